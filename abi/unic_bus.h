@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_bus.h - how a driver in user mode attaches to the motherboard,
+ * unic-bus: messages over a Unix SOCK_SEQPACKET socket (DIR/attach).
+ *
+ * unic-bus owns the mailbox memory, the memory of the process slots and the
+ * doorbells (event fds); a driver comes and goes. Every message is 32 bytes,
+ * bus to driver; descriptors travel with it (SCM_RIGHTS). The driver sends
+ * nothing. The first message is HELLO or REFUSED; after REFUSED the bus closes
+ * the socket. After HELLO comes one NIC_JOINED per NIC that is there, then
+ * NIC_JOINED and NIC_LEFT as they happen. A driver that does not read its
+ * messages is cut off. End of file means that the bus is gone.
+ *
+ * The NIC's side is the ivshmem protocol, version 0 (QEMU,
+ * docs/specs/ivshmem-spec), on DIR/ivshmem. The host is peer 0 there for ever,
+ * whether a driver is attached or not; a NIC is peer 1 (a second one 2, ...).
+ * Vectors of both: 0 = the mailbox, 1 + p = process slot p.
+ */
+#ifndef UNIC_BUS_H
+#define UNIC_BUS_H
+
+#include "unic_types.h"
+
+#define UNIC_BUS_VERSION 1u
+#define UNIC_BUS_SLOTS_MAX 24u /* each is a PCI function of the NIC's machine */
+#define UNIC_BUS_PEER_HOST 0u
+#define UNIC_BUS_PEER_NIC 1u
+
+enum unic_bus_type {
+	UNIC_BUS_HELLO = 1,
+	UNIC_BUS_REFUSED = 2,
+	UNIC_BUS_NIC_JOINED = 3,
+	UNIC_BUS_NIC_LEFT = 4,
+};
+
+/* First 8 bytes of every message. */
+struct unic_bus_hdr {
+	unic_le16 type;       /* enum unic_bus_type */
+	unic_le16 version;    /* UNIC_BUS_VERSION */
+	unic_le32 fds;        /* descriptors that came along */
+};
+
+/*
+ * HELLO. 2 * (1 + slots) descriptors, now the driver's: the mailbox, slot 0,
+ * ..., slot N-1 (sealed memory files), then the event fds of the host's
+ * vectors 0, ..., N. The event fds do not block; they may be readable at once,
+ * when the NIC rang while nobody was attached.
+ */
+struct unic_bus_hello {
+	struct unic_bus_hdr hdr;
+	unic_le32 slots;
+	unic_le32 bar_bytes;  /* of the mailbox memory */
+	unic_le64 slot_bytes; /* of each slot */
+	unic_le32 bus_pid;
+	unic_le32 rsvd;
+};
+
+/* REFUSED. No descriptors. */
+struct unic_bus_refused {
+	struct unic_bus_hdr hdr;
+	unic_le32 reason;     /* enum unic_bus_refusal */
+	unic_le32 holder_pid; /* BUSY: the driver that is attached */
+	unic_le32 rsvd[4];
+};
+
+enum unic_bus_refusal {
+	UNIC_BUS_BUSY = 1,    /* one driver at a time */
+};
+
+/*
+ * NIC_JOINED. 1 + slots descriptors, now the driver's: the doorbells of the
+ * NIC, to be written (an 8-byte 1), vectors 0, ..., N. NIC_LEFT: none; the
+ * doorbells of that peer are dead and should be closed. When the last NIC has
+ * left, the bus clears unic_info.magic, so that a dead NIC does not look alive;
+ * the rest of the mailbox memory, a crash record for instance, stays as it was.
+ */
+struct unic_bus_nic {
+	struct unic_bus_hdr hdr;
+	unic_le32 peer;
+	unic_le32 rsvd[5];
+};
+
+UNIC_ABI_AT(unic_bus_hdr, fds, 4);
+UNIC_ABI_SIZE(unic_bus_hdr, 8);
+UNIC_ABI_AT(unic_bus_hello, slots, 8);
+UNIC_ABI_AT(unic_bus_hello, bar_bytes, 12);
+UNIC_ABI_AT(unic_bus_hello, slot_bytes, 16);
+UNIC_ABI_AT(unic_bus_hello, bus_pid, 24);
+UNIC_ABI_SIZE(unic_bus_hello, 32);
+UNIC_ABI_AT(unic_bus_refused, reason, 8);
+UNIC_ABI_SIZE(unic_bus_refused, 32);
+UNIC_ABI_AT(unic_bus_nic, peer, 8);
+UNIC_ABI_SIZE(unic_bus_nic, 32);
+
+#endif /* UNIC_BUS_H */

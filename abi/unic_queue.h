@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_queue.h - what a process and the NIC share without a driver between:
+ * work queue slots, completion records, the doorbell page and the NIC page.
+ *
+ * All of it lives in memory that the process may overwrite at any time with
+ * anything. The NIC copies a record out once, checks the copy, and whatever is
+ * wrong hurts that process alone.
+ */
+#ifndef UNIC_QUEUE_H
+#define UNIC_QUEUE_H
+
+#include "unic_types.h"
+
+/* ------------------------------------------------------ send work queue */
+
+/*
+ * A send queue is a power of two of 64-byte slots. A work request is one base
+ * slot, followed by one extension slot when it has more than 2 SGEs or more
+ * than 32 bytes of inline data. Slots of one request are consecutive modulo
+ * the ring.
+ */
+#define UNIC_SLOT_BYTES	    64u
+#define UNIC_SQ_SGE_BASE    2u
+#define UNIC_SQ_SGE_MAX	    6u
+#define UNIC_SQ_INLINE_BASE 32u
+#define UNIC_SQ_INLINE_MAX  96u
+
+struct unic_sge {
+	unic_le64 iova; /* address in the region's IOVA space */
+	unic_le32 len;	/* bytes, may be 0 */
+	unic_le32 lkey; /* STag; ignored when len is 0 */
+};
+
+/* Process writes before the doorbell, NIC reads. */
+struct unic_sq_slot {
+	uint8_t opcode;	    /* enum unic_wr_opcode */
+	uint8_t flags;	    /* UNIC_WR_* */
+	uint8_t num_sge;    /* 0..UNIC_SQ_SGE_MAX; 0 with INLINE */
+	uint8_t inline_len; /* 0..UNIC_SQ_INLINE_MAX; 0 without INLINE */
+	unic_le32 imm;	    /* *_IMM: immediate, passed as it is */
+	unic_le64 wr_id;    /* returned in the completion */
+	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token */
+	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token */
+	unic_le32 ctrl_len; /* TOKEN: the first ctrl_len bytes are control part,
+			       * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
+	struct unic_sge sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31 */
+};
+
+struct unic_sq_ext {
+	struct unic_sge sge[4]; /* SGEs 2..5, or inline bytes 32..95 */
+};
+
+enum unic_wr_opcode {
+	UNIC_WR_SEND = 1,
+	UNIC_WR_SEND_IMM = 2,
+	UNIC_WR_WRITE = 3,
+	UNIC_WR_WRITE_IMM = 4,
+	UNIC_WR_READ = 5,
+	UNIC_WR_TOKEN = 6, /* tagged message: control part + payload (S3) */
+};
+
+#define UNIC_WR_SIGNALED  (1u << 0)
+#define UNIC_WR_SOLICITED (1u << 1)
+#define UNIC_WR_FENCE	  (1u << 2) /* not before all earlier READs are done */
+#define UNIC_WR_INLINE	  (1u << 3) /* data in the slots; not for READ */
+#define UNIC_WR_FLAGS_ALL 0x0fu
+
+#define UNIC_TOKEN_CTRL_MAX 128u
+#define UNIC_MSG_MAX	    (1u << 30) /* bytes of one message */
+
+/* --------------------------------------------------- receive work queue */
+
+#define UNIC_RQ_SGE_MAX 3u
+
+/* Process writes before the doorbell, NIC reads. One slot per receive. */
+struct unic_rq_slot {
+	uint8_t num_sge; /* 0..UNIC_RQ_SGE_MAX */
+	uint8_t rsvd0[7];
+	unic_le64 wr_id;
+	struct unic_sge sge[UNIC_RQ_SGE_MAX];
+};
+
+/* ----------------------------------------------------- completion queue */
+
+/*
+ * NIC writes, process reads. A completion queue is a power of two of records;
+ * record n (free-running) is valid when seq == n + 1, so nothing needs
+ * clearing. The process says how far it came in the doorbell page.
+ */
+struct unic_cqe {
+	unic_le64 wr_id;
+	unic_le32 byte_len; /* receive: bytes placed (RECV_TOKEN: control part);
+			       * READ: bytes read; others: bytes sent */
+	unic_le32 imm;	    /* *_IMM; RECV_TOKEN: payload bytes placed */
+	unic_le32 qpn;	    /* 23:0 QP number */
+	uint8_t opcode;	    /* enum unic_wc_opcode */
+	uint8_t status;	    /* enum unic_wc_status */
+	uint8_t flags;	    /* UNIC_WC_* */
+	uint8_t detail;	    /* what exactly: enum unic_wc_detail, or for
+			       * RECV_TOKEN enum unic_token_end of a refusal */
+	unic_le32 token;    /* RECV_TOKEN: index of the token named */
+	unic_le32 seq;	    /* record number + 1, visible last */
+};
+
+enum unic_wc_opcode {
+	UNIC_WC_SEND = 1,
+	UNIC_WC_WRITE = 2,
+	UNIC_WC_READ = 3,
+	UNIC_WC_TOKEN = 4,
+	UNIC_WC_RECV = 128,
+	UNIC_WC_RECV_WRITE_IMM = 129,
+	UNIC_WC_RECV_TOKEN = 130,
+};
+
+enum unic_wc_status {
+	UNIC_WC_SUCCESS = 0,
+	UNIC_WC_LOC_LEN_ERR = 1,     /* message longer than the buffer */
+	UNIC_WC_LOC_QP_OP_ERR = 2,   /* work request malformed, see detail */
+	UNIC_WC_LOC_PROT_ERR = 3,    /* local access check failed, see detail */
+	UNIC_WC_WR_FLUSH_ERR = 4,    /* QP in error: flushed, not attempted */
+	UNIC_WC_REM_INV_REQ_ERR = 5, /* NAK invalid request */
+	UNIC_WC_REM_ACCESS_ERR = 6,  /* NAK remote access error */
+	UNIC_WC_REM_OP_ERR = 7,	     /* NAK remote operational error */
+	UNIC_WC_RETRY_EXC_ERR = 8,   /* no acknowledgement after all retries */
+	UNIC_WC_RNR_RETRY_EXC_ERR =
+		9,		  /* receiver not ready after all retries */
+	UNIC_WC_EVICTED = 10,	  /* local region taken back (memory.md 5) */
+	UNIC_WC_REM_EVICTED = 11, /* remote region taken back: re-request */
+	UNIC_WC_LOC_BUS_ERR = 12, /* DMA failed */
+};
+
+/* Which step of the access check (or of decoding) refused; local side only. */
+enum unic_wc_detail {
+	UNIC_WD_NONE = 0,
+	UNIC_WD_STAG = 1,
+	UNIC_WD_PD = 2,
+	UNIC_WD_RIGHTS = 3,
+	UNIC_WD_BOUNDS = 4,
+	UNIC_WD_OPCODE = 5,
+	UNIC_WD_FLAGS = 6,
+	UNIC_WD_SGE = 7,
+	UNIC_WD_LENGTH = 8,
+	UNIC_WD_BUSY = 9, /* EVICTED: bytes had been moved already */
+};
+
+#define UNIC_WC_WITH_IMM  (1u << 0)
+#define UNIC_WC_SOLICITED (1u << 1)
+
+/* How a payload token ended (memory.md section 7); each token ends once. */
+enum unic_token_end {
+	UNIC_TOKEN_LIVE = 0,
+	UNIC_TOKEN_USED = 1,
+	UNIC_TOKEN_CANCELLED = 2,
+	UNIC_TOKEN_EXPIRED = 3,
+	UNIC_TOKEN_EVICTED = 4,
+	UNIC_TOKEN_ABORTED = 5,
+	UNIC_TOKEN_RESET = 6,
+	/* reasons a message is refused without ending anything: */
+	UNIC_TOKEN_BAD_KEY = 16, /* also: no such index, already ended */
+	UNIC_TOKEN_TOO_LONG = 17,
+	UNIC_TOKEN_WRONG_SENDER = 18,
+	UNIC_TOKEN_BUSY = 19, /* claimed by another message */
+};
+
+/* -------------------------------------------------------- doorbell page */
+
+/*
+ * Page 0 of a process slot; the process writes, the NIC reads.
+ *
+ * To ring: store the new tail/index in `tail`, append one word to `fifo` at
+ * fifo_seq % UNIC_DB_FIFO, then store fifo_seq + 1 (release), then (full
+ * barrier) wake the NIC by the slot's eventfd if unic_nic_page.asleep is set.
+ * The NIC compares fifo_seq with what it saw last: one load per process when
+ * idle. If it fell more than UNIC_DB_FIFO behind, it scans `tail` instead, so
+ * an overrun costs time and loses nothing. Writers of one process serialise
+ * among themselves.
+ */
+#define UNIC_DB_FIFO	256u
+#define UNIC_DB_OBJECTS 64u /* queue objects of one process, at most */
+
+/* A fifo word: 7:0 object (UNIC_DB_OBJECTS), 9:8 kind, 31:16 index low bits */
+#define UNIC_DB_WORD(kind, obj, idx) \
+	((uint32_t)(obj) | (uint32_t)(kind) << 8 | (uint32_t)(idx) << 16)
+
+enum unic_db_kind {
+	UNIC_DB_SQ = 0,	 /* tail[obj].sq: slots posted so far */
+	UNIC_DB_RQ = 1,	 /* tail[obj].rq: receives posted so far */
+	UNIC_DB_ARM = 2, /* tail[obj].arm: arm a CQ */
+};
+
+struct unic_db_tail {
+	unic_le32 sq;	 /* QP object: send slots posted, free-running */
+	unic_le32 rq;	 /* QP object: receives posted, free-running */
+	unic_le32 cq_ci; /* CQ object: records consumed, free-running */
+	unic_le32 arm;	 /* CQ object: 30:0 = number n of the record to be told
+			   * of: notify as soon as more than n were written;
+			   * 31: solicited only. Written before an ARM word. */
+};
+
+struct unic_db_page {
+	unic_le32 fifo_seq; /* words appended so far */
+	unic_le32 rsvd[15];
+	unic_le32 fifo[UNIC_DB_FIFO];
+	struct unic_db_tail
+		tail[UNIC_DB_OBJECTS]; /* by db_index of the object */
+	uint8_t rsvd2[1984];
+};
+
+/* Page 1 of a process slot; the NIC writes, the process reads. */
+struct unic_nic_page {
+	unic_le32 asleep; /* not 0: ring the eventfd after a doorbell */
+	unic_le32 epoch;  /* boot_epoch; a change means: everything is gone */
+	unic_le32 rsvd[14];
+	unic_le32 cq_events[UNIC_DB_OBJECTS]; /* per CQ: notifications so far */
+	uint8_t rsvd2[3776];
+};
+
+UNIC_ABI_SIZE(unic_sge, 16);
+UNIC_ABI_AT(unic_sq_slot, imm, 4);
+UNIC_ABI_AT(unic_sq_slot, wr_id, 8);
+UNIC_ABI_AT(unic_sq_slot, remote, 16);
+UNIC_ABI_AT(unic_sq_slot, rkey, 24);
+UNIC_ABI_AT(unic_sq_slot, ctrl_len, 28);
+UNIC_ABI_AT(unic_sq_slot, sge, 32);
+UNIC_ABI_SIZE(unic_sq_slot, 64);
+UNIC_ABI_SIZE(unic_sq_ext, 64);
+UNIC_ABI_AT(unic_rq_slot, wr_id, 8);
+UNIC_ABI_AT(unic_rq_slot, sge, 16);
+UNIC_ABI_SIZE(unic_rq_slot, 64);
+UNIC_ABI_AT(unic_cqe, byte_len, 8);
+UNIC_ABI_AT(unic_cqe, imm, 12);
+UNIC_ABI_AT(unic_cqe, qpn, 16);
+UNIC_ABI_AT(unic_cqe, opcode, 20);
+UNIC_ABI_AT(unic_cqe, token, 24);
+UNIC_ABI_AT(unic_cqe, seq, 28);
+UNIC_ABI_SIZE(unic_cqe, 32);
+UNIC_ABI_SIZE(unic_db_tail, 16);
+UNIC_ABI_AT(unic_db_page, fifo, 64);
+UNIC_ABI_AT(unic_db_page, tail, 1088);
+UNIC_ABI_SIZE(unic_db_page, 4096);
+UNIC_ABI_AT(unic_nic_page, cq_events, 64);
+UNIC_ABI_SIZE(unic_nic_page, 4096);
+
+#endif /* UNIC_QUEUE_H */
