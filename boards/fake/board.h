@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Table sizes of the unit tests: small, so that full tables are reached. */
+#ifndef UNIC_BOARD_H
+#define UNIC_BOARD_H
+
+#define UNIC_TLB_ENTRIES 64
+#define UNIC_MRS	 32
+#define UNIC_PDS	 8
+#define UNIC_WAITS	 8
+#define UNIC_QPS	 8
+#define UNIC_CQS	 8
+#define UNIC_TOKENS	 16
+#define UNIC_PROCS	 3
+
+#endif /* UNIC_BOARD_H */

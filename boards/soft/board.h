@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* board.h - table sizes of the soft NIC: those of the emulated board, so that
+ * one test fits both. */
+#ifndef UNIC_BOARD_H
+#define UNIC_BOARD_H
+
+#define UNIC_BOARD_NAME "soft"
+
+#define UNIC_TLB_ENTRIES 1024u
+#define UNIC_MRS	 256u
+#define UNIC_QPS	 64u
+#define UNIC_CQS	 64u
+#define UNIC_TOKENS	 1024u
+#define UNIC_PROCS	 8u
+#define UNIC_PDS	 64u
+#define UNIC_WAITS	 64u
+
+#endif /* UNIC_BOARD_H */

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# QEMU virt, Cortex-A15. Variables only; the rules are in the Makefile.
+
+BOARD_CC_PREFIX := arm-none-eabi-
+
+# Unaligned accesses stay allowed: the MMU is on before any C runs and all
+# shared memory is normal memory, so a copy of a few unaligned bytes is one
+# load and not four. Frames and records are aligned where it matters.
+# -fbuiltin after -ffreestanding: there is no library but mem*(), yet a memcpy
+# of 8 bytes must not become a call.
+BOARD_CFLAGS := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard \
+	-ffreestanding -fbuiltin -fno-common -ffunction-sections -fdata-sections
+
+# nano: libc gives mem*() and str*() only, nothing that needs a system. The
+# linker says how much of the budget is used, and fails above it.
+BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
+	-Wl,--gc-sections,--fatal-warnings,--print-memory-usage
+
+BOARD_LDSCRIPT := ld/virt.ld
+
+# Everything below hal/unic_port.h; every image has these ...
+BOARD_SRCS := \
+	hal/virt/start.S \
+	hal/virt/mmu.c \
+	hal/virt/port.c \
+	hal/virt/dma.S \
+	hal/virt/link.c \
+	hal/virt/crash.c \
+	hal/drivers/gicv2.c \
+	hal/drivers/link_ring.c \
+	hal/drivers/pci_ecam.c \
+	hal/drivers/pl011.c \
+	hal/drivers/virtio_mmio.c \
+	hal/drivers/virtio_net.c \
+	hal/drivers/virtio_rng.c
+
+# ... the firmware adds this ...
+BOARD_MAIN_SRCS := hal/virt/main.c
+
+# ... and test images add this and a main() of their own.
+BOARD_TEST_SRCS := hal/virt/semihost.c

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ivshmem_client.h"
+
+#define IVSHMEM_PROTOCOL 0
+#define IVSHMEM_SHM	 (-1)
+
+struct news {
+	int64_t value;
+	int fd; /* -1: none; ours to close */
+};
+
+/* -------------------------------------------------------------- messages */
+
+static int open_socket(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int take_fd(struct msghdr *msg)
+{
+	struct cmsghdr *ctl = CMSG_FIRSTHDR(msg);
+	int fd;
+
+	if (!ctl || ctl->cmsg_level != SOL_SOCKET ||
+	    ctl->cmsg_type != SCM_RIGHTS ||
+	    ctl->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -1;
+	memcpy(&fd, CMSG_DATA(ctl), sizeof(fd));
+	return fd;
+}
+
+/* Returns 1 with a message, 0 if none is complete yet, -errno at the end. */
+static int receive(struct ivshmem_client *c, struct news *news)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} ctl;
+	struct iovec iov = { .iov_base = (char *)&c->part + c->have,
+			     .iov_len = sizeof(c->part) - (size_t)c->have };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = ctl.buf,
+			      .msg_controllen = sizeof(ctl.buf) };
+	ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	news->fd = take_fd(&msg);
+	c->have += (int)n;
+	if (c->have < (int)sizeof(c->part)) {
+		if (news->fd >= 0)
+			close(news->fd);
+		return news->fd >= 0 ? -EPROTO : 0;
+	}
+	c->have = 0;
+	news->value = (int64_t)le64toh((uint64_t)c->part);
+	return 1;
+}
+
+static int remaining_ms(const struct timespec *end)
+{
+	struct timespec now;
+	long long ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (end->tv_sec - now.tv_sec) * 1000ll +
+	     (end->tv_nsec - now.tv_nsec) / 1000000;
+	return ms > 0 ? (int)ms : 0;
+}
+
+static int await(struct ivshmem_client *c, struct news *news,
+		 const struct timespec *end)
+{
+	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
+	int got, ms;
+
+	for (;;) {
+		got = receive(c, news);
+		if (got)
+			return got;
+		ms = remaining_ms(end);
+		if (!ms)
+			return -ETIMEDOUT;
+		if (poll(&pfd, 1, ms) < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* ----------------------------------------------------------------- peers */
+
+static void forget(struct ivshmem_client *c, int peer)
+{
+	while (c->count[peer])
+		close(c->event[peer][--c->count[peer]]);
+}
+
+/* A peer with a descriptor: its next doorbell. Without: it left. */
+static void peer_news(struct ivshmem_client *c, const struct news *news)
+{
+	int peer = (int)news->value;
+
+	if (news->value < 0 || news->value >= IVSHMEM_CLIENT_PEERS) {
+		if (news->fd >= 0)
+			close(news->fd);
+		return;
+	}
+	if (news->fd < 0)
+		forget(c, peer);
+	else if (c->count[peer] < c->vectors)
+		c->event[peer][c->count[peer]++] = news->fd;
+	else
+		close(news->fd);
+}
+
+static int greeting(struct ivshmem_client *c, const struct timespec *end)
+{
+	struct news version, id, shm;
+	struct stat st;
+	int got;
+
+	got = await(c, &version, end);
+	if (got < 0)
+		return got;
+	got = await(c, &id, end);
+	if (got < 0)
+		return got;
+	got = await(c, &shm, end);
+	if (got < 0)
+		return got;
+	c->shm_fd = shm.fd;
+	if (version.value != IVSHMEM_PROTOCOL || id.value < 0 ||
+	    id.value >= IVSHMEM_CLIENT_PEERS || shm.value != IVSHMEM_SHM ||
+	    shm.fd < 0 || fstat(shm.fd, &st))
+		return -EPROTO;
+	c->id = (int)id.value;
+	c->shm_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int own_doorbells(struct ivshmem_client *c, const struct timespec *end)
+{
+	struct news news;
+	int got;
+
+	while (c->count[c->id] < c->vectors) {
+		got = await(c, &news, end);
+		if (got < 0)
+			return got == -ETIMEDOUT ? -EPROTO : got;
+		peer_news(c, &news);
+	}
+	return 0;
+}
+
+int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
+			   int vectors, int timeout_ms)
+{
+	struct timespec end;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	c->shm_fd = -1;
+	c->vectors = vectors;
+	c->fd = open_socket(path);
+	if (c->fd < 0)
+		return c->fd;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += timeout_ms / 1000;
+	end.tv_nsec += timeout_ms % 1000 * 1000000l;
+	err = vectors < 1 || vectors > IVSHMEM_CLIENT_VECTORS ? -EINVAL : 0;
+	if (!err)
+		err = greeting(c, &end);
+	if (!err)
+		err = own_doorbells(c, &end);
+	if (err)
+		ivshmem_client_close(c);
+	return err;
+}
+
+int ivshmem_client_news(struct ivshmem_client *c)
+{
+	struct news news;
+	int got;
+
+	if (c->fd < 0)
+		return -ENOTCONN;
+	while ((got = receive(c, &news)) > 0)
+		peer_news(c, &news);
+	return got;
+}
+
+void ivshmem_client_ring(const struct ivshmem_client *c, uint32_t peer,
+			 uint32_t vector)
+{
+	if (peer < IVSHMEM_CLIENT_PEERS && (int)vector < c->count[peer])
+		(void)eventfd_write(c->event[peer][vector], 1);
+}
+
+int ivshmem_client_event(const struct ivshmem_client *c, int vector)
+{
+	return vector >= 0 && vector < c->count[c->id] ? c->event[c->id][vector]
+						       : -1;
+}
+
+void ivshmem_client_close(struct ivshmem_client *c)
+{
+	int peer;
+
+	for (peer = 0; peer < IVSHMEM_CLIENT_PEERS; peer++)
+		forget(c, peer);
+	if (c->shm_fd >= 0)
+		close(c->shm_fd);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->shm_fd = -1;
+	c->fd = -1;
+}

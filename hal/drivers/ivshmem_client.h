@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ivshmem_client.h - the client side of QEMU's ivshmem protocol, version 0, for
+ * NICs that are Linux processes: what QEMU's ivshmem-doorbell device does, so
+ * that a server cannot tell the two apart.
+ *
+ * The secret: how doorbells of peers come and go. Not thread-safe.
+ */
+#ifndef IVSHMEM_CLIENT_H
+#define IVSHMEM_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IVSHMEM_CLIENT_PEERS   8
+#define IVSHMEM_CLIENT_VECTORS 32
+
+struct ivshmem_client {
+	int fd; /* connection; readable when there is news */
+	int id; /* our peer number */
+	int shm_fd;
+	uint64_t shm_bytes;
+	int vectors; /* of each peer */
+	int have;    /* bytes of a message cut in two */
+	int64_t part;
+	int count[IVSHMEM_CLIENT_PEERS]; /* doorbells known of each peer */
+	int event[IVSHMEM_CLIENT_PEERS][IVSHMEM_CLIENT_VECTORS];
+};
+
+/**
+ * ivshmem_client_connect() - attach to the server at Unix socket @path and wait
+ * until our own @vectors doorbells have come.
+ * @timeout_ms: how long to wait for the server's greeting.
+ * Returns 0 or -errno (-EPROTO: not an ivshmem server, or fewer vectors;
+ * -ETIMEDOUT: it is silent, -ECONNRESET: it has no number left for us); on an
+ * error nothing is left open.
+ */
+int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
+			   int vectors, int timeout_ms);
+
+/**
+ * ivshmem_client_news() - take in who came and went. Does not block.
+ * Returns 0, or -errno when the server is gone; doorbells work on.
+ */
+int ivshmem_client_news(struct ivshmem_client *c);
+
+/** ivshmem_client_ring() - ring @peer. Nobody there: nothing happens. */
+void ivshmem_client_ring(const struct ivshmem_client *c, uint32_t peer,
+			 uint32_t vector);
+
+/** ivshmem_client_event() - event fd of our own doorbell @vector. */
+int ivshmem_client_event(const struct ivshmem_client *c, int vector);
+
+/** ivshmem_client_close() - leave; everything of it is closed. */
+void ivshmem_client_close(struct ivshmem_client *c);
+
+#endif /* IVSHMEM_CLIENT_H */

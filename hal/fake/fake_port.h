@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fake_port.h - the machine of the unit tests: RAM for windows and mailbox, a
+ * clock that stands still until told, wires that a test can cut, DMA that can
+ * be late or fail, and a switch that makes the k-th call fail.
+ *
+ * It is a real port: every function of hal/unic_port.h keeps its contract,
+ * bounds checks included. No operating system, so it runs on a board too.
+ */
+#ifndef FAKE_PORT_H
+#define FAKE_PORT_H
+
+#include "unic_mbox.h"
+#include "unic_port.h"
+
+#define FAKE_WINDOWS	  3u
+#define FAKE_WINDOW_BYTES (512u * 1024u)
+#define FAKE_FRAMES	  64u /* received, not yet taken */
+#define FAKE_FRAME_BYTES  4224u
+#define FAKE_PENDING	  64u /* transfers that answered PENDING */
+#define FAKE_VECTORS	  9u
+
+struct fake_frame {
+	uint32_t len, flags;
+	uint8_t pad[2];
+	uint8_t bytes[FAKE_FRAME_BYTES - 10];
+};
+
+struct fake_transfer {
+	enum unic_port_dma_dir dir;
+	uint64_t bus;
+	void *local;
+	uint32_t len, tag;
+	bool done;
+};
+
+struct unic_port {
+	/* knobs of the test */
+	uint64_t now_ns;
+	bool late_dma; /* transfers answer PENDING until fake_dma_run() */
+	bool no_entropy;
+	bool icrc;	    /* no ICRC offload: compute and check */
+	uint32_t max_frame; /* 0: FAKE_FRAME_BYTES - 16 */
+	uint32_t fail_call; /* this call of dma, tx_get or entropy, counted
+			       * from 1, fails; 0: none */
+	void (*on_panic)(struct unic_port *port, const char *file,
+			 uint32_t line);
+	/* decides about each frame sent; NULL: deliver to `peer` */
+	void (*on_frame)(struct unic_port *port, const uint8_t *frame,
+			 uint32_t len, uint32_t flags);
+	struct unic_port *peer;
+	void *user;
+	/* what the test may look at */
+	uint32_t calls; /* of the functions that can fail */
+	uint32_t rung[FAKE_VECTORS];
+	uint32_t dma_refused; /* transfers outside the windows */
+	uint32_t rx_overrun;  /* frames lost because nobody took them */
+	bool armed;
+	/* its own */
+	uint8_t mac[6];
+	uint32_t rx_head, rx_tail, rx_done;
+	uint32_t tx_held; /* bit per buffer */
+	uint32_t n_transfers, next_transfer;
+	uint64_t entropy;
+	struct fake_transfer transfer[FAKE_PENDING];
+	struct fake_frame rx[FAKE_FRAMES];
+	struct fake_frame tx[UNIC_TX_BUFS];
+	_Alignas(4096) uint8_t bar[UNIC_BAR_BYTES];
+	_Alignas(4096) uint8_t window[FAKE_WINDOWS][FAKE_WINDOW_BYTES];
+};
+
+/** fake_port_init() - zeroed memory, time 1 ms, MAC 02:..:@id. */
+void fake_port_init(struct unic_port *port, uint8_t id);
+
+/** fake_wire() - connect two ports. */
+void fake_wire(struct unic_port *a, struct unic_port *b);
+
+/** fake_deliver() - put a frame into @to's receive queue. */
+void fake_deliver(struct unic_port *to, const uint8_t *frame, uint32_t len,
+		  uint32_t flags);
+
+/** fake_dma_run() - carry out the next @n late transfers, oldest first; their
+ * completions are then reported. Returns how many there were. */
+uint32_t fake_dma_run(struct unic_port *port, uint32_t n);
+
+/** fake_dma_waiting() - late transfers not yet carried out. */
+uint32_t fake_dma_waiting(const struct unic_port *port);
+
+#endif /* FAKE_PORT_H */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic-nic - the soft NIC: the firmware as a process. It takes the same places
+ * as a QEMU machine: a peer of unic-bus, the slots as DMA windows, a port of the
+ * wire.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nic.h"
+#include "soft_port.h"
+
+/* How many poll rounds signals and peers may wait while we are busy. */
+#define POLLS_PER_CHECK 4096u
+
+struct options {
+	struct soft_config config;
+	uint8_t mac[6];
+};
+
+static const struct argp_option option_list[] = {
+	{ "bus", 'b', "SOCKET", 0, "ivshmem socket of unic-bus", 0 },
+	{ "window", 'w', "FILE", 0,
+	  "DMA window: memory file of a process slot; repeatable, in order",
+	  0 },
+	{ "wire", 'l', "SOCKET", 0, "ivshmem socket of unic-wire", 0 },
+	{ "mac", 'm', "MAC", 0, "our Ethernet address", 0 },
+	{ 0 }
+};
+
+static void parse_mac(struct argp_state *state, struct options *o,
+		      const char *text)
+{
+	unsigned int b[6];
+	char rest;
+	int i, n = sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1],
+			  &b[2], &b[3], &b[4], &b[5], &rest);
+
+	if (n != 6 || b[0] & 1)
+		argp_error(state, "'%s' is not a unicast MAC", text);
+	for (i = 0; i < 6; i++)
+		o->mac[i] = (uint8_t)b[i];
+	o->config.mac = o->mac;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'b':
+		o->config.bus = arg;
+		return 0;
+	case 'w':
+		if (o->config.windows == DMA_WINDOWS_MAX)
+			argp_error(state, "at most %u windows",
+				   DMA_WINDOWS_MAX);
+		o->config.window[o->config.windows++] = arg;
+		return 0;
+	case 'l':
+		o->config.wire = arg;
+		return 0;
+	case 'm':
+		parse_mac(state, o, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->config.bus)
+			argp_error(state, "--bus is needed");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void run(struct unic_nic *nic, struct unic_port *port)
+{
+	uint32_t polls = 0;
+	uint64_t until;
+
+	for (;;) {
+		until = unic_nic_poll(nic);
+		if (until)
+			soft_port_sleep(port, until);
+		if ((until || ++polls % POLLS_PER_CHECK == 0) &&
+		    !soft_port_alive(port))
+			return;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		option_list, parse, NULL, "unic-nic - the NIC as a process",
+		NULL,	     NULL,  NULL
+	};
+	struct unic_port port;
+	struct options o = { 0 };
+	struct unic_nic *nic;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (soft_port_init(&port, &o.config))
+		return EXIT_FAILURE;
+	nic = calloc(1, sizeof(*nic));
+	if (!nic) {
+		fprintf(stderr, "unic-nic: no memory\n");
+		return EXIT_FAILURE;
+	}
+	unic_nic_init(nic, &port);
+	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
+	       port.windows.count, port.has_wire ? "up" : "none");
+	fflush(stdout);
+	run(nic, &port);
+	soft_port_fini(&port);
+	free(nic);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "soft_port.h"
+#include "unic_mbox.h"
+
+#define GREETING_MS 5000
+
+/* Address on a link: ours by number, locally administered. */
+static const uint8_t mac_prefix[5] = { 0x02, 'u', 'n', 'i', 'c' };
+
+static int complain(const char *what, const char *which, int err)
+{
+	fprintf(stderr, "unic-nic: %s %s: %s\n", what, which, strerror(-err));
+	return -1;
+}
+
+static void *map(int fd, uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int attach_bus(struct unic_port *port, const char *path)
+{
+	int err = ivshmem_client_connect(&port->bus, path, 1 + UNIC_PROCS,
+					 GREETING_MS);
+
+	if (err == -EPROTO) {
+		fprintf(stderr,
+			"unic-nic: %s does not serve %u vectors; start "
+			"unic-bus "
+			"with --slots %u or more\n",
+			path, 1 + UNIC_PROCS, UNIC_PROCS);
+		return -1;
+	}
+	if (err)
+		return complain("cannot attach to the bus at", path, err);
+	if (port->bus.shm_bytes < UNIC_BAR_BYTES)
+		return complain("mailbox memory too small at", path, -EINVAL);
+	port->bar = map(port->bus.shm_fd, port->bus.shm_bytes);
+	if (!port->bar)
+		return complain("cannot map the mailbox of", path, -errno);
+	return 0;
+}
+
+static int attach_window(struct unic_port *port, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
+	uint32_t w = port->windows.count;
+	uint8_t *base = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return complain("cannot open the window", path, -errno);
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (st.st_size <= 0 || st.st_size > UINT32_MAX)
+		err = -EFBIG;
+	if (!err) {
+		base = map(fd, (uint64_t)st.st_size);
+		err = base ? 0 : -errno;
+	}
+	close(fd);
+	if (err)
+		return complain("cannot map the window", path, err);
+	port->windows.window[w].base = base;
+	port->windows.window[w].bytes = (uint32_t)st.st_size;
+	port->windows.count++;
+	return 0;
+}
+
+static int attach_wire(struct unic_port *port, const char *path,
+		       const uint8_t *mac)
+{
+	uint8_t own[6];
+	void *mem;
+	int err;
+
+	err = ivshmem_client_connect(&port->wire, path, 1, GREETING_MS);
+	if (err)
+		return complain("cannot attach to the wire at", path, err);
+	mem = map(port->wire.shm_fd, port->wire.shm_bytes);
+	if (!mem)
+		return complain("cannot map the link of", path, -errno);
+	memcpy(own, mac_prefix, sizeof(mac_prefix));
+	own[5] = (uint8_t)port->wire.id;
+	err = link_ring_attach(&port->link, mem, port->wire.shm_bytes,
+			       (uint32_t)port->wire.id, mac ? mac : own);
+	if (err) {
+		fprintf(stderr, "unic-nic: no usable link at %s (%d)\n", path,
+			err);
+		return -1;
+	}
+	port->has_wire = true;
+	return 0;
+}
+
+static int catch_signals(struct unic_port *port)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	port->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return port->signal_fd < 0 ? complain("signalfd", "", -errno) : 0;
+}
+
+static void watch(struct unic_port *port, int fd)
+{
+	port->poll[port->polls++] =
+		(struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+static void watch_all(struct unic_port *port)
+{
+	uint32_t v;
+
+	watch(port, port->signal_fd);
+	watch(port, port->bus.fd);
+	if (port->has_wire) {
+		watch(port, port->wire.fd);
+		watch(port, ivshmem_client_event(&port->wire, 0));
+	}
+	for (v = 0; v < 1 + UNIC_PROCS; v++)
+		watch(port, ivshmem_client_event(&port->bus, (int)v));
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int soft_port_init(struct unic_port *port, const struct soft_config *config)
+{
+	uint32_t w;
+
+	memset(port, 0, sizeof(*port));
+	port->bus.fd = -1;
+	port->wire.fd = -1;
+	port->start_ns = monotonic_ns();
+	if (catch_signals(port) || attach_bus(port, config->bus))
+		return -1;
+	for (w = 0; w < config->windows; w++)
+		if (attach_window(port, config->window[w]))
+			return -1;
+	if (config->wire && attach_wire(port, config->wire, config->mac))
+		return -1;
+	watch_all(port);
+	return 0;
+}
+
+void soft_port_fini(struct unic_port *port)
+{
+	if (port->has_wire)
+		link_ring_detach(&port->link);
+	if (port->wire.fd >= 0)
+		ivshmem_client_close(&port->wire);
+	if (port->bus.fd >= 0)
+		ivshmem_client_close(&port->bus);
+}
+
+/* ------------------------------------------------------ sleeping and ending */
+
+static void drain(int fd)
+{
+	uint64_t count;
+
+	(void)!read(fd, &count, sizeof(count));
+}
+
+void soft_port_sleep(struct unic_port *port, uint64_t until_ns)
+{
+	uint64_t now = unic_port_now_ns(port), ns;
+	struct timespec ts;
+	int i;
+
+	if (until_ns <= now)
+		return;
+	ns = until_ns - now;
+	ts.tv_sec = (time_t)(ns / 1000000000u);
+	ts.tv_nsec = (long)(ns % 1000000000u);
+	if (ppoll(port->poll, (nfds_t)port->polls, &ts, NULL) <= 0)
+		return;
+	/* 0 to 2 are sockets: soft_port_alive() reads those. */
+	for (i = port->has_wire ? 3 : 2; i < port->polls; i++)
+		if (port->poll[i].revents & POLLIN)
+			drain(port->poll[i].fd);
+}
+
+bool soft_port_alive(struct unic_port *port)
+{
+	struct signalfd_siginfo info;
+
+	if (read(port->signal_fd, &info, sizeof(info)) == sizeof(info))
+		return false;
+	if (ivshmem_client_news(&port->bus)) {
+		fprintf(stderr, "unic-nic: the bus is gone\n");
+		return false;
+	}
+	if (port->has_wire && ivshmem_client_news(&port->wire)) {
+		fprintf(stderr, "unic-nic: the wire is gone\n");
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * soft_port.h - the machine of the soft NIC: a Linux process that attaches to
+ * unic-bus and to the wire exactly as QEMU does.
+ */
+#ifndef SOFT_PORT_H
+#define SOFT_PORT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dma_window.h"
+#include "ivshmem_client.h"
+#include "link_ring.h"
+#include "unic_port.h"
+
+#define SOFT_POLLS (IVSHMEM_CLIENT_VECTORS + 4)
+
+struct unic_port {
+	uint64_t start_ns; /* CLOCK_MONOTONIC at power-on */
+	struct ivshmem_client bus;
+	struct ivshmem_client wire;
+	bool has_wire;
+	void *bar;
+	struct dma_windows windows;
+	struct link_ring link;
+	int signal_fd;
+	int polls;
+	struct pollfd poll[SOFT_POLLS]; /* everything that ends a sleep */
+};
+
+struct soft_config {
+	const char *bus;  /* path of unic-bus' ivshmem socket */
+	const char *wire; /* path of the wire's ivshmem socket, or NULL */
+	const char *window[DMA_WINDOWS_MAX]; /* memory files, in window order */
+	uint32_t windows;
+	const uint8_t *mac; /* NULL: made from our number on the wire */
+};
+
+/**
+ * soft_port_init() - attach everything: mailbox, windows, wire, signals.
+ * SIGTERM, SIGINT and SIGHUP are blocked and end soft_port_alive() instead.
+ * Says on stderr what is wrong. Returns 0, or -1 (the process should end).
+ */
+int soft_port_init(struct unic_port *port, const struct soft_config *config);
+
+/**
+ * soft_port_sleep() - until NIC time @until_ns or any doorbell, whichever comes
+ * first. A doorbell that rang before the call counts, so nothing rung between
+ * the core's last look and this call is slept through.
+ */
+void soft_port_sleep(struct unic_port *port, uint64_t until_ns);
+
+/**
+ * soft_port_alive() - take in what does not hurry: signals, peers that came and
+ * went. Cheap enough for every few thousand polls.
+ * Returns false when it is time to end; says why on stderr unless told to.
+ */
+bool soft_port_alive(struct unic_port *port);
+
+/** soft_port_fini() - leave the wire and the bus. */
+void soft_port_fini(struct unic_port *port);
+
+#endif /* SOFT_PORT_H */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_port.h - the whole seam between the portable core and a machine.
+ *
+ * firmware/ calls these functions and nothing else outside itself (mem*()
+ * from the C library apart). Every implementation (hal/virt, hal/soft,
+ * hal/fake) defines all of them; they are bound at link time. `struct
+ * unic_port` is the implementation's own: two NICs in one process are two
+ * ports.
+ *
+ * Rules:
+ *  - Calls go down, data comes up: a port never calls the core.
+ *  - No call waits on hardware or on the host. A call that cannot do its work
+ *    now says so.
+ *  - A port bounds-checks every bus address it is given: a wild one is
+ *    -UNIC_PORT_EFAULT, never an access.
+ */
+#ifndef UNIC_PORT_H
+#define UNIC_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct unic_port;
+
+/* ------------------------------------------------------------- barriers */
+
+/*
+ * Named after their job. The mailbox, queues, doorbell pages and frame rings
+ * are memory shared with another CPU, so C11 fences of the whole machine are
+ * right for all of them.
+ */
+
+/* Reads that decide ("the index moved") before reads of what they guard. */
+static inline void unic_rmb(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/* Writes of a record before the write that publishes it. */
+static inline void unic_wmb(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+/* A flag of ours before the read of a flag of theirs (sleep/wake). */
+static inline void unic_mb(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* One access, neither torn, repeated nor invented by the compiler. */
+#define UNIC_READ_ONCE(x)     (*(const volatile __typeof__(x) *)&(x))
+#define UNIC_WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+
+/* ----------------------------------------------------------------- time */
+
+/**
+ * unic_port_now_ns() - NIC time: nanoseconds since power-on, monotonic, never
+ * stepping. Everything the core measures is in this clock.
+ */
+uint64_t unic_port_now_ns(struct unic_port *port);
+
+/* ------------------------------------------------- memory shared by both */
+
+/**
+ * unic_port_bar() - the mailbox memory (abi/unic_mbox.h), at least
+ * UNIC_BAR_BYTES, 4096-aligned, mapped for the life of the port.
+ *
+ * The host writes it at any time: fetch once, then decide.
+ */
+void *unic_port_bar(struct unic_port *port);
+
+/**
+ * unic_port_doorbells() - where the NIC reads the doorbell page and writes the
+ * NIC page of a process (abi/unic_queue.h), two consecutive 4 KiB pages.
+ * @bus: bus address, 4096-aligned.
+ *
+ * The pointer stays valid as long as the port lives; the memory is hostile.
+ * Returns NULL if the two pages are not inside one DMA window.
+ */
+void *unic_port_doorbells(struct unic_port *port, uint64_t bus);
+
+/* ------------------------------------------------------------------ DMA */
+
+enum unic_port_dma_dir {
+	UNIC_DMA_FROM_HOST = 0,
+	UNIC_DMA_TO_HOST = 1,
+};
+
+enum unic_port_status {
+	UNIC_PORT_OK = 0,
+	UNIC_PORT_PENDING = 1, /* will be reported by unic_port_dma_poll() */
+	UNIC_PORT_EAGAIN =
+		-1, /* no channel free: nothing happened, ask again */
+	UNIC_PORT_EFAULT = -2, /* bus error: not (wholly) inside a DMA window */
+};
+
+/**
+ * unic_port_dma() - move @len bytes between NIC memory and host memory.
+ * @bus:   host bus address. Top 16 bits: window number, low 48: offset in it.
+ * @local: NIC memory; must stay valid until completion.
+ * @len:   1 .. UNIC_DMA_MAX (8192) bytes; never crosses a 4 KiB host page
+ *         unless the pages are contiguous, which the core ensures.
+ * @tag:   returned by unic_port_dma_poll() if the call answers PENDING.
+ *
+ * Order: writes to the host become visible in the order submitted, and within
+ * one write the last (aligned) 4 bytes not before the rest; so a completion
+ * record whose valid word comes last is safe to write in one call.
+ *
+ * Returns an enum unic_port_status. On EAGAIN and EFAULT nothing was moved.
+ */
+int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+		  uint64_t bus, void *local, uint32_t len, uint32_t tag);
+
+/**
+ * unic_port_dma_poll() - next finished transfer that had answered PENDING.
+ * @status: UNIC_PORT_OK or UNIC_PORT_EFAULT.
+ * Returns false if none is finished.
+ */
+bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status);
+
+#define UNIC_DMA_MAX	      8192u
+#define UNIC_BUS(window, off) ((uint64_t)(window) << 48 | (off))
+#define UNIC_BUS_WINDOW(bus)  ((uint32_t)((bus) >> 48))
+#define UNIC_BUS_OFFSET(bus)  ((bus)&0xffffffffffffull)
+
+/* ----------------------------------------------------------------- wire */
+
+enum unic_port_frame_flags {
+	/*
+	 * The link guarantees integrity and both sides agreed to leave the ICRC
+	 * out (architecture: only the shared-memory link). On transmit: the core
+	 * left the four ICRC bytes zero. On receive: do not check them.
+	 */
+	UNIC_FRAME_NO_ICRC = 1u << 0,
+};
+
+struct unic_link {
+	uint8_t mac[6]; /* our address on this link */
+	bool up;
+	bool icrc_offload;  /* frames may carry UNIC_FRAME_NO_ICRC */
+	uint32_t max_frame; /* bytes from Ethernet header to ICRC */
+};
+
+struct unic_rx {
+	/*
+	 * From the Ethernet header on; address = 2 modulo 4, so that the IPv4
+	 * header and everything behind it is 4-aligned. May be memory another
+	 * party can still write: read each field once.
+	 */
+	const uint8_t *frame;
+	uint32_t len;	       /* bytes, at most unic_link.max_frame */
+	uint32_t flags;	       /* UNIC_FRAME_* */
+	uint32_t port_data[2]; /* the port's own, for unic_port_rx_done() */
+};
+
+/** unic_port_link() - facts about the link; may change only before traffic. */
+void unic_port_link(struct unic_port *port, struct unic_link *out);
+
+/**
+ * unic_port_path() - a small number that stands for "frames to this address",
+ * so that a link with a ring per peer finds it without a search per frame.
+ * @mac: destination; multicast and unknown addresses are valid too.
+ * The number may be stale later; frames then still arrive, by a slower way.
+ */
+uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6]);
+
+/**
+ * unic_port_tx_get() - an empty frame buffer of unic_link.max_frame bytes,
+ * address = 2 modulo 4, NIC or link memory, for one frame along @path.
+ * Returns NULL when the link has no room: try at the next poll.
+ * Every buffer got must be given back by unic_port_tx_put(), in any order, and
+ * at most UNIC_TX_BUFS may be held at a time.
+ */
+uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path);
+
+/**
+ * unic_port_tx_put() - hand the frame to the link. @len 0 gives the buffer
+ * back unsent. The core must not touch it afterwards.
+ */
+void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
+		      uint32_t flags);
+
+/** unic_port_tx_flush() - wake whoever must move what was put since. */
+void unic_port_tx_flush(struct unic_port *port);
+
+/**
+ * unic_port_rx_next() - the oldest received frame not yet taken. Several may
+ * be held at a time, at most UNIC_RX_BUFS.
+ * Returns false if there is none.
+ */
+bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
+
+/** unic_port_rx_done() - the core is through with this frame. */
+void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
+
+/**
+ * unic_port_rx_arm() - ask the link to interrupt for the next frame (@on) or
+ * not to (!@on). The core arms before it reports that it may sleep and polls
+ * once more after that, so no frame is slept through.
+ */
+void unic_port_rx_arm(struct unic_port *port, bool on);
+
+#define UNIC_TX_BUFS 4u
+#define UNIC_RX_BUFS 4u
+
+/* ----------------------------------------------------------------- rest */
+
+/** unic_port_ring() - interrupt the host: vector 0 driver, 1+p process p. */
+void unic_port_ring(struct unic_port *port, uint32_t vector);
+
+/**
+ * unic_port_entropy() - up to @len random bytes from the board's source.
+ * Returns how many there were; 0 if none now (or ever).
+ */
+uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len);
+
+/**
+ * unic_port_panic() - a promise of our own was broken (UNIC_ASSERT). Writes
+ * the crash record, tells the host, stops until the host resets the machine.
+ * Does not return.
+ */
+void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)
+	__attribute__((noreturn));
+
+#endif /* UNIC_PORT_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "semihost.h"
+
+#define SYS_WRITE0	  0x04u
+#define SYS_EXIT_EXTENDED 0x20u
+#define STOPPED_BY_EXIT	  0x20026u
+
+static uint32_t semihost_call(uint32_t op, const void *arg)
+{
+	register uint32_t r0 __asm__("r0") = op;
+	register const void *r1 __asm__("r1") = arg;
+
+	/* a real SVC would overwrite the link register: we run in SVC mode */
+	__asm__ volatile("svc 0x123456" : "+r"(r0) : "r"(r1) : "lr", "memory");
+	return r0;
+}
+
+void semihost_puts(const char *text)
+{
+	semihost_call(SYS_WRITE0, text);
+}
+
+void semihost_dec(uint64_t value)
+{
+	char text[21];
+	char *p = text + sizeof(text) - 1;
+
+	*p = 0;
+	do {
+		*--p = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	semihost_puts(p);
+}
+
+void semihost_exit(uint32_t code)
+{
+	const uint32_t block[2] = { STOPPED_BY_EXIT, code };
+
+	semihost_call(SYS_EXIT_EXTENDED, block);
+	for (;;)
+		__asm__ volatile("wfi");
+}
