@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cq.c - see cq.h. */
+#include <string.h>
+
+#include "nic.h"
+
+#define CQE_BYTES     ((uint32_t)sizeof(struct unic_cqe))
+#define PAGE_MASK     4095ull /* no region has smaller pages */
+#define ARM_NUMBER    0x7fffffffu
+#define ARM_SOLICITED 0x80000000u
+
+void unic_cq_init(struct unic_nic *nic)
+{
+	memset(&nic->cqs, 0, sizeof(nic->cqs));
+}
+
+static int free_slot(const struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_CQS; i++)
+		if (!nic->cqs.cq[i].used)
+			return (int)i;
+	return -UNIC_ECQFULL;
+}
+
+/* The ring must lie in a region that cannot be taken back while it is used. */
+static int check_ring(struct unic_nic *nic,
+		      const struct unic_cmd_cq_create *cmd, uint32_t entries,
+		      struct unic_piece *piece)
+{
+	uint32_t pd = unic_from_le32(cmd->pd);
+	int r;
+
+	if (pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[pd].proc))
+		return -UNIC_ENOPD;
+	if (entries < 2 || entries > 4096 || (entries & (entries - 1)) ||
+	    (unic_from_le64(cmd->iova) & 63) ||
+	    unic_from_le32(cmd->db_index) >= UNIC_DB_OBJECTS)
+		return -UNIC_EINVAL;
+	r = unic_access(nic, unic_from_le32(cmd->stag), (uint16_t)pd,
+			UNIC_MR_LOCAL_WRITE, unic_from_le64(cmd->iova),
+			entries * CQE_BYTES, piece);
+	if (r)
+		return r;
+	if (nic->mrs.mr[piece->mr].mr_class != UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	return 0;
+}
+
+int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
+{
+	uint32_t entries = unic_from_le32(cmd->entries);
+	uint32_t pd = unic_from_le32(cmd->pd);
+	uint32_t row = unic_from_le32(cmd->db_index);
+	struct unic_piece piece;
+	struct unic_cq *cq;
+	uint16_t proc;
+	int idx, r;
+
+	r = check_ring(nic, cmd, entries, &piece);
+	if (r)
+		return r;
+	idx = free_slot(nic);
+	if (idx < 0)
+		return idx;
+	proc = nic->mrs.pd[pd].proc;
+	r = unic_proc_bind(nic, proc, UNIC_DB_ARM, row, (uint16_t)idx);
+	if (r)
+		return r;
+	cq = &nic->cqs.cq[idx];
+	memset(cq, 0, sizeof(*cq));
+	cq->used = true;
+	cq->iova = unic_from_le64(cmd->iova);
+	cq->page = UINT64_MAX; /* none yet */
+	cq->mask = entries - 1;
+	cq->mr = piece.mr;
+	cq->proc = proc;
+	cq->pd = (uint16_t)pd;
+	cq->db_index = (uint8_t)row;
+	unic_mr_queue_get(nic, cq->mr);
+	nic->mrs.pd[pd].users++;
+	nic->procs.proc[proc].cqs++;
+	return idx;
+}
+
+static void destroy(struct unic_nic *nic, struct unic_cq *cq)
+{
+	if (cq->evt_due)
+		nic->cqs.evts_due--;
+	unic_proc_bind(nic, cq->proc, UNIC_DB_ARM, cq->db_index, UNIC_DB_NONE);
+	unic_mr_queue_put(nic, cq->mr);
+	nic->mrs.pd[cq->pd].users--;
+	nic->procs.proc[cq->proc].cqs--;
+	memset(cq, 0, sizeof(*cq));
+}
+
+struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id)
+{
+	struct unic_cq *cq = &nic->cqs.cq[id];
+
+	if (id >= UNIC_CQS || !cq->used || cq->proc != proc)
+		return NULL;
+	return cq;
+}
+
+int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id)
+{
+	struct unic_cq *cq = unic_cq_get(nic, proc, id);
+
+	if (!cq)
+		return -UNIC_ENOCQ;
+	if (cq->users)
+		return -UNIC_EBUSY;
+	destroy(nic, cq);
+	return 0;
+}
+
+void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_CQS; i++) {
+		struct unic_cq *cq = &nic->cqs.cq[i];
+
+		if (!cq->used || cq->proc != proc)
+			continue;
+		UNIC_ASSERT(nic, !cq->users);
+		destroy(nic, cq);
+	}
+}
+
+/* At most once per arming: the process arms again when it has looked. */
+static void notify(struct unic_nic *nic, struct unic_cq *cq)
+{
+	struct unic_nic_page *np = nic->procs.proc[cq->proc].np;
+
+	cq->armed = false;
+	UNIC_COUNT(nic, cq_events);
+	unic_wmb(); /* records before the count that announces them */
+	UNIC_WRITE_ONCE(np->cq_events[cq->db_index],
+			unic_to_le32(++cq->events));
+	unic_port_ring(nic->port, 1u + cq->proc);
+}
+
+/* Were more than n records (of those that count) written? Modulo 2^31. */
+static bool due(const struct unic_cq *cq)
+{
+	uint32_t have = cq->arm & ARM_SOLICITED ? cq->sol : cq->tail;
+	uint32_t ahead = (have - cq->arm) & ARM_NUMBER;
+
+	return ahead - 1 < ARM_NUMBER / 2;
+}
+
+void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word)
+{
+	struct unic_cq *cq = &nic->cqs.cq[idx];
+
+	if (idx >= UNIC_CQS || !cq->used)
+		return;
+	cq->arm = arm_word;
+	cq->armed = true;
+	if (due(cq) || cq->error)
+		notify(nic, cq);
+}
+
+static bool publish_error(struct unic_nic *nic, struct unic_cq *cq)
+{
+	struct unic_evt_obj evt = {
+		.hdr = { .type = UNIC_EVT_CQ_ERROR,
+			 .proc = unic_to_le16(cq->proc) },
+		.id = unic_to_le32((uint32_t)(cq - nic->cqs.cq)),
+		.detail = unic_to_le32(cq->error),
+	};
+
+	return unic_mbox_event(nic, &evt);
+}
+
+static void fail(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
+{
+	cq->error = error;
+	if (error == UNIC_CQ_OVERFLOW)
+		UNIC_COUNT(nic, cq_overflows);
+	if (!publish_error(nic, cq)) {
+		cq->evt_due = true;
+		nic->cqs.evts_due++;
+	}
+	if (cq->armed)
+		notify(nic, cq); /* a sleeper must learn of it */
+	unic_qp_cq_failed(nic, (uint16_t)(cq - nic->cqs.cq));
+}
+
+void unic_cq_events(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_CQS && nic->cqs.evts_due; i++) {
+		struct unic_cq *cq = &nic->cqs.cq[i];
+
+		if (!cq->evt_due)
+			continue;
+		if (!publish_error(nic, cq))
+			return;
+		cq->evt_due = false;
+		nic->cqs.evts_due--;
+	}
+}
+
+/*
+ * The consumer's index is read only when the ring looks full, because it is in
+ * a cache line that the process writes. A wild one is as if it had not moved.
+ */
+static bool full(struct unic_nic *nic, struct unic_cq *cq)
+{
+	const struct unic_db_page *db = nic->procs.proc[cq->proc].db;
+	uint32_t ci =
+		unic_from_le32(UNIC_READ_ONCE(db->tail[cq->db_index].cq_ci));
+
+	if (cq->tail - ci <= cq->mask + 1)
+		cq->ci = ci;
+	return cq->tail - cq->ci > cq->mask;
+}
+
+/* Where record `tail` goes. The region cannot be taken back while the queue
+ * exists, so a page is translated once. */
+static int locate(struct unic_nic *nic, struct unic_cq *cq, uint64_t *bus)
+{
+	uint64_t iova = cq->iova + (cq->tail & cq->mask) * CQE_BYTES;
+	struct unic_piece piece;
+	int r;
+
+	if (__builtin_expect((iova & ~PAGE_MASK) != cq->page, 0)) {
+		r = unic_xlate(nic, cq->mr, iova, CQE_BYTES, &piece);
+		if (r)
+			return r;
+		cq->page = iova & ~PAGE_MASK;
+		cq->page_bus = piece.bus - (iova & PAGE_MASK);
+	}
+	*bus = cq->page_bus + (iova & PAGE_MASK);
+	return 0;
+}
+
+bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
+{
+	struct unic_cq *cq = &nic->cqs.cq[idx];
+	uint64_t bus;
+	int r;
+
+	if (__builtin_expect(cq->error, 0))
+		return true;
+	if (cq->tail - cq->ci > cq->mask && full(nic, cq)) {
+		fail(nic, cq, UNIC_CQ_OVERFLOW);
+		return true;
+	}
+	cqe->seq = unic_to_le32(cq->tail + 1);
+	r = locate(nic, cq, &bus);
+	if (__builtin_expect(!r, 1))
+		r = unic_dma_cqe(nic, (uint16_t)idx, cq->mr, bus, cqe);
+	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
+		if (r == -UNIC_EAGAIN)
+			return false;
+		fail(nic, cq, UNIC_CQ_BUS);
+		return true;
+	}
+	cq->tail++;
+	if (cqe->status || (cqe->flags & UNIC_WC_SOLICITED))
+		cq->sol = cq->tail;
+	if (!r && cq->armed && due(cq))
+		notify(nic, cq);
+	return true;
+}
+
+void unic_cq_written(struct unic_nic *nic, uint32_t idx, bool ok)
+{
+	struct unic_cq *cq = &nic->cqs.cq[idx];
+
+	if (!cq->used)
+		return; /* destroyed meanwhile; its region waited for us */
+	if (!ok && !cq->error)
+		fail(nic, cq, UNIC_CQ_BUS);
+	if (cq->armed && due(cq))
+		notify(nic, cq);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cq.h - completion queues (VIA 2.4; IBTA 10.8, 11.4.2).
+ *
+ * Secret: where the next record goes, when a queue is full, and when its
+ * process is told. Record n carries seq n + 1, written last, so nothing needs
+ * clearing. A full queue is an error of the queue and of every QP that uses it,
+ * never a silent loss.
+ */
+#ifndef UNIC_CQ_H
+#define UNIC_CQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "unic_mbox.h"
+#include "unic_queue.h"
+
+struct unic_nic;
+
+#define UNIC_CQ_NIL	 0xffffu
+#define UNIC_CQ_OVERFLOW 1u /* detail of CQ_ERROR */
+#define UNIC_CQ_BUS	 2u
+
+struct unic_cq {
+	uint64_t iova; /* of record 0 */
+	uint64_t page; /* IOVA of the page in use; its region stays, so ... */
+	uint64_t page_bus; /* ... this stays right */
+	uint32_t tail;	   /* records written */
+	uint32_t ci;	   /* records consumed, as last seen */
+	uint32_t mask;	   /* entries - 1 */
+	uint32_t sol;	   /* number + 1 of the last solicited record */
+	uint32_t arm;	   /* the arm word in force */
+	uint32_t events;   /* notifications so far */
+	uint16_t mr;	   /* control region of the ring */
+	uint16_t proc;
+	uint16_t pd;
+	uint16_t users; /* QP directions that complete here */
+	uint8_t db_index;
+	bool used;
+	bool armed;
+	uint8_t error; /* UNIC_CQ_OVERFLOW, UNIC_CQ_BUS */
+	bool evt_due;  /* CQ_ERROR not yet on the event ring */
+};
+
+struct unic_cqs {
+	struct unic_cq cq[UNIC_CQS];
+	uint16_t evts_due;
+};
+
+void unic_cq_init(struct unic_nic *nic);
+
+/** unic_cq_create() - CQ_CREATE. Returns the index, or an error that changed
+ * nothing: -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ECQFULL, -UNIC_EBUSY (doorbell row
+ * taken), the errors of unic_access(); the region must be class control. */
+int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd);
+
+/** unic_cq_destroy() - 0, -UNIC_ENOCQ, -UNIC_EBUSY while a QP uses it. */
+int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id);
+
+/** unic_cq_proc_gone() - destroy the queues of @proc, whose QPs are gone. */
+void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc);
+
+/** unic_cq_arm() - an ARM doorbell of queue @idx (struct unic_db_tail.arm):
+ * notify at once if what it asks for was written already, else once later. */
+void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word);
+
+/**
+ * unic_cq_get() - the queue of @pd's process with this index.
+ * Returns NULL unless it is live and belongs to @pd's process.
+ */
+struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id);
+
+/**
+ * unic_cq_post() - write @cqe (all but seq filled in) and notify if armed.
+ *
+ * Returns true: it is the process's now - or the queue is in error, which its
+ * process knows and every QP that uses it is told. False: the DMA engine has
+ * no room, nothing happened, ask again at the next poll.
+ */
+bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe);
+
+/** unic_cq_written() - a record that was on its way to queue @idx is there
+ * (@ok) or was refused by the bus. */
+void unic_cq_written(struct unic_nic *nic, uint32_t idx, bool ok);
+
+/** unic_cq_events() - publish CQ_ERROR events that were held back. */
+void unic_cq_events(struct unic_nic *nic);
+
+#endif /* UNIC_CQ_H */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* dump.c - rows of the tables, for unicctl. Read-only; off the hot path. */
+#include <string.h>
+
+#include "nic.h"
+
+#define ROWS (UNIC_LIST_BYTES / UNIC_ROW_BYTES)
+
+/* Each writes row @i and returns true, or false if the row is free. */
+typedef bool unic_row_fn(struct unic_nic *nic, uint32_t i, void *row);
+
+static bool tlb_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_tlb_entry *e = &nic->tlb.entry[i];
+	struct unic_row_tlb *r = row;
+
+	if (e->mr == UNIC_TLB_NIL)
+		return false;
+	r->index = unic_to_le32(i);
+	r->mr = unic_to_le32(e->mr);
+	r->page = unic_to_le32(e->page);
+	r->page_shift = unic_to_le32(nic->mrs.mr[e->mr].page_shift);
+	r->bus = unic_to_le64(e->bus);
+	return true;
+}
+
+static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_mr *m = &nic->mrs.mr[i];
+	struct unic_row_mr *r = row;
+
+	if (m->state == UNIC_MR_FREE)
+		return false;
+	r->index = unic_to_le32(i);
+	r->gen = unic_to_le32(m->gen);
+	r->stag = unic_to_le32(m->stag);
+	r->proc = unic_to_le32(m->proc);
+	r->pd = unic_to_le32(m->pd);
+	r->state = m->state;
+	r->rights = m->rights;
+	r->mr_class = m->mr_class;
+	r->page_shift = m->page_shift;
+	r->iova = unic_to_le64(m->iova);
+	r->length = unic_to_le64(m->length);
+	r->entries = unic_to_le32(m->state == UNIC_MR_EVICTED ? 0 : m->n_pages);
+	r->holds = unic_to_le32(m->holds);
+	r->dmas = unic_to_le32(m->dmas);
+	r->uses = unic_to_le32(m->uses);
+	r->bytes = unic_to_le64(m->bytes);
+	return true;
+}
+
+static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_token *t = &nic->tokens.token[i];
+	struct unic_row_token *r = row;
+
+	if (t->state == UNIC_TOKEN_S_FREE)
+		return false;
+	r->index = unic_to_le32(i);
+	r->proc = unic_to_le32(t->proc);
+	r->mr = unic_to_le32(t->mr);
+	r->length = unic_to_le32(t->length);
+	r->iova = unic_to_le64(t->iova);
+	r->expires_ns = unic_to_le64(t->expires_ns);
+	r->state = unic_to_le32(t->state - UNIC_TOKEN_S_LIVE);
+	r->end = unic_to_le32(t->end);
+	r->sender_ipv4 = unic_to_le32(t->sender_ipv4);
+	r->sender_qpn = unic_to_le32(t->sender_qpn);
+	r->placed = unic_to_le32(t->placed);
+	return true;
+}
+
+static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_notices *n = &nic->evict.notices;
+	uint32_t i, open = 0;
+
+	for (i = 0; i < UNIC_NOTICES; i++)
+		open += n->notice[i].state != UNIC_NOTICE_FREE &&
+			n->notice[i].owner == proc;
+	return open;
+}
+
+static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_proc *p = &nic->procs.proc[i];
+	const struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[i];
+	struct unic_row_proc *r = row;
+
+	if (!p->db)
+		return false;
+	r->proc = unic_to_le32(i);
+	r->host_pid = unic_to_le32(p->host_pid);
+	r->weight = unic_to_le32(o->weight);
+	r->quota = unic_to_le32(o->quota);
+	r->held = unic_to_le32(o->held);
+	r->fair_share = unic_to_le32(unic_share_fair(&e->share, i));
+	r->wanted = unic_to_le32(o->wanted);
+	r->control = unic_to_le32(e->control[i]);
+	r->mrs = unic_to_le32(p->mrs);
+	r->qps = unic_to_le32(p->qps);
+	r->tokens = unic_to_le32(nic->tokens.held[i]);
+	r->notices = unic_to_le32(open_notices(nic, i));
+	r->evictions = unic_to_le32(e->evictions[i]);
+	r->policy = unic_to_le32(p->policy);
+	r->longest_wait_us = unic_to_le32(e->longest_us[i]);
+	r->late = unic_to_le32(e->late[i]);
+	return true;
+}
+
+static bool wait_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_wait *w = &nic->evict.wait[i];
+	struct unic_row_wait *r = row;
+
+	if (!w->id)
+		return false;
+	r->wait = unic_to_le32(w->id);
+	r->proc = unic_to_le32(w->proc);
+	r->entries = unic_to_le32(w->args.n_pages);
+	r->age_us =
+		unic_to_le32((uint32_t)((nic->now_ns - w->since_ns) / 1000));
+	return true;
+}
+
+static bool qp_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	if (!nic->qps.qp[i].used)
+		return false;
+	unic_qp_row(nic, i, row);
+	return true;
+}
+
+static const struct {
+	unic_row_fn *write;
+	uint32_t rows;
+} tables[] = {
+	[UNIC_TABLE_TLB] = { tlb_row, UNIC_TLB_ENTRIES },
+	[UNIC_TABLE_MR] = { mr_row, UNIC_MRS },
+	[UNIC_TABLE_TOKEN] = { token_row, UNIC_TOKENS },
+	[UNIC_TABLE_QP] = { qp_row, UNIC_QPS },
+	[UNIC_TABLE_PROC] = { proc_row, UNIC_PROCS },
+	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS },
+};
+
+int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+	      uint8_t *list, uint32_t *next)
+{
+	uint64_t row[UNIC_ROW_BYTES / 8];
+	int n = 0;
+	uint32_t i;
+
+	if (table >= sizeof(tables) / sizeof(tables[0]) ||
+	    !tables[table].write || first >= tables[table].rows)
+		return -UNIC_EINVAL;
+	for (i = first; i < tables[table].rows && n < (int)ROWS; i++) {
+		memset(row, 0, sizeof(row));
+		if (!tables[table].write(nic, i, row))
+			continue;
+		memcpy(list + (uint32_t)n * UNIC_ROW_BYTES, row, sizeof(row));
+		n++;
+	}
+	*next = i < tables[table].rows ? i : 0;
+	return n;
+}

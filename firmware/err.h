@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * err.h - the core's own error space. Functions return 0 or -UNIC_E*. The two
+ * maps out of it are unic_err_status() (mailbox) and unic_err_syndrome()
+ * (wire); there are no others.
+ */
+#ifndef UNIC_ERR_H
+#define UNIC_ERR_H
+
+#include <stdint.h>
+
+enum unic_err {
+	UNIC_EINVAL = 1, /* a field is out of range */
+	UNIC_ENOPROC,	 /* no such process, PD, region, CQ, QP, token, wait */
+	UNIC_ENOPD,
+	UNIC_ENOMR,
+	UNIC_ENOCQ,
+	UNIC_ENOQP,
+	UNIC_ENOTOKEN,
+	UNIC_ENOWAIT,
+	UNIC_EBUSY,    /* something must go first */
+	UNIC_ETLBFULL, /* tables full */
+	UNIC_EMRFULL,
+	UNIC_ETOKENFULL,
+	UNIC_EQPFULL,
+	UNIC_ECQFULL,
+	UNIC_EPDFULL,
+	UNIC_EWAITFULL,
+	UNIC_EQUOTA,
+	UNIC_ECTRLCAP,
+	UNIC_ETOOLARGE, /* can never fit */
+	UNIC_ESTATE,	/* not in this state */
+	UNIC_ESTAG,	/* the steps of the access check, in their order */
+	UNIC_EPD,
+	UNIC_ERIGHTS,
+	UNIC_EBOUNDS,
+	UNIC_EEVICTED,
+	UNIC_EBUS,     /* DMA refused by the machine */
+	UNIC_EENTROPY, /* the random generator is not seeded */
+	UNIC_ECANCELLED,
+	UNIC_ETIMEOUT,
+	UNIC_EREFUSED,
+	UNIC_ENOROUTE,
+	UNIC_EOPCODE,
+	UNIC_EEPOCH,
+	UNIC_EFAILED,  /* the NIC is not READY */
+	UNIC_EAGAIN,   /* no room just now: ask again at the next poll */
+	UNIC_EPENDING, /* accepted, not finished: an event will follow */
+	UNIC_ERR_COUNT,
+};
+
+/**
+ * unic_err_status() - the one map from -UNIC_E* to mailbox status.
+ * @err: 0 or -UNIC_E*. Returns an enum unic_status.
+ */
+uint8_t unic_err_status(int err);
+
+#endif /* UNIC_ERR_H */

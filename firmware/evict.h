@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * evict.h - taking entries back: the reaper, its choice of victims, and the
+ * way of a region from NOTIFIED to free entries (memory.md sections 5 and 6);
+ * and REGISTER_WAIT, whose queue is the demand that drives it (section 3).
+ */
+#ifndef UNIC_EVICT_H
+#define UNIC_EVICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mr.h"
+#include "notice.h"
+#include "share.h"
+
+/* The longest a drain takes once operations are cut: one DMA piece. */
+#define UNIC_DRAIN_BOUND_US 1000u
+
+#define UNIC_WAIT_NIL 0xffffu
+
+/*
+ * One REGISTER_WAIT. Queued it holds no entry: granted whole or not at all.
+ * Ended (granted, timed out) it is kept until its event is on the ring.
+ */
+struct unic_wait {
+	struct unic_mr_args args;
+	uint64_t since_ns;
+	uint64_t give_up_ns; /* 0: never */
+	uint32_t id;	     /* given to the driver; 0: this slot is free */
+	uint32_t waited_us;  /* ended: how long */
+	uint16_t proc;
+	uint16_t next;	/* FIFO of the process, list of the ended, or free */
+	uint16_t mr;	/* granted: the region, or UNIC_MR_NIL */
+	uint8_t status; /* ended: enum unic_status */
+	bool ended;
+};
+
+struct unic_evict {
+	struct unic_share share; /* of TLB entries */
+	struct unic_notices notices;
+	uint64_t next_ns; /* nothing to do before, unless kicked */
+	bool kicked;
+	bool refilling;	   /* between low and high watermark */
+	uint16_t evts_due; /* regions with an event held back */
+	uint32_t reaper_us, residence_us, low, high;
+	uint64_t rng; /* policy random: state of its generator */
+	/* REGISTER_WAIT, see wait.h */
+	struct unic_wait wait[UNIC_WAITS];
+	uint16_t wait_free;
+	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
+	uint16_t ended_head, ended_tail;
+	uint16_t waiting; /* requests queued */
+	uint32_t wait_seq;
+	uint64_t wait_ns; /* no request gives up before */
+	/* entries freed for a process's requests; nobody at once takes them */
+	uint32_t promised[UNIC_PROCS];
+	/* victim choice, see reap.c */
+	uint16_t ring[UNIC_PROCS]; /* candidates of each process, circular */
+	uint64_t recall_ns[UNIC_PROCS]
+			  [UNIC_PROCS]; /* thrash damping, by pair */
+	/* accounts */
+	uint16_t open[UNIC_PROCS];    /* notices open */
+	uint32_t control[UNIC_PROCS]; /* entries of class control */
+	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS],
+		longest_us[UNIC_PROCS];
+};
+
+/** unic_evict_init() - default parameters (T 20 ms, H 50 ms, reaper 1 ms). */
+void unic_evict_init(struct unic_nic *nic);
+
+/**
+ * unic_evict_poll() - bounded work: deadlines, one reaper step when its period
+ * is over, grants to waiters, events held back. Called once per poll round.
+ * Returns the NIC time at which it next has something to do (UINT64_MAX:
+ * nothing until something happens).
+ */
+uint64_t unic_evict_poll(struct unic_nic *nic);
+
+/** unic_evict_kick() - entries were freed or wanted: look at the next poll. */
+void unic_evict_kick(struct unic_nic *nic);
+
+/** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,
+ * -UNIC_ESTATE (no open notice, or already delivered), -UNIC_EINVAL (seq). */
+int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		   uint32_t seq, uint64_t *deadline_ns);
+
+/** unic_evict_answer() - NOTICE_ANSWER. 0 with *deadline_ns; -UNIC_EREFUSED with
+ * *refusal; -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL. RELEASE may also answer
+ * -UNIC_EPENDING (see unic_mr_dereg()). */
+int unic_evict_answer(struct unic_nic *nic,
+		      const struct unic_cmd_notice_answer *cmd,
+		      uint64_t *deadline_ns, uint8_t *refusal);
+
+/** unic_evict_admin() - MR_EVICT: ask this region back. -UNIC_ENOMR,
+ * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control). */
+int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+/** unic_wait_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
+int unic_wait_cancel(struct unic_nic *nic, uint32_t id);
+
+/**
+ * unic_evict_proc_gone() - the process is detaching: cancel its waits (no
+ * events), drain its regions, all but those of class control if @keep_control.
+ * Returns true when none of its regions (of those) is left.
+ */
+bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
+			  bool keep_control);
+
+/* For mr.c and reap.c. */
+
+/**
+ * unic_evict_revoke() - ask region @mr (ACTIVE) back: a notice, or removal at
+ * once for class messaging.
+ * @why: enum unic_reason; @for_proc: whose request needs it, or UNIC_OWNER_NIL;
+ * @urgent: that request is within its fair share.
+ */
+void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
+		       uint32_t for_proc, bool urgent);
+
+/** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
+ * -UNIC_EPENDING (EVICTED follows). */
+int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
+
+/** unic_evict_idle() - a DRAINING region lost its last hold and DMA piece. */
+void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
+
+/** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
+void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+		      struct unic_cpl_usage *out);
+
+#endif /* UNIC_EVICT_H */

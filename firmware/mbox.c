@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* mbox.c - the rings of the mailbox, firmware's side. */
+#include <string.h>
+
+#include "nic.h"
+
+#define REC_BYTES     64u
+#define CMDS_PER_POLL 4u
+#define BEAT_NS	      50000000u
+
+#ifndef UNIC_BUILD_ID
+#define UNIC_BUILD_ID "unknown"
+#endif
+
+static struct unic_info *info(struct unic_nic *nic)
+{
+	return (struct unic_info *)(nic->mbox.bar + UNIC_BAR_INFO_OFF);
+}
+
+static struct unic_nic_idx *ours(struct unic_nic *nic)
+{
+	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BAR_NIC_OFF);
+}
+
+static const struct unic_driver_page *theirs(struct unic_nic *nic)
+{
+	return (const struct unic_driver_page *)(nic->mbox.bar +
+						 UNIC_BAR_DRIVER_OFF);
+}
+
+/*
+ * An index of theirs: adopted only while tail - head <= entries, else counted
+ * and ignored.
+ */
+static void adopt_head(struct unic_nic *nic, uint32_t *head,
+		       const unic_le32 *shared, uint32_t tail, uint32_t entries)
+{
+	uint32_t v = unic_from_le32(UNIC_READ_ONCE(*shared));
+
+	if (tail - v > entries)
+		UNIC_COUNT(nic, mbox_bad_index);
+	else
+		*head = v;
+}
+
+void unic_mbox_publish(struct unic_nic *nic)
+{
+	struct unic_info *i = info(nic);
+	struct unic_notices *n = &nic->evict.notices;
+
+	i->boot_epoch = unic_to_le32(nic->epoch);
+	i->grace_us = unic_to_le32(n->grace_us);
+	i->deliver_us = unic_to_le32(n->deliver_us);
+	i->reaper_us = unic_to_le32(nic->evict.reaper_us);
+	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
+	i->ipv4 = unic_to_le32(nic->ipv4);
+	UNIC_WRITE_ONCE(i->state, unic_to_le32(nic->state));
+	unic_wmb();
+	UNIC_WRITE_ONCE(i->reset_ack, unic_to_le32(nic->mbox.reset_ack));
+}
+
+static uint32_t path_mtu(const struct unic_link *link)
+{
+	uint32_t room = link->max_frame - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
+			sizeof(struct unic_tketh),
+		 mtu = 4096;
+
+	while (mtu > room)
+		mtu >>= 1;
+	return mtu;
+}
+
+static void publish_constants(struct unic_nic *nic)
+{
+	static const char build[] = UNIC_BUILD_ID;
+	struct unic_info *i = info(nic);
+
+	memset(i, 0, sizeof(*i));
+	i->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
+	i->abi_minor = unic_to_le16(UNIC_ABI_MINOR);
+	i->features = unic_to_le64(
+		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
+		UNIC_FEAT_STATS |
+		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
+	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
+	i->mrs = unic_to_le32(UNIC_MRS);
+	i->qps = unic_to_le32(UNIC_QPS);
+	i->cqs = unic_to_le32(UNIC_CQS);
+	i->tokens = unic_to_le32(UNIC_TOKENS);
+	i->procs = unic_to_le32(UNIC_PROCS);
+	i->pds = unic_to_le32(UNIC_PDS);
+	i->waits = unic_to_le32(UNIC_WAITS);
+	i->max_frame = unic_to_le32(nic->link.max_frame);
+	i->path_mtu = unic_to_le32(path_mtu(&nic->link));
+	memcpy(i->mac, nic->link.mac, sizeof(i->mac));
+	i->link_up = nic->link.up;
+	i->icrc_offload = nic->link.icrc_offload;
+	memcpy(i->build_id, build,
+	       sizeof(build) < sizeof(i->build_id) ? sizeof(build)
+						   : sizeof(i->build_id) - 1);
+	i->nic_bytes = unic_to_le32(sizeof(struct unic_nic));
+}
+
+void unic_mbox_power_on(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	m->bar = unic_port_bar(nic->port);
+	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(0));
+	publish_constants(nic);
+	m->reset_ack = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req));
+	unic_mbox_reset(nic, m->reset_ack);
+	unic_mbox_publish(nic);
+	unic_wmb();
+	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(UNIC_MAGIC));
+}
+
+void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint8_t *bar = m->bar;
+	uint32_t beats = m->beats;
+
+	memset(m, 0, sizeof(*m));
+	m->bar = bar;
+	m->beats = beats;
+	m->reset_ack = req;
+	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
+}
+
+/* ---------------------------------------------------------- completions */
+
+static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
+			 unic_le32 *shared_tail, uint32_t *tail,
+			 uint32_t entries)
+{
+	memcpy(nic->mbox.bar + off + *tail % entries * REC_BYTES, rec,
+	       REC_BYTES);
+	unic_wmb();
+	(*tail)++;
+	UNIC_WRITE_ONCE(*shared_tail, unic_to_le32(*tail));
+	nic->mbox.irq_due = true;
+}
+
+static void execute(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint32_t rec[REC_BYTES / 4];
+
+	memcpy(rec, m->bar + UNIC_BAR_CMD_OFF + slot * REC_BYTES, REC_BYTES);
+	unic_cmd_execute(nic, rec,
+			 m->bar + UNIC_BAR_LIST_OFF + slot * UNIC_LIST_BYTES);
+	write_record(nic, UNIC_BAR_CPL_OFF, rec, &ours(nic)->cpl_tail,
+		     &m->cpl_tail, UNIC_CPL_ENTRIES);
+}
+
+static bool cpl_room(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (m->cpl_tail - m->cpl_head < UNIC_CPL_ENTRIES)
+		return true;
+	adopt_head(nic, &m->cpl_head, &theirs(nic)->cpl_head, m->cpl_tail,
+		   UNIC_CPL_ENTRIES);
+	return m->cpl_tail - m->cpl_head < UNIC_CPL_ENTRIES;
+}
+
+bool unic_mbox_poll(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint32_t tail, req, n;
+
+	req = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req));
+	if (__builtin_expect(req != m->reset_ack, 0)) {
+		unic_nic_reset(nic, req);
+		return true;
+	}
+	tail = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->cmd_tail));
+	if (__builtin_expect(
+		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
+		return false;
+	if (tail - m->cmd_head > UNIC_CMD_ENTRIES) {
+		if (!m->wrapped) /* count a wild value once, not per poll */
+			UNIC_COUNT(nic, mbox_bad_index);
+		m->wrapped = true;
+		return false;
+	}
+	m->wrapped = false;
+	unic_rmb();
+	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
+		if (!cpl_room(nic))
+			break;
+		execute(nic, m->cmd_head % UNIC_CMD_ENTRIES);
+		m->cmd_head++;
+		UNIC_WRITE_ONCE(ours(nic)->cmd_head, unic_to_le32(m->cmd_head));
+	}
+	return n > 0;
+}
+
+/* --------------------------------------------------------------- events */
+
+bool unic_mbox_event(struct unic_nic *nic, void *evt)
+{
+	struct unic_mbox *m = &nic->mbox;
+	struct unic_evt_hdr *hdr = evt;
+	bool eviction = hdr->type == UNIC_EVT_NOTICE ||
+			hdr->type == UNIC_EVT_EVICTED;
+	uint32_t room = UNIC_EVT_ENTRIES - (eviction ? 0 : UNIC_EVT_RESERVED);
+
+	if (m->evt_tail - m->evt_head >= room)
+		adopt_head(nic, &m->evt_head, &theirs(nic)->evt_head,
+			   m->evt_tail, UNIC_EVT_ENTRIES);
+	if (m->evt_tail - m->evt_head >= room) {
+		UNIC_COUNT(nic, evt_stalls);
+		return false;
+	}
+	hdr->epoch = unic_to_le32(nic->epoch);
+	write_record(nic, UNIC_BAR_EVT_OFF, evt, &ours(nic)->evt_tail,
+		     &m->evt_tail, UNIC_EVT_ENTRIES);
+	return true;
+}
+
+bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (m->mad_tail - m->mad_head >= UNIC_MAD_RX_ENTRIES)
+		adopt_head(nic, &m->mad_head, &theirs(nic)->mad_head,
+			   m->mad_tail, UNIC_MAD_RX_ENTRIES);
+	if (m->mad_tail - m->mad_head >= UNIC_MAD_RX_ENTRIES) {
+		UNIC_COUNT(nic, mad_rx_dropped);
+		return false;
+	}
+	memcpy(m->bar + UNIC_BAR_MAD_RX_OFF +
+		       m->mad_tail % UNIC_MAD_RX_ENTRIES * sizeof(*mad),
+	       mad, sizeof(*mad));
+	unic_wmb();
+	m->mad_tail++;
+	UNIC_WRITE_ONCE(ours(nic)->mad_tail, unic_to_le32(m->mad_tail));
+	m->irq_due = true;
+	UNIC_COUNT(nic, mad_rx);
+	return true;
+}
+
+void unic_mbox_flush(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (!m->irq_due)
+		return;
+	m->irq_due = false;
+	/* the tail before the look at want_irq; the driver does the reverse */
+	unic_mb();
+	if (!unic_from_le32(UNIC_READ_ONCE(theirs(nic)->want_irq)))
+		return;
+	if (m->irq_fault)
+		m->irq_fault--;
+	else
+		unic_port_ring(nic->port, 0);
+}
+
+void unic_mbox_sleep(struct unic_nic *nic, bool asleep)
+{
+	UNIC_WRITE_ONCE(ours(nic)->asleep, unic_to_le32(asleep));
+}
+
+void unic_mbox_beat(struct unic_nic *nic)
+{
+	struct unic_info *i = info(nic);
+	struct unic_stats_page *s =
+		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BAR_STATS_OFF);
+	uint32_t c;
+
+	for (c = 0; c < UNIC_C_COUNT; c++)
+		s->counter[c] = unic_to_le64(nic->counter[c]);
+	s->version = unic_to_le32(1);
+	s->counters = unic_to_le32(UNIC_C_COUNT);
+	s->time_ns = unic_to_le64(nic->now_ns);
+	i->clock_ns = unic_to_le64(nic->now_ns);
+	UNIC_WRITE_ONCE(i->heartbeat, unic_to_le32(++nic->mbox.beats));
+	nic->beat_ns = nic->now_ns + BEAT_NS;
+}

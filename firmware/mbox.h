@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * mbox.h - the firmware's side of the mailbox (abi/unic_mbox.h).
+ *
+ * Secret: the rings - index validation, fetch-once, suppression, and the credit
+ * of the event ring that is kept for eviction records.
+ */
+#ifndef UNIC_MBOX_RINGS_H
+#define UNIC_MBOX_RINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unic_mbox.h"
+
+struct unic_nic;
+
+struct unic_mbox {
+	uint8_t *bar;
+	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail; /* ours */
+	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
+	uint32_t reset_ack;
+	uint32_t beats;
+	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
+	bool irq_due;	    /* records were written since the last interrupt */
+	bool wrapped;	    /* the current command's index was wild: counted */
+	uint64_t list[UNIC_LIST_MAX]; /* the list page, fetched once */
+};
+
+/* Event records that may not be used by anything but NOTICE and EVICTED. */
+#define UNIC_EVT_RESERVED 128u
+
+/**
+ * unic_mbox_power_on() - publish the info page. No command is taken before the
+ * first reset that a driver asks for: what its page holds now is stale.
+ */
+void unic_mbox_power_on(struct unic_nic *nic);
+
+/** unic_mbox_reset() - all indices 0; @req becomes reset_ack at the next
+ * unic_mbox_publish(). */
+void unic_mbox_reset(struct unic_nic *nic, uint32_t req);
+
+/**
+ * unic_mbox_poll() - take and execute commands, a bounded number; none while
+ * the completion ring is full. Notices a reset request. True if there was work.
+ */
+bool unic_mbox_poll(struct unic_nic *nic);
+
+/**
+ * unic_mbox_event() - publish one 64-byte event (a struct unic_evt_*; type,
+ * reason and proc set by the caller, epoch filled in here).
+ * Returns false if the ring has no room for this type (counted once per
+ * refusal); the caller keeps what it wanted to say as state and tries again.
+ */
+bool unic_mbox_event(struct unic_nic *nic, void *evt);
+
+/** unic_mbox_mad() - pass a management datagram up. False: dropped, counted. */
+bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad);
+
+/** unic_mbox_flush() - interrupt the driver if it wants to know of records
+ * written since the last flush. Once per poll round. */
+void unic_mbox_flush(struct unic_nic *nic);
+
+/** unic_mbox_sleep() - set or clear the mailbox's `asleep` word. */
+void unic_mbox_sleep(struct unic_nic *nic, bool asleep);
+
+/** unic_mbox_beat() - heartbeat: clock, counters, parameters to the info and
+ * statistics pages. */
+void unic_mbox_beat(struct unic_nic *nic);
+
+/** unic_mbox_publish() - rewrite the changing part of the info page. */
+void unic_mbox_publish(struct unic_nic *nic);
+
+/* cmd.c: the opcode table */
+
+/**
+ * unic_cmd_execute() - validate and execute one fetched command.
+ * @rec:  64 bytes, the only copy that is looked at; becomes the completion.
+ * @list: the 4096-byte list page of the command's slot, in shared memory.
+ */
+void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list);
+
+/* dump.c: tables for people */
+
+/**
+ * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
+ * unic_row_* into the 4096-byte @list; free rows are left out.
+ * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
+ * call, 0 when there are no more.
+ */
+int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+	      uint8_t *list, uint32_t *next);
+
+#endif /* UNIC_MBOX_RINGS_H */

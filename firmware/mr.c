@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* mr.c - the region table, STags, and the way of a region to ACTIVE. */
+#include <string.h>
+
+#include "nic.h"
+#include "policy.h"
+#include "reap.h"
+#include "wait.h"
+
+#define KEY_BITS   8u
+#define IDX_SHIFT  UNIC_MR_IDX_SHIFT
+#define PART_BITS  (IDX_SHIFT - KEY_BITS)
+#define HALF_BITS  ((PART_BITS + 1u) / 2u)
+#define HALF_MASK  ((1u << HALF_BITS) - 1u)
+#define ROUNDS	   4u
+#define PD_NO_PROC 0xffffu
+
+/* Steps of an index's permutation before it is retired. */
+#define STEPS ((1u << PART_BITS) < 65535u ? 1u << PART_BITS : 65535u)
+
+/* ---------------------------------------------------------------- STags */
+
+static uint32_t mix(uint32_t v)
+{
+	v *= 0x9e3779b1u;
+	v ^= v >> 15;
+	v *= 0x85ebca77u;
+	return v ^ v >> 13;
+}
+
+/*
+ * Step @x of the keyed permutation of index @idx: a Feistel network over the
+ * NIC part, walked until it stays inside when the part has an odd width.
+ */
+static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
+{
+	uint32_t k = mix((uint32_t)key[0] + idx) ^ (uint32_t)(key[0] >> 32);
+	uint32_t l, r, t, i;
+
+	do {
+		l = x >> HALF_BITS;
+		r = x & HALF_MASK;
+		for (i = 0; i < ROUNDS; i++) {
+			t = l ^ (mix(r + k + i) & HALF_MASK);
+			l = r;
+			r = t;
+		}
+		x = l << HALF_BITS | r;
+	} while (x >> PART_BITS);
+	return x;
+}
+
+static uint32_t make_stag(struct unic_mrs *m, uint32_t idx, uint8_t key)
+{
+	uint32_t part = permute(m->key, idx, m->reuse[idx]++);
+
+	return idx << IDX_SHIFT | part << KEY_BITS | key;
+}
+
+/* An STag no lookup of this index finds: it names another index. */
+static uint32_t no_stag(uint32_t idx)
+{
+	return (idx ^ 1u) << IDX_SHIFT;
+}
+
+/* Nor this by any STag of it with any PD: a PD does not reach the top bit. */
+static uint32_t no_lock(uint32_t idx)
+{
+	return (idx ^ UNIC_MRS / 2u) << IDX_SHIFT;
+}
+
+void unic_mr_close(struct unic_nic *nic, uint16_t mr)
+{
+	nic->mrs.mr[mr].lock = no_lock(mr);
+}
+
+/* --------------------------------------------------------- free indices */
+
+/* Free indices lie in random order: a new one goes to a random place. */
+static void index_put(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t at;
+
+	m->mr[idx].state = UNIC_MR_FREE;
+	m->mr[idx].stag = no_stag(idx);
+	m->mr[idx].lock = no_lock(idx);
+	if (m->reuse[idx] >= STEPS)
+		return; /* retired until the next epoch */
+	m->free++;
+	at = (uint32_t)((uint64_t)unic_policy_random(&nic->evict.rng) *
+				m->free >>
+			32);
+	m->order[m->free - 1u] = m->order[at];
+	m->order[at] = idx;
+}
+
+static void tomb_unlink(struct unic_mrs *m, uint16_t idx)
+{
+	struct unic_mr *mr = &m->mr[idx];
+
+	if (mr->prev == UNIC_MR_NIL)
+		m->tomb_head = mr->next;
+	else
+		m->mr[mr->prev].next = mr->next;
+	if (mr->next == UNIC_MR_NIL)
+		m->tomb_tail = mr->prev;
+	else
+		m->mr[mr->next].prev = mr->prev;
+	m->tombstones--;
+}
+
+static void tomb_link(struct unic_mrs *m, uint16_t idx)
+{
+	struct unic_mr *mr = &m->mr[idx];
+
+	mr->next = UNIC_MR_NIL;
+	mr->prev = m->tomb_tail;
+	if (mr->prev == UNIC_MR_NIL)
+		m->tomb_head = idx;
+	else
+		m->mr[mr->prev].next = idx;
+	m->tomb_tail = idx;
+	m->tombstones++;
+}
+
+static void tomb_free(struct unic_nic *nic, uint16_t idx)
+{
+	tomb_unlink(&nic->mrs, idx);
+	index_put(nic, idx);
+}
+
+/* Recycle tombstones, oldest first, until an index is free. */
+static void make_room(struct unic_nic *nic)
+{
+	while (!nic->mrs.free && nic->mrs.tombstones)
+		tomb_free(nic, nic->mrs.tomb_head);
+}
+
+bool unic_mr_room(struct unic_nic *nic)
+{
+	make_room(nic);
+	return nic->mrs.free;
+}
+
+void unic_mr_forget(struct unic_nic *nic, uint32_t proc)
+{
+	uint16_t i = nic->mrs.tomb_head, next;
+
+	for (; i != UNIC_MR_NIL; i = next) {
+		next = nic->mrs.mr[i].next;
+		if (nic->mrs.mr[i].proc == proc)
+			tomb_free(nic, i);
+	}
+}
+
+void unic_mr_init(struct unic_nic *nic)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t i;
+
+	memset(m, 0, sizeof(*m));
+	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
+	for (i = 0; i < 2; i++)
+		m->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
+			    unic_random_u32(nic);
+	nic->evict.rng = m->key[1] | 1; /* index_put() draws from it */
+	for (i = 0; i < UNIC_PDS; i++)
+		m->pd[i].proc = PD_NO_PROC;
+	for (i = 0; i < UNIC_MRS; i++)
+		index_put(nic, (uint16_t)i);
+}
+
+/* ------------------------------------------------------ make and unmake */
+
+static void proc_link(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_proc *p = &nic->procs.proc[mr->proc];
+
+	mr->prev = UNIC_MR_NIL;
+	mr->next = p->mr_head;
+	if (mr->next != UNIC_MR_NIL)
+		nic->mrs.mr[mr->next].prev = idx;
+	p->mr_head = idx;
+	p->mrs++;
+}
+
+static void proc_unlink(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_proc *p = &nic->procs.proc[mr->proc];
+
+	if (mr->prev == UNIC_MR_NIL)
+		p->mr_head = mr->next;
+	else
+		nic->mrs.mr[mr->prev].next = mr->next;
+	if (mr->next != UNIC_MR_NIL)
+		nic->mrs.mr[mr->next].prev = mr->prev;
+	p->mrs--;
+}
+
+static void fill_in(struct unic_nic *nic, struct unic_mr *mr,
+		    const struct unic_mr_args *a)
+{
+	mr->pd = a->pd;
+	mr->rights = a->rights;
+	mr->iova = a->iova;
+	mr->length = a->length;
+	mr->page_shift = a->page_shift;
+	mr->page0 = (uint32_t)(a->iova >> a->page_shift << a->page_shift);
+	mr->mr_class = a->mr_class;
+	mr->tokens = UNIC_MR_NIL;
+	mr->user = a->user;
+	mr->n_pages = (uint16_t)a->n_pages;
+	mr->proc = nic->mrs.pd[a->pd].proc;
+	mr->notice = UNIC_NOTICE_NIL;
+	mr->importance = a->importance;
+	mr->for_proc = UNIC_MR_FOR_NOBODY;
+	mr->pain_ns = nic->now_ns;
+	mr->last_use_ns = nic->now_ns;
+	mr->state = UNIC_MR_LOADING;
+}
+
+uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	struct unic_mrs *m = &nic->mrs;
+	struct unic_mr *mr;
+	uint32_t gen;
+	uint16_t idx;
+	bool fits;
+
+	make_room(nic);
+	UNIC_ASSERT(nic, m->free);
+	idx = m->order[--m->free];
+	mr = &m->mr[idx];
+	gen = mr->gen;
+	memset(mr, 0, sizeof(*mr));
+	fill_in(nic, mr, args);
+	mr->gen = gen + 1;
+	mr->stag = make_stag(m, idx, args->key);
+	mr->lock = no_lock(idx);
+	mr->tlb_base = mix((uint32_t)m->key[1] + mr->stag);
+	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
+	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
+	m->pd[args->pd].users++;
+	proc_link(nic, idx);
+	nic->evict.share.owner[mr->proc].held += args->n_pages;
+	if (args->mr_class == UNIC_CLASS_CONTROL)
+		nic->evict.control[mr->proc] += args->n_pages;
+	if (nic->tlb.free < nic->evict.low)
+		unic_evict_kick(nic);
+	UNIC_COUNT(nic, mr_registered);
+	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
+		   args->n_pages);
+	return idx;
+}
+
+void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t page, filled = 0;
+
+	UNIC_ASSERT(nic, !mr->dmas && !mr->holds); /* INV-3 */
+	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
+		filled +=
+			unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx, page);
+	UNIC_ASSERT(nic, filled == mr->filled);
+	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
+	nic->evict.share.owner[mr->proc].held -= mr->n_pages;
+	if (mr->mr_class == UNIC_CLASS_CONTROL)
+		nic->evict.control[mr->proc] -= mr->n_pages;
+	nic->mrs.pd[mr->pd].users--;
+}
+
+void unic_mr_bury(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	proc_unlink(nic, idx);
+	if (mr->flags & UNIC_MR_F_GONE) {
+		index_put(nic, idx);
+		return;
+	}
+	mr->state = UNIC_MR_EVICTED;
+	tomb_link(&nic->mrs, idx);
+}
+
+struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	struct unic_mr *m;
+
+	if (mr >= UNIC_MRS)
+		return NULL;
+	m = &nic->mrs.mr[mr];
+	return m->state == UNIC_MR_FREE || m->gen != gen ? NULL : m;
+}
+
+/* --------------------------------------------------- MR_REG and MR_FILL */
+
+static int check_shape(const struct unic_mr_args *a)
+{
+	uint64_t last = a->iova + (a->length - 1);
+	uint64_t pages;
+
+	if (a->page_shift != 12 && a->page_shift != 16 && a->page_shift != 21)
+		return -UNIC_EINVAL;
+	if (!a->length || last < a->iova)
+		return -UNIC_EINVAL;
+	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
+		return -UNIC_EINVAL;
+	pages = (last >> a->page_shift) - (a->iova >> a->page_shift) + 1;
+	if (pages > UINT32_MAX)
+		return -UNIC_ETOOLARGE;
+	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
+}
+
+static int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
+		      const uint64_t *pages)
+{
+	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+		return -UNIC_ENOPD;
+	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) ||
+	    (a->flags & ~UNIC_REG_FLAGS_ALL) ||
+	    a->mr_class > UNIC_CLASS_CONTROL ||
+	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
+	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
+		return -UNIC_EINVAL;
+	/* IBTA 10.6.3.2: remote write implies local write */
+	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
+	    !(a->rights & UNIC_MR_LOCAL_WRITE))
+		return -UNIC_EINVAL;
+	return check_shape(a);
+}
+
+static void activate(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	mr->state = UNIC_MR_ACTIVE;
+	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
+	mr->since_ns = nic->now_ns;
+	mr->last_use_ns = nic->now_ns;
+	unic_reap_add(nic, idx);
+	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
+}
+
+/* Take pages [first, first + count) out again: they were wrong. */
+static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
+		   uint32_t count)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t i;
+	bool had = true;
+
+	for (i = 0; i < count; i++)
+		had &= unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx,
+					   first + i);
+	UNIC_ASSERT(nic, had && unic_tlb_reserve(&nic->tlb, count));
+}
+
+static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
+		uint32_t count, const uint64_t *pages)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t low = unic_tlb_fill_run(&nic->tlb, mr->tlb_base, idx, first,
+					 count, pages);
+
+	if (low & ((1u << mr->page_shift) - 1)) {
+		unfill(nic, idx, first, count);
+		return -UNIC_EBUS;
+	}
+	mr->filled = (uint16_t)(mr->filled + count);
+	if (mr->filled == mr->n_pages)
+		activate(nic, idx);
+	return 0;
+}
+
+static int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
+		   const uint64_t *pages, struct unic_mr_result *out)
+{
+	uint16_t idx = unic_mr_make(nic, args);
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	int err = pages ? fill(nic, idx, 0, args->n_pages, pages) : 0;
+
+	if (err) {
+		unic_mr_strip(nic, idx);
+		mr->flags |= UNIC_MR_F_GONE;
+		unic_mr_bury(nic, idx);
+		return err;
+	}
+	out->mr = idx;
+	out->gen = mr->gen;
+	out->stag = mr->stag;
+	out->wait = 0;
+	return 0;
+}
+
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out)
+{
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	err = unic_wait_admit(nic, nic->mrs.pd[args->pd].proc, args);
+	if (!err)
+		return reg_now(nic, args, pages, out);
+	if ((args->flags & UNIC_REG_WAIT) &&
+	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
+	     err == -UNIC_EQUOTA)) {
+		memset(out, 0, sizeof(*out));
+		err = unic_wait_queue(nic, args, &out->wait);
+	}
+	if (err != -UNIC_EPENDING)
+		UNIC_COUNT(nic, mr_denied);
+	return err;
+}
+
+int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count, const uint64_t *pages)
+{
+	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	uint32_t i;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (m->state != UNIC_MR_LOADING)
+		return -UNIC_ESTATE;
+	if (!count || first >= m->n_pages || count > m->n_pages - first)
+		return -UNIC_EINVAL;
+	for (i = first; m->filled && i < first + count; i++)
+		if (unic_tlb_find(&nic->tlb, m->tlb_base, (uint16_t)mr, i) !=
+		    UNIC_TLB_NIL)
+			return -UNIC_ESTATE;
+	return fill(nic, (uint16_t)mr, first, count, pages);
+}
+
+int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->queues)
+		return -UNIC_EBUSY;
+	UNIC_TRACE(nic, MR_DEREG, m->proc, mr, gen, 0, 0);
+	if (m->state != UNIC_MR_EVICTED)
+		return unic_evict_give_up(nic, (uint16_t)mr);
+	if (m->evt_due) { /* its EVICTED is on the way: no tombstone after it */
+		m->flags |= UNIC_MR_F_GONE;
+		return 0;
+	}
+	tomb_free(nic, (uint16_t)mr);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ PDs */
+
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc)
+{
+	int i;
+
+	if (!unic_proc_live(nic, proc))
+		return -UNIC_ENOPROC;
+	for (i = 0; i < (int)UNIC_PDS; i++) {
+		if (nic->mrs.pd[i].proc != PD_NO_PROC)
+			continue;
+		nic->mrs.pd[i].proc = (uint16_t)proc;
+		nic->mrs.pd[i].users = 0;
+		return i;
+	}
+	return -UNIC_EPDFULL;
+}
+
+int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd)
+{
+	if (pd >= UNIC_PDS || proc >= UNIC_PROCS ||
+	    nic->mrs.pd[pd].proc != proc)
+		return -UNIC_ENOPD;
+	if (nic->mrs.pd[pd].users)
+		return -UNIC_EBUSY;
+	nic->mrs.pd[pd].proc = PD_NO_PROC;
+	return 0;
+}

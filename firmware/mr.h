@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * mr.h - memory regions, STags, protection domains, and the one access check
+ * (memory.md section 2).
+ *
+ * Secret: the region table and how an STag is made. STag = index (random
+ * order) | NIC part (walks a keyed permutation at each reuse of the index) |
+ * 8 bits of the consumer. An index whose permutation is used up is retired
+ * until the next epoch.
+ *
+ *   FREE -> LOADING -> ACTIVE -> NOTIFIED -> DRAINING -> EVICTED -> FREE
+ *              |          |          |          ^  |
+ *              +----------+----------+----------+  +-> FREE (deregistered)
+ *
+ * A region in DRAINING or EVICTED fails every new access with -UNIC_EEVICTED
+ * (deregistered ones with -UNIC_ESTAG). Entries are freed at the end of
+ * DRAINING; EVICTED is a tombstone that remembers the STag and nothing else,
+ * recycled oldest first when the table is full.
+ */
+#ifndef UNIC_MR_H
+#define UNIC_MR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "err.h"
+#include "unic_mbox.h"
+
+struct unic_nic;
+
+#define UNIC_MR_NIL 0xffffu
+#define UNIC_PD_NIL 0xffffu
+
+struct unic_mr {
+	/* the access check reads these: one cache line */
+	uint32_t lock; /* STag and PD in one while it is accessible */
+	uint8_t rights;
+	uint8_t page_shift;
+	uint8_t state; /* enum unic_mr_state */
+	uint8_t mr_class;
+	uint64_t iova;
+	uint64_t length;
+	uint32_t page0;	      /* IOVA of its first page, low half */
+	uint32_t tlb_base;    /* random bucket base */
+	uint64_t last_use_ns; /* statistics, written at each access */
+	uint64_t bytes;
+	uint32_t uses;
+	uint32_t stag; /* whole, consumer's byte included */
+	uint16_t pd;
+	uint16_t holds;	 /* operations that need it translatable till acked */
+	uint16_t dmas;	 /* DMA pieces in flight */
+	uint16_t tokens; /* dependents: first token of the region, or NIL */
+	/* the rest */
+	uint64_t since_ns;   /* became ACTIVE */
+	uint64_t pain_ns;    /* pain was decayed to this time */
+	uint32_t pain;	     /* decayed bytes per entry, see policy.h */
+	uint32_t pain_bytes; /* bytes already counted in pain, low 32 bits */
+	uint32_t gen;	  /* registrations of this index so far, this epoch */
+	uint32_t user;	  /* driver's id */
+	uint16_t n_pages; /* entries reserved for it */
+	uint16_t filled;  /* of them: filled */
+	uint16_t proc;
+	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
+	uint16_t prev, next; /* of the process's regions */
+	uint8_t importance;
+	uint8_t why;	   /* enum unic_reason it is DRAINING for */
+	uint8_t evt_flags; /* UNIC_EVICTED_* gathered on the way */
+	uint8_t evt_due;   /* UNIC_MR_EVT_*: events not yet on the ring */
+	uint16_t queues;   /* QPs and CQs whose rings lie in it */
+	uint16_t ring_prev,
+		ring_next; /* of its process's candidates, evict.c */
+	uint16_t n_tokens; /* dependents */
+	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
+	uint8_t flags;	  /* UNIC_MR_F_* */
+	uint16_t rsvd;
+	uint32_t seq; /* of its notice; kept for EVICTED */
+};
+
+/*
+ * lock = stag ^ pd << UNIC_MR_IDX_SHIFT: the index part of an STag is known from
+ * where the region lies in the table, so the PD can be folded into it and one
+ * comparison checks both. A region that is not accessible has a lock that no
+ * STag and PD make.
+ */
+#define UNIC_MR_IDX_SHIFT (32u - (uint32_t)__builtin_ctz(UNIC_MRS))
+_Static_assert(2 * UNIC_PDS <= UNIC_MRS, "a PD leaves the top bit of a lock");
+
+#define UNIC_MR_FOR_NOBODY 0xffu
+
+/* flags of struct unic_mr */
+#define UNIC_MR_F_GONE	 (1u << 0) /* given up by its owner: answers ESTAG */
+#define UNIC_MR_F_COMING (1u << 1) /* counted in the share's `coming` */
+#define UNIC_MR_F_QUIET	 (1u << 2) /* freed inside the call: no event follows */
+#define UNIC_MR_F_RING	 (1u << 3) /* in its process's ring of candidates */
+
+struct unic_pd {
+	uint16_t proc;	/* owner; 0xffff: free */
+	uint16_t users; /* regions, CQs and QPs */
+};
+
+struct unic_mrs {
+	struct unic_mr mr[UNIC_MRS];
+	struct unic_pd pd[UNIC_PDS];
+	uint16_t reuse[UNIC_MRS]; /* steps of the index's permutation used */
+	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
+	uint16_t free;		  /* how many are on it */
+	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
+	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
+	uint64_t key[2];	       /* of the permutation; new each epoch */
+};
+
+/* What an access check hands out: host memory that lies together. */
+struct unic_piece {
+	uint64_t bus;
+	uint32_t len; /* <= what was asked, ends at a page end */
+	uint16_t mr;
+};
+
+/**
+ * unic_access() - THE access check (memory.md section 2; siw's order): STag
+ * valid, PD, rights, bounds - then the translation of the first piece.
+ * @stag: lkey or rkey.
+ * @pd:   the queue's protection domain.
+ * @need: enum unic_mr_rights that all must be granted; 0 = local read.
+ * @iova: first byte, @len: bytes (0 allowed: then STag, PD and rights are
+ *        checked, out->len is 0).
+ *
+ * Checks all @len bytes; translates only the first piece, and the caller goes
+ * on with unic_xlate(). Counts a use and @len bytes; counts each refusal.
+ * Returns 0, or -UNIC_ESTAG, -UNIC_EPD, -UNIC_ERIGHTS, -UNIC_EBOUNDS,
+ * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error
+ * *out is untouched.
+ * Budget: 45 instructions on Cortex-A15 with a TLB hit.
+ */
+int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
+		uint64_t iova, uint32_t len, struct unic_piece *out);
+
+/**
+ * unic_xlate() - the piece of region @mr that starts at @iova, @len bytes at
+ * most. For ranges that unic_access() let through at this poll or that hold a
+ * reference.
+ * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived
+ * its region), *out untouched.
+ */
+int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
+	       struct unic_piece *out);
+
+/**
+ * unic_mr_hold() / unic_mr_unhold() - an operation that has begun needs @mr
+ * translatable until it is acknowledged. Counted; the last unhold of a DRAINING
+ * region lets it go on.
+ */
+void unic_mr_hold(struct unic_nic *nic, uint16_t mr);
+void unic_mr_unhold(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_dma_get() / _put() - a DMA piece is in flight through @mr. */
+void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr);
+void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_queue_get() / _put() - a QP or CQ has its ring in control region @mr,
+ * which can then not be deregistered.
+ */
+void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr);
+void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_check() - the access check (@len > 0) without use and translation, for objects
+ * that are made of a range (tokens). Arguments and errors as unic_access().
+ * Returns the region's index or the error, counted.
+ */
+int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		  uint32_t need, uint64_t iova, uint64_t len);
+
+/** unic_mr_init() - all free; draws the permutation key. */
+void unic_mr_init(struct unic_nic *nic);
+
+/**
+ * unic_mr_reg() - MR_REG of the mailbox, as documented at struct
+ * unic_cmd_mr_reg. @pages: bus addresses (REG_LIST) or NULL.
+ * Returns 0, -UNIC_EPENDING (out->wait), or an error that changed nothing:
+ * EINVAL, ENOPD, ETLBFULL, EMRFULL, EQUOTA, ETOOLARGE, EWAITFULL, ECTRLCAP,
+ * EBUS (a page address is not aligned). *out is written on 0 and EPENDING.
+ */
+struct unic_mr_args {
+	uint16_t pd;
+	uint8_t rights, mr_class, page_shift, key, importance, flags;
+	uint64_t iova, length;
+	uint32_t n_pages, timeout_us, user;
+};
+struct unic_mr_result {
+	uint32_t mr, gen, stag, wait;
+};
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out);
+
+/**
+ * unic_mr_fill() - MR_FILL. -UNIC_ENOMR, -UNIC_ESTATE (not LOADING, or a page
+ * already filled: then nothing was filled), -UNIC_EINVAL (range), -UNIC_EBUS.
+ */
+int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count, const uint64_t *pages);
+
+/**
+ * unic_mr_dereg() - MR_DEREG, also RELEASE. 0: entries are free. -UNIC_EPENDING:
+ * EVICTED follows. -UNIC_ENOMR. -UNIC_EBUSY: class control and a queue uses it.
+ */
+int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+/**
+ * unic_mr_get() - the live region with this generation (LOADING .. EVICTED).
+ * Returns NULL if there is none.
+ */
+struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+/* For wait.c and evict.c: the two ends of a registration. */
+
+/** unic_mr_room() - is an index free? Recycles tombstones if not. */
+bool unic_mr_room(struct unic_nic *nic);
+
+/**
+ * unic_mr_make() - make a region in state LOADING with all its entries
+ * reserved (INV-7). The caller checked that both fit. Returns its index.
+ */
+uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
+
+/** unic_mr_close() - no access gets through any more, from this instant. */
+void unic_mr_close(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_strip() - free its entries, filled or not (INV-3: idle). */
+void unic_mr_strip(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_bury() - a stripped region ends: with UNIC_MR_F_GONE the index is
+ * free, else it becomes a tombstone.
+ */
+void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_forget() - free all tombstones that were @proc's. */
+void unic_mr_forget(struct unic_nic *nic, uint32_t proc);
+
+/** unic_pd_alloc() - returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc);
+/** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
+int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
+
+_Static_assert(sizeof(struct unic_mr) == 128, "two cache lines");
+_Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,
+	       "region count must be a power of two, at most 4096");
+
+#define UNIC_MR_EVT_NOTICE  (1u << 0)
+#define UNIC_MR_EVT_EVICTED (1u << 1)
+
+#endif /* UNIC_MR_H */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* nic.c - power-on, reset, and the poll loop. */
+#include <string.h>
+
+#include "nic.h"
+
+/* How long a NIC without work looks around before it sleeps. */
+#define SPIN_NS 20000u
+
+/*
+ * Reading the clock costs more than an idle round on an emulated board (it
+ * leaves translated code), so an awake NIC reads it every CLOCK_ROUNDS rounds,
+ * one with work counting as four. A stale clock is late, never early (INV-6).
+ */
+#define CLOCK_ROUNDS 16u
+
+static void init_tables(struct unic_nic *nic)
+{
+	unic_random_init(nic);
+	unic_tlb_init(&nic->tlb);
+	unic_mr_init(nic);
+	unic_evict_init(nic);
+	unic_token_init(nic);
+	unic_cq_init(nic);
+	unic_qp_init(nic);
+	unic_dma_init(nic);
+	unic_arp_init(nic);
+	unic_proc_init(nic);
+}
+
+static uint32_t next_epoch(uint32_t epoch)
+{
+	return epoch + 1 ? epoch + 1 : 1;
+}
+
+void unic_nic_init(struct unic_nic *nic, struct unic_port *port)
+{
+	memset(nic, 0, sizeof(*nic));
+	nic->port = port;
+	nic->now_ns = unic_port_now_ns(port);
+	nic->idle_since_ns = nic->now_ns;
+	unic_port_link(port, &nic->link);
+	unic_trace_init(nic);
+	init_tables(nic);
+	nic->epoch = next_epoch(unic_random_u32(nic) & 0x7fffffff);
+	nic->state = UNIC_NIC_RESET; /* until a driver asks for a reset */
+	unic_mbox_power_on(nic);
+}
+
+static void tell_processes(struct unic_nic *nic)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++)
+		UNIC_WRITE_ONCE(ps->proc[ps->active[i]].np->epoch,
+				unic_to_le32(nic->epoch));
+}
+
+void unic_nic_reset(struct unic_nic *nic, uint32_t req)
+{
+	nic->state = UNIC_NIC_RESET;
+	if (unic_dma_busy(nic))
+		return; /* asked again at the next round */
+	nic->epoch = next_epoch(nic->epoch);
+	tell_processes(nic);
+	unic_proc_sleep(nic, false);
+	init_tables(nic);
+	unic_mbox_reset(nic, req);
+	nic->ipv4 = 0;
+	nic->rx_fault = 0;
+	nic->timers_ns = 0;
+	nic->state = UNIC_NIC_READY;
+	UNIC_COUNT(nic, resets);
+	UNIC_TRACE(nic, RESET, 0xffff, nic->epoch, 0, 0, 0);
+	unic_mbox_publish(nic);
+}
+
+void unic_nic_quiesce(struct unic_nic *nic)
+{
+	unic_qp_quiesce(nic);
+	nic->state = UNIC_NIC_FAILED;
+	unic_mbox_publish(nic);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Everything that happens because time passes. */
+static void timed(struct unic_nic *nic)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (nic->now_ns >= nic->beat_ns)
+		unic_mbox_beat(nic);
+	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
+	next = earlier(next, unic_evict_poll(nic));
+	next = earlier(next, unic_token_poll(nic));
+	next = earlier(next, unic_qp_timers(nic));
+	next = earlier(next, unic_arp_timers(nic));
+	next = earlier(next, nic->beat_ns);
+	nic->timers_ns = earlier(nic->timers_ns, next);
+}
+
+/*
+ * The order: finished DMA first, for it frees what the others need; doorbells
+ * before the wire, so that a receive posted before its message was sent is
+ * there when the message comes; then the wire, because its buffer is the one we
+ * do not own and acknowledgements free send windows; then commands; then
+ * transmit, which sees all of the above, so that one acknowledgement answers a
+ * whole batch of received frames; time last, because nothing waits for it to
+ * the nanosecond but deadlines, which must not come early.
+ */
+static bool round_of_work(struct unic_nic *nic)
+{
+	bool worked;
+
+	if (nic->armed || nic->stale >= CLOCK_ROUNDS) {
+		nic->now_ns = unic_port_now_ns(nic->port);
+		nic->stale = 0;
+	}
+	worked = unic_dma_poll(nic);
+	worked |= unic_proc_poll(nic);
+	worked |= unic_rx_poll(nic);
+	worked |= unic_mbox_poll(nic);
+	worked |= unic_qp_poll(nic);
+	if (nic->now_ns >= nic->timers_ns) {
+		timed(nic);
+		worked = true; /* it may have sent frames and records */
+	}
+	unic_mbox_flush(nic);
+	if (worked)
+		unic_port_tx_flush(nic->port);
+	nic->stale += worked ? 4 : 1;
+	return worked;
+}
+
+static void arm(struct unic_nic *nic, bool on)
+{
+	nic->armed = on;
+	unic_mbox_sleep(nic, on);
+	unic_proc_sleep(nic, on);
+	unic_port_rx_arm(nic->port, on);
+	/* flags before the next look: their writers do the reverse (INV-1) */
+	unic_mb();
+}
+
+uint64_t unic_nic_poll(struct unic_nic *nic)
+{
+	if (round_of_work(nic)) {
+		if (nic->armed)
+			arm(nic, false);
+		nic->idle_since_ns = nic->now_ns;
+		UNIC_COUNT(nic, polls);
+		return 0;
+	}
+	if (nic->armed) { /* this round was the look after arming */
+		UNIC_COUNT(nic, sleeps);
+		return nic->timers_ns;
+	}
+	if (nic->now_ns - nic->idle_since_ns >= SPIN_NS)
+		arm(nic, true);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * nic.h - one NIC: all of its state, and the poll loop.
+ *
+ * Secret: the order of work in a poll round and when the NIC may sleep. Nothing
+ * of the core lives outside struct unic_nic; its size is a constant of the
+ * board.
+ */
+#ifndef UNIC_NIC_H
+#define UNIC_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arp.h"
+#include "board.h"
+#include "cq.h"
+#include "dma.h"
+#include "err.h"
+#include "evict.h"
+#include "mbox.h"
+#include "mr.h"
+#include "proc.h"
+#include "qp.h"
+#include "random.h"
+#include "tlb.h"
+#include "token.h"
+#include "trace.h"
+#include "unic_port.h"
+
+struct unic_nic {
+	struct unic_port *port;
+	uint64_t now_ns; /* NIC time, at most a few rounds old */
+	uint32_t epoch;
+	uint8_t state;		/* enum unic_nic_state */
+	bool armed;		/* asleep flags are set */
+	uint8_t stale;		/* rounds since the clock was read */
+	uint64_t idle_since_ns; /* last time a round found work */
+	uint64_t beat_ns;	/* next heartbeat */
+	uint64_t timers_ns;	/* next time the timed modules want a look */
+	uint32_t ipv4;		/* ours, host order; 0: none */
+	uint32_t rx_fault;	/* frames still to drop (FAULT) */
+	struct unic_link link;
+	struct unic_mbox mbox;
+	struct unic_trace trace;
+	uint64_t counter[UNIC_C_COUNT];
+	struct unic_random random;
+	struct unic_procs procs;
+	struct unic_tlb tlb;
+	struct unic_mrs mrs;
+	struct unic_evict evict;
+	struct unic_tokens tokens;
+	struct unic_cqs cqs;
+	struct unic_qps qps;
+	struct unic_dma dma;
+	struct unic_arps arps;
+};
+
+/* Count something (abi/unic_stats.h). */
+#define UNIC_COUNT(nic, name)	     ((nic)->counter[UNIC_C_##name]++)
+#define UNIC_COUNT_ADD(nic, name, n) ((nic)->counter[UNIC_C_##name] += (n))
+
+/* A promise of ours; cites an invariant of docs/DESIGN.md where there is one. */
+#define UNIC_ASSERT(nic, cond)                                            \
+	do {                                                              \
+		if (__builtin_expect(!(cond), 0))                         \
+			unic_port_panic((nic)->port, __FILE__, __LINE__); \
+	} while (0)
+
+/**
+ * unic_nic_init() - power-on: everything empty, info page published, state
+ * READY, epoch random. @port must live as long as @nic.
+ */
+void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
+
+/**
+ * unic_nic_poll() - one round of bounded work.
+ * Returns 0: there may be more, poll again at once. Otherwise the NIC time in
+ * ns until which the caller may sleep: all asleep flags are set, the link is
+ * armed and a further look found nothing, so whatever happens from now on
+ * interrupts (INV-1). UINT64_MAX never comes: the heartbeat bounds it.
+ */
+uint64_t unic_nic_poll(struct unic_nic *nic);
+
+/**
+ * unic_nic_quiesce() - stop all operations: QPs to error, no DMA is started any
+ * more, state FAILED. For a driver that does not answer (H). Objects stay
+ * until the driver asks for a reset.
+ */
+void unic_nic_quiesce(struct unic_nic *nic);
+
+/**
+ * unic_nic_reset() - the driver asked for it (unic_driver_page.reset_req = @req):
+ * finish DMA in flight, forget every object, add 1 to the epoch, READY again.
+ * Takes effect over several poll rounds while DMA is in flight.
+ */
+void unic_nic_reset(struct unic_nic *nic, uint32_t req);
+
+#endif /* UNIC_NIC_H */

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* proc.c - process slots and the doorbell pages. */
+#include <string.h>
+
+#include "nic.h"
+
+#define NO_PROC 0xffffu
+
+void unic_proc_init(struct unic_nic *nic)
+{
+	memset(&nic->procs, 0, sizeof(nic->procs));
+}
+
+bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
+{
+	return proc < UNIC_PROCS && nic->procs.proc[proc].db &&
+	       !nic->procs.proc[proc].detaching;
+}
+
+static bool share_ok(const struct unic_nic *nic, uint32_t weight,
+		     uint32_t quota, uint32_t policy)
+{
+	(void)nic;
+	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
+	       policy <= UNIC_POLICY_LRU;
+}
+
+int unic_proc_attach(struct unic_nic *nic,
+		     const struct unic_cmd_proc_attach *cmd)
+{
+	uint32_t slot = unic_from_le32(cmd->proc);
+	uint32_t weight = unic_from_le32(cmd->weight);
+	uint32_t quota = unic_from_le32(cmd->quota);
+	uint32_t policy = unic_from_le32(cmd->policy);
+	uint64_t bus = unic_from_le64(cmd->doorbell);
+	struct unic_proc *p;
+	uint8_t *pages;
+
+	if (slot >= UNIC_PROCS || (bus & 4095) ||
+	    !share_ok(nic, weight, quota, policy))
+		return -UNIC_EINVAL;
+	p = &nic->procs.proc[slot];
+	if (p->db)
+		return -UNIC_EBUSY;
+	pages = unic_port_doorbells(nic->port, bus);
+	if (!pages)
+		return -UNIC_EBUS;
+
+	memset(p, 0, sizeof(*p));
+	memset(p->qp_of, 0xff, sizeof(p->qp_of));
+	memset(p->cq_of, 0xff, sizeof(p->cq_of));
+	p->mr_head = UNIC_MR_NIL;
+	p->host_pid = unic_from_le32(cmd->host_pid);
+	p->policy = policy;
+	p->db = (const struct unic_db_page *)pages;
+	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
+	p->db_seen = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq));
+	UNIC_WRITE_ONCE(p->np->asleep, unic_to_le32(0));
+	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
+	nic->evict.share.owner[slot].weight = weight;
+	nic->evict.share.owner[slot].quota = quota;
+	nic->procs.active[nic->procs.n_active++] = (uint16_t)slot;
+	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
+	return 0;
+}
+
+int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
+{
+	uint32_t slot = unic_from_le32(cmd->proc);
+	uint32_t weight = unic_from_le32(cmd->weight);
+	uint32_t quota = unic_from_le32(cmd->quota);
+	uint32_t policy = unic_from_le32(cmd->policy);
+
+	if (!unic_proc_live(nic, slot))
+		return -UNIC_ENOPROC;
+	if (!share_ok(nic, weight, quota, policy))
+		return -UNIC_EINVAL;
+	nic->evict.share.owner[slot].weight = weight;
+	nic->evict.share.owner[slot].quota = quota;
+	nic->procs.proc[slot].policy = policy;
+	unic_evict_kick(nic);
+	return 0;
+}
+
+static void forget(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active && ps->active[i] != slot; i++)
+		;
+	UNIC_ASSERT(nic, i < ps->n_active);
+	ps->active[i] = ps->active[--ps->n_active];
+	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
+	ps->proc[slot].db = NULL;
+	nic->evict.share.owner[slot].weight = 0;
+	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
+}
+
+static void pds_gone(struct unic_nic *nic, uint32_t slot)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PDS; i++)
+		if (nic->mrs.pd[i].proc == slot)
+			nic->mrs.pd[i].proc = NO_PROC;
+}
+
+/*
+ * One step of a detach; called until it returns true. Queues go first, because
+ * operations hold regions, and control regions last, because queues are in
+ * them.
+ */
+static bool detach_step(struct unic_nic *nic, uint32_t slot)
+{
+	bool qps_gone = unic_qp_proc_gone(nic, slot);
+	bool mrs_gone = unic_evict_proc_gone(nic, slot, !qps_gone);
+
+	if (!qps_gone || !mrs_gone)
+		return false;
+	unic_cq_proc_gone(nic, slot);
+	if (!unic_evict_proc_gone(nic, slot, false))
+		return false;
+	pds_gone(nic, slot);
+	return true;
+}
+
+int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
+{
+	if (!unic_proc_live(nic, slot))
+		return -UNIC_ENOPROC;
+	nic->procs.proc[slot].detaching = true;
+	if (!detach_step(nic, slot))
+		return -UNIC_EPENDING;
+	forget(nic, slot);
+	return 0;
+}
+
+static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_evt_obj evt = {
+		.hdr = { .type = UNIC_EVT_PROC_GONE,
+			 .proc = unic_to_le16((uint16_t)slot) },
+		.id = unic_to_le32(slot),
+	};
+
+	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))
+		return false;
+	forget(nic, slot);
+	return true;
+}
+
+int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
+		   uint32_t db_index, uint16_t idx)
+{
+	struct unic_proc *p = &nic->procs.proc[proc];
+	uint16_t *row;
+
+	if (db_index >= UNIC_DB_OBJECTS)
+		return -UNIC_EINVAL;
+	row = kind == UNIC_DB_ARM ? &p->cq_of[db_index] : &p->qp_of[db_index];
+	if (idx != UNIC_DB_NONE && *row != UNIC_DB_NONE)
+		return -UNIC_EBUSY;
+	*row = idx;
+	return 0;
+}
+
+/* The full index is in the tail table; the FIFO only says where to look. */
+static void ring_row(struct unic_nic *nic, struct unic_proc *p, uint32_t row,
+		     uint32_t kinds)
+{
+	const struct unic_db_tail *t = &p->db->tail[row];
+	uint16_t qp = p->qp_of[row], cq = p->cq_of[row];
+
+	if ((kinds & 1u << UNIC_DB_SQ) && qp != UNIC_DB_NONE)
+		unic_qp_doorbell_sq(nic, qp,
+				    unic_from_le32(UNIC_READ_ONCE(t->sq)));
+	if ((kinds & 1u << UNIC_DB_RQ) && qp != UNIC_DB_NONE)
+		unic_qp_doorbell_rq(nic, qp,
+				    unic_from_le32(UNIC_READ_ONCE(t->rq)));
+	if ((kinds & 1u << UNIC_DB_ARM) && cq != UNIC_DB_NONE)
+		unic_cq_arm(nic, cq, unic_from_le32(UNIC_READ_ONCE(t->arm)));
+}
+
+static void ring_word(struct unic_nic *nic, struct unic_proc *p, uint32_t word)
+{
+	uint32_t row = word & 0xff, kind = word >> 8 & 3;
+	uint16_t bound;
+
+	UNIC_COUNT(nic, db_words);
+	if (row < UNIC_DB_OBJECTS && kind <= UNIC_DB_ARM) {
+		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
+		if (bound != UNIC_DB_NONE) {
+			ring_row(nic, p, row, 1u << kind);
+			return;
+		}
+	}
+	UNIC_COUNT(nic, db_bad);
+}
+
+/*
+ * The FIFO was overrun: words are lost, the tail table is not. CQs are not
+ * armed from it blindly: an arm word seen twice is harmless (it names a record
+ * number), so they are.
+ */
+static void ring_all(struct unic_nic *nic, struct unic_proc *p)
+{
+	uint32_t row;
+
+	UNIC_COUNT(nic, db_overruns);
+	for (row = 0; row < UNIC_DB_OBJECTS; row++)
+		ring_row(nic, p, row, ~0u);
+}
+
+static void take_words(struct unic_nic *nic, struct unic_proc *p, uint32_t seq)
+{
+	uint32_t n = seq - p->db_seen, i;
+
+	unic_rmb();
+	if (n <= UNIC_DB_FIFO) {
+		for (i = p->db_seen; i != seq; i++)
+			ring_word(nic, p,
+				  unic_from_le32(UNIC_READ_ONCE(
+					  p->db->fifo[i % UNIC_DB_FIFO])));
+		/* the writer may have lapped us while we read */
+		unic_rmb();
+		n = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq)) -
+		    p->db_seen;
+	}
+	p->db_seen = seq;
+	if (n > UNIC_DB_FIFO)
+		ring_all(nic, p);
+}
+
+bool unic_proc_poll(struct unic_nic *nic)
+{
+	struct unic_procs *ps = &nic->procs;
+	bool worked = false;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++) {
+		struct unic_proc *p = &ps->proc[ps->active[i]];
+		uint32_t seq = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq));
+
+		if (__builtin_expect(p->detaching, 0)) {
+			if (detach_go_on(nic, ps->active[i]))
+				i--; /* another slot took this place */
+		} else if (seq != p->db_seen) {
+			take_words(nic, p, seq);
+			worked = true;
+		}
+	}
+	return worked;
+}
+
+void unic_proc_sleep(struct unic_nic *nic, bool asleep)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++)
+		UNIC_WRITE_ONCE(ps->proc[ps->active[i]].np->asleep,
+				unic_to_le32(asleep));
+}

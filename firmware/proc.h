@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * proc.h - process slots: attach, detach, and their doorbell pages.
+ *
+ * Secret: how a doorbell reaches its queue (abi/unic_queue.h). Idle cost: one
+ * load and one compare per attached process.
+ */
+#ifndef UNIC_PROC_H
+#define UNIC_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "unic_mbox.h"
+#include "unic_queue.h"
+
+struct unic_nic;
+
+#define UNIC_DB_NONE 0xffffu
+
+struct unic_proc {
+	const struct unic_db_page *db; /* NULL: slot not attached */
+	struct unic_nic_page *np;
+	uint32_t db_seen; /* fifo_seq up to which words were taken */
+	uint32_t host_pid;
+	uint32_t policy; /* enum unic_policy */
+	bool detaching;
+	uint16_t mr_head; /* its regions */
+	uint16_t mrs, qps, cqs;
+	uint16_t qp_of[UNIC_DB_OBJECTS]; /* db_index -> QP index or DB_NONE */
+	uint16_t cq_of[UNIC_DB_OBJECTS];
+};
+
+struct unic_procs {
+	struct unic_proc proc[UNIC_PROCS];
+	uint16_t active[UNIC_PROCS]; /* attached slots, densely */
+	uint16_t n_active;
+};
+
+void unic_proc_init(struct unic_nic *nic);
+
+/** unic_proc_attach() - PROC_ATTACH. 0; -UNIC_EINVAL; -UNIC_EBUSY (slot in use);
+ * -UNIC_EBUS (doorbell pages not in a window). */
+int unic_proc_attach(struct unic_nic *nic,
+		     const struct unic_cmd_proc_attach *cmd);
+
+/** unic_proc_detach() - PROC_DETACH. 0: nothing of it is left. -UNIC_EPENDING:
+ * PROC_GONE follows. -UNIC_ENOPROC. */
+int unic_proc_detach(struct unic_nic *nic, uint32_t proc);
+
+/** unic_proc_set() - PROC_SET. 0, -UNIC_ENOPROC, -UNIC_EINVAL. */
+int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd);
+
+/** unic_proc_live() - attached and not detaching. */
+bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
+
+/** unic_proc_poll() - take doorbells of all processes, at most UNIC_DB_FIFO
+ * words each, and go on with detaching ones. Returns true if there was work. */
+bool unic_proc_poll(struct unic_nic *nic);
+
+/** unic_proc_sleep() - set or clear every `asleep` word. */
+void unic_proc_sleep(struct unic_nic *nic, bool asleep);
+
+/** unic_proc_bind() - the object (QP: kind UNIC_DB_SQ, CQ: UNIC_DB_ARM) with
+ * index @idx gets row @db_index. 0, -UNIC_EINVAL, -UNIC_EBUSY (row taken).
+ * @idx UNIC_DB_NONE unbinds. */
+int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
+		   uint32_t db_index, uint16_t idx);
+
+#endif /* UNIC_PROC_H */

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* qp.c - the table of queue pairs: life, states, death. See qp.h. */
+#include <string.h>
+
+#include "nic.h"
+#include "requester.h"
+#include "responder.h"
+#include "rq.h"
+
+#define GEN_MASK      0xffffu
+#define MTU_SHIFT_MIN 8u
+#define MTU_SHIFT_MAX 12u
+#define BLOCKED_NS    50000u /* the link had no room: look again after */
+
+void unic_qp_init(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	unic_roce_init(nic);
+	memset(nic->qps.qp, 0, sizeof(nic->qps.qp));
+	for (i = 0; i < UNIC_QPS; i++)
+		nic->qps.qp[i].gen = (uint16_t)unic_random_u32(nic);
+	unic_sched_init(nic);
+	nic->qps.timer_ns = UNIC_NEVER;
+	nic->qps.evts_due = 0;
+	nic->qps.sweeps = 0;
+	nic->qps.sweep_fetching = false;
+	nic->qps.sweep_have = 0;
+}
+
+struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
+{
+	uint32_t idx = qpn & 0xff;
+
+	if (idx >= UNIC_QPS || !nic->qps.qp[idx].used ||
+	    nic->qps.qp[idx].qpn != qpn)
+		return NULL;
+	return &nic->qps.qp[idx];
+}
+
+uint16_t unic_qp_index(const struct unic_nic *nic, const struct unic_qp *qp)
+{
+	return (uint16_t)(qp - nic->qps.qp);
+}
+
+uint8_t unic_qp_detail(int err)
+{
+	switch (-err) {
+	case UNIC_ESTAG:
+		return UNIC_WD_STAG;
+	case UNIC_EPD:
+		return UNIC_WD_PD;
+	case UNIC_ERIGHTS:
+		return UNIC_WD_RIGHTS;
+	case UNIC_EBOUNDS:
+		return UNIC_WD_BOUNDS;
+	default:
+		return UNIC_WD_NONE;
+	}
+}
+
+/* ------------------------------------------------------------- creation */
+
+static bool slots_ok(uint32_t n)
+{
+	return n >= 2 && n <= UNIC_QP_SLOTS && !(n & (n - 1));
+}
+
+/* Both rings must lie in one region that cannot be taken back under us. */
+static int check_rings(struct unic_nic *nic,
+		       const struct unic_cmd_qp_create *cmd, uint16_t *mr)
+{
+	uint16_t pd = (uint16_t)unic_from_le32(cmd->pd);
+	uint32_t stag = unic_from_le32(cmd->stag);
+	uint64_t sq = unic_from_le64(cmd->sq_iova);
+	uint64_t rq = unic_from_le64(cmd->rq_iova);
+	struct unic_piece piece;
+	int r;
+
+	if (!slots_ok(unic_from_le16(cmd->sq_slots)) ||
+	    !slots_ok(unic_from_le16(cmd->rq_slots)) || ((sq | rq) & 63) ||
+	    unic_from_le32(cmd->db_index) >= UNIC_DB_OBJECTS)
+		return -UNIC_EINVAL;
+	r = unic_access(nic, stag, pd, 0, sq,
+			unic_from_le16(cmd->sq_slots) * UNIC_SLOT_BYTES,
+			&piece);
+	if (!r)
+		r = unic_access(nic, stag, pd, 0, rq,
+				unic_from_le16(cmd->rq_slots) * UNIC_SLOT_BYTES,
+				&piece);
+	if (r)
+		return r;
+	if (nic->mrs.mr[piece.mr].mr_class != UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	*mr = piece.mr;
+	return 0;
+}
+
+static int free_index(const struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++)
+		if (!nic->qps.qp[i].used)
+			return (int)i;
+	return -UNIC_EQPFULL;
+}
+
+/* What RESET means: empty rings, no connection. */
+static void reset_transport(struct unic_qp *qp)
+{
+	uint64_t sq_iova = qp->sq.iova, rq_iova = qp->rq.iova;
+	uint32_t sq_mask = qp->sq.mask, rq_mask = qp->rq.mask;
+	uint32_t class_bytes = qp->rq.class_bytes;
+
+	memset(&qp->rsp, 0, sizeof(qp->rsp));
+	memset(&qp->sq, 0, sizeof(qp->sq));
+	memset(&qp->rq, 0, sizeof(qp->rq));
+	qp->sq.iova = sq_iova;
+	qp->sq.mask = sq_mask;
+	qp->sq.timer_ns = UNIC_NEVER;
+	qp->rq.iova = rq_iova;
+	qp->rq.mask = rq_mask;
+	qp->rq.class_bytes = class_bytes;
+	qp->dest_ipv4 = 0;
+	qp->dest_qpn = 0;
+	qp->error = 0;
+	qp->state = UNIC_QPS_RESET;
+}
+
+static void set_up(struct unic_qp *qp, const struct unic_cmd_qp_create *cmd,
+		   uint32_t idx)
+{
+	uint16_t gen = (uint16_t)(qp->gen + 1);
+
+	memset(qp, 0, sizeof(*qp));
+	qp->gen = gen ? gen : 1;
+	qp->used = true;
+	qp->qpn = (uint32_t)qp->gen << 8 | idx;
+	qp->pd = (uint16_t)unic_from_le32(cmd->pd);
+	qp->send_cq = (uint16_t)unic_from_le32(cmd->send_cq);
+	qp->recv_cq = (uint16_t)unic_from_le32(cmd->recv_cq);
+	qp->db_index = (uint8_t)unic_from_le32(cmd->db_index);
+	qp->sq.iova = unic_from_le64(cmd->sq_iova);
+	qp->rq.iova = unic_from_le64(cmd->rq_iova);
+	qp->sq.mask = unic_from_le16(cmd->sq_slots) - 1u;
+	qp->rq.mask = unic_from_le16(cmd->rq_slots) - 1u;
+	qp->rq.class_bytes = unic_from_le32(cmd->rq_class);
+	reset_transport(qp);
+}
+
+int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
+{
+	uint32_t pd = unic_from_le32(cmd->pd);
+	struct unic_cq *scq, *rcq;
+	struct unic_qp *qp;
+	uint16_t proc, mr;
+	int idx, r;
+
+	if (pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[pd].proc))
+		return -UNIC_ENOPD;
+	proc = nic->mrs.pd[pd].proc;
+	scq = unic_cq_get(nic, proc, unic_from_le32(cmd->send_cq));
+	rcq = unic_cq_get(nic, proc, unic_from_le32(cmd->recv_cq));
+	if (!scq || !rcq)
+		return -UNIC_ENOCQ;
+	r = check_rings(nic, cmd, &mr);
+	if (r)
+		return r;
+	idx = free_index(nic);
+	if (idx < 0)
+		return idx;
+	r = unic_proc_bind(nic, proc, UNIC_DB_SQ, unic_from_le32(cmd->db_index),
+			   (uint16_t)idx);
+	if (r)
+		return r;
+	qp = &nic->qps.qp[idx];
+	set_up(qp, cmd, (uint32_t)idx);
+	qp->proc = proc;
+	qp->mr = mr;
+	scq->users++;
+	rcq->users++;
+	unic_mr_queue_get(nic, mr);
+	nic->mrs.pd[pd].users++;
+	nic->procs.proc[proc].qps++;
+	return (int)qp->qpn;
+}
+
+/* ---------------------------------------------------------------- death */
+
+static bool publish(struct unic_nic *nic, const struct unic_qp *qp,
+		    enum unic_evt_type type)
+{
+	struct unic_evt_obj evt = {
+		.hdr = { .type = (uint8_t)type,
+			 .proc = unic_to_le16(qp->proc) },
+		.id = unic_to_le32(qp->qpn),
+		.detail = unic_to_le32(type == UNIC_EVT_QP_ERROR ? qp->error
+								 : 0u),
+	};
+
+	return unic_mbox_event(nic, &evt);
+}
+
+static void want_event(struct unic_nic *nic, struct unic_qp *qp, uint8_t evt)
+{
+	if (!(qp->evt & evt))
+		nic->qps.evts_due++;
+	qp->evt |= evt;
+}
+
+static void forget_events(struct unic_nic *nic, struct unic_qp *qp)
+{
+	if (qp->evt & UNIC_QP_EVT_ERROR)
+		nic->qps.evts_due--;
+	if (qp->evt & UNIC_QP_EVT_GONE)
+		nic->qps.evts_due--;
+	qp->evt = 0;
+}
+
+static void set_state(struct unic_nic *nic, struct unic_qp *qp,
+		      enum unic_qp_state state, uint32_t status)
+{
+	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, qp->state, state, status);
+	qp->state = (uint8_t)state;
+}
+
+/* Silent from now on: nothing is sent, held or timed any more. */
+static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
+{
+	unic_tx_forget(nic, unic_qp_index(nic, qp));
+	unic_requester_drop_holds(nic, qp, evicted);
+	unic_responder_abort(nic, qp, evicted);
+	qp->sq.timer_ns = UNIC_NEVER;
+	qp->sq.gathering = false;
+	qp->rsp.gathering = false;
+}
+
+static void die(struct unic_nic *nic, struct unic_qp *qp,
+		enum unic_wc_status status, uint16_t evicted)
+{
+	if (qp->state == UNIC_QPS_ERR || qp->state == UNIC_QPS_RESET)
+		return;
+	set_state(nic, qp, UNIC_QPS_ERR, status);
+	stop(nic, qp, evicted);
+	unic_sched_send(nic, unic_qp_index(nic, qp)); /* flushes */
+	if (!status)
+		return;
+	qp->error = (uint8_t)status;
+	want_event(nic, qp, UNIC_QP_EVT_ERROR);
+}
+
+void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
+		   enum unic_wc_status status)
+{
+	die(nic, qp, status, UNIC_MR_NIL);
+}
+
+void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++) {
+		struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (qp->used && (qp->send_cq == cq || qp->recv_cq == cq))
+			unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
+	}
+}
+
+void unic_qp_cut(struct unic_nic *nic, uint16_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++) {
+		struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (qp->used && (unic_requester_holds(qp, mr) ||
+				 unic_responder_holds(qp, mr)))
+			die(nic, qp, UNIC_WC_EVICTED, mr);
+	}
+}
+
+void unic_qp_quiesce(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++)
+		if (nic->qps.qp[i].used)
+			unic_qp_error(nic, &nic->qps.qp[i],
+				      UNIC_WC_WR_FLUSH_ERR);
+}
+
+static void release(struct unic_nic *nic, struct unic_qp *qp)
+{
+	forget_events(nic, qp);
+	nic->cqs.cq[qp->send_cq].users--;
+	nic->cqs.cq[qp->recv_cq].users--;
+	unic_mr_queue_put(nic, qp->mr);
+	nic->mrs.pd[qp->pd].users--;
+	nic->procs.proc[qp->proc].qps--;
+	qp->used = false;
+	qp->state = UNIC_QPS_RESET;
+}
+
+/* Take it out of everything. True if it is gone already. */
+static bool retire(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint16_t idx = unic_qp_index(nic, qp);
+
+	stop(nic, qp, UNIC_MR_NIL);
+	set_state(nic, qp, UNIC_QPS_RESET, 0);
+	unic_sched_drop(nic, idx);
+	unic_rq_sweep_forget(nic, idx);
+	unic_proc_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
+	forget_events(nic, qp);
+	qp->dying = true;
+	if (qp->dmas)
+		return false;
+	release(nic, qp);
+	return true;
+}
+
+int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn)
+{
+	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
+
+	if (!qp || qp->proc != proc || qp->dying)
+		return -UNIC_ENOQP;
+	if (retire(nic, qp))
+		return 0;
+	qp->tell = true;
+	return -UNIC_EPENDING;
+}
+
+bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	bool gone = true;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++) {
+		struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (!qp->used || qp->proc != proc)
+			continue;
+		qp->tell = false;
+		if (!qp->dying)
+			gone &= retire(nic, qp);
+		else if (qp->dmas)
+			gone = false;
+		else
+			release(nic, qp); /* only its event was missing */
+	}
+	return gone;
+}
+
+void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
+{
+	qp->dmas--;
+	if (qp->dmas)
+		return;
+	if (!qp->dying)
+		unic_sched_send(nic, unic_qp_index(nic, qp));
+	else if (qp->tell)
+		want_event(nic, qp, UNIC_QP_EVT_GONE);
+	else
+		release(nic, qp);
+}
+
+/* Events for which the ring had no room before. */
+static bool publish_due(struct unic_nic *nic)
+{
+	bool worked = false;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS && nic->qps.evts_due; i++) {
+		struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (qp->evt & UNIC_QP_EVT_ERROR) {
+			if (!publish(nic, qp, UNIC_EVT_QP_ERROR))
+				return worked;
+			qp->evt &= (uint8_t)~UNIC_QP_EVT_ERROR;
+			nic->qps.evts_due--;
+			worked = true;
+		}
+		if (qp->evt & UNIC_QP_EVT_GONE) {
+			if (!publish(nic, qp, UNIC_EVT_QP_GONE))
+				return worked;
+			release(nic, qp);
+			worked = true;
+		}
+	}
+	return worked;
+}
+
+/* --------------------------------------------------------------- states */
+
+static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
+		  const struct unic_cmd_qp_modify *cmd)
+{
+	uint32_t dest = unic_from_le32(cmd->dest_qpn);
+	uint32_t psn = unic_from_le32(cmd->rq_psn);
+
+	if (!nic->ipv4)
+		return -UNIC_ENOROUTE;
+	if (cmd->mtu_shift < MTU_SHIFT_MIN || cmd->mtu_shift > MTU_SHIFT_MAX ||
+	    (1u << cmd->mtu_shift) + UNIC_FRAME_OVERHEAD >
+		    nic->link.max_frame ||
+	    cmd->rnr_timer > 31 || cmd->max_dest_rd > UNIC_QP_READS ||
+	    cmd->vendor > 1 || dest < 2 || dest > UNIC_QPN_MASK ||
+	    psn > UNIC_PSN_MASK || !cmd->dest_ipv4 || (cmd->dest_mac[0] & 1))
+		return -UNIC_EINVAL;
+	qp->mtu_shift = cmd->mtu_shift;
+	qp->rsp.rnr_code = cmd->rnr_timer;
+	qp->rsp.max_rd = cmd->max_dest_rd;
+	qp->rsp.psn = psn;
+	qp->dest_qpn = dest;
+	qp->dest_ipv4 = unic_from_le32(cmd->dest_ipv4);
+	memcpy(qp->dest_mac, cmd->dest_mac, sizeof(qp->dest_mac));
+	qp->vendor = cmd->vendor;
+	unic_roce_template(nic, qp);
+	return 0;
+}
+
+static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
+		  const struct unic_cmd_qp_modify *cmd)
+{
+	uint32_t psn = unic_from_le32(cmd->sq_psn);
+
+	if (cmd->max_rd > UNIC_QP_READS || !cmd->timeout || cmd->timeout > 31 ||
+	    cmd->retry_cnt > 7 || cmd->rnr_retry > 7 || psn > UNIC_PSN_MASK)
+		return -UNIC_EINVAL;
+	qp->max_rd = cmd->max_rd;
+	qp->timeout = cmd->timeout;
+	qp->retry_cnt = cmd->retry_cnt;
+	qp->rnr_retry = cmd->rnr_retry;
+	qp->sq.retries = cmd->retry_cnt;
+	qp->sq.rnrs = cmd->rnr_retry;
+	qp->sq.psn = psn;
+	qp->sq.psn_max = psn;
+	qp->sq.psn_una = psn;
+	unic_sched_send(nic, unic_qp_index(nic, qp)); /* posted before */
+	return 0;
+}
+
+static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
+{
+	if (qp->dmas)
+		return -UNIC_EBUSY;
+	stop(nic, qp, UNIC_MR_NIL);
+	unic_sched_drop(nic, unic_qp_index(nic, qp));
+	unic_rq_sweep_forget(nic, unic_qp_index(nic, qp));
+	forget_events(nic, qp);
+	set_state(nic, qp, UNIC_QPS_RESET, 0);
+	reset_transport(qp);
+	return 0;
+}
+
+static int step(struct unic_nic *nic, struct unic_qp *qp,
+		const struct unic_cmd_qp_modify *cmd, uint32_t from)
+{
+	int r;
+
+	if (qp->state != from)
+		return -UNIC_ESTATE;
+	if (cmd->state == UNIC_QPS_INIT) {
+		if (cmd->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE))
+			return -UNIC_EINVAL;
+		qp->rights = cmd->rights;
+		r = 0;
+	} else if (cmd->state == UNIC_QPS_RTR) {
+		r = to_rtr(nic, qp, cmd);
+	} else {
+		r = to_rts(nic, qp, cmd);
+	}
+	if (!r)
+		set_state(nic, qp, cmd->state, 0);
+	return r;
+}
+
+int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd)
+{
+	struct unic_qp *qp = unic_qp_by_number(nic, unic_from_le32(cmd->qpn));
+
+	if (!qp || qp->proc != unic_from_le32(cmd->proc) || qp->dying)
+		return -UNIC_ENOQP;
+	switch (cmd->state) {
+	case UNIC_QPS_RESET:
+		return to_reset(nic, qp);
+	case UNIC_QPS_ERR:
+		if (qp->state == UNIC_QPS_RESET)
+			return -UNIC_ESTATE;
+		die(nic, qp, UNIC_WC_SUCCESS, UNIC_MR_NIL);
+		return 0;
+	case UNIC_QPS_INIT:
+	case UNIC_QPS_RTR:
+	case UNIC_QPS_RTS:
+		return step(nic, qp, cmd, cmd->state - 1u);
+	default:
+		return -UNIC_EINVAL;
+	}
+}
+
+/* ------------------------------------------------------------ doorbells */
+
+/* Tails only grow, and stay within the ring (INV-1: the newest one counts). */
+static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
+{
+	return tail - old <= mask + 1 - (old - head);
+}
+
+static void bad_doorbell(struct unic_nic *nic, struct unic_qp *qp)
+{
+	UNIC_COUNT(nic, db_bad);
+	unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
+}
+
+void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_sq *sq = &qp->sq;
+
+	if (idx >= UNIC_QPS || !qp->used || qp->dying)
+		return;
+	if (!tail_ok(tail, sq->tail, sq->una, sq->mask)) {
+		bad_doorbell(nic, qp);
+		return;
+	}
+	sq->tail = tail;
+	if (qp->state == UNIC_QPS_RTS || qp->state == UNIC_QPS_ERR)
+		unic_sched_send(nic, (uint16_t)idx);
+}
+
+void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_rq *rq = &qp->rq;
+
+	if (idx >= UNIC_QPS || !qp->used || qp->dying)
+		return;
+	if (!tail_ok(tail, rq->tail, rq->head, rq->mask)) {
+		bad_doorbell(nic, qp);
+		return;
+	}
+	rq->tail = tail;
+	if (qp->state == UNIC_QPS_ERR)
+		unic_sched_send(nic, (uint16_t)idx);
+}
+
+/* ------------------------------------------------- what happens by itself */
+
+void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns)
+{
+	qp->sq.timer_ns = at_ns;
+	if (at_ns < nic->qps.timer_ns)
+		nic->qps.timer_ns = at_ns;
+	if (at_ns < nic->timers_ns)
+		nic->timers_ns = at_ns;
+}
+
+uint64_t unic_qp_timers(struct unic_nic *nic)
+{
+	uint64_t next = UNIC_NEVER;
+	uint32_t i;
+
+	if (nic->now_ns < nic->qps.timer_ns)
+		return nic->qps.timer_ns;
+	nic->qps.timer_ns = UNIC_NEVER;
+	for (i = 0; i < UNIC_QPS; i++) {
+		struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (!qp->used)
+			continue;
+		if (qp->sq.timer_ns <= nic->now_ns)
+			unic_requester_timeout(nic, qp);
+		if (qp->sq.timer_ns < next)
+			next = qp->sq.timer_ns;
+	}
+	if (nic->qps.timer_ns < next)
+		next = nic->qps.timer_ns;
+	nic->qps.timer_ns = next;
+	return next;
+}
+
+void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
+		     int err)
+{
+	if (responder)
+		unic_responder_gathered(nic, idx, err);
+	else
+		unic_requester_gathered(nic, idx, err);
+}
+
+bool unic_qp_poll(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+	bool worked = false;
+
+	if (__builtin_expect(!(qps->sched.work | qps->sweeps | qps->evts_due |
+			       nic->cqs.evts_due),
+			     1))
+		return false;
+	if (__builtin_expect(qps->sched.work != 0, 1))
+		worked = unic_sched_run(nic);
+	if (qps->sweeps)
+		worked |= unic_rq_sweep(nic);
+	if (qps->evts_due)
+		worked |= publish_due(nic);
+	if (nic->cqs.evts_due)
+		unic_cq_events(nic);
+	if (!worked && nic->timers_ns > nic->now_ns + BLOCKED_NS)
+		nic->timers_ns = nic->now_ns + BLOCKED_NS;
+	return worked;
+}
+
+void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)
+{
+	const struct unic_qp *qp = &nic->qps.qp[idx];
+
+	memset(row, 0, sizeof(*row));
+	row->qpn = unic_to_le32(qp->qpn);
+	row->proc = unic_to_le32(qp->proc);
+	row->pd = unic_to_le32(qp->pd);
+	row->state = unic_to_le32(qp->state);
+	row->dest_qpn = unic_to_le32(qp->dest_qpn);
+	row->dest_ipv4 = unic_to_le32(qp->dest_ipv4);
+	row->sq_psn = unic_to_le32(qp->sq.psn);
+	row->una_psn = unic_to_le32(qp->sq.psn_una);
+	row->rq_psn = unic_to_le32(qp->rsp.psn);
+	row->sq_posted = unic_to_le32(qp->sq.tail);
+	row->sq_done = unic_to_le32(qp->sq.una);
+	row->rq_posted = unic_to_le32(qp->rq.tail);
+	row->rq_done = unic_to_le32(qp->rq.head);
+	row->retries = unic_to_le32(qp->retry_total);
+	row->rnrs = unic_to_le32(qp->rnr_total);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * qp.h - queue pairs of the reliable connection service (VIA 2.2; IBTA chapter
+ * 9.7, 10.2.4, 10.3).
+ *
+ *   RESET -> INIT -> RTR -> RTS        any -> ERR, any -> RESET
+ *
+ * qp.c hides the table, the states and how a QP dies; requester.c what is sent
+ * and until when it is kept (go-back-N); responder.c what is expected next and
+ * what is owed to the peer; rq.c which posted receive a message gets.
+ *
+ * Every posted work request completes exactly once (INV-10): a QP in ERR
+ * completes all that is posted to it WR_FLUSH_ERR, or with the error that was
+ * its own.
+ *
+ * QP number = generation << 8 | index: a packet for a QP that is gone reaches
+ * nobody until 2^16 QPs were made of its index.
+ */
+#ifndef UNIC_QP_H
+#define UNIC_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "roce.h"
+#include "sched.h"
+#include "unic_mbox.h"
+#include "unic_queue.h"
+
+struct unic_nic;
+
+#define UNIC_QP_NIL	0xffffu
+#define UNIC_QP_WINDOW	32u   /* send slots kept by the NIC, per QP */
+#define UNIC_RQ_WINDOW	8u    /* receive slots kept by the NIC, per QP */
+#define UNIC_QP_SLOTS	1024u /* of a ring, at most */
+#define UNIC_QP_READS	4u    /* responder resources */
+#define UNIC_QP_PACKETS 256u  /* sent and not acknowledged, soft limit */
+#define UNIC_QP_MRS	6u
+#define UNIC_NEVER	UINT64_MAX
+
+/* What the NIC knows of the work request in a window slot. */
+enum unic_wr_state {
+	UNIC_WRS_SENT = 1, /* has PSNs, holds its regions */
+	UNIC_WRS_DEAD = 2, /* nothing sent, no PSN: completes with `status` */
+	UNIC_WRS_NULL = 3, /* completed; its PSNs still go out, empty */
+};
+
+struct unic_wr {
+	uint64_t bus;	/* direct: of all its bytes, while it holds them */
+	uint32_t psn;	/* of the first packet */
+	uint32_t len;	/* bytes of the message */
+	uint32_t npkt;	/* PSNs it takes */
+	uint8_t state;	/* enum unic_wr_state */
+	uint8_t status; /* enum unic_wc_status, once known */
+	uint8_t detail;
+	uint8_t slots; /* 1 or 2 */
+	bool direct;   /* one SGE, within a page */
+};
+
+/* Requester. Indices are free-running slots: una <= next <= fetched <= tail,
+ * fetched - una <= UNIC_QP_WINDOW, una <= cur <= next. */
+struct unic_sq {
+	uint64_t iova;
+	uint32_t mask;	   /* slots - 1 */
+	uint32_t tail;	   /* posted */
+	uint32_t fetched;  /* in the window */
+	uint32_t next;	   /* first one without a struct unic_wr */
+	uint32_t una;	   /* oldest one not completed */
+	uint32_t cur;	   /* being sent, == next: start a new one */
+	uint32_t psn;	   /* of the next packet */
+	uint32_t psn_max;  /* the highest ever sent + 1 */
+	uint32_t psn_una;  /* oldest one not acknowledged */
+	uint32_t psn_back; /* where the last implied NAK went back to */
+	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
+	uint8_t reads;	   /* READs outstanding */
+	uint8_t retries;   /* left */
+	uint8_t rnrs;	   /* left */
+	bool rnr_wait;	   /* silent until timer_ns */
+	bool fetching;	   /* slots are on their way */
+	bool gathering;	   /* a frame waits for its payload */
+	bool back_valid;   /* psn_back means something */
+	bool stopped;	   /* a DEAD request that ends the QP was met */
+	struct unic_sq_slot win[UNIC_QP_WINDOW];
+	struct unic_wr wr[UNIC_QP_WINDOW];
+};
+
+/* Receive queue; see rq.h. head <= pick < fetched <= tail. */
+struct unic_rq {
+	uint64_t iova;
+	uint32_t mask;
+	uint32_t tail;	      /* posted */
+	uint32_t fetched;     /* in the window */
+	uint32_t head;	      /* oldest one not completed */
+	uint32_t pick;	      /* the one in use */
+	uint32_t class_bytes; /* a substitute must be at least this long */
+	uint32_t room;	      /* of the one in use: bytes in all */
+	bool picked;	      /* one is in use */
+	bool checked;	      /* its regions passed the access check */
+	bool held;	      /* ... and are held */
+	bool substitute; /* one was evicted: the next must reach the class */
+	bool cut;	 /* the one in use was evicted while being filled */
+	bool fetching;
+	uint16_t mr[UNIC_RQ_SGE_MAX]; /* of its SGEs, checked */
+	struct unic_rq_slot win[UNIC_RQ_WINDOW];
+	uint32_t gone[UNIC_QP_SLOTS / 32]; /* completed out of order, by slot */
+};
+
+/* A READ being answered, or remembered for a duplicate of its request. */
+struct unic_read {
+	uint64_t iova;
+	uint32_t rkey;
+	uint32_t len;
+	uint32_t psn; /* of its first response */
+	uint32_t npkt;
+	uint32_t off;	/* packets to send next */
+	uint32_t start; /* ... first, in this execution */
+	uint16_t mr;	/* held while active */
+	bool active;
+	bool valid;
+};
+
+enum unic_msg_kind {
+	UNIC_MSG_NONE = 0,
+	UNIC_MSG_SEND = 1,
+	UNIC_MSG_WRITE = 2,
+	UNIC_MSG_TOKEN = 3,
+};
+
+/* The message being received. */
+struct unic_msg {
+	uint64_t iova;	 /* WRITE, TOKEN: where the next byte goes */
+	uint64_t bus;	 /* WRITE, direct: the same */
+	uint32_t left;	 /* WRITE, TOKEN: payload bytes to come */
+	uint32_t placed; /* bytes */
+	uint32_t token;	 /* index named by the peer */
+	uint32_t imm;
+	uint16_t mr;	  /* WRITE, TOKEN: target */
+	uint8_t kind;	  /* enum unic_msg_kind */
+	uint8_t refused;  /* TOKEN: enum unic_token_end; 0: claimed */
+	uint8_t ctrl_len; /* TOKEN */
+	bool held;	  /* mr is held */
+	bool direct;	  /* all of it lies in one page */
+	/* of the packet in hand, for its end after the DMA */
+	bool last;
+	bool with_imm;
+	bool solicited;
+	bool ackreq;
+	uint32_t bytes; /* payload of the packet */
+};
+
+#define UNIC_RSP_VACK \
+	0xffu /* no syndrome: the vendor acknowledgement EVICTED */
+
+/* Responder. */
+struct unic_rsp {
+	uint32_t psn; /* expected */
+	uint32_t msn;
+	uint32_t nak_psn;
+	uint8_t nak;	/* syndrome owed; 0: none */
+	bool ack;	/* an acknowledgement is owed */
+	bool nak_sent;	/* silent until the expected PSN comes */
+	bool gathering; /* a READ response waits for its payload */
+	uint8_t max_rd;
+	uint8_t rd_head; /* read[]: oldest active */
+	uint8_t rd_active;
+	uint8_t rnr_code;
+	struct unic_msg msg;
+	struct unic_read read[UNIC_QP_READS];
+};
+
+struct unic_qp {
+	uint8_t state; /* enum unic_qp_state */
+	uint8_t mtu_shift;
+	uint8_t rights; /* remote rights granted */
+	bool used;
+	bool vendor;
+	bool dying;    /* QP_DESTROY answered PENDING */
+	bool tell;     /* QP_GONE is wanted then */
+	uint8_t evt;   /* UNIC_QP_EVT_* not yet on the event ring */
+	uint8_t error; /* enum unic_wc_status of QP_ERROR */
+	uint8_t on;    /* scheduler lists it is on */
+	uint8_t db_index;
+	uint8_t timeout, retry_cnt, rnr_retry, max_rd;
+	uint16_t next[2]; /* of the scheduler's lists */
+	uint16_t proc, pd, mr;
+	uint16_t send_cq, recv_cq;
+	uint16_t dmas; /* fetches and frames in flight */
+	uint16_t gen;
+	uint32_t qpn;
+	uint32_t dest_qpn;
+	uint32_t dest_ipv4;
+	uint8_t dest_mac[6];
+	uint32_t retry_total, rnr_total;
+	struct unic_roce_tmpl tmpl;
+	struct unic_rsp rsp;
+	struct unic_sq sq;
+	struct unic_rq rq;
+};
+
+#define UNIC_QP_EVT_ERROR (1u << 0)
+#define UNIC_QP_EVT_GONE  (1u << 1)
+#define UNIC_QP_SWEEPS	  16u
+
+struct unic_qps {
+	struct unic_qp qp[UNIC_QPS];
+	struct unic_sched sched;
+	struct unic_roce roce;
+	uint64_t timer_ns; /* no QP timer is due before */
+	uint16_t evts_due;
+	/* receives looked through for evicted regions, see rq.h */
+	uint32_t sweep_stag[UNIC_QP_SWEEPS];
+	uint16_t sweeps;
+	uint16_t sweep_qp;
+	uint32_t sweep_at;   /* slot of that QP */
+	uint16_t sweep_have; /* slots in sweep_slot, from sweep_at on */
+	bool sweep_fetching;
+	struct unic_rq_slot sweep_slot[UNIC_RQ_WINDOW];
+};
+
+void unic_qp_init(struct unic_nic *nic);
+
+/** unic_qp_create() - QP_CREATE. Returns the QP number, or an error that
+ * changed nothing: -UNIC_ENOPD, -UNIC_ENOCQ, -UNIC_EINVAL, -UNIC_EQPFULL,
+ * -UNIC_EBUSY (doorbell row), the errors of unic_access(). */
+int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
+
+/** unic_qp_modify() - QP_MODIFY. 0; -UNIC_ENOQP; -UNIC_ESTATE (no such
+ * transition); -UNIC_EINVAL (attribute); -UNIC_ENOROUTE (we have no address);
+ * -UNIC_EBUSY (to RESET while DMA is in flight: ask again). */
+int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);
+
+/** unic_qp_destroy() - QP_DESTROY. Work requests not completed are forgotten.
+ * 0; -UNIC_EPENDING: QP_GONE follows; -UNIC_ENOQP. */
+int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn);
+
+/** unic_qp_proc_gone() - destroy all QPs of @proc, without events. True when
+ * none is left. */
+bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc);
+
+/** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
+ * posted so far. A tail that leaves the ring is counted (db_bad) and the QP
+ * goes to error. */
+void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
+void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
+
+/** unic_qp_sweep() - region @mr (messaging) was taken back: posted receives
+ * that name it complete EVICTED, over the next poll rounds. */
+void unic_qp_sweep(struct unic_nic *nic, uint16_t mr);
+
+/** unic_qp_cut() - @mr's time is over: operations that hold it complete
+ * EVICTED, their QPs go to ERR, all their holds are dropped at once. DMA pieces
+ * in flight end by themselves. */
+void unic_qp_cut(struct unic_nic *nic, uint16_t mr);
+
+/** unic_qp_quiesce() - all QPs to ERR. */
+void unic_qp_quiesce(struct unic_nic *nic);
+
+/** unic_qp_poll() - bounded work: sweeps, events, replies, requests, flushes.
+ * True if there was any. With nothing to do: one compare. */
+bool unic_qp_poll(struct unic_nic *nic);
+
+/** unic_qp_timers() - expired acknowledgement and RNR timers. Returns the next
+ * deadline, UINT64_MAX: none. */
+uint64_t unic_qp_timers(struct unic_nic *nic);
+
+/** unic_qp_row() - row @idx of the QP table for DUMP. */
+void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row);
+
+/* ---- for the transport modules among themselves */
+
+/** unic_qp_by_number() - NULL if there is none. */
+struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn);
+
+/** unic_qp_index() - of a live QP. */
+uint16_t unic_qp_index(const struct unic_nic *nic, const struct unic_qp *qp);
+
+/** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message
+ * being received aborted, QP_ERROR event; flushing begins. Nothing if it is in
+ * ERR already. */
+void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
+		   enum unic_wc_status status);
+
+/** unic_qp_cq_failed() - every QP that uses CQ @cq dies. */
+void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq);
+
+/** unic_qp_tx_done() - a frame that waited for its payload is sent (@err 0) or
+ * dropped. @responder: which half waited. */
+void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
+		     int err);
+
+/** unic_qp_dma_end() - one of qp->dmas ended. */
+void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_qp_detail() - enum unic_wc_detail of an access error. */
+uint8_t unic_qp_detail(int err);
+
+/** unic_qp_timer() - qp->sq.timer_ns = @at_ns. */
+void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns);
+
+/* PSNs are compared modulo 2^24 (IBTA 9.7.2). */
+static inline int32_t unic_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t unic_psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & UNIC_PSN_MASK;
+}
+
+/* Packets of a message: an empty one takes one, too. */
+static inline uint32_t unic_packets(uint32_t len, uint32_t mtu_shift)
+{
+	return len ? (len + (1u << mtu_shift) - 1) >> mtu_shift : 1;
+}
+
+#endif /* UNIC_QP_H */

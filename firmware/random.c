@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* random.c - ChaCha20 (RFC 8439 section 2.3) with fast key erasure. */
+#include <string.h>
+
+#include "nic.h"
+
+#define WORDS	  16u
+#define KEY_WORDS 8u
+
+static uint32_t rotl(uint32_t v, uint32_t n)
+{
+	return v << n | v >> (32u - n);
+}
+
+static void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
+{
+	*a += *b;
+	*d = rotl(*d ^ *a, 16);
+	*c += *d;
+	*b = rotl(*b ^ *c, 12);
+	*a += *b;
+	*d = rotl(*d ^ *a, 8);
+	*c += *d;
+	*b = rotl(*b ^ *c, 7);
+}
+
+void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
+			 uint32_t out[16])
+{
+	/* "expand 32-byte k" */
+	uint32_t in[WORDS] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
+	uint32_t *x = out;
+	uint32_t i;
+
+	memcpy(in + 4, key, KEY_WORDS * 4);
+	memcpy(in + 12, nonce, 16);
+	memcpy(x, in, sizeof(in));
+	for (i = 0; i < 10; i++) {
+		quarter(x + 0, x + 4, x + 8, x + 12);
+		quarter(x + 1, x + 5, x + 9, x + 13);
+		quarter(x + 2, x + 6, x + 10, x + 14);
+		quarter(x + 3, x + 7, x + 11, x + 15);
+		quarter(x + 0, x + 5, x + 10, x + 15);
+		quarter(x + 1, x + 6, x + 11, x + 12);
+		quarter(x + 2, x + 7, x + 8, x + 13);
+		quarter(x + 3, x + 4, x + 9, x + 14);
+	}
+	for (i = 0; i < WORDS; i++)
+		x[i] += in[i];
+}
+
+/*
+ * Fast key erasure: each block's first half becomes the next key, so what was
+ * handed out cannot be computed from a later state.
+ */
+static void refill(struct unic_random *r)
+{
+	static const uint32_t zero[4];
+	uint32_t block[WORDS];
+
+	unic_chacha20_block(r->key, zero, block);
+	memcpy(r->key, block, sizeof(r->key));
+	memcpy(r->pool, block + KEY_WORDS, sizeof(r->pool));
+	r->left = KEY_WORDS;
+}
+
+void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32])
+{
+	struct unic_random *r = &nic->random;
+	uint32_t w[KEY_WORDS], i;
+
+	memcpy(w, bytes, sizeof(w));
+	for (i = 0; i < KEY_WORDS; i++)
+		r->key[i] ^= w[i];
+	refill(r);
+	r->seeded = true;
+}
+
+void unic_random_init(struct unic_nic *nic)
+{
+	struct unic_random *r = &nic->random;
+	uint8_t seed[32] = { 0 };
+	uint32_t got = unic_port_entropy(nic->port, seed, sizeof(seed));
+	uint32_t low = (uint32_t)unic_port_now_ns(nic->port);
+
+	memset(r, 0, sizeof(*r));
+	r->key[0] = low; /* spreads STags a little even without a source */
+	unic_random_mix(nic, seed);
+	r->seeded = got == sizeof(seed);
+}
+
+uint32_t unic_random_u32(struct unic_nic *nic)
+{
+	struct unic_random *r = &nic->random;
+	uint32_t v;
+
+	if (!r->left)
+		refill(r);
+	v = r->pool[--r->left];
+	r->pool[r->left] = 0;
+	return v;
+}

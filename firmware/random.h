@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * random.h - the NIC's random generator: ChaCha20 (RFC 8439) with fast key
+ * erasure, seeded by the board's entropy source or by the host.
+ */
+#ifndef UNIC_RANDOM_H
+#define UNIC_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct unic_nic;
+
+struct unic_random {
+	uint32_t key[8];
+	uint32_t pool[8]; /* output not yet handed out */
+	uint8_t left;	  /* words of it */
+	bool seeded;	  /* at least 32 bytes of entropy went in */
+};
+
+/** unic_random_init() - seeds from the port if it has entropy now. */
+void unic_random_init(struct unic_nic *nic);
+
+/** unic_random_mix() - stir @bytes (32) of entropy into the key. */
+void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32]);
+
+/**
+ * unic_random_u32() - the next 32 random bits. Good for spreading and for
+ * STags even before seeding; secrets (token keys) demand `seeded`.
+ */
+uint32_t unic_random_u32(struct unic_nic *nic);
+
+/** unic_chacha20_block() - the block function of RFC 8439 section 2.3; @nonce
+ * holds the counter in its first word. Pure. */
+void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
+			 uint32_t out[16]);
+
+#endif /* UNIC_RANDOM_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * reap.h - the reaper: when entries must come back, and whose (memory.md
+ * section 6).
+ *
+ * Secret: victim choice in two steps. First the process (share.h), then one of
+ * its regions by its policy (policy.h) among a sample of at most
+ * UNIC_REAP_SAMPLE candidates, which rotates so that each region is looked at
+ * in turn. The cost is flat: it does not grow with the number of regions.
+ */
+#ifndef UNIC_REAP_H
+#define UNIC_REAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct unic_nic;
+
+#define UNIC_REAP_SAMPLE 5u
+
+void unic_reap_init(struct unic_nic *nic);
+
+/** unic_reap_add() - region @mr may be chosen from now on (it is ACTIVE);
+ * nothing for class control. */
+void unic_reap_add(struct unic_nic *nic, uint16_t mr);
+
+/** unic_reap_remove() - @mr may not be chosen any more; harmless if it could
+ * not before. */
+void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_reap_poll() - compare demand with supply and revoke, a bounded number of
+ * regions. Returns when to call again (NIC time, UINT64_MAX: no need).
+ */
+uint64_t unic_reap_poll(struct unic_nic *nic);
+
+#endif /* UNIC_REAP_H */

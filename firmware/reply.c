@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * reply.c - what a QP owes its peer: READ responses, then a negative, then a
+ * positive acknowledgement, because each of them acknowledges all before it
+ * (IBTA 9.7.5.1.1, coalescing and ordering).
+ */
+#include "nic.h"
+#include "responder.h"
+
+#define READ_BURST 8u /* responses of one turn */
+
+static inline void put32(uint8_t *at, uint32_t v)
+{
+	*(uint32_t *)(void *)at = (UNIC_FORCE uint32_t)unic_to_be32(v);
+}
+
+static uint32_t aeth(const struct unic_rsp *rsp, uint8_t syndrome)
+{
+	return (uint32_t)syndrome << 24 | rsp->msn;
+}
+
+static bool send_vack(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
+
+	if (!tx)
+		return false;
+	put32(tx->frame + UNIC_EXT_OFF, UNIC_EV_EVICTED);
+	put32(tx->frame + UNIC_EXT_OFF + 4, 0);
+	unic_tx_put(nic, tx, UNIC_OP_VACK << 8, qp->rsp.nak_psn,
+		    sizeof(struct unic_evth));
+	UNIC_COUNT(nic, tx_vacks);
+	return true;
+}
+
+static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
+		      uint8_t syndrome, uint32_t psn)
+{
+	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
+
+	if (!tx)
+		return false;
+	put32(tx->frame + UNIC_EXT_OFF, aeth(&qp->rsp, syndrome));
+	unic_tx_put(nic, tx, UNIC_OP_ACK << 8, psn, sizeof(struct unic_aeth));
+	return true;
+}
+
+static bool send_nak(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (rsp->nak == UNIC_RSP_VACK) {
+		if (!send_vack(nic, qp))
+			return false;
+	} else {
+		if (!send_aeth(nic, qp, rsp->nak, rsp->nak_psn))
+			return false;
+		if ((rsp->nak & UNIC_AETH_TYPE_MASK) == UNIC_AETH_RNR)
+			UNIC_COUNT(nic, tx_rnr_naks);
+		else
+			UNIC_COUNT(nic, tx_naks);
+	}
+	rsp->nak = 0;
+	rsp->ack = false;
+	return true;
+}
+
+static bool send_ack(struct unic_nic *nic, struct unic_qp *qp)
+{
+	if (!send_aeth(nic, qp, UNIC_AETH_ACK_NOCREDIT,
+		       unic_psn_add(qp->rsp.psn, -1u)))
+		return false;
+	UNIC_COUNT(nic, tx_acks);
+	qp->rsp.ack = false;
+	return true;
+}
+
+static uint32_t response_opcode(bool first, bool last)
+{
+	if (first)
+		return last ? UNIC_OP_READ_RESP_ONLY : UNIC_OP_READ_RESP_FIRST;
+	return last ? UNIC_OP_READ_RESP_LAST : UNIC_OP_READ_RESP_MIDDLE;
+}
+
+/* One packet of the READ at the head; @first of this execution. */
+static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
+	uint32_t off = rd->off << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
+	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
+	bool last = rd->off + 1 == rd->npkt;
+	uint32_t ext = 0;
+
+	if (!tx)
+		return -UNIC_EAGAIN;
+	if (first || last) {
+		put32(tx->frame + UNIC_EXT_OFF,
+		      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
+		ext = sizeof(struct unic_aeth);
+	}
+	if (len) {
+		tx->sgl.n = 1;
+		tx->sgl.span[0] = (struct unic_span){
+			.iova = rd->iova + off,
+			.len = len,
+			.mr = rd->mr,
+		};
+		tx->sgl.local = tx->frame + UNIC_EXT_OFF + ext;
+	}
+	return unic_tx_put(nic, tx, response_opcode(first, last) << 8,
+			   unic_psn_add(rd->psn, rd->off), ext + len);
+}
+
+static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd = &rsp->read[rsp->rd_head];
+
+	rsp->nak_psn = unic_psn_add(rd->psn, rd->off);
+	unic_qp_error(nic, qp,
+		      err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
+					: UNIC_WC_EVICTED);
+	rsp->nak = UNIC_NAK_REM_OP;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+/* Responses of the READ at the head, as many as one turn may send. */
+static enum unic_turn run_read(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	uint32_t n;
+	int r;
+
+	for (n = 0; n < READ_BURST; n++) {
+		r = send_response(nic, qp, rd->off == rd->start);
+		if (r == -UNIC_EAGAIN)
+			return n ? UNIC_TURN_MORE : UNIC_TURN_BLOCKED;
+		if (r && r != -UNIC_EPENDING) {
+			read_failed(nic, qp, r);
+			return UNIC_TURN_MORE;
+		}
+		rd->off++;
+		if (r) {
+			rsp->gathering = true;
+			return UNIC_TURN_DONE; /* until it is gathered */
+		}
+		if (rd->off == rd->npkt) {
+			unic_responder_read_done(nic, qp);
+			break;
+		}
+	}
+	return UNIC_TURN_MORE;
+}
+
+void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd = &rsp->read[rsp->rd_head];
+
+	rsp->gathering = false;
+	if (!rsp->rd_active)
+		return;
+	if (err) {
+		rd->off--; /* that one was not sent */
+		if (err != -UNIC_EAGAIN)
+			read_failed(nic, qp, err);
+	} else if (rd->off == rd->npkt) {
+		unic_responder_read_done(nic, qp);
+	}
+	unic_sched_reply(nic, idx);
+}
+
+enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (rsp->gathering)
+		return UNIC_TURN_DONE;
+	if (rsp->rd_active) {
+		enum unic_turn turn = run_read(nic, qp);
+
+		if (turn != UNIC_TURN_MORE || rsp->rd_active)
+			return turn;
+	}
+	if (rsp->nak && !send_nak(nic, qp))
+		return UNIC_TURN_BLOCKED;
+	if (rsp->ack && !send_ack(nic, qp))
+		return UNIC_TURN_BLOCKED;
+	return UNIC_TURN_DONE;
+}

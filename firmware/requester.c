@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* requester.c - see requester.h. */
+#include "requester.h"
+
+#include "nic.h"
+#include "rq.h"
+#include "sq.h"
+
+#define ACK_EVERY     31u /* a long message asks for acknowledgement this often */
+#define PACKET_COST   64 /* bytes that the scheduler counts for a frame itself */
+#define VACK_DELAY_US 1000000u
+#define NS_PER_10US   10000ull
+#define NS_PER_US     1000ull
+#define NULL_OPCODE   UNIC_OP_WRITE_ONLY
+
+/* IBTA table 45: RNR NAK timer codes, in units of 10 us. */
+static const uint16_t rnr_10us[32] = {
+	0,    1,    2,	  3,	4,    6,     8,	    12,	   16,	  24,	 32,
+	48,   64,   96,	  128,	192,  256,   384,   512,   768,	  1024,	 1536,
+	2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+#define RNR_CODE_0 65536u
+
+/* First packets' opcodes; the others of an operation follow in this order:
+ * first, middle, last, (last with immediate,) only, (only with immediate). */
+static const uint8_t op_base[] = {
+	[UNIC_WR_SEND] = UNIC_OP_SEND_FIRST,
+	[UNIC_WR_SEND_IMM] = UNIC_OP_SEND_FIRST,
+	[UNIC_WR_WRITE] = UNIC_OP_WRITE_FIRST,
+	[UNIC_WR_WRITE_IMM] = UNIC_OP_WRITE_FIRST,
+	[UNIC_WR_READ] = UNIC_OP_READ_REQUEST,
+	[UNIC_WR_TOKEN] = UNIC_OP_TOKEN_FIRST,
+};
+
+static bool outstanding(const struct unic_sq *sq)
+{
+	return sq->psn_una != sq->psn_max;
+}
+
+static void restart_timer(struct unic_nic *nic, struct unic_qp *qp)
+{
+	if (outstanding(&qp->sq))
+		unic_qp_timer(nic, qp, nic->now_ns + (4096ull << qp->timeout));
+	else
+		qp->sq.timer_ns = UNIC_NEVER;
+}
+
+/* Send on from @psn: find the request it belongs to. */
+static void position(struct unic_sq *sq, uint32_t psn)
+{
+	uint32_t s = sq->una;
+
+	while (s != sq->next) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_DEAD &&
+		    unic_psn_diff(psn, wr->psn + wr->npkt) < 0)
+			break;
+		s += wr->slots;
+	}
+	sq->cur = s;
+	sq->psn = psn;
+}
+
+static void go_back(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		    uint32_t reason)
+{
+	UNIC_COUNT(nic, retransmits);
+	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
+	qp->retry_total++;
+	position(&qp->sq, psn);
+	restart_timer(nic, qp);
+	unic_sched_send(nic, unic_qp_index(nic, qp));
+}
+
+/* The request that @psn belongs to ends the QP. */
+static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		    enum unic_wc_status status, uint8_t detail)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	position(sq, psn);
+	if (sq->cur != sq->next) {
+		unic_sq_wr(sq, sq->cur)->status = (uint8_t)status;
+		unic_sq_wr(sq, sq->cur)->detail = detail;
+	}
+	unic_qp_error(nic, qp, status);
+}
+
+/* ------------------------------------------------------------- transmit */
+
+/* What one packet says; filled in by the functions below. */
+struct packet {
+	uint32_t op_flags; /* opcode << 8 | flags */
+	uint32_t apsn;
+	uint32_t ext;	/* bytes of extension headers */
+	uint32_t bytes; /* of payload */
+	uint32_t psns;	/* PSNs it takes */
+	bool last;	/* of its request */
+};
+
+static inline void put32(uint8_t *at, uint32_t v)
+{
+	*(uint32_t *)(void *)at = (UNIC_FORCE uint32_t)unic_to_be32(v);
+}
+
+static void put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
+{
+	put32(at, (uint32_t)(va >> 32));
+	put32(at + 4, (uint32_t)va);
+	put32(at + 8, rkey);
+	put32(at + 12, len);
+}
+
+static uint32_t put_tketh(uint8_t *at, const struct unic_sq_slot *slot,
+			  uint32_t len)
+{
+	uint64_t key = unic_from_le64(slot->remote);
+	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
+
+	put32(at, unic_from_le32(slot->rkey));
+	put32(at + 4, (uint32_t)(key >> 32));
+	put32(at + 8, (uint32_t)key);
+	put32(at + 12, len - ctrl);
+	put32(at + 16, ctrl);
+	put32(at + 20, 0);
+	return sizeof(struct unic_tketh);
+}
+
+static bool has_imm(uint8_t opcode)
+{
+	return opcode == UNIC_WR_SEND_IMM || opcode == UNIC_WR_WRITE_IMM;
+}
+
+/* SEND, WRITE and tagged messages: opcode and extension headers. */
+static void describe_data(const struct unic_sq_slot *slot, uint32_t len,
+			  bool first, uint8_t *at, struct packet *p)
+{
+	uint32_t op = op_base[slot->opcode];
+	bool imm = p->last && has_imm(slot->opcode);
+
+	p->ext = 0;
+	if (!first)
+		op += p->last ? 2 : 1;
+	else if (p->last)
+		op += slot->opcode == UNIC_WR_TOKEN ? 3 : 4;
+	if (first && op >= UNIC_OP_WRITE_FIRST && op <= UNIC_OP_WRITE_ONLY) {
+		put_reth(at, unic_from_le64(slot->remote),
+			 unic_from_le32(slot->rkey), len);
+		p->ext = sizeof(struct unic_reth);
+	} else if (first && slot->opcode == UNIC_WR_TOKEN) {
+		p->ext = put_tketh(at, slot, len);
+	}
+	if (imm) {
+		put32(at + p->ext, unic_from_le32(slot->imm));
+		p->ext += 4;
+		op++;
+	}
+	p->op_flags = op << 8;
+	if (p->last && (slot->flags & UNIC_WR_SOLICITED))
+		p->op_flags |= UNIC_BTH_SOLICITED;
+}
+
+static void describe_read(const struct unic_sq_slot *slot,
+			  const struct unic_wr *wr, uint32_t off, uint8_t *at,
+			  struct packet *p)
+{
+	put_reth(at, unic_from_le64(slot->remote) + off,
+		 unic_from_le32(slot->rkey), wr->len - off);
+	p->op_flags = UNIC_OP_READ_REQUEST << 8;
+	p->ext = sizeof(struct unic_reth);
+	p->bytes = 0;
+	p->last = true;
+}
+
+/* A PSN of a request that was refused: a WRITE of nothing takes it up, so that
+ * no PSN ever stands for two different messages. */
+static void describe_null(uint8_t *at, struct packet *p)
+{
+	put_reth(at, 0, 0, 0);
+	p->op_flags = NULL_OPCODE << 8;
+	p->ext = sizeof(struct unic_reth);
+	p->bytes = 0;
+}
+
+/* The packet with sq.psn, of request sq.cur, into @tx. */
+static void describe(struct unic_qp *qp, struct unic_tx *tx, struct packet *p)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	uint32_t k = unic_psn_add(sq->psn, -wr->psn);
+	uint32_t off = k << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
+	uint8_t *at = tx->frame + UNIC_EXT_OFF;
+
+	p->psns = 1;
+	p->last = k + 1 == wr->npkt;
+	if (__builtin_expect(wr->state == UNIC_WRS_NULL, 0)) {
+		describe_null(at, p);
+	} else if (slot->opcode == UNIC_WR_READ) {
+		p->psns = wr->npkt - k;
+		describe_read(slot, wr, off, at, p);
+	} else {
+		p->bytes = wr->len - off < mtu ? wr->len - off : mtu;
+		describe_data(slot, wr->len, k == 0, at, p);
+		if (slot->flags & UNIC_WR_INLINE) {
+			unic_sq_inline(sq, sq->cur, at + p->ext, p->bytes);
+		} else {
+			tx->sgl.local = at + p->ext;
+			unic_sq_span(sq, sq->cur, off, p->bytes, &tx->sgl);
+		}
+	}
+	p->apsn = sq->psn;
+	if (p->last || (sq->psn & ACK_EVERY) == ACK_EVERY)
+		p->apsn |= UNIC_BTH_ACKREQ;
+}
+
+static void advance(struct unic_nic *nic, struct unic_qp *qp,
+		    const struct packet *p)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	sq->psn = unic_psn_add(sq->psn, p->psns);
+	if (unic_psn_diff(sq->psn, sq->psn_max) > 0)
+		sq->psn_max = sq->psn;
+	if (p->last)
+		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
+	if (sq->timer_ns == UNIC_NEVER)
+		restart_timer(nic, qp);
+}
+
+static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
+			       int32_t *deficit)
+{
+	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
+	struct packet p;
+	int r;
+
+	if (!tx)
+		return UNIC_TURN_BLOCKED;
+	describe(qp, tx, &p);
+	r = unic_tx_put(nic, tx, p.op_flags, p.apsn, p.ext + p.bytes);
+	if (__builtin_expect(r != 0, 0)) {
+		if (r == -UNIC_EAGAIN)
+			return UNIC_TURN_BLOCKED;
+		if (r != -UNIC_EPENDING) {
+			fail_at(nic, qp, qp->sq.psn,
+				r == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+						    : UNIC_WC_LOC_BUS_ERR,
+				r == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+			return UNIC_TURN_MORE;
+		}
+		qp->sq.gathering = true; /* the next waits for this one */
+	}
+	*deficit -= (int32_t)p.bytes + PACKET_COST;
+	advance(nic, qp, &p);
+	return UNIC_TURN_MORE;
+}
+
+void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->sq.gathering = false;
+	if (err == -UNIC_EAGAIN) /* it was not sent: as if it were lost */
+		go_back(nic, qp, qp->sq.psn_una, 0);
+	else if (err)
+		fail_at(nic, qp, qp->sq.psn_una,
+			err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+					      : UNIC_WC_LOC_BUS_ERR,
+			err == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+	unic_sched_send(nic, idx);
+}
+
+/* May a packet be sent now? Makes the next request ready if that is needed. */
+static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	int r;
+
+	if (sq->gathering || sq->rnr_wait || qp->state != UNIC_QPS_RTS ||
+	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS)
+		return UNIC_TURN_DONE;
+	while (sq->cur != sq->next &&
+	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
+		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
+	if (sq->cur != sq->next)
+		return UNIC_TURN_MORE;
+	r = unic_sq_start(nic, qp);
+	if (r < 0)
+		return UNIC_TURN_BLOCKED;
+	if (!r)
+		return UNIC_TURN_DONE;
+	if (unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT)
+		return UNIC_TURN_MORE;
+	if (!unic_sq_retire(nic, qp)) /* DEAD: perhaps all before it are done */
+		return UNIC_TURN_BLOCKED;
+	return ready(nic, qp);
+}
+
+static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
+{
+	int r;
+
+	if (qp->dmas) /* buffers are still being used */
+		return UNIC_TURN_DONE;
+	r = unic_sq_flush(nic, qp);
+	if (r < 0)
+		return UNIC_TURN_BLOCKED;
+	if (!unic_rq_flush(nic, qp) || !r)
+		return UNIC_TURN_MORE;
+	return UNIC_TURN_DONE;
+}
+
+enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
+				   int32_t *deficit)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	enum unic_turn turn = UNIC_TURN_MORE;
+
+	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
+		return qp->state == UNIC_QPS_ERR ? flush(nic, qp)
+						 : UNIC_TURN_DONE;
+	if (!unic_sq_retire(nic, qp))
+		return UNIC_TURN_BLOCKED;
+	while (*deficit > 0) {
+		turn = ready(nic, qp);
+		if (turn == UNIC_TURN_MORE)
+			turn = send_one(nic, qp, deficit);
+		if (turn != UNIC_TURN_MORE)
+			break;
+	}
+	/* it may have died on the way: then there is something to flush */
+	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
+}
+
+/* -------------------------------------------------------- acknowledgement */
+
+/* The READ at the head that still misses responses, in [psn_una, @upto). */
+static bool read_in_the_way(struct unic_sq *sq, uint32_t upto, uint32_t *psn)
+{
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state == UNIC_WRS_DEAD)
+			continue;
+		if (unic_psn_diff(wr->psn, upto) >= 0)
+			return false;
+		if (wr->state != UNIC_WRS_SENT ||
+		    unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
+		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0)
+			continue;
+		*psn = unic_psn_diff(sq->psn_una, wr->psn) > 0 ? sq->psn_una
+							       : wr->psn;
+		return true;
+	}
+	return false;
+}
+
+static void progress(struct unic_nic *nic, struct unic_qp *qp, uint32_t una)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	sq->psn_una = una;
+	sq->retries = qp->retry_cnt;
+	sq->rnrs = qp->rnr_retry;
+	sq->back_valid = false;
+	if (unic_psn_diff(una, sq->psn) > 0)
+		position(sq, una); /* it had gone back too far */
+	if (sq->rnr_wait)
+		sq->rnr_wait = false;
+	restart_timer(nic, qp);
+	/* room in the window, or a fence gone; also if it could not complete */
+	if (!unic_sq_retire(nic, qp) || sq->next != sq->tail ||
+	    sq->cur != sq->next)
+		unic_sched_send(nic, unic_qp_index(nic, qp));
+}
+
+/*
+ * The peer has all before @upto - but for responses to READs, which only their
+ * arrival proves: an acknowledgement beyond one says that responses were lost
+ * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
+ */
+static void acked(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
+{
+	struct unic_sq *sq = &qp->sq;
+	bool lost = sq->reads && read_in_the_way(sq, upto, &upto);
+
+	if (unic_psn_diff(upto, sq->psn_una) > 0)
+		progress(nic, qp, upto);
+	if (!lost || qp->state != UNIC_QPS_RTS || sq->rnr_wait ||
+	    (sq->back_valid && sq->psn_back == upto))
+		return;
+	sq->back_valid = true;
+	sq->psn_back = upto;
+	go_back(nic, qp, upto, 1);
+}
+
+static bool in_flight(struct unic_nic *nic, const struct unic_sq *sq,
+		      uint32_t psn)
+{
+	if (unic_psn_diff(psn, sq->psn_una) >= 0 &&
+	    unic_psn_diff(psn, sq->psn_max) < 0)
+		return true;
+	UNIC_COUNT(nic, rx_stale_ack);
+	return false;
+}
+
+static void be_silent(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		      uint64_t ns)
+{
+	position(&qp->sq, psn);
+	qp->sq.rnr_wait = true;
+	qp->rnr_total++;
+	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, 2, 0);
+	unic_qp_timer(nic, qp, nic->now_ns + ns);
+}
+
+static void rnr(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		uint32_t code)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t wait = code ? rnr_10us[code] : RNR_CODE_0;
+
+	if (sq->rnr_wait)
+		return; /* of a packet sent before we fell silent */
+	if (!sq->rnrs) {
+		fail_at(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+		return;
+	}
+	if (qp->rnr_retry != 7)
+		sq->rnrs--;
+	be_silent(nic, qp, psn, wait * NS_PER_10US);
+}
+
+static void retry(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		  uint32_t reason)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (!sq->retries) {
+		fail_at(nic, qp, psn, UNIC_WC_RETRY_EXC_ERR, 0);
+		return;
+	}
+	sq->retries--;
+	go_back(nic, qp, psn, reason);
+}
+
+static void nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		uint8_t syn)
+{
+	static const uint8_t status[] = {
+		[UNIC_NAK_INV_REQ & 3] = UNIC_WC_REM_INV_REQ_ERR,
+		[UNIC_NAK_REM_ACCESS & 3] = UNIC_WC_REM_ACCESS_ERR,
+		[UNIC_NAK_REM_OP & 3] = UNIC_WC_REM_OP_ERR,
+	};
+
+	if (syn == UNIC_NAK_PSN_SEQ)
+		retry(nic, qp, psn, 3);
+	else if (syn <= UNIC_NAK_REM_OP)
+		fail_at(nic, qp, psn, status[syn & 3], 0);
+	else
+		UNIC_COUNT(nic, rx_bad_opcode); /* reserved code */
+}
+
+void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+			uint8_t syn)
+{
+	uint32_t type = syn & UNIC_AETH_TYPE_MASK;
+
+	if (!in_flight(nic, &qp->sq, psn))
+		return;
+	if (type == UNIC_AETH_ACK) {
+		acked(nic, qp, unic_psn_add(psn, 1));
+		return;
+	}
+	acked(nic, qp, psn);
+	if (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn) ||
+	    psn != qp->sq.psn_una)
+		return; /* a READ before it comes first */
+	if (type == UNIC_AETH_RNR)
+		rnr(nic, qp, psn, syn & 31);
+	else if (type == UNIC_AETH_NAK)
+		nak(nic, qp, psn, syn);
+}
+
+/* ------------------------------------------------- vendor acknowledgement */
+
+/*
+ * Request @s, at @psn, was refused because its region is gone. The peer still
+ * expects @psn; what it already sent of this request goes out again as WRITEs
+ * of nothing, what it did not send is never sent.
+ */
+static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		    uint32_t psn)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, s);
+	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
+	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
+
+	if (s + wr->slots == sq->next) { /* nothing follows: cut it short */
+		if (is_read)
+			end = unic_psn_add(psn, 1);
+		else if (unic_psn_diff(end, sq->psn_max) > 0)
+			end = sq->psn_max;
+		sq->psn_max = end;
+	}
+	wr->psn = psn;
+	wr->npkt = unic_psn_add(end, -psn);
+	wr->status = UNIC_WC_REM_EVICTED;
+	wr->state = UNIC_WRS_NULL;
+	if (is_read)
+		sq->reads--;
+	unic_sq_release(nic, sq, s);
+	go_back(nic, qp, psn, 4);
+}
+
+void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+			 uint32_t reason, uint32_t delay_us)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (!in_flight(nic, sq, psn))
+		return;
+	acked(nic, qp, psn);
+	if (qp->state != UNIC_QPS_RTS || psn != sq->psn_una)
+		return;
+	position(sq, psn);
+	if (reason == UNIC_EV_RETRY_AFTER) {
+		be_silent(nic, qp, psn,
+			  (delay_us < VACK_DELAY_US ? delay_us
+						    : VACK_DELAY_US) *
+				  NS_PER_US);
+	} else if (sq->cur != sq->next &&
+		   unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT) {
+		nullify(nic, qp, sq->cur, psn);
+	} else {
+		go_back(nic, qp, psn, 4); /* a second one for the same */
+	}
+}
+
+/* --------------------------------------------------------- READ responses */
+
+static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
+{
+	bool middle = pkt->opcode == UNIC_OP_READ_RESP_MIDDLE;
+	bool ends = pkt->opcode == UNIC_OP_READ_RESP_LAST ||
+		    pkt->opcode == UNIC_OP_READ_RESP_ONLY;
+	uint32_t aeth = middle ? 0 : (uint32_t)sizeof(struct unic_aeth);
+
+	return ends == last && pkt->len == want + aeth;
+}
+
+int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct unic_pkt *pkt)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	uint32_t mtu = 1u << qp->mtu_shift, s, k, off, want;
+	struct unic_wr *wr;
+
+	if (!in_flight(nic, sq, pkt->psn))
+		return 0;
+	if (pkt->psn != sq->psn_una)
+		acked(nic, qp, pkt->psn); /* all before it was executed */
+	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
+		return 0;
+	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+		wr = unic_sq_wr(sq, s);
+		if (wr->state != UNIC_WRS_DEAD &&
+		    unic_psn_diff(pkt->psn, wr->psn + wr->npkt) < 0)
+			break;
+	}
+	if (s == sq->next || unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
+	    wr->state != UNIC_WRS_SENT) {
+		UNIC_COUNT(nic, rx_stale_ack);
+		return 0;
+	}
+	k = unic_psn_add(pkt->psn, -wr->psn);
+	off = k << qp->mtu_shift;
+	want = wr->len - off < mtu ? wr->len - off : mtu;
+	if (!response_fits(pkt, want, k + 1 == wr->npkt)) {
+		UNIC_COUNT(nic, rx_bad_opcode);
+		return 0;
+	}
+	unic_sq_span(sq, s, off, want, sgl);
+	sgl->local = (uint8_t *)pkt->ext + pkt->len - want;
+	return -UNIC_EPENDING;
+}
+
+void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t psn = sq->psn_una, s = sq->una;
+	struct unic_wr *wr;
+
+	if (err) {
+		fail_at(nic, qp, psn,
+			err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+					      : UNIC_WC_LOC_BUS_ERR,
+			err == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+		return;
+	}
+	for (; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+		wr = unic_sq_wr(sq, s);
+		if (wr->state == UNIC_WRS_SENT &&
+		    unic_psn_add(wr->psn, wr->npkt - 1) == psn)
+			sq->reads--;
+	}
+	progress(nic, qp, unic_psn_add(psn, 1));
+}
+
+/* ---------------------------------------------------------------- timers */
+
+void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	sq->timer_ns = UNIC_NEVER;
+	if (qp->state != UNIC_QPS_RTS)
+		return;
+	if (sq->rnr_wait) {
+		sq->rnr_wait = false;
+		unic_sched_send(nic, unic_qp_index(nic, qp));
+	} else if (outstanding(sq)) {
+		UNIC_COUNT(nic, timeouts);
+		sq->back_valid = false;
+		retry(nic, qp, sq->psn_una, 0);
+	}
+}

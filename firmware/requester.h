@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * requester.h - the sending half of a reliable connection (IBTA 9.7.2, 9.7.3,
+ * 9.9).
+ *
+ * Secret: the window of work requests, and when one is sent again. A work
+ * request is copied into the window by DMA, checked there and kept until it is
+ * acknowledged, so its process may overwrite its ring at any time. From its
+ * first packet on it holds its regions (memory.md section 5).
+ */
+#ifndef UNIC_REQUESTER_H
+#define UNIC_REQUESTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unic_queue.h"
+
+struct unic_nic;
+struct unic_pkt;
+struct unic_qp;
+
+/* How a turn of the scheduler ended. */
+enum unic_turn {
+	UNIC_TURN_DONE = 0, /* nothing to do until something happens */
+	UNIC_TURN_MORE,	    /* there is more, did something */
+	UNIC_TURN_BLOCKED,  /* there is more, could do nothing just now */
+};
+
+/**
+ * unic_requester_send() - fetch, start and send work requests of QP @idx, or
+ * flush them, while *@deficit is positive; takes the bytes sent off it.
+ */
+enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
+				   int32_t *deficit);
+
+/** unic_requester_ack() - ACK, NAK, RNR NAK of the peer, syndrome @syn. */
+void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+			uint8_t syn);
+
+/** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. */
+void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+			 uint32_t reason, uint32_t delay_us);
+
+/**
+ * unic_requester_response() - a READ response. Returns 0: through with it;
+ * -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
+ * unic_requester_placed().
+ */
+int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct unic_pkt *pkt);
+
+/** unic_requester_placed() - the payload of the response in hand is placed
+ * (@err 0) or not. */
+void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
+
+/** unic_requester_timeout() - sq.timer_ns is over. */
+void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_requester_drop_holds() - of all work requests in the window; @mr: those
+ * that held it will complete EVICTED (UNIC_MR_NIL: none). */
+void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
+			       uint16_t mr);
+
+/** unic_requester_holds() - does a work request of @qp hold @mr? */
+bool unic_requester_holds(struct unic_qp *qp, uint16_t mr);
+
+/** unic_requester_gathered() - a frame that waited for its payload ended. */
+void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err);
+
+/** unic_sq_fetched() - slots asked for have arrived. */
+void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok);
+
+#endif /* UNIC_REQUESTER_H */

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* responder.c - requests as they come in, see responder.h. */
+#include "responder.h"
+
+#include "nic.h"
+#include "rq.h"
+
+#define FIRST (1u << 0)
+#define LAST  (1u << 1)
+#define IMM   (1u << 2)
+
+/* What a request opcode says about its packet. */
+static const struct {
+	uint8_t kind; /* enum unic_msg_kind */
+	uint8_t flags;
+} ops[] = {
+	[UNIC_OP_SEND_FIRST] = { UNIC_MSG_SEND, FIRST },
+	[UNIC_OP_SEND_MIDDLE] = { UNIC_MSG_SEND, 0 },
+	[UNIC_OP_SEND_LAST] = { UNIC_MSG_SEND, LAST },
+	[UNIC_OP_SEND_LAST_IMM] = { UNIC_MSG_SEND, LAST | IMM },
+	[UNIC_OP_SEND_ONLY] = { UNIC_MSG_SEND, FIRST | LAST },
+	[UNIC_OP_SEND_ONLY_IMM] = { UNIC_MSG_SEND, FIRST | LAST | IMM },
+	[UNIC_OP_WRITE_FIRST] = { UNIC_MSG_WRITE, FIRST },
+	[UNIC_OP_WRITE_MIDDLE] = { UNIC_MSG_WRITE, 0 },
+	[UNIC_OP_WRITE_LAST] = { UNIC_MSG_WRITE, LAST },
+	[UNIC_OP_WRITE_LAST_IMM] = { UNIC_MSG_WRITE, LAST | IMM },
+	[UNIC_OP_WRITE_ONLY] = { UNIC_MSG_WRITE, FIRST | LAST },
+	[UNIC_OP_WRITE_ONLY_IMM] = { UNIC_MSG_WRITE, FIRST | LAST | IMM },
+	[UNIC_OP_READ_REQUEST] = { UNIC_MSG_NONE, FIRST | LAST },
+};
+
+static const uint8_t token_flags[] = { FIRST, 0, LAST, FIRST | LAST };
+
+/* The packet in hand, its headers being eaten from the front. */
+struct request {
+	const uint8_t *at; /* next byte */
+	uint32_t len;	   /* left */
+	uint8_t kind, flags;
+	uint32_t psn;
+};
+
+static uint32_t eat32(struct request *q)
+{
+	const unic_be32 *p = (const void *)q->at;
+
+	q->at += 4;
+	q->len -= 4;
+	return unic_from_be32(UNIC_READ_ONCE(*p));
+}
+
+static uint64_t eat64(struct request *q)
+{
+	uint64_t hi = eat32(q);
+
+	return hi << 32 | eat32(q);
+}
+
+/* --------------------------------------------------------------- refusals */
+
+static void owe_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		    uint8_t syndrome)
+{
+	qp->rsp.nak = syndrome;
+	qp->rsp.nak_psn = psn;
+	qp->rsp.nak_sent = true;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+static void owe_ack(struct unic_nic *nic, struct unic_qp *qp)
+{
+	qp->rsp.ack = true;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+/* Fatal to both sides (IBTA 9.9.3: responder class C). */
+static int refuse(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		  uint8_t syndrome, enum unic_wc_status status)
+{
+	unic_qp_error(nic, qp, status);
+	owe_nak(nic, qp, psn, syndrome);
+	return 0;
+}
+
+static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	UNIC_COUNT(nic, rx_bad_opcode);
+	return refuse(nic, qp, psn, UNIC_NAK_INV_REQ, UNIC_WC_REM_INV_REQ_ERR);
+}
+
+/* An rkey that did not pass. The peer learns nothing but that (memory.md 2) -
+ * unless all of it names a region taken back, and the peer understands. */
+static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		      int err)
+{
+	if (err == -UNIC_EEVICTED && qp->vendor) {
+		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
+		return 0;
+	}
+	return refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+		      UNIC_WC_REM_ACCESS_ERR);
+}
+
+/* What unic_rq_pick() answered, if not 0. */
+static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		      int err)
+{
+	if (err == -UNIC_EAGAIN)
+		return err;
+	if (err == -UNIC_ENOQP) {
+		owe_nak(nic, qp, psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+		return 0;
+	}
+	return refuse(nic, qp, psn, UNIC_NAK_REM_OP,
+		      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+		      : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
+					  : UNIC_WC_LOC_PROT_ERR);
+}
+
+/* The receive in use completes with an error, and the QP ends. */
+static int receive_failed(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn, enum unic_wc_status status,
+			  uint8_t syndrome)
+{
+	struct unic_cqe cqe = {
+		.opcode = UNIC_WC_RECV,
+		.status = (uint8_t)status,
+	};
+
+	if (qp->rq.picked && !unic_rq_complete(nic, qp, &cqe))
+		return -UNIC_EAGAIN;
+	return refuse(nic, qp, psn, syndrome, status);
+}
+
+static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	return receive_failed(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
+			      UNIC_NAK_INV_REQ);
+}
+
+/* ------------------------------------------------------------ SEND, WRITE */
+
+static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	uint32_t placed = q->flags & FIRST ? 0 : m->placed;
+	int r;
+
+	if (q->flags & FIRST) {
+		r = unic_rq_pick(nic, qp, true);
+		if (r)
+			return no_receive(nic, qp, q->psn, r);
+	}
+	if (q->len > qp->rq.room - placed)
+		return too_long(nic, qp, q->psn);
+	m->placed = placed;
+	unic_rq_span(qp, placed, q->len, &nic->qps.roce.rx_sgl);
+	return -UNIC_EPENDING;
+}
+
+/* The RETH of a WRITE, and the one access check for all of it. */
+static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
+		       struct request *q, struct unic_msg *m)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	uint64_t va = eat64(q);
+	uint32_t rkey = eat32(q), len = eat32(q);
+	int r;
+
+	m->iova = va;
+	m->left = len;
+	m->placed = 0;
+	m->mr = UNIC_MR_NIL;
+	m->direct = false;
+	if (len > UNIC_MSG_MAX)
+		return -UNIC_EINVAL;
+	if (!len) /* no memory is named, so no key is looked at */
+		return 0;
+	if (!(qp->rights & UNIC_MR_REMOTE_WRITE))
+		return -UNIC_ERIGHTS;
+	r = unic_access(nic, rkey, qp->pd, UNIC_MR_REMOTE_WRITE, va, len,
+			&piece);
+	m->mr = piece.mr;
+	m->bus = piece.bus;
+	m->direct = piece.len == len;
+	return r;
+}
+
+/* Where the next @len bytes of a WRITE or payload go, behind n spans. */
+static void target_span(struct unic_sgl *sgl, const struct unic_msg *m,
+			uint32_t len)
+{
+	if (len)
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = m->iova,
+			.bus = m->bus,
+			.len = len,
+			.mr = m->mr,
+			.direct = m->direct,
+		};
+}
+
+static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+	struct unic_msg fresh;
+	int r;
+
+	if (q->flags & FIRST) {
+		if (q->len < sizeof(struct unic_reth))
+			return bad_request(nic, qp, q->psn);
+		fresh = *m;
+		r = begin_write(nic, qp, q, &fresh);
+		if (r == -UNIC_EINVAL)
+			return bad_request(nic, qp, q->psn);
+		if (r)
+			return bad_access(nic, qp, q->psn, r);
+		*m = fresh;
+	}
+	if (q->flags & IMM) {
+		if (q->len < 4)
+			return bad_request(nic, qp, q->psn);
+		m->imm = eat32(q);
+		r = unic_rq_pick(nic, qp, false);
+		if (r)
+			return no_receive(nic, qp, q->psn, r);
+	}
+	if (q->len > m->left || (!!(q->flags & LAST) != (q->len == m->left)))
+		return bad_request(nic, qp, q->psn);
+	sgl->n = 0;
+	target_span(sgl, m, q->len);
+	return -UNIC_EPENDING;
+}
+
+/* --------------------------------------------------------- tagged message */
+
+struct tketh {
+	uint64_t key;
+	uint32_t index, payload, ctrl;
+};
+
+static bool parse_tketh(struct request *q, struct tketh *t, uint32_t mtu)
+{
+	uint32_t total;
+
+	if (q->len < sizeof(struct unic_tketh))
+		return false;
+	t->index = eat32(q);
+	t->key = eat64(q);
+	t->payload = eat32(q);
+	t->ctrl = eat32(q);
+	if (eat32(q) || t->ctrl > UNIC_TOKEN_CTRL_MAX ||
+	    t->payload > UNIC_MSG_MAX || t->ctrl > q->len)
+		return false;
+	total = t->ctrl + t->payload;
+	return q->flags & LAST ? q->len == total : q->len == mtu && total > mtu;
+}
+
+/*
+ * First packet. The receive comes before the claim: a claim cannot be taken
+ * back, and a message told "not ready" comes again (INV-9).
+ */
+static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
+		       struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+	struct tketh t;
+	int r;
+
+	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
+		return bad_request(nic, qp, q->psn);
+	r = unic_rq_pick(nic, qp, t.ctrl != 0);
+	if (r)
+		return no_receive(nic, qp, q->psn, r);
+	if (t.ctrl && t.ctrl > qp->rq.room)
+		return too_long(nic, qp, q->psn);
+	m->token = t.index;
+	m->left = t.payload;
+	m->placed = 0;
+	m->ctrl_len = (uint8_t)t.ctrl;
+	m->mr = UNIC_MR_NIL;
+	m->direct = false;
+	m->refused = unic_token_claim(nic, t.index, t.key, t.payload,
+				      unic_qp_index(nic, qp), q->psn,
+				      qp->dest_ipv4, qp->dest_qpn);
+	sgl->n = 0;
+	if (t.ctrl)
+		unic_rq_span(qp, 0, t.ctrl, sgl);
+	q->len -= t.ctrl;
+	if (!m->refused) {
+		m->mr = nic->tokens.token[t.index].mr;
+		m->iova = nic->tokens.token[t.index].iova;
+		target_span(sgl, m, q->len);
+	}
+	return -UNIC_EPENDING;
+}
+
+static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (!qp->vendor)
+		return bad_request(nic, qp, q->psn);
+	if (q->flags & FIRST)
+		return begin_token(nic, qp, q);
+	if (q->len > m->left || (!!(q->flags & LAST) != (q->len == m->left)))
+		return bad_request(nic, qp, q->psn);
+	sgl->n = 0;
+	if (!m->refused) /* else it is discarded to its last packet */
+		target_span(sgl, m, q->len);
+	return -UNIC_EPENDING;
+}
+
+/* ------------------------------------------------------------------- READ */
+
+static int check_read(struct unic_nic *nic, struct unic_qp *qp,
+		      const struct unic_read *rd, uint64_t iova, uint32_t len,
+		      uint16_t *mr)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	int r = 0;
+
+	if (len && !(qp->rights & UNIC_MR_REMOTE_READ))
+		return -UNIC_ERIGHTS;
+	if (len)
+		r = unic_access(nic, rd->rkey, qp->pd, UNIC_MR_REMOTE_READ,
+				iova, len, &piece);
+	*mr = piece.mr;
+	return r;
+}
+
+static void activate(struct unic_nic *nic, struct unic_read *rd, uint16_t mr,
+		     uint32_t off)
+{
+	rd->mr = mr;
+	rd->off = off;
+	rd->start = off;
+	rd->active = true;
+	if (mr != UNIC_MR_NIL)
+		unic_mr_hold(nic, mr);
+}
+
+static void deactivate(struct unic_nic *nic, struct unic_read *rd)
+{
+	rd->active = false;
+	if (rd->mr != UNIC_MR_NIL)
+		unic_mr_unhold(nic, rd->mr);
+	rd->mr = UNIC_MR_NIL;
+}
+
+static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read rd = { .valid = true, .psn = q->psn }, *slot;
+	uint16_t mr;
+	int r;
+
+	if (q->len != sizeof(struct unic_reth) || rsp->rd_active >= rsp->max_rd)
+		return bad_request(nic, qp, q->psn);
+	rd.iova = eat64(q);
+	rd.rkey = eat32(q);
+	rd.len = eat32(q);
+	if (rd.len > UNIC_MSG_MAX)
+		return bad_request(nic, qp, q->psn);
+	r = check_read(nic, qp, &rd, rd.iova, rd.len, &mr);
+	if (r)
+		return bad_access(nic, qp, q->psn, r);
+	rd.npkt = unic_packets(rd.len, qp->mtu_shift);
+	slot = &rsp->read[(rsp->rd_head + rsp->rd_active) % UNIC_QP_READS];
+	*slot = rd;
+	activate(nic, slot, mr, 0);
+	rsp->rd_active++;
+	rsp->psn = unic_psn_add(rsp->psn, rd.npkt);
+	rsp->msn = unic_psn_add(rsp->msn, 1);
+	rsp->nak_sent = false;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+	return 0;
+}
+
+static int find_read(const struct unic_qp *qp, uint32_t psn)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++) {
+		const struct unic_read *rd = &qp->rsp.read[i];
+
+		if (rd->valid && unic_psn_diff(psn, rd->psn) >= 0 &&
+		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Answer READ @i once more from packet @off on. Later ones are asked for again
+ * as well, because the peer goes back in order. */
+static void rewind_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t i,
+		      uint16_t mr, uint32_t off)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	uint32_t k, end = (rsp->rd_head + rsp->rd_active) % UNIC_QP_READS;
+	bool append = rsp->rd_active && !rsp->read[i].active && i == end;
+
+	if (!append) {
+		for (k = 0; k < UNIC_QP_READS; k++)
+			if (rsp->read[k].active)
+				deactivate(nic, &rsp->read[k]);
+		rsp->rd_head = (uint8_t)i;
+		rsp->rd_active = 0;
+	}
+	activate(nic, &rsp->read[i], mr, off);
+	rsp->rd_active++;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+/*
+ * A duplicate READ is executed again (IBTA 9.7.5.1.2), if it is one of those
+ * remembered and asks for the end of the same range.
+ */
+static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
+			  struct request *q)
+{
+	int i = find_read(qp, q->psn);
+	const struct unic_read *rd;
+	uint32_t k, rkey, len;
+	uint64_t iova;
+	uint16_t mr;
+	int r;
+
+	if (i < 0 || q->len != sizeof(struct unic_reth))
+		return 0;
+	rd = &qp->rsp.read[i];
+	k = unic_psn_add(q->psn, -rd->psn);
+	iova = eat64(q);
+	rkey = eat32(q);
+	len = eat32(q);
+	if (rkey != rd->rkey || iova != rd->iova + (k << qp->mtu_shift) ||
+	    len != rd->len - (k << qp->mtu_shift) || qp->rsp.gathering)
+		return 0;
+	r = check_read(nic, qp, rd, iova, len, &mr);
+	if (r)
+		return bad_access(nic, qp, q->psn, r);
+	rewind_to(nic, qp, (uint32_t)i, mr, k);
+	return 0;
+}
+
+/* ------------------------------------------------------------- one packet */
+
+static int out_of_order(struct unic_nic *nic, struct unic_qp *qp,
+			struct request *q)
+{
+	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
+		UNIC_COUNT(nic, rx_out_of_seq);
+		if (!qp->rsp.nak_sent)
+			owe_nak(nic, qp, qp->rsp.psn, UNIC_NAK_PSN_SEQ);
+		return 0;
+	}
+	UNIC_COUNT(nic, rx_duplicate);
+	if (q->kind == UNIC_MSG_NONE)
+		return duplicate_read(nic, qp, q);
+	owe_ack(nic, qp);
+	return 0;
+}
+
+/* First goes with no message in progress, all else with one of its kind; all
+ * but the last packet are full. */
+static bool in_order(const struct unic_qp *qp, const struct request *q)
+{
+	uint8_t now = qp->rsp.msg.kind;
+
+	if (q->flags & FIRST)
+		return now == UNIC_MSG_NONE;
+	return now == q->kind;
+}
+
+static bool size_ok(const struct unic_qp *qp, const struct request *q,
+		    uint32_t len)
+{
+	uint32_t mtu = 1u << qp->mtu_shift;
+
+	if (!(q->flags & LAST))
+		return len == mtu;
+	return len <= mtu && (len || (q->flags & FIRST));
+}
+
+static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	switch (q->kind) {
+	case UNIC_MSG_SEND:
+		if (q->flags & IMM) {
+			if (q->len < 4)
+				return bad_request(nic, qp, q->psn);
+			m->imm = eat32(q);
+		}
+		return on_send(nic, qp, q);
+	case UNIC_MSG_WRITE:
+		return on_write(nic, qp, q);
+	case UNIC_MSG_TOKEN:
+		return on_token(nic, qp, q);
+	default:
+		return on_read(nic, qp, q);
+	}
+}
+
+/* Bytes that are not payload. */
+static uint32_t headers_of(const struct request *q)
+{
+	uint32_t n = q->flags & IMM ? 4 : 0;
+
+	if (!(q->flags & FIRST))
+		return n;
+	if (q->kind == UNIC_MSG_WRITE || q->kind == UNIC_MSG_NONE)
+		return n + (uint32_t)sizeof(struct unic_reth);
+	if (q->kind == UNIC_MSG_TOKEN)
+		return n + (uint32_t)sizeof(struct unic_tketh);
+	return n;
+}
+
+int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_pkt *pkt)
+{
+	struct request q = { .at = pkt->ext, .len = pkt->len, .psn = pkt->psn };
+	struct unic_msg *m = &qp->rsp.msg;
+	uint32_t headers;
+	int r;
+
+	if (pkt->opcode >= UNIC_OP_TOKEN_FIRST) {
+		q.kind = UNIC_MSG_TOKEN;
+		q.flags = token_flags[pkt->opcode & 3];
+	} else {
+		q.kind = ops[pkt->opcode].kind;
+		q.flags = ops[pkt->opcode].flags;
+	}
+	if (__builtin_expect(pkt->psn != qp->rsp.psn, 0))
+		return out_of_order(nic, qp, &q);
+	headers = headers_of(&q);
+	if (!in_order(qp, &q) || q.len < headers ||
+	    !size_ok(qp, &q, q.len - headers))
+		return bad_request(nic, qp, q.psn);
+	r = dispatch(nic, qp, &q);
+	if (r != -UNIC_EPENDING)
+		return r;
+	m->kind = q.kind;
+	m->bytes = q.len;
+	m->last = q.flags & LAST;
+	m->with_imm = q.flags & IMM;
+	m->solicited = pkt->solicited;
+	m->ackreq = pkt->ackreq;
+	nic->qps.roce.rx_sgl.local =
+		(uint8_t *)pkt->ext + headers; /* read only, in fact */
+	return -UNIC_EPENDING;
+}
+
+void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	unic_rq_hold(nic, qp);
+	if (!m->held && m->kind == UNIC_MSG_WRITE && m->mr != UNIC_MR_NIL) {
+		m->held = true;
+		unic_mr_hold(nic, m->mr);
+	}
+}
+
+static void drop_target(struct unic_nic *nic, struct unic_msg *m)
+{
+	if (m->held) {
+		m->held = false;
+		unic_mr_unhold(nic, m->mr);
+	}
+}
+
+/* The completion of a message that takes a receive. */
+static bool complete(struct unic_nic *nic, struct unic_qp *qp,
+		     const struct unic_msg *m, uint32_t placed)
+{
+	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
+
+	if (m->with_imm) {
+		cqe.imm = unic_to_le32(m->imm);
+		cqe.flags = UNIC_WC_WITH_IMM;
+	}
+	if (m->solicited)
+		cqe.flags |= UNIC_WC_SOLICITED;
+	cqe.byte_len = unic_to_le32(placed);
+	if (m->kind == UNIC_MSG_WRITE) {
+		cqe.opcode = UNIC_WC_RECV_WRITE_IMM;
+	} else if (m->kind == UNIC_MSG_TOKEN) {
+		cqe.opcode = UNIC_WC_RECV_TOKEN;
+		cqe.byte_len = unic_to_le32(m->ctrl_len);
+		cqe.imm = unic_to_le32(m->refused ? 0 : placed);
+		cqe.token = unic_to_le32(m->token);
+		cqe.detail = m->refused;
+	}
+	return unic_rq_complete(nic, qp, &cqe);
+}
+
+static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	uint32_t psn = qp->rsp.psn;
+
+	if (err == -UNIC_EEVICTED) {
+		qp->rq.cut = qp->rq.picked;
+		refuse(nic, qp, psn, UNIC_NAK_REM_OP, UNIC_WC_EVICTED);
+		return true;
+	}
+	return receive_failed(nic, qp, psn, UNIC_WC_LOC_BUS_ERR,
+			      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
+}
+
+/* The message is whole; its state is given up. */
+static void end_message(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	qp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);
+	drop_target(nic, m);
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused)
+		unic_token_finish(nic, (uint16_t)m->token, m->placed);
+	m->kind = UNIC_MSG_NONE;
+}
+
+bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_msg *m = &rsp->msg;
+
+	if (__builtin_expect(err, 0))
+		return place_failed(nic, qp, err);
+	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with_imm) &&
+	    !complete(nic, qp, m, m->placed + m->bytes))
+		return false;
+	if (__builtin_expect(qp->state == UNIC_QPS_ERR, 0))
+		return true; /* its completion queue has failed */
+	m->placed += m->bytes;
+	m->iova += m->bytes;
+	m->bus += m->bytes;
+	m->left -= m->bytes;
+	rsp->psn = unic_psn_add(rsp->psn, 1);
+	rsp->nak_sent = false;
+	if (m->last)
+		end_message(nic, qp);
+	else
+		unic_responder_keep(nic, qp);
+	if (m->ackreq)
+		owe_ack(nic, qp);
+	return true;
+}
+
+/* ------------------------------------------------------------------ death */
+
+bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
+{
+	const struct unic_msg *m = &qp->rsp.msg;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++)
+		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
+			return true;
+	if (m->mr == mr && (m->held || (m->kind == UNIC_MSG_TOKEN &&
+					!m->refused))) /* held by its token */
+		return true;
+	return unic_rq_holds(qp, mr);
+}
+
+void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	uint32_t i;
+
+	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
+	unic_rq_drop_holds(nic, qp);
+	drop_target(nic, m);
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused)
+		unic_token_abort(nic, (uint16_t)m->token, m->placed);
+	m->kind = UNIC_MSG_NONE;
+	for (i = 0; i < UNIC_QP_READS; i++) {
+		if (qp->rsp.read[i].active)
+			deactivate(nic, &qp->rsp.read[i]);
+		qp->rsp.read[i].valid = false;
+	}
+	qp->rsp.rd_active = 0;
+	qp->rsp.ack = false;
+}
+
+/* Called by the replies (reply.c) when READ responses are all sent. */
+void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	deactivate(nic, &rsp->read[rsp->rd_head]);
+	rsp->rd_head = (uint8_t)((rsp->rd_head + 1) % UNIC_QP_READS);
+	rsp->rd_active--;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * responder.h - the receiving half of a reliable connection (IBTA 9.7.4,
+ * 9.7.5).
+ *
+ * Secret: what is expected next, and what is owed to the peer. Replies are
+ * noted and sent by the scheduler, so a batch of requests is answered by one
+ * acknowledgement; READ responses keep their place before it.
+ *
+ * A request for a region taken back is answered by a vendor acknowledgement if
+ * the peer speaks it: the expected PSN stays, and what the peer had sent behind
+ * it is ignored until the PSN comes again.
+ */
+#ifndef UNIC_RESPONDER_H
+#define UNIC_RESPONDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "requester.h"
+
+/**
+ * unic_responder_request() - one request packet for @qp.
+ * Returns 0: through with it. -UNIC_EAGAIN: nothing happened, give the packet
+ * again later. -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
+ * unic_responder_placed().
+ */
+int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_pkt *pkt);
+
+/**
+ * unic_responder_placed() - the payload of the request in hand is placed (@err
+ * 0) or not. False: no room for its completion, call again.
+ */
+bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
+
+/** unic_responder_reply() - send what QP @idx owes; one turn. */
+enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx);
+
+/** unic_responder_keep() - the message in hand needs its regions beyond this
+ * poll. */
+void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_responder_read_done() - all responses of the READ at the head are
+ * sent; it is remembered for a duplicate. */
+void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_responder_abort() - the QP dies: holds dropped, token aborted; if a
+ * receive being filled holds @mr (UNIC_MR_NIL: none), it will complete
+ * EVICTED. */
+void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
+			  uint16_t mr);
+
+/** unic_responder_holds() - does anything of this half hold @mr? */
+bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr);
+
+/** unic_responder_gathered() - a READ response that waited for its payload is
+ * sent (@err 0) or was given back. */
+void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err);
+
+#endif /* UNIC_RESPONDER_H */

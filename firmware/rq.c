@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* rq.c - see rq.h. */
+#include "rq.h"
+
+#include <string.h>
+
+#include "nic.h"
+
+#define FLUSH_BATCH 16u
+#define FETCH_ALIGN 4096u /* no region has smaller pages */
+
+static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
+{
+	return &rq->win[s % UNIC_RQ_WINDOW];
+}
+
+static bool gone(const struct unic_rq *rq, uint32_t s)
+{
+	s &= rq->mask;
+	return rq->gone[s / 32] >> s % 32 & 1;
+}
+
+static void advance(struct unic_rq *rq)
+{
+	while (rq->head != rq->fetched && gone(rq, rq->head)) {
+		uint32_t s = rq->head & rq->mask;
+
+		rq->gone[s / 32] &= ~(1u << s % 32);
+		rq->head++;
+	}
+}
+
+static void take_out(struct unic_rq *rq, uint32_t s)
+{
+	s &= rq->mask;
+	rq->gone[s / 32] |= 1u << s % 32;
+	advance(rq);
+}
+
+/* ---------------------------------------------------------------- slots */
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Slots from @s on that lie together in the ring, the page and a window. */
+static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
+{
+	uint32_t at = s & rq->mask;
+	uint64_t iova = rq->iova + (uint64_t)at * UNIC_SLOT_BYTES;
+	uint32_t page = (uint32_t)(iova & (FETCH_ALIGN - 1));
+	uint32_t n = min_of(rq->tail - s, rq->mask + 1 - at);
+
+	n = min_of(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
+	return min_of(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
+}
+
+static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		       uint32_t n, enum unic_dma_owner owner, void *to)
+{
+	struct unic_rq *rq = &qp->rq;
+
+	return unic_dma_fetch(
+		nic, owner, unic_qp_index(nic, qp), qp->mr,
+		rq->iova + (uint64_t)(s & rq->mask) * UNIC_SLOT_BYTES, to, n);
+}
+
+/* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
+static int fetch(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t n = min_of(run_of(rq, rq->fetched),
+			    UNIC_RQ_WINDOW - (rq->fetched - rq->head));
+	int r;
+
+	if (rq->fetching)
+		return -UNIC_EAGAIN;
+	if (!n)
+		return -UNIC_ENOQP;
+	r = fetch_slots(nic, qp, rq->fetched, n, UNIC_DMA_RQ,
+			slot_of(rq, rq->fetched));
+	if (r == -UNIC_EPENDING) {
+		rq->fetching = true;
+		qp->dmas++;
+		return -UNIC_EAGAIN;
+	}
+	if (!r)
+		rq->fetched += n;
+	else if (r != -UNIC_EAGAIN)
+		return -UNIC_EBUS;
+	return r;
+}
+
+void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->rq.fetching = false;
+	if (ok)
+		qp->rq.fetched += count;
+	else
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+	unic_qp_dma_end(nic, qp);
+}
+
+/* ---------------------------------------------------------- completions */
+
+static bool post(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_rq_slot *slot, struct unic_cqe *cqe)
+{
+	cqe->wr_id = slot->wr_id;
+	cqe->qpn = unic_to_le32(qp->qpn);
+	if (!unic_cq_post(nic, qp->recv_cq, cqe))
+		return false;
+	UNIC_TRACE(nic, WC, qp->proc, qp->qpn, cqe->opcode, cqe->status,
+		   unic_from_le32(cqe->byte_len));
+	return true;
+}
+
+/* A receive that nothing was placed in. */
+static bool post_failed(struct unic_nic *nic, struct unic_qp *qp,
+			const struct unic_rq_slot *slot, uint8_t status,
+			uint8_t detail)
+{
+	struct unic_cqe cqe = {
+		.opcode = UNIC_WC_RECV,
+		.status = status,
+		.detail = detail,
+	};
+
+	return post(nic, qp, slot, &cqe);
+}
+
+bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_cqe *cqe)
+{
+	struct unic_rq *rq = &qp->rq;
+
+	if (!post(nic, qp, slot_of(rq, rq->pick), cqe))
+		return false;
+	unic_rq_drop_holds(nic, qp);
+	rq->picked = false;
+	rq->checked = false;
+	if (__builtin_expect(rq->pick == rq->head, 1)) {
+		rq->head++;
+		advance(rq);
+	} else {
+		take_out(rq, rq->pick);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------- the choice */
+
+static int refuse(uint8_t *detail, enum unic_wc_detail why)
+{
+	*detail = (uint8_t)why;
+	return -UNIC_EINVAL;
+}
+
+/* The access check of all of a receive's buffers. */
+static int check(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_rq_slot *slot, uint8_t *detail)
+{
+	static const uint8_t zero[sizeof(slot->rsvd0)];
+	struct unic_rq *rq = &qp->rq;
+	struct unic_piece piece;
+	uint64_t room = 0;
+	uint32_t i, len;
+	int r;
+
+	if (slot->num_sge > UNIC_RQ_SGE_MAX)
+		return refuse(detail, UNIC_WD_SGE);
+	if (memcmp(slot->rsvd0, zero, sizeof(zero)))
+		return refuse(detail, UNIC_WD_FLAGS);
+	for (i = 0; i < slot->num_sge; i++) {
+		len = unic_from_le32(slot->sge[i].len);
+		if (!len)
+			continue;
+		r = unic_access(nic, unic_from_le32(slot->sge[i].lkey), qp->pd,
+				UNIC_MR_LOCAL_WRITE,
+				unic_from_le64(slot->sge[i].iova), len, &piece);
+		if (r) {
+			*detail = unic_qp_detail(r);
+			return r;
+		}
+		rq->mr[i] = piece.mr;
+		room += len;
+	}
+	rq->room = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+	return 0;
+}
+
+/* Receive @s met a message and is of no use. */
+static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s, int err,
+		  uint8_t detail)
+{
+	uint8_t status = err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+			 : err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+					       : UNIC_WC_LOC_PROT_ERR;
+
+	if (!post_failed(nic, qp, slot_of(&qp->rq, s), status, detail))
+		return -UNIC_EAGAIN;
+	take_out(&qp->rq, s);
+	if (err != -UNIC_EEVICTED)
+		return err;
+	UNIC_COUNT(nic, rq_substituted);
+	qp->rq.substitute = true;
+	return 0;
+}
+
+/* The next receive not before @*s that is fetched and not completed. */
+static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r;
+
+	for (;;) {
+		advance(rq);
+		if ((int32_t)(*s - rq->head) < 0)
+			*s = rq->head;
+		while (*s != rq->fetched && gone(rq, *s))
+			(*s)++;
+		if (*s != rq->fetched)
+			return 0;
+		r = fetch(nic, qp);
+		if (r)
+			return r;
+	}
+}
+
+/* Is receive @s good for a message with data? 1: yes, 0: look further. */
+static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint8_t detail = 0;
+	int r = check(nic, qp, slot_of(rq, s), &detail);
+
+	if (r)
+		return reject(nic, qp, s, r, detail);
+	return !rq->substitute || rq->room >= rq->class_bytes;
+}
+
+int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t s = rq->head;
+	int r;
+
+	if (rq->picked && (rq->held || !data))
+		return 0;
+	rq->picked = false; /* of a packet given again: look anew */
+	for (;;) {
+		r = next_posted(nic, qp, &s);
+		if (r)
+			return r;
+		r = data ? try_one(nic, qp, s) : 1;
+		if (r < 0)
+			return r;
+		if (r)
+			break;
+		s++;
+	}
+	rq->pick = s;
+	rq->picked = true;
+	rq->checked = data;
+	rq->substitute = false;
+	return 0;
+}
+
+void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl)
+{
+	const struct unic_rq *rq = &qp->rq;
+	const struct unic_rq_slot *slot = &rq->win[rq->pick % UNIC_RQ_WINDOW];
+	uint32_t i, n, have;
+
+	sgl->n = 0;
+	for (i = 0; i < slot->num_sge && len; i++) {
+		have = unic_from_le32(slot->sge[i].len);
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = min_of(len, have - off);
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = unic_from_le64(slot->sge[i].iova) + off,
+			.len = n,
+			.mr = rq->mr[i],
+		};
+		len -= n;
+		off = 0;
+	}
+}
+
+/* ---------------------------------------------------------------- holds */
+
+static uint32_t used_sges(const struct unic_rq *rq, uint32_t i)
+{
+	const struct unic_rq_slot *slot = &rq->win[rq->pick % UNIC_RQ_WINDOW];
+
+	return rq->checked && i < slot->num_sge &&
+	       unic_from_le32(slot->sge[i].len) != 0;
+}
+
+void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t i;
+
+	if (!qp->rq.picked || qp->rq.held)
+		return;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i))
+			unic_mr_hold(nic, qp->rq.mr[i]);
+	qp->rq.held = true;
+}
+
+void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t i;
+
+	if (!qp->rq.held)
+		return;
+	qp->rq.held = false;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i))
+			unic_mr_unhold(nic, qp->rq.mr[i]);
+}
+
+bool unic_rq_holds(const struct unic_qp *qp, uint16_t mr)
+{
+	uint32_t i;
+
+	if (!qp->rq.held)
+		return false;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i) && qp->rq.mr[i] == mr)
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------- flush */
+
+/* The ring cannot be read any more: complete what was posted all the same. */
+static void fetch_blank(struct unic_rq *rq)
+{
+	memset(slot_of(rq, rq->fetched), 0, sizeof(struct unic_rq_slot));
+	rq->fetched++;
+}
+
+static int flush_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r = next_posted(nic, qp, s);
+	bool cut;
+
+	if (r == -UNIC_EBUS) {
+		fetch_blank(rq);
+		return 0;
+	}
+	if (r)
+		return r;
+	cut = rq->cut && *s == rq->pick;
+	if (!post_failed(nic, qp, slot_of(rq, *s),
+			 cut ? UNIC_WC_EVICTED : UNIC_WC_WR_FLUSH_ERR,
+			 cut ? UNIC_WD_BUSY : UNIC_WD_NONE))
+		return -UNIC_EAGAIN;
+	if (cut)
+		rq->cut = false;
+	take_out(rq, *s);
+	return 0;
+}
+
+bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t s = qp->rq.head, n;
+	int r;
+
+	qp->rq.picked = false;
+	for (n = 0; n < FLUSH_BATCH; n++) {
+		r = flush_one(nic, qp, &s);
+		if (r)
+			return r == -UNIC_ENOQP;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- sweep */
+
+void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_qps *qps = &nic->qps;
+
+	while (qps->sweeps == UNIC_QP_SWEEPS) {
+		if (!unic_rq_sweep(nic))
+			return; /* a message that meets one takes it out */
+	}
+	qps->sweep_stag[qps->sweeps++] = nic->mrs.mr[mr].stag;
+	qps->sweep_qp = 0; /* all over, with all of them */
+	qps->sweep_at = qps->qp[0].rq.head;
+	qps->sweep_have = 0;
+}
+
+static bool names(const struct unic_qps *qps, const struct unic_rq_slot *slot)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
+		for (k = 0; k < qps->sweeps; k++)
+			if (unic_from_le32(slot->sge[i].lkey) ==
+				    qps->sweep_stag[k] &&
+			    unic_from_le32(slot->sge[i].len))
+				return true;
+	return false;
+}
+
+static void next_qp(struct unic_qps *qps)
+{
+	qps->sweep_have = 0;
+	if (++qps->sweep_qp == UNIC_QPS)
+		qps->sweeps = 0;
+	else
+		qps->sweep_at = qps->qp[qps->sweep_qp].rq.head;
+}
+
+void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
+{
+	if (nic->qps.sweeps && nic->qps.sweep_qp == idx)
+		next_qp(&nic->qps);
+}
+
+void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
+{
+	struct unic_qps *qps = &nic->qps;
+
+	qps->sweep_fetching = false;
+	if (qps->sweeps && qps->sweep_qp == idx) {
+		if (ok)
+			qps->sweep_have = (uint16_t)count;
+		else
+			next_qp(qps);
+	}
+	unic_qp_dma_end(nic, &qps->qp[idx]);
+}
+
+/* Have slots [sweep_at, +sweep_have) in sweep_slot. What the window holds is
+ * what a message would use, so that is looked at where there is a choice. */
+static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_qps *qps = &nic->qps;
+	struct unic_rq *rq = &qp->rq;
+	uint32_t n = run_of(rq, qps->sweep_at);
+	int r;
+
+	if ((int32_t)(qps->sweep_at - rq->fetched) < 0) {
+		qps->sweep_slot[0] = *slot_of(rq, qps->sweep_at);
+		qps->sweep_have = 1;
+		return 0;
+	}
+	r = fetch_slots(nic, qp, qps->sweep_at, n, UNIC_DMA_SWEEP,
+			qps->sweep_slot);
+	if (!r)
+		qps->sweep_have = (uint16_t)n;
+	if (r == -UNIC_EPENDING) {
+		qps->sweep_fetching = true;
+		qp->dmas++;
+	}
+	return r;
+}
+
+static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		       const struct unic_rq_slot *slot)
+{
+	struct unic_rq *rq = &qp->rq;
+
+	if ((int32_t)(s - rq->head) < 0 || gone(rq, s) ||
+	    (rq->picked && s == rq->pick) || !names(&nic->qps, slot))
+		return true;
+	if (!post_failed(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
+		return false;
+	take_out(rq, s);
+	rq->substitute = true;
+	return true;
+}
+
+static bool sweepable(const struct unic_qps *qps, const struct unic_qp *qp)
+{
+	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET &&
+	       qp->state != UNIC_QPS_ERR &&
+	       (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
+}
+
+bool unic_rq_sweep(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+	struct unic_qp *qp = &qps->qp[qps->sweep_qp];
+	uint32_t i;
+	int r = 0;
+
+	if (qps->sweep_fetching)
+		return false;
+	if ((int32_t)(qps->sweep_at - qp->rq.head) < 0) {
+		qps->sweep_at = qp->rq.head; /* passed meanwhile */
+		qps->sweep_have = 0;
+	}
+	if (!sweepable(qps, qp)) {
+		next_qp(qps);
+		return true;
+	}
+	if (!qps->sweep_have)
+		r = sweep_read(nic, qp);
+	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED)
+		next_qp(qps); /* it will find out by itself */
+	if (r)
+		return r != -UNIC_EAGAIN;
+	for (i = 0; i < qps->sweep_have; i++) {
+		if (!sweep_slot(nic, qp, qps->sweep_at, &qps->sweep_slot[i])) {
+			qps->sweep_have = 0; /* read them again */
+			return false;
+		}
+		qps->sweep_at++;
+	}
+	qps->sweep_have = 0;
+	return true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * rq.h - which posted receive a message gets.
+ *
+ * Secret: the receive ring, and what an eviction does to it (memory.md section
+ * 5). A receive whose region was taken back completes EVICTED, once, whether
+ * the sweep or a message meets it first; the message takes the next posted
+ * receive that is at least rq_class bytes long, so no message is lost. Receives
+ * completed out of order are marked by slot until the head passes them. A
+ * substitute is looked for among the UNIC_RQ_WINDOW receives at the head.
+ */
+#ifndef UNIC_RQ_H
+#define UNIC_RQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unic_queue.h"
+
+struct unic_nic;
+struct unic_qp;
+struct unic_sgl;
+
+/**
+ * unic_rq_pick() - have a receive in use for the next message of @qp.
+ * @data: bytes will be placed: its regions must pass the access check. Without
+ *        (WRITE with immediate) any posted receive does.
+ *
+ * Returns 0: qp->rq.picked. -UNIC_EAGAIN: DMA must end first, ask again.
+ * -UNIC_ENOQP: nothing (suitable) is posted. Any other error: the receive at
+ * the head is bad; it has completed with that error.
+ */
+int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data);
+
+/** unic_rq_span() - describe bytes [@off, @off + @len) of the receive in use as
+ * spans of @sgl; the caller checked @off + @len <= rq.room. */
+void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl);
+
+/** unic_rq_hold() - the receive in use is needed beyond this poll. */
+void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_rq_drop_holds() - of the receive in use, which is not freed. */
+void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_rq_holds() - does the receive in use hold @mr? */
+bool unic_rq_holds(const struct unic_qp *qp, uint16_t mr);
+
+/**
+ * unic_rq_complete() - complete the receive in use with @cqe (wr_id and qpn are
+ * filled in here). False: no room, nothing happened, ask again.
+ */
+bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_cqe *cqe);
+
+/** unic_rq_flush() - complete up to 16 posted receives of a QP in ERR. True
+ * when none is left. */
+bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_rq_sweep() - a bounded step of looking for receives of evicted regions.
+ * True if there was work. */
+bool unic_rq_sweep(struct unic_nic *nic);
+
+/** unic_rq_sweep_forget() - QP @idx is leaving: the sweep goes on elsewhere. */
+void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx);
+
+/** unic_rq_fetched() / unic_rq_swept() - slots asked for have arrived. */
+void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok);
+void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok);
+
+#endif /* UNIC_RQ_H */

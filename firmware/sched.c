@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* sched.c - see sched.h. */
+#include <string.h>
+
+#include "nic.h"
+#include "requester.h"
+#include "responder.h"
+
+/* unic_qp.on and unic_qp.next[] */
+#define LIST_SEND  0u
+#define LIST_REPLY 1u
+
+/* Work of one round: enough to pay for its fixed cost, little enough that
+ * commands and received frames do not wait long. */
+#define ROUND_BYTES 65536
+#define ROUND_QPS   16u
+
+void unic_sched_init(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	uint32_t p;
+
+	memset(s, 0, sizeof(*s));
+	s->reply.head = UNIC_QP_NIL;
+	for (p = 0; p < UNIC_PROCS; p++)
+		s->send[p].head = UNIC_QP_NIL;
+}
+
+static void append(struct unic_nic *nic, struct unic_sched_list *list,
+		   uint16_t idx, uint32_t which)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->next[which] = UNIC_QP_NIL;
+	if (list->head == UNIC_QP_NIL)
+		list->head = idx;
+	else
+		nic->qps.qp[list->tail].next[which] = idx;
+	list->tail = idx;
+	qp->on |= (uint8_t)(1u << which);
+	nic->qps.sched.work++;
+}
+
+static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
+			   uint32_t which)
+{
+	uint16_t idx = list->head;
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	list->head = qp->next[which];
+	qp->on &= (uint8_t) ~(1u << which);
+	nic->qps.sched.work--;
+	return idx;
+}
+
+static void unlink_from(struct unic_nic *nic, struct unic_sched_list *list,
+			uint16_t idx, uint32_t which)
+{
+	struct unic_qp *qps = nic->qps.qp;
+	uint16_t *at = &list->head;
+	uint16_t prev = UNIC_QP_NIL;
+
+	while (*at != idx) {
+		prev = *at;
+		at = &qps[*at].next[which];
+	}
+	*at = qps[idx].next[which];
+	if (list->tail == idx)
+		list->tail = prev;
+	qps[idx].on &= (uint8_t) ~(1u << which);
+	nic->qps.sched.work--;
+}
+
+void unic_sched_send(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_sched_list *list = &s->send[qp->proc];
+
+	if (qp->on & 1u << LIST_SEND)
+		return;
+	if (list->head == UNIC_QP_NIL)
+		s->with_work++;
+	append(nic, list, idx, LIST_SEND);
+}
+
+void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
+{
+	if (!(nic->qps.qp[idx].on & 1u << LIST_REPLY))
+		append(nic, &nic->qps.sched.reply, idx, LIST_REPLY);
+}
+
+void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	if (qp->on & 1u << LIST_REPLY)
+		unlink_from(nic, &s->reply, idx, LIST_REPLY);
+	if (qp->on & 1u << LIST_SEND) {
+		unlink_from(nic, &s->send[qp->proc], idx, LIST_SEND);
+		if (s->send[qp->proc].head == UNIC_QP_NIL)
+			s->with_work--;
+	}
+}
+
+/* Each QP on the list once; one that is not through goes to its end. */
+static bool run_replies(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	uint16_t last = s->reply.tail;
+	uint16_t idx = UNIC_QP_NIL;
+	bool worked = false;
+
+	if (s->reply.head == UNIC_QP_NIL)
+		return false;
+	do {
+		enum unic_turn turn;
+
+		idx = take_first(nic, &s->reply, LIST_REPLY);
+		turn = unic_responder_reply(nic, idx);
+		worked |= turn != UNIC_TURN_BLOCKED;
+		if (turn != UNIC_TURN_DONE)
+			unic_sched_reply(nic, idx);
+	} while (idx != last && s->reply.head != UNIC_QP_NIL);
+	return worked;
+}
+
+/* One turn of the first QP of process @p, on the process's deficit. */
+static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	uint16_t idx = take_first(nic, &s->send[p], LIST_SEND);
+	int32_t before = s->deficit[p];
+	enum unic_turn turn;
+
+	if (s->send[p].head == UNIC_QP_NIL)
+		s->with_work--;
+	turn = unic_requester_send(nic, idx, &s->deficit[p]);
+	*budget -= before - s->deficit[p];
+	if (turn != UNIC_TURN_DONE)
+		unic_sched_send(nic, idx);
+	return turn != UNIC_TURN_BLOCKED;
+}
+
+static int32_t quantum(const struct unic_nic *nic, uint32_t p)
+{
+	uint32_t w = nic->evict.share.owner[p].weight;
+
+	if (w < 1)
+		w = 1;
+	if (w > UNIC_SCHED_WEIGHT)
+		w = UNIC_SCHED_WEIGHT;
+	return (int32_t)(w * UNIC_SCHED_QUANTUM);
+}
+
+static void next_turn(struct unic_sched *s)
+{
+	s->turn = (uint16_t)(s->turn + 1u < UNIC_PROCS ? s->turn + 1u : 0);
+}
+
+/* The process whose turn it is, its deficit filled up when the turn begins. */
+static uint32_t whose_turn(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->qps.sched;
+
+	while (s->send[s->turn].head == UNIC_QP_NIL ||
+	       s->deficit[s->turn] <= 0) {
+		if (s->send[s->turn].head == UNIC_QP_NIL)
+			s->deficit[s->turn] = 0;
+		next_turn(s);
+		if (s->send[s->turn].head != UNIC_QP_NIL)
+			s->deficit[s->turn] += quantum(nic, s->turn);
+	}
+	return s->turn;
+}
+
+static bool run_sends(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->qps.sched;
+	int32_t budget = ROUND_BYTES;
+	bool worked = false;
+	uint32_t n;
+
+	for (n = 0; n < ROUND_QPS && s->with_work && budget > 0; n++) {
+		worked |= run_one(nic, whose_turn(nic), &budget);
+		if (nic->qps.roce.tx_blocked)
+			break;
+	}
+	return worked;
+}
+
+bool unic_sched_run(struct unic_nic *nic)
+{
+	bool worked;
+
+	nic->qps.roce.tx_blocked = false;
+	worked = run_replies(nic);
+	if (!nic->qps.roce.tx_blocked)
+		worked |= run_sends(nic);
+	return worked;
+}

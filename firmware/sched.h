@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * sched.h - who may send next.
+ *
+ * Secret: the order. Replies (acknowledgements, READ responses) come first;
+ * then deficit round robin over the processes, in bytes, with the weights of
+ * their fair shares; then round robin over a process's queue pairs. A process
+ * with ten queue pairs gets no more than one with one.
+ */
+#ifndef UNIC_SCHED_H
+#define UNIC_SCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+
+struct unic_nic;
+
+#define UNIC_SCHED_QUANTUM 4352u /* bytes per round and unit of weight */
+#define UNIC_SCHED_WEIGHT  64u	 /* weights above count as this */
+
+struct unic_sched_list {
+	uint16_t head, tail; /* through unic_qp.next[] */
+};
+
+struct unic_sched {
+	uint32_t work; /* queue pairs on any list: 0 = nothing to do */
+	struct unic_sched_list reply;
+	struct unic_sched_list send[UNIC_PROCS];
+	int32_t deficit[UNIC_PROCS]; /* bytes; never above one round's */
+	uint16_t turn;		     /* the process whose turn it is */
+	uint16_t with_work; /* processes with a queue pair on their list */
+};
+
+void unic_sched_init(struct unic_nic *nic);
+
+/** unic_sched_send() - QP @idx has something to send, fetch or flush. */
+void unic_sched_send(struct unic_nic *nic, uint16_t idx);
+
+/** unic_sched_reply() - QP @idx owes its peer something. */
+void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
+
+/** unic_sched_drop() - take QP @idx off all lists. */
+void unic_sched_drop(struct unic_nic *nic, uint16_t idx);
+
+/** unic_sched_run() - one bounded round. True if anything was done. */
+bool unic_sched_run(struct unic_nic *nic);
+
+#endif /* UNIC_SCHED_H */

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* sq.c - see sq.h. */
+#include "sq.h"
+
+#include <string.h>
+
+#include "nic.h"
+#include "requester.h"
+
+#define FLUSH_BATCH 16u
+#define FETCH_MAX   8u	  /* slots of one DMA */
+#define FETCH_ALIGN 4096u /* no region has smaller pages */
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct unic_sge *sge_of(struct unic_sq *sq, uint32_t s, uint32_t i)
+{
+	struct unic_sq_ext *ext;
+
+	if (i < UNIC_SQ_SGE_BASE)
+		return &unic_sq_slot(sq, s)->sge[i];
+	ext = (void *)unic_sq_slot(sq, s + 1);
+	return &ext->sge[i - UNIC_SQ_SGE_BASE];
+}
+
+static uint32_t slots_of(const struct unic_sq_slot *slot)
+{
+	return slot->num_sge > UNIC_SQ_SGE_BASE ||
+			       slot->inline_len > UNIC_SQ_INLINE_BASE
+		       ? 2
+		       : 1;
+}
+
+/* ---------------------------------------------------------------- fetch */
+
+/* 0: more in the window; -UNIC_ENOQP: nothing to fetch, or on its way. */
+static int fetch(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t at = sq->fetched & sq->mask;
+	uint64_t iova = sq->iova + (uint64_t)at * UNIC_SLOT_BYTES;
+	uint32_t page = (uint32_t)(iova & (FETCH_ALIGN - 1));
+	uint32_t n = min_of(sq->tail - sq->fetched,
+			    UNIC_QP_WINDOW - (sq->fetched - sq->una));
+	int r;
+
+	n = min_of(min_of(n, FETCH_MAX), sq->mask + 1 - at);
+	n = min_of(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
+	n = min_of(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
+	if (!n || sq->fetching)
+		return -UNIC_ENOQP;
+	r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp), qp->mr,
+			   iova, unic_sq_slot(sq, sq->fetched), n);
+	if (r == -UNIC_EPENDING) {
+		sq->fetching = true;
+		qp->dmas++;
+		return -UNIC_ENOQP;
+	}
+	if (!r)
+		sq->fetched += n;
+	return r;
+}
+
+void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->sq.fetching = false;
+	if (ok)
+		qp->sq.fetched += count;
+	else
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+	unic_qp_dma_end(nic, qp);
+}
+
+/* -------------------------------------------------------------- checking */
+
+static uint8_t bad(struct unic_nic *nic, struct unic_wr *wr, uint8_t detail)
+{
+	UNIC_COUNT(nic, wqe_bad);
+	wr->detail = detail;
+	return UNIC_WC_LOC_QP_OP_ERR;
+}
+
+static uint8_t refused(struct unic_wr *wr, int err)
+{
+	wr->detail = unic_qp_detail(err);
+	return err == -UNIC_EEVICTED ? UNIC_WC_EVICTED : UNIC_WC_LOC_PROT_ERR;
+}
+
+/* The request itself; its length is known afterwards. */
+static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			  struct unic_wr *wr)
+{
+	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
+	bool inlined = slot->flags & UNIC_WR_INLINE;
+	uint64_t len = slot->inline_len;
+	uint32_t i;
+
+	if (slot->opcode < UNIC_WR_SEND || slot->opcode > UNIC_WR_TOKEN ||
+	    (slot->opcode == UNIC_WR_TOKEN && !qp->vendor) ||
+	    (slot->opcode == UNIC_WR_READ && !qp->max_rd))
+		return bad(nic, wr, UNIC_WD_OPCODE);
+	if ((slot->flags & ~UNIC_WR_FLAGS_ALL) ||
+	    (inlined && slot->opcode == UNIC_WR_READ))
+		return bad(nic, wr, UNIC_WD_FLAGS);
+	if (inlined ? slot->num_sge || slot->inline_len > UNIC_SQ_INLINE_MAX
+		    : slot->inline_len || slot->num_sge > UNIC_SQ_SGE_MAX)
+		return bad(nic, wr, UNIC_WD_SGE);
+	if (wr->slots != slots_of(slot))
+		return bad(nic, wr, UNIC_WD_SGE); /* second slot not posted */
+	for (i = 0; i < slot->num_sge; i++)
+		len += unic_from_le32(sge_of(&qp->sq, s, i)->len);
+	if (len > UNIC_MSG_MAX)
+		return bad(nic, wr, UNIC_WD_LENGTH);
+	if (ctrl && (slot->opcode != UNIC_WR_TOKEN ||
+		     ctrl > UNIC_TOKEN_CTRL_MAX || ctrl > len))
+		return bad(nic, wr, UNIC_WD_LENGTH);
+	wr->len = (uint32_t)len;
+	return UNIC_WC_SUCCESS;
+}
+
+/* Its buffers. All must pass before any is held. */
+static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
+			     uint32_t s, struct unic_wr *wr, uint16_t *mr)
+{
+	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	uint32_t need = slot->opcode == UNIC_WR_READ ? UNIC_MR_LOCAL_WRITE : 0;
+	struct unic_piece piece;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < slot->num_sge; i++) {
+		struct unic_sge *sge = sge_of(&qp->sq, s, i);
+
+		if (!sge->len)
+			continue;
+		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
+				unic_from_le64(sge->iova),
+				unic_from_le32(sge->len), &piece);
+		if (__builtin_expect(r, 0)) {
+			wr->detail = unic_qp_detail(r);
+			return r == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+						   : UNIC_WC_LOC_PROT_ERR;
+		}
+		mr[i] = piece.mr;
+	}
+	return UNIC_WC_SUCCESS;
+}
+
+/* From here on lkey is the index of the region. */
+static void hold(struct unic_nic *nic, struct unic_sq *sq, uint32_t s,
+		 const uint16_t *mr)
+{
+	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
+
+	for (i = 0; i < n; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		if (!sge->len)
+			continue;
+		sge->lkey = unic_to_le32(mr[i]);
+		unic_mr_hold(nic, mr[i]);
+	}
+}
+
+void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+{
+	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
+
+	for (i = 0; i < n; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		if (sge->len)
+			unic_mr_unhold(nic,
+				       (uint16_t)unic_from_le32(sge->lkey));
+	}
+}
+
+static bool names(struct unic_sq *sq, uint32_t s, uint16_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < unic_sq_slot(sq, s)->num_sge; i++)
+		if (sge_of(sq, s, i)->len &&
+		    unic_from_le32(sge_of(sq, s, i)->lkey) == mr)
+			return true;
+	return false;
+}
+
+bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots)
+		if (unic_sq_wr(sq, s)->state == UNIC_WRS_SENT &&
+		    names(sq, s, mr))
+			return true;
+	return false;
+}
+
+void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
+			       uint16_t mr)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_SENT)
+			continue;
+		if (mr != UNIC_MR_NIL && !wr->status && names(sq, s, mr)) {
+			wr->status = UNIC_WC_EVICTED;
+			wr->detail = UNIC_WD_BUSY;
+		}
+		wr->state = UNIC_WRS_DEAD; /* before: unholding may come back */
+		unic_sq_release(nic, sq, s);
+	}
+}
+
+/* Must it wait for an earlier request? */
+static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
+{
+	if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)
+		return true;
+	return slot->opcode == UNIC_WR_READ && qp->max_rd &&
+	       qp->sq.reads >= qp->max_rd;
+}
+
+/* All slots of request @s in the window? 0, or as unic_sq_start(). */
+static int have_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t *slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	int r = 0;
+
+	if (sq->next == sq->fetched)
+		r = fetch(nic, qp);
+	if (r)
+		return r;
+	*slots = slots_of(unic_sq_slot(sq, sq->next));
+	if (*slots > sq->tail - sq->next)
+		*slots = 1; /* malformed, check_form() will say */
+	if (*slots > sq->fetched - sq->next)
+		r = fetch(nic, qp);
+	return r;
+}
+
+#define PLAIN_FLAGS (UNIC_WR_SIGNALED | UNIC_WR_SOLICITED | UNIC_WR_FENCE)
+
+/* By far the commonest form: data in one piece. */
+static bool is_plain(const struct unic_sq_slot *slot)
+{
+	return slot->num_sge == 1 && !slot->inline_len && !slot->ctrl_len &&
+	       slot->sge[0].len && !(slot->flags & ~PLAIN_FLAGS) &&
+	       slot->opcode >= UNIC_WR_SEND && slot->opcode <= UNIC_WR_READ &&
+	       unic_from_le32(slot->sge[0].len) <= UNIC_MSG_MAX;
+}
+
+/* As check_form(), check_buffers() and hold() for that form. */
+static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
+			   struct unic_sq_slot *slot, struct unic_wr *wr)
+{
+	bool is_read = slot->opcode == UNIC_WR_READ;
+	struct unic_piece piece;
+	int r;
+
+	if (is_read && !qp->max_rd)
+		return bad(nic, wr, UNIC_WD_OPCODE);
+	wr->len = unic_from_le32(slot->sge[0].len);
+	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
+			is_read ? UNIC_MR_LOCAL_WRITE : 0,
+			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
+	if (__builtin_expect(r, 0))
+		return refused(wr, r);
+	slot->sge[0].lkey = unic_to_le32(piece.mr);
+	unic_mr_hold(nic, piece.mr);
+	wr->bus = piece.bus;
+	wr->direct = piece.len == wr->len;
+	return UNIC_WC_SUCCESS;
+}
+
+static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			 struct unic_wr *wr)
+{
+	uint16_t mr[UNIC_SQ_SGE_MAX];
+	uint8_t status = check_form(nic, qp, s, wr);
+
+	if (!status)
+		status = check_buffers(nic, qp, s, wr, mr);
+	if (!status)
+		hold(nic, &qp->sq, s, mr);
+	return status;
+}
+
+static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
+	if (__builtin_expect(is_plain(slot), 1))
+		wr->status = check_plain(nic, qp, slot, wr);
+	else
+		wr->status = check_any(nic, qp, sq->next, wr);
+	sq->next += slots;
+	if (__builtin_expect(wr->status, 0)) {
+		wr->state = UNIC_WRS_DEAD;
+		sq->stopped = wr->status != UNIC_WC_EVICTED;
+		return;
+	}
+	wr->npkt = unic_packets(wr->len, qp->mtu_shift);
+	wr->state = UNIC_WRS_SENT;
+	if (slot->opcode == UNIC_WR_READ)
+		sq->reads++;
+}
+
+int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t slots;
+	int r;
+
+	if (sq->stopped || sq->next == sq->tail)
+		return 0;
+	r = have_slots(nic, qp, &slots);
+	if (r == -UNIC_EAGAIN)
+		return r;
+	if (r == -UNIC_ENOQP)
+		return 0;
+	if (r) {
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+		return 0;
+	}
+	if (must_wait(qp, unic_sq_slot(sq, sq->next)))
+		return 0;
+	start(nic, qp, slots);
+	return 1;
+}
+
+/* ------------------------------------------------------------------ data */
+
+void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl)
+{
+	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
+	const struct unic_wr *wr = unic_sq_wr(sq, s);
+
+	if (__builtin_expect(wr->direct, 1)) {
+		sgl->n = 1;
+		sgl->span[0].bus = wr->bus + off;
+		sgl->span[0].len = len;
+		sgl->span[0].mr = (uint16_t)unic_from_le32(
+			unic_sq_slot(sq, s)->sge[0].lkey);
+		sgl->span[0].direct = true;
+		return;
+	}
+	sgl->n = 0;
+	for (i = 0; i < count && len; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		have = unic_from_le32(sge->len);
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = min_of(len, have - off);
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = unic_from_le64(sge->iova) + off,
+			.len = n,
+			.mr = (uint16_t)unic_from_le32(sge->lkey),
+		};
+		len -= n;
+		off = 0;
+	}
+}
+
+void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len)
+{
+	uint32_t n = min_of(len, UNIC_SQ_INLINE_BASE);
+
+	memcpy(to, unic_sq_slot(sq, s)->sge, n);
+	if (len > n)
+		memcpy(to + n, unic_sq_slot(sq, s + 1), len - n);
+}
+
+/* ------------------------------------------------------------ completion */
+
+static uint8_t wc_opcode(uint8_t wr_opcode)
+{
+	static const uint8_t map[] = {
+		[UNIC_WR_SEND] = UNIC_WC_SEND,
+		[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
+		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
+		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+		[UNIC_WR_READ] = UNIC_WC_READ,
+		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+	};
+
+	if (wr_opcode < sizeof(map) && map[wr_opcode])
+		return map[wr_opcode];
+	return UNIC_WC_SEND; /* garbage was posted */
+}
+
+static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		 uint8_t status, uint8_t detail, uint32_t len)
+{
+	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	struct unic_cqe cqe = {
+		.wr_id = slot->wr_id,
+		.byte_len = unic_to_le32(len),
+		.qpn = unic_to_le32(qp->qpn),
+		.opcode = wc_opcode(slot->opcode),
+		.status = status,
+		.detail = detail,
+	};
+
+	if (!unic_cq_post(nic, qp->send_cq, &cqe))
+		return false;
+	UNIC_TRACE(nic, WC, qp->proc, qp->qpn, cqe.opcode, status, len);
+	return true;
+}
+
+bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	while (sq->una != sq->next) {
+		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+
+		if (wr->state != UNIC_WRS_DEAD &&
+		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) < 0)
+			break;
+		if ((wr->status ||
+		     (unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED)) &&
+		    !post(nic, qp, sq->una, wr->status, wr->detail,
+			  wr->status ? 0 : wr->len))
+			return false;
+		if (sq->cur == sq->una)
+			sq->cur += wr->slots;
+		/* a failing completion queue has released it already */
+		if (wr->state == UNIC_WRS_SENT)
+			unic_sq_release(nic, sq, sq->una);
+		wr->state = UNIC_WRS_DEAD;
+		sq->una += wr->slots;
+		if (__builtin_expect(sq->stopped && sq->una == sq->next, 0)) {
+			unic_qp_error(nic, qp, wr->status);
+			break;
+		}
+	}
+	return true;
+}
+
+/* One request, known or not. */
+static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+	bool known = sq->una != sq->next;
+	uint32_t slots = 1;
+	uint8_t status = known ? wr->status : 0,
+		detail = known ? wr->detail : 0;
+	int r = 0;
+
+	if (known)
+		slots = wr->slots;
+	else
+		r = have_slots(nic, qp, &slots);
+	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED) {
+		/* unreadable: complete what was posted all the same */
+		slots = sq->fetched - sq->next + 1;
+		memset(unic_sq_slot(sq, sq->fetched), 0, UNIC_SLOT_BYTES);
+		sq->fetched++;
+	} else if (r) {
+		return r;
+	}
+	if (!post(nic, qp, sq->una, status ? status : UNIC_WC_WR_FLUSH_ERR,
+		  detail, 0))
+		return -UNIC_EAGAIN;
+	sq->una += slots;
+	if (!known)
+		sq->next = sq->una;
+	sq->cur = sq->next;
+	return 0;
+}
+
+int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t n;
+	int r;
+
+	for (n = 0; n < FLUSH_BATCH; n++) {
+		if (sq->una == sq->tail)
+			return 1;
+		r = flush_one(nic, qp);
+		if (r)
+			return r == -UNIC_ENOQP ? 1 : r;
+	}
+	return 0;
+}

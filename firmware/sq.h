@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * sq.h - the send ring and its window.
+ *
+ * Secret: how work requests get from a ring that its process may rewrite at any
+ * time into private, checked copies; what makes one malformed; and in which
+ * order they complete. A request that needs two slots has them side by side in
+ * the window, modulo its size.
+ */
+#ifndef UNIC_SQ_H
+#define UNIC_SQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+static inline struct unic_sq_slot *unic_sq_slot(struct unic_sq *sq, uint32_t s)
+{
+	return &sq->win[s % UNIC_QP_WINDOW];
+}
+
+static inline struct unic_wr *unic_sq_wr(struct unic_sq *sq, uint32_t s)
+{
+	return &sq->wr[s % UNIC_QP_WINDOW];
+}
+
+/**
+ * unic_sq_start() - make the next posted request ready to be sent: fetch, check,
+ * assign PSNs, hold its regions. One that fails its checks becomes DEAD.
+ * Returns 1: done, sq.next moved. 0: none, or it must wait for an earlier one
+ * or for its slots. -UNIC_EAGAIN: no DMA now.
+ */
+int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
+void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl);
+
+/** unic_sq_inline() - copy the inline data of request @s, @len bytes. */
+void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len);
+
+/** unic_sq_release() - request @s needs its regions no more. */
+void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s);
+
+/** unic_sq_retire() - complete what is acknowledged, in order. False: no room
+ * for a completion, call again. The QP may be in ERR afterwards. */
+bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
+ * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
+int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp);
+
+#endif /* UNIC_SQ_H */

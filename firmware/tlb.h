@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * tlb.h - the NIC TLB: one pool of translation entries for everything that
+ * needs a translation (memory.md section 1; U-Net's TLB of S1).
+ *
+ * Secret: how an entry is found. An entry is tagged with (region, page of the
+ * region) and lies in a chained hash table with twice as many buckets as
+ * entries. The bucket is (region's random base + page) modulo buckets, so
+ * pages of one region never collide with each other while it is smaller than
+ * the table, and two regions collide only by chance that nobody can steer.
+ * Cost of a hit: one chain step, mean 1.25 at full load; worst case bounded by
+ * the number of regions.
+ *
+ * Accounting: every entry is free, reserved (promised to a LOADING region) or
+ * used. A region's entries are all reserved at once, and each fill turns one
+ * reserved entry into a used one, so a fill never fails (INV-2).
+ */
+#ifndef UNIC_TLB_H
+#define UNIC_TLB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "board.h"
+
+#define UNIC_TLB_NIL	 0xffffu
+#define UNIC_TLB_BUCKETS (2u * UNIC_TLB_ENTRIES)
+
+#define UNIC_TLB_END UNIC_TLB_ENTRIES /* of a chain */
+
+struct unic_tlb_entry {
+	union {
+		uint32_t tag; /* what a lookup compares: UNIC_TLB_TAG */
+		struct {
+			uint16_t page; /* of the region, 0: its first */
+			uint16_t mr;   /* region; UNIC_TLB_NIL when free */
+		};
+	};
+	uint16_t next; /* in the bucket chain or in the free list */
+	uint16_t rsvd;
+	uint64_t bus; /* address of the page */
+};
+
+/* Of both halves at once; region indices and pages have 16 bits. */
+#define UNIC_TLB_TAG(mr, page) ((uint32_t)(mr) << 16 | (uint32_t)(page))
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a tag is its page "
+							  "and its region, in "
+							  "this order");
+
+struct unic_tlb {
+	uint16_t bucket[UNIC_TLB_BUCKETS];
+	struct unic_tlb_entry entry[UNIC_TLB_ENTRIES + 1]; /* + UNIC_TLB_END */
+	uint16_t free_head;
+	uint16_t free; /* neither reserved nor used */
+	uint16_t reserved;
+};
+
+/** unic_tlb_init() - all entries free. */
+void unic_tlb_init(struct unic_tlb *tlb);
+
+/**
+ * unic_tlb_reserve() - promise @n entries to a region, or none.
+ * Returns false, with nothing changed, if fewer than @n are free.
+ */
+bool unic_tlb_reserve(struct unic_tlb *tlb, uint32_t n);
+
+/** unic_tlb_unreserve() - give back @n promised entries that were not filled. */
+void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n);
+
+/**
+ * unic_tlb_fill() - turn one reserved entry into the translation of @page.
+ * @base: the region's random bucket base. The pair must not be present.
+ */
+void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
+		   uint32_t page, uint64_t bus);
+
+/**
+ * unic_tlb_fill_run() - fill pages @first .. @first + @count - 1 at once.
+ * @bus: their addresses, each read once.
+ * Returns the bitwise OR of the low halves of all addresses, so that the caller
+ * sees a misaligned one (and takes the pages out again).
+ * Cost: about 12 instructions a page.
+ */
+uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
+			   uint32_t first, uint32_t count, const uint64_t *bus);
+
+/**
+ * unic_tlb_invalidate() - make the entry of (@mr, @page) free.
+ * Returns false if there is none.
+ */
+bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
+			 uint32_t page);
+
+/** unic_tlb_first() - the first entry of the chain that (any region, @page) at
+ * @base is in. Mostly it is the one; the end of a chain matches nothing. */
+static inline const struct unic_tlb_entry *
+unic_tlb_first(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
+{
+	uint32_t b = (base + page) & (UNIC_TLB_BUCKETS - 1);
+
+	return &tlb->entry[tlb->bucket[b]];
+}
+
+/**
+ * unic_tlb_hit() - the entry of (@mr, @page), or NULL. Inline: this is the NIC's
+ * hottest lookup.
+ */
+static inline const struct unic_tlb_entry *
+unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint16_t mr,
+	     uint32_t page)
+{
+	const struct unic_tlb_entry *e = unic_tlb_first(tlb, base, page);
+
+	while (__builtin_expect(e->tag != UNIC_TLB_TAG(mr, page), 0)) {
+		if (e == &tlb->entry[UNIC_TLB_END])
+			return NULL;
+		e = &tlb->entry[e->next];
+	}
+	return e;
+}
+
+/** unic_tlb_find() - its index, or UNIC_TLB_NIL. */
+static inline uint32_t unic_tlb_find(const struct unic_tlb *tlb, uint32_t base,
+				     uint16_t mr, uint32_t page)
+{
+	uint32_t i = tlb->bucket[(base + page) & (UNIC_TLB_BUCKETS - 1)];
+
+	while (__builtin_expect(tlb->entry[i].tag != UNIC_TLB_TAG(mr, page),
+				0)) {
+		if (i == UNIC_TLB_END)
+			return UNIC_TLB_NIL;
+		i = tlb->entry[i].next;
+	}
+	return i;
+}
+
+_Static_assert((UNIC_TLB_ENTRIES & (UNIC_TLB_ENTRIES - 1)) == 0 &&
+		       UNIC_TLB_ENTRIES < UNIC_TLB_NIL,
+	       "TLB size must be a power of two below 65535");
+
+#endif /* UNIC_TLB_H */

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* token.c - the incoming payload table. */
+#include <string.h>
+
+#include "nic.h"
+
+#define EXPIRIES 64u	 /* ended per poll */
+#define RETRY_NS 100000u /* look again for room on the event ring */
+#define NO_PROC	 0xffffu
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---------------------------------------------------------------- table */
+
+static void free_put(struct unic_tokens *ts, uint16_t i)
+{
+	ts->token[i].state = UNIC_TOKEN_S_FREE;
+	ts->token[i].next = UNIC_TOKEN_NIL;
+	if (ts->free_head == UNIC_TOKEN_NIL)
+		ts->free_head = i;
+	else
+		ts->token[ts->free_tail].next = i;
+	ts->free_tail = i;
+}
+
+void unic_token_init(struct unic_nic *nic)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	uint16_t i;
+
+	memset(ts, 0, sizeof(*ts));
+	ts->free_head = UNIC_TOKEN_NIL;
+	for (i = 0; i < UNIC_TOKENS; i++) {
+		ts->token[i].proc = NO_PROC;
+		free_put(ts, i);
+	}
+	ts->next_expiry_ns = UINT64_MAX;
+}
+
+static void region_link(struct unic_nic *nic, uint16_t i)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+	struct unic_mr *mr = &nic->mrs.mr[t->mr];
+
+	t->prev = UNIC_TOKEN_NIL;
+	t->next = mr->tokens;
+	if (t->next != UNIC_TOKEN_NIL)
+		nic->tokens.token[t->next].prev = i;
+	mr->tokens = i;
+	mr->n_tokens++;
+}
+
+static void region_unlink(struct unic_nic *nic, uint16_t i)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+	struct unic_mr *mr = &nic->mrs.mr[t->mr];
+
+	if (t->prev == UNIC_TOKEN_NIL)
+		mr->tokens = t->next;
+	else
+		nic->tokens.token[t->prev].next = t->next;
+	if (t->next != UNIC_TOKEN_NIL)
+		nic->tokens.token[t->next].prev = t->prev;
+	mr->n_tokens--;
+}
+
+/* ----------------------------------------------------------------- ends */
+
+static bool publish(struct unic_nic *nic, uint16_t i)
+{
+	const struct unic_token *t = &nic->tokens.token[i];
+	struct unic_evt_token evt = {
+		.hdr = { .type = UNIC_EVT_TOKEN_END,
+			 .proc = unic_to_le16(t->proc) },
+		.index = unic_to_le32(i),
+		.user = unic_to_le32(t->user),
+		.end = unic_to_le32(t->end),
+		.placed = unic_to_le32(t->placed),
+	};
+
+	return unic_mbox_event(nic, &evt);
+}
+
+static void count_end(struct unic_nic *nic, uint8_t end)
+{
+	static const uint8_t counter[] = {
+		[UNIC_TOKEN_USED] = UNIC_C_tokens_used,
+		[UNIC_TOKEN_CANCELLED] = UNIC_C_tokens_cancelled,
+		[UNIC_TOKEN_EXPIRED] = UNIC_C_tokens_expired,
+		[UNIC_TOKEN_EVICTED] = UNIC_C_tokens_evicted,
+		[UNIC_TOKEN_ABORTED] = UNIC_C_tokens_aborted,
+	};
+
+	nic->counter[counter[end]]++;
+}
+
+/*
+ * The one way out (INV-9). @tell: the process does not know yet. An index whose
+ * event found no room stays off the free list until it did.
+ */
+static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	struct unic_token *t = &ts->token[i];
+
+	UNIC_ASSERT(nic, t->state != UNIC_TOKEN_S_FREE); /* INV-9 */
+	region_unlink(nic, i);
+	t->state = UNIC_TOKEN_S_FREE;
+	t->end = end;
+	ts->used--;
+	ts->held[t->proc]--;
+	count_end(nic, end);
+	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
+	if (!tell || publish(nic, i)) {
+		free_put(ts, i);
+		return;
+	}
+	t->evt_due = true;
+	ts->evts_due++;
+	nic->timers_ns = 0;
+}
+
+static void publish_all(struct unic_nic *nic)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_TOKENS && ts->evts_due; i++) {
+		if (!ts->token[i].evt_due)
+			continue;
+		if (!publish(nic, i))
+			return;
+		ts->token[i].evt_due = false;
+		ts->evts_due--;
+		free_put(ts, i);
+	}
+}
+
+/* Drops the hold of a claim; the region may end with it. */
+static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
+		      uint32_t placed)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+	uint16_t mr = t->mr;
+
+	UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_CLAIMED);
+	t->placed = placed;
+	end_token(nic, i, end, end != UNIC_TOKEN_USED);
+	unic_mr_unhold(nic, mr);
+}
+
+void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed)
+{
+	end_claim(nic, index, UNIC_TOKEN_USED, placed);
+}
+
+void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed)
+{
+	end_claim(nic, index, UNIC_TOKEN_ABORTED, placed);
+}
+
+/*
+ * A process that leaves is told nothing: its tokens are cancelled with it.
+ */
+void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+	bool tell = m->why != UNIC_WHY_EXIT;
+	uint16_t i = m->tokens, next;
+
+	for (; i != UNIC_TOKEN_NIL; i = next) {
+		next = nic->tokens.token[i].next;
+		if (nic->tokens.token[i].state == UNIC_TOKEN_S_LIVE)
+			end_token(nic, i,
+				  tell ? UNIC_TOKEN_EVICTED
+				       : UNIC_TOKEN_CANCELLED,
+				  tell);
+	}
+}
+
+uint64_t unic_token_poll(struct unic_nic *nic)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	uint64_t next = UINT64_MAX;
+	uint32_t left = EXPIRIES;
+	uint16_t i;
+
+	publish_all(nic);
+	if (nic->now_ns >= ts->next_expiry_ns) {
+		for (i = 0; i < UNIC_TOKENS && left; i++) {
+			const struct unic_token *t = &ts->token[i];
+
+			if (t->state != UNIC_TOKEN_S_LIVE)
+				continue;
+			if (nic->now_ns >= t->expires_ns) {
+				end_token(nic, i, UNIC_TOKEN_EXPIRED, true);
+				left--;
+			} else if (t->expires_ns < next) {
+				next = t->expires_ns;
+			}
+		}
+		ts->next_expiry_ns = left ? next : nic->now_ns;
+	}
+	next = ts->next_expiry_ns;
+	if (ts->evts_due && nic->now_ns + RETRY_NS < next)
+		next = nic->now_ns + RETRY_NS;
+	return next;
+}
+
+/* ------------------------------------------------------ alloc and cancel */
+
+/* The same shares as for TLB entries, over another pool. */
+static void token_share(const struct unic_nic *nic, struct unic_share *s)
+{
+	uint32_t i;
+
+	unic_share_init(s, UNIC_TOKENS);
+	for (i = 0; i < UNIC_PROCS; i++) {
+		s->owner[i].weight = nic->evict.share.owner[i].weight;
+		s->owner[i].held = nic->tokens.held[i];
+	}
+}
+
+/* Full: somebody above its share gives a LIVE token to one below. */
+static bool recall(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	struct unic_share s;
+	uint32_t victim;
+	uint16_t i;
+
+	token_share(nic, &s);
+	s.owner[proc].wanted = 1;
+	if (!unic_share_entitled(&s, proc, 1))
+		return false;
+	victim = unic_share_victim(&s, proc, 1, 0);
+	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++)
+		if (ts->token[i].proc == victim &&
+		    ts->token[i].state == UNIC_TOKEN_S_LIVE) {
+			end_token(nic, i, UNIC_TOKEN_EVICTED, true);
+			break;
+		}
+	return ts->free_head != UNIC_TOKEN_NIL;
+}
+
+static uint16_t take(struct unic_tokens *ts)
+{
+	uint16_t i = ts->free_head;
+
+	ts->free_head = ts->token[i].next;
+	return i;
+}
+
+static void set_ttl(struct unic_nic *nic, struct unic_token *t, uint32_t ttl_us)
+{
+	t->expires_ns = ttl_us ? nic->now_ns + ttl_us * 1000ull : UINT64_MAX;
+	if (t->expires_ns < nic->tokens.next_expiry_ns) {
+		nic->tokens.next_expiry_ns = t->expires_ns;
+		if (t->expires_ns < nic->timers_ns)
+			nic->timers_ns = t->expires_ns;
+	}
+}
+
+int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
+		     uint64_t *key)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	struct unic_token *t;
+	uint16_t proc, i;
+	int mr;
+
+	if (args->pd >= UNIC_PDS ||
+	    !unic_proc_live(nic, nic->mrs.pd[args->pd].proc))
+		return -UNIC_ENOPD;
+	if (!args->length || args->length > UNIC_MSG_MAX ||
+	    (args->sender_qpn && !args->sender_ipv4) ||
+	    args->sender_qpn > UNIC_QPN_MASK)
+		return -UNIC_EINVAL;
+	mr = unic_mr_check(nic, args->stag, args->pd, UNIC_MR_LOCAL_WRITE,
+			   args->iova, args->length);
+	if (mr < 0)
+		return mr;
+	if (!nic->random.seeded)
+		return -UNIC_EENTROPY;
+	proc = nic->mrs.pd[args->pd].proc;
+	if (ts->free_head == UNIC_TOKEN_NIL && !recall(nic, proc))
+		return -UNIC_ETOKENFULL;
+
+	i = take(ts);
+	t = &ts->token[i];
+	memset(t, 0, sizeof(*t));
+	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
+	t->iova = args->iova;
+	t->length = args->length;
+	t->sender_ipv4 = args->sender_ipv4;
+	t->sender_qpn = args->sender_qpn;
+	t->user = args->user;
+	t->mr = (uint16_t)mr;
+	t->proc = proc;
+	t->qp = UNIC_TOKEN_NIL;
+	t->state = UNIC_TOKEN_S_LIVE;
+	set_ttl(nic, t, args->ttl_us);
+	region_link(nic, i);
+	ts->used++;
+	ts->held[proc]++;
+	UNIC_COUNT(nic, tokens_allocated);
+	UNIC_TRACE(nic, TOKEN_ALLOC, proc, i, args->length, 0, 0);
+	*key = t->key;
+	return i;
+}
+
+int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+		      uint64_t key, uint32_t *end, uint32_t *placed)
+{
+	struct unic_token *t;
+
+	if (index >= UNIC_TOKENS)
+		return -UNIC_ENOTOKEN;
+	t = &nic->tokens.token[index];
+	if (t->proc != proc || t->key != key)
+		return -UNIC_ENOTOKEN;
+	if (t->state == UNIC_TOKEN_S_CLAIMED)
+		return -UNIC_EBUSY;
+	if (t->state == UNIC_TOKEN_S_LIVE) {
+		bool late = nic->now_ns >= t->expires_ns;
+
+		end_token(nic, (uint16_t)index,
+			  late ? UNIC_TOKEN_EXPIRED : UNIC_TOKEN_CANCELLED,
+			  false);
+	}
+	*end = t->end;
+	*placed = t->placed;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- check */
+
+static uint8_t __attribute__((noinline, cold))
+refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
+{
+	switch (reason) {
+	case UNIC_TOKEN_TOO_LONG:
+		UNIC_COUNT(nic, token_too_long);
+		break;
+	case UNIC_TOKEN_WRONG_SENDER:
+		UNIC_COUNT(nic, token_wrong_sender);
+		break;
+	case UNIC_TOKEN_BUSY:
+		UNIC_COUNT(nic, token_busy);
+		break;
+	case UNIC_TOKEN_EVICTED:
+		UNIC_COUNT(nic, token_region);
+		break;
+	default:
+		UNIC_COUNT(nic, token_bad_key);
+		break;
+	}
+	UNIC_TRACE(nic, TOKEN_REFUSE, 0xffff, index, reason, 0, 0);
+	return reason;
+}
+
+/* Index and key are right, but the token is not LIVE: why. */
+static uint8_t __attribute__((noinline, cold))
+refuse_ended(struct unic_nic *nic, uint32_t index)
+{
+	const struct unic_token *t = &nic->tokens.token[index];
+
+	if (t->state == UNIC_TOKEN_S_CLAIMED)
+		return refuse(nic, index, UNIC_TOKEN_BUSY);
+	/* an index that never had a token has the key 0 and no end */
+	return refuse(nic, index,
+		      t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY);
+}
+
+/* The process is told by the claim that finds it, or by the next poll. */
+static uint8_t __attribute__((noinline, cold))
+refuse_expired(struct unic_nic *nic, uint32_t index)
+{
+	end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
+	return refuse(nic, index, UNIC_TOKEN_EXPIRED);
+}
+
+uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
+			 uint32_t payload_len, uint16_t qp, uint32_t psn,
+			 uint32_t sender_ipv4, uint32_t sender_qpn)
+{
+	struct unic_token *t;
+	struct unic_mr *mr;
+
+	if (unlikely(index >= UNIC_TOKENS))
+		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
+	t = &nic->tokens.token[index];
+	if (unlikely(t->key != key))
+		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
+	if (unlikely(t->state != UNIC_TOKEN_S_LIVE))
+		return refuse_ended(nic, index);
+	if (unlikely(nic->now_ns >= t->expires_ns))
+		return refuse_expired(nic, index);
+	if (unlikely(payload_len > t->length))
+		return refuse(nic, index, UNIC_TOKEN_TOO_LONG);
+	if (t->sender_ipv4 && unlikely(t->sender_ipv4 != sender_ipv4))
+		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
+	if (t->sender_qpn && unlikely(t->sender_qpn != sender_qpn))
+		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
+	/* tokens end when their region stops being accessible */
+	mr = &nic->mrs.mr[t->mr];
+	UNIC_ASSERT(nic, mr->state < UNIC_MR_DRAINING); /* INV-4 */
+	mr->uses++;
+	mr->bytes += payload_len;
+	mr->last_use_ns = nic->now_ns;
+	unic_mr_hold(nic, t->mr);
+	t->state = UNIC_TOKEN_S_CLAIMED;
+	t->qp = qp;
+	UNIC_TRACE(nic, TOKEN_CLAIM, t->proc, index, qp, psn, 0);
+	return UNIC_TOKEN_LIVE;
+}

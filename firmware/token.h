@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * token.h - the incoming payload table: single-use tokens for tagged messages
+ * (S3; memory.md section 7).
+ *
+ *   LIVE -> CLAIMED(QP, PSN) -> USED | ABORTED
+ *   LIVE -> CANCELLED | EXPIRED | EVICTED | RESET
+ *
+ * Each token ends exactly once (INV-9). A key has 64 random bits; a guess hits
+ * with odds 2^-64 per frame.
+ */
+#ifndef UNIC_TOKEN_H
+#define UNIC_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "mr.h"
+
+#define UNIC_TOKEN_NIL 0xffffu
+
+enum unic_token_state {
+	UNIC_TOKEN_S_FREE = 0,
+	UNIC_TOKEN_S_LIVE = 1,
+	UNIC_TOKEN_S_CLAIMED = 2,
+};
+
+struct unic_token {
+	/* the check reads these: one half of a cache line */
+	uint64_t key;
+	uint64_t expires_ns; /* UINT64_MAX: never */
+	uint32_t length;
+	uint32_t sender_ipv4; /* 0: any */
+	uint32_t sender_qpn;  /* 0: any */
+	uint16_t mr;
+	uint8_t state;
+	uint8_t end; /* of the last token of this index */
+	uint64_t iova;
+	uint32_t user;
+	uint32_t placed;
+	uint16_t proc;
+	uint16_t prev, next; /* of the region's tokens; next: free list too */
+	uint16_t qp;	     /* CLAIMED by */
+	bool evt_due;	     /* ended, TOKEN_END not yet on the event ring */
+};
+
+struct unic_tokens {
+	struct unic_token token[UNIC_TOKENS];
+	/* a FIFO, so that an ended token is remembered as long as possible */
+	uint16_t free_head, free_tail;
+	uint16_t used; /* LIVE or CLAIMED */
+	uint16_t evts_due;
+	uint32_t held[UNIC_PROCS];
+	uint64_t next_expiry_ns; /* no token expires before this */
+};
+
+void unic_token_init(struct unic_nic *nic);
+
+struct unic_token_args {
+	uint16_t pd;
+	uint32_t stag, length, ttl_us, sender_ipv4, sender_qpn, user;
+	uint64_t iova;
+};
+
+/** unic_token_alloc() - TOKEN_ALLOC. Returns the index with *key, or
+ * -UNIC_ENOPD, the errors of unic_access(), -UNIC_EINVAL, -UNIC_ETOKENFULL,
+ * -UNIC_EENTROPY. When the table is full, a process below its fair
+ * share of it gets the place of a LIVE token of the process that is most above
+ * its own, which ends EVICTED (memory.md section 4). */
+int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
+		     uint64_t *key);
+
+/** unic_token_cancel() - TOKEN_CANCEL. 0 with *end and *placed; -UNIC_EBUSY
+ * while CLAIMED; -UNIC_ENOTOKEN if index, key and process do not match a token
+ * remembered (the last one of each index is). */
+int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+		      uint64_t key, uint32_t *end, uint32_t *placed);
+
+/**
+ * unic_token_claim() - first packet of a tagged message (hot path, budget 35
+ * instructions for the check). Checks index and key, life, length, sender, the
+ * region - in this order, before any DMA.
+ * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED by @qp, or the reason of
+ * refusal (enum unic_token_end), counted; nothing changed then. If index and
+ * key name a token that has ended, the reason is that end. A claimed token holds
+ * its region until finish or abort.
+ */
+uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
+			 uint32_t payload_len, uint16_t qp, uint32_t psn,
+			 uint32_t sender_ipv4, uint32_t sender_qpn);
+
+/** unic_token_finish() - all bytes are placed: USED. */
+void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/** unic_token_abort() - its QP died midway: ABORTED, TOKEN_END event. */
+void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED (claimed
+ * ones stay for their QP to abort, which evict.c asks for). */
+void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);
+
+/** unic_token_poll() - expire what is due, a bounded number per call. Returns
+ * when to call again (NIC time, UINT64_MAX: no need). */
+uint64_t unic_token_poll(struct unic_nic *nic);
+
+#endif /* UNIC_TOKEN_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * trace.h - the binary trace ring in the BAR (abi/unic_stats.h). The core
+ * prints nothing; the host formats.
+ */
+#ifndef UNIC_TRACE_H
+#define UNIC_TRACE_H
+
+#include <stdint.h>
+
+#include "unic_stats.h"
+
+struct unic_nic;
+
+struct unic_trace {
+	struct unic_trace_rec *ring; /* hostile memory, written only */
+	uint32_t seq;		     /* events written so far */
+	uint32_t mask;		     /* UNIC_TG_* recorded */
+};
+
+void unic_trace_init(struct unic_nic *nic);
+
+/** unic_trace_write() - record one event. Use the macro below. */
+void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
+		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
+
+#define UNIC_TRACE_GROUP(name, group, text) UNIC_TG_OF_##name = (group),
+enum unic_trace_group_of {
+	UNIC_TRACES(UNIC_TRACE_GROUP)
+};
+
+/* Costs one load and one test when the group is off. */
+#define UNIC_TRACE(nic, name, proc, a0, a1, a2, a3)                            \
+	do {                                                                   \
+		if ((nic)->trace.mask & UNIC_TG_OF_##name)                     \
+			unic_trace_write(nic, UNIC_T_##name, proc, a0, a1, a2, \
+					 a3);                                  \
+	} while (0)
+
+#endif /* UNIC_TRACE_H */

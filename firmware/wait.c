@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* wait.c - the queues of REGISTER_WAIT, and who is served first. */
+#include <string.h>
+
+#include "nic.h"
+#include "wait.h"
+
+#define CONTROL_MIN 16u	    /* entries of class control everybody may have */
+#define RETRY_NS    100000u /* look again for room on the event ring */
+
+/* ------------------------------------------------------- queues and slots */
+
+void unic_wait_init(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	memset(e->wait_head, 0xff, sizeof(e->wait_head));
+	memset(e->wait_tail, 0xff, sizeof(e->wait_tail));
+	e->ended_head = e->ended_tail = UNIC_WAIT_NIL;
+	for (i = 0; i < UNIC_WAITS; i++)
+		e->wait[i].next = (uint16_t)(i + 1);
+	e->wait[UNIC_WAITS - 1].next = UNIC_WAIT_NIL;
+	e->wait_free = 0;
+	e->wait_ns = UINT64_MAX;
+}
+
+static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
+		   uint16_t i)
+{
+	e->wait[i].next = UNIC_WAIT_NIL;
+	if (*head == UNIC_WAIT_NIL)
+		*head = i;
+	else
+		e->wait[*tail].next = i;
+	*tail = i;
+}
+
+static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
+			uint16_t i)
+{
+	uint16_t prev = UNIC_WAIT_NIL, at = *head;
+
+	while (at != i) {
+		prev = at;
+		at = e->wait[at].next;
+	}
+	if (prev == UNIC_WAIT_NIL)
+		*head = e->wait[i].next;
+	else
+		e->wait[prev].next = e->wait[i].next;
+	if (*tail == i)
+		*tail = prev;
+}
+
+static void slot_free(struct unic_evict *e, uint16_t i)
+{
+	e->wait[i].id = 0;
+	e->wait[i].next = e->wait_free;
+	e->wait_free = i;
+}
+
+/* Take request @i out of its process's queue. */
+static void dequeue(struct unic_nic *nic, uint16_t i)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_wait *w = &e->wait[i];
+	struct unic_share_owner *o = &e->share.owner[w->proc];
+
+	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
+	e->waiting--;
+	o->wanted -= w->args.n_pages;
+	if (e->promised[w->proc] > o->wanted)
+		e->promised[w->proc] = o->wanted;
+	nic->mrs.pd[w->args.pd].users--;
+}
+
+int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t *id)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	uint16_t i = e->wait_free;
+	struct unic_wait *w;
+
+	if (i == UNIC_WAIT_NIL)
+		return -UNIC_EWAITFULL;
+	w = &e->wait[i];
+	e->wait_free = w->next;
+	memset(w, 0, sizeof(*w));
+	w->args = *args;
+	w->since_ns = nic->now_ns;
+	if (args->timeout_us) {
+		w->give_up_ns = nic->now_ns + args->timeout_us * 1000ull;
+		if (w->give_up_ns < e->wait_ns)
+			e->wait_ns = w->give_up_ns;
+	}
+	if (++e->wait_seq == 0)
+		e->wait_seq = 1;
+	w->id = *id = e->wait_seq;
+	w->proc = (uint16_t)proc;
+	w->mr = UNIC_MR_NIL;
+	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
+	e->waiting++;
+	e->share.owner[proc].wanted += args->n_pages;
+	nic->mrs.pd[args->pd].users++;
+	UNIC_COUNT(nic, waits_queued);
+	UNIC_TRACE(nic, WAIT, proc, w->id, args->n_pages, nic->tlb.free, 0);
+	unic_evict_kick(nic);
+	return -UNIC_EPENDING;
+}
+
+/* ------------------------------------------------------------- the order */
+
+static bool over_quota(const struct unic_share_owner *o, uint32_t held,
+		       uint32_t n)
+{
+	return o->quota && held + n > o->quota;
+}
+
+/* The request of @proc that is served next, or NULL. */
+static const struct unic_wait *head_of(const struct unic_evict *e,
+				       uint32_t proc)
+{
+	uint16_t i = e->wait_head[proc];
+
+	return i == UNIC_WAIT_NIL ? NULL : &e->wait[i];
+}
+
+/* A request that only its own quota stops neither reserves nor blocks. */
+static bool capped(const struct unic_evict *e, const struct unic_wait *w)
+{
+	const struct unic_share_owner *o = &e->share.owner[w->proc];
+
+	return over_quota(o, o->held, w->args.n_pages);
+}
+
+/*
+ * Entries of @proc's first requests that together stay within its fair share:
+ * all of them are due within B, not only the first.
+ */
+static uint32_t entitled_need(const struct unic_evict *e, uint32_t proc)
+{
+	uint32_t sum = 0;
+	uint16_t i;
+
+	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next) {
+		uint32_t n = e->wait[i].args.n_pages;
+
+		if (!unic_share_entitled(&e->share, proc, sum + n))
+			break;
+		sum += n;
+	}
+	return sum;
+}
+
+/* One process in the order. */
+struct place {
+	uint32_t proc, n, net, seq;
+	bool entitled;
+};
+
+static bool place_of(const struct unic_evict *e, uint32_t proc,
+		     struct place *out)
+{
+	const struct unic_wait *w = head_of(e, proc);
+
+	if (!w || capped(e, w))
+		return false;
+	out->proc = proc;
+	out->n = w->args.n_pages;
+	out->net = unic_share_net(&e->share, proc) + out->n;
+	out->seq = w->id;
+	out->entitled = unic_share_entitled(&e->share, proc, out->n);
+	return true;
+}
+
+static bool before(const struct unic_evict *e, const struct place *a,
+		   const struct place *b)
+{
+	uint32_t l, r;
+
+	if (a->entitled != b->entitled)
+		return a->entitled;
+	if (!a->entitled) {
+		l = a->net * e->share.owner[b->proc].weight;
+		r = b->net * e->share.owner[a->proc].weight;
+		if (l != r)
+			return l < r;
+	}
+	return (int32_t)(a->seq - b->seq) < 0;
+}
+
+static bool better(const struct unic_evict *e, const struct place *p,
+		   const struct place *best)
+{
+	return best->proc == UNIC_OWNER_NIL || before(e, p, best);
+}
+
+static bool first_place(const struct unic_evict *e, struct place *out)
+{
+	struct place p;
+	uint32_t i;
+
+	*out = (struct place){ .proc = UNIC_OWNER_NIL };
+	for (i = 0; i < UNIC_PROCS; i++)
+		if (place_of(e, i, &p) && better(e, &p, out))
+			*out = p;
+	return out->proc != UNIC_OWNER_NIL;
+}
+
+/* A process that even the return of all that is on its way does not help. */
+static uint32_t find_capped(const struct unic_evict *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		const struct unic_wait *w = head_of(e, i);
+
+		if (w &&
+		    over_quota(&e->share.owner[i], unic_share_net(&e->share, i),
+			       w->args.n_pages))
+			return i;
+	}
+	return UNIC_OWNER_NIL;
+}
+
+void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out)
+{
+	const struct unic_evict *e = &nic->evict;
+	struct place urgent = { .proc = UNIC_OWNER_NIL };
+	struct place borrower = { .proc = UNIC_OWNER_NIL };
+	struct place p;
+	uint32_t i;
+
+	out->entitled = 0;
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (!place_of(e, i, &p))
+			continue;
+		if (p.entitled)
+			out->entitled += entitled_need(e, i);
+		if (p.entitled && better(e, &p, &urgent))
+			urgent = p;
+		if (!p.entitled && better(e, &p, &borrower))
+			borrower = p;
+	}
+	out->urgent = urgent.proc;
+	out->urgent_n = urgent.n;
+	out->borrower = borrower.proc;
+	out->borrower_n = borrower.n;
+	out->capped = find_capped(e);
+}
+
+/* ------------------------------------------------------------- admission */
+
+/*
+ * Free entries that a registration of @n by @proc must leave to other processes:
+ * all that those before it need, and what was taken back for the rest.
+ */
+static uint32_t reserved_against(const struct unic_evict *e, uint32_t proc,
+				 uint32_t n)
+{
+	bool entitled = unic_share_entitled(&e->share, proc, n);
+	uint32_t sum = 0, i, need;
+	struct place p;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (i == proc || !place_of(e, i, &p))
+			continue;
+		need = p.entitled ? entitled_need(e, i) : p.n;
+		if ((entitled && !p.entitled) || need < e->promised[i])
+			need = e->promised[i];
+		sum += need;
+	}
+	return sum;
+}
+
+/*
+ * Would it take from those who wait? Shares are counted as if it waited, too:
+ * who comes into the pool narrows the others' shares.
+ */
+static bool taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_share_owner *o = &e->share.owner[proc];
+	uint32_t needed = o->wanted;
+
+	o->wanted += n;
+	needed += n + reserved_against(e, proc, n);
+	o->wanted -= n;
+	return needed > nic->tlb.free;
+}
+
+static bool control_capped(const struct unic_evict *e, uint32_t proc,
+			   const struct unic_mr_args *a)
+{
+	uint32_t cap = unic_share_fair(&e->share, proc) / 4;
+
+	if (cap < CONTROL_MIN)
+		cap = CONTROL_MIN;
+	return e->control[proc] + a->n_pages > cap;
+}
+
+int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
+		    const struct unic_mr_args *args)
+{
+	const struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+	uint32_t n = args->n_pages;
+
+	if (n > UNIC_TLB_ENTRIES || over_quota(o, 0, n))
+		return -UNIC_ETOOLARGE;
+	if (args->mr_class == UNIC_CLASS_CONTROL &&
+	    control_capped(e, proc, args))
+		return -UNIC_ECTRLCAP;
+	if (over_quota(o, o->held, n))
+		return -UNIC_EQUOTA;
+	if (!unic_mr_room(nic))
+		return -UNIC_EMRFULL;
+	if (n > nic->tlb.free || (e->waiting && taken_by_waiters(nic, proc, n)))
+		return -UNIC_ETLBFULL;
+	return 0;
+}
+
+/* ------------------------------------------------------------- ends */
+
+static bool publish(struct unic_nic *nic, const struct unic_wait *w)
+{
+	struct unic_evt_wait evt = {
+		.hdr = { .type = w->status ? UNIC_EVT_WAIT_ENDED
+					   : UNIC_EVT_GRANTED,
+			 .proc = unic_to_le16(w->proc) },
+		.wait = unic_to_le32(w->id),
+		.user = unic_to_le32(w->args.user),
+		.status = unic_to_le32(w->status),
+		.waited_us = unic_to_le32(w->waited_us),
+	};
+
+	if (!w->status) {
+		const struct unic_mr *mr = &nic->mrs.mr[w->mr];
+
+		evt.mr = unic_to_le32(w->mr);
+		evt.gen = unic_to_le32(mr->gen);
+		evt.stag = unic_to_le32(mr->stag);
+	}
+	return unic_mbox_event(nic, &evt);
+}
+
+static void publish_ended(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	while ((i = e->ended_head) != UNIC_WAIT_NIL &&
+	       publish(nic, &e->wait[i])) {
+		unlink_wait(e, &e->ended_head, &e->ended_tail, i);
+		slot_free(e, i);
+	}
+}
+
+static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_wait *w = &e->wait[i];
+	uint64_t us = (nic->now_ns - w->since_ns) / 1000;
+
+	w->waited_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+	w->status = status;
+	w->mr = mr;
+	w->ended = true;
+	append(e, &e->ended_head, &e->ended_tail, i);
+	if (status) {
+		UNIC_COUNT(nic, waits_ended);
+		UNIC_TRACE(nic, WAIT_END, w->proc, w->id, status, 0, 0);
+		return;
+	}
+	UNIC_COUNT(nic, waits_granted);
+	UNIC_COUNT_ADD(nic, wait_us_total, w->waited_us);
+	if (w->waited_us > e->longest_us[w->proc])
+		e->longest_us[w->proc] = w->waited_us;
+	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
+}
+
+/* Promises never exceed what is free: the one served first may use all. */
+static void trim_promises(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i, left = nic->tlb.free;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (e->promised[i] > left)
+			e->promised[i] = left;
+		left -= e->promised[i];
+	}
+}
+
+void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+
+	e->promised[proc] += n;
+	if (e->promised[proc] > e->share.owner[proc].wanted)
+		e->promised[proc] = e->share.owner[proc].wanted;
+	trim_promises(nic);
+}
+
+static void grant(struct unic_nic *nic, const struct place *p)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[p->proc], mr;
+	struct unic_wait *w = &e->wait[i];
+
+	dequeue(nic, i);
+	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
+	    control_capped(e, p->proc, &w->args)) {
+		end(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
+		return;
+	}
+	mr = unic_mr_make(nic, &w->args);
+	e->promised[p->proc] -=
+		p->n < e->promised[p->proc] ? p->n : e->promised[p->proc];
+	trim_promises(nic);
+	end(nic, i, UNIC_ST_OK, mr);
+}
+
+/* The first in the order or nobody: whoever comes later would take from it. */
+static void grant_all(struct unic_nic *nic)
+{
+	struct place p;
+
+	while (nic->evict.waiting && first_place(&nic->evict, &p) &&
+	       p.n <= nic->tlb.free && unic_mr_room(nic))
+		grant(nic, &p);
+}
+
+static void give_up(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t next = UINT64_MAX;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_WAITS; i++) {
+		struct unic_wait *w = &e->wait[i];
+
+		if (!w->id || w->ended || !w->give_up_ns)
+			continue;
+		if (nic->now_ns >= w->give_up_ns) {
+			dequeue(nic, i);
+			end(nic, i, UNIC_ST_TIMEOUT, UNIC_MR_NIL);
+		} else if (w->give_up_ns < next) {
+			next = w->give_up_ns;
+		}
+	}
+	e->wait_ns = next;
+}
+
+uint64_t unic_wait_poll(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+
+	grant_all(nic);
+	if (nic->now_ns >= e->wait_ns)
+		give_up(nic);
+	publish_ended(nic);
+	if (e->ended_head != UNIC_WAIT_NIL)
+		return nic->now_ns + RETRY_NS;
+	return e->wait_ns;
+}
+
+int unic_wait_cancel(struct unic_nic *nic, uint32_t id)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	for (i = 0; id && i < UNIC_WAITS; i++) {
+		if (e->wait[i].id != id || e->wait[i].ended)
+			continue;
+		dequeue(nic, i);
+		UNIC_COUNT(nic, waits_ended);
+		UNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,
+			   UNIC_ST_CANCELLED, 0, 0);
+		slot_free(e, i);
+		unic_evict_kick(nic);
+		return 0;
+	}
+	return -UNIC_ENOWAIT;
+}
+
+void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_WAITS; i++) {
+		struct unic_wait *w = &e->wait[i];
+
+		if (!w->id || w->proc != proc)
+			continue;
+		if (w->ended) {
+			unlink_wait(e, &e->ended_head, &e->ended_tail, i);
+		} else {
+			dequeue(nic, i);
+			UNIC_COUNT(nic, waits_ended);
+		}
+		slot_free(e, i);
+		unic_evict_kick(nic);
+	}
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * wait.h - REGISTER and REGISTER_WAIT: who gets free entries, and in which
+ * order (memory.md section 3).
+ *
+ * Secret: the order. Inside a process FIFO. Between processes: requests that
+ * stay within the fair share come first, the oldest of them first, so each is
+ * served within B (INV-8); then borrowers, the one that would have least for
+ * its weight first. A request is granted whole (INV-7).
+ *
+ * A queued request reserves what it needs against everybody who comes after it
+ * in this order, and entries that were taken back for it against every
+ * registration that did not wait.
+ */
+#ifndef UNIC_WAIT_H
+#define UNIC_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mr.h"
+
+struct unic_nic;
+
+void unic_wait_init(struct unic_nic *nic);
+
+/**
+ * unic_wait_admit() - may @proc register @args now?
+ * Returns 0, -UNIC_ETOOLARGE (it never can), -UNIC_ECTRLCAP, -UNIC_EQUOTA,
+ * -UNIC_EMRFULL, -UNIC_ETLBFULL. Changes nothing (tombstones may be recycled).
+ */
+int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
+		    const struct unic_mr_args *args);
+
+/** unic_wait_queue() - queue a checked request. -UNIC_EPENDING with *id, or
+ * -UNIC_EWAITFULL. Holds a use of the PD. */
+int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t *id);
+
+/** unic_wait_poll() - grant what fits, end what gives up, publish. Returns when
+ * to call again (NIC time, UINT64_MAX: no need). */
+uint64_t unic_wait_poll(struct unic_nic *nic);
+
+/** unic_wait_freed() - @n entries taken back for @proc are free: they are
+ * promised to its requests. */
+void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
+
+/** unic_wait_proc_gone() - forget @proc's requests; no events. */
+void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc);
+
+/* What the queued requests ask of the reaper. */
+struct unic_demand {
+	uint32_t entitled; /* entries of all requests within their shares */
+	uint32_t urgent;   /* process of the first of them, or OWNER_NIL */
+	uint32_t urgent_n; /* entries it asks for */
+	uint32_t borrower; /* process of the first other request, or NIL */
+	uint32_t borrower_n;
+	uint32_t capped; /* a process stopped by its own quota, or NIL */
+};
+
+/** unic_wait_demand() - cost: O(processes + requests). */
+void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out);
+
+#endif /* UNIC_WAIT_H */
