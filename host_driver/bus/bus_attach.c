@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bus_attach.h"
+
+#define FDS_MAX (2 * (1 + UNIC_BUS_SLOTS_MAX))
+
+_Static_assert(1 + UNIC_BUS_SLOTS_MAX <= IVSHMEM_VECTORS_MAX, "a vector for "
+							      "the mailbox and "
+							      "for each slot");
+
+static bool send_msg(int to, const void *data, size_t bytes, const int *fd,
+		     int fds)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	} ctl = { 0 };
+	struct iovec iov = { .iov_base = (void *)data, .iov_len = bytes };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fds) {
+		msg.msg_control = ctl.buf;
+		msg.msg_controllen = CMSG_SPACE(fds * sizeof(int));
+		ctl.hdr.cmsg_level = SOL_SOCKET;
+		ctl.hdr.cmsg_type = SCM_RIGHTS;
+		ctl.hdr.cmsg_len = CMSG_LEN(fds * sizeof(int));
+		memcpy(CMSG_DATA(&ctl.hdr), fd, fds * sizeof(int));
+	}
+	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+static struct unic_bus_hdr header(enum unic_bus_type type, int fds)
+{
+	return (struct unic_bus_hdr){
+		.type = unic_to_le16(type),
+		.version = unic_to_le16(UNIC_BUS_VERSION),
+		.fds = unic_to_le32((uint32_t)fds),
+	};
+}
+
+static int add_doorbells(const struct bus_attach *at, int peer, int *fd)
+{
+	int v;
+
+	for (v = 0; v < at->srv->vectors; v++)
+		fd[v] = ivshmem_server_doorbell(at->srv, peer, v);
+	return v;
+}
+
+static bool send_hello(const struct bus_attach *at, int to)
+{
+	const struct bus_memory *mem = at->mem;
+	struct unic_bus_hello hello = {
+		.slots = unic_to_le32((uint32_t)mem->slots),
+		.bar_bytes = unic_to_le32(mem->bar_bytes),
+		.slot_bytes = unic_to_le64(mem->slot_bytes),
+		.bus_pid = unic_to_le32((uint32_t)getpid()),
+	};
+	int fd[FDS_MAX], n = 0;
+
+	fd[n++] = mem->bar_fd;
+	memcpy(fd + n, mem->slot_fd, mem->slots * sizeof(int));
+	n += mem->slots;
+	n += add_doorbells(at, UNIC_BUS_PEER_HOST, fd + n);
+	hello.hdr = header(UNIC_BUS_HELLO, n);
+	return send_msg(to, &hello, sizeof(hello), fd, n);
+}
+
+static bool send_nic(const struct bus_attach *at, int to, int peer, bool joined)
+{
+	struct unic_bus_nic nic = { .peer = unic_to_le32((uint32_t)peer) };
+	int fd[FDS_MAX], n = 0;
+
+	if (joined)
+		n = add_doorbells(at, peer, fd);
+	nic.hdr = header(joined ? UNIC_BUS_NIC_JOINED : UNIC_BUS_NIC_LEFT, n);
+	return send_msg(to, &nic, sizeof(nic), fd, n);
+}
+
+static void refuse(const struct bus_attach *at, int to)
+{
+	struct unic_bus_refused msg = {
+		.hdr = header(UNIC_BUS_REFUSED, 0),
+		.reason = unic_to_le32(UNIC_BUS_BUSY),
+		.holder_pid = unic_to_le32((uint32_t)at->driver_pid),
+	};
+
+	(void)send_msg(to, &msg, sizeof(msg), NULL, 0);
+}
+
+static bool greet(const struct bus_attach *at, int to)
+{
+	int p;
+
+	if (!send_hello(at, to))
+		return false;
+	for (p = UNIC_BUS_PEER_NIC; p < at->srv->peers; p++)
+		if (ivshmem_server_doorbell(at->srv, p, 0) >= 0 &&
+		    !send_nic(at, to, p, true))
+			return false;
+	return true;
+}
+
+void bus_attach_init(struct bus_attach *at, int listen_fd,
+		     const struct bus_memory *mem,
+		     const struct ivshmem_server *srv)
+{
+	at->listen_fd = listen_fd;
+	at->driver_fd = -1;
+	at->driver_pid = 0;
+	at->mem = mem;
+	at->srv = srv;
+}
+
+int bus_attach_accept(struct bus_attach *at)
+{
+	int fd = accept4(at->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+
+	if (fd < 0)
+		return -1;
+	/* The old driver may be dead already and its end not reported yet. */
+	if (at->driver_fd >= 0)
+		(void)bus_attach_check(at);
+	if (at->driver_fd >= 0) {
+		refuse(at, fd);
+		close(fd);
+		return -1;
+	}
+	if (!greet(at, fd)) {
+		close(fd);
+		return -1;
+	}
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	at->driver_fd = fd;
+	at->driver_pid = cred.pid;
+	return fd;
+}
+
+bool bus_attach_check(struct bus_attach *at)
+{
+	char junk[256];
+	ssize_t n;
+
+	if (at->driver_fd < 0)
+		return true;
+	n = recv(at->driver_fd, junk, sizeof(junk), MSG_DONTWAIT);
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return false;
+	close(at->driver_fd);
+	at->driver_fd = -1;
+	at->driver_pid = 0;
+	return true;
+}
+
+void bus_attach_nic(struct bus_attach *at, int peer, bool joined)
+{
+	if (at->driver_fd >= 0 && !send_nic(at, at->driver_fd, peer, joined))
+		shutdown(at->driver_fd, SHUT_RDWR);
+}
+
+void bus_attach_fini(struct bus_attach *at)
+{
+	if (at->driver_fd >= 0)
+		close(at->driver_fd);
+	if (at->listen_fd >= 0)
+		close(at->listen_fd);
+	at->driver_fd = -1;
+	at->listen_fd = -1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * bus_attach.h - the driver's socket of unic-bus (abi/unic_bus.h): one driver
+ * at a time, which may die at any moment.
+ */
+#ifndef BUS_ATTACH_H
+#define BUS_ATTACH_H
+
+#include <sys/types.h>
+
+#include "bus_memory.h"
+#include "ivshmem_server.h"
+
+struct bus_attach {
+	int listen_fd;
+	int driver_fd; /* -1: no driver */
+	pid_t driver_pid;
+	const struct bus_memory *mem;
+	const struct ivshmem_server *srv;
+};
+
+/**
+ * bus_attach_init() - @listen_fd: a listening, non-blocking SEQPACKET socket,
+ * now ours. @mem and @srv must outlive @at.
+ */
+void bus_attach_init(struct bus_attach *at, int listen_fd,
+		     const struct bus_memory *mem,
+		     const struct ivshmem_server *srv);
+
+/**
+ * bus_attach_accept() - somebody knocks. Greets the first one with the memory,
+ * the event fds and the NICs there are; refuses others.
+ * Returns the driver's descriptor to watch for its end, or -1.
+ */
+int bus_attach_accept(struct bus_attach *at);
+
+/**
+ * bus_attach_check() - the driver's descriptor is readable: has it ended?
+ * Returns true if it has; its descriptor is closed then.
+ */
+bool bus_attach_check(struct bus_attach *at);
+
+/**
+ * bus_attach_nic() - tell the driver, if any, that NIC @peer joined or left.
+ * One that does not take it is cut off (bus_attach_check() will say so).
+ */
+void bus_attach_nic(struct bus_attach *at, int peer, bool joined);
+
+void bus_attach_fini(struct bus_attach *at);
+
+#endif /* BUS_ATTACH_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bus_memory.h"
+#include "unic_mbox.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static int sealed_file(const char *name, uint64_t bytes)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)bytes) && !fcntl(fd, F_ADD_SEALS, SEALS))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int make_slots(struct bus_memory *mem)
+{
+	char name[32];
+	int s;
+
+	for (s = 0; s < mem->slots; s++) {
+		snprintf(name, sizeof(name), "unic-slot-%d", s);
+		mem->slot_fd[s] = sealed_file(name, mem->slot_bytes);
+		if (mem->slot_fd[s] < 0)
+			return mem->slot_fd[s];
+	}
+	return 0;
+}
+
+static int make_bar(struct bus_memory *mem)
+{
+	mem->bar_fd = sealed_file("unic-mailbox", mem->bar_bytes);
+	if (mem->bar_fd < 0)
+		return mem->bar_fd;
+	mem->bar = mmap(NULL, mem->bar_bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED, mem->bar_fd, 0);
+	return mem->bar == MAP_FAILED ? -errno : 0;
+}
+
+int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
+		    uint32_t bar_bytes)
+{
+	int err;
+
+	memset(mem, 0, sizeof(*mem));
+	memset(mem->slot_fd, 0xff, sizeof(mem->slot_fd));
+	mem->slots = slots;
+	mem->slot_bytes = slot_bytes;
+	mem->bar_bytes = bar_bytes;
+	err = make_bar(mem);
+	if (!err)
+		err = make_slots(mem);
+	if (err)
+		bus_memory_fini(mem);
+	return err;
+}
+
+void bus_memory_nic_gone(struct bus_memory *mem)
+{
+	struct unic_info *info = (void *)((char *)mem->bar + UNIC_BAR_INFO_OFF);
+
+	*(volatile unic_le32 *)&info->magic = unic_to_le32(0);
+}
+
+void bus_memory_fini(struct bus_memory *mem)
+{
+	int s;
+
+	if (mem->bar && mem->bar != MAP_FAILED)
+		munmap(mem->bar, mem->bar_bytes);
+	mem->bar = NULL;
+	if (mem->bar_fd >= 0)
+		close(mem->bar_fd);
+	mem->bar_fd = -1;
+	for (s = 0; s < (int)UNIC_BUS_SLOTS_MAX; s++) {
+		if (mem->slot_fd[s] >= 0)
+			close(mem->slot_fd[s]);
+		mem->slot_fd[s] = -1;
+	}
+}

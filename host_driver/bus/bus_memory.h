@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * bus_memory.h - the memory of one host: the mailbox and the process slots,
+ * each a memory file of fixed size.
+ */
+#ifndef BUS_MEMORY_H
+#define BUS_MEMORY_H
+
+#include <stdint.h>
+
+#include "unic_bus.h"
+
+struct bus_memory {
+	int slots;
+	uint32_t bar_bytes;
+	uint64_t slot_bytes;
+	void *bar;
+	int bar_fd;
+	int slot_fd[UNIC_BUS_SLOTS_MAX];
+};
+
+/**
+ * bus_memory_init() - make the files, zeroed, sealed against shrinking and
+ * growing: nobody who maps one can get a SIGBUS from another's ftruncate().
+ * @slots: 1..UNIC_BUS_SLOTS_MAX. @slot_bytes, @bar_bytes: powers of two, as PCI
+ * wants its BARs.
+ * Returns 0 or -errno; on an error everything is undone.
+ */
+int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
+		    uint32_t bar_bytes);
+
+/**
+ * bus_memory_nic_gone() - the NIC died without saying so: its info page loses
+ * its magic, so that no driver takes it for alive. The rest (crash record,
+ * trace) stays readable.
+ */
+void bus_memory_nic_gone(struct bus_memory *mem);
+
+void bus_memory_fini(struct bus_memory *mem);
+
+#endif /* BUS_MEMORY_H */

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ivshmem_server.h"
+
+#define IVSHMEM_PROTOCOL 0
+#define IVSHMEM_SHM	 (-1)
+
+/* One message: a little-endian number, with or without a descriptor. */
+static bool send_one(int to, int64_t value, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} ctl = { 0 };
+	int64_t le = (int64_t)htole64((uint64_t)value);
+	struct iovec iov = { .iov_base = &le, .iov_len = sizeof(le) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		msg.msg_control = ctl.buf;
+		msg.msg_controllen = sizeof(ctl.buf);
+		ctl.hdr.cmsg_level = SOL_SOCKET;
+		ctl.hdr.cmsg_type = SCM_RIGHTS;
+		ctl.hdr.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&ctl.hdr), &fd, sizeof(fd));
+	}
+	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(le);
+}
+
+static bool send_doorbells(const struct ivshmem_server *srv, int to, int about)
+{
+	int v;
+
+	for (v = 0; v < srv->vectors; v++)
+		if (!send_one(to, about, srv->peer[about].event[v]))
+			return false;
+	return true;
+}
+
+static void close_doorbells(struct ivshmem_peer *peer)
+{
+	int v;
+
+	for (v = 0; v < IVSHMEM_VECTORS_MAX; v++) {
+		if (peer->event[v] >= 0)
+			close(peer->event[v]);
+		peer->event[v] = -1;
+	}
+}
+
+static int make_doorbells(struct ivshmem_server *srv, int p)
+{
+	struct ivshmem_peer *peer = &srv->peer[p];
+	int v, err;
+
+	for (v = 0; v < srv->vectors; v++) {
+		peer->event[v] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (peer->event[v] >= 0)
+			continue;
+		err = -errno;
+		close_doorbells(peer);
+		return err;
+	}
+	return 0;
+}
+
+static bool watch(struct ivshmem_server *srv, int fd, int number)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = number };
+
+	return !epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
+			int vectors, int peers)
+{
+	int p, err = -EINVAL;
+
+	memset(srv, 0, sizeof(*srv));
+	srv->listen_fd = listen_fd;
+	srv->shm_fd = shm_fd;
+	srv->vectors = vectors;
+	srv->peers = peers;
+	srv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	for (p = 0; p < IVSHMEM_PEERS_MAX; p++) {
+		srv->peer[p].fd = -1;
+		memset(srv->peer[p].event, 0xff, sizeof(srv->peer[p].event));
+	}
+	if (vectors < 1 || vectors > IVSHMEM_VECTORS_MAX || peers < 2 ||
+	    peers > IVSHMEM_PEERS_MAX)
+		goto fail;
+	err = make_doorbells(srv, 0);
+	if (err)
+		goto fail;
+	if (watch(srv, listen_fd, 0))
+		return 0;
+	err = -errno;
+fail:
+	ivshmem_server_fini(srv);
+	return err;
+}
+
+int ivshmem_server_fd(const struct ivshmem_server *srv)
+{
+	return srv->epoll_fd;
+}
+
+static void drop(struct ivshmem_server *srv, int p)
+{
+	close(srv->peer[p].fd);
+	srv->peer[p].fd = -1;
+	close_doorbells(&srv->peer[p]);
+}
+
+/* Number, memory, everybody who is there, and last its own doorbells. */
+static bool introduce(struct ivshmem_server *srv, int p)
+{
+	int to = srv->peer[p].fd, q;
+
+	if (!send_one(to, IVSHMEM_PROTOCOL, -1) || !send_one(to, p, -1) ||
+	    !send_one(to, IVSHMEM_SHM, srv->shm_fd))
+		return false;
+	for (q = 0; q < srv->peers; q++)
+		if (q != p && (q == 0 || srv->peer[q].fd >= 0) &&
+		    !send_doorbells(srv, to, q))
+			return false;
+	return send_doorbells(srv, to, p);
+}
+
+static int free_number(const struct ivshmem_server *srv)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd < 0)
+			return p;
+	return 0;
+}
+
+/*
+ * Returns the new peer's number, or 0. Another peer that does not take the
+ * news is shut down here; its end is told when epoll shows it.
+ */
+static int join(struct ivshmem_server *srv)
+{
+	int fd = accept4(srv->listen_fd, NULL, NULL, SOCK_CLOEXEC), p, q;
+
+	if (fd < 0)
+		return 0;
+	p = free_number(srv);
+	if (!p || make_doorbells(srv, p)) {
+		srv->refused++;
+		close(fd);
+		return 0;
+	}
+	srv->peer[p].fd = fd;
+	if (!introduce(srv, p) || !watch(srv, fd, p)) {
+		drop(srv, p);
+		return 0;
+	}
+	for (q = 1; q < srv->peers; q++)
+		if (q != p && srv->peer[q].fd >= 0 &&
+		    !send_doorbells(srv, srv->peer[q].fd, p))
+			shutdown(srv->peer[q].fd, SHUT_RDWR);
+	return p;
+}
+
+static void leave(struct ivshmem_server *srv, int p)
+{
+	int q;
+
+	drop(srv, p);
+	for (q = 1; q < srv->peers; q++)
+		if (srv->peer[q].fd >= 0 && !send_one(srv->peer[q].fd, p, -1))
+			shutdown(srv->peer[q].fd, SHUT_RDWR);
+}
+
+/* A client has nothing to say: whatever it sends is thrown away. */
+static bool gone(int fd)
+{
+	char junk[256];
+	ssize_t n = recv(fd, junk, sizeof(junk), MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* A client that left, whether or not its end was reported yet; 0: nobody. */
+static int somebody_gone(const struct ivshmem_server *srv)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0 && gone(srv->peer[p].fd))
+			return p;
+	return 0;
+}
+
+/*
+ * Those who left come first: a NIC that was restarted finds its number free,
+ * in whatever order the kernel reports its old and its new connection.
+ */
+bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
+{
+	struct epoll_event ev;
+	int p;
+
+	while (epoll_wait(srv->epoll_fd, &ev, 1, 0) == 1) {
+		p = somebody_gone(srv);
+		if (p) {
+			leave(srv, p);
+			evt->type = IVSHMEM_LEFT;
+			evt->peer = p;
+			return true;
+		}
+		if (ev.data.u32)
+			continue;
+		p = join(srv);
+		if (p) {
+			evt->type = IVSHMEM_JOINED;
+			evt->peer = p;
+			return true;
+		}
+	}
+	return false;
+}
+
+int ivshmem_server_doorbell(const struct ivshmem_server *srv, int peer,
+			    int vector)
+{
+	if (peer < 0 || peer >= srv->peers || vector < 0 ||
+	    vector >= srv->vectors)
+		return -1;
+	return srv->peer[peer].event[vector];
+}
+
+void ivshmem_server_ring(const struct ivshmem_server *srv, uint32_t mask)
+{
+	int fd;
+
+	for (; mask; mask &= mask - 1) {
+		fd = ivshmem_server_doorbell(srv, __builtin_ctz(mask), 0);
+		if (fd >= 0)
+			(void)eventfd_write(fd, 1);
+	}
+}
+
+void ivshmem_server_fini(struct ivshmem_server *srv)
+{
+	int p;
+
+	for (p = 0; p < IVSHMEM_PEERS_MAX; p++) {
+		if (srv->peer[p].fd >= 0)
+			close(srv->peer[p].fd);
+		srv->peer[p].fd = -1;
+		close_doorbells(&srv->peer[p]);
+	}
+	if (srv->epoll_fd >= 0)
+		close(srv->epoll_fd);
+	if (srv->listen_fd >= 0)
+		close(srv->listen_fd);
+	srv->epoll_fd = -1;
+	srv->listen_fd = -1;
+}

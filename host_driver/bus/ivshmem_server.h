@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ivshmem_server.h - the server side of QEMU's ivshmem protocol, version 0
+ * (QEMU docs/specs/ivshmem-spec, "Client-Server protocol").
+ *
+ * The server itself is peer 0: a virtual peer with doorbells of its own, so
+ * that clients can ring whoever runs the server. Clients get the lowest free
+ * number from 1 on.
+ *
+ * No callbacks: the user polls one descriptor and asks what happened.
+ */
+#ifndef IVSHMEM_SERVER_H
+#define IVSHMEM_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IVSHMEM_PEERS_MAX   8
+#define IVSHMEM_VECTORS_MAX 32
+
+struct ivshmem_server {
+	int listen_fd;
+	int epoll_fd;
+	int shm_fd;
+	int vectors;
+	int peers; /* highest number + 1 that may be given */
+	struct ivshmem_peer {
+		int fd; /* connection, -1: nobody; peer 0 has none */
+		int event[IVSHMEM_VECTORS_MAX];
+	} peer[IVSHMEM_PEERS_MAX];
+	uint32_t refused; /* connections closed because all numbers are taken */
+};
+
+enum ivshmem_event_type {
+	IVSHMEM_JOINED = 1,
+	IVSHMEM_LEFT = 2,
+};
+
+struct ivshmem_event {
+	enum ivshmem_event_type type;
+	int peer;
+};
+
+/**
+ * ivshmem_server_init() - start serving.
+ * @listen_fd: a listening, non-blocking Unix stream socket; now the server's.
+ * @shm_fd: the memory given to every client; stays the caller's.
+ * @vectors: doorbells per peer, 1..IVSHMEM_VECTORS_MAX.
+ * @peers: numbers to give, peer 0 included, 2..IVSHMEM_PEERS_MAX.
+ * Returns 0 or -errno; on an error @listen_fd is closed.
+ */
+int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
+			int vectors, int peers);
+
+/** ivshmem_server_fd() - readable when ivshmem_server_next() has work. */
+int ivshmem_server_fd(const struct ivshmem_server *srv);
+
+/**
+ * ivshmem_server_next() - do what is pending until something is to be told.
+ * Never blocks: a client that does not read what it is sent has left.
+ * The doorbells of a peer that LEFT are closed when this returns.
+ * Returns false if there is nothing (more) to tell.
+ */
+bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);
+
+/**
+ * ivshmem_server_doorbell() - event fd of a peer's vector: peer 0's are read
+ * by us, the others' written. Stays the server's.
+ * Returns -1 if there is no such peer or vector.
+ */
+int ivshmem_server_doorbell(const struct ivshmem_server *srv, int peer,
+			    int vector);
+
+/** ivshmem_server_ring() - ring vector 0 of each peer p with bit p in @mask. */
+void ivshmem_server_ring(const struct ivshmem_server *srv, uint32_t mask);
+
+/** ivshmem_server_fini() - close every connection and doorbell. */
+void ivshmem_server_fini(struct ivshmem_server *srv);
+
+#endif /* IVSHMEM_SERVER_H */

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic-bus - the motherboard of one host.
+ *
+ * Owns what must survive a driver: the mailbox memory, the process slots and
+ * the doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem), the driver
+ * by abi/unic_bus.h (DIR/attach). DIR/bus.json says where everything is.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bus_attach.h"
+#include "bus_memory.h"
+#include "ivshmem_server.h"
+#include "run_dir.h"
+#include "unic_mbox.h"
+
+struct options {
+	const char *dir;
+	uint64_t slots;
+	uint64_t slot_bytes;
+	uint64_t bar_bytes;
+};
+
+enum watch {
+	WATCH_SIGNAL,
+	WATCH_IVSHMEM,
+	WATCH_ATTACH,
+	WATCH_DRIVER,
+};
+
+struct bus {
+	struct run_dir dir;
+	struct bus_memory mem;
+	struct ivshmem_server srv;
+	struct bus_attach at;
+	int epoll_fd;
+	int nics;
+};
+
+/* --------------------------------------------------------------- options */
+
+static const struct argp_option option_list[] = {
+	{ "dir", 'd', "DIR", 0, "Directory of the sockets (made if missing)",
+	  0 },
+	{ "slots", 'n', "N", 0, "Process slots (8)", 0 },
+	{ "slot-size", 's', "BYTES", 0,
+	  "Memory of each slot, a power of two; K, M, G (16M)", 0 },
+	{ "bar-size", 'b', "BYTES", 0, "Mailbox memory, a power of two (1M)",
+	  0 },
+	{ 0 }
+};
+
+static uint64_t parse_size(struct argp_state *state, const char *text)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 0);
+	if (*end == 'K' || *end == 'k')
+		v <<= 10, end++;
+	else if (*end == 'M' || *end == 'm')
+		v <<= 20, end++;
+	else if (*end == 'G' || *end == 'g')
+		v <<= 30, end++;
+	if (errno || end == text || *end || *text == '-')
+		argp_error(state, "'%s' is not a size", text);
+	return v;
+}
+
+static void check_options(struct argp_state *state, const struct options *o)
+{
+	if (!o->dir)
+		argp_error(state, "--dir is needed");
+	if (o->slots < 1 || o->slots > UNIC_BUS_SLOTS_MAX)
+		argp_error(state, "--slots: 1 to %u", UNIC_BUS_SLOTS_MAX);
+	if (o->slot_bytes < 65536 || o->slot_bytes > 1ull << 30 ||
+	    o->slot_bytes & (o->slot_bytes - 1))
+		argp_error(state, "--slot-size: a power of two from 64K to 1G");
+	if (o->bar_bytes < UNIC_BAR_BYTES || o->bar_bytes > 1u << 28 ||
+	    o->bar_bytes & (o->bar_bytes - 1))
+		argp_error(state, "--bar-size: a power of two from 1M to 256M");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'd':
+		o->dir = arg;
+		return 0;
+	case 'n':
+		o->slots = parse_size(state, arg);
+		return 0;
+	case 's':
+		o->slot_bytes = parse_size(state, arg);
+		return 0;
+	case 'b':
+		o->bar_bytes = parse_size(state, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return 0;
+	case ARGP_KEY_END:
+		check_options(state, o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --------------------------------------------------------------- start-up */
+
+static int complain(const char *what, const char *where, int err)
+{
+	fprintf(stderr, "unic-bus: %s%s%s: %s\n", what, where ? " " : "",
+		where ? where : "", strerror(-err));
+	return 1;
+}
+
+static int watch(struct bus *bus, int fd, enum watch what)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
+
+	return epoll_ctl(bus->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int watch_signals(struct bus *bus)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : watch(bus, fd, WATCH_SIGNAL);
+}
+
+static int open_sockets(struct bus *bus)
+{
+	int fd, err;
+
+	fd = run_dir_listen(&bus->dir, "ivshmem", SOCK_STREAM);
+	if (fd < 0)
+		return complain("cannot make the socket in", bus->dir.path, fd);
+	err = ivshmem_server_init(&bus->srv, fd, bus->mem.bar_fd,
+				  1 + bus->mem.slots, IVSHMEM_PEERS_MAX);
+	if (err)
+		return complain("cannot serve ivshmem", NULL, err);
+	fd = run_dir_listen(&bus->dir, "attach", SOCK_SEQPACKET);
+	if (fd < 0)
+		return complain("cannot make the socket in", bus->dir.path, fd);
+	bus_attach_init(&bus->at, fd, &bus->mem, &bus->srv);
+	err = watch(bus, ivshmem_server_fd(&bus->srv), WATCH_IVSHMEM);
+	if (!err)
+		err = watch(bus, fd, WATCH_ATTACH);
+	return err ? complain("epoll", NULL, err) : 0;
+}
+
+static void slot_fds(const struct bus *bus, char *out, size_t bytes)
+{
+	size_t n = 0;
+	int s;
+
+	for (s = 0; s < bus->mem.slots; s++)
+		n += (size_t)snprintf(out + n, bytes - n, "%s%d", s ? "," : "",
+				      bus->mem.slot_fd[s]);
+}
+
+static int announce(struct bus *bus)
+{
+	char slots[UNIC_BUS_SLOTS_MAX * 12], json[1024];
+	int err;
+
+	slot_fds(bus, slots, sizeof(slots));
+	snprintf(json, sizeof(json),
+		 "{\"pid\": %d, \"ivshmem\": \"%s/ivshmem\", "
+		 "\"attach\": \"%s/attach\", \"vectors\": %d,\n"
+		 " \"bar_bytes\": %u, \"bar_fd\": %d, "
+		 "\"slot_bytes\": %llu, \"slot_fds\": [%s]}\n",
+		 getpid(), bus->dir.path, bus->dir.path, bus->srv.vectors,
+		 bus->mem.bar_bytes, bus->mem.bar_fd,
+		 (unsigned long long)bus->mem.slot_bytes, slots);
+	err = run_dir_write(&bus->dir, "bus.json", json);
+	if (err)
+		return complain("cannot write bus.json in", bus->dir.path, err);
+	printf("unic-bus: ready dir=%s pid=%d bar_bytes=%u bar_fd=%d "
+	       "slot_bytes=%llu slot_fds=%s vectors=%d\n",
+	       bus->dir.path, getpid(), bus->mem.bar_bytes, bus->mem.bar_fd,
+	       (unsigned long long)bus->mem.slot_bytes, slots,
+	       bus->srv.vectors);
+	return fflush(stdout) ? complain("stdout", NULL, -errno) : 0;
+}
+
+static int start(struct bus *bus, const struct options *o)
+{
+	int err = run_dir_init(&bus->dir, o->dir, "bus");
+
+	if (err == -EBUSY) {
+		fprintf(stderr,
+			"unic-bus: another unic-bus runs in %s; stop it or "
+			"choose another --dir\n",
+			o->dir);
+		return 1;
+	}
+	if (err)
+		return complain("cannot use directory", o->dir, err);
+	bus->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = bus->epoll_fd < 0 ? -errno : watch_signals(bus);
+	if (err)
+		return complain("epoll", NULL, err);
+	err = bus_memory_init(&bus->mem, (int)o->slots, o->slot_bytes,
+			      (uint32_t)o->bar_bytes);
+	if (err)
+		return complain("cannot make the memory files", NULL, err);
+	return open_sockets(bus) || announce(bus);
+}
+
+/* ---------------------------------------------------------------- running */
+
+static void ivshmem_events(struct bus *bus)
+{
+	struct ivshmem_event evt;
+	bool joined;
+
+	while (ivshmem_server_next(&bus->srv, &evt)) {
+		joined = evt.type == IVSHMEM_JOINED;
+		bus->nics += joined ? 1 : -1;
+		if (!bus->nics)
+			bus_memory_nic_gone(&bus->mem);
+		bus_attach_nic(&bus->at, evt.peer, joined);
+		printf("unic-bus: NIC %d %s\n", evt.peer,
+		       joined ? "joined" : "left");
+		fflush(stdout);
+	}
+}
+
+static void driver_knocks(struct bus *bus)
+{
+	int fd = bus_attach_accept(&bus->at);
+
+	if (fd < 0 || watch(bus, fd, WATCH_DRIVER))
+		return;
+	printf("unic-bus: driver %d attached\n", bus->at.driver_pid);
+	fflush(stdout);
+}
+
+static void driver_speaks(struct bus *bus)
+{
+	if (!bus_attach_check(&bus->at))
+		return;
+	puts("unic-bus: driver left");
+	fflush(stdout);
+}
+
+static int run(struct bus *bus)
+{
+	struct epoll_event ev;
+
+	for (;;) {
+		if (epoll_wait(bus->epoll_fd, &ev, 1, -1) != 1) {
+			if (errno == EINTR)
+				continue;
+			return complain("epoll", NULL, -errno);
+		}
+		if (ev.data.u32 == WATCH_SIGNAL)
+			return 0;
+		if (ev.data.u32 == WATCH_IVSHMEM)
+			ivshmem_events(bus);
+		else if (ev.data.u32 == WATCH_ATTACH)
+			driver_knocks(bus);
+		else
+			driver_speaks(bus);
+	}
+}
+
+static void stop(struct bus *bus)
+{
+	bus_attach_fini(&bus->at);
+	ivshmem_server_fini(&bus->srv);
+	bus_memory_fini(&bus->mem);
+	run_dir_fini(&bus->dir);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { option_list,
+					  parse,
+					  NULL,
+					  "unic-bus - the motherboard of one "
+					  "host: memory and doorbells "
+					  "that a driver and NICs share",
+					  NULL,
+					  NULL,
+					  NULL };
+	struct options o = { .slots = 8,
+			     .slot_bytes = 16u << 20,
+			     .bar_bytes = UNIC_BAR_BYTES };
+	struct bus bus = { 0 };
+	int status;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	bus.dir.lock_fd = -1;
+	bus.srv = (struct ivshmem_server){ .epoll_fd = -1, .listen_fd = -1 };
+	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };
+	status = start(&bus, &o);
+	if (status) {
+		run_dir_fini(&bus.dir);
+		return status;
+	}
+	status = run(&bus);
+	stop(&bus);
+	return status;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * access.c - the one way in: every request of every process goes through
+ * unic_host_request(), which validates, counts and audits it (S4).
+ */
+#include "access.h"
+
+/* ------------------------------------------------------------ the op table */
+
+#define OP_HELLO (1u << 0) /* needs a process slot */
+#define OP_NIC	 (1u << 1) /* needs the device */
+#define OP_PRIV	 (1u << 2) /* privileged */
+#define OP_TAIL	 (1u << 3) /* may carry private data */
+
+struct op {
+	const char *name;
+	void (*run)(struct unic_req *req);
+	uint8_t end; /* bytes of the record that mean something */
+	uint8_t flags;
+};
+
+#define END(type, rsvd) offsetof(struct type, rsvd)
+#define PLAIN		END(unic_ctl_plain, rsvd)
+#define ONE		END(unic_ctl_obj, rsvd)
+#define PROC		(OP_HELLO | OP_NIC)
+#define ADMIN		(OP_NIC | OP_PRIV)
+
+static void frames_alloc(struct unic_req *req);
+static void frames_free(struct unic_req *req);
+
+static const struct op ops[] = {
+	[UNIC_CTL_HELLO] = { "hello", unic_proc_hello,
+			     END(unic_ctl_hello, rsvd), OP_NIC },
+	[UNIC_CTL_FRAMES_ALLOC] = { "frames-alloc", frames_alloc,
+				    END(unic_ctl_frames, rsvd1), PROC },
+	[UNIC_CTL_FRAMES_FREE] = { "frames-free", frames_free,
+				   END(unic_ctl_frames, rsvd1), PROC },
+	[UNIC_CTL_PD_ALLOC] = { "pd-alloc", unic_queue_pd_alloc, PLAIN, PROC },
+	[UNIC_CTL_PD_FREE] = { "pd-free", unic_queue_pd_free, ONE, PROC },
+	[UNIC_CTL_MR_REG] = { "mr-reg", unic_region_reg,
+			      END(unic_ctl_mr_reg, rsvd), PROC },
+	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE, PROC },
+	[UNIC_CTL_WAIT_CANCEL] = { "wait-cancel", unic_region_cancel, ONE,
+				   PROC },
+	[UNIC_CTL_NOTICE_ANSWER] = { "notice-answer", unic_region_answer,
+				     END(unic_ctl_notice_answer, rsvd), PROC },
+	[UNIC_CTL_RESYNC] = { "resync", unic_region_resync, ONE, PROC },
+	[UNIC_CTL_USAGE] = { "usage", unic_admin_usage, PLAIN, PROC },
+	[UNIC_CTL_TOKEN_ALLOC] = { "token-alloc", unic_queue_token_alloc,
+				   END(unic_ctl_token_alloc, rsvd), PROC },
+	[UNIC_CTL_TOKEN_CANCEL] = { "token-cancel", unic_queue_token_cancel,
+				    ONE, PROC },
+	[UNIC_CTL_CQ_CREATE] = { "cq-create", unic_queue_cq_create,
+				 END(unic_ctl_cq_create, rsvd), PROC },
+	[UNIC_CTL_CQ_DESTROY] = { "cq-destroy", unic_queue_cq_destroy, ONE,
+				  PROC },
+	[UNIC_CTL_QP_CREATE] = { "qp-create", unic_queue_qp_create,
+				 UNIC_CTL_BYTES, PROC },
+	[UNIC_CTL_QP_MODIFY] = { "qp-modify", unic_queue_qp_modify,
+				 END(unic_ctl_qp_modify, rsvd), PROC },
+	[UNIC_CTL_QP_DESTROY] = { "qp-destroy", unic_queue_qp_destroy, ONE,
+				  PROC },
+	[UNIC_CTL_LISTEN] = { "listen", unic_cm_listen,
+			      END(unic_ctl_listen, rsvd), PROC },
+	[UNIC_CTL_UNLISTEN] = { "unlisten", unic_cm_unlisten, ONE, PROC },
+	[UNIC_CTL_CONNECT] = { "connect", unic_cm_connect,
+			       END(unic_ctl_connect, rsvd), PROC | OP_TAIL },
+	[UNIC_CTL_ACCEPT] = { "accept", unic_cm_accept,
+			      END(unic_ctl_connect, rsvd), PROC | OP_TAIL },
+	[UNIC_CTL_REJECT] = { "reject", unic_cm_reject, ONE, PROC | OP_TAIL },
+	[UNIC_CTL_DISCONNECT] = { "disconnect", unic_cm_disconnect, ONE, PROC },
+	[UNIC_CTL_CONN_QUERY] = { "conn-query", unic_cm_query, ONE, PROC },
+	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
+	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
+	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
+			    OP_NIC },
+	[UNIC_CTL_PS] = { "ps", unic_admin_ps, PLAIN, 0 },
+	[UNIC_CTL_TRACE] = { "trace", unic_admin_trace, ONE, 0 },
+	[UNIC_CTL_CRASH] = { "crash", unic_admin_crash, PLAIN, 0 },
+	[UNIC_CTL_FAULT] = { "fault", unic_admin_fault,
+			     END(unic_ctl_fault, rsvd), ADMIN },
+	[UNIC_CTL_PARAMS] = { "params", unic_admin_params,
+			      END(unic_ctl_params, rsvd), ADMIN },
+	[UNIC_CTL_POLICY] = { "policy", unic_admin_policy,
+			      END(unic_ctl_policy, rsvd), ADMIN },
+	[UNIC_CTL_EVICT] = { "evict", unic_region_evict, ONE, ADMIN },
+	[UNIC_CTL_TRACE_MASK] = { "trace-mask", unic_admin_trace_mask,
+				  END(unic_ctl_fault, rsvd), ADMIN },
+	[UNIC_CTL_RESET] = { "reset", unic_admin_reset, PLAIN, OP_PRIV },
+};
+
+#define OPS (sizeof(ops) / sizeof(ops[0]))
+
+/* ------------------------------------------------------------ life of one */
+
+struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot)
+{
+	struct unic_req *req = unic_os_alloc(host->os, sizeof(*req));
+
+	if (!req)
+		return NULL;
+	req->host = host;
+	req->slot = slot;
+	req->next = host->reqs;
+	if (req->next)
+		req->next->prev = req;
+	host->reqs = req;
+	return req;
+}
+
+uint64_t *unic_req_list(struct unic_req *req)
+{
+	if (!req->call.list)
+		req->call.list = unic_os_alloc(req->host->os, UNIC_LIST_BYTES);
+	return req->call.list;
+}
+
+void unic_req_free(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	bool pooled = req->prev || req == host->reqs;
+
+	unic_os_free(host->os, req->call.list);
+	req->call.list = NULL;
+	if (req->client)
+		req->client->open--;
+	if (!pooled)
+		return; /* part of a struct unic_hproc */
+	if (req->prev)
+		req->prev->next = req->next;
+	else
+		host->reqs = req->next;
+	if (req->next)
+		req->next->prev = req->prev;
+	unic_os_free(host->os, req);
+}
+
+struct unic_hproc *unic_req_proc(const struct unic_req *req)
+{
+	struct unic_hproc *proc;
+
+	if (req->slot >= req->host->config.slots)
+		return NULL;
+	proc = &req->host->proc[req->slot];
+	return proc->state == UNIC_HPROC_LIVE ? proc : NULL;
+}
+
+static const char *op_name(uint32_t op)
+{
+	return op < OPS && ops[op].run ? ops[op].name : "?";
+}
+
+/* Count and log one answered request. */
+static void audit(struct unic_req *req, uint32_t status)
+{
+	struct unic_hproc *proc = unic_req_proc(req);
+	bool refused = status != UNIC_ST_OK && status != UNIC_ST_PENDING;
+
+	req->host->refused += refused;
+	if (proc) {
+		proc->requests++;
+		proc->refused += refused;
+	}
+	unic_os_log(req->host->os, UNIC_LOG_AUDIT,
+		    "pid %u slot %d %s id %x: status %u", req->client->pid,
+		    (int)req->slot, op_name(req->op), req->id, status);
+}
+
+void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
+		     const void *tail, uint32_t tail_bytes)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	struct unic_ctl_hdr hdr = {
+		.op = unic_to_le16(req->op),
+		.status = unic_to_le16((uint16_t)status),
+		.seq = unic_to_le32(req->seq),
+		.epoch = unic_to_le32(req->host->epoch),
+		.tail_bytes = unic_to_le32(tail_bytes),
+	};
+
+	if (req->client) {
+		audit(req, status);
+		memcpy(msg, rec, UNIC_CTL_BYTES);
+		memcpy(msg, &hdr, sizeof(hdr));
+		if (tail_bytes)
+			memcpy((uint8_t *)msg + UNIC_CTL_BYTES, tail,
+			       tail_bytes);
+		unic_os_reply(req->host->os, req->client, msg,
+			      UNIC_CTL_BYTES + tail_bytes,
+			      req->op == UNIC_CTL_HELLO && !status ?
+				      req->slot :
+				      UNIC_OS_NO_SLOT);
+	}
+	unic_req_free(req);
+}
+
+void unic_req_status(struct unic_req *req, uint32_t status)
+{
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+
+	unic_req_answer(req, status, rec, NULL, 0);
+}
+
+/* --------------------------------------------------------- to the provider */
+
+uint32_t unic_call_status(const struct unic_call *call)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, call->cpl, sizeof(hdr));
+	if (hdr.status == UNIC_ST_FAILED || hdr.status == UNIC_ST_STALE_EPOCH)
+		return UNIC_CTL_ST_RESET;
+	return hdr.status;
+}
+
+void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
+		   void (*done)(struct unic_call *call))
+{
+	struct unic_cmd_hdr hdr = { .opcode = opcode };
+	struct unic_call *call = &req->call;
+	struct unic_provider *p = req->host->provider;
+
+	memcpy(call->cmd, cmd, sizeof(call->cmd));
+	memcpy(call->cmd, &hdr, sizeof(hdr));
+	call->done = done;
+	call->state = UNIC_CALL_TAKEN;
+	req->host->commands++;
+	if (!p->ops->command(p, call))
+		return;
+	call->state = UNIC_CALL_IDLE;
+	hdr.status = UNIC_ST_FAILED;
+	memset(call->cpl, 0, sizeof(call->cpl));
+	memcpy(call->cpl, &hdr, sizeof(hdr));
+	done(call);
+}
+
+/* The audit of the provider: called back once, with what was asked. */
+void unic_host_done(struct unic_host *host, struct unic_call *call)
+{
+	struct unic_cmd_hdr asked, got;
+
+	if (call->state != UNIC_CALL_TAKEN) {
+		host->audits++;
+		return;
+	}
+	memcpy(&asked, call->cmd, sizeof(asked));
+	memcpy(&got, call->cpl, sizeof(got));
+	if (asked.opcode != got.opcode || got.status > UNIC_ST_NO_ROUTE) {
+		host->audits++;
+		got.opcode = asked.opcode;
+		got.status = UNIC_ST_FAILED;
+		memcpy(call->cpl, &got, sizeof(got));
+	}
+	host->failed += got.status == UNIC_ST_FAILED;
+	call->state = UNIC_CALL_IDLE;
+	call->done(call);
+}
+
+void unic_req_done_status(struct unic_call *call)
+{
+	unic_req_status(unic_req_of(call), unic_call_status(call));
+}
+
+/* --------------------------------------------------------------------- ARP */
+
+static void arp_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+	struct unic_cpl_arp cpl;
+
+	if (status == UNIC_ST_PENDING)
+		return; /* ARP_RESULT follows */
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	memcpy(req->mac, cpl.mac, sizeof(req->mac));
+	req->arp_user = 0;
+	req->then(req, status);
+}
+
+void unic_req_arp(struct unic_req *req, uint32_t ipv4,
+		  void (*then)(struct unic_req *req, uint32_t status))
+{
+	struct unic_cmd_arp cmd = { .ipv4 = unic_to_le32(ipv4) };
+
+	if (!++req->host->arp_seq)
+		req->host->arp_seq = 1;
+	req->arp_user = req->host->arp_seq;
+	req->then = then;
+	cmd.user = unic_to_le32(req->arp_user);
+	unic_req_send(req, UNIC_CMD_ARP_RESOLVE, &cmd, arp_done);
+}
+
+void unic_arp_event(struct unic_host *host, const struct unic_evt_arp *evt)
+{
+	uint32_t user = unic_from_le32(evt->user);
+	struct unic_req *req;
+
+	for (req = host->reqs; user && req; req = req->next) {
+		if (req->arp_user != user ||
+		    req->call.state != UNIC_CALL_IDLE)
+			continue;
+		memcpy(req->mac, evt->mac, sizeof(req->mac));
+		req->arp_user = 0;
+		req->then(req, evt->ok ? UNIC_ST_OK : UNIC_CTL_ST_UNREACHABLE);
+		return;
+	}
+}
+
+/* ------------------------------------------------------------- the way in */
+
+static bool zero_from(const uint64_t *rec, uint32_t from)
+{
+	const uint8_t *b = (const uint8_t *)rec;
+
+	for (; from < UNIC_CTL_BYTES; from++)
+		if (b[from])
+			return false;
+	return true;
+}
+
+/* Everything that can be said against a request before its own handler. */
+static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
+		    size_t bytes)
+{
+	const struct unic_host *host = req->host;
+	const struct op *op;
+	uint32_t tail = unic_from_le32(hdr->tail_bytes);
+	uint32_t epoch = unic_from_le32(hdr->epoch);
+
+	if (req->op >= OPS || !ops[req->op].run)
+		return UNIC_ST_BAD_OPCODE;
+	op = &ops[req->op];
+	if (bytes < UNIC_CTL_BYTES || tail != bytes - UNIC_CTL_BYTES ||
+	    hdr->status || tail > UNIC_CTL_PRIVATE_MAX ||
+	    (tail && !(op->flags & OP_TAIL)) || !zero_from(req->rec, op->end))
+		return UNIC_ST_INVALID;
+	if (req->client->open > UNIC_CTL_OPEN_MAX)
+		return UNIC_CTL_ST_TOO_MANY;
+	if (op->flags & OP_PRIV && !req->client->privileged)
+		return UNIC_CTL_ST_PERMISSION;
+	if (op->flags & OP_HELLO && !unic_req_proc(req))
+		return UNIC_CTL_ST_NO_HELLO;
+	if (op->flags & OP_NIC && !host->ready)
+		return UNIC_CTL_ST_NO_NIC;
+	if (op->flags & OP_HELLO && epoch && epoch != host->epoch)
+		return UNIC_ST_STALE_EPOCH;
+	return UNIC_ST_OK;
+}
+
+/* Out of memory for even the request: answer by hand. */
+static void answer_no_memory(struct unic_host *host, struct unic_client *client,
+			     struct unic_ctl_hdr hdr)
+{
+	uint64_t msg[UNIC_REC_WORDS] = { 0 };
+
+	hdr.status = unic_to_le16(UNIC_CTL_ST_NO_MEMORY);
+	hdr.epoch = unic_to_le32(host->epoch);
+	hdr.tail_bytes = unic_to_le32(0);
+	memcpy(msg, &hdr, sizeof(hdr));
+	unic_os_reply(host->os, client, msg, sizeof(msg), UNIC_OS_NO_SLOT);
+}
+
+bool unic_host_request(struct unic_host *host, struct unic_client *client,
+		       const void *msg, size_t bytes)
+{
+	struct unic_ctl_hdr hdr;
+	struct unic_req *req;
+	uint32_t status;
+
+	if (bytes < sizeof(hdr))
+		return false;
+	memcpy(&hdr, msg, sizeof(hdr));
+	req = unic_req_new(host, client->slot);
+	if (!req) {
+		answer_no_memory(host, client, hdr);
+		return true;
+	}
+	client->open++;
+	req->client = client;
+	req->op = unic_from_le16(hdr.op);
+	req->seq = unic_from_le32(hdr.seq);
+	memcpy(req->rec, msg, bytes < UNIC_CTL_BYTES ? bytes : UNIC_CTL_BYTES);
+	status = vet(req, &hdr, bytes);
+	if (status) {
+		unic_req_status(req, status);
+		return true;
+	}
+	req->tail_bytes = (uint32_t)(bytes - UNIC_CTL_BYTES);
+	memcpy(req->tail, (const uint8_t *)msg + UNIC_CTL_BYTES,
+	       req->tail_bytes);
+	ops[req->op].run(req);
+	return true;
+}
+
+void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
+{
+	uint32_t slot = client->slot;
+	struct unic_req *req;
+
+	for (req = host->reqs; req; req = req->next)
+		if (req->client == client)
+			req->client = NULL;
+	client->slot = UNIC_OS_NO_SLOT;
+	client->open = 0;
+	if (slot != UNIC_OS_NO_SLOT)
+		unic_proc_leave(host, slot);
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static uint32_t frames_status(int err)
+{
+	switch (err) {
+	case 0:
+		return UNIC_ST_OK;
+	case -EEXIST:
+		return UNIC_CTL_ST_IN_USE;
+	case -ENOSPC:
+		return UNIC_CTL_ST_NO_FRAMES;
+	case -ENOENT:
+		return UNIC_CTL_ST_NOT_MAPPED;
+	case -EBUSY:
+		return UNIC_ST_BUSY;
+	default:
+		return UNIC_ST_INVALID;
+	}
+}
+
+static bool no_rsvd(const struct unic_ctl_frames *r)
+{
+	return !r->rsvd0[0] && !r->rsvd0[1] && !r->rsvd0[2];
+}
+
+static void frames_alloc(struct unic_req *req)
+{
+	uint32_t list[UNIC_CTL_FRAMES_MAX], pages, runs, i;
+	unic_le32 tail[UNIC_CTL_FRAMES_MAX];
+	struct unic_ctl_frames r;
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+	int err;
+
+	memcpy(&r, req->rec, sizeof(r));
+	pages = unic_from_le32(r.pages);
+	if (!no_rsvd(&r) ||
+	    (r.page_shift != 12 && r.page_shift != 16 && r.page_shift != 21) ||
+	    pages >> (r.page_shift - 12) > UNIC_CTL_FRAMES_MAX) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	err = unic_frames_alloc(&unic_req_proc(req)->frames,
+				unic_from_le64(r.va), pages, r.page_shift,
+				list);
+	if (err) {
+		unic_req_status(req, frames_status(err));
+		return;
+	}
+	runs = pages >> (r.page_shift - 12);
+	for (i = 0; i < runs; i++)
+		tail[i] = unic_to_le32(list[i]);
+	unic_req_answer(req, UNIC_ST_OK, rec, tail, runs * 4);
+}
+
+static void frames_free(struct unic_req *req)
+{
+	struct unic_ctl_frames r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (!no_rsvd(&r) || r.page_shift)
+		unic_req_status(req, UNIC_ST_INVALID);
+	else
+		unic_req_status(
+			req, frames_status(unic_frames_free(
+				     &unic_req_proc(req)->frames,
+				     unic_from_le64(r.va),
+				     unic_from_le32(r.pages))));
+}

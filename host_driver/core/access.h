@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * access.h - inside the access layer: the host's state, requests under way,
+ * and what its files call of each other. Nobody outside host_driver/core
+ * includes this, its unit tests excepted.
+ *
+ *   access.c        the one handler of all requests: validate, audit, answer
+ *   host.c          life of the device: reset, setup, poll
+ *   proc.c          life of a process: attach, upcalls, detach
+ *   region.c        MR_REG ... RESYNC, and the events about regions
+ *   queue.c         PD, token, CQ, QP
+ *   admin.c         what unicctl asks
+ *   cm.c, cm_mad.c  connections
+ */
+#ifndef UNIC_ACCESS_H
+#define UNIC_ACCESS_H
+
+#include "frames.h"
+#include "host.h"
+#include "objects.h"
+
+struct unic_hmr;
+
+/* A request of a process, or of the driver itself (client NULL). */
+struct unic_req {
+	struct unic_call call;
+	struct unic_host *host;
+	struct unic_client *client; /* NULL: nobody (left) to answer to */
+	struct unic_req *prev, *next; /* all of the host */
+	uint32_t slot;     /* process it is for, or UNIC_OS_NO_SLOT */
+	uint32_t seq;
+	uint16_t op;
+	uint32_t id;       /* object it is about */
+	uint32_t id2;      /* second one (OFFER, CONN) */
+	uint32_t progress; /* region.c: pages filled */
+	uint32_t arp_user; /* not 0: waits for ARP_RESULT */
+	uint8_t mac[6];
+	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
+	uint64_t rec[UNIC_REC_WORDS]; /* the request */
+	uint32_t tail_bytes;
+	uint8_t tail[UNIC_CTL_PRIVATE_MAX];
+};
+
+enum unic_hproc_state {
+	UNIC_HPROC_FREE = 0,
+	UNIC_HPROC_ATTACHING = 1, /* enum unic_ctl_proc_state */
+	UNIC_HPROC_LIVE = 2,
+	UNIC_HPROC_DETACHING = 3,
+	UNIC_HPROC_HELD = 4,
+};
+
+struct unic_hproc {
+	uint8_t state;
+	bool detach_sent; /* PROC_DETACH is under way */
+	struct unic_client *client;
+	uint32_t pid, uid;
+	uint8_t name[16];
+	uint32_t weight, quota, policy;
+	struct unic_frames frames;
+	struct unic_upcall_ring *ring; /* hostile memory, written only */
+	uint32_t upcall_next;
+	uint32_t upcalls, notices, evictions, requests, refused;
+	uint32_t regions, waits;
+	struct unic_req detach; /* so that leaving never needs memory */
+};
+
+struct unic_hpd {
+	struct unic_obj obj;
+	uint32_t pd; /* the NIC's */
+};
+
+struct unic_hcq {
+	struct unic_obj obj;
+	uint32_t cq, user;
+};
+
+struct unic_hqp {
+	struct unic_obj obj;
+	uint32_t qpn, user;
+	uint32_t state;          /* enum unic_qp_state, as far as we know */
+	uint32_t conn;           /* id, 0: none */
+	struct unic_req *waiter; /* QP_DESTROY waits for QP_GONE */
+};
+
+struct unic_htoken {
+	struct unic_obj obj;
+	uint32_t index, user;
+	uint64_t key;
+};
+
+struct unic_cm {
+	uint32_t comm_seq;
+	uint64_t next_ns; /* earliest timer of a connection */
+};
+
+struct unic_host {
+	struct unic_os *os;
+	struct unic_provider *provider;
+	struct unic_host_config config;
+	struct unic_objects objects;
+	struct unic_hproc proc[UNIC_HOST_SLOTS_MAX];
+	struct unic_req *reqs; /* all that are open */
+	uint32_t state;        /* enum unic_provider_state */
+	bool ready;            /* state READY and set up */
+	uint32_t epoch, host_id, arp_seq;
+	uint32_t slots; /* usable: ours and the NIC has as many */
+	uint32_t *token_of; /* by the NIC's token index: id of our object */
+	uint32_t tokens;
+	struct unic_cm cm;
+	uint64_t start_ns, time_ns; /* next HOST_TIME */
+	uint32_t commands, failed, refused, audits, upcalls, resets;
+};
+
+/* --------------------------------------------------------------- host.c */
+
+/** unic_host_info() - a copy of the device's info page; zeros if none. */
+void unic_host_info(struct unic_host *host, struct unic_info *info);
+/** unic_host_bound_us() - B = H + T + reaper period + drain bound. */
+uint32_t unic_host_bound_us(const struct unic_info *info);
+/** unic_host_clock() - CLOCK_MONOTONIC of a NIC time; never later than true. */
+uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns);
+
+/* ------------------------------------------------------------- access.c */
+
+/** unic_req_new() - a request of the driver itself for process @slot. NULL when
+ * out of memory. */
+struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot);
+
+/** unic_req_list() - its list page, allocated at the first call; or NULL. */
+uint64_t *unic_req_list(struct unic_req *req);
+
+/** unic_req_send() - have the provider execute @cmd (64 bytes; its header needs
+ * no more than the opcode). @done is called exactly once, perhaps before this
+ * returns (status FAILED, no device). */
+void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
+		   void (*done)(struct unic_call *call));
+
+/** unic_req_of() - the request that a call belongs to. */
+static inline struct unic_req *unic_req_of(struct unic_call *call)
+{
+	return (struct unic_req *)(void *)call;
+}
+
+/** unic_call_status() - of a completed call, as a status of abi/unic_ctl.h. */
+uint32_t unic_call_status(const struct unic_call *call);
+
+/** unic_req_answer() - send @rec (64 bytes, header filled in here) and @tail to
+ * the process, if there is one, and free @req. */
+void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
+		     const void *tail, uint32_t tail_bytes);
+
+/** unic_req_status() - the same with an empty record. */
+void unic_req_status(struct unic_req *req, uint32_t status);
+
+/** unic_req_done_status() - done() that answers with the NIC's status. */
+void unic_req_done_status(struct unic_call *call);
+
+/** unic_req_free() - without an answer. */
+void unic_req_free(struct unic_req *req);
+
+/** unic_req_arp() - find the MAC of @ipv4, then call @then with OK (req->mac)
+ * or an error. */
+void unic_req_arp(struct unic_req *req, uint32_t ipv4,
+		  void (*then)(struct unic_req *req, uint32_t status));
+
+/** unic_arp_event() - ARP_RESULT. */
+void unic_arp_event(struct unic_host *host, const struct unic_evt_arp *evt);
+
+/** unic_req_proc() - the live process that @req is for, or NULL. */
+struct unic_hproc *unic_req_proc(const struct unic_req *req);
+
+/** unic_req_owner() - its slot as owner of objects. */
+static inline uint32_t unic_req_owner(const struct unic_req *req)
+{
+	return req->slot;
+}
+
+/* --------------------------------------------------------------- proc.c */
+
+/** unic_proc_hello() - HELLO. */
+void unic_proc_hello(struct unic_req *req);
+/** unic_proc_reattach() - after a reset: attach live processes again. */
+void unic_proc_reattach(struct unic_host *host);
+/** unic_proc_reset() - the device forgot everything. @safe: and it cannot touch
+ * memory any more, so leaving processes are gone. */
+void unic_proc_reset(struct unic_host *host, bool safe);
+/** unic_proc_leave() - its connection ended. */
+void unic_proc_leave(struct unic_host *host, uint32_t slot);
+/** unic_proc_gone() - PROC_GONE. */
+void unic_proc_gone(struct unic_host *host, uint32_t slot);
+/** unic_proc_upcall() - write one upcall: @rec is 64 bytes beginning with a
+ * struct unic_upcall_hdr, of which type, reason and id are set. */
+void unic_proc_upcall(struct unic_host *host, uint32_t slot, void *rec);
+/** unic_proc_upcall_obj() - one with a struct unic_upcall_obj. */
+void unic_proc_upcall_obj(struct unic_host *host, uint32_t slot, uint8_t type,
+			  uint32_t id, uint32_t user, uint32_t detail);
+
+/* ------------------------------------------------------------- region.c */
+
+void unic_region_reg(struct unic_req *req);
+void unic_region_dereg(struct unic_req *req);
+void unic_region_cancel(struct unic_req *req);
+void unic_region_answer(struct unic_req *req);
+void unic_region_resync(struct unic_req *req);
+void unic_region_evict(struct unic_req *req);
+/** unic_region_event() - NOTICE, EVICTED (@evt a struct unic_evt_mr). */
+void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
+/** unic_region_wait_event() - GRANTED, WAIT_ENDED. */
+void unic_region_wait_event(struct unic_host *host,
+			    const struct unic_evt_wait *evt);
+/** unic_region_drop() - forget the regions of @owner (UNIC_OBJ_ANYONE: all);
+ * requests that wait for them are answered @status. */
+void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status);
+/** unic_region_stag() - STag, the NIC's PD and class of region @id of @owner.
+ * False if there is no such live region. */
+bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
+		      uint32_t *stag, uint32_t *pd);
+
+/* -------------------------------------------------------------- queue.c */
+
+void unic_queue_pd_alloc(struct unic_req *req);
+void unic_queue_pd_free(struct unic_req *req);
+void unic_queue_token_alloc(struct unic_req *req);
+void unic_queue_token_cancel(struct unic_req *req);
+void unic_queue_cq_create(struct unic_req *req);
+void unic_queue_cq_destroy(struct unic_req *req);
+void unic_queue_qp_create(struct unic_req *req);
+void unic_queue_qp_modify(struct unic_req *req);
+void unic_queue_qp_destroy(struct unic_req *req);
+/** unic_queue_event() - QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR. */
+void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt);
+/** unic_queue_token_event() - TOKEN_END. */
+void unic_queue_token_event(struct unic_host *host,
+			    const struct unic_evt_token *evt);
+/** unic_queue_drop() - forget PDs, CQs, QPs, tokens of @owner. */
+void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);
+/** unic_queue_modify() - send one QP_MODIFY for @qp; cmd->state says to what. */
+void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
+		       struct unic_cmd_qp_modify *cmd,
+		       void (*done)(struct unic_call *call));
+
+/* -------------------------------------------------------------- admin.c */
+
+void unic_admin_info(struct unic_req *req);
+void unic_admin_stats(struct unic_req *req);
+void unic_admin_dump(struct unic_req *req);
+void unic_admin_ps(struct unic_req *req);
+void unic_admin_trace(struct unic_req *req);
+void unic_admin_crash(struct unic_req *req);
+void unic_admin_fault(struct unic_req *req);
+void unic_admin_params(struct unic_req *req);
+void unic_admin_policy(struct unic_req *req);
+void unic_admin_trace_mask(struct unic_req *req);
+void unic_admin_reset(struct unic_req *req);
+void unic_admin_usage(struct unic_req *req);
+
+/* ----------------------------------------------------------------- cm.c */
+
+void unic_cm_listen(struct unic_req *req);
+void unic_cm_unlisten(struct unic_req *req);
+void unic_cm_connect(struct unic_req *req);
+void unic_cm_accept(struct unic_req *req);
+void unic_cm_reject(struct unic_req *req);
+void unic_cm_disconnect(struct unic_req *req);
+void unic_cm_query(struct unic_req *req);
+/** unic_cm_receive() - a datagram of a peer. */
+void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad);
+/** unic_cm_poll() - timers. Returns when to call again. */
+uint64_t unic_cm_poll(struct unic_host *host);
+/** unic_cm_drop() - forget connections and listeners of @owner; peers are told
+ * if @tell. */
+void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
+		  bool tell);
+/** unic_cm_qp_gone() - the QP of connection @conn is being destroyed. */
+void unic_cm_qp_gone(struct unic_host *host, uint32_t conn);
+
+#endif /* UNIC_ACCESS_H */

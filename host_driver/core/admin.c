@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * admin.c - what unicctl asks: the device's own words, passed on as they are,
+ * and what the driver knows of its processes.
+ */
+#include "access.h"
+#include "unic_stats.h"
+
+void unic_admin_info(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_info_reply r = { 0 };
+	struct unic_info info;
+	const char *name = host->provider->ops->name;
+	uint32_t used = 0, i;
+
+	for (i = 0; i < host->config.slots; i++)
+		used += host->proc[i].state != UNIC_HPROC_FREE;
+	unic_host_info(host, &info);
+	r.driver_ns = unic_to_le64(host->start_ns);
+	r.driver_pid = unic_to_le32(host->config.pid);
+	r.slots = unic_to_le32(host->config.slots);
+	r.slots_used = unic_to_le32(used);
+	r.resets = unic_to_le32(host->resets);
+	r.nic_there = unic_to_le32(unic_host_nic(host));
+	r.host_id = unic_to_le32(host->host_id);
+	for (i = 0; name[i] && i < sizeof(r.provider) - 1; i++)
+		r.provider[i] = (uint8_t)name[i];
+	unic_req_answer(req, UNIC_ST_OK, &r, &info, sizeof(info));
+}
+
+void unic_admin_stats(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_stats_reply r = { 0 };
+	struct unic_stats_page page;
+	uint32_t n = 0;
+
+	if (host->state != UNIC_PROVIDER_ABSENT &&
+	    unic_host_peek(host, UNIC_BAR_STATS_OFF, &page, sizeof(page))) {
+		n = unic_from_le32(page.counters);
+		if (n > sizeof(page.counter) / sizeof(page.counter[0]))
+			n = 0;
+		r.time_ns = page.time_ns;
+	}
+	r.counters = unic_to_le32(n);
+	r.commands = unic_to_le32(host->commands);
+	r.timeouts = unic_to_le32(host->failed);
+	if (host->provider->ops->name[0] == 'n')
+		r.bad_records =
+			unic_to_le32(unic_nic_bad_records(host->provider));
+	r.upcalls = unic_to_le32(host->upcalls);
+	r.refused = unic_to_le32(host->refused);
+	r.audits = unic_to_le32(host->audits);
+	unic_req_answer(req, UNIC_ST_OK, &r, page.counter, n * 8);
+}
+
+static void usage_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hproc *proc = unic_req_proc(req);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_usage_reply r = { 0 };
+	uint64_t tail[UNIC_REC_WORDS];
+
+	if (status || !proc) {
+		unic_req_status(req, status ? status : UNIC_CTL_ST_RESET);
+		return;
+	}
+	memcpy(tail, call->cpl, sizeof(tail));
+	r.frames = unic_to_le32(proc->frames.used);
+	r.frames_max = unic_to_le32(proc->frames.frames - UNIC_SLOT_FRAMES);
+	r.pinned = unic_to_le32(proc->frames.pinned);
+	r.upcalls = unic_to_le32(proc->upcalls);
+	unic_req_answer(req, UNIC_ST_OK, &r, tail, sizeof(tail));
+}
+
+void unic_admin_usage(struct unic_req *req)
+{
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(req->slot) };
+
+	unic_req_send(req, UNIC_CMD_QUERY_USAGE, &cmd, usage_done);
+}
+
+static void dump_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call), rows;
+	struct unic_ctl_dump_reply r = { 0 };
+	struct unic_cpl_dump cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	rows = unic_from_le32(cpl.rows);
+	if (status || rows > UNIC_LIST_BYTES / UNIC_ROW_BYTES) {
+		unic_req_status(req, status ? status : UNIC_CTL_ST_NO_NIC);
+		return;
+	}
+	r.rows = cpl.rows;
+	r.next = cpl.next;
+	unic_req_answer(req, UNIC_ST_OK, &r, call->list, rows * UNIC_ROW_BYTES);
+}
+
+void unic_admin_dump(struct unic_req *req)
+{
+	struct unic_cmd_dump cmd = { 0 };
+	struct unic_ctl_dump r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.table = r.table;
+	cmd.first = r.first;
+	if (unic_req_list(req))
+		unic_req_send(req, UNIC_CMD_DUMP, &cmd, dump_done);
+	else
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+}
+
+static void ps_row(const struct unic_hproc *proc, uint32_t slot,
+		   struct unic_ctl_proc *row)
+{
+	*row = (struct unic_ctl_proc){
+		.proc = unic_to_le32(slot),
+		.pid = unic_to_le32(proc->pid),
+		.uid = unic_to_le32(proc->uid),
+		.state = unic_to_le32(proc->state),
+		.frames = unic_to_le32(proc->frames.used),
+		.pinned = unic_to_le32(proc->frames.pinned),
+		.regions = unic_to_le32(proc->regions),
+		.waits = unic_to_le32(proc->waits),
+		.upcalls = unic_to_le32(proc->upcalls),
+		.notices = unic_to_le32(proc->notices),
+		.evictions = unic_to_le32(proc->evictions),
+		.weight = unic_to_le32(proc->weight),
+		.quota = unic_to_le32(proc->quota),
+		.policy = unic_to_le32(proc->policy),
+		.requests = unic_to_le32(proc->requests),
+		.refused = unic_to_le32(proc->refused),
+	};
+	memcpy(row->name, proc->name, sizeof(row->name));
+}
+
+void unic_admin_ps(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_proc row[UNIC_HOST_SLOTS_MAX];
+	struct unic_ctl_ps_reply r = { 0 };
+	uint32_t i, n = 0;
+
+	for (i = 0; i < host->config.slots; i++)
+		if (host->proc[i].state != UNIC_HPROC_FREE)
+			ps_row(&host->proc[i], i, &row[n++]);
+	r.procs = unic_to_le32(n);
+	unic_req_answer(req, UNIC_ST_OK, &r, row, n * (uint32_t)sizeof(row[0]));
+}
+
+#define TRACE_MAX ((UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / 32u)
+
+/* Is event number @n in the ring? If so, copy it. */
+static bool trace_get(struct unic_host *host, uint32_t n,
+		      struct unic_trace_rec *rec)
+{
+	uint32_t off = UNIC_BAR_TRACE_OFF +
+		       n % UNIC_TRACE_ENTRIES * (uint32_t)sizeof(*rec);
+
+	return unic_host_peek(host, off, rec, sizeof(*rec)) &&
+	       unic_from_le32(rec->seq) == n + 1;
+}
+
+/* Events are overwritten in order, so what is left starts at most one ring
+ * behind the newest; the record at @from's place says where that is. */
+static uint32_t trace_first(struct unic_host *host, uint32_t from)
+{
+	struct unic_trace_rec rec;
+	uint32_t off = UNIC_BAR_TRACE_OFF +
+		       from % UNIC_TRACE_ENTRIES * (uint32_t)sizeof(rec);
+	uint32_t n;
+
+	if (!unic_host_peek(host, off, &rec, sizeof(rec)) || !rec.seq)
+		return from;
+	n = unic_from_le32(rec.seq) - 1;
+	if (n == from || (int32_t)(n - from) < 0 || n % UNIC_TRACE_ENTRIES !=
+							    from % UNIC_TRACE_ENTRIES)
+		return from;
+	return n - UNIC_TRACE_ENTRIES + 64; /* leave the writer room */
+}
+
+void unic_admin_trace(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_trace_rec rec[TRACE_MAX];
+	struct unic_ctl_trace_reply r = { 0 };
+	struct unic_ctl_trace t;
+	struct unic_info info;
+	uint32_t first, n = 0;
+
+	memcpy(&t, req->rec, sizeof(t));
+	first = trace_first(host, unic_from_le32(t.from));
+	while (n < TRACE_MAX && trace_get(host, first + n, &rec[n]))
+		n++;
+	unic_host_info(host, &info);
+	r.first = unic_to_le32(first);
+	r.records = unic_to_le32(n);
+	r.next = unic_to_le32(first + n);
+	r.pair_nic_ns = info.pair_nic_ns;
+	r.pair_host_ns = info.pair_host_ns;
+	unic_req_answer(req, UNIC_ST_OK, &r, rec, n * (uint32_t)sizeof(rec[0]));
+}
+
+void unic_admin_crash(struct unic_req *req)
+{
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+	struct unic_crash crash;
+
+	if (!unic_host_peek(req->host, UNIC_BAR_CRASH_OFF, &crash,
+			    sizeof(crash)) ||
+	    unic_from_le32(crash.magic) != UNIC_CRASH_MAGIC)
+		unic_req_status(req, UNIC_CTL_ST_NONE);
+	else
+		unic_req_answer(req, UNIC_ST_OK, rec, &crash, sizeof(crash));
+}
+
+void unic_admin_fault(struct unic_req *req)
+{
+	struct unic_cmd_fault cmd = { 0 };
+	struct unic_ctl_fault r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.fault = r.fault;
+	cmd.arg = r.arg;
+	unic_req_send(req, UNIC_CMD_FAULT, &cmd, unic_req_done_status);
+}
+
+void unic_admin_trace_mask(struct unic_req *req)
+{
+	struct unic_cmd_trace_ctl cmd = { 0 };
+	struct unic_ctl_fault r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (unic_from_le32(r.fault)) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	cmd.mask = r.arg;
+	unic_req_send(req, UNIC_CMD_TRACE_CTL, &cmd, unic_req_done_status);
+}
+
+/* Parameters that were accepted also count after the next reset. */
+static void params_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_cmd_set_params *keep = &req->host->config.params, got;
+
+	memcpy(&got, call->cmd, sizeof(got));
+	if (!unic_call_status(call)) {
+		if (got.grace_us)
+			keep->grace_us = got.grace_us;
+		if (got.deliver_us)
+			keep->deliver_us = got.deliver_us;
+		if (got.reaper_us)
+			keep->reaper_us = got.reaper_us;
+		if (got.flags) {
+			keep->flags = got.flags;
+			keep->low_entries = got.low_entries;
+			keep->high_entries = got.high_entries;
+		}
+		if (got.residence_us)
+			keep->residence_us = got.residence_us;
+		if (got.extend_us)
+			keep->extend_us = got.extend_us;
+	}
+	unic_req_done_status(call);
+}
+
+void unic_admin_params(struct unic_req *req)
+{
+	struct unic_cmd_set_params cmd = { 0 };
+	struct unic_ctl_params r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.grace_us = r.grace_us;
+	cmd.deliver_us = r.deliver_us;
+	cmd.reaper_us = r.reaper_us;
+	cmd.low_entries = r.low_entries;
+	cmd.high_entries = r.high_entries;
+	cmd.residence_us = r.residence_us;
+	cmd.extend_us = r.extend_us;
+	cmd.flags = r.flags;
+	unic_req_send(req, UNIC_CMD_SET_PARAMS, &cmd, params_done);
+}
+
+static void policy_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_cmd_proc_set cmd;
+	struct unic_hproc *proc;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	proc = &req->host->proc[req->id];
+	if (!unic_call_status(call) && proc->state == UNIC_HPROC_LIVE) {
+		proc->weight = unic_from_le32(cmd.weight);
+		proc->quota = unic_from_le32(cmd.quota);
+		proc->policy = unic_from_le32(cmd.policy);
+	}
+	unic_req_done_status(call);
+}
+
+void unic_admin_policy(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_cmd_proc_set cmd = { 0 };
+	struct unic_ctl_policy r;
+	struct unic_hproc *proc;
+	uint32_t flags;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.proc);
+	flags = unic_from_le32(r.flags);
+	if (req->id >= host->config.slots ||
+	    host->proc[req->id].state != UNIC_HPROC_LIVE) {
+		unic_req_status(req, UNIC_ST_NO_PROC);
+		return;
+	}
+	if (flags & ~UNIC_CTL_POLICY_FLAGS_ALL) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	proc = &host->proc[req->id];
+	cmd.proc = r.proc;
+	cmd.weight = unic_from_le32(r.weight) ? r.weight :
+						unic_to_le32(proc->weight);
+	cmd.quota = flags & UNIC_CTL_POLICY_QUOTA ? r.quota :
+						    unic_to_le32(proc->quota);
+	cmd.policy = flags & UNIC_CTL_POLICY_POLICY ?
+			     r.policy :
+			     unic_to_le32(proc->policy);
+	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, policy_done);
+}
+
+void unic_admin_reset(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+
+	if (host->state == UNIC_PROVIDER_ABSENT) {
+		unic_req_status(req, UNIC_CTL_ST_NO_NIC);
+		return;
+	}
+	unic_req_status(req, UNIC_ST_OK);
+	host->provider->ops->start(host->provider);
+}

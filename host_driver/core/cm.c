@@ -1,0 +1,942 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cm.c - connections: who may connect to whom, in which state it is, and what
+ * is sent again when nobody answers (IBTA 12.9, reduced to what RC needs).
+ *
+ *  active:  RESOLVE -> REQ_SENT -> (REP) -> MODIFY -> ESTABLISHED
+ *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
+ *  both:    ESTABLISHED -> DREQ_SENT -> freed;  ESTABLISHED -> (DREQ) CLOSED
+ *
+ * An id of a connection is its communication id on the wire too. Datagrams may
+ * be lost, doubled and late: a repeated REQ, REP or DREQ is answered by what
+ * was answered before; whatever fits no connection is dropped (DREQ: answered,
+ * so that the peer can end).
+ */
+#include "access.h"
+#include "cm_mad.h"
+
+#define AGAIN_NS    100000000ull /* first repetition after, doubling ... */
+#define AGAIN_MAX   1600000000ull
+#define CONNECT_US  10000000u
+#define ACCEPT_NS   30000000000ull /* a consumer decides within */
+#define DREQ_TRIES  6u
+#define BACKLOG_MAX 64u
+
+enum conn_state {
+	C_RESOLVE,
+	C_REQ_SENT,
+	C_REQUESTED,
+	C_MODIFY,
+	C_REP_SENT,
+	C_ESTABLISHED,
+	C_DREQ_SENT,
+	C_CLOSED,
+};
+
+struct listener {
+	struct unic_obj obj;
+	uint64_t service;
+	uint32_t user;
+};
+
+struct conn {
+	struct unic_obj obj;
+	uint8_t state; /* enum conn_state */
+	bool active;
+	uint8_t mac[6];
+	uint32_t ipv4, user, qp; /* id of the QP */
+	uint32_t remote_comm, peer_qpn, my_psn, peer_psn;
+	uint64_t tid, service;
+	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
+	uint8_t vendor, mtu_shift, priv_bytes;
+	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
+	struct unic_cm_msg sent; /* what is repeated */
+	uint32_t tries;
+	uint64_t again_ns, give_up_ns; /* UINT64_MAX: not */
+	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
+};
+
+static struct conn *conn_get(struct unic_host *host, uint32_t id,
+			     uint32_t owner)
+{
+	return unic_obj_get(&host->objects, id, UNIC_OBJ_CONN, owner);
+}
+
+static struct unic_hqp *qp_get(struct unic_host *host, const struct conn *c)
+{
+	return unic_obj_get(&host->objects, c->qp, UNIC_OBJ_QP, c->obj.owner);
+}
+
+static void timers(struct unic_host *host, struct conn *c, uint64_t again,
+		   uint64_t give_up)
+{
+	c->again_ns = again;
+	c->give_up_ns = give_up;
+	if (again < host->cm.next_ns)
+		host->cm.next_ns = again;
+	if (give_up < host->cm.next_ns)
+		host->cm.next_ns = give_up;
+}
+
+static void conn_free(struct unic_host *host, struct conn *c)
+{
+	struct unic_hqp *qp = qp_get(host, c);
+
+	if (qp && qp->conn == c->obj.id)
+		qp->conn = 0;
+	unic_obj_free(&host->objects, &c->obj);
+}
+
+/* -------------------------------------------------------------------- send */
+
+static void mad_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* Unreliable by nature: what cannot be sent is sent again or given up. */
+static void send_mad(struct unic_host *host, uint32_t ipv4,
+		     const uint8_t mac[6], const struct unic_cm_msg *msg)
+{
+	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(ipv4) };
+	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	if (!req)
+		return;
+	if (!unic_req_list(req)) {
+		unic_req_free(req);
+		return;
+	}
+	memcpy(cmd.mac, mac, sizeof(cmd.mac));
+	unic_cm_build(msg, req->call.list);
+	req->call.list_bytes = 256;
+	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
+}
+
+static void send_sent(struct unic_host *host, struct conn *c)
+{
+	send_mad(host, c->ipv4, c->mac, &c->sent);
+}
+
+/* Begin a message of connection @c. */
+static void message(struct conn *c, uint16_t type)
+{
+	memset(&c->sent, 0, sizeof(c->sent));
+	c->sent.type = type;
+	c->sent.tid = c->tid;
+	c->sent.local_comm = c->obj.id;
+	c->sent.remote_comm = c->remote_comm;
+}
+
+static void add_private(struct conn *c, const struct unic_req *req)
+{
+	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
+	memcpy(c->sent.priv, req->tail, req->tail_bytes);
+}
+
+/* Send c->sent now and again until answered or @give_up. */
+static void send_until(struct unic_host *host, struct conn *c,
+		       uint64_t give_up)
+{
+	c->tries = 0;
+	send_sent(host, c);
+	timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
+}
+
+static void send_rej(struct unic_host *host, struct conn *c, uint16_t reason)
+{
+	message(c, UNIC_CM_REJ);
+	c->sent.reason = reason;
+	send_sent(host, c);
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static uint32_t shown_state(const struct conn *c)
+{
+	static const uint8_t state[] = {
+		[C_RESOLVE] = UNIC_CTL_CONN_CONNECTING,
+		[C_REQ_SENT] = UNIC_CTL_CONN_CONNECTING,
+		[C_REQUESTED] = UNIC_CTL_CONN_REQUESTED,
+		[C_MODIFY] = UNIC_CTL_CONN_CONNECTING,
+		[C_REP_SENT] = UNIC_CTL_CONN_ACCEPTED,
+		[C_ESTABLISHED] = UNIC_CTL_CONN_ESTABLISHED,
+		[C_DREQ_SENT] = UNIC_CTL_CONN_CLOSING,
+		[C_CLOSED] = UNIC_CTL_CONN_CLOSED,
+	};
+
+	return state[c->state];
+}
+
+static void answer_conn(struct unic_req *req, const struct conn *c,
+			uint32_t status, uint32_t reason)
+{
+	struct unic_ctl_conn_reply r = {
+		.id = unic_to_le32(c->obj.id),
+		.state = unic_to_le32(status == UNIC_CTL_ST_REJECTED ?
+					      UNIC_CTL_CONN_REJECTED :
+					      shown_state(c)),
+		.peer_ipv4 = unic_to_le32(c->ipv4),
+		.peer_qpn = unic_to_le32(c->peer_qpn),
+		.service = unic_to_le64(c->service),
+		.reason = unic_to_le32(reason),
+		.vendor = c->vendor,
+		.max_rd = c->par.max_rd,
+		.max_dest_rd = c->par.max_dest_rd,
+		.mtu_shift = c->mtu_shift,
+		.qp = unic_to_le32(c->qp),
+	};
+
+	unic_req_answer(req, status, &r, c->priv, c->priv_bytes);
+}
+
+static void upcall(struct unic_host *host, const struct conn *c, uint8_t type,
+		   uint32_t listener, uint32_t reason)
+{
+	struct unic_upcall_conn up = {
+		.hdr = { .type = type, .id = unic_to_le32(c->obj.id) },
+		.user = unic_to_le32(c->user),
+		.listener = unic_to_le32(listener),
+		.peer_ipv4 = unic_to_le32(c->ipv4),
+		.peer_qpn = unic_to_le32(c->peer_qpn),
+		.qp = unic_to_le32(c->qp),
+		.reason = unic_to_le32(reason),
+		.private_bytes = unic_to_le32(c->priv_bytes),
+	};
+
+	if (c->obj.owner != UNIC_NOBODY)
+		unic_proc_upcall(host, c->obj.owner, &up);
+}
+
+/* The connection never came to be. */
+static void conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
+			uint32_t reason)
+{
+	struct unic_req *req = c->req;
+
+	c->req = NULL;
+	if (req)
+		answer_conn(req, c, status, reason);
+	conn_free(host, c);
+}
+
+/* -------------------------------------------------------- QP transitions */
+
+static void to_err_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* The connection is over: what is still posted on its QP is flushed. */
+static void qp_to_err(struct unic_host *host, const struct conn *c)
+{
+	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
+	struct unic_hqp *qp = qp_get(host, c);
+	struct unic_req *req = qp ? unic_req_new(host, c->obj.owner) : NULL;
+
+	if (req)
+		unic_queue_modify(req, qp, &cmd, to_err_done);
+}
+
+static void qp_established(struct unic_req *req, struct conn *c);
+
+static void step(struct unic_req *req, struct conn *c, uint8_t state);
+
+static void step_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct conn *c = conn_get(host, req->id2, req->slot);
+	uint32_t status = unic_call_status(call);
+	struct unic_cmd_qp_modify cmd;
+	struct unic_hqp *qp;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (!c || c->req != req) {
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+		return;
+	}
+	qp = qp_get(host, c);
+	if (status || !qp) {
+		send_rej(host, c, UNIC_CM_NO_RESOURCES);
+		conn_failed(host, c, status ? status : UNIC_ST_NO_QP, 0);
+		return;
+	}
+	qp->state = cmd.state;
+	if (cmd.state == UNIC_QPS_RTS)
+		qp_established(req, c);
+	else
+		step(req, c, cmd.state + 1);
+}
+
+/* One transition of INIT -> RTR -> RTS with what the two sides agreed on. */
+static void step(struct unic_req *req, struct conn *c, uint8_t state)
+{
+	struct unic_cmd_qp_modify cmd = { .state = state };
+	struct unic_hqp *qp = qp_get(req->host, c);
+
+	req->id2 = c->obj.id;
+	c->req = req;
+	c->state = C_MODIFY;
+	if (state == UNIC_QPS_INIT) {
+		cmd.rights = c->par.rights;
+	} else if (state == UNIC_QPS_RTR) {
+		cmd.mtu_shift = c->mtu_shift;
+		cmd.rnr_timer = c->par.rnr_timer;
+		cmd.max_dest_rd = c->par.max_dest_rd;
+		cmd.dest_qpn = unic_to_le32(c->peer_qpn);
+		cmd.rq_psn = unic_to_le32(c->peer_psn);
+		cmd.dest_ipv4 = unic_to_le32(c->ipv4);
+		memcpy(cmd.dest_mac, c->mac, sizeof(cmd.dest_mac));
+		cmd.vendor = c->vendor;
+	} else {
+		cmd.max_rd = c->par.max_rd;
+		cmd.timeout = c->par.timeout;
+		cmd.retry_cnt = c->par.retry_cnt;
+		cmd.rnr_retry = c->par.rnr_retry;
+		cmd.sq_psn = unic_to_le32(c->my_psn);
+	}
+	if (qp)
+		unic_queue_modify(req, qp, &cmd, step_done);
+	else
+		conn_failed(req->host, c, UNIC_ST_NO_QP, 0);
+}
+
+/* Our QP is in RTS: the passive side says REP, the active one RTU. */
+static void qp_established(struct unic_req *req, struct conn *c)
+{
+	struct unic_host *host = req->host;
+	struct unic_hqp *qp = qp_get(host, c);
+
+	c->req = NULL;
+	if (c->active) {
+		message(c, UNIC_CM_RTU);
+		send_sent(host, c);
+		c->state = C_ESTABLISHED;
+	} else {
+		message(c, UNIC_CM_REP);
+		c->sent.qpn = qp->qpn;
+		c->sent.psn = c->my_psn;
+		c->sent.max_dest_rd = c->par.max_dest_rd;
+		c->sent.max_rd = c->par.max_rd;
+		c->sent.rnr_retry = c->par.rnr_retry;
+		c->sent.guid = host->host_id;
+		add_private(c, req);
+		c->state = C_REP_SENT;
+		send_until(host, c,
+			   unic_os_now_ns(host->os) + CONNECT_US * 1000ull);
+	}
+	answer_conn(req, c, UNIC_ST_OK, 0);
+}
+
+/* ------------------------------------------------------------------- active */
+
+static uint8_t or_default(uint8_t v, uint8_t def, uint8_t max)
+{
+	return v == 0 ? def : v > max ? max : v;
+}
+
+/* Defaults: ack timeout 16.8 ms, RNR NAK delay 0.64 ms (IBTA table 45). */
+static bool take_params(struct unic_host *host, struct conn *c,
+			const struct unic_ctl_connect *r)
+{
+	struct unic_info info;
+	uint32_t mtu, shift = 8;
+
+	unic_host_info(host, &info);
+	mtu = unic_from_le32(info.path_mtu);
+	while (shift < 12 && (2u << shift) <= mtu)
+		shift++;
+	c->par = *r;
+	c->par.max_dest_rd = or_default(r->max_dest_rd, 4, 4);
+	c->par.max_rd = or_default(r->max_rd, 4, 4);
+	c->par.timeout = or_default(r->timeout, 12, 31);
+	c->par.retry_cnt = or_default(r->retry_cnt, 7, 7);
+	c->par.rnr_retry = or_default(r->rnr_retry, 7, 7);
+	c->par.rnr_timer = or_default(r->rnr_timer, 12, 31);
+	c->mtu_shift = (uint8_t)shift;
+	if (r->mtu_shift && r->mtu_shift < 8)
+		return false;
+	if (r->mtu_shift && r->mtu_shift < shift)
+		c->mtu_shift = r->mtu_shift;
+	return !(r->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE));
+}
+
+static uint32_t random_psn(struct unic_host *host)
+{
+	uint32_t psn;
+
+	unic_os_random(host->os, &psn, sizeof(psn));
+	return psn & 0xffffff;
+}
+
+static void resolved(struct unic_req *req, uint32_t status)
+{
+	struct unic_host *host = req->host;
+	struct conn *c = conn_get(host, req->id2, req->slot);
+	struct unic_hqp *qp = c ? qp_get(host, c) : NULL;
+
+	if (!c || !qp || c->req != req) {
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+		return;
+	}
+	if (status) {
+		conn_failed(host, c,
+			    status == UNIC_ST_TIMEOUT ? UNIC_CTL_ST_UNREACHABLE :
+							status,
+			    0);
+		return;
+	}
+	memcpy(c->mac, req->mac, sizeof(c->mac));
+	message(c, UNIC_CM_REQ);
+	c->sent.service = c->service;
+	c->sent.guid = host->host_id;
+	c->sent.qpn = qp->qpn;
+	c->sent.psn = c->my_psn;
+	c->sent.src_ipv4 = host->config.ipv4;
+	c->sent.dst_ipv4 = c->ipv4;
+	c->sent.max_dest_rd = c->par.max_dest_rd;
+	c->sent.max_rd = c->par.max_rd;
+	c->sent.retry_cnt = c->par.retry_cnt;
+	c->sent.rnr_retry = c->par.rnr_retry;
+	c->sent.timeout = c->par.timeout;
+	c->sent.mtu_shift = c->mtu_shift;
+	add_private(c, req);
+	c->state = C_REQ_SENT;
+	send_until(host, c, c->give_up_ns);
+}
+
+/* A new connection of process @owner. */
+static struct conn *conn_new(struct unic_host *host, uint32_t owner)
+{
+	struct conn *c = unic_obj_alloc(&host->objects, UNIC_OBJ_CONN, owner,
+					sizeof(*c));
+
+	if (c) {
+		c->again_ns = UINT64_MAX;
+		c->give_up_ns = UINT64_MAX;
+		c->my_psn = random_psn(host);
+	}
+	return c;
+}
+
+void unic_cm_connect(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_connect r;
+	uint32_t wait_us;
+	struct unic_hqp *qp;
+	struct conn *c;
+
+	memcpy(&r, req->rec, sizeof(r));
+	qp = unic_obj_get(&host->objects, unic_from_le32(r.qp), UNIC_OBJ_QP,
+			  req->slot);
+	if (!qp || qp->conn || unic_from_le32(r.conn)) {
+		unic_req_status(req, !qp ? UNIC_ST_NO_QP :
+				     qp->conn ? UNIC_ST_STATE :
+						UNIC_ST_INVALID);
+		return;
+	}
+	c = conn_new(host, req->slot);
+	if (!c) {
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	c->active = true;
+	c->ipv4 = unic_from_le32(r.ipv4);
+	c->service = unic_from_le64(r.service);
+	c->user = qp->user;
+	c->qp = qp->obj.id;
+	c->tid = c->obj.id;
+	c->req = req;
+	req->id2 = c->obj.id;
+	if (!take_params(host, c, &r) || !c->ipv4) {
+		conn_failed(host, c, UNIC_ST_INVALID, 0);
+		return;
+	}
+	qp->conn = c->obj.id;
+	wait_us = unic_from_le32(r.timeout_us);
+	timers(host, c, UINT64_MAX,
+	       unic_os_now_ns(host->os) +
+		       1000ull * (wait_us ? wait_us : CONNECT_US));
+	c->state = C_RESOLVE;
+	unic_req_arp(req, c->ipv4, resolved);
+}
+
+static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
+{
+	c->remote_comm = msg->local_comm;
+	c->peer_qpn = msg->qpn;
+	c->peer_psn = msg->psn;
+	c->vendor = msg->vendor;
+	c->priv_bytes = msg->priv_bytes;
+	memcpy(c->priv, msg->priv, msg->priv_bytes);
+}
+
+static uint8_t smaller(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+static void on_rep(struct unic_host *host, struct conn *c,
+		   const struct unic_cm_msg *msg)
+{
+	if (c->state == C_ESTABLISHED && c->active) {
+		send_sent(host, c); /* our RTU was lost */
+		return;
+	}
+	if (c->state != C_REQ_SENT)
+		return;
+	take_peer(c, msg);
+	c->par.max_rd = smaller(c->par.max_rd, msg->max_dest_rd);
+	c->par.max_dest_rd = smaller(c->par.max_dest_rd, msg->max_rd);
+	timers(host, c, UINT64_MAX, UINT64_MAX);
+	step(c->req, c, UNIC_QPS_INIT);
+}
+
+static void on_rej(struct unic_host *host, struct conn *c,
+		   const struct unic_cm_msg *msg)
+{
+	if (c->state == C_REQ_SENT) {
+		c->priv_bytes = msg->priv_bytes;
+		memcpy(c->priv, msg->priv, msg->priv_bytes);
+		conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
+	} else if (c->state == C_REP_SENT) {
+		timers(host, c, UINT64_MAX, UINT64_MAX);
+		c->state = C_CLOSED;
+		qp_to_err(host, c);
+		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+	} else if (c->state == C_REQUESTED) {
+		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+		conn_free(host, c);
+	}
+}
+
+/* ------------------------------------------------------------------ passive */
+
+static struct listener *listener_of(struct unic_host *host, uint64_t service)
+{
+	struct listener *l;
+	uint32_t at = 0;
+
+	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
+				  UNIC_OBJ_ANYONE)))
+		if (l->service == service)
+			return l;
+	return NULL;
+}
+
+/* The connection that this REQ already made, and how many wait like it. */
+static struct conn *conn_of_req(struct unic_host *host, uint32_t ipv4,
+				const struct unic_cm_msg *msg,
+				uint32_t *waiting)
+{
+	struct conn *c;
+	uint32_t at = 0;
+
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
+				  UNIC_OBJ_ANYONE))) {
+		*waiting += c->state == C_REQUESTED;
+		if (!c->active && c->ipv4 == ipv4 && c->tid == msg->tid &&
+		    c->remote_comm == msg->local_comm)
+			return c;
+	}
+	return NULL;
+}
+
+static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
+		   const struct unic_cm_msg *msg, uint16_t reason)
+{
+	struct unic_cm_msg rej = {
+		.type = UNIC_CM_REJ,
+		.tid = msg->tid,
+		.remote_comm = msg->local_comm,
+		.reason = reason,
+	};
+
+	send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
+}
+
+static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
+		   const struct unic_cm_msg *msg)
+{
+	uint32_t ipv4 = unic_from_le32(mad->ipv4), waiting = 0;
+	struct listener *l = listener_of(host, msg->service);
+	struct conn *c = conn_of_req(host, ipv4, msg, &waiting);
+
+	if (c) {
+		if (c->state == C_REP_SENT)
+			send_sent(host, c);
+		return;
+	}
+	c = l && waiting < BACKLOG_MAX ? conn_new(host, l->obj.owner) : NULL;
+	if (!c) {
+		refuse(host, mad, msg,
+		       l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
+		return;
+	}
+	take_peer(c, msg);
+	c->state = C_REQUESTED;
+	c->ipv4 = ipv4;
+	memcpy(c->mac, mad->mac, sizeof(c->mac));
+	c->service = msg->service;
+	c->tid = msg->tid;
+	c->user = l->user;
+	c->par.max_rd = msg->max_dest_rd; /* what the peer offers */
+	c->par.max_dest_rd = msg->max_rd;
+	c->mtu_shift = msg->mtu_shift;
+	timers(host, c, UINT64_MAX, unic_os_now_ns(host->os) + ACCEPT_NS);
+	upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
+}
+
+static void on_rtu(struct unic_host *host, struct conn *c)
+{
+	if (c->state != C_REP_SENT)
+		return;
+	c->state = C_ESTABLISHED;
+	timers(host, c, UINT64_MAX, UINT64_MAX);
+	upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
+}
+
+void unic_cm_accept(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_connect r;
+	uint8_t offered_rd, offered_dest, mtu;
+	struct unic_hqp *qp;
+	struct conn *c;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.conn);
+	c = conn_get(host, req->id, req->slot);
+	qp = unic_obj_get(&host->objects, unic_from_le32(r.qp), UNIC_OBJ_QP,
+			  req->slot);
+	if (!c || !qp) {
+		unic_req_status(req, c ? UNIC_ST_NO_QP : UNIC_CTL_ST_NO_CONN);
+		return;
+	}
+	if (c->state != C_REQUESTED || qp->conn) {
+		unic_req_status(req, UNIC_ST_STATE);
+		return;
+	}
+	offered_rd = c->par.max_rd;
+	offered_dest = c->par.max_dest_rd;
+	mtu = c->mtu_shift;
+	if (!take_params(host, c, &r) || r.service || r.ipv4) {
+		c->mtu_shift = mtu;
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	if (mtu > c->mtu_shift) { /* IBTA has no way to answer a smaller one */
+		send_rej(host, c, UNIC_CM_BAD_MTU);
+		conn_free(host, c);
+		unic_req_status(req, UNIC_CTL_ST_REJECTED);
+		return;
+	}
+	c->mtu_shift = mtu;
+	c->par.max_rd = smaller(c->par.max_rd, offered_rd);
+	c->par.max_dest_rd = smaller(c->par.max_dest_rd, offered_dest);
+	c->qp = qp->obj.id;
+	c->user = qp->user;
+	qp->conn = c->obj.id;
+	timers(host, c, UINT64_MAX, UINT64_MAX);
+	step(req, c, UNIC_QPS_INIT);
+}
+
+void unic_cm_reject(struct unic_req *req)
+{
+	struct unic_ctl_reject r;
+	struct conn *c;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.conn);
+	c = conn_get(req->host, req->id, req->slot);
+	if (!c || c->state != C_REQUESTED) {
+		unic_req_status(req, c ? UNIC_ST_STATE : UNIC_CTL_ST_NO_CONN);
+		return;
+	}
+	message(c, UNIC_CM_REJ);
+	c->sent.reason = UNIC_CM_CONSUMER;
+	add_private(c, req);
+	send_sent(req->host, c);
+	conn_free(req->host, c);
+	unic_req_status(req, UNIC_ST_OK);
+}
+
+void unic_cm_listen(struct unic_req *req)
+{
+	struct unic_ctl_id_reply rep = { 0 };
+	struct unic_ctl_listen r;
+	struct listener *l;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (listener_of(req->host, unic_from_le64(r.service))) {
+		unic_req_status(req, UNIC_CTL_ST_IN_USE);
+		return;
+	}
+	l = unic_obj_alloc(&req->host->objects, UNIC_OBJ_LISTENER, req->slot,
+			   sizeof(*l));
+	if (!l) {
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	l->service = unic_from_le64(r.service);
+	l->user = unic_from_le32(r.user);
+	rep.id = unic_to_le32(l->obj.id);
+	unic_req_answer(req, UNIC_ST_OK, &rep, NULL, 0);
+}
+
+static uint32_t only_id(const struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	return unic_from_le32(r.id);
+}
+
+void unic_cm_unlisten(struct unic_req *req)
+{
+	struct listener *l;
+
+	req->id = only_id(req);
+	l = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_LISTENER,
+			 req->slot);
+	if (l)
+		unic_obj_free(&req->host->objects, &l->obj);
+	unic_req_status(req, l ? UNIC_ST_OK : UNIC_CTL_ST_NO_CONN);
+}
+
+/* -------------------------------------------------------------------- ends */
+
+/* Say goodbye until the peer answers; then the connection is forgotten. */
+static void start_dreq(struct unic_host *host, struct conn *c)
+{
+	message(c, UNIC_CM_DREQ);
+	c->sent.qpn = c->peer_qpn;
+	c->state = C_DREQ_SENT;
+	send_until(host, c, UINT64_MAX);
+}
+
+static bool is_up(const struct conn *c)
+{
+	return c->state == C_ESTABLISHED || c->state == C_REP_SENT;
+}
+
+void unic_cm_disconnect(struct unic_req *req)
+{
+	struct conn *c;
+
+	req->id = only_id(req);
+	c = conn_get(req->host, req->id, req->slot);
+	if (!c) {
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+	} else if (is_up(c)) {
+		c->req = req;
+		qp_to_err(req->host, c);
+		start_dreq(req->host, c);
+	} else if (c->state == C_CLOSED) {
+		conn_free(req->host, c);
+		unic_req_status(req, UNIC_ST_OK);
+	} else {
+		unic_req_status(req, UNIC_ST_STATE);
+	}
+}
+
+static void dreq_over(struct unic_host *host, struct conn *c)
+{
+	struct unic_req *req = c->req;
+
+	conn_free(host, c);
+	if (req)
+		unic_req_status(req, UNIC_ST_OK);
+}
+
+static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
+		    struct conn *c, const struct unic_cm_msg *msg)
+{
+	struct unic_cm_msg drep = {
+		.type = UNIC_CM_DREP,
+		.tid = msg->tid,
+		.local_comm = msg->remote_comm,
+		.remote_comm = msg->local_comm,
+	};
+
+	send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
+	if (c && c->state == C_DREQ_SENT) {
+		dreq_over(host, c);
+	} else if (c && is_up(c)) {
+		c->state = C_CLOSED;
+		timers(host, c, UINT64_MAX, UINT64_MAX);
+		qp_to_err(host, c);
+		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+	}
+}
+
+void unic_cm_query(struct unic_req *req)
+{
+	struct conn *c;
+
+	req->id = only_id(req);
+	c = conn_get(req->host, req->id, req->slot);
+	if (c)
+		answer_conn(req, c, UNIC_ST_OK, 0);
+	else
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+}
+
+/* Its consumer is gone; the peer is told as its state demands. */
+static void orphan(struct unic_host *host, struct conn *c)
+{
+	bool up = is_up(c);
+
+	if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
+	    c->state == C_MODIFY)
+		send_rej(host, c, UNIC_CM_CONSUMER);
+	if (!up && c->state != C_DREQ_SENT) {
+		conn_free(host, c);
+		return;
+	}
+	c->obj.owner = UNIC_NOBODY;
+	c->qp = 0;
+	if (up)
+		start_dreq(host, c);
+}
+
+void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)
+{
+	struct conn *c = conn_get(host, conn, UNIC_OBJ_ANYONE);
+	struct unic_req *req = c ? c->req : NULL;
+
+	if (!c)
+		return;
+	c->req = NULL;
+	orphan(host, c);
+	/* with the provider: its callback finds no connection and answers */
+	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
+		unic_req_status(req, UNIC_ST_NO_QP);
+}
+
+void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
+		  bool tell)
+{
+	struct listener *l;
+	struct conn *c;
+	uint32_t at = 0;
+
+	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
+				  owner)))
+		unic_obj_free(&host->objects, &l->obj);
+	at = 0;
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
+		struct unic_req *req = c->req;
+
+		c->req = NULL;
+		if (tell)
+			orphan(host, c);
+		else
+			conn_free(host, c);
+		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
+			unic_req_status(req, status);
+	}
+}
+
+/* ----------------------------------------------------------------- receive */
+
+void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
+{
+	struct unic_cm_msg msg;
+	struct conn *c;
+
+	if (!unic_cm_parse(mad->data, &msg))
+		return;
+	if (msg.type == UNIC_CM_REQ) {
+		on_req(host, mad, &msg);
+		return;
+	}
+	c = conn_get(host, msg.remote_comm, UNIC_OBJ_ANYONE);
+	if (c && (c->ipv4 != unic_from_le32(mad->ipv4) ||
+		  (c->remote_comm && msg.local_comm &&
+		   c->remote_comm != msg.local_comm)))
+		c = NULL; /* somebody else's */
+	if (msg.type == UNIC_CM_DREQ)
+		on_dreq(host, mad, c, &msg);
+	else if (!c)
+		return;
+	else if (msg.type == UNIC_CM_REP)
+		on_rep(host, c, &msg);
+	else if (msg.type == UNIC_CM_REJ)
+		on_rej(host, c, &msg);
+	else if (msg.type == UNIC_CM_RTU)
+		on_rtu(host, c);
+	else if (msg.type == UNIC_CM_DREP && c->state == C_DREQ_SENT)
+		dreq_over(host, c);
+}
+
+/* ------------------------------------------------------------------- timers */
+
+static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
+{
+	switch (c->state) {
+	case C_RESOLVE:
+		if (c->req->call.state != UNIC_CALL_IDLE) {
+			timers(host, c, UINT64_MAX, now + AGAIN_NS);
+			break; /* with the provider: not ours to end */
+		}
+		c->req->arp_user = 0; /* a late answer finds nobody */
+		conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
+		break;
+	case C_REQ_SENT:
+		send_rej(host, c, UNIC_CM_TIMEOUT);
+		conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
+		break;
+	case C_REQUESTED:
+		send_rej(host, c, UNIC_CM_TIMEOUT);
+		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+		conn_free(host, c);
+		break;
+	case C_REP_SENT:
+		c->state = C_CLOSED;
+		timers(host, c, UINT64_MAX, UINT64_MAX);
+		qp_to_err(host, c);
+		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+		break;
+	default:
+		timers(host, c, UINT64_MAX, UINT64_MAX);
+		break;
+	}
+}
+
+static void conn_again(struct unic_host *host, struct conn *c, uint64_t now)
+{
+	uint64_t wait = AGAIN_NS << (c->tries < 4 ? c->tries : 4);
+
+	if (c->state == C_DREQ_SENT && c->tries + 1 >= DREQ_TRIES) {
+		dreq_over(host, c);
+		return;
+	}
+	c->tries++;
+	send_sent(host, c);
+	timers(host, c, now + (wait < AGAIN_MAX ? wait : AGAIN_MAX),
+	       c->give_up_ns);
+}
+
+uint64_t unic_cm_poll(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	struct conn *c;
+	uint32_t at = 0;
+
+	if (now < host->cm.next_ns)
+		return host->cm.next_ns;
+	host->cm.next_ns = UINT64_MAX;
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
+				  UNIC_OBJ_ANYONE))) {
+		if (now >= c->give_up_ns)
+			conn_expired(host, c, now);
+		else if (now >= c->again_ns)
+			conn_again(host, c, now);
+		else
+			timers(host, c, c->again_ns, c->give_up_ns);
+	}
+	return host->cm.next_ns;
+}

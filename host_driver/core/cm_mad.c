@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "cm_mad.h"
+
+#define HDR 24u /* of the datagram; attribute data follows */
+
+/* Offset and room of the private data, by message (from the datagram's start;
+ * IBTA tables 99, 108, 110, 111, 112, 113). */
+enum {
+	REQ_PRIV = HDR + 140,
+	REJ_PRIV = HDR + 84,
+	REP_PRIV = HDR + 36,
+	MARK_AT = UNIC_CTL_PRIVATE_MAX, /* in the private data */
+};
+
+static const uint8_t mark[4] = { 'U', 'N', 'I', 'C' };
+
+static void put(uint8_t *p, uint64_t v, uint32_t bytes)
+{
+	while (bytes--) {
+		p[bytes] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
+static uint64_t get(const uint8_t *p, uint32_t bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+/* An IPv4 address as a GID: ::ffff:a.b.c.d (annex A17). */
+static void put_gid(uint8_t *p, uint32_t ipv4)
+{
+	p[10] = 0xff;
+	p[11] = 0xff;
+	put(p + 12, ipv4, 4);
+}
+
+static bool get_gid(const uint8_t *p, uint32_t *ipv4)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	*ipv4 = (uint32_t)get(p + 12, 4);
+	return !memcmp(p, prefix, sizeof(prefix));
+}
+
+static void put_private(uint8_t *p, const struct unic_cm_msg *msg, bool marked)
+{
+	memcpy(p, msg->priv, msg->priv_bytes);
+	if (!marked)
+		return;
+	memcpy(p + MARK_AT, mark, sizeof(mark));
+	p[MARK_AT + 4] = 1; /* version of the mark */
+	p[MARK_AT + 5] = msg->priv_bytes;
+}
+
+/* Without our mark nobody says how long the data is: all that fits. */
+static void get_private(const uint8_t *p, struct unic_cm_msg *msg, bool marked)
+{
+	uint32_t bytes = UNIC_CTL_PRIVATE_MAX;
+
+	if (marked && !memcmp(p + MARK_AT, mark, sizeof(mark)) &&
+	    p[MARK_AT + 4] == 1 && p[MARK_AT + 5] <= UNIC_CTL_PRIVATE_MAX) {
+		msg->vendor = 1;
+		bytes = p[MARK_AT + 5];
+	}
+	msg->priv_bytes = (uint8_t)bytes;
+	memcpy(msg->priv, p, bytes);
+}
+
+static uint8_t bits(uint32_t v, uint32_t max)
+{
+	return (uint8_t)(v > max ? max : v);
+}
+
+/* IBTA table 99. */
+static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
+{
+	put(m + HDR + 8, msg->service, 8);
+	put(m + HDR + 16, msg->guid, 8);
+	put(m + HDR + 32, msg->qpn, 3);
+	m[HDR + 35] = msg->max_dest_rd;
+	m[HDR + 39] = msg->max_rd;
+	m[HDR + 43] = 20 << 3 | 0 << 1 | 0; /* response timeout; RC */
+	put(m + HDR + 44, msg->psn, 3);
+	m[HDR + 47] = (uint8_t)(20 << 3 | msg->retry_cnt);
+	put(m + HDR + 48, 0xffff, 2);
+	m[HDR + 50] = (uint8_t)((msg->mtu_shift - 7) << 4 | msg->rnr_retry);
+	m[HDR + 51] = 15 << 4; /* CM retries */
+	put_gid(m + HDR + 56, msg->src_ipv4);
+	put_gid(m + HDR + 72, msg->dst_ipv4);
+	m[HDR + 93] = 64; /* hop limit */
+	m[HDR + 95] = (uint8_t)(msg->timeout << 3);
+	put_private(m + REQ_PRIV, msg, true);
+}
+
+static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
+{
+	uint32_t mtu = m[HDR + 50] >> 4;
+
+	msg->service = get(m + HDR + 8, 8);
+	msg->guid = get(m + HDR + 16, 8);
+	msg->qpn = (uint32_t)get(m + HDR + 32, 3);
+	msg->max_dest_rd = m[HDR + 35];
+	msg->max_rd = m[HDR + 39];
+	msg->psn = (uint32_t)get(m + HDR + 44, 3);
+	msg->retry_cnt = m[HDR + 47] & 7;
+	msg->rnr_retry = m[HDR + 50] & 7;
+	msg->timeout = m[HDR + 95] >> 3;
+	msg->mtu_shift = (uint8_t)(mtu + 7);
+	get_private(m + REQ_PRIV, msg, true);
+	return (m[HDR + 43] >> 1 & 3) == 0 && mtu >= 1 && mtu <= 5 &&
+	       get_gid(m + HDR + 56, &msg->src_ipv4) &&
+	       get_gid(m + HDR + 72, &msg->dst_ipv4);
+}
+
+/* IBTA table 110. */
+static void build_rep(const struct unic_cm_msg *msg, uint8_t *m)
+{
+	put(m + HDR + 12, msg->qpn, 3);
+	put(m + HDR + 20, msg->psn, 3);
+	m[HDR + 24] = msg->max_dest_rd;
+	m[HDR + 25] = msg->max_rd;
+	m[HDR + 26] = 5 << 3; /* target ACK delay: 131 us */
+	m[HDR + 27] = (uint8_t)(msg->rnr_retry << 5);
+	put(m + HDR + 28, msg->guid, 8);
+	put_private(m + REP_PRIV, msg, true);
+}
+
+static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
+{
+	msg->qpn = (uint32_t)get(m + HDR + 12, 3);
+	msg->psn = (uint32_t)get(m + HDR + 20, 3);
+	msg->max_dest_rd = m[HDR + 24];
+	msg->max_rd = m[HDR + 25];
+	msg->rnr_retry = m[HDR + 27] >> 5;
+	msg->guid = get(m + HDR + 28, 8);
+	get_private(m + REP_PRIV, msg, true);
+}
+
+void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256])
+{
+	memset(mad, 0, 256);
+	mad[0] = 1;    /* base version */
+	mad[1] = 0x07; /* class: communication management */
+	mad[2] = 2;    /* class version */
+	mad[3] = 0x03; /* method: Send */
+	put(mad + 8, msg->tid, 8);
+	put(mad + 16, msg->type, 2);
+	put(mad + HDR, msg->local_comm, 4);
+	if (msg->type != UNIC_CM_REQ)
+		put(mad + HDR + 4, msg->remote_comm, 4);
+	switch (msg->type) {
+	case UNIC_CM_REQ:
+		build_req(msg, mad);
+		break;
+	case UNIC_CM_REP:
+		build_rep(msg, mad);
+		break;
+	case UNIC_CM_REJ:
+		/* rejected: 0 REQ, 1 REP, 2 neither */
+		mad[HDR + 8] = msg->reason == UNIC_CM_TIMEOUT ? 2 << 6 : 0;
+		put(mad + HDR + 10, msg->reason, 2);
+		put_private(mad + REJ_PRIV, msg, true);
+		break;
+	case UNIC_CM_DREQ:
+		put(mad + HDR + 8, msg->qpn, 3);
+		break;
+	default:
+		break;
+	}
+}
+
+bool unic_cm_parse(const uint8_t mad[256], struct unic_cm_msg *msg)
+{
+	memset(msg, 0, sizeof(*msg));
+	if (mad[0] != 1 || mad[1] != 0x07 || mad[2] != 2 || mad[3] != 0x03)
+		return false;
+	msg->tid = get(mad + 8, 8);
+	msg->type = (uint16_t)get(mad + 16, 2);
+	msg->local_comm = (uint32_t)get(mad + HDR, 4);
+	if (msg->type != UNIC_CM_REQ)
+		msg->remote_comm = (uint32_t)get(mad + HDR + 4, 4);
+	switch (msg->type) {
+	case UNIC_CM_REQ:
+		return parse_req(mad, msg);
+	case UNIC_CM_REP:
+		parse_rep(mad, msg);
+		return true;
+	case UNIC_CM_REJ:
+		msg->reason = bits((uint32_t)get(mad + HDR + 10, 2), 255);
+		get_private(mad + REJ_PRIV, msg, true);
+		return true;
+	case UNIC_CM_DREQ:
+		msg->qpn = (uint32_t)get(mad + HDR + 8, 3);
+		return true;
+	case UNIC_CM_RTU:
+	case UNIC_CM_DREP:
+	case UNIC_CM_MRA:
+		return true;
+	default:
+		return false;
+	}
+}

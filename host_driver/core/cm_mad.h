@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cm_mad.h - datagrams of the communication manager: building and parsing.
+ *
+ * Secret: where each field lies (IBTA 12.6 to 12.8, tables 99 to 115; the
+ * datagram's header: 13.4.2). Consumer data comes first in the private data of
+ * REQ and REP, and at offset 56 a mark of ours says that the sender is unic,
+ * so a peer that does not know it sees 56 bytes it can ignore the end of.
+ */
+#ifndef UNIC_CM_MAD_H
+#define UNIC_CM_MAD_H
+
+#include "unic_ctl.h"
+#include "unic_os.h"
+
+enum unic_cm_type { /* attribute ids, IBTA table 98 */
+	UNIC_CM_REQ = 0x10,
+	UNIC_CM_MRA = 0x11,
+	UNIC_CM_REJ = 0x12,
+	UNIC_CM_REP = 0x13,
+	UNIC_CM_RTU = 0x14,
+	UNIC_CM_DREQ = 0x15,
+	UNIC_CM_DREP = 0x16,
+};
+
+enum unic_cm_reject { /* IBTA table 108 */
+	UNIC_CM_NO_RESOURCES = 3,
+	UNIC_CM_TIMEOUT = 4,
+	UNIC_CM_NO_SERVICE = 8,
+	UNIC_CM_BAD_MTU = 26,
+	UNIC_CM_CONSUMER = 28,
+};
+
+/* What unic knows of a message; fields a type does not have are 0. */
+struct unic_cm_msg {
+	uint16_t type;       /* enum unic_cm_type */
+	uint64_t tid;        /* REQ's, repeated by all that belong to it */
+	uint32_t local_comm; /* the sender's id of the connection */
+	uint32_t remote_comm;
+	uint64_t service;    /* REQ */
+	uint64_t guid;       /* REQ, REP: of the sender's device */
+	uint32_t qpn;        /* REQ, REP: sender's; DREQ: receiver's */
+	uint32_t psn;        /* REQ, REP: first the sender will send */
+	uint32_t src_ipv4, dst_ipv4; /* REQ: of the path */
+	uint16_t reason;     /* REJ */
+	uint8_t max_dest_rd; /* REQ, REP: responder resources */
+	uint8_t max_rd;      /* REQ, REP: initiator depth */
+	uint8_t retry_cnt, rnr_retry, timeout;
+	uint8_t mtu_shift;   /* REQ: 8..12 */
+	uint8_t vendor;      /* REQ, REP: the sender is unic */
+	uint8_t priv_bytes;
+	uint8_t priv[UNIC_CTL_PRIVATE_MAX];
+};
+
+/** unic_cm_build() - 256 bytes for the wire. */
+void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256]);
+
+/**
+ * unic_cm_parse() - false if this is not a datagram of the communication
+ * manager, version 2, that we know, or a REQ is not for a reliable connection
+ * over IPv4. Every field of @msg is in range afterwards.
+ */
+bool unic_cm_parse(const uint8_t mad[256], struct unic_cm_msg *msg);
+
+#endif /* UNIC_CM_MAD_H */

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "frames.h"
+
+#define BLOCK_FRAMES 512u /* 2 MiB: the largest run */
+
+int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
+		     uint64_t bytes, uint64_t bus, uint32_t first)
+{
+	memset(f, 0, sizeof(*f));
+	f->os = os;
+	f->base = base;
+	f->bus = bus;
+	f->first = first;
+	f->frames = (uint32_t)(bytes >> UNIC_FRAME_SHIFT);
+	f->taken = unic_os_alloc(os, f->frames);
+	f->pins = unic_os_alloc(os, f->frames * sizeof(*f->pins));
+	f->run = unic_os_alloc(os, f->frames * sizeof(*f->run));
+	if (f->taken && f->pins && f->run)
+		return 0;
+	unic_frames_fini(f);
+	return -ENOMEM;
+}
+
+void unic_frames_fini(struct unic_frames *f)
+{
+	unic_os_free(f->os, f->taken);
+	unic_os_free(f->os, f->pins);
+	unic_os_free(f->os, f->run);
+	f->taken = NULL;
+	f->pins = NULL;
+	f->run = NULL;
+	f->frames = 0;
+}
+
+void unic_frames_clear(struct unic_frames *f)
+{
+	memset(f->taken, 0, f->frames);
+	memset(f->pins, 0, f->frames * sizeof(*f->pins));
+	f->runs = 0;
+	f->used = 0;
+	f->pinned = 0;
+}
+
+/* Index of the first run that ends after @page. */
+static uint32_t find_run(const struct unic_frames *f, uint64_t page)
+{
+	uint32_t lo = 0, hi = f->runs;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (f->run[mid].page + f->run[mid].n <= page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool range_ok(uint64_t va, uint64_t length, uint64_t *page,
+		     uint64_t *pages)
+{
+	if (!length || va + length - 1 < va)
+		return false;
+	*page = va >> UNIC_FRAME_SHIFT;
+	*pages = ((va + length - 1) >> UNIC_FRAME_SHIFT) - *page + 1;
+	return true;
+}
+
+/* ------------------------------------------------------------- allocation */
+
+static void zero_frames(struct unic_frames *f, uint32_t frame, uint32_t n)
+{
+	memset(f->base + ((size_t)frame << UNIC_FRAME_SHIFT), 0,
+	       (size_t)n << UNIC_FRAME_SHIFT);
+}
+
+static bool run_free(const struct unic_frames *f, uint32_t frame, uint32_t n)
+{
+	uint32_t i;
+
+	if (frame < f->first || frame + n > f->frames)
+		return false;
+	for (i = 0; i < n; i++)
+		if (f->taken[frame + i])
+			return false;
+	return true;
+}
+
+/*
+ * A free run of @n frames inside the 2 MiB block @block, or 0. Candidates are
+ * tried in an order in which no two neighbours follow each other (the step is
+ * odd, hence coprime to the power of two).
+ */
+static uint32_t take_in_block(struct unic_frames *f, uint32_t block, uint32_t n,
+			      uint32_t *turn)
+{
+	uint32_t slots = BLOCK_FRAMES / n;
+	uint32_t step = slots >= 512 ? 205 : slots >= 32 ? 13 : 1;
+	uint32_t k;
+
+	for (k = *turn; k < slots; k++) {
+		uint32_t frame = block * BLOCK_FRAMES +
+				 (k * step + 7) % slots * n;
+
+		if (!run_free(f, frame, n))
+			continue;
+		memset(f->taken + frame, 1, n);
+		*turn = k + 1;
+		return frame;
+	}
+	return 0;
+}
+
+static bool block_touched(const struct unic_frames *f, uint32_t block)
+{
+	uint32_t from = block * BLOCK_FRAMES, i;
+
+	for (i = from; i < from + BLOCK_FRAMES && i < f->frames; i++)
+		if (f->taken[i])
+			return true;
+	return !block; /* block 0 is never whole */
+}
+
+/* Blocks already broken up come first, so that large runs stay possible. */
+static uint32_t take_runs(struct unic_frames *f, uint32_t n, uint32_t want,
+			  uint32_t *list)
+{
+	uint32_t blocks = (f->frames + BLOCK_FRAMES - 1) / BLOCK_FRAMES;
+	uint32_t got = 0, pass, block;
+
+	for (pass = 0; pass < 2 && got < want; pass++)
+		for (block = 0; block < blocks && got < want; block++) {
+			uint32_t turn = 0;
+
+			if (!pass && !block_touched(f, block))
+				continue;
+			while (got < want) {
+				uint32_t frame =
+					take_in_block(f, block, n, &turn);
+
+				if (!frame)
+					break;
+				list[got++] = frame;
+			}
+		}
+	return got;
+}
+
+static void give_back(struct unic_frames *f, const uint32_t *list, uint32_t got,
+		      uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < got; i++)
+		memset(f->taken + list[i], 0, n);
+}
+
+int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
+		      uint32_t shift, uint32_t *list)
+{
+	uint32_t n, want, at, i;
+	uint64_t page, count;
+
+	if (shift != 12 && shift != 16 && shift != 21)
+		return -EINVAL;
+	n = 1u << (shift - UNIC_FRAME_SHIFT);
+	if (va & ((1ull << shift) - 1) || pages % n ||
+	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
+		return -EINVAL;
+	at = find_run(f, page);
+	if (at < f->runs && f->run[at].page < page + count)
+		return -EEXIST;
+	want = pages / n;
+	if (pages > f->frames - f->used)
+		return -ENOSPC;
+	i = take_runs(f, n, want, list);
+	if (i < want) {
+		give_back(f, list, i, n);
+		return -ENOSPC;
+	}
+	memmove(&f->run[at + want], &f->run[at],
+		(f->runs - at) * sizeof(*f->run));
+	for (i = 0; i < want; i++) {
+		f->run[at + i].page = page + (uint64_t)i * n;
+		f->run[at + i].frame = list[i];
+		f->run[at + i].n = n;
+		zero_frames(f, list[i], n);
+	}
+	f->runs += want;
+	f->used += pages;
+	return 0;
+}
+
+static bool run_pinned(const struct unic_frames *f,
+		       const struct unic_frame_run *run)
+{
+	uint32_t i;
+
+	for (i = 0; i < run->n; i++)
+		if (f->pins[run->frame + i])
+			return true;
+	return false;
+}
+
+int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
+{
+	uint64_t page, count, next;
+	uint32_t from, to, i;
+
+	if (va & (UNIC_FRAME_BYTES - 1) ||
+	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
+		return -EINVAL;
+	from = find_run(f, page);
+	next = page;
+	for (to = from; next < page + count; to++) {
+		if (to == f->runs || f->run[to].page != next)
+			return -ENOENT;
+		if (run_pinned(f, &f->run[to]))
+			return -EBUSY;
+		next += f->run[to].n;
+	}
+	if (next != page + count)
+		return -ENOENT;
+	for (i = from; i < to; i++)
+		memset(f->taken + f->run[i].frame, 0, f->run[i].n);
+	memmove(&f->run[from], &f->run[to], (f->runs - to) * sizeof(*f->run));
+	f->runs -= to - from;
+	f->used -= pages;
+	return 0;
+}
+
+/* ------------------------------------------------------------ translation */
+
+/* The frame behind @page; NULL run: none. */
+static const struct unic_frame_run *run_of(const struct unic_frames *f,
+					   uint64_t page, uint32_t *frame)
+{
+	uint32_t i = find_run(f, page);
+
+	if (i == f->runs || f->run[i].page > page)
+		return NULL;
+	*frame = f->run[i].frame + (uint32_t)(page - f->run[i].page);
+	return &f->run[i];
+}
+
+static bool all_there(const struct unic_frames *f, uint64_t page,
+		      uint64_t pages)
+{
+	uint64_t end = page + pages;
+	uint32_t i = find_run(f, page);
+
+	for (; page < end; i++) {
+		if (i == f->runs || f->run[i].page > page)
+			return false;
+		page = f->run[i].page + f->run[i].n;
+	}
+	return true;
+}
+
+/* Do the frames behind one large page lie together and aligned? */
+static bool coalesces(const struct unic_frames *f, uint64_t page, uint32_t n)
+{
+	uint64_t end = page + n;
+	uint32_t first, frame;
+	const struct unic_frame_run *run = run_of(f, page, &first);
+
+	if (!run || first % n)
+		return false;
+	for (frame = first; page < end; page = run->page + run->n) {
+		uint32_t got;
+
+		run = run_of(f, page, &got);
+		if (!run || got != frame)
+			return false;
+		frame = run->frame + run->n;
+	}
+	return true;
+}
+
+static bool shift_fits(const struct unic_frames *f, uint64_t va, uint64_t iova,
+		       uint64_t length, uint32_t shift)
+{
+	uint64_t size = 1ull << shift;
+	uint64_t page = va & ~(size - 1), last = va + length - 1;
+
+	if ((va ^ iova) & (size - 1))
+		return false;
+	for (; page <= last; page += size) {
+		if (!coalesces(f, page >> UNIC_FRAME_SHIFT,
+			       1u << (shift - UNIC_FRAME_SHIFT)))
+			return false;
+		if (page + size < page)
+			break;
+	}
+	return true;
+}
+
+uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
+			   uint64_t iova, uint64_t length, uint32_t max)
+{
+	uint64_t page, pages;
+
+	if (!range_ok(va, length, &page, &pages) || pages > f->frames ||
+	    !all_there(f, page, pages) || (va ^ iova) & (UNIC_FRAME_BYTES - 1))
+		return 0;
+	if (max >= 21 && shift_fits(f, va, iova, length, 21))
+		return 21;
+	if (max >= 16 && shift_fits(f, va, iova, length, 16))
+		return 16;
+	return 12;
+}
+
+int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
+		     uint32_t first, uint32_t count, uint64_t *bus)
+{
+	uint64_t page = (va >> shift) + first;
+	uint32_t n = shift - UNIC_FRAME_SHIFT, i, frame = 0;
+
+	for (i = 0; i < count; i++, page++) {
+		if (!run_of(f, page << n, &frame))
+			return -ENOENT;
+		bus[i] = f->bus + ((uint64_t)frame << UNIC_FRAME_SHIFT);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ pins */
+
+int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length)
+{
+	uint64_t page, pages, i;
+	uint32_t frame = 0;
+
+	if (!range_ok(va, length, &page, &pages) || !all_there(f, page, pages))
+		return -ENOENT;
+	for (i = 0; i < pages; i++) {
+		run_of(f, page + i, &frame);
+		if (f->pins[frame] == 0xffff) {
+			while (i--) {
+				run_of(f, page + i, &frame);
+				f->pinned -= !--f->pins[frame];
+			}
+			return -EOVERFLOW;
+		}
+		f->pinned += !f->pins[frame]++;
+	}
+	return 0;
+}
+
+void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
+{
+	uint64_t page, pages, i;
+	uint32_t frame = 0;
+
+	if (!range_ok(va, length, &page, &pages))
+		return;
+	for (i = 0; i < pages; i++)
+		if (run_of(f, page + i, &frame) && f->pins[frame])
+			f->pinned -= !--f->pins[frame];
+}

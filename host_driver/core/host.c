@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * host.c - the life of the device as the access layer sees it: lost, reset,
+ * set up, ready; and where its events go.
+ */
+#include "access.h"
+
+#define TIME_NS 1000000000ull /* between two HOST_TIME commands */
+
+void unic_host_info(struct unic_host *host, struct unic_info *info)
+{
+	struct unic_provider *p = host->provider;
+
+	memset(info, 0, sizeof(*info));
+	if (host->state == UNIC_PROVIDER_ABSENT ||
+	    !p->ops->peek(p, UNIC_BAR_INFO_OFF, info, sizeof(*info)))
+		memset(info, 0, sizeof(*info));
+}
+
+uint32_t unic_host_bound_us(const struct unic_info *info)
+{
+	return unic_from_le32(info->deliver_us) +
+	       unic_from_le32(info->grace_us) +
+	       unic_from_le32(info->reaper_us) + unic_from_le32(info->drain_us);
+}
+
+/* The pair's NIC time was read after its host time, so the result errs to the
+ * early side by one command's way. */
+uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns)
+{
+	struct unic_info info;
+
+	unic_host_info(host, &info);
+	return unic_from_le64(info.pair_host_ns) +
+	       (nic_ns - unic_from_le64(info.pair_nic_ns));
+}
+
+/* ------------------------------------------------------------------- setup */
+
+static void setup_failed(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_cmd_hdr hdr;
+	uint32_t status = unic_call_status(call);
+
+	memcpy(&hdr, call->cmd, sizeof(hdr));
+	if (status && status != UNIC_CTL_ST_RESET)
+		unic_os_log(req->host->os, UNIC_LOG_ERROR,
+			    "the NIC refused set-up command %u: status %u",
+			    hdr.opcode, status);
+	unic_req_free(req);
+}
+
+static void send_own(struct unic_host *host, uint8_t opcode, const void *cmd,
+		     void (*done)(struct unic_call *call))
+{
+	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	if (req)
+		unic_req_send(req, opcode, cmd, done);
+	else
+		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+}
+
+static void send_time(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	struct unic_cmd_host_time cmd = { .host_ns = unic_to_le64(now) };
+
+	host->time_ns = now + TIME_NS;
+	send_own(host, UNIC_CMD_HOST_TIME, &cmd, setup_failed);
+}
+
+static void tell_all(struct unic_host *host, uint32_t detail)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->config.slots; i++)
+		if (host->proc[i].state == UNIC_HPROC_LIVE)
+			unic_proc_upcall_obj(host, i, UNIC_UP_RESET, 0, 0,
+					     detail);
+}
+
+static void setup_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	uint32_t status = unic_call_status(call);
+
+	unic_req_free(req);
+	if (status)
+		return; /* lost again meanwhile */
+	host->ready = true;
+	unic_os_log(host->os, UNIC_LOG_INFO, "%s is ready, epoch %x",
+		    host->provider->ops->name, host->epoch);
+	tell_all(host, 1);
+}
+
+static bool any_param(const struct unic_cmd_set_params *p)
+{
+	return p->grace_us || p->deliver_us || p->reaper_us || p->flags ||
+	       p->residence_us || p->extend_us;
+}
+
+/* Commands are executed in order, so the last answer means: all done. */
+static void setup(struct unic_host *host)
+{
+	struct unic_cmd_set_addr addr = {
+		.ipv4 = unic_to_le32(host->config.ipv4),
+	};
+	struct unic_cmd_entropy entropy = { 0 };
+	struct unic_cmd_nop nop = { 0 };
+
+	if (any_param(&host->config.params))
+		send_own(host, UNIC_CMD_SET_PARAMS, &host->config.params,
+			 setup_failed);
+	send_time(host);
+	if (host->config.ipv4)
+		send_own(host, UNIC_CMD_SET_ADDR, &addr, setup_failed);
+	unic_os_random(host->os, entropy.bytes, sizeof(entropy.bytes));
+	send_own(host, UNIC_CMD_ENTROPY, &entropy, setup_failed);
+	unic_proc_reattach(host);
+	send_own(host, UNIC_CMD_NOP, &nop, setup_done);
+}
+
+/* -------------------------------------------------------------- state changes */
+
+static void fail_arps(struct unic_host *host)
+{
+	struct unic_req *req = host->reqs;
+
+	while (req) {
+		bool waits = req->arp_user && req->call.state == UNIC_CALL_IDLE;
+
+		if (!waits) {
+			req = req->next;
+			continue;
+		}
+		req->arp_user = 0;
+		req->then(req, UNIC_CTL_ST_RESET);
+		req = host->reqs; /* the list may have changed */
+	}
+}
+
+static void device_lost(struct unic_host *host)
+{
+	bool had = host->epoch != 0;
+
+	host->ready = false;
+	host->epoch = 0;
+	fail_arps(host);
+	unic_cm_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET, false);
+	unic_region_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET);
+	unic_queue_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET);
+	if (had)
+		tell_all(host, 0);
+}
+
+static bool learn(struct unic_host *host)
+{
+	struct unic_info info;
+
+	unic_host_info(host, &info);
+	host->slots = unic_from_le32(info.procs);
+	if (host->slots > host->config.slots)
+		host->slots = host->config.slots;
+	unic_os_free(host->os, host->token_of);
+	host->tokens = unic_from_le32(info.tokens) & 0xfffff;
+	host->token_of = unic_os_alloc(
+		host->os, (host->tokens + 1) * sizeof(*host->token_of));
+	return host->token_of;
+}
+
+void unic_host_state(struct unic_host *host, enum unic_provider_state state,
+		     uint32_t epoch)
+{
+	device_lost(host);
+	host->state = state;
+	unic_proc_reset(host, state == UNIC_PROVIDER_READY ||
+				      state == UNIC_PROVIDER_ABSENT);
+	if (state != UNIC_PROVIDER_READY)
+		return;
+	host->epoch = epoch;
+	host->resets++;
+	if (learn(host))
+		setup(host);
+	else
+		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void event_mr(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_mr evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	unic_region_event(host, &evt);
+}
+
+static void event_wait(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_wait evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	unic_region_wait_event(host, &evt);
+}
+
+static void event_obj(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_obj evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	if (evt.hdr.type == UNIC_EVT_PROC_GONE)
+		unic_proc_gone(host, unic_from_le32(evt.id));
+	else
+		unic_queue_event(host, &evt);
+}
+
+static void event_token(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_token evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	unic_queue_token_event(host, &evt);
+}
+
+static void event_arp(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_arp evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	unic_arp_event(host, &evt);
+}
+
+static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
+	[UNIC_EVT_NOTICE] = event_mr,	     [UNIC_EVT_EVICTED] = event_mr,
+	[UNIC_EVT_GRANTED] = event_wait,     [UNIC_EVT_WAIT_ENDED] = event_wait,
+	[UNIC_EVT_PROC_GONE] = event_obj,    [UNIC_EVT_QP_ERROR] = event_obj,
+	[UNIC_EVT_QP_GONE] = event_obj,	     [UNIC_EVT_CQ_ERROR] = event_obj,
+	[UNIC_EVT_TOKEN_END] = event_token,  [UNIC_EVT_ARP_RESULT] = event_arp,
+	[UNIC_EVT_DB_ERROR] = event_obj,
+};
+
+void unic_host_event(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_hdr hdr;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	if (hdr.type >= sizeof(on_event) / sizeof(on_event[0]) ||
+	    !on_event[hdr.type] || !host->epoch ||
+	    unic_from_le32(hdr.epoch) != host->epoch) {
+		host->audits++;
+		return;
+	}
+	on_event[hdr.type](host, rec);
+}
+
+void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad)
+{
+	if (host->ready)
+		unic_cm_receive(host, mad);
+}
+
+/* --------------------------------------------------------------- life of it */
+
+static bool init_procs(struct unic_host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->config.slots; i++) {
+		struct unic_hproc *proc = &host->proc[i];
+		uint8_t *mem = host->config.slot_mem[i];
+
+		if (unic_frames_init(&proc->frames, host->os, mem,
+				     host->config.slot_bytes,
+				     (uint64_t)i << 48, UNIC_SLOT_FRAMES))
+			return false;
+		proc->ring = (void *)(mem + UNIC_SLOT_UPCALL_PAGE *
+						    UNIC_FRAME_BYTES);
+	}
+	return true;
+}
+
+struct unic_host *unic_host_new(struct unic_os *os,
+				struct unic_provider *provider,
+				const struct unic_host_config *config)
+{
+	struct unic_host *host = unic_os_alloc(os, sizeof(*host));
+
+	if (!host)
+		return NULL;
+	host->os = os;
+	host->config = *config;
+	host->start_ns = unic_os_now_ns(os);
+	unic_os_random(os, &host->host_id, sizeof(host->host_id));
+	if (unic_objects_init(&host->objects, os) || !init_procs(host)) {
+		unic_host_delete(host);
+		return NULL;
+	}
+	host->provider = provider;
+	provider->host = host;
+	return host;
+}
+
+void unic_host_delete(struct unic_host *host)
+{
+	struct unic_os *os = host->os;
+	uint32_t i;
+
+	while (host->reqs)
+		unic_req_free(host->reqs);
+	for (i = 0; i < host->config.slots; i++)
+		unic_frames_fini(&host->proc[i].frames);
+	unic_objects_fini(&host->objects);
+	unic_os_free(os, host->token_of);
+	unic_os_free(os, host->provider);
+	unic_os_free(os, host);
+}
+
+void unic_host_plug(struct unic_host *host, bool there)
+{
+	host->provider->ops->plug(host->provider, there);
+}
+
+uint64_t unic_host_poll(struct unic_host *host)
+{
+	uint64_t next = host->provider->ops->poll(host->provider), cm, now;
+
+	if (!host->ready)
+		return next;
+	now = unic_os_now_ns(host->os);
+	if (now >= host->time_ns && host->objects.live)
+		send_time(host);
+	cm = unic_cm_poll(host);
+	return cm < next ? cm : next;
+}
+
+bool unic_host_rest(struct unic_host *host)
+{
+	return host->provider->ops->rest(host->provider);
+}
+
+uint32_t unic_host_nic(const struct unic_host *host)
+{
+	if (host->state == UNIC_PROVIDER_READY && !host->ready)
+		return UNIC_PROVIDER_STARTING;
+	return host->state;
+}
+
+bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
+		    uint32_t bytes)
+{
+	return host->provider->ops->peek(host->provider, off, buf, bytes);
+}

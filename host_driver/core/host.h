@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * host.h - the portable host driver of one NIC: what its user (unicd, a kernel
+ * module, a test) calls.
+ *
+ * One instance, one lock held by the user around every call. Nothing waits:
+ * the user calls unic_host_poll() when the NIC rings, when a request came, and
+ * at the time the last call asked for.
+ */
+#ifndef UNIC_HOST_H
+#define UNIC_HOST_H
+
+#include "provider.h"
+#include "unic_ctl.h"
+
+#define UNIC_HOST_SLOTS_MAX 24u
+
+/* One connection of a process; the user embeds it and sets the first three. */
+struct unic_client {
+	uint32_t pid, uid;
+	bool privileged; /* may do what only root or the driver's user may */
+	uint32_t slot;   /* the core's; starts as UNIC_OS_NO_SLOT */
+	uint32_t open;   /* requests without reply; starts as 0 */
+};
+
+struct unic_host_config {
+	uint32_t slots;      /* 1..UNIC_HOST_SLOTS_MAX */
+	uint64_t slot_bytes; /* of each, a multiple of 4096 */
+	void *const *slot_mem; /* mapping of each slot, for the life of it */
+	uint32_t ipv4;       /* of the NIC, host order */
+	uint32_t pid;        /* ours, for reports */
+	struct unic_cmd_set_params params; /* header ignored */
+};
+
+struct unic_host;
+
+/**
+ * unic_host_new() - a driver with no process and no device yet.
+ * @provider: becomes the host's. Returns NULL when out of memory (then
+ * @provider is still the caller's).
+ */
+struct unic_host *unic_host_new(struct unic_os *os,
+				struct unic_provider *provider,
+				const struct unic_host_config *config);
+
+/** unic_host_delete() - forget everything, @host and its provider too. The NIC
+ * is left as it is; whoever starts next resets it. */
+void unic_host_delete(struct unic_host *host);
+
+/** unic_host_plug() - the NIC joined or left the bus. Joined: it is reset. */
+void unic_host_plug(struct unic_host *host, bool there);
+
+/** unic_host_poll() - bounded work. Returns when to call again at the latest
+ * (CLOCK_MONOTONIC, ns); a time that is over means at once. */
+uint64_t unic_host_poll(struct unic_host *host);
+
+/** unic_host_rest() - call before waiting for the NIC's doorbell. False: there
+ * is work already. */
+bool unic_host_rest(struct unic_host *host);
+
+/**
+ * unic_host_request() - one datagram of a process. Answered now or later by
+ * unic_os_reply().
+ * Returns false if the connection must be ended (not even a header).
+ */
+bool unic_host_request(struct unic_host *host, struct unic_client *client,
+		       const void *msg, size_t bytes);
+
+/** unic_host_client_gone() - the connection ended; no reply will be sent to
+ * @client any more, its objects end. unic_os_slot_quiet() follows. */
+void unic_host_client_gone(struct unic_host *host, struct unic_client *client);
+
+/** unic_host_slot_hold() - at start: @slot may still be mapped by process @pid
+ * that an earlier driver served. */
+void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid);
+
+/** unic_host_slot_free() - the process that had this quiet slot is no more. */
+void unic_host_slot_free(struct unic_host *host, uint32_t slot);
+
+/** unic_host_nic() - enum unic_ctl_nic, for messages. */
+uint32_t unic_host_nic(const struct unic_host *host);
+
+/** unic_host_peek() - see struct unic_provider_ops. */
+bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
+		    uint32_t bytes);
+
+#endif /* UNIC_HOST_H */

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* loop.c - the loop-back provider: commands. */
+#include "loop.h"
+
+static struct loop *self(struct unic_provider *p)
+{
+	return (struct loop *)(void *)p;
+}
+
+static bool pd_of(const struct loop *l, uint32_t pd, uint32_t proc)
+{
+	return pd < LOOP_PDS && l->pd[pd] == proc;
+}
+
+static bool attached(const struct loop *l, uint32_t proc)
+{
+	return proc < l->slots && l->proc[proc].db;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static void mr_end(struct loop *l, struct loop_mr *mr)
+{
+	unic_os_free(l->p.os, mr->page);
+	mr->page = NULL;
+}
+
+static struct loop_mr *mr_find(struct loop *l, uint32_t mr, uint32_t gen)
+{
+	return mr < LOOP_MRS && l->mr[mr].page && l->mr[mr].gen == gen ?
+		       &l->mr[mr] :
+		       NULL;
+}
+
+uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
+		    uint32_t *len)
+{
+	uint64_t page = (iova >> mr->shift) - (mr->iova >> mr->shift);
+	uint64_t off = iova & ((1ull << mr->shift) - 1);
+	uint64_t room = (1ull << mr->shift) - off, bus;
+
+	if (page >= mr->n_pages)
+		return NULL;
+	bus = mr->page[page] + off;
+	if (*len > room)
+		*len = (uint32_t)room;
+	if (bus >> 48 >= l->slots ||
+	    (bus & 0xffffffffffffull) > l->slot_bytes - *len)
+		return NULL;
+	return l->slot_mem[bus >> 48] + (bus & 0xffffffffffffull);
+}
+
+static uint8_t fill(struct loop_mr *mr, uint32_t first, uint32_t count,
+		    const void *list)
+{
+	const unic_le64 *bus = list;
+	uint32_t i;
+
+	if (first != mr->filled || count > mr->n_pages - first || !list)
+		return UNIC_ST_STATE;
+	for (i = 0; i < count; i++)
+		mr->page[first + i] = unic_from_le64(bus[i]);
+	mr->filled += count;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_mr_reg cmd;
+	struct unic_cpl_mr_reg *cpl = out;
+	struct loop_mr *mr;
+	uint32_t i = 0, gen;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (unic_from_le32(cmd.pd) >= LOOP_PDS ||
+	    l->pd[unic_from_le32(cmd.pd)] == LOOP_NONE)
+		return UNIC_ST_NO_PD;
+	while (i < LOOP_MRS && l->mr[i].page)
+		i++;
+	if (i == LOOP_MRS)
+		return UNIC_ST_MR_FULL;
+	mr = &l->mr[i];
+	gen = mr->gen + 1;
+	memset(mr, 0, sizeof(*mr));
+	mr->gen = gen;
+	mr->n_pages = unic_from_le32(cmd.n_pages);
+	mr->page = unic_os_alloc(l->p.os, (size_t)mr->n_pages * 8);
+	if (!mr->page)
+		return UNIC_ST_TLB_FULL;
+	mr->pd = unic_from_le32(cmd.pd);
+	mr->iova = unic_from_le64(cmd.iova);
+	mr->length = unic_from_le64(cmd.length);
+	mr->rights = cmd.rights;
+	mr->shift = cmd.page_shift;
+	mr->key = cmd.key;
+	mr->user = unic_from_le32(cmd.user);
+	if (cmd.flags & UNIC_REG_LIST)
+		fill(mr, 0, mr->n_pages, call->list);
+	cpl->mr = unic_to_le32(i);
+	cpl->gen = unic_to_le32(gen);
+	cpl->stag = unic_to_le32((gen & 0xfff) << 20 | i << 8 | mr->key);
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_fill(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_mr_fill cmd;
+	struct loop_mr *mr;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	mr = mr_find(l, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
+	return mr ? fill(mr, unic_from_le32(cmd.first),
+			 unic_from_le32(cmd.count), call->list) :
+		    UNIC_ST_NO_MR;
+}
+
+static uint8_t do_dereg(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_mr cmd;
+	struct loop_mr *mr;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	mr = mr_find(l, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
+	if (!mr)
+		return UNIC_ST_NO_MR;
+	if (mr->queues)
+		return UNIC_ST_BUSY;
+	mr_end(l, mr);
+	return UNIC_ST_OK;
+}
+
+/* ------------------------------------------------------ processes and PDs */
+
+static uint8_t do_attach(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_proc_attach cmd;
+	uint32_t proc;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	proc = unic_from_le32(cmd.proc);
+	if (proc >= l->slots)
+		return UNIC_ST_INVALID;
+	if (l->proc[proc].db)
+		return UNIC_ST_BUSY;
+	l->proc[proc].db = (void *)l->slot_mem[proc];
+	l->proc[proc].np = (void *)(l->slot_mem[proc] + 4096);
+	l->proc[proc].db_seen = 0;
+	l->proc[proc].np->asleep = unic_to_le32(1); /* always ring */
+	l->proc[proc].np->epoch = unic_to_le32(l->epoch);
+	return UNIC_ST_OK;
+}
+
+static void qp_end(struct loop *l, struct loop_qp *qp)
+{
+	l->mr[qp->mr].queues--;
+	qp->used = false;
+}
+
+static void cq_end(struct loop *l, struct loop_cq *cq)
+{
+	l->mr[cq->mr].queues--;
+	cq->used = false;
+}
+
+static uint8_t do_detach(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_proc_detach cmd;
+	uint32_t proc, i;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	proc = unic_from_le32(cmd.proc);
+	if (!attached(l, proc))
+		return UNIC_ST_NO_PROC;
+	for (i = 0; i < LOOP_QPS; i++)
+		if (l->qp[i].used && l->qp[i].proc == proc)
+			qp_end(l, &l->qp[i]);
+	for (i = 0; i < LOOP_CQS; i++)
+		if (l->cq[i].used && l->cq[i].proc == proc)
+			cq_end(l, &l->cq[i]);
+	for (i = 0; i < LOOP_MRS; i++)
+		if (l->mr[i].page && l->pd[l->mr[i].pd] == proc)
+			mr_end(l, &l->mr[i]);
+	for (i = 0; i < LOOP_PDS; i++)
+		if (l->pd[i] == proc)
+			l->pd[i] = LOOP_NONE;
+	l->proc[proc].db = NULL;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_pd_alloc(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cpl_pd *cpl = out;
+	struct unic_cmd_pd cmd;
+	uint32_t i = 0;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (!attached(l, unic_from_le32(cmd.proc)))
+		return UNIC_ST_NO_PROC;
+	while (i < LOOP_PDS && l->pd[i] != LOOP_NONE)
+		i++;
+	if (i == LOOP_PDS)
+		return UNIC_ST_PD_FULL;
+	l->pd[i] = (uint16_t)unic_from_le32(cmd.proc);
+	cpl->pd = unic_to_le32(i);
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_pd_free(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_pd cmd;
+	uint32_t pd, i;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	pd = unic_from_le32(cmd.pd);
+	if (!pd_of(l, pd, unic_from_le32(cmd.proc)))
+		return UNIC_ST_NO_PD;
+	for (i = 0; i < LOOP_MRS; i++)
+		if (l->mr[i].page && l->mr[i].pd == pd)
+			return UNIC_ST_BUSY;
+	l->pd[pd] = LOOP_NONE;
+	return UNIC_ST_OK;
+}
+
+/* ------------------------------------------------------------------- queues */
+
+static struct loop_mr *ring_mr(struct loop *l, uint32_t stag, uint32_t pd,
+			       uint64_t iova, uint64_t bytes)
+{
+	uint32_t i = stag >> 8 & 0xfff;
+	struct loop_mr *mr = i < LOOP_MRS ? &l->mr[i] : NULL;
+
+	if (!mr || !mr->page || mr->pd != pd || mr->filled != mr->n_pages ||
+	    iova & 63 || iova < mr->iova || bytes > mr->length ||
+	    iova - mr->iova > mr->length - bytes)
+		return NULL;
+	return mr;
+}
+
+static bool pow2_in(uint32_t v, uint32_t lo, uint32_t hi)
+{
+	return v >= lo && v <= hi && !(v & (v - 1));
+}
+
+static uint8_t do_cq(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_cq_create cmd;
+	struct unic_cpl_obj *cpl = out;
+	uint32_t i = 0, pd, entries;
+	struct loop_mr *mr;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	pd = unic_from_le32(cmd.pd);
+	entries = unic_from_le32(cmd.entries);
+	mr = ring_mr(l, unic_from_le32(cmd.stag), pd, unic_from_le64(cmd.iova),
+		     (uint64_t)entries * sizeof(struct unic_cqe));
+	while (i < LOOP_CQS && l->cq[i].used)
+		i++;
+	if (i == LOOP_CQS)
+		return UNIC_ST_CQ_FULL;
+	if (!mr || !pow2_in(entries, 2, 4096) ||
+	    unic_from_le32(cmd.db_index) >= UNIC_DB_OBJECTS)
+		return UNIC_ST_INVALID;
+	l->cq[i] = (struct loop_cq){
+		.used = true,
+		.proc = l->pd[pd],
+		.mr = (uint32_t)(mr - l->mr),
+		.entries = entries,
+		.db = unic_from_le32(cmd.db_index),
+		.iova = unic_from_le64(cmd.iova),
+	};
+	mr->queues++;
+	cpl->id = unic_to_le32(i);
+	return UNIC_ST_OK;
+}
+
+static bool cq_ok(const struct loop *l, uint32_t cq, uint32_t proc)
+{
+	return cq < LOOP_CQS && l->cq[cq].used && l->cq[cq].proc == proc;
+}
+
+static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_qp_create cmd;
+	struct unic_cpl_obj *cpl = out;
+	struct loop_qp qp = { .used = true };
+	struct loop_mr *mr;
+	uint32_t i = 1; /* no QP has number 0 */
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	qp.pd = unic_from_le32(cmd.pd);
+	qp.sq_slots = unic_from_le16(cmd.sq_slots);
+	qp.rq_slots = unic_from_le16(cmd.rq_slots);
+	qp.sq_iova = unic_from_le64(cmd.sq_iova);
+	qp.rq_iova = unic_from_le64(cmd.rq_iova);
+	qp.send_cq = unic_from_le32(cmd.send_cq);
+	qp.recv_cq = unic_from_le32(cmd.recv_cq);
+	qp.db = unic_from_le32(cmd.db_index);
+	mr = ring_mr(l, unic_from_le32(cmd.stag), qp.pd, qp.sq_iova,
+		     qp.sq_slots * 64u);
+	if (!mr || mr != ring_mr(l, unic_from_le32(cmd.stag), qp.pd,
+				 qp.rq_iova, qp.rq_slots * 64u) ||
+	    !pow2_in(qp.sq_slots, 2, 1024) || !pow2_in(qp.rq_slots, 2, 1024) ||
+	    qp.db >= UNIC_DB_OBJECTS)
+		return UNIC_ST_INVALID;
+	qp.proc = l->pd[qp.pd];
+	if (!cq_ok(l, qp.send_cq, qp.proc) || !cq_ok(l, qp.recv_cq, qp.proc))
+		return UNIC_ST_NO_CQ;
+	while (i < LOOP_QPS && l->qp[i].used)
+		i++;
+	if (i == LOOP_QPS)
+		return UNIC_ST_QP_FULL;
+	qp.mr = (uint32_t)(mr - l->mr);
+	mr->queues++;
+	l->qp[i] = qp;
+	cpl->id = unic_to_le32(i);
+	return UNIC_ST_OK;
+}
+
+static struct loop_qp *qp_find(struct loop *l, uint32_t qpn, uint32_t proc)
+{
+	return qpn < LOOP_QPS && l->qp[qpn].used && l->qp[qpn].proc == proc ?
+		       &l->qp[qpn] :
+		       NULL;
+}
+
+static uint8_t do_modify(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_qp_modify cmd;
+	struct loop_qp *qp;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	qp = qp_find(l, unic_from_le32(cmd.qpn), unic_from_le32(cmd.proc));
+	if (!qp)
+		return UNIC_ST_NO_QP;
+	if (cmd.state == UNIC_QPS_ERR) {
+		qp->state = UNIC_QPS_ERR;
+		loop_data_flush(l, qp);
+		return UNIC_ST_OK;
+	}
+	if (cmd.state > UNIC_QPS_RTS ||
+	    (cmd.state && cmd.state != qp->state + 1))
+		return UNIC_ST_STATE;
+	if (cmd.state == UNIC_QPS_INIT)
+		qp->rights = cmd.rights;
+	if (cmd.state == UNIC_QPS_RTR)
+		qp->dest = unic_from_le32(cmd.dest_qpn);
+	qp->state = cmd.state;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_qp_end(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_obj cmd;
+	struct loop_qp *qp;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	qp = qp_find(l, unic_from_le32(cmd.id), unic_from_le32(cmd.proc));
+	if (!qp)
+		return UNIC_ST_NO_QP;
+	qp_end(l, qp);
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_cq_end(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_obj cmd;
+	uint32_t id, i;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	id = unic_from_le32(cmd.id);
+	if (!cq_ok(l, id, unic_from_le32(cmd.proc)))
+		return UNIC_ST_NO_CQ;
+	for (i = 0; i < LOOP_QPS; i++)
+		if (l->qp[i].used &&
+		    (l->qp[i].send_cq == id || l->qp[i].recv_cq == id))
+			return UNIC_ST_BUSY;
+	cq_end(l, &l->cq[id]);
+	return UNIC_ST_OK;
+}
+
+/* --------------------------------------------------------------------- rest */
+
+static uint8_t do_ok(struct loop *l, struct unic_call *call, void *out)
+{
+	(void)l;
+	(void)call;
+	(void)out;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_addr(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_set_addr cmd;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	l->ipv4 = unic_from_le32(cmd.ipv4);
+	l->info.ipv4 = cmd.ipv4;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_arp(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cpl_arp *cpl = out;
+	struct unic_cmd_arp cmd;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	memcpy(cpl->mac, l->info.mac, sizeof(cpl->mac));
+	return unic_from_le32(cmd.ipv4) == l->ipv4 ? UNIC_ST_OK :
+						     UNIC_ST_NO_ROUTE;
+}
+
+/* The wire leads back; like any wire, it loses what does not fit. */
+static uint8_t do_mad(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_mad_rx *mad = &l->mad[l->mad_tail % LOOP_MADS];
+	struct unic_cmd_mad_send cmd;
+
+	(void)out;
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (unic_from_le32(cmd.ipv4) != l->ipv4 || !call->list)
+		return UNIC_ST_NO_ROUTE;
+	if (l->mad_tail - l->mad_head == LOOP_MADS)
+		return UNIC_ST_OK;
+	memset(mad, 0, sizeof(*mad));
+	mad->ipv4 = cmd.ipv4;
+	memcpy(mad->mac, l->info.mac, sizeof(mad->mac));
+	mad->qpn = unic_to_le32(1);
+	memcpy(mad->data, call->list, sizeof(mad->data));
+	l->mad_tail++;
+	return UNIC_ST_OK;
+}
+
+static uint8_t do_usage(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cpl_usage *cpl = out;
+	uint32_t used = 0, i;
+
+	(void)call;
+	for (i = 0; i < LOOP_MRS; i++)
+		used += l->mr[i].page ? l->mr[i].n_pages : 0;
+	cpl->used = unic_to_le32(used);
+	cpl->limit = l->info.tlb_entries;
+	for (i = 0; i < 3; i++)
+		cpl->top_proc[i] = unic_to_le16(0xffff);
+	return UNIC_ST_OK;
+}
+
+static uint8_t (*const on_cmd[])(struct loop *, struct unic_call *, void *) = {
+	[UNIC_CMD_NOP] = do_ok,		   [UNIC_CMD_SET_PARAMS] = do_ok,
+	[UNIC_CMD_HOST_TIME] = do_ok,	   [UNIC_CMD_SET_ADDR] = do_addr,
+	[UNIC_CMD_ENTROPY] = do_ok,	   [UNIC_CMD_PROC_ATTACH] = do_attach,
+	[UNIC_CMD_PROC_DETACH] = do_detach, [UNIC_CMD_PROC_SET] = do_ok,
+	[UNIC_CMD_PD_ALLOC] = do_pd_alloc, [UNIC_CMD_PD_FREE] = do_pd_free,
+	[UNIC_CMD_MR_REG] = do_reg,	   [UNIC_CMD_MR_FILL] = do_fill,
+	[UNIC_CMD_MR_DEREG] = do_dereg,	   [UNIC_CMD_CQ_CREATE] = do_cq,
+	[UNIC_CMD_CQ_DESTROY] = do_cq_end, [UNIC_CMD_QP_CREATE] = do_qp,
+	[UNIC_CMD_QP_MODIFY] = do_modify,  [UNIC_CMD_QP_DESTROY] = do_qp_end,
+	[UNIC_CMD_ARP_RESOLVE] = do_arp,   [UNIC_CMD_MAD_SEND] = do_mad,
+	[UNIC_CMD_QUERY_USAGE] = do_usage,
+};
+
+static void execute(struct loop *l, struct unic_call *call)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, call->cmd, sizeof(hdr));
+	memset(call->cpl, 0, sizeof(call->cpl));
+	if (hdr.opcode < sizeof(on_cmd) / sizeof(on_cmd[0]) &&
+	    on_cmd[hdr.opcode])
+		hdr.status = on_cmd[hdr.opcode](l, call, call->cpl);
+	else
+		hdr.status = UNIC_ST_BAD_OPCODE;
+	memcpy(call->cpl, &hdr, sizeof(hdr));
+	unic_host_done(l->p.host, call);
+}
+
+void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
+		    uint32_t detail)
+{
+	uint64_t rec[UNIC_REC_WORDS];
+	struct unic_evt_obj evt = {
+		.hdr = { .type = type,
+			 .proc = unic_to_le16((uint16_t)proc),
+			 .epoch = unic_to_le32(l->epoch) },
+		.id = unic_to_le32(id),
+		.detail = unic_to_le32(detail),
+	};
+
+	memcpy(rec, &evt, sizeof(rec));
+	unic_host_event(l->p.host, rec);
+}
+
+static struct unic_call *take(struct loop *l)
+{
+	struct unic_call *call = l->head;
+
+	if (call)
+		l->head = call->next;
+	return call;
+}
+
+static void forget(struct loop *l)
+{
+	struct unic_call *call;
+	struct unic_cmd_hdr hdr;
+	uint32_t i;
+
+	while ((call = take(l))) {
+		memcpy(&hdr, call->cmd, sizeof(hdr));
+		hdr.status = UNIC_ST_FAILED;
+		memset(call->cpl, 0, sizeof(call->cpl));
+		memcpy(call->cpl, &hdr, sizeof(hdr));
+		unic_host_done(l->p.host, call);
+	}
+	for (i = 0; i < LOOP_MRS; i++)
+		mr_end(l, &l->mr[i]);
+	memset(l->proc, 0, sizeof(l->proc));
+	memset(l->pd, 0xff, sizeof(l->pd));
+	memset(l->cq, 0, sizeof(l->cq));
+	memset(l->qp, 0, sizeof(l->qp));
+	l->mad_head = l->mad_tail;
+}
+
+static void loop_start(struct unic_provider *p)
+{
+	struct loop *l = self(p);
+
+	l->state = UNIC_PROVIDER_STARTING;
+	unic_host_state(p->host, UNIC_PROVIDER_STARTING, 0);
+	forget(l);
+	if (!++l->epoch)
+		l->epoch = 1;
+	l->info.boot_epoch = unic_to_le32(l->epoch);
+}
+
+static uint64_t loop_poll(struct unic_provider *p)
+{
+	struct loop *l = self(p);
+	struct unic_call *last = l->tail, *call;
+	bool work = false;
+
+	if (l->state == UNIC_PROVIDER_STARTING) {
+		l->state = UNIC_PROVIDER_READY;
+		unic_host_state(p->host, UNIC_PROVIDER_READY, l->epoch);
+		return 0;
+	}
+	/* those taken meanwhile wait for the next round */
+	while ((call = take(l))) {
+		work = true;
+		execute(l, call);
+		if (call == last)
+			break;
+	}
+	if (l->mad_head != l->mad_tail) {
+		struct unic_mad_rx mad = l->mad[l->mad_head++ % LOOP_MADS];
+
+		work = true;
+		unic_host_mad(p->host, &mad);
+	}
+	work |= loop_data_poll(l);
+	return work || l->head ? 0 : unic_os_now_ns(p->os) + 1000000000;
+}
+
+static bool loop_rest(struct unic_provider *p)
+{
+	return !self(p)->head;
+}
+
+static int loop_command(struct unic_provider *p, struct unic_call *call)
+{
+	struct loop *l = self(p);
+
+	if (l->state != UNIC_PROVIDER_READY)
+		return -ENODEV;
+	call->next = NULL;
+	if (l->head)
+		l->tail->next = call;
+	else
+		l->head = call;
+	l->tail = call;
+	return 0;
+}
+
+static bool loop_peek(struct unic_provider *p, uint32_t off, void *buf,
+		      uint32_t bytes)
+{
+	struct loop *l = self(p);
+
+	if (off != UNIC_BAR_INFO_OFF || bytes > sizeof(l->info))
+		return false;
+	memcpy(buf, &l->info, bytes);
+	return true;
+}
+
+static void loop_plug(struct unic_provider *p, bool there)
+{
+	if (there)
+		loop_start(p);
+}
+
+static const struct unic_provider_ops loop_ops = {
+	.name = "loop",
+	.start = loop_start,
+	.command = loop_command,
+	.poll = loop_poll,
+	.rest = loop_rest,
+	.peek = loop_peek,
+	.plug = loop_plug,
+};
+
+struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,
+					 void *const *slot_mem,
+					 uint64_t slot_bytes)
+{
+	struct loop *l = unic_os_alloc(os, sizeof(*l));
+	uint32_t i;
+
+	if (!l)
+		return NULL;
+	l->p.ops = &loop_ops;
+	l->p.os = os;
+	l->slots = slots;
+	l->slot_bytes = slot_bytes;
+	for (i = 0; i < slots && i < LOOP_PROCS; i++)
+		l->slot_mem[i] = slot_mem[i];
+	memset(l->pd, 0xff, sizeof(l->pd));
+	unic_os_random(os, &l->epoch, sizeof(l->epoch));
+	l->info = (struct unic_info){
+		.magic = unic_to_le32(UNIC_MAGIC),
+		.abi_major = unic_to_le16(UNIC_ABI_MAJOR),
+		.tlb_entries = unic_to_le32(1u << 20),
+		.mrs = unic_to_le32(LOOP_MRS),
+		.qps = unic_to_le32(LOOP_QPS),
+		.cqs = unic_to_le32(LOOP_CQS),
+		.procs = unic_to_le32(slots),
+		.pds = unic_to_le32(LOOP_PDS),
+		.path_mtu = unic_to_le32(4096),
+		.mac = { 2, 0, 0, 0, 0, 1 },
+		.link_up = 1,
+		.build_id = "loop-back in software",
+		.state = unic_to_le32(UNIC_NIC_READY),
+	};
+	return &l->p;
+}

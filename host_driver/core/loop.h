@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * loop.h - inside the loop-back provider: its tables. loop.c executes
+ * commands, loop_data.c moves data.
+ *
+ * It has one page table per region like the NIC, and no limit that is worth
+ * fighting for, so it never evicts; tokens it does not have.
+ */
+#ifndef UNIC_LOOP_H
+#define UNIC_LOOP_H
+
+#include "provider.h"
+#include "unic_queue.h"
+
+#define LOOP_MRS   1024u
+#define LOOP_QPS   64u
+#define LOOP_CQS   64u
+#define LOOP_PDS   64u
+#define LOOP_PROCS 24u
+#define LOOP_MADS  16u
+#define LOOP_NONE  0xffffu
+
+struct loop_mr {
+	uint64_t *page; /* bus addresses; NULL: free */
+	uint64_t iova, length;
+	uint32_t gen, pd, n_pages, filled, user, queues;
+	uint8_t rights, shift, key;
+};
+
+struct loop_cq {
+	bool used, armed;
+	uint32_t proc, mr, entries, db, written, arm_at;
+	uint64_t iova;
+};
+
+struct loop_qp {
+	bool used;
+	uint8_t state; /* enum unic_qp_state */
+	uint8_t rights;
+	uint32_t proc, pd, mr, db, send_cq, recv_cq;
+	uint32_t sq_slots, rq_slots, sq_head, rq_head;
+	uint32_t dest;
+	uint64_t sq_iova, rq_iova;
+};
+
+struct loop_proc {
+	struct unic_db_page *db; /* NULL: not attached */
+	struct unic_nic_page *np;
+	uint32_t db_seen;
+};
+
+struct loop {
+	struct unic_provider p;
+	uint32_t slots, epoch, ipv4;
+	uint64_t slot_bytes;
+	uint8_t *slot_mem[LOOP_PROCS];
+	uint32_t state;
+	struct unic_call *head, *tail; /* taken, not executed */
+	struct unic_info info;
+	struct loop_proc proc[LOOP_PROCS];
+	uint16_t pd[LOOP_PDS]; /* owner; LOOP_NONE: free */
+	struct loop_mr mr[LOOP_MRS];
+	struct loop_cq cq[LOOP_CQS];
+	struct loop_qp qp[LOOP_QPS];
+	struct unic_mad_rx mad[LOOP_MADS];
+	uint32_t mad_head, mad_tail;
+};
+
+/** loop_data_poll() - bounded data work for all queues. True: there was some. */
+bool loop_data_poll(struct loop *l);
+
+/** loop_data_flush() - @qp is in error: complete what is posted, flushed. */
+void loop_data_flush(struct loop *l, struct loop_qp *qp);
+
+/** loop_piece() - our pointer to @iova of region @mr, and in *len how much lies
+ * together there (at most *len). NULL: outside. */
+uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
+		    uint32_t *len);
+
+/** loop_event_obj() - deliver a struct unic_evt_obj. */
+void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
+		    uint32_t detail);
+
+#endif /* UNIC_LOOP_H */

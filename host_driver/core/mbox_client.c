@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "mbox_client.h"
+
+static struct unic_nic_idx *nic_page(const struct unic_mbox_client *m)
+{
+	return (struct unic_nic_idx *)(void *)(m->bar + UNIC_BAR_NIC_OFF);
+}
+
+static struct unic_driver_page *driver_page(const struct unic_mbox_client *m)
+{
+	return (struct unic_driver_page *)(void *)(m->bar +
+						   UNIC_BAR_DRIVER_OFF);
+}
+
+static void bad(struct unic_mbox_client *m)
+{
+	m->bad++;
+	m->bad_epoch++;
+}
+
+void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
+			   void *bar)
+{
+	memset(m, 0, sizeof(*m));
+	m->os = os;
+	m->bar = bar;
+}
+
+void unic_mbox_client_reset(struct unic_mbox_client *m)
+{
+	struct unic_driver_page *page = driver_page(m);
+
+	UNIC_STORE(page->cmd_tail, unic_to_le32(0));
+	UNIC_STORE(page->cpl_head, unic_to_le32(0));
+	UNIC_STORE(page->evt_head, unic_to_le32(0));
+	UNIC_STORE(page->mad_head, unic_to_le32(0));
+	UNIC_STORE(page->want_irq, unic_to_le32(1));
+	m->cmd_tail = 0;
+	m->cpl_head = 0;
+	m->evt_head = 0;
+	m->mad_head = 0;
+	m->evt_seen = 0;
+	m->bad_epoch = 0;
+	m->epoch = 0;
+}
+
+void unic_mbox_client_epoch(struct unic_mbox_client *m, uint32_t epoch)
+{
+	m->epoch = epoch;
+}
+
+/* --------------------------------------------------------------- commands */
+
+static void put_command(struct unic_mbox_client *m, struct unic_call *call)
+{
+	uint32_t at = m->cmd_tail % UNIC_CMD_ENTRIES;
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, call->cmd, sizeof(hdr));
+	hdr.status = 0;
+	hdr.cookie = unic_to_le16((uint16_t)(m->turn++ << 6 | at));
+	hdr.epoch = unic_to_le32(m->epoch);
+	memcpy(call->cmd, &hdr, sizeof(hdr));
+	m->cookie[at] = unic_from_le16(hdr.cookie);
+	m->slot[at] = call;
+	m->open++;
+	call->submitted_ns = unic_os_now_ns(m->os);
+	if (call->list)
+		memcpy(m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
+		       call->list, call->list_bytes);
+	memcpy(m->bar + UNIC_BAR_CMD_OFF + at * 64, call->cmd, 64);
+	unic_os_wmb();
+	m->cmd_tail++;
+	UNIC_STORE(driver_page(m)->cmd_tail, unic_to_le32(m->cmd_tail));
+}
+
+static void wake(struct unic_mbox_client *m)
+{
+	unic_os_mb(); /* our index before their flag */
+	if (UNIC_LOAD(nic_page(m)->asleep))
+		unic_os_ring_nic(m->os);
+}
+
+static bool has_room(const struct unic_mbox_client *m)
+{
+	return m->epoch && m->open < UNIC_CMD_ENTRIES &&
+	       !m->slot[m->cmd_tail % UNIC_CMD_ENTRIES];
+}
+
+void unic_mbox_client_submit(struct unic_mbox_client *m, struct unic_call *call)
+{
+	call->next = NULL;
+	if (!m->wait_head && has_room(m)) {
+		put_command(m, call);
+		wake(m);
+		return;
+	}
+	call->submitted_ns = unic_os_now_ns(m->os);
+	if (m->wait_head)
+		m->wait_tail->next = call;
+	else
+		m->wait_head = call;
+	m->wait_tail = call;
+}
+
+static struct unic_call *take_waiting(struct unic_mbox_client *m)
+{
+	struct unic_call *call = m->wait_head;
+
+	if (call)
+		m->wait_head = call->next;
+	return call;
+}
+
+static void send_waiting(struct unic_mbox_client *m)
+{
+	bool sent = false;
+
+	while (m->wait_head && has_room(m)) {
+		put_command(m, take_waiting(m));
+		sent = true;
+	}
+	if (sent)
+		wake(m);
+}
+
+/* How far @theirs is ahead of @ours; a wild index counts as not at all. */
+static uint32_t ahead(struct unic_mbox_client *m, unic_le32 *theirs,
+		      uint32_t ours, uint32_t entries)
+{
+	uint32_t n = unic_from_le32(UNIC_LOAD(*theirs)) - ours;
+
+	if (n <= entries)
+		return n;
+	bad(m);
+	return 0;
+}
+
+/* The call that this completion is for; NULL: nobody's, counted. */
+static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
+{
+	struct unic_cmd_hdr hdr, asked;
+	struct unic_call *call;
+	uint32_t cookie, at;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	cookie = unic_from_le16(hdr.cookie);
+	at = cookie % UNIC_CMD_ENTRIES;
+	call = m->slot[at];
+	if (call)
+		memcpy(&asked, call->cmd, sizeof(asked));
+	if (!call || m->cookie[at] != cookie ||
+	    unic_from_le32(hdr.epoch) != m->epoch ||
+	    hdr.opcode != asked.opcode) {
+		bad(m);
+		return NULL;
+	}
+	m->slot[at] = NULL;
+	m->open--;
+	if (call->list && asked.opcode == UNIC_CMD_DUMP)
+		memcpy(call->list,
+		       m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
+		       UNIC_LIST_BYTES);
+	return call;
+}
+
+struct unic_call *unic_mbox_client_reap(struct unic_mbox_client *m)
+{
+	struct unic_nic_idx *nic = nic_page(m);
+	struct unic_call *call = NULL;
+
+	if (!m->epoch)
+		return NULL;
+	m->evt_seen = m->evt_head +
+		      ahead(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES);
+	unic_os_rmb();
+	while (!call && ahead(m, &nic->cpl_tail, m->cpl_head, m->open)) {
+		uint32_t at = m->cpl_head % UNIC_CPL_ENTRIES;
+		uint64_t rec[UNIC_REC_WORDS];
+
+		unic_os_rmb();
+		memcpy(rec, m->bar + UNIC_BAR_CPL_OFF + at * 64, 64);
+		call = match(m, rec);
+		if (call)
+			memcpy(call->cpl, rec, sizeof(rec));
+		m->cpl_head++;
+		unic_os_mb(); /* the copy before the room is given back */
+		UNIC_STORE(driver_page(m)->cpl_head, unic_to_le32(m->cpl_head));
+	}
+	send_waiting(m);
+	return call;
+}
+
+/* ----------------------------------------------------------------- events */
+
+bool unic_mbox_client_event(struct unic_mbox_client *m, uint64_t *evt)
+{
+	uint32_t at = m->evt_head % UNIC_EVT_ENTRIES;
+	struct unic_evt_hdr hdr;
+
+	if (m->evt_head == m->evt_seen)
+		return false;
+	memcpy(evt, m->bar + UNIC_BAR_EVT_OFF + at * 64, 64);
+	m->evt_head++;
+	unic_os_mb();
+	UNIC_STORE(driver_page(m)->evt_head, unic_to_le32(m->evt_head));
+	memcpy(&hdr, evt, sizeof(hdr));
+	if (unic_from_le32(hdr.epoch) == m->epoch)
+		return true;
+	bad(m);
+	memset(evt, 0, 64); /* type 0: nothing */
+	return true;
+}
+
+bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad)
+{
+	uint32_t at = m->mad_head % UNIC_MAD_RX_ENTRIES;
+
+	if (!m->epoch || !ahead(m, &nic_page(m)->mad_tail, m->mad_head,
+				UNIC_MAD_RX_ENTRIES))
+		return false;
+	unic_os_rmb();
+	memcpy(mad, m->bar + UNIC_BAR_MAD_RX_OFF + at * sizeof(*mad),
+	       sizeof(*mad));
+	m->mad_head++;
+	unic_os_mb();
+	UNIC_STORE(driver_page(m)->mad_head, unic_to_le32(m->mad_head));
+	return true;
+}
+
+/* ------------------------------------------------------------------- rest */
+
+struct unic_call *unic_mbox_client_drop(struct unic_mbox_client *m)
+{
+	uint32_t i;
+
+	for (i = 0; m->open && i < UNIC_CMD_ENTRIES; i++) {
+		uint32_t at = (m->cmd_tail + i) % UNIC_CMD_ENTRIES;
+		struct unic_call *call = m->slot[at];
+
+		if (!call)
+			continue;
+		m->slot[at] = NULL;
+		m->open--;
+		return call;
+	}
+	return take_waiting(m);
+}
+
+bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)
+{
+	struct unic_nic_idx *nic = nic_page(m);
+
+	UNIC_STORE(driver_page(m)->want_irq, unic_to_le32(on));
+	if (!on || !m->epoch)
+		return false;
+	unic_os_mb(); /* the wish before the last look */
+	return ahead(m, &nic->cpl_tail, m->cpl_head, m->open) ||
+	       ahead(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES) ||
+	       ahead(m, &nic->mad_tail, m->mad_head, UNIC_MAD_RX_ENTRIES);
+}
+
+uint64_t unic_mbox_client_oldest(const struct unic_mbox_client *m)
+{
+	uint64_t oldest = UINT64_MAX;
+	uint32_t i;
+
+	if (m->wait_head)
+		oldest = m->wait_head->submitted_ns;
+	for (i = 0; m->open && i < UNIC_CMD_ENTRIES; i++)
+		if (m->slot[i] && m->slot[i]->submitted_ns < oldest)
+			oldest = m->slot[i]->submitted_ns;
+	return oldest;
+}

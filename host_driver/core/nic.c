@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * nic.c - the provider behind a mailbox: reset, liveness, and pumping the
+ * rings.
+ *
+ *   ABSENT -> STARTING -> READY -> DEAD
+ *                ^          |        |
+ *                +----------+--------+   start(), or a NIC joins
+ *
+ * Nothing waits: each state has a deadline that poll() checks.
+ */
+#include "mbox_client.h"
+#include "unic_stats.h"
+
+#define RESET_NS   2000000000ull /* a NIC answers reset_req within this */
+#define COMMAND_NS 3000000000ull /* and a command within this */
+#define RETRY_NS   1000000000ull /* how often a dead one is asked again */
+#define BUDGET	   256u		 /* records per poll */
+
+struct unic_nic_provider {
+	struct unic_provider p;
+	struct unic_mbox_client m;
+	uint32_t state; /* enum unic_provider_state */
+	uint32_t reset_req;
+	uint64_t deadline_ns;
+	bool plugged;
+	bool again; /* the last poll ran out of budget */
+};
+
+static struct unic_nic_provider *self(struct unic_provider *p)
+{
+	return (struct unic_nic_provider *)(void *)p;
+}
+
+static struct unic_info *info_page(struct unic_nic_provider *n)
+{
+	return (struct unic_info *)(void *)(n->m.bar + UNIC_BAR_INFO_OFF);
+}
+
+static bool info_there(struct unic_nic_provider *n)
+{
+	return unic_from_le32(UNIC_LOAD(info_page(n)->magic)) == UNIC_MAGIC;
+}
+
+static void set_state(struct unic_nic_provider *n, uint32_t state)
+{
+	n->state = state;
+	unic_host_state(n->p.host, (enum unic_provider_state)state,
+			n->m.epoch);
+}
+
+/* Everything under way is lost with the old epoch: say so, once each. */
+static void fail_calls(struct unic_nic_provider *n)
+{
+	struct unic_call *call;
+
+	while ((call = unic_mbox_client_drop(&n->m))) {
+		struct unic_cmd_hdr hdr;
+
+		memset(call->cpl, 0, sizeof(call->cpl));
+		memcpy(&hdr, call->cmd, sizeof(hdr));
+		hdr.status = UNIC_ST_FAILED;
+		memcpy(call->cpl, &hdr, sizeof(hdr));
+		unic_host_done(n->p.host, call);
+	}
+}
+
+static void nic_down(struct unic_nic_provider *n, uint32_t state)
+{
+	n->deadline_ns = unic_os_now_ns(n->p.os) + RETRY_NS;
+	unic_mbox_client_reset(&n->m);
+	set_state(n, state);
+	fail_calls(n);
+}
+
+static bool abi_fits(struct unic_nic_provider *n)
+{
+	uint32_t major = unic_from_le16(info_page(n)->abi_major);
+
+	if (major == UNIC_ABI_MAJOR)
+		return true;
+	unic_os_log(n->p.os, UNIC_LOG_ERROR,
+		    "the NIC speaks mailbox version %u, this driver %u: update "
+		    "the older one",
+		    major, UNIC_ABI_MAJOR);
+	return false;
+}
+
+static void nic_start(struct unic_provider *p)
+{
+	struct unic_nic_provider *n = self(p);
+	struct unic_driver_page *page =
+		(void *)(n->m.bar + UNIC_BAR_DRIVER_OFF);
+
+	nic_down(n, UNIC_PROVIDER_STARTING);
+	n->reset_req = unic_from_le32(UNIC_LOAD(info_page(n)->reset_ack)) + 1;
+	unic_os_wmb();
+	UNIC_STORE(page->reset_req, unic_to_le32(n->reset_req));
+	unic_os_mb();
+	unic_os_ring_nic(p->os);
+	n->deadline_ns = unic_os_now_ns(p->os) + RESET_NS;
+}
+
+static void give_up(struct unic_nic_provider *n, const char *why)
+{
+	unic_os_log(n->p.os, UNIC_LOG_ERROR,
+		    "NIC: %s; it is marked dead and asked again every second",
+		    why);
+	nic_down(n, UNIC_PROVIDER_DEAD);
+}
+
+static void poll_starting(struct unic_nic_provider *n, uint64_t now)
+{
+	struct unic_info *info = info_page(n);
+	uint32_t epoch;
+
+	if (!info_there(n) ||
+	    unic_from_le32(UNIC_LOAD(info->reset_ack)) != n->reset_req ||
+	    unic_from_le32(UNIC_LOAD(info->state)) != UNIC_NIC_READY) {
+		if (now >= n->deadline_ns)
+			give_up(n, "no answer to reset");
+		return;
+	}
+	unic_os_rmb();
+	if (!abi_fits(n)) {
+		nic_down(n, UNIC_PROVIDER_DEAD);
+		n->deadline_ns = UINT64_MAX;
+		return;
+	}
+	epoch = unic_from_le32(UNIC_LOAD(info->boot_epoch));
+	if (!epoch) {
+		give_up(n, "boot epoch 0");
+		return;
+	}
+	unic_mbox_client_epoch(&n->m, epoch);
+	set_state(n, UNIC_PROVIDER_READY);
+}
+
+/* Is it still the NIC we started, and does it answer? */
+static void check_alive(struct unic_nic_provider *n, uint64_t now)
+{
+	struct unic_info *info = info_page(n);
+	uint32_t state = unic_from_le32(UNIC_LOAD(info->state));
+	uint64_t oldest = unic_mbox_client_oldest(&n->m);
+
+	if (state == UNIC_NIC_CRASHED)
+		give_up(n, "the firmware crashed");
+	else if (state == UNIC_NIC_FAILED)
+		nic_start(&n->p); /* an upcall of it was not delivered in time */
+	else if (unic_from_le32(UNIC_LOAD(info->boot_epoch)) != n->m.epoch)
+		nic_start(&n->p); /* restarted behind our back */
+	else if (n->m.bad_epoch > UNIC_MBOX_BAD_MAX)
+		give_up(n, "too many malformed records in its mailbox");
+	else if (oldest != UINT64_MAX && now - oldest > COMMAND_NS)
+		give_up(n, "a command was not answered within 3 s");
+}
+
+static void pump(struct unic_nic_provider *n)
+{
+	uint64_t evt[UNIC_REC_WORDS];
+	struct unic_mad_rx mad;
+	struct unic_call *call;
+	uint32_t budget = BUDGET;
+
+	while ((call = unic_mbox_client_reap(&n->m)))
+		unic_host_done(n->p.host, call);
+	while (budget && unic_mbox_client_event(&n->m, evt)) {
+		unic_host_event(n->p.host, evt);
+		budget--;
+	}
+	while (budget && unic_mbox_client_mad(&n->m, &mad)) {
+		unic_host_mad(n->p.host, &mad);
+		budget--;
+	}
+	n->again = !budget;
+}
+
+static uint64_t nic_poll(struct unic_provider *p)
+{
+	struct unic_nic_provider *n = self(p);
+	uint64_t now = unic_os_now_ns(p->os);
+
+	unic_mbox_client_irq(&n->m, false);
+	switch (n->state) {
+	case UNIC_PROVIDER_STARTING:
+		poll_starting(n, now);
+		return n->state == UNIC_PROVIDER_STARTING ? now + 1000000 : now;
+	case UNIC_PROVIDER_READY:
+		pump(n);
+		check_alive(n, now);
+		return n->again ? now : now + 100000000;
+	case UNIC_PROVIDER_DEAD:
+		if (n->plugged && now >= n->deadline_ns && info_there(n))
+			nic_start(p);
+		return n->plugged ? now + RETRY_NS : UINT64_MAX;
+	default:
+		return UINT64_MAX;
+	}
+}
+
+static bool nic_rest(struct unic_provider *p)
+{
+	struct unic_nic_provider *n = self(p);
+
+	return !unic_mbox_client_irq(&n->m, true);
+}
+
+static int nic_command(struct unic_provider *p, struct unic_call *call)
+{
+	struct unic_nic_provider *n = self(p);
+
+	if (n->state != UNIC_PROVIDER_READY)
+		return -ENODEV;
+	unic_mbox_client_submit(&n->m, call);
+	return 0;
+}
+
+static bool nic_peek(struct unic_provider *p, uint32_t off, void *buf,
+		     uint32_t bytes)
+{
+	struct unic_nic_provider *n = self(p);
+
+	if (off > UNIC_BAR_BYTES || bytes > UNIC_BAR_BYTES - off)
+		return false;
+	memcpy(buf, n->m.bar + off, bytes);
+	return true;
+}
+
+static void nic_plug(struct unic_provider *p, bool there)
+{
+	struct unic_nic_provider *n = self(p);
+
+	n->plugged = there;
+	if (there)
+		nic_start(p);
+	else
+		nic_down(n, UNIC_PROVIDER_ABSENT);
+}
+
+static const struct unic_provider_ops nic_ops = {
+	.name = "nic",
+	.start = nic_start,
+	.command = nic_command,
+	.poll = nic_poll,
+	.rest = nic_rest,
+	.peek = nic_peek,
+	.plug = nic_plug,
+};
+
+struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar)
+{
+	struct unic_nic_provider *n = unic_os_alloc(os, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->p.ops = &nic_ops;
+	n->p.os = os;
+	unic_mbox_client_init(&n->m, os, bar);
+	return &n->p;
+}
+
+uint32_t unic_nic_bad_records(const struct unic_provider *p)
+{
+	return ((const struct unic_nic_provider *)(const void *)p)->m.bad;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "objects.h"
+
+#define GEN_MAX ((1u << (32 - UNIC_OBJ_BITS)) - 1)
+
+int unic_objects_init(struct unic_objects *t, struct unic_os *os)
+{
+	uint32_t i;
+
+	memset(t, 0, sizeof(*t));
+	t->os = os;
+	t->obj = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->obj));
+	t->gen = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->gen));
+	t->free = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->free));
+	if (!t->obj || !t->gen || !t->free) {
+		unic_objects_fini(t);
+		return -ENOMEM;
+	}
+	for (i = 0; i < UNIC_OBJ_MAX; i++)
+		t->free[i] = (uint16_t)i;
+	t->free_tail = UNIC_OBJ_MAX;
+	return 0;
+}
+
+void unic_objects_fini(struct unic_objects *t)
+{
+	uint32_t i;
+
+	for (i = 0; t->obj && i < t->end; i++)
+		unic_os_free(t->os, t->obj[i]);
+	unic_os_free(t->os, t->obj);
+	unic_os_free(t->os, t->gen);
+	unic_os_free(t->os, t->free);
+	memset(t, 0, sizeof(*t));
+}
+
+void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
+		     uint32_t owner, size_t bytes)
+{
+	struct unic_obj *obj;
+	uint32_t i;
+
+	if (t->free_head == t->free_tail)
+		return NULL;
+	obj = unic_os_alloc(t->os, bytes);
+	if (!obj)
+		return NULL;
+	i = t->free[t->free_head++ % UNIC_OBJ_MAX];
+	t->gen[i]++;
+	obj->id = t->gen[i] << UNIC_OBJ_BITS | i;
+	obj->owner = (uint16_t)owner;
+	obj->type = (uint8_t)type;
+	t->obj[i] = obj;
+	t->live++;
+	if (i >= t->end)
+		t->end = i + 1;
+	return obj;
+}
+
+void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
+{
+	uint32_t i = unic_obj_index(obj->id);
+
+	t->obj[i] = NULL;
+	t->live--;
+	if (t->gen[i] < GEN_MAX)
+		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
+	unic_os_free(t->os, obj);
+}
+
+static bool matches(const struct unic_obj *obj, uint32_t type, uint32_t owner)
+{
+	return obj && (!type || obj->type == type) &&
+	       (owner == UNIC_OBJ_ANYONE || obj->owner == owner);
+}
+
+void *unic_obj_get(const struct unic_objects *t, uint32_t id,
+		   enum unic_obj_type type, uint32_t owner)
+{
+	struct unic_obj *obj = t->obj[unic_obj_index(id)];
+
+	if (!matches(obj, type, owner) || obj->id != id)
+		return NULL;
+	return obj;
+}
+
+void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
+		    uint32_t owner)
+{
+	while (*at < t->end) {
+		struct unic_obj *obj = t->obj[(*at)++];
+
+		if (matches(obj, type, owner))
+			return obj;
+	}
+	return NULL;
+}

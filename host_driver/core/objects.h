@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * objects.h - host-wide unique ids for everything a process owns (S4: "all
+ * objects have unique ids, used in all later calls").
+ *
+ * Secret: how an id is made. 13 bits index, 19 bits generation; an index is
+ * reused as late as possible and retired when its generations are used up, so
+ * no id ever comes back while the driver lives.
+ */
+#ifndef UNIC_OBJECTS_H
+#define UNIC_OBJECTS_H
+
+#include "unic_os.h"
+
+#define UNIC_OBJ_BITS 13u
+#define UNIC_OBJ_MAX  (1u << UNIC_OBJ_BITS)
+#define UNIC_NOBODY   0xffffu /* owner: the driver itself */
+
+enum unic_obj_type {
+	UNIC_OBJ_PD = 1,
+	UNIC_OBJ_MR,
+	UNIC_OBJ_CQ,
+	UNIC_OBJ_QP,
+	UNIC_OBJ_TOKEN,
+	UNIC_OBJ_LISTENER,
+	UNIC_OBJ_CONN,
+};
+
+/* First member of every object. */
+struct unic_obj {
+	uint32_t id;
+	uint16_t owner; /* slot, or UNIC_NOBODY */
+	uint8_t type;   /* enum unic_obj_type */
+};
+
+struct unic_objects {
+	struct unic_os *os;
+	struct unic_obj **obj; /* by index; NULL: free */
+	uint32_t *gen;
+	uint16_t *free; /* ring of free indices */
+	uint32_t free_head, free_tail;
+	uint32_t live, end; /* objects; highest index in use ever + 1 */
+};
+
+/** unic_objects_init() - 0 or -ENOMEM. */
+int unic_objects_init(struct unic_objects *t, struct unic_os *os);
+
+/** unic_objects_fini() - free all that is left, and the table. */
+void unic_objects_fini(struct unic_objects *t);
+
+/**
+ * unic_obj_alloc() - a new zeroed object.
+ * @bytes: of the whole structure that begins with a struct unic_obj.
+ * Returns NULL when out of memory or ids.
+ */
+void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
+		     uint32_t owner, size_t bytes);
+
+/** unic_obj_free() - forget and free @obj. */
+void unic_obj_free(struct unic_objects *t, struct unic_obj *obj);
+
+/**
+ * unic_obj_get() - the object with this id, type and owner, or NULL.
+ * @owner: UNIC_OBJ_ANYONE for any.
+ */
+void *unic_obj_get(const struct unic_objects *t, uint32_t id,
+		   enum unic_obj_type type, uint32_t owner);
+#define UNIC_OBJ_ANYONE 0xfffffffeu
+
+/**
+ * unic_obj_next() - walk: the first object after position *@at with this type
+ * (0: any) and owner; *@at starts at 0. The object returned may be freed before
+ * the next step. Returns NULL at the end.
+ */
+void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
+		    uint32_t owner);
+
+/** unic_obj_index() - position of an id, for unic_obj_next(). */
+static inline uint32_t unic_obj_index(uint32_t id)
+{
+	return id & (UNIC_OBJ_MAX - 1);
+}
+
+#endif /* UNIC_OBJECTS_H */

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * proc.c - the life of a process slot.
+ *
+ *   FREE -> ATTACHING -> LIVE -> DETACHING -> HELD -> FREE
+ *                                              |  the same process again
+ *              ATTACHING <---------------------+
+ *
+ * DETACHING ends when the NIC says that nothing of the process is left; HELD
+ * ends when the process is no more, because until then it may have the slot's
+ * memory mapped.
+ */
+#include "access.h"
+
+static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
+		       struct unic_cmd_proc_attach *cmd)
+{
+	*cmd = (struct unic_cmd_proc_attach){
+		.proc = unic_to_le32(slot),
+		.weight = unic_to_le32(proc->weight),
+		.doorbell = unic_to_le64(proc->frames.bus),
+		.quota = unic_to_le32(proc->quota),
+		.policy = unic_to_le32(proc->policy),
+		.host_pid = unic_to_le32(proc->pid),
+	};
+}
+
+/* ------------------------------------------------------------------- leave */
+
+static void finish(struct unic_host *host, uint32_t slot)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+
+	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, false);
+	unic_region_drop(host, slot, UNIC_CTL_ST_RESET);
+	unic_queue_drop(host, slot, UNIC_CTL_ST_RESET);
+	unic_frames_clear(&proc->frames);
+	proc->state = UNIC_HPROC_HELD;
+	unic_os_slot_zero(host->os, slot);
+	unic_os_slot_quiet(host->os, slot);
+}
+
+static void detach_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hproc *proc = &req->host->proc[req->slot];
+	uint32_t status = unic_call_status(call);
+
+	proc->detach_sent = false;
+	if (proc->state != UNIC_HPROC_DETACHING)
+		return;
+	if (status == UNIC_CTL_ST_RESET)
+		return; /* unic_proc_reset() sees to it */
+	if (status == UNIC_ST_PENDING)
+		return; /* PROC_GONE follows */
+	if (status != UNIC_ST_OK && status != UNIC_ST_NO_PROC)
+		unic_os_log(req->host->os, UNIC_LOG_ERROR,
+			    "slot %u: detach answered %u", req->slot, status);
+	finish(req->host, req->slot);
+}
+
+static void detach(struct unic_host *host, uint32_t slot)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(slot) };
+
+	proc->state = UNIC_HPROC_DETACHING;
+	proc->detach.host = host;
+	proc->detach.slot = slot;
+	proc->detach_sent = true;
+	unic_req_send(&proc->detach, UNIC_CMD_PROC_DETACH, &cmd, detach_done);
+}
+
+void unic_proc_leave(struct unic_host *host, uint32_t slot)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+
+	proc->client = NULL;
+	if (proc->state != UNIC_HPROC_LIVE)
+		return; /* ATTACHING: hello_done() looks */
+	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, true);
+	if (host->state == UNIC_PROVIDER_READY)
+		detach(host, slot);
+	else if (host->state == UNIC_PROVIDER_ABSENT)
+		finish(host, slot);
+	else /* it may still touch memory: wait for its reset */
+		proc->state = UNIC_HPROC_DETACHING;
+}
+
+void unic_proc_gone(struct unic_host *host, uint32_t slot)
+{
+	if (slot >= host->config.slots ||
+	    host->proc[slot].state != UNIC_HPROC_DETACHING) {
+		host->audits++;
+		return;
+	}
+	finish(host, slot);
+}
+
+void unic_proc_reset(struct unic_host *host, bool safe)
+{
+	uint32_t i;
+
+	for (i = 0; safe && i < host->config.slots; i++)
+		if (host->proc[i].state == UNIC_HPROC_DETACHING)
+			finish(host, i);
+}
+
+void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
+{
+	host->proc[slot].state = UNIC_HPROC_HELD;
+	host->proc[slot].pid = pid;
+}
+
+void unic_host_slot_free(struct unic_host *host, uint32_t slot)
+{
+	if (host->proc[slot].state == UNIC_HPROC_HELD)
+		host->proc[slot].state = UNIC_HPROC_FREE;
+}
+
+/* ------------------------------------------------------------------- enter */
+
+static void hello_reply(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_hello_reply r = { 0 };
+	struct unic_info info;
+
+	unic_host_info(host, &info);
+	r.slot_bytes = unic_to_le64(host->config.slot_bytes);
+	r.proc = unic_to_le32(req->slot);
+	r.grace_us = info.grace_us;
+	r.deliver_us = info.deliver_us;
+	r.bound_us = unic_to_le32(unic_host_bound_us(&info));
+	r.tlb_entries = info.tlb_entries;
+	r.ipv4 = info.ipv4;
+	r.path_mtu = info.path_mtu;
+	r.frames = unic_to_le32(host->proc[req->slot].frames.frames -
+				UNIC_SLOT_FRAMES);
+	r.host_id = unic_to_le32(host->host_id);
+	r.nic = host->provider->ops->name[0] == 'n';
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
+}
+
+static void hello_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	uint32_t status = unic_call_status(call), slot = req->slot;
+	struct unic_hproc *proc = &host->proc[slot];
+
+	if (status) {
+		proc->state = UNIC_HPROC_HELD;
+		unic_os_slot_quiet(host->os, slot);
+		if (req->client)
+			req->client->slot = UNIC_OS_NO_SLOT;
+		unic_req_status(req, status);
+		return;
+	}
+	proc->state = UNIC_HPROC_LIVE;
+	if (!req->client) { /* it left meanwhile */
+		unic_req_free(req);
+		unic_proc_leave(host, slot);
+		return;
+	}
+	hello_reply(req);
+}
+
+/* The slot for process @pid: its old one if it has one, else a free one. */
+static uint32_t find_slot(const struct unic_host *host, uint32_t pid)
+{
+	uint32_t i, found = UNIC_OS_NO_SLOT;
+
+	for (i = 0; i < host->slots; i++) {
+		if (host->proc[i].state == UNIC_HPROC_HELD &&
+		    host->proc[i].pid == pid)
+			return i;
+		if (host->proc[i].state == UNIC_HPROC_FREE &&
+		    found == UNIC_OS_NO_SLOT)
+			found = i;
+	}
+	return found;
+}
+
+static void begin(struct unic_hproc *proc, struct unic_client *client,
+		  const struct unic_ctl_hello *hello)
+{
+	uint32_t weight = unic_from_le32(hello->weight);
+
+	proc->state = UNIC_HPROC_ATTACHING;
+	proc->client = client;
+	proc->pid = client->pid;
+	proc->uid = client->uid;
+	memcpy(proc->name, hello->name, sizeof(proc->name));
+	proc->name[sizeof(proc->name) - 1] = 0;
+	proc->weight = weight ? weight : 1;
+	proc->quota = 0;
+	proc->policy = unic_from_le32(hello->policy);
+	proc->upcall_next = 0;
+	proc->upcalls = 0;
+	proc->notices = 0;
+	proc->evictions = 0;
+	proc->requests = 0;
+	proc->refused = 0;
+	proc->regions = 0;
+	proc->waits = 0;
+}
+
+void unic_proc_hello(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_cmd_proc_attach cmd;
+	struct unic_ctl_hello hello;
+	struct unic_hproc *proc;
+
+	memcpy(&hello, req->rec, sizeof(hello));
+	if (unic_from_le32(hello.version) != UNIC_CTL_VERSION ||
+	    unic_from_le32(hello.policy) > UNIC_POLICY_LRU ||
+	    unic_from_le32(hello.weight) > 65535) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	if (unic_from_le32(hello.weight) > 1 && !req->client->privileged) {
+		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
+		return;
+	}
+	if (req->slot != UNIC_OS_NO_SLOT) {
+		if (unic_req_proc(req))
+			hello_reply(req);
+		else
+			unic_req_status(req, UNIC_ST_BUSY); /* attaching */
+		return;
+	}
+	req->slot = find_slot(host, req->client->pid);
+	if (req->slot == UNIC_OS_NO_SLOT) {
+		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
+		return;
+	}
+	proc = &host->proc[req->slot];
+	begin(proc, req->client, &hello);
+	req->client->slot = req->slot;
+	unic_os_slot_zero(host->os, req->slot);
+	proc->ring->entries = unic_to_le32(UNIC_UPCALLS);
+	cmd_attach(proc, req->slot, &cmd);
+	unic_req_send(req, UNIC_CMD_PROC_ATTACH, &cmd, hello_done);
+}
+
+/* ----------------------------------------------------------------- reattach */
+
+static void reattach_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+
+	if (status && status != UNIC_CTL_ST_RESET)
+		unic_os_log(req->host->os, UNIC_LOG_ERROR,
+			    "slot %u: attach after reset answered %u",
+			    req->slot, status);
+	unic_req_free(req);
+}
+
+void unic_proc_reattach(struct unic_host *host)
+{
+	struct unic_cmd_proc_attach cmd;
+	struct unic_req *req;
+	uint32_t i;
+
+	for (i = 0; i < host->slots; i++) {
+		if (host->proc[i].state != UNIC_HPROC_LIVE)
+			continue;
+		req = unic_req_new(host, i);
+		if (!req) {
+			unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+			return;
+		}
+		cmd_attach(&host->proc[i], i, &cmd);
+		unic_req_send(req, UNIC_CMD_PROC_ATTACH, &cmd, reattach_done);
+	}
+}
+
+/* ------------------------------------------------------------------ upcalls */
+
+void unic_proc_upcall(struct unic_host *host, uint32_t slot, void *rec)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+	uint32_t n = proc->upcall_next;
+	uint8_t *to = proc->ring->record[n % UNIC_UPCALLS];
+	unic_le32 *seq = (void *)to;
+	struct unic_upcall_hdr hdr;
+
+	if (proc->state != UNIC_HPROC_LIVE)
+		return;
+	memcpy(&hdr, rec, sizeof(hdr));
+	hdr.epoch = unic_to_le32(host->epoch);
+	memcpy(rec, &hdr, sizeof(hdr));
+	/* a reader in the middle of the old record must notice */
+	UNIC_STORE(*seq, unic_to_le32(0));
+	unic_os_wmb();
+	memcpy(to + 4, (uint8_t *)rec + 4, 60);
+	unic_os_wmb();
+	UNIC_STORE(*seq, unic_to_le32(n + 1));
+	proc->upcall_next = n + 1;
+	UNIC_STORE(proc->ring->next, unic_to_le32(n + 1));
+	proc->upcalls++;
+	host->upcalls++;
+	unic_os_upcall(host->os, slot);
+}
+
+void unic_proc_upcall_obj(struct unic_host *host, uint32_t slot, uint8_t type,
+			  uint32_t id, uint32_t user, uint32_t detail)
+{
+	struct unic_upcall_obj up = {
+		.hdr = { .type = type, .id = unic_to_le32(id) },
+		.user = unic_to_le32(user),
+		.detail = unic_to_le32(detail),
+	};
+
+	unic_proc_upcall(host, slot, &up);
+}

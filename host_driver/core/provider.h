@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * provider.h - the line between the generic access layer and a device (S4).
+ *
+ * The access layer knows processes, ids, validation, pins and upcalls; a
+ * provider executes commands of abi/unic_mbox.h and delivers events of the
+ * same header. Two providers: the NIC behind a mailbox (nic.c) and a
+ * loop-back in software (loop.c).
+ *
+ * Promises of a provider, audited by the access layer (unic_host.audits):
+ *  - a command taken is called back exactly once, never from inside
+ *    command(), with the opcode it was given and a known status;
+ *  - no event and no callback is of another epoch than the last READY told;
+ *  - events come after the callbacks of the commands they follow from.
+ */
+#ifndef UNIC_PROVIDER_H
+#define UNIC_PROVIDER_H
+
+#include "unic_mbox.h"
+#include "unic_os.h"
+
+struct unic_host;
+struct unic_provider;
+
+#define UNIC_REC_WORDS 8u /* 64 bytes */
+
+enum unic_call_state {
+	UNIC_CALL_IDLE = 0,
+	UNIC_CALL_TAKEN = 1,
+};
+
+/*
+ * One command under way. The caller owns the memory and leaves it alone until
+ * done(); with list != NULL that is the list page: UNIC_LIST_BYTES, contents
+ * in with the command, and for DUMP out with the completion.
+ */
+struct unic_call {
+	struct unic_call *next;               /* the provider's, while TAKEN */
+	void (*done)(struct unic_call *call); /* the access layer's */
+	uint64_t submitted_ns;
+	uint64_t cmd[UNIC_REC_WORDS]; /* a struct unic_cmd_* */
+	uint64_t cpl[UNIC_REC_WORDS]; /* a struct unic_cpl_*, at done() */
+	void *list;
+	uint32_t list_bytes; /* of it that count with the command */
+	uint8_t state;       /* enum unic_call_state */
+};
+
+enum unic_provider_state {
+	UNIC_PROVIDER_ABSENT = 0, /* as enum unic_ctl_nic */
+	UNIC_PROVIDER_STARTING = 1,
+	UNIC_PROVIDER_READY = 2,
+	UNIC_PROVIDER_DEAD = 3,
+};
+
+struct unic_provider_ops {
+	const char *name;
+	/** start() - reset the device; READY or DEAD is told from poll(). Every
+	 * command under way is called back FAILED, now or from poll(). */
+	void (*start)(struct unic_provider *p);
+	/** command() - take @call. 0; -ENODEV when not READY. */
+	int (*command)(struct unic_provider *p, struct unic_call *call);
+	/** poll() - bounded work; calls back. Returns the time (CLOCK_MONOTONIC,
+	 * ns) at which it wants to be called again, UINT64_MAX: when rung. */
+	uint64_t (*poll)(struct unic_provider *p);
+	/** rest() - nobody polls now: ring from here on. Returns false if there
+	 * is work already: poll again. */
+	bool (*rest)(struct unic_provider *p);
+	/** peek() - copy of what the device says about itself, by offset in the
+	 * BAR (UNIC_BAR_*). False if it has no such thing. */
+	bool (*peek)(struct unic_provider *p, uint32_t off, void *buf,
+		     uint32_t bytes);
+	/** gone() - the device left the bus, or joined it (@there). */
+	void (*plug)(struct unic_provider *p, bool there);
+};
+
+/* First member of every provider. */
+struct unic_provider {
+	const struct unic_provider_ops *ops;
+	struct unic_host *host;
+	struct unic_os *os;
+};
+
+/* --- what a provider calls; all from poll() or start() only */
+
+/** unic_host_state() - the provider changed state. @epoch counts with READY. */
+void unic_host_state(struct unic_host *host, enum unic_provider_state state,
+		     uint32_t epoch);
+
+/** unic_host_done() - @call is executed; its cpl is filled in. */
+void unic_host_done(struct unic_host *host, struct unic_call *call);
+
+/** unic_host_event() - one 64-byte event, a copy. */
+void unic_host_event(struct unic_host *host, const uint64_t *evt);
+
+/** unic_host_mad() - a management datagram came, a copy. */
+void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
+
+/* --- the providers */
+
+/**
+ * unic_nic_provider() - the NIC whose mailbox memory is @bar (UNIC_BAR_BYTES).
+ * Returns NULL when out of memory. Free with unic_os_free().
+ */
+struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar);
+
+/**
+ * unic_loop_provider() - a device in software whose wire leads back to itself.
+ * @slot_mem: mapping of each process slot, of @slot_bytes.
+ * Returns NULL when out of memory. Free with unic_os_free().
+ */
+struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,
+					 void *const *slot_mem,
+					 uint64_t slot_bytes);
+
+/** unic_nic_bad_records() - records and indices of the NIC refused so far. */
+uint32_t unic_nic_bad_records(const struct unic_provider *p);
+
+#endif /* UNIC_PROVIDER_H */

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * queue.c - protection domains, payload tokens, completion queues and queue
+ * pairs: ids of the host on this side, table indices of the NIC on the other.
+ */
+#include "access.h"
+
+static void *obj_get(const struct unic_req *req, uint32_t id,
+		     enum unic_obj_type type)
+{
+	return unic_obj_get(&req->host->objects, id, type,
+			    unic_req_owner(req));
+}
+
+static uint32_t req_obj(const struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	return unic_from_le32(r.id);
+}
+
+/* A new object for the process that asked, if it is still there. The NIC's
+ * part exists already; if there is no room for ours it is undone by @undo. */
+static void *obj_new(struct unic_req *req, enum unic_obj_type type,
+		     size_t bytes)
+{
+	if (!unic_req_proc(req) || !req->host->epoch)
+		return NULL;
+	return unic_obj_alloc(&req->host->objects, type, req->slot, bytes);
+}
+
+static void undo_done(struct unic_call *call)
+{
+	unic_req_status(unic_req_of(call), UNIC_CTL_ST_NO_MEMORY);
+}
+
+/* The NIC made an object that we cannot keep: have it undone. */
+static void undo(struct unic_req *req, uint8_t opcode, uint32_t id)
+{
+	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot),
+				    .id = unic_to_le32(id) };
+
+	unic_req_send(req, opcode, &cmd, undo_done);
+}
+
+/* -------------------------------------------------------------------- PDs */
+
+static void pd_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_id_reply r = { 0 };
+	struct unic_cpl_pd cpl;
+	struct unic_hpd *pd;
+
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	pd = obj_new(req, UNIC_OBJ_PD, sizeof(*pd));
+	if (!pd) {
+		undo(req, UNIC_CMD_PD_FREE, unic_from_le32(cpl.pd));
+		return;
+	}
+	pd->pd = unic_from_le32(cpl.pd);
+	r.id = unic_to_le32(pd->obj.id);
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
+}
+
+void unic_queue_pd_alloc(struct unic_req *req)
+{
+	struct unic_cmd_pd cmd = { .proc = unic_to_le32(req->slot) };
+
+	unic_req_send(req, UNIC_CMD_PD_ALLOC, &cmd, pd_done);
+}
+
+/* done() of every command that ends an object and answers at once. */
+static void end_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+	struct unic_obj *obj;
+	uint32_t type;
+
+	for (type = UNIC_OBJ_PD; type <= UNIC_OBJ_QP && !status; type++) {
+		obj = obj_get(req, req->id, (enum unic_obj_type)type);
+		if (obj) {
+			unic_obj_free(&req->host->objects, obj);
+			break;
+		}
+	}
+	unic_req_status(req, status);
+}
+
+void unic_queue_pd_free(struct unic_req *req)
+{
+	struct unic_cmd_pd cmd = { .proc = unic_to_le32(req->slot) };
+	struct unic_hpd *pd;
+
+	req->id = req_obj(req);
+	pd = obj_get(req, req->id, UNIC_OBJ_PD);
+	if (!pd) {
+		unic_req_status(req, UNIC_ST_NO_PD);
+		return;
+	}
+	cmd.pd = unic_to_le32(pd->pd);
+	unic_req_send(req, UNIC_CMD_PD_FREE, &cmd, end_done);
+}
+
+/* ----------------------------------------------------------------- tokens */
+
+static void token_free(struct unic_host *host, struct unic_htoken *t)
+{
+	if (t->index < host->tokens && host->token_of &&
+	    host->token_of[t->index] == t->obj.id)
+		host->token_of[t->index] = 0;
+	unic_obj_free(&host->objects, &t->obj);
+}
+
+/* The NIC reuses an index only after its token ended, so the object that had
+ * it was a used token. */
+static void token_index(struct unic_host *host, struct unic_htoken *t)
+{
+	struct unic_htoken *old = unic_obj_get(&host->objects,
+					       host->token_of[t->index],
+					       UNIC_OBJ_TOKEN,
+					       UNIC_OBJ_ANYONE);
+
+	if (old)
+		unic_obj_free(&host->objects, &old->obj);
+	host->token_of[t->index] = t->obj.id;
+}
+
+static void token_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_htoken *t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_token_reply r = { 0 };
+	struct unic_cpl_token cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	if (!t) {
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	if (!status && unic_from_le32(cpl.index) >= req->host->tokens) {
+		req->host->audits++;
+		status = UNIC_CTL_ST_NO_NIC;
+	}
+	if (status) {
+		unic_obj_free(&req->host->objects, &t->obj);
+		unic_req_status(req, status);
+		return;
+	}
+	t->index = unic_from_le32(cpl.index);
+	t->key = unic_from_le64(cpl.key);
+	token_index(req->host, t);
+	r.id = unic_to_le32(t->obj.id);
+	r.index = cpl.index;
+	r.key = cpl.key;
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
+}
+
+void unic_queue_token_alloc(struct unic_req *req)
+{
+	struct unic_ctl_token_alloc r;
+	struct unic_cmd_token_alloc cmd = { 0 };
+	uint32_t stag, pd;
+	struct unic_htoken *t;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
+			      unic_req_owner(req), &stag, &pd)) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	t = obj_new(req, UNIC_OBJ_TOKEN, sizeof(*t));
+	if (!t) {
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	t->index = UINT32_MAX;
+	t->user = unic_from_le32(r.user);
+	req->id = t->obj.id;
+	cmd.pd = unic_to_le32(pd);
+	cmd.stag = unic_to_le32(stag);
+	cmd.iova = r.iova;
+	cmd.length = r.length;
+	cmd.ttl_us = r.ttl_us;
+	cmd.sender_ipv4 = r.sender_ipv4;
+	cmd.sender_qpn = r.sender_qpn;
+	cmd.user = unic_to_le32(t->obj.id);
+	unic_req_send(req, UNIC_CMD_TOKEN_ALLOC, &cmd, token_done);
+}
+
+static void token_cancel_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_htoken *t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_token_reply r = { 0 };
+	struct unic_cpl_token cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	if (!status) {
+		r.id = unic_to_le32(req->id);
+		r.index = cpl.index;
+		r.end = cpl.end;
+		r.placed = cpl.placed;
+	}
+	if (t && (!status || status == UNIC_ST_NO_TOKEN))
+		token_free(req->host, t);
+	unic_req_answer(req, status, &r, NULL, 0);
+}
+
+void unic_queue_token_cancel(struct unic_req *req)
+{
+	struct unic_cmd_token_cancel cmd = { .proc = unic_to_le32(req->slot) };
+	struct unic_htoken *t;
+
+	req->id = req_obj(req);
+	t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	if (!t || t->index == UINT32_MAX) {
+		unic_req_status(req, UNIC_ST_NO_TOKEN);
+		return;
+	}
+	cmd.index = unic_to_le32(t->index);
+	cmd.key = unic_to_le64(t->key);
+	unic_req_send(req, UNIC_CMD_TOKEN_CANCEL, &cmd, token_cancel_done);
+}
+
+void unic_queue_token_event(struct unic_host *host,
+			    const struct unic_evt_token *evt)
+{
+	struct unic_htoken *t = unic_obj_get(&host->objects,
+					     unic_from_le32(evt->user),
+					     UNIC_OBJ_TOKEN, UNIC_OBJ_ANYONE);
+	struct unic_upcall_token up = {
+		.hdr = { .type = UNIC_UP_TOKEN_END },
+		.index = evt->index,
+		.end = evt->end,
+		.placed = evt->placed,
+	};
+
+	if (!t || t->index != unic_from_le32(evt->index))
+		return; /* cancelled meanwhile: that was the answer */
+	up.hdr.id = unic_to_le32(t->obj.id);
+	up.user = unic_to_le32(t->user);
+	unic_proc_upcall(host, t->obj.owner, &up);
+	token_free(host, t);
+}
+
+/* ---------------------------------------------------------------- CQs, QPs */
+
+static void answer_queue(struct unic_req *req, uint32_t id, uint32_t number)
+{
+	struct unic_ctl_queue_reply r = {
+		.id = unic_to_le32(id),
+		.number = unic_to_le32(number),
+	};
+
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
+}
+
+static uint32_t cpl_id(const struct unic_call *call)
+{
+	struct unic_cpl_obj cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	return unic_from_le32(cpl.id);
+}
+
+static void cq_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_cq_create r;
+	struct unic_hcq *cq;
+
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	cq = obj_new(req, UNIC_OBJ_CQ, sizeof(*cq));
+	if (!cq) {
+		undo(req, UNIC_CMD_CQ_DESTROY, cpl_id(call));
+		return;
+	}
+	cq->cq = cpl_id(call);
+	cq->user = unic_from_le32(r.user);
+	answer_queue(req, cq->obj.id, cq->cq);
+}
+
+void unic_queue_cq_create(struct unic_req *req)
+{
+	struct unic_ctl_cq_create r;
+	struct unic_cmd_cq_create cmd = { 0 };
+	uint32_t stag, pd;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
+			      unic_req_owner(req), &stag, &pd)) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	cmd.pd = unic_to_le32(pd);
+	cmd.stag = unic_to_le32(stag);
+	cmd.iova = r.iova;
+	cmd.entries = r.entries;
+	cmd.db_index = r.db_index;
+	unic_req_send(req, UNIC_CMD_CQ_CREATE, &cmd, cq_done);
+}
+
+void unic_queue_cq_destroy(struct unic_req *req)
+{
+	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot) };
+	struct unic_hcq *cq;
+
+	req->id = req_obj(req);
+	cq = obj_get(req, req->id, UNIC_OBJ_CQ);
+	if (!cq) {
+		unic_req_status(req, UNIC_ST_NO_CQ);
+		return;
+	}
+	cmd.id = unic_to_le32(cq->cq);
+	unic_req_send(req, UNIC_CMD_CQ_DESTROY, &cmd, end_done);
+}
+
+static void qp_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_qp_create r;
+	struct unic_hqp *qp;
+
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	qp = obj_new(req, UNIC_OBJ_QP, sizeof(*qp));
+	if (!qp) {
+		undo(req, UNIC_CMD_QP_DESTROY, cpl_id(call));
+		return;
+	}
+	qp->qpn = cpl_id(call);
+	qp->user = unic_from_le32(r.user);
+	answer_queue(req, qp->obj.id, qp->qpn);
+}
+
+void unic_queue_qp_create(struct unic_req *req)
+{
+	struct unic_ctl_qp_create r;
+	struct unic_cmd_qp_create cmd = { 0 };
+	uint32_t stag, region_pd;
+	struct unic_hcq *send, *recv;
+	struct unic_hpd *pd;
+
+	memcpy(&r, req->rec, sizeof(r));
+	send = obj_get(req, unic_from_le32(r.send_cq), UNIC_OBJ_CQ);
+	recv = obj_get(req, unic_from_le32(r.recv_cq), UNIC_OBJ_CQ);
+	pd = obj_get(req, unic_from_le32(r.pd), UNIC_OBJ_PD);
+	if (!send || !recv) {
+		unic_req_status(req, UNIC_ST_NO_CQ);
+		return;
+	}
+	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
+			      unic_req_owner(req), &stag, &region_pd)) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (!pd || pd->pd != region_pd) {
+		unic_req_status(req, UNIC_ST_NO_PD);
+		return;
+	}
+	cmd.pd = unic_to_le32(pd->pd);
+	cmd.stag = unic_to_le32(stag);
+	cmd.send_cq = unic_to_le32(send->cq);
+	cmd.recv_cq = unic_to_le32(recv->cq);
+	cmd.sq_iova = r.sq_iova;
+	cmd.rq_iova = r.rq_iova;
+	cmd.sq_slots = r.sq_slots;
+	cmd.rq_slots = r.rq_slots;
+	cmd.rq_class = r.rq_class;
+	cmd.db_index = r.db_index;
+	unic_req_send(req, UNIC_CMD_QP_CREATE, &cmd, qp_done);
+}
+
+void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
+		       struct unic_cmd_qp_modify *cmd,
+		       void (*done)(struct unic_call *call))
+{
+	cmd->proc = unic_to_le32(qp->obj.owner);
+	cmd->qpn = unic_to_le32(qp->qpn);
+	unic_req_send(req, UNIC_CMD_QP_MODIFY, cmd, done);
+}
+
+static void modify_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	struct unic_ctl_qp_modify r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (qp && !unic_call_status(call))
+		qp->state = r.state;
+	unic_req_status(req, unic_call_status(call));
+}
+
+static void modify_send(struct unic_req *req, uint32_t status)
+{
+	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	struct unic_ctl_qp_modify r;
+	struct unic_cmd_qp_modify cmd = { 0 };
+
+	if (status || !qp) {
+		unic_req_status(req, status ? status : UNIC_ST_NO_QP);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.state = r.state;
+	cmd.mtu_shift = r.mtu_shift;
+	cmd.rnr_timer = r.rnr_timer;
+	cmd.max_dest_rd = r.max_dest_rd;
+	cmd.max_rd = r.max_rd;
+	cmd.timeout = r.timeout;
+	cmd.retry_cnt = r.retry_cnt;
+	cmd.rnr_retry = r.rnr_retry;
+	cmd.dest_qpn = r.dest_qpn;
+	cmd.rq_psn = r.rq_psn;
+	cmd.dest_ipv4 = r.dest_ipv4;
+	memcpy(cmd.dest_mac, req->mac, sizeof(cmd.dest_mac));
+	cmd.rights = r.rights;
+	cmd.vendor = r.vendor;
+	cmd.sq_psn = r.sq_psn;
+	unic_queue_modify(req, qp, &cmd, modify_done);
+}
+
+void unic_queue_qp_modify(struct unic_req *req)
+{
+	static const uint8_t none[6];
+	struct unic_ctl_qp_modify r;
+	struct unic_hqp *qp;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.id);
+	qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	if (!qp || qp->conn) {
+		unic_req_status(req, qp ? UNIC_ST_STATE : UNIC_ST_NO_QP);
+		return;
+	}
+	memcpy(req->mac, r.dest_mac, sizeof(req->mac));
+	if (r.state == UNIC_QPS_RTR && !memcmp(r.dest_mac, none, sizeof(none)))
+		unic_req_arp(req, unic_from_le32(r.dest_ipv4), modify_send);
+	else
+		modify_send(req, UNIC_ST_OK);
+}
+
+static void destroy_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	uint32_t status = unic_call_status(call);
+
+	if (status == UNIC_ST_PENDING && qp)
+		return; /* QP_GONE follows */
+	if (qp)
+		qp->waiter = NULL;
+	if (qp && !status)
+		unic_obj_free(&req->host->objects, &qp->obj);
+	unic_req_status(req, qp ? status : UNIC_ST_OK);
+}
+
+void unic_queue_qp_destroy(struct unic_req *req)
+{
+	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot) };
+	struct unic_hqp *qp;
+
+	req->id = req_obj(req);
+	qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	if (!qp || qp->waiter) {
+		unic_req_status(req, qp ? UNIC_ST_BUSY : UNIC_ST_NO_QP);
+		return;
+	}
+	if (qp->conn)
+		unic_cm_qp_gone(req->host, qp->conn);
+	qp->waiter = req;
+	cmd.id = unic_to_le32(qp->qpn);
+	unic_req_send(req, UNIC_CMD_QP_DESTROY, &cmd, destroy_done);
+}
+
+/* ------------------------------------------------------------------ events */
+
+static struct unic_hqp *qp_of(struct unic_host *host, uint32_t qpn)
+{
+	struct unic_hqp *qp;
+	uint32_t at = 0;
+
+	while ((qp = unic_obj_next(&host->objects, &at, UNIC_OBJ_QP,
+				   UNIC_OBJ_ANYONE)))
+		if (qp->qpn == qpn)
+			return qp;
+	return NULL;
+}
+
+static struct unic_hcq *cq_of(struct unic_host *host, uint32_t number)
+{
+	struct unic_hcq *cq;
+	uint32_t at = 0;
+
+	while ((cq = unic_obj_next(&host->objects, &at, UNIC_OBJ_CQ,
+				   UNIC_OBJ_ANYONE)))
+		if (cq->cq == number)
+			return cq;
+	return NULL;
+}
+
+static void qp_gone(struct unic_host *host, struct unic_hqp *qp)
+{
+	struct unic_req *waiter = qp->waiter;
+
+	unic_obj_free(&host->objects, &qp->obj);
+	if (waiter)
+		unic_req_status(waiter, UNIC_ST_OK);
+}
+
+void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
+{
+	uint32_t id = unic_from_le32(evt->id), owner;
+	uint32_t detail = unic_from_le32(evt->detail);
+	struct unic_hqp *qp = qp_of(host, id);
+	struct unic_hcq *cq = cq_of(host, id);
+
+	switch (evt->hdr.type) {
+	case UNIC_EVT_QP_GONE:
+		if (qp && qp->waiter)
+			qp_gone(host, qp);
+		return;
+	case UNIC_EVT_QP_ERROR:
+		if (qp) {
+			qp->state = UNIC_QPS_ERR;
+			unic_proc_upcall_obj(host, qp->obj.owner,
+					     UNIC_UP_QP_ERROR, qp->obj.id,
+					     qp->user, detail);
+		}
+		return;
+	case UNIC_EVT_CQ_ERROR:
+		if (cq)
+			unic_proc_upcall_obj(host, cq->obj.owner,
+					     UNIC_UP_CQ_ERROR, cq->obj.id,
+					     cq->user, detail);
+		return;
+	default: /* DB_ERROR */
+		owner = unic_from_le16(evt->hdr.proc);
+		if (owner < host->config.slots)
+			unic_proc_upcall_obj(host, owner, UNIC_UP_DB_ERROR, 0,
+					     0, id);
+	}
+}
+
+/* -------------------------------------------------------------------- ends */
+
+void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status)
+{
+	struct unic_htoken *t;
+	struct unic_hqp *qp;
+	struct unic_obj *obj;
+	uint32_t at = 0;
+
+	while ((t = unic_obj_next(&host->objects, &at, UNIC_OBJ_TOKEN, owner)))
+		token_free(host, t);
+	at = 0;
+	while ((qp = unic_obj_next(&host->objects, &at, UNIC_OBJ_QP, owner))) {
+		struct unic_req *waiter = qp->waiter;
+
+		unic_obj_free(&host->objects, &qp->obj);
+		if (waiter && waiter->call.state == UNIC_CALL_IDLE)
+			unic_req_status(waiter, status);
+	}
+	at = 0;
+	while ((obj = unic_obj_next(&host->objects, &at, 0, owner)))
+		if (obj->type == UNIC_OBJ_PD || obj->type == UNIC_OBJ_CQ)
+			unic_obj_free(&host->objects, obj);
+}

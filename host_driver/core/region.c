@@ -1,0 +1,867 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * region.c - memory regions as the driver sees them: which addresses they
+ * cover, which frames they pin, and the upcalls about them.
+ *
+ *   REGISTERING -> (WAITING ->) FILLING -> ACTIVE <-> NOTIFIED
+ *                                            |           |
+ *                                            +-----+-----+
+ *                                                  v
+ *                                     EVICTED (until MR_DEREG)
+ *
+ * Frames are pinned from before the NIC learns of them until it has said that
+ * it will not touch them again (completion of MR_DEREG, or EVICTED). A waiting
+ * request pins nothing.
+ */
+#include "access.h"
+
+enum region_state {
+	R_REGISTERING,
+	R_WAITING,
+	R_FILLING,
+	R_ACTIVE,
+	R_NOTIFIED,
+	R_EVICTED,
+};
+
+struct unic_hmr {
+	struct unic_obj obj;
+	uint8_t state; /* enum region_state */
+	uint8_t page_shift;
+	bool async, pinned;
+	uint32_t pd;      /* the NIC's */
+	uint64_t va, iova, length;
+	uint32_t n_pages;
+	uint32_t mr, gen, stag, wait; /* the NIC's */
+	uint32_t user, reg_seq, waited_us;
+	uint32_t notice_seq;
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	struct unic_req *waiter; /* MR_REG that waits, or MR_DEREG that drains */
+	struct unic_req *cancel; /* WAIT_CANCEL that came before PENDING */
+};
+
+static struct unic_hproc *proc_of(struct unic_host *host,
+				  const struct unic_hmr *mr)
+{
+	return &host->proc[mr->obj.owner];
+}
+
+static struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
+{
+	return unic_obj_get(&req->host->objects, id, UNIC_OBJ_MR,
+			    unic_req_owner(req));
+}
+
+/* -------------------------------------------------------------------- pins */
+
+/* Whole pages of the region's size: that is what an entry reaches. */
+static void span(const struct unic_hmr *mr, uint64_t *va, uint64_t *length)
+{
+	uint64_t mask = (1ull << mr->page_shift) - 1;
+
+	*va = mr->va & ~mask;
+	*length = ((mr->va + mr->length - 1) | mask) - *va + 1;
+}
+
+static bool pin(struct unic_host *host, struct unic_hmr *mr)
+{
+	uint64_t va, length;
+
+	span(mr, &va, &length);
+	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length);
+	return mr->pinned;
+}
+
+static void unpin(struct unic_host *host, struct unic_hmr *mr)
+{
+	uint64_t va, length;
+
+	if (!mr->pinned)
+		return;
+	span(mr, &va, &length);
+	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
+	mr->pinned = false;
+}
+
+static void mr_free(struct unic_host *host, struct unic_hmr *mr)
+{
+	unpin(host, mr);
+	proc_of(host, mr)->regions--;
+	unic_obj_free(&host->objects, &mr->obj);
+}
+
+/* ---------------------------------------------------------------- register */
+
+static uint32_t check_reg(const struct unic_ctl_mr_reg *r)
+{
+	uint32_t shift = r->page_shift, i;
+
+	for (i = 0; i < sizeof(r->rsvd); i++)
+		if (r->rsvd[i])
+			return UNIC_ST_INVALID;
+	if (r->rights & ~UNIC_MR_RIGHTS_ALL ||
+	    r->mr_class > UNIC_CLASS_CONTROL ||
+	    (shift && shift != 12 && shift != 16 && shift != 21) ||
+	    r->flags & ~UNIC_CTL_REG_FLAGS_ALL ||
+	    r->flags == UNIC_CTL_REG_ASYNC || !unic_from_le64(r->length) ||
+	    unic_from_le64(r->iova) + unic_from_le64(r->length) - 1 <
+		    unic_from_le64(r->iova))
+		return UNIC_ST_INVALID;
+	return UNIC_ST_OK;
+}
+
+static uint32_t choose_shift(struct unic_hproc *proc,
+			     const struct unic_ctl_mr_reg *r, uint8_t *out)
+{
+	uint32_t max = r->page_shift ? r->page_shift : 21;
+	uint32_t got = unic_frames_shift(&proc->frames, unic_from_le64(r->va),
+					 unic_from_le64(r->iova),
+					 unic_from_le64(r->length), max);
+
+	if (!got)
+		return UNIC_CTL_ST_NOT_MAPPED;
+	if (r->page_shift && got < r->page_shift)
+		return UNIC_CTL_ST_NOT_ALIGNED;
+	*out = (uint8_t)got;
+	return UNIC_ST_OK;
+}
+
+static void end_cancel(struct unic_hmr *mr, uint32_t status)
+{
+	struct unic_req *cancel = mr->cancel;
+
+	mr->cancel = NULL;
+	if (cancel)
+		unic_req_status(cancel, status);
+}
+
+static void upcall_wait(struct unic_host *host, const struct unic_hmr *mr,
+			uint8_t type, uint32_t status)
+{
+	struct unic_upcall_wait up = {
+		.hdr = { .type = type, .id = unic_to_le32(mr->obj.id) },
+		.user = unic_to_le32(mr->user),
+		.stag = unic_to_le32(mr->stag),
+		.status = unic_to_le32(status),
+		.waited_us = unic_to_le32(mr->waited_us),
+		.entries = unic_to_le32(mr->n_pages),
+		.wait_seq = unic_to_le32(mr->reg_seq),
+	};
+
+	unic_proc_upcall(host, mr->obj.owner, &up);
+}
+
+static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
+		       uint32_t status)
+{
+	struct unic_ctl_mr_reg_reply r = {
+		.id = unic_to_le32(mr->obj.id),
+		.stag = unic_to_le32(status ? 0 : mr->stag),
+		.entries = unic_to_le32(mr->n_pages),
+		.waited_us = unic_to_le32(mr->waited_us),
+		.page_shift = mr->page_shift,
+	};
+
+	unic_req_answer(req, status, &r, NULL, 0);
+}
+
+/* The registration ended without a region: tell whoever asked, forget it. */
+static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
+		       struct unic_req *req, uint32_t status)
+{
+	struct unic_hproc *proc = proc_of(host, mr);
+
+	end_cancel(mr, UNIC_ST_NO_WAIT);
+	if (mr->state == R_WAITING)
+		proc->waits--;
+	if (!req)
+		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
+	mr->waiter = NULL;
+	mr_free(host, mr);
+	if (req)
+		unic_req_status(req, status);
+}
+
+static void reg_active(struct unic_host *host, struct unic_hmr *mr,
+		       struct unic_req *req)
+{
+	mr->state = R_ACTIVE;
+	mr->waiter = NULL;
+	end_cancel(mr, UNIC_ST_NO_WAIT);
+	if (req)
+		answer_reg(req, mr, UNIC_ST_OK);
+	else
+		upcall_wait(host, mr, UNIC_UP_GRANTED, UNIC_ST_OK);
+}
+
+static void fill_next(struct unic_req *req, struct unic_hmr *mr);
+
+static void drop_failed(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* A region that could not be filled is taken back from the NIC; nobody can
+ * have used it, so it goes at once. */
+static void send_dereg(struct unic_host *host, const struct unic_hmr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_req *own = unic_req_new(host, mr->obj.owner);
+
+	if (own)
+		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, drop_failed);
+}
+
+static void fill_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+	struct unic_req *waiter;
+
+	if (!mr) { /* the process or the epoch ended */
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	waiter = mr->waiter;
+	if (!status && req->progress < mr->n_pages) {
+		fill_next(req, mr);
+		return;
+	}
+	if (waiter != req)
+		unic_req_free(req);
+	if (!status) {
+		reg_active(host, mr, waiter);
+		return;
+	}
+	send_dereg(host, mr);
+	reg_failed(host, mr, waiter, status);
+}
+
+static void fill_next(struct unic_req *req, struct unic_hmr *mr)
+{
+	uint32_t n = mr->n_pages - req->progress;
+	struct unic_cmd_mr_fill cmd = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.first = unic_to_le32(req->progress),
+	};
+	uint64_t *list = unic_req_list(req);
+	uint32_t i;
+
+	if (n > UNIC_LIST_MAX)
+		n = UNIC_LIST_MAX;
+	if (!list || unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
+				      mr->page_shift, req->progress, n, list)) {
+		struct unic_req *waiter = mr->waiter;
+
+		if (waiter != req)
+			unic_req_free(req);
+		send_dereg(req->host, mr);
+		reg_failed(req->host, mr, waiter,
+			   list ? UNIC_CTL_ST_NOT_MAPPED :
+				  UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
+	cmd.count = unic_to_le32(n);
+	req->call.list_bytes = n * 8;
+	req->progress += n;
+	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
+}
+
+/* The NIC has a LOADING region for us: pin, then fill. @req is the request that
+ * waits for it, or one of our own. */
+static void load(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_host *host = req->host;
+	struct unic_req *waiter = mr->waiter;
+	uint32_t shift = unic_frames_shift(&proc_of(host, mr)->frames, mr->va,
+					   mr->iova, mr->length,
+					   mr->page_shift);
+
+	mr->state = R_FILLING;
+	if (shift == mr->page_shift && (mr->pinned || pin(host, mr))) {
+		fill_next(req, mr);
+		return;
+	}
+	/* its frames were freed or exchanged while it waited */
+	if (waiter != req)
+		unic_req_free(req);
+	send_dereg(host, mr);
+	reg_failed(host, mr, waiter, UNIC_CTL_ST_NOT_MAPPED);
+}
+
+static void cancel_done(struct unic_call *call);
+
+static void send_cancel(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_cmd_wait_cancel cmd = { .wait = unic_to_le32(mr->wait) };
+
+	req->id = mr->obj.id;
+	unic_req_send(req, UNIC_CMD_WAIT_CANCEL, &cmd, cancel_done);
+}
+
+static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_req *cancel = mr->cancel;
+
+	unpin(req->host, mr);
+	mr->state = R_WAITING;
+	proc_of(req->host, mr)->waits++;
+	if (mr->async) {
+		mr->waiter = NULL;
+		answer_reg(req, mr, UNIC_ST_PENDING);
+	}
+	mr->cancel = NULL;
+	if (cancel)
+		send_cancel(cancel, mr);
+}
+
+/* A refusal explains itself with the NIC's usage record. */
+static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
+			uint32_t status)
+{
+	struct unic_host *host = req->host;
+	uint64_t usage[UNIC_REC_WORDS], rec[UNIC_REC_WORDS] = { 0 };
+	bool explained = status == UNIC_ST_TLB_FULL ||
+			 status == UNIC_ST_MR_FULL || status == UNIC_ST_QUOTA ||
+			 status == UNIC_ST_TOO_LARGE ||
+			 status == UNIC_ST_WAIT_FULL ||
+			 status == UNIC_ST_CTRL_CAP;
+
+	memcpy(usage, req->call.cpl, sizeof(usage));
+	end_cancel(mr, UNIC_ST_NO_WAIT);
+	mr_free(host, mr);
+	unic_req_answer(req, status, rec, usage,
+			explained ? sizeof(usage) : 0);
+}
+
+static void reg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+	struct unic_cpl_mr_reg cpl;
+
+	if (!mr) {
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	mr->mr = unic_from_le32(cpl.mr);
+	mr->gen = unic_from_le32(cpl.gen);
+	mr->stag = unic_from_le32(cpl.stag);
+	mr->wait = unic_from_le32(cpl.wait);
+	if (status == UNIC_ST_PENDING)
+		reg_queued(req, mr);
+	else if (status)
+		reg_refused(req, mr, status);
+	else if (call->list)
+		reg_active(req->host, mr, req);
+	else
+		load(req, mr);
+}
+
+/* Short lists go with the command; long ones, and those of requests that may
+ * wait, are filled in afterwards. */
+static bool list_now(struct unic_req *req, const struct unic_hmr *mr)
+{
+	uint64_t *list;
+	uint32_t i;
+
+	if (mr->n_pages > UNIC_LIST_MAX || !mr->pinned)
+		return false;
+	list = unic_req_list(req);
+	if (!list || unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
+				      mr->page_shift, 0, mr->n_pages, list))
+		return false;
+	for (i = 0; i < mr->n_pages; i++)
+		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
+	req->call.list_bytes = mr->n_pages * 8;
+	return true;
+}
+
+static void send_reg(struct unic_req *req, struct unic_hmr *mr,
+		     const struct unic_ctl_mr_reg *r)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(mr->pd),
+		.rights = r->rights,
+		.mr_class = r->mr_class,
+		.page_shift = mr->page_shift,
+		.iova = r->iova,
+		.length = r->length,
+		.n_pages = unic_to_le32(mr->n_pages),
+		.key = r->key,
+		.importance = r->importance,
+		.timeout_us = r->timeout_us,
+		.user = unic_to_le32(mr->obj.id),
+	};
+
+	if (r->flags & UNIC_CTL_REG_WAIT)
+		cmd.flags |= UNIC_REG_WAIT;
+	if (list_now(req, mr))
+		cmd.flags |= UNIC_REG_LIST;
+	req->id = mr->obj.id;
+	mr->waiter = req;
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
+}
+
+void unic_region_reg(struct unic_req *req)
+{
+	struct unic_hproc *proc = unic_req_proc(req);
+	struct unic_ctl_mr_reg r;
+	struct unic_hpd *pd;
+	struct unic_hmr *mr;
+	uint32_t status;
+	uint8_t shift = 0;
+
+	memcpy(&r, req->rec, sizeof(r));
+	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
+			  UNIC_OBJ_PD, unic_req_owner(req));
+	status = check_reg(&r);
+	if (!status && !pd)
+		status = UNIC_ST_NO_PD;
+	if (!status)
+		status = choose_shift(proc, &r, &shift);
+	mr = status ? NULL :
+		      unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
+				     req->slot, sizeof(*mr));
+	if (!mr) {
+		unic_req_status(req, status ? status : UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	proc->regions++;
+	mr->state = R_REGISTERING;
+	mr->pd = pd->pd;
+	mr->page_shift = shift;
+	mr->async = r.flags & UNIC_CTL_REG_ASYNC;
+	mr->va = unic_from_le64(r.va);
+	mr->iova = unic_from_le64(r.iova);
+	mr->length = unic_from_le64(r.length);
+	mr->n_pages = (uint32_t)(((mr->iova + mr->length - 1) >> shift) -
+				 (mr->iova >> shift) + 1);
+	mr->user = unic_from_le32(r.user);
+	mr->reg_seq = req->seq;
+	if (!(r.flags & UNIC_CTL_REG_WAIT) && !pin(req->host, mr)) {
+		mr_free(req->host, mr);
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	send_reg(req, mr, &r);
+}
+
+/* --------------------------------------------------------- waits: the rest */
+
+static void cancel_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+
+	if (!status && mr)
+		reg_failed(req->host, mr, mr->waiter, UNIC_ST_CANCELLED);
+	unic_req_status(req, status);
+}
+
+void unic_region_cancel(struct unic_req *req)
+{
+	struct unic_ctl_wait_cancel r;
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	memcpy(&r, req->rec, sizeof(r));
+	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
+				   unic_req_owner(req)))) {
+		if (mr->reg_seq != unic_from_le32(r.wait_seq))
+			continue;
+		if (mr->state == R_WAITING) {
+			send_cancel(req, mr);
+			return;
+		}
+		if (mr->state == R_REGISTERING && !mr->cancel) {
+			mr->cancel = req; /* when we know its number */
+			return;
+		}
+	}
+	unic_req_status(req, UNIC_ST_NO_WAIT);
+}
+
+/* GRANTED and WAIT_ENDED name the region by the id we gave. */
+void unic_region_wait_event(struct unic_host *host,
+			    const struct unic_evt_wait *evt)
+{
+	struct unic_hmr *mr = unic_obj_get(&host->objects,
+					   unic_from_le32(evt->user),
+					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	struct unic_req *req;
+
+	if (!mr || mr->state != R_WAITING ||
+	    mr->wait != unic_from_le32(evt->wait)) {
+		host->audits++;
+		return;
+	}
+	mr->waited_us = unic_from_le32(evt->waited_us);
+	if (evt->hdr.type == UNIC_EVT_WAIT_ENDED) {
+		reg_failed(host, mr, mr->waiter, unic_from_le32(evt->status));
+		return;
+	}
+	mr->mr = unic_from_le32(evt->mr);
+	mr->gen = unic_from_le32(evt->gen);
+	mr->stag = unic_from_le32(evt->stag);
+	proc_of(host, mr)->waits--;
+	mr->state = R_FILLING;
+	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
+	if (!req) {
+		send_dereg(host, mr);
+		reg_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	req->id = mr->obj.id;
+	req->progress = 0;
+	load(req, mr);
+}
+
+/* -------------------------------------------------------------- deregister */
+
+static void dereg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+
+	if (!mr || mr->waiter != req) {
+		unic_req_status(req, mr ? status : UNIC_ST_OK);
+		return;
+	}
+	if (status == UNIC_ST_PENDING && mr->state != R_EVICTED)
+		return; /* EVICTED follows */
+	mr->waiter = NULL;
+	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
+	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
+		mr_free(req->host, mr);
+		status = UNIC_ST_OK;
+	}
+	unic_req_status(req, status);
+}
+
+void unic_region_dereg(struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+	struct unic_cmd_mr cmd = { 0 };
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.id);
+	mr = mr_get(req, req->id);
+	if (!mr || mr->state < R_ACTIVE) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (mr->waiter) {
+		unic_req_status(req, UNIC_ST_BUSY); /* being deregistered */
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	mr->waiter = req;
+	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
+}
+
+/* ----------------------------------------------------------------- notices */
+
+static void upcall_mr(struct unic_host *host, const struct unic_hmr *mr,
+		      const struct unic_evt_mr *evt, uint8_t type)
+{
+	struct unic_upcall_mr up = {
+		.hdr = { .type = type,
+			 .reason = evt->hdr.reason,
+			 .id = unic_to_le32(mr->obj.id) },
+		.user = unic_to_le32(mr->user),
+		.stag = unic_to_le32(mr->stag),
+		.notice_seq = evt->seq,
+		.entries = evt->entries,
+		.dependents = evt->dependents,
+		.rank = evt->rank,
+		.flags = evt->flags,
+		.grace_us = evt->grace_us,
+		.deadline_ns = unic_to_le64(mr->deadline_ns),
+		.pain = evt->pain,
+	};
+
+	unic_proc_upcall(host, mr->obj.owner, &up);
+}
+
+static void ack_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_cpl_notice cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call))
+		mr->deadline_ns = unic_host_clock(
+			req->host, unic_from_le64(cpl.deadline_ns));
+	unic_req_free(req);
+}
+
+/* The upcall is on the ring: the NIC may start the grace. */
+static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
+		uint32_t slot, uint32_t id)
+{
+	struct unic_cmd_notice_ack cmd = { .mr = evt->mr,
+					   .gen = evt->gen,
+					   .seq = evt->seq };
+	struct unic_req *req = unic_req_new(host, slot);
+
+	if (!req) {
+		unic_os_log(host->os, UNIC_LOG_ERROR,
+			    "out of memory: a notice is not acknowledged");
+		return;
+	}
+	req->id = id;
+	unic_req_send(req, UNIC_CMD_NOTICE_ACK, &cmd, ack_done);
+}
+
+static void notice(struct unic_host *host, struct unic_hmr *mr,
+		   const struct unic_evt_mr *evt)
+{
+	uint32_t seq = unic_from_le32(evt->seq);
+
+	if (mr->state != R_NOTIFIED || mr->notice_seq != seq) {
+		mr->state = R_NOTIFIED;
+		mr->notice_seq = seq;
+		mr->deadline_ns =
+			unic_os_now_ns(host->os) +
+			1000ull * unic_from_le32(evt->grace_us);
+		proc_of(host, mr)->notices++;
+		upcall_mr(host, mr, evt, UNIC_UP_NOTICE);
+	}
+	ack(host, evt, mr->obj.owner, mr->obj.id);
+}
+
+static void evicted(struct unic_host *host, struct unic_hmr *mr,
+		    const struct unic_evt_mr *evt)
+{
+	struct unic_req *waiter = mr->waiter;
+
+	unpin(host, mr);
+	mr->state = R_EVICTED;
+	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
+		mr->waiter = NULL;
+		mr_free(host, mr);
+		unic_req_status(waiter, UNIC_ST_OK);
+		return;
+	}
+	proc_of(host, mr)->evictions++;
+	upcall_mr(host, mr, evt, UNIC_UP_EVICTED);
+	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
+		/* its owner gave it up too: the tombstone is of no use */
+		send_dereg(host, mr);
+		mr->waiter = NULL;
+		mr_free(host, mr);
+		unic_req_status(waiter, UNIC_ST_OK);
+	}
+}
+
+void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
+{
+	struct unic_hmr *mr = unic_obj_get(&host->objects,
+					   unic_from_le32(evt->user),
+					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	bool ours = mr && mr->state >= R_ACTIVE && mr->state != R_EVICTED &&
+		    mr->mr == unic_from_le32(evt->mr) &&
+		    mr->gen == unic_from_le32(evt->gen);
+
+	if (evt->hdr.type == UNIC_EVT_NOTICE) {
+		if (ours)
+			notice(host, mr, evt);
+		else /* going already: the NIC must not think us dead */
+			ack(host, evt, UNIC_OS_NO_SLOT, 0);
+		return;
+	}
+	if (ours)
+		evicted(host, mr, evt);
+}
+
+static void answer_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_hmr *offered = mr_get(req, req->id2);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_notice_reply r = { 0 };
+	struct unic_cpl_notice cpl;
+	uint64_t deadline;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	deadline = unic_host_clock(host, unic_from_le64(cpl.deadline_ns));
+	if (!status && mr && mr->state == R_NOTIFIED)
+		mr->deadline_ns = deadline;
+	if (!status && mr && offered) { /* the notice is about that one now */
+		if (offered->state == R_ACTIVE)
+			offered->state = R_NOTIFIED;
+		offered->notice_seq = mr->notice_seq;
+		offered->deadline_ns = deadline;
+		if (mr->state == R_NOTIFIED)
+			mr->state = R_ACTIVE;
+	}
+	if (!status)
+		r.deadline_ns = unic_to_le64(deadline);
+	r.detail = cpl.detail;
+	unic_req_answer(req, status, &r, NULL, 0);
+}
+
+void unic_region_answer(struct unic_req *req)
+{
+	struct unic_ctl_notice_answer r;
+	struct unic_cmd_notice_answer cmd = { 0 };
+	uint32_t answer;
+	struct unic_hmr *mr, *offer;
+
+	memcpy(&r, req->rec, sizeof(r));
+	answer = unic_from_le32(r.answer);
+	req->id = unic_from_le32(r.id);
+	req->id2 = unic_from_le32(r.offer_id);
+	mr = mr_get(req, req->id);
+	offer = mr_get(req, req->id2);
+	if (answer == UNIC_ANSWER_RELEASE) {
+		unic_region_dereg(req);
+		return;
+	}
+	if ((answer != UNIC_ANSWER_OFFER && answer != UNIC_ANSWER_EXTEND) ||
+	    (answer == UNIC_ANSWER_EXTEND && req->id2) ||
+	    (answer == UNIC_ANSWER_OFFER && r.extend_us)) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	if (!mr || (answer == UNIC_ANSWER_OFFER && !offer)) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (mr->state != R_NOTIFIED ||
+	    mr->notice_seq != unic_from_le32(r.notice_seq)) {
+		unic_req_status(req, UNIC_ST_STATE);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	cmd.seq = r.notice_seq;
+	cmd.answer = r.answer;
+	if (offer) {
+		cmd.offer_mr = unic_to_le32(offer->mr);
+		cmd.offer_gen = unic_to_le32(offer->gen);
+	}
+	cmd.extend_us = r.extend_us;
+	unic_req_send(req, UNIC_CMD_NOTICE_ANSWER, &cmd, answer_done);
+}
+
+void unic_region_evict(struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+	struct unic_cmd_mr cmd = { 0 };
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.id);
+	mr = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_MR,
+			  UNIC_OBJ_ANYONE);
+	if (!mr || mr->state < R_ACTIVE) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	unic_req_send(req, UNIC_CMD_MR_EVICT, &cmd, unic_req_done_status);
+}
+
+/* ------------------------------------------------------------------- resync */
+
+static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
+{
+	static const uint8_t state[] = {
+		[R_REGISTERING] = UNIC_CTL_R_WAITING,
+		[R_WAITING] = UNIC_CTL_R_WAITING,
+		[R_FILLING] = UNIC_CTL_R_WAITING,
+		[R_ACTIVE] = UNIC_CTL_R_ACTIVE,
+		[R_NOTIFIED] = UNIC_CTL_R_NOTIFIED,
+		[R_EVICTED] = UNIC_CTL_R_EVICTED,
+	};
+
+	*row = (struct unic_ctl_region){
+		.id = unic_to_le32(mr->obj.id),
+		.stag = unic_to_le32(mr->stag),
+		.user = unic_to_le32(mr->user),
+		.entries = unic_to_le32(mr->n_pages),
+		.state = unic_to_le32(state[mr->state]),
+	};
+	if (mr->state != R_NOTIFIED)
+		return;
+	row->notice_seq = unic_to_le32(mr->notice_seq);
+	row->deadline_ns = unic_to_le64(mr->deadline_ns);
+}
+
+void unic_region_resync(struct unic_req *req)
+{
+	enum { ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) /
+		      sizeof(struct unic_ctl_region) };
+	struct unic_ctl_region row[ROWS];
+	struct unic_ctl_resync_reply rep = { 0 };
+	struct unic_ctl_resync r;
+	uint32_t at = 0, n = 0;
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (r.after)
+		at = unic_obj_index(unic_from_le32(r.after)) + 1;
+	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
+				   unic_req_owner(req)))) {
+		if (n == ROWS) {
+			rep.more = unic_to_le32(1);
+			break;
+		}
+		region_row(mr, &row[n++]);
+	}
+	rep.regions = unic_to_le32(n);
+	rep.next_seq = unic_to_le32(unic_req_proc(req)->upcall_next + 1);
+	unic_req_answer(req, UNIC_ST_OK, &rep, row,
+			n * (uint32_t)sizeof(row[0]));
+}
+
+/* --------------------------------------------------------------------- ends */
+
+void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
+{
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, owner))) {
+		struct unic_req *waiter = mr->waiter;
+
+		if (mr->state == R_WAITING)
+			proc_of(host, mr)->waits--;
+		end_cancel(mr, status);
+		mr_free(host, mr);
+		/* one that is with the provider is called back by it */
+		if (waiter && waiter->call.state == UNIC_CALL_IDLE)
+			unic_req_status(waiter, status);
+	}
+}
+
+bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
+		      uint32_t *stag, uint32_t *pd)
+{
+	const struct unic_hmr *mr =
+		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, owner);
+
+	if (!mr || (mr->state != R_ACTIVE && mr->state != R_NOTIFIED))
+		return false;
+	*stag = mr->stag;
+	*pd = mr->pd;
+	return true;
+}

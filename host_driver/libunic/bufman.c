@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * bufman.c - the cache of registrations and the answers to upcalls.
+ *
+ * Secret: the chunks and their states. The lock is never held while the driver
+ * is asked anything, because a registration may wait for as long as B.
+ */
+#include "bufman.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "priv.h"
+
+#define CLASSES	   24 /* sizes 4 KiB << 0..23 */
+#define FIRST_RATE 32 /* bytes per microsecond, before anything was measured */
+
+enum chunk_state {
+	CHUNK_REGISTERING,
+	CHUNK_LIVE,
+	CHUNK_LEAVING, /* asked back: no new holds; ends with the last one */
+	CHUNK_ENDING,
+};
+
+struct unic_chunk {
+	struct unic_chunk *next;
+	uint8_t *va;
+	size_t bytes;
+	struct unic_mr *mr;
+	enum chunk_state state;
+	unsigned int holds;
+	uint64_t used; /* tick of the last use */
+};
+
+struct pooled {
+	struct pooled *next;
+	void *mem;
+};
+
+struct unic_bm {
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	struct unic_bm_attr attr;
+	uint32_t grace_us;
+	uint32_t rate; /* bytes per microsecond, atomic */
+	pthread_mutex_t lock;
+	pthread_cond_t cond; /* a chunk changed its state */
+	struct unic_chunk *chunks;
+	uint64_t tick;
+	struct pooled *pool[CLASSES]; /* free buffers */
+	struct pooled *all;	      /* every buffer ever got */
+	pthread_t thread;
+	int stop_efd;
+	struct unic_bm_stats stats;
+};
+
+struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm)
+{
+	return &bm->stats;
+}
+
+void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out)
+{
+	*out = bm->stats;
+}
+
+static void say(struct unic_bm *bm, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(struct unic_bm *bm, const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	if (!bm->attr.on_note)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	bm->attr.on_note(bm->attr.arg, text);
+}
+
+/* --------------------------------------------------------- chunks, locked */
+
+static struct unic_chunk *find(struct unic_bm *bm, const uint8_t *va)
+{
+	struct unic_chunk *c;
+
+	for (c = bm->chunks; c; c = c->next) {
+		if (va >= c->va && va < c->va + c->bytes)
+			return c;
+	}
+	return NULL;
+}
+
+static struct unic_chunk *find_mr(struct unic_bm *bm, const struct unic_mr *mr)
+{
+	struct unic_chunk *c;
+
+	/* One that is just being registered does not know its region yet. */
+	for (c = bm->chunks; c; c = c->next) {
+		if (c->state != CHUNK_ENDING &&
+		    (c->mr == mr || (!c->mr && mr->user == c)))
+			break;
+	}
+	return c;
+}
+
+/* The least recently used chunk of at least @entries that nobody uses. */
+static struct unic_chunk *find_idle(struct unic_bm *bm, uint32_t entries)
+{
+	struct unic_chunk *best = NULL;
+	struct unic_chunk *c;
+
+	for (c = bm->chunks; c; c = c->next) {
+		if (c->state == CHUNK_LIVE && !c->holds &&
+		    c->mr->entries >= entries &&
+		    (!best || c->used < best->used))
+			best = c;
+	}
+	return best;
+}
+
+/* A chunk for the memory at @va that none covers yet, as long as possible. */
+static struct unic_chunk *chunk_new(struct unic_bm *bm, uint8_t *va, size_t len)
+{
+	uintptr_t start = (uintptr_t)va & ~(uintptr_t)(UNIC_PAGE - 1);
+	uintptr_t end = ((uintptr_t)va + len + UNIC_PAGE - 1) &
+			~(uintptr_t)(UNIC_PAGE - 1);
+	size_t most = (size_t)bm->attr.chunk_entries * UNIC_PAGE;
+	struct unic_chunk *c;
+	struct unic_chunk *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	if (end - start > most)
+		end = start + most;
+	for (c = bm->chunks; c; c = c->next) {
+		if ((uintptr_t)c->va > start && (uintptr_t)c->va < end)
+			end = (uintptr_t)c->va;
+	}
+	n->va = (uint8_t *)start;
+	n->bytes = end - start;
+	n->state = CHUNK_REGISTERING;
+	n->next = bm->chunks;
+	bm->chunks = n;
+	return n;
+}
+
+static void chunk_free(struct unic_bm *bm, struct unic_chunk *c)
+{
+	struct unic_chunk **p = &bm->chunks;
+
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
+	free(c);
+	pthread_cond_broadcast(&bm->cond);
+}
+
+/* Ends an unused chunk; the lock is given up meanwhile. */
+static void chunk_end(struct unic_bm *bm, struct unic_chunk *c)
+{
+	c->state = CHUNK_ENDING;
+	pthread_mutex_unlock(&bm->lock);
+	unic_dereg_mr(c->mr);
+	pthread_mutex_lock(&bm->lock);
+	chunk_free(bm, c);
+}
+
+/* ------------------------------------------------------------ registering */
+
+/* Within the fair share a wait is bounded: give up what lies idle first. */
+static void trim(struct unic_bm *bm, uint32_t entries)
+{
+	struct unic_usage u;
+	struct unic_chunk *c;
+
+	while (!unic_query_usage(bm->ctx, &u) &&
+	       u.holding + entries > u.fair_share) {
+		pthread_mutex_lock(&bm->lock);
+		c = find_idle(bm, 1);
+		if (c) {
+			bm->stats.trimmed++;
+			chunk_end(bm, c);
+		}
+		pthread_mutex_unlock(&bm->lock);
+		if (!c)
+			return;
+	}
+}
+
+static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
+			    struct unic_mr **mr)
+{
+	uint64_t start;
+	uint64_t us;
+	int err;
+
+	trim(bm, (uint32_t)(attr->length / UNIC_PAGE));
+	start = unic_now_ns();
+	attr->flags = UNIC_MR_WAIT;
+	attr->timeout_us = bm->attr.wait_us;
+	err = unic_reg_mr(bm->pd, attr, mr);
+	us = (unic_now_ns() - start) / 1000;
+	unic_bm_count(bm, waits, 1);
+	unic_bm_count(bm, wait_us, us);
+	if (us > bm->stats.wait_us_max)
+		bm->stats.wait_us_max = us;
+	say(bm, "waited %llu us for %zu entries%s%s", (unsigned long long)us,
+	    attr->length / UNIC_PAGE, err ? ": " : "",
+	    err ? unic_last_error() : "");
+	return err;
+}
+
+/* Called and returns with the lock held. On error the chunk is gone. */
+static int chunk_register(struct unic_bm *bm, struct unic_chunk *c)
+{
+	struct unic_mr_attr attr = {
+		.addr = c->va,
+		.length = c->bytes,
+		.rights = bm->attr.rights,
+		.importance = bm->attr.importance,
+		.user = c,
+	};
+	struct unic_mr *mr = NULL;
+	int err;
+
+	pthread_mutex_unlock(&bm->lock);
+	err = unic_reg_mr(bm->pd, &attr, &mr);
+	if (err == -ENOMEM && unic_last_usage(&(struct unic_usage){ 0 }))
+		err = register_waiting(bm, &attr, &mr);
+	pthread_mutex_lock(&bm->lock);
+	bm->stats.misses++;
+	if (err) {
+		bm->stats.reg_failed++;
+		chunk_free(bm, c);
+		return err;
+	}
+	c->mr = mr;
+	c->state = CHUNK_LIVE;
+	c->used = ++bm->tick;
+	pthread_cond_broadcast(&bm->cond);
+	return 0;
+}
+
+/* One step towards a usable chunk. 0: look again; 1: *c is usable. */
+static int step(struct unic_bm *bm, struct unic_chunk *c, uint8_t *addr,
+		size_t len, uint32_t expected_us, bool nowait)
+{
+	if (!c) {
+		c = chunk_new(bm, addr, len);
+		if (!c)
+			return unic_fail(-ENOMEM, "out of memory");
+		return chunk_register(bm, c);
+	}
+	if (c->state == CHUNK_LIVE && unic_mr_usable(c->mr, expected_us)) {
+		bm->stats.hits++;
+		return 1;
+	}
+	if (c->state == CHUNK_LIVE) {
+		bm->stats.stale++;
+		c->state = CHUNK_LEAVING;
+	}
+	if (c->state == CHUNK_LEAVING && !c->holds) {
+		chunk_end(bm, c);
+		return 0;
+	}
+	if (c->state == CHUNK_LEAVING && nowait)
+		return -EBUSY;
+	unic_cond_wait_ms(&bm->cond, &bm->lock, 100);
+	return 0;
+}
+
+int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
+		 uint32_t expected_us, bool nowait, struct unic_bm_hold *out)
+{
+	uint64_t until = unic_now_ns() + 2000ull * bm->attr.wait_us;
+	uint8_t *va = addr;
+	struct unic_chunk *c;
+	size_t covered;
+	int ret;
+
+	pthread_mutex_lock(&bm->lock);
+	do {
+		c = find(bm, va);
+		ret = step(bm, c, va, len, expected_us, nowait);
+		if (!ret && unic_now_ns() > until)
+			ret = unic_fail(-ETIME,
+					"the region at %p never stays "
+					"long enough to be used",
+					addr);
+	} while (!ret);
+	if (ret > 0) {
+		c->holds++;
+		c->used = ++bm->tick;
+		covered = (size_t)(c->va + c->bytes - va);
+		*out = (struct unic_bm_hold){
+			.mr = c->mr,
+			.addr = addr,
+			.len = covered < len ? covered : len,
+			.chunk = c,
+		};
+	}
+	pthread_mutex_unlock(&bm->lock);
+	return ret > 0 ? 0 : ret;
+}
+
+void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
+{
+	struct unic_chunk *c = hold->chunk;
+	bool asked;
+
+	pthread_mutex_lock(&bm->lock);
+	asked = unic_mr_life(c->mr) == UNIC_MR_ASKED;
+	if (!--c->holds &&
+	    (c->state == CHUNK_LEAVING || (c->state == CHUNK_LIVE && asked))) {
+		if (asked) {
+			bm->stats.released_late++;
+			say(bm, "released %u entries after the last operation",
+			    c->mr->entries);
+		}
+		chunk_end(bm, c);
+	}
+	pthread_mutex_unlock(&bm->lock);
+	hold->chunk = NULL;
+}
+
+/* ---------------------------------------------------------------- upcalls */
+
+/* Somebody uses @c: give an idle chunk instead. True if the NIC took it. The
+ * lock is given up meanwhile. */
+static bool offer(struct unic_bm *bm, struct unic_chunk *c)
+{
+	struct unic_chunk *v = find_idle(bm, c->mr->entries);
+	unsigned int refusal = 0;
+	uint32_t entries;
+	int err;
+
+	if (!v)
+		return false;
+	entries = v->mr->entries;
+	v->state = CHUNK_ENDING;
+	c->holds++; /* it must not end meanwhile */
+	pthread_mutex_unlock(&bm->lock);
+	err = unic_offer(c->mr, v->mr, &refusal);
+	if (!err)
+		unic_dereg_mr(v->mr);
+	pthread_mutex_lock(&bm->lock);
+	c->holds--;
+	if (err) {
+		bm->stats.offers_refused++;
+		v->state = CHUNK_LIVE;
+		pthread_cond_broadcast(&bm->cond);
+		return false;
+	}
+	bm->stats.offers++;
+	say(bm, "offered another %u entries, taken", entries);
+	chunk_free(bm, v);
+	return true;
+}
+
+/* An operation is in flight and nothing else can be given. */
+static void extend(struct unic_bm *bm, struct unic_chunk *c)
+{
+	int err;
+
+	c->holds++;
+	pthread_mutex_unlock(&bm->lock);
+	err = unic_extend(c->mr, bm->grace_us / 2, NULL, NULL);
+	pthread_mutex_lock(&bm->lock);
+	c->holds--;
+	if (err)
+		bm->stats.extends_refused++;
+	else
+		bm->stats.extends++;
+	say(bm, "busy: extension %s", err ? "refused" : "granted");
+}
+
+static void leave(struct unic_bm *bm, struct unic_chunk *c, bool count)
+{
+	if (c->holds) {
+		c->state = CHUNK_LEAVING;
+		return;
+	}
+	if (count) {
+		bm->stats.released++;
+		say(bm, "released %u idle entries", c->mr->entries);
+	}
+	chunk_end(bm, c);
+}
+
+static void on_notice(struct unic_bm *bm, struct unic_chunk *c)
+{
+	bm->stats.notices++;
+	if (c->state != CHUNK_LIVE)
+		return; /* it is on its way already */
+	if (c->holds && offer(bm, c))
+		return;
+	if (c->holds && c->state == CHUNK_LIVE) {
+		c->state = CHUNK_LEAVING;
+		extend(bm, c);
+	}
+	if (c->state == CHUNK_LIVE || (c->state == CHUNK_LEAVING && !c->holds))
+		leave(bm, c, true);
+}
+
+static void on_evicted(struct unic_bm *bm, struct unic_chunk *c)
+{
+	bm->stats.evicted++;
+	if (c->state == CHUNK_LIVE)
+		leave(bm, c, false);
+}
+
+static void on_event(struct unic_bm *bm, struct unic_event *ev)
+{
+	struct unic_chunk *c;
+
+	pthread_mutex_lock(&bm->lock);
+	c = ev->mr ? find_mr(bm, ev->mr) : NULL;
+	if (c && ev->type == UNIC_EV_NOTICE)
+		on_notice(bm, c);
+	else if (c && ev->type == UNIC_EV_EVICTED)
+		on_evicted(bm, c);
+	pthread_mutex_unlock(&bm->lock);
+	if (!c && bm->attr.on_event)
+		bm->attr.on_event(bm->attr.arg, ev);
+	unic_ack_event(ev);
+}
+
+static void *run(void *arg)
+{
+	struct unic_bm *bm = arg;
+	struct pollfd pfd[2] = {
+		{ .fd = unic_event_fd(bm->ctx), .events = POLLIN },
+		{ .fd = bm->stop_efd, .events = POLLIN },
+	};
+	struct unic_event ev;
+
+	while (!pfd[1].revents) {
+		if (poll(pfd, 2, 1000) < 0)
+			continue;
+		while (!unic_get_event(bm->ctx, &ev))
+			on_event(bm, &ev);
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- pool */
+
+static unsigned int class_of(size_t bytes)
+{
+	unsigned int i = 0;
+
+	while (i < CLASSES && ((size_t)UNIC_PAGE << i) < bytes)
+		i++;
+	return i;
+}
+
+void *unic_bm_get(struct unic_bm *bm, size_t bytes)
+{
+	unsigned int i = class_of(bytes);
+	struct pooled *b = NULL;
+	struct pooled *node;
+	void *mem;
+
+	if (i == CLASSES) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pthread_mutex_lock(&bm->lock);
+	b = bm->pool[i];
+	if (b)
+		bm->pool[i] = b->next;
+	pthread_mutex_unlock(&bm->lock);
+	if (b) {
+		mem = b->mem;
+		free(b);
+		return mem;
+	}
+	node = calloc(1, sizeof(*node));
+	mem = node ? unic_alloc(bm->ctx, (size_t)UNIC_PAGE << i, UNIC_PAGE)
+		   : NULL;
+	if (!mem) {
+		free(node);
+		return NULL;
+	}
+	node->mem = mem;
+	pthread_mutex_lock(&bm->lock);
+	node->next = bm->all;
+	bm->all = node;
+	pthread_mutex_unlock(&bm->lock);
+	return mem;
+}
+
+void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes)
+{
+	unsigned int i = class_of(bytes);
+	struct pooled *b = mem && i < CLASSES ? calloc(1, sizeof(*b)) : NULL;
+
+	if (!b)
+		return; /* it stays on the list of all, for close */
+	b->mem = mem;
+	pthread_mutex_lock(&bm->lock);
+	b->next = bm->pool[i];
+	bm->pool[i] = b;
+	pthread_mutex_unlock(&bm->lock);
+}
+
+/* --------------------------------------------------------------- duration */
+
+uint32_t unic_bm_piece(const struct unic_bm *bm)
+{
+	uint32_t rate = __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
+	uint64_t bytes = (uint64_t)rate * (bm->grace_us / 2);
+
+	if (bytes > 1u << 20)
+		bytes = 1u << 20;
+	bytes &= ~(uint64_t)(UNIC_PAGE - 1);
+	return bytes < UNIC_PAGE ? UNIC_PAGE : (uint32_t)bytes;
+}
+
+uint32_t unic_bm_expect(const struct unic_bm *bm, uint64_t bytes)
+{
+	uint64_t us = bytes / __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
+
+	return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
+void unic_bm_measured(struct unic_bm *bm, uint64_t bytes, uint64_t ns)
+{
+	uint32_t old = __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
+	uint64_t now = bytes * 1000 / (ns ? ns : 1);
+
+	now = now < 1 ? 1 : now > 100000 ? 100000 : now;
+	/* Slower is believed at once, faster by and by. */
+	if (now > old)
+		now = (old * 7ull + now) / 8;
+	__atomic_store_n(&bm->rate, (uint32_t)(now ? now : 1),
+			 __ATOMIC_RELAXED);
+}
+
+/* ------------------------------------------------------------------- life */
+
+int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
+		 struct unic_bm **out)
+{
+	struct unic_bm *bm;
+	struct unic_attr facts;
+	int err;
+
+	if (attr->chunk_entries > UNIC_BM_CHUNK_MAX)
+		return unic_fail(-EINVAL, "a chunk has at most %u entries",
+				 UNIC_BM_CHUNK_MAX);
+	bm = calloc(1, sizeof(*bm));
+	if (!bm)
+		return unic_fail(-ENOMEM, "out of memory");
+	bm->pd = pd;
+	bm->ctx = pd->ctx;
+	bm->attr = *attr;
+	if (!bm->attr.chunk_entries)
+		bm->attr.chunk_entries = UNIC_BM_CHUNK_MAX;
+	if (!bm->attr.wait_us)
+		bm->attr.wait_us = 10000000;
+	unic_query(bm->ctx, &facts);
+	bm->grace_us = facts.grace_us;
+	bm->rate = FIRST_RATE;
+	pthread_mutex_init(&bm->lock, NULL);
+	unic_cond_init(&bm->cond);
+	bm->stop_efd = eventfd(0, EFD_CLOEXEC);
+	err = bm->stop_efd < 0 ? errno
+			       : pthread_create(&bm->thread, NULL, run, bm);
+	if (err) {
+		if (bm->stop_efd >= 0)
+			close(bm->stop_efd);
+		free(bm);
+		return unic_fail(-err, "no thread: %s", strerror(err));
+	}
+	*out = bm;
+	return 0;
+}
+
+static void free_buffers(struct unic_bm *bm)
+{
+	struct pooled *b;
+	unsigned int i;
+
+	for (i = 0; i < CLASSES; i++) {
+		while ((b = bm->pool[i])) {
+			bm->pool[i] = b->next;
+			free(b);
+		}
+	}
+	while ((b = bm->all)) {
+		bm->all = b->next;
+		unic_free(bm->ctx, b->mem);
+		free(b);
+	}
+}
+
+void unic_bm_close(struct unic_bm *bm)
+{
+	uint64_t one = 1;
+
+	if (!bm)
+		return;
+	if (write(bm->stop_efd, &one, sizeof(one)) == sizeof(one))
+		pthread_join(bm->thread, NULL);
+	pthread_mutex_lock(&bm->lock);
+	while (bm->chunks)
+		chunk_end(bm, bm->chunks);
+	pthread_mutex_unlock(&bm->lock);
+	free_buffers(bm);
+	close(bm->stop_efd);
+	pthread_cond_destroy(&bm->cond);
+	pthread_mutex_destroy(&bm->lock);
+	free(bm);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * bufman_xfer.c - RDMA transfers of any length over registrations that come and
+ * go.
+ *
+ * Secret: the window of pieces. Each is short enough to be done within T/2, and
+ * one that an eviction cut is posted again with a new registration.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "bufman.h"
+#include "error.h"
+#include "wait.h"
+
+#define STALL_MS    10000
+#define RETRIES_MAX 10000u /* of one transfer: evictions without an end */
+#define BATCH	    16
+/* More than fly: rests of pieces that a region's end cut in two. */
+#define PIECES (4u * UNIC_BM_WINDOW_MAX)
+
+enum piece_state {
+	PIECE_FREE,
+	PIECE_WANTED, /* to be posted (again) */
+	PIECE_FLYING,
+};
+
+struct piece {
+	uint64_t off;
+	uint32_t len;
+	uint32_t rkey; /* it was posted with */
+	enum piece_state state;
+	struct unic_bm_hold hold;
+};
+
+struct window {
+	struct unic_bm *bm;
+	struct unic_bm_xfer *x;
+	struct piece piece[PIECES];
+	unsigned int size; /* most that fly */
+	unsigned int flying;
+	uint64_t flying_bytes;
+	uint64_t next; /* first byte that is in no piece */
+	unsigned int retries;
+	uint64_t mark_ns; /* start of the interval being measured */
+	uint64_t mark_bytes;
+	int err; /* nothing more is posted */
+};
+
+static struct piece *piece_in(struct window *w, enum piece_state state)
+{
+	unsigned int i;
+
+	for (i = 0; i < PIECES; i++) {
+		if (w->piece[i].state == state)
+			return &w->piece[i];
+	}
+	return NULL;
+}
+
+/* A piece that waits for its turn: one to be repeated, or the next bytes. */
+static struct piece *pick(struct window *w)
+{
+	uint64_t left = w->x->len - w->next;
+	uint32_t most = unic_bm_piece(w->bm);
+	struct piece *p = piece_in(w, PIECE_WANTED);
+
+	if (p)
+		return p;
+	p = piece_in(w, PIECE_FREE);
+	if (!p || !left)
+		return NULL;
+	if (left > most)
+		unic_bm_count(w->bm, splits, 1);
+	p->off = w->next;
+	p->len = left > most ? most : (uint32_t)left;
+	p->state = PIECE_WANTED;
+	w->next += p->len;
+	return p;
+}
+
+/*
+ * The region ends before the piece does. The rest becomes a piece of its own if
+ * there is a place for it; the newest piece simply hands it back.
+ */
+static bool shorten(struct window *w, struct piece *p, uint32_t len)
+{
+	struct piece *rest;
+
+	if (p->off + p->len == w->next) {
+		w->next = p->off + len;
+	} else {
+		rest = piece_in(w, PIECE_FREE);
+		if (!rest)
+			return false;
+		rest->off = p->off + len;
+		rest->len = p->len - len;
+		rest->state = PIECE_WANTED;
+	}
+	p->len = len;
+	return true;
+}
+
+static void unhold(struct window *w, struct piece *p)
+{
+	unic_bm_drop(w->bm, &p->hold);
+}
+
+/* 0: posted; -EBUSY: something must complete first; else the end. */
+static int post(struct window *w, struct piece *p)
+{
+	struct unic_bm_xfer *x = w->x;
+	uint8_t *local = (uint8_t *)x->local + p->off;
+	struct unic_sg sg = { .addr = local };
+	struct unic_send_wr wr = {
+		.wr_id = (uint64_t)(p - w->piece),
+		.opcode = x->opcode,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 1,
+		.remote = x->remote + p->off,
+		.rkey = x->rkey,
+		.sg = &sg,
+	};
+	uint32_t us = unic_bm_expect(w->bm, w->flying_bytes + p->len);
+	int ret;
+
+	ret = unic_bm_hold(w->bm, local, p->len, us, w->flying > 0, &p->hold);
+	if (ret)
+		return ret;
+	if (p->hold.len < p->len && !shorten(w, p, (uint32_t)p->hold.len)) {
+		unhold(w, p);
+		return -EBUSY;
+	}
+	sg.len = p->len;
+	sg.lkey = p->hold.mr->stag;
+	p->rkey = x->rkey;
+	ret = unic_post_send(x->qp, &wr, 1);
+	if (ret != 1) {
+		unhold(w, p);
+		return ret == -EAGAIN && w->flying ? -EBUSY : ret;
+	}
+	p->state = PIECE_FLYING;
+	w->flying++;
+	w->flying_bytes += p->len;
+	return 0;
+}
+
+static void fill(struct window *w)
+{
+	struct piece *p;
+	int err;
+
+	while (!w->err && w->flying < w->size && (p = pick(w))) {
+		err = post(w, p);
+		if (err == -EBUSY && w->flying)
+			return;
+		if (err) {
+			w->err = err;
+			return;
+		}
+	}
+}
+
+static void again(struct window *w, struct piece *p)
+{
+	if (++w->retries > RETRIES_MAX)
+		w->err = unic_fail(-EIO, "the transfer was evicted %u times",
+				   w->retries);
+	p->state = PIECE_WANTED;
+}
+
+/* The first piece that failed with the old key fetches a new one for all. */
+static void refresh(struct window *w, struct piece *p)
+{
+	struct unic_bm_xfer *x = w->x;
+
+	unic_bm_count(w->bm, retries_remote, 1);
+	again(w, p);
+	if (w->err || p->rkey != x->rkey)
+		return;
+	if (!x->refresh)
+		w->err = unic_fail(-EOWNERDEAD, "the remote region was "
+						"evicted");
+	else
+		w->err = x->refresh(x->arg, &x->remote, &x->rkey);
+}
+
+static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
+{
+	switch (wc->status) {
+	case UNIC_WC_SUCCESS:
+		p->state = PIECE_FREE;
+		w->mark_bytes += p->len;
+		unic_bm_count(w->bm, ops, 1);
+		unic_bm_count(w->bm, bytes, p->len);
+		return;
+	case UNIC_WC_EVICTED:
+		unic_bm_count(w->bm, retries_local, 1);
+		again(w, p);
+		return;
+	case UNIC_WC_REM_EVICTED:
+		refresh(w, p);
+		return;
+	default:
+		break;
+	}
+	p->state = PIECE_FREE;
+	if (w->err)
+		return; /* the first one says it */
+	w->x->status = wc->status;
+	w->err = unic_fail(-EIO, "the transfer failed at byte %llu: %s%s%s",
+			   (unsigned long long)p->off,
+			   unic_wc_status_str(wc->status),
+			   wc->detail ? ", " : "",
+			   unic_wc_detail_str(wc->detail));
+}
+
+static void reap(struct window *w, const struct unic_wc *wc)
+{
+	struct piece *p;
+
+	if (wc->wr_id >= PIECES || w->piece[wc->wr_id].state != PIECE_FLYING)
+		return; /* not of this transfer */
+	p = &w->piece[wc->wr_id];
+	unhold(w, p);
+	w->flying--;
+	w->flying_bytes -= p->len;
+	finish(w, p, wc);
+}
+
+static void measure(struct window *w)
+{
+	uint64_t now = unic_now_ns();
+
+	if (w->mark_bytes >= 256 * 1024 && now > w->mark_ns) {
+		unic_bm_measured(w->bm, w->mark_bytes, now - w->mark_ns);
+		w->mark_ns = now;
+		w->mark_bytes = 0;
+	}
+}
+
+/* At least one completion, or an error after which none will come. */
+static int collect(struct window *w)
+{
+	struct unic_wc wc[BATCH];
+	int n = unic_poll_cq(w->x->cq, BATCH, wc);
+	int err;
+	int i;
+
+	if (!n) {
+		err = unic_wait_cq(w->x->cq, STALL_MS);
+		if (err)
+			return err;
+		n = unic_poll_cq(w->x->cq, BATCH, wc);
+	}
+	for (i = 0; i < n; i++)
+		reap(w, &wc[i]);
+	measure(w);
+	return 0;
+}
+
+/* The NIC answers no more: regions may go, the QP is of no use anyway. */
+static void abandon(struct window *w, int err)
+{
+	struct piece *p;
+
+	w->err = err;
+	while ((p = piece_in(w, PIECE_FLYING))) {
+		p->state = PIECE_FREE;
+		unhold(w, p);
+	}
+	w->flying = 0;
+}
+
+int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x)
+{
+	struct window w = {
+		.bm = bm,
+		.x = x,
+		.size = x->window ? x->window : 8,
+		.mark_ns = unic_now_ns(),
+	};
+	int err;
+
+	if (w.size > UNIC_BM_WINDOW_MAX ||
+	    (x->opcode != UNIC_WR_WRITE && x->opcode != UNIC_WR_READ))
+		return unic_fail(-EINVAL,
+				 "transfers are WRITEs or READs in a "
+				 "window of at most %u",
+				 UNIC_BM_WINDOW_MAX);
+	x->status = UNIC_WC_SUCCESS;
+	fill(&w);
+	while (w.flying) {
+		err = collect(&w);
+		if (err)
+			abandon(&w, err);
+		fill(&w);
+	}
+	return w.err;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cm.c - connections and payload tokens: requests to the driver, in words.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "queue.h"
+
+int unic_parse_ipv4(const char *text, uint32_t *ipv4)
+{
+	struct in_addr addr;
+
+	if (inet_pton(AF_INET, text, &addr) != 1)
+		return unic_fail(-EINVAL, "%s is no IPv4 address", text);
+	*ipv4 = ntohl(addr.s_addr);
+	return 0;
+}
+
+int unic_listen(struct unic_ctx *ctx, uint64_t service,
+		struct unic_listener **out)
+{
+	union {
+		struct unic_ctl_listen req;
+		struct unic_ctl_id_reply reply;
+	} rec = { .req = { .service = unic_to_le64(service) } };
+	struct unic_listener *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return unic_fail(-ENOMEM, "out of memory");
+	/* Under the lock: a request may arrive before the reply was read. */
+	pthread_mutex_lock(&ctx->evt_lock);
+	err = unic_ctl_simple(ctx, UNIC_CTL_LISTEN, &rec, "listen");
+	if (!err) {
+		l->ctx = ctx;
+		l->id = unic_from_le32(rec.reply.id);
+		l->next = ctx->listeners;
+		ctx->listeners = l;
+		*out = l;
+	}
+	pthread_mutex_unlock(&ctx->evt_lock);
+	if (err)
+		free(l);
+	return err;
+}
+
+int unic_unlisten(struct unic_listener *l)
+{
+	struct unic_ctx *ctx = l->ctx;
+	struct unic_listener **p;
+	int err = unic_ctl_obj(ctx, UNIC_CTL_UNLISTEN, l->id, "stop listening");
+
+	if (err && err != -ENOTCONN)
+		return err;
+	pthread_mutex_lock(&ctx->evt_lock);
+	for (p = &ctx->listeners; *p != l; p = &(*p)->next)
+		;
+	*p = l->next;
+	unic_event_purge(ctx, l);
+	pthread_mutex_unlock(&ctx->evt_lock);
+	free(l);
+	return 0;
+}
+
+static int build_connect(const struct unic_qp *qp,
+			 const struct unic_conn_param *param,
+			 struct unic_ctl_connect *req)
+{
+	if (param->private_len > UNIC_PRIVATE_MAX)
+		return unic_fail(-EINVAL, "private data: %u bytes, %u at most",
+				 param->private_len, UNIC_PRIVATE_MAX);
+	req->qp = unic_to_le32(qp->id);
+	req->rights = param->rights
+			      ? param->rights
+			      : UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	req->max_rd = param->max_rd ? param->max_rd : 4;
+	req->max_dest_rd = req->max_rd;
+	req->timeout = param->timeout;
+	req->retry_cnt = param->retry_cnt;
+	req->rnr_retry = param->rnr_retry;
+	return 0;
+}
+
+int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
+		 const struct unic_conn_param *param, int timeout_ms,
+		 void *reply, unsigned int *reply_len)
+{
+	union {
+		struct unic_ctl_connect req;
+		struct unic_ctl_conn_reply reply;
+	} rec = { .req = {
+			  .service = unic_to_le64(service),
+			  .ipv4 = unic_to_le32(ipv4),
+			  .timeout_us =
+				  unic_to_le32((uint32_t)timeout_ms * 1000u),
+		  } };
+	struct unic_call call = {
+		.rec = &rec,
+		.tail = param->private_data,
+		.tail_bytes = param->private_len,
+		.reply_tail = reply,
+		.reply_room = reply && reply_len ? *reply_len : 0,
+		.timeout_ms = timeout_ms + UNIC_CALL_MS,
+	};
+	int err = build_connect(qp, param, &rec.req);
+	int status;
+
+	if (err)
+		return err;
+	status = unic_ctl(qp->ctx, UNIC_CTL_CONNECT, &call);
+	if (reply_len)
+		*reply_len = (unsigned int)call.reply_bytes;
+	if (status == UNIC_ST_OK)
+		qp->conn = unic_from_le32(rec.reply.id);
+	return unic_fail_status("connect", status);
+}
+
+int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
+		const struct unic_conn_param *param)
+{
+	union {
+		struct unic_ctl_connect req;
+		struct unic_ctl_conn_reply reply;
+	} rec = { .req = { .conn = unic_to_le32(conn) } };
+	struct unic_call call = {
+		.rec = &rec,
+		.tail = param->private_data,
+		.tail_bytes = param->private_len,
+	};
+	int err = build_connect(qp, param, &rec.req);
+
+	if (err)
+		return err;
+	err = unic_fail_status("accept", unic_ctl(ctx, UNIC_CTL_ACCEPT, &call));
+	if (!err)
+		qp->conn = conn;
+	return err;
+}
+
+int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
+		unsigned int private_len)
+{
+	struct unic_ctl_reject rec = { .conn = unic_to_le32(conn) };
+	struct unic_call call = {
+		.rec = &rec,
+		.tail = private_data,
+		.tail_bytes = private_len,
+	};
+
+	if (private_len > UNIC_PRIVATE_MAX)
+		return unic_fail(-EINVAL, "private data: %u bytes, %u at most",
+				 private_len, UNIC_PRIVATE_MAX);
+	return unic_fail_status("reject",
+				unic_ctl(ctx, UNIC_CTL_REJECT, &call));
+}
+
+int unic_disconnect(struct unic_qp *qp)
+{
+	uint32_t conn = qp->conn;
+
+	if (!conn)
+		return unic_fail(-ENOENT, "not connected");
+	qp->conn = 0;
+	return unic_ctl_obj(qp->ctx, UNIC_CTL_DISCONNECT, conn, "disconnect");
+}
+
+/* -------------------------------------------------------- payload tokens */
+
+int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
+		     struct unic_pay_token *out)
+{
+	uint64_t off =
+		(uint64_t)((uintptr_t)attr->addr - (uintptr_t)attr->mr->addr);
+	union {
+		struct unic_ctl_token_alloc req;
+		struct unic_ctl_token_reply reply;
+	} rec = { .req = {
+			  .iova = unic_to_le64(attr->mr->iova + off),
+			  .mr = unic_to_le32(attr->mr->id),
+			  .length = unic_to_le32(attr->length),
+			  .ttl_us = unic_to_le32(attr->ttl_us),
+			  .sender_ipv4 = unic_to_le32(attr->sender_ipv4),
+			  .sender_qpn = unic_to_le32(attr->sender_qpn),
+		  } };
+	int err;
+
+	if (!attr->length || attr->length > UNIC_MSG_MAX ||
+	    off > attr->mr->length || attr->length > attr->mr->length - off)
+		return unic_fail(-ERANGE, "the token's buffer is not inside of "
+					  "the region");
+	err = unic_ctl_simple(pd->ctx, UNIC_CTL_TOKEN_ALLOC, &rec,
+			      "allocate a token");
+	if (err)
+		return err;
+	out->id = unic_from_le32(rec.reply.id);
+	out->index = unic_from_le32(rec.reply.index);
+	out->key = unic_from_le64(rec.reply.key);
+	return 0;
+}
+
+int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
+		      unsigned int *end, uint32_t *placed)
+{
+	union {
+		struct unic_ctl_obj req;
+		struct unic_ctl_token_reply reply;
+	} rec = { .req = { .id = unic_to_le32(token->id) } };
+	int err = unic_ctl_simple(ctx, UNIC_CTL_TOKEN_CANCEL, &rec,
+				  "cancel a token");
+
+	if (err)
+		return err;
+	if (end)
+		*end = unic_from_le32(rec.reply.end);
+	if (placed)
+		*placed = unic_from_le32(rec.reply.placed);
+	return 0;
+}

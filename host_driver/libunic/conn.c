@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#define _GNU_SOURCE
+#include "conn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "wait.h"
+
+#define SLICE_MS 500
+
+struct waiter {
+	struct unic_call *call;
+	struct waiter *next;
+	bool done;
+	int status;
+};
+
+struct unic_conn {
+	int sock;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct waiter *waiters;
+	uint32_t seq;
+	bool reading; /* some thread is at the socket */
+	bool dead;
+};
+
+int unic_conn_open(const char *path, struct unic_conn **out)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct timeval tv = { .tv_sec = UNIC_CALL_MS / 1000 };
+	struct unic_conn *conn;
+	int sock;
+	int err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return unic_fail(-ENAMETOOLONG, "socket path %s is too long",
+				 path);
+	strcpy(addr.sun_path, path);
+	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return unic_fail(-errno, "no socket: %s", strerror(errno));
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		err = -errno;
+		close(sock);
+		return unic_fail(err,
+				 "no driver at %s: %s; start unicd, or "
+				 "name its socket (UNIC_SOCKET)",
+				 path, strerror(-err));
+	}
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	conn = calloc(1, sizeof(*conn));
+	if (!conn) {
+		close(sock);
+		return unic_fail(-ENOMEM, "out of memory");
+	}
+	conn->sock = sock;
+	pthread_mutex_init(&conn->lock, NULL);
+	unic_cond_init(&conn->cond);
+	*out = conn;
+	return 0;
+}
+
+void unic_conn_close(struct unic_conn *conn)
+{
+	if (!conn)
+		return;
+	close(conn->sock);
+	pthread_cond_destroy(&conn->cond);
+	pthread_mutex_destroy(&conn->lock);
+	free(conn);
+}
+
+int unic_conn_fd(const struct unic_conn *conn)
+{
+	return conn->sock;
+}
+
+bool unic_conn_dead(const struct unic_conn *conn)
+{
+	return __atomic_load_n(&conn->dead, __ATOMIC_ACQUIRE);
+}
+
+void unic_conn_kill(struct unic_conn *conn)
+{
+	__atomic_store_n(&conn->dead, true, __ATOMIC_RELEASE);
+}
+
+static void close_fds(const int *fds, int n)
+{
+	while (n > 0)
+		close(fds[--n]);
+}
+
+/* Descriptors nobody asked for must not leak. */
+static void give_fds(struct unic_call *call, const int *fds, int n)
+{
+	int take = n < call->n_fds ? n : call->n_fds;
+
+	if (take)
+		memcpy(call->fds, fds, (size_t)take * sizeof(*fds));
+	call->n_fds = take;
+	close_fds(fds + take, n - take);
+}
+
+static void give(struct waiter *w, const uint8_t *msg, size_t len,
+		 const int *fds, int n_fds)
+{
+	const struct unic_ctl_hdr *hdr = (const void *)msg;
+	struct unic_call *call = w->call;
+	size_t tail = len - UNIC_CTL_BYTES;
+
+	memcpy(call->rec, msg, UNIC_CTL_BYTES);
+	call->reply_bytes = tail < call->reply_room ? tail : call->reply_room;
+	if (call->reply_bytes)
+		memcpy(call->reply_tail, msg + UNIC_CTL_BYTES,
+		       call->reply_bytes);
+	give_fds(call, fds, n_fds);
+	w->status = unic_from_le16(hdr->status);
+	w->done = true;
+}
+
+/* A reply for somebody, or nonsense, which ends the connection. */
+static void dispatch(struct unic_conn *conn, const uint8_t *msg, size_t len,
+		     const int *fds, int n_fds)
+{
+	const struct unic_ctl_hdr *hdr = (const void *)msg;
+	struct waiter *w;
+
+	if (len < UNIC_CTL_BYTES ||
+	    unic_from_le32(hdr->tail_bytes) != len - UNIC_CTL_BYTES) {
+		unic_conn_kill(conn);
+		close_fds(fds, n_fds);
+		return;
+	}
+	for (w = conn->waiters; w; w = w->next) {
+		if (!w->done && w->call->seq == unic_from_le32(hdr->seq)) {
+			give(w, msg, len, fds, n_fds);
+			return;
+		}
+	}
+	close_fds(fds, n_fds); /* of a call that was given up */
+}
+
+static int read_fds(struct msghdr *mh, int *fds)
+{
+	struct cmsghdr *c;
+	int n = 0;
+
+	for (c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		n = n > UNIC_CONN_FDS ? UNIC_CONN_FDS : n;
+		memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
+	}
+	return n;
+}
+
+/* Called and returns with the lock held; it is not held while waiting. */
+static void read_one(struct unic_conn *conn, int ms)
+{
+	_Alignas(8) uint8_t msg[UNIC_CTL_MSG_MAX];
+	_Alignas(8) char ctrl[CMSG_SPACE(UNIC_CONN_FDS * sizeof(int))];
+	struct iovec iov = { .iov_base = msg, .iov_len = sizeof(msg) };
+	struct msghdr mh = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = ctrl,
+		.msg_controllen = sizeof(ctrl),
+	};
+	struct pollfd pfd = { .fd = conn->sock, .events = POLLIN };
+	int fds[UNIC_CONN_FDS];
+	ssize_t len = -1;
+
+	conn->reading = true;
+	pthread_mutex_unlock(&conn->lock);
+	errno = EAGAIN;
+	if (poll(&pfd, 1, ms) > 0)
+		len = recvmsg(conn->sock, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (!len || (len < 0 && errno != EAGAIN && errno != EINTR))
+		unic_conn_kill(conn);
+	pthread_mutex_lock(&conn->lock);
+	conn->reading = false;
+	if (len > 0)
+		dispatch(conn, msg, (size_t)len, fds, read_fds(&mh, fds));
+	pthread_cond_broadcast(&conn->cond);
+}
+
+static int transmit(struct unic_conn *conn, const struct unic_call *call)
+{
+	struct iovec iov[2] = {
+		{ .iov_base = call->rec, .iov_len = UNIC_CTL_BYTES },
+		{ .iov_base = (void *)call->tail, .iov_len = call->tail_bytes },
+	};
+	struct msghdr mh = {
+		.msg_iov = iov,
+		.msg_iovlen = call->tail_bytes ? 2 : 1,
+	};
+
+	return sendmsg(conn->sock, &mh, MSG_NOSIGNAL) < 0 ? -ENOTCONN : 0;
+}
+
+static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
+{
+	int64_t left;
+	int ms;
+
+	while (!w->done) {
+		if (conn->dead)
+			return -ENOTCONN;
+		left = until_ns < 0 ? INT64_MAX
+				    : until_ns - (int64_t)unic_now_ns();
+		if (left <= 0) {
+			unic_conn_kill(conn);
+			return -ETIMEDOUT;
+		}
+		ms = left > SLICE_MS * 1000000ll ? SLICE_MS
+						 : (int)(left / 1000000) + 1;
+		if (conn->reading)
+			unic_cond_wait_ms(&conn->cond, &conn->lock, ms);
+		else
+			read_one(conn, ms);
+	}
+	return w->status;
+}
+
+static void forget(struct unic_conn *conn, struct waiter *w)
+{
+	struct waiter **p = &conn->waiters;
+
+	while (*p != w)
+		p = &(*p)->next;
+	*p = w->next;
+}
+
+int unic_conn_call(struct unic_conn *conn, unsigned int op,
+		   struct unic_call *call)
+{
+	struct unic_ctl_hdr *hdr = call->rec;
+	struct waiter w = { .call = call };
+	int64_t until = -1;
+	int ret;
+
+	if (call->timeout_ms >= 0)
+		until = (int64_t)unic_now_ns() +
+			(call->timeout_ms ? call->timeout_ms : UNIC_CALL_MS) *
+				1000000ll;
+	call->reply_bytes = 0;
+	hdr->op = unic_to_le16((uint16_t)op);
+	hdr->status = unic_to_le16(0);
+	hdr->tail_bytes = unic_to_le32((uint32_t)call->tail_bytes);
+	pthread_mutex_lock(&conn->lock);
+	if (!++conn->seq)
+		conn->seq = 1;
+	__atomic_store_n(&call->seq, conn->seq, __ATOMIC_RELEASE);
+	hdr->seq = unic_to_le32(call->seq);
+	w.next = conn->waiters;
+	conn->waiters = &w;
+	ret = conn->dead ? -ENOTCONN : transmit(conn, call);
+	if (ret)
+		unic_conn_kill(conn);
+	else
+		ret = await(conn, &w, until);
+	forget(conn, &w);
+	pthread_mutex_unlock(&conn->lock);
+	return ret;
+}
+
+int unic_conn_simple(struct unic_conn *conn, unsigned int op, void *rec,
+		     const char *what)
+{
+	struct unic_call call = { .rec = rec };
+
+	return unic_fail_status(what, unic_conn_call(conn, op, &call));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * conn.h - requests and replies between this process and the driver
+ * (abi/unic_ctl.h).
+ *
+ * Secret: the socket. Any number of threads may have a request open; whichever
+ * of them waits reads replies for all (there is no thread of the library).
+ */
+#ifndef UNIC_LIB_CONN_H
+#define UNIC_LIB_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unic_ctl.h"
+
+#define UNIC_CONN_FDS	  4
+#define UNIC_CALL_MS	  10000 /* no answer for so long: the driver is broken */
+#define UNIC_CALL_FOREVER (-1)
+
+struct unic_conn;
+
+/* One request and its reply. */
+struct unic_call {
+	void *rec;	  /* 64 bytes: request in, reply out */
+	const void *tail; /* of the request, may be NULL */
+	size_t tail_bytes;
+	void *reply_tail; /* where the reply's tail goes, may be NULL */
+	size_t reply_room;
+	size_t reply_bytes;	/* out */
+	int fds[UNIC_CONN_FDS]; /* out: descriptors that came along */
+	int n_fds;		/* in: wanted; out: got */
+	int timeout_ms;		/* 0: UNIC_CALL_MS */
+	uint32_t seq;		/* out: of the request, set before it is sent */
+};
+
+/** unic_conn_open() - connect to the driver's socket. -ENOENT, -ECONNREFUSED,
+ * -EACCES, with words in unic_last_error(). */
+int unic_conn_open(const char *path, struct unic_conn **out);
+
+/** unic_conn_close() - no call may be open. NULL is fine. */
+void unic_conn_close(struct unic_conn *conn);
+
+/** unic_conn_fd() - the socket, to poll for POLLRDHUP (the driver is gone). */
+int unic_conn_fd(const struct unic_conn *conn);
+
+/** unic_conn_dead() - did the driver go away, or break the protocol? */
+bool unic_conn_dead(const struct unic_conn *conn);
+/** unic_conn_kill() - treat it as gone from now on. */
+void unic_conn_kill(struct unic_conn *conn);
+
+/**
+ * unic_conn_call() - send @op with call->rec and wait for the reply.
+ * Returns the reply's status (>= 0, enum unic_status or unic_ctl_status), or
+ * -ENOTCONN (the driver is gone), -ETIMEDOUT (it does not answer: the
+ * connection is given up). rec is unchanged on error.
+ */
+int unic_conn_call(struct unic_conn *conn, unsigned int op,
+		   struct unic_call *call);
+
+/** unic_conn_simple() - unic_conn_call() without tails, and with errors said:
+ * 0 (OK or PENDING) or -errno with "@what: ..." in unic_last_error(). */
+int unic_conn_simple(struct unic_conn *conn, unsigned int op, void *rec,
+		     const char *what);
+
+#endif /* UNIC_LIB_CONN_H */

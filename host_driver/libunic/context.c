@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * context.c - attaching to the driver, and what follows from its going away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "priv.h"
+#include "usage.h"
+
+void unic_ctx_dead(struct unic_ctx *ctx)
+{
+	__atomic_store_n(&ctx->dead, 1, __ATOMIC_RELEASE);
+}
+
+bool unic_nic_reset(const struct unic_ctx *ctx)
+{
+	uint32_t epoch = unic_from_le32((unic_le32)__atomic_load_n(
+		(const uint32_t *)&ctx->np->epoch, __ATOMIC_RELAXED));
+
+	return __atomic_load_n(&ctx->dead, __ATOMIC_ACQUIRE) ||
+	       (ctx->nic_efd >= 0 && epoch && epoch != ctx->attr.epoch);
+}
+
+int unic_fail_dead(struct unic_ctx *ctx)
+{
+	unic_ctx_dead(ctx);
+	return unic_fail(-ENOTCONN, "the driver is gone or the NIC was reset; "
+				    "close the context and open it again");
+}
+
+int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call)
+{
+	struct unic_ctl_hdr *hdr = call->rec;
+	int status;
+
+	hdr->epoch = unic_to_le32(ctx->attr.epoch);
+	status = unic_conn_call(ctx->conn, op, call);
+	if (status < 0 || status == UNIC_CTL_ST_RESET ||
+	    status == UNIC_ST_STALE_EPOCH)
+		unic_ctx_dead(ctx);
+	return status;
+}
+
+int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
+		    const char *what)
+{
+	struct unic_call call = { .rec = rec };
+
+	return unic_fail_status(what, unic_ctl(ctx, op, &call));
+}
+
+int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
+		 const char *what)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(id) };
+
+	return unic_ctl_simple(ctx, op, &rec, what);
+}
+
+static void own_name(uint8_t name[16])
+{
+	char text[64] = "?";
+	FILE *f = fopen("/proc/self/comm", "re");
+
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			strcpy(text, "?");
+		fclose(f);
+	}
+	text[strcspn(text, "\n")] = '\0';
+	memcpy(name, text, strnlen(text, 15));
+}
+
+/* What the driver says is checked before anything is built on it. */
+static int take_hello(struct unic_ctx *ctx,
+		      const struct unic_ctl_hello_reply *r, int n_fds)
+{
+	struct unic_attr *a = &ctx->attr;
+
+	if (n_fds != 4)
+		return unic_fail(-EPROTO, "attach: %d descriptors, not 4",
+				 n_fds);
+	a->proc = unic_from_le32(r->proc);
+	a->id = unic_from_le32(r->host_id);
+	a->epoch = unic_from_le32(r->hdr.epoch);
+	a->tlb_entries = unic_from_le32(r->tlb_entries);
+	a->grace_us = unic_from_le32(r->grace_us);
+	a->deliver_us = unic_from_le32(r->deliver_us);
+	a->bound_us = unic_from_le32(r->bound_us);
+	a->path_mtu = unic_from_le32(r->path_mtu);
+	a->ipv4 = unic_from_le32(r->ipv4);
+	a->slot_bytes = unic_from_le64(r->slot_bytes);
+	if (a->slot_bytes < 4 * UNIC_PAGE || a->slot_bytes > 1ull << 40)
+		return unic_fail(-EPROTO, "attach: a slot of %llu bytes",
+				 (unsigned long long)a->slot_bytes);
+	return 0;
+}
+
+/* They are looked at, never waited in. */
+static void no_block(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static int hello(struct unic_ctx *ctx)
+{
+	union {
+		struct unic_ctl_hello req;
+		struct unic_ctl_hello_reply reply;
+	} rec = { .req = { .version = unic_to_le32(UNIC_CTL_VERSION) } };
+	struct unic_call call = { .rec = &rec, .n_fds = 4 };
+	int status;
+	int err;
+
+	own_name(rec.req.name);
+	status = unic_conn_call(ctx->conn, UNIC_CTL_HELLO, &call);
+	err = unic_fail_status("attach", status);
+	if (status < 0)
+		return err;
+	ctx->slot_fd = call.n_fds > 0 ? call.fds[0] : -1;
+	ctx->nic_efd = call.n_fds > 1 ? call.fds[1] : -1;
+	ctx->evt_efd = call.n_fds > 2 ? call.fds[2] : -1;
+	ctx->upcall_efd = call.n_fds > 3 ? call.fds[3] : -1;
+	if (err)
+		return err;
+	no_block(ctx->evt_efd);
+	no_block(ctx->upcall_efd);
+	return take_hello(ctx, &rec.reply, call.n_fds);
+}
+
+static void *map_page(struct unic_ctx *ctx, unsigned int page, int prot)
+{
+	void *p = mmap(NULL, UNIC_PAGE, prot, MAP_SHARED, ctx->slot_fd,
+		       (off_t)page * UNIC_PAGE);
+
+	if (p != MAP_FAILED)
+		madvise(p, UNIC_PAGE, MADV_DONTFORK);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_pages(struct unic_ctx *ctx)
+{
+	ctx->db = map_page(ctx, UNIC_SLOT_DB_PAGE, PROT_READ | PROT_WRITE);
+	ctx->np = map_page(ctx, UNIC_SLOT_NIC_PAGE, PROT_READ);
+	ctx->upcalls = map_page(ctx, UNIC_SLOT_UPCALL_PAGE, PROT_READ);
+	if (!ctx->db || !ctx->np || !ctx->upcalls)
+		return unic_fail(-ENOMEM, "cannot map the slot: %s",
+				 strerror(errno));
+	/* The page outlives processes; the NIC begins where it stands. */
+	ctx->fifo_seq = unic_from_le32(ctx->db->fifo_seq);
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void unmap_page(const void *p)
+{
+	if (p)
+		munmap((void *)p, UNIC_PAGE);
+}
+
+static void release(struct unic_ctx *ctx)
+{
+	unmap_page(ctx->db);
+	unmap_page(ctx->np);
+	unmap_page(ctx->upcalls);
+	close_fd(ctx->slot_fd);
+	close_fd(ctx->nic_efd);
+	close_fd(ctx->evt_efd);
+	close_fd(ctx->upcall_efd);
+	unic_conn_close(ctx->conn);
+	pthread_mutex_destroy(&ctx->db_lock);
+	pthread_mutex_destroy(&ctx->wake_lock);
+	pthread_cond_destroy(&ctx->wake_cond);
+	free(ctx);
+}
+
+static struct unic_ctx *ctx_new(void)
+{
+	struct unic_ctx *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx)
+		return NULL;
+	ctx->slot_fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
+	pthread_mutex_init(&ctx->db_lock, NULL);
+	pthread_mutex_init(&ctx->wake_lock, NULL);
+	unic_cond_init(&ctx->wake_cond);
+	return ctx;
+}
+
+/* Table sizes are the NIC's, not ours: told for the curious, not needed. */
+static void take_info(struct unic_ctx *ctx)
+{
+	struct unic_ctl_plain rec = { 0 };
+	struct unic_info info = { 0 };
+	struct unic_call call = { .rec = &rec,
+				  .reply_tail = &info,
+				  .reply_room = sizeof(info) };
+
+	if (unic_conn_call(ctx->conn, UNIC_CTL_INFO, &call) != UNIC_ST_OK)
+		return;
+	ctx->attr.mrs = unic_from_le32(info.mrs);
+	ctx->attr.qps = unic_from_le32(info.qps);
+	ctx->attr.cqs = unic_from_le32(info.cqs);
+	ctx->attr.tokens = unic_from_le32(info.tokens);
+}
+
+int unic_open(const char *socket, struct unic_ctx **out)
+{
+	struct unic_ctx *ctx = ctx_new();
+	int err;
+
+	if (!ctx)
+		return unic_fail(-ENOMEM, "out of memory");
+	if (!socket)
+		socket = getenv("UNIC_SOCKET");
+	err = unic_conn_open(socket ? socket : UNIC_CTL_SOCKET, &ctx->conn);
+	if (!err)
+		err = hello(ctx);
+	if (!err)
+		err = map_pages(ctx);
+	if (!err)
+		err = unic_event_init(ctx);
+	if (err) {
+		release(ctx);
+		return err;
+	}
+	ctx->sock = unic_conn_fd(ctx->conn);
+	unic_mem_init(ctx);
+	take_info(ctx);
+	*out = ctx;
+	return 0;
+}
+
+void unic_close(struct unic_ctx *ctx)
+{
+	if (!ctx)
+		return;
+	unic_mem_fini(ctx);
+	unic_event_fini(ctx);
+	release(ctx);
+}
+
+void unic_query(const struct unic_ctx *ctx, struct unic_attr *out)
+{
+	*out = ctx->attr;
+}
+
+int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out)
+{
+	struct unic_ctl_plain rec = { 0 };
+	struct unic_cpl_usage usage = { 0 };
+	struct unic_call call = { .rec = &rec,
+				  .reply_tail = &usage,
+				  .reply_room = sizeof(usage) };
+	int err =
+		unic_fail_status("usage", unic_ctl(ctx, UNIC_CTL_USAGE, &call));
+
+	if (!err)
+		unic_usage_parse(&usage, out);
+	return err;
+}
+
+int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out)
+{
+	union {
+		struct unic_ctl_plain req;
+		struct unic_ctl_id_reply reply;
+	} rec = { .req = { .hdr = { .op = unic_to_le16(0) } } };
+	struct unic_pd *pd = calloc(1, sizeof(*pd));
+	int err;
+
+	if (!pd)
+		return unic_fail(-ENOMEM, "out of memory");
+	err = unic_ctl_simple(ctx, UNIC_CTL_PD_ALLOC, &rec,
+			      "allocate a protection domain");
+	if (err) {
+		free(pd);
+		return err;
+	}
+	pd->ctx = ctx;
+	pd->id = unic_from_le32(rec.reply.id);
+	*out = pd;
+	return 0;
+}
+
+int unic_free_pd(struct unic_pd *pd)
+{
+	unsigned int users = __atomic_load_n(&pd->users, __ATOMIC_ACQUIRE);
+	int err;
+
+	if (users)
+		return unic_fail(-EBUSY,
+				 "%u regions or queues still belong to the "
+				 "protection domain",
+				 users);
+	err = unic_ctl_obj(pd->ctx, UNIC_CTL_PD_FREE, pd->id,
+			   "free a protection domain");
+	if (err && err != -ENOTCONN)
+		return err;
+	free(pd);
+	return 0;
+}

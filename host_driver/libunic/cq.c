@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cq.c - completion queues: reading what the NIC wrote, and sleeping for it.
+ *
+ * Secret: the record protocol (record n is valid when seq == n + 1), and that
+ * nothing in a record is believed before it is checked against what was posted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "queue.h"
+
+static uint32_t seq_of(const struct unic_cqe *cqe)
+{
+	return unic_from_le32((unic_le32)__atomic_load_n(
+		(const uint32_t *)&cqe->seq, __ATOMIC_ACQUIRE));
+}
+
+static bool readable(const struct unic_cq *cq)
+{
+	return seq_of(&cq->ring[cq->ci & cq->mask]) == cq->ci + 1;
+}
+
+/* The record is ours alone from here on: it was copied out. */
+static void take(struct unic_cq *cq, struct unic_cqe *out)
+{
+	memcpy(out, &cq->ring[cq->ci & cq->mask], sizeof(*out));
+	cq->ci++;
+	__atomic_store_n((uint32_t *)&cq->ctx->db->tail[cq->db].cq_ci,
+			 unic_to_le32(cq->ci), __ATOMIC_RELEASE);
+}
+
+bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,
+			uint64_t *wr_id)
+{
+	uint32_t posted = __atomic_load_n(&ring->posted, __ATOMIC_ACQUIRE);
+	uint32_t done = ring->done;
+	struct unic_shadow *s = &ring->shadow[pos & ring->mask];
+
+	if (pos > UINT32_MAX || (uint32_t)pos - done >= posted - done ||
+	    !s->slots)
+		return false;
+	*wr_id = s->wr_id;
+	if (in_order)
+		done = (uint32_t)pos + s->slots;
+	s->slots = 0;
+	/* Receives may end out of order: the oldest unfinished one is the
+	 * limit of what can be posted again. */
+	while (!in_order && done != posted &&
+	       !ring->shadow[done & ring->mask].slots)
+		done++;
+	__atomic_store_n(&ring->done, done, __ATOMIC_RELEASE);
+	return true;
+}
+
+static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
+{
+	unsigned int i;
+
+	for (i = 0; i < cq->n_qp; i++) {
+		if (cq->qp[i]->qpn == qpn)
+			return cq->qp[i];
+	}
+	return NULL;
+}
+
+/* False: the NIC wrote a record that cannot be. */
+static bool parse(struct unic_cq *cq, const struct unic_cqe *cqe,
+		  struct unic_wc *wc)
+{
+	bool recv = cqe->opcode >= UNIC_WC_RECV;
+	struct unic_qp *qp = find_qp(cq, unic_from_le32(cqe->qpn) & 0xffffff);
+
+	if (!qp || (recv ? qp->recv_cq : qp->send_cq) != cq)
+		return false;
+	if (!unic_ring_complete(recv ? &qp->rq : &qp->sq,
+				unic_from_le64(cqe->wr_id), !recv, &wc->wr_id))
+		return false;
+	wc->qp = qp;
+	wc->byte_len = unic_from_le32(cqe->byte_len);
+	wc->imm = unic_from_le32(cqe->imm);
+	wc->token = unic_from_le32(cqe->token);
+	wc->opcode = cqe->opcode;
+	wc->status = cqe->status;
+	wc->flags = cqe->flags;
+	wc->detail = cqe->detail;
+	return true;
+}
+
+int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
+{
+	unsigned int got = 0;
+	unsigned int bad = 0;
+	struct unic_cqe cqe;
+
+	pthread_mutex_lock(&cq->lock);
+	while (got < n && bad <= cq->mask && readable(cq)) {
+		take(cq, &cqe);
+		if (parse(cq, &cqe, &wc[got]))
+			got++;
+		else
+			bad++;
+	}
+	pthread_mutex_unlock(&cq->lock);
+	if (bad)
+		__atomic_add_fetch(&cq->ctx->count.cqe_bad, bad,
+				   __ATOMIC_RELAXED);
+	if (bad && !got)
+		return unic_fail(-EPROTO,
+				 "the NIC wrote %u completions for nothing "
+				 "that was posted; they were skipped",
+				 bad);
+	return (int)got;
+}
+
+int unic_req_notify(struct unic_cq *cq, bool solicited_only)
+{
+	uint32_t arm;
+	int there;
+
+	pthread_mutex_lock(&cq->lock);
+	arm = (cq->ci & 0x7fffffff) | (solicited_only ? 1u << 31 : 0);
+	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+	/* Armed first, looked second: one written meanwhile is seen here, one
+	 * written later rings. */
+	there = readable(cq);
+	pthread_mutex_unlock(&cq->lock);
+	return there;
+}
+
+int unic_wait_cq(struct unic_cq *cq, int timeout_ms)
+{
+	int64_t until = timeout_ms < 0 ? -1
+				       : (int64_t)unic_now_ns() +
+						 timeout_ms * 1000000ll;
+	uint32_t seq;
+	int err;
+
+	for (;;) {
+		seq = unic_wake_seq(cq->ctx);
+		if (unic_req_notify(cq, false))
+			return 0;
+		err = unic_wake_wait(cq->ctx, seq, until);
+		if (err == -ETIME)
+			return unic_fail(err, "no completion within %d ms",
+					 timeout_ms);
+		if (err)
+			return unic_fail_dead(cq->ctx);
+	}
+}
+
+int unic_cq_fd(struct unic_ctx *ctx)
+{
+	return ctx->evt_efd;
+}
+
+void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp)
+{
+	pthread_mutex_lock(&cq->lock);
+	cq->users++;
+	if (!find_qp(cq, qp->qpn))
+		cq->qp[cq->n_qp++] = qp;
+	pthread_mutex_unlock(&cq->lock);
+}
+
+/* Unread completions of it are skipped when they are read: they name no QP. */
+void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&cq->lock);
+	cq->users--;
+	for (i = 0; i < cq->n_qp; i++) {
+		if (cq->qp[i] == qp)
+			cq->qp[i--] = cq->qp[--cq->n_qp];
+	}
+	pthread_mutex_unlock(&cq->lock);
+}
+
+static int create(struct unic_pd *pd, struct unic_cq *cq)
+{
+	union {
+		struct unic_ctl_cq_create req;
+		struct unic_ctl_queue_reply reply;
+	} rec = { .req = {
+			  .iova = unic_to_le64(cq->mr->iova),
+			  .mr = unic_to_le32(cq->mr->id),
+			  .entries = unic_to_le32(cq->mask + 1),
+			  .db_index = unic_to_le32(cq->db),
+			  .user = unic_to_le32(cq->db),
+		  } };
+	int err = unic_ctl_simple(pd->ctx, UNIC_CTL_CQ_CREATE, &rec,
+				  "create a completion queue");
+
+	if (!err)
+		cq->id = unic_from_le32(rec.reply.id);
+	return err;
+}
+
+int unic_create_cq(struct unic_pd *pd, unsigned int entries,
+		   struct unic_cq **out)
+{
+	struct unic_ctx *ctx = pd->ctx;
+	struct unic_cq *cq;
+	int err;
+
+	if (entries < 2 || entries > 4096)
+		return unic_fail(-EINVAL,
+				 "a completion queue has 2 to 4096 entries, "
+				 "not %u",
+				 entries);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return unic_fail(-ENOMEM, "out of memory");
+	cq->ctx = ctx;
+	cq->mask = unic_pow2(entries) - 1;
+	pthread_mutex_init(&cq->lock, NULL);
+	err = unic_reg_control(pd, (cq->mask + 1) * sizeof(struct unic_cqe),
+			       &cq->mr);
+	if (err)
+		goto no_mr;
+	cq->ring = cq->mr->addr;
+	err = unic_db_row_get(ctx);
+	if (err < 0) {
+		unic_fail(err, "all %u doorbell rows of this process are used",
+			  UNIC_DB_OBJECTS);
+		goto no_row;
+	}
+	cq->db = (unsigned int)err;
+	err = create(pd, cq);
+	if (err)
+		goto no_cq;
+	ctx->cq[cq->db] = cq;
+	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
+	*out = cq;
+	return 0;
+no_cq:
+	unic_db_row_put(ctx, (int)cq->db);
+no_row:
+	unic_dereg_control(cq->mr);
+no_mr:
+	free(cq);
+	return err;
+}
+
+int unic_destroy_cq(struct unic_cq *cq)
+{
+	int err;
+
+	if (cq->users)
+		return unic_fail(-EBUSY,
+				 "%u queue directions still use this "
+				 "completion queue: destroy them first",
+				 cq->users);
+	err = unic_ctl_obj(cq->ctx, UNIC_CTL_CQ_DESTROY, cq->id,
+			   "destroy a completion queue");
+	if (err && err != -ENOTCONN)
+		return err;
+	pthread_mutex_lock(&cq->ctx->evt_lock);
+	cq->ctx->cq[cq->db] = NULL;
+	unic_event_purge(cq->ctx, cq);
+	pthread_mutex_unlock(&cq->ctx->evt_lock);
+	unic_db_row_put(cq->ctx, (int)cq->db);
+	__atomic_sub_fetch(&cq->mr->pd->users, 1, __ATOMIC_RELEASE);
+	unic_dereg_control(cq->mr);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq);
+	return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * doorbell.c - telling the NIC, and sleeping until it tells us.
+ *
+ * Secret: the protocol of the doorbell page (abi/unic_queue.h) and how threads
+ * that wait for different completion queues share one event fd.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "priv.h"
+
+/* How long one sleep may last before the epoch is looked at again. */
+#define SLICE_MS 500
+
+static void wake_nic(struct unic_ctx *ctx)
+{
+	uint64_t one = 1;
+
+	/* A full counter (EAGAIN) rings just as well. */
+	if (ctx->nic_efd >= 0 && write(ctx->nic_efd, &one, sizeof(one)) < 0)
+		ctx->count.ring_failed++;
+}
+
+/* The new tail is in its row already. */
+static void append(struct unic_ctx *ctx, uint32_t word)
+{
+	struct unic_db_page *db = ctx->db;
+	uint32_t seq = ctx->fifo_seq++;
+
+	__atomic_store_n((uint32_t *)&db->fifo[seq % UNIC_DB_FIFO],
+			 unic_to_le32(word), __ATOMIC_RELAXED);
+	__atomic_store_n((uint32_t *)&db->fifo_seq, unic_to_le32(seq + 1),
+			 __ATOMIC_RELEASE);
+	/* Our word before their flag (INV-1: no lost doorbell). */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n((uint32_t *)&ctx->np->asleep, __ATOMIC_RELAXED))
+		wake_nic(ctx);
+}
+
+void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
+		  unsigned int obj, uint32_t value)
+{
+	struct unic_db_tail *tail = &ctx->db->tail[obj];
+	unic_le32 *cell = kind == UNIC_DB_SQ   ? &tail->sq
+			  : kind == UNIC_DB_RQ ? &tail->rq
+					       : &tail->arm;
+
+	pthread_mutex_lock(&ctx->db_lock);
+	__atomic_store_n((uint32_t *)cell, unic_to_le32(value),
+			 __ATOMIC_RELAXED);
+	append(ctx, UNIC_DB_WORD(kind, obj, value & 0xffff));
+	pthread_mutex_unlock(&ctx->db_lock);
+}
+
+int unic_db_row_get(struct unic_ctx *ctx)
+{
+	int row = -EMFILE;
+
+	pthread_mutex_lock(&ctx->db_lock);
+	if (~ctx->db_rows) {
+		row = __builtin_ctzll(~ctx->db_rows);
+		ctx->db_rows |= 1ull << row;
+		/* A row is reused: the NIC starts a new object at 0. */
+		memset(&ctx->db->tail[row], 0, sizeof(ctx->db->tail[row]));
+	}
+	pthread_mutex_unlock(&ctx->db_lock);
+	return row;
+}
+
+void unic_db_row_put(struct unic_ctx *ctx, int row)
+{
+	if (row < 0)
+		return;
+	pthread_mutex_lock(&ctx->db_lock);
+	ctx->db_rows &= ~(1ull << row);
+	pthread_mutex_unlock(&ctx->db_lock);
+}
+
+uint32_t unic_wake_seq(struct unic_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->wake_seq, __ATOMIC_ACQUIRE);
+}
+
+/* Only one thread sleeps on the event fd; it wakes all the others. */
+static void lead(struct unic_ctx *ctx, int ms)
+{
+	struct pollfd pfd[2] = {
+		{ .fd = ctx->evt_efd, .events = POLLIN },
+		{ .fd = ctx->sock, .events = POLLRDHUP },
+	};
+	uint64_t n;
+
+	pthread_mutex_unlock(&ctx->wake_lock);
+	if (poll(pfd, 2, ms) > 0) {
+		if (pfd[0].revents && read(ctx->evt_efd, &n, sizeof(n)) < 0)
+			n = 0; /* somebody else read it: look anyway */
+		if (pfd[1].revents)
+			unic_ctx_dead(ctx);
+	}
+	pthread_mutex_lock(&ctx->wake_lock);
+	ctx->wake_leader = false;
+	__atomic_add_fetch(&ctx->wake_seq, 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&ctx->wake_cond);
+}
+
+int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
+{
+	int64_t left = until_ns < 0 ? INT64_MAX
+				    : until_ns - (int64_t)unic_now_ns();
+	int ms;
+
+	if (left <= 0)
+		return -ETIME;
+	ms = left > SLICE_MS * 1000000ll ? SLICE_MS
+					 : (int)((left + 999999) / 1000000);
+	pthread_mutex_lock(&ctx->wake_lock);
+	if (ctx->wake_seq != seq) {
+		/* it rang since the caller looked: look again */
+	} else if (ctx->wake_leader) {
+		unic_cond_wait_ms(&ctx->wake_cond, &ctx->wake_lock, ms);
+	} else {
+		ctx->wake_leader = true;
+		lead(ctx, ms);
+	}
+	pthread_mutex_unlock(&ctx->wake_lock);
+	return unic_nic_reset(ctx) ? -ENOTCONN : 0;
+}

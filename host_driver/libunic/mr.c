@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * mr.c - registration of memory, and the answers to notices.
+ *
+ * Secret: the life of a region on this side. Handles (what upcalls name a
+ * region by) carry a generation, so a late upcall never hits a new region.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+static int handle_get(struct unic_ctx *ctx, struct unic_region *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MR_HANDLES; i++) {
+		if (ctx->region[i])
+			continue;
+		ctx->region[i] = r;
+		r->handle = i | (uint32_t)++ctx->handle_gen[i] << 16;
+		return 0;
+	}
+	return unic_fail(-ENOMEM, "more than %u regions", UNIC_MR_HANDLES);
+}
+
+void unic_region_put(struct unic_ctx *ctx, struct unic_region *r)
+{
+	(void)ctx;
+	if (!--r->refs)
+		free(r);
+}
+
+static struct unic_region *region_new(struct unic_pd *pd)
+{
+	struct unic_region *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r) {
+		unic_fail(-ENOMEM, "out of memory");
+		return NULL;
+	}
+	r->mr.ctx = pd->ctx;
+	r->mr.pd = pd;
+	r->refs = 1;
+	r->life = UNIC_MR_WAITING;
+	pthread_mutex_lock(&pd->ctx->evt_lock);
+	err = handle_get(pd->ctx, r);
+	pthread_mutex_unlock(&pd->ctx->evt_lock);
+	if (err) {
+		free(r);
+		return NULL;
+	}
+	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
+	return r;
+}
+
+static void region_drop(struct unic_region *r)
+{
+	struct unic_ctx *ctx = r->mr.ctx;
+
+	__atomic_sub_fetch(&r->mr.pd->users, 1, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&ctx->evt_lock);
+	ctx->region[r->handle & 0xffff] = NULL;
+	unic_event_purge(ctx, &r->mr);
+	unic_region_put(ctx, r);
+	pthread_mutex_unlock(&ctx->evt_lock);
+}
+
+static unsigned int page_shift_of(unsigned int page_bytes)
+{
+	return page_bytes == 0 || page_bytes == 4096 ? 12
+	       : page_bytes == 65536		     ? 16
+	       : page_bytes == 1u << 21		     ? 21
+						     : 0;
+}
+
+static int check_attr(const struct unic_mr_attr *attr)
+{
+	if (!attr->length || attr->rights & ~UNIC_MR_RIGHTS_ALL ||
+	    attr->mr_class > UNIC_CLASS_CONTROL || attr->importance > 255 ||
+	    attr->key > 255 || !page_shift_of(attr->page_bytes))
+		return unic_fail(-EINVAL, "unic_reg_mr: a field is out of "
+					  "range");
+	if (attr->rights & UNIC_MR_REMOTE_WRITE &&
+	    !(attr->rights & UNIC_MR_LOCAL_WRITE))
+		return unic_fail(-EINVAL, "unic_reg_mr: remote write needs "
+					  "local write");
+	if (attr->flags & UNIC_MR_ASYNC && !(attr->flags & UNIC_MR_WAIT))
+		return unic_fail(-EINVAL, "unic_reg_mr: ASYNC needs WAIT");
+	return 0;
+}
+
+static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
+		      struct unic_ctl_mr_reg *req)
+{
+	uint8_t flags = 0;
+
+	if (attr->flags & UNIC_MR_WAIT)
+		flags |= UNIC_CTL_REG_WAIT;
+	if (attr->flags & UNIC_MR_ASYNC)
+		flags |= UNIC_CTL_REG_ASYNC;
+	*req = (struct unic_ctl_mr_reg){
+		.va = unic_to_le64((uintptr_t)attr->addr),
+		.iova = unic_to_le64(r->mr.iova),
+		.length = unic_to_le64(attr->length),
+		.pd = unic_to_le32(r->mr.pd->id),
+		.timeout_us = unic_to_le32(attr->timeout_us),
+		.user = unic_to_le32(r->handle),
+		.rights = (uint8_t)attr->rights,
+		.mr_class = (uint8_t)attr->mr_class,
+		.page_shift = (uint8_t)page_shift_of(attr->page_bytes),
+		.key = (uint8_t)attr->key,
+		.importance = (uint8_t)attr->importance,
+		.flags = flags,
+	};
+}
+
+/* A GRANTED upcall may have been read before the reply: it is the later one. */
+static void take_reply(struct unic_region *r,
+		       const struct unic_ctl_mr_reg_reply *reply, bool pending)
+{
+	struct unic_ctx *ctx = r->mr.ctx;
+
+	pthread_mutex_lock(&ctx->evt_lock);
+	r->mr.id = unic_from_le32(reply->id);
+	r->known = true;
+	if (!pending) {
+		r->mr.stag = unic_from_le32(reply->stag);
+		r->mr.entries = unic_from_le32(reply->entries);
+		if (r->life == UNIC_MR_WAITING)
+			__atomic_store_n(&r->life, UNIC_MR_LIVE,
+					 __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&ctx->evt_lock);
+}
+
+static int register_it(struct unic_region *r, const struct unic_mr_attr *attr)
+{
+	union {
+		struct unic_ctl_mr_reg req;
+		struct unic_ctl_mr_reg_reply reply;
+	} rec;
+	struct unic_cpl_usage usage = { 0 };
+	struct unic_call call = {
+		.rec = &rec,
+		.reply_tail = &usage,
+		.reply_room = sizeof(usage),
+		.timeout_ms = attr->flags & UNIC_MR_WAIT ? UNIC_CALL_FOREVER
+							 : 0,
+	};
+	int status;
+	int err;
+
+	build_reg(attr, r, &rec.req);
+	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_REG, &call);
+	err = unic_fail_status("register memory", status);
+	if (err) {
+		if (call.reply_bytes == sizeof(usage))
+			unic_fail_usage(&usage);
+		return err;
+	}
+	r->wait_seq = call.seq;
+	take_reply(r, &rec.reply, status == UNIC_ST_PENDING);
+	return 0;
+}
+
+static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
+	       struct unic_mr **out)
+{
+	struct unic_region *r;
+	int err = check_attr(attr);
+
+	if (!err)
+		err = unic_mem_cover(pd->ctx, attr->addr, attr->length);
+	if (err)
+		return err;
+	r = region_new(pd);
+	if (!r)
+		return -ENOMEM;
+	r->mr.addr = attr->addr;
+	r->mr.length = attr->length;
+	r->mr.user = attr->user;
+	r->mr.iova = (uintptr_t)attr->addr;
+	if (attr->flags & UNIC_MR_ZERO_BASED)
+		r->mr.iova &= (1ull << page_shift_of(attr->page_bytes)) - 1;
+	err = register_it(r, attr);
+	if (err) {
+		region_drop(r);
+		return err;
+	}
+	*out = &r->mr;
+	return 0;
+}
+
+int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		struct unic_mr **out)
+{
+	if (attr->mr_class == UNIC_CLASS_CONTROL)
+		return unic_fail(-EINVAL, "unic_reg_mr: class control is for "
+					  "queues");
+	return reg(pd, attr, out);
+}
+
+int unic_cancel_reg(struct unic_mr *mr)
+{
+	struct unic_region *r = unic_region(mr);
+	struct unic_ctl_wait_cancel rec = { .wait_seq =
+						    unic_to_le32(r->wait_seq) };
+
+	return unic_ctl_simple(mr->ctx, UNIC_CTL_WAIT_CANCEL, &rec,
+			       "cancel a registration");
+}
+
+/* The object of the driver ends; the NIC is through with the memory then. */
+static int forget(struct unic_region *r)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
+	struct unic_call call = { .rec = &rec };
+	int status;
+
+	if (!r->known)
+		return 0;
+	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call);
+	if (status == UNIC_ST_BUSY)
+		return unic_fail_status("deregister memory", status);
+	/* Everything else means that the driver knows it no more. */
+	pthread_mutex_lock(&r->mr.ctx->evt_lock);
+	r->known = false;
+	__atomic_store_n(&r->life, UNIC_MR_GONE, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
+	return 0;
+}
+
+int unic_dereg_mr(struct unic_mr *mr)
+{
+	struct unic_region *r = unic_region(mr);
+	int err;
+
+	unic_event_pump(mr->ctx);
+	if (unic_mr_life(mr) == UNIC_MR_WAITING)
+		unic_cancel_reg(mr);
+	err = forget(r);
+	if (!err)
+		region_drop(r);
+	return err;
+}
+
+int unic_release(struct unic_mr *mr)
+{
+	return forget(unic_region(mr));
+}
+
+enum unic_mr_life unic_mr_life(const struct unic_mr *mr)
+{
+	const struct unic_region *r = unic_region(mr);
+
+	if (unic_nic_reset(mr->ctx))
+		return UNIC_MR_GONE;
+	return (enum unic_mr_life)__atomic_load_n(&r->life, __ATOMIC_ACQUIRE);
+}
+
+bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us)
+{
+	const struct unic_region *r = unic_region(mr);
+	uint64_t deadline;
+
+	unic_event_pump(mr->ctx);
+	switch (unic_mr_life(mr)) {
+	case UNIC_MR_LIVE:
+		return true;
+	case UNIC_MR_ASKED:
+		deadline = __atomic_load_n(&r->deadline_ns, __ATOMIC_RELAXED);
+		return unic_now_ns() + expected_us * 1000ull < deadline;
+	default:
+		return false;
+	}
+}
+
+static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
+		  unsigned int *refusal, uint64_t *deadline_ns)
+{
+	struct unic_region *r = unic_region(mr);
+	union {
+		struct unic_ctl_notice_answer req;
+		struct unic_ctl_notice_reply reply;
+	} rec = { .req = *req };
+	struct unic_call call = { .rec = &rec };
+	int status;
+
+	if (unic_mr_life(mr) != UNIC_MR_ASKED)
+		return unic_fail(-ESTALE, "nobody asks for this region");
+	rec.req.id = unic_to_le32(mr->id);
+	rec.req.notice_seq = unic_to_le32(r->notice_seq);
+	status = unic_ctl(mr->ctx, UNIC_CTL_NOTICE_ANSWER, &call);
+	if (refusal)
+		*refusal = status == UNIC_ST_REFUSED
+				   ? unic_from_le32(rec.reply.detail)
+				   : 0;
+	if (!status && deadline_ns)
+		*deadline_ns = unic_from_le64(rec.reply.deadline_ns);
+	return unic_fail_status("answer a notice", status);
+}
+
+static void set_asked(struct unic_region *r, uint32_t seq, uint64_t deadline_ns)
+{
+	r->notice_seq = seq;
+	__atomic_store_n(&r->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->life, UNIC_MR_ASKED, __ATOMIC_RELEASE);
+}
+
+/* The notice goes from one region to the other; an upcall may have told of it
+ * before the reply was read, or the end of it. */
+int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
+	       unsigned int *refusal)
+{
+	struct unic_region *r = unic_region(mr);
+	struct unic_region *o = unic_region(instead);
+	struct unic_ctl_notice_answer req = {
+		.answer = unic_to_le32(UNIC_ANSWER_OFFER),
+		.offer_id = unic_to_le32(instead->id),
+	};
+	uint64_t deadline_ns = 0;
+	int err = answer(mr, &req, refusal, &deadline_ns);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&mr->ctx->evt_lock);
+	if (o->life == UNIC_MR_LIVE)
+		set_asked(o, r->notice_seq, deadline_ns);
+	if (r->life == UNIC_MR_ASKED)
+		__atomic_store_n(&r->life, UNIC_MR_LIVE, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&mr->ctx->evt_lock);
+	return 0;
+}
+
+int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
+		uint64_t *deadline_ns)
+{
+	struct unic_ctl_notice_answer req = {
+		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
+		.extend_us = unic_to_le32(us),
+	};
+	uint64_t until = 0;
+	int err = answer(mr, &req, refusal, &until);
+
+	if (err)
+		return err;
+	__atomic_store_n(&unic_region(mr)->deadline_ns, until,
+			 __ATOMIC_RELAXED);
+	if (deadline_ns)
+		*deadline_ns = until;
+	return 0;
+}
+
+int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
+{
+	struct unic_mr_attr attr = {
+		.length = (bytes + UNIC_PAGE - 1) & ~(size_t)(UNIC_PAGE - 1),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_CONTROL,
+		.flags = UNIC_MR_WAIT,
+		.timeout_us = UNIC_CALL_MS * 1000u,
+	};
+	int err;
+
+	attr.addr = unic_alloc(pd->ctx, attr.length, UNIC_PAGE);
+	if (!attr.addr)
+		return -errno;
+	err = reg(pd, &attr, out);
+	if (err)
+		unic_free(pd->ctx, attr.addr);
+	return err;
+}
+
+void unic_dereg_control(struct unic_mr *mr)
+{
+	struct unic_ctx *ctx = mr->ctx;
+	void *mem = mr->addr;
+
+	if (!unic_dereg_mr(mr))
+		unic_free(ctx, mem);
+}

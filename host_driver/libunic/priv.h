@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * priv.h - what the files of libunic know of each other.
+ *
+ * Locks, in the order they may be taken: ctx.mem_lock, ctx.evt_lock,
+ * cq.lock, ring.lock, ctx.db_lock; ctx.wake_lock is taken alone. A call to the
+ * driver may be made under mem_lock and evt_lock only.
+ */
+#ifndef UNIC_LIB_PRIV_H
+#define UNIC_LIB_PRIV_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "conn.h"
+#include "error.h"
+#include "unic.h"
+#include "unic_ctl.h"
+#include "wait.h"
+
+#define UNIC_PAGE	4096u
+#define UNIC_MR_HANDLES 4096u
+
+struct unic_area; /* mem.c */
+struct unic_note; /* event.c */
+
+struct unic_region;
+
+struct unic_ctx {
+	struct unic_conn *conn;
+	int sock; /* of conn, to see the driver go */
+	int slot_fd;
+	int nic_efd; /* write: doorbell; -1: no NIC to ring */
+	int evt_efd; /* readable: completions */
+	int upcall_efd;
+	struct unic_attr attr;
+	struct unic_db_page *db;
+	const struct unic_nic_page *np;
+	const struct unic_upcall_ring *upcalls;
+	uint32_t dead; /* atomic: all is void */
+
+	pthread_mutex_t db_lock;
+	uint32_t fifo_seq;
+	uint64_t db_rows; /* rows in use */
+
+	pthread_mutex_t wake_lock;
+	pthread_cond_t wake_cond;
+	uint32_t wake_seq;
+	bool wake_leader;
+
+	pthread_mutex_t mem_lock;
+	struct unic_area *areas;
+
+	pthread_mutex_t evt_lock; /* events, handles, upcall position */
+	int event_fd;		  /* epoll over the sources below */
+	int note_efd;		  /* readable: a note is queued */
+	struct unic_note *notes, **notes_end;
+	uint32_t upcall_next; /* number of the next upcall to read */
+	bool reset_told;
+	struct unic_region *region[UNIC_MR_HANDLES];
+	uint16_t handle_gen[UNIC_MR_HANDLES];
+	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
+	struct unic_cq *cq[UNIC_DB_OBJECTS];
+	struct unic_listener *listeners;
+
+	struct {
+		uint64_t ring_failed; /* doorbells that could not be written */
+		uint64_t cqe_bad;     /* completions that cannot be */
+		uint64_t upcalls;     /* read */
+		uint64_t resyncs;     /* upcalls were lost */
+	} count;
+};
+
+struct unic_pd {
+	struct unic_ctx *ctx;
+	uint32_t id;
+	unsigned int users; /* atomic */
+};
+
+/* A region: what the application sees comes first. */
+struct unic_region {
+	struct unic_mr mr;
+	uint32_t life;	      /* enum unic_mr_life, atomic */
+	uint32_t handle;      /* "user" of upcalls: 15:0 index, 31:16 gen */
+	uint32_t wait_seq;    /* WAITING: seq of the request */
+	uint32_t notice_seq;  /* ASKED */
+	uint64_t deadline_ns; /* ASKED, atomic */
+	unsigned int refs;    /* under evt_lock */
+	bool known;	      /* the driver still has the object */
+};
+
+struct unic_listener {
+	struct unic_ctx *ctx;
+	struct unic_listener *next;
+	uint32_t id;
+};
+
+static inline struct unic_region *unic_region(const struct unic_mr *mr)
+{
+	return (struct unic_region *)mr;
+}
+
+static inline unsigned int unic_pow2(unsigned int n)
+{
+	unsigned int p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+/* context.c */
+
+/** unic_ctx_dead() - the driver is gone or the NIC was reset. */
+void unic_ctx_dead(struct unic_ctx *ctx);
+/** unic_fail_dead() - -ENOTCONN with words. */
+int unic_fail_dead(struct unic_ctx *ctx);
+/** unic_ctl() - unic_conn_call() with the epoch filled in. */
+int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call);
+/** unic_ctl_simple() - no tails; 0 or -errno with words. */
+int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
+		    const char *what);
+/** unic_ctl_obj() - a request that only names object @id. */
+int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
+		 const char *what);
+
+/* doorbell.c */
+
+/** unic_db_ring() - publish @value as tail of row @obj and tell the NIC. */
+void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
+		  unsigned int obj, uint32_t value);
+/** unic_db_row_get() - a free row of the doorbell page, zeroed; -EMFILE. */
+int unic_db_row_get(struct unic_ctx *ctx);
+void unic_db_row_put(struct unic_ctx *ctx, int row);
+/** unic_wake_seq() - to be read before looking at the queue one waits for. */
+uint32_t unic_wake_seq(struct unic_ctx *ctx);
+/** unic_wake_wait() - sleep until the NIC rang since @seq was read. 0: look
+ * again; -ETIME at @until_ns (CLOCK_MONOTONIC, -1: never); -ENOTCONN. */
+int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns);
+
+/* mem.c */
+
+int unic_mem_init(struct unic_ctx *ctx);
+/** unic_mem_fini() - unmap what was allocated, move back what was moved in. */
+void unic_mem_fini(struct unic_ctx *ctx);
+/** unic_mem_cover() - make [@addr, @addr + @len) frames of the slot: moves what
+ * is not (architecture.md section 5). */
+int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
+
+/* move.c */
+
+/* Where one run of frames belongs. */
+struct unic_run {
+	uint32_t page; /* first page in the slot file */
+	uint32_t pages;
+};
+
+/**
+ * unic_move_in() - replace the private pages at @va by the frames of @runs, with
+ * the same contents, while no other thread runs. -EACCES memory that cannot be
+ * moved, -EBUSY a thread does not stop, -ENOMEM.
+ */
+int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
+		 const struct unic_run *runs, size_t n_runs);
+/** unic_move_out() - the reverse: private anonymous pages again. */
+int unic_move_out(uint8_t *va, size_t bytes);
+
+/* mr.c */
+
+/** unic_reg_control() - memory and a region of class control for a queue. */
+int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
+void unic_dereg_control(struct unic_mr *mr);
+/** unic_region_put() - drop a reference; evt_lock held. */
+void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
+
+/* event.c */
+
+int unic_event_init(struct unic_ctx *ctx);
+void unic_event_fini(struct unic_ctx *ctx);
+/** unic_event_pump() - read new upcalls, change the state of regions, queue
+ * events. Costs one load when there is none. */
+void unic_event_pump(struct unic_ctx *ctx);
+/** unic_event_purge() - forget queued events about an object that ends;
+ * evt_lock held. */
+void unic_event_purge(struct unic_ctx *ctx, const void *obj);
+
+#endif /* UNIC_LIB_PRIV_H */

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * qp.c - queue pairs: making them, and posting work.
+ *
+ * Secret: how a work request lies in the slots of a ring (abi/unic_queue.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "queue.h"
+
+/* ------------------------------------------------------------- posting */
+
+static unsigned int room(const struct unic_ring *ring)
+{
+	uint32_t done = __atomic_load_n(&ring->done, __ATOMIC_ACQUIRE);
+
+	return ring->mask + 1 - (ring->posted - done);
+}
+
+static void note(struct unic_ring *ring, uint64_t wr_id, unsigned int slots)
+{
+	struct unic_shadow *s = &ring->shadow[ring->posted & ring->mask];
+
+	s->wr_id = wr_id;
+	s->slots = (uint8_t)slots;
+	/* Slots inside of a request begin none. */
+	if (slots > 1)
+		ring->shadow[(ring->posted + 1) & ring->mask].slots = 0;
+	__atomic_store_n(&ring->posted, ring->posted + slots, __ATOMIC_RELEASE);
+}
+
+static uint32_t inline_bytes(const struct unic_send_wr *wr)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		n += wr->sg[i].len;
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Slots it takes; 0: malformed. */
+static unsigned int slots_of(const struct unic_send_wr *wr)
+{
+	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_TOKEN ||
+	    wr->num_sge > UNIC_SQ_SGE_MAX || wr->flags & ~UNIC_WR_FLAGS_ALL)
+		return 0;
+	if (!(wr->flags & UNIC_WR_INLINE))
+		return wr->num_sge > UNIC_SQ_SGE_BASE ? 2 : 1;
+	if (wr->opcode == UNIC_WR_READ || inline_bytes(wr) > UNIC_SQ_INLINE_MAX)
+		return 0;
+	return inline_bytes(wr) > UNIC_SQ_INLINE_BASE ? 2 : 1;
+}
+
+static void put_sge(struct unic_sge *out, const struct unic_sg *sg)
+{
+	out->iova = unic_to_le64((uintptr_t)sg->addr);
+	out->len = unic_to_le32(sg->len);
+	out->lkey = unic_to_le32(sg->lkey);
+}
+
+static void put_sges(struct unic_sq_slot *base, struct unic_sq_ext *ext,
+		     const struct unic_send_wr *wr)
+{
+	unsigned int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		put_sge(i < UNIC_SQ_SGE_BASE ? &base->sge[i]
+					     : &ext->sge[i - UNIC_SQ_SGE_BASE],
+			&wr->sg[i]);
+}
+
+static void put_inline(struct unic_sq_slot *base, struct unic_sq_ext *ext,
+		       const struct unic_send_wr *wr)
+{
+	uint8_t data[UNIC_SQ_INLINE_MAX];
+	unsigned int n = 0;
+	unsigned int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(data + n, wr->sg[i].addr, wr->sg[i].len);
+		n += wr->sg[i].len;
+	}
+	base->inline_len = (uint8_t)n;
+	memcpy(base->sge, data,
+	       n < UNIC_SQ_INLINE_BASE ? n : UNIC_SQ_INLINE_BASE);
+	if (n > UNIC_SQ_INLINE_BASE)
+		memcpy(ext, data + UNIC_SQ_INLINE_BASE,
+		       n - UNIC_SQ_INLINE_BASE);
+}
+
+static void build(struct unic_ring *sq, const struct unic_send_wr *wr,
+		  unsigned int slots)
+{
+	struct unic_sq_slot *ring = sq->slot;
+	struct unic_sq_slot *base = &ring[sq->posted & sq->mask];
+	struct unic_sq_ext *ext = (void *)&ring[(sq->posted + 1) & sq->mask];
+	struct unic_sq_slot head = {
+		.opcode = wr->opcode,
+		.flags = wr->flags,
+		.num_sge = wr->flags & UNIC_WR_INLINE ? 0 : wr->num_sge,
+		.imm = unic_to_le32(wr->imm),
+		.wr_id = unic_to_le64(sq->posted),
+		.remote = unic_to_le64(wr->remote),
+		.rkey = unic_to_le32(wr->rkey),
+		.ctrl_len = unic_to_le32(wr->ctrl_len),
+	};
+
+	*base = head;
+	if (wr->flags & UNIC_WR_INLINE)
+		put_inline(base, ext, wr);
+	else
+		put_sges(base, ext, wr);
+	note(sq, wr->wr_id, slots);
+}
+
+int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
+		   unsigned int n)
+{
+	struct unic_ring *sq = &qp->sq;
+	unsigned int i;
+	unsigned int slots;
+
+	for (i = 0; i < n; i++) {
+		if (!slots_of(&wr[i]))
+			return unic_fail(-EINVAL,
+					 "send request %u of %u is malformed "
+					 "(opcode %u, %u SGEs, flags %#x)",
+					 i, n, wr[i].opcode, wr[i].num_sge,
+					 wr[i].flags);
+	}
+	pthread_mutex_lock(&sq->lock);
+	for (i = 0; i < n; i++) {
+		slots = slots_of(&wr[i]);
+		if (slots > room(sq))
+			break;
+		build(sq, &wr[i], slots);
+	}
+	if (i)
+		unic_db_ring(qp->ctx, UNIC_DB_SQ, qp->db, sq->posted);
+	pthread_mutex_unlock(&sq->lock);
+	return i || !n ? (int)i : -EAGAIN;
+}
+
+int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
+		   unsigned int n)
+{
+	struct unic_ring *rq = &qp->rq;
+	struct unic_rq_slot *ring = rq->slot;
+	unsigned int i;
+	unsigned int k;
+
+	for (i = 0; i < n; i++) {
+		if (wr[i].num_sge > UNIC_RQ_SGE_MAX)
+			return unic_fail(-EINVAL,
+					 "receive request %u of %u has %u SGEs",
+					 i, n, wr[i].num_sge);
+	}
+	pthread_mutex_lock(&rq->lock);
+	for (i = 0; i < n && room(rq); i++) {
+		struct unic_rq_slot slot = {
+			.num_sge = wr[i].num_sge,
+			.wr_id = unic_to_le64(rq->posted),
+		};
+
+		for (k = 0; k < wr[i].num_sge; k++)
+			put_sge(&slot.sge[k], &wr[i].sg[k]);
+		ring[rq->posted & rq->mask] = slot;
+		note(rq, wr[i].wr_id, 1);
+	}
+	if (i)
+		unic_db_ring(qp->ctx, UNIC_DB_RQ, qp->db, rq->posted);
+	pthread_mutex_unlock(&rq->lock);
+	return i || !n ? (int)i : -EAGAIN;
+}
+
+/* --------------------------------------------------------- life of a QP */
+
+static int ring_init(struct unic_ring *ring, void *slot, unsigned int slots)
+{
+	ring->slot = slot;
+	ring->mask = slots - 1;
+	ring->shadow = calloc(slots, sizeof(*ring->shadow));
+	pthread_mutex_init(&ring->lock, NULL);
+	return ring->shadow ? 0 : unic_fail(-ENOMEM, "out of memory");
+}
+
+static void ring_fini(struct unic_ring *ring)
+{
+	free(ring->shadow);
+	pthread_mutex_destroy(&ring->lock);
+}
+
+static int create(struct unic_qp *qp, const struct unic_qp_attr *attr)
+{
+	uint64_t rq_off = (uint64_t)(qp->sq.mask + 1) * UNIC_SLOT_BYTES;
+	union {
+		struct unic_ctl_qp_create req;
+		struct unic_ctl_queue_reply reply;
+	} rec = { .req = {
+			  .sq_iova = unic_to_le64(qp->mr->iova),
+			  .rq_iova = unic_to_le64(qp->mr->iova + rq_off),
+			  .mr = unic_to_le32(qp->mr->id),
+			  .send_cq = unic_to_le32(qp->send_cq->id),
+			  .recv_cq = unic_to_le32(qp->recv_cq->id),
+			  .sq_slots = unic_to_le16((uint16_t)(qp->sq.mask + 1)),
+			  .rq_slots = unic_to_le16((uint16_t)(qp->rq.mask + 1)),
+			  .rq_class = unic_to_le32(attr->rq_class),
+			  .db_index = unic_to_le32(qp->db),
+			  .user = unic_to_le32(qp->db),
+			  .pd = unic_to_le32(qp->pd->id),
+		  } };
+	int err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_CREATE, &rec,
+				  "create a queue pair");
+
+	if (err)
+		return err;
+	qp->id = unic_from_le32(rec.reply.id);
+	qp->qpn = unic_from_le32(rec.reply.number) & 0xffffff;
+	return 0;
+}
+
+static void qp_free(struct unic_qp *qp)
+{
+	ring_fini(&qp->sq);
+	ring_fini(&qp->rq);
+	if (qp->mr)
+		unic_dereg_control(qp->mr);
+	free(qp);
+}
+
+static int qp_build(struct unic_qp *qp, const struct unic_qp_attr *attr,
+		    unsigned int sq_slots, unsigned int rq_slots)
+{
+	uint8_t *mem;
+	int err;
+
+	err = unic_reg_control(qp->pd,
+			       (size_t)(sq_slots + rq_slots) * UNIC_SLOT_BYTES,
+			       &qp->mr);
+	if (err)
+		return err;
+	mem = qp->mr->addr;
+	err = ring_init(&qp->sq, mem, sq_slots);
+	if (!err)
+		err = ring_init(&qp->rq, mem + sq_slots * UNIC_SLOT_BYTES,
+				rq_slots);
+	if (err)
+		return err;
+	err = unic_db_row_get(qp->ctx);
+	if (err < 0)
+		return unic_fail(err,
+				 "all %u doorbell rows of this process "
+				 "are used",
+				 UNIC_DB_OBJECTS);
+	qp->db = (unsigned int)err;
+	err = create(qp, attr);
+	if (err)
+		unic_db_row_put(qp->ctx, (int)qp->db);
+	return err;
+}
+
+int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
+		   struct unic_qp **out)
+{
+	struct unic_qp *qp;
+	int err;
+
+	if (attr->sq_slots < 2 || attr->sq_slots > 1024 || attr->rq_slots < 2 ||
+	    attr->rq_slots > 1024 || !attr->send_cq || !attr->recv_cq)
+		return unic_fail(-EINVAL, "a queue pair has two completion "
+					  "queues and 2 to 1024 slots each "
+					  "way");
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return unic_fail(-ENOMEM, "out of memory");
+	qp->ctx = pd->ctx;
+	qp->pd = pd;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	err = qp_build(qp, attr, unic_pow2(attr->sq_slots),
+		       unic_pow2(attr->rq_slots));
+	if (err) {
+		qp_free(qp);
+		return err;
+	}
+	unic_cq_add_qp(qp->send_cq, qp);
+	unic_cq_add_qp(qp->recv_cq, qp);
+	qp->ctx->qp[qp->db] = qp;
+	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
+	*out = qp;
+	return 0;
+}
+
+int unic_destroy_qp(struct unic_qp *qp)
+{
+	struct unic_ctx *ctx = qp->ctx;
+	int err = unic_ctl_obj(ctx, UNIC_CTL_QP_DESTROY, qp->id,
+			       "destroy a queue pair");
+
+	if (err && err != -ENOTCONN)
+		return err;
+	unic_cq_del_qp(qp->send_cq, qp);
+	unic_cq_del_qp(qp->recv_cq, qp);
+	pthread_mutex_lock(&ctx->evt_lock);
+	ctx->qp[qp->db] = NULL;
+	unic_event_purge(ctx, qp);
+	pthread_mutex_unlock(&ctx->evt_lock);
+	unic_db_row_put(ctx, (int)qp->db);
+	__atomic_sub_fetch(&qp->pd->users, 1, __ATOMIC_RELEASE);
+	qp_free(qp);
+	return 0;
+}
+
+int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
+{
+	struct unic_ctl_qp_modify rec = {
+		.id = unic_to_le32(qp->id),
+		.state = mod->state,
+		.mtu_shift = mod->mtu_shift,
+		.rnr_timer = mod->rnr_timer,
+		.max_dest_rd = mod->max_dest_rd,
+		.max_rd = mod->max_rd,
+		.timeout = mod->timeout,
+		.retry_cnt = mod->retry_cnt,
+		.rnr_retry = mod->rnr_retry,
+		.dest_qpn = unic_to_le32(mod->dest_qpn),
+		.rq_psn = unic_to_le32(mod->rq_psn),
+		.dest_ipv4 = unic_to_le32(mod->dest_ipv4),
+		.rights = mod->rights,
+		.vendor = mod->vendor,
+		.sq_psn = unic_to_le32(mod->sq_psn),
+	};
+
+	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
+	return unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
+			       "modify a queue pair");
+}
+
+uint32_t unic_qp_num(const struct unic_qp *qp)
+{
+	return qp->qpn;
+}
+
+void unic_qp_set_user(struct unic_qp *qp, void *user)
+{
+	qp->user = user;
+}
+
+void *unic_qp_user(const struct unic_qp *qp)
+{
+	return qp->user;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic.h - libunic: the programming interface of the unic NIC, verbs-shaped.
+ *
+ * Conventions, for every function that does not say otherwise:
+ *  - Returns 0 (or a count) or -errno. After an error unic_last_error() of the
+ *    same thread says what failed, why, and what to do. An error means that
+ *    nothing happened.
+ *  - Objects belong to the caller from alloc/create/reg until free/destroy/
+ *    dereg, and go in reverse order of creation.
+ *  - All functions are thread-safe. Queues have a lock each; the data path
+ *    (post, poll) makes no system call while the NIC is awake.
+ *  - Addresses of work requests (IOVAs) are the virtual addresses of the
+ *    region, unless it was registered zero-based.
+ *
+ * errno of failed calls: ENOMEM a NIC table is full (unic_usage says whose
+ * fault it is), EDQUOT the hard quota, E2BIG can never fit, EOWNERDEAD the
+ * region was evicted, ETIME a deadline passed, ECANCELED cancelled, EBUSY
+ * something must go first, ENOTCONN the driver is gone or the NIC was reset,
+ * EPROTO the driver or the NIC answered nonsense, EINVAL/EACCES/ENOENT/ERANGE
+ * arguments.
+ */
+#ifndef UNIC_H
+#define UNIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unic_mbox.h"
+#include "unic_queue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct unic_ctx;      /* an attachment to one NIC: one process slot */
+struct unic_pd;	      /* protection domain */
+struct unic_cq;	      /* completion queue */
+struct unic_qp;	      /* reliable connected queue pair */
+struct unic_listener; /* waits for connections */
+
+/* -------------------------------------------------------------- context */
+
+/* Facts about the NIC and our attachment; fixed while attached. */
+struct unic_attr {
+	uint32_t proc;	/* our slot on the NIC */
+	uint32_t id;	/* host-wide id of this attachment */
+	uint32_t epoch; /* boot_epoch of the NIC */
+	uint32_t tlb_entries, mrs, qps, cqs, tokens;
+	uint32_t grace_us;   /* T: time between upcall and removal */
+	uint32_t deliver_us; /* H: bound on the delivery of an upcall */
+	uint32_t bound_us;   /* B = H + T + reaper + drain: a REGISTER_WAIT
+			       * within the fair share is served within it */
+	uint32_t path_mtu;   /* bytes of payload per packet */
+	uint32_t ipv4;	     /* our address, host order */
+	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
+};
+
+/**
+ * unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else
+ * /run/unic/unicd.sock). The context is the caller's until unic_close().
+ * -ENOENT/-ECONNREFUSED no driver there, -EAGAIN all process slots taken,
+ * -EPROTO another ABI version.
+ */
+int unic_open(const char *socket, struct unic_ctx **out);
+
+/**
+ * unic_close() - detach. Everything still open ends, its memory is unmapped:
+ * pointers from unic_alloc() die. The context is freed.
+ */
+void unic_close(struct unic_ctx *ctx);
+
+/** unic_query() - facts. Never fails. */
+void unic_query(const struct unic_ctx *ctx, struct unic_attr *out);
+
+/** unic_nic_reset() - true once the NIC was reset or the driver went away:
+ * everything of this context is void; close it and open again. */
+bool unic_nic_reset(const struct unic_ctx *ctx);
+
+/** unic_last_error() - the last error of this thread in words. Never NULL,
+ * valid until the thread's next failing call. */
+const char *unic_last_error(void);
+
+/** unic_strerror() - words for a -errno of this library. */
+const char *unic_strerror(int err);
+
+const char *unic_wc_status_str(unsigned int status);
+const char *unic_wc_detail_str(unsigned int detail);
+const char *unic_token_end_str(unsigned int end);
+const char *unic_reason_str(unsigned int reason);
+const char *unic_status_str(unsigned int status);
+
+struct unic_usage {
+	unsigned int table;   /* enum unic_table that is full; 0 in a query */
+	uint32_t used, limit; /* of that table (query: the TLB) */
+	uint32_t holding, fair_share, borrowed, quota; /* ours, in entries */
+	uint32_t waiters;  /* queued requests of all processes */
+	uint32_t bound_us; /* B */
+	struct {
+		uint16_t proc; /* 0xffff: none */
+		uint32_t held;
+	} top[3]; /* largest holders */
+};
+
+/** unic_query_usage() - what we hold, and who holds most. */
+int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out);
+
+/** unic_last_usage() - why the last registration of this thread failed for
+ * want of room. False if it did not. */
+bool unic_last_usage(struct unic_usage *out);
+
+/* --------------------------------------------------------------- memory */
+
+/**
+ * unic_alloc() - memory that regions can be registered on: page frames of our
+ * slot, at contiguous virtual addresses.
+ * @page_bytes: 4096, 65536 or 2 MiB: frames lie together (and are aligned) in
+ *              runs of that size, so that one TLB entry can map each.
+ * Zeroed. Returns NULL with errno: ENOMEM, EINVAL.
+ */
+void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes);
+
+/** unic_free() - @mem from unic_alloc(), or NULL. -EBUSY while a region is
+ * registered on it, -EINVAL if it is not ours. */
+int unic_free(struct unic_ctx *ctx, void *mem);
+
+/* -------------------------------------------------- protection and memory */
+
+int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out);
+/** unic_free_pd() - -EBUSY while regions or queues use it. */
+int unic_free_pd(struct unic_pd *pd);
+
+#define UNIC_MR_WAIT	   (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
+#define UNIC_MR_ASYNC	   (1u << 1) /* with WAIT: do not block, an event follows */
+#define UNIC_MR_ZERO_BASED (1u << 2) /* IOVA = offset in the first page */
+
+struct unic_mr_attr {
+	void *addr;
+	size_t length;		 /* not 0 */
+	unsigned int rights;	 /* enum unic_mr_rights */
+	unsigned int mr_class;	 /* enum unic_mr_class; not CONTROL */
+	unsigned int flags;	 /* UNIC_MR_* above */
+	unsigned int page_bytes; /* 0: 4096 */
+	unsigned int importance; /* 0..255: higher = keep longer */
+	uint32_t timeout_us;	 /* WAIT: give up after; 0 = never */
+	unsigned int key;	 /* low 8 bits of the STag */
+	void *user;		 /* returned in events */
+};
+
+/* Fields are read-only for the application. */
+struct unic_mr {
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	void *addr;
+	uint64_t iova; /* of addr */
+	size_t length;
+	uint32_t stag;	  /* lkey and rkey */
+	uint32_t entries; /* TLB entries it holds */
+	uint32_t id;	  /* host-wide */
+	void *user;
+};
+
+enum unic_mr_life {
+	UNIC_MR_WAITING = 1, /* ASYNC: not granted yet */
+	UNIC_MR_LIVE = 2,
+	UNIC_MR_ASKED = 3, /* a notice is open */
+	UNIC_MR_GONE = 4,  /* evicted, refused or reset: only dereg is left */
+};
+
+/**
+ * unic_reg_mr() - register memory (S1; S0 for WAIT).
+ * Memory that did not come from unic_alloc() is moved into the slot first: the
+ * pages stay at their addresses, other threads of the process are parked
+ * meanwhile, a child of fork() does not inherit them. Only private anonymous
+ * memory can be moved; file, shared and stack mappings are -EACCES.
+ *
+ * Without WAIT it succeeds or fails at once. With WAIT it blocks until
+ * granted; -ETIME after timeout_us, -ECANCELED by unic_cancel_reg(). With WAIT
+ * and ASYNC it returns 0 at once, unic_mr_life() is WAITING or LIVE, and in
+ * the first case UNIC_EV_GRANTED or UNIC_EV_WAIT_ENDED follows.
+ *
+ * -ENOMEM a table is full, -EDQUOT, -E2BIG: unic_last_usage() has the figures.
+ */
+int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		struct unic_mr **out);
+
+/** unic_cancel_reg() - cancel the waiting registration of @mr (ASYNC). 0: it
+ * will never be granted, only dereg is left; -ENOENT: too late. */
+int unic_cancel_reg(struct unic_mr *mr);
+
+/**
+ * unic_dereg_mr() - end a region; also the last step for one that is GONE.
+ * Operations that use it finish or complete EVICTED (within T at most). Blocks
+ * until the NIC uses its memory no more. @mr is void afterwards, but for
+ * references got with events, which stay until unic_ack_event().
+ */
+int unic_dereg_mr(struct unic_mr *mr);
+
+/** unic_mr_life() - where it stands; cheap, no system call. */
+enum unic_mr_life unic_mr_life(const struct unic_mr *mr);
+
+/** unic_mr_usable() - may a new operation that takes @expected_us be started
+ * on it? False when it is gone or when the time left of an open notice is
+ * shorter. The check to do before each use. */
+bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us);
+
+/* ------------------------------------------------------ upcalls and events */
+
+enum unic_ev_type {
+	UNIC_EV_NOTICE = 1,	/* the NIC asks mr back, by deadline_ns */
+	UNIC_EV_EVICTED = 2,	/* mr is gone */
+	UNIC_EV_GRANTED = 3,	/* mr is LIVE */
+	UNIC_EV_WAIT_ENDED = 4, /* mr will not come: status */
+	UNIC_EV_QP_ERROR = 5,
+	UNIC_EV_CQ_ERROR = 6,
+	UNIC_EV_TOKEN_END = 7, /* token ended other than by use */
+	UNIC_EV_CONNECT = 8,   /* on a listener: see unic_accept() */
+	UNIC_EV_CONNECTED = 9,
+	UNIC_EV_REJECTED = 10,
+	UNIC_EV_DISCONNECTED = 11,
+	UNIC_EV_RESET = 12, /* NIC reset or driver gone: all is void */
+};
+
+struct unic_event {
+	enum unic_ev_type type;
+	struct unic_mr *mr; /* NOTICE..WAIT_ENDED; referenced */
+	struct unic_qp *qp; /* QP_ERROR, connection events */
+	struct unic_cq *cq;
+	struct unic_listener *listener; /* CONNECT */
+	uint32_t seq;	     /* NOTICE, EVICTED: number of the notice */
+	unsigned int reason; /* NOTICE, EVICTED: enum unic_reason */
+	uint32_t entries, dependents, rank, pain;
+	uint64_t deadline_ns; /* NOTICE: CLOCK_MONOTONIC */
+	unsigned int flags;   /* EVICTED: UNIC_EVICTED_* */
+	unsigned int status;  /* WAIT_ENDED: enum unic_status; QP_ERROR: enum
+				 * unic_wc_status; TOKEN_END: unic_token_end */
+	uint32_t waited_us;   /* GRANTED */
+	uint32_t token;	      /* TOKEN_END: index */
+	uint32_t conn;	      /* CONNECT: for accept and reject */
+	uint32_t peer_ipv4;
+	uint8_t private_data[56]; /* CONNECT, CONNECTED, REJECTED */
+	unsigned int private_len;
+};
+
+/** unic_event_fd() - readable (poll, epoll) while an event may be waiting. The
+ * fd is the library's: only poll it. */
+int unic_event_fd(struct unic_ctx *ctx);
+
+/** unic_get_event() - the next event; -EAGAIN if there is none. Never blocks.
+ * Events with an mr hold a reference on it: unic_ack_event() drops it. */
+int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev);
+void unic_ack_event(struct unic_event *ev);
+
+/** unic_release() - answer a notice: give @mr back. As unic_dereg_mr(), but @mr
+ * stays a (GONE) object, to be ended by unic_dereg_mr() later. */
+int unic_release(struct unic_mr *mr);
+
+/** unic_offer() - answer the notice on @mr: take @instead, of at least as many
+ * entries. 0: then @mr is LIVE and @instead is asked, with the same deadline.
+ * -EPERM refused, *refusal (may be NULL) is an enum unic_refusal. -ESTALE: no
+ * open notice. */
+int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
+	       unsigned int *refusal);
+
+/** unic_extend() - answer the notice on @mr: @us longer, please. -EPERM
+ * refused, as above. On success *deadline_ns (may be NULL) is the new one. */
+int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
+		uint64_t *deadline_ns);
+
+/* ---------------------------------------------------- completion queues */
+
+struct unic_wc {
+	uint64_t wr_id;
+	struct unic_qp *qp;
+	uint32_t byte_len; /* as unic_cqe.byte_len */
+	uint32_t imm;	   /* as unic_cqe.imm */
+	uint32_t token;	   /* RECV_TOKEN: index */
+	uint8_t opcode;	   /* enum unic_wc_opcode */
+	uint8_t status;	   /* enum unic_wc_status */
+	uint8_t flags;	   /* UNIC_WC_* */
+	uint8_t detail;	   /* enum unic_wc_detail / unic_token_end */
+};
+
+/** unic_create_cq() - for at least @entries (2..4096) unread completions. */
+int unic_create_cq(struct unic_pd *pd, unsigned int entries,
+		   struct unic_cq **out);
+/** unic_destroy_cq() - -EBUSY while a queue pair uses it. */
+int unic_destroy_cq(struct unic_cq *cq);
+
+/** unic_poll_cq() - up to @n completions. Returns how many; -EPROTO when the
+ * NIC wrote a record that cannot be (it is skipped and counted). */
+int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc);
+
+/** unic_req_notify() - make unic_cq_fd() readable at the next completion (or
+ * solicited one). Returns 1 if one is there already: poll before sleeping. */
+int unic_req_notify(struct unic_cq *cq, bool solicited_only);
+
+/** unic_cq_fd() - readable when an armed CQ of the context got a completion.
+ * Read 8 bytes off it before polling the CQs. One reader; or unic_wait_cq(). */
+int unic_cq_fd(struct unic_ctx *ctx);
+
+/** unic_wait_cq() - block until @cq has a completion. Any number of threads, on
+ * any CQs. -1 ms: for ever. Returns 0, -ETIME, -ENOTCONN. */
+int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
+
+/* ----------------------------------------------------------- queue pairs */
+
+struct unic_qp_attr {
+	struct unic_cq *send_cq, *recv_cq;
+	unsigned int sq_slots; /* 2..1024, rounded up to a power of two */
+	unsigned int rq_slots;
+	uint32_t rq_class; /* shortest receive buffer that will be posted */
+};
+
+/** unic_create_qp() - state RESET. */
+int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
+		   struct unic_qp **out);
+int unic_destroy_qp(struct unic_qp *qp);
+
+/* Attributes by transition, as struct unic_cmd_qp_modify. */
+struct unic_qp_mod {
+	uint8_t state;	/* enum unic_qp_state to enter */
+	uint8_t rights; /* INIT */
+	uint8_t mtu_shift, rnr_timer, max_dest_rd, vendor; /* RTR */
+	uint32_t dest_qpn, rq_psn, dest_ipv4;		   /* RTR */
+	uint8_t dest_mac[6]; /* RTR; all 0: the driver resolves dest_ipv4 */
+	uint8_t max_rd, timeout, retry_cnt, rnr_retry; /* RTS */
+	uint32_t sq_psn;			       /* RTS */
+};
+
+/** unic_modify_qp() - -EINVAL: attribute or transition (IBTA 11.2.5.2). */
+int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
+uint32_t unic_qp_num(const struct unic_qp *qp);
+void unic_qp_set_user(struct unic_qp *qp, void *user);
+void *unic_qp_user(const struct unic_qp *qp);
+
+struct unic_sg {
+	void *addr; /* in the region, or its IOVA if zero-based */
+	uint32_t len;
+	uint32_t lkey;
+};
+
+struct unic_send_wr {
+	uint64_t wr_id;
+	uint8_t opcode;	 /* enum unic_wr_opcode */
+	uint8_t flags;	 /* UNIC_WR_* */
+	uint8_t num_sge; /* 0..UNIC_SQ_SGE_MAX */
+	uint32_t imm;
+	uint64_t remote;	  /* WRITE/READ: IOVA; TOKEN: key */
+	uint32_t rkey;		  /* WRITE/READ: STag; TOKEN: index */
+	uint32_t ctrl_len;	  /* TOKEN */
+	const struct unic_sg *sg; /* with INLINE: copied now, lkey unused */
+};
+
+struct unic_recv_wr {
+	uint64_t wr_id;
+	uint8_t num_sge; /* 0..UNIC_RQ_SGE_MAX */
+	const struct unic_sg *sg;
+};
+
+/**
+ * unic_post_send() - post up to @n requests, one doorbell for all.
+ * Returns how many were posted (fewer than @n: the queue is full, poll first);
+ * -EAGAIN if none for that reason; -EINVAL for a malformed one (none of the
+ * batch is posted). Requests may be read again after return; buffers belong to
+ * the NIC until completion (INLINE: at once free).
+ */
+int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
+		   unsigned int n);
+int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
+		   unsigned int n);
+
+/* ----------------------------------------------------------- connections */
+
+#define UNIC_PRIVATE_MAX 56u
+
+struct unic_conn_param {
+	const void *private_data;
+	unsigned int private_len;     /* 0..UNIC_PRIVATE_MAX */
+	uint8_t max_rd;		      /* READs outstanding each way, 0: 4 */
+	uint8_t retry_cnt, rnr_retry; /* 0: 7, 7 */
+	uint8_t timeout;	      /* 4.096 us * 2^n; 0: 14 (67 ms) */
+	uint8_t rights;		      /* remote rights the QP grants; 0: all */
+};
+
+/** unic_listen() - take connections to @service. -EADDRINUSE. */
+int unic_listen(struct unic_ctx *ctx, uint64_t service,
+		struct unic_listener **out);
+int unic_unlisten(struct unic_listener *l);
+
+/**
+ * unic_connect() - connect @qp (state RESET) to @service at @ipv4 and wait.
+ * @reply: private data of the answer, *reply_len in: room, out: bytes; both may
+ *         be NULL. Post receives first.
+ * 0: the QP is in RTS. -ETIME nobody answers, -ECONNREFUSED rejected (*reply is
+ * filled), -EHOSTUNREACH no such address.
+ */
+int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
+		 const struct unic_conn_param *param, int timeout_ms,
+		 void *reply, unsigned int *reply_len);
+
+/** unic_accept() - accept the request @conn of a UNIC_EV_CONNECT with @qp (state
+ * RESET) and wait until the QP is in RTS. */
+int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
+		const struct unic_conn_param *param);
+int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
+		unsigned int private_len);
+/** unic_disconnect() - tell the peer; both QPs go to error and flush. */
+int unic_disconnect(struct unic_qp *qp);
+
+/** unic_parse_ipv4() - dotted quad to host order. 0 or -EINVAL. */
+int unic_parse_ipv4(const char *text, uint32_t *ipv4);
+
+/* -------------------------------------------------------- payload tokens */
+
+struct unic_pay_token {
+	uint32_t index;
+	uint32_t id; /* host-wide */
+	uint64_t key;
+};
+
+struct unic_pay_attr {
+	struct unic_mr *mr; /* with UNIC_MR_LOCAL_WRITE */
+	void *addr;
+	uint32_t length;      /* longest payload, not 0 */
+	uint32_t ttl_us;      /* 0: until cancelled */
+	uint32_t sender_ipv4; /* 0: anybody */
+	uint32_t sender_qpn;  /* 0: any QP there */
+};
+
+/** unic_alloc_token() - a single-use right to place one payload (S3). Send
+ * index and key to whoever shall use it. -ENOMEM table full, -EOWNERDEAD. */
+int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
+		     struct unic_pay_token *out);
+
+/** unic_cancel_token() - 0 with *end (enum unic_token_end: the end it had or
+ * got) and *placed (both may be NULL); -EBUSY while a message is arriving. */
+int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
+		      unsigned int *end, uint32_t *placed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* UNIC_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* usage.h - the NIC's account of who holds what, in host byte order. */
+#ifndef UNIC_LIB_USAGE_H
+#define UNIC_LIB_USAGE_H
+
+#include "unic.h"
+
+void unic_usage_parse(const struct unic_cpl_usage *in, struct unic_usage *out);
+
+#endif /* UNIC_LIB_USAGE_H */

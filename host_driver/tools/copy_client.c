@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * copy_client.c - the asking end of a transfer: it moves the data when the mode
+ * is RDMA, and lets both ends send when it is RPC.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "copy_peer.h"
+#include "error.h"
+
+#define REFUSALS 1000 /* of one block */
+
+struct client {
+	struct copy_peer *p;
+	const struct copy_job *job;
+	struct copy_file file;
+	void *buf;
+	uint64_t seq;
+	uint32_t len; /* of the current block */
+	uint64_t start_ns;
+	uint64_t shown_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+static double mib_per_s(const struct client *c)
+{
+	double s = (double)(now_ns() - c->start_ns) / 1e9;
+
+	return s > 0 ? (double)c->file.done / s / 1048576.0 : 0;
+}
+
+static void progress(struct client *c)
+{
+	uint64_t now = now_ns();
+	bool tty = isatty(1);
+
+	if (c->p->quiet || now - c->shown_ns < (tty ? 100 : 500) * 1000000ull)
+		return;
+	c->shown_ns = now;
+	printf("%sunic-copy: %3.0f %%  %.1f of %.1f MiB  %.1f MiB/s%s",
+	       tty ? "\r" : "",
+	       100.0 * (double)c->file.done / (double)c->file.size,
+	       (double)c->file.done / 1048576.0,
+	       (double)c->file.size / 1048576.0, mib_per_s(c),
+	       tty ? " " : "\n");
+	fflush(stdout);
+}
+
+static struct copy_msg message(const struct client *c, enum copy_type type)
+{
+	return (struct copy_msg){
+		.type = unic_to_le32(type),
+		.seq = unic_to_le64(c->seq),
+		.len = unic_to_le32(c->len),
+	};
+}
+
+/* ------------------------------------------------------------------- RDMA */
+
+/* Where block seq is at the server. Also after its region was evicted. */
+static int ask_region(void *arg, uint64_t *remote, uint32_t *rkey)
+{
+	struct client *c = arg;
+	struct copy_msg msg = message(c, COPY_ASK);
+	struct copy_got got;
+	int err = copy_send(c->p, &msg);
+
+	if (!err)
+		err = copy_expect(c->p, COPY_REGION, c->seq, &msg, &got);
+	if (err)
+		return err;
+	*remote = unic_from_le64(msg.iova);
+	*rkey = unic_from_le32(msg.rkey);
+	return 0;
+}
+
+static int rdma_block(struct client *c)
+{
+	struct unic_bm_xfer x = {
+		.qp = c->p->qp,
+		.cq = c->p->send_cq,
+		.opcode = c->job->what == COPY_PUT ? UNIC_WR_WRITE
+						   : UNIC_WR_READ,
+		.local = c->buf,
+		.len = c->len,
+		.window = 4,
+		.refresh = ask_region,
+		.arg = c,
+	};
+	struct copy_msg msg;
+	struct copy_got got;
+	int err = ask_region(c, &x.remote, &x.rkey);
+
+	if (!err)
+		err = unic_bm_transfer(c->p->bm, &x);
+	if (err || c->job->what == COPY_GET)
+		return err;
+	msg = message(c, COPY_DONE);
+	err = copy_send(c->p, &msg);
+	return err ? err : copy_expect(c->p, COPY_DONE, c->seq, &msg, &got);
+}
+
+/* -------------------------------------------------------------------- RPC */
+
+static int refused(struct client *c, int *tries, unsigned int reason)
+{
+	unic_bm_count(c->p->bm, retries_remote, 1);
+	if (++*tries < REFUSALS)
+		return 0;
+	return unic_fail(-EIO, "block %llu was refused %d times: %s",
+			 (unsigned long long)c->seq, *tries,
+			 unic_token_end_str(reason));
+}
+
+/* The server gives a token for the block, the block goes there. */
+static int rpc_put(struct client *c)
+{
+	struct copy_msg msg;
+	struct copy_got got;
+	int tries = 0;
+	int err;
+
+	for (;;) {
+		msg = message(c, COPY_ASK);
+		err = copy_send(c->p, &msg);
+		if (!err)
+			err = copy_expect(c->p, COPY_TOKEN, c->seq, &msg, &got);
+		if (!err) {
+			uint32_t index = unic_from_le32(msg.index);
+			uint64_t key = unic_from_le64(msg.key);
+
+			msg = message(c, COPY_DATA);
+			err = copy_send_tagged(c->p, &msg, index, key, c->buf,
+					       c->len);
+		}
+		if (!err)
+			err = copy_expect(c->p, COPY_DONE, c->seq, &msg, &got);
+		if (err || !unic_from_le32(msg.status))
+			return err;
+		err = refused(c, &tries, unic_from_le32(msg.index));
+		if (err)
+			return err;
+	}
+}
+
+/* One request with a token of ours. 0, 1: the answer came without payload. */
+static int rpc_request(struct client *c, const struct unic_bm_hold *hold,
+		       unsigned int *reason)
+{
+	struct unic_pay_attr attr = {
+		.mr = hold->mr,
+		.addr = c->buf,
+		.length = c->len,
+		.ttl_us = COPY_TIMEOUT_MS * 1000u,
+	};
+	struct unic_pay_token token;
+	struct copy_msg msg = message(c, COPY_ASK);
+	struct copy_got got;
+	int err = unic_alloc_token(c->p->pd, &attr, &token);
+
+	if (err)
+		return err == -EOWNERDEAD || err == -ENOENT ? 1 : err;
+	msg.index = unic_to_le32(token.index);
+	msg.key = unic_to_le64(token.key);
+	err = copy_send(c->p, &msg);
+	if (!err)
+		err = copy_expect(c->p, COPY_DATA, c->seq, &msg, &got);
+	if (err)
+		return err;
+	if (got.tagged && got.payload == c->len)
+		return 0;
+	unic_cancel_token(c->p->ctx, &token, NULL, NULL);
+	*reason = got.reason;
+	return 1;
+}
+
+static int rpc_get(struct client *c)
+{
+	uint32_t us = unic_bm_expect(c->p->bm, c->len);
+	struct unic_bm_hold hold;
+	unsigned int reason = 0;
+	int tries = 0;
+	int err;
+
+	for (;;) {
+		err = unic_bm_hold(c->p->bm, c->buf, c->len, us, false, &hold);
+		if (err)
+			return err;
+		err = rpc_request(c, &hold, &reason);
+		unic_bm_drop(c->p->bm, &hold);
+		if (err <= 0)
+			return err;
+		err = refused(c, &tries, reason);
+		if (err)
+			return err;
+	}
+}
+
+/* --------------------------------------------------------------- the whole */
+
+static int move_block(struct client *c)
+{
+	int err = 0;
+
+	if (c->job->what == COPY_PUT)
+		err = copy_file_get(&c->file, c->buf, c->len);
+	if (!err && c->job->mode == COPY_RDMA)
+		err = rdma_block(c);
+	else if (!err)
+		err = c->job->what == COPY_PUT ? rpc_put(c) : rpc_get(c);
+	if (!err && c->job->what == COPY_GET)
+		err = copy_file_put(&c->file, c->buf, c->len);
+	return err;
+}
+
+static int move_all(struct client *c)
+{
+	uint32_t block = c->job->mode == COPY_RDMA ? COPY_BLOCK
+						   : COPY_RPC_BLOCK;
+	int err;
+
+	while (c->file.done < c->file.size) {
+		uint64_t left = c->file.size - c->file.done;
+
+		c->len = left < block ? (uint32_t)left : block;
+		err = move_block(c);
+		if (err)
+			return err;
+		c->seq++;
+		progress(c);
+	}
+	return 0;
+}
+
+/* Both ends must have seen the same bytes. */
+static int compare(struct client *c)
+{
+	struct copy_msg msg = message(c, COPY_FIN);
+	uint8_t mine[COPY_DIGEST];
+	char hex[2 * COPY_DIGEST + 1];
+	struct copy_got got;
+	int err;
+	int i;
+
+	copy_file_digest(&c->file, mine);
+	memcpy(msg.digest, mine, sizeof(mine));
+	err = copy_send(c->p, &msg);
+	if (!err)
+		err = copy_expect(c->p, COPY_FIN, c->seq, &msg, &got);
+	if (err)
+		return err;
+	for (i = 0; i < COPY_DIGEST; i++)
+		snprintf(hex + 2 * i, 3, "%02x", mine[i]);
+	if (memcmp(mine, msg.digest, sizeof(mine)))
+		return unic_fail(-EBADMSG, "SHA-256 differs: ours is %s", hex);
+	printf("%sunic-copy: %s %s %llu bytes in %.3f s, %.1f MiB/s, sha256 %s "
+	       "at both ends\n",
+	       !c->p->quiet && isatty(1) ? "\n" : "",
+	       c->job->what == COPY_PUT ? "put" : "get",
+	       c->job->mode == COPY_RDMA ? "rdma" : "rpc",
+	       (unsigned long long)c->file.size,
+	       (double)(now_ns() - c->start_ns) / 1e9, mib_per_s(c), hex);
+	return 0;
+}
+
+static int dial(struct client *c)
+{
+	struct copy_hello hello = {
+		.what = (uint8_t)c->job->what,
+		.mode = (uint8_t)c->job->mode,
+		.size = unic_to_le64(c->file.size),
+	};
+	struct copy_hello reply = { .what = 0 };
+	unsigned int len = sizeof(reply);
+	struct unic_conn_param param = { .private_data = &hello,
+					 .private_len = sizeof(hello) };
+	int err;
+
+	memcpy(hello.name, c->job->name, sizeof(hello.name));
+	err = copy_peer_qp(c->p);
+	if (!err)
+		err = unic_connect(c->p->qp, c->job->ipv4, COPY_SERVICE, &param,
+				   10000, &reply, &len);
+	if (err == -ECONNREFUSED)
+		return unic_fail(err,
+				 "the server has no file %s, or cannot "
+				 "write it",
+				 c->job->name);
+	if (!err && len < sizeof(reply.what) + sizeof(reply.mode) +
+				    sizeof(reply.rsvd) + sizeof(reply.size))
+		err = copy_fail(-EPROTO, "the server answers something else");
+	if (!err && c->job->what == COPY_GET)
+		err = copy_file_write(&c->file, c->job->path,
+				      unic_from_le64(reply.size));
+	return err;
+}
+
+static int run_job(struct client *c)
+{
+	int err = 0;
+
+	if (c->job->what == COPY_PUT)
+		err = copy_file_read(&c->file, c->job->path);
+	if (!err)
+		err = dial(c);
+	c->start_ns = c->shown_ns = now_ns();
+	if (!err)
+		err = move_all(c);
+	if (!err)
+		err = compare(c);
+	if (!err && c->job->what == COPY_GET)
+		err = copy_file_keep(&c->file);
+	return err;
+}
+
+int copy_client(struct copy_peer *p, const struct copy_job *job)
+{
+	struct client c = { .p = p, .job = job, .file = { .fd = -1 } };
+	char words[512];
+	int err;
+
+	c.buf = unic_bm_get(p->bm, COPY_BLOCK);
+	if (!c.buf)
+		return -errno;
+	err = run_job(&c);
+	/* Hanging up may fail, too, but this is the reason to tell. */
+	snprintf(words, sizeof(words), "%s", unic_last_error());
+	copy_file_close(&c.file);
+	copy_peer_hangup(p);
+	unic_bm_put(p->bm, c.buf, COPY_BLOCK);
+	return err ? copy_fail(err, words) : 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "copy_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int complain(const char *path, int err)
+{
+	fprintf(stderr, "unic-copy: %s: %s\n", path, strerror(err));
+	return -err;
+}
+
+static int begin(struct copy_file *f)
+{
+	f->done = 0;
+	f->sha = EVP_MD_CTX_new();
+	if (!f->sha || EVP_DigestInit_ex(f->sha, EVP_sha256(), NULL) != 1) {
+		copy_file_close(f);
+		return complain("SHA-256", ENOMEM);
+	}
+	return 0;
+}
+
+int copy_file_read(struct copy_file *f, const char *path)
+{
+	struct stat st;
+
+	memset(f, 0, sizeof(*f));
+	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (f->fd < 0)
+		return complain(path, errno);
+	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		copy_file_close(f);
+		return complain(path, EINVAL);
+	}
+	f->size = (uint64_t)st.st_size;
+	return begin(f);
+}
+
+int copy_file_write(struct copy_file *f, const char *path, uint64_t size)
+{
+	char part[sizeof(f->path) + 8];
+
+	memset(f, 0, sizeof(*f));
+	f->fd = -1;
+	if (strlen(path) >= sizeof(f->path))
+		return complain(path, ENAMETOOLONG);
+	strcpy(f->path, path);
+	snprintf(part, sizeof(part), "%s.part", path);
+	f->fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (f->fd < 0) {
+		f->path[0] = '\0';
+		return complain(part, errno);
+	}
+	f->size = size;
+	return begin(f);
+}
+
+int copy_file_get(struct copy_file *f, void *buf, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len) {
+		ssize_t got = read(f->fd, (char *)buf + n, len - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return complain("read", got ? errno : EIO);
+		n += (size_t)got;
+	}
+	EVP_DigestUpdate(f->sha, buf, len);
+	f->done += len;
+	return 0;
+}
+
+int copy_file_put(struct copy_file *f, const void *buf, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len) {
+		ssize_t put = write(f->fd, (const char *)buf + n, len - n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return complain("write", errno);
+		n += (size_t)put;
+	}
+	EVP_DigestUpdate(f->sha, buf, len);
+	f->done += len;
+	return 0;
+}
+
+void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST])
+{
+	EVP_DigestFinal_ex(f->sha, out, NULL);
+}
+
+int copy_file_keep(struct copy_file *f)
+{
+	char part[sizeof(f->path) + 8];
+
+	snprintf(part, sizeof(part), "%s.part", f->path);
+	if (rename(part, f->path) < 0)
+		return complain(f->path, errno);
+	f->path[0] = '\0';
+	return 0;
+}
+
+void copy_file_close(struct copy_file *f)
+{
+	char part[sizeof(f->path) + 8];
+
+	if (f->path[0]) {
+		snprintf(part, sizeof(part), "%s.part", f->path);
+		unlink(part);
+	}
+	f->path[0] = '\0';
+	EVP_MD_CTX_free(f->sha);
+	f->sha = NULL;
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}

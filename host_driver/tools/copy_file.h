@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * copy_file.h - a file read or written from beginning to end, with its SHA-256
+ * on the way.
+ */
+#ifndef UNIC_COPY_FILE_H
+#define UNIC_COPY_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COPY_DIGEST 32
+
+struct copy_file {
+	int fd;
+	uint64_t size;
+	uint64_t done;
+	void *sha; /* EVP_MD_CTX */
+	char path[256];
+};
+
+/** copy_file_read() / copy_file_write() - open @path. 0 or -errno, with words
+ * on standard error. A file being written has a temporary name until
+ * copy_file_keep(). */
+int copy_file_read(struct copy_file *f, const char *path);
+int copy_file_write(struct copy_file *f, const char *path, uint64_t size);
+/** copy_file_get() / copy_file_put() - the next @len bytes. 0 or -errno. */
+int copy_file_get(struct copy_file *f, void *buf, size_t len);
+int copy_file_put(struct copy_file *f, const void *buf, size_t len);
+/** copy_file_digest() - of all bytes got or put. */
+void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST]);
+/** copy_file_keep() - the written file is good: give it its name. */
+int copy_file_keep(struct copy_file *f);
+/** copy_file_close() - also removes a written file that was not kept. */
+void copy_file_close(struct copy_file *f);
+
+#endif /* UNIC_COPY_FILE_H */

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * copy_peer.c - the connection of a transfer and its messages.
+ *
+ * Secret: receive buffers and what becomes of them when they are evicted.
+ */
+#define _GNU_SOURCE
+#include "copy_peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define PAGE	4096u
+#define SETS	2
+#define PER_SET 8
+#define BUF	128u /* bytes of a receive buffer */
+#define RETRIES 1000
+
+/* Half of the receive buffers: one page, one region. */
+struct set {
+	uint8_t *mem;
+	struct unic_mr *mr;
+	unsigned int posted;
+};
+
+struct copy_bufs {
+	struct set set[SETS];
+	uint8_t *ctrl; /* a page for the control part of tagged messages */
+};
+
+int copy_fail(int err, const char *text)
+{
+	return unic_fail(err, "%s", text);
+}
+
+static void on_note(void *arg, const char *text)
+{
+	struct copy_peer *p = arg;
+
+	if (!p->quiet) {
+		printf("unic-copy: %s\n", text);
+		fflush(stdout);
+	}
+}
+
+static void on_event(void *arg, const struct unic_event *ev)
+{
+	struct copy_peer *p = arg;
+
+	/* A full pipe: nobody serves; the request times out at the peer. */
+	if (write(p->event_pipe[1], ev, sizeof(*ev)) < 0)
+		on_note(arg, "an event was dropped");
+}
+
+/* ----------------------------------------------------------------- buffers */
+
+static int post_buf(struct copy_peer *p, unsigned int s, unsigned int i)
+{
+	struct set *set = &p->bufs->set[s];
+	struct unic_sg sg = {
+		.addr = set->mem + (size_t)i * BUF,
+		.len = BUF,
+		.lkey = set->mr->stag,
+	};
+	struct unic_recv_wr wr = {
+		.wr_id = (uint64_t)s * PER_SET + i,
+		.num_sge = 1,
+		.sg = &sg,
+	};
+	int n = unic_post_recv(p->qp, &wr, 1);
+
+	if (n != 1)
+		return n ? n : -EAGAIN;
+	set->posted++;
+	return 0;
+}
+
+static int register_set(struct copy_peer *p, unsigned int s)
+{
+	struct set *set = &p->bufs->set[s];
+	struct unic_mr_attr attr = {
+		.addr = set->mem,
+		.length = PAGE,
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_MESSAGING,
+		.flags = UNIC_MR_WAIT,
+		.timeout_us = 10000000,
+	};
+
+	return unic_reg_mr(p->pd, &attr, &set->mr);
+}
+
+static int post_set(struct copy_peer *p, unsigned int s)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < PER_SET && !err; i++)
+		err = post_buf(p, s, i);
+	return err;
+}
+
+/* A buffer came back. When a whole evicted set is back it begins anew. */
+static int give_back(struct copy_peer *p, const struct unic_wc *wc)
+{
+	unsigned int s = (unsigned int)(wc->wr_id / PER_SET);
+	struct set *set = &p->bufs->set[s];
+	int err;
+
+	set->posted--;
+	if (unic_mr_life(set->mr) != UNIC_MR_GONE &&
+	    wc->status != UNIC_WC_EVICTED)
+		return post_buf(p, s, (unsigned int)(wc->wr_id % PER_SET));
+	if (set->posted)
+		return 0;
+	unic_dereg_mr(set->mr);
+	set->mr = NULL;
+	err = register_set(p, s);
+	return err ? err : post_set(p, s);
+}
+
+static int bufs_open(struct copy_peer *p)
+{
+	unsigned int s;
+	int err = 0;
+
+	p->bufs = calloc(1, sizeof(*p->bufs));
+	if (!p->bufs)
+		return copy_fail(-ENOMEM, "out of memory");
+	p->bufs->ctrl = unic_bm_get(p->bm, PAGE);
+	if (!p->bufs->ctrl)
+		return -errno;
+	for (s = 0; s < SETS && !err; s++) {
+		p->bufs->set[s].mem = unic_alloc(p->ctx, PAGE, PAGE);
+		err = p->bufs->set[s].mem ? register_set(p, s) : -errno;
+	}
+	return err;
+}
+
+static void bufs_close(struct copy_peer *p)
+{
+	unsigned int s;
+
+	for (s = 0; p->bufs && s < SETS; s++) {
+		if (p->bufs->set[s].mr)
+			unic_dereg_mr(p->bufs->set[s].mr);
+		unic_free(p->ctx, p->bufs->set[s].mem);
+	}
+	free(p->bufs);
+	p->bufs = NULL;
+}
+
+/* -------------------------------------------------------------- open, close */
+
+int copy_peer_open(struct copy_peer *p, const char *socket, bool quiet)
+{
+	struct unic_bm_attr attr = {
+		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
+			  UNIC_MR_REMOTE_WRITE,
+		.on_event = on_event,
+		.on_note = on_note,
+		.arg = p,
+	};
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	p->quiet = quiet;
+	if (pipe2(p->event_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		return copy_fail(-errno, "no pipe");
+	err = unic_open(socket, &p->ctx);
+	if (!err)
+		err = unic_alloc_pd(p->ctx, &p->pd);
+	if (!err)
+		err = unic_bm_open(p->pd, &attr, &p->bm);
+	if (!err)
+		err = unic_create_cq(p->pd, 64, &p->send_cq);
+	if (!err)
+		err = unic_create_cq(p->pd, 64, &p->recv_cq);
+	if (!err)
+		err = bufs_open(p);
+	return err;
+}
+
+void copy_peer_close(struct copy_peer *p)
+{
+	copy_peer_hangup(p);
+	bufs_close(p);
+	if (p->recv_cq)
+		unic_destroy_cq(p->recv_cq);
+	if (p->send_cq)
+		unic_destroy_cq(p->send_cq);
+	unic_bm_close(p->bm);
+	if (p->pd)
+		unic_free_pd(p->pd);
+	unic_close(p->ctx);
+	close(p->event_pipe[0]);
+	close(p->event_pipe[1]);
+}
+
+int copy_peer_qp(struct copy_peer *p)
+{
+	struct unic_qp_attr attr = {
+		.send_cq = p->send_cq,
+		.recv_cq = p->recv_cq,
+		.sq_slots = 32,
+		.rq_slots = SETS * PER_SET,
+		.rq_class = BUF,
+	};
+	unsigned int s;
+	int err = unic_create_qp(p->pd, &attr, &p->qp);
+
+	for (s = 0; s < SETS && !err; s++) {
+		p->bufs->set[s].posted = 0;
+		if (unic_mr_life(p->bufs->set[s].mr) == UNIC_MR_GONE) {
+			unic_dereg_mr(p->bufs->set[s].mr);
+			p->bufs->set[s].mr = NULL;
+			err = register_set(p, s);
+		}
+		if (!err)
+			err = post_set(p, s);
+	}
+	return err;
+}
+
+void copy_peer_hangup(struct copy_peer *p)
+{
+	struct unic_wc wc[16];
+
+	if (!p->qp)
+		return;
+	unic_disconnect(p->qp);
+	unic_destroy_qp(p->qp);
+	p->qp = NULL;
+	/* What was not read of it is of no interest any more. */
+	while (unic_poll_cq(p->recv_cq, 16, wc) > 0)
+		;
+	while (unic_poll_cq(p->send_cq, 16, wc) > 0)
+		;
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static int wait_wc(struct unic_cq *cq, struct unic_wc *wc)
+{
+	int n;
+	int err;
+
+	for (;;) {
+		n = unic_poll_cq(cq, 1, wc);
+		if (n)
+			return n < 0 ? n : 0;
+		err = unic_wait_cq(cq, COPY_TIMEOUT_MS);
+		if (err)
+			return err;
+	}
+}
+
+static int failed(const struct unic_wc *wc, const char *what)
+{
+	return unic_fail(-ECONNRESET, "%s: %s%s%s", what,
+			 unic_wc_status_str(wc->status), wc->detail ? ", " : "",
+			 wc->detail ? unic_wc_detail_str(wc->detail) : "");
+}
+
+int copy_send(struct copy_peer *p, const struct copy_msg *msg)
+{
+	struct unic_sg sg = { .addr = (void *)msg, .len = sizeof(*msg) };
+	struct unic_send_wr wr = {
+		.opcode = UNIC_WR_SEND,
+		.flags = UNIC_WR_SIGNALED | UNIC_WR_INLINE,
+		.num_sge = 1,
+		.sg = &sg,
+	};
+	struct unic_wc wc;
+	int n = unic_post_send(p->qp, &wr, 1);
+	int err;
+
+	if (n != 1)
+		return n;
+	err = wait_wc(p->send_cq, &wc);
+	if (err)
+		return err;
+	return wc.status ? failed(&wc, "send") : 0;
+}
+
+/* Posts it once. 0, or 1: evicted, again. */
+static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
+		       const struct unic_bm_hold *ctrl,
+		       const struct unic_bm_hold *data, uint32_t len)
+{
+	struct unic_sg sg[2] = {
+		{ ctrl->addr, sizeof(struct copy_msg), ctrl->mr->stag },
+		{ data->addr, len, data->mr->stag },
+	};
+	struct unic_send_wr wr = {
+		.opcode = UNIC_WR_TOKEN,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 2,
+		.remote = key,
+		.rkey = index,
+		.ctrl_len = sizeof(struct copy_msg),
+		.sg = sg,
+	};
+	struct unic_wc wc;
+	int n = unic_post_send(p->qp, &wr, 1);
+	int err;
+
+	if (n != 1)
+		return n;
+	err = wait_wc(p->send_cq, &wc);
+	if (err)
+		return err;
+	if (wc.status == UNIC_WC_EVICTED) {
+		unic_bm_count(p->bm, retries_local, 1);
+		return 1;
+	}
+	return wc.status ? failed(&wc, "tagged message") : 0;
+}
+
+int copy_send_tagged(struct copy_peer *p, const struct copy_msg *msg,
+		     uint32_t index, uint64_t key, void *data, uint32_t len)
+{
+	uint32_t us = unic_bm_expect(p->bm, len);
+	struct unic_bm_hold ctrl;
+	struct unic_bm_hold hold;
+	int tries = 0;
+	int err;
+
+	memcpy(p->bufs->ctrl, msg, sizeof(*msg));
+	do {
+		err = unic_bm_hold(p->bm, p->bufs->ctrl, sizeof(*msg), us,
+				   false, &ctrl);
+		if (err)
+			return err;
+		err = unic_bm_hold(p->bm, data, len, us, false, &hold);
+		if (!err) {
+			err = post_tagged(p, index, key, &ctrl, &hold, len);
+			unic_bm_drop(p->bm, &hold);
+		}
+		unic_bm_drop(p->bm, &ctrl);
+	} while (err == 1 && ++tries < RETRIES);
+	return err == 1 ? copy_fail(-EIO, "evicted again and again") : err;
+}
+
+int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got)
+{
+	struct unic_wc wc;
+	int err;
+
+	for (;;) {
+		err = wait_wc(p->recv_cq, &wc);
+		if (err)
+			return err;
+		if (wc.status == UNIC_WC_SUCCESS)
+			break;
+		if (wc.status != UNIC_WC_EVICTED)
+			return failed(&wc, "receive");
+		err = give_back(p, &wc);
+		if (err)
+			return err;
+	}
+	if (wc.byte_len != sizeof(*msg))
+		return copy_fail(-EPROTO, "the peer sent a message of another "
+					  "length");
+	memcpy(msg,
+	       p->bufs->set[wc.wr_id / PER_SET].mem + wc.wr_id % PER_SET * BUF,
+	       sizeof(*msg));
+	*got = (struct copy_got){ .tagged = wc.opcode == UNIC_WC_RECV_TOKEN };
+	if (got->tagged) {
+		got->payload = wc.imm;
+		got->reason = wc.detail;
+	}
+	return give_back(p, &wc);
+}
+
+int copy_expect(struct copy_peer *p, enum copy_type type, uint64_t seq,
+		struct copy_msg *msg, struct copy_got *got)
+{
+	int err = copy_recv(p, msg, got);
+
+	if (err)
+		return err;
+	if (unic_from_le32(msg->type) == COPY_ERROR)
+		return unic_fail(-EREMOTEIO, "the peer says: %s",
+				 strerror((int)unic_from_le32(msg->status)));
+	if (unic_from_le32(msg->type) != type ||
+	    unic_from_le64(msg->seq) != seq)
+		return unic_fail(-EPROTO,
+				 "the peer sent message %u about block %llu, "
+				 "not %u about %llu",
+				 unic_from_le32(msg->type),
+				 (unsigned long long)unic_from_le64(msg->seq),
+				 type, (unsigned long long)seq);
+	return 0;
+}

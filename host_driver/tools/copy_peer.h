@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * copy_peer.h - one end of a file transfer: a context with buffer manager, a
+ * connection, and small messages over it.
+ *
+ * Flow control: a side sends a message only in answer to one, so no more than a
+ * few receive buffers are ever needed. Receive buffers lie in two regions of
+ * class messaging; one that is evicted is registered again while the other one
+ * serves.
+ */
+#ifndef UNIC_COPY_PEER_H
+#define UNIC_COPY_PEER_H
+
+#include "bufman.h"
+#include "copy_file.h"
+
+#define COPY_SERVICE	0x756e69632d637079ull /* "unic-cpy" */
+#define COPY_BLOCK	(256u * 1024u) /* one chunk of the buffer manager */
+#define COPY_RPC_BLOCK	(64u * 1024u)
+#define COPY_TIMEOUT_MS 30000
+
+enum copy_what {
+	COPY_PUT = 1,
+	COPY_GET = 2,
+};
+enum copy_mode {
+	COPY_RDMA = 1,
+	COPY_RPC = 2,
+};
+
+/* Private data of the connection request, and (size only) of its answer. */
+struct copy_hello {
+	uint8_t what; /* enum copy_what */
+	uint8_t mode; /* enum copy_mode */
+	uint8_t rsvd[6];
+	unic_le64 size;
+	char name[40]; /* zero-padded; 39 characters at most */
+};
+
+enum copy_type {
+	COPY_ASK = 1,	 /* client: where for / from where is block seq? */
+	COPY_REGION = 2, /* server: here (iova, rkey) */
+	COPY_TOKEN = 3,	 /* server: for this token (index, key) */
+	COPY_DATA = 4,	 /* control part of a tagged message with block seq */
+	COPY_DONE = 5,	 /* client: block seq is moved; server: so it is */
+	COPY_FIN = 6,	 /* both: all moved, digest */
+	COPY_ERROR = 7,	 /* server: status */
+};
+
+/* Small enough to be sent inline, and as control part of a tagged message. */
+struct copy_msg {
+	unic_le32 type;
+	unic_le32 status; /* 0, or errno */
+	unic_le64 seq;
+	unic_le64 iova;
+	unic_le64 key;
+	unic_le32 rkey;
+	unic_le32 index;
+	unic_le32 len;
+	unic_le32 rsvd[3];
+	uint8_t digest[COPY_DIGEST];
+};
+_Static_assert(sizeof(struct copy_msg) <= UNIC_SQ_INLINE_MAX, "a message is "
+							      "sent inline");
+_Static_assert(sizeof(struct copy_hello) <= UNIC_PRIVATE_MAX, "the request "
+							      "fits the "
+							      "private data");
+
+/* What came besides the message. */
+struct copy_got {
+	bool tagged;
+	uint32_t payload;    /* bytes placed */
+	unsigned int reason; /* payload 0: enum unic_token_end why */
+};
+
+struct copy_bufs;
+
+struct copy_peer {
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	struct unic_bm *bm;
+	struct unic_cq *send_cq, *recv_cq;
+	struct unic_qp *qp;
+	struct copy_bufs *bufs;
+	int event_pipe[2]; /* events of the context, for a server */
+	bool quiet;
+};
+
+/** copy_peer_open() - attach to the driver. 0 or -errno (unic_last_error()). */
+int copy_peer_open(struct copy_peer *p, const char *socket, bool quiet);
+void copy_peer_close(struct copy_peer *p);
+/** copy_peer_qp() - a fresh queue pair with receives posted, to be connected. */
+int copy_peer_qp(struct copy_peer *p);
+/** copy_peer_hangup() - disconnect and destroy the queue pair. */
+void copy_peer_hangup(struct copy_peer *p);
+
+/** copy_send() - one message; waits until it is acknowledged. */
+int copy_send(struct copy_peer *p, const struct copy_msg *msg);
+/** copy_send_tagged() - a message with a payload of @len bytes at @data for the
+ * token @index, @key; repeated as long as evictions cut it. */
+int copy_send_tagged(struct copy_peer *p, const struct copy_msg *msg,
+		     uint32_t index, uint64_t key, void *data, uint32_t len);
+/** copy_recv() - the next message. -ETIME, -ECONNRESET. */
+int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got);
+/** copy_expect() - copy_recv(), and it must be a @type about block @seq. */
+int copy_expect(struct copy_peer *p, enum copy_type type, uint64_t seq,
+		struct copy_msg *msg, struct copy_got *got);
+
+/** copy_fail() - words for -errno of our own, as unic_last_error() has them. */
+int copy_fail(int err, const char *text);
+
+struct copy_job {
+	enum copy_what what;
+	enum copy_mode mode;
+	const char *path; /* of the local file */
+	char name[40];	  /* at the other end */
+	uint32_t ipv4;
+};
+
+int copy_client(struct copy_peer *p, const struct copy_job *job);
+/** copy_server() - serve files of @dir until *stop. */
+int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop);
+
+#endif /* UNIC_COPY_PEER_H */

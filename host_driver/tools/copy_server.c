@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * copy_server.c - the answering end: one connection at a time, files of one
+ * folder.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "copy_peer.h"
+#include "error.h"
+
+/* One connection. */
+struct session {
+	struct copy_peer *p;
+	struct copy_hello hello;
+	struct copy_file file;
+	void *buf;
+	struct unic_bm_hold hold; /* of the block the client works on */
+	bool held;
+	struct unic_pay_token token;
+	bool token_out;
+	bool loaded; /* get: buf holds block seq */
+	uint64_t seq;
+	bool over;
+};
+
+static void let_go(struct session *s)
+{
+	if (s->token_out)
+		unic_cancel_token(s->p->ctx, &s->token, NULL, NULL);
+	s->token_out = false;
+	if (s->held)
+		unic_bm_drop(s->p->bm, &s->hold);
+	s->held = false;
+}
+
+static int reply(struct session *s, enum copy_type type, struct copy_msg *msg)
+{
+	msg->type = unic_to_le32(type);
+	msg->seq = unic_to_le64(s->seq);
+	return copy_send(s->p, msg);
+}
+
+static int hold_block(struct session *s, uint32_t len)
+{
+	int err;
+
+	let_go(s);
+	err = unic_bm_hold(s->p->bm, s->buf, len, unic_bm_expect(s->p->bm, len),
+			   false, &s->hold);
+	if (err)
+		return err;
+	s->held = true;
+	return s->hold.len < len ? copy_fail(-EIO, "a block is in two regions")
+				 : 0;
+}
+
+/* A block the client may read; the file is read once however often it asks. */
+static int load_block(struct session *s, uint32_t len)
+{
+	int err;
+
+	if (s->loaded)
+		return 0;
+	if (len > s->file.size - s->file.done)
+		return copy_fail(-EPROTO, "the client asks beyond the file");
+	err = copy_file_get(&s->file, s->buf, len);
+	s->loaded = !err;
+	return err;
+}
+
+static int ask_rdma(struct session *s, uint32_t len)
+{
+	struct copy_msg msg = { .len = unic_to_le32(len) };
+	int err = 0;
+
+	if (s->hello.what == COPY_GET)
+		err = load_block(s, len);
+	if (!err)
+		err = hold_block(s, len);
+	if (err)
+		return err;
+	msg.iova = unic_to_le64(
+		s->hold.mr->iova +
+		(uint64_t)((uint8_t *)s->buf - (uint8_t *)s->hold.mr->addr));
+	msg.rkey = unic_to_le32(s->hold.mr->stag);
+	return reply(s, COPY_REGION, &msg);
+}
+
+/* A token for the next block, for this client only. */
+static int ask_rpc_put(struct session *s, uint32_t len)
+{
+	struct copy_msg msg = { .len = unic_to_le32(len) };
+	struct unic_pay_attr attr = {
+		.addr = s->buf,
+		.length = len,
+		.ttl_us = COPY_TIMEOUT_MS * 1000u,
+	};
+	int tries = 0;
+	int err;
+
+	do {
+		err = hold_block(s, len);
+		if (err)
+			return err;
+		attr.mr = s->hold.mr;
+		err = unic_alloc_token(s->p->pd, &attr, &s->token);
+	} while ((err == -EOWNERDEAD || err == -ENOENT) && ++tries < 100);
+	if (err)
+		return err;
+	s->token_out = true;
+	msg.index = unic_to_le32(s->token.index);
+	msg.key = unic_to_le64(s->token.key);
+	return reply(s, COPY_TOKEN, &msg);
+}
+
+/* The reply is a tagged message into the client's token. */
+static int ask_rpc_get(struct session *s, const struct copy_msg *ask,
+		       uint32_t len)
+{
+	struct copy_msg msg = {
+		.type = unic_to_le32(COPY_DATA),
+		.seq = unic_to_le64(s->seq),
+		.len = unic_to_le32(len),
+	};
+	int err = load_block(s, len);
+
+	if (err)
+		return err;
+	return copy_send_tagged(s->p, &msg, unic_from_le32(ask->index),
+				unic_from_le64(ask->key), s->buf, len);
+}
+
+static int on_ask(struct session *s, const struct copy_msg *ask)
+{
+	uint32_t len = unic_from_le32(ask->len);
+	uint64_t seq = unic_from_le64(ask->seq);
+
+	if (!len || len > COPY_BLOCK)
+		return copy_fail(-EPROTO, "the client asks for a wrong length");
+	if (seq != s->seq)
+		s->loaded = false;
+	s->seq = seq;
+	if (s->hello.mode == COPY_RDMA)
+		return ask_rdma(s, len);
+	return s->hello.what == COPY_PUT ? ask_rpc_put(s, len)
+					 : ask_rpc_get(s, ask, len);
+}
+
+/* RDMA put: the block was written. */
+static int on_done(struct session *s, const struct copy_msg *done)
+{
+	struct copy_msg msg = { .status = unic_to_le32(0) };
+	uint32_t len = unic_from_le32(done->len);
+	int err;
+
+	if (!s->held || len > COPY_BLOCK || s->hello.what != COPY_PUT)
+		return copy_fail(-EPROTO, "a block nobody asked for");
+	let_go(s);
+	err = copy_file_put(&s->file, s->buf, len);
+	return err ? err : reply(s, COPY_DONE, &msg);
+}
+
+/* RPC put: a tagged message; without payload when its token had ended. */
+static int on_data(struct session *s, const struct copy_msg *data,
+		   const struct copy_got *got)
+{
+	uint32_t len = unic_from_le32(data->len);
+	bool good = got->tagged && got->payload == len;
+	struct copy_msg msg = {
+		.status = unic_to_le32(good ? 0 : EAGAIN),
+		.index = unic_to_le32(got->reason),
+	};
+	int err = 0;
+
+	if (!s->held || s->hello.what != COPY_PUT || len > COPY_BLOCK)
+		return copy_fail(-EPROTO, "a block nobody asked for");
+	s->token_out = s->token_out && !good;
+	let_go(s);
+	if (good)
+		err = copy_file_put(&s->file, s->buf, len);
+	return err ? err : reply(s, COPY_DONE, &msg);
+}
+
+static int on_fin(struct session *s, const struct copy_msg *fin)
+{
+	struct copy_msg msg = { .status = unic_to_le32(0) };
+	int err = 0;
+
+	let_go(s);
+	s->seq = unic_from_le64(fin->seq);
+	copy_file_digest(&s->file, msg.digest);
+	s->over = true;
+	if (s->hello.what == COPY_PUT &&
+	    !memcmp(fin->digest, msg.digest, COPY_DIGEST))
+		err = copy_file_keep(&s->file);
+	if (!err)
+		err = reply(s, COPY_FIN, &msg);
+	/* The client hangs up on it, perhaps before its NIC acknowledged. */
+	return err == -ECONNRESET ? 0 : err;
+}
+
+static int one_message(struct session *s)
+{
+	struct copy_msg msg;
+	struct copy_got got;
+	int err = copy_recv(s->p, &msg, &got);
+
+	if (err)
+		return err;
+	switch (unic_from_le32(msg.type)) {
+	case COPY_ASK:
+		return on_ask(s, &msg);
+	case COPY_DONE:
+		return on_done(s, &msg);
+	case COPY_DATA:
+		return on_data(s, &msg, &got);
+	case COPY_FIN:
+		return on_fin(s, &msg);
+	default:
+		return copy_fail(-EPROTO, "an unknown message");
+	}
+}
+
+/* ------------------------------------------------------------- connections */
+
+/* A name is one component: nobody climbs out of the folder. */
+static int open_file(struct session *s, const char *dir)
+{
+	char path[200];
+	const char *name = s->hello.name;
+
+	if (!memchr(name, '\0', sizeof(s->hello.name)) || !*name ||
+	    *name == '.' || strchr(name, '/') ||
+	    snprintf(path, sizeof(path), "%s/%s", dir, name) >=
+		    (int)sizeof(path))
+		return copy_fail(-EINVAL, "the client names no file");
+	if (s->hello.what == COPY_GET)
+		return copy_file_read(&s->file, path);
+	return copy_file_write(&s->file, path, unic_from_le64(s->hello.size));
+}
+
+static int welcome(struct session *s, const struct unic_event *ev)
+{
+	struct copy_hello answer = s->hello;
+	struct unic_conn_param param = { .private_data = &answer,
+					 .private_len = sizeof(answer) };
+	int err = copy_peer_qp(s->p);
+
+	answer.size = unic_to_le64(s->file.size);
+	if (!err)
+		err = unic_accept(s->p->ctx, ev->conn, s->p->qp, &param);
+	return err;
+}
+
+/* Let the client read the last message and hang up first. */
+static void farewell(struct session *s, int err)
+{
+	struct copy_msg msg = { .status = unic_to_le32((uint32_t)-err) };
+	struct copy_got got;
+
+	if (err && err != -ECONNRESET)
+		reply(s, COPY_ERROR, &msg);
+	if (!err)
+		copy_recv(s->p, &msg, &got);
+	copy_peer_hangup(s->p);
+}
+
+static void serve(struct copy_peer *p, const char *dir,
+		  const struct unic_event *ev)
+{
+	struct session s = { .p = p, .file = { .fd = -1 } };
+	int err;
+
+	memcpy(&s.hello, ev->private_data, sizeof(s.hello));
+	err = ev->private_len < sizeof(s.hello) ? -EPROTO : open_file(&s, dir);
+	if (err) {
+		unic_reject(p->ctx, ev->conn, NULL, 0);
+		return;
+	}
+	s.buf = unic_bm_get(p->bm, COPY_BLOCK);
+	err = s.buf ? welcome(&s, ev) : -ENOMEM;
+	while (!err && !s.over)
+		err = one_message(&s);
+	if (err)
+		fprintf(stderr, "unic-copy: %s: %s\n", s.hello.name,
+			unic_last_error());
+	let_go(&s);
+	if (s.p->qp)
+		farewell(&s, err);
+	if (!err)
+		printf("unic-copy: served %s, %llu bytes\n", s.hello.name,
+		       (unsigned long long)s.file.done);
+	fflush(stdout);
+	copy_file_close(&s.file);
+	unic_bm_put(p->bm, s.buf, COPY_BLOCK);
+}
+
+int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
+{
+	struct pollfd pfd = { .fd = p->event_pipe[0], .events = POLLIN };
+	struct unic_listener *l;
+	struct unic_event ev;
+	int err = unic_listen(p->ctx, COPY_SERVICE, &l);
+
+	if (err)
+		return err;
+	printf("unic-copy: ready, serving %s\n", dir);
+	fflush(stdout);
+	while (!*stop && !err) {
+		if (poll(&pfd, 1, 500) <= 0)
+			continue;
+		if (read(pfd.fd, &ev, sizeof(ev)) != sizeof(ev))
+			continue;
+		if (ev.type == UNIC_EV_CONNECT)
+			serve(p, dir, &ev);
+		else if (ev.type == UNIC_EV_RESET)
+			err = copy_fail(-ENOTCONN, "the NIC was reset or the "
+						   "driver is gone");
+	}
+	unic_unlisten(l);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ctl_fetch.h - what the driver says, as JSON objects.
+ *
+ * Each function returns a new object, the caller's (json_object_put()), or NULL
+ * with words in unic_last_error().
+ */
+#ifndef UNIC_CTL_FETCH_H
+#define UNIC_CTL_FETCH_H
+
+#include <json-c/json.h>
+
+#include "conn.h"
+
+struct json_object *ctl_info(struct unic_conn *conn);
+struct json_object *ctl_stats(struct unic_conn *conn);
+struct json_object *ctl_mr(struct unic_conn *conn);
+struct json_object *ctl_tlb(struct unic_conn *conn);
+struct json_object *ctl_tokens(struct unic_conn *conn);
+struct json_object *ctl_qp(struct unic_conn *conn);
+/** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
+ * upcalls; and the queue of waiting requests. */
+struct json_object *ctl_ps(struct unic_conn *conn);
+/** ctl_trace() - trace events from number *from on; *from becomes the next. */
+struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from);
+struct json_object *ctl_crash(struct unic_conn *conn);
+
+#endif /* UNIC_CTL_FETCH_H */

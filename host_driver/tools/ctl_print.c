@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ctl_print.c - tables out of JSON, so that both forms show the same.
+ */
+#include "ctl_print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unic_stats.h"
+
+#define COLUMNS_MAX 32
+
+struct column {
+	char key[32];
+	int width;
+};
+
+static const char *cell(struct json_object *row, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(row, key, &v)
+		       ? json_object_get_string(v)
+		       : "-";
+}
+
+static void add_column(struct column *col, int *n, const char *key, size_t len)
+{
+	if (*n == COLUMNS_MAX || len >= sizeof(col->key))
+		return;
+	memcpy(col[*n].key, key, len);
+	col[*n].key[len] = '\0';
+	col[(*n)++].width = (int)len;
+}
+
+static int choose(struct json_object *list, const char *columns,
+		  struct column *col)
+{
+	int n = 0;
+
+	if (!columns) {
+		json_object_object_foreach(json_object_array_get_idx(list, 0),
+					   key, value)
+		{
+			(void)value;
+			add_column(col, &n, key, strlen(key));
+		}
+		return n;
+	}
+	while (*columns) {
+		size_t len = strcspn(columns, " ");
+
+		add_column(col, &n, columns, len);
+		columns += len;
+		columns += strspn(columns, " ");
+	}
+	return n;
+}
+
+static void measure(struct json_object *list, struct column *col, int n)
+{
+	size_t i;
+	int k;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		for (k = 0; k < n; k++) {
+			int w = (int)strlen(
+				cell(json_object_array_get_idx(list, i),
+				     col[k].key));
+
+			if (w > col[k].width)
+				col[k].width = w;
+		}
+	}
+}
+
+static void print_head(const struct column *col, int n)
+{
+	int k;
+
+	for (k = 0; k < n; k++)
+		printf("%*s%s", col[k].width, col[k].key,
+		       k + 1 < n ? "  " : "\n");
+}
+
+void ctl_print_table(struct json_object *list, const char *columns)
+{
+	struct column col[COLUMNS_MAX];
+	size_t i;
+	int n;
+	int k;
+
+	if (!json_object_array_length(list)) {
+		printf("(none)\n");
+		return;
+	}
+	n = choose(list, columns, col);
+	measure(list, col, n);
+	print_head(col, n);
+	for (i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *row = json_object_array_get_idx(list, i);
+
+		for (k = 0; k < n; k++)
+			printf("%*s%s", col[k].width, cell(row, col[k].key),
+			       k + 1 < n ? "  " : "\n");
+	}
+}
+
+void ctl_print_object(struct json_object *o)
+{
+	json_object_object_foreach(o, key, value)
+		printf("%-14s %s\n", key, json_object_get_string(value));
+}
+
+#define WHAT(name, what) { #name, what },
+static const struct {
+	const char *name;
+	const char *what;
+} counters[] = { UNIC_COUNTERS(WHAT) };
+
+static const char *what_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		if (!strcmp(counters[i].name, name))
+			return counters[i].what;
+	}
+	return "";
+}
+
+void ctl_print_stats(struct json_object *o, bool all)
+{
+	json_object_object_foreach(o, part, values)
+	{
+		if (!json_object_is_type(values, json_type_object))
+			continue;
+		json_object_object_foreach(values, key, value)
+		{
+			if (all || json_object_get_int64(value))
+				printf("%-6s %-18s %14s  %s\n", part, key,
+				       json_object_get_string(value),
+				       strcmp(part, "nic") ? "" : what_of(key));
+		}
+	}
+}
+
+void ctl_print_trace(struct json_object *list)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *e = json_object_array_get_idx(list, i);
+		long long ns = atoll(cell(e, "time_ns"));
+
+		printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
+		       ns / 1000 % 1000000, cell(e, "event"), cell(e, "proc"),
+		       cell(e, "text"));
+	}
+}
+
+void ctl_print_json(struct json_object *o, bool compact)
+{
+	puts(json_object_to_json_string_ext(
+		o, compact ? JSON_C_TO_STRING_PLAIN
+			   : JSON_C_TO_STRING_PRETTY |
+				     JSON_C_TO_STRING_NOSLASHESCAPE));
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic-copy - move a file between two hosts, by RDMA or by remote procedure
+ * calls with payload tokens, whatever else the NIC TLB is full of.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_peer.h"
+
+enum command {
+	CMD_NONE,
+	CMD_SERVE,
+	CMD_PUT,
+	CMD_GET,
+};
+
+struct options {
+	enum command cmd;
+	const char *socket;
+	const char *file;
+	const char *dir;
+	const char *name;
+	const char *out;
+	uint32_t peer;
+	enum copy_mode mode;
+	bool quiet, stats;
+};
+
+static volatile int stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static const char doc[] = "Move a file between two hosts over unic.\v"
+			  "  unic-copy serve --dir DIR           answer "
+			  "requests until SIGTERM\n"
+			  "  unic-copy put FILE --peer IP        send FILE (as "
+			  "its name, or --name)\n"
+			  "  unic-copy get NAME --peer IP -o OUT fetch NAME\n";
+
+static const struct argp_option argp_options[] = {
+	{ "socket", 's', "PATH", 0, "Of unicd (default: $UNIC_SOCKET)", 0 },
+	{ "peer", 'p', "IP", 0, "Address of the other host's NIC", 0 },
+	{ "mode", 'm', "rdma|rpc", 0,
+	  "RDMA READ and WRITE (default), or calls "
+	  "with payload tokens",
+	  0 },
+	{ "dir", 'd', "DIR", 0, "serve: folder of the files (.)", 0 },
+	{ "name", 'n', "NAME", 0, "put: name at the server", 0 },
+	{ "output", 'o', "FILE", 0, "get: where to put it (NAME)", 0 },
+	{ "quiet", 'q', NULL, 0, "Only the result", 0 },
+	{ "stats", 'S', NULL, 0, "Counters of the buffer manager at the end",
+	  0 },
+	{ 0 }
+};
+
+static enum command parse_command(const char *text)
+{
+	if (!strcmp(text, "serve"))
+		return CMD_SERVE;
+	if (!strcmp(text, "put"))
+		return CMD_PUT;
+	return strcmp(text, "get") ? CMD_NONE : CMD_GET;
+}
+
+static void parse_arg(struct options *o, char *arg, struct argp_state *state)
+{
+	if (state->arg_num == 0) {
+		o->cmd = parse_command(arg);
+		if (o->cmd == CMD_NONE)
+			argp_error(state, "serve, put or get, not %s", arg);
+	} else if (state->arg_num == 1 && o->cmd != CMD_SERVE) {
+		o->file = arg;
+	} else {
+		argp_usage(state);
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 's':
+		o->socket = arg;
+		return 0;
+	case 'p':
+		if (unic_parse_ipv4(arg, &o->peer))
+			argp_error(state, "%s", unic_last_error());
+		return 0;
+	case 'm':
+		if (!strcmp(arg, "rdma"))
+			o->mode = COPY_RDMA;
+		else if (!strcmp(arg, "rpc"))
+			o->mode = COPY_RPC;
+		else
+			argp_error(state, "--mode=rdma or rpc");
+		return 0;
+	case 'd':
+		o->dir = arg;
+		return 0;
+	case 'n':
+		o->name = arg;
+		return 0;
+	case 'o':
+		o->out = arg;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'S':
+		o->stats = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_arg(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (o->cmd == CMD_NONE ||
+		    (o->cmd != CMD_SERVE && (!o->file || !o->peer)))
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int transfer(struct copy_peer *p, const struct options *o)
+{
+	struct copy_job job = {
+		.what = o->cmd == CMD_PUT ? COPY_PUT : COPY_GET,
+		.mode = o->mode,
+		.path = o->file,
+		.ipv4 = o->peer,
+	};
+	const char *name = base_name(o->name ? o->name : o->file);
+
+	if (strlen(name) >= sizeof(job.name))
+		return copy_fail(-ENAMETOOLONG, "the name is too long (39 "
+						"characters): use --name");
+	strcpy(job.name, name);
+	if (o->cmd == CMD_GET)
+		job.path = o->out ? o->out : name;
+	return copy_client(p, &job);
+}
+
+static void print_stats(struct copy_peer *p)
+{
+	struct unic_bm_stats s;
+
+	unic_bm_query(p->bm, &s);
+#define SHOW(name, what)                                       \
+	if (s.name)                                            \
+		printf("unic-copy: %-15s %10llu  %s\n", #name, \
+		       (unsigned long long)s.name, what);
+	UNIC_BM_COUNTERS(SHOW)
+#undef SHOW
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		argp_options, parse, "serve | put FILE | get NAME", doc, NULL,
+		NULL,	      NULL
+	};
+	struct options o = { .mode = COPY_RDMA, .dir = "." };
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct copy_peer p;
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	err = copy_peer_open(&p, o.socket, o.quiet);
+	if (!err)
+		err = o.cmd == CMD_SERVE ? copy_server(&p, o.dir, &stop)
+					 : transfer(&p, &o);
+	if (o.stats && p.bm)
+		print_stats(&p);
+	fflush(stdout);
+	if (err)
+		fprintf(stderr, "unic-copy: %s\n",
+			*unic_last_error() ? unic_last_error()
+					   : strerror(-err));
+	copy_peer_close(&p);
+	return err ? 1 : 0;
+}

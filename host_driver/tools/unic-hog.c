@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic-hog - a greedy process: registers memory until the NIC TLB is full (or it
+ * has what it was told to take), and answers upcalls well, or not at all.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unic.h"
+
+#define PAGE	   4096u
+#define CHUNKS_MAX 1024
+
+enum answer {
+	ANSWER_RELEASE,
+	ANSWER_IGNORE,
+};
+
+struct chunk {
+	void *mem;
+	struct unic_mr *mr; /* NULL: not registered */
+	unsigned int entries;
+	bool held;
+};
+
+struct hog {
+	const char *socket;
+	enum answer answer;
+	unsigned int chunk_entries;
+	unsigned int max; /* entries */
+	bool again;	  /* register again what it lost */
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	struct chunk chunk[CHUNKS_MAX];
+	unsigned int chunks;
+	unsigned int holding;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("hog %d: ", (int)getpid());
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static long long ms_left(uint64_t deadline_ns)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((long long)deadline_ns - ts.tv_sec * 1000000000ll -
+		ts.tv_nsec) /
+	       1000000;
+}
+
+static int register_chunk(struct hog *h, struct chunk *c, unsigned int flags)
+{
+	struct unic_mr_attr attr = {
+		.addr = c->mem,
+		.length = (size_t)c->entries * PAGE,
+		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
+		.flags = flags,
+		.user = c,
+	};
+
+	return unic_reg_mr(h->pd, &attr, &c->mr);
+}
+
+static void held(struct hog *h, struct chunk *c, bool yes)
+{
+	if (c->held == yes)
+		return;
+	c->held = yes;
+	if (yes)
+		h->holding += c->entries;
+	else
+		h->holding -= c->entries;
+}
+
+/* One more chunk; smaller ones when large ones fit no more. */
+static int grab(struct hog *h, unsigned int entries)
+{
+	struct chunk *c = &h->chunk[h->chunks];
+	int err;
+
+	c->entries = entries;
+	c->mem = unic_alloc(h->ctx, (size_t)entries * PAGE, PAGE);
+	if (!c->mem)
+		return -errno;
+	err = register_chunk(h, c, 0);
+	if (err) {
+		unic_free(h->ctx, c->mem);
+		return err;
+	}
+	h->chunks++;
+	held(h, c, true);
+	return 0;
+}
+
+static int grab_all(struct hog *h)
+{
+	unsigned int entries = h->chunk_entries;
+	int err = 0;
+
+	while (h->holding < h->max && h->chunks < CHUNKS_MAX && entries) {
+		if (entries > h->max - h->holding)
+			entries = h->max - h->holding;
+		err = grab(h, entries);
+		if (err == -ENOMEM || err == -EDQUOT)
+			entries /= 2;
+		else if (err)
+			return err;
+	}
+	say("holds %u entries in %u regions%s%s", h->holding, h->chunks,
+	    h->holding < h->max ? ": " : "",
+	    h->holding < h->max ? unic_last_error() : "");
+	return 0;
+}
+
+/* Gone or given back: end the object, and queue up for it again if told. */
+static void lose(struct hog *h, struct chunk *c)
+{
+	held(h, c, false);
+	unic_dereg_mr(c->mr);
+	c->mr = NULL;
+	if (!h->again)
+		return;
+	if (register_chunk(h, c, UNIC_MR_WAIT | UNIC_MR_ASYNC)) {
+		say("cannot wait for %u entries: %s", c->entries,
+		    unic_last_error());
+		return;
+	}
+	if (unic_mr_life(c->mr) == UNIC_MR_LIVE)
+		held(h, c, true);
+	else
+		say("waits for %u entries", c->entries);
+}
+
+static void on_notice(struct hog *h, struct chunk *c,
+		      const struct unic_event *ev)
+{
+	say("asked for %u entries (notice %u, reason %s, rank %u), %lld ms "
+	    "left: %s",
+	    ev->entries, ev->seq, unic_reason_str(ev->reason), ev->rank,
+	    ms_left(ev->deadline_ns),
+	    h->answer == ANSWER_RELEASE ? "releases" : "ignores it");
+	if (h->answer != ANSWER_RELEASE)
+		return;
+	lose(h, c);
+	say("released, holds %u", h->holding);
+}
+
+static void on_event(struct hog *h, struct unic_event *ev)
+{
+	struct chunk *c = ev->mr ? ev->mr->user : NULL;
+	/* It may be about a region of this chunk that has ended already. */
+	bool mine = c && c->mr == ev->mr;
+
+	switch (ev->type) {
+	case UNIC_EV_NOTICE:
+		if (mine)
+			on_notice(h, c, ev);
+		break;
+	case UNIC_EV_EVICTED:
+		if (!mine)
+			break;
+		lose(h, c);
+		say("lost %u entries (notice %u%s), holds %u", c->entries,
+		    ev->seq,
+		    ev->flags & UNIC_EVICTED_DEADLINE ? ", deadline" : "",
+		    h->holding);
+		break;
+	case UNIC_EV_GRANTED:
+		if (!mine)
+			break;
+		held(h, c, true);
+		say("granted %u entries after %u us, holds %u", c->entries,
+		    ev->waited_us, h->holding);
+		break;
+	case UNIC_EV_WAIT_ENDED:
+		if (mine)
+			say("wait ended: %s", unic_status_str(ev->status));
+		break;
+	case UNIC_EV_RESET:
+		say("the NIC was reset or the driver is gone");
+		stop = 1;
+		break;
+	default:
+		break;
+	}
+	unic_ack_event(ev);
+}
+
+static int run(struct hog *h)
+{
+	struct pollfd pfd;
+	struct unic_event ev;
+	int err = unic_open(h->socket, &h->ctx);
+
+	if (err)
+		return err;
+	err = unic_alloc_pd(h->ctx, &h->pd);
+	if (!err)
+		err = grab_all(h);
+	pfd = (struct pollfd){ .fd = unic_event_fd(h->ctx), .events = POLLIN };
+	while (!err && !stop) {
+		if (poll(&pfd, 1, 1000) <= 0)
+			continue;
+		while (!stop && !unic_get_event(h->ctx, &ev))
+			on_event(h, &ev);
+	}
+	if (!err)
+		say("ends, holding %u", h->holding);
+	unic_close(h->ctx);
+	return err;
+}
+
+static const struct argp_option options[] = {
+	{ "socket", 's', "PATH", 0, "Of unicd (default: $UNIC_SOCKET)", 0 },
+	{ "answer", 'a', "release|ignore", 0, "What to do with upcalls", 0 },
+	{ "chunk", 'c', "ENTRIES", 0, "Per region (32)", 0 },
+	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },
+	{ "again", 'r', NULL, 0, "Queue up for what was taken away", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct hog *h = state->input;
+
+	switch (key) {
+	case 's':
+		h->socket = arg;
+		return 0;
+	case 'a':
+		if (!strcmp(arg, "release"))
+			h->answer = ANSWER_RELEASE;
+		else if (!strcmp(arg, "ignore"))
+			h->answer = ANSWER_IGNORE;
+		else
+			argp_error(state, "--answer=release or ignore");
+		return 0;
+	case 'c':
+		h->chunk_entries = (unsigned int)atoi(arg);
+		if (!h->chunk_entries || h->chunk_entries > 512)
+			argp_error(state, "--chunk: 1 to 512 entries");
+		return 0;
+	case 'm':
+		h->max = (unsigned int)atoi(arg);
+		return 0;
+	case 'r':
+		h->again = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options,
+					  parse,
+					  NULL,
+					  "Hoard entries of the NIC TLB until "
+					  "told to end (SIGTERM).",
+					  NULL,
+					  NULL,
+					  NULL };
+	static struct hog hog = { .chunk_entries = 32, .max = UINT32_MAX };
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &hog);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	if (run(&hog)) {
+		fprintf(stderr, "unic-hog: %s\n", unic_last_error());
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unicctl - look at a NIC and its driver, and turn its knobs.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctl_fetch.h"
+#include "ctl_print.h"
+#include "error.h"
+#include "unic.h"
+
+#define ARGS_MAX 4
+
+struct options {
+	const char *socket;
+	const char *args[ARGS_MAX];
+	int n_args;
+	bool json, follow, all;
+	int weight, quota, policy; /* -1: as it is */
+};
+
+static const char doc[] =
+	"Look at a unic NIC and its driver.\v"
+	"Commands:\n"
+	"  info               the NIC, the driver, parameters\n"
+	"  stats              counters (--all: those at 0 too)\n"
+	"  ps                 processes: entries held, fair share, borrowed,\n"
+	"                     waits, upcalls; and the queue of requests\n"
+	"  mr, tlb, tokens, qp  the tables of the NIC\n"
+	"  trace              what the NIC did (--follow: and does)\n"
+	"  crash              the crash record of the firmware\n"
+	"  policy PROC        --weight, --quota, --policy of a process\n"
+	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
+
+static const struct argp_option argp_options[] = {
+	{ "socket", 's', "PATH", 0,
+	  "Of unicd (default: $UNIC_SOCKET, "
+	  "else " UNIC_CTL_SOCKET ")",
+	  0 },
+	{ "json", 'j', NULL, 0, "For programs", 0 },
+	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
+	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
+	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
+	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
+	{ "policy", 'p', "NAME", 0, "policy: default, random or lru", 0 },
+	{ 0 }
+};
+
+static int parse_policy(const char *name)
+{
+	static const char *const names[] = { "default", "random", "lru" };
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (!strcmp(names[i], name))
+			return i;
+	}
+	return -1;
+}
+
+static int parse_number(struct argp_state *state, const char *text)
+{
+	char *end;
+	long v = strtol(text, &end, 0);
+
+	if (*end || end == text || v < 0 || v > INT32_MAX)
+		argp_error(state, "%s is no number", text);
+	return (int)v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 's':
+		o->socket = arg;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'f':
+		o->follow = true;
+		return 0;
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'w':
+		o->weight = parse_number(state, arg);
+		return 0;
+	case 'q':
+		o->quota = parse_number(state, arg);
+		return 0;
+	case 'p':
+		o->policy = parse_policy(arg);
+		if (o->policy < 0)
+			argp_error(state, "no policy is called %s", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->n_args == ARGS_MAX)
+			argp_usage(state);
+		o->args[o->n_args++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->n_args)
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --------------------------------------------------------------- commands */
+
+static int show(const struct options *o, struct json_object *obj,
+		const char *columns)
+{
+	if (!obj)
+		return -1;
+	if (o->json)
+		ctl_print_json(obj, false);
+	else if (json_object_is_type(obj, json_type_array))
+		ctl_print_table(obj, columns);
+	else
+		ctl_print_object(obj);
+	json_object_put(obj);
+	return 0;
+}
+
+static int do_info(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_info(conn), NULL);
+}
+
+static int do_stats(struct unic_conn *conn, const struct options *o)
+{
+	struct json_object *obj = ctl_stats(conn);
+
+	if (!obj || o->json)
+		return show(o, obj, NULL);
+	ctl_print_stats(obj, o->all);
+	json_object_put(obj);
+	return 0;
+}
+
+static int do_mr(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_mr(conn),
+		    "mr gen stag proc state class rights iova length entries "
+		    "holds dmas uses bytes");
+}
+
+static int do_tlb(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_tlb(conn), NULL);
+}
+
+static int do_tokens(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_tokens(conn), NULL);
+}
+
+static int do_qp(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_qp(conn), NULL);
+}
+
+static int do_ps(struct unic_conn *conn, const struct options *o)
+{
+	struct json_object *obj = ctl_ps(conn);
+	struct json_object *list;
+
+	if (!obj || o->json)
+		return show(o, obj, NULL);
+	json_object_object_get_ex(obj, "procs", &list);
+	ctl_print_table(list, "proc pid name state held fair_share borrowed "
+			      "wanted control mrs qps tokens notices late "
+			      "upcalls longest_wait_us weight quota policy");
+	json_object_object_get_ex(obj, "waiting", &list);
+	if (json_object_array_length(list)) {
+		printf("\nwaiting:\n");
+		ctl_print_table(list, NULL);
+	}
+	json_object_put(obj);
+	return 0;
+}
+
+static int do_trace(struct unic_conn *conn, const struct options *o)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+	uint32_t from = 0;
+	uint32_t before;
+
+	do {
+		struct json_object *list;
+
+		before = from;
+		list = ctl_trace(conn, &from);
+		if (!list)
+			return -1;
+		if (o->json) {
+			size_t i;
+
+			/* One event a line, followed or not. */
+			for (i = 0; i < json_object_array_length(list); i++)
+				ctl_print_json(json_object_array_get_idx(list,
+									 i),
+					       true);
+		} else {
+			ctl_print_trace(list);
+		}
+		json_object_put(list);
+		fflush(stdout);
+		if (o->follow && from == before)
+			nanosleep(&nap, NULL);
+	} while (o->follow || from != before);
+	return 0;
+}
+
+static int do_crash(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_crash(conn), NULL);
+}
+
+static int number_arg(const struct options *o, int i, uint32_t *out)
+{
+	char *end;
+
+	if (i >= o->n_args)
+		return unic_fail(-EINVAL, "%s: a number is missing",
+				 o->args[0]);
+	*out = (uint32_t)strtoul(o->args[i], &end, 0);
+	if (*end)
+		return unic_fail(-EINVAL, "%s is no number", o->args[i]);
+	return 0;
+}
+
+static int do_fault(struct unic_conn *conn, const struct options *o)
+{
+	static const char *const names[] = {
+		[UNIC_FAULT_CRASH] = "crash",
+		[UNIC_FAULT_DROP_RX] = "drop-rx",
+		[UNIC_FAULT_DROP_EVENTS] = "drop-events",
+	};
+	struct unic_ctl_fault rec = { .fault = unic_to_le32(0) };
+	uint32_t arg = 0;
+	uint32_t i;
+
+	for (i = UNIC_FAULT_CRASH; i <= UNIC_FAULT_DROP_EVENTS; i++) {
+		if (o->n_args > 1 && !strcmp(o->args[1], names[i]))
+			break;
+	}
+	if (i > UNIC_FAULT_DROP_EVENTS)
+		return unic_fail(-EINVAL, "faults are crash, drop-rx N and "
+					  "drop-events N");
+	if (i != UNIC_FAULT_CRASH && number_arg(o, 2, &arg))
+		return -1;
+	rec.fault = unic_to_le32(i);
+	rec.arg = unic_to_le32(arg);
+	return unic_conn_simple(conn, UNIC_CTL_FAULT, &rec, "fault");
+}
+
+static int do_policy(struct unic_conn *conn, const struct options *o)
+{
+	struct unic_ctl_policy rec = { .proc = unic_to_le32(0) };
+	uint32_t flags = 0;
+	uint32_t proc;
+
+	if (number_arg(o, 1, &proc))
+		return -1;
+	if (o->weight < 0 && o->quota < 0 && o->policy < 0)
+		return unic_fail(-EINVAL, "policy: say --weight, --quota or "
+					  "--policy; unicctl ps shows them");
+	rec.proc = unic_to_le32(proc);
+	if (o->weight >= 0)
+		rec.weight = unic_to_le32((uint32_t)o->weight);
+	if (o->quota >= 0) {
+		rec.quota = unic_to_le32((uint32_t)o->quota);
+		flags |= UNIC_CTL_POLICY_QUOTA;
+	}
+	if (o->policy >= 0) {
+		rec.policy = unic_to_le32((uint32_t)o->policy);
+		flags |= UNIC_CTL_POLICY_POLICY;
+	}
+	rec.flags = unic_to_le32(flags);
+	return unic_conn_simple(conn, UNIC_CTL_POLICY, &rec, "policy");
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(struct unic_conn *conn, const struct options *o);
+	bool acts; /* has nothing to show */
+} commands[] = {
+	{ "info", do_info, false },    { "stats", do_stats, false },
+	{ "ps", do_ps, false },	       { "mr", do_mr, false },
+	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
+	{ "qp", do_qp, false },	       { "trace", do_trace, false },
+	{ "crash", do_crash, false },  { "fault", do_fault, true },
+	{ "policy", do_policy, true },
+};
+
+static const struct command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { argp_options, parse, "COMMAND [ARG]",
+					  doc,		NULL,  NULL,
+					  NULL };
+	struct options o = { .weight = -1, .quota = -1, .policy = -1 };
+	const struct command *cmd;
+	struct unic_conn *conn;
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	cmd = find(o.args[0]);
+	if (!cmd) {
+		fprintf(stderr, "unicctl: no command %s; see unicctl --help\n",
+			o.args[0]);
+		return 2;
+	}
+	if (!o.socket)
+		o.socket = getenv("UNIC_SOCKET");
+	err = unic_conn_open(o.socket ? o.socket : UNIC_CTL_SOCKET, &conn);
+	if (!err) {
+		err = cmd->run(conn, &o);
+		unic_conn_close(conn);
+	}
+	if (err) {
+		fprintf(stderr, "unicctl: %s\n", unic_last_error());
+		return 1;
+	}
+	if (cmd->acts && o.json)
+		puts("{\"ok\":true}");
+	return 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* board.c - where the memory of the slots and the doorbells come from. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "unic_bus.h"
+#include "unicd.h"
+
+#define FDS_MAX (2 * (1 + UNIC_BUS_SLOTS_MAX))
+
+struct bus_msg {
+	union {
+		struct unic_bus_hdr hdr;
+		struct unic_bus_hello hello;
+		struct unic_bus_refused refused;
+		struct unic_bus_nic nic;
+	} u;
+	int fd[FDS_MAX];
+	uint32_t fds;
+};
+
+static void close_all(const int *fd, uint32_t n)
+{
+	while (n--)
+		close(fd[n]);
+}
+
+/* One message of the bus. 0, -EAGAIN, -EPIPE (gone, or not a bus). */
+static int receive(int from, struct bus_msg *msg, int flags)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	} ctl = { 0 };
+	struct iovec iov = { .iov_base = &msg->u, .iov_len = sizeof(msg->u) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.buf,
+			    .msg_controllen = sizeof(ctl.buf) };
+	struct cmsghdr *c;
+	ssize_t n = recvmsg(from, &m, flags | MSG_CMSG_CLOEXEC);
+
+	msg->fds = 0;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		msg->fds = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) /
+				      sizeof(int));
+		memcpy(msg->fd, CMSG_DATA(c), msg->fds * sizeof(int));
+	}
+	if (n == sizeof(msg->u) && !(m.msg_flags & MSG_CTRUNC) &&
+	    unic_from_le16(msg->u.hdr.version) == UNIC_BUS_VERSION &&
+	    unic_from_le32(msg->u.hdr.fds) == msg->fds)
+		return 0;
+	close_all(msg->fd, msg->fds);
+	return -EPIPE;
+}
+
+static void *map(int fd, uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_slots(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < os->slots; i++) {
+		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes);
+		if (!os->slot_mem[i]) {
+			unicd_say("cannot map process slot %u: %s", i,
+				  strerror(errno));
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int take_hello(struct unic_os *os, const struct bus_msg *msg)
+{
+	const struct unic_bus_hello *h = &msg->u.hello;
+	uint32_t n = unic_from_le32(h->slots), i;
+
+	if (n < 1 || n > UNIC_HOST_SLOTS_MAX || msg->fds != 2 * (1 + n) ||
+	    unic_from_le32(h->bar_bytes) < UNIC_BAR_BYTES ||
+	    unic_from_le64(h->slot_bytes) < 16 * 4096) {
+		unicd_say("unic-bus offers memory that makes no sense: use one "
+			  "of the same build");
+		close_all(msg->fd, msg->fds);
+		return -EPROTO;
+	}
+	os->slots = n;
+	os->slot_bytes = unic_from_le64(h->slot_bytes);
+	os->bar = map(msg->fd[0], UNIC_BAR_BYTES);
+	close(msg->fd[0]);
+	if (!os->bar) {
+		unicd_say("cannot map the mailbox: %s", strerror(errno));
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		os->slot_fd[i] = msg->fd[1 + i];
+	for (i = 0; i <= n; i++)
+		os->host_ev[i] = msg->fd[1 + n + i];
+	return map_slots(os);
+}
+
+static int connect_bus(struct unic_os *os)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/attach",
+			 os->opt.bus);
+	int fd;
+
+	if (n < 0 || (size_t)n >= sizeof(addr.sun_path)) {
+		unicd_say("%s: path too long", os->opt.bus);
+		return -ENAMETOOLONG;
+	}
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd >= 0 &&
+	    !connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		os->bus_fd = fd;
+		return 0;
+	}
+	n = -errno;
+	unicd_say("no unic-bus at %s (%s): start `unic-bus --dir %s' first",
+		  addr.sun_path, strerror(-n), os->opt.bus);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+int unicd_board_attach(struct unic_os *os)
+{
+	struct timeval patience = { .tv_sec = 5 };
+	struct bus_msg msg;
+	int err = connect_bus(os);
+
+	if (err)
+		return err;
+	setsockopt(os->bus_fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+		   sizeof(patience));
+	err = receive(os->bus_fd, &msg, 0);
+	if (err) {
+		unicd_say("unic-bus does not answer");
+		return err;
+	}
+	if (unic_from_le16(msg.u.hdr.type) == UNIC_BUS_REFUSED) {
+		unicd_say("another driver (process %u) serves %s: end it first",
+			  unic_from_le32(msg.u.refused.holder_pid),
+			  os->opt.bus);
+		return -EBUSY;
+	}
+	if (unic_from_le16(msg.u.hdr.type) != UNIC_BUS_HELLO)
+		return -EPROTO;
+	err = take_hello(os, &msg);
+	if (!err)
+		err = unicd_watch(os, os->host_ev[0], UNICD_EV_NIC, 0, EPOLLIN);
+	if (!err)
+		err = unicd_watch(os, os->bus_fd, UNICD_EV_BUS, 0, EPOLLIN);
+	return err;
+}
+
+static void drop_doorbells(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i <= os->slots; i++) {
+		if (os->nic_ev[i] >= 0)
+			close(os->nic_ev[i]);
+		os->nic_ev[i] = -1;
+	}
+}
+
+/* Peer 1 is our NIC; others are not for us. */
+static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
+{
+	uint32_t peer = unic_from_le32(msg->u.nic.peer);
+
+	if (peer != UNIC_BUS_PEER_NIC || msg->fds != 1 + os->slots) {
+		close_all(msg->fd, msg->fds);
+		return;
+	}
+	drop_doorbells(os);
+	memcpy(os->nic_ev, msg->fd, msg->fds * sizeof(int));
+	unicd_say("NIC joined");
+	unic_host_plug(os->host, true);
+}
+
+int unicd_board_event(struct unic_os *os)
+{
+	struct bus_msg msg;
+	int err = receive(os->bus_fd, &msg, MSG_DONTWAIT);
+
+	if (err)
+		return err == -EAGAIN ? 0 : err;
+	switch (unic_from_le16(msg.u.hdr.type)) {
+	case UNIC_BUS_NIC_JOINED:
+		nic_joined(os, &msg);
+		return 0;
+	case UNIC_BUS_NIC_LEFT:
+		if (unic_from_le32(msg.u.nic.peer) == UNIC_BUS_PEER_NIC) {
+			unicd_say("NIC left");
+			drop_doorbells(os);
+			unic_host_plug(os->host, false);
+		}
+		/* fall through */
+	default:
+		close_all(msg.fd, msg.fds);
+		return 0;
+	}
+}
+
+/* -------------------------------------------------------------- loop-back */
+
+static int own_slot(struct unic_os *os, uint32_t i)
+{
+	int fd = memfd_create("unic-slot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, (off_t)os->slot_bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	os->slot_fd[i] = fd;
+	os->host_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	os->nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (os->host_ev[1 + i] < 0 || os->nic_ev[1 + i] < 0)
+		return -errno;
+	return unicd_watch(os, os->nic_ev[1 + i], UNICD_EV_LOOP, i, EPOLLIN);
+}
+
+int unicd_board_own(struct unic_os *os)
+{
+	uint32_t i;
+	int err = 0;
+
+	os->slots = os->opt.slots;
+	os->slot_bytes = os->opt.slot_bytes;
+	for (i = 0; i < os->slots && !err; i++)
+		err = own_slot(os, i);
+	if (err) {
+		unicd_say("cannot make process slots: %s", strerror(-err));
+		return err;
+	}
+	return map_slots(os);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * clients.c - the socket of the processes. A process that does not take its
+ * replies is not read any more, so it can fill nothing but its own queue.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "unicd.h"
+
+static uint32_t index_of(const struct unic_os *os,
+			 const struct unicd_client *c)
+{
+	return (uint32_t)(c - os->client);
+}
+
+/* ------------------------------------------------------------------ listen */
+
+/* Does somebody serve this socket? */
+static bool served(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool yes = fd >= 0 && !connect(fd, (const struct sockaddr *)addr,
+				       sizeof(*addr));
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+int unicd_clients_listen(struct unic_os *os)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *path = os->opt.socket;
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path)) {
+		unicd_say("%s: path too long for a socket", path);
+		return -ENAMETOOLONG;
+	}
+	strcpy(addr.sun_path, path);
+	if (served(&addr)) {
+		unicd_say("another unicd serves %s: end it first, or give "
+			  "another --socket",
+			  path);
+		return -EADDRINUSE;
+	}
+	unlink(path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    chmod(path, 0666) || listen(fd, 64)) {
+		err = -errno;
+		unicd_say("%s: %s", path, strerror(-err));
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	os->listen_fd = fd;
+	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return unicd_watch(os, fd, UNICD_EV_LISTEN, 0, EPOLLIN);
+}
+
+static struct unicd_client *free_client(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		if (os->client[i].fd < 0)
+			return &os->client[i];
+	return NULL;
+}
+
+/* Out of descriptors: turn the caller away instead of spinning. */
+static void turn_away(struct unic_os *os)
+{
+	int fd;
+
+	unicd_say("out of file descriptors (ulimit -n): a process is turned "
+		  "away");
+	close(os->spare_fd);
+	fd = accept(os->listen_fd, NULL, NULL);
+	if (fd >= 0)
+		close(fd);
+	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static bool who(struct unicd_client *c)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return false;
+	c->core.pid = (uint32_t)cred.pid;
+	c->core.uid = cred.uid;
+	c->core.privileged = !cred.uid || cred.uid == geteuid();
+	c->pidfd = unicd_pidfd(cred.pid);
+	return c->pidfd >= 0; /* else it is gone already */
+}
+
+void unicd_clients_accept(struct unic_os *os)
+{
+	int fd = accept4(os->listen_fd, NULL, NULL,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct unicd_client *c = free_client(os);
+
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE)
+			turn_away(os);
+		return;
+	}
+	if (!c) {
+		unicd_say("more than %d connections: a process is turned away",
+			  UNICD_CLIENTS_MAX);
+		close(fd);
+		return;
+	}
+	memset(c, 0, sizeof(*c));
+	c->fd = fd;
+	c->pidfd = -1;
+	c->core.slot = UNIC_OS_NO_SLOT;
+	if (!who(c) || unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
+				   EPOLLIN))
+		c->dead = true;
+}
+
+/* ------------------------------------------------------------------ replies */
+
+/* Descriptors of a slot, in the order HELLO promises. */
+static int hello_fds(const struct unic_os *os, uint32_t slot, int fd[4])
+{
+	fd[0] = os->slot_fd[slot];
+	fd[1] = os->nic_ev[1 + slot];
+	fd[2] = os->host_ev[1 + slot];
+	fd[3] = os->upcall_ev[slot];
+	return 4;
+}
+
+static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
+			  uint32_t bytes, uint32_t slot)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(4 * sizeof(int))];
+	} ctl = { 0 };
+	struct iovec iov = { .iov_base = (void *)msg, .iov_len = bytes };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fd[4];
+
+	if (slot != UNIC_OS_NO_SLOT) {
+		hello_fds(os, slot, fd);
+		m.msg_control = ctl.buf;
+		m.msg_controllen = sizeof(ctl.buf);
+		ctl.hdr.cmsg_level = SOL_SOCKET;
+		ctl.hdr.cmsg_type = SCM_RIGHTS;
+		ctl.hdr.cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(&ctl.hdr), fd, sizeof(fd));
+	}
+	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void want(struct unic_os *os, struct unicd_client *c)
+{
+	struct epoll_event ev = {
+		.events = c->head ? EPOLLOUT : EPOLLIN,
+		.data.u32 = UNICD_EV_CLIENT << 16 | index_of(os, c),
+	};
+
+	c->waits = c->head;
+	epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev);
+}
+
+static void enqueue(struct unic_os *os, struct unicd_client *c,
+		    const void *msg, uint32_t bytes, uint32_t slot)
+{
+	struct unicd_reply *r = malloc(sizeof(*r) + bytes);
+
+	if (!r) {
+		unicd_say("out of memory: process %u is cut off",
+			  c->core.pid);
+		c->dead = true;
+		return;
+	}
+	r->next = NULL;
+	r->bytes = bytes;
+	r->slot = slot;
+	memcpy(r->msg, msg, bytes);
+	if (c->head)
+		c->tail->next = r;
+	else
+		c->head = r;
+	c->tail = r;
+	want(os, c);
+}
+
+/* A new owner of a slot: remembered before it gets the descriptors. */
+static void prepare_slot(struct unic_os *os, struct unicd_client *c,
+			 uint32_t slot)
+{
+	uint64_t drain;
+
+	if (os->upcall_ev[slot] >= 0 && !os->slot_quiet[slot] &&
+	    os->slot_pidfd[slot] >= 0)
+		return; /* HELLO again */
+	if (os->upcall_ev[slot] >= 0)
+		close(os->upcall_ev[slot]);
+	os->upcall_ev[slot] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (os->upcall_ev[slot] < 0) {
+		unicd_say("no descriptor for the upcalls of process %u: %s",
+			  c->core.pid, strerror(errno));
+		c->dead = true;
+		return;
+	}
+	while (read(os->host_ev[1 + slot], &drain, sizeof(drain)) > 0)
+		; /* what the last owner was rung for */
+	unicd_slots_own(os, slot, c);
+}
+
+void unic_os_reply(struct unic_os *os, struct unic_client *client,
+		   const void *msg, uint32_t bytes, uint32_t hello_slot)
+{
+	struct unicd_client *c = (struct unicd_client *)client;
+
+	if (hello_slot != UNIC_OS_NO_SLOT)
+		prepare_slot(os, c, hello_slot);
+	if (c->dead)
+		return;
+	if (c->head) {
+		enqueue(os, c, msg, bytes, hello_slot);
+		return;
+	}
+	if (send_reply(os, c->fd, msg, bytes, hello_slot) >= 0)
+		return;
+	if (errno == EAGAIN || errno == ENOBUFS)
+		enqueue(os, c, msg, bytes, hello_slot);
+	else
+		c->dead = true;
+}
+
+static void flush(struct unic_os *os, struct unicd_client *c)
+{
+	struct unicd_reply *r;
+
+	while ((r = c->head)) {
+		if (send_reply(os, c->fd, r->msg, r->bytes, r->slot) < 0) {
+			if (errno != EAGAIN && errno != ENOBUFS)
+				c->dead = true;
+			return;
+		}
+		c->head = r->next;
+		free(r);
+	}
+	want(os, c);
+}
+
+/* ------------------------------------------------------------------- events */
+
+static void receive(struct unic_os *os, struct unicd_client *c)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	/* descriptors sent along are not taken: the kernel drops them */
+	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 ||
+	    !unic_host_request(os->host, &c->core, msg, (size_t)n))
+		c->dead = true;
+}
+
+void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
+{
+	struct unicd_client *c = &os->client[i];
+
+	if (c->fd < 0 || c->dead)
+		return;
+	if (events & EPOLLOUT)
+		flush(os, c);
+	if (events & EPOLLIN && !c->waits && !c->dead)
+		receive(os, c);
+	else if (events & (EPOLLHUP | EPOLLERR))
+		c->dead = true;
+}
+
+static void end_client(struct unic_os *os, struct unicd_client *c)
+{
+	struct unicd_reply *r;
+
+	unic_host_client_gone(os->host, &c->core);
+	while ((r = c->head)) {
+		c->head = r->next;
+		free(r);
+	}
+	close(c->fd);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	c->fd = -1;
+}
+
+void unicd_clients_reap(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		if (os->client[i].fd >= 0 && os->client[i].dead)
+			end_client(os, &os->client[i]);
+}
+
+void unicd_clients_fini(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		if (os->client[i].fd >= 0)
+			end_client(os, &os->client[i]);
+	if (os->listen_fd >= 0) {
+		close(os->listen_fd);
+		unlink(os->opt.socket);
+	}
+}

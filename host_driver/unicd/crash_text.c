@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include <stdio.h>
+
+#include "crash_text.h"
+#include "unic_stats.h"
+#include "unicd.h"
+
+#define LAST_EVENTS 16u
+
+#define TRACE_TEXT(name, group, text) text,
+static const char *const trace_text[] = { UNIC_TRACES(TRACE_TEXT) };
+
+static const char *const kind_text[] = {
+	[UNIC_CRASH_NONE] = "?",
+	[UNIC_CRASH_ASSERT] = "assertion",
+	[UNIC_CRASH_UNDEF] = "undefined instruction",
+	[UNIC_CRASH_PREFETCH] = "prefetch abort",
+	[UNIC_CRASH_DATA] = "data abort",
+	[UNIC_CRASH_STACK] = "stack overflow",
+	[UNIC_CRASH_OTHER] = "other",
+};
+
+/* Texts hold %0..%3 (decimal) and %x0..%x3 (hexadecimal). */
+static void print_event(FILE *to, const struct unic_trace_rec *rec)
+{
+	uint32_t code = unic_from_le16(rec->code);
+	const char *p = code < UNIC_T_COUNT ? trace_text[code] : "?";
+
+	fprintf(to, "  %.9f ", (double)unic_from_le64(rec->time_ns) / 1e9);
+	for (; *p; p++) {
+		bool hex = p[0] == '%' && p[1] == 'x';
+		char digit = hex ? p[2] : p[0] == '%' ? p[1] : 0;
+
+		if (digit < '0' || digit > '3') {
+			fputc(*p, to);
+			continue;
+		}
+		fprintf(to, hex ? "%x" : "%u",
+			unic_from_le32(rec->arg[digit - '0']));
+		p += hex ? 2 : 1;
+	}
+	fputc('\n', to);
+}
+
+static void print_trace(struct unic_host *host, FILE *to, uint32_t seq)
+{
+	uint32_t n = seq < LAST_EVENTS ? 0 : seq - LAST_EVENTS;
+
+	fprintf(to, "last events:\n");
+	for (; n != seq; n++) {
+		struct unic_trace_rec rec;
+		uint32_t off = UNIC_BAR_TRACE_OFF +
+			       n % UNIC_TRACE_ENTRIES * (uint32_t)sizeof(rec);
+
+		if (unic_host_peek(host, off, &rec, sizeof(rec)) &&
+		    unic_from_le32(rec.seq) == n + 1)
+			print_event(to, &rec);
+	}
+}
+
+static void print_crash(struct unic_host *host, FILE *to,
+			const struct unic_crash *c)
+{
+	uint32_t kind = unic_from_le32(c->kind), i;
+
+	fprintf(to, "firmware crash: %s at %.56s:%u, epoch %x, NIC time %.9f\n",
+		kind <= UNIC_CRASH_OTHER ? kind_text[kind] : "?",
+		(const char *)c->file, unic_from_le32(c->line),
+		unic_from_le32(c->epoch),
+		(double)unic_from_le64(c->time_ns) / 1e9);
+	for (i = 0; i < 17; i++)
+		fprintf(to, "%s%-4s %08x", i % 4 ? "  " : i ? "\n  " : "  ",
+			i == 16 ? "cpsr" :
+			i == 15 ? "pc" :
+			i == 14 ? "lr" :
+			i == 13 ? "sp" :
+				  "r",
+			unic_from_le32(c->reg[i]));
+	fprintf(to, "\nfault status %08x address %08x\ntable sums",
+		unic_from_le32(c->fault_status), unic_from_le32(c->fault_addr));
+	for (i = 0; i < 8; i++)
+		fprintf(to, " %08x", unic_from_le32(c->table_sum[i]));
+	fputc('\n', to);
+	print_trace(host, to, unic_from_le32(c->trace_seq));
+}
+
+void unicd_crash_report(struct unic_host *host, const char *file)
+{
+	struct unic_crash c;
+	FILE *to;
+
+	if (!unic_host_peek(host, UNIC_BAR_CRASH_OFF, &c, sizeof(c)) ||
+	    unic_from_le32(c.magic) != UNIC_CRASH_MAGIC)
+		return;
+	print_crash(host, stderr, &c);
+	if (!file)
+		return;
+	to = fopen(file, "w");
+	if (!to) {
+		unicd_say("%s: %s", file, strerror(errno));
+		return;
+	}
+	print_crash(host, to, &c);
+	fclose(to);
+}

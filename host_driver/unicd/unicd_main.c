@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* unicd_main.c - options, start, the event loop, the end. */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "crash_text.h"
+#include "unicd.h"
+
+const char *argp_program_version = "unicd 1";
+
+enum {
+	OPT_GRACE = 256,
+	OPT_DELIVER,
+	OPT_REAPER,
+	OPT_LOW,
+	OPT_HIGH,
+	OPT_RESIDENCE,
+	OPT_EXTEND,
+	OPT_CRASH,
+	OPT_AUDIT,
+	OPT_SPIN,
+	OPT_SLOTS,
+	OPT_SLOT_SIZE,
+};
+
+static const struct argp_option options[] = {
+	{ "bus", 'b', "DIR", 0, "directory of unic-bus", 0 },
+	{ "socket", 's', "PATH", 0,
+	  "socket of the processes (default: unicd.sock in the bus directory)",
+	  0 },
+	{ "provider", 'p', "nic|loop", 0,
+	  "the NIC on the bus, or a loop-back in software (default: nic)", 0 },
+	{ "ip", 'i', "ADDRESS", 0, "IPv4 address of the NIC (10.0.0.1)", 0 },
+	{ "grace-us", OPT_GRACE, "T", 0, "time to give a region back", 0 },
+	{ "deliver-us", OPT_DELIVER, "H", 0, "bound on upcall delivery", 0 },
+	{ "reaper-us", OPT_REAPER, "US", 0, "period of the reaper", 0 },
+	{ "low", OPT_LOW, "N", 0, "reap when fewer entries are free", 0 },
+	{ "high", OPT_HIGH, "N", 0, "... until so many are", 0 },
+	{ "residence-us", OPT_RESIDENCE, "US", 0, "minimum residence", 0 },
+	{ "extend-us", OPT_EXTEND, "US", 0, "EXTEND in total, per notice", 0 },
+	{ "crash-file", OPT_CRASH, "FILE", 0,
+	  "write the firmware's crash record there", 0 },
+	{ "audit", OPT_AUDIT, NULL, 0, "log every request", 0 },
+	{ "spin-us", OPT_SPIN, "US", 0, "poll that long before sleeping", 0 },
+	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
+	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0, "of each (loop only)", 0 },
+	{ 0 },
+};
+
+static uint64_t number(struct argp_state *state, const char *arg, uint64_t lo,
+		       uint64_t hi)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(arg, &end, 0);
+	if (errno || *end || end == arg || v < lo || v > hi)
+		argp_error(state, "%s: a number from %llu to %llu is needed",
+			   arg, (unsigned long long)lo,
+			   (unsigned long long)hi);
+	return v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct unicd_options *o = state->input;
+	struct in_addr in;
+
+	switch (key) {
+	case 'b':
+		o->bus = arg;
+		return 0;
+	case 's':
+		o->socket = arg;
+		return 0;
+	case 'p':
+		if (strcmp(arg, "nic") && strcmp(arg, "loop"))
+			argp_error(state, "%s: providers are nic and loop",
+				   arg);
+		o->provider = arg;
+		return 0;
+	case 'i':
+		if (inet_pton(AF_INET, arg, &in) != 1)
+			argp_error(state, "%s is not an IPv4 address", arg);
+		o->ipv4 = ntohl(in.s_addr);
+		return 0;
+	case OPT_GRACE:
+		o->params.grace_us = unic_to_le32(
+			(uint32_t)number(state, arg, 1, 10000000));
+		return 0;
+	case OPT_DELIVER:
+		o->params.deliver_us = unic_to_le32(
+			(uint32_t)number(state, arg, 1, 10000000));
+		return 0;
+	case OPT_REAPER:
+		o->params.reaper_us = unic_to_le32(
+			(uint32_t)number(state, arg, 100, 1000000));
+		return 0;
+	case OPT_LOW:
+	case OPT_HIGH:
+		o->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+		if (key == OPT_LOW)
+			o->params.low_entries = unic_to_le32(
+				(uint32_t)number(state, arg, 0, 1 << 20));
+		else
+			o->params.high_entries = unic_to_le32(
+				(uint32_t)number(state, arg, 0, 1 << 20));
+		return 0;
+	case OPT_RESIDENCE:
+		o->params.residence_us = unic_to_le32(
+			(uint32_t)number(state, arg, 0, 10000000));
+		return 0;
+	case OPT_EXTEND:
+		o->params.extend_us = unic_to_le32(
+			(uint32_t)number(state, arg, 0, 10000000));
+		return 0;
+	case OPT_CRASH:
+		o->crash_file = arg;
+		return 0;
+	case OPT_AUDIT:
+		o->audit = true;
+		return 0;
+	case OPT_SPIN:
+		o->spin_us = (uint32_t)number(state, arg, 0, 1000000);
+		return 0;
+	case OPT_SLOTS:
+		o->slots = (uint32_t)number(state, arg, 1, UNIC_HOST_SLOTS_MAX);
+		return 0;
+	case OPT_SLOT_SIZE:
+		o->slot_bytes = number(state, arg, 1 << 20, 1 << 30) & ~4095ull;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->bus && !strcmp(o->provider, "nic"))
+			argp_error(state, "--bus DIR says where the NIC is");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "The host driver of unic: serves processes on a Unix socket and "
+	       "drives the NIC on the bus.",
+};
+
+/* -------------------------------------------------------------------- start */
+
+int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
+		uint32_t number_, uint32_t events)
+{
+	struct epoll_event ev = { .events = events,
+				  .data.u32 = (uint32_t)kind << 16 | number_ };
+
+	return epoll_ctl(os->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int watch_signals(struct unic_os *os)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	os->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return os->signal_fd < 0 ? -errno :
+				   unicd_watch(os, os->signal_fd,
+					       UNICD_EV_SIGNAL, 0, EPOLLIN);
+}
+
+static int make_host(struct unic_os *os, bool loop)
+{
+	struct unic_host_config config = {
+		.slots = os->slots,
+		.slot_bytes = os->slot_bytes,
+		.slot_mem = os->slot_mem,
+		.ipv4 = os->opt.ipv4,
+		.pid = (uint32_t)getpid(),
+		.params = os->opt.params,
+	};
+	struct unic_provider *p;
+
+	p = loop ? unic_loop_provider(os, os->slots, os->slot_mem,
+				      os->slot_bytes) :
+		   unic_nic_provider(os, os->bar);
+	os->host = p ? unic_host_new(os, p, &config) : NULL;
+	if (os->host)
+		return 0;
+	unicd_say("out of memory");
+	unic_os_free(os, p);
+	return -ENOMEM;
+}
+
+static void init(struct unic_os *os)
+{
+	uint32_t i;
+
+	os->bus_fd = -1;
+	os->listen_fd = -1;
+	os->slots_file = -1;
+	for (i = 0; i <= UNIC_HOST_SLOTS_MAX; i++) {
+		os->host_ev[i] = -1;
+		os->nic_ev[i] = -1;
+	}
+	for (i = 0; i < UNIC_HOST_SLOTS_MAX; i++) {
+		os->upcall_ev[i] = -1;
+		os->slot_pidfd[i] = -1;
+	}
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		os->client[i].fd = -1;
+	os->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+}
+
+static int start(struct unic_os *os)
+{
+	bool loop = !strcmp(os->opt.provider, "loop");
+	int err = watch_signals(os);
+
+	if (!err)
+		err = loop ? unicd_board_own(os) : unicd_board_attach(os);
+	if (!err)
+		err = make_host(os, loop);
+	if (err)
+		return err;
+	unicd_slots_init(os);
+	err = unicd_clients_listen(os);
+	if (!err && loop)
+		unic_host_plug(os->host, true);
+	return err;
+}
+
+/* --------------------------------------------------------------------- loop */
+
+static void drain(int fd)
+{
+	uint64_t n;
+
+	while (read(fd, &n, sizeof(n)) > 0)
+		;
+}
+
+/* False: time to end. */
+static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
+{
+	uint32_t n = ev->data.u32 & 0xffff;
+
+	switch (ev->data.u32 >> 16) {
+	case UNICD_EV_SIGNAL:
+		return false;
+	case UNICD_EV_LISTEN:
+		unicd_clients_accept(os);
+		return true;
+	case UNICD_EV_BUS:
+		if (!unicd_board_event(os))
+			return true;
+		unicd_say("unic-bus is gone");
+		os->bus_fd = -1;
+		return false;
+	case UNICD_EV_NIC:
+		drain(os->host_ev[0]);
+		return true;
+	case UNICD_EV_LOOP:
+		drain(os->nic_ev[1 + n]);
+		return true;
+	case UNICD_EV_CLIENT:
+		unicd_clients_event(os, n, ev->events);
+		return true;
+	case UNICD_EV_OWNER:
+		unicd_slots_ended(os, n);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Tell the world once per state what became of the NIC. */
+static void report(struct unic_os *os, uint32_t *shown, bool *announced)
+{
+	uint32_t state = unic_host_nic(os->host);
+
+	if (state == *shown)
+		return;
+	*shown = state;
+	if (state == UNIC_CTL_NIC_DEAD)
+		unicd_crash_report(os->host, os->opt.crash_file);
+	if (state != UNIC_CTL_NIC_READY || *announced)
+		return;
+	*announced = true;
+	printf("unicd: ready pid %d socket %s provider %s slots %u\n",
+	       (int)getpid(), os->opt.socket, os->opt.provider, os->slots);
+	fflush(stdout);
+}
+
+/* Milliseconds to sleep; 0 while there is work or we spin. */
+static int patience(struct unic_os *os, uint64_t next, uint64_t busy_ns)
+{
+	uint64_t now = unic_os_now_ns(os);
+
+	if (next <= now ||
+	    now - busy_ns < 1000ull * os->opt.spin_us ||
+	    !unic_host_rest(os->host))
+		return 0;
+	if (next - now > 1000000000ull)
+		return 1000;
+	return (int)((next - now + 999999) / 1000000);
+}
+
+static void loop_forever(struct unic_os *os)
+{
+	uint32_t shown = UNIC_CTL_NIC_ABSENT;
+	uint64_t busy_ns = 0;
+	bool announced = false;
+
+	for (;;) {
+		uint64_t next = unic_host_poll(os->host);
+		struct epoll_event ev[16];
+		int n, i;
+
+		unicd_clients_reap(os);
+		unicd_slots_check(os);
+		report(os, &shown, &announced);
+		n = epoll_wait(os->epoll_fd, ev, 16,
+			       patience(os, next, busy_ns));
+		for (i = 0; i < n; i++)
+			if (!dispatch(os, &ev[i]))
+				return;
+		if (n > 0)
+			busy_ns = unic_os_now_ns(os);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct unic_os os = {
+		.opt = { .provider = "nic",
+			 .ipv4 = 0x0a000001,
+			 .slots = 8,
+			 .slot_bytes = 16 << 20 },
+	};
+	static char path[256];
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &os.opt);
+	if (!os.opt.socket) {
+		snprintf(path, sizeof(path), "%s/unicd.sock",
+			 os.opt.bus ? os.opt.bus : "/run/unic");
+		os.opt.socket = path;
+	}
+	init(&os);
+	err = start(&os);
+	if (!err) {
+		loop_forever(&os);
+		err = os.bus_fd < 0 && os.opt.bus ? -EPIPE : 0;
+	}
+	if (os.host) {
+		unicd_clients_fini(&os);
+		unic_host_delete(os.host);
+	}
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

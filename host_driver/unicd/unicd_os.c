@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* unicd_os.c - the services of unic_os.h, as a process has them. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unicd.h"
+
+void unicd_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("unicd: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+uint64_t unic_os_now_ns(struct unic_os *os)
+{
+	struct timespec ts;
+
+	(void)os;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void *unic_os_alloc(struct unic_os *os, size_t bytes)
+{
+	(void)os;
+	return calloc(1, bytes);
+}
+
+void unic_os_free(struct unic_os *os, void *p)
+{
+	(void)os;
+	free(p);
+}
+
+void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
+		 ...)
+{
+	va_list ap;
+
+	if (level == UNIC_LOG_AUDIT && !os->opt.audit)
+		return;
+	va_start(ap, fmt);
+	fputs(level == UNIC_LOG_AUDIT ? "unicd: audit: " : "unicd: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
+{
+	uint8_t *p = buf;
+
+	(void)os;
+	while (bytes) {
+		ssize_t n = getrandom(p, bytes, 0);
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			unicd_say("no random numbers: %s", strerror(errno));
+			abort();
+		}
+		p += n;
+		bytes -= (size_t)n;
+	}
+}
+
+static void ring(int fd)
+{
+	static const uint64_t one = 1;
+
+	/* EAGAIN: it is readable already, which is all we want */
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		unicd_say("doorbell: %s", strerror(errno));
+}
+
+void unic_os_ring_nic(struct unic_os *os)
+{
+	ring(os->nic_ev[0]);
+}
+
+void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
+{
+	ring(os->host_ev[1 + slot]);
+}
+
+void unic_os_upcall(struct unic_os *os, uint32_t slot)
+{
+	ring(os->upcall_ev[slot]);
+}
+
+/* A hole reads as zeros, gives the memory back, and is seen by every mapping of
+ * the file. */
+void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
+{
+	if (fallocate(os->slot_fd[slot],
+		      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+		      (off_t)os->slot_bytes))
+		memset(os->slot_mem[slot], 0, os->slot_bytes);
+}
+
+void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
+{
+	os->slot_quiet[slot] = true;
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Start one NIC: the firmware in stock QEMU (--board virt), or as a process
+(--board soft), attached to a running unic-bus and, if wanted, to a wire.
+
+    run_nic.py --bus DIR [--wire DIR] [--board virt|soft]
+               [--link shm|virtio|none] [--netdev-dgram LOCAL,REMOTE]
+               [--netdev-stream PATH] [--mac MAC] [--image FILE] [--icount]
+               [--console FILE] [--dry-run] [-- MORE QEMU ARGUMENTS]
+
+The process becomes the NIC (exec): its pid is the NIC's, a signal ends it.
+As a module: command() gives the argument list, start() a running process.
+
+Socket paths without a slash are inside the wire's directory. LOCAL is QEMU's
+socket and REMOTE the switch's, the other way round than for unic-wire.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+QEMU = "qemu-system-arm"
+QEMU_MIN = (7, 2)  # -netdev dgram and stream
+LINKS = ("shm", "virtio", "none")
+IMAGES = {"virt": "build/virt/unic.elf", "soft": "build/bin/unic-nic"}
+INSTALL = "apt-get install qemu-system-arm"
+
+
+class Problem(Exception):
+    """Something the user can put right; the text says what to do."""
+
+
+def read_json(directory, name, daemon):
+    path = os.path.join(directory, name)
+    try:
+        with open(path, encoding="utf-8") as f:
+            info = json.load(f)
+        os.kill(info["pid"], 0)
+        return info
+    except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
+        raise Problem(f"no {daemon} runs in {directory}; start it first: "
+                      f"build/bin/{daemon} --dir {directory}") from None
+
+
+def bus_info(directory):
+    """What unic-bus says about itself: bus.json."""
+    return read_json(directory, "bus.json", "unic-bus")
+
+
+def wire_info(directory):
+    """What unic-wire says about itself: wire.json."""
+    return read_json(directory, "wire.json", "unic-wire")
+
+
+def windows(bus):
+    """Memory files of the process slots, in order."""
+    return [f"/proc/{bus['pid']}/fd/{fd}" for fd in bus["slot_fds"]]
+
+
+def check_qemu():
+    """Raises Problem unless a QEMU that is new enough is installed."""
+    if not shutil.which(QEMU):
+        raise Problem(f"{QEMU} is not installed; {INSTALL}")
+    text = subprocess.run([QEMU, "--version"], capture_output=True, text=True,
+                          check=True).stdout
+    found = re.search(r"version (\d+)\.(\d+)", text)
+    version = tuple(map(int, found.groups())) if found else (0, 0)
+    if version < QEMU_MIN:
+        raise Problem(f"{QEMU} is version {version[0]}.{version[1]}, but "
+                      f"{QEMU_MIN[0]}.{QEMU_MIN[1]} or newer is needed; "
+                      f"{INSTALL}")
+
+
+def find_image(board, image):
+    path = image or os.path.join(ROOT, IMAGES[board])
+    if not os.path.exists(path):
+        raise Problem(f"{path} is missing; build it: make BOARD={board} image")
+    return path
+
+
+def inside(wire, path):
+    return path if "/" in path else os.path.join(wire or ".", path)
+
+
+def qemu_machine(icount):
+    # maxcpus=2: with one possible CPU, TCG turns guest barriers and exclusives
+    # into nothing, and memory shared with the host breaks. Never KVM.
+    args = [QEMU, "-M", "virt,highmem=off,gic-version=2", "-accel", "tcg",
+            "-cpu", "cortex-a15", "-smp", "1,maxcpus=2", "-m", "128M",
+            "-nodefaults", "-display", "none", "-no-reboot",
+            "-global", "virtio-mmio.force-legacy=false",
+            "-object", "rng-builtin,id=rng",
+            "-device", "virtio-rng-device,rng=rng"]
+    return args + (["-icount", "shift=0"] if icount else [])
+
+
+def qemu_bus(bus):
+    args = ["-chardev", f"socket,id=bus,path={bus['ivshmem']}", "-device",
+            f"ivshmem-doorbell,chardev=bus,vectors={bus['vectors']},addr=1"]
+    for k, path in enumerate(windows(bus)):
+        args += ["-object", f"memory-backend-file,id=slot{k},share=on,"
+                 f"mem-path={path},size={bus['slot_bytes']}",
+                 "-device", f"ivshmem-plain,memdev=slot{k},addr={k + 2:x}"]
+    return args
+
+
+def qemu_shm_link(wire, addr):
+    return ["-chardev", f"socket,id=link,path={wire_info(wire)['ivshmem']}",
+            "-device", f"ivshmem-doorbell,chardev=link,vectors=1,addr={addr:x}"]
+
+
+def qemu_netdev(wire, dgram, stream, mac):
+    if dgram:
+        local, remote = (inside(wire, p) for p in dgram.split(","))
+        net = (f"dgram,id=net,local.type=unix,local.path={local},"
+               f"remote.type=unix,remote.path={remote}")
+    elif stream:
+        net = (f"stream,id=net,server=off,addr.type=unix,"
+               f"addr.path={inside(wire, stream)}")
+    else:
+        raise Problem("--link virtio needs --netdev-dgram or --netdev-stream")
+    device = "virtio-net-device,netdev=net" + (f",mac={mac}" if mac else "")
+    return ["-netdev", net, "-device", device]
+
+
+def virt_command(bus, wire, link, image, icount, mac, console, dgram, stream):
+    check_qemu()
+    args = qemu_machine(icount) + qemu_bus(bus)
+    if link == "shm":
+        args += qemu_shm_link(wire, len(bus["slot_fds"]) + 2)
+    elif link == "virtio":
+        args += qemu_netdev(wire, dgram, stream, mac)
+    args += ["-serial", f"file:{console}" if console else "null"]
+    return args + (["-kernel", image] if image else [])
+
+
+def soft_command(bus, wire, link, image, mac):
+    if link == "virtio":
+        raise Problem("the soft NIC has the shared-memory link only: "
+                      "--link shm or none")
+    args = [image, "--bus", bus["ivshmem"]]
+    for path in windows(bus):
+        args += ["--window", path]
+    if link == "shm":
+        args += ["--wire", wire_info(wire)["ivshmem"]]
+    return args + (["--mac", mac] if mac else [])
+
+
+def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
+            mac=None, console=None, dgram=None, stream=None, more=(),
+            need_image=True):
+    """The argument list that starts a NIC. Raises Problem.
+
+    link: shm (the default with a wire), virtio, or none. need_image=False
+    leaves the image out of a QEMU that is not to run (more=["-S"]).
+    """
+    link = link or ("shm" if wire_dir else "none")
+    if link == "shm" and not wire_dir:
+        raise Problem("--link shm needs --wire DIR")
+    bus = bus_info(bus_dir)
+    path = find_image(board, image) if need_image else None
+    if board == "soft":
+        args = soft_command(bus, wire_dir, link, path, mac)
+    else:
+        args = virt_command(bus, wire_dir, link, path, icount, mac, console,
+                            dgram, stream)
+    return args + list(more)
+
+
+def start(board, bus_dir, wire_dir=None, stdout=subprocess.DEVNULL, **how):
+    """A running NIC (subprocess.Popen); to be ended with terminate()."""
+    return subprocess.Popen(command(board, bus_dir, wire_dir, **how),
+                            stdin=subprocess.DEVNULL, stdout=stdout)
+
+
+def parse(argv):
+    more = []
+    if "--" in argv:
+        at = argv.index("--")
+        argv, more = argv[:at], argv[at + 1:]
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=sorted(IMAGES), default="virt")
+    p.add_argument("--bus", required=True, metavar="DIR")
+    p.add_argument("--wire", metavar="DIR")
+    p.add_argument("--link", choices=LINKS)
+    p.add_argument("--netdev-dgram", metavar="LOCAL,REMOTE", dest="dgram")
+    p.add_argument("--netdev-stream", metavar="PATH", dest="stream")
+    p.add_argument("--mac")
+    p.add_argument("--image", metavar="FILE")
+    p.add_argument("--icount", action="store_true",
+                   help="deterministic time, one instruction per ns")
+    p.add_argument("--console", metavar="FILE",
+                   help="where the firmware's UART goes (nowhere)")
+    p.add_argument("--dry-run", action="store_true",
+                   help="print the command line and end")
+    o = p.parse_args(argv)
+    if o.dgram and o.dgram.count(",") != 1:
+        p.error("--netdev-dgram wants LOCAL,REMOTE")
+    return o, more
+
+
+def main(argv):
+    o, more = parse(argv)
+    try:
+        args = command(o.board, o.bus, o.wire, o.link, o.image, o.icount,
+                       o.mac, o.console, o.dgram, o.stream, more)
+    except Problem as e:
+        sys.exit(f"run_nic.py: {e}")
+    if o.dry_run:
+        print(subprocess.list2cmdline(args))
+        return
+    os.execvp(args[0], args)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

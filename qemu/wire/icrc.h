@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * icrc.h - the invariant CRC of RoCEv2 (IBTA 1.4 volume 1 section 7.8.1,
+ * annex A17.3.3): CRC-32 of Ethernet over the packet from the IPv4 header on,
+ * behind 8 bytes of ones, with the fields that routers change taken as ones.
+ */
+#ifndef ICRC_H
+#define ICRC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * icrc_fill() - compute and store the ICRC of an Ethernet frame, if it is an
+ * unfragmented RoCEv2 frame over IPv4.
+ * @frame: from the Ethernet header on; @len: bytes there are.
+ * Returns false, with nothing written, if it is something else.
+ */
+bool icrc_fill(uint8_t *frame, uint32_t len);
+
+/** icrc_covers() - is this a frame that icrc_fill() would fill? */
+bool icrc_covers(const uint8_t *frame, uint32_t len);
+
+#endif /* ICRC_H */

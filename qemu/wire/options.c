@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define DEFAULT_NICS	   3
+#define DEFAULT_SLOTS	   128
+#define DEFAULT_SLOT_BYTES 4224 /* frames of path MTU 4096 */
+#define DEFAULT_AGE_S	   300
+#define DEFAULT_SPIN_US	   20
+
+enum {
+	KEY_LOSS = 0x100,
+	KEY_DUP,
+	KEY_REORDER,
+	KEY_CORRUPT,
+	KEY_DELAY,
+	KEY_SEED,
+	KEY_AGE,
+	KEY_SPIN,
+	KEY_ICRC,
+	KEY_SLOTS,
+	KEY_SLOT_BYTES,
+	KEY_DGRAM,
+	KEY_STREAM,
+	KEY_STATS,
+};
+
+static const struct argp_option option_list[] = {
+	{ "dir", 'd', "DIR", 0, "Directory of the sockets (made if missing)",
+	  0 },
+	{ "nics", 'n', "N", 0, "Ports of the shared-memory link, 1 to 7 (3)",
+	  0 },
+	{ "dgram", KEY_DGRAM, "LOCAL,REMOTE", 0,
+	  "Port for -netdev dgram: our socket and QEMU's; repeatable", 0 },
+	{ "stream", KEY_STREAM, "PATH", 0,
+	  "Port for -netdev stream: listen here; repeatable", 0 },
+	{ "direct", 'D', NULL, 0,
+	  "Let NICs of the link talk past the switch (no capture, no faults)",
+	  0 },
+	{ "icrc", KEY_ICRC, NULL, 0, "NICs of the link compute ICRCs too", 0 },
+	{ "pcap", 'p', "FILE", 0, "Capture what comes in", 0 },
+	{ "stats", KEY_STATS, "FILE", 0,
+	  "Write counters (JSON) at the end and on SIGUSR1", 0 },
+	{ "loss", KEY_LOSS, "[PORT=]RATE", 0,
+	  "Lose frames (of PORT): '1%' or '0.01'; ports 1..7: NICs, "
+	  "8..: sockets in the order given",
+	  1 },
+	{ "dup", KEY_DUP, "[PORT=]RATE", 0, "Deliver frames twice", 1 },
+	{ "reorder", KEY_REORDER, "[PORT=]RATE", 0,
+	  "Let the next frame overtake", 1 },
+	{ "corrupt", KEY_CORRUPT, "[PORT=]RATE", 0, "Flip a bit", 1 },
+	{ "delay-us", KEY_DELAY, "[PORT=]US", 0, "Delay every frame", 1 },
+	{ "seed", KEY_SEED, "N", 0, "Of all faults (1)", 1 },
+	{ "age-s", KEY_AGE, "S", 0, "Forget silent stations after (300)", 2 },
+	{ "spin-us", KEY_SPIN, "US", 0, "Poll that long before sleeping (20)",
+	  2 },
+	{ "link-slots", KEY_SLOTS, "N", 0, "Frames per ring (128)", 2 },
+	{ "link-slot-bytes", KEY_SLOT_BYTES, "N", 0,
+	  "Bytes per frame, 18 of header included (4224)", 2 },
+	{ 0 }
+};
+
+static uint64_t number(struct argp_state *state, const char *text, uint64_t max)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || v > max)
+		argp_error(state, "'%s' is not a number up to %llu", text,
+			   (unsigned long long)max);
+	return v;
+}
+
+/* "1%" or "0.01" of 2^32. */
+static uint32_t rate(struct argp_state *state, const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (*end == '%') {
+		v /= 100;
+		end++;
+	}
+	if (end == text || *end || !(v >= 0 && v <= 1))
+		argp_error(state, "'%s' is not a rate like 1%% or 0.01", text);
+	return v >= 1 ? UINT32_MAX : (uint32_t)(v * 4294967296.0);
+}
+
+static void set(struct faults_rates *r, int key, uint32_t v)
+{
+	if (key == KEY_LOSS)
+		r->loss = v;
+	else if (key == KEY_DUP)
+		r->dup = v;
+	else if (key == KEY_REORDER)
+		r->reorder = v;
+	else if (key == KEY_CORRUPT)
+		r->corrupt = v;
+	else
+		r->delay_us = v;
+}
+
+/* [PORT=]VALUE */
+static void fault(struct argp_state *state, int key, char *arg)
+{
+	struct options *o = state->input;
+	char *value = strchr(arg, '=');
+	int p, first = 1, last = WIRE_PORTS - 1;
+	uint32_t v;
+
+	if (value) {
+		*value++ = '\0';
+		first = last = (int)number(state, arg, WIRE_PORTS - 1);
+	} else {
+		value = arg;
+	}
+	v = key == KEY_DELAY ? (uint32_t)number(state, value, 10000000)
+			     : rate(state, value);
+	for (p = first; p <= last; p++)
+		set(&o->rates[p], key, v);
+	o->faults |= v != 0;
+}
+
+static void add_socket(struct argp_state *state, int key, char *arg)
+{
+	struct options *o = state->input;
+	struct socket_option *so = &o->sock[o->socks];
+	char *comma = strchr(arg, ',');
+
+	if (o->socks == WIRE_SOCKS)
+		argp_error(state, "at most %d socket ports", WIRE_SOCKS);
+	so->path = arg;
+	if (key == KEY_DGRAM) {
+		if (!comma || !comma[1] || comma == arg)
+			argp_error(state, "--dgram wants LOCAL,REMOTE");
+		*comma = '\0';
+		so->remote = comma + 1;
+	}
+	o->socks++;
+}
+
+static void check(struct argp_state *state, const struct options *o)
+{
+	const struct link_shape *s = &o->shape;
+
+	if (!o->dir)
+		argp_error(state, "--dir is needed");
+	if (s->nics < 1 || s->nics >= UNIC_LINK_PORTS_MAX)
+		argp_error(state, "--nics: 1 to %u", UNIC_LINK_PORTS_MAX - 1);
+	if (s->slots < 2 || s->slots & (s->slots - 1))
+		argp_error(state, "--link-slots: a power of two");
+	if (s->slot_bytes < 128 || s->slot_bytes % 64)
+		argp_error(state, "--link-slot-bytes: a multiple of 64");
+	if ((s->flags & UNIC_LINK_DIRECT) && (o->faults || o->pcap))
+		argp_error(state, "--direct lets NICs talk past the switch, so "
+				  "it "
+				  "cannot be combined with --pcap or with "
+				  "faults "
+				  "(--loss, --dup, --reorder, --corrupt, "
+				  "--delay-us)");
+}
+
+static error_t parse_number(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'n':
+		o->shape.nics = (uint32_t)number(state, arg, 7);
+		return 0;
+	case KEY_SEED:
+		o->seed = number(state, arg, UINT64_MAX);
+		return 0;
+	case KEY_AGE:
+		o->age_s = number(state, arg, 1000000000);
+		return 0;
+	case KEY_SPIN:
+		o->spin_us = number(state, arg, 1000000);
+		return 0;
+	case KEY_SLOTS:
+		o->shape.slots = (uint32_t)number(state, arg, 65536);
+		return 0;
+	case KEY_SLOT_BYTES:
+		o->shape.slot_bytes = (uint32_t)number(state, arg, 16384);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(state, o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'd':
+		o->dir = arg;
+		return 0;
+	case 'p':
+		o->pcap = arg;
+		return 0;
+	case KEY_STATS:
+		o->stats = arg;
+		return 0;
+	case 'D':
+		o->shape.flags |= UNIC_LINK_DIRECT;
+		return 0;
+	case KEY_ICRC:
+		o->shape.flags &= ~UNIC_LINK_NO_ICRC;
+		return 0;
+	case KEY_DGRAM:
+	case KEY_STREAM:
+		add_socket(state, key, arg);
+		return 0;
+	case KEY_LOSS:
+	case KEY_DUP:
+	case KEY_REORDER:
+	case KEY_CORRUPT:
+	case KEY_DELAY:
+		fault(state, key, arg);
+		return 0;
+	default:
+		return parse_number(key, arg, state);
+	}
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+	static const struct argp argp = { option_list,
+					  parse,
+					  NULL,
+					  "unic-wire - a learning switch "
+					  "between NICs of one machine",
+					  NULL,
+					  NULL,
+					  NULL };
+
+	memset(o, 0, sizeof(*o));
+	o->shape = (struct link_shape){ .nics = DEFAULT_NICS,
+					.slots = DEFAULT_SLOTS,
+					.slot_bytes = DEFAULT_SLOT_BYTES,
+					.flags = UNIC_LINK_NO_ICRC };
+	o->seed = 1;
+	o->age_s = DEFAULT_AGE_S;
+	o->spin_us = DEFAULT_SPIN_US;
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* options.h - the command line of unic-wire. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "faults.h"
+#include "link_side.h"
+
+struct socket_option {
+	const char *path;
+	const char *remote; /* dgram; NULL: stream */
+};
+
+struct options {
+	const char *dir;
+	const char *pcap;  /* NULL: no capture */
+	const char *stats; /* NULL: stdout, on SIGUSR1 only */
+	struct link_shape shape;
+	struct socket_option sock[WIRE_SOCKS];
+	int socks;
+	struct faults_rates rates[WIRE_PORTS]; /* by port frames come from */
+	bool faults;			       /* any rate was given */
+	uint64_t seed;
+	uint64_t age_s;
+	uint64_t spin_us;
+};
+
+/**
+ * options_parse() - fill @o. Ends the process, with a message, on anything that
+ * makes no sense.
+ */
+void options_parse(struct options *o, int argc, char **argv);
+
+#endif /* OPTIONS_H */

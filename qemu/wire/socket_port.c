@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "socket_port.h"
+
+#define PREFIX 4u
+
+int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
+		      const char *local, const char *remote)
+{
+	const char *path;
+
+	sp->listen_fd = -1;
+	sp->stream = false;
+	sp->fd = run_dir_listen(rd, local, SOCK_DGRAM);
+	if (sp->fd < 0)
+		return sp->fd;
+	/* QEMU makes the remote one; a stale one is removed before it does. */
+	path = run_dir_file(rd, remote);
+	if (!path)
+		return -errno;
+	sp->remote.sun_family = AF_UNIX;
+	strcpy(sp->remote.sun_path, path);
+	return 0;
+}
+
+int socket_port_stream(struct socket_port *sp, struct run_dir *rd,
+		       const char *path)
+{
+	sp->fd = -1;
+	sp->stream = true;
+	sp->listen_fd = run_dir_listen(rd, path, SOCK_STREAM);
+	return sp->listen_fd < 0 ? sp->listen_fd : 0;
+}
+
+static void hang_up(struct socket_port *sp)
+{
+	if (sp->fd >= 0)
+		close(sp->fd);
+	sp->fd = -1;
+	sp->in_bytes = 0;
+	sp->out_bytes = 0;
+}
+
+int socket_port_accept(struct socket_port *sp)
+{
+	int fd = accept4(sp->listen_fd, NULL, NULL,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	hang_up(sp);
+	sp->fd = fd;
+	return fd;
+}
+
+/* ------------------------------------------------------------- receiving */
+
+static enum socket_port_result receive_dgram(struct socket_port *sp,
+					     struct frame *f)
+{
+	ssize_t n = recv(sp->fd, f->data, sizeof(f->data),
+			 MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0)
+		return SOCKET_PORT_NONE;
+	if (n < (ssize_t)WIRE_FRAME_MIN || n > (ssize_t)sizeof(f->data))
+		return SOCKET_PORT_BAD;
+	f->len = (uint32_t)n;
+	return SOCKET_PORT_FRAME;
+}
+
+static uint32_t prefix_of(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	       (uint32_t)p[2] << 8 | p[3];
+}
+
+/* Read up to @want bytes in all; false: not there yet, or hung up. */
+static bool fill(struct socket_port *sp, uint32_t want)
+{
+	ssize_t n;
+
+	while (sp->in_bytes < want) {
+		n = recv(sp->fd, sp->in + sp->in_bytes, want - sp->in_bytes,
+			 MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n <= 0) {
+			hang_up(sp);
+			return false;
+		}
+		sp->in_bytes += (uint32_t)n;
+	}
+	return true;
+}
+
+static enum socket_port_result receive_stream(struct socket_port *sp,
+					      struct frame *f)
+{
+	uint32_t len;
+
+	if (sp->fd < 0 || !fill(sp, PREFIX))
+		return SOCKET_PORT_NONE;
+	len = prefix_of(sp->in);
+	if (len < WIRE_FRAME_MIN || len > WIRE_FRAME_BYTES) {
+		hang_up(sp);
+		return SOCKET_PORT_BAD;
+	}
+	if (!fill(sp, PREFIX + len))
+		return SOCKET_PORT_NONE;
+	memcpy(f->data, sp->in + PREFIX, len);
+	f->len = len;
+	sp->in_bytes = 0;
+	return SOCKET_PORT_FRAME;
+}
+
+enum socket_port_result socket_port_receive(struct socket_port *sp,
+					    struct frame *f)
+{
+	enum socket_port_result got;
+
+	got = sp->stream ? receive_stream(sp, f) : receive_dgram(sp, f);
+	f->no_icrc = false;
+	return got;
+}
+
+/* --------------------------------------------------------------- sending */
+
+bool socket_port_drain(struct socket_port *sp)
+{
+	ssize_t n;
+
+	if (!sp->out_bytes || sp->fd < 0)
+		return false;
+	n = send(sp->fd, sp->out, sp->out_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	sp->out_bytes -= (uint32_t)n;
+	memmove(sp->out, sp->out + n, sp->out_bytes);
+	return sp->out_bytes;
+}
+
+static bool send_stream(struct socket_port *sp, const struct frame *f)
+{
+	uint8_t *p = sp->out + sp->out_bytes;
+
+	if (sp->fd < 0 || PREFIX + f->len > sizeof(sp->out) - sp->out_bytes)
+		return false;
+	p[0] = (uint8_t)(f->len >> 24);
+	p[1] = (uint8_t)(f->len >> 16);
+	p[2] = (uint8_t)(f->len >> 8);
+	p[3] = (uint8_t)f->len;
+	memcpy(p + PREFIX, f->data, f->len);
+	sp->out_bytes += PREFIX + f->len;
+	(void)socket_port_drain(sp);
+	return true;
+}
+
+bool socket_port_send(struct socket_port *sp, const struct frame *f)
+{
+	if (sp->stream)
+		return send_stream(sp, f);
+	return sendto(sp->fd, f->data, f->len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (struct sockaddr *)&sp->remote,
+		      sizeof(sp->remote)) == (ssize_t)f->len;
+}
+
+void socket_port_fini(struct socket_port *sp)
+{
+	hang_up(sp);
+	if (sp->listen_fd >= 0)
+		close(sp->listen_fd);
+	sp->listen_fd = -1;
+}

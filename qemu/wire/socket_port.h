@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * socket_port.h - a port of the switch that is a QEMU netdev:
+ *	-netdev dgram,id=n,local.type=unix,local.path=R,remote.type=unix,
+ *		remote.path=L                     for `--dgram L,R`
+ *	-netdev stream,id=n,server=off,addr.type=unix,addr.path=P
+ *	                                          for `--stream P`
+ * A stream carries each frame behind its length, 4 bytes, big-endian.
+ */
+#ifndef SOCKET_PORT_H
+#define SOCKET_PORT_H
+
+#include <sys/un.h>
+
+#include "frame.h"
+#include "run_dir.h"
+
+#define SOCKET_PORT_QUEUE (256u * 1024u) /* bytes a slow stream may lag */
+
+struct socket_port {
+	int listen_fd; /* stream only */
+	int fd;	       /* dgram: our socket; stream: the connection or -1 */
+	bool stream;
+	struct sockaddr_un remote; /* dgram only */
+	uint32_t in_bytes;	   /* of a frame not complete yet */
+	uint32_t out_bytes;	   /* not taken by the kernel yet */
+	uint8_t in[4 + WIRE_FRAME_BYTES];
+	uint8_t out[SOCKET_PORT_QUEUE];
+};
+
+/**
+ * socket_port_dgram(), socket_port_stream() - open a port.
+ * @local, @remote, @path: file names, inside the run directory if without '/'.
+ * Returns 0 or -errno.
+ */
+int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
+		      const char *local, const char *remote);
+int socket_port_stream(struct socket_port *sp, struct run_dir *rd,
+		       const char *path);
+
+/**
+ * socket_port_accept() - a stream's listener is readable. A new connection
+ * takes the place of an old one.
+ * Returns the connection to watch, or -1.
+ */
+int socket_port_accept(struct socket_port *sp);
+
+enum socket_port_result {
+	SOCKET_PORT_NONE = 0, /* nothing (more) to read */
+	SOCKET_PORT_FRAME = 1,
+	SOCKET_PORT_BAD = 2, /* a length out of range; a stream is closed */
+};
+
+/** socket_port_receive() - next frame. Does not block. */
+enum socket_port_result socket_port_receive(struct socket_port *sp,
+					    struct frame *f);
+
+/**
+ * socket_port_send() - a frame whose ICRC is filled. Does not block.
+ * Returns false if it was dropped: nobody there, or too far behind.
+ */
+bool socket_port_send(struct socket_port *sp, const struct frame *f);
+
+/**
+ * socket_port_drain() - hand the kernel what a stream could not take before.
+ * Returns true if something is still waiting.
+ */
+bool socket_port_drain(struct socket_port *sp);
+
+void socket_port_fini(struct socket_port *sp);
+
+#endif /* SOCKET_PORT_H */
