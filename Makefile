@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# The whole build. `make help` says what there is to make. A board is described
+# by boards/<board>/board.mk, which sets variables and nothing else. Source
+# lists are explicit; `make check-sources` finds a file that is in none.
+
+BOARD ?= virt
+B     := build
+
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+ifeq ($(wildcard boards/$(BOARD)/board.mk),)
+$(error no such board: $(BOARD). There are: $(patsubst \
+	boards/%/board.mk,%,$(wildcard boards/*/board.mk)))
+endif
+include boards/$(BOARD)/board.mk
+
+# ------------------------------------------------------------------ sources
+
+FIRMWARE := $(addprefix firmware/,access.c arp.c cmd.c cq.c dma.c dump.c \
+	err.c evict.c icrc.c icrc_table.c mad.c mbox.c mr.c nic.c notice.c \
+	policy.c proc.c qp.c random.c reap.c reply.c requester.c responder.c \
+	roce_rx.c roce_tx.c rq.c sched.c share.c sq.c tlb.c token.c trace.c \
+	wait.c)
+LINK     := hal/drivers/link_ring.c
+FAKE     := hal/fake/fake_port.c
+BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
+	ivshmem_server.c run_dir.c unic_bus_main.c)
+WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
+	mac_table.c options.c socket_port.c switch.c switch_stats.c \
+	unic_wire_main.c)
+CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_mad.c \
+	frames.c host.c loop.c loop_data.c mbox_client.c nic.c objects.c \
+	proc.c queue.c region.c)
+UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
+	slots.c unicd_main.c unicd_os.c)
+LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
+	conn.c context.c cq.c doorbell.c error.c event.c mem.c move.c mr.c \
+	qp.c)
+UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
+HOG      := host_driver/tools/unic-hog.c
+COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
+	copy_client.c copy_server.c)
+TOOLS     = $(UNICCTL) $(HOG) $(COPY)
+PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
+
+# Tests of these run on the host and on the target; the others on the host only.
+UNIT_CORE := test_arp test_evict test_icrc test_link_ring test_model test_mr \
+	test_notice test_policy test_rc test_revoke test_share test_tlb \
+	test_token
+UNIT_HOST := test_libunic
+UNIT_RIG  := tests/unit/rig.c
+SELFTEST  := tests/qemu/hal_selftest.c
+INSN      := $(addprefix tests/bench/,insn.c bench_port.c) hal/virt/dma.S
+YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
+LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
+
+# -------------------------------------------------------------- compilation
+
+# make V=1 shows the commands, make -s nothing.
+Q     := $(if $(filter 1,$(V)),,@)
+SAY   := $(if $(Q),$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,1))
+say    = @mkdir -p $(@D); $(if $(SAY),printf '  %-6s %s\n' $1 $@)
+BUILD_ID := $(or $(shell git describe --always --dirty --abbrev=12 \
+	2>/dev/null),unknown)
+CC       := gcc
+AR       := ar
+ARM      := arm-none-eabi-
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror
+CFLAGS   := -std=gnu11 -O2 -g $(WARN) -MMD -MP
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+# For what runs on a host.
+GNU      := -D_GNU_SOURCE=
+SPARSE   := '-D__builtin_assume_aligned(p, n)=(p)' $(GNU) -std=gnu11 \
+	-Wsparse-error -Wno-non-pointer-null
+CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
+QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \
+	-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none
+
+# What each folder may include besides abi/, and no more than that:
+#	host_driver -> abi <- firmware -> hal/unic_port.h <- hal/<x>
+# $1 folder of the objects, $2 compiler and flags, $3 board, $4 what to say.
+define compile_rules
+$1/firmware/%.o: INC = -Ifirmware -Ihal -Iboards/$3
+$1/firmware/mbox.o: INC = -Ifirmware -Ihal -Iboards/$3 -include $(B)/build_id.h
+$1/firmware/mbox.o: $(B)/build_id.h
+$1/hal/%.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3
+$1/hal/%/main.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3 -Ifirmware
+$1/host_driver/bus/%.o: INC = -Ihost_driver/bus
+$1/host_driver/core/%.o: INC = -Ihost_driver/core
+$1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core
+$1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
+$1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
+$1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
+$1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
+	-Ihal/drivers -Ihal -Iboards/$3
+$1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
+$1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
+$(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
+$(foreach s,c S,
+$1/%.o: %.$s
+	$$(call say,$4)
+	$$(Q)$2 $$(INC) -Iabi -c $$< -o $$@
+)
+endef
+$(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
+$(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
+	$(SANITIZE),fake,CC))
+$(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
+	-Itests/unit/target,fake,ARM))
+$(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
+	$(BOARD_CFLAGS),$(BOARD),$(BOARD)))
+$(eval $(call compile_rules,$(B)/bench,$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
+	-Itests/unit/target -Itests/bench,virt,BENCH))
+# sparse takes the place of a compiler and writes nothing.
+$(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
+
+# $1 folder of the objects, $2 sources
+objects = $(patsubst %,$(B)/$1/%.o,$(basename $2))
+
+define target_link
+	$(call say,LINK)
+	$(Q)$(ARM)gcc $(CORTEX_A) -nostartfiles \
+		-Wl,-Ttext-segment=0x40100000 $(PARTS) -o $@
+endef
+
+# How things are put together; of what, is said where they are named.
+PARTS = $(filter %.o,$^) $(filter %.a,$^)
+$(B)/%.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(B)/bin/%:
+	$(call say,LINK)
+	$(Q)$(CC) $(PARTS) $(LIBS) -o $@
+$(B)/unit/bin/%: $(B)/unit/tests/unit/%.o
+	$(call say,LINK)
+	$(Q)$(CC) $(SANITIZE) $(PARTS) -lcmocka -o $@
+$(B)/target/bin/%.elf:
+	$(target_link)
+$(B)/bench/%.elf:
+	$(target_link)
+$(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
+	$(call say,LINK)
+	$(Q)$(BOARD_CC_PREFIX)gcc $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
+		$(addprefix -T ,$(BOARD_LDSCRIPT)) $(PARTS) -o $@
+
+# Changes only when the answer of git does, so that it costs one compilation.
+$(B)/build_id.h: FORCE
+	@mkdir -p $(@D)
+	@echo '#define UNIC_BUILD_ID "$(BUILD_ID)"' | cmp -s - $@ || \
+		echo '#define UNIC_BUILD_ID "$(BUILD_ID)"' > $@
+FORCE:
+
+# ----------------------------------------------------------------- programs
+
+all: programs image ## host programs in build/bin, image of BOARD=virt|soft
+	@echo "all: ok"
+
+programs: $(PROGRAMS:%=$(B)/bin/%)
+$(B)/bin/unic-bus:  $(call objects,host,$(BUS))
+$(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(LINK) \
+	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
+$(B)/bin/unicd:     $(call objects,host,$(UNICD)) $(B)/host/core.a
+$(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
+$(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
+$(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
+$(B)/bin/unic-wire: LIBS := -lpcap -ldeflate -ljson-c
+$(B)/bin/unicctl:   LIBS := -ljson-c
+$(B)/bin/unic-copy: LIBS := -lcrypto
+$(B)/host/core.a:   $(call objects,host,$(CORE))
+$(B)/lib/libunic.a: $(call objects,host,$(LIBUNIC))
+
+# An ELF for bare metal, or a process when BOARD=soft.
+IMAGE := $(if $(BOARD_LDSCRIPT),$(B)/$(BOARD)/unic.elf,$(B)/bin/unic-nic)
+image: $(IMAGE)
+$(IMAGE): $(call objects,$(BOARD),$(BOARD_MAIN_SRCS) $(BOARD_SRCS)) \
+	$(B)/$(BOARD)/core.a
+$(B)/$(BOARD)/core.a: $(call objects,$(BOARD),$(FIRMWARE))
+$(B)/$(BOARD)/hal_selftest.elf: $(call objects,$(BOARD),$(SELFTEST) \
+	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
+
+size: image ## memory of the image: text, data, bss
+	@$(BOARD_CC_PREFIX)size $(IMAGE)
+	@echo "size: ok"
+
+# -------------------------------------------------------------------- tests
+
+UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
+TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
+TARGET_RT  := tests/unit/target_main.c tests/unit/target/cmocka.c \
+	hal/virt/semihost.c
+CORE_TEST  := $(FIRMWARE) $(FAKE) $(LINK) $(UNIT_RIG)
+$(B)/unit/core.a:   $(call objects,unit,$(CORE_TEST))
+$(B)/unit/driver.a: $(call objects,unit,$(CORE))
+$(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
+$(B)/target/core.a: $(call objects,target,$(CORE_TEST))
+$(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
+$(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
+$(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
+	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
+$(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
+	$(TARGET_RT))
+$(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
+
+# Hot paths, compiled as the image compiles them, under the rig of the tests.
+$(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(LINK) \
+	$(UNIT_RIG) $(TARGET_RT))
+YARD_PROGS := $(B)/bin/mbox-bench $(B)/bin/verbs-bench
+$(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
+$(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
+	$(B)/lib/libunic.a
+
+STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
+	check-abi check-spec check-sources check-packages
+RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
+	enable=on,target=native -kernel"
+L_static := --level "static checks" --timeout 300 --jobs 2 \
+	$(foreach t,$(STATIC),"make -s $(t)")
+L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
+L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
+	$(TARGET_ELF)
+L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
+L_insn := --level "instruction counts" --timeout 60 tests/bench/insn.py
+L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
+	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
+	test_unicd.py) --level "whole: two hosts, soft NICs" --timeout 120 \
+	"tests/qemu/demo.py --board soft" \
+	"tests/qemu/demo.py --board soft --loss 5%" \
+	--level "whole: two hosts, NICs in QEMU" --timeout 180 \
+	"tests/qemu/demo.py --board virt" \
+	"tests/qemu/demo.py --board virt --loss 5%"
+
+check: ## everything below but bench; ends in "N passed, N failed"
+	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
+		$(L_static) $(L_unit) $(L_unit-target) $(L_insn) $(L_litmus) $(L_e2e)
+check-build: programs $(UNIT_PROGS) $(TARGET_ELF) build-virt build-soft \
+	$(addprefix $(B)/,bin/litmus-host target/bin/litmus.elf)
+build-virt:
+	@$(MAKE) --no-print-directory BOARD=virt image \
+		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
+build-soft:
+	@$(MAKE) --no-print-directory BOARD=soft image
+unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
+unit-target: $(TARGET_ELF) ## the same tests on the Cortex-A15 in QEMU
+litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
+e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
+unit unit-target litmus e2e:
+	@$(RUN) $(L_$@) && echo "$@: ok"
+
+demo: install-deps ## [FILE=path] [BOARD=virt|soft] [LOSS=1%] the whole story
+	@$(MAKE) --no-print-directory programs image
+	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
+		$(if $(LOSS),--loss "$(LOSS)")
+bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
+	@tests/bench/bench.py && echo "$@: ok"
+bench-insn: ## instructions of hot paths against their budgets
+	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
+	@tests/bench/insn.py && echo "$@: ok"
+
+# ------------------------------------------------------------------- checks
+
+C_DIRS   := abi firmware hal host_driver qemu tests
+C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
+HOST_C    = $(FIRMWARE) $(LINK) $(FAKE) $(BUS) $(WIRE) $(CORE) $(UNICD) \
+	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
+board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
+
+lint: lint-format lint-cppcheck lint-sparse ## clang-format, cppcheck, sparse
+	@echo "$@: ok"
+lint-format:
+	@clang-format --dry-run -Werror $(C_FILES) && echo "$@: ok"
+lint-cppcheck:
+	@cppcheck -q -j2 --std=c11 --error-exitcode=1 --inline-suppr \
+		--enable=warning,performance,portability \
+		--suppress=missingIncludeSystem -U__KERNEL__ -U__CHECKER__ \
+		--include=tools/cppcheck.h -Iabi -Ihal -Ihal/drivers \
+		-Ifirmware -Iboards/soft $(HOST_C) && echo "$@: ok"
+lint-sparse: $(call objects,sparse,$(HOST_C))
+	@echo "$@: ok"
+format: ## rewrite the C files in the house style
+	@clang-format -i $(C_FILES) && echo "$@: ok"
+check-layers: ## who includes whom
+check-purity: ## what the portable core calls and owns
+	@$(MAKE) -s BOARD=virt $(B)/virt/core.a
+	@tools/check_purity.py $(ARM)nm $(B)/virt/core.a && echo "$@: ok"
+check-abi: ## layout of every shared struct on five machines
+check-packages: ## is packages.txt all that is needed?
+check-layers check-abi check-packages:
+	@tools/$(subst -,_,$@).py && echo "$@: ok"
+abi-golden: ## accept the layout of today
+	@tools/check_abi.py --rewrite && echo "$@: ok"
+spec: check-abi ## field tables of docs/SPEC.md from abi/
+	@tools/spec.py --rewrite && echo "$@: ok"
+check-spec:
+	@tools/spec.py && echo "$@: ok"
+check-sources:
+	@tools/check_sources.py $(sort $(FIRMWARE) $(LINK) $(FAKE) $(BUS) \
+		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
+		$(UNIT_RIG) $(INSN) $(YARD) $(SELFTEST) $(LITMUS) \
+		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
+		tests/abi/layout.c $(call board_srcs,virt) \
+		$(call board_srcs,soft)) && echo "$@: ok"
+board-sources:
+	@echo $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)
+
+# --------------------------------------------------------------------- rest
+
+# Every target that is a plain word.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+install-deps: ## see that the packages of packages.txt are there
+	@tools/install_deps.sh && echo "$@: ok"
+clean: ## remove build/
+	rm -rf $(B)
+	@echo "$@: ok"
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile | \
+		awk -F'#' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * layout.c - every ABI header in one file, for the layout checks: compiled
+ * with -Wpadded (no unnamed hole) for each kind of machine that will ever
+ * include them, and dumped from its debug information (tools/check_abi.py).
+ */
+#include "unic_bus.h"
+#include "unic_ctl.h"
+#include "unic_link.h"
+#include "unic_mbox.h"
+#include "unic_queue.h"
+#include "unic_stats.h"
+#include "unic_types.h"
+#include "unic_wire.h"

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""`make bench`: figures of whole systems, each beside its yardstick of the same
+run. Writes build/bench/bench.json and prints a table.
+
+Per board and link: command round trip (mbox-bench), small WRITEs per second,
+latency polled and blocked, bulk bytes per second, processor time per operation
+(verbs-bench), and what an idle NIC costs. The machine drifts, so ratios are the
+figures; absolute numbers are only printed beside them.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
+import demo  # noqa: E402
+import run_nic  # noqa: E402
+
+OUT = os.path.join(ROOT, "build", "bench")
+IDLE_S = 4.0
+CASES = (("soft", "shm"), ("virt", "shm"), ("virt", "virtio"))
+
+
+class Rig(demo.Demo):
+    """Two hosts without hogs; the shared-memory link is direct."""
+
+    def __init__(self, board, link, tmp):
+        super().__init__(argparse.Namespace(board=board, loss=None), tmp)
+        self.link = link
+        self.nics = []
+
+    def start_wire(self):
+        args = ["--dir", self.path("wire"), "--nics", "2"]
+        if self.link == "shm":
+            args += ["--direct"]
+        else:
+            args += ["--dgram", "sw0,nic0", "--dgram", "sw1,nic1"]
+        self.start("wire", "unic-wire", *args, show=False).expect("ready")
+
+    def start_nic(self, host):
+        bus = self.path(f"bus{host}")
+        self.start(f"bus {host}", "unic-bus", "--dir", bus,
+                   show=False).expect("ready")
+        how = {"link": self.link}
+        if self.link == "virtio":
+            how |= {"dgram": f"nic{host},sw{host}",
+                    "mac": f"02:75:6e:69:63:{host + 1:02x}"}
+        args = run_nic.command(self.o.board, bus, self.path("wire"), **how)
+        nic = demo.Process(self.line, f"nic {host}", args, show=False)
+        self.running.append(nic)
+        self.nics.append(nic.child.pid)
+
+    def start_driver(self, host):
+        self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
+                   "--socket", self.socket(host), "--ip", demo.IP[host],
+                   show=False).expect("ready")
+        self.wait_nic(host)
+
+    def stop(self):
+        for p in reversed(self.running):
+            p.end()
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def program(name, *args, timeout=300):
+    r = subprocess.run([os.path.join(ROOT, "build", "bin", name), *args],
+                       capture_output=True, text=True, timeout=timeout)
+    if r.returncode:
+        raise demo.Failure(f"{name}: {r.stderr.strip()}")
+    return json.loads(r.stdout)
+
+
+def measure(board, link):
+    with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
+        rig = Rig(board, link, tmp)
+        try:
+            rig.start_wire()
+            for host in (0, 1):
+                rig.start_nic(host)
+            time.sleep(0.5)
+            result = program("mbox-bench", rig.path("bus0"))
+            time.sleep(0.2)
+            for host in (0, 1):
+                rig.start_driver(host)
+            used = cpu_seconds(rig.nics[0])
+            time.sleep(IDLE_S)
+            result["idle_nic_percent"] = round(
+                100 * (cpu_seconds(rig.nics[0]) - used) / IDLE_S, 2)
+            server = rig.start("server", "verbs-bench", rig.socket(1), "serve",
+                               show=False)
+            server.expect("ready")
+            result |= program("verbs-bench", rig.socket(0), "run", demo.IP[1])
+            return result
+        finally:
+            rig.stop()
+
+
+# name, unit, how, goal text, is it met
+ROWS = (
+    ("command round trip, polled / line round trip", "x",
+     lambda r: r["command_polled_ns"] / (2 * r["line_ns"]), 1.5, "<="),
+    ("command round trip, polled", "ns", lambda r: r["command_polled_ns"],
+     None, ""),
+    ("command round trip, blocked", "ns", lambda r: r["command_blocked_ns"],
+     None, ""),
+    ("8 B WRITEs, each completed", "M/s", lambda r: r["write8_per_s"] / 1e6,
+     5, ">="),
+    ("processor time of the poster per WRITE", "ns",
+     lambda r: r["write8_cpu_ns"], None, ""),
+    ("8 B WRITE post to completion, polled / line", "x",
+     lambda r: r["write8_polled_ns"] / r["line_ns"], None, ""),
+    ("8 B WRITE post to completion, blocked", "us",
+     lambda r: r["write8_blocked_ns"] / 1e3, None, ""),
+    ("4 KiB WRITE / shm2", "x", lambda r: r["write4k_MBps"] / r["shm2_MBps"],
+     None, ""),
+    ("64 KiB WRITE / shm2", "x",
+     lambda r: r["write64k_MBps"] / r["shm2_MBps"], None, ""),
+    ("1 MiB WRITE", "MB/s", lambda r: r["write1m_MBps"], None, ""),
+    ("64 KiB READ", "MB/s", lambda r: r["read64k_MBps"], None, ""),
+    ("idle NIC", "% of a core", lambda r: r["idle_nic_percent"], 2, "<="),
+)
+
+
+def table(results):
+    names = list(results)
+    print(f"{'':46}" + "".join(f"{n:>16}" for n in names) + "   goal")
+    for name, unit, how, goal, sign in ROWS:
+        cells = ""
+        for n in names:
+            v = how(results[n])
+            met = (not sign or (v <= goal if sign == "<=" else v >= goal))
+            cells += f"{v:>15.2f}" + (" " if met else "!")
+        print(f"{name + ' (' + unit + ')':46}{cells}" +
+              (f"   {sign} {goal}" if sign else ""))
+    print("! misses its goal; docs/RESULTS.md says why")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    ap.add_argument("--only", metavar="BOARD-LINK")
+    args = ap.parse_args()
+    os.makedirs(OUT, exist_ok=True)
+    results = {}
+    for board, link in CASES:
+        name = f"{board}-{link}"
+        if args.only in (None, name):
+            print(f"bench: measuring {name} ...", flush=True)
+            results[name] = measure(board, link)
+    with open(os.path.join(OUT, "bench.json"), "w", encoding="ascii") as f:
+        json.dump(results, f, indent=1)
+    table(results)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (demo.Failure, run_nic.Problem) as e:
+        sys.exit(f"bench: {e}")

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* bench_port.c - see rig_port.h. unic_port_dma() is the board's own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig_port.h"
+
+#define PORTS	   3u
+#define SLOTS	   64u
+#define SLOT_BYTES 4224u
+#define LINK_BYTES (4u << 20)
+
+static _Alignas(4096) uint8_t link_memory[LINK_BYTES];
+
+void fake_port_init(struct unic_port *port, uint8_t id)
+{
+	static const uint8_t mac[5] = { 0x02, 'u', 'n', 'i', 'c' };
+	uint32_t w;
+
+	memset(port, 0, sizeof(*port));
+	port->now_ns = 1000000;
+	memcpy(port->mac, mac, sizeof(mac));
+	port->mac[5] = id;
+	for (w = 0; w < FAKE_WINDOWS; w++) {
+		port->dma.window[w].base = port->window[w];
+		port->dma.window[w].bytes = FAKE_WINDOW_BYTES;
+	}
+	port->dma.count = FAKE_WINDOWS;
+	if (id == 1) {
+		memset(link_memory, 0, sizeof(link_memory));
+		if (link_ring_format(link_memory, LINK_BYTES, PORTS, SLOTS,
+				     SLOT_BYTES,
+				     UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC))
+			abort();
+	}
+	if (link_ring_attach(&port->ring, link_memory, LINK_BYTES, id,
+			     port->mac))
+		abort();
+}
+
+uint64_t unic_port_now_ns(struct unic_port *port)
+{
+	return port->now_ns;
+}
+
+void *unic_port_bar(struct unic_port *port)
+{
+	return port->bar;
+}
+
+void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
+{
+	uint8_t *at;
+
+	return dma_window_find(&port->dma, bus, 8192, &at) ? at : NULL;
+}
+
+bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
+{
+	(void)port;
+	(void)tag;
+	(void)status;
+	return false;
+}
+
+void unic_port_link(struct unic_port *port, struct unic_link *out)
+{
+	link_ring_info(&port->ring, out);
+}
+
+uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
+{
+	return link_ring_path(&port->ring, mac);
+}
+
+uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
+{
+	return link_ring_tx_get(&port->ring, path);
+}
+
+void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
+		      uint32_t flags)
+{
+	link_ring_tx_put(&port->ring, frame, len, flags);
+}
+
+void unic_port_tx_flush(struct unic_port *port)
+{
+	link_ring_flush(&port->ring);
+}
+
+bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
+{
+	return link_ring_rx_next(&port->ring, rx);
+}
+
+void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+{
+	link_ring_rx_done(&port->ring, rx);
+}
+
+void unic_port_rx_arm(struct unic_port *port, bool on)
+{
+	link_ring_sleep(&port->ring, on);
+}
+
+void unic_port_ring(struct unic_port *port, uint32_t vector)
+{
+	(void)port;
+	(void)vector;
+}
+
+uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
+{
+	(void)port;
+	memset(buf, 0x5a, len);
+	return len;
+}
+
+void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)
+{
+	(void)port;
+	(void)file;
+	(void)line;
+	abort();
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * insn.c - exact instruction counts of the hot paths on the Cortex-A15, under
+ * QEMU -icount: two whole NICs in one image, over the board's own DMA and link.
+ * Prints "INSN name count" lines; tests/bench/insn.py compares with budgets.
+ *
+ * The counter is PMU event 0x08 (instructions retired), which QEMU derives from
+ * its instruction count: the same binary gives the same numbers, always.
+ */
+#include "icrc.h"
+#include "rig.h"
+#include "unit.h"
+
+static struct rig a, b;
+static uint32_t empty; /* what counting itself costs */
+
+static void count_init(void)
+{
+	uint32_t v;
+
+	__asm__ volatile("mrc p15, 0, %0, c9, c12, 0" : "=r"(v));
+	__asm__ volatile("mcr p15, 0, %0, c9, c12, 5\n\tisb\n\t"
+			 "mcr p15, 0, %1, c9, c13, 1\n\t"
+			 "mcr p15, 0, %2, c9, c12, 1\n\t"
+			 "mcr p15, 0, %3, c9, c12, 0\n\tisb" ::"r"(0),
+			 "r"(0x08), "r"(0x80000001u), "r"(v | 7));
+}
+
+static inline uint32_t count(void)
+{
+	uint32_t n;
+
+	__asm__ volatile("mrc p15, 0, %0, c9, c13, 2" : "=r"(n)::"memory");
+	return n;
+}
+
+static void report(const char *name, uint32_t n)
+{
+	printf("INSN %s %u\n", name, (unsigned int)n);
+}
+
+#define MEASURE(var, statement)                 \
+	do {                                    \
+		uint32_t from = count();        \
+		statement;                      \
+		(var) = count() - from - empty; \
+	} while (0)
+
+/* ----------------------------------------------------------- single steps */
+
+static __attribute__((noinline)) uint32_t tlb_called(const struct unic_tlb *tlb,
+						     uint32_t base, uint16_t mr,
+						     uint32_t page)
+{
+	return unic_tlb_find(tlb, base, mr, page);
+}
+
+static void lookups(struct rig_mr *mr)
+{
+	const struct unic_mr *m = &a.nic.mrs.mr[mr->mr];
+	uint16_t pd = m->pd;
+	struct unic_piece piece;
+	volatile uint32_t sink;
+	uint32_t n;
+
+	MEASURE(n, sink = tlb_called(&a.nic.tlb, m->tlb_base, (uint16_t)mr->mr,
+				     0));
+	report("tlb_hit", n);
+	MEASURE(n, sink = (uint32_t)unic_access(&a.nic, mr->stag, pd,
+						UNIC_MR_REMOTE_WRITE, mr->iova,
+						64, &piece));
+	assert_int_equal(sink, 0);
+	report("access_check", n);
+}
+
+static void tokens(struct rig_mr *mr)
+{
+	struct unic_token_args args = {
+		.pd = a.nic.mrs.mr[mr->mr].pd,
+		.stag = mr->stag,
+		.length = 64,
+		.iova = mr->iova,
+	};
+	volatile uint8_t end;
+	uint64_t key;
+	int index = unic_token_alloc(&a.nic, &args, &key);
+	uint32_t n;
+
+	assert_true(index >= 0);
+	MEASURE(n, end = unic_token_claim(&a.nic, (uint32_t)index, key, 64, 0,
+					  1, 0x0a000002, 5));
+	assert_int_equal(end, 0);
+	report("token_check", n);
+	unic_token_finish(&a.nic, (uint16_t)index, 64);
+}
+
+static void rings(void)
+{
+	uint8_t *frame;
+	struct unic_rx rx;
+	uint32_t get, put, n;
+
+	MEASURE(get, frame = unic_port_tx_get(&a.port, 2));
+	MEASURE(put, unic_port_tx_put(&a.port, frame, 60, 0));
+	report("link_tx_get", get);
+	report("link_tx_put", put);
+	MEASURE(n, unic_port_rx_next(&b.port, &rx));
+	report("link_rx_next", n);
+	MEASURE(n, unic_port_rx_done(&b.port, &rx));
+	report("link_rx_done", n);
+}
+
+static uint32_t copies(void)
+{
+	static uint8_t buf[4096];
+	uint32_t n;
+
+	MEASURE(n, unic_port_dma(&a.port, UNIC_DMA_TO_HOST, UNIC_BUS(0, 65536),
+				 buf, 8, 0));
+	report("dma_8", n);
+	MEASURE(n, unic_port_dma(&a.port, UNIC_DMA_TO_HOST, UNIC_BUS(0, 65536),
+				 buf, 32, 0));
+	report("dma_32", n);
+	MEASURE(n, unic_port_dma(&a.port, UNIC_DMA_TO_HOST, UNIC_BUS(0, 65536),
+				 buf, 4096, 0));
+	report("dma_4096", n);
+	return n;
+}
+
+/* ------------------------------------------------------------ whole paths */
+
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+
+static __attribute__((noinline)) void pump(void)
+{
+	unic_nic_poll(&a.nic);
+	unic_nic_poll(&b.nic);
+	unic_nic_poll(&a.nic);
+}
+
+static void take(uint32_t batch)
+{
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	for (i = 0; i < batch; i++) {
+		assert_true(rig_cqe(&a, &qa, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	}
+}
+
+static uint32_t writes(uint32_t batch, uint32_t len)
+{
+	uint32_t i, n;
+
+	for (i = 0; i < batch; i++)
+		rig_send(&a, &qa, UNIC_WR_WRITE, i, &ma, i * 8, len,
+			 mb.iova + i * 8, mb.stag);
+	MEASURE(n, pump());
+	take(batch);
+	return n;
+}
+
+/* Until the link has noticed that the other port sends. */
+static void warm(void)
+{
+	uint32_t i;
+
+	rig_send(&a, &qa, UNIC_WR_WRITE, 0, &ma, 0, 8, mb.iova, mb.stag);
+	for (i = 0; i < 100; i++)
+		pump();
+	take(1);
+}
+
+static void paths(uint32_t copy_4096)
+{
+	uint32_t one, two;
+
+	warm();
+	report("write8_batch8_each", (writes(8, 8) + 7) / 8);
+	report("write8_alone", writes(1, 8));
+	one = writes(1, 4096);
+	two = writes(1, 8192);
+	/* one copy out of the host's memory, one into it */
+	report("further_4096", two - one - 2 * copy_4096);
+}
+
+static void idle(void)
+{
+	uint32_t one, two;
+
+	rig_poll(&a);
+	a.nic.armed = true;
+	MEASURE(one, unic_nic_poll(&a.nic));
+	report("idle_poll_1_process", one);
+	rig_attach(&a, 1, 1);
+	rig_poll(&a);
+	a.nic.armed = true;
+	MEASURE(two, unic_nic_poll(&a.nic));
+	report("idle_poll_per_process", two - one);
+}
+
+/* -------------------------------------------------------------- registering */
+
+static uint32_t registration(uint32_t pd, uint32_t pages)
+{
+	struct unic_mr_result res;
+	struct unic_mr_args args = {
+		.pd = (uint16_t)pd,
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.page_shift = 12,
+		.flags = UNIC_REG_LIST,
+		.iova = 0x40000000,
+		.length = pages * 4096ull,
+		.n_pages = pages,
+	};
+	uint32_t i, n;
+	int err;
+
+	for (i = 0; i < pages; i++)
+		a.nic.mbox.list[i] = UNIC_BUS(0, (16 + i) * 4096ull);
+	MEASURE(n, err = unic_mr_reg(&a.nic, &args, a.nic.mbox.list, &res));
+	assert_int_equal(err, 0);
+	assert_int_equal(unic_mr_dereg(&a.nic, res.mr, res.gen), 0);
+	return n;
+}
+
+static void registering(uint32_t pd)
+{
+	uint32_t one = registration(pd, 1), many = registration(pd, 257);
+
+	report("register_1_page", one);
+	report("register_per_page", (many - one + 255) / 256);
+}
+
+/* One reaper step with a waiter queued: the decision whom to ask. */
+static void decision(uint32_t pd)
+{
+	struct rig_mr mr;
+	uint32_t pd1 = rig_pd(&a, 1), n;
+
+	while (rig_reg(&a, 0, pd, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr) ==
+	       UNIC_ST_OK)
+		;
+	assert_int_equal(rig_reg(&a, 1, pd1, 8, UNIC_CLASS_RDMA, UNIC_REG_WAIT,
+				 0, &mr),
+			 UNIC_ST_PENDING);
+	a.nic.now_ns += 10000000;
+	MEASURE(n, unic_evict_poll(&a.nic));
+	assert_true(a.nic.evict.notices.open > 0);
+	report("eviction_decision_and_notice", n);
+}
+
+static void crc(void)
+{
+	static uint32_t frame[256];
+	volatile uint32_t sink;
+	uint32_t n;
+
+	MEASURE(n,
+		sink = unic_crc32(~0u, (const uint8_t *)frame, sizeof(frame)));
+	(void)sink;
+	report("icrc_per_100_bytes", n * 100 / sizeof(frame));
+}
+
+static void all(void **state)
+{
+	uint32_t pda, pdb, copy_4096;
+
+	(void)state;
+	count_init();
+	MEASURE(empty, );
+	rig_up(&a, 1);
+	rig_up(&b, 2);
+	rig_attach(&a, 0, 1);
+	rig_attach(&b, 0, 1);
+	pda = rig_pd(&a, 0);
+	pdb = rig_pd(&b, 0);
+	rig_qp(&a, 0, pda, 0, &qa);
+	rig_qp(&b, 0, pdb, 0, &qb);
+	rig_connect(&a, &qa, &b, &qb);
+	assert_int_equal(rig_reg(&a, 0, pda, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&b, 0, pdb, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mb),
+			 0);
+	lookups(&ma);
+	tokens(&ma);
+	rings();
+	copy_4096 = copies();
+	paths(copy_4096);
+	idle();
+	registering(pda);
+	crc();
+	decision(pda);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(all) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""unic-bus with real drivers, real NIC processes and a real QEMU.
+
+usage: test_bus.py [UNIC_BUS]        (default build/bin/unic-bus)
+"""
+import fcntl
+import json
+import mmap
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from shm_peers import Daemon, Driver, IvshmemClient
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "qemu"))
+import run_nic  # noqa: E402
+
+BUS = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-bus"
+SLOTS = 8
+SLOT_BYTES = 16 << 20
+BAR_BYTES = 1 << 20
+VECTORS = 1 + SLOTS
+F_GET_SEALS, SEALS = 1034, 1 | 2 | 4  # seal, shrink, grow
+
+
+class Bus:
+    def __init__(self, *args):
+        self.dir = tempfile.mkdtemp(prefix="unic-bus-test-")
+        self.bus = Daemon(BUS, "--dir", self.dir, *args)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.bus.stop()
+        shutil.rmtree(self.dir)
+
+    def driver(self):
+        return Driver(f"{self.dir}/attach")
+
+    def nic(self, vectors=VECTORS):
+        return IvshmemClient(f"{self.dir}/ivshmem", vectors)
+
+
+def doomed_driver(path):
+    """A driver in a process of its own, attached when this returns."""
+    ready, told = os.pipe()
+    pid = os.fork()
+    if not pid:
+        driver = Driver(path)
+        driver.bar[4096:4101] = b"trace"
+        os.write(told, b"x")
+        time.sleep(60)
+        os._exit(0)
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(told)
+    return pid
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def test_memory_is_sealed_and_said():
+    with Bus() as bus:
+        driver = bus.driver()
+        assert (driver.slots, driver.bar_bytes, driver.slot_bytes) == (
+            SLOTS, BAR_BYTES, SLOT_BYTES)
+        assert driver.bus_pid == bus.bus.process.pid
+        for fd, size in zip(driver.memory, [BAR_BYTES] + [SLOT_BYTES] * SLOTS):
+            assert os.fstat(fd).st_size == size
+            assert fcntl.fcntl(fd, F_GET_SEALS) & SEALS == SEALS
+            try:
+                os.ftruncate(fd, 0)
+                raise AssertionError("a sealed file was truncated")
+            except PermissionError:
+                pass
+        with open(f"{bus.dir}/bus.json", encoding="ascii") as f:
+            said = json.load(f)
+        for k, fd in enumerate(said["slot_fds"]):
+            assert os.path.samestat(os.stat(f"/proc/{said['pid']}/fd/{fd}"),
+                                    os.fstat(driver.memory[1 + k]))
+
+
+def test_memory_and_doorbells_reach_the_nic():
+    with Bus() as bus:
+        nic = bus.nic()
+        assert nic.id == 1 and nic.bytes == BAR_BYTES
+        driver = bus.driver()
+        assert driver.news() == ("joined", 1)
+        nic.map[100:104] = b"unic"
+        assert driver.bar[100:104] == b"unic"
+        for v in range(VECTORS):
+            driver.ring(v)
+            assert nic.wait(v)
+            nic.ring(0, v)
+            assert driver.wait(v)
+
+
+def test_survives_kill_9_of_the_driver():
+    with Bus() as bus:
+        nic = bus.nic()
+        pid = doomed_driver(f"{bus.dir}/attach")
+        kill(pid)
+        nic.ring(0, 3)  # nobody is there to hear it
+        driver = bus.driver()
+        assert driver.refused_by is None, "the dead driver still holds the bus"
+        assert driver.bar[4096:4101] == b"trace"
+        assert driver.news() == ("joined", 1), "the NIC had to start over"
+        assert driver.wait(3), "a ring between two drivers was lost"
+        driver.ring(0)
+        assert nic.wait(0)
+        assert nic.news() == [0, 1]
+
+
+def test_many_drivers_in_turn():
+    with Bus() as bus:
+        before = len(os.listdir(f"/proc/{bus.bus.process.pid}/fd"))
+        for _ in range(30):
+            kill(doomed_driver(f"{bus.dir}/attach"))
+        bus.driver().sock.close()
+        time.sleep(0.1)
+        after = len(os.listdir(f"/proc/{bus.bus.process.pid}/fd"))
+        assert after == before, f"{after - before} descriptors leaked"
+
+
+def test_second_driver_is_refused():
+    with Bus() as bus:
+        first = bus.driver()
+        second = bus.driver()
+        assert second.refused_by == os.getpid() and second.reason == 1
+        assert bus.nic().id == 1 and first.news() == ("joined", 1)
+
+
+def test_nic_comes_and_goes():
+    with Bus() as bus:
+        driver = bus.driver()
+        assert driver.news(0) is None
+        for _ in range(20):
+            nic = bus.nic()
+            assert nic.id == 1, "a NIC that came back got another number"
+            nic.map[0:4] = b"UNIC"
+            assert driver.news() == ("joined", 1)
+            nic.close()
+            assert driver.news() == ("left", 1)
+            assert driver.bar[0:4] == bytes(4), "a dead NIC looks alive"
+
+
+def test_restart_faster_than_the_news():
+    with Bus() as bus:
+        driver = bus.driver()
+        for _ in range(50):
+            nic = bus.nic()
+            assert nic.id == 1
+            nic.close()
+        while driver.news(0.1):
+            pass
+        assert not driver.doorbells
+
+
+def test_peers_hear_of_each_other():
+    with Bus() as bus:
+        a, b = bus.nic(), bus.nic()
+        assert (a.id, b.id) == (1, 2)
+        assert a.news() == [0, 1, 2] and b.news() == [0, 1, 2]
+        a.ring(2, 4)
+        assert b.wait(4)
+        b.close()
+        time.sleep(0.1)
+        assert a.news() == [0, 1]
+
+
+def test_silent_and_rude_clients():
+    with Bus() as bus:
+        nic = bus.nic()
+        nic.sock.sendall(b"garbage" * 1000)
+        driver = bus.driver()
+        driver.sock.send(b"garbage")
+        assert driver.news() == ("joined", 1)
+        driver.ring(2)
+        assert nic.wait(2)
+
+
+def maps(pid, name, timeout=20):
+    """Does the process map a file of that name before long?"""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/maps", encoding="ascii") as f:
+            if name in f.read():
+                return True
+        time.sleep(0.01)
+    return False
+
+
+def test_qemu_attaches():
+    with Bus() as bus:
+        driver = bus.driver()
+        args = run_nic.command("virt", bus.dir, need_image=False, more=["-S"])
+        with subprocess.Popen(args) as qemu:
+            try:
+                assert driver.news(20) == ("joined", 1)
+                for k in range(SLOTS):
+                    assert maps(qemu.pid, f"unic-slot-{k} "), f"slot {k}"
+            finally:
+                qemu.kill()
+        assert driver.news() == ("left", 1)
+
+
+def test_launcher_says_what_is_wrong():
+    for args, text in ((("virt", "/nonexistent"), "no unic-bus runs"),):
+        try:
+            run_nic.command(*args)
+            raise AssertionError("accepted")
+        except run_nic.Problem as e:
+            assert text in str(e)
+    with Bus() as bus:
+        for how, text in (({"link": "shm"}, "--wire"),
+                          ({"image": "/nonexistent/x.elf"}, "is missing"),
+                          ({"wire_dir": bus.dir, "image": BUS}, "no unic-wire"),
+                          ({"link": "virtio", "image": BUS}, "--netdev")):
+            try:
+                run_nic.command("virt", bus.dir, **how)
+                raise AssertionError(f"{how} was accepted")
+            except run_nic.Problem as e:
+                assert text in str(e), str(e)
+
+
+def test_other_sizes():
+    with Bus("--slots", 24, "--slot-size", "64K", "--bar-size", "2M") as bus:
+        driver = bus.driver()
+        assert (driver.slots, driver.slot_bytes, driver.bar_bytes) == (
+            24, 65536, 2 << 20)
+        nic = bus.nic(25)
+        assert driver.news() == ("joined", 1)
+        driver.ring(24)
+        assert nic.wait(24)
+        with mmap.mmap(driver.memory[24], 65536) as m:
+            m[65535] = 1
+
+
+def refused(*args):
+    done = subprocess.run([BUS, *args], text=True, capture_output=True,
+                          timeout=10)
+    assert done.returncode, f"{args} was accepted"
+    return done.stderr
+
+
+def test_refusals():
+    assert "--dir is needed" in refused()
+    assert "--slots" in refused("--dir", "/tmp/x", "--slots", "25")
+    assert "not a size" in refused("--dir", "/tmp/x", "--slots", "x")
+    assert "power of two" in refused("--dir", "/tmp/x", "--slot-size", "3M")
+    assert "power of two" in refused("--dir", "/tmp/x", "--bar-size", "4K")
+    assert "cannot use directory" in refused("--dir", "/nonexistent/a/b")
+    with Bus() as bus:
+        assert "another unic-bus runs" in refused("--dir", bus.dir)
+        assert bus.driver().refused_by is None
+
+
+def test_leaves_nothing_behind():
+    with Bus() as bus:
+        assert bus.bus.stop() == 0
+        assert os.listdir(bus.dir) == []
+        bus.bus = Daemon(BUS, "--dir", bus.dir)
+        bus.bus.process.kill()
+        bus.bus.process.wait()
+        bus.bus = Daemon(BUS, "--dir", bus.dir)  # after a kill -9 too
+
+
+def main():
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        try:
+            test()
+            passed += 1
+            print(f"ok {name}", flush=True)
+        except Exception as e:  # a test may fail in any way
+            failed += 1
+            print(f"FAIL {name}: {type(e).__name__}: {e} (line "
+                  f"{e.__traceback__.tb_next.tb_lineno})", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,693 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""unicd end to end: with the loop-back provider, and with unic-bus and a NIC.
+
+    test_unicd.py [--board soft|virt|none]
+"""
+import argparse
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "qemu"), os.path.dirname(__file__)]
+import run_nic  # noqa: E402
+import unicd_client as u  # noqa: E402
+
+BIN = os.path.join(ROOT, "build", "bin")
+UNICD = os.environ.get("UNICD", os.path.join(BIN, "unicd"))
+SQ, RQ, CQ = u.VA0, u.VA0 + 0x1000, u.VA0 + 0x2000  # of a queue's page group
+
+
+class Rig:
+    """A directory, a driver in it, and what else the test started."""
+
+    def __init__(self, board=None, args=()):
+        self.dir = tempfile.mkdtemp(prefix="unicd-")
+        self.sock = os.path.join(self.dir, "u.sock")
+        self.log = open(os.path.join(self.dir, "log"), "w+b")
+        self.args, self.board, self.others = list(args), board, []
+        if board:
+            self.bus = self.start([f"{BIN}/unic-bus", "--dir", self.dir])
+            self.wait_line(self.bus)
+            argv = run_nic.command(board=board, bus=self.dir, link="none")
+            self.nic = self.start(argv)
+        self.driver = None
+        self.up()
+
+    def start(self, argv):
+        p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.log)
+        self.others.append(p)
+        return p
+
+    def wait_line(self, p):
+        line = p.stdout.readline()
+        assert b"ready" in line, f"{p.args[0]}: {line!r} {self.text()}"
+        return line
+
+    def text(self):
+        with open(self.log.name, "rb") as f:
+            return f.read().decode(errors="replace")
+
+    def argv(self):
+        where = (["--bus", self.dir] if self.board else
+                 ["--provider", "loop", "--slots", "4"])
+        return [UNICD, "--socket", self.sock] + where + self.args
+
+    def up(self):
+        self.driver = self.start(self.argv())
+        self.wait_line(self.driver)
+
+    def client(self, hello=True, name=b"test"):
+        c = u.Client(self.sock, name)
+        if hello:
+            c.hello()
+        return c
+
+    def down(self):
+        for p in reversed(self.others):
+            if p.poll() is None:
+                p.terminate()
+                try:
+                    p.wait(5)
+                except subprocess.TimeoutExpired:
+                    p.kill()
+                    p.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def child(rig, body):
+    """Run body(client) in another process that then sleeps."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(w)
+        assert os.read(r, 1) == b"y", "child failed"
+        os.close(r)
+        return pid
+    try:
+        body(rig.client(name=b"child"))
+        os.write(w, b"y")
+        while True:
+            signal.pause()
+    finally:
+        os._exit(1)
+
+
+def ps(c):
+    rows = {}
+    r = c.call(u.PS)
+    for at in range(0, len(r.tail), 80):
+        row = struct.unpack_from("<4I16s12I", r.tail, at)
+        rows[row[0]] = dict(pid=row[1], state=row[3], frames=row[5],
+                            pinned=row[6], regions=row[7], waits=row[8])
+    return rows
+
+
+def until(what, test, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not test():
+        assert time.monotonic() < end, f"timeout: {what}"
+        time.sleep(0.01)
+
+
+# ----------------------------------------------------------------- the tests
+
+def test_frames_and_pins(rig):
+    c = rig.client()
+    runs = c.frames(64)
+    assert len(set(runs)) == 64
+    assert all(b != a + 1 for a, b in zip(runs, runs[1:])), "contiguous"
+    assert min(runs) >= 3
+    c.frames(1, want=u.IN_USE)
+    c.frames(1, va=u.VA0 + 0x10001, want=u.INVALID)
+    c.frames(1 << 20, va=1 << 40, want=u.INVALID)
+    pd = c.pd()
+    a = c.reg(pd, 10 * 4096)
+    b = c.reg(pd, 4096, va=u.VA0 + 9 * 4096 + 100)  # two pages, one shared
+    assert a[2] == 10 and b[2] == 2 and a[1] & 0xff == 0x5a
+    assert ps(c)[c.proc]["pinned"] == 11
+    c.free_frames(64, want=u.BUSY)
+    c.obj(u.MR_DEREG, a[0])
+    assert ps(c)[c.proc]["pinned"] == 2
+    c.obj(u.MR_DEREG, a[0], want=u.NO_MR)
+    c.obj(u.PD_FREE, pd, want=u.BUSY)
+    c.obj(u.MR_DEREG, b[0])
+    c.obj(u.PD_FREE, pd)
+    c.free_frames(64)
+    c.free_frames(64, want=u.NOT_MAPPED)
+    c.close()
+
+
+def test_large_pages(rig):
+    c = rig.client()
+    pd = c.pd()
+    c.frames(512, shift=21, va=1 << 32)
+    c.frames(32, shift=16, va=2 << 32)
+    c.frames(16, va=3 << 32)
+    assert c.reg(pd, 2 << 20, va=1 << 32)[2] == 1
+    assert c.reg(pd, 131072, va=2 << 32)[2] == 2
+    assert c.reg(pd, 131072, va=2 << 32, shift=12)[2] == 32
+    assert c.reg(pd, 65536, va=(2 << 32) + 100)[2] == 2
+    c.reg(pd, 65536, va=3 << 32, shift=16, want=u.NOT_ALIGNED)
+    c.reg(pd, 4096, va=9 << 32, want=u.NOT_MAPPED)
+    c.reg(pd, 4096, va=3 << 32, iova=(1 << 20) + 5, want=u.NOT_MAPPED)
+    r = c.reg(pd, 4096, va=3 << 32, iova=0)
+    assert r[2] == 1
+    c.close()
+
+
+def test_bad_requests(rig):
+    c = rig.client(hello=False)
+    c.call(u.PD_ALLOC, want=u.NO_HELLO)
+    c.hello()
+    for op in (0, 6, 7, 63, 99, 65535):
+        c.call(op, want=u.BAD_OPCODE)
+    c.call(u.PD_ALLOC, b"\1", want=u.INVALID)
+    c.call(u.PD_ALLOC, tail=b"x", want=u.INVALID)
+    c.call(u.PD_ALLOC, want=u.STALE_EPOCH, epoch=c.epoch + 1)
+    pd = c.pd()
+    other = rig.client()
+    assert other.proc != c.proc
+    other.obj(u.PD_FREE, pd, want=u.NO_PD)
+    other.frames(1)
+    other.reg(pd, 4096, want=u.NO_PD)
+    c.frames(1)
+    for kw in (dict(rights=16), dict(cls=3), dict(shift=13), dict(flags=4),
+               dict(flags=u.ASYNC), dict(iova=(1 << 64) - 4096, va=u.VA0)):
+        c.reg(pd, 8192 if "iova" in kw else 4096, want=u.INVALID, **kw)
+    c.sock.send(b"short")
+    try:
+        c.recv()
+        raise AssertionError("a short message was answered")
+    except (u.Gone, ConnectionResetError):
+        pass
+    other.close()
+
+
+def test_garbage(rig):
+    rnd = random.Random(7)
+    for _ in range(6):
+        c = rig.client()
+        try:
+            for _ in range(400):
+                op = rnd.choice(list(range(0, 36)) + list(range(64, 70)) +
+                                [80, 81, 82, 83, 84])
+                if op == 80:
+                    continue  # FAULT does what it is told
+                n = rnd.choice((0, 4, 8, 20, 48))
+                body = bytes(rnd.choice((0, 0, 1, 255, rnd.randrange(256)))
+                             for _ in range(n))
+                c.seq += 1
+                c.sock.send((u.HDR.pack(op, 0, c.seq, 0, 0) + body).ljust(
+                    64, b"\0")[:rnd.choice((64, 64, 64, 17, 63))])
+                try:
+                    c.sock.settimeout(0.002)
+                    c.recv()
+                except TimeoutError:
+                    pass
+        except (u.Gone, ConnectionError):
+            pass
+        c.close()
+    until("driver alive", lambda: rig.client(hello=False).call(u.INFO))
+
+
+def test_flood(rig):
+    """A process that never reads replies blocks itself and nobody else."""
+    c = rig.client()
+    c.sock.setblocking(False)
+    try:
+        while True:
+            c.send(u.INFO)
+    except BlockingIOError:
+        pass
+    other = rig.client()
+    other.frames(4)
+    other.close()
+    c.close()
+
+
+def test_kill_and_reuse(rig):
+    secret = b"secret of the dead " * 100
+
+    def work(c):
+        c.frames(16)
+        c.poke(u.VA0, secret)
+        c.reg(c.pd(), 16 * 4096)
+
+    me = rig.client(hello=False)
+    pid = child(rig, work)
+    slot = [p for p, r in ps(me).items() if r["pid"] == pid][0]
+    assert ps(me)[slot]["pinned"] == 16
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until("slot free", lambda: slot not in ps(me))
+    c = rig.client()
+    assert secret[:19] not in c.mem[:], "memory was not zeroed"
+    c.close()
+
+
+def test_stopped_keeps_slot(rig):
+    """Memory that a stopped process may still map is not given away, not even
+    by a driver that was killed and started again."""
+    me = rig.client(hello=False)
+    pid = child(rig, lambda c: c.frames(1))
+    slot = [p for p, r in ps(me).items() if r["pid"] == pid][0]
+    os.kill(pid, signal.SIGSTOP)
+    if rig.board:
+        rig.driver.kill()
+        rig.driver.wait()
+        rig.up()
+        me = rig.client(hello=False)
+        assert ps(me)[slot]["state"] == 4
+    mine = rig.client()
+    assert mine.proc != slot
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until("slot free", lambda: slot not in ps(me))
+    mine.close()
+
+
+def test_same_process_again(rig):
+    slots = set()
+    for _ in range(12):
+        c = rig.client()
+        slots.add(c.proc)
+        c.frames(2)
+        c.mem.close()
+        c.close()
+    assert len(slots) <= 4, slots
+
+
+def queues(c, pd):
+    """A region of class control with rings, a CQ and a QP in RESET."""
+    c.frames(3)
+    mr, _, _ = c.reg(pd, 3 * 4096, cls=u.CONTROL, rights=u.LOCAL_WRITE,
+                     shift=12)
+    cq, _ = c.call(u.CQ_CREATE, struct.pack("<QIIII", CQ, mr, 16, 0,
+                                            0)).get("II")
+    body = struct.pack("<QQIIIHHIIII", SQ, RQ, mr, cq, cq, 16, 16, 0, 0, 77,
+                       pd)
+    qp, qpn = c.call(u.QP_CREATE, body).get("II")
+    return mr, cq, qp, qpn
+
+
+def ring(c, kind, tail, offset):
+    db = 64 + 4 * 256
+    c.mem[db + offset:db + offset + 4] = struct.pack("<I", tail)
+    seq = struct.unpack_from("<I", c.mem, 0)[0]
+    c.mem[64 + seq % 256 * 4:68 + seq % 256 * 4] = struct.pack(
+        "<I", kind << 8 | (tail & 0xffff) << 16)
+    c.mem[0:4] = struct.pack("<I", seq + 1)
+    os.write(c.doorbell, struct.pack("<Q", 1))
+
+
+def cqe(c, n):
+    def there():
+        return struct.unpack_from("<I", c.peek(CQ + n * 32, 32), 28)[0] == n + 1
+    until("completion", there)
+    return struct.unpack("<QIIIBBBBII", c.peek(CQ + n * 32, 32))
+
+
+def connect_pair(rig):
+    a, b = rig.client(), rig.client()
+    pa, pb = a.pd(), b.pd()
+    qa, qb = queues(a, pa), queues(b, pb)
+    ip = a.call(u.INFO)
+    ipv4 = struct.unpack_from("<I", ip.tail, 168)[0]
+    listener = b.call(u.LISTEN, struct.pack("<QI", 4711, 5)).get("I")[0]
+    a.call(u.LISTEN, struct.pack("<Q", 4711), want=u.IN_USE)
+    seq = a.send(u.CONNECT, struct.pack("<QIIIIB", 4711, ipv4, 0, qa[2], 0, 6),
+                 b"hello there")
+    up = b.upcall_of(u.UP_CONN_REQUEST)
+    assert struct.unpack_from("<II", up[3], 16) == (5, listener)
+    r = b.obj(u.CONN_QUERY, up[2])
+    assert r.tail == b"hello there"
+    r = b.call(u.ACCEPT, struct.pack("<QIIIIB", 0, 0, up[2], qb[2], 0, 6),
+               b"welcome")
+    r = a.wait(seq)
+    assert r.status == u.OK and r.tail == b"welcome", r.status
+    conn = r.get("I")[0]
+    b.upcall_of(u.UP_ESTABLISHED)
+    return a, b, (pa, qa, conn), (pb, qb, up[2])
+
+
+def test_connect_and_move(rig):
+    a, b, (pa, qa, conn), (pb, qb, bconn) = connect_pair(rig)
+    va = u.VA0 + 0x100000
+    a.frames(4, va=va)
+    b.frames(4, va=va)
+    src = a.reg(pa, 16384, va=va)
+    dst = b.reg(pb, 16384, va=va)
+    text = bytes(range(256)) * 40
+    a.poke(va + 100, text)
+    # receive at b, send from a
+    b.poke(RQ, struct.pack("<B7xQQII", 1, 42, va + 7, 16000, dst[1]))
+    ring(b, 1, 1, 4)
+    a.poke(SQ, struct.pack("<BBBBIQQIIQII", 1, 1, 1, 0, 0, 43, 0, 0, 0,
+                           va + 100, len(text), src[1]))
+    ring(a, 0, 1, 0)
+    assert cqe(b, 0)[:2] == (42, len(text))
+    assert b.peek(va + 7, len(text)) == text
+    assert cqe(a, 0)[0] == 43
+    # RDMA WRITE, then READ it back elsewhere
+    a.poke(SQ + 64, struct.pack("<BBBBIQQIIQII", 3, 1, 1, 0, 0, 44, va + 5000,
+                                dst[1], 0, va + 100, 5000, src[1]))
+    a.poke(SQ + 128, struct.pack("<BBBBIQQIIQII", 5, 1, 1, 0, 0, 45, va + 5000,
+                                 dst[1], 0, va + 11000, 5000, src[1]))
+    ring(a, 0, 3, 0)
+    assert cqe(a, 2)[0] == 45
+    assert b.peek(va + 5000, 5000) == text[:5000]
+    assert a.peek(va + 11000, 5000) == text[:5000]
+    # a wrong rkey is an error of that QP, told once
+    a.poke(SQ + 192, struct.pack("<BBBBIQQIIQII", 3, 0, 1, 0, 0, 46, va,
+                                 dst[1] ^ 0x100000, 0, va, 8, src[1]))
+    ring(a, 0, 4, 0)
+    assert cqe(a, 3)[5] == 6  # REM_ACCESS_ERR
+    assert a.upcall_of(u.UP_QP_ERROR)[2] == qa[2]
+    a.obj(u.DISCONNECT, conn)
+    b.upcall_of(u.UP_DISCONNECTED)
+    b.obj(u.DISCONNECT, bconn)
+    b.obj(u.MR_DEREG, qb[0], want=u.BUSY)
+    b.obj(u.QP_DESTROY, qb[2])
+    b.obj(u.CQ_DESTROY, qb[1])
+    b.obj(u.MR_DEREG, qb[0])
+    a.close()
+    b.close()
+
+
+def test_refused_connections(rig):
+    a, b = rig.client(), rig.client()
+    qa = queues(a, a.pd())
+    ipv4 = struct.unpack_from("<I", a.call(u.INFO).tail, 168)[0]
+
+    def body(service, ip, timeout=0):
+        return struct.pack("<QIIII", service, ip, 0, qa[2], timeout)
+
+    r = a.call(u.CONNECT, body(99, ipv4), want=u.REJECTED)
+    assert r.get("I", 40)[0] == 8  # no such service
+    b.call(u.LISTEN, struct.pack("<Q", 99))
+    seq = a.send(u.CONNECT, body(99, ipv4))
+    up = b.upcall_of(u.UP_CONN_REQUEST)
+    b.call(u.REJECT, struct.pack("<I", up[2]), b"no thanks")
+    r = a.wait(seq)
+    assert (r.status, r.tail) == (u.REJECTED, b"no thanks")
+    assert r.get("I", 40)[0] == 28
+    seq = a.send(u.CONNECT, body(99, ipv4, 300000))  # nobody answers it
+    b.upcall_of(u.UP_CONN_REQUEST)
+    assert a.wait(seq).status == u.UNREACHABLE
+    b.upcall_of(u.UP_DISCONNECTED)
+    a.close()
+    b.close()
+
+
+def test_duplicate_start(rig):
+    p = subprocess.run(rig.argv(), capture_output=True, text=True, timeout=10,
+                       check=False)
+    assert p.returncode == 1 and "another" in p.stderr, p.stderr
+    rig.client().close()
+
+
+def test_admin(rig):
+    c = rig.client()
+    info = c.call(u.INFO)
+    assert struct.unpack_from("<I", info.tail)[0] == 0x43494e55
+    assert info.get("I", 40)[0] == 2
+    c.call(u.STATS)
+    c.call(u.TRACE)
+    assert ps(c)[c.proc]["pid"] == os.getpid()
+    usage = c.call(u.USAGE)
+    assert len(usage.tail) == 64
+    c.close()
+
+
+# --- with a NIC only
+
+def test_notice_and_deadline(rig):
+    c = rig.client()
+    pd = c.pd()
+    c.frames(8)
+    mr, stag, _ = c.reg(pd, 8 * 4096, user=99)
+    c.obj(u.EVICT, mr)
+    up = c.upcall_of(u.UP_NOTICE)
+    user, upstag, nseq, entries = struct.unpack_from("<IIII", up[3], 16)
+    deadline = struct.unpack_from("<Q", up[3], 48)[0]
+    assert (up[2], user, upstag, entries) == (mr, 99, stag, 8)
+    assert deadline > 0
+    assert ps(c)[c.proc]["pinned"] == 8
+    r = c.call(u.RESYNC)
+    row = struct.unpack_from("<6IQ", r.tail)
+    assert row[0] == mr and row[4] == 3 and row[5] == nseq
+    assert abs(row[6] - deadline) < 20_000_000
+    up = c.upcall_of(u.UP_EVICTED)
+    now = time.monotonic_ns()
+    assert up[2] == mr and now >= deadline, "grace ended early"
+    assert ps(c)[c.proc]["pinned"] == 0
+    c.obj(u.MR_DEREG, mr)
+    c.obj(u.MR_DEREG, mr, want=u.NO_MR)
+    c.close()
+
+
+def test_release_and_offer(rig):
+    c = rig.client()
+    pd = c.pd()
+    c.frames(20)
+    a = c.reg(pd, 8 * 4096)[0]
+    b = c.reg(pd, 8 * 4096, va=u.VA0 + 8 * 4096)[0]
+    small = c.reg(pd, 4096, va=u.VA0 + 16 * 4096)[0]
+    c.obj(u.EVICT, a)
+    up = c.upcall_of(u.UP_NOTICE)
+    nseq = struct.unpack_from("<I", up[3], 24)[0]
+
+    def answer(kind, offer=0, us=0, want=u.OK):
+        return c.call(u.NOTICE_ANSWER, struct.pack("<5I", a, nseq, kind, offer,
+                                                   us), want=want)
+
+    r = answer(2, offer=small, want=u.REFUSED)
+    assert r.get("I", 24)[0] == 1  # smaller
+    answer(2, offer=12345, want=u.NO_MR)
+    before = answer(3, us=5000).get("Q")[0]
+    assert before > time.monotonic_ns()
+    answer(2, offer=b)
+    rows = {r[0]: r[4] for r in struct.iter_unpack(
+        "<6IQ", c.call(u.RESYNC).tail)}
+    assert rows[a] == 2 and rows[b] == 3, rows
+    c.obj(u.MR_DEREG, b)
+    assert ps(c)[c.proc]["pinned"] == 9
+    c.close()
+
+
+def fill_tlb(c, pd):
+    """Take all entries that are left, in one region each."""
+    got, va = [], 1 << 40
+    for pages in (256, 64, 16, 4, 1):
+        while True:
+            c.frames(pages, va=va)
+            r = c.call(u.MR_REG, c.reg_body(pd, pages * 4096, va=va,
+                                            shift=12), want=None)
+            if r.status:
+                assert r.status == u.TLB_FULL, r.status
+                assert len(r.tail) == 64
+                c.free_frames(pages, va=va)
+                break
+            got.append(r.get("I")[0])
+            va += pages * 4096
+    return got
+
+
+def test_register_wait(rig):
+    hog, meek = rig.client(name=b"hog"), rig.client(name=b"meek")
+    pd = hog.pd()
+    mine = fill_tlb(hog, pd)
+    mpd = meek.pd()
+    meek.frames(200)
+    meek.reg(mpd, 64 * 4096, want=u.TLB_FULL)
+    # synchronous: the reply comes when granted, after the hog's deadline
+    start = time.monotonic()
+    mr, stag, n = meek.reg(mpd, 64 * 4096, flags=u.WAIT)
+    waited = time.monotonic() - start
+    assert n == 64 and stag, (mr, stag, n)
+    assert waited < 2, waited
+    up = hog.upcall_of(u.UP_EVICTED)
+    assert up[2] in mine
+    # asynchronous: PENDING at once, then GRANTED
+    body = meek.reg_body(mpd, 100 * 4096, flags=u.WAIT | u.ASYNC, user=31)
+    r = meek.call(u.MR_REG, body, want=None)
+    if r.status == u.PENDING:
+        up = meek.upcall_of(u.UP_GRANTED)
+        assert up[2] == r.get("I")[0]
+        assert struct.unpack_from("<I", up[3], 16)[0] == 31
+    # a huge one can never fit
+    hog.close()
+    meek.close()
+
+
+def test_wait_cancel_and_timeout(rig):
+    hog, meek = rig.client(name=b"hog"), rig.client(name=b"meek")
+    rig_params(rig, grace=2_000_000)
+    try:
+        fill_tlb(hog, hog.pd())
+        mpd = meek.pd()
+        meek.frames(64)
+        seq = meek.send(u.MR_REG, meek.reg_body(mpd, 64 * 4096, flags=u.WAIT))
+        until("waiting", lambda: ps(meek)[meek.proc]["waits"] == 1)
+        assert ps(meek)[meek.proc]["pinned"] == 0
+        meek.obj(u.WAIT_CANCEL, seq)
+        assert meek.wait(seq).status == u.CANCELLED
+        meek.obj(u.WAIT_CANCEL, seq, want=u.NO_WAIT)
+        seq = meek.send(u.MR_REG, meek.reg_body(mpd, 64 * 4096, flags=u.WAIT,
+                                                timeout_us=50000))
+        assert meek.wait(seq).status == u.TIMEOUT
+        assert ps(meek)[meek.proc]["regions"] == 0
+    finally:
+        rig_params(rig, grace=20000)
+        hog.close()
+        meek.close()
+
+
+def rig_params(rig, grace):
+    rig.client(hello=False).call(u.PARAMS, struct.pack("<I", grace))
+
+
+def test_kill_mid_notice(rig):
+    """A killed process' entries come back; a waiter gets them."""
+    def work(c):
+        fill_tlb(c, c.pd())
+
+    pid = child(rig, work)
+    meek = rig.client()
+    mpd = meek.pd()
+    meek.frames(64)
+    seq = meek.send(u.MR_REG, meek.reg_body(mpd, 64 * 4096, flags=u.WAIT))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert meek.wait(seq).status == u.OK
+    meek.close()
+
+
+def test_reset(rig):
+    c = rig.client()
+    pd = c.pd()
+    c.frames(4)
+    mr = c.reg(pd, 4096)[0]
+    epoch = c.epoch
+    rig.client(hello=False).call(u.RESET)
+    c.upcall_of(u.UP_RESET)
+    until("ready again", lambda: rig.client(hello=False).call(
+        u.INFO).get("I", 40)[0] == 2)
+    c.call(u.PD_ALLOC, want=u.STALE_EPOCH, epoch=epoch)
+    c.obj(u.MR_DEREG, mr, want=u.NO_MR)
+    assert ps(c)[c.proc]["pinned"] == 0 and ps(c)[c.proc]["frames"] == 4
+    r = c.call(u.HELLO, struct.pack("<I", 1))
+    for fd in r.fds:
+        os.close(fd)
+    assert r.epoch != epoch
+    c.reg(c.pd(), 4096)
+    c.close()
+
+
+def test_driver_killed(rig):
+    c = rig.client()
+    c.frames(4)
+    c.reg(c.pd(), 4096)
+    epoch, slot = c.epoch, c.proc
+    rig.driver.kill()
+    rig.driver.wait()
+    try:
+        c.recv()
+        raise AssertionError("no end of file")
+    except (u.Gone, ConnectionResetError):
+        pass
+    rig.up()
+    again = rig.client()
+    assert again.epoch != epoch
+    assert again.proc == slot  # the same process: its own slot
+    again.frames(4)
+    again.reg(again.pd(), 4096)
+    again.close()
+    c.close()
+
+
+def test_nic_killed(rig):
+    c = rig.client()
+    c.frames(1)
+    rig.nic.kill()
+    rig.nic.wait()
+    up = c.upcall_of(u.UP_RESET)
+    assert struct.unpack_from("<I", up[3], 20)[0] == 0
+    until("absent", lambda: c.call(u.INFO).get("I", 40)[0] == 0)
+    c.call(u.PD_ALLOC, want=u.NO_NIC)
+    rig.nic = rig.start(run_nic.command(board=rig.board, bus=rig.dir,
+                                        link="none"))
+    until("back", lambda: c.call(u.INFO).get("I", 40)[0] == 2, 10)
+    c.reg(c.pd(), 4096)
+    c.close()
+
+
+BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
+        test_garbage, test_flood, test_kill_and_reuse,
+        test_stopped_keeps_slot, test_same_process_again, test_duplicate_start,
+        test_admin]
+LOOP = [test_connect_and_move, test_refused_connections]
+NIC = [test_notice_and_deadline, test_release_and_offer, test_register_wait,
+       test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
+       test_driver_killed, test_nic_killed]
+
+
+def run(label, tests, board):
+    failed = 0
+    rig = Rig(board)
+    try:
+        for t in tests:
+            name = f"{label} {t.__name__[5:]}"
+            try:
+                t(rig)
+                print(f"ok      {name}", flush=True)
+            except Exception as e:  # pylint: disable=broad-except
+                failed += 1
+                print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
+                if os.environ.get("VERBOSE"):
+                    import traceback
+                    traceback.print_exc()
+                    print(rig.text()[-3000:])
+                rig.down()
+                rig = Rig(board)
+        rig.driver.send_signal(signal.SIGTERM)
+        if rig.driver.wait(5) or os.path.exists(rig.sock):
+            failed += 1
+            print(f"FAILED  {label} clean end", rig.text()[-2000:])
+    finally:
+        rig.down()
+    return failed
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--board", default="soft")
+    ap.add_argument("--only")
+    opt = ap.parse_args()
+
+    def pick(tests):
+        return [t for t in tests if not opt.only or opt.only in t.__name__]
+
+    loop = pick(BOTH + LOOP)
+    failed = run("loop", loop, None) if loop else 0
+    total = len(loop)
+    if opt.board != "none":
+        nic = pick(BOTH + NIC)
+        failed += run(opt.board, nic, opt.board) if nic else 0
+        total += len(nic)
+    print(f"{total - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

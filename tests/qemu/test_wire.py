@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""unic-wire with real peers on real sockets and shared memory.
+
+usage: test_wire.py [UNIC_WIRE]        (default build/bin/unic-wire)
+"""
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import shm_peers
+from shm_peers import Daemon, LinkPort, icrc, is_roce, psn_of, roce
+
+WIRE = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-wire"
+ALL = b"\xff" * 6
+FRAMES = 3000
+
+
+class Net:
+    """A unic-wire and NICs on its link."""
+
+    def __init__(self, *args, nics=2):
+        self.dir = tempfile.mkdtemp(prefix="unic-wire-test-")
+        self.stats_file = os.path.join(self.dir, "stats.json")
+        self.wire = Daemon(WIRE, "--dir", self.dir, "--stats",
+                           self.stats_file, *args)
+        self.nic = [LinkPort(f"{self.dir}/ivshmem") for _ in range(nics)]
+
+    def __enter__(self):
+        return self
+
+    def stop(self):
+        """Returns the counters."""
+        for nic in self.nic:
+            nic.close()
+        self.nic = []
+        if self.wire:
+            assert self.wire.stop() == 0
+            self.wire = None
+        with open(self.stats_file, encoding="ascii") as f:
+            return json.load(f)
+
+    def __exit__(self, kind, value, trace):
+        if self.wire:
+            self.wire.stop()
+        shutil.rmtree(self.dir)
+
+    def learn(self):
+        """Every NIC is heard once, and hears the others."""
+        for a in self.nic:
+            a.send(roce(a.mac, ALL, 0))
+            for b in self.nic:
+                if b is not a:
+                    assert b.expect(), "a broadcast did not arrive"
+
+
+def test_switches():
+    with Net(nics=3) as net:
+        a, b, c = net.nic
+        net.learn()
+        a.send(roce(a.mac, b.mac, 5, b"hello"))
+        assert psn_of(b.expect()[0]) == 5
+        assert c.expect(0.05) is None, "a learned station's frame was flooded"
+        a.send(roce(a.mac, a.mac, 6))
+        assert a.expect(0.05) is None, "a frame came back to its sender"
+        counts = net.stop()
+        assert counts["ports"]["1"]["rx_frames"] == 3
+        assert counts["ports"]["2"]["tx_frames"] == 3
+        assert counts["flooded"] == 3
+
+
+def test_wakes_sleepers_and_sleeps():
+    with Net() as net:
+        a, b = net.nic
+        net.learn()
+        time.sleep(0.05)
+        for n in range(50):
+            a.send(roce(a.mac, b.mac, n))
+            got = b.expect_asleep()
+            assert got and psn_of(got[0]) == n, f"lost wake-up at {n}"
+        before = net.wire.cpu_s()
+        time.sleep(0.5)
+        assert net.wire.cpu_s() - before <= 0.02, "an idle switch is busy"
+
+
+def test_icrc_offload_stays_on_the_link():
+    with Net() as net:
+        a, b = net.nic
+        net.learn()
+        frame = roce(a.mac, b.mac, 1, b"x" * 100, fill=False)
+        a.send(frame, flags=shm_peers.SLOT_NO_ICRC)
+        got, flags = b.expect()
+        assert flags == shm_peers.SLOT_NO_ICRC and got == frame
+
+
+def tshark(path, *args):
+    # RPC-over-RDMA guesses at every payload and finds most of them malformed.
+    return subprocess.run(["tshark", "-n", "--disable-protocol", "rpcordma",
+                           "-r", path, *args], text=True,
+                          capture_output=True, check=True).stdout
+
+
+def pcap_frames(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D, "not nanoseconds"
+    at = 24
+    while at < len(data):
+        size, = struct.unpack_from("<I", data, at + 8)
+        yield data[at + 16:at + 16 + size]
+        at += 16 + size
+
+
+def test_capture():
+    pcap = tempfile.mktemp(suffix=".pcap")
+    try:
+        with Net("--pcap", pcap) as net:
+            a, b = net.nic
+            net.learn()
+            for n in range(100):
+                a.send(roce(a.mac, b.mac, n, bytes([n]) * n, fill=n % 2),
+                       flags=0 if n % 2 else shm_peers.SLOT_NO_ICRC)
+                assert b.expect()
+            assert net.stop()["captured"] == 102
+        frames = list(pcap_frames(pcap))
+        assert len(frames) == 102
+        for f in frames:
+            end = 14 + struct.unpack_from(">H", f, 16)[0]
+            assert f[end - 4:end] == icrc(f), "wrong ICRC in the capture"
+        assert not tshark(pcap, "-Y", "_ws.malformed")
+        psns = tshark(pcap, "-T", "fields", "-e", "infiniband.bth.psn",
+                      "-Y", "infiniband.bth.opcode == 4").split()
+        assert [int(p) for p in psns[2:]] == list(range(100))
+    finally:
+        if os.path.exists(pcap):
+            os.unlink(pcap)
+
+
+def faulty_run(seed):
+    """(PSNs in order of arrival, how many had a wrong ICRC, counters)."""
+    with Net("--loss", "2%", "--dup", "0.01", "--reorder", "1=3%", "--corrupt",
+             "1%", "--seed", seed) as net:
+        a, b = net.nic
+        # Only direction 1 is measured; 2 is heard so that 1 is not flooded.
+        for _ in range(20):
+            b.send(roce(b.mac, ALL, 0))
+        psns, bad = [], 0
+        for n in range(FRAMES):
+            a.send(roce(a.mac, b.mac, n, b"payload" * 20, fill=False),
+                   flags=shm_peers.SLOT_NO_ICRC)
+            if n % 32 == 31:
+                a.settle()  # or b's ring would overflow on a busy machine
+            while got := b.receive_from(0):
+                bad += judge(got, psns)
+        while got := b.expect(0.1):
+            bad += judge(got, psns)
+        counts = net.stop()["ports"]
+        assert counts["2"]["tx_dropped"] == 0
+        return psns, bad, counts["1"]
+
+
+def judge(got, psns):
+    frame, flags = got
+    if not flags and (not is_roce(frame) or frame[-4:] != icrc(frame)):
+        return 1
+    psns.append(psn_of(frame))
+    return 0
+
+
+def near(count, rate, n=FRAMES):
+    """Within five standard deviations."""
+    return abs(count - n * rate) < 5 * (n * rate) ** 0.5
+
+
+def test_faults_are_seeded():
+    psns, bad, count = faulty_run(7)
+    assert near(count["lost"], 0.02), count
+    assert near(count["duplicated"], 0.01), count
+    assert near(count["reordered"], 0.03), count
+    assert near(count["corrupted"], 0.01), count
+    # A flip in a field that the ICRC leaves out is no damage.
+    assert 0 < bad <= count["corrupted"] * 2
+    assert psns != sorted(psns), "nothing was reordered"
+    assert len(psns) - len(set(psns)) > 0, "nothing arrived twice"
+    again = faulty_run(7)
+    assert again[2] == count, "the same seed, other faults"
+    assert sorted(again[0]) == sorted(psns), "the same seed, other frames"
+    assert sorted(faulty_run(8)[0]) != sorted(psns)
+
+
+def test_delay():
+    with Net("--delay-us", "20000") as net:
+        a, b = net.nic
+        start = time.monotonic()
+        for n in range(10):
+            a.send(roce(a.mac, ALL, n))
+        assert [psn_of(b.expect()[0]) for _ in range(10)] == list(range(10))
+        assert 0.02 <= time.monotonic() - start < 0.5
+
+
+def test_socket_ports():
+    with Net("--dgram", "d.wire,d.qemu", "--stream", "s.wire", nics=1) as net:
+        nic = net.nic[0]
+        dgram = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        dgram.bind(f"{net.dir}/d.qemu")
+        dgram.settimeout(2)
+        stream = socket.socket(socket.AF_UNIX)
+        stream.connect(f"{net.dir}/s.wire")
+        stream.settimeout(2)
+        time.sleep(0.05)
+        frame = roce(nic.mac, ALL, 3, b"out", fill=False)
+        nic.send(frame, flags=shm_peers.SLOT_NO_ICRC)
+        want = frame[:-4] + icrc(frame)
+        assert dgram.recv(65536) == want
+        got = stream.recv(65536)
+        assert got == struct.pack(">I", len(want)) + want
+        back = roce(b"\x02dgram", nic.mac, 4, b"in")
+        dgram.sendto(back, f"{net.dir}/d.wire")
+        assert nic.expect() == (back, 0)
+        # A length and a frame, cut anywhere.
+        back = roce(b"\x02strea", nic.mac, 5, b"in")
+        data = struct.pack(">I", len(back)) + back
+        for i in range(0, len(data), 7):
+            stream.send(data[i:i + 7])
+            time.sleep(0.001)
+        assert nic.expect() == (back, 0)
+        # A length out of range: hung up, counted, and a new one is welcome.
+        stream.send(struct.pack(">I", 1 << 30))
+        assert stream.recv(10) == b""
+        stream = socket.socket(socket.AF_UNIX)
+        stream.connect(f"{net.dir}/s.wire")
+        stream.settimeout(2)
+        stream.send(data)
+        assert nic.expect() == (back, 0)
+        # Group members hear each other across port kinds.
+        dgram.sendto(roce(b"\x02dgram", ALL, 6), f"{net.dir}/d.wire")
+        assert nic.expect() and len(stream.recv(65536)) > 60
+        counts = net.stop()["ports"]
+        assert counts["9"]["rx_bad"] == 1 and counts["8"]["rx_frames"] == 2
+
+
+def test_full_ring_drops_and_counts():
+    with Net() as net:
+        a, b = net.nic
+        net.learn()
+        for n in range(b.slots + 50):
+            a.send(roce(a.mac, b.mac, n))
+        time.sleep(0.1)
+        assert [psn_of(b.expect(0.1)[0]) for _ in range(b.slots)] == list(
+            range(b.slots))
+        assert b.expect(0.05) is None
+        assert net.stop()["ports"]["2"]["tx_dropped"] == 50
+
+
+def test_hostile_nic():
+    with Net() as net:
+        a, b = net.nic
+        net.learn()
+        ring = a.ring_at(a.id, 0)
+        # A length beyond the slot, then a frame of 5 bytes, then a good one.
+        for size in (0xFFFF, 5):
+            n = a.next_tx[0]
+            slot = a.slot(ring, n)
+            a.map[slot + 4:slot + 8] = struct.pack("<HH", size, 0xFFFF)
+            a.word[slot // 4] = n + 1
+            a.next_tx[0] = n + 1
+        a.ring(0)
+        a.send(roce(a.mac, b.mac, 77))
+        assert psn_of(b.expect()[0]) == 77
+        counts = net.stop()
+        assert counts["link_rx_bad"] == 1
+        assert counts["ports"]["1"]["rx_bad"] == 1
+
+
+def test_nics_come_and_go():
+    with Net(nics=3) as net:
+        a, b, c = net.nic
+        net.learn()
+        number = b.id
+        b.close()
+        deadline = time.monotonic() + 2
+        while a.state(number) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not a.state(number), "a dead NIC is still in the table"
+        refuge = LinkPort(f"{net.dir}/ivshmem")
+        assert refuge.id == number, "its number was not reused"
+        net.nic = [a, refuge, c]
+        net.learn()
+        try:
+            LinkPort(f"{net.dir}/ivshmem")
+            raise AssertionError("a fourth NIC on a link of three")
+        except ConnectionResetError:
+            pass
+
+
+def test_direct():
+    with Net("--direct") as net:
+        a, b = net.nic
+        assert a.flags & shm_peers.DIRECT
+        a.news()
+        frame = roce(a.mac, b.mac, 1)
+        a.send(frame, to=b.id)
+        assert b.expect(source=a.id) == (frame, 0)
+
+
+def refused(*args):
+    done = subprocess.run([WIRE, *args], text=True, capture_output=True,
+                          timeout=10)
+    assert done.returncode, f"{args} was accepted"
+    return done.stderr
+
+
+def test_refusals():
+    assert "cannot be combined" in refused("--dir", "/tmp/x", "--direct",
+                                           "--loss", "1%")
+    assert "cannot be combined" in refused("--dir", "/tmp/x", "--direct",
+                                           "--pcap", "x")
+    assert "not a rate" in refused("--dir", "/tmp/x", "--loss", "150%")
+    assert "--dir is needed" in refused()
+    assert "cannot capture" in refused("--dir", tempfile.mkdtemp(), "--pcap",
+                                       "/nonexistent/x.pcap")
+    with Net() as net:
+        assert "another unic-wire runs" in refused("--dir", net.dir)
+
+
+def test_leaves_nothing_behind():
+    with Net("--dgram", "d.wire,d.qemu") as net:
+        net.stop()
+        assert os.listdir(net.dir) == ["stats.json"]
+
+
+def main():
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        try:
+            test()
+            passed += 1
+            print(f"ok {name}", flush=True)
+        except Exception as e:  # a test may fail in any way
+            failed += 1
+            print(f"FAIL {name}: {type(e).__name__}: {e} (line "
+                  f"{last_line(e)})", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+def last_line(e):
+    tb = e.__traceback__
+    while tb.tb_next and "test_" in tb.tb_next.tb_frame.f_code.co_name:
+        tb = tb.tb_next
+    return tb.tb_lineno
+
+
+if __name__ == "__main__":
+    sys.exit(main())

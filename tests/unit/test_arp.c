@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_arp.c - questions, answers, and silence. */
+#include "unit.h"
+
+#include "rig.h"
+
+#define MS 1000000ull
+#define PEER 0x0a000002u
+
+static struct rig ra, rb;
+static uint32_t sent;
+
+static int up(void **state)
+{
+	(void)state;
+	sent = 0;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	return 0;
+}
+
+static void nowhere(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		    uint32_t flags)
+{
+	(void)port;
+	(void)flags;
+	assert_int_equal(len, 60);
+	assert_int_equal(frame[12] << 8 | frame[13], UNIC_ETHERTYPE_ARP);
+	assert_int_equal(frame[0], 0xff);
+	sent++;
+}
+
+static uint8_t resolve(uint32_t ipv4, uint32_t user, struct unic_cpl_arp *cpl)
+{
+	struct unic_cmd_arp cmd = {
+		.ipv4 = unic_to_le32(ipv4),
+		.user = unic_to_le32(user),
+	};
+
+	return rig_cmd(&ra, UNIC_CMD_ARP_RESOLVE, &cmd, cpl);
+}
+
+static void answered(void **state)
+{
+	struct unic_cpl_arp cpl;
+	struct unic_evt_arp evt;
+
+	(void)state;
+	assert_int_equal(resolve(PEER, 77, &cpl), UNIC_ST_PENDING);
+	rig_run2(&ra, &rb, MS);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	assert_int_equal(evt.ok, 1);
+	assert_int_equal(unic_from_le32(evt.user), 77);
+	assert_int_equal(unic_from_le32(evt.ipv4), PEER);
+	assert_memory_equal(evt.mac, rb.port.mac, 6);
+	assert_int_equal(resolve(PEER, 78, &cpl), UNIC_ST_OK);
+	assert_memory_equal(cpl.mac, rb.port.mac, 6);
+	assert_false(rig_event(&ra, &evt));
+	/* old knowledge is asked for again */
+	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS);
+	assert_int_equal(resolve(PEER, 79, &cpl), UNIC_ST_PENDING);
+}
+
+static void nobody_there(void **state)
+{
+	struct unic_evt_arp evt;
+
+	(void)state;
+	ra.port.on_frame = nowhere;
+	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
+	rig_run(&ra, UNIC_ARP_GIVE_UP_NS - 1);
+	assert_false(rig_event(&ra, &evt));
+	assert_int_equal(sent, 10); /* at 0, 100 .. 900 ms */
+	rig_run(&ra, 1);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	assert_int_equal(evt.ok, 0);
+	assert_int_equal(unic_from_le32(evt.user), 1);
+	rig_run(&ra, 2 * UNIC_ARP_GIVE_UP_NS);
+	assert_int_equal(sent, 10);
+}
+
+static void own_and_wild_addresses(void **state)
+{
+	struct unic_cpl_arp cpl;
+
+	(void)state;
+	assert_int_equal(resolve(0x0a000001, 1, &cpl), UNIC_ST_OK);
+	assert_memory_equal(cpl.mac, ra.port.mac, 6);
+	assert_int_equal(resolve(0, 1, NULL), UNIC_ST_NO_ROUTE);
+	assert_int_equal(resolve(0xe0000001, 1, NULL), UNIC_ST_NO_ROUTE);
+	assert_int_equal(resolve(0xffffffff, 1, NULL), UNIC_ST_NO_ROUTE);
+}
+
+static void table_full(void **state)
+{
+	struct unic_evt_arp evt;
+	uint32_t i;
+
+	(void)state;
+	ra.port.on_frame = nowhere;
+	for (i = 0; i < UNIC_ARP_ENTRIES; i++)
+		assert_int_equal(resolve(PEER + i, i, NULL), UNIC_ST_PENDING);
+	assert_int_equal(resolve(PEER + i, i, NULL), UNIC_ST_BUSY);
+	rig_run(&ra, UNIC_ARP_GIVE_UP_NS);
+	for (i = 0; i < UNIC_ARP_ENTRIES; i++)
+		rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
+}
+
+/* Answers that nobody asked for change nothing; damaged ones neither. */
+static void forged(void **state)
+{
+	struct {
+		struct unic_eth eth;
+		struct unic_arp arp;
+	} f = {
+		.eth.type = unic_to_be16(UNIC_ETHERTYPE_ARP),
+		.arp = { .htype = unic_to_be16(1),
+			 .ptype = unic_to_be16(0x0800),
+			 .hlen = 6,
+			 .plen = 4,
+			 .op = unic_to_be16(2),
+			 .sha = { 2, 9, 9, 9, 9, 9 },
+			 .spa = { 10, 0, 0, 9 },
+			 .tpa = { 10, 0, 0, 1 } },
+	};
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(sizeof(f), 42);
+	fake_deliver(&ra.port, (uint8_t *)&f, sizeof(f), 0);
+	rig_poll(&ra);
+	ra.port.on_frame = nowhere;
+	assert_int_equal(resolve(0x0a000009, 1, NULL), UNIC_ST_PENDING);
+	for (n = 0; n < sizeof(f); n++)
+		fake_deliver(&ra.port, (uint8_t *)&f, n, 0), rig_poll(&ra);
+	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
+	f.arp.sha[0] = 0xff; /* nobody's address is a group's */
+	fake_deliver(&ra.port, (uint8_t *)&f, sizeof(f), 0);
+	rig_poll(&ra);
+	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(answered, up),
+		cmocka_unit_test_setup(nobody_there, up),
+		cmocka_unit_test_setup(own_and_wild_addresses, up),
+		cmocka_unit_test_setup(table_full, up),
+		cmocka_unit_test_setup(forged, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

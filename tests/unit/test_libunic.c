@@ -1,0 +1,828 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_libunic.c - the library against a driver and a NIC that are played by the
+ * test: what it writes into rings and doorbell page, and what it makes of
+ * nonsense from the other side. (With the real driver and NIC: tests/qemu.)
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#include "bufman.h"
+#include "error.h"
+#include "unic.h"
+#include "unic_ctl.h"
+
+#define PAGE	   4096u
+#define SLOT_PAGES 512u
+
+/* ------------------------------------------------------- the played driver */
+
+struct driver {
+	char path[64];
+	int listener, sock;
+	int slot_fd, db_efd, evt_efd, up_efd;
+	uint8_t *slot;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	uint32_t next_id;
+	uint32_t next_frame; /* handed out from the end: never contiguous */
+	uint32_t upcalls;
+	/* what to answer, and what was asked */
+	uint16_t reg_status;
+	uint32_t bad_frame;
+	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
+	uint16_t offer_status;
+	uint32_t region_state;
+};
+
+static struct driver drv;
+
+static struct unic_db_page *db(void)
+{
+	return (void *)drv.slot;
+}
+
+static struct unic_nic_page *np(void)
+{
+	return (void *)(drv.slot + PAGE);
+}
+
+static size_t frames_reply(const void *req, uint8_t *out)
+{
+	const struct unic_ctl_frames *f = req;
+	uint32_t run = 1u << (f->page_shift - 12);
+	uint32_t n = unic_from_le32(f->pages) / run;
+	unic_le32 *tail = (void *)(out + UNIC_CTL_BYTES);
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		drv.next_frame -= run;
+		drv.next_frame &= ~(run - 1);
+		tail[i] = unic_to_le32(drv.bad_frame ? drv.bad_frame
+						     : drv.next_frame);
+	}
+	return n * sizeof(*tail);
+}
+
+static size_t reg_reply(const void *req, uint8_t *out)
+{
+	const struct unic_ctl_mr_reg *r = req;
+	struct unic_ctl_mr_reg_reply *reply = (void *)out;
+	struct unic_cpl_usage *usage = (void *)(out + UNIC_CTL_BYTES);
+	uint32_t entries = (uint32_t)(unic_from_le64(r->length) / PAGE);
+
+	drv.last_user = unic_from_le32(r->user);
+	reply->hdr.status = unic_to_le16(drv.reg_status);
+	if (drv.reg_status && drv.reg_status != UNIC_ST_PENDING) {
+		memset(usage, 0, sizeof(*usage));
+		usage->limit = unic_to_le32(1024);
+		usage->used = unic_to_le32(1000);
+		usage->fair_share = unic_to_le32(256);
+		return sizeof(*usage);
+	}
+	drv.last_mr = ++drv.next_id;
+	reply->id = unic_to_le32(drv.last_mr);
+	reply->stag = unic_to_le32(0x1000 + drv.last_mr);
+	reply->entries = unic_to_le32(entries ? entries : 1);
+	return 0;
+}
+
+static size_t resync_reply(uint8_t *out)
+{
+	struct unic_ctl_resync_reply *reply = (void *)out;
+	struct unic_ctl_region *row = (void *)(out + UNIC_CTL_BYTES);
+
+	drv.resyncs++;
+	reply->regions = unic_to_le32(1);
+	reply->next_seq = unic_to_le32(drv.upcalls);
+	memset(row, 0, sizeof(*row));
+	row->id = unic_to_le32(drv.last_mr);
+	row->user = unic_to_le32(drv.last_user);
+	row->state = unic_to_le32(drv.region_state);
+	return sizeof(*row);
+}
+
+static size_t answer_reply(const void *req, uint8_t *out)
+{
+	const struct unic_ctl_notice_answer *a = req;
+	struct unic_ctl_notice_reply *reply = (void *)out;
+
+	if (unic_from_le32(a->answer) == UNIC_ANSWER_OFFER) {
+		drv.offers++;
+		reply->hdr.status = unic_to_le16(drv.offer_status);
+		reply->detail = unic_to_le32(UNIC_REFUSED_SMALLER);
+	} else {
+		drv.extends++;
+	}
+	reply->deadline_ns = unic_to_le64(UINT64_MAX / 2);
+	return 0;
+}
+
+static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
+{
+	struct unic_ctl_queue_reply *q = (void *)out;
+
+	switch (op) {
+	case UNIC_CTL_HELLO: {
+		struct unic_ctl_hello_reply *h = (void *)out;
+
+		h->slot_bytes = unic_to_le64((uint64_t)SLOT_PAGES * PAGE);
+		h->grace_us = unic_to_le32(20000);
+		h->tlb_entries = unic_to_le32(1024);
+		return 0;
+	}
+	case UNIC_CTL_FRAMES_ALLOC:
+		return frames_reply(req, out);
+	case UNIC_CTL_MR_REG:
+		return reg_reply(req, out);
+	case UNIC_CTL_MR_DEREG:
+		drv.deregs++;
+		return 0;
+	case UNIC_CTL_RESYNC:
+		return resync_reply(out);
+	case UNIC_CTL_NOTICE_ANSWER:
+		return answer_reply(req, out);
+	case UNIC_CTL_PD_ALLOC:
+	case UNIC_CTL_CQ_CREATE:
+	case UNIC_CTL_QP_CREATE:
+		q->id = unic_to_le32(++drv.next_id);
+		q->number = unic_to_le32(77);
+		return 0;
+	case UNIC_CTL_USAGE:
+		memset(out + UNIC_CTL_BYTES, 0, sizeof(struct unic_cpl_usage));
+		return sizeof(struct unic_cpl_usage);
+	default:
+		return 0;
+	}
+}
+
+static void send_reply(int sock, const uint8_t *out, size_t len, bool fds)
+{
+	int fd[4] = { drv.slot_fd, drv.db_efd, drv.evt_efd, drv.up_efd };
+	_Alignas(8) char ctrl[CMSG_SPACE(sizeof(fd))] = { 0 };
+	struct iovec iov = { (void *)out, len };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (fds) {
+		mh.msg_control = ctrl;
+		mh.msg_controllen = sizeof(ctrl);
+		c = CMSG_FIRSTHDR(&mh);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), fd, sizeof(fd));
+	}
+	sendmsg(sock, &mh, MSG_NOSIGNAL);
+}
+
+static void *drive(void *arg)
+{
+	_Alignas(8) uint8_t in[UNIC_CTL_MSG_MAX];
+	_Alignas(8) uint8_t out[UNIC_CTL_MSG_MAX];
+	struct unic_ctl_hdr *hdr = (void *)out;
+	uint16_t op;
+	size_t tail;
+
+	(void)arg;
+	drv.sock = accept(drv.listener, NULL, NULL);
+	while (recv(drv.sock, in, sizeof(in), 0) >= (ssize_t)UNIC_CTL_BYTES) {
+		pthread_mutex_lock(&drv.lock);
+		memset(out, 0, UNIC_CTL_BYTES);
+		memcpy(out, in, sizeof(*hdr));
+		hdr->epoch = unic_to_le32(1);
+		op = unic_from_le16(hdr->op);
+		tail = reply_to(op, in, out);
+		hdr->tail_bytes = unic_to_le32((uint32_t)tail);
+		send_reply(drv.sock, out, UNIC_CTL_BYTES + tail,
+			   op == UNIC_CTL_HELLO);
+		pthread_mutex_unlock(&drv.lock);
+	}
+	return NULL;
+}
+
+static int driver_up(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	(void)state;
+	memset(&drv, 0, sizeof(drv));
+	pthread_mutex_init(&drv.lock, NULL);
+	snprintf(drv.path, sizeof(drv.path), "/tmp/test_libunic.%d",
+		 (int)getpid());
+	strcpy(addr.sun_path, drv.path);
+	unlink(drv.path);
+	drv.listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	drv.slot_fd = memfd_create("slot", 0);
+	drv.db_efd = eventfd(0, EFD_NONBLOCK);
+	drv.evt_efd = eventfd(0, EFD_NONBLOCK);
+	drv.up_efd = eventfd(0, EFD_NONBLOCK);
+	drv.next_frame = SLOT_PAGES;
+	drv.region_state = UNIC_CTL_R_EVICTED;
+	if (ftruncate(drv.slot_fd, SLOT_PAGES * PAGE) ||
+	    bind(drv.listener, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    listen(drv.listener, 1))
+		return -1;
+	drv.slot = mmap(NULL, SLOT_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			MAP_SHARED, drv.slot_fd, 0);
+	np()->epoch = unic_to_le32(1);
+	return pthread_create(&drv.thread, NULL, drive, NULL);
+}
+
+static int driver_down(void **state)
+{
+	(void)state;
+	pthread_join(drv.thread, NULL);
+	munmap(drv.slot, SLOT_PAGES * PAGE);
+	close(drv.sock);
+	close(drv.listener);
+	close(drv.slot_fd);
+	close(drv.db_efd);
+	close(drv.evt_efd);
+	close(drv.up_efd);
+	unlink(drv.path);
+	return 0;
+}
+
+static void upcall(void *rec, uint8_t type)
+{
+	struct unic_upcall_ring *ring = (void *)(drv.slot + 2 * PAGE);
+	struct unic_upcall_hdr *hdr = rec;
+	uint8_t *at = ring->record[drv.upcalls % UNIC_UPCALLS];
+	uint64_t one = 1;
+
+	hdr->type = type;
+	hdr->seq = unic_to_le32(++drv.upcalls);
+	memcpy(at + 4, (uint8_t *)rec + 4, 60);
+	__atomic_store_n((uint32_t *)at, hdr->seq, __ATOMIC_RELEASE);
+	assert_int_equal(write(drv.up_efd, &one, sizeof(one)), sizeof(one));
+}
+
+static void upcall_mr(uint8_t type, uint32_t user, uint64_t deadline_ns)
+{
+	struct unic_upcall_mr up = {
+		.user = unic_to_le32(user),
+		.notice_seq = unic_to_le32(5),
+		.entries = unic_to_le32(4),
+		.deadline_ns = unic_to_le64(deadline_ns),
+	};
+
+	upcall(&up, type);
+}
+
+/* ------------------------------------------------------------------ helpers */
+
+struct rig {
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	struct unic_cq *cq;
+	struct unic_qp *qp;
+};
+
+static void rig_up(struct rig *r)
+{
+	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4 };
+
+	assert_int_equal(unic_open(drv.path, &r->ctx), 0);
+	assert_int_equal(unic_alloc_pd(r->ctx, &r->pd), 0);
+	assert_int_equal(unic_create_cq(r->pd, 8, &r->cq), 0);
+	attr.send_cq = attr.recv_cq = r->cq;
+	assert_int_equal(unic_create_qp(r->pd, &attr, &r->qp), 0);
+}
+
+static void rig_down(struct rig *r)
+{
+	assert_int_equal(unic_destroy_qp(r->qp), 0);
+	assert_int_equal(unic_destroy_cq(r->cq), 0);
+	assert_int_equal(unic_free_pd(r->pd), 0);
+	unic_close(r->ctx);
+}
+
+/* Rings were allocated in this order: CQ one page, QP one page; frames from the
+ * end of the slot. */
+static struct unic_cqe *cq_ring(void)
+{
+	return (void *)(drv.slot + (SLOT_PAGES - 1) * PAGE);
+}
+
+static struct unic_sq_slot *sq_ring(void)
+{
+	return (void *)(drv.slot + (SLOT_PAGES - 2) * PAGE);
+}
+
+static void complete(uint32_t n, uint32_t qpn, uint8_t opcode, uint64_t wr_id)
+{
+	struct unic_cqe *cqe = &cq_ring()[n % 8];
+
+	cqe->qpn = unic_to_le32(qpn);
+	cqe->opcode = opcode;
+	cqe->wr_id = unic_to_le64(wr_id);
+	__atomic_store_n((uint32_t *)&cqe->seq, unic_to_le32(n + 1),
+			 __ATOMIC_RELEASE);
+}
+
+static struct unic_mr *reg(struct rig *r, void *mem, size_t len)
+{
+	struct unic_mr_attr attr = { .addr = mem, .length = len };
+	struct unic_mr *mr;
+
+	assert_int_equal(unic_reg_mr(r->pd, &attr, &mr), 0);
+	return mr;
+}
+
+/* --------------------------------------------------------------------- tests */
+
+static void no_driver_is_said(void **state)
+{
+	struct unic_ctx *ctx;
+
+	(void)state;
+	assert_int_equal(unic_open("/nonexistent/sock", &ctx), -ENOENT);
+	assert_non_null(strstr(unic_last_error(), "start unicd"));
+}
+
+static void every_status_has_words(void **state)
+{
+	int s;
+
+	(void)state;
+	for (s = UNIC_ST_BAD_OPCODE; s <= UNIC_ST_NO_ROUTE; s++) {
+		assert_true(unic_fail_status("x", s) < 0);
+		assert_string_not_equal(unic_status_str((unsigned int)s), "unkn"
+									  "own "
+									  "stat"
+									  "us");
+	}
+	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_NONE; s++)
+		assert_string_not_equal(unic_status_str((unsigned int)s), "unkn"
+									  "own "
+									  "stat"
+									  "us");
+	assert_int_equal(unic_fail_status("x", 4711), -EPROTO);
+}
+
+static void memory_is_contiguous_and_frames_are_not(void **state)
+{
+	struct rig r;
+	uint8_t *mem;
+	unsigned int i;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 3 * PAGE, PAGE);
+	assert_non_null(mem);
+	for (i = 0; i < 3 * PAGE; i++)
+		mem[i] = (uint8_t)(i / PAGE + 1);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(drv.slot[(SLOT_PAGES - 3 - i) * PAGE], i + 1);
+	assert_int_equal(unic_free(r.ctx, mem + PAGE), -EINVAL);
+	assert_int_equal(unic_free(r.ctx, mem), 0);
+	assert_null(unic_alloc(r.ctx, 1, 5000));
+	rig_down(&r);
+}
+
+static void a_wild_frame_is_refused(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	drv.bad_frame = SLOT_PAGES;
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	drv.bad_frame = 1; /* the NIC's own page */
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	assert_int_equal(errno, EPROTO);
+	drv.bad_frame = 0;
+	rig_down(&r);
+}
+
+static volatile int spin_stop;
+
+static void *spin(void *arg)
+{
+	volatile uint32_t *word = arg;
+
+	while (!spin_stop)
+		(*word)++;
+	return NULL;
+}
+
+static void foreign_memory_is_moved(void **state)
+{
+	uint8_t *mem = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t other;
+	struct unic_mr *mr;
+	struct rig r;
+	uint32_t before;
+
+	(void)state;
+	rig_up(&r);
+	memset(mem + PAGE, 0x5a, PAGE);
+	spin_stop = 0;
+	pthread_create(&other, NULL, spin, mem + 2 * PAGE);
+	mr = reg(&r, mem + PAGE + 8, PAGE + 16);
+	assert_int_equal(mem[PAGE], 0x5a);
+	mem[PAGE] = 1;
+	/* It is the slot's memory now, and the other thread writes there. */
+	assert_int_equal(drv.slot[drv.next_frame * PAGE + PAGE], 1);
+	before = *(volatile uint32_t *)(drv.slot + drv.next_frame * PAGE);
+	usleep(2000);
+	assert_int_not_equal(
+		*(volatile uint32_t *)(drv.slot + drv.next_frame * PAGE),
+		before);
+	spin_stop = 1;
+	pthread_join(other, NULL);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	assert_int_equal(mem[PAGE], 1); /* and the process's own again */
+	munmap(mem, 4 * PAGE);
+}
+
+static void files_and_stacks_are_not(void **state)
+{
+	uint8_t on_stack[PAGE];
+	struct unic_mr_attr attr = { .addr = on_stack, .length = 1 };
+	void *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "stack"));
+	attr.addr = shared;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "shared"));
+	attr.addr = (void *)(uintptr_t)files_and_stacks_are_not;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "file"));
+	munmap(shared, PAGE);
+	rig_down(&r);
+}
+
+static void a_refused_registration_says_why(void **state)
+{
+	struct unic_mr_attr attr = { .length = PAGE };
+	struct unic_usage usage;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	attr.addr = unic_alloc(r.ctx, PAGE, PAGE);
+	drv.reg_status = UNIC_ST_TLB_FULL;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -ENOMEM);
+	assert_true(unic_last_usage(&usage));
+	assert_int_equal(usage.used, 1000);
+	assert_non_null(strstr(unic_last_error(), "1000 of 1024"));
+	drv.reg_status = UNIC_ST_OK;
+	rig_down(&r);
+}
+
+static void posts_reach_the_ring(void **state)
+{
+	struct unic_sg sg[3] = { { (void *)0x1000, 5, 9 },
+				 { (void *)0x2000, 6, 9 },
+				 { (void *)0x3000, 7, 8 } };
+	struct unic_send_wr wr[2] = { { .wr_id = 42,
+					.opcode = UNIC_WR_WRITE,
+					.num_sge = 3,
+					.remote = 0xabc,
+					.rkey = 3,
+					.sg = sg } };
+	struct unic_sq_ext *ext;
+	uint64_t n;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	wr[1] = wr[0];
+	ext = (void *)&sq_ring()[1];
+	assert_int_equal(unic_post_send(r.qp, wr, 1), 1);
+	assert_int_equal(sq_ring()[0].opcode, UNIC_WR_WRITE);
+	assert_int_equal(unic_from_le64(sq_ring()[0].remote), 0xabc);
+	assert_int_equal(unic_from_le64(ext->sge[0].iova), 0x3000);
+	assert_int_equal(unic_from_le32(ext->sge[0].lkey), 8);
+	/* rows: 0 is the CQ's, 1 the QP's; two slots posted */
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 2);
+	assert_int_equal(unic_from_le32(db()->fifo[0]),
+			 UNIC_DB_WORD(UNIC_DB_SQ, 1, 2));
+	assert_int_equal(unic_from_le32(db()->fifo_seq), 1);
+	assert_int_equal(read(drv.db_efd, &n, 8), -1); /* it was awake */
+	np()->asleep = unic_to_le32(1);
+	assert_int_equal(unic_post_send(r.qp, wr, 2), 1); /* room for one */
+	assert_int_equal(read(drv.db_efd, &n, 8), 8);
+	assert_int_equal(unic_post_send(r.qp, wr, 1), -EAGAIN);
+	wr[0].num_sge = 7;
+	assert_int_equal(unic_post_send(r.qp, wr, 1), -EINVAL);
+	rig_down(&r);
+}
+
+static void inline_data_is_copied(void **state)
+{
+	char text[97] = "0123456789abcdefghijklmnopqrstuvwxyzABCD";
+	struct unic_sg sg = { text, 40, 0 };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
+				   .flags = UNIC_WR_INLINE,
+				   .num_sge = 1,
+				   .sg = &sg };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(sq_ring()[0].inline_len, 40);
+	assert_memory_equal(sq_ring()[0].sge, text, 32);
+	assert_memory_equal(&sq_ring()[1], text + 32, 8);
+	sg.len = 97;
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), -EINVAL);
+	rig_down(&r);
+}
+
+static void completions_are_not_believed(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_SEND };
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	complete(0, 78, UNIC_WC_SEND, 0); /* no such QP */
+	complete(1, 77, UNIC_WC_SEND, 1); /* not posted */
+	complete(2, 77, UNIC_WC_SEND, 1ull << 32);
+	complete(3, 77, UNIC_WC_RECV, 0); /* no receive posted */
+	complete(4, 77, UNIC_WC_SEND, 0); /* right */
+	complete(5, 77, UNIC_WC_SEND, 0); /* once more */
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 42);
+	assert_ptr_equal(wc[0].qp, r.qp);
+	assert_int_equal(unic_from_le32(db()->tail[0].cq_ci), 6);
+	rig_down(&r);
+}
+
+static void receives_end_in_any_order(void **state)
+{
+	struct unic_recv_wr wr[4] = {
+		{ .wr_id = 1 }, { .wr_id = 2 }, { .wr_id = 3 }, { .wr_id = 4 }
+	};
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_recv(r.qp, wr, 4), 4);
+	complete(0, 77, UNIC_WC_RECV, 1);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 2);
+	/* The oldest is still out: its slot is not free. */
+	assert_int_equal(unic_post_recv(r.qp, wr, 1), -EAGAIN);
+	complete(1, 77, UNIC_WC_RECV, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(unic_post_recv(r.qp, wr, 4), 2);
+	rig_down(&r);
+}
+
+static void no_wake_up_is_lost(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 1, .opcode = UNIC_WR_SEND };
+	uint64_t one = 1;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_wait_cq(r.cq, 10), -ETIME);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 0);
+	/* Written, but rung before anybody slept. */
+	complete(0, 77, UNIC_WC_SEND, 0);
+	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
+	assert_int_equal(unic_req_notify(r.cq, false), 1);
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
+	rig_down(&r);
+}
+
+static void upcalls_change_regions(void **state)
+{
+	struct unic_event ev;
+	struct unic_mr *mr;
+	struct rig r;
+	struct pollfd pfd = { .events = POLLIN };
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
+	pfd.fd = unic_event_fd(r.ctx);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+	assert_int_equal(poll(&pfd, 1, 0), 1);
+	assert_true(unic_mr_usable(mr, 1000));
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_ASKED);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_NOTICE);
+	assert_ptr_equal(ev.mr, mr);
+	unic_ack_event(&ev);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	upcall_mr(UNIC_UP_EVICTED, drv.last_user + (1u << 16), 0);
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN); /* stale */
+	upcall_mr(UNIC_UP_EVICTED, drv.last_user, 0);
+	assert_false(unic_mr_usable(mr, 0));
+	/* The event keeps the object alive, dereg forgets queued ones. */
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
+	rig_down(&r);
+}
+
+static void lost_upcalls_are_made_good(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	struct unic_event ev;
+	struct unic_mr *mr;
+	struct rig r;
+	unsigned int i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	for (i = 0; i < 2 * UNIC_UPCALLS; i++)
+		upcall(&up, UNIC_UP_DB_ERROR);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_EVICTED);
+	assert_int_equal(drv.resyncs, 1);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_GONE);
+	unic_ack_event(&ev);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
+static void a_dead_driver_is_seen(void **state)
+{
+	struct unic_event ev;
+	struct rig r;
+	struct pollfd pfd = { .events = POLLIN };
+
+	(void)state;
+	rig_up(&r);
+	shutdown(drv.sock, SHUT_RDWR);
+	pfd.fd = unic_event_fd(r.ctx);
+	assert_int_equal(poll(&pfd, 1, 1000), 1);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_RESET);
+	assert_int_equal(poll(&pfd, 1, 0), 0); /* told once */
+	assert_true(unic_nic_reset(r.ctx));
+	assert_int_equal(unic_wait_cq(r.cq, 1000), -ENOTCONN);
+	rig_down(&r);
+}
+
+static void wait_until(const uint32_t *what, uint32_t value)
+{
+	int i;
+
+	for (i = 0;
+	     i < 1000 && __atomic_load_n(what, __ATOMIC_ACQUIRE) != value; i++)
+		usleep(1000);
+	assert_int_equal(*what, value);
+}
+
+static void manager_up(struct rig *r, struct unic_bm **bm)
+{
+	struct unic_bm_attr attr = { .rights = UNIC_MR_LOCAL_WRITE };
+
+	rig_up(r);
+	assert_int_equal(unic_bm_open(r->pd, &attr, bm), 0);
+}
+
+static void manager_releases_what_is_idle(void **state)
+{
+	struct unic_bm_stats s;
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t user;
+	void *mem;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, 3 * PAGE);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, false, &h), 0);
+	user = drv.last_user;
+	unic_bm_drop(bm, &h);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, false, &h), 0);
+	assert_int_equal(drv.last_user, user); /* the cache had it */
+	unic_bm_drop(bm, &h);
+	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
+	wait_until(&drv.deregs, 1);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, false, &h), 0);
+	assert_int_not_equal(drv.last_user, user);
+	unic_bm_drop(bm, &h);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.released, 1);
+	assert_int_equal(s.misses, 2);
+	assert_int_equal(s.hits, 2 + 2 - 1);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+static void manager_offers_for_what_is_busy(void **state)
+{
+	struct unic_bm_stats s;
+	struct unic_bm_hold busy;
+	struct unic_bm_hold idle;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t user;
+	void *a;
+	void *b;
+
+	(void)state;
+	manager_up(&r, &bm);
+	a = unic_bm_get(bm, PAGE);
+	b = unic_bm_get(bm, PAGE);
+	assert_int_equal(unic_bm_hold(bm, a, PAGE, 0, false, &busy), 0);
+	user = drv.last_user;
+	assert_int_equal(unic_bm_hold(bm, b, PAGE, 0, false, &idle), 0);
+	unic_bm_drop(bm, &idle);
+	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
+	wait_until(&drv.deregs, 1);
+	assert_int_equal(drv.offers, 1);
+	/* Asked again with nothing to offer: extend, and release when done. */
+	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
+	wait_until(&drv.extends, 1);
+	assert_int_equal(unic_bm_hold(bm, a, PAGE, 0, true, &idle), -EBUSY);
+	usleep(20000);
+	unic_bm_drop(bm, &busy);
+	wait_until(&drv.deregs, 2);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.offers, 1);
+	assert_int_equal(s.extends, 1);
+	assert_int_equal(s.released_late, 1);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+static void manager_respects_deadlines(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t piece;
+
+	(void)state;
+	manager_up(&r, &bm);
+	/* T is 20 ms: at 1 byte per microsecond no piece above a page. */
+	unic_bm_measured(bm, 1000, 1000000);
+	piece = unic_bm_piece(bm);
+	assert_int_equal(piece, 2 * PAGE);
+	assert_int_equal(unic_bm_expect(bm, 5000), 5000);
+	assert_int_equal(unic_bm_hold(bm, unic_bm_get(bm, 65 * PAGE), 65 * PAGE,
+				      0, false, &h),
+			 0);
+	assert_int_equal(h.len, 64 * PAGE); /* chunks of 64 entries */
+	unic_bm_drop(bm, &h);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+#define WITH_DRIVER(test) \
+	cmocka_unit_test_setup_teardown(test, driver_up, driver_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_driver_is_said),
+		cmocka_unit_test(every_status_has_words),
+		WITH_DRIVER(memory_is_contiguous_and_frames_are_not),
+		WITH_DRIVER(a_wild_frame_is_refused),
+		WITH_DRIVER(foreign_memory_is_moved),
+		WITH_DRIVER(files_and_stacks_are_not),
+		WITH_DRIVER(a_refused_registration_says_why),
+		WITH_DRIVER(posts_reach_the_ring),
+		WITH_DRIVER(inline_data_is_copied),
+		WITH_DRIVER(completions_are_not_believed),
+		WITH_DRIVER(receives_end_in_any_order),
+		WITH_DRIVER(no_wake_up_is_lost),
+		WITH_DRIVER(upcalls_change_regions),
+		WITH_DRIVER(lost_upcalls_are_made_good),
+		WITH_DRIVER(a_dead_driver_is_seen),
+		WITH_DRIVER(manager_releases_what_is_idle),
+		WITH_DRIVER(manager_offers_for_what_is_busy),
+		WITH_DRIVER(manager_respects_deadlines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_model.c - the tables of TLB, regions, requests and evictions against a
+ * naive reference: random steps from a seed, every answer and every event
+ * compared, all invariants checked all the time.
+ */
+#include "rig.h"
+#include "unit.h"
+
+#define STEPS 600000u
+#define DEEP	  512u /* steps between full comparisons */
+#define N	  UNIC_TLB_ENTRIES
+#define PROCS	  3u
+#define MAX_PAGES 12u
+#define OLD	  64u
+
+/* What the reference knows of a region: all of it, kept flat. */
+struct ref {
+	struct unic_mr_result id;
+	uint64_t iova;
+	uint64_t bus[MAX_PAGES];
+	uint64_t grace_ns; /* INV-6: not taken before; 0: no grace runs */
+	uint32_t n, seq, proc, holds, dmas;
+	uint8_t mr_class;
+	bool live;     /* accesses must succeed */
+	bool loading;  /* granted, no page filled */
+	bool draining; /* PENDING or cut: EVICTED must come */
+	bool gone;     /* deregistered by its owner */
+};
+
+static struct rig r;
+static struct ref ref[UNIC_MRS];
+static struct ref old[OLD]; /* ended: nothing goes through them any more */
+static uint32_t wants[UNIC_WAITS * 4], n_wants; /* ids queued */
+static uint32_t pd[PROCS], n_old;
+static uint64_t rng;
+
+static uint32_t rnd(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 33) % n;
+}
+
+static void forget(struct ref *f)
+{
+	old[n_old++ % OLD] = *f;
+	memset(f, 0, sizeof(*f));
+}
+
+static void fill_bus(struct ref *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->n; i++)
+		f->bus[i] = (uint64_t)(rnd(1u << 20) + 1) << 12;
+}
+
+static void adopt(const struct unic_mr_result *id, const struct ref *f)
+{
+	assert_true(id->mr < UNIC_MRS);
+	assert_int_equal(ref[id->mr].n, 0); /* the index was free */
+	ref[id->mr] = *f;
+	ref[id->mr].id = *id;
+}
+
+/* --------------------------------------------------------------- steps */
+
+static void step_reg(void)
+{
+	struct ref f = { .n = rnd(MAX_PAGES) + 1, .proc = rnd(PROCS) };
+	bool wait = rnd(3) == 0;
+	struct unic_mr_args a = {
+		.pd = (uint16_t)pd[f.proc],
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.page_shift = 12,
+		.iova = (uint64_t)rnd(1u << 30) << 12 | rnd(64),
+		.n_pages = f.n,
+		.length = f.n * 4096ull - 64,
+		.flags = UNIC_REG_LIST | (wait ? UNIC_REG_WAIT : 0),
+		.timeout_us = wait && rnd(2) ? rnd(50000) + 1 : 0,
+		.user = f.proc,
+	};
+	uint32_t free = r.nic.tlb.free;
+	struct unic_mr_result id;
+	int err;
+
+	f.mr_class = rnd(8) == 0   ? UNIC_CLASS_CONTROL
+		     : rnd(4) == 0 ? UNIC_CLASS_MESSAGING
+				   : UNIC_CLASS_RDMA;
+	a.mr_class = f.mr_class;
+	f.iova = a.iova;
+	fill_bus(&f);
+	err = unic_mr_reg(&r.nic, &a, f.bus, &id);
+	if (!err) {
+		assert_true(f.n <= free);
+		f.live = true;
+		adopt(&id, &f);
+	} else if (err == -UNIC_EPENDING) {
+		assert_true(wait);
+		wants[n_wants++] = id.wait;
+	} else {
+		assert_true(err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
+			    err == -UNIC_ECTRLCAP || err == -UNIC_EWAITFULL);
+		assert_int_equal(r.nic.tlb.free, free);
+	}
+}
+
+static struct ref *any(void)
+{
+	struct ref *f = &ref[rnd(UNIC_MRS)];
+
+	return f->n ? f : NULL;
+}
+
+static void step_access(void)
+{
+	struct ref *f = any();
+	struct unic_piece p;
+	uint64_t off;
+	uint32_t len, in;
+	int err;
+
+	if (!f)
+		return;
+	off = rnd(f->n * 4096 - 64);
+	len = rnd(f->n * 4096) + 1;
+	err = unic_access(&r.nic, f->id.stag, (uint16_t)pd[f->proc], 0,
+			  f->iova + off, len, &p);
+	if (!f->live) {
+		assert_int_equal(err, f->gone || f->loading ? -UNIC_ESTAG
+							    : -UNIC_EEVICTED);
+		return;
+	}
+	if (off + len > f->n * 4096ull - 64) {
+		assert_int_equal(err, -UNIC_EBOUNDS);
+		return;
+	}
+	assert_int_equal(err, 0);
+	in = (uint32_t)(f->iova & 4095);
+	assert_true(p.bus == f->bus[(off + in) >> 12] + ((off + in) & 4095));
+	assert_true(p.len >= 1 && p.len <= len);
+	assert_true(((off + in) & 4095) + p.len <= 4096);
+}
+
+/* INV-4: whatever came after, the STag of a region that ended is dead. */
+static void step_access_old(void)
+{
+	const struct ref *f = &old[rnd(OLD)];
+	struct unic_piece p;
+	int err;
+
+	if (!f->n)
+		return;
+	err = unic_access(&r.nic, f->id.stag, (uint16_t)pd[f->proc], 0, f->iova,
+			  1, &p);
+	assert_true(err == -UNIC_ESTAG || err == -UNIC_EEVICTED);
+}
+
+static void step_refs(void)
+{
+	struct ref *f = any();
+	uint16_t i;
+
+	if (!f)
+		return;
+	i = (uint16_t)f->id.mr;
+	if (f->live && rnd(3) == 0) {
+		if (rnd(2)) {
+			unic_mr_hold(&r.nic, i);
+			f->holds++;
+		} else {
+			unic_mr_dma_get(&r.nic, i);
+			f->dmas++;
+		}
+	} else if (f->holds) {
+		f->holds--;
+		unic_mr_unhold(&r.nic, i);
+	} else if (f->dmas) {
+		f->dmas--;
+		unic_mr_dma_put(&r.nic, i);
+	}
+}
+
+static void ended_by_owner(struct ref *f, int err, bool gone)
+{
+	if (!err) {
+		assert_int_equal(f->holds + f->dmas, 0);
+		forget(f);
+		return;
+	}
+	assert_int_equal(err, -UNIC_EPENDING);
+	assert_true(f->holds + f->dmas || f->draining);
+	f->live = false;
+	f->loading = false;
+	f->draining = true;
+	f->gone |= gone;
+}
+
+static void step_dereg(void)
+{
+	struct ref *f = any();
+	int err;
+
+	if (!f)
+		return;
+	err = unic_mr_dereg(&r.nic, f->id.mr, f->id.gen);
+	if (f->gone)
+		assert_int_equal(err, -UNIC_ENOMR);
+	else
+		ended_by_owner(f, err, true);
+}
+
+static void step_fill(void)
+{
+	struct ref *f = any();
+
+	if (!f || !f->loading)
+		return;
+	fill_bus(f);
+	assert_int_equal(
+		unic_mr_fill(&r.nic, f->id.mr, f->id.gen, 0, f->n, f->bus), 0);
+	f->loading = false;
+	f->live = true;
+}
+
+static void answer_extend(struct ref *f, int err, uint8_t refusal, uint32_t us)
+{
+	if (err)
+		assert_true(refusal == UNIC_REFUSED_WAITER ||
+			    refusal == UNIC_REFUSED_BUDGET);
+	else
+		f->grace_ns += us * 1000ull;
+}
+
+static void answer_offer(struct ref *f, struct ref *o, int err, uint8_t refusal)
+{
+	bool good = o && o->live && !o->seq && o != f && o->proc == f->proc &&
+		    o->mr_class != UNIC_CLASS_CONTROL && o->n >= f->n;
+
+	assert_int_equal(!err, good);
+	if (err) {
+		assert_true(refusal);
+		return;
+	}
+	o->seq = f->seq;
+	o->grace_ns = f->grace_ns;
+	f->seq = 0;
+	f->grace_ns = 0;
+}
+
+static void step_answer(void)
+{
+	struct ref *f = any(), *o = any();
+	struct unic_cmd_notice_answer c;
+	uint32_t tries;
+	uint64_t deadline;
+	uint32_t what = rnd(3) + 1;
+	uint8_t refusal = 0;
+	int err;
+
+	if (!f || !f->seq || !f->live || !f->grace_ns)
+		return;
+	/* mostly a region of the same process, or few offers are good */
+	for (tries = 0; tries < 6 && (!o || o->proc != f->proc); tries++)
+		o = any();
+	memset(&c, 0, sizeof(c));
+	c.mr = unic_to_le32(f->id.mr);
+	c.gen = unic_to_le32(f->id.gen);
+	c.seq = unic_to_le32(f->seq);
+	c.answer = unic_to_le32(what);
+	c.extend_us = unic_to_le32(rnd(30000) + 1);
+	if (o) {
+		c.offer_mr = unic_to_le32(o->id.mr);
+		c.offer_gen = unic_to_le32(o->id.gen);
+	}
+	err = unic_evict_answer(&r.nic, &c, &deadline, &refusal);
+	if (what == UNIC_ANSWER_RELEASE)
+		ended_by_owner(f, err, false);
+	else if (what == UNIC_ANSWER_EXTEND)
+		answer_extend(f, err, refusal, unic_from_le32(c.extend_us));
+	else
+		answer_offer(f, o, err, refusal);
+}
+
+static void step_cancel(void)
+{
+	uint32_t i;
+
+	if (!n_wants)
+		return;
+	i = rnd(n_wants);
+	if (unic_wait_cancel(&r.nic, wants[i]) == 0)
+		wants[i] = wants[--n_wants];
+}
+
+/* --------------------------------------------------------------- events */
+
+/* INV-5, seen from outside: the shares at the moment of the decision. */
+static void on_notice(const struct unic_evt_mr *e)
+{
+	struct ref *f = &ref[unic_from_le32(e->mr)];
+	uint64_t deadline = 0;
+
+	if (unic_from_le32(e->gen) != f->id.gen)
+		return; /* deregistered before this was read */
+	assert_true(f->n && f->live && !f->seq);
+	assert_int_equal(f->mr_class, UNIC_CLASS_RDMA);
+	f->seq = unic_from_le32(e->seq);
+	assert_int_equal(unic_evict_ack(&r.nic, f->id.mr, f->id.gen, f->seq,
+					&deadline),
+			 0);
+	f->grace_ns = deadline;
+}
+
+static void on_evicted(const struct unic_evt_mr *e)
+{
+	struct ref *f = &ref[unic_from_le32(e->mr)];
+
+	/* exactly one, and only of what is there (INV-4) */
+	assert_int_equal(f->id.gen, unic_from_le32(e->gen));
+	assert_int_equal(f->id.stag, unic_from_le32(e->stag));
+	assert_int_equal(f->holds + f->dmas, 0); /* INV-3 */
+	if (!f->draining && f->mr_class == UNIC_CLASS_RDMA) {
+		assert_true(f->seq && f->grace_ns);
+		assert_true(unic_from_le64(e->time_ns) >= f->grace_ns);
+	}
+	assert_int_not_equal(f->mr_class == UNIC_CLASS_CONTROL && !f->gone, 1);
+	forget(f);
+}
+
+static void drop_want(uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < n_wants && wants[i] != id; i++)
+		;
+	assert_true(i < n_wants); /* each ends once */
+	wants[i] = wants[--n_wants];
+}
+
+static void on_granted(const struct unic_evt_wait *e)
+{
+	struct ref f = { .loading = true, .proc = unic_from_le32(e->user) };
+	struct unic_mr_result id = { .mr = unic_from_le32(e->mr),
+				     .gen = unic_from_le32(e->gen),
+				     .stag = unic_from_le32(e->stag) };
+	const struct unic_mr *m = unic_mr_get(&r.nic, id.mr, id.gen);
+
+	drop_want(unic_from_le32(e->wait));
+	assert_non_null(m);
+	f.n = m->n_pages;
+	f.iova = m->iova;
+	f.mr_class = m->mr_class;
+	adopt(&id, &f);
+}
+
+static void take_events(void)
+{
+	uint8_t rec[64];
+
+	while (rig_event(&r, rec)) {
+		const struct unic_evt_hdr *h = (const void *)rec;
+
+		if (h->type == UNIC_EVT_NOTICE)
+			on_notice((const void *)rec);
+		else if (h->type == UNIC_EVT_EVICTED)
+			on_evicted((const void *)rec);
+		else if (h->type == UNIC_EVT_GRANTED)
+			on_granted((const void *)rec);
+		else if (h->type == UNIC_EVT_WAIT_ENDED)
+			drop_want(unic_from_le32(
+				((const struct unic_evt_wait *)h)->wait));
+		else
+			fail_msg("unexpected event %u", h->type);
+	}
+}
+
+/* Regions whose grace ends at this poll stop being accessible in it. */
+static void note_state(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		struct ref *f = &ref[i];
+		uint8_t state = r.nic.mrs.mr[i].state;
+
+		if (!f->n || !f->live || state < UNIC_MR_DRAINING)
+			continue;
+		if (f->mr_class == UNIC_CLASS_RDMA) /* INV-6 */
+			assert_true(f->grace_ns && r.nic.now_ns >= f->grace_ns);
+		f->live = false;
+	}
+}
+
+/* --------------------------------------------------------- comparisons */
+
+/* The accounts of the tables, counted from scratch. */
+static void compare(void)
+{
+	uint32_t held[PROCS] = { 0 }, coming[PROCS] = { 0 }, used = 0, i, k;
+	uint32_t filled = 0, in_tlb = 0, mrs[PROCS] = { 0 };
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct unic_mr *m = &r.nic.mrs.mr[i];
+		const struct ref *f = &ref[i];
+
+		if (!f->n)
+			continue;
+		assert_int_equal(m->gen, f->id.gen);
+		assert_int_equal(m->stag, f->id.stag);
+		assert_int_equal(m->holds, f->holds);
+		assert_int_equal(m->dmas, f->dmas);
+		held[f->proc] += f->n;
+		mrs[f->proc]++;
+		if (m->flags & UNIC_MR_F_COMING)
+			coming[f->proc] += f->n;
+		filled += m->filled;
+		for (k = 0; k < f->n; k++)
+			in_tlb += unic_tlb_find(&r.nic.tlb, m->tlb_base,
+						(uint16_t)i, k) != UNIC_TLB_NIL;
+	}
+	assert_int_equal(filled, in_tlb);
+	for (i = 0; i < PROCS; i++) {
+		assert_int_equal(r.nic.evict.share.owner[i].held, held[i]);
+		assert_int_equal(r.nic.evict.share.owner[i].coming, coming[i]);
+		assert_int_equal(r.nic.procs.proc[i].mrs, mrs[i]);
+		used += held[i];
+	}
+	assert_int_equal(used, N - r.nic.tlb.free);
+	assert_int_equal(used - filled, r.nic.tlb.reserved);
+	for (i = used = 0; i < N; i++)
+		used += r.nic.tlb.entry[i].mr != UNIC_TLB_NIL;
+	assert_int_equal(used, filled);
+	assert_int_equal(n_wants, r.nic.evict.waiting);
+}
+
+static void quick_check(void)
+{
+	uint32_t i, promised = 0;
+
+	for (i = 0; i < PROCS; i++)
+		promised += r.nic.evict.promised[i];
+	assert_true(promised <= r.nic.tlb.free);
+	assert_true(r.nic.tlb.free <= N && r.nic.tlb.reserved <= N);
+}
+
+static void one_step(void)
+{
+	static void (*const steps[])(void) = {
+		step_reg,    step_reg,	      step_access, step_access,
+		step_access, step_access_old, step_refs,   step_refs,
+		step_dereg,  step_fill,	      step_fill,   step_answer,
+		step_answer, step_cancel,
+	};
+
+	steps[rnd(sizeof(steps) / sizeof(steps[0]))]();
+}
+
+static void run(uint64_t seed, uint32_t steps)
+{
+	uint32_t i;
+
+	rng = seed;
+	memset(ref, 0, sizeof(ref));
+	memset(old, 0, sizeof(old));
+	n_wants = 0;
+	rig_up(&r, 1);
+	for (i = 0; i < PROCS; i++) {
+		rig_attach(&r, i, i + 1);
+		pd[i] = rig_pd(&r, i);
+	}
+	for (i = 0; i < steps; i++) {
+		one_step();
+		note_state();
+		take_events();
+		quick_check();
+		if (rnd(4) == 0) {
+			r.port.now_ns += rnd(400000);
+			r.nic.now_ns = r.port.now_ns;
+			unic_evict_poll(&r.nic);
+			note_state();
+			take_events();
+		}
+		if (i % DEEP == 0)
+			compare();
+	}
+	compare();
+}
+
+/* Worth it only if all of it happens, in each run. */
+static void assert_covered(void)
+{
+	assert_true(rig_count(&r, waits_granted) > 100);
+	assert_true(rig_count(&r, released) > 10);
+	assert_true(rig_count(&r, offers_taken) > 3);
+	assert_true(rig_count(&r, extends_taken) > 3);
+	assert_true(rig_count(&r, deadlines) > 10);
+	assert_true(rig_count(&r, evicted_busy) > 3);
+	assert_true(rig_count(&r, msg_evicted) > 10);
+}
+
+static void random_steps_match_the_reference(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 6; seed++) {
+		run(seed * 0x9e3779b97f4a7c15ull, STEPS / 6);
+		assert_covered();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_steps_match_the_reference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

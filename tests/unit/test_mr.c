@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_mr.c - regions, STags, PDs, and the one access check. */
+#include "rig.h"
+#include "unit.h"
+
+#define PAGE 4096ull
+#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE)
+
+static struct rig r;
+static uint16_t pd;
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_up(&r, 1);
+	rig_attach(&r, 0, 1);
+	rig_attach(&r, 1, 1);
+	pd = (uint16_t)rig_pd(&r, 0);
+	r.nic.evict.low = r.nic.evict.high = 0;
+	return 0;
+}
+
+static struct unic_mr_args args_of(uint64_t iova, uint64_t length)
+{
+	uint64_t last = iova + length - 1;
+
+	return (struct unic_mr_args){
+		.pd = pd,
+		.rights = RW,
+		.page_shift = 12,
+		.iova = iova,
+		.length = length,
+		.n_pages = (uint32_t)((last >> 12) - (iova >> 12) + 1),
+		.flags = UNIC_REG_LIST,
+	};
+}
+
+/* Pages lie apart in the window, so that a wrong one is seen. */
+static const uint64_t *list(uint32_t n)
+{
+	static uint64_t bus[UNIC_TLB_ENTRIES + 1];
+	uint32_t i;
+
+	for (i = 0; i < n && i <= UNIC_TLB_ENTRIES; i++)
+		bus[i] = UNIC_BUS(0, (2 * i + 8) * PAGE);
+	return bus;
+}
+
+static int reg(const struct unic_mr_args *a, struct unic_mr_result *out)
+{
+	return unic_mr_reg(&r.nic, a,
+			   a->flags & UNIC_REG_LIST ? list(a->n_pages) : NULL,
+			   out);
+}
+
+static struct unic_mr_result reg_ok(uint64_t iova, uint64_t length)
+{
+	struct unic_mr_args a = args_of(iova, length);
+	struct unic_mr_result res;
+
+	assert_int_equal(reg(&a, &res), 0);
+	return res;
+}
+
+static void each_wrong_argument(void **state)
+{
+	struct unic_mr_args good = args_of(0x10010, 3 * PAGE), a;
+	struct unic_mr_result res;
+	struct unic_nic *before = malloc(sizeof(*before));
+
+	(void)state;
+	*before = r.nic;
+#define BAD(field, value, err)                           \
+	do {                                             \
+		a = good;                                \
+		a.field = (value);                       \
+		assert_int_equal(reg(&a, &res), -(err)); \
+	} while (0)
+	BAD(pd, UNIC_PDS, UNIC_ENOPD);
+	BAD(pd, pd + 1, UNIC_ENOPD);
+	BAD(rights, 0x10, UNIC_EINVAL);
+	BAD(rights, UNIC_MR_REMOTE_WRITE, UNIC_EINVAL);
+	BAD(flags, 0x80 | UNIC_REG_LIST, UNIC_EINVAL);
+	BAD(flags, UNIC_REG_ZERO_BASED | UNIC_REG_LIST, UNIC_EINVAL);
+	BAD(mr_class, 3, UNIC_EINVAL);
+	BAD(page_shift, 0, UNIC_EINVAL);
+	BAD(page_shift, 13, UNIC_EINVAL);
+	BAD(page_shift, 255, UNIC_EINVAL);
+	BAD(length, 0, UNIC_EINVAL);
+	BAD(length, UINT64_MAX, UNIC_EINVAL);
+	BAD(iova, UINT64_MAX - PAGE, UNIC_EINVAL);
+	BAD(n_pages, 3, UNIC_EINVAL);
+	BAD(n_pages, 5, UNIC_EINVAL);
+	BAD(n_pages, 0, UNIC_EINVAL);
+	BAD(timeout_us, 1, UNIC_EINVAL);
+#undef BAD
+	a = args_of(0, (UNIC_TLB_ENTRIES + 1) * PAGE);
+	assert_int_equal(reg(&a, &res), -UNIC_ETOOLARGE);
+	a = args_of(0, 1ull << 63);
+	a.n_pages = UINT32_MAX;
+	assert_int_equal(reg(&a, &res), -UNIC_ETOOLARGE);
+	/* nothing happened */
+	assert_memory_equal(&before->tlb, &r.nic.tlb, sizeof(r.nic.tlb));
+	assert_memory_equal(&before->mrs, &r.nic.mrs, sizeof(r.nic.mrs));
+	assert_memory_equal(&before->evict.share, &r.nic.evict.share,
+			    sizeof(r.nic.evict.share));
+	free(before);
+	assert_int_equal(reg(&good, &res), 0);
+}
+
+static void misaligned_page_undoes_everything(void **state)
+{
+	struct unic_mr_args a = args_of(0, 4 * PAGE);
+	struct unic_mr_result res;
+	uint64_t bus[4] = { 0x8000, 0x9000, 0xa010, 0xb000 };
+
+	(void)state;
+	assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), -UNIC_EBUS);
+	assert_int_equal(r.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(r.nic.tlb.reserved, 0);
+	assert_int_equal(r.nic.mrs.free, UNIC_MRS);
+	assert_int_equal(r.nic.procs.proc[0].mrs, 0);
+	assert_int_equal(r.nic.mrs.pd[pd].users, 0);
+	a.page_shift = 16;
+	a.n_pages = 1;
+	assert_int_equal(unic_mr_reg(&r.nic, &a, bus + 1, &res), -UNIC_EBUS);
+	bus[0] = 0x10000;
+	assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), 0);
+}
+
+static int access_of(uint32_t stag, uint32_t need, uint64_t iova, uint32_t len,
+		     struct unic_piece *p)
+{
+	return unic_access(&r.nic, stag, pd, need, iova, len, p);
+}
+
+static void each_step_of_the_check(void **state)
+{
+	const uint64_t base = 0x20000 + 0x10, len = 2 * PAGE;
+	struct unic_mr_result m = reg_ok(base, len);
+	struct unic_piece p = { 1, 2, 3 };
+	uint16_t pd2 = (uint16_t)rig_pd(&r, 0);
+	uint32_t bit;
+
+	(void)state;
+	for (bit = 0; bit < 32; bit++)
+		assert_int_equal(access_of(m.stag ^ 1u << bit, 0, base, 1, &p),
+				 -UNIC_ESTAG);
+	assert_int_equal(unic_access(&r.nic, m.stag, pd2, 0, base, 1, &p),
+			 -UNIC_EPD);
+	assert_int_equal(access_of(m.stag, UNIC_MR_REMOTE_READ, base, 1, &p),
+			 -UNIC_ERIGHTS);
+	assert_int_equal(access_of(m.stag, RW | UNIC_MR_MW_BIND, base, 1, &p),
+			 -UNIC_ERIGHTS);
+	assert_int_equal(access_of(m.stag, RW, base - 1, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_of(m.stag, RW, base + len, 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(m.stag, RW, base + len - 1, 2, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(m.stag, RW, base, (uint32_t)len + 1, &p),
+			 -UNIC_EBOUNDS);
+	/* the order: an earlier step hides a later one */
+	assert_int_equal(unic_access(&r.nic, m.stag, pd2, 0xf, 0, 1, &p),
+			 -UNIC_EPD);
+	assert_int_equal(access_of(m.stag, 0xf, 0, 1, &p), -UNIC_ERIGHTS);
+	assert_true(p.bus == 1 && p.len == 2 && p.mr == 3);
+	assert_int_equal(rig_count(&r, access_stag), 32);
+	assert_int_equal(rig_count(&r, access_pd), 2);
+	assert_int_equal(rig_count(&r, access_rights), 3);
+	assert_int_equal(rig_count(&r, access_bounds), 4);
+}
+
+static void bounds_do_not_wrap(void **state)
+{
+	const uint64_t edge = 1ull << 32, top = 0 - 2 * PAGE;
+	struct unic_mr_result low = reg_ok(edge - PAGE, 2 * PAGE);
+	struct unic_mr_result high = reg_ok(top, 2 * PAGE);
+	struct unic_piece p;
+
+	(void)state;
+	/* over 2^32 it is one region */
+	assert_int_equal(access_of(low.stag, 0, edge - 1, 2, &p), 0);
+	assert_int_equal(p.len, 1);
+	assert_int_equal(unic_xlate(&r.nic, p.mr, edge, 1, &p), 0);
+	assert_true(p.bus == list(2)[1]);
+	/* ... and the low halves alone decide nothing */
+	assert_int_equal(access_of(low.stag, 0, PAGE / 2, 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(low.stag, 0, edge - 1, 0xffffffff, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(low.stag, 0, 2 * edge - PAGE, 1, &p),
+			 -UNIC_EBOUNDS);
+	/* a region that ends at 2^64 */
+	assert_int_equal(access_of(high.stag, 0, UINT64_MAX, 1, &p), 0);
+	assert_int_equal(access_of(high.stag, 0, UINT64_MAX, 2, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(high.stag, 0, 0, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_of(high.stag, 0, top, 0xffffffff, &p),
+			 -UNIC_EBOUNDS);
+}
+
+static void nothing_checks_all_but_bounds(void **state)
+{
+	struct unic_mr_result m = reg_ok(0x20000, PAGE);
+	struct unic_piece p = { 1, 2, 3 };
+
+	(void)state;
+	assert_int_equal(access_of(m.stag, RW, 7, 0, &p), 0);
+	assert_int_equal(p.len, 0);
+	assert_int_equal(access_of(m.stag, RW, 0x20000, 0, &p), 0);
+	assert_int_equal(p.len, 0);
+	assert_int_equal(access_of(m.stag, UNIC_MR_REMOTE_READ, 7, 0, &p),
+			 -UNIC_ERIGHTS);
+	assert_int_equal(access_of(m.stag ^ 1, RW, 7, 0, &p), -UNIC_ESTAG);
+}
+
+/* Every byte of an odd region, through pieces of every page size. */
+static void pieces_cover_the_region(void **state)
+{
+	static const uint8_t shift[] = { 12, 16, 21 };
+	struct unic_mr_result res;
+	struct unic_mr_args a;
+	struct unic_piece p;
+	uint64_t size, at, end, want;
+	uint64_t bus[3];
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		size = 1ull << shift[i];
+		a = args_of(5 * size - 24, size + 50);
+		a.page_shift = shift[i];
+		a.n_pages = 3;
+		for (k = 0; k < 3; k++)
+			bus[k] = UNIC_BUS(1, (9 - 2 * k) * size);
+		assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), 0);
+		end = a.iova + a.length;
+		for (at = a.iova; at != end; at += p.len) {
+			assert_int_equal(access_of(res.stag, 0, at,
+						   (uint32_t)(end - at), &p),
+					 0);
+			k = (uint32_t)(at / size - 4);
+			want = size - at % size;
+			want = want < end - at ? want : end - at;
+			assert_true(p.bus == bus[k] + at % size);
+			assert_int_equal(p.len, want);
+			assert_int_equal(p.mr, res.mr);
+		}
+		assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+	}
+}
+
+static void use_is_counted(void **state)
+{
+	struct unic_mr_result m = reg_ok(0x20000, PAGE);
+	struct unic_mr *mr = unic_mr_get(&r.nic, m.mr, m.gen);
+	struct unic_piece p;
+
+	(void)state;
+	r.nic.now_ns += 77;
+	access_of(m.stag, RW, 0x20000, 100, &p);
+	access_of(m.stag, RW, 0x20000, 5000, &p);
+	access_of(m.stag, RW, 0x20000 + 1, 28, &p);
+	assert_int_equal(mr->uses, 2);
+	assert_true(mr->bytes == 128);
+	assert_true(mr->last_use_ns == r.nic.now_ns);
+}
+
+static void loading_is_filled_page_by_page(void **state)
+{
+	struct unic_mr_args a = args_of(0x30000, 4 * PAGE);
+	struct unic_mr_result m;
+	struct unic_piece p;
+	const uint64_t *bus = list(4);
+	uint64_t odd = 0x123;
+
+	(void)state;
+	a.flags = 0;
+	assert_int_equal(reg(&a, &m), 0);
+	assert_int_equal(r.nic.tlb.reserved, 4);
+	assert_int_equal(access_of(m.stag, 0, 0x30000, 1, &p), -UNIC_ESTAG);
+#define FILL(gen, first, n, from) \
+	unic_mr_fill(&r.nic, m.mr, gen, first, n, from)
+	assert_int_equal(FILL(m.gen + 1, 0, 1, bus), -UNIC_ENOMR);
+	assert_int_equal(FILL(m.gen, 4, 1, bus), -UNIC_EINVAL);
+	assert_int_equal(FILL(m.gen, 3, 2, bus), -UNIC_EINVAL);
+	assert_int_equal(FILL(m.gen, 1, UINT32_MAX, bus), -UNIC_EINVAL);
+	assert_int_equal(FILL(m.gen, 0, 0, bus), -UNIC_EINVAL);
+	assert_int_equal(FILL(m.gen, 2, 2, bus + 2), 0);
+	assert_int_equal(FILL(m.gen, 1, 2, bus), -UNIC_ESTATE);
+	assert_int_equal(FILL(m.gen, 1, 1, &odd), -UNIC_EBUS);
+	assert_int_equal(r.nic.tlb.reserved, 2);
+	assert_int_equal(access_of(m.stag, 0, 0x32000, 1, &p), -UNIC_ESTAG);
+	assert_int_equal(FILL(m.gen, 0, 2, bus), 0);
+	assert_int_equal(access_of(m.stag, 0, 0x31000, 1, &p), 0);
+	assert_true(p.bus == bus[1]);
+	assert_int_equal(FILL(m.gen, 0, 1, bus), -UNIC_ESTATE);
+#undef FILL
+}
+
+static void deregistered_stag_is_dead_and_changes(void **state)
+{
+	struct unic_mr_result m = reg_ok(0x20000, PAGE), again;
+	struct unic_piece p;
+	uint32_t i, same_index = 0;
+
+	(void)state;
+	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen + 1), -UNIC_ENOMR);
+	assert_int_equal(unic_mr_dereg(&r.nic, UNIC_MRS, 1), -UNIC_ENOMR);
+	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
+	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), -UNIC_ENOMR);
+	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
+	for (i = 0; i < 8 * UNIC_MRS; i++) {
+		again = reg_ok(0x20000, PAGE);
+		same_index += again.mr == m.mr;
+		assert_int_not_equal(again.stag, m.stag);
+		assert_int_equal(unic_mr_dereg(&r.nic, again.mr, again.gen), 0);
+	}
+	assert_true(same_index > 0);
+	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
+}
+
+/* The permutation of an index repeats nothing, and then it is retired. */
+static void used_up_index_is_retired(void **state)
+{
+	static uint8_t seen[1u << 24 >> 3];
+	const uint32_t steps = 65535;
+	struct unic_mr_result m = reg_ok(0, PAGE);
+	uint32_t part, n, retired = m.mr;
+
+	(void)state;
+	memset(seen, 0, sizeof(seen));
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	/* only this index is free */
+	r.nic.mrs.order[0] = (uint16_t)retired;
+	r.nic.mrs.free = 1;
+	for (n = 1; n < steps; n++) {
+		m = reg_ok(0, PAGE);
+		assert_int_equal(m.mr, retired);
+		part = m.stag >> 8 & 0xffffff;
+		assert_false(seen[part >> 3] >> (part & 7) & 1);
+		seen[part >> 3] |= (uint8_t)(1u << (part & 7));
+		unic_mr_dereg(&r.nic, m.mr, m.gen);
+	}
+	assert_int_equal(r.nic.mrs.free, 0);
+	{
+		struct unic_mr_args a = args_of(0, PAGE);
+
+		assert_int_equal(reg(&a, &m), -UNIC_EMRFULL);
+	}
+}
+
+static void stags_differ_between_epochs(void **state)
+{
+	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
+	struct unic_piece p;
+
+	(void)state;
+	rig_reset(&r);
+	rig_attach(&r, 0, 1);
+	pd = (uint16_t)rig_pd(&r, 0);
+	n = reg_ok(0x20000, PAGE);
+	assert_int_not_equal(n.stag, m.stag);
+	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
+}
+
+static void consumers_byte_is_the_low_one(void **state)
+{
+	struct unic_mr_args a = args_of(0, PAGE);
+	struct unic_mr_result m;
+
+	(void)state;
+	a.key = 0xa5;
+	assert_int_equal(reg(&a, &m), 0);
+	assert_int_equal(m.stag & 0xff, 0xa5);
+	assert_int_equal(m.stag >> (32 - __builtin_ctz(UNIC_MRS)), m.mr);
+}
+
+static void control_region_waits_for_its_queues(void **state)
+{
+	struct unic_mr_args a = args_of(0, PAGE);
+	struct unic_mr_result m;
+
+	(void)state;
+	a.mr_class = UNIC_CLASS_CONTROL;
+	assert_int_equal(reg(&a, &m), 0);
+	unic_mr_queue_get(&r.nic, (uint16_t)m.mr);
+	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), -UNIC_EBUSY);
+	unic_mr_queue_put(&r.nic, (uint16_t)m.mr);
+	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
+}
+
+static void full_table_of_regions(void **state)
+{
+	struct unic_mr_args a = args_of(0, PAGE);
+	struct unic_mr_result m;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_MRS; i++)
+		m = reg_ok(i * PAGE, PAGE);
+	assert_int_equal(reg(&a, &m), -UNIC_EMRFULL);
+	assert_int_equal(rig_count(&r, mr_denied), 1);
+}
+
+static void pds_have_owners_and_users(void **state)
+{
+	struct unic_mr_result m = reg_ok(0, PAGE);
+	int i, n = 0;
+
+	(void)state;
+	assert_int_equal(unic_pd_alloc(&r.nic, 2), -UNIC_ENOPROC);
+	assert_int_equal(unic_pd_alloc(&r.nic, UNIC_PROCS), -UNIC_ENOPROC);
+	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_EBUSY);
+	assert_int_equal(unic_pd_free(&r.nic, 1, pd), -UNIC_ENOPD);
+	assert_int_equal(unic_pd_free(&r.nic, 0xffff, pd + 1u), -UNIC_ENOPD);
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	assert_int_equal(unic_pd_free(&r.nic, 0, pd), 0);
+	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_ENOPD);
+	while ((i = unic_pd_alloc(&r.nic, 1)) >= 0)
+		n++;
+	assert_int_equal(i, -UNIC_EPDFULL);
+	assert_int_equal(n, UNIC_PDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_wrong_argument, setup),
+		cmocka_unit_test_setup(misaligned_page_undoes_everything,
+				       setup),
+		cmocka_unit_test_setup(each_step_of_the_check, setup),
+		cmocka_unit_test_setup(bounds_do_not_wrap, setup),
+		cmocka_unit_test_setup(nothing_checks_all_but_bounds, setup),
+		cmocka_unit_test_setup(pieces_cover_the_region, setup),
+		cmocka_unit_test_setup(use_is_counted, setup),
+		cmocka_unit_test_setup(loading_is_filled_page_by_page, setup),
+		cmocka_unit_test_setup(deregistered_stag_is_dead_and_changes,
+				       setup),
+		cmocka_unit_test_setup(used_up_index_is_retired, setup),
+		cmocka_unit_test_setup(stags_differ_between_epochs, setup),
+		cmocka_unit_test_setup(consumers_byte_is_the_low_one, setup),
+		cmocka_unit_test_setup(control_region_waits_for_its_queues,
+				       setup),
+		cmocka_unit_test_setup(full_table_of_regions, setup),
+		cmocka_unit_test_setup(pds_have_owners_and_users, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

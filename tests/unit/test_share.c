@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_share.c - fair shares, with a pool of database connections in place of
+ * TLB entries (S0 section 4).
+ */
+#include "share.h"
+#include "unit.h"
+
+#define CONNECTIONS 60u
+#define NIL	    UNIC_OWNER_NIL
+
+static struct unic_share s;
+
+static int setup(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	unic_share_init(&s, CONNECTIONS);
+	for (i = 0; i < UNIC_PROCS; i++)
+		s.owner[i].weight = 1;
+	return 0;
+}
+
+static void hold(uint32_t a, uint32_t b, uint32_t c)
+{
+	s.owner[0].held = a;
+	s.owner[1].held = b;
+	s.owner[2].held = c;
+}
+
+static void share_counts_who_holds_or_wants(void **state)
+{
+	(void)state;
+	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS);
+	hold(10, 0, 0);
+	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS);
+	assert_int_equal(unic_share_fair(&s, 1), CONNECTIONS / 2);
+	s.owner[2].wanted = 1;
+	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS / 2);
+	assert_int_equal(unic_share_fair(&s, 1), CONNECTIONS / 3);
+	s.owner[2].weight = 4;
+	assert_int_equal(unic_share_fair(&s, 2), CONNECTIONS * 4 / 5);
+	s.owner[0].weight = 0;
+	assert_int_equal(unic_share_fair(&s, 0), 0);
+}
+
+static void shares_never_exceed_the_pool(void **state)
+{
+	uint32_t a, b, c;
+
+	(void)state;
+	hold(1, 1, 1);
+	for (a = 1; a < 65536; a = a * 3 + 1)
+		for (b = 1; b < 65536; b = b * 5 + 2)
+			for (c = 1; c < 65536; c = c * 7 + 3) {
+				s.owner[0].weight = a;
+				s.owner[1].weight = b;
+				s.owner[2].weight = c;
+				assert_true(unic_share_fair(&s, 0) +
+						    unic_share_fair(&s, 1) +
+						    unic_share_fair(&s, 2) <=
+					    CONNECTIONS);
+			}
+}
+
+static void entitled_up_to_the_share_exactly(void **state)
+{
+	(void)state;
+	hold(20, 30, 0);
+	s.owner[2].wanted = 1;
+	assert_true(unic_share_entitled(&s, 2, 20));
+	assert_false(unic_share_entitled(&s, 2, 21));
+	assert_true(unic_share_entitled(&s, 0, 0));
+	assert_false(unic_share_entitled(&s, 0, 1));
+	/* what is on its way back is no excess, but it is still held */
+	unic_share_coming(&s, 1, 15);
+	assert_false(unic_share_entitled(&s, 1, 1));
+	assert_int_equal(unic_share_excess(&s, 1), -5);
+	unic_share_not_coming(&s, 1, 15);
+	assert_int_equal(unic_share_excess(&s, 1), 10);
+	assert_int_equal(s.coming, 0);
+}
+
+static void victim_has_most_for_its_weight(void **state)
+{
+	(void)state;
+	hold(25, 35, 0);
+	s.owner[2].wanted = 5;
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
+	s.owner[1].weight = 2; /* shares 15 and 30 */
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 0);
+	/* and on, when that one has nothing to give */
+	assert_int_equal(unic_share_victim(&s, 2, 5, 1u << 0), 1);
+	assert_int_equal(unic_share_victim(&s, 2, 5, 3), NIL);
+}
+
+/* INV-5 */
+static void nobody_at_or_below_its_share(void **state)
+{
+	(void)state;
+	hold(20, 40, 0);
+	s.owner[2].wanted = 5;
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
+	assert_int_equal(unic_share_victim(&s, 2, 5, 1u << 1), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 1u << 1), NIL);
+	unic_share_coming(&s, 1, 20); /* enough is coming: all at their share */
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), NIL);
+}
+
+static void low_water_takes_from_the_fullest(void **state)
+{
+	(void)state;
+	hold(60, 0, 0);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), 0);
+	hold(29, 30, 0);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), 1);
+	hold(0, 0, 0);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+}
+
+static void borrower_takes_from_larger_borrower_or_itself(void **state)
+{
+	(void)state;
+	hold(22, 38, 0);
+	s.owner[0].wanted = 10;
+	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 1);
+	hold(30, 30, 0); /* both at their share: its own for its own */
+	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
+	hold(60, 0, 0); /* alone */
+	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
+}
+
+static void ties_go_to_the_least_pain(void **state)
+{
+	(void)state;
+	hold(30, 30, 0);
+	s.owner[2].wanted = 5;
+	s.owner[0].pain = 9;
+	s.owner[1].pain = 8;
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
+	s.owner[1].pain = 10;
+	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 0);
+}
+
+/* Whoever wants no more than its share is served by others' excess. */
+static void entitled_demand_can_always_be_met(void **state)
+{
+	uint32_t a, b, want;
+
+	(void)state;
+	for (a = 0; a <= CONNECTIONS; a++)
+		for (b = 0; a + b <= CONNECTIONS; b++) {
+			hold(a, b, 0);
+			s.owner[2].wanted = 1;
+			want = unic_share_fair(&s, 2);
+			if (CONNECTIONS - a - b >= want)
+				continue;
+			assert_int_not_equal(unic_share_victim(&s, 2, want, 0),
+					     NIL);
+			assert_int_not_equal(unic_share_victim(&s, 2, want, 0),
+					     2);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(share_counts_who_holds_or_wants, setup),
+		cmocka_unit_test_setup(shares_never_exceed_the_pool, setup),
+		cmocka_unit_test_setup(entitled_up_to_the_share_exactly, setup),
+		cmocka_unit_test_setup(victim_has_most_for_its_weight, setup),
+		cmocka_unit_test_setup(nobody_at_or_below_its_share, setup),
+		cmocka_unit_test_setup(low_water_takes_from_the_fullest, setup),
+		cmocka_unit_test_setup(
+			borrower_takes_from_larger_borrower_or_itself, setup),
+		cmocka_unit_test_setup(ties_go_to_the_least_pain, setup),
+		cmocka_unit_test_setup(entitled_demand_can_always_be_met,
+				       setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_token.c - payload tokens: every end, every refusal, once. */
+#include "rig.h"
+#include "unit.h"
+
+#define IP  0x0a000002u
+#define QPN 77u
+
+static struct rig r;
+static struct rig_mr mr;
+static uint16_t pd;
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_up(&r, 1);
+	rig_attach(&r, 0, 1);
+	rig_attach(&r, 1, 1);
+	pd = (uint16_t)rig_pd(&r, 0);
+	assert_int_equal(rig_reg(&r, 0, pd, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	return 0;
+}
+
+static struct unic_token_args args_of(uint32_t length)
+{
+	return (struct unic_token_args){ .pd = pd,
+					 .stag = mr.stag,
+					 .iova = mr.iova,
+					 .length = length,
+					 .user = 5 };
+}
+
+static uint32_t alloc(uint32_t ttl_us, uint64_t *key)
+{
+	struct unic_token_args a = args_of(1000);
+	int i;
+
+	a.ttl_us = ttl_us;
+	i = unic_token_alloc(&r.nic, &a, key);
+	assert_true(i >= 0);
+	return (uint32_t)i;
+}
+
+static uint8_t claim(uint32_t i, uint64_t key, uint32_t len)
+{
+	return unic_token_claim(&r.nic, i, key, len, 3, 9, IP, QPN);
+}
+
+static uint32_t end_of(uint32_t i, uint64_t key)
+{
+	uint32_t end = 99, placed;
+
+	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
+			 0);
+	return end;
+}
+
+static void expect_end(uint32_t i, uint32_t end, uint32_t placed)
+{
+	struct unic_evt_token evt;
+
+	rig_expect(&r, UNIC_EVT_TOKEN_END, &evt);
+	assert_int_equal(unic_from_le32(evt.index), i);
+	assert_int_equal(unic_from_le32(evt.user), 5);
+	assert_int_equal(unic_from_le32(evt.end), end);
+	assert_int_equal(unic_from_le32(evt.placed), placed);
+	assert_false(rig_event(&r, &evt));
+}
+
+static void each_wrong_argument(void **state)
+{
+	struct unic_token_args good = args_of(1000), a;
+	uint64_t key;
+
+	(void)state;
+#define BAD(field, value, err)                                                \
+	do {                                                                  \
+		a = good;                                                     \
+		a.field = (value);                                            \
+		assert_int_equal(unic_token_alloc(&r.nic, &a, &key), -(err)); \
+	} while (0)
+	BAD(pd, UNIC_PDS, UNIC_ENOPD);
+	BAD(pd, pd + 1, UNIC_ENOPD);
+	BAD(stag, mr.stag ^ 1, UNIC_ESTAG);
+	BAD(length, 0, UNIC_EINVAL);
+	BAD(length, UNIC_MSG_MAX + 1, UNIC_EINVAL);
+	BAD(length, 2 * 4096 + 1, UNIC_EBOUNDS);
+	BAD(iova, mr.iova - 1, UNIC_EBOUNDS);
+	BAD(sender_qpn, 1, UNIC_EINVAL);
+	BAD(sender_qpn, 0x1000000, UNIC_EINVAL);
+	r.nic.random.seeded = false;
+	BAD(length, 1000, UNIC_EENTROPY);
+#undef BAD
+	assert_int_equal(r.nic.tokens.used, 0);
+}
+
+static void used_once(void **state)
+{
+	struct unic_evt_token evt;
+	uint64_t key;
+	uint32_t i = alloc(0, &key), end, placed;
+
+	(void)state;
+	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_LIVE);
+	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_BUSY);
+	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
+			 -UNIC_EBUSY);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].holds, 1);
+	unic_token_finish(&r.nic, (uint16_t)i, 1000);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].holds, 0);
+	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_USED);
+	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
+			 0);
+	assert_int_equal(end, UNIC_TOKEN_USED);
+	assert_int_equal(placed, 1000);
+	assert_false(rig_event(&r, &evt));
+	assert_int_equal(r.nic.tokens.used, 0);
+	assert_int_equal(rig_count(&r, tokens_used), 1);
+}
+
+static void each_refusal_changes_nothing(void **state)
+{
+	struct unic_token_args a = args_of(1000);
+	struct unic_token before;
+	uint64_t key;
+	uint32_t i, bit;
+
+	(void)state;
+	a.sender_ipv4 = IP;
+	a.sender_qpn = QPN;
+	i = (uint32_t)unic_token_alloc(&r.nic, &a, &key);
+	before = r.nic.tokens.token[i];
+	for (bit = 0; bit < 64; bit++)
+		assert_int_equal(claim(i, key ^ 1ull << bit, 1),
+				 UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(claim(UNIC_TOKENS, key, 1), UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(claim(UINT32_MAX, key, 1), UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(claim((i + 1) % UNIC_TOKENS, key, 1),
+			 UNIC_TOKEN_BAD_KEY);
+	/* an index that never had a token: its key is 0 */
+	assert_int_equal(claim((i + 1) % UNIC_TOKENS, 0, 1),
+			 UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(claim(i, key, 1001), UNIC_TOKEN_TOO_LONG);
+	assert_int_equal(claim(i, key, UINT32_MAX), UNIC_TOKEN_TOO_LONG);
+	assert_int_equal(unic_token_claim(&r.nic, i, key, 1, 3, 9, IP + 1, QPN),
+			 UNIC_TOKEN_WRONG_SENDER);
+	assert_int_equal(unic_token_claim(&r.nic, i, key, 1, 3, 9, IP, QPN + 1),
+			 UNIC_TOKEN_WRONG_SENDER);
+	assert_memory_equal(&before, &r.nic.tokens.token[i], sizeof(before));
+	assert_int_equal(rig_count(&r, token_bad_key), 68);
+	assert_int_equal(rig_count(&r, token_too_long), 2);
+	assert_int_equal(rig_count(&r, token_wrong_sender), 2);
+	assert_int_equal(claim(i, key, 0), UNIC_TOKEN_LIVE);
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_BUSY);
+	assert_int_equal(rig_count(&r, token_busy), 1);
+}
+
+static void lives_to_the_nanosecond(void **state)
+{
+	uint64_t key, key2;
+	uint32_t i, k;
+
+	(void)state;
+	rig_poll(&r);
+	i = alloc(1000, &key);
+	k = alloc(1000, &key2);
+	rig_run(&r, 1000000 - 1);
+	assert_int_equal(claim(k, key2, 1), UNIC_TOKEN_LIVE);
+	rig_run(&r, 1);
+	expect_end(i, UNIC_TOKEN_EXPIRED, 0);
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EXPIRED);
+	assert_int_equal(end_of(i, key), UNIC_TOKEN_EXPIRED);
+	/* a claimed one does not expire */
+	assert_int_equal(claim(k, key2, 1), UNIC_TOKEN_BUSY);
+	unic_token_finish(&r.nic, (uint16_t)k, 1);
+	assert_int_equal(rig_count(&r, tokens_expired), 1);
+}
+
+/* A message may come before the expiry is noticed. */
+static void late_claim_expires_it(void **state)
+{
+	uint64_t key;
+	uint32_t i;
+
+	(void)state;
+	rig_poll(&r);
+	i = alloc(1000, &key);
+	r.nic.now_ns += 1000000;
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EXPIRED);
+	expect_end(i, UNIC_TOKEN_EXPIRED, 0);
+}
+
+static void cancel_names_the_end(void **state)
+{
+	struct unic_evt_token evt;
+	uint32_t i, end, placed;
+	uint64_t key;
+
+	(void)state;
+	i = alloc(0, &key);
+	assert_int_equal(unic_token_cancel(&r.nic, 1, i, key, &end, &placed),
+			 -UNIC_ENOTOKEN);
+	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key + 1, &end,
+					   &placed),
+			 -UNIC_ENOTOKEN);
+	assert_int_equal(unic_token_cancel(&r.nic, 0, UNIC_TOKENS, key, &end,
+					   &placed),
+			 -UNIC_ENOTOKEN);
+	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
+	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_CANCELLED);
+	assert_int_equal(rig_count(&r, tokens_cancelled), 1);
+	assert_false(rig_event(&r, &evt));
+}
+
+static void qp_that_dies_aborts(void **state)
+{
+	uint64_t key;
+	uint32_t i;
+
+	(void)state;
+	i = alloc(0, &key);
+	assert_int_equal(claim(i, key, 900), UNIC_TOKEN_LIVE);
+	unic_token_abort(&r.nic, (uint16_t)i, 300);
+	expect_end(i, UNIC_TOKEN_ABORTED, 300);
+	assert_int_equal(end_of(i, key), UNIC_TOKEN_ABORTED);
+}
+
+static void ends_with_its_region(void **state)
+{
+	uint64_t key, key2;
+	uint32_t i, k;
+
+	(void)state;
+	i = alloc(0, &key);
+	k = alloc(0, &key2);
+	assert_int_equal(claim(k, key2, 10), UNIC_TOKEN_LIVE);
+	assert_int_equal(rig_dereg(&r, &mr), UNIC_ST_PENDING);
+	expect_end(i, UNIC_TOKEN_EVICTED, 0);
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EVICTED);
+	assert_int_equal(rig_count(&r, token_region), 1);
+	/* the claimed one may be finished while the region drains */
+	unic_token_finish(&r.nic, (uint16_t)k, 10);
+	assert_int_equal(end_of(k, key2), UNIC_TOKEN_USED);
+	{
+		struct unic_evt_mr evt;
+
+		rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	}
+}
+
+static void notice_counts_dependents(void **state)
+{
+	struct unic_evt_mr evt;
+	uint64_t key;
+	uint32_t i;
+
+	(void)state;
+	alloc(0, &key);
+	i = alloc(0, &key);
+	alloc(0, &key);
+	unic_token_cancel(&r.nic, 0, i, r.nic.tokens.token[i].key, &i, &i);
+	assert_int_equal(unic_evict_admin(&r.nic, mr.mr, mr.gen), 0);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le32(evt.dependents), 2);
+}
+
+/* With a full event ring the index is not reused before its end was told. */
+static void end_is_told_even_if_late(void **state)
+{
+	uint64_t key;
+	uint32_t i, n;
+	uint8_t rec[64];
+	struct unic_evt_token *evt = (struct unic_evt_token *)rec;
+	bool told = false;
+
+	(void)state;
+	i = alloc(1000, &key);
+	for (n = 0; n < UNIC_EVT_ENTRIES; n++) {
+		struct unic_evt_obj fill = { .hdr.type = UNIC_EVT_DB_ERROR };
+
+		if (!unic_mbox_event(&r.nic, &fill))
+			break;
+	}
+	rig_run(&r, 1000000);
+	assert_int_equal(r.nic.tokens.evts_due, 1);
+	assert_int_equal(end_of(i, key), UNIC_TOKEN_EXPIRED);
+	while (rig_event(&r, rec))
+		assert_int_equal(rec[0], UNIC_EVT_DB_ERROR);
+	rig_run(&r, 1000000);
+	while (rig_event(&r, rec))
+		told |= rec[0] == UNIC_EVT_TOKEN_END &&
+			unic_from_le32(evt->index) == i;
+	assert_true(told);
+	assert_int_equal(r.nic.tokens.evts_due, 0);
+}
+
+static void full_table_is_shared_fairly(void **state)
+{
+	struct unic_token_args a = args_of(10);
+	uint16_t pd1 = (uint16_t)rig_pd(&r, 1);
+	struct rig_mr mr1;
+	uint64_t key;
+	uint32_t i, n1 = 0;
+
+	(void)state;
+	assert_int_equal(rig_reg(&r, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr1),
+			 0);
+	for (i = 0; i < UNIC_TOKENS; i++)
+		alloc(0, &key);
+	assert_int_equal(unic_token_alloc(&r.nic, &a, &key), -UNIC_ETOKENFULL);
+	a.pd = pd1;
+	a.stag = mr1.stag;
+	a.iova = mr1.iova;
+	while (unic_token_alloc(&r.nic, &a, &key) >= 0)
+		n1++;
+	assert_int_equal(n1, UNIC_TOKENS / 2);
+	assert_int_equal(r.nic.tokens.held[0], UNIC_TOKENS / 2);
+	assert_int_equal(rig_count(&r, tokens_evicted), UNIC_TOKENS / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_wrong_argument, setup),
+		cmocka_unit_test_setup(used_once, setup),
+		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
+		cmocka_unit_test_setup(lives_to_the_nanosecond, setup),
+		cmocka_unit_test_setup(late_claim_expires_it, setup),
+		cmocka_unit_test_setup(cancel_names_the_end, setup),
+		cmocka_unit_test_setup(qp_that_dies_aborts, setup),
+		cmocka_unit_test_setup(ends_with_its_region, setup),
+		cmocka_unit_test_setup(notice_counts_dependents, setup),
+		cmocka_unit_test_setup(end_is_told_even_if_late, setup),
+		cmocka_unit_test_setup(full_table_is_shared_fairly, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

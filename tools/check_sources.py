@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""check_sources.py FILE... - every C and assembly source is built, listed once.
+
+The arguments are the source lists of the Makefile; each .c and .S file of the
+tree must be among them, and each must begin with its licence.
+"""
+import os
+import sys
+
+ROOTS = ["abi", "firmware", "hal", "host_driver", "qemu", "tests"]
+SPDX = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
+SOURCES = (".c", ".S")
+WITH_SPDX = SOURCES + (".h", ".py", ".sh", ".mk", ".ld")
+
+
+def tree():
+    for root in ROOTS:
+        for folder, _, names in os.walk(root):
+            for name in names:
+                yield os.path.join(folder, name)
+
+
+def main():
+    listed = {os.path.normpath(a) for a in sys.argv[1:]}
+    bad = []
+    for path in sorted(tree()):
+        if path.endswith(SOURCES) and path not in listed:
+            bad.append(f"{path}: in no source list of the Makefile")
+        if path.endswith(WITH_SPDX):
+            with open(path, encoding="utf-8") as file:
+                if SPDX not in file.read(300):
+                    bad.append(f"{path}: no SPDX line")
+    bad += [f"{path}: listed, but not there" for path in sorted(listed)
+            if not os.path.exists(path)]
+    for line in bad:
+        print(line)
+    print(f"{len(listed)} sources listed, {len(bad)} complaints")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# install_deps.sh - see that every package of packages.txt is installed. Root
+# on Debian: installs what is missing. Anyone else is told the command to run.
+# DEPS=skip: whoever runs this knows better.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail()
+{
+	echo "install-deps: $*" >&2
+	exit 1
+}
+
+[ "${DEPS:-}" != skip ] || exit 0
+command -v dpkg-query >/dev/null || fail "this is not Debian. Please install" \
+	"what packages.txt names, then run the target again with DEPS=skip."
+
+missing=
+for package in $(sed 's/#.*//' packages.txt); do
+	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
+		2>/dev/null || true)
+	[ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+command="apt-get install -y --no-install-recommends$missing"
+echo "install-deps: missing packages:$missing"
+[ "$(id -u)" = 0 ] || fail "not root. Please run: sudo $command"
+
+export DEBIAN_FRONTEND=noninteractive
+echo "install-deps: apt-get update; $command"
+apt-get update -q || fail "apt-get update failed: is there a network and a" \
+	"mirror in /etc/apt/sources.list?"
+# shellcheck disable=SC2086 # a list of words is meant
+$command || fail "apt-get could not install them, see above"
