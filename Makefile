@@ -48,8 +48,8 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_evict test_icrc test_link_ring test_model test_mr \
-	test_notice test_policy test_rc test_revoke test_share test_tlb \
+UNIT_CORE := test_arp test_cq test_dma test_evict test_hostile test_icrc test_link_ring test_model test_mr \
+	test_notice test_policy test_rc test_revoke test_roce test_share test_tlb \
 	test_token
 UNIT_HOST := test_libunic
 UNIT_RIG  := tests/unit/rig.c

@@ -7,12 +7,6 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/*
- * One pointer in one register: the compiler would fold the table's offset in
- * struct unic_nic into each field's, and such offsets do not fit a load.
- */
-#define IN_REGISTER(p) __asm__("" : "+r"(p))
-
 /* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
 #define SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
 
@@ -113,7 +107,7 @@ int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
 	const struct unic_tlb_entry *e;
 	struct spot at;
 
-	IN_REGISTER(m);
+	UNIC_IN_REGISTER(m);
 	at = spot_of(m, iova);
 	e = unic_tlb_hit(&nic->tlb, m->tlb_base, mr, at.page);
 	if (unlikely(!e))
@@ -159,11 +153,11 @@ int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
 	const struct unic_tlb_entry *e;
 	struct spot at;
 
-	IN_REGISTER(mr);
+	UNIC_IN_REGISTER(mr);
 	if (unlikely(!opens(mr, stag, pd, need) || !within(mr, iova, len)))
 		return access_refused(nic, stag, pd, need, iova, len, out);
 	at = spot_of(mr, iova);
-	IN_REGISTER(tlb);
+	UNIC_IN_REGISTER(tlb);
 	e = unic_tlb_first(tlb, mr->tlb_base, at.page);
 	if (unlikely(e->tag != UNIC_TLB_TAG(idx, at.page)))
 		return access_chained(nic, idx, iova, len, out);
@@ -195,7 +189,8 @@ static void dropped(struct unic_nic *nic, uint16_t mr)
 
 void unic_mr_hold(struct unic_nic *nic, uint16_t mr)
 {
-	UNIC_ASSERT(nic, ++nic->mrs.mr[mr].holds);
+	nic->mrs.mr[mr].holds++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds); /* no wrap */
 }
 
 void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
@@ -207,7 +202,8 @@ void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
 
 void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr)
 {
-	UNIC_ASSERT(nic, ++nic->mrs.mr[mr].dmas);
+	nic->mrs.mr[mr].dmas++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas); /* no wrap */
 }
 
 void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
@@ -219,7 +215,8 @@ void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
 
 void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr)
 {
-	UNIC_ASSERT(nic, ++nic->mrs.mr[mr].queues);
+	nic->mrs.mr[mr].queues++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues); /* no wrap */
 }
 
 void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr)

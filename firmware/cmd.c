@@ -184,8 +184,8 @@ static const uint64_t *fetch_list(struct unic_nic *nic, const uint8_t *list,
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		nic->mbox.list[i] = unic_from_le64(UNIC_READ_ONCE(shared[i]));
-	return nic->mbox.list;
+		nic->list[i] = unic_from_le64(UNIC_READ_ONCE(shared[i]));
+	return nic->list;
 }
 
 /* Errors that a struct unic_cpl_usage explains. */

@@ -97,11 +97,12 @@ static void destroy(struct unic_nic *nic, struct unic_cq *cq)
 
 struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id)
 {
-	struct unic_cq *cq = &nic->cqs.cq[id];
+	struct unic_cq *cq;
 
-	if (id >= UNIC_CQS || !cq->used || cq->proc != proc)
+	if (id >= UNIC_CQS)
 		return NULL;
-	return cq;
+	cq = &nic->cqs.cq[id];
+	return cq->used && cq->proc == proc ? cq : NULL;
 }
 
 int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id)

@@ -50,7 +50,8 @@ struct unic_evict {
 	uint16_t wait_free;
 	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
 	uint16_t ended_head, ended_tail;
-	uint16_t waiting; /* requests queued */
+	uint16_t waiting;   /* requests queued */
+	uint32_t wait_mask; /* bit per process that has one */
 	uint32_t wait_seq;
 	uint64_t wait_ns; /* no request gives up before */
 	/* entries freed for a process's requests; nobody at once takes them */
@@ -85,7 +86,10 @@ void unic_evict_kick(struct unic_nic *nic);
 int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns);
 
-/** unic_evict_answer() - NOTICE_ANSWER. 0 with *deadline_ns; -UNIC_EREFUSED with
+/** unic_evict_answer() - NOTICE_ANSWER. A released region leaves a tombstone, so
+ * that remote users of its STag learn EVICTED; 0 means that its entries are free
+ * and no event follows. An answer counts as delivery.
+ * 0 with *deadline_ns; -UNIC_EREFUSED with
  * *refusal; -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL. RELEASE may also answer
  * -UNIC_EPENDING (see unic_mr_dereg()). */
 int unic_evict_answer(struct unic_nic *nic,

@@ -45,9 +45,8 @@ void unic_mad_frame(struct unic_nic *nic, const struct unic_pkt *pkt,
 		UNIC_COUNT(nic, rx_no_qp);
 		return;
 	}
-	UNIC_COUNT(nic, mad_rx);
 	memcpy(mad.mac, mac, sizeof(mad.mac));
 	mad.qpn = unic_to_le32(unic_from_be32(deth.sqpn) & UNIC_QPN_MASK);
 	memcpy(mad.data, pkt->ext + sizeof(deth), UNIC_MAD_BYTES);
-	unic_mbox_mad(nic, &mad); /* counts what it drops */
+	unic_mbox_mad(nic, &mad); /* counts */
 }

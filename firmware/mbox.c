@@ -108,8 +108,14 @@ void unic_mbox_power_on(struct unic_nic *nic)
 	m->bar = unic_port_bar(nic->port);
 	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(0));
 	publish_constants(nic);
-	m->reset_ack = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req));
-	unic_mbox_reset(nic, m->reset_ack);
+	/*
+	 * Whatever the driver page says is a request: a driver that asked before
+	 * we were there is answered at once, and the commands of one that we
+	 * left behind carry an epoch that is over.
+	 */
+	unic_mbox_reset(nic,
+			unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req)) -
+				1);
 	unic_mbox_publish(nic);
 	unic_wmb();
 	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(UNIC_MAGIC));
@@ -125,6 +131,8 @@ void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
 	m->bar = bar;
 	m->beats = beats;
 	m->reset_ack = req;
+	m->cmd_tail_at = &theirs(nic)->cmd_tail;
+	m->reset_req_at = &theirs(nic)->reset_req;
 	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
 }
 
@@ -180,12 +188,11 @@ bool unic_mbox_poll(struct unic_nic *nic)
 		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
 		return false;
 	if (tail - m->cmd_head > UNIC_CMD_ENTRIES) {
-		if (!m->wrapped) /* count a wild value once, not per poll */
+		if (m->wild != tail) /* count a value once, not per poll */
 			UNIC_COUNT(nic, mbox_bad_index);
-		m->wrapped = true;
+		m->wild = tail;
 		return false;
 	}
-	m->wrapped = false;
 	unic_rmb();
 	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
 		if (!cpl_room(nic))

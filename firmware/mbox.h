@@ -16,15 +16,18 @@
 struct unic_nic;
 
 struct unic_mbox {
-	uint8_t *bar;
-	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail; /* ours */
-	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
+	/* an idle round looks at these */
+	const unic_le32 *cmd_tail_at, *reset_req_at; /* theirs */
+	uint32_t cmd_head;
 	uint32_t reset_ack;
+	bool irq_due;  /* records were written since the last interrupt */
+	uint32_t wild; /* last cmd_tail that was out of range */
+	/* the rest */
+	uint8_t *bar;
+	uint32_t cpl_tail, evt_tail, mad_tail; /* ours */
+	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
 	uint32_t beats;
 	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
-	bool irq_due;	    /* records were written since the last interrupt */
-	bool wrapped;	    /* the current command's index was wild: counted */
-	uint64_t list[UNIC_LIST_MAX]; /* the list page, fetched once */
 };
 
 /* Event records that may not be used by anything but NOTICE and EVICTED. */
@@ -32,7 +35,7 @@ struct unic_mbox {
 
 /**
  * unic_mbox_power_on() - publish the info page. No command is taken before the
- * first reset that a driver asks for: what its page holds now is stale.
+ * first reset, which comes at the next poll if a driver has asked for one.
  */
 void unic_mbox_power_on(struct unic_nic *nic);
 
@@ -40,9 +43,21 @@ void unic_mbox_power_on(struct unic_nic *nic);
  * unic_mbox_publish(). */
 void unic_mbox_reset(struct unic_nic *nic, uint32_t req);
 
+/** unic_mbox_due() - is there a command or a reset request? */
+static inline bool unic_mbox_due(const struct unic_mbox *m)
+{
+	uint32_t tail =
+		unic_from_le32(*(const volatile unic_le32 *)m->cmd_tail_at);
+	uint32_t req =
+		unic_from_le32(*(const volatile unic_le32 *)m->reset_req_at);
+
+	return tail != m->cmd_head || req != m->reset_ack;
+}
+
 /**
  * unic_mbox_poll() - take and execute commands, a bounded number; none while
- * the completion ring is full. Notices a reset request. True if there was work.
+ * the completion ring is full or before the first reset. Notices a reset
+ * request. True if there was work.
  */
 bool unic_mbox_poll(struct unic_nic *nic);
 

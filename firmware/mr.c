@@ -12,7 +12,6 @@
 #define PART_BITS  (IDX_SHIFT - KEY_BITS)
 #define HALF_BITS  ((PART_BITS + 1u) / 2u)
 #define HALF_MASK  ((1u << HALF_BITS) - 1u)
-#define ROUNDS	   4u
 #define PD_NO_PROC 0xffffu
 
 /* Steps of an index's permutation before it is retired. */
@@ -20,12 +19,16 @@
 
 /* ---------------------------------------------------------------- STags */
 
+/* The high bits of a product depend on all bits of the factor. */
 static uint32_t mix(uint32_t v)
 {
 	v *= 0x9e3779b1u;
-	v ^= v >> 15;
-	v *= 0x85ebca77u;
-	return v ^ v >> 13;
+	return v ^ v >> 15;
+}
+
+static uint32_t half(uint32_t v, uint32_t key)
+{
+	return (v + key) * 0x85ebca77u >> (32u - HALF_BITS);
 }
 
 /*
@@ -34,17 +37,17 @@ static uint32_t mix(uint32_t v)
  */
 static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
 {
-	uint32_t k = mix((uint32_t)key[0] + idx) ^ (uint32_t)(key[0] >> 32);
-	uint32_t l, r, t, i;
+	uint32_t k0 = mix((uint32_t)key[0] + idx);
+	uint32_t k1 = mix((uint32_t)(key[0] >> 32) ^ k0);
+	uint32_t l, r;
 
 	do {
 		l = x >> HALF_BITS;
 		r = x & HALF_MASK;
-		for (i = 0; i < ROUNDS; i++) {
-			t = l ^ (mix(r + k + i) & HALF_MASK);
-			l = r;
-			r = t;
-		}
+		l ^= half(r, k0);
+		r ^= half(l, k1);
+		l ^= half(r, k0 >> 16 ^ k1);
+		r ^= half(l, k1 >> 16 ^ k0);
 		x = l << HALF_BITS | r;
 	} while (x >> PART_BITS);
 	return x;
@@ -131,10 +134,16 @@ static void tomb_free(struct unic_nic *nic, uint16_t idx)
 }
 
 /* Recycle tombstones, oldest first, until an index is free. */
-static void make_room(struct unic_nic *nic)
+static void __attribute__((noinline, cold)) recycle(struct unic_nic *nic)
 {
 	while (!nic->mrs.free && nic->mrs.tombstones)
 		tomb_free(nic, nic->mrs.tomb_head);
+}
+
+static inline void make_room(struct unic_nic *nic)
+{
+	if (__builtin_expect(!nic->mrs.free, 0))
+		recycle(nic);
 }
 
 bool unic_mr_room(struct unic_nic *nic)
@@ -200,44 +209,53 @@ static void proc_unlink(struct unic_nic *nic, uint16_t idx)
 	p->mrs--;
 }
 
+/* Field by field: a memset() and these would be twice the work. */
 static void fill_in(struct unic_nic *nic, struct unic_mr *mr,
 		    const struct unic_mr_args *a)
 {
-	mr->pd = a->pd;
 	mr->rights = a->rights;
+	mr->page_shift = a->page_shift;
+	mr->state = UNIC_MR_LOADING;
+	mr->mr_class = a->mr_class;
 	mr->iova = a->iova;
 	mr->length = a->length;
-	mr->page_shift = a->page_shift;
-	mr->page0 = (uint32_t)(a->iova >> a->page_shift << a->page_shift);
-	mr->mr_class = a->mr_class;
+	mr->page0 = (uint32_t)a->iova & ~((1u << a->page_shift) - 1u);
+	mr->last_use_ns = nic->now_ns;
+	mr->bytes = 0;
+	mr->uses = 0;
+	mr->pd = a->pd;
+	mr->holds = mr->dmas = 0;
 	mr->tokens = UNIC_MR_NIL;
+	mr->since_ns = mr->pain_ns = nic->now_ns;
+	mr->pain = mr->pain_bytes = 0;
 	mr->user = a->user;
 	mr->n_pages = (uint16_t)a->n_pages;
+	mr->filled = 0;
 	mr->proc = nic->mrs.pd[a->pd].proc;
 	mr->notice = UNIC_NOTICE_NIL;
 	mr->importance = a->importance;
+	mr->why = mr->evt_flags = mr->evt_due = 0;
+	mr->queues = mr->n_tokens = 0;
 	mr->for_proc = UNIC_MR_FOR_NOBODY;
-	mr->pain_ns = nic->now_ns;
-	mr->last_use_ns = nic->now_ns;
-	mr->state = UNIC_MR_LOADING;
+	mr->flags = 0;
+	mr->seq = 0;
 }
 
 uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
 	struct unic_mr *mr;
-	uint32_t gen;
 	uint16_t idx;
 	bool fits;
 
+	UNIC_IN_REGISTER(m);
 	make_room(nic);
 	UNIC_ASSERT(nic, m->free);
 	idx = m->order[--m->free];
 	mr = &m->mr[idx];
-	gen = mr->gen;
-	memset(mr, 0, sizeof(*mr));
+	UNIC_IN_REGISTER(mr);
 	fill_in(nic, mr, args);
-	mr->gen = gen + 1;
+	mr->gen++;
 	mr->stag = make_stag(m, idx, args->key);
 	mr->lock = no_lock(idx);
 	mr->tlb_base = mix((uint32_t)m->key[1] + mr->stag);
@@ -245,7 +263,7 @@ uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
 	m->pd[args->pd].users++;
 	proc_link(nic, idx);
-	nic->evict.share.owner[mr->proc].held += args->n_pages;
+	unic_share_hold(&nic->evict.share, mr->proc, (int32_t)args->n_pages);
 	if (args->mr_class == UNIC_CLASS_CONTROL)
 		nic->evict.control[mr->proc] += args->n_pages;
 	if (nic->tlb.free < nic->evict.low)
@@ -267,7 +285,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 			unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx, page);
 	UNIC_ASSERT(nic, filled == mr->filled);
 	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
-	nic->evict.share.owner[mr->proc].held -= mr->n_pages;
+	unic_share_hold(&nic->evict.share, mr->proc, -(int32_t)mr->n_pages);
 	if (mr->mr_class == UNIC_CLASS_CONTROL)
 		nic->evict.control[mr->proc] -= mr->n_pages;
 	nic->mrs.pd[mr->pd].users--;
@@ -356,7 +374,8 @@ static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	for (i = 0; i < count; i++)
 		had &= unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx,
 					   first + i);
-	UNIC_ASSERT(nic, had && unic_tlb_reserve(&nic->tlb, count));
+	had &= unic_tlb_reserve(&nic->tlb, count);
+	UNIC_ASSERT(nic, had);
 }
 
 static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,

@@ -14,6 +14,11 @@
  */
 #define CLOCK_ROUNDS 16u
 
+/* How often a detaching process is looked at. */
+#define DETACH_NS 100000u
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 static void init_tables(struct unic_nic *nic)
 {
 	unic_random_init(nic);
@@ -53,7 +58,7 @@ static void tell_processes(struct unic_nic *nic)
 	uint32_t i;
 
 	for (i = 0; i < ps->n_active; i++)
-		UNIC_WRITE_ONCE(ps->proc[ps->active[i]].np->epoch,
+		UNIC_WRITE_ONCE(ps->proc[ps->watch[i].slot].np->epoch,
 				unic_to_le32(nic->epoch));
 }
 
@@ -95,12 +100,16 @@ static void timed(struct unic_nic *nic)
 
 	if (nic->now_ns >= nic->beat_ns)
 		unic_mbox_beat(nic);
+	if (nic->procs.n_detaching)
+		unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = earlier(next, unic_evict_poll(nic));
 	next = earlier(next, unic_token_poll(nic));
 	next = earlier(next, unic_qp_timers(nic));
 	next = earlier(next, unic_arp_timers(nic));
 	next = earlier(next, nic->beat_ns);
+	if (nic->procs.n_detaching)
+		next = earlier(next, nic->now_ns + DETACH_NS);
 	nic->timers_ns = earlier(nic->timers_ns, next);
 }
 
@@ -115,25 +124,39 @@ static void timed(struct unic_nic *nic)
  */
 static bool round_of_work(struct unic_nic *nic)
 {
-	bool worked;
+	const struct unic_procs *ps = &nic->procs;
+	bool worked = false;
+	uint32_t i;
 
-	if (nic->armed || nic->stale >= CLOCK_ROUNDS) {
+	if (unlikely(nic->armed || nic->stale >= CLOCK_ROUNDS)) {
 		nic->now_ns = unic_port_now_ns(nic->port);
 		nic->stale = 0;
 	}
-	worked = unic_dma_poll(nic);
-	worked |= unic_proc_poll(nic);
+	if (unlikely(nic->dma.busy))
+		worked = unic_dma_poll(nic);
+	for (i = 0; i < ps->n_active; i++) {
+		uint32_t seq =
+			unic_from_le32(UNIC_READ_ONCE(*ps->watch[i].seq));
+
+		if (seq != ps->watch[i].seen) {
+			unic_proc_take(nic, i);
+			worked = true;
+		}
+	}
 	worked |= unic_rx_poll(nic);
-	worked |= unic_mbox_poll(nic);
+	if (unlikely(unic_mbox_due(&nic->mbox)))
+		worked |= unic_mbox_poll(nic);
 	worked |= unic_qp_poll(nic);
-	if (nic->now_ns >= nic->timers_ns) {
+	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		timed(nic);
 		worked = true; /* it may have sent frames and records */
 	}
-	unic_mbox_flush(nic);
-	if (worked)
+	if (unlikely(worked)) {
+		unic_mbox_flush(nic);
 		unic_port_tx_flush(nic->port);
-	nic->stale += worked ? 4 : 1;
+		nic->stale += 3;
+	}
+	nic->stale++;
 	return worked;
 }
 

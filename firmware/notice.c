@@ -41,7 +41,11 @@ static uint16_t take(struct unic_notices *n)
 	struct unic_notice *t = &n->notice[i];
 
 	n->free_head = t->next;
-	memset(t, 0, sizeof(*t));
+	t->seq = 0;
+	t->extended_us = 0;
+	t->rank = 0;
+	t->why = 0;
+	t->urgent = false;
 	t->prev = UNIC_NOTICE_NIL;
 	t->next = n->open_head;
 	if (t->next != UNIC_NOTICE_NIL)

@@ -25,6 +25,15 @@ static bool share_ok(const struct unic_nic *nic, uint32_t weight,
 	       policy <= UNIC_POLICY_LRU;
 }
 
+static void watch(struct unic_procs *ps, uint32_t slot)
+{
+	struct unic_watch *w = &ps->watch[ps->n_active++];
+
+	w->seq = &ps->proc[slot].db->fifo_seq;
+	w->seen = unic_from_le32(UNIC_READ_ONCE(*w->seq));
+	w->slot = slot;
+}
+
 int unic_proc_attach(struct unic_nic *nic,
 		     const struct unic_cmd_proc_attach *cmd)
 {
@@ -54,12 +63,11 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->policy = policy;
 	p->db = (const struct unic_db_page *)pages;
 	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
-	p->db_seen = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq));
 	UNIC_WRITE_ONCE(p->np->asleep, unic_to_le32(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
-	nic->procs.active[nic->procs.n_active++] = (uint16_t)slot;
+	watch(&nic->procs, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
 	return 0;
 }
@@ -87,10 +95,10 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i;
 
-	for (i = 0; i < ps->n_active && ps->active[i] != slot; i++)
+	for (i = 0; i < ps->n_active && ps->watch[i].slot != slot; i++)
 		;
 	UNIC_ASSERT(nic, i < ps->n_active);
-	ps->active[i] = ps->active[--ps->n_active];
+	ps->watch[i] = ps->watch[--ps->n_active];
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	nic->evict.share.owner[slot].weight = 0;
@@ -130,8 +138,10 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 	if (!unic_proc_live(nic, slot))
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
-	if (!detach_step(nic, slot))
+	if (!detach_step(nic, slot)) {
+		nic->procs.n_detaching++;
 		return -UNIC_EPENDING;
+	}
 	forget(nic, slot);
 	return 0;
 }
@@ -147,7 +157,20 @@ static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
 	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))
 		return false;
 	forget(nic, slot);
+	nic->procs.n_detaching--;
 	return true;
+}
+
+void unic_proc_detaching(struct unic_nic *nic)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i = 0, slot;
+
+	while (i < ps->n_active) {
+		slot = ps->watch[i].slot;
+		if (!ps->proc[slot].detaching || !detach_go_on(nic, slot))
+			i++; /* else another slot took this place */
+	}
 }
 
 int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
@@ -212,45 +235,28 @@ static void ring_all(struct unic_nic *nic, struct unic_proc *p)
 		ring_row(nic, p, row, ~0u);
 }
 
-static void take_words(struct unic_nic *nic, struct unic_proc *p, uint32_t seq)
+void unic_proc_take(struct unic_nic *nic, uint32_t i)
 {
-	uint32_t n = seq - p->db_seen, i;
+	struct unic_watch *w = &nic->procs.watch[i];
+	struct unic_proc *p = &nic->procs.proc[w->slot];
+	uint32_t seq = unic_from_le32(UNIC_READ_ONCE(*w->seq));
+	uint32_t at = w->seen, n = seq - at;
 
+	if (p->detaching)
+		return;
 	unic_rmb();
 	if (n <= UNIC_DB_FIFO) {
-		for (i = p->db_seen; i != seq; i++)
+		for (; at != seq; at++)
 			ring_word(nic, p,
 				  unic_from_le32(UNIC_READ_ONCE(
-					  p->db->fifo[i % UNIC_DB_FIFO])));
+					  p->db->fifo[at % UNIC_DB_FIFO])));
 		/* the writer may have lapped us while we read */
 		unic_rmb();
-		n = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq)) -
-		    p->db_seen;
+		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
 	}
-	p->db_seen = seq;
+	w->seen = seq;
 	if (n > UNIC_DB_FIFO)
 		ring_all(nic, p);
-}
-
-bool unic_proc_poll(struct unic_nic *nic)
-{
-	struct unic_procs *ps = &nic->procs;
-	bool worked = false;
-	uint32_t i;
-
-	for (i = 0; i < ps->n_active; i++) {
-		struct unic_proc *p = &ps->proc[ps->active[i]];
-		uint32_t seq = unic_from_le32(UNIC_READ_ONCE(p->db->fifo_seq));
-
-		if (__builtin_expect(p->detaching, 0)) {
-			if (detach_go_on(nic, ps->active[i]))
-				i--; /* another slot took this place */
-		} else if (seq != p->db_seen) {
-			take_words(nic, p, seq);
-			worked = true;
-		}
-	}
-	return worked;
 }
 
 void unic_proc_sleep(struct unic_nic *nic, bool asleep)
@@ -259,6 +265,6 @@ void unic_proc_sleep(struct unic_nic *nic, bool asleep)
 	uint32_t i;
 
 	for (i = 0; i < ps->n_active; i++)
-		UNIC_WRITE_ONCE(ps->proc[ps->active[i]].np->asleep,
+		UNIC_WRITE_ONCE(ps->proc[ps->watch[i].slot].np->asleep,
 				unic_to_le32(asleep));
 }

@@ -22,7 +22,6 @@ struct unic_nic;
 struct unic_proc {
 	const struct unic_db_page *db; /* NULL: slot not attached */
 	struct unic_nic_page *np;
-	uint32_t db_seen; /* fifo_seq up to which words were taken */
 	uint32_t host_pid;
 	uint32_t policy; /* enum unic_policy */
 	bool detaching;
@@ -32,10 +31,18 @@ struct unic_proc {
 	uint16_t cq_of[UNIC_DB_OBJECTS];
 };
 
+/* What an idle round looks at, one per attached slot, densely. */
+struct unic_watch {
+	const unic_le32 *seq; /* its doorbell page's fifo_seq */
+	uint32_t seen;	      /* words taken so far */
+	uint32_t slot;
+};
+
 struct unic_procs {
+	uint32_t n_active;
+	uint32_t n_detaching;
+	struct unic_watch watch[UNIC_PROCS];
 	struct unic_proc proc[UNIC_PROCS];
-	uint16_t active[UNIC_PROCS]; /* attached slots, densely */
-	uint16_t n_active;
 };
 
 void unic_proc_init(struct unic_nic *nic);
@@ -55,9 +62,11 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd);
 /** unic_proc_live() - attached and not detaching. */
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
 
-/** unic_proc_poll() - take doorbells of all processes, at most UNIC_DB_FIFO
- * words each, and go on with detaching ones. Returns true if there was work. */
-bool unic_proc_poll(struct unic_nic *nic);
+/** unic_proc_take() - the doorbells of watch[@i], at most UNIC_DB_FIFO words. */
+void unic_proc_take(struct unic_nic *nic, uint32_t i);
+
+/** unic_proc_detaching() - go on with slots that detach. */
+void unic_proc_detaching(struct unic_nic *nic);
 
 /** unic_proc_sleep() - set or clear every `asleep` word. */
 void unic_proc_sleep(struct unic_nic *nic, bool asleep);

@@ -38,11 +38,6 @@ struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
 	return &nic->qps.qp[idx];
 }
 
-uint16_t unic_qp_index(const struct unic_nic *nic, const struct unic_qp *qp)
-{
-	return (uint16_t)(qp - nic->qps.qp);
-}
-
 uint8_t unic_qp_detail(int err)
 {
 	switch (-err) {

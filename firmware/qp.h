@@ -47,7 +47,6 @@ enum unic_wr_state {
 };
 
 struct unic_wr {
-	uint64_t bus;	/* direct: of all its bytes, while it holds them */
 	uint32_t psn;	/* of the first packet */
 	uint32_t len;	/* bytes of the message */
 	uint32_t npkt;	/* PSNs it takes */
@@ -55,7 +54,6 @@ struct unic_wr {
 	uint8_t status; /* enum unic_wc_status, once known */
 	uint8_t detail;
 	uint8_t slots; /* 1 or 2 */
-	bool direct;   /* one SGE, within a page */
 };
 
 /* Requester. Indices are free-running slots: una <= next <= fetched <= tail,
@@ -272,8 +270,13 @@ void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row);
 /** unic_qp_by_number() - NULL if there is none. */
 struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn);
 
-/** unic_qp_index() - of a live QP. */
-uint16_t unic_qp_index(const struct unic_nic *nic, const struct unic_qp *qp);
+/** unic_qp_index() - of a live QP: the low byte of its number. */
+static inline uint16_t unic_qp_index(const struct unic_nic *nic,
+				     const struct unic_qp *qp)
+{
+	(void)nic;
+	return qp->qpn & 0xff;
+}
 
 /** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message
  * being received aborted, QP_ERROR event; flushing begins. Nothing if it is in

@@ -70,7 +70,30 @@ static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t nth)
 }
 
 /*
- * The best victim of the next few candidates of @proc. @patient: none younger
+ * The ring is kept in the order of last use, lazily: a head that was used after
+ * the tail goes to the end, which in a ring is one store. At most a sample of
+ * them at a time: the order heals as fast as victims are asked for.
+ */
+static void settle(struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_mr *table = nic->mrs.mr;
+	uint16_t at = nic->evict.ring[proc];
+	uint64_t newest;
+	uint32_t i;
+
+	UNIC_IN_REGISTER(table);
+	newest = table[table[at].ring_prev].last_use_ns;
+	for (i = 0; i < UNIC_REAP_SAMPLE; i++) {
+		if (table[at].last_use_ns <= newest)
+			break;
+		newest = table[at].last_use_ns;
+		at = table[at].ring_next;
+	}
+	nic->evict.ring[proc] = at;
+}
+
+/*
+ * The best victim of the first few candidates of @proc. @patient: none younger
  * than the minimum residence.
  */
 static uint16_t pick(struct unic_nic *nic, uint32_t proc, bool patient)
@@ -78,13 +101,18 @@ static uint16_t pick(struct unic_nic *nic, uint32_t proc, bool patient)
 	struct unic_evict *e = &nic->evict;
 	uint32_t policy = nic->procs.proc[proc].policy, looked = 0, nth = 0;
 	uint64_t young = nic->now_ns - e->residence_us * 1000ull;
-	uint16_t at = e->ring[proc], start = at, best = UNIC_MR_NIL;
+	const struct unic_mr *table = nic->mrs.mr;
 	struct unic_policy_stat s, b = { 0 };
+	uint16_t at, best = UNIC_MR_NIL;
 
-	if (at == UNIC_MR_NIL)
+	if (e->ring[proc] == UNIC_MR_NIL)
 		return UNIC_MR_NIL;
+	if (policy != UNIC_POLICY_RANDOM)
+		settle(nic, proc);
+	at = e->ring[proc];
+	UNIC_IN_REGISTER(table);
 	do {
-		const struct unic_mr *m = &nic->mrs.mr[at];
+		const struct unic_mr *m = &table[at];
 
 		if (!patient || (int64_t)(m->since_ns - young) <= 0) {
 			s = stat_of(m, ++nth);
@@ -95,10 +123,12 @@ static uint16_t pick(struct unic_nic *nic, uint32_t proc, bool patient)
 			}
 		}
 		at = m->ring_next;
-	} while (at != start && ++looked < UNIC_REAP_SAMPLE);
-	e->ring[proc] = at;
+	} while (at != e->ring[proc] && ++looked < UNIC_REAP_SAMPLE);
 	if (best == UNIC_MR_NIL)
-		UNIC_TRACE(nic, SPARED, proc, start, 0, 0, 0);
+		UNIC_TRACE(nic, SPARED, proc, e->ring[proc], 0, 0, 0);
+	/* others next time: by chance, or because these are too young */
+	if (best == UNIC_MR_NIL || policy == UNIC_POLICY_RANDOM)
+		e->ring[proc] = at;
 	return best;
 }
 

@@ -4,9 +4,9 @@
  * section 6).
  *
  * Secret: victim choice in two steps. First the process (share.h), then one of
- * its regions by its policy (policy.h) among a sample of at most
- * UNIC_REAP_SAMPLE candidates, which rotates so that each region is looked at
- * in turn. The cost is flat: it does not grow with the number of regions.
+ * its regions by its policy (policy.h) among a sample of UNIC_REAP_SAMPLE
+ * candidates at the head of a ring that is lazily kept in the order of last
+ * use. The cost is flat: it does not grow with the number of regions.
  */
 #ifndef UNIC_REAP_H
 #define UNIC_REAP_H

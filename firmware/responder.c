@@ -203,19 +203,16 @@ static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
-	struct unic_msg fresh;
 	int r;
 
 	if (q->flags & FIRST) {
 		if (q->len < sizeof(struct unic_reth))
 			return bad_request(nic, qp, q->psn);
-		fresh = *m;
-		r = begin_write(nic, qp, q, &fresh);
+		r = begin_write(nic, qp, q, m);
 		if (r == -UNIC_EINVAL)
 			return bad_request(nic, qp, q->psn);
 		if (r)
 			return bad_access(nic, qp, q->psn, r);
-		*m = fresh;
 	}
 	if (q->flags & IMM) {
 		if (q->len < 4)

@@ -226,7 +226,8 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 		   apsn & UNIC_PSN_MASK, len);
 	write_headers(tx->frame, &qp->tmpl,
 		      op_flags | pad << UNIC_BTH_PAD_SHIFT, apsn, len + pad);
-	memset(tx->frame + UNIC_EXT_OFF + len, 0, pad);
+	if (pad)
+		memset(tx->frame + UNIC_EXT_OFF + len, 0, pad);
 	if (__builtin_expect(r, 0)) {
 		tx->bytes = (uint16_t)bytes;
 		return r;

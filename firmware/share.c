@@ -10,18 +10,34 @@ void unic_share_init(struct unic_share *s, uint32_t capacity)
 	s->capacity = capacity;
 }
 
-static bool present(const struct unic_share_owner *o)
+static void changed(struct unic_share *s, uint32_t owner)
 {
-	return o->held | o->wanted;
+	uint32_t bit = 1u << owner;
+
+	if (s->owner[owner].held | s->owner[owner].wanted)
+		s->present |= bit;
+	else
+		s->present &= ~bit;
+}
+
+void unic_share_hold(struct unic_share *s, uint32_t owner, int32_t n)
+{
+	s->owner[owner].held += (uint32_t)n;
+	changed(s, owner);
+}
+
+void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
+{
+	s->owner[owner].wanted += (uint32_t)n;
+	changed(s, owner);
 }
 
 uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner)
 {
-	uint32_t i, weights = 0;
+	uint32_t left = s->present | 1u << owner, weights = 0;
 
-	for (i = 0; i < UNIC_PROCS; i++)
-		if (i == owner || present(&s->owner[i]))
-			weights += s->owner[i].weight;
+	for (; left; left &= left - 1u)
+		weights += s->owner[__builtin_ctz(left)].weight;
 	if (!weights)
 		return 0;
 	/* 32 bits are enough: both factors have 16 */
@@ -39,70 +55,56 @@ bool unic_share_entitled(const struct unic_share *s, uint32_t owner, uint32_t n)
 	return s->owner[owner].held + n <= unic_share_fair(s, owner);
 }
 
-/* What a victim search has found so far. */
-struct best {
-	uint32_t owner, net, weight, pain;
-};
-
 /*
- * More units for its weight? Fair shares are proportional to weights, so the
- * order by net / weight is the order by excess / weight, without dividing.
- * The products fit: a net is at most the capacity, 16 bits.
+ * The owner in @mask with the most units for its weight, the wanter counted
+ * with @n more; nobody who has nothing. Fair shares are proportional to
+ * weights, so the order by net / weight is the order by excess / weight without
+ * dividing, and if the first is not above its share, nobody is. The products
+ * fit: a net is at most the capacity, 16 bits.
+ * *net: units of the one found.
  */
-static bool heavier(const struct best *a, const struct best *b)
+static uint32_t heaviest(const struct unic_share *s, uint32_t mask,
+			 uint32_t wanter, uint32_t n, uint32_t *net)
 {
-	uint32_t l = a->net * b->weight, r = b->net * a->weight;
+	uint32_t best = UNIC_OWNER_NIL, weight = 1, pain = 0;
 
-	return l > r || (l == r && a->pain < b->pain);
-}
-
-/*
- * The heaviest owner in @mask, the wanter counted with @n more. If the
- * heaviest is not above its share, nobody is.
- */
-static struct best heaviest(const struct unic_share *s, uint32_t mask,
-			    uint32_t wanter, uint32_t n)
-{
-	struct best best = { UNIC_OWNER_NIL, 0, 1, 0 };
-	uint32_t i;
-
-	for (i = 0; mask >> i; i++) {
+	*net = 0;
+	for (mask &= s->present; mask; mask &= mask - 1u) {
+		uint32_t i = (uint32_t)__builtin_ctz(mask), l, r;
 		const struct unic_share_owner *o = &s->owner[i];
-		struct best b = { i, o->held - o->coming, o->weight, o->pain };
+		uint32_t has = o->held - o->coming;
 
-		if (!(mask >> i & 1) || !b.net)
-			continue; /* nothing to take, whatever it wants */
+		if (!has)
+			continue;
 		if (i == wanter)
-			b.net += n;
-		if (best.owner == UNIC_OWNER_NIL || heavier(&b, &best))
-			best = b;
+			has += n;
+		l = has * weight;
+		r = *net * o->weight;
+		if (l < r ||
+		    (l == r && o->pain >= pain && best != UNIC_OWNER_NIL))
+			continue;
+		best = i;
+		weight = o->weight;
+		pain = o->pain;
+		*net = has;
 	}
 	return best;
-}
-
-static bool above(const struct unic_share *s, const struct best *b)
-{
-	return b->owner != UNIC_OWNER_NIL &&
-	       b->net > unic_share_fair(s, b->owner);
 }
 
 uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 			   uint32_t n, uint32_t skip)
 {
-	const uint32_t all = (uint32_t)((1ull << UNIC_PROCS) - 1);
-	struct best b = heaviest(s, all & ~skip, wanter, n);
+	uint32_t net, found = heaviest(s, ~skip, wanter, n, &net), whole;
 
-	if (above(s, &b))
-		return b.owner;
-	if (wanter != UNIC_OWNER_NIL || b.owner == UNIC_OWNER_NIL)
+	if (found == UNIC_OWNER_NIL)
 		return UNIC_OWNER_NIL;
-	if (skip) {
-		struct best whole = heaviest(s, all, wanter, n);
-
-		if (above(s, &whole))
-			return UNIC_OWNER_NIL;
-	}
-	return b.owner;
+	if (net > unic_share_fair(s, found))
+		return found;
+	if (wanter != UNIC_OWNER_NIL)
+		return UNIC_OWNER_NIL;
+	/* INV-5: not if one that was skipped is above */
+	whole = skip ? heaviest(s, ~0u, wanter, n, &net) : found;
+	return net > unic_share_fair(s, whole) ? UNIC_OWNER_NIL : found;
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)

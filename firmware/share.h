@@ -33,6 +33,7 @@ struct unic_share_owner {
 struct unic_share {
 	uint32_t capacity; /* at most 65535 */
 	uint32_t coming;   /* sum over all owners */
+	uint32_t present;  /* bit per owner that holds or wants */
 	struct unic_share_owner owner[UNIC_PROCS];
 };
 
@@ -79,6 +80,11 @@ bool unic_share_entitled(const struct unic_share *s, uint32_t owner,
  */
 uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 			   uint32_t n, uint32_t skip);
+
+/** unic_share_hold() / _want() - @owner holds, wants @n units more (less, if
+ * negative). */
+void unic_share_hold(struct unic_share *s, uint32_t owner, int32_t n);
+void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n);
 
 /** unic_share_coming() - @n units of @owner are on their way back. */
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n);

@@ -7,6 +7,10 @@
 #include "nic.h"
 #include "requester.h"
 
+/* In the flags of a checked copy: its one SGE lies in one page, and holds the
+ * bus address in the place of the IOVA. The hold keeps that right. */
+#define DIRECT 0x80u
+
 #define FLUSH_BATCH 16u
 #define FETCH_MAX   8u	  /* slots of one DMA */
 #define FETCH_ALIGN 4096u /* no region has smaller pages */
@@ -281,8 +285,10 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 		return refused(wr, r);
 	slot->sge[0].lkey = unic_to_le32(piece.mr);
 	unic_mr_hold(nic, piece.mr);
-	wr->bus = piece.bus;
-	wr->direct = piece.len == wr->len;
+	if (piece.len == wr->len) {
+		slot->sge[0].iova = unic_to_le64(piece.bus);
+		slot->flags |= DIRECT;
+	}
 	return UNIC_WC_SUCCESS;
 }
 
@@ -351,14 +357,13 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl)
 {
 	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
-	const struct unic_wr *wr = unic_sq_wr(sq, s);
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
 
-	if (__builtin_expect(wr->direct, 1)) {
+	if (__builtin_expect(slot->flags & DIRECT, 1)) {
 		sgl->n = 1;
-		sgl->span[0].bus = wr->bus + off;
+		sgl->span[0].bus = unic_from_le64(slot->sge[0].iova) + off;
 		sgl->span[0].len = len;
-		sgl->span[0].mr = (uint16_t)unic_from_le32(
-			unic_sq_slot(sq, s)->sge[0].lkey);
+		sgl->span[0].mr = (uint16_t)unic_from_le32(slot->sge[0].lkey);
 		sgl->span[0].direct = true;
 		return;
 	}

@@ -46,16 +46,17 @@ struct run {
 };
 
 /*
- * One stretch of consecutive buckets, from @b to before @end. This loop is the
- * price per page of a registration: what does not change stays in registers.
+ * One stretch of @n consecutive buckets from @b on. This loop is the price per
+ * page of a registration: what does not change stays in registers, and the
+ * count down to 0 needs no comparison.
  */
 static void fill_stretch(struct unic_tlb_entry *pool, struct run *r,
-			 uint16_t *b, uint16_t *end)
+			 uint16_t *b, uint32_t n)
 {
 	const uint64_t *bus = r->bus;
 	uint32_t i = r->i, tag = r->tag, low = r->low;
 
-	while (b != end) {
+	for (; n; n--) {
 		struct unic_tlb_entry *e = pool + i;
 		uint64_t addr = *bus++;
 		uint32_t next = e->next;
@@ -84,9 +85,9 @@ uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
 
 	if (left > count)
 		left = count;
-	fill_stretch(tlb->entry, &r, b + at, b + at + left);
+	fill_stretch(tlb->entry, &r, b + at, left);
 	if (left < count)
-		fill_stretch(tlb->entry, &r, b, b + (count - left));
+		fill_stretch(tlb->entry, &r, b, count - left);
 	tlb->free_head = (uint16_t)r.i;
 	tlb->reserved = (uint16_t)(tlb->reserved - count);
 	return r.low;

@@ -217,7 +217,7 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 	unic_share_init(s, UNIC_TOKENS);
 	for (i = 0; i < UNIC_PROCS; i++) {
 		s->owner[i].weight = nic->evict.share.owner[i].weight;
-		s->owner[i].held = nic->tokens.held[i];
+		unic_share_hold(s, i, (int32_t)nic->tokens.held[i]);
 	}
 }
 
@@ -230,7 +230,7 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	uint16_t i;
 
 	token_share(nic, &s);
-	s.owner[proc].wanted = 1;
+	unic_share_want(&s, proc, 1);
 	if (!unic_share_entitled(&s, proc, 1))
 		return false;
 	victim = unic_share_victim(&s, proc, 1, 0);
@@ -390,6 +390,7 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 	if (unlikely(index >= UNIC_TOKENS))
 		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
 	t = &nic->tokens.token[index];
+	UNIC_IN_REGISTER(t);
 	if (unlikely(t->key != key))
 		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
 	if (unlikely(t->state != UNIC_TOKEN_S_LIVE))
@@ -404,11 +405,12 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
 	/* tokens end when their region stops being accessible */
 	mr = &nic->mrs.mr[t->mr];
+	UNIC_IN_REGISTER(mr);
 	UNIC_ASSERT(nic, mr->state < UNIC_MR_DRAINING); /* INV-4 */
 	mr->uses++;
 	mr->bytes += payload_len;
 	mr->last_use_ns = nic->now_ns;
-	unic_mr_hold(nic, t->mr);
+	mr->holds++;
 	t->state = UNIC_TOKEN_S_CLAIMED;
 	t->qp = qp;
 	UNIC_TRACE(nic, TOKEN_CLAIM, t->proc, index, qp, psn, 0);

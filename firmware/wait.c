@@ -69,7 +69,9 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 
 	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
 	e->waiting--;
-	o->wanted -= w->args.n_pages;
+	if (e->wait_head[w->proc] == UNIC_WAIT_NIL)
+		e->wait_mask &= ~(1u << w->proc);
+	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
 	if (e->promised[w->proc] > o->wanted)
 		e->promised[w->proc] = o->wanted;
 	nic->mrs.pd[w->args.pd].users--;
@@ -102,7 +104,8 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	w->mr = UNIC_MR_NIL;
 	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
 	e->waiting++;
-	e->share.owner[proc].wanted += args->n_pages;
+	e->wait_mask |= 1u << proc;
+	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
 	nic->mrs.pd[args->pd].users++;
 	UNIC_COUNT(nic, waits_queued);
 	UNIC_TRACE(nic, WAIT, proc, w->id, args->n_pages, nic->tlb.free, 0);
@@ -141,13 +144,14 @@ static bool capped(const struct unic_evict *e, const struct unic_wait *w)
  */
 static uint32_t entitled_need(const struct unic_evict *e, uint32_t proc)
 {
-	uint32_t sum = 0;
+	uint32_t fair = unic_share_fair(&e->share, proc);
+	uint32_t held = e->share.owner[proc].held, sum = 0;
 	uint16_t i;
 
 	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next) {
 		uint32_t n = e->wait[i].args.n_pages;
 
-		if (!unic_share_entitled(&e->share, proc, sum + n))
+		if (held + sum + n > fair)
 			break;
 		sum += n;
 	}
@@ -200,11 +204,12 @@ static bool better(const struct unic_evict *e, const struct place *p,
 static bool first_place(const struct unic_evict *e, struct place *out)
 {
 	struct place p;
-	uint32_t i;
+	uint32_t left;
 
 	*out = (struct place){ .proc = UNIC_OWNER_NIL };
-	for (i = 0; i < UNIC_PROCS; i++)
-		if (place_of(e, i, &p) && better(e, &p, out))
+	for (left = e->wait_mask; left; left &= left - 1u)
+		if (place_of(e, (uint32_t)__builtin_ctz(left), &p) &&
+		    better(e, &p, out))
 			*out = p;
 	return out->proc != UNIC_OWNER_NIL;
 }
@@ -231,14 +236,14 @@ void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out)
 	struct place urgent = { .proc = UNIC_OWNER_NIL };
 	struct place borrower = { .proc = UNIC_OWNER_NIL };
 	struct place p;
-	uint32_t i;
+	uint32_t left;
 
 	out->entitled = 0;
-	for (i = 0; i < UNIC_PROCS; i++) {
-		if (!place_of(e, i, &p))
+	for (left = e->wait_mask; left; left &= left - 1u) {
+		if (!place_of(e, (uint32_t)__builtin_ctz(left), &p))
 			continue;
 		if (p.entitled)
-			out->entitled += entitled_need(e, i);
+			out->entitled += entitled_need(e, p.proc);
 		if (p.entitled && better(e, &p, &urgent))
 			urgent = p;
 		if (!p.entitled && better(e, &p, &borrower))
@@ -261,11 +266,12 @@ static uint32_t reserved_against(const struct unic_evict *e, uint32_t proc,
 				 uint32_t n)
 {
 	bool entitled = unic_share_entitled(&e->share, proc, n);
-	uint32_t sum = 0, i, need;
+	uint32_t sum = 0, left, i, need;
 	struct place p;
 
-	for (i = 0; i < UNIC_PROCS; i++) {
-		if (i == proc || !place_of(e, i, &p))
+	for (left = e->wait_mask & ~(1u << proc); left; left &= left - 1u) {
+		i = (uint32_t)__builtin_ctz(left);
+		if (!place_of(e, i, &p))
 			continue;
 		need = p.entitled ? entitled_need(e, i) : p.n;
 		if ((entitled && !p.entitled) || need < e->promised[i])
@@ -282,12 +288,11 @@ static uint32_t reserved_against(const struct unic_evict *e, uint32_t proc,
 static bool taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
-	struct unic_share_owner *o = &e->share.owner[proc];
-	uint32_t needed = o->wanted;
+	uint32_t needed = e->share.owner[proc].wanted + n;
 
-	o->wanted += n;
-	needed += n + reserved_against(e, proc, n);
-	o->wanted -= n;
+	unic_share_want(&e->share, proc, (int32_t)n);
+	needed += reserved_against(e, proc, n);
+	unic_share_want(&e->share, proc, -(int32_t)n);
 	return needed > nic->tlb.free;
 }
 

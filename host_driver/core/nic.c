@@ -187,7 +187,7 @@ static uint64_t nic_poll(struct unic_provider *p)
 		return n->state == UNIC_PROVIDER_STARTING ? now + 1000000 : now;
 	case UNIC_PROVIDER_READY:
 		pump(n);
-		check_alive(n, now);
+		check_alive(n, unic_os_now_ns(p->os));
 		return n->again ? now : now + 100000000;
 	case UNIC_PROVIDER_DEAD:
 		if (n->plugged && now >= n->deadline_ns && info_there(n))

@@ -40,7 +40,8 @@ struct unic_chunk {
 
 struct pooled {
 	struct pooled *next;
-	void *mem;
+	uint8_t *mem;
+	size_t bytes;
 };
 
 struct unic_bm {
@@ -127,20 +128,41 @@ static struct unic_chunk *find_idle(struct unic_bm *bm, uint32_t entries)
 	return best;
 }
 
-/* A chunk for the memory at @va that none covers yet, as long as possible. */
+/*
+ * What to register for [*start, *end): of a buffer of the pool always the same
+ * chunk, however little of it is used this time, so that the registration serves
+ * its next user, too; of other memory what was asked. A chunk is bounded.
+ */
+static void chunk_range(struct unic_bm *bm, uintptr_t *start, uintptr_t *end)
+{
+	size_t most = (size_t)bm->attr.chunk_entries * UNIC_PAGE;
+	struct pooled *b;
+
+	for (b = bm->all; b; b = b->next) {
+		uintptr_t mem = (uintptr_t)b->mem;
+
+		if (*start < mem || *start >= mem + b->bytes)
+			continue;
+		*start = mem + (*start - mem) / most * most;
+		*end = mem + b->bytes;
+		break;
+	}
+	if (*end - *start > most)
+		*end = *start + most;
+}
+
+/* A chunk for the memory at @va that none covers yet. */
 static struct unic_chunk *chunk_new(struct unic_bm *bm, uint8_t *va, size_t len)
 {
 	uintptr_t start = (uintptr_t)va & ~(uintptr_t)(UNIC_PAGE - 1);
 	uintptr_t end = ((uintptr_t)va + len + UNIC_PAGE - 1) &
 			~(uintptr_t)(UNIC_PAGE - 1);
-	size_t most = (size_t)bm->attr.chunk_entries * UNIC_PAGE;
 	struct unic_chunk *c;
 	struct unic_chunk *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	if (end - start > most)
-		end = start + most;
+	chunk_range(bm, &start, &end);
 	for (c = bm->chunks; c; c = c->next) {
 		if ((uintptr_t)c->va > start && (uintptr_t)c->va < end)
 			end = (uintptr_t)c->va;
@@ -492,6 +514,7 @@ void *unic_bm_get(struct unic_bm *bm, size_t bytes)
 		return NULL;
 	}
 	node->mem = mem;
+	node->bytes = (size_t)UNIC_PAGE << i;
 	pthread_mutex_lock(&bm->lock);
 	node->next = bm->all;
 	bm->all = node;

@@ -265,6 +265,8 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 	__atomic_store_n(&call->seq, conn->seq, __ATOMIC_RELEASE);
 	hdr->seq = unic_to_le32(call->seq);
 	w.next = conn->waiters;
+	/* It leaves the list before this function returns. */
+	/* cppcheck-suppress autoVariables */
 	conn->waiters = &w;
 	ret = conn->dead ? -ENOTCONN : transmit(conn, call);
 	if (ret)

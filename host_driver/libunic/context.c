@@ -19,8 +19,7 @@ void unic_ctx_dead(struct unic_ctx *ctx)
 
 bool unic_nic_reset(const struct unic_ctx *ctx)
 {
-	uint32_t epoch = unic_from_le32((unic_le32)__atomic_load_n(
-		(const uint32_t *)&ctx->np->epoch, __ATOMIC_RELAXED));
+	uint32_t epoch = unic_load_acquire(&ctx->np->epoch);
 
 	return __atomic_load_n(&ctx->dead, __ATOMIC_ACQUIRE) ||
 	       (ctx->nic_efd >= 0 && epoch && epoch != ctx->attr.epoch);

@@ -13,8 +13,7 @@
 
 static uint32_t seq_of(const struct unic_cqe *cqe)
 {
-	return unic_from_le32((unic_le32)__atomic_load_n(
-		(const uint32_t *)&cqe->seq, __ATOMIC_ACQUIRE));
+	return unic_load_acquire(&cqe->seq);
 }
 
 static bool readable(const struct unic_cq *cq)
@@ -27,8 +26,7 @@ static void take(struct unic_cq *cq, struct unic_cqe *out)
 {
 	memcpy(out, &cq->ring[cq->ci & cq->mask], sizeof(*out));
 	cq->ci++;
-	__atomic_store_n((uint32_t *)&cq->ctx->db->tail[cq->db].cq_ci,
-			 unic_to_le32(cq->ci), __ATOMIC_RELEASE);
+	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, cq->ci);
 }
 
 bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,

@@ -31,13 +31,11 @@ static void append(struct unic_ctx *ctx, uint32_t word)
 	struct unic_db_page *db = ctx->db;
 	uint32_t seq = ctx->fifo_seq++;
 
-	__atomic_store_n((uint32_t *)&db->fifo[seq % UNIC_DB_FIFO],
-			 unic_to_le32(word), __ATOMIC_RELAXED);
-	__atomic_store_n((uint32_t *)&db->fifo_seq, unic_to_le32(seq + 1),
-			 __ATOMIC_RELEASE);
+	unic_store_relaxed(&db->fifo[seq % UNIC_DB_FIFO], word);
+	unic_store_release(&db->fifo_seq, seq + 1);
 	/* Our word before their flag (INV-1: no lost doorbell). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n((uint32_t *)&ctx->np->asleep, __ATOMIC_RELAXED))
+	if (unic_load_acquire(&ctx->np->asleep))
 		wake_nic(ctx);
 }
 
@@ -50,8 +48,7 @@ void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 					       : &tail->arm;
 
 	pthread_mutex_lock(&ctx->db_lock);
-	__atomic_store_n((uint32_t *)cell, unic_to_le32(value),
-			 __ATOMIC_RELAXED);
+	unic_store_relaxed(cell, value);
 	append(ctx, UNIC_DB_WORD(kind, obj, value & 0xffff));
 	pthread_mutex_unlock(&ctx->db_lock);
 }

@@ -272,8 +272,7 @@ static uint32_t record_seq(const struct unic_ctx *ctx, uint32_t n)
 	const struct unic_upcall_hdr *hdr =
 		(const void *)ctx->upcalls->record[n % UNIC_UPCALLS];
 
-	return unic_from_le32((unic_le32)__atomic_load_n(
-		(const uint32_t *)&hdr->seq, __ATOMIC_ACQUIRE));
+	return unic_load_acquire(&hdr->seq);
 }
 
 /* 1: copied; 0: none there; -1: overrun. */

@@ -32,7 +32,7 @@ static struct {
 	uint32_t parked;    /* threads in the handler */
 	uintptr_t from, to; /* the range being moved */
 	uint32_t stack_hit; /* a parked thread's stack is inside of it */
-} park = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} park;			    /* lock: all zeroes is its initial value */
 
 static long futex(uint32_t *addr, int op, uint32_t val)
 {

@@ -16,6 +16,7 @@
 
 #include "conn.h"
 #include "error.h"
+#include "shared.h"
 #include "unic.h"
 #include "unic_ctl.h"
 #include "wait.h"

@@ -16,17 +16,18 @@
 
 #include "error.h"
 
-#define PAGE	4096u
-#define SETS	2
-#define PER_SET 8
-#define BUF	128u /* bytes of a receive buffer */
-#define RETRIES 1000
+#define PAGE	 4096u
+#define SETS	 2
+#define PER_SET	 8
+#define BUF	 128u /* bytes of a receive buffer */
+#define RETRIES	 1000
+#define ALL_IDLE ((1u << PER_SET) - 1)
 
 /* Half of the receive buffers: one page, one region. */
 struct set {
 	uint8_t *mem;
 	struct unic_mr *mr;
-	unsigned int posted;
+	unsigned int idle; /* bit per buffer that is not posted */
 };
 
 struct copy_bufs {
@@ -60,24 +61,38 @@ static void on_event(void *arg, const struct unic_event *ev)
 
 /* ----------------------------------------------------------------- buffers */
 
-static int post_buf(struct copy_peer *p, unsigned int s, unsigned int i)
+/*
+ * Post what lies idle. The ring may have no room although buffers are idle, when
+ * a set was evicted out of turn: then others are posted before them, and the
+ * rest follows after the next message.
+ */
+static int post_idle(struct copy_peer *p, unsigned int s)
 {
 	struct set *set = &p->bufs->set[s];
-	struct unic_sg sg = {
-		.addr = set->mem + (size_t)i * BUF,
-		.len = BUF,
-		.lkey = set->mr->stag,
-	};
-	struct unic_recv_wr wr = {
-		.wr_id = (uint64_t)s * PER_SET + i,
-		.num_sge = 1,
-		.sg = &sg,
-	};
-	int n = unic_post_recv(p->qp, &wr, 1);
+	unsigned int i;
+	int n;
 
-	if (n != 1)
-		return n ? n : -EAGAIN;
-	set->posted++;
+	for (i = 0; i < PER_SET; i++) {
+		struct unic_sg sg = {
+			.addr = set->mem + (size_t)i * BUF,
+			.len = BUF,
+			.lkey = set->mr->stag,
+		};
+		struct unic_recv_wr wr = {
+			.wr_id = (uint64_t)s * PER_SET + i,
+			.num_sge = 1,
+			.sg = &sg,
+		};
+
+		if (!(set->idle & 1u << i))
+			continue;
+		n = unic_post_recv(p->qp, &wr, 1);
+		if (n == -EAGAIN)
+			return 0;
+		if (n < 0)
+			return n;
+		set->idle &= ~(1u << i);
+	}
 	return 0;
 }
 
@@ -96,33 +111,38 @@ static int register_set(struct copy_peer *p, unsigned int s)
 	return unic_reg_mr(p->pd, &attr, &set->mr);
 }
 
-static int post_set(struct copy_peer *p, unsigned int s)
+/* An evicted set begins anew when all of it is back. */
+static int renew_set(struct copy_peer *p, unsigned int s)
 {
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < PER_SET && !err; i++)
-		err = post_buf(p, s, i);
-	return err;
-}
-
-/* A buffer came back. When a whole evicted set is back it begins anew. */
-static int give_back(struct copy_peer *p, const struct unic_wc *wc)
-{
-	unsigned int s = (unsigned int)(wc->wr_id / PER_SET);
 	struct set *set = &p->bufs->set[s];
-	int err;
 
-	set->posted--;
-	if (unic_mr_life(set->mr) != UNIC_MR_GONE &&
-	    wc->status != UNIC_WC_EVICTED)
-		return post_buf(p, s, (unsigned int)(wc->wr_id % PER_SET));
-	if (set->posted)
+	if (unic_mr_life(set->mr) != UNIC_MR_GONE)
 		return 0;
+	if (set->idle != ALL_IDLE)
+		return 1;
 	unic_dereg_mr(set->mr);
 	set->mr = NULL;
-	err = register_set(p, s);
-	return err ? err : post_set(p, s);
+	return register_set(p, s);
+}
+
+static int post_all(struct copy_peer *p)
+{
+	unsigned int s;
+	int err = 0;
+
+	for (s = 0; s < SETS && err >= 0; s++) {
+		err = renew_set(p, s);
+		if (!err)
+			err = post_idle(p, s);
+	}
+	return err < 0 ? err : 0;
+}
+
+/* A buffer came back. */
+static int give_back(struct copy_peer *p, const struct unic_wc *wc)
+{
+	p->bufs->set[wc->wr_id / PER_SET].idle |= 1u << wc->wr_id % PER_SET;
+	return post_all(p);
 }
 
 static int bufs_open(struct copy_peer *p)
@@ -215,17 +235,9 @@ int copy_peer_qp(struct copy_peer *p)
 	unsigned int s;
 	int err = unic_create_qp(p->pd, &attr, &p->qp);
 
-	for (s = 0; s < SETS && !err; s++) {
-		p->bufs->set[s].posted = 0;
-		if (unic_mr_life(p->bufs->set[s].mr) == UNIC_MR_GONE) {
-			unic_dereg_mr(p->bufs->set[s].mr);
-			p->bufs->set[s].mr = NULL;
-			err = register_set(p, s);
-		}
-		if (!err)
-			err = post_set(p, s);
-	}
-	return err;
+	for (s = 0; s < SETS; s++)
+		p->bufs->set[s].idle = ALL_IDLE;
+	return err ? err : post_all(p);
 }
 
 void copy_peer_hangup(struct copy_peer *p)

@@ -384,6 +384,20 @@ static void add_driver_view(struct json_object *o,
 	add_u(o, "refused", unic_from_le32(p->refused));
 }
 
+static void add_missing(struct json_object *o, struct json_object *row)
+{
+	struct json_object_iterator it = json_object_iter_begin(row);
+	struct json_object_iterator end = json_object_iter_end(row);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		const char *key = json_object_iter_peek_name(&it);
+		struct json_object *v = json_object_iter_peek_value(&it);
+
+		if (!json_object_object_get_ex(o, key, NULL))
+			json_object_object_add(o, key, json_object_get(v));
+	}
+}
+
 /* The NIC's row of the same slot, without what is there already. */
 static void merge(struct json_object *o, struct json_object *rows,
 		  uint32_t proc)
@@ -397,12 +411,7 @@ static void merge(struct json_object *o, struct json_object *rows,
 		json_object_object_get_ex(row, "proc", &v);
 		if ((uint32_t)json_object_get_int64(v) != proc)
 			continue;
-		json_object_object_foreach(row, key, value)
-		{
-			if (!json_object_object_get_ex(o, key, NULL))
-				json_object_object_add(o, key,
-						       json_object_get(value));
-		}
+		add_missing(o, row);
 	}
 }
 

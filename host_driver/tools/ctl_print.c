@@ -35,20 +35,27 @@ static void add_column(struct column *col, int *n, const char *key, size_t len)
 	col[(*n)++].width = (int)len;
 }
 
+static int all_keys(struct json_object *row, struct column *col)
+{
+	struct json_object_iterator it = json_object_iter_begin(row);
+	struct json_object_iterator end = json_object_iter_end(row);
+	int n = 0;
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		const char *key = json_object_iter_peek_name(&it);
+
+		add_column(col, &n, key, strlen(key));
+	}
+	return n;
+}
+
 static int choose(struct json_object *list, const char *columns,
 		  struct column *col)
 {
 	int n = 0;
 
-	if (!columns) {
-		json_object_object_foreach(json_object_array_get_idx(list, 0),
-					   key, value)
-		{
-			(void)value;
-			add_column(col, &n, key, strlen(key));
-		}
-		return n;
-	}
+	if (!columns)
+		return all_keys(json_object_array_get_idx(list, 0), col);
 	while (*columns) {
 		size_t len = strcspn(columns, " ");
 
@@ -110,8 +117,13 @@ void ctl_print_table(struct json_object *list, const char *columns)
 
 void ctl_print_object(struct json_object *o)
 {
-	json_object_object_foreach(o, key, value)
-		printf("%-14s %s\n", key, json_object_get_string(value));
+	struct json_object_iterator it = json_object_iter_begin(o);
+	struct json_object_iterator end = json_object_iter_end(o);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it))
+		printf("%-14s %s\n", json_object_iter_peek_name(&it),
+		       json_object_get_string(
+			       json_object_iter_peek_value(&it)));
 }
 
 #define WHAT(name, what) { #name, what },
@@ -131,19 +143,31 @@ static const char *what_of(const char *name)
 	return "";
 }
 
+static void print_part(const char *part, struct json_object *values, bool all)
+{
+	struct json_object_iterator it = json_object_iter_begin(values);
+	struct json_object_iterator end = json_object_iter_end(values);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		const char *key = json_object_iter_peek_name(&it);
+		struct json_object *v = json_object_iter_peek_value(&it);
+
+		if (all || json_object_get_int64(v))
+			printf("%-6s %-18s %14s  %s\n", part, key,
+			       json_object_get_string(v),
+			       strcmp(part, "nic") ? "" : what_of(key));
+	}
+}
+
 void ctl_print_stats(struct json_object *o, bool all)
 {
-	json_object_object_foreach(o, part, values)
-	{
-		if (!json_object_is_type(values, json_type_object))
-			continue;
-		json_object_object_foreach(values, key, value)
-		{
-			if (all || json_object_get_int64(value))
-				printf("%-6s %-18s %14s  %s\n", part, key,
-				       json_object_get_string(value),
-				       strcmp(part, "nic") ? "" : what_of(key));
-		}
+	static const char *const parts[] = { "nic", "driver" };
+	struct json_object *values;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (json_object_object_get_ex(o, parts[i], &values))
+			print_part(parts[i], values, all);
 	}
 }
 

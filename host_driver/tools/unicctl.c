@@ -13,6 +13,7 @@
 #include "ctl_print.h"
 #include "error.h"
 #include "unic.h"
+#include "unic_stats.h"
 
 #define ARGS_MAX 4
 
@@ -22,6 +23,7 @@ struct options {
 	int n_args;
 	bool json, follow, all;
 	int weight, quota, policy; /* -1: as it is */
+	int groups;		   /* trace: mask to record, -1: as it is */
 };
 
 static const char doc[] =
@@ -32,7 +34,8 @@ static const char doc[] =
 	"  ps                 processes: entries held, fair share, borrowed,\n"
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp  the tables of the NIC\n"
-	"  trace              what the NIC did (--follow: and does)\n"
+	"  trace              what the NIC did (--follow: and does; --groups:\n"
+	"                     what it records from now on)\n"
 	"  crash              the crash record of the firmware\n"
 	"  policy PROC        --weight, --quota, --policy of a process\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
@@ -44,6 +47,8 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "json", 'j', NULL, 0, "For programs", 0 },
 	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
+	{ "groups", 'g', "LIST", 0,
+	  "trace: record mr, evict, token, qp, wire, cmd; all or none", 0 },
 	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
 	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
@@ -61,6 +66,41 @@ static int parse_policy(const char *name)
 			return i;
 	}
 	return -1;
+}
+
+/* "mr,evict" as a mask of UNIC_TG_*; -1 if a word is unknown. */
+static int parse_groups(const char *list)
+{
+	static const struct {
+		const char *name;
+		int mask;
+	} groups[] = {
+		{ "mr", UNIC_TG_MR },
+		{ "evict", UNIC_TG_EVICT },
+		{ "token", UNIC_TG_TOKEN },
+		{ "qp", UNIC_TG_QP },
+		{ "wire", UNIC_TG_WIRE },
+		{ "cmd", UNIC_TG_CMD },
+		{ "all", 0x3f },
+		{ "none", 0 },
+	};
+	const size_t n = sizeof(groups) / sizeof(groups[0]);
+	int mask = 0;
+	size_t len;
+	size_t i;
+
+	for (; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < n; i++) {
+			if (len == strlen(groups[i].name) &&
+			    !strncmp(list, groups[i].name, len))
+				break;
+		}
+		if (i == n)
+			return -1;
+		mask |= groups[i].mask;
+	}
+	return mask;
 }
 
 static int parse_number(struct argp_state *state, const char *text)
@@ -95,6 +135,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		o->quota = parse_number(state, arg);
+		return 0;
+	case 'g':
+		o->groups = parse_groups(arg);
+		if (o->groups < 0)
+			argp_error(state, "%s: unknown trace group", arg);
 		return 0;
 	case 'p':
 		o->policy = parse_policy(arg);
@@ -190,12 +235,22 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
+static int set_groups(struct unic_conn *conn, int mask)
+{
+	struct unic_ctl_fault rec = { .arg = unic_to_le32((uint32_t)mask) };
+
+	return unic_conn_simple(conn, UNIC_CTL_TRACE_MASK, &rec,
+				"choose trace groups");
+}
+
 static int do_trace(struct unic_conn *conn, const struct options *o)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };
 	uint32_t from = 0;
 	uint32_t before;
 
+	if (o->groups >= 0 && set_groups(conn, o->groups))
+		return -1;
 	do {
 		struct json_object *list;
 
@@ -320,7 +375,9 @@ int main(int argc, char **argv)
 	static const struct argp argp = { argp_options, parse, "COMMAND [ARG]",
 					  doc,		NULL,  NULL,
 					  NULL };
-	struct options o = { .weight = -1, .quota = -1, .policy = -1 };
+	struct options o = {
+		.weight = -1, .quota = -1, .policy = -1, .groups = -1
+	};
 	const struct command *cmd;
 	struct unic_conn *conn;
 	int err;

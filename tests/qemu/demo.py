@@ -31,7 +31,7 @@ import run_nic  # noqa: E402
 
 DEFAULT_BYTES = 8 << 20
 START_S = 10
-CONTENTION_S = 3
+ROUNDS = 5
 IP = ("10.0.0.1", "10.0.0.2")
 # What of the NIC's trace is worth a line of the timeline.
 SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
@@ -273,14 +273,18 @@ class Demo:
             self.line.say("sha256", f"{mode}: equal at both ends, there and "
                           "back")
 
-    def wait_contention(self):
-        """A tiny file is gone before a grace is over: see one end."""
-        until = time.monotonic() + CONTENTION_S
-        while time.monotonic() < until:
+    def see_both(self):
+        """A tiny file needs few entries: then one more that needs some, until
+        a release and a deadline were seen."""
+        for _ in range(ROUNDS):
             nic = self.ctl(0, "stats")["nic"]
             if nic["released"] and nic["deadlines"]:
                 return
-            time.sleep(0.05)
+            self.line.say("demo", "the file was too small to see both kinds of "
+                          "hog give back: one more")
+            path = made_file(self.tmp)
+            self.copy("put", "rdma", DEFAULT_BYTES, path, "--name", "more")
+            time.sleep(0.1)
 
     # --------------------------------------------------------------- report
 
@@ -322,7 +326,7 @@ class Demo:
         self.running.append(trace)
         self.start_hogs(info["tlb_entries"])
         self.transfers(path, digest, size)
-        self.wait_contention()
+        self.see_both()
         trace.shown = False  # how everybody ends is in the file
         time.sleep(0.05)  # the trace follows every 10 ms
         self.report(info, trace.waits)
@@ -354,10 +358,14 @@ def sha256(path):
 
 
 def input_file(options, tmp):
-    if options.file:
-        if not os.path.isfile(options.file):
-            raise Failure(f"{options.file} is no file")
-        return options.file
+    if not options.file:
+        return made_file(tmp)
+    if not os.path.isfile(options.file):
+        raise Failure(f"{options.file} is no file")
+    return options.file
+
+
+def made_file(tmp):
     path = os.path.join(tmp, "made-on-the-spot")
     with open(path, "wb") as f:
         f.write(os.urandom(DEFAULT_BYTES))

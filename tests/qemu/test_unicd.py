@@ -38,7 +38,7 @@ class Rig:
         if board:
             self.bus = self.start([f"{BIN}/unic-bus", "--dir", self.dir])
             self.wait_line(self.bus)
-            argv = run_nic.command(board=board, bus=self.dir, link="none")
+            argv = run_nic.command(board, self.dir, link="none")
             self.nic = self.start(argv)
         self.driver = None
         self.up()
@@ -94,10 +94,12 @@ def child(rig, body):
         os.close(r)
         return pid
     try:
-        body(rig.client(name=b"child"))
+        c = rig.client(name=b"child")  # kept: its end is the socket's
+        body(c)
         os.write(w, b"y")
-        while True:
-            signal.pause()
+        parent = os.getppid()
+        while os.getppid() == parent:  # never outlive the test
+            time.sleep(0.2)
     finally:
         os._exit(1)
 
@@ -246,7 +248,7 @@ def test_kill_and_reuse(rig):
     me = rig.client(hello=False)
     pid = child(rig, work)
     slot = [p for p, r in ps(me).items() if r["pid"] == pid][0]
-    assert ps(me)[slot]["pinned"] == 16
+    assert ps(me)[slot]["pinned"] == 16, ps(me)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     until("slot free", lambda: slot not in ps(me))
@@ -625,8 +627,7 @@ def test_nic_killed(rig):
     assert struct.unpack_from("<I", up[3], 20)[0] == 0
     until("absent", lambda: c.call(u.INFO).get("I", 40)[0] == 0)
     c.call(u.PD_ALLOC, want=u.NO_NIC)
-    rig.nic = rig.start(run_nic.command(board=rig.board, bus=rig.dir,
-                                        link="none"))
+    rig.nic = rig.start(run_nic.command(rig.board, rig.dir, link="none"))
     until("back", lambda: c.call(u.INFO).get("I", 40)[0] == 2, 10)
     c.reg(c.pd(), 4096)
     c.close()

@@ -4,7 +4,7 @@
 
 #include "rig.h"
 
-#define MS 1000000ull
+#define MS   1000000ull
 #define PEER 0x0a000002u
 
 static struct rig ra, rb;

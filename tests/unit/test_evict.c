@@ -454,6 +454,33 @@ static void lru_gives_the_longest_unused(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m[1].mr);
 }
 
+/* More regions than are looked at: a ring of buffers, used in order. */
+static void lru_holds_for_many_regions(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_piece p;
+	struct rig_mr m[16];
+	uint32_t i, k;
+
+	(void)state;
+	hoard(0, 16, N / 16, m);
+	for (i = 0; i < 40; i++) {
+		r.nic.now_ns += 1000;
+		k = i % 16;
+		assert_int_equal(unic_access(&r.nic, m[k].stag, (uint16_t)pd[0],
+					     0, m[k].iova, 1, &p),
+				 0);
+	}
+	/* 24 to 39 were the last uses: of regions 8 to 15, then 0 to 7 */
+	for (i = 0; i < 8; i++) {
+		wait_for(1, N / 16, 0);
+		rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+		for (k = 0; m[k].mr != unic_from_le32(evt.mr); k++)
+			;
+		assert_in_range(k, 8, 15);
+	}
+}
+
 static void random_policy_spreads(void **state)
 {
 	uint32_t hit = 0, round;
@@ -978,6 +1005,7 @@ int main(void)
 		T(borrowed_entries_are_recalled_to_the_share),
 		T(two_waiters_one_hoarder),
 		T(lru_gives_the_longest_unused),
+		T(lru_holds_for_many_regions),
 		T(random_policy_spreads),
 		T(young_regions_are_spared_for_borrowers_only),
 		T(borrowers_do_not_thrash),

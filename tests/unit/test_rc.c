@@ -9,8 +9,8 @@
 
 #define PAGES 8u
 #define BYTES (PAGES * 4096u)
-#define MS 1000000ull
-#define MTU 1024u
+#define MS    1000000ull
+#define MTU   1024u
 
 /* What the wire does to the frames of both directions, counted together. */
 static struct wire {
@@ -140,9 +140,9 @@ static void check_quiet(void)
 	check_quiet_of(&rb);
 }
 
-static const uint32_t sizes[] = { 0,	1,    2,    3,	  4,	5,   255,
-				  1023, 1024, 1025, 2047, 2048, 2049,
-				  4096, 4097, 8191, 12288 };
+static const uint32_t sizes[] = { 0,	1,    2,    3,	  4,	5,
+				  255,	1023, 1024, 1025, 2047, 2048,
+				  2049, 4096, 4097, 8191, 12288 };
 #define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 static void write_sizes(void **state)
@@ -214,8 +214,8 @@ static void immediate(void **state)
 	rig_recv(&rb, &qb, 2, &mb, 64, 64);
 	rig_send(&ra, &qa, UNIC_WR_SEND_IMM, 11, &ma, 0, 64, 0, 0);
 	qa.sq[0].imm = unic_to_le32(0xabcd0123);
-	rig_send(&ra, &qa, UNIC_WR_WRITE_IMM, 12, &ma, 0, 3000,
-		 mb.iova + 4096, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE_IMM, 12, &ma, 0, 3000, mb.iova + 4096,
+		 mb.stag);
 	qa.sq[1].imm = unic_to_le32(0x55);
 	run(MS);
 	expect(&ra, &qa, UNIC_WC_SEND, 11, 0, 64);
@@ -264,8 +264,8 @@ static void inline_and_lists(void **state)
 	/* six pieces of odd sizes, one empty, around the end of the ring */
 	for (k = 0; k < 20; k++) {
 		struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
-		struct unic_sge *ext = (struct unic_sge *)&qa
-					       .sq[(qa.sq_tail + 1) % RIG_SLOTS];
+		struct unic_sge *ext =
+			(struct unic_sge *)&qa.sq[(qa.sq_tail + 1) % RIG_SLOTS];
 		uint32_t off = 0;
 
 		memset(s, 0, 64);
@@ -482,8 +482,7 @@ static void remote_refusals(void **state)
 	for (k = 0; k < 4; k++) {
 		bring_up(k & 1);
 		rig_send(&ra, &qa, k & 1 ? UNIC_WR_READ : UNIC_WR_WRITE, 1, &ma,
-			 0, 100,
-			 k & 2 ? mb.iova + BYTES - 99 : mb.iova,
+			 0, 100, k & 2 ? mb.iova + BYTES - 99 : mb.iova,
 			 k & 2 ? mb.stag : mb.stag ^ 0x100);
 		rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 100, mb.iova,
 			 mb.stag);
@@ -700,8 +699,8 @@ static void remote_evicted(void **state)
 
 /* ------------------------------------------------------------------ tokens */
 
-static uint64_t token_alloc(const struct rig_mr *mr, uint32_t off,
-			    uint32_t len, uint32_t *index)
+static uint64_t token_alloc(const struct rig_mr *mr, uint32_t off, uint32_t len,
+			    uint32_t *index)
 {
 	struct unic_cmd_token_alloc cmd = {
 		.pd = unic_to_le32(qb.pd),
@@ -743,7 +742,7 @@ static void expect_tagged(uint64_t wr_id, uint32_t ctrl, uint32_t payload,
 
 static void tokens(void **state)
 {
-	static const uint32_t len[] = { 0,    1,    896,  897,	 1024,
+	static const uint32_t len[] = { 0,    1,    896,  897,	1024,
 					1025, 1920, 1921, 4000, 9000 };
 	uint32_t i, index, ctrl;
 	uint64_t key;

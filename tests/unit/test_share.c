@@ -22,11 +22,21 @@ static int setup(void **state)
 	return 0;
 }
 
+static void hold_one(uint32_t owner, uint32_t n)
+{
+	unic_share_hold(&s, owner, (int32_t)n - (int32_t)s.owner[owner].held);
+}
+
 static void hold(uint32_t a, uint32_t b, uint32_t c)
 {
-	s.owner[0].held = a;
-	s.owner[1].held = b;
-	s.owner[2].held = c;
+	hold_one(0, a);
+	hold_one(1, b);
+	hold_one(2, c);
+}
+
+static void want(uint32_t owner, uint32_t n)
+{
+	unic_share_want(&s, owner, (int32_t)n - (int32_t)s.owner[owner].wanted);
 }
 
 static void share_counts_who_holds_or_wants(void **state)
@@ -36,7 +46,7 @@ static void share_counts_who_holds_or_wants(void **state)
 	hold(10, 0, 0);
 	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS);
 	assert_int_equal(unic_share_fair(&s, 1), CONNECTIONS / 2);
-	s.owner[2].wanted = 1;
+	want(2, 1);
 	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS / 2);
 	assert_int_equal(unic_share_fair(&s, 1), CONNECTIONS / 3);
 	s.owner[2].weight = 4;
@@ -68,7 +78,7 @@ static void entitled_up_to_the_share_exactly(void **state)
 {
 	(void)state;
 	hold(20, 30, 0);
-	s.owner[2].wanted = 1;
+	want(2, 1);
 	assert_true(unic_share_entitled(&s, 2, 20));
 	assert_false(unic_share_entitled(&s, 2, 21));
 	assert_true(unic_share_entitled(&s, 0, 0));
@@ -86,7 +96,7 @@ static void victim_has_most_for_its_weight(void **state)
 {
 	(void)state;
 	hold(25, 35, 0);
-	s.owner[2].wanted = 5;
+	want(2, 5);
 	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
 	s.owner[1].weight = 2; /* shares 15 and 30 */
 	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 0);
@@ -100,7 +110,7 @@ static void nobody_at_or_below_its_share(void **state)
 {
 	(void)state;
 	hold(20, 40, 0);
-	s.owner[2].wanted = 5;
+	want(2, 5);
 	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
 	assert_int_equal(unic_share_victim(&s, 2, 5, 1u << 1), NIL);
 	assert_int_equal(unic_share_victim(&s, NIL, 0, 1u << 1), NIL);
@@ -123,7 +133,7 @@ static void borrower_takes_from_larger_borrower_or_itself(void **state)
 {
 	(void)state;
 	hold(22, 38, 0);
-	s.owner[0].wanted = 10;
+	want(0, 10);
 	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 1);
 	hold(30, 30, 0); /* both at their share: its own for its own */
 	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
@@ -135,7 +145,7 @@ static void ties_go_to_the_least_pain(void **state)
 {
 	(void)state;
 	hold(30, 30, 0);
-	s.owner[2].wanted = 5;
+	want(2, 5);
 	s.owner[0].pain = 9;
 	s.owner[1].pain = 8;
 	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
@@ -146,19 +156,19 @@ static void ties_go_to_the_least_pain(void **state)
 /* Whoever wants no more than its share is served by others' excess. */
 static void entitled_demand_can_always_be_met(void **state)
 {
-	uint32_t a, b, want;
+	uint32_t a, b, fair;
 
 	(void)state;
 	for (a = 0; a <= CONNECTIONS; a++)
 		for (b = 0; a + b <= CONNECTIONS; b++) {
 			hold(a, b, 0);
-			s.owner[2].wanted = 1;
-			want = unic_share_fair(&s, 2);
-			if (CONNECTIONS - a - b >= want)
+			want(2, 1);
+			fair = unic_share_fair(&s, 2);
+			if (CONNECTIONS - a - b >= fair)
 				continue;
-			assert_int_not_equal(unic_share_victim(&s, 2, want, 0),
+			assert_int_not_equal(unic_share_victim(&s, 2, fair, 0),
 					     NIL);
-			assert_int_not_equal(unic_share_victim(&s, 2, want, 0),
+			assert_int_not_equal(unic_share_victim(&s, 2, fair, 0),
 					     2);
 		}
 }

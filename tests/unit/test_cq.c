@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_cq.c - completion queues: order, fullness, notification. */
+#include "unit.h"
+
+#include "rig.h"
+
+static struct rig r;
+static struct rig_qp qp;
+static uint32_t pd;
+
+static int up(void **state)
+{
+	(void)state;
+	rig_up(&r, 1);
+	rig_attach(&r, 0, 1);
+	pd = rig_pd(&r, 0);
+	rig_qp(&r, 0, pd, 2, &qp);
+	return 0;
+}
+
+static bool post(uint64_t id, uint8_t flags)
+{
+	struct unic_cqe cqe = { .wr_id = unic_to_le64(id), .flags = flags };
+
+	return unic_cq_post(&r.nic, qp.cq, &cqe);
+}
+
+static void arm(uint32_t word)
+{
+	unic_cq_arm(&r.nic, qp.cq, word);
+}
+
+static struct unic_db_tail *row(void)
+{
+	return (struct unic_db_tail *)&r.nic.procs.proc[0].db->tail[2];
+}
+
+static uint32_t announced(void)
+{
+	return unic_from_le32(r.nic.procs.proc[0].np->cq_events[2]);
+}
+
+static void goes_round(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 5 * RIG_SLOTS; i++) {
+		assert_false(rig_cqe(&r, &qp, &cqe));
+		assert_true(post(i, 0));
+		assert_true(rig_cqe(&r, &qp, &cqe));
+		assert_int_equal(unic_from_le64(cqe.wr_id), i);
+		assert_int_equal(unic_from_le32(cqe.seq), i + 1);
+	}
+	assert_int_equal(rig_count(&r, cq_overflows), 0);
+}
+
+static void full_is_an_error(void **state)
+{
+	struct unic_evt_obj evt;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < RIG_SLOTS; i++)
+		assert_true(post(i, 0));
+	row()->cq_ci = unic_to_le32(1); /* one was taken: one fits */
+	assert_true(post(i, 0));
+	assert_int_equal(rig_count(&r, cq_overflows), 0);
+	assert_true(post(i, 0));
+	assert_int_equal(rig_count(&r, cq_overflows), 1);
+	rig_expect(&r, UNIC_EVT_CQ_ERROR, &evt);
+	assert_int_equal(unic_from_le32(evt.detail), UNIC_CQ_OVERFLOW);
+	assert_int_equal(unic_from_le64(qp.cqe[1].wr_id), 1); /* kept */
+	assert_true(post(99, 0)); /* dropped, said once */
+	assert_int_equal(rig_count(&r, cq_overflows), 1);
+}
+
+/* An index beyond what was written is as if it had not moved. */
+static void wild_consumer(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	row()->cq_ci = unic_to_le32(0x80000000);
+	for (i = 0; i < RIG_SLOTS; i++)
+		assert_true(post(i, 0));
+	row()->cq_ci = unic_to_le32(RIG_SLOTS + 1);
+	assert_true(post(i, 0));
+	assert_int_equal(rig_count(&r, cq_overflows), 1);
+}
+
+static void told_once_per_arming(void **state)
+{
+	uint32_t rung = r.port.rung[1];
+
+	(void)state;
+	post(0, 0);
+	assert_int_equal(announced(), 0);
+	arm(1); /* tell me of record 1 */
+	assert_int_equal(announced(), 0);
+	post(1, 0);
+	post(2, 0);
+	assert_int_equal(announced(), 1);
+	arm(2); /* is there already */
+	assert_int_equal(announced(), 2);
+	assert_int_equal(r.port.rung[1], rung + 2);
+	post(3, 0);
+	assert_int_equal(announced(), 2);
+}
+
+static void solicited_only(void **state)
+{
+	struct unic_cqe failed = { .status = UNIC_WC_WR_FLUSH_ERR };
+
+	(void)state;
+	arm(0x80000000u);
+	post(0, 0);
+	assert_int_equal(announced(), 0);
+	post(1, UNIC_WC_SOLICITED);
+	assert_int_equal(announced(), 1);
+	arm(0x80000000u | 2);
+	assert_int_equal(announced(), 1);
+	unic_cq_post(&r.nic, qp.cq, &failed); /* errors always count */
+	assert_int_equal(announced(), 2);
+}
+
+/* Never told of a record that cannot be seen yet. */
+static void told_after_late_dma(void **state)
+{
+	(void)state;
+	r.port.late_dma = true;
+	arm(0);
+	assert_true(post(7, 0));
+	assert_int_equal(announced(), 0);
+	fake_dma_run(&r.port, 1);
+	unic_dma_poll(&r.nic);
+	assert_int_equal(announced(), 1);
+	assert_int_equal(unic_from_le64(qp.cqe[0].wr_id), 7);
+}
+
+static void creation_is_checked(void **state)
+{
+	struct unic_cmd_cq_create good = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(qp.rings.stag),
+		.iova = unic_to_le64(qp.rings.iova + 8192),
+		.entries = unic_to_le32(16),
+		.db_index = unic_to_le32(9),
+	};
+	struct unic_cmd_cq_create c;
+	struct unic_cmd_obj obj = { .id = unic_to_le32(qp.cq) };
+
+	(void)state;
+	c = good, c.pd = unic_to_le32(UNIC_PDS);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_ENOPD);
+	c = good, c.entries = unic_to_le32(17);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	c = good, c.entries = unic_to_le32(8192);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	c = good, c.iova = unic_to_le64(qp.rings.iova + 1);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	c = good, c.entries = unic_to_le32(256);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EBOUNDS);
+	c = good, c.stag ^= unic_to_le32(0x100);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_ESTAG);
+	c = good, c.db_index = unic_to_le32(2);
+	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EBUSY);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &obj, NULL),
+			 UNIC_ST_BUSY);
+	assert_int_equal(unic_cq_destroy(&r.nic, 1, qp.cq), -UNIC_ENOCQ);
+	assert_int_equal(unic_cq_destroy(&r.nic, 0, UNIC_CQS), -UNIC_ENOCQ);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(goes_round, up),
+		cmocka_unit_test_setup(full_is_an_error, up),
+		cmocka_unit_test_setup(wild_consumer, up),
+		cmocka_unit_test_setup(told_once_per_arming, up),
+		cmocka_unit_test_setup(solicited_only, up),
+		cmocka_unit_test_setup(told_after_late_dma, up),
+		cmocka_unit_test_setup(creation_is_checked, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,867 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The portable host driver against a device that is a piece of memory: the
+ * test plays the NIC, well or badly. Host only.
+ */
+#include "unit.h"
+
+#include "access.h"
+#include "cm_mad.h"
+#include "mbox_client.h"
+#include "unic_stats.h"
+
+/* ------------------------------------------------------ the OS and the NIC */
+
+#define SLOTS	   2u
+#define SLOT_BYTES (1u << 20)
+#define REPLIES	   64u
+
+struct unic_os {
+	uint64_t now_ns;
+	uint32_t rings, upcalls, quiet, replies, fail_alloc;
+	long live; /* allocations */
+	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
+	uint32_t reply_bytes[REPLIES];
+};
+
+uint64_t unic_os_now_ns(struct unic_os *os)
+{
+	return os->now_ns;
+}
+
+void *unic_os_alloc(struct unic_os *os, size_t bytes)
+{
+	if (os->fail_alloc && !--os->fail_alloc)
+		return NULL;
+	os->live++;
+	return calloc(1, bytes);
+}
+
+void unic_os_free(struct unic_os *os, void *p)
+{
+	os->live -= p != NULL;
+	free(p);
+}
+
+void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
+		 ...)
+{
+	(void)os;
+	(void)level;
+	(void)fmt;
+}
+
+void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
+{
+	(void)os;
+	memset(buf, 0x5a, bytes);
+}
+
+void unic_os_ring_nic(struct unic_os *os)
+{
+	os->rings++;
+}
+
+void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
+{
+	(void)os;
+	(void)slot;
+}
+
+void unic_os_upcall(struct unic_os *os, uint32_t slot)
+{
+	(void)slot;
+	os->upcalls++;
+}
+
+void unic_os_reply(struct unic_os *os, struct unic_client *client,
+		   const void *msg, uint32_t bytes, uint32_t hello_slot)
+{
+	(void)client;
+	(void)hello_slot;
+	assert_true(os->replies < REPLIES);
+	memcpy(os->reply[os->replies], msg, bytes);
+	os->reply_bytes[os->replies++] = bytes;
+}
+
+void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
+{
+	(void)os;
+	(void)slot;
+}
+
+void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
+{
+	(void)slot;
+	os->quiet++;
+}
+
+/* The NIC's own copies of its indices, and its memory. */
+struct fake {
+	struct unic_os os;
+	struct unic_host *host;
+	struct unic_client client;
+	uint8_t *bar;
+	void *slot[SLOTS];
+	uint32_t cmd_head, cpl_tail, evt_tail, epoch, commands;
+	uint8_t answer[64]; /* status by opcode */
+	uint64_t cpl[64][8]; /* completion template by opcode */
+	uint64_t last[64][8]; /* last command by opcode */
+};
+
+static struct unic_info *info(struct fake *f)
+{
+	return (void *)(f->bar + UNIC_BAR_INFO_OFF);
+}
+
+static struct unic_nic_idx *idx(struct fake *f)
+{
+	return (void *)(f->bar + UNIC_BAR_NIC_OFF);
+}
+
+static struct unic_driver_page *driver(struct fake *f)
+{
+	return (void *)(f->bar + UNIC_BAR_DRIVER_OFF);
+}
+
+static void complete(struct fake *f, const uint64_t *rec)
+{
+	memcpy(f->bar + UNIC_BAR_CPL_OFF + f->cpl_tail % 64 * 64, rec, 64);
+	idx(f)->cpl_tail = unic_to_le32(++f->cpl_tail);
+}
+
+/* Execute what the driver asked, as the tables say. */
+static void nic_run(struct fake *f)
+{
+	if (unic_from_le32(driver(f)->reset_req) !=
+	    unic_from_le32(info(f)->reset_ack)) {
+		memset(idx(f), 0, sizeof(*idx(f)));
+		f->cmd_head = f->cpl_tail = f->evt_tail = 0;
+		f->epoch++;
+		info(f)->boot_epoch = unic_to_le32(f->epoch);
+		info(f)->state = unic_to_le32(UNIC_NIC_READY);
+		info(f)->reset_ack = driver(f)->reset_req;
+		return;
+	}
+	while (f->cmd_head != unic_from_le32(driver(f)->cmd_tail)) {
+		struct unic_cmd_hdr hdr;
+		uint64_t rec[8];
+
+		memcpy(rec, f->bar + UNIC_BAR_CMD_OFF + f->cmd_head % 64 * 64,
+		       64);
+		memcpy(&hdr, rec, sizeof(hdr));
+		assert_true(hdr.opcode < 64);
+		memcpy(f->last[hdr.opcode], rec, 64);
+		memcpy(rec, f->cpl[hdr.opcode], 64);
+		hdr.status = f->answer[hdr.opcode];
+		memcpy(rec, &hdr, sizeof(hdr));
+		f->cmd_head++;
+		f->commands++;
+		complete(f, rec);
+	}
+}
+
+static void settle(struct fake *f)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		nic_run(f);
+		unic_host_poll(f->host);
+	}
+}
+
+static struct fake *fake_new(void)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+	struct unic_host_config config = {
+		.slots = SLOTS,
+		.slot_bytes = SLOT_BYTES,
+		.slot_mem = f->slot,
+		.ipv4 = 0x0a000001,
+	};
+	uint32_t i;
+
+	f->os.now_ns = 1000000000;
+	f->bar = aligned_alloc(4096, UNIC_BAR_BYTES);
+	memset(f->bar, 0, UNIC_BAR_BYTES);
+	for (i = 0; i < SLOTS; i++) {
+		f->slot[i] = aligned_alloc(4096, SLOT_BYTES);
+		memset(f->slot[i], 0, SLOT_BYTES);
+	}
+	info(f)->magic = unic_to_le32(UNIC_MAGIC);
+	info(f)->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
+	info(f)->procs = unic_to_le32(SLOTS);
+	info(f)->tokens = unic_to_le32(16);
+	info(f)->path_mtu = unic_to_le32(1024);
+	f->epoch = 100;
+	f->host = unic_host_new(&f->os, unic_nic_provider(&f->os, f->bar),
+				&config);
+	assert_non_null(f->host);
+	unic_host_plug(f->host, true);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	f->client = (struct unic_client){ .pid = 7,
+					  .privileged = true,
+					  .slot = UNIC_OS_NO_SLOT };
+	return f;
+}
+
+static void fake_delete(struct fake *f)
+{
+	uint32_t i;
+
+	unic_host_delete(f->host);
+	assert_int_equal(f->os.live, 0);
+	for (i = 0; i < SLOTS; i++)
+		free(f->slot[i]);
+	free(f->bar);
+	free(f);
+}
+
+/* Send one request; returns its reply's status, or -1: none yet. */
+static int request(struct fake *f, uint16_t op, void *rec)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) }, got;
+
+	f->os.replies = 0;
+	memcpy(rec, &hdr, sizeof(hdr));
+	assert_true(unic_host_request(f->host, &f->client, rec, 64));
+	settle(f);
+	if (!f->os.replies)
+		return -1;
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	assert_int_equal(unic_from_le16(got.op), op);
+	return unic_from_le16(got.status);
+}
+
+static uint32_t reply_u32(struct fake *f, uint32_t at)
+{
+	unic_le32 v;
+
+	memcpy(&v, (uint8_t *)f->os.reply[0] + at, sizeof(v));
+	return unic_from_le32(v);
+}
+
+static void hello(struct fake *f)
+{
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), 0);
+}
+
+#define VA 0x100000ull
+
+/* A PD, 8 frames at VA, and a region over the first @pages of them. */
+static uint32_t region(struct fake *f, uint32_t pages)
+{
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA),
+				      .pages = unic_to_le32(8),
+				      .page_shift = 12 };
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(3),
+				       .gen = unic_to_le32(9),
+				       .stag = unic_to_le32(0xabcd00) };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(pages * 4096),
+				       .user = unic_to_le32(55) };
+
+	hello(f);
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &fr), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	assert_int_equal(reply_u32(f, 20), 0xabcd00);
+	return reply_u32(f, 16);
+}
+
+static uint32_t pinned(struct fake *f)
+{
+	return f->host->proc[f->client.slot].frames.pinned;
+}
+
+static void event(struct fake *f, void *evt)
+{
+	struct unic_evt_hdr *hdr = evt;
+
+	hdr->epoch = unic_to_le32(f->epoch);
+	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
+	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+	settle(f);
+}
+
+static struct unic_evt_mr notice(uint32_t id, uint8_t type)
+{
+	return (struct unic_evt_mr){ .hdr = { .type = type,
+					      .reason = UNIC_WHY_WAITER },
+				     .mr = unic_to_le32(3),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .seq = unic_to_le32(77),
+				     .grace_us = unic_to_le32(20000) };
+}
+
+static const uint8_t *upcall(struct fake *f, uint32_t n)
+{
+	struct unic_upcall_ring *ring =
+		(void *)((uint8_t *)f->slot[f->client.slot] + 2 * 4096);
+
+	return ring->record[n % UNIC_UPCALLS];
+}
+
+/* --------------------------------------------------------------- objects */
+
+static void ids_never_come_back(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *a, *b;
+	uint32_t first, i;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	a = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*a));
+	first = a->id;
+	assert_ptr_equal(unic_obj_get(&t, first, UNIC_OBJ_PD, 1), a);
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_PD, 2));
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_MR, 1));
+	assert_null(unic_obj_get(&t, 0, UNIC_OBJ_PD, 1));
+	unic_obj_free(&t, a);
+	for (i = 0; i < 3 * UNIC_OBJ_MAX; i++) {
+		b = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*b));
+		assert_int_not_equal(b->id, first);
+		unic_obj_free(&t, b);
+	}
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_PD, 1));
+	unic_objects_fini(&t);
+	assert_int_equal(os.live, 0);
+}
+
+static void ids_run_out(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	for (i = 0; i < UNIC_OBJ_MAX; i++)
+		assert_non_null(unic_obj_alloc(&t, UNIC_OBJ_MR, 0,
+					       sizeof(struct unic_obj)));
+	assert_null(unic_obj_alloc(&t, UNIC_OBJ_MR, 0, sizeof(struct unic_obj)));
+	unic_objects_fini(&t);
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static void frames_fill_and_empty(void **state)
+{
+	static uint8_t mem[4 << 20];
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[1024];
+
+	(void)state;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 3), 0);
+	assert_int_equal(unic_frames_alloc(&f, 0, 1021, 12, list), 0);
+	assert_int_equal(unic_frames_alloc(&f, 1ull << 32, 1, 12, list),
+			 -ENOSPC);
+	assert_int_equal(unic_frames_free(&f, 0, 1021), 0);
+	assert_int_equal(unic_frames_alloc(&f, 0, 512, 21, list), 0);
+	assert_int_equal(list[0], 512); /* block 0 is never whole */
+	assert_int_equal(unic_frames_alloc(&f, 1ull << 32, 512, 21, list),
+			 -ENOSPC);
+	assert_int_equal(unic_frames_free(&f, 0, 511), -ENOENT); /* half */
+	assert_int_equal(unic_frames_pin(&f, 4096, 1), 0);
+	assert_int_equal(unic_frames_free(&f, 0, 512), -EBUSY);
+	unic_frames_unpin(&f, 4096, 1);
+	assert_int_equal(unic_frames_free(&f, 0, 512), 0);
+	assert_int_equal(f.used, 0);
+	assert_int_equal(f.runs, 0);
+	/* the end of the address space */
+	assert_int_equal(unic_frames_alloc(&f, -4096ull, 1, 12, list), 0);
+	assert_int_equal(unic_frames_alloc(&f, -8192ull, 3, 12, list), -EINVAL);
+	assert_int_equal(unic_frames_pin(&f, -1ull, 2), -ENOENT);
+	assert_int_equal(unic_frames_shift(&f, -4096ull, 0, 4096, 21), 12);
+	unic_frames_fini(&f);
+}
+
+static void pins_count_overlaps_once(void **state)
+{
+	static uint8_t mem[1 << 20];
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[16], i;
+
+	(void)state;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 3), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 12, list), 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 100, 2 * 4096), 0);
+	assert_int_equal(f.pinned, 3);
+	assert_int_equal(unic_frames_pin(&f, VA + 2 * 4096, 4096), 0);
+	assert_int_equal(f.pinned, 3);
+	unic_frames_unpin(&f, VA + 100, 2 * 4096);
+	assert_int_equal(f.pinned, 1);
+	unic_frames_unpin(&f, VA + 2 * 4096, 4096);
+	assert_int_equal(f.pinned, 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 15 * 4096, 8192), -ENOENT);
+	assert_int_equal(f.pinned, 0);
+	for (i = 0; i < 65535; i++)
+		assert_int_equal(unic_frames_pin(&f, VA + 4096, 1), 0);
+	assert_int_equal(unic_frames_pin(&f, VA, 8192), -EOVERFLOW);
+	assert_int_equal(f.pinned, 1);
+	unic_frames_fini(&f);
+}
+
+/* --------------------------------------------------- a hostile mailbox */
+
+static void wild_indices_are_ignored(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t bad = unic_nic_bad_records(f->host->provider);
+	uint64_t evt[8];
+
+	(void)state;
+	(void)evt;
+	idx(f)->cpl_tail = unic_to_le32(f->cpl_tail + 65);
+	idx(f)->evt_tail = unic_to_le32(f->evt_tail + 513);
+	idx(f)->mad_tail = unic_to_le32(0x80000000);
+	unic_host_poll(f->host);
+	assert_true(unic_nic_bad_records(f->host->provider) >= bad + 3);
+	idx(f)->cpl_tail = unic_to_le32(f->cpl_tail);
+	idx(f)->evt_tail = unic_to_le32(f->evt_tail);
+	idx(f)->mad_tail = unic_to_le32(0);
+	hello(f); /* it still works */
+	fake_delete(f);
+}
+
+static void foreign_completions_are_ignored(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+	struct unic_ctl_hdr op = { .op = unic_to_le16(UNIC_CTL_HELLO) };
+	struct unic_cmd_hdr hdr;
+	uint64_t rec[8], bad[8];
+	int k;
+
+	(void)state;
+	memcpy(&r, &op, sizeof(op));
+	unic_host_request(f->host, &f->client, &r, 64);
+	memcpy(rec, f->bar + UNIC_BAR_CMD_OFF + f->cmd_head % 64 * 64, 64);
+	f->cmd_head++;
+	for (k = 0; k < 3; k++) { /* wrong epoch, cookie, opcode */
+		memcpy(bad, rec, 64);
+		memcpy(&hdr, bad, sizeof(hdr));
+		if (k == 0)
+			hdr.epoch = unic_to_le32(f->epoch + 1);
+		else if (k == 1)
+			hdr.cookie = unic_to_le16(
+				unic_from_le16(hdr.cookie) ^ 0x40);
+		else
+			hdr.opcode = UNIC_CMD_NOP;
+		memcpy(bad, &hdr, sizeof(hdr));
+		complete(f, bad);
+		unic_host_poll(f->host);
+		assert_int_equal(f->os.replies, 0);
+	}
+	assert_int_equal(unic_nic_bad_records(f->host->provider), 3);
+	memset(rec + 1, 0, 56);
+	complete(f, rec);
+	unic_host_poll(f->host);
+	assert_int_equal(f->os.replies, 1);
+	complete(f, rec); /* the same again: nobody's */
+	unic_host_poll(f->host);
+	assert_int_equal(f->os.replies, 1);
+	fake_delete(f);
+}
+
+static void random_device_memory(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t seed = 12345, i, k;
+
+	(void)state;
+	region(f, 4);
+	for (i = 0; i < 3000; i++) {
+		for (k = 0; k < 64; k++) {
+			uint32_t off;
+
+			seed = seed * 1664525 + 1013904223;
+			off = seed >> 8 & 0x1ffff;
+			f->bar[off] = (uint8_t)(seed >> 3);
+		}
+		idx(f)->evt_tail = unic_to_le32(seed >> 5 & 0x3ff);
+		idx(f)->cpl_tail = unic_to_le32(seed >> 9 & 0x7f);
+		unic_host_poll(f->host);
+		f->os.now_ns += 1000000;
+		f->os.replies = 0;
+	}
+	fake_delete(f);
+}
+
+static void silence_is_death_and_heals(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_ctl_hdr op = { .op = unic_to_le16(UNIC_CTL_PD_ALLOC) }, got;
+
+	(void)state;
+	hello(f);
+	f->os.replies = 0;
+	memcpy(&pd, &op, sizeof(op));
+	unic_host_request(f->host, &f->client, &pd, 64);
+	f->os.now_ns += 2900000000ull;
+	unic_host_poll(f->host);
+	assert_int_equal(f->os.replies, 0);
+	f->os.now_ns += 200000000ull;
+	unic_host_poll(f->host);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_DEAD);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	assert_int_equal(unic_from_le16(got.status), UNIC_CTL_ST_RESET);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd),
+			 UNIC_CTL_ST_NO_NIC);
+	f->os.now_ns += 2000000000ull;
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	fake_delete(f);
+}
+
+static void more_commands_than_slots(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_client c[8];
+	struct unic_ctl_dump d = { .table = unic_to_le32(1) };
+	struct unic_ctl_hdr op = { .op = unic_to_le16(UNIC_CTL_DUMP) };
+	uint32_t i, k, before = f->commands;
+
+	(void)state;
+	memcpy(&d, &op, sizeof(op));
+	for (i = 0; i < 8; i++) {
+		c[i] = (struct unic_client){ .slot = UNIC_OS_NO_SLOT };
+		for (k = 0; k < 20; k++)
+			unic_host_request(f->host, &c[i], &d, 64);
+	}
+	for (i = 0; i < 20; i++) {
+		f->os.replies = 0;
+		nic_run(f);
+		unic_host_poll(f->host);
+	}
+	assert_int_equal(f->commands - before, 160);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(c[i].open, 0);
+	fake_delete(f);
+}
+
+static void too_many_requests(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_dump d = { .table = unic_to_le32(1) };
+	struct unic_ctl_hdr op = { .op = unic_to_le16(UNIC_CTL_DUMP) }, got;
+	uint32_t i;
+
+	(void)state;
+	memcpy(&d, &op, sizeof(op));
+	for (i = 0; i <= UNIC_CTL_OPEN_MAX; i++)
+		unic_host_request(f->host, &f->client, &d, 64);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	assert_int_equal(unic_from_le16(got.status), UNIC_CTL_ST_TOO_MANY);
+	settle(f);
+	fake_delete(f);
+}
+
+/* --------------------------------------------------------------- regions */
+
+static void list_has_our_frames(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_mr_reg cmd;
+	const struct unic_frames *fr;
+	const unic_le64 *list;
+	uint32_t i, k;
+
+	(void)state;
+	region(f, 8);
+	assert_int_equal(pinned(f), 8);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
+	assert_int_equal(unic_from_le32(cmd.n_pages), 8);
+	fr = &f->host->proc[0].frames;
+	/* the command before the last poll's HOST_TIME is somewhere: search */
+	for (k = 0; k < 64; k++) {
+		list = (void *)(f->bar + UNIC_BAR_LIST_OFF + k * 4096);
+		if (unic_from_le64(list[0]))
+			break;
+	}
+	assert_true(k < 64);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(unic_from_le64(list[i]),
+				 (uint64_t)fr->run[i].frame << 12);
+	fake_delete(f);
+}
+
+static void notice_is_told_then_acknowledged(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4), told;
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+	struct unic_cmd_notice_ack ack;
+	struct unic_upcall_mr up;
+
+	(void)state;
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(unic_from_le32(up.hdr.seq), 1);
+	assert_int_equal(up.hdr.type, UNIC_UP_NOTICE);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	assert_int_equal(unic_from_le32(up.user), 55);
+	assert_int_equal(unic_from_le64(up.deadline_ns),
+			 f->os.now_ns + 20000000);
+	memcpy(&ack, f->last[UNIC_CMD_NOTICE_ACK], 64);
+	assert_int_equal(unic_from_le32(ack.seq), 77);
+	/* late duplicate: acknowledged again, not told again */
+	told = f->host->upcalls;
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	/* EVICTED unpins; a second one says nothing */
+	evt = notice(id, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(upcall(f, 1)[4], UNIC_UP_EVICTED);
+	told = f->host->upcalls;
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	fake_delete(f);
+}
+
+static void notice_of_another_life(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	evt.gen = unic_to_le32(8); /* an older registration of the index */
+	event(f, &evt);
+	assert_int_equal(pinned(f), 4);
+	evt = notice(id + 1, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(f->host->upcalls, 0);
+	fake_delete(f);
+}
+
+static void dereg_waits_for_the_drain(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), -1);
+	assert_int_equal(pinned(f), 4); /* DMA may still be under way */
+	evt.hdr.reason = UNIC_WHY_DEREG;
+	event(f, &evt);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), UNIC_ST_NO_MR);
+	fake_delete(f);
+}
+
+static void upcall_storm_is_bounded_and_loss_shows(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj evt = { .hdr = { .type = UNIC_EVT_DB_ERROR } };
+	struct unic_ctl_resync r = { 0 };
+	unic_le32 seq;
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	for (i = 0; i < 200; i++)
+		event(f, &evt);
+	memcpy(&seq, upcall(f, 0), sizeof(seq));
+	assert_int_equal(unic_from_le32(seq), 1 + 3 * UNIC_UPCALLS);
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
+	assert_int_equal(reply_u32(f, 24), 201);
+	fake_delete(f);
+}
+
+static void client_leaves_while_waiting(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096),
+				       .flags = UNIC_CTL_REG_WAIT };
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA),
+				      .pages = unic_to_le32(1),
+				      .page_shift = 12 };
+	struct unic_evt_obj gone = { .hdr = { .type = UNIC_EVT_PROC_GONE } };
+
+	(void)state;
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &fr), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	f->answer[UNIC_CMD_PROC_DETACH] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), -1);
+	assert_int_equal(pinned(f), 0);
+	unic_host_client_gone(f->host, &f->client);
+	settle(f);
+	assert_int_equal(f->os.replies, 0);
+	assert_int_equal(f->os.quiet, 0); /* not before PROC_GONE */
+	event(f, &gone);
+	assert_int_equal(f->os.quiet, 1);
+	assert_null(f->host->reqs);
+	assert_int_equal(f->host->objects.live, 0);
+	fake_delete(f);
+}
+
+/* Whichever allocation fails: an answer, no leak, no crash. */
+static void every_allocation_fails(void **state)
+{
+	uint32_t k;
+
+	(void)state;
+	for (k = 1; k < 12; k++) {
+		struct fake *f = fake_new();
+		struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+					       .iova = unic_to_le64(VA),
+					       .length = unic_to_le64(8192) };
+		uint32_t id = region(f, 4);
+		int status;
+
+		(void)id;
+		reg.pd = unic_to_le32(
+			((struct unic_obj *)unic_obj_next(
+				 &f->host->objects, &(uint32_t){ 0 },
+				 UNIC_OBJ_PD, 0))
+				->id);
+		f->os.fail_alloc = k;
+		status = request(f, UNIC_CTL_MR_REG, &reg);
+		assert_true(status == 0 || status == UNIC_CTL_ST_NO_MEMORY);
+		f->os.fail_alloc = 0;
+		fake_delete(f);
+	}
+}
+
+/* --------------------------------------------------------------- messages */
+
+static void cm_messages_survive_the_wire(void **state)
+{
+	static const uint16_t types[] = { UNIC_CM_REQ,  UNIC_CM_REP,
+					  UNIC_CM_REJ,  UNIC_CM_RTU,
+					  UNIC_CM_DREQ, UNIC_CM_DREP };
+	struct unic_cm_msg in, out;
+	uint8_t mad[256];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		in = (struct unic_cm_msg){ .type = types[i],
+					   .tid = 0x1122334455667788,
+					   .local_comm = 0xdeadbeef,
+					   .remote_comm = 0xcafebabe,
+					   .service = 0x0102030405060708,
+					   .qpn = 0xabcdef,
+					   .psn = 0x123456,
+					   .src_ipv4 = 0x0a000001,
+					   .dst_ipv4 = 0x0a000002,
+					   .reason = UNIC_CM_CONSUMER,
+					   .max_dest_rd = 3,
+					   .max_rd = 2,
+					   .retry_cnt = 7,
+					   .rnr_retry = 5,
+					   .timeout = 12,
+					   .mtu_shift = 10,
+					   .priv_bytes = 3,
+					   .priv = "abc" };
+		unic_cm_build(&in, mad);
+		assert_true(unic_cm_parse(mad, &out));
+		assert_int_equal(out.type, in.type);
+		assert_true(out.tid == in.tid);
+		assert_int_equal(out.local_comm, in.local_comm);
+		if (types[i] != UNIC_CM_REQ)
+			assert_int_equal(out.remote_comm, in.remote_comm);
+		if (types[i] > UNIC_CM_REP)
+			continue;
+		assert_int_equal(out.priv_bytes, 3);
+		assert_memory_equal(out.priv, "abc", 3);
+		if (types[i] == UNIC_CM_REJ) {
+			assert_int_equal(out.reason, UNIC_CM_CONSUMER);
+			continue;
+		}
+		assert_int_equal(out.qpn, in.qpn);
+		assert_int_equal(out.psn, in.psn);
+		assert_int_equal(out.max_dest_rd, 3);
+		assert_int_equal(out.max_rd, 2);
+		assert_int_equal(out.rnr_retry, 5);
+		assert_int_equal(out.vendor, 1);
+	}
+}
+
+static void cm_garbage_is_refused(void **state)
+{
+	struct unic_cm_msg msg = { .type = UNIC_CM_REQ, .mtu_shift = 10 };
+	uint8_t mad[256], bad[256];
+	uint32_t seed = 1, i, k;
+
+	(void)state;
+	unic_cm_build(&msg, mad);
+	for (i = 0; i < 4; i++) { /* version, class, class version, method */
+		memcpy(bad, mad, 256);
+		bad[i]++;
+		assert_false(unic_cm_parse(bad, &msg));
+	}
+	memcpy(bad, mad, 256);
+	bad[24 + 50] = 7 << 4; /* no such MTU */
+	assert_false(unic_cm_parse(bad, &msg));
+	memcpy(bad, mad, 256);
+	bad[24 + 56] = 0xfe; /* not an IPv4 path */
+	assert_false(unic_cm_parse(bad, &msg));
+	for (i = 0; i < 20000; i++) {
+		memcpy(bad, mad, 256);
+		for (k = 0; k < 8; k++) {
+			seed = seed * 1664525 + 1013904223;
+			bad[8 + (seed >> 8) % 248] = (uint8_t)(seed >> 24);
+		}
+		if (unic_cm_parse(bad, &msg))
+			assert_true(msg.priv_bytes <= UNIC_CTL_PRIVATE_MAX);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_never_come_back),
+		cmocka_unit_test(ids_run_out),
+		cmocka_unit_test(frames_fill_and_empty),
+		cmocka_unit_test(pins_count_overlaps_once),
+		cmocka_unit_test(wild_indices_are_ignored),
+		cmocka_unit_test(foreign_completions_are_ignored),
+		cmocka_unit_test(random_device_memory),
+		cmocka_unit_test(silence_is_death_and_heals),
+		cmocka_unit_test(more_commands_than_slots),
+		cmocka_unit_test(too_many_requests),
+		cmocka_unit_test(list_has_our_frames),
+		cmocka_unit_test(notice_is_told_then_acknowledged),
+		cmocka_unit_test(notice_of_another_life),
+		cmocka_unit_test(dereg_waits_for_the_drain),
+		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
+		cmocka_unit_test(client_leaves_while_waiting),
+		cmocka_unit_test(every_allocation_fails),
+		cmocka_unit_test(cm_messages_survive_the_wire),
+		cmocka_unit_test(cm_garbage_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_hostile.c - a host that lies: every command with every field wrong, ring
+ * indices and doorbells with garbage, a process that writes random bytes over
+ * its queues, a driver that never reads. The NIC answers precisely, counts, and
+ * nobody else notices.
+ */
+#include "rig.h"
+#include "unit.h"
+
+static struct rig a, b;
+static uint64_t seed;
+
+static uint64_t rnd(void) /* splitmix64 */
+{
+	uint64_t z = seed += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* The pool's books balance: free + reserved + used = all of it. */
+static void check_books(const struct rig *r)
+{
+	uint32_t i, used = 0, held = 0, owned = 0;
+
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
+		used += r->nic.tlb.entry[i].mr != UNIC_TLB_NIL;
+	assert_int_equal(used + r->nic.tlb.free + r->nic.tlb.reserved,
+			 UNIC_TLB_ENTRIES);
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct unic_mr *m = &r->nic.mrs.mr[i];
+
+		if (m->state != UNIC_MR_FREE && m->state != UNIC_MR_EVICTED)
+			held += m->n_pages;
+	}
+	for (i = 0; i < UNIC_PROCS; i++)
+		owned += r->nic.evict.share.owner[i].held;
+	assert_int_equal(held, used + r->nic.tlb.reserved);
+	assert_int_equal(owned, held);
+}
+
+static void still_alive(struct rig *r)
+{
+	struct unic_cmd_nop nop = { .data = unic_to_le64(rnd()) }, cpl;
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_NOP, &nop, &cpl), UNIC_ST_OK);
+	assert_true(cpl.data == nop.data);
+}
+
+static const uint8_t opcodes[] = {
+	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,  UNIC_CMD_HOST_TIME,
+	UNIC_CMD_SET_ADDR,	UNIC_CMD_ENTROPY,     UNIC_CMD_PROC_ATTACH,
+	UNIC_CMD_PROC_DETACH,	UNIC_CMD_PROC_SET,    UNIC_CMD_PD_ALLOC,
+	UNIC_CMD_PD_FREE,	UNIC_CMD_MR_REG,      UNIC_CMD_MR_FILL,
+	UNIC_CMD_MR_DEREG,	UNIC_CMD_WAIT_CANCEL, UNIC_CMD_NOTICE_ACK,
+	UNIC_CMD_NOTICE_ANSWER, UNIC_CMD_MR_EVICT,    UNIC_CMD_TOKEN_ALLOC,
+	UNIC_CMD_TOKEN_CANCEL,	UNIC_CMD_CQ_CREATE,   UNIC_CMD_CQ_DESTROY,
+	UNIC_CMD_QP_CREATE,	UNIC_CMD_QP_MODIFY,   UNIC_CMD_QP_DESTROY,
+	UNIC_CMD_ARP_RESOLVE,	UNIC_CMD_MAD_SEND,    UNIC_CMD_QUERY_USAGE,
+	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,
+};
+#define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
+
+static void unknown_opcodes_are_refused(void **state)
+{
+	uint32_t op, i;
+	uint8_t rec[64];
+
+	(void)state;
+	rig_up(&a, 1);
+	for (op = 0; op < 256; op++) {
+		bool known = op == UNIC_CMD_FAULT;
+
+		for (i = 0; i < OPCODES; i++)
+			known |= opcodes[i] == op;
+		memset(rec, 0, sizeof(rec));
+		if (!known)
+			assert_int_equal(rig_cmd(&a, (uint8_t)op, rec, NULL),
+					 UNIC_ST_BAD_OPCODE);
+	}
+	still_alive(&a);
+}
+
+/* The last byte of every record but two is reserved. */
+static void reserved_bytes_must_be_zero(void **state)
+{
+	uint8_t rec[64];
+	uint32_t i;
+
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	for (i = 0; i < OPCODES; i++) {
+		memset(rec, 0, sizeof(rec));
+		rec[63] = 1;
+		assert_int_equal(rig_cmd(&a, opcodes[i], rec, NULL),
+				 UNIC_ST_INVALID);
+	}
+	assert_int_equal(rig_count(&a, commands_failed), OPCODES);
+	check_books(&a);
+}
+
+static void other_epochs_are_refused(void **state)
+{
+	uint8_t rec[64];
+	uint32_t i;
+
+	(void)state;
+	rig_up(&a, 1);
+	for (i = 0; i < OPCODES; i++) {
+		memset(rec, 0, sizeof(rec));
+		a.nic.epoch++; /* rig_cmd() writes this one ... */
+		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
+			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
+		       rec, 64);
+		((struct unic_cmd_hdr *)rec)->epoch = 0;
+		a.nic.epoch--;
+		((struct unic_cmd_hdr *)rec)->opcode = opcodes[i];
+		((struct unic_cmd_hdr *)rec)->epoch =
+			unic_to_le32(a.nic.epoch - 1);
+		unic_cmd_execute(&a.nic, rec, a.port.bar + UNIC_BAR_LIST_OFF);
+		assert_int_equal(rec[1], UNIC_ST_STALE_EPOCH);
+	}
+}
+
+/* A world in which most commands could succeed, so that one wrong field is
+ * what makes them fail, or not. */
+static void world_up(struct rig_qp *qp, struct rig_mr *mr, uint32_t *pd)
+{
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	*pd = rig_pd(&a, 0);
+	rig_qp(&a, 0, *pd, 0, qp);
+	assert_int_equal(rig_reg(&a, 0, *pd, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, mr),
+			 0);
+}
+
+static const uint32_t wrong[] = { 1,	      2,	 0x7f,	     0x80,
+				  0xff,	      0x100,	 0x7fff,     0x8000,
+				  0xffff,     0x10000,	 0x7fffffff, 0x80000000,
+				  0xfffffffe, 0xffffffff };
+
+/* Every 16-bit and 32-bit place of every command takes every wrong value. */
+static void every_field_wrong(void **state)
+{
+	struct unic_info *info = (struct unic_info *)a.port.bar;
+	struct rig_qp qp;
+	struct rig_mr mr;
+	uint32_t pd, i, at, w;
+	uint8_t rec[64], status;
+
+	(void)state;
+	for (i = 0; i < OPCODES; i++) {
+		world_up(&qp, &mr, &pd);
+		for (at = 8; at < 64; at += 2)
+			for (w = 0; w < sizeof(wrong) / sizeof(wrong[0]); w++) {
+				memset(rec, 0, sizeof(rec));
+				memcpy(rec + at, &wrong[w], at < 61 ? 4 : 2);
+				status = rig_cmd(&a, opcodes[i], rec, NULL);
+				assert_true(status <= UNIC_ST_NO_ROUTE);
+			}
+		check_books(&a);
+		still_alive(&a);
+		assert_int_equal(unic_from_le32(info->state), UNIC_NIC_READY);
+	}
+}
+
+/* Random commands around plausible values: nothing but answers. */
+static void random_commands(void **state)
+{
+	struct rig_qp qp;
+	struct rig_mr mr;
+	uint32_t pd, i, k, n;
+	uint8_t rec[64], evt[64];
+
+	(void)state;
+	seed = 1;
+	world_up(&qp, &mr, &pd);
+	for (i = 0; i < 20000; i++) {
+		memset(rec, 0, sizeof(rec));
+		n = (uint32_t)(rnd() % 12);
+		for (k = 0; k < n; k++)
+			rec[8 + rnd() % 56] =
+				(uint8_t)(rnd() % 5 ? rnd() % 4 : rnd());
+		rig_cmd(&a, opcodes[rnd() % OPCODES], rec, NULL);
+		while (rig_event(&a, evt))
+			;
+		if (a.nic.state != UNIC_NIC_READY || i % 1000 == 999) {
+			check_books(&a);
+			rig_reset(&a);
+		}
+	}
+	still_alive(&a);
+}
+
+static void wild_ring_indices(void **state)
+{
+	struct unic_driver_page *d =
+		(struct unic_driver_page *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	static const uint32_t bad[] = { 0x80000000, 65, 1000, 0xffffffff };
+	uint32_t i, before;
+
+	(void)state;
+	rig_up(&a, 1);
+	for (i = 0; i < 4; i++) {
+		before = (uint32_t)rig_count(&a, commands);
+		d->cmd_tail = unic_to_le32(a.cmd_tail + bad[i]);
+		rig_run(&a, 1000000);
+		assert_int_equal(rig_count(&a, commands), before);
+		d->cmd_tail = unic_to_le32(a.cmd_tail);
+		rig_run(&a, 1000000);
+	}
+	assert_true(rig_count(&a, mbox_bad_index) >= 4);
+	d->cpl_head = unic_to_le32(a.cpl_head + 77);
+	d->evt_head = unic_to_le32(a.evt_head + 77);
+	still_alive(&a);
+	d->cpl_head = unic_to_le32(a.cpl_head);
+	d->evt_head = unic_to_le32(a.evt_head);
+	still_alive(&a);
+}
+
+/* A driver that takes no completion stops commands and nothing else. */
+static void completions_never_read(void **state)
+{
+	struct unic_driver_page *d =
+		(struct unic_driver_page *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	struct unic_cmd_hdr *slot;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&a, 1);
+	for (i = 0; i < UNIC_CMD_ENTRIES; i++) {
+		slot = (struct unic_cmd_hdr *)(a.port.bar + UNIC_BAR_CMD_OFF +
+					       (a.cmd_tail + i) %
+						       UNIC_CMD_ENTRIES * 64);
+		memset(slot, 0, 64);
+		slot->opcode = UNIC_CMD_NOP;
+		slot->epoch = unic_to_le32(a.nic.epoch);
+	}
+	d->cmd_tail = unic_to_le32(a.cmd_tail + UNIC_CMD_ENTRIES);
+	rig_run(&a, 1000000);
+	assert_int_equal(a.nic.mbox.cpl_tail - a.nic.mbox.cpl_head,
+			 UNIC_CPL_ENTRIES);
+	a.cmd_tail += UNIC_CMD_ENTRIES;
+	a.cpl_head += UNIC_CPL_ENTRIES;
+	d->cpl_head = unic_to_le32(a.cpl_head);
+	still_alive(&a);
+}
+
+/*
+ * A process scribbles over its doorbell page and its rings while another one
+ * moves data: the other's data and queues are as they should be, and nothing
+ * outside the offender's window was written.
+ */
+static void scribbling_process_hurts_only_itself(void **state)
+{
+	struct rig_qp bad_a, bad_b, good_a, good_b;
+	struct rig_mr bad, ma, mb;
+	struct unic_cqe cqe;
+	uint32_t pa, pb, qa, qb, i, k, done = 0;
+	uint8_t evt[64];
+
+	(void)state;
+	seed = 7;
+	rig_up(&a, 1);
+	rig_up(&b, 2);
+	fake_wire(&a.port, &b.port);
+	for (i = 0; i < 2; i++) {
+		rig_attach(&a, i, 1);
+		rig_attach(&b, i, 1);
+	}
+	pa = rig_pd(&a, 0);
+	pb = rig_pd(&b, 0);
+	qa = rig_pd(&a, 1);
+	qb = rig_pd(&b, 1);
+	rig_qp(&a, 0, pa, 0, &bad_a);
+	rig_qp(&b, 0, pb, 0, &bad_b);
+	rig_connect(&a, &bad_a, &b, &bad_b);
+	rig_qp(&a, 1, qa, 0, &good_a);
+	rig_qp(&b, 1, qb, 0, &good_b);
+	rig_connect(&a, &good_a, &b, &good_b);
+	rig_reg(&a, 0, pa, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &bad);
+	rig_reg(&a, 1, qa, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &ma);
+	rig_reg(&b, 1, qb, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mb);
+	for (i = 0; i < 300; i++) {
+		/* whatever the offender's window says, page by page */
+		for (k = 0; k < 200; k++)
+			a.port.window[0][rnd() % (16 * 4096)] = (uint8_t)rnd();
+		for (k = 0; k < 8192; k++)
+			ma.mem[k] = (uint8_t)(i + k);
+		rig_send(&a, &good_a, UNIC_WR_WRITE, i, &ma, 0, 8192, mb.iova,
+			 mb.stag);
+		rig_run2(&a, &b, 30000000);
+		while (rig_cqe(&a, &good_a, &cqe)) {
+			assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+			assert_int_equal(unic_from_le64(cqe.wr_id), done);
+			done++;
+		}
+		assert_memory_equal(ma.mem, mb.mem, 8192);
+		while (rig_event(&a, evt) || rig_event(&b, evt))
+			;
+	}
+	assert_int_equal(done, 300);
+	assert_int_equal(a.port.dma_refused, 0);
+	check_books(&a);
+	still_alive(&a);
+}
+
+/* Events are never lost to a driver that reads late (INV-11). */
+static void events_never_read_do_not_stop_evictions(void **state)
+{
+	struct unic_cmd_set_params params = {
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+	};
+	struct unic_cmd_mr evict = { .hdr = { 0 } };
+	struct rig_mr mr;
+	uint32_t pd, i, evicted = 0;
+	uint8_t rec[64];
+
+	(void)state;
+	rig_up(&a, 1);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
+	rig_attach(&a, 0, 1);
+	pd = rig_pd(&a, 0);
+	/* messaging regions go without a word from anybody: twice the ring */
+	for (i = 0; i < 2 * UNIC_EVT_ENTRIES; i++) {
+		assert_int_equal(rig_reg(&a, 0, pd, 1, UNIC_CLASS_MESSAGING,
+					 UNIC_REG_LIST, 0, &mr),
+				 i < UNIC_EVT_ENTRIES + UNIC_MRS
+					 ? UNIC_ST_OK
+					 : UNIC_ST_MR_FULL);
+		if (i >= UNIC_EVT_ENTRIES + UNIC_MRS - 1)
+			break;
+		memset(&evict, 0, sizeof(evict));
+		evict.mr = unic_to_le32(mr.mr);
+		evict.gen = unic_to_le32(mr.gen);
+		assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_EVICT, &evict, NULL),
+				 UNIC_ST_OK);
+		assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+	}
+	for (i = 0; i < 10; i++) {
+		while (rig_event(&a, rec))
+			evicted += ((struct unic_evt_hdr *)rec)->type ==
+				   UNIC_EVT_EVICTED;
+		rig_run(&a, 1000000);
+	}
+	assert_int_equal(evicted, UNIC_EVT_ENTRIES + UNIC_MRS - 1);
+	check_books(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unknown_opcodes_are_refused),
+		cmocka_unit_test(reserved_bytes_must_be_zero),
+		cmocka_unit_test(other_epochs_are_refused),
+		cmocka_unit_test(every_field_wrong),
+		cmocka_unit_test(random_commands),
+		cmocka_unit_test(wild_ring_indices),
+		cmocka_unit_test(completions_never_read),
+		cmocka_unit_test(scribbling_process_hurts_only_itself),
+		cmocka_unit_test(events_never_read_do_not_stop_evictions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

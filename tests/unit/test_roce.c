@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_roce.c - frames byte by byte, refusals by counter, and datagrams. */
+#include "unit.h"
+
+#include "icrc.h"
+#include "rig.h"
+
+#define MS 1000000ull
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+static uint8_t seen[2 + FAKE_FRAME_BYTES] __attribute__((aligned(4)));
+static uint8_t *const frame = seen + 2;
+static uint32_t seen_len, seen_flags;
+
+static void keep(struct unic_port *port, const uint8_t *f, uint32_t len,
+		 uint32_t flags)
+{
+	(void)port;
+	memcpy(frame, f, len);
+	seen_len = len;
+	seen_flags = flags;
+}
+
+static int up(void **state)
+{
+	uint32_t pa, pb;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	ra.port.icrc = rb.port.icrc = true;
+	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = false;
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 0, &qa);
+	rig_qp(&rb, 0, pb, 0, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, pa, 1, 0, UNIC_REG_LIST, 0, &ma), 0);
+	assert_int_equal(rig_reg(&rb, 0, pb, 1, 0, UNIC_REG_LIST, 0, &mb), 0);
+	memcpy(ma.mem, "payload", 7);
+	return 0;
+}
+
+static uint32_t be(uint32_t off, uint32_t bytes)
+{
+	uint32_t v = 0;
+
+	while (bytes--)
+		v = v << 8 | frame[off++];
+	return v;
+}
+
+static void write_one(uint32_t len)
+{
+	ra.port.on_frame = keep;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, len, mb.iova, mb.stag);
+	rig_poll(&ra);
+	ra.port.on_frame = NULL;
+}
+
+static void layout(void **state)
+{
+	uint32_t sum = 0, i, icrc;
+
+	(void)state;
+	write_one(7);
+	assert_int_equal(seen_len, 14 + 20 + 8 + 12 + 16 + 8 + 4);
+	assert_memory_equal(frame, rb.port.mac, 6);
+	assert_memory_equal(frame + 6, ra.port.mac, 6);
+	assert_int_equal(be(12, 2), 0x0800);
+	assert_int_equal(be(14, 2), 0x4500);
+	assert_int_equal(be(16, 2), seen_len - 14);
+	assert_int_equal(be(20, 2), 0x4000); /* not to be fragmented */
+	assert_int_equal(frame[23], 17);
+	for (i = 14; i < 34; i += 2)
+		sum += be(i, 2);
+	assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+	assert_int_equal(be(26, 4), 0x0a000001);
+	assert_int_equal(be(30, 4), 0x0a000002);
+	assert_int_equal(be(34, 2) & 0xc000, 0xc000);
+	assert_int_equal(be(36, 2), 4791);
+	assert_int_equal(be(38, 2), seen_len - 34);
+	assert_int_equal(be(40, 2), 0);
+	assert_int_equal(frame[42], UNIC_OP_WRITE_ONLY);
+	assert_int_equal(frame[43], 0x10); /* one byte of padding */
+	assert_int_equal(be(44, 2), 0xffff);
+	assert_int_equal(be(46, 4), qb.qpn);
+	assert_int_equal(be(50, 4), 0x80001000); /* acknowledge, please */
+	assert_int_equal(be(58, 4), (uint32_t)mb.iova);
+	assert_int_equal(be(62, 4), mb.stag);
+	assert_int_equal(be(66, 4), 7);
+	assert_memory_equal(frame + 70, "payload\0", 8);
+	icrc = unic_icrc(frame, seen_len - 4);
+	assert_int_equal(be(seen_len - 4, 4), __builtin_bswap32(icrc));
+	assert_int_equal(seen_flags, 0);
+}
+
+/* Change one field of a good frame, make the ICRC right again, and see which
+ * counter speaks; nothing is placed and the QP lives. */
+static void refused(uint32_t off, uint8_t xor, enum unic_counter why)
+{
+	uint64_t before = rb.nic.counter[why];
+	uint32_t icrc, sum = 0, i;
+	uint8_t bad[200 + 2] __attribute__((aligned(4)));
+	uint8_t *f = bad + 2;
+
+	memcpy(f, frame, seen_len);
+	f[off] ^= xor;
+	if (off != 24 && off != 25) {
+		f[24] = f[25] = 0;
+		for (i = 14; i < 34; i += 2)
+			sum += (uint32_t)f[i] << 8 | f[i + 1];
+		sum = (sum & 0xffff) + (sum >> 16);
+		f[24] = (uint8_t)(~sum >> 8);
+		f[25] = (uint8_t)~sum;
+	}
+	icrc = unic_icrc(f, seen_len - 4);
+	memcpy(f + seen_len - 4, &icrc, 4);
+	mb.mem[0] = 0xee;
+	fake_deliver(&rb.port, f, seen_len, 0);
+	rig_poll(&rb);
+	assert_int_equal(mb.mem[0], 0xee);
+	assert_int_equal(rb.nic.counter[why], before + 1);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
+}
+
+static void each_field(void **state)
+{
+	(void)state;
+	write_one(7);
+	refused(0, 1, UNIC_C_rx_not_ours);   /* another MAC */
+	refused(12, 1, UNIC_C_rx_not_ours);  /* another ethertype */
+	refused(14, 0x10, UNIC_C_rx_bad_ip); /* IPv5 */
+	refused(14, 1, UNIC_C_rx_bad_ip);    /* options */
+	refused(16, 0x10, UNIC_C_rx_short);  /* longer than the frame */
+	refused(17, 4, UNIC_C_rx_bad_ip);    /* not what UDP says */
+	refused(20, 0x20, UNIC_C_rx_bad_ip); /* a fragment */
+	refused(21, 1, UNIC_C_rx_bad_ip);
+	refused(23, 1, UNIC_C_rx_not_ours);	 /* not UDP */
+	refused(24, 1, UNIC_C_rx_bad_ip);	 /* checksum */
+	refused(29, 8, UNIC_C_rx_no_qp);	 /* sender is not the peer */
+	refused(33, 8, UNIC_C_rx_not_ours);	 /* to somebody else */
+	refused(37, 1, UNIC_C_rx_not_ours);	 /* another port */
+	refused(39, 4, UNIC_C_rx_bad_ip);	 /* UDP length */
+	refused(43, 1, UNIC_C_rx_bad_opcode);	 /* BTH version */
+	refused(45, 2, UNIC_C_rx_bad_opcode);	 /* partition */
+	refused(42, 0xe0, UNIC_C_rx_bad_opcode); /* opcode 0xea */
+	refused(47, 1, UNIC_C_rx_no_qp); /* QP numbers: generation, ... */
+	refused(49, 1, UNIC_C_rx_no_qp); /* ... index */
+	refused(53, 1, UNIC_C_rx_out_of_seq);
+}
+
+static void datagrams(void **state)
+{
+	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
+	const struct unic_mad_rx *rx =
+		(const void *)(rb.port.bar + UNIC_BAR_MAD_RX_OFF);
+	uint8_t data[256];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 256; i++)
+		data[i] = (uint8_t)(255 - i);
+	memcpy(cmd.mac, rb.port.mac, 6);
+	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+	rig_run2(&ra, &rb, MS);
+	assert_int_equal(rig_count(&rb, mad_rx), 1);
+	assert_memory_equal(rx->data, data, 256);
+	assert_memory_equal(rx->mac, ra.port.mac, 6);
+	assert_int_equal(unic_from_le32(rx->ipv4), 0x0a000001);
+	assert_int_equal(unic_from_le32(rx->qpn), 1);
+	cmd.ipv4 = 0;
+	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), -UNIC_EINVAL);
+}
+
+/* FAULT: the next n frames are lost and counted. */
+static void fault(void **state)
+{
+	(void)state;
+	rb.nic.rx_fault = 2;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 7, mb.iova, mb.stag);
+	rig_run2(&ra, &rb, 40 * MS);
+	assert_int_equal(rig_count(&rb, rx_fault_dropped), 2);
+	assert_memory_equal(mb.mem, "payload", 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(layout, up),
+		cmocka_unit_test_setup(each_field, up),
+		cmocka_unit_test_setup(datagrams, up),
+		cmocka_unit_test_setup(fault, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
