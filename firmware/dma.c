@@ -38,6 +38,12 @@ static struct unic_dma_job *take_job(struct unic_nic *nic, uint16_t mr,
 	return job;
 }
 
+void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
+		    enum unic_dma_owner owner, uint16_t who)
+{
+	take_job(nic, mr, owner, who);
+}
+
 /*
  * One piece, under the tag of the next free job. Returns an enum
  * unic_port_status; the caller takes the job if it is PENDING.
@@ -151,6 +157,21 @@ int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
 	return -UNIC_EPENDING;
 }
 
+int unic_dma_cqes(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
+		  struct unic_cqe *cqe, uint32_t n)
+{
+	struct unic_piece piece = { .bus = bus,
+				    .len = n * (uint32_t)sizeof(*cqe) };
+	int r = submit(nic, true, &piece, cqe);
+
+	if (__builtin_expect(r == UNIC_PORT_OK, 1))
+		return 0;
+	if (r != UNIC_PORT_PENDING)
+		return error_of(r);
+	take_job(nic, mr, UNIC_DMA_CQES, cq);
+	return -UNIC_EPENDING;
+}
+
 static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
 {
 	sgl->pending--;
@@ -175,6 +196,9 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 		break;
 	case UNIC_DMA_CQE:
 		unic_cq_written(nic, job->who, ok);
+		break;
+	case UNIC_DMA_CQES:
+		unic_cq_run_written(nic, job->who, ok);
 		break;
 	case UNIC_DMA_TX:
 		sgl_piece_done(&roce->tx[job->who].sgl, ok);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "unic_port.h"
 #include "unic_wire.h"
 
 /* The CRC register after eight 0xff bytes. */
@@ -76,4 +77,13 @@ uint32_t unic_icrc(const uint8_t *frame, uint32_t len)
 	head[MASK_BTH_RESV] = 0xff;
 	crc = unic_crc32(AFTER_ONES, head, sizeof(head));
 	return ~unic_crc32(crc, frame + UNIC_EXT_OFF, len - UNIC_EXT_OFF);
+}
+
+bool unic_icrc_ok(const uint8_t *frame, uint32_t bytes)
+{
+	uint32_t body = bytes - UNIC_ICRC_BYTES;
+	const unic_le32 *stored = (const void *)(frame + body);
+
+	return unic_icrc(frame, body) ==
+	       unic_from_le32(UNIC_READ_ONCE(*stored));
 }

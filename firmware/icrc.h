@@ -7,6 +7,7 @@
 #ifndef UNIC_ICRC_H
 #define UNIC_ICRC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* icrc_table.c */
@@ -25,5 +26,9 @@ uint32_t unic_crc32(uint32_t crc, const uint8_t *data, uint32_t len);
  * @len: at least UNIC_EXT_OFF. To be stored least significant byte first.
  */
 uint32_t unic_icrc(const uint8_t *frame, uint32_t len);
+
+/** unic_icrc_ok() - does the frame of @bytes, ICRC included, end in its ICRC?
+ * @bytes: at least UNIC_EXT_OFF + UNIC_ICRC_BYTES. */
+bool unic_icrc_ok(const uint8_t *frame, uint32_t bytes);
 
 #endif /* UNIC_ICRC_H */

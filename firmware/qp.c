@@ -517,11 +517,14 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 
 	if (idx >= UNIC_QPS || !qp->used || qp->dying)
 		return;
-	if (!tail_ok(tail, sq->tail, sq->una, sq->mask)) {
+	UNIC_IN_REGISTER(qp);
+	if (__builtin_expect(!tail_ok(tail, sq->tail, sq->una, sq->mask), 0)) {
 		bad_doorbell(nic, qp);
 		return;
 	}
 	sq->tail = tail;
+	if (qp->on & UNIC_ON_SEND)
+		return;
 	if (qp->state == UNIC_QPS_RTS || qp->state == UNIC_QPS_ERR)
 		unic_sched_send(nic, (uint16_t)idx);
 }
@@ -538,6 +541,7 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 		return;
 	}
 	rq->tail = tail;
+	rq->far_none = false;
 	if (qp->state == UNIC_QPS_ERR)
 		unic_sched_send(nic, (uint16_t)idx);
 }

@@ -98,9 +98,15 @@ struct unic_rq {
 	bool held;	      /* ... and are held */
 	bool substitute; /* one was evicted: the next must reach the class */
 	bool cut;	 /* the one in use was evicted while being filled */
+	bool far_pick;	 /* the one in use is `far` */
+	bool far_have;	 /* `far` is receive number far_at */
+	bool far_fetching;
+	bool far_none; /* nothing behind the window will do */
+	uint32_t far_at;
 	bool fetching;
 	uint16_t mr[UNIC_RQ_SGE_MAX]; /* of its SGEs, checked */
 	struct unic_rq_slot win[UNIC_RQ_WINDOW];
+	struct unic_rq_slot far;	   /* one behind the window, see rq.h */
 	uint32_t gone[UNIC_QP_SLOTS / 32]; /* completed out of order, by slot */
 };
 
@@ -116,6 +122,7 @@ struct unic_read {
 	uint16_t mr;	/* held while active */
 	bool active;
 	bool valid;
+	bool again; /* for a duplicate of its request */
 };
 
 enum unic_msg_kind {
@@ -160,7 +167,8 @@ struct unic_rsp {
 	bool nak_sent;	/* silent until the expected PSN comes */
 	bool gathering; /* a READ response waits for its payload */
 	uint8_t max_rd;
-	uint8_t rd_head; /* read[]: oldest active */
+	uint8_t rd_next; /* read[]: where the next new one goes, the oldest */
+	uint8_t rd_head; /* being answered: the oldest active one */
 	uint8_t rd_active;
 	uint8_t rnr_code;
 	struct unic_msg msg;
@@ -201,7 +209,6 @@ struct unic_qp {
 #define UNIC_QP_SWEEPS	  16u
 
 struct unic_qps {
-	struct unic_qp qp[UNIC_QPS];
 	struct unic_sched sched;
 	struct unic_roce roce;
 	uint64_t timer_ns; /* no QP timer is due before */
@@ -214,6 +221,7 @@ struct unic_qps {
 	uint16_t sweep_have; /* slots in sweep_slot, from sweep_at on */
 	bool sweep_fetching;
 	struct unic_rq_slot sweep_slot[UNIC_RQ_WINDOW];
+	struct unic_qp qp[UNIC_QPS];
 };
 
 void unic_qp_init(struct unic_nic *nic);

@@ -4,15 +4,11 @@
  * positive acknowledgement, because each of them acknowledges all before it
  * (IBTA 9.7.5.1.1, coalescing and ordering).
  */
+#include "frame.h"
 #include "nic.h"
 #include "responder.h"
 
 #define READ_BURST 8u /* responses of one turn */
-
-static inline void put32(uint8_t *at, uint32_t v)
-{
-	*(uint32_t *)(void *)at = (UNIC_FORCE uint32_t)unic_to_be32(v);
-}
 
 static uint32_t aeth(const struct unic_rsp *rsp, uint8_t syndrome)
 {
@@ -21,14 +17,16 @@ static uint32_t aeth(const struct unic_rsp *rsp, uint8_t syndrome)
 
 static bool send_vack(struct unic_nic *nic, struct unic_qp *qp)
 {
-	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
+	uint8_t *frame = unic_frame_get(nic, qp);
 
-	if (!tx)
+	if (!frame)
 		return false;
-	put32(tx->frame + UNIC_EXT_OFF, UNIC_EV_EVICTED);
-	put32(tx->frame + UNIC_EXT_OFF + 4, 0);
-	unic_tx_put(nic, tx, UNIC_OP_VACK << 8, qp->rsp.nak_psn,
-		    sizeof(struct unic_evth));
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT, UNIC_EV_EVICTED);
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT + 1, 0);
+	unic_frame_count(nic, 1,
+			 unic_frame_send(nic, frame, qp, UNIC_OP_VACK << 8,
+					 qp->rsp.nak_psn,
+					 sizeof(struct unic_evth)));
 	UNIC_COUNT(nic, tx_vacks);
 	return true;
 }
@@ -36,12 +34,15 @@ static bool send_vack(struct unic_nic *nic, struct unic_qp *qp)
 static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
 		      uint8_t syndrome, uint32_t psn)
 {
-	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
+	uint8_t *frame = unic_frame_get(nic, qp);
 
-	if (!tx)
+	if (!frame)
 		return false;
-	put32(tx->frame + UNIC_EXT_OFF, aeth(&qp->rsp, syndrome));
-	unic_tx_put(nic, tx, UNIC_OP_ACK << 8, psn, sizeof(struct unic_aeth));
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
+		      aeth(&qp->rsp, syndrome));
+	unic_frame_count(nic, 1,
+			 unic_frame_send(nic, frame, qp, UNIC_OP_ACK << 8, psn,
+					 sizeof(struct unic_aeth)));
 	return true;
 }
 
@@ -96,8 +97,8 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
 	if (!tx)
 		return -UNIC_EAGAIN;
 	if (first || last) {
-		put32(tx->frame + UNIC_EXT_OFF,
-		      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
+		unic_put_word(unic_frame_words(tx->frame), UNIC_W_EXT,
+			      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
 		ext = sizeof(struct unic_aeth);
 	}
 	if (len) {

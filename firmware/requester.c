@@ -2,12 +2,12 @@
 /* requester.c - see requester.h. */
 #include "requester.h"
 
+#include "lane.h"
 #include "nic.h"
 #include "rq.h"
 #include "sq.h"
 
 #define ACK_EVERY     31u /* a long message asks for acknowledgement this often */
-#define PACKET_COST   64 /* bytes that the scheduler counts for a frame itself */
 #define VACK_DELAY_US 1000000u
 #define NS_PER_10US   10000ull
 #define NS_PER_US     1000ull
@@ -37,7 +37,7 @@ static bool outstanding(const struct unic_sq *sq)
 	return sq->psn_una != sq->psn_max;
 }
 
-static void restart_timer(struct unic_nic *nic, struct unic_qp *qp)
+void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp)
 {
 	if (outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + (4096ull << qp->timeout));
@@ -69,7 +69,7 @@ static void go_back(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
 	qp->retry_total++;
 	position(&qp->sq, psn);
-	restart_timer(nic, qp);
+	unic_requester_timer(nic, qp);
 	unic_sched_send(nic, unic_qp_index(nic, qp));
 }
 
@@ -226,7 +226,7 @@ static void advance(struct unic_nic *nic, struct unic_qp *qp,
 	if (p->last)
 		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
 	if (sq->timer_ns == UNIC_NEVER)
-		restart_timer(nic, qp);
+		unic_requester_timer(nic, qp);
 }
 
 static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
@@ -252,7 +252,7 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		}
 		qp->sq.gathering = true; /* the next waits for this one */
 	}
-	*deficit -= (int32_t)p.bytes + PACKET_COST;
+	*deficit -= (int32_t)p.bytes + UNIC_PACKET_COST;
 	advance(nic, qp, &p);
 	return UNIC_TURN_MORE;
 }
@@ -312,6 +312,34 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 	return UNIC_TURN_DONE;
 }
 
+/* One packet, the long way. */
+static enum unic_turn send_any(struct unic_nic *nic, struct unic_qp *qp,
+			       int32_t *deficit)
+{
+	enum unic_turn turn = ready(nic, qp);
+
+	return turn == UNIC_TURN_MORE ? send_one(nic, qp, deficit) : turn;
+}
+
+/* Some packets. */
+static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
+				int32_t *deficit)
+{
+	switch (unic_lane_send(nic, qp, deficit)) {
+	case UNIC_LANE_DONE:
+		return *deficit > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
+	case UNIC_LANE_BLOCKED:
+		return UNIC_TURN_BLOCKED;
+	case UNIC_LANE_LATE:
+		return UNIC_TURN_DONE; /* until it is gathered */
+	case UNIC_LANE_DEAD:	       /* perhaps all before it are done */
+		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
+					       : UNIC_TURN_BLOCKED;
+	default:
+		return send_any(nic, qp, deficit);
+	}
+}
+
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 				   int32_t *deficit)
 {
@@ -323,13 +351,9 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 						 : UNIC_TURN_DONE;
 	if (!unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
-	while (*deficit > 0) {
-		turn = ready(nic, qp);
-		if (turn == UNIC_TURN_MORE)
-			turn = send_one(nic, qp, deficit);
-		if (turn != UNIC_TURN_MORE)
-			break;
-	}
+	while (*deficit > 0 && turn == UNIC_TURN_MORE &&
+	       qp->state == UNIC_QPS_RTS)
+		turn = send_some(nic, qp, deficit);
 	/* it may have died on the way: then there is something to flush */
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
@@ -371,7 +395,7 @@ static void progress(struct unic_nic *nic, struct unic_qp *qp, uint32_t una)
 		position(sq, una); /* it had gone back too far */
 	if (sq->rnr_wait)
 		sq->rnr_wait = false;
-	restart_timer(nic, qp);
+	unic_requester_timer(nic, qp);
 	/* room in the window, or a fence gone; also if it could not complete */
 	if (!unic_sq_retire(nic, qp) || sq->next != sq->tail ||
 	    sq->cur != sq->next)

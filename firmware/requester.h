@@ -34,6 +34,12 @@ enum unic_turn {
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 				   int32_t *deficit);
 
+/* What the scheduler counts for a frame itself, in bytes. */
+#define UNIC_PACKET_COST 64
+
+/** unic_requester_timer() - the acknowledgement timer begins anew. */
+void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp);
+
 /** unic_requester_ack() - ACK, NAK, RNR NAK of the peer, syndrome @syn. */
 void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 			uint8_t syn);

@@ -66,7 +66,7 @@ static void owe_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-static void owe_ack(struct unic_nic *nic, struct unic_qp *qp)
+void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp)
 {
 	qp->rsp.ack = true;
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
@@ -89,15 +89,21 @@ static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 
 /* An rkey that did not pass. The peer learns nothing but that (memory.md 2) -
  * unless all of it names a region taken back, and the peer understands. */
+void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t psn, int err)
+{
+	if (err == -UNIC_EEVICTED && qp->vendor)
+		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
+	else
+		refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+		       UNIC_WC_REM_ACCESS_ERR);
+}
+
 static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		      int err)
 {
-	if (err == -UNIC_EEVICTED && qp->vendor) {
-		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
-		return 0;
-	}
-	return refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
-		      UNIC_WC_REM_ACCESS_ERR);
+	unic_responder_refused(nic, qp, psn, err);
+	return 0;
 }
 
 /* What unic_rq_pick() answered, if not 0. */
@@ -347,6 +353,41 @@ static void deactivate(struct unic_nic *nic, struct unic_read *rd)
 	rd->mr = UNIC_MR_NIL;
 }
 
+/* READs are answered oldest first; read[] is in order from rd_next on. */
+static void find_head(struct unic_rsp *rsp)
+{
+	uint32_t k;
+
+	for (k = 0; k < UNIC_QP_READS; k++) {
+		rsp->rd_head = (uint8_t)((rsp->rd_next + k) % UNIC_QP_READS);
+		if (rsp->read[rsp->rd_head].active)
+			return;
+	}
+}
+
+/*
+ * A new READ says that the peer has all answers but those of the max_rd - 1
+ * before it: what is being answered again for nothing makes room. -UNIC_EINVAL:
+ * the peer asks for more than was agreed. -UNIC_EAGAIN: a frame of the one to
+ * go is being filled; the request is dropped as if the wire had lost it.
+ */
+static int room_for_read(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (!rsp->max_rd)
+		return -UNIC_EINVAL;
+	while (rsp->rd_active >= rsp->max_rd ||
+	       rsp->read[rsp->rd_next].active) {
+		if (!rsp->read[rsp->rd_head].again)
+			return -UNIC_EINVAL;
+		if (rsp->gathering)
+			return -UNIC_EAGAIN;
+		unic_responder_read_done(nic, qp);
+	}
+	return 0;
+}
+
 static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -354,8 +395,11 @@ static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 	uint16_t mr;
 	int r;
 
-	if (q->len != sizeof(struct unic_reth) || rsp->rd_active >= rsp->max_rd)
+	if (q->len != sizeof(struct unic_reth))
 		return bad_request(nic, qp, q->psn);
+	r = room_for_read(nic, qp);
+	if (r)
+		return r == -UNIC_EAGAIN ? 0 : bad_request(nic, qp, q->psn);
 	rd.iova = eat64(q);
 	rd.rkey = eat32(q);
 	rd.len = eat32(q);
@@ -365,10 +409,12 @@ static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 	if (r)
 		return bad_access(nic, qp, q->psn, r);
 	rd.npkt = unic_packets(rd.len, qp->mtu_shift);
-	slot = &rsp->read[(rsp->rd_head + rsp->rd_active) % UNIC_QP_READS];
+	slot = &rsp->read[rsp->rd_next];
+	rsp->rd_next = (uint8_t)((rsp->rd_next + 1) % UNIC_QP_READS);
 	*slot = rd;
 	activate(nic, slot, mr, 0);
 	rsp->rd_active++;
+	find_head(rsp);
 	rsp->psn = unic_psn_add(rsp->psn, rd.npkt);
 	rsp->msn = unic_psn_add(rsp->msn, 1);
 	rsp->nak_sent = false;
@@ -390,24 +436,20 @@ static int find_read(const struct unic_qp *qp, uint32_t psn)
 	return -1;
 }
 
-/* Answer READ @i once more from packet @off on. Later ones are asked for again
- * as well, because the peer goes back in order. */
+/* Answer READ @i once more from packet @off on. */
 static void rewind_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t i,
 		      uint16_t mr, uint32_t off)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	uint32_t k, end = (rsp->rd_head + rsp->rd_active) % UNIC_QP_READS;
-	bool append = rsp->rd_active && !rsp->read[i].active && i == end;
+	struct unic_read *rd = &rsp->read[i];
 
-	if (!append) {
-		for (k = 0; k < UNIC_QP_READS; k++)
-			if (rsp->read[k].active)
-				deactivate(nic, &rsp->read[k]);
-		rsp->rd_head = (uint8_t)i;
-		rsp->rd_active = 0;
-	}
-	activate(nic, &rsp->read[i], mr, off);
-	rsp->rd_active++;
+	if (rd->active)
+		deactivate(nic, rd);
+	else
+		rsp->rd_active++;
+	activate(nic, rd, mr, off);
+	rd->again = true;
+	find_head(rsp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
@@ -456,7 +498,7 @@ static int out_of_order(struct unic_nic *nic, struct unic_qp *qp,
 	UNIC_COUNT(nic, rx_duplicate);
 	if (q->kind == UNIC_MSG_NONE)
 		return duplicate_read(nic, qp, q);
-	owe_ack(nic, qp);
+	unic_responder_owe_ack(nic, qp);
 	return 0;
 }
 
@@ -643,7 +685,7 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	else
 		unic_responder_keep(nic, qp);
 	if (m->ackreq)
-		owe_ack(nic, qp);
+		unic_responder_owe_ack(nic, qp);
 	return true;
 }
 
@@ -689,6 +731,6 @@ void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_rsp *rsp = &qp->rsp;
 
 	deactivate(nic, &rsp->read[rsp->rd_head]);
-	rsp->rd_head = (uint8_t)((rsp->rd_head + 1) % UNIC_QP_READS);
 	rsp->rd_active--;
+	find_head(rsp);
 }

@@ -34,6 +34,14 @@ int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
  */
 bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
 
+/** unic_responder_refused() - the rkey of the request with @psn did not pass its
+ * access check, which said @err: the peer is told. */
+void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t psn, int err);
+
+/** unic_responder_owe_ack() - an acknowledgement is due. */
+void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp);
+
 /** unic_responder_reply() - send what QP @idx owes; one turn. */
 enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx);
 

@@ -25,12 +25,18 @@ struct unic_qp;
 	82u /* all headers of the longest first packet, ICRC */
 #define UNIC_RX_BATCH 32u
 
-/* Ethernet, IP, UDP, BTH as it stands in memory from frame + 2 on. */
+/*
+ * Ethernet, IP, UDP, BTH as it stands in memory from frame + 2 on. What depends
+ * on the length alone is kept for the last length sent, and for the last one
+ * received from the peer, whose headers are these the other way round.
+ */
 struct unic_roce_tmpl {
-	uint32_t word[13];
-	uint32_t csum;	/* sum of the constant IP halfwords */
-	uint32_t path;	/* unic_port_path() of the peer */
-	uint16_t dst01; /* the first two bytes of the frame */
+	uint32_t word[12];
+	uint32_t rx_len, rx_csum, rx_udp; /* words of the packet received */
+	uint16_t ip, rx_ip; /* IP lengths that all these are for; 0: none */
+	uint32_t csum;	    /* sum of the constant IP halfwords */
+	uint32_t path;	    /* unic_port_path() of the peer */
+	uint16_t dst01;	    /* the first two bytes of the frame */
 };
 
 /* A frame on its way out. */
@@ -42,7 +48,7 @@ struct unic_tx {
 	bool responder; /* which half of the QP waits for it */
 	bool drop;	/* the QP died meanwhile: give it back unsent */
 	int16_t err;	/* -UNIC_E*: was not submitted wholly */
-	uint16_t bytes; /* Ethernet header to ICRC */
+	uint16_t len;	/* bytes behind BTH, before padding */
 };
 
 /* A request or response packet, taken apart. Nothing of it is read twice. */
@@ -64,7 +70,8 @@ enum unic_rx_stage {
 };
 
 struct unic_roce {
-	struct unic_tx tx[UNIC_TX_BUFS];
+	/* of this round, not yet in the counters: unic_roce_count() */
+	uint32_t tx_frames, tx_bytes, dma_bytes;
 	uint8_t tx_free;  /* index, UNIC_TX_BUFS: none */
 	bool tx_blocked;  /* the link had no room */
 	uint8_t rx_stage; /* enum unic_rx_stage */
@@ -73,6 +80,7 @@ struct unic_roce {
 	int16_t rx_err;	  /* -UNIC_E*: could not be placed wholly */
 	uint32_t rx_qpn;  /* number of rx_qp when the frame came */
 	uint16_t rx_qp;
+	struct unic_tx tx[UNIC_TX_BUFS];
 	struct unic_rx rx;	/* the frame held while rx_stage is not IDLE */
 	struct unic_sgl rx_sgl; /* where its payload goes */
 };
@@ -81,8 +89,24 @@ struct unic_roce {
  * to the port. No DMA may be in flight. */
 void unic_roce_init(struct unic_nic *nic);
 
+/** unic_roce_count() - what was sent and moved since goes into the counters. */
+void unic_roce_count(struct unic_nic *nic);
+
+/** unic_roce_length() - the words of @t for sending IP packets of @ip bytes. */
+void unic_roce_length(struct unic_roce_tmpl *t, uint32_t ip);
+
+/** unic_roce_rx_length() - the same for those received. */
+void unic_roce_rx_length(struct unic_roce_tmpl *t, uint32_t ip);
+
 /** unic_roce_template() - build @qp's header template from its addresses. */
 void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp);
+
+/**
+ * unic_frame_get() - a frame buffer along @qp's path, for one frame that needs
+ * no DMA that might wait; hand it to unic_frame_send() (frame.h).
+ * Returns NULL when the link has no room (then roce.tx_blocked is set).
+ */
+uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp);
 
 /**
  * unic_tx_get() - a frame of @qp, headers up to BTH still missing.
@@ -105,6 +129,15 @@ struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder);
  */
 int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 		uint32_t apsn, uint32_t len);
+
+/**
+ * unic_tx_adopt() - a frame of unic_frame_get() whose payload, all of it in
+ * region @mr, is on its way under DMA tag dma.free_head. It becomes a transmit
+ * job; its headers may still be written.
+ * @len: bytes behind BTH, before padding.
+ */
+void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
+		   uint8_t *frame, uint32_t len, uint16_t mr);
 
 /** unic_tx_forget() - frames of QP @qp that wait for payload are not sent. */
 void unic_tx_forget(struct unic_nic *nic, uint16_t qp);

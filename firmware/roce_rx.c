@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "icrc.h"
+#include "lane.h"
 #include "nic.h"
 #include "requester.h"
 #include "responder.h"
@@ -72,12 +73,8 @@ static uint32_t check_ip(struct unic_nic *nic, const struct unic_rx *rx,
 
 static bool icrc_ok(const struct unic_rx *rx, uint32_t len)
 {
-	uint32_t body = UNIC_ETH_BYTES + len - UNIC_ICRC_BYTES;
-	const unic_le32 *stored = (const void *)(rx->frame + body);
-
 	return rx->flags & UNIC_FRAME_NO_ICRC ||
-	       unic_icrc(rx->frame, body) ==
-		       unic_from_le32(UNIC_READ_ONCE(*stored));
+	       unic_icrc_ok(rx->frame, UNIC_ETH_BYTES + len);
 }
 
 /* The rest of a frame, once its integrity is certain. Returns the QP number,
@@ -280,13 +277,26 @@ static enum unic_rx_stage begin(struct unic_nic *nic, const struct unic_rx *rx)
 	return r ? UNIC_RX_REDO : UNIC_RX_IDLE;
 }
 
-void unic_rx_frame(struct unic_nic *nic, const struct unic_rx *rx)
+/* The lane has begun with it: as if begin() and begin_place() had. */
+static enum unic_rx_stage go_on(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
-	UNIC_COUNT(nic, rx_frames);
-	UNIC_COUNT_ADD(nic, rx_bytes, rx->len);
-	roce->rx_stage = (uint8_t)begin(nic, rx);
+	roce->rx_response = false;
+	roce->rx_err = 0;
+	roce->rx_counted = false;
+	return place(nic);
+}
+
+void unic_rx_frame(struct unic_nic *nic, const struct unic_rx *rx)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+	enum unic_lane lane = unic_lane_rx(nic, rx);
+
+	if (__builtin_expect(lane == UNIC_LANE_NOT, 0))
+		roce->rx_stage = (uint8_t)begin(nic, rx);
+	else if (__builtin_expect(lane == UNIC_LANE_LATE, 0))
+		roce->rx_stage = (uint8_t)go_on(nic);
 	if (__builtin_expect(roce->rx_stage == UNIC_RX_IDLE, 1))
 		unic_port_rx_done(nic->port, rx);
 	else
@@ -310,26 +320,46 @@ static bool resume(struct unic_nic *nic)
 	return true;
 }
 
+/* FAULT: the frames that the driver wants lost. True if another one is there. */
+static __attribute__((noinline, cold)) bool lose(struct unic_nic *nic,
+						 struct unic_rx *rx)
+{
+	do {
+		nic->rx_fault--;
+		UNIC_COUNT(nic, rx_fault_dropped);
+		unic_port_rx_done(nic->port, rx);
+		if (!unic_port_rx_next(nic->port, rx))
+			return false;
+	} while (nic->rx_fault);
+	return true;
+}
+
+static void take_frames(struct unic_nic *nic, struct unic_rx *rx)
+{
+	const struct unic_roce *roce = &nic->qps.roce;
+	uint32_t n = 0, bytes = 0;
+
+	UNIC_IN_REGISTER(roce);
+	do {
+		bytes += rx->len;
+		unic_rx_frame(nic, rx);
+	} while (++n < UNIC_RX_BATCH && roce->rx_stage == UNIC_RX_IDLE &&
+		 unic_port_rx_next(nic->port, rx));
+	UNIC_COUNT_ADD(nic, rx_frames, n);
+	UNIC_COUNT_ADD(nic, rx_bytes, bytes);
+	unic_roce_count(nic);
+}
+
 bool unic_rx_poll(struct unic_nic *nic)
 {
 	struct unic_rx rx;
-	uint32_t n;
 
 	if (__builtin_expect(nic->qps.roce.rx_stage != UNIC_RX_IDLE, 0) &&
 	    !resume(nic))
 		return !nic->dma.busy; /* else a DMA's end wakes us */
-	for (n = 0; n < UNIC_RX_BATCH; n++) {
-		if (!unic_port_rx_next(nic->port, &rx))
-			break;
-		if (__builtin_expect(nic->rx_fault != 0, 0)) {
-			nic->rx_fault--;
-			UNIC_COUNT(nic, rx_fault_dropped);
-			unic_port_rx_done(nic->port, &rx);
-			continue;
-		}
-		unic_rx_frame(nic, &rx);
-		if (nic->qps.roce.rx_stage != UNIC_RX_IDLE)
-			return true;
-	}
-	return n != 0;
+	if (__builtin_expect(!unic_port_rx_next(nic->port, &rx), 1))
+		return false;
+	if (__builtin_expect(!nic->rx_fault, 1) || lose(nic, &rx))
+		take_frames(nic, &rx);
+	return true;
 }

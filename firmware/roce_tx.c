@@ -2,31 +2,12 @@
 /* roce_tx.c - building and sending frames, see roce.h. */
 #include <string.h>
 
-#include "icrc.h"
-#include "nic.h"
+#include "frame.h"
 
-#define IP_VERSION_TOS 0x45000000u
 #define IP_DF	       0x00004000u
-#define IP_TTL_UDP     0x4011u
 #define UDP_SPORT_BASE 0xc000u
 #define UDP_ENTROPY    0x3fffu
-#define PKEY_DEFAULT   0xffffu
 #define ETH_MIN	       60u
-
-/* Words of the template, from frame + 2 on. */
-enum {
-	W_IP_LEN = 3,
-	W_IP_FRAG = 4,
-	W_IP_CSUM = 5,
-	W_IP_SRC = 6,
-	W_IP_DST = 7,
-	W_UDP_PORTS = 8,
-	W_UDP_LEN = 9,
-	W_BTH_OP = 10,
-	W_BTH_DQPN = 11,
-	W_BTH_APSN = 12,
-	WORDS = 13,
-};
 
 void unic_roce_init(struct unic_nic *nic)
 {
@@ -42,22 +23,52 @@ void unic_roce_init(struct unic_nic *nic)
 
 static void put_word(struct unic_roce_tmpl *t, uint32_t i, uint32_t v)
 {
-	unic_be32 be = unic_to_be32(v);
-
-	memcpy(&t->word[i], &be, sizeof(be));
+	unic_put_word(t->word, i, v);
 }
 
 /* Ones' complement sum of the IP header but for its length (RFC 1071). */
 static uint32_t constant_sum(uint32_t src, uint32_t dst)
 {
-	return (IP_VERSION_TOS >> 16) + IP_DF + IP_TTL_UDP + (src >> 16) +
-	       (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
+	return (UNIC_IP_VERSION_TOS >> 16) + IP_DF + UNIC_IP_TTL_UDP +
+	       (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
 }
 
 static uint32_t fold(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (sum & 0xffff) + (sum >> 16);
+}
+
+/* What depends on the length: the words of version and length, of the checksum,
+ * and of the UDP length. */
+static void words_of(const struct unic_roce_tmpl *t, uint32_t ip, uint32_t w[3])
+{
+	unic_put_word(w, 0, UNIC_IP_VERSION_TOS | ip);
+	unic_put_word(w, 1,
+		      UNIC_IP_TTL_UDP << 16 | (~fold(t->csum + ip) & 0xffff));
+	unic_put_word(w, 2, (ip - UNIC_IP_BYTES) << 16);
+}
+
+void unic_roce_length(struct unic_roce_tmpl *t, uint32_t ip)
+{
+	uint32_t w[3];
+
+	words_of(t, ip, w);
+	t->word[UNIC_W_IP_LEN] = w[0];
+	t->word[UNIC_W_IP_CSUM] = w[1];
+	t->word[UNIC_W_UDP_LEN] = w[2];
+	t->ip = (uint16_t)ip;
+}
+
+void unic_roce_rx_length(struct unic_roce_tmpl *t, uint32_t ip)
+{
+	uint32_t w[3];
+
+	words_of(t, ip, w);
+	t->rx_len = w[0];
+	t->rx_csum = w[1];
+	t->rx_udp = w[2];
+	t->rx_ip = (uint16_t)ip;
 }
 
 static void template_eth(struct unic_roce_tmpl *t, const uint8_t dst[6],
@@ -79,13 +90,13 @@ static void template_build(struct unic_nic *nic, struct unic_roce_tmpl *t,
 {
 	memset(t, 0, sizeof(*t));
 	template_eth(t, mac, nic->link.mac);
-	put_word(t, W_IP_FRAG, IP_DF);
-	put_word(t, W_IP_SRC, nic->ipv4);
-	put_word(t, W_IP_DST, dst);
-	put_word(t, W_UDP_PORTS,
+	put_word(t, UNIC_W_IP_FRAG, IP_DF);
+	put_word(t, UNIC_W_IP_SRC, nic->ipv4);
+	put_word(t, UNIC_W_IP_DST, dst);
+	put_word(t, UNIC_W_UDP_PORTS,
 		 (UDP_SPORT_BASE | (entropy & UDP_ENTROPY)) << 16 |
 			 UNIC_ROCE_PORT);
-	put_word(t, W_BTH_DQPN, dqpn);
+	put_word(t, UNIC_W_BTH_DQPN, dqpn);
 	t->csum = constant_sum(nic->ipv4, dst);
 	t->path = unic_port_path(nic->port, mac);
 }
@@ -96,52 +107,6 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
 
 	template_build(nic, &qp->tmpl, qp->dest_mac, qp->dest_ipv4,
 		       qp->dest_qpn, entropy ^ entropy >> 14);
-}
-
-/*
- * Headers from the template: word stores, nothing is computed but the sum of
- * the length. @len: bytes behind BTH, padded.
- */
-static inline void write_headers(uint8_t *frame, const struct unic_roce_tmpl *t,
-				 uint32_t op_flags, uint32_t apsn, uint32_t len)
-{
-	uint32_t *w = (uint32_t *)(void *)(frame + 2);
-	uint32_t udp = UNIC_UDP_BYTES + UNIC_BTH_BYTES + len + UNIC_ICRC_BYTES;
-	uint32_t ip = UNIC_IP_BYTES + udp;
-
-	*(uint16_t *)(void *)frame = t->dst01;
-	w[0] = t->word[0];
-	w[1] = t->word[1];
-	w[2] = t->word[2];
-	w[W_IP_LEN] = (UNIC_FORCE uint32_t)unic_to_be32(IP_VERSION_TOS | ip);
-	w[W_IP_FRAG] = t->word[W_IP_FRAG];
-	w[W_IP_CSUM] = (UNIC_FORCE uint32_t)unic_to_be32(
-		IP_TTL_UDP << 16 | (~fold(t->csum + ip) & 0xffff));
-	w[W_IP_SRC] = t->word[W_IP_SRC];
-	w[W_IP_DST] = t->word[W_IP_DST];
-	w[W_UDP_PORTS] = t->word[W_UDP_PORTS];
-	w[W_UDP_LEN] = (UNIC_FORCE uint32_t)unic_to_be32(udp << 16);
-	w[W_BTH_OP] = (UNIC_FORCE uint32_t)unic_to_be32(op_flags << 16 |
-							PKEY_DEFAULT);
-	w[W_BTH_DQPN] = t->word[W_BTH_DQPN];
-	w[W_BTH_APSN] = (UNIC_FORCE uint32_t)unic_to_be32(apsn);
-}
-
-/* The integrity check, and off to the link. */
-static inline void seal(struct unic_nic *nic, uint8_t *frame, uint32_t bytes)
-{
-	uint32_t body = bytes - UNIC_ICRC_BYTES;
-	uint32_t icrc = 0, flags = UNIC_FRAME_NO_ICRC;
-
-	if (!nic->link.icrc_offload) {
-		icrc = unic_icrc(frame, body);
-		flags = 0;
-	}
-	*(uint32_t *)(void *)(frame + body) =
-		(UNIC_FORCE uint32_t)unic_to_le32(icrc);
-	UNIC_COUNT(nic, tx_frames);
-	UNIC_COUNT_ADD(nic, tx_bytes, bytes);
-	unic_port_tx_put(nic->port, frame, bytes, flags);
 }
 
 static void release(struct unic_nic *nic, struct unic_tx *tx)
@@ -172,21 +137,49 @@ static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
 	return frame;
 }
 
+uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp)
+{
+	return frame_get(nic, qp->tmpl.path);
+}
+
+static struct unic_tx *take(struct unic_roce *roce, uint8_t *frame, uint16_t qp)
+{
+	struct unic_tx *tx = &roce->tx[roce->tx_free];
+
+	roce->tx_free = tx->next;
+	tx->frame = frame;
+	tx->qp = qp;
+	return tx;
+}
+
 struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder)
 {
-	struct unic_roce *roce = &nic->qps.roce;
 	uint8_t *frame = frame_get(nic, nic->qps.qp[qp].tmpl.path);
 	struct unic_tx *tx;
 
 	if (!frame)
 		return NULL;
-	tx = &roce->tx[roce->tx_free];
-	roce->tx_free = tx->next;
-	tx->frame = frame;
-	tx->qp = qp;
+	tx = take(&nic->qps.roce, frame, qp);
 	tx->responder = responder;
 	tx->sgl.n = 0;
 	return tx;
+}
+
+void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
+		   uint8_t *frame, uint32_t len, uint16_t mr)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+	uint16_t idx = unic_qp_index(nic, qp);
+	struct unic_tx *tx = take(roce, frame, idx);
+
+	tx->responder = false;
+	tx->drop = false;
+	tx->err = 0;
+	tx->len = (uint16_t)len;
+	tx->sgl.pending = 1;
+	tx->sgl.failed = false;
+	nic->qps.qp[idx].dmas++;
+	unic_dma_adopt(nic, mr, UNIC_DMA_TX, (uint16_t)(tx - roce->tx));
 }
 
 /* Start to gather; what was started must end before the buffer is free. */
@@ -213,9 +206,7 @@ static int gather(struct unic_nic *nic, struct unic_tx *tx)
 int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 		uint32_t apsn, uint32_t len)
 {
-	uint32_t pad = -len & 3;
 	struct unic_qp *qp = &nic->qps.qp[tx->qp];
-	uint32_t bytes = UNIC_EXT_OFF + len + pad + UNIC_ICRC_BYTES;
 	int r = tx->sgl.n ? gather(nic, tx) : 0;
 
 	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
@@ -224,17 +215,31 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 	}
 	UNIC_TRACE(nic, TX, qp->proc, op_flags >> 8, qp->qpn,
 		   apsn & UNIC_PSN_MASK, len);
-	write_headers(tx->frame, &qp->tmpl,
-		      op_flags | pad << UNIC_BTH_PAD_SHIFT, apsn, len + pad);
-	if (pad)
-		memset(tx->frame + UNIC_EXT_OFF + len, 0, pad);
+	unic_frame_write(tx->frame, qp, op_flags, apsn, len);
 	if (__builtin_expect(r, 0)) {
-		tx->bytes = (uint16_t)bytes;
+		tx->len = (uint16_t)len;
 		return r;
 	}
-	seal(nic, tx->frame, bytes);
+	unic_frame_count(nic, 1, unic_frame_seal(nic, tx->frame, len));
 	release(nic, tx);
 	return 0;
+}
+
+void unic_roce_count(struct unic_nic *nic)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+	uint64_t *counter = nic->counter;
+
+	UNIC_IN_REGISTER(roce);
+	if (!(roce->tx_frames | roce->dma_bytes))
+		return;
+	UNIC_IN_REGISTER(counter);
+	counter[UNIC_C_tx_frames] += roce->tx_frames;
+	counter[UNIC_C_tx_bytes] += roce->tx_bytes;
+	counter[UNIC_C_dma_bytes] += roce->dma_bytes;
+	roce->tx_frames = 0;
+	roce->tx_bytes = 0;
+	roce->dma_bytes = 0;
 }
 
 void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)
@@ -249,7 +254,9 @@ void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)
 	if (err || drop) {
 		give_back(nic, tx);
 	} else {
-		seal(nic, tx->frame, tx->bytes);
+		unic_frame_count(nic, 1,
+				 unic_frame_seal(nic, tx->frame, tx->len));
+		unic_roce_count(nic);
 		release(nic, tx);
 	}
 	if (!drop)
@@ -278,8 +285,9 @@ int unic_tx_datagram(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6],
 	if (!frame)
 		return -UNIC_EAGAIN;
 	memcpy(frame + UNIC_EXT_OFF, data, len);
-	write_headers(frame, &t, UNIC_OP_UD_SEND_ONLY << 8, 0, len);
-	seal(nic, frame, UNIC_EXT_OFF + len + UNIC_ICRC_BYTES);
+	unic_frame_headers(frame, &t, UNIC_OP_UD_SEND_ONLY << 8, 0, len);
+	unic_frame_count(nic, 1, unic_frame_seal(nic, frame, len));
+	unic_roce_count(nic);
 	return 0;
 }
 

@@ -14,20 +14,37 @@ static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
 	return &rq->win[s % UNIC_RQ_WINDOW];
 }
 
+/* The receive in use. */
+static const struct unic_rq_slot *in_use(const struct unic_rq *rq)
+{
+	return rq->far_pick ? &rq->far : &rq->win[rq->pick % UNIC_RQ_WINDOW];
+}
+
 static bool gone(const struct unic_rq *rq, uint32_t s)
 {
 	s &= rq->mask;
 	return rq->gone[s / 32] >> s % 32 & 1;
 }
 
+/*
+ * Past all that is completed, also where it was never fetched: the process may
+ * post into every slot that it saw complete. While a fetch is under way the
+ * window stays where it is.
+ */
 static void advance(struct unic_rq *rq)
 {
-	while (rq->head != rq->fetched && gone(rq, rq->head)) {
+	uint32_t end = rq->fetching ? rq->fetched : rq->tail;
+
+	while (rq->head != end && gone(rq, rq->head)) {
 		uint32_t s = rq->head & rq->mask;
 
 		rq->gone[s / 32] &= ~(1u << s % 32);
 		rq->head++;
 	}
+	if ((int32_t)(rq->head - rq->fetched) > 0)
+		rq->fetched = rq->head;
+	if (!rq->picked && (int32_t)(rq->head - rq->pick) > 0)
+		rq->pick = rq->head;
 }
 
 static void take_out(struct unic_rq *rq, uint32_t s)
@@ -98,9 +115,12 @@ void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
 	qp->rq.fetching = false;
-	if (ok)
+	if (qp->rq.far_fetching)
+		qp->rq.far_have = ok;
+	else if (ok)
 		qp->rq.fetched += count;
-	else
+	qp->rq.far_fetching = false;
+	if (!ok)
 		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
 	unic_qp_dma_end(nic, qp);
 }
@@ -138,7 +158,7 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_rq *rq = &qp->rq;
 
-	if (!post(nic, qp, slot_of(rq, rq->pick), cqe))
+	if (!post(nic, qp, in_use(rq), cqe))
 		return false;
 	unic_rq_drop_holds(nic, qp);
 	rq->picked = false;
@@ -193,15 +213,15 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-/* Receive @s met a message and is of no use. */
-static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s, int err,
-		  uint8_t detail)
+/* Receive @s, which is @slot, met a message and is of no use. */
+static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		  const struct unic_rq_slot *slot, int err, uint8_t detail)
 {
 	uint8_t status = err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
 			 : err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
 					       : UNIC_WC_LOC_PROT_ERR;
 
-	if (!post_failed(nic, qp, slot_of(&qp->rq, s), status, detail))
+	if (!post_failed(nic, qp, slot, status, detail))
 		return -UNIC_EAGAIN;
 	take_out(&qp->rq, s);
 	if (err != -UNIC_EEVICTED)
@@ -232,15 +252,96 @@ static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 }
 
 /* Is receive @s good for a message with data? 1: yes, 0: look further. */
-static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s)
+static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		   const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint8_t detail = 0;
-	int r = check(nic, qp, slot_of(rq, s), &detail);
+	int r = check(nic, qp, slot, &detail);
 
 	if (r)
-		return reject(nic, qp, s, r, detail);
+		return reject(nic, qp, s, slot, r, detail);
 	return !rq->substitute || rq->room >= rq->class_bytes;
+}
+
+static void pick(struct unic_rq *rq, uint32_t s, bool data, bool far)
+{
+	rq->pick = s;
+	rq->picked = true;
+	rq->far_pick = far;
+	rq->far_have = false;
+	rq->checked = data;
+	rq->substitute = false;
+}
+
+/* Have receive @s, which is behind the window, in rq->far. */
+static int fetch_far(struct unic_nic *nic, struct unic_qp *qp, uint32_t s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r;
+
+	if (rq->fetching)
+		return -UNIC_EAGAIN;
+	if (rq->far_have && rq->far_at == s)
+		return 0;
+	rq->far_at = s;
+	rq->far_have = false;
+	r = fetch_slots(nic, qp, s, 1, UNIC_DMA_RQ, &rq->far);
+	if (r == -UNIC_EPENDING) {
+		rq->fetching = true;
+		rq->far_fetching = true;
+		qp->dmas++;
+		return -UNIC_EAGAIN;
+	}
+	rq->far_have = !r;
+	return !r || r == -UNIC_EAGAIN ? r : -UNIC_EBUS;
+}
+
+/* Bytes it says it has. */
+static uint64_t length_of(const struct unic_rq_slot *slot)
+{
+	uint64_t len = 0;
+	uint32_t i;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
+		len += unic_from_le32(slot->sge[i].len);
+	return len;
+}
+
+/*
+ * All of the window is too short for a substitute: the receives behind it, from
+ * where the search was when it had to wait. At most a ring of them, once for
+ * each time that something is posted.
+ */
+static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t s = rq->fetched;
+	int r;
+
+	if (rq->far_none)
+		return -UNIC_ENOQP;
+	if ((rq->far_have || rq->far_fetching) && (int32_t)(rq->far_at - s) > 0)
+		s = rq->far_at;
+	for (; s != rq->tail; s++) {
+		if (gone(rq, s))
+			continue;
+		r = fetch_far(nic, qp, s);
+		if (r)
+			return r;
+		if (length_of(&rq->far) < rq->class_bytes)
+			continue;
+		r = try_one(nic, qp, s, &rq->far);
+		if (r < 0)
+			return r;
+		if (r) {
+			pick(rq, s, true, true);
+			return 0;
+		}
+	}
+	rq->far_have = false;
+	rq->far_none = true;
+	return -UNIC_ENOQP;
 }
 
 int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
@@ -254,19 +355,18 @@ int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
 	rq->picked = false; /* of a packet given again: look anew */
 	for (;;) {
 		r = next_posted(nic, qp, &s);
+		if (r == -UNIC_ENOQP && data && rq->substitute)
+			return pick_far(nic, qp);
 		if (r)
 			return r;
-		r = data ? try_one(nic, qp, s) : 1;
+		r = data ? try_one(nic, qp, s, slot_of(rq, s)) : 1;
 		if (r < 0)
 			return r;
 		if (r)
 			break;
 		s++;
 	}
-	rq->pick = s;
-	rq->picked = true;
-	rq->checked = data;
-	rq->substitute = false;
+	pick(rq, s, data, false);
 	return 0;
 }
 
@@ -274,7 +374,7 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl)
 {
 	const struct unic_rq *rq = &qp->rq;
-	const struct unic_rq_slot *slot = &rq->win[rq->pick % UNIC_RQ_WINDOW];
+	const struct unic_rq_slot *slot = in_use(rq);
 	uint32_t i, n, have;
 
 	sgl->n = 0;
@@ -299,7 +399,7 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 
 static uint32_t used_sges(const struct unic_rq *rq, uint32_t i)
 {
-	const struct unic_rq_slot *slot = &rq->win[rq->pick % UNIC_RQ_WINDOW];
+	const struct unic_rq_slot *slot = in_use(rq);
 
 	return rq->checked && i < slot->num_sge &&
 	       unic_from_le32(slot->sge[i].len) != 0;

@@ -7,7 +7,8 @@
  * the sweep or a message meets it first; the message takes the next posted
  * receive that is at least rq_class bytes long, so no message is lost. Receives
  * completed out of order are marked by slot until the head passes them. A
- * substitute is looked for among the UNIC_RQ_WINDOW receives at the head.
+ * substitute is looked for among all posted receives: first in the window at
+ * the head, then one by one behind it, and not again before another is posted.
  */
 #ifndef UNIC_RQ_H
 #define UNIC_RQ_H

@@ -6,10 +6,6 @@
 #include "requester.h"
 #include "responder.h"
 
-/* unic_qp.on and unic_qp.next[] */
-#define LIST_SEND  0u
-#define LIST_REPLY 1u
-
 /* Work of one round: enough to pay for its fixed cost, little enough that
  * commands and received frames do not wait long. */
 #define ROUND_BYTES 65536
@@ -77,17 +73,17 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_sched_list *list = &s->send[qp->proc];
 
-	if (qp->on & 1u << LIST_SEND)
+	if (qp->on & UNIC_ON_SEND)
 		return;
 	if (list->head == UNIC_QP_NIL)
 		s->with_work++;
-	append(nic, list, idx, LIST_SEND);
+	append(nic, list, idx, UNIC_LIST_SEND);
 }
 
 void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
 {
-	if (!(nic->qps.qp[idx].on & 1u << LIST_REPLY))
-		append(nic, &nic->qps.sched.reply, idx, LIST_REPLY);
+	if (!(nic->qps.qp[idx].on & UNIC_ON_REPLY))
+		append(nic, &nic->qps.sched.reply, idx, UNIC_LIST_REPLY);
 }
 
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
@@ -95,10 +91,10 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 	struct unic_sched *s = &nic->qps.sched;
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
-	if (qp->on & 1u << LIST_REPLY)
-		unlink_from(nic, &s->reply, idx, LIST_REPLY);
-	if (qp->on & 1u << LIST_SEND) {
-		unlink_from(nic, &s->send[qp->proc], idx, LIST_SEND);
+	if (qp->on & UNIC_ON_REPLY)
+		unlink_from(nic, &s->reply, idx, UNIC_LIST_REPLY);
+	if (qp->on & UNIC_ON_SEND) {
+		unlink_from(nic, &s->send[qp->proc], idx, UNIC_LIST_SEND);
 		if (s->send[qp->proc].head == UNIC_QP_NIL)
 			s->with_work--;
 	}
@@ -117,7 +113,7 @@ static bool run_replies(struct unic_nic *nic)
 	do {
 		enum unic_turn turn;
 
-		idx = take_first(nic, &s->reply, LIST_REPLY);
+		idx = take_first(nic, &s->reply, UNIC_LIST_REPLY);
 		turn = unic_responder_reply(nic, idx);
 		worked |= turn != UNIC_TURN_BLOCKED;
 		if (turn != UNIC_TURN_DONE)
@@ -130,7 +126,7 @@ static bool run_replies(struct unic_nic *nic)
 static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
 {
 	struct unic_sched *s = &nic->qps.sched;
-	uint16_t idx = take_first(nic, &s->send[p], LIST_SEND);
+	uint16_t idx = take_first(nic, &s->send[p], UNIC_LIST_SEND);
 	int32_t before = s->deficit[p];
 	enum unic_turn turn;
 
@@ -198,5 +194,6 @@ bool unic_sched_run(struct unic_nic *nic)
 	worked = run_replies(nic);
 	if (!nic->qps.roce.tx_blocked)
 		worked |= run_sends(nic);
+	unic_roce_count(nic);
 	return worked;
 }

@@ -20,6 +20,12 @@ struct unic_nic;
 #define UNIC_SCHED_QUANTUM 4352u /* bytes per round and unit of weight */
 #define UNIC_SCHED_WEIGHT  64u	 /* weights above count as this */
 
+/* unic_qp.on: the lists it is on; also indices of unic_qp.next[] */
+#define UNIC_LIST_SEND	0u
+#define UNIC_LIST_REPLY 1u
+#define UNIC_ON_SEND	(1u << UNIC_LIST_SEND)
+#define UNIC_ON_REPLY	(1u << UNIC_LIST_REPLY)
+
 struct unic_sched_list {
 	uint16_t head, tail; /* through unic_qp.next[] */
 };

@@ -7,10 +7,6 @@
 #include "nic.h"
 #include "requester.h"
 
-/* In the flags of a checked copy: its one SGE lies in one page, and holds the
- * bus address in the place of the IOVA. The hold keeps that right. */
-#define DIRECT 0x80u
-
 #define FLUSH_BATCH 16u
 #define FETCH_MAX   8u	  /* slots of one DMA */
 #define FETCH_ALIGN 4096u /* no region has smaller pages */
@@ -40,8 +36,7 @@ static uint32_t slots_of(const struct unic_sq_slot *slot)
 
 /* ---------------------------------------------------------------- fetch */
 
-/* 0: more in the window; -UNIC_ENOQP: nothing to fetch, or on its way. */
-static int fetch(struct unic_nic *nic, struct unic_qp *qp)
+int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t at = sq->fetched & sq->mask;
@@ -147,11 +142,8 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
 				unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
-		if (__builtin_expect(r, 0)) {
-			wr->detail = unic_qp_detail(r);
-			return r == -UNIC_EEVICTED ? UNIC_WC_EVICTED
-						   : UNIC_WC_LOC_PROT_ERR;
-		}
+		if (__builtin_expect(r, 0))
+			return refused(wr, r);
 		mr[i] = piece.mr;
 	}
 	return UNIC_WC_SUCCESS;
@@ -245,14 +237,14 @@ static int have_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t *slots)
 	int r = 0;
 
 	if (sq->next == sq->fetched)
-		r = fetch(nic, qp);
+		r = unic_sq_fetch(nic, qp);
 	if (r)
 		return r;
 	*slots = slots_of(unic_sq_slot(sq, sq->next));
 	if (*slots > sq->tail - sq->next)
 		*slots = 1; /* malformed, check_form() will say */
 	if (*slots > sq->fetched - sq->next)
-		r = fetch(nic, qp);
+		r = unic_sq_fetch(nic, qp);
 	return r;
 }
 
@@ -287,7 +279,7 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 	unic_mr_hold(nic, piece.mr);
 	if (piece.len == wr->len) {
 		slot->sge[0].iova = unic_to_le64(piece.bus);
-		slot->flags |= DIRECT;
+		slot->flags |= UNIC_SQ_DIRECT;
 	}
 	return UNIC_WC_SUCCESS;
 }
@@ -305,6 +297,24 @@ static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	return status;
 }
 
+/* It will complete with its error, in its turn. */
+static void bury(struct unic_sq *sq, struct unic_wr *wr)
+{
+	wr->state = UNIC_WRS_DEAD;
+	sq->stopped = wr->status != UNIC_WC_EVICTED;
+}
+
+void unic_sq_refused(struct unic_qp *qp, int err)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = 1 };
+	wr->status = refused(wr, err);
+	sq->next++;
+	bury(sq, wr);
+}
+
 static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -318,8 +328,7 @@ static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 		wr->status = check_any(nic, qp, sq->next, wr);
 	sq->next += slots;
 	if (__builtin_expect(wr->status, 0)) {
-		wr->state = UNIC_WRS_DEAD;
-		sq->stopped = wr->status != UNIC_WC_EVICTED;
+		bury(sq, wr);
 		return;
 	}
 	wr->npkt = unic_packets(wr->len, qp->mtu_shift);
@@ -359,7 +368,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
 
-	if (__builtin_expect(slot->flags & DIRECT, 1)) {
+	if (__builtin_expect(slot->flags & UNIC_SQ_DIRECT, 1)) {
 		sgl->n = 1;
 		sgl->span[0].bus = unic_from_le64(slot->sge[0].iova) + off;
 		sgl->span[0].len = len;
@@ -398,19 +407,16 @@ void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len)
 
 /* ------------------------------------------------------------ completion */
 
+static const uint8_t wc_of[] = {
+	[UNIC_WR_SEND] = UNIC_WC_SEND,	 [UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
+	[UNIC_WR_WRITE] = UNIC_WC_WRITE, [UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+	[UNIC_WR_READ] = UNIC_WC_READ,	 [UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+};
+
 static uint8_t wc_opcode(uint8_t wr_opcode)
 {
-	static const uint8_t map[] = {
-		[UNIC_WR_SEND] = UNIC_WC_SEND,
-		[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
-		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
-		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
-		[UNIC_WR_READ] = UNIC_WC_READ,
-		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
-	};
-
-	if (wr_opcode < sizeof(map) && map[wr_opcode])
-		return map[wr_opcode];
+	if (wr_opcode < sizeof(wc_of) && wc_of[wr_opcode])
+		return wc_of[wr_opcode];
 	return UNIC_WC_SEND; /* garbage was posted */
 }
 
@@ -433,10 +439,123 @@ static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	return true;
 }
 
+/* state, status, detail, slots of a request of one slot that is well: they are
+ * one word, least significant byte first. */
+#define WELL (UNIC_WRS_SENT | 1u << 24)
+
+/* Acknowledged, successful, wanted: the usual end of a request. */
+static inline bool is_done(uint32_t psn_una, const struct unic_wr *wr,
+			   const struct unic_sq_slot *slot)
+{
+	uint32_t how;
+
+	memcpy(&how, &wr->state, sizeof(how));
+	return how == WELL && (slot->flags & UNIC_WR_SIGNALED) &&
+	       unic_psn_diff(psn_una, wr->psn + wr->npkt) >= 0;
+}
+
+/* Completions of as many of them as there are, into cqs.run, whose other fields
+ * are always 0. */
+static uint32_t collect_done(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_cqe *cqe = nic->cqs.run;
+	uint32_t s = sq->una, una = sq->psn_una, i;
+	uint32_t n = min_of(sq->next - s, UNIC_CQ_RUN);
+
+	UNIC_IN_REGISTER(cqe);
+	for (i = 0; i < n; i++, s++, cqe++) {
+		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
+		const struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (!is_done(una, wr, slot))
+			break;
+		cqe->wr_id = slot->wr_id;
+		cqe->byte_len = unic_to_le32(wr->len);
+		cqe->qpn = unic_to_le32(qp->qpn);
+		cqe->opcode = wc_of[slot->opcode];
+	}
+	return i;
+}
+
+static __attribute__((noinline, cold)) void
+trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+{
+	uint32_t s = qp->sq.una;
+
+	for (; n; n--, s++)
+		UNIC_TRACE(nic, WC, qp->proc, qp->qpn,
+			   wc_of[unic_sq_slot(&qp->sq, s)->opcode], 0,
+			   unic_sq_wr(&qp->sq, s)->len);
+}
+
+/* @n requests do not hold @mr any more. */
+static void unhold(struct unic_nic *nic, uint32_t mr, uint32_t n)
+{
+	struct unic_mr *m;
+
+	if (!n)
+		return;
+	m = &nic->mrs.mr[mr];
+	UNIC_ASSERT(nic, m->holds >= n);
+	m->holds = (uint16_t)(m->holds - (n - 1));
+	unic_mr_unhold(nic, (uint16_t)mr);
+}
+
+/* The oldest @n requests have completed. Mostly they held the same region. */
+static void release_done(struct unic_nic *nic, struct unic_sq *sq, uint32_t n)
+{
+	uint32_t mr = UNIC_MR_NIL, same = 0, s = sq->una;
+
+	for (; n; n--, s++) {
+		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		/* a failing completion queue has released it already */
+		if (__builtin_expect(wr->state != UNIC_WRS_SENT, 0))
+			continue;
+		wr->state = UNIC_WRS_DEAD;
+		if (!(slot->flags & UNIC_SQ_DIRECT)) {
+			unic_sq_release(nic, sq, s);
+			continue;
+		}
+		if (unic_from_le32(slot->sge[0].lkey) != mr) {
+			unhold(nic, mr, same);
+			mr = unic_from_le32(slot->sge[0].lkey);
+			same = 0;
+		}
+		same++;
+	}
+	sq->una = s;
+	unhold(nic, mr, same);
+}
+
+/* Complete a run of requests that ended well. False: there is none. */
+static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t n = 0;
+
+	if (__builtin_expect(unic_cq_run_free(nic), 1))
+		n = collect_done(nic, qp);
+	if (n)
+		n = unic_cq_post_run(nic, qp->send_cq, n);
+	if (!n)
+		return false;
+	if (__builtin_expect(nic->trace.mask & UNIC_TG_OF_WC, 0))
+		trace_done(nic, qp, n);
+	release_done(nic, sq, n);
+	if ((int32_t)(sq->cur - sq->una) < 0)
+		sq->cur = sq->una;
+	return true;
+}
+
 bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 
+	while (sq->una != sq->next && retire_run(nic, qp))
+		;
 	while (sq->una != sq->next) {
 		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 

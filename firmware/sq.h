@@ -33,6 +33,19 @@ static inline struct unic_wr *unic_sq_wr(struct unic_sq *sq, uint32_t s)
  */
 int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
 
+/* In the flags of a checked copy: its one SGE lies in one page, and holds the
+ * bus address in the place of the IOVA. The hold keeps that right. */
+#define UNIC_SQ_DIRECT 0x80u
+
+/** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
+ * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
+ * be read. */
+int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_refused() - the next request, of one slot, failed its access check
+ * with @err: it is DEAD, sq.next moved. */
+void unic_sq_refused(struct unic_qp *qp, int err);
+
 /** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
 void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl);

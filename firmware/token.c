@@ -395,6 +395,11 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
 	if (unlikely(t->state != UNIC_TOKEN_S_LIVE))
 		return refuse_ended(nic, index);
+	mr = &nic->mrs.mr[t->mr];
+	UNIC_IN_REGISTER(mr);
+	/* a token is good on queue pairs of its own protection domain only */
+	if (unlikely(mr->pd != nic->qps.qp[qp].pd))
+		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
 	if (unlikely(nic->now_ns >= t->expires_ns))
 		return refuse_expired(nic, index);
 	if (unlikely(payload_len > t->length))
@@ -404,8 +409,6 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 	if (t->sender_qpn && unlikely(t->sender_qpn != sender_qpn))
 		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
 	/* tokens end when their region stops being accessible */
-	mr = &nic->mrs.mr[t->mr];
-	UNIC_IN_REGISTER(mr);
 	UNIC_ASSERT(nic, mr->state < UNIC_MR_DRAINING); /* INV-4 */
 	mr->uses++;
 	mr->bytes += payload_len;

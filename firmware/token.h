@@ -79,8 +79,8 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 
 /**
  * unic_token_claim() - first packet of a tagged message (hot path, budget 35
- * instructions for the check). Checks index and key, life, length, sender, the
- * region - in this order, before any DMA.
+ * instructions for the check). Checks index and key, life, protection domain,
+ * length, sender, the region - in this order, before any DMA.
  * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED by @qp, or the reason of
  * refusal (enum unic_token_end), counted; nothing changed then. If index and
  * key name a token that has ended, the reason is that end. A claimed token holds

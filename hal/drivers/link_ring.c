@@ -36,18 +36,10 @@ static struct unic_link_slot *slot_at(const struct link_ring *lr, uint8_t *ring,
 						 lr->slot_bytes);
 }
 
-/* The slot behind @slot, which has number @n. */
-static uint8_t *slot_after(const struct link_ring *lr, uint8_t *ring,
-			   uint8_t *slot, uint32_t n)
+/* Slots lie behind the ring's own header. */
+static struct unic_link_ring *ring_of(uint8_t *first)
 {
-	if ((n + 1) & (lr->slots - 1))
-		return slot + lr->slot_bytes;
-	return ring + UNIC_LINK_SLOT0;
-}
-
-static struct unic_link_ring *ring_at(uint8_t *ring)
-{
-	return (struct unic_link_ring *)ring;
+	return (struct unic_link_ring *)(first - UNIC_LINK_SLOT0);
 }
 
 /* --------------------------------------------------------------- layout */
@@ -153,11 +145,12 @@ static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 		     uint8_t *ring)
 {
-	rx->ring = ring;
-	rx->next = skip_published(lr, ring, rd32(&ring_at(ring)->head));
+	rx->first = ring + UNIC_LINK_SLOT0;
+	rx->end = rx->first + (size_t)lr->slots * lr->slot_bytes;
+	rx->next = skip_published(lr, ring, rd32(&ring_of(rx->first)->head));
 	rx->head = rx->next;
 	rx->slot = (uint8_t *)slot_at(lr, ring, rx->next);
-	wr32(&ring_at(ring)->head, rx->head);
+	wr32(&ring_of(rx->first)->head, rx->head);
 }
 
 /*
@@ -168,13 +161,15 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 static void adopt_tx(struct link_ring *lr, struct link_ring_tx *tx,
 		     uint8_t *ring)
 {
-	uint32_t n;
+	uint32_t n, head;
 
-	tx->ring = ring;
-	tx->head = rd32(&ring_at(ring)->head);
-	tx->next = skip_published(lr, ring, tx->head);
+	tx->first = ring + UNIC_LINK_SLOT0;
+	tx->end = tx->first + (size_t)lr->slots * lr->slot_bytes;
+	head = rd32(&ring_of(tx->first)->head);
+	tx->next = skip_published(lr, ring, head);
+	tx->room = lr->slots - (tx->next - head);
 	tx->slot = (uint8_t *)slot_at(lr, ring, tx->next);
-	for (n = tx->next; n != tx->head + lr->slots; n++)
+	for (n = tx->next; n != head + lr->slots; n++)
 		wr32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
 }
 
@@ -196,18 +191,27 @@ static bool is_source(const struct link_ring *lr, uint32_t p)
 	       link_ring_there(lr, p);
 }
 
-/* A newcomer is noticed after some rounds, and always before we sleep. */
+/* A newcomer is noticed after some rounds, and always before we sleep. The
+ * rings worth reading form a circle; it is never empty. */
 static SELDOM void refresh_sources(struct link_ring *lr)
 {
+	struct link_ring_rx *last = NULL;
 	uint32_t p;
 
 	lr->flags = rd32(&lr->header->flags);
 	lr->rx_flags = lr->flags & UNIC_LINK_NO_ICRC ? UNIC_FRAME_NO_ICRC : 0;
-	lr->sources = 0;
-	for (p = 0; p < lr->ports; p++)
-		if (is_source(lr, p))
-			lr->source[lr->sources++] = &lr->rx[p];
-	lr->cursor = 0;
+	lr->looks = LOOKS_PER_REFRESH;
+	lr->turn = &lr->rx[lr->port];
+	for (p = 0; p < lr->ports; p++) {
+		if (!is_source(lr, p))
+			continue;
+		if (last)
+			last->after = &lr->rx[p];
+		else
+			lr->turn = &lr->rx[p];
+		last = &lr->rx[p];
+	}
+	(last ? last : lr->turn)->after = lr->turn;
 }
 
 int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
@@ -292,37 +296,38 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 /* The ring looks full: how far has the consumer come? */
 static SELDOM bool tx_look(struct link_ring *lr, struct link_ring_tx *tx)
 {
-	uint32_t head = rd32(&ring_at(tx->ring)->head);
+	uint32_t used = tx->next - rd32(&ring_of(tx->first)->head);
 
 	unic_rmb();
-	if (tx->next - head <= lr->slots)
-		tx->head = head;
-	return tx->next - tx->head < lr->slots;
+	if (used <= lr->slots)
+		tx->room = lr->slots - used;
+	return tx->room != 0;
 }
 
-static uint8_t *tx_take(struct link_ring *lr, uint32_t to)
+static inline uint8_t *tx_take(struct link_ring *lr, struct link_ring_tx *tx,
+			       uint32_t to)
 {
-	struct link_ring_tx *tx = &lr->tx[to];
 	struct link_ring_held *held = &lr->held[lr->held_n++];
+	uint8_t *slot = tx->slot, *next = slot + lr->slot_bytes;
 
-	held->slot = tx->slot;
-	held->to = to;
-	held->seq = tx->next + 1;
-	tx->slot = slot_after(lr, tx->ring, tx->slot, tx->next);
-	tx->next++;
-	return held->slot + UNIC_LINK_FRAME_OFF;
+	tx->room--;
+	held->slot = slot;
+	held->seq = ++tx->next;
+	held->bit = 1u << to;
+	tx->slot = next == tx->end ? tx->first : next;
+	return slot + UNIC_LINK_FRAME_OFF;
 }
 
 static SELDOM uint8_t *tx_take_full(struct link_ring *lr, uint32_t to)
 {
 	if (tx_look(lr, &lr->tx[to]))
-		return tx_take(lr, to);
+		return tx_take(lr, &lr->tx[to], to);
 	lr->tx_full++;
 	if (lr->port == UNIC_LINK_PORT_SWITCH || to == lr->port ||
 	    to == UNIC_LINK_PORT_SWITCH || link_ring_there(lr, to))
 		return NULL;
 	to = UNIC_LINK_PORT_SWITCH;
-	return tx_look(lr, &lr->tx[to]) ? tx_take(lr, to) : NULL;
+	return tx_look(lr, &lr->tx[to]) ? tx_take(lr, &lr->tx[to], to) : NULL;
 }
 
 uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path)
@@ -330,31 +335,53 @@ uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path)
 	uint32_t to = path < lr->ports ? path : UNIC_LINK_PORT_SWITCH;
 	struct link_ring_tx *tx = &lr->tx[to];
 
-	if (lr->held_n >= UNIC_TX_BUFS)
+	if (__builtin_expect(lr->held_n >= UNIC_TX_BUFS, 0))
 		return NULL;
-	if (tx->next - tx->head >= lr->slots)
+	if (__builtin_expect(!tx->room, 0))
 		return tx_take_full(lr, to);
-	return tx_take(lr, to);
+	return tx_take(lr, tx, to);
 }
 
-void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
-		      uint32_t flags)
+static inline void publish(struct link_ring *lr,
+			   const struct link_ring_held *held, uint32_t len,
+			   uint32_t flags)
 {
-	uint8_t *at = frame - UNIC_LINK_FRAME_OFF;
-	struct unic_link_slot *slot = (struct unic_link_slot *)at;
+	struct unic_link_slot *slot = (struct unic_link_slot *)held->slot;
+
+	UNIC_WRITE_ONCE(slot->len, unic_to_le16((uint16_t)len));
+	UNIC_WRITE_ONCE(slot->flags, unic_to_le16((uint16_t)flags));
+	unic_wmb();
+	wr32(&slot->seq, held->seq);
+	lr->dirty |= held->bit;
+}
+
+/* One of several that are held. */
+static SELDOM void tx_put_any(struct link_ring *lr, const uint8_t *slot,
+			      uint32_t len, uint32_t flags)
+{
 	struct link_ring_held *held = lr->held;
 	uint32_t i = lr->held_n;
 
 	do {
 		if (!i--)
 			return;
-	} while (held[i].slot != at);
-	UNIC_WRITE_ONCE(slot->len, unic_to_le16((uint16_t)len));
-	UNIC_WRITE_ONCE(slot->flags, unic_to_le16((uint16_t)flags));
-	unic_wmb();
-	wr32(&slot->seq, held[i].seq);
-	lr->dirty |= 1u << held[i].to;
+	} while (held[i].slot != slot);
+	publish(lr, &held[i], len, flags);
 	held[i] = held[--lr->held_n];
+}
+
+void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
+		      uint32_t flags)
+{
+	uint8_t *slot = frame - UNIC_LINK_FRAME_OFF;
+
+	/* the usual case: it is the only one */
+	if (__builtin_expect(lr->held_n != 1 || lr->held[0].slot != slot, 0)) {
+		tx_put_any(lr, slot, len, flags);
+		return;
+	}
+	lr->held_n = 0;
+	publish(lr, &lr->held[0], len, flags);
 }
 
 uint32_t link_ring_flush(struct link_ring *lr)
@@ -376,62 +403,63 @@ uint32_t link_ring_flush(struct link_ring *lr)
 
 /* ------------------------------------------------------------- receiving */
 
-static void rx_free(struct link_ring_rx *rx, uint32_t n)
+/* @n frames from the head on are done with. */
+static inline void rx_release(struct link_ring_rx *rx, uint32_t n)
 {
-	uint32_t i = n - rx->head;
+	rx->head += n;
+	/* What was read of the slots before the producer may write them. */
+	unic_wmb();
+	wr32(&ring_of(rx->first)->head, rx->head);
+}
+
+/* Out of order, or others were done with before this one. */
+static SELDOM void rx_free_any(struct link_ring_rx *rx, uint32_t i)
+{
+	uint32_t n = 0;
 
 	if (i >= RX_WINDOW)
 		return;
 	rx->done |= 1u << i;
-	if (i)
-		return;
-	do {
-		rx->head++;
-		rx->done >>= 1;
-	} while (rx->done & 1);
-	/* What was read of the slots before the producer may write them. */
-	unic_wmb();
-	wr32(&ring_at(rx->ring)->head, rx->head);
+	for (; rx->done & 1; rx->done >>= 1)
+		n++;
+	if (n)
+		rx_release(rx, n);
 }
 
-static bool rx_there(const struct link_ring_rx *rx)
+static inline void rx_free(struct link_ring_rx *rx, uint32_t n)
+{
+	uint32_t i = n - rx->head;
+
+	if (__builtin_expect((i | rx->done) != 0, 0))
+		rx_free_any(rx, i);
+	else
+		rx_release(rx, 1);
+}
+
+static inline bool rx_there(const struct link_ring_rx *rx)
 {
 	const struct unic_link_slot *slot = (const void *)rx->slot;
 
 	return rd32(&slot->seq) == rx->next + 1;
 }
 
-/* The ring whose turn it is, of those that have a frame; NULL: none has. */
-static struct link_ring_rx *rx_ready(struct link_ring *lr)
-{
-	uint32_t n = lr->sources, i = lr->cursor, tries;
-	struct link_ring_rx *rx;
-
-	for (tries = n; tries; tries--) {
-		rx = lr->source[i];
-		i = i + 1 < n ? i + 1 : 0;
-		if (rx_there(rx)) {
-			lr->cursor = i;
-			return rx;
-		}
-	}
-	return NULL;
-}
-
 /* Returns false if the frame was empty or impossible: it is passed over. */
-static bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
-		    struct unic_rx *out)
+static inline bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
+			   struct unic_rx *out)
 {
 	struct unic_link_slot *slot = (struct unic_link_slot *)rx->slot;
 	uint32_t n = rx->next, len;
 
-	if (n - rx->head >= RX_WINDOW)
+	lr->turn = rx->after;
+	if (__builtin_expect(n - rx->head >= RX_WINDOW, 0))
 		return false;
 	unic_rmb();
 	len = unic_from_le16(UNIC_READ_ONCE(slot->len));
-	rx->slot = slot_after(lr, rx->ring, rx->slot, n);
 	rx->next = n + 1;
-	if (len - 1 >= lr->max_frame) {
+	rx->slot += lr->slot_bytes;
+	if (__builtin_expect(rx->slot == rx->end, 0))
+		rx->slot = rx->first;
+	if (__builtin_expect(len - 1 >= lr->max_frame, 0)) {
 		lr->rx_bad += len != 0;
 		rx_free(rx, n);
 		return false;
@@ -444,10 +472,23 @@ static bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 	return true;
 }
 
+/* The ring whose turn it is, of those that have a frame; NULL: none has. */
+static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
+{
+	struct link_ring_rx *first = lr->turn, *rx = first;
+
+	do {
+		if (rx_there(rx))
+			return rx;
+		rx = rx->after;
+	} while (rx != first);
+	return NULL;
+}
+
 /* Something was passed over; there may be more, at most a lap of each ring. */
 static SELDOM bool rx_next_good(struct link_ring *lr, struct unic_rx *out)
 {
-	uint32_t tries = lr->sources * lr->slots;
+	uint32_t tries = lr->ports * lr->slots;
 	struct link_ring_rx *rx;
 
 	for (; tries; tries--) {
@@ -460,22 +501,34 @@ static SELDOM bool rx_next_good(struct link_ring *lr, struct unic_rx *out)
 	return false;
 }
 
+/* Out of line, so that a look that finds nothing saves no registers. */
+static __attribute__((noinline)) bool
+rx_next_of(struct link_ring *lr, struct link_ring_rx *ring, struct unic_rx *rx)
+{
+	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
+}
+
+static SELDOM bool rx_next_refreshed(struct link_ring *lr, struct unic_rx *rx)
+{
+	refresh_sources(lr);
+	return rx_next_good(lr, rx);
+}
+
 bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 {
-	struct link_ring_rx *ring;
+	struct link_ring_rx *ring = rx_ready(lr);
 
-	if (++lr->looks % LOOKS_PER_REFRESH == 0)
-		refresh_sources(lr);
-	ring = rx_ready(lr);
-	if (!ring)
-		return false;
-	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
+	if (__builtin_expect(!--lr->looks, 0))
+		return rx_next_refreshed(lr, rx);
+	return ring ? rx_next_of(lr, ring, rx) : false;
 }
 
 void link_ring_rx_done(struct link_ring *lr, const struct unic_rx *rx)
 {
-	if (rx->port_data[0] < lr->ports)
-		rx_free(&lr->rx[rx->port_data[0]], rx->port_data[1]);
+	uint32_t from = rx->port_data[0];
+
+	if (__builtin_expect(from < lr->ports, 1))
+		rx_free(&lr->rx[from], rx->port_data[1]);
 }
 
 void link_ring_sleep(struct link_ring *lr, bool on)

@@ -49,17 +49,19 @@ enum link_ring_status {
 
 /* One ring (me -> x). */
 struct link_ring_tx {
-	uint8_t *ring;
-	uint8_t *slot; /* of number next */
-	uint32_t next; /* number of the next frame to get */
-	uint32_t head; /* what the consumer was last seen to have taken */
+	uint8_t *slot;	      /* of number next */
+	uint8_t *first, *end; /* of all slots */
+	uint32_t next;	      /* number of the next frame to get */
+	uint32_t room;	      /* frames that fit, as far as is known */
+	uint32_t rsvd[3];     /* a power of two: it is indexed per frame */
 };
 
 /* One ring (x -> me). */
 struct link_ring_rx {
-	uint8_t *ring;
 	uint8_t *slot; /* of number next */
-	uint32_t next; /* number of the next frame to take */
+	uint8_t *first, *end;
+	struct link_ring_rx *after; /* whose turn it is after this one's */
+	uint32_t next;		    /* number of the next frame to take */
 	uint32_t head; /* number of the oldest frame not done with */
 	uint32_t done; /* bit i: frame head + i is done with */
 	uint32_t from;
@@ -69,31 +71,31 @@ struct link_ring_rx {
 struct link_ring_held {
 	uint8_t *slot;
 	uint32_t seq; /* to publish it with */
-	uint32_t to;
+	uint32_t bit; /* of its ring, in `dirty` */
+	uint32_t rsvd;
 };
 
 struct link_ring {
-	uint8_t *mem;
-	struct unic_link_header *header;
-	struct unic_link_port *port_table;
-	uint32_t ports;
-	uint32_t port; /* ours */
-	uint32_t slots;
+	/* what every frame needs comes first */
+	struct link_ring_rx *turn; /* the ring to be read next */
+	uint32_t looks;		   /* left until the port table is looked at */
 	uint32_t slot_bytes;
 	uint32_t max_frame;
-	uint32_t flags;	   /* of the header, as last read */
 	uint32_t rx_flags; /* frame flags that receivers may see */
-	uint32_t dirty; /* bit p: frames put for port p since the last flush */
+	uint32_t ports;
 	uint32_t held_n;
-	uint32_t cursor;  /* into source[]: whose turn it is to be read */
-	uint32_t sources; /* rings worth reading, in source[] */
-	uint32_t looks;	  /* calls of link_ring_rx_next() */
-	bool loops;	  /* we know the path to ourselves */
-	struct link_ring_rx *source[UNIC_LINK_PORTS_MAX];
-	uint8_t mac[6];
+	uint32_t dirty; /* bit p: frames put for port p since the last flush */
 	struct link_ring_held held[UNIC_TX_BUFS];
 	struct link_ring_tx tx[UNIC_LINK_PORTS_MAX];
 	struct link_ring_rx rx[UNIC_LINK_PORTS_MAX];
+	uint8_t *mem;
+	struct unic_link_header *header;
+	struct unic_link_port *port_table;
+	uint32_t port; /* ours */
+	uint32_t slots;
+	uint32_t flags; /* of the header, as last read */
+	bool loops;	/* we know the path to ourselves */
+	uint8_t mac[6];
 	uint32_t tx_full; /* tx_get found no room, times */
 	uint32_t rx_bad;  /* frames dropped for their length */
 };

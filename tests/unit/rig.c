@@ -316,6 +316,7 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	qp->proc = proc;
 	qp->pd = pd;
 	qp->row = row;
+	qp->mtu_shift = 10;
 	assert_int_equal(rig_reg(r, proc, pd, 3, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &qp->rings),
 			 0);
@@ -345,7 +346,7 @@ static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 	if (state == UNIC_QPS_INIT)
 		cmd.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 	if (state == UNIC_QPS_RTR) {
-		cmd.mtu_shift = 10;
+		cmd.mtu_shift = qp->mtu_shift;
 		cmd.rnr_timer = 1;
 		cmd.max_dest_rd = 4;
 		cmd.dest_qpn = unic_to_le32(to->qpn);

@@ -95,6 +95,7 @@ struct rig_qp {
 	struct unic_rq_slot *rq;
 	const struct unic_cqe *cqe;
 	uint32_t sq_tail, rq_tail, cq_ci;
+	uint8_t mtu_shift; /* of the path; rig_qp() says 10 */
 };
 #define RIG_SLOTS 16u
 

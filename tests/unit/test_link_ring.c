@@ -440,7 +440,7 @@ static void wild_callers_do_no_harm(void **state)
 	link_ring_rx_done(&port[2], &rx);
 	link_ring_tx_put(&port[1], stray + 32, 10, 0);
 	assert_non_null(link_ring_tx_get(&port[1], 0xffffffffu));
-	assert_int_equal(port[1].held[0].to, UNIC_LINK_PORT_SWITCH);
+	assert_int_equal(port[1].held[0].bit, 1u << UNIC_LINK_PORT_SWITCH);
 }
 
 /* Any bytes anywhere in the link: no access outside it, no endless loop. */

@@ -7,7 +7,7 @@
 #include "rig.h"
 #include "unit.h"
 
-#define STEPS 600000u
+#define STEPS	  600000u
 #define DEEP	  512u /* steps between full comparisons */
 #define N	  UNIC_TLB_ENTRIES
 #define PROCS	  3u

@@ -155,6 +155,10 @@ static void each_step_of_the_check(void **state)
 	assert_int_equal(access_of(m.stag, RW, base - 1, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(access_of(m.stag, RW, base + len, 1, &p),
 			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(m.stag, RW, base + len + 1, 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(access_of(m.stag, RW, base + 5 * PAGE, 1, &p),
+			 -UNIC_EBOUNDS);
 	assert_int_equal(access_of(m.stag, RW, base + len - 1, 2, &p),
 			 -UNIC_EBOUNDS);
 	assert_int_equal(access_of(m.stag, RW, base, (uint32_t)len + 1, &p),
@@ -167,7 +171,7 @@ static void each_step_of_the_check(void **state)
 	assert_int_equal(rig_count(&r, access_stag), 32);
 	assert_int_equal(rig_count(&r, access_pd), 2);
 	assert_int_equal(rig_count(&r, access_rights), 3);
-	assert_int_equal(rig_count(&r, access_bounds), 4);
+	assert_int_equal(rig_count(&r, access_bounds), 6);
 }
 
 static void bounds_do_not_wrap(void **state)

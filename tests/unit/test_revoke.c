@@ -542,6 +542,40 @@ static void posted_receive_is_substituted_without_loss(void **state)
 	assert_int_equal(rig_count(&b, tx_rnr_naks), 0);
 }
 
+/* All sixteen posted receives are of the region that goes; then sixteen more are
+ * posted: the queue is as good as new. */
+static void whole_receive_queue_is_swept(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr fresh;
+	struct pair p;
+	uint32_t i;
+
+	(void)state;
+	pair_up(&p, UNIC_CLASS_MESSAGING);
+	for (i = 0; i < RIG_SLOTS; i++)
+		rig_recv(&b, &p.qb, i, &p.mb, i * 64, 64);
+	rig_run2(&a, &b, 1000);
+	evict(&b, &p.mb);
+	rig_run2(&a, &b, 100000);
+	for (i = 0; i < RIG_SLOTS; i++) {
+		assert_true(rig_cqe(&b, &p.qb, &cqe));
+		assert_int_equal(unic_from_le64(cqe.wr_id), i);
+		assert_int_equal(cqe.status, UNIC_WC_EVICTED);
+	}
+	assert_int_equal(rig_reg(&b, 0, p.pdb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &fresh),
+			 0);
+	for (i = 0; i < RIG_SLOTS; i++)
+		rig_recv(&b, &p.qb, 100 + i, &fresh, i * 64, 64);
+	rig_send(&a, &p.qa, UNIC_WR_SEND, 1, &p.ma, 0, 64, 0, 0);
+	assert_int_equal(run_one(&p, 1000000, &cqe), UNIC_WC_SUCCESS);
+	assert_true(rig_cqe(&b, &p.qb, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), 100);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	assert_int_equal(b.nic.qps.qp[0].state, UNIC_QPS_RTS);
+}
+
 static uint32_t frames_to_pass;
 
 static void pass_some(struct unic_port *port, const uint8_t *frame,
@@ -650,6 +684,7 @@ int main(void)
 		cmocka_unit_test(send_side_holds_until_acknowledged),
 		cmocka_unit_test(unacknowledged_at_t_completes_evicted_once),
 		cmocka_unit_test(posted_receive_is_substituted_without_loss),
+		cmocka_unit_test(whole_receive_queue_is_swept),
 		cmocka_unit_test(receive_in_progress_is_finished),
 		cmocka_unit_test(receive_in_progress_is_cut_at_t),
 		cmocka_unit_test(drain_waits_for_the_dma_in_flight),

@@ -148,8 +148,12 @@ static void each_refusal_changes_nothing(void **state)
 			 UNIC_TOKEN_WRONG_SENDER);
 	assert_int_equal(unic_token_claim(&r.nic, i, key, 1, 3, 9, IP, QPN + 1),
 			 UNIC_TOKEN_WRONG_SENDER);
+	/* on a queue pair of another protection domain it is unknown */
+	r.nic.qps.qp[3].pd++;
+	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_BAD_KEY);
+	r.nic.qps.qp[3].pd--;
 	assert_memory_equal(&before, &r.nic.tokens.token[i], sizeof(before));
-	assert_int_equal(rig_count(&r, token_bad_key), 68);
+	assert_int_equal(rig_count(&r, token_bad_key), 69);
 	assert_int_equal(rig_count(&r, token_too_long), 2);
 	assert_int_equal(rig_count(&r, token_wrong_sender), 2);
 	assert_int_equal(claim(i, key, 0), UNIC_TOKEN_LIVE);
