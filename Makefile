@@ -21,19 +21,19 @@ include boards/$(BOARD)/board.mk
 # ------------------------------------------------------------------ sources
 
 FIRMWARE := $(addprefix firmware/,access.c arp.c cmd.c cq.c dma.c dump.c \
-	err.c evict.c icrc.c icrc_table.c mad.c mbox.c mr.c nic.c notice.c \
+	err.c evict.c icrc.c icrc_table.c lane.c mad.c mbox.c mr.c nic.c notice.c \
 	policy.c proc.c qp.c random.c reap.c reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c sq.c tlb.c token.c trace.c \
 	wait.c)
-LINK     := hal/drivers/link_ring.c
+RING     := hal/drivers/link_ring.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
 	ivshmem_server.c run_dir.c unic_bus_main.c)
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
-CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_mad.c \
-	frames.c host.c loop.c loop_data.c mbox_client.c nic.c objects.c \
+CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
+	frames.c host.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	proc.c queue.c region.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	slots.c unicd_main.c unicd_os.c)
@@ -48,10 +48,10 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_cq test_dma test_evict test_hostile test_icrc test_link_ring test_model test_mr \
+UNIT_CORE := test_arp test_cq test_dma test_evict test_hostile test_icrc test_link_ring test_loss test_model test_mr \
 	test_notice test_policy test_rc test_revoke test_roce test_share test_tlb \
 	test_token
-UNIT_HOST := test_libunic
+UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
 SELFTEST  := tests/qemu/hal_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) hal/virt/dma.S
@@ -162,7 +162,7 @@ all: programs image ## host programs in build/bin, image of BOARD=virt|soft
 
 programs: $(PROGRAMS:%=$(B)/bin/%)
 $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
-$(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(LINK) \
+$(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
 	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
 $(B)/bin/unicd:     $(call objects,host,$(UNICD)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
@@ -193,7 +193,7 @@ UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
 TARGET_RT  := tests/unit/target_main.c tests/unit/target/cmocka.c \
 	hal/virt/semihost.c
-CORE_TEST  := $(FIRMWARE) $(FAKE) $(LINK) $(UNIT_RIG)
+CORE_TEST  := $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 $(B)/unit/core.a:   $(call objects,unit,$(CORE_TEST))
 $(B)/unit/driver.a: $(call objects,unit,$(CORE))
 $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
@@ -207,7 +207,7 @@ $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
-$(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(LINK) \
+$(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
 	$(UNIT_RIG) $(TARGET_RT))
 YARD_PROGS := $(B)/bin/mbox-bench $(B)/bin/verbs-bench
 $(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
@@ -224,15 +224,18 @@ L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
-L_insn := --level "instruction counts" --timeout 60 tests/bench/insn.py
+L_insn := --level "instruction counts" --timeout 60 \
+	"tests/bench/insn.py --no-budget"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
-	test_unicd.py) --level "whole: two hosts, soft NICs" --timeout 120 \
+	test_unicd.py) "tests/qemu/test_unicd.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
 	--level "whole: two hosts, NICs in QEMU" --timeout 180 \
 	"tests/qemu/demo.py --board virt" \
-	"tests/qemu/demo.py --board virt --loss 5%"
+	"tests/qemu/demo.py --board virt --loss 5%" \
+	"tests/qemu/demo.py --board virt --link virtio" \
+	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
@@ -251,10 +254,10 @@ e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
 unit unit-target litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
-demo: install-deps ## [FILE=path] [BOARD=virt|soft] [LOSS=1%] the whole story
+demo: install-deps ## [FILE=] [BOARD=virt|soft] [LOSS=1%] [LINK=shm|virtio]
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
-		$(if $(LOSS),--loss "$(LOSS)")
+		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK))
 bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
 bench-insn: ## instructions of hot paths against their budgets
@@ -265,7 +268,7 @@ bench-insn: ## instructions of hot paths against their budgets
 
 C_DIRS   := abi firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
-HOST_C    = $(FIRMWARE) $(LINK) $(FAKE) $(BUS) $(WIRE) $(CORE) $(UNICD) \
+HOST_C    = $(FIRMWARE) $(RING) $(FAKE) $(BUS) $(WIRE) $(CORE) $(UNICD) \
 	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
@@ -298,7 +301,7 @@ spec: check-abi ## field tables of docs/SPEC.md from abi/
 check-spec:
 	@tools/spec.py && echo "$@: ok"
 check-sources:
-	@tools/check_sources.py $(sort $(FIRMWARE) $(LINK) $(FAKE) $(BUS) \
+	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(INSN) $(YARD) $(SELFTEST) $(LITMUS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \

@@ -187,9 +187,9 @@ void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 			       tail_bytes);
 		unic_os_reply(req->host->os, req->client, msg,
 			      UNIC_CTL_BYTES + tail_bytes,
-			      req->op == UNIC_CTL_HELLO && !status ?
-				      req->slot :
-				      UNIC_OS_NO_SLOT);
+			      req->op == UNIC_CTL_HELLO && !status
+				      ? req->slot
+				      : UNIC_OS_NO_SLOT);
 	}
 	unic_req_free(req);
 }
@@ -296,8 +296,7 @@ void unic_arp_event(struct unic_host *host, const struct unic_evt_arp *evt)
 	struct unic_req *req;
 
 	for (req = host->reqs; user && req; req = req->next) {
-		if (req->arp_user != user ||
-		    req->call.state != UNIC_CALL_IDLE)
+		if (req->arp_user != user || req->call.state != UNIC_CALL_IDLE)
 			continue;
 		memcpy(req->mac, evt->mac, sizeof(req->mac));
 		req->arp_user = 0;
@@ -468,9 +467,8 @@ static void frames_free(struct unic_req *req)
 	if (!no_rsvd(&r) || r.page_shift)
 		unic_req_status(req, UNIC_ST_INVALID);
 	else
-		unic_req_status(
-			req, frames_status(unic_frames_free(
-				     &unic_req_proc(req)->frames,
-				     unic_from_le64(r.va),
-				     unic_from_le32(r.pages))));
+		unic_req_status(req, frames_status(unic_frames_free(
+					     &unic_req_proc(req)->frames,
+					     unic_from_le64(r.va),
+					     unic_from_le32(r.pages))));
 }

@@ -25,18 +25,18 @@ struct unic_hmr;
 struct unic_req {
 	struct unic_call call;
 	struct unic_host *host;
-	struct unic_client *client; /* NULL: nobody (left) to answer to */
+	struct unic_client *client;   /* NULL: nobody (left) to answer to */
 	struct unic_req *prev, *next; /* all of the host */
-	uint32_t slot;     /* process it is for, or UNIC_OS_NO_SLOT */
+	uint32_t slot; /* process it is for, or UNIC_OS_NO_SLOT */
 	uint32_t seq;
 	uint16_t op;
-	uint32_t id;       /* object it is about */
-	uint32_t id2;      /* second one (OFFER, CONN) */
+	uint32_t id;	   /* object it is about */
+	uint32_t id2;	   /* second one (OFFER, CONN) */
 	uint32_t progress; /* region.c: pages filled */
 	uint32_t arp_user; /* not 0: waits for ARP_RESULT */
 	uint8_t mac[6];
 	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
-	uint64_t rec[UNIC_REC_WORDS]; /* the request */
+	uint64_t rec[UNIC_REC_WORDS];			     /* the request */
 	uint32_t tail_bytes;
 	uint8_t tail[UNIC_CTL_PRIVATE_MAX];
 };
@@ -77,8 +77,8 @@ struct unic_hcq {
 struct unic_hqp {
 	struct unic_obj obj;
 	uint32_t qpn, user;
-	uint32_t state;          /* enum unic_qp_state, as far as we know */
-	uint32_t conn;           /* id, 0: none */
+	uint32_t state;		 /* enum unic_qp_state, as far as we know */
+	uint32_t conn;		 /* id, 0: none */
 	struct unic_req *waiter; /* QP_DESTROY waits for QP_GONE */
 };
 
@@ -100,10 +100,10 @@ struct unic_host {
 	struct unic_objects objects;
 	struct unic_hproc proc[UNIC_HOST_SLOTS_MAX];
 	struct unic_req *reqs; /* all that are open */
-	uint32_t state;        /* enum unic_provider_state */
-	bool ready;            /* state READY and set up */
+	uint32_t state;	       /* enum unic_provider_state */
+	bool ready;	       /* state READY and set up */
 	uint32_t epoch, host_id, arp_seq;
-	uint32_t slots; /* usable: ours and the NIC has as many */
+	uint32_t slots;	    /* usable: ours and the NIC has as many */
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t tokens;
 	struct unic_cm cm;

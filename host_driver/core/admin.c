@@ -177,8 +177,8 @@ static uint32_t trace_first(struct unic_host *host, uint32_t from)
 	if (!unic_host_peek(host, off, &rec, sizeof(rec)) || !rec.seq)
 		return from;
 	n = unic_from_le32(rec.seq) - 1;
-	if (n == from || (int32_t)(n - from) < 0 || n % UNIC_TRACE_ENTRIES !=
-							    from % UNIC_TRACE_ENTRIES)
+	if (n == from || (int32_t)(n - from) < 0 ||
+	    n % UNIC_TRACE_ENTRIES != from % UNIC_TRACE_ENTRIES)
 		return from;
 	return n - UNIC_TRACE_ENTRIES + 64; /* leave the writer room */
 }
@@ -325,13 +325,13 @@ void unic_admin_policy(struct unic_req *req)
 	}
 	proc = &host->proc[req->id];
 	cmd.proc = r.proc;
-	cmd.weight = unic_from_le32(r.weight) ? r.weight :
-						unic_to_le32(proc->weight);
-	cmd.quota = flags & UNIC_CTL_POLICY_QUOTA ? r.quota :
-						    unic_to_le32(proc->quota);
-	cmd.policy = flags & UNIC_CTL_POLICY_POLICY ?
-			     r.policy :
-			     unic_to_le32(proc->policy);
+	cmd.weight = unic_from_le32(r.weight) ? r.weight
+					      : unic_to_le32(proc->weight);
+	cmd.quota = flags & UNIC_CTL_POLICY_QUOTA ? r.quota
+						  : unic_to_le32(proc->quota);
+	cmd.policy = flags & UNIC_CTL_POLICY_POLICY
+			     ? r.policy
+			     : unic_to_le32(proc->policy);
 	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, policy_done);
 }
 

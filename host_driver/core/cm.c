@@ -1,333 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cm.c - connections: who may connect to whom, in which state it is, and what
- * is sent again when nobody answers (IBTA 12.9, reduced to what RC needs).
+ * cm.c - connections: requests of the processes, datagrams of the peers,
+ * timers. See cm_conn.h for the states.
  *
- *  active:  RESOLVE -> REQ_SENT -> (REP) -> MODIFY -> ESTABLISHED
- *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
- *  both:    ESTABLISHED -> DREQ_SENT -> freed;  ESTABLISHED -> (DREQ) CLOSED
- *
- * An id of a connection is its communication id on the wire too. Datagrams may
- * be lost, doubled and late: a repeated REQ, REP or DREQ is answered by what
- * was answered before; whatever fits no connection is dropped (DREQ: answered,
- * so that the peer can end).
+ * Datagrams may be lost, doubled and late: a repeated REQ, REP or DREQ is
+ * answered by what was answered before; whatever fits no connection is dropped
+ * (DREQ: answered, so that the peer can end).
  */
-#include "access.h"
-#include "cm_mad.h"
+#include "cm_conn.h"
 
-#define AGAIN_NS    100000000ull /* first repetition after, doubling ... */
-#define AGAIN_MAX   1600000000ull
-#define CONNECT_US  10000000u
 #define ACCEPT_NS   30000000000ull /* a consumer decides within */
 #define DREQ_TRIES  6u
 #define BACKLOG_MAX 64u
-
-enum conn_state {
-	C_RESOLVE,
-	C_REQ_SENT,
-	C_REQUESTED,
-	C_MODIFY,
-	C_REP_SENT,
-	C_ESTABLISHED,
-	C_DREQ_SENT,
-	C_CLOSED,
-};
 
 struct listener {
 	struct unic_obj obj;
 	uint64_t service;
 	uint32_t user;
 };
-
-struct conn {
-	struct unic_obj obj;
-	uint8_t state; /* enum conn_state */
-	bool active;
-	uint8_t mac[6];
-	uint32_t ipv4, user, qp; /* id of the QP */
-	uint32_t remote_comm, peer_qpn, my_psn, peer_psn;
-	uint64_t tid, service;
-	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
-	uint8_t vendor, mtu_shift, priv_bytes;
-	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
-	struct unic_cm_msg sent; /* what is repeated */
-	uint32_t tries;
-	uint64_t again_ns, give_up_ns; /* UINT64_MAX: not */
-	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
-};
-
-static struct conn *conn_get(struct unic_host *host, uint32_t id,
-			     uint32_t owner)
-{
-	return unic_obj_get(&host->objects, id, UNIC_OBJ_CONN, owner);
-}
-
-static struct unic_hqp *qp_get(struct unic_host *host, const struct conn *c)
-{
-	return unic_obj_get(&host->objects, c->qp, UNIC_OBJ_QP, c->obj.owner);
-}
-
-static void timers(struct unic_host *host, struct conn *c, uint64_t again,
-		   uint64_t give_up)
-{
-	c->again_ns = again;
-	c->give_up_ns = give_up;
-	if (again < host->cm.next_ns)
-		host->cm.next_ns = again;
-	if (give_up < host->cm.next_ns)
-		host->cm.next_ns = give_up;
-}
-
-static void conn_free(struct unic_host *host, struct conn *c)
-{
-	struct unic_hqp *qp = qp_get(host, c);
-
-	if (qp && qp->conn == c->obj.id)
-		qp->conn = 0;
-	unic_obj_free(&host->objects, &c->obj);
-}
-
-/* -------------------------------------------------------------------- send */
-
-static void mad_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
-/* Unreliable by nature: what cannot be sent is sent again or given up. */
-static void send_mad(struct unic_host *host, uint32_t ipv4,
-		     const uint8_t mac[6], const struct unic_cm_msg *msg)
-{
-	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(ipv4) };
-	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
-
-	if (!req)
-		return;
-	if (!unic_req_list(req)) {
-		unic_req_free(req);
-		return;
-	}
-	memcpy(cmd.mac, mac, sizeof(cmd.mac));
-	unic_cm_build(msg, req->call.list);
-	req->call.list_bytes = 256;
-	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
-}
-
-static void send_sent(struct unic_host *host, struct conn *c)
-{
-	send_mad(host, c->ipv4, c->mac, &c->sent);
-}
-
-/* Begin a message of connection @c. */
-static void message(struct conn *c, uint16_t type)
-{
-	memset(&c->sent, 0, sizeof(c->sent));
-	c->sent.type = type;
-	c->sent.tid = c->tid;
-	c->sent.local_comm = c->obj.id;
-	c->sent.remote_comm = c->remote_comm;
-}
-
-static void add_private(struct conn *c, const struct unic_req *req)
-{
-	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
-	memcpy(c->sent.priv, req->tail, req->tail_bytes);
-}
-
-/* Send c->sent now and again until answered or @give_up. */
-static void send_until(struct unic_host *host, struct conn *c,
-		       uint64_t give_up)
-{
-	c->tries = 0;
-	send_sent(host, c);
-	timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
-}
-
-static void send_rej(struct unic_host *host, struct conn *c, uint16_t reason)
-{
-	message(c, UNIC_CM_REJ);
-	c->sent.reason = reason;
-	send_sent(host, c);
-}
-
-/* ----------------------------------------------------------------- answers */
-
-static uint32_t shown_state(const struct conn *c)
-{
-	static const uint8_t state[] = {
-		[C_RESOLVE] = UNIC_CTL_CONN_CONNECTING,
-		[C_REQ_SENT] = UNIC_CTL_CONN_CONNECTING,
-		[C_REQUESTED] = UNIC_CTL_CONN_REQUESTED,
-		[C_MODIFY] = UNIC_CTL_CONN_CONNECTING,
-		[C_REP_SENT] = UNIC_CTL_CONN_ACCEPTED,
-		[C_ESTABLISHED] = UNIC_CTL_CONN_ESTABLISHED,
-		[C_DREQ_SENT] = UNIC_CTL_CONN_CLOSING,
-		[C_CLOSED] = UNIC_CTL_CONN_CLOSED,
-	};
-
-	return state[c->state];
-}
-
-static void answer_conn(struct unic_req *req, const struct conn *c,
-			uint32_t status, uint32_t reason)
-{
-	struct unic_ctl_conn_reply r = {
-		.id = unic_to_le32(c->obj.id),
-		.state = unic_to_le32(status == UNIC_CTL_ST_REJECTED ?
-					      UNIC_CTL_CONN_REJECTED :
-					      shown_state(c)),
-		.peer_ipv4 = unic_to_le32(c->ipv4),
-		.peer_qpn = unic_to_le32(c->peer_qpn),
-		.service = unic_to_le64(c->service),
-		.reason = unic_to_le32(reason),
-		.vendor = c->vendor,
-		.max_rd = c->par.max_rd,
-		.max_dest_rd = c->par.max_dest_rd,
-		.mtu_shift = c->mtu_shift,
-		.qp = unic_to_le32(c->qp),
-	};
-
-	unic_req_answer(req, status, &r, c->priv, c->priv_bytes);
-}
-
-static void upcall(struct unic_host *host, const struct conn *c, uint8_t type,
-		   uint32_t listener, uint32_t reason)
-{
-	struct unic_upcall_conn up = {
-		.hdr = { .type = type, .id = unic_to_le32(c->obj.id) },
-		.user = unic_to_le32(c->user),
-		.listener = unic_to_le32(listener),
-		.peer_ipv4 = unic_to_le32(c->ipv4),
-		.peer_qpn = unic_to_le32(c->peer_qpn),
-		.qp = unic_to_le32(c->qp),
-		.reason = unic_to_le32(reason),
-		.private_bytes = unic_to_le32(c->priv_bytes),
-	};
-
-	if (c->obj.owner != UNIC_NOBODY)
-		unic_proc_upcall(host, c->obj.owner, &up);
-}
-
-/* The connection never came to be. */
-static void conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
-			uint32_t reason)
-{
-	struct unic_req *req = c->req;
-
-	c->req = NULL;
-	if (req)
-		answer_conn(req, c, status, reason);
-	conn_free(host, c);
-}
-
-/* -------------------------------------------------------- QP transitions */
-
-static void to_err_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
-/* The connection is over: what is still posted on its QP is flushed. */
-static void qp_to_err(struct unic_host *host, const struct conn *c)
-{
-	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
-	struct unic_hqp *qp = qp_get(host, c);
-	struct unic_req *req = qp ? unic_req_new(host, c->obj.owner) : NULL;
-
-	if (req)
-		unic_queue_modify(req, qp, &cmd, to_err_done);
-}
-
-static void qp_established(struct unic_req *req, struct conn *c);
-
-static void step(struct unic_req *req, struct conn *c, uint8_t state);
-
-static void step_done(struct unic_call *call)
-{
-	struct unic_req *req = unic_req_of(call);
-	struct unic_host *host = req->host;
-	struct conn *c = conn_get(host, req->id2, req->slot);
-	uint32_t status = unic_call_status(call);
-	struct unic_cmd_qp_modify cmd;
-	struct unic_hqp *qp;
-
-	memcpy(&cmd, call->cmd, sizeof(cmd));
-	if (!c || c->req != req) {
-		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
-		return;
-	}
-	qp = qp_get(host, c);
-	if (status || !qp) {
-		send_rej(host, c, UNIC_CM_NO_RESOURCES);
-		conn_failed(host, c, status ? status : UNIC_ST_NO_QP, 0);
-		return;
-	}
-	qp->state = cmd.state;
-	if (cmd.state == UNIC_QPS_RTS)
-		qp_established(req, c);
-	else
-		step(req, c, cmd.state + 1);
-}
-
-/* One transition of INIT -> RTR -> RTS with what the two sides agreed on. */
-static void step(struct unic_req *req, struct conn *c, uint8_t state)
-{
-	struct unic_cmd_qp_modify cmd = { .state = state };
-	struct unic_hqp *qp = qp_get(req->host, c);
-
-	req->id2 = c->obj.id;
-	c->req = req;
-	c->state = C_MODIFY;
-	if (state == UNIC_QPS_INIT) {
-		cmd.rights = c->par.rights;
-	} else if (state == UNIC_QPS_RTR) {
-		cmd.mtu_shift = c->mtu_shift;
-		cmd.rnr_timer = c->par.rnr_timer;
-		cmd.max_dest_rd = c->par.max_dest_rd;
-		cmd.dest_qpn = unic_to_le32(c->peer_qpn);
-		cmd.rq_psn = unic_to_le32(c->peer_psn);
-		cmd.dest_ipv4 = unic_to_le32(c->ipv4);
-		memcpy(cmd.dest_mac, c->mac, sizeof(cmd.dest_mac));
-		cmd.vendor = c->vendor;
-	} else {
-		cmd.max_rd = c->par.max_rd;
-		cmd.timeout = c->par.timeout;
-		cmd.retry_cnt = c->par.retry_cnt;
-		cmd.rnr_retry = c->par.rnr_retry;
-		cmd.sq_psn = unic_to_le32(c->my_psn);
-	}
-	if (qp)
-		unic_queue_modify(req, qp, &cmd, step_done);
-	else
-		conn_failed(req->host, c, UNIC_ST_NO_QP, 0);
-}
-
-/* Our QP is in RTS: the passive side says REP, the active one RTU. */
-static void qp_established(struct unic_req *req, struct conn *c)
-{
-	struct unic_host *host = req->host;
-	struct unic_hqp *qp = qp_get(host, c);
-
-	c->req = NULL;
-	if (c->active) {
-		message(c, UNIC_CM_RTU);
-		send_sent(host, c);
-		c->state = C_ESTABLISHED;
-	} else {
-		message(c, UNIC_CM_REP);
-		c->sent.qpn = qp->qpn;
-		c->sent.psn = c->my_psn;
-		c->sent.max_dest_rd = c->par.max_dest_rd;
-		c->sent.max_rd = c->par.max_rd;
-		c->sent.rnr_retry = c->par.rnr_retry;
-		c->sent.guid = host->host_id;
-		add_private(c, req);
-		c->state = C_REP_SENT;
-		send_until(host, c,
-			   unic_os_now_ns(host->os) + CONNECT_US * 1000ull);
-	}
-	answer_conn(req, c, UNIC_ST_OK, 0);
-}
 
 /* ------------------------------------------------------------------- active */
 
@@ -381,14 +71,15 @@ static void resolved(struct unic_req *req, uint32_t status)
 		return;
 	}
 	if (status) {
-		conn_failed(host, c,
-			    status == UNIC_ST_TIMEOUT ? UNIC_CTL_ST_UNREACHABLE :
-							status,
-			    0);
+		unic_conn_failed(host, c,
+				 status == UNIC_ST_TIMEOUT
+					 ? UNIC_CTL_ST_UNREACHABLE
+					 : status,
+				 0);
 		return;
 	}
 	memcpy(c->mac, req->mac, sizeof(c->mac));
-	message(c, UNIC_CM_REQ);
+	unic_conn_message(c, UNIC_CM_REQ);
 	c->sent.service = c->service;
 	c->sent.guid = host->host_id;
 	c->sent.qpn = qp->qpn;
@@ -403,7 +94,7 @@ static void resolved(struct unic_req *req, uint32_t status)
 	c->sent.mtu_shift = c->mtu_shift;
 	add_private(c, req);
 	c->state = C_REQ_SENT;
-	send_until(host, c, c->give_up_ns);
+	unic_conn_send_until(host, c, c->give_up_ns);
 }
 
 /* A new connection of process @owner. */
@@ -432,9 +123,9 @@ void unic_cm_connect(struct unic_req *req)
 	qp = unic_obj_get(&host->objects, unic_from_le32(r.qp), UNIC_OBJ_QP,
 			  req->slot);
 	if (!qp || qp->conn || unic_from_le32(r.conn)) {
-		unic_req_status(req, !qp ? UNIC_ST_NO_QP :
-				     qp->conn ? UNIC_ST_STATE :
-						UNIC_ST_INVALID);
+		unic_req_status(req, !qp	? UNIC_ST_NO_QP
+				     : qp->conn ? UNIC_ST_STATE
+						: UNIC_ST_INVALID);
 		return;
 	}
 	c = conn_new(host, req->slot);
@@ -451,14 +142,14 @@ void unic_cm_connect(struct unic_req *req)
 	c->req = req;
 	req->id2 = c->obj.id;
 	if (!take_params(host, c, &r) || !c->ipv4) {
-		conn_failed(host, c, UNIC_ST_INVALID, 0);
+		unic_conn_failed(host, c, UNIC_ST_INVALID, 0);
 		return;
 	}
 	qp->conn = c->obj.id;
 	wait_us = unic_from_le32(r.timeout_us);
-	timers(host, c, UINT64_MAX,
-	       unic_os_now_ns(host->os) +
-		       1000ull * (wait_us ? wait_us : CONNECT_US));
+	unic_conn_timers(host, c, UINT64_MAX,
+			 unic_os_now_ns(host->os) +
+				 1000ull * (wait_us ? wait_us : CONNECT_US));
 	c->state = C_RESOLVE;
 	unic_req_arp(req, c->ipv4, resolved);
 }
@@ -482,7 +173,7 @@ static void on_rep(struct unic_host *host, struct conn *c,
 		   const struct unic_cm_msg *msg)
 {
 	if (c->state == C_ESTABLISHED && c->active) {
-		send_sent(host, c); /* our RTU was lost */
+		unic_conn_resend(host, c); /* our RTU was lost */
 		return;
 	}
 	if (c->state != C_REQ_SENT)
@@ -490,8 +181,8 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	take_peer(c, msg);
 	c->par.max_rd = smaller(c->par.max_rd, msg->max_dest_rd);
 	c->par.max_dest_rd = smaller(c->par.max_dest_rd, msg->max_rd);
-	timers(host, c, UINT64_MAX, UINT64_MAX);
-	step(c->req, c, UNIC_QPS_INIT);
+	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+	unic_conn_step(c->req, c, UNIC_QPS_INIT);
 }
 
 static void on_rej(struct unic_host *host, struct conn *c,
@@ -500,15 +191,15 @@ static void on_rej(struct unic_host *host, struct conn *c,
 	if (c->state == C_REQ_SENT) {
 		c->priv_bytes = msg->priv_bytes;
 		memcpy(c->priv, msg->priv, msg->priv_bytes);
-		conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
+		unic_conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
 	} else if (c->state == C_REP_SENT) {
-		timers(host, c, UINT64_MAX, UINT64_MAX);
+		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 		c->state = C_CLOSED;
-		qp_to_err(host, c);
-		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+		unic_conn_qp_err(host, c);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
 	} else if (c->state == C_REQUESTED) {
-		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
-		conn_free(host, c);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+		unic_conn_free(host, c);
 	}
 }
 
@@ -554,7 +245,7 @@ static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
 		.reason = reason,
 	};
 
-	send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
+	unic_conn_send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
 }
 
 static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
@@ -566,7 +257,7 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 
 	if (c) {
 		if (c->state == C_REP_SENT)
-			send_sent(host, c);
+			unic_conn_resend(host, c);
 		return;
 	}
 	c = l && waiting < BACKLOG_MAX ? conn_new(host, l->obj.owner) : NULL;
@@ -585,8 +276,9 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->par.max_rd = msg->max_dest_rd; /* what the peer offers */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
-	timers(host, c, UINT64_MAX, unic_os_now_ns(host->os) + ACCEPT_NS);
-	upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
+	unic_conn_timers(host, c, UINT64_MAX,
+			 unic_os_now_ns(host->os) + ACCEPT_NS);
+	unic_conn_upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
 }
 
 static void on_rtu(struct unic_host *host, struct conn *c)
@@ -594,8 +286,8 @@ static void on_rtu(struct unic_host *host, struct conn *c)
 	if (c->state != C_REP_SENT)
 		return;
 	c->state = C_ESTABLISHED;
-	timers(host, c, UINT64_MAX, UINT64_MAX);
-	upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
+	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+	unic_conn_upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
 }
 
 void unic_cm_accept(struct unic_req *req)
@@ -628,8 +320,8 @@ void unic_cm_accept(struct unic_req *req)
 		return;
 	}
 	if (mtu > c->mtu_shift) { /* IBTA has no way to answer a smaller one */
-		send_rej(host, c, UNIC_CM_BAD_MTU);
-		conn_free(host, c);
+		unic_conn_reject(host, c, UNIC_CM_BAD_MTU);
+		unic_conn_free(host, c);
 		unic_req_status(req, UNIC_CTL_ST_REJECTED);
 		return;
 	}
@@ -639,8 +331,8 @@ void unic_cm_accept(struct unic_req *req)
 	c->qp = qp->obj.id;
 	c->user = qp->user;
 	qp->conn = c->obj.id;
-	timers(host, c, UINT64_MAX, UINT64_MAX);
-	step(req, c, UNIC_QPS_INIT);
+	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+	unic_conn_step(req, c, UNIC_QPS_INIT);
 }
 
 void unic_cm_reject(struct unic_req *req)
@@ -655,11 +347,11 @@ void unic_cm_reject(struct unic_req *req)
 		unic_req_status(req, c ? UNIC_ST_STATE : UNIC_CTL_ST_NO_CONN);
 		return;
 	}
-	message(c, UNIC_CM_REJ);
+	unic_conn_message(c, UNIC_CM_REJ);
 	c->sent.reason = UNIC_CM_CONSUMER;
 	add_private(c, req);
-	send_sent(req->host, c);
-	conn_free(req->host, c);
+	unic_conn_resend(req->host, c);
+	unic_conn_free(req->host, c);
 	unic_req_status(req, UNIC_ST_OK);
 }
 
@@ -711,10 +403,10 @@ void unic_cm_unlisten(struct unic_req *req)
 /* Say goodbye until the peer answers; then the connection is forgotten. */
 static void start_dreq(struct unic_host *host, struct conn *c)
 {
-	message(c, UNIC_CM_DREQ);
+	unic_conn_message(c, UNIC_CM_DREQ);
 	c->sent.qpn = c->peer_qpn;
 	c->state = C_DREQ_SENT;
-	send_until(host, c, UINT64_MAX);
+	unic_conn_send_until(host, c, UINT64_MAX);
 }
 
 static bool is_up(const struct conn *c)
@@ -732,10 +424,10 @@ void unic_cm_disconnect(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
 	} else if (is_up(c)) {
 		c->req = req;
-		qp_to_err(req->host, c);
+		unic_conn_qp_err(req->host, c);
 		start_dreq(req->host, c);
 	} else if (c->state == C_CLOSED) {
-		conn_free(req->host, c);
+		unic_conn_free(req->host, c);
 		unic_req_status(req, UNIC_ST_OK);
 	} else {
 		unic_req_status(req, UNIC_ST_STATE);
@@ -746,7 +438,7 @@ static void dreq_over(struct unic_host *host, struct conn *c)
 {
 	struct unic_req *req = c->req;
 
-	conn_free(host, c);
+	unic_conn_free(host, c);
 	if (req)
 		unic_req_status(req, UNIC_ST_OK);
 }
@@ -761,14 +453,14 @@ static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		.remote_comm = msg->local_comm,
 	};
 
-	send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
+	unic_conn_send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
 	if (c && c->state == C_DREQ_SENT) {
 		dreq_over(host, c);
 	} else if (c && is_up(c)) {
 		c->state = C_CLOSED;
-		timers(host, c, UINT64_MAX, UINT64_MAX);
-		qp_to_err(host, c);
-		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+		unic_conn_qp_err(host, c);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
 	}
 }
 
@@ -779,7 +471,7 @@ void unic_cm_query(struct unic_req *req)
 	req->id = only_id(req);
 	c = conn_get(req->host, req->id, req->slot);
 	if (c)
-		answer_conn(req, c, UNIC_ST_OK, 0);
+		unic_conn_answer(req, c, UNIC_ST_OK, 0);
 	else
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
 }
@@ -791,9 +483,9 @@ static void orphan(struct unic_host *host, struct conn *c)
 
 	if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
 	    c->state == C_MODIFY)
-		send_rej(host, c, UNIC_CM_CONSUMER);
+		unic_conn_reject(host, c, UNIC_CM_CONSUMER);
 	if (!up && c->state != C_DREQ_SENT) {
-		conn_free(host, c);
+		unic_conn_free(host, c);
 		return;
 	}
 	c->obj.owner = UNIC_NOBODY;
@@ -834,7 +526,7 @@ void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 		if (tell)
 			orphan(host, c);
 		else
-			conn_free(host, c);
+			unic_conn_free(host, c);
 		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 			unic_req_status(req, status);
 	}
@@ -879,29 +571,29 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 	switch (c->state) {
 	case C_RESOLVE:
 		if (c->req->call.state != UNIC_CALL_IDLE) {
-			timers(host, c, UINT64_MAX, now + AGAIN_NS);
+			unic_conn_timers(host, c, UINT64_MAX, now + AGAIN_NS);
 			break; /* with the provider: not ours to end */
 		}
 		c->req->arp_user = 0; /* a late answer finds nobody */
-		conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
+		unic_conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
 		break;
 	case C_REQ_SENT:
-		send_rej(host, c, UNIC_CM_TIMEOUT);
-		conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
+		unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
+		unic_conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
 		break;
 	case C_REQUESTED:
-		send_rej(host, c, UNIC_CM_TIMEOUT);
-		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
-		conn_free(host, c);
+		unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+		unic_conn_free(host, c);
 		break;
 	case C_REP_SENT:
 		c->state = C_CLOSED;
-		timers(host, c, UINT64_MAX, UINT64_MAX);
-		qp_to_err(host, c);
-		upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+		unic_conn_qp_err(host, c);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
 		break;
 	default:
-		timers(host, c, UINT64_MAX, UINT64_MAX);
+		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 		break;
 	}
 }
@@ -915,9 +607,9 @@ static void conn_again(struct unic_host *host, struct conn *c, uint64_t now)
 		return;
 	}
 	c->tries++;
-	send_sent(host, c);
-	timers(host, c, now + (wait < AGAIN_MAX ? wait : AGAIN_MAX),
-	       c->give_up_ns);
+	unic_conn_resend(host, c);
+	unic_conn_timers(host, c, now + (wait < AGAIN_MAX ? wait : AGAIN_MAX),
+			 c->give_up_ns);
 }
 
 uint64_t unic_cm_poll(struct unic_host *host)
@@ -936,7 +628,7 @@ uint64_t unic_cm_poll(struct unic_host *host)
 		else if (now >= c->again_ns)
 			conn_again(host, c, now);
 		else
-			timers(host, c, c->again_ns, c->give_up_ns);
+			unic_conn_timers(host, c, c->again_ns, c->give_up_ns);
 	}
 	return host->cm.next_ns;
 }

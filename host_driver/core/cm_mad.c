@@ -84,7 +84,7 @@ static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
 	put(m + HDR + 32, msg->qpn, 3);
 	m[HDR + 35] = msg->max_dest_rd;
 	m[HDR + 39] = msg->max_rd;
-	m[HDR + 43] = 20 << 3 | 0 << 1 | 0; /* response timeout; RC */
+	m[HDR + 43] = 20 << 3; /* response timeout; service RC = 0 */
 	put(m + HDR + 44, msg->psn, 3);
 	m[HDR + 47] = (uint8_t)(20 << 3 | msg->retry_cnt);
 	put(m + HDR + 48, 0xffff, 2);

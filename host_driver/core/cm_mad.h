@@ -33,21 +33,21 @@ enum unic_cm_reject { /* IBTA table 108 */
 
 /* What unic knows of a message; fields a type does not have are 0. */
 struct unic_cm_msg {
-	uint16_t type;       /* enum unic_cm_type */
-	uint64_t tid;        /* REQ's, repeated by all that belong to it */
+	uint16_t type;	     /* enum unic_cm_type */
+	uint64_t tid;	     /* REQ's, repeated by all that belong to it */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
-	uint64_t service;    /* REQ */
-	uint64_t guid;       /* REQ, REP: of the sender's device */
-	uint32_t qpn;        /* REQ, REP: sender's; DREQ: receiver's */
-	uint32_t psn;        /* REQ, REP: first the sender will send */
+	uint64_t service;	     /* REQ */
+	uint64_t guid;		     /* REQ, REP: of the sender's device */
+	uint32_t qpn;		     /* REQ, REP: sender's; DREQ: receiver's */
+	uint32_t psn;		     /* REQ, REP: first the sender will send */
 	uint32_t src_ipv4, dst_ipv4; /* REQ: of the path */
-	uint16_t reason;     /* REJ */
-	uint8_t max_dest_rd; /* REQ, REP: responder resources */
-	uint8_t max_rd;      /* REQ, REP: initiator depth */
+	uint16_t reason;	     /* REJ */
+	uint8_t max_dest_rd;	     /* REQ, REP: responder resources */
+	uint8_t max_rd;		     /* REQ, REP: initiator depth */
 	uint8_t retry_cnt, rnr_retry, timeout;
-	uint8_t mtu_shift;   /* REQ: 8..12 */
-	uint8_t vendor;      /* REQ, REP: the sender is unic */
+	uint8_t mtu_shift; /* REQ: 8..12 */
+	uint8_t vendor;	   /* REQ, REP: the sender is unic */
 	uint8_t priv_bytes;
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX];
 };

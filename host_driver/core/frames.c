@@ -100,8 +100,8 @@ static uint32_t take_in_block(struct unic_frames *f, uint32_t block, uint32_t n,
 	uint32_t k;
 
 	for (k = *turn; k < slots; k++) {
-		uint32_t frame = block * BLOCK_FRAMES +
-				 (k * step + 7) % slots * n;
+		uint32_t frame =
+			block * BLOCK_FRAMES + (k * step + 7) % slots * n;
 
 		if (!run_free(f, frame, n))
 			continue;

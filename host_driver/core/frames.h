@@ -20,22 +20,22 @@
 
 /* Frames that lie together, behind consecutive pages of the process. */
 struct unic_frame_run {
-	uint64_t page;  /* first page number of the process */
+	uint64_t page;	/* first page number of the process */
 	uint32_t frame; /* first frame number in the slot */
-	uint32_t n;     /* 1, 16 or 512 */
+	uint32_t n;	/* 1, 16 or 512 */
 };
 
 struct unic_frames {
 	struct unic_os *os;
-	uint8_t *base;    /* of the slot, in our memory */
-	uint64_t bus;     /* bus address of the slot */
-	uint32_t first;   /* frame that may be handed out first */
-	uint32_t frames;  /* in the slot */
-	uint32_t used;    /* handed out */
-	uint32_t pinned;  /* under at least one pin */
+	uint8_t *base;	 /* of the slot, in our memory */
+	uint64_t bus;	 /* bus address of the slot */
+	uint32_t first;	 /* frame that may be handed out first */
+	uint32_t frames; /* in the slot */
+	uint32_t used;	 /* handed out */
+	uint32_t pinned; /* under at least one pin */
 	uint32_t runs;
-	uint8_t *taken;   /* per frame */
-	uint16_t *pins;   /* per frame */
+	uint8_t *taken;		    /* per frame */
+	uint16_t *pins;		    /* per frame */
 	struct unic_frame_run *run; /* sorted by page */
 };
 

@@ -234,11 +234,11 @@ static void event_arp(struct unic_host *host, const uint64_t *rec)
 }
 
 static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
-	[UNIC_EVT_NOTICE] = event_mr,	     [UNIC_EVT_EVICTED] = event_mr,
-	[UNIC_EVT_GRANTED] = event_wait,     [UNIC_EVT_WAIT_ENDED] = event_wait,
-	[UNIC_EVT_PROC_GONE] = event_obj,    [UNIC_EVT_QP_ERROR] = event_obj,
-	[UNIC_EVT_QP_GONE] = event_obj,	     [UNIC_EVT_CQ_ERROR] = event_obj,
-	[UNIC_EVT_TOKEN_END] = event_token,  [UNIC_EVT_ARP_RESULT] = event_arp,
+	[UNIC_EVT_NOTICE] = event_mr,	    [UNIC_EVT_EVICTED] = event_mr,
+	[UNIC_EVT_GRANTED] = event_wait,    [UNIC_EVT_WAIT_ENDED] = event_wait,
+	[UNIC_EVT_PROC_GONE] = event_obj,   [UNIC_EVT_QP_ERROR] = event_obj,
+	[UNIC_EVT_QP_GONE] = event_obj,	    [UNIC_EVT_CQ_ERROR] = event_obj,
+	[UNIC_EVT_TOKEN_END] = event_token, [UNIC_EVT_ARP_RESULT] = event_arp,
 	[UNIC_EVT_DB_ERROR] = event_obj,
 };
 
@@ -273,11 +273,11 @@ static bool init_procs(struct unic_host *host)
 		uint8_t *mem = host->config.slot_mem[i];
 
 		if (unic_frames_init(&proc->frames, host->os, mem,
-				     host->config.slot_bytes,
-				     (uint64_t)i << 48, UNIC_SLOT_FRAMES))
+				     host->config.slot_bytes, (uint64_t)i << 48,
+				     UNIC_SLOT_FRAMES))
 			return false;
-		proc->ring = (void *)(mem + UNIC_SLOT_UPCALL_PAGE *
-						    UNIC_FRAME_BYTES);
+		proc->ring = (void *)(mem +
+				      UNIC_SLOT_UPCALL_PAGE * UNIC_FRAME_BYTES);
 	}
 	return true;
 }

@@ -19,16 +19,16 @@
 struct unic_client {
 	uint32_t pid, uid;
 	bool privileged; /* may do what only root or the driver's user may */
-	uint32_t slot;   /* the core's; starts as UNIC_OS_NO_SLOT */
-	uint32_t open;   /* requests without reply; starts as 0 */
+	uint32_t slot;	 /* the core's; starts as UNIC_OS_NO_SLOT */
+	uint32_t open;	 /* requests without reply; starts as 0 */
 };
 
 struct unic_host_config {
-	uint32_t slots;      /* 1..UNIC_HOST_SLOTS_MAX */
-	uint64_t slot_bytes; /* of each, a multiple of 4096 */
+	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
+	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
 	void *const *slot_mem; /* mapping of each slot, for the life of it */
-	uint32_t ipv4;       /* of the NIC, host order */
-	uint32_t pid;        /* ours, for reports */
+	uint32_t ipv4;	       /* of the NIC, host order */
+	uint32_t pid;	       /* ours, for reports */
 	struct unic_cmd_set_params params; /* header ignored */
 };
 

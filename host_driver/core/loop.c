@@ -27,9 +27,9 @@ static void mr_end(struct loop *l, struct loop_mr *mr)
 
 static struct loop_mr *mr_find(struct loop *l, uint32_t mr, uint32_t gen)
 {
-	return mr < LOOP_MRS && l->mr[mr].page && l->mr[mr].gen == gen ?
-		       &l->mr[mr] :
-		       NULL;
+	return mr < LOOP_MRS && l->mr[mr].page && l->mr[mr].gen == gen
+		       ? &l->mr[mr]
+		       : NULL;
 }
 
 uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
@@ -111,8 +111,8 @@ static uint8_t do_fill(struct loop *l, struct unic_call *call, void *out)
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	mr = mr_find(l, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
 	return mr ? fill(mr, unic_from_le32(cmd.first),
-			 unic_from_le32(cmd.count), call->list) :
-		    UNIC_ST_NO_MR;
+			 unic_from_le32(cmd.count), call->list)
+		  : UNIC_ST_NO_MR;
 }
 
 static uint8_t do_dereg(struct loop *l, struct unic_call *call, void *out)
@@ -302,8 +302,9 @@ static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
 	qp.db = unic_from_le32(cmd.db_index);
 	mr = ring_mr(l, unic_from_le32(cmd.stag), qp.pd, qp.sq_iova,
 		     qp.sq_slots * 64u);
-	if (!mr || mr != ring_mr(l, unic_from_le32(cmd.stag), qp.pd,
-				 qp.rq_iova, qp.rq_slots * 64u) ||
+	if (!mr ||
+	    mr != ring_mr(l, unic_from_le32(cmd.stag), qp.pd, qp.rq_iova,
+			  qp.rq_slots * 64u) ||
 	    !pow2_in(qp.sq_slots, 2, 1024) || !pow2_in(qp.rq_slots, 2, 1024) ||
 	    qp.db >= UNIC_DB_OBJECTS)
 		return UNIC_ST_INVALID;
@@ -323,9 +324,9 @@ static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
 
 static struct loop_qp *qp_find(struct loop *l, uint32_t qpn, uint32_t proc)
 {
-	return qpn < LOOP_QPS && l->qp[qpn].used && l->qp[qpn].proc == proc ?
-		       &l->qp[qpn] :
-		       NULL;
+	return qpn < LOOP_QPS && l->qp[qpn].used && l->qp[qpn].proc == proc
+		       ? &l->qp[qpn]
+		       : NULL;
 }
 
 static uint8_t do_modify(struct loop *l, struct unic_call *call, void *out)
@@ -414,8 +415,8 @@ static uint8_t do_arp(struct loop *l, struct unic_call *call, void *out)
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	memcpy(cpl->mac, l->info.mac, sizeof(cpl->mac));
-	return unic_from_le32(cmd.ipv4) == l->ipv4 ? UNIC_ST_OK :
-						     UNIC_ST_NO_ROUTE;
+	return unic_from_le32(cmd.ipv4) == l->ipv4 ? UNIC_ST_OK
+						   : UNIC_ST_NO_ROUTE;
 }
 
 /* The wire leads back; like any wire, it loses what does not fit. */
@@ -455,16 +456,26 @@ static uint8_t do_usage(struct loop *l, struct unic_call *call, void *out)
 }
 
 static uint8_t (*const on_cmd[])(struct loop *, struct unic_call *, void *) = {
-	[UNIC_CMD_NOP] = do_ok,		   [UNIC_CMD_SET_PARAMS] = do_ok,
-	[UNIC_CMD_HOST_TIME] = do_ok,	   [UNIC_CMD_SET_ADDR] = do_addr,
-	[UNIC_CMD_ENTROPY] = do_ok,	   [UNIC_CMD_PROC_ATTACH] = do_attach,
-	[UNIC_CMD_PROC_DETACH] = do_detach, [UNIC_CMD_PROC_SET] = do_ok,
-	[UNIC_CMD_PD_ALLOC] = do_pd_alloc, [UNIC_CMD_PD_FREE] = do_pd_free,
-	[UNIC_CMD_MR_REG] = do_reg,	   [UNIC_CMD_MR_FILL] = do_fill,
-	[UNIC_CMD_MR_DEREG] = do_dereg,	   [UNIC_CMD_CQ_CREATE] = do_cq,
-	[UNIC_CMD_CQ_DESTROY] = do_cq_end, [UNIC_CMD_QP_CREATE] = do_qp,
-	[UNIC_CMD_QP_MODIFY] = do_modify,  [UNIC_CMD_QP_DESTROY] = do_qp_end,
-	[UNIC_CMD_ARP_RESOLVE] = do_arp,   [UNIC_CMD_MAD_SEND] = do_mad,
+	[UNIC_CMD_NOP] = do_ok,
+	[UNIC_CMD_SET_PARAMS] = do_ok,
+	[UNIC_CMD_HOST_TIME] = do_ok,
+	[UNIC_CMD_SET_ADDR] = do_addr,
+	[UNIC_CMD_ENTROPY] = do_ok,
+	[UNIC_CMD_PROC_ATTACH] = do_attach,
+	[UNIC_CMD_PROC_DETACH] = do_detach,
+	[UNIC_CMD_PROC_SET] = do_ok,
+	[UNIC_CMD_PD_ALLOC] = do_pd_alloc,
+	[UNIC_CMD_PD_FREE] = do_pd_free,
+	[UNIC_CMD_MR_REG] = do_reg,
+	[UNIC_CMD_MR_FILL] = do_fill,
+	[UNIC_CMD_MR_DEREG] = do_dereg,
+	[UNIC_CMD_CQ_CREATE] = do_cq,
+	[UNIC_CMD_CQ_DESTROY] = do_cq_end,
+	[UNIC_CMD_QP_CREATE] = do_qp,
+	[UNIC_CMD_QP_MODIFY] = do_modify,
+	[UNIC_CMD_QP_DESTROY] = do_qp_end,
+	[UNIC_CMD_ARP_RESOLVE] = do_arp,
+	[UNIC_CMD_MAD_SEND] = do_mad,
 	[UNIC_CMD_QUERY_USAGE] = do_usage,
 };
 

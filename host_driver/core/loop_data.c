@@ -203,9 +203,9 @@ static void complete_rq(struct loop *l, struct loop_qp *qp, unic_le64 wr_id,
 		.wr_id = wr_id,
 		.byte_len = unic_to_le32((uint32_t)bytes),
 		.qpn = unic_to_le32(number(l, qp)),
-		.opcode = s && s->opcode == UNIC_WR_WRITE_IMM ?
-				  UNIC_WC_RECV_WRITE_IMM :
-				  UNIC_WC_RECV,
+		.opcode = s && s->opcode == UNIC_WR_WRITE_IMM
+				  ? UNIC_WC_RECV_WRITE_IMM
+				  : UNIC_WC_RECV,
 		.status = status,
 		.flags = imm ? UNIC_WC_WITH_IMM : 0,
 	};
@@ -376,8 +376,8 @@ static bool one(struct loop *l, struct loop_qp *qp, uint32_t posted)
 
 	detail = fetch(l, qp, posted, &wr);
 	if (detail || !check_all(l, &wr.local, &detail)) {
-		status = detail >= UNIC_WD_OPCODE ? UNIC_WC_LOC_QP_OP_ERR :
-						    UNIC_WC_LOC_PROT_ERR;
+		status = detail >= UNIC_WD_OPCODE ? UNIC_WC_LOC_QP_OP_ERR
+						  : UNIC_WC_LOC_PROT_ERR;
 		qp->sq_head += wr.slots;
 		complete_sq(l, qp, &wr.slot, status, detail, 0);
 		qp_error(l, qp, status);

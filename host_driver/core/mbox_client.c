@@ -216,8 +216,8 @@ bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad)
 {
 	uint32_t at = m->mad_head % UNIC_MAD_RX_ENTRIES;
 
-	if (!m->epoch || !ahead(m, &nic_page(m)->mad_tail, m->mad_head,
-				UNIC_MAD_RX_ENTRIES))
+	if (!m->epoch ||
+	    !ahead(m, &nic_page(m)->mad_tail, m->mad_head, UNIC_MAD_RX_ENTRIES))
 		return false;
 	unic_os_rmb();
 	memcpy(mad, m->bar + UNIC_BAR_MAD_RX_OFF + at * sizeof(*mad),

@@ -45,8 +45,7 @@ static bool info_there(struct unic_nic_provider *n)
 static void set_state(struct unic_nic_provider *n, uint32_t state)
 {
 	n->state = state;
-	unic_host_state(n->p.host, (enum unic_provider_state)state,
-			n->m.epoch);
+	unic_host_state(n->p.host, (enum unic_provider_state)state, n->m.epoch);
 }
 
 /* Everything under way is lost with the old epoch: say so, once each. */
@@ -146,7 +145,8 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 	if (state == UNIC_NIC_CRASHED)
 		give_up(n, "the firmware crashed");
 	else if (state == UNIC_NIC_FAILED)
-		nic_start(&n->p); /* an upcall of it was not delivered in time */
+		nic_start(
+			&n->p); /* an upcall of it was not delivered in time */
 	else if (unic_from_le32(UNIC_LOAD(info->boot_epoch)) != n->m.epoch)
 		nic_start(&n->p); /* restarted behind our back */
 	else if (n->m.bad_epoch > UNIC_MBOX_BAD_MAX)

@@ -30,7 +30,7 @@ enum unic_obj_type {
 struct unic_obj {
 	uint32_t id;
 	uint16_t owner; /* slot, or UNIC_NOBODY */
-	uint8_t type;   /* enum unic_obj_type */
+	uint8_t type;	/* enum unic_obj_type */
 };
 
 struct unic_objects {

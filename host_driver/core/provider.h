@@ -35,14 +35,14 @@ enum unic_call_state {
  * in with the command, and for DUMP out with the completion.
  */
 struct unic_call {
-	struct unic_call *next;               /* the provider's, while TAKEN */
+	struct unic_call *next;		      /* the provider's, while TAKEN */
 	void (*done)(struct unic_call *call); /* the access layer's */
 	uint64_t submitted_ns;
 	uint64_t cmd[UNIC_REC_WORDS]; /* a struct unic_cmd_* */
 	uint64_t cpl[UNIC_REC_WORDS]; /* a struct unic_cpl_*, at done() */
 	void *list;
 	uint32_t list_bytes; /* of it that count with the command */
-	uint8_t state;       /* enum unic_call_state */
+	uint8_t state;	     /* enum unic_call_state */
 };
 
 enum unic_provider_state {

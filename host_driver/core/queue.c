@@ -8,8 +8,7 @@
 static void *obj_get(const struct unic_req *req, uint32_t id,
 		     enum unic_obj_type type)
 {
-	return unic_obj_get(&req->host->objects, id, type,
-			    unic_req_owner(req));
+	return unic_obj_get(&req->host->objects, id, type, unic_req_owner(req));
 }
 
 static uint32_t req_obj(const struct unic_req *req)
@@ -125,8 +124,7 @@ static void token_index(struct unic_host *host, struct unic_htoken *t)
 {
 	struct unic_htoken *old = unic_obj_get(&host->objects,
 					       host->token_of[t->index],
-					       UNIC_OBJ_TOKEN,
-					       UNIC_OBJ_ANYONE);
+					       UNIC_OBJ_TOKEN, UNIC_OBJ_ANYONE);
 
 	if (old)
 		unic_obj_free(&host->objects, &old->obj);

@@ -1,56 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * region.c - memory regions as the driver sees them: which addresses they
- * cover, which frames they pin, and the upcalls about them.
- *
- *   REGISTERING -> (WAITING ->) FILLING -> ACTIVE <-> NOTIFIED
- *                                            |           |
- *                                            +-----+-----+
- *                                                  v
- *                                     EVICTED (until MR_DEREG)
- *
- * Frames are pinned from before the NIC learns of them until it has said that
- * it will not touch them again (completion of MR_DEREG, or EVICTED). A waiting
- * request pins nothing.
- */
-#include "access.h"
-
-enum region_state {
-	R_REGISTERING,
-	R_WAITING,
-	R_FILLING,
-	R_ACTIVE,
-	R_NOTIFIED,
-	R_EVICTED,
-};
-
-struct unic_hmr {
-	struct unic_obj obj;
-	uint8_t state; /* enum region_state */
-	uint8_t page_shift;
-	bool async, pinned;
-	uint32_t pd;      /* the NIC's */
-	uint64_t va, iova, length;
-	uint32_t n_pages;
-	uint32_t mr, gen, stag, wait; /* the NIC's */
-	uint32_t user, reg_seq, waited_us;
-	uint32_t notice_seq;
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-	struct unic_req *waiter; /* MR_REG that waits, or MR_DEREG that drains */
-	struct unic_req *cancel; /* WAIT_CANCEL that came before PENDING */
-};
-
-static struct unic_hproc *proc_of(struct unic_host *host,
-				  const struct unic_hmr *mr)
-{
-	return &host->proc[mr->obj.owner];
-}
-
-static struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
-{
-	return unic_obj_get(&req->host->objects, id, UNIC_OBJ_MR,
-			    unic_req_owner(req));
-}
+/* region.c - registering, waiting, deregistering: see region.h. */
+#include "region.h"
 
 /* -------------------------------------------------------------------- pins */
 
@@ -72,7 +22,7 @@ static bool pin(struct unic_host *host, struct unic_hmr *mr)
 	return mr->pinned;
 }
 
-static void unpin(struct unic_host *host, struct unic_hmr *mr)
+void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
 
@@ -83,9 +33,9 @@ static void unpin(struct unic_host *host, struct unic_hmr *mr)
 	mr->pinned = false;
 }
 
-static void mr_free(struct unic_host *host, struct unic_hmr *mr)
+void unic_mr_forget(struct unic_host *host, struct unic_hmr *mr)
 {
-	unpin(host, mr);
+	unic_mr_unpin(host, mr);
 	proc_of(host, mr)->regions--;
 	unic_obj_free(&host->objects, &mr->obj);
 }
@@ -177,7 +127,7 @@ static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
 	if (!req)
 		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
 	mr->waiter = NULL;
-	mr_free(host, mr);
+	unic_mr_forget(host, mr);
 	if (req)
 		unic_req_status(req, status);
 }
@@ -203,7 +153,7 @@ static void drop_failed(struct unic_call *call)
 
 /* A region that could not be filled is taken back from the NIC; nobody can
  * have used it, so it goes at once. */
-static void send_dereg(struct unic_host *host, const struct unic_hmr *mr)
+void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
 				   .gen = unic_to_le32(mr->gen) };
@@ -236,7 +186,7 @@ static void fill_done(struct unic_call *call)
 		reg_active(host, mr, waiter);
 		return;
 	}
-	send_dereg(host, mr);
+	unic_mr_send_dereg(host, mr);
 	reg_failed(host, mr, waiter, status);
 }
 
@@ -259,10 +209,10 @@ static void fill_next(struct unic_req *req, struct unic_hmr *mr)
 
 		if (waiter != req)
 			unic_req_free(req);
-		send_dereg(req->host, mr);
+		unic_mr_send_dereg(req->host, mr);
 		reg_failed(req->host, mr, waiter,
-			   list ? UNIC_CTL_ST_NOT_MAPPED :
-				  UNIC_CTL_ST_NO_MEMORY);
+			   list ? UNIC_CTL_ST_NOT_MAPPED
+				: UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
 	for (i = 0; i < n; i++)
@@ -291,7 +241,7 @@ static void load(struct unic_req *req, struct unic_hmr *mr)
 	/* its frames were freed or exchanged while it waited */
 	if (waiter != req)
 		unic_req_free(req);
-	send_dereg(host, mr);
+	unic_mr_send_dereg(host, mr);
 	reg_failed(host, mr, waiter, UNIC_CTL_ST_NOT_MAPPED);
 }
 
@@ -309,7 +259,7 @@ static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
 {
 	struct unic_req *cancel = mr->cancel;
 
-	unpin(req->host, mr);
+	unic_mr_unpin(req->host, mr);
 	mr->state = R_WAITING;
 	proc_of(req->host, mr)->waits++;
 	if (mr->async) {
@@ -327,17 +277,15 @@ static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
 {
 	struct unic_host *host = req->host;
 	uint64_t usage[UNIC_REC_WORDS], rec[UNIC_REC_WORDS] = { 0 };
-	bool explained = status == UNIC_ST_TLB_FULL ||
-			 status == UNIC_ST_MR_FULL || status == UNIC_ST_QUOTA ||
-			 status == UNIC_ST_TOO_LARGE ||
-			 status == UNIC_ST_WAIT_FULL ||
-			 status == UNIC_ST_CTRL_CAP;
+	bool explained =
+		status == UNIC_ST_TLB_FULL || status == UNIC_ST_MR_FULL ||
+		status == UNIC_ST_QUOTA || status == UNIC_ST_TOO_LARGE ||
+		status == UNIC_ST_WAIT_FULL || status == UNIC_ST_CTRL_CAP;
 
 	memcpy(usage, req->call.cpl, sizeof(usage));
 	end_cancel(mr, UNIC_ST_NO_WAIT);
-	mr_free(host, mr);
-	unic_req_answer(req, status, rec, usage,
-			explained ? sizeof(usage) : 0);
+	unic_mr_forget(host, mr);
+	unic_req_answer(req, status, rec, usage, explained ? sizeof(usage) : 0);
 }
 
 static void reg_done(struct unic_call *call)
@@ -428,8 +376,8 @@ void unic_region_reg(struct unic_req *req)
 		status = UNIC_ST_NO_PD;
 	if (!status)
 		status = choose_shift(proc, &r, &shift);
-	mr = status ? NULL :
-		      unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
+	mr = status ? NULL
+		    : unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
 				     req->slot, sizeof(*mr));
 	if (!mr) {
 		unic_req_status(req, status ? status : UNIC_CTL_ST_NO_MEMORY);
@@ -448,7 +396,7 @@ void unic_region_reg(struct unic_req *req)
 	mr->user = unic_from_le32(r.user);
 	mr->reg_seq = req->seq;
 	if (!(r.flags & UNIC_CTL_REG_WAIT) && !pin(req->host, mr)) {
-		mr_free(req->host, mr);
+		unic_mr_forget(req->host, mr);
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
@@ -517,7 +465,7 @@ void unic_region_wait_event(struct unic_host *host,
 	mr->state = R_FILLING;
 	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
 	if (!req) {
-		send_dereg(host, mr);
+		unic_mr_send_dereg(host, mr);
 		reg_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
@@ -543,7 +491,7 @@ static void dereg_done(struct unic_call *call)
 	mr->waiter = NULL;
 	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
 	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
-		mr_free(req->host, mr);
+		unic_mr_forget(req->host, mr);
 		status = UNIC_ST_OK;
 	}
 	unic_req_status(req, status);
@@ -572,267 +520,6 @@ void unic_region_dereg(struct unic_req *req)
 	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
 }
 
-/* ----------------------------------------------------------------- notices */
-
-static void upcall_mr(struct unic_host *host, const struct unic_hmr *mr,
-		      const struct unic_evt_mr *evt, uint8_t type)
-{
-	struct unic_upcall_mr up = {
-		.hdr = { .type = type,
-			 .reason = evt->hdr.reason,
-			 .id = unic_to_le32(mr->obj.id) },
-		.user = unic_to_le32(mr->user),
-		.stag = unic_to_le32(mr->stag),
-		.notice_seq = evt->seq,
-		.entries = evt->entries,
-		.dependents = evt->dependents,
-		.rank = evt->rank,
-		.flags = evt->flags,
-		.grace_us = evt->grace_us,
-		.deadline_ns = unic_to_le64(mr->deadline_ns),
-		.pain = evt->pain,
-	};
-
-	unic_proc_upcall(host, mr->obj.owner, &up);
-}
-
-static void ack_done(struct unic_call *call)
-{
-	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
-	struct unic_cpl_notice cpl;
-
-	memcpy(&cpl, call->cpl, sizeof(cpl));
-	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call))
-		mr->deadline_ns = unic_host_clock(
-			req->host, unic_from_le64(cpl.deadline_ns));
-	unic_req_free(req);
-}
-
-/* The upcall is on the ring: the NIC may start the grace. */
-static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
-		uint32_t slot, uint32_t id)
-{
-	struct unic_cmd_notice_ack cmd = { .mr = evt->mr,
-					   .gen = evt->gen,
-					   .seq = evt->seq };
-	struct unic_req *req = unic_req_new(host, slot);
-
-	if (!req) {
-		unic_os_log(host->os, UNIC_LOG_ERROR,
-			    "out of memory: a notice is not acknowledged");
-		return;
-	}
-	req->id = id;
-	unic_req_send(req, UNIC_CMD_NOTICE_ACK, &cmd, ack_done);
-}
-
-static void notice(struct unic_host *host, struct unic_hmr *mr,
-		   const struct unic_evt_mr *evt)
-{
-	uint32_t seq = unic_from_le32(evt->seq);
-
-	if (mr->state != R_NOTIFIED || mr->notice_seq != seq) {
-		mr->state = R_NOTIFIED;
-		mr->notice_seq = seq;
-		mr->deadline_ns =
-			unic_os_now_ns(host->os) +
-			1000ull * unic_from_le32(evt->grace_us);
-		proc_of(host, mr)->notices++;
-		upcall_mr(host, mr, evt, UNIC_UP_NOTICE);
-	}
-	ack(host, evt, mr->obj.owner, mr->obj.id);
-}
-
-static void evicted(struct unic_host *host, struct unic_hmr *mr,
-		    const struct unic_evt_mr *evt)
-{
-	struct unic_req *waiter = mr->waiter;
-
-	unpin(host, mr);
-	mr->state = R_EVICTED;
-	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
-		mr->waiter = NULL;
-		mr_free(host, mr);
-		unic_req_status(waiter, UNIC_ST_OK);
-		return;
-	}
-	proc_of(host, mr)->evictions++;
-	upcall_mr(host, mr, evt, UNIC_UP_EVICTED);
-	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
-		/* its owner gave it up too: the tombstone is of no use */
-		send_dereg(host, mr);
-		mr->waiter = NULL;
-		mr_free(host, mr);
-		unic_req_status(waiter, UNIC_ST_OK);
-	}
-}
-
-void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
-{
-	struct unic_hmr *mr = unic_obj_get(&host->objects,
-					   unic_from_le32(evt->user),
-					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
-	bool ours = mr && mr->state >= R_ACTIVE && mr->state != R_EVICTED &&
-		    mr->mr == unic_from_le32(evt->mr) &&
-		    mr->gen == unic_from_le32(evt->gen);
-
-	if (evt->hdr.type == UNIC_EVT_NOTICE) {
-		if (ours)
-			notice(host, mr, evt);
-		else /* going already: the NIC must not think us dead */
-			ack(host, evt, UNIC_OS_NO_SLOT, 0);
-		return;
-	}
-	if (ours)
-		evicted(host, mr, evt);
-}
-
-static void answer_done(struct unic_call *call)
-{
-	struct unic_req *req = unic_req_of(call);
-	struct unic_host *host = req->host;
-	struct unic_hmr *mr = mr_get(req, req->id);
-	struct unic_hmr *offered = mr_get(req, req->id2);
-	uint32_t status = unic_call_status(call);
-	struct unic_ctl_notice_reply r = { 0 };
-	struct unic_cpl_notice cpl;
-	uint64_t deadline;
-
-	memcpy(&cpl, call->cpl, sizeof(cpl));
-	deadline = unic_host_clock(host, unic_from_le64(cpl.deadline_ns));
-	if (!status && mr && mr->state == R_NOTIFIED)
-		mr->deadline_ns = deadline;
-	if (!status && mr && offered) { /* the notice is about that one now */
-		if (offered->state == R_ACTIVE)
-			offered->state = R_NOTIFIED;
-		offered->notice_seq = mr->notice_seq;
-		offered->deadline_ns = deadline;
-		if (mr->state == R_NOTIFIED)
-			mr->state = R_ACTIVE;
-	}
-	if (!status)
-		r.deadline_ns = unic_to_le64(deadline);
-	r.detail = cpl.detail;
-	unic_req_answer(req, status, &r, NULL, 0);
-}
-
-void unic_region_answer(struct unic_req *req)
-{
-	struct unic_ctl_notice_answer r;
-	struct unic_cmd_notice_answer cmd = { 0 };
-	uint32_t answer;
-	struct unic_hmr *mr, *offer;
-
-	memcpy(&r, req->rec, sizeof(r));
-	answer = unic_from_le32(r.answer);
-	req->id = unic_from_le32(r.id);
-	req->id2 = unic_from_le32(r.offer_id);
-	mr = mr_get(req, req->id);
-	offer = mr_get(req, req->id2);
-	if (answer == UNIC_ANSWER_RELEASE) {
-		unic_region_dereg(req);
-		return;
-	}
-	if ((answer != UNIC_ANSWER_OFFER && answer != UNIC_ANSWER_EXTEND) ||
-	    (answer == UNIC_ANSWER_EXTEND && req->id2) ||
-	    (answer == UNIC_ANSWER_OFFER && r.extend_us)) {
-		unic_req_status(req, UNIC_ST_INVALID);
-		return;
-	}
-	if (!mr || (answer == UNIC_ANSWER_OFFER && !offer)) {
-		unic_req_status(req, UNIC_ST_NO_MR);
-		return;
-	}
-	if (mr->state != R_NOTIFIED ||
-	    mr->notice_seq != unic_from_le32(r.notice_seq)) {
-		unic_req_status(req, UNIC_ST_STATE);
-		return;
-	}
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	cmd.seq = r.notice_seq;
-	cmd.answer = r.answer;
-	if (offer) {
-		cmd.offer_mr = unic_to_le32(offer->mr);
-		cmd.offer_gen = unic_to_le32(offer->gen);
-	}
-	cmd.extend_us = r.extend_us;
-	unic_req_send(req, UNIC_CMD_NOTICE_ANSWER, &cmd, answer_done);
-}
-
-void unic_region_evict(struct unic_req *req)
-{
-	struct unic_ctl_obj r;
-	struct unic_cmd_mr cmd = { 0 };
-	struct unic_hmr *mr;
-
-	memcpy(&r, req->rec, sizeof(r));
-	req->id = unic_from_le32(r.id);
-	mr = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_MR,
-			  UNIC_OBJ_ANYONE);
-	if (!mr || mr->state < R_ACTIVE) {
-		unic_req_status(req, UNIC_ST_NO_MR);
-		return;
-	}
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	unic_req_send(req, UNIC_CMD_MR_EVICT, &cmd, unic_req_done_status);
-}
-
-/* ------------------------------------------------------------------- resync */
-
-static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
-{
-	static const uint8_t state[] = {
-		[R_REGISTERING] = UNIC_CTL_R_WAITING,
-		[R_WAITING] = UNIC_CTL_R_WAITING,
-		[R_FILLING] = UNIC_CTL_R_WAITING,
-		[R_ACTIVE] = UNIC_CTL_R_ACTIVE,
-		[R_NOTIFIED] = UNIC_CTL_R_NOTIFIED,
-		[R_EVICTED] = UNIC_CTL_R_EVICTED,
-	};
-
-	*row = (struct unic_ctl_region){
-		.id = unic_to_le32(mr->obj.id),
-		.stag = unic_to_le32(mr->stag),
-		.user = unic_to_le32(mr->user),
-		.entries = unic_to_le32(mr->n_pages),
-		.state = unic_to_le32(state[mr->state]),
-	};
-	if (mr->state != R_NOTIFIED)
-		return;
-	row->notice_seq = unic_to_le32(mr->notice_seq);
-	row->deadline_ns = unic_to_le64(mr->deadline_ns);
-}
-
-void unic_region_resync(struct unic_req *req)
-{
-	enum { ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) /
-		      sizeof(struct unic_ctl_region) };
-	struct unic_ctl_region row[ROWS];
-	struct unic_ctl_resync_reply rep = { 0 };
-	struct unic_ctl_resync r;
-	uint32_t at = 0, n = 0;
-	struct unic_hmr *mr;
-
-	memcpy(&r, req->rec, sizeof(r));
-	if (r.after)
-		at = unic_obj_index(unic_from_le32(r.after)) + 1;
-	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
-				   unic_req_owner(req)))) {
-		if (n == ROWS) {
-			rep.more = unic_to_le32(1);
-			break;
-		}
-		region_row(mr, &row[n++]);
-	}
-	rep.regions = unic_to_le32(n);
-	rep.next_seq = unic_to_le32(unic_req_proc(req)->upcall_next + 1);
-	unic_req_answer(req, UNIC_ST_OK, &rep, row,
-			n * (uint32_t)sizeof(row[0]));
-}
-
 /* --------------------------------------------------------------------- ends */
 
 void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
@@ -846,7 +533,7 @@ void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 		if (mr->state == R_WAITING)
 			proc_of(host, mr)->waits--;
 		end_cancel(mr, status);
-		mr_free(host, mr);
+		unic_mr_forget(host, mr);
 		/* one that is with the provider is called back by it */
 		if (waiter && waiter->call.state == UNIC_CALL_IDLE)
 			unic_req_status(waiter, status);

@@ -52,8 +52,8 @@ static int receive(int from, struct bus_msg *msg, int flags)
 		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
 	c = CMSG_FIRSTHDR(&m);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		msg->fds = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) /
-				      sizeof(int));
+		msg->fds =
+			(uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(msg->fd, CMSG_DATA(c), msg->fds * sizeof(int));
 	}
 	if (n == sizeof(msg->u) && !(m.msg_flags & MSG_CTRUNC) &&
@@ -126,8 +126,7 @@ static int connect_bus(struct unic_os *os)
 		return -ENAMETOOLONG;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 &&
-	    !connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
 		os->bus_fd = fd;
 		return 0;
 	}

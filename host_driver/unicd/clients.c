@@ -15,8 +15,7 @@
 
 #include "unicd.h"
 
-static uint32_t index_of(const struct unic_os *os,
-			 const struct unicd_client *c)
+static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 {
 	return (uint32_t)(c - os->client);
 }
@@ -27,8 +26,8 @@ static uint32_t index_of(const struct unic_os *os,
 static bool served(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	bool yes = fd >= 0 && !connect(fd, (const struct sockaddr *)addr,
-				       sizeof(*addr));
+	bool yes = fd >= 0 &&
+		   !connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
 
 	if (fd >= 0)
 		close(fd);
@@ -126,8 +125,8 @@ void unicd_clients_accept(struct unic_os *os)
 	c->fd = fd;
 	c->pidfd = -1;
 	c->core.slot = UNIC_OS_NO_SLOT;
-	if (!who(c) || unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
-				   EPOLLIN))
+	if (!who(c) ||
+	    unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c), EPOLLIN))
 		c->dead = true;
 }
 
@@ -177,14 +176,13 @@ static void want(struct unic_os *os, struct unicd_client *c)
 	epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev);
 }
 
-static void enqueue(struct unic_os *os, struct unicd_client *c,
-		    const void *msg, uint32_t bytes, uint32_t slot)
+static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
+		    uint32_t bytes, uint32_t slot)
 {
 	struct unicd_reply *r = malloc(sizeof(*r) + bytes);
 
 	if (!r) {
-		unicd_say("out of memory: process %u is cut off",
-			  c->core.pid);
+		unicd_say("out of memory: process %u is cut off", c->core.pid);
 		c->dead = true;
 		return;
 	}
@@ -270,8 +268,7 @@ static void receive(struct unic_os *os, struct unicd_client *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 ||
-	    !unic_host_request(os->host, &c->core, msg, (size_t)n))
+	if (n <= 0 || !unic_host_request(os->host, &c->core, msg, (size_t)n))
 		c->dead = true;
 }
 

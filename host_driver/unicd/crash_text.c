@@ -69,12 +69,15 @@ static void print_crash(struct unic_host *host, FILE *to,
 		unic_from_le32(c->epoch),
 		(double)unic_from_le64(c->time_ns) / 1e9);
 	for (i = 0; i < 17; i++)
-		fprintf(to, "%s%-4s %08x", i % 4 ? "  " : i ? "\n  " : "  ",
-			i == 16 ? "cpsr" :
-			i == 15 ? "pc" :
-			i == 14 ? "lr" :
-			i == 13 ? "sp" :
-				  "r",
+		fprintf(to, "%s%-4s %08x",
+			i % 4 ? "  "
+			: i   ? "\n  "
+			      : "  ",
+			i == 16	  ? "cpsr"
+			: i == 15 ? "pc"
+			: i == 14 ? "lr"
+			: i == 13 ? "sp"
+				  : "r",
 			unic_from_le32(c->reg[i]));
 	fprintf(to, "\nfault status %08x address %08x\ntable sums",
 		unic_from_le32(c->fault_status), unic_from_le32(c->fault_addr));

@@ -65,8 +65,8 @@ static void take_over(struct unic_os *os, uint32_t slot)
 	struct owner o;
 	int fd;
 
-	if (pread(os->slots_file, &o, sizeof(o),
-		  (off_t)(slot * sizeof(o))) != sizeof(o) ||
+	if (pread(os->slots_file, &o, sizeof(o), (off_t)(slot * sizeof(o))) !=
+		    sizeof(o) ||
 	    !o.pid)
 		return;
 	fd = unicd_pidfd((pid_t)o.pid);
@@ -153,7 +153,7 @@ void unicd_slots_check(struct unic_os *os)
 		if (ended(os->slot_pidfd[i]))
 			unicd_slots_ended(os, i);
 		else /* EEXIST: watched already */
-			(void)unicd_watch(os, os->slot_pidfd[i],
-					  UNICD_EV_OWNER, i, EPOLLIN);
+			(void)unicd_watch(os, os->slot_pidfd[i], UNICD_EV_OWNER,
+					  i, EPOLLIN);
 	}
 }

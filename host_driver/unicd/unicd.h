@@ -18,14 +18,14 @@
 #define UNICD_CLIENTS_MAX 128
 
 struct unicd_options {
-	const char *bus;    /* directory of unic-bus */
+	const char *bus; /* directory of unic-bus */
 	const char *socket;
 	const char *provider;
 	const char *crash_file;
 	uint32_t ipv4;
-	uint32_t slots;     /* loop only */
+	uint32_t slots; /* loop only */
 	uint64_t slot_bytes;
-	uint32_t spin_us;   /* poll that long before sleeping */
+	uint32_t spin_us; /* poll that long before sleeping */
 	bool audit;
 	struct unic_cmd_set_params params;
 };
@@ -61,7 +61,7 @@ struct unic_os {
 	int upcall_ev[UNIC_HOST_SLOTS_MAX];
 	int slot_pidfd[UNIC_HOST_SLOTS_MAX];  /* -1: nobody */
 	bool slot_quiet[UNIC_HOST_SLOTS_MAX]; /* told by the core */
-	int slots_file; /* -1: none */
+	int slots_file;			      /* -1: none */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
 };
 
@@ -70,10 +70,10 @@ enum unicd_event {
 	UNICD_EV_SIGNAL = 1,
 	UNICD_EV_LISTEN,
 	UNICD_EV_BUS,
-	UNICD_EV_NIC,    /* the driver's doorbell */
-	UNICD_EV_LOOP,   /* a process rang the loop-back, number = slot */
+	UNICD_EV_NIC,	 /* the driver's doorbell */
+	UNICD_EV_LOOP,	 /* a process rang the loop-back, number = slot */
 	UNICD_EV_CLIENT, /* number = index */
-	UNICD_EV_OWNER,  /* a process ended, number = slot */
+	UNICD_EV_OWNER,	 /* a process ended, number = slot */
 };
 
 /** unicd_watch() - add @fd to the event loop, level-triggered. 0 or -errno. */

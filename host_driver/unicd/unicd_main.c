@@ -64,8 +64,7 @@ static uint64_t number(struct argp_state *state, const char *arg, uint64_t lo,
 	v = strtoull(arg, &end, 0);
 	if (errno || *end || end == arg || v < lo || v > hi)
 		argp_error(state, "%s: a number from %llu to %llu is needed",
-			   arg, (unsigned long long)lo,
-			   (unsigned long long)hi);
+			   arg, (unsigned long long)lo, (unsigned long long)hi);
 	return v;
 }
 
@@ -93,12 +92,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->ipv4 = ntohl(in.s_addr);
 		return 0;
 	case OPT_GRACE:
-		o->params.grace_us = unic_to_le32(
-			(uint32_t)number(state, arg, 1, 10000000));
+		o->params.grace_us =
+			unic_to_le32((uint32_t)number(state, arg, 1, 10000000));
 		return 0;
 	case OPT_DELIVER:
-		o->params.deliver_us = unic_to_le32(
-			(uint32_t)number(state, arg, 1, 10000000));
+		o->params.deliver_us =
+			unic_to_le32((uint32_t)number(state, arg, 1, 10000000));
 		return 0;
 	case OPT_REAPER:
 		o->params.reaper_us = unic_to_le32(
@@ -115,12 +114,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				(uint32_t)number(state, arg, 0, 1 << 20));
 		return 0;
 	case OPT_RESIDENCE:
-		o->params.residence_us = unic_to_le32(
-			(uint32_t)number(state, arg, 0, 10000000));
+		o->params.residence_us =
+			unic_to_le32((uint32_t)number(state, arg, 0, 10000000));
 		return 0;
 	case OPT_EXTEND:
-		o->params.extend_us = unic_to_le32(
-			(uint32_t)number(state, arg, 0, 10000000));
+		o->params.extend_us =
+			unic_to_le32((uint32_t)number(state, arg, 0, 10000000));
 		return 0;
 	case OPT_CRASH:
 		o->crash_file = arg;
@@ -173,8 +172,8 @@ static int watch_signals(struct unic_os *os)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	os->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return os->signal_fd < 0 ? -errno :
-				   unicd_watch(os, os->signal_fd,
+	return os->signal_fd < 0 ? -errno
+				 : unicd_watch(os, os->signal_fd,
 					       UNICD_EV_SIGNAL, 0, EPOLLIN);
 }
 
@@ -191,8 +190,8 @@ static int make_host(struct unic_os *os, bool loop)
 	struct unic_provider *p;
 
 	p = loop ? unic_loop_provider(os, os->slots, os->slot_mem,
-				      os->slot_bytes) :
-		   unic_nic_provider(os, os->bar);
+				      os->slot_bytes)
+		 : unic_nic_provider(os, os->bar);
 	os->host = p ? unic_host_new(os, p, &config) : NULL;
 	if (os->host)
 		return 0;
@@ -306,8 +305,7 @@ static int patience(struct unic_os *os, uint64_t next, uint64_t busy_ns)
 {
 	uint64_t now = unic_os_now_ns(os);
 
-	if (next <= now ||
-	    now - busy_ns < 1000ull * os->opt.spin_us ||
+	if (next <= now || now - busy_ns < 1000ull * os->opt.spin_us ||
 	    !unic_host_rest(os->host))
 		return 0;
 	if (next - now > 1000000000ull)

@@ -19,52 +19,14 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
-import demo  # noqa: E402
-import run_nic  # noqa: E402
+import hosts  # noqa: E402
 
 OUT = os.path.join(ROOT, "build", "bench")
 IDLE_S = 4.0
-CASES = (("soft", "shm"), ("virt", "shm"), ("virt", "virtio"))
-
-
-class Rig(demo.Demo):
-    """Two hosts without hogs; the shared-memory link is direct."""
-
-    def __init__(self, board, link, tmp):
-        super().__init__(argparse.Namespace(board=board, loss=None), tmp)
-        self.link = link
-        self.nics = []
-
-    def start_wire(self):
-        args = ["--dir", self.path("wire"), "--nics", "2"]
-        if self.link == "shm":
-            args += ["--direct"]
-        else:
-            args += ["--dgram", "sw0,nic0", "--dgram", "sw1,nic1"]
-        self.start("wire", "unic-wire", *args, show=False).expect("ready")
-
-    def start_nic(self, host):
-        bus = self.path(f"bus{host}")
-        self.start(f"bus {host}", "unic-bus", "--dir", bus,
-                   show=False).expect("ready")
-        how = {"link": self.link}
-        if self.link == "virtio":
-            how |= {"dgram": f"nic{host},sw{host}",
-                    "mac": f"02:75:6e:69:63:{host + 1:02x}"}
-        args = run_nic.command(self.o.board, bus, self.path("wire"), **how)
-        nic = demo.Process(self.line, f"nic {host}", args, show=False)
-        self.running.append(nic)
-        self.nics.append(nic.child.pid)
-
-    def start_driver(self, host):
-        self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
-                   "--socket", self.socket(host), "--ip", demo.IP[host],
-                   show=False).expect("ready")
-        self.wait_nic(host)
-
-    def stop(self):
-        for p in reversed(self.running):
-            p.end()
+# self: both queue pairs on one NIC, frames through its own ring of the link, so
+# that client and NIC have a core each on a machine of two.
+CASES = (("soft", "self"), ("soft", "shm"), ("virt", "self"), ("virt", "shm"),
+         ("virt", "virtio"))
 
 
 def cpu_seconds(pid):
@@ -77,33 +39,37 @@ def program(name, *args, timeout=300):
     r = subprocess.run([os.path.join(ROOT, "build", "bin", name), *args],
                        capture_output=True, text=True, timeout=timeout)
     if r.returncode:
-        raise demo.Failure(f"{name}: {r.stderr.strip()}")
+        raise hosts.Failure(f"{name}: {r.stderr.strip()}")
     return json.loads(r.stdout)
 
 
 def measure(board, link):
+    at = (0,) if link == "self" else (0, 1)
     with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
-        rig = Rig(board, link, tmp)
+        rig = hosts.Hosts(board, "virtio" if link == "virtio" else "shm", tmp)
         try:
-            rig.start_wire()
-            for host in (0, 1):
-                rig.start_nic(host)
+            rig.start_wire(*([] if link == "virtio" else ["--direct"]))
+            for host in at:
+                rig.start_nic(host, show=False)
             time.sleep(0.5)
             result = program("mbox-bench", rig.path("bus0"))
             time.sleep(0.2)
-            for host in (0, 1):
+            for host in at:
                 rig.start_driver(host)
-            used = cpu_seconds(rig.nics[0])
+                rig.wait_nic(host)
+            nic = rig.nics[0].child.pid
+            used = cpu_seconds(nic)
             time.sleep(IDLE_S)
             result["idle_nic_percent"] = round(
-                100 * (cpu_seconds(rig.nics[0]) - used) / IDLE_S, 2)
-            server = rig.start("server", "verbs-bench", rig.socket(1), "serve",
-                               show=False)
+                100 * (cpu_seconds(nic) - used) / IDLE_S, 2)
+            server = rig.start("server", "verbs-bench", rig.socket(at[-1]),
+                               "serve", show=False)
             server.expect("ready")
-            result |= program("verbs-bench", rig.socket(0), "run", demo.IP[1])
+            result |= program("verbs-bench", rig.socket(0), "run",
+                              hosts.IP[at[-1]])
             return result
         finally:
-            rig.stop()
+            rig.end()
 
 
 # name, unit, how, goal text, is it met
@@ -165,5 +131,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (demo.Failure, run_nic.Problem) as e:
+    except hosts.Failure as e:
         sys.exit(f"bench: {e}")

@@ -294,6 +294,7 @@ static void all(void **state)
 	pdb = rig_pd(&b, 0);
 	rig_qp(&a, 0, pda, 0, &qa);
 	rig_qp(&b, 0, pdb, 0, &qb);
+	qa.mtu_shift = qb.mtu_shift = 12;
 	rig_connect(&a, &qa, &b, &qb);
 	assert_int_equal(rig_reg(&a, 0, pda, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &ma),

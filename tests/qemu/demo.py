@@ -6,118 +6,29 @@ stopped), and a meek one moves a file to host 1 and back all the same, by RDMA
 and by calls with payload tokens. Prints what happens as it happens. The last
 line is "demo: ok", or the reason why not (exit 1).
 
-    demo.py [--board virt|soft] [--file FILE] [--loss 1%] [--keep]
+    demo.py [--board virt|soft] [--link shm|virtio] [--file FILE]
+            [--loss 1%] [--keep]
 """
 import argparse
 import hashlib
 import json
 import os
-import queue
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
-BIN = os.path.join(ROOT, "build", "bin")
-OUT = os.path.join(ROOT, "build", "demo")
-sys.path.insert(0, os.path.join(ROOT, "qemu"))
-import run_nic  # noqa: E402
+from hosts import BIN, IP, ROOT, Failure, Hosts, Process
 
+
+OUT = os.path.join(ROOT, "build", "demo")
 DEFAULT_BYTES = 8 << 20
-START_S = 10
 ROUNDS = 5
-IP = ("10.0.0.1", "10.0.0.2")
 # What of the NIC's trace is worth a line of the timeline.
 SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
          "EXTEND", "DEADLINE", "EVICTED", "DRIVER_FAILED")
-
-
-class Failure(Exception):
-    """Why the demo did not work, in words."""
-
-
-class Timeline:
-    """Lines with the time since the start, from many threads."""
-
-    def __init__(self):
-        self.start = time.monotonic()
-        self.lock = threading.Lock()
-
-    def say(self, who, text, at=None):
-        at = (at or time.monotonic()) - self.start
-        with self.lock:
-            print(f"{at:7.3f}  {who:<12} {text}", flush=True)
-
-
-class Process:
-    """A child whose lines go to the timeline (unless quiet)."""
-
-    def __init__(self, line, who, args, show=True):
-        self.who, self.show, self.timeline = who, show, line
-        self.lines, self.new = [], queue.Queue()
-        self.child = subprocess.Popen(args, stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True,
-                                      errors="replace")
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for text in self.child.stdout:
-            text = text.rstrip("\n")
-            self.lines.append(text)
-            self.on_line(text)
-            self.new.put(text)
-        self.new.put(None)
-
-    def on_line(self, text):
-        if self.show:
-            self.timeline.say(self.who, re.sub(r"^(unic-\w+|hog \d+): ", "",
-                                               text))
-
-    def expect(self, pattern, seconds=START_S):
-        """The next line that matches; Failure when none comes."""
-        until = time.monotonic() + seconds
-        while True:
-            try:
-                text = self.new.get(timeout=max(0, until - time.monotonic()))
-            except queue.Empty:
-                raise Failure(f"{self.who} did not say '{pattern}' within "
-                              f"{seconds} s; last: {self.last()}") from None
-            if text is None:
-                raise Failure(f"{self.who} ended (exit {self.child.wait()}): "
-                              f"{self.last()}")
-            if re.search(pattern, text):
-                return text
-
-    def last(self):
-        return self.lines[-1] if self.lines else "nothing"
-
-    def finish(self, seconds):
-        try:
-            code = self.child.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{self.who} was not done after {seconds} s; last: "
-                          f"{self.last()}") from None
-        self.reader.join(timeout=2)
-        if code:
-            raise Failure(f"{self.who} failed (exit {code}): {self.last()}")
-
-    def end(self):
-        if self.child.poll() is None:
-            self.child.send_signal(signal.SIGCONT)
-            self.child.terminate()
-            try:
-                self.child.wait(timeout=3)
-            except subprocess.TimeoutExpired:
-                self.child.kill()
-                self.child.wait()
 
 
 class Trace(Process):
@@ -150,72 +61,24 @@ class Trace(Process):
         self.file.close()
 
 
-class Demo:
+class Demo(Hosts):
     def __init__(self, options, tmp):
-        self.o, self.tmp = options, tmp
-        self.line = Timeline()
-        self.running = []
+        super().__init__(options.board, options.link, tmp)
+        self.o = options
         self.names = {}  # slot on host 0 -> name
 
-    def path(self, *parts):
-        return os.path.join(self.tmp, *parts)
-
-    def socket(self, host):
-        return self.path(f"unicd{host}.sock")
-
-    def start(self, who, program, *args, show=True):
-        p = Process(self.line, who, [os.path.join(BIN, program), *args], show)
-        self.running.append(p)
-        return p
-
-    def ctl(self, host, *args):
-        r = subprocess.run([os.path.join(BIN, "unicctl"), "--socket",
-                            self.socket(host), "--json", *args],
-                           capture_output=True, text=True, timeout=START_S)
-        if r.returncode:
-            raise Failure(f"unicctl {' '.join(args)}: {r.stderr.strip()}")
-        return json.loads(r.stdout)
-
-    # -------------------------------------------------------- the two hosts
-
-    def start_wire(self):
-        args = ["--dir", self.path("wire"), "--nics", "2",
-                "--pcap", os.path.join(OUT, "demo.pcap")]
-        if self.o.loss:
-            args += ["--loss", self.o.loss]
-        self.start("wire", "unic-wire", *args, show=False).expect("ready")
-        self.line.say("wire", "ready" + (f", losing {self.o.loss} of frames"
-                                         if self.o.loss else ""))
-
-    def start_host(self, host):
-        bus = self.path(f"bus{host}")
-        self.start(f"bus {host}", "unic-bus", "--dir", bus,
-                   show=False).expect("ready")
-        try:
-            args = run_nic.command(self.o.board, bus, self.path("wire"))
-        except run_nic.Problem as e:
-            raise Failure(str(e)) from None
-        self.running.append(Process(self.line, f"nic {host}", args))
-        # --low 0: no entries are reaped ahead of demand, so the TLB is really
-        # full when the meek process comes.
-        self.start(f"unicd {host}", "unicd", "--bus", bus, "--socket",
-                   self.socket(host), "--ip", IP[host], "--low", "0",
-                   "--high", "0", "--crash-file", self.path(f"crash{host}"),
-                   show=False).expect("unicd: ready")
-
-    def wait_nic(self, host):
-        until = time.monotonic() + START_S
-        while time.monotonic() < until:
-            info = self.ctl(host, "info")
-            if info["nic"] == "ready":
-                self.line.say(f"host {host}",
-                              f"NIC ready: {info['build']}, {IP[host]}, TLB of "
-                              f"{info['tlb_entries']} entries, grace T "
-                              f"{info['grace_us'] / 1000:g} ms")
-                return info
-            time.sleep(0.05)
-        raise Failure(f"the NIC of host {host} is {info['nic']} after "
-                      f"{START_S} s")
+    def start_hosts(self):
+        loss = self.o.loss
+        self.start_wire("--pcap", os.path.join(OUT, "demo.pcap"),
+                        *(["--loss", loss] if loss else []))
+        self.line.say("wire", "ready" + (f", losing {loss} of frames"
+                                         if loss else ""))
+        for host in (0, 1):
+            self.start_nic(host)
+            # --low 0: no entries are reaped ahead of demand, so the TLB is
+            # really full when the meek process comes.
+            self.start_driver(host, "--low", "0", "--high", "0")
+        return [self.wait_nic(host) for host in (0, 1)][0]
 
     # ------------------------------------------------------------- the hogs
 
@@ -315,10 +178,7 @@ class Demo:
     def run(self, path):
         size, digest = os.path.getsize(path), sha256(path)
         self.line.say("demo", f"{path}: {size} bytes, sha256 {digest}")
-        self.start_wire()
-        for host in (0, 1):
-            self.start_host(host)
-        info = [self.wait_nic(host) for host in (0, 1)][0]
+        info = self.start_hosts()
         trace = Trace(
             self.line, [os.path.join(BIN, "unicctl"), "--socket",
                         self.socket(0), "--json", "trace", "--follow"],
@@ -339,10 +199,6 @@ class Demo:
                     print(f"  {p.who}: {text}")
             if p.child.poll():
                 print(f"  {p.who}: ended, exit {p.child.returncode}")
-
-    def end(self):
-        for p in reversed(self.running):
-            p.end()
 
 
 def rel(path):
@@ -375,6 +231,8 @@ def made_file(tmp):
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--board", choices=("virt", "soft"), default="virt")
+    p.add_argument("--link", choices=("shm", "virtio"), default="shm",
+                   help="rings in shared memory, or virtio-net (virt only)")
     p.add_argument("--file", metavar="FILE", help="what to move")
     p.add_argument("--loss", metavar="RATE", help="of frames, such as 1%%")
     p.add_argument("--keep", action="store_true",

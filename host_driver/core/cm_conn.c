@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cm_conn.c - see cm_conn.h. */
+#include "cm_conn.h"
+
+void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
+		      uint64_t give_up)
+{
+	c->again_ns = again;
+	c->give_up_ns = give_up;
+	if (again < host->cm.next_ns)
+		host->cm.next_ns = again;
+	if (give_up < host->cm.next_ns)
+		host->cm.next_ns = give_up;
+}
+
+void unic_conn_free(struct unic_host *host, struct conn *c)
+{
+	struct unic_hqp *qp = qp_get(host, c);
+
+	if (qp && qp->conn == c->obj.id)
+		qp->conn = 0;
+	unic_obj_free(&host->objects, &c->obj);
+}
+
+/* -------------------------------------------------------------------- send */
+
+static void mad_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* Unreliable by nature: what cannot be sent is sent again or given up. */
+void unic_conn_send_mad(struct unic_host *host, uint32_t ipv4,
+			const uint8_t mac[6], const struct unic_cm_msg *msg)
+{
+	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(ipv4) };
+	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	if (!req)
+		return;
+	if (!unic_req_list(req)) {
+		unic_req_free(req);
+		return;
+	}
+	memcpy(cmd.mac, mac, sizeof(cmd.mac));
+	unic_cm_build(msg, req->call.list);
+	req->call.list_bytes = 256;
+	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
+}
+
+void unic_conn_resend(struct unic_host *host, struct conn *c)
+{
+	unic_conn_send_mad(host, c->ipv4, c->mac, &c->sent);
+}
+
+/* Begin a message of connection @c. */
+void unic_conn_message(struct conn *c, uint16_t type)
+{
+	memset(&c->sent, 0, sizeof(c->sent));
+	c->sent.type = type;
+	c->sent.tid = c->tid;
+	c->sent.local_comm = c->obj.id;
+	c->sent.remote_comm = c->remote_comm;
+}
+
+/* Send c->sent now and again until answered or @give_up. */
+void unic_conn_send_until(struct unic_host *host, struct conn *c,
+			  uint64_t give_up)
+{
+	c->tries = 0;
+	unic_conn_resend(host, c);
+	unic_conn_timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
+}
+
+void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
+{
+	unic_conn_message(c, UNIC_CM_REJ);
+	c->sent.reason = reason;
+	unic_conn_resend(host, c);
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static uint32_t shown_state(const struct conn *c)
+{
+	static const uint8_t state[] = {
+		[C_RESOLVE] = UNIC_CTL_CONN_CONNECTING,
+		[C_REQ_SENT] = UNIC_CTL_CONN_CONNECTING,
+		[C_REQUESTED] = UNIC_CTL_CONN_REQUESTED,
+		[C_MODIFY] = UNIC_CTL_CONN_CONNECTING,
+		[C_REP_SENT] = UNIC_CTL_CONN_ACCEPTED,
+		[C_ESTABLISHED] = UNIC_CTL_CONN_ESTABLISHED,
+		[C_DREQ_SENT] = UNIC_CTL_CONN_CLOSING,
+		[C_CLOSED] = UNIC_CTL_CONN_CLOSED,
+	};
+
+	return state[c->state];
+}
+
+void unic_conn_answer(struct unic_req *req, const struct conn *c,
+		      uint32_t status, uint32_t reason)
+{
+	struct unic_ctl_conn_reply r = {
+		.id = unic_to_le32(c->obj.id),
+		.state = unic_to_le32(status == UNIC_CTL_ST_REJECTED
+					      ? UNIC_CTL_CONN_REJECTED
+					      : shown_state(c)),
+		.peer_ipv4 = unic_to_le32(c->ipv4),
+		.peer_qpn = unic_to_le32(c->peer_qpn),
+		.service = unic_to_le64(c->service),
+		.reason = unic_to_le32(reason),
+		.vendor = c->vendor,
+		.max_rd = c->par.max_rd,
+		.max_dest_rd = c->par.max_dest_rd,
+		.mtu_shift = c->mtu_shift,
+		.qp = unic_to_le32(c->qp),
+	};
+
+	unic_req_answer(req, status, &r, c->priv, c->priv_bytes);
+}
+
+void unic_conn_upcall(struct unic_host *host, const struct conn *c,
+		      uint8_t type, uint32_t listener, uint32_t reason)
+{
+	struct unic_upcall_conn up = {
+		.hdr = { .type = type, .id = unic_to_le32(c->obj.id) },
+		.user = unic_to_le32(c->user),
+		.listener = unic_to_le32(listener),
+		.peer_ipv4 = unic_to_le32(c->ipv4),
+		.peer_qpn = unic_to_le32(c->peer_qpn),
+		.qp = unic_to_le32(c->qp),
+		.reason = unic_to_le32(reason),
+		.private_bytes = unic_to_le32(c->priv_bytes),
+	};
+
+	if (c->obj.owner != UNIC_NOBODY)
+		unic_proc_upcall(host, c->obj.owner, &up);
+}
+
+/* The connection never came to be. */
+void unic_conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
+		      uint32_t reason)
+{
+	struct unic_req *req = c->req;
+
+	c->req = NULL;
+	if (req)
+		unic_conn_answer(req, c, status, reason);
+	unic_conn_free(host, c);
+}
+
+/* -------------------------------------------------------- QP transitions */
+
+static void to_err_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* The connection is over: what is still posted on its QP is flushed. */
+void unic_conn_qp_err(struct unic_host *host, const struct conn *c)
+{
+	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
+	struct unic_hqp *qp = qp_get(host, c);
+	struct unic_req *req = qp ? unic_req_new(host, c->obj.owner) : NULL;
+
+	if (req)
+		unic_queue_modify(req, qp, &cmd, to_err_done);
+}
+
+static void qp_established(struct unic_req *req, struct conn *c);
+
+static void step_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct conn *c = conn_get(host, req->id2, req->slot);
+	uint32_t status = unic_call_status(call);
+	struct unic_cmd_qp_modify cmd;
+	struct unic_hqp *qp;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (!c || c->req != req) {
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+		return;
+	}
+	qp = qp_get(host, c);
+	if (status || !qp) {
+		unic_conn_reject(host, c, UNIC_CM_NO_RESOURCES);
+		unic_conn_failed(host, c, status ? status : UNIC_ST_NO_QP, 0);
+		return;
+	}
+	qp->state = cmd.state;
+	if (cmd.state == UNIC_QPS_RTS)
+		qp_established(req, c);
+	else
+		unic_conn_step(req, c, cmd.state + 1);
+}
+
+/* One transition of INIT -> RTR -> RTS with what the two sides agreed on. */
+void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
+{
+	struct unic_cmd_qp_modify cmd = { .state = state };
+	struct unic_hqp *qp = qp_get(req->host, c);
+
+	req->id2 = c->obj.id;
+	c->req = req;
+	c->state = C_MODIFY;
+	if (state == UNIC_QPS_INIT) {
+		cmd.rights = c->par.rights;
+	} else if (state == UNIC_QPS_RTR) {
+		cmd.mtu_shift = c->mtu_shift;
+		cmd.rnr_timer = c->par.rnr_timer;
+		cmd.max_dest_rd = c->par.max_dest_rd;
+		cmd.dest_qpn = unic_to_le32(c->peer_qpn);
+		cmd.rq_psn = unic_to_le32(c->peer_psn);
+		cmd.dest_ipv4 = unic_to_le32(c->ipv4);
+		memcpy(cmd.dest_mac, c->mac, sizeof(cmd.dest_mac));
+		cmd.vendor = c->vendor;
+	} else {
+		cmd.max_rd = c->par.max_rd;
+		cmd.timeout = c->par.timeout;
+		cmd.retry_cnt = c->par.retry_cnt;
+		cmd.rnr_retry = c->par.rnr_retry;
+		cmd.sq_psn = unic_to_le32(c->my_psn);
+	}
+	if (qp)
+		unic_queue_modify(req, qp, &cmd, step_done);
+	else
+		unic_conn_failed(req->host, c, UNIC_ST_NO_QP, 0);
+}
+
+/* Our QP is in RTS: the passive side says REP, the active one RTU. */
+static void qp_established(struct unic_req *req, struct conn *c)
+{
+	struct unic_host *host = req->host;
+	struct unic_hqp *qp = qp_get(host, c);
+
+	c->req = NULL;
+	if (c->active) {
+		unic_conn_message(c, UNIC_CM_RTU);
+		unic_conn_resend(host, c);
+		c->state = C_ESTABLISHED;
+	} else {
+		unic_conn_message(c, UNIC_CM_REP);
+		c->sent.qpn = qp->qpn;
+		c->sent.psn = c->my_psn;
+		c->sent.max_dest_rd = c->par.max_dest_rd;
+		c->sent.max_rd = c->par.max_rd;
+		c->sent.rnr_retry = c->par.rnr_retry;
+		c->sent.guid = host->host_id;
+		add_private(c, req);
+		c->state = C_REP_SENT;
+		unic_conn_send_until(host, c,
+				     unic_os_now_ns(host->os) +
+					     CONNECT_US * 1000ull);
+	}
+	unic_conn_answer(req, c, UNIC_ST_OK, 0);
+}

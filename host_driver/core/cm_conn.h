@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cm_conn.h - inside the connection manager: one connection, what is sent for
+ * it, and how its QP is brought up (IBTA 12.9, reduced to what RC needs).
+ *
+ *  active:  RESOLVE -> REQ_SENT -> (REP) -> MODIFY -> ESTABLISHED
+ *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
+ *  both:    ESTABLISHED -> DREQ_SENT -> freed;  ESTABLISHED -> (DREQ) CLOSED
+ *
+ * An id of a connection is its communication id on the wire too.
+ */
+#ifndef UNIC_CM_CONN_H
+#define UNIC_CM_CONN_H
+
+#include "access.h"
+#include "cm_mad.h"
+
+#define AGAIN_NS   100000000ull /* first repetition after, doubling ... */
+#define AGAIN_MAX  1600000000ull
+#define CONNECT_US 10000000u
+
+enum conn_state {
+	C_RESOLVE,
+	C_REQ_SENT,
+	C_REQUESTED,
+	C_MODIFY,
+	C_REP_SENT,
+	C_ESTABLISHED,
+	C_DREQ_SENT,
+	C_CLOSED,
+};
+
+struct conn {
+	struct unic_obj obj;
+	uint8_t state; /* enum conn_state */
+	bool active;
+	uint8_t mac[6];
+	uint32_t ipv4, user, qp; /* id of the QP */
+	uint32_t remote_comm, peer_qpn, my_psn, peer_psn;
+	uint64_t tid, service;
+	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
+	uint8_t vendor, mtu_shift, priv_bytes;
+	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
+	struct unic_cm_msg sent;	    /* what is repeated */
+	uint32_t tries;
+	uint64_t again_ns, give_up_ns; /* UINT64_MAX: not */
+	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
+};
+
+static inline struct conn *conn_get(struct unic_host *host, uint32_t id,
+				    uint32_t owner)
+{
+	return unic_obj_get(&host->objects, id, UNIC_OBJ_CONN, owner);
+}
+
+static inline struct unic_hqp *qp_get(struct unic_host *host,
+				      const struct conn *c)
+{
+	return unic_obj_get(&host->objects, c->qp, UNIC_OBJ_QP, c->obj.owner);
+}
+
+/* The consumer's private data goes along. */
+static inline void add_private(struct conn *c, const struct unic_req *req)
+{
+	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
+	memcpy(c->sent.priv, req->tail, req->tail_bytes);
+}
+
+/** unic_conn_timers() - when to send again and when to give up (CLOCK_MONOTONIC;
+ * UINT64_MAX: not). */
+void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
+		      uint64_t give_up);
+
+/** unic_conn_free() - forget it; its QP is free for another. */
+void unic_conn_free(struct unic_host *host, struct conn *c);
+
+/** unic_conn_send_mad() - one datagram, unreliably. */
+void unic_conn_send_mad(struct unic_host *host, uint32_t ipv4,
+			const uint8_t mac[6], const struct unic_cm_msg *msg);
+
+/** unic_conn_message() - begin message c->sent of @type. */
+void unic_conn_message(struct conn *c, uint16_t type);
+
+/** unic_conn_resend() - send c->sent (again). */
+void unic_conn_resend(struct unic_host *host, struct conn *c);
+
+/** unic_conn_send_until() - send c->sent now and again until answered. */
+void unic_conn_send_until(struct unic_host *host, struct conn *c,
+			  uint64_t give_up);
+
+/** unic_conn_reject() - send one REJ, enum unic_cm_reject. */
+void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason);
+
+/** unic_conn_answer() - answer @req with what is known of @c. */
+void unic_conn_answer(struct unic_req *req, const struct conn *c,
+		      uint32_t status, uint32_t reason);
+
+/** unic_conn_upcall() - tell its process. */
+void unic_conn_upcall(struct unic_host *host, const struct conn *c,
+		      uint8_t type, uint32_t listener, uint32_t reason);
+
+/** unic_conn_failed() - it never came to be: answer its request, free it. */
+void unic_conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
+		      uint32_t reason);
+
+/** unic_conn_qp_err() - flush its QP. */
+void unic_conn_qp_err(struct unic_host *host, const struct conn *c);
+
+/**
+ * unic_conn_step() - bring its QP to @state and on to RTS; then the passive
+ * side sends REP, the active one RTU, and @req is answered.
+ */
+void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state);
+
+#endif /* UNIC_CM_CONN_H */

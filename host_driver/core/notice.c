@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
+ * starts the grace, answers, evictions, and what is true for who lost upcalls.
+ */
+#include "region.h"
+
+static void upcall_mr(struct unic_host *host, const struct unic_hmr *mr,
+		      const struct unic_evt_mr *evt, uint8_t type)
+{
+	struct unic_upcall_mr up = {
+		.hdr = { .type = type,
+			 .reason = evt->hdr.reason,
+			 .id = unic_to_le32(mr->obj.id) },
+		.user = unic_to_le32(mr->user),
+		.stag = unic_to_le32(mr->stag),
+		.notice_seq = evt->seq,
+		.entries = evt->entries,
+		.dependents = evt->dependents,
+		.rank = evt->rank,
+		.flags = evt->flags,
+		.grace_us = evt->grace_us,
+		.deadline_ns = unic_to_le64(mr->deadline_ns),
+		.pain = evt->pain,
+	};
+
+	unic_proc_upcall(host, mr->obj.owner, &up);
+}
+
+static void ack_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_cpl_notice cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call))
+		mr->deadline_ns = unic_host_clock(
+			req->host, unic_from_le64(cpl.deadline_ns));
+	unic_req_free(req);
+}
+
+/* The upcall is on the ring: the NIC may start the grace. */
+static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
+		uint32_t slot, uint32_t id)
+{
+	struct unic_cmd_notice_ack cmd = { .mr = evt->mr,
+					   .gen = evt->gen,
+					   .seq = evt->seq };
+	struct unic_req *req = unic_req_new(host, slot);
+
+	if (!req) {
+		unic_os_log(host->os, UNIC_LOG_ERROR,
+			    "out of memory: a notice is not acknowledged");
+		return;
+	}
+	req->id = id;
+	unic_req_send(req, UNIC_CMD_NOTICE_ACK, &cmd, ack_done);
+}
+
+static void notice(struct unic_host *host, struct unic_hmr *mr,
+		   const struct unic_evt_mr *evt)
+{
+	uint32_t seq = unic_from_le32(evt->seq);
+
+	if (mr->state != R_NOTIFIED || mr->notice_seq != seq) {
+		mr->state = R_NOTIFIED;
+		mr->notice_seq = seq;
+		mr->deadline_ns = unic_os_now_ns(host->os) +
+				  1000ull * unic_from_le32(evt->grace_us);
+		proc_of(host, mr)->notices++;
+		upcall_mr(host, mr, evt, UNIC_UP_NOTICE);
+	}
+	ack(host, evt, mr->obj.owner, mr->obj.id);
+}
+
+static void evicted(struct unic_host *host, struct unic_hmr *mr,
+		    const struct unic_evt_mr *evt)
+{
+	struct unic_req *waiter = mr->waiter;
+
+	unic_mr_unpin(host, mr);
+	mr->state = R_EVICTED;
+	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
+		mr->waiter = NULL;
+		unic_mr_forget(host, mr);
+		unic_req_status(waiter, UNIC_ST_OK);
+		return;
+	}
+	proc_of(host, mr)->evictions++;
+	upcall_mr(host, mr, evt, UNIC_UP_EVICTED);
+	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
+		/* its owner gave it up too: the tombstone is of no use */
+		unic_mr_send_dereg(host, mr);
+		mr->waiter = NULL;
+		unic_mr_forget(host, mr);
+		unic_req_status(waiter, UNIC_ST_OK);
+	}
+}
+
+void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
+{
+	struct unic_hmr *mr = unic_obj_get(&host->objects,
+					   unic_from_le32(evt->user),
+					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	bool ours = mr && mr->state >= R_ACTIVE && mr->state != R_EVICTED &&
+		    mr->mr == unic_from_le32(evt->mr) &&
+		    mr->gen == unic_from_le32(evt->gen);
+
+	if (evt->hdr.type == UNIC_EVT_NOTICE) {
+		if (ours)
+			notice(host, mr, evt);
+		else /* going already: the NIC must not think us dead */
+			ack(host, evt, UNIC_OS_NO_SLOT, 0);
+		return;
+	}
+	if (ours)
+		evicted(host, mr, evt);
+}
+
+static void answer_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_hmr *offered = mr_get(req, req->id2);
+	uint32_t status = unic_call_status(call);
+	struct unic_ctl_notice_reply r = { 0 };
+	struct unic_cpl_notice cpl;
+	uint64_t deadline;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	deadline = unic_host_clock(host, unic_from_le64(cpl.deadline_ns));
+	if (!status && mr && mr->state == R_NOTIFIED)
+		mr->deadline_ns = deadline;
+	if (!status && mr && offered) { /* the notice is about that one now */
+		if (offered->state == R_ACTIVE)
+			offered->state = R_NOTIFIED;
+		offered->notice_seq = mr->notice_seq;
+		offered->deadline_ns = deadline;
+		if (mr->state == R_NOTIFIED)
+			mr->state = R_ACTIVE;
+	}
+	if (!status)
+		r.deadline_ns = unic_to_le64(deadline);
+	r.detail = cpl.detail;
+	unic_req_answer(req, status, &r, NULL, 0);
+}
+
+void unic_region_answer(struct unic_req *req)
+{
+	struct unic_ctl_notice_answer r;
+	struct unic_cmd_notice_answer cmd = { 0 };
+	uint32_t answer;
+	struct unic_hmr *mr, *offer;
+
+	memcpy(&r, req->rec, sizeof(r));
+	answer = unic_from_le32(r.answer);
+	req->id = unic_from_le32(r.id);
+	req->id2 = unic_from_le32(r.offer_id);
+	mr = mr_get(req, req->id);
+	offer = mr_get(req, req->id2);
+	if (answer == UNIC_ANSWER_RELEASE) {
+		unic_region_dereg(req);
+		return;
+	}
+	if ((answer != UNIC_ANSWER_OFFER && answer != UNIC_ANSWER_EXTEND) ||
+	    (answer == UNIC_ANSWER_EXTEND && req->id2) ||
+	    (answer == UNIC_ANSWER_OFFER && r.extend_us)) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	if (!mr || (answer == UNIC_ANSWER_OFFER && !offer)) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (mr->state != R_NOTIFIED ||
+	    mr->notice_seq != unic_from_le32(r.notice_seq)) {
+		unic_req_status(req, UNIC_ST_STATE);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	cmd.seq = r.notice_seq;
+	cmd.answer = r.answer;
+	if (offer) {
+		cmd.offer_mr = unic_to_le32(offer->mr);
+		cmd.offer_gen = unic_to_le32(offer->gen);
+	}
+	cmd.extend_us = r.extend_us;
+	unic_req_send(req, UNIC_CMD_NOTICE_ANSWER, &cmd, answer_done);
+}
+
+void unic_region_evict(struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+	struct unic_cmd_mr cmd = { 0 };
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	req->id = unic_from_le32(r.id);
+	mr = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_MR,
+			  UNIC_OBJ_ANYONE);
+	if (!mr || mr->state < R_ACTIVE) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	unic_req_send(req, UNIC_CMD_MR_EVICT, &cmd, unic_req_done_status);
+}
+
+/* ------------------------------------------------------------------- resync */
+
+static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
+{
+	static const uint8_t state[] = {
+		[R_REGISTERING] = UNIC_CTL_R_WAITING,
+		[R_WAITING] = UNIC_CTL_R_WAITING,
+		[R_FILLING] = UNIC_CTL_R_WAITING,
+		[R_ACTIVE] = UNIC_CTL_R_ACTIVE,
+		[R_NOTIFIED] = UNIC_CTL_R_NOTIFIED,
+		[R_EVICTED] = UNIC_CTL_R_EVICTED,
+	};
+
+	*row = (struct unic_ctl_region){
+		.id = unic_to_le32(mr->obj.id),
+		.stag = unic_to_le32(mr->stag),
+		.user = unic_to_le32(mr->user),
+		.entries = unic_to_le32(mr->n_pages),
+		.state = unic_to_le32(state[mr->state]),
+	};
+	if (mr->state != R_NOTIFIED)
+		return;
+	row->notice_seq = unic_to_le32(mr->notice_seq);
+	row->deadline_ns = unic_to_le64(mr->deadline_ns);
+}
+
+void unic_region_resync(struct unic_req *req)
+{
+	enum {
+		ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) /
+		       sizeof(struct unic_ctl_region)
+	};
+	struct unic_ctl_region row[ROWS];
+	struct unic_ctl_resync_reply rep = { 0 };
+	struct unic_ctl_resync r;
+	uint32_t at = 0, n = 0;
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	if (r.after)
+		at = unic_obj_index(unic_from_le32(r.after)) + 1;
+	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
+				   unic_req_owner(req)))) {
+		if (n == ROWS) {
+			rep.more = unic_to_le32(1);
+			break;
+		}
+		region_row(mr, &row[n++]);
+	}
+	rep.regions = unic_to_le32(n);
+	rep.next_seq = unic_to_le32(unic_req_proc(req)->upcall_next + 1);
+	unic_req_answer(req, UNIC_ST_OK, &rep, row,
+			n * (uint32_t)sizeof(row[0]));
+}

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Hosts with a NIC each, on one wire: what the demo and the benchmarks start,
+watch and end. Everything of one run is below one temporary folder."""
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BIN = os.path.join(ROOT, "build", "bin")
+sys.path.insert(0, os.path.join(ROOT, "qemu"))
+import run_nic  # noqa: E402
+
+START_S = 10
+IP = ("10.0.0.1", "10.0.0.2")
+
+
+class Failure(Exception):
+    """Why the demo did not work, in words."""
+
+
+class Timeline:
+    """Lines with the time since the start, from many threads."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.lock = threading.Lock()
+
+    def say(self, who, text, at=None):
+        at = (at or time.monotonic()) - self.start
+        with self.lock:
+            print(f"{at:7.3f}  {who:<12} {text}", flush=True)
+
+
+class Process:
+    """A child whose lines go to the timeline (unless quiet)."""
+
+    def __init__(self, line, who, args, show=True):
+        self.who, self.show, self.timeline = who, show, line
+        self.lines, self.new = [], queue.Queue()
+        self.child = subprocess.Popen(args, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True,
+                                      errors="replace")
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for text in self.child.stdout:
+            text = text.rstrip("\n")
+            self.lines.append(text)
+            self.on_line(text)
+            self.new.put(text)
+        self.new.put(None)
+
+    def on_line(self, text):
+        if self.show:
+            self.timeline.say(self.who, re.sub(r"^(unic-\w+|hog \d+): ", "",
+                                               text))
+
+    def expect(self, pattern, seconds=START_S):
+        """The next line that matches; Failure when none comes."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                text = self.new.get(timeout=max(0, until - time.monotonic()))
+            except queue.Empty:
+                raise Failure(f"{self.who} did not say '{pattern}' within "
+                              f"{seconds} s; last: {self.last()}") from None
+            if text is None:
+                raise Failure(f"{self.who} ended (exit {self.child.wait()}): "
+                              f"{self.last()}")
+            if re.search(pattern, text):
+                return text
+
+    def last(self):
+        return self.lines[-1] if self.lines else "nothing"
+
+    def finish(self, seconds):
+        try:
+            code = self.child.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.who} was not done after {seconds} s; last: "
+                          f"{self.last()}") from None
+        self.reader.join(timeout=2)
+        if code:
+            raise Failure(f"{self.who} failed (exit {code}): {self.last()}")
+
+    def end(self):
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGCONT)
+            self.child.terminate()
+            try:
+                self.child.wait(timeout=3)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+
+
+class Hosts:
+    """At most two hosts. board: virt or soft; link: shm or virtio."""
+
+    def __init__(self, board, link, tmp):
+        self.board, self.link, self.tmp = board, link, tmp
+        self.line = Timeline()
+        self.running = []
+        self.nics = []  # processes, by host
+
+    def path(self, *parts):
+        return os.path.join(self.tmp, *parts)
+
+    def socket(self, host):
+        return self.path(f"unicd{host}.sock")
+
+    def start(self, who, program, *args, show=True):
+        p = Process(self.line, who, [os.path.join(BIN, program), *args], show)
+        self.running.append(p)
+        return p
+
+    def ctl(self, host, *args):
+        r = subprocess.run([os.path.join(BIN, "unicctl"), "--socket",
+                            self.socket(host), "--json", *args],
+                           capture_output=True, text=True, timeout=START_S)
+        if r.returncode:
+            raise Failure(f"unicctl {' '.join(args)}: {r.stderr.strip()}")
+        return json.loads(r.stdout)
+
+    def start_wire(self, *more):
+        args = ["--dir", self.path("wire"), "--nics", "2", *more]
+        if self.link == "virtio":
+            for host in (0, 1):
+                args += ["--stream", f"nic{host}"]
+        self.start("wire", "unic-wire", *args, show=False).expect("ready")
+
+    def start_nic(self, host, show=True):
+        bus = self.path(f"bus{host}")
+        self.start(f"bus {host}", "unic-bus", "--dir", bus,
+                   show=False).expect("ready")
+        how = {"link": self.link}
+        if self.link == "virtio":
+            # a stream, for it may lag by more than a datagram socket's 10 frames
+            how |= {"stream": f"nic{host}",
+                    "mac": f"02:75:6e:69:63:{host + 1:02x}"}
+        try:
+            args = run_nic.command(self.board, bus, self.path("wire"), **how)
+        except run_nic.Problem as e:
+            raise Failure(str(e)) from None
+        nic = Process(self.line, f"nic {host}", args, show)
+        self.running.append(nic)
+        self.nics.append(nic)
+
+    def start_driver(self, host, *more):
+        self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
+                   "--socket", self.socket(host), "--ip", IP[host],
+                   "--crash-file", self.path(f"crash{host}"), *more,
+                   show=False).expect("ready")
+
+    def wait_nic(self, host):
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            info = self.ctl(host, "info")
+            if info["nic"] == "ready":
+                self.line.say(f"host {host}",
+                              f"NIC ready: {info['build']}, {IP[host]}, TLB of "
+                              f"{info['tlb_entries']} entries, grace T "
+                              f"{info['grace_us'] / 1000:g} ms")
+                return info
+            time.sleep(0.05)
+        raise Failure(f"the NIC of host {host} is {info['nic']} after "
+                      f"{START_S} s")
+
+    def end(self):
+        for p in reversed(self.running):
+            p.end()
