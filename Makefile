@@ -260,6 +260,8 @@ demo: install-deps ## [FILE=] [BOARD=virt|soft] [LOSS=1%] [LINK=shm|virtio]
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK))
 bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
+mutations: ## deliberate breaks of the core: the unit tests must go red
+	@tests/mutations.py && echo "$@: ok"
 bench-insn: ## instructions of hot paths against their budgets
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/insn.py && echo "$@: ok"

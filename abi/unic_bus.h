@@ -21,10 +21,10 @@
 
 #include "unic_types.h"
 
-#define UNIC_BUS_VERSION 1u
+#define UNIC_BUS_VERSION   1u
 #define UNIC_BUS_SLOTS_MAX 24u /* each is a PCI function of the NIC's machine */
 #define UNIC_BUS_PEER_HOST 0u
-#define UNIC_BUS_PEER_NIC 1u
+#define UNIC_BUS_PEER_NIC  1u
 
 enum unic_bus_type {
 	UNIC_BUS_HELLO = 1,
@@ -35,9 +35,9 @@ enum unic_bus_type {
 
 /* First 8 bytes of every message. */
 struct unic_bus_hdr {
-	unic_le16 type;       /* enum unic_bus_type */
-	unic_le16 version;    /* UNIC_BUS_VERSION */
-	unic_le32 fds;        /* descriptors that came along */
+	unic_le16 type;	   /* enum unic_bus_type */
+	unic_le16 version; /* UNIC_BUS_VERSION */
+	unic_le32 fds;	   /* descriptors that came along */
 };
 
 /*
@@ -64,7 +64,7 @@ struct unic_bus_refused {
 };
 
 enum unic_bus_refusal {
-	UNIC_BUS_BUSY = 1,    /* one driver at a time */
+	UNIC_BUS_BUSY = 1, /* one driver at a time */
 };
 
 /*

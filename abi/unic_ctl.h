@@ -27,13 +27,13 @@
 #include "unic_mbox.h"
 #include "unic_types.h"
 
-#define UNIC_CTL_VERSION 1u
-#define UNIC_CTL_BYTES 64u       /* of a record */
-#define UNIC_CTL_MSG_MAX 8192u   /* record and tail */
-#define UNIC_CTL_OPEN_MAX 32u    /* requests without reply, per process */
-#define UNIC_CTL_PRIVATE_MAX 56u /* bytes of private data of a connection */
-#define UNIC_CTL_FRAMES_MAX 1024u /* runs of one FRAMES_ALLOC */
-#define UNIC_CTL_SOCKET "/run/unic/unicd.sock" /* unless told otherwise */
+#define UNIC_CTL_VERSION     1u
+#define UNIC_CTL_BYTES	     64u   /* of a record */
+#define UNIC_CTL_MSG_MAX     8192u /* record and tail */
+#define UNIC_CTL_OPEN_MAX    32u   /* requests without reply, per process */
+#define UNIC_CTL_PRIVATE_MAX 56u   /* bytes of private data of a connection */
+#define UNIC_CTL_FRAMES_MAX  1024u /* runs of one FRAMES_ALLOC */
+#define UNIC_CTL_SOCKET	     "/run/unic/unicd.sock" /* unless told otherwise */
 
 /* ---------------------------------------------------- memory of a process */
 
@@ -41,10 +41,10 @@
  * The memory of a process is one sealed file, mapped MAP_SHARED. Pages by
  * number; the process maps what it needs.
  */
-#define UNIC_SLOT_DB_PAGE 0u     /* struct unic_db_page, process writes */
-#define UNIC_SLOT_NIC_PAGE 1u    /* struct unic_nic_page, NIC writes */
+#define UNIC_SLOT_DB_PAGE     0u /* struct unic_db_page, process writes */
+#define UNIC_SLOT_NIC_PAGE    1u /* struct unic_nic_page, NIC writes */
 #define UNIC_SLOT_UPCALL_PAGE 2u /* struct unic_upcall_ring, driver writes */
-#define UNIC_SLOT_FRAMES 3u      /* from here on: frames, see FRAMES_ALLOC */
+#define UNIC_SLOT_FRAMES      3u /* from here on: frames, see FRAMES_ALLOC */
 
 /* --------------------------------------------------------------- requests */
 
@@ -96,30 +96,31 @@ enum unic_ctl_op {
  * QUOTA ... from the NIC), and these.
  */
 enum unic_ctl_status {
-	UNIC_CTL_ST_NO_HELLO = 64,  /* say HELLO first */
-	UNIC_CTL_ST_NO_SLOT = 65,   /* all process slots are taken */
-	UNIC_CTL_ST_NO_NIC = 66,    /* no NIC there, or it does not answer */
-	UNIC_CTL_ST_RESET = 67,     /* the NIC was reset meanwhile; all is gone */
+	UNIC_CTL_ST_NO_HELLO = 64, /* say HELLO first */
+	UNIC_CTL_ST_NO_SLOT = 65,  /* all process slots are taken */
+	UNIC_CTL_ST_NO_NIC = 66,   /* no NIC there, or it does not answer */
+	UNIC_CTL_ST_RESET = 67, /* the NIC was reset meanwhile; all is gone */
 	UNIC_CTL_ST_NO_FRAMES = 68, /* not enough free frames in such runs */
-	UNIC_CTL_ST_NOT_MAPPED = 69, /* a page of the range was never allocated */
+	UNIC_CTL_ST_NOT_MAPPED =
+		69, /* a page of the range was never allocated */
 	UNIC_CTL_ST_NOT_ALIGNED = 70, /* frames do not make up such pages */
-	UNIC_CTL_ST_TOO_MANY = 71,  /* UNIC_CTL_OPEN_MAX requests are open */
-	UNIC_CTL_ST_NO_MEMORY = 72, /* of the driver itself */
-	UNIC_CTL_ST_PERMISSION = 73, /* root or the driver's user only */
-	UNIC_CTL_ST_NO_CONN = 74,   /* no such connection or listener */
-	UNIC_CTL_ST_IN_USE = 75,    /* service id taken; va range taken */
+	UNIC_CTL_ST_TOO_MANY = 71,    /* UNIC_CTL_OPEN_MAX requests are open */
+	UNIC_CTL_ST_NO_MEMORY = 72,   /* of the driver itself */
+	UNIC_CTL_ST_PERMISSION = 73,  /* root or the driver's user only */
+	UNIC_CTL_ST_NO_CONN = 74,     /* no such connection or listener */
+	UNIC_CTL_ST_IN_USE = 75,      /* service id taken; va range taken */
 	UNIC_CTL_ST_UNREACHABLE = 76, /* no answer from that host */
-	UNIC_CTL_ST_REJECTED = 77,  /* by the peer, see CONN_QUERY */
+	UNIC_CTL_ST_REJECTED = 77,    /* by the peer, see CONN_QUERY */
 	UNIC_CTL_ST_UNSUPPORTED = 78, /* not by this provider */
-	UNIC_CTL_ST_NONE = 79,      /* CRASH: there is no record */
+	UNIC_CTL_ST_NONE = 79,	      /* CRASH: there is no record */
 };
 
 /* First 16 bytes of every message. */
 struct unic_ctl_hdr {
-	unic_le16 op;         /* enum unic_ctl_op */
-	unic_le16 status;     /* 0 in requests */
-	unic_le32 seq;        /* the process's own, returned */
-	unic_le32 epoch;      /* requests that name an object: the epoch it was
+	unic_le16 op;	  /* enum unic_ctl_op */
+	unic_le16 status; /* 0 in requests */
+	unic_le32 seq;	  /* the process's own, returned */
+	unic_le32 epoch;  /* requests that name an object: the epoch it was
 			       * made in (0: do not check), else STALE_EPOCH;
 			       * replies: boot_epoch now */
 	unic_le32 tail_bytes;
@@ -154,26 +155,26 @@ struct unic_ctl_obj {
  */
 struct unic_ctl_hello {
 	struct unic_ctl_hdr hdr;
-	unic_le32 version;    /* UNIC_CTL_VERSION */
-	unic_le32 weight;     /* share of entries asked for, 0 = 1; more than
+	unic_le32 version; /* UNIC_CTL_VERSION */
+	unic_le32 weight;  /* share of entries asked for, 0 = 1; more than
 			       * 1 needs privilege */
-	uint8_t name[16];     /* for reports; text, zero-padded */
-	unic_le32 policy;     /* enum unic_policy */
+	uint8_t name[16];  /* for reports; text, zero-padded */
+	unic_le32 policy;  /* enum unic_policy */
 	unic_le32 rsvd[5];
 };
 struct unic_ctl_hello_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le64 slot_bytes;
-	unic_le32 proc;       /* number of the slot */
+	unic_le32 proc;	      /* number of the slot */
 	unic_le32 grace_us;   /* T */
 	unic_le32 deliver_us; /* H */
 	unic_le32 bound_us;   /* B */
 	unic_le32 tlb_entries;
-	unic_le32 ipv4;       /* of this host's NIC, host order */
-	unic_le32 path_mtu;   /* bytes */
-	unic_le32 frames;     /* 4 KiB frames it may have in all */
-	unic_le32 host_id;    /* random, the same for all processes of the host */
-	uint8_t nic;          /* 1: a NIC; 0: loop-back in software */
+	unic_le32 ipv4;	    /* of this host's NIC, host order */
+	unic_le32 path_mtu; /* bytes */
+	unic_le32 frames;   /* 4 KiB frames it may have in all */
+	unic_le32 host_id;  /* random, the same for all processes of the host */
+	uint8_t nic;	    /* 1: a NIC; 0: loop-back in software */
 	uint8_t rsvd0[3];
 };
 
@@ -191,8 +192,8 @@ struct unic_ctl_hello_reply {
 struct unic_ctl_frames {
 	struct unic_ctl_hdr hdr;
 	unic_le64 va;
-	unic_le32 pages;      /* of 4 KiB; <= UNIC_CTL_FRAMES_MAX runs */
-	uint8_t page_shift;   /* 12, 16 or 21; FRAMES_FREE: 0 */
+	unic_le32 pages;    /* of 4 KiB; <= UNIC_CTL_FRAMES_MAX runs */
+	uint8_t page_shift; /* 12, 16 or 21; FRAMES_FREE: 0 */
 	uint8_t rsvd0[3];
 	unic_le32 rsvd1[8];
 };
@@ -216,30 +217,30 @@ struct unic_ctl_id_reply {
 struct unic_ctl_mr_reg {
 	struct unic_ctl_hdr hdr;
 	unic_le64 va;
-	unic_le64 iova;       /* address that the NIC knows it by, congruent to
+	unic_le64 iova;	  /* address that the NIC knows it by, congruent to
 			       * va modulo the page size */
-	unic_le64 length;     /* bytes */
+	unic_le64 length; /* bytes */
 	unic_le32 pd;
 	unic_le32 timeout_us; /* REG_WAIT: 0 = never */
-	unic_le32 user;       /* the process's own, returned in upcalls */
-	uint8_t rights;       /* enum unic_mr_rights */
+	unic_le32 user;	      /* the process's own, returned in upcalls */
+	uint8_t rights;	      /* enum unic_mr_rights */
 	uint8_t mr_class;     /* enum unic_mr_class */
-	uint8_t page_shift;   /* 12, 16, 21; 0: the largest that the frames allow */
-	uint8_t key;          /* low 8 bits of the STag */
+	uint8_t page_shift; /* 12, 16, 21; 0: the largest that the frames allow */
+	uint8_t key;	    /* low 8 bits of the STag */
 	uint8_t importance;
-	uint8_t flags;        /* UNIC_CTL_REG_* */
+	uint8_t flags; /* UNIC_CTL_REG_* */
 	uint8_t rsvd[6];
 };
-#define UNIC_CTL_REG_WAIT (1u << 0)
-#define UNIC_CTL_REG_ASYNC (1u << 1)
+#define UNIC_CTL_REG_WAIT      (1u << 0)
+#define UNIC_CTL_REG_ASYNC     (1u << 1)
 #define UNIC_CTL_REG_FLAGS_ALL 0x03u
 struct unic_ctl_mr_reg_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
-	unic_le32 stag;       /* 0 when PENDING */
-	unic_le32 entries;    /* it holds */
+	unic_le32 stag;	   /* 0 when PENDING */
+	unic_le32 entries; /* it holds */
 	unic_le32 waited_us;
-	uint8_t page_shift;   /* that was used */
+	uint8_t page_shift; /* that was used */
 	uint8_t rsvd0[3];
 	unic_le32 rsvd1[7];
 };
@@ -260,7 +261,7 @@ struct unic_ctl_wait_cancel {
  * `detail` says why. STATE: no such notice is open (any more). */
 struct unic_ctl_notice_answer {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;         /* the region asked back */
+	unic_le32 id;	      /* the region asked back */
 	unic_le32 notice_seq; /* of the upcall */
 	unic_le32 answer;     /* enum unic_answer */
 	unic_le32 offer_id;   /* OFFER: the region to take instead */
@@ -282,14 +283,14 @@ struct unic_ctl_notice_reply {
  */
 struct unic_ctl_resync {
 	struct unic_ctl_hdr hdr;
-	unic_le32 after;      /* 0: from the start */
+	unic_le32 after; /* 0: from the start */
 	unic_le32 rsvd[11];
 };
 struct unic_ctl_resync_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 regions;    /* in the tail */
+	unic_le32 regions; /* in the tail */
 	unic_le32 more;
-	unic_le32 next_seq;   /* of the upcall ring */
+	unic_le32 next_seq; /* of the upcall ring */
 	unic_le32 rsvd[9];
 };
 struct unic_ctl_region {
@@ -297,8 +298,8 @@ struct unic_ctl_region {
 	unic_le32 stag;
 	unic_le32 user;
 	unic_le32 entries;
-	unic_le32 state;      /* enum unic_ctl_region_state */
-	unic_le32 notice_seq; /* NOTIFIED: of the open notice */
+	unic_le32 state;       /* enum unic_ctl_region_state */
+	unic_le32 notice_seq;  /* NOTIFIED: of the open notice */
 	unic_le64 deadline_ns; /* NOTIFIED: CLOCK_MONOTONIC */
 };
 enum unic_ctl_region_state {
@@ -311,10 +312,10 @@ enum unic_ctl_region_state {
 /* USAGE of the process. Tail: struct unic_cpl_usage. */
 struct unic_ctl_usage_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 frames;        /* allocated */
+	unic_le32 frames; /* allocated */
 	unic_le32 frames_max;
-	unic_le32 pinned;        /* frames under at least one region */
-	unic_le32 upcalls;       /* written so far */
+	unic_le32 pinned;  /* frames under at least one region */
+	unic_le32 upcalls; /* written so far */
 	unic_le32 rsvd[8];
 };
 
@@ -327,7 +328,7 @@ struct unic_ctl_usage_reply {
 struct unic_ctl_token_alloc {
 	struct unic_ctl_hdr hdr;
 	unic_le64 iova;
-	unic_le32 mr;          /* id */
+	unic_le32 mr; /* id */
 	unic_le32 length;
 	unic_le32 ttl_us;      /* 0 = until cancelled */
 	unic_le32 sender_ipv4; /* 0 = anybody */
@@ -340,43 +341,43 @@ struct unic_ctl_token_reply {
 	unic_le64 key;
 	unic_le32 id;
 	unic_le32 index;
-	unic_le32 end;         /* CANCEL: enum unic_token_end */
-	unic_le32 placed;      /* CANCEL: bytes */
+	unic_le32 end;	  /* CANCEL: enum unic_token_end */
+	unic_le32 placed; /* CANCEL: bytes */
 	unic_le32 rsvd[6];
 };
 
 /* CQ_CREATE. The ring is a range of a region of class control. */
 struct unic_ctl_cq_create {
 	struct unic_ctl_hdr hdr;
-	unic_le64 iova;        /* 64-aligned */
-	unic_le32 mr;          /* id */
-	unic_le32 entries;     /* a power of two, 2..4096 */
-	unic_le32 db_index;    /* row of the doorbell page, < UNIC_DB_OBJECTS */
-	unic_le32 user;        /* returned in CQ_ERROR */
+	unic_le64 iova;	    /* 64-aligned */
+	unic_le32 mr;	    /* id */
+	unic_le32 entries;  /* a power of two, 2..4096 */
+	unic_le32 db_index; /* row of the doorbell page, < UNIC_DB_OBJECTS */
+	unic_le32 user;	    /* returned in CQ_ERROR */
 	unic_le32 rsvd[6];
 };
 /* Reply of CQ_CREATE and QP_CREATE. */
 struct unic_ctl_queue_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
-	unic_le32 number;      /* QP: its QP number, as in unic_cqe.qpn */
+	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn */
 	unic_le32 rsvd[10];
 };
 
 /* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done. */
 struct unic_ctl_qp_create {
 	struct unic_ctl_hdr hdr;
-	unic_le64 sq_iova;     /* 64-aligned, in region mr */
+	unic_le64 sq_iova; /* 64-aligned, in region mr */
 	unic_le64 rq_iova;
-	unic_le32 mr;          /* id; class control */
-	unic_le32 send_cq;     /* id */
-	unic_le32 recv_cq;     /* id */
-	unic_le16 sq_slots;    /* powers of two, 2..1024 */
+	unic_le32 mr;	    /* id; class control */
+	unic_le32 send_cq;  /* id */
+	unic_le32 recv_cq;  /* id */
+	unic_le16 sq_slots; /* powers of two, 2..1024 */
 	unic_le16 rq_slots;
-	unic_le32 rq_class;    /* buffer class, bytes */
+	unic_le32 rq_class; /* buffer class, bytes */
 	unic_le32 db_index;
-	unic_le32 user;        /* returned in QP_ERROR and CONN upcalls */
-	unic_le32 pd;          /* id; of the region too */
+	unic_le32 user; /* returned in QP_ERROR and CONN upcalls */
+	unic_le32 pd;	/* id; of the region too */
 };
 
 /* QP_MODIFY. Fields as in struct unic_cmd_qp_modify. CONNECT and ACCEPT do
@@ -384,7 +385,7 @@ struct unic_ctl_qp_create {
 struct unic_ctl_qp_modify {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
-	uint8_t state;         /* enum unic_qp_state to enter */
+	uint8_t state; /* enum unic_qp_state to enter */
 	uint8_t mtu_shift;
 	uint8_t rnr_timer;
 	uint8_t max_dest_rd;
@@ -422,7 +423,7 @@ struct unic_ctl_qp_modify {
 struct unic_ctl_listen {
 	struct unic_ctl_hdr hdr;
 	unic_le64 service;
-	unic_le32 user;        /* returned in CONN_REQUEST */
+	unic_le32 user; /* returned in CONN_REQUEST */
 	unic_le32 rsvd[9];
 };
 
@@ -430,19 +431,19 @@ struct unic_ctl_listen {
  * of the one-byte fields: a sensible default. */
 struct unic_ctl_connect {
 	struct unic_ctl_hdr hdr;
-	unic_le64 service;     /* CONNECT */
-	unic_le32 ipv4;        /* CONNECT: peer, host order */
-	unic_le32 conn;        /* ACCEPT: id from the CONN_REQUEST upcall */
-	unic_le32 qp;          /* id */
-	unic_le32 timeout_us;  /* CONNECT: in all; 0 = 10 s */
-	uint8_t rights;        /* UNIC_MR_REMOTE_*: remote rights of the QP */
+	unic_le64 service;    /* CONNECT */
+	unic_le32 ipv4;	      /* CONNECT: peer, host order */
+	unic_le32 conn;	      /* ACCEPT: id from the CONN_REQUEST upcall */
+	unic_le32 qp;	      /* id */
+	unic_le32 timeout_us; /* CONNECT: in all; 0 = 10 s */
+	uint8_t rights;	      /* UNIC_MR_REMOTE_*: remote rights of the QP */
 	uint8_t rnr_timer;
-	uint8_t max_dest_rd;   /* 1..4 */
-	uint8_t max_rd;        /* 1..4 */
+	uint8_t max_dest_rd; /* 1..4 */
+	uint8_t max_rd;	     /* 1..4 */
 	uint8_t timeout;
-	uint8_t retry_cnt;     /* 0 = 7 */
-	uint8_t rnr_retry;     /* 0 = 7 */
-	uint8_t mtu_shift;     /* 0 = the path's */
+	uint8_t retry_cnt; /* 0 = 7 */
+	uint8_t rnr_retry; /* 0 = 7 */
+	uint8_t mtu_shift; /* 0 = the path's */
 	unic_le32 rsvd[4];
 };
 
@@ -458,16 +459,16 @@ struct unic_ctl_reject {
 struct unic_ctl_conn_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
-	unic_le32 state;       /* enum unic_ctl_conn_state */
+	unic_le32 state; /* enum unic_ctl_conn_state */
 	unic_le32 peer_ipv4;
 	unic_le32 peer_qpn;
 	unic_le64 service;
-	unic_le32 reason;      /* REJECTED: IBTA table 108; 28 = the consumer */
-	uint8_t vendor;        /* the peer is unic too: tokens, EVICTED */
-	uint8_t max_rd;        /* as negotiated */
+	unic_le32 reason; /* REJECTED: IBTA table 108; 28 = the consumer */
+	uint8_t vendor;	  /* the peer is unic too: tokens, EVICTED */
+	uint8_t max_rd;	  /* as negotiated */
 	uint8_t max_dest_rd;
 	uint8_t mtu_shift;
-	unic_le32 qp;          /* id */
+	unic_le32 qp; /* id */
 	unic_le32 rsvd[3];
 };
 enum unic_ctl_conn_state {
@@ -485,14 +486,14 @@ enum unic_ctl_conn_state {
 /* INFO. Tail: struct unic_info, as the NIC shows it. */
 struct unic_ctl_info_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 driver_ns;   /* CLOCK_MONOTONIC when the driver started */
+	unic_le64 driver_ns; /* CLOCK_MONOTONIC when the driver started */
 	unic_le32 driver_pid;
 	unic_le32 slots;
 	unic_le32 slots_used;
-	unic_le32 resets;      /* of the NIC by this driver */
-	unic_le32 nic_there;   /* enum unic_ctl_nic */
+	unic_le32 resets;    /* of the NIC by this driver */
+	unic_le32 nic_there; /* enum unic_ctl_nic */
 	unic_le32 host_id;
-	uint8_t provider[16];  /* "nic" or "loop" */
+	uint8_t provider[16]; /* "nic" or "loop" */
 };
 enum unic_ctl_nic {
 	UNIC_CTL_NIC_ABSENT = 0,
@@ -504,7 +505,7 @@ enum unic_ctl_nic {
 /* STATS. Tail: unic_le64 per counter, in the order of UNIC_COUNTERS. */
 struct unic_ctl_stats_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 time_ns;     /* NIC time of the copy */
+	unic_le64 time_ns; /* NIC time of the copy */
 	unic_le32 counters;
 	unic_le32 commands;    /* driver: commands sent to the NIC */
 	unic_le32 timeouts;    /* driver: commands not answered */
@@ -519,14 +520,14 @@ struct unic_ctl_stats_reply {
  * and token rows see there. */
 struct unic_ctl_dump {
 	struct unic_ctl_hdr hdr;
-	unic_le32 table;       /* enum unic_table */
+	unic_le32 table; /* enum unic_table */
 	unic_le32 first;
 	unic_le32 rsvd[10];
 };
 struct unic_ctl_dump_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 rows;
-	unic_le32 next;        /* first of the next request; 0 = no more */
+	unic_le32 next; /* first of the next request; 0 = no more */
 	unic_le32 rsvd[10];
 };
 
@@ -538,29 +539,29 @@ struct unic_ctl_ps_reply {
 	unic_le32 rsvd[11];
 };
 struct unic_ctl_proc {
-	unic_le32 proc;        /* slot */
+	unic_le32 proc; /* slot */
 	unic_le32 pid;
 	unic_le32 uid;
-	unic_le32 state;       /* enum unic_ctl_proc_state */
+	unic_le32 state; /* enum unic_ctl_proc_state */
 	uint8_t name[16];
 	unic_le32 frames;
 	unic_le32 pinned;
 	unic_le32 regions;
-	unic_le32 waits;       /* REGISTER_WAITs open */
-	unic_le32 upcalls;     /* written */
-	unic_le32 notices;     /* of them: notices */
-	unic_le32 evictions;   /* of them: EVICTED */
+	unic_le32 waits;     /* REGISTER_WAITs open */
+	unic_le32 upcalls;   /* written */
+	unic_le32 notices;   /* of them: notices */
+	unic_le32 evictions; /* of them: EVICTED */
 	unic_le32 weight;
 	unic_le32 quota;
 	unic_le32 policy;
 	unic_le32 requests;
-	unic_le32 refused;     /* requests not answered OK or PENDING */
+	unic_le32 refused; /* requests not answered OK or PENDING */
 };
 enum unic_ctl_proc_state {
 	UNIC_CTL_P_ATTACHING = 1,
 	UNIC_CTL_P_LIVE = 2,
 	UNIC_CTL_P_DETACHING = 3,
-	UNIC_CTL_P_HELD = 4,   /* left, but its memory may still be mapped */
+	UNIC_CTL_P_HELD = 4, /* left, but its memory may still be mapped */
 };
 
 /* TRACE. Events from number `from` on. Tail: struct unic_trace_rec; `first` is
@@ -575,9 +576,9 @@ struct unic_ctl_trace_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 first;
 	unic_le32 records;
-	unic_le32 next;        /* what to ask for next */
+	unic_le32 next; /* what to ask for next */
 	unic_le32 rsvd0;
-	unic_le64 pair_nic_ns; /* NIC time at which ... */
+	unic_le64 pair_nic_ns;	/* NIC time at which ... */
 	unic_le64 pair_host_ns; /* ... CLOCK_MONOTONIC was this */
 	unic_le32 rsvd1[4];
 };
@@ -610,14 +611,14 @@ struct unic_ctl_params {
 struct unic_ctl_policy {
 	struct unic_ctl_hdr hdr;
 	unic_le32 proc;
-	unic_le32 weight;      /* 0: as it is */
-	unic_le32 quota;       /* with UNIC_CTL_POLICY_QUOTA */
-	unic_le32 policy;      /* with UNIC_CTL_POLICY_POLICY: enum unic_policy */
+	unic_le32 weight; /* 0: as it is */
+	unic_le32 quota;  /* with UNIC_CTL_POLICY_QUOTA */
+	unic_le32 policy; /* with UNIC_CTL_POLICY_POLICY: enum unic_policy */
 	unic_le32 flags;
 	unic_le32 rsvd[7];
 };
-#define UNIC_CTL_POLICY_QUOTA (1u << 0)
-#define UNIC_CTL_POLICY_POLICY (1u << 1)
+#define UNIC_CTL_POLICY_QUOTA	  (1u << 0)
+#define UNIC_CTL_POLICY_POLICY	  (1u << 1)
 #define UNIC_CTL_POLICY_FLAGS_ALL 0x03u
 
 /* ------------------------------------------------------------ upcall ring */
@@ -639,29 +640,29 @@ struct unic_ctl_policy {
 #define UNIC_UPCALLS 63u
 
 enum unic_upcall_type {
-	UNIC_UP_NOTICE = 1,        /* unic_upcall_mr: please give it back */
-	UNIC_UP_EVICTED = 2,       /* unic_upcall_mr: it is gone */
-	UNIC_UP_GRANTED = 3,       /* unic_upcall_wait */
-	UNIC_UP_WAIT_ENDED = 4,    /* unic_upcall_wait */
-	UNIC_UP_QP_ERROR = 5,      /* unic_upcall_obj */
-	UNIC_UP_CQ_ERROR = 6,      /* unic_upcall_obj */
-	UNIC_UP_TOKEN_END = 7,     /* unic_upcall_token */
+	UNIC_UP_NOTICE = 1,	   /* unic_upcall_mr: please give it back */
+	UNIC_UP_EVICTED = 2,	   /* unic_upcall_mr: it is gone */
+	UNIC_UP_GRANTED = 3,	   /* unic_upcall_wait */
+	UNIC_UP_WAIT_ENDED = 4,	   /* unic_upcall_wait */
+	UNIC_UP_QP_ERROR = 5,	   /* unic_upcall_obj */
+	UNIC_UP_CQ_ERROR = 6,	   /* unic_upcall_obj */
+	UNIC_UP_TOKEN_END = 7,	   /* unic_upcall_token */
 	UNIC_UP_CONN_REQUEST = 8,  /* unic_upcall_conn */
 	UNIC_UP_ESTABLISHED = 9,   /* unic_upcall_conn */
 	UNIC_UP_DISCONNECTED = 10, /* unic_upcall_conn */
-	UNIC_UP_RESET = 11,        /* unic_upcall_obj: the NIC was reset; all
+	UNIC_UP_RESET = 11,	   /* unic_upcall_obj: the NIC was reset; all
 				    * objects are gone (frames are not); HELLO
 				    * again. detail = 1: NIC back; 0: not yet */
-	UNIC_UP_DB_ERROR = 12,     /* unic_upcall_obj: a doorbell named nothing */
+	UNIC_UP_DB_ERROR = 12, /* unic_upcall_obj: a doorbell named nothing */
 };
 
 struct unic_upcall_hdr {
-	unic_le32 seq;        /* number + 1, written last */
-	uint8_t type;         /* enum unic_upcall_type */
-	uint8_t reason;       /* NOTICE, EVICTED: enum unic_reason */
+	unic_le32 seq;	/* number + 1, written last */
+	uint8_t type;	/* enum unic_upcall_type */
+	uint8_t reason; /* NOTICE, EVICTED: enum unic_reason */
 	uint8_t rsvd[2];
 	unic_le32 epoch;
-	unic_le32 id;         /* of the object */
+	unic_le32 id; /* of the object */
 };
 
 struct unic_upcall_mr {
@@ -671,7 +672,7 @@ struct unic_upcall_mr {
 	unic_le32 notice_seq;
 	unic_le32 entries;
 	unic_le32 dependents; /* tokens that end with it */
-	unic_le32 rank;       /* 0 = most wanted */
+	unic_le32 rank;	      /* 0 = most wanted */
 	unic_le32 flags;      /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;
 	unic_le64 deadline_ns; /* NOTICE: CLOCK_MONOTONIC; not later than the
@@ -684,17 +685,17 @@ struct unic_upcall_wait {
 	struct unic_upcall_hdr hdr;
 	unic_le32 user;
 	unic_le32 stag;
-	unic_le32 status;     /* GRANTED: 0; else enum unic_(ctl_)status */
+	unic_le32 status; /* GRANTED: 0; else enum unic_(ctl_)status */
 	unic_le32 waited_us;
 	unic_le32 entries;
-	unic_le32 wait_seq;   /* seq of the request */
+	unic_le32 wait_seq; /* seq of the request */
 	unic_le32 rsvd[6];
 };
 
 struct unic_upcall_obj {
 	struct unic_upcall_hdr hdr;
 	unic_le32 user;
-	unic_le32 detail;     /* as in struct unic_evt_obj */
+	unic_le32 detail; /* as in struct unic_evt_obj */
 	unic_le32 rsvd[10];
 };
 
@@ -702,27 +703,27 @@ struct unic_upcall_token {
 	struct unic_upcall_hdr hdr;
 	unic_le32 user;
 	unic_le32 index;
-	unic_le32 end;        /* enum unic_token_end */
+	unic_le32 end; /* enum unic_token_end */
 	unic_le32 placed;
 	unic_le32 rsvd[8];
 };
 
 struct unic_upcall_conn {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;       /* CONN_REQUEST: of the listener; else of the QP */
-	unic_le32 listener;   /* CONN_REQUEST: id */
+	unic_le32 user;	    /* CONN_REQUEST: of the listener; else of the QP */
+	unic_le32 listener; /* CONN_REQUEST: id */
 	unic_le32 peer_ipv4;
 	unic_le32 peer_qpn;
-	unic_le32 qp;         /* id; CONN_REQUEST: 0 */
-	unic_le32 reason;     /* DISCONNECTED: 0 asked, 1 peer silent */
+	unic_le32 qp;		 /* id; CONN_REQUEST: 0 */
+	unic_le32 reason;	 /* DISCONNECTED: 0 asked, 1 peer silent */
 	unic_le32 private_bytes; /* CONN_QUERY has them */
 	unic_le32 rsvd[5];
 };
 
 /* Page 2 of the slot. */
 struct unic_upcall_ring {
-	unic_le32 next;       /* upcalls written so far; a hint */
-	unic_le32 entries;    /* UNIC_UPCALLS */
+	unic_le32 next;	   /* upcalls written so far; a hint */
+	unic_le32 entries; /* UNIC_UPCALLS */
 	unic_le32 rsvd[14];
 	uint8_t record[UNIC_UPCALLS][64]; /* struct unic_upcall_* */
 };

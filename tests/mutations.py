@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Deliberate breaks of what must not break: the access check, the grace timer,
+the payload tokens, the fair share. Each is made in a copy of the tree, the unit
+tests of the core are built and run there, and must go red.
+
+usage: mutations.py            prints a table, ends in "N passed, N failed"
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "build", "mutations")
+PARTS = ("abi", "boards", "firmware", "hal", "tests")
+TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_evict",
+         "test_revoke", "test_rc", "test_hostile")
+FLAGS = ["-std=gnu11", "-O1", "-w", "-fsanitize=address,undefined",
+         "-fno-sanitize-recover=all", "-Itests/unit", "-Ifirmware", "-Ihal",
+         "-Ihal/fake", "-Iabi", "-Iboards/fake"]
+
+# file, what stands there, what shall stand there, in words
+MUTATIONS = (
+    ("access.c", "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
+     "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
+     "access: the consumer's byte of the STag is not compared"),
+    ("access.c", "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) &&",
+     "(stag ^ (uint32_t)mr->pd << UNIC_MR_IDX_SHIFT) &&",
+     "access: the protection domain is not compared"),
+    ("access.c", "!(need & ~(uint32_t)mr->rights);", "1;",
+     "access: rights are not compared"),
+    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
+     "len <= (uint32_t)mr->length;", "access: the end is not checked"),
+    ("access.c", "!(off >> 32) && ", "", "access: wraps at 2^32"),
+    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
+     "len <= (uint32_t)mr->length - (uint32_t)off + 1;",
+     "access: one byte behind the end"),
+    ("notice.c", "if (at <= now_ns)", "if (at <= now_ns + 1)",
+     "grace: ends 1 ns early"),
+    ("notice.c", "if (at <= now_ns)", "if (at < now_ns)",
+     "grace: ends 1 ns late"),
+    ("notice.c", "n->grace_us * 1000ull", "n->grace_us * 999ull",
+     "grace: 0.1 % too short"),
+    ("token.c", "unlikely(t->key != key)",
+     "unlikely((uint32_t)t->key != (uint32_t)key)",
+     "token: half of the key is compared"),
+    ("token.c", "unlikely(payload_len > t->length)",
+     "unlikely(payload_len > t->length + 1)",
+     "token: one byte too many is placed"),
+    ("token.c", "t->state = UNIC_TOKEN_S_CLAIMED;", "",
+     "token: a claim does not cancel (two messages for one token)"),
+    ("token.c", "unlikely(nic->now_ns >= t->expires_ns)",
+     "unlikely(nic->now_ns > t->expires_ns)", "token: lives 1 ns too long"),
+    ("token.c", "mr->pd != nic->qps.qp[qp].pd", "0",
+     "token: good on any protection domain"),
+    ("share.c", "net > unic_share_fair(s, found)",
+     "net >= unic_share_fair(s, found)",
+     "share: who holds just his share is a victim"),
+    ("evict.c", "unic_mr_strip(nic, idx); /* INV-3 */", "",
+     "evict: the entries are not freed"),
+    ("evict.c", "return !mr->holds && !mr->dmas;", "return !mr->dmas;",
+     "evict: does not wait for operations that hold the region"),
+    ("evict.c", "return !mr->holds && !mr->dmas;", "return !mr->holds;",
+     "evict: does not wait for DMA in flight"),
+)
+
+
+def run(*args):
+    return subprocess.run(args, cwd=WORK, capture_output=True, text=True,
+                          timeout=300)
+
+
+def build(path):
+    obj = path.replace("/", "_")[:-2] + ".o"
+    r = run("gcc", *FLAGS, "-c", path, "-o", obj)
+    if r.returncode:
+        sys.exit(f"mutations: {path} does not compile:\n{r.stderr}")
+    return obj
+
+
+def red(objects):
+    """True as soon as one test program fails."""
+    for test in TESTS:
+        r = run("gcc", "-fsanitize=address,undefined", *objects,
+                f"tests_unit_{test}.o", "-lcmocka", "-o", test)
+        if r.returncode:
+            sys.exit(f"mutations: {test} does not link:\n{r.stderr}")
+        try:
+            if run(f"./{test}").returncode:
+                return test
+        except subprocess.TimeoutExpired:
+            return test
+    return None
+
+
+def main():
+    shutil.rmtree(WORK, ignore_errors=True)
+    for part in PARTS:
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
+    sources = sorted(f"firmware/{f}" for f in
+                     os.listdir(os.path.join(WORK, "firmware"))
+                     if f.endswith(".c"))
+    objects = {s: build(s) for s in
+               sources + ["hal/fake/fake_port.c", "tests/unit/rig.c"]}
+    for test in TESTS:
+        build(f"tests/unit/{test}.c")
+    by = red(objects.values())
+    if by:
+        sys.exit(f"mutations: {by} is red without any")
+    survived = 0
+    for name, old, new, words in MUTATIONS:
+        path = os.path.join(WORK, "firmware", name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if old not in text:
+            sys.exit(f"mutations: {name} does not say '{old}' any more")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        build(f"firmware/{name}")
+        by = red(objects.values())
+        survived += not by
+        print(f"{'killed by ' + by if by else 'SURVIVED':24} {words}",
+              flush=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        build(f"firmware/{name}")
+    print(f"{len(MUTATIONS) - survived} passed, {survived} failed")
+    return survived != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
