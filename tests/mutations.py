@@ -22,18 +22,18 @@ FLAGS = ["-std=gnu11", "-O1", "-w", "-fsanitize=address,undefined",
 
 # file, what stands there, what shall stand there, in words
 MUTATIONS = (
-    ("access.c", "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
+    ("access.h", "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
      "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
      "access: the consumer's byte of the STag is not compared"),
-    ("access.c", "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) &&",
+    ("access.h", "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) &&",
      "(stag ^ (uint32_t)mr->pd << UNIC_MR_IDX_SHIFT) &&",
      "access: the protection domain is not compared"),
-    ("access.c", "!(need & ~(uint32_t)mr->rights);", "1;",
+    ("access.h", "!(need & ~(uint32_t)mr->rights);", "1;",
      "access: rights are not compared"),
-    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
+    ("access.h", "len <= (uint32_t)mr->length - (uint32_t)off;",
      "len <= (uint32_t)mr->length;", "access: the end is not checked"),
-    ("access.c", "!(off >> 32) && ", "", "access: wraps at 2^32"),
-    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
+    ("access.h", "!(off >> 32) && ", "", "access: wraps at 2^32"),
+    ("access.h", "len <= (uint32_t)mr->length - (uint32_t)off;",
      "len <= (uint32_t)mr->length - (uint32_t)off + 1;",
      "access: one byte behind the end"),
     ("notice.c", "if (at <= now_ns)", "if (at <= now_ns + 1)",
@@ -79,6 +79,16 @@ def build(path):
     return obj
 
 
+def rebuild(name):
+    """What a change of firmware/@name concerns."""
+    folder = os.path.join(WORK, "firmware")
+    for f in sorted(os.listdir(folder)):
+        if f.endswith(".c"):
+            with open(os.path.join(folder, f), encoding="utf-8") as text:
+                if f == name or f'#include "{name}"' in text.read():
+                    build(f"firmware/{f}")
+
+
 def red(objects):
     """True as soon as one test program fails."""
     for test in TESTS:
@@ -117,14 +127,14 @@ def main():
             sys.exit(f"mutations: {name} does not say '{old}' any more")
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
-        build(f"firmware/{name}")
+        rebuild(name)
         by = red(objects.values())
         survived += not by
         print(f"{'killed by ' + by if by else 'SURVIVED':24} {words}",
               flush=True)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
-        build(f"firmware/{name}")
+        rebuild(name)
     print(f"{len(MUTATIONS) - survived} passed, {survived} failed")
     return survived != 0
 

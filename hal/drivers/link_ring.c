@@ -501,26 +501,16 @@ static SELDOM bool rx_next_good(struct link_ring *lr, struct unic_rx *out)
 	return false;
 }
 
-/* Out of line, so that a look that finds nothing saves no registers. */
-static __attribute__((noinline)) bool
-rx_next_of(struct link_ring *lr, struct link_ring_rx *ring, struct unic_rx *rx)
-{
-	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
-}
-
-static SELDOM bool rx_next_refreshed(struct link_ring *lr, struct unic_rx *rx)
-{
-	refresh_sources(lr);
-	return rx_next_good(lr, rx);
-}
-
 bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 {
-	struct link_ring_rx *ring = rx_ready(lr);
+	struct link_ring_rx *ring;
 
 	if (__builtin_expect(!--lr->looks, 0))
-		return rx_next_refreshed(lr, rx);
-	return ring ? rx_next_of(lr, ring, rx) : false;
+		refresh_sources(lr);
+	ring = rx_ready(lr);
+	if (!ring)
+		return false;
+	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
 }
 
 void link_ring_rx_done(struct link_ring *lr, const struct unic_rx *rx)

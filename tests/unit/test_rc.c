@@ -880,6 +880,102 @@ static void messaging_evicted(void **state)
 	check_quiet();
 }
 
+/* Time passes while both sides' DMA is slow. */
+static void run_late(uint32_t rounds)
+{
+	for (; rounds; rounds--) {
+		rig_poll(&ra);
+		rig_poll(&rb);
+		fake_dma_run(&ra.port, 1);
+		fake_dma_run(&rb.port, 1);
+		ra.port.now_ns += 10000;
+		rb.port.now_ns += 10000;
+	}
+}
+
+/*
+ * Of fourteen posted receives only the last has the queue's buffer class, and
+ * the one that the message would have taken is gone: the message takes that
+ * last one, beyond all that the NIC keeps of the ring.
+ */
+static void far_substitute(bool late)
+{
+	struct rig_mr msg;
+	uint32_t i;
+
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &msg),
+			 0);
+	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	rig_recv(&rb, &qb, 0, &msg, 0, 1000);
+	for (i = 1; i < 14; i++)
+		rig_recv(&rb, &qb, i, &mb, i * 1000, i == 13 ? 1000 : 100);
+	run(MS);
+	evict(&rb, &msg);
+	run(MS);
+	expect(&rb, &qb, UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	ra.port.late_dma = rb.port.late_dma = late;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 1000, 0, 0);
+	run_late(60);
+	expect(&rb, &qb, UNIC_WC_RECV, 13, 0, 1000);
+	assert_memory_equal(mb.mem + 13000, ma.mem, 1000);
+	expect(&ra, &qa, UNIC_WC_SEND, 1, 0, 1000);
+	/* the others follow in their order */
+	for (i = 1; i < 13; i++)
+		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 100, 0, 0);
+	run_late(200);
+	for (i = 1; i < 13; i++) {
+		expect(&ra, &qa, UNIC_WC_SEND, i, 0, 100);
+		expect(&rb, &qb, UNIC_WC_RECV, i, 0, 100);
+		assert_memory_equal(mb.mem + i * 1000, ma.mem, 100);
+	}
+	assert_int_equal(rig_count(&rb, tx_rnr_naks), 0);
+	ra.port.late_dma = rb.port.late_dma = false;
+	check_quiet();
+}
+
+static void messaging_evicted_far(void **state)
+{
+	(void)state;
+	far_substitute(false);
+}
+
+static void messaging_evicted_far_late(void **state)
+{
+	(void)state;
+	far_substitute(true);
+}
+
+/* None of the class is left: the message is told "not ready", and comes again
+ * when one is posted. */
+static void messaging_evicted_none(void **state)
+{
+	struct rig_mr msg;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &msg),
+			 0);
+	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	rig_recv(&rb, &qb, 0, &msg, 0, 1000);
+	for (i = 1; i < 12; i++)
+		rig_recv(&rb, &qb, i, &mb, i * 1000, 100);
+	run(MS);
+	evict(&rb, &msg);
+	run(MS);
+	expect(&rb, &qb, UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 1000, 0, 0);
+	run(20000);
+	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
+	expect_none(&rb, &qb);
+	rig_recv(&rb, &qb, 12, &mb, 12000, 2000);
+	run(MS);
+	expect(&rb, &qb, UNIC_WC_RECV, 12, 0, 1000);
+	expect(&ra, &qa, UNIC_WC_SEND, 1, 0, 1000);
+	assert_memory_equal(mb.mem + 12000, ma.mem, 1000);
+}
+
 /* Nothing sent: that request alone completes EVICTED, in order. */
 static void send_side_evicted(void **state)
 {
@@ -1083,6 +1179,9 @@ int main(void)
 		cmocka_unit_test_setup(token_refusals, up),
 		cmocka_unit_test(tokens_on_a_bad_wire),
 		cmocka_unit_test_setup(messaging_evicted, up),
+		cmocka_unit_test_setup(messaging_evicted_far, up),
+		cmocka_unit_test_setup(messaging_evicted_far_late, up),
+		cmocka_unit_test_setup(messaging_evicted_none, up),
 		cmocka_unit_test_setup(send_side_evicted, up),
 		cmocka_unit_test_setup(cut_at_deadline, up),
 		cmocka_unit_test(each_call_fails),
