@@ -194,6 +194,8 @@ bool unic_mbox_poll(struct unic_nic *nic)
 		return false;
 	}
 	unic_rmb();
+	/* a grace, a time-out or a life that begins now begins now (INV-6) */
+	nic->now_ns = unic_port_now_ns(nic->port);
 	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
 		if (!cpl_room(nic))
 			break;

@@ -66,7 +66,7 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 {
 	nic->state = UNIC_NIC_RESET;
 	if (unic_dma_busy(nic))
-		return; /* asked again at the next round */
+		return; /* silent until it is done, then asked again */
 	nic->epoch = next_epoch(nic->epoch);
 	tell_processes(nic);
 	unic_proc_sleep(nic, false);
@@ -79,6 +79,7 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 	UNIC_COUNT(nic, resets);
 	UNIC_TRACE(nic, RESET, 0xffff, nic->epoch, 0, 0, 0);
 	unic_mbox_publish(nic);
+	nic->mbox.irq_due = true;
 }
 
 void unic_nic_quiesce(struct unic_nic *nic)
@@ -86,6 +87,7 @@ void unic_nic_quiesce(struct unic_nic *nic)
 	unic_qp_quiesce(nic);
 	nic->state = UNIC_NIC_FAILED;
 	unic_mbox_publish(nic);
+	nic->mbox.irq_due = true;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -97,7 +99,14 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void timed(struct unic_nic *nic)
 {
 	uint64_t next = UINT64_MAX;
+	uint32_t i;
 
+	/* what starts now is timed from now, not from a while ago (INV-6) */
+	nic->now_ns = unic_port_now_ns(nic->port);
+	/* an answer that is in the ring already is not late */
+	for (i = 0; i < UNIC_CMD_ENTRIES && unic_mbox_due(&nic->mbox); i++)
+		if (!unic_mbox_poll(nic))
+			break;
 	if (nic->now_ns >= nic->beat_ns)
 		unic_mbox_beat(nic);
 	if (nic->procs.n_detaching)
@@ -122,12 +131,29 @@ static void timed(struct unic_nic *nic)
  * whole batch of received frames; time last, because nothing waits for it to
  * the nanosecond but deadlines, which must not come early.
  */
+/* Resetting or failed: nothing is accepted or started (nic.h). */
+static bool silent_round(struct unic_nic *nic)
+{
+	bool worked = nic->dma.busy && unic_dma_poll(nic);
+
+	nic->now_ns = unic_port_now_ns(nic->port);
+	if (unic_mbox_due(&nic->mbox))
+		worked |= unic_mbox_poll(nic);
+	if (nic->now_ns >= nic->beat_ns)
+		unic_mbox_beat(nic);
+	nic->timers_ns = nic->beat_ns;
+	unic_mbox_flush(nic);
+	return worked;
+}
+
 static bool round_of_work(struct unic_nic *nic)
 {
 	const struct unic_procs *ps = &nic->procs;
 	bool worked = false;
 	uint32_t i;
 
+	if (unlikely(nic->state != UNIC_NIC_READY))
+		return silent_round(nic);
 	if (unlikely(nic->armed || nic->stale >= CLOCK_ROUNDS)) {
 		nic->now_ns = unic_port_now_ns(nic->port);
 		nic->stale = 0;

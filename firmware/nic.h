@@ -86,16 +86,16 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 uint64_t unic_nic_poll(struct unic_nic *nic);
 
 /**
- * unic_nic_quiesce() - stop all operations: QPs to error, no DMA is started any
- * more, state FAILED. For a driver that does not answer (H). Objects stay
+ * unic_nic_quiesce() - stop all operations: QPs to error, nothing is received,
+ * sent or moved any more, state FAILED, the driver interrupted. For a driver that does not answer (H). Objects stay
  * until the driver asks for a reset.
  */
 void unic_nic_quiesce(struct unic_nic *nic);
 
 /**
  * unic_nic_reset() - the driver asked for it (unic_driver_page.reset_req = @req):
- * finish DMA in flight, forget every object, add 1 to the epoch, READY again.
- * Takes effect over several poll rounds while DMA is in flight.
+ * finish DMA in flight, starting none, forget every object, add 1 to the epoch,
+ * READY again. Takes several poll rounds while DMA is in flight.
  */
 void unic_nic_reset(struct unic_nic *nic, uint32_t req);
 

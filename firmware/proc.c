@@ -140,6 +140,7 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 	nic->procs.proc[slot].detaching = true;
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;
+		nic->timers_ns = 0;
 		return -UNIC_EPENDING;
 	}
 	forget(nic, slot);
@@ -242,8 +243,10 @@ void unic_proc_take(struct unic_nic *nic, uint32_t i)
 	uint32_t seq = unic_from_le32(UNIC_READ_ONCE(*w->seq));
 	uint32_t at = w->seen, n = seq - at;
 
-	if (p->detaching)
+	if (p->detaching) {
+		w->seen = seq; /* nobody's any more */
 		return;
+	}
 	unic_rmb();
 	if (n <= UNIC_DB_FIFO) {
 		for (; at != seq; at++)
