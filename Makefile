@@ -48,13 +48,14 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_cq test_dma test_evict test_hostile test_icrc test_link_ring test_loss test_model test_mr test_nic \
-	test_notice test_policy test_rc test_revoke test_roce test_share test_tlb \
-	test_token
+UNIT_CORE := test_arp test_cq test_dma test_evict test_hostile test_icrc \
+	test_link_ring test_loss test_model test_mr test_nic test_notice \
+	test_policy test_rc test_revoke test_roce test_share test_tlb test_token
 UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
 SELFTEST  := tests/qemu/hal_selftest.c
-INSN      := $(addprefix tests/bench/,insn.c bench_port.c) hal/virt/dma.S
+INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
+	$(addprefix hal/virt/,dma.S mem.S)
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
@@ -234,7 +235,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	--level "whole: two hosts, NICs in QEMU" --timeout 180 \
 	"tests/qemu/demo.py --board virt" \
 	"tests/qemu/demo.py --board virt --loss 5%" \
-	"tests/qemu/demo.py --board virt --link virtio" \
+	"tests/qemu/demo.py --board virt --link virtio --loss 5%" \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"
@@ -315,7 +316,7 @@ board-sources:
 # --------------------------------------------------------------------- rest
 
 # Every target that is a plain word.
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+.PHONY: FORCE $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 install-deps: ## see that the packages of packages.txt are there
 	@tools/install_deps.sh && echo "$@: ok"
 clean: ## remove build/
