@@ -263,6 +263,9 @@ bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
+bench-profile: ## where the instructions of a WRITE go, by function
+	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
+	@tests/bench/profile.py && echo "$@: ok"
 bench-insn: ## instructions of hot paths against their budgets
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/insn.py && echo "$@: ok"
