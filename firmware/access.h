@@ -86,9 +86,10 @@ static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 /* unic_access() without the call. */
-static inline int unic_access_inline(struct unic_nic *nic, uint32_t stag,
-				     uint16_t pd, uint32_t need, uint64_t iova,
-				     uint32_t len, struct unic_piece *out)
+static inline __attribute__((always_inline)) int
+unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		   uint32_t need, uint64_t iova, uint32_t len,
+		   struct unic_piece *out)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	struct unic_mr *mr = &nic->mrs.mr[idx];

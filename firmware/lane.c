@@ -2,6 +2,7 @@
 /* lane.c - see lane.h. */
 #include "lane.h"
 
+#include "access.h"
 #include "frame.h"
 #include "icrc.h"
 #include "nic.h"
@@ -139,16 +140,16 @@ static inline enum unic_lane send_one(struct unic_nic *nic, struct unic_qp *qp,
 		op = UNIC_OP_SEND_ONLY << 8;
 		ext = 0;
 	}
-	if (unlikely(slot->ctrl_len || (len - 1) >> qp->mtu_shift ||
-		     nic->dma.free_head == UNIC_DMA_NO_JOB))
+	if (unlikely(slot->ctrl_len || (len - 1) >> qp->mtu_shift))
 		return UNIC_LANE_NOT;
 	if (form & UNIC_WR_SOLICITED << 8)
 		op |= UNIC_BTH_SOLICITED;
 	frame = unic_port_tx_get(nic->port, qp->tmpl.path);
 	if (unlikely(!frame))
 		return no_frame(nic);
-	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd, 0,
-			unic_from_le64(slot->sge[0].iova), len, &piece);
+	r = unic_access_inline(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
+			       0, unic_from_le64(slot->sge[0].iova), len,
+			       &piece);
 	if (unlikely(r))
 		return refused(nic, qp, frame, r);
 	if (unlikely(piece.len != len))
@@ -203,7 +204,9 @@ enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 	uint32_t first = qp->sq.next;
 	enum unic_lane r;
 
-	if (unlikely(!may_send(&qp->sq)))
+	/* a transfer that takes the last tag ends the run, too */
+	if (unlikely(!may_send(&qp->sq) ||
+		     nic->dma.free_head == UNIC_DMA_NO_JOB))
 		return UNIC_LANE_NOT;
 	r = send_run(nic, qp, &sent);
 	*deficit = sent.left;
@@ -215,14 +218,127 @@ enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
+/* ------------------------------------------------- packets of a long message */
+
+/* Where the next packet of the request in hand comes from. */
+struct part {
+	struct unic_piece piece;
+	uint32_t off, len;
+	bool first, last;
+};
+
+static inline bool next_part(struct unic_nic *nic, const struct unic_qp *qp,
+			     const struct unic_sq_slot *slot,
+			     const struct unic_wr *wr, struct part *p)
+{
+	uint32_t k = unic_psn_add(qp->sq.psn, -wr->psn);
+	uint16_t mr = (uint16_t)unic_from_le32(slot->sge[0].lkey);
+	uint64_t at;
+
+	p->off = k << qp->mtu_shift;
+	p->first = k == 0;
+	p->last = k + 1 == wr->npkt;
+	p->len = p->last ? wr->len - p->off : 1u << qp->mtu_shift;
+	at = unic_from_le64(slot->sge[0].iova) + p->off;
+	if (slot->flags & UNIC_SQ_DIRECT) {
+		p->piece.bus = at;
+		p->piece.mr = mr;
+		return p->len != 0;
+	}
+	return p->len && !unic_xlate(nic, mr, at, p->len, &p->piece) &&
+	       p->piece.len == p->len;
+}
+
+/* Opcodes of an operation: first, middle, last, its immediate, only. */
+static inline uint32_t part_op(uint32_t first_op, const struct part *p)
+{
+	if (p->first)
+		return (first_op + (p->last ? 4 : 0)) << 8;
+	return (first_op + (p->last ? 2 : 1)) << 8;
+}
+
+enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
+				uint32_t *bytes)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	bool is_write = slot->opcode == UNIC_WR_WRITE;
+	uint32_t op, apsn = sq->psn, ext;
+	struct part p;
+	uint8_t *frame;
+	int r;
+
+	if ((!is_write && slot->opcode != UNIC_WR_SEND) || slot->num_sge != 1 ||
+	    wr->state != UNIC_WRS_SENT ||
+	    nic->dma.free_head == UNIC_DMA_NO_JOB ||
+	    !next_part(nic, qp, slot, wr, &p))
+		return UNIC_LANE_NOT;
+	frame = unic_port_tx_get(nic->port, qp->tmpl.path);
+	if (unlikely(!frame))
+		return no_frame(nic);
+	op = part_op(is_write ? UNIC_OP_WRITE_FIRST : UNIC_OP_SEND_FIRST, &p);
+	ext = is_write && p.first ? RETH_BYTES : 0;
+	r = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, p.piece.bus,
+			  frame + UNIC_EXT_OFF + ext, p.len,
+			  nic->dma.free_head);
+	if (unlikely(r == UNIC_PORT_PENDING))
+		unic_tx_adopt(nic, qp, frame, ext + p.len, p.piece.mr);
+	else if (unlikely(r))
+		return give_back(nic, frame, UNIC_LANE_NOT);
+	if (ext)
+		put_remote(frame, slot, wr->len);
+	if (p.last && (slot->flags & UNIC_WR_SOLICITED))
+		op |= UNIC_BTH_SOLICITED;
+	if (p.last || (apsn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)
+		apsn |= UNIC_BTH_ACKREQ;
+	*bytes = p.len;
+	unic_requester_advance(nic, qp, p.last);
+	if (unlikely(r)) {
+		UNIC_TRACE(nic, TX, qp->proc, op >> 8, qp->qpn,
+			   apsn & UNIC_PSN_MASK, ext + p.len);
+		unic_frame_write(frame, qp, op, apsn, ext + p.len);
+		sq->gathering = true;
+		return UNIC_LANE_LATE;
+	}
+	unic_frame_count(
+		nic, 1, unic_frame_send(nic, frame, qp, op, apsn, ext + p.len));
+	return UNIC_LANE_DONE;
+}
+
 /* ---------------------------------------------------------------- receive */
+
+/* It is the lane's; @len: bytes behind BTH. */
+static inline void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
+			    uint32_t opcode, uint32_t apsn, uint32_t len)
+{
+	UNIC_TRACE(nic, RX, qp->proc, opcode, qp->qpn, apsn & UNIC_PSN_MASK,
+		   len);
+}
+
+/* The payload of the packet that rsp.msg describes is on its way to @mr. */
+static COLD enum unic_lane place_late(struct unic_nic *nic, struct unic_qp *qp,
+				      uint16_t mr)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+
+	roce->rx_qp = unic_qp_index(nic, qp);
+	roce->rx_qpn = qp->qpn;
+	roce->rx_sgl = (struct unic_sgl){
+		.n = 1,
+		.i = 1,
+		.to_host = 1,
+		.owner = UNIC_DMA_RX,
+		.pending = 1,
+	};
+	unic_dma_adopt(nic, mr, UNIC_DMA_RX, 0);
+	return UNIC_LANE_LATE;
+}
 
 static COLD enum unic_lane write_late(struct unic_nic *nic, struct unic_qp *qp,
 				      const struct unic_piece *piece,
 				      bool ackreq)
 {
-	struct unic_roce *roce = &nic->qps.roce;
-
 	qp->rsp.msg = (struct unic_msg){
 		.bus = piece->bus,
 		.left = piece->len,
@@ -233,17 +349,7 @@ static COLD enum unic_lane write_late(struct unic_nic *nic, struct unic_qp *qp,
 		.last = true,
 		.ackreq = ackreq,
 	};
-	roce->rx_qp = unic_qp_index(nic, qp);
-	roce->rx_qpn = qp->qpn;
-	roce->rx_sgl = (struct unic_sgl){
-		.n = 1,
-		.i = 1,
-		.to_host = 1,
-		.owner = UNIC_DMA_RX,
-		.pending = 1,
-	};
-	unic_dma_adopt(nic, piece->mr, UNIC_DMA_RX, 0);
-	return UNIC_LANE_LATE;
+	return place_late(nic, qp, piece->mr);
 }
 
 /* A whole WRITE of one packet, with the PSN expected. */
@@ -266,10 +372,11 @@ static inline enum unic_lane write_only(struct unic_nic *nic,
 		     !(qp->rights & UNIC_MR_REMOTE_WRITE) ||
 		     nic->dma.free_head == UNIC_DMA_NO_JOB))
 		return UNIC_LANE_NOT;
+	trace_rx(nic, qp, UNIC_OP_WRITE_ONLY, apsn, RETH_BYTES + len);
 	va = (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32;
 	va |= unic_get_word(w, UNIC_W_EXT + 1);
-	r = unic_access(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
-			UNIC_MR_REMOTE_WRITE, va, len, &piece);
+	r = unic_access_inline(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
+			       UNIC_MR_REMOTE_WRITE, va, len, &piece);
 	if (unlikely(r)) {
 		unic_responder_refused(nic, qp, rsp->psn, r);
 		return UNIC_LANE_DONE;
@@ -290,6 +397,117 @@ static inline enum unic_lane write_only(struct unic_nic *nic,
 	if (apsn >> 31 && !rsp->ack)
 		unic_responder_owe_ack(nic, qp);
 	return UNIC_LANE_DONE;
+}
+
+/* Begin a WRITE of several packets, at its RETH. 0, or the access error. */
+static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
+		       const uint32_t *w, uint32_t len)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_msg *m = &qp->rsp.msg;
+	uint64_t va;
+	int r;
+
+	va = (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32;
+	va |= unic_get_word(w, UNIC_W_EXT + 1);
+	r = unic_access(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
+			UNIC_MR_REMOTE_WRITE, va, len, &piece);
+	m->iova = va;
+	m->bus = piece.bus;
+	m->left = len;
+	m->placed = 0;
+	m->mr = piece.mr;
+	m->direct = piece.len == len;
+	return r;
+}
+
+/* Where the next @len bytes go, if they lie in one page. */
+static inline bool target(struct unic_nic *nic, const struct unic_msg *m,
+			  uint32_t len, uint64_t *bus)
+{
+	struct unic_piece piece;
+
+	*bus = m->bus;
+	if (m->direct)
+		return true;
+	if (unic_xlate(nic, m->mr, m->iova, len, &piece) || piece.len != len)
+		return false;
+	*bus = piece.bus;
+	return true;
+}
+
+/* Place @len bytes at @from, the next ones of the WRITE that rsp.msg is. */
+static inline enum unic_lane place_part(struct unic_nic *nic,
+					struct unic_qp *qp, uint8_t *from,
+					uint32_t len)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	uint64_t bus;
+	int r;
+
+	if (unlikely(nic->dma.free_head == UNIC_DMA_NO_JOB ||
+		     !target(nic, m, len, &bus)))
+		return UNIC_LANE_NOT;
+	r = unic_port_dma(nic->port, UNIC_DMA_TO_HOST, bus, from, len,
+			  nic->dma.free_head);
+	if (unlikely(r && r != UNIC_PORT_PENDING))
+		return UNIC_LANE_NOT;
+	m->kind = UNIC_MSG_WRITE;
+	m->bytes = len;
+	m->with_imm = false;
+	m->solicited = false;
+	if (unlikely(r))
+		return place_late(nic, qp, m->mr);
+	nic->qps.roce.dma_bytes += len;
+	unic_responder_placed(nic, qp, 0);
+	return UNIC_LANE_DONE;
+}
+
+static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
+				  const struct unic_rx *rx, uint32_t apsn)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t mtu = 1u << qp->mtu_shift;
+	uint32_t len = unic_get_word(w, UNIC_W_EXT + 3);
+	struct unic_rsp *rsp = &qp->rsp;
+	int r;
+
+	if (unlikely((apsn & UNIC_PSN_MASK) != rsp->psn || rsp->msg.kind ||
+		     rx->len != UNIC_EXT_OFF + RETH_BYTES + mtu +
+					UNIC_ICRC_BYTES ||
+		     len <= mtu || len > UNIC_MSG_MAX ||
+		     !(qp->rights & UNIC_MR_REMOTE_WRITE)))
+		return UNIC_LANE_NOT;
+	trace_rx(nic, qp, UNIC_OP_WRITE_FIRST, apsn, RETH_BYTES + mtu);
+	r = begin_write(nic, qp, w, len);
+	if (unlikely(r)) {
+		unic_responder_refused(nic, qp, rsp->psn, r);
+		return UNIC_LANE_DONE;
+	}
+	rsp->msg.last = false;
+	rsp->msg.ackreq = apsn >> 31;
+	return place_part(
+		nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF + RETH_BYTES, mtu);
+}
+
+static enum unic_lane write_next(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_rx *rx, uint32_t apsn,
+				 uint32_t pad, bool last)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_msg *m = &rsp->msg;
+	uint32_t len = rx->len - (UNIC_EXT_OFF + UNIC_ICRC_BYTES) - pad;
+	uint32_t mtu = 1u << qp->mtu_shift;
+
+	if (unlikely((apsn & UNIC_PSN_MASK) != rsp->psn ||
+		     m->kind != UNIC_MSG_WRITE || len - 1 >= mtu ||
+		     (last ? len != m->left : len != mtu || len >= m->left)))
+		return UNIC_LANE_NOT;
+	trace_rx(nic, qp, last ? UNIC_OP_WRITE_LAST : UNIC_OP_WRITE_MIDDLE,
+		 apsn, len);
+	m->last = last;
+	m->ackreq = apsn >> 31;
+	return place_part(nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF, len);
 }
 
 /* The queue pair whose peer sends just such frames, if it may receive. */
@@ -320,11 +538,21 @@ static inline bool sound(const struct unic_rx *rx)
 #define OP_MASK	   0xff4fffffu /* solicited and pad may be anything */
 #define OP_WORD(o) ((uint32_t)(o) << 24 | UNIC_PKEY_DEFAULT)
 
+static void ack(struct unic_nic *nic, struct unic_qp *qp,
+		const struct unic_rx *rx, uint32_t apsn)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+
+	trace_rx(nic, qp, UNIC_OP_ACK, apsn, sizeof(struct unic_aeth));
+	unic_requester_ack(nic, qp, apsn & UNIC_PSN_MASK,
+			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
+}
+
 enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_qp *qp;
-	uint32_t op, apsn;
+	uint32_t op, apsn, pad;
 
 	if (unlikely(rx->len <
 		     UNIC_EXT_OFF + sizeof(struct unic_aeth) + UNIC_ICRC_BYTES))
@@ -334,17 +562,23 @@ enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx)
 		return UNIC_LANE_NOT;
 	op = unic_get_word(w, UNIC_W_BTH_OP);
 	apsn = unic_get_word(w, UNIC_W_BTH_APSN);
-	if ((op & OP_MASK) == OP_WORD(UNIC_OP_WRITE_ONLY)) {
-		UNIC_TRACE(nic, RX, qp->proc, op >> 24, qp->qpn,
-			   apsn & UNIC_PSN_MASK, rx->len);
-		return write_only(nic, qp, rx, apsn,
-				  op >> (16 + UNIC_BTH_PAD_SHIFT) & 3);
-	}
-	if (op != OP_WORD(UNIC_OP_ACK))
+	pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
+	switch (op & OP_MASK) {
+	case OP_WORD(UNIC_OP_WRITE_ONLY):
+		return write_only(nic, qp, rx, apsn, pad);
+	case OP_WORD(UNIC_OP_ACK):
+		if (rx->len !=
+		    UNIC_EXT_OFF + sizeof(struct unic_aeth) + UNIC_ICRC_BYTES)
+			return UNIC_LANE_NOT;
+		ack(nic, qp, rx, apsn);
+		return UNIC_LANE_DONE;
+	case OP_WORD(UNIC_OP_WRITE_FIRST):
+		return write_first(nic, qp, rx, apsn);
+	case OP_WORD(UNIC_OP_WRITE_MIDDLE):
+	case OP_WORD(UNIC_OP_WRITE_LAST):
+		return write_next(nic, qp, rx, apsn, pad,
+				  op >> 24 == UNIC_OP_WRITE_LAST);
+	default:
 		return UNIC_LANE_NOT;
-	UNIC_TRACE(nic, RX, qp->proc, op >> 24, qp->qpn, apsn & UNIC_PSN_MASK,
-		   rx->len);
-	unic_requester_ack(nic, qp, apsn & UNIC_PSN_MASK,
-			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
-	return UNIC_LANE_DONE;
+	}
 }

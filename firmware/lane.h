@@ -3,9 +3,9 @@
  * lane.h - the short way of the commonest messages.
  *
  * Secret: nothing that the long way (requester.c, responder.c) does not know.
- * A WRITE or SEND of one buffer and one packet, on a queue pair where nothing
- * is amiss, is checked, sent, received and placed by straight-line code over
- * the same state and with the same checks: access, bounds, PSN, integrity.
+ * A WRITE or SEND of one buffer, on a queue pair where nothing is amiss, is
+ * checked, sent, received and placed by straight-line code over the same state
+ * and with the same checks: access, bounds, PSN, integrity.
  * Whatever is different in any way is left to the long way, untouched.
  *
  * Ports whose DMA is not over at once take the lane, too: the piece in flight
@@ -41,8 +41,16 @@ enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 			      int32_t *deficit);
 
 /**
+ * unic_lane_packet() - send the next packet of request sq.cur, which is ready.
+ * @bytes: its payload, if it is sent.
+ * Returns DONE, BLOCKED, LATE as above; NOT: for the long way.
+ */
+enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
+				uint32_t *bytes);
+
+/**
  * unic_lane_rx() - one received frame.
- * Returns DONE: through with it. NOT: for unic_rx_frame(). LATE: its payload is
+ * Returns DONE: through with it. NOT: for the long way. LATE: its payload is
  * on its way as roce.rx_qp and rx_sgl say, the frame must be kept.
  */
 enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx);

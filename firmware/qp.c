@@ -590,26 +590,35 @@ void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
 		unic_requester_gathered(nic, idx, err);
 }
 
-bool unic_qp_poll(struct unic_nic *nic)
+static __attribute__((noinline)) bool work(struct unic_nic *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
 
-	if (__builtin_expect(!(qps->sched.work | qps->sweeps | qps->evts_due |
-			       nic->cqs.evts_due),
-			     1))
-		return false;
+	UNIC_IN_REGISTER(qps);
 	if (__builtin_expect(qps->sched.work != 0, 1))
 		worked = unic_sched_run(nic);
-	if (qps->sweeps)
+	if (__builtin_expect(qps->sweeps, 0))
 		worked |= unic_rq_sweep(nic);
-	if (qps->evts_due)
+	if (__builtin_expect(qps->evts_due, 0))
 		worked |= publish_due(nic);
-	if (nic->cqs.evts_due)
+	if (__builtin_expect(nic->cqs.evts_due, 0))
 		unic_cq_events(nic);
 	if (!worked && nic->timers_ns > nic->now_ns + BLOCKED_NS)
 		nic->timers_ns = nic->now_ns + BLOCKED_NS;
 	return worked;
+}
+
+bool unic_qp_poll(struct unic_nic *nic)
+{
+	const struct unic_qps *qps = &nic->qps;
+
+	UNIC_IN_REGISTER(qps);
+	if (__builtin_expect(!(qps->sched.work | qps->sweeps | qps->evts_due |
+			       nic->cqs.evts_due),
+			     1))
+		return false;
+	return work(nic);
 }
 
 void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)

@@ -7,7 +7,6 @@
 #include "rq.h"
 #include "sq.h"
 
-#define ACK_EVERY     31u /* a long message asks for acknowledgement this often */
 #define VACK_DELAY_US 1000000u
 #define NS_PER_10US   10000ull
 #define NS_PER_US     1000ull
@@ -211,22 +210,27 @@ static void describe(struct unic_qp *qp, struct unic_tx *tx, struct packet *p)
 		}
 	}
 	p->apsn = sq->psn;
-	if (p->last || (sq->psn & ACK_EVERY) == ACK_EVERY)
+	if (p->last || (sq->psn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)
 		p->apsn |= UNIC_BTH_ACKREQ;
 }
 
-static void advance(struct unic_nic *nic, struct unic_qp *qp,
-		    const struct packet *p)
+static void advance(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
+		    bool last)
 {
 	struct unic_sq *sq = &qp->sq;
 
-	sq->psn = unic_psn_add(sq->psn, p->psns);
+	sq->psn = unic_psn_add(sq->psn, psns);
 	if (unic_psn_diff(sq->psn, sq->psn_max) > 0)
 		sq->psn_max = sq->psn;
-	if (p->last)
+	if (last)
 		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
 	if (sq->timer_ns == UNIC_NEVER)
 		unic_requester_timer(nic, qp);
+}
+
+void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
+{
+	advance(nic, qp, 1, last);
 }
 
 static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
@@ -253,7 +257,7 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		qp->sq.gathering = true; /* the next waits for this one */
 	}
 	*deficit -= (int32_t)p.bytes + UNIC_PACKET_COST;
-	advance(nic, qp, &p);
+	advance(nic, qp, p.psns, p.last);
 	return UNIC_TURN_MORE;
 }
 
@@ -312,13 +316,23 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 	return UNIC_TURN_DONE;
 }
 
-/* One packet, the long way. */
-static enum unic_turn send_any(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *deficit)
+/* One packet. */
+static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
+				  int32_t *deficit)
 {
 	enum unic_turn turn = ready(nic, qp);
+	enum unic_lane lane;
+	uint32_t bytes = 0;
 
-	return turn == UNIC_TURN_MORE ? send_one(nic, qp, deficit) : turn;
+	if (turn != UNIC_TURN_MORE)
+		return turn;
+	lane = unic_lane_packet(nic, qp, &bytes);
+	if (lane == UNIC_LANE_NOT)
+		return send_one(nic, qp, deficit);
+	if (lane == UNIC_LANE_BLOCKED)
+		return UNIC_TURN_BLOCKED;
+	*deficit -= (int32_t)bytes + UNIC_PACKET_COST;
+	return UNIC_TURN_MORE;
 }
 
 /* Some packets. */
@@ -336,7 +350,7 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:
-		return send_any(nic, qp, deficit);
+		return send_packet(nic, qp, deficit);
 	}
 }
 

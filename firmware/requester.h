@@ -37,6 +37,14 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 /* What the scheduler counts for a frame itself, in bytes. */
 #define UNIC_PACKET_COST 64
 
+/* A long message asks for acknowledgement when these bits of the PSN are set. */
+#define UNIC_ACK_EVERY 31u
+
+/** unic_requester_advance() - the packet with sq.psn, of one PSN, was sent;
+ * @last: of its request. */
+void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp,
+			    bool last);
+
 /** unic_requester_timer() - the acknowledgement timer begins anew. */
 void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp);
 

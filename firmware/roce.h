@@ -155,14 +155,11 @@ int unic_tx_datagram(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6],
 int unic_tx_raw(struct unic_nic *nic, const void *frame, uint32_t len);
 
 /**
- * unic_rx_frame() - one frame: ARP, RoCEv2 to a QP, UD to QP 1; all else is
- * counted and dropped. Gives the frame back to the port when it is through with
- * it, at once unless DMA is pending.
+ * unic_rx_poll() - take at most UNIC_RX_BATCH frames from the port, none while
+ * the payload of an earlier one is on its way: ARP, RoCEv2 to a QP, UD to QP 1;
+ * all else is counted and dropped. A frame goes back to the port when it is done
+ * with, at once unless DMA is pending. True if there was work.
  */
-void unic_rx_frame(struct unic_nic *nic, const struct unic_rx *rx);
-
-/** unic_rx_poll() - take at most UNIC_RX_BATCH frames from the port, none while
- * the payload of an earlier one is on its way. True if there was work. */
 bool unic_rx_poll(struct unic_nic *nic);
 
 /* mad.c */

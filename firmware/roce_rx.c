@@ -288,19 +288,17 @@ static enum unic_rx_stage go_on(struct unic_nic *nic)
 	return place(nic);
 }
 
-void unic_rx_frame(struct unic_nic *nic, const struct unic_rx *rx)
+/* A frame that the lane is not through with. True if it is kept. */
+static __attribute__((noinline)) bool
+take_slowly(struct unic_nic *nic, const struct unic_rx *rx, enum unic_lane lane)
 {
 	struct unic_roce *roce = &nic->qps.roce;
-	enum unic_lane lane = unic_lane_rx(nic, rx);
 
-	if (__builtin_expect(lane == UNIC_LANE_NOT, 0))
+	if (lane == UNIC_LANE_NOT)
 		roce->rx_stage = (uint8_t)begin(nic, rx);
-	else if (__builtin_expect(lane == UNIC_LANE_LATE, 0))
-		roce->rx_stage = (uint8_t)go_on(nic);
-	if (__builtin_expect(roce->rx_stage == UNIC_RX_IDLE, 1))
-		unic_port_rx_done(nic->port, rx);
 	else
-		roce->rx = *rx;
+		roce->rx_stage = (uint8_t)go_on(nic);
+	return roce->rx_stage != UNIC_RX_IDLE;
 }
 
 /* Go on with the frame in hand. True if it is done with. */
@@ -334,17 +332,22 @@ static __attribute__((noinline, cold)) bool lose(struct unic_nic *nic,
 	return true;
 }
 
-static void take_frames(struct unic_nic *nic, struct unic_rx *rx)
+/* Frames from @rx on, until one is kept. */
+static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
+						  struct unic_rx *rx)
 {
-	const struct unic_roce *roce = &nic->qps.roce;
 	uint32_t n = 0, bytes = 0;
+	enum unic_lane lane;
 
-	UNIC_IN_REGISTER(roce);
 	do {
 		bytes += rx->len;
-		unic_rx_frame(nic, rx);
-	} while (++n < UNIC_RX_BATCH && roce->rx_stage == UNIC_RX_IDLE &&
-		 unic_port_rx_next(nic->port, rx));
+		n++;
+		lane = unic_lane_rx(nic, rx);
+		if (__builtin_expect(lane != UNIC_LANE_DONE, 0) &&
+		    take_slowly(nic, rx, lane))
+			break;
+		unic_port_rx_done(nic->port, rx);
+	} while (n < UNIC_RX_BATCH && unic_port_rx_next(nic->port, rx));
 	UNIC_COUNT_ADD(nic, rx_frames, n);
 	UNIC_COUNT_ADD(nic, rx_bytes, bytes);
 	unic_roce_count(nic);
@@ -352,14 +355,14 @@ static void take_frames(struct unic_nic *nic, struct unic_rx *rx)
 
 bool unic_rx_poll(struct unic_nic *nic)
 {
-	struct unic_rx rx;
+	struct unic_roce *roce = &nic->qps.roce;
 
-	if (__builtin_expect(nic->qps.roce.rx_stage != UNIC_RX_IDLE, 0) &&
-	    !resume(nic))
+	UNIC_IN_REGISTER(roce);
+	if (__builtin_expect(roce->rx_stage != UNIC_RX_IDLE, 0) && !resume(nic))
 		return !nic->dma.busy; /* else a DMA's end wakes us */
-	if (__builtin_expect(!unic_port_rx_next(nic->port, &rx), 1))
+	if (__builtin_expect(!unic_port_rx_next(nic->port, &roce->rx), 1))
 		return false;
-	if (__builtin_expect(!nic->rx_fault, 1) || lose(nic, &rx))
-		take_frames(nic, &rx);
+	if (__builtin_expect(!nic->rx_fault, 1) || lose(nic, &roce->rx))
+		take_frames(nic, &roce->rx);
 	return true;
 }

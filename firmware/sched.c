@@ -11,6 +11,8 @@
 #define ROUND_BYTES 65536
 #define ROUND_QPS   16u
 
+_Static_assert(UNIC_PROCS < 32, "unic_sched.ready has a bit for each");
+
 void unic_sched_init(struct unic_nic *nic)
 {
 	struct unic_sched *s = &nic->qps.sched;
@@ -75,8 +77,7 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 
 	if (qp->on & UNIC_ON_SEND)
 		return;
-	if (list->head == UNIC_QP_NIL)
-		s->with_work++;
+	s->ready |= 1u << qp->proc;
 	append(nic, list, idx, UNIC_LIST_SEND);
 }
 
@@ -96,7 +97,7 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 	if (qp->on & UNIC_ON_SEND) {
 		unlink_from(nic, &s->send[qp->proc], idx, UNIC_LIST_SEND);
 		if (s->send[qp->proc].head == UNIC_QP_NIL)
-			s->with_work--;
+			s->ready &= ~(1u << qp->proc);
 	}
 }
 
@@ -131,7 +132,7 @@ static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
 	enum unic_turn turn;
 
 	if (s->send[p].head == UNIC_QP_NIL)
-		s->with_work--;
+		s->ready &= ~(1u << p);
 	turn = unic_requester_send(nic, idx, &s->deficit[p]);
 	*budget -= before - s->deficit[p];
 	if (turn != UNIC_TURN_DONE)
@@ -150,25 +151,29 @@ static int32_t quantum(const struct unic_nic *nic, uint32_t p)
 	return (int32_t)(w * UNIC_SCHED_QUANTUM);
 }
 
-static void next_turn(struct unic_sched *s)
+/* The process behind @p that has work, round and round; there is one. */
+static uint32_t next_ready(const struct unic_sched *s, uint32_t p)
 {
-	s->turn = (uint16_t)(s->turn + 1u < UNIC_PROCS ? s->turn + 1u : 0);
+	uint32_t behind = s->ready & ~((2u << p) - 1);
+
+	return (uint32_t)__builtin_ctz(behind ? behind : s->ready);
 }
 
-/* The process whose turn it is, its deficit filled up when the turn begins. */
+/* The process whose turn it is, its deficit filled up when the turn begins. One
+ * that ran out of work forgets what it saved. */
 static uint32_t whose_turn(struct unic_nic *nic)
 {
 	struct unic_sched *s = &nic->qps.sched;
+	uint32_t p = s->turn;
 
-	while (s->send[s->turn].head == UNIC_QP_NIL ||
-	       s->deficit[s->turn] <= 0) {
-		if (s->send[s->turn].head == UNIC_QP_NIL)
-			s->deficit[s->turn] = 0;
-		next_turn(s);
-		if (s->send[s->turn].head != UNIC_QP_NIL)
-			s->deficit[s->turn] += quantum(nic, s->turn);
+	while (!(s->ready & 1u << p) || s->deficit[p] <= 0) {
+		if (!(s->ready & 1u << p))
+			s->deficit[p] = 0;
+		p = next_ready(s, p);
+		s->deficit[p] += quantum(nic, p);
 	}
-	return s->turn;
+	s->turn = (uint16_t)p;
+	return p;
 }
 
 static bool run_sends(struct unic_nic *nic)
@@ -178,7 +183,7 @@ static bool run_sends(struct unic_nic *nic)
 	bool worked = false;
 	uint32_t n;
 
-	for (n = 0; n < ROUND_QPS && s->with_work && budget > 0; n++) {
+	for (n = 0; n < ROUND_QPS && s->ready && budget > 0; n++) {
 		worked |= run_one(nic, whose_turn(nic), &budget);
 		if (nic->qps.roce.tx_blocked)
 			break;

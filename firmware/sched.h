@@ -36,7 +36,7 @@ struct unic_sched {
 	struct unic_sched_list send[UNIC_PROCS];
 	int32_t deficit[UNIC_PROCS]; /* bytes; never above one round's */
 	uint16_t turn;		     /* the process whose turn it is */
-	uint16_t with_work; /* processes with a queue pair on their list */
+	uint32_t ready; /* bit p: process p has a queue pair on its list */
 };
 
 void unic_sched_init(struct unic_nic *nic);

@@ -505,9 +505,9 @@ bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 {
 	struct link_ring_rx *ring;
 
+	ring = rx_ready(lr);
 	if (__builtin_expect(!--lr->looks, 0))
 		refresh_sources(lr);
-	ring = rx_ready(lr);
 	if (!ring)
 		return false;
 	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);

@@ -172,6 +172,99 @@ static void creation_is_checked(void **state)
 	assert_int_equal(unic_cq_destroy(&r.nic, 0, UNIC_CQS), -UNIC_ENOCQ);
 }
 
+/* @n records with ids from @id on, in one go. */
+static uint32_t post_run(uint64_t id, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		r.nic.cqs.run[i].wr_id = unic_to_le64(id + i);
+	return unic_cq_post_run(&r.nic, qp.cq, n);
+}
+
+static void take(uint64_t id, uint32_t n)
+{
+	struct unic_cqe cqe;
+
+	for (; n; n--, id++) {
+		assert_true(rig_cqe(&r, &qp, &cqe));
+		assert_int_equal(unic_from_le64(cqe.wr_id), id);
+		assert_int_equal(unic_from_le32(cqe.seq), qp.cq_ci);
+	}
+	assert_false(rig_cqe(&r, &qp, &cqe));
+}
+
+static void runs_go_round(void **state)
+{
+	uint32_t rung = r.port.rung[1];
+
+	(void)state;
+	assert_int_equal(post_run(0, UNIC_CQ_RUN), UNIC_CQ_RUN);
+	take(0, UNIC_CQ_RUN);
+	arm(UNIC_CQ_RUN + 2);
+	assert_int_equal(post_run(20, 6), 6);
+	assert_int_equal(announced(), 1); /* once, though it was passed */
+	assert_int_equal(r.port.rung[1], rung + 1);
+	take(20, 6);
+	assert_int_equal(post_run(30, 5), 2); /* the ring ends there */
+	assert_int_equal(post_run(32, 3), 3);
+	take(30, 5);
+	assert_int_equal(post_run(40, 8), 8);
+	assert_int_equal(post_run(48, 8), 8 - 3); /* as far as the end */
+	assert_int_equal(post_run(53, 4), 0);	  /* three are free */
+	assert_int_equal(post_run(53, 3), 3);
+	assert_int_equal(rig_count(&r, cq_overflows), 0);
+	take(40, 16);
+}
+
+/* The first record of a run could not be submitted, the others are there: they
+ * must never be seen. */
+static void torn_run_is_mended(void **state)
+{
+	struct unic_dma *dma = &r.nic.dma;
+	uint16_t second = dma->job[dma->free_head].next;
+
+	(void)state;
+	post(1, 0);
+	take(1, 1);
+	r.port.late_dma = true;
+	dma->job[dma->free_head].next = UNIC_DMA_NO_JOB;
+	assert_int_equal(post_run(10, 4), 0);
+	assert_false(unic_cq_run_free(&r.nic));
+	dma->free_head = second;
+	assert_int_equal(fake_dma_run(&r.port, 64), 1);
+	rig_poll(&r);
+	assert_true(unic_cq_run_free(&r.nic));
+	assert_int_equal(unic_from_le64(qp.cqe[2].wr_id), 11);
+	take(0, 0);
+	r.port.late_dma = false;
+	assert_int_equal(post_run(10, 4), 0); /* not before it is mended */
+	post(20, 0);
+	take(20, 1);
+	post(21, 0);
+	take(21, 1);
+	assert_int_equal(post_run(30, 4), 4);
+	take(30, 4);
+}
+
+static void late_run(void **state)
+{
+	(void)state;
+	arm(0);
+	r.port.late_dma = true;
+	assert_int_equal(post_run(1, 3), 3);
+	assert_false(unic_cq_run_free(&r.nic));
+	take(0, 0);
+	assert_int_equal(fake_dma_run(&r.port, 1), 1);
+	rig_poll(&r);
+	take(0, 0); /* all but the first are there */
+	fake_dma_run(&r.port, 1);
+	rig_poll(&r);
+	assert_true(unic_cq_run_free(&r.nic));
+	take(1, 3);
+	assert_true(announced() > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +274,9 @@ int main(void)
 		cmocka_unit_test_setup(told_once_per_arming, up),
 		cmocka_unit_test_setup(solicited_only, up),
 		cmocka_unit_test_setup(told_after_late_dma, up),
+		cmocka_unit_test_setup(runs_go_round, up),
+		cmocka_unit_test_setup(torn_run_is_mended, up),
+		cmocka_unit_test_setup(late_run, up),
 		cmocka_unit_test_setup(creation_is_checked, up),
 	};
 

@@ -930,6 +930,7 @@ static void far_substitute(bool late)
 		assert_memory_equal(mb.mem + i * 1000, ma.mem, 100);
 	}
 	assert_int_equal(rig_count(&rb, tx_rnr_naks), 0);
+	assert_int_equal(rig_count(&rb, rx_out_of_seq), 0);
 	ra.port.late_dma = rb.port.late_dma = false;
 	check_quiet();
 }
@@ -938,6 +939,30 @@ static void messaging_evicted_far(void **state)
 {
 	(void)state;
 	far_substitute(false);
+}
+
+/* Frames that wait for their payload keep their order: no NAK, no repetition. */
+static void late_in_order(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	ra.port.late_dma = rb.port.late_dma = true;
+	for (i = 0; i < 8; i++) { /* each rings while others are gathered */
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, i * 3000,
+			 i & 1 ? 3000 : 8, mb.iova + i * 3000, mb.stag);
+		run_late(3);
+	}
+	run_late(200);
+	for (i = 0; i < 8; i++) {
+		expect(&ra, &qa, UNIC_WC_WRITE, i, 0, i & 1 ? 3000 : 8);
+		assert_memory_equal(mb.mem + i * 3000, ma.mem + i * 3000,
+				    i & 1 ? 3000 : 8);
+	}
+	assert_int_equal(rig_count(&rb, rx_out_of_seq), 0);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+	ra.port.late_dma = rb.port.late_dma = false;
+	check_quiet();
 }
 
 static void messaging_evicted_far_late(void **state)
@@ -1181,6 +1206,7 @@ int main(void)
 		cmocka_unit_test_setup(messaging_evicted, up),
 		cmocka_unit_test_setup(messaging_evicted_far, up),
 		cmocka_unit_test_setup(messaging_evicted_far_late, up),
+		cmocka_unit_test_setup(late_in_order, up),
 		cmocka_unit_test_setup(messaging_evicted_none, up),
 		cmocka_unit_test_setup(send_side_evicted, up),
 		cmocka_unit_test_setup(cut_at_deadline, up),

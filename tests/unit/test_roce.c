@@ -155,6 +155,162 @@ static void each_field(void **state)
 	refused(53, 1, UNIC_C_rx_out_of_seq);
 }
 
+/* ------------------------------------------- requests that lie about themselves */
+
+#define OFF_OPCODE   42u
+#define OFF_PSN	     51u
+#define OFF_SRC	     26u
+#define OFF_RETH_LEN 66u
+
+/* The packets of one WRITE, as sent. */
+static struct {
+	uint8_t bytes[2 + FAKE_FRAME_BYTES] __attribute__((aligned(4)));
+	uint32_t len;
+} packet[4];
+static uint32_t packets;
+
+static void keep_all(struct unic_port *port, const uint8_t *f, uint32_t len,
+		     uint32_t flags)
+{
+	(void)port;
+	(void)flags;
+	memcpy(packet[packets].bytes + 2, f, len);
+	packet[packets++].len = len;
+}
+
+/* A WRITE of @len bytes, on its way; the receiver is fresh, its memory 0xee. */
+static void capture(uint32_t len)
+{
+	up(NULL);
+	packets = 0;
+	memset(mb.mem, 0xee, 4096);
+	ra.port.on_frame = keep_all;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, len, mb.iova, mb.stag);
+	rig_poll(&ra);
+	ra.port.on_frame = NULL;
+}
+
+static void put(uint32_t i, uint32_t off, uint32_t bytes, uint32_t v)
+{
+	while (bytes--) {
+		packet[i].bytes[2 + off + bytes] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
+/* Its ICRC made right, packet @i arrives. */
+static void arrive(uint32_t i)
+{
+	uint8_t *f = packet[i].bytes + 2;
+	uint32_t icrc = unic_icrc(f, packet[i].len - 4);
+
+	memcpy(f + packet[i].len - 4, &icrc, 4);
+	fake_deliver(&rb.port, f, packet[i].len, 0);
+	rig_poll(&rb);
+}
+
+static void untouched_from(uint32_t off)
+{
+	for (; off < 4096; off++)
+		assert_int_equal(mb.mem[off], 0xee);
+}
+
+static void died(uint32_t placed)
+{
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_ERR);
+	untouched_from(placed);
+}
+
+static void one_packet_lies(void **state)
+{
+	static const uint32_t reth_len[] = { 0, 6, 8, 1024, 0x40000001u };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(reth_len) / sizeof(reth_len[0]); i++) {
+		capture(7);
+		put(0, OFF_RETH_LEN, 4, reth_len[i]);
+		arrive(0);
+		died(0);
+		assert_int_equal(rig_count(&rb, rx_bad_opcode), 1);
+	}
+	capture(7); /* the QP grants no remote write */
+	rb.nic.qps.qp[qb.qpn & 0xff].rights = UNIC_MR_REMOTE_READ;
+	arrive(0);
+	died(0);
+	capture(7); /* another sender, though the checksum stays the same */
+	put(0, OFF_SRC, 4, 0x0a010000);
+	arrive(0);
+	untouched_from(0);
+	assert_int_equal(rig_count(&rb, rx_no_qp), 1);
+	capture(7); /* twice: the second is a duplicate */
+	arrive(0);
+	memset(mb.mem, 0xee, 4096);
+	arrive(0);
+	untouched_from(0);
+	assert_int_equal(rig_count(&rb, rx_duplicate), 1);
+}
+
+static void long_message_lies(void **state)
+{
+	static const uint32_t reth_len[] = { 0, 1000, 1024, 0x40000001u };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(reth_len) / sizeof(reth_len[0]); i++) {
+		capture(2500);
+		assert_int_equal(packets, 3);
+		put(0, OFF_RETH_LEN, 4, reth_len[i]);
+		arrive(0);
+		died(0);
+	}
+	capture(2500); /* it ends too early */
+	arrive(0);
+	put(2, OFF_PSN, 3, 0x1001);
+	arrive(2);
+	died(1024);
+	capture(2500); /* ... in the middle of it */
+	put(0, OFF_RETH_LEN, 4, 2048);
+	arrive(0);
+	arrive(1);
+	died(1024);
+	capture(2500); /* a last packet of more than was announced */
+	put(0, OFF_RETH_LEN, 4, 2049);
+	arrive(0);
+	arrive(1);
+	arrive(2);
+	died(2048);
+	capture(2500); /* it does not end */
+	arrive(0);
+	arrive(1);
+	put(1, OFF_PSN, 3, 0x1002);
+	arrive(1);
+	died(2048);
+	capture(2500); /* another message begins within it */
+	arrive(0);
+	put(0, OFF_PSN, 3, 0x1001);
+	arrive(0);
+	died(1024);
+	capture(2500); /* a middle without a first */
+	put(1, OFF_PSN, 3, 0x1000);
+	arrive(1);
+	died(0);
+}
+
+static void only_within_a_message(void **state)
+{
+	(void)state;
+	capture(2500);
+	arrive(0);
+	/* a whole one, with the PSN expected: shaped from the first packet */
+	put(0, OFF_OPCODE, 1, UNIC_OP_WRITE_ONLY);
+	put(0, OFF_PSN, 3, 0x1001);
+	put(0, OFF_RETH_LEN, 4, 1024);
+	put(0, 58, 4, (uint32_t)mb.iova + 2048);
+	arrive(0);
+	died(1024);
+}
+
 static void datagrams(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
@@ -194,6 +350,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(layout, up),
 		cmocka_unit_test_setup(each_field, up),
+		cmocka_unit_test(one_packet_lies),
+		cmocka_unit_test(long_message_lies),
+		cmocka_unit_test(only_within_a_message),
 		cmocka_unit_test_setup(datagrams, up),
 		cmocka_unit_test_setup(fault, up),
 	};
