@@ -119,6 +119,7 @@ static int do_entropy(struct unic_nic *nic, const void *rec, void *out,
 	(void)out;
 	(void)list;
 	unic_random_mix(nic, cmd->bytes);
+	unic_mr_rekey(nic);
 	return 0;
 }
 

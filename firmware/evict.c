@@ -221,6 +221,7 @@ static void drain(struct unic_nic *nic, uint16_t idx)
 
 	unic_reap_remove(nic, idx);
 	coming(nic, mr);
+	let_go(nic, mr, UNIC_MR_EVT_NOTICE); /* there is no choice any more */
 	mr->state = UNIC_MR_DRAINING;
 	unic_mr_close(nic, idx); /* INV-4 */
 	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
@@ -301,6 +302,17 @@ int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
 
 /* ------------------------------------------------------------ revocation */
 
+static void send_notice(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
+
+	UNIC_COUNT(nic, notices);
+	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
+	if (!publish_notice(nic, idx))
+		hold_back(nic, mr, UNIC_MR_EVT_NOTICE);
+}
+
 static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
 {
 	struct unic_notices *ns = &nic->evict.notices;
@@ -315,10 +327,7 @@ static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
 	mr->state = UNIC_MR_NOTIFIED;
 	unic_reap_remove(nic, idx);
 	coming(nic, mr);
-	UNIC_COUNT(nic, notices);
-	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
-	if (!publish_notice(nic, idx))
-		hold_back(nic, mr, UNIC_MR_EVT_NOTICE);
+	send_notice(nic, idx);
 }
 
 /* No grace: what is being received or sent may end, within T (memory.md 5). */
@@ -348,6 +357,45 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 	else
 		notify(nic, mr, urgent);
 	unic_evict_kick(nic);
+}
+
+/*
+ * An extended grace that ends within H + T is soon enough for anybody (INV-8).
+ * A longer one is asked for again, so that its owner hears of its new deadline
+ * and has T from then (INV-6).
+ */
+static void hasten(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_notice *n = &ns->notice[mr->notice];
+	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
+
+	n->urgent = true;
+	coming(nic, mr);
+	if (n->deadline_ns <= nic->now_ns + us * 1000)
+		return;
+	unic_notice_renew(ns, mr->notice, nic->now_ns);
+	mr->seq = n->seq;
+	send_notice(nic, idx);
+	unic_evict_kick(nic);
+}
+
+bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
+{
+	uint16_t i = nic->procs.proc[owner].mr_head;
+
+	for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next) {
+		struct unic_mr *mr = &nic->mrs.mr[i];
+
+		if (mr->state != UNIC_MR_NOTIFIED ||
+		    (mr->flags & UNIC_MR_F_COMING))
+			continue;
+		mr->for_proc = (uint8_t)for_proc;
+		hasten(nic, i);
+		return true;
+	}
+	return false;
 }
 
 int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
@@ -409,6 +457,13 @@ static void deadlines(struct unic_nic *nic)
 
 /* ------------------------------------------------------ the conversation */
 
+/* Nobody answers a notice that is still waiting for room on the ring. */
+static bool asked(const struct unic_mr *mr)
+{
+	return mr->state == UNIC_MR_NOTIFIED &&
+	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
+}
+
 int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns)
 {
@@ -418,7 +473,7 @@ int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (m->state != UNIC_MR_NOTIFIED)
+	if (!asked(m))
 		return -UNIC_ESTATE;
 	err = unic_notice_delivered(ns, m->notice, seq, nic->now_ns);
 	if (err)
@@ -463,6 +518,9 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	not_coming(nic, o);
 	if (counted)
 		coming(nic, n);
+	if (o->evt_due & UNIC_MR_EVT_NOTICE)
+		hold_back(nic, n, UNIC_MR_EVT_NOTICE);
+	let_go(nic, o, UNIC_MR_EVT_NOTICE);
 	unic_notice_replace(&nic->evict.notices, n->notice, new, n->n_pages);
 	o->notice = UNIC_NOTICE_NIL;
 	o->seq = 0;
@@ -499,7 +557,7 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 	struct unic_demand d;
 	int err = -UNIC_EREFUSED;
 
-	unic_wait_demand(nic, &d);
+	unic_wait_demand(nic, 0, &d);
 	*refusal = UNIC_REFUSED_WAITER;
 	if (d.urgent == UNIC_OWNER_NIL) {
 		*refusal = UNIC_REFUSED_NONE;
@@ -529,7 +587,7 @@ int unic_evict_answer(struct unic_nic *nic,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (m->state != UNIC_MR_NOTIFIED)
+	if (!asked(m))
 		return -UNIC_ESTATE;
 	i = m->notice;
 	us = unic_from_le32(cmd->extend_us);
@@ -636,43 +694,4 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
 	if (!keep_control)
 		unic_mr_forget(nic, proc);
 	return true;
-}
-
-static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
-{
-	uint32_t taken = 0, k, i;
-
-	for (k = 0; k < 3; k++) {
-		uint32_t top = UNIC_OWNER_NIL, held = 0;
-
-		for (i = 0; i < UNIC_PROCS; i++)
-			if (!(taken >> i & 1) && s->owner[i].held > held) {
-				top = i;
-				held = s->owner[i].held;
-			}
-		out->top_proc[k] = unic_to_le16((uint16_t)top);
-		out->top_held[k] = unic_to_le32(held);
-		if (top != UNIC_OWNER_NIL)
-			taken |= 1u << top;
-	}
-}
-
-void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
-		      struct unic_cpl_usage *out)
-{
-	const struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
-	uint32_t fair = unic_share_fair(&e->share, proc);
-
-	out->used = unic_to_le32((uint32_t)(UNIC_TLB_ENTRIES - nic->tlb.free));
-	out->limit = unic_to_le32(UNIC_TLB_ENTRIES);
-	out->holding = unic_to_le32(o->held);
-	out->fair_share = unic_to_le32(fair);
-	out->waiters = unic_to_le32(e->waiting);
-	out->borrowed = unic_to_le32(o->held > fair ? o->held - fair : 0);
-	out->quota = unic_to_le32(o->quota);
-	out->bound_us =
-		unic_to_le32(e->notices.deliver_us + e->notices.grace_us +
-			     e->reaper_us + UNIC_DRAIN_BOUND_US);
-	top_holders(&e->share, out);
 }

@@ -50,8 +50,9 @@ struct unic_evict {
 	uint16_t wait_free;
 	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
 	uint16_t ended_head, ended_tail;
-	uint16_t waiting;   /* requests queued */
-	uint32_t wait_mask; /* bit per process that has one */
+	uint16_t waiting;		 /* requests queued */
+	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
+	uint32_t wait_mask;		 /* bit per process that has one */
 	uint32_t wait_seq;
 	uint64_t wait_ns; /* no request gives up before */
 	/* entries freed for a process's requests; nobody at once takes them */
@@ -82,7 +83,8 @@ uint64_t unic_evict_poll(struct unic_nic *nic);
 void unic_evict_kick(struct unic_nic *nic);
 
 /** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,
- * -UNIC_ESTATE (no open notice, or already delivered), -UNIC_EINVAL (seq). */
+ * -UNIC_ESTATE (no open notice, none published yet, or already delivered),
+ * -UNIC_EINVAL (seq). */
 int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns);
 
@@ -104,12 +106,31 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 int unic_wait_cancel(struct unic_nic *nic, uint32_t id);
 
 /**
+ * unic_wait_quota_changed() - @proc has another quota: its requests that can
+ * never fit under it end with UNIC_ST_TOO_LARGE.
+ */
+void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc);
+
+/**
  * unic_evict_proc_gone() - the process is detaching: cancel its waits (no
  * events), drain its regions, all but those of class control if @keep_control.
  * Returns true when none of its regions (of those) is left.
  */
 bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
 			  bool keep_control);
+
+/* Accounts, see reap.c. */
+
+/**
+ * unic_evict_proc_forget() - process slot @proc is given up: what was taken
+ * back for it is for nobody now, and its accounts are those of the slot's next
+ * process, all zero.
+ */
+void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc);
+
+/** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
+void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+		      struct unic_cpl_usage *out);
 
 /* For mr.c and reap.c. */
 
@@ -122,15 +143,18 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
 void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 		       uint32_t for_proc, bool urgent);
 
+/**
+ * unic_evict_hasten() - request of @for_proc, within its fair share, cannot
+ * wait for the end of an extended grace: one such region of @owner counts as on
+ * its way back again, within H + T. False if it has none.
+ */
+bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc);
+
 /** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
  * -UNIC_EPENDING (EVICTED follows). */
 int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
 
 /** unic_evict_idle() - a DRAINING region lost its last hold and DMA piece. */
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
-
-/** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
-void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
-		      struct unic_cpl_usage *out);
 
 #endif /* UNIC_EVICT_H */

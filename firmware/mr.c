@@ -146,6 +146,15 @@ static inline void make_room(struct unic_nic *nic)
 		recycle(nic);
 }
 
+uint32_t unic_mr_capacity(const struct unic_nic *nic)
+{
+	uint32_t i, n = unic_mr_indices(&nic->mrs);
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		n += nic->procs.proc[i].mrs;
+	return n;
+}
+
 bool unic_mr_room(struct unic_nic *nic)
 {
 	make_room(nic);
@@ -163,6 +172,21 @@ void unic_mr_forget(struct unic_nic *nic, uint32_t proc)
 	}
 }
 
+/* A new key, and all indices, none of them used, in a new random order. */
+static void draw(struct unic_nic *nic)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		m->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
+			    unic_random_u32(nic);
+	nic->evict.rng = m->key[1] | 1; /* index_put() draws from it */
+	m->free = 0;
+	for (i = 0; i < UNIC_MRS; i++)
+		index_put(nic, (uint16_t)i);
+}
+
 void unic_mr_init(struct unic_nic *nic)
 {
 	struct unic_mrs *m = &nic->mrs;
@@ -170,14 +194,19 @@ void unic_mr_init(struct unic_nic *nic)
 
 	memset(m, 0, sizeof(*m));
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
-	for (i = 0; i < 2; i++)
-		m->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
-			    unic_random_u32(nic);
-	nic->evict.rng = m->key[1] | 1; /* index_put() draws from it */
 	for (i = 0; i < UNIC_PDS; i++)
 		m->pd[i].proc = PD_NO_PROC;
+	draw(nic);
+}
+
+void unic_mr_rekey(struct unic_nic *nic)
+{
+	uint32_t i, made = 0;
+
 	for (i = 0; i < UNIC_MRS; i++)
-		index_put(nic, (uint16_t)i);
+		made += nic->mrs.reuse[i];
+	if (!made)
+		draw(nic);
 }
 
 /* ------------------------------------------------------ make and unmake */

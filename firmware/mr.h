@@ -184,6 +184,13 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 void unic_mr_init(struct unic_nic *nic);
 
 /**
+ * unic_mr_rekey() - entropy came: draw the permutation key and the order of the
+ * indices again, so that STags are as good as it. Nothing happens once a region
+ * was made in this epoch: the permutation of a key must be walked to its end.
+ */
+void unic_mr_rekey(struct unic_nic *nic);
+
+/**
  * unic_mr_reg() - MR_REG of the mailbox, as documented at struct
  * unic_cmd_mr_reg. @pages: bus addresses (REG_LIST) or NULL.
  * Returns 0, -UNIC_EPENDING (out->wait), or an error that changed nothing:
@@ -222,6 +229,17 @@ int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
 /* For wait.c and evict.c: the two ends of a registration. */
+
+/** unic_mr_indices() - how many regions could be made now, as far as indices
+ * go: tombstones give theirs. */
+static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
+{
+	return (uint32_t)m->free + m->tombstones;
+}
+
+/** unic_mr_capacity() - how many regions there can be at a time: all indices
+ * that are not retired. */
+uint32_t unic_mr_capacity(const struct unic_nic *nic);
 
 /** unic_mr_room() - is an index free? Recycles tombstones if not. */
 bool unic_mr_room(struct unic_nic *nic);

@@ -55,6 +55,13 @@ static uint16_t take(struct unic_notices *n)
 	return i;
 }
 
+static uint32_t new_seq(struct unic_notices *n)
+{
+	if (++n->next_seq == 0)
+		n->next_seq = 1; /* 0 means "no notice" in records */
+	return n->next_seq;
+}
+
 uint16_t unic_notice_open(struct unic_notices *n, uint64_t now_ns,
 			  uint16_t subject, uint16_t owner, uint32_t units,
 			  uint8_t why, bool urgent)
@@ -62,9 +69,7 @@ uint16_t unic_notice_open(struct unic_notices *n, uint64_t now_ns,
 	uint16_t i = take(n);
 	struct unic_notice *t = &n->notice[i];
 
-	if (++n->next_seq == 0)
-		n->next_seq = 1; /* 0 means "no notice" in records */
-	t->seq = n->next_seq;
+	t->seq = new_seq(n);
 	t->sent_ns = now_ns;
 	t->units = units;
 	t->subject = subject;
@@ -129,6 +134,18 @@ void unic_notice_replace(struct unic_notices *n, uint16_t i, uint16_t subject,
 {
 	n->notice[i].subject = subject;
 	n->notice[i].units = units;
+}
+
+void unic_notice_renew(struct unic_notices *n, uint16_t i, uint64_t now_ns)
+{
+	struct unic_notice *t = &n->notice[i];
+
+	t->seq = new_seq(n);
+	t->sent_ns = now_ns;
+	t->extended_us = 0;
+	t->urgent = true;
+	t->state = UNIC_NOTICE_SENT;
+	set_deadline(n, t, now_ns + n->deliver_us * 1000ull);
 }
 
 void unic_notice_hurry(struct unic_notices *n, uint16_t i, uint64_t now_ns)

@@ -82,6 +82,11 @@ int unic_notice_extend(struct unic_notices *n, uint16_t i, uint32_t us,
 void unic_notice_replace(struct unic_notices *n, uint16_t i, uint16_t subject,
 			 uint32_t units);
 
+/** unic_notice_renew() - sent once more, because an entitled waiter came who
+ * cannot wait for the end of an extended grace: as unic_notice_open() with
+ * @urgent, with a sequence number of its own. */
+void unic_notice_renew(struct unic_notices *n, uint16_t i, uint64_t now_ns);
+
 /** unic_notice_hurry() - its owner gave the subject up: state GRACE, deadline
  * at most T from @now_ns and never later than it was. */
 void unic_notice_hurry(struct unic_notices *n, uint16_t i, uint64_t now_ns);

@@ -4,7 +4,8 @@
 
 #include "nic.h"
 
-#define NO_PROC 0xffffu
+#define NO_PROC	     0xffffu
+#define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
 
 void unic_proc_init(struct unic_nic *nic)
 {
@@ -86,6 +87,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
+	unic_wait_quota_changed(nic, slot);
 	unic_evict_kick(nic);
 	return 0;
 }
@@ -101,6 +103,8 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	ps->watch[i] = ps->watch[--ps->n_active];
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
+	unic_token_proc_gone(nic, slot);
+	unic_evict_proc_forget(nic, slot);
 	nic->evict.share.owner[slot].weight = 0;
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }
@@ -206,12 +210,13 @@ static void ring_row(struct unic_nic *nic, struct unic_proc *p, uint32_t row,
 		unic_cq_arm(nic, cq, unic_from_le32(UNIC_READ_ONCE(t->arm)));
 }
 
-static void ring_word(struct unic_nic *nic, struct unic_proc *p, uint32_t word)
+/* @what: object and kind, the low bits of a word. */
+static void ring_object(struct unic_nic *nic, struct unic_proc *p,
+			uint32_t what)
 {
-	uint32_t row = word & 0xff, kind = word >> 8 & 3;
+	uint32_t row = what & 0xff, kind = what >> 8;
 	uint16_t bound;
 
-	UNIC_COUNT(nic, db_words);
 	if (row < UNIC_DB_OBJECTS && kind <= UNIC_DB_ARM) {
 		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
 		if (bound != UNIC_DB_NONE) {
@@ -220,6 +225,29 @@ static void ring_word(struct unic_nic *nic, struct unic_proc *p, uint32_t word)
 		}
 	}
 	UNIC_COUNT(nic, db_bad);
+}
+
+/*
+ * Words [at, seq) of the FIFO. Of a run of words for one object the last alone
+ * is rung: the index is in the tail table.
+ */
+static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
+		       uint32_t seq)
+{
+	uint32_t what, next;
+
+	UNIC_COUNT_ADD(nic, db_words, seq - at);
+	what = unic_from_le32(UNIC_READ_ONCE(p->db->fifo[at % UNIC_DB_FIFO])) &
+	       UNIC_DB_WHAT;
+	while (++at != seq) {
+		next = unic_from_le32(
+			       UNIC_READ_ONCE(p->db->fifo[at % UNIC_DB_FIFO])) &
+		       UNIC_DB_WHAT;
+		if (next != what)
+			ring_object(nic, p, what);
+		what = next;
+	}
+	ring_object(nic, p, what);
 }
 
 /*
@@ -249,10 +277,7 @@ void unic_proc_take(struct unic_nic *nic, uint32_t i)
 	}
 	unic_rmb();
 	if (n <= UNIC_DB_FIFO) {
-		for (; at != seq; at++)
-			ring_word(nic, p,
-				  unic_from_le32(UNIC_READ_ONCE(
-					  p->db->fifo[at % UNIC_DB_FIFO])));
+		ring_words(nic, p, at, seq);
 		/* the writer may have lapped us while we read */
 		unic_rmb();
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;

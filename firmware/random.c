@@ -81,12 +81,12 @@ void unic_random_init(struct unic_nic *nic)
 	struct unic_random *r = &nic->random;
 	uint8_t seed[32] = { 0 };
 	uint32_t got = unic_port_entropy(nic->port, seed, sizeof(seed));
-	uint32_t low = (uint32_t)unic_port_now_ns(nic->port);
+	bool seeded = r->seeded || got == sizeof(seed);
 
-	memset(r, 0, sizeof(*r));
-	r->key[0] = low; /* spreads STags a little even without a source */
+	/* spreads STags a little even without a source */
+	r->key[0] ^= (uint32_t)unic_port_now_ns(nic->port);
 	unic_random_mix(nic, seed);
-	r->seeded = got == sizeof(seed);
+	r->seeded = seeded;
 }
 
 uint32_t unic_random_u32(struct unic_nic *nic)

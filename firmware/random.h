@@ -18,7 +18,8 @@ struct unic_random {
 	bool seeded;	  /* at least 32 bytes of entropy went in */
 };
 
-/** unic_random_init() - seeds from the port if it has entropy now. */
+/** unic_random_init() - power-on (all zero before) and reset: stirs in what
+ * entropy the port has now. A reset keeps what was gathered before. */
 void unic_random_init(struct unic_nic *nic);
 
 /** unic_random_mix() - stir @bytes (32) of entropy into the key. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* reap.c - demand, supply, and the choice of a victim. */
+/* reap.c - demand, supply, the choice of a victim, and the accounts of both. */
 #include "nic.h"
 #include "policy.h"
 #include "reap.h"
@@ -153,6 +153,7 @@ struct want {
 	uint32_t n;
 	uint8_t why;
 	bool urgent; /* entitled: residence and damping do not apply */
+	bool index;  /* not entries are short, but indices of regions */
 };
 
 static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
@@ -173,18 +174,56 @@ static bool take_from(struct unic_nic *nic, uint32_t victim,
 	uint16_t mr = pick(nic, victim, !w->urgent);
 
 	if (mr == UNIC_MR_NIL)
-		return false;
+		return w->urgent && unic_evict_hasten(nic, victim, w->proc);
 	measure(nic, victim, mr);
 	unic_evict_revoke(nic, mr, w->why, w->proc, w->urgent);
 	return true;
 }
 
+/* ---------------------------------------------------- demand and supply */
+
+/* Between the low and the high watermark it depends on where we come from. */
+static bool low_water(struct unic_evict *e, uint32_t supply)
+{
+	e->refilling = supply < (e->refilling ? e->high : e->low);
+	return e->refilling;
+}
+
+/* Regions, counted and shared as entries are. */
+static void index_share(const struct unic_nic *nic, struct unic_share *s)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t p;
+	uint16_t i;
+
+	unic_share_init(s, unic_mr_capacity(nic));
+	for (p = 0; p < UNIC_PROCS; p++) {
+		s->owner[p].weight = e->share.owner[p].weight;
+		s->owner[p].pain = e->share.owner[p].pain;
+		if (!s->owner[p].weight)
+			continue;
+		unic_share_hold(s, p, nic->procs.proc[p].mrs);
+		unic_share_want(s, p, e->wait_mask >> p & 1);
+		i = nic->procs.proc[p].mr_head;
+		for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next)
+			if ((nic->mrs.mr[i].flags & UNIC_MR_F_COMING) ||
+			    nic->mrs.mr[i].state == UNIC_MR_EVICTED)
+				unic_share_coming(s, p, 1);
+	}
+}
+
 static bool take(struct unic_nic *nic, const struct want *w)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t skip = 0, victim;
+	const struct unic_share *s = &e->share;
+	uint32_t skip = 0, victim, n = w->index ? 1 : w->n;
+	struct unic_share indices;
 
-	while ((victim = unic_share_victim(&e->share, w->proc, w->n, skip)) !=
+	if (w->index) {
+		index_share(nic, &indices);
+		s = &indices;
+	}
+	while ((victim = unic_share_victim(s, w->proc, n, skip)) !=
 	       UNIC_OWNER_NIL) {
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
@@ -203,70 +242,151 @@ static bool take(struct unic_nic *nic, const struct want *w)
 	return false;
 }
 
-/* ---------------------------------------------------- demand and supply */
-
-/* Between the low and the high watermark it depends on where we come from. */
-static bool low_water(struct unic_evict *e, uint32_t supply)
+/* Are there fewer indices than @n, those on their way back counted? */
+static bool few_indices(const struct unic_nic *nic, uint32_t n)
 {
-	e->refilling = supply < (e->refilling ? e->high : e->low);
-	return e->refilling;
+	uint32_t there = unic_mr_indices(&nic->mrs);
+	struct unic_share s;
+
+	if (there >= n)
+		return false;
+	index_share(nic, &s);
+	return there + s.coming < n;
 }
 
 /*
- * What is most wanted now. Entries on their way back are supply already, so
- * nothing is asked back twice.
+ * What those who wait want most now. Entries and indices on their way back are
+ * supply already, so nothing is asked back twice.
  */
-static bool next_want(struct unic_nic *nic, struct want *out)
+static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct want *out)
+{
+	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
+	struct unic_demand d;
+	bool entries;
+
+	unic_wait_demand(nic, tried, &d);
+	entries = d.entitled > supply;
+	if (d.urgent != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices))) {
+		*out = (struct want){ d.urgent, d.urgent_n, UNIC_WHY_FAIR_SHARE,
+				      true, !entries };
+		return true;
+	}
+	if (d.capped != UNIC_OWNER_NIL) {
+		*out = (struct want){ d.capped, 0, UNIC_WHY_QUOTA, false,
+				      false };
+		return true;
+	}
+	entries = d.entitled + d.borrower_n > supply;
+	if (d.borrower != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices + 1))) {
+		*out = (struct want){ d.borrower, d.borrower_n, UNIC_WHY_WAITER,
+				      false, !entries };
+		return true;
+	}
+	return false;
+}
+
+static bool next_want(struct unic_nic *nic, uint32_t tried, struct want *out)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t supply = nic->tlb.free + e->share.coming;
-	struct unic_demand d;
 
-	if (e->waiting) {
-		bool no_index = !unic_mr_room(nic) && !e->share.coming;
+	if (e->waiting && waiters_want(nic, tried, out))
+		return true;
+	*out = (struct want){ UNIC_OWNER_NIL, 0, UNIC_WHY_REAPER, false,
+			      false };
+	return low_water(e, nic->tlb.free + e->share.coming);
+}
 
-		unic_wait_demand(nic, &d);
-		if (d.urgent != UNIC_OWNER_NIL &&
-		    (d.entitled > supply || no_index)) {
-			*out = (struct want){ d.urgent, d.urgent_n,
-					      UNIC_WHY_FAIR_SHARE, true };
-			return true;
-		}
-		if (d.capped != UNIC_OWNER_NIL) {
-			*out = (struct want){ d.capped, 0, UNIC_WHY_QUOTA,
-					      false };
-			return true;
-		}
-		if (d.borrower != UNIC_OWNER_NIL &&
-		    (d.entitled + d.borrower_n > supply || no_index)) {
-			*out = (struct want){ d.borrower, d.borrower_n,
-					      UNIC_WHY_WAITER, false };
-			return true;
-		}
-	}
-	*out = (struct want){ UNIC_OWNER_NIL, 0, UNIC_WHY_REAPER, false };
-	return low_water(e, supply);
+/* Nothing to take: when nobody waits, only age changes that. */
+static uint64_t later(const struct unic_nic *nic, const struct want *w)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t us = e->reaper_us;
+
+	if (w->proc == UNIC_OWNER_NIL && us < e->residence_us)
+		us = e->residence_us;
+	return nic->now_ns + us * 1000ull;
 }
 
 uint64_t unic_reap_poll(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-	uint32_t i, wait_us;
+	uint64_t again = UINT64_MAX;
+	uint32_t left = BATCH, tried = 0;
 	struct want w;
-	bool done;
 
-	for (i = 0; i < BATCH; i++) {
-		if (!next_want(nic, &w))
-			return UINT64_MAX;
-		done = w.why == UNIC_WHY_QUOTA ? take_from(nic, w.proc, &w)
-					       : take(nic, &w);
-		if (done)
-			continue;
-		/* nothing to take: only age changes that when nobody waits */
-		wait_us = e->reaper_us;
-		if (w.proc == UNIC_OWNER_NIL && wait_us < e->residence_us)
-			wait_us = e->residence_us;
-		return nic->now_ns + wait_us * 1000ull;
+	while (left) {
+		if (!next_want(nic, tried, &w))
+			return again;
+		if (w.why != UNIC_WHY_QUOTA) {
+			if (!take(nic, &w))
+				return again < later(nic, &w) ? again
+							      : later(nic, &w);
+			left--;
+		} else if (take_from(nic, w.proc, &w)) {
+			left--;
+		} else { /* its own business: others do not wait for it */
+			tried |= 1u << w.proc;
+			again = later(nic, &w);
+		}
 	}
 	return nic->now_ns;
+}
+
+/* ------------------------------------------------------------ accounts */
+
+void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++)
+		if (nic->mrs.mr[i].for_proc == proc)
+			nic->mrs.mr[i].for_proc = UNIC_MR_FOR_NOBODY;
+	for (i = 0; i < UNIC_PROCS; i++)
+		e->recall_ns[i][proc] = e->recall_ns[proc][i] = 0;
+	e->promised[proc] = 0;
+	e->evictions[proc] = 0;
+	e->late[proc] = 0;
+	e->longest_us[proc] = 0;
+	e->share.owner[proc].pain = 0;
+}
+
+static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
+{
+	uint32_t taken = 0, k, i;
+
+	for (k = 0; k < 3; k++) {
+		uint32_t top = UNIC_OWNER_NIL, held = 0;
+
+		for (i = 0; i < UNIC_PROCS; i++)
+			if (!(taken >> i & 1) && s->owner[i].held > held) {
+				top = i;
+				held = s->owner[i].held;
+			}
+		out->top_proc[k] = unic_to_le16((uint16_t)top);
+		out->top_held[k] = unic_to_le32(held);
+		if (top != UNIC_OWNER_NIL)
+			taken |= 1u << top;
+	}
+}
+
+void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+		      struct unic_cpl_usage *out)
+{
+	const struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+	uint32_t fair = unic_share_fair(&e->share, proc);
+
+	out->used = unic_to_le32((uint32_t)(UNIC_TLB_ENTRIES - nic->tlb.free));
+	out->limit = unic_to_le32(UNIC_TLB_ENTRIES);
+	out->holding = unic_to_le32(o->held);
+	out->fair_share = unic_to_le32(fair);
+	out->waiters = unic_to_le32(e->waiting);
+	out->borrowed = unic_to_le32(o->held > fair ? o->held - fair : 0);
+	out->quota = unic_to_le32(o->quota);
+	out->bound_us =
+		unic_to_le32(e->notices.deliver_us + e->notices.grace_us +
+			     e->reaper_us + UNIC_DRAIN_BOUND_US);
+	top_holders(&e->share, out);
 }

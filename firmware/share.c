@@ -32,7 +32,8 @@ void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
 	changed(s, owner);
 }
 
-uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner)
+uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,
+			 uint32_t pool)
 {
 	uint32_t left = s->present | 1u << owner, weights = 0;
 
@@ -41,7 +42,12 @@ uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner)
 	if (!weights)
 		return 0;
 	/* 32 bits are enough: both factors have 16 */
-	return s->capacity * s->owner[owner].weight / weights;
+	return pool * s->owner[owner].weight / weights;
+}
+
+uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner)
+{
+	return unic_share_part(s, owner, s->capacity);
 }
 
 int32_t unic_share_excess(const struct unic_share *s, uint32_t owner)

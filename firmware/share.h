@@ -39,6 +39,11 @@ struct unic_share {
 
 void unic_share_init(struct unic_share *s, uint32_t capacity);
 
+/** unic_share_part() - @owner's fair share of @pool (at most 65535) units of
+ * another kind that the same owners, those who hold or want, use with these. */
+uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,
+			 uint32_t pool);
+
 /** unic_share_fair() - capacity x weight / weights of all who hold or want,
  * @owner itself always counted. */
 uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner);

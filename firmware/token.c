@@ -178,6 +178,26 @@ void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 	}
 }
 
+void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_TOKENS; i++) {
+		struct unic_token *t = &ts->token[i];
+
+		if (t->proc != proc)
+			continue;
+		UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_FREE);
+		t->proc = NO_PROC;
+		if (!t->evt_due)
+			continue;
+		t->evt_due = false;
+		ts->evts_due--;
+		free_put(ts, i);
+	}
+}
+
 uint64_t unic_token_poll(struct unic_nic *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
@@ -221,26 +241,41 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 	}
 }
 
-/* Full: somebody above its share gives a LIVE token to one below. */
-static bool recall(struct unic_nic *nic, uint32_t proc)
+/* Who has to give @proc a place: somebody above its share to one below. */
+static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_tokens *ts = &nic->tokens;
 	struct unic_share s;
-	uint32_t victim;
-	uint16_t i;
 
 	token_share(nic, &s);
 	unic_share_want(&s, proc, 1);
 	if (!unic_share_entitled(&s, proc, 1))
-		return false;
-	victim = unic_share_victim(&s, proc, 1, 0);
-	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++)
-		if (ts->token[i].proc == victim &&
-		    ts->token[i].state == UNIC_TOKEN_S_LIVE) {
-			end_token(nic, i, UNIC_TOKEN_EVICTED, true);
-			break;
+		return UNIC_OWNER_NIL;
+	return unic_share_victim(&s, proc, 1, 0);
+}
+
+/*
+ * Full: one LIVE token goes. Its end is published first, because without room
+ * for that its index would not be free, and a token be lost at each attempt.
+ */
+static bool recall(struct unic_nic *nic, uint32_t proc)
+{
+	uint32_t victim = recall_from(nic, proc);
+	uint16_t i;
+
+	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
+		struct unic_token *t = &nic->tokens.token[i];
+
+		if (t->proc != victim || t->state != UNIC_TOKEN_S_LIVE)
+			continue;
+		t->end = UNIC_TOKEN_EVICTED;
+		if (!publish(nic, i)) {
+			t->end = 0;
+			return false;
 		}
-	return ts->free_head != UNIC_TOKEN_NIL;
+		end_token(nic, i, UNIC_TOKEN_EVICTED, false);
+		return true;
+	}
+	return false;
 }
 
 static uint16_t take(struct unic_tokens *ts)
@@ -314,7 +349,8 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 {
 	struct unic_token *t;
 
-	if (index >= UNIC_TOKENS)
+	/* an index without an owner has NO_PROC and the key 0 */
+	if (index >= UNIC_TOKENS || proc >= UNIC_PROCS)
 		return -UNIC_ENOTOKEN;
 	t = &nic->tokens.token[index];
 	if (t->proc != proc || t->key != key)

@@ -100,6 +100,13 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
  * ones stay for their QP to abort, which evict.c asks for). */
 void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);
 
+/**
+ * unic_token_proc_gone() - process slot @proc is given up and has no region
+ * left: ends it was not told yet are dropped, and what is remembered of its
+ * tokens is nobody's any more, for the slot's next process must not hear of it.
+ */
+void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc);
+
 /** unic_token_poll() - expire what is due, a bounded number per call. Returns
  * when to call again (NIC time, UINT64_MAX: no need). */
 uint64_t unic_token_poll(struct unic_nic *nic);

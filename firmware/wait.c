@@ -55,6 +55,7 @@ static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
 
 static void slot_free(struct unic_evict *e, uint16_t i)
 {
+	e->wait_slots[e->wait[i].proc]--;
 	e->wait[i].id = 0;
 	e->wait[i].next = e->wait_free;
 	e->wait_free = i;
@@ -77,6 +78,25 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 	nic->mrs.pd[w->args.pd].users--;
 }
 
+/*
+ * Slots are not taken back, so nobody gets more than its part, and the last
+ * ones are for those who have none (INV-8).
+ */
+static bool slots_used_up(const struct unic_evict *e, uint32_t proc)
+{
+	uint32_t i, weights = 0, used = 0, without = 0, part;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		weights += e->share.owner[i].weight;
+		used += e->wait_slots[i];
+		without += !e->wait_slots[i];
+	}
+	part = UNIC_WAITS * e->share.owner[proc].weight / weights;
+	if (!e->wait_slots[proc])
+		return false;
+	return e->wait_slots[proc] >= part || UNIC_WAITS - used <= without;
+}
+
 int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 		    uint32_t *id)
 {
@@ -85,8 +105,10 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	uint16_t i = e->wait_free;
 	struct unic_wait *w;
 
-	if (i == UNIC_WAIT_NIL)
+	if (slots_used_up(e, proc))
 		return -UNIC_EWAITFULL;
+	UNIC_ASSERT(nic, i != UNIC_WAIT_NIL);
+	e->wait_slots[proc]++;
 	w = &e->wait[i];
 	e->wait_free = w->next;
 	memset(w, 0, sizeof(*w));
@@ -138,35 +160,34 @@ static bool capped(const struct unic_evict *e, const struct unic_wait *w)
 	return over_quota(o, o->held, w->args.n_pages);
 }
 
-/*
- * Entries of @proc's first requests that together stay within its fair share:
- * all of them are due within B, not only the first.
- */
-static uint32_t entitled_need(const struct unic_evict *e, uint32_t proc)
+/* What requests need: each needs an index of the region table, too. */
+struct need {
+	uint32_t entries, indices;
+};
+
+/* Regions @proc may have while indices are scarce; while not, all of them. */
+static uint32_t fair_indices(const struct unic_nic *nic, uint32_t proc)
 {
-	uint32_t fair = unic_share_fair(&e->share, proc);
-	uint32_t held = e->share.owner[proc].held, sum = 0;
-	uint16_t i;
+	if (unic_mr_indices(&nic->mrs) > nic->evict.waiting)
+		return UNIC_MRS;
+	return unic_share_part(&nic->evict.share, proc, unic_mr_capacity(nic));
+}
 
-	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next) {
-		uint32_t n = e->wait[i].args.n_pages;
-
-		if (held + sum + n > fair)
-			break;
-		sum += n;
-	}
-	return sum;
+static bool may_have_index(const struct unic_nic *nic, uint32_t proc)
+{
+	return nic->procs.proc[proc].mrs < fair_indices(nic, proc);
 }
 
 /* One process in the order. */
 struct place {
-	uint32_t proc, n, net, seq;
+	uint32_t proc, n, net, seq, fair;
 	bool entitled;
 };
 
-static bool place_of(const struct unic_evict *e, uint32_t proc,
+static bool place_of(const struct unic_nic *nic, uint32_t proc,
 		     struct place *out)
 {
+	const struct unic_evict *e = &nic->evict;
 	const struct unic_wait *w = head_of(e, proc);
 
 	if (!w || capped(e, w))
@@ -175,8 +196,37 @@ static bool place_of(const struct unic_evict *e, uint32_t proc,
 	out->n = w->args.n_pages;
 	out->net = unic_share_net(&e->share, proc) + out->n;
 	out->seq = w->id;
-	out->entitled = unic_share_entitled(&e->share, proc, out->n);
+	out->fair = unic_share_fair(&e->share, proc);
+	out->entitled = e->share.owner[proc].held + out->n <= out->fair &&
+			may_have_index(nic, proc);
 	return true;
+}
+
+/*
+ * Of @p's first requests that together stay within its fair share: all of
+ * them are due within B, not only the first.
+ */
+static struct need entitled_need(const struct unic_nic *nic,
+				 const struct place *p)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t held = e->share.owner[p->proc].held;
+	uint32_t most = fair_indices(nic, p->proc);
+	uint32_t mrs = nic->procs.proc[p->proc].mrs;
+	struct need sum = { 0, 0 };
+	uint16_t i;
+
+	for (i = e->wait_head[p->proc]; i != UNIC_WAIT_NIL;
+	     i = e->wait[i].next) {
+		uint32_t n = e->wait[i].args.n_pages;
+
+		if (held + sum.entries + n > p->fair ||
+		    mrs + sum.indices >= most)
+			break;
+		sum.entries += n;
+		sum.indices++;
+	}
+	return sum;
 }
 
 static bool before(const struct unic_evict *e, const struct place *a,
@@ -201,49 +251,58 @@ static bool better(const struct unic_evict *e, const struct place *p,
 	return best->proc == UNIC_OWNER_NIL || before(e, p, best);
 }
 
-static bool first_place(const struct unic_evict *e, struct place *out)
+static bool first_place(const struct unic_nic *nic, struct place *out)
 {
+	const struct unic_evict *e = &nic->evict;
 	struct place p;
 	uint32_t left;
 
 	*out = (struct place){ .proc = UNIC_OWNER_NIL };
 	for (left = e->wait_mask; left; left &= left - 1u)
-		if (place_of(e, (uint32_t)__builtin_ctz(left), &p) &&
+		if (place_of(nic, (uint32_t)__builtin_ctz(left), &p) &&
 		    better(e, &p, out))
 			*out = p;
 	return out->proc != UNIC_OWNER_NIL;
 }
 
 /* A process that even the return of all that is on its way does not help. */
-static uint32_t find_capped(const struct unic_evict *e)
+static uint32_t find_capped(const struct unic_evict *e, uint32_t tried)
 {
-	uint32_t i;
+	uint32_t left, i;
 
-	for (i = 0; i < UNIC_PROCS; i++) {
-		const struct unic_wait *w = head_of(e, i);
+	for (left = e->wait_mask & ~tried; left; left &= left - 1u) {
+		const struct unic_share_owner *o;
+		uint32_t n;
 
-		if (w &&
-		    over_quota(&e->share.owner[i], unic_share_net(&e->share, i),
-			       w->args.n_pages))
+		i = (uint32_t)__builtin_ctz(left);
+		o = &e->share.owner[i];
+		n = head_of(e, i)->args.n_pages;
+		if (over_quota(o, unic_share_net(&e->share, i), n) &&
+		    !over_quota(o, 0, n))
 			return i;
 	}
 	return UNIC_OWNER_NIL;
 }
 
-void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out)
+void unic_wait_demand(const struct unic_nic *nic, uint32_t tried,
+		      struct unic_demand *out)
 {
 	const struct unic_evict *e = &nic->evict;
 	struct place urgent = { .proc = UNIC_OWNER_NIL };
 	struct place borrower = { .proc = UNIC_OWNER_NIL };
 	struct place p;
+	struct need need;
 	uint32_t left;
 
-	out->entitled = 0;
+	out->entitled = out->indices = 0;
 	for (left = e->wait_mask; left; left &= left - 1u) {
-		if (!place_of(e, (uint32_t)__builtin_ctz(left), &p))
+		if (!place_of(nic, (uint32_t)__builtin_ctz(left), &p))
 			continue;
-		if (p.entitled)
-			out->entitled += entitled_need(e, p.proc);
+		if (p.entitled) {
+			need = entitled_need(nic, &p);
+			out->entitled += need.entries;
+			out->indices += need.indices;
+		}
 		if (p.entitled && better(e, &p, &urgent))
 			urgent = p;
 		if (!p.entitled && better(e, &p, &borrower))
@@ -253,30 +312,48 @@ void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out)
 	out->urgent_n = urgent.n;
 	out->borrower = borrower.proc;
 	out->borrower_n = borrower.n;
-	out->capped = find_capped(e);
+	out->capped = find_capped(e, tried);
 }
 
 /* ------------------------------------------------------------- admission */
 
-/*
- * Free entries that a registration of @n by @proc must leave to other processes:
- * all that those before it need, and what was taken back for the rest.
- */
-static uint32_t reserved_against(const struct unic_evict *e, uint32_t proc,
-				 uint32_t n)
+/* What the requests of @p, one process, keep from one that does not wait. */
+static struct need kept_for(const struct unic_nic *nic, const struct place *p,
+			    bool entitled)
 {
-	bool entitled = unic_share_entitled(&e->share, proc, n);
-	uint32_t sum = 0, left, i, need;
+	uint32_t promised = nic->evict.promised[p->proc];
+	struct need need = { 0, 0 };
+
+	if (p->entitled)
+		need = entitled_need(nic, p);
+	else if (!entitled)
+		need = (struct need){ p->n, 1 };
+	if (need.entries < promised)
+		need.entries = promised;
+	if (need.entries && !need.indices)
+		need.indices = 1;
+	return need;
+}
+
+/*
+ * What a registration of @n by @proc must leave to other processes: all that
+ * those before it need, and what was taken back for the rest.
+ */
+static struct need reserved_against(const struct unic_nic *nic, uint32_t proc,
+				    uint32_t n)
+{
+	bool entitled = unic_share_entitled(&nic->evict.share, proc, n) &&
+			may_have_index(nic, proc);
+	uint32_t left = nic->evict.wait_mask & ~(1u << proc);
+	struct need sum = { 0, 0 }, need;
 	struct place p;
 
-	for (left = e->wait_mask & ~(1u << proc); left; left &= left - 1u) {
-		i = (uint32_t)__builtin_ctz(left);
-		if (!place_of(e, i, &p))
+	for (; left; left &= left - 1u) {
+		if (!place_of(nic, (uint32_t)__builtin_ctz(left), &p))
 			continue;
-		need = p.entitled ? entitled_need(e, i) : p.n;
-		if ((entitled && !p.entitled) || need < e->promised[i])
-			need = e->promised[i];
-		sum += need;
+		need = kept_for(nic, &p, entitled);
+		sum.entries += need.entries;
+		sum.indices += need.indices;
 	}
 	return sum;
 }
@@ -285,15 +362,21 @@ static uint32_t reserved_against(const struct unic_evict *e, uint32_t proc,
  * Would it take from those who wait? Shares are counted as if it waited, too:
  * who comes into the pool narrows the others' shares.
  */
-static bool taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t needed = e->share.owner[proc].wanted + n;
+	uint32_t own = e->share.owner[proc].wanted + n, own_indices = 1;
+	struct need kept;
+	uint16_t i;
 
 	unic_share_want(&e->share, proc, (int32_t)n);
-	needed += reserved_against(e, proc, n);
+	kept = reserved_against(nic, proc, n);
 	unic_share_want(&e->share, proc, -(int32_t)n);
-	return needed > nic->tlb.free;
+	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next)
+		own_indices++;
+	if (own_indices + kept.indices > unic_mr_indices(&nic->mrs))
+		return -UNIC_EMRFULL;
+	return own + kept.entries > nic->tlb.free ? -UNIC_ETLBFULL : 0;
 }
 
 static bool control_capped(const struct unic_evict *e, uint32_t proc,
@@ -322,9 +405,9 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_EQUOTA;
 	if (!unic_mr_room(nic))
 		return -UNIC_EMRFULL;
-	if (n > nic->tlb.free || (e->waiting && taken_by_waiters(nic, proc, n)))
+	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	return 0;
+	return e->waiting ? taken_by_waiters(nic, proc, n) : 0;
 }
 
 /* ------------------------------------------------------------- ends */
@@ -433,7 +516,7 @@ static void grant_all(struct unic_nic *nic)
 {
 	struct place p;
 
-	while (nic->evict.waiting && first_place(&nic->evict, &p) &&
+	while (nic->evict.waiting && first_place(nic, &p) &&
 	       p.n <= nic->tlb.free && unic_mr_room(nic))
 		grant(nic, &p);
 }
@@ -489,6 +572,22 @@ int unic_wait_cancel(struct unic_nic *nic, uint32_t id)
 		return 0;
 	}
 	return -UNIC_ENOWAIT;
+}
+
+void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[proc], next;
+
+	for (; i != UNIC_WAIT_NIL; i = next) {
+		next = e->wait[i].next;
+		if (!over_quota(&e->share.owner[proc], 0,
+				e->wait[i].args.n_pages))
+			continue;
+		dequeue(nic, i);
+		end(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
+	}
+	unic_evict_kick(nic);
 }
 
 void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc)

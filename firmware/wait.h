@@ -8,6 +8,10 @@
  * served within B (INV-8); then borrowers, the one that would have least for
  * its weight first. A request is granted whole (INV-7).
  *
+ * Each request needs an index of the region table, too. While there are too few
+ * of these, they are shared like entries, and a request is within the fair
+ * share only if it is in both.
+ *
  * A queued request reserves what it needs against everybody who comes after it
  * in this order, and entries that were taken back for it against every
  * registration that did not wait.
@@ -33,7 +37,8 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		    const struct unic_mr_args *args);
 
 /** unic_wait_queue() - queue a checked request. -UNIC_EPENDING with *id, or
- * -UNIC_EWAITFULL. Holds a use of the PD. */
+ * -UNIC_EWAITFULL: the process has its weighted part of the slots (one at
+ * least, which nobody else can take). Holds a use of the PD. */
 int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 		    uint32_t *id);
 
@@ -51,6 +56,7 @@ void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc);
 /* What the queued requests ask of the reaper. */
 struct unic_demand {
 	uint32_t entitled; /* entries of all requests within their shares */
+	uint32_t indices;  /* how many requests these are */
 	uint32_t urgent;   /* process of the first of them, or OWNER_NIL */
 	uint32_t urgent_n; /* entries it asks for */
 	uint32_t borrower; /* process of the first other request, or NIL */
@@ -58,7 +64,12 @@ struct unic_demand {
 	uint32_t capped; /* a process stopped by its own quota, or NIL */
 };
 
-/** unic_wait_demand() - cost: O(processes + requests). */
-void unic_wait_demand(const struct unic_nic *nic, struct unic_demand *out);
+/** unic_wait_demand() - @tried: bit per process that is not reported as capped
+ * again, since nothing can be taken from it now. Cost: O(processes +
+ * requests). */
+void unic_wait_demand(const struct unic_nic *nic, uint32_t tried,
+		      struct unic_demand *out);
+
+_Static_assert(UNIC_WAITS >= UNIC_PROCS, "a slot for everybody");
 
 #endif /* UNIC_WAIT_H */

@@ -163,6 +163,7 @@ static void fifo_inside_a_process(void **state)
 	uint32_t w[3];
 
 	(void)state;
+	set_proc(0, 2, 0, 0); /* half of the slots are for it */
 	reg_ok(0, N - 8, &big);
 	reg_ok(0, 6, &small);
 	w[0] = wait_for(0, 4, 0);
@@ -380,18 +381,42 @@ static void cancelled_is_never_granted(void **state)
 	reg_ok(1, N - 4, &x);
 }
 
-static void full_wait_table(void **state)
+/* INV-8: nobody takes the slots of the others. */
+static void slots_are_shared_by_weight(void **state)
 {
 	struct rig_mr m;
 	uint32_t i;
 
 	(void)state;
 	reg_ok(0, N, &m);
-	for (i = 0; i < UNIC_WAITS; i++)
+	set_proc(1, 2, 0, 0);
+	for (i = 0; i < UNIC_WAITS / 2; i++)
 		wait_for(1, 1, 0);
 	assert_int_equal(rig_reg(&r, 1, pd[1], 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_WAIT, 0, &m),
 			 UNIC_ST_WAIT_FULL);
+	for (i = 0; i < UNIC_WAITS / 4; i++)
+		wait_for(2, 1, 0);
+	assert_int_equal(rig_reg(&r, 2, pd[2], 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_WAIT_FULL);
+}
+
+/* However light a process is. */
+static void a_slot_is_left_for_everybody(void **state)
+{
+	struct rig_mr m;
+	uint32_t n = 0;
+
+	(void)state;
+	reg_ok(0, N, &m);
+	set_proc(0, 65535, 0, 0);
+	while (rig_reg(&r, 0, pd[0], 1, UNIC_CLASS_RDMA, UNIC_REG_WAIT, 0,
+		       &m) == UNIC_ST_PENDING)
+		n++;
+	assert_int_equal(n, UNIC_WAITS - 2);
+	wait_for(1, 1, 0);
+	wait_for(2, 1, 0);
 }
 
 /* ------------------------------------------------------------- choosing */
@@ -404,8 +429,8 @@ static void borrowed_entries_are_recalled_to_the_share(void **state)
 
 	(void)state;
 	hoard(0, 16, N / 16, m);
-	for (i = 0; i < UNIC_WAITS; i++)
-		wait_for(1, N / 16, 0);
+	for (i = 0; i < 2; i++)
+		wait_for(1, N / 4, 0);
 	assert_int_equal(noticed(0, UNIC_WHY_FAIR_SHARE), N / 2);
 	assert_int_equal(rig_reg(&r, 1, pd[1], 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &x),
@@ -475,7 +500,8 @@ static void lru_holds_for_many_regions(void **state)
 	}
 	/* 24 to 39 were the last uses: of regions 8 to 15, then 0 to 7 */
 	for (i = 0; i < 8; i++) {
-		wait_for(1, N / 16, 0);
+		if (i % 4 == 0)
+			wait_for(1, N / 4, 0);
 		rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 		for (k = 0; m[k].mr != unic_from_le32(evt.mr); k++)
 			;
@@ -1028,7 +1054,8 @@ int main(void)
 		T(control_class_is_capped),
 		T(time_out_to_the_nanosecond),
 		T(cancelled_is_never_granted),
-		T(full_wait_table),
+		T(slots_are_shared_by_weight),
+		T(a_slot_is_left_for_everybody),
 		T(borrowed_entries_are_recalled_to_the_share),
 		T(two_waiters_one_hoarder),
 		T(lru_gives_the_longest_unused),

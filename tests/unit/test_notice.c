@@ -106,6 +106,28 @@ static void hurry_never_makes_it_later(void **state)
 	assert_int_equal(n.notice[k].state, UNIC_NOTICE_GRACE);
 }
 
+static void renewed_one_starts_anew_and_is_urgent(void **state)
+{
+	uint16_t i = open_one(3);
+	uint32_t seq = n.notice[i].seq;
+	uint8_t why;
+
+	(void)state;
+	unic_notice_delivered(&n, i, seq, NOW);
+	assert_int_equal(unic_notice_extend(&n, i, 5000, &why), 0);
+	unic_notice_renew(&n, i, NOW + 7);
+	assert_int_equal(unic_notice_delivered(&n, i, seq, NOW + 8),
+			 -UNIC_EINVAL);
+	assert_int_equal(unic_notice_delivered(&n, i, n.notice[i].seq, NOW + 9),
+			 0);
+	assert_int_equal(unic_notice_extend(&n, i, 1, &why), -UNIC_EREFUSED);
+	assert_int_equal(why, UNIC_REFUSED_WAITER);
+	assert_int_equal(unic_notice_due(&n, NOW + 9 + T_NS - 1),
+			 UNIC_NOTICE_NIL);
+	assert_int_equal(unic_notice_due(&n, NOW + 9 + T_NS), i);
+	assert_int_equal(n.open, 1);
+}
+
 static void every_subject_has_room_and_all_come_due(void **state)
 {
 	bool seen[UNIC_NOTICES] = { false };
@@ -140,6 +162,8 @@ int main(void)
 		cmocka_unit_test_setup(replaced_subject_inherits_the_deadline,
 				       setup),
 		cmocka_unit_test_setup(hurry_never_makes_it_later, setup),
+		cmocka_unit_test_setup(renewed_one_starts_anew_and_is_urgent,
+				       setup),
 		cmocka_unit_test_setup(every_subject_has_room_and_all_come_due,
 				       setup),
 	};

@@ -55,6 +55,19 @@ static void share_counts_who_holds_or_wants(void **state)
 	assert_int_equal(unic_share_fair(&s, 0), 0);
 }
 
+/* The same owners share something else by the same weights. */
+static void part_of_another_pool(void **state)
+{
+	(void)state;
+	hold(10, 0, 0);
+	want(2, 1);
+	s.owner[2].weight = 3;
+	assert_int_equal(unic_share_part(&s, 0, 100), 25);
+	assert_int_equal(unic_share_part(&s, 1, 100), 20);
+	assert_int_equal(unic_share_part(&s, 2, 100), 75);
+	assert_int_equal(unic_share_part(&s, 2, 65535), 49151);
+}
+
 static void shares_never_exceed_the_pool(void **state)
 {
 	uint32_t a, b, c;
@@ -177,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(share_counts_who_holds_or_wants, setup),
+		cmocka_unit_test_setup(part_of_another_pool, setup),
 		cmocka_unit_test_setup(shares_never_exceed_the_pool, setup),
 		cmocka_unit_test_setup(entitled_up_to_the_share_exactly, setup),
 		cmocka_unit_test_setup(victim_has_most_for_its_weight, setup),
