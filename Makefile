@@ -48,8 +48,8 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_cq test_dma test_evict test_found test_hostile test_icrc \
-	test_link_ring test_loss test_model test_mr test_nic test_notice \
+UNIT_CORE := test_arp test_cq test_dma test_evict test_found test_hostile \
+	test_icrc test_link_ring test_loss test_model test_mr test_nic test_notice \
 	test_policy test_rc test_revoke test_roce test_share test_tlb test_token
 UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
@@ -229,7 +229,8 @@ L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
-	test_unicd.py) "tests/qemu/test_unicd.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
+	test_unicd.py test_faults.py) "tests/qemu/test_unicd.py --board virt" \
+	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
 	--level "whole: two hosts, NICs in QEMU" --timeout 180 \

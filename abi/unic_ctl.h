@@ -27,10 +27,12 @@
 #include "unic_mbox.h"
 #include "unic_types.h"
 
-#define UNIC_CTL_VERSION     1u
-#define UNIC_CTL_BYTES	     64u   /* of a record */
-#define UNIC_CTL_MSG_MAX     8192u /* record and tail */
-#define UNIC_CTL_OPEN_MAX    32u   /* requests without reply, per process */
+#define UNIC_CTL_VERSION 1u
+#define UNIC_CTL_BYTES	 64u   /* of a record */
+#define UNIC_CTL_MSG_MAX 8192u /* record and tail */
+/* Requests without reply, per process; as many more of those that give
+ * something back: MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER. */
+#define UNIC_CTL_OPEN_MAX    32u
 #define UNIC_CTL_PRIVATE_MAX 56u   /* bytes of private data of a connection */
 #define UNIC_CTL_FRAMES_MAX  1024u /* runs of one FRAMES_ALLOC */
 #define UNIC_CTL_SOCKET	     "/run/unic/unicd.sock" /* unless told otherwise */
@@ -93,7 +95,10 @@ enum unic_ctl_op {
 
 /*
  * Statuses are those of enum unic_status (NO_PD, NO_MR, ... for ids; TLB_FULL,
- * QUOTA ... from the NIC), and these.
+ * QUOTA ... from the NIC), and these. From the driver, QUOTA is: the process has
+ * its share of such objects (half of the NIC's table, 64 listeners), and
+ * WAIT_FULL: its share of the places to wait (an equal one per process slot,
+ * at least one); they come without a tail then.
  */
 enum unic_ctl_status {
 	UNIC_CTL_ST_NO_HELLO = 64, /* say HELLO first */
@@ -146,12 +151,18 @@ struct unic_ctl_obj {
  * HELLO. Gives the process a slot; may be repeated (after a RESET upcall, for
  * a fresh doorbell), with the same slot as answer. The reply brings four
  * descriptors, now the process's, in this order:
- *   the slot's memory file; the doorbell, an eventfd to write when
- *   unic_nic_page.asleep is set; the slot's eventfd, readable when an armed
- *   completion queue has something; the upcall eventfd, readable when the
- *   upcall ring has something.
- * NO_SLOT; NO_NIC. A process that ends its connection but lives on gets its
- * old slot again: its old mappings may still be there.
+ *   the slot's memory file; the doorbell, an eventfd to write an 8-byte 1 to
+ *   when unic_nic_page.asleep is set; one that is readable when an armed
+ *   completion queue has something; one that is readable when the upcall ring
+ *   has something. A read of 8 bytes makes these two unreadable again. They
+ *   are the process's own: what it does to them reaches nobody else. They say
+ *   nothing when the driver ends; the socket does.
+ * NO_SLOT; NO_NIC. The slot is that of the process that connected and ends
+ * with it, even if a child still has the socket. It is nobody else's as long
+ * as anybody has its memory mapped or open. A process that connects anew gets
+ * it again if it has not, else another one: its old memory is zeroed when its
+ * connection ends, and not touched after that. A process without privilege has
+ * one slot at a time and may keep only a few old ones.
  */
 struct unic_ctl_hello {
 	struct unic_ctl_hdr hdr;
@@ -247,7 +258,9 @@ struct unic_ctl_mr_reg_reply {
 
 /* MR_DEREG. The reply comes when nothing uses the region any more (bounded by
  * T); its frames are unpinned. Answers an open notice (RELEASE). Also forgets a
- * region that was evicted. BUSY: a queue lives in it. */
+ * region that was evicted. One that waits: the wait ends. One that is being
+ * granted: the reply comes when it is gone again, so nothing is left of a grant
+ * that crossed a WAIT_CANCEL. BUSY: a queue lives in it. */
 
 /* WAIT_CANCEL. `seq` of the MR_REG that waits. OK: that one is (or will at once
  * be) answered CANCELLED; NO_WAIT: it was granted or ended already. */

@@ -796,7 +796,9 @@ struct unic_evt_hdr {
 	unic_le32 epoch;
 };
 
-/* NOTICE: please give this region back. EVICTED: its entries are free; no byte
+/* NOTICE: please give this region back. A region whose grace was extended may
+ * get a second one (new seq, H and T anew, no EXTEND) when a request within its
+ * share comes. EVICTED: its entries are free; no byte
  * is read or written through it any more; its pages may be unpinned.
  */
 struct unic_evt_mr {
@@ -821,7 +823,7 @@ struct unic_evt_mr {
 	(1u << 2) /* STag answers EVICTED till MR_DEREG */
 
 /* GRANTED: the region exists and is LOADING. WAIT_ENDED: status says why not
- * (TIMEOUT, CANCELLED by exit).
+ * (TIMEOUT; TOO_LARGE after its quota was lowered).
  */
 struct unic_evt_wait {
 	struct unic_evt_hdr hdr;

@@ -14,13 +14,15 @@ void unic_cq_init(struct unic_nic *nic)
 	memset(&nic->cqs, 0, sizeof(nic->cqs));
 }
 
+/* Not one whose last record is still on its way: its end would be taken for
+ * that of the new queue. */
 static int free_slot(const struct unic_nic *nic)
 {
-	uint32_t i;
+	uint16_t i;
 
 	for (i = 0; i < UNIC_CQS; i++)
-		if (!nic->cqs.cq[i].used)
-			return (int)i;
+		if (!nic->cqs.cq[i].used && !unic_dma_to_cq(nic, i))
+			return i;
 	return -UNIC_ECQFULL;
 }
 

@@ -243,3 +243,16 @@ bool unic_dma_poll(struct unic_nic *nic)
 	}
 	return n != 0;
 }
+
+bool unic_dma_to_cq(const struct unic_nic *nic, uint16_t cq)
+{
+	const struct unic_dma_job *job = nic->dma.job;
+	uint32_t i;
+
+	for (i = 0; nic->dma.busy && i < UNIC_DMA_JOBS; i++)
+		if (job[i].busy && job[i].who == cq &&
+		    (job[i].owner == UNIC_DMA_CQE ||
+		     job[i].owner == UNIC_DMA_CQES))
+			return true;
+	return false;
+}

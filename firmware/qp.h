@@ -220,6 +220,7 @@ struct unic_qps {
 	uint32_t sweep_at;   /* slot of that QP */
 	uint16_t sweep_have; /* slots in sweep_slot, from sweep_at on */
 	bool sweep_fetching;
+	bool sweep_stale; /* what is being fetched is not wanted any more */
 	struct unic_rq_slot sweep_slot[UNIC_RQ_WINDOW];
 	struct unic_qp qp[UNIC_QPS];
 };

@@ -498,6 +498,7 @@ void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
 			return; /* a message that meets one takes it out */
 	}
 	qps->sweep_stag[qps->sweeps++] = nic->mrs.mr[mr].stag;
+	qps->sweep_stale = qps->sweep_fetching;
 	qps->sweep_qp = 0; /* all over, with all of them */
 	qps->sweep_at = qps->qp[0].rq.head;
 	qps->sweep_have = 0;
@@ -536,7 +537,9 @@ void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
 	struct unic_qps *qps = &nic->qps;
 
 	qps->sweep_fetching = false;
-	if (qps->sweeps && qps->sweep_qp == idx) {
+	if (qps->sweep_stale) { /* asked for before it started all over */
+		qps->sweep_stale = false;
+	} else if (qps->sweeps && qps->sweep_qp == idx) {
 		if (ok)
 			qps->sweep_have = (uint16_t)count;
 		else

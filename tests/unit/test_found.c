@@ -5,6 +5,7 @@
  */
 #include "rig.h"
 #include "unit.h"
+#include "wait.h"
 
 #define N    UNIC_TLB_ENTRIES
 #define MS   1000000ull
@@ -198,6 +199,41 @@ static void indices_are_recalled_to_the_share(void **state)
 	assert_int_equal(held(1), UNIC_MRS / 2);
 }
 
+/* Many entries to spare, but no index: who has too many of these borrows. */
+static void beyond_the_share_of_indices_is_borrowing(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_MRS; i++)
+		reg_ok(i < 12, 1, &m); /* 12 of process 1, 20 of 0 */
+	rig_run(&r, 50 * MS);
+	wait_for(0, 1);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
+	assert_int_equal(evt.hdr.reason, UNIC_WHY_WAITER);
+}
+
+/* Of two requests the first stays within the share of indices. */
+static void demand_counts_indices(void **state)
+{
+	struct unic_demand d;
+	struct rig_mr m;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_MRS; i++)
+		reg_ok(i < UNIC_MRS / 2 - 1, 1, &m);
+	wait_for(1, 1);
+	wait_for(1, 1);
+	unic_wait_demand(&r.nic, 0, &d);
+	assert_int_equal(d.urgent, 1);
+	assert_int_equal(d.indices, 1);
+	assert_int_equal(d.entitled, 1);
+}
+
 /* What was taken back for a waiter is not for who asks first. */
 static void freed_index_is_for_the_waiter(void **state)
 {
@@ -328,6 +364,7 @@ static void shortened_grace_is_announced(void **state)
 	wait_for(1, 8);
 	rig_expect(&r, UNIC_EVT_NOTICE, &again);
 	assert_int_equal(unic_from_le32(again.mr), m.mr);
+	assert_int_equal(r.nic.mrs.mr[m.mr].for_proc, 1);
 	assert_int_not_equal(unic_from_le32(again.seq),
 			     unic_from_le32(first.seq));
 	assert_int_equal(rig_ack(&r, &first), UNIC_ST_INVALID);
@@ -565,6 +602,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(indices_are_recalled),
 		T(indices_are_recalled_to_the_share),
+		T(beyond_the_share_of_indices_is_borrowing),
+		T(demand_counts_indices),
 		T(freed_index_is_for_the_waiter),
 		T(slots_are_left_for_others),
 		T(capped_process_stops_nobody),

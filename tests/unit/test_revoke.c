@@ -576,6 +576,81 @@ static void whole_receive_queue_is_swept(void **state)
 	assert_int_equal(b.nic.qps.qp[0].state, UNIC_QPS_RTS);
 }
 
+/* A second eviction while the receives are still being read for the first. */
+static void sweep_that_starts_over_takes_the_right_ones(void **state)
+{
+	struct rig_mr keep, gone, other;
+	uint32_t seen[RIG_SLOTS] = { 0 }, i;
+	struct unic_cqe cqe;
+	struct pair p;
+
+	(void)state;
+	pair_up(&p, UNIC_CLASS_RDMA);
+	assert_int_equal(rig_reg(&b, 0, p.pdb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &keep),
+			 0);
+	assert_int_equal(rig_reg(&b, 0, p.pdb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &gone),
+			 0);
+	assert_int_equal(rig_reg(&b, 0, p.pdb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	for (i = 0; i < RIG_SLOTS; i++)
+		rig_recv(&b, &p.qb, i, i < 8 ? &keep : &gone, 0, 64);
+	rig_poll(&b);
+	b.port.late_dma = true;
+	evict(&b, &other);
+	for (i = 0; i < 20; i++)
+		unic_nic_poll(&b.nic);
+	fake_dma_run(&b.port, 1);
+	for (i = 0; i < 20; i++)
+		unic_nic_poll(&b.nic);
+	evict(&b, &gone);
+	for (i = 0; i < 200; i++) {
+		unic_nic_poll(&b.nic);
+		fake_dma_run(&b.port, 8);
+	}
+	b.port.late_dma = false;
+	rig_run(&b, 1000000);
+	while (rig_cqe(&b, &p.qb, &cqe))
+		seen[unic_from_le64(cqe.wr_id) % RIG_SLOTS]++;
+	for (i = 0; i < RIG_SLOTS; i++)
+		assert_int_equal(seen[i], i >= 8);
+}
+
+/* The last record of a destroyed queue is still on its way: a new queue does not
+ * get its index. */
+static void index_of_a_gone_queue_waits_for_its_last_record(void **state)
+{
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(0) };
+	struct rig_qp other;
+	struct pair p;
+	uint32_t i, pd;
+
+	(void)state;
+	pair_up(&p, UNIC_CLASS_RDMA);
+	rig_attach(&b, 1, 1);
+	pd = rig_pd(&b, 1);
+	rig_recv(&b, &p.qb, 1, &p.mb, 0, 64);
+	rig_poll(&b);
+	b.port.late_dma = true;
+	rig_send(&a, &p.qa, UNIC_WR_SEND, 1, &p.ma, 0, 0, 0, 0);
+	rig_poll(&a);
+	for (i = 0; i < 50 && !unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq); i++) {
+		unic_nic_poll(&b.nic);
+		if (!unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq))
+			fake_dma_run(&b.port, 1);
+	}
+	assert_true(unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq));
+	cmd.id = unic_to_le32(p.qb.qpn);
+	rig_cmd(&b, UNIC_CMD_QP_DESTROY, &cmd, NULL);
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.id = unic_to_le32(p.qb.cq);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cmd, NULL), 0);
+	rig_qp(&b, 1, pd, 0, &other);
+	assert_int_not_equal(other.cq, p.qb.cq);
+}
+
 static uint32_t frames_to_pass;
 
 static void pass_some(struct unic_port *port, const uint8_t *frame,
@@ -685,6 +760,9 @@ int main(void)
 		cmocka_unit_test(unacknowledged_at_t_completes_evicted_once),
 		cmocka_unit_test(posted_receive_is_substituted_without_loss),
 		cmocka_unit_test(whole_receive_queue_is_swept),
+		cmocka_unit_test(sweep_that_starts_over_takes_the_right_ones),
+		cmocka_unit_test(
+			index_of_a_gone_queue_waits_for_its_last_record),
 		cmocka_unit_test(receive_in_progress_is_finished),
 		cmocka_unit_test(receive_in_progress_is_cut_at_t),
 		cmocka_unit_test(drain_waits_for_the_dma_in_flight),
