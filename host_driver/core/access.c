@@ -11,6 +11,7 @@
 #define OP_NIC	 (1u << 1) /* needs the device */
 #define OP_PRIV	 (1u << 2) /* privileged */
 #define OP_TAIL	 (1u << 3) /* may carry private data */
+#define OP_GIVE	 (1u << 4) /* gives something back: has room of its own */
 
 struct op {
 	const char *name;
@@ -39,11 +40,13 @@ static const struct op ops[] = {
 	[UNIC_CTL_PD_FREE] = { "pd-free", unic_queue_pd_free, ONE, PROC },
 	[UNIC_CTL_MR_REG] = { "mr-reg", unic_region_reg,
 			      END(unic_ctl_mr_reg, rsvd), PROC },
-	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE, PROC },
+	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE,
+				PROC | OP_GIVE },
 	[UNIC_CTL_WAIT_CANCEL] = { "wait-cancel", unic_region_cancel, ONE,
-				   PROC },
+				   PROC | OP_GIVE },
 	[UNIC_CTL_NOTICE_ANSWER] = { "notice-answer", unic_region_answer,
-				     END(unic_ctl_notice_answer, rsvd), PROC },
+				     END(unic_ctl_notice_answer, rsvd),
+				     PROC | OP_GIVE },
 	[UNIC_CTL_RESYNC] = { "resync", unic_region_resync, ONE, PROC },
 	[UNIC_CTL_USAGE] = { "usage", unic_admin_usage, PLAIN, PROC },
 	[UNIC_CTL_TOKEN_ALLOC] = { "token-alloc", unic_queue_token_alloc,
@@ -133,6 +136,23 @@ void unic_req_free(struct unic_req *req)
 	if (req->next)
 		req->next->prev = req->prev;
 	unic_os_free(host->os, req);
+}
+
+uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
+{
+	const struct unic_host *host = req->host;
+	uint32_t at = 0, n = 0;
+	const struct unic_req *other;
+
+	while (unic_obj_next(&host->objects, &at, type, req->slot))
+		n++;
+	/* an MR has its object from the start, the others at the completion */
+	for (other = host->reqs; other && type != UNIC_OBJ_MR;
+	     other = other->next)
+		n += other != req && other->slot == req->slot &&
+		     other->op == req->op &&
+		     other->call.state == UNIC_CALL_TAKEN;
+	return n < host->share[type] ? UNIC_ST_OK : UNIC_ST_QUOTA;
 }
 
 struct unic_hproc *unic_req_proc(const struct unic_req *req)
@@ -333,7 +353,8 @@ static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
 	    hdr->status || tail > UNIC_CTL_PRIVATE_MAX ||
 	    (tail && !(op->flags & OP_TAIL)) || !zero_from(req->rec, op->end))
 		return UNIC_ST_INVALID;
-	if (req->client->open > UNIC_CTL_OPEN_MAX)
+	if (req->client->open >
+	    (op->flags & OP_GIVE ? 2 * UNIC_CTL_OPEN_MAX : UNIC_CTL_OPEN_MAX))
 		return UNIC_CTL_ST_TOO_MANY;
 	if (op->flags & OP_PRIV && !req->client->privileged)
 		return UNIC_CTL_ST_PERMISSION;

@@ -103,7 +103,9 @@ struct unic_host {
 	uint32_t state;	       /* enum unic_provider_state */
 	bool ready;	       /* state READY and set up */
 	uint32_t epoch, host_id, arp_seq;
-	uint32_t slots;	    /* usable: ours and the NIC has as many */
+	uint32_t slots; /* usable: ours and the NIC has as many */
+	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */
+	uint32_t waits;			/* places of the NIC to wait in */
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t tokens;
 	struct unic_cm cm;
@@ -125,6 +127,10 @@ uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns);
 /** unic_req_new() - a request of the driver itself for process @slot. NULL when
  * out of memory. */
 struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot);
+
+/** unic_req_room() - OK, or QUOTA: the process that asks has its share of
+ * objects of @type, those under way counted. */
+uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type);
 
 /** unic_req_list() - its list page, allocated at the first call; or NULL. */
 uint64_t *unic_req_list(struct unic_req *req);

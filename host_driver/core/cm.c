@@ -359,9 +359,14 @@ void unic_cm_listen(struct unic_req *req)
 {
 	struct unic_ctl_id_reply rep = { 0 };
 	struct unic_ctl_listen r;
+	uint32_t status = unic_req_room(req, UNIC_OBJ_LISTENER);
 	struct listener *l;
 
 	memcpy(&r, req->rec, sizeof(r));
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
 	if (listener_of(req->host, unic_from_le64(r.service))) {
 		unic_req_status(req, UNIC_CTL_ST_IN_USE);
 		return;

@@ -5,7 +5,8 @@
  */
 #include "access.h"
 
-#define TIME_NS 1000000000ull /* between two HOST_TIME commands */
+#define LISTENERS_MAX 64u	    /* of a process */
+#define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
 
 void unic_host_info(struct unic_host *host, struct unic_info *info)
 {
@@ -156,6 +157,15 @@ static void device_lost(struct unic_host *host)
 		tell_all(host, 0);
 }
 
+/* One process cannot take all of a table; one that is not told is the NIC's to
+ * guard. */
+static uint32_t half(unic_le32 entries)
+{
+	uint32_t n = unic_from_le32(entries);
+
+	return n ? n - n / 2 : UINT32_MAX;
+}
+
 static bool learn(struct unic_host *host)
 {
 	struct unic_info info;
@@ -164,6 +174,12 @@ static bool learn(struct unic_host *host)
 	host->slots = unic_from_le32(info.procs);
 	if (host->slots > host->config.slots)
 		host->slots = host->config.slots;
+	host->waits = unic_from_le32(info.waits);
+	host->share[UNIC_OBJ_PD] = half(info.pds);
+	host->share[UNIC_OBJ_MR] = half(info.mrs);
+	host->share[UNIC_OBJ_CQ] = half(info.cqs);
+	host->share[UNIC_OBJ_QP] = half(info.qps);
+	host->share[UNIC_OBJ_LISTENER] = LISTENERS_MAX;
 	unic_os_free(host->os, host->token_of);
 	host->tokens = unic_from_le32(info.tokens) & 0xfffff;
 	host->token_of = unic_os_alloc(

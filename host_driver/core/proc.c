@@ -7,8 +7,9 @@
  *              ATTACHING <---------------------+
  *
  * DETACHING ends when the NIC says that nothing of the process is left; HELD
- * ends when the process is no more, because until then it may have the slot's
- * memory mapped.
+ * ends when the process is no more and nobody it gave the slot's memory to (a
+ * child) has that either. Until then only the same process can have it again,
+ * when it has dropped its old mappings: what it still reads is not zeroed.
  */
 #include "access.h"
 
@@ -89,7 +90,8 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot)
 
 void unic_proc_gone(struct unic_host *host, uint32_t slot)
 {
-	if (slot >= host->config.slots ||
+	/* before the completion: its call is still the provider's */
+	if (slot >= host->config.slots || host->proc[slot].detach_sent ||
 	    host->proc[slot].state != UNIC_HPROC_DETACHING) {
 		host->audits++;
 		return;
@@ -166,20 +168,42 @@ static void hello_done(struct unic_call *call)
 	hello_reply(req);
 }
 
-/* The slot for process @pid: its old one if it has one, else a free one. */
-static uint32_t find_slot(const struct unic_host *host, uint32_t pid)
+/* One that is not privileged has one slot, and keeps a few that it left but
+ * still has mapped. */
+static bool may_have(const struct unic_host *host,
+		     const struct unic_client *client)
+{
+	uint32_t i, live = 0, all = 0, most = host->slots / 2;
+
+	for (i = 0; i < host->slots; i++) {
+		const struct unic_hproc *proc = &host->proc[i];
+
+		if (proc->state == UNIC_HPROC_FREE || proc->pid != client->pid)
+			continue;
+		all++;
+		live += proc->state == UNIC_HPROC_LIVE ||
+			proc->state == UNIC_HPROC_ATTACHING;
+	}
+	return client->privileged || (!live && all < (most ? most : 1));
+}
+
+/* The slot for a process: its old one if it does not use that any more (its
+ * memory is about to be zeroed), else a free one. */
+static uint32_t find_slot(const struct unic_host *host,
+			  const struct unic_client *client)
 {
 	uint32_t i, found = UNIC_OS_NO_SLOT;
 
 	for (i = 0; i < host->slots; i++) {
 		if (host->proc[i].state == UNIC_HPROC_HELD &&
-		    host->proc[i].pid == pid)
+		    host->proc[i].pid == client->pid &&
+		    unic_os_slot_unused(host->os, i, client->pid))
 			return i;
 		if (host->proc[i].state == UNIC_HPROC_FREE &&
 		    found == UNIC_OS_NO_SLOT)
 			found = i;
 	}
-	return found;
+	return may_have(host, client) ? found : UNIC_OS_NO_SLOT;
 }
 
 static void begin(struct unic_hproc *proc, struct unic_client *client,
@@ -231,7 +255,7 @@ void unic_proc_hello(struct unic_req *req)
 			unic_req_status(req, UNIC_ST_BUSY); /* attaching */
 		return;
 	}
-	req->slot = find_slot(host, req->client->pid);
+	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;

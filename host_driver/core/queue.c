@@ -71,7 +71,12 @@ static void pd_done(struct unic_call *call)
 void unic_queue_pd_alloc(struct unic_req *req)
 {
 	struct unic_cmd_pd cmd = { .proc = unic_to_le32(req->slot) };
+	uint32_t status = unic_req_room(req, UNIC_OBJ_PD);
 
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
 	unic_req_send(req, UNIC_CMD_PD_ALLOC, &cmd, pd_done);
 }
 
@@ -297,12 +302,16 @@ void unic_queue_cq_create(struct unic_req *req)
 {
 	struct unic_ctl_cq_create r;
 	struct unic_cmd_cq_create cmd = { 0 };
-	uint32_t stag, pd;
+	uint32_t stag, pd, status = unic_req_room(req, UNIC_OBJ_CQ);
 
 	memcpy(&r, req->rec, sizeof(r));
 	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
 			      unic_req_owner(req), &stag, &pd)) {
 		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (status) {
+		unic_req_status(req, status);
 		return;
 	}
 	cmd.pd = unic_to_le32(pd);
@@ -354,7 +363,7 @@ void unic_queue_qp_create(struct unic_req *req)
 {
 	struct unic_ctl_qp_create r;
 	struct unic_cmd_qp_create cmd = { 0 };
-	uint32_t stag, region_pd;
+	uint32_t stag, region_pd, status = unic_req_room(req, UNIC_OBJ_QP);
 	struct unic_hcq *send, *recv;
 	struct unic_hpd *pd;
 
@@ -373,6 +382,10 @@ void unic_queue_qp_create(struct unic_req *req)
 	}
 	if (!pd || pd->pd != region_pd) {
 		unic_req_status(req, UNIC_ST_NO_PD);
+		return;
+	}
+	if (status) {
+		unic_req_status(req, status);
 		return;
 	}
 	cmd.pd = unic_to_le32(pd->pd);
@@ -522,8 +535,10 @@ static void qp_gone(struct unic_host *host, struct unic_hqp *qp)
 	struct unic_req *waiter = qp->waiter;
 
 	unic_obj_free(&host->objects, &qp->obj);
-	if (waiter)
+	if (waiter->call.state == UNIC_CALL_IDLE)
 		unic_req_status(waiter, UNIC_ST_OK);
+	else /* before the completion: destroy_done() answers */
+		host->audits++;
 }
 
 void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)

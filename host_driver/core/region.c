@@ -85,6 +85,16 @@ static void end_cancel(struct unic_hmr *mr, uint32_t status)
 		unic_req_status(cancel, status);
 }
 
+/* The region ended by itself: so it is deregistered. */
+static void end_dereg(struct unic_hmr *mr, uint32_t status)
+{
+	struct unic_req *dereg = mr->dereg;
+
+	mr->dereg = NULL;
+	if (dereg)
+		unic_req_status(dereg, status);
+}
+
 static void upcall_wait(struct unic_host *host, const struct unic_hmr *mr,
 			uint8_t type, uint32_t status)
 {
@@ -122,6 +132,7 @@ static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
 	struct unic_hproc *proc = proc_of(host, mr);
 
 	end_cancel(mr, UNIC_ST_NO_WAIT);
+	end_dereg(mr, UNIC_ST_OK);
 	if (mr->state == R_WAITING)
 		proc->waits--;
 	if (!req)
@@ -132,9 +143,13 @@ static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
 		unic_req_status(req, status);
 }
 
+static void send_dereg(struct unic_req *req, struct unic_hmr *mr);
+
 static void reg_active(struct unic_host *host, struct unic_hmr *mr,
 		       struct unic_req *req)
 {
+	struct unic_req *dereg = mr->dereg;
+
 	mr->state = R_ACTIVE;
 	mr->waiter = NULL;
 	end_cancel(mr, UNIC_ST_NO_WAIT);
@@ -142,6 +157,9 @@ static void reg_active(struct unic_host *host, struct unic_hmr *mr,
 		answer_reg(req, mr, UNIC_ST_OK);
 	else
 		upcall_wait(host, mr, UNIC_UP_GRANTED, UNIC_ST_OK);
+	mr->dereg = NULL;
+	if (dereg)
+		send_dereg(dereg, mr);
 }
 
 static void fill_next(struct unic_req *req, struct unic_hmr *mr);
@@ -359,6 +377,21 @@ static void send_reg(struct unic_req *req, struct unic_hmr *mr,
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
 }
 
+/* Its share of the NIC's places to wait; regions that may come to wait count,
+ * so that two requests at once do not get one place. */
+static bool may_wait(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	uint32_t at = 0, waits = 0, share = host->waits / host->config.slots;
+	struct unic_hmr *mr;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   unic_req_owner(req))))
+		waits += mr->state == R_WAITING ||
+			 (mr->state == R_REGISTERING && mr->may_wait);
+	return waits < (share ? share : 1);
+}
+
 void unic_region_reg(struct unic_req *req)
 {
 	struct unic_hproc *proc = unic_req_proc(req);
@@ -375,6 +408,10 @@ void unic_region_reg(struct unic_req *req)
 	if (!status && !pd)
 		status = UNIC_ST_NO_PD;
 	if (!status)
+		status = unic_req_room(req, UNIC_OBJ_MR);
+	if (!status && r.flags & UNIC_CTL_REG_WAIT && !may_wait(req))
+		status = UNIC_ST_WAIT_FULL;
+	if (!status)
 		status = choose_shift(proc, &r, &shift);
 	mr = status ? NULL
 		    : unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
@@ -387,6 +424,7 @@ void unic_region_reg(struct unic_req *req)
 	mr->state = R_REGISTERING;
 	mr->pd = pd->pd;
 	mr->page_shift = shift;
+	mr->may_wait = r.flags & UNIC_CTL_REG_WAIT;
 	mr->async = r.flags & UNIC_CTL_REG_ASYNC;
 	mr->va = unic_from_le64(r.va);
 	mr->iova = unic_from_le64(r.iova);
@@ -411,8 +449,10 @@ static void cancel_done(struct unic_call *call)
 	struct unic_hmr *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 
-	if (!status && mr)
+	if (!status && mr && mr->state == R_WAITING)
 		reg_failed(req->host, mr, mr->waiter, UNIC_ST_CANCELLED);
+	else if (!status && mr) /* granted and cancelled: which? */
+		req->host->audits++;
 	unic_req_status(req, status);
 }
 
@@ -497,27 +537,50 @@ static void dereg_done(struct unic_call *call)
 	unic_req_status(req, status);
 }
 
+static void send_dereg(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+
+	mr->waiter = req;
+	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
+}
+
+/* MR_DEREG of a region that is not there yet: a wait is cancelled, a grant that
+ * is under way is deregistered when it has arrived. */
+static void dereg_early(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_req *own;
+
+	if (mr->state == R_WAITING) {
+		own = unic_req_new(req->host, mr->obj.owner);
+		if (!own) {
+			unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+			return;
+		}
+		mr->dereg = req;
+		send_cancel(own, mr);
+	} else {
+		mr->dereg = req;
+	}
+}
+
 void unic_region_dereg(struct unic_req *req)
 {
 	struct unic_ctl_obj r;
-	struct unic_cmd_mr cmd = { 0 };
 	struct unic_hmr *mr;
 
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
 	mr = mr_get(req, req->id);
-	if (!mr || mr->state < R_ACTIVE) {
+	if (!mr || mr->state == R_REGISTERING) /* its id was not told yet */
 		unic_req_status(req, UNIC_ST_NO_MR);
-		return;
-	}
-	if (mr->waiter) {
+	else if (mr->dereg || (mr->state >= R_ACTIVE && mr->waiter))
 		unic_req_status(req, UNIC_ST_BUSY); /* being deregistered */
-		return;
-	}
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	mr->waiter = req;
-	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
+	else if (mr->state < R_ACTIVE)
+		dereg_early(req, mr);
+	else
+		send_dereg(req, mr);
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -533,6 +596,7 @@ void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 		if (mr->state == R_WAITING)
 			proc_of(host, mr)->waits--;
 		end_cancel(mr, status);
+		end_dereg(mr, status);
 		unic_mr_forget(host, mr);
 		/* one that is with the provider is called back by it */
 		if (waiter && waiter->call.state == UNIC_CALL_IDLE)

@@ -12,6 +12,10 @@
  * Frames are pinned from before the NIC learns of them until it has said that
  * it will not touch them again (completion of MR_DEREG, or EVICTED). A waiting
  * request pins nothing.
+ *
+ * A grant may cross a WAIT_CANCEL: the process is told NO_WAIT before the
+ * region is ACTIVE, and deregisters it at once. That MR_DEREG waits here, so
+ * that nothing is left behind.
  */
 #ifndef UNIC_REGION_H
 #define UNIC_REGION_H
@@ -31,7 +35,7 @@ struct unic_hmr {
 	struct unic_obj obj;
 	uint8_t state; /* enum region_state */
 	uint8_t page_shift;
-	bool async, pinned;
+	bool may_wait, async, pinned;
 	uint32_t pd; /* the NIC's */
 	uint64_t va, iova, length;
 	uint32_t n_pages;
@@ -42,6 +46,7 @@ struct unic_hmr {
 	struct unic_req
 		*waiter; /* MR_REG that waits, or MR_DEREG that drains */
 	struct unic_req *cancel; /* WAIT_CANCEL that came before PENDING */
+	struct unic_req *dereg;	 /* MR_DEREG that came before ACTIVE */
 };
 
 static inline struct unic_hproc *proc_of(struct unic_host *host,

@@ -60,7 +60,7 @@ void unic_os_upcall(struct unic_os *os, uint32_t slot);
 /**
  * unic_os_reply() - send one message to a process, or queue it.
  * @msg: copied. @hello_slot: the slot whose descriptors go along, or
- * UNIC_OS_NO_SLOT. The core has at most UNIC_CTL_OPEN_MAX replies per client
+ * UNIC_OS_NO_SLOT. The core has at most 2 * UNIC_CTL_OPEN_MAX replies a client
  * under way, so the queue is bounded.
  */
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
@@ -75,6 +75,13 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot);
  * side and on the NIC. Until the OS calls unic_host_slot_free() nobody but the same process may have it again.
  */
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot);
+
+/**
+ * unic_os_slot_unused() - @slot is quiet, and process @pid, which had it, has
+ * given up every mapping and descriptor of its memory, and so has everybody
+ * else. False if that cannot be known.
+ */
+bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid);
 
 /* ------------------------------------------- memory shared with others */
 

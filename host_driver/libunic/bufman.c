@@ -186,14 +186,23 @@ static void chunk_free(struct unic_bm *bm, struct unic_chunk *c)
 	pthread_cond_broadcast(&bm->cond);
 }
 
-/* Ends an unused chunk; the lock is given up meanwhile. */
-static void chunk_end(struct unic_bm *bm, struct unic_chunk *c)
+/* Ends an unused chunk; the lock is given up meanwhile. After an error it is
+ * still there and leaving: who comes across it next tries again. */
+static int chunk_end(struct unic_bm *bm, struct unic_chunk *c)
 {
+	int err;
+
 	c->state = CHUNK_ENDING;
 	pthread_mutex_unlock(&bm->lock);
-	unic_dereg_mr(c->mr);
+	err = unic_dereg_mr(c->mr);
 	pthread_mutex_lock(&bm->lock);
-	chunk_free(bm, c);
+	if (!err) {
+		chunk_free(bm, c);
+		return 0;
+	}
+	c->state = CHUNK_LEAVING;
+	pthread_cond_broadcast(&bm->cond);
+	return err;
 }
 
 /* ------------------------------------------------------------ registering */
@@ -242,7 +251,7 @@ static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
 }
 
 /* Called and returns with the lock held. On error the chunk is gone. */
-static int chunk_register(struct unic_bm *bm, struct unic_chunk *c)
+static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 {
 	struct unic_mr_attr attr = {
 		.addr = c->va,
@@ -257,11 +266,11 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c)
 	pthread_mutex_unlock(&bm->lock);
 	err = unic_reg_mr(bm->pd, &attr, &mr);
 	if (err == -ENOMEM && unic_last_usage(&(struct unic_usage){ 0 }))
-		err = register_waiting(bm, &attr, &mr);
+		err = nowait ? -EBUSY : register_waiting(bm, &attr, &mr);
 	pthread_mutex_lock(&bm->lock);
 	bm->stats.misses++;
 	if (err) {
-		bm->stats.reg_failed++;
+		bm->stats.reg_failed += err != -EBUSY;
 		chunk_free(bm, c);
 		return err;
 	}
@@ -280,7 +289,7 @@ static int step(struct unic_bm *bm, struct unic_chunk *c, uint8_t *addr,
 		c = chunk_new(bm, addr, len);
 		if (!c)
 			return unic_fail(-ENOMEM, "out of memory");
-		return chunk_register(bm, c);
+		return chunk_register(bm, c, nowait);
 	}
 	if (c->state == CHUNK_LIVE && unic_mr_usable(c->mr, expected_us)) {
 		bm->stats.hits++;
@@ -290,11 +299,9 @@ static int step(struct unic_bm *bm, struct unic_chunk *c, uint8_t *addr,
 		bm->stats.stale++;
 		c->state = CHUNK_LEAVING;
 	}
-	if (c->state == CHUNK_LEAVING && !c->holds) {
-		chunk_end(bm, c);
-		return 0;
-	}
-	if (c->state == CHUNK_LEAVING && nowait)
+	if (c->state == CHUNK_LEAVING && !c->holds)
+		return chunk_end(bm, c);
+	if (nowait)
 		return -EBUSY;
 	unic_cond_wait_ms(&bm->cond, &bm->lock, 100);
 	return 0;
@@ -363,6 +370,7 @@ static bool offer(struct unic_bm *bm, struct unic_chunk *c)
 	struct unic_chunk *v = find_idle(bm, c->mr->entries);
 	unsigned int refusal = 0;
 	uint32_t entries;
+	int left = 0;
 	int err;
 
 	if (!v)
@@ -373,7 +381,7 @@ static bool offer(struct unic_bm *bm, struct unic_chunk *c)
 	pthread_mutex_unlock(&bm->lock);
 	err = unic_offer(c->mr, v->mr, &refusal);
 	if (!err)
-		unic_dereg_mr(v->mr);
+		left = unic_dereg_mr(v->mr);
 	pthread_mutex_lock(&bm->lock);
 	c->holds--;
 	if (err) {
@@ -384,7 +392,10 @@ static bool offer(struct unic_bm *bm, struct unic_chunk *c)
 	}
 	bm->stats.offers++;
 	say(bm, "offered another %u entries, taken", entries);
-	chunk_free(bm, v);
+	if (left)
+		v->state = CHUNK_LEAVING;
+	else
+		chunk_free(bm, v);
 	return true;
 }
 
@@ -629,6 +640,7 @@ static void free_buffers(struct unic_bm *bm)
 
 void unic_bm_close(struct unic_bm *bm)
 {
+	struct unic_chunk *c;
 	uint64_t one = 1;
 
 	if (!bm)
@@ -636,8 +648,11 @@ void unic_bm_close(struct unic_bm *bm)
 	if (write(bm->stop_efd, &one, sizeof(one)) == sizeof(one))
 		pthread_join(bm->thread, NULL);
 	pthread_mutex_lock(&bm->lock);
-	while (bm->chunks)
-		chunk_end(bm, bm->chunks);
+	/* What the driver will not end now ends with the context. */
+	while ((c = bm->chunks)) {
+		if (chunk_end(bm, c))
+			chunk_free(bm, c);
+	}
 	pthread_mutex_unlock(&bm->lock);
 	free_buffers(bm);
 	close(bm->stop_efd);

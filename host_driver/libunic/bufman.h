@@ -98,8 +98,9 @@ struct unic_bm_hold {
  * register its chunk and keep it from being released until unic_bm_drop().
  * @expected_us: how long the operation will take; a chunk that is asked back
  *               before that is replaced first.
- * @nowait:      -EBUSY instead of waiting for operations on a chunk that leaves
- *               (for a caller who must reap them himself).
+ * @nowait:      -EBUSY instead of waiting, be it for operations on a chunk that
+ *               leaves or for room: for a caller who must reap operations of his
+ *               own first, whose regions he keeps from being given up.
  * -ETIME no room within wait_us, and the errors of unic_reg_mr().
  */
 int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,

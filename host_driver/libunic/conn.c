@@ -15,7 +15,8 @@
 #include "error.h"
 #include "wait.h"
 
-#define SLICE_MS 500
+#define SLICE_MS  500
+#define CONNECT_S 2 /* a full backlog for so long: the driver is stopped */
 
 struct waiter {
 	struct unic_call *call;
@@ -34,10 +35,44 @@ struct unic_conn {
 	bool dead;
 };
 
+static void limit(int sock, time_t seconds)
+{
+	struct timeval tv = { .tv_sec = seconds };
+
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+}
+
+/* The kernel accepts for a driver that is stopped until its backlog is full;
+ * then connect() waits as long as it may send. */
+static int reach(int sock, const struct sockaddr_un *addr)
+{
+	uint64_t until = unic_now_ns() + CONNECT_S * 1000000000ull;
+	int err;
+
+	limit(sock, CONNECT_S);
+	do {
+		err = connect(sock, (const struct sockaddr *)addr,
+			      sizeof(*addr)) < 0
+			      ? -errno
+			      : 0;
+	} while (err == -EINTR && unic_now_ns() < until);
+	limit(sock, UNIC_CALL_MS / 1000);
+	if (err == -EAGAIN || err == -EINTR)
+		return unic_fail(-ENOTCONN,
+				 "the driver at %s does not answer; is it "
+				 "stopped?",
+				 addr->sun_path);
+	if (err)
+		return unic_fail(err,
+				 "no driver at %s: %s; start unicd, or "
+				 "name its socket (UNIC_SOCKET)",
+				 addr->sun_path, strerror(-err));
+	return 0;
+}
+
 int unic_conn_open(const char *path, struct unic_conn **out)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct timeval tv = { .tv_sec = UNIC_CALL_MS / 1000 };
 	struct unic_conn *conn;
 	int sock;
 	int err;
@@ -49,15 +84,11 @@ int unic_conn_open(const char *path, struct unic_conn **out)
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return unic_fail(-errno, "no socket: %s", strerror(errno));
-	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		err = -errno;
+	err = reach(sock, &addr);
+	if (err) {
 		close(sock);
-		return unic_fail(err,
-				 "no driver at %s: %s; start unicd, or "
-				 "name its socket (UNIC_SOCKET)",
-				 path, strerror(-err));
+		return err;
 	}
-	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	conn = calloc(1, sizeof(*conn));
 	if (!conn) {
 		close(sock);
@@ -74,10 +105,28 @@ void unic_conn_close(struct unic_conn *conn)
 {
 	if (!conn)
 		return;
-	close(conn->sock);
+	if (conn->sock >= 0)
+		close(conn->sock);
 	pthread_cond_destroy(&conn->cond);
 	pthread_mutex_destroy(&conn->lock);
 	free(conn);
+}
+
+void unic_conn_forked(struct unic_conn *conn)
+{
+	close(conn->sock);
+	conn->sock = -1;
+	conn->dead = true;
+	conn->waiters = NULL;
+	pthread_mutex_init(&conn->lock, NULL);
+	unic_cond_init(&conn->cond);
+}
+
+bool unic_conn_hung_up(const struct unic_conn *conn)
+{
+	struct pollfd pfd = { .fd = conn->sock, .events = POLLRDHUP };
+
+	return unic_conn_dead(conn) || poll(&pfd, 1, 0) > 0;
 }
 
 int unic_conn_fd(const struct unic_conn *conn)
@@ -206,8 +255,13 @@ static int transmit(struct unic_conn *conn, const struct unic_call *call)
 		.msg_iov = iov,
 		.msg_iovlen = call->tail_bytes ? 2 : 1,
 	};
+	ssize_t n;
 
-	return sendmsg(conn->sock, &mh, MSG_NOSIGNAL) < 0 ? -ENOTCONN : 0;
+	/* With a time limit the kernel does not go on after a signal. */
+	do {
+		n = sendmsg(conn->sock, &mh, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -ENOTCONN : 0;
 }
 
 static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)

@@ -36,11 +36,19 @@ struct unic_call {
 };
 
 /** unic_conn_open() - connect to the driver's socket. -ENOENT, -ECONNREFUSED,
- * -EACCES, with words in unic_last_error(). */
+ * -EACCES; -ENOTCONN within 2 s when it is stopped and others wait already.
+ * Words in unic_last_error(). */
 int unic_conn_open(const char *path, struct unic_conn **out);
 
 /** unic_conn_close() - no call may be open. NULL is fine. */
 void unic_conn_close(struct unic_conn *conn);
+
+/** unic_conn_forked() - in the child of a fork(): the connection is the parent's;
+ * drop this side of it, so that it ends when the parent does. */
+void unic_conn_forked(struct unic_conn *conn);
+
+/** unic_conn_hung_up() - like unic_conn_dead(), but looks at the socket, too. */
+bool unic_conn_hung_up(const struct unic_conn *conn);
 
 /** unic_conn_fd() - the socket, to poll for POLLRDHUP (the driver is gone). */
 int unic_conn_fd(const struct unic_conn *conn);

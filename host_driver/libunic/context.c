@@ -61,6 +61,135 @@ int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
 	return unic_ctl_simple(ctx, op, &rec, what);
 }
 
+/* --------------------------------------------- all contexts of the process */
+
+/* fork() and a driver that was started again concern them all. */
+static struct {
+	pthread_mutex_t lock; /* of unic_forks_off() */
+	pthread_once_t once;
+	struct unic_ctx *first;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void close_fds(struct unic_ctx *ctx)
+{
+	close_fd(ctx->slot_fd);
+	close_fd(ctx->nic_efd);
+	close_fd(ctx->evt_efd);
+	close_fd(ctx->upcall_efd);
+	ctx->slot_fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
+}
+
+static void init_locks(struct unic_ctx *ctx)
+{
+	pthread_mutex_init(&ctx->db_lock, NULL);
+	pthread_mutex_init(&ctx->wake_lock, NULL);
+	unic_cond_init(&ctx->wake_cond);
+	unic_mem_init(ctx);
+}
+
+/* The child does not inherit pages of the slot; a look at them finds zeroes. */
+static void blank_page(const void *p)
+{
+	if (p &&
+	    mmap((void *)p, UNIC_PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort(); /* the child would use what it maps there next */
+}
+
+/* The attachment is the parent's. What the child could hold of it is let go, so
+ * that it ends with the parent; the locks may have been held by threads that
+ * the child does not have. */
+static void forked(struct unic_ctx *ctx)
+{
+	unic_ctx_dead(ctx);
+	close_fds(ctx);
+	blank_page(ctx->db);
+	blank_page(ctx->np);
+	blank_page(ctx->upcalls);
+	if (ctx->conn)
+		unic_conn_forked(ctx->conn);
+	ctx->sock = -1;
+	ctx->areas = NULL;
+	init_locks(ctx);
+	unic_event_forked(ctx);
+}
+
+void unic_forks_off(void)
+{
+	pthread_mutex_lock(&all.lock);
+}
+
+void unic_forks_on(void)
+{
+	pthread_mutex_unlock(&all.lock);
+}
+
+static void in_child(void)
+{
+	struct unic_ctx *ctx;
+
+	for (ctx = all.first; ctx; ctx = ctx->next)
+		forked(ctx);
+	unic_move_forked();
+	pthread_mutex_unlock(&all.lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(unic_forks_off, unic_forks_on, in_child);
+}
+
+static void list_add(struct unic_ctx *ctx)
+{
+	pthread_once(&all.once, watch_forks);
+	pthread_mutex_lock(&all.lock);
+	ctx->next = all.first;
+	all.first = ctx;
+	pthread_mutex_unlock(&all.lock);
+}
+
+static void list_del(struct unic_ctx *ctx)
+{
+	struct unic_ctx **p = &all.first;
+
+	pthread_mutex_lock(&all.lock);
+	while (*p != ctx)
+		p = &(*p)->next;
+	*p = ctx->next;
+	pthread_mutex_unlock(&all.lock);
+}
+
+/*
+ * A driver that was started again may give this process the slot that it had,
+ * zeroed, and memory of the context of before would be zeroed with it. Called
+ * when the new driver was reached: the end of the old one is visible by then.
+ */
+static int refuse_leftovers(void)
+{
+	struct unic_ctx *c;
+
+	pthread_mutex_lock(&all.lock);
+	for (c = all.first; c; c = c->next) {
+		if (__atomic_load_n(&c->areas, __ATOMIC_RELAXED) &&
+		    (unic_nic_reset(c) || unic_conn_hung_up(c->conn)))
+			break;
+	}
+	pthread_mutex_unlock(&all.lock);
+	return c ? unic_fail(-EBUSY, "the driver or the NIC of another context "
+				     "of this process is gone, and memory is "
+				     "in its slot still: close that context "
+				     "first")
+		 : 0;
+}
+
+/* ---------------------------------------------------------------- attaching */
+
 static void own_name(uint8_t name[16])
 {
 	char text[64] = "?";
@@ -135,11 +264,14 @@ static int hello(struct unic_ctx *ctx)
 
 static void *map_page(struct unic_ctx *ctx, unsigned int page, int prot)
 {
-	void *p = mmap(NULL, UNIC_PAGE, prot, MAP_SHARED, ctx->slot_fd,
-		       (off_t)page * UNIC_PAGE);
+	void *p;
 
+	unic_forks_off();
+	p = mmap(NULL, UNIC_PAGE, prot, MAP_SHARED, ctx->slot_fd,
+		 (off_t)page * UNIC_PAGE);
 	if (p != MAP_FAILED)
 		madvise(p, UNIC_PAGE, MADV_DONTFORK);
+	unic_forks_on();
 	return p == MAP_FAILED ? NULL : p;
 }
 
@@ -156,12 +288,6 @@ static int map_pages(struct unic_ctx *ctx)
 	return 0;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static void unmap_page(const void *p)
 {
 	if (p)
@@ -170,13 +296,11 @@ static void unmap_page(const void *p)
 
 static void release(struct unic_ctx *ctx)
 {
+	list_del(ctx);
 	unmap_page(ctx->db);
 	unmap_page(ctx->np);
 	unmap_page(ctx->upcalls);
-	close_fd(ctx->slot_fd);
-	close_fd(ctx->nic_efd);
-	close_fd(ctx->evt_efd);
-	close_fd(ctx->upcall_efd);
+	close_fds(ctx);
 	unic_conn_close(ctx->conn);
 	pthread_mutex_destroy(&ctx->db_lock);
 	pthread_mutex_destroy(&ctx->wake_lock);
@@ -191,9 +315,9 @@ static struct unic_ctx *ctx_new(void)
 	if (!ctx)
 		return NULL;
 	ctx->slot_fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
-	pthread_mutex_init(&ctx->db_lock, NULL);
-	pthread_mutex_init(&ctx->wake_lock, NULL);
-	unic_cond_init(&ctx->wake_cond);
+	ctx->note_efd = ctx->event_fd = -1;
+	init_locks(ctx);
+	list_add(ctx);
 	return ctx;
 }
 
@@ -225,6 +349,8 @@ int unic_open(const char *socket, struct unic_ctx **out)
 		socket = getenv("UNIC_SOCKET");
 	err = unic_conn_open(socket ? socket : UNIC_CTL_SOCKET, &ctx->conn);
 	if (!err)
+		err = refuse_leftovers();
+	if (!err)
 		err = hello(ctx);
 	if (!err)
 		err = map_pages(ctx);
@@ -235,7 +361,6 @@ int unic_open(const char *socket, struct unic_ctx **out)
 		return err;
 	}
 	ctx->sock = unic_conn_fd(ctx->conn);
-	unic_mem_init(ctx);
 	take_info(ctx);
 	*out = ctx;
 	return 0;

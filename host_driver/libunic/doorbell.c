@@ -82,6 +82,19 @@ uint32_t unic_wake_seq(struct unic_ctx *ctx)
 	return __atomic_load_n(&ctx->wake_seq, __ATOMIC_ACQUIRE);
 }
 
+/* Bounded: what is left makes the next poll() return at once. */
+bool unic_drain(int fd)
+{
+	unsigned int budget = 64;
+	uint64_t n[8];
+	ssize_t got;
+
+	do {
+		got = read(fd, n, sizeof(n));
+	} while (got > 0 && --budget);
+	return got != 0;
+}
+
 /* Only one thread sleeps on the event fd; it wakes all the others. */
 static void lead(struct unic_ctx *ctx, int ms)
 {
@@ -89,13 +102,11 @@ static void lead(struct unic_ctx *ctx, int ms)
 		{ .fd = ctx->evt_efd, .events = POLLIN },
 		{ .fd = ctx->sock, .events = POLLRDHUP },
 	};
-	uint64_t n;
 
 	pthread_mutex_unlock(&ctx->wake_lock);
 	if (poll(pfd, 2, ms) > 0) {
-		if (pfd[0].revents && read(ctx->evt_efd, &n, sizeof(n)) < 0)
-			n = 0; /* somebody else read it: look anyway */
-		if (pfd[1].revents)
+		if ((pfd[0].revents && !unic_drain(ctx->evt_efd)) ||
+		    pfd[1].revents)
 			unic_ctx_dead(ctx);
 	}
 	pthread_mutex_lock(&ctx->wake_lock);

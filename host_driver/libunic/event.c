@@ -26,7 +26,7 @@ static int watch(struct unic_ctx *ctx, int fd, uint32_t events)
 	return epoll_ctl(ctx->event_fd, EPOLL_CTL_ADD, fd, &e);
 }
 
-int unic_event_init(struct unic_ctx *ctx)
+static void init_lock(struct unic_ctx *ctx)
 {
 	pthread_mutexattr_t attr;
 
@@ -35,6 +35,11 @@ int unic_event_init(struct unic_ctx *ctx)
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&ctx->evt_lock, &attr);
 	pthread_mutexattr_destroy(&attr);
+}
+
+int unic_event_init(struct unic_ctx *ctx)
+{
+	init_lock(ctx);
 	ctx->notes_end = &ctx->notes;
 	ctx->note_efd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ctx->event_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -63,7 +68,18 @@ void unic_event_fini(struct unic_ctx *ctx)
 		close(ctx->note_efd);
 	if (ctx->event_fd >= 0)
 		close(ctx->event_fd);
+	ctx->note_efd = ctx->event_fd = -1;
 	pthread_mutex_destroy(&ctx->evt_lock);
+}
+
+void unic_event_forked(struct unic_ctx *ctx)
+{
+	if (ctx->note_efd >= 0)
+		close(ctx->note_efd);
+	if (ctx->event_fd >= 0)
+		close(ctx->event_fd);
+	ctx->note_efd = ctx->event_fd = -1;
+	init_lock(ctx);
 }
 
 /* A region that an event names stays until the event is acknowledged. */
@@ -297,6 +313,7 @@ static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
 
 	if (!r)
 		return;
+	r->resync = (uint32_t)ctx->count.resyncs;
 	ev.mr = &r->mr;
 	if (r->life == UNIC_MR_WAITING && state != UNIC_CTL_R_WAITING &&
 	    r->known) {
@@ -324,13 +341,14 @@ static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
 
 #define ROWS ((UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / 32u)
 
-/* One page of the answer. Returns the id to go on from, 0: no more. */
-static uint32_t resync_page(struct unic_ctx *ctx, uint32_t after, bool first)
+/* One page of the answer. @after: the id to go on from, 0: no more. False: the
+ * driver did not answer. */
+static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 {
 	union {
 		struct unic_ctl_resync req;
 		struct unic_ctl_resync_reply reply;
-	} rec = { .req = { .after = unic_to_le32(after) } };
+	} rec = { .req = { .after = unic_to_le32(*after) } };
 	struct unic_ctl_region row[ROWS];
 	struct unic_call call = { .rec = &rec,
 				  .reply_tail = row,
@@ -339,24 +357,59 @@ static uint32_t resync_page(struct unic_ctx *ctx, uint32_t after, bool first)
 	size_t i;
 
 	if (unic_ctl(ctx, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)
-		return 0;
+		return false;
 	n = call.reply_bytes / sizeof(row[0]);
-	if (first)
-		ctx->upcall_next = unic_from_le32(rec.reply.next_seq);
+	/* The first upcall, number 0, has seq 1. */
+	if (!*after)
+		ctx->upcall_next = unic_from_le32(rec.reply.next_seq) - 1;
 	for (i = 0; i < n; i++)
 		reconcile(ctx, &row[i]);
-	return n && rec.reply.more ? unic_from_le32(row[n - 1].id) : 0;
+	*after = n && rec.reply.more ? unic_from_le32(row[n - 1].id) : 0;
+	return true;
+}
+
+/* The driver told of every region that it knows, and this is none of them: its
+ * wait, or its life, ended in an upcall that was lost. */
+static void lose(struct unic_ctx *ctx, struct unic_region *r)
+{
+	bool waited = r->life == UNIC_MR_WAITING;
+	struct unic_event ev = {
+		.type = waited ? UNIC_EV_WAIT_ENDED : UNIC_EV_EVICTED,
+		.mr = &r->mr,
+		.status = waited ? UNIC_ST_NO_WAIT : 0,
+		.entries = r->mr.entries,
+	};
+
+	r->known = false;
+	set_life(r, UNIC_MR_GONE);
+	enqueue(ctx, &ev);
+}
+
+static void lose_the_rest(struct unic_ctx *ctx)
+{
+	struct unic_region *r;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MR_HANDLES; i++) {
+		r = ctx->region[i];
+		if (r && r->known && !r->leaving && r->life != UNIC_MR_GONE &&
+		    r->resync != (uint32_t)ctx->count.resyncs)
+			lose(ctx, r);
+	}
 }
 
 static void resync(struct unic_ctx *ctx)
 {
 	uint32_t next = ctx->upcall_next;
-	uint32_t after;
+	uint32_t after = 0;
+	bool answered;
 
 	ctx->count.resyncs++;
-	after = resync_page(ctx, 0, true);
-	while (after)
-		after = resync_page(ctx, after, false);
+	do {
+		answered = resync_page(ctx, &after);
+	} while (answered && after);
+	if (answered)
+		lose_the_rest(ctx);
 	/* No answer: skip the lost one, or this would never end. */
 	if (ctx->upcall_next == next)
 		ctx->upcall_next++;
@@ -437,7 +490,9 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 
 	pthread_mutex_lock(&ctx->evt_lock);
 	/* Drained first, looked second: what comes later rings again. */
-	if (read(ctx->upcall_efd, &count, sizeof(count)) < 0)
+	if (!unic_drain(ctx->upcall_efd))
+		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
 		see_driver(ctx);
 	pump_locked(ctx);
 	n = ctx->notes;

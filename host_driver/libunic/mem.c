@@ -12,11 +12,17 @@
 
 #include "priv.h"
 
+#define PAGE_SEEN \
+	(1u << 31) /* in unic_area.page: mapped there, says the kernel */
+#define MAPS 64
+
 struct unic_area {
 	struct unic_area *next;
 	uint8_t *va;
 	size_t bytes;
-	bool moved; /* it was the application's own memory before */
+	bool moved;	 /* it was the application's own memory before */
+	bool stale;	 /* moved, and the application has unmapped it since */
+	uint32_t page[]; /* moved: what lies at each page, in the slot file */
 };
 
 int unic_mem_init(struct unic_ctx *ctx)
@@ -90,19 +96,25 @@ static int put_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 static int map_runs(struct unic_ctx *ctx, uint8_t *va,
 		    const struct unic_run *runs, size_t n)
 {
+	uint8_t *at = va;
+	int err = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	unic_forks_off();
+	for (i = 0; i < n && !err; i++) {
 		size_t bytes = (size_t)runs[i].pages * UNIC_PAGE;
 
-		if (mmap(va, bytes, PROT_READ | PROT_WRITE,
+		if (mmap(at, bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED, ctx->slot_fd,
 			 (off_t)runs[i].page * UNIC_PAGE) == MAP_FAILED)
-			return unic_fail(-ENOMEM, "cannot map frames: %s",
-					 strerror(errno));
-		va += bytes;
+			err = unic_fail(-ENOMEM, "cannot map frames: %s",
+					strerror(errno));
+		at += bytes;
 	}
-	return 0;
+	if (!err)
+		madvise(va, (size_t)(at - va), MADV_DONTFORK);
+	unic_forks_on();
+	return err;
 }
 
 /* Frames for the whole range and, if @map, their mapping. All or nothing. */
@@ -151,33 +163,47 @@ static uint8_t *reserve(size_t bytes, size_t align)
 	return va;
 }
 
-static int add_area(struct unic_ctx *ctx, uint8_t *va, size_t bytes, bool moved)
+/* @runs: of a page each, for what is moved in, else NULL. */
+static struct unic_area *area_new(uint8_t *va, size_t bytes,
+				  const struct unic_run *runs)
 {
-	struct unic_area *a = calloc(1, sizeof(*a));
+	size_t n = runs ? bytes / UNIC_PAGE : 0;
+	struct unic_area *a = calloc(1, sizeof(*a) + n * sizeof(a->page[0]));
 
-	if (!a)
-		return unic_fail(-ENOMEM, "out of memory");
-	*a = (struct unic_area){ ctx->areas, va, bytes, moved };
-	ctx->areas = a;
-	madvise(va, bytes, MADV_DONTFORK);
-	return 0;
+	if (!a) {
+		unic_fail(-ENOMEM, "out of memory");
+		return NULL;
+	}
+	a->va = va;
+	a->bytes = bytes;
+	a->moved = runs;
+	while (n--)
+		a->page[n] = runs[n].page;
+	return a;
+}
+
+static void add_area(struct unic_ctx *ctx, struct unic_area *a)
+{
+	a->next = ctx->areas;
+	__atomic_store_n(&ctx->areas, a, __ATOMIC_RELAXED);
 }
 
 static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 			unsigned int shift)
 {
 	struct unic_run *runs = calloc(bytes >> shift, sizeof(*runs));
-	int err;
+	struct unic_area *a = area_new(va, bytes, NULL);
+	int err = -ENOMEM;
 
 	if (!runs)
-		return unic_fail(-ENOMEM, "out of memory");
-	err = fill(ctx, va, bytes, shift, runs, true);
+		unic_fail(err, "out of memory");
+	if (runs && a)
+		err = fill(ctx, va, bytes, shift, runs, true);
 	free(runs);
 	if (err)
-		return err;
-	err = add_area(ctx, va, bytes, false);
-	if (err)
-		put_frames(ctx, va, bytes);
+		free(a);
+	else
+		add_area(ctx, a);
 	return err;
 }
 
@@ -251,16 +277,13 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	return err;
 }
 
-/* The end of the area that holds @va, or NULL. */
-static uint8_t *covered_to(struct unic_ctx *ctx, const uint8_t *va)
+static struct unic_area *area_at(struct unic_ctx *ctx, const uint8_t *va)
 {
-	struct unic_area *a;
+	struct unic_area *a = ctx->areas;
 
-	for (a = ctx->areas; a; a = a->next) {
-		if (va >= a->va && va < a->va + a->bytes)
-			return a->va + a->bytes;
-	}
-	return NULL;
+	while (a && (va < a->va || va >= a->va + a->bytes))
+		a = a->next;
+	return a;
 }
 
 /* The first address behind @va, at most @end, that an area holds. */
@@ -275,24 +298,233 @@ static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
 	return end;
 }
 
+/* ------------------------------------- memory that its owner unmapped since */
+
+/*
+ * Memory that was moved in is the application's, who may unmap it, or map other
+ * memory there, or have realloc() move it, without telling. What the kernel says
+ * is mapped where decides what an area still is.
+ */
+struct sweep {
+	uint8_t *mapped; /* a bit per page of the slot: somewhere in here */
+	bool strays;	 /* frames of the slot at addresses they are not for */
+};
+
+static void see_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
+		     uint32_t page)
+{
+	struct unic_area *a = area_at(ctx, va);
+	size_t i;
+
+	if (page >= ctx->attr.slot_bytes / UNIC_PAGE || (a && !a->moved))
+		return;
+	s->mapped[page / 8] |= (uint8_t)(1u << page % 8);
+	i = a ? (size_t)(va - a->va) / UNIC_PAGE : 0;
+	if (a && a->page[i] == page)
+		a->page[i] |= PAGE_SEEN;
+	else
+		s->strays = true;
+}
+
+static void see_map(struct unic_ctx *ctx, struct sweep *s,
+		    const struct unic_slot_map *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->bytes / UNIC_PAGE; i++)
+		see_page(ctx, s, m->va + (size_t)i * UNIC_PAGE, m->page + i);
+}
+
+static int see_all(struct unic_ctx *ctx, struct sweep *s)
+{
+	struct unic_slot_map *map = calloc(MAPS, sizeof(*map));
+	const uint8_t *at = NULL;
+	int n;
+	int i;
+
+	if (!map)
+		return unic_fail(-ENOMEM, "out of memory");
+	do {
+		n = unic_slot_maps(ctx->slot_fd, at, (void *)UINTPTR_MAX, map,
+				   MAPS);
+		for (i = 0; i < n; i++)
+			see_map(ctx, s, &map[i]);
+		if (n > 0)
+			at = map[n - 1].va + map[n - 1].bytes;
+	} while (n == MAPS);
+	free(map);
+	return n < 0 ? unic_fail(n, "/proc/self/maps cannot be read") : 0;
+}
+
+static bool seen(const struct unic_area *a, size_t i)
+{
+	return a->page[i] & PAGE_SEEN;
+}
+
+/* @a shrinks to its first pages of one kind; the rest becomes a new area. */
+static int split(struct unic_area *a)
+{
+	size_t n = a->bytes / UNIC_PAGE;
+	struct unic_area *rest;
+	size_t i = 1;
+
+	while (i < n && seen(a, i) == seen(a, 0))
+		i++;
+	a->stale = !seen(a, 0);
+	if (i == n)
+		return 0;
+	rest = calloc(1, sizeof(*rest) + (n - i) * sizeof(a->page[0]));
+	if (!rest)
+		return unic_fail(-ENOMEM, "out of memory");
+	*rest = (struct unic_area){ .next = a->next,
+				    .va = a->va + i * UNIC_PAGE,
+				    .bytes = (n - i) * UNIC_PAGE,
+				    .moved = true };
+	memcpy(rest->page, a->page + i, (n - i) * sizeof(a->page[0]));
+	a->next = rest;
+	a->bytes = i * UNIC_PAGE;
+	return 0;
+}
+
+/* Is it mapped at other addresses now? Then its frames are in use. */
+static bool strayed(const struct unic_area *a, const struct sweep *s)
+{
+	size_t i;
+
+	for (i = 0; i < a->bytes / UNIC_PAGE; i++) {
+		if (s->mapped[a->page[i] / 8] & 1u << a->page[i] % 8)
+			return true;
+	}
+	return false;
+}
+
+/* A stale area whose frames cannot be given back yet stays, and is stale. */
+static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
+{
+	struct unic_area **p = &ctx->areas;
+	struct unic_area *a;
+
+	while ((a = *p)) {
+		if (!a->stale || strayed(a, s) ||
+		    put_frames(ctx, a->va, a->bytes)) {
+			p = &a->next;
+			continue;
+		}
+		*p = a->next;
+		free(a);
+	}
+}
+
+static int sweep(struct unic_ctx *ctx, bool *strays)
+{
+	struct sweep s = {
+		.mapped = calloc(ctx->attr.slot_bytes / UNIC_PAGE / 8 + 1, 1)
+	};
+	struct unic_area *a;
+	size_t i;
+	int err;
+
+	if (!s.mapped)
+		return unic_fail(-ENOMEM, "out of memory");
+	err = see_all(ctx, &s);
+	for (a = ctx->areas; a && !err; a = a->next) {
+		if (a->moved)
+			err = split(a);
+	}
+	for (a = ctx->areas; a; a = a->next) {
+		for (i = 0; a->moved && i < a->bytes / UNIC_PAGE; i++)
+			a->page[i] &= ~PAGE_SEEN;
+	}
+	if (!err)
+		drop_stale(ctx, &s);
+	free(s.mapped);
+	*strays = s.strays;
+	return err;
+}
+
+/* Does [@va, @end) need no look: memory of unic_alloc() throughout? */
+static bool all_ours(struct unic_ctx *ctx, const uint8_t *va,
+		     const uint8_t *end)
+{
+	struct unic_area *a;
+
+	while (va < end) {
+		a = area_at(ctx, va);
+		if (!a || a->moved)
+			return false;
+		va = a->va + a->bytes;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ moving */
+
 static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 {
 	size_t n = bytes / UNIC_PAGE;
 	struct unic_run *runs = calloc(n, sizeof(*runs));
+	struct unic_area *a;
 	int err;
 
 	if (!runs)
 		return unic_fail(-ENOMEM, "out of memory");
 	err = fill(ctx, va, bytes, 12, runs, false);
-	if (!err) {
-		err = unic_move_in(ctx->slot_fd, va, bytes, runs, n);
-		if (!err)
-			err = add_area(ctx, va, bytes, true);
-		else
-			put_frames(ctx, va, bytes);
-	}
+	a = err ? NULL : area_new(va, bytes, runs);
+	if (!err)
+		err = a ? unic_move_in(ctx->slot_fd, va, bytes, runs, n)
+			: -ENOMEM;
+	else
+		n = 0;
+	if (!err)
+		add_area(ctx, a);
+	else
+		free(a);
+	if (err && n)
+		put_frames(ctx, va, bytes);
 	free(runs);
 	return err;
+}
+
+static int cover_next(struct unic_ctx *ctx, uint8_t **va, uint8_t *end)
+{
+	struct unic_area *a = area_at(ctx, *va);
+	uint8_t *at = *va;
+	int err = 0;
+
+	if (a && a->stale)
+		return unic_fail(-EBUSY,
+				 "the memory that was registered at %p before "
+				 "is still in use: deregister it, and free it "
+				 "if realloc() moved it",
+				 (void *)at);
+	*va = a ? a->va + a->bytes : next_area(ctx, at, end);
+	if (!a)
+		err = move_range(ctx, at, (size_t)(*va - at));
+	return err;
+}
+
+/* Registered memory that realloc() or mremap() took elsewhere becomes private
+ * again, to be moved in as what it is now. */
+static int settle(struct unic_ctx *ctx, const uint8_t *va, const uint8_t *end)
+{
+	struct unic_slot_map map;
+	bool strays = false;
+	int err;
+
+	if (all_ours(ctx, va, end))
+		return 0;
+	err = sweep(ctx, &strays);
+	while (!err && strays && va < end) {
+		const struct unic_area *a = area_at(ctx, va);
+		const uint8_t *to =
+			a ? a->va + a->bytes
+			  : next_area(ctx, (uint8_t *)va, (uint8_t *)end);
+
+		if (!a && unic_slot_maps(ctx->slot_fd, va, to, &map, 1) > 0)
+			err = unic_move_out(ctx->slot_fd, va, to);
+		va = to;
+	}
+	return !err && strays ? sweep(ctx, &strays) : err;
 }
 
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
@@ -302,34 +534,33 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
 			 ~(uintptr_t)(UNIC_PAGE - 1);
 	uint8_t *va = (uint8_t *)first;
 	uint8_t *end = (uint8_t *)past;
-	int err = 0;
+	int err;
 
 	if ((uintptr_t)addr + len < (uintptr_t)addr || past < first)
 		return unic_fail(-EINVAL, "the range wraps around");
 	pthread_mutex_lock(&ctx->mem_lock);
-	while (va < end && !err) {
-		uint8_t *to = covered_to(ctx, va);
-
-		if (!to) {
-			to = next_area(ctx, va, end);
-			err = move_range(ctx, va, (size_t)(to - va));
-		}
-		va = to;
-	}
+	err = settle(ctx, va, end);
+	while (va < end && !err)
+		err = cover_next(ctx, &va, end);
 	pthread_mutex_unlock(&ctx->mem_lock);
 	return err;
 }
 
 void unic_mem_fini(struct unic_ctx *ctx)
 {
+	bool moved = false;
 	struct unic_area *a;
 
-	while ((a = ctx->areas)) {
-		ctx->areas = a->next;
-		if (a->moved)
-			unic_move_out(a->va, a->bytes);
-		else
+	/* First, what must not be taken for memory of the application. */
+	for (a = ctx->areas; a; a = a->next) {
+		moved |= a->moved;
+		if (!a->moved)
 			munmap(a->va, a->bytes);
+	}
+	if (moved)
+		unic_move_out(ctx->slot_fd, NULL, (void *)UINTPTR_MAX);
+	while ((a = ctx->areas)) {
+		__atomic_store_n(&ctx->areas, a->next, __ATOMIC_RELAXED);
 		free(a);
 	}
 	pthread_mutex_destroy(&ctx->mem_lock);

@@ -14,9 +14,10 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "priv.h"
@@ -24,15 +25,25 @@
 #define PARK_SIGNAL (SIGRTMAX - 2)
 #define PARK_MAX    256
 #define PARK_MS	    1000
+/* The C library keeps a thread's descriptor of about this size on top of its
+ * stack; what is mapped above may be anything. */
+#define DESCRIPTOR_BYTES 0x900
+#define RESTORE_MAPS	 2048
+#define RED_BYTES	 65536 /* below a stack pointer, used by what we call */
+
+/* Where a thread is: its stack pointer and its descriptor. */
+struct place {
+	uintptr_t sp, self;
+};
 
 /* Signal handlers have no context but globals. */
 static struct {
 	pthread_mutex_t lock;
-	uint32_t round;	    /* odd: park */
-	uint32_t parked;    /* threads in the handler */
-	uintptr_t from, to; /* the range being moved */
-	uint32_t stack_hit; /* a parked thread's stack is inside of it */
-} park;			    /* lock: all zeroes is its initial value */
+	uint32_t round;	 /* odd: park */
+	uint32_t parked; /* threads in the handler */
+	uint32_t places;
+	struct place place[PARK_MAX]; /* the mover's first */
+} park; /* lock: all zeroes is its initial value */
 
 static long futex(uint32_t *addr, int op, uint32_t val)
 {
@@ -40,16 +51,25 @@ static long futex(uint32_t *addr, int op, uint32_t val)
 		       NULL, 0);
 }
 
+static void note_place(void)
+{
+	uint32_t i = __atomic_fetch_add(&park.places, 1, __ATOMIC_RELAXED);
+
+	if (i < PARK_MAX)
+		park.place[i] = (struct place){
+			.sp = (uintptr_t)__builtin_frame_address(0),
+			.self = (uintptr_t)pthread_self(),
+		};
+}
+
 static void on_park(int sig)
 {
 	uint32_t round = __atomic_load_n(&park.round, __ATOMIC_ACQUIRE);
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 	int saved = errno;
 
 	(void)sig;
 	if (round & 1) {
-		if (sp >= park.from && sp < park.to)
-			__atomic_store_n(&park.stack_hit, 1, __ATOMIC_RELAXED);
+		note_place();
 		__atomic_add_fetch(&park.parked, 1, __ATOMIC_RELEASE);
 		while (__atomic_load_n(&park.round, __ATOMIC_ACQUIRE) == round)
 			futex(&park.round, FUTEX_WAIT, round);
@@ -166,25 +186,20 @@ static void go_on(void)
 		nanosleep(&nap, NULL);
 }
 
-/* Runs @fn(@arg) while no other thread runs, if the range [va, va + bytes) holds
- * no stack. Returns its answer. */
-static int alone(uint8_t *va, size_t bytes, int (*fn)(void *), void *arg)
+/* Runs @fn(@arg) while no other thread runs. Returns its answer. */
+static int alone(int (*fn)(void *), void *arg)
 {
 	struct sigaction sa = { .sa_handler = on_park, .sa_flags = SA_RESTART };
 	struct sigaction old;
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 	int err;
 
 	pthread_mutex_lock(&park.lock);
 	sigfillset(&sa.sa_mask);
 	sigaction(PARK_SIGNAL, &sa, &old);
-	park.from = (uintptr_t)va;
-	park.to = park.from + bytes;
-	park.stack_hit = sp >= park.from && sp < park.to;
+	park.places = 0;
+	note_place();
 	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
 	err = stop_others();
-	if (!err && park.stack_hit)
-		err = -EACCES;
 	if (!err)
 		err = fn(arg);
 	go_on();
@@ -192,12 +207,14 @@ static int alone(uint8_t *va, size_t bytes, int (*fn)(void *), void *arg)
 	return err;
 }
 
-/* ------------------------------------------------------- what may be moved */
+/* ----------------------------------------------------- what is mapped where */
 
 struct map_line {
 	uintptr_t from, to;
+	uintptr_t offset;
 	char perms[5];
-	bool inode;
+	uintptr_t major, minor;
+	uint64_t inode;
 	char path[16];
 };
 
@@ -214,6 +231,13 @@ static const char *parse_hex(const char *s, uintptr_t *out)
 			break;
 	}
 	*out = v;
+	return s;
+}
+
+static const char *parse_dec(const char *s, uint64_t *out)
+{
+	for (*out = 0; *s >= '0' && *s <= '9'; s++)
+		*out = *out * 10 + (uint64_t)(*s - '0');
 	return s;
 }
 
@@ -234,11 +258,67 @@ static void parse_map(const char *s, struct map_line *m)
 	s = skip_field(s);
 	memcpy(m->perms, s, 4);
 	m->perms[4] = '\0';
-	s = skip_field(skip_field(skip_field(s)));
-	m->inode = *s != '0';
-	s = skip_field(s);
+	s = skip_field(parse_hex(skip_field(s), &m->offset));
+	s = parse_hex(s, &m->major);
+	s = skip_field(parse_hex(s + (*s == ':'), &m->minor));
+	s = skip_field(parse_dec(s, &m->inode));
 	strncpy(m->path, s, sizeof(m->path) - 1);
 	m->path[sizeof(m->path) - 1] = '\0';
+}
+
+/* Calls @fn for each mapping of the process, lowest first, while it says true.
+ * Without allocation: a line at a time out of a small buffer. */
+static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
+{
+	struct map_line m;
+	char buf[4096];
+	char line[256];
+	size_t len = 0;
+	bool on = true;
+	ssize_t n = 0;
+	ssize_t i;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while (on && (n = read(fd, buf, sizeof(buf))) > 0) {
+		for (i = 0; i < n && on; i++) {
+			if (buf[i] != '\n') {
+				if (len < sizeof(line) - 1)
+					line[len++] = buf[i];
+				continue;
+			}
+			line[len] = '\0';
+			parse_map(line, &m);
+			on = fn(arg, &m);
+			len = 0;
+		}
+	}
+	close(fd);
+	return n < 0 ? -EIO : 0;
+}
+
+/* ------------------------------------------------------- what may be moved */
+
+/* Is a byte from @at on, in mapping @m, of a thread's stack? */
+static bool on_stack(const struct map_line *m, uintptr_t at)
+{
+	uint32_t n = park.places < PARK_MAX ? park.places : PARK_MAX;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uintptr_t sp = park.place[i].sp;
+		uintptr_t end = park.place[i].self + DESCRIPTOR_BYTES;
+
+		if (sp < m->from || sp >= m->to)
+			continue;
+		end = (end + UNIC_PAGE - 1) & ~(uintptr_t)(UNIC_PAGE - 1);
+		if (end < sp || end > m->to)
+			end = m->to; /* no such thing there: all of it */
+		if (at < end)
+			return true;
+	}
+	return false;
 }
 
 /* The words for why it cannot be moved, or NULL. */
@@ -263,50 +343,75 @@ struct map_scan {
 	const char *why;
 };
 
-static void scan_line(struct map_scan *s, const char *line)
+static bool scan_map(void *arg, const struct map_line *m)
 {
-	struct map_line m;
+	struct map_scan *s = arg;
 
-	parse_map(line, &m);
-	if (s->why || s->at >= s->end || m.to <= s->at)
-		return;
-	if (m.from > s->at)
+	if (m->to <= s->at)
+		return true;
+	if (m->from > s->at)
 		s->why = "not mapped";
+	else if (on_stack(m, s->at))
+		s->why = "a stack";
 	else
-		s->why = objection(&m);
-	s->at = m.to;
+		s->why = objection(m);
+	s->at = m->to;
+	return !s->why && s->at < s->end;
 }
 
-/* Without allocation: a line at a time out of a small buffer. */
 static const char *scan_maps(uintptr_t from, uintptr_t to)
 {
 	struct map_scan s = { .at = from, .end = to };
-	char buf[1024];
-	char line[256];
-	size_t len = 0;
-	ssize_t n;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (each_map(scan_map, &s))
 		return "of unknown kind: /proc/self/maps cannot be read";
-	while ((n = read(fd, buf, sizeof(buf))) > 0) {
-		ssize_t i;
-
-		for (i = 0; i < n; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
-				continue;
-			}
-			line[len] = '\0';
-			scan_line(&s, line);
-			len = 0;
-		}
-	}
-	close(fd);
 	if (!s.why && s.at < s.end)
 		s.why = "not mapped";
 	return s.why;
+}
+
+/* ------------------------------------------------------- the slot in here */
+
+struct slot_scan {
+	uintptr_t at, end;
+	struct stat slot;
+	struct unic_slot_map *out;
+	int n, max;
+};
+
+static bool slot_map(void *arg, const struct map_line *m)
+{
+	struct slot_scan *s = arg;
+
+	if (m->to <= s->at || m->inode != s->slot.st_ino ||
+	    m->major != major(s->slot.st_dev) ||
+	    m->minor != minor(s->slot.st_dev))
+		return true;
+	if (m->from >= s->end)
+		return false;
+	if (m->offset / UNIC_PAGE < UNIC_SLOT_FRAMES)
+		return true; /* not a frame: pages that the library shares */
+	s->out[s->n] = (struct unic_slot_map){
+		.va = (uint8_t *)m->from,
+		.bytes = m->to - m->from,
+		.page = (uint32_t)(m->offset / UNIC_PAGE),
+		.prot = (m->perms[0] == 'r' ? PROT_READ : 0) |
+			(m->perms[1] == 'w' ? PROT_WRITE : 0) |
+			(m->perms[2] == 'x' ? PROT_EXEC : 0),
+	};
+	return ++s->n < s->max;
+}
+
+int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
+		   struct unic_slot_map *out, int max)
+{
+	struct slot_scan s = { .at = (uintptr_t)from,
+			       .end = (uintptr_t)to,
+			       .out = out,
+			       .max = max };
+	int err = fstat(slot_fd, &s.slot) ? -errno : each_map(slot_map, &s);
+
+	return err ? err : s.n;
 }
 
 /* ------------------------------------------------------------- the moving */
@@ -351,46 +456,97 @@ static int replace(void *arg)
 		va += bytes;
 	}
 	memcpy(m->va, m->copy, m->bytes);
+	madvise(m->va, m->bytes, MADV_DONTFORK);
 	return 0;
 }
+
+/* One mapping of the slot becomes private memory with the same contents, read
+ * from the file: the mapping itself may forbid it. */
+static int own(int slot_fd, struct unic_slot_map m)
+{
+	struct map_line line = { .from = (uintptr_t)m.va,
+				 .to = (uintptr_t)m.va + m.bytes };
+	uint32_t i;
+
+	for (i = 0; i < park.places && i < PARK_MAX; i++) {
+		if (park.place[i].sp >= line.from &&
+		    park.place[i].sp - RED_BYTES < line.to)
+			return -EACCES;
+	}
+	if (mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return -ENOMEM;
+	if (pread(slot_fd, m.va, m.bytes, (off_t)m.page * UNIC_PAGE) !=
+	    (ssize_t)m.bytes)
+		return -EIO;
+	return m.prot == (PROT_READ | PROT_WRITE)
+		       ? 0
+		       : mprotect(m.va, m.bytes, m.prot);
+}
+
+struct restore {
+	int slot_fd;
+	const uint8_t *from, *to;
+	struct unic_slot_map *map; /* room for RESTORE_MAPS */
+};
 
 static int restore(void *arg)
 {
-	struct move *m = arg;
+	struct restore *r = arg;
+	struct unic_slot_map *map = r->map;
+	const uint8_t *at = r->from;
+	int err = 0;
+	int n;
+	int i;
 
-	memcpy(m->copy, m->va, m->bytes);
-	put_back(m);
-	return 0;
+	do {
+		n = unic_slot_maps(r->slot_fd, at, r->to, map, RESTORE_MAPS);
+		for (i = 0; i < n; i++) {
+			at = map[i].va + map[i].bytes;
+			if (own(r->slot_fd, map[i]))
+				err = -EACCES;
+		}
+	} while (n == RESTORE_MAPS);
+	return n < 0 ? n : err;
 }
 
-static int run_move(struct move *m, int (*fn)(void *))
+/* Room that is not part of any heap: that may be what is moved. */
+static void *room(size_t bytes)
 {
-	int err;
-
-	m->copy = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE,
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (m->copy == MAP_FAILED)
-		return -ENOMEM;
-	err = alone(m->va, m->bytes, fn, m);
-	munmap(m->copy, m->bytes);
-	return err;
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void unic_move_forked(void)
+{
+	memset(&park, 0, sizeof(park));
 }
 
 int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs)
 {
+	size_t runs_bytes = n_runs * sizeof(*runs);
+	uint8_t *copy = room(bytes + runs_bytes);
 	struct move m = { .slot_fd = slot_fd,
 			  .va = va,
 			  .bytes = bytes,
-			  .runs = runs,
-			  .n_runs = n_runs };
-	int err = run_move(&m, replace);
+			  .n_runs = n_runs,
+			  .copy = copy };
+	int err = -ENOMEM;
 
+	if (copy) {
+		memcpy(copy + bytes, runs, runs_bytes);
+		m.runs = (void *)(copy + bytes);
+		err = alone(replace, &m);
+		munmap(copy, bytes + runs_bytes);
+	}
 	if (err == -EACCES)
 		return unic_fail(err,
 				 "memory at %p cannot be moved into the slot: "
 				 "it is %s; use unic_alloc()",
-				 (void *)va, m.why ? m.why : "a stack");
+				 (void *)va, m.why);
 	if (err)
 		return unic_fail(err,
 				 "memory at %p was not moved into the slot: %s",
@@ -401,12 +557,22 @@ int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
 	return 0;
 }
 
-int unic_move_out(uint8_t *va, size_t bytes)
+int unic_move_out(int slot_fd, const uint8_t *from, const uint8_t *to)
 {
-	struct move m = { .va = va, .bytes = bytes };
-	int err = run_move(&m, restore);
+	struct restore r = {
+		.slot_fd = slot_fd,
+		.from = from,
+		.to = to,
+		.map = room(RESTORE_MAPS * sizeof(*r.map)),
+	};
+	int err = r.map ? alone(restore, &r) : -ENOMEM;
 
-	return err ? unic_fail(err, "memory at %p stays in the slot",
-			       (void *)va)
+	if (r.map)
+		munmap(r.map, RESTORE_MAPS * sizeof(*r.map));
+	return err ? unic_fail(err,
+			       "memory from %p to %p stays in the slot: "
+			       "%s",
+			       (const void *)from, (const void *)to,
+			       strerror(-err))
 		   : 0;
 }

@@ -212,6 +212,21 @@ int unic_cancel_reg(struct unic_mr *mr)
 			       "cancel a registration");
 }
 
+/* Does the driver know the region no more? Without a driver all is void. */
+static bool ended(int status)
+{
+	return status < 0 || status == UNIC_ST_OK || status == UNIC_ST_NO_MR ||
+	       status == UNIC_CTL_ST_RESET || status == UNIC_ST_STALE_EPOCH;
+}
+
+/* A resync meanwhile must not call it lost. */
+static void set_leaving(struct unic_region *r, bool leaving)
+{
+	pthread_mutex_lock(&r->mr.ctx->evt_lock);
+	r->leaving = leaving;
+	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
+}
+
 /* The object of the driver ends; the NIC is through with the memory then. */
 static int forget(struct unic_region *r)
 {
@@ -221,10 +236,12 @@ static int forget(struct unic_region *r)
 
 	if (!r->known)
 		return 0;
+	set_leaving(r, true);
 	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call);
-	if (status == UNIC_ST_BUSY)
+	if (!ended(status)) {
+		set_leaving(r, false);
 		return unic_fail_status("deregister memory", status);
-	/* Everything else means that the driver knows it no more. */
+	}
 	pthread_mutex_lock(&r->mr.ctx->evt_lock);
 	r->known = false;
 	__atomic_store_n(&r->life, UNIC_MR_GONE, __ATOMIC_RELEASE);

@@ -3,7 +3,8 @@
  * priv.h - what the files of libunic know of each other.
  *
  * Locks, in the order they may be taken: ctx.mem_lock, ctx.evt_lock,
- * cq.lock, ring.lock, ctx.db_lock; ctx.wake_lock is taken alone. A call to the
+ * cq.lock, ring.lock, ctx.db_lock; ctx.wake_lock is taken alone, the lock of
+ * unic_forks_off() alone or under mem_lock. A call to the
  * driver may be made under mem_lock and evt_lock only.
  */
 #ifndef UNIC_LIB_PRIV_H
@@ -30,6 +31,7 @@ struct unic_note; /* event.c */
 struct unic_region;
 
 struct unic_ctx {
+	struct unic_ctx *next; /* context of this process */
 	struct unic_conn *conn;
 	int sock; /* of conn, to see the driver go */
 	int slot_fd;
@@ -89,7 +91,9 @@ struct unic_region {
 	uint32_t notice_seq;  /* ASKED */
 	uint64_t deadline_ns; /* ASKED, atomic */
 	unsigned int refs;    /* under evt_lock */
+	uint32_t resync;      /* the last resync that told of it */
 	bool known;	      /* the driver still has the object */
+	bool leaving;	      /* the driver is being asked to end it */
 };
 
 struct unic_listener {
@@ -118,6 +122,10 @@ static inline unsigned int unic_pow2(unsigned int n)
 void unic_ctx_dead(struct unic_ctx *ctx);
 /** unic_fail_dead() - -ENOTCONN with words. */
 int unic_fail_dead(struct unic_ctx *ctx);
+/** unic_forks_off() - no fork() until unic_forks_on(), so that a child does not
+ * inherit what is mapped meanwhile. Nests with no lock but mem_lock. */
+void unic_forks_off(void);
+void unic_forks_on(void);
 /** unic_ctl() - unic_conn_call() with the epoch filled in. */
 int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call);
 /** unic_ctl_simple() - no tails; 0 or -errno with words. */
@@ -135,6 +143,9 @@ void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 /** unic_db_row_get() - a free row of the doorbell page, zeroed; -EMFILE. */
 int unic_db_row_get(struct unic_ctx *ctx);
 void unic_db_row_put(struct unic_ctx *ctx, int row);
+/** unic_drain() - make an event fd (of the driver: an eventfd, or a socket)
+ * unreadable. False: its other end is gone. */
+bool unic_drain(int fd);
 /** unic_wake_seq() - to be read before looking at the queue one waits for. */
 uint32_t unic_wake_seq(struct unic_ctx *ctx);
 /** unic_wake_wait() - sleep until the NIC rang since @seq was read. 0: look
@@ -165,8 +176,27 @@ struct unic_run {
  */
 int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs);
-/** unic_move_out() - the reverse: private anonymous pages again. */
-int unic_move_out(uint8_t *va, size_t bytes);
+/** unic_move_forked() - in the child of a fork(): forget a move that a thread of
+ * the parent was about to do. */
+void unic_move_forked(void);
+/** unic_move_out() - the reverse, for every frame of the slot that is mapped in
+ * [@from, @to), wherever it was moved in: private anonymous pages with the same
+ * contents and protection. What is mapped there but is not the slot's is left
+ * alone. -EBUSY, -EACCES (a thread runs on it), -ENOMEM: some of it may stay. */
+int unic_move_out(int slot_fd, const uint8_t *from, const uint8_t *to);
+
+/* Consecutive pages of the slot file at consecutive addresses. */
+struct unic_slot_map {
+	uint8_t *va;
+	size_t bytes;
+	uint32_t page; /* first, in the slot file */
+	int prot;
+};
+
+/** unic_slot_maps() - where [@from, @to) is frames of the slot file now, lowest first, by
+ * the kernel's account; at most @max. How many, or -errno. */
+int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
+		   struct unic_slot_map *out, int max);
 
 /* mr.c */
 
@@ -180,6 +210,8 @@ void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
 
 int unic_event_init(struct unic_ctx *ctx);
 void unic_event_fini(struct unic_ctx *ctx);
+/** unic_event_forked() - in the child of a fork(): close what is the parent's. */
+void unic_event_forked(struct unic_ctx *ctx);
 /** unic_event_pump() - read new upcalls, change the state of regions, queue
  * events. Costs one load when there is none. */
 void unic_event_pump(struct unic_ctx *ctx);

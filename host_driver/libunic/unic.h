@@ -60,8 +60,13 @@ struct unic_attr {
 /**
  * unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else
  * /run/unic/unicd.sock). The context is the caller's until unic_close().
- * -ENOENT/-ECONNREFUSED no driver there, -EAGAIN all process slots taken,
- * -EPROTO another ABI version.
+ * -ENOENT/-ECONNREFUSED no driver there, -ENOTCONN it does not answer (within
+ * seconds), -EAGAIN all process slots taken, -EPROTO another ABI version, -EBUSY
+ * memory is in the slot of another context of this process whose driver or NIC
+ * is gone: close that one first, or its memory would be lost.
+ *
+ * The child of a fork() has no part in the attachment: contexts are dead in it
+ * (unic_nic_reset()), and only unic_close() may be called on them.
  */
 int unic_open(const char *socket, struct unic_ctx **out);
 
@@ -173,7 +178,9 @@ enum unic_mr_life {
  * Memory that did not come from unic_alloc() is moved into the slot first: the
  * pages stay at their addresses, other threads of the process are parked
  * meanwhile, a child of fork() does not inherit them. Only private anonymous
- * memory can be moved; file, shared and stack mappings are -EACCES.
+ * memory can be moved; file and shared mappings and the stacks of threads are
+ * -EACCES. Unmapped and mapped again, or moved by realloc(), it is moved anew
+ * by the next registration; -EBUSY while a region of before is on it still.
  *
  * Without WAIT it succeeds or fails at once. With WAIT it blocks until
  * granted; -ETIME after timeout_us, -ECANCELED by unic_cancel_reg(). With WAIT
@@ -193,7 +200,9 @@ int unic_cancel_reg(struct unic_mr *mr);
  * unic_dereg_mr() - end a region; also the last step for one that is GONE.
  * Operations that use it finish or complete EVICTED (within T at most). Blocks
  * until the NIC uses its memory no more. @mr is void afterwards, but for
- * references got with events, which stay until unic_ack_event().
+ * references got with events, which stay until unic_ack_event(). After an error
+ * (-EBUSY: a queue lives in it; -EAGAIN: too many requests are open) it is still
+ * there, and the NIC may use its memory.
  */
 int unic_dereg_mr(struct unic_mr *mr);
 
@@ -211,7 +220,8 @@ enum unic_ev_type {
 	UNIC_EV_NOTICE = 1,	/* the NIC asks mr back, by deadline_ns */
 	UNIC_EV_EVICTED = 2,	/* mr is gone */
 	UNIC_EV_GRANTED = 3,	/* mr is LIVE */
-	UNIC_EV_WAIT_ENDED = 4, /* mr will not come: status */
+	UNIC_EV_WAIT_ENDED = 4, /* mr will not come: status, NO_WAIT: how its
+				 * wait ended was lost */
 	UNIC_EV_QP_ERROR = 5,
 	UNIC_EV_CQ_ERROR = 6,
 	UNIC_EV_TOKEN_END = 7, /* token ended other than by use */
@@ -297,7 +307,8 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc);
 int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 
 /** unic_cq_fd() - readable when an armed CQ of the context got a completion.
- * Read 8 bytes off it before polling the CQs. One reader; or unic_wait_cq(). */
+ * Read it until EAGAIN (it does not block) before polling the CQs. One reader;
+ * or unic_wait_cq(). */
 int unic_cq_fd(struct unic_ctx *ctx);
 
 /** unic_wait_cq() - block until @cq has a completion. Any number of threads, on

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -71,11 +72,21 @@ static void *map(int fd, uint64_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static struct unicd_file file_of(int fd)
+{
+	struct stat st = { 0 };
+
+	if (fstat(fd, &st))
+		unicd_say("memory file: %s", strerror(errno));
+	return (struct unicd_file){ .dev = st.st_dev, .ino = st.st_ino };
+}
+
 static int map_slots(struct unic_os *os)
 {
 	uint32_t i;
 
 	for (i = 0; i < os->slots; i++) {
+		os->slot_file[i] = file_of(os->slot_fd[i]);
 		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes);
 		if (!os->slot_mem[i]) {
 			unicd_say("cannot map process slot %u: %s", i,
@@ -101,6 +112,7 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 	}
 	os->slots = n;
 	os->slot_bytes = unic_from_le64(h->slot_bytes);
+	os->bar_file = file_of(msg->fd[0]);
 	os->bar = map(msg->fd[0], UNIC_BAR_BYTES);
 	close(msg->fd[0]);
 	if (!os->bar) {
@@ -117,6 +129,7 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 static int connect_bus(struct unic_os *os)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = 5 };
 	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/attach",
 			 os->opt.bus);
 	int fd;
@@ -126,6 +139,7 @@ static int connect_bus(struct unic_os *os)
 		return -ENAMETOOLONG;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
 		os->bus_fd = fd;
 		return 0;
@@ -142,6 +156,7 @@ int unicd_board_attach(struct unic_os *os)
 {
 	struct timeval patience = { .tv_sec = 5 };
 	struct bus_msg msg;
+	uint32_t i;
 	int err = connect_bus(os);
 
 	if (err)
@@ -164,6 +179,9 @@ int unicd_board_attach(struct unic_os *os)
 	err = take_hello(os, &msg);
 	if (!err)
 		err = unicd_watch(os, os->host_ev[0], UNICD_EV_NIC, 0, EPOLLIN);
+	for (i = 0; i < os->slots && !err; i++)
+		err = unicd_watch(os, os->host_ev[1 + i], UNICD_EV_SLOT, i,
+				  EPOLLIN);
 	if (!err)
 		err = unicd_watch(os, os->bus_fd, UNICD_EV_BUS, 0, EPOLLIN);
 	return err;
@@ -229,9 +247,8 @@ static int own_slot(struct unic_os *os, uint32_t i)
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	os->slot_fd[i] = fd;
-	os->host_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	os->nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (os->host_ev[1 + i] < 0 || os->nic_ev[1 + i] < 0)
+	if (os->nic_ev[1 + i] < 0)
 		return -errno;
 	return unicd_watch(os, os->nic_ev[1 + i], UNICD_EV_LOOP, i, EPOLLIN);
 }

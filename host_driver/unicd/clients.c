@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,9 +24,12 @@ static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 /* Does somebody serve this socket? */
 static bool served(const struct sockaddr_un *addr)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	bool yes = fd >= 0 &&
-		   !connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
+	/* EAGAIN: somebody does, and is stopped or very busy */
+	bool yes = fd >= 0 && (!connect(fd, (const struct sockaddr *)addr,
+					sizeof(*addr)) ||
+			       errno == EAGAIN);
 
 	if (fd >= 0)
 		close(fd);
@@ -76,13 +78,25 @@ static struct unicd_client *free_client(struct unic_os *os)
 	return NULL;
 }
 
+/* Who knocks on a closed door does not fill the log. */
+static void say_turned(struct unic_os *os, const char *why)
+{
+	uint64_t now = unic_os_now_ns(os);
+
+	os->turned++;
+	if (os->turned_ns && now - os->turned_ns < 10000000000ull)
+		return;
+	unicd_say("%s: %u turned away", why, os->turned);
+	os->turned_ns = now;
+	os->turned = 0;
+}
+
 /* Out of descriptors: turn the caller away instead of spinning. */
 static void turn_away(struct unic_os *os)
 {
 	int fd;
 
-	unicd_say("out of file descriptors (ulimit -n): a process is turned "
-		  "away");
+	say_turned(os, "out of file descriptors (ulimit -n)");
 	close(os->spare_fd);
 	fd = accept(os->listen_fd, NULL, NULL);
 	if (fd >= 0)
@@ -104,6 +118,25 @@ static bool who(struct unicd_client *c)
 	return c->pidfd >= 0; /* else it is gone already */
 }
 
+/* Room for one more of this kind: root always gets in, and one user does not
+ * keep out the others. */
+static bool room_for(const struct unic_os *os, const struct unicd_client *c)
+{
+	uint32_t i, others = 0, same = 0;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
+		const struct unicd_client *o = &os->client[i];
+
+		if (o->fd < 0 || o == c)
+			continue;
+		others++;
+		same += o->core.uid == c->core.uid;
+	}
+	return c->core.privileged ||
+	       (others < UNICD_CLIENTS_MAX - UNICD_CLIENTS_ROOT &&
+		same < UNICD_CLIENTS_USER);
+}
+
 void unicd_clients_accept(struct unic_os *os)
 {
 	int fd = accept4(os->listen_fd, NULL, NULL,
@@ -116,8 +149,7 @@ void unicd_clients_accept(struct unic_os *os)
 		return;
 	}
 	if (!c) {
-		unicd_say("more than %d connections: a process is turned away",
-			  UNICD_CLIENTS_MAX);
+		say_turned(os, "too many connections");
 		close(fd);
 		return;
 	}
@@ -125,9 +157,17 @@ void unicd_clients_accept(struct unic_os *os)
 	c->fd = fd;
 	c->pidfd = -1;
 	c->core.slot = UNIC_OS_NO_SLOT;
-	if (!who(c) ||
-	    unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c), EPOLLIN))
+	if (!who(c)) {
 		c->dead = true;
+	} else if (!room_for(os, c)) {
+		say_turned(os, "too many connections of one user");
+		c->dead = true;
+	} else if (unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
+			       EPOLLIN) ||
+		   unicd_watch(os, c->pidfd, UNICD_EV_ENDED, index_of(os, c),
+			       EPOLLIN)) {
+		c->dead = true;
+	}
 }
 
 /* ------------------------------------------------------------------ replies */
@@ -137,8 +177,8 @@ static int hello_fds(const struct unic_os *os, uint32_t slot, int fd[4])
 {
 	fd[0] = os->slot_fd[slot];
 	fd[1] = os->nic_ev[1 + slot];
-	fd[2] = os->host_ev[1 + slot];
-	fd[3] = os->upcall_ev[slot];
+	fd[2] = os->cq_wake[slot].theirs;
+	fd[3] = os->upcall_wake[slot].theirs;
 	return 4;
 }
 
@@ -202,22 +242,20 @@ static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
 static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 			 uint32_t slot)
 {
-	uint64_t drain;
+	int err;
 
-	if (os->upcall_ev[slot] >= 0 && !os->slot_quiet[slot] &&
+	if (os->upcall_wake[slot].ours >= 0 && !os->slot_quiet[slot] &&
 	    os->slot_pidfd[slot] >= 0)
 		return; /* HELLO again */
-	if (os->upcall_ev[slot] >= 0)
-		close(os->upcall_ev[slot]);
-	os->upcall_ev[slot] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (os->upcall_ev[slot] < 0) {
-		unicd_say("no descriptor for the upcalls of process %u: %s",
-			  c->core.pid, strerror(errno));
+	err = unicd_wake_new(&os->upcall_wake[slot]);
+	if (!err)
+		err = unicd_wake_new(&os->cq_wake[slot]);
+	if (err) {
+		unicd_say("no descriptors to wake process %u with: %s",
+			  c->core.pid, strerror(-err));
 		c->dead = true;
 		return;
 	}
-	while (read(os->host_ev[1 + slot], &drain, sizeof(drain)) > 0)
-		; /* what the last owner was rung for */
 	unicd_slots_own(os, slot, c);
 }
 
@@ -284,6 +322,12 @@ void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
 		receive(os, c);
 	else if (events & (EPOLLHUP | EPOLLERR))
 		c->dead = true;
+}
+
+void unicd_clients_ended(struct unic_os *os, uint32_t i)
+{
+	if (os->client[i].fd >= 0)
+		os->client[i].dead = true;
 }
 
 static void end_client(struct unic_os *os, struct unicd_client *c)

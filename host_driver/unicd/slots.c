@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * slots.c - a slot's memory is not given to another process while the one that
- * had it may still have it mapped, even if that one is stopped, and even if we
- * were killed and started again in between: the owners are in a small file.
+ * had it, or anybody who got it from that one (a child), may still reach it,
+ * even if that one is stopped, and even if we were killed and started again in
+ * between: the owners are in a small file.
+ *
+ * Who reaches it is seen in /proc: descriptors and mappings of its memory file,
+ * in every process but us, the bus and the NICs. Those are the processes that
+ * have the mailbox memory too, which no client ever gets. What this cannot see:
+ * processes of other users, if we do not run as root; other PID namespaces than
+ * ours and those inside it; and a descriptor that lies unreceived in a socket at
+ * that moment, so processes that conspire can keep a slot's memory beyond their
+ * end.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "unicd.h"
@@ -70,16 +82,16 @@ static void take_over(struct unic_os *os, uint32_t slot)
 	    !o.pid)
 		return;
 	fd = unicd_pidfd((pid_t)o.pid);
-	if (fd < 0 || started(o.pid) != o.started) {
-		if (fd >= 0)
-			close(fd);
-		remember(os, slot, (struct owner){ 0 });
-		return;
+	if (fd >= 0 && started(o.pid) != o.started) {
+		close(fd);
+		fd = -1; /* its number is another's now */
 	}
-	os->slot_pidfd[slot] = fd;
+	os->slot_pidfd[slot] = fd < 0 ? -1 : fd;
 	os->slot_quiet[slot] = true;
-	unic_host_slot_hold(os->host, slot, o.pid);
-	(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
+	os->held_old = true;
+	unic_host_slot_hold(os->host, slot, fd < 0 ? 0 : o.pid);
+	if (fd >= 0)
+		(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
 }
 
 void unicd_slots_init(struct unic_os *os)
@@ -138,6 +150,183 @@ void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 	if (os->slot_pidfd[slot] >= 0)
 		close(os->slot_pidfd[slot]); /* leaves the event loop too */
 	os->slot_pidfd[slot] = -1;
+	/* unicd_slots_check() sees to the rest */
+}
+
+/* ------------------------------------------------------- who has what: /proc */
+
+#define LOOK_NS	  100000000ull /* between looks that nobody waits for */
+#define CREDIT_NS 200000000    /* most that may be spent at once */
+
+/* What one process has. */
+struct has {
+	const struct unic_os *os;
+	uint32_t slots; /* mask */
+	bool board;	/* it is the bus or a NIC */
+};
+
+static bool same(const struct unicd_file *f, dev_t dev, ino_t ino)
+{
+	return f->ino && f->dev == dev && f->ino == ino;
+}
+
+static void note(struct has *has, dev_t dev, ino_t ino)
+{
+	uint32_t i;
+
+	has->board |= same(&has->os->bar_file, dev, ino);
+	for (i = 0; i < has->os->slots; i++)
+		if (same(&has->os->slot_file[i], dev, ino))
+			has->slots |= 1u << i;
+}
+
+/* Only files with our name are looked at closer: asking about others may take
+ * as long as their file system likes. */
+static void note_fd(struct has *has, int dir, const char *name)
+{
+	static const char ours[] = "/memfd:unic-";
+	char text[sizeof(ours)];
+	struct stat st;
+
+	if (readlinkat(dir, name, text, sizeof(text)) == sizeof(text) &&
+	    !memcmp(text, ours, sizeof(ours) - 1) &&
+	    !fstatat(dir, name, &st, 0))
+		note(has, st.st_dev, st.st_ino);
+}
+
+static DIR *open_dir(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir; /* NULL: ended meanwhile, or not ours to see */
+}
+
+static void note_fds(struct has *has, int task)
+{
+	DIR *dir = open_dir(task, "fd");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			note_fd(has, dirfd(dir), e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Returns false if it has no memory (any more). */
+static bool note_maps(struct has *has, int task)
+{
+	int fd = openat(task, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	unsigned int maj, min;
+	unsigned long ino;
+	char *line = NULL;
+	bool any = false;
+	size_t room = 0;
+
+	while (f && getline(&line, &room, f) > 0) {
+		any = true;
+		if (strstr(line, "/memfd:unic-") &&
+		    sscanf(line, "%*s %*s %*s %x:%x %lu", &maj, &min, &ino) ==
+			    3)
+			note(has, makedev(maj, min), (ino_t)ino);
+	}
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	free(line);
+	return any;
+}
+
+/*
+ * Threads may have descriptors of their own, and the first one may have ended
+ * before the others. Descriptors before mappings: a descriptor can become a
+ * mapping behind our back, but not the other way round.
+ */
+static void note_process(struct has *has, int proc, const char *pid)
+{
+	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = dir < 0 ? NULL : open_dir(dir, "task");
+	bool mapped = false;
+	struct dirent *e;
+	int task;
+
+	while (tasks && (e = readdir(tasks))) {
+		if (e->d_name[0] == '.')
+			continue;
+		task = openat(dirfd(tasks), e->d_name,
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (task < 0)
+			continue;
+		note_fds(has, task);
+		if (!mapped)
+			mapped = note_maps(has, task);
+		close(task);
+	}
+	if (tasks)
+		closedir(tasks);
+	if (dir >= 0)
+		close(dir);
+}
+
+/* Mask of the slots whose memory somebody can reach; all if nobody can say. */
+static uint32_t look(const struct unic_os *os)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	uint32_t held = 0;
+
+	if (!proc)
+		return UINT32_MAX;
+	while ((e = readdir(proc))) {
+		struct has has = { .os = os };
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
+		    atoi(e->d_name) == getpid())
+			continue;
+		note_process(&has, dirfd(proc), e->d_name);
+		if (!has.board)
+			held |= has.slots;
+	}
+	closedir(proc);
+	return held;
+}
+
+/* Look again, unless a quarter of our time went there: a process that comes and
+ * goes must not keep us looking all day. */
+static bool look_again(struct unic_os *os)
+{
+	uint64_t start = unic_os_now_ns(os), end;
+
+	os->credit_ns += (int64_t)((start - os->look_ns) / 4);
+	if (os->credit_ns > CREDIT_NS)
+		os->credit_ns = CREDIT_NS;
+	os->look_ns = start;
+	if (os->credit_ns <= 0)
+		return false;
+	os->held = look(os);
+	os->held_old = false;
+	end = unic_os_now_ns(os);
+	os->credit_ns -= (int64_t)(end - start);
+	os->look_ns = end;
+	os->quiet_ns = end + 20 * (end - start) + LOOK_NS;
+	return true;
+}
+
+bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
+{
+	(void)pid; /* nobody at all */
+	if (!os->slot_quiet[slot] || (!look_again(os) && os->held_old))
+		return false;
+	return !(os->held >> slot & 1);
+}
+
+static void release(struct unic_os *os, uint32_t slot)
+{
 	os->slot_quiet[slot] = false;
 	remember(os, slot, (struct owner){ 0 });
 	unic_host_slot_free(os->host, slot);
@@ -145,15 +334,23 @@ void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 
 void unicd_slots_check(struct unic_os *os)
 {
-	uint32_t i;
+	uint32_t i, over = 0;
 
 	for (i = 0; i < os->slots; i++) {
 		if (!os->slot_quiet[i])
 			continue;
-		if (ended(os->slot_pidfd[i]))
+		if (ended(os->slot_pidfd[i])) {
 			unicd_slots_ended(os, i);
-		else /* EEXIST: watched already */
+			over |= 1u << i;
+		} else { /* EEXIST: watched already */
 			(void)unicd_watch(os, os->slot_pidfd[i], UNICD_EV_OWNER,
 					  i, EPOLLIN);
+		}
 	}
+	if (!over || (!os->held_old && unic_os_now_ns(os) < os->quiet_ns) ||
+	    !look_again(os))
+		return;
+	for (i = 0; i < os->slots; i++)
+		if (over >> i & ~os->held >> i & 1)
+			release(os, i);
 }

@@ -15,7 +15,9 @@
 
 #include "host.h"
 
-#define UNICD_CLIENTS_MAX 128
+#define UNICD_CLIENTS_MAX  128
+#define UNICD_CLIENTS_ROOT 16 /* of them kept for the privileged */
+#define UNICD_CLIENTS_USER 32 /* most of one other user */
 
 struct unicd_options {
 	const char *bus; /* directory of unic-bus */
@@ -46,6 +48,22 @@ struct unicd_client {
 	struct unicd_reply *head, *tail;
 };
 
+/*
+ * What makes a descriptor of a process readable: a pair of datagram sockets.
+ * Not an eventfd, because all who hold one share its flags and its counter: a
+ * process could make our write to it wait, and that of the NIC. The other end
+ * is kept, for HELLO again.
+ */
+struct unicd_wake {
+	int ours, theirs; /* -1: none */
+};
+
+/* Names a memory file, whoever holds it. */
+struct unicd_file {
+	dev_t dev;
+	ino_t ino; /* 0: none */
+};
+
 /* The core's view of us. */
 struct unic_os {
 	struct unicd_options opt;
@@ -55,13 +73,22 @@ struct unic_os {
 	uint64_t slot_bytes;
 	void *bar;
 	int slot_fd[UNIC_HOST_SLOTS_MAX];
+	struct unicd_file slot_file[UNIC_HOST_SLOTS_MAX], bar_file;
 	void *slot_mem[UNIC_HOST_SLOTS_MAX];
-	int host_ev[1 + UNIC_HOST_SLOTS_MAX]; /* we and processes wait */
+	int host_ev[1 + UNIC_HOST_SLOTS_MAX]; /* we wait */
 	int nic_ev[1 + UNIC_HOST_SLOTS_MAX];  /* the NIC waits; -1: none */
-	int upcall_ev[UNIC_HOST_SLOTS_MAX];
+	struct unicd_wake cq_wake[UNIC_HOST_SLOTS_MAX];
+	struct unicd_wake upcall_wake[UNIC_HOST_SLOTS_MAX];
 	int slot_pidfd[UNIC_HOST_SLOTS_MAX];  /* -1: nobody */
 	bool slot_quiet[UNIC_HOST_SLOTS_MAX]; /* told by the core */
 	int slots_file;			      /* -1: none */
+	uint32_t held;	    /* slots that the last look at /proc found in use */
+	bool held_old;	    /* a slot became quiet since */
+	uint64_t look_ns;   /* when that was */
+	int64_t credit_ns;  /* what may be spent on looking now */
+	uint64_t quiet_ns;  /* no look without need before */
+	uint64_t turned_ns; /* last line about somebody turned away */
+	uint32_t turned;    /* so many since */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
 };
 
@@ -74,6 +101,8 @@ enum unicd_event {
 	UNICD_EV_LOOP,	 /* a process rang the loop-back, number = slot */
 	UNICD_EV_CLIENT, /* number = index */
 	UNICD_EV_OWNER,	 /* a process ended, number = slot */
+	UNICD_EV_SLOT,	 /* the NIC rang for a process, number = slot */
+	UNICD_EV_ENDED,	 /* the process of a client ended, number = index */
 };
 
 /** unicd_watch() - add @fd to the event loop, level-triggered. 0 or -errno. */
@@ -82,6 +111,17 @@ int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
 
 /** unicd_say() - one line to stderr, "unicd: ...". */
 void unicd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** unicd_wake_new() - a fresh pair, not readable. 0 or -errno. */
+int unicd_wake_new(struct unicd_wake *w);
+
+/** unicd_wake() - make the process's end readable: one read of 8 bytes clears
+ * it. Never waits, whatever the process does with its end. */
+void unicd_wake(const struct unicd_wake *w);
+
+/** unicd_drain() - make an eventfd unreadable. Never waits, even if a process
+ * that has it too cleared its O_NONBLOCK. */
+void unicd_drain(int fd);
 
 /* --- board.c */
 
@@ -107,6 +147,10 @@ void unicd_clients_accept(struct unic_os *os);
 /** unicd_clients_event() - client @i can be read or written, or left. */
 void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events);
 
+/** unicd_clients_ended() - the process that connected client @i ended; others
+ * that inherited the socket do not keep it alive. */
+void unicd_clients_ended(struct unic_os *os, uint32_t i);
+
 /** unicd_clients_reap() - end the clients that were found dead. */
 void unicd_clients_reap(struct unic_os *os);
 
@@ -122,7 +166,8 @@ void unicd_slots_init(struct unic_os *os);
 void unicd_slots_own(struct unic_os *os, uint32_t slot,
 		     const struct unicd_client *client);
 
-/** unicd_slots_check() - free the quiet slots whose process is no more. */
+/** unicd_slots_check() - free the quiet slots whose process is no more and whose
+ * memory nobody has. */
 void unicd_slots_check(struct unic_os *os);
 
 /** unicd_slots_ended() - the owner of @slot ended. */

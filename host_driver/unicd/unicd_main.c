@@ -212,7 +212,8 @@ static void init(struct unic_os *os)
 		os->nic_ev[i] = -1;
 	}
 	for (i = 0; i < UNIC_HOST_SLOTS_MAX; i++) {
-		os->upcall_ev[i] = -1;
+		os->cq_wake[i] = (struct unicd_wake){ -1, -1 };
+		os->upcall_wake[i] = (struct unicd_wake){ -1, -1 };
 		os->slot_pidfd[i] = -1;
 	}
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
@@ -240,14 +241,6 @@ static int start(struct unic_os *os)
 
 /* --------------------------------------------------------------------- loop */
 
-static void drain(int fd)
-{
-	uint64_t n;
-
-	while (read(fd, &n, sizeof(n)) > 0)
-		;
-}
-
 /* False: time to end. */
 static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 {
@@ -266,16 +259,23 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 		os->bus_fd = -1;
 		return false;
 	case UNICD_EV_NIC:
-		drain(os->host_ev[0]);
+		unicd_drain(os->host_ev[0]);
 		return true;
 	case UNICD_EV_LOOP:
-		drain(os->nic_ev[1 + n]);
+		unicd_drain(os->nic_ev[1 + n]);
 		return true;
 	case UNICD_EV_CLIENT:
 		unicd_clients_event(os, n, ev->events);
 		return true;
 	case UNICD_EV_OWNER:
 		unicd_slots_ended(os, n);
+		return true;
+	case UNICD_EV_SLOT:
+		unicd_drain(os->host_ev[1 + n]);
+		unicd_wake(&os->cq_wake[n]);
+		return true;
+	case UNICD_EV_ENDED:
+		unicd_clients_ended(os, n);
 		return true;
 	default:
 		return true;

@@ -5,9 +5,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include "unicd.h"
 
@@ -76,10 +81,50 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 	}
 }
 
+/* ------------------------------------------------------------------- wakes */
+
+static const uint64_t one = 1;
+
+int unicd_wake_new(struct unicd_wake *w)
+{
+	int fd[2];
+
+	if (w->ours >= 0) {
+		close(w->ours);
+		close(w->theirs);
+	}
+	w->ours = w->theirs = -1;
+	/* datagrams: our end is silent, not at an end, after our death */
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+		       fd))
+		return -errno;
+	shutdown(fd[0], SHUT_RD); /* we read nothing of it */
+	w->ours = fd[0];
+	w->theirs = fd[1];
+	return 0;
+}
+
+void unicd_wake(const struct unicd_wake *w)
+{
+	int unread;
+
+	if (w->ours < 0 || (!ioctl(w->ours, SIOCOUTQ, &unread) && unread))
+		return; /* readable already */
+	/* a process that broke its end has only itself to blame */
+	(void)!send(w->ours, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void unicd_drain(int fd)
+{
+	uint64_t n;
+	struct iovec iov = { .iov_base = &n, .iov_len = sizeof(n) };
+
+	if (preadv2(fd, &iov, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP)
+		(void)!read(fd, &n, sizeof(n)); /* Linux before 5.8 */
+}
+
 static void ring(int fd)
 {
-	static const uint64_t one = 1;
-
 	/* EAGAIN: it is readable already, which is all we want */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		unicd_say("doorbell: %s", strerror(errno));
@@ -92,12 +137,12 @@ void unic_os_ring_nic(struct unic_os *os)
 
 void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
 {
-	ring(os->host_ev[1 + slot]);
+	unicd_wake(&os->cq_wake[slot]);
 }
 
 void unic_os_upcall(struct unic_os *os, uint32_t slot)
 {
-	ring(os->upcall_ev[slot]);
+	unicd_wake(&os->upcall_wake[slot]);
 }
 
 /* A hole reads as zeros, gives the memory back, and is seen by every mapping of
@@ -113,4 +158,5 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
 	os->slot_quiet[slot] = true;
+	os->held_old = true;
 }

@@ -5,8 +5,10 @@
     test_unicd.py [--board soft|virt|none]
 """
 import argparse
+import fcntl
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -213,7 +215,8 @@ def test_garbage(rig):
                     64, b"\0")[:rnd.choice((64, 64, 64, 17, 63))])
                 try:
                     c.sock.settimeout(0.002)
-                    c.recv()
+                    for fd in c.recv().fds:
+                        os.close(fd)
                 except TimeoutError:
                     pass
         except (u.Gone, ConnectionError):
@@ -284,7 +287,6 @@ def test_same_process_again(rig):
         c = rig.client()
         slots.add(c.proc)
         c.frames(2)
-        c.mem.close()
         c.close()
     assert len(slots) <= 4, slots
 
@@ -431,7 +433,248 @@ def test_admin(rig):
     c.close()
 
 
+def break_fds(c):
+    """Do to the descriptors of HELLO whatever could make their other side
+    wait: clear O_NONBLOCK, fill them, read them empty."""
+    for fd in (c.event, c.upcall, c.doorbell):
+        flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+        for n in (0xfffffffffffffffe, 1):
+            try:
+                os.write(fd, struct.pack("<Q", n))
+            except OSError:
+                break
+        fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
+
+
+def test_broken_descriptors(rig):
+    """What a process does to its descriptors is nobody else's trouble."""
+    c = rig.client()
+    qa = queues(c, c.pd())
+    c.call(u.QP_MODIFY, struct.pack("<IB11xIII", qa[2], 1, 0, 0, 0))
+    break_fds(c)
+    c.poke(RQ, struct.pack("<B7xQQII", 1, 42, u.VA0, 100, 0))
+    ring(c, 1, 1, 4)
+    ring(c, 2, 0, 12)  # arm the CQ
+    time.sleep(0.1)
+    c.call(u.QP_MODIFY, struct.pack("<IB", qa[2], 5))
+    assert cqe(c, 0)[0] == 42  # flushed, and the event is on its way
+    assert select.select([c.event], [], [], 5)[0], "no event"
+    assert os.read(c.event, 8) and not select.select([c.event], [], [], 0.1)[0]
+    if rig.board:
+        mr = c.reg(c.pd(), 4096)[0]
+        for _ in range(40):  # more than its upcall descriptor takes
+            c.obj(u.EVICT, mr, want=None)
+        assert c.upcalls()
+    other = rig.client()
+    other.call(u.PD_ALLOC)
+    c.close()
+    other.close()
+    rig.client().close()
+
+
+def test_child_keeps_slot(rig):
+    """A child that inherited the memory keeps its parent's slot; one that
+    inherited the socket keeps nothing else."""
+    me = rig.client(hello=False)
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        c = rig.client(name=b"parent")
+        c.frames(4)
+        c.reg(c.pd(), 4 * 4096)
+        child_pid = os.fork()
+        if child_pid:
+            os.write(w, struct.pack("<II", child_pid, c.proc))
+        time.sleep(30)
+        os._exit(0)
+    kid, slot = struct.unpack("<II", os.read(r, 8))
+    os.close(r)
+    os.close(w)
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        until("detached", lambda: ps(me)[slot]["state"] == 4)
+        assert ps(me)[slot]["pinned"] == 0
+        time.sleep(0.5)
+        other = rig.client()
+        assert other.proc != slot, "memory that is still mapped was given away"
+        other.close()
+    finally:
+        os.kill(kid, signal.SIGKILL)
+    until("slot free", lambda: slot not in ps(me))
+
+
+def test_old_memory_is_not_zeroed(rig):
+    old = rig.client()
+    old.frames(1)
+    old.poke(u.VA0, b"still mine")
+    at = old.at(u.VA0)
+    old.sock.close()
+    new = rig.client()
+    assert new.proc != old.proc
+    new.close()
+    assert old.mem[at:at + 4] in (b"stil", bytes(4))  # zeroed once, at its end
+    old.close()
+
+
+def as_nobody(rig, body):
+    """Run body() in a process without privilege; returns what it returns."""
+    os.chmod(rig.dir, 0o755)
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            os.write(w, struct.pack("<i", body()))
+        finally:
+            os._exit(0)
+    os.close(w)
+    data = os.read(r, 4)
+    os.close(r)
+    os.waitpid(pid, 0)
+    return struct.unpack("<i", data)[0]
+
+
+def test_one_slot_per_process(rig):
+    def body():
+        first = rig.client()
+        rig.client(hello=False).hello(want=u.NO_SLOT)
+        return first.proc
+
+    if os.geteuid() == 0:
+        as_nobody(rig, body)
+
+
+def test_connections_per_user(rig):
+    def body():
+        got = []
+        for _ in range(140):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.connect(rig.sock)
+            got.append(s)
+        time.sleep(0.3)
+        n = 0
+        for s in got:
+            s.setblocking(False)
+            try:
+                s.recv(1)
+            except BlockingIOError:
+                n += 1
+            except ConnectionError:
+                pass
+        return n
+
+    if os.geteuid() == 0:
+        n = as_nobody(rig, body)
+        assert n == 32, n
+        assert rig.text().count("turned away") < 5, "log filled"
+        rig.client(hello=False).call(u.INFO)
+
+
+def test_shares(rig):
+    """One process cannot take all of a table."""
+    c, other = rig.client(), rig.client()
+    pds = [c.call(u.PD_ALLOC, want=None).status for _ in range(300)]
+    assert u.OK in pds and u.QUOTA in pds
+    n = [c.call(u.LISTEN, struct.pack("<QI", 1000 + i, 1), want=None).status
+         for i in range(70)]
+    assert n == [u.OK] * 64 + [u.QUOTA] * 6, n
+    other.pd()
+    other.call(u.LISTEN, struct.pack("<QI", 5, 1))
+    c.close()
+    other.close()
+
+
+def test_duplicate_start_of_stopped(rig):
+    rig.driver.send_signal(signal.SIGSTOP)
+    try:
+        socks = []
+        while True:
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.setblocking(False)
+            socks.append(s)
+            try:
+                s.connect(rig.sock)
+            except BlockingIOError:
+                break
+        p = subprocess.run([UNICD, "--provider", "loop", "--socket", rig.sock],
+                           capture_output=True, text=True, timeout=5,
+                           check=False)
+        assert p.returncode == 1 and "another" in p.stderr, p.stderr
+    finally:
+        rig.driver.send_signal(signal.SIGCONT)
+    for s in socks:
+        s.close()
+
+    def served():
+        try:
+            rig.client().close()
+            return True
+        except BlockingIOError:  # the backlog is still full
+            return False
+
+    until("served again", served)
+
+
 # --- with a NIC only
+
+def test_cancel_races_grant(rig):
+    """WAIT_CANCEL, then MR_DEREG, while the grant is on its way: nothing is
+    left behind, whoever wins."""
+    hog, c = rig.client(name=b"hog"), rig.client(name=b"meek")
+    rig_params(rig, grace=5_000_000)
+    try:
+        hpd, pd = hog.pd(), c.pd()
+        c.frames(1)
+        hog.obj(u.MR_DEREG, fill_tlb(hog, hpd)[-1])
+        hog.frames(255, va=1 << 42)  # all but one of those that it had
+        hog.reg(hpd, 255 * 4096, va=1 << 42, shift=12)
+        hog.frames(1, va=1 << 41)
+        mine = hog.reg(hpd, 4096, va=1 << 41, shift=12)[0]
+        for i in range(200):
+            seq = c.send(u.MR_REG, c.reg_body(pd, 4096, flags=u.WAIT | u.ASYNC))
+            r = c.wait(seq)
+            assert r.status == u.PENDING, r.status
+            d = hog.send(u.MR_DEREG, struct.pack("<I", mine))
+            time.sleep(i % 20 * 1e-5)
+            won = c.call(u.WAIT_CANCEL, struct.pack("<I", seq),
+                         want=None).status
+            end = c.obj(u.MR_DEREG, r.get("I")[0], want=None).status
+            assert won != u.OK or end == u.NO_MR, (won, end)
+            assert ps(c)[c.proc]["regions"] == 0, (i, won, end)
+            hog.wait(d)
+            mine = hog.reg(hpd, 4096, va=1 << 41, shift=12)[0]
+    finally:
+        rig_params(rig, grace=20000)
+        hog.close()
+        c.close()
+
+
+def test_waits_are_shared(rig):
+    """One process cannot fill the places to wait."""
+    hog, meek = rig.client(), rig.client()
+    rig_params(rig, grace=5_000_000)
+    try:
+        pd, mpd = hog.pd(), meek.pd()
+        fill_tlb(hog, pd)
+        hog.frames(200, va=1 << 50)
+        meek.frames(1)
+        got = []
+        while len(got) < 100 and u.WAIT_FULL not in got:
+            got.append(hog.call(u.MR_REG, hog.reg_body(
+                pd, 200 * 4096, va=1 << 50, flags=u.WAIT | u.ASYNC, shift=12),
+                want=None).status)
+        assert set(got) == {u.PENDING, u.WAIT_FULL} and len(got) < 20, got
+        r = meek.call(u.MR_REG, meek.reg_body(mpd, 4096,
+                                              flags=u.WAIT | u.ASYNC),
+                      want=None)
+        assert r.status in (u.OK, u.PENDING), r.status
+    finally:
+        rig_params(rig, grace=20000)
+        hog.close()
+        meek.close()
+
 
 def test_notice_and_deadline(rig):
     c = rig.client()
@@ -611,11 +854,11 @@ def test_driver_killed(rig):
     rig.up()
     again = rig.client()
     assert again.epoch != epoch
-    assert again.proc == slot  # the same process: its own slot
+    assert again.proc != slot  # we still have the old one mapped
+    c.close()
     again.frames(4)
     again.reg(again.pd(), 4096)
     again.close()
-    c.close()
 
 
 def test_nic_killed(rig):
@@ -636,11 +879,15 @@ def test_nic_killed(rig):
 BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_garbage, test_flood, test_kill_and_reuse,
         test_stopped_keeps_slot, test_same_process_again, test_duplicate_start,
-        test_admin]
+        test_admin, test_child_keeps_slot, test_old_memory_is_not_zeroed,
+        test_broken_descriptors, test_one_slot_per_process,
+        test_connections_per_user, test_shares,
+        test_duplicate_start_of_stopped]
 LOOP = [test_connect_and_move, test_refused_connections]
 NIC = [test_notice_and_deadline, test_release_and_offer, test_register_wait,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
-       test_driver_killed, test_nic_killed]
+       test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
+       test_nic_killed]
 
 
 def run(label, tests, board):

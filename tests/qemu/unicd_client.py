@@ -20,7 +20,8 @@ FAULT, PARAMS, POLICY, EVICT, TRACE_MASK, RESET = range(80, 86)
 
 OK, PENDING, BAD_OPCODE, STALE_EPOCH, INVALID = 0, 1, 2, 3, 4
 NO_PD, NO_MR, NO_QP, NO_WAIT, BUSY = 6, 7, 9, 11, 12
-TLB_FULL, TOO_LARGE, STATE, CANCELLED, TIMEOUT, REFUSED = 13, 21, 22, 28, 29, 30
+TLB_FULL, WAIT_FULL, QUOTA, TOO_LARGE = 13, 19, 20, 21
+STATE, CANCELLED, TIMEOUT, REFUSED = 22, 28, 29, 30
 (NO_HELLO, NO_SLOT, NO_NIC, WAS_RESET, NO_FRAMES, NOT_MAPPED, NOT_ALIGNED,
  TOO_MANY, NO_MEMORY, PERMISSION, NO_CONN, IN_USE, UNREACHABLE,
  REJECTED) = range(64, 78)
@@ -59,7 +60,13 @@ class Client:
         self.mem = None
 
     def close(self):
+        """Leave, and drop the memory: a slot that is still mapped is kept."""
         self.sock.close()
+        if self.mem is not None:
+            self.mem.close()
+            for fd in (self.doorbell, self.event, self.upcall):
+                os.close(fd)
+            self.mem = None
 
     def send(self, op, body=b"", tail=b"", epoch=0):
         self.seq += 1

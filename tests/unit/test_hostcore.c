@@ -19,7 +19,8 @@
 struct unic_os {
 	uint64_t now_ns;
 	uint32_t rings, upcalls, quiet, replies, fail_alloc;
-	long live; /* allocations */
+	bool mapped; /* a process has its old slot mapped */
+	long live;   /* allocations */
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
 };
@@ -94,6 +95,13 @@ void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
 	(void)slot;
 	os->quiet++;
+}
+
+bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
+{
+	(void)slot;
+	(void)pid;
+	return !os->mapped;
 }
 
 /* The NIC's own copies of its indices, and its memory. */
@@ -841,6 +849,249 @@ static void cm_garbage_is_refused(void **state)
 	}
 }
 
+/* Hand a request to the driver while the NIC does not look. */
+static void ask(struct fake *f, uint16_t op, void *rec)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+
+	f->os.replies = 0;
+	memcpy(rec, &hdr, sizeof(hdr));
+	assert_true(unic_host_request(f->host, &f->client, rec, 64));
+	unic_host_poll(f->host);
+}
+
+/* An event that comes before the completions of what was asked. */
+static void event_first(struct fake *f, void *evt)
+{
+	struct unic_evt_hdr *hdr = evt;
+
+	hdr->epoch = unic_to_le32(f->epoch);
+	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
+	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+	unic_host_poll(f->host);
+}
+
+static uint32_t reply_status(struct fake *f)
+{
+	struct unic_ctl_hdr got;
+
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	return unic_from_le16(got.status);
+}
+
+static void eviction_before_the_completion(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	ask(f, UNIC_CTL_MR_DEREG, &r);
+	evt.hdr.reason = UNIC_WHY_DEREG;
+	event_first(f, &evt);
+	assert_int_equal(f->os.replies, 0); /* its call is not back yet */
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(f->host->objects.live, 1); /* the PD */
+	fake_delete(f);
+}
+
+static void qp_gone_before_the_completion(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj gone = { .hdr = { .type = UNIC_EVT_QP_GONE },
+				     .id = unic_to_le32(5) };
+	struct unic_hqp *qp;
+	struct unic_ctl_obj r = { 0 };
+
+	(void)state;
+	hello(f);
+	qp = unic_obj_alloc(&f->host->objects, UNIC_OBJ_QP, f->client.slot,
+			    sizeof(*qp));
+	qp->qpn = 5;
+	r.id = unic_to_le32(qp->obj.id);
+	f->answer[UNIC_CMD_QP_DESTROY] = UNIC_ST_PENDING;
+	ask(f, UNIC_CTL_QP_DESTROY, &r);
+	event_first(f, &gone);
+	assert_int_equal(f->os.replies, 0);
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(f->host->objects.live, 0);
+	fake_delete(f);
+}
+
+static void proc_gone_before_the_completion(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj gone = { .hdr = { .type = UNIC_EVT_PROC_GONE } };
+	uint32_t audits = f->host->audits;
+
+	(void)state;
+	hello(f);
+	unic_host_client_gone(f->host, &f->client);
+	event_first(f, &gone);
+	assert_int_equal(f->os.quiet, 0);
+	assert_int_equal(f->host->audits, audits + 1);
+	settle(f);
+	assert_int_equal(f->os.quiet, 1);
+	fake_delete(f);
+}
+
+/* An asynchronous wait of one page that the NIC queued as wait 4. */
+static uint32_t waiting(struct fake *f)
+{
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA),
+				      .pages = unic_to_le32(8),
+				      .page_shift = 12 };
+	struct unic_cpl_mr_reg cpl = { .wait = unic_to_le32(4) };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096),
+				       .flags = UNIC_CTL_REG_WAIT |
+						UNIC_CTL_REG_ASYNC };
+	struct unic_ctl_plain pd = { 0 };
+
+	info(f)->waits = unic_to_le32(8);
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &fr), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_PENDING);
+	return reply_u32(f, 16);
+}
+
+static struct unic_evt_wait granted(uint32_t id)
+{
+	return (struct unic_evt_wait){ .hdr = { .type = UNIC_EVT_GRANTED },
+				       .wait = unic_to_le32(4),
+				       .user = unic_to_le32(id),
+				       .mr = unic_to_le32(3),
+				       .gen = unic_to_le32(9) };
+}
+
+/* The NIC granted it already, so WAIT_CANCEL comes too late; the MR_DEREG that
+ * follows waits for the region and takes it. */
+static void dereg_crosses_the_grant(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_ctl_wait_cancel c = { 0 };
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+	struct unic_evt_wait evt = granted(id);
+
+	(void)state;
+	f->answer[UNIC_CMD_WAIT_CANCEL] = UNIC_ST_NO_WAIT;
+	assert_int_equal(request(f, UNIC_CTL_WAIT_CANCEL, &c), UNIC_ST_NO_WAIT);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), -1);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), UNIC_ST_BUSY);
+	f->os.replies = 0;
+	event(f, &evt);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(f->host->objects.live, 1); /* the PD */
+	fake_delete(f);
+}
+
+static void dereg_of_a_waiting_region_cancels(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { .id = unic_to_le32(waiting(f)) };
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(f->host->proc[0].waits, 0);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	fake_delete(f);
+}
+
+/* A NIC that grants what it cancels: the grant counts, nothing is freed while
+ * the NIC still has it. */
+static void cancelled_and_granted(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f), audits;
+	struct unic_ctl_wait_cancel c = { 0 };
+	struct unic_evt_wait evt = granted(id);
+
+	(void)state;
+	audits = f->host->audits;
+	ask(f, UNIC_CTL_WAIT_CANCEL, &c);
+	event_first(f, &evt);
+	settle(f);
+	assert_int_equal(f->host->audits, audits + 1);
+	assert_int_equal(f->host->proc[0].regions, 1);
+	assert_int_equal(f->host->proc[0].waits, 0);
+	fake_delete(f);
+}
+
+/* Giving back is possible with UNIC_CTL_OPEN_MAX requests open. */
+static void giving_back_has_its_own_room(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { .id = unic_to_le32(region(f, 4)) };
+	struct unic_ctl_dump d = { .table = unic_to_le32(1) };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_CTL_OPEN_MAX; i++)
+		ask(f, UNIC_CTL_DUMP, &d);
+	assert_int_equal(f->os.replies, 0);
+	ask(f, UNIC_CTL_MR_DEREG, &r);
+	assert_int_equal(f->os.replies, 0); /* not TOO_MANY */
+	settle(f);
+	assert_int_equal(f->os.replies, UNIC_CTL_OPEN_MAX + 1);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	fake_delete(f);
+}
+
+static void shares_are_kept(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_listen l = { 0 };
+	struct unic_ctl_plain pd = { 0 };
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	f->host->share[UNIC_OBJ_PD] = 3;
+	for (i = 0; i < 8; i++)
+		ask(f, UNIC_CTL_PD_ALLOC, &pd); /* all under way at once */
+	settle(f);
+	assert_int_equal(f->host->objects.live, 3);
+	for (i = 0; i < 64; i++) {
+		l.service = unic_to_le64(i);
+		assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	}
+	l.service = unic_to_le64(i);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), UNIC_ST_QUOTA);
+	fake_delete(f);
+}
+
+static void mapped_slot_is_left_alone(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	hello(f);
+	assert_int_equal(f->client.slot, 0);
+	unic_host_client_gone(f->host, &f->client);
+	settle(f);
+	f->os.mapped = true;
+	hello(f);
+	assert_int_equal(f->client.slot, 1);
+	unic_host_client_gone(f->host, &f->client);
+	settle(f);
+	f->os.mapped = false;
+	hello(f);
+	assert_int_equal(f->client.slot, 0);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -863,6 +1114,15 @@ int main(void)
 		cmocka_unit_test(every_allocation_fails),
 		cmocka_unit_test(cm_messages_survive_the_wire),
 		cmocka_unit_test(cm_garbage_is_refused),
+		cmocka_unit_test(eviction_before_the_completion),
+		cmocka_unit_test(qp_gone_before_the_completion),
+		cmocka_unit_test(proc_gone_before_the_completion),
+		cmocka_unit_test(dereg_crosses_the_grant),
+		cmocka_unit_test(dereg_of_a_waiting_region_cancels),
+		cmocka_unit_test(cancelled_and_granted),
+		cmocka_unit_test(giving_back_has_its_own_room),
+		cmocka_unit_test(shares_are_kept),
+		cmocka_unit_test(mapped_slot_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -41,7 +42,8 @@ struct driver {
 	uint16_t reg_status;
 	uint32_t bad_frame;
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
-	uint16_t offer_status;
+	uint16_t offer_status, dereg_status;
+	uint32_t freed; /* frames given back */
 	uint32_t region_state;
 };
 
@@ -103,13 +105,13 @@ static size_t resync_reply(uint8_t *out)
 	struct unic_ctl_region *row = (void *)(out + UNIC_CTL_BYTES);
 
 	drv.resyncs++;
-	reply->regions = unic_to_le32(1);
-	reply->next_seq = unic_to_le32(drv.upcalls);
+	reply->regions = unic_to_le32(drv.region_state != 0);
+	reply->next_seq = unic_to_le32(drv.upcalls + 1);
 	memset(row, 0, sizeof(*row));
 	row->id = unic_to_le32(drv.last_mr);
 	row->user = unic_to_le32(drv.last_user);
 	row->state = unic_to_le32(drv.region_state);
-	return sizeof(*row);
+	return drv.region_state ? sizeof(*row) : 0;
 }
 
 static size_t answer_reply(const void *req, uint8_t *out)
@@ -145,8 +147,14 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		return frames_reply(req, out);
 	case UNIC_CTL_MR_REG:
 		return reg_reply(req, out);
+	case UNIC_CTL_FRAMES_FREE:
+		drv.freed += unic_from_le32(
+			((const struct unic_ctl_frames *)req)->pages);
+		return 0;
 	case UNIC_CTL_MR_DEREG:
 		drv.deregs++;
+		((struct unic_ctl_hdr *)out)->status =
+			unic_to_le16(drv.dereg_status);
 		return 0;
 	case UNIC_CTL_RESYNC:
 		return resync_reply(out);
@@ -242,6 +250,7 @@ static int driver_up(void **state)
 static int driver_down(void **state)
 {
 	(void)state;
+	shutdown(drv.sock, SHUT_RDWR); /* a test that failed left it open */
 	pthread_join(drv.thread, NULL);
 	munmap(drv.slot, SLOT_PAGES * PAGE);
 	close(drv.sock);
@@ -472,6 +481,285 @@ static void files_and_stacks_are_not(void **state)
 	rig_down(&r);
 }
 
+static uint8_t *own_pages(void *at, size_t n)
+{
+	uint8_t *mem = mmap(at, n * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS |
+				    (at ? MAP_FIXED_NOREPLACE : 0),
+			    -1, 0);
+
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	assert_true(!at || mem == at);
+	return mem;
+}
+
+/* Registered once, so that its pages are the slot's. */
+static void move_in(struct rig *r, void *mem, size_t n)
+{
+	assert_int_equal(unic_dereg_mr(reg(r, mem, n * PAGE)), 0);
+}
+
+static void memory_that_came_back_is_new(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 4);
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, mem, 4);
+	munmap(mem + PAGE, 2 * PAGE);
+	own_pages(mem + PAGE, 2);
+	memset(mem, 0x77, 4 * PAGE);
+	move_in(&r, mem, 4);
+	/* Two pages were moved anew, the frames of before given back. */
+	assert_int_equal(drv.freed, 2);
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x77);
+	mem[2 * PAGE] = 0x78;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x78);
+	move_in(&r, mem, 4);
+	assert_int_equal(drv.freed, 2);
+	rig_down(&r);
+	assert_int_equal(mem[0], 0x77);
+	assert_int_equal(mem[2 * PAGE], 0x78);
+	munmap(mem, 4 * PAGE);
+}
+
+static void memory_that_went_elsewhere_is_found(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 2);
+	uint8_t *there = own_pages(NULL, 2);
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[0] = 1;
+	mem[PAGE] = 2;
+	move_in(&r, mem, 2);
+	/* As realloc() does. */
+	assert_ptr_equal(mremap(mem, 2 * PAGE, 2 * PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, there),
+			 there);
+	mr = reg(&r, there, 2 * PAGE);
+	assert_int_equal(drv.freed, 2);
+	assert_int_equal(there[0], 1);
+	there[PAGE] = 3;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 3);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	/* Elsewhere again when the context ends. */
+	mem = own_pages(mem, 2);
+	assert_ptr_equal(mremap(there, 2 * PAGE, 2 * PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, mem),
+			 mem);
+	rig_down(&r);
+	drv.slot[drv.next_frame * PAGE] = 4;
+	assert_int_equal(mem[0], 1);
+	assert_int_equal(mem[PAGE], 3);
+	munmap(mem, 2 * PAGE);
+}
+
+static void close_leaves_foreign_memory_alone(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 3);
+	void *ro;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[2 * PAGE] = 9;
+	move_in(&r, mem, 3);
+	munmap(mem, 2 * PAGE);
+	ro = mmap(mem, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		  -1, 0);
+	assert_ptr_equal(ro, mem);
+	/* Its page in the slot stays readable for close, whatever it is here. */
+	mprotect(mem + 2 * PAGE, PAGE, PROT_NONE);
+	rig_down(&r);
+	assert_int_equal(mem[0], 0);
+	mprotect(mem + 2 * PAGE, PAGE, PROT_READ);
+	assert_int_equal(mem[2 * PAGE], 9);
+	munmap(mem, PAGE);
+	munmap(mem + 2 * PAGE, PAGE);
+}
+
+/* The library's own lists lie in the heap that is moved. */
+static void a_heap_is_moved(void **state)
+{
+	uint8_t *top = sbrk(0);
+	uint8_t *mem = (void *)(((uintptr_t)top + PAGE - 1) & ~(PAGE - 1ul));
+	struct rig r;
+
+	(void)state;
+	assert_ptr_equal(sbrk(3 * PAGE + (mem - top)), top);
+	rig_up(&r);
+	memset(mem, 0x31, 3 * PAGE);
+	move_in(&r, mem, 3);
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x31);
+	sbrk(-(intptr_t)PAGE);
+	rig_down(&r);
+	assert_int_equal(mem[PAGE], 0x31);
+	sbrk(-(2 * PAGE + (mem - top)));
+}
+
+struct stack_use {
+	struct rig *r;
+	int err;
+};
+
+static __attribute__((noinline)) int reg_deep(struct rig *r, void *mem,
+					      size_t len)
+{
+	struct unic_mr_attr attr = { .addr = mem, .length = len };
+	volatile uint8_t depth[8 * PAGE];
+	struct unic_mr *mr;
+
+	depth[0] = depth[8 * PAGE - 1] = 0;
+	return unic_reg_mr(r->pd, &attr, &mr);
+}
+
+static void *reg_own_stack(void *arg)
+{
+	struct stack_use *use = arg;
+	uint8_t mem[4 * PAGE];
+
+	memset(mem, 1, sizeof(mem));
+	use->err = reg_deep(use->r, mem, sizeof(mem));
+	return NULL;
+}
+
+static void *sleep_until_stop(void *arg)
+{
+	while (!__atomic_load_n(&spin_stop, __ATOMIC_RELAXED))
+		usleep(1000);
+	return arg;
+}
+
+/* Below its stack pointer, too: it will be there later. */
+static void stacks_of_threads_are_not(void **state)
+{
+	struct rig r;
+	struct stack_use use = { .r = &r };
+	size_t len = 64 * PAGE;
+	uint8_t *stack = own_pages(NULL, 64 + 4);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(pthread_create(&t, NULL, reg_own_stack, &use), 0);
+	pthread_join(t, NULL);
+	assert_int_equal(use.err, -EACCES);
+	spin_stop = 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, len);
+	assert_int_equal(pthread_create(&t, &attr, sleep_until_stop, NULL), 0);
+	assert_int_equal(reg_deep(&r, stack + 4 * PAGE, PAGE), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "stack"));
+	/* One mapping with it, and yet no part of it. */
+	move_in(&r, stack + len + PAGE, 2);
+	spin_stop = 1;
+	pthread_join(t, NULL);
+	pthread_attr_destroy(&attr);
+	move_in(&r, stack + 4 * PAGE, 1);
+	rig_down(&r);
+	munmap(stack, len + 4 * PAGE);
+}
+
+static void a_child_has_no_part_in_it(void **state)
+{
+	uint8_t *mem;
+	struct rig r;
+	pid_t child;
+	int status;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, PAGE, PAGE);
+	mem[0] = 5;
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		bool ok = unic_nic_reset(r.ctx) &&
+			  !unic_alloc(r.ctx, 1, PAGE) &&
+			  unic_cq_fd(r.ctx) < 0 && unic_event_fd(r.ctx) < 0 &&
+			  madvise(mem, PAGE, MADV_NORMAL);
+
+		unic_close(r.ctx);
+		_exit(ok ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(unic_nic_reset(r.ctx));
+	assert_int_equal(mem[0], 5);
+	assert_int_equal(unic_free(r.ctx, mem), 0);
+	rig_down(&r);
+}
+
+/* Its backlog is full and it accepts nobody. */
+static void a_stopped_driver_is_not_waited_for(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	struct unic_ctx *ctx;
+	int sock[8];
+	int n = 0;
+
+	(void)state;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/test_libunic.%d.s",
+		 (int)getpid());
+	assert_int_equal(bind(listener, (void *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	do {
+		sock[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	} while (!connect(sock[n++], (void *)&addr, sizeof(addr)) && n < 8);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(unic_open(addr.sun_path, &ctx), -ENOTCONN);
+	assert_non_null(strstr(unic_last_error(), "stopped"));
+	while (n)
+		close(sock[--n]);
+	close(listener);
+	unlink(addr.sun_path);
+}
+
+static void leftovers_are_not_given_to_a_new_driver(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1);
+	struct unic_ctx *again;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[0] = 6;
+	move_in(&r, mem, 1);
+	shutdown(drv.sock, SHUT_RDWR);
+	/* Nobody has looked yet; the listener is there, as if started again. */
+	assert_int_equal(unic_open(drv.path, &again), -EBUSY);
+	assert_non_null(strstr(unic_last_error(), "close that context"));
+	assert_int_equal(mem[0], 6);
+	rig_down(&r);
+	assert_int_equal(mem[0], 6);
+	munmap(mem, PAGE);
+}
+
+static void a_region_that_does_not_end_stays(void **state)
+{
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	drv.dereg_status = UNIC_CTL_ST_TOO_MANY;
+	assert_int_equal(unic_dereg_mr(mr), -EAGAIN);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_LIVE);
+	assert_int_equal(unic_release(mr), -EAGAIN);
+	drv.dereg_status = UNIC_ST_NO_MR;
+	assert_int_equal(unic_release(mr), 0);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_GONE);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 static void a_refused_registration_says_why(void **state)
 {
 	struct unic_mr_attr attr = { .length = PAGE };
@@ -670,6 +958,75 @@ static void lost_upcalls_are_made_good(void **state)
 	rig_down(&r);
 }
 
+static void the_upcall_after_a_resync_is_read(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	struct unic_event ev;
+	struct unic_mr *mr;
+	struct rig r;
+	unsigned int i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	drv.region_state = UNIC_CTL_R_ACTIVE;
+	for (i = 0; i < UNIC_UPCALLS + 7; i++)
+		upcall(&up, UNIC_UP_DB_ERROR);
+	/* The played driver told of this region only, not of the queues'. */
+	while (!unic_get_event(r.ctx, &ev)) {
+		assert_ptr_not_equal(ev.mr, mr);
+		unic_ack_event(&ev);
+	}
+	assert_int_equal(drv.resyncs, 1);
+	upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_NOTICE);
+	assert_int_equal(drv.resyncs, 1);
+	unic_ack_event(&ev);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
+/* The driver tells of no region: what waited waits no more. */
+static void lost_ends_are_told(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	struct unic_mr_attr attr = { .length = PAGE,
+				     .flags = UNIC_MR_WAIT | UNIC_MR_ASYNC };
+	struct unic_event ev;
+	struct unic_mr *live;
+	struct unic_mr *mr;
+	struct rig r;
+	unsigned int i;
+
+	(void)state;
+	rig_up(&r);
+	attr.addr = unic_alloc(r.ctx, PAGE, PAGE);
+	live = reg(&r, attr.addr, PAGE);
+	drv.reg_status = UNIC_ST_PENDING;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), 0);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_WAITING);
+	drv.region_state = 0;
+	for (i = 0; i < UNIC_UPCALLS + 7; i++)
+		upcall(&up, UNIC_UP_DB_ERROR);
+	/* And the regions of both queues. */
+	for (i = 0; !unic_get_event(r.ctx, &ev); i++) {
+		assert_int_equal(ev.type == UNIC_EV_WAIT_ENDED, ev.mr == mr);
+		if (ev.mr == mr)
+			assert_int_equal(ev.status, UNIC_ST_NO_WAIT);
+		else
+			assert_int_equal(ev.type, UNIC_EV_EVICTED);
+		unic_ack_event(&ev);
+	}
+	assert_int_equal(i, 4);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_GONE);
+	assert_int_equal(unic_mr_life(live), UNIC_MR_GONE);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	assert_int_equal(unic_dereg_mr(live), 0);
+	drv.reg_status = UNIC_ST_OK;
+	rig_down(&r);
+}
+
 static void a_dead_driver_is_seen(void **state)
 {
 	struct unic_event ev;
@@ -775,6 +1132,55 @@ static void manager_offers_for_what_is_busy(void **state)
 	rig_down(&r);
 }
 
+static void manager_reaps_before_it_waits(void **state)
+{
+	struct unic_bm_stats s;
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	void *mem;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, PAGE);
+	drv.reg_status = UNIC_ST_TLB_FULL;
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, true, &h), -EBUSY);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.waits, 0);
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), -ENOMEM);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.waits, 1);
+	drv.reg_status = UNIC_ST_OK;
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+static void manager_keeps_what_does_not_end(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t user;
+	void *mem;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, PAGE);
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), 0);
+	user = drv.last_user;
+	unic_bm_drop(bm, &h);
+	drv.dereg_status = UNIC_CTL_ST_TOO_MANY;
+	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
+	wait_until(&drv.deregs, 1);
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, true, &h), -EAGAIN);
+	drv.dereg_status = 0;
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), 0);
+	assert_int_not_equal(drv.last_user, user);
+	unic_bm_drop(bm, &h);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 static void manager_respects_deadlines(void **state)
 {
 	struct unic_bm_hold h;
@@ -810,6 +1216,15 @@ int main(void)
 		WITH_DRIVER(a_wild_frame_is_refused),
 		WITH_DRIVER(foreign_memory_is_moved),
 		WITH_DRIVER(files_and_stacks_are_not),
+		WITH_DRIVER(memory_that_came_back_is_new),
+		WITH_DRIVER(memory_that_went_elsewhere_is_found),
+		WITH_DRIVER(close_leaves_foreign_memory_alone),
+		WITH_DRIVER(a_heap_is_moved),
+		WITH_DRIVER(stacks_of_threads_are_not),
+		WITH_DRIVER(a_child_has_no_part_in_it),
+		cmocka_unit_test(a_stopped_driver_is_not_waited_for),
+		WITH_DRIVER(leftovers_are_not_given_to_a_new_driver),
+		WITH_DRIVER(a_region_that_does_not_end_stays),
 		WITH_DRIVER(a_refused_registration_says_why),
 		WITH_DRIVER(posts_reach_the_ring),
 		WITH_DRIVER(inline_data_is_copied),
@@ -818,9 +1233,13 @@ int main(void)
 		WITH_DRIVER(no_wake_up_is_lost),
 		WITH_DRIVER(upcalls_change_regions),
 		WITH_DRIVER(lost_upcalls_are_made_good),
+		WITH_DRIVER(the_upcall_after_a_resync_is_read),
+		WITH_DRIVER(lost_ends_are_told),
 		WITH_DRIVER(a_dead_driver_is_seen),
 		WITH_DRIVER(manager_releases_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
+		WITH_DRIVER(manager_reaps_before_it_waits),
+		WITH_DRIVER(manager_keeps_what_does_not_end),
 		WITH_DRIVER(manager_respects_deadlines),
 	};
 
