@@ -646,7 +646,7 @@ struct unic_ctl_policy {
  *   signed number is > 0, overrun: upcalls were lost, RESYNC;
  *   copy the record; fence (acquire); seq still s: it is good, else overrun.
  *
- * After an upcall the driver writes the upcall eventfd. Upcalls of one region
+ * After an upcall the driver sends 8 bytes on the upcall socket. Upcalls of one region
  * that nobody can have read usefully are not repeated: a second NOTICE for an
  * open notice is not written.
  */
