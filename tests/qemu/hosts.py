@@ -119,6 +119,8 @@ class Hosts:
         return self.path(f"unicd{host}.sock")
 
     def start(self, who, program, *args, show=True):
+        if not os.path.exists(os.path.join(BIN, program)):
+            raise Failure(f"build/bin/{program} is missing; make it: make")
         p = Process(self.line, who, [os.path.join(BIN, program), *args], show)
         self.running.append(p)
         return p

@@ -24,10 +24,14 @@ class World(hosts.Hosts):
         super().__init__(BOARD, "shm", self.folder.name)
 
     def __enter__(self):
-        self.start_wire()
-        self.start_nic(0, show=False)
-        self.start_driver(0)
-        self.wait_nic(0)
+        try:
+            self.start_wire()
+            self.start_nic(0, show=False)
+            self.start_driver(0)
+            self.wait_nic(0)
+        except hosts.Failure:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
