@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * err.h - the core's own error space. Functions return 0 or -UNIC_E*. The two
- * maps out of it are unic_err_status() (mailbox) and unic_err_syndrome()
- * (wire); there are no others.
+ * maps out of it are unic_err_status() (mailbox) and
+ * unic_responder_refused() (wire); there are no others.
  */
 #ifndef UNIC_ERR_H
 #define UNIC_ERR_H

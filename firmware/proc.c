@@ -18,10 +18,8 @@ bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
 	       !nic->procs.proc[proc].detaching;
 }
 
-static bool share_ok(const struct unic_nic *nic, uint32_t weight,
-		     uint32_t quota, uint32_t policy)
+static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 {
-	(void)nic;
 	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
 	       policy <= UNIC_POLICY_LRU;
 }
@@ -47,7 +45,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	uint8_t *pages;
 
 	if (slot >= UNIC_PROCS || (bus & 4095) ||
-	    !share_ok(nic, weight, quota, policy))
+	    !share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
 	p = &nic->procs.proc[slot];
 	if (p->db)
@@ -82,7 +80,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 
 	if (!unic_proc_live(nic, slot))
 		return -UNIC_ENOPROC;
-	if (!share_ok(nic, weight, quota, policy))
+	if (!share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
