@@ -151,12 +151,13 @@ struct unic_ctl_obj {
  * HELLO. Gives the process a slot; may be repeated (after a RESET upcall, for
  * a fresh doorbell), with the same slot as answer. The reply brings four
  * descriptors, now the process's, in this order:
- *   the slot's memory file; the doorbell, an eventfd to write an 8-byte 1 to
- *   when unic_nic_page.asleep is set; one that is readable when an armed
- *   completion queue has something; one that is readable when the upcall ring
- *   has something. A read of 8 bytes makes these two unreadable again. They
- *   are the process's own: what it does to them reaches nobody else. They say
- *   nothing when the driver ends; the socket does.
+ *   the slot's memory file; the doorbell, to write 8 bytes to when
+ *   unic_nic_page.asleep is set (EAGAIN: it rings already); one that is
+ *   readable when an armed completion queue has something; one that is readable
+ *   when the upcall ring has something. A read of 8 bytes makes these two
+ *   unreadable again. The last three are the process's own: what it does to
+ *   them reaches nobody else. They say nothing when the driver ends; the socket
+ *   does.
  * NO_SLOT; NO_NIC. The slot is that of the process that connected and ends
  * with it, even if a child still has the socket. It is nobody else's as long
  * as anybody has its memory mapped or open. A process that connects anew gets

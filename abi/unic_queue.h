@@ -170,7 +170,7 @@ enum unic_token_end {
  *
  * To ring: store the new tail/index in `tail`, append one word to `fifo` at
  * fifo_seq % UNIC_DB_FIFO, then store fifo_seq + 1 (release), then (full
- * barrier) wake the NIC by the slot's eventfd if unic_nic_page.asleep is set.
+ * barrier) wake the NIC by the slot's doorbell if unic_nic_page.asleep is set.
  * The NIC compares fifo_seq with what it saw last: one load per process when
  * idle. If it fell more than UNIC_DB_FIFO behind, it scans `tail` instead, so
  * an overrun costs time and loses nothing. Writers of one process serialise
@@ -209,7 +209,7 @@ struct unic_db_page {
 
 /* Page 1 of a process slot; the NIC writes, the process reads. */
 struct unic_nic_page {
-	unic_le32 asleep; /* not 0: ring the eventfd after a doorbell */
+	unic_le32 asleep; /* not 0: wake it after a doorbell */
 	unic_le32 epoch;  /* boot_epoch; a change means: everything is gone */
 	unic_le32 rsvd[14];
 	unic_le32 cq_events[UNIC_DB_OBJECTS]; /* per CQ: notifications so far */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -247,10 +246,7 @@ static int own_slot(struct unic_os *os, uint32_t i)
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	os->slot_fd[i] = fd;
-	os->nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (os->nic_ev[1 + i] < 0)
-		return -errno;
-	return unicd_watch(os, os->nic_ev[1 + i], UNICD_EV_LOOP, i, EPOLLIN);
+	return 0;
 }
 
 int unicd_board_own(struct unic_os *os)

@@ -176,7 +176,7 @@ void unicd_clients_accept(struct unic_os *os)
 static int hello_fds(const struct unic_os *os, uint32_t slot, int fd[4])
 {
 	fd[0] = os->slot_fd[slot];
-	fd[1] = os->nic_ev[1 + slot];
+	fd[1] = os->doorbell[slot].theirs;
 	fd[2] = os->cq_wake[slot].theirs;
 	fd[3] = os->upcall_wake[slot].theirs;
 	return 4;
@@ -250,6 +250,8 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 	err = unicd_wake_new(&os->upcall_wake[slot]);
 	if (!err)
 		err = unicd_wake_new(&os->cq_wake[slot]);
+	if (!err)
+		err = unicd_doorbell_new(os, slot);
 	if (err) {
 		unicd_say("no descriptors to wake process %u with: %s",
 			  c->core.pid, strerror(-err));

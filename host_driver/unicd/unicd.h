@@ -49,10 +49,10 @@ struct unicd_client {
 };
 
 /*
- * What makes a descriptor of a process readable: a pair of datagram sockets.
- * Not an eventfd, because all who hold one share its flags and its counter: a
- * process could make our write to it wait, and that of the NIC. The other end
- * is kept, for HELLO again.
+ * What makes a descriptor of a process readable, or us when it rings: a pair of
+ * datagram sockets. Not an eventfd, because all who hold one share its flags
+ * and its counter: a process could make our write to it wait, that of the NIC,
+ * and the read of QEMU's I/O thread. The other end is kept, for HELLO again.
  */
 struct unicd_wake {
 	int ours, theirs; /* -1: none */
@@ -79,9 +79,10 @@ struct unic_os {
 	int nic_ev[1 + UNIC_HOST_SLOTS_MAX];  /* the NIC waits; -1: none */
 	struct unicd_wake cq_wake[UNIC_HOST_SLOTS_MAX];
 	struct unicd_wake upcall_wake[UNIC_HOST_SLOTS_MAX];
-	int slot_pidfd[UNIC_HOST_SLOTS_MAX];  /* -1: nobody */
-	bool slot_quiet[UNIC_HOST_SLOTS_MAX]; /* told by the core */
-	int slots_file;			      /* -1: none */
+	struct unicd_wake doorbell[UNIC_HOST_SLOTS_MAX]; /* rung by a process */
+	int slot_pidfd[UNIC_HOST_SLOTS_MAX];		 /* -1: nobody */
+	bool slot_quiet[UNIC_HOST_SLOTS_MAX];		 /* told by the core */
+	int slots_file;					 /* -1: none */
 	uint32_t held;	    /* slots that the last look at /proc found in use */
 	bool held_old;	    /* a slot became quiet since */
 	uint64_t look_ns;   /* when that was */
@@ -98,7 +99,7 @@ enum unicd_event {
 	UNICD_EV_LISTEN,
 	UNICD_EV_BUS,
 	UNICD_EV_NIC,	 /* the driver's doorbell */
-	UNICD_EV_LOOP,	 /* a process rang the loop-back, number = slot */
+	UNICD_EV_RING,	 /* a process rang, number = slot */
 	UNICD_EV_CLIENT, /* number = index */
 	UNICD_EV_OWNER,	 /* a process ended, number = slot */
 	UNICD_EV_SLOT,	 /* the NIC rang for a process, number = slot */
@@ -119,9 +120,15 @@ int unicd_wake_new(struct unicd_wake *w);
  * it. Never waits, whatever the process does with its end. */
 void unicd_wake(const struct unicd_wake *w);
 
-/** unicd_drain() - make an eventfd unreadable. Never waits, even if a process
- * that has it too cleared its O_NONBLOCK. */
+/** unicd_drain() - make an eventfd unreadable. Never waits. */
 void unicd_drain(int fd);
+
+/** unicd_doorbell_new() - a fresh one for the process of @slot. 0 or -errno. */
+int unicd_doorbell_new(struct unic_os *os, uint32_t slot);
+
+/** unicd_ring() - the process of @slot rang: pass it on to the NIC. Takes a
+ * bounded number of what it sent; what is left is told again. */
+void unicd_ring(struct unic_os *os, uint32_t slot);
 
 /* --- board.c */
 

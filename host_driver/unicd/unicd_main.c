@@ -214,6 +214,7 @@ static void init(struct unic_os *os)
 	for (i = 0; i < UNIC_HOST_SLOTS_MAX; i++) {
 		os->cq_wake[i] = (struct unicd_wake){ -1, -1 };
 		os->upcall_wake[i] = (struct unicd_wake){ -1, -1 };
+		os->doorbell[i] = (struct unicd_wake){ -1, -1 };
 		os->slot_pidfd[i] = -1;
 	}
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
@@ -261,8 +262,8 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 	case UNICD_EV_NIC:
 		unicd_drain(os->host_ev[0]);
 		return true;
-	case UNICD_EV_LOOP:
-		unicd_drain(os->nic_ev[1 + n]);
+	case UNICD_EV_RING:
+		unicd_ring(os, n);
 		return true;
 	case UNICD_EV_CLIENT:
 		unicd_clients_event(os, n, ev->events);

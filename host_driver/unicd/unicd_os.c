@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -85,7 +86,7 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 
 static const uint64_t one = 1;
 
-int unicd_wake_new(struct unicd_wake *w)
+static int new_pair(struct unicd_wake *w)
 {
 	int fd[2];
 
@@ -98,10 +99,27 @@ int unicd_wake_new(struct unicd_wake *w)
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 		       fd))
 		return -errno;
-	shutdown(fd[0], SHUT_RD); /* we read nothing of it */
 	w->ours = fd[0];
 	w->theirs = fd[1];
 	return 0;
+}
+
+int unicd_wake_new(struct unicd_wake *w)
+{
+	int err = new_pair(w);
+
+	if (!err)
+		shutdown(w->ours, SHUT_RD); /* we read nothing of it */
+	return err;
+}
+
+int unicd_doorbell_new(struct unic_os *os, uint32_t slot)
+{
+	struct unicd_wake *w = &os->doorbell[slot];
+	int err = new_pair(w);
+
+	return err ? err
+		   : unicd_watch(os, w->ours, UNICD_EV_RING, slot, EPOLLIN);
 }
 
 void unicd_wake(const struct unicd_wake *w)
@@ -123,11 +141,28 @@ void unicd_drain(int fd)
 		(void)!read(fd, &n, sizeof(n)); /* Linux before 5.8 */
 }
 
+/* Silent also for whoever shuts it down: a pair of datagram sockets does not
+ * tell the other side. */
+static void take_rings(int fd)
+{
+	uint32_t budget = 64;
+	uint64_t junk;
+
+	while (recv(fd, &junk, sizeof(junk), MSG_DONTWAIT) >= 0 && --budget)
+		;
+}
+
 static void ring(int fd)
 {
 	/* EAGAIN: it is readable already, which is all we want */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		unicd_say("doorbell: %s", strerror(errno));
+}
+
+void unicd_ring(struct unic_os *os, uint32_t slot)
+{
+	take_rings(os->doorbell[slot].ours);
+	ring(os->nic_ev[1 + slot]); /* the loop-back has none: it polls */
 }
 
 void unic_os_ring_nic(struct unic_os *os)
