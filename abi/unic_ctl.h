@@ -667,7 +667,8 @@ enum unic_upcall_type {
 	UNIC_UP_RESET = 11,	   /* unic_upcall_obj: the NIC was reset; all
 				    * objects are gone (frames are not); HELLO
 				    * again. detail = 1: NIC back; 0: not yet */
-	UNIC_UP_DB_ERROR = 12, /* unic_upcall_obj: a doorbell named nothing */
+	UNIC_UP_DB_ERROR = 12,	   /* unic_upcall_obj: a doorbell named nothing;
+				    * detail = its word */
 };
 
 struct unic_upcall_hdr {

@@ -20,7 +20,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u
-#define UNIC_ABI_MINOR 0u
+#define UNIC_ABI_MINOR 1u
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -154,6 +154,7 @@ enum unic_cmd_opcode {
 	UNIC_CMD_PROC_ATTACH = 8,
 	UNIC_CMD_PROC_DETACH = 9,
 	UNIC_CMD_PROC_SET = 10,
+	UNIC_CMD_DB_ACK = 11,
 	UNIC_CMD_PD_ALLOC = 12,
 	UNIC_CMD_PD_FREE = 13,
 	UNIC_CMD_MR_REG = 16,
@@ -291,6 +292,13 @@ enum unic_policy {
  * then PROC_GONE follows as an event.
  */
 struct unic_cmd_proc_detach {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;
+	unic_le32 rsvd[13];
+};
+
+/* DB_ACK. Process `proc` was told of a DB_ERROR: it may be told again. */
+struct unic_cmd_db_ack {
 	struct unic_cmd_hdr hdr;
 	unic_le32 proc;
 	unic_le32 rsvd[13];
@@ -716,6 +724,24 @@ struct unic_row_qp {
 	unic_le32 rnrs;
 	unic_le32 rsvd;
 };
+struct unic_row_cq {
+	unic_le32 index;
+	unic_le32 proc;
+	unic_le32 pd;
+	unic_le32 mr;	/* control region of its ring */
+	unic_le64 iova; /* of record 0 */
+	unic_le32 entries;
+	unic_le32 written; /* records so far */
+	unic_le32 read;	   /* of them by the process, as last seen */
+	unic_le32 events;  /* notifications so far */
+	unic_le32 arm;	   /* the last arm word */
+	unic_le32 users;   /* send and receive queues that complete here */
+	uint8_t armed;	   /* 1: a notification is owed */
+	uint8_t error;	   /* 1 overflow, 2 bus */
+	uint8_t db_index;
+	uint8_t rsvd0;
+	unic_le32 rsvd[3];
+};
 struct unic_row_proc {
 	unic_le32 proc;
 	unic_le32 host_pid;
@@ -837,15 +863,22 @@ struct unic_evt_wait {
 	unic_le32 rsvd[7];
 };
 
-/* PROC_GONE, QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR. */
+/*
+ * PROC_GONE, QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR.
+ * DB_ERROR: a doorbell word of `proc` named no queue, or a tail beyond its ring
+ * (QP_ERROR follows). One at a time for each process: the next is sent after
+ * DB_ACK and not within UNIC_DB_ERROR_US. All are counted (db_bad).
+ */
 struct unic_evt_obj {
 	struct unic_evt_hdr hdr;
-	unic_le32 id; /* proc, QP number, CQ index, doorbell word */
+	unic_le32 id; /* proc, QP number, CQ index, doorbell word (the first) */
 	unic_le32
 		detail; /* QP_ERROR: enum unic_wc_status; CQ_ERROR: 1 overflow,
 			       * 2 bus */
 	unic_le32 rsvd[12];
 };
+
+#define UNIC_DB_ERROR_US 1000000u
 
 /* TOKEN_END: ends other than USED and an answered CANCEL. */
 struct unic_evt_token {
@@ -888,6 +921,7 @@ UNIC_ABI_SIZE(unic_cmd_entropy, 64);
 UNIC_ABI_AT(unic_cmd_proc_attach, doorbell, 16);
 UNIC_ABI_SIZE(unic_cmd_proc_attach, 64);
 UNIC_ABI_SIZE(unic_cmd_proc_detach, 64);
+UNIC_ABI_SIZE(unic_cmd_db_ack, 64);
 UNIC_ABI_SIZE(unic_cmd_proc_set, 64);
 UNIC_ABI_SIZE(unic_cmd_pd, 64);
 UNIC_ABI_SIZE(unic_cpl_pd, 64);
@@ -935,6 +969,8 @@ UNIC_ABI_SIZE(unic_row_mr, 64);
 UNIC_ABI_SIZE(unic_row_tlb, 64);
 UNIC_ABI_SIZE(unic_row_token, 64);
 UNIC_ABI_SIZE(unic_row_qp, 64);
+UNIC_ABI_AT(unic_row_cq, armed, 48);
+UNIC_ABI_SIZE(unic_row_cq, 64);
 UNIC_ABI_SIZE(unic_row_proc, 64);
 UNIC_ABI_SIZE(unic_row_wait, 64);
 UNIC_ABI_SIZE(unic_cmd_trace_ctl, 64);

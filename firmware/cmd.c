@@ -141,6 +141,16 @@ static int do_proc_detach(struct unic_nic *nic, const void *rec, void *out,
 	return unic_proc_detach(nic, unic_from_le32(cmd->proc));
 }
 
+static int do_db_ack(struct unic_nic *nic, const void *rec, void *out,
+		     uint8_t *list)
+{
+	const struct unic_cmd_db_ack *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_proc_db_ack(nic, unic_from_le32(cmd->proc));
+}
+
 static int do_proc_set(struct unic_nic *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
@@ -551,6 +561,7 @@ static const struct {
 	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, host_pid),
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
 	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, policy),
+	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, pd),
 	CMD(PD_FREE, do_pd_free, unic_cmd_pd, pd),
 	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, user),

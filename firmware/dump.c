@@ -133,6 +133,30 @@ static bool qp_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
+static bool cq_row(struct unic_nic *nic, uint32_t i, void *row)
+{
+	const struct unic_cq *cq = &nic->cqs.cq[i];
+	struct unic_row_cq *r = row;
+
+	if (!cq->used)
+		return false;
+	r->index = unic_to_le32(i);
+	r->proc = unic_to_le32(cq->proc);
+	r->pd = unic_to_le32(cq->pd);
+	r->mr = unic_to_le32(cq->mr);
+	r->iova = unic_to_le64(cq->iova);
+	r->entries = unic_to_le32(cq->mask + 1);
+	r->written = unic_to_le32(cq->tail);
+	r->read = unic_to_le32(cq->ci);
+	r->events = unic_to_le32(cq->events);
+	r->arm = unic_to_le32(cq->arm);
+	r->users = unic_to_le32(cq->users);
+	r->armed = cq->armed;
+	r->error = cq->error;
+	r->db_index = cq->db_index;
+	return true;
+}
+
 static const struct {
 	unic_row_fn *write;
 	uint32_t rows;
@@ -141,6 +165,7 @@ static const struct {
 	[UNIC_TABLE_MR] = { mr_row, UNIC_MRS },
 	[UNIC_TABLE_TOKEN] = { token_row, UNIC_TOKENS },
 	[UNIC_TABLE_QP] = { qp_row, UNIC_QPS },
+	[UNIC_TABLE_CQ] = { cq_row, UNIC_CQS },
 	[UNIC_TABLE_PROC] = { proc_row, UNIC_PROCS },
 	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS },
 };

@@ -116,6 +116,8 @@ static void timed(struct unic_nic *nic)
 	next = earlier(next, unic_token_poll(nic));
 	next = earlier(next, unic_qp_timers(nic));
 	next = earlier(next, unic_arp_timers(nic));
+	if (nic->db_errors.due)
+		next = earlier(next, unic_proc_db_events(nic));
 	next = earlier(next, nic->beat_ns);
 	if (nic->procs.n_detaching)
 		next = earlier(next, nic->now_ns + DETACH_NS);

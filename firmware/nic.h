@@ -56,6 +56,7 @@ struct unic_nic {
 	struct unic_evict evict;
 	struct unic_random random;
 	struct unic_arps arps;
+	struct unic_db_errors db_errors;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
 };
 

@@ -5,11 +5,13 @@
 #include "nic.h"
 
 #define NO_PROC	     0xffffu
-#define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
+#define UNIC_DB_WHAT 0x3ffu   /* object and kind of a doorbell word */
+#define DB_RETRY_NS  1000000u /* the event ring is full: again after */
 
 void unic_proc_init(struct unic_nic *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
+	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
 }
 
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
@@ -99,6 +101,8 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 		;
 	UNIC_ASSERT(nic, i < ps->n_active);
 	ps->watch[i] = ps->watch[--ps->n_active];
+	nic->db_errors.due -= nic->db_errors.of[slot].due;
+	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);
@@ -191,6 +195,66 @@ int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
 	return 0;
 }
 
+/* ------------------------------------------------------------ doorbells */
+
+void unic_proc_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
+{
+	struct unic_db_error *e = &nic->db_errors.of[proc];
+
+	UNIC_COUNT(nic, db_bad);
+	if (e->due || e->told)
+		return;
+	e->due = true;
+	e->word = word;
+	nic->db_errors.due++;
+	if (e->ns < nic->timers_ns)
+		nic->timers_ns = e->ns;
+}
+
+int unic_proc_db_ack(struct unic_nic *nic, uint32_t proc)
+{
+	if (!unic_proc_live(nic, proc))
+		return -UNIC_ENOPROC;
+	nic->db_errors.of[proc].told = false;
+	return 0;
+}
+
+/* When to try again; UINT64_MAX: it is on the ring. */
+static uint64_t send_db_error(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_db_error *e = &nic->db_errors.of[slot];
+	struct unic_evt_obj evt = {
+		.hdr = { .type = UNIC_EVT_DB_ERROR,
+			 .proc = unic_to_le16((uint16_t)slot) },
+		.id = unic_to_le32(e->word),
+	};
+
+	if (nic->now_ns < e->ns)
+		return e->ns;
+	if (!unic_mbox_event(nic, &evt))
+		return nic->now_ns + DB_RETRY_NS;
+	e->due = false;
+	e->told = true;
+	e->ns = nic->now_ns + 1000ull * UNIC_DB_ERROR_US;
+	nic->db_errors.due--;
+	return UINT64_MAX;
+}
+
+uint64_t unic_proc_db_events(struct unic_nic *nic)
+{
+	uint64_t next = UINT64_MAX, again;
+	uint32_t slot;
+
+	for (slot = 0; slot < UNIC_PROCS; slot++) {
+		if (!nic->db_errors.of[slot].due)
+			continue;
+		again = send_db_error(nic, slot);
+		if (again < next)
+			next = again;
+	}
+	return next;
+}
+
 /* The full index is in the tail table; the FIFO only says where to look. */
 static void ring_row(struct unic_nic *nic, struct unic_proc *p, uint32_t row,
 		     uint32_t kinds)
@@ -222,7 +286,7 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 			return;
 		}
 	}
-	UNIC_COUNT(nic, db_bad);
+	unic_proc_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
 }
 
 /*

@@ -45,6 +45,20 @@ struct unic_procs {
 	struct unic_proc proc[UNIC_PROCS];
 };
 
+/* What a process is told of its bad doorbells. */
+struct unic_db_error {
+	uint64_t ns;   /* not before */
+	uint32_t word; /* the first bad one */
+	bool due;      /* DB_ERROR not yet on the event ring */
+	bool told;     /* ... or there and not acknowledged */
+};
+
+/* Apart from struct unic_procs, which every round reads. */
+struct unic_db_errors {
+	uint32_t due;
+	struct unic_db_error of[UNIC_PROCS];
+};
+
 void unic_proc_init(struct unic_nic *nic);
 
 /** unic_proc_attach() - PROC_ATTACH. 0; -UNIC_EINVAL; -UNIC_EBUSY (slot in use);
@@ -67,6 +81,17 @@ void unic_proc_take(struct unic_nic *nic, uint32_t i);
 
 /** unic_proc_detaching() - go on with slots that detach. */
 void unic_proc_detaching(struct unic_nic *nic);
+
+/** unic_proc_bad_doorbell() - @word of process @proc names nothing: count it,
+ * and have DB_ERROR sent unless one is on its way or not acknowledged. */
+void unic_proc_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word);
+
+/** unic_proc_db_ack() - DB_ACK. 0, -UNIC_ENOPROC; nothing if none was sent. */
+int unic_proc_db_ack(struct unic_nic *nic, uint32_t proc);
+
+/** unic_proc_db_events() - send the DB_ERROR events that are due. Returns when
+ * to be called again, UINT64_MAX: none is left. */
+uint64_t unic_proc_db_events(struct unic_nic *nic);
 
 /** unic_proc_sleep() - set or clear every `asleep` word. */
 void unic_proc_sleep(struct unic_nic *nic, bool asleep);

@@ -504,9 +504,11 @@ static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
 	return tail - old <= mask + 1 - (old - head);
 }
 
-static void bad_doorbell(struct unic_nic *nic, struct unic_qp *qp)
+static void bad_doorbell(struct unic_nic *nic, struct unic_qp *qp,
+			 enum unic_db_kind kind, uint32_t tail)
 {
-	UNIC_COUNT(nic, db_bad);
+	unic_proc_bad_doorbell(nic, qp->proc,
+			       UNIC_DB_WORD(kind, qp->db_index, tail & 0xffff));
 	unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
 }
 
@@ -519,7 +521,7 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 		return;
 	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(!tail_ok(tail, sq->tail, sq->una, sq->mask), 0)) {
-		bad_doorbell(nic, qp);
+		bad_doorbell(nic, qp, UNIC_DB_SQ, tail);
 		return;
 	}
 	sq->tail = tail;
@@ -537,7 +539,7 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 	if (idx >= UNIC_QPS || !qp->used || qp->dying)
 		return;
 	if (!tail_ok(tail, rq->tail, rq->head, rq->mask)) {
-		bad_doorbell(nic, qp);
+		bad_doorbell(nic, qp, UNIC_DB_RQ, tail);
 		return;
 	}
 	rq->tail = tail;

@@ -541,9 +541,30 @@ static void qp_gone(struct unic_host *host, struct unic_hqp *qp)
 		host->audits++;
 }
 
+static void ack_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+static void db_error(struct unic_host *host, uint32_t owner, uint32_t word)
+{
+	struct unic_cmd_db_ack cmd = { .proc = unic_to_le32(owner) };
+	struct unic_req *req;
+
+	if (owner >= host->config.slots ||
+	    host->proc[owner].state != UNIC_HPROC_LIVE)
+		return;
+	unic_proc_upcall_obj(host, owner, UNIC_UP_DB_ERROR, 0, 0, word);
+	req = unic_req_new(host, owner);
+	if (req)
+		unic_req_send(req, UNIC_CMD_DB_ACK, &cmd, ack_done);
+	else
+		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+}
+
 void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 {
-	uint32_t id = unic_from_le32(evt->id), owner;
+	uint32_t id = unic_from_le32(evt->id);
 	uint32_t detail = unic_from_le32(evt->detail);
 	struct unic_hqp *qp = qp_of(host, id);
 	struct unic_hcq *cq = cq_of(host, id);
@@ -567,11 +588,8 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 					     UNIC_UP_CQ_ERROR, cq->obj.id,
 					     cq->user, detail);
 		return;
-	default: /* DB_ERROR */
-		owner = unic_from_le16(evt->hdr.proc);
-		if (owner < host->config.slots)
-			unic_proc_upcall_obj(host, owner, UNIC_UP_DB_ERROR, 0,
-					     0, id);
+	default:
+		db_error(host, unic_from_le16(evt->hdr.proc), id);
 	}
 }
 

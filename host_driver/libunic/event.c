@@ -216,6 +216,9 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 		ev->type = UNIC_EV_CQ_ERROR;
 		ev->cq = row < UNIC_DB_OBJECTS ? ctx->cq[row] : NULL;
 		return ev->cq && ev->cq->id == id;
+	case UNIC_UP_DB_ERROR:
+		ev->type = UNIC_EV_DB_ERROR;
+		return true;
 	case UNIC_UP_RESET:
 		unic_ctx_dead(ctx);
 		return false; /* told by tell_reset(), once */

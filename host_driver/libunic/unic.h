@@ -229,7 +229,9 @@ enum unic_ev_type {
 	UNIC_EV_CONNECTED = 9,
 	UNIC_EV_REJECTED = 10,
 	UNIC_EV_DISCONNECTED = 11,
-	UNIC_EV_RESET = 12, /* NIC reset or driver gone: all is void */
+	UNIC_EV_RESET = 12,    /* NIC reset or driver gone: all is void */
+	UNIC_EV_DB_ERROR = 13, /* the doorbell page was written over: status is
+				* a word that named nothing */
 };
 
 struct unic_event {

@@ -264,6 +264,29 @@ static struct json_object *row_qp(const void *row)
 	return o;
 }
 
+static struct json_object *row_cq(const void *row)
+{
+	static const char *const error[] = { "none", "overflow", "bus" };
+	const struct unic_row_cq *r = row;
+	struct json_object *o = json_object_new_object();
+
+	add_u(o, "cq", unic_from_le32(r->index));
+	add_u(o, "proc", unic_from_le32(r->proc));
+	add_u(o, "pd", unic_from_le32(r->pd));
+	add_u(o, "mr", unic_from_le32(r->mr));
+	add_hex(o, "iova", unic_from_le64(r->iova));
+	add_u(o, "entries", unic_from_le32(r->entries));
+	add_u(o, "written", unic_from_le32(r->written));
+	add_u(o, "read", unic_from_le32(r->read));
+	add_u(o, "armed", r->armed);
+	add_hex(o, "arm", unic_from_le32(r->arm));
+	add_u(o, "events", unic_from_le32(r->events));
+	add_u(o, "users", unic_from_le32(r->users));
+	add_name(o, "error", error, COUNT(error), r->error);
+	add_u(o, "db_index", r->db_index);
+	return o;
+}
+
 static struct json_object *row_wait(const void *row)
 {
 	const struct unic_row_wait *r = row;
@@ -358,6 +381,11 @@ struct json_object *ctl_tokens(struct unic_conn *conn)
 struct json_object *ctl_qp(struct unic_conn *conn)
 {
 	return dump(conn, UNIC_TABLE_QP, row_qp);
+}
+
+struct json_object *ctl_cq(struct unic_conn *conn)
+{
+	return dump(conn, UNIC_TABLE_CQ, row_cq);
 }
 
 /* -------------------------------------------------------------------- ps */

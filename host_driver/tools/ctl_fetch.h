@@ -18,6 +18,7 @@ struct json_object *ctl_mr(struct unic_conn *conn);
 struct json_object *ctl_tlb(struct unic_conn *conn);
 struct json_object *ctl_tokens(struct unic_conn *conn);
 struct json_object *ctl_qp(struct unic_conn *conn);
+struct json_object *ctl_cq(struct unic_conn *conn);
 /** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
  * upcalls; and the queue of waiting requests. */
 struct json_object *ctl_ps(struct unic_conn *conn);

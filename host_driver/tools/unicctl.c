@@ -33,7 +33,7 @@ static const char doc[] =
 	"  stats              counters (--all: those at 0 too)\n"
 	"  ps                 processes: entries held, fair share, borrowed,\n"
 	"                     waits, upcalls; and the queue of requests\n"
-	"  mr, tlb, tokens, qp  the tables of the NIC\n"
+	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on)\n"
 	"  crash              the crash record of the firmware\n"
@@ -215,6 +215,11 @@ static int do_qp(struct unic_conn *conn, const struct options *o)
 	return show(o, ctl_qp(conn), NULL);
 }
 
+static int do_cq(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_cq(conn), NULL);
+}
+
 static int do_ps(struct unic_conn *conn, const struct options *o)
 {
 	struct json_object *obj = ctl_ps(conn);
@@ -351,12 +356,12 @@ static const struct command {
 	int (*run)(struct unic_conn *conn, const struct options *o);
 	bool acts; /* has nothing to show */
 } commands[] = {
-	{ "info", do_info, false },    { "stats", do_stats, false },
-	{ "ps", do_ps, false },	       { "mr", do_mr, false },
-	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
-	{ "qp", do_qp, false },	       { "trace", do_trace, false },
-	{ "crash", do_crash, false },  { "fault", do_fault, true },
-	{ "policy", do_policy, true },
+	{ "info", do_info, false },   { "stats", do_stats, false },
+	{ "ps", do_ps, false },	      { "mr", do_mr, false },
+	{ "tlb", do_tlb, false },     { "tokens", do_tokens, false },
+	{ "qp", do_qp, false },	      { "cq", do_cq, false },
+	{ "trace", do_trace, false }, { "crash", do_crash, false },
+	{ "fault", do_fault, true },  { "policy", do_policy, true },
 };
 
 static const struct command *find(const char *name)

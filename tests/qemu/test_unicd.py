@@ -6,6 +6,7 @@
 """
 import argparse
 import fcntl
+import json
 import os
 import random
 import select
@@ -500,6 +501,25 @@ def test_doorbell_is_ones_own(rig):
     other.close()
 
 
+def test_bad_doorbell(rig):
+    """A doorbell that names no queue is told to its process, others not."""
+    c, other = rig.client(), rig.client()
+    for _ in range(100):
+        ring(c, 1, 1, 4)
+    up = c.upcall_of(u.UP_DB_ERROR)
+    assert struct.unpack_from("<I", up[3], 20)[0] & 0x3ff == 1 << 8
+    assert all(k[0] != u.UP_DB_ERROR for k in c.upcalls(0.1)), "again"
+    assert not other.upcalls(0.1)
+    _, cq, _, _ = queues(other, other.pd())
+    out = subprocess.run([f"{BIN}/unicctl", "--socket", rig.sock, "--json",
+                          "cq"], capture_output=True, check=True, timeout=10)
+    rows = [r for r in json.loads(out.stdout) if r["proc"] == other.proc]
+    assert [(r["entries"], r["users"], r["error"]) for r in rows] == [
+        (16, 2, "none")], (cq, rows)
+    c.close()
+    other.close()
+
+
 def test_broken_descriptors(rig):
     """What a process does to its descriptors is nobody else's trouble."""
     c = rig.client()
@@ -939,7 +959,7 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
 LOOP = [test_connect_and_move, test_refused_connections]
-NIC = [test_notice_and_deadline, test_release_and_offer, test_register_wait,
+NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
        test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
        test_nic_killed]

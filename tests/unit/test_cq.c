@@ -265,6 +265,34 @@ static void late_run(void **state)
 	assert_true(announced() > 0);
 }
 
+static void rows_for_people(void **state)
+{
+	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_CQ) };
+	struct unic_cpl_dump cpl;
+	struct unic_row_cq row;
+
+	(void)state;
+	post(0, 0);
+	post(1, 0);
+	arm(5);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &dump, &cpl), UNIC_ST_OK);
+	assert_int_equal(unic_from_le32(cpl.rows), 1);
+	assert_int_equal(unic_from_le32(cpl.next), 0);
+	memcpy(&row,
+	       r.port.bar + UNIC_BAR_LIST_OFF +
+		       (r.cmd_tail - 1) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES,
+	       sizeof(row));
+	assert_int_equal(unic_from_le32(row.index), qp.cq);
+	assert_int_equal(unic_from_le32(row.mr), qp.rings.mr);
+	assert_int_equal(unic_from_le32(row.entries), RIG_SLOTS);
+	assert_int_equal(unic_from_le32(row.written), 2);
+	assert_int_equal(unic_from_le32(row.users), 2);
+	assert_int_equal(unic_from_le32(row.arm), 5);
+	assert_int_equal(row.armed, 1);
+	assert_int_equal(row.error, 0);
+	assert_int_equal(row.db_index, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +306,7 @@ int main(void)
 		cmocka_unit_test_setup(torn_run_is_mended, up),
 		cmocka_unit_test_setup(late_run, up),
 		cmocka_unit_test_setup(creation_is_checked, up),
+		cmocka_unit_test_setup(rows_for_people, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

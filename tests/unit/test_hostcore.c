@@ -703,6 +703,32 @@ static void upcall_storm_is_bounded_and_loss_shows(void **state)
 	fake_delete(f);
 }
 
+static void bad_doorbell_is_told_and_acknowledged(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj evt = { .hdr = { .type = UNIC_EVT_DB_ERROR },
+				    .id = unic_to_le32(0x10203) };
+	struct unic_upcall_obj up;
+	struct unic_cmd_db_ack ack;
+
+	(void)state;
+	event(f, &evt); /* of nobody */
+	evt.hdr.proc = unic_to_le16(SLOTS);
+	event(f, &evt);
+	memcpy(&ack, f->last[UNIC_CMD_DB_ACK], sizeof(ack));
+	assert_int_equal(ack.hdr.opcode, 0);
+	hello(f);
+	evt.hdr.proc = unic_to_le16((uint16_t)f->client.slot);
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_DB_ERROR);
+	assert_int_equal(unic_from_le32(up.detail), 0x10203);
+	memcpy(&ack, f->last[UNIC_CMD_DB_ACK], sizeof(ack));
+	assert_int_equal(ack.hdr.opcode, UNIC_CMD_DB_ACK);
+	assert_int_equal(unic_from_le32(ack.proc), f->client.slot);
+	fake_delete(f);
+}
+
 static void client_leaves_while_waiting(void **state)
 {
 	struct fake *f = fake_new();
@@ -1110,6 +1136,7 @@ int main(void)
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
+		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
 		cmocka_unit_test(client_leaves_while_waiting),
 		cmocka_unit_test(every_allocation_fails),
 		cmocka_unit_test(cm_messages_survive_the_wire),

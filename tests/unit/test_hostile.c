@@ -59,7 +59,7 @@ static const uint8_t opcodes[] = {
 	UNIC_CMD_TOKEN_CANCEL,	UNIC_CMD_CQ_CREATE,   UNIC_CMD_CQ_DESTROY,
 	UNIC_CMD_QP_CREATE,	UNIC_CMD_QP_MODIFY,   UNIC_CMD_QP_DESTROY,
 	UNIC_CMD_ARP_RESOLVE,	UNIC_CMD_MAD_SEND,    UNIC_CMD_QUERY_USAGE,
-	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,
+	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,   UNIC_CMD_DB_ACK,
 };
 #define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 
@@ -351,6 +351,83 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	check_books(&a);
 }
 
+#define MS 1000000ull
+
+static uint8_t db_ack(uint32_t proc)
+{
+	struct unic_cmd_db_ack ack = { .proc = unic_to_le32(proc) };
+
+	return rig_cmd(&a, UNIC_CMD_DB_ACK, &ack, NULL);
+}
+
+/* A word for a row that no queue has; returns how many events came of it. */
+static uint32_t ring_nothing(uint32_t proc, uint32_t row, uint64_t ns)
+{
+	struct unic_evt_obj evt;
+	uint32_t n = 0;
+
+	rig_ring(&a, proc, UNIC_DB_RQ, row, 1);
+	rig_run(&a, ns);
+	while (rig_event(&a, &evt)) {
+		assert_int_equal(evt.hdr.type, UNIC_EVT_DB_ERROR);
+		assert_int_equal(unic_from_le16(evt.hdr.proc), proc);
+		assert_int_equal(unic_from_le32(evt.id),
+				 UNIC_DB_WORD(UNIC_DB_RQ, row, 0));
+		n++;
+	}
+	return n;
+}
+
+static void bad_doorbells_are_told_once(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	rig_attach(&a, 1, 1);
+	assert_int_equal(ring_nothing(0, 9, MS), 1);
+	for (i = 0; i < 2000; i++)
+		assert_int_equal(ring_nothing(0, 10, MS), 0);
+	assert_int_equal(ring_nothing(1, 11, MS), 1); /* of another */
+	assert_int_equal(rig_count(&a, db_bad), 2002);
+	assert_int_equal(db_ack(2), UNIC_ST_NO_PROC);
+	assert_int_equal(db_ack(0), UNIC_ST_OK);
+	assert_int_equal(ring_nothing(0, 12, MS), 1);
+	assert_int_equal(db_ack(0), UNIC_ST_OK); /* at once again: not yet */
+	assert_int_equal(ring_nothing(0, 13, 990 * MS), 0);
+	assert_int_equal(ring_nothing(0, 13, 20 * MS), 1);
+}
+
+static void bad_doorbell_waits_for_a_full_ring(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_QP_ERROR };
+	uint32_t i, told = 0;
+
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	for (i = 0; unic_mbox_event(&a.nic, &evt); i++)
+		evt.hdr.type = UNIC_EVT_QP_ERROR;
+	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
+	rig_run(&a, 5 * MS);
+	while (rig_event(&a, &evt))
+		assert_int_equal(evt.hdr.type, UNIC_EVT_QP_ERROR);
+	rig_run(&a, 5 * MS);
+	while (rig_event(&a, &evt))
+		told += evt.hdr.type == UNIC_EVT_DB_ERROR;
+	assert_int_equal(told, 1);
+	/* and one that is due when its process ends goes with it */
+	assert_int_equal(db_ack(0), UNIC_ST_OK);
+	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
+	rig_run(&a, MS);
+	assert_int_equal(a.nic.db_errors.due, 1);
+	unic_proc_detach(&a.nic, 0);
+	assert_int_equal(a.nic.db_errors.due, 0);
+	rig_run(&a, 2000 * MS);
+	assert_false(rig_event(&a, &evt));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +440,8 @@ int main(void)
 		cmocka_unit_test(completions_never_read),
 		cmocka_unit_test(scribbling_process_hurts_only_itself),
 		cmocka_unit_test(events_never_read_do_not_stop_evictions),
+		cmocka_unit_test(bad_doorbells_are_told_once),
+		cmocka_unit_test(bad_doorbell_waits_for_a_full_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

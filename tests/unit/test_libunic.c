@@ -936,6 +936,25 @@ static void upcalls_change_regions(void **state)
 	rig_down(&r);
 }
 
+/* An upcall of a later driver: taken, and nothing is said. */
+#define UP_UNKNOWN 200
+
+static void bad_doorbell_is_told(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0x10203) };
+	struct unic_event ev;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	upcall(&up, UNIC_UP_DB_ERROR);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_DB_ERROR);
+	assert_int_equal(ev.status, 0x10203);
+	unic_ack_event(&ev);
+	rig_down(&r);
+}
+
 static void lost_upcalls_are_made_good(void **state)
 {
 	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
@@ -948,7 +967,7 @@ static void lost_upcalls_are_made_good(void **state)
 	rig_up(&r);
 	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
 	for (i = 0; i < 2 * UNIC_UPCALLS; i++)
-		upcall(&up, UNIC_UP_DB_ERROR);
+		upcall(&up, UP_UNKNOWN);
 	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
 	assert_int_equal(ev.type, UNIC_EV_EVICTED);
 	assert_int_equal(drv.resyncs, 1);
@@ -971,7 +990,7 @@ static void the_upcall_after_a_resync_is_read(void **state)
 	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
 	drv.region_state = UNIC_CTL_R_ACTIVE;
 	for (i = 0; i < UNIC_UPCALLS + 7; i++)
-		upcall(&up, UNIC_UP_DB_ERROR);
+		upcall(&up, UP_UNKNOWN);
 	/* The played driver told of this region only, not of the queues'. */
 	while (!unic_get_event(r.ctx, &ev)) {
 		assert_ptr_not_equal(ev.mr, mr);
@@ -1008,7 +1027,7 @@ static void lost_ends_are_told(void **state)
 	assert_int_equal(unic_mr_life(mr), UNIC_MR_WAITING);
 	drv.region_state = 0;
 	for (i = 0; i < UNIC_UPCALLS + 7; i++)
-		upcall(&up, UNIC_UP_DB_ERROR);
+		upcall(&up, UP_UNKNOWN);
 	/* And the regions of both queues. */
 	for (i = 0; !unic_get_event(r.ctx, &ev); i++) {
 		assert_int_equal(ev.type == UNIC_EV_WAIT_ENDED, ev.mr == mr);
@@ -1232,6 +1251,7 @@ int main(void)
 		WITH_DRIVER(receives_end_in_any_order),
 		WITH_DRIVER(no_wake_up_is_lost),
 		WITH_DRIVER(upcalls_change_regions),
+		WITH_DRIVER(bad_doorbell_is_told),
 		WITH_DRIVER(lost_upcalls_are_made_good),
 		WITH_DRIVER(the_upcall_after_a_resync_is_read),
 		WITH_DRIVER(lost_ends_are_told),
