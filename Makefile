@@ -21,7 +21,7 @@ include boards/$(BOARD)/board.mk
 # ------------------------------------------------------------------ sources
 
 FIRMWARE := $(addprefix firmware/,access.c arp.c cmd.c cq.c dma.c dump.c \
-	err.c evict.c icrc.c icrc_table.c lane.c mad.c mbox.c mr.c nic.c notice.c \
+	err.c evict.c guess.c icrc.c icrc_table.c lane.c mad.c mbox.c mr.c nic.c notice.c \
 	policy.c proc.c qp.c random.c reap.c reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c sq.c tlb.c token.c trace.c \
 	wait.c)
@@ -48,7 +48,7 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_cq test_dma test_evict test_found test_hostile \
+UNIT_CORE := test_arp test_cq test_dma test_evict test_found test_guess test_hostile \
 	test_icrc test_link_ring test_loss test_model test_mr test_nic test_notice \
 	test_policy test_rc test_revoke test_roce test_share test_tlb test_token
 UNIT_HOST := test_hostcore test_libunic

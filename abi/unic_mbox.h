@@ -583,6 +583,8 @@ enum unic_qp_state {
  * the record; others must be 0.
  * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
  * RTR->RTS: second group. any->ERR, any->RESET: nothing.
+ * INIT->RTR is BUSY for up to 100 ms while that peer names wrong STags or
+ * token keys, more than 16 in that time.
  */
 struct unic_cmd_qp_modify {
 	struct unic_cmd_hdr hdr;

@@ -89,7 +89,8 @@
 	X(token_region, "tagged messages refused: region gone")              \
 	X(resets, "resets asked by the driver")                              \
 	X(polls, "poll rounds that found work")                              \
-	X(sleeps, "times the NIC went to sleep")
+	X(sleeps, "times the NIC went to sleep")                             \
+	X(guess_held, "times a peer that guessed keys was held off")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

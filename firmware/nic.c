@@ -31,6 +31,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_dma_init(nic);
 	unic_arp_init(nic);
 	unic_proc_init(nic);
+	unic_guess_init(nic);
 }
 
 static uint32_t next_epoch(uint32_t epoch)

@@ -18,6 +18,7 @@
 #include "dma.h"
 #include "err.h"
 #include "evict.h"
+#include "guess.h"
 #include "mbox.h"
 #include "mr.h"
 #include "proc.h"
@@ -57,6 +58,7 @@ struct unic_nic {
 	struct unic_random random;
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;
+	struct unic_guesses guesses;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
 };
 

@@ -405,6 +405,8 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	    cmd->vendor > 1 || dest < 2 || dest > UNIC_QPN_MASK ||
 	    psn > UNIC_PSN_MASK || !cmd->dest_ipv4 || (cmd->dest_mac[0] & 1))
 		return -UNIC_EINVAL;
+	if (unic_guess_held(nic, unic_from_le32(cmd->dest_ipv4)))
+		return -UNIC_EBUSY;
 	qp->mtu_shift = cmd->mtu_shift;
 	qp->rsp.rnr_code = cmd->rnr_timer;
 	qp->rsp.max_rd = cmd->max_dest_rd;

@@ -171,6 +171,7 @@ struct unic_rsp {
 	uint8_t rd_head; /* being answered: the oldest active one */
 	uint8_t rd_active;
 	uint8_t rnr_code;
+	bool guessed; /* a token key, wrong: see guess.h */
 	struct unic_msg msg;
 	struct unic_read read[UNIC_QP_READS];
 };

@@ -92,11 +92,13 @@ static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 			    uint32_t psn, int err)
 {
-	if (err == -UNIC_EEVICTED && qp->vendor)
+	if (err == -UNIC_EEVICTED && qp->vendor) {
 		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
-	else
-		refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
-		       UNIC_WC_REM_ACCESS_ERR);
+		return;
+	}
+	if (err != -UNIC_EEVICTED)
+		unic_guess_wrong(nic, qp->dest_ipv4);
+	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
 }
 
 static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
@@ -259,6 +261,15 @@ static bool parse_tketh(struct request *q, struct tketh *t, uint32_t mtu)
 	return q->flags & LAST ? q->len == total : q->len == mtu && total > mtu;
 }
 
+/* The peer has named too many wrong keys: not even a right one is looked at. */
+static bool held_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	qp->rsp.guessed = unic_guess_held(nic, qp->dest_ipv4);
+	if (qp->rsp.guessed)
+		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_GUESS_RNR);
+	return qp->rsp.guessed;
+}
+
 /*
  * First packet. The receive comes before the claim: a claim cannot be taken
  * back, and a message told "not ready" comes again (INV-9).
@@ -273,6 +284,8 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
 		return bad_request(nic, qp, q->psn);
+	if (__builtin_expect(qp->rsp.guessed, 0) && held_off(nic, qp, q->psn))
+		return 0;
 	r = unic_rq_pick(nic, qp, t.ctrl != 0);
 	if (r)
 		return no_receive(nic, qp, q->psn, r);
@@ -287,6 +300,10 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->refused = unic_token_claim(nic, t.index, t.key, t.payload,
 				      unic_qp_index(nic, qp), q->psn,
 				      qp->dest_ipv4, qp->dest_qpn);
+	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
+		unic_guess_wrong(nic, qp->dest_ipv4);
+		qp->rsp.guessed = true;
+	}
 	sgl->n = 0;
 	if (t.ctrl)
 		unic_rq_span(qp, 0, t.ctrl, sgl);
