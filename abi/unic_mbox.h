@@ -212,7 +212,8 @@ enum unic_status {
 	UNIC_ST_TIMEOUT = 29,
 	UNIC_ST_REFUSED = 30,  /* OFFER/EXTEND not granted, see detail */
 	UNIC_ST_FAILED = 31,   /* NIC state is not READY */
-	UNIC_ST_CTRL_CAP = 32, /* class control: a quarter of the share */
+	UNIC_ST_CTRL_CAP = 32, /* class control: a quarter of the
+				   * share, in entries or in regions */
 	UNIC_ST_NO_ROUTE = 33,
 };
 

@@ -98,7 +98,7 @@ static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->held = unic_to_le32(o->held);
 	r->fair_share = unic_to_le32(unic_share_fair(&e->share, i));
 	r->wanted = unic_to_le32(o->wanted);
-	r->control = unic_to_le32(e->control[i]);
+	r->control = unic_to_le32(e->control[i].entries);
 	r->mrs = unic_to_le32(p->mrs);
 	r->qps = unic_to_le32(p->qps);
 	r->tokens = unic_to_le32(nic->tokens.held[i]);

@@ -62,8 +62,10 @@ struct unic_evict {
 	uint64_t recall_ns[UNIC_PROCS]
 			  [UNIC_PROCS]; /* thrash damping, by pair */
 	/* accounts */
-	uint16_t open[UNIC_PROCS];    /* notices open */
-	uint32_t control[UNIC_PROCS]; /* entries of class control */
+	uint16_t open[UNIC_PROCS]; /* notices open */
+	struct {
+		uint16_t entries, mrs;
+	} control[UNIC_PROCS]; /* of class control */
 	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS],
 		longest_us[UNIC_PROCS];
 };

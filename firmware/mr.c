@@ -293,8 +293,10 @@ uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 	m->pd[args->pd].users++;
 	proc_link(nic, idx);
 	unic_share_hold(&nic->evict.share, mr->proc, (int32_t)args->n_pages);
-	if (args->mr_class == UNIC_CLASS_CONTROL)
-		nic->evict.control[mr->proc] += args->n_pages;
+	if (args->mr_class == UNIC_CLASS_CONTROL) {
+		nic->evict.control[mr->proc].entries += mr->n_pages;
+		nic->evict.control[mr->proc].mrs++;
+	}
 	if (nic->tlb.free < nic->evict.low)
 		unic_evict_kick(nic);
 	UNIC_COUNT(nic, mr_registered);
@@ -315,8 +317,10 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	UNIC_ASSERT(nic, filled == mr->filled);
 	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
 	unic_share_hold(&nic->evict.share, mr->proc, -(int32_t)mr->n_pages);
-	if (mr->mr_class == UNIC_CLASS_CONTROL)
-		nic->evict.control[mr->proc] -= mr->n_pages;
+	if (mr->mr_class == UNIC_CLASS_CONTROL) {
+		nic->evict.control[mr->proc].entries -= mr->n_pages;
+		nic->evict.control[mr->proc].mrs--;
+	}
 	nic->mrs.pd[mr->pd].users--;
 }
 

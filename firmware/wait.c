@@ -5,8 +5,9 @@
 #include "nic.h"
 #include "wait.h"
 
-#define CONTROL_MIN 16u	    /* entries of class control everybody may have */
-#define RETRY_NS    100000u /* look again for room on the event ring */
+#define CONTROL_MIN	16u /* entries of class control everybody may have */
+#define CONTROL_MRS_MIN (UNIC_MRS / UNIC_PROCS / 2u) /* ... and regions */
+#define RETRY_NS	100000u /* look again for room on the event ring */
 
 /* ------------------------------------------------------- queues and slots */
 
@@ -379,14 +380,19 @@ static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	return own + kept.entries > nic->tlb.free ? -UNIC_ETLBFULL : 0;
 }
 
+/* Entries and indices both: a region of one page takes an index as well. */
 static bool control_capped(const struct unic_evict *e, uint32_t proc,
 			   const struct unic_mr_args *a)
 {
 	uint32_t cap = unic_share_fair(&e->share, proc) / 4;
+	uint32_t mrs = unic_share_part(&e->share, proc, UNIC_MRS) / 4;
 
 	if (cap < CONTROL_MIN)
 		cap = CONTROL_MIN;
-	return e->control[proc] + a->n_pages > cap;
+	if (mrs < CONTROL_MRS_MIN)
+		mrs = CONTROL_MRS_MIN;
+	return e->control[proc].entries + a->n_pages > cap ||
+	       e->control[proc].mrs >= mrs;
 }
 
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,

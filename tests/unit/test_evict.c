@@ -332,9 +332,40 @@ static void control_class_is_capped(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd[0], 1, UNIC_CLASS_CONTROL,
 				 UNIC_REG_WAIT, 0, &m),
 			 UNIC_ST_CTRL_CAP);
-	assert_int_equal(r.nic.evict.control[0], 16);
+	assert_int_equal(r.nic.evict.control[0].entries, 16);
 	assert_int_equal(rig_dereg(&r, &big), UNIC_ST_OK);
-	assert_int_equal(r.nic.evict.control[0], 0);
+	assert_int_equal(r.nic.evict.control[0].entries, 0);
+}
+
+static uint32_t control_regions(uint32_t proc, struct rig_mr *m)
+{
+	struct rig_mr next;
+	uint32_t n;
+
+	for (n = 0; !rig_reg(&r, proc, pd[proc], 1, UNIC_CLASS_CONTROL,
+			     UNIC_REG_LIST, 0, &next);
+	     n++)
+		*m = next;
+	return n;
+}
+
+/* They are never victims: whoever is alone at first must leave indices. */
+static void control_class_leaves_indices(void **state)
+{
+	uint32_t i, n, left = UNIC_MRS;
+	struct rig_mr m;
+
+	(void)state;
+	for (i = 0; i < UNIC_PROCS; i++) {
+		n = control_regions(i, &m);
+		assert_in_range(n, UNIC_MRS / UNIC_PROCS / 2, UNIC_MRS / 4);
+		assert_int_equal(r.nic.evict.control[i].mrs, n);
+		left -= n;
+	}
+	assert_true(left >= UNIC_MRS / 4);
+	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
+	assert_int_equal(control_regions(UNIC_PROCS - 1, &m), 1);
+	reg_ok(0, 1, &m);
 }
 
 static void time_out_to_the_nanosecond(void **state)
@@ -1052,6 +1083,7 @@ int main(void)
 		T(never_fitting_requests_fail_at_once),
 		T(quota_recalls_from_its_own_process),
 		T(control_class_is_capped),
+		T(control_class_leaves_indices),
 		T(time_out_to_the_nanosecond),
 		T(cancelled_is_never_granted),
 		T(slots_are_shared_by_weight),
