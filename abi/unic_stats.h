@@ -178,7 +178,7 @@ struct unic_crash {
 	unic_le32 line;
 	unic_le32 epoch;
 	unic_le64 time_ns;
-	uint8_t file[56];  /* text, zero-padded */
+	uint8_t file[56];  /* text, zero-padded; or signal and place */
 	unic_le32 reg[17]; /* r0-r15, cpsr (or the host's nearest) */
 	unic_le32 fault_status;
 	unic_le32 fault_addr;

@@ -7,12 +7,17 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "crash.h"
 #include "nic.h"
 #include "soft_port.h"
 
 /* How many poll rounds signals and peers may wait while we are busy. */
 #define POLLS_PER_CHECK 4096u
+
+static struct unic_port port;
+static struct unic_nic nic;
 
 struct options {
 	struct soft_config config;
@@ -76,17 +81,44 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void run(struct unic_nic *nic, struct unic_port *port)
+/* CRC-32 (IEEE) of one table. */
+static unic_le32 table_sum(const void *table, size_t bytes)
+{
+	const uint8_t *p = table;
+	uint32_t crc = ~0u, bit;
+
+	while (bytes--) {
+		crc ^= *p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return unic_to_le32(~crc);
+}
+
+void crash_details(struct unic_crash *record)
+{
+	record->epoch = unic_to_le32(nic.epoch);
+	record->trace_seq = unic_to_le32(nic.trace.seq);
+	record->table_sum[0] = table_sum(&nic.tlb, sizeof(nic.tlb));
+	record->table_sum[1] = table_sum(&nic.mrs, sizeof(nic.mrs));
+	record->table_sum[2] = table_sum(&nic.tokens, sizeof(nic.tokens));
+	record->table_sum[3] = table_sum(&nic.qps, sizeof(nic.qps));
+	record->table_sum[4] = table_sum(&nic.cqs, sizeof(nic.cqs));
+	record->table_sum[5] = table_sum(&nic.procs, sizeof(nic.procs));
+	record->table_sum[6] = table_sum(&nic.evict, sizeof(nic.evict));
+}
+
+static void run(void)
 {
 	uint32_t polls = 0;
 	uint64_t until;
 
 	for (;;) {
-		until = unic_nic_poll(nic);
+		until = unic_nic_poll(&nic);
 		if (until)
-			soft_port_sleep(port, until);
+			soft_port_sleep(&port, until);
 		if ((until || ++polls % POLLS_PER_CHECK == 0) &&
-		    !soft_port_alive(port))
+		    !soft_port_alive(&port))
 			return;
 	}
 }
@@ -97,24 +129,20 @@ int main(int argc, char **argv)
 		option_list, parse, NULL, "unic-nic - the NIC as a process",
 		NULL,	     NULL,  NULL
 	};
-	struct unic_port port;
 	struct options o = { 0 };
-	struct unic_nic *nic;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (soft_port_init(&port, &o.config))
 		return EXIT_FAILURE;
-	nic = calloc(1, sizeof(*nic));
-	if (!nic) {
-		fprintf(stderr, "unic-nic: no memory\n");
+	if (crash_arm(&port)) {
+		perror("unic-nic: cannot catch signals");
 		return EXIT_FAILURE;
 	}
-	unic_nic_init(nic, &port);
+	unic_nic_init(&nic, &port);
 	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
 	       port.windows.count, port.has_wire ? "up" : "none");
 	fflush(stdout);
-	run(nic, &port);
+	run();
 	soft_port_fini(&port);
-	free(nic);
 	return EXIT_SUCCESS;
 }

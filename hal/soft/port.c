@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* hal/unic_port.h for the soft NIC; every function is described there. */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "soft_port.h"
-#include "unic_mbox.h"
-#include "unic_stats.h"
 
 #define DOORBELL_PAGES_BYTES 8192u
 #define PAGE_MASK	     4095u
-#define EXIT_CRASHED	     70 /* EX_SOFTWARE */
 
 uint64_t unic_port_now_ns(struct unic_port *port)
 {
@@ -154,20 +151,5 @@ uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
 
 void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)
 {
-	uint8_t *bar = port->bar;
-	struct unic_crash *crash = (void *)(bar + UNIC_BAR_CRASH_OFF);
-	struct unic_info *info = (void *)(bar + UNIC_BAR_INFO_OFF);
-
-	memset(crash, 0, sizeof(*crash));
-	crash->kind = unic_to_le32(UNIC_CRASH_ASSERT);
-	crash->line = unic_to_le32(line);
-	crash->epoch = info->boot_epoch;
-	crash->time_ns = unic_to_le64(unic_port_now_ns(port));
-	strncpy((char *)crash->file, file, sizeof(crash->file) - 1);
-	unic_wmb();
-	UNIC_WRITE_ONCE(crash->magic, unic_to_le32(UNIC_CRASH_MAGIC));
-	UNIC_WRITE_ONCE(info->state, unic_to_le32(UNIC_NIC_CRASHED));
-	unic_port_ring(port, 0);
-	fprintf(stderr, "unic-nic: assertion failed at %s:%u\n", file, line);
-	_exit(EXIT_CRASHED);
+	crash_panic(port, file, line);
 }

@@ -181,8 +181,8 @@ void soft_port_fini(struct unic_port *port)
 
 /* ------------------------------------------------------ sleeping and ending */
 
-/* A process that has this doorbell too may have cleared its O_NONBLOCK and may
- * read it before us: we do not wait for its next ring. */
+/* Never waits, even if somebody who has this doorbell too cleared its O_NONBLOCK
+ * and read it before us. */
 static void drain(int fd)
 {
 	uint64_t count;

@@ -63,10 +63,13 @@ static void print_crash(struct unic_host *host, FILE *to,
 {
 	uint32_t kind = unic_from_le32(c->kind), i;
 
-	fprintf(to, "firmware crash: %s at %.56s:%u, epoch %x, NIC time %.9f\n",
-		kind <= UNIC_CRASH_OTHER ? kind_text[kind] : "?",
-		(const char *)c->file, unic_from_le32(c->line),
-		unic_from_le32(c->epoch),
+	fprintf(to, "firmware crash: %s, ",
+		kind <= UNIC_CRASH_OTHER ? kind_text[kind] : "?");
+	if (c->file[0])
+		fprintf(to, "%.56s", (const char *)c->file);
+	if (unic_from_le32(c->line))
+		fprintf(to, ":%u", unic_from_le32(c->line));
+	fprintf(to, ", epoch %x, NIC time %.9f\n", unic_from_le32(c->epoch),
 		(double)unic_from_le64(c->time_ns) / 1e9);
 	for (i = 0; i < 17; i++)
 		fprintf(to, "%s%-4s %08x",

@@ -6,6 +6,9 @@ lost by the NIC, a firmware that dies, a NIC that should be asleep.
 usage: test_faults.py [--board soft|virt]
 """
 import os
+import resource
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -81,6 +84,56 @@ def test_firmware_crash():
         assert "cmd.c" in text, f"no place in the crash record: {text}"
 
 
+def patch(pid, symbol, code):
+    """Write over the beginning of a function of a running program."""
+    exe = os.readlink(f"/proc/{pid}/exe")
+    names = subprocess.run(["nm", exe], capture_output=True, text=True,
+                           check=True).stdout.split("\n")
+    at = next(int(n.split()[0], 16) for n in names if n.endswith(" " + symbol))
+    with open(f"/proc/{pid}/maps", encoding="ascii") as f:
+        base = int(f.readline().split("-")[0], 16)
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as mem:
+        mem.seek(base + at)
+        mem.write(code)
+    return at
+
+
+def crash_of(w, what):
+    until("crash seen: " + what, 6,
+          lambda: w.ctl(0, "info")["nic"] != "ready")
+    record = w.ctl(0, "crash")
+    code = w.nics[0].child.wait(5)
+    return record, code
+
+
+def test_signals():
+    """A soft NIC that dies of a signal says so, and dies of it."""
+    if BOARD != "soft" or os.uname().machine != "x86_64":
+        return
+    for code, sig, kind in ((b"\x0f\x0b", signal.SIGILL,
+                             "undefined instruction"),
+                            (b"\x31\xc0\xff\xe0", signal.SIGSEGV,
+                             "prefetch abort"),
+                            (b"\x31\xc0\x8b\x00", signal.SIGSEGV,
+                             "data abort"),
+                            (b"\x50\xeb\xfd", signal.SIGSEGV,
+                             "stack overflow")):
+        with World() as w:
+            at = patch(w.nics[0].child.pid, "unic_nic_poll", code)
+            record, status = crash_of(w, sig.name + " " + kind)
+            assert status == -sig, f"{sig.name}: exit status {status}"
+            assert record["kind"] == kind, record
+            place = record["file"].split("+0x")
+            assert place[0].startswith(sig.name), record
+            assert kind == "prefetch abort" or 0 <= int(
+                place[1], 16) - at < 8, (record, hex(at))
+    for sig in (signal.SIGABRT, signal.SIGBUS):
+        with World() as w:
+            os.kill(w.nics[0].child.pid, sig)
+            record, status = crash_of(w, sig.name)
+            assert status == -sig and record["file"].startswith(sig.name)
+
+
 def test_idle_nic_sleeps():
     with World() as w:
         pid = w.nics[0].child.pid
@@ -99,7 +152,9 @@ def test_idle_nic_sleeps():
 
 
 def main():
-    tests = (test_lost_interrupts, test_firmware_crash, test_idle_nic_sleeps)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    tests = (test_lost_interrupts, test_firmware_crash, test_signals,
+             test_idle_nic_sleeps)
     failed = 0
     for test in tests:
         try:
