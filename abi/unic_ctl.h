@@ -431,6 +431,10 @@ struct unic_ctl_qp_modify {
  *            when the peer does not answer any more)
  *
  * The QP is in RTS when ACCEPT or CONNECT answer OK; post receives before.
+ * A connection that does not come to be ends at the active side with CONNECT's
+ * time-out, and at the passive side, by DISCONNECTED, when it hears of that:
+ * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
+ * and 10 s after it. A consumer has 30 s to accept.
  */
 
 /* LISTEN. IN_USE: another process of the host listens there. */

@@ -5,7 +5,7 @@
  *
  * Datagrams may be lost, doubled and late: a repeated REQ, REP or DREQ is
  * answered by what was answered before; whatever fits no connection is dropped
- * (DREQ: answered, so that the peer can end).
+ * (DREQ and REP: answered, so that the peer can end).
  */
 #include "cm_conn.h"
 
@@ -248,6 +248,16 @@ static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
 	unic_conn_send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
 }
 
+/* A peer that is unic repeats its REQ as long as it wants the connection. */
+static void wait_accept(struct unic_host *host, struct conn *c)
+{
+	uint64_t quiet = unic_os_now_ns(host->os) + QUIET_NS;
+
+	unic_conn_timers(host, c, UINT64_MAX,
+			 c->vendor && quiet < c->accept_ns ? quiet
+							   : c->accept_ns);
+}
+
 static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		   const struct unic_cm_msg *msg)
 {
@@ -258,6 +268,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	if (c) {
 		if (c->state == C_REP_SENT)
 			unic_conn_resend(host, c);
+		else if (c->state == C_REQUESTED)
+			wait_accept(host, c);
 		return;
 	}
 	c = l && waiting < BACKLOG_MAX ? conn_new(host, l->obj.owner) : NULL;
@@ -276,8 +288,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->par.max_rd = msg->max_dest_rd; /* what the peer offers */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
-	unic_conn_timers(host, c, UINT64_MAX,
-			 unic_os_now_ns(host->os) + ACCEPT_NS);
+	c->accept_ns = unic_os_now_ns(host->os) + ACCEPT_NS;
+	wait_accept(host, c);
 	unic_conn_upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
 }
 
@@ -539,6 +551,23 @@ void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 
 /* ----------------------------------------------------------------- receive */
 
+/* The connection a message is about, or NULL. A REJ of who heard nothing from
+ * us yet names none of ours. */
+static struct conn *conn_of(struct unic_host *host, uint32_t ipv4,
+			    const struct unic_cm_msg *msg)
+{
+	uint32_t waiting = 0;
+	struct conn *c;
+
+	if (msg->type == UNIC_CM_REJ && !msg->remote_comm)
+		return conn_of_req(host, ipv4, msg, &waiting);
+	c = conn_get(host, msg->remote_comm, UNIC_OBJ_ANYONE);
+	if (c && (c->ipv4 != ipv4 || (c->remote_comm && msg->local_comm &&
+				      c->remote_comm != msg->local_comm)))
+		return NULL; /* somebody else's */
+	return c;
+}
+
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 {
 	struct unic_cm_msg msg;
@@ -550,13 +579,11 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 		on_req(host, mad, &msg);
 		return;
 	}
-	c = conn_get(host, msg.remote_comm, UNIC_OBJ_ANYONE);
-	if (c && (c->ipv4 != unic_from_le32(mad->ipv4) ||
-		  (c->remote_comm && msg.local_comm &&
-		   c->remote_comm != msg.local_comm)))
-		c = NULL; /* somebody else's */
+	c = conn_of(host, unic_from_le32(mad->ipv4), &msg);
 	if (msg.type == UNIC_CM_DREQ)
 		on_dreq(host, mad, c, &msg);
+	else if (!c && msg.type == UNIC_CM_REP)
+		refuse(host, mad, &msg, UNIC_CM_NO_COMM); /* given up */
 	else if (!c)
 		return;
 	else if (msg.type == UNIC_CM_REP)

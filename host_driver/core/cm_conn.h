@@ -7,6 +7,11 @@
  *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
  *  both:    ESTABLISHED -> DREQ_SENT -> freed;  ESTABLISHED -> (DREQ) CLOSED
  *
+ * How long it may take to end, if the peer falls silent: the active side ends
+ * with CONNECT's time-out. It says so (REJ), and it does not repeat its REQ any
+ * more, so the passive side ends at once or QUIET_NS later. A REP that comes
+ * too late is answered REJ; if nothing comes, REP_SENT ends after CONNECT_US.
+ *
  * An id of a connection is its communication id on the wire too.
  */
 #ifndef UNIC_CM_CONN_H
@@ -17,6 +22,7 @@
 
 #define AGAIN_NS   100000000ull /* first repetition after, doubling ... */
 #define AGAIN_MAX  1600000000ull
+#define QUIET_NS   (5 * AGAIN_MAX) /* a REQ comes again within */
 #define CONNECT_US 10000000u
 
 enum conn_state {
@@ -44,6 +50,7 @@ struct conn {
 	struct unic_cm_msg sent;	    /* what is repeated */
 	uint32_t tries;
 	uint64_t again_ns, give_up_ns; /* UINT64_MAX: not */
+	uint64_t accept_ns;	       /* REQUESTED: its consumer's time */
 	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
 };
 

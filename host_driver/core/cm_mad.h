@@ -26,6 +26,7 @@ enum unic_cm_type { /* attribute ids, IBTA table 98 */
 enum unic_cm_reject { /* IBTA table 108 */
 	UNIC_CM_NO_RESOURCES = 3,
 	UNIC_CM_TIMEOUT = 4,
+	UNIC_CM_NO_COMM = 6, /* invalid communication id */
 	UNIC_CM_NO_SERVICE = 8,
 	UNIC_CM_BAD_MTU = 26,
 	UNIC_CM_CONSUMER = 28,

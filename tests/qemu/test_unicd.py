@@ -412,7 +412,9 @@ def test_refused_connections(rig):
     seq = a.send(u.CONNECT, body(99, ipv4, 300000))  # nobody answers it
     b.upcall_of(u.UP_CONN_REQUEST)
     assert a.wait(seq).status == u.UNREACHABLE
+    start = time.monotonic()
     b.upcall_of(u.UP_DISCONNECTED)
+    assert time.monotonic() - start < 1, "it was told so"
     a.close()
     b.close()
 

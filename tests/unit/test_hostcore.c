@@ -845,6 +845,135 @@ static void cm_messages_survive_the_wire(void **state)
 	}
 }
 
+#define PEER 0x0a000002u
+
+static void mad_from(struct fake *f, uint32_t ipv4, struct unic_cm_msg *msg)
+{
+	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(ipv4) };
+	uint32_t n = unic_from_le32(idx(f)->mad_tail);
+
+	unic_cm_build(msg, rx.data);
+	memcpy(f->bar + UNIC_BAR_MAD_RX_OFF +
+		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
+	       &rx, sizeof(rx));
+	idx(f)->mad_tail = unic_to_le32(n + 1);
+	settle(f);
+}
+
+/* What the driver sent last, which must be a datagram. */
+static struct unic_cm_msg mad_sent(struct fake *f)
+{
+	struct unic_cm_msg msg;
+	uint8_t mad[256];
+
+	memcpy(mad,
+	       f->bar + UNIC_BAR_LIST_OFF +
+		       (f->cmd_head - 1) % 64 * UNIC_LIST_BYTES,
+	       sizeof(mad));
+	assert_true(unic_cm_parse(mad, &msg));
+	return msg;
+}
+
+static uint8_t upcall_type(struct fake *f, uint32_t n)
+{
+	struct unic_upcall_hdr hdr;
+
+	memcpy(&hdr, upcall(f, n), sizeof(hdr));
+	return unic_from_le32(hdr.seq) == n + 1 ? hdr.type : 0;
+}
+
+/* A REQ of PEER, for a listener of ours, that waits to be accepted. */
+static struct fake *requested(struct unic_cm_msg *req)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct fake *f = fake_new();
+
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	*req = (struct unic_cm_msg){ .type = UNIC_CM_REQ,
+				     .tid = 99,
+				     .local_comm = 0x77,
+				     .service = 4711,
+				     .qpn = 5,
+				     .mtu_shift = 10,
+				     .vendor = 1 };
+	mad_from(f, PEER, req);
+	assert_int_equal(upcall_type(f, 0), UNIC_UP_CONN_REQUEST);
+	return f;
+}
+
+static void peer_gives_up_before_it_heard_of_us(void **state)
+{
+	struct unic_cm_msg req, rej = { .type = UNIC_CM_REJ,
+					.tid = 99,
+					.local_comm = 0x77,
+					.reason = UNIC_CM_TIMEOUT };
+	struct fake *f = requested(&req);
+
+	(void)state;
+	mad_from(f, PEER + 1, &rej); /* not its business */
+	rej.tid = 98;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(upcall_type(f, 1), 0);
+	rej.tid = 99;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+}
+
+static void pass(struct fake *f, uint64_t ms)
+{
+	f->os.now_ns += ms * 1000000;
+	settle(f);
+}
+
+/* The REJ of a peer that gave up was lost: its REQ does not come again. */
+static void silent_peer_has_given_up(void **state)
+{
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		pass(f, 7900);
+		mad_from(f, PEER, &req);
+		assert_int_equal(upcall_type(f, 1), 0);
+	}
+	pass(f, 6000); /* 29.7 s */
+	assert_int_equal(upcall_type(f, 1), 0);
+	pass(f, 400); /* its consumer's time is up */
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+	f = requested(&req);
+	pass(f, 7900);
+	assert_int_equal(upcall_type(f, 1), 0);
+	pass(f, 200);
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+}
+
+static void late_rep_is_told_so(void **state)
+{
+	struct unic_cm_msg rep = { .type = UNIC_CM_REP,
+				   .tid = 5,
+				   .local_comm = 0x88,
+				   .remote_comm = 0x12345,
+				   .qpn = 7 };
+	struct unic_cm_msg rej;
+	struct fake *f = fake_new();
+
+	(void)state;
+	hello(f);
+	mad_from(f, PEER, &rep);
+	rej = mad_sent(f);
+	assert_int_equal(rej.type, UNIC_CM_REJ);
+	assert_int_equal(rej.remote_comm, 0x88);
+	assert_int_equal(rej.tid, 5);
+	assert_int_equal(rej.reason, UNIC_CM_NO_COMM);
+	fake_delete(f);
+}
+
 static void cm_garbage_is_refused(void **state)
 {
 	struct unic_cm_msg msg = { .type = UNIC_CM_REQ, .mtu_shift = 10 };
@@ -1141,6 +1270,9 @@ int main(void)
 		cmocka_unit_test(every_allocation_fails),
 		cmocka_unit_test(cm_messages_survive_the_wire),
 		cmocka_unit_test(cm_garbage_is_refused),
+		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
+		cmocka_unit_test(silent_peer_has_given_up),
+		cmocka_unit_test(late_rep_is_told_so),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
 		cmocka_unit_test(proc_gone_before_the_completion),
