@@ -173,7 +173,7 @@ static bool cpl_room(struct unic_nic *nic)
 	return m->cpl_tail - m->cpl_head < UNIC_CPL_ENTRIES;
 }
 
-bool unic_mbox_poll(struct unic_nic *nic)
+__attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t tail, req, n;
@@ -280,6 +280,7 @@ void unic_mbox_beat(struct unic_nic *nic)
 		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BAR_STATS_OFF);
 	uint32_t c;
 
+	unic_roce_count(nic);
 	for (c = 0; c < UNIC_C_COUNT; c++)
 		s->counter[c] = unic_to_le64(nic->counter[c]);
 	s->version = unic_to_le32(1);

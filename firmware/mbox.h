@@ -43,6 +43,13 @@ void unic_mbox_power_on(struct unic_nic *nic);
  * unic_mbox_publish(). */
 void unic_mbox_reset(struct unic_nic *nic, uint32_t req);
 
+/** unic_mbox_called() - has the driver moved cmd_tail? For a NIC that spins. */
+static inline bool unic_mbox_called(const struct unic_mbox *m)
+{
+	return unic_from_le32(*(const volatile unic_le32 *)m->cmd_tail_at) !=
+	       m->cmd_head;
+}
+
 /** unic_mbox_due() - is there a command or a reset request? */
 static inline bool unic_mbox_due(const struct unic_mbox *m)
 {

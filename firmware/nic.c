@@ -8,11 +8,12 @@
 #define SPIN_NS 20000u
 
 /*
- * Reading the clock costs more than an idle round on an emulated board (it
- * leaves translated code), so an awake NIC reads it every CLOCK_ROUNDS rounds,
- * one with work counting as four. A stale clock is late, never early (INV-6).
+ * Reading the clock costs more than a look around on an emulated board (it
+ * leaves translated code), so an awake NIC reads it once in CLOCK_ROUNDS rounds
+ * with work, or after SPIN_LOOKS looks that found nothing. A stale clock is
+ * late, never early (INV-6).
  */
-#define CLOCK_ROUNDS 16u
+#define CLOCK_ROUNDS 4u
 
 /* How often a detaching process is looked at. */
 #define DETACH_NS 100000u
@@ -97,7 +98,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* Everything that happens because time passes. */
-static void timed(struct unic_nic *nic)
+static __attribute__((noinline)) void timed(struct unic_nic *nic)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t i;
@@ -135,7 +136,7 @@ static void timed(struct unic_nic *nic)
  * the nanosecond but deadlines, which must not come early.
  */
 /* Resetting or failed: nothing is accepted or started (nic.h). */
-static bool silent_round(struct unic_nic *nic)
+static __attribute__((noinline, cold)) bool silent_round(struct unic_nic *nic)
 {
 	bool worked = nic->dma.busy && unic_dma_poll(nic);
 
@@ -149,11 +150,23 @@ static bool silent_round(struct unic_nic *nic)
 	return worked;
 }
 
-static bool round_of_work(struct unic_nic *nic)
+static bool take_doorbells(struct unic_nic *nic)
 {
 	const struct unic_procs *ps = &nic->procs;
-	bool worked = false;
+	bool any = false;
 	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++)
+		if (unic_watch_moved(&ps->watch[i])) {
+			unic_proc_take(nic, i);
+			any = true;
+		}
+	return any;
+}
+
+static inline bool round_of_work(struct unic_nic *nic)
+{
+	bool worked = false;
 
 	if (unlikely(nic->state != UNIC_NIC_READY))
 		return silent_round(nic);
@@ -163,15 +176,7 @@ static bool round_of_work(struct unic_nic *nic)
 	}
 	if (unlikely(nic->dma.busy))
 		worked = unic_dma_poll(nic);
-	for (i = 0; i < ps->n_active; i++) {
-		uint32_t seq =
-			unic_from_le32(UNIC_READ_ONCE(*ps->watch[i].seq));
-
-		if (seq != ps->watch[i].seen) {
-			unic_proc_take(nic, i);
-			worked = true;
-		}
-	}
+	worked |= take_doorbells(nic);
 	worked |= unic_rx_poll(nic);
 	if (unlikely(unic_mbox_due(&nic->mbox)))
 		worked |= unic_mbox_poll(nic);
@@ -180,16 +185,44 @@ static bool round_of_work(struct unic_nic *nic)
 		timed(nic);
 		worked = true; /* it may have sent frames and records */
 	}
-	if (unlikely(worked)) {
+	if (worked) {
 		unic_mbox_flush(nic);
 		unic_port_tx_flush(nic->port);
-		nic->stale += 3;
+		nic->stale++;
 	}
-	nic->stale++;
 	return worked;
 }
 
-static void arm(struct unic_nic *nic, bool on)
+/* One look at nothing but the words that others write. */
+static inline bool look(const struct unic_nic *nic)
+{
+	const struct unic_watch *w = nic->procs.watch;
+	const struct unic_watch *end = w + nic->procs.n_active;
+
+	if (unic_mbox_called(&nic->mbox))
+		return true;
+	do { /* with no process there, watch[0] never moves */
+		if (unic_watch_moved(w))
+			return true;
+	} while (++w < end);
+	return unic_port_rx_ready(nic->port);
+}
+
+/*
+ * Look until something comes: what a NIC without work does all day, and the
+ * beginning of every answer. False: nothing came for a while.
+ */
+static __attribute__((noinline)) bool spin(const struct unic_nic *nic)
+{
+	uint32_t looks;
+
+	for (looks = UNIC_SPIN_LOOKS / 2; looks; looks--)
+		if (look(nic) || look(nic))
+			return true;
+	return false;
+}
+
+static __attribute__((noinline)) void arm(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
 	unic_mbox_sleep(nic, on);
@@ -199,20 +232,32 @@ static void arm(struct unic_nic *nic, bool on)
 	unic_mb();
 }
 
-uint64_t unic_nic_poll(struct unic_nic *nic)
+/* Nothing to do: until when may the caller sleep? */
+static uint64_t idle(struct unic_nic *nic)
 {
-	if (round_of_work(nic)) {
-		if (nic->armed)
-			arm(nic, false);
-		nic->idle_since_ns = nic->now_ns;
-		UNIC_COUNT(nic, polls);
-		return 0;
-	}
+	unic_roce_count(nic);
 	if (nic->armed) { /* this round was the look after arming */
 		UNIC_COUNT(nic, sleeps);
 		return nic->timers_ns;
 	}
+	nic->stale = CLOCK_ROUNDS;
 	if (nic->now_ns - nic->idle_since_ns >= SPIN_NS)
 		arm(nic, true);
+	return 0;
+}
+
+uint64_t unic_nic_poll(struct unic_nic *nic)
+{
+	bool spun = false;
+
+	while (!round_of_work(nic)) {
+		if (spun || nic->armed || !spin(nic))
+			return idle(nic);
+		spun = true;
+	}
+	if (unlikely(nic->armed))
+		arm(nic, false);
+	nic->idle_since_ns = nic->now_ns;
+	UNIC_COUNT(nic, polls);
 	return 0;
 }

@@ -39,7 +39,7 @@ struct unic_nic {
 	uint32_t epoch;
 	uint8_t state; /* enum unic_nic_state */
 	bool armed;    /* asleep flags are set */
-	uint8_t stale; /* rounds since the clock was read */
+	uint8_t stale; /* rounds with work since the clock was read */
 	struct unic_mbox mbox;
 	uint32_t ipv4;	   /* ours, host order; 0: none */
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
@@ -79,8 +79,12 @@ struct unic_nic {
  */
 void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 
+/* Looks around of an idle unic_nic_poll(), beside the first one. */
+#define UNIC_SPIN_LOOKS 64u
+
 /**
- * unic_nic_poll() - one round of bounded work.
+ * unic_nic_poll() - one round of bounded work; if there is none, some more
+ * looks for it.
  * Returns 0: there may be more, poll again at once. Otherwise the NIC time in
  * ns until which the caller may sleep: all asleep flags are set, the link is
  * armed and a further look found nothing, so whatever happens from now on

@@ -8,10 +8,18 @@
 #define UNIC_DB_WHAT 0x3ffu   /* object and kind of a doorbell word */
 #define DB_RETRY_NS  1000000u /* the event ring is full: again after */
 
+/* The first place watches itself while it is nobody's. */
+static void watch_nobody(struct unic_procs *ps)
+{
+	ps->watch[0].seen = 0;
+	ps->watch[0].seq = &ps->watch[0].still;
+}
+
 void unic_proc_init(struct unic_nic *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
 	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
+	watch_nobody(&nic->procs);
 }
 
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
@@ -103,6 +111,8 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	ps->watch[i] = ps->watch[--ps->n_active];
 	nic->db_errors.due -= nic->db_errors.of[slot].due;
 	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
+	if (!ps->n_active)
+		watch_nobody(ps);
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);

@@ -31,12 +31,20 @@ struct unic_proc {
 	uint16_t cq_of[UNIC_DB_OBJECTS];
 };
 
-/* What an idle round looks at, one per attached slot, densely. */
+/* What an idle round looks at, one per attached slot, densely; the first one is
+ * always there. */
 struct unic_watch {
 	const unic_le32 *seq; /* its doorbell page's fifo_seq */
 	uint32_t seen;	      /* words taken so far */
 	uint32_t slot;
+	unic_le32 still; /* 0: what is watched while there is no process */
 };
+
+/** unic_watch_moved() - are there doorbell words not yet taken? */
+static inline bool unic_watch_moved(const struct unic_watch *w)
+{
+	return unic_from_le32(*(const volatile unic_le32 *)w->seq) != w->seen;
+}
 
 struct unic_procs {
 	uint32_t n_active;

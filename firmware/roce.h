@@ -23,7 +23,7 @@ struct unic_qp;
 
 #define UNIC_FRAME_OVERHEAD \
 	82u /* all headers of the longest first packet, ICRC */
-#define UNIC_RX_BATCH 32u
+#define UNIC_RX_BATCH UNIC_RX_BUFS
 
 /*
  * Ethernet, IP, UDP, BTH as it stands in memory from frame + 2 on. What depends

@@ -8,6 +8,8 @@
 #include "requester.h"
 #include "responder.h"
 
+#define likely(x)    __builtin_expect(!!(x), 1)
+#define unlikely(x)  __builtin_expect(!!(x), 0)
 #define IP_VER_IHL   0x45u
 #define IP_PROTO_UDP 17u
 #define IP_FRAGMENT  0x3fffu /* more fragments, and the offset */
@@ -314,7 +316,7 @@ static bool resume(struct unic_nic *nic)
 		roce->rx_stage = (uint8_t)finish(nic);
 	if (roce->rx_stage != UNIC_RX_IDLE)
 		return false;
-	unic_port_rx_done(nic->port, &roce->rx);
+	unic_port_rx_done(nic->port);
 	return true;
 }
 
@@ -325,14 +327,14 @@ static __attribute__((noinline, cold)) bool lose(struct unic_nic *nic,
 	do {
 		nic->rx_fault--;
 		UNIC_COUNT(nic, rx_fault_dropped);
-		unic_port_rx_done(nic->port, rx);
+		unic_port_rx_done(nic->port);
 		if (!unic_port_rx_next(nic->port, rx))
 			return false;
 	} while (nic->rx_fault);
 	return true;
 }
 
-/* Frames from @rx on, until one is kept. */
+/* Frames from @rx on, until one is kept: those before it are held with it. */
 static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 						  struct unic_rx *rx)
 {
@@ -343,14 +345,14 @@ static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 		bytes += rx->len;
 		n++;
 		lane = unic_lane_rx(nic, rx);
-		if (__builtin_expect(lane != UNIC_LANE_DONE, 0) &&
+		if (unlikely(lane != UNIC_LANE_DONE) &&
 		    take_slowly(nic, rx, lane))
 			break;
-		unic_port_rx_done(nic->port, rx);
 	} while (n < UNIC_RX_BATCH && unic_port_rx_next(nic->port, rx));
+	if (likely(nic->qps.roce.rx_stage == UNIC_RX_IDLE))
+		unic_port_rx_done(nic->port);
 	UNIC_COUNT_ADD(nic, rx_frames, n);
 	UNIC_COUNT_ADD(nic, rx_bytes, bytes);
-	unic_roce_count(nic);
 }
 
 bool unic_rx_poll(struct unic_nic *nic)
@@ -358,11 +360,11 @@ bool unic_rx_poll(struct unic_nic *nic)
 	struct unic_roce *roce = &nic->qps.roce;
 
 	UNIC_IN_REGISTER(roce);
-	if (__builtin_expect(roce->rx_stage != UNIC_RX_IDLE, 0) && !resume(nic))
+	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume(nic))
 		return !nic->dma.busy; /* else a DMA's end wakes us */
-	if (__builtin_expect(!unic_port_rx_next(nic->port, &roce->rx), 1))
+	if (!unic_port_rx_next(nic->port, &roce->rx))
 		return false;
-	if (__builtin_expect(!nic->rx_fault, 1) || lose(nic, &roce->rx))
+	if (likely(!nic->rx_fault) || lose(nic, &roce->rx))
 		take_frames(nic, &roce->rx);
 	return true;
 }

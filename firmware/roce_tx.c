@@ -15,7 +15,7 @@ void unic_roce_init(struct unic_nic *nic)
 	uint32_t i;
 
 	if (roce->rx_stage != UNIC_RX_IDLE)
-		unic_port_rx_done(nic->port, &roce->rx);
+		unic_port_rx_done(nic->port);
 	memset(roce, 0, sizeof(*roce));
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		roce->tx[i].next = (uint8_t)(i + 1);

@@ -199,6 +199,5 @@ bool unic_sched_run(struct unic_nic *nic)
 	worked = run_replies(nic);
 	if (!nic->qps.roce.tx_blocked)
 		worked |= run_sends(nic);
-	unic_roce_count(nic);
 	return worked;
 }

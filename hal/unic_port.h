@@ -151,9 +151,8 @@ struct unic_rx {
 	 * party can still write: read each field once.
 	 */
 	const uint8_t *frame;
-	uint32_t len;	       /* bytes, at most unic_link.max_frame */
-	uint32_t flags;	       /* UNIC_FRAME_* */
-	uint32_t port_data[2]; /* the port's own, for unic_port_rx_done() */
+	uint32_t len;	/* bytes, at most unic_link.max_frame */
+	uint32_t flags; /* UNIC_FRAME_* */
 };
 
 /** unic_port_link() - facts about the link; may change only before traffic. */
@@ -187,14 +186,21 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 void unic_port_tx_flush(struct unic_port *port);
 
 /**
- * unic_port_rx_next() - the oldest received frame not yet taken. Several may
- * be held at a time, at most UNIC_RX_BUFS.
- * Returns false if there is none.
+ * unic_port_rx_ready() - is a frame there? For a NIC that spins: touches nothing
+ * but what a frame changes. True may be a mistake, false is not.
+ */
+bool unic_port_rx_ready(struct unic_port *port);
+
+/**
+ * unic_port_rx_next() - the oldest received frame not yet taken. Those taken
+ * are held, UNIC_RX_BUFS at most, until unic_port_rx_done().
+ * Returns false if there is none; while frames are held it may say so too
+ * early.
  */
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
 
-/** unic_port_rx_done() - the core is through with this frame. */
-void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
+/** unic_port_rx_done() - the core is through with all frames taken so far. */
+void unic_port_rx_done(struct unic_port *port);
 
 /**
  * unic_port_rx_arm() - ask the link to interrupt for the next frame (@on) or
@@ -204,7 +210,7 @@ void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
 void unic_port_rx_arm(struct unic_port *port, bool on);
 
 #define UNIC_TX_BUFS 4u
-#define UNIC_RX_BUFS 4u
+#define UNIC_RX_BUFS 32u
 
 /* ----------------------------------------------------------------- rest */
 

@@ -17,7 +17,7 @@ WRITABLE = set("bBdDcCsSgG")
 
 def symbols(nm, archive):
     """Yields (object, type letter, name)."""
-    out = subprocess.run([nm, "-A", archive], check=True, text=True,
+    out = subprocess.run([*nm.split(), "-A", archive], check=True, text=True,
                          capture_output=True).stdout
     for line in out.splitlines():
         where, rest = line.rsplit(":", 1)

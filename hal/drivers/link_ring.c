@@ -12,8 +12,7 @@
 /* Out of the way of the code that runs for every frame. */
 #define SELDOM __attribute__((noinline, cold))
 
-/* Frames of one ring that may be taken and not yet freed: bits of `done`. */
-#define RX_WINDOW 32u
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 _Static_assert((int)UNIC_FRAME_NO_ICRC == (int)UNIC_LINK_SLOT_NO_ICRC,
 	       "frame flags pass through the link unchanged");
@@ -34,6 +33,16 @@ static struct unic_link_slot *slot_at(const struct link_ring *lr, uint8_t *ring,
 	return (struct unic_link_slot *)(ring + UNIC_LINK_SLOT0 +
 					 (n & (lr->slots - 1)) *
 						 lr->slot_bytes);
+}
+
+/* Length and flags of a slot are one word for us, so that they are read, and
+ * written, at once. */
+static unic_le32 *form_of(struct unic_link_slot *slot)
+{
+	_Static_assert(offsetof(struct unic_link_slot, flags) ==
+			       offsetof(struct unic_link_slot, len) + 2,
+		       "one little-endian word");
+	return (unic_le32 *)(void *)&slot->len;
 }
 
 /* Slots lie behind the ring's own header. */
@@ -147,9 +156,9 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 {
 	rx->first = ring + UNIC_LINK_SLOT0;
 	rx->end = rx->first + (size_t)lr->slots * lr->slot_bytes;
-	rx->next = skip_published(lr, ring, rd32(&ring_of(rx->first)->head));
-	rx->head = rx->next;
-	rx->slot = (uint8_t *)slot_at(lr, ring, rx->next);
+	rx->head = skip_published(lr, ring, rd32(&ring_of(rx->first)->head));
+	rx->seq = rx->head + 1;
+	rx->slot = (uint8_t *)slot_at(lr, ring, rx->head);
 	wr32(&ring_of(rx->first)->head, rx->head);
 }
 
@@ -161,15 +170,15 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 static void adopt_tx(struct link_ring *lr, struct link_ring_tx *tx,
 		     uint8_t *ring)
 {
-	uint32_t n, head;
+	uint32_t n, next, head;
 
 	tx->first = ring + UNIC_LINK_SLOT0;
-	tx->end = tx->first + (size_t)lr->slots * lr->slot_bytes;
 	head = rd32(&ring_of(tx->first)->head);
-	tx->next = skip_published(lr, ring, head);
-	tx->room = lr->slots - (tx->next - head);
-	tx->slot = (uint8_t *)slot_at(lr, ring, tx->next);
-	for (n = tx->next; n != head + lr->slots; n++)
+	next = skip_published(lr, ring, head);
+	tx->frame = slot_at(lr, ring, next)->frame;
+	tx->seq = tx->stop = next + 1;
+	tx->step = lr->slot_bytes;
+	for (n = next; n != head + lr->slots; n++)
 		wr32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
 }
 
@@ -191,27 +200,40 @@ static bool is_source(const struct link_ring *lr, uint32_t p)
 	       link_ring_there(lr, p);
 }
 
-/* A newcomer is noticed after some rounds, and always before we sleep. The
- * rings worth reading form a circle; it is never empty. */
+/* Are there frames of this ring that were taken and are not done with? */
+static inline bool in_burst(const struct link_ring_rx *rx)
+{
+	return rx->seq != rx->head + 1;
+}
+
+/* A newcomer is noticed after some looks, and always before we sleep. The
+ * rings worth reading form a circle; it is never empty, and always has the one
+ * whose turn it is. */
 static SELDOM void refresh_sources(struct link_ring *lr)
 {
-	struct link_ring_rx *last = NULL;
+	struct link_ring_rx *first = NULL, *last = NULL, *rx;
+	bool stays = false;
 	uint32_t p;
 
 	lr->flags = rd32(&lr->header->flags);
 	lr->rx_flags = lr->flags & UNIC_LINK_NO_ICRC ? UNIC_FRAME_NO_ICRC : 0;
 	lr->looks = LOOKS_PER_REFRESH;
-	lr->turn = &lr->rx[lr->port];
 	for (p = 0; p < lr->ports; p++) {
-		if (!is_source(lr, p))
+		rx = &lr->rx[p];
+		if (!is_source(lr, p) && !(rx == lr->turn && in_burst(rx)))
 			continue;
 		if (last)
-			last->after = &lr->rx[p];
+			last->after = rx;
 		else
-			lr->turn = &lr->rx[p];
-		last = &lr->rx[p];
+			first = rx;
+		last = rx;
+		stays |= rx == lr->turn;
 	}
-	(last ? last : lr->turn)->after = lr->turn;
+	if (!first)
+		first = last = &lr->rx[lr->port];
+	last->after = first;
+	if (!stays)
+		lr->turn = first;
 }
 
 int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
@@ -238,7 +260,9 @@ int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
 			 rings + (size_t)(p * lr->ports + port) * ring_bytes);
 		adopt_tx(lr, &lr->tx[p],
 			 rings + (size_t)(port * lr->ports + p) * ring_bytes);
+		lr->tx[p].bit = 1u << p;
 	}
+	lr->turn = &lr->rx[port];
 	memcpy(lr->mac, mac, sizeof(lr->mac));
 	me = &lr->port_table[port];
 	memcpy(me->mac, mac, sizeof(me->mac));
@@ -293,70 +317,94 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 
 /* --------------------------------------------------------------- sending */
 
-/* The ring looks full: how far has the consumer come? */
-static SELDOM bool tx_look(struct link_ring *lr, struct link_ring_tx *tx)
+/* Room or the lap is over: how far has the consumer come? */
+static bool tx_look(const struct link_ring *lr, struct link_ring_tx *tx)
 {
-	uint32_t used = tx->next - rd32(&ring_of(tx->first)->head);
+	uint32_t n = tx->seq - 1, at = n & (lr->slots - 1);
+	uint32_t used = n - rd32(&ring_of(tx->first)->head);
+	uint32_t room = used <= lr->slots ? lr->slots - used : 0;
 
 	unic_rmb();
-	if (used <= lr->slots)
-		tx->room = lr->slots - used;
-	return tx->room != 0;
+	if (!at)
+		tx->frame = tx->first + UNIC_LINK_FRAME_OFF;
+	if (room > lr->slots - at)
+		room = lr->slots - at;
+	tx->stop = tx->seq + room;
+	return room != 0;
 }
 
-static inline uint8_t *tx_take(struct link_ring *lr, struct link_ring_tx *tx,
-			       uint32_t to)
+/* The buffer got last is got by put, or by another get. */
+static inline void tx_advance(struct link_ring_tx *tx)
 {
-	struct link_ring_held *held = &lr->held[lr->held_n++];
-	uint8_t *slot = tx->slot, *next = slot + lr->slot_bytes;
-
-	tx->room--;
-	held->slot = slot;
-	held->seq = ++tx->next;
-	held->bit = 1u << to;
-	tx->slot = next == tx->end ? tx->first : next;
-	return slot + UNIC_LINK_FRAME_OFF;
+	tx->frame += tx->step;
+	tx->seq++;
 }
 
-static SELDOM uint8_t *tx_take_full(struct link_ring *lr, uint32_t to)
+static inline uint8_t *tx_take(struct link_ring *lr, struct link_ring_tx *tx)
 {
-	if (tx_look(lr, &lr->tx[to]))
-		return tx_take(lr, &lr->tx[to], to);
+	lr->from = tx;
+	lr->got = tx->frame;
+	return tx->frame;
+}
+
+static uint8_t *tx_take_full(struct link_ring *lr, struct link_ring_tx *tx)
+{
+	uint32_t to = (uint32_t)(tx - lr->tx);
+
+	if (tx->first && tx_look(lr, tx))
+		return tx_take(lr, tx);
 	lr->tx_full++;
 	if (lr->port == UNIC_LINK_PORT_SWITCH || to == lr->port ||
 	    to == UNIC_LINK_PORT_SWITCH || link_ring_there(lr, to))
 		return NULL;
-	to = UNIC_LINK_PORT_SWITCH;
-	return tx_look(lr, &lr->tx[to]) ? tx_take(lr, &lr->tx[to], to) : NULL;
+	tx = &lr->tx[UNIC_LINK_PORT_SWITCH];
+	return tx->seq != tx->stop || tx_look(lr, tx) ? tx_take(lr, tx) : NULL;
 }
 
-uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path)
+/* Another buffer while one is in hand, or one from a ring that looks full. */
+static SELDOM uint8_t *tx_get_any(struct link_ring *lr, struct link_ring_tx *tx)
 {
-	uint32_t to = path < lr->ports ? path : UNIC_LINK_PORT_SWITCH;
-	struct link_ring_tx *tx = &lr->tx[to];
+	struct link_ring_held *held = &lr->held[lr->held_n];
 
-	if (__builtin_expect(lr->held_n >= UNIC_TX_BUFS, 0))
-		return NULL;
-	if (__builtin_expect(!tx->room, 0))
-		return tx_take_full(lr, to);
-	return tx_take(lr, tx, to);
+	if (lr->got) {
+		if (lr->held_n == UNIC_TX_BUFS - 1)
+			return NULL;
+		held->frame = lr->got;
+		held->seq = lr->from->seq;
+		held->bit = lr->from->bit;
+		lr->held_n++;
+		lr->got = NULL;
+		tx_advance(lr->from);
+	}
+	if (tx->seq == tx->stop)
+		return tx_take_full(lr, tx);
+	return tx_take(lr, tx);
 }
 
-static inline void publish(struct link_ring *lr,
-			   const struct link_ring_held *held, uint32_t len,
+inline uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path)
+{
+	struct link_ring_tx *tx =
+		&lr->tx[path < UNIC_LINK_PORTS_MAX ? path
+						   : UNIC_LINK_PORT_SWITCH];
+
+	if (unlikely(lr->got || tx->seq == tx->stop))
+		return tx_get_any(lr, tx);
+	return tx_take(lr, tx);
+}
+
+static inline void publish(uint8_t *frame, uint32_t seq, uint32_t len,
 			   uint32_t flags)
 {
-	struct unic_link_slot *slot = (struct unic_link_slot *)held->slot;
+	struct unic_link_slot *slot =
+		(struct unic_link_slot *)(frame - UNIC_LINK_FRAME_OFF);
 
-	UNIC_WRITE_ONCE(slot->len, unic_to_le16((uint16_t)len));
-	UNIC_WRITE_ONCE(slot->flags, unic_to_le16((uint16_t)flags));
+	wr32(form_of(slot), len | flags << 16);
 	unic_wmb();
-	wr32(&slot->seq, held->seq);
-	lr->dirty |= held->bit;
+	wr32(&slot->seq, seq);
 }
 
-/* One of several that are held. */
-static SELDOM void tx_put_any(struct link_ring *lr, const uint8_t *slot,
+/* Not the one got last. */
+static SELDOM void tx_put_any(struct link_ring *lr, uint8_t *frame,
 			      uint32_t len, uint32_t flags)
 {
 	struct link_ring_held *held = lr->held;
@@ -365,23 +413,25 @@ static SELDOM void tx_put_any(struct link_ring *lr, const uint8_t *slot,
 	do {
 		if (!i--)
 			return;
-	} while (held[i].slot != slot);
-	publish(lr, &held[i], len, flags);
+	} while (held[i].frame != frame);
+	publish(frame, held[i].seq, len, flags);
+	lr->dirty |= held[i].bit;
 	held[i] = held[--lr->held_n];
 }
 
-void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
-		      uint32_t flags)
+inline void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
+			     uint32_t flags)
 {
-	uint8_t *slot = frame - UNIC_LINK_FRAME_OFF;
+	struct link_ring_tx *tx = lr->from;
 
-	/* the usual case: it is the only one */
-	if (__builtin_expect(lr->held_n != 1 || lr->held[0].slot != slot, 0)) {
-		tx_put_any(lr, slot, len, flags);
+	if (unlikely(lr->got != frame)) {
+		tx_put_any(lr, frame, len, flags);
 		return;
 	}
-	lr->held_n = 0;
-	publish(lr, &lr->held[0], len, flags);
+	lr->got = NULL;
+	publish(frame, tx->seq, len, flags);
+	tx_advance(tx);
+	lr->dirty |= tx->bit;
 }
 
 uint32_t link_ring_flush(struct link_ring *lr)
@@ -403,73 +453,20 @@ uint32_t link_ring_flush(struct link_ring *lr)
 
 /* ------------------------------------------------------------- receiving */
 
-/* @n frames from the head on are done with. */
-static inline void rx_release(struct link_ring_rx *rx, uint32_t n)
+/* All frames of the ring taken so far are done with. */
+static inline void rx_release(struct link_ring_rx *rx)
 {
-	rx->head += n;
+	rx->head = rx->seq - 1;
 	/* What was read of the slots before the producer may write them. */
 	unic_wmb();
 	wr32(&ring_of(rx->first)->head, rx->head);
-}
-
-/* Out of order, or others were done with before this one. */
-static SELDOM void rx_free_any(struct link_ring_rx *rx, uint32_t i)
-{
-	uint32_t n = 0;
-
-	if (i >= RX_WINDOW)
-		return;
-	rx->done |= 1u << i;
-	for (; rx->done & 1; rx->done >>= 1)
-		n++;
-	if (n)
-		rx_release(rx, n);
-}
-
-static inline void rx_free(struct link_ring_rx *rx, uint32_t n)
-{
-	uint32_t i = n - rx->head;
-
-	if (__builtin_expect((i | rx->done) != 0, 0))
-		rx_free_any(rx, i);
-	else
-		rx_release(rx, 1);
 }
 
 static inline bool rx_there(const struct link_ring_rx *rx)
 {
 	const struct unic_link_slot *slot = (const void *)rx->slot;
 
-	return rd32(&slot->seq) == rx->next + 1;
-}
-
-/* Returns false if the frame was empty or impossible: it is passed over. */
-static inline bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
-			   struct unic_rx *out)
-{
-	struct unic_link_slot *slot = (struct unic_link_slot *)rx->slot;
-	uint32_t n = rx->next, len;
-
-	lr->turn = rx->after;
-	if (__builtin_expect(n - rx->head >= RX_WINDOW, 0))
-		return false;
-	unic_rmb();
-	len = unic_from_le16(UNIC_READ_ONCE(slot->len));
-	rx->next = n + 1;
-	rx->slot += lr->slot_bytes;
-	if (__builtin_expect(rx->slot == rx->end, 0))
-		rx->slot = rx->first;
-	if (__builtin_expect(len - 1 >= lr->max_frame, 0)) {
-		lr->rx_bad += len != 0;
-		rx_free(rx, n);
-		return false;
-	}
-	out->frame = slot->frame;
-	out->len = len;
-	out->flags = unic_from_le16(UNIC_READ_ONCE(slot->flags)) & lr->rx_flags;
-	out->port_data[0] = rx->from;
-	out->port_data[1] = n;
-	return true;
+	return rd32(&slot->seq) == rx->seq;
 }
 
 /* The ring whose turn it is, of those that have a frame; NULL: none has. */
@@ -485,40 +482,104 @@ static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 	return NULL;
 }
 
+/* A frame of length 0 or of an impossible one was passed over. */
+static SELDOM void rx_pass(struct link_ring *lr, struct link_ring_rx *rx,
+			   uint32_t len)
+{
+	lr->rx_bad += len != 0;
+	if (rx->seq == rx->head + 2) /* nothing before it is held */
+		rx_release(rx);
+}
+
+/* The frame that is there. Returns false if it was passed over. */
+static inline bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
+			   struct unic_rx *out)
+{
+	struct unic_link_slot *slot = (struct unic_link_slot *)rx->slot;
+	uint8_t *next = rx->slot + lr->slot_bytes;
+	uint32_t form, len;
+
+	unic_rmb();
+	form = rd32(form_of(slot));
+	len = form & 0xffff;
+	rx->slot = next == rx->end ? rx->first : next;
+	rx->seq++;
+	if (unlikely(len - 1 >= lr->max_frame)) {
+		rx_pass(lr, rx, len);
+		return false;
+	}
+	out->frame = slot->frame;
+	out->len = len;
+	out->flags = form >> 16 & lr->rx_flags;
+	return true;
+}
+
+static SELDOM struct link_ring_rx *rx_refreshed(struct link_ring *lr)
+{
+	struct link_ring_rx *rx;
+
+	refresh_sources(lr);
+	rx = rx_ready(lr);
+	if (rx)
+		lr->turn = rx;
+	return rx;
+}
+
+/* Nothing is in the ring whose turn it is: whose turn is it then? */
+static inline struct link_ring_rx *rx_other(struct link_ring *lr)
+{
+	struct link_ring_rx *rx = lr->turn;
+
+	if (in_burst(rx))
+		return NULL;
+	if (unlikely(!--lr->looks))
+		return rx_refreshed(lr);
+	do {
+		rx = rx->after;
+		if (rx == lr->turn)
+			return NULL;
+	} while (!rx_there(rx));
+	lr->turn = rx;
+	return rx;
+}
+
 /* Something was passed over; there may be more, at most a lap of each ring. */
 static SELDOM bool rx_next_good(struct link_ring *lr, struct unic_rx *out)
 {
 	uint32_t tries = lr->ports * lr->slots;
-	struct link_ring_rx *rx;
 
 	for (; tries; tries--) {
-		rx = rx_ready(lr);
-		if (!rx)
+		if (!rx_there(lr->turn) && !rx_other(lr))
 			return false;
-		if (rx_take(lr, rx, out))
+		if (rx_take(lr, lr->turn, out))
 			return true;
 	}
 	return false;
 }
 
-bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
+inline bool link_ring_rx_ready(const struct link_ring *lr)
 {
-	struct link_ring_rx *ring;
+	return rx_ready(lr) != NULL;
+}
 
-	ring = rx_ready(lr);
-	if (__builtin_expect(!--lr->looks, 0))
-		refresh_sources(lr);
-	if (!ring)
-		return false;
+inline bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
+{
+	struct link_ring_rx *ring = lr->turn;
+
+	if (!rx_there(ring)) {
+		ring = rx_other(lr);
+		if (!ring)
+			return false;
+	}
 	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
 }
 
-void link_ring_rx_done(struct link_ring *lr, const struct unic_rx *rx)
+inline void link_ring_rx_done(struct link_ring *lr)
 {
-	uint32_t from = rx->port_data[0];
-
-	if (__builtin_expect(from < lr->ports, 1))
-		rx_free(&lr->rx[from], rx->port_data[1]);
+	rx_release(lr->turn);
+	lr->turn = lr->turn->after;
+	if (unlikely(!--lr->looks))
+		refresh_sources(lr);
 }
 
 void link_ring_sleep(struct link_ring *lr, bool on)

@@ -11,12 +11,13 @@
  *	           +--------+------------+----------+----------+-- - -
  *
  * A port sends into the rings (me -> x), one per destination, and receives from
- * the rings (x -> me), round robin, so that no sender can starve another. The
- * secret hidden here is how a slot passes from one side to the other:
+ * the rings (x -> me), burst by burst, round robin, so that no sender can starve
+ * another. The secret hidden here is how a slot passes from one side to the
+ * other:
  *
  *	producer                              consumer
  *	tx_get: slot of number n = next++     rx_next: seq == n + 1 ? take it
- *	  (room while next - head <= slots)   rx_done: head = oldest still held
+ *	  (room while next - head <= slots)   rx_done: head = n + 1
  *	tx_put: len, flags, then seq = n + 1
  *	flush:  whose `asleep` is set?        sleep(true), then rx_next once more
  *
@@ -47,51 +48,52 @@ enum link_ring_status {
 	LINK_RING_EPORT = -4,	 /* no such port on this link */
 };
 
-/* One ring (me -> x). */
+/* One ring (me -> x). Aligned: it is indexed per frame. */
 struct link_ring_tx {
-	uint8_t *slot;	      /* of number next */
-	uint8_t *first, *end; /* of all slots */
-	uint32_t next;	      /* number of the next frame to get */
-	uint32_t room;	      /* frames that fit, as far as is known */
-	uint32_t rsvd[3];     /* a power of two: it is indexed per frame */
-};
+	uint8_t *frame; /* the next buffer to get */
+	uint32_t seq;	/* what it is published with: its number + 1 */
+	uint32_t stop;	/* seq at which room or the lap is over: look closer */
+	uint32_t step;	/* bytes to the next buffer */
+	uint32_t bit;	/* of this ring, in `dirty` */
+	uint8_t *first; /* slot 0 */
+} __attribute__((aligned(32)));
 
 /* One ring (x -> me). */
 struct link_ring_rx {
-	uint8_t *slot; /* of number next */
+	uint8_t *slot; /* of the next frame to take */
+	uint32_t seq;  /* what it is published with: its number + 1 */
+	uint32_t head; /* number of the oldest frame not done with */
 	uint8_t *first, *end;
 	struct link_ring_rx *after; /* whose turn it is after this one's */
-	uint32_t next;		    /* number of the next frame to take */
-	uint32_t head; /* number of the oldest frame not done with */
-	uint32_t done; /* bit i: frame head + i is done with */
 	uint32_t from;
 };
 
-/* A buffer between tx_get and tx_put. */
+/* A buffer between tx_get and tx_put while a later one is in hand. */
 struct link_ring_held {
-	uint8_t *slot;
+	uint8_t *frame;
 	uint32_t seq; /* to publish it with */
 	uint32_t bit; /* of its ring, in `dirty` */
-	uint32_t rsvd;
 };
 
 struct link_ring {
 	/* what every frame needs comes first */
-	struct link_ring_rx *turn; /* the ring to be read next */
+	struct link_ring_rx *turn; /* the ring that is being read */
 	uint32_t looks;		   /* left until the port table is looked at */
 	uint32_t slot_bytes;
 	uint32_t max_frame;
 	uint32_t rx_flags; /* frame flags that receivers may see */
-	uint32_t ports;
-	uint32_t held_n;
 	uint32_t dirty; /* bit p: frames put for port p since the last flush */
-	struct link_ring_held held[UNIC_TX_BUFS];
+	uint8_t *got;	/* the buffer got last, if not yet put ... */
+	struct link_ring_tx *from; /* ... and the ring it belongs to */
+	uint32_t held_n;
+	struct link_ring_held held[UNIC_TX_BUFS - 1];
 	struct link_ring_tx tx[UNIC_LINK_PORTS_MAX];
 	struct link_ring_rx rx[UNIC_LINK_PORTS_MAX];
 	uint8_t *mem;
 	struct unic_link_header *header;
 	struct unic_link_port *port_table;
 	uint32_t port; /* ours */
+	uint32_t ports;
 	uint32_t slots;
 	uint32_t flags; /* of the header, as last read */
 	bool loops;	/* we know the path to ourselves */
@@ -182,17 +184,29 @@ void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
  */
 uint32_t link_ring_flush(struct link_ring *lr);
 
+/** link_ring_rx_ready() - is a frame there? True may be a mistake. */
+bool link_ring_rx_ready(const struct link_ring *lr);
+
 /**
- * link_ring_rx_next() - the oldest frame of the ring whose turn it is.
- * @rx: filled if true; frame points into link memory, port_data is ours.
+ * link_ring_rx_next() - the next frame of the ring whose turn it is.
+ * @rx: filled if true; frame points into link memory.
  *
- * Frames may be held, at most UNIC_RX_BUFS at a time, and done with in any
- * order. Returns false, with @rx untouched, if there is none.
+ * Frames are held until link_ring_rx_done(); a burst, that is what is taken up
+ * to then, comes from one ring. Returns false, with @rx undefined, if there is
+ * none; in a burst: none in this ring.
  */
 bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx);
 
-/** link_ring_rx_done() - the slot of this frame may be used again. */
-void link_ring_rx_done(struct link_ring *lr, const struct unic_rx *rx);
+/** link_ring_rx_done() - the slots of all frames taken so far may be used
+ * again; it is the next ring's turn. */
+void link_ring_rx_done(struct link_ring *lr);
+
+/** link_ring_source() - the port that sent the frame taken last; not after
+ * link_ring_rx_done(). */
+static inline uint32_t link_ring_source(const struct link_ring *lr)
+{
+	return lr->turn->from;
+}
 
 /**
  * link_ring_sleep() - tell senders whether to ring our doorbell.

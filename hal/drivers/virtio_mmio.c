@@ -148,9 +148,14 @@ void virtq_kick(struct virtq *q)
 	*reg(q->regs, REG_QUEUE_NOTIFY) = q->number;
 }
 
+bool virtq_ready(const struct virtq *q)
+{
+	return unic_from_le16(UNIC_READ_ONCE(q->used.idx)) != q->taken;
+}
+
 bool virtq_take(struct virtq *q, uint32_t *id, uint32_t *len)
 {
-	while (unic_from_le16(UNIC_READ_ONCE(q->used.idx)) != q->taken) {
+	while (virtq_ready(q)) {
 		uint32_t slot = q->taken & (q->size - 1u);
 
 		unic_rmb();

@@ -103,6 +103,9 @@ void virtq_post(struct virtq *q, uint32_t id, uint32_t len);
 /** virtq_kick() - publish what was posted; notify the device if it asks. */
 void virtq_kick(struct virtq *q);
 
+/** virtq_ready() - is the device through with a buffer not yet taken? */
+bool virtq_ready(const struct virtq *q);
+
 /**
  * virtq_take() - the next buffer the device is through with.
  * @len: bytes it wrote. Returns false if there is none.

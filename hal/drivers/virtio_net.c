@@ -24,6 +24,7 @@ _Static_assert(VIRTIO_NET_RX <= VIRTQ_MAX && VIRTIO_NET_TX <= VIRTQ_MAX, "a "
 									 "buffe"
 									 "r");
 _Static_assert(VIRTIO_NET_TX < 32, "tx_free is one word");
+_Static_assert(VIRTIO_NET_RX <= 32, "rx_held is one word");
 
 static void virtio_net_read_mac(struct virtio_net *net)
 {
@@ -127,6 +128,11 @@ static void virtio_net_repost(struct virtio_net *net, uint32_t id)
 	virtq_kick(&net->rxq);
 }
 
+bool virtio_net_rx_ready(const struct virtio_net *net)
+{
+	return virtq_ready(&net->rxq);
+}
+
 bool virtio_net_rx_next(struct virtio_net *net, struct unic_rx *rx)
 {
 	uint32_t id, len;
@@ -141,15 +147,16 @@ bool virtio_net_rx_next(struct virtio_net *net, struct unic_rx *rx)
 		rx->frame = net->rx[id] + FRAME_OFF;
 		rx->len = len - HEADER_BYTES;
 		rx->flags = 0;
-		rx->port_data[0] = id;
+		net->rx_held |= 1u << id;
 		return true;
 	}
 	return false;
 }
 
-void virtio_net_rx_done(struct virtio_net *net, const struct unic_rx *rx)
+void virtio_net_rx_done(struct virtio_net *net)
 {
-	virtio_net_repost(net, rx->port_data[0]);
+	for (; net->rx_held; net->rx_held &= net->rx_held - 1)
+		virtio_net_repost(net, (uint32_t)__builtin_ctz(net->rx_held));
 }
 
 void virtio_net_rx_arm(struct virtio_net *net, bool on)

@@ -27,6 +27,7 @@ struct virtio_net {
 	uintptr_t regs;
 	uint32_t tx_free; /* bit i: transmit buffer i */
 	uint32_t tx_held; /* by the core */
+	uint32_t rx_held; /* bit i: the core has receive buffer i */
 	uint32_t rx_bad;  /* frames dropped for their length */
 	bool tx_dirty;	  /* posted, not kicked */
 	bool rx_dirty;
@@ -46,8 +47,9 @@ uint8_t *virtio_net_tx_get(struct virtio_net *net);
 void virtio_net_tx_put(struct virtio_net *net, const uint8_t *frame,
 		       uint32_t len);
 void virtio_net_flush(struct virtio_net *net);
+bool virtio_net_rx_ready(const struct virtio_net *net);
 bool virtio_net_rx_next(struct virtio_net *net, struct unic_rx *rx);
-void virtio_net_rx_done(struct virtio_net *net, const struct unic_rx *rx);
+void virtio_net_rx_done(struct virtio_net *net);
 void virtio_net_rx_arm(struct virtio_net *net, bool on);
 
 #endif /* VIRTIO_NET_H */

@@ -189,6 +189,11 @@ void fake_deliver(struct unic_port *to, const uint8_t *frame, uint32_t len,
 	to->rx_tail++;
 }
 
+bool unic_port_rx_ready(struct unic_port *port)
+{
+	return port->rx_head != port->rx_tail;
+}
+
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	struct fake_frame *f = &port->rx[port->rx_head % FAKE_FRAMES];
@@ -198,15 +203,19 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	rx->frame = f->bytes;
 	rx->len = f->len;
 	rx->flags = f->flags;
-	rx->port_data[0] = port->rx_head++;
+	port->rx_head++;
 	return true;
 }
 
-void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+void unic_port_rx_done(struct unic_port *port)
 {
-	/* poison: a frame given back must not be looked at again */
-	memset(port->rx[rx->port_data[0] % FAKE_FRAMES].bytes, 0xdb, rx->len);
-	port->rx_done++;
+	struct fake_frame *f;
+
+	for (; port->rx_done != port->rx_head; port->rx_done++) {
+		/* poison: a frame given back must not be looked at again */
+		f = &port->rx[port->rx_done % FAKE_FRAMES];
+		memset(f->bytes, 0xdb, f->len);
+	}
 }
 
 void unic_port_rx_arm(struct unic_port *port, bool on)

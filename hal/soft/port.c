@@ -118,14 +118,19 @@ void unic_port_tx_flush(struct unic_port *port)
 				    0);
 }
 
+bool unic_port_rx_ready(struct unic_port *port)
+{
+	return port->has_wire && link_ring_rx_ready(&port->link);
+}
+
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	return port->has_wire && link_ring_rx_next(&port->link, rx);
 }
 
-void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+void unic_port_rx_done(struct unic_port *port)
 {
-	link_ring_rx_done(&port->link, rx);
+	link_ring_rx_done(&port->link);
 }
 
 void unic_port_rx_arm(struct unic_port *port, bool on)

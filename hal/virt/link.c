@@ -26,7 +26,7 @@ uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
 	return 0;
 }
 
-uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
+inline uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	if (port->link == VIRT_LINK_RING)
 		return link_ring_tx_get(&port->ring, path);
@@ -35,8 +35,8 @@ uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 	return NULL;
 }
 
-void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
-		      uint32_t flags)
+inline void unic_port_tx_put(struct unic_port *port, uint8_t *frame,
+			     uint32_t len, uint32_t flags)
 {
 	if (port->link == VIRT_LINK_RING)
 		link_ring_tx_put(&port->ring, frame, len, flags);
@@ -64,7 +64,14 @@ void unic_port_tx_flush(struct unic_port *port)
 		virtio_net_flush(&port->net);
 }
 
-bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
+inline bool unic_port_rx_ready(struct unic_port *port)
+{
+	if (port->link == VIRT_LINK_RING)
+		return link_ring_rx_ready(&port->ring);
+	return port->link == VIRT_LINK_NET && virtio_net_rx_ready(&port->net);
+}
+
+inline bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	if (port->link == VIRT_LINK_RING)
 		return link_ring_rx_next(&port->ring, rx);
@@ -73,12 +80,12 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	return false;
 }
 
-void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+inline void unic_port_rx_done(struct unic_port *port)
 {
 	if (port->link == VIRT_LINK_RING)
-		link_ring_rx_done(&port->ring, rx);
+		link_ring_rx_done(&port->ring);
 	else
-		virtio_net_rx_done(&port->net, rx);
+		virtio_net_rx_done(&port->net);
 }
 
 void unic_port_rx_arm(struct unic_port *port, bool on)

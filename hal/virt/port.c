@@ -7,6 +7,7 @@
 
 #include "board.h"
 #include "clock.h"
+#include "cpu_dma.h"
 #include "ivshmem_pci.h"
 #include "memlayout.h"
 #include "mmu.h"
@@ -19,12 +20,6 @@
 #define REFRESH_NS	20000000u
 #define RNG_WAIT_NS	20000000u
 #define IRQS_PER_WAKE	128u /* a stuck line must not hold the core up */
-
-/* dma.S has these as numbers */
-_Static_assert(offsetof(struct unic_port, dma.window) == 0, "dma.S");
-_Static_assert(sizeof(((struct dma_windows *)0)->window[0]) == 8, "dma.S");
-_Static_assert(DMA_WINDOWS_MAX == 32, "dma.S");
-_Static_assert(UNIC_DMA_TO_HOST == 1 && UNIC_PORT_EFAULT == -2, "dma.S");
 
 /* -------------------------------------------------------------- start-up */
 
@@ -266,12 +261,20 @@ uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
 	return virtio_rng_get(&port->rng, buf, len);
 }
 
+inline __attribute__((always_inline)) int
+unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir, uint64_t bus,
+	      void *local, uint32_t len, uint32_t tag)
+{
+	(void)tag;
+	return virt_dma(&port->dma, dir, bus, local, len);
+}
+
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 {
 	(void)port;
 	(void)tag;
 	(void)status;
-	return false; /* no transfer is ever pending, see dma.S */
+	return false; /* no transfer is ever pending, see cpu_dma.h */
 }
 
 void *unic_port_doorbells(struct unic_port *port, uint64_t bus)

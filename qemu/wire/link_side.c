@@ -83,11 +83,11 @@ bool link_side_receive(struct link_side *ls, struct frame *f)
 	struct unic_rx rx;
 
 	while (link_ring_rx_next(&ls->ring, &rx)) {
-		f->from = (int)rx.port_data[0];
+		f->from = (int)link_ring_source(&ls->ring);
 		f->len = rx.len;
 		f->no_icrc = rx.flags & UNIC_FRAME_NO_ICRC;
 		memcpy(f->data, rx.frame, rx.len);
-		link_ring_rx_done(&ls->ring, &rx);
+		link_ring_rx_done(&ls->ring);
 		if (f->from != UNIC_LINK_PORT_SWITCH)
 			return true;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* bench_port.c - see rig_port.h. unic_port_dma() is the board's own. */
+/* bench_port.c - see rig_port.h. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_dma.h"
 #include "rig_port.h"
 
 #define PORTS	   3u
@@ -55,6 +56,14 @@ void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
 	return dma_window_find(&port->dma, bus, 8192, &at) ? at : NULL;
 }
 
+inline __attribute__((always_inline)) int
+unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir, uint64_t bus,
+	      void *local, uint32_t len, uint32_t tag)
+{
+	(void)tag;
+	return virt_dma(&port->dma, dir, bus, local, len);
+}
+
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 {
 	(void)port;
@@ -73,13 +82,13 @@ uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
 	return link_ring_path(&port->ring, mac);
 }
 
-uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
+inline uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	return link_ring_tx_get(&port->ring, path);
 }
 
-void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
-		      uint32_t flags)
+inline void unic_port_tx_put(struct unic_port *port, uint8_t *frame,
+			     uint32_t len, uint32_t flags)
 {
 	link_ring_tx_put(&port->ring, frame, len, flags);
 }
@@ -89,14 +98,19 @@ void unic_port_tx_flush(struct unic_port *port)
 	link_ring_flush(&port->ring);
 }
 
-bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
+inline bool unic_port_rx_ready(struct unic_port *port)
+{
+	return link_ring_rx_ready(&port->ring);
+}
+
+inline bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	return link_ring_rx_next(&port->ring, rx);
 }
 
-void unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+inline void unic_port_rx_done(struct unic_port *port)
 {
-	link_ring_rx_done(&port->ring, rx);
+	link_ring_rx_done(&port->ring);
 }
 
 void unic_port_rx_arm(struct unic_port *port, bool on)

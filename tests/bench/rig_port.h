@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * rig_port.h - the machine of the instruction counts: what the emulated board
- * has on its hot paths (DMA by CPU copy, hal/virt/dma.S, and the shared-memory
+ * has on its hot paths (DMA by CPU copy, hal/virt/cpu_dma.h, and the shared-memory
  * link between the two NICs), and nothing besides: no devices, no interrupts,
  * a clock that stands still.
  *
@@ -19,7 +19,7 @@
 #define FAKE_WINDOW_BYTES (2048u * 1024u)
 
 struct unic_port {
-	struct dma_windows dma; /* first: dma.S */
+	struct dma_windows dma;
 	struct link_ring ring;
 	uint64_t now_ns;
 	uint32_t rx_head, rx_tail; /* rig_run2(): no frame is ever left over */

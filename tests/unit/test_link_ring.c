@@ -87,7 +87,7 @@ static int receive(uint32_t at)
 	if (!link_ring_rx_next(&port[at], &rx))
 		return -1;
 	value = rx.frame[0];
-	link_ring_rx_done(&port[at], &rx);
+	link_ring_rx_done(&port[at]);
 	return value;
 }
 
@@ -109,7 +109,7 @@ static void passes_a_frame(void **state)
 	assert_int_equal(rx.len, MAX_FRAME);
 	assert_int_equal(rx.flags, UNIC_FRAME_NO_ICRC);
 	assert_int_equal(rx.frame[MAX_FRAME - 1], 0xa5);
-	link_ring_rx_done(&port[2], &rx);
+	link_ring_rx_done(&port[2]);
 	assert_false(link_ring_rx_next(&port[2], &rx));
 }
 
@@ -172,23 +172,55 @@ static void full_ring_says_no_and_recovers(void **state)
 	assert_int_equal(port[1].tx_full, 5);
 }
 
-static void frees_in_any_order(void **state)
+static void frees_a_burst_at_once(void **state)
 {
-	struct unic_rx rx[UNIC_RX_BUFS];
+	struct unic_rx rx[4];
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < UNIC_RX_BUFS; i++) {
+	assert_true(send_byte(3, 2, 9));
+	for (i = 0; i < 4; i++)
 		assert_true(send_byte(1, 2, (uint8_t)i));
+	for (i = 0; i < 4; i++) {
 		assert_true(link_ring_rx_next(&port[2], &rx[i]));
+		assert_int_equal(link_ring_source(&port[2]), 1);
 	}
-	link_ring_rx_done(&port[2], &rx[2]);
-	link_ring_rx_done(&port[2], &rx[1]);
 	assert_int_equal(port[2].rx[1].head, 0);
-	link_ring_rx_done(&port[2], &rx[0]);
-	assert_int_equal(port[2].rx[1].head, 3);
-	link_ring_rx_done(&port[2], &rx[3]);
+	/* a burst has one source */
+	assert_false(link_ring_rx_next(&port[2], &rx[0]));
+	for (i = 0; i < 4; i++)
+		assert_int_equal(rx[i].frame[0], i);
+	link_ring_rx_done(&port[2]);
 	assert_int_equal(port[2].rx[1].head, 4);
+	assert_int_equal(receive(2), 9);
+}
+
+/* The source of a burst leaves, and the sources are looked at again. */
+static void ends_a_burst_whose_source_has_left(void **state)
+{
+	struct unic_rx rx;
+
+	(void)state;
+	assert_true(send_byte(3, 2, 1));
+	assert_true(link_ring_rx_next(&port[2], &rx));
+	link_ring_detach(&port[3]);
+	link_ring_sleep(&port[2], true);
+	link_ring_sleep(&port[2], false);
+	assert_true(send_byte(1, 2, 2));
+	link_ring_rx_done(&port[2]);
+	assert_int_equal(port[2].rx[3].head, 1);
+	assert_int_equal(receive(2), 2);
+	assert_int_equal(receive(2), -1);
+}
+
+static void says_when_a_frame_is_there(void **state)
+{
+	(void)state;
+	assert_false(link_ring_rx_ready(&port[2]));
+	assert_true(send_byte(3, 2, 1));
+	assert_true(link_ring_rx_ready(&port[2]));
+	assert_int_equal(receive(2), 1);
+	assert_false(link_ring_rx_ready(&port[2]));
 }
 
 static void is_fair_to_senders(void **state)
@@ -204,8 +236,8 @@ static void is_fair_to_senders(void **state)
 	}
 	for (i = 0; i < 6; i++) {
 		assert_true(link_ring_rx_next(&port[2], &rx));
-		from[rx.port_data[0]]++;
-		link_ring_rx_done(&port[2], &rx);
+		from[link_ring_source(&port[2])]++;
+		link_ring_rx_done(&port[2]);
 	}
 	assert_int_equal(from[0], 2);
 	assert_int_equal(from[1], 2);
@@ -261,7 +293,7 @@ static void numbers_wrap(void **state)
 		assert_true(send_byte(1, 2, (uint8_t)i));
 		assert_int_equal(receive(2), i);
 	}
-	assert_int_equal(port[1].tx[2].next, 3 * SLOTS);
+	assert_int_equal(port[1].tx[2].seq, 3 * SLOTS + 1);
 }
 
 /* ------------------------------------------------------------ coming and going */
@@ -411,7 +443,7 @@ static void endless_empty_frames_are_bounded(void **state)
 			slot(1, 2, i)->len = unic_to_le16(0);
 		}
 		assert_int_equal(receive(2), -1);
-		assert_int_equal(port[2].rx[1].next, (n + 1) * SLOTS);
+		assert_int_equal(port[2].rx[1].head, (n + 1) * SLOTS);
 	}
 }
 
@@ -430,17 +462,17 @@ static void strips_flags_nobody_agreed_to(void **state)
 
 static void wild_callers_do_no_harm(void **state)
 {
-	struct unic_rx rx = { .port_data = { 1000, 5 } };
 	uint8_t stray[64];
 
 	(void)state;
-	link_ring_rx_done(&port[2], &rx);
-	rx.port_data[0] = 1;
-	rx.port_data[1] = 0x80000000u;
-	link_ring_rx_done(&port[2], &rx);
+	link_ring_rx_done(&port[2]); /* of nothing */
+	assert_int_equal(receive(2), -1);
 	link_ring_tx_put(&port[1], stray + 32, 10, 0);
 	assert_non_null(link_ring_tx_get(&port[1], 0xffffffffu));
-	assert_int_equal(port[1].held[0].bit, 1u << UNIC_LINK_PORT_SWITCH);
+	assert_ptr_equal(port[1].from, &port[1].tx[UNIC_LINK_PORT_SWITCH]);
+	link_ring_tx_put(&port[1], stray + 32, 10, 0);
+	assert_non_null(link_ring_tx_get(&port[1], PORTS)); /* there is none */
+	assert_ptr_equal(port[1].from, &port[1].tx[UNIC_LINK_PORT_SWITCH]);
 }
 
 /* Any bytes anywhere in the link: no access outside it, no endless loop. */
@@ -466,7 +498,7 @@ static void survives_noise(void **state)
 				assert_true(rx.frame >= mem &&
 					    rx.frame + rx.len <=
 						    mem + sizeof(mem));
-				link_ring_rx_done(&port[i % PORTS], &rx);
+				link_ring_rx_done(&port[i % PORTS]);
 			}
 		if (round % 64 == 0)
 			assert_int_equal(attach(round / 64 % PORTS), 0);
@@ -483,7 +515,9 @@ int main(void)
 		TEST(keeps_order_when_put_out_of_order),
 		TEST(passes_over_buffers_given_back),
 		TEST(full_ring_says_no_and_recovers),
-		TEST(frees_in_any_order),
+		TEST(frees_a_burst_at_once),
+		TEST(ends_a_burst_whose_source_has_left),
+		TEST(says_when_a_frame_is_there),
 		TEST(is_fair_to_senders),
 		TEST(talks_to_itself),
 		TEST(rings_only_sleepers),
