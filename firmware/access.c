@@ -38,48 +38,117 @@ static int refuse(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
 	return -UNIC_EBOUNDS;
 }
 
+/* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
+#define SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
+
+/*
+ * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
+ * above any length.
+ */
+static inline bool within(const struct unic_mr *mr, uint64_t iova, uint64_t len)
+{
+	uint64_t off = iova - mr->iova;
+
+	if (SPAN32)
+		return !(off >> 32) && (uint32_t)off < (uint32_t)mr->length &&
+		       len <= (uint32_t)mr->length - (uint32_t)off;
+	return off < mr->length && len <= mr->length - off;
+}
+
+/* The translation of one address within a region. */
+struct spot {
+	const struct unic_tlb_entry *e;
+	uint32_t in_page,
+		room; /* bytes before it and from it on, in its page */
+};
+
+static inline struct spot spot_of(const struct unic_nic *nic,
+				  const struct unic_mr *mr, uint64_t iova)
+{
+	uint32_t shift = mr->page_shift, size = 1u << shift, page;
+	const struct unic_tlb *tlb = &nic->tlb;
+
+	UNIC_IN_REGISTER(tlb);
+	if (SPAN32) /* a difference of low halves is enough, pages before it */
+		page = ((uint32_t)iova - ((uint32_t)mr->iova & -size)) >> shift;
+	else
+		page = (uint32_t)((iova >> shift) - (mr->iova >> shift));
+	return (struct spot){
+		.e = unic_tlb_hit(tlb, mr->tlb_base, page),
+		.in_page = (uint32_t)iova & (size - 1u),
+		.room = size - ((uint32_t)iova & (size - 1u)),
+	};
+}
+
+static inline void answer(struct unic_piece *out, const struct spot *at,
+			  uint16_t mr, uint32_t len)
+{
+	out->bus = at->e->bus | at->in_page;
+	out->len = len < at->room ? len : at->room;
+	out->mr = mr;
+}
+
 int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
 	       struct unic_piece *out)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
-	const struct unic_tlb_entry *e;
-	struct unic_spot at;
+	struct spot at;
 
 	UNIC_IN_REGISTER(m);
-	at = unic_mr_spot(m, iova);
-	e = unic_tlb_hit(&nic->tlb, m->tlb_base, mr, at.page);
-	if (UNIC_UNLIKELY(!e))
+	at = spot_of(nic, m, iova);
+	if (UNIC_UNLIKELY(!at.e))
 		return -UNIC_EEVICTED;
-	unic_mr_answer(out, m, mr, e, at.in_page, len);
+	answer(out, &at, mr, len);
 	return 0;
 }
 
-/* Refusals; and no bytes: all but the bounds is checked, nothing translated. */
-int __attribute__((noinline, cold))
-unic_access_refused(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		    uint32_t need, uint64_t iova, uint32_t len,
-		    struct unic_piece *out)
+static inline uint32_t less(uint32_t n, uint64_t off)
+{
+	if (SPAN32)
+		return n < (uint32_t)off ? n : (uint32_t)off;
+	return n < off ? n : (uint32_t)off;
+}
+
+/* What the region has of the page of @iova becomes its window. */
+static inline void look_at(struct unic_mr *mr, uint64_t iova,
+			   const struct spot *at)
+{
+	uint32_t low = (uint32_t)iova;
+	uint64_t off = iova - mr->iova;
+	uint32_t room = less(at->room, mr->length - off);
+
+	mr->win_hi = (uint32_t)(iova >> 32);
+	mr->win_end = low + room;
+	mr->win_bytes = room + less(at->in_page, off);
+	mr->win_add = ((uint32_t)at->e->bus | at->in_page) - low;
+	mr->win_bus = (uint32_t)(at->e->bus >> 32);
+}
+
+/*
+ * All of the check, in its order. No bytes: all but the bounds is checked,
+ * nothing translated.
+ */
+int __attribute__((noinline))
+unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
+		uint64_t iova, uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
 	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct spot at;
 
-	(void)iova;
-	if (len || !unic_mr_opens(mr, stag, pd, need))
+	UNIC_IN_REGISTER(mr);
+	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
+	    (len && !within(mr, iova, len)))
 		return refuse(nic, mr, stag, pd, need);
-	*out = (struct unic_piece){ .mr = idx };
-	unic_mr_used(nic, mr, 0);
-	return 0;
-}
-
-/* The check passed; the translation is not the first of its chain. */
-int __attribute__((noinline, cold))
-unic_access_chained(struct unic_nic *nic, uint32_t idx, uint64_t iova,
-		    uint32_t len, struct unic_piece *out)
-{
-	int err = unic_xlate(nic, (uint16_t)idx, iova, len, out);
-
-	UNIC_ASSERT(nic, !err); /* accessible regions are filled (INV-2) */
-	unic_mr_used(nic, &nic->mrs.mr[idx], len);
+	unic_mr_used(nic, mr, len);
+	if (UNIC_UNLIKELY(!len)) {
+		*out = (struct unic_piece){ .mr = idx };
+		return 0;
+	}
+	at = spot_of(nic, mr, iova);
+	UNIC_ASSERT(nic, at.e); /* accessible regions are filled (INV-2) */
+	answer(out, &at, idx, len);
+	look_at(mr, iova, &at);
 	return 0;
 }
 
@@ -95,8 +164,8 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	if (!unic_mr_opens(mr, stag, pd, need) ||
-	    !unic_mr_within(mr, iova, len))
+	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
+	    !within(mr, iova, len))
 		return refuse(nic, mr, stag, pd, need);
 	return idx;
 }

@@ -13,75 +13,42 @@
 
 #define UNIC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
-#define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
+/* Behind the straight path; as unic_access(). */
+int unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		    uint32_t need, uint64_t iova, uint32_t len,
+		    struct unic_piece *out);
 
-/* Off the straight path; as unic_access(). */
-int unic_access_refused(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-			uint32_t need, uint64_t iova, uint32_t len,
-			struct unic_piece *out);
-int unic_access_chained(struct unic_nic *nic, uint32_t idx, uint64_t iova,
-			uint32_t len, struct unic_piece *out);
-
-/* STag valid, PD, rights. One comparison for the first two: struct unic_mr. */
+/* STag valid, PD. One comparison for both: struct unic_mr. */
 static inline bool unic_mr_opens(const struct unic_mr *mr, uint32_t stag,
-				 uint16_t pd, uint32_t need)
+				 uint16_t pd)
 {
-	return mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) &&
-	       !(need & ~(uint32_t)mr->rights);
+	return mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT);
+}
+
+static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need)
+{
+	return !(need & ~(uint32_t)mr->rights);
 }
 
 /*
- * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
- * above any length.
+ * Does all of it lie in the window, if the upper half of the address fits?
+ * Wrap-safe: behind the window and before it, more bytes are left to its end
+ * than it has.
  */
-static inline bool unic_mr_within(const struct unic_mr *mr, uint64_t iova,
-				  uint64_t len)
+static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
+				     uint32_t len)
 {
-	uint64_t off = iova - mr->iova;
+	uint32_t room = mr->win_end - iova;
 
-	if (UNIC_SPAN32)
-		return !(off >> 32) && (uint32_t)off < (uint32_t)mr->length &&
-		       len <= (uint32_t)mr->length - (uint32_t)off;
-	return off < mr->length && len <= mr->length - off;
-}
-
-/* Page of the region, and place in the page, of an address within it. */
-struct unic_spot {
-	uint32_t page, in_page;
-};
-
-static inline struct unic_spot unic_mr_spot(const struct unic_mr *mr,
-					    uint64_t iova)
-{
-	uint32_t from = (uint32_t)iova - mr->page0, shift = mr->page_shift;
-	uint64_t off;
-
-	if (UNIC_SPAN32)
-		return (struct unic_spot){ from >> shift,
-					   from - (from >> shift << shift) };
-	off = iova - mr->iova + ((uint32_t)mr->iova - mr->page0);
-	return (struct unic_spot){ (uint32_t)(off >> shift),
-				   (uint32_t)off & ((1u << shift) - 1u) };
-}
-
-static inline void unic_mr_answer(struct unic_piece *out,
-				  const struct unic_mr *mr, uint16_t idx,
-				  const struct unic_tlb_entry *e,
-				  uint32_t in_page, uint32_t len)
-{
-	uint32_t room = (1u << mr->page_shift) - in_page;
-
-	out->bus = e->bus + in_page;
-	out->len = len < room ? len : room;
-	out->mr = idx;
+	return room <= mr->win_bytes && len <= room;
 }
 
 static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 				uint32_t len)
 {
 	mr->uses++;
-	mr->bytes += len;
+	if (UNIC_UNLIKELY(__builtin_add_overflow(mr->bytes, len, &mr->bytes)))
+		mr->bytes_high++;
 	mr->last_use_ns = nic->now_ns;
 }
 
@@ -93,20 +60,16 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	const struct unic_tlb *tlb = &nic->tlb;
-	const struct unic_tlb_entry *e;
-	struct unic_spot at;
 
 	UNIC_IN_REGISTER(mr);
-	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd, need) ||
-			  !unic_mr_within(mr, iova, len)))
-		return unic_access_refused(nic, stag, pd, need, iova, len, out);
-	at = unic_mr_spot(mr, iova);
-	UNIC_IN_REGISTER(tlb);
-	e = unic_tlb_first(tlb, mr->tlb_base, at.page);
-	if (UNIC_UNLIKELY(e->tag != UNIC_TLB_TAG(idx, at.page)))
-		return unic_access_chained(nic, idx, iova, len, out);
-	unic_mr_answer(out, mr, (uint16_t)idx, e, at.in_page, len);
+	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
+			  mr->win_hi != (uint32_t)(iova >> 32) ||
+			  !unic_mr_grants(mr, need) ||
+			  !unic_mr_in_window(mr, (uint32_t)iova, len)))
+		return unic_access_far(nic, stag, pd, need, iova, len, out);
+	out->bus = (uint64_t)mr->win_bus << 32 | (mr->win_add + (uint32_t)iova);
+	out->len = len;
+	out->mr = (uint16_t)idx;
 	unic_mr_used(nic, mr, len);
 	return 0;
 }

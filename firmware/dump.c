@@ -13,13 +13,15 @@ static bool tlb_row(struct unic_nic *nic, uint32_t i, void *row)
 {
 	const struct unic_tlb_entry *e = &nic->tlb.entry[i];
 	struct unic_row_tlb *r = row;
+	const struct unic_mr *mr;
 
-	if (e->mr == UNIC_TLB_NIL)
+	if (e->tag == UNIC_TLB_NO_TAG)
 		return false;
+	mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
 	r->index = unic_to_le32(i);
-	r->mr = unic_to_le32(e->mr);
-	r->page = unic_to_le32(e->page);
-	r->page_shift = unic_to_le32(nic->mrs.mr[e->mr].page_shift);
+	r->mr = unic_to_le32(unic_tlb_mr(e->tag));
+	r->page = unic_to_le32(e->tag - mr->tlb_base);
+	r->page_shift = unic_to_le32(mr->page_shift);
 	r->bus = unic_to_le64(e->bus);
 	return true;
 }
@@ -46,7 +48,7 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->holds = unic_to_le32(m->holds);
 	r->dmas = unic_to_le32(m->dmas);
 	r->uses = unic_to_le32(m->uses);
-	r->bytes = unic_to_le64(m->bytes);
+	r->bytes = unic_to_le64(unic_mr_bytes(m));
 	return true;
 }
 

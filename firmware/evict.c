@@ -58,7 +58,7 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 		.rank = unic_to_le32(n->rank),
 		.grace_us = unic_to_le32(ns->grace_us),
 		.time_ns = unic_to_le64(n->sent_ns),
-		.pain = unic_to_le32(mr->pain),
+		.pain = unic_to_le32(nic->evict.pain[idx].value),
 	};
 
 	return unic_mbox_event(nic, &evt);
@@ -351,7 +351,8 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 	m->why = why;
 	m->for_proc = for_proc == UNIC_OWNER_NIL ? UNIC_MR_FOR_NOBODY
 						 : (uint8_t)for_proc;
-	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages, m->pain, why);
+	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,
+		   nic->evict.pain[mr].value, why);
 	if (m->mr_class == UNIC_CLASS_MESSAGING)
 		remove_at_once(nic, mr);
 	else

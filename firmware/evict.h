@@ -36,6 +36,13 @@ struct unic_wait {
 	bool ended;
 };
 
+/* What it would hurt to take region i back, as last measured; see policy.h. */
+struct unic_pain {
+	uint64_t at_ns; /* decayed to this time */
+	uint32_t value; /* decayed bytes per entry */
+	uint32_t bytes; /* already counted in it, low 32 bits */
+};
+
 struct unic_evict {
 	struct unic_share share; /* of TLB entries */
 	struct unic_notices notices;
@@ -60,7 +67,8 @@ struct unic_evict {
 	/* victim choice, see reap.c */
 	uint16_t ring[UNIC_PROCS]; /* candidates of each process, circular */
 	uint64_t recall_ns[UNIC_PROCS]
-			  [UNIC_PROCS]; /* thrash damping, by pair */
+			  [UNIC_PROCS];	 /* thrash damping, by pair */
+	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 	/* accounts */
 	uint16_t open[UNIC_PROCS]; /* notices open */
 	struct {

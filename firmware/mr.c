@@ -55,7 +55,7 @@ static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
 
 static uint32_t make_stag(struct unic_mrs *m, uint32_t idx, uint8_t key)
 {
-	uint32_t part = permute(m->key, idx, m->reuse[idx]++);
+	uint32_t part = permute(m->key, idx, m->mr[idx].gen++);
 
 	return idx << IDX_SHIFT | part << KEY_BITS | key;
 }
@@ -88,7 +88,8 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 	m->mr[idx].state = UNIC_MR_FREE;
 	m->mr[idx].stag = no_stag(idx);
 	m->mr[idx].lock = no_lock(idx);
-	if (m->reuse[idx] >= STEPS)
+	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	if (m->mr[idx].gen >= STEPS)
 		return; /* retired until the next epoch */
 	m->free++;
 	at = (uint32_t)((uint64_t)unic_policy_random(&nic->evict.rng) *
@@ -204,7 +205,7 @@ void unic_mr_rekey(struct unic_nic *nic)
 	uint32_t i, made = 0;
 
 	for (i = 0; i < UNIC_MRS; i++)
-		made += nic->mrs.reuse[i];
+		made += nic->mrs.mr[i].gen;
 	if (!made)
 		draw(nic);
 }
@@ -248,15 +249,14 @@ static void fill_in(struct unic_nic *nic, struct unic_mr *mr,
 	mr->mr_class = a->mr_class;
 	mr->iova = a->iova;
 	mr->length = a->length;
-	mr->page0 = (uint32_t)a->iova & ~((1u << a->page_shift) - 1u);
+	mr->win_bytes = 0;
 	mr->last_use_ns = nic->now_ns;
-	mr->bytes = 0;
-	mr->uses = 0;
+	mr->uses = mr->bytes = 0;
+	mr->bytes_high = 0;
 	mr->pd = a->pd;
 	mr->holds = mr->dmas = 0;
 	mr->tokens = UNIC_MR_NIL;
-	mr->since_ns = mr->pain_ns = nic->now_ns;
-	mr->pain = mr->pain_bytes = 0;
+	mr->since_ns = nic->now_ns;
 	mr->user = a->user;
 	mr->n_pages = (uint16_t)a->n_pages;
 	mr->filled = 0;
@@ -284,10 +284,9 @@ uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 	mr = &m->mr[idx];
 	UNIC_IN_REGISTER(mr);
 	fill_in(nic, mr, args);
-	mr->gen++;
 	mr->stag = make_stag(m, idx, args->key);
 	mr->lock = no_lock(idx);
-	mr->tlb_base = mix((uint32_t)m->key[1] + mr->stag);
+	mr->tlb_base = UNIC_TLB_BASE(idx, mix((uint32_t)m->key[1] + mr->stag));
 	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
 	m->pd[args->pd].users++;
@@ -312,8 +311,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 
 	UNIC_ASSERT(nic, !mr->dmas && !mr->holds); /* INV-3 */
 	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
-		filled +=
-			unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx, page);
+		filled += unic_tlb_invalidate(&nic->tlb, mr->tlb_base, page);
 	UNIC_ASSERT(nic, filled == mr->filled);
 	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
 	unic_share_hold(&nic->evict.share, mr->proc, -(int32_t)mr->n_pages);
@@ -405,8 +403,7 @@ static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	bool had = true;
 
 	for (i = 0; i < count; i++)
-		had &= unic_tlb_invalidate(&nic->tlb, mr->tlb_base, idx,
-					   first + i);
+		had &= unic_tlb_invalidate(&nic->tlb, mr->tlb_base, first + i);
 	had &= unic_tlb_reserve(&nic->tlb, count);
 	UNIC_ASSERT(nic, had);
 }
@@ -415,8 +412,8 @@ static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 		uint32_t count, const uint64_t *pages)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	uint32_t low = unic_tlb_fill_run(&nic->tlb, mr->tlb_base, idx, first,
-					 count, pages);
+	uint32_t low =
+		unic_tlb_fill_run(&nic->tlb, mr->tlb_base, first, count, pages);
 
 	if (low & ((1u << mr->page_shift) - 1)) {
 		unfill(nic, idx, first, count);
@@ -482,8 +479,7 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	if (!count || first >= m->n_pages || count > m->n_pages - first)
 		return -UNIC_EINVAL;
 	for (i = first; m->filled && i < first + count; i++)
-		if (unic_tlb_find(&nic->tlb, m->tlb_base, (uint16_t)mr, i) !=
-		    UNIC_TLB_NIL)
+		if (unic_tlb_find(&nic->tlb, m->tlb_base, i) != UNIC_TLB_NIL)
 			return -UNIC_ESTATE;
 	return fill(nic, (uint16_t)mr, first, count, pages);
 }

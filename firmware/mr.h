@@ -33,33 +33,35 @@ struct unic_nic;
 #define UNIC_PD_NIL 0xffffu
 
 struct unic_mr {
-	/* the access check reads these: one cache line */
-	uint32_t lock; /* STag and PD in one while it is accessible */
+	/* the straight path of the access check reads and writes these */
+	uint32_t lock;	    /* STag and PD in one while it is accessible */
+	uint32_t win_hi;    /* window: upper half of the IOVAs in it */
+	uint32_t win_end;   /* lower half of the first one behind it */
+	uint32_t win_bytes; /* 0: no window */
+	uint32_t win_add;   /* makes a lower half that of a bus address */
+	uint32_t win_bus;   /* upper half of that */
+	uint32_t bytes;	    /* statistics, written at each access */
+	uint32_t bytes_high;
+	uint64_t last_use_ns;
+	uint32_t uses;
 	uint8_t rights;
 	uint8_t page_shift;
 	uint8_t state; /* enum unic_mr_state */
 	uint8_t mr_class;
+	uint32_t tlb_base; /* UNIC_TLB_BASE */
+	uint32_t stag;	   /* whole, consumer's byte included */
 	uint64_t iova;
 	uint64_t length;
-	uint32_t page0;	      /* IOVA of its first page, low half */
-	uint32_t tlb_base;    /* random bucket base */
-	uint64_t last_use_ns; /* statistics, written at each access */
-	uint64_t bytes;
-	uint32_t uses;
-	uint32_t stag; /* whole, consumer's byte included */
-	uint16_t pd;
-	uint16_t holds;	 /* operations that need it translatable till acked */
-	uint16_t dmas;	 /* DMA pieces in flight */
-	uint16_t tokens; /* dependents: first token of the region, or NIL */
 	/* the rest */
-	uint64_t since_ns;   /* became ACTIVE */
-	uint64_t pain_ns;    /* pain was decayed to this time */
-	uint32_t pain;	     /* decayed bytes per entry, see policy.h */
-	uint32_t pain_bytes; /* bytes already counted in pain, low 32 bits */
-	uint32_t gen;	  /* registrations of this index so far, this epoch */
-	uint32_t user;	  /* driver's id */
-	uint16_t n_pages; /* entries reserved for it */
-	uint16_t filled;  /* of them: filled */
+	uint16_t pd;
+	uint16_t holds;	   /* operations that need it translatable till acked */
+	uint16_t dmas;	   /* DMA pieces in flight */
+	uint16_t tokens;   /* dependents: first token of the region, or NIL */
+	uint64_t since_ns; /* became ACTIVE */
+	uint32_t user;	   /* driver's id */
+	uint16_t gen;	   /* registrations of this index so far, this epoch */
+	uint16_t n_pages;  /* entries reserved for it */
+	uint16_t filled;   /* of them: filled */
 	uint16_t proc;
 	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
 	uint16_t prev, next; /* of the process's regions */
@@ -73,8 +75,7 @@ struct unic_mr {
 	uint16_t n_tokens; /* dependents */
 	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
 	uint8_t flags;	  /* UNIC_MR_F_* */
-	uint16_t rsvd;
-	uint32_t seq; /* of its notice; kept for EVICTED */
+	uint32_t seq;	  /* of its notice; kept for EVICTED */
 };
 
 /*
@@ -85,6 +86,18 @@ struct unic_mr {
  */
 #define UNIC_MR_IDX_SHIFT (32u - (uint32_t)__builtin_ctz(UNIC_MRS))
 _Static_assert(2 * UNIC_PDS <= UNIC_MRS, "a PD leaves the top bit of a lock");
+
+/*
+ * The window is the translation used last: of one page, what belongs to the
+ * region. One comparison finds the entry again and checks the bounds. Behind a
+ * lock, so it ends with the region; no page straddles 2^32, so lower halves are
+ * enough to compare.
+ */
+
+static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
+{
+	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
+}
 
 #define UNIC_MR_FOR_NOBODY 0xffu
 
@@ -102,7 +115,6 @@ struct unic_pd {
 struct unic_mrs {
 	struct unic_mr mr[UNIC_MRS];
 	struct unic_pd pd[UNIC_PDS];
-	uint16_t reuse[UNIC_MRS]; /* steps of the index's permutation used */
 	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
 	uint16_t free;		  /* how many are on it */
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */

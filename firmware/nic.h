@@ -49,8 +49,8 @@ struct unic_nic {
 	struct unic_procs procs;
 	struct unic_dma dma;
 	uint64_t counter[UNIC_C_COUNT];
-	struct unic_mrs mrs;
-	struct unic_tlb tlb;
+	_Alignas(64) struct unic_mrs mrs; /* offsets of few bits: one add */
+	_Alignas(256) struct unic_tlb tlb;
 	struct unic_cqs cqs;
 	struct unic_qps qps;
 	struct unic_tokens tokens;

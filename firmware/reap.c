@@ -56,13 +56,14 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
 
 /* ------------------------------------------------------ the two choices */
 
-static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t nth)
+static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t pain,
+				       uint32_t nth)
 {
 	return (struct unic_policy_stat){
 		.last_use_ns = m->last_use_ns,
 		.since_ns = m->since_ns,
 		.entries = m->n_pages,
-		.pain = m->pain,
+		.pain = pain,
 		.uses = m->uses,
 		.nth = nth,
 		.importance = m->importance,
@@ -115,7 +116,7 @@ static uint16_t pick(struct unic_nic *nic, uint32_t proc, bool patient)
 		const struct unic_mr *m = &table[at];
 
 		if (!patient || (int64_t)(m->since_ns - young) <= 0) {
-			s = stat_of(m, ++nth);
+			s = stat_of(m, e->pain[at].value, ++nth);
 			if (best == UNIC_MR_NIL ||
 			    unic_policy_better(policy, &s, &b, &e->rng)) {
 				best = at;
@@ -158,14 +159,15 @@ struct want {
 
 static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
-	uint32_t moved = (uint32_t)m->bytes - m->pain_bytes;
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_pain *p = &nic->evict.pain[mr];
+	uint32_t bytes = m->bytes;
 
-	m->pain = unic_policy_pain(m->pain, m->pain_ns, nic->now_ns, moved,
-				   m->n_pages);
-	m->pain_ns = nic->now_ns;
-	m->pain_bytes = (uint32_t)m->bytes;
-	nic->evict.share.owner[proc].pain = m->pain;
+	p->value = unic_policy_pain(p->value, p->at_ns, nic->now_ns,
+				    bytes - p->bytes, m->n_pages);
+	p->at_ns = nic->now_ns;
+	p->bytes = bytes;
+	nic->evict.share.owner[proc].pain = p->value;
 }
 
 static bool take_from(struct unic_nic *nic, uint32_t victim,

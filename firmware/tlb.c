@@ -14,7 +14,7 @@ void unic_tlb_init(struct unic_tlb *tlb)
 	for (i = 0; i < UNIC_TLB_BUCKETS; i++)
 		tlb->bucket[i] = UNIC_TLB_END;
 	for (i = 0; i <= UNIC_TLB_ENTRIES; i++) {
-		tlb->entry[i].mr = UNIC_TLB_NIL;
+		tlb->entry[i].tag = UNIC_TLB_NO_TAG;
 		tlb->entry[i].next = (uint16_t)(i + 1);
 	}
 	tlb->free_head = 0;
@@ -75,12 +75,12 @@ static void fill_stretch(struct unic_tlb_entry *pool, struct run *r,
  * The pages of a run lie in consecutive buckets, so nothing is hashed; the
  * table wraps once at most, for a region is never larger than it.
  */
-uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-			   uint32_t first, uint32_t count, const uint64_t *bus)
+uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
+			   uint32_t count, const uint64_t *bus)
 {
 	uint32_t at = (base + first) & MASK;
 	uint32_t left = UNIC_TLB_BUCKETS - at;
-	struct run r = { bus, tlb->free_head, UNIC_TLB_TAG(mr, first), 0 };
+	struct run r = { bus, tlb->free_head, base + first, 0 };
 	uint16_t *b = tlb->bucket;
 
 	if (left > count)
@@ -93,24 +93,24 @@ uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
 	return r.low;
 }
 
-void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-		   uint32_t page, uint64_t bus)
+void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint32_t page,
+		   uint64_t bus)
 {
-	unic_tlb_fill_run(tlb, base, mr, page, 1, &bus);
+	unic_tlb_fill_run(tlb, base, page, 1, &bus);
 }
 
-bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-			 uint32_t page)
+bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint32_t page)
 {
-	uint16_t *link = &tlb->bucket[(base + page) & MASK];
+	uint32_t tag = base + page;
+	uint16_t *link = &tlb->bucket[tag & MASK];
 
 	while (*link != UNIC_TLB_END) {
 		struct unic_tlb_entry *e = &tlb->entry[*link];
 		uint16_t i = *link;
 
-		if (e->tag == UNIC_TLB_TAG(mr, page)) {
+		if (e->tag == tag) {
 			*link = e->next;
-			e->mr = UNIC_TLB_NIL;
+			e->tag = UNIC_TLB_NO_TAG;
 			e->next = tlb->free_head;
 			tlb->free_head = i;
 			tlb->free++;

@@ -5,9 +5,10 @@
  *
  * Secret: how an entry is found. An entry is tagged with (region, page of the
  * region) and lies in a chained hash table with twice as many buckets as
- * entries. The bucket is (region's random base + page) modulo buckets, so
- * pages of one region never collide with each other while it is smaller than
- * the table, and two regions collide only by chance that nobody can steer.
+ * entries. The tag of a page is the region's base + page, and its bucket the tag
+ * modulo buckets. The low bits of a base are random, so pages of one region
+ * never collide with each other while it is smaller than the table, and two
+ * regions collide only by chance that nobody can steer.
  * Cost of a hit: one chain step, mean 1.25 at full load; worst case bounded by
  * the number of regions.
  *
@@ -30,23 +31,25 @@
 #define UNIC_TLB_END UNIC_TLB_ENTRIES /* of a chain */
 
 struct unic_tlb_entry {
-	union {
-		uint32_t tag; /* what a lookup compares: UNIC_TLB_TAG */
-		struct {
-			uint16_t page; /* of the region, 0: its first */
-			uint16_t mr;   /* region; UNIC_TLB_NIL when free */
-		};
-	};
+	uint32_t tag;  /* base of the region + page, or UNIC_TLB_NO_TAG */
 	uint16_t next; /* in the bucket chain or in the free list */
 	uint16_t rsvd;
 	uint64_t bus; /* address of the page */
 };
 
-/* Of both halves at once; region indices and pages have 16 bits. */
-#define UNIC_TLB_TAG(mr, page) ((uint32_t)(mr) << 16 | (uint32_t)(page))
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a tag is its page "
-							  "and its region, in "
-							  "this order");
+/*
+ * The base of region @mr, with 19 bits of @random below its index: a page of 16
+ * bits does not carry into the index, so no two pages have the same tag.
+ */
+#define UNIC_TLB_BASE(mr, random) \
+	((uint32_t)(mr) << 20 | ((uint32_t)(random)&0x7ffffu))
+#define UNIC_TLB_NO_TAG 0xffffffffu
+
+/* The region of a tag. */
+static inline uint32_t unic_tlb_mr(uint32_t tag)
+{
+	return tag >> 20;
+}
 
 struct unic_tlb {
 	uint16_t bucket[UNIC_TLB_BUCKETS];
@@ -70,10 +73,10 @@ void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n);
 
 /**
  * unic_tlb_fill() - turn one reserved entry into the translation of @page.
- * @base: the region's random bucket base. The pair must not be present.
+ * @base: the region's, UNIC_TLB_BASE. The page must not be present.
  */
-void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-		   uint32_t page, uint64_t bus);
+void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint32_t page,
+		   uint64_t bus);
 
 /**
  * unic_tlb_fill_run() - fill pages @first .. @first + @count - 1 at once.
@@ -82,37 +85,27 @@ void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
  * sees a misaligned one (and takes the pages out again).
  * Cost: about 12 instructions a page.
  */
-uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-			   uint32_t first, uint32_t count, const uint64_t *bus);
+uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
+			   uint32_t count, const uint64_t *bus);
 
 /**
- * unic_tlb_invalidate() - make the entry of (@mr, @page) free.
+ * unic_tlb_invalidate() - make the entry of @page of the region with @base free.
  * Returns false if there is none.
  */
-bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-			 uint32_t page);
-
-/** unic_tlb_first() - the first entry of the chain that (any region, @page) at
- * @base is in. Mostly it is the one; the end of a chain matches nothing. */
-static inline const struct unic_tlb_entry *
-unic_tlb_first(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
-{
-	uint32_t b = (base + page) & (UNIC_TLB_BUCKETS - 1);
-
-	return &tlb->entry[tlb->bucket[b]];
-}
+bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint32_t page);
 
 /**
- * unic_tlb_hit() - the entry of (@mr, @page), or NULL. Inline: this is the NIC's
- * hottest lookup.
+ * unic_tlb_hit() - that entry, or NULL. The end of a chain is an entry that
+ * matches nothing.
  */
 static inline const struct unic_tlb_entry *
-unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint16_t mr,
-	     uint32_t page)
+unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
 {
-	const struct unic_tlb_entry *e = unic_tlb_first(tlb, base, page);
+	uint32_t tag = base + page;
+	const struct unic_tlb_entry *e =
+		&tlb->entry[tlb->bucket[tag & (UNIC_TLB_BUCKETS - 1)]];
 
-	while (__builtin_expect(e->tag != UNIC_TLB_TAG(mr, page), 0)) {
+	while (__builtin_expect(e->tag != tag, 0)) {
 		if (e == &tlb->entry[UNIC_TLB_END])
 			return NULL;
 		e = &tlb->entry[e->next];
@@ -122,17 +115,11 @@ unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint16_t mr,
 
 /** unic_tlb_find() - its index, or UNIC_TLB_NIL. */
 static inline uint32_t unic_tlb_find(const struct unic_tlb *tlb, uint32_t base,
-				     uint16_t mr, uint32_t page)
+				     uint32_t page)
 {
-	uint32_t i = tlb->bucket[(base + page) & (UNIC_TLB_BUCKETS - 1)];
+	const struct unic_tlb_entry *e = unic_tlb_hit(tlb, base, page);
 
-	while (__builtin_expect(tlb->entry[i].tag != UNIC_TLB_TAG(mr, page),
-				0)) {
-		if (i == UNIC_TLB_END)
-			return UNIC_TLB_NIL;
-		i = tlb->entry[i].next;
-	}
-	return i;
+	return e ? (uint32_t)(e - tlb->entry) : UNIC_TLB_NIL;
 }
 
 _Static_assert((UNIC_TLB_ENTRIES & (UNIC_TLB_ENTRIES - 1)) == 0 &&

@@ -2,6 +2,7 @@
 /* token.c - the incoming payload table. */
 #include <string.h>
 
+#include "access.h"
 #include "nic.h"
 
 #define EXPIRIES 64u	 /* ended per poll */
@@ -446,9 +447,7 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
 	/* tokens end when their region stops being accessible */
 	UNIC_ASSERT(nic, mr->state < UNIC_MR_DRAINING); /* INV-4 */
-	mr->uses++;
-	mr->bytes += payload_len;
-	mr->last_use_ns = nic->now_ns;
+	unic_mr_used(nic, mr, payload_len);
 	mr->holds++;
 	t->state = UNIC_TOKEN_S_CLAIMED;
 	t->qp = qp;

@@ -26,7 +26,7 @@ static void check_books(const struct rig *r)
 	uint32_t i, used = 0, held = 0, owned = 0;
 
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
-		used += r->nic.tlb.entry[i].mr != UNIC_TLB_NIL;
+		used += r->nic.tlb.entry[i].tag != UNIC_TLB_NO_TAG;
 	assert_int_equal(used + r->nic.tlb.free + r->nic.tlb.reserved,
 			 UNIC_TLB_ENTRIES);
 	for (i = 0; i < UNIC_MRS; i++) {

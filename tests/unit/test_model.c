@@ -418,8 +418,8 @@ static void compare(void)
 			coming[f->proc] += f->n;
 		filled += m->filled;
 		for (k = 0; k < f->n; k++)
-			in_tlb += unic_tlb_find(&r.nic.tlb, m->tlb_base,
-						(uint16_t)i, k) != UNIC_TLB_NIL;
+			in_tlb += unic_tlb_find(&r.nic.tlb, m->tlb_base, k) !=
+				  UNIC_TLB_NIL;
 	}
 	assert_int_equal(filled, in_tlb);
 	for (i = 0; i < PROCS; i++) {
@@ -431,7 +431,7 @@ static void compare(void)
 	assert_int_equal(used, N - r.nic.tlb.free);
 	assert_int_equal(used - filled, r.nic.tlb.reserved);
 	for (i = used = 0; i < N; i++)
-		used += r.nic.tlb.entry[i].mr != UNIC_TLB_NIL;
+		used += r.nic.tlb.entry[i].tag != UNIC_TLB_NO_TAG;
 	assert_int_equal(used, filled);
 	assert_int_equal(n_wants, r.nic.evict.waiting);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_mr.c - regions, STags, PDs, and the one access check. */
+#include "policy.h"
 #include "rig.h"
 #include "unit.h"
 
@@ -254,6 +255,75 @@ static void pieces_cover_the_region(void **state)
 	}
 }
 
+/* What the check must answer, by the first and the last byte. */
+static void expect(const struct unic_mr_args *a, uint32_t stag, uint64_t iova,
+		   uint32_t len)
+{
+	uint64_t last = iova + len - 1, end = a->iova + a->length - 1;
+	uint64_t page = (iova >> 12) - (a->iova >> 12);
+	uint32_t room = (uint32_t)(PAGE - iova % PAGE);
+	struct unic_piece p;
+	int err = access_of(stag, RW, iova, len, &p);
+
+	if (len && (iova < a->iova || last < iova || last > end)) {
+		assert_int_equal(err, -UNIC_EBOUNDS);
+		return;
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(p.len, len < room ? len : room);
+	if (len)
+		assert_true(p.bus == list(4)[page] + iova % PAGE);
+}
+
+/* The page used last is remembered: it must never decide differently. */
+static void window_decides_as_the_region_does(void **state)
+{
+	static const uint64_t base[] = { 0x20000 + 0x7f0, (1ull << 32) - 0x1800,
+					 0 - 0x37f0ull, 0x7fffffff800 };
+	static const uint32_t lens[] = { 0,    1,      8,      PAGE - 1,
+					 PAGE, 0x37f0, 0x37f1, 0x7fffffff,
+					 ~0u,  ~0u - 8 };
+	uint64_t rng = 88172645463325252ull;
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct unic_mr_args a = args_of(base[i], 0x37f0);
+		struct unic_mr_result m;
+
+		assert_int_equal(reg(&a, &m), 0);
+		for (k = 0; k < 20000; k++) {
+			uint32_t v = unic_policy_random(&rng);
+			uint64_t edge = base[i] - 16 + (v & 15) / 3 * 0x800;
+
+			if (v >> 30)
+				edge = base[i] + 0x37f0;
+			edge += (v >> 4 & 31) + ((uint64_t)(!(v >> 27)) << 32);
+			expect(&a, m.stag, edge, lens[(v >> 9) % 10]);
+		}
+		assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
+	}
+}
+
+/* The next region with the same index and another place. */
+static void window_ends_with_its_region(void **state)
+{
+	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
+	struct unic_mr_args a = args_of(0x20000, PAGE);
+	uint64_t bus = UNIC_BUS(0, 77 * PAGE);
+	struct unic_piece p;
+
+	(void)state;
+	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), 0);
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), -UNIC_ESTAG);
+	r.nic.mrs.order[r.nic.mrs.free - 1] = (uint16_t)m.mr;
+	assert_int_equal(unic_mr_reg(&r.nic, &a, &bus, &n), 0);
+	assert_int_equal(n.mr, m.mr);
+	assert_int_equal(access_of(n.stag, RW, 0x20000, 8, &p), 0);
+	assert_true(p.bus == bus);
+}
+
 static void use_is_counted(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE);
@@ -266,8 +336,11 @@ static void use_is_counted(void **state)
 	access_of(m.stag, RW, 0x20000, 5000, &p);
 	access_of(m.stag, RW, 0x20000 + 1, 28, &p);
 	assert_int_equal(mr->uses, 2);
-	assert_true(mr->bytes == 128);
+	assert_true(unic_mr_bytes(mr) == 128);
 	assert_true(mr->last_use_ns == r.nic.now_ns);
+	mr->bytes = UINT32_MAX;
+	access_of(m.stag, RW, 0x20000, 8, &p);
+	assert_true(unic_mr_bytes(mr) == (1ull << 32) + 7);
 }
 
 static void loading_is_filled_page_by_page(void **state)
@@ -437,6 +510,9 @@ int main(void)
 		cmocka_unit_test_setup(bounds_do_not_wrap, setup),
 		cmocka_unit_test_setup(nothing_checks_all_but_bounds, setup),
 		cmocka_unit_test_setup(pieces_cover_the_region, setup),
+		cmocka_unit_test_setup(window_decides_as_the_region_does,
+				       setup),
+		cmocka_unit_test_setup(window_ends_with_its_region, setup),
 		cmocka_unit_test_setup(use_is_counted, setup),
 		cmocka_unit_test_setup(loading_is_filled_page_by_page, setup),
 		cmocka_unit_test_setup(deregistered_stag_is_dead_and_changes,

@@ -3,6 +3,8 @@
 #include "tlb.h"
 #include "unit.h"
 
+#define BASE UNIC_TLB_BASE
+
 static struct unic_tlb tlb;
 
 static int setup(void **state)
@@ -32,19 +34,19 @@ static void fill_find_invalidate(void **state)
 	uint32_t i;
 
 	(void)state;
-	assert_int_equal(unic_tlb_find(&tlb, 5, 1, 0), UNIC_TLB_NIL);
+	assert_int_equal(unic_tlb_find(&tlb, BASE(1, 5), 0), UNIC_TLB_NIL);
 	assert_true(unic_tlb_reserve(&tlb, 1));
-	unic_tlb_fill(&tlb, 5, 1, 3, 0x1234000);
+	unic_tlb_fill(&tlb, BASE(1, 5), 3, 0x1234000);
 	assert_int_equal(tlb.reserved, 0);
-	i = unic_tlb_find(&tlb, 5, 1, 3);
+	i = unic_tlb_find(&tlb, BASE(1, 5), 3);
 	assert_int_not_equal(i, UNIC_TLB_NIL);
 	assert_true(tlb.entry[i].bus == 0x1234000);
-	assert_int_equal(unic_tlb_find(&tlb, 5, 1, 4), UNIC_TLB_NIL);
-	assert_int_equal(unic_tlb_find(&tlb, 5, 2, 3), UNIC_TLB_NIL);
-	assert_false(unic_tlb_invalidate(&tlb, 5, 2, 3));
-	assert_true(unic_tlb_invalidate(&tlb, 5, 1, 3));
-	assert_false(unic_tlb_invalidate(&tlb, 5, 1, 3));
-	assert_int_equal(unic_tlb_find(&tlb, 5, 1, 3), UNIC_TLB_NIL);
+	assert_int_equal(unic_tlb_find(&tlb, BASE(1, 5), 4), UNIC_TLB_NIL);
+	assert_int_equal(unic_tlb_find(&tlb, BASE(2, 5), 3), UNIC_TLB_NIL);
+	assert_false(unic_tlb_invalidate(&tlb, BASE(2, 5), 3));
+	assert_true(unic_tlb_invalidate(&tlb, BASE(1, 5), 3));
+	assert_false(unic_tlb_invalidate(&tlb, BASE(1, 5), 3));
+	assert_int_equal(unic_tlb_find(&tlb, BASE(1, 5), 3), UNIC_TLB_NIL);
 	assert_int_equal(tlb.free, UNIC_TLB_ENTRIES);
 }
 
@@ -58,16 +60,15 @@ static void chains_of_colliding_regions(void **state)
 	assert_true(unic_tlb_reserve(&tlb, UNIC_TLB_ENTRIES));
 	for (r = 0; r < regions; r++)
 		for (p = 0; p < pages; p++)
-			unic_tlb_fill(&tlb, 77, (uint16_t)r, p,
+			unic_tlb_fill(&tlb, BASE(r, 77), p,
 				      (uint64_t)r << 32 | p << 12);
 	/* take out every other region, from the middle of the chains */
 	for (r = 1; r < regions; r += 2)
 		for (p = 0; p < pages; p++)
-			assert_true(
-				unic_tlb_invalidate(&tlb, 77, (uint16_t)r, p));
+			assert_true(unic_tlb_invalidate(&tlb, BASE(r, 77), p));
 	for (r = 0; r < regions; r++)
 		for (p = 0; p < pages; p++) {
-			i = unic_tlb_find(&tlb, 77, (uint16_t)r, p);
+			i = unic_tlb_find(&tlb, BASE(r, 77), p);
 			assert_int_equal(i == UNIC_TLB_NIL, r & 1);
 			if (!(r & 1))
 				assert_true(tlb.entry[i].bus ==
@@ -76,10 +77,22 @@ static void chains_of_colliding_regions(void **state)
 	assert_int_equal(tlb.free, UNIC_TLB_ENTRIES / 2);
 }
 
+/* Regions beside each other, and the largest pages and bases there can be. */
+static void tags_do_not_meet(void **state)
+{
+	const uint32_t last = BASE(1, ~0u) + 0xffff;
+
+	(void)state;
+	assert_int_equal(BASE(1, ~0u) >> 20, 1);
+	assert_true(last < BASE(2, 0));
+	assert_true(BASE(4095, ~0u) + 0xffff < UNIC_TLB_NO_TAG);
+}
+
 /* A run whose buckets wrap past the end of the table. */
 static void run_wraps_and_ors_addresses(void **state)
 {
 	const uint32_t n = UNIC_TLB_ENTRIES;
+	const uint32_t base = BASE(9, UNIC_TLB_BUCKETS - n / 2);
 	uint64_t bus[UNIC_TLB_ENTRIES];
 	uint32_t i, at;
 
@@ -88,12 +101,10 @@ static void run_wraps_and_ors_addresses(void **state)
 		bus[i] = UINT64_C(0x3000000000000) + i * 4096ull;
 	bus[n / 2] += 0x20;
 	assert_true(unic_tlb_reserve(&tlb, n));
-	assert_int_equal(unic_tlb_fill_run(&tlb, UNIC_TLB_BUCKETS - n / 2, 9, 0,
-					   n, bus) &
-				 0xfff,
+	assert_int_equal(unic_tlb_fill_run(&tlb, base, 0, n, bus) & 0xfff,
 			 0x20);
 	for (i = 0; i < n; i++) {
-		at = unic_tlb_find(&tlb, UNIC_TLB_BUCKETS - n / 2, 9, i);
+		at = unic_tlb_find(&tlb, base, i);
 		assert_int_not_equal(at, UNIC_TLB_NIL);
 		assert_true(tlb.entry[at].bus == bus[i]);
 	}
@@ -106,6 +117,7 @@ int main(void)
 		cmocka_unit_test_setup(reserve_is_all_or_nothing, setup),
 		cmocka_unit_test_setup(fill_find_invalidate, setup),
 		cmocka_unit_test_setup(chains_of_colliding_regions, setup),
+		cmocka_unit_test_setup(tags_do_not_meet, setup),
 		cmocka_unit_test_setup(run_wraps_and_ors_addresses, setup),
 	};
 
