@@ -53,20 +53,14 @@ static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
 	return x;
 }
 
-static uint32_t make_stag(struct unic_mrs *m, uint32_t idx, uint8_t key)
+/* Of the next region of the index, but for the consumer's byte. */
+static uint32_t next_stag(const struct unic_mrs *m, uint32_t idx)
 {
-	uint32_t part = permute(m->key, idx, m->mr[idx].gen++);
-
-	return idx << IDX_SHIFT | part << KEY_BITS | key;
+	return idx << IDX_SHIFT | permute(m->key, idx, m->mr[idx].gen)
+					  << KEY_BITS;
 }
 
-/* An STag no lookup of this index finds: it names another index. */
-static uint32_t no_stag(uint32_t idx)
-{
-	return (idx ^ 1u) << IDX_SHIFT;
-}
-
-/* Nor this by any STag of it with any PD: a PD does not reach the top bit. */
+/* No STag of the index makes it with any PD: a PD does not reach the top bit. */
 static uint32_t no_lock(uint32_t idx)
 {
 	return (idx ^ UNIC_MRS / 2u) << IDX_SHIFT;
@@ -79,6 +73,35 @@ void unic_mr_close(struct unic_nic *nic, uint16_t mr)
 
 /* --------------------------------------------------------- free indices */
 
+/*
+ * What the next region of index @idx is made of, as far as it is known before
+ * it is asked for: STags and statistics are paid for when a region ends, so that
+ * a registration is short.
+ */
+static void prepare(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mrs *m = &nic->mrs;
+	struct unic_mr *mr = &m->mr[idx];
+
+	UNIC_IN_REGISTER(mr);
+	mr->lock = no_lock(idx);
+	mr->stag = next_stag(m, idx);
+	mr->tlb_base = UNIC_TLB_BASE(idx, mix((uint32_t)m->key[1] + mr->stag));
+	mr->win_bytes = 0;
+	mr->bytes = mr->bytes_high = mr->uses = 0;
+	mr->holds = mr->dmas = 0;
+	mr->tokens = UNIC_MR_NIL;
+	mr->filled = 0;
+	mr->notice = UNIC_NOTICE_NIL;
+	mr->why = mr->evt_flags = mr->evt_due = 0;
+	mr->n_tokens =
+		0; /* `queues` is counted down by its queues, even later */
+	mr->for_proc = UNIC_MR_FOR_NOBODY;
+	mr->flags = 0;
+	mr->seq = 0;
+	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+}
+
 /* Free indices lie in random order: a new one goes to a random place. */
 static void index_put(struct unic_nic *nic, uint16_t idx)
 {
@@ -86,9 +109,7 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 	uint32_t at;
 
 	m->mr[idx].state = UNIC_MR_FREE;
-	m->mr[idx].stag = no_stag(idx);
-	m->mr[idx].lock = no_lock(idx);
-	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	prepare(nic, idx);
 	if (m->mr[idx].gen >= STEPS)
 		return; /* retired until the next epoch */
 	m->free++;
@@ -212,11 +233,12 @@ void unic_mr_rekey(struct unic_nic *nic)
 
 /* ------------------------------------------------------ make and unmake */
 
-static void proc_link(struct unic_nic *nic, uint16_t idx)
+static inline void proc_link(struct unic_nic *nic, struct unic_mr *mr,
+			     uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_proc *p = &nic->procs.proc[mr->proc];
 
+	UNIC_IN_REGISTER(p);
 	mr->prev = UNIC_MR_NIL;
 	mr->next = p->mr_head;
 	if (mr->next != UNIC_MR_NIL)
@@ -239,64 +261,52 @@ static void proc_unlink(struct unic_nic *nic, uint16_t idx)
 	p->mrs--;
 }
 
-/* Field by field: a memset() and these would be twice the work. */
-static void fill_in(struct unic_nic *nic, struct unic_mr *mr,
-		    const struct unic_mr_args *a)
+/* What prepare() could not know. */
+static inline void fill_in(struct unic_nic *nic, struct unic_mr *mr,
+			   const struct unic_mr_args *a)
 {
 	mr->rights = a->rights;
 	mr->page_shift = a->page_shift;
 	mr->state = UNIC_MR_LOADING;
 	mr->mr_class = a->mr_class;
+	mr->stag |= a->key;
 	mr->iova = a->iova;
 	mr->length = a->length;
-	mr->win_bytes = 0;
-	mr->last_use_ns = nic->now_ns;
-	mr->uses = mr->bytes = 0;
-	mr->bytes_high = 0;
 	mr->pd = a->pd;
-	mr->holds = mr->dmas = 0;
-	mr->tokens = UNIC_MR_NIL;
 	mr->since_ns = nic->now_ns;
 	mr->user = a->user;
+	mr->gen++;
 	mr->n_pages = (uint16_t)a->n_pages;
-	mr->filled = 0;
 	mr->proc = nic->mrs.pd[a->pd].proc;
-	mr->notice = UNIC_NOTICE_NIL;
 	mr->importance = a->importance;
-	mr->why = mr->evt_flags = mr->evt_due = 0;
-	mr->queues = mr->n_tokens = 0;
-	mr->for_proc = UNIC_MR_FOR_NOBODY;
-	mr->flags = 0;
-	mr->seq = 0;
 }
 
 uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
+	struct unic_evict *e = &nic->evict;
 	struct unic_mr *mr;
 	uint16_t idx;
 	bool fits;
 
 	UNIC_IN_REGISTER(m);
+	UNIC_IN_REGISTER(e);
 	make_room(nic);
 	UNIC_ASSERT(nic, m->free);
 	idx = m->order[--m->free];
 	mr = &m->mr[idx];
 	UNIC_IN_REGISTER(mr);
 	fill_in(nic, mr, args);
-	mr->stag = make_stag(m, idx, args->key);
-	mr->lock = no_lock(idx);
-	mr->tlb_base = UNIC_TLB_BASE(idx, mix((uint32_t)m->key[1] + mr->stag));
 	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
 	m->pd[args->pd].users++;
-	proc_link(nic, idx);
-	unic_share_hold(&nic->evict.share, mr->proc, (int32_t)args->n_pages);
+	proc_link(nic, mr, idx);
+	unic_share_hold(&e->share, mr->proc, (int32_t)args->n_pages);
 	if (args->mr_class == UNIC_CLASS_CONTROL) {
-		nic->evict.control[mr->proc].entries += mr->n_pages;
-		nic->evict.control[mr->proc].mrs++;
+		e->control[mr->proc].entries += args->n_pages;
+		e->control[mr->proc].mrs++;
 	}
-	if (nic->tlb.free < nic->evict.low)
+	if (nic->tlb.free < e->low)
 		unic_evict_kick(nic);
 	UNIC_COUNT(nic, mr_registered);
 	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
@@ -349,8 +359,8 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 static int check_shape(const struct unic_mr_args *a)
 {
-	uint64_t last = a->iova + (a->length - 1);
-	uint64_t pages;
+	uint64_t last = a->iova + (a->length - 1), pages;
+	uint32_t before;
 
 	if (a->page_shift != 12 && a->page_shift != 16 && a->page_shift != 21)
 		return -UNIC_EINVAL;
@@ -358,10 +368,12 @@ static int check_shape(const struct unic_mr_args *a)
 		return -UNIC_EINVAL;
 	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
 		return -UNIC_EINVAL;
-	pages = (last >> a->page_shift) - (a->iova >> a->page_shift) + 1;
-	if (pages > UINT32_MAX)
+	/* no larger than @last, so this does not wrap either */
+	before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
+	pages = (before + (a->length - 1)) >> a->page_shift;
+	if (pages >= UINT32_MAX)
 		return -UNIC_ETOOLARGE;
-	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
+	return a->n_pages == (uint32_t)pages + 1u ? 0 : -UNIC_EINVAL;
 }
 
 static int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
@@ -382,10 +394,9 @@ static int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
 	return check_shape(a);
 }
 
-static void activate(struct unic_nic *nic, uint16_t idx)
+static inline void activate(struct unic_nic *nic, struct unic_mr *mr,
+			    uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
-
 	mr->state = UNIC_MR_ACTIVE;
 	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
 	mr->since_ns = nic->now_ns;
@@ -412,16 +423,17 @@ static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 		uint32_t count, const uint64_t *pages)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	uint32_t low =
-		unic_tlb_fill_run(&nic->tlb, mr->tlb_base, first, count, pages);
+	uint32_t low;
 
+	UNIC_IN_REGISTER(mr);
+	low = unic_tlb_fill_run(&nic->tlb, mr->tlb_base, first, count, pages);
 	if (low & ((1u << mr->page_shift) - 1)) {
 		unfill(nic, idx, first, count);
 		return -UNIC_EBUS;
 	}
 	mr->filled = (uint16_t)(mr->filled + count);
 	if (mr->filled == mr->n_pages)
-		activate(nic, idx);
+		activate(nic, mr, idx);
 	return 0;
 }
 

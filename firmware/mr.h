@@ -25,6 +25,7 @@
 
 #include "board.h"
 #include "err.h"
+#include "tlb.h"
 #include "unic_mbox.h"
 
 struct unic_nic;
@@ -121,13 +122,6 @@ struct unic_mrs {
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
 	uint64_t key[2];	       /* of the permutation; new each epoch */
 };
-
-/*
- * Keeps pointer @p in one register: the compiler would fold the offset of the
- * table in struct unic_nic into that of each field, and such offsets do not fit
- * into a load or store.
- */
-#define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
 
 /* What an access check hands out: host memory that lies together. */
 struct unic_piece {

@@ -21,8 +21,10 @@ void unic_reap_init(struct unic_nic *nic)
 void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
-	uint16_t *head = &nic->evict.ring[m->proc];
+	uint16_t *head;
 
+	UNIC_IN_REGISTER(m);
+	head = &nic->evict.ring[m->proc];
 	if (m->mr_class == UNIC_CLASS_CONTROL)
 		return;
 	m->flags |= UNIC_MR_F_RING;

@@ -10,26 +10,10 @@ void unic_share_init(struct unic_share *s, uint32_t capacity)
 	s->capacity = capacity;
 }
 
-static void changed(struct unic_share *s, uint32_t owner)
-{
-	uint32_t bit = 1u << owner;
-
-	if (s->owner[owner].held | s->owner[owner].wanted)
-		s->present |= bit;
-	else
-		s->present &= ~bit;
-}
-
-void unic_share_hold(struct unic_share *s, uint32_t owner, int32_t n)
-{
-	s->owner[owner].held += (uint32_t)n;
-	changed(s, owner);
-}
-
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
 {
 	s->owner[owner].wanted += (uint32_t)n;
-	changed(s, owner);
+	unic_share_hold(s, owner, 0); /* it may be present now, or not */
 }
 
 uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,

@@ -88,7 +88,18 @@ uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 
 /** unic_share_hold() / _want() - @owner holds, wants @n units more (less, if
  * negative). */
-void unic_share_hold(struct unic_share *s, uint32_t owner, int32_t n);
+static inline void unic_share_hold(struct unic_share *s, uint32_t owner,
+				   int32_t n)
+{
+	struct unic_share_owner *o = &s->owner[owner];
+
+	o->held += (uint32_t)n;
+	if (o->held | o->wanted)
+		s->present |= 1u << owner;
+	else
+		s->present &= ~(1u << owner);
+}
+
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n);
 
 /** unic_share_coming() - @n units of @owner are on their way back. */

@@ -22,15 +22,6 @@ void unic_tlb_init(struct unic_tlb *tlb)
 	tlb->reserved = 0;
 }
 
-bool unic_tlb_reserve(struct unic_tlb *tlb, uint32_t n)
-{
-	if (n > tlb->free)
-		return false;
-	tlb->free = (uint16_t)(tlb->free - n);
-	tlb->reserved = (uint16_t)(tlb->reserved + n);
-	return true;
-}
-
 void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n)
 {
 	tlb->free = (uint16_t)(tlb->free + n);
@@ -40,35 +31,30 @@ void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n)
 /* Where a fill has got to. */
 struct run {
 	const uint64_t *bus;
-	uint32_t i;   /* next free entry */
+	uint16_t *b;  /* bucket of the next page */
+	uint16_t i;   /* next free entry */
 	uint32_t tag; /* of the next page */
 	uint32_t low; /* all addresses ORed */
 };
 
-/*
- * One stretch of @n consecutive buckets from @b on. This loop is the price per
- * page of a registration: what does not change stays in registers, and the
- * count down to 0 needs no comparison.
- */
-static void fill_stretch(struct unic_tlb_entry *pool, struct run *r,
-			 uint16_t *b, uint32_t n)
+/* One page: 12 instructions are the price of a page in a registration. */
+static inline void fill_one(struct unic_tlb_entry *pool, struct run *r)
 {
-	const uint64_t *bus = r->bus;
-	uint32_t i = r->i, tag = r->tag, low = r->low;
+	struct unic_tlb_entry *e = pool + r->i;
+	uint64_t addr = *r->bus++;
+	uint16_t next;
 
-	for (; n; n--) {
-		struct unic_tlb_entry *e = pool + i;
-		uint64_t addr = *bus++;
-		uint32_t next = e->next;
-
-		e->tag = tag++;
-		e->next = *b;
-		*b++ = (uint16_t)i;
-		low |= (uint32_t)addr;
-		e->bus = addr;
-		i = next;
-	}
-	*r = (struct run){ bus, i, tag, low };
+	UNIC_IN_REGISTER(e);
+	/* as one: halves would be loaded and stored one by one */
+	__asm__("" ::"r"(addr));
+	r->low |= (uint32_t)addr;
+	UNIC_IN_REGISTER(r->low);
+	next = e->next;
+	e->tag = r->tag++;
+	e->next = *r->b;
+	*r->b++ = r->i;
+	e->bus = addr;
+	r->i = next;
 }
 
 /*
@@ -78,18 +64,27 @@ static void fill_stretch(struct unic_tlb_entry *pool, struct run *r,
 uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
 			   uint32_t count, const uint64_t *bus)
 {
-	uint32_t at = (base + first) & MASK;
-	uint32_t left = UNIC_TLB_BUCKETS - at;
-	struct run r = { bus, tlb->free_head, base + first, 0 };
-	uint16_t *b = tlb->bucket;
+	uint32_t tag = base + first, n = UNIC_TLB_BUCKETS - (tag & MASK);
+	struct unic_tlb_entry *pool = tlb->entry;
+	struct run r = { bus, &tlb->bucket[tag & MASK], tlb->free_head, tag,
+			 0 };
 
-	if (left > count)
-		left = count;
-	fill_stretch(tlb->entry, &r, b + at, left);
-	if (left < count)
-		fill_stretch(tlb->entry, &r, b, count - left);
-	tlb->free_head = (uint16_t)r.i;
 	tlb->reserved = (uint16_t)(tlb->reserved - count);
+	while (count) {
+		n = n < count ? n : count;
+		count -= n;
+		for (; n & 3; n--)
+			fill_one(pool, &r);
+		for (n >>= 2; n; n--) {
+			fill_one(pool, &r);
+			fill_one(pool, &r);
+			fill_one(pool, &r);
+			fill_one(pool, &r);
+		}
+		r.b = tlb->bucket;
+		n = count;
+	}
+	tlb->free_head = r.i;
 	return r.low;
 }
 

@@ -30,6 +30,13 @@
 
 #define UNIC_TLB_END UNIC_TLB_ENTRIES /* of a chain */
 
+/*
+ * Keeps pointer @p in one register: the compiler would fold the offset of a
+ * table in struct unic_nic into that of each field, and such offsets do not fit
+ * into a load or store.
+ */
+#define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
+
 struct unic_tlb_entry {
 	uint32_t tag;  /* base of the region + page, or UNIC_TLB_NO_TAG */
 	uint16_t next; /* in the bucket chain or in the free list */
@@ -66,7 +73,14 @@ void unic_tlb_init(struct unic_tlb *tlb);
  * unic_tlb_reserve() - promise @n entries to a region, or none.
  * Returns false, with nothing changed, if fewer than @n are free.
  */
-bool unic_tlb_reserve(struct unic_tlb *tlb, uint32_t n);
+static inline bool unic_tlb_reserve(struct unic_tlb *tlb, uint32_t n)
+{
+	if (n > tlb->free)
+		return false;
+	tlb->free = (uint16_t)(tlb->free - n);
+	tlb->reserved = (uint16_t)(tlb->reserved + n);
+	return true;
+}
 
 /** unic_tlb_unreserve() - give back @n promised entries that were not filled. */
 void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n);
