@@ -297,9 +297,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->ctrl_len = (uint8_t)t.ctrl;
 	m->mr = UNIC_MR_NIL;
 	m->direct = false;
-	m->refused = unic_token_claim(nic, t.index, t.key, t.payload,
-				      unic_qp_index(nic, qp), q->psn,
-				      qp->dest_ipv4, qp->dest_qpn);
+	m->refused = unic_token_claim(nic, t.index, t.key, t.payload, qp);
 	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
 		unic_guess_wrong(nic, qp->dest_ipv4);
 		qp->rsp.guessed = true;

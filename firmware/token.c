@@ -146,6 +146,7 @@ static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 
 	UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_CLAIMED);
 	t->placed = placed;
+	unic_mr_used(nic, &nic->mrs.mr[mr], placed);
 	end_token(nic, i, end, end != UNIC_TOKEN_USED);
 	unic_mr_unhold(nic, mr);
 }
@@ -333,7 +334,7 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	t->user = args->user;
 	t->mr = (uint16_t)mr;
 	t->proc = proc;
-	t->qp = UNIC_TOKEN_NIL;
+	t->pd = args->pd;
 	t->state = UNIC_TOKEN_S_LIVE;
 	set_ttl(nic, t, args->ttl_us);
 	region_link(nic, i);
@@ -396,30 +397,53 @@ refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
 	return reason;
 }
 
-/* Index and key are right, but the token is not LIVE: why. */
-static uint8_t __attribute__((noinline, cold))
-refuse_ended(struct unic_nic *nic, uint32_t index)
+/* An address or number of 0 is any. */
+static bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
 {
-	const struct unic_token *t = &nic->tokens.token[index];
-
-	if (t->state == UNIC_TOKEN_S_CLAIMED)
-		return refuse(nic, index, UNIC_TOKEN_BUSY);
-	/* an index that never had a token has the key 0 and no end */
-	return refuse(nic, index,
-		      t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY);
+	return (!t->sender_ipv4 || t->sender_ipv4 == qp->dest_ipv4) &&
+	       (!t->sender_qpn || t->sender_qpn == qp->dest_qpn);
 }
 
-/* The process is told by the claim that finds it, or by the next poll. */
+/*
+ * Some check failed: the first that does is the reason. That a token has expired
+ * its process is told by the claim that finds it, or by the next poll.
+ */
 static uint8_t __attribute__((noinline, cold))
-refuse_expired(struct unic_nic *nic, uint32_t index)
+refuse_why(struct unic_nic *nic, uint32_t index, uint64_t key,
+	   uint32_t payload_len, const struct unic_qp *qp)
 {
-	end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
-	return refuse(nic, index, UNIC_TOKEN_EXPIRED);
+	const struct unic_token *t = &nic->tokens.token[index];
+	uint8_t reason = UNIC_TOKEN_WRONG_SENDER;
+
+	if (t->key != key)
+		reason = UNIC_TOKEN_BAD_KEY;
+	else if (t->state == UNIC_TOKEN_S_CLAIMED)
+		reason = UNIC_TOKEN_BUSY;
+	else if (t->state != UNIC_TOKEN_S_LIVE)
+		/* an index that never had a token has the key 0 and no end */
+		reason = t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
+	else if (t->pd != qp->pd)
+		reason = UNIC_TOKEN_BAD_KEY;
+	else if (nic->now_ns >= t->expires_ns)
+		reason = UNIC_TOKEN_EXPIRED;
+	else if (payload_len > t->length)
+		reason = UNIC_TOKEN_TOO_LONG;
+	if (reason == UNIC_TOKEN_EXPIRED && t->state == UNIC_TOKEN_S_LIVE)
+		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
+	return refuse(nic, index, reason);
+}
+
+/* Apart: a call with seven arguments would cost a claim its stack frame. */
+static uint8_t __attribute__((noinline, cold))
+trace_claim(struct unic_nic *nic, uint32_t index, const struct unic_qp *qp)
+{
+	UNIC_TRACE(nic, TOKEN_CLAIM, nic->tokens.token[index].proc, index,
+		   unic_qp_index(nic, qp), qp->rsp.psn, 0);
+	return UNIC_TOKEN_LIVE;
 }
 
 uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
-			 uint32_t payload_len, uint16_t qp, uint32_t psn,
-			 uint32_t sender_ipv4, uint32_t sender_qpn)
+			 uint32_t payload_len, const struct unic_qp *qp)
 {
 	struct unic_token *t;
 	struct unic_mr *mr;
@@ -428,29 +452,20 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
 		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
 	t = &nic->tokens.token[index];
 	UNIC_IN_REGISTER(t);
-	if (unlikely(t->key != key))
-		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
-	if (unlikely(t->state != UNIC_TOKEN_S_LIVE))
-		return refuse_ended(nic, index);
-	mr = &nic->mrs.mr[t->mr];
-	UNIC_IN_REGISTER(mr);
 	/* a token is good on queue pairs of its own protection domain only */
-	if (unlikely(mr->pd != nic->qps.qp[qp].pd))
-		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
-	if (unlikely(nic->now_ns >= t->expires_ns))
-		return refuse_expired(nic, index);
-	if (unlikely(payload_len > t->length))
-		return refuse(nic, index, UNIC_TOKEN_TOO_LONG);
-	if (t->sender_ipv4 && unlikely(t->sender_ipv4 != sender_ipv4))
-		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
-	if (t->sender_qpn && unlikely(t->sender_qpn != sender_qpn))
-		return refuse(nic, index, UNIC_TOKEN_WRONG_SENDER);
-	/* tokens end when their region stops being accessible */
-	UNIC_ASSERT(nic, mr->state < UNIC_MR_DRAINING); /* INV-4 */
-	unic_mr_used(nic, mr, payload_len);
-	mr->holds++;
+	if (unlikely(t->key != key || t->state != UNIC_TOKEN_S_LIVE ||
+		     t->pd != qp->pd || nic->now_ns >= t->expires_ns ||
+		     payload_len > t->length))
+		return refuse_why(nic, index, key, payload_len, qp);
+	if (unlikely(t->sender_qpn != qp->dest_qpn ||
+		     t->sender_ipv4 != qp->dest_ipv4) &&
+	    unlikely(!sent_by(t, qp)))
+		return refuse_why(nic, index, key, payload_len, qp);
+	/* accessible: a LIVE token ends with its region's access (INV-4) */
 	t->state = UNIC_TOKEN_S_CLAIMED;
-	t->qp = qp;
-	UNIC_TRACE(nic, TOKEN_CLAIM, t->proc, index, qp, psn, 0);
+	mr = &nic->mrs.mr[t->mr];
+	mr->holds++;
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_TOKEN_CLAIM))
+		return trace_claim(nic, index, qp);
 	return UNIC_TOKEN_LIVE;
 }

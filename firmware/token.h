@@ -26,22 +26,24 @@ enum unic_token_state {
 	UNIC_TOKEN_S_CLAIMED = 2,
 };
 
+struct unic_qp;
+
 struct unic_token {
-	/* the check reads these: one half of a cache line */
+	/* the check reads these */
 	uint64_t key;
-	uint64_t expires_ns; /* UINT64_MAX: never */
-	uint32_t length;
-	uint32_t sender_ipv4; /* 0: any */
+	uint64_t expires_ns;  /* UINT64_MAX: never */
 	uint32_t sender_qpn;  /* 0: any */
-	uint16_t mr;
-	uint8_t state;
-	uint8_t end; /* of the last token of this index */
+	uint32_t sender_ipv4; /* 0: any */
+	uint32_t length;
+	uint16_t pd; /* of its region */
+	uint16_t state;
 	uint64_t iova;
+	uint16_t mr;
+	uint8_t end; /* of the last token of this index */
 	uint32_t user;
 	uint32_t placed;
 	uint16_t proc;
 	uint16_t prev, next; /* of the region's tokens; next: free list too */
-	uint16_t qp;	     /* CLAIMED by */
 	bool evt_due;	     /* ended, TOKEN_END not yet on the event ring */
 };
 
@@ -78,17 +80,16 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
 
 /**
- * unic_token_claim() - first packet of a tagged message (hot path, budget 35
- * instructions for the check). Checks index and key, life, protection domain,
- * length, sender, the region - in this order, before any DMA.
- * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED by @qp, or the reason of
+ * unic_token_claim() - first packet of a tagged message that came on @qp (hot
+ * path). Checks index and key, life, protection domain, length, sender, the
+ * region - in this order, before any DMA. The sender is @qp's peer.
+ * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED, or the reason of
  * refusal (enum unic_token_end), counted; nothing changed then. If index and
  * key name a token that has ended, the reason is that end. A claimed token holds
- * its region until finish or abort.
+ * its region until finish or abort, where the region's use is counted.
  */
 uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
-			 uint32_t payload_len, uint16_t qp, uint32_t psn,
-			 uint32_t sender_ipv4, uint32_t sender_qpn);
+			 uint32_t payload_len, const struct unic_qp *qp);
 
 /** unic_token_finish() - all bytes are placed: USED. */
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);

@@ -84,15 +84,22 @@ static void tokens(struct rig_mr *mr)
 		.stag = mr->stag,
 		.length = 64,
 		.iova = mr->iova,
+		.ttl_us = 1000000,
+		.sender_ipv4 = 0x0a000002,
+		.sender_qpn = 5,
 	};
-	volatile uint8_t end;
+	struct unic_qp *qp = &a.nic.qps.qp[UNIC_QPS - 1];
+	uint8_t end;
 	uint64_t key;
 	int index = unic_token_alloc(&a.nic, &args, &key);
 	uint32_t n;
 
 	assert_true(index >= 0);
-	MEASURE(n, end = unic_token_claim(&a.nic, (uint32_t)index, key, 64, 0,
-					  1, 0x0a000002, 5));
+	qp->pd = args.pd;
+	qp->dest_ipv4 = args.sender_ipv4;
+	qp->dest_qpn = args.sender_qpn;
+	MEASURE(n,
+		end = unic_token_claim(&a.nic, (uint32_t)index, key, 64, qp));
 	assert_int_equal(end, 0);
 	report("token_check", n);
 	unic_token_finish(&a.nic, (uint16_t)index, 64);

@@ -43,9 +43,19 @@ static uint32_t alloc(uint32_t ttl_us, uint64_t *key)
 	return (uint32_t)i;
 }
 
+static uint8_t claim_from(uint32_t i, uint64_t key, uint32_t len, uint32_t ip,
+			  uint32_t qpn)
+{
+	struct unic_qp *qp = &r.nic.qps.qp[3];
+
+	qp->dest_ipv4 = ip;
+	qp->dest_qpn = qpn;
+	return unic_token_claim(&r.nic, i, key, len, qp);
+}
+
 static uint8_t claim(uint32_t i, uint64_t key, uint32_t len)
 {
-	return unic_token_claim(&r.nic, i, key, len, 3, 9, IP, QPN);
+	return claim_from(i, key, len, IP, QPN);
 }
 
 static uint32_t end_of(uint32_t i, uint64_t key)
@@ -144,9 +154,9 @@ static void each_refusal_changes_nothing(void **state)
 			 UNIC_TOKEN_BAD_KEY);
 	assert_int_equal(claim(i, key, 1001), UNIC_TOKEN_TOO_LONG);
 	assert_int_equal(claim(i, key, UINT32_MAX), UNIC_TOKEN_TOO_LONG);
-	assert_int_equal(unic_token_claim(&r.nic, i, key, 1, 3, 9, IP + 1, QPN),
+	assert_int_equal(claim_from(i, key, 1, IP + 1, QPN),
 			 UNIC_TOKEN_WRONG_SENDER);
-	assert_int_equal(unic_token_claim(&r.nic, i, key, 1, 3, 9, IP, QPN + 1),
+	assert_int_equal(claim_from(i, key, 1, IP, QPN + 1),
 			 UNIC_TOKEN_WRONG_SENDER);
 	/* on a queue pair of another protection domain it is unknown */
 	r.nic.qps.qp[3].pd++;
