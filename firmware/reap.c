@@ -96,43 +96,60 @@ static void settle(struct unic_nic *nic, uint32_t proc)
 }
 
 /*
- * The best victim of the first few candidates of @proc. @patient: none younger
- * than the minimum residence.
+ * The best of the first few candidates of @proc that are as old as @young_ns;
+ * *next: the one behind them. Inlined for each policy, which is a constant then.
  */
-static uint16_t pick(struct unic_nic *nic, uint32_t proc, bool patient)
+static inline __attribute__((always_inline)) uint16_t
+best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
+	uint16_t *next)
 {
-	struct unic_evict *e = &nic->evict;
-	uint32_t policy = nic->procs.proc[proc].policy, looked = 0, nth = 0;
-	uint64_t young = nic->now_ns - e->residence_us * 1000ull;
+	struct unic_policy_stat s, best = { .last_use_ns = UINT64_MAX };
+	uint16_t head = nic->evict.ring[proc], at = head, found = UNIC_MR_NIL;
 	const struct unic_mr *table = nic->mrs.mr;
-	struct unic_policy_stat s, b = { 0 };
-	uint16_t at, best = UNIC_MR_NIL;
+	uint32_t left = UNIC_REAP_SAMPLE, nth = 0;
 
-	if (e->ring[proc] == UNIC_MR_NIL)
-		return UNIC_MR_NIL;
-	if (policy != UNIC_POLICY_RANDOM)
-		settle(nic, proc);
-	at = e->ring[proc];
 	UNIC_IN_REGISTER(table);
 	do {
 		const struct unic_mr *m = &table[at];
 
-		if (!patient || (int64_t)(m->since_ns - young) <= 0) {
-			s = stat_of(m, e->pain[at].value, ++nth);
-			if (best == UNIC_MR_NIL ||
-			    unic_policy_better(policy, &s, &b, &e->rng)) {
-				best = at;
-				b = s;
+		if ((int64_t)m->since_ns <= young_ns) {
+			s = stat_of(m, nic->evict.pain[at].value, ++nth);
+			if (unic_policy_better(policy, &s, &best,
+					       &nic->evict.rng)) {
+				found = at;
+				best = s;
 			}
 		}
 		at = m->ring_next;
-	} while (at != e->ring[proc] && ++looked < UNIC_REAP_SAMPLE);
-	if (best == UNIC_MR_NIL)
+	} while (at != head && --left);
+	*next = at;
+	return found;
+}
+
+uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient)
+{
+	struct unic_evict *e = &nic->evict;
+	bool random = nic->procs.proc[proc].policy == UNIC_POLICY_RANDOM;
+	int64_t young = INT64_MAX;
+	uint16_t found, next;
+
+	if (e->ring[proc] == UNIC_MR_NIL)
+		return UNIC_MR_NIL;
+	if (patient)
+		young = (int64_t)(nic->now_ns - e->residence_us * 1000ull);
+	UNIC_IN_REGISTER(young);
+	if (random) {
+		found = best_of(nic, proc, young, UNIC_POLICY_RANDOM, &next);
+	} else {
+		settle(nic, proc);
+		found = best_of(nic, proc, young, UNIC_POLICY_LRU, &next);
+	}
+	if (found == UNIC_MR_NIL)
 		UNIC_TRACE(nic, SPARED, proc, e->ring[proc], 0, 0, 0);
 	/* others next time: by chance, or because these are too young */
-	if (best == UNIC_MR_NIL || policy == UNIC_POLICY_RANDOM)
-		e->ring[proc] = at;
-	return best;
+	if (found == UNIC_MR_NIL || random)
+		e->ring[proc] = next;
+	return found;
 }
 
 static uint64_t *recall_of(struct unic_evict *e, uint32_t a, uint32_t b)
@@ -175,7 +192,7 @@ static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 static bool take_from(struct unic_nic *nic, uint32_t victim,
 		      const struct want *w)
 {
-	uint16_t mr = pick(nic, victim, !w->urgent);
+	uint16_t mr = unic_reap_pick(nic, victim, !w->urgent);
 
 	if (mr == UNIC_MR_NIL)
 		return w->urgent && unic_evict_hasten(nic, victim, w->proc);

@@ -29,6 +29,13 @@ void unic_reap_add(struct unic_nic *nic, uint16_t mr);
 void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
 
 /**
+ * unic_reap_pick() - the region of @proc to ask back, by its policy, or
+ * UNIC_MR_NIL. @patient: none younger than the minimum residence. Nothing is
+ * asked yet.
+ */
+uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient);
+
+/**
  * unic_reap_poll() - compare demand with supply and revoke, a bounded number of
  * regions. Returns when to call again (NIC time, UINT64_MAX: no need).
  */

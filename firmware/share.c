@@ -45,56 +45,67 @@ bool unic_share_entitled(const struct unic_share *s, uint32_t owner, uint32_t n)
 	return s->owner[owner].held + n <= unic_share_fair(s, owner);
 }
 
+/* The owner found, with its units; and the weights of all who are present. */
+struct heaviest {
+	uint32_t owner, net, weight, weights;
+};
+
 /*
- * The owner in @mask with the most units for its weight, the wanter counted
- * with @n more; nobody who has nothing. Fair shares are proportional to
+ * The owner with the most units for its weight but those in @skip, the wanter
+ * counted with @n more; nobody who has nothing. Fair shares are proportional to
  * weights, so the order by net / weight is the order by excess / weight without
  * dividing, and if the first is not above its share, nobody is. The products
  * fit: a net is at most the capacity, 16 bits.
- * *net: units of the one found.
  */
-static uint32_t heaviest(const struct unic_share *s, uint32_t mask,
-			 uint32_t wanter, uint32_t n, uint32_t *net)
+static inline struct heaviest
+heaviest(const struct unic_share *s, uint32_t skip, uint32_t wanter, uint32_t n)
 {
-	uint32_t best = UNIC_OWNER_NIL, weight = 1, pain = 0;
+	struct heaviest best = { UNIC_OWNER_NIL, 0, 1, 0 };
+	uint32_t left, pain = 0;
 
-	*net = 0;
-	for (mask &= s->present; mask; mask &= mask - 1u) {
-		uint32_t i = (uint32_t)__builtin_ctz(mask), l, r;
+	for (left = s->present; left; left &= left - 1u) {
+		uint32_t i = (uint32_t)__builtin_ctz(left), has, l, r;
 		const struct unic_share_owner *o = &s->owner[i];
-		uint32_t has = o->held - o->coming;
 
-		if (!has)
+		best.weights += o->weight;
+		has = o->held - o->coming;
+		if (!has || skip >> i & 1)
 			continue;
 		if (i == wanter)
 			has += n;
-		l = has * weight;
-		r = *net * o->weight;
+		l = has * best.weight;
+		r = best.net * o->weight;
 		if (l < r ||
-		    (l == r && o->pain >= pain && best != UNIC_OWNER_NIL))
+		    (l == r && o->pain >= pain && best.owner != UNIC_OWNER_NIL))
 			continue;
-		best = i;
-		weight = o->weight;
+		best.owner = i;
+		best.weight = o->weight;
+		best.net = has;
 		pain = o->pain;
-		*net = has;
 	}
 	return best;
+}
+
+/* More than unic_share_fair(), without dividing. */
+static inline bool above(const struct unic_share *s, const struct heaviest *h)
+{
+	return (uint64_t)h->net * h->weights >
+	       (uint64_t)s->capacity * h->weight;
 }
 
 uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 			   uint32_t n, uint32_t skip)
 {
-	uint32_t net, found = heaviest(s, ~skip, wanter, n, &net), whole;
+	struct heaviest found = heaviest(s, skip, wanter, n), whole = found;
 
-	if (found == UNIC_OWNER_NIL)
-		return UNIC_OWNER_NIL;
-	if (net > unic_share_fair(s, found))
-		return found;
+	if (found.owner == UNIC_OWNER_NIL || above(s, &found))
+		return found.owner;
 	if (wanter != UNIC_OWNER_NIL)
 		return UNIC_OWNER_NIL;
 	/* INV-5: not if one that was skipped is above */
-	whole = skip ? heaviest(s, ~0u, wanter, n, &net) : found;
-	return net > unic_share_fair(s, whole) ? UNIC_OWNER_NIL : found;
+	if (skip)
+		whole = heaviest(s, 0, wanter, n);
+	return above(s, &whole) ? UNIC_OWNER_NIL : found.owner;
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)

@@ -8,6 +8,7 @@
  * its instruction count: the same binary gives the same numbers, always.
  */
 #include "icrc.h"
+#include "reap.h"
 #include "rig.h"
 #include "unit.h"
 
@@ -267,11 +268,20 @@ static void registering(uint32_t pd)
 	report("register_per_page", (many - one + 255) / 256);
 }
 
-/* One reaper step with a waiter queued: the decision whom to ask. */
+/* Whom to ask: the process that holds most for its share, then its region. */
+static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
+					      uint32_t proc, uint32_t n)
+{
+	uint32_t from = unic_share_victim(&nic->evict.share, proc, n, 0);
+
+	return unic_reap_pick(nic, from, true);
+}
+
+/* A waiter is queued: the decision, and the step that acts on it four times. */
 static void decision(uint32_t pd)
 {
 	struct rig_mr mr;
-	uint32_t pd1 = rig_pd(&a, 1), n;
+	uint32_t pd1 = rig_pd(&a, 1), n, victim;
 
 	while (rig_reg(&a, 0, pd, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr) ==
 	       UNIC_ST_OK)
@@ -280,9 +290,15 @@ static void decision(uint32_t pd)
 				 0, &mr),
 			 UNIC_ST_PENDING);
 	a.nic.now_ns += 10000000;
+	MEASURE(n, victim = decide(&a.nic, 1, 8));
+	assert_int_equal(a.nic.mrs.mr[victim].proc, 0);
+	report("eviction_decision", n);
 	MEASURE(n, unic_evict_poll(&a.nic));
-	assert_true(a.nic.evict.notices.open > 0);
-	report("eviction_decision_and_notice", n);
+	assert_int_equal(a.nic.evict.notices.open, 4);
+	report("reaper_step_4_notices", n);
+	a.nic.evict.kicked = false;
+	MEASURE(n, unic_evict_poll(&a.nic));
+	report("reaper_idle", n);
 }
 
 static void crc(void)
