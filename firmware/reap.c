@@ -77,7 +77,7 @@ static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t pain,
  * the tail goes to the end, which in a ring is one store. At most a sample of
  * them at a time: the order heals as fast as victims are asked for.
  */
-static void settle(struct unic_nic *nic, uint32_t proc)
+static void tidy(struct unic_nic *nic, uint32_t proc)
 {
 	const struct unic_mr *table = nic->mrs.mr;
 	uint16_t at = nic->evict.ring[proc];
@@ -95,9 +95,16 @@ static void settle(struct unic_nic *nic, uint32_t proc)
 	nic->evict.ring[proc] = at;
 }
 
+static inline bool settled(const struct unic_mr *m, int64_t young_ns)
+{
+	return (int64_t)m->since_ns <= young_ns;
+}
+
 /*
- * The best of the first few candidates of @proc that are as old as @young_ns;
- * *next: the one behind them. Inlined for each policy, which is a constant then.
+ * The best of the first few candidates of @proc that are not younger than
+ * @young_ns; *next: the one behind them. Inlined for each policy, which is a
+ * constant then. Only among those old enough is `random` even; otherwise age is
+ * looked at last, because mostly there is a better one.
  */
 static inline __attribute__((always_inline)) uint16_t
 best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
@@ -107,18 +114,20 @@ best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
 	uint16_t head = nic->evict.ring[proc], at = head, found = UNIC_MR_NIL;
 	const struct unic_mr *table = nic->mrs.mr;
 	uint32_t left = UNIC_REAP_SAMPLE, nth = 0;
+	bool random = policy == UNIC_POLICY_RANDOM;
 
 	UNIC_IN_REGISTER(table);
 	do {
 		const struct unic_mr *m = &table[at];
+		bool counts = !random || settled(m, young_ns);
 
-		if ((int64_t)m->since_ns <= young_ns) {
-			s = stat_of(m, nic->evict.pain[at].value, ++nth);
-			if (unic_policy_better(policy, &s, &best,
-					       &nic->evict.rng)) {
-				found = at;
-				best = s;
-			}
+		nth += counts;
+		s = stat_of(m, nic->evict.pain[at].value, nth);
+		if (counts &&
+		    unic_policy_better(policy, &s, &best, &nic->evict.rng) &&
+		    (random || settled(m, young_ns))) {
+			found = at;
+			best = s;
 		}
 		at = m->ring_next;
 	} while (at != head && --left);
@@ -141,7 +150,7 @@ uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient)
 	if (random) {
 		found = best_of(nic, proc, young, UNIC_POLICY_RANDOM, &next);
 	} else {
-		settle(nic, proc);
+		tidy(nic, proc);
 		found = best_of(nic, proc, young, UNIC_POLICY_LRU, &next);
 	}
 	if (found == UNIC_MR_NIL)
