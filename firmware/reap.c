@@ -79,18 +79,18 @@ static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t pain,
  */
 static void tidy(struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_mr *table = nic->mrs.mr;
+	const struct unic_mr *table = nic->mrs.mr, *m;
 	uint16_t at = nic->evict.ring[proc];
 	uint64_t newest;
-	uint32_t i;
+	uint32_t left;
 
 	UNIC_IN_REGISTER(table);
-	newest = table[table[at].ring_prev].last_use_ns;
-	for (i = 0; i < UNIC_REAP_SAMPLE; i++) {
-		if (table[at].last_use_ns <= newest)
-			break;
-		newest = table[at].last_use_ns;
-		at = table[at].ring_next;
+	m = &table[at];
+	newest = table[m->ring_prev].last_use_ns;
+	for (left = UNIC_REAP_SAMPLE; left && m->last_use_ns > newest; left--) {
+		newest = m->last_use_ns;
+		at = m->ring_next;
+		m = &table[at];
 	}
 	nic->evict.ring[proc] = at;
 }
