@@ -586,13 +586,15 @@ static const struct {
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
 };
 
+/* @rec is word-aligned. */
 static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 {
-	uint32_t i;
-	uint8_t any = 0;
+	uint32_t i = used, any = 0;
 
-	for (i = used; i < REC_BYTES; i++)
+	for (; i & 3; i++)
 		any |= rec[i];
+	for (; i < REC_BYTES; i += 4)
+		any |= *(const uint32_t *)(const void *)(rec + i);
 	return !any;
 }
 

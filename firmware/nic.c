@@ -199,10 +199,10 @@ static inline bool look(const struct unic_nic *nic)
 	const struct unic_watch *w = nic->procs.watch;
 	const struct unic_watch *end = w + nic->procs.n_active;
 
-	if (unic_mbox_called(&nic->mbox))
+	if (unlikely(unic_mbox_called(&nic->mbox)))
 		return true;
 	do { /* with no process there, watch[0] never moves */
-		if (unic_watch_moved(w))
+		if (unlikely(unic_watch_moved(w)))
 			return true;
 	} while (++w < end);
 	return unic_port_rx_ready(nic->port);

@@ -80,7 +80,7 @@ struct unic_nic {
 void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 
 /* Looks around of an idle unic_nic_poll(), beside the first one. */
-#define UNIC_SPIN_LOOKS 64u
+#define UNIC_SPIN_LOOKS 128u
 
 /**
  * unic_nic_poll() - one round of bounded work; if there is none, some more

@@ -429,9 +429,9 @@ inline void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
 		return;
 	}
 	lr->got = NULL;
+	lr->dirty |= tx->bit;
 	publish(frame, tx->seq, len, flags);
 	tx_advance(tx);
-	lr->dirty |= tx->bit;
 }
 
 uint32_t link_ring_flush(struct link_ring *lr)
@@ -475,7 +475,7 @@ static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 	struct link_ring_rx *first = lr->turn, *rx = first;
 
 	do {
-		if (rx_there(rx))
+		if (unlikely(rx_there(rx)))
 			return rx;
 		rx = rx->after;
 	} while (rx != first);
