@@ -264,6 +264,8 @@ demo: install-deps ## [FILE=] [BOARD=virt|soft] [LOSS=1%] [LINK=shm|virtio]
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK))
 bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
+bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
+	@tests/bench/rxe.py && echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
@@ -332,4 +334,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile | \
 		awk -F'#' '{ printf "%-20s %s\n", $$1, $$2 }'
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
