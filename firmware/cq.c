@@ -5,7 +5,9 @@
 #include "nic.h"
 
 #define CQE_BYTES     ((uint32_t)sizeof(struct unic_cqe))
-#define PAGE_MASK     4095ull /* no region has smaller pages */
+#define PAGE_SHIFT    12u /* no region has smaller pages */
+#define PAGE_BYTES    (1u << PAGE_SHIFT)
+#define PAGE_MASK     (PAGE_BYTES - 1u)
 #define ARM_NUMBER    0x7fffffffu
 #define ARM_SOLICITED 0x80000000u
 
@@ -74,7 +76,7 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	memset(cq, 0, sizeof(*cq));
 	cq->used = true;
 	cq->iova = unic_from_le64(cmd->iova);
-	cq->page = UINT64_MAX; /* none yet */
+	cq->page = UINT32_MAX; /* none yet */
 	cq->mask = entries - 1;
 	cq->mr = piece.mr;
 	cq->proc = proc;
@@ -224,22 +226,42 @@ static bool full(struct unic_nic *nic, struct unic_cq *cq)
 	return cq->tail - cq->ci > cq->mask;
 }
 
-/* Where record `tail` goes. The region cannot be taken back while the queue
- * exists, so a page is translated once. */
-static int locate(struct unic_nic *nic, struct unic_cq *cq, uint64_t *bus)
+/* Where record @n is, in bytes from the start of the first page on. */
+static inline uint32_t place_of(const struct unic_cq *cq, uint32_t n)
 {
-	uint64_t iova = cq->iova + (cq->tail & cq->mask) * CQE_BYTES;
+	return ((uint32_t)cq->iova & PAGE_MASK) + (n & cq->mask) * CQE_BYTES;
+}
+
+/* The region cannot be taken back while the queue exists: a page is translated
+ * once, when the queue comes to it. */
+static __attribute__((noinline)) int
+turn_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
+{
+	uint64_t iova = (cq->iova & ~(uint64_t)PAGE_MASK) +
+			((uint64_t)page << PAGE_SHIFT);
 	struct unic_piece piece;
+	int r = unic_xlate(nic, cq->mr, iova, PAGE_BYTES, &piece);
+
+	if (r)
+		return r;
+	cq->page = page;
+	cq->page_bus = piece.bus;
+	return 0;
+}
+
+/* Where record `tail` goes. */
+static inline int locate(struct unic_nic *nic, struct unic_cq *cq,
+			 uint64_t *bus)
+{
+	uint32_t at = place_of(cq, cq->tail);
 	int r;
 
-	if (__builtin_expect((iova & ~PAGE_MASK) != cq->page, 0)) {
-		r = unic_xlate(nic, cq->mr, iova, CQE_BYTES, &piece);
+	if (__builtin_expect(at >> PAGE_SHIFT != cq->page, 0)) {
+		r = turn_page(nic, cq, at >> PAGE_SHIFT);
 		if (r)
 			return r;
-		cq->page = iova & ~PAGE_MASK;
-		cq->page_bus = piece.bus - (iova & PAGE_MASK);
 	}
-	*bus = cq->page_bus + (iova & PAGE_MASK);
+	*bus = cq->page_bus + (at & PAGE_MASK);
 	return 0;
 }
 
@@ -255,11 +277,10 @@ static __attribute__((noinline, cold)) int mend(struct unic_nic *nic,
 	int r;
 
 	for (; cq->torn; cq->torn--) { /* all in the page of the first */
-		uint64_t iova = cq->iova +
-				((cq->tail + cq->torn) & cq->mask) * CQE_BYTES;
+		uint32_t at = place_of(cq, cq->tail + cq->torn);
 
 		r = unic_dma_cqe(nic, idx, cq->mr,
-				 cq->page_bus + (iova & PAGE_MASK), &blank);
+				 cq->page_bus + (at & PAGE_MASK), &blank);
 		if (r && r != -UNIC_EPENDING)
 			return r;
 	}
@@ -313,17 +334,18 @@ void unic_cq_written(struct unic_nic *nic, uint32_t idx, bool ok)
 /* --------------------------------------------------------- several at once */
 
 /* How many of @n records can be written from the tail on in one piece. */
-static uint32_t together(struct unic_nic *nic, struct unic_cq *cq, uint32_t n)
+static inline uint32_t together(struct unic_nic *nic, struct unic_cq *cq,
+				uint32_t n)
 {
-	uint32_t at = cq->tail & cq->mask;
-	uint32_t in_page = (uint32_t)(cq->iova + at * CQE_BYTES) & PAGE_MASK;
-	uint32_t end = cq->mask + 1 - at;
+	uint32_t in_page = place_of(cq, cq->tail) & PAGE_MASK;
+	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
 
-	if (cq->tail - cq->ci + n > cq->mask + 1 &&
+	if (__builtin_expect(cq->tail - cq->ci + n > cq->mask + 1, 0) &&
 	    (full(nic, cq) || cq->tail - cq->ci + n > cq->mask + 1))
 		return 0;
-	if (end > (4096 - in_page) / CQE_BYTES)
-		end = (4096 - in_page) / CQE_BYTES;
+	if (n > end)
+		n = end;
+	end = (PAGE_BYTES - in_page) / CQE_BYTES;
 	return n < end ? n : end;
 }
 
@@ -358,16 +380,14 @@ uint32_t unic_cq_post_run(struct unic_nic *nic, uint32_t idx, uint32_t n)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 	uint64_t bus;
-	uint32_t i;
 	int r;
 
+	UNIC_IN_REGISTER(cq);
 	if (__builtin_expect(cq->error, 0))
 		return n;
 	n = together(nic, cq, n);
 	if (__builtin_expect(!n || cq->torn, 0))
 		return 0;
-	for (i = 0; i < n; i++)
-		nic->cqs.run[i].seq = unic_to_le32(cq->tail + 1 + i);
 	r = locate(nic, cq, &bus);
 	if (__builtin_expect(!r, 1))
 		r = write_run(nic, cq, n, bus);

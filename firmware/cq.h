@@ -25,15 +25,16 @@ struct unic_nic;
 
 struct unic_cq {
 	uint64_t iova; /* of record 0 */
-	uint64_t page; /* IOVA of the page in use; its region stays, so ... */
-	uint64_t page_bus; /* ... this stays right */
-	uint32_t tail;	   /* records written */
-	uint32_t ci;	   /* records consumed, as last seen */
-	uint32_t mask;	   /* entries - 1 */
-	uint32_t sol;	   /* number + 1 of the last solicited record */
-	uint32_t arm;	   /* the arm word in force */
-	uint32_t events;   /* notifications so far */
-	uint16_t mr;	   /* control region of the ring */
+	uint64_t
+		page_bus; /* of the page in use; its region stays, so is right */
+	uint32_t page;	  /* which page that is, from record 0's on */
+	uint32_t tail;	  /* records written */
+	uint32_t ci;	  /* records consumed, as last seen */
+	uint32_t mask;	  /* entries - 1 */
+	uint32_t sol;	  /* number + 1 of the last solicited record */
+	uint32_t arm;	  /* the arm word in force */
+	uint32_t events;  /* notifications so far */
+	uint16_t mr;	  /* control region of the ring */
 	uint16_t proc;
 	uint16_t pd;
 	uint16_t users; /* QP directions that complete here */
@@ -89,9 +90,12 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe);
 /** unic_cq_run_free() - may cqs.run be written to? */
 #define unic_cq_run_free(nic) (!(nic)->cqs.run_busy)
 
+/** unic_cq_seq() - seq of the next record of a live queue. */
+#define unic_cq_seq(nic, idx) ((nic)->cqs.cq[idx].tail + 1)
+
 /**
  * unic_cq_post_run() - write cqs.run[0 .. @n - 1] and notify if armed. The
- * caller filled in wr_id, byte_len, qpn and opcode; seq is filled in here, and
+ * caller filled in wr_id, byte_len, qpn, opcode, and seq from unic_cq_seq() on;
  * the rest stays 0 for ever: successes of requests.
  *
  * Returns how many of them, from the first on, are the process's now (all, too,

@@ -62,7 +62,7 @@ static inline int submit(struct unic_nic *nic, bool to_host,
 	if (__builtin_expect(r == UNIC_PORT_EFAULT, 0))
 		UNIC_COUNT(nic, dma_errors);
 	else if (r != UNIC_PORT_EAGAIN)
-		UNIC_COUNT_ADD(nic, dma_bytes, piece->len);
+		nic->dma.bytes += piece->len;
 	return r;
 }
 
@@ -117,17 +117,13 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
 }
 
 int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
-		   uint16_t who, uint16_t mr, uint64_t iova, void *local,
+		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count)
 {
-	struct unic_piece piece;
-	int r = unic_xlate(nic, mr, iova, count * UNIC_SLOT_BYTES, &piece);
+	struct unic_piece piece = { .bus = bus,
+				    .len = count * UNIC_SLOT_BYTES };
+	int r = submit(nic, false, &piece, local);
 
-	if (r)
-		return r;
-	if (piece.len < count * UNIC_SLOT_BYTES)
-		return -UNIC_EBUS; /* the caller keeps within a page */
-	r = submit(nic, false, &piece, local);
 	if (r == UNIC_PORT_OK)
 		return 0;
 	if (r != UNIC_PORT_PENDING)
@@ -219,8 +215,8 @@ static void finish(struct unic_nic *nic, uint32_t tag, bool ok)
 	struct unic_dma_job done = *job;
 
 	job->busy = false;
-	job->next = dma->free_head;
-	dma->free_head = (uint16_t)tag;
+	job->next = (uint16_t)dma->free_head;
+	dma->free_head = tag;
 	dma->busy--;
 	if (!ok)
 		UNIC_COUNT(nic, dma_errors);

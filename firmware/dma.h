@@ -22,7 +22,7 @@ struct unic_nic;
 
 #define UNIC_DMA_JOBS	64u /* pieces in flight; power of two */
 #define UNIC_DMA_SPANS	6u  /* scatter-gather elements of one transfer */
-#define UNIC_DMA_NO_JOB 0xffffu
+#define UNIC_DMA_NO_JOB UNIC_DMA_JOBS
 
 /* Whom a finished piece belongs to. */
 enum unic_dma_owner {
@@ -71,9 +71,10 @@ struct unic_dma_job {
 };
 
 struct unic_dma {
+	uint32_t free_head; /* what every transfer needs comes first */
+	uint32_t bytes; /* moved, not yet in the counter: unic_roce_count() */
+	uint16_t busy;	/* jobs in flight */
 	struct unic_dma_job job[UNIC_DMA_JOBS];
-	uint16_t free_head;
-	uint16_t busy; /* jobs in flight */
 };
 
 void unic_dma_init(struct unic_nic *nic);
@@ -90,14 +91,13 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl);
 
 /**
  * unic_dma_fetch() - read @count 64-byte slots of a queue into @local.
- * @mr, @iova: control region and address of the first; the range must not
- *             cross a page of the region.
+ * @mr:  control region they are in.
+ * @bus: address of the first; the range must not cross a page of the region.
  * Returns 0: done. -UNIC_EPENDING: unic_sq_fetched() / unic_rq_fetched() /
- * unic_rq_swept() will be told. -UNIC_EAGAIN, -UNIC_EBUS, -UNIC_EEVICTED:
- * nothing happened.
+ * unic_rq_swept() will be told. -UNIC_EAGAIN, -UNIC_EBUS: nothing happened.
  */
 int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
-		   uint16_t who, uint16_t mr, uint64_t iova, void *local,
+		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count);
 
 /**

@@ -62,6 +62,51 @@ static inline void unic_put_reth(uint32_t *w, uint32_t i, uint64_t va,
 	unic_put_word(w, i + 3, len);
 }
 
+/* Twelve words are three vectors, on a machine that has such; GCC makes words of
+ * them on others. */
+typedef uint32_t unic_vector
+	__attribute__((vector_size(16), aligned(4), may_alias));
+
+/** unic_headers_put() - headers as they are, to the start of a frame. */
+static inline void unic_headers_put(uint8_t *frame,
+				    const struct unic_headers *h)
+{
+	unic_vector *to = (void *)(frame + 2);
+	const unic_vector *from = (const void *)h->word;
+
+	UNIC_IN_REGISTER(from);
+	*(uint16_t *)(void *)frame = h->dst01;
+	to[0] = from[0];
+	to[1] = from[1];
+	to[2] = from[2];
+}
+
+/**
+ * unic_headers_same() - does a frame start with just these headers? Another
+ * party may be writing it: each word is looked at once, and only here.
+ */
+static inline bool unic_headers_same(const uint8_t *frame,
+				     const struct unic_headers *h)
+{
+	typedef uint64_t halves __attribute__((vector_size(16)));
+	const unic_vector *is = (const void *)(frame + 2);
+	const unic_vector *want = (const void *)h->word;
+	uint32_t dst01 = UNIC_READ_ONCE(*(const uint16_t *)(const void *)frame);
+	unic_vector other;
+	uint64_t half;
+
+	UNIC_IN_REGISTER(want);
+	other = (is[0] ^ want[0]) | (is[1] ^ want[1]) | (is[2] ^ want[2]);
+	half = ((halves)other)[0] | ((halves)other)[1];
+	return !((uint32_t)half | (uint32_t)(half >> 32) | (dst01 ^ h->dst01));
+}
+
+/** unic_op_word() - word UNIC_W_BTH_OP. @op_flags: opcode << 8 | BTH flags. */
+static inline uint32_t unic_op_word(uint32_t op_flags)
+{
+	return op_flags << 16 | UNIC_PKEY_DEFAULT;
+}
+
 /**
  * unic_frame_headers() - headers up to BTH: the template, and two words.
  * @len: bytes behind BTH, padded, ICRC not counted.
@@ -74,44 +119,13 @@ static inline void unic_frame_headers(uint8_t *frame, struct unic_roce_tmpl *t,
 	uint32_t *w = unic_frame_words(frame);
 	uint32_t ip = UNIC_EXT_OFF - UNIC_ETH_BYTES + len + UNIC_ICRC_BYTES;
 
-	if (__builtin_expect(t->ip != ip, 0))
-		unic_roce_length(t, ip);
-	*(uint16_t *)(void *)frame = t->dst01;
-	memcpy(__builtin_assume_aligned(w, 4),
-	       __builtin_assume_aligned(t->word, 4), sizeof(t->word));
-	unic_put_word(w, UNIC_W_BTH_OP, op_flags << 16 | UNIC_PKEY_DEFAULT);
+	if (__builtin_expect(t->ip != ip, 0)) {
+		unic_roce_length(t, &t->h, ip);
+		t->ip = ip;
+	}
+	unic_headers_put(frame, &t->h);
+	unic_put_word(w, UNIC_W_BTH_OP, unic_op_word(op_flags));
 	unic_put_word(w, UNIC_W_BTH_APSN, apsn);
-}
-
-/**
- * unic_frame_expected() - are these the headers that the peer of template @t
- * sends to us, as far as its packets are all alike? One pass over the words;
- * false means no more than "look closer".
- * @bytes: of the frame, at least UNIC_EXT_OFF + UNIC_ICRC_BYTES.
- */
-static inline bool unic_frame_expected(const uint8_t *frame,
-				       struct unic_roce_tmpl *t, uint32_t bytes)
-{
-	const uint32_t *w = (const void *)(frame + 2);
-	uint32_t ip = bytes - UNIC_ETH_BYTES, m1 = t->word[1], m2 = t->word[2];
-	uint32_t dst01 = UNIC_READ_ONCE(*(const uint16_t *)(const void *)frame);
-	uint32_t other;
-
-	if (__builtin_expect(t->rx_ip != ip, 0))
-		unic_roce_rx_length(t, ip);
-	/* addressed to what we send from; IPv4 */
-	other = (dst01 ^ m1) << 16;
-	other |= UNIC_READ_ONCE(w[0]) ^ (m1 >> 16 | m2 << 16);
-	other |= (UNIC_READ_ONCE(w[2]) ^ m2) >> 16;
-	other |= UNIC_READ_ONCE(w[UNIC_W_IP_LEN]) ^ t->rx_len;
-	other |= UNIC_READ_ONCE(w[UNIC_W_IP_FRAG]) ^ t->word[UNIC_W_IP_FRAG];
-	other |= UNIC_READ_ONCE(w[UNIC_W_IP_CSUM]) ^ t->rx_csum;
-	other |= UNIC_READ_ONCE(w[UNIC_W_IP_SRC]) ^ t->word[UNIC_W_IP_DST];
-	other |= UNIC_READ_ONCE(w[UNIC_W_IP_DST]) ^ t->word[UNIC_W_IP_SRC];
-	other |= UNIC_READ_ONCE(w[UNIC_W_UDP_PORTS]) ^
-		 t->word[UNIC_W_UDP_PORTS];
-	other |= UNIC_READ_ONCE(w[UNIC_W_UDP_LEN]) ^ t->rx_udp;
-	return !(other | (ip & 3));
 }
 
 /** unic_frame_write() - headers of a frame of @qp, and its padding.

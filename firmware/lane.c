@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* lane.c - see lane.h. */
+/* lane.c - the lane out, see lane.h. */
 #include "lane.h"
 
 #include "access.h"
 #include "frame.h"
-#include "icrc.h"
 #include "nic.h"
 #include "requester.h"
-#include "responder.h"
 #include "sq.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define COLD	    __attribute__((noinline, cold))
+#define CALLED	    __attribute__((noinline))
 
 #define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
-
-/* ------------------------------------------------------------------- send */
-
-/* The first word of a slot says all about its form. */
-static inline uint32_t form_of(const struct unic_sq_slot *slot)
-{
-	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
-	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
-}
-
-#define ANY_FLAGS	 ((UNIC_WR_SIGNALED | UNIC_WR_SOLICITED) << 8)
-#define FORM_ONE_SGE(op) ((uint32_t)(op) | 1u << 16)
-
-/* Nothing wrong, nothing waiting, nothing sent again. */
-static inline bool may_send(const struct unic_sq *sq)
-{
-	return sq->cur == sq->next && sq->psn == sq->psn_max &&
-	       !(sq->gathering | sq->rnr_wait | sq->stopped) &&
-	       unic_psn_diff(sq->psn, sq->psn_una) <
-		       (int32_t)(UNIC_QP_PACKETS - UNIC_QP_WINDOW);
-}
 
 static COLD enum unic_lane no_frame(struct unic_nic *nic)
 {
@@ -50,40 +28,6 @@ static COLD enum unic_lane give_back(struct unic_nic *nic, uint8_t *frame,
 	return why;
 }
 
-static COLD enum unic_lane refused(struct unic_nic *nic, struct unic_qp *qp,
-				   uint8_t *frame, int err)
-{
-	unic_sq_refused(qp, err);
-	return give_back(nic, frame, UNIC_LANE_DEAD);
-}
-
-/* The request sq->next is kept, as UNIC_SQ_DIRECT says, until it is
- * acknowledged. Returns its PSN. */
-static inline uint32_t keep(struct unic_nic *nic, struct unic_sq *sq,
-			    struct unic_sq_slot *slot, uint32_t len,
-			    const struct unic_piece *piece)
-{
-	struct unic_mr *mr = &nic->mrs.mr[piece->mr];
-	uint32_t s = sq->next, psn = sq->psn;
-	struct unic_wr *wr = unic_sq_wr(sq, s);
-
-	UNIC_IN_REGISTER(mr);
-	UNIC_ASSERT(nic, ++mr->holds);
-	slot->sge[0].lkey = unic_to_le32(piece->mr);
-	slot->sge[0].iova = unic_to_le64(piece->bus);
-	slot->flags |= UNIC_SQ_DIRECT;
-	wr->psn = psn;
-	wr->len = len;
-	wr->npkt = 1;
-	wr->state = UNIC_WRS_SENT;
-	wr->status = 0;
-	wr->detail = 0;
-	wr->slots = 1;
-	sq->next = sq->cur = s + 1;
-	sq->psn = sq->psn_max = unic_psn_add(psn, 1);
-	return psn;
-}
-
 static inline void put_remote(uint8_t *frame, const struct unic_sq_slot *slot,
 			      uint32_t len)
 {
@@ -92,129 +36,331 @@ static inline void put_remote(uint8_t *frame, const struct unic_sq_slot *slot,
 		      len);
 }
 
-/* The payload did not come at once: @status of the port. */
-static COLD enum unic_lane late(struct unic_nic *nic, struct unic_qp *qp,
-				uint8_t *frame, const struct unic_piece *piece,
-				uint32_t op, int status)
-{
-	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.next);
-	uint32_t len = piece->len;
-	uint32_t ext = op >> 8 == UNIC_OP_WRITE_ONLY ? RETH_BYTES : 0;
+/* ----------------------------------------------- requests of one packet */
 
-	if (status != UNIC_PORT_PENDING)
-		return give_back(nic, frame,
-				 status == UNIC_PORT_EAGAIN ? UNIC_LANE_BLOCKED
-							    : UNIC_LANE_NOT);
-	unic_tx_adopt(nic, qp, frame, ext + len, piece->mr);
-	if (ext)
-		put_remote(frame, slot, len);
-	UNIC_TRACE(nic, TX, qp->proc, op >> 8, qp->qpn, qp->sq.psn, ext + len);
-	unic_frame_write(frame, qp, op,
-			 keep(nic, &qp->sq, slot, len, piece) | UNIC_BTH_ACKREQ,
-			 ext + len);
-	qp->sq.gathering = true;
-	return UNIC_LANE_LATE;
+/* The first word of a slot says all about its form. */
+static inline uint32_t form_of(const struct unic_sq_slot *slot)
+{
+	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
+	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
 }
 
-/* What a call of unic_lane_send() has done. */
-struct sent {
-	uint32_t bytes;
-	int32_t left; /* of the deficit */
-};
+#define FORM_FLAG(f)	 ((uint32_t)(f) << 8)
+#define ANY_FLAGS	 FORM_FLAG(UNIC_WR_SIGNALED | UNIC_WR_SOLICITED)
+#define FORM_ONE_SGE(op) ((uint32_t)(op) | 1u << 16)
 
-/* The request sq->next, from window slot to published frame. */
-static inline enum unic_lane send_one(struct unic_nic *nic, struct unic_qp *qp,
-				      struct sent *sent)
+/* Nothing wrong, nothing waiting, nothing sent again; and a tag is left. A
+ * transfer that takes the last one ends the run, too. */
+static inline bool may_send(const struct unic_nic *nic,
+			    const struct unic_sq *sq)
 {
-	struct unic_sq *sq = &qp->sq;
-	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
+	return sq->cur == sq->next && sq->psn == sq->psn_max &&
+	       !(sq->gathering | sq->rnr_wait | sq->stopped) &&
+	       unic_psn_diff(sq->psn, sq->psn_una) <
+		       (int32_t)(UNIC_QP_PACKETS - UNIC_QP_WINDOW) &&
+	       nic->dma.free_head != UNIC_DMA_NO_JOB;
+}
+
+/* Make sq.ready for requests like this one. False: it is not the lane's. */
+static CALLED bool change(struct unic_qp *qp, const struct unic_sq_slot *slot)
+{
+	struct unic_ready *y = &qp->sq.ready;
 	uint32_t form = form_of(slot), len = unic_from_le32(slot->sge[0].len);
 	uint32_t op = UNIC_OP_WRITE_ONLY << 8, ext = RETH_BYTES;
-	struct unic_piece piece;
-	uint8_t *frame;
-	int r;
+	uint32_t pad = -len & 3;
 
 	if ((form & ~ANY_FLAGS) != FORM_ONE_SGE(UNIC_WR_WRITE)) {
 		if ((form & ~ANY_FLAGS) != FORM_ONE_SGE(UNIC_WR_SEND))
-			return UNIC_LANE_NOT;
+			return false;
 		op = UNIC_OP_SEND_ONLY << 8;
 		ext = 0;
 	}
-	if (unlikely(slot->ctrl_len || (len - 1) >> qp->mtu_shift))
-		return UNIC_LANE_NOT;
-	if (form & UNIC_WR_SOLICITED << 8)
+	if (slot->ctrl_len || (len - 1) >> qp->mtu_shift)
+		return false;
+	if (form & FORM_FLAG(UNIC_WR_SOLICITED))
 		op |= UNIC_BTH_SOLICITED;
-	frame = unic_port_tx_get(nic->port, qp->tmpl.path);
-	if (unlikely(!frame))
-		return no_frame(nic);
-	r = unic_access_inline(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
-			       0, unic_from_le64(slot->sge[0].iova), len,
-			       &piece);
-	if (unlikely(r))
-		return refused(nic, qp, frame, r);
-	if (unlikely(piece.len != len))
-		return give_back(nic, frame, UNIC_LANE_NOT);
-	r = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, piece.bus,
-			  frame + UNIC_EXT_OFF + ext, len, nic->dma.free_head);
-	if (unlikely(r))
-		return late(nic, qp, frame, &piece, op, r);
-	if (ext)
-		put_remote(frame, slot, len);
-	sent->bytes += unic_frame_send(
-		nic, frame, qp, op,
-		keep(nic, sq, slot, len, &piece) | UNIC_BTH_ACKREQ, ext + len);
-	sent->left -= (int32_t)(len + UNIC_PACKET_COST);
+	y->form = form & ~FORM_FLAG(UNIC_WR_SIGNALED);
+	y->ext = ext;
+	y->padded = pad != 0;
+	y->bytes = UNIC_EXT_OFF + ext + len + pad + UNIC_ICRC_BYTES;
+	y->wr = (struct unic_wr){
+		.len = len,
+		.npkt = 1,
+		.state = UNIC_WRS_SENT,
+		.slots = 1 | UNIC_WR_ONE_SGE | UNIC_WR_DIRECT,
+	};
+	y->h = qp->tmpl.h;
+	unic_roce_length(&qp->tmpl, &y->h, y->bytes - UNIC_ETH_BYTES);
+	unic_put_word(y->h.word, UNIC_W_BTH_OP,
+		      unic_op_word(op | pad << UNIC_BTH_PAD_SHIFT));
+	return true;
+}
+
+/* Is a request as sq.ready says? */
+static inline bool is_alike(const struct unic_ready *y,
+			    const struct unic_sq_slot *slot)
+{
+	uint32_t form = form_of(slot) & ~FORM_FLAG(UNIC_WR_SIGNALED);
+
+	return !((form ^ y->form) | (UNIC_FORCE uint32_t)slot->ctrl_len |
+		 (unic_from_le32(slot->sge[0].len) ^ y->wr.len));
+}
+
+static inline bool prepare(struct unic_qp *qp, const struct unic_sq_slot *slot)
+{
+	return __builtin_expect(is_alike(&qp->sq.ready, slot), 1) ||
+	       change(qp, slot);
+}
+
+/*
+ * Some successive requests of the window, all as sq.ready says. What happens to
+ * each alike is done once, at the end.
+ */
+struct run {
+	uint32_t s, end; /* slots: the next one, as sq.next; behind the last */
+	uint32_t psn_of_0; /* PSN of slot s is psn_of_0 + s */
+	unic_le32 lkey;	   /* of the requests from slot `from` on: ... */
+	uint32_t from;	   /* ... their holds are not counted yet */
+	/* of the request that ends the run early: */
+	uint8_t *frame;
+	uint64_t bus;
+	int err;
+};
+
+/* The requests since run->from hold their region. */
+static inline void count_holds(struct unic_nic *nic, struct run *run)
+{
+	struct unic_mr *mr = &nic->mrs.mr[unic_stag_index(run->lkey)];
+	uint32_t n = run->s - run->from;
+
+	run->from = run->s;
+	if (!n)
+		return;
+	UNIC_IN_REGISTER(mr);
+	mr->holds = (uint16_t)(mr->holds + n);
+	UNIC_ASSERT(nic, mr->holds >= n); /* no wrap */
+}
+
+/* The request run->s, whose frame is written, is kept until it is acknowledged.
+ */
+static inline void keep(struct unic_nic *nic, struct unic_sq *sq,
+			struct run *run, struct unic_sq_slot *slot,
+			uint32_t psn)
+{
+	struct unic_wr *wr = unic_sq_wr(sq, run->s);
+
+	UNIC_IN_REGISTER(wr);
+	if (unlikely(slot->sge[0].lkey != run->lkey)) {
+		count_holds(nic, run);
+		run->lkey = slot->sge[0].lkey;
+	}
+	slot->sge[0].iova = unic_to_le64(run->bus);
+	*wr = sq->ready.wr;
+	wr->psn = psn;
+	run->s++;
+}
+
+/* The headers of one more request like sq.ready. */
+static inline void put_headers(uint8_t *frame, const struct unic_ready *y,
+			       const struct unic_sq_slot *slot, uint32_t psn)
+{
+	unic_headers_put(frame, &y->h);
+	unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN,
+		      psn | UNIC_BTH_ACKREQ);
+	if (y->ext)
+		put_remote(frame, slot, y->wr.len);
+}
+
+/* The integrity check, and off to the link. @bytes: of the frame. */
+static inline void seal(struct unic_nic *nic, uint8_t *frame, uint32_t bytes)
+{
+	uint32_t icrc = 0, flags = UNIC_FRAME_NO_ICRC;
+
+	if (unlikely(!nic->link.icrc_offload)) {
+		icrc = unic_icrc(frame, bytes - UNIC_ICRC_BYTES);
+		flags = 0;
+	}
+	*(uint32_t *)(void *)(frame + bytes - UNIC_ICRC_BYTES) =
+		(UNIC_FORCE uint32_t)unic_to_le32(icrc);
+	unic_port_tx_put(nic->port, frame, bytes, flags);
+}
+
+/* Payload will cover what of the last word is not padding. */
+static COLD void pad(uint8_t *frame, const struct unic_ready *y)
+{
+	*(uint32_t *)(void *)(frame + y->bytes - 2 * UNIC_ICRC_BYTES) = 0;
+}
+
+/*
+ * The request run->s, from window slot to published frame. DONE, or why the run
+ * ends before it; then run->frame is held, if not NULL.
+ */
+static inline enum unic_lane send_one(struct unic_nic *nic, struct unic_qp *qp,
+				      struct run *run)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_ready *y = &sq->ready;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, run->s);
+	struct unic_piece piece;
+	uint32_t psn;
+
+	UNIC_IN_REGISTER(slot);
+	run->frame = NULL;
+	if (unlikely(!is_alike(y, slot)))
+		return UNIC_LANE_NOT;
+	run->frame = unic_port_tx_get(nic->port, qp->tmpl.path);
+	if (unlikely(!run->frame))
+		return UNIC_LANE_BLOCKED;
+	run->err = unic_access_inline(nic, unic_from_le32(slot->sge[0].lkey),
+				      qp->pd, 0,
+				      unic_from_le64(slot->sge[0].iova),
+				      y->wr.len, &piece);
+	if (unlikely(run->err))
+		return UNIC_LANE_DEAD;
+	if (unlikely(piece.len != y->wr.len))
+		return UNIC_LANE_NOT;
+	run->bus = piece.bus;
+	if (unlikely(y->padded))
+		pad(run->frame, y);
+	run->err = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, run->bus,
+				 run->frame + UNIC_EXT_OFF + y->ext, y->wr.len,
+				 nic->dma.free_head);
+	if (unlikely(run->err))
+		return UNIC_LANE_LATE;
+	psn = unic_psn_add(run->psn_of_0, run->s);
+	put_headers(run->frame, y, slot, psn);
+	keep(nic, sq, run, slot, psn);
+	seal(nic, run->frame, y->bytes);
 	return UNIC_LANE_DONE;
 }
 
-/* No request is left in the window. DONE: now there is. */
-static enum unic_lane more(struct unic_nic *nic, struct unic_qp *qp, bool *none)
+/* The requests sent since @first; in the run itself there is no time for it. */
+static COLD void trace_run(struct unic_nic *nic, struct unic_qp *qp,
+			   uint32_t first)
 {
-	int r = -UNIC_ENOQP;
+	const struct unic_ready *y = &qp->sq.ready;
 
-	if (qp->sq.next != qp->sq.tail)
-		r = unic_sq_fetch(nic, qp);
-	*none = r == -UNIC_ENOQP;
-	return r ? UNIC_LANE_NOT : UNIC_LANE_DONE;
+	for (; first != qp->sq.next; first++)
+		UNIC_TRACE(nic, TX, qp->proc,
+			   y->ext ? UNIC_OP_WRITE_ONLY : UNIC_OP_SEND_ONLY,
+			   qp->qpn, unic_sq_wr(&qp->sq, first)->psn,
+			   y->ext + y->wr.len);
 }
 
-static enum unic_lane send_run(struct unic_nic *nic, struct unic_qp *qp,
-			       struct sent *sent)
+/* Write back what the run kept to itself, if it sent anything. */
+static inline void settle(struct unic_nic *nic, struct unic_qp *qp,
+			  struct run *run)
 {
-	enum unic_lane r = UNIC_LANE_DONE;
-	bool none = false;
+	struct unic_sq *sq = &qp->sq;
+	uint32_t first = sq->next;
 
-	while (sent->left > 0) {
-		if (qp->sq.next == qp->sq.fetched)
-			r = more(nic, qp, &none);
-		if (unlikely(none))
-			return UNIC_LANE_DONE;
-		if (!r)
-			r = send_one(nic, qp, sent);
-		if (unlikely(r))
-			break;
+	if (unlikely(first == run->s))
+		return;
+	sq->next = sq->cur = run->s;
+	sq->psn = sq->psn_max = unic_psn_add(run->psn_of_0, run->s);
+	count_holds(nic, run);
+	if (sq->timer_ns == UNIC_NEVER)
+		unic_requester_timer(nic, qp);
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_TX))
+		trace_run(nic, qp, first);
+}
+
+/* The payload of request sq.next did not come at once: @err of the port. */
+static COLD enum unic_lane late(struct unic_nic *nic, struct unic_qp *qp,
+				uint8_t *frame, uint64_t bus, int err)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
+	const struct unic_ready *y = &sq->ready;
+	struct run run = {
+		.s = sq->next,
+		.psn_of_0 = sq->psn - sq->next,
+		.lkey = slot->sge[0].lkey,
+		.from = sq->next,
+		.bus = bus,
+	};
+
+	if (err != UNIC_PORT_PENDING)
+		return give_back(nic, frame,
+				 err == UNIC_PORT_EAGAIN ? UNIC_LANE_BLOCKED
+							 : UNIC_LANE_NOT);
+	unic_tx_adopt(nic, qp, frame, y->ext + y->wr.len,
+		      unic_stag_index(run.lkey));
+	put_headers(frame, y, slot, sq->psn);
+	keep(nic, sq, &run, slot, sq->psn);
+	settle(nic, qp, &run);
+	sq->gathering = true;
+	return UNIC_LANE_LATE;
+}
+
+/* The run ended early, for @why. */
+static COLD enum unic_lane ended(struct unic_nic *nic, struct unic_qp *qp,
+				 enum unic_lane why, uint8_t *frame, int err)
+{
+	if (why == UNIC_LANE_BLOCKED)
+		return no_frame(nic);
+	if (why == UNIC_LANE_DEAD)
+		unic_sq_refused(qp, err);
+	return frame ? give_back(nic, frame, why) : why;
+}
+
+/* Requests like sq.ready, until the window or the deficit is used up. NOT: the
+ * next is another one. */
+static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
+				 int32_t *deficit)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t first = sq->next, cost = sq->ready.wr.len + UNIC_PACKET_COST;
+	uint32_t n = ((uint32_t)*deficit + cost - 1) / cost;
+	struct run run = {
+		.s = first,
+		.end = sq->fetched,
+		.psn_of_0 = sq->psn - first,
+		.from = first,
+		.lkey = unic_sq_slot(sq, first)->sge[0].lkey,
+	};
+	enum unic_lane r;
+
+	if (n < run.end - first)
+		run.end = first + n;
+	do {
+		r = send_one(nic, qp, &run);
+	} while (!r && run.s != run.end);
+	n = run.s - first;
+	*deficit -= (int32_t)(n * cost);
+	unic_frame_count(nic, n, n * sq->ready.bytes);
+	settle(nic, qp, &run);
+	if (unlikely(r == UNIC_LANE_LATE)) {
+		*deficit -= (int32_t)cost;
+		return late(nic, qp, run.frame, run.bus, run.err);
 	}
-	return r;
+	return unlikely(r) ? ended(nic, qp, r, run.frame, run.err) : r;
 }
 
 enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 			      int32_t *deficit)
 {
-	struct sent sent = { .left = *deficit };
-	uint32_t first = qp->sq.next;
+	struct unic_sq *sq = &qp->sq;
 	enum unic_lane r;
+	uint32_t first;
+	int err;
 
-	/* a transfer that takes the last tag ends the run, too */
-	if (unlikely(!may_send(&qp->sq) ||
-		     nic->dma.free_head == UNIC_DMA_NO_JOB))
+	UNIC_IN_REGISTER(sq);
+	if (unlikely(!may_send(nic, sq)))
 		return UNIC_LANE_NOT;
-	r = send_run(nic, qp, &sent);
-	*deficit = sent.left;
-	if (first == qp->sq.next)
-		return r;
-	unic_frame_count(nic, qp->sq.next - first, sent.bytes);
-	if (qp->sq.timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	do {
+		if (sq->next == sq->tail)
+			return UNIC_LANE_DONE;
+		err = sq->next == sq->fetched ? unic_sq_fetch(nic, qp) : 0;
+		if (unlikely(err))
+			return err == -UNIC_ENOQP ? UNIC_LANE_DONE
+						  : UNIC_LANE_NOT;
+		if (unlikely(!prepare(qp, unic_sq_slot(sq, sq->next))))
+			return UNIC_LANE_NOT;
+		first = sq->next;
+		r = send_alike(nic, qp, deficit);
+	} while ((!r || (r == UNIC_LANE_NOT && sq->next != first)) &&
+		 *deficit > 0);
 	return r;
 }
 
@@ -222,8 +368,9 @@ enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 
 /* Where the next packet of the request in hand comes from. */
 struct part {
-	struct unic_piece piece;
+	uint64_t bus;
 	uint32_t off, len;
+	uint16_t mr;
 	bool first, last;
 };
 
@@ -232,21 +379,23 @@ static inline bool next_part(struct unic_nic *nic, const struct unic_qp *qp,
 			     const struct unic_wr *wr, struct part *p)
 {
 	uint32_t k = unic_psn_add(qp->sq.psn, -wr->psn);
-	uint16_t mr = (uint16_t)unic_from_le32(slot->sge[0].lkey);
+	struct unic_piece piece;
 	uint64_t at;
 
 	p->off = k << qp->mtu_shift;
 	p->first = k == 0;
 	p->last = k + 1 == wr->npkt;
 	p->len = p->last ? wr->len - p->off : 1u << qp->mtu_shift;
+	p->mr = unic_stag_index(slot->sge[0].lkey);
 	at = unic_from_le64(slot->sge[0].iova) + p->off;
-	if (slot->flags & UNIC_SQ_DIRECT) {
-		p->piece.bus = at;
-		p->piece.mr = mr;
+	p->bus = at;
+	if (wr->slots & UNIC_WR_DIRECT)
 		return p->len != 0;
-	}
-	return p->len && !unic_xlate(nic, mr, at, p->len, &p->piece) &&
-	       p->piece.len == p->len;
+	if (!p->len || unic_xlate(nic, p->mr, at, p->len, &piece) ||
+	    piece.len != p->len)
+		return false;
+	p->bus = piece.bus;
+	return true;
 }
 
 /* Opcodes of an operation: first, middle, last, its immediate, only. */
@@ -255,6 +404,19 @@ static inline uint32_t part_op(uint32_t first_op, const struct part *p)
 	if (p->first)
 		return (first_op + (p->last ? 4 : 0)) << 8;
 	return (first_op + (p->last ? 2 : 1)) << 8;
+}
+
+static inline uint32_t op_of(const struct unic_sq_slot *slot,
+			     const struct part *p)
+{
+	uint32_t op = part_op(slot->opcode == UNIC_WR_WRITE
+				      ? UNIC_OP_WRITE_FIRST
+				      : UNIC_OP_SEND_FIRST,
+			      p);
+
+	if (p->last && (slot->flags & UNIC_WR_SOLICITED))
+		op |= UNIC_BTH_SOLICITED;
+	return op;
 }
 
 enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
@@ -277,19 +439,17 @@ enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
 	frame = unic_port_tx_get(nic->port, qp->tmpl.path);
 	if (unlikely(!frame))
 		return no_frame(nic);
-	op = part_op(is_write ? UNIC_OP_WRITE_FIRST : UNIC_OP_SEND_FIRST, &p);
+	op = op_of(slot, &p);
 	ext = is_write && p.first ? RETH_BYTES : 0;
-	r = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, p.piece.bus,
+	r = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, p.bus,
 			  frame + UNIC_EXT_OFF + ext, p.len,
 			  nic->dma.free_head);
 	if (unlikely(r == UNIC_PORT_PENDING))
-		unic_tx_adopt(nic, qp, frame, ext + p.len, p.piece.mr);
+		unic_tx_adopt(nic, qp, frame, ext + p.len, p.mr);
 	else if (unlikely(r))
 		return give_back(nic, frame, UNIC_LANE_NOT);
 	if (ext)
 		put_remote(frame, slot, wr->len);
-	if (p.last && (slot->flags & UNIC_WR_SOLICITED))
-		op |= UNIC_BTH_SOLICITED;
 	if (p.last || (apsn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)
 		apsn |= UNIC_BTH_ACKREQ;
 	*bytes = p.len;
@@ -304,281 +464,4 @@ enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
 	unic_frame_count(
 		nic, 1, unic_frame_send(nic, frame, qp, op, apsn, ext + p.len));
 	return UNIC_LANE_DONE;
-}
-
-/* ---------------------------------------------------------------- receive */
-
-/* It is the lane's; @len: bytes behind BTH. */
-static inline void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
-			    uint32_t opcode, uint32_t apsn, uint32_t len)
-{
-	UNIC_TRACE(nic, RX, qp->proc, opcode, qp->qpn, apsn & UNIC_PSN_MASK,
-		   len);
-}
-
-/* The payload of the packet that rsp.msg describes is on its way to @mr. */
-static COLD enum unic_lane place_late(struct unic_nic *nic, struct unic_qp *qp,
-				      uint16_t mr)
-{
-	struct unic_roce *roce = &nic->qps.roce;
-
-	roce->rx_qp = unic_qp_index(nic, qp);
-	roce->rx_qpn = qp->qpn;
-	roce->rx_sgl = (struct unic_sgl){
-		.n = 1,
-		.i = 1,
-		.to_host = 1,
-		.owner = UNIC_DMA_RX,
-		.pending = 1,
-	};
-	unic_dma_adopt(nic, mr, UNIC_DMA_RX, 0);
-	return UNIC_LANE_LATE;
-}
-
-static COLD enum unic_lane write_late(struct unic_nic *nic, struct unic_qp *qp,
-				      const struct unic_piece *piece,
-				      bool ackreq)
-{
-	qp->rsp.msg = (struct unic_msg){
-		.bus = piece->bus,
-		.left = piece->len,
-		.bytes = piece->len,
-		.mr = piece->mr,
-		.kind = UNIC_MSG_WRITE,
-		.direct = true,
-		.last = true,
-		.ackreq = ackreq,
-	};
-	return place_late(nic, qp, piece->mr);
-}
-
-/* A whole WRITE of one packet, with the PSN expected. */
-static inline enum unic_lane write_only(struct unic_nic *nic,
-					struct unic_qp *qp,
-					const struct unic_rx *rx, uint32_t apsn,
-					uint32_t pad)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t len =
-		rx->len - (UNIC_EXT_OFF + RETH_BYTES + UNIC_ICRC_BYTES) - pad;
-	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_piece piece;
-	uint64_t va;
-	int r;
-
-	if (unlikely((apsn & UNIC_PSN_MASK) != rsp->psn || rsp->msg.kind ||
-		     len - 1 >= 1u << qp->mtu_shift ||
-		     unic_get_word(w, UNIC_W_EXT + 3) != len ||
-		     !(qp->rights & UNIC_MR_REMOTE_WRITE) ||
-		     nic->dma.free_head == UNIC_DMA_NO_JOB))
-		return UNIC_LANE_NOT;
-	trace_rx(nic, qp, UNIC_OP_WRITE_ONLY, apsn, RETH_BYTES + len);
-	va = (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32;
-	va |= unic_get_word(w, UNIC_W_EXT + 1);
-	r = unic_access_inline(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
-			       UNIC_MR_REMOTE_WRITE, va, len, &piece);
-	if (unlikely(r)) {
-		unic_responder_refused(nic, qp, rsp->psn, r);
-		return UNIC_LANE_DONE;
-	}
-	if (unlikely(piece.len != len))
-		return UNIC_LANE_NOT;
-	r = unic_port_dma(nic->port, UNIC_DMA_TO_HOST, piece.bus,
-			  (uint8_t *)rx->frame + UNIC_EXT_OFF + RETH_BYTES, len,
-			  nic->dma.free_head);
-	if (unlikely(r))
-		return r == UNIC_PORT_PENDING
-			       ? write_late(nic, qp, &piece, apsn >> 31)
-			       : UNIC_LANE_NOT;
-	nic->qps.roce.dma_bytes += len;
-	rsp->psn = unic_psn_add(rsp->psn, 1);
-	rsp->msn = unic_psn_add(rsp->msn, 1);
-	rsp->nak_sent = false;
-	if (apsn >> 31 && !rsp->ack)
-		unic_responder_owe_ack(nic, qp);
-	return UNIC_LANE_DONE;
-}
-
-/* Begin a WRITE of several packets, at its RETH. 0, or the access error. */
-static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
-		       const uint32_t *w, uint32_t len)
-{
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
-	struct unic_msg *m = &qp->rsp.msg;
-	uint64_t va;
-	int r;
-
-	va = (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32;
-	va |= unic_get_word(w, UNIC_W_EXT + 1);
-	r = unic_access(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
-			UNIC_MR_REMOTE_WRITE, va, len, &piece);
-	m->iova = va;
-	m->bus = piece.bus;
-	m->left = len;
-	m->placed = 0;
-	m->mr = piece.mr;
-	m->direct = piece.len == len;
-	return r;
-}
-
-/* Where the next @len bytes go, if they lie in one page. */
-static inline bool target(struct unic_nic *nic, const struct unic_msg *m,
-			  uint32_t len, uint64_t *bus)
-{
-	struct unic_piece piece;
-
-	*bus = m->bus;
-	if (m->direct)
-		return true;
-	if (unic_xlate(nic, m->mr, m->iova, len, &piece) || piece.len != len)
-		return false;
-	*bus = piece.bus;
-	return true;
-}
-
-/* Place @len bytes at @from, the next ones of the WRITE that rsp.msg is. */
-static inline enum unic_lane place_part(struct unic_nic *nic,
-					struct unic_qp *qp, uint8_t *from,
-					uint32_t len)
-{
-	struct unic_msg *m = &qp->rsp.msg;
-	uint64_t bus;
-	int r;
-
-	if (unlikely(nic->dma.free_head == UNIC_DMA_NO_JOB ||
-		     !target(nic, m, len, &bus)))
-		return UNIC_LANE_NOT;
-	r = unic_port_dma(nic->port, UNIC_DMA_TO_HOST, bus, from, len,
-			  nic->dma.free_head);
-	if (unlikely(r && r != UNIC_PORT_PENDING))
-		return UNIC_LANE_NOT;
-	m->kind = UNIC_MSG_WRITE;
-	m->bytes = len;
-	m->with_imm = false;
-	m->solicited = false;
-	if (unlikely(r))
-		return place_late(nic, qp, m->mr);
-	nic->qps.roce.dma_bytes += len;
-	unic_responder_placed(nic, qp, 0);
-	return UNIC_LANE_DONE;
-}
-
-static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
-				  const struct unic_rx *rx, uint32_t apsn)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t mtu = 1u << qp->mtu_shift;
-	uint32_t len = unic_get_word(w, UNIC_W_EXT + 3);
-	struct unic_rsp *rsp = &qp->rsp;
-	int r;
-
-	if (unlikely((apsn & UNIC_PSN_MASK) != rsp->psn || rsp->msg.kind ||
-		     rx->len != UNIC_EXT_OFF + RETH_BYTES + mtu +
-					UNIC_ICRC_BYTES ||
-		     len <= mtu || len > UNIC_MSG_MAX ||
-		     !(qp->rights & UNIC_MR_REMOTE_WRITE)))
-		return UNIC_LANE_NOT;
-	trace_rx(nic, qp, UNIC_OP_WRITE_FIRST, apsn, RETH_BYTES + mtu);
-	r = begin_write(nic, qp, w, len);
-	if (unlikely(r)) {
-		unic_responder_refused(nic, qp, rsp->psn, r);
-		return UNIC_LANE_DONE;
-	}
-	rsp->msg.last = false;
-	rsp->msg.ackreq = apsn >> 31;
-	return place_part(
-		nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF + RETH_BYTES, mtu);
-}
-
-static enum unic_lane write_next(struct unic_nic *nic, struct unic_qp *qp,
-				 const struct unic_rx *rx, uint32_t apsn,
-				 uint32_t pad, bool last)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_msg *m = &rsp->msg;
-	uint32_t len = rx->len - (UNIC_EXT_OFF + UNIC_ICRC_BYTES) - pad;
-	uint32_t mtu = 1u << qp->mtu_shift;
-
-	if (unlikely((apsn & UNIC_PSN_MASK) != rsp->psn ||
-		     m->kind != UNIC_MSG_WRITE || len - 1 >= mtu ||
-		     (last ? len != m->left : len != mtu || len >= m->left)))
-		return UNIC_LANE_NOT;
-	trace_rx(nic, qp, last ? UNIC_OP_WRITE_LAST : UNIC_OP_WRITE_MIDDLE,
-		 apsn, len);
-	m->last = last;
-	m->ackreq = apsn >> 31;
-	return place_part(nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF, len);
-}
-
-/* The queue pair whose peer sends just such frames, if it may receive. */
-static inline struct unic_qp *addressee(struct unic_nic *nic,
-					const struct unic_rx *rx)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t dqpn = unic_get_word(w, UNIC_W_BTH_DQPN);
-	uint32_t idx = dqpn & 0xff;
-	struct unic_qp *qp;
-
-	if (unlikely(idx >= UNIC_QPS))
-		return NULL;
-	qp = &nic->qps.qp[idx];
-	UNIC_IN_REGISTER(qp);
-	if (unlikely(qp->qpn != dqpn || qp->state != UNIC_QPS_RTS ||
-		     !unic_frame_expected(rx->frame, &qp->tmpl, rx->len)))
-		return NULL;
-	return qp;
-}
-
-static inline bool sound(const struct unic_rx *rx)
-{
-	return rx->flags & UNIC_FRAME_NO_ICRC ||
-	       unic_icrc_ok(rx->frame, rx->len);
-}
-
-#define OP_MASK	   0xff4fffffu /* solicited and pad may be anything */
-#define OP_WORD(o) ((uint32_t)(o) << 24 | UNIC_PKEY_DEFAULT)
-
-static void ack(struct unic_nic *nic, struct unic_qp *qp,
-		const struct unic_rx *rx, uint32_t apsn)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-
-	trace_rx(nic, qp, UNIC_OP_ACK, apsn, sizeof(struct unic_aeth));
-	unic_requester_ack(nic, qp, apsn & UNIC_PSN_MASK,
-			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
-}
-
-enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	struct unic_qp *qp;
-	uint32_t op, apsn, pad;
-
-	if (unlikely(rx->len <
-		     UNIC_EXT_OFF + sizeof(struct unic_aeth) + UNIC_ICRC_BYTES))
-		return UNIC_LANE_NOT;
-	qp = addressee(nic, rx);
-	if (unlikely(!qp || !sound(rx)))
-		return UNIC_LANE_NOT;
-	op = unic_get_word(w, UNIC_W_BTH_OP);
-	apsn = unic_get_word(w, UNIC_W_BTH_APSN);
-	pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
-	switch (op & OP_MASK) {
-	case OP_WORD(UNIC_OP_WRITE_ONLY):
-		return write_only(nic, qp, rx, apsn, pad);
-	case OP_WORD(UNIC_OP_ACK):
-		if (rx->len !=
-		    UNIC_EXT_OFF + sizeof(struct unic_aeth) + UNIC_ICRC_BYTES)
-			return UNIC_LANE_NOT;
-		ack(nic, qp, rx, apsn);
-		return UNIC_LANE_DONE;
-	case OP_WORD(UNIC_OP_WRITE_FIRST):
-		return write_first(nic, qp, rx, apsn);
-	case OP_WORD(UNIC_OP_WRITE_MIDDLE):
-	case OP_WORD(UNIC_OP_WRITE_LAST):
-		return write_next(nic, qp, rx, apsn, pad,
-				  op >> 24 == UNIC_OP_WRITE_LAST);
-	default:
-		return UNIC_LANE_NOT;
-	}
 }

@@ -45,6 +45,8 @@ struct unic_nic {
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
 	uint64_t beat_ns;  /* next heartbeat */
 	struct unic_link link;
+	/* what the last frame was like, see lane_rx.c */
+	const struct unic_expect *like;
 	struct unic_trace trace;
 	struct unic_procs procs;
 	struct unic_dma dma;

@@ -12,14 +12,25 @@
 #define MTU_SHIFT_MAX 12u
 #define BLOCKED_NS    50000u /* the link had no room: look again after */
 
+/* The lane is to look at the state before it takes a frame. */
+static void expect_nothing(struct unic_qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_EXPECTS; i++)
+		qp->expect[i].bytes = UNIC_EXPECT_NOTHING;
+}
+
 void unic_qp_init(struct unic_nic *nic)
 {
 	uint32_t i;
 
 	unic_roce_init(nic);
 	memset(nic->qps.qp, 0, sizeof(nic->qps.qp));
-	for (i = 0; i < UNIC_QPS; i++)
+	for (i = 0; i < UNIC_QPS; i++) {
 		nic->qps.qp[i].gen = (uint16_t)unic_random_u32(nic);
+		expect_nothing(&nic->qps.qp[i]);
+	}
 	unic_sched_init(nic);
 	nic->qps.timer_ns = UNIC_NEVER;
 	nic->qps.evts_due = 0;
@@ -142,6 +153,7 @@ static void set_up(struct unic_qp *qp, const struct unic_cmd_qp_create *cmd,
 	qp->rq.mask = unic_from_le16(cmd->rq_slots) - 1u;
 	qp->rq.class_bytes = unic_from_le32(cmd->rq_class);
 	reset_transport(qp);
+	expect_nothing(qp);
 }
 
 int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
@@ -218,6 +230,7 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 {
 	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, qp->state, state, status);
 	qp->state = (uint8_t)state;
+	expect_nothing(qp);
 }
 
 /* Silent from now on: nothing is sent, held or timed any more. */
@@ -428,7 +441,7 @@ static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
 	    cmd->retry_cnt > 7 || cmd->rnr_retry > 7 || psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
 	qp->max_rd = cmd->max_rd;
-	qp->timeout = cmd->timeout;
+	qp->timeout_ns = 4096ull << cmd->timeout;
 	qp->retry_cnt = cmd->retry_cnt;
 	qp->rnr_retry = cmd->rnr_retry;
 	qp->sq.retries = cmd->retry_cnt;

@@ -37,6 +37,7 @@ struct unic_nic;
 #define UNIC_QP_READS	4u    /* responder resources */
 #define UNIC_QP_PACKETS 256u  /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
+#define UNIC_EXPECTS	2u /* requests of the peer, its acknowledgements */
 #define UNIC_NEVER	UINT64_MAX
 
 /* What the NIC knows of the work request in a window slot. */
@@ -53,15 +54,38 @@ struct unic_wr {
 	uint8_t state;	/* enum unic_wr_state */
 	uint8_t status; /* enum unic_wc_status, once known */
 	uint8_t detail;
-	uint8_t slots; /* 1 or 2 */
+	uint8_t slots; /* 1 or 2, and UNIC_WR_* */
+};
+
+/* It holds the region of its one SGE, and nothing else. */
+#define UNIC_WR_ONE_SGE 0x40u
+/* That lies in one page, and has the bus address in the place of the IOVA. The
+ * hold keeps it right. */
+#define UNIC_WR_DIRECT 0x80u
+#define UNIC_WR_SLOTS  3u
+
+/* How the last request of one packet was sent; the next is mostly just like it.
+ */
+struct unic_ready {
+	struct unic_headers h;
+	uint32_t
+		form; /* first word of its slot, see lane.c; 0: there is none */
+	uint32_t ext; /* bytes between BTH and payload */
+	uint32_t bytes; /* of the frame */
+	uint32_t padded;
+	struct unic_wr wr; /* all but its PSN */
 };
 
 /* Requester. Indices are free-running slots: una <= next <= fetched <= tail,
  * fetched - una <= UNIC_QP_WINDOW, una <= cur <= next. */
 struct unic_sq {
+	struct unic_ready ready;
 	uint64_t iova;
-	uint32_t mask;	   /* slots - 1 */
-	uint32_t tail;	   /* posted */
+	uint64_t
+		page_bus; /* of the page in use; its region stays, so is right */
+	uint32_t page;	  /* 1 + which page that is, from slot 0's on */
+	uint32_t mask;	  /* slots - 1 */
+	uint32_t tail;	  /* posted */
 	uint32_t fetched;  /* in the window */
 	uint32_t next;	   /* first one without a struct unic_wr */
 	uint32_t una;	   /* oldest one not completed */
@@ -188,7 +212,7 @@ struct unic_qp {
 	uint8_t error; /* enum unic_wc_status of QP_ERROR */
 	uint8_t on;    /* scheduler lists it is on */
 	uint8_t db_index;
-	uint8_t timeout, retry_cnt, rnr_retry, max_rd;
+	uint8_t retry_cnt, rnr_retry, max_rd;
 	uint16_t next[2]; /* of the scheduler's lists */
 	uint16_t proc, pd, mr;
 	uint16_t send_cq, recv_cq;
@@ -199,7 +223,9 @@ struct unic_qp {
 	uint32_t dest_ipv4;
 	uint8_t dest_mac[6];
 	uint32_t retry_total, rnr_total;
+	uint64_t timeout_ns; /* of an acknowledgement */
 	struct unic_roce_tmpl tmpl;
+	struct unic_expect expect[UNIC_EXPECTS];
 	struct unic_rsp rsp;
 	struct unic_sq sq;
 	struct unic_rq rq;

@@ -36,7 +36,7 @@ static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
 
-	if (!frame)
+	if (__builtin_expect(!frame, 0))
 		return false;
 	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
 		      aeth(&qp->rsp, syndrome));

@@ -39,7 +39,7 @@ static bool outstanding(const struct unic_sq *sq)
 void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp)
 {
 	if (outstanding(&qp->sq))
-		unic_qp_timer(nic, qp, nic->now_ns + (4096ull << qp->timeout));
+		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
 	else
 		qp->sq.timer_ns = UNIC_NEVER;
 }
@@ -55,7 +55,7 @@ static void position(struct unic_sq *sq, uint32_t psn)
 		if (wr->state != UNIC_WRS_DEAD &&
 		    unic_psn_diff(psn, wr->psn + wr->npkt) < 0)
 			break;
-		s += wr->slots;
+		s += unic_sq_slots(sq, s);
 	}
 	sq->cur = s;
 	sq->psn = psn;
@@ -223,7 +223,7 @@ static void advance(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
 	if (unic_psn_diff(sq->psn, sq->psn_max) > 0)
 		sq->psn_max = sq->psn;
 	if (last)
-		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
+		sq->cur += unic_sq_slots(sq, sq->cur);
 	if (sq->timer_ns == UNIC_NEVER)
 		unic_requester_timer(nic, qp);
 }
@@ -287,7 +287,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 		return UNIC_TURN_DONE;
 	while (sq->cur != sq->next &&
 	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
-		sq->cur += unic_sq_wr(sq, sq->cur)->slots;
+		sq->cur += unic_sq_slots(sq, sq->cur);
 	if (sq->cur != sq->next)
 		return UNIC_TURN_MORE;
 	r = unic_sq_start(nic, qp);
@@ -363,7 +363,8 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
 		return qp->state == UNIC_QPS_ERR ? flush(nic, qp)
 						 : UNIC_TURN_DONE;
-	if (!unic_sq_retire(nic, qp))
+	/* what could not complete when it was acknowledged */
+	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
 	while (*deficit > 0 && turn == UNIC_TURN_MORE &&
 	       qp->state == UNIC_QPS_RTS)
@@ -379,7 +380,7 @@ static bool read_in_the_way(struct unic_sq *sq, uint32_t upto, uint32_t *psn)
 {
 	uint32_t s;
 
-	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		struct unic_wr *wr = unic_sq_wr(sq, s);
 
 		if (wr->state == UNIC_WRS_DEAD)
@@ -397,7 +398,8 @@ static bool read_in_the_way(struct unic_sq *sq, uint32_t upto, uint32_t *psn)
 	return false;
 }
 
-static void progress(struct unic_nic *nic, struct unic_qp *qp, uint32_t una)
+static inline void progress(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t una)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -405,11 +407,13 @@ static void progress(struct unic_nic *nic, struct unic_qp *qp, uint32_t una)
 	sq->retries = qp->retry_cnt;
 	sq->rnrs = qp->rnr_retry;
 	sq->back_valid = false;
-	if (unic_psn_diff(una, sq->psn) > 0)
+	if (__builtin_expect(unic_psn_diff(una, sq->psn) > 0, 0))
 		position(sq, una); /* it had gone back too far */
-	if (sq->rnr_wait)
-		sq->rnr_wait = false;
-	unic_requester_timer(nic, qp);
+	sq->rnr_wait = false;
+	if (outstanding(sq))
+		unic_requester_timer(nic, qp);
+	else
+		sq->timer_ns = UNIC_NEVER;
 	/* room in the window, or a fence gone; also if it could not complete */
 	if (!unic_sq_retire(nic, qp) || sq->next != sq->tail ||
 	    sq->cur != sq->next)
@@ -510,8 +514,12 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 
 	if (!in_flight(nic, &qp->sq, psn))
 		return;
-	if (type == UNIC_AETH_ACK) {
-		acked(nic, qp, unic_psn_add(psn, 1));
+	if (__builtin_expect(type == UNIC_AETH_ACK, 1)) {
+		/* it acknowledges something, for it is in flight */
+		if (__builtin_expect(!qp->sq.reads, 1))
+			progress(nic, qp, unic_psn_add(psn, 1));
+		else
+			acked(nic, qp, unic_psn_add(psn, 1));
 		return;
 	}
 	acked(nic, qp, psn);
@@ -539,7 +547,8 @@ static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
 	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
 
-	if (s + wr->slots == sq->next) { /* nothing follows: cut it short */
+	if (s + unic_sq_slots(sq, s) ==
+	    sq->next) { /* nothing follows: cut it short */
 		if (is_read)
 			end = unic_psn_add(psn, 1);
 		else if (unic_psn_diff(end, sq->psn_max) > 0)
@@ -606,7 +615,7 @@ int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
 		acked(nic, qp, pkt->psn); /* all before it was executed */
 	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
 		return 0;
-	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		wr = unic_sq_wr(sq, s);
 		if (wr->state != UNIC_WRS_DEAD &&
 		    unic_psn_diff(pkt->psn, wr->psn + wr->npkt) < 0)
@@ -642,7 +651,7 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 			err == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
 		return;
 	}
-	for (; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+	for (; s != sq->next; s += unic_sq_slots(sq, s)) {
 		wr = unic_sq_wr(sq, s);
 		if (wr->state == UNIC_WRS_SENT &&
 		    unic_psn_add(wr->psn, wr->npkt - 1) == psn)

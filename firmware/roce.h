@@ -26,18 +26,35 @@ struct unic_qp;
 #define UNIC_RX_BATCH UNIC_RX_BUFS
 
 /*
- * Ethernet, IP, UDP, BTH as it stands in memory from frame + 2 on. What depends
- * on the length alone is kept for the last length sent, and for the last one
- * received from the peer, whose headers are these the other way round.
+ * The start of a frame, Ethernet to queue pair number, as it stands in memory
+ * from frame + 2 on. All packets of one kind and length have the same one.
  */
-struct unic_roce_tmpl {
+struct unic_headers {
+	uint16_t rsvd;
+	uint16_t dst01; /* the first two bytes of the frame */
 	uint32_t word[12];
-	uint32_t rx_len, rx_csum, rx_udp; /* words of the packet received */
-	uint16_t ip, rx_ip; /* IP lengths that all these are for; 0: none */
-	uint32_t csum;	    /* sum of the constant IP halfwords */
-	uint32_t path;	    /* unic_port_path() of the peer */
-	uint16_t dst01;	    /* the first two bytes of the frame */
 };
+
+/* For sending to the peer. What depends on the length is kept for the last one,
+ * the word of the opcode is left open. */
+struct unic_roce_tmpl {
+	struct unic_headers h;
+	uint32_t csum; /* sum of the constant IP halfwords */
+	uint32_t path; /* unic_port_path() of the peer */
+	uint32_t ip;   /* IP length that h is for; 0: none */
+};
+
+/* What a packet of the peer looks like that is like an earlier one; see lane.c.
+ */
+struct unic_expect {
+	struct unic_headers h;
+	uint32_t bytes; /* of the frame, or UNIC_EXPECT_NOTHING */
+	uint32_t len;	/* of them payload */
+	uint16_t kind;
+	uint16_t qp; /* whose it is */
+};
+
+#define UNIC_EXPECT_NOTHING UINT32_MAX
 
 /* A frame on its way out. */
 struct unic_tx {
@@ -71,7 +88,7 @@ enum unic_rx_stage {
 
 struct unic_roce {
 	/* of this round, not yet in the counters: unic_roce_count() */
-	uint32_t tx_frames, tx_bytes, dma_bytes;
+	uint32_t tx_frames, tx_bytes;
 	uint8_t tx_free;  /* index, UNIC_TX_BUFS: none */
 	bool tx_blocked;  /* the link had no room */
 	uint8_t rx_stage; /* enum unic_rx_stage */
@@ -92,13 +109,13 @@ void unic_roce_init(struct unic_nic *nic);
 /** unic_roce_count() - what was sent and moved since goes into the counters. */
 void unic_roce_count(struct unic_nic *nic);
 
-/** unic_roce_length() - the words of @t for sending IP packets of @ip bytes. */
-void unic_roce_length(struct unic_roce_tmpl *t, uint32_t ip);
+/** unic_roce_length() - make @h, of a packet to or from the peer of @t, that of
+ * IP packets of @ip bytes. */
+void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
+		      uint32_t ip);
 
-/** unic_roce_rx_length() - the same for those received. */
-void unic_roce_rx_length(struct unic_roce_tmpl *t, uint32_t ip);
-
-/** unic_roce_template() - build @qp's header template from its addresses. */
+/** unic_roce_template() - build @qp's header template from its addresses, and
+ * the other way round what the lane expects from them: nothing yet. */
 void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp);
 
 /**

@@ -17,13 +17,14 @@ void unic_roce_init(struct unic_nic *nic)
 	if (roce->rx_stage != UNIC_RX_IDLE)
 		unic_port_rx_done(nic->port);
 	memset(roce, 0, sizeof(*roce));
+	nic->like = &nic->qps.qp[0].expect[0];
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		roce->tx[i].next = (uint8_t)(i + 1);
 }
 
-static void put_word(struct unic_roce_tmpl *t, uint32_t i, uint32_t v)
+static void put_word(struct unic_headers *h, uint32_t i, uint32_t v)
 {
-	unic_put_word(t->word, i, v);
+	unic_put_word(h->word, i, v);
 }
 
 /* Ones' complement sum of the IP header but for its length (RFC 1071). */
@@ -39,40 +40,17 @@ static uint32_t fold(uint32_t sum)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-/* What depends on the length: the words of version and length, of the checksum,
- * and of the UDP length. */
-static void words_of(const struct unic_roce_tmpl *t, uint32_t ip, uint32_t w[3])
+void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
+		      uint32_t ip)
 {
-	unic_put_word(w, 0, UNIC_IP_VERSION_TOS | ip);
-	unic_put_word(w, 1,
-		      UNIC_IP_TTL_UDP << 16 | (~fold(t->csum + ip) & 0xffff));
-	unic_put_word(w, 2, (ip - UNIC_IP_BYTES) << 16);
+	put_word(h, UNIC_W_IP_LEN, UNIC_IP_VERSION_TOS | ip);
+	put_word(h, UNIC_W_IP_CSUM,
+		 UNIC_IP_TTL_UDP << 16 | (~fold(t->csum + ip) & 0xffff));
+	put_word(h, UNIC_W_UDP_LEN, (ip - UNIC_IP_BYTES) << 16);
 }
 
-void unic_roce_length(struct unic_roce_tmpl *t, uint32_t ip)
-{
-	uint32_t w[3];
-
-	words_of(t, ip, w);
-	t->word[UNIC_W_IP_LEN] = w[0];
-	t->word[UNIC_W_IP_CSUM] = w[1];
-	t->word[UNIC_W_UDP_LEN] = w[2];
-	t->ip = (uint16_t)ip;
-}
-
-void unic_roce_rx_length(struct unic_roce_tmpl *t, uint32_t ip)
-{
-	uint32_t w[3];
-
-	words_of(t, ip, w);
-	t->rx_len = w[0];
-	t->rx_csum = w[1];
-	t->rx_udp = w[2];
-	t->rx_ip = (uint16_t)ip;
-}
-
-static void template_eth(struct unic_roce_tmpl *t, const uint8_t dst[6],
-			 const uint8_t src[6])
+static void headers_eth(struct unic_headers *h, const uint8_t dst[6],
+			const uint8_t src[6])
 {
 	uint8_t eth[UNIC_ETH_BYTES];
 
@@ -80,8 +58,21 @@ static void template_eth(struct unic_roce_tmpl *t, const uint8_t dst[6],
 	memcpy(eth + 6, src, 6);
 	eth[12] = UNIC_ETHERTYPE_IP >> 8;
 	eth[13] = UNIC_ETHERTYPE_IP & 0xff;
-	memcpy(&t->dst01, eth, 2);
-	memcpy(t->word, eth + 2, sizeof(eth) - 2);
+	memcpy(&h->dst01, eth, 2);
+	memcpy(h->word, eth + 2, sizeof(eth) - 2);
+}
+
+/* All but Ethernet, length and opcode. */
+static void headers_ip(struct unic_headers *h, uint32_t src, uint32_t dst,
+		       uint32_t entropy, uint32_t dqpn)
+{
+	put_word(h, UNIC_W_IP_FRAG, IP_DF);
+	put_word(h, UNIC_W_IP_SRC, src);
+	put_word(h, UNIC_W_IP_DST, dst);
+	put_word(h, UNIC_W_UDP_PORTS,
+		 (UDP_SPORT_BASE | (entropy & UDP_ENTROPY)) << 16 |
+			 UNIC_ROCE_PORT);
+	put_word(h, UNIC_W_BTH_DQPN, dqpn);
 }
 
 static void template_build(struct unic_nic *nic, struct unic_roce_tmpl *t,
@@ -89,24 +80,28 @@ static void template_build(struct unic_nic *nic, struct unic_roce_tmpl *t,
 			   uint32_t entropy)
 {
 	memset(t, 0, sizeof(*t));
-	template_eth(t, mac, nic->link.mac);
-	put_word(t, UNIC_W_IP_FRAG, IP_DF);
-	put_word(t, UNIC_W_IP_SRC, nic->ipv4);
-	put_word(t, UNIC_W_IP_DST, dst);
-	put_word(t, UNIC_W_UDP_PORTS,
-		 (UDP_SPORT_BASE | (entropy & UDP_ENTROPY)) << 16 |
-			 UNIC_ROCE_PORT);
-	put_word(t, UNIC_W_BTH_DQPN, dqpn);
+	headers_eth(&t->h, mac, nic->link.mac);
+	headers_ip(&t->h, nic->ipv4, dst, entropy, dqpn);
 	t->csum = constant_sum(nic->ipv4, dst);
 	t->path = unic_port_path(nic->port, mac);
 }
 
 void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
 {
-	uint32_t entropy = qp->qpn ^ qp->dest_qpn;
+	uint32_t entropy = qp->qpn ^ qp->dest_qpn, i;
 
+	entropy ^= entropy >> 14;
 	template_build(nic, &qp->tmpl, qp->dest_mac, qp->dest_ipv4,
-		       qp->dest_qpn, entropy ^ entropy >> 14);
+		       qp->dest_qpn, entropy);
+	for (i = 0; i < UNIC_EXPECTS; i++) {
+		struct unic_expect *e = &qp->expect[i];
+
+		memset(e, 0, sizeof(*e));
+		e->bytes = UNIC_EXPECT_NOTHING;
+		headers_eth(&e->h, nic->link.mac, qp->dest_mac);
+		headers_ip(&e->h, qp->dest_ipv4, nic->ipv4, entropy, qp->qpn);
+	}
+	qp->sq.ready.form = 0;
 }
 
 static void release(struct unic_nic *nic, struct unic_tx *tx)
@@ -231,15 +226,15 @@ void unic_roce_count(struct unic_nic *nic)
 	uint64_t *counter = nic->counter;
 
 	UNIC_IN_REGISTER(roce);
-	if (!(roce->tx_frames | roce->dma_bytes))
+	if (!(roce->tx_frames | nic->dma.bytes))
 		return;
 	UNIC_IN_REGISTER(counter);
 	counter[UNIC_C_tx_frames] += roce->tx_frames;
 	counter[UNIC_C_tx_bytes] += roce->tx_bytes;
-	counter[UNIC_C_dma_bytes] += roce->dma_bytes;
+	counter[UNIC_C_dma_bytes] += nic->dma.bytes;
 	roce->tx_frames = 0;
 	roce->tx_bytes = 0;
-	roce->dma_bytes = 0;
+	nic->dma.bytes = 0;
 }
 
 void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)

@@ -76,11 +76,20 @@ static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
 static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 		       uint32_t n, enum unic_dma_owner owner, void *to)
 {
+	uint32_t bytes = n * UNIC_SLOT_BYTES;
 	struct unic_rq *rq = &qp->rq;
+	struct unic_piece piece;
+	int r;
 
-	return unic_dma_fetch(
-		nic, owner, unic_qp_index(nic, qp), qp->mr,
-		rq->iova + (uint64_t)(s & rq->mask) * UNIC_SLOT_BYTES, to, n);
+	r = unic_xlate(nic, qp->mr,
+		       rq->iova + (uint64_t)(s & rq->mask) * UNIC_SLOT_BYTES,
+		       bytes, &piece);
+	if (r)
+		return r;
+	if (piece.len < bytes)
+		return -UNIC_EBUS; /* run_of() keeps within a page */
+	return unic_dma_fetch(nic, owner, unic_qp_index(nic, qp), qp->mr,
+			      piece.bus, to, n);
 }
 
 /* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */

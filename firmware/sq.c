@@ -36,23 +36,52 @@ static uint32_t slots_of(const struct unic_sq_slot *slot)
 
 /* ---------------------------------------------------------------- fetch */
 
+/* The ring's region cannot be taken back: a page is translated once, when the
+ * fetches come to it. */
+static __attribute__((noinline)) int
+turn_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
+{
+	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
+			(uint64_t)page * FETCH_ALIGN;
+	struct unic_piece piece;
+	int r = unic_xlate(nic, qp->mr, iova, FETCH_ALIGN, &piece);
+
+	if (r)
+		return r;
+	qp->sq.page = page + 1;
+	qp->sq.page_bus = piece.bus;
+	return 0;
+}
+
+/* How many slots can be fetched at once. @place: bytes of the first, from the
+ * start of slot 0's page on. */
+static inline uint32_t fetchable(const struct unic_sq *sq, uint32_t place)
+{
+	uint32_t n = min_of(sq->tail - sq->fetched,
+			    UNIC_QP_WINDOW - (sq->fetched - sq->una));
+
+	n = min_of(min_of(n, FETCH_MAX),
+		   sq->mask + 1 - (sq->fetched & sq->mask));
+	n = min_of(n, (FETCH_ALIGN - place % FETCH_ALIGN) / UNIC_SLOT_BYTES);
+	return min_of(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
+}
+
 int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
-	uint32_t at = sq->fetched & sq->mask;
-	uint64_t iova = sq->iova + (uint64_t)at * UNIC_SLOT_BYTES;
-	uint32_t page = (uint32_t)(iova & (FETCH_ALIGN - 1));
-	uint32_t n = min_of(sq->tail - sq->fetched,
-			    UNIC_QP_WINDOW - (sq->fetched - sq->una));
-	int r;
+	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
+			 (sq->fetched & sq->mask) * UNIC_SLOT_BYTES;
+	uint32_t n = fetchable(sq, place);
+	int r = 0;
 
-	n = min_of(min_of(n, FETCH_MAX), sq->mask + 1 - at);
-	n = min_of(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
-	n = min_of(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
 	if (!n || sq->fetching)
 		return -UNIC_ENOQP;
-	r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp), qp->mr,
-			   iova, unic_sq_slot(sq, sq->fetched), n);
+	if (__builtin_expect(sq->page != place / FETCH_ALIGN + 1, 0))
+		r = turn_page(nic, qp, place / FETCH_ALIGN);
+	if (!r)
+		r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp),
+				   qp->mr, sq->page_bus + place % FETCH_ALIGN,
+				   unic_sq_slot(sq, sq->fetched), n);
 	if (r == -UNIC_EPENDING) {
 		sq->fetching = true;
 		qp->dmas++;
@@ -126,7 +155,7 @@ static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 
 /* Its buffers. All must pass before any is held. */
 static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
-			     uint32_t s, struct unic_wr *wr, uint16_t *mr)
+			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	uint32_t need = slot->opcode == UNIC_WR_READ ? UNIC_MR_LOCAL_WRITE : 0;
@@ -144,24 +173,19 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 				unic_from_le32(sge->len), &piece);
 		if (__builtin_expect(r, 0))
 			return refused(wr, r);
-		mr[i] = piece.mr;
 	}
 	return UNIC_WC_SUCCESS;
 }
 
-/* From here on lkey is the index of the region. */
-static void hold(struct unic_nic *nic, struct unic_sq *sq, uint32_t s,
-		 const uint16_t *mr)
+static void hold(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 {
 	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
 
 	for (i = 0; i < n; i++) {
 		struct unic_sge *sge = sge_of(sq, s, i);
 
-		if (!sge->len)
-			continue;
-		sge->lkey = unic_to_le32(mr[i]);
-		unic_mr_hold(nic, mr[i]);
+		if (sge->len)
+			unic_mr_hold(nic, unic_stag_index(sge->lkey));
 	}
 }
 
@@ -173,8 +197,7 @@ void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 		struct unic_sge *sge = sge_of(sq, s, i);
 
 		if (sge->len)
-			unic_mr_unhold(nic,
-				       (uint16_t)unic_from_le32(sge->lkey));
+			unic_mr_unhold(nic, unic_stag_index(sge->lkey));
 	}
 }
 
@@ -184,7 +207,7 @@ static bool names(struct unic_sq *sq, uint32_t s, uint16_t mr)
 
 	for (i = 0; i < unic_sq_slot(sq, s)->num_sge; i++)
 		if (sge_of(sq, s, i)->len &&
-		    unic_from_le32(sge_of(sq, s, i)->lkey) == mr)
+		    unic_stag_index(sge_of(sq, s, i)->lkey) == mr)
 			return true;
 	return false;
 }
@@ -194,7 +217,7 @@ bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
 
-	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots)
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s))
 		if (unic_sq_wr(sq, s)->state == UNIC_WRS_SENT &&
 		    names(sq, s, mr))
 			return true;
@@ -207,7 +230,7 @@ void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
 
-	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		struct unic_wr *wr = unic_sq_wr(sq, s);
 
 		if (wr->state != UNIC_WRS_SENT)
@@ -275,11 +298,11 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
 	if (__builtin_expect(r, 0))
 		return refused(wr, r);
-	slot->sge[0].lkey = unic_to_le32(piece.mr);
 	unic_mr_hold(nic, piece.mr);
+	wr->slots |= UNIC_WR_ONE_SGE;
 	if (piece.len == wr->len) {
 		slot->sge[0].iova = unic_to_le64(piece.bus);
-		slot->flags |= UNIC_SQ_DIRECT;
+		wr->slots |= UNIC_WR_DIRECT;
 	}
 	return UNIC_WC_SUCCESS;
 }
@@ -287,13 +310,12 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			 struct unic_wr *wr)
 {
-	uint16_t mr[UNIC_SQ_SGE_MAX];
 	uint8_t status = check_form(nic, qp, s, wr);
 
 	if (!status)
-		status = check_buffers(nic, qp, s, wr, mr);
+		status = check_buffers(nic, qp, s, wr);
 	if (!status)
-		hold(nic, &qp->sq, s, mr);
+		hold(nic, &qp->sq, s);
 	return status;
 }
 
@@ -368,11 +390,11 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
 
-	if (__builtin_expect(slot->flags & UNIC_SQ_DIRECT, 1)) {
+	if (__builtin_expect(unic_sq_wr(sq, s)->slots & UNIC_WR_DIRECT, 1)) {
 		sgl->n = 1;
 		sgl->span[0].bus = unic_from_le64(slot->sge[0].iova) + off;
 		sgl->span[0].len = len;
-		sgl->span[0].mr = (uint16_t)unic_from_le32(slot->sge[0].lkey);
+		sgl->span[0].mr = unic_stag_index(slot->sge[0].lkey);
 		sgl->span[0].direct = true;
 		return;
 	}
@@ -389,7 +411,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 		sgl->span[sgl->n++] = (struct unic_span){
 			.iova = unic_from_le64(sge->iova) + off,
 			.len = n,
-			.mr = (uint16_t)unic_from_le32(sge->lkey),
+			.mr = unic_stag_index(sge->lkey),
 		};
 		len -= n;
 		off = 0;
@@ -439,41 +461,48 @@ static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	return true;
 }
 
-/* state, status, detail, slots of a request of one slot that is well: they are
- * one word, least significant byte first. */
-#define WELL (UNIC_WRS_SENT | 1u << 24)
+/* state, status, detail, slots of a request that is well and holds one region:
+ * they are one word, least significant byte first. */
+#define WELL   (UNIC_WRS_SENT | (1u | UNIC_WR_ONE_SGE) << 24)
+#define DIRECT (UNIC_WR_DIRECT << 24)
+
+static inline uint32_t how_is(const struct unic_wr *wr)
+{
+	return (uint32_t)wr->state | (uint32_t)wr->status << 8 |
+	       (uint32_t)wr->detail << 16 | (uint32_t)wr->slots << 24;
+}
 
 /* Acknowledged, successful, wanted: the usual end of a request. */
 static inline bool is_done(uint32_t psn_una, const struct unic_wr *wr,
 			   const struct unic_sq_slot *slot)
 {
-	uint32_t how;
-
-	memcpy(&how, &wr->state, sizeof(how));
-	return how == WELL && (slot->flags & UNIC_WR_SIGNALED) &&
+	return (how_is(wr) & ~DIRECT) == WELL &&
+	       (slot->flags & UNIC_WR_SIGNALED) &&
 	       unic_psn_diff(psn_una, wr->psn + wr->npkt) >= 0;
 }
 
-/* Completions of as many of them as there are, into cqs.run, whose other fields
- * are always 0. */
+/* Completions of as many of them as there are that hold the same region as the
+ * first, into cqs.run, whose other fields are always 0. */
 static uint32_t collect_done(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+	uint32_t n = min_of(sq->next - sq->una, UNIC_CQ_RUN);
+	uint32_t una = sq->psn_una, seq = unic_cq_seq(nic, qp->send_cq), i;
 	struct unic_cqe *cqe = nic->cqs.run;
-	uint32_t s = sq->una, una = sq->psn_una, i;
-	uint32_t n = min_of(sq->next - s, UNIC_CQ_RUN);
+	unic_le32 qpn = unic_to_le32(qp->qpn), lkey = slot->sge[0].lkey;
 
+	n = min_of(n, UNIC_QP_WINDOW - sq->una % UNIC_QP_WINDOW);
 	UNIC_IN_REGISTER(cqe);
-	for (i = 0; i < n; i++, s++, cqe++) {
-		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
-		const struct unic_wr *wr = unic_sq_wr(sq, s);
-
-		if (!is_done(una, wr, slot))
+	for (i = 0; i < n; i++, slot++, wr++, cqe++) {
+		if (!is_done(una, wr, slot) || slot->sge[0].lkey != lkey)
 			break;
 		cqe->wr_id = slot->wr_id;
 		cqe->byte_len = unic_to_le32(wr->len);
-		cqe->qpn = unic_to_le32(qp->qpn);
+		cqe->qpn = qpn;
 		cqe->opcode = wc_of[slot->opcode];
+		cqe->seq = unic_to_le32(seq++);
 	}
 	return i;
 }
@@ -490,51 +519,21 @@ trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
 }
 
 /* @n requests do not hold @mr any more. */
-static void unhold(struct unic_nic *nic, uint32_t mr, uint32_t n)
+static void unhold(struct unic_nic *nic, uint16_t mr, uint32_t n)
 {
-	struct unic_mr *m;
+	struct unic_mr *m = &nic->mrs.mr[mr];
 
-	if (!n)
-		return;
-	m = &nic->mrs.mr[mr];
+	UNIC_IN_REGISTER(m);
 	UNIC_ASSERT(nic, m->holds >= n);
 	m->holds = (uint16_t)(m->holds - (n - 1));
-	unic_mr_unhold(nic, (uint16_t)mr);
-}
-
-/* The oldest @n requests have completed. Mostly they held the same region. */
-static void release_done(struct unic_nic *nic, struct unic_sq *sq, uint32_t n)
-{
-	uint32_t mr = UNIC_MR_NIL, same = 0, s = sq->una;
-
-	for (; n; n--, s++) {
-		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
-		struct unic_wr *wr = unic_sq_wr(sq, s);
-
-		/* a failing completion queue has released it already */
-		if (__builtin_expect(wr->state != UNIC_WRS_SENT, 0))
-			continue;
-		wr->state = UNIC_WRS_DEAD;
-		if (!(slot->flags & UNIC_SQ_DIRECT)) {
-			unic_sq_release(nic, sq, s);
-			continue;
-		}
-		if (unic_from_le32(slot->sge[0].lkey) != mr) {
-			unhold(nic, mr, same);
-			mr = unic_from_le32(slot->sge[0].lkey);
-			same = 0;
-		}
-		same++;
-	}
-	sq->una = s;
-	unhold(nic, mr, same);
+	unic_mr_unhold(nic, mr);
 }
 
 /* Complete a run of requests that ended well. False: there is none. */
 static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
-	uint32_t n = 0;
+	uint32_t first = sq->una, n = 0;
 
 	if (__builtin_expect(unic_cq_run_free(nic), 1))
 		n = collect_done(nic, qp);
@@ -544,9 +543,14 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 		return false;
 	if (__builtin_expect(nic->trace.mask & UNIC_TG_OF_WC, 0))
 		trace_done(nic, qp, n);
-	release_done(nic, sq, n);
+	sq->una = first + n;
 	if ((int32_t)(sq->cur - sq->una) < 0)
 		sq->cur = sq->una;
+	/* a failing completion queue has released them already, all of them */
+	if (__builtin_expect(unic_sq_wr(sq, first)->state == UNIC_WRS_SENT, 1))
+		unhold(nic,
+		       unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey),
+		       n);
 	return true;
 }
 
@@ -558,6 +562,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 		;
 	while (sq->una != sq->next) {
 		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+		uint32_t slots = unic_sq_slots(sq, sq->una);
 
 		if (wr->state != UNIC_WRS_DEAD &&
 		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) < 0)
@@ -568,12 +573,12 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 			  wr->status ? 0 : wr->len))
 			return false;
 		if (sq->cur == sq->una)
-			sq->cur += wr->slots;
+			sq->cur += slots;
 		/* a failing completion queue has released it already */
 		if (wr->state == UNIC_WRS_SENT)
 			unic_sq_release(nic, sq, sq->una);
 		wr->state = UNIC_WRS_DEAD;
-		sq->una += wr->slots;
+		sq->una += slots;
 		if (__builtin_expect(sq->stopped && sq->una == sq->next, 0)) {
 			unic_qp_error(nic, qp, wr->status);
 			break;
@@ -594,7 +599,7 @@ static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
 	int r = 0;
 
 	if (known)
-		slots = wr->slots;
+		slots = unic_sq_slots(sq, sq->una);
 	else
 		r = have_slots(nic, qp, &slots);
 	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED) {

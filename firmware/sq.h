@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mr.h"
 #include "qp.h"
 
 static inline struct unic_sq_slot *unic_sq_slot(struct unic_sq *sq, uint32_t s)
@@ -25,6 +26,18 @@ static inline struct unic_wr *unic_sq_wr(struct unic_sq *sq, uint32_t s)
 	return &sq->wr[s % UNIC_QP_WINDOW];
 }
 
+/* How many slots request @s, which is known, takes. */
+static inline uint32_t unic_sq_slots(struct unic_sq *sq, uint32_t s)
+{
+	return unic_sq_wr(sq, s)->slots & UNIC_WR_SLOTS;
+}
+
+/* The region that a checked SGE names. */
+static inline uint16_t unic_stag_index(unic_le32 lkey)
+{
+	return (uint16_t)(unic_from_le32(lkey) >> UNIC_MR_IDX_SHIFT);
+}
+
 /**
  * unic_sq_start() - make the next posted request ready to be sent: fetch, check,
  * assign PSNs, hold its regions. One that fails its checks becomes DEAD.
@@ -32,10 +45,6 @@ static inline struct unic_wr *unic_sq_wr(struct unic_sq *sq, uint32_t s)
  * or for its slots. -UNIC_EAGAIN: no DMA now.
  */
 int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
-
-/* In the flags of a checked copy: its one SGE lies in one page, and holds the
- * bus address in the place of the IOVA. The hold keeps that right. */
-#define UNIC_SQ_DIRECT 0x80u
 
 /** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
  * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
@@ -55,6 +64,16 @@ void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len);
 
 /** unic_sq_release() - request @s needs its regions no more. */
 void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s);
+
+/* Is the oldest request one that unic_sq_retire() would complete? */
+static inline bool unic_sq_ended(struct unic_sq *sq)
+{
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+
+	return sq->una != sq->next &&
+	       (wr->state == UNIC_WRS_DEAD ||
+		unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0);
+}
 
 /** unic_sq_retire() - complete what is acknowledged, in order. False: no room
  * for a completion, call again. The QP may be in ERR afterwards. */

@@ -177,8 +177,11 @@ static uint32_t post_run(uint64_t id, uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		r.nic.cqs.run[i].wr_id = unic_to_le64(id + i);
+		r.nic.cqs.run[i].seq =
+			unic_to_le32(unic_cq_seq(&r.nic, qp.cq) + i);
+	}
 	return unic_cq_post_run(&r.nic, qp.cq, n);
 }
 

@@ -965,6 +965,49 @@ static void late_in_order(void **state)
 	check_quiet();
 }
 
+/* A WRITE whose data are at hand does not overtake one that waits for its. */
+static void not_overtaken(uint32_t len)
+{
+	struct unic_sq_slot *s = &qa.sq[(qa.sq_tail + 1) % RIG_SLOTS];
+	uint32_t i;
+
+	*s = (struct unic_sq_slot){
+		.opcode = UNIC_WR_WRITE,
+		.flags = UNIC_WR_SIGNALED | UNIC_WR_INLINE,
+		.inline_len = 8,
+		.wr_id = unic_to_le64(2),
+		.remote = unic_to_le64(mb.iova),
+		.rkey = unic_to_le32(mb.stag),
+	};
+	memset(s->sge, 0x5a, 8);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, len, mb.iova, mb.stag);
+	qa.sq_tail++;
+	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
+	for (i = 0; i < 60; i++) { /* rung while it waits, whatever for */
+		rig_poll(&ra);
+		rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
+		run_late(1);
+	}
+	expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, len);
+	expect(&ra, &qa, UNIC_WC_WRITE, 2, 0, 8);
+	assert_memory_equal(mb.mem, s->sge, 8);
+	assert_memory_equal(mb.mem + 8, ma.mem + 8, len - 8);
+}
+
+static void late_not_overtaken(void **state)
+{
+	(void)state;
+	ra.port.late_dma = true;
+	not_overtaken(16);
+	not_overtaken(MTU);
+	not_overtaken(MTU + 16); /* its last packet waits */
+	not_overtaken(3 * MTU);
+	assert_int_equal(rig_count(&rb, rx_out_of_seq), 0);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+	ra.port.late_dma = false;
+	check_quiet();
+}
+
 static void messaging_evicted_far_late(void **state)
 {
 	(void)state;
@@ -975,6 +1018,7 @@ static void messaging_evicted_far_late(void **state)
  * when one is posted. */
 static void messaging_evicted_none(void **state)
 {
+	uint64_t refused, moved;
 	struct rig_mr msg;
 	uint32_t i;
 
@@ -990,10 +1034,17 @@ static void messaging_evicted_none(void **state)
 	evict(&rb, &msg);
 	run(MS);
 	expect(&rb, &qb, UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	unic_qp_by_number(&ra.nic, qa.qpn)->rnr_retry = 7; /* for ever */
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 1000, 0, 0);
 	run(20000);
-	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
+	refused = rig_count(&rb, tx_rnr_naks);
+	moved = rig_count(&rb, dma_bytes);
+	assert_true(refused > 0);
 	expect_none(&rb, &qb);
+	/* looked through once: nothing was posted since */
+	run(3 * MS);
+	assert_true(rig_count(&rb, tx_rnr_naks) > refused);
+	assert_int_equal(rig_count(&rb, dma_bytes), moved);
 	rig_recv(&rb, &qb, 12, &mb, 12000, 2000);
 	run(MS);
 	expect(&rb, &qb, UNIC_WC_RECV, 12, 0, 1000);
@@ -1037,8 +1088,9 @@ static void cut_at_deadline(void **state)
 	evict(&ra, &ma);
 	run(1000);
 	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
-	ra.nic.qps.qp[unic_qp_by_number(&ra.nic, qa.qpn)->qpn & 0xff].timeout =
-		20; /* its own retries shall not end it */
+	ra.nic.qps.qp[unic_qp_by_number(&ra.nic, qa.qpn)->qpn & 0xff]
+		.timeout_ns = 4096ull
+			      << 20; /* its own retries shall not end it */
 	ra.nic.qps.qp[qa.qpn & 0xff].sq.timer_ns = UNIC_NEVER;
 	assert_int_equal(rig_ack(&ra, &notice), 0);
 	run(19 * MS);
@@ -1207,6 +1259,7 @@ int main(void)
 		cmocka_unit_test_setup(messaging_evicted_far, up),
 		cmocka_unit_test_setup(messaging_evicted_far_late, up),
 		cmocka_unit_test_setup(late_in_order, up),
+		cmocka_unit_test_setup(late_not_overtaken, up),
 		cmocka_unit_test_setup(messaging_evicted_none, up),
 		cmocka_unit_test_setup(send_side_evicted, up),
 		cmocka_unit_test_setup(cut_at_deadline, up),
