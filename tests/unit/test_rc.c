@@ -965,6 +965,55 @@ static void late_in_order(void **state)
 	check_quiet();
 }
 
+/* Delivers the next frame with byte wire.swap turned over, once. */
+static void turned_over(struct unic_port *port, const uint8_t *frame,
+			uint32_t len, uint32_t flags)
+{
+	uint8_t copy[FAKE_FRAME_BYTES];
+
+	memcpy(copy, frame, len);
+	copy[wire.swap] ^= 0xff;
+	fake_deliver(port->peer, copy, len, flags);
+	port->on_frame = on_frame;
+}
+
+/*
+ * A frame just like the one before it, but for one byte of its headers, is not
+ * taken for it. (Left out: what is nobody's business, which is the sender's
+ * Ethernet address, UDP source port and checksum, what BTH reserves, and the
+ * opcode.)
+ */
+static void alike_but_one_byte(void **state)
+{
+	static const uint8_t ranges[][2] = {
+		{ 0, 6 }, { 12, 34 }, { 36, 40 }, { 47, 50 }
+	};
+	uint32_t i, at;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		for (at = ranges[i][0]; at < ranges[i][1]; at++) {
+			memset(mb.mem, 0, 8);
+			rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 8, 8, mb.iova,
+				 mb.stag);
+			run(MS);
+			expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, 8);
+			assert_memory_equal(mb.mem, ma.mem + 8, 8);
+			wire.swap = at;
+			ra.port.on_frame = turned_over;
+			rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 16, 8,
+				 mb.iova, mb.stag);
+			run(100000);
+			assert_memory_equal(mb.mem, ma.mem + 8, 8);
+			wire.swap = 0;
+			run(20 * MS);
+			expect(&ra, &qa, UNIC_WC_WRITE, 2, 0, 8);
+			assert_memory_equal(mb.mem, ma.mem + 16, 8);
+		}
+	}
+	check_quiet();
+}
+
 /* A WRITE whose data are at hand does not overtake one that waits for its. */
 static void not_overtaken(uint32_t len)
 {
@@ -1260,6 +1309,7 @@ int main(void)
 		cmocka_unit_test_setup(messaging_evicted_far_late, up),
 		cmocka_unit_test_setup(late_in_order, up),
 		cmocka_unit_test_setup(late_not_overtaken, up),
+		cmocka_unit_test_setup(alike_but_one_byte, up),
 		cmocka_unit_test_setup(messaging_evicted_none, up),
 		cmocka_unit_test_setup(send_side_evicted, up),
 		cmocka_unit_test_setup(cut_at_deadline, up),
