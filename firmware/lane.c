@@ -337,8 +337,9 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	return unlikely(r) ? ended(nic, qp, r, run.frame, run.err) : r;
 }
 
-enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
-			      int32_t *deficit)
+/* A call: within its caller it would have too few registers. */
+CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
+				     int32_t *deficit)
 {
 	struct unic_sq *sq = &qp->sq;
 	enum unic_lane r;

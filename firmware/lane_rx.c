@@ -95,6 +95,13 @@ static bool learn(struct unic_nic *nic, struct unic_qp *qp,
 	return unic_headers_same(rx->frame, &e->h);
 }
 
+/* Which of unic_qp.expect[]: packets that begin a message, and all others, so
+ * that neither a stream of long messages nor one in both ways learns anew. */
+static inline uint32_t is_later(uint32_t opcode)
+{
+	return opcode != UNIC_OP_WRITE_ONLY && opcode != UNIC_OP_WRITE_FIRST;
+}
+
 /* A frame that is not like the one before it. True if it is for the lane: then
  * it is like nic->like. */
 static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
@@ -111,7 +118,7 @@ static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
 		return false;
 	qp = &nic->qps.qp[idx];
 	UNIC_IN_REGISTER(qp);
-	e = &qp->expect[unic_get_word(w, UNIC_W_BTH_OP) >> 24 == UNIC_OP_ACK];
+	e = &qp->expect[is_later(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
 	UNIC_IN_REGISTER(e);
 	if (!is_like(rx, e) && !learn(nic, qp, e, rx))
 		return false;

@@ -37,7 +37,7 @@ struct unic_nic;
 #define UNIC_QP_READS	4u    /* responder resources */
 #define UNIC_QP_PACKETS 256u  /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
-#define UNIC_EXPECTS	2u /* requests of the peer, its acknowledgements */
+#define UNIC_EXPECTS	2u /* kinds of packets, see lane_rx.c */
 #define UNIC_NEVER	UINT64_MAX
 
 /* What the NIC knows of the work request in a window slot. */
