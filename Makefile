@@ -229,6 +229,7 @@ L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
+L_models := --level "models" --timeout 120 "tests/models/check.py small"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py) "tests/qemu/test_unicd.py --board virt" \
@@ -243,7 +244,8 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
-		$(L_static) $(L_unit) $(L_unit-target) $(L_insn) $(L_litmus) $(L_e2e)
+		$(L_static) $(L_unit) $(L_unit-target) $(L_insn) $(L_models) \
+		$(L_litmus) $(L_e2e)
 check-build: programs $(UNIT_PROGS) $(TARGET_ELF) build-virt build-soft \
 	$(addprefix $(B)/,bin/litmus-host target/bin/litmus.elf)
 build-virt:
@@ -266,6 +268,8 @@ bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
+models: ## Spin: the models of docs/MODELS.md in full, and all their mutants
+	@tests/models/check.py full && echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
