@@ -86,6 +86,7 @@ struct unic_htoken {
 	struct unic_obj obj;
 	uint32_t index, user;
 	uint64_t key;
+	bool replaced; /* its index is another token's: used, or ended */
 };
 
 struct unic_cm {
@@ -102,11 +103,13 @@ struct unic_host {
 	struct unic_req *reqs; /* all that are open */
 	uint32_t state;	       /* enum unic_provider_state */
 	bool ready;	       /* state READY and set up */
+	bool dark;	       /* the NIC may use what we forget: keep pins */
 	uint32_t epoch, host_id, arp_seq;
 	uint32_t slots; /* usable: ours and the NIC has as many */
 	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */
 	uint32_t waits;			/* places of the NIC to wait in */
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
+	uint32_t replaced;  /* tokens to forget when the events are read */
 	uint32_t tokens;
 	struct unic_cm cm;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
@@ -238,6 +241,9 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt);
 /** unic_queue_token_event() - TOKEN_END. */
 void unic_queue_token_event(struct unic_host *host,
 			    const struct unic_evt_token *evt);
+/** unic_queue_settled() - all events of the past are read: a token that was
+ * replaced and not told to have ended was used. */
+void unic_queue_settled(struct unic_host *host);
 /** unic_queue_drop() - forget PDs, CQs, QPs, tokens of @owner. */
 void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);
 /** unic_queue_modify() - send one QP_MODIFY for @qp; cmd->state says to what. */

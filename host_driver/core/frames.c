@@ -35,10 +35,9 @@ void unic_frames_fini(struct unic_frames *f)
 void unic_frames_clear(struct unic_frames *f)
 {
 	memset(f->taken, 0, f->frames);
-	memset(f->pins, 0, f->frames * sizeof(*f->pins));
 	f->runs = 0;
 	f->used = 0;
-	f->pinned = 0;
+	unic_frames_unpin_all(f);
 }
 
 /* Index of the first run that ends after @page. */
@@ -358,4 +357,10 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 	for (i = 0; i < pages; i++)
 		if (run_of(f, page + i, &frame) && f->pins[frame])
 			f->pinned -= !--f->pins[frame];
+}
+
+void unic_frames_unpin_all(struct unic_frames *f)
+{
+	memset(f->pins, 0, f->frames * sizeof(*f->pins));
+	f->pinned = 0;
 }

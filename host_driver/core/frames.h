@@ -95,4 +95,8 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length);
 /** unic_frames_unpin() - one less. The range must have been pinned. */
 void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length);
 
+/** unic_frames_unpin_all() - no registration is left, and no NIC that knows of
+ * one. */
+void unic_frames_unpin_all(struct unic_frames *f);
+
 #endif /* UNIC_FRAMES_H */

@@ -190,10 +190,12 @@ static bool learn(struct unic_host *host)
 void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 		     uint32_t epoch)
 {
+	/* until it is reset, or gone, it may touch memory (INV-14) */
+	host->dark = state == UNIC_PROVIDER_STARTING ||
+		     state == UNIC_PROVIDER_DEAD;
 	device_lost(host);
 	host->state = state;
-	unic_proc_reset(host, state == UNIC_PROVIDER_READY ||
-				      state == UNIC_PROVIDER_ABSENT);
+	unic_proc_reset(host, !host->dark);
 	if (state != UNIC_PROVIDER_READY)
 		return;
 	host->epoch = epoch;
@@ -270,6 +272,11 @@ void unic_host_event(struct unic_host *host, const uint64_t *rec)
 		return;
 	}
 	on_event[hdr.type](host, rec);
+}
+
+void unic_host_settled(struct unic_host *host)
+{
+	unic_queue_settled(host);
 }
 
 void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad)

@@ -168,6 +168,8 @@ static void pump(struct unic_nic_provider *n)
 		unic_host_event(n->p.host, evt);
 		budget--;
 	}
+	if (budget)
+		unic_host_settled(n->p.host);
 	while (budget && unic_mbox_client_mad(&n->m, &mad)) {
 		unic_host_mad(n->p.host, &mad);
 		budget--;

@@ -103,9 +103,11 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 {
 	uint32_t i;
 
-	for (i = 0; safe && i < host->config.slots; i++)
+	for (i = 0; safe && i < host->config.slots; i++) {
+		unic_frames_unpin_all(&host->proc[i].frames);
 		if (host->proc[i].state == UNIC_HPROC_DETACHING)
 			finish(host, i);
+	}
 }
 
 void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)

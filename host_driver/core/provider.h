@@ -92,6 +92,11 @@ void unic_host_done(struct unic_host *host, struct unic_call *call);
 /** unic_host_event() - one 64-byte event, a copy. */
 void unic_host_event(struct unic_host *host, const uint64_t *evt);
 
+/** unic_host_settled() - all events that precede what unic_host_done() was told
+ * so far have been passed on. Completions may come before the events that
+ * precede them, never after those that follow. */
+void unic_host_settled(struct unic_host *host);
+
 /** unic_host_mad() - a management datagram came, a copy. */
 void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
 

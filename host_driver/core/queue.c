@@ -123,8 +123,29 @@ static void token_free(struct unic_host *host, struct unic_htoken *t)
 	unic_obj_free(&host->objects, &t->obj);
 }
 
-/* The NIC reuses an index only after its token ended, so the object that had
- * it was a used token. */
+/* Its end was a completion of the process's own, or is an event that we have not
+ * read yet: completions come first. */
+static void token_replace(struct unic_host *host, struct unic_htoken *t)
+{
+	host->replaced += !t->replaced;
+	t->replaced = true;
+}
+
+void unic_queue_settled(struct unic_host *host)
+{
+	struct unic_htoken *t;
+	uint32_t at = 0;
+
+	if (!host->replaced)
+		return;
+	host->replaced = 0;
+	while ((t = unic_obj_next(&host->objects, &at, UNIC_OBJ_TOKEN,
+				  UNIC_OBJ_ANYONE)))
+		if (t->replaced)
+			token_free(host, t);
+}
+
+/* The NIC reuses an index only after its token ended. */
 static void token_index(struct unic_host *host, struct unic_htoken *t)
 {
 	struct unic_htoken *old = unic_obj_get(&host->objects,
@@ -132,7 +153,7 @@ static void token_index(struct unic_host *host, struct unic_htoken *t)
 					       UNIC_OBJ_TOKEN, UNIC_OBJ_ANYONE);
 
 	if (old)
-		unic_obj_free(&host->objects, &old->obj);
+		token_replace(host, old);
 	host->token_of[t->index] = t->obj.id;
 }
 
@@ -214,8 +235,10 @@ static void token_cancel_done(struct unic_call *call)
 		r.end = cpl.end;
 		r.placed = cpl.placed;
 	}
-	if (t && (!status || status == UNIC_ST_NO_TOKEN))
+	if (t && !status)
 		token_free(req->host, t);
+	else if (t && status == UNIC_ST_NO_TOKEN)
+		token_replace(req->host, t);
 	unic_req_answer(req, status, &r, NULL, 0);
 }
 

@@ -28,9 +28,11 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 
 	if (!mr->pinned)
 		return;
+	mr->pinned = false;
+	if (host->dark)
+		return; /* unic_proc_reset() unpins all at once (INV-14) */
 	span(mr, &va, &length);
 	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
-	mr->pinned = false;
 }
 
 void unic_mr_forget(struct unic_host *host, struct unic_hmr *mr)

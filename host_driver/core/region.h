@@ -61,7 +61,8 @@ static inline struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
 			    unic_req_owner(req));
 }
 
-/** unic_mr_unpin() - the NIC does not touch its frames any more. */
+/** unic_mr_unpin() - the NIC does not touch its frames any more; or nobody
+ * knows, then they are unpinned when it is reset. */
 void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
 
 /** unic_mr_forget() - unpin and free; its id ends. */

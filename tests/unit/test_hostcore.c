@@ -8,6 +8,7 @@
 #include "access.h"
 #include "cm_mad.h"
 #include "mbox_client.h"
+#include "unic_queue.h"
 #include "unic_stats.h"
 
 /* ------------------------------------------------------ the OS and the NIC */
@@ -1247,6 +1248,96 @@ static void mapped_slot_is_left_alone(void **state)
 	fake_delete(f);
 }
 
+/* Found by tests/models/revoke.pml: a NIC that is not reset yet may still write
+ * where it could (INV-14). */
+static void frames_stay_pinned_till_the_end_of_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	info(f)->state = unic_to_le32(UNIC_NIC_FAILED);
+	unic_host_poll(f->host); /* asks for a reset */
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_STARTING);
+	assert_int_equal(f->host->objects.live, 0);
+	assert_int_equal(pinned(f), 4);
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* A token of the NIC's index 6 with @key; not settled yet. */
+static void ask_token(struct fake *f, uint32_t mr, uint64_t key)
+{
+	struct unic_cpl_token cpl = { .index = unic_to_le32(6),
+				      .key = unic_to_le64(key) };
+	struct unic_ctl_token_alloc r = { .mr = unic_to_le32(mr),
+					  .length = unic_to_le32(64),
+					  .user = unic_to_le32((uint32_t)key) };
+
+	memcpy(f->cpl[UNIC_CMD_TOKEN_ALLOC], &cpl, 64);
+	ask(f, UNIC_CTL_TOKEN_ALLOC, &r);
+}
+
+/* The NIC says that token @id has ended, before anything else it will say. */
+static void token_ends(struct fake *f, uint32_t id)
+{
+	struct unic_evt_token evt = {
+		.hdr = { .type = UNIC_EVT_TOKEN_END,
+			 .epoch = unic_to_le32(f->epoch) },
+		.index = unic_to_le32(6),
+		.user = unic_to_le32(id),
+		.end = unic_to_le32(UNIC_TOKEN_EXPIRED),
+	};
+
+	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, &evt, 64);
+	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+}
+
+/* Found by tests/models/token.pml: completions are taken before the events that
+ * precede them, so the index of a token that ended may be seen to be used again
+ * before its end is (INV-9). */
+static void end_of_a_token_whose_index_is_used_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), id, upcalls;
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	id = reply_u32(f, 24);
+	upcalls = f->os.upcalls;
+	ask_token(f, mr, 1002);
+	token_ends(f, id);
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	assert_int_equal(f->host->objects.live, 3); /* PD, region, token */
+	fake_delete(f);
+}
+
+/* The same, for a cancel that finds the index in other hands. */
+static void end_of_a_token_that_a_cancel_did_not_find(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), upcalls;
+	struct unic_ctl_obj r = { 0 };
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	r.id = unic_to_le32(reply_u32(f, 24));
+	upcalls = f->os.upcalls;
+	f->answer[UNIC_CMD_TOKEN_CANCEL] = UNIC_ST_NO_TOKEN;
+	ask(f, UNIC_CTL_TOKEN_CANCEL, &r);
+	token_ends(f, unic_from_le32(r.id));
+	settle(f);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_TOKEN);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	assert_int_equal(f->host->objects.live, 2);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1282,6 +1373,9 @@ int main(void)
 		cmocka_unit_test(giving_back_has_its_own_room),
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(mapped_slot_is_left_alone),
+		cmocka_unit_test(frames_stay_pinned_till_the_end_of_a_reset),
+		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
+		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
