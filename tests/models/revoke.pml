@@ -14,7 +14,8 @@
  *
  * @bounds small: -DREGS=1 -DREVOKES=1 -DLOST=1 -DT=2
  * @bounds small: -DREGS=2 -DREVOKES=1 -DLOST=0 -DT=2 -DEVTS=1
- * @bounds full: -DREGS=2 -DREVOKES=2 -DLOST=1 -DT=2
+ * @bounds full: -DREGS=2 -DREVOKES=1 -DLOST=1 -DT=2
+ * @bounds full: -DREGS=2 -DREVOKES=2 -DLOST=0 -DT=2 -DEVTS=1
  * @ltl drains small: -DREGS=1 -DREVOKES=1 -DLOST=1 -DT=2
  * @ltl drains full: -DREGS=2 -DREVOKES=1 -DLOST=0 -DT=2
  * @mutant 1: INV-3: entries are freed while a DMA piece is in flight
