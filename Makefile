@@ -229,7 +229,7 @@ L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
-L_models := --level "models" --timeout 120 "tests/models/check.py small"
+L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py) "tests/qemu/test_unicd.py --board virt" \

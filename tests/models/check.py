@@ -31,8 +31,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "build", "models")
 JOBS = 2
 MEMORY_MB = 3800
-DEPTH = 4000000
-TIMEOUT = {"small": 60, "full": 1200}
+SPACE = {"small": ["-m200000", "-w22"], "full": ["-m4000000", "-w26"]}
+TIMEOUT = {"small": 240, "full": 1800}
 TAG = re.compile(r"INV-\d+")
 
 
@@ -45,6 +45,7 @@ class Run:
         self.key = "-".join(filter(None, (
             model, size, ltl, mutant and f"mutant{mutant}",
             f"{zlib.crc32(bounds.encode()):08x}")))
+        self.own = False  # bounds
         self.seconds = 0.0
         self.why = ""
         self.out = ""
@@ -73,6 +74,7 @@ def runs_of(model, size):
     for number, own, ltl, tag in re.findall(
             r"@mutant (\d+)(?: \((.*?)\))?: (?:(\w+): )?(INV-\d+):", text):
         runs.append(Run(model, "small", own or small, ltl or None, number, tag))
+        runs[-1].own = bool(own)
     return runs
 
 
@@ -88,6 +90,13 @@ def call(command, folder, timeout):
     return done.stdout
 
 
+def optimisation(run):
+    """Most mutants are caught before a good compiler would be done."""
+    if run.size == "full":
+        return "-O2"
+    return "-O0" if run.mutant and not run.own else "-O1"
+
+
 def search(run, folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -96,15 +105,15 @@ def search(run, folder):
     kind = ["-DNFAIR=4"] if run.ltl else ["-DSAFETY"]
     if run.ltl is None:
         kind.append("-DNOCLAIM")
-    said += call(["gcc", "-O2" if run.size == "full" else "-O1", "-w",
-                  "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MB}", "-DVECTORSZ=4096",
-                  *kind, "-o", "pan", "pan.c"], folder, 120)
+    said += call(["gcc", optimisation(run), "-w", "-DCOLLAPSE",
+                  f"-DMEMLIM={MEMORY_MB}", "-DVECTORSZ=4096", *kind,
+                  "-o", "pan", "pan.c"], folder, 120)
     if not os.path.exists(os.path.join(folder, "pan")):
         return said
     how = ["-a", "-f", "-N", run.ltl] if run.ltl else []
     if run.mutant and not run.ltl:
         how.append("-E")  # an assertion must say it
-    return said + call(["./pan", f"-m{DEPTH}", *how], folder,
+    return said + call(["./pan", *SPACE[run.size], *how], folder,
                        TIMEOUT[run.size])
 
 
