@@ -73,6 +73,9 @@ static int receive(struct ivshmem_client *c, struct news *news)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ECONNRESET;
+	/* without its descriptor it would say that a peer left */
+	if (msg.msg_flags & MSG_CTRUNC)
+		return -EMFILE;
 	news->fd = take_fd(&msg);
 	c->have += (int)n;
 	if (c->have < (int)sizeof(c->part)) {

@@ -130,8 +130,13 @@ int main(int argc, char **argv)
 		NULL,	     NULL,  NULL
 	};
 	struct options o = { 0 };
+	int err;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	err = argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (err) {
+		fprintf(stderr, "unic-nic: options: %s\n", strerror(err));
+		return EXIT_FAILURE;
+	}
 	if (soft_port_init(&port, &o.config))
 		return EXIT_FAILURE;
 	if (crash_arm(&port)) {

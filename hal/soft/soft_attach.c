@@ -214,15 +214,18 @@ void soft_port_sleep(struct unic_port *port, uint64_t until_ns)
 bool soft_port_alive(struct unic_port *port)
 {
 	struct signalfd_siginfo info;
+	int err;
 
 	if (read(port->signal_fd, &info, sizeof(info)) == sizeof(info))
 		return false;
-	if (ivshmem_client_news(&port->bus)) {
-		fprintf(stderr, "unic-nic: the bus is gone\n");
+	err = ivshmem_client_news(&port->bus);
+	if (err) {
+		complain("the bus", "is gone", err);
 		return false;
 	}
-	if (port->has_wire && ivshmem_client_news(&port->wire)) {
-		fprintf(stderr, "unic-nic: the wire is gone\n");
+	err = port->has_wire ? ivshmem_client_news(&port->wire) : 0;
+	if (err) {
+		complain("the wire", "is gone", err);
 		return false;
 	}
 	return true;

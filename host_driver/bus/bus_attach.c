@@ -122,20 +122,22 @@ int bus_attach_accept(struct bus_attach *at)
 	int fd = accept4(at->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
+	int err;
 
 	if (fd < 0)
-		return -1;
+		return -errno;
 	/* The old driver may be dead already and its end not reported yet. */
 	if (at->driver_fd >= 0)
 		(void)bus_attach_check(at);
 	if (at->driver_fd >= 0) {
 		refuse(at, fd);
 		close(fd);
-		return -1;
+		return -EBUSY;
 	}
 	if (!greet(at, fd)) {
+		err = -errno;
 		close(fd);
-		return -1;
+		return err;
 	}
 	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
 	at->driver_fd = fd;
@@ -159,10 +161,15 @@ bool bus_attach_check(struct bus_attach *at)
 	return true;
 }
 
-void bus_attach_nic(struct bus_attach *at, int peer, bool joined)
+int bus_attach_nic(struct bus_attach *at, int peer, bool joined)
 {
-	if (at->driver_fd >= 0 && !send_nic(at, at->driver_fd, peer, joined))
-		shutdown(at->driver_fd, SHUT_RDWR);
+	int err;
+
+	if (at->driver_fd < 0 || send_nic(at, at->driver_fd, peer, joined))
+		return 0;
+	err = -errno;
+	shutdown(at->driver_fd, SHUT_RDWR);
+	return err;
 }
 
 void bus_attach_fini(struct bus_attach *at)

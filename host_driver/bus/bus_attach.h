@@ -30,7 +30,8 @@ void bus_attach_init(struct bus_attach *at, int listen_fd,
 /**
  * bus_attach_accept() - somebody knocks. Greets the first one with the memory,
  * the event fds and the NICs there are; refuses others.
- * Returns the driver's descriptor to watch for its end, or -1.
+ * Returns the driver's descriptor to watch for its end, or -errno; -EBUSY: there
+ * is one already.
  */
 int bus_attach_accept(struct bus_attach *at);
 
@@ -43,8 +44,9 @@ bool bus_attach_check(struct bus_attach *at);
 /**
  * bus_attach_nic() - tell the driver, if any, that NIC @peer joined or left.
  * One that does not take it is cut off (bus_attach_check() will say so).
+ * Returns 0, or -errno when it was cut off.
  */
-void bus_attach_nic(struct bus_attach *at, int peer, bool joined);
+int bus_attach_nic(struct bus_attach *at, int peer, bool joined);
 
 void bus_attach_fini(struct bus_attach *at);
 

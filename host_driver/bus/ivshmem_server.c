@@ -147,26 +147,37 @@ static int free_number(const struct ivshmem_server *srv)
 	return 0;
 }
 
+static int refuse(struct ivshmem_server *srv, int err)
+{
+	if (err != EAGAIN && err != EINTR && err != ECONNABORTED) {
+		srv->refused++;
+		srv->refused_errno = err;
+	}
+	return -1;
+}
+
 /*
- * Returns the new peer's number, or 0. Another peer that does not take the
+ * Returns the new peer's number, or -1. Another peer that does not take the
  * news is shut down here; its end is told when epoll shows it.
  */
 static int join(struct ivshmem_server *srv)
 {
-	int fd = accept4(srv->listen_fd, NULL, NULL, SOCK_CLOEXEC), p, q;
+	int fd = accept4(srv->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	int p, q, err;
 
 	if (fd < 0)
-		return 0;
+		return refuse(srv, errno);
 	p = free_number(srv);
-	if (!p || make_doorbells(srv, p)) {
-		srv->refused++;
+	err = p ? make_doorbells(srv, p) : -EUSERS;
+	if (err) {
 		close(fd);
-		return 0;
+		return refuse(srv, -err);
 	}
 	srv->peer[p].fd = fd;
 	if (!introduce(srv, p) || !watch(srv, fd, p)) {
+		err = errno;
 		drop(srv, p);
-		return 0;
+		return refuse(srv, err);
 	}
 	for (q = 1; q < srv->peers; q++)
 		if (q != p && srv->peer[q].fd >= 0 &&
@@ -225,11 +236,11 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 		if (ev.data.u32)
 			continue;
 		p = join(srv);
-		if (p) {
-			evt->type = IVSHMEM_JOINED;
-			evt->peer = p;
-			return true;
-		}
+		if (p < 0)
+			return false; /* who cannot be let in must not hold us */
+		evt->type = IVSHMEM_JOINED;
+		evt->peer = p;
+		return true;
 	}
 	return false;
 }

@@ -28,7 +28,8 @@ struct ivshmem_server {
 		int fd; /* connection, -1: nobody; peer 0 has none */
 		int event[IVSHMEM_VECTORS_MAX];
 	} peer[IVSHMEM_PEERS_MAX];
-	uint32_t refused; /* connections closed because all numbers are taken */
+	uint32_t refused;  /* connections that could not be served, ... */
+	int refused_errno; /* the last of them: why; EUSERS: no number free */
 };
 
 enum ivshmem_event_type {

@@ -234,27 +234,42 @@ static int start(struct bus *bus, const struct options *o)
 
 static void ivshmem_events(struct bus *bus)
 {
+	uint32_t refused = bus->srv.refused;
 	struct ivshmem_event evt;
 	bool joined;
+	int err;
 
 	while (ivshmem_server_next(&bus->srv, &evt)) {
 		joined = evt.type == IVSHMEM_JOINED;
 		bus->nics += joined ? 1 : -1;
 		if (!bus->nics)
 			bus_memory_nic_gone(&bus->mem);
-		bus_attach_nic(&bus->at, evt.peer, joined);
+		err = bus_attach_nic(&bus->at, evt.peer, joined);
+		if (err)
+			complain("the driver is cut off", NULL, err);
 		printf("unic-bus: NIC %d %s\n", evt.peer,
 		       joined ? "joined" : "left");
 		fflush(stdout);
 	}
+	if (bus->srv.refused != refused)
+		complain("a NIC is turned away", NULL, -bus->srv.refused_errno);
 }
 
 static void driver_knocks(struct bus *bus)
 {
-	int fd = bus_attach_accept(&bus->at);
+	int fd = bus_attach_accept(&bus->at), err;
 
-	if (fd < 0 || watch(bus, fd, WATCH_DRIVER))
+	if (fd < 0 && fd != -EBUSY && fd != -EAGAIN)
+		complain("a driver is turned away", NULL, fd);
+	if (fd < 0)
 		return;
+	err = watch(bus, fd, WATCH_DRIVER);
+	if (err) {
+		complain("a driver is turned away", NULL, err);
+		shutdown(fd, SHUT_RDWR);
+		(void)bus_attach_check(&bus->at);
+		return;
+	}
 	printf("unic-bus: driver %d attached\n", bus->at.driver_pid);
 	fflush(stdout);
 }
@@ -313,7 +328,9 @@ int main(int argc, char **argv)
 	struct bus bus = { 0 };
 	int status;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	status = argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (status)
+		return complain("options", NULL, -status);
 	bus.dir.lock_fd = -1;
 	bus.srv = (struct ivshmem_server){ .epoll_fd = -1, .listen_fd = -1 };
 	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };

@@ -337,6 +337,8 @@ void unic_host_delete(struct unic_host *host)
 		unic_frames_fini(&host->proc[i].frames);
 	unic_objects_fini(&host->objects);
 	unic_os_free(os, host->token_of);
+	if (host->provider && host->provider->ops->fini)
+		host->provider->ops->fini(host->provider);
 	unic_os_free(os, host->provider);
 	unic_os_free(os, host);
 }

@@ -618,6 +618,14 @@ static void loop_plug(struct unic_provider *p, bool there)
 		loop_start(p);
 }
 
+static void loop_fini(struct unic_provider *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < LOOP_MRS; i++)
+		mr_end(self(p), &self(p)->mr[i]);
+}
+
 static const struct unic_provider_ops loop_ops = {
 	.name = "loop",
 	.start = loop_start,
@@ -626,6 +634,7 @@ static const struct unic_provider_ops loop_ops = {
 	.rest = loop_rest,
 	.peek = loop_peek,
 	.plug = loop_plug,
+	.fini = loop_fini,
 };
 
 struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,

@@ -71,6 +71,8 @@ struct unic_provider_ops {
 		     uint32_t bytes);
 	/** gone() - the device left the bus, or joined it (@there). */
 	void (*plug)(struct unic_provider *p, bool there);
+	/** fini() - free what it allocated, but not @p. NULL: nothing. */
+	void (*fini)(struct unic_provider *p);
 };
 
 /* First member of every provider. */

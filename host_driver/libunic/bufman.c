@@ -504,6 +504,7 @@ void *unic_bm_get(struct unic_bm *bm, size_t bytes)
 	void *mem;
 
 	if (i == CLASSES) {
+		unic_fail(-EINVAL, "no size class for %zu bytes", bytes);
 		errno = EINVAL;
 		return NULL;
 	}
@@ -518,8 +519,12 @@ void *unic_bm_get(struct unic_bm *bm, size_t bytes)
 		return mem;
 	}
 	node = calloc(1, sizeof(*node));
-	mem = node ? unic_alloc(bm->ctx, (size_t)UNIC_PAGE << i, UNIC_PAGE)
-		   : NULL;
+	if (!node) {
+		unic_fail(-ENOMEM, "out of memory");
+		errno = ENOMEM;
+		return NULL;
+	}
+	mem = unic_alloc(bm->ctx, (size_t)UNIC_PAGE << i, UNIC_PAGE);
 	if (!mem) {
 		free(node);
 		return NULL;
@@ -645,8 +650,10 @@ void unic_bm_close(struct unic_bm *bm)
 
 	if (!bm)
 		return;
-	if (write(bm->stop_efd, &one, sizeof(one)) == sizeof(one))
-		pthread_join(bm->thread, NULL);
+	/* It cannot fail for long: one count in it is far from full. */
+	while (write(bm->stop_efd, &one, sizeof(one)) != sizeof(one))
+		;
+	pthread_join(bm->thread, NULL);
 	pthread_mutex_lock(&bm->lock);
 	/* What the driver will not end now ends with the context. */
 	while ((c = bm->chunks)) {

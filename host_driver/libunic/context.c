@@ -284,7 +284,7 @@ static int map_pages(struct unic_ctx *ctx)
 		return unic_fail(-ENOMEM, "cannot map the slot: %s",
 				 strerror(errno));
 	/* The page outlives processes; the NIC begins where it stands. */
-	ctx->fifo_seq = unic_from_le32(ctx->db->fifo_seq);
+	ctx->fifo_seq = unic_load_acquire(&ctx->db->fifo_seq);
 	return 0;
 }
 

@@ -229,7 +229,9 @@ int unic_create_cq(struct unic_pd *pd, unsigned int entries,
 	err = create(pd, cq);
 	if (err)
 		goto no_cq;
+	pthread_mutex_lock(&ctx->evt_lock);
 	ctx->cq[cq->db] = cq;
+	pthread_mutex_unlock(&ctx->evt_lock);
 	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
 	*out = cq;
 	return 0;

@@ -294,6 +294,12 @@ static uint32_t record_seq(const struct unic_ctx *ctx, uint32_t n)
 	return unic_load_acquire(&hdr->seq);
 }
 
+/* Others look at it without the lock: unic_event_pump(). */
+static void set_next(struct unic_ctx *ctx, uint32_t n)
+{
+	__atomic_store_n(&ctx->upcall_next, n, __ATOMIC_RELAXED);
+}
+
 /* 1: copied; 0: none there; -1: overrun. */
 static int fetch(const struct unic_ctx *ctx, void *out)
 {
@@ -364,7 +370,7 @@ static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 	n = call.reply_bytes / sizeof(row[0]);
 	/* The first upcall, number 0, has seq 1. */
 	if (!*after)
-		ctx->upcall_next = unic_from_le32(rec.reply.next_seq) - 1;
+		set_next(ctx, unic_from_le32(rec.reply.next_seq) - 1);
 	for (i = 0; i < n; i++)
 		reconcile(ctx, &row[i]);
 	*after = n && rec.reply.more ? unic_from_le32(row[n - 1].id) : 0;
@@ -415,7 +421,7 @@ static void resync(struct unic_ctx *ctx)
 		lose_the_rest(ctx);
 	/* No answer: skip the lost one, or this would never end. */
 	if (ctx->upcall_next == next)
-		ctx->upcall_next++;
+		set_next(ctx, next + 1);
 }
 
 static void tell_reset(struct unic_ctx *ctx)
@@ -441,7 +447,7 @@ static void pump_locked(struct unic_ctx *ctx)
 			resync(ctx);
 			continue;
 		}
-		ctx->upcall_next++;
+		set_next(ctx, ctx->upcall_next + 1);
 		deliver(ctx, rec);
 	}
 	tell_reset(ctx);

@@ -353,7 +353,9 @@ static int see_all(struct unic_ctx *ctx, struct sweep *s)
 			at = map[n - 1].va + map[n - 1].bytes;
 	} while (n == MAPS);
 	free(map);
-	return n < 0 ? unic_fail(n, "/proc/self/maps cannot be read") : 0;
+	return n < 0 ? unic_fail(n, "/proc/self/maps cannot be read: %s",
+				 strerror(-n))
+		     : 0;
 }
 
 static bool seen(const struct unic_area *a, size_t i)

@@ -266,6 +266,16 @@ static void parse_map(const char *s, struct map_line *m)
 	m->path[sizeof(m->path) - 1] = '\0';
 }
 
+static ssize_t read_some(int fd, void *buf, size_t bytes)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, buf, bytes);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
 /* Calls @fn for each mapping of the process, lowest first, while it says true.
  * Without allocation: a line at a time out of a small buffer. */
 static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
@@ -281,7 +291,7 @@ static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
 
 	if (fd < 0)
 		return -errno;
-	while (on && (n = read(fd, buf, sizeof(buf))) > 0) {
+	while (on && (n = read_some(fd, buf, sizeof(buf))) > 0) {
 		for (i = 0; i < n && on; i++) {
 			if (buf[i] != '\n') {
 				if (len < sizeof(line) - 1)

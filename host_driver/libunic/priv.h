@@ -60,7 +60,7 @@ struct unic_ctx {
 	int event_fd;		  /* epoll over the sources below */
 	int note_efd;		  /* readable: a note is queued */
 	struct unic_note *notes, **notes_end;
-	uint32_t upcall_next; /* number of the next upcall to read */
+	uint32_t upcall_next; /* number of the next upcall to read; atomic */
 	bool reset_told;
 	struct unic_region *region[UNIC_MR_HANDLES];
 	uint16_t handle_gen[UNIC_MR_HANDLES];

@@ -287,7 +287,9 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 	}
 	unic_cq_add_qp(qp->send_cq, qp);
 	unic_cq_add_qp(qp->recv_cq, qp);
+	pthread_mutex_lock(&qp->ctx->evt_lock);
 	qp->ctx->qp[qp->db] = qp;
+	pthread_mutex_unlock(&qp->ctx->evt_lock);
 	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
 	*out = qp;
 	return 0;

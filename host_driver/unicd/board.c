@@ -32,7 +32,8 @@ static void close_all(const int *fd, uint32_t n)
 		close(fd[n]);
 }
 
-/* One message of the bus. 0, -EAGAIN, -EPIPE (gone, or not a bus). */
+/* One message of the bus. 0, -EPIPE (gone, or not a bus), or -errno: -EMFILE
+ * when there was no room for its descriptors. */
 static int receive(int from, struct bus_msg *msg, int flags)
 {
 	union {
@@ -49,7 +50,7 @@ static int receive(int from, struct bus_msg *msg, int flags)
 
 	msg->fds = 0;
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
+		return errno == ECONNRESET ? -EPIPE : -errno;
 	c = CMSG_FIRSTHDR(&m);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
 		msg->fds =
@@ -61,7 +62,7 @@ static int receive(int from, struct bus_msg *msg, int flags)
 	    unic_from_le32(msg->u.hdr.fds) == msg->fds)
 		return 0;
 	close_all(msg->fd, msg->fds);
-	return -EPIPE;
+	return m.msg_flags & MSG_CTRUNC ? -EMFILE : -EPIPE;
 }
 
 static void *map(int fd, uint64_t bytes)
@@ -162,9 +163,11 @@ int unicd_board_attach(struct unic_os *os)
 		return err;
 	setsockopt(os->bus_fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
 		   sizeof(patience));
-	err = receive(os->bus_fd, &msg, 0);
+	do { /* SIGSTOP and SIGCONT interrupt it, too */
+		err = receive(os->bus_fd, &msg, 0);
+	} while (err == -EINTR);
 	if (err) {
-		unicd_say("unic-bus does not answer");
+		unicd_say("unic-bus does not answer: %s", strerror(-err));
 		return err;
 	}
 	if (unic_from_le16(msg.u.hdr.type) == UNIC_BUS_REFUSED) {
@@ -217,8 +220,11 @@ int unicd_board_event(struct unic_os *os)
 	struct bus_msg msg;
 	int err = receive(os->bus_fd, &msg, MSG_DONTWAIT);
 
+	if (err == -EMFILE)
+		unicd_say("a NIC that joined is not seen: %s (ulimit -n)",
+			  strerror(EMFILE));
 	if (err)
-		return err == -EAGAIN ? 0 : err;
+		return err == -EPIPE ? err : 0;
 	switch (unic_from_le16(msg.u.hdr.type)) {
 	case UNIC_BUS_NIC_JOINED:
 		nic_joined(os, &msg);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -91,6 +92,20 @@ static void say_turned(struct unic_os *os, const char *why)
 	os->turned = 0;
 }
 
+/* For a reason of our own: said, unless it is the end of the process itself. */
+static void cut_off(struct unic_os *os, struct unicd_client *c,
+		    const char *what, int err)
+{
+	char why[128];
+
+	c->dead = true;
+	if (err == EPIPE || err == ECONNRESET || err == ESRCH)
+		return;
+	snprintf(why, sizeof(why), "process %u: %s: %s", c->core.pid, what,
+		 strerror(err));
+	say_turned(os, why);
+}
+
 /* Out of descriptors: turn the caller away instead of spinning. */
 static void turn_away(struct unic_os *os)
 {
@@ -104,18 +119,19 @@ static void turn_away(struct unic_os *os)
 	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static bool who(struct unicd_client *c)
+/* 0, or -errno; -ESRCH: it is gone already. */
+static int who(struct unicd_client *c)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
-		return false;
+		return -errno;
 	c->core.pid = (uint32_t)cred.pid;
 	c->core.uid = cred.uid;
 	c->core.privileged = !cred.uid || cred.uid == geteuid();
 	c->pidfd = unicd_pidfd(cred.pid);
-	return c->pidfd >= 0; /* else it is gone already */
+	return c->pidfd < 0 ? c->pidfd : 0;
 }
 
 /* Room for one more of this kind: root always gets in, and one user does not
@@ -142,6 +158,7 @@ void unicd_clients_accept(struct unic_os *os)
 	int fd = accept4(os->listen_fd, NULL, NULL,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct unicd_client *c = free_client(os);
+	int err;
 
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
@@ -157,17 +174,20 @@ void unicd_clients_accept(struct unic_os *os)
 	c->fd = fd;
 	c->pidfd = -1;
 	c->core.slot = UNIC_OS_NO_SLOT;
-	if (!who(c)) {
-		c->dead = true;
-	} else if (!room_for(os, c)) {
+	err = who(c);
+	if (!err && !room_for(os, c)) {
 		say_turned(os, "too many connections of one user");
 		c->dead = true;
-	} else if (unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
-			       EPOLLIN) ||
-		   unicd_watch(os, c->pidfd, UNICD_EV_ENDED, index_of(os, c),
-			       EPOLLIN)) {
-		c->dead = true;
+		return;
 	}
+	if (!err)
+		err = unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
+				  EPOLLIN);
+	if (!err)
+		err = unicd_watch(os, c->pidfd, UNICD_EV_ENDED, index_of(os, c),
+				  EPOLLIN);
+	if (err)
+		cut_off(os, c, "connect", -err);
 }
 
 /* ------------------------------------------------------------------ replies */
@@ -213,7 +233,8 @@ static void want(struct unic_os *os, struct unicd_client *c)
 	};
 
 	c->waits = c->head;
-	epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev);
+	if (epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev))
+		cut_off(os, c, "epoll", errno);
 }
 
 static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
@@ -279,7 +300,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	if (errno == EAGAIN || errno == ENOBUFS)
 		enqueue(os, c, msg, bytes, hello_slot);
 	else
-		c->dead = true;
+		cut_off(os, c, "reply", errno);
 }
 
 static void flush(struct unic_os *os, struct unicd_client *c)
@@ -289,7 +310,7 @@ static void flush(struct unic_os *os, struct unicd_client *c)
 	while ((r = c->head)) {
 		if (send_reply(os, c->fd, r->msg, r->bytes, r->slot) < 0) {
 			if (errno != EAGAIN && errno != ENOBUFS)
-				c->dead = true;
+				cut_off(os, c, "reply", errno);
 			return;
 		}
 		c->head = r->next;
@@ -308,7 +329,9 @@ static void receive(struct unic_os *os, struct unicd_client *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 || !unic_host_request(os->host, &c->core, msg, (size_t)n))
+	if (n < 0)
+		cut_off(os, c, "request", errno);
+	else if (!n || !unic_host_request(os->host, &c->core, msg, (size_t)n))
 		c->dead = true;
 }
 

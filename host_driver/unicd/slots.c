@@ -164,6 +164,7 @@ struct has {
 	const struct unic_os *os;
 	uint32_t slots; /* mask */
 	bool board;	/* it is the bus or a NIC */
+	bool unsure;	/* we had not what it takes to look at it all */
 };
 
 static bool same(const struct unicd_file *f, dev_t dev, ino_t ino)
@@ -181,6 +182,14 @@ static void note(struct has *has, dev_t dev, ino_t ino)
 			has->slots |= 1u << i;
 }
 
+/* After a call that failed. Mostly it has ended meanwhile, or is not ours to see;
+ * but when the trouble is ours, what was not seen may be there. */
+static void note_error(struct has *has)
+{
+	has->unsure |= errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		       errno == EINTR;
+}
+
 /* Only files with our name are looked at closer: asking about others may take
  * as long as their file system likes. */
 static void note_fd(struct has *has, int dir, const char *name)
@@ -189,25 +198,41 @@ static void note_fd(struct has *has, int dir, const char *name)
 	char text[sizeof(ours)];
 	struct stat st;
 
-	if (readlinkat(dir, name, text, sizeof(text)) == sizeof(text) &&
-	    !memcmp(text, ours, sizeof(ours) - 1) &&
-	    !fstatat(dir, name, &st, 0))
+	ssize_t n = readlinkat(dir, name, text, sizeof(text));
+
+	if (n >= 0 &&
+	    (n < (ssize_t)sizeof(text) || memcmp(text, ours, sizeof(ours) - 1)))
+		return;
+	if (n < 0 || fstatat(dir, name, &st, 0))
+		note_error(has);
+	else
 		note(has, st.st_dev, st.st_ino);
 }
 
-static DIR *open_dir(int at, const char *name)
+static int open_at(struct has *has, int at, const char *name, int flags)
 {
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(at, name, O_RDONLY | O_CLOEXEC | flags);
+
+	if (fd < 0)
+		note_error(has);
+	return fd;
+}
+
+static DIR *open_dir(struct has *has, int at, const char *name)
+{
+	int fd = open_at(has, at, name, O_DIRECTORY);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!dir && fd >= 0)
+	if (!dir && fd >= 0) {
+		note_error(has);
 		close(fd);
-	return dir; /* NULL: ended meanwhile, or not ours to see */
+	}
+	return dir;
 }
 
 static void note_fds(struct has *has, int task)
 {
-	DIR *dir = open_dir(task, "fd");
+	DIR *dir = open_dir(has, task, "fd");
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
@@ -220,7 +245,7 @@ static void note_fds(struct has *has, int task)
 /* Returns false if it has no memory (any more). */
 static bool note_maps(struct has *has, int task)
 {
-	int fd = openat(task, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = open_at(has, task, "maps", 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned int maj, min;
 	unsigned long ino;
@@ -228,6 +253,9 @@ static bool note_maps(struct has *has, int task)
 	bool any = false;
 	size_t room = 0;
 
+	if (fd >= 0 && !f)
+		note_error(has);
+	errno = 0; /* the end of the file leaves it so */
 	while (f && getline(&line, &room, f) > 0) {
 		any = true;
 		if (strstr(line, "/memfd:unic-") &&
@@ -235,6 +263,7 @@ static bool note_maps(struct has *has, int task)
 			    3)
 			note(has, makedev(maj, min), (ino_t)ino);
 	}
+	note_error(has);
 	if (f)
 		fclose(f);
 	else if (fd >= 0)
@@ -250,8 +279,8 @@ static bool note_maps(struct has *has, int task)
  */
 static void note_process(struct has *has, int proc, const char *pid)
 {
-	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = dir < 0 ? NULL : open_dir(dir, "task");
+	int dir = open_at(has, proc, pid, O_DIRECTORY);
+	DIR *tasks = dir < 0 ? NULL : open_dir(has, dir, "task");
 	bool mapped = false;
 	struct dirent *e;
 	int task;
@@ -259,8 +288,7 @@ static void note_process(struct has *has, int proc, const char *pid)
 	while (tasks && (e = readdir(tasks))) {
 		if (e->d_name[0] == '.')
 			continue;
-		task = openat(dirfd(tasks), e->d_name,
-			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		task = open_at(has, dirfd(tasks), e->d_name, O_DIRECTORY);
 		if (task < 0)
 			continue;
 		note_fds(has, task);
@@ -291,7 +319,7 @@ static uint32_t look(const struct unic_os *os)
 			continue;
 		note_process(&has, dirfd(proc), e->d_name);
 		if (!has.board)
-			held |= has.slots;
+			held |= has.unsure ? UINT32_MAX : has.slots;
 	}
 	closedir(proc);
 	return held;

@@ -219,14 +219,15 @@ static void init(struct unic_os *os)
 	}
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
 		os->client[i].fd = -1;
-	os->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 }
 
 static int start(struct unic_os *os)
 {
 	bool loop = !strcmp(os->opt.provider, "loop");
-	int err = watch_signals(os);
+	int err;
 
+	os->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = os->epoll_fd < 0 ? -errno : watch_signals(os);
 	if (!err)
 		err = loop ? unicd_board_own(os) : unicd_board_attach(os);
 	if (!err)
@@ -349,7 +350,11 @@ int main(int argc, char **argv)
 	static char path[256];
 	int err;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &os.opt);
+	err = argp_parse(&argp, argc, argv, 0, NULL, &os.opt);
+	if (err) {
+		unicd_say("options: %s", strerror(err));
+		return EXIT_FAILURE;
+	}
 	if (!os.opt.socket) {
 		snprintf(path, sizeof(path), "%s/unicd.sock",
 			 os.opt.bus ? os.opt.bus : "/run/unic");
@@ -357,7 +362,9 @@ int main(int argc, char **argv)
 	}
 	init(&os);
 	err = start(&os);
-	if (!err) {
+	if (err) {
+		unicd_say("not started: %s", strerror(-err));
+	} else {
 		loop_forever(&os);
 		err = os.bus_fd < 0 && os.opt.bus ? -EPIPE : 0;
 	}
