@@ -71,7 +71,9 @@ CC       := gcc
 AR       := ar
 ARM      := arm-none-eabi-
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror
-CFLAGS   := -std=gnu11 -O2 -g $(WARN) -MMD -MP
+# VARIANT: how else to compile what runs on a host (make tsan).
+VARIANT  :=
+CFLAGS   := -std=gnu11 -O2 -g $(WARN) -MMD -MP $(VARIANT)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 # For what runs on a host.
@@ -101,6 +103,7 @@ $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
+$1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -138,7 +141,7 @@ $(B)/%.a:
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(B)/bin/%:
 	$(call say,LINK)
-	$(Q)$(CC) $(PARTS) $(LIBS) -o $@
+	$(Q)$(CC) $(VARIANT) $(PARTS) $(LIBS) -o $@
 $(B)/unit/bin/%: $(B)/unit/tests/unit/%.o
 	$(call say,LINK)
 	$(Q)$(CC) $(SANITIZE) $(PARTS) -lcmocka -o $@
@@ -218,7 +221,7 @@ $(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
 	$(B)/lib/libunic.a
 
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
-	check-abi check-spec check-sources check-packages
+	check-shared check-abi check-spec check-sources check-packages
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
 L_static := --level "static checks" --timeout 300 --jobs 2 \
@@ -227,6 +230,8 @@ L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
+L_faults := --level "calls of the system that fail (a sample)" --timeout 120 \
+	"tests/faults/faults.py --sample 100"
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
@@ -245,8 +250,8 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_unit-target) $(L_insn) $(L_models) \
-		$(L_litmus) $(L_e2e)
-check-build: programs $(UNIT_PROGS) $(TARGET_ELF) build-virt build-soft \
+		$(L_litmus) $(L_e2e) $(L_faults)
+check-build: faults-build programs $(UNIT_PROGS) $(TARGET_ELF) build-virt build-soft \
 	$(addprefix $(B)/,bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
@@ -260,6 +265,25 @@ e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
 unit unit-target litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
+# Host programs under a checker, and with calls of the system that fail.
+FAULTS := $(addprefix tests/faults/,inject.c pidfd_shim.c scenario.c)
+$(B)/faults/%.so: tests/faults/%.c
+	$(call say,SO)
+	$(Q)$(CC) $(CFLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@
+$(B)/bin/fault-scenario: $(call objects,host,tests/faults/scenario.c) \
+	$(B)/lib/libunic.a
+tsan-build:
+	@$(MAKE) --no-print-directory B=$(B)/tsan \
+		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft
+tsan: tsan-build ## end-to-end tests with the host programs under TSan
+valgrind: programs build-soft $(B)/faults/pidfd_shim.so ## ... under memcheck
+tsan valgrind:
+	@tests/faults/checked.py $@ && echo "$@: ok"
+faults-build: programs build-soft $(B)/faults/inject.so $(B)/bin/fault-scenario
+faults: faults-build ## calls of the system fail, one by one [SAMPLE=n] [SEED=n]
+	@tests/faults/faults.py $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
+
 demo: install-deps ## [FILE=] [BOARD=virt|soft] [LOSS=1%] [LINK=shm|virtio]
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
@@ -270,6 +294,10 @@ bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG 
 	@tests/bench/rxe.py && echo "$@: ok"
 models: ## Spin: the models of docs/MODELS.md in full, and all their mutants
 	@tests/models/check.py full && echo "$@: ok"
+mutants: ## breaks of the core made by a machine [SAMPLE=420] [SEED=1]
+	@tests/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(SEED),--seed $(SEED)) $(KILLERS:%=--killer "%") && \
+		echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
@@ -307,7 +335,8 @@ check-purity: ## what the portable core calls and owns
 	@tools/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
 check-abi: ## layout of every shared struct on five machines
 check-packages: ## is packages.txt all that is needed?
-check-layers check-abi check-packages:
+check-shared: ## words of shared memory are accessed once, on purpose
+check-layers check-shared check-abi check-packages:
 	@tools/$(subst -,_,$@).py && echo "$@: ok"
 abi-golden: ## accept the layout of today
 	@tools/check_abi.py --rewrite && echo "$@: ok"
@@ -318,7 +347,7 @@ check-spec:
 check-sources:
 	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
-		$(UNIT_RIG) $(INSN) $(YARD) $(SELFTEST) $(LITMUS) \
+		$(UNIT_RIG) $(INSN) $(YARD) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

@@ -26,7 +26,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QEMU = "qemu-system-arm"
 QEMU_MIN = (7, 2)  # -netdev dgram and stream
 LINKS = ("shm", "virtio", "none")
-IMAGES = {"virt": "build/virt/unic.elf", "soft": "build/bin/unic-nic"}
+IMAGES = {"virt": "build/virt/unic.elf",
+          "soft": os.path.join(os.environ.get("UNIC_BIN", "build/bin"),
+                               "unic-nic")}
 INSTALL = "apt-get install qemu-system-arm"
 
 

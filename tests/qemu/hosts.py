@@ -13,7 +13,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-BIN = os.path.join(ROOT, "build", "bin")
+# Other builds of the programs (make tsan, make valgrind) are elsewhere.
+BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 

@@ -70,6 +70,12 @@ class Client:
                 os.close(fd)
             self.mem = None
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def send(self, op, body=b"", tail=b"", epoch=0):
         self.seq += 1
         head = HDR.pack(op, 0, self.seq, epoch, len(tail))
