@@ -8,7 +8,8 @@ tests that reach the line must go red.
 
 A mutant is one change of one token: a relational operator, a constant by one, a
 condition negated, a statement deleted, arithmetic swapped, a barrier removed.
-All that are possible are listed; N of them are drawn under the seed, the same
+Left alone are constants of icrc_table.c, hints to the compiler and arguments of
+trace points, which no part of the NIC reads. All that are possible are listed; N of them are drawn under the seed, the same
 share of every file. Which tests reach which line is measured once with gcov;
 only those run, the quickest first, linked from objects that are there already.
 A test that fails, crashes, or takes ten times its time kills the mutant. Those
@@ -194,8 +195,11 @@ def mutants_of(name, text):
         return Mutant(name, at, stop - at, new, kind,
                       text.count("\n", 0, at) + 1)
 
+    silent = 0  # the end of a trace's arguments
     for i, (group, word, at) in enumerate(toks):
-        if not inside[i]:
+        if word == "UNIC_TRACE":
+            silent = closing(toks, i + 1)
+        if not inside[i] or i <= silent:
             continue
         if group == "op":
             for new, kind in of_operator(toks, i, word):

@@ -105,7 +105,8 @@ def scenarios(kind, path):
     # /proc, on which unicd spends a quarter of its time, is too slow for that
     # under valgrind.
     skip = ["--skip", "same_process"] if kind == "valgrind" else []
-    return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft", *skip]),
+    return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft",
+                       "--retries", "3", *skip]),
             ("unicd faults", ["tests/qemu/test_faults.py", "--board", "soft"]),
             ("demo", ["tests/qemu/demo.py", "--board", "soft", "--file",
                       path]),

@@ -968,17 +968,24 @@ NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test
        test_nic_killed]
 
 
-def run(label, tests, board):
+def run(label, tests, board, retries):
     failed = 0
     rig = Rig(board)
     try:
-        for t in tests:
+        tests = list(tests)
+        tries = dict.fromkeys(tests, retries)
+        while tests:
+            t = tests.pop(0)
             name = f"{label} {t.__name__[5:]}"
             try:
                 t(rig)
                 print(f"ok      {name}", flush=True)
             except Exception as e:  # pylint: disable=broad-except
-                failed += 1
+                if tries[t]:
+                    tries[t] -= 1
+                    tests.append(t)
+                else:
+                    failed += 1
                 print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
                 if os.environ.get("VERBOSE"):
                     traceback.print_exc()
@@ -999,6 +1006,9 @@ def main():
     ap.add_argument("--board", default="soft")
     ap.add_argument("--only")
     ap.add_argument("--skip", default="-")
+    ap.add_argument("--retries", type=int, default=0,
+                    help="of a test that fails: under a checker programs are "
+                    "slower than the graces of some tests")
     opt = ap.parse_args()
 
     def pick(tests):
@@ -1006,11 +1016,11 @@ def main():
                 opt.skip not in t.__name__]
 
     loop = pick(BOTH + LOOP)
-    failed = run("loop", loop, None) if loop else 0
+    failed = run("loop", loop, None, opt.retries) if loop else 0
     total = len(loop)
     if opt.board != "none":
         nic = pick(BOTH + NIC)
-        failed += run(opt.board, nic, opt.board) if nic else 0
+        failed += run(opt.board, nic, opt.board, opt.retries) if nic else 0
         total += len(nic)
     print(f"{total - failed} passed, {failed} failed")
     return bool(failed)

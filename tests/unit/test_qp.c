@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_qp.c - states of a queue pair and every attribute at its bounds. */
+#include "unit.h"
+
+#include "rig.h"
+
+static struct rig r;
+static struct rig_qp qp;
+static uint32_t pd;
+
+static int up(void **state)
+{
+	(void)state;
+	rig_up(&r, 1);
+	rig_attach(&r, 0, 1);
+	pd = rig_pd(&r, 0);
+	rig_qp(&r, 0, pd, 0, &qp);
+	return 0;
+}
+
+static struct unic_cmd_qp_modify to(uint8_t state)
+{
+	struct unic_cmd_qp_modify cmd = { .qpn = unic_to_le32(qp.qpn),
+					  .state = state };
+
+	if (state == UNIC_QPS_RTR) {
+		cmd.mtu_shift = 10;
+		cmd.max_dest_rd = 1;
+		cmd.dest_qpn = unic_to_le32(0x123);
+		cmd.rq_psn = unic_to_le32(0x100);
+		cmd.dest_ipv4 = unic_to_le32(0x0a000002);
+		cmd.dest_mac[5] = 2;
+	}
+	if (state == UNIC_QPS_RTS) {
+		cmd.timeout = 14;
+		cmd.sq_psn = unic_to_le32(0x200);
+	}
+	return cmd;
+}
+
+static uint8_t modify(struct unic_cmd_qp_modify cmd)
+{
+	return rig_cmd(&r, UNIC_CMD_QP_MODIFY, &cmd, NULL);
+}
+
+static uint8_t enter(uint8_t state)
+{
+	return modify(to(state));
+}
+
+static const struct unic_qp *core_qp(void)
+{
+	return &r.nic.qps.qp[qp.qpn & 0xff];
+}
+
+/* @ok is taken and @bad is not, by a queue pair in the state before. */
+#define BOUND(next, field, ok, bad)                                  \
+	do {                                                         \
+		struct unic_cmd_qp_modify c = to(next);              \
+		uint8_t s;                                           \
+                                                                     \
+		assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_OK); \
+		for (s = UNIC_QPS_INIT; s < (next); s++)             \
+			assert_int_equal(enter(s), UNIC_ST_OK);      \
+		c.field = (bad);                                     \
+		assert_int_equal(modify(c), UNIC_ST_INVALID);        \
+		assert_int_equal(core_qp()->state, (next)-1);        \
+		c.field = (ok);                                      \
+		assert_int_equal(modify(c), UNIC_ST_OK);             \
+		assert_int_equal(core_qp()->state, (next));          \
+	} while (0)
+
+static void bounds_of_init(void **state)
+{
+	(void)state;
+	BOUND(UNIC_QPS_INIT, rights, UNIC_MR_REMOTE_READ, UNIC_MR_LOCAL_WRITE);
+	BOUND(UNIC_QPS_INIT, rights, UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE,
+	      0x80);
+	assert_int_equal(core_qp()->rights,
+			 UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE);
+}
+
+static void bounds_of_rtr(void **state)
+{
+	(void)state;
+	BOUND(UNIC_QPS_RTR, mtu_shift, 8, 7);
+	BOUND(UNIC_QPS_RTR, mtu_shift, 12, 13);
+	BOUND(UNIC_QPS_RTR, rnr_timer, 31, 32);
+	BOUND(UNIC_QPS_RTR, max_dest_rd, UNIC_QP_READS, UNIC_QP_READS + 1);
+	BOUND(UNIC_QPS_RTR, max_dest_rd, 0, 255);
+	BOUND(UNIC_QPS_RTR, vendor, 1, 2);
+	BOUND(UNIC_QPS_RTR, dest_qpn, unic_to_le32(2), unic_to_le32(1));
+	BOUND(UNIC_QPS_RTR, dest_qpn, unic_to_le32(0xffffff),
+	      unic_to_le32(0x1000000));
+	BOUND(UNIC_QPS_RTR, rq_psn, unic_to_le32(0xffffff),
+	      unic_to_le32(0x1000000));
+	BOUND(UNIC_QPS_RTR, dest_ipv4, unic_to_le32(1), unic_to_le32(0));
+	BOUND(UNIC_QPS_RTR, dest_mac[0], 2, 1);
+	assert_int_equal(core_qp()->dest_mac[0], 2);
+}
+
+static void bounds_of_rts(void **state)
+{
+	(void)state;
+	BOUND(UNIC_QPS_RTS, max_rd, UNIC_QP_READS, UNIC_QP_READS + 1);
+	BOUND(UNIC_QPS_RTS, timeout, 1, 0);
+	BOUND(UNIC_QPS_RTS, timeout, 31, 32);
+	BOUND(UNIC_QPS_RTS, retry_cnt, 7, 8);
+	BOUND(UNIC_QPS_RTS, rnr_retry, 7, 8);
+	BOUND(UNIC_QPS_RTS, sq_psn, unic_to_le32(0xffffff),
+	      unic_to_le32(0x1000000));
+}
+
+/* A path that is wider than the link is no path. */
+static void mtu_of_the_link(void **state)
+{
+	struct unic_cmd_qp_modify c = to(UNIC_QPS_RTR);
+
+	(void)state;
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	r.nic.link.max_frame = 1024 + UNIC_FRAME_OVERHEAD;
+	c.mtu_shift = 11;
+	assert_int_equal(modify(c), UNIC_ST_INVALID);
+	r.nic.link.max_frame--;
+	c.mtu_shift = 10;
+	assert_int_equal(modify(c), UNIC_ST_INVALID);
+	r.nic.link.max_frame++;
+	assert_int_equal(modify(c), UNIC_ST_OK);
+}
+
+/* RESET, INIT, RTR, RTS and no other way; ERR from all but RESET. */
+static void order_of_states(void **state)
+{
+	uint8_t from, next, s;
+
+	(void)state;
+	for (from = UNIC_QPS_RESET; from <= UNIC_QPS_RTS; from++) {
+		for (next = UNIC_QPS_INIT; next <= UNIC_QPS_RTS; next++) {
+			assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_OK);
+			for (s = UNIC_QPS_INIT; s <= from; s++)
+				assert_int_equal(enter(s), UNIC_ST_OK);
+			assert_int_equal(enter(next), next == from + 1
+							      ? UNIC_ST_OK
+							      : UNIC_ST_STATE);
+		}
+	}
+	assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_ERR), UNIC_ST_STATE);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_ERR), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTR), UNIC_ST_STATE);
+	assert_int_equal(enter(99), UNIC_ST_INVALID);
+}
+
+static void of_the_owner_only(void **state)
+{
+	struct unic_cmd_qp_modify c = to(UNIC_QPS_INIT);
+
+	(void)state;
+	rig_attach(&r, 1, 1);
+	c.proc = unic_to_le32(1);
+	assert_int_equal(modify(c), UNIC_ST_NO_QP);
+	c = to(UNIC_QPS_INIT);
+	c.qpn = unic_to_le32(qp.qpn ^ 0x100);
+	assert_int_equal(modify(c), UNIC_ST_NO_QP);
+	c.qpn = unic_to_le32(qp.qpn ^ 1);
+	assert_int_equal(modify(c), UNIC_ST_NO_QP);
+	assert_int_equal(core_qp()->state, UNIC_QPS_RESET);
+}
+
+static const struct unic_row_qp *row(void)
+{
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(UNIC_TABLE_QP) };
+	struct unic_cpl_dump cpl;
+	void *rows = r.port.bar + UNIC_BAR_LIST_OFF +
+		     r.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &cmd, &cpl), 0);
+	assert_int_equal(unic_from_le32(cpl.rows), 1);
+	return rows;
+}
+
+/* Posted and done, to a peer that is not there. */
+static void row_tells(void **state)
+{
+	const struct unic_row_qp *q;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTR), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTS), UNIC_ST_OK);
+	rig_recv(&r, &qp, 1, &mr, 0, 8);
+	rig_recv(&r, &qp, 2, &mr, 0, 8);
+	rig_send(&r, &qp, UNIC_WR_WRITE, 3, &mr, 0, 3000, 0x1000, 0x100);
+	rig_poll(&r);
+	q = row();
+	assert_int_equal(unic_from_le32(q->qpn), qp.qpn);
+	assert_int_equal(unic_from_le32(q->proc), 0);
+	assert_int_equal(unic_from_le32(q->pd), pd);
+	assert_int_equal(unic_from_le32(q->state), UNIC_QPS_RTS);
+	assert_int_equal(unic_from_le32(q->dest_qpn), 0x123);
+	assert_int_equal(unic_from_le32(q->dest_ipv4), 0x0a000002);
+	assert_int_equal(unic_from_le32(q->sq_psn), 0x203);
+	assert_int_equal(unic_from_le32(q->una_psn), 0x200);
+	assert_int_equal(unic_from_le32(q->rq_psn), 0x100);
+	assert_int_equal(unic_from_le32(q->sq_posted), 1);
+	assert_int_equal(unic_from_le32(q->sq_done), 0);
+	assert_int_equal(unic_from_le32(q->rq_posted), 2);
+	assert_int_equal(unic_from_le32(q->rq_done), 0);
+	assert_int_equal(unic_from_le32(q->retries), 0);
+}
+
+/* What was posted comes back flushed, once each, and nothing after. */
+static void error_flushes(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr mr;
+	uint64_t seen = 0;
+
+	(void)state;
+	assert_int_equal(rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTR), UNIC_ST_OK);
+	rig_recv(&r, &qp, 1, &mr, 0, 8);
+	rig_recv(&r, &qp, 2, &mr, 0, 8);
+	rig_poll(&r);
+	assert_int_equal(enter(UNIC_QPS_ERR), UNIC_ST_OK);
+	rig_recv(&r, &qp, 3, &mr, 0, 8); /* posted to the dead */
+	rig_poll(&r);
+	while (rig_cqe(&r, &qp, &cqe)) {
+		assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
+		seen = seen << 4 | unic_from_le64(cqe.wr_id);
+	}
+	assert_int_equal(seen, 0x123);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(bounds_of_init, up),
+		cmocka_unit_test_setup(bounds_of_rtr, up),
+		cmocka_unit_test_setup(bounds_of_rts, up),
+		cmocka_unit_test_setup(mtu_of_the_link, up),
+		cmocka_unit_test_setup(order_of_states, up),
+		cmocka_unit_test_setup(of_the_owner_only, up),
+		cmocka_unit_test_setup(row_tells, up),
+		cmocka_unit_test_setup(error_flushes, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
