@@ -434,8 +434,9 @@ def changed(m):
 
 def table(drawn, results):
     rows = collections.defaultdict(collections.Counter)
+    said = verdicts()
     for m, k in drawn:
-        if k in results:
+        if k in results and not said.get(k, "").startswith("equivalent"):
             rows[m.file][results[k][0]] += 1
             rows["all"][results[k][0]] += 1
     lines = ["| file | mutants | killed | survived | not reached | score |",
@@ -468,15 +469,16 @@ def report(drawn, results, total, options):
     out = ["# Mutants", "",
            f"`make mutants SAMPLE={options.sample} SEED={options.seed}`: "
            f"{len(drawn)} drawn of {total} that can be made of the core; those "
-           "that do not compile or compile to the same code are left out. "
+           "that do not compile, compile to the same code, or were judged "
+           "equivalent are left out. "
            "What a mutant is, and how it is judged: `tests/mutants.py`.", "",
            *lines, "", "## Survivors", "",
-           "A verdict is \"equivalent\" (no test can tell) or \"test missing\"."
-           " It is in `tests/mutants.verdicts`.", ""]
+           "A verdict is \"equivalent\" (no test can tell) or \"test missing\"; "
+           "it is in `tests/mutants.verdicts`.", ""]
     for m, k in drawn:
         if results.get(k, ("",))[0] in ("survived", "not reached"):
             out += [f"* `{m.file}:{m.line}` {m.kind}, {results[k][0]} "
-                    f"(`{k}`): {said.get(k, 'not judged yet')}", "",
+                    f"(`{k}`): {said.get(k, 'not examined yet')}", "",
                     "      - " + line_of(m), "      + " + changed(m).replace(
                         "\n", "\n      + "), ""]
     with open(REPORT, "w", encoding="utf-8") as f:
