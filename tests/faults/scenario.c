@@ -168,7 +168,6 @@ static void *connector(void *arg)
 	return NULL;
 }
 
-/* The reason of the side that fails first is kept by the caller. */
 static int accept_one(struct life *l)
 {
 	struct pollfd pfd = { .fd = l->event[0], .events = POLLIN };
@@ -188,6 +187,7 @@ static int accept_one(struct life *l)
 
 static int connect_both(struct life *l)
 {
+	char words[200];
 	int err = lib(l, unic_listen(l->ctx, SERVICE, &l->listener));
 
 	if (err)
@@ -198,14 +198,12 @@ static int connect_both(struct life *l)
 		return os(l, "thread");
 	}
 	err = accept_one(l);
-	if (err) {
-		char words[200];
-
+	if (err)
 		snprintf(words, sizeof(words), "accept: %s", unic_last_error());
-		pthread_join(l->connector, NULL);
-		return fail(l, err, words);
-	}
 	pthread_join(l->connector, NULL);
+	/* when both fail it began there, and the other waited in vain */
+	if (err && !l->connected)
+		return fail(l, err, words);
 	return l->connected;
 }
 
