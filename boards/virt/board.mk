@@ -13,7 +13,9 @@ BOARD_CC_PREFIX := arm-none-eabi-
 # -flto: the seam between core and board is a call for every ring, DMA and look
 # at the link; linked as one program, most of them are no call at all. Fat
 # objects, so that the checks can read them.
-BOARD_CFLAGS := -flto=auto -ffat-lto-objects \
+# -fno-tree-slp-vectorize: GCC would gather words on the stack to store them as
+# one vector, which is more instructions than to store them.
+BOARD_CFLAGS := -flto=auto -ffat-lto-objects -fno-tree-slp-vectorize \
 	-mcpu=cortex-a15 -mtune=cortex-a7 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard \
 	-ffreestanding -fbuiltin -fno-common -ffunction-sections -fdata-sections
 
