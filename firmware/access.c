@@ -6,12 +6,19 @@
 #include "access.h"
 #include "nic.h"
 
+static int out_of_bounds(struct unic_nic *nic)
+{
+	UNIC_COUNT(nic, access_bounds);
+	return -UNIC_EBOUNDS;
+}
+
 /*
  * Off the straight path: which step refused. The same work for all of them, so
  * that a remote side learns nothing from the time it takes.
  */
-static int refuse(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
-		  uint16_t pd, uint32_t need)
+int __attribute__((noinline, cold))
+unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+		    uint32_t stag, uint16_t pd, uint32_t need)
 {
 	bool live = mr->stag == stag && (mr->state == UNIC_MR_ACTIVE ||
 					 mr->state == UNIC_MR_NOTIFIED);
@@ -34,8 +41,7 @@ static int refuse(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
 		UNIC_COUNT(nic, access_rights);
 		return -UNIC_ERIGHTS;
 	}
-	UNIC_COUNT(nic, access_bounds);
-	return -UNIC_EBOUNDS;
+	return out_of_bounds(nic);
 }
 
 /* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
@@ -81,11 +87,11 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 }
 
 static inline void answer(struct unic_piece *out, const struct spot *at,
-			  uint16_t mr, uint32_t len)
+			  uint32_t mr, uint32_t len)
 {
+	out->mr = (uint16_t)mr;
 	out->bus = at->e->bus | at->in_page;
 	out->len = len < at->room ? len : at->room;
-	out->mr = mr;
 }
 
 int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
@@ -109,46 +115,50 @@ static inline uint32_t less(uint32_t n, uint64_t off)
 	return n < off ? n : (uint32_t)off;
 }
 
-/* What the region has of the page of @iova becomes its window. */
+/*
+ * What the region has of the page of @iova becomes its window: the room from
+ * there on, and the bytes before it, unless the region begins in the page.
+ */
 static inline void look_at(struct unic_mr *mr, uint64_t iova,
 			   const struct spot *at)
 {
 	uint32_t low = (uint32_t)iova;
-	uint64_t off = iova - mr->iova;
-	uint32_t room = less(at->room, mr->length - off);
 
 	mr->win_hi = (uint32_t)(iova >> 32);
-	mr->win_end = low + room;
-	mr->win_bytes = room + less(at->in_page, off);
+	mr->win_end = low + at->room;
+	mr->win_bytes = at->room + less(at->in_page, iova - mr->iova);
 	mr->win_add = ((uint32_t)at->e->bus | at->in_page) - low;
 	mr->win_bus = (uint32_t)(at->e->bus >> 32);
 }
 
-/*
- * All of the check, in its order. No bytes: all but the bounds is checked,
- * nothing translated.
- */
-int __attribute__((noinline))
-unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
-		uint64_t iova, uint32_t len, struct unic_piece *out)
+/* No bytes: bounds are not checked, nothing is translated. */
+static int __attribute__((noinline, cold))
+no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
 {
-	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	unic_mr_used(nic, mr, 0);
+	*out = (struct unic_piece){
+		.mr = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT),
+	};
+	return 0;
+}
+
+int __attribute__((noinline))
+unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		 uint32_t len, struct unic_piece *out)
+{
 	struct spot at;
 
 	UNIC_IN_REGISTER(mr);
-	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
-	    (len && !within(mr, iova, len)))
-		return refuse(nic, mr, stag, pd, need);
-	unic_mr_used(nic, mr, len);
-	if (UNIC_UNLIKELY(!len)) {
-		*out = (struct unic_piece){ .mr = idx };
-		return 0;
-	}
+	if (UNIC_UNLIKELY(!len))
+		return no_bytes(nic, mr, out);
+	if (UNIC_UNLIKELY(!within(mr, iova, len)))
+		return out_of_bounds(nic);
 	at = spot_of(nic, mr, iova);
 	UNIC_ASSERT(nic, at.e); /* accessible regions are filled (INV-2) */
-	answer(out, &at, idx, len);
+	at.room = less(at.room, mr->length - (iova - mr->iova));
 	look_at(mr, iova, &at);
+	answer(out, &at, mr->stag >> UNIC_MR_IDX_SHIFT, len);
+	unic_mr_used(nic, mr, len);
 	return 0;
 }
 
@@ -166,7 +176,7 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
 	    !within(mr, iova, len))
-		return refuse(nic, mr, stag, pd, need);
+		return unic_access_refused(nic, mr, stag, pd, need);
 	return idx;
 }
 
@@ -176,8 +186,7 @@ static void dropped(struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
-	if (UNIC_UNLIKELY(m->state == UNIC_MR_DRAINING) && !m->holds &&
-	    !m->dmas)
+	if (UNIC_UNLIKELY(m->state == UNIC_MR_DRAINING) && unic_mr_idle(m))
 		unic_evict_idle(nic, mr);
 }
 

@@ -13,10 +13,16 @@
 
 #define UNIC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Behind the straight path; as unic_access(). */
-int unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		    uint32_t need, uint64_t iova, uint32_t len,
-		    struct unic_piece *out);
+/* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
+int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+			uint32_t stag, uint16_t pd, uint32_t need);
+
+/*
+ * Beside the window of @mr, which opened: bounds, then another page, which
+ * becomes the window. Otherwise as unic_access().
+ */
+int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		     uint32_t len, struct unic_piece *out);
 
 /* STag valid, PD. One comparison for both: struct unic_mr. */
 static inline bool unic_mr_opens(const struct unic_mr *mr, uint32_t stag,
@@ -63,10 +69,11 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 	UNIC_IN_REGISTER(mr);
 	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
-			  mr->win_hi != (uint32_t)(iova >> 32) ||
-			  !unic_mr_grants(mr, need) ||
+			  !unic_mr_grants(mr, need)))
+		return unic_access_refused(nic, mr, stag, pd, need);
+	if (UNIC_UNLIKELY(mr->win_hi != (uint32_t)(iova >> 32) ||
 			  !unic_mr_in_window(mr, (uint32_t)iova, len)))
-		return unic_access_far(nic, stag, pd, need, iova, len, out);
+		return unic_access_page(nic, mr, iova, len, out);
 	out->bus = (uint64_t)mr->win_bus << 32 | (mr->win_add + (uint32_t)iova);
 	out->len = len;
 	out->mr = (uint16_t)idx;

@@ -198,16 +198,11 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 	unic_evict_kick(nic);
 }
 
-static bool idle(const struct unic_mr *mr)
-{
-	return !mr->holds && !mr->dmas;
-}
-
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
-	if (m->state == UNIC_MR_DRAINING && idle(m))
+	if (m->state == UNIC_MR_DRAINING && unic_mr_idle(m))
 		finish(nic, mr);
 }
 

@@ -319,7 +319,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t page, filled = 0;
 
-	UNIC_ASSERT(nic, !mr->dmas && !mr->holds); /* INV-3 */
+	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
 	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
 		filled += unic_tlb_invalidate(&nic->tlb, mr->tlb_base, page);
 	UNIC_ASSERT(nic, filled == mr->filled);

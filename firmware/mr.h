@@ -73,7 +73,7 @@ struct unic_mr {
 	uint16_t queues;   /* QPs and CQs whose rings lie in it */
 	uint16_t ring_prev,
 		ring_next; /* of its process's candidates, evict.c */
-	uint16_t n_tokens; /* dependents */
+	uint16_t n_tokens; /* dependents, LIVE or CLAIMED */
 	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
 	uint8_t flags;	  /* UNIC_MR_F_* */
 	uint32_t seq;	  /* of its notice; kept for EVICTED */
@@ -98,6 +98,13 @@ _Static_assert(2 * UNIC_PDS <= UNIC_MRS, "a PD leaves the top bit of a lock");
 static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 {
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
+}
+
+/* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a
+ * message is on its way through each. */
+static inline bool unic_mr_idle(const struct unic_mr *mr)
+{
+	return !mr->holds && !mr->dmas && !mr->n_tokens;
 }
 
 #define UNIC_MR_FOR_NOBODY 0xffu
