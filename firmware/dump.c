@@ -57,7 +57,7 @@ static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_row_token *r = row;
 
-	if (t->state == UNIC_TOKEN_S_FREE)
+	if (unic_token_state(t) == UNIC_TOKEN_S_FREE)
 		return false;
 	r->index = unic_to_le32(i);
 	r->proc = unic_to_le32(t->proc);
@@ -65,10 +65,10 @@ static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->length = unic_to_le32(t->length);
 	r->iova = unic_to_le64(t->iova);
 	r->expires_ns = unic_to_le64(t->expires_ns);
-	r->state = unic_to_le32(t->state - UNIC_TOKEN_S_LIVE);
+	r->state = unic_to_le32(unic_token_state(t));
 	r->end = unic_to_le32(t->end);
-	r->sender_ipv4 = unic_to_le32(t->sender_ipv4);
-	r->sender_qpn = unic_to_le32(t->sender_qpn);
+	r->sender_ipv4 = unic_to_le32((uint32_t)(t->sender >> 32));
+	r->sender_qpn = unic_to_le32((uint32_t)t->sender);
 	r->placed = unic_to_le32(t->placed);
 	return true;
 }

@@ -239,12 +239,7 @@ static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 
 /* --------------------------------------------------------- tagged message */
 
-struct tketh {
-	uint64_t key;
-	uint32_t index, payload, ctrl;
-};
-
-static bool parse_tketh(struct request *q, struct tketh *t, uint32_t mtu)
+static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 {
 	uint32_t total;
 
@@ -279,7 +274,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
-	struct tketh t;
+	struct unic_tag t;
 	int r;
 
 	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
@@ -297,7 +292,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->ctrl_len = (uint8_t)t.ctrl;
 	m->mr = UNIC_MR_NIL;
 	m->direct = false;
-	m->refused = unic_token_claim(nic, t.index, t.key, t.payload, qp);
+	m->refused = unic_token_claim(nic, &t, qp);
 	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
 		unic_guess_wrong(nic, qp->dest_ipv4);
 		qp->rsp.guessed = true;

@@ -13,9 +13,14 @@
 
 /* ---------------------------------------------------------------- table */
 
+static void set_state(struct unic_token *t, uint32_t state)
+{
+	t->lock = UNIC_TOKEN_LOCK(t->lock & 0xffffu, state);
+}
+
 static void free_put(struct unic_tokens *ts, uint16_t i)
 {
-	ts->token[i].state = UNIC_TOKEN_S_FREE;
+	set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
 	ts->token[i].next = UNIC_TOKEN_NIL;
 	if (ts->free_head == UNIC_TOKEN_NIL)
 		ts->free_head = i;
@@ -104,9 +109,9 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t = &ts->token[i];
 
-	UNIC_ASSERT(nic, t->state != UNIC_TOKEN_S_FREE); /* INV-9 */
+	UNIC_ASSERT(nic, unic_token_state(t) != UNIC_TOKEN_S_FREE); /* INV-9 */
 	region_unlink(nic, i);
-	t->state = UNIC_TOKEN_S_FREE;
+	set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	ts->used--;
 	ts->held[t->proc]--;
@@ -137,18 +142,18 @@ static void publish_all(struct unic_nic *nic)
 	}
 }
 
-/* Drops the hold of a claim; the region may end with it. */
+/* The region may end with it. */
 static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 		      uint32_t placed)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 	uint16_t mr = t->mr;
 
-	UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_CLAIMED);
+	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
 	t->placed = placed;
 	unic_mr_used(nic, &nic->mrs.mr[mr], placed);
 	end_token(nic, i, end, end != UNIC_TOKEN_USED);
-	unic_mr_unhold(nic, mr);
+	unic_evict_idle(nic, mr);
 }
 
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed)
@@ -172,7 +177,8 @@ void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 
 	for (; i != UNIC_TOKEN_NIL; i = next) {
 		next = nic->tokens.token[i].next;
-		if (nic->tokens.token[i].state == UNIC_TOKEN_S_LIVE)
+		if (unic_token_state(&nic->tokens.token[i]) ==
+		    UNIC_TOKEN_S_LIVE)
 			end_token(nic, i,
 				  tell ? UNIC_TOKEN_EVICTED
 				       : UNIC_TOKEN_CANCELLED,
@@ -190,7 +196,7 @@ void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
 
 		if (t->proc != proc)
 			continue;
-		UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_FREE);
+		UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);
 		t->proc = NO_PROC;
 		if (!t->evt_due)
 			continue;
@@ -212,7 +218,7 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 		for (i = 0; i < UNIC_TOKENS && left; i++) {
 			const struct unic_token *t = &ts->token[i];
 
-			if (t->state != UNIC_TOKEN_S_LIVE)
+			if (unic_token_state(t) != UNIC_TOKEN_S_LIVE)
 				continue;
 			if (nic->now_ns >= t->expires_ns) {
 				end_token(nic, i, UNIC_TOKEN_EXPIRED, true);
@@ -267,7 +273,8 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
 		struct unic_token *t = &nic->tokens.token[i];
 
-		if (t->proc != victim || t->state != UNIC_TOKEN_S_LIVE)
+		if (t->proc != victim ||
+		    unic_token_state(t) != UNIC_TOKEN_S_LIVE)
 			continue;
 		t->end = UNIC_TOKEN_EVICTED;
 		if (!publish(nic, i)) {
@@ -329,13 +336,11 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
 	t->iova = args->iova;
 	t->length = args->length;
-	t->sender_ipv4 = args->sender_ipv4;
-	t->sender_qpn = args->sender_qpn;
+	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
 	t->user = args->user;
 	t->mr = (uint16_t)mr;
 	t->proc = proc;
-	t->pd = args->pd;
-	t->state = UNIC_TOKEN_S_LIVE;
+	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
 	set_ttl(nic, t, args->ttl_us);
 	region_link(nic, i);
 	ts->used++;
@@ -357,9 +362,9 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 	t = &nic->tokens.token[index];
 	if (t->proc != proc || t->key != key)
 		return -UNIC_ENOTOKEN;
-	if (t->state == UNIC_TOKEN_S_CLAIMED)
+	if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)
 		return -UNIC_EBUSY;
-	if (t->state == UNIC_TOKEN_S_LIVE) {
+	if (unic_token_state(t) == UNIC_TOKEN_S_LIVE) {
 		bool late = nic->now_ns >= t->expires_ns;
 
 		end_token(nic, (uint16_t)index,
@@ -397,38 +402,33 @@ refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
 	return reason;
 }
 
-/* An address or number of 0 is any. */
-static bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
-{
-	return (!t->sender_ipv4 || t->sender_ipv4 == qp->dest_ipv4) &&
-	       (!t->sender_qpn || t->sender_qpn == qp->dest_qpn);
-}
-
 /*
  * Some check failed: the first that does is the reason. That a token has expired
  * its process is told by the claim that finds it, or by the next poll.
  */
 static uint8_t __attribute__((noinline, cold))
-refuse_why(struct unic_nic *nic, uint32_t index, uint64_t key,
-	   uint32_t payload_len, const struct unic_qp *qp)
+refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
+	   const struct unic_qp *qp)
 {
+	uint32_t index = tag->index;
 	const struct unic_token *t = &nic->tokens.token[index];
 	uint8_t reason = UNIC_TOKEN_WRONG_SENDER;
+	uint32_t state = unic_token_state(t);
 
-	if (t->key != key)
+	if (t->key != tag->key)
 		reason = UNIC_TOKEN_BAD_KEY;
-	else if (t->state == UNIC_TOKEN_S_CLAIMED)
+	else if (state == UNIC_TOKEN_S_CLAIMED)
 		reason = UNIC_TOKEN_BUSY;
-	else if (t->state != UNIC_TOKEN_S_LIVE)
+	else if (state != UNIC_TOKEN_S_LIVE)
 		/* an index that never had a token has the key 0 and no end */
 		reason = t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
-	else if (t->pd != qp->pd)
+	else if (t->lock != qp->pd)
 		reason = UNIC_TOKEN_BAD_KEY;
 	else if (nic->now_ns >= t->expires_ns)
 		reason = UNIC_TOKEN_EXPIRED;
-	else if (payload_len > t->length)
+	else if (tag->payload > t->length)
 		reason = UNIC_TOKEN_TOO_LONG;
-	if (reason == UNIC_TOKEN_EXPIRED && t->state == UNIC_TOKEN_S_LIVE)
+	if (reason == UNIC_TOKEN_EXPIRED && state == UNIC_TOKEN_S_LIVE)
 		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
 	return refuse(nic, index, reason);
 }
@@ -442,30 +442,56 @@ trace_claim(struct unic_nic *nic, uint32_t index, const struct unic_qp *qp)
 	return UNIC_TOKEN_LIVE;
 }
 
-uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
-			 uint32_t payload_len, const struct unic_qp *qp)
+/* Halves of a word of 64 bits would be loaded one by one. */
+static inline uint64_t whole(const uint64_t *at)
 {
-	struct unic_token *t;
-	struct unic_mr *mr;
+	uint64_t v = *at;
 
-	if (unlikely(index >= UNIC_TOKENS))
-		return refuse(nic, index, UNIC_TOKEN_BAD_KEY);
-	t = &nic->tokens.token[index];
+	UNIC_IN_REGISTER(v);
+	return v;
+}
+
+/* LIVE, the right key, for queue pairs of this domain. */
+static inline bool opens(const struct unic_token *t, uint64_t key,
+			 const struct unic_qp *qp)
+{
+	return whole(&t->key) == key && t->lock == qp->pd;
+}
+
+/* An address or number of 0 is any. */
+static bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
+{
+	uint32_t ipv4 = (uint32_t)(t->sender >> 32), qpn = (uint32_t)t->sender;
+
+	return (!ipv4 || ipv4 == qp->dest_ipv4) &&
+	       (!qpn || qpn == qp->dest_qpn);
+}
+
+uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+			 const struct unic_qp *qp)
+{
+	struct unic_tokens *ts = &nic->tokens;
+	struct unic_token *t;
+
+	UNIC_IN_REGISTER(ts);
+	if (unlikely(tag->index >= UNIC_TOKENS))
+		return refuse(nic, tag->index, UNIC_TOKEN_BAD_KEY);
+	t = &ts->token[tag->index];
 	UNIC_IN_REGISTER(t);
-	/* a token is good on queue pairs of its own protection domain only */
-	if (unlikely(t->key != key || t->state != UNIC_TOKEN_S_LIVE ||
-		     t->pd != qp->pd || nic->now_ns >= t->expires_ns ||
-		     payload_len > t->length))
-		return refuse_why(nic, index, key, payload_len, qp);
-	if (unlikely(t->sender_qpn != qp->dest_qpn ||
-		     t->sender_ipv4 != qp->dest_ipv4) &&
+	if (unlikely(!opens(t, whole(&tag->key), qp) ||
+		     whole(&nic->now_ns) >= whole(&t->expires_ns) ||
+		     tag->payload > t->length))
+		return refuse_why(nic, tag, qp);
+	if (unlikely(whole(&t->sender) !=
+		     UNIC_TOKEN_SENDER(qp->dest_ipv4, qp->dest_qpn)) &&
 	    unlikely(!sent_by(t, qp)))
-		return refuse_why(nic, index, key, payload_len, qp);
-	/* accessible: a LIVE token ends with its region's access (INV-4) */
-	t->state = UNIC_TOKEN_S_CLAIMED;
-	mr = &nic->mrs.mr[t->mr];
-	mr->holds++;
+		return refuse_why(nic, tag, qp);
+	/*
+	 * Accessible: a LIVE token ends with its region's access (INV-4). From
+	 * now on the region waits for it: unic_mr_idle().
+	 */
+	t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_TOKEN_CLAIM))
-		return trace_claim(nic, index, qp);
+		return trace_claim(nic, tag->index, qp);
 	return UNIC_TOKEN_LIVE;
 }

@@ -21,9 +21,9 @@
 #define UNIC_TOKEN_NIL 0xffffu
 
 enum unic_token_state {
-	UNIC_TOKEN_S_FREE = 0,
-	UNIC_TOKEN_S_LIVE = 1,
-	UNIC_TOKEN_S_CLAIMED = 2,
+	UNIC_TOKEN_S_LIVE = 0,
+	UNIC_TOKEN_S_CLAIMED = 1,
+	UNIC_TOKEN_S_FREE = 2,
 };
 
 struct unic_qp;
@@ -31,12 +31,10 @@ struct unic_qp;
 struct unic_token {
 	/* the check reads these */
 	uint64_t key;
-	uint64_t expires_ns;  /* UINT64_MAX: never */
-	uint32_t sender_qpn;  /* 0: any */
-	uint32_t sender_ipv4; /* 0: any */
+	uint64_t expires_ns; /* UINT64_MAX: never */
+	uint64_t sender;     /* UNIC_TOKEN_SENDER; either part 0: any */
 	uint32_t length;
-	uint16_t pd; /* of its region */
-	uint16_t state;
+	uint32_t lock; /* UNIC_TOKEN_LOCK */
 	uint64_t iova;
 	uint16_t mr;
 	uint8_t end; /* of the last token of this index */
@@ -46,6 +44,17 @@ struct unic_token {
 	uint16_t prev, next; /* of the region's tokens; next: free list too */
 	bool evt_due;	     /* ended, TOKEN_END not yet on the event ring */
 };
+
+/* The PD of its region and its state in one: LIVE, it is the PD alone, so that
+ * one comparison with a queue pair's checks both. */
+#define UNIC_TOKEN_LOCK(pd, state) ((pd) | (uint32_t)(state) << 16)
+
+#define UNIC_TOKEN_SENDER(ipv4, qpn) ((uint64_t)(ipv4) << 32 | (qpn))
+
+static inline uint32_t unic_token_state(const struct unic_token *t)
+{
+	return t->lock >> 16;
+}
 
 struct unic_tokens {
 	struct unic_token token[UNIC_TOKENS];
@@ -79,17 +88,23 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
 
+/* What a tagged message says of itself, in host order. */
+struct unic_tag {
+	uint64_t key;
+	uint32_t index, payload, ctrl; /* bytes: for the token, for a receive */
+};
+
 /**
  * unic_token_claim() - first packet of a tagged message that came on @qp (hot
  * path). Checks index and key, life, protection domain, length, sender, the
  * region - in this order, before any DMA. The sender is @qp's peer.
  * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED, or the reason of
  * refusal (enum unic_token_end), counted; nothing changed then. If index and
- * key name a token that has ended, the reason is that end. A claimed token holds
- * its region until finish or abort, where the region's use is counted.
+ * key name a token that has ended, the reason is that end. The region of a
+ * claimed token stays in place until finish or abort, where its use is counted.
  */
-uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
-			 uint32_t payload_len, const struct unic_qp *qp);
+uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+			 const struct unic_qp *qp);
 
 /** unic_token_finish() - all bytes are placed: USED. */
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);

@@ -46,11 +46,12 @@ static uint32_t alloc(uint32_t ttl_us, uint64_t *key)
 static uint8_t claim_from(uint32_t i, uint64_t key, uint32_t len, uint32_t ip,
 			  uint32_t qpn)
 {
+	struct unic_tag tag = { .key = key, .index = i, .payload = len };
 	struct unic_qp *qp = &r.nic.qps.qp[3];
 
 	qp->dest_ipv4 = ip;
 	qp->dest_qpn = qpn;
-	return unic_token_claim(&r.nic, i, key, len, qp);
+	return unic_token_claim(&r.nic, &tag, qp);
 }
 
 static uint8_t claim(uint32_t i, uint64_t key, uint32_t len)
@@ -117,9 +118,9 @@ static void used_once(void **state)
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_BUSY);
 	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
 			 -UNIC_EBUSY);
-	assert_int_equal(r.nic.mrs.mr[mr.mr].holds, 1);
+	assert_false(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
 	unic_token_finish(&r.nic, (uint16_t)i, 1000);
-	assert_int_equal(r.nic.mrs.mr[mr.mr].holds, 0);
+	assert_true(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_USED);
 	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
 			 0);
