@@ -281,7 +281,8 @@ static inline void fill_in(struct unic_nic *nic, struct unic_mr *mr,
 	mr->importance = a->importance;
 }
 
-uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
+static inline __attribute__((always_inline)) uint16_t
+make(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
 	struct unic_evict *e = &nic->evict;
@@ -312,6 +313,11 @@ uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
 		   args->n_pages);
 	return idx;
+}
+
+uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	return make(nic, args);
 }
 
 void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
@@ -357,27 +363,40 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 /* --------------------------------------------------- MR_REG and MR_FILL */
 
-static int check_shape(const struct unic_mr_args *a)
+/* Pages that @a touches; SHAPE_BIG if too many to count. */
+#define SHAPE_BIG UINT32_MAX
+static inline uint32_t pages_of(const struct unic_mr_args *a)
 {
-	uint64_t last = a->iova + (a->length - 1), pages;
-	uint32_t before;
+	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
+	uint64_t span = before + (a->length - 1);
 
-	if (a->page_shift != 12 && a->page_shift != 16 && a->page_shift != 21)
+	/* this does not wrap, since the last address does not */
+	if (__builtin_expect(!(span >> 32), 1))
+		return ((uint32_t)span >> a->page_shift) + 1u;
+	span >>= a->page_shift;
+	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
+}
+
+static inline int check_shape(const struct unic_mr_args *a)
+{
+	uint32_t pages;
+
+	/* a page size of 4 KiB, 64 KiB, 2 MiB */
+	if (a->page_shift > 21 ||
+	    !(1u << a->page_shift & (1u << 12 | 1u << 16 | 1u << 21)))
 		return -UNIC_EINVAL;
-	if (!a->length || last < a->iova)
+	if (!a->length || a->iova + (a->length - 1) < a->iova)
 		return -UNIC_EINVAL;
 	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
 		return -UNIC_EINVAL;
-	/* no larger than @last, so this does not wrap either */
-	before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
-	pages = (before + (a->length - 1)) >> a->page_shift;
-	if (pages >= UINT32_MAX)
+	pages = pages_of(a);
+	if (pages == SHAPE_BIG)
 		return -UNIC_ETOOLARGE;
-	return a->n_pages == (uint32_t)pages + 1u ? 0 : -UNIC_EINVAL;
+	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
 }
 
-static int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
-		      const uint64_t *pages)
+static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
+			     const uint64_t *pages)
 {
 	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
@@ -419,14 +438,19 @@ static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	UNIC_ASSERT(nic, had);
 }
 
-static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
-		uint32_t count, const uint64_t *pages)
+static inline int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
+		       uint32_t count, const uint64_t *pages)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_tlb *tlb = &nic->tlb;
 	uint32_t low;
 
 	UNIC_IN_REGISTER(mr);
-	low = unic_tlb_fill_run(&nic->tlb, mr->tlb_base, first, count, pages);
+	UNIC_IN_REGISTER(tlb);
+	if (count == 1)
+		low = unic_tlb_fill_one(tlb, mr->tlb_base, first, pages);
+	else
+		low = unic_tlb_fill_run(tlb, mr->tlb_base, first, count, pages);
 	if (low & ((1u << mr->page_shift) - 1)) {
 		unfill(nic, idx, first, count);
 		return -UNIC_EBUS;
@@ -437,10 +461,10 @@ static int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	return 0;
 }
 
-static int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
-		   const uint64_t *pages, struct unic_mr_result *out)
+static inline int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
+			  const uint64_t *pages, struct unic_mr_result *out)
 {
-	uint16_t idx = unic_mr_make(nic, args);
+	uint16_t idx = make(nic, args);
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	int err = pages ? fill(nic, idx, 0, args->n_pages, pages) : 0;
 
@@ -457,14 +481,13 @@ static int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
 	return 0;
 }
 
-int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		const uint64_t *pages, struct unic_mr_result *out)
+/* Something may stand in the way. */
+static int __attribute__((noinline, cold))
+reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
+	    const uint64_t *pages, struct unic_mr_result *out)
 {
-	int err = check_args(nic, args, pages);
+	int err = unic_wait_admit(nic, nic->mrs.pd[args->pd].proc, args);
 
-	if (err)
-		return err;
-	err = unic_wait_admit(nic, nic->mrs.pd[args->pd].proc, args);
 	if (!err)
 		return reg_now(nic, args, pages, out);
 	if ((args->flags & UNIC_REG_WAIT) &&
@@ -476,6 +499,18 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 	if (err != -UNIC_EPENDING)
 		UNIC_COUNT(nic, mr_denied);
 	return err;
+}
+
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out)
+{
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if (unic_wait_open(nic, nic->mrs.pd[args->pd].proc, args))
+		return reg_now(nic, args, pages, out);
+	return reg_or_wait(nic, args, pages, out);
 }
 
 int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,

@@ -65,8 +65,18 @@ struct unic_nic {
 };
 
 /* Count something (abi/unic_stats.h). */
-#define UNIC_COUNT(nic, name)	     ((nic)->counter[UNIC_C_##name]++)
-#define UNIC_COUNT_ADD(nic, name, n) ((nic)->counter[UNIC_C_##name] += (n))
+#define UNIC_COUNT(nic, name) UNIC_COUNT_ADD(nic, name, 1u)
+#define UNIC_COUNT_ADD(nic, name, n) \
+	unic_count(&(nic)->counter[UNIC_C_##name], n)
+
+/* Both halves at once: the compiler would load and store one after the other. */
+static inline void unic_count(uint64_t *counter, uint64_t n)
+{
+	uint64_t v = unic_whole(counter) + n;
+
+	UNIC_IN_REGISTER(v);
+	*counter = v;
+}
 
 /* A promise of ours; cites an invariant of docs/DESIGN.md where there is one. */
 #define UNIC_ASSERT(nic, cond)                                            \

@@ -62,7 +62,7 @@ static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t pain,
 				       uint32_t nth)
 {
 	return (struct unic_policy_stat){
-		.last_use_ns = m->last_use_ns,
+		.last_use_ns = unic_whole(&m->last_use_ns),
 		.since_ns = m->since_ns,
 		.entries = m->n_pages,
 		.pain = pain,
@@ -86,9 +86,13 @@ static void tidy(struct unic_nic *nic, uint32_t proc)
 
 	UNIC_IN_REGISTER(table);
 	m = &table[at];
-	newest = table[m->ring_prev].last_use_ns;
-	for (left = UNIC_REAP_SAMPLE; left && m->last_use_ns > newest; left--) {
-		newest = m->last_use_ns;
+	newest = unic_whole(&table[m->ring_prev].last_use_ns);
+	for (left = UNIC_REAP_SAMPLE; left; left--) {
+		uint64_t used = unic_whole(&m->last_use_ns);
+
+		if (used <= newest)
+			break;
+		newest = used;
 		at = m->ring_next;
 		m = &table[at];
 	}
@@ -97,7 +101,7 @@ static void tidy(struct unic_nic *nic, uint32_t proc)
 
 static inline bool settled(const struct unic_mr *m, int64_t young_ns)
 {
-	return (int64_t)m->since_ns <= young_ns;
+	return (int64_t)unic_whole(&m->since_ns) <= young_ns;
 }
 
 /*
@@ -130,7 +134,8 @@ best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
 			best = s;
 		}
 		at = m->ring_next;
-	} while (at != head && --left);
+		/* in a short ring `lru` meets them again: none is better then */
+	} while ((!random || at != head) && --left);
 	*next = at;
 	return found;
 }
@@ -145,8 +150,8 @@ uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient)
 	if (e->ring[proc] == UNIC_MR_NIL)
 		return UNIC_MR_NIL;
 	if (patient)
-		young = (int64_t)(nic->now_ns - e->residence_us * 1000ull);
-	UNIC_IN_REGISTER(young);
+		young = (int64_t)(unic_whole(&nic->now_ns) -
+				  e->residence_us * 1000ull);
 	if (random) {
 		found = best_of(nic, proc, young, UNIC_POLICY_RANDOM, &next);
 	} else {

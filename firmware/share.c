@@ -86,6 +86,14 @@ heaviest(const struct unic_share *s, uint32_t skip, uint32_t wanter, uint32_t n)
 	return best;
 }
 
+/* Apart, so that the usual case is compiled for a mask of none. */
+static __attribute__((noinline, cold)) struct heaviest
+heaviest_but(const struct unic_share *s, uint32_t skip, uint32_t wanter,
+	     uint32_t n)
+{
+	return heaviest(s, skip, wanter, n);
+}
+
 /* More than unic_share_fair(), without dividing. */
 static inline bool above(const struct unic_share *s, const struct heaviest *h)
 {
@@ -96,16 +104,16 @@ static inline bool above(const struct unic_share *s, const struct heaviest *h)
 uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 			   uint32_t n, uint32_t skip)
 {
-	struct heaviest found = heaviest(s, skip, wanter, n), whole = found;
+	struct heaviest whole = heaviest(s, 0, wanter, n), found = whole;
 
+	if (skip)
+		found = heaviest_but(s, skip, wanter, n);
 	if (found.owner == UNIC_OWNER_NIL || above(s, &found))
 		return found.owner;
-	if (wanter != UNIC_OWNER_NIL)
-		return UNIC_OWNER_NIL;
 	/* INV-5: not if one that was skipped is above */
-	if (skip)
-		whole = heaviest(s, 0, wanter, n);
-	return above(s, &whole) ? UNIC_OWNER_NIL : found.owner;
+	if (wanter != UNIC_OWNER_NIL || above(s, &whole))
+		return UNIC_OWNER_NIL;
+	return found.owner;
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)

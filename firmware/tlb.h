@@ -37,6 +37,15 @@
  */
 #define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
 
+/* A word of 64 bits at once; else its halves are loaded one after the other. */
+static inline uint64_t unic_whole(const uint64_t *at)
+{
+	uint64_t v = *at;
+
+	UNIC_IN_REGISTER(v);
+	return v;
+}
+
 struct unic_tlb_entry {
 	uint32_t tag;  /* base of the region + page, or UNIC_TLB_NO_TAG */
 	uint16_t next; /* in the bucket chain or in the free list */
@@ -101,6 +110,27 @@ void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint32_t page,
  */
 uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
 			   uint32_t count, const uint64_t *bus);
+
+/** unic_tlb_fill_one() - unic_tlb_fill() inlined, @bus read once. Returns the
+ * low half of the address. */
+static inline uint32_t unic_tlb_fill_one(struct unic_tlb *tlb, uint32_t base,
+					 uint32_t page, const uint64_t *bus)
+{
+	uint32_t tag = base + page, i = tlb->free_head;
+	uint16_t *b = &tlb->bucket[tag & (UNIC_TLB_BUCKETS - 1)];
+	struct unic_tlb_entry *e = &tlb->entry[i];
+	uint64_t addr = *bus;
+
+	UNIC_IN_REGISTER(e);
+	UNIC_IN_REGISTER(addr);
+	tlb->reserved--;
+	tlb->free_head = e->next;
+	e->tag = tag;
+	e->next = *b;
+	*b = (uint16_t)i;
+	e->bus = addr;
+	return (uint32_t)addr;
+}
 
 /**
  * unic_tlb_invalidate() - make the entry of @page of the region with @base free.

@@ -442,20 +442,11 @@ trace_claim(struct unic_nic *nic, uint32_t index, const struct unic_qp *qp)
 	return UNIC_TOKEN_LIVE;
 }
 
-/* Halves of a word of 64 bits would be loaded one by one. */
-static inline uint64_t whole(const uint64_t *at)
-{
-	uint64_t v = *at;
-
-	UNIC_IN_REGISTER(v);
-	return v;
-}
-
 /* LIVE, the right key, for queue pairs of this domain. */
 static inline bool opens(const struct unic_token *t, uint64_t key,
 			 const struct unic_qp *qp)
 {
-	return whole(&t->key) == key && t->lock == qp->pd;
+	return unic_whole(&t->key) == key && t->lock == qp->pd;
 }
 
 /* An address or number of 0 is any. */
@@ -478,11 +469,11 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 		return refuse(nic, tag->index, UNIC_TOKEN_BAD_KEY);
 	t = &ts->token[tag->index];
 	UNIC_IN_REGISTER(t);
-	if (unlikely(!opens(t, whole(&tag->key), qp) ||
-		     whole(&nic->now_ns) >= whole(&t->expires_ns) ||
+	if (unlikely(!opens(t, unic_whole(&tag->key), qp) ||
+		     unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns) ||
 		     tag->payload > t->length))
 		return refuse_why(nic, tag, qp);
-	if (unlikely(whole(&t->sender) !=
+	if (unlikely(unic_whole(&t->sender) !=
 		     UNIC_TOKEN_SENDER(qp->dest_ipv4, qp->dest_qpn)) &&
 	    unlikely(!sent_by(t, qp)))
 		return refuse_why(nic, tag, qp);

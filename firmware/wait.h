@@ -23,8 +23,7 @@
 #include <stdint.h>
 
 #include "mr.h"
-
-struct unic_nic;
+#include "nic.h"
 
 void unic_wait_init(struct unic_nic *nic);
 
@@ -35,6 +34,21 @@ void unic_wait_init(struct unic_nic *nic);
  */
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		    const struct unic_mr_args *args);
+
+/**
+ * unic_wait_open() - true if unic_wait_admit() would return 0 for the simplest of
+ * reasons: nobody waits, there is room, and no quota or cap to look at.
+ */
+static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
+				  const struct unic_mr_args *args)
+{
+	const struct unic_evict *e = &nic->evict;
+
+	UNIC_IN_REGISTER(e);
+	return !e->waiting && !e->share.owner[proc].quota &&
+	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
+	       args->n_pages <= nic->tlb.free;
+}
 
 /** unic_wait_queue() - queue a checked request. -UNIC_EPENDING with *id, or
  * -UNIC_EWAITFULL: the process has its weighted part of the slots (one at
