@@ -104,6 +104,13 @@ static inline bool settled(const struct unic_mr *m, int64_t young_ns)
 	return (int64_t)unic_whole(&m->since_ns) <= young_ns;
 }
 
+/* Not before it is asked for: mostly it is not. */
+static inline bool settled_last(const struct unic_mr *m, int64_t young_ns)
+{
+	__asm__ volatile("" ::: "memory");
+	return settled(m, young_ns);
+}
+
 /*
  * The best of the first few candidates of @proc that are not younger than
  * @young_ns; *next: the one behind them. Inlined for each policy, which is a
@@ -123,13 +130,15 @@ best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
 	UNIC_IN_REGISTER(table);
 	do {
 		const struct unic_mr *m = &table[at];
-		bool counts = !random || settled(m, young_ns);
+		bool counts;
 
+		UNIC_IN_REGISTER(m);
+		counts = !random || settled(m, young_ns);
 		nth += counts;
 		s = stat_of(m, nic->evict.pain[at].value, nth);
 		if (counts &&
 		    unic_policy_better(policy, &s, &best, &nic->evict.rng) &&
-		    (random || settled(m, young_ns))) {
+		    (random || settled_last(m, young_ns))) {
 			found = at;
 			best = s;
 		}
