@@ -256,7 +256,17 @@ static void index_share(const struct unic_nic *nic, struct unic_share *s)
 	}
 }
 
-static bool take(struct unic_nic *nic, const struct want *w)
+/*
+ * Demand, and what it was worked out from beside the queues and what those who
+ * wait hold. While a batch only takes from others, it stays as it is.
+ */
+struct known {
+	struct unic_demand d;
+	uint32_t present, free, tried;
+	bool valid;
+};
+
+static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
 {
 	struct unic_evict *e = &nic->evict;
 	const struct unic_share *s = &e->share;
@@ -279,6 +289,7 @@ static bool take(struct unic_nic *nic, const struct want *w)
 		else if (take_from(nic, victim, w)) {
 			if (pair)
 				*last = nic->now_ns;
+			k->valid &= !(e->wait_mask >> victim & 1);
 			return true;
 		}
 		skip |= 1u << victim;
@@ -298,44 +309,62 @@ static bool few_indices(const struct unic_nic *nic, uint32_t n)
 	return there + s.coming < n;
 }
 
+static const struct unic_demand *demand(const struct unic_nic *nic,
+					uint32_t tried, struct known *k)
+{
+	uint32_t present = nic->evict.share.present;
+	uint32_t free = nic->tlb.free; /* more of them: a region has ended */
+
+	if (k->valid && k->present == present && k->free == free &&
+	    k->tried == tried)
+		return &k->d;
+	unic_wait_demand(nic, tried, &k->d);
+	k->present = present;
+	k->free = free;
+	k->tried = tried;
+	k->valid = true;
+	return &k->d;
+}
+
 /*
  * What those who wait want most now. Entries and indices on their way back are
  * supply already, so nothing is asked back twice.
  */
-static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct want *out)
+static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+			 struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
-	struct unic_demand d;
+	const struct unic_demand *d = demand(nic, tried, k);
 	bool entries;
 
-	unic_wait_demand(nic, tried, &d);
-	entries = d.entitled > supply;
-	if (d.urgent != UNIC_OWNER_NIL &&
-	    (entries || few_indices(nic, d.indices))) {
-		*out = (struct want){ d.urgent, d.urgent_n, UNIC_WHY_FAIR_SHARE,
-				      true, !entries };
+	entries = d->entitled > supply;
+	if (d->urgent != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d->indices))) {
+		*out = (struct want){ d->urgent, d->urgent_n,
+				      UNIC_WHY_FAIR_SHARE, true, !entries };
 		return true;
 	}
-	if (d.capped != UNIC_OWNER_NIL) {
-		*out = (struct want){ d.capped, 0, UNIC_WHY_QUOTA, false,
+	if (d->capped != UNIC_OWNER_NIL) {
+		*out = (struct want){ d->capped, 0, UNIC_WHY_QUOTA, false,
 				      false };
 		return true;
 	}
-	entries = d.entitled + d.borrower_n > supply;
-	if (d.borrower != UNIC_OWNER_NIL &&
-	    (entries || few_indices(nic, d.indices + 1))) {
-		*out = (struct want){ d.borrower, d.borrower_n, UNIC_WHY_WAITER,
-				      false, !entries };
+	entries = d->entitled + d->borrower_n > supply;
+	if (d->borrower != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d->indices + 1))) {
+		*out = (struct want){ d->borrower, d->borrower_n,
+				      UNIC_WHY_WAITER, false, !entries };
 		return true;
 	}
 	return false;
 }
 
-static bool next_want(struct unic_nic *nic, uint32_t tried, struct want *out)
+static bool next_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+		      struct want *out)
 {
 	struct unic_evict *e = &nic->evict;
 
-	if (e->waiting && waiters_want(nic, tried, out))
+	if (e->waiting && waiters_want(nic, tried, k, out))
 		return true;
 	*out = (struct want){ UNIC_OWNER_NIL, 0, UNIC_WHY_REAPER, false,
 			      false };
@@ -357,17 +386,19 @@ uint64_t unic_reap_poll(struct unic_nic *nic)
 {
 	uint64_t again = UINT64_MAX;
 	uint32_t left = BATCH, tried = 0;
+	struct known known = { .valid = false };
 	struct want w;
 
 	while (left) {
-		if (!next_want(nic, tried, &w))
+		if (!next_want(nic, tried, &known, &w))
 			return again;
 		if (w.why != UNIC_WHY_QUOTA) {
-			if (!take(nic, &w))
+			if (!take(nic, &w, &known))
 				return again < later(nic, &w) ? again
 							      : later(nic, &w);
 			left--;
 		} else if (take_from(nic, w.proc, &w)) {
+			known.valid = false;
 			left--;
 		} else { /* its own business: others do not wait for it */
 			tried |= 1u << w.proc;
