@@ -2,6 +2,7 @@
 /* evict.c - from the decision to take a region back to its free entries. */
 #include <string.h>
 
+#include "access.h"
 #include "nic.h"
 #include "reap.h"
 #include "wait.h"

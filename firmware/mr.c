@@ -2,6 +2,7 @@
 /* mr.c - the region table, STags, and the way of a region to ACTIVE. */
 #include <string.h>
 
+#include "access.h"
 #include "nic.h"
 #include "policy.h"
 #include "reap.h"

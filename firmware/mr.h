@@ -100,13 +100,6 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
 }
 
-/* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a
- * message is on its way through each. */
-static inline bool unic_mr_idle(const struct unic_mr *mr)
-{
-	return !mr->holds && !mr->dmas && !mr->n_tokens;
-}
-
 #define UNIC_MR_FOR_NOBODY 0xffu
 
 /* flags of struct unic_mr */

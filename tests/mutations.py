@@ -73,11 +73,11 @@ MUTATIONS = (
      "share: who holds just his share is a victim"),
     ("evict.c", "unic_mr_strip(nic, idx); /* INV-3 */", "",
      "evict: the entries are not freed"),
-    ("mr.h", "return !mr->holds && ", "return ",
+    ("access.h", "return !mr->holds && ", "return ",
      "evict: does not wait for operations that hold the region"),
-    ("mr.h", "&& !mr->dmas && ", "&& ",
+    ("access.h", "&& !mr->dmas && ", "&& ",
      "evict: does not wait for DMA in flight"),
-    ("mr.h", " && !mr->n_tokens;", ";",
+    ("access.h", " && !mr->n_tokens;", ";",
      "evict: does not wait for messages that have claimed a token"),
 )
 
