@@ -54,6 +54,7 @@ void unic_mbox_publish(struct unic_nic *nic)
 	i->reaper_us = unic_to_le32(nic->evict.reaper_us);
 	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
 	i->ipv4 = unic_to_le32(nic->ipv4);
+	unic_wmb(); /* who reads READY reads the facts of this epoch */
 	UNIC_WRITE_ONCE(i->state, unic_to_le32(nic->state));
 	unic_wmb();
 	UNIC_WRITE_ONCE(i->reset_ack, unic_to_le32(nic->mbox.reset_ack));
