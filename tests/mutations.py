@@ -95,14 +95,15 @@ def build(path):
     return obj
 
 
-def rebuild(name):
-    """What a change of firmware/@name concerns."""
-    folder = os.path.join(WORK, "firmware")
-    for f in sorted(os.listdir(folder)):
-        if f.endswith(".c"):
-            with open(os.path.join(folder, f), encoding="utf-8") as text:
-                if f == name or f'#include "{name}"' in text.read():
-                    build(f"firmware/{f}")
+def includers(sources):
+    """For each file of firmware/, the sources that are made of it, however
+    indirectly they include it."""
+    of = {}
+    for source in sources:
+        for word in run("gcc", *FLAGS, "-MM", source).stdout.split():
+            if word.startswith("firmware/"):
+                of.setdefault(os.path.basename(word), []).append(source)
+    return of
 
 
 def red(objects):
@@ -129,6 +130,7 @@ def main():
                      if f.endswith(".c"))
     objects = {s: build(s) for s in
                sources + ["hal/fake/fake_port.c", "tests/unit/rig.c"]}
+    concerns = includers(sources)
     for test in TESTS:
         build(f"tests/unit/{test}.c")
     by = red(objects.values())
@@ -143,14 +145,16 @@ def main():
             sys.exit(f"mutations: {name} does not say '{old}' any more")
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
-        rebuild(name)
+        for source in concerns[name]:
+            build(source)
         by = red(objects.values())
         survived += not by
         print(f"{'killed by ' + by if by else 'SURVIVED':24} {words}",
               flush=True)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
-        rebuild(name)
+        for source in concerns[name]:
+            build(source)
     print(f"{len(MUTATIONS) - survived} passed, {survived} failed")
     return survived != 0
 
