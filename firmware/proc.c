@@ -15,6 +15,9 @@ static void watch_nobody(struct unic_procs *ps)
 	ps->watch[0].seq = &ps->watch[0].still;
 }
 
+/* The doorbell page and the NIC page. */
+#define DB_BYTES (sizeof(struct unic_db_page) + sizeof(struct unic_nic_page))
+
 void unic_proc_init(struct unic_nic *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
@@ -43,6 +46,21 @@ static void watch(struct unic_procs *ps, uint32_t slot)
 	w->slot = slot;
 }
 
+/* Two pages of ours at @pages, or one of them, are another slot's: what the NIC
+ * writes for one would ring for the other, for ever. */
+static bool pages_taken(const struct unic_procs *ps, const uint8_t *pages)
+{
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++) {
+		uintptr_t other = (uintptr_t)ps->proc[ps->watch[i].slot].db;
+
+		if ((uintptr_t)pages - other + DB_BYTES - 1 < 2 * DB_BYTES - 1)
+			return true;
+	}
+	return false;
+}
+
 int unic_proc_attach(struct unic_nic *nic,
 		     const struct unic_cmd_proc_attach *cmd)
 {
@@ -63,6 +81,8 @@ int unic_proc_attach(struct unic_nic *nic,
 	pages = unic_port_doorbells(nic->port, bus);
 	if (!pages)
 		return -UNIC_EBUS;
+	if (pages_taken(&nic->procs, pages))
+		return -UNIC_EBUSY;
 
 	memset(p, 0, sizeof(*p));
 	memset(p->qp_of, 0xff, sizeof(p->qp_of));

@@ -69,7 +69,8 @@ struct unic_db_errors {
 
 void unic_proc_init(struct unic_nic *nic);
 
-/** unic_proc_attach() - PROC_ATTACH. 0; -UNIC_EINVAL; -UNIC_EBUSY (slot in use);
+/** unic_proc_attach() - PROC_ATTACH. 0; -UNIC_EINVAL; -UNIC_EBUSY (slot in use, or
+ * pages of another slot);
  * -UNIC_EBUS (doorbell pages not in a window). */
 int unic_proc_attach(struct unic_nic *nic,
 		     const struct unic_cmd_proc_attach *cmd);

@@ -359,6 +359,18 @@ static struct need reserved_against(const struct unic_nic *nic, uint32_t proc,
 	return sum;
 }
 
+/* Promises never exceed what is free, @left: the one served first may use all. */
+static void trim_promises(struct unic_evict *e, uint32_t left)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (e->promised[i] > left)
+			e->promised[i] = left;
+		left -= e->promised[i];
+	}
+}
+
 /*
  * Would it take from those who wait? Shares are counted as if it waited, too:
  * who comes into the pool narrows the others' shares.
@@ -377,7 +389,11 @@ static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 		own_indices++;
 	if (own_indices + kept.indices > unic_mr_indices(&nic->mrs))
 		return -UNIC_EMRFULL;
-	return own + kept.entries > nic->tlb.free ? -UNIC_ETLBFULL : 0;
+	if (own + kept.entries > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	/* it may take what was promised to one whom only its quota stops */
+	trim_promises(e, nic->tlb.free - n);
+	return 0;
 }
 
 /* Entries and indices both: a region of one page takes an index as well. */
@@ -475,19 +491,6 @@ static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
 }
 
-/* Promises never exceed what is free: the one served first may use all. */
-static void trim_promises(struct unic_nic *nic)
-{
-	struct unic_evict *e = &nic->evict;
-	uint32_t i, left = nic->tlb.free;
-
-	for (i = 0; i < UNIC_PROCS; i++) {
-		if (e->promised[i] > left)
-			e->promised[i] = left;
-		left -= e->promised[i];
-	}
-}
-
 void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
@@ -495,7 +498,7 @@ void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	e->promised[proc] += n;
 	if (e->promised[proc] > e->share.owner[proc].wanted)
 		e->promised[proc] = e->share.owner[proc].wanted;
-	trim_promises(nic);
+	trim_promises(e, nic->tlb.free);
 }
 
 static void grant(struct unic_nic *nic, const struct place *p)
@@ -513,7 +516,7 @@ static void grant(struct unic_nic *nic, const struct place *p)
 	mr = unic_mr_make(nic, &w->args);
 	e->promised[p->proc] -=
 		p->n < e->promised[p->proc] ? p->n : e->promised[p->proc];
-	trim_promises(nic);
+	trim_promises(e, nic->tlb.free);
 	end(nic, i, UNIC_ST_OK, mr);
 }
 

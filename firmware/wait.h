@@ -30,7 +30,8 @@ void unic_wait_init(struct unic_nic *nic);
 /**
  * unic_wait_admit() - may @proc register @args now?
  * Returns 0, -UNIC_ETOOLARGE (it never can), -UNIC_ECTRLCAP, -UNIC_EQUOTA,
- * -UNIC_EMRFULL, -UNIC_ETLBFULL. Changes nothing (tombstones may be recycled).
+ * -UNIC_EMRFULL, -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
+ * and promises end that the registration would break.
  */
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		    const struct unic_mr_args *args);
