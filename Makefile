@@ -105,6 +105,8 @@ $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
+$1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
+$1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
@@ -126,6 +128,11 @@ $(eval $(call compile_rules,$(B)/bench,$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
 	-Itests/unit/target -Itests/bench $$(NO_LTO),virt,BENCH))
 # What stands around the core there is called by the C library and by assembly.
 $(B)/bench/tests/unit/%.o: NO_LTO = -fno-lto
+# libFuzzer. clang 14 dies of __builtin_assume_aligned() and a sanitizer.
+CLANG    := clang-14
+FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+$(eval $(call compile_rules,$(B)/fuzz,$(CLANG) $(CFLAGS) -O1 $(GNU) \
+	'-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN),fake,FUZZ))
 # sparse takes the place of a compiler and writes nothing.
 $(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
 
@@ -224,6 +231,53 @@ $(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
 $(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
 	$(B)/lib/libunic.a
 
+# ---------------------------------------------------------------------- fuzz
+
+# A harness, its replay with gcc in `make check`, and the same with libFuzzer.
+# $1 folder, $2 what takes the place of libFuzzer
+define fuzz_programs
+$(FUZZERS:%=$(B)/$1/bin/fuzz_%): $(B)/$1/bin/fuzz_%: \
+	$(B)/$1/tests/fuzz/fuzz_%.o $2
+$(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) \
+	$(B)/$1/core.a
+$(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
+	--for-linker=--wrap=unic_port_,dma doorbells rx_next rx_done)
+$(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
+endef
+$(eval $(call fuzz_programs,unit,$(call objects,unit,$(REPLAY))))
+$(eval $(call fuzz_programs,fuzz))
+$(B)/fuzz/core.a:   $(call objects,fuzz,$(CORE_TEST))
+$(B)/fuzz/driver.a: $(call objects,fuzz,$(CORE))
+$(B)/unit/bin/fuzz_%:
+	$(call say,LINK)
+	$(Q)$(CC) $(SANITIZE) $(WRAP) $(PARTS) -lcmocka -o $@
+$(B)/fuzz/bin/fuzz_%:
+	$(call say,LINK)
+	$(Q)$(CLANG) $(FUZZ_SAN) $(WRAP) $(PARTS) -lcmocka -o $@
+
+REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%)
+# New inputs stay in build/; `make fuzz-merge` chooses those worth keeping.
+FUZZ_IN  = $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f
+RUNS    ?= 20000
+SEED    ?= 1
+fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## [FUZZER=name] [RUNS=n] [SEED=n]
+	@for f in $(or $(FUZZER),$(FUZZERS)); do \
+		mkdir -p $(B)/fuzz/found $(FUZZ_IN); \
+		$(B)/fuzz/bin/fuzz_$$f -runs=$(RUNS) -seed=$(SEED) \
+			-max_len=1500 -len_control=0 -timeout=20 -verbosity=0 \
+			-artifact_prefix=$(B)/fuzz/found/$$f- $(FUZZ_IN) || \
+			{ echo "fuzz: $$f found something, see above"; exit 1; }; \
+		echo "  $$f: $(RUNS) executions"; \
+	done && echo "$@: ok"
+fuzz-merge: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## keep inputs that reach more
+	@for f in $(or $(FUZZER),$(FUZZERS)); do \
+		rm -rf $(B)/fuzz/merged && mkdir -p $(B)/fuzz/merged && \
+		$(B)/fuzz/bin/fuzz_$$f -set_cover_merge=1 -use_counters=0 -verbosity=0 \
+			$(B)/fuzz/merged $(FUZZ_IN) && \
+		rm -rf tests/fuzz/corpus/$$f && mkdir -p tests/fuzz/corpus && \
+		mv $(B)/fuzz/merged tests/fuzz/corpus/$$f || exit 1; \
+	done && echo "$@: ok"
+
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
@@ -231,6 +285,8 @@ RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 L_static := --level "static checks" --timeout 300 --jobs 2 \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
+L_corpora := --level "fuzz corpora" --timeout 60 --jobs 2 \
+	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f")
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
@@ -253,9 +309,9 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
-		$(L_static) $(L_unit) $(L_unit-target) $(L_insn) $(L_models) \
-		$(L_litmus) $(L_e2e) $(L_faults)
-check-build: faults-build programs $(UNIT_PROGS) $(TARGET_ELF) build-virt build-soft \
+		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
+		$(L_models) $(L_litmus) $(L_e2e) $(L_faults)
+check-build: faults-build programs $(UNIT_PROGS) $(REPLAYS) $(TARGET_ELF) build-virt build-soft \
 	$(addprefix $(B)/,bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
@@ -263,10 +319,11 @@ build-virt:
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
 unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
+corpora: $(REPLAYS) ## the corpora of the fuzzers, once
 unit-target: $(TARGET_ELF) ## the same tests on the Cortex-A15 in QEMU
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
 e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
-unit unit-target litmus e2e:
+unit corpora unit-target litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
 # Host programs under a checker, and with calls of the system that fail.
@@ -351,7 +408,8 @@ check-spec:
 check-sources:
 	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
-		$(UNIT_RIG) $(INSN) $(YARD) $(SELFTEST) $(LITMUS) $(FAULTS) \
+		$(UNIT_RIG) $(FUZZ_NIC) $(REPLAY) $(FUZZERS:%=tests/fuzz/fuzz_%.c) \
+		$(INSN) $(YARD) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

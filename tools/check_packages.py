@@ -16,9 +16,9 @@ import sys
 
 LIST = "packages.txt"
 # Called by the Makefile, by tools/, tests/ and qemu/.
-PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-format", "cppcheck",
-            "sparse", "spin", "gdb-multiarch", "valgrind", "gcov", "objdump",
-            "qemu-system-arm", "tshark",
+PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-14", "clang-format",
+            "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
+            "objdump", "qemu-system-arm", "tshark",
             "arm-none-eabi-gcc", "arm-none-eabi-ar", "arm-none-eabi-nm",
             "arm-none-eabi-size", "sed", "awk", "find", "cmp", "bash"]
 ARM_LIBRARY = ["arm-none-eabi-gcc", "-mcpu=cortex-a15", "-mfloat-abi=hard",
@@ -57,7 +57,7 @@ def closure(packages):
 def system_includes():
     """Paths of the system headers that host code includes."""
     names, found = set(), set()
-    for folder in ("host_driver", "qemu", "hal/soft", "tests/unit"):
+    for folder in ("host_driver", "qemu", "hal/soft", "tests/unit", "tests/fuzz"):
         for path in glob.glob(folder + "/**/*.[ch]", recursive=True):
             with open(path, encoding="utf-8") as file:
                 names |= set(re.findall(r"^#include <([\w./-]+)>",
@@ -79,7 +79,7 @@ def system_includes():
 
 def libraries():
     with open("Makefile", encoding="utf-8") as file:
-        names = set(re.findall(r"(?<=\s)-l([\w-]+)", file.read()))
+        names = set(re.findall(r"(?<=\s)-l([\w-]+)(?![\w=-])", file.read()))
     found = {output(*ARM_LIBRARY).strip()}
     for name in names:
         both = [output("gcc", f"-print-file-name=lib{name}.{kind}").strip()

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* ctl.c - see ctl.h. */
+#include "ctl.h"
+
+#define VA_BASE 0x40000000ull
+
+static const uint8_t ops[] = {
+	UNIC_CTL_HELLO,	      UNIC_CTL_FRAMES_ALLOC,  UNIC_CTL_FRAMES_FREE,
+	UNIC_CTL_PD_ALLOC,    UNIC_CTL_PD_FREE,	      UNIC_CTL_MR_REG,
+	UNIC_CTL_MR_REG,      UNIC_CTL_MR_REG,	      UNIC_CTL_MR_DEREG,
+	UNIC_CTL_WAIT_CANCEL, UNIC_CTL_NOTICE_ANSWER, UNIC_CTL_RESYNC,
+	UNIC_CTL_USAGE,	      UNIC_CTL_TOKEN_ALLOC,   UNIC_CTL_TOKEN_CANCEL,
+	UNIC_CTL_CQ_CREATE,   UNIC_CTL_CQ_CREATE,     UNIC_CTL_CQ_DESTROY,
+	UNIC_CTL_QP_CREATE,   UNIC_CTL_QP_CREATE,     UNIC_CTL_QP_MODIFY,
+	UNIC_CTL_QP_DESTROY,  UNIC_CTL_LISTEN,	      UNIC_CTL_UNLISTEN,
+	UNIC_CTL_CONNECT,     UNIC_CTL_ACCEPT,	      UNIC_CTL_REJECT,
+	UNIC_CTL_DISCONNECT,  UNIC_CTL_CONN_QUERY,    UNIC_CTL_INFO,
+	UNIC_CTL_STATS,	      UNIC_CTL_DUMP,	      UNIC_CTL_PS,
+	UNIC_CTL_TRACE,	      UNIC_CTL_CRASH,	      UNIC_CTL_FAULT,
+	UNIC_CTL_PARAMS,      UNIC_CTL_POLICY,	      UNIC_CTL_EVICT,
+	UNIC_CTL_TRACE_MASK,  UNIC_CTL_RESET,	      UNIC_CTL_FRAMES_ALLOC,
+	UNIC_CTL_PD_ALLOC,    UNIC_CTL_HELLO,
+};
+
+void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id)
+{
+	c->id[kind][c->made[kind]++ % CTL_IDS] = id;
+}
+
+static unic_le32 known(struct input *in, const struct ctl *c,
+		       enum ctl_kind kind)
+{
+	uint32_t how = in_u8(in);
+
+	if (how >= 250)
+		return unic_to_le32(in_u32(in));
+	return unic_to_le32(c->id[kind][how % CTL_IDS]);
+}
+
+static enum ctl_kind kind_of(uint32_t op)
+{
+	switch (op) {
+	case UNIC_CTL_PD_FREE:
+		return CTL_PD;
+	case UNIC_CTL_CQ_DESTROY:
+		return CTL_CQ;
+	case UNIC_CTL_QP_DESTROY:
+		return CTL_QP;
+	case UNIC_CTL_TOKEN_CANCEL:
+		return CTL_TOKEN;
+	case UNIC_CTL_UNLISTEN:
+		return CTL_LISTENER;
+	case UNIC_CTL_DISCONNECT:
+	case UNIC_CTL_CONN_QUERY:
+		return CTL_CONN;
+	default:
+		return CTL_MR;
+	}
+}
+
+static uint64_t some_va(struct input *in)
+{
+	return VA_BASE + 4096ull * in_below(in, 40);
+}
+
+static void make_frames(struct input *in, struct unic_ctl_frames *r,
+			uint32_t op)
+{
+	static const uint8_t shift[] = { 12, 12, 12, 16, 21, 13 };
+
+	r->va = unic_to_le64(some_va(in));
+	r->pages = unic_to_le32(in_below(in, 40));
+	if (op == UNIC_CTL_FRAMES_ALLOC)
+		r->page_shift = shift[in_below(in, 6)];
+	if (in_odd(in))
+		r->va = unic_to_le64(in_u64(in));
+}
+
+static void make_reg(struct input *in, struct ctl *c, struct unic_ctl_mr_reg *r)
+{
+	static const uint8_t shift[] = { 0, 0, 12, 16, 21 };
+	uint32_t how = in_u8(in);
+
+	r->va = unic_to_le64(some_va(in));
+	r->iova = r->va;
+	r->length = unic_to_le64(4096ull * (1 + in_below(in, 12)));
+	r->pd = known(in, c, CTL_PD);
+	r->user = unic_to_le32(in_u8(in));
+	r->rights = in_u8(in) & UNIC_MR_RIGHTS_ALL;
+	r->mr_class = (uint8_t)in_below(in, 3);
+	r->page_shift = shift[in_below(in, 5)];
+	r->flags = (uint8_t)in_below(in, 4);
+	if (r->flags & UNIC_CTL_REG_WAIT)
+		r->timeout_us = unic_to_le32(in_u16(in));
+	if (how >= 240)
+		r->length = unic_to_le64(in_u64(in));
+	if (how >= 248)
+		r->iova = unic_to_le64(in_u64(in));
+	c->mr_class = r->mr_class;
+}
+
+static void make_cq(struct input *in, const struct ctl *c,
+		    struct unic_ctl_cq_create *r)
+{
+	r->mr = known(in, c, CTL_CONTROL_MR);
+	r->iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
+	r->entries = unic_to_le32(1u << in_below(in, 14));
+	r->db_index = unic_to_le32(in_below(in, 66));
+}
+
+static void make_qp(struct input *in, const struct ctl *c,
+		    struct unic_ctl_qp_create *r)
+{
+	r->mr = known(in, c, CTL_CONTROL_MR);
+	r->pd = known(in, c, CTL_PD);
+	r->sq_iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
+	r->rq_iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
+	r->send_cq = known(in, c, CTL_CQ);
+	r->recv_cq = known(in, c, CTL_CQ);
+	r->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
+	r->rq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
+	r->db_index = unic_to_le32(in_below(in, 66));
+}
+
+static void make_connect(struct input *in, const struct ctl *c,
+			 struct unic_ctl_connect *r, uint32_t op)
+{
+	r->qp = known(in, c, CTL_QP);
+	if (op == UNIC_CTL_CONNECT) {
+		r->service = unic_to_le64(in_below(in, 3));
+		r->ipv4 = unic_to_le32(0x0a000001u + in_below(in, 2));
+		r->timeout_us = unic_to_le32(in_u16(in));
+	} else {
+		r->conn = known(in, c, CTL_CONN);
+	}
+	r->rights = in_u8(in) & 6;
+	r->max_rd = (uint8_t)in_below(in, 6);
+	r->max_dest_rd = (uint8_t)in_below(in, 6);
+	r->timeout = (uint8_t)in_below(in, 33);
+	r->retry_cnt = (uint8_t)in_below(in, 9);
+	r->mtu_shift = in_odd(in) ? in_u8(in) : 0;
+}
+
+static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
+		      uint32_t op)
+{
+	unic_le32 *w = (void *)(rec + sizeof(struct unic_ctl_hdr));
+
+	switch (op) {
+	case UNIC_CTL_HELLO:
+		w[0] = unic_to_le32(in_odd(in) ? in_u32(in) : 1);
+		w[1] = unic_to_le32(in_below(in, 3));
+		w[6] = unic_to_le32(in_below(in, 4));
+		break;
+	case UNIC_CTL_WAIT_CANCEL:
+		w[0] = unic_to_le32(c->seq - in_below(in, 8));
+		break;
+	case UNIC_CTL_NOTICE_ANSWER:
+		w[0] = known(in, c, CTL_MR);
+		w[1] = unic_to_le32(in_below(in, 8));
+		w[2] = unic_to_le32(in_below(in, 5));
+		w[3] = known(in, c, CTL_MR);
+		w[4] = unic_to_le32(in_u16(in));
+		break;
+	case UNIC_CTL_TOKEN_ALLOC:
+		w[0] = unic_to_le32((uint32_t)some_va(in));
+		w[2] = known(in, c, CTL_MR);
+		w[3] = unic_to_le32(in_u16(in));
+		break;
+	case UNIC_CTL_QP_MODIFY:
+		w[0] = known(in, c, CTL_QP);
+		in_bytes(in, w + 1, 8);
+		rec[20] = (uint8_t)in_below(in, 7);
+		break;
+	case UNIC_CTL_LISTEN:
+		w[0] = unic_to_le32(in_below(in, 3));
+		break;
+	case UNIC_CTL_REJECT:
+		w[0] = known(in, c, CTL_CONN);
+		break;
+	case UNIC_CTL_INFO:
+	case UNIC_CTL_STATS:
+	case UNIC_CTL_PS:
+	case UNIC_CTL_CRASH:
+	case UNIC_CTL_RESET:
+	case UNIC_CTL_USAGE:
+	case UNIC_CTL_PD_ALLOC:
+		break;
+	case UNIC_CTL_PARAMS:
+	case UNIC_CTL_POLICY:
+	case UNIC_CTL_DUMP:
+	case UNIC_CTL_TRACE:
+	case UNIC_CTL_FAULT:
+	case UNIC_CTL_TRACE_MASK:
+	case UNIC_CTL_RESYNC:
+		w[0] = unic_to_le32(in_below(in, 8));
+		if (op != UNIC_CTL_TRACE && op != UNIC_CTL_RESYNC)
+			w[1] = unic_to_le32(in_u16(in));
+		break;
+	default:
+		w[0] = known(in, c, kind_of(op));
+	}
+}
+
+static void make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
+{
+	switch (op) {
+	case UNIC_CTL_FRAMES_ALLOC:
+	case UNIC_CTL_FRAMES_FREE:
+		make_frames(in, (void *)rec, op);
+		break;
+	case UNIC_CTL_MR_REG:
+		make_reg(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_CQ_CREATE:
+		make_cq(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_QP_CREATE:
+		make_qp(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_CONNECT:
+	case UNIC_CTL_ACCEPT:
+		make_connect(in, c, (void *)rec, op);
+		break;
+	default:
+		make_rest(in, c, rec, op);
+	}
+}
+
+uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
+{
+	uint32_t op = ops[in_below(in, sizeof(ops))], how = in_u8(in);
+	uint32_t tail = 0, bytes;
+	struct unic_ctl_hdr *hdr = msg;
+	uint8_t *rec = msg;
+
+	memset(rec, 0, UNIC_CTL_BYTES + 64);
+	make(in, c, rec, op);
+	if (op >= UNIC_CTL_CONNECT && op <= UNIC_CTL_REJECT && how < 64)
+		tail = how % (UNIC_CTL_PRIVATE_MAX + 4);
+	bytes = UNIC_CTL_BYTES + tail;
+	hdr->op = unic_to_le16((uint16_t)op);
+	hdr->tail_bytes = unic_to_le32(tail);
+	if (how >= 240)
+		rec[in_below(in, UNIC_CTL_BYTES)] = in_u8(in);
+	if (how == 239)
+		bytes = in_u16(in) % UNIC_CTL_MSG_MAX;
+	hdr->seq = unic_to_le32(++c->seq & 255);
+	return bytes;
+}
+
+static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
+{
+	const unic_le32 *w = (const void *)(rec + sizeof(struct unic_ctl_hdr));
+	uint32_t id = unic_from_le32(w[0]);
+
+	switch (op) {
+	case UNIC_CTL_PD_ALLOC:
+		ctl_learn(c, CTL_PD, id);
+		break;
+	case UNIC_CTL_MR_REG:
+		ctl_learn(c, CTL_MR, id);
+		if (c->mr_class == UNIC_CLASS_CONTROL)
+			ctl_learn(c, CTL_CONTROL_MR, id);
+		break;
+	case UNIC_CTL_CQ_CREATE:
+		ctl_learn(c, CTL_CQ, id);
+		break;
+	case UNIC_CTL_QP_CREATE:
+		ctl_learn(c, CTL_QP, id);
+		break;
+	case UNIC_CTL_TOKEN_ALLOC:
+		ctl_learn(c, CTL_TOKEN, unic_from_le32(w[2]));
+		break;
+	case UNIC_CTL_LISTEN:
+		ctl_learn(c, CTL_LISTENER, id);
+		break;
+	case UNIC_CTL_CONNECT:
+		ctl_learn(c, CTL_CONN, id);
+		break;
+	default:
+		break;
+	}
+}
+
+void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes)
+{
+	struct unic_ctl_hdr hdr;
+	uint32_t seq, status;
+
+	must(bytes >= UNIC_CTL_BYTES && bytes <= UNIC_CTL_MSG_MAX);
+	memcpy(&hdr, msg, sizeof(hdr));
+	must(unic_from_le32(hdr.tail_bytes) == bytes - UNIC_CTL_BYTES);
+	seq = unic_from_le32(hdr.seq);
+	must(seq < 256 && c->open[seq / 64] >> seq % 64 & 1);
+	c->open[seq / 64] &= ~(1ull << seq % 64);
+	c->answered++;
+	status = unic_from_le16(hdr.status);
+	must(status <= UNIC_CTL_ST_NONE);
+	if (status <= UNIC_ST_PENDING)
+		learn(c, unic_from_le16(hdr.op), msg);
+}

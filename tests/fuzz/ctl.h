@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ctl.h - requests of a hostile process to its driver (abi/unic_ctl.h), by a
+ * grammar that learns the ids of what lives from the answers.
+ */
+#ifndef FUZZ_CTL_H
+#define FUZZ_CTL_H
+
+#include "input.h"
+#include "unic_ctl.h"
+
+#define CTL_IDS 4u /* remembered of each kind */
+
+enum ctl_kind {
+	CTL_PD = 0,
+	CTL_MR,
+	CTL_CONTROL_MR, /* class control: queues live there */
+	CTL_CQ,
+	CTL_QP,
+	CTL_TOKEN,
+	CTL_LISTENER,
+	CTL_CONN,
+	CTL_KINDS
+};
+
+struct ctl {
+	uint32_t id[CTL_KINDS][CTL_IDS];
+	uint32_t made[CTL_KINDS];
+	uint32_t seq;	  /* of the last request */
+	uint8_t mr_class; /* of the last MR_REG */
+	uint32_t sent, answered;
+	uint64_t open[4]; /* bit per request, by seq: not answered yet */
+};
+
+/** ctl_request() - the next request to @msg (UNIC_CTL_MSG_MAX bytes, 8-aligned).
+ * Returns its bytes, perhaps too few or too many. */
+uint32_t ctl_request(struct input *in, struct ctl *c, void *msg);
+
+/** ctl_answer() - an answer came: it is well-formed, and the first to an open
+ * request. Learns ids. */
+void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes);
+
+/** ctl_learn() - an id that the driver told by itself (an upcall). */
+void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id);
+
+#endif /* FUZZ_CTL_H */

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fuzz_mbox.c - a hostile driver: commands with some fields right and others
+ * not, list pages, ring indices, reset requests, and time passing.
+ */
+#include "world.h"
+
+#define STEPS 48u
+
+static const uint8_t opcodes[] = {
+	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,  UNIC_CMD_HOST_TIME,
+	UNIC_CMD_SET_ADDR,	UNIC_CMD_ENTROPY,     UNIC_CMD_PROC_ATTACH,
+	UNIC_CMD_PROC_DETACH,	UNIC_CMD_PROC_SET,    UNIC_CMD_PD_ALLOC,
+	UNIC_CMD_PD_FREE,	UNIC_CMD_MR_REG,      UNIC_CMD_MR_FILL,
+	UNIC_CMD_MR_DEREG,	UNIC_CMD_WAIT_CANCEL, UNIC_CMD_NOTICE_ACK,
+	UNIC_CMD_NOTICE_ANSWER, UNIC_CMD_MR_EVICT,    UNIC_CMD_TOKEN_ALLOC,
+	UNIC_CMD_TOKEN_CANCEL,	UNIC_CMD_CQ_CREATE,   UNIC_CMD_CQ_DESTROY,
+	UNIC_CMD_QP_CREATE,	UNIC_CMD_QP_MODIFY,   UNIC_CMD_QP_DESTROY,
+	UNIC_CMD_ARP_RESOLVE,	UNIC_CMD_MAD_SEND,    UNIC_CMD_QUERY_USAGE,
+	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,   UNIC_CMD_FAULT,
+	UNIC_CMD_MR_REG,	UNIC_CMD_MR_REG,
+};
+
+static struct unic_driver_page *driver_page(void)
+{
+	return (void *)(world.rig.port.bar + UNIC_BAR_DRIVER_OFF);
+}
+
+/* A region, mostly one that lives, with its generation. */
+static void name_region(struct input *in, unic_le32 *mr, unic_le32 *gen)
+{
+	uint32_t i = in_below(in, UNIC_MRS);
+
+	*mr = unic_to_le32(i);
+	*gen = unic_to_le32(world.rig.nic.mrs.mr[i].gen);
+}
+
+static uint64_t wild_bus(struct input *in)
+{
+	return UNIC_BUS(in_below(in, 4), 4096ull * in_u8(in));
+}
+
+/* Bus addresses in the list page, some of them crooked. */
+static void fill_list(struct input *in)
+{
+	uint64_t *list = (void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF +
+				  world.rig.cmd_tail % UNIC_CMD_ENTRIES *
+					  UNIC_LIST_BYTES);
+	uint64_t first = wild_bus(in);
+	uint32_t i;
+
+	for (i = 0; i < 72; i++)
+		list[i] = first + 4096ull * i;
+	if (in_odd(in))
+		list[in_below(in, 72)] = in_u64(in);
+}
+
+static void make_reg(struct input *in, void *rec)
+{
+	static const uint8_t shifts[] = { 12, 12, 12, 16, 21, 0 };
+	struct unic_cmd_mr_reg *c = rec;
+	uint32_t pages = 1 + in_below(in, 80), odd = in_u8(in);
+
+	c->pd = unic_to_le32(in_below(in, 4));
+	c->rights = in_u8(in) & UNIC_MR_RIGHTS_ALL;
+	c->mr_class = (uint8_t)in_below(in, 3);
+	c->page_shift = shifts[in_below(in, 6)];
+	c->iova = unic_to_le64((uint64_t)in_u16(in) << 12);
+	c->n_pages = unic_to_le32(pages);
+	c->length = unic_to_le64((uint64_t)pages << (c->page_shift & 31));
+	c->flags = in_u8(in) & UNIC_REG_FLAGS_ALL;
+	c->key = in_u8(in);
+	if (c->flags & UNIC_REG_WAIT)
+		c->timeout_us = unic_to_le32(in_u16(in));
+	if (odd >= 0xf0)
+		c->length = unic_to_le64(in_u64(in));
+	if (odd >= 0xf8)
+		c->iova = unic_to_le64(in_u64(in));
+	fill_list(in);
+}
+
+static void make_queue(struct input *in, uint8_t *rec)
+{
+	const struct rig_qp *q = &world.qp[in_below(in, WORLD_QPS)];
+	uint32_t page = in_below(in, 4) * 4096u + in_below(in, 4) * 64u;
+
+	if (rec[0] == UNIC_CMD_CQ_CREATE) {
+		struct unic_cmd_cq_create *c = (void *)rec;
+
+		c->pd = unic_to_le32(q->pd);
+		c->stag = unic_to_le32(q->rings.stag);
+		c->iova = unic_to_le64(q->rings.iova + page);
+		c->entries = unic_to_le32(1u << in_below(in, 14));
+		c->db_index = unic_to_le32(in_below(in, 70));
+	} else {
+		struct unic_cmd_qp_create *c = (void *)rec;
+
+		c->pd = unic_to_le32(q->pd);
+		c->stag = unic_to_le32(q->rings.stag);
+		c->send_cq = unic_to_le32(in_below(in, UNIC_CQS));
+		c->recv_cq = unic_to_le32(in_below(in, UNIC_CQS));
+		c->sq_iova = unic_to_le64(q->rings.iova);
+		c->rq_iova = unic_to_le64(q->rings.iova + page);
+		c->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
+		c->rq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
+		c->rq_class = unic_to_le32(in_u8(in));
+		c->db_index = unic_to_le32(in_below(in, 70));
+	}
+}
+
+static uint32_t some_qpn(struct input *in)
+{
+	return world.rig.nic.qps.qp[in_below(in, UNIC_QPS)].qpn;
+}
+
+static void make_modify(struct input *in, void *rec)
+{
+	struct unic_cmd_qp_modify *c = rec;
+
+	c->qpn = unic_to_le32(some_qpn(in));
+	c->proc = unic_to_le32(in_below(in, 3));
+	c->state = (uint8_t)in_below(in, 7);
+	if (c->state == UNIC_QPS_INIT)
+		c->rights = in_u8(in) & 7;
+	if (c->state == UNIC_QPS_RTR) {
+		c->mtu_shift = (uint8_t)(7 + in_below(in, 7));
+		c->rnr_timer = in_u8(in) & 31;
+		c->max_dest_rd = (uint8_t)in_below(in, 6);
+		c->dest_qpn = unic_to_le32(some_qpn(in));
+		c->rq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
+		c->dest_ipv4 = unic_to_le32(0x0a000001u + in_below(in, 2));
+		memcpy(c->dest_mac, world.rig.port.mac, 6);
+		c->vendor = (uint8_t)in_below(in, 3);
+	}
+	if (c->state == UNIC_QPS_RTS) {
+		c->max_rd = (uint8_t)in_below(in, 6);
+		c->timeout = (uint8_t)in_below(in, 33);
+		c->retry_cnt = (uint8_t)in_below(in, 9);
+		c->rnr_retry = (uint8_t)in_below(in, 9);
+		c->sq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
+	}
+}
+
+static void make_token(struct input *in, uint8_t *rec)
+{
+	const struct rig_mr *mr = &world.mr[in_below(in, WORLD_MRS)];
+	uint32_t i = in_below(in, UNIC_TOKENS);
+
+	if (rec[0] == UNIC_CMD_TOKEN_ALLOC) {
+		struct unic_cmd_token_alloc *c = (void *)rec;
+
+		c->pd = unic_to_le32(in_below(in, 3));
+		c->stag = unic_to_le32(mr->stag);
+		c->iova = unic_to_le64(mr->iova + in_u16(in));
+		c->length = unic_to_le32(in_u16(in));
+		c->ttl_us = unic_to_le32(in_u16(in));
+		c->sender_ipv4 = unic_to_le32(in_odd(in) ? in_u32(in) : 0);
+	} else {
+		struct unic_cmd_token_cancel *c = (void *)rec;
+
+		c->proc = unic_to_le32(in_below(in, 3));
+		c->index = unic_to_le32(i);
+		c->key = unic_to_le64(world.rig.nic.tokens.token[i].key);
+	}
+}
+
+static void make_answer(struct input *in, uint8_t *rec)
+{
+	struct unic_cmd_notice_answer *c = (void *)rec;
+
+	name_region(in, &c->mr, &c->gen);
+	if (rec[0] != UNIC_CMD_NOTICE_ANSWER && rec[0] != UNIC_CMD_NOTICE_ACK)
+		return;
+	/* `seq` is at the same place in both */
+	c->seq = unic_to_le32(world.rig.nic.mrs.mr[unic_from_le32(c->mr)].seq);
+	if (rec[0] == UNIC_CMD_NOTICE_ACK)
+		return;
+	c->answer = unic_to_le32(in_below(in, 5));
+	name_region(in, &c->offer_mr, &c->offer_gen);
+	c->extend_us = unic_to_le32(in_u16(in));
+}
+
+static void make_proc(struct input *in, uint8_t *rec)
+{
+	struct unic_cmd_proc_attach *c = (void *)rec;
+
+	c->proc = unic_to_le32(in_below(in, 4));
+	if (rec[0] == UNIC_CMD_PROC_DETACH)
+		return;
+	if (rec[0] == UNIC_CMD_PROC_SET) {
+		struct unic_cmd_proc_set *s = (void *)rec;
+
+		s->weight = unic_to_le32(in_u16(in));
+		s->quota = unic_to_le32(in_below(in, 70));
+		s->policy = unic_to_le32(in_below(in, 4));
+		return;
+	}
+	c->weight = unic_to_le32(in_u16(in));
+	c->doorbell = unic_to_le64(wild_bus(in));
+	c->quota = unic_to_le32(in_below(in, 70));
+	c->policy = unic_to_le32(in_below(in, 4));
+}
+
+static void make_params(struct input *in, void *rec)
+{
+	struct unic_cmd_set_params *c = rec;
+
+	c->grace_us = unic_to_le32(in_u16(in));
+	c->deliver_us = unic_to_le32(in_u16(in));
+	c->reaper_us = unic_to_le32(in_u16(in));
+	c->low_entries = unic_to_le32(in_below(in, 70));
+	c->high_entries = unic_to_le32(in_below(in, 70));
+	c->residence_us = unic_to_le32(in_u8(in));
+	c->extend_us = unic_to_le32(in_u16(in));
+	c->flags = unic_to_le32(in_below(in, 3));
+}
+
+/* The rest: small numbers at the places of 32 bits. */
+static void make_plain(struct input *in, uint8_t *rec)
+{
+	unic_le32 *w = (void *)rec;
+
+	w[2] = unic_to_le32(in_below(in, 12));
+	w[3] = unic_to_le32(in_odd(in) ? in_u32(in) : in_below(in, 4));
+	if (rec[0] == UNIC_CMD_QP_DESTROY)
+		w[3] = unic_to_le32(some_qpn(in));
+	if (rec[0] == UNIC_CMD_ARP_RESOLVE || rec[0] == UNIC_CMD_MAD_SEND)
+		w[2] = unic_to_le32(0x0a000001u + in_below(in, 4));
+	if (rec[0] == UNIC_CMD_FAULT && w[2] == unic_to_le32(UNIC_FAULT_CRASH))
+		w[2] = 0; /* what it asks for is an assertion */
+	if (rec[0] == UNIC_CMD_ENTROPY)
+		in_bytes(in, rec + 8, 32);
+}
+
+static void make(struct input *in, uint8_t *rec)
+{
+	switch (rec[0]) {
+	case UNIC_CMD_MR_REG:
+		make_reg(in, rec);
+		break;
+	case UNIC_CMD_MR_FILL: {
+		struct unic_cmd_mr_fill *c = (void *)rec;
+
+		name_region(in, &c->mr, &c->gen);
+		c->first = unic_to_le32(in_below(in, 8));
+		c->count = unic_to_le32(in_u8(in));
+		fill_list(in);
+		break;
+	}
+	case UNIC_CMD_CQ_CREATE:
+	case UNIC_CMD_QP_CREATE:
+		make_queue(in, rec);
+		break;
+	case UNIC_CMD_QP_MODIFY:
+		make_modify(in, rec);
+		break;
+	case UNIC_CMD_TOKEN_ALLOC:
+	case UNIC_CMD_TOKEN_CANCEL:
+		make_token(in, rec);
+		break;
+	case UNIC_CMD_MR_DEREG:
+	case UNIC_CMD_MR_EVICT:
+	case UNIC_CMD_NOTICE_ACK:
+	case UNIC_CMD_NOTICE_ANSWER:
+		make_answer(in, rec);
+		break;
+	case UNIC_CMD_PROC_ATTACH:
+	case UNIC_CMD_PROC_DETACH:
+	case UNIC_CMD_PROC_SET:
+		make_proc(in, rec);
+		break;
+	case UNIC_CMD_SET_PARAMS:
+		make_params(in, rec);
+		break;
+	default:
+		make_plain(in, rec);
+	}
+}
+
+static void command(struct input *in)
+{
+	uint64_t words[8] = { 0 };
+	uint8_t *rec = (void *)words;
+	uint32_t wrong = in_u8(in);
+
+	rec[0] = opcodes[in_below(in, sizeof(opcodes))];
+	make(in, rec);
+	if (wrong < 16) /* one place more is not what it should be */
+		rec[8 + in_below(in, 56)] = in_u8(in);
+	else if (wrong < 20)
+		rec[0] = in_u8(in);
+	if (rec[0] != UNIC_CMD_FAULT || rec[8] != UNIC_FAULT_CRASH)
+		world_cmd(rec);
+}
+
+/* Ring indices that cannot be; put right again, or the rest is never seen. */
+static void wild_index(struct input *in)
+{
+	struct unic_driver_page *d = driver_page();
+	struct unic_driver_page right = *d;
+	uint32_t off = in_below(in, 5) * 64;
+	unic_le32 wild = unic_to_le32(in_u32(in));
+
+	memcpy((uint8_t *)d + off, &wild, 4);
+	unic_nic_poll(&world.rig.nic);
+	memcpy(d, &right, sizeof(right));
+}
+
+static void step(struct input *in)
+{
+	uint32_t kind = in_u8(in);
+
+	if (kind < 190)
+		command(in);
+	else if (kind < 210)
+		world_rounds(1 + in_below(in, 8));
+	else if (kind < 236)
+		world_settle(1000ull * in_u16(in));
+	else if (kind < 248)
+		wild_index(in);
+	else if (kind < 252)
+		world.rig.port.late_dma = kind & 1;
+	else if (kind < 254)
+		world.rig.port.fail_call = world.rig.port.calls + 1 + in_u8(in);
+	else
+		world_dma(in_below(in, 8));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size };
+	uint32_t i;
+
+	world_begin(false);
+	for (i = 0; i < STEPS && in.left; i++)
+		step(&in);
+	world.rig.port.late_dma = false;
+	world_settle(200000000);
+	world_check();
+	return 0;
+}

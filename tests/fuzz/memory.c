@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * memory.c - stands between the NIC and the fake port (the linker's --wrap) and
+ * judges what passes: DMA may touch pages of live regions only (INV-4), and a
+ * frame may not be read beyond its end.
+ */
+#include "world.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+#ifdef WATCHED
+#include <sanitizer/asan_interface.h>
+#define FENCE(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define OPEN(p, n)  ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define FENCE(p, n) ((void)(p), (void)(n))
+#define OPEN(p, n)  ((void)(p), (void)(n))
+#endif
+
+int __real_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+			 uint64_t bus, void *local, uint32_t len, uint32_t tag);
+int __wrap_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+			 uint64_t bus, void *local, uint32_t len, uint32_t tag);
+void *__real_unic_port_doorbells(struct unic_port *port, uint64_t bus);
+void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus);
+bool __real_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
+bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
+void __real_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
+void __wrap_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
+
+/* Bytes of [bus, bus + len) that lie in one page of a region that is not gone;
+ * 0: not even the first. */
+static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
+			  uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++) {
+		const struct unic_tlb_entry *e = &nic->tlb.entry[i];
+		const struct unic_mr *mr;
+		uint64_t bytes;
+
+		if (e->mr == UNIC_TLB_NIL)
+			continue;
+		mr = &nic->mrs.mr[e->mr];
+		bytes = 1ull << mr->page_shift;
+		if (mr->state == UNIC_MR_LOADING || bus < e->bus ||
+		    bus - e->bus >= bytes)
+			continue;
+		bytes -= bus - e->bus;
+		return bytes < len ? (uint32_t)bytes : len;
+	}
+	return 0;
+}
+
+void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	const struct unic_nic *nic = &world.rig.nic;
+
+	if (port != &world.rig.port)
+		return;
+	must(len && len <= UNIC_DMA_MAX);
+	while (len) {
+		uint32_t n = reachable(nic, bus, len);
+
+		must(n);
+		bus += n;
+		len -= n;
+	}
+}
+
+int __wrap_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+			 uint64_t bus, void *local, uint32_t len, uint32_t tag)
+{
+	memory_judge(port, bus, len);
+	if (dir == UNIC_DMA_TO_HOST)
+		world_dirty(UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus), len);
+	return __real_unic_port_dma(port, dir, bus, local, len, tag);
+}
+
+void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus)
+{
+	void *pages = __real_unic_port_doorbells(port, bus);
+
+	if (pages) /* the second of them is the NIC's to write */
+		world_dirty(UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus) + 4096,
+			    4096);
+	return pages;
+}
+
+bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
+{
+	if (!__real_unic_port_rx_next(port, rx))
+		return false;
+	FENCE(rx->frame + rx->len, FAKE_FRAME_BYTES - 10 - rx->len);
+	return true;
+}
+
+void __wrap_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+{
+	OPEN(rx->frame, FAKE_FRAME_BYTES - 10);
+	__real_unic_port_rx_done(port, rx);
+}

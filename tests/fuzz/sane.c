@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * sane.c - walks every table of a NIC and asserts that they agree with each
+ * other. Each count is made afresh from the things counted, so that no update
+ * that was forgotten can hide. Between two polls all of it must hold.
+ */
+#include "world.h"
+#include "sq.h"
+
+/* What is counted of one region by those who use it. */
+struct uses {
+	uint32_t entries, tokens, holds, dmas, queues, notices;
+};
+
+struct books {
+	struct uses mr[UNIC_MRS];
+	uint32_t pd_users[UNIC_PDS];
+	uint32_t cq_users[UNIC_CQS];
+	uint32_t mrs[UNIC_PROCS], qps[UNIC_PROCS], cqs[UNIC_PROCS];
+	uint32_t held[UNIC_PROCS], coming[UNIC_PROCS], control[UNIC_PROCS];
+	uint32_t wanted[UNIC_PROCS], tokens[UNIC_PROCS], waits[UNIC_PROCS];
+};
+
+/* It has entries, promised or filled. */
+static bool holds_entries(const struct unic_mr *mr)
+{
+	return mr->state >= UNIC_MR_LOADING && mr->state <= UNIC_MR_DRAINING;
+}
+
+/* ------------------------------------------------------------------- the TLB */
+
+static void check_entry(const struct unic_nic *nic,
+			const struct unic_tlb_entry *e)
+{
+	const struct unic_mr *mr;
+
+	must(e->mr < UNIC_MRS);
+	mr = &nic->mrs.mr[e->mr];
+	must(holds_entries(mr));
+	must(e->page < mr->n_pages);
+	must(!(e->bus & ((1ull << mr->page_shift) - 1)));
+	must(unic_tlb_find(&nic->tlb, mr->tlb_base, e->mr, e->page) ==
+	     (uint32_t)(e - nic->tlb.entry));
+}
+
+static void count_tlb(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_tlb *t = &nic->tlb;
+	uint32_t i, used = 0, chained = 0, spare = 0;
+	uint16_t at;
+
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++) {
+		if (t->entry[i].mr == UNIC_TLB_NIL)
+			continue;
+		check_entry(nic, &t->entry[i]);
+		b->mr[t->entry[i].mr].entries++;
+		used++;
+	}
+	for (i = 0; i < UNIC_TLB_BUCKETS; i++)
+		for (at = t->bucket[i]; at != UNIC_TLB_END;
+		     at = t->entry[at].next) {
+			must(at < UNIC_TLB_END && chained < used);
+			chained++;
+		}
+	must(chained == used);
+	must(used + t->free + t->reserved == UNIC_TLB_ENTRIES);
+	for (at = t->free_head; at < UNIC_TLB_ENTRIES; at = t->entry[at].next) {
+		must(t->entry[at].mr == UNIC_TLB_NIL);
+		must(++spare <= UNIC_TLB_ENTRIES);
+	}
+	must(spare + used == UNIC_TLB_ENTRIES);
+}
+
+/* ------------------------------------------------------- who uses a region */
+
+static void count_tokens(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_tokens *ts = &nic->tokens;
+	uint32_t i, used = 0, spare = 0, due = 0;
+	uint16_t at;
+
+	for (i = 0; i < UNIC_TOKENS; i++) {
+		const struct unic_token *t = &ts->token[i];
+
+		due += t->evt_due;
+		if (t->state == UNIC_TOKEN_S_FREE)
+			continue;
+		must(!t->evt_due);
+		must(t->mr < UNIC_MRS && t->proc < UNIC_PROCS);
+		must(nic->mrs.mr[t->mr].proc == t->proc);
+		b->mr[t->mr].tokens++;
+		b->tokens[t->proc]++;
+		used++;
+		if (t->state != UNIC_TOKEN_S_CLAIMED)
+			continue;
+		b->mr[t->mr].holds++;
+		must(t->qp < UNIC_QPS && nic->qps.qp[t->qp].used);
+		must(nic->qps.qp[t->qp].rsp.msg.kind == UNIC_MSG_TOKEN);
+		must(nic->qps.qp[t->qp].rsp.msg.token == i);
+	}
+	must(used == ts->used && due == ts->evts_due);
+	for (at = ts->free_head; at != UNIC_TOKEN_NIL; at = ts->token[at].next)
+		must(++spare <= UNIC_TOKENS);
+	must(spare + used + due == UNIC_TOKENS);
+	for (i = 0; i < UNIC_PROCS; i++)
+		must(ts->held[i] == b->tokens[i]);
+}
+
+static void count_dma(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_dma *d = &nic->dma;
+	uint32_t i, busy = 0, spare = 0;
+	uint16_t at;
+
+	for (i = 0; i < UNIC_DMA_JOBS; i++) {
+		if (!d->job[i].busy)
+			continue;
+		busy++;
+		b->mr[d->job[i].mr].dmas++;
+	}
+	for (at = d->free_head; at != UNIC_DMA_NO_JOB; at = d->job[at].next)
+		must(++spare <= UNIC_DMA_JOBS);
+	must(busy == d->busy && busy + spare == UNIC_DMA_JOBS);
+}
+
+static void count_notices(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_notices *n = &nic->evict.notices;
+	uint32_t open = 0;
+	uint16_t i;
+
+	for (i = n->open_head; i != UNIC_NOTICE_NIL; i = n->notice[i].next) {
+		const struct unic_notice *t = &n->notice[i];
+
+		must(++open <= UNIC_NOTICES);
+		must(t->state != UNIC_NOTICE_FREE);
+		must(t->subject < UNIC_MRS);
+		must(nic->mrs.mr[t->subject].notice == i);
+		b->mr[t->subject].notices++;
+	}
+	must(open == n->open);
+}
+
+/* A request that was sent holds the regions of its buffers; `lkey` of the copy
+ * is the region's index then. */
+static void count_send(const struct unic_qp *qp, struct books *b)
+{
+	struct unic_sq *sq = (struct unic_sq *)&qp->sq;
+	uint32_t s, i;
+
+	must(sq->tail - sq->una <= sq->mask + 1);
+	must(sq->fetched - sq->una <= UNIC_QP_WINDOW);
+	must(sq->next - sq->una <= sq->fetched - sq->una);
+	must(sq->fetched - sq->una <= sq->tail - sq->una);
+	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
+		const struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		must(wr->slots == 1 || wr->slots == 2);
+		must(sq->next - s <= UNIC_QP_WINDOW);
+		if (wr->state != UNIC_WRS_SENT)
+			continue;
+		for (i = 0; i < slot->num_sge; i++) {
+			const struct unic_sge *sge =
+				i < UNIC_SQ_SGE_BASE
+					? &slot->sge[i]
+					: (const struct unic_sge *)unic_sq_slot(
+						  sq, s + 1) +
+						  (i - UNIC_SQ_SGE_BASE);
+
+			if (!sge->len)
+				continue;
+			must(unic_from_le32(sge->lkey) < UNIC_MRS);
+			b->mr[unic_from_le32(sge->lkey)].holds++;
+		}
+	}
+}
+
+static void count_receive(const struct unic_qp *qp, struct books *b)
+{
+	const struct unic_rq *rq = &qp->rq;
+	const struct unic_rq_slot *slot =
+		rq->far_pick ? &rq->far : &rq->win[rq->pick % UNIC_RQ_WINDOW];
+	uint32_t i;
+
+	must(rq->tail - rq->head <= rq->mask + 1);
+	must(rq->fetched - rq->head <= rq->tail - rq->head);
+	must(!rq->held || rq->picked);
+	for (i = 0; rq->held && rq->checked && i < slot->num_sge; i++)
+		if (slot->sge[i].len)
+			b->mr[rq->mr[i]].holds++;
+}
+
+static void count_response(const struct unic_qp *qp, struct books *b)
+{
+	uint32_t i, active = 0;
+
+	for (i = 0; i < UNIC_QP_READS; i++) {
+		if (!qp->rsp.read[i].active)
+			continue;
+		active++;
+		if (qp->rsp.read[i].mr != UNIC_MR_NIL)
+			b->mr[qp->rsp.read[i].mr].holds++;
+	}
+	must(active == qp->rsp.rd_active);
+	if (qp->rsp.msg.held)
+		b->mr[qp->rsp.msg.mr].holds++;
+}
+
+static void count_queues(const struct unic_nic *nic, struct books *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++) {
+		const struct unic_qp *qp = &nic->qps.qp[i];
+
+		if (!qp->used)
+			continue;
+		must((qp->qpn & 0xff) == i);
+		b->mr[qp->mr].queues++;
+		b->pd_users[qp->pd]++;
+		b->qps[qp->proc]++;
+		b->cq_users[qp->send_cq]++;
+		b->cq_users[qp->recv_cq]++;
+		must(qp->dying ||
+		     nic->procs.proc[qp->proc].qp_of[qp->db_index] == i);
+		count_send(qp, b);
+		count_receive(qp, b);
+		count_response(qp, b);
+	}
+	for (i = 0; i < UNIC_CQS; i++) {
+		const struct unic_cq *cq = &nic->cqs.cq[i];
+
+		must(cq->users == b->cq_users[i]);
+		if (!cq->used) {
+			must(!cq->users);
+			continue;
+		}
+		b->mr[cq->mr].queues++;
+		b->pd_users[cq->pd]++;
+		b->cqs[cq->proc]++;
+		must(nic->procs.proc[cq->proc].cq_of[cq->db_index] == i);
+	}
+}
+
+/* ------------------------------------------------------------------- regions */
+
+static void check_uses(const struct unic_mr *mr, const struct uses *u)
+{
+	must(u->entries == (holds_entries(mr) ? mr->filled : 0));
+	if (mr->state == UNIC_MR_FREE) {
+		must(!u->tokens && !u->holds && !u->dmas && !u->queues);
+		return;
+	}
+	must(mr->n_tokens == u->tokens);
+	must(mr->holds == u->holds);
+	must(mr->dmas == u->dmas);
+	must(mr->queues == u->queues);
+	must((mr->notice != UNIC_NOTICE_NIL) == (u->notices == 1));
+}
+
+static void check_region(const struct unic_nic *nic, uint32_t i,
+			 struct books *b)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[i];
+	bool open = mr->state == UNIC_MR_ACTIVE ||
+		    mr->state == UNIC_MR_NOTIFIED;
+
+	check_uses(mr, &b->mr[i]);
+	if (mr->state == UNIC_MR_FREE)
+		return;
+	must(mr->stag >> UNIC_MR_IDX_SHIFT == i);
+	must((mr->lock == (mr->stag ^ (uint32_t)mr->pd << UNIC_MR_IDX_SHIFT)) ==
+	     open);
+	if (!holds_entries(mr))
+		return;
+	must(mr->proc < UNIC_PROCS && nic->procs.proc[mr->proc].db);
+	must(nic->mrs.pd[mr->pd].proc == mr->proc);
+	must(mr->filled <= mr->n_pages);
+	must(!open || mr->filled == mr->n_pages);
+	must(mr->state != UNIC_MR_DRAINING || mr->holds || mr->dmas);
+	must(mr->state != UNIC_MR_NOTIFIED || mr->notice != UNIC_NOTICE_NIL);
+	b->pd_users[mr->pd]++;
+	b->held[mr->proc] += mr->n_pages;
+	if (mr->flags & UNIC_MR_F_COMING)
+		b->coming[mr->proc] += mr->n_pages;
+	if (mr->mr_class == UNIC_CLASS_CONTROL)
+		b->control[mr->proc] += mr->n_pages;
+}
+
+static void check_indices(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_mrs *m = &nic->mrs;
+	uint32_t i, tombs = 0, listed = m->free, unused = 0;
+	uint16_t at;
+
+	for (at = m->tomb_head; at != UNIC_MR_NIL; at = m->mr[at].next) {
+		must(m->mr[at].state == UNIC_MR_EVICTED);
+		must(++tombs <= UNIC_MRS);
+	}
+	must(tombs == m->tombstones);
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (!nic->procs.proc[i].db)
+			continue;
+		for (at = nic->procs.proc[i].mr_head; at != UNIC_MR_NIL;
+		     at = m->mr[at].next) {
+			must(m->mr[at].proc == i);
+			must(m->mr[at].state != UNIC_MR_FREE);
+			must(++b->mrs[i] <= UNIC_MRS);
+		}
+		must(b->mrs[i] == nic->procs.proc[i].mrs);
+		listed += b->mrs[i];
+	}
+	for (i = 0; i < UNIC_MRS; i++)
+		unused += m->mr[i].state == UNIC_MR_FREE;
+	for (i = 0; i < m->free; i++)
+		must(m->mr[m->order[i]].state == UNIC_MR_FREE);
+	must(m->free <= unused); /* the others are retired */
+	must(listed + tombs + (unused - m->free) == UNIC_MRS);
+}
+
+/* ------------------------------------------------------------ shares, waits */
+
+static void count_waits(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t i, queued = 0, ended = 0, spare = 0;
+	uint16_t at;
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		for (at = e->wait_head[i]; at != UNIC_WAIT_NIL;
+		     at = e->wait[at].next) {
+			must(++queued <= UNIC_WAITS);
+			must(e->wait[at].id && !e->wait[at].ended);
+			must(e->wait[at].proc == i);
+			b->wanted[i] += e->wait[at].args.n_pages;
+			b->pd_users[e->wait[at].args.pd]++;
+			b->waits[i]++;
+		}
+	for (at = e->ended_head; at != UNIC_WAIT_NIL; at = e->wait[at].next) {
+		must(++ended <= UNIC_WAITS);
+		must(e->wait[at].id && e->wait[at].ended);
+		b->waits[e->wait[at].proc]++;
+	}
+	for (at = e->wait_free; at != UNIC_WAIT_NIL; at = e->wait[at].next)
+		must(++spare <= UNIC_WAITS);
+	must(queued == e->waiting);
+	must(queued + ended + spare == UNIC_WAITS);
+}
+
+static void check_shares(const struct unic_nic *nic, const struct books *b)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t i, coming = 0, promised = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		const struct unic_share_owner *o = &e->share.owner[i];
+
+		must(o->held == b->held[i]);
+		must(o->wanted == b->wanted[i]);
+		must(o->coming == b->coming[i]);
+		must(e->control[i] == b->control[i]);
+		must(e->wait_slots[i] == b->waits[i]);
+		must(!(e->wait_mask >> i & 1) == !b->wanted[i]);
+		must(e->promised[i] <= o->wanted);
+		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
+		coming += o->coming;
+		promised += e->promised[i];
+	}
+	must(coming == e->share.coming);
+	must(promised <= nic->tlb.free);
+}
+
+static void check_procs(const struct unic_nic *nic, const struct books *b)
+{
+	uint32_t i, active = 0, leaving = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		const struct unic_proc *p = &nic->procs.proc[i];
+
+		if (!p->db) {
+			must(!b->held[i] && !b->qps[i] && !b->cqs[i]);
+			must(!b->waits[i] && !b->tokens[i]);
+			continue;
+		}
+		active++;
+		leaving += p->detaching;
+		must(p->qps == b->qps[i] && p->cqs == b->cqs[i]);
+	}
+	must(active == nic->procs.n_active);
+	must(leaving == nic->procs.n_detaching);
+	for (i = 0; i < UNIC_PDS; i++) {
+		const struct unic_pd *pd = &nic->mrs.pd[i];
+
+		if (pd->proc >= UNIC_PROCS)
+			must(!b->pd_users[i]);
+		else
+			must(pd->users == b->pd_users[i]);
+	}
+}
+
+void sane(const struct unic_nic *nic)
+{
+	struct books b;
+	uint32_t i;
+
+	memset(&b, 0, sizeof(b));
+	count_tlb(nic, &b);
+	count_tokens(nic, &b);
+	count_dma(nic, &b);
+	count_notices(nic, &b);
+	count_queues(nic, &b);
+	for (i = 0; i < UNIC_MRS; i++)
+		check_region(nic, i, &b);
+	check_indices(nic, &b);
+	count_waits(nic, &b);
+	check_shares(nic, &b);
+	check_procs(nic, &b);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * world.h - a NIC in the middle of its life, the same at the start of every
+ * input: two processes with regions of each class, tokens, queue pairs to
+ * itself and to a peer that the harness plays.
+ *
+ * Secret: how the world is put back without copying all of it. Who writes to it
+ * outside the NIC says so (world_dirty()); DMA is watched (memory.c).
+ */
+#ifndef FUZZ_WORLD_H
+#define FUZZ_WORLD_H
+
+#include "input.h"
+#include "rig.h"
+
+#define WORLD_PAGES  (FAKE_WINDOW_BYTES / 4096u)
+#define WORLD_QPS    4u
+#define WORLD_MRS    6u
+#define WORLD_TOKENS 3u
+
+enum world_mr {
+	W_FOUR = 0,	 /* process 0, 4 pages, all rights; has two tokens */
+	W_MESSAGES = 1,	 /* process 0, messaging: receives are posted in it */
+	W_OTHER = 2,	 /* process 1, 2 pages, all rights; has a token */
+	W_OTHER_MSG = 3, /* process 1, messaging: receives are posted in it */
+	W_LOADING = 4,	 /* process 0, 2 pages, not yet filled */
+	W_SAFE = 5,	 /* process 1, no rights, nobody names it */
+};
+
+struct world_token {
+	uint32_t index, length;
+	uint64_t key;
+};
+
+struct world {
+	struct rig rig;
+	uint32_t pd[2]; /* of process 0 and 1 */
+	struct rig_mr mr[WORLD_MRS];
+	struct world_token token[WORLD_TOKENS];
+	/* 0 and 1: process 0, to each other; 2: process 0, 3: process 1, to
+	 * the peer, 10.0.0.2 */
+	struct rig_qp qp[WORLD_QPS];
+	uint32_t peer_qpn[2]; /* of queue pairs 2 and 3 there */
+	uint8_t peer_mac[6];
+};
+
+#define WORLD_PEER_IP 0x0a000002u
+#define WORLD_PSN     0x1000u /* all queue pairs begin with it, both ways */
+
+extern struct world world;
+
+/** world_begin() - the world as it is at the start of every input. @icrc: the
+ * link leaves the ICRC to us; the same in all calls. */
+void world_begin(bool icrc);
+
+/** world_check() - sane(), nothing written that DMA did not write, and the
+ * driver's pages of the mailbox as the driver left them. */
+void world_check(void);
+
+/** world_dirty() - the harness wrote @bytes at @off of @window. */
+void world_dirty(uint32_t window, uint64_t off, uint64_t bytes);
+
+/** world_is_dirty() - did anybody write to this page? */
+bool world_is_dirty(uint32_t window, uint32_t page);
+
+/** world_cmd() - queue one command of 64 bytes, header filled in but for the
+ * opcode, and ring; not polled. False: the ring is full. */
+bool world_cmd(const void *rec);
+
+/** world_rounds() - poll until the NIC rests or @n rounds are over, and take
+ * what it has to say off the rings. Returns true when it rests. */
+bool world_rounds(uint32_t n);
+
+/** world_settle() - let @ns pass; the NIC must come to rest within a bound. */
+void world_settle(uint64_t ns);
+
+/** world_dma() - carry out @n late transfers, each judged as it happens. */
+void world_dma(uint32_t n);
+
+/* --- memory.c: what may be touched at this moment */
+
+/** memory_judge() - a transfer is about to happen: all of it must be in pages
+ * of regions that can be reached now. */
+void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len);
+
+/* --- sane.c */
+
+/** sane() - the books of a whole NIC balance. Aborts if not. */
+void sane(const struct unic_nic *nic);
+
+#endif /* FUZZ_WORLD_H */
