@@ -54,8 +54,9 @@ UNIT_CORE := test_arp test_cmd test_cq test_dma test_evict test_found test_fuzze
 	test_policy test_qp test_random test_rc test_revoke test_roce test_share test_tlb test_token
 UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
-FUZZERS   := mbox queue frame ring
+FUZZERS   := mbox queue frame ring driver unicd
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c)
+FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
@@ -243,6 +244,12 @@ $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) 
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
 	--for-linker=--wrap=unic_port_,dma doorbells rx_next rx_done)
 $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
+$(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
+	$(B)/$1/driver.a
+$(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
+	host_driver/unicd/,clients.c unicd_os.c))
+$(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
+	_os_random _os_log _os_slot_zero d_say)
 endef
 $(eval $(call fuzz_programs,unit,$(call objects,unit,$(REPLAY))))
 $(eval $(call fuzz_programs,fuzz))
@@ -408,7 +415,8 @@ check-spec:
 check-sources:
 	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
-		$(UNIT_RIG) $(FUZZ_NIC) $(REPLAY) $(FUZZERS:%=tests/fuzz/fuzz_%.c) \
+		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
+		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

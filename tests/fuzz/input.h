@@ -33,8 +33,9 @@ static inline void in_bytes(struct input *in, void *to, size_t n)
 	size_t have = n < in->left ? n : in->left;
 
 	memset(to, 0, n);
-	if (have)
-		memcpy(to, in->at, have);
+	if (!have)
+		return;
+	memcpy(to, in->at, have);
 	in->at += have;
 	in->left -= have;
 }

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fuzz_unicd.c - hostile processes at the socket of unicd: datagrams of every
+ * size, descriptors sent along, answers not taken, connections that end at any
+ * moment, and rubbish in the memory they share with it. In one process: the
+ * socket layer (clients.c), the access layer and the loop-back provider, which
+ * also reads the processes' queues.
+ *
+ * Not here: who may still have a slot mapped (slots.c), since there is one
+ * process only; tests/qemu/test_unicd.py is about that.
+ *
+ * Checked: answers are well-formed and one per request, descriptors come with
+ * HELLO and nothing else, none is leaked, nor memory; nobody's slot is written
+ * by the doings of others.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "ctl.h"
+#include "unicd.h"
+#include "unic_queue.h"
+
+#define SLOTS	   2u
+#define GUESTS	   3u /* the last one never says HELLO first */
+#define PAGES	   48u
+#define SLOT_BYTES (PAGES * 4096u)
+#define STEPS	   64u
+#define VA	   0x40000000ull
+#define RINGS	   4u /* pages of the region that has the rings */
+#define ENTRIES	   16u
+
+uint64_t __wrap_unic_os_now_ns(struct unic_os *o);
+void __wrap_unic_os_random(struct unic_os *o, void *buf, size_t bytes);
+void __wrap_unic_os_log(struct unic_os *o, enum unic_os_level level,
+			const char *fmt, ...);
+void __wrap_unicd_say(const char *fmt, ...);
+void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s);
+
+struct guest {
+	int fd; /* its end; -1: not connected */
+	struct ctl ctl;
+	uint32_t sq_tail[2], rq_tail[2];
+};
+
+static struct unic_os os;
+static struct guest guest[GUESTS];
+static uint64_t now_ns;
+static int slot_fd[SLOTS], epoll_fd = -1;
+static uint8_t *slot_mem[SLOTS];
+
+/* -------------------------------------------------------- the system, in part */
+
+uint64_t __wrap_unic_os_now_ns(struct unic_os *o)
+{
+	(void)o;
+	return now_ns;
+}
+
+void __wrap_unic_os_random(struct unic_os *o, void *buf, size_t bytes)
+{
+	(void)o;
+	memset(buf, 0x5a, bytes);
+}
+
+void __wrap_unic_os_log(struct unic_os *o, enum unic_os_level level,
+			const char *fmt, ...)
+{
+	(void)o;
+	(void)level;
+	(void)fmt;
+}
+
+void __wrap_unicd_say(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+/* A hole in the file would be zero, too, but slow. */
+void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s)
+{
+	(void)o;
+	memset(slot_mem[s], 0, SLOT_BYTES);
+}
+
+int unicd_watch(struct unic_os *o, int fd, enum unicd_event kind,
+		uint32_t number, uint32_t events)
+{
+	struct epoll_event ev = { .events = events,
+				  .data.u32 = (uint32_t)kind << 16 | number };
+
+	return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+int unicd_pidfd(pid_t pid)
+{
+	(void)pid;
+	return eventfd(0, EFD_CLOEXEC);
+}
+
+void unicd_slots_own(struct unic_os *o, uint32_t s,
+		     const struct unicd_client *client)
+{
+	o->slot_quiet[s] = false;
+	o->slot_pidfd[s] = 0; /* somebody */
+	must(client->core.slot == s);
+}
+
+bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
+{
+	(void)pid;
+	return o->slot_quiet[s];
+}
+
+/* -------------------------------------------------------------- the processes */
+
+static void connect_guest(uint32_t i)
+{
+	struct unicd_client *c = &os.client[i];
+	int fd[2];
+
+	if (guest[i].fd >= 0)
+		return;
+	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			 0, fd));
+	memset(c, 0, sizeof(*c));
+	c->fd = fd[0];
+	c->pidfd = -1;
+	c->core.pid = 100 + i;
+	c->core.uid = i ? 1000 : 0;
+	c->core.privileged = !i;
+	c->core.slot = UNIC_OS_NO_SLOT;
+	must(!unicd_watch(&os, fd[0], UNICD_EV_CLIENT, i, EPOLLIN));
+	memset(&guest[i], 0, sizeof(guest[i]));
+	guest[i].fd = fd[1];
+}
+
+/* One answer; false: none there. */
+static bool take(struct guest *g)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(16 * sizeof(int))];
+	} ctl;
+	struct iovec iov = { .iov_base = msg, .iov_len = sizeof(msg) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.buf,
+			    .msg_controllen = sizeof(ctl.buf) };
+	struct unic_ctl_hdr hdr;
+	struct cmsghdr *c;
+	int fd[4], i;
+	ssize_t n;
+
+	if (g->fd < 0)
+		return false;
+	n = recvmsg(g->fd, &m, MSG_DONTWAIT);
+	if (n <= 0)
+		return false;
+	memcpy(&hdr, msg, sizeof(hdr));
+	c = CMSG_FIRSTHDR(&m);
+	must(!(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)));
+	must(!c == (unic_from_le16(hdr.op) != UNIC_CTL_HELLO || hdr.status));
+	if (c) {
+		must(c->cmsg_len == CMSG_LEN(sizeof(fd)));
+		memcpy(fd, CMSG_DATA(c), sizeof(fd));
+		for (i = 0; i < 4; i++)
+			must(!close(fd[i]));
+	}
+	ctl_answer(&g->ctl, msg, (uint32_t)n);
+	return true;
+}
+
+static void send_with_fds(int to, const void *msg, size_t bytes, uint32_t fds)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(4 * sizeof(int))];
+	} ctl = { 0 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)msg,
+			     .iov_len = bytes };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fd[4];
+	uint32_t i;
+
+	for (i = 0; i < fds; i++)
+		fd[i] = slot_fd[0];
+	if (fds) {
+		m.msg_control = ctl.buf;
+		m.msg_controllen = CMSG_SPACE(fds * sizeof(int));
+		ctl.hdr.cmsg_level = SOL_SOCKET;
+		ctl.hdr.cmsg_type = SCM_RIGHTS;
+		ctl.hdr.cmsg_len = CMSG_LEN(fds * sizeof(int));
+		memcpy(CMSG_DATA(&ctl.hdr), fd, fds * sizeof(int));
+	}
+	(void)!sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* A request with the number of one that is still open would not be told from
+ * it, so it is not sent. */
+static void send_request(struct guest *g, const void *msg, size_t bytes,
+			 uint32_t fds)
+{
+	uint32_t seq = g->ctl.seq & 255;
+
+	if (g->fd < 0 || g->ctl.open[seq / 64] >> seq % 64 & 1)
+		return;
+	g->ctl.open[seq / 64] |= 1ull << seq % 64;
+	g->ctl.sent++;
+	send_with_fds(g->fd, msg, bytes, fds);
+}
+
+static void request(struct input *in, struct guest *g)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8 + 1];
+	uint32_t how = in_u8(in), bytes;
+
+	memset(msg, 0, sizeof(msg));
+	bytes = ctl_request(in, &g->ctl, msg);
+	if (how == 255)
+		bytes = UNIC_CTL_MSG_MAX + 8; /* more than unicd takes */
+	send_request(g, msg, bytes, how >= 251 ? how - 251 : 0);
+}
+
+static void leave(uint32_t i)
+{
+	if (guest[i].fd < 0)
+		return;
+	close(guest[i].fd);
+	guest[i].fd = -1;
+}
+
+/* ------------------------------------------------------------- unicd, by hand */
+
+static void turn(void)
+{
+	struct epoll_event ev[16];
+	int n, i;
+	uint32_t s;
+
+	unic_host_poll(os.host);
+	unicd_clients_reap(&os);
+	for (s = 0; s < SLOTS; s++)
+		if (os.slot_quiet[s]) {
+			os.slot_quiet[s] = false;
+			os.slot_pidfd[s] = -1;
+			unic_host_slot_free(os.host, s);
+		}
+	n = epoll_wait(os.epoll_fd, ev, 16, 0);
+	for (i = 0; i < n; i++)
+		if (ev[i].data.u32 >> 16 == UNICD_EV_CLIENT)
+			unicd_clients_event(&os, ev[i].data.u32 & 0xffff,
+					    ev[i].events);
+}
+
+static void turns(uint32_t n)
+{
+	while (n--)
+		turn();
+}
+
+/* ------------------------------------------- the memory that they share with us */
+
+/* Where page @page of the prologue's frames is in slot @s. */
+static uint8_t *frame_at(uint32_t s, uint32_t page)
+{
+	const struct unic_frames *f = &os.host->proc[s].frames;
+	uint32_t i;
+
+	for (i = 0; i < f->runs; i++)
+		if (f->run[i].page == (VA >> 12) + page)
+			return slot_mem[s] + f->run[i].frame * 4096ull;
+	return slot_mem[s]; /* not there any more: the doorbell page will do */
+}
+
+static void ring(uint32_t s, enum unic_db_kind kind, uint32_t row, uint32_t v)
+{
+	struct unic_db_page *db = (void *)slot_mem[s];
+	uint32_t seq = unic_from_le32(db->fifo_seq);
+
+	if (kind == UNIC_DB_SQ)
+		db->tail[row].sq = unic_to_le32(v);
+	else if (kind == UNIC_DB_RQ)
+		db->tail[row].rq = unic_to_le32(v);
+	else
+		db->tail[row].arm = unic_to_le32(v);
+	db->fifo[seq % UNIC_DB_FIFO] = unic_to_le32(UNIC_DB_WORD(kind, row, v));
+	db->fifo_seq = unic_to_le32(seq + 1);
+}
+
+static uint32_t some_stag(struct input *in, uint32_t s)
+{
+	/* as loop.c makes them: generation, index, the consumer's byte */
+	uint32_t i = in_below(in, 6);
+
+	(void)s;
+	return (1 + in_below(in, 2)) << 20 | i << 8;
+}
+
+static void post(struct input *in, uint32_t s)
+{
+	struct guest *g = &guest[s];
+	uint32_t q = in_below(in, 2), i, how = in_u8(in);
+	uint32_t row = q + 1, at = g->sq_tail[q]++ % ENTRIES;
+	struct unic_sq_slot *sq = (void *)frame_at(s, 1);
+	struct unic_rq_slot *rq = (void *)frame_at(s, 2);
+
+	if (how & 1) {
+		struct unic_rq_slot *r = &rq[g->rq_tail[q]++ % ENTRIES];
+
+		memset(r, 0, sizeof(*r));
+		r->num_sge = (uint8_t)in_below(in, 5);
+		for (i = 0; i < UNIC_RQ_SGE_MAX; i++) {
+			r->sge[i].iova = unic_to_le64(VA + in_u16(in));
+			r->sge[i].len = unic_to_le32(in_u16(in) % 9000u);
+			r->sge[i].lkey = unic_to_le32(some_stag(in, s));
+		}
+		ring(s, UNIC_DB_RQ, row, g->rq_tail[q]);
+		return;
+	}
+	memset(&sq[at], 0, sizeof(*sq));
+	sq[at].opcode = (uint8_t)(1 + in_below(in, 7));
+	sq[at].flags = in_u8(in);
+	sq[at].num_sge = (uint8_t)in_below(in, 8);
+	sq[at].inline_len = (uint8_t)(how >= 128 ? in_u8(in) : 0);
+	sq[at].remote = unic_to_le64(VA + in_u16(in));
+	sq[at].rkey = unic_to_le32(some_stag(in, s));
+	for (i = 0; i < UNIC_SQ_SGE_BASE; i++) {
+		sq[at].sge[i].iova = unic_to_le64(VA + in_u16(in));
+		sq[at].sge[i].len = unic_to_le32(in_u16(in) % 9000u);
+		sq[at].sge[i].lkey = unic_to_le32(some_stag(in, s));
+	}
+	ring(s, UNIC_DB_SQ, row, g->sq_tail[q]);
+}
+
+static void scribble(struct input *in, uint32_t s)
+{
+	struct unic_db_page *db = (void *)slot_mem[s];
+	uint32_t off = in_u16(in) % (in_below(in, 2) ? 4096u : SLOT_BYTES - 64);
+
+	in_bytes(in, slot_mem[s] + off, 1 + in_below(in, 32));
+	db->fifo_seq =
+		unic_to_le32(unic_from_le32(db->fifo_seq) + in_below(in, 4));
+}
+
+/* ------------------------------------------------------------ a decent start */
+
+static void ask(struct guest *g, uint16_t op, void *rec)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
+				    .seq = unic_to_le32(++g->ctl.seq) };
+
+	memcpy(rec, &hdr, sizeof(hdr));
+	send_request(g, rec, UNIC_CTL_BYTES, 0);
+	turns(4);
+	while (take(g))
+		;
+}
+
+static void make_region(struct guest *g, uint32_t first, uint32_t pages,
+			uint8_t mr_class)
+{
+	struct unic_ctl_mr_reg reg = {
+		.va = unic_to_le64(VA + first * 4096ull),
+		.iova = unic_to_le64(VA + first * 4096ull),
+		.length = unic_to_le64(pages * 4096ull),
+		.pd = unic_to_le32(g->ctl.id[CTL_PD][0]),
+		.rights = 7,
+		.mr_class = mr_class,
+	};
+
+	g->ctl.mr_class = mr_class;
+	ask(g, UNIC_CTL_MR_REG, &reg);
+}
+
+static void make_pair(struct guest *g)
+{
+	struct unic_ctl_qp_create qp = {
+		.sq_iova = unic_to_le64(VA + 4096),
+		.rq_iova = unic_to_le64(VA + 2 * 4096),
+		.mr = unic_to_le32(g->ctl.id[CTL_CONTROL_MR][0]),
+		.send_cq = unic_to_le32(g->ctl.id[CTL_CQ][0]),
+		.recv_cq = unic_to_le32(g->ctl.id[CTL_CQ][0]),
+		.sq_slots = unic_to_le16(ENTRIES),
+		.rq_slots = unic_to_le16(ENTRIES),
+		.pd = unic_to_le32(g->ctl.id[CTL_PD][0]),
+	};
+	uint32_t i, state;
+
+	for (i = 0; i < 2; i++) {
+		qp.db_index = unic_to_le32(1 + i);
+		ask(g, UNIC_CTL_QP_CREATE, &qp);
+	}
+	for (i = 0; i < 2; i++)
+		for (state = UNIC_QPS_INIT; state <= UNIC_QPS_RTS; state++) {
+			struct unic_ctl_qp_modify m = {
+				.id = unic_to_le32(g->ctl.id[CTL_QP][i]),
+				.state = (uint8_t)state,
+			};
+
+			if (state == UNIC_QPS_INIT)
+				m.rights = 6;
+			if (state == UNIC_QPS_RTR) {
+				m.mtu_shift = 10;
+				m.dest_qpn =
+					unic_to_le32(2 + (1 - i) +
+						     2 * (uint32_t)(g - guest));
+				m.dest_ipv4 = unic_to_le32(0x0a000001);
+				m.dest_mac[0] = 2;
+			}
+			if (state == UNIC_QPS_RTS)
+				m.timeout = 10;
+			ask(g, UNIC_CTL_QP_MODIFY, &m);
+		}
+}
+
+static void prologue(struct guest *g)
+{
+	struct unic_ctl_hello hello = { .version = unic_to_le32(1) };
+	struct unic_ctl_frames frames = { .va = unic_to_le64(VA),
+					  .pages = unic_to_le32(12),
+					  .page_shift = 12 };
+	struct unic_ctl_plain pd = { .hdr = { 0 } };
+	struct unic_ctl_cq_create cq = { .iova = unic_to_le64(VA),
+					 .entries = unic_to_le32(ENTRIES) };
+
+	ask(g, UNIC_CTL_HELLO, &hello);
+	ask(g, UNIC_CTL_FRAMES_ALLOC, &frames);
+	ask(g, UNIC_CTL_PD_ALLOC, &pd);
+	make_region(g, 0, RINGS, UNIC_CLASS_CONTROL);
+	make_region(g, RINGS, 8, UNIC_CLASS_RDMA);
+	cq.mr = unic_to_le32(g->ctl.id[CTL_CONTROL_MR][0]);
+	ask(g, UNIC_CTL_CQ_CREATE, &cq);
+	make_pair(g);
+}
+
+/* ------------------------------------------------------------------ an input */
+
+static void make_slots(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < SLOTS; i++) {
+		slot_fd[i] = memfd_create("slot", MFD_CLOEXEC);
+		must(slot_fd[i] >= 0 && !ftruncate(slot_fd[i], SLOT_BYTES));
+		slot_mem[i] = mmap(NULL, SLOT_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_SHARED, slot_fd[i], 0);
+		must(slot_mem[i] != MAP_FAILED);
+	}
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	must(epoll_fd >= 0);
+}
+
+static void begin(void)
+{
+	struct unic_host_config config = { .slots = SLOTS,
+					   .slot_bytes = SLOT_BYTES,
+					   .ipv4 = 0x0a000001 };
+	uint32_t i;
+
+	if (epoll_fd < 0)
+		make_slots();
+	memset(&os, 0, sizeof(os));
+	os.epoll_fd = epoll_fd;
+	os.listen_fd = os.bus_fd = os.slots_file = -1;
+	os.slots = SLOTS;
+	os.slot_bytes = SLOT_BYTES;
+	now_ns = 1000000000;
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		os.client[i].fd = -1;
+	for (i = 0; i < SLOTS; i++) {
+		memset(slot_mem[i], 0, SLOT_BYTES);
+		os.slot_fd[i] = slot_fd[i];
+		os.slot_mem[i] = slot_mem[i];
+		os.slot_pidfd[i] = -1;
+		os.cq_wake[i] = os.upcall_wake[i] =
+			(struct unicd_wake){ -1, -1 };
+		os.nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	}
+	os.nic_ev[0] = -1;
+	config.slot_mem = os.slot_mem;
+	os.host = unic_host_new(
+		&os, unic_loop_provider(&os, SLOTS, os.slot_mem, SLOT_BYTES),
+		&config);
+	must(os.host);
+	unic_host_plug(os.host, true);
+	for (i = 0; i < GUESTS; i++) {
+		guest[i].fd = -1;
+		connect_guest(i);
+	}
+	turns(8);
+}
+
+static void step(struct input *in)
+{
+	uint32_t kind = in_u8(in), i = in_below(in, GUESTS), s = i % SLOTS;
+
+	if (kind < 110)
+		request(in, &guest[i]);
+	else if (kind < 150)
+		turns(1 + in_below(in, 4));
+	else if (kind < 170)
+		while (take(&guest[i]))
+			;
+	else if (kind < 210)
+		post(in, s);
+	else if (kind < 228)
+		scribble(in, s);
+	else if (kind < 234)
+		now_ns += 1000000ull * in_u16(in);
+	else if (kind < 240)
+		leave(i);
+	else if (kind < 246)
+		connect_guest(in_below(in, GUESTS));
+	else if (kind < 248)
+		unicd_clients_ended(&os, i);
+	else
+		turns(8);
+}
+
+static void close_pair(struct unicd_wake *w)
+{
+	if (w->ours < 0)
+		return;
+	close(w->ours);
+	close(w->theirs);
+}
+
+static void end(void)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < GUESTS; i++) {
+		leave(i);
+		for (; os.client[i].fd >= 0; n++) {
+			must(n < 1000); /* all that was sent is read */
+			turn();
+		}
+	}
+	turns(4);
+	unicd_clients_fini(&os);
+	unic_host_delete(os.host);
+	for (i = 0; i < SLOTS; i++) {
+		close_pair(&os.cq_wake[i]);
+		close_pair(&os.upcall_wake[i]);
+		close(os.nic_ev[1 + i]);
+	}
+}
+
+/* The lowest descriptor that is free. */
+static int free_fd(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	must(fd >= 0 && !close(fd));
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size };
+	uint32_t i, first;
+	int fd;
+
+	if (epoll_fd < 0)
+		make_slots();
+	fd = free_fd();
+	begin();
+	first = in_u8(&in);
+	for (i = 0; i < SLOTS; i++)
+		if (first >> i & 1)
+			prologue(&guest[i]);
+	for (i = 0; i < STEPS && in.left; i++)
+		step(&in);
+	end();
+	must(free_fd() == fd); /* none is left open */
+	return 0;
+}
