@@ -66,16 +66,14 @@ static void resolved(struct unic_req *req, uint32_t status)
 	struct conn *c = conn_get(host, req->id2, req->slot);
 	struct unic_hqp *qp = c ? qp_get(host, c) : NULL;
 
-	if (!c || !qp || c->req != req) {
+	if (!c || c->req != req) {
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
 		return;
 	}
-	if (status) {
-		unic_conn_failed(host, c,
-				 status == UNIC_ST_TIMEOUT
-					 ? UNIC_CTL_ST_UNREACHABLE
-					 : status,
-				 0);
+	if (status == UNIC_ST_TIMEOUT)
+		status = UNIC_CTL_ST_UNREACHABLE;
+	if (status || !qp) {
+		unic_conn_failed(host, c, status ? status : UNIC_ST_NO_QP, 0);
 		return;
 	}
 	memcpy(c->mac, req->mac, sizeof(c->mac));
@@ -111,6 +109,12 @@ static struct conn *conn_new(struct unic_host *host, uint32_t owner)
 	return c;
 }
 
+/* It has a connection, or is being destroyed. */
+static bool taken(const struct unic_hqp *qp)
+{
+	return qp->conn || qp->waiter;
+}
+
 void unic_cm_connect(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
@@ -122,10 +126,10 @@ void unic_cm_connect(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	qp = unic_obj_get(&host->objects, unic_from_le32(r.qp), UNIC_OBJ_QP,
 			  req->slot);
-	if (!qp || qp->conn || unic_from_le32(r.conn)) {
-		unic_req_status(req, !qp	? UNIC_ST_NO_QP
-				     : qp->conn ? UNIC_ST_STATE
-						: UNIC_ST_INVALID);
+	if (!qp || taken(qp) || unic_from_le32(r.conn)) {
+		unic_req_status(req, !qp	 ? UNIC_ST_NO_QP
+				     : taken(qp) ? UNIC_ST_STATE
+						 : UNIC_ST_INVALID);
 		return;
 	}
 	c = conn_new(host, req->slot);
@@ -319,7 +323,7 @@ void unic_cm_accept(struct unic_req *req)
 		unic_req_status(req, c ? UNIC_ST_NO_QP : UNIC_CTL_ST_NO_CONN);
 		return;
 	}
-	if (c->state != C_REQUESTED || qp->conn) {
+	if (c->state != C_REQUESTED || taken(qp)) {
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}

@@ -1078,6 +1078,32 @@ static void qp_gone_before_the_completion(void **state)
 	fake_delete(f);
 }
 
+/*
+ * A process that connects a queue pair which it is destroying got a connection
+ * whose request was freed under it (found by fuzz_driver).
+ */
+static void connect_of_a_dying_qp_is_refused(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_ctl_connect c = { .ipv4 = unic_to_le32(0x0a000002) };
+	struct unic_hqp *qp;
+
+	(void)state;
+	hello(f);
+	qp = unic_obj_alloc(&f->host->objects, UNIC_OBJ_QP, f->client.slot,
+			    sizeof(*qp));
+	r.id = unic_to_le32(qp->obj.id);
+	c.qp = r.id;
+	ask(f, UNIC_CTL_QP_DESTROY, &r);
+	ask(f, UNIC_CTL_CONNECT, &c);
+	assert_int_equal(reply_status(f), UNIC_ST_STATE);
+	settle(f);
+	assert_int_equal(f->host->objects.live, 0);
+	unic_host_plug(f->host, false);
+	fake_delete(f);
+}
+
 static void proc_gone_before_the_completion(void **state)
 {
 	struct fake *f = fake_new();
@@ -1366,6 +1392,7 @@ int main(void)
 		cmocka_unit_test(late_rep_is_told_so),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
+		cmocka_unit_test(connect_of_a_dying_qp_is_refused),
 		cmocka_unit_test(proc_gone_before_the_completion),
 		cmocka_unit_test(dereg_crosses_the_grant),
 		cmocka_unit_test(dereg_of_a_waiting_region_cancels),
