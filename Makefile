@@ -134,6 +134,8 @@ CLANG    := clang-14
 FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 $(eval $(call compile_rules,$(B)/fuzz,$(CLANG) $(CFLAGS) -O1 $(GNU) \
 	'-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN),fake,FUZZ))
+# Counts the branches taken; unoptimised, so that each is one of the source.
+$(eval $(call compile_rules,$(B)/cov,$(CC) $(CFLAGS) -O0 $(GNU) --coverage,fake,COV))
 # sparse takes the place of a compiler and writes nothing.
 $(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
 
@@ -242,17 +244,18 @@ $(FUZZERS:%=$(B)/$1/bin/fuzz_%): $(B)/$1/bin/fuzz_%: \
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) \
 	$(B)/$1/core.a
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
-	--for-linker=--wrap=unic_port_,dma doorbells rx_next rx_done)
+	--for-linker=--wrap=unic_port_,dma dma_poll doorbells rx_next rx_done)
 $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
 	host_driver/unicd/,clients.c unicd_os.c))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
-	_os_random _os_log _os_slot_zero d_say)
+	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef
 $(eval $(call fuzz_programs,unit,$(call objects,unit,$(REPLAY))))
 $(eval $(call fuzz_programs,fuzz))
+$(eval $(call fuzz_programs,cov,$(call objects,cov,$(REPLAY))))
 $(B)/fuzz/core.a:   $(call objects,fuzz,$(CORE_TEST))
 $(B)/fuzz/driver.a: $(call objects,fuzz,$(CORE))
 $(B)/unit/bin/fuzz_%:
@@ -285,6 +288,21 @@ fuzz-merge: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## keep inputs that reach more
 		mv $(B)/fuzz/merged tests/fuzz/corpus/$$f || exit 1; \
 	done && echo "$@: ok"
 
+COV_PROGS := $(patsubst %,$(B)/cov/bin/%,$(UNIT_CORE) $(UNIT_HOST) \
+	$(FUZZERS:%=fuzz_%))
+$(B)/cov/core.a:    $(call objects,cov,$(CORE_TEST))
+$(B)/cov/driver.a:  $(call objects,cov,$(CORE))
+$(B)/cov/libunic.a: $(call objects,cov,$(LIBUNIC))
+$(filter $(B)/cov/bin/test_%,$(COV_PROGS)): $(B)/cov/bin/%: \
+	$(B)/cov/tests/unit/%.o
+$(UNIT_CORE:%=$(B)/cov/bin/%): $(B)/cov/core.a
+$(UNIT_HOST:%=$(B)/cov/bin/%): $(B)/cov/driver.a $(B)/cov/libunic.a
+$(B)/cov/bin/%:
+	$(call say,LINK)
+	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
+coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERAGE.md
+	@tests/coverage.py && echo "$@: ok"
+
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
@@ -293,7 +311,8 @@ L_static := --level "static checks" --timeout 300 --jobs 2 \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
 L_corpora := --level "fuzz corpora" --timeout 60 --jobs 2 \
-	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f")
+	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
+		$(wildcard tests/fuzz/found/$f)")
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py

@@ -2,8 +2,6 @@
 /* ctl.c - see ctl.h. */
 #include "ctl.h"
 
-#define VA_BASE 0x40000000ull
-
 static const uint8_t ops[] = {
 	UNIC_CTL_HELLO,	      UNIC_CTL_FRAMES_ALLOC,  UNIC_CTL_FRAMES_FREE,
 	UNIC_CTL_PD_ALLOC,    UNIC_CTL_PD_FREE,	      UNIC_CTL_MR_REG,
@@ -60,7 +58,7 @@ static enum ctl_kind kind_of(uint32_t op)
 
 static uint64_t some_va(struct input *in)
 {
-	return VA_BASE + 4096ull * in_below(in, 40);
+	return CTL_VA + 4096ull * in_below(in, 40);
 }
 
 static void make_frames(struct input *in, struct unic_ctl_frames *r,
@@ -103,7 +101,7 @@ static void make_cq(struct input *in, const struct ctl *c,
 		    struct unic_ctl_cq_create *r)
 {
 	r->mr = known(in, c, CTL_CONTROL_MR);
-	r->iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
+	r->iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
 	r->entries = unic_to_le32(1u << in_below(in, 14));
 	r->db_index = unic_to_le32(in_below(in, 66));
 }
@@ -113,8 +111,8 @@ static void make_qp(struct input *in, const struct ctl *c,
 {
 	r->mr = known(in, c, CTL_CONTROL_MR);
 	r->pd = known(in, c, CTL_PD);
-	r->sq_iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
-	r->rq_iova = unic_to_le64(VA_BASE + 4096ull * in_below(in, 8));
+	r->sq_iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
+	r->rq_iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
 	r->send_cq = known(in, c, CTL_CQ);
 	r->recv_cq = known(in, c, CTL_CQ);
 	r->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
@@ -249,6 +247,69 @@ uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
 	return bytes;
 }
 
+static void script_reg(struct ctl *c, struct unic_ctl_mr_reg *r, uint32_t first,
+		       uint32_t pages, uint8_t mr_class)
+{
+	r->va = r->iova = unic_to_le64(CTL_VA + first * 4096ull);
+	r->length = unic_to_le64(pages * 4096ull);
+	r->pd = unic_to_le32(c->id[CTL_PD][0]);
+	r->rights = 7;
+	r->mr_class = c->mr_class = mr_class;
+}
+
+static void script_qp(const struct ctl *c, struct unic_ctl_qp_create *r,
+		      uint32_t row)
+{
+	r->sq_iova = unic_to_le64(CTL_VA + 4096);
+	r->rq_iova = unic_to_le64(CTL_VA + 2 * 4096);
+	r->mr = unic_to_le32(c->id[CTL_CONTROL_MR][0]);
+	r->send_cq = r->recv_cq = unic_to_le32(c->id[CTL_CQ][0]);
+	r->sq_slots = r->rq_slots = unic_to_le16(CTL_SLOTS);
+	r->pd = unic_to_le32(c->id[CTL_PD][0]);
+	r->db_index = unic_to_le32(row);
+}
+
+uint32_t ctl_script(struct ctl *c, uint32_t n, void *msg)
+{
+	static const uint8_t script[] = {
+		UNIC_CTL_HELLO,	    UNIC_CTL_FRAMES_ALLOC, UNIC_CTL_PD_ALLOC,
+		UNIC_CTL_MR_REG,    UNIC_CTL_MR_REG,	   UNIC_CTL_CQ_CREATE,
+		UNIC_CTL_QP_CREATE, UNIC_CTL_QP_CREATE,	   UNIC_CTL_LISTEN,
+	};
+	struct unic_ctl_hdr *hdr = msg;
+	struct unic_ctl_hello *hello = msg;
+	struct unic_ctl_frames *frames = msg;
+	struct unic_ctl_cq_create *cq = msg;
+	struct unic_ctl_listen *listen = msg;
+
+	if (n >= sizeof(script))
+		return 0;
+	memset(msg, 0, UNIC_CTL_BYTES);
+	if (n == 0)
+		hello->version = unic_to_le32(1);
+	if (n == 1) {
+		frames->va = unic_to_le64(CTL_VA);
+		frames->pages = unic_to_le32(12);
+		frames->page_shift = 12;
+	}
+	if (n == 3)
+		script_reg(c, msg, 0, CTL_RINGS, UNIC_CLASS_CONTROL);
+	if (n == 4)
+		script_reg(c, msg, CTL_RINGS, 8, UNIC_CLASS_RDMA);
+	if (n == 5) {
+		cq->iova = unic_to_le64(CTL_VA);
+		cq->mr = unic_to_le32(c->id[CTL_CONTROL_MR][0]);
+		cq->entries = unic_to_le32(CTL_SLOTS);
+	}
+	if (n == 6 || n == 7)
+		script_qp(c, msg, n - 5);
+	if (n == 8)
+		listen->service = unic_to_le64(1);
+	hdr->op = unic_to_le16(script[n]);
+	hdr->seq = unic_to_le32(++c->seq & 255);
+	return UNIC_CTL_BYTES;
+}
+
 static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 {
 	const unic_le32 *w = (const void *)(rec + sizeof(struct unic_ctl_hdr));
@@ -267,6 +328,8 @@ static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 		ctl_learn(c, CTL_CQ, id);
 		break;
 	case UNIC_CTL_QP_CREATE:
+		c->number[CTL_QP][c->made[CTL_QP] % CTL_IDS] =
+			unic_from_le32(w[1]);
 		ctl_learn(c, CTL_QP, id);
 		break;
 	case UNIC_CTL_TOKEN_ALLOC:

@@ -25,6 +25,7 @@ enum ctl_kind {
 
 struct ctl {
 	uint32_t id[CTL_KINDS][CTL_IDS];
+	uint32_t number[CTL_KINDS][CTL_IDS]; /* of queue pairs: QP number */
 	uint32_t made[CTL_KINDS];
 	uint32_t seq;	  /* of the last request */
 	uint8_t mr_class; /* of the last MR_REG */
@@ -35,6 +36,16 @@ struct ctl {
 /** ctl_request() - the next request to @msg (UNIC_CTL_MSG_MAX bytes, 8-aligned).
  * Returns its bytes, perhaps too few or too many. */
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg);
+
+/**
+ * ctl_script() - request @n of a decent start: slot, frames, a region for rings
+ * and one for data, completion queue, two queue pairs, a listener at service 1.
+ * Each after the answer to the one before. Returns its bytes; 0: no more.
+ */
+uint32_t ctl_script(struct ctl *c, uint32_t n, void *msg);
+#define CTL_VA	  0x40000000ull /* of its 12 pages */
+#define CTL_RINGS 4u /* pages for rings: CQ, SQ, RQ; the others are data */
+#define CTL_SLOTS 16u
 
 /** ctl_answer() - an answer came: it is well-formed, and the first to an open
  * request. Learns ids. */

@@ -46,6 +46,7 @@ static struct {
 	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail, epoch, asked;
 	struct asked region[REGIONS];
 	uint32_t arp_user, qpn, cq;
+	struct unic_cm_msg sent; /* the last datagram */
 } dev;
 
 /* -------------------------------------------------------------------- the OS */
@@ -200,6 +201,21 @@ static void fill_answer(struct input *in, const uint64_t *cmd, uint8_t *rec)
 	}
 }
 
+/* What a peer would learn from a datagram. */
+static void overhear(const uint64_t *cmd)
+{
+	struct unic_cm_msg msg;
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, cmd, sizeof(hdr));
+	if (hdr.opcode == UNIC_CMD_MAD_SEND &&
+	    unic_cm_parse(bar + UNIC_BAR_LIST_OFF +
+				  dev.cmd_head % UNIC_CMD_ENTRIES *
+					  UNIC_LIST_BYTES,
+			  &msg))
+		dev.sent = msg;
+}
+
 static void complete(const uint8_t *rec)
 {
 	memcpy(bar + UNIC_BAR_CPL_OFF + dev.cpl_tail % UNIC_CPL_ENTRIES * 64,
@@ -221,12 +237,17 @@ static void device_run(struct input *in, uint32_t n)
 			      UNIC_CMD_ENTRIES) {
 		memcpy(cmd,
 		       bar + UNIC_BAR_CMD_OFF +
-			       dev.cmd_head++ % UNIC_CMD_ENTRIES * 64,
+			       dev.cmd_head % UNIC_CMD_ENTRIES * 64,
 		       64);
+		overhear(cmd);
+		dev.cmd_head++;
 		memset(rec, 0, 64);
 		how = in_u8(in);
 		fill_answer(in, cmd, rec);
 		memcpy(&hdr, cmd, sizeof(hdr));
+		if (how >= 128 && how < 206 &&
+		    hdr.opcode == UNIC_CMD_ARP_RESOLVE)
+			hdr.status = UNIC_ST_PENDING;
 		if (how >= 206 && how < 246)
 			hdr.status = how < 216 ? UNIC_ST_PENDING
 					       : in_u8(in) % 40u;
@@ -246,7 +267,7 @@ static void settle(void)
 	struct input zeros = { NULL, 0 };
 	uint32_t i;
 
-	for (i = 0; i < 12; i++) {
+	for (i = 0; i < 4; i++) {
 		device_run(&zeros, UNIC_CMD_ENTRIES);
 		unic_host_poll(host);
 	}
@@ -254,7 +275,8 @@ static void settle(void)
 
 static void event(struct input *in)
 {
-	const struct asked *a = &dev.region[in_below(in, REGIONS)];
+	uint32_t known = dev.asked < REGIONS ? dev.asked : REGIONS;
+	const struct asked *a = &dev.region[known ? in_below(in, known) : 0];
 	uint64_t words[8] = { 0 };
 	struct unic_evt_mr *mr = (void *)words;
 	struct unic_evt_hdr *hdr = &mr->hdr;
@@ -263,6 +285,7 @@ static void event(struct input *in)
 	uint32_t how = in_u8(in);
 
 	in_bytes(in, w + 2, 12);
+	w[4] = unic_to_le32(in_below(in, 8)); /* of a notice */
 	hdr->type = (uint8_t)in_below(in, 13);
 	hdr->proc = unic_to_le16((uint16_t)in_below(in, 3));
 	hdr->epoch = unic_to_le32(dev.epoch - (how >= 250));
@@ -289,21 +312,15 @@ static void event(struct input *in)
 	idx()->evt_tail = unic_to_le32(++dev.evt_tail);
 }
 
-/* The first connection of the driver, whichever end it is. */
-static uint32_t some_comm(struct input *in)
-{
-	uint32_t g = in_below(in, SLOTS);
-
-	return guest[g].ctl.id[CTL_CONN][in_below(in, CTL_IDS)];
-}
-
 static void datagram(struct input *in)
 {
 	struct unic_cm_msg msg = {
 		.type = (uint16_t)(UNIC_CM_REQ + in_below(in, 7)),
-		.tid = in_below(in, 3),
-		.local_comm = 1 + in_below(in, 3),
-		.remote_comm = some_comm(in),
+		.tid = in_odd(in) ? in_below(in, 3) : dev.sent.tid,
+		.local_comm = dev.sent.remote_comm && !in_odd(in)
+				      ? dev.sent.remote_comm
+				      : 1 + in_below(in, 3),
+		.remote_comm = in_odd(in) ? in_u8(in) : dev.sent.local_comm,
 		.service = in_below(in, 3),
 		.qpn = 0x100u + in_below(in, 2),
 		.psn = in_u16(in),
@@ -347,21 +364,24 @@ static void scribble(struct input *in)
 
 /* ------------------------------------------------------------- the processes */
 
-static void request(struct input *in, struct guest *g)
+static void come(struct guest *g)
 {
-	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
-	uint32_t bytes = ctl_request(in, &g->ctl, msg), seq;
+	if (g->there)
+		return;
+	g->there = true;
+	g->client = (struct unic_client){
+		.pid = 7 + (uint32_t)(g - guest),
+		.uid = g == guest ? 0 : 1000,
+		.privileged = g == guest,
+		.slot = UNIC_OS_NO_SLOT,
+	};
+}
 
-	if (!g->there) {
-		g->there = true;
-		g->client = (struct unic_client){
-			.pid = 7 + (uint32_t)(g - guest),
-			.uid = g == guest ? 0 : 1000,
-			.privileged = g == guest,
-			.slot = UNIC_OS_NO_SLOT,
-		};
-	}
-	seq = g->ctl.seq & 255;
+static void send_request(struct guest *g, const void *msg, uint32_t bytes)
+{
+	uint32_t seq = g->ctl.seq & 255;
+
+	come(g);
 	if (bytes >= sizeof(struct unic_ctl_hdr)) {
 		if (g->ctl.open[seq / 64] >> seq % 64 & 1)
 			return; /* one by that number is still open */
@@ -370,6 +390,26 @@ static void request(struct input *in, struct guest *g)
 	}
 	must(unic_host_request(host, &g->client, msg, bytes) ==
 	     (bytes >= sizeof(struct unic_ctl_hdr)));
+}
+
+/* The start of a decent process, while the device behaves. */
+static void prologue(struct guest *g)
+{
+	uint64_t msg[UNIC_REC_WORDS];
+	uint32_t n, bytes;
+
+	for (n = 0; (bytes = ctl_script(&g->ctl, n, msg)); n++) {
+		send_request(g, msg, bytes);
+		settle();
+	}
+}
+
+static void request(struct input *in, struct guest *g)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	uint32_t bytes = ctl_request(in, &g->ctl, msg);
+
+	send_request(g, msg, bytes);
 }
 
 static void leave(struct guest *g)
@@ -456,12 +496,16 @@ static void begin(void)
 					   .slot_bytes = SLOT_BYTES,
 					   .slot_mem = mem,
 					   .ipv4 = 0x0a000001 };
+	uint32_t i;
 
 	memset(&os, 0, sizeof(os));
 	memset(&dev, 0, sizeof(dev));
 	memset(guest, 0, sizeof(guest));
 	memset(bar, 0, UNIC_BAR_LIST_OFF);
 	memset(slot, 0, sizeof(slot));
+	for (i = 0; i < 8; i++) /* it has traced a little */
+		((struct unic_trace_rec *)(void *)(bar + UNIC_BAR_TRACE_OFF))[i]
+			.seq = unic_to_le32(i + 1);
 	os.now_ns = 1000000000;
 	dev.epoch = 100;
 	info()->magic = unic_to_le32(UNIC_MAGIC);
@@ -480,9 +524,13 @@ static void begin(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
-	uint32_t i;
+	uint32_t i, first;
 
 	begin();
+	first = in_u8(&in);
+	for (i = 0; i < SLOTS; i++)
+		if (first >> i & 1)
+			prologue(&guest[i]);
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	check();

@@ -306,6 +306,13 @@ static void wild_index(struct input *in)
 	memcpy(d, &right, sizeof(right));
 }
 
+static void late_dma(struct input *in)
+{
+	if (in_odd(in))
+		world_knobs.fail_dma = in_below(in, 4);
+	world_dma(1 + in_below(in, 8));
+}
+
 static void step(struct input *in)
 {
 	uint32_t kind = in_u8(in);
@@ -323,7 +330,7 @@ static void step(struct input *in)
 	else if (kind < 254)
 		world.rig.port.fail_call = world.rig.port.calls + 1 + in_u8(in);
 	else
-		world_dma(in_below(in, 8));
+		late_dma(in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -332,9 +339,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t i;
 
 	world_begin(false);
+	world_mode(in_u8(&in));
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	world.rig.port.late_dma = false;
+	world_knobs.deaf = false;
 	world_settle(200000000);
 	world_check();
 	return 0;

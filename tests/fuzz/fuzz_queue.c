@@ -165,6 +165,13 @@ static void command(struct input *in)
 	world_cmd(&c);
 }
 
+static void late_dma(struct input *in)
+{
+	if (in_odd(in))
+		world_knobs.fail_dma = in_below(in, 4);
+	world_dma(1 + in_below(in, 8));
+}
+
 static void step(struct input *in)
 {
 	uint32_t kind = in_u8(in);
@@ -189,7 +196,7 @@ static void step(struct input *in)
 	else if (kind < 247)
 		world.rig.port.fail_call = world.rig.port.calls + 1 + in_u8(in);
 	else
-		world_dma(1 + in_below(in, 8));
+		late_dma(in);
 }
 
 /* Of the other process's memory only the NIC page was written. */
@@ -207,9 +214,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t i;
 
 	world_begin(false);
+	world_mode(in_u8(&in));
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	world.rig.port.late_dma = false;
+	world_knobs.deaf = false;
 	world_settle(100000000);
 	world_check();
 	check_other();

@@ -31,9 +31,6 @@
 #define PAGES	   48u
 #define SLOT_BYTES (PAGES * 4096u)
 #define STEPS	   64u
-#define VA	   0x40000000ull
-#define RINGS	   4u /* pages of the region that has the rings */
-#define ENTRIES	   16u
 
 uint64_t __wrap_unic_os_now_ns(struct unic_os *o);
 void __wrap_unic_os_random(struct unic_os *o, void *buf, size_t bytes);
@@ -41,6 +38,8 @@ void __wrap_unic_os_log(struct unic_os *o, enum unic_os_level level,
 			const char *fmt, ...);
 void __wrap_unicd_say(const char *fmt, ...);
 void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s);
+void __real_unic_os_upcall(struct unic_os *o, uint32_t s);
+void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s);
 
 struct guest {
 	int fd; /* its end; -1: not connected */
@@ -88,6 +87,23 @@ void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s)
 	memset(slot_mem[s], 0, SLOT_BYTES);
 }
 
+/* Connections become known by upcalls. */
+void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s)
+{
+	const struct unic_upcall_ring *ring = (void *)(slot_mem[s] + 2 * 4096);
+	struct unic_upcall_hdr hdr;
+	uint32_t i;
+
+	__real_unic_os_upcall(o, s);
+	memcpy(&hdr,
+	       ring->record[(o->host->proc[s].upcall_next - 1) % UNIC_UPCALLS],
+	       sizeof(hdr));
+	for (i = 0; i < GUESTS && hdr.type == UNIC_UP_CONN_REQUEST; i++)
+		if (o->client[i].core.slot == s)
+			ctl_learn(&guest[i].ctl, CTL_CONN,
+				  unic_from_le32(hdr.id));
+}
+
 int unicd_watch(struct unic_os *o, int fd, enum unicd_event kind,
 		uint32_t number, uint32_t events)
 {
@@ -124,8 +140,8 @@ static void connect_guest(uint32_t i)
 	struct unicd_client *c = &os.client[i];
 	int fd[2];
 
-	if (guest[i].fd >= 0)
-		return;
+	if (guest[i].fd >= 0 || os.client[i].fd >= 0)
+		return; /* the one before is not reaped yet */
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			 0, fd));
 	memset(c, 0, sizeof(*c));
@@ -274,7 +290,7 @@ static uint8_t *frame_at(uint32_t s, uint32_t page)
 	uint32_t i;
 
 	for (i = 0; i < f->runs; i++)
-		if (f->run[i].page == (VA >> 12) + page)
+		if (f->run[i].page == (CTL_VA >> 12) + page)
 			return slot_mem[s] + f->run[i].frame * 4096ull;
 	return slot_mem[s]; /* not there any more: the doorbell page will do */
 }
@@ -307,17 +323,17 @@ static void post(struct input *in, uint32_t s)
 {
 	struct guest *g = &guest[s];
 	uint32_t q = in_below(in, 2), i, how = in_u8(in);
-	uint32_t row = q + 1, at = g->sq_tail[q]++ % ENTRIES;
+	uint32_t row = q + 1, at = g->sq_tail[q]++ % CTL_SLOTS;
 	struct unic_sq_slot *sq = (void *)frame_at(s, 1);
 	struct unic_rq_slot *rq = (void *)frame_at(s, 2);
 
 	if (how & 1) {
-		struct unic_rq_slot *r = &rq[g->rq_tail[q]++ % ENTRIES];
+		struct unic_rq_slot *r = &rq[g->rq_tail[q]++ % CTL_SLOTS];
 
 		memset(r, 0, sizeof(*r));
 		r->num_sge = (uint8_t)in_below(in, 5);
 		for (i = 0; i < UNIC_RQ_SGE_MAX; i++) {
-			r->sge[i].iova = unic_to_le64(VA + in_u16(in));
+			r->sge[i].iova = unic_to_le64(CTL_VA + in_u16(in));
 			r->sge[i].len = unic_to_le32(in_u16(in) % 9000u);
 			r->sge[i].lkey = unic_to_le32(some_stag(in, s));
 		}
@@ -329,10 +345,10 @@ static void post(struct input *in, uint32_t s)
 	sq[at].flags = in_u8(in);
 	sq[at].num_sge = (uint8_t)in_below(in, 8);
 	sq[at].inline_len = (uint8_t)(how >= 128 ? in_u8(in) : 0);
-	sq[at].remote = unic_to_le64(VA + in_u16(in));
+	sq[at].remote = unic_to_le64(CTL_VA + in_u16(in));
 	sq[at].rkey = unic_to_le32(some_stag(in, s));
 	for (i = 0; i < UNIC_SQ_SGE_BASE; i++) {
-		sq[at].sge[i].iova = unic_to_le64(VA + in_u16(in));
+		sq[at].sge[i].iova = unic_to_le64(CTL_VA + in_u16(in));
 		sq[at].sge[i].len = unic_to_le32(in_u16(in) % 9000u);
 		sq[at].sge[i].lkey = unic_to_le32(some_stag(in, s));
 	}
@@ -363,40 +379,11 @@ static void ask(struct guest *g, uint16_t op, void *rec)
 		;
 }
 
-static void make_region(struct guest *g, uint32_t first, uint32_t pages,
-			uint8_t mr_class)
+/* Its two queue pairs, to each other. */
+static void connect_pair(struct guest *g)
 {
-	struct unic_ctl_mr_reg reg = {
-		.va = unic_to_le64(VA + first * 4096ull),
-		.iova = unic_to_le64(VA + first * 4096ull),
-		.length = unic_to_le64(pages * 4096ull),
-		.pd = unic_to_le32(g->ctl.id[CTL_PD][0]),
-		.rights = 7,
-		.mr_class = mr_class,
-	};
-
-	g->ctl.mr_class = mr_class;
-	ask(g, UNIC_CTL_MR_REG, &reg);
-}
-
-static void make_pair(struct guest *g)
-{
-	struct unic_ctl_qp_create qp = {
-		.sq_iova = unic_to_le64(VA + 4096),
-		.rq_iova = unic_to_le64(VA + 2 * 4096),
-		.mr = unic_to_le32(g->ctl.id[CTL_CONTROL_MR][0]),
-		.send_cq = unic_to_le32(g->ctl.id[CTL_CQ][0]),
-		.recv_cq = unic_to_le32(g->ctl.id[CTL_CQ][0]),
-		.sq_slots = unic_to_le16(ENTRIES),
-		.rq_slots = unic_to_le16(ENTRIES),
-		.pd = unic_to_le32(g->ctl.id[CTL_PD][0]),
-	};
 	uint32_t i, state;
 
-	for (i = 0; i < 2; i++) {
-		qp.db_index = unic_to_le32(1 + i);
-		ask(g, UNIC_CTL_QP_CREATE, &qp);
-	}
 	for (i = 0; i < 2; i++)
 		for (state = UNIC_QPS_INIT; state <= UNIC_QPS_RTS; state++) {
 			struct unic_ctl_qp_modify m = {
@@ -408,9 +395,8 @@ static void make_pair(struct guest *g)
 				m.rights = 6;
 			if (state == UNIC_QPS_RTR) {
 				m.mtu_shift = 10;
-				m.dest_qpn =
-					unic_to_le32(2 + (1 - i) +
-						     2 * (uint32_t)(g - guest));
+				m.dest_qpn = unic_to_le32(
+					g->ctl.number[CTL_QP][1 - i]);
 				m.dest_ipv4 = unic_to_le32(0x0a000001);
 				m.dest_mac[0] = 2;
 			}
@@ -420,24 +406,43 @@ static void make_pair(struct guest *g)
 		}
 }
 
-static void prologue(struct guest *g)
+static void prologue(struct guest *g, bool pair)
 {
-	struct unic_ctl_hello hello = { .version = unic_to_le32(1) };
-	struct unic_ctl_frames frames = { .va = unic_to_le64(VA),
-					  .pages = unic_to_le32(12),
-					  .page_shift = 12 };
-	struct unic_ctl_plain pd = { .hdr = { 0 } };
-	struct unic_ctl_cq_create cq = { .iova = unic_to_le64(VA),
-					 .entries = unic_to_le32(ENTRIES) };
+	uint64_t msg[UNIC_REC_WORDS];
+	uint32_t n, bytes;
 
-	ask(g, UNIC_CTL_HELLO, &hello);
-	ask(g, UNIC_CTL_FRAMES_ALLOC, &frames);
-	ask(g, UNIC_CTL_PD_ALLOC, &pd);
-	make_region(g, 0, RINGS, UNIC_CLASS_CONTROL);
-	make_region(g, RINGS, 8, UNIC_CLASS_RDMA);
-	cq.mr = unic_to_le32(g->ctl.id[CTL_CONTROL_MR][0]);
-	ask(g, UNIC_CTL_CQ_CREATE, &cq);
-	make_pair(g);
+	for (n = 0; (bytes = ctl_script(&g->ctl, n, msg)); n++) {
+		send_request(g, msg, bytes, 0);
+		turns(4);
+		while (take(g))
+			;
+	}
+	if (pair)
+		connect_pair(g);
+}
+
+/* The second process connects to the first, which has heard of it. */
+static void call_first(void)
+{
+	struct unic_ctl_connect c = {
+		.service = unic_to_le64(1),
+		.ipv4 = unic_to_le32(0x0a000001),
+		.qp = unic_to_le32(guest[1].ctl.id[CTL_QP][0]),
+	};
+
+	ask(&guest[1], UNIC_CTL_CONNECT, &c);
+}
+
+static void accept_call(void)
+{
+	struct unic_ctl_connect c = {
+		.conn = unic_to_le32(guest[0].ctl.id[CTL_CONN][0]),
+		.qp = unic_to_le32(guest[0].ctl.id[CTL_QP][0]),
+	};
+
+	ask(&guest[0], UNIC_CTL_ACCEPT, &c);
+	turns(8);
+	take(&guest[1]);
 }
 
 /* ------------------------------------------------------------------ an input */
@@ -575,7 +580,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	first = in_u8(&in);
 	for (i = 0; i < SLOTS; i++)
 		if (first >> i & 1)
-			prologue(&guest[i]);
+			prologue(&guest[i], first >> (2 + i) & 1);
+	if (first & 16)
+		call_first();
+	if (first & 32)
+		accept_call();
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	end();

@@ -26,6 +26,10 @@ int __real_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 			 uint64_t bus, void *local, uint32_t len, uint32_t tag);
 int __wrap_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 			 uint64_t bus, void *local, uint32_t len, uint32_t tag);
+bool __real_unic_port_dma_poll(struct unic_port *port, uint32_t *tag,
+			       int *status);
+bool __wrap_unic_port_dma_poll(struct unic_port *port, uint32_t *tag,
+			       int *status);
 void *__real_unic_port_doorbells(struct unic_port *port, uint64_t bus);
 void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus);
 bool __real_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
@@ -81,6 +85,18 @@ int __wrap_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 	if (dir == UNIC_DMA_TO_HOST)
 		world_dirty(UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus), len);
 	return __real_unic_port_dma(port, dir, bus, local, len, tag);
+}
+
+bool __wrap_unic_port_dma_poll(struct unic_port *port, uint32_t *tag,
+			       int *status)
+{
+	if (!__real_unic_port_dma_poll(port, tag, status))
+		return false;
+	if (world_knobs.fail_dma) {
+		world_knobs.fail_dma--;
+		*status = UNIC_PORT_EFAULT;
+	}
+	return true;
 }
 
 void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus)

@@ -44,6 +44,13 @@ struct world {
 	uint8_t peer_mac[6];
 };
 
+/* What the harness may turn; off at the start of every input. */
+struct world_knobs {
+	bool deaf;	   /* the driver takes no events */
+	uint32_t fail_dma; /* so many late transfers end in a bus error */
+};
+extern struct world_knobs world_knobs;
+
 #define WORLD_PEER_IP 0x0a000002u
 #define WORLD_PSN     0x1000u /* all queue pairs begin with it, both ways */
 
@@ -52,6 +59,9 @@ extern struct world world;
 /** world_begin() - the world as it is at the start of every input. @icrc: the
  * link leaves the ICRC to us; the same in all calls. */
 void world_begin(bool icrc);
+
+/** world_mode() - one byte of the input: what is as rare as it is global. */
+void world_mode(uint8_t mode);
 
 /** world_check() - sane(), nothing written that DMA did not write, and the
  * driver's pages of the mailbox as the driver left them. */
