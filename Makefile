@@ -48,10 +48,10 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_cmd test_cq test_dma test_evict test_found test_fuzzed \
-	test_guess test_hostile \
-	test_icrc test_link_ring test_loss test_model test_mr test_nic test_notice \
-	test_policy test_qp test_random test_rc test_revoke test_roce test_share test_tlb test_token
+UNIT_CORE := test_arp test_attributes test_cmd test_cq test_dma test_evict \
+	test_found test_fuzzed test_guess test_hostile test_icrc test_link_ring \
+	test_loss test_model test_mr test_nic test_notice test_policy test_qp \
+	test_random test_rc test_revoke test_roce test_share test_tlb test_token
 UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
 FUZZERS   := mbox queue frame ring driver unicd
@@ -281,8 +281,10 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## [FUZZER=name] [RUNS=n] [SEED=n]
 	done && echo "$@: ok"
 fuzz-merge: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## keep inputs that reach more
 	@for f in $(or $(FUZZER),$(FUZZERS)); do \
-		rm -rf $(B)/fuzz/merged && mkdir -p $(B)/fuzz/merged && \
+		rm -rf $(B)/fuzz/merged && \
+			mkdir -p $(B)/fuzz/merged $(B)/fuzz/found && \
 		$(B)/fuzz/bin/fuzz_$$f -set_cover_merge=1 -use_counters=0 -verbosity=0 \
+			-artifact_prefix=$(B)/fuzz/found/$$f- \
 			$(B)/fuzz/merged $(FUZZ_IN) && \
 		rm -rf tests/fuzz/corpus/$$f && mkdir -p tests/fuzz/corpus && \
 		mv $(B)/fuzz/merged tests/fuzz/corpus/$$f || exit 1; \

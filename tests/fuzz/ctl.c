@@ -143,6 +143,7 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		      uint32_t op)
 {
 	unic_le32 *w = (void *)(rec + sizeof(struct unic_ctl_hdr));
+	uint32_t i;
 
 	switch (op) {
 	case UNIC_CTL_HELLO:
@@ -155,7 +156,7 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		break;
 	case UNIC_CTL_NOTICE_ANSWER:
 		w[0] = known(in, c, CTL_MR);
-		w[1] = unic_to_le32(in_below(in, 8));
+		w[1] = unic_to_le32(in_below(in, 2));
 		w[2] = unic_to_le32(in_below(in, 5));
 		w[3] = known(in, c, CTL_MR);
 		w[4] = unic_to_le32(in_u16(in));
@@ -194,6 +195,10 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		w[0] = unic_to_le32(in_below(in, 8));
 		if (op != UNIC_CTL_TRACE && op != UNIC_CTL_RESYNC)
 			w[1] = unic_to_le32(in_u16(in));
+		for (i = 2;
+		     i < 8 && op >= UNIC_CTL_PARAMS && op <= UNIC_CTL_POLICY;
+		     i++)
+			w[i] = unic_to_le32(in_below(in, 4));
 		break;
 	default:
 		w[0] = known(in, c, kind_of(op));

@@ -285,7 +285,7 @@ static void event(struct input *in)
 	uint32_t how = in_u8(in);
 
 	in_bytes(in, w + 2, 12);
-	w[4] = unic_to_le32(in_below(in, 8)); /* of a notice */
+	w[4] = unic_to_le32(in_below(in, 2)); /* of a notice */
 	hdr->type = (uint8_t)in_below(in, 13);
 	hdr->proc = unic_to_le16((uint16_t)in_below(in, 3));
 	hdr->epoch = unic_to_le32(dev.epoch - (how >= 250));

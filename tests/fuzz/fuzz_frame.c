@@ -222,17 +222,19 @@ static uint32_t make_roce(struct input *in)
 	};
 	uint8_t op = ops[in_below(in, sizeof(ops))];
 	uint32_t i = in_below(in, 2), flags = in_u8(in), payload, ext, body;
-	uint32_t dqpn = far_qp(i)->qpn;
+	uint32_t pad, dqpn = far_qp(i)->qpn;
 
 	payload = payload_bytes(in, op);
 	ext = put_ext(in, op, claimed_bytes(in, op, payload));
 	in_bytes(in, frame + OFF_EXT + ext, payload < 8 ? payload : 8);
 	body = (ext + payload + 3) & ~3u;
-	if (op == UNIC_OP_UD_SEND_ONLY)
+	pad = flags & 16 && in_odd(in) ? 3 : body - ext - payload;
+	if (flags & 64 && in_odd(in)) /* ends within its own headers */
+		body = 4 * in_below(in, 7);
+	if (op == UNIC_OP_UD_SEND_ONLY || (flags & 32 && in_odd(in)))
 		dqpn = 1;
 	put(OFF_BTH, 1, op);
-	put(OFF_BTH + 1, 1,
-	    ((body - ext - payload) << UNIC_BTH_PAD_SHIFT) | (flags & 0x80));
+	put(OFF_BTH + 1, 1, pad << UNIC_BTH_PAD_SHIFT | (flags & 0x80));
 	put(OFF_BTH + 2, 2, 0xffff);
 	put(OFF_BTH + 4, 4, dqpn);
 	put(OFF_BTH + 8, 4,
@@ -252,6 +254,8 @@ static uint32_t make_arp(struct input *in)
 	memcpy(frame + 22, world.peer_mac, 6);
 	put(28, 4, WORLD_PEER_IP + in_below(in, 3));
 	put(38, 4, 0x0a000001);
+	if (in_odd(in)) /* one of its fields is another */
+		frame[14 + in_below(in, 28)] ^= (uint8_t)(1 + in_u8(in));
 	return 60;
 }
 

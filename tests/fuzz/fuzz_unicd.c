@@ -313,10 +313,9 @@ static void ring(uint32_t s, enum unic_db_kind kind, uint32_t row, uint32_t v)
 static uint32_t some_stag(struct input *in, uint32_t s)
 {
 	/* as loop.c makes them: generation, index, the consumer's byte */
-	uint32_t i = in_below(in, 6);
+	uint32_t i = in_odd(in) ? in_below(in, 6) : 2 * s + in_below(in, 2);
 
-	(void)s;
-	return (1 + in_below(in, 2)) << 20 | i << 8;
+	return (1u + !!in_odd(in)) << 20 | i << 8;
 }
 
 static void post(struct input *in, uint32_t s)
@@ -331,7 +330,7 @@ static void post(struct input *in, uint32_t s)
 		struct unic_rq_slot *r = &rq[g->rq_tail[q]++ % CTL_SLOTS];
 
 		memset(r, 0, sizeof(*r));
-		r->num_sge = (uint8_t)in_below(in, 5);
+		r->num_sge = (uint8_t)in_below(in, how >= 200 ? 5 : 3);
 		for (i = 0; i < UNIC_RQ_SGE_MAX; i++) {
 			r->sge[i].iova = unic_to_le64(CTL_VA + in_u16(in));
 			r->sge[i].len = unic_to_le32(in_u16(in) % 9000u);
@@ -341,10 +340,12 @@ static void post(struct input *in, uint32_t s)
 		return;
 	}
 	memset(&sq[at], 0, sizeof(*sq));
-	sq[at].opcode = (uint8_t)(1 + in_below(in, 7));
-	sq[at].flags = in_u8(in);
-	sq[at].num_sge = (uint8_t)in_below(in, 8);
-	sq[at].inline_len = (uint8_t)(how >= 128 ? in_u8(in) : 0);
+	sq[at].opcode = (uint8_t)(1 + in_below(in, 6));
+	sq[at].flags = in_u8(in) & (how >= 240 ? 0xff : UNIC_WR_FLAGS_ALL);
+	if (sq[at].flags & UNIC_WR_INLINE)
+		sq[at].inline_len = in_u8(in) % 100;
+	else
+		sq[at].num_sge = (uint8_t)in_below(in, how >= 200 ? 8 : 3);
 	sq[at].remote = unic_to_le64(CTL_VA + in_u16(in));
 	sq[at].rkey = unic_to_le32(some_stag(in, s));
 	for (i = 0; i < UNIC_SQ_SGE_BASE; i++) {

@@ -399,6 +399,37 @@ static void frames_fill_and_empty(void **state)
 	unic_frames_fini(&f);
 }
 
+/* Single frames lie apart, so they never make a large page; a run does. */
+static void page_sizes_follow_the_frames(void **state)
+{
+	static uint8_t mem[64 * 4096] __attribute__((aligned(65536)));
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[64], i;
+
+	(void)state;
+	for (i = 1; i <= 3; i++) {
+		os.fail_alloc = i;
+		assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0,
+						  0),
+				 -ENOMEM);
+		unic_frames_fini(&f);
+	}
+	os.fail_alloc = 0;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 0), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 13, list), -EINVAL);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 12, list), 0);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65536, 21), 12);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65 * 4096, 21), 0);
+	assert_int_equal(unic_frames_free(&f, VA, 16), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 16, list), 0);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65536, 21), 16);
+	assert_int_equal(unic_frames_shift(&f, VA, VA + 4096, 4096, 21), 12);
+	assert_int_equal(unic_frames_shift(&f, VA, VA + 1, 4096, 21), 0);
+	unic_frames_fini(&f);
+	assert_int_equal(os.live, 0);
+}
+
 static void pins_count_overlaps_once(void **state)
 {
 	static uint8_t mem[1 << 20];
@@ -1370,6 +1401,7 @@ int main(void)
 		cmocka_unit_test(ids_never_come_back),
 		cmocka_unit_test(ids_run_out),
 		cmocka_unit_test(frames_fill_and_empty),
+		cmocka_unit_test(page_sizes_follow_the_frames),
 		cmocka_unit_test(pins_count_overlaps_once),
 		cmocka_unit_test(wild_indices_are_ignored),
 		cmocka_unit_test(foreign_completions_are_ignored),
