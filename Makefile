@@ -62,6 +62,9 @@ SELFTEST  := tests/qemu/hal_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
 	$(addprefix hal/virt/,cpu_dma.S mem.S)
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
+SIM       := $(addprefix tests/sim/,app.c app_mem.c app_op.c app_qp.c bounds.c \
+	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
+	pins.c port.c run.c scenario.c shrink.c sim.c tap.c wire.c world.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # -------------------------------------------------------------- compilation
@@ -108,6 +111,8 @@ $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
 $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
+$1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
+$1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
@@ -121,6 +126,7 @@ endef
 $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
+$(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
@@ -225,6 +231,9 @@ $(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
 $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 	$(TARGET_RT))
 $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
+
+# Many NICs and drivers in one process, in virtual time.
+$(B)/bin/unic-sim: $(call objects,sim,$(SIM) $(FIRMWARE) $(CORE))
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 $(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
@@ -346,6 +355,9 @@ build-virt:
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
+sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
+	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
+		$(SEEDS),1000)) $(if $(TRACE),--trace) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## the corpora of the fuzzers, once
 unit-target: $(TARGET_ELF) ## the same tests on the Cortex-A15 in QEMU
@@ -438,7 +450,7 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(SELFTEST) $(LITMUS) $(FAULTS) \
+		$(INSN) $(YARD) $(SIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

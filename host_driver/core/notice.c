@@ -83,7 +83,7 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 	mr->state = R_EVICTED;
 	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
 		mr->waiter = NULL;
-		unic_mr_forget(host, mr);
+		unic_hmr_forget(host, mr);
 		if (waiter->call.state == UNIC_CALL_IDLE)
 			unic_req_status(waiter, UNIC_ST_OK);
 		else /* before the completion: dereg_done() answers */
@@ -96,7 +96,7 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 		/* its owner gave it up too: the tombstone is of no use */
 		unic_mr_send_dereg(host, mr);
 		mr->waiter = NULL;
-		unic_mr_forget(host, mr);
+		unic_hmr_forget(host, mr);
 		unic_req_status(waiter, UNIC_ST_OK);
 	}
 }

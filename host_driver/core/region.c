@@ -35,7 +35,7 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
 }
 
-void unic_mr_forget(struct unic_host *host, struct unic_hmr *mr)
+void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr)
 {
 	unic_mr_unpin(host, mr);
 	proc_of(host, mr)->regions--;
@@ -140,7 +140,7 @@ static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
 	if (!req)
 		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
 	mr->waiter = NULL;
-	unic_mr_forget(host, mr);
+	unic_hmr_forget(host, mr);
 	if (req)
 		unic_req_status(req, status);
 }
@@ -304,7 +304,7 @@ static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
 
 	memcpy(usage, req->call.cpl, sizeof(usage));
 	end_cancel(mr, UNIC_ST_NO_WAIT);
-	unic_mr_forget(host, mr);
+	unic_hmr_forget(host, mr);
 	unic_req_answer(req, status, rec, usage, explained ? sizeof(usage) : 0);
 }
 
@@ -436,7 +436,7 @@ void unic_region_reg(struct unic_req *req)
 	mr->user = unic_from_le32(r.user);
 	mr->reg_seq = req->seq;
 	if (!(r.flags & UNIC_CTL_REG_WAIT) && !pin(req->host, mr)) {
-		unic_mr_forget(req->host, mr);
+		unic_hmr_forget(req->host, mr);
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
@@ -533,7 +533,7 @@ static void dereg_done(struct unic_call *call)
 	mr->waiter = NULL;
 	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
 	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
-		unic_mr_forget(req->host, mr);
+		unic_hmr_forget(req->host, mr);
 		status = UNIC_ST_OK;
 	}
 	unic_req_status(req, status);
@@ -599,7 +599,7 @@ void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 			proc_of(host, mr)->waits--;
 		end_cancel(mr, status);
 		end_dereg(mr, status);
-		unic_mr_forget(host, mr);
+		unic_hmr_forget(host, mr);
 		/* one that is with the provider is called back by it */
 		if (waiter && waiter->call.state == UNIC_CALL_IDLE)
 			unic_req_status(waiter, status);

@@ -65,8 +65,8 @@ static inline struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
  * knows, then they are unpinned when it is reset. */
 void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
 
-/** unic_mr_forget() - unpin and free; its id ends. */
-void unic_mr_forget(struct unic_host *host, struct unic_hmr *mr);
+/** unic_hmr_forget() - unpin and free; its id ends. */
+void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);
 
 /** unic_mr_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr);

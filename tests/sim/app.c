@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* app.c - the life of an application, see app.h. */
+#include "app.h"
+
+#include "oracle.h"
+
+const struct behaviour behaviours[] = {
+	/*  name	win reg min max  rel off ext sil non  late	 lies	waits */
+	{ "calm", 4, 3, 1, 3, 10, 2, 1, 0, 0, 100, false, true },
+	{ "busy", 12, 4, 2, 4, 6, 4, 4, 1, 0, 500, false, true },
+	{ "greedy", 8, 8, 4, 6, 0, 2, 8, 3, 0, 2000, false, true },
+	{ "silent", 4, 4, 2, 6, 0, 0, 0, 1, 0, 0, false, true },
+	{ "lying", 6, 3, 1, 4, 3, 3, 3, 3, 8, 1000, true, true },
+	{ "impatient", 6, 5, 1, 5, 5, 5, 5, 2, 0, 200, false, false },
+};
+const uint32_t behaviours_count = sizeof(behaviours) / sizeof(behaviours[0]);
+
+struct app *apps[SCN_APPS];
+uint32_t apps_count;
+bool apps_calm;
+
+uint8_t *app_mem(struct app *a, uint32_t at)
+{
+	return world->node[a->node]->slot[a->slot] +
+	       (size_t)a->frame[at / 4096] * 4096 + at % 4096;
+}
+
+struct unic_db_page *app_db(struct app *a)
+{
+	return (void *)world->node[a->node]->slot[a->slot];
+}
+
+static const struct unic_upcall_ring *upcalls(struct app *a)
+{
+	return (const void *)(world->node[a->node]->slot[a->slot] +
+			      UNIC_SLOT_UPCALL_PAGE * 4096);
+}
+
+/* ----------------------------------------------------------------- requests */
+
+bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
+	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
+			  const void *rec, uint32_t bytes))
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+	uint32_t i;
+
+	for (i = 0; i < APP_ASKS && a->ask[i].seq; i++)
+		;
+	if (i == APP_ASKS)
+		return false;
+	a->ask[i] = (struct ask){ ++a->seq, op, done, arg };
+	hdr.seq = unic_to_le32(a->seq);
+	memcpy(rec, &hdr, sizeof(hdr));
+	world_send(&a->c, rec, 64);
+	return true;
+}
+
+static void on_reply(struct world_client *c, const void *msg, uint32_t bytes)
+{
+	struct app *a = (struct app *)c;
+	struct unic_ctl_hdr hdr;
+	struct ask was;
+	uint32_t i;
+
+	memcpy(&hdr, msg, sizeof(hdr));
+	for (i = 0; i < APP_ASKS; i++)
+		if (a->ask[i].seq && a->ask[i].seq == unic_from_le32(hdr.seq))
+			break;
+	if (i == APP_ASKS || a->ask[i].op != unic_from_le16(hdr.op))
+		sim_fail("once", "app %u: a reply to nothing: op %u seq %u",
+			 a->index, unic_from_le16(hdr.op),
+			 unic_from_le32(hdr.seq));
+	was = a->ask[i];
+	a->ask[i].seq = 0;
+	if (was.done)
+		was.done(a, was.arg, unic_from_le16(hdr.status), msg, bytes);
+	app_kick(a, sim_now() + US);
+}
+
+static bool asking(const struct app *a)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < APP_ASKS; i++)
+		n += a->ask[i].seq != 0;
+	return n;
+}
+
+/* --------------------------------------------------------------------- life */
+
+/* Whatever it had on the NIC is gone. */
+static void forget(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_ASKS; i++)
+		a->ask[i].done = NULL; /* about things that are no more */
+	app_op_forget(a);
+	app_qp_forget(a);
+	app_mem_forget(a);
+	memset(a->token, 0, sizeof(a->token));
+	a->epoch_life++;
+}
+
+static void on_upcall(struct world_client *c)
+{
+	app_kick((struct app *)c, sim_now() + US);
+}
+
+static void on_hangup(struct world_client *c)
+{
+	struct app *a = (struct app *)c;
+
+	if (a->state == APP_DOWN || a->state == APP_LEFT)
+		return;
+	sim_log("app %u: the driver hung up", a->index);
+	forget(a);
+	memset(a->ask, 0, sizeof(a->ask));
+	oracle_unmap(a->node, a->slot);
+	a->fresh = true;
+	a->state = APP_KNOCK;
+	a->knock_ns = sim_now() + 100 * US;
+	app_kick(a, a->knock_ns);
+}
+
+void app_init(struct app *a, const struct scenario *s, uint32_t index)
+{
+	uint32_t i;
+
+	a->index = index;
+	a->scn = s;
+	a->node = s->app[index].node;
+	a->how = &behaviours[s->app[index].behaviour];
+	a->due = UINT64_MAX;
+	a->c.reply = on_reply;
+	a->c.upcall = on_upcall;
+	a->c.cq = on_upcall;
+	a->c.hangup = on_hangup;
+	sim_rng_init(&a->rng, sim_seed(), 0x500u + index);
+	for (i = 0; i < APP_QPS; i++) {
+		a->qp[i].app = a;
+		a->qp[i].index = i;
+	}
+}
+
+void app_start(struct app *a)
+{
+	if (a->state != APP_DOWN)
+		return;
+	a->life++;
+	a->pid = 2000 + a->index * 100 + a->life;
+	a->fresh = true;
+	a->state = APP_KNOCK;
+	a->knock_ns = 0;
+	app_kick(a, sim_now() + sim_range(&a->rng, US, 200 * US));
+}
+
+void app_kill(struct app *a)
+{
+	if (a->state == APP_DOWN || a->state == APP_LEFT)
+		return;
+	sim_log("app %u is killed", a->index);
+	forget(a);
+	memset(a->ask, 0, sizeof(a->ask));
+	a->state = APP_DOWN;
+	a->due = UINT64_MAX;
+	if (a->c.node)
+		world_kill(&a->c);
+}
+
+void app_stop(struct app *a)
+{
+	a->stopping = true;
+	app_kick(a, sim_now() + US);
+}
+
+bool app_finished(const struct app *a)
+{
+	if (a->state == APP_LEFT || (a->state == APP_DOWN && a->stopping))
+		return true;
+	return a->state == APP_RUNS && !a->reset && a->next_op >= a->scn->ops &&
+	       app_op_idle(a) && !asking(a);
+}
+
+void app_say_stuck(const struct app *a, const char *what)
+{
+	const struct scenario *s = a->scn;
+	uint32_t i, open = 0, asks = 0;
+
+	for (i = 0; i < APP_OPEN; i++)
+		open += a->op[i].state == OP_POSTED &&
+			a->op[i].kind != SCN_OP_KINDS;
+	for (i = 0; i < APP_ASKS; i++)
+		asks += a->ask[i].seq != 0;
+	sim_fail("live",
+		 "app %u (%s) does not %s: state %u%s, step %u of %u, %u "
+		 "operations and %u requests open, queues in state %u and %u",
+		 a->index, a->how->name, what, a->state,
+		 a->reset ? " (reset)" : "", a->next_op, s->ops, open, asks,
+		 a->qp[0].state, a->qp[1].state);
+}
+
+void app_evict_storm(uint32_t node)
+{
+	uint32_t i, k;
+
+	sim_log("host %u: an admin asks for all regions", node);
+	for (i = 0; i < apps_count; i++) {
+		struct app *a = apps[i];
+
+		for (k = 0;
+		     k < APP_REGIONS && a->node == node && a->state == APP_RUNS;
+		     k++) {
+			struct unic_ctl_obj r = { .id = unic_to_le32(
+							  a->region[k].id) };
+
+			if (a->region[k].state == REGION_ACTIVE)
+				app_ask(a, UNIC_CTL_EVICT, &r, 0, NULL);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ knocking */
+
+static void pd_done(struct app *a, uint32_t arg, uint32_t status,
+		    const void *rec, uint32_t bytes)
+{
+	struct unic_ctl_id_reply r;
+
+	(void)arg;
+	(void)bytes;
+	memcpy(&r, rec, sizeof(r));
+	a->pd = unic_from_le32(r.id);
+	a->state = status ? APP_KNOCK : APP_RUNS;
+	a->knock_ns = sim_now() + 200 * US;
+}
+
+static void ask_pd(struct app *a)
+{
+	struct unic_ctl_plain r = { 0 };
+
+	a->state = APP_PD;
+	app_ask(a, UNIC_CTL_PD_ALLOC, &r, 0, pd_done);
+}
+
+static void frames_done(struct app *a, uint32_t arg, uint32_t status,
+			const void *rec, uint32_t bytes)
+{
+	const unic_le32 *list = (const void *)((const uint8_t *)rec + 64);
+	uint32_t i;
+
+	(void)arg;
+	a->knock_ns = sim_now() + 200 * US;
+	if (status || bytes < 64 + APP_PAGES * 4) {
+		a->state = APP_KNOCK;
+		return;
+	}
+	for (i = 0; i < APP_PAGES; i++) {
+		a->frame[i] = unic_from_le32(list[i]);
+		oracle_map(a->node, a->slot, i, a->frame[i]);
+	}
+	a->fresh = false;
+	ask_pd(a);
+}
+
+static void hello_done(struct app *a, uint32_t arg, uint32_t status,
+		       const void *rec, uint32_t bytes)
+{
+	struct unic_ctl_frames fr = { .va = unic_to_le64(APP_VA),
+				      .pages = unic_to_le32(APP_PAGES),
+				      .page_shift = 12 };
+	struct unic_ctl_hello_reply r;
+
+	(void)arg;
+	(void)bytes;
+	a->state = APP_KNOCK;
+	a->knock_ns = sim_now() + 200 * US;
+	if (status)
+		return;
+	memcpy(&r, rec, sizeof(r));
+	a->slot = unic_from_le32(r.proc);
+	a->reset = false;
+	a->fifo = 0;
+	if (!a->fresh) {
+		/* what the ring says so far is about the time before */
+		a->upcall_next = unic_from_le32(upcalls(a)->next);
+		a->fifo = unic_from_le32(app_db(a)->fifo_seq);
+		ask_pd(a);
+		return;
+	}
+	oracle_unmap(a->node, a->slot);
+	a->upcall_next = 0;
+	a->state = APP_FRAMES;
+	app_ask(a, UNIC_CTL_FRAMES_ALLOC, &fr, 0, frames_done);
+}
+
+static void knock(struct app *a)
+{
+	struct unic_ctl_hello r = {
+		.version = unic_to_le32(UNIC_CTL_VERSION),
+		.weight = unic_to_le32(a->scn->app[a->index].weight),
+		.policy = unic_to_le32(a->index % 3),
+		.name = "sim",
+	};
+
+	if (sim_now() < a->knock_ns) {
+		app_kick(a, a->knock_ns);
+		return;
+	}
+	if (!a->c.open && !world_connect(&a->c, a->node, a->pid)) {
+		a->knock_ns = sim_now() + 300 * US;
+		app_kick(a, a->knock_ns);
+		return;
+	}
+	a->state = APP_HELLO;
+	app_ask(a, UNIC_CTL_HELLO, &r, 0, hello_done);
+}
+
+/* ------------------------------------------------------------------ upcalls */
+
+static void was_reset(struct app *a)
+{
+	if (a->reset)
+		return;
+	sim_log("app %u: its NIC was reset", a->index);
+	forget(a);
+	a->reset = true;
+}
+
+static void upcall(struct app *a, const uint64_t *rec)
+{
+	struct unic_upcall_obj o;
+	uint32_t i;
+
+	memcpy(&o, rec, sizeof(o));
+	switch (o.hdr.type) {
+	case UNIC_UP_RESET:
+		was_reset(a);
+		return;
+	case UNIC_UP_QP_ERROR:
+		for (i = 0; i < APP_QPS; i++)
+			if (a->qp[i].id == unic_from_le32(o.hdr.id) &&
+			    a->qp[i].link) {
+				a->qp[i].failed = true;
+				app_link_break(a->qp[i].link);
+			}
+		return;
+	case UNIC_UP_TOKEN_END:
+		app_token_upcall(a, rec);
+		return;
+	case UNIC_UP_CQ_ERROR:
+		sim_fail("once", "app %u: a completion queue overran",
+			 a->index);
+	default:
+		app_mem_upcall(a, rec, o.hdr.type);
+	}
+}
+
+/* Upcalls were lost: the ring went round. RESYNC would say what is true; this
+ * process takes what it has for gone, which is true soon enough. */
+static void read_upcalls(struct app *a)
+{
+	const struct unic_upcall_ring *ring = upcalls(a);
+	uint64_t rec[8];
+
+	for (;;) {
+		uint32_t seq;
+
+		memcpy(rec, ring->record[a->upcall_next % UNIC_UPCALLS], 64);
+		seq = (uint32_t)rec[0];
+		if (seq != a->upcall_next + 1) {
+			if ((int32_t)(seq - (a->upcall_next + 1)) <= 0)
+				return;
+			a->upcall_next = seq - 1; /* overrun */
+			continue;
+		}
+		a->upcall_next++;
+		upcall(a, rec);
+	}
+}
+
+/* --------------------------------------------------------------------- steps */
+
+static void left(struct app *a)
+{
+	sim_log("app %u leaves", a->index);
+	a->state = APP_LEFT;
+	world_kill(&a->c);
+}
+
+static void pd_freed(struct app *a, uint32_t arg, uint32_t status,
+		     const void *rec, uint32_t bytes)
+{
+	(void)arg;
+	(void)rec;
+	(void)bytes;
+	if (status && status != UNIC_CTL_ST_RESET &&
+	    status != UNIC_CTL_ST_NO_NIC)
+		sim_fail("conserve", "app %u: PD_FREE answers %u at the end",
+			 a->index, status);
+	left(a);
+}
+
+/* Half of them give everything back, the others just go. */
+static void leave(struct app *a)
+{
+	struct unic_ctl_obj r = { .id = unic_to_le32(a->pd) };
+
+	if (a->index & 1) {
+		forget(a);
+		left(a);
+		return;
+	}
+	app_qp_step(a);
+	app_mem_step(a);
+	if (!app_qp_none(a) || !app_mem_none(a) || asking(a))
+		return;
+	app_ask(a, UNIC_CTL_PD_FREE, &r, 0, pd_freed);
+}
+
+static void run(struct app *a)
+{
+	if (a->stopping && app_finished(a)) {
+		a->state = APP_LEAVES;
+		leave(a);
+		return;
+	}
+	app_qp_step(a);
+	app_mem_step(a);
+	app_op_step(a);
+}
+
+static void step(void *ctx, uint64_t due)
+{
+	struct app *a = ctx;
+	uint32_t i;
+
+	if (a->due != due)
+		return;
+	a->due = UINT64_MAX;
+	if (a->state >= APP_RUNS && a->state != APP_LEFT) {
+		read_upcalls(a);
+		while (app_op_reap(a))
+			;
+		if (a->reset && !asking(a)) {
+			a->state = APP_KNOCK;
+			a->knock_ns = 0;
+		} else if (a->reset) {
+			app_kick(a, sim_now() + 500 * US);
+			return;
+		}
+	}
+	if (a->state == APP_KNOCK)
+		knock(a);
+	else if (a->state == APP_RUNS)
+		run(a);
+	else if (a->state == APP_LEAVES)
+		leave(a);
+	if (a->state != APP_RUNS && a->state != APP_LEAVES)
+		return;
+	for (i = 0; i < APP_QPS; i++)
+		app_qp_arm(&a->qp[i]);
+	app_kick(a, sim_now() + 2 * MS);
+}
+
+void app_kick(struct app *a, uint64_t at_ns)
+{
+	if (at_ns <= sim_now())
+		at_ns = sim_now() + 1;
+	if (at_ns >= a->due)
+		return;
+	a->due = at_ns;
+	sim_at(at_ns, step, a, at_ns);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * app.h - applications: processes that speak the socket protocol and write
+ * their own queues, well or badly.
+ *
+ *   app.c      life: HELLO, requests and replies, upcalls, the end
+ *   app_mem.c  regions: register, answer notices, let go
+ *   app_qp.c   queues: connect, flush, doorbells
+ *   app_op.c   operations of the script, their completions
+ */
+#ifndef SIM_APP_H
+#define SIM_APP_H
+
+#include "scenario.h"
+#include "unic_queue.h"
+
+#define APP_QPS	      2u
+#define APP_REGIONS   8u
+#define APP_TOKENS    4u
+#define APP_ASKS      24u
+#define APP_OPEN      64u /* operations and receives not completed */
+#define APP_CHUNK     1024u
+#define APP_REG_PAGES 6u
+#define APP_PAGES     (APP_QPS + APP_REGIONS * APP_REG_PAGES)
+#define APP_VA	      0x10000000ull
+#define APP_SLOTS     16u /* of a work queue */
+#define APP_CQES      64u
+
+/* What makes one kind of application different from another. */
+struct behaviour {
+	const char *name;
+	uint32_t window;	       /* operations at a time */
+	uint32_t regions;	       /* it wants */
+	uint32_t min_pages, max_pages; /* of each */
+	/* answers to a notice, by weight */
+	uint32_t release, offer, extend, silent, nonsense;
+	uint32_t late_us; /* it answers after up to this long */
+	bool lies;
+	bool waits; /* REGISTER_WAIT, else REGISTER again and again */
+};
+extern const struct behaviour behaviours[];
+extern const uint32_t behaviours_count;
+
+enum app_part {
+	PART_EXPORT,
+	PART_WINDOW,
+	PART_SOURCE,
+	PART_SINK,
+	PARTS
+};
+
+enum region_state {
+	REGION_NONE,
+	REGION_ASKED,
+	REGION_ACTIVE,
+	REGION_LEAVING,
+};
+
+struct region {
+	uint8_t state, mr_class, rights;
+	bool revoked; /* asked back, given back or gone: EVICTED may be seen */
+	bool evicted;
+	uint32_t id, stag, n, life;
+	uint32_t at;   /* of its first byte, in the process's pages */
+	uint64_t iova; /* of that byte */
+	uint32_t bytes;
+	uint32_t used[PARTS], open[PARTS];
+	uint32_t notice_seq; /* not answered yet; 0: none */
+	uint64_t answer_ns, retry_ns;
+};
+
+enum qp_state {
+	QP_NONE,
+	QP_BUSY, /* a request about it is under way */
+	QP_HAS_REGION,
+	QP_HAS_CQ,
+	QP_CREATED,
+	QP_INIT,
+	QP_RTR,
+	QP_RTS,
+	QP_FLUSHING,
+	QP_DEAD,
+};
+
+struct app;
+struct qp {
+	struct app *app;
+	uint32_t index;
+	uint8_t state;
+	struct link *link; /* NULL: none, stays QP_NONE */
+	uint32_t end;	   /* of the link */
+	uint32_t gen;
+	uint32_t region, cq, id, qpn, psn;
+	uint32_t sq_tail, rq_tail, sq_open, rq_open, sq_slots, cq_ci;
+	uint32_t grant;
+	bool failed; /* an operation of it ended badly: the others may, too */
+	bool dying;  /* it goes to ERR */
+};
+
+/* Both ends of a connection as an out-of-band channel would tell them. */
+#define LINK_SENDS 64u
+struct link {
+	struct qp *qp[2];
+	uint32_t gen;
+	/* SENDs of each end, in the order posted, of this generation */
+	struct {
+		uint64_t op;
+		uint32_t len;
+	} sent[2][LINK_SENDS];
+	uint32_t sends[2], got[2];
+};
+
+enum op_state {
+	OP_FREE,
+	OP_POSTED,
+	OP_LINGERS, /* ended badly: its bytes may still arrive */
+};
+
+struct op {
+	uint8_t state, kind; /* enum scn_op_kind; SCN_OP_KINDS: a receive */
+	uint8_t part;
+	bool quiet;	/* not signalled */
+	bool forbidden; /* must not succeed */
+	uint64_t id;
+	struct qp *qp;
+	struct link *link;
+	uint32_t gen;
+	struct region *local, *remote;
+	uint32_t local_life, remote_life;
+	struct app *peer;
+	uint32_t peer_life;
+	uint32_t local_at, remote_at, len, ctrl;
+	uint32_t grant;
+	bool local_was, remote_was; /* revoked already when posted */
+	struct token *token;
+};
+
+struct token {
+	bool there, ended, asked;
+	uint32_t id, index, len, at, region, region_life;
+	uint64_t key, claimed_by;
+	uint32_t grant;
+};
+
+struct ask {
+	uint32_t seq; /* 0: free */
+	uint16_t op;
+	void (*done)(struct app *a, uint32_t arg, uint32_t status,
+		     const void *rec, uint32_t bytes);
+	uint32_t arg;
+};
+
+enum app_state {
+	APP_DOWN,   /* not started, or killed */
+	APP_KNOCK,  /* tries to connect and HELLO */
+	APP_HELLO,  /* said */
+	APP_FRAMES, /* asked */
+	APP_PD,	    /* asked */
+	APP_RUNS,
+	APP_LEAVES, /* gives everything back */
+	APP_LEFT,
+};
+
+struct app {
+	struct world_client c; /* first */
+	const struct behaviour *how;
+	const struct scenario *scn;
+	uint32_t index, node, life, pid, epoch_life;
+	uint8_t state;
+	bool stopping, fresh; /* fresh: the frames are still to be allocated */
+	bool reset; /* the NIC was reset: everything to be made anew */
+	struct sim_rng rng;
+	uint64_t due; /* next step */
+	uint64_t knock_ns;
+	uint32_t slot, pd, seq, upcall_next, fifo;
+	uint32_t frame[APP_PAGES];
+	struct ask ask[APP_ASKS];
+	struct region region[APP_REGIONS];
+	struct qp qp[APP_QPS];
+	struct op op[APP_OPEN];
+	struct token token[APP_TOKENS];
+	uint32_t posted, next_op, op_tries;
+	uint64_t pause_ns;
+	uint64_t ops_done, ops_ok, ops_skipped;
+};
+
+/* -------------------------------------------------------------------- app.c */
+
+void app_init(struct app *a, const struct scenario *s, uint32_t index);
+/** app_start() / app_kill() - the process. */
+void app_start(struct app *a);
+void app_kill(struct app *a);
+/** app_stop() - give everything back and go, as soon as its script is done. */
+void app_stop(struct app *a);
+/** app_kick() - have it look around at @at_ns, or before. */
+void app_kick(struct app *a, uint64_t at_ns);
+/** app_finished() - its script is done and nothing is under way. */
+bool app_finished(const struct app *a);
+/** app_say_stuck() - fail: it does not @what. */
+void app_say_stuck(const struct app *a, const char *what)
+	__attribute__((noreturn));
+/** app_evict_storm() - an admin asks for every region on @node back. */
+void app_evict_storm(uint32_t node);
+/** app_ask() - send a request; @done gets the reply. False: too many are open. */
+bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
+	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
+			  const void *rec, uint32_t bytes));
+/** app_mem() - byte @at of its memory. */
+uint8_t *app_mem(struct app *a, uint32_t at);
+/** app_db() - its doorbell page; the NIC's page follows. */
+struct unic_db_page *app_db(struct app *a);
+
+/* ---------------------------------------------------------------- app_mem.c */
+
+void app_mem_step(struct app *a);
+void app_mem_forget(struct app *a);
+bool app_mem_none(const struct app *a);
+void app_mem_upcall(struct app *a, const void *rec, uint8_t type);
+struct region *app_region(struct app *a, uint32_t id);
+/** app_rereg() - script: give one back. */
+void app_rereg(struct app *a, uint64_t r);
+/** app_chunk() - @len bytes of @part of region @r, or UINT32_MAX: none free. */
+uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
+
+/* ----------------------------------------------------------------- app_qp.c */
+
+void app_qp_step(struct app *a);
+void app_qp_forget(struct app *a);
+bool app_qp_none(const struct app *a);
+/** app_link_break() - both ends are to connect anew. */
+void app_link_break(struct link *l);
+/** app_qp_ring() - a doorbell word. */
+void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
+		 uint32_t index);
+struct unic_sq_slot *app_qp_sq(struct qp *q);
+struct unic_rq_slot *app_qp_rq(struct qp *q);
+/** app_qp_cqe() - the next completion. */
+bool app_qp_cqe(struct qp *q, struct unic_cqe *out);
+/** app_qp_arm() - tell me of the next one. */
+void app_qp_arm(struct qp *q);
+
+/* ----------------------------------------------------------------- app_op.c */
+
+void app_op_step(struct app *a);
+void app_op_forget(struct app *a);
+/** app_op_reap() - completions. True if there were any. */
+bool app_op_reap(struct app *a);
+/** app_op_settle() - the QP that could still place bytes of @l is gone. */
+void app_op_settle(struct link *l);
+/** app_op_drop_quiet() - @q is gone: what was to be quiet will be. */
+void app_op_drop_quiet(struct qp *q);
+bool app_op_idle(const struct app *a);
+void app_token_upcall(struct app *a, const void *rec);
+
+extern struct app *apps[SCN_APPS];
+extern uint32_t apps_count;
+extern struct link *links;
+extern uint32_t links_count;
+extern bool apps_calm; /* nothing may fail in this scenario */
+
+/* ------------------------------------------------------------------- once.c */
+
+void once_reset(void);
+/** once_post() - operation @id of queue @queue (0: a receive, in any order).
+ * @quiet: a success is not told. */
+void once_post(uint64_t id, uint64_t queue, bool quiet);
+/** once_complete() - its completion was seen. */
+void once_complete(uint64_t id, uint64_t queue, bool ok);
+/** once_forget() - operations whose id has these high bits end with their
+ * process, or with a reset. */
+void once_forget(uint64_t id, uint64_t mask);
+/** once_token() - a token's end was told: @node's token @key. */
+void once_token(uint64_t key, uint32_t end);
+
+#endif /* SIM_APP_H */

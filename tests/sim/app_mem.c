@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * app_mem.c - the regions of an application. Region 0 is for receives (class
+ * messaging), the others have four parts: data that others may READ, a window
+ * into which they WRITE, sources, and sinks of READs.
+ */
+#include "app.h"
+#include "oracle.h"
+
+#define NOTHING UINT32_MAX
+
+static uint32_t index_of(const struct app *a, const struct region *r)
+{
+	return (uint32_t)(r - a->region);
+}
+
+struct region *app_region(struct app *a, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++)
+		if (a->region[i].state != REGION_NONE && a->region[i].id == id)
+			return &a->region[i];
+	return NULL;
+}
+
+/* What is in the EXPORT part of a region: nobody writes it while it lives. */
+static void fill_export(struct app *a, struct region *r)
+{
+	uint64_t op = 1ull << 63 | (uint64_t)a->index << 32 | index_of(a, r);
+	uint32_t i, end = r->bytes / PARTS;
+
+	for (i = 0; r->mr_class == UNIC_CLASS_RDMA && i < end; i++)
+		*app_mem(a, r->at + i) = oracle_byte(op, i);
+}
+
+uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len)
+{
+	uint32_t size = r->bytes / PARTS, at;
+
+	if (len > size)
+		return NOTHING;
+	if (len > size - r->used[part]) {
+		if (r->open[part])
+			return NOTHING;
+		r->used[part] = 0;
+	}
+	at = r->at + part * size + r->used[part];
+	r->used[part] += len;
+	r->open[part]++;
+	return at;
+}
+
+/* ----------------------------------------------------------------- register */
+
+static void revoked(struct region *r)
+{
+	r->revoked = true;
+}
+
+static void reg_done(struct app *a, uint32_t arg, uint32_t status,
+		     const void *rec, uint32_t bytes)
+{
+	struct region *r = &a->region[arg];
+	struct unic_ctl_mr_reg_reply rep;
+
+	(void)bytes;
+	memcpy(&rep, rec, sizeof(rep));
+	if (status) {
+		r->state = REGION_NONE;
+		r->retry_ns = sim_now() + 300 * US;
+		return;
+	}
+	r->id = unic_from_le32(rep.id);
+	r->stag = unic_from_le32(rep.stag);
+	r->state = REGION_ACTIVE;
+	if (unic_from_le32(rep.entries) != r->n)
+		sim_fail("once", "app %u: a region of %u pages has %u entries",
+			 a->index, r->n, unic_from_le32(rep.entries));
+}
+
+static uint8_t some_rights(struct app *a)
+{
+	uint32_t r = sim_below(&a->rng, 8);
+
+	if (r == 0)
+		return UNIC_MR_LOCAL_WRITE; /* private */
+	if (r == 1)
+		return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ;
+	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+}
+
+static void reg(struct app *a, uint32_t i)
+{
+	struct region *r = &a->region[i];
+	uint32_t life = r->life + 1, first = 0, last = 0;
+	struct unic_ctl_mr_reg req = {
+		.pd = unic_to_le32(a->pd),
+		.user = unic_to_le32(i),
+		.key = (uint8_t)life,
+		.importance = (uint8_t)sim_below(&a->rng, 256),
+	};
+
+	memset(r, 0, sizeof(*r));
+	r->life = life;
+	r->n = (uint32_t)sim_range(&a->rng, a->how->min_pages,
+				   a->how->max_pages);
+	r->mr_class = i ? UNIC_CLASS_RDMA : UNIC_CLASS_MESSAGING;
+	r->rights = i ? some_rights(a) : UNIC_MR_LOCAL_WRITE;
+	if (i) { /* neither end on a page */
+		first = sim_below(&a->rng, 4096);
+		last = r->n > 1 ? sim_below(&a->rng, 4096) : 0;
+	}
+	r->at = (APP_QPS + i * APP_REG_PAGES) * 4096 + first;
+	r->bytes = r->n * 4096 - first - last;
+	r->iova = (sim_u64(&a->rng) & 0x7ffffffffffff000ull) + first;
+	req.va = unic_to_le64(APP_VA + r->at);
+	req.iova = unic_to_le64(r->iova);
+	req.length = unic_to_le64(r->bytes);
+	req.rights = r->rights;
+	req.mr_class = r->mr_class;
+	req.page_shift = 12;
+	if (a->how->waits || sim_below(&a->rng, 2)) {
+		req.flags = UNIC_CTL_REG_WAIT;
+		if (sim_below(&a->rng, 3) == 0)
+			req.timeout_us = unic_to_le32(
+				(uint32_t)sim_range(&a->rng, 50, 20000));
+	}
+	if (!app_ask(a, UNIC_CTL_MR_REG, &req, i, reg_done))
+		return;
+	r->state = REGION_ASKED;
+	fill_export(a, r);
+}
+
+/* ------------------------------------------------------------------- let go */
+
+static void dereg_done(struct app *a, uint32_t arg, uint32_t status,
+		       const void *rec, uint32_t bytes)
+{
+	struct region *r = &a->region[arg];
+
+	(void)rec;
+	(void)bytes;
+	if (status == UNIC_ST_OK || status == UNIC_ST_NO_MR ||
+	    status == UNIC_CTL_ST_RESET) {
+		r->state = REGION_NONE;
+		return;
+	}
+	if (status == UNIC_ST_BUSY || status == UNIC_CTL_ST_TOO_MANY ||
+	    status == UNIC_CTL_ST_NO_NIC) {
+		r->state = REGION_ACTIVE; /* again later */
+		r->retry_ns = sim_now() + 100 * US;
+		return;
+	}
+	sim_fail("once", "app %u: MR_DEREG answers %u", a->index, status);
+}
+
+static bool dereg(struct app *a, struct region *r)
+{
+	struct unic_ctl_obj req = { .id = unic_to_le32(r->id) };
+
+	revoked(r);
+	if (!app_ask(a, UNIC_CTL_MR_DEREG, &req, index_of(a, r), dereg_done))
+		return false;
+	r->state = REGION_LEAVING;
+	return true;
+}
+
+void app_rereg(struct app *a, uint64_t r)
+{
+	struct region *m = &a->region[r % a->how->regions];
+
+	if (m->state == REGION_ACTIVE)
+		dereg(a, m);
+}
+
+/* ------------------------------------------------------------------ notices */
+
+static void answer_done(struct app *a, uint32_t arg, uint32_t status,
+			const void *rec, uint32_t bytes)
+{
+	(void)arg;
+	(void)rec;
+	(void)bytes;
+	if (status == UNIC_ST_OK || status == UNIC_ST_REFUSED ||
+	    status == UNIC_ST_STATE || status == UNIC_ST_NO_MR ||
+	    status == UNIC_CTL_ST_RESET || status == UNIC_CTL_ST_NO_NIC ||
+	    status == UNIC_CTL_ST_TOO_MANY || a->how->lies)
+		return;
+	sim_fail("once", "app %u: NOTICE_ANSWER answers %u", a->index, status);
+}
+
+static void say(struct app *a, struct region *r, uint32_t answer,
+		uint32_t offer, uint32_t us)
+{
+	struct unic_ctl_notice_answer req = {
+		.id = unic_to_le32(r->id),
+		.notice_seq = unic_to_le32(r->notice_seq),
+		.answer = unic_to_le32(answer),
+		.offer_id = unic_to_le32(offer),
+		.extend_us = unic_to_le32(us),
+	};
+
+	app_ask(a, UNIC_CTL_NOTICE_ANSWER, &req, 0, answer_done);
+}
+
+static void offer(struct app *a, struct region *r)
+{
+	uint32_t i = sim_below(&a->rng, a->how->regions);
+	struct region *o = &a->region[i];
+
+	if (o == r || o->state != REGION_ACTIVE)
+		return;
+	revoked(o);
+	say(a, r, UNIC_ANSWER_OFFER, o->id, 0);
+}
+
+static void nonsense(struct app *a, struct region *r)
+{
+	struct region fake = *r;
+
+	fake.id ^= sim_below(&a->rng, 3);
+	fake.notice_seq ^= sim_below(&a->rng, 3);
+	say(a, &fake, sim_below(&a->rng, 5), sim_below(&a->rng, 2) * r->id,
+	    (uint32_t)sim_u64(&a->rng));
+}
+
+static void answer(struct app *a, struct region *r)
+{
+	const struct behaviour *b = a->how;
+	uint32_t x = sim_below(&a->rng, b->release + b->offer + b->extend +
+						b->silent + b->nonsense);
+
+	if (x < b->release) {
+		dereg(a, r);
+	} else if ((x -= b->release) < b->offer) {
+		offer(a, r);
+	} else if ((x -= b->offer) < b->extend) {
+		say(a, r, UNIC_ANSWER_EXTEND, 0,
+		    (uint32_t)sim_range(&a->rng, 1, 5000));
+	} else if ((x -= b->extend) >= b->silent) {
+		nonsense(a, r);
+	}
+	r->notice_seq = 0;
+}
+
+void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
+{
+	struct unic_upcall_mr up;
+	struct region *r;
+
+	memcpy(&up, rec, sizeof(up));
+	r = app_region(a, unic_from_le32(up.hdr.id));
+	if (!r || r->state == REGION_ASKED)
+		return;
+	if (type == UNIC_UP_NOTICE) {
+		revoked(r);
+		r->notice_seq = unic_from_le32(up.notice_seq);
+		r->answer_ns =
+			sim_now() + sim_range(&a->rng, 0, a->how->late_us) * US;
+	} else if (type == UNIC_UP_EVICTED) {
+		revoked(r);
+		r->evicted = true;
+		r->notice_seq = 0;
+	}
+}
+
+/* -------------------------------------------------------------------- steps */
+
+static void step(struct app *a, uint32_t i, bool wanted)
+{
+	struct region *r = &a->region[i];
+
+	if (sim_now() < r->retry_ns) {
+		app_kick(a, r->retry_ns);
+		return;
+	}
+	if (r->state == REGION_NONE && wanted) {
+		reg(a, i);
+		return;
+	}
+	if (r->state != REGION_ACTIVE)
+		return;
+	if (r->evicted || !wanted) {
+		dereg(a, r);
+	} else if (r->notice_seq && sim_now() >= r->answer_ns) {
+		answer(a, r);
+	} else if (r->notice_seq) {
+		app_kick(a, r->answer_ns);
+	}
+}
+
+void app_mem_step(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < a->how->regions; i++)
+		step(a, i, a->state == APP_RUNS);
+}
+
+void app_mem_forget(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++) {
+		revoked(&a->region[i]);
+		a->region[i].state = REGION_NONE;
+		a->region[i].retry_ns = 0;
+	}
+}
+
+bool app_mem_none(const struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++)
+		if (a->region[i].state != REGION_NONE)
+			return false;
+	return true;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * app_qp.c - queue pairs of applications. One page holds send queue, receive
+ * queue and completion queue; two ends find each other through struct link.
+ * When either end fails, both flush, destroy and make a new pair.
+ */
+#include "app.h"
+#include "oracle.h"
+
+#define RQ_OFF 1024u
+#define CQ_OFF 2048u
+
+struct link *links;
+uint32_t links_count;
+
+void app_link_break(struct link *l)
+{
+	uint32_t i;
+
+	if (l->qp[0]->gen != l->gen && l->qp[1]->gen != l->gen)
+		return; /* it is being made anew already */
+	l->gen++;
+	for (i = 0; i < 2; i++)
+		app_kick(l->qp[i]->app, sim_now() + 10 * US);
+}
+
+static uint8_t *ring(struct qp *q, uint32_t off)
+{
+	return app_mem(q->app, q->index * 4096) + off;
+}
+
+struct unic_sq_slot *app_qp_sq(struct qp *q)
+{
+	return (struct unic_sq_slot *)ring(q, q->sq_tail % APP_SLOTS * 64);
+}
+
+struct unic_rq_slot *app_qp_rq(struct qp *q)
+{
+	return (struct unic_rq_slot *)ring(q, RQ_OFF + q->rq_tail % APP_SLOTS *
+							       64);
+}
+
+bool app_qp_cqe(struct qp *q, struct unic_cqe *out)
+{
+	memcpy(out, ring(q, CQ_OFF + q->cq_ci % APP_CQES * 32), sizeof(*out));
+	if (unic_from_le32(out->seq) != q->cq_ci + 1)
+		return false;
+	q->cq_ci++;
+	app_db(q->app)->tail[q->index].cq_ci = unic_to_le32(q->cq_ci);
+	return true;
+}
+
+void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
+		 uint32_t index)
+{
+	struct unic_db_page *db = app_db(a);
+	const struct unic_nic_page *np = (const void *)(db + 1);
+
+	if (kind == UNIC_DB_SQ)
+		db->tail[row].sq = unic_to_le32(index);
+	else if (kind == UNIC_DB_RQ)
+		db->tail[row].rq = unic_to_le32(index);
+	else
+		db->tail[row].arm = unic_to_le32(index);
+	db->fifo[a->fifo % UNIC_DB_FIFO] =
+		unic_to_le32(UNIC_DB_WORD(kind, row, index));
+	db->fifo_seq = unic_to_le32(++a->fifo);
+	if (unic_from_le32(np->asleep))
+		world_ring(&a->c);
+}
+
+void app_qp_arm(struct qp *q)
+{
+	if (q->state < QP_CREATED || q->state == QP_DEAD)
+		return;
+	app_qp_ring(q->app, UNIC_DB_ARM, q->index, q->cq_ci & 0x7fffffff);
+}
+
+/* -------------------------------------------------------------- requests */
+
+static void later(struct qp *q, uint8_t state)
+{
+	q->state = state;
+	app_kick(q->app, sim_now() + 200 * US);
+}
+
+/* States an answer leads to: success, failure. */
+static const struct {
+	uint8_t good, bad;
+} leads[] = {
+	[QP_NONE] = { QP_HAS_REGION, QP_NONE },
+	[QP_HAS_REGION] = { QP_HAS_CQ, QP_HAS_REGION },
+	[QP_HAS_CQ] = { QP_CREATED, QP_HAS_CQ },
+	[QP_CREATED] = { QP_INIT, QP_CREATED },
+	[QP_INIT] = { QP_RTR, QP_INIT },
+	[QP_RTR] = { QP_RTS, QP_RTR },
+	[QP_FLUSHING] = { QP_FLUSHING, QP_FLUSHING },
+	[QP_DEAD] = { QP_HAS_CQ, QP_DEAD },
+};
+
+/* The QP has no bytes under way any more that could be placed. */
+static void destroyed(struct qp *q)
+{
+	app_op_drop_quiet(q);
+	app_op_settle(q->link);
+	q->failed = false;
+	q->dying = false;
+	q->sq_tail = q->rq_tail = 0;
+	q->sq_slots = 0;
+	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
+	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
+}
+
+static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
+		 uint32_t bytes)
+{
+	struct qp *q = &a->qp[arg >> 8];
+	uint32_t was = arg & 255;
+	struct unic_ctl_mr_reg_reply reg;
+	struct unic_ctl_queue_reply obj;
+
+	(void)bytes;
+	memcpy(&reg, rec, sizeof(reg));
+	memcpy(&obj, rec, sizeof(obj));
+	if (status) {
+		later(q, leads[was].bad);
+		return;
+	}
+	q->state = leads[was].good;
+	if (was == QP_NONE)
+		q->region = unic_from_le32(reg.id);
+	else if (was == QP_HAS_REGION)
+		q->cq = unic_from_le32(obj.id);
+	else if (was == QP_HAS_CQ) {
+		q->id = unic_from_le32(obj.id);
+		q->qpn = unic_from_le32(obj.number);
+	} else if (was == QP_CREATED) {
+		q->psn = (uint32_t)sim_u64(&a->rng) & 0xffffff;
+		if (sim_below(&a->rng, 4) == 0)
+			q->psn |= 0xfffff0; /* about to wrap */
+		q->gen = q->link->gen;
+		q->link->sends[q->end] = q->link->got[q->end] = 0;
+		app_kick(q->link->qp[!q->end]->app, sim_now() + 10 * US);
+	} else if (was == QP_DEAD) {
+		destroyed(q);
+	}
+}
+
+static void ask(struct qp *q, uint16_t op, void *rec)
+{
+	if (app_ask(q->app, op, rec, q->index << 8 | q->state, done))
+		q->state = QP_BUSY;
+	else
+		later(q, q->state);
+}
+
+static void ask_region(struct qp *q)
+{
+	uint64_t va = APP_VA + q->index * 4096;
+	struct unic_ctl_mr_reg r = {
+		.va = unic_to_le64(va),
+		.iova = unic_to_le64(va),
+		.length = unic_to_le64(4096),
+		.pd = unic_to_le32(q->app->pd),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_CONTROL,
+		.page_shift = 12,
+		.flags = UNIC_CTL_REG_WAIT,
+	};
+
+	memset(ring(q, 0), 0, 4096);
+	q->cq_ci = 0;
+	app_db(q->app)->tail[q->index].cq_ci = unic_to_le32(0);
+	ask(q, UNIC_CTL_MR_REG, &r);
+}
+
+static void ask_cq(struct qp *q)
+{
+	struct unic_ctl_cq_create r = {
+		.iova = unic_to_le64(APP_VA + q->index * 4096 + CQ_OFF),
+		.mr = unic_to_le32(q->region),
+		.entries = unic_to_le32(APP_CQES),
+		.db_index = unic_to_le32(q->index),
+	};
+
+	oracle_revoke(q->grant);
+	q->grant = oracle_grant(q->app->node, q->app->slot,
+				q->index * 4096 + CQ_OFF, APP_CQES * 32,
+				ORACLE_RING, 0);
+	ask(q, UNIC_CTL_CQ_CREATE, &r);
+}
+
+static void ask_qp(struct qp *q)
+{
+	uint64_t at = APP_VA + q->index * 4096;
+	struct unic_ctl_qp_create r = {
+		.sq_iova = unic_to_le64(at),
+		.rq_iova = unic_to_le64(at + RQ_OFF),
+		.mr = unic_to_le32(q->region),
+		.send_cq = unic_to_le32(q->cq),
+		.recv_cq = unic_to_le32(q->cq),
+		.sq_slots = unic_to_le16(APP_SLOTS),
+		.rq_slots = unic_to_le16(APP_SLOTS),
+		.rq_class = unic_to_le32(APP_CHUNK),
+		.db_index = unic_to_le32(q->index),
+		.pd = unic_to_le32(q->app->pd),
+	};
+
+	ask(q, UNIC_CTL_QP_CREATE, &r);
+}
+
+static void ask_state(struct qp *q, uint8_t state)
+{
+	const struct qp *peer = q->link->qp[!q->end];
+	struct unic_ctl_qp_modify r = { .id = unic_to_le32(q->id),
+					.state = state };
+
+	if (state == UNIC_QPS_INIT)
+		r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	if (state == UNIC_QPS_RTR) {
+		r.mtu_shift = (uint8_t)(8 + sim_seed() % 3);
+		r.rnr_timer = 1;
+		r.max_dest_rd = 4;
+		r.dest_qpn = unic_to_le32(peer->qpn);
+		r.rq_psn = unic_to_le32(peer->psn);
+		r.dest_ipv4 = unic_to_le32(0x0a000001u + peer->app->node);
+		port_mac((uint8_t)peer->app->node, r.dest_mac);
+		r.vendor = 1;
+	}
+	if (state == UNIC_QPS_RTS) {
+		r.max_rd = 4;
+		r.timeout = 8; /* 1 ms */
+		r.retry_cnt = 7;
+		r.rnr_retry = 7;
+		r.sq_psn = unic_to_le32(q->psn);
+	}
+	ask(q, UNIC_CTL_QP_MODIFY, &r);
+}
+
+static void ask_obj(struct qp *q, uint16_t op, uint32_t id)
+{
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+
+	ask(q, op, &r);
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static void build(struct qp *q)
+{
+	const struct qp *peer = q->link->qp[!q->end];
+
+	switch (q->state) {
+	case QP_NONE:
+		ask_region(q);
+		return;
+	case QP_HAS_REGION:
+		ask_cq(q);
+		return;
+	case QP_HAS_CQ:
+		ask_qp(q);
+		return;
+	case QP_CREATED:
+		ask_state(q, UNIC_QPS_INIT);
+		return;
+	case QP_INIT:
+		if (peer->gen == q->gen && peer->state >= QP_BUSY &&
+		    peer->app->state == APP_RUNS)
+			ask_state(q, UNIC_QPS_RTR);
+		return;
+	case QP_RTR:
+		ask_state(q, UNIC_QPS_RTS);
+		return;
+	default:
+		return;
+	}
+}
+
+/* To ERR, wait until all has been flushed, destroy. */
+static void tear_down(struct qp *q)
+{
+	if (!q->dying) {
+		q->dying = true;
+		q->failed = true;
+		q->state = QP_FLUSHING;
+		ask_state(q, UNIC_QPS_ERR);
+	} else if (q->state == QP_FLUSHING && !q->sq_open && !q->rq_open) {
+		q->state = QP_DEAD;
+		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
+	} else if (q->state == QP_DEAD) {
+		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
+	}
+}
+
+/* After the QP: its completion queue, then the region that both live in. */
+static void cq_gone(struct app *a, uint32_t arg, uint32_t status,
+		    const void *rec, uint32_t bytes)
+{
+	struct qp *q = &a->qp[arg];
+
+	(void)rec;
+	(void)bytes;
+	q->state = status ? QP_HAS_CQ : QP_HAS_REGION;
+	if (!status)
+		oracle_revoke(q->grant);
+}
+
+static void region_gone(struct app *a, uint32_t arg, uint32_t status,
+			const void *rec, uint32_t bytes)
+{
+	(void)rec;
+	(void)bytes;
+	a->qp[arg].state = status ? QP_HAS_REGION : QP_NONE;
+}
+
+static void unbuild(struct qp *q)
+{
+	struct unic_ctl_obj r = { 0 };
+
+	if (q->state == QP_HAS_CQ) {
+		r.id = unic_to_le32(q->cq);
+		if (app_ask(q->app, UNIC_CTL_CQ_DESTROY, &r, q->index, cq_gone))
+			q->state = QP_BUSY;
+	} else if (q->state == QP_HAS_REGION) {
+		r.id = unic_to_le32(q->region);
+		if (app_ask(q->app, UNIC_CTL_MR_DEREG, &r, q->index,
+			    region_gone))
+			q->state = QP_BUSY;
+	}
+}
+
+static void step(struct qp *q)
+{
+	bool stale = q->gen != q->link->gen && q->state >= QP_INIT;
+	bool leaving = q->app->state != APP_RUNS;
+
+	if (q->state == QP_BUSY)
+		return;
+	if (q->dying || stale || (leaving && q->state >= QP_CREATED)) {
+		if (leaving && !stale && !q->dying)
+			app_link_break(q->link);
+		tear_down(q);
+	} else if (leaving) {
+		unbuild(q);
+	} else {
+		build(q);
+	}
+}
+
+void app_qp_step(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_QPS; i++)
+		if (a->qp[i].link)
+			step(&a->qp[i]);
+}
+
+void app_qp_forget(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_QPS; i++) {
+		struct qp *q = &a->qp[i];
+
+		if (!q->link)
+			continue;
+		if (q->gen == q->link->gen)
+			app_link_break(q->link);
+		q->state = QP_NONE;
+		q->gen = 0;
+		q->failed = q->dying = false;
+		q->sq_tail = q->rq_tail = q->sq_slots = 0;
+		q->sq_open = q->rq_open = 0;
+		oracle_revoke(q->grant);
+		q->grant = 0;
+	}
+}
+
+bool app_qp_none(const struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_QPS; i++)
+		if (a->qp[i].link && a->qp[i].state != QP_NONE)
+			return false;
+	return true;
+}

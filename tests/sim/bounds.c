@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * bounds.c - a grace never ends early (INV-6), a request within its share is
+ * served within B (INV-8), nobody at or below his share is a victim while
+ * somebody else is above (INV-5).
+ */
+#include "check.h"
+
+#include <string.h>
+
+/* Interrupts, poll rounds and the way of commands, on top of B. */
+#define SLACK_NS      (400 * US)
+#define SLACK_BELL_NS (110 * MS) /* a lost doorbell costs a heartbeat or poll */
+#define FEW_REGIONS   16u	 /* with more, indices may be what is short */
+
+static uint64_t wait_slack(void)
+{
+	const struct world_odds *o = &world->odds;
+
+	return SLACK_NS + (o->bell_lost || o->bell_late ? SLACK_BELL_NS : 0) +
+	       20ull * o->port.late_ns;
+}
+
+/* -------------------------------------------------------------------- grace */
+
+static uint64_t nic_now(const struct node *n, uint64_t at_ns)
+{
+	return at_ns - n->port.on_ns + US;
+}
+
+static void ack_done(struct node *n, struct model *m, const struct tap_cmd *c,
+		     const void *rec)
+{
+	struct unic_cmd_notice_ack cmd;
+	struct unic_cpl_notice cpl;
+	const struct model_mr *r;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	memcpy(&cpl, rec, sizeof(cpl));
+	r = model_find(m, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
+	if (r && unic_from_le64(cpl.deadline_ns) <
+			 nic_now(n, c->seen_ns) + r->grace_ns)
+		sim_fail("bounds",
+			 "nic %u: the grace of region %u is shorter than T",
+			 n->id, r->mr);
+}
+
+void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
+		 const void *cpl)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, cpl, sizeof(hdr));
+	if (hdr.opcode == UNIC_CMD_NOTICE_ACK && !hdr.status)
+		ack_done(n, m, c, cpl);
+}
+
+static bool in_grace(const struct model_mr *r)
+{
+	return r->state == MODEL_NOTIFIED &&
+	       (!r->ack_ns || sim_now() < r->ack_ns + r->grace_ns);
+}
+
+bool bounds_too_early(const struct node *n, uint32_t stag)
+{
+	const struct model *m = check_model(n);
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++) {
+		const struct model_mr *r = &m->mr[i];
+
+		if (r->stag == stag &&
+		    (r->state == MODEL_ACTIVE || in_grace(r)))
+			return true;
+	}
+	return false;
+}
+
+static void evicted(struct node *n, struct model *m,
+		    const struct unic_evt_mr *e)
+{
+	const struct model_mr *r =
+		model_find(m, unic_from_le32(e->mr), unic_from_le32(e->gen));
+
+	if (r && r->mr_class == UNIC_CLASS_RDMA && in_grace(r))
+		sim_fail("bounds",
+			 "nic %u: region %u evicted %lld ns before its time",
+			 n->id, r->mr,
+			 (long long)(r->ack_ns + r->grace_ns - sim_now()));
+	if (r && r->mr_class == UNIC_CLASS_RDMA && r->state == MODEL_ACTIVE)
+		sim_fail("bounds", "nic %u: region %u evicted without a notice",
+			 n->id, r->mr);
+	if (r && r->mr_class == UNIC_CLASS_CONTROL &&
+	    e->hdr.reason != UNIC_WHY_EXIT && r->state != MODEL_LEAVING)
+		sim_fail("bounds", "nic %u: control region %u evicted", n->id,
+			 r->mr);
+}
+
+/* ------------------------------------------------------------------- shares */
+
+static uint32_t net(const struct model *m, uint32_t proc)
+{
+	return m->proc[proc].held - m->proc[proc].coming;
+}
+
+/* Somebody above his share who has something that could be taken. */
+static bool another_above(const struct model *m, uint32_t victim)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++) {
+		const struct model_mr *r = &m->mr[i];
+
+		if (r->state == MODEL_ACTIVE && r->proc != victim &&
+		    r->mr_class != UNIC_CLASS_CONTROL &&
+		    sim_now() - r->active_ns > 4 * MS && /* residence is less */
+		    net(m, r->proc) > model_fair(m, r->proc))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t all_regions(const struct model *m)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		n += m->proc[i].regions;
+	return n;
+}
+
+static void noticed(struct node *n, struct model *m,
+		    const struct unic_evt_mr *e)
+{
+	const struct model_mr *r =
+		model_find(m, unic_from_le32(e->mr), unic_from_le32(e->gen));
+
+	if (!r || r->state != MODEL_ACTIVE || e->hdr.reason < UNIC_WHY_REAPER ||
+	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
+		return;
+	if (m->proc[r->proc].wanted || all_regions(m) > FEW_REGIONS)
+		return; /* it takes from itself, or indices are short */
+	if (net(m, r->proc) <= model_fair(m, r->proc) &&
+	    another_above(m, r->proc))
+		sim_fail("bounds",
+			 "nic %u: process %u holds %u of its %u entries and is "
+			 "a victim while another is above its share",
+			 n->id, r->proc, net(m, r->proc),
+			 model_fair(m, r->proc));
+}
+
+void bounds_event(struct node *n, struct model *m, const void *evt)
+{
+	struct unic_evt_mr e;
+
+	memcpy(&e, evt, sizeof(e));
+	if (e.hdr.type == UNIC_EVT_EVICTED)
+		evicted(n, m, &e);
+	else if (e.hdr.type == UNIC_EVT_NOTICE)
+		noticed(n, m, &e);
+}
+
+/* -------------------------------------------------------------------- waits */
+
+/* Within the share even if everybody on the NIC wanted his, and with all that
+ * the process waits for. */
+static bool entitled(const struct model *m, uint32_t proc)
+{
+	uint32_t i, weights = 0;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		if (m->proc[i].attached)
+			weights += m->proc[i].weight;
+	return m->proc[proc].held + m->proc[proc].wanted <=
+	       m->capacity * m->proc[proc].weight / (weights ? weights : 1);
+}
+
+void bounds_tick(struct node *n, struct model *m)
+{
+	uint64_t bound = m->deliver_ns + m->grace_ns + m->reaper_ns +
+			 m->drain_ns + wait_slack();
+	uint32_t i;
+
+	for (i = 0; i < MODEL_WAITS; i++) {
+		struct model_wait *w = &m->wait[i];
+
+		if (!w->id)
+			continue;
+		if (!n->host || !entitled(m, w->proc) ||
+		    all_regions(m) > FEW_REGIONS)
+			w->since_ns = sim_now();
+		else if (sim_now() - w->since_ns > bound)
+			sim_fail("bounds",
+				 "nic %u: request %u of process %u, within its "
+				 "share, waits longer than %llu us",
+				 n->id, w->id, w->proc,
+				 (unsigned long long)(bound / US));
+	}
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * check.h - what the world tells the checkers, and the list of them. Each
+ * checker is a file of its own and objects by sim_fail(), once.
+ *
+ *   oracle.c    every byte moved was permitted at that instant, and right
+ *   pins.c      no DMA to a frame that is not pinned; nothing pinned too long
+ *   once.c      one completion per operation, one end per token, one reply
+ *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
+ *   live.c      after the faults everything finishes
+ *   conserve.c  counters add up; nothing is left at the end
+ */
+#ifndef SIM_CHECK_H
+#define SIM_CHECK_H
+
+#include "model.h"
+#include "world.h"
+
+/* ------------------------------------------------------ from the world */
+
+/** check_node() - a NIC appeared. */
+void check_node(struct node *n);
+/** check_before_poll(), check_after_poll() - a NIC is polled. */
+void check_before_poll(struct node *n);
+void check_after_poll(struct node *n);
+/** check_after_host() - a driver was polled. */
+void check_after_host(struct node *n);
+/** check_moved() - bytes moved by DMA, just now; @host: the memory. */
+void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
+		 const void *host, uint32_t len);
+/** check_driver_gone() - about to be killed. check_power_cut() - the same. */
+void check_driver_gone(struct node *n);
+void check_power_cut(struct node *n);
+/** check_model() - of a node. */
+struct model *check_model(const struct node *n);
+
+/* ------------------------------------------------------- to the checkers */
+
+void oracle_moved(struct node *n, const struct model *m,
+		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
+		  uint32_t len);
+
+void pins_moved(struct node *n, uint64_t bus, uint32_t len);
+/** pins_epoch() - the NIC was reset: the driver that asked keeps the ledger. */
+void pins_epoch(struct node *n);
+/** pins_settled() - nothing is under way: pinned is what regions need. */
+void pins_settled(struct node *n, const struct model *m);
+void pins_driver_gone(struct node *n);
+void pins_reset(void);
+
+void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
+		 const void *cpl);
+void bounds_event(struct node *n, struct model *m, const void *evt);
+/** bounds_too_early() - is an operation that names @stag of @n told EVICTED
+ * while the region is there or in its grace? */
+bool bounds_too_early(const struct node *n, uint32_t stag);
+void bounds_tick(struct node *n, struct model *m);
+
+void conserve_reset(void);
+void conserve_done(struct node *n, const struct tap_cmd *c, const void *cpl);
+void conserve_event(struct node *n, const void *evt);
+/** conserve_end() - all processes have left and nothing moves. */
+void conserve_end(struct node *n, const struct model *m);
+/** conserve_wire() - nothing flies any more. */
+void conserve_wire(void);
+
+#endif /* SIM_CHECK_H */

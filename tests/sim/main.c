@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* main.c - runs seeds, and says how each that failed can be had again. */
+#include <getopt.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shrink.h"
+
+static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--trace] "
+			    "[--twice] "
+			    "[--no-shrink]\n"
+			    "  runs seeds N, N + 1, ...; --twice runs each two "
+			    "times and compares\n"
+			    "  the logs; the exit code is 1 if one failed\n";
+
+static bool trace, twice, shrink_too = true;
+
+static void report(const struct scenario *s, const struct sim_verdict *v)
+{
+	struct scenario small = *s;
+	struct sim_verdict w = *v;
+
+	printf("FAILED seed %llu at %llu us, %s: %s\n  again: make sim "
+	       "SEED=%llu "
+	       "TRACE=1\n",
+	       (unsigned long long)s->seed, (unsigned long long)(v->at_ns / US),
+	       v->checker, v->text, (unsigned long long)s->seed);
+	if (shrink_too) {
+		shrink(&small, &w);
+		printf("  shrunk, then %s: %s\n", w.checker, w.text);
+		scenario_print(&small, stdout);
+	}
+	fflush(stdout);
+}
+
+static bool run_seed(uint64_t seed)
+{
+	static struct scenario s;
+	struct sim_verdict v, w;
+
+	scenario_make(&s, seed);
+	if (trace)
+		scenario_print(&s, stdout);
+	scenario_run(&s, trace, &v);
+	if (twice) {
+		scenario_run(&s, false, &w);
+		if (v.log_hash != w.log_hash || v.events != w.events) {
+			printf("FAILED seed %llu: two runs differ\n",
+			       (unsigned long long)seed);
+			return false;
+		}
+	}
+	if (v.checker)
+		report(&s, &v);
+	return !v.checker;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "from", 1, NULL, 'f' },      { "seeds", 1, NULL, 'n' },
+		{ "trace", 0, NULL, 't' },     { "twice", 0, NULL, '2' },
+		{ "no-shrink", 0, NULL, 's' }, { 0 }
+	};
+	uint64_t from = 1, n = 1000, i, failed = 0;
+	time_t start = time(NULL);
+	int c;
+
+	/* large blocks come from the kernel, zeroed when touched */
+	mallopt(M_MMAP_THRESHOLD, 65536);
+	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		if (c == 'f')
+			from = strtoull(optarg, NULL, 0);
+		else if (c == 'n')
+			n = strtoull(optarg, NULL, 0);
+		else if (c == 't')
+			trace = true;
+		else if (c == '2')
+			twice = true;
+		else if (c == 's')
+			shrink_too = false;
+		else
+			return fputs(usage, stderr), 2;
+	}
+	for (i = 0; i < n; i++)
+		failed += !run_seed(from + i);
+	printf("sim: seeds %llu to %llu, %ld s\n", (unsigned long long)from,
+	       (unsigned long long)(from + n - 1), (long)(time(NULL) - start));
+	printf("%llu passed, %llu failed\n", (unsigned long long)(n - failed),
+	       (unsigned long long)failed);
+	return failed != 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* oracle.c - the memory oracle, see oracle.h and check.h. */
+#include "oracle.h"
+
+#include <string.h>
+
+#include "check.h"
+
+#define GRANTS 1024u
+
+struct grant {
+	uint32_t number; /* 0: free */
+	uint16_t node, slot;
+	uint32_t at, len, written;
+	enum oracle_kind kind;
+	uint64_t op;
+};
+
+static struct grant *grants;
+static uint32_t last_grant, high_grant;
+static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES]; /* by frame; 0: none */
+
+void oracle_reset(void)
+{
+	grants = sim_alloc(GRANTS * sizeof(*grants));
+	page_of = sim_alloc(WORLD_NODES * sizeof(*page_of));
+	last_grant = high_grant = 0;
+}
+
+void oracle_map(uint32_t node, uint32_t slot, uint32_t page, uint32_t frame)
+{
+	page_of[node][slot][frame % WORLD_PAGES] = (uint8_t)(page + 1);
+}
+
+void oracle_unmap(uint32_t node, uint32_t slot)
+{
+	uint32_t i;
+
+	memset(page_of[node][slot], 0, sizeof(page_of[node][slot]));
+	for (i = 0; i < high_grant; i++)
+		if (grants[i].node == node && grants[i].slot == slot)
+			grants[i].number = 0;
+}
+
+uint32_t oracle_grant(uint32_t node, uint32_t slot, uint32_t at, uint32_t len,
+		      enum oracle_kind kind, uint64_t op)
+{
+	uint32_t i;
+
+	for (i = 0; i < GRANTS && grants[i].number; i++)
+		;
+	if (i == GRANTS)
+		sim_fail("sim", "more than %u grants", GRANTS);
+	if (i >= high_grant)
+		high_grant = i + 1;
+	grants[i] = (struct grant){ ++last_grant,
+				    (uint16_t)node,
+				    (uint16_t)slot,
+				    at,
+				    len,
+				    0,
+				    kind,
+				    op };
+	return last_grant;
+}
+
+static struct grant *find(uint32_t number)
+{
+	uint32_t i;
+
+	for (i = 0; number && i < high_grant; i++)
+		if (grants[i].number == number)
+			return &grants[i];
+	return NULL;
+}
+
+void oracle_revoke(uint32_t grant)
+{
+	struct grant *g = find(grant);
+
+	if (g)
+		g->number = 0;
+}
+
+uint32_t oracle_written(uint32_t grant)
+{
+	struct grant *g = find(grant);
+
+	return g ? g->written : 0;
+}
+
+/* ---------------------------------------------------------------- judgement */
+
+static struct grant *permits(const struct node *n, uint32_t slot, uint32_t at,
+			     uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_grant; i++) {
+		struct grant *g = &grants[i];
+
+		if (g->number && g->node == n->id && g->slot == slot &&
+		    at >= g->at && at + len <= g->at + g->len)
+			return g;
+	}
+	return NULL;
+}
+
+static void check_bytes(const struct node *n, struct grant *g, uint32_t at,
+			const uint8_t *host, uint32_t len)
+{
+	uint32_t i, off = at - g->at;
+
+	g->written += len;
+	for (i = 0; g->kind == ORACLE_DATA && i < len; i++)
+		if (host[i] != oracle_byte(g->op, off + i))
+			sim_fail("oracle",
+				 "nic %u writes %02x instead of %02x to byte "
+				 "%u of operation %llx",
+				 n->id, host[i], oracle_byte(g->op, off + i),
+				 off + i, (unsigned long long)g->op);
+}
+
+static void check_write(const struct node *n, uint32_t slot, uint64_t off,
+			const uint8_t *host, uint32_t len)
+{
+	while (len) {
+		uint32_t in = (uint32_t)(off % 4096);
+		uint32_t here = len < 4096 - in ? len : 4096 - in;
+		uint32_t page = page_of[n->id][slot][off / 4096];
+		uint32_t at = (page - 1) * 4096 + in;
+		struct grant *g = page ? permits(n, slot, at, here) : NULL;
+
+		if (!g)
+			sim_fail("oracle",
+				 "nic %u writes %u bytes to slot %u page %d "
+				 "offset %u, which nobody asked for",
+				 n->id, here, slot, (int)page - 1, in);
+		check_bytes(n, g, at, host, here);
+		host += here;
+		off += here;
+		len -= here;
+	}
+}
+
+void oracle_moved(struct node *n, const struct model *m,
+		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
+		  uint32_t len)
+{
+	uint32_t slot = UNIC_BUS_WINDOW(bus);
+	const struct model_mr *r = model_at(m, bus, len);
+
+	if (!r)
+		sim_fail("oracle",
+			 "nic %u %s %u bytes at frame %u offset %u of slot %u "
+			 "in no live region",
+			 n->id, dir == UNIC_DMA_TO_HOST ? "writes" : "reads",
+			 len, (uint32_t)(UNIC_BUS_OFFSET(bus) / 4096),
+			 (uint32_t)(bus % 4096), slot);
+	if (dir == UNIC_DMA_FROM_HOST)
+		return;
+	if (!(r->rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE)))
+		sim_fail("oracle", "nic %u writes to a read-only region",
+			 n->id);
+	check_write(n, slot, UNIC_BUS_OFFSET(bus), host, len);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* port.c - see port.h. */
+#include "port.h"
+
+#include <string.h>
+
+struct xfer {
+	struct unic_port *p;
+	uint8_t *host;
+	void *local;
+	uint64_t bus;
+	uint32_t len, tag, power;
+	enum unic_port_dma_dir dir;
+	bool broken;
+};
+
+void port_mac(uint8_t id, uint8_t mac[6])
+{
+	static const uint8_t ours[5] = { 0x02, 'u', 'n', 'i', 'c' };
+
+	memcpy(mac, ours, sizeof(ours));
+	mac[5] = id;
+}
+
+void port_init(struct unic_port *p, uint8_t id)
+{
+	p->id = id;
+	p->on_ns = sim_now();
+	sim_rng_init(&p->rng, sim_seed(), 0x100u + id);
+}
+
+static void drop_rx(struct unic_port *p)
+{
+	for (; p->rx_done != p->rx_tail; p->rx_done++) {
+		sim_free(p->rx[p->rx_done % PORT_RX]);
+		p->rx_lost += p->rx_done - p->rx_head < PORT_RX;
+	}
+	p->rx_head = p->rx_tail;
+}
+
+void port_power_cut(struct unic_port *p)
+{
+	drop_rx(p);
+	p->power++;
+	p->on_ns = sim_now();
+	p->xfers = 0;
+	p->n_done = 0;
+	p->write_ns = 0;
+	p->tx_held = 0;
+	p->armed = false;
+}
+
+uint64_t unic_port_now_ns(struct unic_port *p)
+{
+	return sim_now() - p->on_ns + US;
+}
+
+void *unic_port_bar(struct unic_port *p)
+{
+	return p->bar;
+}
+
+static uint8_t *at(struct unic_port *p, uint64_t bus, uint32_t len)
+{
+	uint64_t off = UNIC_BUS_OFFSET(bus);
+
+	if (UNIC_BUS_WINDOW(bus) >= PORT_SLOTS || len > PORT_SLOT_BYTES ||
+	    off > PORT_SLOT_BYTES - len)
+		return NULL;
+	return p->window[UNIC_BUS_WINDOW(bus)] + off;
+}
+
+void *unic_port_doorbells(struct unic_port *p, uint64_t bus)
+{
+	return bus & 4095 ? NULL : at(p, bus, 8192);
+}
+
+/* --------------------------------------------------------------------- DMA */
+
+static void move(struct unic_port *p, const struct xfer *x)
+{
+	if (x->dir == UNIC_DMA_FROM_HOST)
+		memcpy(x->local, x->host, x->len);
+	else
+		memcpy(x->host, x->local, x->len);
+	p->moved_bytes += x->len;
+	p->moved(p, x->dir, x->bus, x->host, x->len);
+}
+
+static void finish(void *ctx, uint64_t arg)
+{
+	struct xfer *x = ctx;
+	struct unic_port *p = x->p;
+	uint32_t i = (p->first_done + p->n_done) % PORT_XFERS;
+
+	(void)arg;
+	if (x->power == p->power) {
+		if (!x->broken)
+			move(p, x);
+		p->done[i].tag = x->tag;
+		p->done[i].status = x->broken ? UNIC_PORT_EFAULT : UNIC_PORT_OK;
+		p->n_done++;
+		p->wake(p);
+	}
+	sim_free(x);
+}
+
+static void later(struct unic_port *p, const struct xfer *x)
+{
+	struct xfer *own = sim_alloc(sizeof(*own));
+	uint64_t due =
+		sim_now() + sim_range(&p->rng, 100, p->odds.late_ns + 100);
+
+	*own = *x;
+	if (due < p->write_ns)
+		due = p->write_ns; /* not before earlier writes */
+	if (x->dir == UNIC_DMA_TO_HOST)
+		p->write_ns = due;
+	p->xfers++;
+	sim_at(due, finish, own, 0);
+}
+
+int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
+		  void *local, uint32_t len, uint32_t tag)
+{
+	struct xfer x = { p,   at(p, bus, len), local, bus,  len,
+			  tag, p->power,	dir,   false };
+
+	if (!x.host || !len || len > UNIC_DMA_MAX) {
+		p->refused++;
+		return UNIC_PORT_EFAULT;
+	}
+	if (p->xfers == PORT_XFERS || sim_chance(&p->rng, p->odds.again_ppm))
+		return UNIC_PORT_EAGAIN;
+	x.broken = sim_chance(&p->rng, p->odds.bus_ppm);
+	if (p->write_ns > sim_now() || sim_chance(&p->rng, p->odds.late_ppm)) {
+		later(p, &x);
+		return UNIC_PORT_PENDING;
+	}
+	if (x.broken)
+		return UNIC_PORT_EFAULT;
+	move(p, &x);
+	return UNIC_PORT_OK;
+}
+
+bool unic_port_dma_poll(struct unic_port *p, uint32_t *tag, int *status)
+{
+	if (!p->n_done)
+		return false;
+	*tag = p->done[p->first_done].tag;
+	*status = p->done[p->first_done].status;
+	p->first_done = (p->first_done + 1) % PORT_XFERS;
+	p->n_done--;
+	p->xfers--;
+	return true;
+}
+
+/* -------------------------------------------------------------------- wire */
+
+void unic_port_link(struct unic_port *p, struct unic_link *out)
+{
+	memset(out, 0, sizeof(*out));
+	port_mac(p->id, out->mac);
+	out->up = true;
+	out->icrc_offload = !p->icrc;
+	out->max_frame = PORT_FRAME_MAX;
+}
+
+uint32_t unic_port_path(struct unic_port *p, const uint8_t mac[6])
+{
+	(void)p;
+	return mac[5];
+}
+
+uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
+{
+	uint32_t i;
+
+	(void)path;
+	if (sim_chance(&p->rng, p->odds.full_ppm)) {
+		/* room comes by itself, and says so */
+		p->wake(p);
+		return NULL;
+	}
+	for (i = 0; i < UNIC_TX_BUFS; i++)
+		if (!(p->tx_held & 1u << i)) {
+			p->tx_held |= 1u << i;
+			return p->tx[i] + 2;
+		}
+	return NULL;
+}
+
+void unic_port_tx_put(struct unic_port *p, uint8_t *frame, uint32_t len,
+		      uint32_t flags)
+{
+	uint32_t i = (uint32_t)(frame - 2 - p->tx[0]) / sizeof(p->tx[0]);
+
+	if (i >= UNIC_TX_BUFS || !(p->tx_held & 1u << i))
+		sim_fail("port", "nic %u gives back a frame it does not have",
+			 p->id);
+	p->tx_held &= ~(1u << i);
+	if (!len)
+		return;
+	p->tx_frames++;
+	p->tx_bytes += len;
+	p->sent(p, frame, len, flags);
+	memset(frame, 0xdb, len);
+}
+
+void unic_port_tx_flush(struct unic_port *p)
+{
+	(void)p;
+}
+
+void port_deliver(struct unic_port *p, const uint8_t *frame, uint32_t len,
+		  uint32_t flags)
+{
+	struct port_frame *f;
+
+	if (p->rx_tail - p->rx_done == PORT_RX) {
+		p->rx_overrun++;
+		return;
+	}
+	f = sim_alloc(sizeof(*f) + len + 4);
+	memcpy(f->bytes, frame, len);
+	f->len = len;
+	f->flags = flags;
+	p->rx[p->rx_tail++ % PORT_RX] = f;
+	if (p->armed)
+		p->wake(p);
+}
+
+bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
+{
+	struct port_frame *f = p->rx[p->rx_head % PORT_RX];
+
+	if (p->rx_head == p->rx_tail || p->rx_head - p->rx_done >= UNIC_RX_BUFS)
+		return false;
+	rx->frame = f->bytes;
+	rx->len = f->len;
+	rx->flags = f->flags;
+	rx->port_data[0] = p->rx_head++;
+	p->rx_frames++;
+	return true;
+}
+
+void unic_port_rx_done(struct unic_port *p, const struct unic_rx *rx)
+{
+	struct port_frame *f = p->rx[rx->port_data[0] % PORT_RX];
+
+	/* poison: a frame given back must not be looked at again */
+	memset(f->bytes, 0xdb, f->len);
+	if (rx->port_data[0] != p->rx_done)
+		sim_fail("port", "nic %u gives back frames out of order",
+			 p->id);
+	sim_free(f);
+	p->rx_done++;
+}
+
+void unic_port_rx_arm(struct unic_port *p, bool on)
+{
+	p->armed = on;
+}
+
+/* -------------------------------------------------------------------- rest */
+
+void unic_port_ring(struct unic_port *p, uint32_t vector)
+{
+	p->rung(p, vector);
+}
+
+uint32_t unic_port_entropy(struct unic_port *p, void *buf, uint32_t len)
+{
+	uint8_t *b = buf;
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		b[i] = (uint8_t)sim_u64(&p->rng);
+	return len;
+}
+
+void unic_port_panic(struct unic_port *p, const char *file, uint32_t line)
+{
+	p->panic(p, file, line);
+	__builtin_trap();
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * run.c - one scenario from power-on to the end, and the liveness checker: when
+ * the faults are over everything finishes, everybody leaves, nothing is left.
+ */
+#include "app.h"
+#include "check.h"
+#include "core.h"
+#include "oracle.h"
+
+#define FINISH_NS (3000 * MS) /* after the last fault */
+#define LEAVE_NS  (1500 * MS)
+
+static struct scenario scn;
+
+static void set_up(void)
+{
+	uint32_t i, e;
+
+	oracle_reset();
+	once_reset();
+	conserve_reset();
+	pins_reset();
+	world_new(scn.nodes, scn.icrc, &scn.params);
+	if (!scn.odds_off)
+		world_odds(&scn.odds);
+	apps_calm = scenario_calm(&scn);
+	apps_count = scn.apps;
+	links_count = scn.links;
+	links = sim_alloc(SCN_LINKS * sizeof(*links));
+	for (i = 0; i < scn.apps; i++) {
+		apps[i] = sim_alloc(sizeof(*apps[i]));
+		app_init(apps[i], &scn, i);
+	}
+	for (i = 0; i < scn.links; i++)
+		for (e = 0; e < 2; e++) {
+			struct app *a = apps[scn.link[i].app[e]];
+			struct qp *q = &a->qp[a->qp[0].link ? 1 : 0];
+
+			q->link = &links[i];
+			q->end = e;
+			links[i].qp[e] = q;
+			links[i].gen = 1;
+		}
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off)
+			app_start(apps[i]);
+}
+
+/* ------------------------------------------------------------------- faults */
+
+static void start_again(void *ctx, uint64_t arg)
+{
+	const struct scn_fault *f = ctx;
+
+	(void)arg;
+	if (f->kind == SCN_KILL_APP)
+		app_start(apps[f->target]);
+	else
+		world_start_driver(f->target);
+}
+
+static void strike(void *ctx, uint64_t arg)
+{
+	struct scn_fault *f = ctx;
+
+	(void)arg;
+	switch (f->kind) {
+	case SCN_KILL_APP:
+		if (scn.app[f->target].off)
+			return;
+		app_kill(apps[f->target]);
+		sim_at(sim_now() + f->for_ns, start_again, f, 0);
+		return;
+	case SCN_KILL_DRIVER:
+		world_kill_driver(f->target);
+		sim_at(sim_now() + f->for_ns, start_again, f, 0);
+		return;
+	case SCN_POWER_CUT:
+		world_power_cut(f->target);
+		return;
+	case SCN_RESET:
+		world_reset(f->target);
+		return;
+	default:
+		app_evict_storm(f->target);
+	}
+}
+
+static void calm_down(void *ctx, uint64_t arg)
+{
+	struct world_odds odds = { 0 };
+
+	(void)ctx;
+	(void)arg;
+	sim_log("the faults are over");
+	odds.port.late_ppm = scn.odds.port.late_ppm;
+	odds.port.late_ns = scn.odds.port.late_ns;
+	world_odds(&odds);
+}
+
+static uint64_t plan_faults(void)
+{
+	uint64_t end = scn.odds_until_ns;
+	uint32_t i;
+
+	for (i = 0; i < scn.faults; i++) {
+		struct scn_fault *f = &scn.fault[i];
+
+		if (f->off)
+			continue;
+		sim_at(f->at_ns, strike, f, 0);
+		if (f->at_ns + f->for_ns > end)
+			end = f->at_ns + f->for_ns;
+	}
+	if (!scn.odds_off)
+		sim_at(scn.odds_until_ns, calm_down, NULL, 0);
+	return end;
+}
+
+/* ----------------------------------------------------------------- liveness */
+
+static bool all_finished(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off && !app_finished(apps[i]))
+			return false;
+	return true;
+}
+
+static bool all_left(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off && apps[i]->state != APP_LEFT &&
+		    apps[i]->state != APP_DOWN)
+			return false;
+	return true;
+}
+
+static void must_leave(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < scn.apps; i++)
+		app_stop(apps[i]);
+	if (sim_until(sim_now() + LEAVE_NS, all_left, NULL))
+		return;
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off && apps[i]->state != APP_LEFT)
+			app_say_stuck(apps[i], "leave");
+}
+
+static void must_finish(uint64_t until_ns, const char *what)
+{
+	uint32_t i;
+
+	if (sim_until(until_ns, all_finished, NULL))
+		return;
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off && !app_finished(apps[i]))
+			app_say_stuck(apps[i], what);
+}
+
+static bool drivers_idle(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < scn.nodes; i++)
+		if (!world->node[i]->host || core_open(world->node[i]->host) ||
+		    !world_slots_free(world->node[i]))
+			return false;
+	return true;
+}
+
+static void everything(void *arg)
+{
+	uint64_t over;
+	uint32_t i;
+
+	(void)arg;
+	set_up();
+	over = plan_faults();
+	sim_until(over, NULL, NULL);
+	must_finish(over + FINISH_NS, "finish");
+	must_leave();
+	if (!sim_until(sim_now() + LEAVE_NS, drivers_idle, NULL))
+		sim_fail("live", "a driver never comes to rest");
+	sim_until(sim_now() + 120 * MS, NULL,
+		  NULL); /* counters are published */
+	for (i = 0; i < scn.nodes; i++) {
+		pins_settled(world->node[i], check_model(world->node[i]));
+		conserve_end(world->node[i], check_model(world->node[i]));
+	}
+	conserve_wire();
+}
+
+void scenario_run(const struct scenario *s, bool trace, struct sim_verdict *out)
+{
+	scn = *s;
+	sim_run(s->seed, trace, everything, NULL, out);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* scenario.c - see scenario.h. */
+#include "scenario.h"
+
+#include "app.h"
+
+static void make_params(struct scenario *s, struct sim_rng *r)
+{
+	static const uint32_t deliver_us[] = { 2000, 10000, 50000 };
+
+	s->params.grace_us = unic_to_le32((uint32_t)sim_range(r, 100, 4000));
+	s->params.deliver_us = unic_to_le32(deliver_us[sim_below(r, 3)]);
+	s->params.reaper_us = unic_to_le32((uint32_t)sim_range(r, 100, 1000));
+	s->params.residence_us = unic_to_le32((uint32_t)sim_range(r, 1, 3000));
+	s->params.extend_us = unic_to_le32((uint32_t)sim_range(r, 1, 10000));
+}
+
+/* Half of the wires are perfect, the others bad in one or more ways. */
+static void make_odds(struct scenario *s, struct sim_rng *r)
+{
+	struct world_odds *o = &s->odds;
+
+	o->port.late_ns = (uint32_t)sim_range(r, 200, 20000);
+	o->port.late_ppm = sim_below(r, 2) ? sim_below(r, 1000000) : 0;
+	o->port.again_ppm = sim_below(r, 4) ? 0 : sim_below(r, 100000);
+	o->port.full_ppm = sim_below(r, 4) ? 0 : sim_below(r, 100000);
+	s->odds_until_ns = sim_range(r, 2, 30) * MS;
+	if (sim_below(r, 2))
+		return;
+	o->loss = sim_below(r, 2) ? sim_below(r, 50000) : 0;
+	o->dup = sim_below(r, 2) ? sim_below(r, 50000) : 0;
+	o->reorder = sim_below(r, 2) ? sim_below(r, 50000) : 0;
+	o->delay_ns = (uint32_t)sim_range(r, US, 400 * US);
+	o->corrupt = s->icrc && sim_below(r, 2) ? sim_below(r, 50000) : 0;
+	o->bell_lost = sim_below(r, 3) ? 0 : sim_below(r, 100000);
+	o->bell_dup = sim_below(r, 2) ? 0 : sim_below(r, 300000);
+	o->bell_late = sim_below(r, 2) ? 0 : sim_below(r, 300000);
+	o->port.bus_ppm = sim_below(r, 8) ? 0 : sim_below(r, 2000);
+}
+
+static void make_apps(struct scenario *s, struct sim_rng *r)
+{
+	uint32_t i, node = 0;
+	uint32_t used[WORLD_NODES] = { 0 };
+
+	s->apps =
+		(uint32_t)sim_range(r, 2, s->nodes * 2 < 6 ? s->nodes * 2 : 6);
+	if (s->apps < s->nodes)
+		s->apps = s->nodes;
+	for (i = 0; i < s->apps; i++) {
+		while (used[node] == WORLD_SLOTS ||
+		       (i >= s->nodes && sim_below(r, 2)))
+			node = (node + 1) % s->nodes;
+		s->app[i].node = (uint8_t)node;
+		s->app[i].weight =
+			sim_below(r, 4) ? 1 : (uint16_t)sim_range(r, 1, 5);
+		s->app[i].behaviour = (uint8_t)sim_below(r, behaviours_count);
+		used[node]++;
+		node = (node + 1) % s->nodes;
+	}
+}
+
+/* Each application gets one or two connections, any with any. */
+static void make_links(struct scenario *s, struct sim_rng *r)
+{
+	uint32_t ends[SCN_APPS] = { 0 }, i, other, tries;
+
+	for (i = 0; i < s->apps; i++)
+		for (tries = 0; tries < 8 && ends[i] < APP_QPS; tries++) {
+			other = sim_below(r, s->apps);
+			if (other == i || ends[other] == APP_QPS ||
+			    s->links == SCN_LINKS ||
+			    (ends[i] && sim_below(r, 2)))
+				continue;
+			s->link[s->links].app[0] = (uint8_t)i;
+			s->link[s->links++].app[1] = (uint8_t)other;
+			ends[i]++;
+			ends[other]++;
+		}
+}
+
+static void make_ops(struct scenario *s, struct sim_rng *r)
+{
+	static const uint8_t kinds[] = {
+		SCN_WRITE, SCN_WRITE, SCN_WRITE, SCN_WRITE_IMM, SCN_READ,
+		SCN_READ,  SCN_SEND,  SCN_SEND,	 SCN_SEND_IMM,	SCN_TOKEN,
+		SCN_TOKEN, SCN_REREG, SCN_PAUSE, SCN_CANCEL,	SCN_LIE,
+	};
+	uint32_t i;
+
+	s->ops = s->apps * (uint32_t)sim_range(r, 4, 24);
+	for (i = 0; i < s->ops; i++) {
+		s->op[i].app = (uint8_t)sim_below(r, s->apps);
+		s->op[i].kind = kinds[sim_below(r, sizeof(kinds))];
+		s->op[i].r = sim_u64(r);
+	}
+}
+
+static void make_faults(struct scenario *s, struct sim_rng *r)
+{
+	uint32_t i;
+
+	if (sim_below(r, 2))
+		return;
+	s->faults = (uint32_t)sim_range(r, 1, 4);
+	for (i = 0; i < s->faults; i++) {
+		struct scn_fault *f = &s->fault[i];
+
+		f->kind = (uint8_t)sim_below(r, SCN_FAULT_KINDS);
+		f->target = (uint8_t)sim_below(
+			r, f->kind == SCN_KILL_APP ? s->apps : s->nodes);
+		f->at_ns = sim_range(r, 200 * US, 15 * MS);
+		f->for_ns = sim_range(r, 10 * US, 2 * MS);
+	}
+}
+
+void scenario_make(struct scenario *s, uint64_t seed)
+{
+	struct sim_rng r;
+
+	memset(s, 0, sizeof(*s));
+	s->seed = seed;
+	sim_rng_init(&r, seed, 1);
+	s->nodes = sim_below(&r, 8) ? 2 : (uint32_t)sim_range(&r, 2, 8);
+	s->icrc = sim_below(&r, 4) == 0;
+	make_params(s, &r);
+	make_odds(s, &r);
+	make_apps(s, &r);
+	make_links(s, &r);
+	make_ops(s, &r);
+	make_faults(s, &r);
+}
+
+bool scenario_calm(const struct scenario *s)
+{
+	const struct world_odds *o = &s->odds;
+	uint32_t i;
+
+	for (i = 0; i < s->faults; i++)
+		if (!s->fault[i].off)
+			return false;
+	for (i = 0; i < s->apps; i++) /* what is lied to may suffer */
+		if (!s->app[i].off && behaviours[s->app[i].behaviour].lies)
+			return false;
+	return s->odds_off ||
+	       !(o->loss || o->dup || o->reorder || o->corrupt ||
+		 o->bell_lost || o->bell_late || o->port.bus_ppm);
+}
+
+/* -------------------------------------------------------------------- print */
+
+static const char *const op_name[SCN_OP_KINDS] = {
+	[SCN_WRITE] = "WRITE",	     [SCN_WRITE_IMM] = "WRITE_IMM",
+	[SCN_READ] = "READ",	     [SCN_SEND] = "SEND",
+	[SCN_SEND_IMM] = "SEND_IMM", [SCN_TOKEN] = "TOKEN",
+	[SCN_REREG] = "rereg",	     [SCN_PAUSE] = "pause",
+	[SCN_CANCEL] = "cancel",     [SCN_LIE] = "lie",
+};
+
+static const char *const fault_name[SCN_FAULT_KINDS] = {
+	[SCN_KILL_APP] = "kill application",
+	[SCN_KILL_DRIVER] = "kill driver",
+	[SCN_POWER_CUT] = "power cut of NIC",
+	[SCN_RESET] = "reset of NIC",
+	[SCN_EVICT_STORM] = "eviction of every region of NIC",
+};
+
+static void print_odds(const struct world_odds *o, FILE *f)
+{
+	fprintf(f,
+		"  wire (ppm): loss %u dup %u reorder %u (by %u ns) corrupt "
+		"%u\n"
+		"  doorbells (ppm): lost %u twice %u late %u\n"
+		"  bus (ppm): late %u (by %u ns) again %u fault %u no buffer "
+		"%u\n",
+		o->loss, o->dup, o->reorder, o->delay_ns, o->corrupt,
+		o->bell_lost, o->bell_dup, o->bell_late, o->port.late_ppm,
+		o->port.late_ns, o->port.again_ppm, o->port.bus_ppm,
+		o->port.full_ppm);
+}
+
+void scenario_print(const struct scenario *s, FILE *f)
+{
+	uint32_t i;
+
+	fprintf(f, "  seed %llu: %u nodes, %s; T %u us H %u us reaper %u us\n",
+		(unsigned long long)s->seed, s->nodes,
+		s->icrc ? "ICRC" : "no ICRC",
+		unic_from_le32(s->params.grace_us),
+		unic_from_le32(s->params.deliver_us),
+		unic_from_le32(s->params.reaper_us));
+	if (!s->odds_off)
+		print_odds(&s->odds, f);
+	for (i = 0; i < s->apps; i++)
+		if (!s->app[i].off)
+			fprintf(f, "  app %u: %s on node %u, weight %u\n", i,
+				behaviours[s->app[i].behaviour].name,
+				s->app[i].node, s->app[i].weight);
+	for (i = 0; i < s->links; i++)
+		fprintf(f, "  link: app %u - app %u\n", s->link[i].app[0],
+			s->link[i].app[1]);
+	for (i = 0; i < s->faults; i++)
+		if (!s->fault[i].off)
+			fprintf(f, "  at %llu us: %s %u, for %llu us\n",
+				(unsigned long long)(s->fault[i].at_ns / US),
+				fault_name[s->fault[i].kind],
+				s->fault[i].target,
+				(unsigned long long)(s->fault[i].for_ns / US));
+	for (i = 0; i < s->ops; i++)
+		if (!s->op[i].off && !s->app[s->op[i].app].off)
+			fprintf(f, "  op %u: app %u %s %llx\n", i, s->op[i].app,
+				op_name[s->op[i].kind],
+				(unsigned long long)s->op[i].r);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * scenario.h - what a seed says will be done: a list that can be printed, and
+ * of which parts can be left out while the rest stays as it is (shrink.c).
+ */
+#ifndef SIM_SCENARIO_H
+#define SIM_SCENARIO_H
+
+#include <stdio.h>
+
+#include "world.h"
+
+#define SCN_APPS   12u
+#define SCN_LINKS  12u
+#define SCN_OPS	   400u
+#define SCN_FAULTS 24u
+
+enum scn_op_kind {
+	SCN_WRITE,
+	SCN_WRITE_IMM,
+	SCN_READ,
+	SCN_SEND,
+	SCN_SEND_IMM,
+	SCN_TOKEN,
+	SCN_REREG, /* give a region back and register another */
+	SCN_PAUSE,
+	SCN_CANCEL, /* a token */
+	SCN_LIE,    /* something forbidden */
+	SCN_OP_KINDS,
+};
+
+enum scn_fault_kind {
+	SCN_KILL_APP,	 /* and start it anew */
+	SCN_KILL_DRIVER, /* and start the next one */
+	SCN_POWER_CUT,
+	SCN_RESET,
+	SCN_EVICT_STORM, /* an admin asks for every region back */
+	SCN_FAULT_KINDS,
+};
+
+struct scn_app {
+	uint8_t node, behaviour;
+	uint16_t weight;
+	bool off;
+};
+
+struct scn_link {
+	uint8_t app[2];
+};
+
+struct scn_op {
+	uint8_t app, kind;
+	bool off;
+	uint64_t r;
+};
+
+struct scn_fault {
+	uint8_t kind, target;
+	bool off;
+	uint64_t at_ns, for_ns;
+};
+
+struct scenario {
+	uint64_t seed;
+	uint32_t nodes, apps, links, ops, faults;
+	bool icrc;
+	bool odds_off; /* the shrinker took the wire's faults away */
+	struct unic_cmd_set_params params;
+	struct world_odds odds;
+	uint64_t odds_until_ns;
+	struct scn_app app[SCN_APPS];
+	struct scn_link link[SCN_LINKS];
+	struct scn_op op[SCN_OPS];
+	struct scn_fault fault[SCN_FAULTS];
+};
+
+/** scenario_make() - from a seed. */
+void scenario_make(struct scenario *s, uint64_t seed);
+/** scenario_print() - for a human; what is off is left out. */
+void scenario_print(const struct scenario *s, FILE *f);
+/** scenario_calm() - nothing goes wrong by itself in it: no fault, and the wire
+ * is perfect. */
+bool scenario_calm(const struct scenario *s);
+/** scenario_run() - from power-on to the last checker (run.c). */
+void scenario_run(const struct scenario *s, bool trace,
+		  struct sim_verdict *out);
+
+#endif /* SIM_SCENARIO_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* shrink.h - a smaller scenario that fails in the same way. */
+#ifndef SIM_SHRINK_H
+#define SIM_SHRINK_H
+
+#include "scenario.h"
+
+/** shrink() - leave out of *s what is not needed for *v's checker to object;
+ * *v: what it says now. Bounded work. */
+void shrink(struct scenario *s, struct sim_verdict *v);
+
+#endif /* SIM_SHRINK_H */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * tap.c - listens on each mailbox and tells the checkers what was said, in the
+ * order in which it was published: before a NIC is polled what the driver
+ * wrote, after it and before each DMA what the NIC wrote.
+ */
+#include "check.h"
+
+#include <string.h>
+
+struct tap {
+	uint32_t reset_ack, epoch;
+	uint32_t cmd_seen, cpl_seen, evt_seen;
+	struct tap_cmd cmd[UNIC_CMD_ENTRIES]; /* by ring position */
+	struct model model;
+};
+
+static struct tap *taps[WORLD_NODES];
+
+struct model *check_model(const struct node *n)
+{
+	return &taps[n->id]->model;
+}
+
+static const struct unic_nic_idx *nic_page(const struct node *n)
+{
+	return (const void *)(n->bar + UNIC_BAR_NIC_OFF);
+}
+
+static const struct unic_driver_page *driver_page(const struct node *n)
+{
+	return (const void *)(n->bar + UNIC_BAR_DRIVER_OFF);
+}
+
+static const struct unic_info *info_page(const struct node *n)
+{
+	return (const void *)n->bar;
+}
+
+void check_node(struct node *n)
+{
+	taps[n->id] = sim_alloc(sizeof(*taps[n->id]));
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static uint32_t cookie_of(const uint64_t *rec)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	return unic_from_le16(hdr.cookie);
+}
+
+static bool has_list(const uint64_t *rec)
+{
+	struct unic_cmd_mr_reg reg;
+
+	memcpy(&reg, rec, sizeof(reg));
+	return reg.hdr.opcode == UNIC_CMD_MR_FILL ||
+	       (reg.hdr.opcode == UNIC_CMD_MR_REG && reg.flags & UNIC_REG_LIST);
+}
+
+/* The NIC takes a list with its command, so this copy is what it saw. */
+static void hear_command(struct node *n, struct tap *t, uint32_t at)
+{
+	struct tap_cmd *c = &t->cmd[at];
+
+	memcpy(c->rec, n->bar + UNIC_BAR_CMD_OFF + at * 64, 64);
+	c->seen_ns = sim_now();
+	c->open = true;
+	sim_free(c->list);
+	c->list = NULL;
+	if (!has_list(c->rec))
+		return;
+	c->list = sim_alloc(UNIC_LIST_BYTES);
+	memcpy(c->list, n->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
+	       UNIC_LIST_BYTES);
+}
+
+/* ------------------------------------------------------ what the NIC says */
+
+static struct tap_cmd *find(struct tap *t, const uint64_t *rec)
+{
+	uint32_t i, cookie = cookie_of(rec);
+
+	for (i = 0; i < UNIC_CMD_ENTRIES; i++)
+		if (t->cmd[i].open && cookie_of(t->cmd[i].rec) == cookie)
+			return &t->cmd[i];
+	return NULL;
+}
+
+static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
+{
+	struct tap_cmd *c = find(t, rec);
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	if (!c)
+		sim_fail("once",
+			 "nic %u completes a command that is not open: opcode "
+			 "%u cookie %x",
+			 n->id, hdr.opcode, unic_from_le16(hdr.cookie));
+	sim_log("nic %u: command %u status %u", n->id, hdr.opcode, hdr.status);
+	c->open = false;
+	bounds_done(n, &t->model, c, rec);
+	conserve_done(n, c, rec);
+	model_done(&t->model, c, rec);
+}
+
+static void hear_event(struct node *n, struct tap *t, const uint64_t *rec)
+{
+	struct unic_evt_hdr hdr;
+	uint32_t w[4];
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	memcpy(w, rec, sizeof(w));
+	sim_log("nic %u: event %u reason %u proc %d id %u gen %u", n->id,
+		hdr.type, hdr.reason, (int16_t)unic_from_le16(hdr.proc), w[2],
+		w[3]);
+	bounds_event(n, &t->model, rec);
+	conserve_event(n, rec);
+	model_event(&t->model, rec);
+}
+
+static void hear_epoch(struct node *n, struct tap *t)
+{
+	uint32_t i;
+
+	sim_log("nic %u: reset complete", n->id);
+	for (i = 0; i < UNIC_CMD_ENTRIES; i++)
+		t->cmd[i].open = false;
+	t->cmd_seen = t->cpl_seen = t->evt_seen = 0;
+	t->epoch = unic_from_le32(info_page(n)->boot_epoch);
+	t->reset_ack = unic_from_le32(info_page(n)->reset_ack);
+	n->resets++;
+	model_epoch(&t->model, info_page(n));
+	pins_epoch(n);
+}
+
+static void hear_nic(struct node *n)
+{
+	struct tap *t = taps[n->id];
+	uint64_t rec[8];
+	uint32_t tail;
+
+	if (unic_from_le32(info_page(n)->boot_epoch) != t->epoch)
+		hear_epoch(n, t);
+	tail = unic_from_le32(nic_page(n)->cpl_tail);
+	for (; t->cpl_seen != tail; t->cpl_seen++) {
+		memcpy(rec,
+		       n->bar + UNIC_BAR_CPL_OFF +
+			       t->cpl_seen % UNIC_CPL_ENTRIES * 64,
+		       64);
+		hear_completion(n, t, rec);
+	}
+	tail = unic_from_le32(nic_page(n)->evt_tail);
+	for (; t->evt_seen != tail; t->evt_seen++) {
+		memcpy(rec,
+		       n->bar + UNIC_BAR_EVT_OFF +
+			       t->evt_seen % UNIC_EVT_ENTRIES * 64,
+		       64);
+		hear_event(n, t, rec);
+	}
+}
+
+/* ------------------------------------------------------------------- entry */
+
+void check_before_poll(struct node *n)
+{
+	struct tap *t = taps[n->id];
+	uint32_t tail = unic_from_le32(driver_page(n)->cmd_tail);
+
+	/* a tail that jumped back: the driver is about to reset the NIC */
+	while (tail - t->cmd_seen - 1 < UNIC_CMD_ENTRIES)
+		hear_command(n, t, t->cmd_seen++ % UNIC_CMD_ENTRIES);
+}
+
+void check_after_poll(struct node *n)
+{
+	hear_nic(n);
+	bounds_tick(n, check_model(n));
+}
+
+void check_after_host(struct node *n)
+{
+	(void)n;
+}
+
+void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
+		 const void *host, uint32_t len)
+{
+	hear_nic(n);
+	sim_note(bus << 1 | dir, len);
+	oracle_moved(n, check_model(n), dir, bus, host, len);
+	pins_moved(n, bus, len);
+}
+
+void check_driver_gone(struct node *n)
+{
+	pins_driver_gone(n);
+}
+
+void check_power_cut(struct node *n)
+{
+	hear_nic(n);
+}

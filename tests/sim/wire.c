@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* wire.c - a switch that loses, repeats, delays, overtakes and damages. */
+#include "world.h"
+
+struct flying {
+	uint32_t to, len, flags;
+	uint8_t pad[2];
+	uint8_t bytes[];
+};
+
+static void land(void *ctx, uint64_t arg)
+{
+	struct flying *f = ctx;
+
+	(void)arg;
+	port_deliver(&world->node[f->to]->port, f->bytes, f->len, f->flags);
+	sim_free(f);
+}
+
+static void damage(struct flying *f, struct sim_rng *r)
+{
+	uint32_t bits = 1 + sim_below(r, 3);
+
+	while (bits--)
+		f->bytes[sim_below(r, f->len)] ^=
+			(uint8_t)(1u << sim_below(r, 8));
+}
+
+static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
+		uint32_t flags)
+{
+	struct sim_rng *r = &world->wire_rng;
+	struct flying *f = sim_alloc(sizeof(*f) + len);
+	uint64_t at = sim_now() + sim_range(r, 500, 3 * US);
+	uint64_t *last = &world->wire_ns[from][to];
+
+	f->to = to;
+	f->len = len;
+	f->flags = flags;
+	memcpy(f->bytes, frame, len);
+	if (world->node[from]->port.icrc && sim_chance(r, world->odds.corrupt))
+		damage(f, r);
+	if (sim_chance(r, world->odds.reorder))
+		at += sim_range(r, 0, world->odds.delay_ns);
+	else if (at < *last)
+		at = *last;
+	else
+		*last = at;
+	sim_at(at, land, f, 0);
+}
+
+static void carry(uint32_t from, uint32_t to, const uint8_t *frame,
+		  uint32_t len, uint32_t flags)
+{
+	struct sim_rng *r = &world->wire_rng;
+
+	if (sim_chance(r, world->odds.loss)) {
+		world->frames_lost++;
+		return;
+	}
+	fly(from, to, frame, len, flags);
+	if (sim_chance(r, world->odds.dup)) {
+		world->frames_made++;
+		fly(from, to, frame, len, flags);
+	}
+}
+
+void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
+		uint32_t flags)
+{
+	uint32_t i;
+	uint8_t mac[6];
+
+	if (frame[0] & 1) { /* broadcast: to all, itself excepted */
+		for (i = 0; i < world->nodes; i++)
+			if (i != from)
+				carry(from, i, frame, len, flags);
+		world->frames_made += world->nodes - 1;
+		world->frames_lost++;
+		return;
+	}
+	for (i = 0; i < world->nodes; i++) {
+		port_mac((uint8_t)i, mac);
+		if (!memcmp(mac, frame, 6)) {
+			carry(from, i, frame, len, flags);
+			return;
+		}
+	}
+	world->frames_lost++;
+}

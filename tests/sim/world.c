@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* world.c - see world.h. */
+#include "world.h"
+
+#include "check.h"
+#include "core.h"
+
+struct world *world;
+
+/* ------------------------------------------------------------- who runs when */
+
+static void poll_nic(void *ctx, uint64_t due)
+{
+	struct node *n = ctx;
+	uint64_t until, gone;
+
+	if (n->nic_due != due)
+		return; /* it was moved */
+	n->nic_due = UINT64_MAX;
+	check_before_poll(n);
+	until = core_nic_poll(n->nic);
+	check_after_poll(n);
+	gone = sim_now() + sim_range(&n->rng, n->round_ns / 2, n->round_ns);
+	world_kick_nic(n, until ? until + n->port.on_ns - US : gone);
+}
+
+void world_kick_nic(struct node *n, uint64_t at_ns)
+{
+	if (at_ns <= sim_now())
+		at_ns = sim_now() + 1;
+	if (at_ns >= n->nic_due)
+		return;
+	n->nic_due = at_ns;
+	sim_at(at_ns, poll_nic, n, at_ns);
+}
+
+static void poll_host(void *ctx, uint64_t due)
+{
+	struct node *n = ctx;
+	uint64_t next;
+
+	if (n->host_due != due || !n->host)
+		return;
+	n->host_due = UINT64_MAX;
+	next = unic_host_poll(n->host);
+	if (!unic_host_rest(n->host) ||
+	    next <= unic_os_now_ns(n->os)) /* more at once */
+		next = sim_now() + sim_range(&n->rng, 500, 2 * US);
+	else if (next != UINT64_MAX)
+		next -= n->os->offset_ns;
+	world_kick_host(n, next);
+	check_after_host(n);
+}
+
+void world_kick_host(struct node *n, uint64_t at_ns)
+{
+	if (at_ns <= sim_now())
+		at_ns = sim_now() + 1;
+	if (!n->host || at_ns >= n->host_due)
+		return;
+	n->host_due = at_ns;
+	sim_at(at_ns, poll_host, n, at_ns);
+}
+
+bool world_bell(struct sim_rng *rng, uint64_t *at, bool *again)
+{
+	*at = sim_now() + sim_range(rng, 500, 5 * US);
+	*again = sim_chance(rng, world->odds.bell_dup);
+	if (sim_chance(rng, world->odds.bell_late))
+		*at += sim_range(rng, 0, MS);
+	return !sim_chance(rng, world->odds.bell_lost);
+}
+
+bool world_slots_free(const struct node *n)
+{
+	uint32_t i;
+
+	for (i = 0; i < WORLD_SLOTS; i++)
+		if (n->owner[i] || n->ended[i])
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------ what a port tells us */
+
+static void on_moved(struct unic_port *p, enum unic_port_dma_dir dir,
+		     uint64_t bus, const void *host, uint32_t len)
+{
+	check_moved(p->user, dir, bus, host, len);
+}
+
+static void on_wake(struct unic_port *p)
+{
+	struct node *n = p->user;
+
+	world_kick_nic(n, sim_now() + sim_range(&n->rng, 100, US));
+}
+
+static void host_bell(void *ctx, uint64_t arg)
+{
+	struct node *n = ctx;
+
+	(void)arg;
+	world_kick_host(n, sim_now());
+}
+
+static void on_rung(struct unic_port *p, uint32_t vector)
+{
+	struct node *n = p->user;
+	uint64_t at;
+	bool again;
+
+	if (vector) {
+		/* the board wakes the process without its driver */
+		if (vector <= WORLD_SLOTS && n->os)
+			unic_os_ring_proc(n->os, vector - 1);
+		return;
+	}
+	if (!world_bell(&n->rng, &at, &again))
+		return;
+	sim_at(at, host_bell, n, 0);
+	if (again)
+		sim_at(at + US, host_bell, n, 0);
+}
+
+static void on_sent(struct unic_port *p, const uint8_t *frame, uint32_t len,
+		    uint32_t flags)
+{
+	world_wire(((struct node *)p->user)->id, frame, len, flags);
+}
+
+static void on_panic(struct unic_port *p, const char *file, uint32_t line)
+{
+	sim_fail("assert", "nic %u: assert failed in %s:%u", p->id, file, line);
+}
+
+/* ----------------------------------------------------------- life and death */
+
+static void start_driver(struct node *n)
+{
+	struct unic_host_config config = {
+		.slots = WORLD_SLOTS,
+		.slot_bytes = PORT_SLOT_BYTES,
+		.slot_mem = (void *const *)n->slot,
+		.ipv4 = 0x0a000001u + n->id,
+		.pid = 1000 + n->id,
+		.params = n->params,
+	};
+	struct unic_os *os = sim_alloc(sizeof(*os));
+	uint32_t i;
+
+	os->node = n;
+	os->offset_ns = sim_range(&n->rng, 0, 1000000) * MS;
+	os->life = n->os ? n->os->life + 1 : 0;
+	sim_rng_init(&os->rng, sim_seed(), 0x300u + n->id * 16 + os->life);
+	n->os = os;
+	n->host = unic_host_new(os, unic_nic_provider(os, n->bar), &config);
+	for (i = 0; i < WORLD_SLOTS; i++)
+		if (n->owner_pid[i]) {
+			unic_host_slot_hold(n->host, i, n->owner_pid[i]);
+			n->quiet[i] = true; /* as soon as the NIC is reset */
+		}
+	unic_host_plug(n->host, true);
+	n->host_due = UINT64_MAX;
+	world_kick_host(n, sim_now() + US);
+}
+
+void world_start_driver(uint32_t node)
+{
+	struct node *n = world->node[node];
+
+	if (n->host)
+		return;
+	sim_log("host %u: a new driver", node);
+	start_driver(n);
+}
+
+void world_kill_driver(uint32_t node)
+{
+	struct node *n = world->node[node];
+	uint32_t i;
+
+	if (!n->host)
+		return;
+	sim_log("host %u: the driver is killed", node);
+	check_driver_gone(n);
+	n->host = NULL; /* it had no time to clean up */
+	n->host_due = UINT64_MAX;
+	n->driver_deaths++;
+	for (i = 0; i < WORLD_SLOTS; i++)
+		n->owner[i] = NULL;
+	for (i = 0; i < n->clients; i++) {
+		struct world_client *c = n->client[i];
+
+		if (!c->open)
+			continue;
+		c->open = false;
+		c->life++;
+		c->hangup(c);
+	}
+}
+
+void world_power_cut(uint32_t node)
+{
+	struct node *n = world->node[node];
+
+	sim_log("nic %u: power cut, %u transfers under way", node,
+		n->port.xfers);
+	check_power_cut(n);
+	port_power_cut(&n->port);
+	core_nic_again(n->nic, &n->port);
+	n->power_cuts++;
+	n->nic_due = UINT64_MAX;
+	world_kick_nic(n, sim_now() + 10 * US);
+	world_kick_host(n, sim_now() + 20 * US); /* the bus tells it */
+	if (n->host)
+		unic_host_plug(n->host, true);
+}
+
+void world_reset(uint32_t node)
+{
+	struct node *n = world->node[node];
+
+	if (!n->host)
+		return;
+	sim_log("host %u: resets its NIC, %u transfers under way", node,
+		n->port.xfers);
+	unic_host_plug(n->host, true);
+	world_kick_host(n, sim_now());
+}
+
+/* ---------------------------------------------------------------- processes */
+
+bool world_connect(struct world_client *c, uint32_t node, uint32_t pid)
+{
+	struct node *n = world->node[node];
+	uint32_t i;
+
+	for (i = 0; i < n->clients && n->client[i] != c; i++)
+		;
+	if (i == n->clients)
+		n->client[n->clients++] = c;
+	c->life++;
+	c->open = n->host;
+	c->node = n;
+	c->core = (struct unic_client){ .pid = pid,
+					.privileged = true,
+					.slot = UNIC_OS_NO_SLOT };
+	return c->open;
+}
+
+struct request {
+	struct world_client *c;
+	uint32_t life, bytes;
+	uint64_t msg[];
+};
+
+static void serve(void *ctx, uint64_t arg)
+{
+	struct request *r = ctx;
+	struct world_client *c = r->c;
+
+	(void)arg;
+	if (c->open && c->life == r->life && c->node->host) {
+		unic_host_request(c->node->host, &c->core, r->msg, r->bytes);
+		world_kick_host(c->node, sim_now());
+	}
+	sim_free(r);
+}
+
+void world_send(struct world_client *c, const void *msg, uint32_t bytes)
+{
+	struct request *r = sim_alloc(sizeof(*r) + bytes);
+	uint64_t at = sim_now() + sim_range(&c->node->rng, US, 10 * US);
+
+	if (at < c->send_ns)
+		at = c->send_ns;
+	c->send_ns = at;
+	r->c = c;
+	r->life = c->life;
+	r->bytes = bytes;
+	memcpy(r->msg, msg, bytes);
+	sim_at(at, serve, r, 0);
+}
+
+void world_ring(struct world_client *c)
+{
+	uint64_t at;
+	bool again;
+
+	if (world_bell(&c->node->rng, &at, &again))
+		world_kick_nic(c->node, at);
+}
+
+/* The slot of an ended process is free when the driver is through with it. */
+static void reap(void *ctx, uint64_t arg)
+{
+	struct node *n = ctx;
+	uint32_t slot = (uint32_t)arg;
+
+	if (!n->ended[slot])
+		return;
+	if (!n->host || !n->quiet[slot]) {
+		sim_at(sim_now() + 100 * US, reap, n, slot);
+		return;
+	}
+	unic_host_slot_free(n->host, slot);
+	n->ended[slot] = false;
+	n->owner_pid[slot] = 0;
+}
+
+static void hang_up(struct world_client *c)
+{
+	struct node *n = c->node;
+
+	if (!c->open)
+		return;
+	c->open = false;
+	c->life++;
+	if (n->host) {
+		unic_host_client_gone(n->host, &c->core);
+		world_kick_host(n, sim_now());
+	}
+}
+
+void world_kill(struct world_client *c)
+{
+	struct node *n = c->node;
+	uint32_t i;
+
+	hang_up(c);
+	for (i = 0; i < WORLD_SLOTS; i++) {
+		if (n->owner_pid[i] != c->core.pid || n->ended[i])
+			continue;
+		n->owner[i] = NULL;
+		n->ended[i] = true;
+		sim_at(sim_now() + US, reap, n, i);
+	}
+}
+
+/* -------------------------------------------------------------------- build */
+
+static struct node *node_new(uint32_t id, bool icrc,
+			     const struct unic_cmd_set_params *params)
+{
+	struct node *n = sim_alloc(sizeof(*n));
+	uint8_t *mem = sim_alloc(UNIC_BAR_BYTES +
+				 WORLD_SLOTS * PORT_SLOT_BYTES + 4096);
+	uint32_t i;
+
+	mem = (uint8_t *)(((uintptr_t)mem + 4095) & ~(uintptr_t)4095);
+	n->id = id;
+	n->params = *params;
+	sim_rng_init(&n->rng, sim_seed(), 0x200u + id);
+	n->round_ns = (uint32_t)sim_range(&n->rng, 200, 2000);
+	n->bar = mem;
+	for (i = 0; i < WORLD_SLOTS; i++) {
+		n->slot[i] = mem + UNIC_BAR_BYTES + i * PORT_SLOT_BYTES;
+		n->port.window[i] = n->slot[i];
+		n->quiet[i] = true;
+	}
+	port_init(&n->port, (uint8_t)id);
+	n->port.bar = n->bar;
+	n->port.icrc = icrc;
+	n->port.user = n;
+	n->port.moved = on_moved;
+	n->port.wake = on_wake;
+	n->port.rung = on_rung;
+	n->port.sent = on_sent;
+	n->port.panic = on_panic;
+	n->nic_due = UINT64_MAX;
+	return n;
+}
+
+void world_new(uint32_t n, bool icrc, const struct unic_cmd_set_params *params)
+{
+	uint32_t i;
+
+	world = sim_alloc(sizeof(*world));
+	world->nodes = n;
+	sim_rng_init(&world->wire_rng, sim_seed(), 0x400);
+	for (i = 0; i < n; i++) {
+		struct node *node = node_new(i, icrc, params);
+
+		world->node[i] = node;
+		node->nic = core_nic_new(&node->port);
+		world_kick_nic(node, sim_now() + 1);
+		check_node(node);
+		start_driver(node);
+	}
+}
+
+void world_odds(const struct world_odds *odds)
+{
+	uint32_t i;
+
+	world->odds = *odds;
+	for (i = 0; i < world->nodes; i++)
+		world->node[i]->port.odds = odds->port;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * world.h - the hardware and the operating systems: nodes of one NIC and one
+ * host each, the wire between them, interrupts, power and the death of
+ * processes.
+ *
+ * Secret: who runs when. A NIC is polled while it has work and woken by what
+ * would interrupt it; a driver the same; both a little late, as the seed says.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include "host.h"
+#include "port.h"
+#include "sim.h"
+
+#define WORLD_NODES   8u
+#define WORLD_SLOTS   PORT_SLOTS
+#define WORLD_CLIENTS 16u /* ever, of one node */
+#define WORLD_PAGES   (PORT_SLOT_BYTES / 4096u)
+
+/* Odds of the wire and the doorbells, in parts per million. */
+struct world_odds {
+	uint32_t loss, dup, reorder, corrupt;
+	uint32_t delay_ns; /* of a reordered frame, at most */
+	uint32_t bell_lost, bell_dup, bell_late;
+	struct port_odds port;
+};
+
+struct node;
+
+/* One connection of a process to its driver; the user embeds it. */
+struct world_client {
+	struct unic_client core;
+	struct node *node;
+	void (*reply)(struct world_client *c, const void *msg, uint32_t bytes);
+	void (*upcall)(struct world_client *c); /* its upcall fd */
+	void (*cq)(struct world_client *c);	/* its completion fd */
+	void (*hangup)(struct world_client *c); /* end of file */
+	uint64_t send_ns, reply_ns;		/* sockets keep the order */
+	uint32_t life; /* messages of an earlier one are void */
+	bool open;
+};
+
+struct unic_os {
+	struct node *node;
+	struct sim_rng rng;
+	uint64_t offset_ns; /* CLOCK_MONOTONIC less virtual time */
+	long live;	    /* allocations */
+	uint32_t life;
+};
+
+struct node {
+	uint32_t id;
+	struct unic_port port;
+	struct unic_nic *nic;
+	struct unic_host *host; /* NULL: the driver is dead */
+	struct unic_os *os;
+	uint8_t *bar;
+	uint8_t *slot[WORLD_SLOTS];
+	struct world_client *owner[WORLD_SLOTS]; /* who has the descriptors */
+	uint32_t owner_pid[WORLD_SLOTS];	 /* ... or had */
+	bool quiet[WORLD_SLOTS]; /* the driver is through with it */
+	bool ended[WORLD_SLOTS]; /* and so is its process */
+	struct world_client *client[WORLD_CLIENTS];
+	uint32_t clients;
+	struct unic_cmd_set_params params;
+	uint32_t round_ns; /* a poll round of this NIC takes about this */
+	struct sim_rng rng;
+	uint64_t nic_due, host_due; /* next poll; UINT64_MAX: none */
+	uint32_t resets, power_cuts, driver_deaths;
+};
+
+struct world {
+	uint32_t nodes;
+	struct node *node[WORLD_NODES];
+	struct world_odds odds;		   /* now */
+	uint64_t frames_lost, frames_made; /* by the wire */
+	struct sim_rng wire_rng;
+	uint64_t wire_ns[WORLD_NODES][WORLD_NODES]; /* keeps the order */
+};
+
+extern struct world *world;
+
+/** world_new() - @n nodes, powered on, drivers started. */
+void world_new(uint32_t n, bool icrc, const struct unic_cmd_set_params *params);
+/** world_odds() - from now on. */
+void world_odds(const struct world_odds *odds);
+
+/** world_connect() - a process opens the driver's socket. False: nobody there. */
+bool world_connect(struct world_client *c, uint32_t node, uint32_t pid);
+/** world_send() - a request; it arrives a little later. */
+void world_send(struct world_client *c, const void *msg, uint32_t bytes);
+/** world_ring() - process @c's doorbell eventfd. */
+void world_ring(struct world_client *c);
+/** world_kill() - the process of @c is no more. */
+void world_kill(struct world_client *c);
+
+/** world_kill_driver() / world_start_driver() - SIGKILL, and the next one. */
+void world_kill_driver(uint32_t node);
+void world_start_driver(uint32_t node);
+/** world_power_cut() - the NIC loses power for a moment, DMA under way too. */
+void world_power_cut(uint32_t node);
+/** world_reset() - the driver resets the NIC. */
+void world_reset(uint32_t node);
+
+/** world_wire() - wire.c: @from sends a frame. */
+void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
+		uint32_t flags);
+/** world_bell() - has a doorbell of @rng's owner been lost? else *at: when it
+ * arrives; *again: and once more. */
+bool world_bell(struct sim_rng *rng, uint64_t *at, bool *again);
+/** world_kick_nic() / world_kick_host() - poll it at @at_ns, or before. */
+void world_kick_nic(struct node *n, uint64_t at_ns);
+void world_kick_host(struct node *n, uint64_t at_ns);
+/** world_slots_free() - no process has or had a slot that is not free again. */
+bool world_slots_free(const struct node *n);
+
+#endif /* SIM_WORLD_H */
