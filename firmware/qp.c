@@ -367,6 +367,8 @@ void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 	qp->dmas--;
 	if (qp->dmas)
 		return;
+	if (qp->state == UNIC_QPS_ERR || qp->dying)
+		unic_responder_dma_end(nic, qp);
 	if (!qp->dying)
 		unic_sched_send(nic, unic_qp_index(nic, qp));
 	else if (qp->tell)

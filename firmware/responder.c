@@ -715,6 +715,19 @@ bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
 	return unic_rq_holds(qp, mr);
 }
 
+/* A token has not ended while bytes are on their way to its buffer. */
+void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused) {
+		if (qp->dmas)
+			return; /* called again */
+		unic_token_abort(nic, (uint16_t)m->token, m->placed);
+	}
+	m->kind = UNIC_MSG_NONE;
+}
+
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -723,9 +736,7 @@ void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
 	unic_rq_drop_holds(nic, qp);
 	drop_target(nic, m);
-	if (m->kind == UNIC_MSG_TOKEN && !m->refused)
-		unic_token_abort(nic, (uint16_t)m->token, m->placed);
-	m->kind = UNIC_MSG_NONE;
+	unic_responder_dma_end(nic, qp);
 	for (i = 0; i < UNIC_QP_READS; i++) {
 		if (qp->rsp.read[i].active)
 			deactivate(nic, &qp->rsp.read[i]);

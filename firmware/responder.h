@@ -53,11 +53,16 @@ void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
  * sent; it is remembered for a duplicate. */
 void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_responder_abort() - the QP dies: holds dropped, token aborted; if a
+/** unic_responder_abort() - the QP dies: holds dropped, token aborted (when
+ * the last DMA of the QP has ended); if a
  * receive being filled holds @mr (UNIC_MR_NIL: none), it will complete
  * EVICTED. */
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
 			  uint16_t mr);
+
+/** unic_responder_dma_end() - of a dead QP: nothing of it moves any more, so a
+ * token that it had claimed ends now. */
+void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp);
 
 /** unic_responder_holds() - does anything of this half hold @mr? */
 bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr);
