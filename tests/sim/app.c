@@ -4,6 +4,8 @@
 
 #include "oracle.h"
 
+#define CQ_BUS 2u /* detail of CQ_ERROR */
+
 const struct behaviour behaviours[] = {
 	/*  name	win reg min max  rel off ext sil non  late	 lies	waits */
 	{ "calm", 4, 3, 1, 3, 10, 2, 1, 0, 0, 100, false, true },
@@ -80,24 +82,39 @@ static void on_reply(struct world_client *c, const void *msg, uint32_t bytes)
 
 static bool asking(const struct app *a)
 {
-	uint32_t i, n = 0;
+	uint32_t i;
 
 	for (i = 0; i < APP_ASKS; i++)
-		n += a->ask[i].seq != 0;
-	return n;
+		if (a->ask[i].seq)
+			return true;
+	return false;
+}
+
+/* A registration beyond the share may wait for ever. */
+static bool owed_reply(const struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_ASKS; i++)
+		if (a->ask[i].seq && a->ask[i].op != UNIC_CTL_MR_REG)
+			return true;
+	return false;
 }
 
 /* --------------------------------------------------------------------- life */
 
-/* Whatever it had on the NIC is gone. */
-static void forget(struct app *a)
+/*
+ * Whatever it had on the NIC is gone (@safe), or will be: then its memory may
+ * still be written until the driver says that the slot is quiet.
+ */
+static void forget(struct app *a, bool safe)
 {
 	uint32_t i;
 
 	for (i = 0; i < APP_ASKS; i++)
 		a->ask[i].done = NULL; /* about things that are no more */
-	app_op_forget(a);
-	app_qp_forget(a);
+	app_op_forget(a, safe);
+	app_qp_forget(a, safe);
 	app_mem_forget(a);
 	memset(a->token, 0, sizeof(a->token));
 	a->epoch_life++;
@@ -115,9 +132,8 @@ static void on_hangup(struct world_client *c)
 	if (a->state == APP_DOWN || a->state == APP_LEFT)
 		return;
 	sim_log("app %u: the driver hung up", a->index);
-	forget(a);
+	forget(a, false);
 	memset(a->ask, 0, sizeof(a->ask));
-	oracle_unmap(a->node, a->slot);
 	a->fresh = true;
 	a->state = APP_KNOCK;
 	a->knock_ns = sim_now() + 100 * US;
@@ -151,6 +167,7 @@ void app_start(struct app *a)
 	a->life++;
 	a->pid = 2000 + a->index * 100 + a->life;
 	a->fresh = true;
+	a->giving_up = false;
 	a->state = APP_KNOCK;
 	a->knock_ns = 0;
 	app_kick(a, sim_now() + sim_range(&a->rng, US, 200 * US));
@@ -161,7 +178,7 @@ void app_kill(struct app *a)
 	if (a->state == APP_DOWN || a->state == APP_LEFT)
 		return;
 	sim_log("app %u is killed", a->index);
-	forget(a);
+	forget(a, false);
 	memset(a->ask, 0, sizeof(a->ask));
 	a->state = APP_DOWN;
 	a->due = UINT64_MAX;
@@ -180,7 +197,7 @@ bool app_finished(const struct app *a)
 	if (a->state == APP_LEFT || (a->state == APP_DOWN && a->stopping))
 		return true;
 	return a->state == APP_RUNS && !a->reset && a->next_op >= a->scn->ops &&
-	       app_op_idle(a) && !asking(a);
+	       app_op_idle(a) && !owed_reply(a);
 }
 
 void app_say_stuck(const struct app *a, const char *what)
@@ -188,6 +205,15 @@ void app_say_stuck(const struct app *a, const char *what)
 	const struct scenario *s = a->scn;
 	uint32_t i, open = 0, asks = 0;
 
+	for (i = 0; i < APP_OPEN; i++)
+		if (a->op[i].state == OP_POSTED &&
+		    a->op[i].kind != SCN_OP_KINDS)
+			sim_log("app %u: %llx, kind %u, is open", a->index,
+				(unsigned long long)a->op[i].id, a->op[i].kind);
+	for (i = 0; i < APP_ASKS; i++)
+		if (a->ask[i].seq)
+			sim_log("app %u: request %u is open", a->index,
+				a->ask[i].op);
 	for (i = 0; i < APP_OPEN; i++)
 		open += a->op[i].state == OP_POSTED &&
 			a->op[i].kind != SCN_OP_KINDS;
@@ -283,6 +309,7 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 	a->reset = false;
 	a->fifo = 0;
 	if (!a->fresh) {
+		forget(a, true);
 		/* what the ring says so far is about the time before */
 		a->upcall_next = unic_from_le32(upcalls(a)->next);
 		a->fifo = unic_from_le32(app_db(a)->fifo_seq);
@@ -324,12 +351,12 @@ static void was_reset(struct app *a)
 	if (a->reset)
 		return;
 	sim_log("app %u: its NIC was reset", a->index);
-	forget(a);
-	a->reset = true;
+	a->reset = true; /* its memory is its own again after the next HELLO */
 }
 
 static void upcall(struct app *a, const uint64_t *rec)
 {
+	bool bus_faults = a->scn->odds.port.bus_ppm;
 	struct unic_upcall_obj o;
 	uint32_t i;
 
@@ -343,6 +370,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 			if (a->qp[i].id == unic_from_le32(o.hdr.id) &&
 			    a->qp[i].link) {
 				a->qp[i].failed = true;
+				a->qp[i].unexplained = false;
 				app_link_break(a->qp[i].link);
 			}
 		return;
@@ -350,8 +378,12 @@ static void upcall(struct app *a, const uint64_t *rec)
 		app_token_upcall(a, rec);
 		return;
 	case UNIC_UP_CQ_ERROR:
-		sim_fail("once", "app %u: a completion queue overran",
-			 a->index);
+		if (!bus_faults || unic_from_le32(o.detail) != CQ_BUS)
+			sim_fail("once",
+				 "app %u: a completion queue failed: %u",
+				 a->index, unic_from_le32(o.detail));
+		a->giving_up = true; /* completions are lost: no way on */
+		return;
 	default:
 		app_mem_upcall(a, rec, o.hdr.type);
 	}
@@ -359,7 +391,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 
 /* Upcalls were lost: the ring went round. RESYNC would say what is true; this
  * process takes what it has for gone, which is true soon enough. */
-static void read_upcalls(struct app *a)
+void app_read_upcalls(struct app *a)
 {
 	const struct unic_upcall_ring *ring = upcalls(a);
 	uint64_t rec[8];
@@ -408,7 +440,7 @@ static void leave(struct app *a)
 	struct unic_ctl_obj r = { .id = unic_to_le32(a->pd) };
 
 	if (a->index & 1) {
-		forget(a);
+		forget(a, false);
 		left(a);
 		return;
 	}
@@ -440,8 +472,13 @@ static void step(void *ctx, uint64_t due)
 		return;
 	a->due = UINT64_MAX;
 	if (a->state >= APP_RUNS && a->state != APP_LEFT) {
-		read_upcalls(a);
-		while (app_op_reap(a))
+		app_read_upcalls(a);
+		if (a->giving_up) {
+			app_kill(a);
+			app_start(a);
+			return;
+		}
+		while (!a->reset && app_op_reap(a))
 			;
 		if (a->reset && !asking(a)) {
 			a->state = APP_KNOCK;

@@ -65,6 +65,8 @@ struct region {
 	uint64_t iova; /* of that byte */
 	uint32_t bytes;
 	uint32_t used[PARTS], open[PARTS];
+	uint32_t reg_seq; /* of the request that made it */
+	bool cancelled;
 	uint32_t notice_seq; /* not answered yet; 0: none */
 	uint64_t answer_ns, retry_ns;
 };
@@ -93,8 +95,10 @@ struct qp {
 	uint32_t region, cq, id, qpn, psn;
 	uint32_t sq_tail, rq_tail, sq_open, rq_open, sq_slots, cq_ci;
 	uint32_t grant;
+	bool has_cq;
 	bool failed; /* an operation of it ended badly: the others may, too */
 	bool dying;  /* it goes to ERR */
+	bool unexplained; /* flushed, and QP_ERROR has not come yet */
 };
 
 /* Both ends of a connection as an out-of-band channel would tell them. */
@@ -130,13 +134,15 @@ struct op {
 	struct app *peer;
 	uint32_t peer_life;
 	uint32_t local_at, remote_at, len, ctrl;
+	uint32_t serial; /* a receive: which of its queue */
 	uint32_t grant;
 	bool local_was, remote_was; /* revoked already when posted */
 	struct token *token;
 };
 
 struct token {
-	bool there, ended, asked;
+	bool there, asked, cancelling;
+	uint32_t early_id, early_end; /* TOKEN_END before the reply */
 	uint32_t id, index, len, at, region, region_life;
 	uint64_t key, claimed_by;
 	uint32_t grant;
@@ -167,6 +173,7 @@ struct app {
 	const struct scenario *scn;
 	uint32_t index, node, life, pid, epoch_life;
 	uint8_t state;
+	bool giving_up;
 	bool stopping, fresh; /* fresh: the frames are still to be allocated */
 	bool reset; /* the NIC was reset: everything to be made anew */
 	struct sim_rng rng;
@@ -196,6 +203,8 @@ void app_stop(struct app *a);
 void app_kick(struct app *a, uint64_t at_ns);
 /** app_finished() - its script is done and nothing is under way. */
 bool app_finished(const struct app *a);
+/** app_read_upcalls() - all that are on the ring. */
+void app_read_upcalls(struct app *a);
 /** app_say_stuck() - fail: it does not @what. */
 void app_say_stuck(const struct app *a, const char *what)
 	__attribute__((noreturn));
@@ -225,7 +234,7 @@ uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
 /* ----------------------------------------------------------------- app_qp.c */
 
 void app_qp_step(struct app *a);
-void app_qp_forget(struct app *a);
+void app_qp_forget(struct app *a, bool safe);
 bool app_qp_none(const struct app *a);
 /** app_link_break() - both ends are to connect anew. */
 void app_link_break(struct link *l);
@@ -242,7 +251,7 @@ void app_qp_arm(struct qp *q);
 /* ----------------------------------------------------------------- app_op.c */
 
 void app_op_step(struct app *a);
-void app_op_forget(struct app *a);
+void app_op_forget(struct app *a, bool safe);
 /** app_op_reap() - completions. True if there were any. */
 bool app_op_reap(struct app *a);
 /** app_op_settle() - the QP that could still place bytes of @l is gone. */

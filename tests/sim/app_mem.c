@@ -108,7 +108,7 @@ static void reg(struct app *a, uint32_t i)
 	r->mr_class = i ? UNIC_CLASS_RDMA : UNIC_CLASS_MESSAGING;
 	r->rights = i ? some_rights(a) : UNIC_MR_LOCAL_WRITE;
 	if (i) { /* neither end on a page */
-		first = sim_below(&a->rng, 4096);
+		first = sim_below(&a->rng, 4096 - 256);
 		last = r->n > 1 ? sim_below(&a->rng, 4096) : 0;
 	}
 	r->at = (APP_QPS + i * APP_REG_PAGES) * 4096 + first;
@@ -129,7 +129,32 @@ static void reg(struct app *a, uint32_t i)
 	if (!app_ask(a, UNIC_CTL_MR_REG, &req, i, reg_done))
 		return;
 	r->state = REGION_ASKED;
+	r->reg_seq = a->seq;
+	oracle_clear(a->node, a->slot, (APP_QPS + i * APP_REG_PAGES) * 4096,
+		     APP_REG_PAGES * 4096);
 	fill_export(a, r);
+}
+
+/* It was granted or ended meanwhile, or it ends now: MR_REG is answered. */
+static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
+			const void *rec, uint32_t bytes)
+{
+	(void)arg;
+	(void)rec;
+	(void)bytes;
+	if (status != UNIC_ST_OK && status != UNIC_ST_NO_WAIT &&
+	    status != UNIC_CTL_ST_RESET && status != UNIC_CTL_ST_NO_NIC)
+		sim_fail("once", "app %u: WAIT_CANCEL answers %u", a->index,
+			 status);
+}
+
+static void cancel(struct app *a, struct region *r)
+{
+	struct unic_ctl_wait_cancel req = { .wait_seq =
+						    unic_to_le32(r->reg_seq) };
+
+	if (app_ask(a, UNIC_CTL_WAIT_CANCEL, &req, 0, cancel_done))
+		r->cancelled = true;
 }
 
 /* ------------------------------------------------------------------- let go */
@@ -279,6 +304,8 @@ static void step(struct app *a, uint32_t i, bool wanted)
 		reg(a, i);
 		return;
 	}
+	if (r->state == REGION_ASKED && !wanted && !r->cancelled)
+		cancel(a, r);
 	if (r->state != REGION_ACTIVE)
 		return;
 	if (r->evicted || !wanted) {

@@ -139,21 +139,20 @@ void app_op_settle(struct link *l)
 		}
 }
 
-void app_op_forget(struct app *a)
+void app_op_forget(struct app *a, bool safe)
 {
 	uint32_t i;
 
 	for (i = 0; i < APP_OPEN; i++) {
 		struct op *o = &a->op[i];
 
+		if (!safe && !is_write(o))
+			o->grant = 0;
 		if (o->state == OP_POSTED && is_write(o))
 			o->state = OP_LINGERS; /* it may still arrive there */
 		else if (o->state == OP_POSTED)
 			let_go(o);
 	}
-	for (i = 0; i < APP_TOKENS; i++)
-		if (a->token[i].there)
-			oracle_revoke(a->token[i].grant);
 	once_forget((uint64_t)(a->index + 1) << 48 |
 			    (uint64_t)(a->epoch_life & 0xffff) << 32,
 		    0xffffffffull << 32);
@@ -177,6 +176,7 @@ static void post_recv(struct app *a, struct qp *q, struct region *r,
 			  .local_life = r->life,
 			  .local_at = r->at + chunk * APP_CHUNK,
 			  .len = APP_CHUNK,
+			  .serial = q->rq_tail,
 			  .local_was = r->revoked };
 	memset(app_mem(a, o->local_at), 0, APP_CHUNK);
 	o->grant = oracle_grant(a->node, a->slot, o->local_at, APP_CHUNK,
@@ -188,8 +188,25 @@ static void post_recv(struct app *a, struct qp *q, struct region *r,
 	s->sge[0].len = unic_to_le32(APP_CHUNK);
 	s->sge[0].lkey = unic_to_le32(r->stag);
 	once_post(o->id, 0, false);
+	sim_log("app %u: posts receive %llx to page %u + %u", a->index,
+		(unsigned long long)o->id, o->local_at / 4096,
+		o->local_at % 4096);
 	q->rq_open++;
 	app_qp_ring(a, UNIC_DB_RQ, q->index, ++q->rq_tail);
+}
+
+/* Receives complete in any order: is the next slot of the ring free? */
+static bool slot_free(const struct qp *q)
+{
+	const struct app *a = q->app;
+	uint32_t i;
+
+	for (i = 0; i < APP_OPEN; i++)
+		if (a->op[i].state == OP_POSTED && a->op[i].kind == RECEIVE &&
+		    a->op[i].qp == q &&
+		    q->rq_tail - a->op[i].serial >= APP_SLOTS)
+			return false;
+	return true;
 }
 
 static bool chunk_used(const struct app *a, uint32_t at)
@@ -215,7 +232,7 @@ static void post_receives(struct app *a)
 		if (q->state != QP_RTS || q->dying || q->failed)
 			continue;
 		for (chunk = 0; chunk < most && q->rq_open < 6; chunk++)
-			if (op_free(a) &&
+			if (op_free(a) && slot_free(q) &&
 			    !chunk_used(a, r->at + chunk * APP_CHUNK))
 				post_recv(a, q, r, chunk);
 	}
@@ -323,6 +340,9 @@ static void post(struct app *a, struct op *o)
 	once_post(o->id, queue_of(q), o->quiet);
 	q->sq_open += !o->quiet;
 	q->sq_slots++;
+	sim_log("app %u: posts %llx kind %u, %u bytes from page %u + %u",
+		a->index, (unsigned long long)o->id, o->kind, o->len,
+		o->local_at / 4096, o->local_at % 4096);
 	app_qp_ring(a, UNIC_DB_SQ, q->index, ++q->sq_tail);
 }
 
@@ -362,7 +382,8 @@ static struct token *some_token(struct app *peer, uint64_t r)
 {
 	struct token *t = &peer->token[r % APP_TOKENS];
 
-	return t->there && !t->ended && !t->claimed_by && !t->asked ? t : NULL;
+	return t->there && !t->claimed_by && !t->asked && !t->cancelling ? t
+									 : NULL;
 }
 
 static bool post_token(struct app *a, struct op *o, uint64_t r)
@@ -384,6 +405,7 @@ static bool post_token(struct app *a, struct op *o, uint64_t r)
 	fill_source(a, o);
 	o->grant = oracle_grant(peer->node, peer->slot, t->at, o->len - CTRL,
 				ORACLE_DATA, o->id);
+	t->grant = o->grant;
 	s = put_wr(a, o);
 	s->remote = unic_to_le64(t->key);
 	s->rkey = unic_to_le32(t->index);
@@ -554,6 +576,8 @@ static void ask_wildly(struct app *a, uint64_t r)
 
 /* ------------------------------------------------------------------- tokens */
 
+static void token_over(struct app *a, struct token *t, uint32_t end);
+
 static void token_done(struct app *a, uint32_t arg, uint32_t status,
 		       const void *rec, uint32_t bytes)
 {
@@ -570,6 +594,8 @@ static void token_done(struct app *a, uint32_t arg, uint32_t status,
 	t->id = unic_from_le32(r.id);
 	t->index = unic_from_le32(r.index);
 	t->key = unic_from_le64(r.key);
+	if (t->early_id == t->id) /* its end overtook this reply */
+		token_over(a, t, t->early_end);
 }
 
 static void alloc_token(struct app *a, uint32_t i, uint64_t r)
@@ -603,9 +629,9 @@ static void token_over(struct app *a, struct token *t, uint32_t end)
 	struct region *m = &a->region[t->region];
 
 	once_token(t->key, end);
+	oracle_revoke(t->grant);
 	if (m->life == t->region_life && m->open[PART_WINDOW])
 		m->open[PART_WINDOW]--;
-	t->ended = true;
 	t->there = false;
 }
 
@@ -616,31 +642,42 @@ void app_token_upcall(struct app *a, const void *rec)
 
 	memcpy(&up, rec, sizeof(up));
 	t = &a->token[unic_from_le32(up.user) % APP_TOKENS];
-	if (t->there && !t->asked && t->id == unic_from_le32(up.hdr.id))
+	if (t->there && t->asked) {
+		t->early_id = unic_from_le32(up.hdr.id);
+		t->early_end = unic_from_le32(up.end);
+	} else if (t->there && t->id == unic_from_le32(up.hdr.id)) {
 		token_over(a, t, unic_from_le32(up.end));
+	}
 }
 
+/* NO_TOKEN: it was told, or it was used and the completion says so. */
 static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
-	struct token *t = &a->token[arg];
 	struct unic_ctl_token_reply r;
+	uint32_t i;
 
 	(void)bytes;
 	memcpy(&r, rec, sizeof(r));
-	t->asked = false;
-	if (!status && t->there && unic_from_le32(r.end) != UNIC_TOKEN_USED)
-		token_over(a, t, unic_from_le32(r.end));
+	for (i = 0; i < APP_TOKENS; i++) {
+		struct token *t = &a->token[i];
+
+		if (!t->there || t->asked || t->id != arg)
+			continue;
+		t->cancelling = false;
+		if (!status && unic_from_le32(r.end) != UNIC_TOKEN_USED)
+			token_over(a, t, unic_from_le32(r.end));
+	}
 }
 
 static void cancel_token(struct app *a, uint64_t r)
 {
-	uint32_t i = (uint32_t)(r % APP_TOKENS);
-	struct unic_ctl_obj req = { .id = unic_to_le32(a->token[i].id) };
+	struct token *t = &a->token[r % APP_TOKENS];
+	struct unic_ctl_obj req = { .id = unic_to_le32(t->id) };
 
-	if (a->token[i].there && !a->token[i].asked &&
-	    app_ask(a, UNIC_CTL_TOKEN_CANCEL, &req, i, cancel_done))
-		a->token[i].asked = true;
+	if (t->there && !t->asked && !t->cancelling &&
+	    app_ask(a, UNIC_CTL_TOKEN_CANCEL, &req, t->id, cancel_done))
+		t->cancelling = true;
 }
 
 /* ------------------------------------------------------------------- script */
@@ -755,12 +792,19 @@ static void check_read(struct app *a, const struct op *o)
 		      (uint64_t)(r - o->peer->region);
 	uint32_t i;
 
-	for (i = 0; remote_alive(o) && i < o->len; i++)
+	/* given back meanwhile, the sink may be in use for something else */
+	if (!local_alive(o) || !remote_alive(o))
+		return;
+	for (i = 0; i < o->len; i++)
 		if (*app_mem(a, o->local_at + i) !=
 		    oracle_byte(op, o->remote_at - r->at + i))
 			sim_fail("oracle",
-				 "app %u: byte %u of READ %llx is wrong",
-				 a->index, i, (unsigned long long)o->id);
+				 "app %u: byte %u of %u of READ %llx is %02x, "
+				 "not %02x, at the peer it is %02x",
+				 a->index, i, o->len, (unsigned long long)o->id,
+				 *app_mem(a, o->local_at + i),
+				 oracle_byte(op, o->remote_at - r->at + i),
+				 *app_mem(o->peer, o->remote_at + i));
 }
 
 /* Acknowledged means there, as long as nobody took the memory away. */
@@ -807,8 +851,11 @@ static bool excused(struct app *a, const struct op *o, uint8_t status)
 		return !remote_alive(o) ||
 		       !bounds_too_early(world->node[o->peer->node],
 					 o->remote->stag);
-	case UNIC_WC_WR_FLUSH_ERR:
-		return o->qp->failed || o->gen != o->link->gen;
+	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */
+		o->qp->unexplained |= !o->qp->failed && o->gen == o->link->gen;
+		return true;
+	case UNIC_WC_RNR_RETRY_EXC_ERR: /* the peer waits for memory */
+		return true;
 	case UNIC_WC_REM_ACCESS_ERR:
 		return o->forbidden || remote_revoked(o) || o->token;
 	case UNIC_WC_LOC_PROT_ERR:
@@ -951,6 +998,11 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 	sim_log("app %u: completion %llx opcode %u status %u detail %u",
 		a->index, (unsigned long long)id, c->opcode, c->status,
 		c->detail);
+	if (!id && a->scn->odds.port.bus_ppm) {
+		/* a work request that could not be fetched has no name */
+		a->giving_up = true;
+		return;
+	}
 	if (!o || o->qp != q)
 		sim_fail("once",
 			 "app %u: completion of %llx, which is not open",
@@ -975,8 +1027,7 @@ bool app_op_reap(struct app *a)
 	uint32_t i;
 
 	for (i = 0; i < APP_QPS; i++)
-		while (a->qp[i].state >= QP_CREATED &&
-		       app_qp_cqe(&a->qp[i], &c)) {
+		while (a->qp[i].has_cq && app_qp_cqe(&a->qp[i], &c)) {
 			complete(a, &a->qp[i], &c);
 			any = true;
 		}

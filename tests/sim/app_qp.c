@@ -101,14 +101,18 @@ static const struct {
 /* The QP has no bytes under way any more that could be placed. */
 static void destroyed(struct qp *q)
 {
+	while (app_op_reap(q->app))
+		;
+	app_read_upcalls(q->app);
+	if (q->unexplained)
+		sim_fail("once", "app %u: QP %x was flushed, nobody said why",
+			 q->app->index, q->qpn);
 	app_op_drop_quiet(q);
 	app_op_settle(q->link);
 	q->failed = false;
 	q->dying = false;
 	q->sq_tail = q->rq_tail = 0;
 	q->sq_slots = 0;
-	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
-	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
 }
 
 static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
@@ -129,9 +133,10 @@ static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
 	q->state = leads[was].good;
 	if (was == QP_NONE)
 		q->region = unic_from_le32(reg.id);
-	else if (was == QP_HAS_REGION)
+	else if (was == QP_HAS_REGION) {
 		q->cq = unic_from_le32(obj.id);
-	else if (was == QP_HAS_CQ) {
+		q->has_cq = true;
+	} else if (was == QP_HAS_CQ) {
 		q->id = unic_from_le32(obj.id);
 		q->qpn = unic_from_le32(obj.number);
 	} else if (was == QP_CREATED) {
@@ -206,6 +211,9 @@ static void ask_qp(struct qp *q)
 		.pd = unic_to_le32(q->app->pd),
 	};
 
+	/* tails of an earlier QP of this row would be posted again */
+	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
+	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
 	ask(q, UNIC_CTL_QP_CREATE, &r);
 }
 
@@ -219,7 +227,7 @@ static void ask_state(struct qp *q, uint8_t state)
 		r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 	if (state == UNIC_QPS_RTR) {
 		r.mtu_shift = (uint8_t)(8 + sim_seed() % 3);
-		r.rnr_timer = 1;
+		r.rnr_timer = 10; /* 0.32 ms */
 		r.max_dest_rd = 4;
 		r.dest_qpn = unic_to_le32(peer->qpn);
 		r.rq_psn = unic_to_le32(peer->psn);
@@ -231,7 +239,7 @@ static void ask_state(struct qp *q, uint8_t state)
 		r.max_rd = 4;
 		r.timeout = 8; /* 1 ms */
 		r.retry_cnt = 7;
-		r.rnr_retry = 7;
+		r.rnr_retry = 6;
 		r.sq_psn = unic_to_le32(q->psn);
 	}
 	ask(q, UNIC_CTL_QP_MODIFY, &r);
@@ -301,8 +309,10 @@ static void cq_gone(struct app *a, uint32_t arg, uint32_t status,
 	(void)rec;
 	(void)bytes;
 	q->state = status ? QP_HAS_CQ : QP_HAS_REGION;
-	if (!status)
+	if (!status) {
 		oracle_revoke(q->grant);
+		q->has_cq = false;
+	}
 }
 
 static void region_gone(struct app *a, uint32_t arg, uint32_t status,
@@ -356,7 +366,7 @@ void app_qp_step(struct app *a)
 			step(&a->qp[i]);
 }
 
-void app_qp_forget(struct app *a)
+void app_qp_forget(struct app *a, bool safe)
 {
 	uint32_t i;
 
@@ -369,10 +379,12 @@ void app_qp_forget(struct app *a)
 			app_link_break(q->link);
 		q->state = QP_NONE;
 		q->gen = 0;
-		q->failed = q->dying = false;
+		q->has_cq = false;
+		q->failed = q->dying = q->unexplained = false;
 		q->sq_tail = q->rq_tail = q->sq_slots = 0;
 		q->sq_open = q->rq_open = 0;
-		oracle_revoke(q->grant);
+		if (safe)
+			oracle_revoke(q->grant);
 		q->grant = 0;
 	}
 }

@@ -82,6 +82,19 @@ void oracle_revoke(uint32_t grant)
 		g->number = 0;
 }
 
+void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_grant; i++) {
+		struct grant *g = &grants[i];
+
+		if (g->node == node && g->slot == slot && g->at < at + len &&
+		    at < g->at + g->len)
+			g->number = 0;
+	}
+}
+
 uint32_t oracle_written(uint32_t grant)
 {
 	struct grant *g = find(grant);

@@ -41,6 +41,9 @@ uint32_t oracle_grant(uint32_t node, uint32_t slot, uint32_t at, uint32_t len,
 		      enum oracle_kind kind, uint64_t op);
 /** oracle_revoke() - not any more; 0 and what is over already are fine. */
 void oracle_revoke(uint32_t grant);
+/** oracle_clear() - no grant touches these bytes any more: the region they were
+ * in is gone. */
+void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len);
 /** oracle_written() - bytes that were moved under this grant so far. */
 uint32_t oracle_written(uint32_t grant);
 

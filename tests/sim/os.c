@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "oracle.h"
 #include "world.h"
 
 uint64_t unic_os_now_ns(struct unic_os *os)
@@ -137,7 +138,10 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
 	os->node->quiet[slot] = true;
+	oracle_unmap(os->node->id, slot);
 	sim_log("host %u: slot %u is quiet", os->node->id, slot);
+	if (!os->node->owner_pid[slot]) /* it ended before HELLO was answered */
+		world_reap(os->node, slot);
 }
 
 /* A process that has ended, or hung up, uses nothing. */

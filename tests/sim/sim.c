@@ -193,6 +193,11 @@ void sim_log(const char *fmt, ...)
 		printf("%12.3f us  %s\n", (double)sim.now_ns / 1000, line);
 }
 
+bool sim_tracing(void)
+{
+	return sim.trace;
+}
+
 void sim_fail(const char *checker, const char *fmt, ...)
 {
 	va_list ap;

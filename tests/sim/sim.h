@@ -73,6 +73,8 @@ bool sim_until(uint64_t end_ns, bool (*done)(void *ctx), void *ctx);
 void sim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** sim_note() - the same for what is too frequent to format: hashed only. */
 void sim_note(uint64_t a, uint64_t b);
+/** sim_tracing() - is anybody reading along? */
+bool sim_tracing(void);
 /** sim_fail() - @checker objects. Does not return: the run is over. */
 void sim_fail(const char *checker, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));

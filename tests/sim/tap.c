@@ -6,6 +6,7 @@
  */
 #include "check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct tap {
@@ -111,13 +112,13 @@ static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
 static void hear_event(struct node *n, struct tap *t, const uint64_t *rec)
 {
 	struct unic_evt_hdr hdr;
-	uint32_t w[4];
+	uint32_t w[6];
 
 	memcpy(&hdr, rec, sizeof(hdr));
 	memcpy(w, rec, sizeof(w));
-	sim_log("nic %u: event %u reason %u proc %d id %u gen %u", n->id,
+	sim_log("nic %u: event %u reason %u proc %d: %x %x %x %x", n->id,
 		hdr.type, hdr.reason, (int16_t)unic_from_le16(hdr.proc), w[2],
-		w[3]);
+		w[3], w[4], w[5]);
 	bounds_event(n, &t->model, rec);
 	conserve_event(n, rec);
 	model_event(&t->model, rec);
@@ -192,6 +193,14 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 {
 	hear_nic(n);
 	sim_note(bus << 1 | dir, len);
+	if (sim_tracing())
+		printf("%12.3f us  nic %u: %s %u bytes at slot %u frame %u "
+		       "offset %u\n",
+		       (double)sim_now() / 1000, n->id,
+		       dir == UNIC_DMA_TO_HOST ? "writes" : "reads", len,
+		       UNIC_BUS_WINDOW(bus),
+		       (uint32_t)(UNIC_BUS_OFFSET(bus) / 4096),
+		       (uint32_t)(bus % 4096));
 	oracle_moved(n, check_model(n), dir, bus, host, len);
 	pins_moved(n, bus, len);
 }

@@ -309,6 +309,13 @@ static void reap(void *ctx, uint64_t arg)
 	n->owner_pid[slot] = 0;
 }
 
+void world_reap(struct node *n, uint32_t slot)
+{
+	n->owner[slot] = NULL;
+	n->ended[slot] = true;
+	sim_at(sim_now() + US, reap, n, slot);
+}
+
 static void hang_up(struct world_client *c)
 {
 	struct node *n = c->node;
@@ -332,9 +339,7 @@ void world_kill(struct world_client *c)
 	for (i = 0; i < WORLD_SLOTS; i++) {
 		if (n->owner_pid[i] != c->core.pid || n->ended[i])
 			continue;
-		n->owner[i] = NULL;
-		n->ended[i] = true;
-		sim_at(sim_now() + US, reap, n, i);
+		world_reap(n, i);
 	}
 }
 

@@ -96,6 +96,9 @@ void world_ring(struct world_client *c);
 /** world_kill() - the process of @c is no more. */
 void world_kill(struct world_client *c);
 
+/** world_reap() - whoever had @slot of @n is no more. */
+void world_reap(struct node *n, uint32_t slot);
+
 /** world_kill_driver() / world_start_driver() - SIGKILL, and the next one. */
 void world_kill_driver(uint32_t node);
 void world_start_driver(uint32_t node);
