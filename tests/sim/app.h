@@ -254,8 +254,9 @@ void app_op_step(struct app *a);
 void app_op_forget(struct app *a, bool safe);
 /** app_op_reap() - completions. True if there were any. */
 bool app_op_reap(struct app *a);
-/** app_op_settle() - the QP that could still place bytes of @l is gone. */
-void app_op_settle(struct link *l);
+/** app_op_settle() - @q is gone: it places no bytes of operations of its peer
+ * any more. */
+void app_op_settle(const struct qp *q);
 /** app_op_drop_quiet() - @q is gone: what was to be quiet will be. */
 void app_op_drop_quiet(struct qp *q);
 bool app_op_idle(const struct app *a);

@@ -1,162 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * app_op.c - operations of an application: what the script says is posted,
- * every completion is held against what was posted, and the bytes against the
- * pattern of their operation.
+ * app_op.c - operations of an application: what the script says is posted.
  */
-#include "app.h"
-#include "check.h"
+#include "app_op.h"
 #include "oracle.h"
 
-#define NOTHING	  UINT32_MAX
-#define TRIES	  60u /* a step that never becomes possible is skipped */
-#define RECEIVE	  SCN_OP_KINDS
-#define CTRL	  16u /* bytes of the control part of a tagged message */
-#define RECV_MASK 0xffffull
-
-/* ------------------------------------------------------------- the open ones */
-
-static uint64_t id_of(struct app *a)
-{
-	return (uint64_t)(a->index + 1) << 48 |
-	       (uint64_t)(a->epoch_life & 0xffff) << 32 | ++a->posted;
-}
-
-static struct op *op_free(struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++)
-		if (a->op[i].state == OP_FREE)
-			return &a->op[i];
-	return NULL;
-}
-
-static struct op *op_find(struct app *a, uint64_t id)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++)
-		if (a->op[i].state == OP_POSTED && a->op[i].id == id)
-			return &a->op[i];
-	return NULL;
-}
-
-static uint64_t queue_of(const struct qp *q)
-{
-	return (uint64_t)(q->app->index + 1) << 48 |
-	       (uint64_t)q->app->epoch_life << 32 | q->index << 28 | q->gen;
-}
-
-static bool local_alive(const struct op *o)
-{
-	return o->local && o->local->life == o->local_life;
-}
-
-static bool remote_alive(const struct op *o)
-{
-	return o->remote && o->remote->life == o->remote_life &&
-	       o->peer->life == o->peer_life;
-}
-
-static bool local_revoked(const struct op *o)
-{
-	return !local_alive(o) || o->local->revoked;
-}
-
-static bool remote_revoked(const struct op *o)
-{
-	return !remote_alive(o) || o->remote->revoked;
-}
-
-/* The bytes it used at both ends are free again. */
-static void let_go(struct op *o)
-{
-	if (local_alive(o) && o->kind != RECEIVE)
-		o->local->open[o->part]--;
-	if (remote_alive(o) && !o->forbidden && !o->token)
-		o->remote->open[o->kind == SCN_READ ? PART_EXPORT
-						    : PART_WINDOW]--;
-	oracle_revoke(o->grant);
-	o->state = OP_FREE;
-}
-
-static void end_op(struct app *a, struct op *o, uint8_t status);
-
-static bool is_write(const struct op *o)
-{
-	return o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM ||
-	       o->kind == SCN_TOKEN;
-}
-
-bool app_op_idle(const struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++)
-		if (a->op[i].state == OP_POSTED && a->op[i].kind != RECEIVE &&
-		    !a->op[i].quiet)
-			return false;
-	return true;
-}
-
-static bool quiet_open(const struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++)
-		if (a->op[i].state == OP_POSTED && a->op[i].quiet)
-			return true;
-	return false;
-}
-
-void app_op_drop_quiet(struct qp *q)
-{
-	struct app *a = q->app;
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++) {
-		struct op *o = &a->op[i];
-
-		if (o->state != OP_POSTED || !o->quiet || o->qp != q)
-			continue;
-		once_complete(o->id, queue_of(q), true);
-		end_op(a, o, 1);
-	}
-}
-
-void app_op_settle(struct link *l)
-{
-	uint32_t i, k;
-
-	for (i = 0; i < apps_count; i++)
-		for (k = 0; k < APP_OPEN; k++) {
-			struct op *o = &apps[i]->op[k];
-
-			if (o->state == OP_LINGERS && o->link == l &&
-			    o->gen != l->gen)
-				let_go(o);
-		}
-}
-
-void app_op_forget(struct app *a, bool safe)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++) {
-		struct op *o = &a->op[i];
-
-		if (!safe && !is_write(o))
-			o->grant = 0;
-		if (o->state == OP_POSTED && is_write(o))
-			o->state = OP_LINGERS; /* it may still arrive there */
-		else if (o->state == OP_POSTED)
-			let_go(o);
-	}
-	once_forget((uint64_t)(a->index + 1) << 48 |
-			    (uint64_t)(a->epoch_life & 0xffff) << 32,
-		    0xffffffffull << 32);
-}
+#define TRIES 60u /* a step that never becomes possible is skipped */
 
 /* ------------------------------------------------------------------ receives */
 
@@ -168,7 +17,7 @@ static void post_recv(struct app *a, struct qp *q, struct region *r,
 
 	*o = (struct op){ .state = OP_POSTED,
 			  .kind = RECEIVE,
-			  .id = id_of(a),
+			  .id = op_id(a),
 			  .qp = q,
 			  .link = q->link,
 			  .gen = q->gen,
@@ -251,7 +100,7 @@ static struct qp *some_qp(struct app *a, uint64_t r)
 	return NULL;
 }
 
-static struct region *some_region(struct app *a, uint64_t r, uint32_t rights)
+struct region *op_some_region(struct app *a, uint64_t r, uint32_t rights)
 {
 	uint32_t i, n = a->how->regions;
 
@@ -277,7 +126,7 @@ static uint32_t some_len(uint64_t r, uint32_t max)
 	return len > max ? max : len;
 }
 
-static void fill_source(struct app *a, const struct op *o)
+void op_fill_source(struct app *a, const struct op *o)
 {
 	uint32_t i;
 	bool framed = o->kind == SCN_SEND || o->kind == SCN_SEND_IMM;
@@ -300,7 +149,7 @@ static const uint8_t wr_opcode[] = {
 };
 
 /* The work request of @o, in two elements if it is long enough. */
-static struct unic_sq_slot *put_wr(struct app *a, struct op *o)
+struct unic_sq_slot *op_put_wr(struct app *a, struct op *o)
 {
 	struct unic_sq_slot *s = app_qp_sq(o->qp);
 	uint64_t iova = o->local->iova + (o->local_at - o->local->at);
@@ -325,7 +174,7 @@ static struct unic_sq_slot *put_wr(struct app *a, struct op *o)
 	return s;
 }
 
-static void post(struct app *a, struct op *o)
+void op_post(struct app *a, struct op *o)
 {
 	struct qp *q = o->qp;
 	struct link *l = q->link;
@@ -337,7 +186,7 @@ static void post(struct app *a, struct op *o)
 		l->sent[q->end][l->sends[q->end]++ % LINK_SENDS].len =
 			o->ctrl ? o->ctrl : o->len;
 	}
-	once_post(o->id, queue_of(q), o->quiet);
+	once_post(o->id, op_queue(q), o->quiet);
 	q->sq_open += !o->quiet;
 	q->sq_slots++;
 	sim_log("app %u: posts %llx kind %u, %u bytes from page %u + %u",
@@ -346,7 +195,7 @@ static void post(struct app *a, struct op *o)
 	app_qp_ring(a, UNIC_DB_SQ, q->index, ++q->sq_tail);
 }
 
-static void set_remote(struct op *o, struct app *peer, struct region *r)
+void op_set_remote(struct op *o, struct app *peer, struct region *r)
 {
 	o->peer = peer;
 	o->peer_life = peer->life;
@@ -359,7 +208,7 @@ static void set_remote(struct op *o, struct app *peer, struct region *r)
 static bool take_remote(struct op *o, struct app *peer, uint64_t r)
 {
 	bool read = o->kind == SCN_READ;
-	struct region *m = some_region(
+	struct region *m = op_some_region(
 		peer, r, read ? UNIC_MR_REMOTE_READ : UNIC_MR_REMOTE_WRITE);
 
 	if (!m)
@@ -369,48 +218,13 @@ static bool take_remote(struct op *o, struct app *peer, uint64_t r)
 	o->remote_at = app_chunk(m, read ? PART_EXPORT : PART_WINDOW, o->len);
 	if (o->remote_at == NOTHING)
 		return false;
-	set_remote(o, peer, m);
+	op_set_remote(o, peer, m);
 	return true;
 }
 
-static uint64_t iova_of(const struct region *r, uint32_t at)
+uint64_t op_iova(const struct region *r, uint32_t at)
 {
 	return r->iova + (at - r->at);
-}
-
-static struct token *some_token(struct app *peer, uint64_t r)
-{
-	struct token *t = &peer->token[r % APP_TOKENS];
-
-	return t->there && !t->claimed_by && !t->asked && !t->cancelling ? t
-									 : NULL;
-}
-
-static bool post_token(struct app *a, struct op *o, uint64_t r)
-{
-	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
-	struct token *t = some_token(peer, r);
-	struct unic_sq_slot *s;
-
-	if (!t)
-		return false;
-	o->ctrl = CTRL;
-	o->len = CTRL + (uint32_t)(1 + r / 8 % t->len);
-	o->local_at = app_chunk(o->local, PART_SOURCE, o->len);
-	if (o->local_at == NOTHING)
-		return false;
-	t->claimed_by = o->id;
-	o->token = t;
-	set_remote(o, peer, &peer->region[t->region]);
-	fill_source(a, o);
-	o->grant = oracle_grant(peer->node, peer->slot, t->at, o->len - CTRL,
-				ORACLE_DATA, o->id);
-	t->grant = o->grant;
-	s = put_wr(a, o);
-	s->remote = unic_to_le64(t->key);
-	s->rkey = unic_to_le32(t->index);
-	post(a, o);
-	return true;
 }
 
 static bool post_send(struct app *a, struct op *o, uint64_t r)
@@ -423,9 +237,9 @@ static bool post_send(struct app *a, struct op *o, uint64_t r)
 	o->local_at = app_chunk(o->local, PART_SOURCE, o->len);
 	if (o->local_at == NOTHING)
 		return false;
-	fill_source(a, o);
-	put_wr(a, o);
-	post(a, o);
+	op_fill_source(a, o);
+	op_put_wr(a, o);
+	op_post(a, o);
 	return true;
 }
 
@@ -446,238 +260,15 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 		return false;
 	}
 	if (!read)
-		fill_source(a, o);
+		op_fill_source(a, o);
 	o->grant = oracle_grant(to->node, to->slot,
 				read ? o->local_at : o->remote_at, o->len,
 				read ? ORACLE_ANY : ORACLE_DATA, o->id);
-	s = put_wr(a, o);
-	s->remote = unic_to_le64(iova_of(o->remote, o->remote_at));
+	s = op_put_wr(a, o);
+	s->remote = unic_to_le64(op_iova(o->remote, o->remote_at));
 	s->rkey = unic_to_le32(o->remote->stag);
-	post(a, o);
+	op_post(a, o);
 	return true;
-}
-
-/* -------------------------------------------------------------------- lies */
-
-static void lie_remote(struct op *o, struct unic_sq_slot *s, uint64_t r)
-{
-	struct region *m = o->remote;
-	uint64_t end = m->iova + m->bytes;
-
-	s->remote = unic_to_le64(m->iova);
-	s->rkey = unic_to_le32(m->stag);
-	switch (r % 5) {
-	case 0: /* a key that is nearly right */
-		s->rkey = unic_to_le32(m->stag ^ 1u << (r >> 8) % 8);
-		return;
-	case 1: /* a byte behind the end */
-		s->remote = unic_to_le64(end - o->len + 1);
-		return;
-	case 2: /* a byte in front */
-		s->remote = unic_to_le64(m->iova - 1);
-		return;
-	case 3: /* wraps */
-		s->remote = unic_to_le64(0 - (uint64_t)o->len / 2);
-		return;
-	default: /* some key */
-		s->rkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
-	}
-}
-
-static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
-{
-	struct app *other = apps[(r >> 8) % apps_count];
-
-	if (r % 2) { /* a region of somebody else */
-		struct region *m = some_region(other, r >> 16, 0);
-
-		if (other != a && m && other->node == a->node) {
-			s->sge[0].lkey = unic_to_le32(m->stag);
-			s->sge[0].iova = unic_to_le64(m->iova);
-			return;
-		}
-	}
-	s->sge[0].lkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
-}
-
-/* It must not succeed, and touch nothing that is not its own. */
-static bool post_lie(struct app *a, struct op *o, uint64_t r)
-{
-	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
-	struct region *m = some_region(
-		peer, r >> 20, UNIC_MR_REMOTE_WRITE | UNIC_MR_REMOTE_READ);
-	struct region *private = some_region(peer, r >> 24, 0);
-	struct unic_sq_slot *s;
-
-	if (!m || !private)
-		return false;
-	o->kind = r >> 40 & 1 ? SCN_WRITE : SCN_READ;
-	o->forbidden = true;
-	o->part = o->kind == SCN_READ ? PART_SINK : PART_SOURCE;
-	o->len = 16 + (uint32_t)(r >> 12) % 100;
-	o->local_at = app_chunk(o->local, (enum app_part)o->part, o->len);
-	if (o->local_at == NOTHING)
-		return false;
-	set_remote(o, peer, m);
-	s = put_wr(a, o);
-	if (r >> 42 & 1) {
-		s->remote = unic_to_le64(m->iova + m->bytes / PARTS);
-		s->rkey = unic_to_le32(m->stag);
-		lie_local(a, s, r);
-	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
-		   o->kind == SCN_WRITE) {
-		s->remote = unic_to_le64(private->iova);
-		s->rkey = unic_to_le32(private->stag);
-	} else {
-		lie_remote(o, s, r);
-	}
-	post(a, o);
-	return true;
-}
-
-/* Bells for nothing: unknown rows, the same word many times. */
-static void ring_wildly(struct app *a, uint64_t r)
-{
-	uint32_t i, n = r & 7 ? 3 : 400;
-
-	for (i = 0; i < n; i++)
-		app_qp_ring(a, UNIC_DB_ARM, APP_QPS + (uint32_t)(r % 50),
-			    (uint32_t)(r >> 8));
-}
-
-static void wild_done(struct app *a, uint32_t arg, uint32_t status,
-		      const void *rec, uint32_t bytes)
-{
-	(void)a;
-	(void)arg;
-	(void)status;
-	(void)rec;
-	(void)bytes;
-}
-
-/* A request that names things at random; none of these gives anything away. */
-static void ask_wildly(struct app *a, uint64_t r)
-{
-	static const uint16_t op[] = {
-		UNIC_CTL_WAIT_CANCEL,  UNIC_CTL_NOTICE_ANSWER,
-		UNIC_CTL_RESYNC,       UNIC_CTL_TOKEN_ALLOC,
-		UNIC_CTL_QP_MODIFY,    UNIC_CTL_FRAMES_FREE,
-		UNIC_CTL_TOKEN_CANCEL, UNIC_CTL_CONN_QUERY,
-		UNIC_CTL_CONNECT,      UNIC_CTL_MR_REG,
-	};
-	uint64_t rec[8];
-	struct sim_rng rng = { r };
-	uint32_t i;
-
-	for (i = 0; i < 8; i++)
-		rec[i] = sim_u64(&rng) & sim_u64(&rng) & 0xffff0000ffull;
-	app_ask(a, op[r % 10], rec, 0, wild_done);
-}
-
-/* ------------------------------------------------------------------- tokens */
-
-static void token_over(struct app *a, struct token *t, uint32_t end);
-
-static void token_done(struct app *a, uint32_t arg, uint32_t status,
-		       const void *rec, uint32_t bytes)
-{
-	struct token *t = &a->token[arg];
-	struct unic_ctl_token_reply r;
-
-	(void)bytes;
-	t->asked = false;
-	if (status) {
-		t->there = false;
-		return;
-	}
-	memcpy(&r, rec, sizeof(r));
-	t->id = unic_from_le32(r.id);
-	t->index = unic_from_le32(r.index);
-	t->key = unic_from_le64(r.key);
-	if (t->early_id == t->id) /* its end overtook this reply */
-		token_over(a, t, t->early_end);
-}
-
-static void alloc_token(struct app *a, uint32_t i, uint64_t r)
-{
-	struct region *m = some_region(a, r, UNIC_MR_LOCAL_WRITE);
-	struct unic_ctl_token_alloc req = { .user = unic_to_le32(i) };
-	struct token *t = &a->token[i];
-
-	if (!m)
-		return;
-	*t = (struct token){ .there = true, .asked = true };
-	t->len = 1 + (uint32_t)(r >> 8) % (m->bytes / PARTS);
-	t->at = app_chunk(m, PART_WINDOW, t->len);
-	t->region = (uint32_t)(m - a->region);
-	t->region_life = m->life;
-	if (t->at == NOTHING) {
-		t->there = false;
-		return;
-	}
-	req.iova = unic_to_le64(iova_of(m, t->at));
-	req.mr = unic_to_le32(m->id);
-	req.length = unic_to_le32(t->len);
-	req.ttl_us =
-		unic_to_le32(r >> 40 & 1 ? 1 + (uint32_t)(r >> 41) % 20000 : 0);
-	if (!app_ask(a, UNIC_CTL_TOKEN_ALLOC, &req, i, token_done))
-		t->there = false;
-}
-
-static void token_over(struct app *a, struct token *t, uint32_t end)
-{
-	struct region *m = &a->region[t->region];
-
-	once_token(t->key, end);
-	oracle_revoke(t->grant);
-	if (m->life == t->region_life && m->open[PART_WINDOW])
-		m->open[PART_WINDOW]--;
-	t->there = false;
-}
-
-void app_token_upcall(struct app *a, const void *rec)
-{
-	struct unic_upcall_token up;
-	struct token *t;
-
-	memcpy(&up, rec, sizeof(up));
-	t = &a->token[unic_from_le32(up.user) % APP_TOKENS];
-	if (t->there && t->asked) {
-		t->early_id = unic_from_le32(up.hdr.id);
-		t->early_end = unic_from_le32(up.end);
-	} else if (t->there && t->id == unic_from_le32(up.hdr.id)) {
-		token_over(a, t, unic_from_le32(up.end));
-	}
-}
-
-/* NO_TOKEN: it was told, or it was used and the completion says so. */
-static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
-			const void *rec, uint32_t bytes)
-{
-	struct unic_ctl_token_reply r;
-	uint32_t i;
-
-	(void)bytes;
-	memcpy(&r, rec, sizeof(r));
-	for (i = 0; i < APP_TOKENS; i++) {
-		struct token *t = &a->token[i];
-
-		if (!t->there || t->asked || t->id != arg)
-			continue;
-		t->cancelling = false;
-		if (!status && unic_from_le32(r.end) != UNIC_TOKEN_USED)
-			token_over(a, t, unic_from_le32(r.end));
-	}
-}
-
-static void cancel_token(struct app *a, uint64_t r)
-{
-	struct token *t = &a->token[r % APP_TOKENS];
-	struct unic_ctl_obj req = { .id = unic_to_le32(t->id) };
-
-	if (t->there && !t->asked && !t->cancelling &&
-	    app_ask(a, UNIC_CTL_TOKEN_CANCEL, &req, t->id, cancel_done))
-		t->cancelling = true;
 }
 
 /* ------------------------------------------------------------------- script */
@@ -685,13 +276,13 @@ static void cancel_token(struct app *a, uint64_t r)
 static bool try_post(struct app *a, const struct scn_op *s)
 {
 	struct qp *q = some_qp(a, s->r >> 56);
-	struct region *m = some_region(a, s->r >> 48, UNIC_MR_LOCAL_WRITE);
+	struct region *m = op_some_region(a, s->r >> 48, UNIC_MR_LOCAL_WRITE);
 	struct op *o = op_free(a);
 
 	if (!q || !m || !o)
 		return false;
 	*o = (struct op){ .kind = s->kind,
-			  .id = id_of(a),
+			  .id = op_id(a),
 			  .qp = q,
 			  .link = q->link,
 			  .gen = q->gen,
@@ -699,15 +290,15 @@ static bool try_post(struct app *a, const struct scn_op *s)
 			  .local_life = m->life,
 			  .local_was = m->revoked,
 			  .part = PART_SOURCE,
-			  .quiet = !(s->r >> 44 & 3) && !quiet_open(a) };
+			  .quiet = !(s->r >> 44 & 3) && !op_quiet_open(a) };
 	if (s->kind == SCN_LIE || s->kind == SCN_TOKEN)
 		o->quiet = false;
 	if (s->kind == SCN_TOKEN)
-		return post_token(a, o, s->r);
+		return op_token_post(a, o, s->r);
 	if (s->kind == SCN_SEND || s->kind == SCN_SEND_IMM)
 		return post_send(a, o, s->r);
 	if (s->kind == SCN_LIE)
-		return post_lie(a, o, s->r);
+		return op_lie(a, o, s->r);
 	return post_rdma(a, o, s->r);
 }
 
@@ -721,15 +312,15 @@ static bool do_op(struct app *a, const struct scn_op *s)
 		a->pause_ns = sim_now() + s->r % (2 * MS);
 		return true;
 	case SCN_CANCEL:
-		cancel_token(a, s->r);
+		op_token_cancel(a, s->r);
 		return true;
 	case SCN_LIE:
 		if (!a->how->lies)
 			return true;
 		if (s->r % 4 == 0)
-			ring_wildly(a, s->r >> 8);
+			op_ring_wildly(a, s->r >> 8);
 		if (s->r % 4 == 1)
-			ask_wildly(a, s->r >> 8);
+			op_ask_wildly(a, s->r >> 8);
 		if (s->r % 4 < 2)
 			return true;
 		break;
@@ -765,7 +356,7 @@ void app_op_step(struct app *a)
 	post_receives(a);
 	for (i = 0; i < APP_TOKENS && !a->stopping; i++)
 		if (!a->token[i].there && sim_chance(&a->rng, 200000))
-			alloc_token(a, i, sim_u64(&a->rng));
+			op_token_alloc(a, i, sim_u64(&a->rng));
 	while (more(a) && in_flight(a) < a->how->window) {
 		if (sim_now() < a->pause_ns) {
 			app_kick(a, a->pause_ns);
@@ -781,255 +372,4 @@ void app_op_step(struct app *a)
 		a->op_tries = 0;
 		a->next_op++;
 	}
-}
-
-/* -------------------------------------------------------------- completions */
-
-static void check_read(struct app *a, const struct op *o)
-{
-	const struct region *r = o->remote;
-	uint64_t op = 1ull << 63 | (uint64_t)o->peer->index << 32 |
-		      (uint64_t)(r - o->peer->region);
-	uint32_t i;
-
-	/* given back meanwhile, the sink may be in use for something else */
-	if (!local_alive(o) || !remote_alive(o))
-		return;
-	for (i = 0; i < o->len; i++)
-		if (*app_mem(a, o->local_at + i) !=
-		    oracle_byte(op, o->remote_at - r->at + i))
-			sim_fail("oracle",
-				 "app %u: byte %u of %u of READ %llx is %02x, "
-				 "not %02x, at the peer it is %02x",
-				 a->index, i, o->len, (unsigned long long)o->id,
-				 *app_mem(a, o->local_at + i),
-				 oracle_byte(op, o->remote_at - r->at + i),
-				 *app_mem(o->peer, o->remote_at + i));
-}
-
-/* Acknowledged means there, as long as nobody took the memory away. */
-static void check_written(struct app *a, const struct op *o)
-{
-	uint32_t i;
-
-	(void)a;
-	if (!remote_alive(o) || o->remote->state != REGION_ACTIVE)
-		return;
-	for (i = 0; i < o->len; i++)
-		if (*app_mem(o->peer, o->remote_at + i) !=
-		    oracle_byte(o->id, i))
-			sim_fail("oracle",
-				 "app %u: WRITE %llx was acknowledged, byte %u "
-				 "of %u is not there",
-				 a->index, (unsigned long long)o->id, i,
-				 o->len);
-}
-
-static void succeeded(struct app *a, struct op *o)
-{
-	if (o->forbidden)
-		sim_fail("oracle", "app %u: forbidden operation %llx succeeded",
-			 a->index, (unsigned long long)o->id);
-	if (o->kind == SCN_READ)
-		check_read(a, o);
-	if (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM)
-		check_written(a, o);
-	a->ops_ok++;
-}
-
-/* Is this error one that may be? */
-static bool excused(struct app *a, const struct op *o, uint8_t status)
-{
-	const struct node *n = world->node[a->node];
-
-	switch (status) {
-	case UNIC_WC_EVICTED:
-		return !local_alive(o) ||
-		       !bounds_too_early(n, o->local->stag) ||
-		       o->local->mr_class == UNIC_CLASS_MESSAGING;
-	case UNIC_WC_REM_EVICTED:
-		return !remote_alive(o) ||
-		       !bounds_too_early(world->node[o->peer->node],
-					 o->remote->stag);
-	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */
-		o->qp->unexplained |= !o->qp->failed && o->gen == o->link->gen;
-		return true;
-	case UNIC_WC_RNR_RETRY_EXC_ERR: /* the peer waits for memory */
-		return true;
-	case UNIC_WC_REM_ACCESS_ERR:
-		return o->forbidden || remote_revoked(o) || o->token;
-	case UNIC_WC_LOC_PROT_ERR:
-		return o->forbidden || local_revoked(o);
-	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
-		return true;
-	default:
-		return !apps_calm;
-	}
-}
-
-static bool fatal(uint8_t status)
-{
-	return status && status != UNIC_WC_EVICTED &&
-	       status != UNIC_WC_REM_EVICTED;
-}
-
-static void failed(struct app *a, struct op *o, const struct unic_cqe *c)
-{
-	if (!excused(a, o, c->status))
-		sim_fail("once",
-			 "app %u: operation %llx (kind %u) completes with "
-			 "status %u detail %u for no reason",
-			 a->index, (unsigned long long)o->id, o->kind,
-			 c->status, c->detail);
-	if (fatal(c->status)) {
-		o->qp->failed = true;
-		app_link_break(o->link);
-	}
-}
-
-/* A tagged message arrived: its token's end, if it named a good one. */
-static void got_token(struct app *a, const struct unic_cqe *c)
-{
-	uint32_t i;
-
-	for (i = 0; !c->detail && i < APP_TOKENS; i++) {
-		struct token *t = &a->token[i];
-
-		if (t->there && !t->asked &&
-		    t->index == unic_from_le32(c->token)) {
-			token_over(a, t, UNIC_TOKEN_USED);
-			return;
-		}
-	}
-}
-
-static uint64_t message_id(struct app *a, const struct op *o)
-{
-	uint64_t id = 0;
-	uint32_t i;
-
-	for (i = 0; i < 8; i++)
-		id |= (uint64_t)*app_mem(a, o->local_at + i) << 8 * i;
-	return id;
-}
-
-/* Messages arrive once, in the order sent, whole. */
-static void received(struct app *a, struct op *o, const struct unic_cqe *c)
-{
-	struct link *l = o->link;
-	uint32_t from = !o->qp->end, at, i, len = unic_from_le32(c->byte_len);
-	uint64_t id = message_id(a, o);
-
-	if (c->opcode == UNIC_WC_RECV_WRITE_IMM || o->gen != l->gen)
-		return;
-	for (at = l->got[from]; at != l->sends[from]; at++)
-		if (l->sent[from][at % LINK_SENDS].op == id)
-			break;
-	if (at == l->sends[from])
-		sim_fail("once",
-			 "app %u receives message %llx, which nobody sent, or "
-			 "twice, or out of order",
-			 a->index, (unsigned long long)id);
-	if (l->sent[from][at % LINK_SENDS].len != len)
-		sim_fail("oracle", "app %u: message %llx has %u bytes, not %u",
-			 a->index, (unsigned long long)id, len,
-			 l->sent[from][at % LINK_SENDS].len);
-	l->got[from] = at + 1;
-	if (c->opcode == UNIC_WC_RECV_TOKEN) {
-		got_token(a, c);
-		return;
-	}
-	for (i = 8; i < len; i++)
-		if (*app_mem(a, o->local_at + i) != oracle_byte(id, i))
-			sim_fail("oracle",
-				 "app %u: byte %u of message %llx is wrong",
-				 a->index, i, (unsigned long long)id);
-	if (c->flags & UNIC_WC_WITH_IMM &&
-	    unic_from_le32(c->imm) != (uint32_t)id)
-		sim_fail("oracle", "app %u: the immediate of %llx is wrong",
-			 a->index, (unsigned long long)id);
-}
-
-static void end_recv(struct app *a, struct op *o, const struct unic_cqe *c)
-{
-	o->qp->rq_open--;
-	once_complete(o->id, 0, !c->status);
-	if (!c->status)
-		received(a, o, c);
-	else
-		failed(a, o, c);
-	let_go(o);
-}
-
-static void end_op(struct app *a, struct op *o, uint8_t status)
-{
-	o->qp->sq_open -= !o->quiet;
-	o->qp->sq_slots--;
-	a->ops_done++;
-	/* a frame of it may still be on the way */
-	if (status && is_write(o))
-		o->state = OP_LINGERS;
-	else
-		let_go(o);
-}
-
-/* Earlier ones of the queue that were to be quiet succeeded. */
-static void end_quiet(struct app *a, const struct qp *q, uint64_t before)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++) {
-		struct op *o = &a->op[i];
-
-		if (o->state != OP_POSTED || o->kind == RECEIVE || !o->quiet ||
-		    o->qp != q || o->id >= before)
-			continue;
-		once_complete(o->id, queue_of(q), true);
-		succeeded(a, o);
-		end_op(a, o, 0);
-	}
-}
-
-static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
-{
-	uint64_t id = unic_from_le64(c->wr_id);
-	struct op *o = op_find(a, id);
-
-	sim_log("app %u: completion %llx opcode %u status %u detail %u",
-		a->index, (unsigned long long)id, c->opcode, c->status,
-		c->detail);
-	if (!id && a->scn->odds.port.bus_ppm) {
-		/* a work request that could not be fetched has no name */
-		a->giving_up = true;
-		return;
-	}
-	if (!o || o->qp != q)
-		sim_fail("once",
-			 "app %u: completion of %llx, which is not open",
-			 a->index, (unsigned long long)id);
-	if (o->kind == RECEIVE) {
-		end_recv(a, o, c);
-		return;
-	}
-	end_quiet(a, q, id);
-	once_complete(id, queue_of(q), !c->status);
-	if (c->status)
-		failed(a, o, c);
-	else
-		succeeded(a, o);
-	end_op(a, o, c->status);
-}
-
-bool app_op_reap(struct app *a)
-{
-	struct unic_cqe c;
-	bool any = false;
-	uint32_t i;
-
-	for (i = 0; i < APP_QPS; i++)
-		while (a->qp[i].has_cq && app_qp_cqe(&a->qp[i], &c)) {
-			complete(a, &a->qp[i], &c);
-			any = true;
-		}
-	return any;
 }

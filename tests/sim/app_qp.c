@@ -108,7 +108,7 @@ static void destroyed(struct qp *q)
 		sim_fail("once", "app %u: QP %x was flushed, nobody said why",
 			 q->app->index, q->qpn);
 	app_op_drop_quiet(q);
-	app_op_settle(q->link);
+	app_op_settle(q);
 	q->failed = false;
 	q->dying = false;
 	q->sq_tail = q->rq_tail = 0;

@@ -26,6 +26,8 @@ uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame);
 uint32_t core_pinned(const struct unic_host *host, uint32_t slot);
 /** core_audits() - promises that the provider did not keep. */
 uint32_t core_audits(const struct unic_host *host);
+/** core_epoch() - of the NIC, as the driver believes; 0: not ready. */
+uint32_t core_epoch(const struct unic_host *host);
 /** core_open() - requests under way, the driver's own included. */
 uint32_t core_open(const struct unic_host *host);
 

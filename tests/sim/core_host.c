@@ -19,6 +19,11 @@ uint32_t core_audits(const struct unic_host *host)
 	return host->audits;
 }
 
+uint32_t core_epoch(const struct unic_host *host)
+{
+	return host->ready ? host->epoch : 0;
+}
+
 uint32_t core_open(const struct unic_host *host)
 {
 	const struct unic_req *req;

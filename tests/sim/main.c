@@ -10,12 +10,12 @@
 
 static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--trace] "
 			    "[--twice] "
-			    "[--no-shrink]\n"
+			    "[--no-shrink] [--first]\n"
 			    "  runs seeds N, N + 1, ...; --twice runs each two "
 			    "times and compares\n"
 			    "  the logs; the exit code is 1 if one failed\n";
 
-static bool trace, twice, shrink_too = true;
+static bool trace, twice, first, shrink_too = true;
 
 static void report(const struct scenario *s, const struct sim_verdict *v)
 {
@@ -59,11 +59,13 @@ static bool run_seed(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "from", 1, NULL, 'f' },      { "seeds", 1, NULL, 'n' },
-		{ "trace", 0, NULL, 't' },     { "twice", 0, NULL, '2' },
-		{ "no-shrink", 0, NULL, 's' }, { 0 }
-	};
+	static const struct option opts[] = { { "from", 1, NULL, 'f' },
+					      { "seeds", 1, NULL, 'n' },
+					      { "trace", 0, NULL, 't' },
+					      { "twice", 0, NULL, '2' },
+					      { "no-shrink", 0, NULL, 's' },
+					      { "first", 0, NULL, '1' },
+					      { 0 } };
 	uint64_t from = 1, n = 1000, i, failed = 0;
 	time_t start = time(NULL);
 	int c;
@@ -79,13 +81,16 @@ int main(int argc, char **argv)
 			trace = true;
 		else if (c == '2')
 			twice = true;
+		else if (c == '1')
+			first = true;
 		else if (c == 's')
 			shrink_too = false;
 		else
 			return fputs(usage, stderr), 2;
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n && !(first && failed); i++)
 		failed += !run_seed(from + i);
+	n = i;
 	printf("sim: seeds %llu to %llu, %ld s\n", (unsigned long long)from,
 	       (unsigned long long)(from + n - 1), (long)(time(NULL) - start));
 	printf("%llu passed, %llu failed\n", (unsigned long long)(n - failed),

@@ -56,7 +56,10 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 	if (r->state == MODEL_LEAVING && m->proc[r->proc].leaving)
 		gone(m, r); /* of a process that leaves: nobody is told */
 	if (r->state != MODEL_GONE)
-		sim_fail("model", "region index %u is given twice", mr);
+		sim_fail("model",
+			 "region index %u is given twice: process %u has it, "
+			 "state %u generation %u",
+			 mr, r->proc, r->state, r->gen);
 	memset(r, 0, sizeof(*r));
 	r->state = MODEL_LOADING;
 	r->mr = mr;

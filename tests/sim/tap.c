@@ -5,6 +5,7 @@
  * wrote, after it and before each DMA what the NIC wrote.
  */
 #include "check.h"
+#include "core.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 struct tap {
 	uint32_t reset_ack, epoch;
 	uint32_t cmd_seen, cpl_seen, evt_seen;
+	uint32_t host_polls;
 	struct tap_cmd cmd[UNIC_CMD_ENTRIES]; /* by ring position */
 	struct model model;
 };
@@ -183,9 +185,27 @@ void check_after_poll(struct node *n)
 	bounds_tick(n, check_model(n));
 }
 
+/* Everything that was said has been heard, by both. */
+static bool agreed(const struct node *n, const struct tap *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_CMD_ENTRIES; i++)
+		if (t->cmd[i].open)
+			return false;
+	return n->host && !core_open(n->host) &&
+	       core_epoch(n->host) == t->epoch &&
+	       unic_from_le32(driver_page(n)->cmd_tail) == t->cmd_seen &&
+	       unic_from_le32(driver_page(n)->evt_head) ==
+		       unic_from_le32(nic_page(n)->evt_tail);
+}
+
 void check_after_host(struct node *n)
 {
-	(void)n;
+	struct tap *t = taps[n->id];
+
+	if (t->host_polls++ % 8 == 0 && agreed(n, t))
+		pins_settled(n, &t->model);
 }
 
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,

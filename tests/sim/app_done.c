@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * app_done.c - completions: each is held against what was posted, and the bytes
+ * against the pattern of their operation.
+ */
+#include "app_op.h"
+#include "check.h"
+#include "oracle.h"
+
+/* -------------------------------------------------------------- completions */
+
+static void check_read(struct app *a, const struct op *o)
+{
+	const struct region *r = o->remote;
+	uint64_t op = 1ull << 63 | (uint64_t)o->peer->index << 32 |
+		      (uint64_t)(r - o->peer->region);
+	uint32_t i;
+
+	/* given back meanwhile, the sink may be in use for something else */
+	if (!op_local_alive(o) || !op_remote_alive(o))
+		return;
+	for (i = 0; i < o->len; i++)
+		if (*app_mem(a, o->local_at + i) !=
+		    oracle_byte(op, o->remote_at - r->at + i))
+			sim_fail("oracle",
+				 "app %u: byte %u of %u of READ %llx is %02x, "
+				 "not %02x, at the peer it is %02x",
+				 a->index, i, o->len, (unsigned long long)o->id,
+				 *app_mem(a, o->local_at + i),
+				 oracle_byte(op, o->remote_at - r->at + i),
+				 *app_mem(o->peer, o->remote_at + i));
+}
+
+/* Acknowledged means there, as long as nobody took the memory away. */
+static void check_written(struct app *a, const struct op *o)
+{
+	uint32_t i;
+
+	(void)a;
+	if (!op_remote_alive(o) || o->remote->state != REGION_ACTIVE)
+		return;
+	for (i = 0; i < o->len; i++)
+		if (*app_mem(o->peer, o->remote_at + i) !=
+		    oracle_byte(o->id, i))
+			sim_fail("oracle",
+				 "app %u: WRITE %llx was acknowledged, byte %u "
+				 "of %u is not there",
+				 a->index, (unsigned long long)o->id, i,
+				 o->len);
+}
+
+static void succeeded(struct app *a, struct op *o)
+{
+	if (o->forbidden)
+		sim_fail("oracle", "app %u: forbidden operation %llx succeeded",
+			 a->index, (unsigned long long)o->id);
+	if (o->kind == SCN_READ)
+		check_read(a, o);
+	if (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM)
+		check_written(a, o);
+	a->ops_ok++;
+}
+
+/* Is this error one that may be? */
+static bool excused(struct app *a, const struct op *o, uint8_t status)
+{
+	const struct node *n = world->node[a->node];
+
+	switch (status) {
+	case UNIC_WC_EVICTED:
+		return !op_local_alive(o) ||
+		       !bounds_too_early(n, o->local->stag) ||
+		       o->local->mr_class == UNIC_CLASS_MESSAGING;
+	case UNIC_WC_REM_EVICTED:
+		return !op_remote_alive(o) ||
+		       !bounds_too_early(world->node[o->peer->node],
+					 o->remote->stag);
+	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */
+		o->qp->unexplained |= !o->qp->failed && o->gen == o->link->gen;
+		return true;
+	case UNIC_WC_RNR_RETRY_EXC_ERR: /* the peer waits for memory */
+		return true;
+	case UNIC_WC_REM_ACCESS_ERR:
+		return o->forbidden || op_remote_revoked(o) || o->token;
+	case UNIC_WC_LOC_PROT_ERR:
+		return o->forbidden || op_local_revoked(o);
+	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
+		return true;
+	default:
+		return !apps_calm;
+	}
+}
+
+static bool fatal(uint8_t status)
+{
+	return status && status != UNIC_WC_EVICTED &&
+	       status != UNIC_WC_REM_EVICTED;
+}
+
+static void failed(struct app *a, struct op *o, const struct unic_cqe *c)
+{
+	if (!excused(a, o, c->status))
+		sim_fail("once",
+			 "app %u: operation %llx (kind %u) completes with "
+			 "status %u detail %u for no reason",
+			 a->index, (unsigned long long)o->id, o->kind,
+			 c->status, c->detail);
+	if (fatal(c->status)) {
+		o->qp->failed = true;
+		app_link_break(o->link);
+	}
+}
+
+static uint64_t message_id(struct app *a, const struct op *o)
+{
+	uint64_t id = 0;
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		id |= (uint64_t)*app_mem(a, o->local_at + i) << 8 * i;
+	return id;
+}
+
+/* Messages arrive once, in the order sent, whole. */
+static void received(struct app *a, struct op *o, const struct unic_cqe *c)
+{
+	struct link *l = o->link;
+	uint32_t from = !o->qp->end, at, i, len = unic_from_le32(c->byte_len);
+	uint64_t id = message_id(a, o);
+
+	if (c->opcode == UNIC_WC_RECV_WRITE_IMM || o->gen != l->gen)
+		return;
+	for (at = l->got[from]; at != l->sends[from]; at++)
+		if (l->sent[from][at % LINK_SENDS].op == id)
+			break;
+	if (at == l->sends[from])
+		sim_fail("once",
+			 "app %u receives message %llx, which nobody sent, or "
+			 "twice, or out of order",
+			 a->index, (unsigned long long)id);
+	if (l->sent[from][at % LINK_SENDS].len != len)
+		sim_fail("oracle", "app %u: message %llx has %u bytes, not %u",
+			 a->index, (unsigned long long)id, len,
+			 l->sent[from][at % LINK_SENDS].len);
+	l->got[from] = at + 1;
+	if (c->opcode == UNIC_WC_RECV_TOKEN) {
+		op_token_used(a, c);
+		return;
+	}
+	for (i = 8; i < len; i++)
+		if (*app_mem(a, o->local_at + i) != oracle_byte(id, i))
+			sim_fail("oracle",
+				 "app %u: byte %u of message %llx is wrong",
+				 a->index, i, (unsigned long long)id);
+	if (c->flags & UNIC_WC_WITH_IMM &&
+	    unic_from_le32(c->imm) != (uint32_t)id)
+		sim_fail("oracle", "app %u: the immediate of %llx is wrong",
+			 a->index, (unsigned long long)id);
+}
+
+static void end_recv(struct app *a, struct op *o, const struct unic_cqe *c)
+{
+	o->qp->rq_open--;
+	once_complete(o->id, 0, !c->status);
+	if (!c->status)
+		received(a, o, c);
+	else
+		failed(a, o, c);
+	op_let_go(o);
+}
+
+void op_end(struct app *a, struct op *o, uint8_t status)
+{
+	o->qp->sq_open -= !o->quiet;
+	o->qp->sq_slots--;
+	a->ops_done++;
+	/* a frame of it may still be on the way */
+	if (status && op_is_write(o))
+		o->state = OP_LINGERS;
+	else
+		op_let_go(o);
+}
+
+/* Earlier ones of the queue that were to be quiet succeeded. */
+static void end_quiet(struct app *a, const struct qp *q, uint64_t before)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_OPEN; i++) {
+		struct op *o = &a->op[i];
+
+		if (o->state != OP_POSTED || o->kind == RECEIVE || !o->quiet ||
+		    o->qp != q || o->id >= before)
+			continue;
+		once_complete(o->id, op_queue(q), true);
+		succeeded(a, o);
+		op_end(a, o, 0);
+	}
+}
+
+static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
+{
+	uint64_t id = unic_from_le64(c->wr_id);
+	struct op *o = op_find(a, id);
+
+	sim_log("app %u: completion %llx opcode %u status %u detail %u",
+		a->index, (unsigned long long)id, c->opcode, c->status,
+		c->detail);
+	if (!id && a->scn->odds.port.bus_ppm) {
+		/* a work request that could not be fetched has no name */
+		a->giving_up = true;
+		return;
+	}
+	if (!o || o->qp != q)
+		sim_fail("once",
+			 "app %u: completion of %llx, which is not open",
+			 a->index, (unsigned long long)id);
+	if (o->kind == RECEIVE) {
+		end_recv(a, o, c);
+		return;
+	}
+	end_quiet(a, q, id);
+	once_complete(id, op_queue(q), !c->status);
+	if (c->status)
+		failed(a, o, c);
+	else
+		succeeded(a, o);
+	op_end(a, o, c->status);
+}
+
+bool app_op_reap(struct app *a)
+{
+	struct unic_cqe c;
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < APP_QPS; i++)
+		while (a->qp[i].has_cq && app_qp_cqe(&a->qp[i], &c)) {
+			complete(a, &a->qp[i], &c);
+			any = true;
+		}
+	return any;
+}
+
+void app_op_drop_quiet(struct qp *q)
+{
+	struct app *a = q->app;
+	uint32_t i;
+
+	for (i = 0; i < APP_OPEN; i++) {
+		struct op *o = &a->op[i];
+
+		if (o->state != OP_POSTED || !o->quiet || o->qp != q)
+			continue;
+		once_complete(o->id, op_queue(q), true);
+		op_end(a, o, 1);
+	}
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* app_lie.c - what a process may do and must not get away with. */
+#include "app_op.h"
+#include "oracle.h"
+
+/* -------------------------------------------------------------------- lies */
+
+static void lie_remote(struct op *o, struct unic_sq_slot *s, uint64_t r)
+{
+	struct region *m = o->remote;
+	uint64_t end = m->iova + m->bytes;
+
+	s->remote = unic_to_le64(m->iova);
+	s->rkey = unic_to_le32(m->stag);
+	switch (r % 5) {
+	case 0: /* a key that is nearly right */
+		s->rkey = unic_to_le32(m->stag ^ 1u << (r >> 8) % 8);
+		return;
+	case 1: /* a byte behind the end */
+		s->remote = unic_to_le64(end - o->len + 1);
+		return;
+	case 2: /* a byte in front */
+		s->remote = unic_to_le64(m->iova - 1);
+		return;
+	case 3: /* wraps */
+		s->remote = unic_to_le64(0 - (uint64_t)o->len / 2);
+		return;
+	default: /* some key */
+		s->rkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
+	}
+}
+
+static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
+{
+	struct app *other = apps[(r >> 8) % apps_count];
+
+	if (r % 2) { /* a region of somebody else */
+		struct region *m = op_some_region(other, r >> 16, 0);
+
+		if (other != a && m && other->node == a->node) {
+			s->sge[0].lkey = unic_to_le32(m->stag);
+			s->sge[0].iova = unic_to_le64(m->iova);
+			return;
+		}
+	}
+	s->sge[0].lkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
+}
+
+/* It must not succeed, and touch nothing that is not its own. */
+bool op_lie(struct app *a, struct op *o, uint64_t r)
+{
+	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
+	struct region *m = op_some_region(
+		peer, r >> 20, UNIC_MR_REMOTE_WRITE | UNIC_MR_REMOTE_READ);
+	struct region *private = op_some_region(peer, r >> 24, 0);
+	struct unic_sq_slot *s;
+
+	if (!m || !private)
+		return false;
+	o->kind = r >> 40 & 1 ? SCN_WRITE : SCN_READ;
+	o->forbidden = true;
+	o->part = o->kind == SCN_READ ? PART_SINK : PART_SOURCE;
+	o->len = 16 + (uint32_t)(r >> 12) % 100;
+	o->local_at = app_chunk(o->local, (enum app_part)o->part, o->len);
+	if (o->local_at == NOTHING)
+		return false;
+	op_set_remote(o, peer, m);
+	s = op_put_wr(a, o);
+	if (r >> 42 & 1) {
+		s->remote = unic_to_le64(m->iova + m->bytes / PARTS);
+		s->rkey = unic_to_le32(m->stag);
+		lie_local(a, s, r);
+	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
+		   o->kind == SCN_WRITE) {
+		s->remote = unic_to_le64(private->iova);
+		s->rkey = unic_to_le32(private->stag);
+	} else {
+		lie_remote(o, s, r);
+	}
+	op_post(a, o);
+	return true;
+}
+
+/* Bells for nothing: unknown rows, the same word many times. */
+void op_ring_wildly(struct app *a, uint64_t r)
+{
+	uint32_t i, n = r & 7 ? 3 : 400;
+
+	for (i = 0; i < n; i++)
+		app_qp_ring(a, UNIC_DB_ARM, APP_QPS + (uint32_t)(r % 50),
+			    (uint32_t)(r >> 8));
+}
+
+static void wild_done(struct app *a, uint32_t arg, uint32_t status,
+		      const void *rec, uint32_t bytes)
+{
+	(void)a;
+	(void)arg;
+	(void)status;
+	(void)rec;
+	(void)bytes;
+}
+
+/* A request that names things at random; none of these gives anything away. */
+void op_ask_wildly(struct app *a, uint64_t r)
+{
+	static const uint16_t op[] = {
+		UNIC_CTL_WAIT_CANCEL,  UNIC_CTL_NOTICE_ANSWER,
+		UNIC_CTL_RESYNC,       UNIC_CTL_TOKEN_ALLOC,
+		UNIC_CTL_QP_MODIFY,    UNIC_CTL_FRAMES_FREE,
+		UNIC_CTL_TOKEN_CANCEL, UNIC_CTL_CONN_QUERY,
+		UNIC_CTL_CONNECT,      UNIC_CTL_MR_REG,
+	};
+	uint64_t rec[8];
+	struct sim_rng rng = { r };
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		rec[i] = sim_u64(&rng) & sim_u64(&rng) & 0xffff0000ffull;
+	app_ask(a, op[r % 10], rec, 0, wild_done);
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Can the simulator's checkers fail? Small breaks of firmware and driver, made in
+a copy of the tree; for each, seeds are run from 1 on until one fails.
+
+usage: mutants.py [SEEDS]      at most SEEDS per mutant (default 8000)
+
+Prints which checker found it at which seed; ends in "N passed, N failed". A
+mutant that SEEDS seeds do not find has failed, and so has one that another
+checker finds than the one it is there for.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+WORK = os.path.join(ROOT, "build", "sim-mutants")
+PARTS = ("abi", "boards", "firmware", "hal", "host_driver", "tests/sim")
+FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=", "-Iabi", "-Ihal"]
+INCLUDES = {
+    "firmware": ["-Ifirmware", "-Iboards/fake"],
+    "host_driver/core": ["-Ihost_driver/core"],
+    "tests/sim": ["-Itests/sim", "-Ihost_driver/core"],
+}
+SECONDS = 240
+
+# Checkers that may find it ("assert": the firmware's own), file, what stands
+# there, what shall stand there, in words.
+MUTANTS = (
+    ("oracle", "firmware/access.h",
+     "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) &&",
+     "(stag ^ (uint32_t)mr->pd << UNIC_MR_IDX_SHIFT) &&",
+     "access: the protection domain is not compared"),
+    ("oracle", "firmware/access.h", "!(need & ~(uint32_t)mr->rights);", "1;",
+     "access: rights are not compared"),
+    ("oracle", "firmware/access.h",
+     "len <= (uint32_t)mr->length - (uint32_t)off;",
+     "len <= (uint32_t)mr->length - (uint32_t)off + 1;",
+     "access: one byte behind the end"),
+    ("oracle", "firmware/access.h",
+     "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
+     "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
+     "access: the consumer's byte of the STag is not compared"),
+    ("oracle", "firmware/responder.c",
+     "		if (qp->dmas)\n			return; /* called again */\n",
+     "", "token: ends while bytes are on their way"),
+    ("pins oracle", "host_driver/core/region.c", "		mr->pinned = false;\n"
+     "		unic_hmr_forget(host, mr);\n		/* one",
+     "		unic_hmr_forget(host, mr);\n		/* one",
+     "driver: unpins before the NIC is reset"),
+    ("pins", "host_driver/core/region.c",
+     "	if (!mr->pinned)\n		return;\n", "	return;\n",
+     "driver: never unpins"),
+    ("pins oracle", "host_driver/core/region.c",
+     "	mr->waiter = req;\n	unic_req_send(req, UNIC_CMD_MR_DEREG",
+     "	mr->waiter = req;\n	unic_mr_unpin(req->host, mr);\n"
+     "	unic_req_send(req, UNIC_CMD_MR_DEREG",
+     "driver: unpins before the region has drained"),
+    ("bounds", "firmware/notice.c", "n->grace_us * 1000ull",
+     "n->grace_us * 999ull", "grace: 0.1 % too short"),
+    ("bounds", "firmware/notice.c", "if (at <= now_ns)",
+     "if (at <= now_ns + 50000)", "grace: ends 50 us early"),
+    ("bounds", "firmware/share.c", "if (net > unic_share_fair(s, found))",
+     "if (net > unic_share_fair(s, found) + 8)",
+     "share: 8 entries above it is not above: a waiter is not served"),
+    ("once assert", "firmware/token.c", "t->state = UNIC_TOKEN_S_CLAIMED;", "",
+     "token: a claim does not cancel"),
+    ("once", "firmware/requester.c", "sq->retries--;",
+     "sq->retries--; sq->una++;",
+     "requester: a timeout forgets the oldest request"),
+    ("once live", "host_driver/core/mbox_client.c", "	m->slot[at] = NULL;\n"
+     "	m->open--;\n	if (call->list", "	m->open--;\n	if (call->list",
+     "driver: a completed command stays open"),
+    ("once", "firmware/evict.c",
+     "if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx))",
+     "publish_evicted(nic, idx);\n	if (publish_evicted(nic, idx))",
+     "evict: EVICTED is told twice"),
+    ("assert oracle", "firmware/evict.c",
+     "return !mr->holds && !mr->dmas;", "return !mr->holds;",
+     "evict: does not wait for DMA in flight"),
+    ("assert oracle", "firmware/evict.c",
+     "return !mr->holds && !mr->dmas;", "return !mr->dmas;",
+     "evict: does not wait for operations that hold the region"),
+    ("oracle assert pins", "firmware/evict.c",
+     "unic_mr_close(nic, idx); /* INV-4 */", "",
+     "evict: a draining region lets new operations in"),
+    ("live", "firmware/rq.c", "for (n = 0; n < FLUSH_BATCH; n++) {",
+     "for (n = 1; n < 2; n++) {\n		if (s & 4)\n			"
+     "return true;", "receives: a flush stops in the middle"),
+    ("live", "firmware/qp.c", "unic_requester_timeout(nic, qp);", ";",
+     "requester: a timeout does nothing"),
+    ("live", "firmware/proc.c",
+     "	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))\n"
+     "		return false;", "	return false;",
+     "detach: PROC_GONE never comes"),
+    ("conserve", "firmware/lane.c",
+     "(r == UNIC_LANE_LATE || r == UNIC_LANE_DEAD)", "0",
+     "counters: a late frame is counted twice"),
+    ("conserve", "firmware/token.c", "UNIC_COUNT(nic, tokens_allocated);",
+     "", "counters: tokens are not counted"),
+    ("conserve live", "firmware/proc.c", "	pds_gone(nic, slot);\n", "",
+     "detach: protection domains leak"),
+)
+
+
+def compile_one(path, suffix=""):
+    """Returns the object's name; leaves its dependencies beside it."""
+    obj = path.replace("/", "_")[:-2] + suffix + ".o"
+    inc = INCLUDES[os.path.dirname(path)]
+    if path.endswith("core_nic.c"):
+        inc = ["-Itests/sim", "-Ifirmware", "-Iboards/fake"]
+    r = subprocess.run(["gcc", *FLAGS, *inc, "-MMD", "-c", path, "-o", obj],
+                       cwd=WORK, capture_output=True, text=True)
+    if r.returncode:
+        sys.exit(f"mutants: {path} does not compile:\n{r.stderr}")
+    return obj
+
+
+def sources():
+    for folder in INCLUDES:
+        for f in sorted(os.listdir(os.path.join(WORK, folder))):
+            if f.endswith(".c") and not f.startswith("loop"):
+                yield f"{folder}/{f}"
+
+
+def depends(obj, path):
+    with open(os.path.join(WORK, obj[:-2] + ".d"), encoding="utf-8") as f:
+        return path in f.read().split()
+
+
+def link(objects):
+    subprocess.run(["gcc", *objects, "-o", "unic-sim"], cwd=WORK, check=True)
+
+
+def run(seeds):
+    """(checker, seed) that failed, or None."""
+    try:
+        r = subprocess.run(["./unic-sim", "--seeds", str(seeds), "--first",
+                            "--no-shrink"], cwd=WORK, capture_output=True,
+                           text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return "hangs", "?"
+    if r.returncode < 0:
+        return "crash", "?"
+    for line in r.stdout.splitlines():
+        if line.startswith("FAILED seed"):
+            return line.split(",", 1)[1].split(":")[0].strip(), line.split()[2]
+    return None
+
+
+def check(mutant, built, seeds):
+    """Build with the change and run. True: found by the right one."""
+    checkers, path, old, new, words = mutant
+    full = os.path.join(WORK, path)
+    with open(full, encoding="utf-8") as f:
+        text = f.read()
+    if old not in text:
+        sys.exit(f"mutants: {path} does not say '{old}' any more")
+    with open(full, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new))
+    link([compile_one(source, "_mutant") if depends(obj, path) else obj
+          for source, obj in built.items()])
+    with open(full, "w", encoding="utf-8") as f:
+        f.write(text)
+    found = run(seeds)
+    good = found is not None and found[0] in checkers.split()
+    how = f"{found[0]} at seed {found[1]}" if found else "NOT FOUND"
+    print(f"{'' if good else 'WRONG: '}{how:24} {words}", flush=True)
+    return good
+
+
+def main():
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 8000
+    shutil.rmtree(WORK, ignore_errors=True)
+    for part in PARTS:
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
+    for f in ("loop.c", "loop_data.c"):
+        os.rename(os.path.join(WORK, "host_driver/core", f),
+                  os.path.join(WORK, f))
+    built = {s: compile_one(s) for s in sources()}
+    link(built.values())
+    clean = run(200)
+    if clean:
+        sys.exit(f"mutants: {clean} fails without any")
+    failed = sum(not check(m, built, seeds) for m in MUTANTS)
+    print(f"{len(MUTANTS) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
