@@ -330,6 +330,9 @@ L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" --timeout 120 \
 	"tests/faults/faults.py --sample 100"
+L_sim := --level "simulated systems" --timeout 180 \
+	"$(B)/bin/unic-sim --seeds 1000" \
+	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
@@ -348,9 +351,10 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_models) $(L_litmus) $(L_e2e) $(L_faults)
-check-build: faults-build programs $(UNIT_PROGS) $(REPLAYS) $(TARGET_ELF) build-virt build-soft \
-	$(addprefix $(B)/,bin/litmus-host target/bin/litmus.elf)
+		$(L_sim) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
+check-build: faults-build programs $(UNIT_PROGS) $(REPLAYS) $(TARGET_ELF) \
+	build-virt build-soft \
+	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -402,6 +406,8 @@ mutants: ## breaks of the core made by a machine [SAMPLE=420] [SEED=1]
 		echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
+sim-mutants: ## deliberate breaks: the simulator's checkers must find each
+	@tests/sim/mutants.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/profile.py && echo "$@: ok"

@@ -55,11 +55,12 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 	r = &m->mr[mr];
 	if (r->state == MODEL_LEAVING && m->proc[r->proc].leaving)
 		gone(m, r); /* of a process that leaves: nobody is told */
-	if (r->state != MODEL_GONE)
-		sim_fail("model",
-			 "region index %u is given twice: process %u has it, "
-			 "state %u generation %u",
-			 mr, r->proc, r->state, r->gen);
+	if (r->state != MODEL_GONE) { /* its EVICTED is in this round */
+		m->owed_mr = mr;
+		m->owed_gen = r->gen;
+		m->owed++;
+		gone(m, r);
+	}
 	memset(r, 0, sizeof(*r));
 	r->state = MODEL_LOADING;
 	r->mr = mr;
@@ -284,6 +285,12 @@ static bool same_round(struct model *m, const struct unic_evt_mr *e)
 {
 	struct model_mr *r = &m->mr[unic_from_le32(e->mr) % MODEL_MRS];
 
+	if (e->hdr.type == UNIC_EVT_EVICTED && m->owed &&
+	    m->owed_mr == unic_from_le32(e->mr) &&
+	    m->owed_gen == unic_from_le32(e->gen)) {
+		m->owed--; /* ... and its index was used again */
+		return true;
+	}
 	if (e->hdr.type != UNIC_EVT_EVICTED || r->told ||
 	    r->gen != unic_from_le32(e->gen) || r->gone_ns != sim_now())
 		return false;
@@ -372,6 +379,12 @@ void model_event(struct model *m, const void *evt)
 		event_wait(m, &wait);
 	else if (hdr.type == UNIC_EVT_PROC_GONE)
 		proc_over(m, unic_from_le32(obj.id) % MODEL_PROCS, true);
+}
+
+void model_round(const struct model *m)
+{
+	if (m->owed)
+		sim_fail("model", "region index %u is given twice", m->owed_mr);
 }
 
 void model_epoch(struct model *m, const struct unic_info *info)

@@ -57,6 +57,8 @@ struct model {
 	struct model_wait wait[MODEL_WAITS];
 	struct model_proc proc[MODEL_PROCS];
 	uint32_t pd_proc[MODEL_PDS];
+	/* an index used again before its EVICTED was heard */
+	uint32_t owed, owed_mr, owed_gen;
 };
 
 /* A command as the driver wrote it. */
@@ -73,6 +75,8 @@ struct node;
 void model_done(struct model *m, const struct tap_cmd *c, const void *cpl);
 /** model_event() - an event was published. */
 void model_event(struct model *m, const void *evt);
+/** model_round() - all of a poll round was heard. */
+void model_round(const struct model *m);
 /** model_epoch() - the NIC was reset: nothing is left. */
 void model_epoch(struct model *m, const struct unic_info *info);
 /** model_at() - the region in which @len bytes at @bus lie and may be touched

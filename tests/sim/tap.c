@@ -182,6 +182,7 @@ void check_before_poll(struct node *n)
 void check_after_poll(struct node *n)
 {
 	hear_nic(n);
+	model_round(check_model(n));
 	bounds_tick(n, check_model(n));
 }
 
