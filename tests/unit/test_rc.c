@@ -773,6 +773,41 @@ static void tokens(void **state)
 	check_quiet();
 }
 
+/* INV-4 for tokens: its owner may use the buffer again after TOKEN_END. */
+static void token_ends_after_its_last_byte(void **state)
+{
+	struct unic_cmd_qp_modify dead = { .proc = unic_to_le32(qb.proc),
+					   .qpn = unic_to_le32(qb.qpn),
+					   .state = UNIC_QPS_ERR };
+	uint32_t index, i;
+	uint64_t key = token_alloc(&mb, 4096, 500, &index);
+	struct unic_evt_token evt;
+
+	(void)state;
+	rig_recv(&rb, &qb, 1, &mb, 0, 128);
+	rig_recv(&rb, &qb, 2, &mb, 0, 128);
+	tagged(1, 0, 500, index, key); /* both receives are fetched for it */
+	run(MS);
+	expect_tagged(1, 0, 500, index, 0);
+	memset(mb.mem, 0xee, BYTES);
+	key = token_alloc(&mb, 4096, 500, &index);
+	rb.port.late_dma = true;
+	tagged(2, 0, 500, index, key);
+	run(MS / 10);
+	assert_int_equal(fake_dma_waiting(&rb.port), 1);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &dead, NULL), 0);
+	rig_poll(&rb);
+	assert_int_equal(mb.mem[4096], 0xee);
+	assert_false(rig_event(&rb, &evt));
+	for (i = 0; i < 8; i++) {
+		fake_dma_run(&rb.port, 64);
+		rig_poll(&rb);
+	}
+	assert_memory_equal(mb.mem + 4096, ma.mem, 500);
+	rig_expect(&rb, UNIC_EVT_TOKEN_END, &evt);
+	assert_int_equal(unic_from_le32(evt.end), UNIC_TOKEN_ABORTED);
+}
+
 static void token_refusals(void **state)
 {
 	uint32_t index;
@@ -1303,6 +1338,7 @@ int main(void)
 		cmocka_unit_test(remote_evicted),
 		cmocka_unit_test_setup(tokens, up),
 		cmocka_unit_test_setup(token_refusals, up),
+		cmocka_unit_test_setup(token_ends_after_its_last_byte, up),
 		cmocka_unit_test(tokens_on_a_bad_wire),
 		cmocka_unit_test_setup(messaging_evicted, up),
 		cmocka_unit_test_setup(messaging_evicted_far, up),
