@@ -100,8 +100,14 @@ MUTANTS = (
      "counters: a late frame is counted twice"),
     ("conserve", "firmware/token.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
-    ("conserve live", "firmware/proc.c", "	pds_gone(nic, slot);\n", "",
-     "detach: protection domains leak"),
+    ("conserve", "firmware/wait.c",
+     "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);\n"
+     "		slot_free(e, i);",
+     "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);",
+     "waits: a place is not given back"),
+    ("conserve assert", "firmware/evict.c",
+     "unic_mr_strip(nic, idx); /* INV-3 */", "",
+     "evict: the entries are not freed"),
 )
 
 

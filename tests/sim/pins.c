@@ -62,6 +62,9 @@ void pins_settled(struct node *n, const struct model *m)
 	for (slot = 0; n->host && slot < WORLD_SLOTS; slot++) {
 		bool need[WORLD_PAGES] = { false };
 
+		/* its regions go one by one, its pins all at the end */
+		if (m->proc[slot].leaving && m->proc[slot].attached)
+			continue;
 		count(m, slot, need);
 		for (i = 0; i < WORLD_PAGES; i++)
 			if (need[i] != !!core_pins(n->host, slot, i))

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "core.h"
 #include "oracle.h"
+#include "probe.h"
 
 #define FINISH_NS (3000 * MS) /* after the last fault */
 #define LEAVE_NS  (1500 * MS)
