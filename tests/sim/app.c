@@ -389,8 +389,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 	}
 }
 
-/* Upcalls were lost: the ring went round. RESYNC would say what is true; this
- * process takes what it has for gone, which is true soon enough. */
+/* One that lost upcalls would RESYNC; this one starts anew. */
 void app_read_upcalls(struct app *a)
 {
 	const struct unic_upcall_ring *ring = upcalls(a);
@@ -404,7 +403,8 @@ void app_read_upcalls(struct app *a)
 		if (seq != a->upcall_next + 1) {
 			if ((int32_t)(seq - (a->upcall_next + 1)) <= 0)
 				return;
-			a->upcall_next = seq - 1; /* overrun */
+			a->upcall_next = seq - 1;
+			a->giving_up = true; /* upcalls were lost */
 			continue;
 		}
 		a->upcall_next++;

@@ -66,6 +66,10 @@ static void reg_done(struct app *a, uint32_t arg, uint32_t status,
 
 	(void)bytes;
 	memcpy(&rep, rec, sizeof(rep));
+	if (status == UNIC_ST_PENDING) { /* perhaps granted already */
+		r->id = unic_from_le32(rep.id);
+		return;
+	}
 	if (status) {
 		r->state = REGION_NONE;
 		r->retry_ns = sim_now() + 300 * US;
@@ -122,6 +126,8 @@ static void reg(struct app *a, uint32_t i)
 	req.page_shift = 12;
 	if (a->how->waits || sim_below(&a->rng, 2)) {
 		req.flags = UNIC_CTL_REG_WAIT;
+		if (sim_below(&a->rng, 3) == 0)
+			req.flags |= UNIC_CTL_REG_ASYNC;
 		if (sim_below(&a->rng, 3) == 0)
 			req.timeout_us = unic_to_le32(
 				(uint32_t)sim_range(&a->rng, 50, 20000));
@@ -269,11 +275,36 @@ static void answer(struct app *a, struct region *r)
 	r->notice_seq = 0;
 }
 
+/* The end of an asynchronous wait. Its upcall may overtake the reply, so the
+ * request's number says which region it is about. */
+static void wait_upcall(struct app *a, const void *rec, bool granted)
+{
+	struct unic_upcall_wait up;
+	uint32_t i;
+
+	memcpy(&up, rec, sizeof(up));
+	for (i = 0; i < APP_REGIONS; i++) {
+		struct region *r = &a->region[i];
+
+		if (r->state != REGION_ASKED ||
+		    r->reg_seq != unic_from_le32(up.wait_seq))
+			continue;
+		r->state = granted ? REGION_ACTIVE : REGION_NONE;
+		r->retry_ns = sim_now() + 300 * US;
+		r->id = unic_from_le32(up.hdr.id);
+		r->stag = unic_from_le32(up.stag);
+	}
+}
+
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 {
 	struct unic_upcall_mr up;
 	struct region *r;
 
+	if (type == UNIC_UP_GRANTED || type == UNIC_UP_WAIT_ENDED) {
+		wait_upcall(a, rec, type == UNIC_UP_GRANTED);
+		return;
+	}
 	memcpy(&up, rec, sizeof(up));
 	r = app_region(a, unic_from_le32(up.hdr.id));
 	if (!r || r->state == REGION_ASKED)

@@ -302,11 +302,28 @@ static bool try_post(struct app *a, const struct scn_op *s)
 	return post_rdma(a, o, s->r);
 }
 
+static void change_policy(struct app *a, uint64_t r)
+{
+	struct unic_ctl_policy req = {
+		.proc = unic_to_le32(a->slot),
+		.weight = unic_to_le32(1 + (uint32_t)r % 5),
+		.quota = unic_to_le32(r >> 8 & 1 ? 8 + (uint32_t)(r >> 9) % 40
+						 : 0),
+		.policy = unic_to_le32((uint32_t)(r >> 16) % 3),
+		.flags = unic_to_le32(UNIC_CTL_POLICY_FLAGS_ALL),
+	};
+
+	app_ask(a, UNIC_CTL_POLICY, &req, 0, NULL);
+}
+
 static bool do_op(struct app *a, const struct scn_op *s)
 {
 	switch (s->kind) {
 	case SCN_REREG:
 		app_rereg(a, s->r);
+		return true;
+	case SCN_POLICY:
+		change_policy(a, s->r);
 		return true;
 	case SCN_PAUSE:
 		a->pause_ns = sim_now() + s->r % (2 * MS);

@@ -166,8 +166,11 @@ void bounds_event(struct node *n, struct model *m, const void *evt)
  * the process waits for. */
 static bool entitled(const struct model *m, uint32_t proc)
 {
+	const struct model_proc *p = &m->proc[proc];
 	uint32_t i, weights = 0;
 
+	if (p->quota && p->held + p->wanted > p->quota)
+		return false; /* it waits for itself */
 	for (i = 0; i < MODEL_PROCS; i++)
 		if (m->proc[i].attached)
 			weights += m->proc[i].weight;

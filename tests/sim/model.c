@@ -190,6 +190,17 @@ static void done_attach(struct model *m, const struct tap_cmd *c)
 	p->quota = unic_from_le32(cmd.quota);
 }
 
+static void done_set(struct model *m, const struct tap_cmd *c)
+{
+	struct unic_cmd_proc_set cmd;
+	struct model_proc *p;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	p = &m->proc[unic_from_le32(cmd.proc) % MODEL_PROCS];
+	p->weight = unic_from_le32(cmd.weight);
+	p->quota = unic_from_le32(cmd.quota);
+}
+
 /* ------------------------------------------------------------ conversations */
 
 static void done_ack(struct model *m, const struct tap_cmd *c)
@@ -347,6 +358,8 @@ void model_done(struct model *m, const struct tap_cmd *c, const void *cpl)
 		done_fill(m, c);
 	else if (hdr.opcode == UNIC_CMD_PROC_ATTACH)
 		done_attach(m, c);
+	else if (hdr.opcode == UNIC_CMD_PROC_SET)
+		done_set(m, c);
 	else if (hdr.opcode == UNIC_CMD_PD_ALLOC)
 		m->pd_proc[unic_from_le32(pd_cpl.pd) % MODEL_PDS] =
 			unic_from_le32(pd.proc) % MODEL_PROCS;

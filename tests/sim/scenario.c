@@ -82,9 +82,10 @@ static void make_links(struct scenario *s, struct sim_rng *r)
 static void make_ops(struct scenario *s, struct sim_rng *r)
 {
 	static const uint8_t kinds[] = {
-		SCN_WRITE, SCN_WRITE, SCN_WRITE, SCN_WRITE_IMM, SCN_READ,
-		SCN_READ,  SCN_SEND,  SCN_SEND,	 SCN_SEND_IMM,	SCN_TOKEN,
-		SCN_TOKEN, SCN_REREG, SCN_PAUSE, SCN_CANCEL,	SCN_LIE,
+		SCN_WRITE,    SCN_WRITE,  SCN_WRITE, SCN_WRITE_IMM,
+		SCN_READ,     SCN_READ,	  SCN_SEND,  SCN_SEND,
+		SCN_SEND_IMM, SCN_TOKEN,  SCN_TOKEN, SCN_REREG,
+		SCN_PAUSE,    SCN_CANCEL, SCN_LIE,   SCN_POLICY,
 	};
 	uint32_t i;
 
@@ -154,7 +155,8 @@ static const char *const op_name[SCN_OP_KINDS] = {
 	[SCN_READ] = "READ",	     [SCN_SEND] = "SEND",
 	[SCN_SEND_IMM] = "SEND_IMM", [SCN_TOKEN] = "TOKEN",
 	[SCN_REREG] = "rereg",	     [SCN_PAUSE] = "pause",
-	[SCN_CANCEL] = "cancel",     [SCN_LIE] = "lie",
+	[SCN_POLICY] = "policy",     [SCN_CANCEL] = "cancel",
+	[SCN_LIE] = "lie",
 };
 
 static const char *const fault_name[SCN_FAULT_KINDS] = {

@@ -26,6 +26,7 @@ enum scn_op_kind {
 	SCN_PAUSE,
 	SCN_CANCEL, /* a token */
 	SCN_LIE,    /* something forbidden */
+	SCN_POLICY, /* an admin changes its weight and quota */
 	SCN_OP_KINDS,
 };
 
