@@ -61,7 +61,7 @@ static void succeeded(struct app *a, struct op *o)
 	a->ops_ok++;
 }
 
-/* Is this error one that may be? */
+/* Is this error one that may be? Who lies may release what it still uses. */
 static bool excused(struct app *a, const struct op *o, uint8_t status)
 {
 	const struct node *n = world->node[a->node];
@@ -81,9 +81,10 @@ static bool excused(struct app *a, const struct op *o, uint8_t status)
 	case UNIC_WC_RNR_RETRY_EXC_ERR: /* the peer waits for memory */
 		return true;
 	case UNIC_WC_REM_ACCESS_ERR:
-		return o->forbidden || op_remote_revoked(o) || o->token;
+		return o->forbidden || op_remote_revoked(o) || o->token ||
+		       o->peer->how->lies;
 	case UNIC_WC_LOC_PROT_ERR:
-		return o->forbidden || op_local_revoked(o);
+		return o->forbidden || op_local_revoked(o) || a->how->lies;
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	default:
