@@ -43,6 +43,7 @@ static void promise(struct model *m, struct model_mr *r, uint8_t state)
 	if (!promised(r))
 		m->proc[r->proc].coming += r->n_pages;
 	r->state = state;
+	r->left_ns = sim_now();
 }
 
 static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
@@ -323,6 +324,14 @@ static void event_mr(struct model *m, const struct unic_evt_mr *e)
 	if (e->hdr.type == UNIC_EVT_EVICTED) {
 		r->told = true;
 		gone(m, r);
+		return;
+	}
+	if (r->state == MODEL_LEAVING) { /* in the same round at best */
+		if (r->left_ns != sim_now())
+			sim_fail("once",
+				 "NOTICE of region %u, which was given "
+				 "back",
+				 r->mr);
 		return;
 	}
 	promise(m, r, MODEL_NOTIFIED);

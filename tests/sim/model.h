@@ -29,7 +29,7 @@ struct model_mr {
 	uint32_t mr, gen, stag, proc, n_pages, filled, user, seq;
 	uint64_t iova, length;
 	bool told; /* EVICTED was published */
-	uint64_t active_ns, gone_ns;
+	uint64_t active_ns, left_ns, gone_ns;
 	uint64_t notice_ns; /* published */
 	uint64_t ack_ns;    /* earliest time at which T can have started; 0 */
 	uint64_t grace_ns;  /* T, and what was added by EXTEND */

@@ -97,6 +97,7 @@ static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
 {
 	struct tap_cmd *c = find(t, rec);
 	struct unic_cmd_hdr hdr;
+	uint32_t w[4];
 
 	memcpy(&hdr, rec, sizeof(hdr));
 	if (!c)
@@ -104,7 +105,9 @@ static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
 			 "nic %u completes a command that is not open: opcode "
 			 "%u cookie %x",
 			 n->id, hdr.opcode, unic_from_le16(hdr.cookie));
-	sim_log("nic %u: command %u status %u", n->id, hdr.opcode, hdr.status);
+	memcpy(w, c->rec, sizeof(w));
+	sim_log("nic %u: command %u status %u: %x %x", n->id, hdr.opcode,
+		hdr.status, w[2], w[3]);
 	c->open = false;
 	bounds_done(n, &t->model, c, rec);
 	conserve_done(n, c, rec);
