@@ -2,9 +2,11 @@
 /* main.c - runs seeds, and says how each that failed can be had again. */
 #include <getopt.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shrink.h"
 
@@ -16,6 +18,29 @@ static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--trace] "
 			    "  the logs; the exit code is 1 if one failed\n";
 
 static bool trace, twice, first, shrink_too = true;
+
+/* What no checker can say: the code under test never came back. */
+#define SEED_SECONDS 60u
+static char last_words[120];
+
+static void died(int sig)
+{
+	size_t n = strlen(last_words);
+
+	(void)!write(1, last_words, n);
+	(void)!write(1,
+		     sig == SIGALRM ? "hang: a poll never ends\n"
+				    : "crash: a signal\n",
+		     sig == SIGALRM ? 24 : 16);
+	_exit(1);
+}
+
+static void watch(uint64_t seed)
+{
+	snprintf(last_words, sizeof(last_words), "FAILED seed %llu, ",
+		 (unsigned long long)seed);
+	alarm(SEED_SECONDS);
+}
 
 static void report(const struct scenario *s, const struct sim_verdict *v)
 {
@@ -41,6 +66,7 @@ static bool run_seed(uint64_t seed)
 	struct sim_verdict v, w;
 
 	scenario_make(&s, seed);
+	watch(seed);
 	if (trace)
 		scenario_print(&s, stdout);
 	scenario_run(&s, trace, &v);
@@ -70,6 +96,10 @@ int main(int argc, char **argv)
 	time_t start = time(NULL);
 	int c;
 
+	signal(SIGALRM, died);
+	signal(SIGSEGV, died);
+	signal(SIGFPE, died);
+	signal(SIGILL, died);
 	/* large blocks come from the kernel, zeroed when touched */
 	mallopt(M_MMAP_THRESHOLD, 65536);
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {

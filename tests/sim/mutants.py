@@ -26,7 +26,7 @@ INCLUDES = {
 }
 SECONDS = 240
 
-# Checkers that may find it ("assert": the firmware's own), file, what stands
+# Checkers that may find it ("assert": of the firmware; "hang", "crash"), file, what stands
 # there, what shall stand there, in words.
 MUTANTS = (
     ("oracle", "firmware/access.h",
@@ -67,7 +67,7 @@ MUTANTS = (
      "share: 8 entries above it is not above: a waiter is not served"),
     ("once assert", "firmware/token.c", "t->state = UNIC_TOKEN_S_CLAIMED;", "",
      "token: a claim does not cancel"),
-    ("once", "firmware/requester.c", "sq->retries--;",
+    ("once hang", "firmware/requester.c", "sq->retries--;",
      "sq->retries--; sq->una++;",
      "requester: a timeout forgets the oldest request"),
     ("once live", "host_driver/core/mbox_client.c", "	m->slot[at] = NULL;\n"
@@ -100,7 +100,7 @@ MUTANTS = (
      "counters: a late frame is counted twice"),
     ("conserve", "firmware/token.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
-    ("conserve", "firmware/wait.c",
+    ("conserve crash", "firmware/wait.c",
      "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);\n"
      "		slot_free(e, i);",
      "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);",
