@@ -152,7 +152,7 @@ def run(seeds):
         return "crash", "?"
     for line in r.stdout.splitlines():
         if line.startswith("FAILED seed"):
-            return line.split(",", 1)[1].split(":")[0].strip(), line.split()[2]
+            return line.split(",", 1)[1].split(":")[0].strip(), line.split()[2].rstrip(",")
     return None
 
 
