@@ -5,6 +5,7 @@
  * its wire really did.
  */
 #include "check.h"
+#include "core.h"
 
 #include <string.h>
 
@@ -102,6 +103,9 @@ void conserve_end(struct node *n, const struct model *m)
 	if (n->port.xfers)
 		sim_fail("conserve", "nic %u: %u transfers are left over",
 			 n->id, n->port.xfers);
+	if (!n->power_cuts && core_audits(n->host))
+		sim_fail("conserve", "host %u: the provider broke %u promises",
+			 n->id, core_audits(n->host));
 	if (!n->power_cuts)
 		check_counters(n, &tallies[n->id]);
 }
