@@ -279,11 +279,10 @@ REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%)
 # New inputs stay in build/; `make fuzz-merge` chooses those worth keeping.
 FUZZ_IN  = $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f
 RUNS    ?= 20000
-SEED    ?= 1
 fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## [FUZZER=name] [RUNS=n] [SEED=n]
 	@for f in $(or $(FUZZER),$(FUZZERS)); do \
 		mkdir -p $(B)/fuzz/found $(FUZZ_IN); \
-		$(B)/fuzz/bin/fuzz_$$f -runs=$(RUNS) -seed=$(SEED) \
+		$(B)/fuzz/bin/fuzz_$$f -runs=$(RUNS) -seed=$(or $(SEED),1) \
 			-max_len=1500 -len_control=0 -timeout=20 -verbosity=0 \
 			-artifact_prefix=$(B)/fuzz/found/$$f- $(FUZZ_IN) || \
 			{ echo "fuzz: $$f found something, see above"; exit 1; }; \

@@ -185,7 +185,7 @@ static void put_headers(uint32_t i, uint32_t len)
 	const struct unic_roce_tmpl *t = &near_qp(i)->tmpl;
 
 	put_ip(len);
-	memcpy(frame + OFF_UDP, &t->word[8], 2);
+	memcpy(frame + OFF_UDP, &t->h.word[8], 2);
 }
 
 static uint32_t payload_bytes(struct input *in, uint8_t op)

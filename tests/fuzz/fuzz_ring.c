@@ -34,7 +34,6 @@ static const uint8_t mac[PORTS][6] = { { 0 },
 static struct {
 	uint8_t *tx[UNIC_TX_BUFS];
 	uint32_t n_tx, n_rx;
-	struct unic_rx rx[UNIC_RX_BUFS];
 } held;
 
 static void in_memory(const uint8_t *frame, uint32_t len)
@@ -77,18 +76,13 @@ static void take(void)
 		return;
 	must(rx.len && rx.len <= us.max_frame);
 	in_memory(rx.frame, rx.len);
-	held.rx[held.n_rx++] = rx;
+	held.n_rx++;
 }
 
-static void done(struct input *in)
+static void done(void)
 {
-	uint32_t i;
-
-	if (!held.n_rx)
-		return;
-	i = in_below(in, held.n_rx);
-	link_ring_rx_done(&us, &held.rx[i]);
-	held.rx[i] = held.rx[--held.n_rx];
+	link_ring_rx_done(&us);
+	held.n_rx = 0;
 }
 
 static struct unic_link_ring *ring(uint32_t from, uint32_t to)
@@ -155,7 +149,7 @@ static void step(struct input *in)
 		break;
 	case 7:
 	case 8:
-		done(in);
+		done();
 		break;
 	case 9:
 		must(!(link_ring_flush(&us) >> PORTS));

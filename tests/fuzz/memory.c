@@ -34,8 +34,8 @@ void *__real_unic_port_doorbells(struct unic_port *port, uint64_t bus);
 void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus);
 bool __real_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
 bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
-void __real_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
-void __wrap_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx);
+void __real_unic_port_rx_done(struct unic_port *port);
+void __wrap_unic_port_rx_done(struct unic_port *port);
 
 /* Bytes of [bus, bus + len) that lie in one page of a region that is not gone;
  * 0: not even the first. */
@@ -49,9 +49,9 @@ static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 		const struct unic_mr *mr;
 		uint64_t bytes;
 
-		if (e->mr == UNIC_TLB_NIL)
+		if (e->tag == UNIC_TLB_NO_TAG)
 			continue;
-		mr = &nic->mrs.mr[e->mr];
+		mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
 		bytes = 1ull << mr->page_shift;
 		if (mr->state == UNIC_MR_LOADING || bus < e->bus ||
 		    bus - e->bus >= bytes)
@@ -117,8 +117,11 @@ bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	return true;
 }
 
-void __wrap_unic_port_rx_done(struct unic_port *port, const struct unic_rx *rx)
+void __wrap_unic_port_rx_done(struct unic_port *port)
 {
-	OPEN(rx->frame, FAKE_FRAME_BYTES - 10);
-	__real_unic_port_rx_done(port, rx);
+	uint32_t i;
+
+	for (i = port->rx_done; i != port->rx_head; i++)
+		OPEN(port->rx[i % FAKE_FRAMES].bytes, FAKE_FRAME_BYTES - 10);
+	__real_unic_port_rx_done(port);
 }

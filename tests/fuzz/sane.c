@@ -5,6 +5,7 @@
  * that was forgotten can hide. Between two polls all of it must hold.
  */
 #include "world.h"
+#include "access.h"
 #include "sq.h"
 
 /* What is counted of one region by those who use it. */
@@ -17,7 +18,8 @@ struct books {
 	uint32_t pd_users[UNIC_PDS];
 	uint32_t cq_users[UNIC_CQS];
 	uint32_t mrs[UNIC_PROCS], qps[UNIC_PROCS], cqs[UNIC_PROCS];
-	uint32_t held[UNIC_PROCS], coming[UNIC_PROCS], control[UNIC_PROCS];
+	uint32_t held[UNIC_PROCS], coming[UNIC_PROCS], control[UNIC_PROCS],
+		control_mrs[UNIC_PROCS];
 	uint32_t wanted[UNIC_PROCS], tokens[UNIC_PROCS], waits[UNIC_PROCS];
 };
 
@@ -34,12 +36,12 @@ static void check_entry(const struct unic_nic *nic,
 {
 	const struct unic_mr *mr;
 
-	must(e->mr < UNIC_MRS);
-	mr = &nic->mrs.mr[e->mr];
+	must(unic_tlb_mr(e->tag) < UNIC_MRS);
+	mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
 	must(holds_entries(mr));
-	must(e->page < mr->n_pages);
+	must(e->tag - mr->tlb_base < mr->n_pages);
 	must(!(e->bus & ((1ull << mr->page_shift) - 1)));
-	must(unic_tlb_find(&nic->tlb, mr->tlb_base, e->mr, e->page) ==
+	must(unic_tlb_find(&nic->tlb, mr->tlb_base, e->tag - mr->tlb_base) ==
 	     (uint32_t)(e - nic->tlb.entry));
 }
 
@@ -50,10 +52,10 @@ static void count_tlb(const struct unic_nic *nic, struct books *b)
 	uint16_t at;
 
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++) {
-		if (t->entry[i].mr == UNIC_TLB_NIL)
+		if (t->entry[i].tag == UNIC_TLB_NO_TAG)
 			continue;
 		check_entry(nic, &t->entry[i]);
-		b->mr[t->entry[i].mr].entries++;
+		b->mr[unic_tlb_mr(t->entry[i].tag)].entries++;
 		used++;
 	}
 	for (i = 0; i < UNIC_TLB_BUCKETS; i++)
@@ -65,7 +67,7 @@ static void count_tlb(const struct unic_nic *nic, struct books *b)
 	must(chained == used);
 	must(used + t->free + t->reserved == UNIC_TLB_ENTRIES);
 	for (at = t->free_head; at < UNIC_TLB_ENTRIES; at = t->entry[at].next) {
-		must(t->entry[at].mr == UNIC_TLB_NIL);
+		must(t->entry[at].tag == UNIC_TLB_NO_TAG);
 		must(++spare <= UNIC_TLB_ENTRIES);
 	}
 	must(spare + used == UNIC_TLB_ENTRIES);
@@ -73,17 +75,36 @@ static void count_tlb(const struct unic_nic *nic, struct books *b)
 
 /* ------------------------------------------------------- who uses a region */
 
+/* Each queue pair that is within a tagged message has a token of its own. */
+static uint32_t count_claims(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_QPS; i++) {
+		const struct unic_msg *m = &nic->qps.qp[i].rsp.msg;
+
+		if (!nic->qps.qp[i].used || m->kind != UNIC_MSG_TOKEN ||
+		    m->refused)
+			continue;
+		must(m->token < UNIC_TOKENS);
+		must(unic_token_state(&nic->tokens.token[m->token]) ==
+		     UNIC_TOKEN_S_CLAIMED);
+		n++;
+	}
+	return n;
+}
+
 static void count_tokens(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_tokens *ts = &nic->tokens;
-	uint32_t i, used = 0, spare = 0, due = 0;
+	uint32_t i, used = 0, claimed = 0, spare = 0, due = 0;
 	uint16_t at;
 
 	for (i = 0; i < UNIC_TOKENS; i++) {
 		const struct unic_token *t = &ts->token[i];
 
 		due += t->evt_due;
-		if (t->state == UNIC_TOKEN_S_FREE)
+		if (unic_token_state(t) == UNIC_TOKEN_S_FREE)
 			continue;
 		must(!t->evt_due);
 		must(t->mr < UNIC_MRS && t->proc < UNIC_PROCS);
@@ -91,14 +112,10 @@ static void count_tokens(const struct unic_nic *nic, struct books *b)
 		b->mr[t->mr].tokens++;
 		b->tokens[t->proc]++;
 		used++;
-		if (t->state != UNIC_TOKEN_S_CLAIMED)
-			continue;
-		b->mr[t->mr].holds++;
-		must(t->qp < UNIC_QPS && nic->qps.qp[t->qp].used);
-		must(nic->qps.qp[t->qp].rsp.msg.kind == UNIC_MSG_TOKEN);
-		must(nic->qps.qp[t->qp].rsp.msg.token == i);
+		claimed += unic_token_state(t) == UNIC_TOKEN_S_CLAIMED;
 	}
 	must(used == ts->used && due == ts->evts_due);
+	must(claimed == count_claims(nic));
 	for (at = ts->free_head; at != UNIC_TOKEN_NIL; at = ts->token[at].next)
 		must(++spare <= UNIC_TOKENS);
 	must(spare + used + due == UNIC_TOKENS);
@@ -141,8 +158,7 @@ static void count_notices(const struct unic_nic *nic, struct books *b)
 	must(open == n->open);
 }
 
-/* A request that was sent holds the regions of its buffers; `lkey` of the copy
- * is the region's index then. */
+/* A request that was sent holds the regions of its buffers. */
 static void count_send(const struct unic_qp *qp, struct books *b)
 {
 	struct unic_sq *sq = (struct unic_sq *)&qp->sq;
@@ -152,11 +168,11 @@ static void count_send(const struct unic_qp *qp, struct books *b)
 	must(sq->fetched - sq->una <= UNIC_QP_WINDOW);
 	must(sq->next - sq->una <= sq->fetched - sq->una);
 	must(sq->fetched - sq->una <= sq->tail - sq->una);
-	for (s = sq->una; s != sq->next; s += unic_sq_wr(sq, s)->slots) {
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
 		const struct unic_wr *wr = unic_sq_wr(sq, s);
 
-		must(wr->slots == 1 || wr->slots == 2);
+		must(unic_sq_slots(sq, s) == 1 || unic_sq_slots(sq, s) == 2);
 		must(sq->next - s <= UNIC_QP_WINDOW);
 		if (wr->state != UNIC_WRS_SENT)
 			continue;
@@ -170,8 +186,8 @@ static void count_send(const struct unic_qp *qp, struct books *b)
 
 			if (!sge->len)
 				continue;
-			must(unic_from_le32(sge->lkey) < UNIC_MRS);
-			b->mr[unic_from_le32(sge->lkey)].holds++;
+			must(unic_stag_index(sge->lkey) < UNIC_MRS);
+			b->mr[unic_stag_index(sge->lkey)].holds++;
 		}
 	}
 }
@@ -278,14 +294,16 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 	must(nic->mrs.pd[mr->pd].proc == mr->proc);
 	must(mr->filled <= mr->n_pages);
 	must(!open || mr->filled == mr->n_pages);
-	must(mr->state != UNIC_MR_DRAINING || mr->holds || mr->dmas);
+	must(mr->state != UNIC_MR_DRAINING || !unic_mr_idle(mr));
 	must(mr->state != UNIC_MR_NOTIFIED || mr->notice != UNIC_NOTICE_NIL);
 	b->pd_users[mr->pd]++;
 	b->held[mr->proc] += mr->n_pages;
 	if (mr->flags & UNIC_MR_F_COMING)
 		b->coming[mr->proc] += mr->n_pages;
-	if (mr->mr_class == UNIC_CLASS_CONTROL)
+	if (mr->mr_class == UNIC_CLASS_CONTROL) {
 		b->control[mr->proc] += mr->n_pages;
+		b->control_mrs[mr->proc]++;
+	}
 }
 
 static void check_indices(const struct unic_nic *nic, struct books *b)
@@ -359,7 +377,8 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		must(o->held == b->held[i]);
 		must(o->wanted == b->wanted[i]);
 		must(o->coming == b->coming[i]);
-		must(e->control[i] == b->control[i]);
+		must(e->control[i].entries == b->control[i]);
+		must(e->control[i].mrs == b->control_mrs[i]);
 		must(e->wait_slots[i] == b->waits[i]);
 		must(!(e->wait_mask >> i & 1) == !b->wanted[i]);
 		must(e->promised[i] <= o->wanted);

@@ -239,22 +239,25 @@ bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 	rx->frame = f->bytes;
 	rx->len = f->len;
 	rx->flags = f->flags;
-	rx->port_data[0] = p->rx_head++;
+	p->rx_head++;
 	p->rx_frames++;
 	return true;
 }
 
-void unic_port_rx_done(struct unic_port *p, const struct unic_rx *rx)
+bool unic_port_rx_ready(struct unic_port *p)
 {
-	struct port_frame *f = p->rx[rx->port_data[0] % PORT_RX];
+	return p->rx_head != p->rx_tail;
+}
 
-	/* poison: a frame given back must not be looked at again */
-	memset(f->bytes, 0xdb, f->len);
-	if (rx->port_data[0] != p->rx_done)
-		sim_fail("port", "nic %u gives back frames out of order",
-			 p->id);
-	sim_free(f);
-	p->rx_done++;
+void unic_port_rx_done(struct unic_port *p)
+{
+	for (; p->rx_done != p->rx_head; p->rx_done++) {
+		struct port_frame *f = p->rx[p->rx_done % PORT_RX];
+
+		/* poison: a frame given back must not be looked at again */
+		memset(f->bytes, 0xdb, f->len);
+		sim_free(f);
+	}
 }
 
 void unic_port_rx_arm(struct unic_port *p, bool on)

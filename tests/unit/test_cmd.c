@@ -196,7 +196,8 @@ static void row_of_a_region(void **state)
 
 		e = &r.nic.tlb.entry[unic_from_le32(tlb[i].index)];
 		assert_int_equal(unic_from_le32(tlb[i].mr), mr.mr);
-		assert_int_equal(unic_from_le32(tlb[i].page), e->page);
+		assert_int_equal(unic_from_le32(tlb[i].page),
+				 e->tag - m->tlb_base);
 		assert_int_equal(unic_from_le32(tlb[i].page_shift), 12);
 		assert_int_equal(unic_from_le64(tlb[i].bus), e->bus);
 	}
@@ -205,6 +206,7 @@ static void row_of_a_region(void **state)
 static void row_of_a_token(void **state)
 {
 	struct unic_token_args a = { .length = 99, .user = 5, .ttl_us = 1000 };
+	struct unic_qp qp = { .dest_ipv4 = 0x0a000002, .dest_qpn = 77 };
 	const struct unic_row_token *row;
 	struct rig_mr mr;
 	uint64_t key;
@@ -212,7 +214,7 @@ static void row_of_a_token(void **state)
 	int t;
 
 	(void)state;
-	a.pd = (uint16_t)rig_pd(&r, 0);
+	a.pd = qp.pd = (uint16_t)rig_pd(&r, 0);
 	assert_int_equal(rig_reg(&r, 0, a.pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &mr),
 			 0);
@@ -235,9 +237,13 @@ static void row_of_a_token(void **state)
 	assert_int_equal(unic_from_le32(row->sender_ipv4), 0x0a000002);
 	assert_int_equal(unic_from_le32(row->sender_qpn), 77);
 	assert_int_equal(unic_from_le32(row->placed), 0);
-	assert_int_equal(unic_token_claim(&r.nic, (uint32_t)t, key, 50, 3, 9,
-					  0x0a000002, 77),
-			 UNIC_TOKEN_LIVE);
+	assert_int_equal(
+		unic_token_claim(&r.nic,
+				 &(struct unic_tag){ .key = key,
+						     .index = (uint32_t)t,
+						     .payload = 50 },
+				 &qp),
+		UNIC_TOKEN_LIVE);
 	dump(UNIC_TABLE_TOKEN, 0, (const void **)&row, &next);
 	assert_int_equal(unic_from_le32(row->state), 1);
 	unic_token_finish(&r.nic, (uint16_t)t, 50);
