@@ -24,6 +24,9 @@ ACCESSORS = ("UNIC_READ_ONCE", "UNIC_WRITE_ONCE", "UNIC_LOAD", "UNIC_STORE",
 ALLOWED = {
     ("hal/soft/port.c", "crash"): "published by its magic, after a barrier",
     ("hal/soft/port.c", "info"): "the reading side is dead: our own word",
+    ("hal/soft/crash.c", "*"): "published by its magic, after a barrier; and "
+                               "the signal's own facts",
+    ("hal/soft/main.c", "record"): "published by its magic, after a barrier",
     ("hal/virt/crash.c", "*"): "published by its magic, after a barrier",
     ("hal/virt/main.c", "record"): "published by its magic, after a barrier",
     ("hal/drivers/link_ring.c", "slot"): "an array: its address",
