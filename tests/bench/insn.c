@@ -233,17 +233,22 @@ static void warm(void)
 	take(1);
 }
 
+/* A long message costs what a short one does, and something for its start; what
+ * the packets behind cost each shows between two long ones. */
 static void paths(uint32_t copy_4096)
 {
-	uint32_t one, two;
+	/* one copy out of the host's memory, one into it */
+	uint32_t copies = 2 * copy_4096, kib4, kib8, kib16, kib32;
 
 	warm();
 	report("write8_batch8_each", (writes(8, 8) + 7) / 8);
 	report("write8_alone", writes(1, 8));
-	one = writes(1, 4096);
-	two = writes(1, 8192);
-	/* one copy out of the host's memory, one into it */
-	report("further_4096", two - one - 2 * copy_4096);
+	kib4 = writes(1, 4096);
+	kib8 = writes(1, 8192);
+	kib16 = writes(1, 16384);
+	kib32 = writes(1, 32768);
+	report("second_4096", kib8 - kib4 - copies);
+	report("further_4096", (kib32 - kib16 + 3) / 4 - copies);
 }
 
 /* The round that finds a command, executes it and answers: NOP, as in `make
@@ -397,10 +402,10 @@ static void all(void **state)
 	rig_qp(&b, 0, pdb, 0, &qb);
 	qa.mtu_shift = qb.mtu_shift = 12;
 	rig_connect(&a, &qa, &b, &qb);
-	assert_int_equal(rig_reg(&a, 0, pda, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+	assert_int_equal(rig_reg(&a, 0, pda, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &ma),
 			 0);
-	assert_int_equal(rig_reg(&b, 0, pdb, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+	assert_int_equal(rig_reg(&b, 0, pdb, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &mb),
 			 0);
 	a.nic.trace.mask = b.nic.trace.mask = 0;
