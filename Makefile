@@ -254,7 +254,7 @@ $(FUZZERS:%=$(B)/$1/bin/fuzz_%): $(B)/$1/bin/fuzz_%: \
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) \
 	$(B)/$1/core.a
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
-	--for-linker=--wrap=unic_port_,dma dma_poll doorbells rx_next rx_done)
+	--for-linker=--wrap=unic_port_,dma dma_poll doorbells window rx_next rx_run rx_done)
 $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a

@@ -94,8 +94,8 @@ static inline void answer(struct unic_piece *out, const struct spot *at,
 	out->len = len < at->room ? len : at->room;
 }
 
-int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
-	       struct unic_piece *out)
+inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		      uint32_t len, struct unic_piece *out)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct spot at;

@@ -189,6 +189,7 @@ static void fail(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
 	if (!publish_error(nic, cq)) {
 		cq->evt_due = true;
 		nic->cqs.evts_due++;
+		nic->chores = true;
 	}
 	if (cq->armed)
 		notify(nic, cq); /* a sleeper must learn of it */
@@ -265,28 +266,6 @@ static inline int locate(struct unic_nic *nic, struct unic_cq *cq,
 	return 0;
 }
 
-/*
- * Records of a run whose first one was not written: they are made invalid again
- * before anything else is written. 0 when none is left.
- */
-static __attribute__((noinline, cold)) int mend(struct unic_nic *nic,
-						struct unic_cq *cq)
-{
-	static const struct unic_cqe blank;
-	uint16_t idx = (uint16_t)(cq - nic->cqs.cq);
-	int r;
-
-	for (; cq->torn; cq->torn--) { /* all in the page of the first */
-		uint32_t at = place_of(cq, cq->tail + cq->torn);
-
-		r = unic_dma_cqe(nic, idx, cq->mr,
-				 cq->page_bus + (at & PAGE_MASK), &blank);
-		if (r && r != -UNIC_EPENDING)
-			return r;
-	}
-	return 0;
-}
-
 bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
@@ -300,9 +279,7 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 		return true;
 	}
 	cqe->seq = unic_to_le32(cq->tail + 1);
-	r = __builtin_expect(cq->torn, 0) ? mend(nic, cq) : 0;
-	if (__builtin_expect(!r, 1))
-		r = locate(nic, cq, &bus);
+	r = locate(nic, cq, &bus);
 	if (__builtin_expect(!r, 1))
 		r = unic_dma_cqe(nic, (uint16_t)idx, cq->mr, bus, cqe);
 	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
@@ -349,62 +326,31 @@ static inline uint32_t together(struct unic_nic *nic, struct unic_cq *cq,
 	return n < end ? n : end;
 }
 
-/* Both writes. An error of the second undoes the first, see mend(). */
-static int write_run(struct unic_nic *nic, struct unic_cq *cq, uint32_t n,
-		     uint64_t bus)
-{
-	uint16_t idx = (uint16_t)(cq - nic->cqs.cq);
-	struct unic_cqe *run = nic->cqs.run;
-	int r = 0, first;
-
-	if (n > 1)
-		r = unic_dma_cqes(nic, idx, cq->mr, bus + CQE_BYTES, run + 1,
-				  n - 1);
-	if (__builtin_expect(r != 0, 0)) {
-		if (r != -UNIC_EPENDING)
-			return r;
-		nic->cqs.run_busy++;
-	}
-	first = unic_dma_cqes(nic, idx, cq->mr, bus, run, 1);
-	if (__builtin_expect(first != 0, 0)) {
-		if (first == -UNIC_EPENDING)
-			nic->cqs.run_busy++;
-		else
-			cq->torn = (uint8_t)(n - 1);
-		return first;
-	}
-	return r;
-}
-
-uint32_t unic_cq_post_run(struct unic_nic *nic, uint32_t idx, uint32_t n)
+uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
+			struct unic_cqe **at)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 	uint64_t bus;
-	int r;
 
 	UNIC_IN_REGISTER(cq);
 	if (__builtin_expect(cq->error, 0))
-		return n;
-	n = together(nic, cq, n);
-	if (__builtin_expect(!n || cq->torn, 0))
 		return 0;
-	r = locate(nic, cq, &bus);
-	if (__builtin_expect(!r, 1))
-		r = write_run(nic, cq, n, bus);
-	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
-		if (r == -UNIC_EAGAIN)
-			return 0;
-		fail(nic, cq, UNIC_CQ_BUS);
-		return n;
-	}
-	cq->tail += n;
-	if (!r && cq->armed && due(cq))
-		notify(nic, cq);
-	return n;
+	n = together(nic, cq, n);
+	if (__builtin_expect(!n || locate(nic, cq, &bus), 0))
+		return 0;
+	*at = unic_port_window(nic->port, bus, n * CQE_BYTES);
+	return *at ? n : 0;
 }
 
-void unic_cq_run_written(struct unic_nic *nic, uint32_t idx, bool ok)
+void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
+		     uint32_t n)
 {
-	nic->cqs.run_busy--;
-	unic_cq_written(nic, idx, ok);
+	struct unic_cq *cq = &nic->cqs.cq[idx];
+
+	UNIC_IN_REGISTER(cq);
+	unic_wmb(); /* all else before what makes it valid */
+	UNIC_WRITE_ONCE(at->seq, unic_to_le32(cq->tail + 1));
+	cq->tail += n;
+	if (cq->armed && due(cq))
+		notify(nic, cq);
 }

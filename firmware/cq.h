@@ -43,14 +43,9 @@ struct unic_cq {
 	bool armed;
 	uint8_t error; /* UNIC_CQ_OVERFLOW, UNIC_CQ_BUS */
 	bool evt_due;  /* CQ_ERROR not yet on the event ring */
-	uint8_t torn;  /* records behind `tail` that must not be seen */
 };
 
-#define UNIC_CQ_RUN 8u /* records written together, at most */
-
 struct unic_cqs {
-	struct unic_cqe run[UNIC_CQ_RUN]; /* see unic_cq_post_run() */
-	uint16_t run_busy;		  /* pieces of it in flight */
 	struct unic_cq cq[UNIC_CQS];
 	uint16_t evts_due;
 };
@@ -87,29 +82,27 @@ struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id);
  */
 bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe);
 
-/** unic_cq_run_free() - may cqs.run be written to? */
-#define unic_cq_run_free(nic) (!(nic)->cqs.run_busy)
+/**
+ * unic_cq_window() - where the CPU sees the next records of live queue @idx.
+ * @n: wanted, at least 1.
+ * Returns how many lie there together and may be written, at most @n; 0: go by
+ * unic_cq_post() (in error, full, a port without windows). The first record's
+ * seq must stay as it is; record i, from 0 on, has unic_cq_seq() + i.
+ */
+uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
+			struct unic_cqe **at);
 
 /** unic_cq_seq() - seq of the next record of a live queue. */
 #define unic_cq_seq(nic, idx) ((nic)->cqs.cq[idx].tail + 1)
 
 /**
- * unic_cq_post_run() - write cqs.run[0 .. @n - 1] and notify if armed. The
- * caller filled in wr_id, byte_len, qpn, opcode, and seq from unic_cq_seq() on;
- * the rest stays 0 for ever: successes of requests.
- *
- * Returns how many of them, from the first on, are the process's now (all, too,
- * if the queue is in error). What is left over goes by unic_cq_post(): there is
- * no room, they do not lie together, or DMA cannot be done now.
- *
- * Two writes: all but the first record, then the first. A process takes
- * records in order, so it does not see the others before the first, and writes
- * become visible in order.
+ * unic_cq_publish() - @n records (1 or more), successes of requests, were
+ * written through that window: the first one's seq makes them the process's, and
+ * notify if armed. A process takes records in order, so it does not see the
+ * others before the first.
  */
-uint32_t unic_cq_post_run(struct unic_nic *nic, uint32_t idx, uint32_t n);
-
-/** unic_cq_run_written() - a piece of the run has come to queue @idx, or not. */
-void unic_cq_run_written(struct unic_nic *nic, uint32_t idx, bool ok);
+void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
+		     uint32_t n);
 
 /** unic_cq_written() - a record that was on its way to queue @idx is there
  * (@ok) or was refused by the bus. */

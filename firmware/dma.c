@@ -153,21 +153,6 @@ int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
 	return -UNIC_EPENDING;
 }
 
-int unic_dma_cqes(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
-		  struct unic_cqe *cqe, uint32_t n)
-{
-	struct unic_piece piece = { .bus = bus,
-				    .len = n * (uint32_t)sizeof(*cqe) };
-	int r = submit(nic, true, &piece, cqe);
-
-	if (__builtin_expect(r == UNIC_PORT_OK, 1))
-		return 0;
-	if (r != UNIC_PORT_PENDING)
-		return error_of(r);
-	take_job(nic, mr, UNIC_DMA_CQES, cq);
-	return -UNIC_EPENDING;
-}
-
 static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
 {
 	sgl->pending--;
@@ -192,9 +177,6 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 		break;
 	case UNIC_DMA_CQE:
 		unic_cq_written(nic, job->who, ok);
-		break;
-	case UNIC_DMA_CQES:
-		unic_cq_run_written(nic, job->who, ok);
 		break;
 	case UNIC_DMA_TX:
 		sgl_piece_done(&roce->tx[job->who].sgl, ok);
@@ -247,8 +229,7 @@ bool unic_dma_to_cq(const struct unic_nic *nic, uint16_t cq)
 
 	for (i = 0; nic->dma.busy && i < UNIC_DMA_JOBS; i++)
 		if (job[i].busy && job[i].who == cq &&
-		    (job[i].owner == UNIC_DMA_CQE ||
-		     job[i].owner == UNIC_DMA_CQES))
+		    job[i].owner == UNIC_DMA_CQE)
 			return true;
 	return false;
 }

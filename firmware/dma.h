@@ -27,7 +27,6 @@ struct unic_nic;
 /* Whom a finished piece belongs to. */
 enum unic_dma_owner {
 	UNIC_DMA_CQE = 0,   /* a record of completion queue `who` */
-	UNIC_DMA_CQES = 6,  /* a run of them */
 	UNIC_DMA_SQ = 1,    /* slots of the send queue of QP `who` */
 	UNIC_DMA_RQ = 2,    /* slots of the receive queue of QP `who` */
 	UNIC_DMA_TX = 3,    /* payload of transmit job `who` */
@@ -108,15 +107,6 @@ int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
  */
 int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
 		 const struct unic_cqe *cqe);
-
-/**
- * unic_dma_cqes() - write @n consecutive records of queue @cq to @bus, within a
- * page of region @mr, in one piece. Not copied: they must stay as they are as
- * long as it is pending.
- * Returns as unic_dma_cqe(); unic_cq_run_written() will be told.
- */
-int unic_dma_cqes(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
-		  struct unic_cqe *cqe, uint32_t n);
 
 /** unic_dma_adopt() - the transfer just submitted under tag dma.free_head, for
  * @owner and @who, answered "pending": its end will be told. */

@@ -67,6 +67,21 @@ static inline void unic_put_reth(uint32_t *w, uint32_t i, uint64_t va,
 typedef uint32_t unic_vector
 	__attribute__((vector_size(16), aligned(4), may_alias));
 
+union unic_words {
+	unic_vector v;
+	uint32_t word[4];
+	uint64_t half[2];
+};
+
+/** unic_vector_any() - 0 only if @v is. */
+static inline uint32_t unic_vector_any(unic_vector v)
+{
+	union unic_words u = { .v = v };
+	uint64_t half = u.half[0] | u.half[1];
+
+	return (uint32_t)half | (uint32_t)(half >> 32);
+}
+
 /** unic_headers_put() - headers as they are, to the start of a frame. */
 static inline void unic_headers_put(uint8_t *frame,
 				    const struct unic_headers *h)
@@ -88,23 +103,32 @@ static inline void unic_headers_put(uint8_t *frame,
 static inline bool unic_headers_same(const uint8_t *frame,
 				     const struct unic_headers *h)
 {
-	typedef uint64_t halves __attribute__((vector_size(16)));
 	const unic_vector *is = (const void *)(frame + 2);
 	const unic_vector *want = (const void *)h->word;
 	uint32_t dst01 = UNIC_READ_ONCE(*(const uint16_t *)(const void *)frame);
-	unic_vector other;
-	uint64_t half;
 
 	UNIC_IN_REGISTER(want);
-	other = (is[0] ^ want[0]) | (is[1] ^ want[1]) | (is[2] ^ want[2]);
-	half = ((halves)other)[0] | ((halves)other)[1];
-	return !((uint32_t)half | (uint32_t)(half >> 32) | (dst01 ^ h->dst01));
+	return !(unic_vector_any((is[0] ^ want[0]) | (is[1] ^ want[1]) |
+				 (is[2] ^ want[2])) |
+		 (dst01 ^ h->dst01));
 }
 
 /** unic_op_word() - word UNIC_W_BTH_OP. @op_flags: opcode << 8 | BTH flags. */
 static inline uint32_t unic_op_word(uint32_t op_flags)
 {
 	return op_flags << 16 | UNIC_PKEY_DEFAULT;
+}
+
+/** unic_frame_length() - make the template that of frames with @len bytes behind
+ * BTH, padded, ICRC not counted. */
+static inline void unic_frame_length(struct unic_roce_tmpl *t, uint32_t len)
+{
+	uint32_t ip = UNIC_EXT_OFF - UNIC_ETH_BYTES + len + UNIC_ICRC_BYTES;
+
+	if (__builtin_expect(t->ip != ip, 0)) {
+		unic_roce_length(t, &t->h, ip);
+		t->ip = ip;
+	}
 }
 
 /**
@@ -117,12 +141,8 @@ static inline void unic_frame_headers(uint8_t *frame, struct unic_roce_tmpl *t,
 				      uint32_t len)
 {
 	uint32_t *w = unic_frame_words(frame);
-	uint32_t ip = UNIC_EXT_OFF - UNIC_ETH_BYTES + len + UNIC_ICRC_BYTES;
 
-	if (__builtin_expect(t->ip != ip, 0)) {
-		unic_roce_length(t, &t->h, ip);
-		t->ip = ip;
-	}
+	unic_frame_length(t, len);
 	unic_headers_put(frame, &t->h);
 	unic_put_word(w, UNIC_W_BTH_OP, unic_op_word(op_flags));
 	unic_put_word(w, UNIC_W_BTH_APSN, apsn);

@@ -2,31 +2,18 @@
 /* lane.c - the lane out, see lane.h. */
 #include "lane.h"
 
-#include "access.h"
 #include "frame.h"
 #include "nic.h"
 #include "requester.h"
 #include "sq.h"
+#include "window.h"
 
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define COLD	    __attribute__((noinline, cold))
-#define CALLED	    __attribute__((noinline))
+#define unlikely(x)   __builtin_expect(!!(x), 0)
+#define COLD	      __attribute__((noinline, cold))
+#define CALLED	      __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
-
-static COLD enum unic_lane no_frame(struct unic_nic *nic)
-{
-	nic->qps.roce.tx_blocked = true;
-	UNIC_COUNT(nic, tx_no_room);
-	return UNIC_LANE_BLOCKED;
-}
-
-static COLD enum unic_lane give_back(struct unic_nic *nic, uint8_t *frame,
-				     enum unic_lane why)
-{
-	unic_port_tx_put(nic->port, frame, 0, 0);
-	return why;
-}
 
 static inline void put_remote(uint8_t *frame, const struct unic_sq_slot *slot,
 			      uint32_t len)
@@ -49,16 +36,13 @@ static inline uint32_t form_of(const struct unic_sq_slot *slot)
 #define ANY_FLAGS	 FORM_FLAG(UNIC_WR_SIGNALED | UNIC_WR_SOLICITED)
 #define FORM_ONE_SGE(op) ((uint32_t)(op) | 1u << 16)
 
-/* Nothing wrong, nothing waiting, nothing sent again; and a tag is left. A
- * transfer that takes the last one ends the run, too. */
-static inline bool may_send(const struct unic_nic *nic,
-			    const struct unic_sq *sq)
+/* Nothing wrong, nothing waiting, nothing sent again. */
+static inline bool may_send(const struct unic_sq *sq)
 {
 	return sq->cur == sq->next && sq->psn == sq->psn_max &&
 	       !(sq->gathering | sq->rnr_wait | sq->stopped) &&
 	       unic_psn_diff(sq->psn, sq->psn_una) <
-		       (int32_t)(UNIC_QP_PACKETS - UNIC_QP_WINDOW) &&
-	       nic->dma.free_head != UNIC_DMA_NO_JOB;
+		       (int32_t)(UNIC_QP_PACKETS - UNIC_QP_WINDOW);
 }
 
 /* Make sq.ready for requests like this one. False: it is not the lane's. */
@@ -81,13 +65,12 @@ static CALLED bool change(struct unic_qp *qp, const struct unic_sq_slot *slot)
 		op |= UNIC_BTH_SOLICITED;
 	y->form = form & ~FORM_FLAG(UNIC_WR_SIGNALED);
 	y->ext = ext;
-	y->padded = pad != 0;
 	y->bytes = UNIC_EXT_OFF + ext + len + pad + UNIC_ICRC_BYTES;
 	y->wr = (struct unic_wr){
 		.len = len,
 		.npkt = 1,
 		.state = UNIC_WRS_SENT,
-		.slots = 1 | UNIC_WR_ONE_SGE | UNIC_WR_DIRECT,
+		.slots = 1 | UNIC_WR_ONE_SGE,
 	};
 	y->h = qp->tmpl.h;
 	unic_roce_length(&qp->tmpl, &y->h, y->bytes - UNIC_ETH_BYTES);
@@ -113,125 +96,115 @@ static inline bool prepare(struct unic_qp *qp, const struct unic_sq_slot *slot)
 }
 
 /*
- * Some successive requests of the window, all as sq.ready says. What happens to
- * each alike is done once, at the end.
+ * Successive requests of the window, all as sq.ready says, whose data one window
+ * of a region shows. What is done for each is done here; what happens to all
+ * alike is done once, in send_alike().
  */
 struct run {
-	uint32_t s, end; /* slots: the next one, as sq.next; behind the last */
-	uint32_t psn_of_0; /* PSN of slot s is psn_of_0 + s */
-	unic_le32 lkey;	   /* of the requests from slot `from` on: ... */
-	uint32_t from;	   /* ... their holds are not counted yet */
-	/* of the request that ends the run early: */
-	uint8_t *frame;
-	uint64_t bus;
-	int err;
+	struct unic_tx_run tx;
+	struct unic_window win;
+	uint32_t n;   /* requests, at most */
+	uint32_t psn; /* of the first */
 };
 
-/* The requests since run->from hold their region. */
-static inline void count_holds(struct unic_nic *nic, struct run *run)
+/* Payload will cover what of the last word before @end is not padding. */
+static COLD void put_pad(uint8_t *body, uint32_t end)
 {
-	struct unic_mr *mr = &nic->mrs.mr[unic_stag_index(run->lkey)];
-	uint32_t n = run->s - run->from;
-
-	run->from = run->s;
-	if (!n)
-		return;
-	UNIC_IN_REGISTER(mr);
-	mr->holds = (uint16_t)(mr->holds + n);
-	UNIC_ASSERT(nic, mr->holds >= n); /* no wrap */
+	*(uint32_t *)(void *)(body + end - 4) = 0;
 }
 
-/* The request run->s, whose frame is written, is kept until it is acknowledged.
- */
-static inline void keep(struct unic_nic *nic, struct unic_sq *sq,
-			struct run *run, struct unic_sq_slot *slot,
-			uint32_t psn)
+/* The frame of one request like @y, of @len bytes behind @ext, but for its
+ * headers. False: it is not like that, or its data lies elsewhere. */
+static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
+				   const struct unic_sq_slot *slot,
+				   const struct unic_window *win, uint32_t len,
+				   uint32_t ext)
 {
-	struct unic_wr *wr = unic_sq_wr(sq, run->s);
+	uint64_t iova = unic_from_le64(slot->sge[0].iova);
+	uint8_t *body = frame + UNIC_EXT_OFF + ext;
+	uint32_t padded = (len + 3) & ~3u;
 
-	UNIC_IN_REGISTER(wr);
-	if (unlikely(slot->sge[0].lkey != run->lkey)) {
-		count_holds(nic, run);
-		run->lkey = slot->sge[0].lkey;
-	}
-	slot->sge[0].iova = unic_to_le64(run->bus);
-	*wr = sq->ready.wr;
-	wr->psn = psn;
-	run->s++;
+	if (unlikely(!is_alike(y, slot) ||
+		     unic_from_le32(slot->sge[0].lkey) != win->stag ||
+		     (uint32_t)(iova >> 32) != win->hi ||
+		     !unic_window_has(win, (uint32_t)iova, len)))
+		return false;
+	if (unlikely(len != padded))
+		put_pad(body, padded);
+	unic_window_read(body, unic_window_at(win, (uint32_t)iova), len);
+	if (ext)
+		put_remote(frame, slot, len);
+	*(uint32_t *)(void *)(body + padded) = 0;
+	return true;
 }
 
-/* The headers of one more request like sq.ready. */
-static inline void put_headers(uint8_t *frame, const struct unic_ready *y,
-			       const struct unic_sq_slot *slot, uint32_t psn)
+static ALWAYS_INLINE uint32_t fill_as(const struct run *run,
+				      const struct unic_ready *y,
+				      const struct unic_sq_slot *slot,
+				      struct unic_wr *wr, uint32_t len,
+				      uint32_t ext)
 {
-	unic_headers_put(frame, &y->h);
-	unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN,
-		      psn | UNIC_BTH_ACKREQ);
-	if (y->ext)
-		put_remote(frame, slot, y->wr.len);
+	const unic_vector *h = (const void *)y->h.word;
+	const unic_vector h0 = h[0], h1 = h[1], h2 = h[2];
+	uint32_t psn = run->psn, n = run->n, dst01 = y->h.dst01;
+	uint8_t *frame = run->tx.frame;
+
+	do {
+		unic_vector *to = (void *)(frame + 2);
+
+		if (unlikely(!put_body(frame, y, slot, &run->win, len, ext)))
+			break;
+		*(uint16_t *)(void *)frame = (uint16_t)dst01;
+		to[0] = h0;
+		to[1] = h1;
+		to[2] = h2;
+		unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN,
+			      psn | UNIC_BTH_ACKREQ);
+		*wr = y->wr;
+		wr->psn = psn;
+		psn = unic_psn_add(psn, 1);
+		frame += run->tx.stride;
+		slot++;
+		wr++;
+	} while (--n);
+	return run->n - n;
 }
 
-/* The integrity check, and off to the link. @bytes: of the frame. */
-static inline void seal(struct unic_nic *nic, uint8_t *frame, uint32_t bytes)
+/* Fill the frames of @run with requests from @slot and @wr on, each of which is
+ * kept until it is acknowledged. Returns how many. The commonest form is
+ * compiled by itself: half of a small message is arithmetic of lengths. */
+static CALLED uint32_t fill(const struct run *run, const struct unic_ready *y,
+			    const struct unic_sq_slot *slot, struct unic_wr *wr)
 {
-	uint32_t icrc = 0, flags = UNIC_FRAME_NO_ICRC;
+	if (y->wr.len == 8 && y->ext == RETH_BYTES)
+		return fill_as(run, y, slot, wr, 8, RETH_BYTES);
+	return fill_as(run, y, slot, wr, y->wr.len, y->ext);
+}
+
+static COLD void put_icrc(const struct unic_tx_run *tx, uint32_t n,
+			  uint32_t bytes)
+{
+	uint32_t body = bytes - UNIC_ICRC_BYTES;
+	uint8_t *frame = tx->frame;
+
+	for (; n; n--, frame += tx->stride)
+		*(uint32_t *)(void *)(frame + body) =
+			(UNIC_FORCE uint32_t)unic_to_le32(
+				unic_icrc(frame, body));
+}
+
+/* The first @n frames, of @bytes, to the link. */
+static inline void publish(struct unic_nic *nic, const struct unic_tx_run *tx,
+			   uint32_t n, uint32_t bytes)
+{
+	uint32_t flags = UNIC_FRAME_NO_ICRC;
 
 	if (unlikely(!nic->link.icrc_offload)) {
-		icrc = unic_icrc(frame, bytes - UNIC_ICRC_BYTES);
+		put_icrc(tx, n, bytes);
 		flags = 0;
 	}
-	*(uint32_t *)(void *)(frame + bytes - UNIC_ICRC_BYTES) =
-		(UNIC_FORCE uint32_t)unic_to_le32(icrc);
-	unic_port_tx_put(nic->port, frame, bytes, flags);
-}
-
-/* Payload will cover what of the last word is not padding. */
-static COLD void pad(uint8_t *frame, const struct unic_ready *y)
-{
-	*(uint32_t *)(void *)(frame + y->bytes - 2 * UNIC_ICRC_BYTES) = 0;
-}
-
-/*
- * The request run->s, from window slot to published frame. DONE, or why the run
- * ends before it; then run->frame is held, if not NULL.
- */
-static inline enum unic_lane send_one(struct unic_nic *nic, struct unic_qp *qp,
-				      struct run *run)
-{
-	struct unic_sq *sq = &qp->sq;
-	const struct unic_ready *y = &sq->ready;
-	struct unic_sq_slot *slot = unic_sq_slot(sq, run->s);
-	struct unic_piece piece;
-	uint32_t psn;
-
-	UNIC_IN_REGISTER(slot);
-	run->frame = NULL;
-	if (unlikely(!is_alike(y, slot)))
-		return UNIC_LANE_NOT;
-	run->frame = unic_port_tx_get(nic->port, qp->tmpl.path);
-	if (unlikely(!run->frame))
-		return UNIC_LANE_BLOCKED;
-	run->err = unic_access_inline(nic, unic_from_le32(slot->sge[0].lkey),
-				      qp->pd, 0,
-				      unic_from_le64(slot->sge[0].iova),
-				      y->wr.len, &piece);
-	if (unlikely(run->err))
-		return UNIC_LANE_DEAD;
-	if (unlikely(piece.len != y->wr.len))
-		return UNIC_LANE_NOT;
-	run->bus = piece.bus;
-	if (unlikely(y->padded))
-		pad(run->frame, y);
-	run->err = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, run->bus,
-				 run->frame + UNIC_EXT_OFF + y->ext, y->wr.len,
-				 nic->dma.free_head);
-	if (unlikely(run->err))
-		return UNIC_LANE_LATE;
-	psn = unic_psn_add(run->psn_of_0, run->s);
-	put_headers(run->frame, y, slot, psn);
-	keep(nic, sq, run, slot, psn);
-	seal(nic, run->frame, y->bytes);
-	return UNIC_LANE_DONE;
+	unic_port_tx_run_put(nic->port, tx, n, bytes, flags);
+	unic_frame_count(nic, n, n * bytes);
 }
 
 /* The requests sent since @first; in the run itself there is no time for it. */
@@ -247,94 +220,66 @@ static COLD void trace_run(struct unic_nic *nic, struct unic_qp *qp,
 			   y->ext + y->wr.len);
 }
 
-/* Write back what the run kept to itself, if it sent anything. */
+/* @n requests more are sent and hold the region of @win. */
 static inline void settle(struct unic_nic *nic, struct unic_qp *qp,
-			  struct run *run)
+			  const struct unic_window *win, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
+	struct unic_mr *mr = win->mr;
 	uint32_t first = sq->next;
 
-	if (unlikely(first == run->s))
-		return;
-	sq->next = sq->cur = run->s;
-	sq->psn = sq->psn_max = unic_psn_add(run->psn_of_0, run->s);
-	count_holds(nic, run);
+	mr->holds = (uint16_t)(mr->holds + n);
+	UNIC_ASSERT(nic, mr->holds >= n); /* no wrap */
+	unic_window_used(nic, win, n, sq->ready.wr.len);
+	sq->next = sq->cur = first + n;
+	sq->psn = sq->psn_max = unic_psn_add(sq->psn, n);
 	if (sq->timer_ns == UNIC_NEVER)
 		unic_requester_timer(nic, qp);
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_TX))
 		trace_run(nic, qp, first);
 }
 
-/* The payload of request sq.next did not come at once: @err of the port. */
-static COLD enum unic_lane late(struct unic_nic *nic, struct unic_qp *qp,
-				uint8_t *frame, uint64_t bus, int err)
+static inline uint32_t lesser(uint32_t a, uint32_t b)
 {
-	struct unic_sq *sq = &qp->sq;
-	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
-	const struct unic_ready *y = &sq->ready;
-	struct run run = {
-		.s = sq->next,
-		.psn_of_0 = sq->psn - sq->next,
-		.lkey = slot->sge[0].lkey,
-		.from = sq->next,
-		.bus = bus,
-	};
-
-	if (err != UNIC_PORT_PENDING)
-		return give_back(nic, frame,
-				 err == UNIC_PORT_EAGAIN ? UNIC_LANE_BLOCKED
-							 : UNIC_LANE_NOT);
-	unic_tx_adopt(nic, qp, frame, y->ext + y->wr.len,
-		      unic_stag_index(run.lkey));
-	put_headers(frame, y, slot, sq->psn);
-	keep(nic, sq, &run, slot, sq->psn);
-	settle(nic, qp, &run);
-	sq->gathering = true;
-	return UNIC_LANE_LATE;
+	return a < b ? a : b;
 }
 
-/* The run ended early, for @why. */
-static COLD enum unic_lane ended(struct unic_nic *nic, struct unic_qp *qp,
-				 enum unic_lane why, uint8_t *frame, int err)
-{
-	if (why == UNIC_LANE_BLOCKED)
-		return no_frame(nic);
-	if (why == UNIC_LANE_DEAD)
-		unic_sq_refused(qp, err);
-	return frame ? give_back(nic, frame, why) : why;
-}
-
-/* Requests like sq.ready, until the window or the deficit is used up. NOT: the
- * next is another one. */
+/* Requests like sq.ready, the next one is: some of them, while *@deficit is
+ * positive. */
 static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 				 int32_t *deficit)
 {
 	struct unic_sq *sq = &qp->sq;
-	uint32_t first = sq->next, cost = sq->ready.wr.len + UNIC_PACKET_COST;
-	uint32_t n = ((uint32_t)*deficit + cost - 1) / cost;
-	struct run run = {
-		.s = first,
-		.end = sq->fetched,
-		.psn_of_0 = sq->psn - first,
-		.from = first,
-		.lkey = unic_sq_slot(sq, first)->sge[0].lkey,
-	};
-	enum unic_lane r;
+	const struct unic_ready *y = &sq->ready;
+	uint32_t at = sq->next % UNIC_QP_WINDOW, cost, n;
+	const struct unic_sq_slot *slot = &sq->win[at];
+	struct run run;
+	int r;
 
-	if (n < run.end - first)
-		run.end = first + n;
-	do {
-		r = send_one(nic, qp, &run);
-	} while (!r && run.s != run.end);
-	n = run.s - first;
-	*deficit -= (int32_t)(n * cost);
-	unic_frame_count(nic, n, n * sq->ready.bytes);
-	settle(nic, qp, &run);
-	if (unlikely(r == UNIC_LANE_LATE)) {
-		*deficit -= (int32_t)cost;
-		return late(nic, qp, run.frame, run.bus, run.err);
+	r = unic_window_open(nic, unic_from_le32(slot->sge[0].lkey), qp->pd, 0,
+			     unic_from_le64(slot->sge[0].iova), y->wr.len,
+			     &run.win);
+	if (unlikely(r)) {
+		if (r == -UNIC_EAGAIN)
+			return UNIC_LANE_NOT;
+		unic_sq_refused(qp, r);
+		return UNIC_LANE_DEAD;
 	}
-	return unlikely(r) ? ended(nic, qp, r, run.frame, run.err) : r;
+	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))
+		return UNIC_LANE_NOT;
+	cost = y->wr.len + UNIC_PACKET_COST;
+	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
+	n = lesser(n, run.tx.n);
+	if (unlikely(n * cost > (uint32_t)*deficit))
+		n = lesser(n, ((uint32_t)*deficit + cost - 1) / cost);
+	run.n = n;
+	run.psn = sq->psn;
+	n = fill(&run, y, slot, &sq->wr[at]);
+	UNIC_ASSERT(nic, n); /* the first one is like itself */
+	publish(nic, &run.tx, n, y->bytes);
+	*deficit -= (int32_t)(n * cost);
+	settle(nic, qp, &run.win, n);
+	return UNIC_LANE_DONE;
 }
 
 /* A call: within its caller it would have too few registers. */
@@ -343,11 +288,10 @@ CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_sq *sq = &qp->sq;
 	enum unic_lane r;
-	uint32_t first;
 	int err;
 
 	UNIC_IN_REGISTER(sq);
-	if (unlikely(!may_send(nic, sq)))
+	if (unlikely(!may_send(sq)))
 		return UNIC_LANE_NOT;
 	do {
 		if (sq->next == sq->tail)
@@ -358,111 +302,190 @@ CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 						  : UNIC_LANE_NOT;
 		if (unlikely(!prepare(qp, unic_sq_slot(sq, sq->next))))
 			return UNIC_LANE_NOT;
-		first = sq->next;
 		r = send_alike(nic, qp, deficit);
-	} while ((!r || (r == UNIC_LANE_NOT && sq->next != first)) &&
-		 *deficit > 0);
+	} while (!r && *deficit > 0);
 	return r;
 }
 
 /* ------------------------------------------------- packets of a long message */
 
-/* Where the next packet of the request in hand comes from. */
+/* Successive packets of a request, alike but for PSN and place. */
 struct part {
-	uint64_t bus;
-	uint32_t off, len;
+	struct unic_tx_run tx;
+	const struct unic_sq_slot *slot;
+	uint32_t off, len; /* of the first, in the message; of each */
+	uint32_t ext;
+	uint32_t op_flags;
+	uint32_t psn, n;
 	uint16_t mr;
-	bool first, last;
+	bool direct; /* see UNIC_WR_DIRECT */
+	bool last;
 };
 
-static inline bool next_part(struct unic_nic *nic, const struct unic_qp *qp,
-			     const struct unic_sq_slot *slot,
-			     const struct unic_wr *wr, struct part *p)
-{
-	uint32_t k = unic_psn_add(qp->sq.psn, -wr->psn);
-	struct unic_piece piece;
-	uint64_t at;
-
-	p->off = k << qp->mtu_shift;
-	p->first = k == 0;
-	p->last = k + 1 == wr->npkt;
-	p->len = p->last ? wr->len - p->off : 1u << qp->mtu_shift;
-	p->mr = unic_stag_index(slot->sge[0].lkey);
-	at = unic_from_le64(slot->sge[0].iova) + p->off;
-	p->bus = at;
-	if (wr->slots & UNIC_WR_DIRECT)
-		return p->len != 0;
-	if (!p->len || unic_xlate(nic, p->mr, at, p->len, &piece) ||
-	    piece.len != p->len)
-		return false;
-	p->bus = piece.bus;
-	return true;
-}
-
 /* Opcodes of an operation: first, middle, last, its immediate, only. */
-static inline uint32_t part_op(uint32_t first_op, const struct part *p)
+static inline uint32_t op_of(const struct unic_sq_slot *slot, bool first,
+			     bool last)
 {
-	if (p->first)
-		return (first_op + (p->last ? 4 : 0)) << 8;
-	return (first_op + (p->last ? 2 : 1)) << 8;
-}
+	uint32_t op = slot->opcode == UNIC_WR_WRITE ? UNIC_OP_WRITE_FIRST
+						    : UNIC_OP_SEND_FIRST;
 
-static inline uint32_t op_of(const struct unic_sq_slot *slot,
-			     const struct part *p)
-{
-	uint32_t op = part_op(slot->opcode == UNIC_WR_WRITE
-				      ? UNIC_OP_WRITE_FIRST
-				      : UNIC_OP_SEND_FIRST,
-			      p);
-
-	if (p->last && (slot->flags & UNIC_WR_SOLICITED))
+	if (first)
+		op += last ? 4 : 0;
+	else
+		op += last ? 2 : 1;
+	op <<= 8;
+	if (last && (slot->flags & UNIC_WR_SOLICITED))
 		op |= UNIC_BTH_SOLICITED;
 	return op;
 }
 
-enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
-				uint32_t *bytes)
+/* The packets of request sq.cur from sq.psn on that are of one kind. */
+static inline void next_part(const struct unic_qp *qp,
+			     const struct unic_sq_slot *slot,
+			     const struct unic_wr *wr, struct part *p)
+{
+	uint32_t k = unic_psn_add(qp->sq.psn, -wr->psn);
+	bool first = k == 0;
+
+	p->slot = slot;
+	p->psn = qp->sq.psn;
+	p->off = k << qp->mtu_shift;
+	p->last = k + 1 == wr->npkt;
+	p->len = p->last ? wr->len - p->off : 1u << qp->mtu_shift;
+	p->n = first || p->last ? 1 : wr->npkt - 1 - k;
+	p->ext = first && slot->opcode == UNIC_WR_WRITE ? RETH_BYTES : 0;
+	p->op_flags = op_of(slot, first, p->last);
+	p->mr = unic_stag_index(slot->sge[0].lkey);
+	p->direct = wr->slots & UNIC_WR_DIRECT;
+}
+
+/* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece. */
+static inline const uint8_t *source(struct unic_nic *nic, const struct part *p,
+				    uint32_t off, uint32_t len)
+{
+	uint64_t at = unic_from_le64(p->slot->sge[0].iova) + off;
+	struct unic_piece piece;
+
+	if (p->direct)
+		return unic_port_window(nic->port, at, len);
+	if (unic_xlate(nic, p->mr, at, len, &piece) || piece.len != len)
+		return NULL;
+	return unic_port_window(nic->port, piece.bus, len);
+}
+
+/* The headers of all packets of @p, but for the PSN. */
+static inline void part_headers(struct unic_qp *qp, const struct part *p,
+				union unic_words h[3])
+{
+	uint32_t pad = -p->len & 3;
+
+	unic_frame_length(&qp->tmpl, p->ext + p->len + pad);
+	memcpy(h, qp->tmpl.h.word, sizeof(qp->tmpl.h.word));
+	unic_put_word(h[2].word, UNIC_W_BTH_OP - 8,
+		      unic_op_word(p->op_flags | pad << UNIC_BTH_PAD_SHIFT));
+}
+
+/* Fill the frames of @p->tx, of a message of @total bytes. Returns how many. */
+static CALLED uint32_t fill_part(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct part *p, uint32_t total)
+{
+	uint32_t psn = p->psn, off = p->off, len = p->len, n = p->n, apsn;
+	uint32_t body = UNIC_EXT_OFF + p->ext, padded = (len + 3) & ~3u;
+	uint32_t dst01 = qp->tmpl.h.dst01;
+	uint8_t *frame = p->tx.frame;
+	union unic_words h[3];
+
+	part_headers(qp, p, h);
+	for (; n; n--, frame += p->tx.stride) {
+		const uint8_t *from = source(nic, p, off, len);
+		unic_vector *to = (void *)(frame + 2);
+
+		if (unlikely(!from))
+			break;
+		*(uint16_t *)(void *)frame = (uint16_t)dst01;
+		to[0] = h[0].v;
+		to[1] = h[1].v;
+		to[2] = h[2].v;
+		apsn = psn;
+		if (p->last || (psn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)
+			apsn |= UNIC_BTH_ACKREQ;
+		unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN, apsn);
+		if (p->ext)
+			put_remote(frame, p->slot, total);
+		if (unlikely(len != padded))
+			put_pad(frame + body, padded);
+		unic_window_read(frame + body, from, len);
+		*(uint32_t *)(void *)(frame + body + padded) = 0;
+		psn = unic_psn_add(psn, 1);
+		off += len;
+	}
+	return p->n - n;
+}
+
+static COLD void trace_part(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct part *p, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		UNIC_TRACE(nic, TX, qp->proc, p->op_flags >> 8, qp->qpn,
+			   unic_psn_add(p->psn, i), p->ext + p->len);
+}
+
+/* @n packets of @p are sent. */
+static inline void advance(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct part *p, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
-	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
-	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
-	bool is_write = slot->opcode == UNIC_WR_WRITE;
-	uint32_t op, apsn = sq->psn, ext;
-	struct part p;
-	uint8_t *frame;
-	int r;
 
-	if ((!is_write && slot->opcode != UNIC_WR_SEND) || slot->num_sge != 1 ||
-	    wr->state != UNIC_WRS_SENT ||
-	    nic->dma.free_head == UNIC_DMA_NO_JOB ||
-	    !next_part(nic, qp, slot, wr, &p))
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_TX))
+		trace_part(nic, qp, p, n);
+	sq->psn = unic_psn_add(p->psn, n);
+	if (unic_psn_diff(sq->psn, sq->psn_max) > 0)
+		sq->psn_max = sq->psn;
+	if (p->last)
+		sq->cur += unic_sq_slots(sq, sq->cur);
+	if (sq->timer_ns == UNIC_NEVER)
+		unic_requester_timer(nic, qp);
+}
+
+/* Of packets not yet acknowledged, how many more may be sent? */
+static inline uint32_t room(const struct unic_sq *sq)
+{
+	int32_t out = unic_psn_diff(sq->psn, sq->psn_una);
+
+	return out < (int32_t)UNIC_QP_PACKETS ? UNIC_QP_PACKETS - (uint32_t)out
+					      : 0;
+}
+
+enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
+				 int32_t *deficit)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	uint32_t n, cost, sent = 0;
+	struct part p;
+
+	if ((slot->opcode != UNIC_WR_WRITE && slot->opcode != UNIC_WR_SEND) ||
+	    slot->num_sge != 1 || wr->state != UNIC_WRS_SENT || !wr->len)
 		return UNIC_LANE_NOT;
-	frame = unic_port_tx_get(nic->port, qp->tmpl.path);
-	if (unlikely(!frame))
-		return no_frame(nic);
-	op = op_of(slot, &p);
-	ext = is_write && p.first ? RETH_BYTES : 0;
-	r = unic_port_dma(nic->port, UNIC_DMA_FROM_HOST, p.bus,
-			  frame + UNIC_EXT_OFF + ext, p.len,
-			  nic->dma.free_head);
-	if (unlikely(r == UNIC_PORT_PENDING))
-		unic_tx_adopt(nic, qp, frame, ext + p.len, p.mr);
-	else if (unlikely(r))
-		return give_back(nic, frame, UNIC_LANE_NOT);
-	if (ext)
-		put_remote(frame, slot, wr->len);
-	if (p.last || (apsn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)
-		apsn |= UNIC_BTH_ACKREQ;
-	*bytes = p.len;
-	unic_requester_advance(nic, qp, p.last);
-	if (unlikely(r)) {
-		UNIC_TRACE(nic, TX, qp->proc, op >> 8, qp->qpn,
-			   apsn & UNIC_PSN_MASK, ext + p.len);
-		unic_frame_write(frame, qp, op, apsn, ext + p.len);
-		sq->gathering = true;
-		return UNIC_LANE_LATE;
-	}
-	unic_frame_count(
-		nic, 1, unic_frame_send(nic, frame, qp, op, apsn, ext + p.len));
-	return UNIC_LANE_DONE;
+	do {
+		next_part(qp, slot, wr, &p);
+		if (!unic_port_tx_run(nic->port, qp->tmpl.path, &p.tx))
+			break;
+		cost = p.len + UNIC_PACKET_COST;
+		n = lesser(lesser(p.n, p.tx.n), room(sq));
+		p.n = lesser(n, ((uint32_t)*deficit + cost - 1) / cost);
+		n = fill_part(nic, qp, &p, wr->len);
+		publish(nic, &p.tx, n,
+			UNIC_EXT_OFF + p.ext + ((p.len + 3) & ~3u) +
+				UNIC_ICRC_BYTES);
+		if (!n)
+			break;
+		*deficit -= (int32_t)(n * cost);
+		sent += n;
+		advance(nic, qp, &p, n);
+	} while (!p.last && *deficit > 0 && room(sq));
+	return sent ? UNIC_LANE_DONE : UNIC_LANE_NOT;
 }

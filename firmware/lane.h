@@ -8,8 +8,9 @@
  * and with the same checks: access, bounds, PSN, integrity.
  * Whatever is different in any way is left to the long way, untouched.
  *
- * Ports whose DMA is not over at once take the lane, too: the piece in flight
- * is handed to the long way, which waits for it.
+ * The lane is for ports on which DMA is a copy by the CPU (unic_port_window()):
+ * it copies itself, so nothing of it is ever in flight. On others the long way
+ * does it all.
  */
 #ifndef UNIC_LANE_H
 #define UNIC_LANE_H
@@ -23,8 +24,6 @@ struct unic_rx;
 enum unic_lane {
 	UNIC_LANE_DONE = 0, /* all done */
 	UNIC_LANE_NOT,	    /* nothing happened: it is for the long way */
-	UNIC_LANE_LATE,	    /* begun; the long way goes on with it */
-	UNIC_LANE_BLOCKED,  /* no room now, nothing happened */
 	UNIC_LANE_DEAD,	    /* a request did not pass its checks */
 };
 
@@ -33,26 +32,28 @@ enum unic_lane {
  * next one on, while they fit the lane and *@deficit is positive; takes the
  * bytes sent off it.
  * Returns DONE: the deficit or the ring is used up. NOT: the next request, or
- * the state of the queue pair, is for the long way. BLOCKED: no frame buffer or
- * DMA now. DEAD: a request is to be completed with its error. LATE: a frame
- * waits for its payload (sq.gathering).
+ * the state of the queue pair, is for the long way, or there is no frame buffer
+ * now. DEAD: a request is to be completed with its error.
  */
 enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 			      int32_t *deficit);
 
 /**
- * unic_lane_packet() - send the next packet of request sq.cur, which is ready.
- * @bytes: its payload, if it is sent.
- * Returns DONE, BLOCKED, LATE as above; NOT: for the long way.
+ * unic_lane_message() - send packets of request sq.cur, which is ready, from
+ * sq.psn on, while *@deficit is positive; takes the bytes sent off it.
+ * Returns DONE: some are sent, perhaps all. NOT: the next is for the long way,
+ * or there is no frame buffer now.
  */
-enum unic_lane unic_lane_packet(struct unic_nic *nic, struct unic_qp *qp,
-				uint32_t *bytes);
+enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
+				 int32_t *deficit);
 
 /**
- * unic_lane_rx() - one received frame.
- * Returns DONE: through with it. NOT: for the long way. LATE: its payload is
- * on its way as roce.rx_qp and rx_sgl say, the frame must be kept.
+ * unic_lane_rx() - one received frame, and those like it behind it.
+ * @n: how many may be taken at most; afterwards how many were, all of them
+ * of rx->len bytes.
+ * Returns DONE: through with them. NOT: @rx is for the long way.
  */
-enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx);
+enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
+			    uint32_t *n);
 
 #endif /* UNIC_LANE_H */

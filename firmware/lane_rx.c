@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* lane_rx.c - the lane in, see lane.h. */
-#include "access.h"
 #include "frame.h"
 #include "lane.h"
 #include "nic.h"
 #include "requester.h"
 #include "responder.h"
+#include "window.h"
 
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define COLD	    __attribute__((noinline, cold))
-#define CALLED	    __attribute__((noinline))
+#define unlikely(x)   __builtin_expect(!!(x), 0)
+#define COLD	      __attribute__((noinline, cold))
+#define CALLED	      __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
 #define AETH_BYTES ((uint32_t)sizeof(struct unic_aeth))
@@ -95,11 +96,20 @@ static bool learn(struct unic_nic *nic, struct unic_qp *qp,
 	return unic_headers_same(rx->frame, &e->h);
 }
 
-/* Which of unic_qp.expect[]: packets that begin a message, and all others, so
- * that neither a stream of long messages nor one in both ways learns anew. */
-static inline uint32_t is_later(uint32_t opcode)
+/* Which of unic_qp.expect[]: one for each part of a long message, and one for
+ * acknowledgements, so that no stream in either direction learns anew. */
+static inline uint32_t place_of(uint32_t opcode)
 {
-	return opcode != UNIC_OP_WRITE_ONLY && opcode != UNIC_OP_WRITE_FIRST;
+	switch (opcode) {
+	case UNIC_OP_ACK:
+		return 1;
+	case UNIC_OP_WRITE_MIDDLE:
+		return 2;
+	case UNIC_OP_WRITE_LAST:
+		return 3;
+	default:
+		return 0;
+	}
 }
 
 /* A frame that is not like the one before it. True if it is for the lane: then
@@ -118,7 +128,7 @@ static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
 		return false;
 	qp = &nic->qps.qp[idx];
 	UNIC_IN_REGISTER(qp);
-	e = &qp->expect[is_later(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
+	e = &qp->expect[place_of(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
 	UNIC_IN_REGISTER(e);
 	if (!is_like(rx, e) && !learn(nic, qp, e, rx))
 		return false;
@@ -132,24 +142,24 @@ static inline bool sound(const struct unic_rx *rx)
 	       unic_icrc_ok(rx->frame, rx->len);
 }
 
-/* Its opcode and PSN for the trace. */
+/* The trace of a frame that is like @e. */
 static COLD void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
-			  const struct unic_rx *rx)
+			  const struct unic_expect *e, const uint8_t *frame)
 {
-	const uint32_t *w = (const void *)(rx->frame + 2);
+	const uint32_t *w = (const void *)(frame + 2);
 	uint32_t op = unic_get_word(w, UNIC_W_BTH_OP);
 
 	UNIC_TRACE(nic, RX, qp->proc, op >> 24, qp->qpn,
 		   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
-		   rx->len - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
+		   e->bytes - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
 			   (op >> (16 + UNIC_BTH_PAD_SHIFT) & 3));
 }
 
 static inline void trace(struct unic_nic *nic, const struct unic_qp *qp,
-			 const struct unic_rx *rx)
+			 const struct unic_expect *e, const uint8_t *frame)
 {
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
-		trace_rx(nic, qp, rx);
+		trace_rx(nic, qp, e, frame);
 }
 
 static inline uint64_t remote_va(const uint32_t *w)
@@ -164,89 +174,172 @@ static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
 	return !((apsn ^ rsp->psn) << 8);
 }
 
-/* -------------------------------------------------- WRITEs of one packet */
-
-/* The payload of the packet that rsp.msg describes is on its way to @mr. */
-static COLD enum unic_lane place_late(struct unic_nic *nic, struct unic_qp *qp,
-				      uint16_t mr)
-{
-	struct unic_roce *roce = &nic->qps.roce;
-
-	roce->rx_qp = unic_qp_index(nic, qp);
-	roce->rx_qpn = qp->qpn;
-	roce->rx_sgl = (struct unic_sgl){
-		.n = 1,
-		.i = 1,
-		.to_host = 1,
-		.owner = UNIC_DMA_RX,
-		.pending = 1,
-	};
-	unic_dma_adopt(nic, mr, UNIC_DMA_RX, 0);
-	return UNIC_LANE_LATE;
-}
-
-/* The payload of a whole WRITE did not get there at once: @status. */
-static COLD enum unic_lane write_late(struct unic_nic *nic, struct unic_qp *qp,
-				      uint64_t bus, uint32_t len, uint16_t mr,
-				      bool ackreq, int status)
-{
-	if (status != UNIC_PORT_PENDING)
-		return UNIC_LANE_NOT;
-	qp->rsp.msg = (struct unic_msg){
-		.bus = bus,
-		.left = len,
-		.bytes = len,
-		.mr = mr,
-		.kind = UNIC_MSG_WRITE,
-		.direct = true,
-		.last = true,
-		.ackreq = ackreq,
-	};
-	return place_late(nic, qp, mr);
-}
-
 static COLD enum unic_lane refused(struct unic_nic *nic, struct unic_qp *qp,
-				   int err)
+				   const struct unic_expect *e,
+				   const uint8_t *frame, int err)
 {
+	trace(nic, qp, e, frame);
 	unic_responder_refused(nic, qp, qp->rsp.psn, err);
 	return UNIC_LANE_DONE;
 }
 
-/* A whole WRITE of one packet. */
-static inline enum unic_lane write_only(struct unic_nic *nic,
-					struct unic_qp *qp,
-					const struct unic_rx *rx, uint32_t len)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t apsn = unic_get_word(w, UNIC_W_BTH_APSN);
-	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_piece piece;
-	int r;
+/* Frames one behind another, all of one length, none of them looked at. */
+struct burst {
+	const uint8_t *frame;
+	uint32_t stride, n;
+	bool checked; /* integrity is the link's */
+};
 
-	if (unlikely(!in_sequence(rsp, apsn) || rsp->msg.kind ||
-		     unic_get_word(w, UNIC_W_EXT + 3) != len ||
-		     nic->dma.free_head == UNIC_DMA_NO_JOB))
+static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
+			     const struct unic_expect *e, const struct burst *b,
+			     uint32_t n)
+{
+	const uint8_t *frame = b->frame;
+
+	for (; n; n--, frame += b->stride)
+		trace_rx(nic, qp, e, frame);
+}
+
+/* As many as there are behind @rx, at most @max with it. */
+static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
+			      uint32_t max, struct burst *b)
+{
+	b->frame = rx->frame;
+	b->checked = rx->flags & UNIC_FRAME_NO_ICRC;
+	b->n = 1 + unic_port_rx_run(nic->port, rx, max - 1, &b->stride);
+}
+
+/* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
+ * The others are not taken, but for the very first. */
+static inline enum unic_lane burst_done(struct unic_nic *nic,
+					struct unic_qp *qp,
+					const struct unic_expect *e,
+					const struct burst *b, uint32_t done,
+					uint32_t apsn, uint32_t *n)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	*n = done ? done : 1;
+	if (unlikely(b->n != done))
+		unic_port_rx_back(nic->port, b->n - *n);
+	if (unlikely(!done))
 		return UNIC_LANE_NOT;
-	trace(nic, qp, rx);
-	r = unic_access_inline(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
-			       UNIC_MR_REMOTE_WRITE, remote_va(w), len, &piece);
-	if (unlikely(r))
-		return refused(nic, qp, r);
-	if (unlikely(piece.len != len))
-		return UNIC_LANE_NOT;
-	r = unic_port_dma(nic->port, UNIC_DMA_TO_HOST, piece.bus,
-			  (uint8_t *)rx->frame + UNIC_EXT_OFF + RETH_BYTES, len,
-			  nic->dma.free_head);
-	if (unlikely(r))
-		return write_late(nic, qp, piece.bus, len, piece.mr, apsn >> 31,
-				  r);
-	nic->dma.bytes += len;
-	rsp->psn = unic_psn_add(rsp->psn, 1);
-	rsp->msn = unic_psn_add(rsp->msn, 1);
+	nic->dma.bytes += done * e->len;
+	rsp->psn = unic_psn_add(rsp->psn, done);
 	rsp->nak_sent = false;
 	if (apsn >> 31 && !rsp->ack)
 		unic_responder_owe_ack(nic, qp);
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
+		trace_burst(nic, qp, e, b, done);
 	return UNIC_LANE_DONE;
+}
+
+/* -------------------------------------------------- WRITEs of one packet */
+
+/* What a frame of a burst must start with, in vectors: the headers, and an RETH
+ * for the window, but for the lower half of the address. */
+struct want {
+	unic_vector h0, h1, h2, reth;
+	uint32_t dst01;
+};
+
+static inline struct want want_of(const struct unic_expect *e,
+				  const struct unic_window *win)
+{
+	const unic_vector *h = (const void *)e->h.word;
+	struct want want = { .h0 = h[0], .h1 = h[1], .h2 = h[2] };
+	union unic_words reth;
+
+	want.dst01 = e->h.dst01;
+	reth.word[0] = (UNIC_FORCE uint32_t)unic_to_be32(win->hi);
+	reth.word[1] = 0; /* see is_wanted() */
+	reth.word[2] = (UNIC_FORCE uint32_t)unic_to_be32(win->stag);
+	reth.word[3] = (UNIC_FORCE uint32_t)unic_to_be32(e->len);
+	want.reth = reth.v;
+	return want;
+}
+
+static inline bool is_wanted(const uint8_t *frame, const struct want *want)
+{
+	const union unic_words but_low = { .word = { ~0u, 0, ~0u, ~0u } };
+	const unic_vector *is = (const void *)(frame + 2);
+	const unic_vector *reth = (const void *)(frame + UNIC_EXT_OFF);
+	uint32_t dst01 = UNIC_READ_ONCE(*(const uint16_t *)(const void *)frame);
+
+	return !(unic_vector_any((is[0] ^ want->h0) | (is[1] ^ want->h1) |
+				 (is[2] ^ want->h2) |
+				 ((*reth & but_low.v) ^ want->reth)) |
+		 (dst01 ^ want->dst01));
+}
+
+/* As place(), for WRITEs of @len bytes. */
+static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
+				       const struct unic_expect *e,
+				       const struct unic_window *win,
+				       uint32_t *apsn, uint32_t len)
+{
+	const struct want want = want_of(e, win);
+	uint32_t n = b->n, psn = *apsn, acks = 0;
+	const uint8_t *frame = b->frame;
+
+	do {
+		const uint32_t *w = (const void *)(frame + 2);
+		uint32_t is = unic_get_word(w, UNIC_W_BTH_APSN);
+		uint32_t iova = unic_get_word(w, UNIC_W_EXT + 1);
+
+		if (unlikely((is ^ psn) << 8 || !is_wanted(frame, &want) ||
+			     !unic_window_has(win, iova, len) ||
+			     (!b->checked && !unic_icrc_ok(frame, e->bytes))))
+			break;
+		unic_window_write(unic_window_at(win, iova),
+				  frame + UNIC_EXT_OFF + RETH_BYTES, len);
+		acks |= is;
+		psn++;
+		frame += b->stride;
+	} while (--n);
+	*apsn = acks;
+	return b->n - n;
+}
+
+/* Place the frames of @b while they are like @e, in sequence, and for @win.
+ * @apsn: the PSN expected; afterwards their acknowledge requests, ored.
+ * Returns how many. */
+static CALLED uint32_t place(const struct burst *b, const struct unic_expect *e,
+			     const struct unic_window *win, uint32_t *apsn)
+{
+	if (e->len == 8)
+		return place_as(b, e, win, apsn, 8);
+	return place_as(b, e, win, apsn, e->len);
+}
+
+/* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
+ * *@n: how many, if done. */
+static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_rx *rx,
+				 const struct unic_expect *e, uint32_t max,
+				 uint32_t *n)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	struct unic_rsp *rsp = &qp->rsp;
+	uint32_t apsn = rsp->psn, done;
+	struct unic_window win;
+	struct burst b;
+	int r;
+
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind ||
+		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
+		return UNIC_LANE_NOT;
+	r = unic_window_open(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
+			     UNIC_MR_REMOTE_WRITE, remote_va(w), e->len, &win);
+	if (unlikely(r))
+		return r == -UNIC_EAGAIN ? UNIC_LANE_NOT
+					 : refused(nic, qp, e, rx->frame, r);
+	burst_take(nic, rx, max, &b);
+	done = place(&b, e, &win, &apsn);
+	unic_window_used(nic, &win, done, e->len);
+	rsp->msn = unic_psn_add(rsp->msn, done);
+	return burst_done(nic, qp, e, &b, done, apsn, n);
 }
 
 /* ---------------------------------------------- WRITEs of several packets */
@@ -271,124 +364,170 @@ static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
-/* Where the next @len bytes go, if they lie in one page. */
-static inline bool target(struct unic_nic *nic, const struct unic_msg *m,
-			  uint32_t len, uint64_t *bus)
+/* Where @len bytes go that lie @off behind the next one; NULL: not the lane's. */
+static inline uint8_t *target(struct unic_nic *nic, const struct unic_msg *m,
+			      uint32_t off, uint32_t len)
 {
 	struct unic_piece piece;
 
-	*bus = m->bus;
 	if (m->direct)
-		return true;
-	if (unic_xlate(nic, m->mr, m->iova, len, &piece) || piece.len != len)
-		return false;
-	*bus = piece.bus;
-	return true;
+		return unic_port_window(nic->port, m->bus + off, len);
+	if (unic_xlate(nic, m->mr, m->iova + off, len, &piece) ||
+	    piece.len != len)
+		return NULL;
+	return unic_port_window(nic->port, piece.bus, len);
 }
 
-/* Place @len bytes at @from, the next ones of the WRITE that rsp.msg is. */
-static inline enum unic_lane place_part(struct unic_nic *nic,
-					struct unic_qp *qp, uint8_t *from,
-					uint32_t len)
+/* Place the payload of @frame, @ext bytes behind BTH: the first or the last
+ * packet of the WRITE that rsp.msg is. */
+static enum unic_lane place_end(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_expect *e,
+				const uint8_t *frame, uint32_t ext, bool last)
 {
+	const uint32_t *w = (const void *)(frame + 2);
 	struct unic_msg *m = &qp->rsp.msg;
-	uint64_t bus;
-	int r;
+	uint8_t *to = target(nic, m, 0, e->len);
 
-	if (unlikely(nic->dma.free_head == UNIC_DMA_NO_JOB ||
-		     !target(nic, m, len, &bus)))
+	if (unlikely(!to))
 		return UNIC_LANE_NOT;
-	r = unic_port_dma(nic->port, UNIC_DMA_TO_HOST, bus, from, len,
-			  nic->dma.free_head);
-	if (unlikely(r && r != UNIC_PORT_PENDING))
-		return UNIC_LANE_NOT;
+	trace(nic, qp, e, frame);
+	unic_window_write(to, frame + UNIC_EXT_OFF + ext, e->len);
 	m->kind = UNIC_MSG_WRITE;
-	m->bytes = len;
+	m->bytes = e->len;
 	m->with_imm = false;
 	m->solicited = false;
-	if (unlikely(r))
-		return place_late(nic, qp, m->mr);
-	nic->dma.bytes += len;
+	m->last = last;
+	m->ackreq = unic_get_word(w, UNIC_W_BTH_APSN) >> 31;
+	nic->dma.bytes += e->len;
 	unic_responder_placed(nic, qp, 0);
 	return UNIC_LANE_DONE;
 }
 
 static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
-				  const struct unic_rx *rx, uint32_t mtu)
+				  const struct unic_rx *rx,
+				  const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t apsn = unic_get_word(w, UNIC_W_BTH_APSN);
 	uint32_t len = unic_get_word(w, UNIC_W_EXT + 3);
 	struct unic_rsp *rsp = &qp->rsp;
 	int r;
 
-	if (unlikely(!in_sequence(rsp, apsn) || rsp->msg.kind || len <= mtu ||
-		     len > UNIC_MSG_MAX))
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind || len <= e->len || len > UNIC_MSG_MAX))
 		return UNIC_LANE_NOT;
-	trace(nic, qp, rx);
 	r = begin_write(nic, qp, w, len);
 	if (unlikely(r))
-		return refused(nic, qp, r);
-	rsp->msg.last = false;
-	rsp->msg.ackreq = apsn >> 31;
-	return place_part(
-		nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF + RETH_BYTES, mtu);
+		return refused(nic, qp, e, rx->frame, r);
+	return place_end(nic, qp, e, rx->frame, RETH_BYTES, false);
 }
 
-static enum unic_lane write_next(struct unic_nic *nic, struct unic_qp *qp,
-				 const struct unic_rx *rx, uint32_t len,
-				 bool last)
+static enum unic_lane write_last(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_rx *rx,
+				 const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t apsn = unic_get_word(w, UNIC_W_BTH_APSN);
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_msg *m = &rsp->msg;
 
-	if (unlikely(!in_sequence(rsp, apsn) || m->kind != UNIC_MSG_WRITE ||
-		     (last ? len != m->left : len >= m->left)))
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind != UNIC_MSG_WRITE ||
+		     rsp->msg.left != e->len))
 		return UNIC_LANE_NOT;
-	trace(nic, qp, rx);
-	m->last = last;
-	m->ackreq = apsn >> 31;
-	return place_part(nic, qp, (uint8_t *)rx->frame + UNIC_EXT_OFF, len);
+	return place_end(nic, qp, e, rx->frame, 0, true);
+}
+
+/* @bytes of the message are placed. */
+static inline void move_on(struct unic_msg *m, uint32_t bytes)
+{
+	m->iova += bytes;
+	m->bus += bytes;
+	m->left -= bytes;
+	m->placed += bytes;
+}
+
+/* As place(), for middle packets of the WRITE @m. */
+static CALLED uint32_t place_middles(struct unic_nic *nic,
+				     const struct burst *b,
+				     const struct unic_expect *e,
+				     struct unic_msg *m, uint32_t *apsn)
+{
+	uint32_t n = b->n, psn = *apsn, acks = 0, len = e->len, off = 0;
+	const uint8_t *frame = b->frame;
+
+	do {
+		const uint32_t *w = (const void *)(frame + 2);
+		uint32_t is = unic_get_word(w, UNIC_W_BTH_APSN);
+		uint8_t *to;
+
+		if (unlikely((is ^ psn) << 8 || len >= m->left - off ||
+			     !unic_headers_same(frame, &e->h) ||
+			     (!b->checked && !unic_icrc_ok(frame, e->bytes))))
+			break;
+		to = target(nic, m, off, len);
+		if (unlikely(!to))
+			break;
+		unic_window_write(to, frame + UNIC_EXT_OFF, len);
+		off += len;
+		acks |= is;
+		psn++;
+		frame += b->stride;
+	} while (--n);
+	move_on(m, off);
+	*apsn = acks;
+	return b->n - n;
+}
+
+static enum unic_lane write_middles(struct unic_nic *nic, struct unic_qp *qp,
+				    const struct unic_rx *rx,
+				    const struct unic_expect *e, uint32_t max,
+				    uint32_t *n)
+{
+	uint32_t apsn = qp->rsp.psn, done;
+	struct burst b;
+
+	if (unlikely(qp->rsp.msg.kind != UNIC_MSG_WRITE))
+		return UNIC_LANE_NOT;
+	burst_take(nic, rx, max, &b);
+	done = place_middles(nic, &b, e, &qp->rsp.msg, &apsn);
+	return burst_done(nic, qp, e, &b, done, apsn, n);
 }
 
 /* ---------------------------------------------------------------- any frame */
 
-static void ack(struct unic_nic *nic, struct unic_qp *qp,
-		const struct unic_rx *rx)
+static enum unic_lane ack(struct unic_nic *nic, struct unic_qp *qp,
+			  const struct unic_rx *rx, const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 
-	trace(nic, qp, rx);
+	trace(nic, qp, e, rx->frame);
 	unic_requester_ack(nic, qp,
 			   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
 			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
+	return UNIC_LANE_DONE;
 }
 
-/* Frames of kinds that come less often. */
-static CALLED enum unic_lane others(struct unic_nic *nic, struct unic_qp *qp,
-				    const struct unic_rx *rx,
-				    const struct unic_expect *e)
+/* One frame of a kind that comes less often. */
+static CALLED enum unic_lane other(struct unic_nic *nic, struct unic_qp *qp,
+				   const struct unic_rx *rx,
+				   const struct unic_expect *e)
 {
 	switch (e->kind) {
 	case KIND_FIRST:
-		return write_first(nic, qp, rx, e->len);
-	case KIND_MIDDLE:
-		return write_next(nic, qp, rx, e->len, false);
+		return write_first(nic, qp, rx, e);
 	case KIND_LAST:
-		return write_next(nic, qp, rx, e->len, true);
+		return write_last(nic, qp, rx, e);
 	default:
-		ack(nic, qp, rx);
-		return UNIC_LANE_DONE;
+		return ack(nic, qp, rx, e);
 	}
 }
 
-enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx)
+enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
+			    uint32_t *n)
 {
 	const struct unic_expect *e = nic->like;
+	uint32_t max = *n;
 	struct unic_qp *qp;
 
+	*n = 1;
 	if (unlikely(!is_like(rx, e))) {
 		if (!find(nic, rx))
 			return UNIC_LANE_NOT;
@@ -398,7 +537,9 @@ enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx)
 		return UNIC_LANE_NOT;
 	qp = &nic->qps.qp[e->qp];
 	UNIC_IN_REGISTER(qp);
-	if (e->kind != KIND_ONLY)
-		return others(nic, qp, rx, e);
-	return write_only(nic, qp, rx, e->len);
+	if (e->kind == KIND_ONLY)
+		return write_only(nic, qp, rx, e, max, n);
+	if (e->kind == KIND_MIDDLE)
+		return write_middles(nic, qp, rx, e, max, n);
+	return other(nic, qp, rx, e);
 }

@@ -170,9 +170,9 @@ static inline bool round_of_work(struct unic_nic *nic)
 
 	if (unlikely(nic->state != UNIC_NIC_READY))
 		return silent_round(nic);
-	if (unlikely(nic->armed || nic->stale >= CLOCK_ROUNDS)) {
+	if (unlikely(nic->stale >= CLOCK_ROUNDS)) {
 		nic->now_ns = unic_port_now_ns(nic->port);
-		nic->stale = 0;
+		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
 	}
 	if (unlikely(nic->dma.busy))
 		worked = unic_dma_poll(nic);
@@ -225,6 +225,7 @@ static __attribute__((noinline)) bool spin(const struct unic_nic *nic)
 static __attribute__((noinline)) void arm(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
+	nic->stale = CLOCK_ROUNDS;
 	unic_mbox_sleep(nic, on);
 	unic_proc_sleep(nic, on);
 	unic_port_rx_arm(nic->port, on);
@@ -258,6 +259,6 @@ uint64_t unic_nic_poll(struct unic_nic *nic)
 	if (unlikely(nic->armed))
 		arm(nic, false);
 	nic->idle_since_ns = nic->now_ns;
-	UNIC_COUNT(nic, polls);
+	nic->polls++;
 	return 0;
 }

@@ -37,10 +37,13 @@ struct unic_nic {
 	uint64_t timers_ns;	/* next time the timed modules want a look */
 	uint64_t idle_since_ns; /* last time a round found work */
 	uint32_t epoch;
-	uint8_t state; /* enum unic_nic_state */
-	bool armed;    /* asleep flags are set */
-	uint8_t stale; /* rounds with work since the clock was read */
+	uint8_t state;	/* enum unic_nic_state */
+	bool armed;	/* asleep flags are set */
+	uint8_t stale;	/* rounds with work since the clock was read */
+	bool chores;	/* qp.c: events or sweeps are due */
+	uint32_t polls; /* not yet in the counter: unic_roce_count() */
 	struct unic_mbox mbox;
+	struct unic_sched sched;
 	uint32_t ipv4;	   /* ours, host order; 0: none */
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
 	uint64_t beat_ns;  /* next heartbeat */

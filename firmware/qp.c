@@ -213,6 +213,7 @@ static void want_event(struct unic_nic *nic, struct unic_qp *qp, uint8_t evt)
 {
 	if (!(qp->evt & evt))
 		nic->qps.evts_due++;
+	nic->chores = true;
 	qp->evt |= evt;
 }
 
@@ -609,20 +610,30 @@ void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
 		unic_requester_gathered(nic, idx, err);
 }
 
-static __attribute__((noinline)) bool work(struct unic_nic *nic)
+/* What is rarely there. True if anything was done. */
+static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
 
-	UNIC_IN_REGISTER(qps);
-	if (__builtin_expect(qps->sched.work != 0, 1))
-		worked = unic_sched_run(nic);
-	if (__builtin_expect(qps->sweeps, 0))
+	if (qps->sweeps)
 		worked |= unic_rq_sweep(nic);
-	if (__builtin_expect(qps->evts_due, 0))
+	if (qps->evts_due)
 		worked |= publish_due(nic);
-	if (__builtin_expect(nic->cqs.evts_due, 0))
+	if (nic->cqs.evts_due)
 		unic_cq_events(nic);
+	nic->chores = qps->sweeps || qps->evts_due || nic->cqs.evts_due;
+	return worked;
+}
+
+static __attribute__((noinline)) bool work(struct unic_nic *nic)
+{
+	bool worked = false;
+
+	if (__builtin_expect(nic->sched.work != 0, 1))
+		worked = unic_sched_run(nic);
+	if (__builtin_expect(nic->chores, 0))
+		worked |= do_chores(nic);
 	if (!worked && nic->timers_ns > nic->now_ns + BLOCKED_NS)
 		nic->timers_ns = nic->now_ns + BLOCKED_NS;
 	return worked;
@@ -630,12 +641,7 @@ static __attribute__((noinline)) bool work(struct unic_nic *nic)
 
 bool unic_qp_poll(struct unic_nic *nic)
 {
-	const struct unic_qps *qps = &nic->qps;
-
-	UNIC_IN_REGISTER(qps);
-	if (__builtin_expect(!(qps->sched.work | qps->sweeps | qps->evts_due |
-			       nic->cqs.evts_due),
-			     1))
+	if (!(nic->sched.work | nic->chores))
 		return false;
 	return work(nic);
 }

@@ -37,7 +37,7 @@ struct unic_nic;
 #define UNIC_QP_READS	4u    /* responder resources */
 #define UNIC_QP_PACKETS 256u  /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
-#define UNIC_EXPECTS	2u /* kinds of packets, see lane_rx.c */
+#define UNIC_EXPECTS	4u /* kinds of packets, see lane_rx.c */
 #define UNIC_NEVER	UINT64_MAX
 
 /* What the NIC knows of the work request in a window slot. */
@@ -71,8 +71,7 @@ struct unic_ready {
 	uint32_t
 		form; /* first word of its slot, see lane.c; 0: there is none */
 	uint32_t ext; /* bytes between BTH and payload */
-	uint32_t bytes; /* of the frame */
-	uint32_t padded;
+	uint32_t bytes;	   /* of the frame */
 	struct unic_wr wr; /* all but its PSN */
 };
 
@@ -236,7 +235,6 @@ struct unic_qp {
 #define UNIC_QP_SWEEPS	  16u
 
 struct unic_qps {
-	struct unic_sched sched;
 	struct unic_roce roce;
 	uint64_t timer_ns; /* no QP timer is due before */
 	uint16_t evts_due;

@@ -316,22 +316,16 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 	return UNIC_TURN_DONE;
 }
 
-/* One packet. */
+/* One packet, or more of its request. */
 static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
 				  int32_t *deficit)
 {
 	enum unic_turn turn = ready(nic, qp);
-	enum unic_lane lane;
-	uint32_t bytes = 0;
 
 	if (turn != UNIC_TURN_MORE)
 		return turn;
-	lane = unic_lane_packet(nic, qp, &bytes);
-	if (lane == UNIC_LANE_NOT)
+	if (unic_lane_message(nic, qp, deficit) == UNIC_LANE_NOT)
 		return send_one(nic, qp, deficit);
-	if (lane == UNIC_LANE_BLOCKED)
-		return UNIC_TURN_BLOCKED;
-	*deficit -= (int32_t)bytes + UNIC_PACKET_COST;
 	return UNIC_TURN_MORE;
 }
 
@@ -342,11 +336,7 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 	switch (unic_lane_send(nic, qp, deficit)) {
 	case UNIC_LANE_DONE:
 		return *deficit > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
-	case UNIC_LANE_BLOCKED:
-		return UNIC_TURN_BLOCKED;
-	case UNIC_LANE_LATE:
-		return UNIC_TURN_DONE; /* until it is gathered */
-	case UNIC_LANE_DEAD:	       /* perhaps all before it are done */
+	case UNIC_LANE_DEAD: /* perhaps all before it are done */
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:

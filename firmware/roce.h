@@ -88,7 +88,7 @@ enum unic_rx_stage {
 
 struct unic_roce {
 	/* of this round, not yet in the counters: unic_roce_count() */
-	uint32_t tx_frames, tx_bytes;
+	uint32_t tx_frames, tx_bytes, rx_frames, rx_bytes;
 	uint8_t tx_free;  /* index, UNIC_TX_BUFS: none */
 	bool tx_blocked;  /* the link had no room */
 	uint8_t rx_stage; /* enum unic_rx_stage */
@@ -106,7 +106,8 @@ struct unic_roce {
  * to the port. No DMA may be in flight. */
 void unic_roce_init(struct unic_nic *nic);
 
-/** unic_roce_count() - what was sent and moved since goes into the counters. */
+/** unic_roce_count() - what was sent, received and moved since goes into the
+ * counters. */
 void unic_roce_count(struct unic_nic *nic);
 
 /** unic_roce_length() - make @h, of a packet to or from the peer of @t, that of

@@ -279,27 +279,14 @@ static enum unic_rx_stage begin(struct unic_nic *nic, const struct unic_rx *rx)
 	return r ? UNIC_RX_REDO : UNIC_RX_IDLE;
 }
 
-/* The lane has begun with it: as if begin() and begin_place() had. */
-static enum unic_rx_stage go_on(struct unic_nic *nic)
+/* A frame that is not for the lane. True if it is kept. */
+static __attribute__((noinline)) bool take_slowly(struct unic_nic *nic,
+						  const struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
-	roce->rx_response = false;
-	roce->rx_err = 0;
-	roce->rx_counted = false;
-	return place(nic);
-}
-
-/* A frame that the lane is not through with. True if it is kept. */
-static __attribute__((noinline)) bool
-take_slowly(struct unic_nic *nic, const struct unic_rx *rx, enum unic_lane lane)
-{
-	struct unic_roce *roce = &nic->qps.roce;
-
-	if (lane == UNIC_LANE_NOT)
-		roce->rx_stage = (uint8_t)begin(nic, rx);
-	else
-		roce->rx_stage = (uint8_t)go_on(nic);
+	roce->rx = *rx;
+	roce->rx_stage = (uint8_t)begin(nic, &roce->rx);
 	return roce->rx_stage != UNIC_RX_IDLE;
 }
 
@@ -338,33 +325,37 @@ static __attribute__((noinline, cold)) bool lose(struct unic_nic *nic,
 static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 						  struct unic_rx *rx)
 {
-	uint32_t n = 0, bytes = 0;
+	struct unic_roce *roce = &nic->qps.roce;
+	uint32_t n = 0, bytes = 0, some;
 	enum unic_lane lane;
 
+	UNIC_IN_REGISTER(roce);
+
 	do {
-		bytes += rx->len;
-		n++;
-		lane = unic_lane_rx(nic, rx);
-		if (unlikely(lane != UNIC_LANE_DONE) &&
-		    take_slowly(nic, rx, lane))
+		some = UNIC_RX_BATCH - n;
+		lane = unic_lane_rx(nic, rx, &some);
+		n += some;
+		bytes += some * rx->len;
+		if (unlikely(lane != UNIC_LANE_DONE) && take_slowly(nic, rx))
 			break;
 	} while (n < UNIC_RX_BATCH && unic_port_rx_next(nic->port, rx));
-	if (likely(nic->qps.roce.rx_stage == UNIC_RX_IDLE))
+	if (likely(roce->rx_stage == UNIC_RX_IDLE))
 		unic_port_rx_done(nic->port);
-	UNIC_COUNT_ADD(nic, rx_frames, n);
-	UNIC_COUNT_ADD(nic, rx_bytes, bytes);
+	roce->rx_frames += n;
+	roce->rx_bytes += bytes;
 }
 
 bool unic_rx_poll(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
+	struct unic_rx rx;
 
 	UNIC_IN_REGISTER(roce);
 	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume(nic))
 		return !nic->dma.busy; /* else a DMA's end wakes us */
-	if (!unic_port_rx_next(nic->port, &roce->rx))
+	if (!unic_port_rx_next(nic->port, &rx))
 		return false;
-	if (likely(!nic->rx_fault) || lose(nic, &roce->rx))
-		take_frames(nic, &roce->rx);
+	if (likely(!nic->rx_fault) || lose(nic, &rx))
+		take_frames(nic, &rx);
 	return true;
 }

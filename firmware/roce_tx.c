@@ -226,14 +226,20 @@ void unic_roce_count(struct unic_nic *nic)
 	uint64_t *counter = nic->counter;
 
 	UNIC_IN_REGISTER(roce);
-	if (!(roce->tx_frames | nic->dma.bytes))
+	nic->counter[UNIC_C_polls] += nic->polls;
+	nic->polls = 0;
+	if (!(roce->tx_frames | roce->rx_frames | nic->dma.bytes))
 		return;
 	UNIC_IN_REGISTER(counter);
 	counter[UNIC_C_tx_frames] += roce->tx_frames;
 	counter[UNIC_C_tx_bytes] += roce->tx_bytes;
+	counter[UNIC_C_rx_frames] += roce->rx_frames;
+	counter[UNIC_C_rx_bytes] += roce->rx_bytes;
 	counter[UNIC_C_dma_bytes] += nic->dma.bytes;
 	roce->tx_frames = 0;
 	roce->tx_bytes = 0;
+	roce->rx_frames = 0;
+	roce->rx_bytes = 0;
 	nic->dma.bytes = 0;
 }
 

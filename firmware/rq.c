@@ -506,6 +506,7 @@ void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
 		if (!unic_rq_sweep(nic))
 			return; /* a message that meets one takes it out */
 	}
+	nic->chores = true;
 	qps->sweep_stag[qps->sweeps++] = nic->mrs.mr[mr].stag;
 	qps->sweep_stale = qps->sweep_fetching;
 	qps->sweep_qp = 0; /* all over, with all of them */

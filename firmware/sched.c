@@ -15,7 +15,7 @@ _Static_assert(UNIC_PROCS < 32, "unic_sched.ready has a bit for each");
 
 void unic_sched_init(struct unic_nic *nic)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	uint32_t p;
 
 	memset(s, 0, sizeof(*s));
@@ -35,8 +35,27 @@ static void append(struct unic_nic *nic, struct unic_sched_list *list,
 	else
 		nic->qps.qp[list->tail].next[which] = idx;
 	list->tail = idx;
-	qp->on |= (uint8_t)(1u << which);
-	nic->qps.sched.work++;
+}
+
+static void append_send(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_sched *s = &nic->sched;
+	uint32_t p = nic->qps.qp[idx].proc;
+
+	s->ready |= 1u << p;
+	append(nic, &s->send[p], idx, UNIC_LIST_SEND);
+}
+
+/* It is not alone any more. */
+static void append_sole(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->sched;
+
+	if (s->sole_on == UNIC_ON_SEND)
+		append_send(nic, s->sole);
+	else
+		append(nic, &s->reply, s->sole, UNIC_LIST_REPLY);
+	s->sole_on = 0;
 }
 
 static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
@@ -47,7 +66,7 @@ static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
 
 	list->head = qp->next[which];
 	qp->on &= (uint8_t) ~(1u << which);
-	nic->qps.sched.work--;
+	nic->sched.work--;
 	return idx;
 }
 
@@ -66,32 +85,49 @@ static void unlink_from(struct unic_nic *nic, struct unic_sched_list *list,
 	if (list->tail == idx)
 		list->tail = prev;
 	qps[idx].on &= (uint8_t) ~(1u << which);
-	nic->qps.sched.work--;
+	nic->sched.work--;
+}
+
+/* One more has something to do. True if it is alone. */
+static inline bool alone(struct unic_nic *nic, struct unic_qp *qp, uint16_t idx,
+			 uint32_t on)
+{
+	struct unic_sched *s = &nic->sched;
+
+	qp->on |= (uint8_t)on;
+	if (__builtin_expect(!s->work++, 1)) {
+		s->sole = idx;
+		s->sole_on = (uint8_t)on;
+		return true;
+	}
+	if (s->sole_on)
+		append_sole(nic);
+	return false;
 }
 
 void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_sched *s = &nic->qps.sched;
 	struct unic_qp *qp = &nic->qps.qp[idx];
-	struct unic_sched_list *list = &s->send[qp->proc];
 
-	if (qp->on & UNIC_ON_SEND)
-		return;
-	s->ready |= 1u << qp->proc;
-	append(nic, list, idx, UNIC_LIST_SEND);
+	if (!(qp->on & UNIC_ON_SEND) && !alone(nic, qp, idx, UNIC_ON_SEND))
+		append_send(nic, idx);
 }
 
 void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
 {
-	if (!(nic->qps.qp[idx].on & UNIC_ON_REPLY))
-		append(nic, &nic->qps.sched.reply, idx, UNIC_LIST_REPLY);
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	if (!(qp->on & UNIC_ON_REPLY) && !alone(nic, qp, idx, UNIC_ON_REPLY))
+		append(nic, &nic->sched.reply, idx, UNIC_LIST_REPLY);
 }
 
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
+	if (s->sole_on)
+		append_sole(nic);
 	if (qp->on & UNIC_ON_REPLY)
 		unlink_from(nic, &s->reply, idx, UNIC_LIST_REPLY);
 	if (qp->on & UNIC_ON_SEND) {
@@ -104,7 +140,7 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 /* Each QP on the list once; one that is not through goes to its end. */
 static bool run_replies(struct unic_nic *nic)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	uint16_t last = s->reply.tail;
 	uint16_t idx = UNIC_QP_NIL;
 	bool worked = false;
@@ -126,7 +162,7 @@ static bool run_replies(struct unic_nic *nic)
 /* One turn of the first QP of process @p, on the process's deficit. */
 static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	uint16_t idx = take_first(nic, &s->send[p], UNIC_LIST_SEND);
 	int32_t before = s->deficit[p];
 	enum unic_turn turn;
@@ -163,7 +199,7 @@ static uint32_t next_ready(const struct unic_sched *s, uint32_t p)
  * that ran out of work forgets what it saved. */
 static uint32_t whose_turn(struct unic_nic *nic)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	uint32_t p = s->turn;
 
 	while (!(s->ready & 1u << p) || s->deficit[p] <= 0) {
@@ -178,7 +214,7 @@ static uint32_t whose_turn(struct unic_nic *nic)
 
 static bool run_sends(struct unic_nic *nic)
 {
-	struct unic_sched *s = &nic->qps.sched;
+	struct unic_sched *s = &nic->sched;
 	int32_t budget = ROUND_BYTES;
 	bool worked = false;
 	uint32_t n;
@@ -191,11 +227,38 @@ static bool run_sends(struct unic_nic *nic)
 	return worked;
 }
 
+/* The only thing to do. There is nobody to be fair to, so it may use up the
+ * round. */
+static bool run_sole(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->sched;
+	int32_t budget = ROUND_BYTES;
+	uint32_t on = s->sole_on;
+	uint16_t idx = s->sole;
+	enum unic_turn turn;
+
+	nic->qps.qp[idx].on = 0;
+	s->sole_on = 0;
+	s->work = 0;
+	if (on == UNIC_ON_REPLY) {
+		turn = unic_responder_reply(nic, idx);
+		if (turn != UNIC_TURN_DONE)
+			unic_sched_reply(nic, idx);
+	} else {
+		turn = unic_requester_send(nic, idx, &budget);
+		if (turn != UNIC_TURN_DONE)
+			unic_sched_send(nic, idx);
+	}
+	return turn != UNIC_TURN_BLOCKED;
+}
+
 bool unic_sched_run(struct unic_nic *nic)
 {
 	bool worked;
 
 	nic->qps.roce.tx_blocked = false;
+	if (__builtin_expect(nic->sched.sole_on, 1))
+		return run_sole(nic);
 	worked = run_replies(nic);
 	if (!nic->qps.roce.tx_blocked)
 		worked |= run_sends(nic);

@@ -20,7 +20,7 @@ struct unic_nic;
 #define UNIC_SCHED_QUANTUM 4352u /* bytes per round and unit of weight */
 #define UNIC_SCHED_WEIGHT  64u	 /* weights above count as this */
 
-/* unic_qp.on: the lists it is on; also indices of unic_qp.next[] */
+/* unic_qp.on: the lists it is on, or would be on if it were not alone; also indices of unic_qp.next[] */
 #define UNIC_LIST_SEND	0u
 #define UNIC_LIST_REPLY 1u
 #define UNIC_ON_SEND	(1u << UNIC_LIST_SEND)
@@ -32,6 +32,12 @@ struct unic_sched_list {
 
 struct unic_sched {
 	uint32_t work; /* queue pairs on any list: 0 = nothing to do */
+	/*
+	 * Mostly there is just one thing to do. It is then on no list: UNIC_ON_*
+	 * in sole_on, and its queue pair; 0: what there is, is on the lists.
+	 */
+	uint8_t sole_on;
+	uint16_t sole;
 	struct unic_sched_list reply;
 	struct unic_sched_list send[UNIC_PROCS];
 	int32_t deficit[UNIC_PROCS]; /* bytes; never above one round's */

@@ -11,6 +11,8 @@
 #define FETCH_MAX   8u	  /* slots of one DMA */
 #define FETCH_ALIGN 4096u /* no region has smaller pages */
 
+#define CALLED __attribute__((noinline))
+
 static uint32_t min_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -472,39 +474,63 @@ static inline uint32_t how_is(const struct unic_wr *wr)
 	       (uint32_t)wr->detail << 16 | (uint32_t)wr->slots << 24;
 }
 
-/* Acknowledged, successful, wanted: the usual end of a request. */
-static inline bool is_done(uint32_t psn_una, const struct unic_wr *wr,
-			   const struct unic_sq_slot *slot)
+/* Opcode and flags are one word, too, with what both follow from. */
+static inline uint32_t form_of(const struct unic_sq_slot *slot)
 {
-	return (how_is(wr) & ~DIRECT) == WELL &&
-	       (slot->flags & UNIC_WR_SIGNALED) &&
-	       unic_psn_diff(psn_una, wr->psn + wr->npkt) >= 0;
+	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
+	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
 }
 
-/* Completions of as many of them as there are that hold the same region as the
- * first, into cqs.run, whose other fields are always 0. */
-static uint32_t collect_done(struct unic_nic *nic, struct unic_qp *qp)
+/* The record of a success, by words: gathered in a vector register it would go
+ * by way of the stack. All but its seq. */
+static inline void write_done(struct unic_cqe *cqe,
+			      const struct unic_sq_slot *slot, uint32_t len,
+			      uint32_t qpn, uint32_t opcode)
+{
+	const uint32_t *id = (const void *)&slot->wr_id;
+	uint32_t *to = (void *)cqe;
+
+	UNIC_WRITE_ONCE(to[0], id[0]);
+	UNIC_WRITE_ONCE(to[1], id[1]);
+	UNIC_WRITE_ONCE(cqe->byte_len, unic_to_le32(len));
+	UNIC_WRITE_ONCE(cqe->imm, unic_to_le32(0));
+	UNIC_WRITE_ONCE(cqe->qpn, unic_to_le32(qpn));
+	UNIC_WRITE_ONCE(to[5], (UNIC_FORCE uint32_t)unic_to_le32(opcode));
+	UNIC_WRITE_ONCE(cqe->token, unic_to_le32(0));
+}
+
+/*
+ * Records of requests from sq.una on, @n at most, to @cqe and behind: while they
+ * ended well, are of one form with the first, and hold the same region. Returns
+ * how many; the seq of the first is left out.
+ */
+static CALLED uint32_t retire_alike(struct unic_qp *qp, struct unic_cqe *cqe,
+				    uint32_t n, uint32_t seq)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
-	uint32_t n = min_of(sq->next - sq->una, UNIC_CQ_RUN);
-	uint32_t una = sq->psn_una, seq = unic_cq_seq(nic, qp->send_cq), i;
-	struct unic_cqe *cqe = nic->cqs.run;
-	unic_le32 qpn = unic_to_le32(qp->qpn), lkey = slot->sge[0].lkey;
+	int32_t acked = unic_psn_diff(sq->psn_una, wr->psn);
+	uint32_t form = form_of(slot), opcode = wc_opcode(slot->opcode);
+	uint32_t left = n, qpn = qp->qpn;
+	unic_le32 lkey = slot->sge[0].lkey;
 
-	n = min_of(n, UNIC_QP_WINDOW - sq->una % UNIC_QP_WINDOW);
-	UNIC_IN_REGISTER(cqe);
-	for (i = 0; i < n; i++, slot++, wr++, cqe++) {
-		if (!is_done(una, wr, slot) || slot->sge[0].lkey != lkey)
+	if (!(slot->flags & UNIC_WR_SIGNALED))
+		return 0;
+	do {
+		acked -= (int32_t)wr->npkt;
+		if (acked < 0 || (how_is(wr) & ~DIRECT) != WELL ||
+		    form_of(slot) != form || slot->sge[0].lkey != lkey)
 			break;
-		cqe->wr_id = slot->wr_id;
-		cqe->byte_len = unic_to_le32(wr->len);
-		cqe->qpn = qpn;
-		cqe->opcode = wc_of[slot->opcode];
-		cqe->seq = unic_to_le32(seq++);
-	}
-	return i;
+		write_done(cqe, slot, wr->len, qpn, opcode);
+		if (left != n)
+			UNIC_WRITE_ONCE(cqe->seq, unic_to_le32(seq));
+		seq++;
+		slot++;
+		wr++;
+		cqe++;
+	} while (--left);
+	return n - left;
 }
 
 static __attribute__((noinline, cold)) void
@@ -529,28 +555,27 @@ static void unhold(struct unic_nic *nic, uint16_t mr, uint32_t n)
 	unic_mr_unhold(nic, mr);
 }
 
-/* Complete a run of requests that ended well. False: there is none. */
+/* Complete requests that ended well, side by side. False: there are none. */
 static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
-	uint32_t first = sq->una, n = 0;
+	uint32_t first = sq->una;
+	uint32_t n = min_of(sq->next - first,
+			    UNIC_QP_WINDOW - first % UNIC_QP_WINDOW);
+	struct unic_cqe *at;
 
-	if (__builtin_expect(unic_cq_run_free(nic), 1))
-		n = collect_done(nic, qp);
-	if (n)
-		n = unic_cq_post_run(nic, qp->send_cq, n);
+	n = unic_cq_window(nic, qp->send_cq, n, &at);
+	if (__builtin_expect(n != 0, 1))
+		n = retire_alike(qp, at, n, unic_cq_seq(nic, qp->send_cq));
 	if (!n)
 		return false;
+	unic_cq_publish(nic, qp->send_cq, at, n);
 	if (__builtin_expect(nic->trace.mask & UNIC_TG_OF_WC, 0))
 		trace_done(nic, qp, n);
 	sq->una = first + n;
 	if ((int32_t)(sq->cur - sq->una) < 0)
 		sq->cur = sq->una;
-	/* a failing completion queue has released them already, all of them */
-	if (__builtin_expect(unic_sq_wr(sq, first)->state == UNIC_WRS_SENT, 1))
-		unhold(nic,
-		       unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey),
-		       n);
+	unhold(nic, unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
 	return true;
 }
 

@@ -121,6 +121,19 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
  */
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status);
 
+/**
+ * unic_port_window() - where the CPU sees host memory [@bus, @bus + @len), on a
+ * port whose unic_port_dma() is nothing but a copy by the CPU, over when the
+ * call returns. The core may then copy itself, and keeps the order that
+ * unic_port_dma() keeps: unic_wmb() before each write, and before its last word.
+ * @len: not 0.
+ *
+ * The memory is the host's: read once, then decide. The pointer stays valid as
+ * long as the port lives. NULL if this port, or this moment, has no such view,
+ * or unless all of it is inside one DMA window: use unic_port_dma().
+ */
+void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len);
+
 #define UNIC_DMA_MAX	      8192u
 #define UNIC_BUS(window, off) ((uint64_t)(window) << 48 | (off))
 #define UNIC_BUS_WINDOW(bus)  ((uint32_t)((bus) >> 48))
@@ -182,6 +195,29 @@ uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path);
 void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 		      uint32_t flags);
 
+/* Empty buffers that lie @stride bytes apart, from @frame on. */
+struct unic_tx_run {
+	uint8_t *frame; /* as of unic_port_tx_get() */
+	uint32_t stride;
+	uint32_t n;
+};
+
+/**
+ * unic_port_tx_run() - buffers for some frames along @path, all of one length.
+ * Returns false when there are none, or the link has no such thing: use
+ * unic_port_tx_get(). If true, unic_port_tx_run_put() is the next call about
+ * sending.
+ */
+bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+		      struct unic_tx_run *run);
+
+/**
+ * unic_port_tx_run_put() - hand the first @n frames (0 .. run->n) of a run to
+ * the link, @len bytes each, in order. The rest was never got.
+ */
+void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
+			  uint32_t n, uint32_t len, uint32_t flags);
+
 /** unic_port_tx_flush() - wake whoever must move what was put since. */
 void unic_port_tx_flush(struct unic_port *port);
 
@@ -198,6 +234,18 @@ bool unic_port_rx_ready(struct unic_port *port);
  * early.
  */
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
+
+/**
+ * unic_port_rx_run() - take at most @max more frames, those that follow the one
+ * taken last (@rx) in memory, *@stride bytes apart, and have its length and
+ * flags. Returns how many; 0 says nothing about what is there.
+ */
+uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
+			  uint32_t max, uint32_t *stride);
+
+/** unic_port_rx_back() - the last @n frames of unic_port_rx_run() are not taken
+ * after all. */
+void unic_port_rx_back(struct unic_port *port, uint32_t n);
 
 /** unic_port_rx_done() - the core is through with all frames taken so far. */
 void unic_port_rx_done(struct unic_port *port);

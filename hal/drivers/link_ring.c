@@ -434,6 +434,43 @@ inline void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
 	tx_advance(tx);
 }
 
+inline bool link_ring_tx_run(struct link_ring *lr, uint32_t path,
+			     struct unic_tx_run *run)
+{
+	struct link_ring_tx *tx =
+		&lr->tx[path < UNIC_LINK_PORTS_MAX ? path
+						   : UNIC_LINK_PORT_SWITCH];
+
+	if (unlikely(lr->got) ||
+	    (unlikely(tx->seq == tx->stop) && !(tx->first && tx_look(lr, tx))))
+		return false;
+	lr->from = tx;
+	run->frame = tx->frame;
+	run->stride = tx->step;
+	run->n = tx->stop - tx->seq;
+	return true;
+}
+
+inline void link_ring_tx_run_put(struct link_ring *lr, uint32_t n, uint32_t len,
+				 uint32_t flags)
+{
+	struct link_ring_tx *tx = lr->from;
+	uint8_t *slot = tx->frame - UNIC_LINK_FRAME_OFF, *at;
+	uint32_t seq = tx->seq, step = tx->step, form = len | flags << 16;
+	uint8_t *end = slot + n * step;
+
+	if (!n)
+		return;
+	lr->dirty |= tx->bit;
+	tx->frame = end + UNIC_LINK_FRAME_OFF;
+	tx->seq = seq + n;
+	for (at = slot; at != end; at += step)
+		wr32(form_of((struct unic_link_slot *)at), form);
+	unic_wmb(); /* one for all of them */
+	for (at = slot; at != end; at += step)
+		wr32(&((struct unic_link_slot *)at)->seq, seq++);
+}
+
 uint32_t link_ring_flush(struct link_ring *lr)
 {
 	uint32_t left = lr->dirty & ~(1u << lr->port), mask = 0, p;
@@ -572,6 +609,57 @@ inline bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 			return false;
 	}
 	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
+}
+
+/* How many slots from @slot on, up to @end, are published one behind another?
+ * @max at most, not 0. */
+static inline uint32_t rx_published(const struct link_ring *lr,
+				    const struct link_ring_rx *rx, uint32_t max)
+{
+	const uint8_t *slot = rx->slot;
+	uint32_t seq = rx->seq, step = lr->slot_bytes;
+
+	while (rd32(&((const struct unic_link_slot *)slot)->seq) == seq) {
+		slot += step;
+		seq++;
+		if (!--max || slot == rx->end)
+			break;
+	}
+	return seq - rx->seq;
+}
+
+inline uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
+				 uint32_t max, uint32_t *stride)
+{
+	struct link_ring_rx *ring = lr->turn;
+	uint32_t form = rx->len | rx->flags << 16, step = lr->slot_bytes;
+	uint8_t *slot = ring->slot;
+	uint32_t n, left;
+
+	*stride = step;
+	if (unlikely(slot == ring->first || !max)) /* not behind the last one */
+		return 0;
+	n = left = rx_published(lr, ring, max);
+	unic_rmb(); /* their numbers before what they guard */
+	while (left && rd32(form_of((struct unic_link_slot *)slot)) == form) {
+		slot += step;
+		left--;
+	}
+	ring->seq += n - left;
+	ring->slot = slot == ring->end ? ring->first : slot;
+	return n - left;
+}
+
+inline void link_ring_rx_back(struct link_ring *lr, uint32_t n)
+{
+	struct link_ring_rx *ring = lr->turn;
+
+	if (!n)
+		return;
+	if (ring->slot == ring->first)
+		ring->slot = ring->end;
+	ring->slot -= (size_t)n * lr->slot_bytes;
+	ring->seq -= n;
 }
 
 inline void link_ring_rx_done(struct link_ring *lr)

@@ -179,6 +179,17 @@ void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
 		      uint32_t flags);
 
 /**
+ * link_ring_tx_run() - unic_port_tx_run(): the buffers up to the end of the lap
+ * or of the room. False while one got is not put, or with no room.
+ */
+bool link_ring_tx_run(struct link_ring *lr, uint32_t path,
+		      struct unic_tx_run *run);
+
+/** link_ring_tx_run_put() - publish the first @n buffers of the run got last. */
+void link_ring_tx_run_put(struct link_ring *lr, uint32_t n, uint32_t len,
+			  uint32_t flags);
+
+/**
  * link_ring_flush() - who must be rung for what was put since the last flush.
  * Returns a mask, bit p: ring vector 0 of peer p.
  */
@@ -196,6 +207,14 @@ bool link_ring_rx_ready(const struct link_ring *lr);
  * none; in a burst: none in this ring.
  */
 bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx);
+
+/** link_ring_rx_run() - unic_port_rx_run(): up to the end of the lap. @rx: the
+ * frame that link_ring_rx_next() gave last. */
+uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
+			  uint32_t max, uint32_t *stride);
+
+/** link_ring_rx_back() - the last @n of that run are not taken. */
+void link_ring_rx_back(struct link_ring *lr, uint32_t n);
 
 /** link_ring_rx_done() - the slots of all frames taken so far may be used
  * again; it is the next ring's turn. */

@@ -81,6 +81,14 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 	return UNIC_PORT_PENDING;
 }
 
+/* Not while transfers are late, or one of them is to fail. */
+void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	if (port->late_dma || port->n_transfers || port->fail_call)
+		return NULL;
+	return at(port, bus, len);
+}
+
 uint32_t fake_dma_waiting(const struct unic_port *port)
 {
 	uint32_t i, n = 0;
@@ -168,6 +176,28 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
+bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+		      struct unic_tx_run *run)
+{
+	(void)path;
+	if (port->tx_held || fails(port))
+		return false;
+	run->frame = port->tx[0].bytes;
+	run->stride = sizeof(port->tx[0]);
+	run->n = UNIC_TX_BUFS;
+	return true;
+}
+
+void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
+			  uint32_t n, uint32_t len, uint32_t flags)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		unic_port_tx_put(port, run->frame + i * run->stride, len,
+				 flags);
+}
+
 void unic_port_tx_flush(struct unic_port *port)
 {
 	(void)port;
@@ -205,6 +235,29 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	rx->flags = f->flags;
 	port->rx_head++;
 	return true;
+}
+
+uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
+			  uint32_t max, uint32_t *stride)
+{
+	uint32_t n = 0;
+
+	*stride = sizeof(port->rx[0]);
+	while (n < max && port->rx_head != port->rx_tail &&
+	       port->rx_head % FAKE_FRAMES) {
+		struct fake_frame *f = &port->rx[port->rx_head % FAKE_FRAMES];
+
+		if (f->len != rx->len || f->flags != rx->flags)
+			break;
+		port->rx_head++;
+		n++;
+	}
+	return n;
+}
+
+void unic_port_rx_back(struct unic_port *port, uint32_t n)
+{
+	port->rx_head -= n;
 }
 
 void unic_port_rx_done(struct unic_port *port)

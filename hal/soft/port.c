@@ -75,6 +75,13 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 	return UNIC_PORT_OK;
 }
 
+void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	uint8_t *at;
+
+	return dma_window_find(&port->windows, bus, len, &at) ? at : NULL;
+}
+
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 {
 	(void)port;
@@ -109,6 +116,19 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 	link_ring_tx_put(&port->link, frame, len, flags);
 }
 
+bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+		      struct unic_tx_run *run)
+{
+	return port->has_wire && link_ring_tx_run(&port->link, path, run);
+}
+
+void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
+			  uint32_t n, uint32_t len, uint32_t flags)
+{
+	(void)run;
+	link_ring_tx_run_put(&port->link, n, len, flags);
+}
+
 void unic_port_tx_flush(struct unic_port *port)
 {
 	uint32_t mask = link_ring_flush(&port->link);
@@ -126,6 +146,17 @@ bool unic_port_rx_ready(struct unic_port *port)
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	return port->has_wire && link_ring_rx_next(&port->link, rx);
+}
+
+uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
+			  uint32_t max, uint32_t *stride)
+{
+	return link_ring_rx_run(&port->link, rx, max, stride);
+}
+
+void unic_port_rx_back(struct unic_port *port, uint32_t n)
+{
+	link_ring_rx_back(&port->link, n);
 }
 
 void unic_port_rx_done(struct unic_port *port)

@@ -44,6 +44,21 @@ inline void unic_port_tx_put(struct unic_port *port, uint8_t *frame,
 		virtio_net_tx_put(&port->net, frame, len);
 }
 
+inline bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+			     struct unic_tx_run *run)
+{
+	return port->link == VIRT_LINK_RING &&
+	       link_ring_tx_run(&port->ring, path, run);
+}
+
+inline void unic_port_tx_run_put(struct unic_port *port,
+				 const struct unic_tx_run *run, uint32_t n,
+				 uint32_t len, uint32_t flags)
+{
+	(void)run;
+	link_ring_tx_run_put(&port->ring, n, len, flags);
+}
+
 static void virt_ring_flush(struct unic_port *port)
 {
 	uint32_t peers = link_ring_flush(&port->ring);
@@ -78,6 +93,20 @@ inline bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	if (port->link == VIRT_LINK_NET)
 		return virtio_net_rx_next(&port->net, rx);
 	return false;
+}
+
+inline uint32_t unic_port_rx_run(struct unic_port *port,
+				 const struct unic_rx *rx, uint32_t max,
+				 uint32_t *stride)
+{
+	if (port->link != VIRT_LINK_RING)
+		return 0;
+	return link_ring_rx_run(&port->ring, rx, max, stride);
+}
+
+inline void unic_port_rx_back(struct unic_port *port, uint32_t n)
+{
+	link_ring_rx_back(&port->ring, n);
 }
 
 inline void unic_port_rx_done(struct unic_port *port)

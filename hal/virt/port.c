@@ -269,6 +269,14 @@ unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir, uint64_t bus,
 	return virt_dma(&port->dma, dir, bus, local, len);
 }
 
+inline void *unic_port_window(struct unic_port *port, uint64_t bus,
+			      uint32_t len)
+{
+	uint8_t *at;
+
+	return dma_window_find(&port->dma, bus, len, &at) ? at : NULL;
+}
+
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 {
 	(void)port;

@@ -64,6 +64,14 @@ unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir, uint64_t bus,
 	return virt_dma(&port->dma, dir, bus, local, len);
 }
 
+inline void *unic_port_window(struct unic_port *port, uint64_t bus,
+			      uint32_t len)
+{
+	uint8_t *at;
+
+	return dma_window_find(&port->dma, bus, len, &at) ? at : NULL;
+}
+
 bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 {
 	(void)port;
@@ -93,6 +101,20 @@ inline void unic_port_tx_put(struct unic_port *port, uint8_t *frame,
 	link_ring_tx_put(&port->ring, frame, len, flags);
 }
 
+inline bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+			     struct unic_tx_run *run)
+{
+	return link_ring_tx_run(&port->ring, path, run);
+}
+
+inline void unic_port_tx_run_put(struct unic_port *port,
+				 const struct unic_tx_run *run, uint32_t n,
+				 uint32_t len, uint32_t flags)
+{
+	(void)run;
+	link_ring_tx_run_put(&port->ring, n, len, flags);
+}
+
 void unic_port_tx_flush(struct unic_port *port)
 {
 	link_ring_flush(&port->ring);
@@ -106,6 +128,18 @@ inline bool unic_port_rx_ready(struct unic_port *port)
 inline bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	return link_ring_rx_next(&port->ring, rx);
+}
+
+inline uint32_t unic_port_rx_run(struct unic_port *port,
+				 const struct unic_rx *rx, uint32_t max,
+				 uint32_t *stride)
+{
+	return link_ring_rx_run(&port->ring, rx, max, stride);
+}
+
+inline void unic_port_rx_back(struct unic_port *port, uint32_t n)
+{
+	link_ring_rx_back(&port->ring, n);
 }
 
 inline void unic_port_rx_done(struct unic_port *port)

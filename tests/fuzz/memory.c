@@ -36,6 +36,16 @@ bool __real_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
 bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
 void __real_unic_port_rx_done(struct unic_port *port);
 void __wrap_unic_port_rx_done(struct unic_port *port);
+uint32_t __real_unic_port_rx_run(struct unic_port *port,
+				 const struct unic_rx *rx, uint32_t max,
+				 uint32_t *stride);
+uint32_t __wrap_unic_port_rx_run(struct unic_port *port,
+				 const struct unic_rx *rx, uint32_t max,
+				 uint32_t *stride);
+void *__real_unic_port_window(struct unic_port *port, uint64_t bus,
+			      uint32_t len);
+void *__wrap_unic_port_window(struct unic_port *port, uint64_t bus,
+			      uint32_t len);
 
 /* Bytes of [bus, bus + len) that lie in one page of a region that is not gone;
  * 0: not even the first. */
@@ -62,20 +72,24 @@ static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 	return 0;
 }
 
-void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len)
+static void judge_bytes(uint64_t bus, uint32_t len)
 {
-	const struct unic_nic *nic = &world.rig.nic;
-
-	if (port != &world.rig.port)
-		return;
-	must(len && len <= UNIC_DMA_MAX);
+	must(len);
 	while (len) {
-		uint32_t n = reachable(nic, bus, len);
+		uint32_t n = reachable(&world.rig.nic, bus, len);
 
 		must(n);
 		bus += n;
 		len -= n;
 	}
+}
+
+void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	if (port != &world.rig.port)
+		return;
+	must(len <= UNIC_DMA_MAX);
+	judge_bytes(bus, len);
 }
 
 int __wrap_unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
@@ -99,6 +113,19 @@ bool __wrap_unic_port_dma_poll(struct unic_port *port, uint32_t *tag,
 	return true;
 }
 
+/* What the NIC may see it may read and write. */
+void *__wrap_unic_port_window(struct unic_port *port, uint64_t bus,
+			      uint32_t len)
+{
+	if (world_knobs.fail_dma)
+		return NULL;
+	if (port == &world.rig.port) {
+		judge_bytes(bus, len);
+		world_dirty(UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus), len);
+	}
+	return __real_unic_port_window(port, bus, len);
+}
+
 void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus)
 {
 	void *pages = __real_unic_port_doorbells(port, bus);
@@ -115,6 +142,18 @@ bool __wrap_unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 		return false;
 	FENCE(rx->frame + rx->len, FAKE_FRAME_BYTES - 10 - rx->len);
 	return true;
+}
+
+uint32_t __wrap_unic_port_rx_run(struct unic_port *port,
+				 const struct unic_rx *rx, uint32_t max,
+				 uint32_t *stride)
+{
+	uint32_t i, n = __real_unic_port_rx_run(port, rx, max, stride);
+
+	for (i = 1; i <= n; i++)
+		FENCE(rx->frame + i * *stride + rx->len,
+		      FAKE_FRAME_BYTES - 10 - rx->len);
+	return n;
 }
 
 void __wrap_unic_port_rx_done(struct unic_port *port)

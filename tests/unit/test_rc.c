@@ -514,6 +514,60 @@ static void local_refusals(void **state)
 	check_quiet();
 }
 
+/*
+ * Four WRITEs that go out and come in as one run, but for the third: its address
+ * or its STag is not what the first one's check was about. It alone is refused,
+ * and nothing of it is written.
+ */
+static void one_wrong_of_a_run(void **state)
+{
+	static const struct {
+		int64_t off;
+		uint32_t stag;
+	} wrong[] = {
+		{ 4096 - 4, 0 }, /* into the next page: not in the region */
+		{ -4, 0 },	     { -8, 0 }, { 1ll << 32, 0 },
+		{ -(1ll << 32), 0 }, { 16, 1 }, { 16, 0x100 },
+	};
+	static uint8_t before[BYTES];
+	struct rig_mr ends, at;
+	uint32_t k, i;
+
+	(void)state;
+	for (k = 0; k < 2 * sizeof(wrong) / sizeof(*wrong); k++) {
+		struct rig *r = k & 1 ? &ra : &rb;
+
+		bring_up(false);
+		assert_int_equal(rig_reg(r, 0, k & 1 ? qa.pd : qb.pd, 1,
+					 UNIC_CLASS_RDMA, UNIC_REG_LIST, 0,
+					 &ends),
+				 0);
+		memcpy(before, mb.mem, BYTES);
+		for (i = 1; i <= 4; i++) {
+			at = ends;
+			if (i == 3) {
+				at.iova += (uint64_t)wrong[k / 2].off;
+				at.stag ^= wrong[k / 2].stag;
+			}
+			if (k & 1)
+				rig_send(&ra, &qa, UNIC_WR_WRITE, i, &at, 0, 8,
+					 mb.iova + 8 * i, mb.stag);
+			else
+				rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8,
+					 at.iova, at.stag);
+		}
+		run(10 * MS);
+		expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, 8);
+		expect(&ra, &qa, UNIC_WC_WRITE, 2, 0, 8);
+		expect(&ra, &qa, 0, 3,
+		       k & 1 ? UNIC_WC_LOC_PROT_ERR : UNIC_WC_REM_ACCESS_ERR,
+		       0);
+		expect(&ra, &qa, 0, 4, UNIC_WC_WR_FLUSH_ERR, 0);
+		check_quiet();
+		assert_memory_equal(before + 24, mb.mem + 24, BYTES - 24);
+	}
+}
+
 static void too_long(void **state)
 {
 	(void)state;
@@ -1329,6 +1383,7 @@ int main(void)
 		cmocka_unit_test_setup(retries_exhausted, up),
 		cmocka_unit_test(remote_refusals),
 		cmocka_unit_test_setup(local_refusals, up),
+		cmocka_unit_test(one_wrong_of_a_run),
 		cmocka_unit_test_setup(too_long, up),
 		cmocka_unit_test_setup(cq_overflow, up),
 		cmocka_unit_test(garbage_work),

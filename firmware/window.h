@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * window.h - many accesses to one page of a region: checked and translated once,
+ * after that only the bounds are (lane.c, lane_rx.c).
+ *
+ * Secret: why that is enough. Between opening a window and the last use of it
+ * nothing else of the NIC runs, so a region that was open stays open, with the
+ * same rights and the same translation. Every access is still held against the
+ * bounds and against the STag the window was opened with; what does not fit is
+ * for another window, whose opening is the whole access check.
+ *
+ * For ports on which DMA is a copy by the CPU. Included behind nic.h.
+ */
+#ifndef UNIC_WINDOW_H
+#define UNIC_WINDOW_H
+
+#include <string.h>
+
+#include "access.h"
+
+struct unic_window {
+	struct unic_mr *mr;
+	uint8_t *host_end; /* where the CPU sees the first byte behind it */
+	uint32_t stag;
+	uint32_t hi, end, bytes; /* as win_* of the region */
+	uint32_t counted;	 /* uses that are in the statistics already */
+};
+
+/**
+ * unic_window_open() - the access check of unic_access() for @len (not 0) bytes
+ * at @iova, with all that lies around them in the same page.
+ * Returns 0; an error of unic_access(), counted; -UNIC_EAGAIN: they lie in two
+ * pages, or the port has no window now: nothing happened, go another way.
+ */
+static inline int unic_window_open(struct unic_nic *nic, uint32_t stag,
+				   uint16_t pd, uint32_t need, uint64_t iova,
+				   uint32_t len, struct unic_window *w)
+{
+	struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
+	struct unic_piece piece;
+	uint8_t *host;
+	int r;
+
+	UNIC_IN_REGISTER(mr);
+	w->counted = 0;
+	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
+			  mr->win_hi != (uint32_t)(iova >> 32) ||
+			  !unic_mr_grants(mr, need) ||
+			  !unic_mr_in_window(mr, (uint32_t)iova, len))) {
+		r = unic_access(nic, stag, pd, need, iova, len, &piece);
+		if (r)
+			return r;
+		w->counted = 1;
+		if (piece.len != len)
+			return -UNIC_EAGAIN;
+	}
+	w->mr = mr;
+	w->stag = stag;
+	w->hi = mr->win_hi;
+	w->end = mr->win_end;
+	w->bytes = mr->win_bytes;
+	host = unic_port_window(nic->port,
+				(uint64_t)mr->win_bus << 32 |
+					(mr->win_add + w->end - w->bytes),
+				w->bytes);
+	if (UNIC_UNLIKELY(!host))
+		return -UNIC_EAGAIN;
+	w->host_end = host + w->bytes;
+	return 0;
+}
+
+/** unic_window_has() - does it show @len bytes at @iova, whose upper half was
+ * compared? As unic_mr_in_window(). */
+static inline bool unic_window_has(const struct unic_window *w, uint32_t iova,
+				   uint32_t len)
+{
+	uint32_t room = w->end - iova;
+
+	return room <= w->bytes && len <= room;
+}
+
+/** unic_window_at() - where the CPU sees @iova, which it shows. */
+static inline uint8_t *unic_window_at(const struct unic_window *w,
+				      uint32_t iova)
+{
+	return w->host_end - (w->end - iova);
+}
+
+/** unic_window_used() - it was, @n times, for @len bytes each. */
+static inline void unic_window_used(struct unic_nic *nic,
+				    const struct unic_window *w, uint32_t n,
+				    uint32_t len)
+{
+	struct unic_mr *mr = w->mr;
+	uint32_t more = n - w->counted;
+
+	if (UNIC_UNLIKELY(n <= w->counted))
+		return;
+	mr->uses += more - 1;
+	unic_mr_used(nic, mr, more * len);
+}
+
+/** unic_window_read() - @len bytes from @host, which the window showed. */
+static inline void unic_window_read(void *to, const uint8_t *host, uint32_t len)
+{
+	if (__builtin_expect(len == 8, 1))
+		memcpy(to, host, 8);
+	else
+		memcpy(to, host, len);
+}
+
+/**
+ * unic_window_write() - @len bytes to @host, which the window showed: behind all
+ * earlier writes, and a last aligned word behind the rest (unic_port_dma()).
+ * @from: word-aligned.
+ */
+static inline void unic_window_write(uint8_t *host, const uint8_t *from,
+				     uint32_t len)
+{
+	const uint32_t *word = (const void *)from;
+	uint32_t *to = (void *)host;
+
+	unic_wmb();
+	if (UNIC_UNLIKELY(((uintptr_t)host | len) & 3)) {
+		memcpy(host, from, len);
+		return;
+	}
+	len = len / 4 - 1; /* the last word */
+	if (__builtin_expect(len == 1, 1))
+		UNIC_WRITE_ONCE(to[0], word[0]);
+	else
+		memcpy(host, from, 4 * len);
+	unic_wmb();
+	UNIC_WRITE_ONCE(to[len], word[len]);
+}
+
+#endif /* UNIC_WINDOW_H */
