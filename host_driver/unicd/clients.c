@@ -64,6 +64,7 @@ int unicd_clients_listen(struct unic_os *os)
 			close(fd);
 		return err;
 	}
+	unicd_refuse_fds(fd);
 	os->listen_fd = fd;
 	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return unicd_watch(os, fd, UNICD_EV_LISTEN, 0, EPOLLIN);
@@ -324,7 +325,7 @@ static void flush(struct unic_os *os, struct unicd_client *c)
 static void receive(struct unic_os *os, struct unicd_client *c)
 {
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
-	/* descriptors sent along are not taken: the kernel drops them */
+	/* descriptors sent along are not taken: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -123,6 +123,14 @@ void unicd_wake(const struct unicd_wake *w);
 /** unicd_drain() - make an eventfd unreadable. Never waits. */
 void unicd_drain(int fd);
 
+/**
+ * unicd_refuse_fds() - nobody can send descriptors to socket @fd, nor to those
+ * that it accepts. Who drops the last descriptor of a file waits for its end,
+ * which may be as long as a process likes (SO_LINGER). Nothing before Linux
+ * 6.16.
+ */
+void unicd_refuse_fds(int fd);
+
 /** unicd_doorbell_new() - a fresh one for the process of @slot. 0 or -errno. */
 int unicd_doorbell_new(struct unic_os *os, uint32_t slot);
 

@@ -17,6 +17,10 @@
 
 #include "unicd.h"
 
+#if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16
+#define SO_PASSRIGHTS 83 /* of Linux 6.16, numbers as in asm-generic */
+#endif
+
 void unicd_say(const char *fmt, ...)
 {
 	va_list ap;
@@ -113,13 +117,26 @@ int unicd_wake_new(struct unicd_wake *w)
 	return err;
 }
 
+void unicd_refuse_fds(int fd)
+{
+#ifdef SO_PASSRIGHTS
+	const int off = 0;
+
+	(void)!setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+#else
+	(void)fd;
+#endif
+}
+
 int unicd_doorbell_new(struct unic_os *os, uint32_t slot)
 {
 	struct unicd_wake *w = &os->doorbell[slot];
 	int err = new_pair(w);
 
-	return err ? err
-		   : unicd_watch(os, w->ours, UNICD_EV_RING, slot, EPOLLIN);
+	if (err)
+		return err;
+	unicd_refuse_fds(w->ours);
+	return unicd_watch(os, w->ours, UNICD_EV_RING, slot, EPOLLIN);
 }
 
 void unicd_wake(const struct unicd_wake *w)

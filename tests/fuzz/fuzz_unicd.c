@@ -215,7 +215,12 @@ static void send_with_fds(int to, const void *msg, size_t bytes, uint32_t fds)
 		ctl.hdr.cmsg_len = CMSG_LEN(fds * sizeof(int));
 		memcpy(CMSG_DATA(&ctl.hdr), fd, fds * sizeof(int));
 	}
-	(void)!sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    errno == EPERM) { /* it takes none: unicd_refuse_fds() */
+		m.msg_control = NULL;
+		m.msg_controllen = 0;
+		(void)!sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
 }
 
 /* A request with the number of one that is still open would not be told from

@@ -649,6 +649,46 @@ def test_connections_per_user(rig):
         rig.client(hello=False).call(u.INFO)
 
 
+def test_descriptor_that_lingers(rig):
+    """Nobody stops the driver with a file that takes long to close: a full
+    connection with SO_LINGER, of which the driver would have the last
+    descriptor. Before Linux 6.16 there is no way to refuse it."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 16):
+        return
+    c, other = rig.client(), rig.client()
+    rows = [(c.sock, struct.pack("<HHIII", u.INFO, 0, 999, 0, 0)),
+            (socket.socket(fileno=os.dup(c.doorbell)), b"\1" + b"\0" * 7)]
+    for to, msg in rows:
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen(1)
+            end = socket.create_connection(server.getsockname())
+            peer = server.accept()[0]  # who reads nothing
+        end.setblocking(False)
+        try:
+            while True:
+                end.send(bytes(1 << 16))
+        except BlockingIOError:
+            pass
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                       struct.pack("ii", 1, 10))
+        rig.driver.send_signal(signal.SIGSTOP)
+        try:
+            socket.send_fds(to, [msg.ljust(64, b"\0")], [end.fileno()])
+        except PermissionError:
+            pass
+        finally:
+            end.close()
+            rig.driver.send_signal(signal.SIGCONT)
+        start = time.monotonic()
+        other.call(u.INFO)
+        assert time.monotonic() - start < 3, "the driver was stopped"
+        peer.close()
+    rows[1][0].close()
+    c.close()
+    other.close()
+
+
 def test_shares(rig):
     """One process cannot take all of a table."""
     c, other = rig.client(), rig.client()
@@ -958,7 +998,7 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_stopped_keeps_slot, test_same_process_again, test_duplicate_start,
         test_admin, test_child_keeps_slot, test_old_memory_is_not_zeroed,
         test_broken_descriptors, test_doorbell_is_ones_own,
-        test_one_slot_per_process,
+        test_one_slot_per_process, test_descriptor_that_lingers,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
 LOOP = [test_connect_and_move, test_refused_connections]
