@@ -368,7 +368,7 @@ void unic_proc_take(struct unic_nic *nic, uint32_t i)
 		return;
 	}
 	unic_rmb();
-	if (n <= UNIC_DB_FIFO) {
+	if (n - 1 < UNIC_DB_FIFO) { /* 0: it came back meanwhile */
 		ring_words(nic, p, at, seq);
 		/* the writer may have lapped us while we read */
 		unic_rmb();

@@ -399,6 +399,19 @@ static void bad_doorbells_are_told_once(void **state)
 	assert_int_equal(ring_nothing(0, 13, 20 * MS), 1);
 }
 
+/* fifo_seq moved when the NIC looked, and is back when it reads: no word, and
+ * not 2^32 of them. */
+static void doorbell_count_that_goes_back(void **state)
+{
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	assert_int_equal(ring_nothing(0, 9, MS), 1);
+	unic_proc_take(&a.nic, 0);
+	assert_int_equal(rig_count(&a, db_bad), 1);
+	still_alive(&a);
+}
+
 static void bad_doorbell_waits_for_a_full_ring(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_QP_ERROR };
@@ -441,6 +454,7 @@ int main(void)
 		cmocka_unit_test(scribbling_process_hurts_only_itself),
 		cmocka_unit_test(events_never_read_do_not_stop_evictions),
 		cmocka_unit_test(bad_doorbells_are_told_once),
+		cmocka_unit_test(doorbell_count_that_goes_back),
 		cmocka_unit_test(bad_doorbell_waits_for_a_full_ring),
 	};
 
