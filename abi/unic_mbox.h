@@ -585,7 +585,7 @@ enum unic_qp_state {
  * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
  * RTR->RTS: second group. any->ERR, any->RESET: nothing.
  * INIT->RTR is BUSY for up to 100 ms while that peer names wrong STags or
- * token keys, more than 16 in that time.
+ * token keys, more than 16 in that time; 6.25 ms more for each further one.
  */
 struct unic_cmd_qp_modify {
 	struct unic_cmd_hdr hdr;

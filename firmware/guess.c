@@ -23,7 +23,10 @@ void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4)
 		nic->guesses.place[i].until_ns = nic->now_ns + UNIC_GUESS_NS;
 		nic->guesses.place[i].wrong = 0;
 	}
-	nic->guesses.place[i].wrong++;
+	/* with many queue pairs connected before: they are paid for afterwards */
+	if (++nic->guesses.place[i].wrong > UNIC_GUESS_FREE)
+		nic->guesses.place[i].until_ns +=
+			UNIC_GUESS_NS / UNIC_GUESS_FREE;
 }
 
 bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4)

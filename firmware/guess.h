@@ -9,7 +9,8 @@
  *
  * 16 in 100 ms: at 160 a second one of 2^24 STags of a known region is met
  * after 15 hours in the mean, and its address must fit too; a token's 64 random
- * bits never. Peers whose addresses fall together share what is free, so that
+ * bits never. A peer that had more queue pairs connected may use them all up at
+ * once, but then waits in proportion. Peers whose addresses fall together share what is free, so that
  * nobody gets more by having many addresses than there are places.
  */
 #ifndef UNIC_GUESS_H

@@ -166,12 +166,31 @@ static void keys(void **state)
 	assert_true(tagged(index, key, MS));
 }
 
+/* Many queue pairs, connected while none is held off, and all used up at once:
+ * on an average no more than the others get. */
+static void hoarded(void **state)
+{
+	uint32_t i, ms, total = 0;
+
+	(void)state;
+	for (ms = 0; ms < 2000; ms++) {
+		run(MS);
+		if (unic_guess_held(&ra.nic, OTHER))
+			continue;
+		for (i = 0; i < 64; i++)
+			unic_guess_wrong(&ra.nic, OTHER);
+		total += 64;
+	}
+	assert_in_range(total, 160, 2 * 160 + 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(stags, up),
 		cmocka_unit_test_setup(now_and_then, up),
 		cmocka_unit_test_setup(keys, up),
+		cmocka_unit_test_setup(hoarded, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
