@@ -109,6 +109,8 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 	for (i = 0; i < UNIC_CMD_ENTRIES && unic_mbox_due(&nic->mbox); i++)
 		if (!unic_mbox_poll(nic))
 			break;
+	if (nic->state != UNIC_NIC_READY)
+		return; /* a reset runs: INV-15 */
 	if (nic->now_ns >= nic->beat_ns)
 		unic_mbox_beat(nic);
 	if (nic->procs.n_detaching)
@@ -178,8 +180,14 @@ static inline bool round_of_work(struct unic_nic *nic)
 		worked = unic_dma_poll(nic);
 	worked |= take_doorbells(nic);
 	worked |= unic_rx_poll(nic);
-	if (unlikely(unic_mbox_due(&nic->mbox)))
+	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= unic_mbox_poll(nic);
+		if (nic->state != UNIC_NIC_READY) { /* a reset runs: INV-15 */
+			unic_port_tx_flush(nic->port);
+			(void)silent_round(nic);
+			return true;
+		}
+	}
 	worked |= unic_qp_poll(nic);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		timed(nic);

@@ -90,6 +90,32 @@ static void reset_ends_under_traffic(void **state)
 	assert_int_equal(a.port.tx_held, 0);
 }
 
+/* What was rung for in the round that finds the request is not begun. */
+static void reset_begins_nothing(void **state)
+{
+	uint32_t req, waiting;
+	struct ends e;
+
+	(void)state;
+	ends_up(&e);
+	a.port.late_dma = true;
+	rig_send(&b, &e.qb, UNIC_WR_WRITE, 1, &e.mb, 0, 64, e.ma.iova,
+		 e.ma.stag);
+	unic_nic_poll(&b.nic);
+	unic_nic_poll(&a.nic);
+	waiting = fake_dma_waiting(&a.port);
+	assert_true(waiting > 0);
+	req = unic_from_le32(info(&a)->reset_ack) + 1;
+	driver_page(&a)->reset_req = unic_to_le32(req);
+	rig_send(&a, &e.qa, UNIC_WR_SEND, 2, &e.ma, 0, 64, 0, 0);
+	unic_nic_poll(&a.nic);
+	assert_int_equal(a.nic.state, UNIC_NIC_RESET);
+	assert_int_equal(fake_dma_waiting(&a.port), waiting);
+	fake_dma_run(&a.port, waiting);
+	rig_poll(&a);
+	assert_int_equal(unic_from_le32(info(&a)->reset_ack), req);
+}
+
 static void ask_back(struct unic_evt_mr *notice)
 {
 	struct unic_cmd_mr evict;
@@ -250,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reset_ends_under_traffic),
+		cmocka_unit_test(reset_begins_nothing),
 		cmocka_unit_test(grace_starts_at_the_acknowledgement),
 		cmocka_unit_test(acknowledgement_in_the_ring_is_in_time),
 		cmocka_unit_test(failed_nic_is_silent_and_says_so),
