@@ -182,7 +182,7 @@ static inline bool round_of_work(struct unic_nic *nic)
 	worked |= unic_rx_poll(nic);
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= unic_mbox_poll(nic);
-		if (nic->state != UNIC_NIC_READY) { /* a reset runs: INV-15 */
+		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
 			unic_port_tx_flush(nic->port);
 			(void)silent_round(nic);
 			return true;
