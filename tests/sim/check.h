@@ -28,6 +28,13 @@ void check_after_host(struct node *n);
 /** check_moved() - bytes moved by DMA, just now; @host: the memory. */
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		 const void *host, uint32_t len);
+/**
+ * check_window_written() - bytes the NIC wrote through a window, a moment ago: what its
+ * mailbox says by now may be newer, so they are held against what it had said
+ * when the window was opened. Bytes that were written as they were are missing.
+ */
+void check_window_written(struct node *n, uint64_t bus, const void *host,
+			  uint32_t len);
 /** check_driver_gone() - about to be killed. check_power_cut() - the same. */
 void check_driver_gone(struct node *n);
 void check_power_cut(struct node *n);
@@ -39,6 +46,9 @@ struct model *check_model(const struct node *n);
 void oracle_moved(struct node *n, const struct model *m,
 		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
 		  uint32_t len);
+
+void oracle_written(struct node *n, const struct model *m, uint64_t bus,
+		    const void *host, uint32_t len);
 
 void pins_moved(struct node *n, uint64_t bus, uint32_t len);
 /** pins_epoch() - the NIC was reset: the driver that asked keeps the ledger. */

@@ -11,7 +11,7 @@
 struct grant {
 	uint32_t number; /* 0: free */
 	uint16_t node, slot;
-	uint32_t at, len, written;
+	uint32_t at, len;
 	enum oracle_kind kind;
 	uint64_t op;
 };
@@ -53,14 +53,9 @@ uint32_t oracle_grant(uint32_t node, uint32_t slot, uint32_t at, uint32_t len,
 		sim_fail("sim", "more than %u grants", GRANTS);
 	if (i >= high_grant)
 		high_grant = i + 1;
-	grants[i] = (struct grant){ ++last_grant,
-				    (uint16_t)node,
-				    (uint16_t)slot,
-				    at,
-				    len,
-				    0,
-				    kind,
-				    op };
+	grants[i] = (struct grant){
+		++last_grant, (uint16_t)node, (uint16_t)slot, at, len, kind, op
+	};
 	return last_grant;
 }
 
@@ -95,13 +90,6 @@ void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
 	}
 }
 
-uint32_t oracle_written(uint32_t grant)
-{
-	struct grant *g = find(grant);
-
-	return g ? g->written : 0;
-}
-
 /* ---------------------------------------------------------------- judgement */
 
 static struct grant *permits(const struct node *n, uint32_t slot, uint32_t at,
@@ -124,7 +112,6 @@ static void check_bytes(const struct node *n, struct grant *g, uint32_t at,
 {
 	uint32_t i, off = at - g->at;
 
-	g->written += len;
 	for (i = 0; g->kind == ORACLE_DATA && i < len; i++)
 		if (host[i] != oracle_byte(g->op, off + i))
 			sim_fail("oracle",
@@ -134,21 +121,26 @@ static void check_bytes(const struct node *n, struct grant *g, uint32_t at,
 				 off + i, (unsigned long long)g->op);
 }
 
+/* All of one write goes by one grant, if @whole; else it may be several writes
+ * side by side. */
 static void check_write(const struct node *n, uint32_t slot, uint64_t off,
-			const uint8_t *host, uint32_t len)
+			const uint8_t *host, uint32_t len, bool whole)
 {
 	while (len) {
 		uint32_t in = (uint32_t)(off % 4096);
 		uint32_t here = len < 4096 - in ? len : 4096 - in;
 		uint32_t page = page_of[n->id][slot][off / 4096];
 		uint32_t at = (page - 1) * 4096 + in;
-		struct grant *g = page ? permits(n, slot, at, here) : NULL;
+		struct grant *g = page ? permits(n, slot, at, whole ? here : 1)
+				       : NULL;
 
 		if (!g)
 			sim_fail("oracle",
 				 "nic %u writes %u bytes to slot %u page %d "
 				 "offset %u, which nobody asked for",
 				 n->id, here, slot, (int)page - 1, in);
+		if (here > g->at + g->len - at)
+			here = g->at + g->len - at;
 		check_bytes(n, g, at, host, here);
 		host += here;
 		off += here;
@@ -156,9 +148,9 @@ static void check_write(const struct node *n, uint32_t slot, uint64_t off,
 	}
 }
 
-void oracle_moved(struct node *n, const struct model *m,
+static void judge(struct node *n, const struct model *m,
 		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
-		  uint32_t len)
+		  uint32_t len, bool whole)
 {
 	uint32_t slot = UNIC_BUS_WINDOW(bus);
 	const struct model_mr *r = model_at(m, bus, len);
@@ -175,5 +167,18 @@ void oracle_moved(struct node *n, const struct model *m,
 	if (!(r->rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE)))
 		sim_fail("oracle", "nic %u writes to a read-only region",
 			 n->id);
-	check_write(n, slot, UNIC_BUS_OFFSET(bus), host, len);
+	check_write(n, slot, UNIC_BUS_OFFSET(bus), host, len, whole);
+}
+
+void oracle_moved(struct node *n, const struct model *m,
+		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
+		  uint32_t len)
+{
+	judge(n, m, dir, bus, host, len, true);
+}
+
+void oracle_written(struct node *n, const struct model *m, uint64_t bus,
+		    const void *host, uint32_t len)
+{
+	judge(n, m, UNIC_DMA_TO_HOST, bus, host, len, false);
 }

@@ -44,7 +44,5 @@ void oracle_revoke(uint32_t grant);
 /** oracle_clear() - no grant touches these bytes any more: the region they were
  * in is gone. */
 void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len);
-/** oracle_written() - bytes that were moved under this grant so far. */
-uint32_t oracle_written(uint32_t grant);
 
 #endif /* SIM_ORACLE_H */

@@ -31,11 +31,8 @@ void port_init(struct unic_port *p, uint8_t id)
 
 static void drop_rx(struct unic_port *p)
 {
-	for (; p->rx_done != p->rx_tail; p->rx_done++) {
-		sim_free(p->rx[p->rx_done % PORT_RX]);
-		p->rx_lost += p->rx_done - p->rx_head < PORT_RX;
-	}
-	p->rx_head = p->rx_tail;
+	p->rx_lost += p->rx_tail - p->rx_head;
+	p->rx_done = p->rx_head = p->rx_tail;
 }
 
 void port_power_cut(struct unic_port *p)
@@ -47,6 +44,7 @@ void port_power_cut(struct unic_port *p)
 	p->n_done = 0;
 	p->write_ns = 0;
 	p->tx_held = 0;
+	p->rx_ran = 0;
 	p->armed = false;
 }
 
@@ -77,12 +75,36 @@ void *unic_port_doorbells(struct unic_port *p, uint64_t bus)
 
 /* --------------------------------------------------------------------- DMA */
 
+static void written(void *ctx, uint64_t bus, const void *host, uint32_t len)
+{
+	struct unic_port *p = ctx;
+
+	p->written(p, bus, host, len);
+}
+
+/* The core is through with the windows it has. */
+static void looked(struct unic_port *p)
+{
+	view_written(&p->view, written, p);
+	view_close(&p->view);
+}
+
+void port_poll_over(struct unic_port *p)
+{
+	looked(p);
+	view_end(&p->view);
+	if (p->tx_ran)
+		sim_fail("port", "nic %u never puts a run it got", p->id);
+}
+
 static void move(struct unic_port *p, const struct xfer *x)
 {
-	if (x->dir == UNIC_DMA_FROM_HOST)
+	if (x->dir == UNIC_DMA_FROM_HOST) {
 		memcpy(x->local, x->host, x->len);
-	else
+	} else {
 		memcpy(x->host, x->local, x->len);
+		view_moved(&p->view, x->bus, x->len);
+	}
 	p->moved_bytes += x->len;
 	p->moved(p, x->dir, x->bus, x->host, x->len);
 }
@@ -103,6 +125,13 @@ static void finish(void *ctx, uint64_t arg)
 		p->wake(p);
 	}
 	sim_free(x);
+}
+
+static bool is_late(struct unic_port *p)
+{
+	return p->write_ns > sim_now() ||
+	       (p->kind != PORT_COPYING &&
+		sim_chance(&p->rng, p->odds.late_ppm));
 }
 
 static void later(struct unic_port *p, const struct xfer *x)
@@ -126,14 +155,16 @@ int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
 	struct xfer x = { p,   at(p, bus, len), local, bus,  len,
 			  tag, p->power,	dir,   false };
 
+	looked(p);
 	if (!x.host || !len || len > UNIC_DMA_MAX) {
 		p->refused++;
 		return UNIC_PORT_EFAULT;
 	}
-	if (p->xfers == PORT_XFERS || sim_chance(&p->rng, p->odds.again_ppm))
+	if (p->xfers == PORT_XFERS ||
+	    (p->kind != PORT_COPYING && sim_chance(&p->rng, p->odds.again_ppm)))
 		return UNIC_PORT_EAGAIN;
 	x.broken = sim_chance(&p->rng, p->odds.bus_ppm);
-	if (p->write_ns > sim_now() || sim_chance(&p->rng, p->odds.late_ppm)) {
+	if (is_late(p)) {
 		later(p, &x);
 		return UNIC_PORT_PENDING;
 	}
@@ -145,6 +176,7 @@ int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
 
 bool unic_port_dma_poll(struct unic_port *p, uint32_t *tag, int *status)
 {
+	looked(p);
 	if (!p->n_done)
 		return false;
 	*tag = p->done[p->first_done].tag;
@@ -155,13 +187,20 @@ bool unic_port_dma_poll(struct unic_port *p, uint32_t *tag, int *status)
 	return true;
 }
 
-/* Transfers here take time, so there is nothing to look through. */
+/* All that it shows may be read from now on, so it is judged as if it was. */
 void *unic_port_window(struct unic_port *p, uint64_t bus, uint32_t len)
 {
-	(void)p;
-	(void)bus;
-	(void)len;
-	return NULL;
+	uint8_t *host = at(p, bus, len);
+
+	if (p->kind == PORT_LATE || p->xfers || !host ||
+	    (p->kind == PORT_MOODY && sim_below(&p->rng, 4) == 0))
+		return NULL;
+	/* judged by what was true until now */
+	view_written(&p->view, written, p);
+	if (!view_open(&p->view, bus, host, len))
+		return NULL;
+	p->moved(p, UNIC_DMA_FROM_HOST, bus, host, len);
+	return host;
 }
 
 /* -------------------------------------------------------------------- wire */
@@ -181,16 +220,31 @@ uint32_t unic_port_path(struct unic_port *p, const uint8_t mac[6])
 	return mac[5];
 }
 
+/* A call about sending, and a run is not put: that must come first. */
+static void no_run(const struct unic_port *p)
+{
+	if (p->tx_ran)
+		sim_fail("port", "nic %u goes on without putting its run",
+			 p->id);
+}
+
+static bool full(struct unic_port *p)
+{
+	no_run(p);
+	if (!sim_chance(&p->rng, p->odds.full_ppm))
+		return false;
+	p->wake(p); /* room comes by itself, and says so */
+	return true;
+}
+
 uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
 {
 	uint32_t i;
 
 	(void)path;
-	if (sim_chance(&p->rng, p->odds.full_ppm)) {
-		/* room comes by itself, and says so */
-		p->wake(p);
+	looked(p);
+	if (full(p))
 		return NULL;
-	}
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		if (!(p->tx_held & 1u << i)) {
 			p->tx_held |= 1u << i;
@@ -199,45 +253,61 @@ uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
 	return NULL;
 }
 
-void unic_port_tx_put(struct unic_port *p, uint8_t *frame, uint32_t len,
-		      uint32_t flags)
+static void send(struct unic_port *p, uint8_t *frame, uint32_t len,
+		 uint32_t flags)
 {
-	uint32_t i = (uint32_t)(frame - 2 - p->tx[0]) / sizeof(p->tx[0]);
-
-	if (i >= UNIC_TX_BUFS || !(p->tx_held & 1u << i))
-		sim_fail("port", "nic %u gives back a frame it does not have",
-			 p->id);
-	p->tx_held &= ~(1u << i);
-	if (!len)
-		return;
 	p->tx_frames++;
 	p->tx_bytes += len;
 	p->sent(p, frame, len, flags);
 	memset(frame, 0xdb, len);
 }
 
+void unic_port_tx_put(struct unic_port *p, uint8_t *frame, uint32_t len,
+		      uint32_t flags)
+{
+	uint32_t i = (uint32_t)(frame - 2 - p->tx[0]) / sizeof(p->tx[0]);
+
+	looked(p);
+	no_run(p);
+	if (i >= UNIC_TX_BUFS || !(p->tx_held & 1u << i))
+		sim_fail("port", "nic %u gives back a frame it does not have",
+			 p->id);
+	p->tx_held &= ~(1u << i);
+	if (len)
+		send(p, frame, len, flags);
+}
+
 bool unic_port_tx_run(struct unic_port *p, uint32_t path,
 		      struct unic_tx_run *run)
 {
-	(void)p;
 	(void)path;
-	(void)run;
-	return false; /* frames go one by one */
+	if (p->kind == PORT_LATE || full(p))
+		return false; /* frames go one by one */
+	p->tx_ran = (uint32_t)sim_range(&p->rng, 1, PORT_RUN);
+	run->frame = p->run[0] + 2;
+	run->stride = sizeof(p->run[0]);
+	run->n = p->tx_ran;
+	return true;
 }
 
 void unic_port_tx_run_put(struct unic_port *p, const struct unic_tx_run *run,
 			  uint32_t n, uint32_t len, uint32_t flags)
 {
-	(void)run;
-	(void)n;
-	(void)len;
-	(void)flags;
-	sim_fail("port", "nic %u puts a run it never got", p->id);
+	uint32_t i;
+
+	looked(p);
+	if (!p->tx_ran || n > p->tx_ran || run->frame != p->run[0] + 2 ||
+	    len > PORT_FRAME_MAX)
+		sim_fail("port", "nic %u puts a run it never got", p->id);
+	p->tx_ran = 0;
+	for (i = 0; i < n; i++)
+		send(p, run->frame + i * run->stride, len, flags);
 }
 
 void unic_port_tx_flush(struct unic_port *p)
 {
-	(void)p;
+	looked(p);
+	no_run(p);
 }
 
 void port_deliver(struct unic_port *p, const uint8_t *frame, uint32_t len,
@@ -249,19 +319,22 @@ void port_deliver(struct unic_port *p, const uint8_t *frame, uint32_t len,
 		p->rx_overrun++;
 		return;
 	}
-	f = sim_alloc(sizeof(*f) + len + 4);
+	if (len > PORT_FRAME_MAX)
+		sim_fail("sim", "a frame of %u bytes", len);
+	f = &p->rx[p->rx_tail++ % PORT_RX];
 	memcpy(f->bytes, frame, len);
 	f->len = len;
 	f->flags = flags;
-	p->rx[p->rx_tail++ % PORT_RX] = f;
 	if (p->armed)
 		p->wake(p);
 }
 
 bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 {
-	struct port_frame *f = p->rx[p->rx_head % PORT_RX];
+	struct port_frame *f = &p->rx[p->rx_head % PORT_RX];
 
+	looked(p);
+	p->rx_ran = 0;
 	if (p->rx_head == p->rx_tail || p->rx_head - p->rx_done >= UNIC_RX_BUFS)
 		return false;
 	rx->frame = f->bytes;
@@ -280,33 +353,53 @@ bool unic_port_rx_ready(struct unic_port *p)
 uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
 			  uint32_t max, uint32_t *stride)
 {
-	(void)p;
-	(void)rx;
-	(void)max;
-	*stride = 0;
-	return 0; /* frames lie anywhere in memory */
+	const struct port_frame *f;
+	uint32_t n = 0;
+
+	*stride = sizeof(p->rx[0]);
+	if (p->kind == PORT_LATE)
+		return 0;
+	if (p->kind == PORT_MOODY)
+		max = sim_below(&p->rng, max + 1);
+	while (n < max && p->rx_head + n != p->rx_tail &&
+	       p->rx_head + n - p->rx_done < UNIC_RX_BUFS &&
+	       (p->rx_head + n) % PORT_RX) { /* the array ends there */
+		f = &p->rx[(p->rx_head + n) % PORT_RX];
+		if (f->len != rx->len || f->flags != rx->flags)
+			break;
+		n++;
+	}
+	p->rx_head += n;
+	p->rx_frames += n;
+	p->rx_ran = n;
+	return n;
 }
 
 void unic_port_rx_back(struct unic_port *p, uint32_t n)
 {
-	if (n)
+	if (n > p->rx_ran)
 		sim_fail("port", "nic %u gives back a run it never took",
 			 p->id);
+	p->rx_head -= n;
+	p->rx_frames -= n;
+	p->rx_ran = 0;
 }
 
 void unic_port_rx_done(struct unic_port *p)
 {
+	looked(p);
+	p->rx_ran = 0;
 	for (; p->rx_done != p->rx_head; p->rx_done++) {
-		struct port_frame *f = p->rx[p->rx_done % PORT_RX];
+		struct port_frame *f = &p->rx[p->rx_done % PORT_RX];
 
 		/* poison: a frame given back must not be looked at again */
 		memset(f->bytes, 0xdb, f->len);
-		sim_free(f);
 	}
 }
 
 void unic_port_rx_arm(struct unic_port *p, bool on)
 {
+	looked(p);
 	p->armed = on;
 }
 
@@ -314,6 +407,7 @@ void unic_port_rx_arm(struct unic_port *p, bool on)
 
 void unic_port_ring(struct unic_port *p, uint32_t vector)
 {
+	looked(p);
 	p->rung(p, vector);
 }
 

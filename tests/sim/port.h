@@ -5,24 +5,35 @@
  * Secret: when DMA happens. A transfer is carried out at once, or PENDING and
  * later, as the seed says: writes become visible in the order they were
  * submitted (the contract), reads overtake each other and wait for earlier
- * writes, and completions are reported when they come.
+ * writes, and completions are reported when they come. Or the port copies: then
+ * the core may look at host memory itself, and what it does there is found by
+ * view.h and told as a transfer is. Frames come and go singly or in runs.
  */
 #ifndef SIM_PORT_H
 #define SIM_PORT_H
 
 #include "sim.h"
 #include "unic_port.h"
+#include "view.h"
 
 #define PORT_SLOTS	3u /* process slots = DMA windows, = UNIC_PROCS */
 #define PORT_SLOT_BYTES (256u * 1024u)
 #define PORT_FRAME_MAX	4200u
 #define PORT_RX		64u
 #define PORT_XFERS	64u
+#define PORT_RUN	8u
 
 struct port_frame {
 	uint32_t len, flags;
 	uint8_t pad[2];
-	uint8_t bytes[]; /* address = 2 modulo 4 */
+	uint8_t bytes[PORT_FRAME_MAX + 6]; /* address = 2 modulo 4 */
+};
+
+enum port_kind {
+	PORT_LATE,    /* DMA takes time; frames come one by one */
+	PORT_COPYING, /* DMA is a copy: windows, and runs of frames */
+	PORT_MOODY, /* both: windows now and then, while no DMA is under way */
+	PORT_KINDS,
 };
 
 /* Odds in parts per million, times in ns. */
@@ -36,6 +47,7 @@ struct port_odds {
 
 struct unic_port {
 	uint8_t id;
+	enum port_kind kind;
 	uint8_t *bar;
 	uint8_t *window[PORT_SLOTS];
 	bool icrc; /* frames carry and check it */
@@ -46,6 +58,9 @@ struct unic_port {
 	void *user;
 	void (*moved)(struct unic_port *p, enum unic_port_dma_dir dir,
 		      uint64_t bus, const void *host, uint32_t len);
+	/* by the core itself, through a window; it may not be open any more */
+	void (*written)(struct unic_port *p, uint64_t bus, const void *host,
+			uint32_t len);
 	void (*wake)(struct unic_port *p);
 	void (*rung)(struct unic_port *p, uint32_t vector);
 	void (*sent)(struct unic_port *p, const uint8_t *frame, uint32_t len,
@@ -62,16 +77,23 @@ struct unic_port {
 		uint32_t tag;
 		int status;
 	} done[PORT_XFERS];
-	struct port_frame *rx[PORT_RX];
+	struct port_frame rx[PORT_RX];
 	uint32_t rx_head, rx_tail, rx_done;
+	uint32_t rx_ran; /* of the last run, may be given back */
 	uint32_t tx_held;
+	uint32_t tx_ran; /* frames of a run that was got and not yet put */
 	bool armed;
 	uint8_t tx[UNIC_TX_BUFS][PORT_FRAME_MAX + 8];
+	uint8_t run[PORT_RUN][PORT_FRAME_MAX + 8];
+	struct view view;
 };
 
 /** port_init() - @p is zeroed; its memory and `sent` ... are set by the caller
  * afterwards. */
 void port_init(struct unic_port *p, uint8_t id);
+
+/** port_poll_over() - the core returns: no window is in use, no run half sent. */
+void port_poll_over(struct unic_port *p);
 
 /** port_power_cut() - transfers under way and frames received vanish; a new
  * life begins. */

@@ -22,7 +22,7 @@ static void set_up(void)
 	once_reset();
 	conserve_reset();
 	pins_reset();
-	world_new(scn.nodes, scn.icrc, &scn.params);
+	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);
 	if (!scn.odds_off)
 		world_odds(&scn.odds);
 	apps_calm = scenario_calm(&scn);

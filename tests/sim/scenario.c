@@ -38,6 +38,20 @@ static void make_odds(struct scenario *s, struct sim_rng *r)
 	o->port.bus_ppm = sim_below(r, 8) ? 0 : sim_below(r, 2000);
 }
 
+/* Half of the ports copy, the others take time or do now this, now that. A
+ * stream of its own: scenarios are what they were before there was a choice. */
+static void make_ports(struct scenario *s)
+{
+	static const uint8_t kinds[] = { PORT_COPYING, PORT_COPYING, PORT_LATE,
+					 PORT_MOODY };
+	struct sim_rng r;
+	uint32_t i;
+
+	sim_rng_init(&r, s->seed, 2);
+	for (i = 0; i < WORLD_NODES; i++)
+		s->port[i] = kinds[sim_below(&r, sizeof(kinds))];
+}
+
 static void make_apps(struct scenario *s, struct sim_rng *r)
 {
 	uint32_t i, node = 0;
@@ -126,6 +140,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	s->icrc = sim_below(&r, 4) == 0;
 	make_params(s, &r);
 	make_odds(s, &r);
+	make_ports(s);
 	make_apps(s, &r);
 	make_links(s, &r);
 	make_ops(s, &r);
@@ -167,6 +182,12 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
 };
 
+static const char *const port_name[PORT_KINDS] = {
+	[PORT_LATE] = "late",
+	[PORT_COPYING] = "copying",
+	[PORT_MOODY] = "moody",
+};
+
 static void print_odds(const struct world_odds *o, FILE *f)
 {
 	fprintf(f,
@@ -191,6 +212,8 @@ void scenario_print(const struct scenario *s, FILE *f)
 		unic_from_le32(s->params.grace_us),
 		unic_from_le32(s->params.deliver_us),
 		unic_from_le32(s->params.reaper_us));
+	for (i = 0; i < s->nodes; i++)
+		fprintf(f, "  port of nic %u: %s\n", i, port_name[s->port[i]]);
 	if (!s->odds_off)
 		print_odds(&s->odds, f);
 	for (i = 0; i < s->apps; i++)

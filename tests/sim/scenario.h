@@ -69,6 +69,7 @@ struct scenario {
 	struct unic_cmd_set_params params;
 	struct world_odds odds;
 	uint64_t odds_until_ns;
+	uint8_t port[WORLD_NODES]; /* enum port_kind */
 	struct scn_app app[SCN_APPS];
 	struct scn_link link[SCN_LINKS];
 	struct scn_op op[SCN_OPS];

@@ -212,10 +212,9 @@ void check_after_host(struct node *n)
 		pins_settled(n, &t->model);
 }
 
-void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
-		 const void *host, uint32_t len)
+static void note(const struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
+		 uint32_t len)
 {
-	hear_nic(n);
 	sim_note(bus << 1 | dir, len);
 	if (sim_tracing())
 		printf("%12.3f us  nic %u: %s %u bytes at slot %u frame %u "
@@ -225,7 +224,22 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		       UNIC_BUS_WINDOW(bus),
 		       (uint32_t)(UNIC_BUS_OFFSET(bus) / 4096),
 		       (uint32_t)(bus % 4096));
+}
+
+void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
+		 const void *host, uint32_t len)
+{
+	hear_nic(n);
+	note(n, dir, bus, len);
 	oracle_moved(n, check_model(n), dir, bus, host, len);
+	pins_moved(n, bus, len);
+}
+
+void check_window_written(struct node *n, uint64_t bus, const void *host,
+			  uint32_t len)
+{
+	note(n, UNIC_DMA_TO_HOST, bus, len);
+	oracle_written(n, check_model(n), bus, host, len);
 	pins_moved(n, bus, len);
 }
 

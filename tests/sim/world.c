@@ -19,6 +19,7 @@ static void poll_nic(void *ctx, uint64_t due)
 	n->nic_due = UINT64_MAX;
 	check_before_poll(n);
 	until = core_nic_poll(n->nic);
+	port_poll_over(&n->port);
 	check_after_poll(n);
 	gone = sim_now() + sim_range(&n->rng, n->round_ns / 2, n->round_ns);
 	world_kick_nic(n, until ? until + n->port.on_ns - US : gone);
@@ -87,6 +88,12 @@ static void on_moved(struct unic_port *p, enum unic_port_dma_dir dir,
 		     uint64_t bus, const void *host, uint32_t len)
 {
 	check_moved(p->user, dir, bus, host, len);
+}
+
+static void on_written(struct unic_port *p, uint64_t bus, const void *host,
+		       uint32_t len)
+{
+	check_window_written(p->user, bus, host, len);
 }
 
 static void on_wake(struct unic_port *p)
@@ -345,7 +352,7 @@ void world_kill(struct world_client *c)
 
 /* -------------------------------------------------------------------- build */
 
-static struct node *node_new(uint32_t id, bool icrc,
+static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 			     const struct unic_cmd_set_params *params)
 {
 	struct node *n = sim_alloc(sizeof(*n));
@@ -367,8 +374,10 @@ static struct node *node_new(uint32_t id, bool icrc,
 	port_init(&n->port, (uint8_t)id);
 	n->port.bar = n->bar;
 	n->port.icrc = icrc;
+	n->port.kind = kind;
 	n->port.user = n;
 	n->port.moved = on_moved;
+	n->port.written = on_written;
 	n->port.wake = on_wake;
 	n->port.rung = on_rung;
 	n->port.sent = on_sent;
@@ -377,7 +386,8 @@ static struct node *node_new(uint32_t id, bool icrc,
 	return n;
 }
 
-void world_new(uint32_t n, bool icrc, const struct unic_cmd_set_params *params)
+void world_new(uint32_t n, bool icrc, const uint8_t *kind,
+	       const struct unic_cmd_set_params *params)
 {
 	uint32_t i;
 
@@ -385,7 +395,7 @@ void world_new(uint32_t n, bool icrc, const struct unic_cmd_set_params *params)
 	world->nodes = n;
 	sim_rng_init(&world->wire_rng, sim_seed(), 0x400);
 	for (i = 0; i < n; i++) {
-		struct node *node = node_new(i, icrc, params);
+		struct node *node = node_new(i, icrc, kind[i], params);
 
 		world->node[i] = node;
 		node->nic = core_nic_new(&node->port);

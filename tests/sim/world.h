@@ -82,8 +82,9 @@ struct world {
 
 extern struct world *world;
 
-/** world_new() - @n nodes, powered on, drivers started. */
-void world_new(uint32_t n, bool icrc, const struct unic_cmd_set_params *params);
+/** world_new() - @n nodes, powered on, drivers started. @kind: of each port. */
+void world_new(uint32_t n, bool icrc, const uint8_t *kind,
+	       const struct unic_cmd_set_params *params);
 /** world_odds() - from now on. */
 void world_odds(const struct world_odds *odds);
 
