@@ -221,9 +221,10 @@ static struct listener *listener_of(struct unic_host *host, uint64_t service)
 	return NULL;
 }
 
-/* The connection that this REQ already made, and how many wait like it. */
+/* The connection that this REQ already made, and how many of @owner wait like
+ * it: who accepts none must not keep others from being connected to. */
 static struct conn *conn_of_req(struct unic_host *host, uint32_t ipv4,
-				const struct unic_cm_msg *msg,
+				const struct unic_cm_msg *msg, uint32_t owner,
 				uint32_t *waiting)
 {
 	struct conn *c;
@@ -231,7 +232,7 @@ static struct conn *conn_of_req(struct unic_host *host, uint32_t ipv4,
 
 	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
 				  UNIC_OBJ_ANYONE))) {
-		*waiting += c->state == C_REQUESTED;
+		*waiting += c->state == C_REQUESTED && c->obj.owner == owner;
 		if (!c->active && c->ipv4 == ipv4 && c->tid == msg->tid &&
 		    c->remote_comm == msg->local_comm)
 			return c;
@@ -267,7 +268,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 {
 	uint32_t ipv4 = unic_from_le32(mad->ipv4), waiting = 0;
 	struct listener *l = listener_of(host, msg->service);
-	struct conn *c = conn_of_req(host, ipv4, msg, &waiting);
+	struct conn *c = conn_of_req(
+		host, ipv4, msg, l ? l->obj.owner : UNIC_OBJ_ANYONE, &waiting);
 
 	if (c) {
 		if (c->state == C_REP_SENT)
@@ -564,7 +566,7 @@ static struct conn *conn_of(struct unic_host *host, uint32_t ipv4,
 	struct conn *c;
 
 	if (msg->type == UNIC_CM_REJ && !msg->remote_comm)
-		return conn_of_req(host, ipv4, msg, &waiting);
+		return conn_of_req(host, ipv4, msg, UNIC_OBJ_ANYONE, &waiting);
 	c = conn_get(host, msg->remote_comm, UNIC_OBJ_ANYONE);
 	if (c && (c->ipv4 != ipv4 || (c->remote_comm && msg->local_comm &&
 				      c->remote_comm != msg->local_comm)))

@@ -985,6 +985,32 @@ static void silent_peer_has_given_up(void **state)
 	fake_delete(f);
 }
 
+/* A process that accepts nothing fills its own queue, and nobody else's. */
+static void queue_of_requests_is_ones_own(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = { .hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+				     .version = unic_to_le32(1) };
+	struct unic_ctl_listen l = { .hdr.op = unic_to_le16(UNIC_CTL_LISTEN),
+				     .service = unic_to_le64(4712) };
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+
+	(void)state;
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	assert_true(unic_host_request(f->host, &other, &l, sizeof(l)));
+	settle(f);
+	for (req.tid = 100; req.tid < 164; req.tid++)
+		mad_from(f, PEER, &req);
+	assert_int_equal(mad_sent(f).reason, UNIC_CM_NO_RESOURCES);
+	assert_int_equal(mad_sent(f).tid, 163);
+	req.service = 4712;
+	mad_from(f, PEER, &req);
+	assert_int_equal(mad_sent(f).tid, 163); /* not refused */
+	fake_delete(f);
+}
+
 static void late_rep_is_told_so(void **state)
 {
 	struct unic_cm_msg rep = { .type = UNIC_CM_REP,
@@ -1421,6 +1447,7 @@ int main(void)
 		cmocka_unit_test(cm_garbage_is_refused),
 		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
 		cmocka_unit_test(silent_peer_has_given_up),
+		cmocka_unit_test(queue_of_requests_is_ones_own),
 		cmocka_unit_test(late_rep_is_told_so),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
