@@ -7,17 +7,19 @@
 void unic_guess_init(struct unic_nic *nic)
 {
 	memset(&nic->guesses, 0, sizeof(nic->guesses));
+	nic->guesses.key = unic_random_u32(nic);
 }
 
-/* Multiplicative: neighbours in one subnet fall apart. */
-static uint32_t place_of(uint32_t ipv4)
+/* Multiplicative: neighbours in one subnet fall apart; keyed: nobody can choose
+ * an address that falls together with another's. */
+static uint32_t place_of(const struct unic_nic *nic, uint32_t ipv4)
 {
-	return ipv4 * 0x9e3779b1u >> 27;
+	return (ipv4 ^ nic->guesses.key) * 0x9e3779b1u >> 27;
 }
 
 void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4)
 {
-	uint32_t i = place_of(ipv4);
+	uint32_t i = place_of(nic, ipv4);
 
 	if (nic->now_ns >= nic->guesses.place[i].until_ns) {
 		nic->guesses.place[i].until_ns = nic->now_ns + UNIC_GUESS_NS;
@@ -31,7 +33,7 @@ void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4)
 
 bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4)
 {
-	uint32_t i = place_of(ipv4);
+	uint32_t i = place_of(nic, ipv4);
 
 	if (nic->guesses.place[i].wrong < UNIC_GUESS_FREE ||
 	    nic->now_ns >= nic->guesses.place[i].until_ns)

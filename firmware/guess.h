@@ -10,8 +10,9 @@
  * 16 in 100 ms: at 160 a second one of 2^24 STags of a known region is met
  * after 15 hours in the mean, and its address must fit too; a token's 64 random
  * bits never. A peer that had more queue pairs connected may use them all up at
- * once, but then waits in proportion. Peers whose addresses fall together share what is free, so that
- * nobody gets more by having many addresses than there are places.
+ * once, but then waits in proportion. Peers whose addresses fall together share
+ * what is free, so that nobody gets more by having many addresses than there are
+ * places.
  */
 #ifndef UNIC_GUESS_H
 #define UNIC_GUESS_H
@@ -31,6 +32,7 @@ struct unic_guesses {
 		uint64_t until_ns; /* end of the window, NIC time */
 		uint32_t wrong;	   /* in it */
 	} place[UNIC_GUESS_PLACES];
+	uint32_t key; /* random: who falls together with whom */
 };
 
 void unic_guess_init(struct unic_nic *nic);
