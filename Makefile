@@ -94,6 +94,9 @@ CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \
 	-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none
 
+# $1 folder of the objects, $2 sources
+objects = $(foreach d,$1,$(patsubst %,$(B)/$d/%.o,$(basename $2)))
+
 # What each folder may include besides abi/, and no more than that:
 #	host_driver -> abi <- firmware -> hal/unic_port.h <- hal/<x>
 # $1 folder of the objects, $2 compiler and flags, $3 board, $4 what to say.
@@ -132,9 +135,11 @@ $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
-	$(BOARD_CFLAGS),$(BOARD),$(BOARD)))
+	$(BOARD_CFLAGS) $$(SMALL),$(BOARD),$(BOARD)))
 $(eval $(call compile_rules,$(B)/bench,$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
-	-Itests/unit/target -Itests/bench $$(NO_LTO),virt,BENCH))
+	-Itests/unit/target -Itests/bench $$(NO_LTO) $$(SMALL),virt,BENCH))
+# What a board wants small, not fast; the counts are of the same code.
+$(call objects,$(BOARD) bench,$(BOARD_SMALL_SRCS)): SMALL = -Os
 # What stands around the core there is called by the C library and by assembly.
 $(B)/bench/tests/unit/%.o: NO_LTO = -fno-lto
 # libFuzzer. clang 14 dies of __builtin_assume_aligned() and a sanitizer.
@@ -146,9 +151,6 @@ $(eval $(call compile_rules,$(B)/fuzz,$(CLANG) $(CFLAGS) -O1 $(GNU) \
 $(eval $(call compile_rules,$(B)/cov,$(CC) $(CFLAGS) -O0 $(GNU) --coverage,fake,COV))
 # sparse takes the place of a compiler and writes nothing.
 $(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
-
-# $1 folder of the objects, $2 sources
-objects = $(patsubst %,$(B)/$1/%.o,$(basename $2))
 
 define target_link
 	$(call say,LINK)

@@ -19,6 +19,15 @@ BOARD_CFLAGS := -flto=auto -ffat-lto-objects -fno-tree-slp-vectorize \
 	-mcpu=cortex-a15 -mtune=cortex-a7 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard \
 	-ffreestanding -fbuiltin -fno-common -ffunction-sections -fdata-sections
 
+# What runs seldom - at start-up, for tables and waiters, when something went
+# wrong - is compiled for size: text is what the board has least of. Not cmd.c:
+# a command's round trip is measured.
+BOARD_SMALL_SRCS := $(addprefix firmware/,arp.c dump.c err.c guess.c mad.c \
+	proc.c random.c trace.c wait.c) \
+	$(addprefix hal/virt/,crash.c main.c mmu.c) \
+	$(addprefix hal/drivers/,gicv2.c pci_ecam.c pl011.c virtio_mmio.c \
+	virtio_net.c virtio_rng.c)
+
 # nano: nothing of libc needs a system; its mem*() copy byte by byte, so the
 # board has its own (mem.S). The linker says how much of the budget is used, and
 # fails above it.
