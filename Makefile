@@ -88,7 +88,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 # For what runs on a host.
 GNU      := -D_GNU_SOURCE=
-SPARSE   := '-D__builtin_assume_aligned(p, n)=(p)' $(GNU) -std=gnu11 \
+SPARSE   := '-D__builtin_assume_aligned(p, n)=(p)' \
+	'-D__builtin_shufflevector(v, ...)=(v)' $(GNU) -std=gnu11 \
 	-Wsparse-error -Wno-non-pointer-null
 CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \

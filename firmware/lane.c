@@ -127,7 +127,7 @@ static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
 	if (unlikely(!is_alike(y, slot) ||
 		     unic_from_le32(slot->sge[0].lkey) != win->stag ||
 		     (uint32_t)(iova >> 32) != win->hi ||
-		     !unic_window_has(win, (uint32_t)iova, len)))
+		     !unic_window_has(win, (uint32_t)iova)))
 		return false;
 	if (unlikely(len != padded))
 		put_pad(body, padded);
@@ -150,19 +150,22 @@ static ALWAYS_INLINE uint32_t fill_as(const struct run *run,
 	uint8_t *frame = run->tx.frame;
 
 	do {
-		unic_vector *to = (void *)(frame + 2);
+		unic_vector *to;
 
 		if (unlikely(!put_body(frame, y, slot, &run->win, len, ext)))
 			break;
+		UNIC_IN_REGISTER(frame); /* none to spare for sums of it */
+		to = (void *)(frame + 2);
 		*(uint16_t *)(void *)frame = (uint16_t)dst01;
 		to[0] = h0;
 		to[1] = h1;
 		to[2] = h2;
 		unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN,
 			      psn | UNIC_BTH_ACKREQ);
+		UNIC_IN_REGISTER(wr);
 		*wr = y->wr;
 		wr->psn = psn;
-		psn = unic_psn_add(psn, 1);
+		psn++;
 		frame += run->tx.stride;
 		slot++;
 		wr++;
@@ -251,12 +254,13 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
-	uint32_t at = sq->next % UNIC_QP_WINDOW, cost, n;
+	uint32_t at = sq->next % UNIC_QP_WINDOW, stag, cost, n;
 	const struct unic_sq_slot *slot = &sq->win[at];
 	struct run run;
 	int r;
 
-	r = unic_window_open(nic, unic_from_le32(slot->sge[0].lkey), qp->pd, 0,
+	stag = unic_from_le32(slot->sge[0].lkey);
+	r = unic_window_open(nic, unic_window_mr(nic, stag), stag, qp->pd, 0,
 			     unic_from_le64(slot->sge[0].iova), y->wr.len,
 			     &run.win);
 	if (unlikely(r)) {
@@ -270,6 +274,7 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	cost = y->wr.len + UNIC_PACKET_COST;
 	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
 	n = lesser(n, run.tx.n);
+	n = lesser(n, UNIC_PSN_MASK + 1 - sq->psn); /* until they wrap */
 	if (unlikely(n * cost > (uint32_t)*deficit))
 		n = lesser(n, ((uint32_t)*deficit + cost - 1) / cost);
 	run.n = n;

@@ -76,6 +76,19 @@ static inline bool is_like(const struct unic_rx *rx,
 	return e->bytes == rx->len && unic_headers_same(rx->frame, &e->h);
 }
 
+/* Is it as long, of the same opcode, for the same queue pair? All else that a
+ * header says follows from these. */
+static inline bool is_alike(const struct unic_rx *rx,
+			    const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+
+	return e->bytes == rx->len && /* first: others may end before BTH */
+	       !((UNIC_READ_ONCE(w[UNIC_W_BTH_OP]) ^ e->h.word[UNIC_W_BTH_OP]) |
+		 (UNIC_READ_ONCE(w[UNIC_W_BTH_DQPN]) ^
+		  e->h.word[UNIC_W_BTH_DQPN]));
+}
+
 /* One that is not like the last of its sort. Is it one of the lane's, of the
  * peer of @qp, which may receive? Then others like it are expected now. */
 static bool learn(struct unic_nic *nic, struct unic_qp *qp,
@@ -187,7 +200,8 @@ static COLD enum unic_lane refused(struct unic_nic *nic, struct unic_qp *qp,
 struct burst {
 	const uint8_t *frame;
 	uint32_t stride, n;
-	bool checked; /* integrity is the link's */
+	uint32_t
+		sound; /* of them, from the first on: their integrity is certain */
 };
 
 static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
@@ -200,13 +214,29 @@ static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
 		trace_rx(nic, qp, e, frame);
 }
 
-/* As many as there are behind @rx, at most @max with it. */
+/* How many are sound, one behind another; the first one is. */
+static COLD uint32_t sound_ones(const struct burst *b, uint32_t bytes)
+{
+	const uint8_t *frame = b->frame;
+	uint32_t n = 1;
+
+	for (; n < b->n; n++) {
+		frame += b->stride;
+		if (!unic_icrc_ok(frame, bytes))
+			break;
+	}
+	return n;
+}
+
+/* As many as there are behind @rx, which is sound, at most @max with it. */
 static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
 			      uint32_t max, struct burst *b)
 {
 	b->frame = rx->frame;
-	b->checked = rx->flags & UNIC_FRAME_NO_ICRC;
 	b->n = 1 + unic_port_rx_run(nic->port, rx, max - 1, &b->stride);
+	b->sound = b->n;
+	if (unlikely(!(rx->flags & UNIC_FRAME_NO_ICRC)))
+		b->sound = sound_ones(b, rx->len);
 }
 
 /* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
@@ -279,7 +309,7 @@ static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
 				       uint32_t *apsn, uint32_t len)
 {
 	const struct want want = want_of(e, win);
-	uint32_t n = b->n, psn = *apsn, acks = 0;
+	uint32_t n = b->sound, psn = *apsn, acks = 0;
 	const uint8_t *frame = b->frame;
 
 	do {
@@ -288,8 +318,7 @@ static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
 		uint32_t iova = unic_get_word(w, UNIC_W_EXT + 1);
 
 		if (unlikely((is ^ psn) << 8 || !is_wanted(frame, &want) ||
-			     !unic_window_has(win, iova, len) ||
-			     (!b->checked && !unic_icrc_ok(frame, e->bytes))))
+			     !unic_window_has(win, iova)))
 			break;
 		unic_window_write(unic_window_at(win, iova),
 				  frame + UNIC_EXT_OFF + RETH_BYTES, len);
@@ -298,7 +327,7 @@ static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
 		frame += b->stride;
 	} while (--n);
 	*apsn = acks;
-	return b->n - n;
+	return b->sound - n;
 }
 
 /* Place the frames of @b while they are like @e, in sequence, and for @win.
@@ -320,8 +349,11 @@ static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
 				 uint32_t *n)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t stag = unic_get_word(w, UNIC_W_EXT + 2);
+	struct unic_mr *mr = unic_window_mr(nic, stag);
 	struct unic_rsp *rsp = &qp->rsp;
 	uint32_t apsn = rsp->psn, done;
+	uint64_t va = remote_va(w);
 	struct unic_window win;
 	struct burst b;
 	int r;
@@ -330,8 +362,13 @@ static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
 		     rsp->msg.kind ||
 		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
 		return UNIC_LANE_NOT;
-	r = unic_window_open(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
-			     UNIC_MR_REMOTE_WRITE, remote_va(w), e->len, &win);
+	/* the headers are compared by place(), before anything comes of them */
+	if (unlikely(!unic_window_near(mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE,
+				       va, e->len) &&
+		     !is_like(rx, e)))
+		return UNIC_LANE_NOT;
+	r = unic_window_open(nic, mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE, va,
+			     e->len, &win);
 	if (unlikely(r))
 		return r == -UNIC_EAGAIN ? UNIC_LANE_NOT
 					 : refused(nic, qp, e, rx->frame, r);
@@ -450,7 +487,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 				     const struct unic_expect *e,
 				     struct unic_msg *m, uint32_t *apsn)
 {
-	uint32_t n = b->n, psn = *apsn, acks = 0, len = e->len, off = 0;
+	uint32_t n = b->sound, psn = *apsn, acks = 0, len = e->len, off = 0;
 	const uint8_t *frame = b->frame;
 
 	do {
@@ -459,8 +496,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 		uint8_t *to;
 
 		if (unlikely((is ^ psn) << 8 || len >= m->left - off ||
-			     !unic_headers_same(frame, &e->h) ||
-			     (!b->checked && !unic_icrc_ok(frame, e->bytes))))
+			     !unic_headers_same(frame, &e->h)))
 			break;
 		to = target(nic, m, off, len);
 		if (unlikely(!to))
@@ -473,7 +509,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 	} while (--n);
 	move_on(m, off);
 	*apsn = acks;
-	return b->n - n;
+	return b->sound - n;
 }
 
 static enum unic_lane write_middles(struct unic_nic *nic, struct unic_qp *qp,
@@ -510,6 +546,8 @@ static CALLED enum unic_lane other(struct unic_nic *nic, struct unic_qp *qp,
 				   const struct unic_rx *rx,
 				   const struct unic_expect *e)
 {
+	if (unlikely(!is_like(rx, e)))
+		return UNIC_LANE_NOT;
 	switch (e->kind) {
 	case KIND_FIRST:
 		return write_first(nic, qp, rx, e);
@@ -528,7 +566,7 @@ enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
 	struct unic_qp *qp;
 
 	*n = 1;
-	if (unlikely(!is_like(rx, e))) {
+	if (unlikely(!is_alike(rx, e))) {
 		if (!find(nic, rx))
 			return UNIC_LANE_NOT;
 		e = nic->like;

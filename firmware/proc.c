@@ -307,16 +307,30 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 			uint32_t what)
 {
 	uint32_t row = what & 0xff, kind = what >> 8;
+	const struct unic_db_tail *t;
 	uint16_t bound;
 
 	if (row < UNIC_DB_OBJECTS && kind <= UNIC_DB_ARM) {
 		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
-		if (bound != UNIC_DB_NONE) {
-			ring_row(nic, p, row, 1u << kind);
+		t = &p->db->tail[row];
+		if (__builtin_expect(bound != UNIC_DB_NONE, 1)) {
+			if (__builtin_expect(kind == UNIC_DB_SQ, 1))
+				unic_qp_doorbell_sq(
+					nic, bound,
+					unic_from_le32(UNIC_READ_ONCE(t->sq)));
+			else
+				ring_row(nic, p, row, 1u << kind);
 			return;
 		}
 	}
 	unic_proc_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
+}
+
+/* Object and kind of word @n, read once. */
+static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
+{
+	return unic_from_le32(UNIC_READ_ONCE(fifo[n % UNIC_DB_FIFO])) &
+	       UNIC_DB_WHAT;
 }
 
 /*
@@ -326,18 +340,18 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
 		       uint32_t seq)
 {
+	const unic_le32 *fifo = p->db->fifo;
 	uint32_t what, next;
 
+	UNIC_IN_REGISTER(fifo);
 	UNIC_COUNT_ADD(nic, db_words, seq - at);
-	what = unic_from_le32(UNIC_READ_ONCE(p->db->fifo[at % UNIC_DB_FIFO])) &
-	       UNIC_DB_WHAT;
+	what = word_at(fifo, at);
 	while (++at != seq) {
-		next = unic_from_le32(
-			       UNIC_READ_ONCE(p->db->fifo[at % UNIC_DB_FIFO])) &
-		       UNIC_DB_WHAT;
-		if (next != what)
+		next = word_at(fifo, at);
+		if (__builtin_expect(next != what, 0)) {
 			ring_object(nic, p, what);
-		what = next;
+			what = next;
+		}
 	}
 	ring_object(nic, p, what);
 }
@@ -356,7 +370,8 @@ static void ring_all(struct unic_nic *nic, struct unic_proc *p)
 		ring_row(nic, p, row, ~0u);
 }
 
-void unic_proc_take(struct unic_nic *nic, uint32_t i)
+/* A call: a round without doorbells has no use for its registers. */
+__attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
 {
 	struct unic_watch *w = &nic->procs.watch[i];
 	struct unic_proc *p = &nic->procs.proc[w->slot];

@@ -535,9 +535,10 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_sq *sq = &qp->sq;
 
+	UNIC_IN_REGISTER(qp);
+	UNIC_IN_REGISTER(sq);
 	if (idx >= UNIC_QPS || !qp->used || qp->dying)
 		return;
-	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(!tail_ok(tail, sq->tail, sq->una, sq->mask), 0)) {
 		bad_doorbell(nic, qp, UNIC_DB_SQ, tail);
 		return;

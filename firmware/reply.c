@@ -128,7 +128,8 @@ static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 }
 
 /* Responses of the READ at the head, as many as one turn may send. */
-static enum unic_turn run_read(struct unic_nic *nic, struct unic_qp *qp)
+static __attribute__((noinline)) enum unic_turn run_read(struct unic_nic *nic,
+							 struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -180,6 +181,8 @@ enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
 
+	UNIC_IN_REGISTER(qp);
+	UNIC_IN_REGISTER(rsp);
 	if (rsp->gathering)
 		return UNIC_TURN_DONE;
 	if (rsp->rd_active) {

@@ -316,9 +316,10 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 	return UNIC_TURN_DONE;
 }
 
-/* One packet, or more of its request. */
-static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
-				  int32_t *deficit)
+/* One packet, or more of its request. A call: what the lane sends has no use for
+ * its registers. */
+static __attribute__((noinline)) enum unic_turn
+send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *deficit)
 {
 	enum unic_turn turn = ready(nic, qp);
 
@@ -350,6 +351,7 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	enum unic_turn turn = UNIC_TURN_MORE;
 
+	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
 		return qp->state == UNIC_QPS_ERR ? flush(nic, qp)
 						 : UNIC_TURN_DONE;

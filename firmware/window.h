@@ -18,35 +18,58 @@
 
 #include "access.h"
 
+/* All accesses are of one length, so that an address is held against both ends
+ * by one compare. */
 struct unic_window {
 	struct unic_mr *mr;
-	uint8_t *host_end; /* where the CPU sees the first byte behind it */
+	uint8_t *host_last; /* where the CPU sees the last place for one */
 	uint32_t stag;
-	uint32_t hi, end, bytes; /* as win_* of the region */
-	uint32_t counted;	 /* uses that are in the statistics already */
+	uint32_t hi;	  /* upper half of the addresses */
+	uint32_t last;	  /* lower half of the last place */
+	uint32_t places;  /* how far the first place is before that */
+	uint32_t counted; /* uses that are in the statistics already */
 };
+
+/** unic_window_near() - does the region still show the page of the last access,
+ * and these bytes in it? Then unic_window_open() does no more than that. */
+static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
+				    uint16_t pd, uint32_t need, uint64_t iova,
+				    uint32_t len)
+{
+	return unic_mr_opens(mr, stag, pd) &&
+	       mr->win_hi == (uint32_t)(iova >> 32) &&
+	       unic_mr_grants(mr, need) &&
+	       unic_mr_in_window(mr, (uint32_t)iova, len);
+}
+
+/** unic_window_mr() - the region that an STag names, if it names one. */
+static inline struct unic_mr *unic_window_mr(struct unic_nic *nic,
+					     uint32_t stag)
+{
+	struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
+
+	UNIC_IN_REGISTER(mr);
+	return mr;
+}
 
 /**
  * unic_window_open() - the access check of unic_access() for @len (not 0) bytes
- * at @iova, with all that lies around them in the same page.
+ * at @iova, with all that lies around them in the same page. @mr: unic_window_mr().
  * Returns 0; an error of unic_access(), counted; -UNIC_EAGAIN: they lie in two
  * pages, or the port has no window now: nothing happened, go another way.
  */
-static inline int unic_window_open(struct unic_nic *nic, uint32_t stag,
-				   uint16_t pd, uint32_t need, uint64_t iova,
-				   uint32_t len, struct unic_window *w)
+static inline __attribute__((always_inline)) int
+unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 struct unic_window *w)
 {
-	struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
 	struct unic_piece piece;
+	uint32_t bytes;
 	uint8_t *host;
 	int r;
 
-	UNIC_IN_REGISTER(mr);
 	w->counted = 0;
-	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
-			  mr->win_hi != (uint32_t)(iova >> 32) ||
-			  !unic_mr_grants(mr, need) ||
-			  !unic_mr_in_window(mr, (uint32_t)iova, len))) {
+	if (UNIC_UNLIKELY(!unic_window_near(mr, stag, pd, need, iova, len))) {
 		r = unic_access(nic, stag, pd, need, iova, len, &piece);
 		if (r)
 			return r;
@@ -57,33 +80,32 @@ static inline int unic_window_open(struct unic_nic *nic, uint32_t stag,
 	w->mr = mr;
 	w->stag = stag;
 	w->hi = mr->win_hi;
-	w->end = mr->win_end;
-	w->bytes = mr->win_bytes;
+	bytes = mr->win_bytes;
 	host = unic_port_window(nic->port,
 				(uint64_t)mr->win_bus << 32 |
-					(mr->win_add + w->end - w->bytes),
-				w->bytes);
-	if (UNIC_UNLIKELY(!host))
+					(mr->win_add + mr->win_end - bytes),
+				bytes);
+	if (UNIC_UNLIKELY(!host || bytes < len))
 		return -UNIC_EAGAIN;
-	w->host_end = host + w->bytes;
+	w->last = mr->win_end - len;
+	w->places = bytes - len;
+	w->host_last = host + w->places;
 	return 0;
 }
 
-/** unic_window_has() - does it show @len bytes at @iova, whose upper half was
- * compared? As unic_mr_in_window(). */
-static inline bool unic_window_has(const struct unic_window *w, uint32_t iova,
-				   uint32_t len)
+/** unic_window_has() - does it show the bytes at @iova, as many as it was opened
+ * for, whose upper half was compared? As unic_mr_in_window(): beyond the last
+ * place the difference wraps, and no window is that long. */
+static inline bool unic_window_has(const struct unic_window *w, uint32_t iova)
 {
-	uint32_t room = w->end - iova;
-
-	return room <= w->bytes && len <= room;
+	return w->last - iova <= w->places;
 }
 
 /** unic_window_at() - where the CPU sees @iova, which it shows. */
 static inline uint8_t *unic_window_at(const struct unic_window *w,
 				      uint32_t iova)
 {
-	return w->host_end - (w->end - iova);
+	return w->host_last - (w->last - iova);
 }
 
 /** unic_window_used() - it was, @n times, for @len bytes each. */

@@ -617,12 +617,12 @@ static inline uint32_t rx_published(const struct link_ring *lr,
 				    const struct link_ring_rx *rx, uint32_t max)
 {
 	const uint8_t *slot = rx->slot;
-	uint32_t seq = rx->seq, step = lr->slot_bytes;
+	uint32_t seq = rx->seq, step = lr->slot_bytes, end = seq + max;
 
 	while (rd32(&((const struct unic_link_slot *)slot)->seq) == seq) {
 		slot += step;
 		seq++;
-		if (!--max || slot == rx->end)
+		if (seq == end || slot == rx->end)
 			break;
 	}
 	return seq - rx->seq;
