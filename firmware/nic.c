@@ -72,6 +72,7 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 	nic->epoch = next_epoch(nic->epoch);
 	tell_processes(nic);
 	unic_proc_sleep(nic, false);
+	unic_roce_count(nic); /* counters outlive a reset, tables do not */
 	init_tables(nic);
 	unic_mbox_reset(nic, req);
 	nic->ipv4 = 0;
