@@ -35,7 +35,7 @@ MUTANTS = (
      "access: the protection domain is not compared"),
     ("oracle", "firmware/access.h", "!(need & ~(uint32_t)mr->rights);", "1;",
      "access: rights are not compared"),
-    ("oracle", "firmware/access.h",
+    ("oracle", "firmware/access.c",
      "len <= (uint32_t)mr->length - (uint32_t)off;",
      "len <= (uint32_t)mr->length - (uint32_t)off + 1;",
      "access: one byte behind the end"),
