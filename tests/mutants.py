@@ -1,56 +1,44 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Mutants of the core: small breaks of firmware/*.c, made by a machine. The unit
-tests that reach the line must go red.
+"""Mutants of the core: small breaks of firmware/*.c, made by a machine. A test
+must go red.
 
     mutants.py [--sample N] [--seed N] [--file NAME] [--jobs N] [--fresh]
-               [--report] [--killer COMMAND]...
+               [--report]
 
 A mutant is one change of one token: a relational operator, a constant by one, a
 condition negated, a statement deleted, arithmetic swapped, a barrier removed.
 Left alone are constants of icrc_table.c, hints to the compiler and arguments of
-trace points, which no part of the NIC reads. All that are possible are listed; N of them are drawn under the seed, the same
-share of every file. Which tests reach which line is measured once with gcov;
-only those run, the quickest first, linked from objects that are there already.
-A test that fails, crashes, or takes ten times its time kills the mutant. Those
-that no unit test kills are given to each --killer, a command that runs with
-MUTANT_SOURCE (file of the core), MUTANT_TEXT (file that takes its place) and
-UNIC_ROOT in its environment and whose failure kills, too.
+trace points, which no part of the NIC reads. All that are possible are listed; N
+of them are drawn, the same share of every file. The draw orders a file's
+mutants by a hash of the seed and of what each is, so the same tree and seed
+give the same sample, and an edit of one file leaves that of the others alone.
 
-Results are kept in build/mutants/results.json, by what the mutant is, so a run
-that was broken off goes on where it was; --fresh forgets them. --report writes
-docs/MUTANTS.md: the table, and each survivor with its verdict out of
-tests/mutants.verdicts. Exit 1 below 80 %.
+Who judges a mutant: tests/killers.py. Results are kept in
+build/mutants/results.json with the state of the tree they rest on, so a run
+that was broken off goes on where it was, and what cannot have changed is not
+judged again; --fresh forgets them. --report writes docs/MUTANTS.md: the table,
+and each survivor with its verdict out of tests/mutants.verdicts. Exit 1 below
+80 %.
 """
 import argparse
 import collections
-import concurrent.futures
 import hashlib
 import json
 import os
-import random
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WORK = os.path.join(ROOT, "build", "mutants")
+from killers import ROOT, WORK, Killers, Stamps
+
 RESULTS = os.path.join(WORK, "results.json")
 VERDICTS = os.path.join(ROOT, "tests", "mutants.verdicts")
 REPORT = os.path.join(ROOT, "docs", "MUTANTS.md")
 GOAL = 0.80
-INCLUDE = ["-Itests/unit", "-Ifirmware", "-Ihal/fake", "-Ihal/drivers",
-           "-Ihal", "-Iboards/fake", "-Iabi"]
-FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=", *INCLUDE]
 SKIP = {"icrc_table.c"}  # constants, compared with another implementation
-# One wrong field of a 64-bit address space is a crash there and not in the
-# tests' arrays: undefined behaviour must be seen.
-CHECK = ["-fsanitize=undefined,bounds", "-fno-sanitize-recover=all"]
-
 
 # ------------------------------------------------------------- what to change
 
@@ -239,185 +227,36 @@ def key(m, text):
 def draw(options):
     """[(mutant, key)], the same share of every file."""
     names = [options.file] if options.file else sources()
-    every = {n: list(mutants_of(n, read(n))) for n in names}
+    every = {n: [(m, key(m, read(n))) for m in mutants_of(n, read(n))]
+             for n in names}
     total = sum(map(len, every.values()))
-    rnd = random.Random(options.seed)
     out = []
-    for name, found in every.items():
+    for found in every.values():
         n = min(len(found), max(1, round(options.sample * len(found) / total)))
-        text = read(name)
-        out += [(m, key(m, text)) for m in sorted(rnd.sample(found, n),
-                                                  key=lambda m: m.at)]
+        lots = sorted(found, key=lambda mk: hashlib.sha256(
+            f"{options.seed} {mk[1]}".encode()).digest())
+        out += sorted(lots[:n], key=lambda mk: (mk[0].at, mk[1]))
     return out, total
-
-
-# ----------------------------------------------------------------- building
-
-def sh(args, timeout=120, cwd=ROOT, env=None):
-    return subprocess.run(args, cwd=cwd, capture_output=True, text=True,
-                          errors="replace", timeout=timeout, env=env)
-
-
-def compile_c(path, out, flags):
-    r = sh(["gcc", *FLAGS, *flags, "-c", path, "-o", out])
-    if r.returncode:
-        raise RuntimeError(f"{path}: {r.stderr[:400]}")
-    return out
-
-
-def object_of(path, folder):
-    return os.path.join(folder, path.replace("/", "_")[:-2] + ".o")
-
-
-def tests_of_core():
-    """UNIT_CORE, as the Makefile lists it."""
-    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as f:
-        text = f.read().replace("\\\n", " ")
-    return re.search(r"^UNIT_CORE\s*:=(.*)$", text, re.M)[1].split()
-
-
-class Build:
-    """Objects of core, rig and tests; who reaches what."""
-
-    def __init__(self, jobs):
-        self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
-        self.tests = tests_of_core()
-        self.plain = os.path.join(WORK, "plain")
-        self.core = [f"firmware/{n}" for n in sources()] + [
-            f"firmware/{n}" for n in sorted(SKIP)]
-        self.rest = ["hal/fake/fake_port.c", "hal/drivers/link_ring.c",
-                     "tests/unit/rig.c"]
-        self.time = {}
-
-    def objects(self, folder, flags):
-        os.makedirs(folder, exist_ok=True)
-        paths = self.core + self.rest + [f"tests/unit/{t}.c"
-                                         for t in self.tests]
-        list(self.pool.map(lambda p: compile_c(p, object_of(p, folder),
-                                               flags), paths))
-
-    def link(self, test, folder, out, flags, replaced=None, by=None):
-        objs = [by if p == replaced else object_of(p, folder)
-                for p in self.core + self.rest]
-        r = sh(["gcc", *flags, object_of(f"tests/unit/{test}.c", folder),
-                *objs, "-lcmocka", "-o", out])
-        if r.returncode:
-            raise RuntimeError(f"{test}: {r.stderr[:400]}")
-
-    def prepare(self):
-        self.objects(self.plain, CHECK)
-        for test in self.tests:
-            exe = os.path.join(self.plain, test)
-            self.link(test, self.plain, exe, CHECK)
-            start = time.monotonic()
-            if sh([exe]).returncode:
-                raise SystemExit(f"mutants: {test} is red without any")
-            self.time[test] = time.monotonic() - start
-
-    def coverage(self):
-        """{(file, line): [tests, quickest first]} by gcov."""
-        folder = os.path.join(WORK, "gcov")
-        shutil.rmtree(folder, ignore_errors=True)
-        self.objects(folder, ["-O0", "--coverage"])
-        reach = collections.defaultdict(list)
-        for test in sorted(self.tests, key=self.time.get):
-            exe = os.path.join(folder, test)
-            self.link(test, folder, exe, ["--coverage"])
-            sh([exe])
-            for path in self.core:
-                for line in lines_run(path, folder):
-                    reach[os.path.basename(path), line].append(test)
-        return reach
-
-
-def lines_run(path, folder):
-    """Lines that ran since the counters were last taken, which this does."""
-    data = object_of(path, folder)[:-2] + ".gcda"
-    if not os.path.exists(data):
-        return []
-    r = sh(["gcov", "--json-format", "--stdout", data])
-    os.unlink(data)
-    found = json.loads(r.stdout or '{"files": []}')["files"]
-    return [entry["line_number"] for f in found
-            if os.path.basename(f["file"]) == os.path.basename(path)
-            for entry in f["lines"] if entry["count"]]
-
-
-# ------------------------------------------------------------------- killing
-
-def reaches(m, text, reach):
-    """Tests that run the line, or for a line that gcov gives to the first of a
-    statement, one of the lines before it."""
-    for line in range(m.line, max(0, m.line - 6), -1):
-        if (m.file, line) in reach:
-            return reach[m.file, line]
-    return []
-
-
-def run_test(exe, seconds):
-    try:
-        return sh([exe], timeout=seconds).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
-
-
-def judge(build, reach, killers, m):
-    """(verdict, by whom)."""
-    text = read(m.file)
-    with tempfile.TemporaryDirectory(dir=WORK) as tmp:
-        source = os.path.join(tmp, m.file)
-        with open(source, "w", encoding="utf-8") as f:
-            f.write(text[:m.at] + m.new + text[m.at + m.length:])
-        try:
-            obj = compile_c(source, os.path.join(tmp, "mutant.o"), CHECK)
-        except RuntimeError:
-            return "invalid", "compiler"
-        if same_code(build, m, obj):
-            return "invalid", "same code"
-        tests = reaches(m, text, reach)
-        for test in tests:
-            exe = os.path.join(tmp, test)
-            build.link(test, build.plain, exe, CHECK, f"firmware/{m.file}",
-                       obj)
-            if run_test(exe, 2 + 10 * build.time[test]):
-                return "killed", test
-        for command in killers:
-            env = dict(os.environ, MUTANT_TEXT=source, UNIC_ROOT=ROOT,
-                       MUTANT_SOURCE=f"firmware/{m.file}")
-            try:
-                if sh(["sh", "-c", command], env=env).returncode:
-                    return "killed", command.split()[0]
-            except subprocess.TimeoutExpired:
-                return "killed", command.split()[0]
-    return ("survived" if tests else "not reached"), ""
-
-
-def code_of(path):
-    return sh(["objdump", "-d", "-r", "-s", "-j", ".text", "-j", ".rodata",
-               path]).stdout.partition("\n\n")[2]
-
-
-def same_code(build, m, obj):
-    """The compiler sees no difference: nobody can. (Without checks of undefined
-    behaviour, which name lines.)"""
-    plain = object_of(f"firmware/{m.file}", build.plain)
-    return code_of(obj) == code_of(plain)
 
 
 # -------------------------------------------------------------------- report
 
-def load(path, default):
+def load(stamps):
+    """{key: (verdict, by whom)}, those that still hold."""
     try:
-        with open(path, encoding="utf-8") as f:
-            return json.load(f)
+        with open(RESULTS, encoding="utf-8") as f:
+            return {k: (verdict, by)
+                    for k, (verdict, by, stamp) in json.load(f).items()
+                    if stamp == stamps.get(by)}
     except FileNotFoundError:
-        return default
+        return {}
 
 
-def store(results):
+def store(results, stamps):
     tmp = RESULTS + ".new"
     with open(tmp, "w", encoding="utf-8") as f:
-        json.dump(results, f, indent=0)
+        json.dump({k: (verdict, by, stamps.get(by))
+                   for k, (verdict, by) in results.items()}, f, indent=0)
     os.replace(tmp, RESULTS)
 
 
@@ -432,24 +271,39 @@ def changed(m):
     return (text[start:m.at] + m.new + text[m.at + m.length:end]).strip()
 
 
+def column(result):
+    verdict, by = result
+    if verdict == "killed":
+        return by.split()[0] if by.split()[0] in ("sim", "corpora") else "unit"
+    return "survived" if verdict == "not reached" else verdict
+
+
+def row(name, c):
+    killed = c["unit"] + c["sim"] + c["corpora"]
+    n = killed + c["survived"]
+    return (f"| {name} | {n} | {c['unit']} | {c['sim']} | {c['corpora']} | "
+            f"{c['survived']} | {100 * killed / (n or 1):.0f} % |"), \
+        killed / (n or 1)
+
+
 def table(drawn, results):
     rows = collections.defaultdict(collections.Counter)
     said = verdicts()
     for m, k in drawn:
-        if k in results and not said.get(k, "").startswith("equivalent"):
-            rows[m.file][results[k][0]] += 1
-            rows["all"][results[k][0]] += 1
-    lines = ["| file | mutants | killed | survived | not reached | score |",
-             "| --- | --- | --- | --- | --- | --- |"]
-    for name in sorted(rows, key=lambda n: (n == "all", n)):
-        c = rows[name]
-        n = c["killed"] + c["survived"] + c["not reached"]
-        lines.append(f"| {name} | {n} | {c['killed']} | {c['survived']} | "
-                     f"{c['not reached']} | {100 * c['killed'] / (n or 1):.0f}"
-                     " % |")
-    c = rows["all"]
-    n = c["killed"] + c["survived"] + c["not reached"]
-    return lines, c["killed"] / (n or 1)
+        if k not in results:
+            continue
+        where = column(results[k])
+        if said.get(k, "").startswith("equivalent"):
+            if where == "survived":
+                continue
+            print(f"{m.file}:{m.line} is not equivalent: {where} ({k})")
+        rows[m.file][where] += 1
+        rows["all"][where] += 1
+    lines = ["| file | mutants | unit tests | simulator | corpora | survived | "
+             "score |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines += [row(name, rows[name])[0]
+              for name in sorted(rows, key=lambda n: (n == "all", n))]
+    return lines, row("all", rows["all"])[1]
 
 
 def verdicts():
@@ -470,13 +324,16 @@ def report(drawn, results, total, options):
            f"`make mutants SAMPLE={options.sample} SEED={options.seed}`: "
            f"{len(drawn)} drawn of {total} that can be made of the core; those "
            "that do not compile, compile to the same code, or were judged "
-           "equivalent are left out. "
-           "What a mutant is, and how it is judged: `tests/mutants.py`.", "",
+           "equivalent are left out. The columns say who killed: unit tests "
+           "come first, the simulator sees what they leave, the corpora of "
+           "the fuzzers what that leaves. "
+           "What a mutant is: `tests/mutants.py`; how it is judged: "
+           "`tests/killers.py`.", "",
            *lines, "", "## Survivors", "",
            "A verdict is \"equivalent\" (no test can tell) or \"test missing\"; "
            "it is in `tests/mutants.verdicts`.", ""]
     for m, k in drawn:
-        if results.get(k, ("",))[0] in ("survived", "not reached"):
+        if column(results.get(k, ("", ""))) == "survived":
             out += [f"* `{m.file}:{m.line}` {m.kind}, {results[k][0]} "
                     f"(`{k}`): {said.get(k, 'not examined yet')}", "",
                     "      - " + line_of(m), "      + " + changed(m).replace(
@@ -496,34 +353,39 @@ def parse():
     ap.add_argument("--jobs", type=int, default=2)
     ap.add_argument("--fresh", action="store_true")
     ap.add_argument("--report", action="store_true")
-    ap.add_argument("--killer", action="append", default=[])
     return ap.parse_args()
+
+
+def judge_all(todo, results, stamps, jobs):
+    killers, lock = Killers(jobs), threading.Lock()
+    killers.prepare()
+
+    def one(pair):
+        m, k = pair
+        text = read(m.file)
+        text = text[:m.at] + m.new + text[m.at + m.length:]
+        with tempfile.TemporaryDirectory(dir=WORK) as tmp:
+            verdict = killers.judge(m.file, m.line, text, tmp)
+        with lock:
+            results[k] = verdict
+            store(results, stamps)
+            if column(verdict) == "survived":
+                print(f"{m.file}:{m.line} {verdict[0]} ({k})\n"
+                      f"  - {line_of(m)}\n  + {changed(m)}", flush=True)
+
+    list(killers.pool.map(one, todo))
 
 
 def main():
     options = parse()
     os.makedirs(WORK, exist_ok=True)
     drawn, total = draw(options)
-    results = {} if options.fresh else load(RESULTS, {})
-    todo = [(m, k) for m, k in drawn if k not in results or options.killer and
-            results[k][0] != "killed"]
-    start, lock = time.monotonic(), threading.Lock()
+    stamps = Stamps()
+    results = {} if options.fresh else load(stamps)
+    todo = [(m, k) for m, k in drawn if k not in results]
+    start = time.monotonic()
     if todo:
-        build = Build(options.jobs)
-        build.prepare()
-        reach = build.coverage()
-
-        def one(pair):
-            m, k = pair
-            verdict = judge(build, reach, options.killer, m)
-            with lock:
-                results[k] = verdict
-                store(results)
-                if verdict[0] in ("survived", "not reached"):
-                    print(f"{m.file}:{m.line} {verdict[0]} ({k})\n"
-                          f"  - {line_of(m)}\n  + {changed(m)}", flush=True)
-
-        list(build.pool.map(one, todo))
+        judge_all(todo, results, stamps, options.jobs)
     lines, score = table(drawn, results)
     if options.report:
         report(drawn, results, total, options)
