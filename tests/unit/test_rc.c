@@ -1265,8 +1265,12 @@ static void each_call_fails(void **state)
 		r->port.fail_call = r->port.calls + (k + 1) / 2;
 		mixture();
 		run(100 * MS);
-		for (n = 0, seen = 0; rig_cqe(&ra, &qa, &cqe); n++)
+		for (n = 0, seen = 0; rig_cqe(&ra, &qa, &cqe); n++) {
 			seen |= 1u << unic_from_le64(cqe.wr_id);
+			/* nobody has taken anything back */
+			assert_int_not_equal(cqe.status, UNIC_WC_EVICTED);
+			assert_int_not_equal(cqe.status, UNIC_WC_REM_EVICTED);
+		}
 		if (ra.nic.cqs.cq[qa.cq].error)
 			continue; /* its completions had nowhere to go */
 		assert_int_equal(n, 5);

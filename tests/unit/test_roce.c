@@ -297,6 +297,85 @@ static void long_message_lies(void **state)
 	died(0);
 }
 
+/* Bytes behind the payload that are no multiple of four: no such packet. */
+static void odd_lengths(void **state)
+{
+	uint32_t n, i;
+
+	(void)state;
+	for (n = 1; n <= 5; n++) {
+		uint32_t sum = 0;
+		uint8_t *f;
+
+		capture(8);
+		f = packet[0].bytes + 2;
+		packet[0].len += n;
+		put(0, 16, 2, packet[0].len - 14);
+		put(0, 38, 2, packet[0].len - 34);
+		put(0, 24, 2, 0);
+		for (i = 14; i < 34; i += 2)
+			sum += (uint32_t)f[i] << 8 | f[i + 1];
+		put(0, 24, 2, ~((sum & 0xffff) + (sum >> 16)) & 0xffff);
+		arrive(0);
+		untouched_from(0);
+		assert_int_equal(rig_count(&rb, rx_bad_ip), n != 4);
+		assert_int_equal(rig_count(&rb, rx_bad_opcode), n == 4);
+	}
+}
+
+/* A tagged message of @len bytes, on its way to a token that takes it. */
+static void capture_tagged(uint32_t len)
+{
+	struct unic_cmd_token_alloc cmd = { .length = unic_to_le32(4096) };
+	struct unic_cpl_token cpl;
+
+	up(NULL);
+	cmd.pd = unic_to_le32(qb.pd);
+	cmd.stag = unic_to_le32(mb.stag);
+	cmd.iova = unic_to_le64(mb.iova);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &cmd, &cpl), 0);
+	packets = 0;
+	memset(mb.mem, 0xee, 4096);
+	rig_recv(&rb, &qb, 1, &mb, 4000, 64);
+	rig_poll(&rb);
+	ra.port.on_frame = keep_all;
+	rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &ma, 0, len,
+		 unic_from_le64(cpl.key), unic_from_le32(cpl.index));
+	rig_poll(&ra);
+	ra.port.on_frame = NULL;
+	assert_int_equal(packets, 3);
+}
+
+static void tagged_message_lies(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	capture_tagged(2500); /* as it is, it is taken */
+	for (i = 0; i < 3; i++)
+		arrive(i);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
+	assert_int_equal(rig_count(&rb, tokens_used), 1);
+	assert_memory_equal(mb.mem, ma.mem, 2500);
+	untouched_from(2500);
+	capture_tagged(2500); /* it ends too early */
+	arrive(0);
+	put(2, OFF_PSN, 3, 0x1001);
+	arrive(2);
+	died(1024);
+	capture_tagged(2500); /* it does not end: its middle comes twice */
+	arrive(0);
+	arrive(1);
+	put(1, OFF_PSN, 3, 0x1002);
+	arrive(1);
+	died(2048);
+	capture_tagged(2500); /* a middle without a first */
+	put(1, OFF_PSN, 3, 0x1000);
+	arrive(1);
+	died(0);
+	assert_int_equal(rig_count(&rb, tokens_used), 0);
+}
+
 static void only_within_a_message(void **state)
 {
 	(void)state;
@@ -352,6 +431,8 @@ int main(void)
 		cmocka_unit_test_setup(each_field, up),
 		cmocka_unit_test(one_packet_lies),
 		cmocka_unit_test(long_message_lies),
+		cmocka_unit_test(odd_lengths),
+		cmocka_unit_test(tagged_message_lies),
 		cmocka_unit_test(only_within_a_message),
 		cmocka_unit_test_setup(datagrams, up),
 		cmocka_unit_test_setup(fault, up),

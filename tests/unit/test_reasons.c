@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_reasons.c - what an application is told: the status and the detail of
+ * each way to fail, and that a success is one to the last byte, whichever call
+ * of the machine failed and however late its DMA was.
+ */
+#include "unit.h"
+
+#include "rig.h"
+
+#define US    1000ull
+#define MS    1000000ull
+#define PAGES 3u
+#define BYTES (PAGES * 4096u)
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb, other; /* @other: of A, another domain */
+
+static int up(void **state)
+{
+	uint32_t pa, pb, i;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 1, &qa);
+	rig_qp(&rb, 0, pb, 2, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mb),
+			 0);
+	assert_int_equal(rig_reg(&ra, 0, rig_pd(&ra, 0), 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	for (i = 0; i < BYTES; i++)
+		ma.mem[i] = (uint8_t)(i * 11 + (i >> 8));
+	memset(mb.mem, 0xee, BYTES);
+	return 0;
+}
+
+/* ---------------------------------------------------------- malformed requests */
+
+static struct unic_sq_slot write_slot(void)
+{
+	struct unic_sq_slot s = {
+		.opcode = UNIC_WR_WRITE,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 1,
+		.wr_id = unic_to_le64(5),
+		.remote = unic_to_le64(mb.iova),
+		.rkey = unic_to_le32(mb.stag),
+	};
+
+	s.sge[0].iova = unic_to_le64(ma.iova);
+	s.sge[0].len = unic_to_le32(64);
+	s.sge[0].lkey = unic_to_le32(ma.stag);
+	return s;
+}
+
+/* What comes of it, on queues that are new. */
+static void tell(const struct unic_sq_slot *s, uint8_t status, uint8_t detail)
+{
+	uint32_t qpn = qa.qpn & 0xff;
+	struct unic_cqe cqe;
+
+	qa.sq[qa.sq_tail % RIG_SLOTS] = *s;
+	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, ++qa.sq_tail);
+	rig_run2(&ra, &rb, 30 * MS);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, status);
+	assert_int_equal(cqe.detail, detail);
+	assert_int_equal(unic_from_le64(cqe.wr_id), 5);
+	assert_int_equal(ra.nic.qps.qp[qpn].state,
+			 status ? UNIC_QPS_ERR : UNIC_QPS_RTS);
+	assert_int_equal(rig_count(&ra, wqe_bad),
+			 status == UNIC_WC_LOC_QP_OP_ERR);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
+	up(NULL);
+}
+
+#define TELL(field, value, status, detail)                    \
+	do {                                                  \
+		struct unic_sq_slot t = write_slot();         \
+                                                              \
+		t.field = (value);                            \
+		tell(&t, UNIC_WC_##status, UNIC_WD_##detail); \
+	} while (0)
+
+static void malformed(void **state)
+{
+	struct unic_sq_slot s = write_slot();
+
+	(void)state;
+	tell(&s, UNIC_WC_SUCCESS, UNIC_WD_NONE);
+	TELL(opcode, 0, LOC_QP_OP_ERR, OPCODE);
+	TELL(opcode, UNIC_WR_TOKEN + 1, LOC_QP_OP_ERR, OPCODE);
+	TELL(flags, UNIC_WR_FLAGS_ALL + 1, LOC_QP_OP_ERR, FLAGS);
+	TELL(num_sge, UNIC_SQ_SGE_MAX + 1, LOC_QP_OP_ERR, SGE);
+	TELL(num_sge, 3, LOC_QP_OP_ERR, SGE); /* the second slot is missing */
+	TELL(inline_len, 1, LOC_QP_OP_ERR, SGE);
+	TELL(flags, UNIC_WR_SIGNALED | UNIC_WR_INLINE, LOC_QP_OP_ERR, SGE);
+	TELL(ctrl_len, unic_to_le32(1), LOC_QP_OP_ERR, LENGTH);
+	TELL(sge[0].len, unic_to_le32(UNIC_MSG_MAX + 1), LOC_QP_OP_ERR, LENGTH);
+	TELL(sge[0].len, unic_to_le32(UNIC_MSG_MAX), LOC_PROT_ERR, BOUNDS);
+	TELL(sge[0].len, unic_to_le32(BYTES + 1), LOC_PROT_ERR, BOUNDS);
+	TELL(sge[0].iova, unic_to_le64(ma.iova - 1), LOC_PROT_ERR, BOUNDS);
+	TELL(sge[0].lkey, unic_to_le32(ma.stag ^ 0x100), LOC_PROT_ERR, STAG);
+	TELL(sge[0].lkey, unic_to_le32(other.stag), LOC_PROT_ERR, PD);
+	TELL(rkey, unic_to_le32(mb.stag ^ 0x100), REM_ACCESS_ERR, NONE);
+	TELL(remote, unic_to_le64(mb.iova + BYTES - 63), REM_ACCESS_ERR, NONE);
+	TELL(remote, unic_to_le64(mb.iova + BYTES - 64), SUCCESS, NONE);
+	s.opcode = UNIC_WR_READ;
+	tell(&s, UNIC_WC_SUCCESS, UNIC_WD_NONE);
+	s.flags |= UNIC_WR_INLINE;
+	s.num_sge = 0;
+	tell(&s, UNIC_WC_LOC_QP_OP_ERR, UNIC_WD_FLAGS);
+}
+
+/* A receive that met a message and is of no use says why; the sender hears
+ * that the fault was not its own. */
+static void receive_tells(const struct unic_rq_slot *s, uint8_t status,
+			  uint8_t detail)
+{
+	struct unic_cqe cqe;
+
+	qb.rq[qb.rq_tail % RIG_SLOTS] = *s;
+	rig_ring(&rb, 0, UNIC_DB_RQ, qb.row, ++qb.rq_tail);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 64, 0, 0);
+	rig_run2(&ra, &rb, 30 * MS);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), 6);
+	assert_int_equal(cqe.status, status);
+	assert_int_equal(cqe.detail, detail);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(!cqe.status, !status);
+	assert_int_equal(mb.mem[0] == ma.mem[0], !status);
+	up(NULL);
+}
+
+#define RECEIVE(field, value, status, detail)                          \
+	do {                                                           \
+		struct unic_rq_slot t = { .num_sge = 1 };              \
+                                                                       \
+		t.wr_id = unic_to_le64(6);                             \
+		t.sge[0].iova = unic_to_le64(mb.iova);                 \
+		t.sge[0].len = unic_to_le32(64);                       \
+		t.sge[0].lkey = unic_to_le32(mb.stag);                 \
+		t.field = (value);                                     \
+		receive_tells(&t, UNIC_WC_##status, UNIC_WD_##detail); \
+	} while (0)
+
+static void malformed_receives(void **state)
+{
+	(void)state;
+	RECEIVE(num_sge, 1, SUCCESS, NONE);
+	RECEIVE(num_sge, 2, SUCCESS, NONE); /* the second is of 0 bytes */
+	RECEIVE(num_sge, UNIC_RQ_SGE_MAX + 1, LOC_QP_OP_ERR, SGE);
+	RECEIVE(rsvd0[0], 1, LOC_QP_OP_ERR, FLAGS);
+	RECEIVE(sge[0].lkey, unic_to_le32(mb.stag ^ 0x100), LOC_PROT_ERR, STAG);
+	RECEIVE(sge[0].iova, unic_to_le64(mb.iova - 1), LOC_PROT_ERR, BOUNDS);
+	RECEIVE(sge[0].len, unic_to_le32(BYTES + 1), LOC_PROT_ERR, BOUNDS);
+	RECEIVE(sge[0].len, unic_to_le32(BYTES), SUCCESS, NONE);
+}
+
+/* ------------------------------------------------------------ calls that fail */
+
+/* One message across pages; @two: gathered from two pieces. */
+static void post(uint8_t opcode, bool two)
+{
+	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
+
+	if (opcode == UNIC_WR_SEND)
+		rig_recv(&rb, &qb, 6, &mb, 3700, 800);
+	rig_send(&ra, &qa, opcode, 5, &ma, 3700, 800, mb.iova + 3700, mb.stag);
+	if (!two)
+		return;
+	s->num_sge = 2;
+	s->sge[1] = s->sge[0];
+	s->sge[0].len = unic_to_le32(500);
+	s->sge[1].len = unic_to_le32(300);
+	s->sge[1].iova = unic_to_le64(ma.iova + 4200);
+}
+
+static void settle(struct rig *late)
+{
+	uint32_t i;
+
+	for (i = 0; i < 60; i++) {
+		if (late)
+			fake_dma_run(&late->port, 1);
+		rig_run2(&ra, &rb, 20 * US);
+	}
+	late = late ? late : &ra;
+	late->port.late_dma = false;
+	for (i = 0; i < 40; i++) {
+		fake_dma_run(&late->port, FAKE_PENDING);
+		rig_run2(&ra, &rb, MS);
+	}
+}
+
+/* Nobody took anything back, so nobody may say so; a success is one. */
+static void check_end(const uint8_t *from, const uint8_t *to)
+{
+	struct unic_cqe cqe;
+
+	if (rig_cqe(&ra, &qa, &cqe)) {
+		assert_int_not_equal(cqe.status, UNIC_WC_EVICTED);
+		assert_int_not_equal(cqe.status, UNIC_WC_REM_EVICTED);
+		if (!cqe.status)
+			assert_memory_equal(to, from, 800);
+		else
+			assert_int_not_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+	}
+	assert_false(rig_cqe(&ra, &qa, &cqe));
+	if (rig_cqe(&rb, &qb, &cqe) && !cqe.status)
+		assert_memory_equal(to, from, 800);
+	assert_int_equal(ra.port.tx_held | rb.port.tx_held, 0);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].dmas, 0);
+	assert_int_equal(rb.nic.mrs.mr[mb.mr].dmas, 0);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
+}
+
+static void success_is_whole(void **state)
+{
+	static const uint8_t opcode[] = { UNIC_WR_WRITE, UNIC_WR_SEND,
+					  UNIC_WR_READ };
+	uint32_t k, i;
+
+	(void)state;
+	for (k = 1; k <= 12; k++)
+		for (i = 0; i < 24; i++) {
+			struct rig *r = i & 4 ? &rb : &ra, *late;
+			uint8_t op = opcode[i % 3];
+
+			late = i & 8 ? r : NULL;
+			up(NULL);
+			if (op == UNIC_WR_READ) {
+				memcpy(mb.mem, ma.mem, BYTES);
+				memset(ma.mem, 0xee, BYTES);
+			}
+			if (late)
+				late->port.late_dma = true;
+			r->port.fail_call = r->port.calls + k;
+			post(op, i >= 12);
+			settle(late);
+			if (op == UNIC_WR_READ)
+				check_end(mb.mem + 3700, ma.mem + 3700);
+			else
+				check_end(ma.mem + 3700, mb.mem + 3700);
+		}
+}
+
+/* What the NIC cannot read of a payload is a fault of the bus. */
+static void bus_error(void **state)
+{
+	uint32_t k, found = 0;
+	struct unic_cqe cqe;
+
+	(void)state;
+	for (k = 1; k <= 16; k++) {
+		up(NULL);
+		ra.port.fail_call = ra.port.calls + k;
+		post(UNIC_WR_WRITE, k > 8);
+		settle(NULL);
+		if (rig_cqe(&ra, &qa, &cqe) && cqe.status) {
+			assert_int_equal(cqe.status, UNIC_WC_LOC_BUS_ERR);
+			assert_int_equal(cqe.detail, 0);
+			found++;
+		}
+	}
+	assert_true(found >= 2);
+}
+
+/* ----------------------------------------------------------- and other endings */
+
+static uint32_t passed;
+
+static void count(struct unic_port *port, const uint8_t *f, uint32_t len,
+		  uint32_t flags)
+{
+	(void)port;
+	(void)f;
+	(void)len;
+	(void)flags;
+	passed++;
+}
+
+/* What a failed NIC had begun to gather is not sent. */
+static void failed_nic_sends_nothing(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	passed = 0;
+	ra.port.on_frame = count;
+	ra.port.late_dma = true;
+	post(UNIC_WR_WRITE, true);
+	rig_poll(&ra);
+	assert_true(fake_dma_waiting(&ra.port) > 0);
+	unic_nic_quiesce(&ra.nic);
+	for (i = 0; i < 20; i++) {
+		fake_dma_run(&ra.port, FAKE_PENDING);
+		unic_nic_poll(&ra.nic);
+	}
+	assert_int_equal(fake_dma_waiting(&ra.port), 0);
+	assert_int_equal(passed, 0);
+	assert_int_equal(ra.port.tx_held, 0);
+}
+
+/* A datagram that finds the link full is not sent, and that is said. */
+static void datagram_without_room(void **state)
+{
+	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
+	uint8_t data[256] = { 0 };
+
+	(void)state;
+	memcpy(cmd.mac, rb.port.mac, 6);
+	ra.port.tx_held = (1u << UNIC_TX_BUFS) - 1;
+	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), -UNIC_EAGAIN);
+	ra.port.tx_held = 0;
+	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+}
+
+/* A region that was taken back has no entries and is a row all the same. */
+static void evicted_row(void **state)
+{
+	const struct unic_row_mr *row;
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	struct unic_cmd_mr evict = { 0 };
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&ra, 0, qa.pd, 2, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	evict.mr = unic_to_le32(mr.mr);
+	evict.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	cmd.first = unic_to_le32(mr.mr);
+	row = (const void *)(ra.port.bar + UNIC_BAR_LIST_OFF +
+			     ra.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_DUMP, &cmd, NULL), 0);
+	assert_int_equal(unic_from_le32(row->index), mr.mr);
+	assert_int_equal(row->state, UNIC_MR_EVICTED);
+	assert_int_equal(unic_from_le32(row->entries), 0);
+}
+
+/* A tag may name any number; only those of tokens are looked at. */
+static void wild_tags(void **state)
+{
+	static const uint32_t index[] = { UNIC_TOKENS, UNIC_TOKENS + 1,
+					  0x7fffffff, 0x80000000, UINT32_MAX };
+	struct unic_qp qp = { .dest_ipv4 = 0x0a000002 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		struct unic_tag tag = { .index = index[i], .payload = 1 };
+
+		assert_int_equal(unic_token_claim(&ra.nic, &tag, &qp),
+				 UNIC_TOKEN_BAD_KEY);
+	}
+	assert_int_equal(rig_count(&ra, token_bad_key), 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(malformed, up),
+		cmocka_unit_test_setup(malformed_receives, up),
+		cmocka_unit_test(success_is_whole),
+		cmocka_unit_test(bus_error),
+		cmocka_unit_test_setup(failed_nic_sends_nothing, up),
+		cmocka_unit_test_setup(datagram_without_room, up),
+		cmocka_unit_test_setup(evicted_row, up),
+		cmocka_unit_test_setup(wild_tags, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
