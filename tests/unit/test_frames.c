@@ -21,6 +21,7 @@ static struct seen {
 	uint32_t frames, bytes;
 	uint32_t of[256]; /* by opcode */
 	uint32_t solicited;
+	uint32_t vack[2]; /* what the last one says */
 	uint32_t last_len;
 	uint8_t last[FAKE_FRAME_BYTES];
 } from_a, from_b;
@@ -87,6 +88,10 @@ static void inspect(struct unic_port *port, const uint8_t *f, uint32_t len,
 		look_at(port, f, len, flags);
 		s->of[f[BTH]]++;
 		s->solicited += f[BTH + 1] >> 7;
+		if (f[BTH] == UNIC_OP_VACK) {
+			s->vack[0] = be(f + 54, 4);
+			s->vack[1] = be(f + 58, 4);
+		}
 	}
 	fake_deliver(port->peer, f, len, flags);
 }
@@ -365,8 +370,68 @@ static void questions(void **state)
 	counters_agree();
 }
 
-/* A process's doorbell for @len bytes, twice as fast as the link: nothing is
- * lost when the link has no buffer, and that is counted. */
+static uint32_t sums_seen;
+
+static void sum_only(struct unic_port *port, const uint8_t *f, uint32_t len,
+		     uint32_t flags)
+{
+	(void)port;
+	(void)flags;
+	look_at_ip(f, len);
+	sums_seen++;
+}
+
+/* The header's sum is folded until nothing is left to carry: the addresses for
+ * which that is seldom the case at once are tried. */
+static void sums_that_carry(void **state)
+{
+	struct unic_cmd_mad_send cmd = { .mac = { 2 } };
+	const uint32_t rest = 0x4500 + 14 + 20 + 8 + 12 + 256 + 4 - 14 +
+			      0x4000 + 0x4011 + 0x0a00 + 1 + 0x0a01;
+	static const uint8_t data[256];
+	uint32_t low;
+
+	(void)state;
+	ra.port.on_frame = sum_only;
+	for (low = 0; low < 0x10000; low++) {
+		if (((rest + low) & 0xffff) < 0xffc0)
+			continue;
+		cmd.ipv4 = unic_to_le32(0x0a010000 | low);
+		assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+	}
+	assert_int_equal(sums_seen, 64);
+}
+
+/* Who writes to a region that was taken back is told so, in so many words. */
+static void evicted_is_told(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	struct unic_cqe cqe;
+	struct rig_mr mr;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	evict.mr = unic_to_le32(mr.mr);
+	evict.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	for (i = 0; i < 3; i++) {
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 100, mr.iova,
+			 mr.stag);
+		rig_run2(&ra, &rb, MS);
+		assert_true(rig_cqe(&ra, &qa, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_REM_EVICTED);
+		assert_int_equal(from_b.of[UNIC_OP_VACK], i + 1);
+	}
+	assert_int_equal(rig_count(&rb, tx_vacks), 3);
+	assert_int_equal(from_b.vack[0], UNIC_EV_EVICTED);
+	assert_int_equal(from_b.vack[1], 0);
+	move(UNIC_WR_WRITE, 0, 64);
+}
+
+/* Nothing is lost when the link has no buffer, and that is counted. */
 static void full_link(void **state)
 {
 	uint32_t i;
@@ -404,6 +469,8 @@ int main(void)
 		cmocka_unit_test_setup(solicited, up),
 		cmocka_unit_test_setup(every_buffer, up),
 		cmocka_unit_test_setup(questions, up),
+		cmocka_unit_test_setup(sums_that_carry, up),
+		cmocka_unit_test_setup(evicted_is_told, up),
 		cmocka_unit_test_setup(full_link, up),
 	};
 

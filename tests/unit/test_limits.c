@@ -321,6 +321,47 @@ static void trace_records(void **state)
 	assert_int_equal(unic_from_le32(t->arg[1]), 1);
 }
 
+/* How long the owner might have kept it, in microseconds. */
+static void trace_of_a_release(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	const struct unic_trace_rec *t;
+	struct unic_evt_mr notice;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	evict.mr = unic_to_le32(mr.mr);
+	evict.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &notice);
+	assert_int_equal(rig_ack(&r, &notice), 0);
+	rig_run(&r, 5 * MS);
+	rig_answer(&r, &notice, UNIC_ANSWER_RELEASE, NULL, 0, NULL);
+	t = traced(UNIC_T_RELEASE);
+	assert_int_equal(unic_from_le32(t->arg[1]), mr.mr);
+	assert_int_equal(unic_from_le32(t->arg[2]),
+			 unic_from_le32(notice.grace_us) - 5000);
+}
+
+/* A NIC that failed answers who asks whether it is there, and shows its
+ * tables; all else is refused. */
+static void failed_nic_answers(void **state)
+{
+	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	struct unic_cmd_nop nop = { .data = unic_to_le64(7) };
+
+	(void)state;
+	unic_nic_quiesce(&r.nic);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_NOP, &nop, NULL), UNIC_ST_OK);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &dump, NULL), UNIC_ST_OK);
+	assert_int_equal(pd_cmd(UNIC_CMD_PD_ALLOC, 0, 0), UNIC_ST_FAILED);
+	assert_int_equal(reg(0x1000, 1, 0, 0), UNIC_ST_FAILED);
+}
+
 /* ------------------------------------------------------------------------ time */
 
 static uint64_t asked_at[16];
@@ -528,6 +569,60 @@ static void reset_forgets_addresses(void **state)
 	assert_int_equal(resolve(), UNIC_ST_PENDING);
 }
 
+static void enter(const struct rig_qp *q, uint8_t state)
+{
+	struct unic_cmd_qp_modify cmd = { .qpn = unic_to_le32(q->qpn),
+					  .state = state };
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
+}
+
+static void take_down(const struct rig_qp *q)
+{
+	struct unic_db_page *db = (void *)r.port.window[0];
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(q->qpn) };
+
+	rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL);
+	rig_run(&r, MS);
+	cmd.id = unic_to_le32(q->cq);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &cmd, NULL), 0);
+	assert_int_equal(rig_dereg(&r, &q->rings), 0);
+	memset(&db->tail[q->row], 0, sizeof(db->tail[0]));
+}
+
+/* Queues in the places of others know nothing of them: they begin at the first
+ * record, and nobody has armed them. */
+static void queues_are_new(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_qp q;
+	struct rig_mr mr;
+	uint32_t i, life, rung;
+
+	(void)state;
+	assert_int_equal(rig_reg(&r, 0, pd, 1, 0, UNIC_REG_LIST, 0, &mr), 0);
+	for (life = 0; life < 4; life++) {
+		rig_qp(&r, 0, pd, 3, &q);
+		rung = r.port.rung[1];
+		for (i = 0; i < 5 + life; i++)
+			rig_recv(&r, &q, i, &mr, 0, 64);
+		enter(&q, UNIC_QPS_INIT);
+		rig_run(&r, MS);
+		assert_false(rig_cqe(&r, &q, &cqe));
+		enter(&q, UNIC_QPS_ERR);
+		rig_run(&r, MS);
+		for (i = 0; i < 5 + life; i++) {
+			assert_true(rig_cqe(&r, &q, &cqe));
+			assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
+			assert_int_equal(unic_from_le64(cqe.wr_id), i);
+		}
+		assert_int_equal(r.port.rung[1], rung);
+		rig_ring(&r, 0, UNIC_DB_ARM, 3, q.cq_ci);
+		rig_poll(&r);
+		take_down(&q);
+	}
+}
+
 /* One life: queues that carry messages, and one that is armed at its end. */
 static void live_once(struct rig *a, struct rig *b)
 {
@@ -595,6 +690,8 @@ int main(void)
 		cmocka_unit_test(mtu_of_a_link),
 		cmocka_unit_test_setup(usage, up),
 		cmocka_unit_test_setup(trace_records, up),
+		cmocka_unit_test_setup(trace_of_a_release, up),
+		cmocka_unit_test_setup(failed_nic_answers, up),
 		cmocka_unit_test_setup(questions_are_regular, up),
 		cmocka_unit_test_setup(answer_waits_for_room, up),
 		cmocka_unit_test_setup(tokens_end_in_time, up),
@@ -603,6 +700,7 @@ int main(void)
 		cmocka_unit_test_setup(epochs, up),
 		cmocka_unit_test_setup(no_deadline_of_no_notice, up),
 		cmocka_unit_test_setup(reset_forgets_addresses, up),
+		cmocka_unit_test_setup(queues_are_new, up),
 		cmocka_unit_test(lives_are_alike),
 	};
 

@@ -316,6 +316,67 @@ static void failed_nic_sends_nothing(void **state)
 	assert_int_equal(ra.port.tx_held, 0);
 }
 
+/* News of queues that failed wait for room in the event ring. */
+static void errors_wait_for_room(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
+	uint32_t i, cq = 0, qp = 0;
+
+	(void)state;
+	while (unic_mbox_event(&ra.nic, &evt))
+		evt.hdr.type = UNIC_EVT_PROC_GONE;
+	for (i = 0; i <= RIG_SLOTS; i++) {
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		rig_run2(&ra, &rb, MS);
+	}
+	assert_int_equal(rig_count(&ra, cq_overflows), 1);
+	for (i = 0; i < 20; i++) {
+		while (rig_event(&ra, &evt)) {
+			cq += evt.hdr.type == UNIC_EVT_CQ_ERROR &&
+			      unic_from_le32(evt.id) == qa.cq;
+			qp += evt.hdr.type == UNIC_EVT_QP_ERROR &&
+			      unic_from_le32(evt.id) == qa.qpn;
+		}
+		rig_run2(&ra, &rb, MS);
+	}
+	assert_int_equal(cq, 1);
+	assert_int_equal(qp, 1);
+}
+
+/* Receives in a messaging region that is taken back are told, each, and at
+ * once: nobody has to send for it. */
+static void receives_are_swept(void **state)
+{
+	struct unic_cmd_mr evict;
+	struct unic_cqe cqe;
+	struct rig_mr mr;
+	uint32_t n, i;
+
+	(void)state;
+	for (n = 1; n <= 3; n++) {
+		up(NULL);
+		assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+					 UNIC_REG_LIST, 0, &mr),
+				 0);
+		for (i = 0; i < n; i++)
+			rig_recv(&rb, &qb, i, &mr, 64 * i, 64);
+		rig_poll(&rb);
+		memset(&evict, 0, sizeof(evict));
+		evict.mr = unic_to_le32(mr.mr);
+		evict.gen = unic_to_le32(mr.gen);
+		assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL),
+				 0);
+		rig_run2(&ra, &rb, MS);
+		for (i = 0; i < n; i++) {
+			assert_true(rig_cqe(&rb, &qb, &cqe));
+			assert_int_equal(cqe.status, UNIC_WC_EVICTED);
+			assert_int_equal(unic_from_le64(cqe.wr_id), i);
+		}
+		assert_false(rig_cqe(&rb, &qb, &cqe));
+	}
+}
+
 /* A datagram that finds the link full is not sent, and that is said. */
 static void datagram_without_room(void **state)
 {
@@ -380,6 +441,8 @@ int main(void)
 		cmocka_unit_test(success_is_whole),
 		cmocka_unit_test(bus_error),
 		cmocka_unit_test_setup(failed_nic_sends_nothing, up),
+		cmocka_unit_test_setup(errors_wait_for_room, up),
+		cmocka_unit_test(receives_are_swept),
 		cmocka_unit_test_setup(datagram_without_room, up),
 		cmocka_unit_test_setup(evicted_row, up),
 		cmocka_unit_test_setup(wild_tags, up),

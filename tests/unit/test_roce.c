@@ -390,6 +390,58 @@ static void only_within_a_message(void **state)
 	died(1024);
 }
 
+/* An acknowledgement of some starts the time of the others anew. */
+static void timer_starts_again(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	packets = 0;
+	ra.port.on_frame = keep_all;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
+	rig_poll(&ra);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	rig_poll(&ra);
+	assert_int_equal(packets, 2);
+	rig_run(&ra, 4 * MS); /* of 4.19 */
+	arrive(0);
+	rig_run(&ra, 4 * MS);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+	assert_true(rig_cqe(&ra, &qa, &cqe) && !cqe.status);
+	rig_run(&ra, MS);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+	arrive(1);
+	rig_poll(&ra);
+	assert_true(rig_cqe(&ra, &qa, &cqe) && !cqe.status);
+}
+
+/* A queue pair hears its peer from RTR on, until it fails. */
+static void states_that_listen(void **state)
+{
+	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
+	uint32_t len;
+
+	(void)state;
+	for (len = 8; len <= 1000; len += 992) {
+		capture(len);
+		rb.nic.qps.qp[qb.qpn & 0xff].state = UNIC_QPS_RTR;
+		arrive(0);
+		assert_memory_equal(mb.mem, ma.mem, len);
+		capture(len);
+		rb.nic.qps.qp[qb.qpn & 0xff].state = UNIC_QPS_INIT;
+		arrive(0);
+		untouched_from(0);
+		assert_int_equal(rig_count(&rb, rx_no_qp), 1);
+		capture(len);
+		cmd.qpn = unic_to_le32(qb.qpn);
+		assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &cmd, NULL),
+				 0);
+		arrive(0);
+		untouched_from(0);
+		assert_int_equal(rig_count(&rb, rx_no_qp), 1);
+	}
+}
+
 static void datagrams(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
@@ -434,6 +486,8 @@ int main(void)
 		cmocka_unit_test(odd_lengths),
 		cmocka_unit_test(tagged_message_lies),
 		cmocka_unit_test(only_within_a_message),
+		cmocka_unit_test_setup(timer_starts_again, up),
+		cmocka_unit_test(states_that_listen),
 		cmocka_unit_test_setup(datagrams, up),
 		cmocka_unit_test_setup(fault, up),
 	};
