@@ -536,6 +536,33 @@ static void epochs(void **state)
 	assert_int_equal(r.nic.epoch, 2);
 }
 
+/* Weights are relative: large ones find the hoarder as small ones do. */
+static void weights_above_all_entries(void **state)
+{
+	static const uint32_t weight[] = { 1, 64, 1000, 65535 };
+	struct unic_evt_mr notice;
+	struct rig_mr all, mr;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		rig_up(&r, 1);
+		rig_attach(&r, 0, weight[i]);
+		rig_attach(&r, 1, weight[i]);
+		assert_int_equal(rig_reg(&r, 0, rig_pd(&r, 0), 60,
+					 UNIC_CLASS_RDMA, UNIC_REG_LIST, 0,
+					 &all),
+				 0);
+		assert_int_equal(rig_reg(&r, 1, rig_pd(&r, 1), 8,
+					 UNIC_CLASS_RDMA, UNIC_REG_WAIT, 0,
+					 &mr),
+				 UNIC_ST_PENDING);
+		rig_run(&r, 20 * MS);
+		rig_expect(&r, UNIC_EVT_NOTICE, &notice);
+		assert_int_equal(unic_from_le32(notice.mr), all.mr);
+	}
+}
+
 /* A waiting process's answer to nothing has no deadline. */
 static void no_deadline_of_no_notice(void **state)
 {
@@ -698,6 +725,7 @@ int main(void)
 		cmocka_unit_test_setup(bad_doorbells_are_told_in_time, up),
 		cmocka_unit_test_setup(numbers_skip_zero, up),
 		cmocka_unit_test_setup(epochs, up),
+		cmocka_unit_test(weights_above_all_entries),
 		cmocka_unit_test_setup(no_deadline_of_no_notice, up),
 		cmocka_unit_test_setup(reset_forgets_addresses, up),
 		cmocka_unit_test_setup(queues_are_new, up),

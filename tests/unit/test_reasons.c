@@ -377,6 +377,31 @@ static void receives_are_swept(void **state)
 	}
 }
 
+/* A message lands where it belongs, whatever the one before it was. */
+static void nothing_is_remembered(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		rig_recv(&rb, &qb, 6, &mb, 0, 100);
+		rig_recv(&rb, &qb, 7, &mb, 0, 0);
+		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 200, 100, 0, 0);
+		rig_send(&ra, &qa, UNIC_WR_WRITE_IMM, 2, &ma, 1000, 100,
+			 mb.iova + 5000 + 200 * i, mb.stag);
+		rig_run2(&ra, &rb, MS);
+		assert_true(rig_cqe(&rb, &qb, &cqe) && !cqe.status);
+		assert_true(rig_cqe(&rb, &qb, &cqe) && !cqe.status);
+		assert_true(rig_cqe(&ra, &qa, &cqe) && !cqe.status);
+		assert_true(rig_cqe(&ra, &qa, &cqe) && !cqe.status);
+		assert_memory_equal(mb.mem, ma.mem + 200, 100);
+		assert_memory_equal(mb.mem + 5000 + 200 * i, ma.mem + 1000,
+				    100);
+		assert_int_equal(mb.mem[5000 + 200 * i + 100], 0xee);
+	}
+}
+
 /* A datagram that finds the link full is not sent, and that is said. */
 static void datagram_without_room(void **state)
 {
@@ -443,6 +468,7 @@ int main(void)
 		cmocka_unit_test_setup(failed_nic_sends_nothing, up),
 		cmocka_unit_test_setup(errors_wait_for_room, up),
 		cmocka_unit_test(receives_are_swept),
+		cmocka_unit_test_setup(nothing_is_remembered, up),
 		cmocka_unit_test_setup(datagram_without_room, up),
 		cmocka_unit_test_setup(evicted_row, up),
 		cmocka_unit_test_setup(wild_tags, up),

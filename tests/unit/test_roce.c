@@ -297,30 +297,57 @@ static void long_message_lies(void **state)
 	died(0);
 }
 
+/* Packet @i with its last @n bytes of payload missing or, below 0, with more:
+ * all lengths and sums of its headers agree. */
+static void shorten(uint32_t i, int32_t n)
+{
+	const uint8_t *f = packet[i].bytes + 2;
+	uint32_t sum = 0, k;
+
+	packet[i].len -= (uint32_t)n;
+	put(i, 16, 2, packet[i].len - 14);
+	put(i, 38, 2, packet[i].len - 34);
+	put(i, 24, 2, 0);
+	for (k = 14; k < 34; k += 2)
+		sum += (uint32_t)f[k] << 8 | f[k + 1];
+	put(i, 24, 2, ~((sum & 0xffff) + (sum >> 16)) & 0xffff);
+}
+
 /* Bytes behind the payload that are no multiple of four: no such packet. */
 static void odd_lengths(void **state)
 {
-	uint32_t n, i;
+	int32_t n;
 
 	(void)state;
 	for (n = 1; n <= 5; n++) {
-		uint32_t sum = 0;
-		uint8_t *f;
-
 		capture(8);
-		f = packet[0].bytes + 2;
-		packet[0].len += n;
-		put(0, 16, 2, packet[0].len - 14);
-		put(0, 38, 2, packet[0].len - 34);
-		put(0, 24, 2, 0);
-		for (i = 14; i < 34; i += 2)
-			sum += (uint32_t)f[i] << 8 | f[i + 1];
-		put(0, 24, 2, ~((sum & 0xffff) + (sum >> 16)) & 0xffff);
+		shorten(0, -n);
 		arrive(0);
 		untouched_from(0);
 		assert_int_equal(rig_count(&rb, rx_bad_ip), n != 4);
 		assert_int_equal(rig_count(&rb, rx_bad_opcode), n == 4);
 	}
+}
+
+/* All packets of a message but its last are as long as the path allows. */
+static void short_within_a_message(void **state)
+{
+	(void)state;
+	capture(2500);
+	shorten(0, 8);
+	arrive(0);
+	died(0);
+	capture(2500);
+	arrive(0);
+	shorten(1, 8);
+	arrive(1);
+	died(1024);
+	capture(2500); /* and the last is of what is left */
+	arrive(0);
+	arrive(1);
+	shorten(2, 8);
+	arrive(2);
+	died(2048);
 }
 
 /* A tagged message of @len bytes, on its way to a token that takes it. */
@@ -484,6 +511,7 @@ int main(void)
 		cmocka_unit_test(one_packet_lies),
 		cmocka_unit_test(long_message_lies),
 		cmocka_unit_test(odd_lengths),
+		cmocka_unit_test(short_within_a_message),
 		cmocka_unit_test(tagged_message_lies),
 		cmocka_unit_test(only_within_a_message),
 		cmocka_unit_test_setup(timer_starts_again, up),
