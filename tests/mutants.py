@@ -306,6 +306,13 @@ def table(drawn, results):
     return lines, row("all", rows["all"])[1]
 
 
+def raw(drawn, results):
+    """The score if nobody had judged a survivor to be equivalent."""
+    where = [column(results[k]) for _, k in drawn if k in results]
+    there = [w for w in where if w != "invalid"]
+    return 1 - there.count("survived") / (len(there) or 1)
+
+
 def verdicts():
     """{key: words} of lines "KEY words"."""
     try:
@@ -329,7 +336,9 @@ def report(drawn, results, total, options):
            "the fuzzers what that leaves. "
            "What a mutant is: `tests/mutants.py`; how it is judged: "
            "`tests/killers.py`.", "",
-           *lines, "", "## Survivors", "",
+           *lines, "",
+           f"With those judged equivalent among the survivors: "
+           f"{100 * raw(drawn, results):.0f} %.", "", "## Survivors", "",
            "A verdict is \"equivalent\" (no test can tell) or \"test missing\"; "
            "it is in `tests/mutants.verdicts`.", ""]
     for m, k in drawn:

@@ -387,7 +387,7 @@ static void sums_that_carry(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .mac = { 2 } };
 	const uint32_t rest = 0x4500 + 14 + 20 + 8 + 12 + 256 + 4 - 14 +
-			      0x4000 + 0x4011 + 0x0a00 + 1 + 0x0a01;
+			      0x4000 + 0x4011 + 0x0a00 + 1 + 0xdf01;
 	static const uint8_t data[256];
 	uint32_t low;
 
@@ -396,7 +396,7 @@ static void sums_that_carry(void **state)
 	for (low = 0; low < 0x10000; low++) {
 		if (((rest + low) & 0xffff) < 0xffc0)
 			continue;
-		cmd.ipv4 = unic_to_le32(0x0a010000 | low);
+		cmd.ipv4 = unic_to_le32(0xdf010000 | low);
 		assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
 	}
 	assert_int_equal(sums_seen, 64);
