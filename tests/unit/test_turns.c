@@ -134,7 +134,7 @@ static void dies_before_it_sends(void **state)
 		assert_int_equal(rig_count(&ra, retransmits), 0);
 		/* and it comes to rest */
 		assert_true(rig_poll(&ra) > ra.port.now_ns);
-		assert_int_equal(ra.nic.qps.sched.work, 0);
+		assert_int_equal(ra.nic.sched.work, 0);
 	}
 }
 
@@ -165,7 +165,7 @@ static void dies_before_it_answers(void **state)
 				well(i, i);
 		assert_int_equal(rig_count(&rb, tx_acks), QPS - 1);
 		assert_int_equal(rig_count(&ra, retransmits), 0);
-		assert_int_equal(rb.nic.qps.sched.work, 0);
+		assert_int_equal(rb.nic.sched.work, 0);
 	}
 }
 
