@@ -54,6 +54,15 @@ class IvshmemClient:
             self.take(*self.receive())
         return sorted(self.peers)
 
+    def hears(self, peers, timeout=5.0):
+        """True once those, and no others, are there."""
+        until = time.monotonic() + timeout
+        while self.news() != peers:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
+        return True
+
     def ring(self, peer, vector=0):
         os.write(self.peers[peer][vector], struct.pack("=Q", 1))
 
