@@ -340,7 +340,7 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
 		       uint32_t seq)
 {
-	const unic_le32 *fifo = p->db->fifo;
+	const unic_le32 *fifo = &p->db->fifo[0];
 	uint32_t what, next;
 
 	UNIC_IN_REGISTER(fifo);

@@ -35,7 +35,6 @@ ALLOWED = {
     ("host_driver/libunic/event.c", "upcalls"): "an array: its address",
     ("firmware/mbox.c", "i"): "facts, before magic and state publish them; "
                               "later the NIC alone writes, nothing hangs on it",
-    ("firmware/proc.c", "db"): "fifo: an array, its address",
     ("firmware/cmd.c", "info"): "a pair of clocks to show; nothing hangs on it",
     ("host_driver/tools/ctl_fetch.c", "*"): "a private copy: a reply's tail",
     ("host_driver/unicd/crash_text.c", "*"): "a private copy",
