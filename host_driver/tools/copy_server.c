@@ -25,6 +25,7 @@ struct session {
 	bool token_out;
 	bool loaded; /* get: buf holds block seq */
 	uint64_t seq;
+	bool met; /* the connection stood */
 	bool over;
 };
 
@@ -254,6 +255,7 @@ static int welcome(struct session *s, const struct unic_event *ev)
 	answer.size = unic_to_le64(s->file.size);
 	if (!err)
 		err = unic_accept(s->p->ctx, ev->conn, s->p->qp, &param);
+	s->met = !err;
 	return err;
 }
 
@@ -263,7 +265,8 @@ static void farewell(struct session *s, int err)
 	struct copy_msg msg = { .status = unic_to_le32((uint32_t)-err) };
 	struct copy_got got;
 
-	if (err && err != -ECONNRESET)
+	/* Who hung up while we accepted: nothing would ever complete. */
+	if (err && err != -ECONNRESET && s->met)
 		reply(s, COPY_ERROR, &msg);
 	if (!err)
 		copy_recv(s->p, &msg, &got);
