@@ -398,6 +398,9 @@ demo: install-deps ## [FILE=] [BOARD=virt|soft] [LOSS=1%] [LINK=shm|virtio]
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK))
+soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
+	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
+		$(MINUTES)) $(if $(SEED),--seed $(SEED))
 bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB

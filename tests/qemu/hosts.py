@@ -142,9 +142,13 @@ class Hosts:
         self.start("wire", "unic-wire", *args, show=False).expect("ready")
 
     def start_nic(self, host, show=True):
-        bus = self.path(f"bus{host}")
-        self.start(f"bus {host}", "unic-bus", "--dir", bus,
+        self.start(f"bus {host}", "unic-bus", "--dir", self.path(f"bus{host}"),
                    show=False).expect("ready")
+        self.nics.append(self.plug_nic(host, show))
+
+    def plug_nic(self, host, show=True):
+        """A NIC on a bus that is there."""
+        bus = self.path(f"bus{host}")
         how = {"link": self.link}
         if self.link == "virtio":
             # a stream, for it may lag by more than a datagram socket's 10 frames
@@ -156,7 +160,7 @@ class Hosts:
             raise Failure(str(e)) from None
         nic = Process(self.line, f"nic {host}", args, show)
         self.running.append(nic)
-        self.nics.append(nic)
+        return nic
 
     def start_driver(self, host, *more):
         self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
