@@ -32,8 +32,9 @@ from hosts import BIN, IP, Failure, Hosts, Process
 SIZES = (1, 4096, 100_003, 1 << 20, 3 << 20, 8 << 20)
 FAULTS = ("client",) * 4 + ("server",) * 2 + ("unicd",) * 2
 # When a QEMU on the shared-memory link is killed, the heap of the QEMU that
-# stays is soon damaged (7.2: "malloc_consolidate(): unaligned fastbin chunk").
-# So NICs in QEMU are reset by new drivers only; --kill-nic shows it.
+# stays is soon damaged (7.2: "malloc_consolidate(): unaligned fastbin chunk"),
+# nobody knows why. So NICs in QEMU are reset by new drivers only; --kill-nic
+# shows it.
 NIC_FAULTS = FAULTS + ("nic",)
 ENDS_ALL = ("unicd", "nic")  # no transfer survives these
 FALLS = 1  # the host whose driver and NIC are killed; the other must stay flat
