@@ -435,6 +435,13 @@ def post_mortem(soak):
     for p in soak.running:
         for text in p.lines[-3:]:
             print(f"  {p.who}: {text}")
+    for host in (0, 1):
+        try:
+            info, stats = (soak.ctl(host, what) for what in ("info", "stats"))
+            print(f"  host {host}: NIC {info['nic']}, resets {info['resets']}, "
+                  f"driver {stats['driver']}")
+        except (Failure, subprocess.SubprocessError) as e:
+            print(f"  host {host}: {e}")
 
 
 def main():
