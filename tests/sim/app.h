@@ -237,6 +237,8 @@ uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
 void app_qp_step(struct app *a);
 void app_qp_forget(struct app *a, bool safe);
 bool app_qp_none(const struct app *a);
+/** app_break() - it ends its connections, whatever is under way in them. */
+void app_break(struct app *a);
 /** app_link_break() - both ends are to connect anew. */
 void app_link_break(struct link *l);
 /** app_qp_ring() - a doorbell word. */

@@ -117,7 +117,10 @@ static void reg(struct app *a, uint32_t i)
 	}
 	r->at = (APP_QPS + i * APP_REG_PAGES) * 4096 + first;
 	r->bytes = r->n * 4096 - first - last;
-	r->iova = (sim_u64(&a->rng) & 0x7ffffffffffff000ull) + first;
+	/* many start at the same address: only the STag tells them apart */
+	r->iova = first;
+	if (sim_below(&a->rng, 2))
+		r->iova += sim_u64(&a->rng) & 0x7ffffffffffff000ull;
 	req.va = unic_to_le64(APP_VA + r->at);
 	req.iova = unic_to_le64(r->iova);
 	req.length = unic_to_le64(r->bytes);

@@ -303,15 +303,19 @@ static bool try_post(struct app *a, const struct scn_op *s)
 }
 
 /* One of four WRITEs has others like it right behind it, side by side at both
- * ends: what a NIC may send, place and complete in one go. */
+ * ends: what a NIC may send, place and complete in one go. In half of these rows
+ * every other WRITE is for another region. */
 static bool post_writes(struct app *a, const struct scn_op *s)
 {
 	uint32_t more = s->r >> 36 & 3 ? 0 : 1 + (s->r >> 38 & 7);
+	struct scn_op other = *s;
 
+	other.r ^= (s->r >> 41 & 1) << 20; /* see take_remote() */
 	if (!try_post(a, s))
 		return false;
-	while (more && try_post(a, s))
-		more--;
+	for (; more; more--)
+		if (!try_post(a, more & 1 ? &other : s))
+			break;
 	return true;
 }
 

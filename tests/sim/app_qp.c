@@ -24,6 +24,16 @@ void app_link_break(struct link *l)
 		app_kick(l->qp[i]->app, sim_now() + 10 * US);
 }
 
+void app_break(struct app *a)
+{
+	uint32_t i;
+
+	sim_log("app %u ends its connections", a->index);
+	for (i = 0; i < APP_QPS; i++)
+		if (a->qp[i].link)
+			app_link_break(a->qp[i].link);
+}
+
 static uint8_t *ring(struct qp *q, uint32_t off)
 {
 	return app_mem(q->app, q->index * 4096) + off;

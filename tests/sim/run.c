@@ -11,6 +11,7 @@
 
 #define FINISH_NS (3000 * MS) /* after the last fault */
 #define LEAVE_NS  (1500 * MS)
+#define PATIENCE  (400 * US) /* of a fault that waits for its moment */
 
 static struct scenario scn;
 
@@ -61,11 +62,26 @@ static void start_again(void *ctx, uint64_t arg)
 		world_start_driver(f->target);
 }
 
+/* Should it wait? The worst moment is one at which bytes are on their way. */
+static bool too_early(const struct scn_fault *f)
+{
+	bool app = f->kind == SCN_KILL_APP || f->kind == SCN_BREAK;
+	uint32_t node = app ? scn.app[f->target].node : f->target;
+	const struct unic_port *p = &world->node[node]->port;
+
+	return f->waits && p->kind != PORT_COPYING && !p->xfers &&
+	       sim_now() < f->at_ns + PATIENCE;
+}
+
 static void strike(void *ctx, uint64_t arg)
 {
 	struct scn_fault *f = ctx;
 
 	(void)arg;
+	if (too_early(f)) {
+		sim_at(sim_now() + US, strike, f, 0);
+		return;
+	}
 	switch (f->kind) {
 	case SCN_KILL_APP:
 		if (scn.app[f->target].off)
@@ -82,6 +98,9 @@ static void strike(void *ctx, uint64_t arg)
 		return;
 	case SCN_RESET:
 		world_reset(f->target);
+		return;
+	case SCN_BREAK:
+		app_break(apps[f->target]);
 		return;
 	default:
 		app_evict_storm(f->target);
@@ -111,8 +130,8 @@ static uint64_t plan_faults(void)
 		if (f->off)
 			continue;
 		sim_at(f->at_ns, strike, f, 0);
-		if (f->at_ns + f->for_ns > end)
-			end = f->at_ns + f->for_ns;
+		if (f->at_ns + PATIENCE + f->for_ns > end)
+			end = f->at_ns + PATIENCE + f->for_ns;
 	}
 	if (!scn.odds_off)
 		sim_at(scn.odds_until_ns, calm_down, NULL, 0);

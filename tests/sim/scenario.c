@@ -20,8 +20,9 @@ static void make_odds(struct scenario *s, struct sim_rng *r)
 {
 	struct world_odds *o = &s->odds;
 
-	o->port.late_ns = (uint32_t)sim_range(r, 200, 20000);
-	o->port.late_ppm = sim_below(r, 2) ? sim_below(r, 1000000) : 0;
+	o->port.late_ns =
+		(uint32_t)sim_range(r, 200, sim_below(r, 4) ? 20000 : 100000);
+	o->port.late_ppm = sim_below(r, 4) ? sim_below(r, 1000000) : 0;
 	o->port.again_ppm = sim_below(r, 4) ? 0 : sim_below(r, 100000);
 	o->port.full_ppm = sim_below(r, 4) ? 0 : sim_below(r, 100000);
 	s->odds_until_ns = sim_range(r, 2, 30) * MS;
@@ -38,12 +39,15 @@ static void make_odds(struct scenario *s, struct sim_rng *r)
 	o->port.bus_ppm = sim_below(r, 8) ? 0 : sim_below(r, 2000);
 }
 
-/* Half of the ports copy, the others take time or do now this, now that. A
- * stream of its own: scenarios are what they were before there was a choice. */
+/* One of three ports copies; half take time, which is what every ending has to
+ * wait for; the others do now this, now that. A stream of its own: scenarios are
+ * what they were before there was a choice. */
 static void make_ports(struct scenario *s)
 {
-	static const uint8_t kinds[] = { PORT_COPYING, PORT_COPYING, PORT_LATE,
-					 PORT_MOODY };
+	static const uint8_t kinds[] = {
+		PORT_COPYING, PORT_COPYING, PORT_LATE,
+		PORT_LATE,    PORT_LATE,    PORT_MOODY
+	};
 	struct sim_rng r;
 	uint32_t i;
 
@@ -123,7 +127,10 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 
 		f->kind = (uint8_t)sim_below(r, SCN_FAULT_KINDS);
 		f->target = (uint8_t)sim_below(
-			r, f->kind == SCN_KILL_APP ? s->apps : s->nodes);
+			r, f->kind == SCN_KILL_APP || f->kind == SCN_BREAK
+				   ? s->apps
+				   : s->nodes);
+		f->waits = sim_below(r, 2);
 		f->at_ns = sim_range(r, 200 * US, 15 * MS);
 		f->for_ns = sim_range(r, 10 * US, 2 * MS);
 	}
@@ -180,6 +187,7 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_POWER_CUT] = "power cut of NIC",
 	[SCN_RESET] = "reset of NIC",
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
+	[SCN_BREAK] = "end of the connections of application",
 };
 
 static const char *const port_name[PORT_KINDS] = {
@@ -226,8 +234,9 @@ void scenario_print(const struct scenario *s, FILE *f)
 			s->link[i].app[1]);
 	for (i = 0; i < s->faults; i++)
 		if (!s->fault[i].off)
-			fprintf(f, "  at %llu us: %s %u, for %llu us\n",
+			fprintf(f, "  at %llu us%s: %s %u, for %llu us\n",
 				(unsigned long long)(s->fault[i].at_ns / US),
+				s->fault[i].waits ? ", when DMA runs" : "",
 				fault_name[s->fault[i].kind],
 				s->fault[i].target,
 				(unsigned long long)(s->fault[i].for_ns / US));

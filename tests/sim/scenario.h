@@ -36,6 +36,7 @@ enum scn_fault_kind {
 	SCN_POWER_CUT,
 	SCN_RESET,
 	SCN_EVICT_STORM, /* an admin asks for every region back */
+	SCN_BREAK, /* an application ends its connections, makes new ones */
 	SCN_FAULT_KINDS,
 };
 
@@ -58,6 +59,7 @@ struct scn_op {
 struct scn_fault {
 	uint8_t kind, target;
 	bool off;
+	bool waits; /* for a moment at which bytes are on their way, a while */
 	uint64_t at_ns, for_ns;
 };
 
