@@ -70,6 +70,8 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 		port->dma_refused++;
 		return UNIC_PORT_EFAULT;
 	}
+	if (port->calls == port->again_call)
+		return UNIC_PORT_EAGAIN;
 	if (!port->late_dma && !port->n_transfers) {
 		copy(port, &t);
 		return UNIC_PORT_OK;
@@ -81,10 +83,11 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 	return UNIC_PORT_PENDING;
 }
 
-/* Not while transfers are late, or one of them is to fail. */
+/* Not while transfers are late, or one of them is to fail or to wait. */
 void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 {
-	if (port->late_dma || port->n_transfers || port->fail_call)
+	if (port->late_dma || port->n_transfers || port->fail_call ||
+	    port->again_call)
 		return NULL;
 	return at(port, bus, len);
 }

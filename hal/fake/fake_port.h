@@ -39,10 +39,11 @@ struct unic_port {
 	uint64_t now_ns;
 	bool late_dma; /* transfers answer PENDING until fake_dma_run() */
 	bool no_entropy;
-	bool icrc;	    /* no ICRC offload: compute and check */
-	uint32_t max_frame; /* 0: FAKE_FRAME_BYTES - 16 */
-	uint32_t fail_call; /* this call of dma, tx_get or entropy, counted
+	bool icrc;	     /* no ICRC offload: compute and check */
+	uint32_t max_frame;  /* 0: FAKE_FRAME_BYTES - 16 */
+	uint32_t fail_call;  /* this call of dma, tx_get or entropy, counted
 			       * from 1, fails; 0: none */
+	uint32_t again_call; /* this one, if of dma, answers EAGAIN; 0: none */
 	void (*on_panic)(struct unic_port *port, const char *file,
 			 uint32_t line);
 	/* decides about each frame sent; NULL: deliver to `peer` */

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_lane.c - frames that come in a row and are placed in one go: one of them
+ * is lost, damaged, for somebody else, or asks for what it may not have.
+ */
+#include "unit.h"
+
+#include "rig.h"
+
+#define MS    1000000ull
+#define PAGES 3u
+#define BYTES (PAGES * 4096u)
+#define MTU   1024u
+
+/* What happens to one frame of A, by number from 1 on. */
+static struct {
+	uint32_t seen, victim;
+	uint32_t at; /* this byte of it is turned over; 0: it is lost */
+} wire;
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+
+static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		     uint32_t flags)
+{
+	uint8_t copy[FAKE_FRAME_BYTES];
+
+	if (++wire.seen != wire.victim) {
+		fake_deliver(port->peer, frame, len, flags);
+	} else if (wire.at) {
+		memcpy(copy, frame, len);
+		copy[wire.at < len ? wire.at : len - 6] ^= 0xff;
+		fake_deliver(port->peer, copy, len, flags);
+	}
+}
+
+static void bring_up(bool icrc)
+{
+	uint32_t pa, pb, i;
+
+	memset(&wire, 0, sizeof(wire));
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	ra.port.icrc = rb.port.icrc = icrc;
+	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = !icrc;
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 1, &qa);
+	rig_qp(&rb, 0, pb, 2, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mb),
+			 0);
+	for (i = 0; i < BYTES; i++)
+		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8) + 1);
+	memset(mb.mem, 0, BYTES);
+	ra.port.on_frame = on_frame;
+}
+
+/* All of A's frames come to B before B looks. */
+static void at_once(void)
+{
+	rig_poll(&ra);
+	rig_poll(&rb);
+}
+
+static void expect(uint64_t wr_id, uint8_t status)
+{
+	struct unic_cqe cqe;
+
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
+	assert_int_equal(cqe.status, status);
+}
+
+static void write_at(uint64_t id, uint32_t off, uint32_t len)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, id, &ma, off, len, mb.iova + off,
+		 mb.stag);
+}
+
+/*
+ * Four WRITEs of @len bytes side by side, of which the third is lost, or byte
+ * @at of it is turned over: the first two are there at once, the others are not
+ * before they were sent again.
+ */
+static void third_of_four(uint32_t len, uint32_t at)
+{
+	static const uint8_t nothing[2 * MTU];
+	uint32_t i;
+
+	wire.victim = 3;
+	wire.at = at;
+	for (i = 0; i < 4; i++)
+		write_at(i, i * len, len);
+	at_once();
+	assert_memory_equal(mb.mem, ma.mem, 2 * len);
+	assert_memory_equal(mb.mem + 2 * len, nothing, 2 * len);
+	rig_run2(&ra, &rb, 50 * MS);
+	for (i = 0; i < 4; i++)
+		expect(i, 0);
+	assert_memory_equal(mb.mem, ma.mem, 4 * len);
+	assert_int_equal(mb.mem[4 * len], 0);
+}
+
+static void one_is_lost(void **state)
+{
+	static const uint32_t len[] = { 8, 24, 300 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		bring_up(false);
+		third_of_four(len[i], 0);
+		bring_up(true);
+		third_of_four(len[i], 0);
+	}
+}
+
+/* Where the sum says so: in the payload, in BTH and in the address. */
+static void one_is_damaged(void **state)
+{
+	static const uint32_t at[] = { 47, 51, 54 + 7, 54 + 16, ~0u };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		bring_up(true);
+		third_of_four(i & 1 ? 8 : 40, at[i]);
+		assert_int_equal(rig_count(&rb, rx_bad_icrc), 1);
+	}
+}
+
+/* Not eight bytes, and beyond the page that the others are in. */
+static void one_is_elsewhere(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	for (i = 0; i < 4; i++)
+		write_at(i, 4096 - 3 * 40 + i * 40, 40);
+	at_once();
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < 4; i++)
+		expect(i, 0);
+	assert_memory_equal(mb.mem + 4096 - 120, ma.mem + 4096 - 120, 160);
+	assert_int_equal(mb.mem[4096 + 40], 0);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+}
+
+/*
+ * A long WRITE, of which the packets look alike but for one: byte @at of packet
+ * @victim is turned over, or it is lost. What comes before it is placed, nothing
+ * behind it.
+ */
+static void of_a_long_one(uint32_t victim, uint32_t at)
+{
+	static const uint8_t nothing[BYTES];
+	uint32_t whole = (victim - 1) * MTU;
+
+	bring_up(false);
+	wire.victim = victim;
+	wire.at = at;
+	write_at(1, 0, BYTES - 100);
+	at_once();
+	assert_memory_equal(mb.mem, ma.mem, whole);
+	assert_memory_equal(mb.mem + whole, nothing, BYTES - whole);
+	rig_run2(&ra, &rb, 50 * MS);
+	expect(1, 0);
+	assert_memory_equal(mb.mem, ma.mem, BYTES - 100);
+	assert_memory_equal(mb.mem + BYTES - 100, nothing, 100);
+}
+
+/* Of its peer's address, the port, and the queue pair it is for. */
+static void one_packet_is_not_alike(void **state)
+{
+	static const uint32_t at[] = { 0, 12, 22, 29, 37, 49 };
+	static const uint32_t victim[] = { 1, 2, 5, 8, 12 };
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(victim) / sizeof(*victim); i++)
+		for (k = 0; k < sizeof(at) / sizeof(*at); k++)
+			of_a_long_one(victim[i], at[k]);
+}
+
+/* An acknowledgement from elsewhere acknowledges nothing. */
+static void acknowledgement_of_a_stranger(void **state)
+{
+	uint32_t k;
+
+	(void)state;
+	bring_up(false);
+	rb.port.on_frame = on_frame;
+	for (k = 0; k < 3; k++) { /* the first one teaches */
+		wire.seen = 0;
+		wire.victim = k ? 2 : 0; /* A's WRITE is 1 */
+		wire.at = k == 1 ? 29 : 9;
+		write_at(k, k * 8, 8);
+		rig_run2(&ra, &rb, MS);
+		if (k == 1) {
+			struct unic_cqe cqe;
+
+			assert_false(rig_cqe(&ra, &qa, &cqe));
+		}
+		rig_run2(&ra, &rb, 50 * MS);
+		expect(k, 0);
+	}
+	assert_int_equal(rig_count(&ra, retransmits), 1);
+}
+
+/* A region that was read a moment ago may not be written because of that. */
+static void read_only(void **state)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.rights = UNIC_MR_REMOTE_READ,
+		.page_shift = 12,
+		.iova = unic_to_le64(0x5000),
+		.length = unic_to_le64(4096),
+		.n_pages = unic_to_le32(1),
+		.flags = UNIC_REG_LIST,
+	};
+	uint8_t *page = rb.port.window[0] + 100 * 4096;
+	struct unic_cpl_mr_reg cpl;
+	struct rig_mr ro = { .iova = 0x5000 };
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	*(uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF +
+			      rb.cmd_tail % UNIC_CMD_ENTRIES *
+				      UNIC_LIST_BYTES) =
+		UNIC_BUS(0, 100 * 4096ull);
+	cmd.pd = unic_to_le32(qb.pd);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
+	ro.stag = unic_from_le32(cpl.stag);
+	memset(page, 0x77, 4096);
+	for (i = 0; i < 2; i++) { /* its pages are looked at, for B itself */
+		struct unic_cqe cqe;
+
+		rig_send(&rb, &qb, UNIC_WR_WRITE, i, &ro, 0, 8, ma.iova,
+			 ma.stag);
+		rig_run2(&ra, &rb, MS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(cqe.status, 0);
+	}
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, ro.iova, ro.stag);
+	rig_run2(&ra, &rb, MS);
+	expect(1, UNIC_WC_REM_ACCESS_ERR);
+	for (i = 0; i < 16; i++)
+		assert_int_equal(page[i], 0x77);
+}
+
+/* The last @n trace records of received frames, the newest last. */
+static void traced(const struct unic_trace_rec *last[], uint32_t n)
+{
+	const struct unic_trace_rec *ring =
+		(const void *)(rb.port.bar + UNIC_BAR_TRACE_OFF);
+	uint32_t i, k, found = 0;
+
+	for (i = 0; i < UNIC_TRACE_ENTRIES; i++) {
+		if (unic_from_le32(ring[i].seq) != i + 1 ||
+		    unic_from_le16(ring[i].code) != UNIC_T_RX)
+			continue;
+		for (k = 1; k < n; k++)
+			last[k - 1] = last[k];
+		last[n - 1] = &ring[i];
+		found++;
+	}
+	assert_true(found >= n);
+}
+
+/* What the trace says of frames that are placed in one go is in them. */
+static void traced_one_by_one(void **state)
+{
+	const struct unic_trace_rec *t[4] = { 0 };
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	rb.nic.trace.mask = ~0u;
+	for (i = 0; i < 4; i++)
+		write_at(i, i * 30, 30);
+	at_once();
+	assert_memory_equal(mb.mem, ma.mem, 120);
+	traced(t, 4);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(unic_from_le16(t[i]->proc), 0);
+		assert_int_equal(unic_from_le32(t[i]->arg[0]),
+				 UNIC_OP_WRITE_ONLY);
+		assert_int_equal(unic_from_le32(t[i]->arg[1]), qb.qpn);
+		assert_int_equal(unic_from_le32(t[i]->arg[2]), 0x1000 + i);
+		assert_int_equal(unic_from_le32(t[i]->arg[3]), 16 + 30);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_is_lost),
+		cmocka_unit_test(one_is_damaged),
+		cmocka_unit_test(one_is_elsewhere),
+		cmocka_unit_test(one_packet_is_not_alike),
+		cmocka_unit_test(acknowledgement_of_a_stranger),
+		cmocka_unit_test(read_only),
+		cmocka_unit_test(traced_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

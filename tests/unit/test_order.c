@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_order.c - connections when two things come at a bad moment for each
+ * other: completions that have to wait while packets are lost, packets that come
+ * again while an answer is given, receives that are of no use, regions that are
+ * cut off beside others.
+ */
+#include "unit.h"
+
+#include "rig.h"
+
+#define MS    1000000ull
+#define PAGES 8u
+#define BYTES (PAGES * 4096u)
+#define BTH   42u
+#define ALL   ((1u << UNIC_TX_BUFS) - 1) /* no buffer of the link is free */
+
+/* What the wire does to the frames of both directions, counted together. */
+static struct {
+	uint32_t seen;
+	uint32_t lose; /* number of that frame, from 1; 0: none */
+	bool cut;
+	int32_t keep; /* the first frame with this opcode; -1: none */
+	uint8_t kept[FAKE_FRAME_BYTES];
+	uint32_t kept_len, kept_flags;
+} wire;
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+
+static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		     uint32_t flags)
+{
+	if (frame[BTH] == wire.keep && !wire.kept_len) {
+		memcpy(wire.kept, frame, len);
+		wire.kept_len = len;
+		wire.kept_flags = flags;
+	}
+	if (++wire.seen != wire.lose && !wire.cut)
+		fake_deliver(port->peer, frame, len, flags);
+}
+
+/* The frame that was kept, once more. */
+static void again(struct rig *to)
+{
+	assert_int_not_equal(wire.kept_len, 0);
+	fake_deliver(&to->port, wire.kept, wire.kept_len, wire.kept_flags);
+}
+
+static void bring_up(void)
+{
+	uint32_t pa, pb, i;
+
+	memset(&wire, 0, sizeof(wire));
+	wire.keep = -1;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	ra.port.on_frame = rb.port.on_frame = on_frame;
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 3, &qa);
+	rig_qp(&rb, 0, pb, 5, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mb),
+			 0);
+	for (i = 0; i < BYTES; i++) {
+		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
+		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
+	}
+}
+
+static int up(void **state)
+{
+	(void)state;
+	bring_up();
+	return 0;
+}
+
+static void run(uint64_t ns)
+{
+	rig_run2(&ra, &rb, ns);
+}
+
+static void at_once(void)
+{
+	run(0);
+}
+
+static void expect(struct rig *r, struct rig_qp *qp, uint64_t wr_id,
+		   uint8_t status, uint32_t len)
+{
+	struct unic_cqe cqe;
+
+	assert_true(rig_cqe(r, qp, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
+	assert_int_equal(cqe.status, status);
+	if (!status)
+		assert_int_equal(unic_from_le32(cqe.byte_len), len);
+}
+
+static void expect_none(struct rig *r, struct rig_qp *qp)
+{
+	struct unic_cqe cqe;
+
+	assert_false(rig_cqe(r, qp, &cqe));
+}
+
+/* Every hold is given back. */
+static void check_quiet(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		assert_int_equal(ra.nic.mrs.mr[i].holds, 0);
+		assert_int_equal(rb.nic.mrs.mr[i].holds, 0);
+		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
+		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
+	}
+}
+
+/* ---------------------------------------------------------------- requester */
+
+static void several(void)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 16384, 1500, mb.iova + 16384,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 2000, 100, mb.iova + 2000,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_READ, 4, &ma, 20480, 100, mb.iova + 20480,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 4000, 1500, mb.iova + 4000,
+		 mb.stag);
+}
+
+static void several_check(void)
+{
+	static const uint32_t len[] = { 1500, 1500, 100, 100, 1500 };
+	uint32_t i;
+
+	for (i = 0; i < 5; i++)
+		expect(&ra, &qa, i + 1, 0, len[i]);
+	expect_none(&ra, &qa);
+	assert_memory_equal(mb.mem, ma.mem, 1500);
+	assert_memory_equal(mb.mem + 2000, ma.mem + 2000, 100);
+	assert_memory_equal(mb.mem + 4000, ma.mem + 4000, 1500);
+	assert_memory_equal(ma.mem + 16384, mb.mem + 16384, 1500);
+	assert_memory_equal(ma.mem + 20480, mb.mem + 20480, 100);
+	assert_int_equal(rig_count(&ra, rx_bad_opcode), 0);
+	check_quiet();
+}
+
+/*
+ * Any transfer of A has to be asked for twice, and any frame is lost meanwhile:
+ * requests that are acknowledged and cannot complete yet stand before the one
+ * that is sent again.
+ */
+static void lost_while_completions_wait(void **state)
+{
+	uint32_t frames, calls, k, n;
+
+	bring_up();
+	calls = ra.port.calls;
+	ra.port.again_call = ~0u; /* the same ways, but nothing waits */
+	several();
+	run(50 * MS);
+	several_check();
+	calls = ra.port.calls - calls;
+	frames = wire.seen;
+	assert_true(calls > 10 && frames > 8);
+	for (k = 1; k <= calls + 2; k++)
+		for (n = 0; n <= frames; n++) {
+			up(state);
+			ra.port.again_call = ra.port.calls + k;
+			wire.lose = n;
+			several();
+			run(50 * MS);
+			several_check();
+			if (!n) /* waiting is no reason to send again */
+				assert_int_equal(rig_count(&ra, retransmits),
+						 0);
+		}
+}
+
+/* A SEND that was told to wait arrives once more and is taken: the sender goes
+ * on at once, though the time it was to wait is not over. */
+static void taken_before_the_wait_is_over(void **state)
+{
+	(void)state;
+	wire.keep = UNIC_OP_SEND_ONLY;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+	at_once();
+	assert_int_equal(rig_count(&rb, tx_rnr_naks), 1);
+	rig_recv(&rb, &qb, 7, &mb, 0, 100);
+	again(&rb);
+	at_once();
+	expect(&rb, &qb, 7, 0, 100);
+	expect(&ra, &qa, 1, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 50, mb.iova + 200,
+		 mb.stag);
+	at_once();
+	expect(&ra, &qa, 2, 0, 50);
+	assert_memory_equal(mb.mem + 200, ma.mem, 50);
+	run(20 * MS);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+	check_quiet();
+}
+
+/* A response where no READ is: nothing of it is placed, nothing completes. */
+static void response_to_a_write(void **state)
+{
+	(void)state;
+	wire.keep = UNIC_OP_READ_RESP_ONLY;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, mb.iova, mb.stag);
+	at_once();
+	expect(&ra, &qa, 1, 0, 100);
+	wire.cut = true;
+	memset(ma.mem + 4096, 0x3c, 100);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 4096, 100, mb.iova + 4096,
+		 mb.stag);
+	at_once();
+	wire.kept[BTH + 11]++; /* the PSN that the WRITE has */
+	again(&ra);
+	at_once();
+	expect_none(&ra, &qa);
+	assert_int_equal(rig_count(&ra, rx_stale_ack), 1);
+	wire.cut = false;
+	run(20 * MS);
+	expect(&ra, &qa, 2, 0, 100);
+	assert_int_equal(ma.mem[4096], 0x3c);
+	assert_int_equal(ma.mem[4096 + 99], 0x3c);
+	assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 100);
+	check_quiet();
+}
+
+/* -------------------------------------------------------------------- READs */
+
+static void rounds(struct rig *r, uint32_t n)
+{
+	while (n--)
+		unic_nic_poll(&r->nic);
+}
+
+static void read_from(uint64_t id, const struct rig_mr *to, uint32_t off)
+{
+	rig_send(&ra, &qa, UNIC_WR_READ, id, &ma, (uint32_t)(2048 * id), 100,
+		 to->iova + off, to->stag);
+}
+
+/* As many READs as were agreed, and one before them that is answered again: the
+ * new one takes the place of the old one. */
+static void read_that_needs_room(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	wire.keep = UNIC_OP_READ_REQUEST;
+	read_from(0, &mb, 0);
+	at_once();
+	expect(&ra, &qa, 0, 0, 100);
+	rb.port.tx_held = ALL;
+	again(&rb);
+	rounds(&rb, 4);
+	for (i = 1; i <= UNIC_QP_READS; i++)
+		read_from(i, &mb, 500 * i);
+	rounds(&ra, 8);
+	rounds(&rb, 8);
+	rb.port.tx_held = 0;
+	run(MS);
+	for (i = 1; i <= UNIC_QP_READS; i++) {
+		expect(&ra, &qa, i, 0, 100);
+		assert_memory_equal(ma.mem + 2048 * i, mb.mem + 500 * i, 100);
+	}
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+	check_quiet();
+}
+
+/* The payload of a response lies in two pages, and any transfer for it has to be
+ * asked for twice: it is gathered again, and nobody notices. */
+static void response_gathered_twice(void **state)
+{
+	uint32_t k, i;
+
+	for (k = 1; k < 8; k++) {
+		up(state);
+		rb.port.late_dma = true;
+		rb.port.again_call = rb.port.calls + k;
+		rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 300,
+			 mb.iova + 4096 - 100, mb.stag);
+		for (i = 0; i < 30; i++) {
+			rig_poll(&ra);
+			rig_poll(&rb);
+			fake_dma_run(&rb.port, 1);
+		}
+		expect(&ra, &qa, 1, 0, 300);
+		assert_memory_equal(ma.mem, mb.mem + 4096 - 100, 300);
+		rb.port.late_dma = false;
+		check_quiet();
+	}
+}
+
+/*
+ * A region is cut off at the end of its grace while a READ of it is answered.
+ * Another queue pair, which has written to that region and answers a READ of
+ * another one, has nothing to do with it.
+ */
+static void cut_off_beside(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	struct unic_evt_mr notice;
+	struct rig_qp a2, b2;
+	struct rig_mr other;
+	uint32_t i;
+
+	(void)state;
+	rig_qp(&ra, 0, qa.pd, 8, &a2);
+	rig_qp(&rb, 0, qb.pd, 9, &b2);
+	rig_connect(&ra, &a2, &rb, &b2);
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	memset(other.mem, 0x21, 4096);
+	rig_send(&ra, &a2, UNIC_WR_WRITE, 1, &ma, 0, 3000, mb.iova, mb.stag);
+	at_once();
+	expect(&ra, &a2, 1, 0, 3000);
+	rb.port.tx_held = ALL;
+	read_from(2, &mb, 0);
+	rig_send(&ra, &a2, UNIC_WR_READ, 3, &ma, 0, 100, other.iova,
+		 other.stag);
+	rounds(&ra, 8);
+	rounds(&rb, 8);
+	evict.mr = unic_to_le32(mb.mr);
+	evict.gen = unic_to_le32(mb.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	rounds(&rb, 8);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &notice);
+	assert_int_equal(rig_ack(&rb, &notice), 0);
+	for (i = 0; i < 60; i++) {
+		rb.port.now_ns += MS / 2;
+		rounds(&rb, 8);
+	}
+	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+			 UNIC_QPS_ERR);
+	assert_int_equal(unic_qp_by_number(&rb.nic, b2.qpn)->state,
+			 UNIC_QPS_RTS);
+	ra.port.now_ns = rb.port.now_ns;
+	rb.port.tx_held = 0;
+	run(20 * MS);
+	expect(&ra, &a2, 3, 0, 100);
+	assert_memory_equal(ma.mem, other.mem, 100);
+	check_quiet();
+}
+
+/* ----------------------------------------------------------------- receives */
+
+/* A receive of three pieces in two regions, one piece empty. */
+static void pieces(const struct rig_mr *other, uint32_t lkey)
+{
+	struct unic_rq_slot *s = &qb.rq[qb.rq_tail % RIG_SLOTS];
+
+	rig_recv(&rb, &qb, 7, &mb, 0, 100);
+	s->num_sge = 3;
+	s->sge[1].lkey = unic_to_le32(0xdead);
+	s->sge[2].iova = unic_to_le64(other->iova + 50);
+	s->sge[2].len = unic_to_le32(300);
+	s->sge[2].lkey = unic_to_le32(lkey);
+}
+
+static void receive_in_pieces(void **state)
+{
+	struct rig_mr other;
+	uint32_t k;
+
+	for (k = 0; k < 4; k++) {
+		up(state);
+		assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &other),
+				 0);
+		memset(other.mem, 0xee, 4096);
+		pieces(&other, other.stag ^ (k == 3 ? 0x100 : 0));
+		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, k < 2 ? 400 : 401,
+			 0, 0);
+		run(20 * MS);
+		if (k < 2) {
+			expect(&ra, &qa, 1, 0, 400);
+			expect(&rb, &qb, 7, 0, 400);
+			assert_memory_equal(mb.mem, ma.mem, 100);
+			assert_memory_equal(other.mem + 50, ma.mem + 100, 300);
+			assert_int_equal(other.mem[350], 0xee);
+		} else { /* a byte too long; no right to the last piece */
+			expect(&rb, &qb, 7,
+			       k == 2 ? UNIC_WC_LOC_LEN_ERR
+				      : UNIC_WC_LOC_PROT_ERR,
+			       0);
+			assert_int_equal(other.mem[50], 0xee);
+		}
+		check_quiet();
+	}
+}
+
+/* What a SEND was placed in is not where the WRITE behind it goes, whichever
+ * way both take. */
+static void write_behind_a_send(void **state)
+{
+	uint32_t k, i;
+
+	for (k = 0; k < 2; k++) {
+		up(state);
+		rb.port.late_dma = k;
+		memset(mb.mem, 0xee, 8192);
+		rig_recv(&rb, &qb, 1, &mb, 0, 200);
+		rig_recv(&rb, &qb, 2, &mb, 200, 200);
+		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+		rig_send(&ra, &qa, UNIC_WR_WRITE_IMM, 2, &ma, 1000, 90,
+			 mb.iova + 4096, mb.stag);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 3000, 80,
+			 mb.iova + 5000, mb.stag);
+		for (i = 0; i < 40; i++) {
+			rig_poll(&ra);
+			rig_poll(&rb);
+			fake_dma_run(&rb.port, 1);
+		}
+		expect(&rb, &qb, 1, 0, 100);
+		expect(&rb, &qb, 2, 0, 90);
+		for (i = 0; i < 3; i++)
+			expect(&ra, &qa, i + 1, 0, 100 - 10 * i);
+		assert_memory_equal(mb.mem, ma.mem, 100);
+		assert_int_equal(mb.mem[100], 0xee);
+		assert_memory_equal(mb.mem + 4096, ma.mem + 1000, 90);
+		assert_int_equal(mb.mem[4096 + 90], 0xee);
+		assert_memory_equal(mb.mem + 5000, ma.mem + 3000, 80);
+		assert_int_equal(mb.mem[5080], 0xee);
+		rb.port.late_dma = false;
+		check_quiet();
+	}
+}
+
+/* Nor where a SEND was to go that the bus refused, of another queue pair. */
+static void write_behind_a_failed_send(void **state)
+{
+	struct rig_qp a2, b2;
+	uint32_t k, i, whole = 0;
+	struct unic_cqe cqe;
+
+	for (k = 1; k < 8; k++) {
+		up(state);
+		rig_qp(&ra, 0, qa.pd, 8, &a2);
+		rig_qp(&rb, 0, qb.pd, 9, &b2);
+		rig_connect(&ra, &a2, &rb, &b2);
+		memset(mb.mem, 0xee, 8192);
+		rig_recv(&rb, &qb, 1, &mb, 0, 200);
+		rig_recv(&rb, &b2, 2, &mb, 200, 200);
+		rb.port.fail_call = rb.port.calls + k;
+		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+		run(20 * MS);
+		whole += rig_cqe(&ra, &qa, &cqe) && !cqe.status;
+		memset(mb.mem, 0xee, 100);
+		rig_send(&ra, &a2, UNIC_WR_WRITE_IMM, 2, &ma, 1000, 300,
+			 mb.iova + 4096, mb.stag);
+		run(20 * MS);
+		if (rb.nic.cqs.cq[b2.cq].error)
+			continue; /* that was what the bus refused */
+		for (i = 0; i < 100; i++)
+			assert_int_equal(mb.mem[i], 0xee);
+		if (rig_cqe(&ra, &a2, &cqe) && !cqe.status)
+			assert_memory_equal(mb.mem + 4096, ma.mem + 1000, 300);
+	}
+	assert_in_range(whole, 1, 6);
+}
+
+static void evict(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	run(MS);
+}
+
+/*
+ * Receives that were posted to a region that is gone: the one the message meets
+ * first, and one behind all that the NIC keeps of the ring; between them nine
+ * that are too short to stand in for it. The last one does. The ring has turned
+ * a little before.
+ */
+static void far_behind(const struct rig_mr *gone, uint32_t again_call)
+{
+	uint32_t i;
+
+	for (i = 0; i < 9; i++) {
+		rig_recv(&rb, &qb, i, &mb, 0, 10);
+		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 10, 0, 0);
+		at_once();
+		expect(&ra, &qa, i, 0, 10);
+		expect(&rb, &qb, i, 0, 10);
+	}
+	rig_recv(&rb, &qb, 100, gone, 0, 1000);
+	for (i = 1; i < 10; i++)
+		rig_recv(&rb, &qb, 100 + i, &mb, 1000 * i, 100);
+	rig_recv(&rb, &qb, 110, gone, 0, 1000);
+	rig_recv(&rb, &qb, 111, &mb, 16384, 1000);
+	run(MS / 10);
+	rb.port.again_call = again_call ? rb.port.calls + again_call : ~0u;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 50, &ma, 0, 1000, 0, 0);
+	run(10 * MS);
+	expect(&ra, &qa, 50, 0, 1000);
+	expect(&rb, &qb, 100, UNIC_WC_EVICTED, 0);
+	expect(&rb, &qb, 110, UNIC_WC_EVICTED, 0);
+	expect(&rb, &qb, 111, 0, 1000);
+	assert_memory_equal(mb.mem + 16384, ma.mem, 1000);
+}
+
+static uint32_t far_calls(uint32_t again_call)
+{
+	struct rig_mr gone;
+	uint32_t i, calls;
+
+	bring_up();
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &gone),
+			 0);
+	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	evict(&gone);
+	calls = rb.port.calls;
+	far_behind(&gone, again_call);
+	calls = rb.port.calls - calls;
+	rb.port.again_call = 0;
+	for (i = 1; i < 10; i++) {
+		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 100, 0, 0);
+		run(MS / 10);
+		expect(&ra, &qa, i, 0, 100);
+		expect(&rb, &qb, 100 + i, 0, 100);
+		assert_memory_equal(mb.mem + 1000 * i, ma.mem, 100);
+	}
+	expect_none(&rb, &qb);
+	assert_int_equal(rig_count(&rb, rq_substituted), 2);
+	check_quiet();
+	return calls;
+}
+
+/* Any transfer may have to be asked for twice: each receive completes once, in
+ * the same order, and what was fetched is not fetched again. */
+static void useless_receives(void **state)
+{
+	uint32_t k, once = far_calls(0);
+
+	(void)state;
+	for (k = 1; k < 30; k++)
+		assert_in_range(far_calls(k), once, once + 2);
+}
+
+/* A ring that begins in the middle of a page, and is longer than one. */
+static void long_ring(void **state)
+{
+	struct unic_cmd_qp_create create = {
+		.pd = unic_to_le32(qb.pd),
+		.sq_slots = unic_to_le16(2),
+		.rq_slots = unic_to_le16(128),
+		.db_index = unic_to_le32(7),
+		.send_cq = unic_to_le32(qb.cq),
+		.recv_cq = unic_to_le32(qb.cq),
+	};
+	struct rig_qp a2, b2 = qb;
+	struct unic_rq_slot *ring;
+	struct unic_cpl_obj cpl;
+	struct rig_mr rings;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 4, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &rings),
+			 0);
+	memset(rings.mem, 0, 4 * 4096);
+	create.stag = unic_to_le32(rings.stag);
+	create.sq_iova = unic_to_le64(rings.iova);
+	create.rq_iova = unic_to_le64(rings.iova + 3 * 64);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_CREATE, &create, &cpl), 0);
+	b2.qpn = unic_from_le32(cpl.id);
+	ring = (void *)(rings.mem + 3 * 64);
+	rig_qp(&ra, 0, qa.pd, 8, &a2);
+	rig_connect(&ra, &a2, &rb, &b2);
+	for (i = 0; i < 400; i++) {
+		ring[i % 128] = (struct unic_rq_slot){
+			.num_sge = 1,
+			.wr_id = unic_to_le64(i),
+			.sge[0].iova = unic_to_le64(mb.iova + i * 16),
+			.sge[0].len = unic_to_le32(16),
+			.sge[0].lkey = unic_to_le32(mb.stag),
+		};
+		if (i % 8 != 7)
+			continue; /* eight at a time */
+		rig_ring(&rb, 0, UNIC_DB_RQ, 7, i + 1);
+		run(1000);
+		for (a2.rq_tail = i - 7; a2.rq_tail <= i; a2.rq_tail++)
+			rig_send(&ra, &a2, UNIC_WR_SEND, a2.rq_tail, &ma,
+				 a2.rq_tail * 16, 16, 0, 0);
+		run(1000);
+		for (a2.rq_tail = i - 7; a2.rq_tail <= i; a2.rq_tail++) {
+			expect(&ra, &a2, a2.rq_tail, 0, 16);
+			expect(&rb, &qb, a2.rq_tail, 0, 16);
+		}
+	}
+	assert_memory_equal(mb.mem, ma.mem, 400 * 16);
+	check_quiet();
+}
+
+/* ---------------------------------------------------------------- doorbells */
+
+/* A bell says which of a row's words was written: the others are not looked at. */
+static void bell_of_another_kind(void **state)
+{
+	struct unic_db_page *db = (void *)rb.port.window[0];
+
+	(void)state;
+	db->tail[qb.row].rq = unic_to_le32(0x12345);
+	rig_ring(&rb, 0, UNIC_DB_ARM, qb.row, 0);
+	at_once();
+	assert_int_equal(rig_count(&rb, db_bad), 0);
+	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+			 UNIC_QPS_RTS);
+}
+
+static uint8_t state_in_dump(uint32_t qpn)
+{
+	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_QP) };
+	struct unic_cpl_dump cpl;
+	struct unic_row_qp row;
+
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_DUMP, &dump, &cpl), UNIC_ST_OK);
+	assert_int_equal(unic_from_le32(cpl.rows), 1);
+	memcpy(&row,
+	       rb.port.bar + UNIC_BAR_LIST_OFF +
+		       (rb.cmd_tail - 1) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES,
+	       sizeof(row));
+	assert_int_equal(unic_from_le32(row.qpn), qpn);
+	return row.state;
+}
+
+/* What arrives while the NIC fails is not reported as if it had not, and who
+ * looks at its tables sees that its queues are of no use any more. */
+static void fails_while_receiving(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rig_recv(&rb, &qb, 1, &mb, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 90, 0, 0);
+	run(MS / 10);
+	expect(&rb, &qb, 1, 0, 90); /* the next receive is fetched by now */
+	rig_recv(&rb, &qb, 2, &mb, 0, 100);
+	rig_recv(&rb, &qb, 3, &mb, 100, 100);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 90, 0, 0);
+	run(MS / 10);
+	expect(&rb, &qb, 2, 0, 90);
+	rb.port.late_dma = true;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 3, &ma, 0, 90, 0, 0);
+	rig_poll(&ra);
+	rounds(&rb, 4);
+	assert_int_equal(fake_dma_waiting(&rb.port), 1);
+	assert_int_equal(state_in_dump(qb.qpn), UNIC_QPS_RTS);
+	unic_nic_quiesce(&rb.nic);
+	assert_int_equal(state_in_dump(qb.qpn), UNIC_QPS_ERR);
+	for (i = 0; i < 10; i++) {
+		fake_dma_run(&rb.port, FAKE_PENDING);
+		unic_nic_poll(&rb.nic);
+	}
+	assert_int_equal(fake_dma_waiting(&rb.port), 0);
+	expect_none(&rb, &qb);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_while_completions_wait),
+		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
+		cmocka_unit_test_setup(response_to_a_write, up),
+		cmocka_unit_test_setup(read_that_needs_room, up),
+		cmocka_unit_test(response_gathered_twice),
+		cmocka_unit_test_setup(cut_off_beside, up),
+		cmocka_unit_test(receive_in_pieces),
+		cmocka_unit_test(write_behind_a_send),
+		cmocka_unit_test(write_behind_a_failed_send),
+		cmocka_unit_test(useless_receives),
+		cmocka_unit_test_setup(long_ring, up),
+		cmocka_unit_test_setup(bell_of_another_kind, up),
+		cmocka_unit_test_setup(fails_while_receiving, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
