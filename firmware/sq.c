@@ -612,6 +612,22 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 	return true;
 }
 
+/* The record of the request at the head, of which @wr is known, or NULL: as it
+ * ended, if it had and only its completion was late. */
+static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
+		      const struct unic_wr *wr)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (!wr ||
+	    (!wr->status && unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) < 0))
+		return post(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0, 0);
+	if (wr->status)
+		return post(nic, qp, sq->una, wr->status, wr->detail, 0);
+	return !(unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED) ||
+	       post(nic, qp, sq->una, 0, 0, wr->len);
+}
+
 /* One request, known or not. */
 static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
 {
@@ -619,8 +635,6 @@ static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 	bool known = sq->una != sq->next;
 	uint32_t slots = 1;
-	uint8_t status = known ? wr->status : 0,
-		detail = known ? wr->detail : 0;
 	int r = 0;
 
 	if (known)
@@ -635,8 +649,7 @@ static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
 	} else if (r) {
 		return r;
 	}
-	if (!post(nic, qp, sq->una, status ? status : UNIC_WC_WR_FLUSH_ERR,
-		  detail, 0))
+	if (!post_last(nic, qp, known ? wr : NULL))
 		return -UNIC_EAGAIN;
 	sq->una += slots;
 	if (!known)

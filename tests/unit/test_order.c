@@ -190,6 +190,32 @@ static void lost_while_completions_wait(void **state)
 		}
 }
 
+/* The same when the last request is refused: it is, not the one before it. */
+static void refused_while_completions_wait(void **state)
+{
+	uint32_t k;
+
+	for (k = 1; k < 30; k++) {
+		up(state);
+		ra.port.again_call = ra.port.calls + k;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova,
+			 mb.stag);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova + 2000,
+			 mb.stag);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 1500, mb.iova,
+			 mb.stag ^ 0x100);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 4, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		run(50 * MS);
+		expect(&ra, &qa, 1, 0, 1500);
+		expect(&ra, &qa, 2, 0, 8);
+		expect(&ra, &qa, 3, UNIC_WC_REM_ACCESS_ERR, 0);
+		expect(&ra, &qa, 4, UNIC_WC_WR_FLUSH_ERR, 0);
+		expect_none(&ra, &qa);
+		check_quiet();
+	}
+}
+
 /* A SEND that was told to wait arrives once more and is taken: the sender goes
  * on at once, though the time it was to wait is not over. */
 static void taken_before_the_wait_is_over(void **state)
@@ -680,6 +706,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lost_while_completions_wait),
+		cmocka_unit_test(refused_while_completions_wait),
 		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
 		cmocka_unit_test_setup(response_to_a_write, up),
 		cmocka_unit_test_setup(read_that_needs_room, up),
