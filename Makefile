@@ -48,11 +48,12 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_attributes test_cmd test_cq test_dma \
-	test_evict test_found test_frames test_fuzzed test_guess test_hostile \
-	test_icrc test_lane test_limits test_link_ring test_loss test_model test_mr \
-	test_nic test_notice test_order test_policy test_qp test_random test_rc test_reasons \
-	test_revoke test_roce test_share test_tlb test_token test_turns
+UNIT_CORE := test_arp test_attributes test_cmd test_cq test_dma test_evict \
+	test_found test_frames test_fuzzed test_guess test_hostile test_icrc \
+	test_lane test_limits test_link_ring test_loss test_model test_mr \
+	test_nic test_notice test_order test_policy test_qp test_random \
+	test_rc test_reap test_reasons test_revoke test_roce test_share \
+	test_tlb test_token test_turns
 UNIT_HOST := test_hostcore test_libunic
 UNIT_RIG  := tests/unit/rig.c
 FUZZERS   := mbox queue frame ring driver unicd

@@ -240,6 +240,24 @@ static void no_window_while_late(void **state)
 	take(2, 3);
 }
 
+/* A consumer that takes back what it had said has not read it: nothing is
+ * written over. */
+static void consumer_goes_back(void **state)
+{
+	(void)state;
+	assert_int_equal(post_run(0, 8), 8);
+	take(0, 8);
+	assert_int_equal(post_run(8, 8), 8);
+	assert_int_equal(post_run(16, 3), 3);
+	row()->cq_ci = unic_to_le32(3); /* of 19: the ring is full */
+	assert_int_equal(post_run(19, 6), 0);
+	assert_int_equal(post_run(19, 5), 0);
+	row()->cq_ci = unic_to_le32(8);
+	assert_int_equal(post_run(19, 5), 5);
+	take(8, 16);
+	assert_int_equal(rig_count(&r, cq_overflows), 0);
+}
+
 static void rows_for_people(void **state)
 {
 	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_CQ) };
@@ -278,6 +296,7 @@ int main(void)
 		cmocka_unit_test_setup(solicited_only, up),
 		cmocka_unit_test_setup(told_after_late_dma, up),
 		cmocka_unit_test_setup(runs_go_round, up),
+		cmocka_unit_test_setup(consumer_goes_back, up),
 		cmocka_unit_test_setup(no_window_while_late, up),
 		cmocka_unit_test_setup(creation_is_checked, up),
 		cmocka_unit_test_setup(rows_for_people, up),

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_reap.c - who is asked, and how soon: `random` among regions of which some
+ * are too young, and the next one after an extension.
+ */
+#include "reap.h"
+#include "rig.h"
+#include "unit.h"
+
+#define RESIDENCE_NS 5000000ull
+#define N	     UNIC_TLB_ENTRIES
+#define ROUNDS	     300u
+
+static struct rig r;
+static uint32_t pd[2];
+
+static void set_up(void)
+{
+	struct unic_cmd_set_params p = { .flags = unic_to_le32(
+						 UNIC_PARAM_WATERMARKS) };
+	uint32_t i;
+
+	rig_up(&r, 1);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &p, NULL), 0);
+	for (i = 0; i < 2; i++) {
+		rig_attach(&r, i, 1);
+		pd[i] = rig_pd(&r, i);
+	}
+	rig_run(&r, 10 * RESIDENCE_NS);
+}
+
+static void reg(uint32_t proc, uint32_t pages, struct rig_mr *mr)
+{
+	assert_int_equal(rig_reg(&r, proc, pd[proc], pages, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, mr),
+			 UNIC_ST_OK);
+}
+
+static void wait_for(uint32_t proc, uint32_t pages)
+{
+	struct rig_mr mr;
+
+	assert_int_equal(rig_reg(&r, proc, pd[proc], pages, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &mr),
+			 UNIC_ST_PENDING);
+}
+
+static void policy_of(uint32_t proc, uint32_t policy)
+{
+	struct unic_cmd_proc_set c = { .proc = unic_to_le32(proc),
+				       .weight = unic_to_le32(1),
+				       .policy = unic_to_le32(policy) };
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_SET, &c, NULL), 0);
+}
+
+/*
+ * Two regions are old enough for somebody who only borrows, three between them
+ * are not: each of the two is taken half of the time, the young ones never.
+ */
+static void random_among_the_old(void **state)
+{
+	uint32_t hits[5] = { 0 }, round, i;
+	struct rig_mr m[5];
+	uint64_t rng;
+
+	(void)state;
+	set_up();
+	policy_of(0, UNIC_POLICY_RANDOM);
+	for (i = 0; i < 5; i++)
+		reg(0, 1, &m[i]);
+	for (i = 0; i < 5; i++) /* in the order of the ring, 0 and 4 are old */
+		if (i == 0 || i == 4)
+			r.nic.mrs.mr[m[i].mr].since_ns -= 2 * RESIDENCE_NS;
+	for (round = 1; round <= ROUNDS; round++) {
+		uint16_t head = r.nic.evict.ring[0], got;
+
+		rng = 0x9e3779b97f4a7c15ull * round;
+		r.nic.evict.rng = rng;
+		got = unic_reap_pick(&r.nic, 0, true);
+		for (i = 0; i < 5 && m[i].mr != got; i++)
+			;
+		assert_true(i < 5);
+		hits[i]++;
+		r.nic.evict.ring[0] = head; /* the same view each time */
+	}
+	assert_int_equal(hits[1] + hits[2] + hits[3], 0);
+	assert_in_range(hits[0], ROUNDS * 2 / 5, ROUNDS * 3 / 5);
+	assert_in_range(hits[4], ROUNDS * 2 / 5, ROUNDS * 3 / 5);
+}
+
+/* A waiter asks for one region; its owner is given more time. The waiter does
+ * not wait for that: another one is asked in the same moment. */
+static void next_one_after_an_extension(void **state)
+{
+	struct unic_evt_mr evt, next;
+	struct rig_mr m[2], mine;
+
+	(void)state;
+	set_up();
+	reg(1, N / 2 - 1, &mine); /* and one more is within its share ... */
+	reg(0, N / 4, &m[0]);
+	reg(0, N - N / 2 + 1 - N / 4, &m[1]);
+	rig_run(&r, 2 * RESIDENCE_NS);
+	wait_for(1, N / 4); /* ... but this is not: it borrows */
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&r, &evt), UNIC_ST_OK);
+	assert_false(rig_event(&r, &next));
+	assert_int_equal(rig_answer(&r, &evt, UNIC_ANSWER_EXTEND, NULL, 5000,
+				    NULL),
+			 UNIC_ST_OK);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &next);
+	assert_int_not_equal(unic_from_le32(next.mr), unic_from_le32(evt.mr));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_among_the_old),
+		cmocka_unit_test(next_one_after_an_extension),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
