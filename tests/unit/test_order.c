@@ -126,6 +126,20 @@ static void check_quiet(void)
 	}
 }
 
+/* A region that was there and was taken back. */
+static void gone_region(struct rig *r, uint32_t pd, struct rig_mr *mr)
+{
+	struct unic_cmd_mr cmd = { 0 };
+
+	assert_int_equal(rig_reg(r, 0, pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, mr),
+			 0);
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	run(MS);
+}
+
 /* ---------------------------------------------------------------- requester */
 
 static void several(void)
@@ -212,6 +226,40 @@ static void refused_while_completions_wait(void **state)
 		expect(&ra, &qa, 3, UNIC_WC_REM_ACCESS_ERR, 0);
 		expect(&ra, &qa, 4, UNIC_WC_WR_FLUSH_ERR, 0);
 		expect_none(&ra, &qa);
+		check_quiet();
+	}
+}
+
+/* And when a region was taken back, there or here, which ends that one alone. */
+static void evicted_while_completions_wait(void **state)
+{
+	struct rig_mr gone;
+	uint32_t k;
+
+	for (k = 0; k < 60; k++) {
+		bool here = k & 1;
+
+		up(state);
+		gone_region(here ? &ra : &rb, here ? qa.pd : qb.pd, &gone);
+		ra.port.again_call = ra.port.calls + k / 2 + 1;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova,
+			 mb.stag);
+		if (here)
+			rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &gone, 0, 1500,
+				 mb.iova, mb.stag);
+		else
+			rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 1500,
+				 gone.iova, gone.stag);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova + 2000,
+			 mb.stag);
+		run(50 * MS);
+		expect(&ra, &qa, 1, 0, 1500);
+		expect(&ra, &qa, 2,
+		       here ? UNIC_WC_EVICTED : UNIC_WC_REM_EVICTED, 0);
+		expect(&ra, &qa, 3, 0, 8);
+		expect_none(&ra, &qa);
+		assert_memory_equal(mb.mem, ma.mem, 1500);
+		assert_memory_equal(mb.mem + 2000, ma.mem, 8);
 		check_quiet();
 	}
 }
@@ -502,15 +550,6 @@ static void write_behind_a_failed_send(void **state)
 	assert_in_range(whole, 1, 6);
 }
 
-static void evict(const struct rig_mr *mr)
-{
-	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
-				   .gen = unic_to_le32(mr->gen) };
-
-	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
-	run(MS);
-}
-
 /*
  * Receives that were posted to a region that is gone: the one the message meets
  * first, and one behind all that the NIC keeps of the ring; between them nine
@@ -550,11 +589,8 @@ static uint32_t far_calls(uint32_t again_call)
 	uint32_t i, calls;
 
 	bring_up();
-	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
-				 UNIC_REG_LIST, 0, &gone),
-			 0);
 	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
-	evict(&gone);
+	gone_region(&rb, qb.pd, &gone);
 	calls = rb.port.calls;
 	far_behind(&gone, again_call);
 	calls = rb.port.calls - calls;
@@ -707,6 +743,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lost_while_completions_wait),
 		cmocka_unit_test(refused_while_completions_wait),
+		cmocka_unit_test(evicted_while_completions_wait),
 		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
 		cmocka_unit_test_setup(response_to_a_write, up),
 		cmocka_unit_test_setup(read_that_needs_room, up),
