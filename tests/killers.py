@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ INCLUDE = {
 }
 SEEDS = 300
 HARNESSES = ("mbox", "queue", "frame")  # those with a NIC in them
-WRAPPED = ("dma", "dma_poll", "doorbells", "rx_next", "rx_done")
+WATCH = "tests/fuzz/memory.c"  # stands between the NIC and its port
 LIMIT = 600  # seconds of nobody's processor
 # What a judgement rests on, by who gave it: a unit test on its own source, too;
 # "" is nobody, so all of it.
@@ -68,6 +69,12 @@ def listed(expression):
     """What the Makefile says."""
     return sh(["make", "-s", "--no-print-directory",
                f"--eval=say-it:;@echo {expression}", "say-it"]).stdout.split()
+
+
+def wrapped():
+    """Functions of the port that the harnesses have taken the place of."""
+    with open(os.path.join(ROOT, WATCH), encoding="utf-8") as f:
+        return sorted(set(re.findall(r"__wrap_unic_port_(\w+)", f.read())))
 
 
 def files(folder):
@@ -182,7 +189,7 @@ class Killers:
             listed("$(RING) $(FAKE) $(UNIT_RIG) $(FUZZ_NIC) $(REPLAY)") +
             [f"tests/fuzz/fuzz_{name}.c"],
             [i for i in inputs if os.path.isdir(os.path.join(ROOT, i))])
-        p.link_flags = [f"-Wl,--wrap=unic_port_{f}" for f in WRAPPED]
+        p.link_flags = [f"-Wl,--wrap=unic_port_{f}" for f in wrapped()]
         return p
 
     def objects(self, programs, folder, flags):
