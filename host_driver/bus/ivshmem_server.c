@@ -37,12 +37,17 @@ static bool send_one(int to, int64_t value, int fd)
 	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(le);
 }
 
-static bool send_doorbells(const struct ivshmem_server *srv, int to, int about)
+/* To peer @to, unless it has them. */
+static bool send_doorbells(struct ivshmem_server *srv, int to, int about)
 {
 	int v;
 
+	if (srv->peer[to].told >> about & 1)
+		return true;
+	srv->peer[to].told |= 1u << about;
 	for (v = 0; v < srv->vectors; v++)
-		if (!send_one(to, about, srv->peer[about].event[v]))
+		if (!send_one(srv->peer[to].fd, about,
+			      srv->peer[about].event[v]))
 			return false;
 	return true;
 }
@@ -58,11 +63,25 @@ static void close_doorbells(struct ivshmem_peer *peer)
 	}
 }
 
+/* What a former holder of the number did not hear is not for the next one. */
+static void quiet_doorbells(const struct ivshmem_server *srv, int p)
+{
+	eventfd_t junk;
+	int v;
+
+	for (v = 0; v < srv->vectors; v++)
+		(void)eventfd_read(srv->peer[p].event[v], &junk);
+}
+
 static int make_doorbells(struct ivshmem_server *srv, int p)
 {
 	struct ivshmem_peer *peer = &srv->peer[p];
 	int v, err;
 
+	if (peer->event[0] >= 0) {
+		quiet_doorbells(srv, p);
+		return 0;
+	}
 	for (v = 0; v < srv->vectors; v++) {
 		peer->event[v] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (peer->event[v] >= 0)
@@ -119,7 +138,7 @@ static void drop(struct ivshmem_server *srv, int p)
 {
 	close(srv->peer[p].fd);
 	srv->peer[p].fd = -1;
-	close_doorbells(&srv->peer[p]);
+	srv->peer[p].told = 0;
 }
 
 /* Number, memory, everybody who is there, and last its own doorbells. */
@@ -132,9 +151,9 @@ static bool introduce(struct ivshmem_server *srv, int p)
 		return false;
 	for (q = 0; q < srv->peers; q++)
 		if (q != p && (q == 0 || srv->peer[q].fd >= 0) &&
-		    !send_doorbells(srv, to, q))
+		    !send_doorbells(srv, p, q))
 			return false;
-	return send_doorbells(srv, to, p);
+	return send_doorbells(srv, p, p);
 }
 
 static int free_number(const struct ivshmem_server *srv)
@@ -181,19 +200,9 @@ static int join(struct ivshmem_server *srv)
 	}
 	for (q = 1; q < srv->peers; q++)
 		if (q != p && srv->peer[q].fd >= 0 &&
-		    !send_doorbells(srv, srv->peer[q].fd, p))
+		    !send_doorbells(srv, q, p))
 			shutdown(srv->peer[q].fd, SHUT_RDWR);
 	return p;
-}
-
-static void leave(struct ivshmem_server *srv, int p)
-{
-	int q;
-
-	drop(srv, p);
-	for (q = 1; q < srv->peers; q++)
-		if (srv->peer[q].fd >= 0 && !send_one(srv->peer[q].fd, p, -1))
-			shutdown(srv->peer[q].fd, SHUT_RDWR);
 }
 
 /* A client has nothing to say: whatever it sends is thrown away. */
@@ -228,7 +237,7 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 	while (epoll_wait(srv->epoll_fd, &ev, 1, 0) == 1) {
 		p = somebody_gone(srv);
 		if (p) {
-			leave(srv, p);
+			drop(srv, p);
 			evt->type = IVSHMEM_LEFT;
 			evt->peer = p;
 			return true;
@@ -249,7 +258,7 @@ int ivshmem_server_doorbell(const struct ivshmem_server *srv, int peer,
 			    int vector)
 {
 	if (peer < 0 || peer >= srv->peers || vector < 0 ||
-	    vector >= srv->vectors)
+	    vector >= srv->vectors || (peer && srv->peer[peer].fd < 0))
 		return -1;
 	return srv->peer[peer].event[vector];
 }

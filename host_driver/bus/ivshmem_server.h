@@ -7,6 +7,15 @@
  * that clients can ring whoever runs the server. Clients get the lowest free
  * number from 1 on.
  *
+ * The doorbells belong to the number, not to its holder: they are made once,
+ * each client is told of them once, and who gets the number next is rung by the
+ * same ones. Nobody is told that a peer left. QEMU (7.2) frees
+ * the doorbells of a peer that left and writes into what it freed when that
+ * number joins again (hw/misc/ivshmem.c: close_peer_eventfds() frees,
+ * resize_peers() allocates, for numbers above all seen so far), which damages its
+ * heap. QEMU's own server hardly ever gives a number twice; our numbers are
+ * ports.
+ *
  * No callbacks: the user polls one descriptor and asks what happened.
  */
 #ifndef IVSHMEM_SERVER_H
@@ -25,8 +34,9 @@ struct ivshmem_server {
 	int vectors;
 	int peers; /* highest number + 1 that may be given */
 	struct ivshmem_peer {
-		int fd; /* connection, -1: nobody; peer 0 has none */
-		int event[IVSHMEM_VECTORS_MAX];
+		int fd;	       /* connection, -1: nobody; peer 0 has none */
+		uint32_t told; /* bit q: it has the doorbells of peer q */
+		int event[IVSHMEM_VECTORS_MAX]; /* -1: no holder yet */
 	} peer[IVSHMEM_PEERS_MAX];
 	uint32_t refused;  /* connections that could not be served, ... */
 	int refused_errno; /* the last of them: why; EUSERS: no number free */
@@ -59,7 +69,8 @@ int ivshmem_server_fd(const struct ivshmem_server *srv);
 /**
  * ivshmem_server_next() - do what is pending until something is to be told.
  * Never blocks: a client that does not read what it is sent has left.
- * The doorbells of a peer that LEFT are closed when this returns.
+ * To ring a peer that LEFT does nothing; what was rung while nobody was there is
+ * forgotten before the next one joins.
  * Returns false if there is nothing (more) to tell.
  */
 bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);
@@ -67,7 +78,7 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);
 /**
  * ivshmem_server_doorbell() - event fd of a peer's vector: peer 0's are read
  * by us, the others' written. Stays the server's.
- * Returns -1 if there is no such peer or vector.
+ * Returns -1 if there is no such vector or nobody at that number.
  */
 int ivshmem_server_doorbell(const struct ivshmem_server *srv, int peer,
 			    int vector);
