@@ -108,6 +108,12 @@ static void give_up(struct unic_nic_provider *n, const char *why)
 	nic_down(n, UNIC_PROVIDER_DEAD);
 }
 
+static void start_over(struct unic_nic_provider *n, const char *why)
+{
+	unic_os_log(n->p.os, UNIC_LOG_ERROR, "NIC: %s; it is reset", why);
+	nic_start(&n->p);
+}
+
 static void poll_starting(struct unic_nic_provider *n, uint64_t now)
 {
 	struct unic_info *info = info_page(n);
@@ -145,10 +151,9 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 	if (state == UNIC_NIC_CRASHED)
 		give_up(n, "the firmware crashed");
 	else if (state == UNIC_NIC_FAILED)
-		nic_start(
-			&n->p); /* an upcall of it was not delivered in time */
+		start_over(n, "a notice was not acknowledged within H");
 	else if (unic_from_le32(UNIC_LOAD(info->boot_epoch)) != n->m.epoch)
-		nic_start(&n->p); /* restarted behind our back */
+		start_over(n, "it restarted behind our back");
 	else if (n->m.bad_epoch > UNIC_MBOX_BAD_MAX)
 		give_up(n, "too many malformed records in its mailbox");
 	else if (oldest != UINT64_MAX && now - oldest > COMMAND_NS)
