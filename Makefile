@@ -36,7 +36,7 @@ CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad
 	frames.c host.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	proc.c queue.c region.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
-	slots.c unicd_main.c unicd_os.c)
+	look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c mem.c move.c mr.c \
 	qp.c)

@@ -229,7 +229,9 @@ static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
 static void want(struct unic_os *os, struct unicd_client *c)
 {
 	struct epoll_event ev = {
-		.events = c->head ? EPOLLOUT : EPOLLIN,
+		.events = c->head   ? EPOLLOUT
+			  : c->look ? 0
+				    : EPOLLIN,
 		.data.u32 = UNICD_EV_CLIENT << 16 | index_of(os, c),
 	};
 
@@ -322,6 +324,32 @@ static void flush(struct unic_os *os, struct unicd_client *c)
 
 /* ------------------------------------------------------------------- events */
 
+/* A process that had a slot before asks for one: is the old one free? */
+static bool wait_for_look(struct unic_os *os, struct unicd_client *c)
+{
+	if (c->core.slot != UNIC_OS_NO_SLOT || c->looked)
+		return false;
+	c->look = unicd_slots_wait(os, c->core.pid);
+	if (c->look)
+		want(os, c);
+	return c->look;
+}
+
+void unicd_clients_looked(struct unic_os *os, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
+		struct unicd_client *c = &os->client[i];
+
+		if (c->fd < 0 || c->dead || !c->look || c->look > n)
+			continue;
+		c->look = 0;
+		c->looked = true;
+		want(os, c);
+	}
+}
+
 static void receive(struct unic_os *os, struct unicd_client *c)
 {
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
@@ -344,9 +372,12 @@ void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
 		return;
 	if (events & EPOLLOUT)
 		flush(os, c);
-	if (events & EPOLLIN && !c->waits && !c->dead)
+	if (events & EPOLLIN && !c->waits && !c->dead) {
+		if (c->look || wait_for_look(os, c))
+			return;
+		c->looked = false;
 		receive(os, c);
-	else if (events & (EPOLLHUP | EPOLLERR))
+	} else if (events & (EPOLLHUP | EPOLLERR))
 		c->dead = true;
 }
 

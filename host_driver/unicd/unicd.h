@@ -6,11 +6,14 @@
  *   unicd_os.c    what the portable core asks of the system (unic_os.h)
  *   board.c       the memory and doorbells: from unic-bus, or our own
  *   clients.c     the socket of the processes
- *   slots.c       who may still have which slot's memory mapped
+ *   slots.c       when a slot's memory may be given to another process
+ *   look.c        who has which slot's memory
  */
 #ifndef UNICD_H
 #define UNICD_H
 
+#include <dirent.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "host.h"
@@ -45,6 +48,8 @@ struct unicd_client {
 	int fd, pidfd; /* fd -1: no client here */
 	bool dead;     /* to be ended by the loop */
 	bool waits;    /* for room in its socket: not read meanwhile */
+	uint32_t look; /* ... nor until that one is over; 0: none */
+	bool looked;   /* it was */
 	struct unicd_reply *head, *tail;
 };
 
@@ -62,6 +67,21 @@ struct unicd_wake {
 struct unicd_file {
 	dev_t dev;
 	ino_t ino; /* 0: none */
+};
+
+/* A look at /proc under way (look.c): how deep we are, and what we saw. */
+struct unicd_look {
+	bool runs;
+	DIR *proc, *tasks, *fds; /* what is being listed, or NULL */
+	int thread;		 /* its directory, or -1 */
+	FILE *maps;
+	char *line; /* of maps */
+	size_t room;
+	uint32_t has; /* of this process: slots; */
+	bool board;   /* it is the bus or a NIC; */
+	bool mapped;  /* its mappings were seen; */
+	bool unsure;  /* we had not what it takes to look at it all */
+	uint32_t found;
 };
 
 /* The core's view of us. */
@@ -83,13 +103,18 @@ struct unic_os {
 	int slot_pidfd[UNIC_HOST_SLOTS_MAX];		 /* -1: nobody */
 	bool slot_quiet[UNIC_HOST_SLOTS_MAX];		 /* told by the core */
 	int slots_file;					 /* -1: none */
-	uint32_t held;	    /* slots that the last look at /proc found in use */
-	bool held_old;	    /* a slot became quiet since */
-	uint64_t look_ns;   /* when that was */
-	int64_t credit_ns;  /* what may be spent on looking now */
-	uint64_t quiet_ns;  /* no look without need before */
-	uint64_t turned_ns; /* last line about somebody turned away */
-	uint32_t turned;    /* so many since */
+	uint32_t slot_pid[UNIC_HOST_SLOTS_MAX]; /* whose it is or was; 0 */
+	struct unicd_look look;
+	uint32_t held;	       /* quiet slots not known to be unused */
+	uint32_t missed;       /* quiet since the look began */
+	uint32_t looks;	       /* begun; the last may not be over */
+	uint32_t looks_asked;  /* somebody waits for that one */
+	uint64_t look_cost_ns; /* processor time of the last one */
+	uint64_t look_due_ns;  /* none without need before */
+	int64_t credit_ns;     /* what may be spent on looking ... */
+	uint64_t credit_at_ns; /* ... then */
+	uint64_t turned_ns;    /* last line about somebody turned away */
+	uint32_t turned;       /* so many since */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
 };
 
@@ -169,6 +194,10 @@ void unicd_clients_ended(struct unic_os *os, uint32_t i);
 /** unicd_clients_reap() - end the clients that were found dead. */
 void unicd_clients_reap(struct unic_os *os);
 
+/** unicd_clients_looked() - look @n is over: read those again that waited for
+ * it. */
+void unicd_clients_looked(struct unic_os *os, uint32_t n);
+
 /** unicd_clients_fini() - end all, remove the socket. */
 void unicd_clients_fini(struct unic_os *os);
 
@@ -182,11 +211,39 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 		     const struct unicd_client *client);
 
 /** unicd_slots_check() - free the quiet slots whose process is no more and whose
- * memory nobody has. */
-void unicd_slots_check(struct unic_os *os);
+ * memory nobody has; takes about a millisecond at most. Returns when to call it
+ * again even if nothing happens. */
+uint64_t unicd_slots_check(struct unic_os *os);
+
+/**
+ * unicd_slots_wait() - process @pid is about to ask for a slot. Returns 0, or
+ * the look that should be over before, because it had one that it may have
+ * given up.
+ */
+uint32_t unicd_slots_wait(struct unic_os *os, uint32_t pid);
 
 /** unicd_slots_ended() - the owner of @slot ended. */
 void unicd_slots_ended(struct unic_os *os, uint32_t slot);
+
+/* --- look.c */
+
+/** unicd_look_begin() - begin to look; none may run. */
+void unicd_look_begin(struct unic_os *os);
+
+/** unicd_look_runs() - one was begun and is not over. */
+bool unicd_look_runs(const struct unic_os *os);
+
+/**
+ * unicd_look_go_on() - look for half a millisecond, and the system call that is
+ * running then (a listing comes in buffers of 32 KiB).
+ * @found: mask of the slots whose memory somebody can reach, or may: set when it
+ * is over.
+ * Returns false when it is over.
+ */
+bool unicd_look_go_on(struct unic_os *os, uint32_t *found);
+
+/** unicd_look_end() - give up the one that runs, if one does. */
+void unicd_look_end(struct unic_os *os);
 
 /** unicd_pidfd() - a descriptor of a process, or -errno. */
 int unicd_pidfd(pid_t pid);

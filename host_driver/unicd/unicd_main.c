@@ -322,12 +322,14 @@ static void loop_forever(struct unic_os *os)
 	bool announced = false;
 
 	for (;;) {
-		uint64_t next = unic_host_poll(os->host);
+		uint64_t next = unic_host_poll(os->host), slots;
 		struct epoll_event ev[16];
 		int n, i;
 
 		unicd_clients_reap(os);
-		unicd_slots_check(os);
+		slots = unicd_slots_check(os);
+		if (slots < next)
+			next = slots;
 		report(os, &shown, &announced);
 		n = epoll_wait(os->epoll_fd, ev, 16,
 			       patience(os, next, busy_ns));
@@ -369,6 +371,7 @@ int main(int argc, char **argv)
 		err = os.bus_fd < 0 && os.opt.bus ? -EPIPE : 0;
 	}
 	if (os.host) {
+		unicd_look_end(&os);
 		unicd_clients_fini(&os);
 		unic_host_delete(os.host);
 	}

@@ -210,5 +210,7 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
 	os->slot_quiet[slot] = true;
-	os->held_old = true;
+	os->held |= 1u << slot;
+	os->missed |= 1u << slot;
+	os->look_due_ns = 0;
 }

@@ -127,6 +127,12 @@ void unicd_slots_own(struct unic_os *o, uint32_t s,
 	must(client->core.slot == s);
 }
 
+/* Some wait for a look; it is over at the next turn. */
+uint32_t unicd_slots_wait(struct unic_os *o, uint32_t pid)
+{
+	return pid % 3 ? o->looks + 1 : 0;
+}
+
 bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
 {
 	(void)pid;
@@ -273,6 +279,7 @@ static void turn(void)
 			os.slot_pidfd[s] = -1;
 			unic_host_slot_free(os.host, s);
 		}
+	unicd_clients_looked(&os, ++os.looks);
 	n = epoll_wait(os.epoll_fd, ev, 16, 0);
 	for (i = 0; i < n; i++)
 		if (ev[i].data.u32 >> 16 == UNICD_EV_CLIENT)

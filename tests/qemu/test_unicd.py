@@ -581,6 +581,65 @@ def test_child_keeps_slot(rig):
     until("slot free", lambda: slot not in ps(me))
 
 
+def crowd():
+    """Runs until its end is closed: one process with 1,000 descriptors of its
+    own in each of 60 threads, which the driver has to look at."""
+    code = """
+import ctypes, os, sys, threading
+def work():
+    ctypes.CDLL(None).unshare(0x400)  # CLONE_FILES
+    for _ in range(1000):
+        os.dup(0)
+    ready.release()
+    stay.acquire()
+ready, stay = threading.Semaphore(0), threading.Semaphore(0)
+threading.stack_size(65536)
+for _ in range(60):
+    threading.Thread(target=work, daemon=True).start()
+for _ in range(60):
+    ready.acquire()
+print("ready", flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+    p = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+    assert p.stdout.readline() == b"ready\n"
+    return p
+
+
+def worked_s(process):
+    """Processor time of its first thread, which a busy machine does not
+    change."""
+    with open(f"/proc/{process.pid}/schedstat", encoding="ascii") as f:
+        return int(f.read().split()[0]) / 1e9
+
+
+def test_a_look_does_not_hold_up_the_nic(rig):
+    """Who has the memory of a slot is found in /proc, however much is in it;
+    meanwhile commands are answered and notices delivered."""
+    c = rig.client()
+    many = crowd()
+    try:
+        pid = child(rig, lambda c: c.frames(1))
+        slot = [p for p, r in ps(c).items() if r["pid"] == pid][0]
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        worst, begun, all_of_it = 0, time.monotonic(), worked_s(rig.driver)
+        while slot in ps(c):
+            since = worked_s(rig.driver)
+            assert time.monotonic() - begun < 20, "the slot is not free"
+            c.call(u.PD_FREE, struct.pack("<I", c.pd()))
+            worst = max(worst, worked_s(rig.driver) - since)
+        all_of_it = worked_s(rig.driver) - all_of_it
+        assert worst < .02, f"an answer took {1000 * worst:.0f} ms of work"
+        assert all_of_it > .06, f"too little to look at: {all_of_it} s"
+    finally:
+        many.stdin.close()
+        many.wait()
+    c.close()
+
+
 def test_old_memory_is_not_zeroed(rig):
     old = rig.client()
     old.frames(1)
@@ -996,7 +1055,8 @@ def test_nic_killed(rig):
 BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_garbage, test_flood, test_kill_and_reuse,
         test_stopped_keeps_slot, test_same_process_again, test_duplicate_start,
-        test_admin, test_child_keeps_slot, test_old_memory_is_not_zeroed,
+        test_admin, test_child_keeps_slot,
+        test_a_look_does_not_hold_up_the_nic, test_old_memory_is_not_zeroed,
         test_broken_descriptors, test_doorbell_is_ones_own,
         test_one_slot_per_process, test_descriptor_that_lingers,
         test_connections_per_user, test_shares,
