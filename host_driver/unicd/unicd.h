@@ -57,7 +57,8 @@ struct unicd_client {
  * What makes a descriptor of a process readable, or us when it rings: a pair of
  * datagram sockets. Not an eventfd, because all who hold one share its flags
  * and its counter: a process could make our write to it wait, that of the NIC,
- * and the read of QEMU's I/O thread. The other end is kept, for HELLO again.
+ * and the read of QEMU's I/O thread. The other end is kept, for HELLO again, until
+ * the slot is quiet.
  */
 struct unicd_wake {
 	int ours, theirs; /* -1: none */

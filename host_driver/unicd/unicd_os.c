@@ -90,15 +90,20 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 
 static const uint64_t one = 1;
 
-static int new_pair(struct unicd_wake *w)
+static void close_pair(struct unicd_wake *w)
 {
-	int fd[2];
-
 	if (w->ours >= 0) {
 		close(w->ours);
 		close(w->theirs);
 	}
 	w->ours = w->theirs = -1;
+}
+
+static int new_pair(struct unicd_wake *w)
+{
+	int fd[2];
+
+	close_pair(w);
 	/* datagrams: our end is silent, not at an end, after our death */
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 		       fd))
@@ -213,4 +218,7 @@ void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 	os->held |= 1u << slot;
 	os->missed |= 1u << slot;
 	os->look_due_ns = 0;
+	close_pair(&os->cq_wake[slot]);
+	close_pair(&os->upcall_wake[slot]);
+	close_pair(&os->doorbell[slot]);
 }

@@ -497,7 +497,7 @@ static void begin(void)
 		os.slot_fd[i] = slot_fd[i];
 		os.slot_mem[i] = slot_mem[i];
 		os.slot_pidfd[i] = -1;
-		os.cq_wake[i] = os.upcall_wake[i] =
+		os.cq_wake[i] = os.upcall_wake[i] = os.doorbell[i] =
 			(struct unicd_wake){ -1, -1 };
 		os.nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	}
@@ -567,6 +567,7 @@ static void end(void)
 	for (i = 0; i < SLOTS; i++) {
 		close_pair(&os.cq_wake[i]);
 		close_pair(&os.upcall_wake[i]);
+		close_pair(&os.doorbell[i]);
 		close(os.nic_ev[1 + i]);
 	}
 }

@@ -581,6 +581,22 @@ def test_child_keeps_slot(rig):
     until("slot free", lambda: slot not in ps(me))
 
 
+def test_descriptors_go_with_the_process(rig):
+    me = rig.client(hello=False)
+
+    def descriptors():
+        return len(os.listdir(f"/proc/{rig.driver.pid}/fd"))
+
+    ours, before = set(ps(me)), descriptors()
+    pid = child(rig, lambda c: c.frames(1))
+    assert descriptors() > before
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until("slot free", lambda: set(ps(me)) <= ours)
+    assert descriptors() == before, f"{descriptors() - before} more"
+    me.close()
+
+
 def crowd():
     """Runs until its end is closed: one process with 1,000 descriptors of its
     own in each of 60 threads, which the driver has to look at."""
@@ -1055,7 +1071,7 @@ def test_nic_killed(rig):
 BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_garbage, test_flood, test_kill_and_reuse,
         test_stopped_keeps_slot, test_same_process_again, test_duplicate_start,
-        test_admin, test_child_keeps_slot,
+        test_admin, test_child_keeps_slot, test_descriptors_go_with_the_process,
         test_a_look_does_not_hold_up_the_nic, test_old_memory_is_not_zeroed,
         test_broken_descriptors, test_doorbell_is_ones_own,
         test_one_slot_per_process, test_descriptor_that_lingers,
