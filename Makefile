@@ -343,7 +343,8 @@ L_insn := --level "instruction counts" --timeout 60 \
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
-	test_unicd.py test_faults.py) "tests/qemu/test_unicd.py --board virt" \
+	test_unicd.py test_faults.py test_soak.py) \
+	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
