@@ -7,13 +7,16 @@
  *                ^          |        |
  *                +----------+--------+   start(), or a NIC joins
  *
- * Nothing waits: each state has a deadline that poll() checks.
+ * Nothing waits: each state has a deadline that poll() checks. What the NIC owed
+ * while we did not look ourselves (stopped, or the whole machine was) is not held
+ * against it: it may have been away as well.
  */
 #include "mbox_client.h"
 #include "unic_stats.h"
 
 #define RESET_NS   2000000000ull /* a NIC answers reset_req within this */
 #define COMMAND_NS 3000000000ull /* and a command within this */
+#define ABSENT_NS  1000000000ull /* we look ten times as often */
 #define RETRY_NS   1000000000ull /* how often a dead one is asked again */
 #define BUDGET	   256u		 /* records per poll */
 
@@ -23,6 +26,9 @@ struct unic_nic_provider {
 	uint32_t state; /* enum unic_provider_state */
 	uint32_t reset_req;
 	uint64_t deadline_ns;
+	uint64_t looked_ns; /* the last poll */
+	uint64_t gap_ns;    /* between that and the one before */
+	uint64_t back_ns;   /* when we looked again after an absence */
 	bool plugged;
 	bool again; /* the last poll ran out of budget */
 };
@@ -110,7 +116,9 @@ static void give_up(struct unic_nic_provider *n, const char *why)
 
 static void start_over(struct unic_nic_provider *n, const char *why)
 {
-	unic_os_log(n->p.os, UNIC_LOG_ERROR, "NIC: %s; it is reset", why);
+	unic_os_log(n->p.os, UNIC_LOG_ERROR,
+		    "NIC: %s; it is reset (the driver looked %u ms before)",
+		    why, (uint32_t)(n->gap_ns / 1000000));
 	nic_start(&n->p);
 }
 
@@ -148,6 +156,8 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 	uint32_t state = unic_from_le32(UNIC_LOAD(info->state));
 	uint64_t oldest = unic_mbox_client_oldest(&n->m);
 
+	if (oldest < n->back_ns)
+		oldest = n->back_ns;
 	if (state == UNIC_NIC_CRASHED)
 		give_up(n, "the firmware crashed");
 	else if (state == UNIC_NIC_FAILED)
@@ -182,11 +192,20 @@ static void pump(struct unic_nic_provider *n)
 	n->again = !budget;
 }
 
+static void look_again(struct unic_nic_provider *n, uint64_t now)
+{
+	n->gap_ns = now - n->looked_ns;
+	n->looked_ns = now;
+	if (n->gap_ns > ABSENT_NS)
+		n->back_ns = now;
+}
+
 static uint64_t nic_poll(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = self(p);
 	uint64_t now = unic_os_now_ns(p->os);
 
+	look_again(n, now);
 	unic_mbox_client_irq(&n->m, false);
 	switch (n->state) {
 	case UNIC_PROVIDER_STARTING:
