@@ -373,7 +373,8 @@ void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
 	if (events & EPOLLOUT)
 		flush(os, c);
 	if (events & EPOLLIN && !c->waits && !c->dead) {
-		if (c->look || wait_for_look(os, c))
+		/* who is gone waits for nothing */
+		if (!(events & EPOLLHUP) && (c->look || wait_for_look(os, c)))
 			return;
 		c->looked = false;
 		receive(os, c);
