@@ -108,19 +108,21 @@ void crash_details(struct unic_crash *record)
 	record->table_sum[6] = table_sum(&nic.evict, sizeof(nic.evict));
 }
 
-static void run(void)
+/* Until soft_port_check() has something to say: returns that. */
+static int run(void)
 {
 	uint32_t polls = 0;
 	uint64_t until;
+	int end = 0;
 
-	for (;;) {
+	while (!end) {
 		until = unic_nic_poll(&nic);
 		if (until)
 			soft_port_sleep(&port, until);
-		if ((until || ++polls % POLLS_PER_CHECK == 0) &&
-		    !soft_port_alive(&port))
-			return;
+		if (until || ++polls % POLLS_PER_CHECK == 0)
+			end = soft_port_check(&port);
 	}
+	return end;
 }
 
 int main(int argc, char **argv)
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
 	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
 	       port.windows.count, port.has_wire ? "up" : "none");
 	fflush(stdout);
-	run();
+	err = run();
 	soft_port_fini(&port);
-	return EXIT_SUCCESS;
+	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -205,28 +205,22 @@ void soft_port_sleep(struct unic_port *port, uint64_t until_ns)
 	ts.tv_nsec = (long)(ns % 1000000000u);
 	if (ppoll(port->poll, (nfds_t)port->polls, &ts, NULL) <= 0)
 		return;
-	/* 0 to 2 are sockets: soft_port_alive() reads those. */
+	/* 0 to 2 are sockets: soft_port_check() reads those. */
 	for (i = port->has_wire ? 3 : 2; i < port->polls; i++)
 		if (port->poll[i].revents & POLLIN)
 			drain(port->poll[i].fd);
 }
 
-bool soft_port_alive(struct unic_port *port)
+int soft_port_check(struct unic_port *port)
 {
 	struct signalfd_siginfo info;
 	int err;
 
 	if (read(port->signal_fd, &info, sizeof(info)) == sizeof(info))
-		return false;
+		return 1;
 	err = ivshmem_client_news(&port->bus);
-	if (err) {
-		complain("the bus", "is gone", err);
-		return false;
-	}
+	if (err)
+		return complain("the bus", "is gone", err);
 	err = port->has_wire ? ivshmem_client_news(&port->wire) : 0;
-	if (err) {
-		complain("the wire", "is gone", err);
-		return false;
-	}
-	return true;
+	return err ? complain("the wire", "is gone", err) : 0;
 }

@@ -40,7 +40,7 @@ struct soft_config {
 
 /**
  * soft_port_init() - attach everything: mailbox, windows, wire, signals.
- * SIGTERM, SIGINT and SIGHUP are blocked and end soft_port_alive() instead.
+ * SIGTERM, SIGINT and SIGHUP are blocked and are told by soft_port_check().
  * Says on stderr what is wrong. Returns 0, or -1 (the process should end).
  */
 int soft_port_init(struct unic_port *port, const struct soft_config *config);
@@ -53,11 +53,12 @@ int soft_port_init(struct unic_port *port, const struct soft_config *config);
 void soft_port_sleep(struct unic_port *port, uint64_t until_ns);
 
 /**
- * soft_port_alive() - take in what does not hurry: signals, peers that came and
+ * soft_port_check() - take in what does not hurry: signals, peers that came and
  * went. Cheap enough for every few thousand polls.
- * Returns false when it is time to end; says why on stderr unless told to.
+ * Returns 0; 1: a signal tells us to end; -1: the bus or the wire is gone, said
+ * on stderr.
  */
-bool soft_port_alive(struct unic_port *port);
+int soft_port_check(struct unic_port *port);
 
 /** soft_port_fini() - leave the wire and the bus. */
 void soft_port_fini(struct unic_port *port);

@@ -134,6 +134,23 @@ def test_signals():
             assert status == -sig and record["file"].startswith(sig.name)
 
 
+def test_the_bus_is_gone():
+    """A soft NIC ends with an error, and says so; told to end, it does not."""
+    if BOARD != "soft":
+        return
+    with World() as w:
+        bus, nic = (next(p for p in w.running if p.who == who)
+                    for who in ("bus 0", "nic 0"))
+        bus.child.kill()
+        assert nic.child.wait(5) == 1
+        nic.reader.join(timeout=2)
+        assert "the bus is gone" in nic.last(), nic.last()
+    with World() as w:
+        nic = w.nics[0].child
+        nic.terminate()
+        assert nic.wait(5) == 0
+
+
 def test_idle_nic_sleeps():
     with World() as w:
         pid = w.nics[0].child.pid
@@ -154,7 +171,7 @@ def test_idle_nic_sleeps():
 def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tests = (test_lost_interrupts, test_firmware_crash, test_signals,
-             test_idle_nic_sleeps)
+             test_the_bus_is_gone, test_idle_nic_sleeps)
     failed = 0
     for test in tests:
         try:
