@@ -40,13 +40,20 @@ class Rig:
         self.sock = os.path.join(self.dir, "u.sock")
         self.log = open(os.path.join(self.dir, "log"), "w+b")
         self.args, self.board, self.others = list(args), board, []
-        if board:
-            self.bus = self.start([f"{BIN}/unic-bus", "--dir", self.dir])
-            self.wait_line(self.bus)
-            argv = run_nic.command(board, self.dir, link="none")
-            self.nic = self.start(argv)
         self.driver = None
-        self.up()
+        try:
+            if board:
+                self.plug()
+            self.up()
+        except BaseException:
+            self.down()
+            raise
+
+    def plug(self):
+        self.bus = self.start([f"{BIN}/unic-bus", "--dir", self.dir])
+        self.wait_line(self.bus)
+        argv = run_nic.command(self.board, self.dir, link="none")
+        self.nic = self.start(argv)
 
     def start(self, argv):
         p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.log)
