@@ -59,6 +59,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_NOTICE	(1ull << 2)
 #define UNIC_FEAT_STATS		(1ull << 3)
 #define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)
+#define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.
@@ -350,7 +351,8 @@ enum unic_residency {
 #define UNIC_REG_WAIT	    (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
 #define UNIC_REG_LIST	    (1u << 1) /* the list page holds all page addresses */
 #define UNIC_REG_ZERO_BASED (1u << 2) /* iova must be first_offset */
-#define UNIC_REG_FLAGS_ALL  0x07u
+#define UNIC_REG_RESTORE    (1u << 3) /* with the STag of before a reset */
+#define UNIC_REG_FLAGS_ALL  0x0fu
 
 /*
  * MR_REG. Reserves n_pages TLB entries for a new region, or none at all.
@@ -362,6 +364,12 @@ enum unic_residency {
  *     fills it now, because a waiting request holds no pages.
  * TLB_FULL, MR_FULL, QUOTA, TOO_LARGE, WAIT_FULL, CTRL_CAP: nothing happened;
  *     the completion is a struct unic_cpl_usage that says why.
+ *
+ * With REG_RESTORE (never with REG_WAIT) the region gets the STag that it had
+ * before a reset, whatever shares and quotas say: it had its entries then. STATE
+ * when the index was used in this epoch, or a region was made otherwise since
+ * the reset: a driver restores first. The STag does not come again when the
+ * region has ended.
  */
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;
@@ -379,7 +387,8 @@ struct unic_cmd_mr_reg {
 	uint8_t rsvd0;
 	unic_le32 timeout_us; /* REG_WAIT: give up after; 0 = never */
 	unic_le32 user;	      /* the driver's own id, returned in events */
-	unic_le32 rsvd[4];
+	unic_le32 stag;	      /* REG_RESTORE: all 32 bits; else 0 */
+	unic_le32 rsvd[3];
 };
 struct unic_cpl_mr_reg {
 	struct unic_cmd_hdr hdr;

@@ -246,7 +246,7 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		.page_shift = cmd->page_shift,
 		.key = cmd->key,
 		.importance = cmd->importance,
-		.flags = cmd->flags,
+		.flags = cmd->flags & (uint8_t)~UNIC_REG_RESTORE,
 		.iova = unic_from_le64(cmd->iova),
 		.length = unic_from_le64(cmd->length),
 		.n_pages = unic_from_le32(cmd->n_pages),
@@ -254,12 +254,14 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		.user = unic_from_le32(cmd->user),
 	};
 	uint32_t pd = unic_from_le32(cmd->pd), table;
+	uint32_t stag = unic_from_le32(cmd->stag);
+	bool restore = cmd->flags & UNIC_REG_RESTORE;
 	const uint64_t *pages = NULL;
 	int err;
 
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
-	if (cmd->residency != UNIC_RESIDENT || cmd->rsvd0)
+	if (cmd->residency != UNIC_RESIDENT || cmd->rsvd0 || (stag && !restore))
 		return -UNIC_EINVAL;
 	a.pd = (uint16_t)pd;
 	if (a.flags & UNIC_REG_LIST) {
@@ -267,7 +269,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 			return -UNIC_EINVAL;
 		pages = fetch_list(nic, list, a.n_pages);
 	}
-	err = unic_mr_reg(nic, &a, pages, &res);
+	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
+		      : unic_mr_reg(nic, &a, pages, &res);
 	if (explains(err, &table)) {
 		explain(nic, nic->mrs.pd[pd].proc, table, out);
 	} else if (err == 0 || err == -UNIC_EPENDING) {
@@ -564,7 +567,7 @@ static const struct {
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, pd),
 	CMD(PD_FREE, do_pd_free, unic_cmd_pd, pd),
-	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, user),
+	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, stag),
 	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
 	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
 	CMD(WAIT_CANCEL, do_wait_cancel, unic_cmd_wait_cancel, wait),

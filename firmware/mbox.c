@@ -81,7 +81,7 @@ static void publish_constants(struct unic_nic *nic)
 	i->abi_minor = unic_to_le16(UNIC_ABI_MINOR);
 	i->features = unic_to_le64(
 		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
-		UNIC_FEAT_STATS |
+		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);

@@ -54,11 +54,16 @@ static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
 	return x;
 }
 
-/* Of the next region of the index, but for the consumer's byte. */
+/*
+ * Of the next region of the index, but for the consumer's byte. A restored index
+ * has a permutation of its own, which begins with the part it was restored with:
+ * that part does not come again, and it says nothing of the others.
+ */
 static uint32_t next_stag(const struct unic_mrs *m, uint32_t idx)
 {
-	return idx << IDX_SHIFT | permute(m->key, idx, m->mr[idx].gen)
-					  << KEY_BITS;
+	uint32_t part = permute(m->key, idx, m->mr[idx].gen) ^ m->twist[idx];
+
+	return idx << IDX_SHIFT | part << KEY_BITS;
 }
 
 /* No STag of the index makes it with any PD: a PD does not reach the top bit. */
@@ -222,13 +227,19 @@ void unic_mr_init(struct unic_nic *nic)
 	draw(nic);
 }
 
-void unic_mr_rekey(struct unic_nic *nic)
+/* All regions of this epoch, the ended ones too. */
+static uint32_t regions_made(const struct unic_mrs *m)
 {
 	uint32_t i, made = 0;
 
 	for (i = 0; i < UNIC_MRS; i++)
-		made += nic->mrs.mr[i].gen;
-	if (!made)
+		made += m->mr[i].gen;
+	return made;
+}
+
+void unic_mr_rekey(struct unic_nic *nic)
+{
+	if (!regions_made(&nic->mrs))
 		draw(nic);
 }
 
@@ -396,13 +407,14 @@ static inline int check_shape(const struct unic_mr_args *a)
 	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
 }
 
+#define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
+
 static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
 			     const uint64_t *pages)
 {
 	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
-	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) ||
-	    (a->flags & ~UNIC_REG_FLAGS_ALL) ||
+	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
 	    a->mr_class > UNIC_CLASS_CONTROL ||
 	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
 	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
@@ -512,6 +524,46 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 	if (unic_wait_open(nic, nic->mrs.pd[args->pd].proc, args))
 		return reg_now(nic, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);
+}
+
+/* ------------------------------------------------------- after a reset */
+
+/* The next region is made at this free index, with this STag. */
+static void claim(struct unic_nic *nic, uint32_t stag)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
+	uint32_t part = stag >> KEY_BITS & ((1u << PART_BITS) - 1u);
+
+	while (at < top && m->order[at] != idx)
+		at++;
+	UNIC_ASSERT(nic, m->order[at] == idx);
+	m->order[at] = m->order[top];
+	m->order[top] = (uint16_t)idx;
+	m->twist[idx] = permute(m->key, idx, 0) ^ part;
+	prepare(nic, (uint16_t)idx);
+}
+
+int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out)
+{
+	struct unic_mrs *m = &nic->mrs;
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if ((args->flags & UNIC_REG_WAIT) || (uint8_t)stag != args->key)
+		return -UNIC_EINVAL;
+	if (m->mr[stag >> IDX_SHIFT].gen || regions_made(m) != m->restored)
+		return -UNIC_ESTATE;
+	if (args->n_pages > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	claim(nic, stag);
+	err = reg_now(nic, args, pages, out);
+	/* its index was used, even if the list was wrong */
+	m->restored++;
+	return err;
 }
 
 int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,

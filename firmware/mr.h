@@ -121,6 +121,8 @@ struct unic_mrs {
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
 	uint64_t key[2];	       /* of the permutation; new each epoch */
+	uint32_t twist[UNIC_MRS];      /* of a restored index, else 0 */
+	uint32_t restored;	       /* regions, this epoch */
 };
 
 /* What an access check hands out: host memory that lies together. */
@@ -214,6 +216,16 @@ struct unic_mr_result {
 };
 int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		const uint64_t *pages, struct unic_mr_result *out);
+
+/**
+ * unic_mr_restore() - MR_REG with UNIC_REG_RESTORE: as unic_mr_reg(), with all
+ * of STag @stag, and nobody waits. Only while every region of this epoch was
+ * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, EBUS, ESTATE
+ * (the index was used in this epoch, or the time for it is over).
+ */
+int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out);
 
 /**
  * unic_mr_fill() - MR_FILL. -UNIC_ENOMR, -UNIC_ESTATE (not LOADING, or a page

@@ -500,6 +500,113 @@ static void pds_have_owners_and_users(void **state)
 	assert_int_equal(n, UNIC_PDS);
 }
 
+/* The driver after a reset: processes, PD, nothing else. */
+static void reset(void)
+{
+	rig_reset(&r);
+	rig_attach(&r, 0, 1);
+	rig_attach(&r, 1, 1);
+	pd = (uint16_t)rig_pd(&r, 0);
+	r.nic.evict.low = r.nic.evict.high = 0;
+}
+
+static int restore(uint32_t stag, uint64_t iova, uint64_t length,
+		   struct unic_mr_result *out)
+{
+	struct unic_mr_args a = args_of(iova, length);
+
+	a.key = (uint8_t)stag;
+	return unic_mr_restore(&r.nic, &a, stag, list(a.n_pages), out);
+}
+
+static void restored_regions_have_their_stags(void **state)
+{
+	struct unic_mr_result was[UNIC_MRS / 2], res;
+	struct unic_piece piece;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_MRS / 2; i++)
+		was[i] = reg_ok(0x1000 * i, 100);
+	reset();
+	for (i = 0; i < UNIC_MRS / 2; i++) {
+		assert_int_equal(restore(was[i].stag, 0x1000 * i, 100, &res),
+				 0);
+		assert_int_equal(res.stag, was[i].stag);
+		assert_int_equal(res.mr, was[i].mr);
+		assert_int_equal(unic_access(&r.nic, was[i].stag, pd,
+					     UNIC_MR_REMOTE_WRITE, 0x1000 * i,
+					     100, &piece),
+				 0);
+	}
+}
+
+/* With the key of the epoch before, its permutation would come by the STag. */
+static void restored_stag_does_not_come_again(void **state)
+{
+	struct unic_mr_result m, res;
+	uint64_t key[2];
+	uint32_t steps;
+
+	(void)state;
+	memcpy(key, r.nic.mrs.key, sizeof(key));
+	while ((m = reg_ok(0, 100)).gen < 5)
+		unic_mr_dereg(&r.nic, m.mr, m.gen);
+	reset();
+	memcpy(r.nic.mrs.key, key, sizeof(key));
+	assert_int_equal(restore(m.stag, 0, 100, &res), 0);
+	for (steps = 0; steps < 4000; steps++) {
+		assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+		res = reg_ok(0, 100);
+		assert_int_not_equal(res.stag & ~0xffu, m.stag & ~0xffu);
+	}
+}
+
+static void restoring_ends_with_the_first_new_region(void **state)
+{
+	struct unic_mr_result a = reg_ok(0, 100), b = reg_ok(0, 100), res;
+
+	(void)state;
+	reset();
+	assert_int_equal(restore(a.stag, 0, 100, &res), 0);
+	assert_int_equal(restore(a.stag, 0, 100, &res), -UNIC_ESTATE);
+	assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+	assert_int_equal(restore(a.stag, 0, 100, &res), -UNIC_ESTATE);
+	reg_ok(0, 100);
+	assert_int_equal(restore(b.stag, 0, 100, &res), -UNIC_ESTATE);
+}
+
+static void wrong_restores_change_nothing(void **state)
+{
+	struct unic_mr_result m = reg_ok(0, 100), res;
+	struct unic_cmd_mr_reg cmd = { .pd = unic_to_le32(pd),
+				       .rights = RW,
+				       .page_shift = 12,
+				       .length = unic_to_le64(100),
+				       .n_pages = unic_to_le32(1),
+				       .stag = unic_to_le32(m.stag) };
+	struct unic_mr_args a = args_of(0, 100);
+
+	(void)state;
+	reset();
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, NULL),
+			 UNIC_ST_INVALID); /* an STag without the flag */
+	a.key = (uint8_t)(m.stag + 1);
+	assert_int_equal(unic_mr_restore(&r.nic, &a, m.stag, list(1), &res),
+			 -UNIC_EINVAL);
+	a.key = (uint8_t)m.stag;
+	a.flags = UNIC_REG_WAIT;
+	assert_int_equal(unic_mr_restore(&r.nic, &a, m.stag, NULL, &res),
+			 -UNIC_EINVAL);
+	assert_int_equal(restore(m.stag, 0, (UNIC_TLB_ENTRIES + 1) * PAGE,
+				 &res),
+			 -UNIC_ETLBFULL);
+	cmd.flags = UNIC_REG_RESTORE; /* LOADING: filled afterwards */
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, &cmd), 0);
+	assert_int_equal(unic_mr_fill(&r.nic, m.mr, 1, 0, 1, list(1)), 0);
+	assert_int_equal(r.nic.mrs.mr[m.mr].stag, m.stag);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -524,6 +631,13 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(full_table_of_regions, setup),
 		cmocka_unit_test_setup(pds_have_owners_and_users, setup),
+		cmocka_unit_test_setup(restored_regions_have_their_stags,
+				       setup),
+		cmocka_unit_test_setup(restored_stag_does_not_come_again,
+				       setup),
+		cmocka_unit_test_setup(restoring_ends_with_the_first_new_region,
+				       setup),
+		cmocka_unit_test_setup(wrong_restores_change_nothing, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
