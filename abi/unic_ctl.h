@@ -70,6 +70,7 @@ enum unic_ctl_op {
 	UNIC_CTL_QP_CREATE = 22,
 	UNIC_CTL_QP_MODIFY = 23,
 	UNIC_CTL_QP_DESTROY = 24,
+	UNIC_CTL_QP_QUERY = 25,
 	UNIC_CTL_LISTEN = 28,
 	UNIC_CTL_UNLISTEN = 29,
 	UNIC_CTL_CONNECT = 30,
@@ -139,7 +140,7 @@ struct unic_ctl_plain {
 };
 
 /* Requests that name one object and nothing else: PD_FREE, MR_DEREG,
- * CQ_DESTROY, QP_DESTROY, TOKEN_CANCEL, UNLISTEN, DISCONNECT, CONN_QUERY,
+ * CQ_DESTROY, QP_DESTROY, QP_QUERY, TOKEN_CANCEL, UNLISTEN, DISCONNECT, CONN_QUERY,
  * EVICT (any region of the host). */
 struct unic_ctl_obj {
 	struct unic_ctl_hdr hdr;
@@ -172,8 +173,24 @@ struct unic_ctl_hello {
 			       * 1 needs privilege */
 	uint8_t name[16];  /* for reports; text, zero-padded */
 	unic_le32 policy;  /* enum unic_policy */
-	unic_le32 rsvd[5];
+	unic_le32 flags;   /* UNIC_CTL_HELLO_* */
+	unic_le32 rsvd[4];
 };
+
+/*
+ * What a process with HELLO_KEEP finds after a reset of the NIC (RESET upcall,
+ * detail 2): its protection domains and regions as they were, with the same
+ * ids and STags (a notice that was open is void; a region that could not be had
+ * again is told EVICTED, reason RESET); REGISTER_WAITs that were not granted
+ * still wait; its completion queues, empty, their records counted from 0 again;
+ * its queue pairs in state ERR, with new numbers (QP_QUERY), which nothing can be
+ * done with before QP_MODIFY to RESET; its listeners. Its tokens ended
+ * (TOKEN_END, RESET), its connections are gone. What it had posted and found no
+ * completion for was not or not wholly done. A request that the reset met is
+ * answered RESET or NO_NIC, and did nothing.
+ */
+#define UNIC_CTL_HELLO_KEEP	 (1u << 0)
+#define UNIC_CTL_HELLO_FLAGS_ALL 0x01u
 struct unic_ctl_hello_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le64 slot_bytes;
@@ -370,12 +387,14 @@ struct unic_ctl_cq_create {
 	unic_le32 user;	    /* returned in CQ_ERROR */
 	unic_le32 rsvd[6];
 };
-/* Reply of CQ_CREATE and QP_CREATE. */
+/* Reply of CQ_CREATE, QP_CREATE and QP_QUERY. */
 struct unic_ctl_queue_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
 	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn */
-	unic_le32 rsvd[10];
+	unic_le32 state;  /* QP_QUERY: enum unic_qp_state, as the driver
+			   * knows it */
+	unic_le32 rsvd[9];
 };
 
 /* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done. */
@@ -670,7 +689,8 @@ enum unic_upcall_type {
 	UNIC_UP_DISCONNECTED = 10, /* unic_upcall_conn */
 	UNIC_UP_RESET = 11,	   /* unic_upcall_obj: the NIC was reset; all
 				    * objects are gone (frames are not); HELLO
-				    * again. detail = 1: NIC back; 0: not yet */
+				    * again. detail = 1: NIC back; 0: not yet;
+				    * 2: back, see UNIC_CTL_HELLO_KEEP */
 	UNIC_UP_DB_ERROR = 12,	   /* unic_upcall_obj: a doorbell named nothing;
 				    * detail = its word */
 };

@@ -825,6 +825,8 @@ enum unic_reason {
 	UNIC_WHY_OFFERED = 6, /* offered by its owner for another */
 	UNIC_WHY_DEREG = 7,   /* EVICTED: end of a pending MR_DEREG */
 	UNIC_WHY_EXIT = 8,    /* EVICTED: process detached */
+	UNIC_WHY_RESET = 9,   /* upcall EVICTED: the driver could not restore
+			       * it after a reset; the NIC never says this */
 };
 
 struct unic_evt_hdr {

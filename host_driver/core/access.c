@@ -63,6 +63,7 @@ static const struct op ops[] = {
 				 END(unic_ctl_qp_modify, rsvd), PROC },
 	[UNIC_CTL_QP_DESTROY] = { "qp-destroy", unic_queue_qp_destroy, ONE,
 				  PROC },
+	[UNIC_CTL_QP_QUERY] = { "qp-query", unic_queue_qp_query, ONE, PROC },
 	[UNIC_CTL_LISTEN] = { "listen", unic_cm_listen,
 			      END(unic_ctl_listen, rsvd), PROC },
 	[UNIC_CTL_UNLISTEN] = { "unlisten", unic_cm_unlisten, ONE, PROC },

@@ -8,6 +8,7 @@
  *   host.c          life of the device: reset, setup, poll
  *   proc.c          life of a process: attach, upcalls, detach
  *   region.c        MR_REG ... RESYNC, and the events about regions
+ *   restore.c       after a reset: everything is made again that can be
  *   queue.c         PD, token, CQ, QP
  *   admin.c         what unicctl asks
  *   cm.c, cm_mad.c  connections
@@ -52,6 +53,7 @@ enum unic_hproc_state {
 struct unic_hproc {
 	uint8_t state;
 	bool detach_sent; /* PROC_DETACH is under way */
+	bool keep;	  /* UNIC_CTL_HELLO_KEEP */
 	struct unic_client *client;
 	uint32_t pid, uid;
 	uint8_t name[16];
@@ -64,22 +66,29 @@ struct unic_hproc {
 	struct unic_req detach; /* so that leaving never needs memory */
 };
 
+#define UNIC_LOST 0xffffffffu /* the NIC has it not (any more) */
+
 struct unic_hpd {
 	struct unic_obj obj;
-	uint32_t pd; /* the NIC's */
+	uint32_t pd; /* the NIC's, or LOST */
 };
 
 struct unic_hcq {
 	struct unic_obj obj;
-	uint32_t cq, user;
+	uint32_t cq; /* the NIC's, or LOST */
+	uint32_t user;
+	uint64_t made[UNIC_REC_WORDS]; /* its CQ_CREATE */
 };
 
 struct unic_hqp {
 	struct unic_obj obj;
-	uint32_t qpn, user;
+	uint32_t qpn; /* or LOST */
+	uint32_t user;
 	uint32_t state;		 /* enum unic_qp_state, as far as we know */
 	uint32_t conn;		 /* id, 0: none */
+	bool restored;		 /* nothing but QP_MODIFY to RESET is allowed */
 	struct unic_req *waiter; /* QP_DESTROY waits for QP_GONE */
+	uint64_t made[UNIC_REC_WORDS]; /* its QP_CREATE */
 };
 
 struct unic_htoken {
@@ -110,6 +119,8 @@ struct unic_host {
 	uint32_t waits;			/* places of the NIC to wait in */
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t replaced;  /* tokens to forget when the events are read */
+	uint32_t restore_type, restore_at; /* restore.c: how far it is */
+	void (*restored)(struct unic_host *host);
 	uint32_t tokens;
 	struct unic_cm cm;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
@@ -184,6 +195,28 @@ static inline uint32_t unic_req_owner(const struct unic_req *req)
 	return req->slot;
 }
 
+/* ------------------------------------------------------------ restore.c */
+
+/**
+ * unic_restore() - the device is set up and empty: make again, one after the
+ * other, what processes keep; then call @done. A device that is lost meanwhile
+ * is the end of it; another unic_restore() begins from the start.
+ */
+void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host));
+
+/** unic_restore_keeps() - objects of slot @owner outlive a reset. */
+bool unic_restore_keeps(const struct unic_host *host, uint32_t owner);
+
+/** unic_restore_lost() - the device forgot everything: what nobody keeps ends,
+ * and what was under way; the rest is marked as not there. */
+void unic_restore_lost(struct unic_host *host);
+
+/** unic_restore_pins() - all pins are gone: pin again what is kept. */
+void unic_restore_pins(struct unic_host *host);
+
+/** unic_restore_waits() - queue the REGISTER_WAITs again that were queued. */
+void unic_restore_waits(struct unic_host *host);
+
 /* --------------------------------------------------------------- proc.c */
 
 /** unic_proc_hello() - HELLO. */
@@ -236,6 +269,7 @@ void unic_queue_cq_destroy(struct unic_req *req);
 void unic_queue_qp_create(struct unic_req *req);
 void unic_queue_qp_modify(struct unic_req *req);
 void unic_queue_qp_destroy(struct unic_req *req);
+void unic_queue_qp_query(struct unic_req *req);
 /** unic_queue_event() - QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR. */
 void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt);
 /** unic_queue_token_event() - TOKEN_END. */
@@ -246,6 +280,20 @@ void unic_queue_token_event(struct unic_host *host,
 void unic_queue_settled(struct unic_host *host);
 /** unic_queue_drop() - forget PDs, CQs, QPs, tokens of @owner. */
 void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);
+/** unic_queue_token_reset() - token @obj ended with the device; its process is
+ * told if it hears of that. */
+void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj);
+
+/** unic_queue_cq_command(), unic_queue_qp_command() - what makes the CQ or QP of
+ * process @owner that was asked for by @made. Its parts may have other numbers
+ * now than when it was asked for. Returns OK or what is missing. */
+uint32_t unic_queue_cq_command(struct unic_host *host, uint32_t owner,
+			       const uint64_t *made,
+			       struct unic_cmd_cq_create *cmd);
+uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
+			       const uint64_t *made,
+			       struct unic_cmd_qp_create *cmd);
+
 /** unic_queue_modify() - send one QP_MODIFY for @qp; cmd->state says to what. */
 void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
 		       struct unic_cmd_qp_modify *cmd,
@@ -283,6 +331,10 @@ uint64_t unic_cm_poll(struct unic_host *host);
  * if @tell. */
 void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 		  bool tell);
+/** unic_cm_lost() - the device forgot its queue pairs: no connection is left;
+ * listeners of who keeps its objects are. */
+void unic_cm_lost(struct unic_host *host);
+
 /** unic_cm_qp_gone() - the QP of connection @conn is being destroyed. */
 void unic_cm_qp_gone(struct unic_host *host, uint32_t conn);
 

@@ -109,10 +109,11 @@ static struct conn *conn_new(struct unic_host *host, uint32_t owner)
 	return c;
 }
 
-/* It has a connection, or is being destroyed. */
+/* It has a connection, is being destroyed, or came back from a reset and its
+ * process has not said that it knows. */
 static bool taken(const struct unic_hqp *qp)
 {
-	return qp->conn || qp->waiter;
+	return qp->conn || qp->waiter || qp->restored;
 }
 
 void unic_cm_connect(struct unic_req *req)
@@ -531,17 +532,23 @@ void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)
 		unic_req_status(req, UNIC_ST_NO_QP);
 }
 
-void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
-		  bool tell)
+static void drop_listeners(struct unic_host *host, uint32_t owner, bool all)
 {
 	struct listener *l;
-	struct conn *c;
 	uint32_t at = 0;
 
 	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
 				  owner)))
-		unic_obj_free(&host->objects, &l->obj);
-	at = 0;
+		if (all || !unic_restore_keeps(host, l->obj.owner))
+			unic_obj_free(&host->objects, &l->obj);
+}
+
+static void drop_conns(struct unic_host *host, uint32_t owner, uint32_t status,
+		       bool tell)
+{
+	struct conn *c;
+	uint32_t at = 0;
+
 	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
 		struct unic_req *req = c->req;
 
@@ -553,6 +560,19 @@ void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 			unic_req_status(req, status);
 	}
+}
+
+void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
+		  bool tell)
+{
+	drop_listeners(host, owner, true);
+	drop_conns(host, owner, status, tell);
+}
+
+void unic_cm_lost(struct unic_host *host)
+{
+	drop_listeners(host, UNIC_OBJ_ANYONE, false);
+	drop_conns(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET, false);
 }
 
 /* ----------------------------------------------------------------- receive */

@@ -72,14 +72,32 @@ static void send_time(struct unic_host *host)
 	send_own(host, UNIC_CMD_HOST_TIME, &cmd, setup_failed);
 }
 
-static void tell_all(struct unic_host *host, uint32_t detail)
+/* detail of RESET */
+enum {
+	NOT_YET = 0,
+	BACK = 1,
+	RESTORED = 2,
+};
+
+static void tell_all(struct unic_host *host, bool back)
 {
 	uint32_t i;
 
 	for (i = 0; i < host->config.slots; i++)
 		if (host->proc[i].state == UNIC_HPROC_LIVE)
 			unic_proc_upcall_obj(host, i, UNIC_UP_RESET, 0, 0,
-					     detail);
+					     !back		  ? NOT_YET
+					     : host->proc[i].keep ? RESTORED
+								  : BACK);
+}
+
+static void all_there(struct unic_host *host)
+{
+	host->ready = true;
+	unic_os_log(host->os, UNIC_LOG_INFO, "%s is ready, epoch %x",
+		    host->provider->ops->name, host->epoch);
+	tell_all(host, true);
+	unic_restore_waits(host);
 }
 
 static void setup_done(struct unic_call *call)
@@ -89,12 +107,8 @@ static void setup_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 
 	unic_req_free(req);
-	if (status)
-		return; /* lost again meanwhile */
-	host->ready = true;
-	unic_os_log(host->os, UNIC_LOG_INFO, "%s is ready, epoch %x",
-		    host->provider->ops->name, host->epoch);
-	tell_all(host, 1);
+	if (!status) /* not lost again meanwhile */
+		unic_restore(host, all_there);
 }
 
 static bool any_param(const struct unic_cmd_set_params *p)
@@ -150,11 +164,10 @@ static void device_lost(struct unic_host *host)
 	host->ready = false;
 	host->epoch = 0;
 	fail_arps(host);
-	unic_cm_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET, false);
-	unic_region_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET);
-	unic_queue_drop(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET);
+	unic_cm_lost(host);
+	unic_restore_lost(host);
 	if (had)
-		tell_all(host, 0);
+		tell_all(host, false);
 }
 
 /* One process cannot take all of a table; one that is not told is the NIC's to

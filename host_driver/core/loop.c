@@ -64,23 +64,38 @@ static uint8_t fill(struct loop_mr *mr, uint32_t first, uint32_t count,
 	return UNIC_ST_OK;
 }
 
+/* A free region, and the generation it gets; LOOP_MRS: none. */
+static uint32_t choose_mr(const struct loop *l,
+			  const struct unic_cmd_mr_reg *cmd, uint32_t *gen)
+{
+	uint32_t stag = unic_from_le32(cmd->stag), i = stag >> 8 & 0xfff;
+
+	if (cmd->flags & UNIC_REG_RESTORE) {
+		*gen = stag >> 20;
+		return i < LOOP_MRS && !l->mr[i].page ? i : LOOP_MRS;
+	}
+	for (i = 0; i < LOOP_MRS && l->mr[i].page; i++)
+		;
+	if (i < LOOP_MRS)
+		*gen = l->mr[i].gen + 1;
+	return i;
+}
+
 static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
 {
 	struct unic_cmd_mr_reg cmd;
 	struct unic_cpl_mr_reg *cpl = out;
 	struct loop_mr *mr;
-	uint32_t i = 0, gen;
+	uint32_t i, gen = 0;
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (unic_from_le32(cmd.pd) >= LOOP_PDS ||
 	    l->pd[unic_from_le32(cmd.pd)] == LOOP_NONE)
 		return UNIC_ST_NO_PD;
-	while (i < LOOP_MRS && l->mr[i].page)
-		i++;
+	i = choose_mr(l, &cmd, &gen);
 	if (i == LOOP_MRS)
 		return UNIC_ST_MR_FULL;
 	mr = &l->mr[i];
-	gen = mr->gen + 1;
 	memset(mr, 0, sizeof(*mr));
 	mr->gen = gen;
 	mr->n_pages = unic_from_le32(cmd.n_pages);

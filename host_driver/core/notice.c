@@ -5,8 +5,8 @@
  */
 #include "region.h"
 
-static void upcall_mr(struct unic_host *host, const struct unic_hmr *mr,
-		      const struct unic_evt_mr *evt, uint8_t type)
+void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
+		     const struct unic_evt_mr *evt, uint8_t type)
 {
 	struct unic_upcall_mr up = {
 		.hdr = { .type = type,
@@ -69,7 +69,7 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 		mr->deadline_ns = unic_os_now_ns(host->os) +
 				  1000ull * unic_from_le32(evt->grace_us);
 		proc_of(host, mr)->notices++;
-		upcall_mr(host, mr, evt, UNIC_UP_NOTICE);
+		unic_hmr_upcall(host, mr, evt, UNIC_UP_NOTICE);
 	}
 	ack(host, evt, mr->obj.owner, mr->obj.id);
 }
@@ -91,7 +91,7 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 		return;
 	}
 	proc_of(host, mr)->evictions++;
-	upcall_mr(host, mr, evt, UNIC_UP_EVICTED);
+	unic_hmr_upcall(host, mr, evt, UNIC_UP_EVICTED);
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
 		/* its owner gave it up too: the tombstone is of no use */
 		unic_mr_send_dereg(host, mr);

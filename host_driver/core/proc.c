@@ -108,6 +108,8 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 		if (host->proc[i].state == UNIC_HPROC_DETACHING)
 			finish(host, i);
 	}
+	if (safe)
+		unic_restore_pins(host);
 }
 
 void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
@@ -222,6 +224,7 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 	proc->weight = weight ? weight : 1;
 	proc->quota = 0;
 	proc->policy = unic_from_le32(hello->policy);
+	proc->keep = unic_from_le32(hello->flags) & UNIC_CTL_HELLO_KEEP;
 	proc->upcall_next = 0;
 	proc->upcalls = 0;
 	proc->notices = 0;
@@ -242,6 +245,7 @@ void unic_proc_hello(struct unic_req *req)
 	memcpy(&hello, req->rec, sizeof(hello));
 	if (unic_from_le32(hello.version) != UNIC_CTL_VERSION ||
 	    unic_from_le32(hello.policy) > UNIC_POLICY_LRU ||
+	    unic_from_le32(hello.flags) & ~UNIC_CTL_HELLO_FLAGS_ALL ||
 	    unic_from_le32(hello.weight) > 65535) {
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;

@@ -4,6 +4,7 @@
  * pairs: ids of the host on this side, table indices of the NIC on the other.
  */
 #include "access.h"
+#include "unic_queue.h"
 
 static void *obj_get(const struct unic_req *req, uint32_t id,
 		     enum unic_obj_type type)
@@ -279,6 +280,25 @@ void unic_queue_token_event(struct unic_host *host,
 	token_free(host, t);
 }
 
+void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
+{
+	struct unic_htoken *t = (struct unic_htoken *)(void *)obj;
+	struct unic_upcall_token up = {
+		.hdr = { .type = UNIC_UP_TOKEN_END,
+			 .id = unic_to_le32(obj->id) },
+		.user = unic_to_le32(t->user),
+		.index = unic_to_le32(t->index),
+		.end = unic_to_le32(UNIC_TOKEN_RESET),
+	};
+
+	/* one whose number was not told is ended by the answer, one that was
+	 * replaced was used */
+	if (unic_restore_keeps(host, obj->owner) && t->index != UINT32_MAX &&
+	    !t->replaced)
+		unic_proc_upcall(host, obj->owner, &up);
+	token_free(host, t);
+}
+
 /* ---------------------------------------------------------------- CQs, QPs */
 
 static void answer_queue(struct unic_req *req, uint32_t id, uint32_t number)
@@ -318,31 +338,42 @@ static void cq_done(struct unic_call *call)
 	}
 	cq->cq = cpl_id(call);
 	cq->user = unic_from_le32(r.user);
+	memcpy(cq->made, req->rec, sizeof(cq->made));
 	answer_queue(req, cq->obj.id, cq->cq);
+}
+
+uint32_t unic_queue_cq_command(struct unic_host *host, uint32_t owner,
+			       const uint64_t *made,
+			       struct unic_cmd_cq_create *cmd)
+{
+	struct unic_ctl_cq_create r;
+	uint32_t stag, pd;
+
+	memcpy(&r, made, sizeof(r));
+	if (!unic_region_stag(host, unic_from_le32(r.mr), owner, &stag, &pd))
+		return UNIC_ST_NO_MR;
+	*cmd = (struct unic_cmd_cq_create){
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(stag),
+		.iova = r.iova,
+		.entries = r.entries,
+		.db_index = r.db_index,
+	};
+	return UNIC_ST_OK;
 }
 
 void unic_queue_cq_create(struct unic_req *req)
 {
-	struct unic_ctl_cq_create r;
-	struct unic_cmd_cq_create cmd = { 0 };
-	uint32_t stag, pd, status = unic_req_room(req, UNIC_OBJ_CQ);
+	struct unic_cmd_cq_create cmd;
+	uint32_t status = unic_queue_cq_command(req->host, unic_req_owner(req),
+						req->rec, &cmd);
 
-	memcpy(&r, req->rec, sizeof(r));
-	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
-			      unic_req_owner(req), &stag, &pd)) {
-		unic_req_status(req, UNIC_ST_NO_MR);
-		return;
-	}
-	if (status) {
+	if (!status)
+		status = unic_req_room(req, UNIC_OBJ_CQ);
+	if (status)
 		unic_req_status(req, status);
-		return;
-	}
-	cmd.pd = unic_to_le32(pd);
-	cmd.stag = unic_to_le32(stag);
-	cmd.iova = r.iova;
-	cmd.entries = r.entries;
-	cmd.db_index = r.db_index;
-	unic_req_send(req, UNIC_CMD_CQ_CREATE, &cmd, cq_done);
+	else
+		unic_req_send(req, UNIC_CMD_CQ_CREATE, &cmd, cq_done);
 }
 
 void unic_queue_cq_destroy(struct unic_req *req)
@@ -379,49 +410,75 @@ static void qp_done(struct unic_call *call)
 	}
 	qp->qpn = cpl_id(call);
 	qp->user = unic_from_le32(r.user);
+	memcpy(qp->made, req->rec, sizeof(qp->made));
 	answer_queue(req, qp->obj.id, qp->qpn);
+}
+
+uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
+			       const uint64_t *made,
+			       struct unic_cmd_qp_create *cmd)
+{
+	struct unic_ctl_qp_create r;
+	uint32_t stag, region_pd;
+	struct unic_hcq *send, *recv;
+	struct unic_hpd *pd;
+
+	memcpy(&r, made, sizeof(r));
+	send = unic_obj_get(&host->objects, unic_from_le32(r.send_cq),
+			    UNIC_OBJ_CQ, owner);
+	recv = unic_obj_get(&host->objects, unic_from_le32(r.recv_cq),
+			    UNIC_OBJ_CQ, owner);
+	pd = unic_obj_get(&host->objects, unic_from_le32(r.pd), UNIC_OBJ_PD,
+			  owner);
+	if (!send || !recv)
+		return UNIC_ST_NO_CQ;
+	if (!unic_region_stag(host, unic_from_le32(r.mr), owner, &stag,
+			      &region_pd))
+		return UNIC_ST_NO_MR;
+	if (!pd || pd->pd != region_pd)
+		return UNIC_ST_NO_PD;
+	*cmd = (struct unic_cmd_qp_create){
+		.pd = unic_to_le32(pd->pd),
+		.stag = unic_to_le32(stag),
+		.send_cq = unic_to_le32(send->cq),
+		.recv_cq = unic_to_le32(recv->cq),
+		.sq_iova = r.sq_iova,
+		.rq_iova = r.rq_iova,
+		.sq_slots = r.sq_slots,
+		.rq_slots = r.rq_slots,
+		.rq_class = r.rq_class,
+		.db_index = r.db_index,
+	};
+	return UNIC_ST_OK;
 }
 
 void unic_queue_qp_create(struct unic_req *req)
 {
-	struct unic_ctl_qp_create r;
-	struct unic_cmd_qp_create cmd = { 0 };
-	uint32_t stag, region_pd, status = unic_req_room(req, UNIC_OBJ_QP);
-	struct unic_hcq *send, *recv;
-	struct unic_hpd *pd;
+	struct unic_cmd_qp_create cmd;
+	uint32_t status = unic_queue_qp_command(req->host, unic_req_owner(req),
+						req->rec, &cmd);
 
-	memcpy(&r, req->rec, sizeof(r));
-	send = obj_get(req, unic_from_le32(r.send_cq), UNIC_OBJ_CQ);
-	recv = obj_get(req, unic_from_le32(r.recv_cq), UNIC_OBJ_CQ);
-	pd = obj_get(req, unic_from_le32(r.pd), UNIC_OBJ_PD);
-	if (!send || !recv) {
-		unic_req_status(req, UNIC_ST_NO_CQ);
-		return;
-	}
-	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
-			      unic_req_owner(req), &stag, &region_pd)) {
-		unic_req_status(req, UNIC_ST_NO_MR);
-		return;
-	}
-	if (!pd || pd->pd != region_pd) {
-		unic_req_status(req, UNIC_ST_NO_PD);
-		return;
-	}
-	if (status) {
+	if (!status)
+		status = unic_req_room(req, UNIC_OBJ_QP);
+	if (status)
 		unic_req_status(req, status);
+	else
+		unic_req_send(req, UNIC_CMD_QP_CREATE, &cmd, qp_done);
+}
+
+void unic_queue_qp_query(struct unic_req *req)
+{
+	struct unic_ctl_queue_reply r = { 0 };
+	struct unic_hqp *qp = obj_get(req, req_obj(req), UNIC_OBJ_QP);
+
+	if (!qp) {
+		unic_req_status(req, UNIC_ST_NO_QP);
 		return;
 	}
-	cmd.pd = unic_to_le32(pd->pd);
-	cmd.stag = unic_to_le32(stag);
-	cmd.send_cq = unic_to_le32(send->cq);
-	cmd.recv_cq = unic_to_le32(recv->cq);
-	cmd.sq_iova = r.sq_iova;
-	cmd.rq_iova = r.rq_iova;
-	cmd.sq_slots = r.sq_slots;
-	cmd.rq_slots = r.rq_slots;
-	cmd.rq_class = r.rq_class;
-	cmd.db_index = r.db_index;
-	unic_req_send(req, UNIC_CMD_QP_CREATE, &cmd, qp_done);
+	r.id = unic_to_le32(qp->obj.id);
+	r.number = unic_to_le32(qp->qpn);
+	r.state = unic_to_le32(qp->state);
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 
 void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
@@ -440,8 +497,10 @@ static void modify_done(struct unic_call *call)
 	struct unic_ctl_qp_modify r;
 
 	memcpy(&r, req->rec, sizeof(r));
-	if (qp && !unic_call_status(call))
+	if (qp && !unic_call_status(call)) {
 		qp->state = r.state;
+		qp->restored = false;
+	}
 	unic_req_status(req, unic_call_status(call));
 }
 
@@ -483,7 +542,7 @@ void unic_queue_qp_modify(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
 	qp = obj_get(req, req->id, UNIC_OBJ_QP);
-	if (!qp || qp->conn) {
+	if (!qp || qp->conn || (qp->restored && r.state != UNIC_QPS_RESET)) {
 		unic_req_status(req, qp ? UNIC_ST_STATE : UNIC_ST_NO_QP);
 		return;
 	}

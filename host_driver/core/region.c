@@ -13,10 +13,12 @@ static void span(const struct unic_hmr *mr, uint64_t *va, uint64_t *length)
 	*length = ((mr->va + mr->length - 1) | mask) - *va + 1;
 }
 
-static bool pin(struct unic_host *host, struct unic_hmr *mr)
+bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
 
+	if (mr->pinned)
+		return true;
 	span(mr, &va, &length);
 	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length);
 	return mr->pinned;
@@ -128,8 +130,8 @@ static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
 }
 
 /* The registration ended without a region: tell whoever asked, forget it. */
-static void reg_failed(struct unic_host *host, struct unic_hmr *mr,
-		       struct unic_req *req, uint32_t status)
+void unic_hmr_failed(struct unic_host *host, struct unic_hmr *mr,
+		     struct unic_req *req, uint32_t status)
 {
 	struct unic_hproc *proc = proc_of(host, mr);
 
@@ -191,7 +193,7 @@ static void fill_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 	struct unic_req *waiter;
 
-	if (!mr) { /* the process or the epoch ended */
+	if (!mr || mr->state != R_FILLING) { /* process or epoch ended */
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
@@ -207,39 +209,61 @@ static void fill_done(struct unic_call *call)
 		return;
 	}
 	unic_mr_send_dereg(host, mr);
-	reg_failed(host, mr, waiter, status);
+	unic_hmr_failed(host, mr, waiter, status);
+}
+
+/* @n pages from @first on, into the list page of @req. */
+static uint32_t list_pages(struct unic_req *req, const struct unic_hmr *mr,
+			   uint32_t first, uint32_t n)
+{
+	uint64_t *list = unic_req_list(req);
+	uint32_t i;
+
+	if (!list)
+		return UNIC_CTL_ST_NO_MEMORY;
+	if (unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
+			     mr->page_shift, first, n, list))
+		return UNIC_CTL_ST_NOT_MAPPED;
+	for (i = 0; i < n; i++)
+		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
+	req->call.list_bytes = n * 8;
+	return UNIC_ST_OK;
+}
+
+uint32_t unic_hmr_list(struct unic_req *req, const struct unic_hmr *mr,
+		       struct unic_cmd_mr_fill *cmd)
+{
+	uint32_t n = mr->n_pages - req->progress, status;
+
+	if (n > UNIC_LIST_MAX)
+		n = UNIC_LIST_MAX;
+	*cmd = (struct unic_cmd_mr_fill){
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.first = unic_to_le32(req->progress),
+		.count = unic_to_le32(n),
+	};
+	status = list_pages(req, mr, req->progress, n);
+	if (!status)
+		req->progress += n;
+	return status;
 }
 
 static void fill_next(struct unic_req *req, struct unic_hmr *mr)
 {
-	uint32_t n = mr->n_pages - req->progress;
-	struct unic_cmd_mr_fill cmd = {
-		.mr = unic_to_le32(mr->mr),
-		.gen = unic_to_le32(mr->gen),
-		.first = unic_to_le32(req->progress),
-	};
-	uint64_t *list = unic_req_list(req);
-	uint32_t i;
+	struct unic_cmd_mr_fill cmd;
+	uint32_t status = unic_hmr_list(req, mr, &cmd);
 
-	if (n > UNIC_LIST_MAX)
-		n = UNIC_LIST_MAX;
-	if (!list || unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
-				      mr->page_shift, req->progress, n, list)) {
+	if (status) {
+		struct unic_host *host = req->host;
 		struct unic_req *waiter = mr->waiter;
 
 		if (waiter != req)
 			unic_req_free(req);
-		unic_mr_send_dereg(req->host, mr);
-		reg_failed(req->host, mr, waiter,
-			   list ? UNIC_CTL_ST_NOT_MAPPED
-				: UNIC_CTL_ST_NO_MEMORY);
+		unic_mr_send_dereg(host, mr);
+		unic_hmr_failed(host, mr, waiter, status);
 		return;
 	}
-	for (i = 0; i < n; i++)
-		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
-	cmd.count = unic_to_le32(n);
-	req->call.list_bytes = n * 8;
-	req->progress += n;
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
 }
 
@@ -254,7 +278,7 @@ static void load(struct unic_req *req, struct unic_hmr *mr)
 					   mr->page_shift);
 
 	mr->state = R_FILLING;
-	if (shift == mr->page_shift && (mr->pinned || pin(host, mr))) {
+	if (shift == mr->page_shift && unic_hmr_pin(host, mr)) {
 		fill_next(req, mr);
 		return;
 	}
@@ -262,7 +286,7 @@ static void load(struct unic_req *req, struct unic_hmr *mr)
 	if (waiter != req)
 		unic_req_free(req);
 	unic_mr_send_dereg(host, mr);
-	reg_failed(host, mr, waiter, UNIC_CTL_ST_NOT_MAPPED);
+	unic_hmr_failed(host, mr, waiter, UNIC_CTL_ST_NOT_MAPPED);
 }
 
 static void cancel_done(struct unic_call *call);
@@ -275,20 +299,29 @@ static void send_cancel(struct unic_req *req, struct unic_hmr *mr)
 	unic_req_send(req, UNIC_CMD_WAIT_CANCEL, &cmd, cancel_done);
 }
 
-static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
+void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr)
 {
 	struct unic_req *cancel = mr->cancel;
 
-	unic_mr_unpin(req->host, mr);
+	mr->cancel = NULL;
+	if (!cancel && mr->dereg)
+		cancel = unic_req_new(host, mr->obj.owner);
+	if (cancel)
+		send_cancel(cancel, mr);
+}
+
+static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_host *host = req->host;
+
+	unic_mr_unpin(host, mr);
 	mr->state = R_WAITING;
-	proc_of(req->host, mr)->waits++;
+	proc_of(host, mr)->waits++;
 	if (mr->async) {
 		mr->waiter = NULL;
 		answer_reg(req, mr, UNIC_ST_PENDING);
 	}
-	mr->cancel = NULL;
-	if (cancel)
-		send_cancel(cancel, mr);
+	unic_hmr_waits(host, mr);
 }
 
 /* A refusal explains itself with the NIC's usage record. */
@@ -308,22 +341,28 @@ static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
 	unic_req_answer(req, status, rec, usage, explained ? sizeof(usage) : 0);
 }
 
-static void reg_done(struct unic_call *call)
+void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call)
 {
-	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
-	uint32_t status = unic_call_status(call);
 	struct unic_cpl_mr_reg cpl;
 
-	if (!mr) {
-		unic_req_status(req, UNIC_CTL_ST_RESET);
-		return;
-	}
 	memcpy(&cpl, call->cpl, sizeof(cpl));
 	mr->mr = unic_from_le32(cpl.mr);
 	mr->gen = unic_from_le32(cpl.gen);
 	mr->stag = unic_from_le32(cpl.stag);
 	mr->wait = unic_from_le32(cpl.wait);
+}
+
+static void reg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+
+	if (!mr) {
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	unic_hmr_numbers(mr, call);
 	if (status == UNIC_ST_PENDING)
 		reg_queued(req, mr);
 	else if (status)
@@ -338,42 +377,51 @@ static void reg_done(struct unic_call *call)
  * wait, are filled in afterwards. */
 static bool list_now(struct unic_req *req, const struct unic_hmr *mr)
 {
-	uint64_t *list;
-	uint32_t i;
-
-	if (mr->n_pages > UNIC_LIST_MAX || !mr->pinned)
-		return false;
-	list = unic_req_list(req);
-	if (!list || unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
-				      mr->page_shift, 0, mr->n_pages, list))
-		return false;
-	for (i = 0; i < mr->n_pages; i++)
-		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
-	req->call.list_bytes = mr->n_pages * 8;
-	return true;
+	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned &&
+	       !list_pages(req, mr, 0, mr->n_pages);
 }
 
-static void send_reg(struct unic_req *req, struct unic_hmr *mr,
-		     const struct unic_ctl_mr_reg *r)
+/* The NIC's number of its protection domain. */
+static uint32_t pd_of(struct unic_host *host, const struct unic_hmr *mr)
 {
-	struct unic_cmd_mr_reg cmd = {
-		.pd = unic_to_le32(mr->pd),
-		.rights = r->rights,
-		.mr_class = r->mr_class,
+	const struct unic_hpd *pd = unic_obj_get(&host->objects, mr->pd,
+						 UNIC_OBJ_PD, mr->obj.owner);
+
+	return pd ? pd->pd : UNIC_LOST;
+}
+
+void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
+		      struct unic_cmd_mr_reg *cmd)
+{
+	struct unic_ctl_mr_reg r;
+
+	memcpy(&r, mr->made, sizeof(r));
+	*cmd = (struct unic_cmd_mr_reg){
+		.pd = unic_to_le32(pd_of(req->host, mr)),
+		.rights = r.rights,
+		.mr_class = r.mr_class,
 		.page_shift = mr->page_shift,
-		.iova = r->iova,
-		.length = r->length,
+		.iova = r.iova,
+		.length = r.length,
 		.n_pages = unic_to_le32(mr->n_pages),
-		.key = r->key,
-		.importance = r->importance,
-		.timeout_us = r->timeout_us,
+		.key = r.key,
+		.importance = r.importance,
 		.user = unic_to_le32(mr->obj.id),
 	};
-
-	if (r->flags & UNIC_CTL_REG_WAIT)
-		cmd.flags |= UNIC_REG_WAIT;
 	if (list_now(req, mr))
-		cmd.flags |= UNIC_REG_LIST;
+		cmd->flags |= UNIC_REG_LIST;
+}
+
+static void send_reg(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_cmd_mr_reg cmd;
+	struct unic_ctl_mr_reg r;
+
+	memcpy(&r, mr->made, sizeof(r));
+	unic_hmr_command(req, mr, &cmd);
+	cmd.timeout_us = r.timeout_us;
+	if (r.flags & UNIC_CTL_REG_WAIT)
+		cmd.flags |= UNIC_REG_WAIT;
 	req->id = mr->obj.id;
 	mr->waiter = req;
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
@@ -424,7 +472,9 @@ void unic_region_reg(struct unic_req *req)
 	}
 	proc->regions++;
 	mr->state = R_REGISTERING;
-	mr->pd = pd->pd;
+	mr->pd = pd->obj.id;
+	r.page_shift = shift;
+	memcpy(mr->made, &r, sizeof(r));
 	mr->page_shift = shift;
 	mr->may_wait = r.flags & UNIC_CTL_REG_WAIT;
 	mr->async = r.flags & UNIC_CTL_REG_ASYNC;
@@ -435,12 +485,15 @@ void unic_region_reg(struct unic_req *req)
 				 (mr->iova >> shift) + 1);
 	mr->user = unic_from_le32(r.user);
 	mr->reg_seq = req->seq;
-	if (!(r.flags & UNIC_CTL_REG_WAIT) && !pin(req->host, mr)) {
+	if (unic_from_le32(r.timeout_us))
+		mr->give_up_ns = unic_os_now_ns(req->host->os) +
+				 1000ull * unic_from_le32(r.timeout_us);
+	if (!(r.flags & UNIC_CTL_REG_WAIT) && !unic_hmr_pin(req->host, mr)) {
 		unic_hmr_forget(req->host, mr);
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
-	send_reg(req, mr, &r);
+	send_reg(req, mr);
 }
 
 /* --------------------------------------------------------- waits: the rest */
@@ -452,7 +505,7 @@ static void cancel_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 
 	if (!status && mr && mr->state == R_WAITING)
-		reg_failed(req->host, mr, mr->waiter, UNIC_ST_CANCELLED);
+		unic_hmr_failed(req->host, mr, mr->waiter, UNIC_ST_CANCELLED);
 	else if (!status && mr) /* granted and cancelled: which? */
 		req->host->audits++;
 	unic_req_status(req, status);
@@ -481,6 +534,23 @@ void unic_region_cancel(struct unic_req *req)
 	unic_req_status(req, UNIC_ST_NO_WAIT);
 }
 
+void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_req *req;
+
+	proc_of(host, mr)->waits--;
+	mr->state = R_FILLING;
+	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
+	if (!req) {
+		unic_mr_send_dereg(host, mr);
+		unic_hmr_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	req->id = mr->obj.id;
+	req->progress = 0;
+	load(req, mr);
+}
+
 /* GRANTED and WAIT_ENDED name the region by the id we gave. */
 void unic_region_wait_event(struct unic_host *host,
 			    const struct unic_evt_wait *evt)
@@ -488,7 +558,6 @@ void unic_region_wait_event(struct unic_host *host,
 	struct unic_hmr *mr = unic_obj_get(&host->objects,
 					   unic_from_le32(evt->user),
 					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
-	struct unic_req *req;
 
 	if (!mr || mr->state != R_WAITING ||
 	    mr->wait != unic_from_le32(evt->wait)) {
@@ -497,23 +566,14 @@ void unic_region_wait_event(struct unic_host *host,
 	}
 	mr->waited_us = unic_from_le32(evt->waited_us);
 	if (evt->hdr.type == UNIC_EVT_WAIT_ENDED) {
-		reg_failed(host, mr, mr->waiter, unic_from_le32(evt->status));
+		unic_hmr_failed(host, mr, mr->waiter,
+				unic_from_le32(evt->status));
 		return;
 	}
 	mr->mr = unic_from_le32(evt->mr);
 	mr->gen = unic_from_le32(evt->gen);
 	mr->stag = unic_from_le32(evt->stag);
-	proc_of(host, mr)->waits--;
-	mr->state = R_FILLING;
-	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
-	if (!req) {
-		unic_mr_send_dereg(host, mr);
-		reg_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
-		return;
-	}
-	req->id = mr->obj.id;
-	req->progress = 0;
-	load(req, mr);
+	unic_hmr_granted(host, mr);
 }
 
 /* -------------------------------------------------------------- deregister */
@@ -575,7 +635,8 @@ void unic_region_dereg(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
 	mr = mr_get(req, req->id);
-	if (!mr || mr->state == R_REGISTERING) /* its id was not told yet */
+	if (!mr || (mr->state == R_REGISTERING && !mr->requeued))
+		/* its id was not told yet */
 		unic_req_status(req, UNIC_ST_NO_MR);
 	else if (mr->dereg || (mr->state >= R_ACTIVE && mr->waiter))
 		unic_req_status(req, UNIC_ST_BUSY); /* being deregistered */
@@ -587,23 +648,27 @@ void unic_region_dereg(struct unic_req *req)
 
 /* --------------------------------------------------------------------- ends */
 
+void unic_hmr_drop(struct unic_host *host, struct unic_hmr *mr, uint32_t status)
+{
+	struct unic_req *waiter = mr->waiter;
+
+	if (mr->state == R_WAITING)
+		proc_of(host, mr)->waits--;
+	end_cancel(mr, status);
+	end_dereg(mr, status);
+	unic_hmr_forget(host, mr);
+	/* one that is with the provider is called back by it */
+	if (waiter && waiter->call.state == UNIC_CALL_IDLE)
+		unic_req_status(waiter, status);
+}
+
 void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 {
 	struct unic_hmr *mr;
 	uint32_t at = 0;
 
-	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, owner))) {
-		struct unic_req *waiter = mr->waiter;
-
-		if (mr->state == R_WAITING)
-			proc_of(host, mr)->waits--;
-		end_cancel(mr, status);
-		end_dereg(mr, status);
-		unic_hmr_forget(host, mr);
-		/* one that is with the provider is called back by it */
-		if (waiter && waiter->call.state == UNIC_CALL_IDLE)
-			unic_req_status(waiter, status);
-	}
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, owner)))
+		unic_hmr_drop(host, mr, status);
 }
 
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
@@ -612,9 +677,10 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 	const struct unic_hmr *mr =
 		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, owner);
 
-	if (!mr || (mr->state != R_ACTIVE && mr->state != R_NOTIFIED))
+	if (!mr || (mr->state != R_ACTIVE && mr->state != R_NOTIFIED) ||
+	    mr->mr == UNIC_LOST)
 		return false;
 	*stag = mr->stag;
-	*pd = mr->pd;
-	return true;
+	*pd = pd_of(host, mr);
+	return *pd != UNIC_LOST;
 }

@@ -36,10 +36,13 @@ struct unic_hmr {
 	uint8_t state; /* enum region_state */
 	uint8_t page_shift;
 	bool may_wait, async, pinned;
-	uint32_t pd; /* the NIC's */
+	bool requeued; /* REGISTERING again after a reset: its id is known */
+	uint32_t pd;   /* id */
+	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
 	uint64_t va, iova, length;
 	uint32_t n_pages;
-	uint32_t mr, gen, stag, wait; /* the NIC's */
+	uint32_t mr, gen, stag, wait; /* the NIC's; mr LOST: it has it not */
+	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
@@ -67,6 +70,45 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
 
 /** unic_hmr_forget() - unpin and free; its id ends. */
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_pin() - once. False: its frames are not there (any more). */
+bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_drop() - it ends without the NIC; requests that wait for it are
+ * answered @status. */
+void unic_hmr_drop(struct unic_host *host, struct unic_hmr *mr,
+		   uint32_t status);
+
+/** unic_hmr_command() - what registers it on the NIC; LIST is set, and @req has
+ * the list, if that is short and its frames are pinned. */
+void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
+		      struct unic_cmd_mr_reg *cmd);
+
+/** unic_hmr_numbers() - what the NIC calls it, from a completion of MR_REG. */
+void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call);
+
+/** unic_hmr_list() - the next part of its list page for MR_FILL, from
+ * @req->progress on. OK or an error; nothing is sent then. */
+uint32_t unic_hmr_list(struct unic_req *req, const struct unic_hmr *mr,
+		       struct unic_cmd_mr_fill *cmd);
+
+/** unic_hmr_failed() - it never came to be: tell @req, or, if that is NULL, the
+ * process by an upcall, and forget it. */
+void unic_hmr_failed(struct unic_host *host, struct unic_hmr *mr,
+		     struct unic_req *req, uint32_t status);
+
+/** unic_hmr_waits() - the device queued it: what was asked of it meanwhile is
+ * done now. */
+void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_granted() - a wait is over: the NIC has it LOADING, by the numbers
+ * that are in @mr. */
+void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
+ * driver's own. */
+void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
+		     const struct unic_evt_mr *evt, uint8_t type);
 
 /** unic_mr_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr);

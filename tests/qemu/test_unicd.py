@@ -78,8 +78,8 @@ class Rig:
         self.driver = self.start(self.argv())
         self.wait_line(self.driver)
 
-    def client(self, hello=True, name=b"test"):
-        c = u.Client(self.sock, name)
+    def client(self, hello=True, name=b"test", flags=0):
+        c = u.Client(self.sock, name, flags)
         if hello:
             c.hello()
         return c
@@ -1038,6 +1038,44 @@ def test_reset(rig):
     c.close()
 
 
+def stags(c):
+    """Of all regions that the NIC has."""
+    tail = c.call(u.DUMP, struct.pack("<II", 2, 0)).tail
+    return [struct.unpack_from("<I", tail, at + 8)[0]
+            for at in range(0, len(tail), 64)]
+
+
+def test_reset_kept(rig):
+    """Regions, a wait and queues outlive a reset of the NIC."""
+    c = rig.client(flags=u.KEEP)
+    pd = c.pd()
+    rings, cq, qp, _ = queues(c, pd)
+    va = u.VA0 + (1 << 21)
+    c.frames(4, va=va)
+    mr, stag, _ = c.reg(pd, 3 * 4096, va=va + 100)
+    c.obj(u.MR_DEREG, c.reg(pd, 4096, va=va)[0])
+    pinned, epoch = ps(c)[c.proc]["pinned"], c.epoch
+    for _ in range(3):
+        rig.client(hello=False).call(u.RESET)
+        while struct.unpack_from("<I", c.upcall_of(u.UP_RESET)[3], 20)[0] != 2:
+            pass
+        c.call(u.PD_ALLOC, want=u.STALE_EPOCH, epoch=epoch)
+        assert ps(c)[c.proc]["pinned"] == pinned
+        assert stag in stags(c)
+        state = c.obj(u.QP_QUERY, qp).get("I", 24)[0]
+        assert state == 5, state  # ERR
+        c.call(u.QP_MODIFY, struct.pack("<IB", qp, 1), want=u.STATE)
+        c.call(u.QP_MODIFY, struct.pack("<IB", qp, 0))
+        c.call(u.QP_MODIFY, struct.pack("<IB", qp, 1))
+    c.obj(u.QP_DESTROY, qp)
+    c.obj(u.CQ_DESTROY, cq)
+    c.obj(u.MR_DEREG, rings)
+    c.obj(u.MR_DEREG, mr)
+    c.obj(u.PD_FREE, pd)
+    assert ps(c)[c.proc]["pinned"] == 0
+    c.close()
+
+
 def test_driver_killed(rig):
     c = rig.client()
     c.frames(4)
@@ -1085,7 +1123,7 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
 LOOP = [test_connect_and_move, test_refused_connections]
-NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait,
+NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait, test_reset_kept,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
        test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
        test_nic_killed]

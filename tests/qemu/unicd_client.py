@@ -16,6 +16,7 @@ HELLO, FRAMES_ALLOC, FRAMES_FREE, PD_ALLOC, PD_FREE = 1, 2, 3, 4, 5
 MR_REG, MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER, RESYNC, USAGE = 8, 9, 10, 11, 12, 13
 TOKEN_ALLOC, TOKEN_CANCEL = 16, 17
 CQ_CREATE, CQ_DESTROY, QP_CREATE, QP_MODIFY, QP_DESTROY = 20, 21, 22, 23, 24
+QP_QUERY, KEEP = 25, 1
 LISTEN, UNLISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, CONN_QUERY = range(28, 35)
 INFO, STATS, DUMP, PS, TRACE, CRASH = range(64, 70)
 FAULT, PARAMS, POLICY, EVICT, TRACE_MASK, RESET = range(80, 86)
@@ -54,11 +55,12 @@ class Reply:
 
 
 class Client:
-    def __init__(self, path, name=b"test"):
+    def __init__(self, path, name=b"test", flags=0):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.sock.settimeout(15)
         self.sock.connect(path)
         self.name, self.seq, self.early = name, 0, {}
+        self.flags = flags
         self.mem = None
 
     def close(self):
@@ -106,7 +108,7 @@ class Client:
         return r
 
     def hello(self, want=OK):
-        body = struct.pack("<II16sI", 1, 0, self.name, 0)
+        body = struct.pack("<II16sII", 1, 0, self.name, 0, self.flags)
         r = self.call(HELLO, body, want=None)
         # A slot comes free a while after its process left it.
         until = time.monotonic() + SLOT_WAIT

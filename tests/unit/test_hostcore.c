@@ -8,6 +8,7 @@
 #include "access.h"
 #include "cm_mad.h"
 #include "mbox_client.h"
+#include "region.h"
 #include "unic_queue.h"
 #include "unic_stats.h"
 
@@ -253,9 +254,12 @@ static uint32_t reply_u32(struct fake *f, uint32_t at)
 	return unic_from_le32(v);
 }
 
+static uint32_t hello_flags; /* of the next HELLO */
+
 static void hello(struct fake *f)
 {
-	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+	struct unic_ctl_hello r = { .version = unic_to_le32(1),
+				    .flags = unic_to_le32(hello_flags) };
 
 	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), 0);
 }
@@ -1454,6 +1458,262 @@ static void end_of_a_token_that_a_cancel_did_not_find(void **state)
 	fake_delete(f);
 }
 
+/* ---------------------------------------------------------------- restore */
+
+static int keep(void **state)
+{
+	(void)state;
+	hello_flags = UNIC_CTL_HELLO_KEEP;
+	return 0;
+}
+
+static int no_keep(void **state)
+{
+	(void)state;
+	hello_flags = 0;
+	return 0;
+}
+
+/* The NIC fails and is reset; @answers of a new life. */
+static void reset_nic(struct fake *f)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(3),
+				       .gen = unic_to_le32(1),
+				       .stag = unic_to_le32(0xabcd00) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	memset(f->last, 0, sizeof(f->last));
+	info(f)->state = unic_to_le32(UNIC_NIC_FAILED);
+	unic_host_poll(f->host);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_STARTING);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+}
+
+static struct unic_cmd_mr_reg last_reg(struct fake *f)
+{
+	struct unic_cmd_mr_reg cmd;
+
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], sizeof(cmd));
+	return cmd;
+}
+
+static uint32_t region_state(struct fake *f, uint32_t id)
+{
+	const struct unic_hmr *mr = unic_obj_get(&f->host->objects, id,
+						 UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+
+	return mr ? mr->state : UINT32_MAX;
+}
+
+static void kept_region_is_restored_with_its_stag(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_upcall_obj up;
+	struct unic_cmd_mr_reg cmd;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	reset_nic(f);
+	cmd = last_reg(f);
+	assert_int_equal(cmd.flags, UNIC_REG_RESTORE | UNIC_REG_LIST);
+	assert_int_equal(unic_from_le32(cmd.stag), 0xabcd00);
+	assert_int_equal(unic_from_le32(cmd.user), id);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_RESET);
+	assert_int_equal(unic_from_le32(up.detail), 0);
+	memcpy(&up, upcall(f, 1), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_RESET);
+	assert_int_equal(unic_from_le32(up.detail), 2);
+	fake_delete(f);
+}
+
+static void notice_is_void_after_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 2);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+
+	(void)state;
+	event(f, &evt);
+	assert_int_equal(region_state(f, id), R_NOTIFIED);
+	reset_nic(f);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	/* words of the life before are about nothing */
+	evt = notice(id, UNIC_EVT_NOTICE);
+	event(f, &evt); /* generation 9 */
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	fake_delete(f);
+}
+
+static void region_that_cannot_be_restored_is_told(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_upcall_mr up;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_TLB_FULL;
+	reset_nic(f);
+	assert_int_equal(pinned(f), 0);
+	memcpy(&up, upcall(f, 1), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_EVICTED);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_RESET);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	r.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_NO_MR;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(region_state(f, id), UINT32_MAX);
+	fake_delete(f);
+}
+
+static void dereg_under_way_is_done_by_the_reset(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_ctl_hdr hdr;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	r.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), -1);
+	reset_nic(f);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&hdr, f->os.reply[0], sizeof(hdr));
+	assert_int_equal(unic_from_le16(hdr.status), 0);
+	assert_int_equal(last_reg(f).hdr.opcode, 0);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void wait_is_queued_again_for_the_rest_of_its_time(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_mr_reg cpl = { .wait = unic_to_le32(11) };
+	struct unic_ctl_mr_reg reg = {
+		.va = unic_to_le64(VA),
+		.iova = unic_to_le64(VA),
+		.length = unic_to_le64(4096),
+		.flags = UNIC_CTL_REG_WAIT | UNIC_CTL_REG_ASYNC,
+		.timeout_us = unic_to_le32(1000000),
+	};
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_cmd_mr_reg cmd;
+	struct unic_evt_wait evt;
+	uint32_t id;
+
+	(void)state;
+	f->host->waits = 64;
+	region(f, 1);
+	f->host->waits = 64;
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_PENDING);
+	id = reply_u32(f, 16);
+	f->os.now_ns += 400000000;
+	reset_nic(f); /* both are answered PENDING: the last is the wait */
+	cmd = last_reg(f);
+	assert_int_equal(cmd.flags, UNIC_REG_WAIT);
+	assert_int_equal(unic_from_le32(cmd.user), id);
+	assert_in_range(unic_from_le32(cmd.timeout_us), 590000, 600001);
+	assert_int_equal(region_state(f, id), R_WAITING);
+	assert_int_equal(f->host->proc[0].waits, 1);
+	evt = (struct unic_evt_wait){ .hdr = { .type = UNIC_EVT_WAIT_ENDED },
+				      .status = unic_to_le32(UNIC_ST_TIMEOUT),
+				      .user = unic_to_le32(id) };
+	event(f, &evt);
+	assert_int_equal(region_state(f, id), UINT32_MAX);
+	assert_int_equal(f->host->proc[0].waits, 0);
+	fake_delete(f);
+}
+
+static void reset_while_restoring_begins_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4), i;
+
+	(void)state;
+	for (i = 0; i < 12; i++) {
+		uint32_t k;
+
+		info(f)->state = unic_to_le32(UNIC_NIC_FAILED);
+		unic_host_poll(f->host);
+		for (k = 0; k < i; k++) { /* as far as it comes */
+			nic_run(f);
+			unic_host_poll(f->host);
+		}
+	}
+	settle(f);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(pinned(f), 4);
+	assert_null(f->host->reqs);
+	assert_int_equal(f->host->audits, 0);
+	fake_delete(f);
+}
+
+static void queues_come_back_in_error(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_obj cpl = { .id = unic_to_le32(5) };
+	struct unic_ctl_cq_create cq = { .entries = unic_to_le32(16) };
+	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16) };
+	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT };
+	struct unic_ctl_obj r = { 0 };
+	uint32_t mr = region(f, 4), id;
+
+	(void)state;
+	memcpy(f->cpl[UNIC_CMD_CQ_CREATE], &cpl, 64);
+	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
+	cq.mr = qp.mr = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_CQ_CREATE, &cq), 0);
+	qp.send_cq = qp.recv_cq = unic_to_le32(reply_u32(f, 16));
+	qp.pd = unic_to_le32(((struct unic_hmr *)unic_obj_get(
+				      &f->host->objects, mr, UNIC_OBJ_MR, 0))
+				     ->pd);
+	assert_int_equal(request(f, UNIC_CTL_QP_CREATE, &qp), 0);
+	id = reply_u32(f, 16);
+	cpl.id = unic_to_le32(77);
+	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
+	reset_nic(f);
+	r.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_QP_QUERY, &r), 0);
+	assert_int_equal(reply_u32(f, 20), 77);
+	assert_int_equal(reply_u32(f, 24), UNIC_QPS_ERR);
+	mod.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), UNIC_ST_STATE);
+	mod.state = UNIC_QPS_RESET;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	mod.state = UNIC_QPS_INIT;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	fake_delete(f);
+}
+
+static void tokens_end_with_the_reset_once(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i, ends = 0;
+	struct unic_upcall_token up;
+
+	(void)state;
+	ask_token(f, mr, 99);
+	settle(f);
+	reset_nic(f);
+	for (i = 0; i < f->host->proc[0].upcall_next; i++) {
+		memcpy(&up, upcall(f, i), sizeof(up));
+		ends += up.hdr.type == UNIC_UP_TOKEN_END &&
+			unic_from_le32(up.end) == UNIC_TOKEN_RESET &&
+			unic_from_le32(up.index) == 6;
+	}
+	assert_int_equal(ends, 1);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1496,6 +1756,23 @@ int main(void)
 		cmocka_unit_test(frames_stay_pinned_till_the_end_of_a_reset),
 		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
 		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
+		cmocka_unit_test_setup_teardown(
+			kept_region_is_restored_with_its_stag, keep, no_keep),
+		cmocka_unit_test_setup_teardown(notice_is_void_after_a_reset,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			region_that_cannot_be_restored_is_told, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			dereg_under_way_is_done_by_the_reset, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			wait_is_queued_again_for_the_rest_of_its_time, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(
+			reset_while_restoring_begins_again, keep, no_keep),
+		cmocka_unit_test_setup_teardown(queues_come_back_in_error, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
+						keep, no_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * restore.c - after a reset of the device: what processes keep is made again
+ * from our records, before anybody may ask for anything (memory.md section 5).
+ *
+ * Secret: what survives, and the order. One command at a time, because each
+ * needs numbers from those before: protection domains, regions with the STags
+ * that they had, completion queues, queue pairs. Regions that wait come last:
+ * the device restores no region after one that was made otherwise.
+ */
+#include "region.h"
+
+bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
+{
+	return owner < host->config.slots && host->proc[owner].keep &&
+	       host->proc[owner].state == UNIC_HPROC_LIVE;
+}
+
+/* -------------------------------------------------------------------- lost */
+
+/*
+ * A registration under way fails; one that was granted and told nobody yet
+ * waits again; one that is being given back is. The others are as if nothing
+ * happened, but for the device, which knows none of them.
+ */
+static void lose_region(struct unic_host *host, struct unic_hmr *mr)
+{
+	bool leaving = mr->state >= R_ACTIVE && mr->waiter;
+
+	if (!unic_restore_keeps(host, mr->obj.owner)) {
+		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
+		return;
+	}
+	if (mr->requeued ||
+	    (mr->state == R_FILLING && !mr->waiter && !mr->dereg)) {
+		unic_mr_unpin(host, mr);
+		mr->requeued = false;
+		mr->state = R_WAITING;
+		proc_of(host, mr)->waits++;
+	}
+	if (leaving || mr->dereg) {
+		unic_hmr_drop(host, mr, UNIC_ST_OK);
+		return;
+	}
+	if (mr->state == R_REGISTERING || mr->state == R_FILLING) {
+		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
+		return;
+	}
+	if (mr->state == R_NOTIFIED)
+		mr->state = R_ACTIVE;
+	mr->mr = UNIC_LOST;
+}
+
+static void lose_qp(struct unic_host *host, struct unic_hqp *qp)
+{
+	struct unic_req *waiter = qp->waiter;
+	bool keeps = unic_restore_keeps(host, qp->obj.owner);
+
+	if (keeps && !waiter) {
+		qp->qpn = UNIC_LOST;
+		qp->state = UNIC_QPS_ERR;
+		qp->restored = true;
+		return;
+	}
+	unic_obj_free(&host->objects, &qp->obj);
+	if (waiter && waiter->call.state == UNIC_CALL_IDLE)
+		unic_req_status(waiter, keeps ? UNIC_ST_OK : UNIC_CTL_ST_RESET);
+}
+
+static void lose(struct unic_host *host, struct unic_obj *obj)
+{
+	bool keeps = unic_restore_keeps(host, obj->owner);
+
+	switch (obj->type) {
+	case UNIC_OBJ_MR:
+		lose_region(host, (struct unic_hmr *)(void *)obj);
+		return;
+	case UNIC_OBJ_TOKEN:
+		unic_queue_token_reset(host, obj);
+		return;
+	case UNIC_OBJ_QP:
+		lose_qp(host, (struct unic_hqp *)(void *)obj);
+		return;
+	case UNIC_OBJ_PD:
+		((struct unic_hpd *)(void *)obj)->pd = UNIC_LOST;
+		break;
+	case UNIC_OBJ_CQ:
+		((struct unic_hcq *)(void *)obj)->cq = UNIC_LOST;
+		break;
+	default: /* connections and listeners: cm.c */
+		return;
+	}
+	if (!keeps)
+		unic_obj_free(&host->objects, obj);
+}
+
+void unic_restore_lost(struct unic_host *host)
+{
+	struct unic_obj *obj;
+	uint32_t at = 0;
+
+	host->restore_type =
+		UNIC_OBJ_TYPES; /* one that was under way is over */
+	while ((obj = unic_obj_next(&host->objects, &at, 0, UNIC_OBJ_ANYONE)))
+		lose(host, obj);
+}
+
+void unic_restore_pins(struct unic_host *host)
+{
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE))) {
+		if (!mr->pinned)
+			continue;
+		mr->pinned = false;
+		(void)unic_hmr_pin(host, mr); /* nobody freed them meanwhile */
+	}
+}
+
+/* ------------------------------------------------------- one after the other */
+
+static void next(struct unic_host *host);
+
+static void told_evicted(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_evt_mr evt = {
+		.hdr = { .reason = UNIC_WHY_RESET },
+		.entries = unic_to_le32(mr->n_pages),
+	};
+
+	unic_os_log(host->os, UNIC_LOG_ERROR,
+		    "slot %u: region %x could not be restored", mr->obj.owner,
+		    mr->obj.id);
+	unic_mr_unpin(host, mr);
+	mr->state = R_EVICTED;
+	mr->mr = UNIC_LOST;
+	proc_of(host, mr)->evictions++;
+	unic_hmr_upcall(host, mr, &evt, UNIC_UP_EVICTED);
+}
+
+/* The process learns it when it asks for the object. */
+static void give_up(struct unic_host *host, struct unic_obj *obj)
+{
+	struct unic_hmr *mr = (struct unic_hmr *)(void *)obj;
+
+	if (obj->type != UNIC_OBJ_MR) {
+		unic_os_log(host->os, UNIC_LOG_ERROR,
+			    "slot %u: object %x could not be restored",
+			    obj->owner, obj->id);
+		unic_obj_free(&host->objects, obj);
+		return;
+	}
+	if (mr->mr != UNIC_LOST)
+		unic_mr_send_dereg(host, mr);
+	told_evicted(host, mr);
+}
+
+static void made(struct unic_call *call);
+
+/* True: it is on its way to the device. */
+static bool fill(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_cmd_mr_fill cmd;
+
+	if (unic_hmr_list(req, mr, &cmd))
+		return false;
+	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, made);
+	return true;
+}
+
+static uint32_t answer_u32(const struct unic_call *call)
+{
+	struct unic_cpl_obj cpl; /* struct unic_cpl_pd begins the same way */
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	return unic_from_le32(cpl.id);
+}
+
+/* False: more is to come for this object. */
+static bool take(struct unic_req *req, struct unic_obj *obj)
+{
+	struct unic_hmr *mr = (struct unic_hmr *)(void *)obj;
+	const struct unic_call *call = &req->call;
+	struct unic_cmd_mr_reg cmd;
+
+	switch (obj->type) {
+	case UNIC_OBJ_PD:
+		((struct unic_hpd *)(void *)obj)->pd = answer_u32(call);
+		return true;
+	case UNIC_OBJ_CQ:
+		((struct unic_hcq *)(void *)obj)->cq = answer_u32(call);
+		return true;
+	case UNIC_OBJ_QP:
+		((struct unic_hqp *)(void *)obj)->qpn = answer_u32(call);
+		return true;
+	default:
+		break;
+	}
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (cmd.hdr.opcode == UNIC_CMD_MR_REG) {
+		unic_hmr_numbers(mr, call);
+		if (cmd.flags & UNIC_REG_LIST)
+			return true;
+		req->progress = 0;
+	}
+	if (req->progress >= mr->n_pages)
+		return true;
+	if (fill(req, mr))
+		return false;
+	give_up(req->host, obj);
+	return true;
+}
+
+static void made(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	bool over = req->id2 != host->epoch; /* the device was lost again */
+	struct unic_obj *obj = unic_obj_get(&host->objects, req->id,
+					    (enum unic_obj_type)req->op,
+					    req->slot);
+	uint32_t status = unic_call_status(call);
+
+	if (!over && obj) {
+		if (status)
+			give_up(host, obj);
+		else if (!take(req, obj))
+			return;
+	}
+	unic_req_free(req);
+	if (!over)
+		next(host);
+}
+
+static bool send_region(struct unic_req *req, struct unic_hmr *mr)
+{
+	struct unic_cmd_mr_reg cmd;
+
+	if (mr->state != R_ACTIVE)
+		return false; /* evicted, or it waits */
+	if (!unic_hmr_pin(req->host, mr)) {
+		told_evicted(req->host, mr);
+		return false;
+	}
+	unic_hmr_command(req, mr, &cmd);
+	cmd.flags |= UNIC_REG_RESTORE;
+	cmd.stag = unic_to_le32(mr->stag);
+	cmd.key = (uint8_t)mr->stag;
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, made);
+	return true;
+}
+
+static bool send_queue(struct unic_req *req, struct unic_obj *obj)
+{
+	struct unic_hcq *cq = (struct unic_hcq *)(void *)obj;
+	struct unic_hqp *qp = (struct unic_hqp *)(void *)obj;
+	struct unic_cmd_cq_create c;
+	struct unic_cmd_qp_create q;
+
+	if (obj->type == UNIC_OBJ_CQ &&
+	    !unic_queue_cq_command(req->host, req->slot, cq->made, &c)) {
+		unic_req_send(req, UNIC_CMD_CQ_CREATE, &c, made);
+		return true;
+	}
+	if (obj->type == UNIC_OBJ_QP &&
+	    !unic_queue_qp_command(req->host, req->slot, qp->made, &q)) {
+		unic_req_send(req, UNIC_CMD_QP_CREATE, &q, made);
+		return true;
+	}
+	give_up(req->host, obj);
+	return false;
+}
+
+/* True: a command for it is under way; made() goes on. */
+static bool restore(struct unic_host *host, struct unic_obj *obj)
+{
+	struct unic_cmd_pd pd = { .proc = unic_to_le32(obj->owner) };
+	struct unic_req *req = unic_req_new(host, obj->owner);
+	bool sent = true;
+
+	if (!req) {
+		give_up(host, obj);
+		return false;
+	}
+	req->op = obj->type;
+	req->id = obj->id;
+	req->id2 = host->epoch;
+	if (obj->type == UNIC_OBJ_PD)
+		unic_req_send(req, UNIC_CMD_PD_ALLOC, &pd, made);
+	else if (obj->type == UNIC_OBJ_MR)
+		sent = send_region(req, (struct unic_hmr *)(void *)obj);
+	else
+		sent = send_queue(req, obj);
+	if (!sent)
+		unic_req_free(req);
+	return sent;
+}
+
+static void next(struct unic_host *host)
+{
+	struct unic_obj *obj;
+
+	for (; host->restore_type <= UNIC_OBJ_QP; host->restore_type++) {
+		while ((obj = unic_obj_next(&host->objects, &host->restore_at,
+					    host->restore_type,
+					    UNIC_OBJ_ANYONE)))
+			if (restore(host, obj))
+				return;
+		host->restore_at = 0;
+	}
+	if (host->restore_type < UNIC_OBJ_TYPES) {
+		host->restore_type = UNIC_OBJ_TYPES;
+		host->restored(host);
+	}
+}
+
+void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
+{
+	host->restored = done;
+	host->restore_type = UNIC_OBJ_PD;
+	host->restore_at = 0;
+	next(host);
+}
+
+/* ------------------------------------------------------------- those who wait */
+
+static void queued(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+	bool over = req->id2 != host->epoch;
+
+	if (!mr || over) {
+		unic_req_free(req);
+		return;
+	}
+	mr->requeued = false;
+	mr->state = R_WAITING;
+	proc_of(host, mr)->waits++;
+	if (!status || status == UNIC_ST_PENDING)
+		unic_hmr_numbers(mr, call);
+	if (status == UNIC_ST_PENDING) {
+		unic_hmr_waits(host, mr);
+	} else if (!status) {
+		unic_hmr_granted(host, mr);
+	} else {
+		unic_hmr_failed(host, mr, mr->waiter, status);
+	}
+	unic_req_free(req);
+}
+
+static void queue(struct unic_host *host, struct unic_hmr *mr)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	struct unic_req *req;
+	struct unic_cmd_mr_reg cmd;
+
+	if (mr->give_up_ns && mr->give_up_ns <= now) {
+		unic_hmr_failed(host, mr, mr->waiter, UNIC_ST_TIMEOUT);
+		return;
+	}
+	req = unic_req_new(host, mr->obj.owner);
+	if (!req) {
+		unic_hmr_failed(host, mr, mr->waiter, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	req->id = mr->obj.id;
+	req->id2 = host->epoch;
+	unic_hmr_command(req, mr, &cmd);
+	cmd.flags |= UNIC_REG_WAIT;
+	if (mr->give_up_ns)
+		cmd.timeout_us = unic_to_le32(
+			(uint32_t)((mr->give_up_ns - now) / 1000 + 1));
+	mr->requeued = true;
+	mr->state = R_REGISTERING;
+	proc_of(host, mr)->waits--;
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, queued);
+}
+
+void unic_restore_waits(struct unic_host *host)
+{
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE)))
+		if (mr->state == R_WAITING && mr->mr == UNIC_LOST)
+			queue(host, mr);
+}
