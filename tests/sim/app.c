@@ -142,6 +142,7 @@ static void on_hangup(struct world_client *c)
 
 void app_init(struct app *a, const struct scenario *s, uint32_t index)
 {
+	struct sim_rng rng;
 	uint32_t i;
 
 	a->index = index;
@@ -158,6 +159,8 @@ void app_init(struct app *a, const struct scenario *s, uint32_t index)
 		a->qp[i].app = a;
 		a->qp[i].index = i;
 	}
+	sim_rng_init(&rng, sim_seed(), 0x700u + index);
+	a->keep = sim_below(&rng, 4);
 }
 
 void app_start(struct app *a)
@@ -306,7 +309,7 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 		return;
 	memcpy(&r, rec, sizeof(r));
 	a->slot = unic_from_le32(r.proc);
-	a->reset = false;
+	a->reset = a->back = false;
 	a->fifo = 0;
 	if (!a->fresh) {
 		forget(a, true);
@@ -329,6 +332,7 @@ static void knock(struct app *a)
 		.weight = unic_to_le32(a->scn->app[a->index].weight),
 		.policy = unic_to_le32(a->index % 3),
 		.name = "sim",
+		.flags = unic_to_le32(a->keep ? UNIC_CTL_HELLO_KEEP : 0),
 	};
 
 	if (sim_now() < a->knock_ns) {
@@ -346,12 +350,30 @@ static void knock(struct app *a)
 
 /* ------------------------------------------------------------------ upcalls */
 
-static void was_reset(struct app *a)
+static void was_reset(struct app *a, uint32_t detail)
 {
+	a->back = detail == 2;
+	if (a->back && !a->keep)
+		sim_fail("replay", "app %u keeps nothing, and is told that",
+			 a->index);
 	if (a->reset)
 		return;
 	sim_log("app %u: its NIC was reset", a->index);
 	a->reset = true; /* its memory is its own again after the next HELLO */
+}
+
+/* All of it was restored but what was under way, and that ends now. */
+static void go_on(struct app *a)
+{
+	sim_log("app %u: all is restored", a->index);
+	while (app_op_reap(a))
+		; /* what was completed before */
+	app_op_forget(a, true);
+	app_token_restore(a);
+	app_qp_restore(a);
+	app_mem_restore(a);
+	a->epoch_life++;
+	a->reset = a->back = false;
 }
 
 static void upcall(struct app *a, const uint64_t *rec)
@@ -363,7 +385,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 	memcpy(&o, rec, sizeof(o));
 	switch (o.hdr.type) {
 	case UNIC_UP_RESET:
-		was_reset(a);
+		was_reset(a, unic_from_le32(o.detail));
 		return;
 	case UNIC_UP_QP_ERROR:
 		for (i = 0; i < APP_QPS; i++)
@@ -480,7 +502,9 @@ static void step(void *ctx, uint64_t due)
 		}
 		while (!a->reset && app_op_reap(a))
 			;
-		if (a->reset && !asking(a)) {
+		if (a->back && !owed_reply(a)) {
+			go_on(a);
+		} else if (a->reset && !a->keep && !asking(a)) {
 			a->state = APP_KNOCK;
 			a->knock_ns = 0;
 		} else if (a->reset) {

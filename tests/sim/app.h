@@ -76,6 +76,8 @@ enum qp_state {
 	QP_BUSY, /* a request about it is under way */
 	QP_HAS_REGION,
 	QP_HAS_CQ,
+	QP_RESTORED, /* it came back from a reset: its number is not known */
+	QP_KNOWN,    /* it is; QP_MODIFY to RESET is still to come */
 	QP_CREATED,
 	QP_INIT,
 	QP_RTR,
@@ -176,7 +178,9 @@ struct app {
 	uint8_t state;
 	bool giving_up;
 	bool stopping, fresh; /* fresh: the frames are still to be allocated */
-	bool reset; /* the NIC was reset: everything to be made anew */
+	bool reset; /* the NIC was reset: everything to be made anew, or ... */
+	bool keep;  /* ... what the driver restores, when it is ... */
+	bool back;
 	struct sim_rng rng;
 	uint64_t due; /* next step */
 	uint64_t knock_ns;
@@ -224,6 +228,9 @@ struct unic_db_page *app_db(struct app *a);
 
 void app_mem_step(struct app *a);
 void app_mem_forget(struct app *a);
+/** app_mem_restore() - the driver has them again after a reset: see that the NIC
+ * does, too. */
+void app_mem_restore(struct app *a);
 bool app_mem_none(const struct app *a);
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type);
 struct region *app_region(struct app *a, uint32_t id);
@@ -236,6 +243,8 @@ uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
 
 void app_qp_step(struct app *a);
 void app_qp_forget(struct app *a, bool safe);
+/** app_qp_restore() - the driver has them again after a reset, empty. */
+void app_qp_restore(struct app *a);
 bool app_qp_none(const struct app *a);
 /** app_break() - it ends its connections, whatever is under way in them. */
 void app_break(struct app *a);
@@ -255,6 +264,8 @@ void app_qp_arm(struct qp *q);
 
 void app_op_step(struct app *a);
 void app_op_forget(struct app *a, bool safe);
+/** app_token_restore() - after a reset: each must have been told to have ended. */
+void app_token_restore(struct app *a);
 /** app_op_reap() - completions. True if there were any. */
 bool app_op_reap(struct app *a);
 /** app_op_settle() - @q is gone: it places no bytes of operations of its peer

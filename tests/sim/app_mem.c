@@ -5,6 +5,7 @@
  * into which they WRITE, sources, and sinks of READs.
  */
 #include "app.h"
+#include "check.h"
 #include "oracle.h"
 
 #define NOTHING UINT32_MAX
@@ -367,6 +368,35 @@ void app_mem_forget(struct app *a)
 		revoked(&a->region[i]);
 		a->region[i].state = REGION_NONE;
 		a->region[i].retry_ns = 0;
+	}
+}
+
+/* The NIC has a region of ours with this STag, or it told us that it has not. */
+static bool there(const struct app *a, const struct region *r)
+{
+	const struct model *m = check_model(world->node[a->node]);
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++)
+		if (m->mr[i].state >= MODEL_ACTIVE &&
+		    m->mr[i].stag == r->stag && m->mr[i].proc == a->slot)
+			return true;
+	return false;
+}
+
+void app_mem_restore(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++) {
+		struct region *r = &a->region[i];
+
+		r->notice_seq = 0;
+		if (r->state == REGION_ACTIVE && !r->evicted && !there(a, r))
+			sim_fail("replay",
+				 "app %u: region %x has not its STag %x after "
+				 "a reset",
+				 a->index, r->id, r->stag);
 	}
 }
 

@@ -101,6 +101,8 @@ static const struct {
 	[QP_NONE] = { QP_HAS_REGION, QP_NONE },
 	[QP_HAS_REGION] = { QP_HAS_CQ, QP_HAS_REGION },
 	[QP_HAS_CQ] = { QP_CREATED, QP_HAS_CQ },
+	[QP_RESTORED] = { QP_KNOWN, QP_RESTORED },
+	[QP_KNOWN] = { QP_CREATED, QP_KNOWN },
 	[QP_CREATED] = { QP_INIT, QP_CREATED },
 	[QP_INIT] = { QP_RTR, QP_INIT },
 	[QP_RTR] = { QP_RTS, QP_RTR },
@@ -146,7 +148,7 @@ static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
 	else if (was == QP_HAS_REGION) {
 		q->cq = unic_from_le32(obj.id);
 		q->has_cq = true;
-	} else if (was == QP_HAS_CQ) {
+	} else if (was == QP_HAS_CQ || was == QP_RESTORED) {
 		q->id = unic_from_le32(obj.id);
 		q->qpn = unic_from_le32(obj.number);
 	} else if (was == QP_CREATED) {
@@ -278,6 +280,12 @@ static void build(struct qp *q)
 	case QP_HAS_CQ:
 		ask_qp(q);
 		return;
+	case QP_RESTORED:
+		ask_obj(q, UNIC_CTL_QP_QUERY, q->id);
+		return;
+	case QP_KNOWN:
+		ask_state(q, UNIC_QPS_RESET);
+		return;
 	case QP_CREATED:
 		ask_state(q, UNIC_QPS_INIT);
 		return;
@@ -362,7 +370,7 @@ static void step(struct qp *q)
 		if (leaving && !stale && !q->dying)
 			app_link_break(q->link);
 		tear_down(q);
-	} else if (leaving) {
+	} else if (leaving && q->state <= QP_HAS_CQ) {
 		unbuild(q);
 	} else {
 		build(q);
@@ -399,6 +407,34 @@ void app_qp_forget(struct app *a, bool safe)
 			oracle_revoke(q->grant);
 		q->grant = 0;
 	}
+}
+
+static void restored(struct qp *q)
+{
+	struct unic_db_tail *tail = &app_db(q->app)->tail[q->index];
+
+	memset(ring(q, CQ_OFF), 0, APP_CQES * 32);
+	q->cq_ci = 0;
+	*tail = (struct unic_db_tail){ 0 };
+	if (q->state == QP_HAS_CQ)
+		return;
+	if (q->gen == q->link->gen)
+		app_link_break(q->link);
+	q->gen = 0;
+	q->failed = q->dying = q->unexplained = false;
+	q->sq_tail = q->rq_tail = q->sq_slots = 0;
+	q->sq_open = q->rq_open = 0;
+	q->state = QP_RESTORED;
+}
+
+void app_qp_restore(struct app *a)
+{
+	uint32_t i;
+
+	/* BUSY: its region waits for entries still */
+	for (i = 0; i < APP_QPS; i++)
+		if (a->qp[i].link && a->qp[i].state >= QP_HAS_CQ)
+			restored(&a->qp[i]);
 }
 
 bool app_qp_none(const struct app *a)

@@ -79,6 +79,18 @@ void app_token_upcall(struct app *a, const void *rec)
 	}
 }
 
+void app_token_restore(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_TOKENS; i++)
+		if (a->token[i].there)
+			sim_fail("once",
+				 "app %u: a token's end by a reset was not "
+				 "told",
+				 a->index);
+}
+
 /* NO_TOKEN: it was told, or it was used and the completion says so. */
 static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
