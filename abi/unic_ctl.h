@@ -189,8 +189,18 @@ struct unic_ctl_hello {
  * completion for was not or not wholly done. A request that the reset met is
  * answered RESET or NO_NIC, and did nothing.
  */
-#define UNIC_CTL_HELLO_KEEP	 (1u << 0)
-#define UNIC_CTL_HELLO_FLAGS_ALL 0x01u
+#define UNIC_CTL_HELLO_KEEP (1u << 0)
+/*
+ * The driver was started again: a process with HELLO_KEEP that connects anew
+ * within a minute and says HELLO with RESUME gets its slot again as it is, and
+ * finds all as after a reset of the NIC (`resumed` of the reply is 1). It says
+ * nothing about what it had: the driver knows that from records of its own, and
+ * knows the process by what the system says of the connection. A REGISTER_WAIT
+ * that was not granted ended with the connection. HELLO without RESUME gives up
+ * what there was.
+ */
+#define UNIC_CTL_HELLO_RESUME	 (1u << 1)
+#define UNIC_CTL_HELLO_FLAGS_ALL 0x03u
 struct unic_ctl_hello_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le64 slot_bytes;
@@ -204,7 +214,8 @@ struct unic_ctl_hello_reply {
 	unic_le32 frames;   /* 4 KiB frames it may have in all */
 	unic_le32 host_id;  /* random, the same for all processes of the host */
 	uint8_t nic;	    /* 1: a NIC; 0: loop-back in software */
-	uint8_t rsvd0[3];
+	uint8_t resumed;    /* 1: see UNIC_CTL_HELLO_RESUME */
+	uint8_t rsvd0[2];
 };
 
 /*

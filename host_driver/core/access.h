@@ -52,8 +52,10 @@ enum unic_hproc_state {
 
 struct unic_hproc {
 	uint8_t state;
-	bool detach_sent; /* PROC_DETACH is under way */
-	bool keep;	  /* UNIC_CTL_HELLO_KEEP */
+	bool detach_sent;	     /* PROC_DETACH is under way */
+	bool keep;		     /* UNIC_CTL_HELLO_KEEP */
+	bool resumed;		     /* an earlier driver served it, too */
+	struct unic_proc_note *note; /* NULL: nothing of it outlives us */
 	struct unic_client *client;
 	uint32_t pid, uid;
 	uint8_t name[16];
@@ -121,6 +123,7 @@ struct unic_host {
 	uint32_t replaced;  /* tokens to forget when the events are read */
 	uint32_t restore_type, restore_at; /* restore.c: how far it is */
 	void (*restored)(struct unic_host *host);
+	bool away, tidied; /* journal.c, restore.c: processes not back yet */
 	uint32_t tokens;
 	struct unic_cm cm;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
@@ -213,6 +216,10 @@ void unic_restore_lost(struct unic_host *host);
 
 /** unic_restore_pins() - all pins are gone: pin again what is kept. */
 void unic_restore_pins(struct unic_host *host);
+
+/** unic_restore_away() - processes that an earlier driver served and that did not
+ * come back in time are given up. Returns when to call again. */
+uint64_t unic_restore_away(struct unic_host *host);
 
 /** unic_restore_waits() - queue the REGISTER_WAITs again that were queued. */
 void unic_restore_waits(struct unic_host *host);
@@ -334,6 +341,9 @@ void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 /** unic_cm_lost() - the device forgot its queue pairs: no connection is left;
  * listeners of who keeps its objects are. */
 void unic_cm_lost(struct unic_host *host);
+
+/** unic_cm_recall() - the listener that @note is about. False: no memory. */
+bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note);
 
 /** unic_cm_qp_gone() - the QP of connection @conn is being destroyed. */
 void unic_cm_qp_gone(struct unic_host *host, uint32_t conn);

@@ -299,6 +299,7 @@ static void policy_done(struct unic_call *call)
 		proc->weight = unic_from_le32(cmd.weight);
 		proc->quota = unic_from_le32(cmd.quota);
 		proc->policy = unic_from_le32(cmd.policy);
+		unic_journal_proc(req->host, req->id);
 	}
 	unic_req_done_status(call);
 }

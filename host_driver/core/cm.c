@@ -398,8 +398,22 @@ void unic_cm_listen(struct unic_req *req)
 	}
 	l->service = unic_from_le64(r.service);
 	l->user = unic_from_le32(r.user);
+	unic_journal_put(req->host, &l->obj, &r, 0, 0);
 	rep.id = unic_to_le32(l->obj.id);
 	unic_req_answer(req, UNIC_ST_OK, &rep, NULL, 0);
+}
+
+bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note)
+{
+	struct listener *l = unic_obj_recall(&host->objects, note, sizeof(*l));
+	struct unic_ctl_listen r;
+
+	if (!l)
+		return false;
+	memcpy(&r, note->made, sizeof(r));
+	l->service = unic_from_le64(r.service);
+	l->user = unic_from_le32(r.user);
+	return true;
 }
 
 static uint32_t only_id(const struct unic_req *req)

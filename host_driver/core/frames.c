@@ -32,8 +32,28 @@ void unic_frames_fini(struct unic_frames *f)
 	f->frames = 0;
 }
 
+/* ------------------------------------------------------------- the journal */
+
+/* At the first frame of a run: page << 8 | log2 of the run's frames << 1 | 1. */
+static void note_run(struct unic_frames *f, const struct unic_frame_run *run,
+		     bool there)
+{
+	uint32_t log = (uint32_t)__builtin_ctz(run->n);
+
+	if (f->journal)
+		UNIC_STORE(f->journal[run->frame],
+			   there ? run->page << 8 | log << 1 | 1 : 0);
+}
+
+void unic_frames_journal(struct unic_frames *f, uint64_t *journal)
+{
+	f->journal = journal;
+}
+
 void unic_frames_clear(struct unic_frames *f)
 {
+	if (f->journal)
+		memset(f->journal, 0, f->frames * sizeof(*f->journal));
 	memset(f->taken, 0, f->frames);
 	f->runs = 0;
 	f->used = 0;
@@ -185,6 +205,7 @@ int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 		f->run[at + i].frame = list[i];
 		f->run[at + i].n = n;
 		zero_frames(f, list[i], n);
+		note_run(f, &f->run[at + i], true);
 	}
 	f->runs += want;
 	f->used += pages;
@@ -221,12 +242,46 @@ int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
 	}
 	if (next != page + count)
 		return -ENOENT;
-	for (i = from; i < to; i++)
+	for (i = from; i < to; i++) {
+		note_run(f, &f->run[i], false);
 		memset(f->taken + f->run[i].frame, 0, f->run[i].n);
+	}
 	memmove(&f->run[from], &f->run[to], (f->runs - to) * sizeof(*f->run));
 	f->runs -= to - from;
 	f->used -= pages;
 	return 0;
+}
+
+static int recall_run(struct unic_frames *f, uint32_t frame, uint64_t word)
+{
+	uint32_t n = 1u << (word >> 1 & 0x7f) % 32, at;
+	uint64_t page = word >> 8;
+
+	if ((n != 1 && n != 16 && n != BLOCK_FRAMES) || page % n || frame % n ||
+	    !run_free(f, frame, n))
+		return -EINVAL;
+	at = find_run(f, page);
+	if (at < f->runs && f->run[at].page < page + n)
+		return -EINVAL;
+	memmove(&f->run[at + 1], &f->run[at], (f->runs - at) * sizeof(*f->run));
+	f->run[at] = (struct unic_frame_run){ page, frame, n };
+	memset(f->taken + frame, 1, n);
+	f->runs++;
+	f->used += n;
+	return 0;
+}
+
+int unic_frames_recall(struct unic_frames *f)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = f->first; i < f->frames && !err; i++)
+		if (f->journal[i])
+			err = recall_run(f, i, f->journal[i]);
+	if (err)
+		unic_frames_clear(f);
+	return err;
 }
 
 /* ------------------------------------------------------------ translation */

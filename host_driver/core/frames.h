@@ -37,6 +37,7 @@ struct unic_frames {
 	uint8_t *taken;		    /* per frame */
 	uint16_t *pins;		    /* per frame */
 	struct unic_frame_run *run; /* sorted by page */
+	uint64_t *journal; /* per frame, what outlives us; NULL: nothing */
 };
 
 /**
@@ -47,6 +48,14 @@ struct unic_frames {
  */
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 		     uint64_t bytes, uint64_t bus, uint32_t first);
+
+/** unic_frames_journal() - write down in @journal (a word per frame) from now on
+ * what is handed out. */
+void unic_frames_journal(struct unic_frames *f, uint64_t *journal);
+
+/** unic_frames_recall() - hand out what the journal says. 0, or -EINVAL: that
+ * cannot be, and nothing is handed out. */
+int unic_frames_recall(struct unic_frames *f);
 
 /** unic_frames_fini() - free the tables. The memory itself is left alone. */
 void unic_frames_fini(struct unic_frames *f);

@@ -334,6 +334,7 @@ struct unic_host *unic_host_new(struct unic_os *os,
 		unic_host_delete(host);
 		return NULL;
 	}
+	unic_journal_open(host);
 	host->provider = provider;
 	provider->host = host;
 	return host;
@@ -358,13 +359,19 @@ void unic_host_delete(struct unic_host *host)
 
 void unic_host_plug(struct unic_host *host, bool there)
 {
+	if (!host->tidied)
+		unic_journal_tidy(host);
+	host->tidied = true;
 	host->provider->ops->plug(host->provider, there);
 }
 
 uint64_t unic_host_poll(struct unic_host *host)
 {
 	uint64_t next = host->provider->ops->poll(host->provider), cm, now;
+	uint64_t away = unic_restore_away(host);
 
+	if (away < next)
+		next = away;
 	if (!host->ready)
 		return next;
 	now = unic_os_now_ns(host->os);

@@ -27,8 +27,14 @@ struct unic_host_config {
 	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
 	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
 	void *const *slot_mem; /* mapping of each slot, for the life of it */
-	uint32_t ipv4;	       /* of the NIC, host order */
-	uint32_t pid;	       /* ours, for reports */
+	/* memory in which this driver finds what an earlier one knew, and leaves
+	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:
+	 * nothing outlives us */
+	void *journal;
+	uint64_t board; /* which memory the slots are: another one, and the
+			 * journal is about nothing */
+	uint32_t ipv4;			   /* of the NIC, host order */
+	uint32_t pid;			   /* ours, for reports */
 	struct unic_cmd_set_params params; /* header ignored */
 };
 
@@ -70,9 +76,21 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
  * @client any more, its objects end. unic_os_slot_quiet() follows. */
 void unic_host_client_gone(struct unic_host *host, struct unic_client *client);
 
-/** unic_host_slot_hold() - at start: @slot may still be mapped by process @pid
- * that an earlier driver served. */
-void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid);
+/**
+ * unic_host_slot_hold() - at start, before the first unic_host_plug(): @slot may
+ * still be mapped by process @pid that an earlier driver served.
+ * Returns true if the journal has what it kept: then it is served again, and
+ * may come back for it (HELLO_RESUME) within a minute; else it is waited for its
+ * end.
+ */
+bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid);
+
+/** unic_host_slot_ended() - the process of a slot that is served without a
+ * connection ended. */
+void unic_host_slot_ended(struct unic_host *host, uint32_t slot);
+
+/** unic_host_journal_bytes() - of config.journal. */
+size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes);
 
 /** unic_host_slot_free() - the process that had this quiet slot is no more. */
 void unic_host_slot_free(struct unic_host *host, uint32_t slot);

@@ -81,6 +81,7 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 
 	unic_mr_unpin(host, mr);
 	mr->state = R_EVICTED;
+	unic_journal_drop(host, &mr->obj);
 	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
 		mr->waiter = NULL;
 		unic_hmr_forget(host, mr);

@@ -34,6 +34,16 @@ void unic_objects_fini(struct unic_objects *t)
 	memset(t, 0, sizeof(*t));
 }
 
+static void enter(struct unic_objects *t, struct unic_obj *obj)
+{
+	uint32_t i = unic_obj_index(obj->id);
+
+	t->obj[i] = obj;
+	t->live++;
+	if (i >= t->end)
+		t->end = i + 1;
+}
+
 void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 		     uint32_t owner, size_t bytes)
 {
@@ -50,17 +60,64 @@ void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 	obj->id = t->gen[i] << UNIC_OBJ_BITS | i;
 	obj->owner = (uint16_t)owner;
 	obj->type = (uint8_t)type;
-	t->obj[i] = obj;
-	t->live++;
-	if (i >= t->end)
-		t->end = i + 1;
+	if (t->note)
+		UNIC_STORE(t->note[i].id, obj->id);
+	enter(t, obj);
 	return obj;
+}
+
+/* ------------------------------------------------------- beyond our death */
+
+void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note)
+{
+	uint32_t i;
+
+	t->note = note;
+	t->free_tail = 0;
+	for (i = 0; i < UNIC_OBJ_MAX; i++) {
+		t->gen[i] = note[i].id >> UNIC_OBJ_BITS;
+		if (unic_obj_index(note[i].id) != i && note[i].id)
+			note[i].live = t->gen[i] = 0; /* no note of ours */
+		if (!note[i].live && t->gen[i] < GEN_MAX)
+			t->free[t->free_tail++] = (uint16_t)i;
+	}
+}
+
+void *unic_obj_recall(struct unic_objects *t, const struct unic_obj_note *note,
+		      size_t bytes)
+{
+	uint32_t i = unic_obj_index(note->id);
+	struct unic_obj *obj;
+
+	obj = t->obj[i] ? NULL : unic_os_alloc(t->os, bytes);
+	if (!obj)
+		return NULL;
+	obj->id = note->id;
+	obj->owner = note->owner;
+	obj->type = note->type;
+	enter(t, obj);
+	return obj;
+}
+
+void unic_objects_tidy(struct unic_objects *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_OBJ_MAX; i++) {
+		if (!t->note[i].live || t->obj[i])
+			continue;
+		t->note[i].live = 0;
+		if (t->gen[i] < GEN_MAX)
+			t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
+	}
 }
 
 void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
 {
 	uint32_t i = unic_obj_index(obj->id);
 
+	if (t->note)
+		UNIC_STORE(t->note[i].live, 0);
 	t->obj[i] = NULL;
 	t->live--;
 	if (t->gen[i] < GEN_MAX)

@@ -10,7 +10,7 @@
 #ifndef UNIC_OBJECTS_H
 #define UNIC_OBJECTS_H
 
-#include "unic_os.h"
+#include "journal.h"
 
 #define UNIC_OBJ_BITS 13u
 #define UNIC_OBJ_MAX  (1u << UNIC_OBJ_BITS)
@@ -40,11 +40,26 @@ struct unic_objects {
 	uint32_t *gen;
 	uint16_t *free; /* ring of free indices */
 	uint32_t free_head, free_tail;
-	uint32_t live, end; /* objects; highest index in use ever + 1 */
+	uint32_t live, end;	    /* objects; highest index in use ever + 1 */
+	struct unic_obj_note *note; /* by index; NULL: nothing outlives us */
 };
 
 /** unic_objects_init() - 0 or -ENOMEM. */
 int unic_objects_init(struct unic_objects *t, struct unic_os *os);
+
+/**
+ * unic_objects_journal() - before the first object is made: ids end in @note
+ * when their object does, and none comes back that an earlier driver gave.
+ */
+void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note);
+
+/** unic_obj_recall() - the zeroed object that @note is about, with its id. NULL
+ * when out of memory, or it is there. */
+void *unic_obj_recall(struct unic_objects *t, const struct unic_obj_note *note,
+		      size_t bytes);
+
+/** unic_objects_tidy() - forget the notes that were not recalled. */
+void unic_objects_tidy(struct unic_objects *t);
 
 /** unic_objects_fini() - free all that is left, and the table. */
 void unic_objects_fini(struct unic_objects *t);

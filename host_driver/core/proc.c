@@ -79,6 +79,8 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot)
 	proc->client = NULL;
 	if (proc->state != UNIC_HPROC_LIVE)
 		return; /* ATTACHING: hello_done() looks */
+	proc->keep = false;
+	unic_journal_proc(host, slot);
 	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, true);
 	if (host->state == UNIC_PROVIDER_READY)
 		detach(host, slot);
@@ -112,10 +114,22 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 		unic_restore_pins(host);
 }
 
-void unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
+bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
 {
+	if (pid && unic_journal_load(host, slot, pid)) {
+		host->away = true;
+		return true;
+	}
 	host->proc[slot].state = UNIC_HPROC_HELD;
 	host->proc[slot].pid = pid;
+	return false;
+}
+
+void unic_host_slot_ended(struct unic_host *host, uint32_t slot)
+{
+	if (host->proc[slot].state == UNIC_HPROC_LIVE &&
+	    !host->proc[slot].client)
+		unic_proc_leave(host, slot);
 }
 
 void unic_host_slot_free(struct unic_host *host, uint32_t slot)
@@ -145,6 +159,7 @@ static void hello_reply(struct unic_req *req)
 				UNIC_SLOT_FRAMES);
 	r.host_id = unic_to_le32(host->host_id);
 	r.nic = host->provider->ops->name[0] == 'n';
+	r.resumed = host->proc[req->slot].resumed;
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 
@@ -169,6 +184,7 @@ static void hello_done(struct unic_call *call)
 		unic_proc_leave(host, slot);
 		return;
 	}
+	unic_journal_proc(host, slot);
 	hello_reply(req);
 }
 
@@ -225,6 +241,7 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 	proc->quota = 0;
 	proc->policy = unic_from_le32(hello->policy);
 	proc->keep = unic_from_le32(hello->flags) & UNIC_CTL_HELLO_KEEP;
+	proc->resumed = false;
 	proc->upcall_next = 0;
 	proc->upcalls = 0;
 	proc->notices = 0;
@@ -235,9 +252,38 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 	proc->waits = 0;
 }
 
+/* The slot in which a process is served without a connection: it is the same one
+ * that had it, and there is no other of its number while it lives. */
+static uint32_t away_slot(const struct unic_host *host,
+			  const struct unic_client *client)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->slots; i++) {
+		const struct unic_hproc *proc = &host->proc[i];
+
+		if (proc->state == UNIC_HPROC_LIVE && !proc->client &&
+		    proc->pid == client->pid && proc->uid == client->uid)
+			return i;
+	}
+	return UNIC_OS_NO_SLOT;
+}
+
+static void resume(struct unic_req *req, uint32_t slot)
+{
+	struct unic_hproc *proc = &req->host->proc[slot];
+
+	proc->client = req->client;
+	proc->resumed = true;
+	req->client->slot = slot;
+	req->slot = slot;
+	hello_reply(req);
+}
+
 void unic_proc_hello(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
+	uint32_t away = away_slot(host, req->client);
 	struct unic_cmd_proc_attach cmd;
 	struct unic_ctl_hello hello;
 	struct unic_hproc *proc;
@@ -261,6 +307,13 @@ void unic_proc_hello(struct unic_req *req)
 			unic_req_status(req, UNIC_ST_BUSY); /* attaching */
 		return;
 	}
+	if (away != UNIC_OS_NO_SLOT &&
+	    unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME) {
+		resume(req, away);
+		return;
+	}
+	if (away != UNIC_OS_NO_SLOT) /* it wants nothing of what it had */
+		unic_proc_leave(host, away);
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
@@ -330,6 +383,8 @@ void unic_proc_upcall(struct unic_host *host, uint32_t slot, void *rec)
 	unic_os_wmb();
 	UNIC_STORE(*seq, unic_to_le32(n + 1));
 	proc->upcall_next = n + 1;
+	if (proc->note)
+		UNIC_STORE(proc->note->upcall_next, n + 1);
 	UNIC_STORE(proc->ring->next, unic_to_le32(n + 1));
 	proc->upcalls++;
 	host->upcalls++;

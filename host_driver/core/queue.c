@@ -65,6 +65,7 @@ static void pd_done(struct unic_call *call)
 		return;
 	}
 	pd->pd = unic_from_le32(cpl.pd);
+	unic_journal_put(req->host, &pd->obj, req->rec, 0, 0);
 	r.id = unic_to_le32(pd->obj.id);
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
@@ -183,6 +184,7 @@ static void token_done(struct unic_call *call)
 	t->index = unic_from_le32(cpl.index);
 	t->key = unic_from_le64(cpl.key);
 	token_index(req->host, t);
+	unic_journal_put(req->host, &t->obj, req->rec, t->index, t->user);
 	r.id = unic_to_le32(t->obj.id);
 	r.index = cpl.index;
 	r.key = cpl.key;
@@ -339,6 +341,7 @@ static void cq_done(struct unic_call *call)
 	cq->cq = cpl_id(call);
 	cq->user = unic_from_le32(r.user);
 	memcpy(cq->made, req->rec, sizeof(cq->made));
+	unic_journal_put(req->host, &cq->obj, cq->made, 0, 0);
 	answer_queue(req, cq->obj.id, cq->cq);
 }
 
@@ -411,6 +414,7 @@ static void qp_done(struct unic_call *call)
 	qp->qpn = cpl_id(call);
 	qp->user = unic_from_le32(r.user);
 	memcpy(qp->made, req->rec, sizeof(qp->made));
+	unic_journal_put(req->host, &qp->obj, qp->made, qp->user, 0);
 	answer_queue(req, qp->obj.id, qp->qpn);
 }
 

@@ -156,6 +156,7 @@ static void reg_active(struct unic_host *host, struct unic_hmr *mr,
 
 	mr->state = R_ACTIVE;
 	mr->waiter = NULL;
+	unic_journal_put(host, &mr->obj, mr->made, mr->stag, 0);
 	end_cancel(mr, UNIC_ST_NO_WAIT);
 	if (req)
 		answer_reg(req, mr, UNIC_ST_OK);
@@ -442,6 +443,22 @@ static bool may_wait(struct unic_req *req)
 	return waits < (share ? share : 1);
 }
 
+void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r)
+{
+	memcpy(mr->made, r, sizeof(*r));
+	mr->pd = unic_from_le32(r->pd);
+	mr->page_shift = r->page_shift;
+	mr->may_wait = r->flags & UNIC_CTL_REG_WAIT;
+	mr->async = r->flags & UNIC_CTL_REG_ASYNC;
+	mr->va = unic_from_le64(r->va);
+	mr->iova = unic_from_le64(r->iova);
+	mr->length = unic_from_le64(r->length);
+	mr->n_pages =
+		(uint32_t)(((mr->iova + mr->length - 1) >> mr->page_shift) -
+			   (mr->iova >> mr->page_shift) + 1);
+	mr->user = unic_from_le32(r->user);
+}
+
 void unic_region_reg(struct unic_req *req)
 {
 	struct unic_hproc *proc = unic_req_proc(req);
@@ -472,18 +489,8 @@ void unic_region_reg(struct unic_req *req)
 	}
 	proc->regions++;
 	mr->state = R_REGISTERING;
-	mr->pd = pd->obj.id;
 	r.page_shift = shift;
-	memcpy(mr->made, &r, sizeof(r));
-	mr->page_shift = shift;
-	mr->may_wait = r.flags & UNIC_CTL_REG_WAIT;
-	mr->async = r.flags & UNIC_CTL_REG_ASYNC;
-	mr->va = unic_from_le64(r.va);
-	mr->iova = unic_from_le64(r.iova);
-	mr->length = unic_from_le64(r.length);
-	mr->n_pages = (uint32_t)(((mr->iova + mr->length - 1) >> shift) -
-				 (mr->iova >> shift) + 1);
-	mr->user = unic_from_le32(r.user);
+	unic_hmr_fill_in(mr, &r);
 	mr->reg_seq = req->seq;
 	if (unic_from_le32(r.timeout_us))
 		mr->give_up_ns = unic_os_now_ns(req->host->os) +

@@ -71,6 +71,10 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
 /** unic_hmr_forget() - unpin and free; its id ends. */
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);
 
+/** unic_hmr_fill_in() - what a region is by the request that made it, whose page
+ * size is the one used. */
+void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r);
+
 /** unic_hmr_pin() - once. False: its frames are not there (any more). */
 bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
 

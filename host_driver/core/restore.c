@@ -136,6 +136,7 @@ static void told_evicted(struct unic_host *host, struct unic_hmr *mr)
 	unic_mr_unpin(host, mr);
 	mr->state = R_EVICTED;
 	mr->mr = UNIC_LOST;
+	unic_journal_drop(host, &mr->obj);
 	proc_of(host, mr)->evictions++;
 	unic_hmr_upcall(host, mr, &evt, UNIC_UP_EVICTED);
 }
@@ -322,6 +323,34 @@ void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
 	host->restore_type = UNIC_OBJ_PD;
 	host->restore_at = 0;
 	next(host);
+}
+
+/* ------------------------------------------------------------- those away */
+
+#define AWAY_NS 60000000000ull
+
+uint64_t unic_restore_away(struct unic_host *host)
+{
+	uint64_t end = host->start_ns + AWAY_NS;
+	bool any = false;
+	uint32_t i;
+
+	if (!host->away)
+		return UINT64_MAX;
+	for (i = 0; i < host->config.slots; i++) {
+		if (host->proc[i].state != UNIC_HPROC_LIVE ||
+		    host->proc[i].client)
+			continue;
+		any = true;
+		if (unic_os_now_ns(host->os) < end)
+			continue;
+		unic_os_log(host->os, UNIC_LOG_INFO,
+			    "slot %u: process %u did not come back", i,
+			    host->proc[i].pid);
+		unic_proc_leave(host, i);
+	}
+	host->away = any;
+	return end;
 }
 
 /* ------------------------------------------------------------- those who wait */

@@ -3,7 +3,9 @@
  * slots.c - a slot's memory is not given to another process while the one that
  * had it, or anybody who got it from that one (a child), may still reach it,
  * even if that one is stopped, and even if we were killed and started again in
- * between: the owners are in a small file. Who reaches it: look.c.
+ * between: the owners are in a small file. What they keep over that is in
+ * another one, the core's journal; only we can read or write either. Who reaches
+ * a slot's memory: look.c.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,8 +81,8 @@ static void take_over(struct unic_os *os, uint32_t slot)
 	}
 	os->slot_pidfd[slot] = fd < 0 ? -1 : fd;
 	os->slot_pid[slot] = fd < 0 ? 0 : o.pid;
-	unic_os_slot_quiet(os, slot);
-	unic_host_slot_hold(os->host, slot, os->slot_pid[slot]);
+	if (!unic_host_slot_hold(os->host, slot, os->slot_pid[slot]))
+		unic_os_slot_quiet(os, slot);
 	if (fd >= 0)
 		(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
 }
@@ -101,6 +104,29 @@ void unicd_slots_init(struct unic_os *os)
 	}
 	for (i = 0; i < os->slots; i++)
 		take_over(os, i);
+}
+
+void *unicd_slots_journal(const struct unic_os *os)
+{
+	size_t bytes = unic_host_journal_bytes(os->slots, os->slot_bytes);
+	char path[256];
+	void *p;
+	int fd;
+
+	if (!os->opt.bus)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/unicd.journal", os->opt.bus);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || posix_fallocate(fd, 0, (off_t)bytes)) {
+		unicd_say("%s: %s; processes will not outlive us", path,
+			  strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static bool ended(int pidfd)
@@ -136,8 +162,13 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 
 void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 {
-	if (!os->slot_quiet[slot])
+	if (!os->slot_quiet[slot]) { /* it never came back to us */
+		unic_host_slot_ended(os->host, slot);
+		/* once is enough; unicd_slots_check() looks again */
+		epoll_ctl(os->epoll_fd, EPOLL_CTL_DEL, os->slot_pidfd[slot],
+			  NULL);
 		return;
+	}
 	if (os->slot_pidfd[slot] >= 0)
 		close(os->slot_pidfd[slot]); /* leaves the event loop too */
 	os->slot_pidfd[slot] = -1;

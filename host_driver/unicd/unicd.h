@@ -207,6 +207,9 @@ void unicd_clients_fini(struct unic_os *os);
 /** unicd_slots_init() - take over what an earlier unicd remembered. */
 void unicd_slots_init(struct unic_os *os);
 
+/** unicd_slots_journal() - for config.journal; NULL: none, and said why. */
+void *unicd_slots_journal(const struct unic_os *os);
+
 /** unicd_slots_own() - @client gets @slot; remembered beyond our death. */
 void unicd_slots_own(struct unic_os *os, uint32_t slot,
 		     const struct unicd_client *client);

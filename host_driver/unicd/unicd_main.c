@@ -183,6 +183,8 @@ static int make_host(struct unic_os *os, bool loop)
 		.slots = os->slots,
 		.slot_bytes = os->slot_bytes,
 		.slot_mem = os->slot_mem,
+		.journal = unicd_slots_journal(os),
+		.board = os->bar_file.ino,
 		.ipv4 = os->opt.ipv4,
 		.pid = (uint32_t)getpid(),
 		.params = os->opt.params,

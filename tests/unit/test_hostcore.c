@@ -112,7 +112,7 @@ struct fake {
 	struct unic_host *host;
 	struct unic_client client;
 	uint8_t *bar;
-	void *slot[SLOTS];
+	void *slot[SLOTS], *journal;
 	uint32_t cmd_head, cpl_tail, evt_tail, epoch, commands;
 	uint8_t answer[64];   /* status by opcode */
 	uint64_t cpl[64][8];  /* completion template by opcode */
@@ -182,15 +182,27 @@ static void settle(struct fake *f)
 	}
 }
 
-static struct fake *fake_new(void)
+static void start_driver(struct fake *f)
 {
-	struct fake *f = calloc(1, sizeof(*f));
 	struct unic_host_config config = {
 		.slots = SLOTS,
 		.slot_bytes = SLOT_BYTES,
 		.slot_mem = f->slot,
+		.journal = f->journal,
 		.ipv4 = 0x0a000001,
 	};
+
+	f->host = unic_host_new(&f->os, unic_nic_provider(&f->os, f->bar),
+				&config);
+	assert_non_null(f->host);
+	f->client = (struct unic_client){ .pid = 7,
+					  .privileged = true,
+					  .slot = UNIC_OS_NO_SLOT };
+}
+
+static struct fake *fake_new(void)
+{
+	struct fake *f = calloc(1, sizeof(*f));
 	uint32_t i;
 
 	f->os.now_ns = 1000000000;
@@ -206,15 +218,11 @@ static struct fake *fake_new(void)
 	info(f)->tokens = unic_to_le32(16);
 	info(f)->path_mtu = unic_to_le32(1024);
 	f->epoch = 100;
-	f->host = unic_host_new(&f->os, unic_nic_provider(&f->os, f->bar),
-				&config);
-	assert_non_null(f->host);
+	f->journal = calloc(1, unic_host_journal_bytes(SLOTS, SLOT_BYTES));
+	start_driver(f);
 	unic_host_plug(f->host, true);
 	settle(f);
 	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
-	f->client = (struct unic_client){ .pid = 7,
-					  .privileged = true,
-					  .slot = UNIC_OS_NO_SLOT };
 	return f;
 }
 
@@ -227,6 +235,7 @@ static void fake_delete(struct fake *f)
 	for (i = 0; i < SLOTS; i++)
 		free(f->slot[i]);
 	free(f->bar);
+	free(f->journal);
 	free(f);
 }
 
@@ -1714,6 +1723,153 @@ static void tokens_end_with_the_reset_once(void **state)
 	fake_delete(f);
 }
 
+/* kill -9, and a new one; the process lives. */
+static void restart_driver(struct fake *f, uint32_t pid)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(3),
+				       .gen = unic_to_le32(1),
+				       .stag = unic_to_le32(0xabcd00) };
+
+	unic_host_delete(f->host); /* tells nobody */
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	memset(f->last, 0, sizeof(f->last));
+	start_driver(f);
+	unic_host_slot_hold(f->host, 0, pid);
+	unic_host_plug(f->host, true);
+	f->client.pid = pid;
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+}
+
+static void driver_that_was_killed_leaves_its_records(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_upcall_obj up;
+	uint32_t id = region(f, 4), next;
+
+	(void)state;
+	next = f->host->proc[0].upcall_next;
+	restart_driver(f, 7);
+	assert_int_equal(last_reg(f).flags, UNIC_REG_RESTORE | UNIC_REG_LIST);
+	assert_int_equal(unic_from_le32(last_reg(f).stag), 0xabcd00);
+	f->client.slot = 0;
+	assert_int_equal(pinned(f), 4);
+	f->client.slot = UNIC_OS_NO_SLOT;
+	hello_flags |= UNIC_CTL_HELLO_RESUME;
+	hello(f);
+	assert_int_equal(f->client.slot, 0);
+	memcpy(&up, upcall(f, next), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_RESET);
+	assert_int_equal(unic_from_le32(up.hdr.seq), next + 1);
+	assert_int_equal(unic_from_le32(up.detail), 2);
+	assert_int_equal(f->host->proc[0].frames.used, 8);
+	r.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* What ended before the driver did does not come back. */
+static void ended_objects_stay_ended(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA + 4 * 4096),
+				      .pages = unic_to_le32(4) };
+	struct unic_ctl_plain pd = { 0 };
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	r.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_FREE, &fr), 0);
+	restart_driver(f, 7);
+	assert_int_equal(last_reg(f).hdr.opcode, 0);
+	assert_int_equal(f->host->objects.live, 1); /* the PD */
+	assert_int_equal(f->host->proc[0].frames.used, 4);
+	hello_flags |= UNIC_CTL_HELLO_RESUME;
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	assert_int_not_equal(reply_u32(f, 16), id);
+	fake_delete(f);
+}
+
+static void stranger_gets_nothing_of_the_dead(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 8); /* pid 7 is no more: what unicd says of it */
+	assert_int_equal(f->host->objects.live, 0);
+	assert_int_equal(f->host->proc[0].frames.used, 0);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_HELD);
+	hello_flags |= UNIC_CTL_HELLO_RESUME;
+	f->os.mapped = true;
+	hello(f); /* a slot of its own */
+	assert_int_equal(f->client.slot, 1);
+	assert_false(f->host->proc[1].resumed);
+	fake_delete(f);
+}
+
+static void process_that_does_not_come_back_is_given_up(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 7);
+	f->os.now_ns += 59000000000ull;
+	settle(f);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
+	f->os.now_ns += 2000000000ull;
+	settle(f);
+	settle(f);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_HELD);
+	assert_int_equal(f->host->objects.live, 0);
+	fake_delete(f);
+}
+
+static void journal_of_another_board_is_nothing(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	((uint32_t *)f->journal)[1]++; /* its version */
+	restart_driver(f, 7);
+	assert_int_equal(f->host->objects.live, 0);
+	fake_delete(f);
+}
+
+/* Killed in the middle of anything: any prefix of the stores. Here: any word of
+ * it is wrong; the driver must not come to harm. */
+static void any_word_of_the_journal_is_wrong(void **state)
+{
+	size_t words = unic_host_journal_bytes(SLOTS, SLOT_BYTES) / 4, i;
+	struct fake *f = fake_new();
+	uint32_t *good, *j = f->journal;
+
+	(void)state;
+	region(f, 4);
+	good = malloc(words * 4);
+	memcpy(good, j, words * 4);
+	for (i = 0; i < words; i++) {
+		if (!good[i] && i % 97)
+			continue;
+		unic_host_delete(f->host);
+		memcpy(j, good, words * 4);
+		j[i] ^= 1u << i % 32;
+		start_driver(f);
+		unic_host_slot_hold(f->host, 0, 7);
+		unic_host_plug(f->host, true);
+		settle(f);
+	}
+	free(good);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1773,6 +1929,20 @@ int main(void)
 						no_keep),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
 						keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			driver_that_was_killed_leaves_its_records, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(ended_objects_stay_ended, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(
+			stranger_gets_nothing_of_the_dead, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			process_that_does_not_come_back_is_given_up, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(
+			journal_of_another_board_is_nothing, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			any_word_of_the_journal_is_wrong, keep, no_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

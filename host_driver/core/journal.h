@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * journal.h - what outlives the driver: memory in which a later driver finds
+ * which processes there were, their frames, and what they keep (HELLO_KEEP).
+ *
+ * Secret: how it lies there, and in which order it is written, so that a driver
+ * killed between any two stores leaves a record that is whole or not there.
+ *
+ * Nothing in it comes from a process that could have made it up: each record
+ * was validated when the object was made. A process that comes back is known by
+ * what the system says of it, and claims nothing. So a region can only be
+ * restored for the process that had it, with frames of its own slot.
+ */
+#ifndef UNIC_JOURNAL_H
+#define UNIC_JOURNAL_H
+
+#include "unic_os.h"
+
+struct unic_host;
+struct unic_obj;
+
+/* Of an object; by index. */
+struct unic_obj_note {
+	uint32_t id;   /* the last one of this index; 0: none yet */
+	uint32_t live; /* written last, cleared first */
+	uint16_t owner;
+	uint8_t type;
+	uint8_t rsvd;
+	uint32_t a, b; /* MR: STag; token: index and user */
+	uint32_t rsvd1;
+	uint64_t made[8]; /* the request that made it */
+};
+
+/* Of a process slot. */
+struct unic_proc_note {
+	uint32_t live; /* written last, cleared first */
+	uint32_t pid, uid, weight, quota, policy;
+	uint32_t upcall_next;
+	uint8_t name[16];
+	uint32_t rsvd[5];
+};
+
+/** unic_journal_open() - begin to use host->config.journal: what is there stays,
+ * if it is of a driver like this one. */
+void unic_journal_open(struct unic_host *host);
+
+/** unic_journal_proc() - write down slot @slot as it is now: a process that keeps
+ * its objects, or none. */
+void unic_journal_proc(struct unic_host *host, uint32_t slot);
+
+/** unic_journal_put() - @obj exists, made by @made (64 bytes). */
+void unic_journal_put(struct unic_host *host, const struct unic_obj *obj,
+		      const void *made, uint32_t a, uint32_t b);
+
+/** unic_journal_drop() - @obj lives on, but is not worth restoring. */
+void unic_journal_drop(struct unic_host *host, const struct unic_obj *obj);
+
+/**
+ * unic_journal_load() - process @pid had slot @slot when the last driver ended:
+ * have it again with all that it kept, but without a connection.
+ * Returns false, and forgets what was written, if there is no such record or no
+ * memory.
+ */
+bool unic_journal_load(struct unic_host *host, uint32_t slot, uint32_t pid);
+
+/** unic_journal_tidy() - forget what was not loaded. */
+void unic_journal_tidy(struct unic_host *host);
+
+#endif /* UNIC_JOURNAL_H */
