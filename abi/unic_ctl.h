@@ -174,7 +174,8 @@ struct unic_ctl_hello {
 	uint8_t name[16];  /* for reports; text, zero-padded */
 	unic_le32 policy;  /* enum unic_policy */
 	unic_le32 flags;   /* UNIC_CTL_HELLO_* */
-	unic_le32 rsvd[4];
+	unic_le32 slot;	   /* RESUME: `proc` of the first HELLO; else 0 */
+	unic_le32 rsvd[3];
 };
 
 /*
@@ -185,7 +186,8 @@ struct unic_ctl_hello {
  * still wait; its completion queues, empty, their records counted from 0 again;
  * its queue pairs in state ERR, with new numbers (QP_QUERY), which nothing can be
  * done with before QP_MODIFY to RESET; its listeners. Its tokens ended
- * (TOKEN_END, RESET), its connections are gone. What it had posted and found no
+ * (TOKEN_END, RESET; one of which nothing is told was used, and its completion
+ * is lost), its connections are gone. What it had posted and found no
  * completion for was not or not wholly done. A request that the reset met is
  * answered RESET or NO_NIC, and did nothing.
  */
@@ -197,7 +199,7 @@ struct unic_ctl_hello {
  * nothing about what it had: the driver knows that from records of its own, and
  * knows the process by what the system says of the connection. A REGISTER_WAIT
  * that was not granted ended with the connection. HELLO without RESUME gives up
- * what there was.
+ * what there was, for a process with privilege only when there is no other slot.
  */
 #define UNIC_CTL_HELLO_RESUME	 (1u << 1)
 #define UNIC_CTL_HELLO_FLAGS_ALL 0x03u

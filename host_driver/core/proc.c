@@ -252,21 +252,28 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 	proc->waits = 0;
 }
 
-/* The slot in which a process is served without a connection: it is the same one
- * that had it, and there is no other of its number while it lives. */
-static uint32_t away_slot(const struct unic_host *host,
-			  const struct unic_client *client)
+/* @slot is served without a connection, and the process that says HELLO is the
+ * one that had it: there is no other of its number while it lives. */
+static bool is_away(const struct unic_host *host, uint32_t slot,
+		    const struct unic_client *client)
+{
+	const struct unic_hproc *proc =
+		&host->proc[slot < host->slots ? slot : 0];
+
+	return slot < host->slots && proc->state == UNIC_HPROC_LIVE &&
+	       !proc->client && proc->pid == client->pid &&
+	       proc->uid == client->uid;
+}
+
+/* It wants nothing of what it had. */
+static void give_up_away(struct unic_host *host,
+			 const struct unic_client *client)
 {
 	uint32_t i;
 
-	for (i = 0; i < host->slots; i++) {
-		const struct unic_hproc *proc = &host->proc[i];
-
-		if (proc->state == UNIC_HPROC_LIVE && !proc->client &&
-		    proc->pid == client->pid && proc->uid == client->uid)
-			return i;
-	}
-	return UNIC_OS_NO_SLOT;
+	for (i = 0; i < host->slots; i++)
+		if (is_away(host, i, client))
+			unic_proc_leave(host, i);
 }
 
 static void resume(struct unic_req *req, uint32_t slot)
@@ -283,7 +290,6 @@ static void resume(struct unic_req *req, uint32_t slot)
 void unic_proc_hello(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
-	uint32_t away = away_slot(host, req->client);
 	struct unic_cmd_proc_attach cmd;
 	struct unic_ctl_hello hello;
 	struct unic_hproc *proc;
@@ -292,6 +298,8 @@ void unic_proc_hello(struct unic_req *req)
 	if (unic_from_le32(hello.version) != UNIC_CTL_VERSION ||
 	    unic_from_le32(hello.policy) > UNIC_POLICY_LRU ||
 	    unic_from_le32(hello.flags) & ~UNIC_CTL_HELLO_FLAGS_ALL ||
+	    (hello.slot &&
+	     !(unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME)) ||
 	    unic_from_le32(hello.weight) > 65535) {
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
@@ -307,15 +315,16 @@ void unic_proc_hello(struct unic_req *req)
 			unic_req_status(req, UNIC_ST_BUSY); /* attaching */
 		return;
 	}
-	if (away != UNIC_OS_NO_SLOT &&
-	    unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME) {
-		resume(req, away);
+	if (unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME &&
+	    is_away(host, unic_from_le32(hello.slot), req->client)) {
+		resume(req, unic_from_le32(hello.slot));
 		return;
 	}
-	if (away != UNIC_OS_NO_SLOT) /* it wants nothing of what it had */
-		unic_proc_leave(host, away);
+	if (!req->client->privileged) /* one slot at a time */
+		give_up_away(host, req->client);
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
+		give_up_away(host, req->client); /* it may ask again */
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;
 	}

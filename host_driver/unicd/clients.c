@@ -282,6 +282,8 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 		c->dead = true;
 		return;
 	}
+	if (os->slot_pidfd[slot] >= 0 && !os->slot_quiet[slot])
+		unicd_wake(&os->upcall_wake[slot]); /* it came back: look */
 	unicd_slots_own(os, slot, c);
 }
 

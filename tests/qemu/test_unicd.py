@@ -1098,6 +1098,75 @@ def test_driver_killed(rig):
     again.close()
 
 
+def test_driver_killed_kept(rig):
+    """Regions, frames and a listener outlive kill -9 of the driver; nobody but
+    their process gets them."""
+    c = rig.client(flags=u.KEEP)
+    plain = rig.client()
+    pd = c.pd()
+    rings, cq, qp, _ = queues(c, pd)
+    va = u.VA0 + (1 << 21)
+    c.frames(4, va=va)
+    c.frames(16, 16, va=va + (1 << 20))
+    mr, stag, _ = c.reg(pd, 3 * 4096, va=va + 100)
+    gone, gone_stag, _ = c.reg(pd, 4096, va=va)
+    c.obj(u.MR_DEREG, gone)
+    c.call(u.LISTEN, struct.pack("<QI", 4711, 5))
+    c.poke(va, b"still here")
+    epoch, was = c.epoch, ps(c)[c.proc]
+    for _ in range(2):
+        rig.driver.kill()
+        rig.driver.wait()
+        rig.up()
+        other = rig.client()  # a stranger, before the owner came back
+        assert other.proc != c.proc
+        other.close()
+        assert c.resume(rig.sock) == 1
+        assert c.epoch != epoch and c.peek(va, 10) == b"still here"
+        up = c.upcall_of(u.UP_RESET)
+        assert struct.unpack_from("<I", up[3], 20)[0] == 2
+        for key in ("pid", "frames", "pinned", "regions"):
+            assert ps(c)[c.proc][key] == was[key], key
+        assert stag in stags(c) and gone_stag not in stags(c)
+        c.frames(1, va=va, want=u.IN_USE)
+        c.call(u.LISTEN, struct.pack("<QI", 4711, 5), want=u.IN_USE)
+        assert c.obj(u.QP_QUERY, qp).get("I", 24)[0] == 5
+    c.obj(u.QP_DESTROY, qp)
+    c.obj(u.CQ_DESTROY, cq)
+    c.obj(u.MR_DEREG, rings)
+    c.obj(u.MR_DEREG, mr)
+    c.obj(u.PD_FREE, pd)
+    assert ps(c)[c.proc]["pinned"] == 0
+    plain.close()
+    c.close()
+
+
+def test_away_ends_with_its_process(rig):
+    """A process that dies while there is no driver leaves nothing."""
+    out, pid_in = os.pipe()
+    pid = os.fork()
+    if not pid:
+        c = u.Client(rig.sock, flags=u.KEEP)
+        c.hello()
+        c.frames(4)
+        _, stag, _ = c.reg(c.pd(), 4096)
+        os.write(pid_in, struct.pack("<I", stag))
+        signal.pause()
+    stag = struct.unpack("<I", os.read(out, 4))[0]
+    rig.driver.kill()
+    rig.driver.wait()
+    rig.up()
+    c = rig.client()
+    assert stag in stags(c)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until("its region is gone", lambda: stag not in stags(c))
+    until("its slot is free", lambda: len(ps(c)) == 1)
+    c.close()
+    os.close(out)
+    os.close(pid_in)
+
+
 def test_nic_killed(rig):
     c = rig.client()
     c.frames(1)
@@ -1126,6 +1195,7 @@ LOOP = [test_connect_and_move, test_refused_connections]
 NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait, test_reset_kept,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
        test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
+       test_driver_killed_kept, test_away_ends_with_its_process,
        test_nic_killed]
 
 

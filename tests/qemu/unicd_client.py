@@ -16,7 +16,7 @@ HELLO, FRAMES_ALLOC, FRAMES_FREE, PD_ALLOC, PD_FREE = 1, 2, 3, 4, 5
 MR_REG, MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER, RESYNC, USAGE = 8, 9, 10, 11, 12, 13
 TOKEN_ALLOC, TOKEN_CANCEL = 16, 17
 CQ_CREATE, CQ_DESTROY, QP_CREATE, QP_MODIFY, QP_DESTROY = 20, 21, 22, 23, 24
-QP_QUERY, KEEP = 25, 1
+QP_QUERY, KEEP, RESUME = 25, 1, 2
 LISTEN, UNLISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, CONN_QUERY = range(28, 35)
 INFO, STATS, DUMP, PS, TRACE, CRASH = range(64, 70)
 FAULT, PARAMS, POLICY, EVICT, TRACE_MASK, RESET = range(80, 86)
@@ -63,6 +63,25 @@ class Client:
         self.flags = flags
         self.mem = None
 
+    def resume(self, path):
+        """The driver was started again: have the slot again as it is."""
+        self.sock.close()
+        self.early = {}
+        mem, n, page, slot = self.mem, self.n, self.page, self.proc
+        for fd in (self.doorbell, self.event, self.upcall):
+            os.close(fd)
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.settimeout(15)
+        self.sock.connect(path)
+        self.flags |= RESUME
+        r = self.hello()
+        resumed = r.get("B", 61)[0]
+        if resumed:
+            assert self.proc == slot
+            self.mem.close()
+            self.mem, self.n, self.page = mem, n, page
+        return resumed
+
     def close(self):
         """Leave, and drop the memory: a slot that is still mapped is kept."""
         self.sock.close()
@@ -108,7 +127,8 @@ class Client:
         return r
 
     def hello(self, want=OK):
-        body = struct.pack("<II16sII", 1, 0, self.name, 0, self.flags)
+        body = struct.pack("<II16sIII", 1, 0, self.name, 0, self.flags,
+                           self.proc if self.flags & RESUME else 0)
         r = self.call(HELLO, body, want=None)
         # A slot comes free a while after its process left it.
         until = time.monotonic() + SLOT_WAIT

@@ -120,6 +120,13 @@ static void forget(struct app *a, bool safe)
 	a->epoch_life++;
 }
 
+static void start_over(struct app *a)
+{
+	forget(a, false);
+	a->fresh = true;
+	a->resume = false;
+}
+
 static void on_upcall(struct world_client *c)
 {
 	app_kick((struct app *)c, sim_now() + US);
@@ -132,9 +139,16 @@ static void on_hangup(struct world_client *c)
 	if (a->state == APP_DOWN || a->state == APP_LEFT)
 		return;
 	sim_log("app %u: the driver hung up", a->index);
-	forget(a, false);
+	/* whether a request that was not answered did anything is not known:
+	 * this one does not find out */
+	if (a->keep && a->state >= APP_RUNS && !asking(a)) {
+		a->was = a->state;
+		a->resume = a->reset = true;
+		a->back = false;
+	} else if (!a->resume) {
+		start_over(a);
+	}
 	memset(a->ask, 0, sizeof(a->ask));
-	a->fresh = true;
 	a->state = APP_KNOCK;
 	a->knock_ns = sim_now() + 100 * US;
 	app_kick(a, a->knock_ns);
@@ -170,6 +184,7 @@ void app_start(struct app *a)
 	a->life++;
 	a->pid = 2000 + a->index * 100 + a->life;
 	a->fresh = true;
+	a->resume = a->resumed = a->reset = a->back = false;
 	a->giving_up = false;
 	a->state = APP_KNOCK;
 	a->knock_ns = 0;
@@ -308,6 +323,18 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 	if (status)
 		return;
 	memcpy(&r, rec, sizeof(r));
+	if (a->resume && r.resumed) {
+		if (a->slot != unic_from_le32(r.proc))
+			sim_fail("replay", "app %u: resumed in another slot",
+				 a->index);
+		sim_log("app %u: its new driver knows it", a->index);
+		a->resume = false;
+		a->resumed = true;
+		a->state = a->was; /* the RESET upcall is there, or comes */
+		return;
+	}
+	if (a->resume)
+		start_over(a);
 	a->slot = unic_from_le32(r.proc);
 	a->reset = a->back = false;
 	a->fifo = 0;
@@ -332,7 +359,9 @@ static void knock(struct app *a)
 		.weight = unic_to_le32(a->scn->app[a->index].weight),
 		.policy = unic_to_le32(a->index % 3),
 		.name = "sim",
-		.flags = unic_to_le32(a->keep ? UNIC_CTL_HELLO_KEEP : 0),
+		.flags = unic_to_le32((a->keep ? UNIC_CTL_HELLO_KEEP : 0) |
+				      (a->resume ? UNIC_CTL_HELLO_RESUME : 0)),
+		.slot = unic_to_le32(a->resume ? a->slot : 0),
 	};
 
 	if (sim_now() < a->knock_ns) {
@@ -371,7 +400,8 @@ static void go_on(struct app *a)
 	app_op_forget(a, true);
 	app_token_restore(a);
 	app_qp_restore(a);
-	app_mem_restore(a);
+	app_mem_restore(a, a->resumed);
+	a->resumed = false;
 	a->epoch_life++;
 	a->reset = a->back = false;
 }

@@ -181,6 +181,9 @@ struct app {
 	bool reset; /* the NIC was reset: everything to be made anew, or ... */
 	bool keep;  /* ... what the driver restores, when it is ... */
 	bool back;
+	bool resume; /* the driver ended; the next one knows what we keep */
+	bool resumed;
+	uint8_t was; /* state to go on with then */
 	struct sim_rng rng;
 	uint64_t due; /* next step */
 	uint64_t knock_ns;
@@ -229,8 +232,8 @@ struct unic_db_page *app_db(struct app *a);
 void app_mem_step(struct app *a);
 void app_mem_forget(struct app *a);
 /** app_mem_restore() - the driver has them again after a reset: see that the NIC
- * does, too. */
-void app_mem_restore(struct app *a);
+ * does, too. @resumed: another driver, which knows of none that waited. */
+void app_mem_restore(struct app *a, bool resumed);
 bool app_mem_none(const struct app *a);
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type);
 struct region *app_region(struct app *a, uint32_t id);
@@ -264,7 +267,8 @@ void app_qp_arm(struct qp *q);
 
 void app_op_step(struct app *a);
 void app_op_forget(struct app *a, bool safe);
-/** app_token_restore() - after a reset: each must have been told to have ended. */
+/** app_token_restore() - after a reset: all have ended. Whose end was not told was
+ * used, and the completion that said so was lost. */
 void app_token_restore(struct app *a);
 /** app_op_reap() - completions. True if there were any. */
 bool app_op_reap(struct app *a);

@@ -371,20 +371,20 @@ void app_mem_forget(struct app *a)
 	}
 }
 
-/* The NIC has a region of ours with this STag, or it told us that it has not. */
+/* The NIC has a region of ours with this STag, or had one and took it back. */
 static bool there(const struct app *a, const struct region *r)
 {
 	const struct model *m = check_model(world->node[a->node]);
 	uint32_t i;
 
 	for (i = 0; i < MODEL_MRS; i++)
-		if (m->mr[i].state >= MODEL_ACTIVE &&
+		if ((m->mr[i].state >= MODEL_ACTIVE || m->mr[i].told) &&
 		    m->mr[i].stag == r->stag && m->mr[i].proc == a->slot)
 			return true;
 	return false;
 }
 
-void app_mem_restore(struct app *a)
+void app_mem_restore(struct app *a, bool resumed)
 {
 	uint32_t i;
 
@@ -392,6 +392,8 @@ void app_mem_restore(struct app *a)
 		struct region *r = &a->region[i];
 
 		r->notice_seq = 0;
+		if (resumed && r->state == REGION_ASKED)
+			r->state = REGION_NONE;
 		/* a liar may have given it back without knowing */
 		if (r->state == REGION_ACTIVE && !r->evicted && !a->how->lies &&
 		    !there(a, r))

@@ -85,10 +85,7 @@ void app_token_restore(struct app *a)
 
 	for (i = 0; i < APP_TOKENS; i++)
 		if (a->token[i].there)
-			sim_fail("once",
-				 "app %u: a token's end by a reset was not "
-				 "told",
-				 a->index);
+			token_over(a, &a->token[i], UNIC_TOKEN_USED);
 }
 
 /* NO_TOKEN: it was told, or it was used and the completion says so. */

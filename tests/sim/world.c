@@ -149,6 +149,7 @@ static void start_driver(struct node *n)
 		.slots = WORLD_SLOTS,
 		.slot_bytes = PORT_SLOT_BYTES,
 		.slot_mem = (void *const *)n->slot,
+		.journal = n->journal,
 		.ipv4 = 0x0a000001u + n->id,
 		.pid = 1000 + n->id,
 		.params = n->params,
@@ -164,8 +165,9 @@ static void start_driver(struct node *n)
 	n->host = unic_host_new(os, unic_nic_provider(os, n->bar), &config);
 	for (i = 0; i < WORLD_SLOTS; i++)
 		if (n->owner_pid[i]) {
-			unic_host_slot_hold(n->host, i, n->owner_pid[i]);
-			n->quiet[i] = true; /* as soon as the NIC is reset */
+			n->quiet[i] = !unic_host_slot_hold(
+				n->host, i, n->ended[i] ? 0 : n->owner_pid[i]);
+			/* true: as soon as the NIC is reset */
 		}
 	unic_host_plug(n->host, true);
 	n->host_due = UINT64_MAX;
@@ -307,6 +309,8 @@ static void reap(void *ctx, uint64_t arg)
 
 	if (!n->ended[slot])
 		return;
+	if (n->host)
+		unic_host_slot_ended(n->host, slot);
 	if (!n->host || !n->quiet[slot]) {
 		sim_at(sim_now() + 100 * US, reap, n, slot);
 		return;
@@ -361,6 +365,8 @@ static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 	uint32_t i;
 
 	mem = (uint8_t *)(((uintptr_t)mem + 4095) & ~(uintptr_t)4095);
+	n->journal = sim_alloc(
+		unic_host_journal_bytes(WORLD_SLOTS, PORT_SLOT_BYTES));
 	n->id = id;
 	n->params = *params;
 	sim_rng_init(&n->rng, sim_seed(), 0x200u + id);

@@ -56,6 +56,7 @@ struct node {
 	struct unic_nic *nic;
 	struct unic_host *host; /* NULL: the driver is dead */
 	struct unic_os *os;
+	void *journal; /* outlives drivers */
 	uint8_t *bar;
 	uint8_t *slot[WORLD_SLOTS];
 	struct world_client *owner[WORLD_SLOTS]; /* who has the descriptors */
