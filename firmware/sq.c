@@ -226,6 +226,12 @@ bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
 	return false;
 }
 
+/* Its completion may be late all the same. */
+static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
+{
+	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
+}
+
 void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 			       uint16_t mr)
 {
@@ -237,7 +243,8 @@ void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 
 		if (wr->state != UNIC_WRS_SENT)
 			continue;
-		if (mr != UNIC_MR_NIL && !wr->status && names(sq, s, mr)) {
+		if (mr != UNIC_MR_NIL && !wr->status && !acked(sq, wr) &&
+		    names(sq, s, mr)) {
 			wr->status = UNIC_WC_EVICTED;
 			wr->detail = UNIC_WD_BUSY;
 		}
@@ -589,8 +596,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 		uint32_t slots = unic_sq_slots(sq, sq->una);
 
-		if (wr->state != UNIC_WRS_DEAD &&
-		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) < 0)
+		if (wr->state != UNIC_WRS_DEAD && !acked(sq, wr))
 			break;
 		if ((wr->status ||
 		     (unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED)) &&
@@ -619,8 +625,7 @@ static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_sq *sq = &qp->sq;
 
-	if (!wr ||
-	    (!wr->status && unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) < 0))
+	if (!wr || (!wr->status && !acked(sq, wr)))
 		return post(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0, 0);
 	if (wr->status)
 		return post(nic, qp, sq->una, wr->status, wr->detail, 0);

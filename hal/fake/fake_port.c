@@ -70,7 +70,7 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 		port->dma_refused++;
 		return UNIC_PORT_EFAULT;
 	}
-	if (port->calls == port->again_call)
+	if (port->calls == port->again_call || port->no_dma)
 		return UNIC_PORT_EAGAIN;
 	if (!port->late_dma && !port->n_transfers) {
 		copy(port, &t);
@@ -87,7 +87,7 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 {
 	if (port->late_dma || port->n_transfers || port->fail_call ||
-	    port->again_call)
+	    port->again_call || port->no_dma)
 		return NULL;
 	return at(port, bus, len);
 }

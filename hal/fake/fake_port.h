@@ -44,6 +44,7 @@ struct unic_port {
 	uint32_t fail_call;  /* this call of dma, tx_get or entropy, counted
 			       * from 1, fails; 0: none */
 	uint32_t again_call; /* this one, if of dma, answers EAGAIN; 0: none */
+	bool no_dma;	     /* transfers answer EAGAIN */
 	void (*on_panic)(struct unic_port *port, const char *file,
 			 uint32_t line);
 	/* decides about each frame sent; NULL: deliver to `peer` */

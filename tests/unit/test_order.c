@@ -89,6 +89,12 @@ static void run(uint64_t ns)
 	rig_run2(&ra, &rb, ns);
 }
 
+static void rounds(struct rig *r, uint32_t n)
+{
+	while (n--)
+		unic_nic_poll(&r->nic);
+}
+
 static void at_once(void)
 {
 	run(0);
@@ -264,6 +270,55 @@ static void evicted_while_completions_wait(void **state)
 	}
 }
 
+/* To the end of the grace of A's regions, while no completion gets through. */
+static void pass_grace(void)
+{
+	uint32_t i;
+
+	ra.port.no_dma = true;
+	for (i = 0; i < 60; i++) {
+		ra.port.now_ns += MS / 2;
+		rounds(&ra, 8);
+	}
+	ra.port.no_dma = false;
+	rb.port.now_ns = ra.port.now_ns;
+}
+
+/* A region is cut off when one request that used it is acknowledged, though its
+ * completion has to wait, and another is not: only that one was evicted. */
+static void cut_off_while_completions_wait(void **state)
+{
+	struct unic_cmd_mr evict = { .mr = unic_to_le32(ma.mr),
+				     .gen = unic_to_le32(ma.gen) };
+	struct unic_evt_mr notice;
+	struct rig_mr other;
+
+	(void)state;
+	assert_int_equal(rig_reg(&ra, 0, qa.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova, mb.stag);
+	rig_poll(&ra);
+	ra.port.tx_held = ALL;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &other, 0, 8, mb.iova, mb.stag);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
+	assert_int_equal(rig_ack(&ra, &notice), 0);
+	rig_poll(&rb); /* acknowledges the first */
+	pass_grace();
+	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
+			 UNIC_QPS_ERR);
+	expect_none(&ra, &qa);
+	ra.port.tx_held = 0;
+	run(20 * MS);
+	expect(&ra, &qa, 1, 0, 1500);
+	expect(&ra, &qa, 2, UNIC_WC_EVICTED, 0);
+	expect(&ra, &qa, 3, UNIC_WC_WR_FLUSH_ERR, 0);
+	expect_none(&ra, &qa);
+	check_quiet();
+}
+
 /* A SEND that was told to wait arrives once more and is taken: the sender goes
  * on at once, though the time it was to wait is not over. */
 static void taken_before_the_wait_is_over(void **state)
@@ -316,12 +371,6 @@ static void response_to_a_write(void **state)
 }
 
 /* -------------------------------------------------------------------- READs */
-
-static void rounds(struct rig *r, uint32_t n)
-{
-	while (n--)
-		unic_nic_poll(&r->nic);
-}
 
 static void read_from(uint64_t id, const struct rig_mr *to, uint32_t off)
 {
@@ -744,6 +793,7 @@ int main(void)
 		cmocka_unit_test(lost_while_completions_wait),
 		cmocka_unit_test(refused_while_completions_wait),
 		cmocka_unit_test(evicted_while_completions_wait),
+		cmocka_unit_test_setup(cut_off_while_completions_wait, up),
 		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
 		cmocka_unit_test_setup(response_to_a_write, up),
 		cmocka_unit_test_setup(read_that_needs_room, up),
