@@ -410,7 +410,8 @@ struct unic_ctl_queue_reply {
 	unic_le32 rsvd[9];
 };
 
-/* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done. */
+/* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done: what it
+ * completes is in memory then. */
 struct unic_ctl_qp_create {
 	struct unic_ctl_hdr hdr;
 	unic_le64 sq_iova; /* 64-aligned, in region mr */

@@ -555,7 +555,8 @@ struct unic_cpl_obj {
 	unic_le32 rsvd[13];
 };
 /* CQ_DESTROY (BUSY while a QP uses it), QP_DESTROY (OK or PENDING: QP_GONE
- * follows when its last DMA is done). */
+ * follows when its last DMA is done). Of a QP that is gone no completion comes
+ * any more, so nothing is written to a CQ that is destroyed. */
 struct unic_cmd_obj {
 	struct unic_cmd_hdr hdr;
 	unic_le32 proc;

@@ -16,14 +16,12 @@ void unic_cq_init(struct unic_nic *nic)
 	memset(&nic->cqs, 0, sizeof(nic->cqs));
 }
 
-/* Not one whose last record is still on its way: its end would be taken for
- * that of the new queue. */
 static int free_slot(const struct unic_nic *nic)
 {
 	uint16_t i;
 
 	for (i = 0; i < UNIC_CQS; i++)
-		if (!nic->cqs.cq[i].used && !unic_dma_to_cq(nic, i))
+		if (!nic->cqs.cq[i].used)
 			return i;
 	return -UNIC_ECQFULL;
 }
@@ -282,7 +280,9 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	r = locate(nic, cq, &bus);
 	if (__builtin_expect(!r, 1))
 		r = unic_dma_cqe(nic, (uint16_t)idx, cq->mr, bus, cqe);
-	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
+	if (__builtin_expect(r == -UNIC_EPENDING, 0)) {
+		unic_qp_cqe_begin(nic, unic_from_le32(cqe->qpn));
+	} else if (__builtin_expect(r, 0)) {
 		if (r == -UNIC_EAGAIN)
 			return false;
 		fail(nic, cq, UNIC_CQ_BUS);
@@ -296,16 +296,15 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	return true;
 }
 
-void unic_cq_written(struct unic_nic *nic, uint32_t idx, bool ok)
+void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 
-	if (!cq->used)
-		return; /* destroyed meanwhile; its region waited for us */
 	if (!ok && !cq->error)
 		fail(nic, cq, UNIC_CQ_BUS);
 	if (cq->armed && due(cq))
 		notify(nic, cq);
+	unic_qp_cqe_end(nic, qpn); /* last: it holds the queue */
 }
 
 /* --------------------------------------------------------- several at once */

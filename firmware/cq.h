@@ -57,7 +57,8 @@ void unic_cq_init(struct unic_nic *nic);
  * taken), the errors of unic_access(); the region must be class control. */
 int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd);
 
-/** unic_cq_destroy() - 0, -UNIC_ENOCQ, -UNIC_EBUSY while a QP uses it. */
+/** unic_cq_destroy() - 0: no record comes any more; -UNIC_ENOCQ; -UNIC_EBUSY
+ * while a QP uses it, which it does until its last record is written. */
 int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id);
 
 /** unic_cq_proc_gone() - destroy the queues of @proc, whose QPs are gone. */
@@ -74,7 +75,8 @@ void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word);
 struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id);
 
 /**
- * unic_cq_post() - write @cqe (all but seq filled in) and notify if armed.
+ * unic_cq_post() - write @cqe (all but seq filled in, of a live QP) and notify
+ * if armed.
  *
  * Returns true: it is the process's now - or the queue is in error, which its
  * process knows and every QP that uses it is told. False: the DMA engine has
@@ -104,9 +106,9 @@ uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
 void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
 		     uint32_t n);
 
-/** unic_cq_written() - a record that was on its way to queue @idx is there
- * (@ok) or was refused by the bus. */
-void unic_cq_written(struct unic_nic *nic, uint32_t idx, bool ok);
+/** unic_cq_written() - a record that was on its way to queue @idx, of QP @qpn,
+ * is there (@ok) or was refused by the bus. */
+void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok);
 
 /** unic_cq_events() - publish CQ_ERROR events that were held back. */
 void unic_cq_events(struct unic_nic *nic);

@@ -176,7 +176,8 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 		unic_rq_swept(nic, job->who, job->count, ok);
 		break;
 	case UNIC_DMA_CQE:
-		unic_cq_written(nic, job->who, ok);
+		unic_cq_written(nic, job->who, unic_from_le32(job->cqe.qpn),
+				ok);
 		break;
 	case UNIC_DMA_TX:
 		sgl_piece_done(&roce->tx[job->who].sgl, ok);
@@ -220,16 +221,4 @@ bool unic_dma_poll(struct unic_nic *nic)
 		finish(nic, tag, status == UNIC_PORT_OK);
 	}
 	return n != 0;
-}
-
-bool unic_dma_to_cq(const struct unic_nic *nic, uint16_t cq)
-{
-	const struct unic_dma_job *job = nic->dma.job;
-	uint32_t i;
-
-	for (i = 0; nic->dma.busy && i < UNIC_DMA_JOBS; i++)
-		if (job[i].busy && job[i].who == cq &&
-		    job[i].owner == UNIC_DMA_CQE)
-			return true;
-	return false;
 }

@@ -120,7 +120,4 @@ bool unic_dma_poll(struct unic_nic *nic);
 /** unic_dma_busy() - is any piece in flight? */
 bool unic_dma_busy(const struct unic_nic *nic);
 
-/** unic_dma_to_cq() - is a record of completion queue @cq in flight? */
-bool unic_dma_to_cq(const struct unic_nic *nic, uint16_t cq);
-
 #endif /* UNIC_DMA_H */

@@ -312,6 +312,11 @@ static void release(struct unic_nic *nic, struct unic_qp *qp)
 	qp->state = UNIC_QPS_RESET;
 }
 
+static bool in_flight(const struct unic_qp *qp)
+{
+	return qp->dmas || qp->cqes;
+}
+
 /* Take it out of everything. True if it is gone already. */
 static bool retire(struct unic_nic *nic, struct unic_qp *qp)
 {
@@ -324,7 +329,7 @@ static bool retire(struct unic_nic *nic, struct unic_qp *qp)
 	unic_proc_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
 	forget_events(nic, qp);
 	qp->dying = true;
-	if (qp->dmas)
+	if (in_flight(qp))
 		return false;
 	release(nic, qp);
 	return true;
@@ -355,12 +360,23 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 		qp->tell = false;
 		if (!qp->dying)
 			gone &= retire(nic, qp);
-		else if (qp->dmas)
+		else if (in_flight(qp))
 			gone = false;
 		else
 			release(nic, qp); /* only its event was missing */
 	}
 	return gone;
+}
+
+/* What was destroyed goes when nothing of it is in flight any more. */
+static void leave(struct unic_nic *nic, struct unic_qp *qp)
+{
+	if (in_flight(qp))
+		return;
+	if (qp->tell)
+		want_event(nic, qp, UNIC_QP_EVT_GONE);
+	else
+		release(nic, qp);
 }
 
 void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
@@ -372,10 +388,24 @@ void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 		unic_responder_dma_end(nic, qp);
 	if (!qp->dying)
 		unic_sched_send(nic, unic_qp_index(nic, qp));
-	else if (qp->tell)
-		want_event(nic, qp, UNIC_QP_EVT_GONE);
 	else
-		release(nic, qp);
+		leave(nic, qp);
+}
+
+void unic_qp_cqe_begin(struct unic_nic *nic, uint32_t qpn)
+{
+	unic_qp_by_number(nic, qpn)->cqes++;
+}
+
+void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn)
+{
+	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
+
+	/* It waited for this, so it is there. */
+	UNIC_ASSERT(nic, qp && qp->cqes);
+	qp->cqes--;
+	if (qp->dying)
+		leave(nic, qp);
 }
 
 /* Events for which the ring had no room before. */
@@ -458,7 +488,7 @@ static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
 
 static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 {
-	if (qp->dmas)
+	if (in_flight(qp))
 		return -UNIC_EBUSY;
 	stop(nic, qp, UNIC_MR_NIL);
 	unic_sched_drop(nic, unic_qp_index(nic, qp));

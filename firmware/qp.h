@@ -221,6 +221,7 @@ struct unic_qp {
 	uint32_t dest_qpn;
 	uint32_t dest_ipv4;
 	uint8_t dest_mac[6];
+	uint16_t cqes; /* completions on their way to memory */
 	uint32_t retry_total, rnr_total;
 	uint64_t timeout_ns; /* of an acknowledgement */
 	struct unic_roce_tmpl tmpl;
@@ -263,7 +264,8 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
 int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);
 
 /** unic_qp_destroy() - QP_DESTROY. Work requests not completed are forgotten.
- * 0; -UNIC_EPENDING: QP_GONE follows; -UNIC_ENOQP. */
+ * 0: no DMA of it is in flight, its completions are in memory; -UNIC_EPENDING:
+ * QP_GONE follows when that is so; -UNIC_ENOQP. */
 int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn);
 
 /** unic_qp_proc_gone() - destroy all QPs of @proc, without events. True when
@@ -328,6 +330,11 @@ void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
 
 /** unic_qp_dma_end() - one of qp->dmas ended. */
 void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_qp_cqe_begin() / _end() - a completion of live QP @qpn is on its way to
+ * memory; it is there, or was refused. The QP stays until its last one is. */
+void unic_qp_cqe_begin(struct unic_nic *nic, uint32_t qpn);
+void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn);
 
 /** unic_qp_detail() - enum unic_wc_detail of an access error. */
 uint8_t unic_qp_detail(int err);

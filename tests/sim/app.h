@@ -98,7 +98,6 @@ struct qp {
 	uint32_t sq_tail, rq_tail, sq_open, rq_open, sq_slots, cq_ci;
 	uint32_t grant;
 	bool has_cq;
-	uint64_t dropped; /* quiet, open when its queue pair was destroyed */
 	bool failed; /* an operation of it ended badly: the others may, too */
 	bool dying;  /* it goes to ERR */
 	bool unexplained; /* flushed, and QP_ERROR has not come yet */

@@ -212,11 +212,6 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		a->giving_up = true;
 		return;
 	}
-	if (!o && id && id == q->dropped) {
-		/* it was flushed, and on the way when QP_DESTROY was answered */
-		q->dropped = 0;
-		return;
-	}
 	if (!o || o->qp != q)
 		sim_fail("once",
 			 "app %u: completion of %llx, which is not open",
@@ -259,7 +254,6 @@ void app_op_drop_quiet(struct qp *q)
 		if (o->state != OP_POSTED || !o->quiet || o->qp != q)
 			continue;
 		once_complete(o->id, op_queue(q), true);
-		q->dropped = o->id;
 		op_end(a, o, 1);
 	}
 }

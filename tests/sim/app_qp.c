@@ -327,20 +327,18 @@ static void cq_gone(struct app *a, uint32_t arg, uint32_t status,
 	(void)rec;
 	(void)bytes;
 	q->state = status ? QP_HAS_CQ : QP_HAS_REGION;
-	if (!status)
+	if (!status) {
+		oracle_revoke(q->grant);
 		q->has_cq = false;
+	}
 }
 
 static void region_gone(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
-	struct qp *q = &a->qp[arg];
-
 	(void)rec;
 	(void)bytes;
-	q->state = status ? QP_HAS_REGION : QP_NONE;
-	if (!status) /* a last record may have come after its queue's end */
-		oracle_revoke(q->grant);
+	a->qp[arg].state = status ? QP_HAS_REGION : QP_NONE;
 }
 
 static void unbuild(struct qp *q)

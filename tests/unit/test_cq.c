@@ -20,7 +20,9 @@ static int up(void **state)
 
 static bool post(uint64_t id, uint8_t flags)
 {
-	struct unic_cqe cqe = { .wr_id = unic_to_le64(id), .flags = flags };
+	struct unic_cqe cqe = { .wr_id = unic_to_le64(id),
+				.qpn = unic_to_le32(qp.qpn),
+				.flags = flags };
 
 	return unic_cq_post(&r.nic, qp.cq, &cqe);
 }
@@ -111,7 +113,8 @@ static void told_once_per_arming(void **state)
 
 static void solicited_only(void **state)
 {
-	struct unic_cqe failed = { .status = UNIC_WC_WR_FLUSH_ERR };
+	struct unic_cqe failed = { .qpn = unic_to_le32(qp.qpn),
+				   .status = UNIC_WC_WR_FLUSH_ERR };
 
 	(void)state;
 	arm(0x80000000u);

@@ -618,37 +618,73 @@ static void sweep_that_starts_over_takes_the_right_ones(void **state)
 		assert_int_equal(seen[i], i >= 8);
 }
 
-/* The last record of a destroyed queue is still on its way: a new queue does not
- * get its index. */
-static void index_of_a_gone_queue_waits_for_its_last_record(void **state)
+/* A receive completes at B, and its record is on its way. */
+static void record_on_its_way(struct pair *p)
 {
-	struct unic_cmd_obj cmd = { .id = unic_to_le32(0) };
-	struct rig_qp other;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	pair_up(p, UNIC_CLASS_RDMA);
+	rig_recv(&b, &p->qb, 1, &p->mb, 0, 64);
+	rig_send(&a, &p->qa, UNIC_WR_SEND, 1, &p->ma, 0, 0, 0, 0);
+	rig_poll(&a);
+	b.port.late_dma = true;
+	rig_poll(&b);
+	for (i = 0; i < 8 && unic_qp_by_number(&b.nic, p->qb.qpn)->dmas; i++) {
+		fake_dma_run(&b.port, 1); /* the receive is fetched */
+		rig_poll(&b);
+	}
+	assert_int_equal(fake_dma_waiting(&b.port), 1);
+	assert_false(rig_cqe(&b, &p->qb, &cqe));
+}
+
+/* It belongs to its queue pair: that is gone when it is there, and before that
+ * nobody can destroy the queue or begin anew. */
+static void gone_when_its_last_record_is_written(void **state)
+{
+	struct unic_cmd_qp_modify reset = { .state = UNIC_QPS_RESET };
+	struct unic_cmd_obj qp = { 0 }, cq = { 0 };
+	struct unic_evt_obj evt;
+	struct unic_cqe cqe;
 	struct pair p;
-	uint32_t i, pd;
 
 	(void)state;
-	pair_up(&p, UNIC_CLASS_RDMA);
-	rig_attach(&b, 1, 1);
-	pd = rig_pd(&b, 1);
-	rig_recv(&b, &p.qb, 1, &p.mb, 0, 64);
+	record_on_its_way(&p);
+	reset.qpn = qp.id = unic_to_le32(p.qb.qpn);
+	cq.id = unic_to_le32(p.qb.cq);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_QP_MODIFY, &reset, NULL),
+			 UNIC_ST_BUSY);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_QP_DESTROY, &qp, NULL),
+			 UNIC_ST_PENDING);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cq, NULL),
+			 UNIC_ST_BUSY);
+	assert_false(rig_event(&b, &evt));
+	assert_false(rig_cqe(&b, &p.qb, &cqe));
+	fake_dma_run(&b.port, 1);
 	rig_poll(&b);
-	b.port.late_dma = true;
-	rig_send(&a, &p.qa, UNIC_WR_SEND, 1, &p.ma, 0, 0, 0, 0);
-	rig_poll(&a);
-	for (i = 0; i < 50 && !unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq); i++) {
-		unic_nic_poll(&b.nic);
-		if (!unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq))
-			fake_dma_run(&b.port, 1);
-	}
-	assert_true(unic_dma_to_cq(&b.nic, (uint16_t)p.qb.cq));
-	cmd.id = unic_to_le32(p.qb.qpn);
-	rig_cmd(&b, UNIC_CMD_QP_DESTROY, &cmd, NULL);
-	memset(&cmd, 0, sizeof(cmd));
-	cmd.id = unic_to_le32(p.qb.cq);
-	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cmd, NULL), 0);
-	rig_qp(&b, 1, pd, 0, &other);
-	assert_int_not_equal(other.cq, p.qb.cq);
+	assert_true(rig_cqe(&b, &p.qb, &cqe));
+	rig_expect(&b, UNIC_EVT_QP_GONE, &evt);
+	assert_int_equal(unic_from_le32(evt.id), p.qb.qpn);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cq, NULL), 0);
+}
+
+/* So does a process that leaves. */
+static void left_when_the_last_record_is_written(void **state)
+{
+	struct unic_cmd_proc_detach cmd = { 0 };
+	struct unic_evt_obj evt;
+	struct pair p;
+
+	(void)state;
+	record_on_its_way(&p);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_PROC_DETACH, &cmd, NULL),
+			 UNIC_ST_PENDING);
+	rig_run(&b, 1000000);
+	assert_false(rig_event(&b, &evt));
+	assert_int_equal(b.nic.procs.proc[0].cqs, 1);
+	fake_dma_run(&b.port, 1);
+	rig_run(&b, 1000000);
+	rig_expect(&b, UNIC_EVT_PROC_GONE, &evt);
 }
 
 static uint32_t frames_to_pass;
@@ -761,8 +797,8 @@ int main(void)
 		cmocka_unit_test(posted_receive_is_substituted_without_loss),
 		cmocka_unit_test(whole_receive_queue_is_swept),
 		cmocka_unit_test(sweep_that_starts_over_takes_the_right_ones),
-		cmocka_unit_test(
-			index_of_a_gone_queue_waits_for_its_last_record),
+		cmocka_unit_test(gone_when_its_last_record_is_written),
+		cmocka_unit_test(left_when_the_last_record_is_written),
 		cmocka_unit_test(receive_in_progress_is_finished),
 		cmocka_unit_test(receive_in_progress_is_cut_at_t),
 		cmocka_unit_test(drain_waits_for_the_dma_in_flight),
