@@ -39,7 +39,7 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c mem.c move.c mr.c \
-	qp.c)
+	qp.c recover.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
@@ -124,6 +124,7 @@ $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -249,6 +250,8 @@ YARD_PROGS := $(B)/bin/mbox-bench $(B)/bin/verbs-bench
 $(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
 $(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
 	$(B)/lib/libunic.a
+SURVIVOR := tests/qemu/survivor.c
+$(B)/bin/survivor: $(call objects,host,$(SURVIVOR)) $(B)/lib/libunic.a
 
 # ---------------------------------------------------------------------- fuzz
 
@@ -358,7 +361,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
 		$(L_sim) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
-check-build: faults-build programs $(UNIT_PROGS) $(REPLAYS) $(TARGET_ELF) \
+check-build: faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
 	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)
 build-virt:

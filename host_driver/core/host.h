@@ -33,8 +33,8 @@ struct unic_host_config {
 	void *journal;
 	uint64_t board; /* which memory the slots are: another one, and the
 			 * journal is about nothing */
-	uint32_t ipv4;			   /* of the NIC, host order */
-	uint32_t pid;			   /* ours, for reports */
+	uint32_t ipv4;	/* of the NIC, host order */
+	uint32_t pid;	/* ours, for reports */
 	struct unic_cmd_set_params params; /* header ignored */
 };
 

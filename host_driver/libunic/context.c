@@ -76,7 +76,7 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-static void close_fds(struct unic_ctx *ctx)
+void unic_ctx_close_fds(struct unic_ctx *ctx)
 {
 	close_fd(ctx->slot_fd);
 	close_fd(ctx->nic_efd);
@@ -108,7 +108,7 @@ static void blank_page(const void *p)
 static void forked(struct unic_ctx *ctx)
 {
 	unic_ctx_dead(ctx);
-	close_fds(ctx);
+	unic_ctx_close_fds(ctx);
 	blank_page(ctx->db);
 	blank_page(ctx->np);
 	blank_page(ctx->upcalls);
@@ -236,7 +236,7 @@ static void no_block(int fd)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static int hello(struct unic_ctx *ctx)
+int unic_hello(struct unic_ctx *ctx, bool resume)
 {
 	union {
 		struct unic_ctl_hello req;
@@ -247,6 +247,12 @@ static int hello(struct unic_ctx *ctx)
 	int err;
 
 	own_name(rec.req.name);
+	if (ctx->kept)
+		rec.req.flags =
+			unic_to_le32(UNIC_CTL_HELLO_KEEP |
+				     (resume ? UNIC_CTL_HELLO_RESUME : 0));
+	if (resume)
+		rec.req.slot = unic_to_le32(ctx->attr.proc);
 	status = unic_conn_call(ctx->conn, UNIC_CTL_HELLO, &call);
 	err = unic_fail_status("attach", status);
 	if (status < 0)
@@ -257,6 +263,8 @@ static int hello(struct unic_ctx *ctx)
 	ctx->upcall_efd = call.n_fds > 3 ? call.fds[3] : -1;
 	if (err)
 		return err;
+	if (resume && !rec.reply.resumed)
+		return -ENOTCONN;
 	no_block(ctx->evt_efd);
 	no_block(ctx->upcall_efd);
 	return take_hello(ctx, &rec.reply, call.n_fds);
@@ -300,7 +308,7 @@ static void release(struct unic_ctx *ctx)
 	unmap_page(ctx->db);
 	unmap_page(ctx->np);
 	unmap_page(ctx->upcalls);
-	close_fds(ctx);
+	unic_ctx_close_fds(ctx);
 	unic_conn_close(ctx->conn);
 	pthread_mutex_destroy(&ctx->db_lock);
 	pthread_mutex_destroy(&ctx->wake_lock);
@@ -338,7 +346,7 @@ static void take_info(struct unic_ctx *ctx)
 	ctx->attr.tokens = unic_from_le32(info.tokens);
 }
 
-int unic_open(const char *socket, struct unic_ctx **out)
+static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 {
 	struct unic_ctx *ctx = ctx_new();
 	int err;
@@ -347,11 +355,15 @@ int unic_open(const char *socket, struct unic_ctx **out)
 		return unic_fail(-ENOMEM, "out of memory");
 	if (!socket)
 		socket = getenv("UNIC_SOCKET");
-	err = unic_conn_open(socket ? socket : UNIC_CTL_SOCKET, &ctx->conn);
+	if (!socket)
+		socket = UNIC_CTL_SOCKET;
+	ctx->kept = kept;
+	strncpy(ctx->socket, socket, sizeof(ctx->socket) - 1);
+	err = unic_conn_open(socket, &ctx->conn);
 	if (!err)
 		err = refuse_leftovers();
 	if (!err)
-		err = hello(ctx);
+		err = unic_hello(ctx, false);
 	if (!err)
 		err = map_pages(ctx);
 	if (!err)
@@ -364,6 +376,16 @@ int unic_open(const char *socket, struct unic_ctx **out)
 	take_info(ctx);
 	*out = ctx;
 	return 0;
+}
+
+int unic_open(const char *socket, struct unic_ctx **out)
+{
+	return open_ctx(socket, false, out);
+}
+
+int unic_open_kept(const char *socket, struct unic_ctx **out)
+{
+	return open_ctx(socket, true, out);
 }
 
 void unic_close(struct unic_ctx *ctx)

@@ -93,6 +93,8 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	struct unic_cqe cqe;
 
 	pthread_mutex_lock(&cq->lock);
+	while (got < n && cq->next_left < cq->n_left)
+		wc[got++] = cq->left[cq->next_left++];
 	while (got < n && bad <= cq->mask && readable(cq)) {
 		take(cq, &cqe);
 		if (parse(cq, &cqe, &wc[got]))
@@ -122,7 +124,7 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
 	/* Armed first, looked second: one written meanwhile is seen here, one
 	 * written later rings. */
-	there = readable(cq);
+	there = cq->next_left < cq->n_left || readable(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return there;
 }
@@ -165,7 +167,7 @@ void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp)
 /* Unread completions of it are skipped when they are read: they name no QP. */
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 {
-	unsigned int i;
+	unsigned int i, kept;
 
 	pthread_mutex_lock(&cq->lock);
 	cq->users--;
@@ -173,7 +175,111 @@ void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 		if (cq->qp[i] == qp)
 			cq->qp[i--] = cq->qp[--cq->n_qp];
 	}
+	for (i = kept = cq->next_left; i < cq->n_left; i++)
+		if (cq->left[i].qp != qp)
+			cq->left[kept++] = cq->left[i];
+	cq->n_left = kept;
 	pthread_mutex_unlock(&cq->lock);
+}
+
+/* ------------------------------------------------------- after a reset */
+
+static uint8_t wc_opcode(const struct unic_ring *ring, uint32_t pos, bool recv)
+{
+	static const uint8_t opcode[] = {
+		[UNIC_WR_SEND] = UNIC_WC_SEND,
+		[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
+		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
+		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+		[UNIC_WR_READ] = UNIC_WC_READ,
+		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+	};
+	const struct unic_sq_slot *slot = ring->slot;
+	uint8_t wr = slot[pos & ring->mask].opcode;
+
+	if (recv)
+		return UNIC_WC_RECV;
+	return wr < sizeof(opcode) ? opcode[wr] : UNIC_WC_SEND;
+}
+
+/* All requests of @ring that were not completed, in order; it is empty then. */
+static void flush_ring(struct unic_cq *cq, struct unic_qp *qp, bool recv)
+{
+	struct unic_ring *ring = recv ? &qp->rq : &qp->sq;
+	struct unic_db_tail *tail = &qp->ctx->db->tail[qp->db];
+	uint32_t pos;
+
+	pthread_mutex_lock(&ring->lock);
+	for (pos = ring->done; pos != ring->posted; pos++) {
+		struct unic_shadow *s = &ring->shadow[pos & ring->mask];
+
+		if (!s->slots)
+			continue;
+		s->slots = 0;
+		cq->left[cq->n_left++] = (struct unic_wc){
+			.wr_id = s->wr_id,
+			.qp = qp,
+			.opcode = wc_opcode(ring, pos, recv),
+			.status = UNIC_WC_WR_FLUSH_ERR,
+		};
+	}
+	ring->posted = ring->done = 0;
+	unic_store_release(recv ? &tail->rq : &tail->sq, 0);
+	pthread_mutex_unlock(&ring->lock);
+}
+
+static uint32_t outstanding(const struct unic_cq *cq)
+{
+	uint32_t n = cq->mask + 1, i; /* records there may be */
+
+	for (i = 0; i < cq->n_qp; i++) {
+		const struct unic_qp *qp = cq->qp[i];
+
+		n += qp->sq.posted - qp->sq.done + qp->rq.posted - qp->rq.done;
+	}
+	return n;
+}
+
+static void flush_all(struct unic_cq *cq)
+{
+	struct unic_cqe cqe;
+	unsigned int i;
+
+	while (readable(cq)) {
+		take(cq, &cqe);
+		cq->n_left += parse(cq, &cqe, &cq->left[cq->n_left]);
+	}
+	for (i = 0; i < cq->n_qp; i++) {
+		if (cq->qp[i]->send_cq == cq)
+			flush_ring(cq, cq->qp[i], false);
+		if (cq->qp[i]->recv_cq == cq)
+			flush_ring(cq, cq->qp[i], true);
+	}
+	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
+	cq->ci = 0;
+	cq->ctx->db->tail[cq->db].arm = unic_to_le32(0);
+	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, 0);
+}
+
+int unic_cq_recover(struct unic_cq *cq)
+{
+	unsigned int old = cq->n_left - cq->next_left;
+	struct unic_wc *left;
+
+	pthread_mutex_lock(&cq->lock);
+	left = calloc(old + outstanding(cq), sizeof(*left));
+	if (left) {
+		if (old)
+			memcpy(left, &cq->left[cq->next_left],
+			       old * sizeof(*left));
+		free(cq->left);
+		cq->left = left;
+		cq->n_left = old;
+		cq->next_left = 0;
+		flush_all(cq);
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return left ? 0 : unic_fail(-ENOMEM, "out of memory");
 }
 
 static int create(struct unic_pd *pd, struct unic_cq *cq)
@@ -265,6 +371,7 @@ int unic_destroy_cq(struct unic_cq *cq)
 	__atomic_sub_fetch(&cq->mr->pd->users, 1, __ATOMIC_RELEASE);
 	unic_dereg_control(cq->mr);
 	pthread_mutex_destroy(&cq->lock);
+	free(cq->left);
 	free(cq);
 	return 0;
 }

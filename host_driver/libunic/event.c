@@ -37,6 +37,20 @@ static void init_lock(struct unic_ctx *ctx)
 	pthread_mutexattr_destroy(&attr);
 }
 
+int unic_event_watch(struct unic_ctx *ctx)
+{
+	if (watch(ctx, ctx->upcall_efd, EPOLLIN) ||
+	    watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP))
+		return -errno;
+	return 0;
+}
+
+void unic_event_unwatch(struct unic_ctx *ctx)
+{
+	epoll_ctl(ctx->event_fd, EPOLL_CTL_DEL, ctx->upcall_efd, NULL);
+	epoll_ctl(ctx->event_fd, EPOLL_CTL_DEL, unic_conn_fd(ctx->conn), NULL);
+}
+
 int unic_event_init(struct unic_ctx *ctx)
 {
 	init_lock(ctx);
@@ -44,9 +58,7 @@ int unic_event_init(struct unic_ctx *ctx)
 	ctx->note_efd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ctx->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ctx->note_efd < 0 || ctx->event_fd < 0 ||
-	    watch(ctx, ctx->note_efd, EPOLLIN) ||
-	    watch(ctx, ctx->upcall_efd, EPOLLIN) ||
-	    watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP)) {
+	    watch(ctx, ctx->note_efd, EPOLLIN) || unic_event_watch(ctx)) {
 		int err = -errno;
 
 		unic_event_fini(ctx);
@@ -332,6 +344,8 @@ static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
 		ev.type = UNIC_EV_GRANTED;
 		enqueue(ctx, &ev);
 	}
+	if (state == UNIC_CTL_R_ACTIVE && r->life == UNIC_MR_ASKED)
+		set_life(r, UNIC_MR_LIVE); /* a reset voided the notice */
 	if (state == UNIC_CTL_R_NOTIFIED && r->life == UNIC_MR_LIVE) {
 		r->notice_seq = unic_from_le32(row->notice_seq);
 		ev.seq = r->notice_seq;
@@ -451,6 +465,28 @@ static void pump_locked(struct unic_ctx *ctx)
 		deliver(ctx, rec);
 	}
 	tell_reset(ctx);
+}
+
+void unic_event_revive(struct unic_ctx *ctx)
+{
+	ctx->reset_told = true; /* by these upcalls, nothing new */
+	pump_locked(ctx);
+	__atomic_store_n(&ctx->dead, 0, __ATOMIC_RELEASE);
+	ctx->reset_told = false;
+	resync(ctx);
+	/* tell_reset() took it off */
+	watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);
+}
+
+void unic_qp_recover(struct unic_qp *qp)
+{
+	struct unic_event ev = {
+		.type = UNIC_EV_QP_ERROR,
+		.qp = qp,
+		.status = UNIC_WC_WR_FLUSH_ERR,
+	};
+
+	enqueue(qp->ctx, &ev);
 }
 
 void unic_event_pump(struct unic_ctx *ctx)

@@ -42,7 +42,9 @@ struct unic_ctx {
 	struct unic_db_page *db;
 	const struct unic_nic_page *np;
 	const struct unic_upcall_ring *upcalls;
-	uint32_t dead; /* atomic: all is void */
+	uint32_t dead; /* atomic: all is void, or to be recovered */
+	bool kept;
+	char socket[108]; /* of the driver */
 
 	pthread_mutex_t db_lock;
 	uint32_t fifo_seq;
@@ -120,6 +122,11 @@ static inline unsigned int unic_pow2(unsigned int n)
 
 /** unic_ctx_dead() - the driver is gone or the NIC was reset. */
 void unic_ctx_dead(struct unic_ctx *ctx);
+/** unic_hello() - attach over ctx->conn: descriptors and attributes. @resume: only
+ * to slot ctx->attr.proc, as it is; -ENOTCONN if that is not there. */
+int unic_hello(struct unic_ctx *ctx, bool resume);
+/** unic_ctx_close_fds() - those that HELLO brought. */
+void unic_ctx_close_fds(struct unic_ctx *ctx);
 /** unic_fail_dead() - -ENOTCONN with words. */
 int unic_fail_dead(struct unic_ctx *ctx);
 /** unic_forks_off() - no fork() until unic_forks_on(), so that a child does not
@@ -210,6 +217,13 @@ void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
 
 int unic_event_init(struct unic_ctx *ctx);
 void unic_event_fini(struct unic_ctx *ctx);
+/** unic_event_watch(), unic_event_unwatch() - have ctx->event_fd look at the
+ * connection and the upcalls. 0 or -errno. */
+int unic_event_watch(struct unic_ctx *ctx);
+void unic_event_unwatch(struct unic_ctx *ctx);
+/** unic_event_revive() - all was restored: read the upcalls of the time before,
+ * then believe the driver; evt_lock held. */
+void unic_event_revive(struct unic_ctx *ctx);
 /** unic_event_forked() - in the child of a fork(): close what is the parent's. */
 void unic_event_forked(struct unic_ctx *ctx);
 /** unic_event_pump() - read new upcalls, change the state of regions, queue

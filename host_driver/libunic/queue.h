@@ -42,6 +42,9 @@ struct unic_cq {
 	pthread_mutex_t lock;
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
+	/* completions of before a reset, and of what it ended; read first */
+	struct unic_wc *left;
+	unsigned int n_left, next_left;
 };
 
 struct unic_qp {
@@ -61,6 +64,14 @@ struct unic_qp {
  * Deleting also drops its unread completions. */
 void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp);
+
+/** unic_cq_recover() - the NIC was reset and writes nothing here: what it wrote is
+ * kept, all that is outstanding is flushed, and counting begins anew. -ENOMEM:
+ * nothing happened. */
+int unic_cq_recover(struct unic_cq *cq);
+/** unic_qp_recover() - its rings are empty; its owner is told by an event. evt_lock
+ * held. */
+void unic_qp_recover(struct unic_qp *qp);
 
 /** unic_ring_complete() - the request whose first slot is @pos is done.
  * @in_order: all before it are done too. False: no such request. */

@@ -71,6 +71,29 @@ struct unic_attr {
 int unic_open(const char *socket, struct unic_ctx **out);
 
 /**
+ * unic_open_kept() - as unic_open(), and what is made in the context outlives a
+ * reset of the NIC and a restart of the driver: see unic_recover().
+ */
+int unic_open_kept(const char *socket, struct unic_ctx **out);
+
+/**
+ * unic_recover() - after UNIC_EV_RESET, or -ENOTCONN of any call: wait until NIC
+ * and driver are back and go on. No other thread uses the context meanwhile.
+ *
+ * Protection domains, regions and memory are as they were, with the same STags;
+ * a region that could not be had again, and a REGISTER_WAIT that ended, are told
+ * by an event. Queue pairs are in state RESET with new numbers, and each is told
+ * by UNIC_EV_QP_ERROR: connect again. All that was posted and not completed
+ * completes with UNIC_WC_WR_FLUSH_ERR, once; whether it was done nobody knows.
+ * Completion queues are to be armed again. Tokens have ended.
+ *
+ * Returns 0, also if nothing was the matter; -ETIME: not within @timeout_ms,
+ * try again; -ENOTCONN: nothing is left, close the context; -ENOMEM: try again;
+ * -EINVAL: not made by unic_open_kept().
+ */
+int unic_recover(struct unic_ctx *ctx, int timeout_ms);
+
+/**
  * unic_close() - detach. Everything still open ends, its memory is unmapped:
  * pointers from unic_alloc() die. The context is freed.
  */

@@ -1141,6 +1141,42 @@ def test_driver_killed_kept(rig):
     c.close()
 
 
+def survive(rig, how, plan):
+    program = os.path.join(BIN, "survivor")
+    with subprocess.Popen([program, rig.sock, how], text=True,
+                          stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as p:
+        try:
+            said = p.stdout.readline()
+            assert said == "ready\n", said
+            for what in plan:
+                if what == "reset":
+                    rig.client(hello=False).call(u.RESET)
+                else:
+                    rig.driver.kill()
+                    rig.driver.wait()
+                    rig.up()
+                p.stdin.write("\n")
+                p.stdin.flush()
+                said = p.stdout.readline()
+                assert said == "ok\n", f"after {what}: {said}"
+            p.stdin.close()
+            assert p.stdout.readline() == "bye\n" and not p.wait(10)
+        finally:
+            p.kill()
+
+
+def test_survivor(rig):
+    """libunic goes on after resets and kills: same region, same STag, what was
+    posted ends once."""
+    survive(rig, "still", ("reset", "kill", "reset", "kill", "kill"))
+
+
+def test_survivor_moves(rig):
+    """And its queues work again."""
+    survive(rig, "move", ("reset", "reset"))
+
+
 def test_away_ends_with_its_process(rig):
     """A process that dies while there is no driver leaves nothing."""
     out, pid_in = os.pipe()
@@ -1191,11 +1227,12 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_one_slot_per_process, test_descriptor_that_lingers,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
-LOOP = [test_connect_and_move, test_refused_connections]
+LOOP = [test_connect_and_move, test_refused_connections, test_survivor_moves]
 NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait, test_reset_kept,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
        test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
        test_driver_killed_kept, test_away_ends_with_its_process,
+       test_survivor,
        test_nic_killed]
 
 

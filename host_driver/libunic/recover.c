@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * recover.c - going on after a reset of the NIC or a restart of the driver.
+ *
+ * Secret: how the two are told apart, and in which order our side catches up:
+ * the connection, the upcalls written meanwhile, the regions, the queues.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "queue.h"
+
+#define NAP_NS 2000000l
+
+static bool nap(uint64_t until_ns)
+{
+	struct timespec ts = { 0, NAP_NS };
+
+	if (unic_now_ns() >= until_ns)
+		return false;
+	nanosleep(&ts, NULL);
+	return true;
+}
+
+/* ------------------------------------------------------------ the connection */
+
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* 0; -EAGAIN: not yet; -ENOTCONN: it knows us no more. */
+static int try_resume(struct unic_ctx *ctx)
+{
+	struct unic_ctx fresh = { .slot_fd = -1,
+				  .nic_efd = -1,
+				  .evt_efd = -1,
+				  .upcall_efd = -1,
+				  .kept = true,
+				  .attr.proc = ctx->attr.proc };
+	int err = unic_conn_open(ctx->socket, &fresh.conn);
+
+	if (err)
+		return -EAGAIN;
+	err = unic_hello(&fresh, true);
+	if (!err && !same_file(fresh.slot_fd, ctx->slot_fd))
+		err = -ENOTCONN;
+	if (err) {
+		unic_ctx_close_fds(&fresh);
+		unic_conn_close(fresh.conn);
+		return err == -ENOTCONN ? err : -EAGAIN;
+	}
+	unic_event_unwatch(ctx);
+	unic_ctx_close_fds(ctx);
+	unic_conn_close(ctx->conn);
+	ctx->conn = fresh.conn;
+	ctx->sock = unic_conn_fd(ctx->conn);
+	ctx->slot_fd = fresh.slot_fd;
+	ctx->nic_efd = fresh.nic_efd;
+	ctx->evt_efd = fresh.evt_efd;
+	ctx->upcall_efd = fresh.upcall_efd;
+	return unic_event_watch(ctx);
+}
+
+static int resume(struct unic_ctx *ctx, uint64_t until_ns)
+{
+	int err;
+
+	do
+		err = try_resume(ctx);
+	while (err == -EAGAIN && nap(until_ns));
+	if (err == -ENOTCONN)
+		return unic_fail(err, "the driver does not know this process "
+				      "any more; close the context");
+	return err == -EAGAIN ? unic_fail(-ETIME, "no driver came back") : err;
+}
+
+/* -------------------------------------------------------------- catching up */
+
+/* The driver answers requests about objects only when all is restored. */
+static int wait_restored(struct unic_ctx *ctx, uint32_t old, uint64_t until_ns)
+{
+	uint32_t epoch = old;
+	int status;
+
+	do {
+		struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
+		struct unic_ctl_region rows[240];
+		struct unic_call call = { .rec = &rec,
+					  .reply_tail = rows,
+					  .reply_room = sizeof(rows) };
+
+		status = unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call);
+		if (status < 0)
+			return status;
+		if (status == UNIC_ST_OK)
+			epoch = unic_from_le32(rec.hdr.epoch);
+		if (status == UNIC_ST_OK && epoch != old) {
+			ctx->attr.epoch = epoch;
+			return 0;
+		}
+	} while (nap(until_ns));
+	return unic_fail(-ETIME, "the NIC did not come back");
+}
+
+static int query(struct unic_qp *qp)
+{
+	union {
+		struct unic_ctl_obj req;
+		struct unic_ctl_queue_reply reply;
+	} rec = { .req = { .id = unic_to_le32(qp->id) } };
+	int err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_QUERY, &rec,
+				  "ask for a queue pair");
+
+	if (!err)
+		qp->qpn = unic_from_le32(rec.reply.number) & 0xffffff;
+	return err;
+}
+
+static int recover_queues(struct unic_ctx *ctx)
+{
+	struct unic_qp_mod to_reset = { .state = UNIC_QPS_RESET };
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < UNIC_DB_OBJECTS && !err; i++)
+		if (ctx->cq[i])
+			err = unic_cq_recover(ctx->cq[i]);
+	for (i = 0; i < UNIC_DB_OBJECTS && !err; i++) {
+		struct unic_qp *qp = ctx->qp[i];
+
+		if (!qp)
+			continue;
+		unic_qp_recover(qp);
+		err = query(qp);
+		if (!err)
+			err = unic_modify_qp(qp, &to_reset);
+	}
+	return err;
+}
+
+int unic_recover(struct unic_ctx *ctx, int timeout_ms)
+{
+	uint64_t until = unic_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	uint32_t old = ctx->attr.epoch;
+	int err = 0;
+
+	if (!ctx->kept)
+		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
+	pthread_mutex_lock(&ctx->evt_lock);
+	if (unic_conn_hung_up(ctx->conn))
+		err = resume(ctx, until);
+	else if (!unic_nic_reset(ctx))
+		goto out;
+	if (!err)
+		err = wait_restored(ctx, old, until);
+	if (err)
+		goto out;
+	unic_event_revive(ctx);
+	err = recover_queues(ctx);
+out:
+	if (err)
+		unic_ctx_dead(ctx);
+	pthread_mutex_unlock(&ctx->evt_lock);
+	return err;
+}
