@@ -21,8 +21,10 @@ include boards/$(BOARD)/board.mk
 # ------------------------------------------------------------------ sources
 
 FIRMWARE := $(addprefix firmware/,access.c arp.c cmd.c cq.c dma.c dump.c \
-	err.c evict.c guess.c icrc.c icrc_table.c lane.c lane_rx.c mad.c mbox.c mr.c nic.c notice.c \
-	policy.c proc.c qp.c random.c reap.c reply.c requester.c responder.c \
+	err.c evict.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
+	learn.c mad.c mbox.c mr.c nic.c notice.c \
+	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
+	reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c sq.c tlb.c token.c trace.c \
 	wait.c)
 RING     := hal/drivers/link_ring.c

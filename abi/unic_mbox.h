@@ -285,6 +285,9 @@ enum unic_policy {
 	UNIC_POLICY_DEFAULT = 0,
 	UNIC_POLICY_RANDOM = 1,
 	UNIC_POLICY_LRU = 2,
+	UNIC_POLICY_S3FIFO = 3,
+	UNIC_POLICY_APP = 4, /* hints of importance first, then as DEFAULT */
+	UNIC_POLICIES = 5,
 };
 
 /*

@@ -12,6 +12,7 @@
 
 #include "mr.h"
 #include "notice.h"
+#include "policy.h"
 #include "share.h"
 
 /* The longest a drain takes once operations are cut: one DMA piece. */
@@ -65,7 +66,10 @@ struct unic_evict {
 	/* entries freed for a process's requests; nobody at once takes them */
 	uint32_t promised[UNIC_PROCS];
 	/* victim choice, see reap.c */
-	uint16_t ring[UNIC_PROCS]; /* candidates of each process, circular */
+	struct unic_policy_table table; /* regions, as policies see them */
+	struct unic_chooser chooser[UNIC_PROCS];
+	struct unic_item item[UNIC_MRS];
+	struct unic_ghost ghost[UNIC_GHOSTS]; /* of all processes */
 	uint64_t recall_ns[UNIC_PROCS]
 			  [UNIC_PROCS];	 /* thrash damping, by pair */
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */

@@ -71,12 +71,11 @@ struct unic_mr {
 	uint8_t evt_flags; /* UNIC_EVICTED_* gathered on the way */
 	uint8_t evt_due;   /* UNIC_MR_EVT_*: events not yet on the ring */
 	uint16_t queues;   /* QPs and CQs whose rings lie in it */
-	uint16_t ring_prev,
-		ring_next; /* of its process's candidates, evict.c */
 	uint16_t n_tokens; /* dependents, LIVE or CLAIMED */
 	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
 	uint8_t flags;	  /* UNIC_MR_F_* */
 	uint32_t seq;	  /* of its notice; kept for EVICTED */
+	uint32_t rsvd;	  /* to 128 bytes */
 };
 
 /*
@@ -106,7 +105,7 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 #define UNIC_MR_F_GONE	 (1u << 0) /* given up by its owner: answers ESTAG */
 #define UNIC_MR_F_COMING (1u << 1) /* counted in the share's `coming` */
 #define UNIC_MR_F_QUIET	 (1u << 2) /* freed inside the call: no event follows */
-#define UNIC_MR_F_RING	 (1u << 3) /* in its process's ring of candidates */
+#define UNIC_MR_F_RING	 (1u << 3) /* its process's policy may choose it */
 
 struct unic_pd {
 	uint16_t proc;	/* owner; 0xffff: free */

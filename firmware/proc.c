@@ -34,7 +34,7 @@ bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
 static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 {
 	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
-	       policy <= UNIC_POLICY_LRU;
+	       policy < UNIC_POLICIES;
 }
 
 static void watch(struct unic_procs *ps, uint32_t slot)
@@ -90,6 +90,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
+	unic_policy_set(&nic->evict.chooser[slot], policy);
 	p->db = (const struct unic_db_page *)pages;
 	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
 	UNIC_WRITE_ONCE(p->np->asleep, unic_to_le32(0));
@@ -115,6 +116,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
+	unic_policy_set(&nic->evict.chooser[slot], policy);
 	unic_wait_quota_changed(nic, slot);
 	unic_evict_kick(nic);
 	return 0;

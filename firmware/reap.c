@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* reap.c - demand, supply, the choice of a victim, and the accounts of both. */
+#include <stddef.h>
+
 #include "nic.h"
 #include "policy.h"
 #include "reap.h"
@@ -7,172 +9,113 @@
 
 #define BATCH 8u /* revocations a poll */
 
-/* --------------------------------------------------- candidates' rings */
+/* Newcomers a policy gets to know after each choice, and before the first. */
+#define STRANGERS	2u
+#define FIRST_STRANGERS 16u
+
+/* -------------------------------------------------------- the candidates */
+
+_Static_assert(offsetof(struct unic_mr, uses) ==
+		       offsetof(struct unic_mr, last_use_ns) + sizeof(uint64_t),
+	       "policies find the uses behind the last one");
+_Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
+	       "the table of ghosts is a power of two");
+
+#define FROM_USE(field)                              \
+	((int16_t)(offsetof(struct unic_mr, field) - \
+		   offsetof(struct unic_mr, last_use_ns)))
 
 void unic_reap_init(struct unic_nic *nic)
 {
+	struct unic_evict *e = &nic->evict;
 	uint32_t i;
 
+	e->table = (struct unic_policy_table){
+		.item = e->item,
+		.last_use_ns = &nic->mrs.mr[0].last_use_ns,
+		.stride = sizeof(nic->mrs.mr[0]),
+		.since = FROM_USE(since_ns),
+		.size = FROM_USE(n_pages),
+		.hint = FROM_USE(importance),
+		.ghost = e->ghost,
+		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
+		.rng = &e->rng,
+	};
 	for (i = 0; i < UNIC_PROCS; i++)
-		nic->evict.ring[i] = UNIC_MR_NIL;
+		unic_policy_init(&e->chooser[i], &e->table);
 }
 
-/* At the end of the ring: newcomers are looked at last. */
 void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
-	uint16_t *head;
 
 	UNIC_IN_REGISTER(m);
-	head = &nic->evict.ring[m->proc];
 	if (m->mr_class == UNIC_CLASS_CONTROL)
 		return;
 	m->flags |= UNIC_MR_F_RING;
-	if (*head == UNIC_MR_NIL) {
-		*head = m->ring_next = m->ring_prev = mr;
-		return;
-	}
-	m->ring_next = *head;
-	m->ring_prev = nic->mrs.mr[*head].ring_prev;
-	nic->mrs.mr[m->ring_prev].ring_next = mr;
-	nic->mrs.mr[*head].ring_prev = mr;
+	unic_policy_add(&nic->evict.chooser[m->proc], mr);
 }
 
 void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
-	uint16_t *head = &nic->evict.ring[m->proc];
 
 	if (!(m->flags & UNIC_MR_F_RING))
 		return;
 	m->flags &= (uint8_t)~UNIC_MR_F_RING;
-	if (m->ring_next == mr) {
-		*head = UNIC_MR_NIL;
-		return;
-	}
-	nic->mrs.mr[m->ring_prev].ring_next = m->ring_next;
-	nic->mrs.mr[m->ring_next].ring_prev = m->ring_prev;
-	if (*head == mr)
-		*head = m->ring_next;
-}
-
-/* ------------------------------------------------------ the two choices */
-
-static struct unic_policy_stat stat_of(const struct unic_mr *m, uint32_t pain,
-				       uint32_t nth)
-{
-	return (struct unic_policy_stat){
-		.last_use_ns = unic_whole(&m->last_use_ns),
-		.since_ns = m->since_ns,
-		.entries = m->n_pages,
-		.pain = pain,
-		.uses = m->uses,
-		.nth = nth,
-		.importance = m->importance,
-	};
+	unic_policy_remove(&nic->evict.chooser[m->proc], mr);
 }
 
 /*
- * The ring is kept in the order of last use, lazily: a head that was used after
- * the tail goes to the end, which in a ring is one store. At most a sample of
- * them at a time: the order heals as fast as victims are asked for.
+ * What comes back after an eviction is another region, of the same process and
+ * range. Not secret: who chooses ranges that collide mistakes his own regions
+ * for one another.
  */
-static void tidy(struct unic_nic *nic, uint32_t proc)
+static uint32_t identity(const struct unic_mr *m)
 {
-	const struct unic_mr *table = nic->mrs.mr, *m;
-	uint16_t at = nic->evict.ring[proc];
-	uint64_t newest;
-	uint32_t left;
+	uint32_t h = (uint32_t)m->iova ^
+		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;
 
-	UNIC_IN_REGISTER(table);
-	m = &table[at];
-	newest = unic_whole(&table[m->ring_prev].last_use_ns);
-	for (left = UNIC_REAP_SAMPLE; left; left--) {
-		uint64_t used = unic_whole(&m->last_use_ns);
-
-		if (used <= newest)
-			break;
-		newest = used;
-		at = m->ring_next;
-		m = &table[at];
-	}
-	nic->evict.ring[proc] = at;
+	h = (h ^ h >> 15) * 0x85ebca77u + (uint32_t)m->length;
+	h = (h ^ h >> 13) * 0xc2b2ae3du + m->proc;
+	h = (h ^ h >> 16) * 0x9e3779b1u;
+	return h ^ h >> 15;
 }
 
-static inline bool settled(const struct unic_mr *m, int64_t young_ns)
-{
-	return (int64_t)unic_whole(&m->since_ns) <= young_ns;
-}
-
-/* Not before it is asked for: mostly it is not. */
-static inline bool settled_last(const struct unic_mr *m, int64_t young_ns)
-{
-	__asm__ volatile("" ::: "memory");
-	return settled(m, young_ns);
-}
-
-/*
- * The best of the first few candidates of @proc that are not younger than
- * @young_ns; *next: the one behind them. Inlined for each policy, which is a
- * constant then. Only among those old enough is `random` even; otherwise age is
- * looked at last, because mostly there is a better one.
- */
-static inline __attribute__((always_inline)) uint16_t
-best_of(struct unic_nic *nic, uint32_t proc, int64_t young_ns, uint32_t policy,
-	uint16_t *next)
-{
-	struct unic_policy_stat s, best = { .last_use_ns = UINT64_MAX };
-	uint16_t head = nic->evict.ring[proc], at = head, found = UNIC_MR_NIL;
-	const struct unic_mr *table = nic->mrs.mr;
-	uint32_t left = UNIC_REAP_SAMPLE, nth = 0;
-	bool random = policy == UNIC_POLICY_RANDOM;
-
-	UNIC_IN_REGISTER(table);
-	do {
-		const struct unic_mr *m = &table[at];
-		bool counts;
-
-		UNIC_IN_REGISTER(m);
-		counts = !random || settled(m, young_ns);
-		nth += counts;
-		s = stat_of(m, nic->evict.pain[at].value, nth);
-		if (counts &&
-		    unic_policy_better(policy, &s, &best, &nic->evict.rng) &&
-		    (random || settled_last(m, young_ns))) {
-			found = at;
-			best = s;
-		}
-		at = m->ring_next;
-		/* in a short ring `lru` meets them again: none is better then */
-	} while ((!random || at != head) && --left);
-	*next = at;
-	return found;
-}
-
-uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient)
+uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
+			bool patient)
 {
 	struct unic_evict *e = &nic->evict;
-	bool random = nic->procs.proc[proc].policy == UNIC_POLICY_RANDOM;
-	int64_t young = INT64_MAX;
-	uint16_t found, next;
+	uint64_t residence = e->residence_us * 1000ull;
+	uint64_t now = unic_whole(&nic->now_ns), young = UINT64_MAX;
+	uint16_t found;
 
-	if (e->ring[proc] == UNIC_MR_NIL)
-		return UNIC_MR_NIL;
 	if (patient)
-		young = (int64_t)(unic_whole(&nic->now_ns) -
-				  e->residence_us * 1000ull);
-	if (random) {
-		found = best_of(nic, proc, young, UNIC_POLICY_RANDOM, &next);
-	} else {
-		tidy(nic, proc);
-		found = best_of(nic, proc, young, UNIC_POLICY_LRU, &next);
-	}
+		young = now > residence ? now - residence : 0;
+	found = unic_policy_victim(&e->chooser[proc], young, entries);
 	if (found == UNIC_MR_NIL)
-		UNIC_TRACE(nic, SPARED, proc, e->ring[proc], 0, 0, 0);
-	/* others next time: by chance, or because these are too young */
-	if (found == UNIC_MR_NIL || random)
-		e->ring[proc] = next;
+		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
 	return found;
+}
+
+/* The policy of @proc gets to know up to @n newcomers, and looks around. */
+static __attribute__((noinline)) void prepare(struct unic_nic *nic,
+					      uint32_t proc, uint32_t n)
+{
+	struct unic_chooser *c = &nic->evict.chooser[proc];
+	uint16_t i;
+
+	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
+		unic_policy_meet(c, identity(&nic->mrs.mr[i]));
+	unic_policy_look(c, nic->now_ns);
+}
+
+/* ... remembers that @mr goes. */
+static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+{
+	unic_policy_evicted(&nic->evict.chooser[proc], mr,
+			    identity(&nic->mrs.mr[mr]), nic->now_ns);
+	unic_reap_remove(nic, mr);
 }
 
 static uint64_t *recall_of(struct unic_evict *e, uint32_t a, uint32_t b)
@@ -215,8 +158,15 @@ static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 static bool take_from(struct unic_nic *nic, uint32_t victim,
 		      const struct want *w)
 {
-	uint16_t mr = unic_reap_pick(nic, victim, !w->urgent);
+	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->evict.high;
+	uint16_t mr;
 
+	if (unic_policy_blind(&nic->evict.chooser[victim]))
+		prepare(nic, victim, FIRST_STRANGERS);
+	mr = unic_reap_pick(nic, victim, entries, !w->urgent);
+	if (mr != UNIC_MR_NIL)
+		chosen(nic, victim, mr);
+	prepare(nic, victim, STRANGERS);
 	if (mr == UNIC_MR_NIL)
 		return w->urgent && unic_evict_hasten(nic, victim, w->proc);
 	measure(nic, victim, mr);
@@ -284,8 +234,7 @@ static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
 		uint64_t *last = pair ? recall_of(e, w->proc, victim) : NULL;
 
 		if (pair && damped(nic, *last))
-			UNIC_TRACE(nic, SPARED, victim, e->ring[victim], 0, 0,
-				   0);
+			UNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);
 		else if (take_from(nic, victim, w)) {
 			if (pair)
 				*last = nic->now_ns;

@@ -4,9 +4,8 @@
  * section 6).
  *
  * Secret: victim choice in two steps. First the process (share.h), then one of
- * its regions by its policy (policy.h) among a sample of UNIC_REAP_SAMPLE
- * candidates at the head of a ring that is lazily kept in the order of last
- * use. The cost is flat: it does not grow with the number of regions.
+ * its regions by its policy (policy.h). The cost is flat: it does not grow with
+ * the number of regions.
  */
 #ifndef UNIC_REAP_H
 #define UNIC_REAP_H
@@ -15,8 +14,6 @@
 #include <stdint.h>
 
 struct unic_nic;
-
-#define UNIC_REAP_SAMPLE 5u
 
 void unic_reap_init(struct unic_nic *nic);
 
@@ -30,10 +27,11 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
 
 /**
  * unic_reap_pick() - the region of @proc to ask back, by its policy, or
- * UNIC_MR_NIL. @patient: none younger than the minimum residence. Nothing is
- * asked yet.
+ * UNIC_MR_NIL. @entries: how many are wanted, more count for nothing; @patient:
+ * none younger than the minimum residence. Nothing is asked yet.
  */
-uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, bool patient);
+uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
+			bool patient);
 
 /**
  * unic_reap_poll() - compare demand with supply and revoke, a bounded number of

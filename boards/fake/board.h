@@ -11,5 +11,6 @@
 #define UNIC_CQS	 8
 #define UNIC_TOKENS	 16
 #define UNIC_PROCS	 3
+#define UNIC_GHOSTS	 32
 
 #endif /* UNIC_BOARD_H */

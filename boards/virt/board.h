@@ -15,5 +15,6 @@
 #define UNIC_PROCS	 8u
 #define UNIC_PDS	 64u
 #define UNIC_WAITS	 64u
+#define UNIC_GHOSTS	 256u /* regions remembered after they are gone */
 
 #endif /* UNIC_BOARD_H */

@@ -52,16 +52,18 @@ static const struct argp_option argp_options[] = {
 	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
 	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
-	{ "policy", 'p', "NAME", 0, "policy: default, random or lru", 0 },
+	{ "policy", 'p', "NAME", 0, "policy: default, random, lru, s3fifo, app",
+	  0 },
 	{ 0 }
 };
 
 static int parse_policy(const char *name)
 {
-	static const char *const names[] = { "default", "random", "lru" };
+	static const char *const names[] = { "default", "random", "lru",
+					     "s3fifo", "app" };
 	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < UNIC_POLICIES; i++) {
 		if (!strcmp(names[i], name))
 			return i;
 	}

@@ -346,7 +346,7 @@ static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 {
 	uint32_t from = unic_share_victim(&nic->evict.share, proc, n, 0);
 
-	return unic_reap_pick(nic, from, true);
+	return unic_reap_pick(nic, from, n, true);
 }
 
 /* A waiter is queued: the decision, and the step that acts on it four times. */

@@ -326,7 +326,7 @@ static void change_policy(struct app *a, uint64_t r)
 		.weight = unic_to_le32(1 + (uint32_t)r % 5),
 		.quota = unic_to_le32(r >> 8 & 1 ? 8 + (uint32_t)(r >> 9) % 40
 						 : 0),
-		.policy = unic_to_le32((uint32_t)(r >> 16) % 3),
+		.policy = unic_to_le32((uint32_t)(r >> 16) % UNIC_POLICIES),
 		.flags = unic_to_le32(UNIC_CTL_POLICY_FLAGS_ALL),
 	};
 

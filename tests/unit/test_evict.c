@@ -137,6 +137,7 @@ static void granted_whole_or_not_at_all(void **state)
 	uint32_t w;
 
 	(void)state;
+	set_proc(0, 1, 0, UNIC_POLICY_LRU);
 	hoard(0, 7, 8, m);
 	reg_ok(0, 4, &m[7]);
 	w = wait_for(1, 12, 0);
@@ -496,6 +497,7 @@ static void lru_gives_the_longest_unused(void **state)
 	uint32_t i;
 
 	(void)state;
+	set_proc(0, 1, 0, UNIC_POLICY_LRU);
 	hoard(0, 4, N / 4, m);
 	for (i = 0; i < 4; i++) {
 		r.port.now_ns += 1000;
@@ -521,6 +523,7 @@ static void lru_holds_for_many_regions(void **state)
 	uint32_t i, k;
 
 	(void)state;
+	set_proc(0, 1, 0, UNIC_POLICY_LRU);
 	hoard(0, 16, N / 16, m);
 	for (i = 0; i < 40; i++) {
 		r.nic.now_ns += 1000;
@@ -999,6 +1002,7 @@ static void events_are_held_back_not_lost(void **state)
 	uint32_t n, w;
 
 	(void)state;
+	set_proc(0, 1, 0, UNIC_POLICY_LRU);
 	reg_ok(0, N - 4, &m[0]);
 	rig_reg(&r, 0, pd[0], 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0, &m[1]);
 	n = fill_ring();

@@ -1,48 +1,402 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_policy.c - victim policies and pain. */
+/* test_policy.c - replacement policies, what is learned, and pain. */
+#include <stddef.h>
+#include <string.h>
+
 #include "policy.h"
 #include "unit.h"
 
-#define HALF_LIFE  (1ull << 27)
-#define CANDIDATES 5u
-#define ROUNDS	   20000u
+#define ITEMS	  16u
+#define THINGS	  64u
+#define HALF_LIFE (1ull << 27)
+#define TICK	  (1ull << 10)
+#define NOT_THERE 0xffffu
+
+/* A table of one entry an item, and the things that come into it. */
+static struct seen {
+	uint64_t last_ns;
+	uint32_t uses;
+	uint16_t entries;
+	uint8_t hint;
+	uint64_t since_ns;
+	uint16_t thing;
+} seen[ITEMS];
+static struct unic_item item[ITEMS];
+static struct unic_ghost ghost[32];
+static struct unic_chooser c;
+static uint16_t where[THINGS];
+static uint64_t rng, now;
+static uint32_t held;
+
+static const struct unic_policy_table table = {
+	.item = item,
+	.last_use_ns = &seen[0].last_ns,
+	.stride = sizeof(seen[0]),
+	.since = offsetof(struct seen, since_ns),
+	.size = offsetof(struct seen, entries),
+	.hint = offsetof(struct seen, hint),
+	.ghost = ghost,
+	.ghost_mask = 7,
+	.rng = &rng,
+};
+
+static void begin(uint32_t kind)
+{
+	memset(seen, 0, sizeof(seen));
+	memset(ghost, 0, sizeof(ghost));
+	memset(where, 0xff, sizeof(where));
+	rng = 88172645463325252ull;
+	now = TICK;
+	held = 0;
+	unic_policy_init(&c, &table);
+	unic_policy_set(&c, kind);
+}
+
+static uint32_t id_of(uint16_t thing)
+{
+	return (thing + 1u) * 0x9e3779b1u;
+}
+
+static uint16_t victim(void)
+{
+	return unic_policy_victim(&c, UINT64_MAX, 1);
+}
+
+static void meet(uint32_t left)
+{
+	while (left-- && unic_policy_stranger(&c) != UNIC_ITEM_NIL)
+		unic_policy_meet(&c,
+				 id_of(seen[unic_policy_stranger(&c)].thing));
+	unic_policy_look(&c, now);
+}
+
+static uint16_t take_back(void)
+{
+	uint16_t i;
+
+	if (unic_policy_blind(&c))
+		meet(ITEMS);
+	i = victim();
+	assert_in_range(i, 0, ITEMS - 1);
+	unic_policy_evicted(&c, i, id_of(seen[i].thing), now);
+	unic_policy_remove(&c, i);
+	where[seen[i].thing] = NOT_THERE;
+	meet(2);
+	return i;
+}
+
+/* True if @thing was there. */
+static bool use(uint16_t thing, uint8_t hint)
+{
+	uint16_t i = where[thing];
+
+	now += TICK;
+	if (i != NOT_THERE) {
+		seen[i].last_ns = now;
+		seen[i].uses++;
+		return true;
+	}
+	i = held < ITEMS ? (uint16_t)held++ : take_back();
+	seen[i] = (struct seen){ now, 0, 1, hint, now, thing };
+	where[thing] = i;
+	unic_policy_add(&c, i);
+	return false;
+}
+
+static void fill(void)
+{
+	uint16_t i;
+
+	for (i = 0; i < ITEMS; i++)
+		assert_false(use(i, 0));
+}
 
 static void lru_takes_the_longest_unused(void **state)
 {
-	struct unic_policy_stat a = { .last_use_ns = 5 };
-	struct unic_policy_stat b = { .last_use_ns = 6, .uses = 99 };
-	uint64_t rng = 1;
+	uint16_t i;
 
 	(void)state;
-	assert_true(unic_policy_better(UNIC_POLICY_LRU, &a, &b, &rng));
-	assert_false(unic_policy_better(UNIC_POLICY_LRU, &b, &a, &rng));
-	assert_true(unic_policy_better(UNIC_POLICY_DEFAULT, &a, &b, &rng));
-	assert_true(rng == 1);
+	begin(UNIC_POLICY_LRU);
+	fill();
+	for (i = 0; i < ITEMS; i++)
+		if (i != 3)
+			assert_true(use(i, 0));
+	/* found within a few choices: the order is kept lazily */
+	for (i = 20; i < 24 && where[3] != NOT_THERE; i++)
+		use(i, 0);
+	assert_int_equal(where[3], NOT_THERE);
 }
 
-static void random_is_uniform(void **state)
+static void random_spreads(void **state)
 {
-	struct unic_policy_stat c[CANDIDATES];
-	uint32_t hits[CANDIDATES] = { 0 }, round, i, best;
-	uint64_t rng = 42;
+	uint32_t hit[ITEMS] = { 0 }, i;
 
 	(void)state;
-	for (i = 0; i < CANDIDATES; i++)
-		c[i] = (struct unic_policy_stat){ .last_use_ns = i,
-						  .nth = i + 1 };
-	for (round = 0; round < ROUNDS; round++) {
-		best = 0;
-		for (i = 1; i < CANDIDATES; i++)
-			if (unic_policy_better(UNIC_POLICY_RANDOM, &c[i],
-					       &c[best], &rng))
-				best = i;
-		hits[best]++;
+	begin(UNIC_POLICY_RANDOM);
+	fill();
+	for (i = 0; i < 3200; i++)
+		hit[victim()]++;
+	for (i = 0; i < ITEMS; i++)
+		assert_in_range(hit[i], 130, 270); /* 200, 5 deviations */
+}
+
+/* Hits of the last of @rounds times round @n things. */
+static uint32_t ring(uint16_t n, uint32_t rounds)
+{
+	uint32_t hits = 0;
+	uint16_t i;
+
+	while (rounds--)
+		for (hits = 0, i = 0; i < n; i++)
+			hits += use(i, 0);
+	return hits;
+}
+
+/* P7: a ring of buffers a bit larger than the table, and much larger. */
+static void default_keeps_most_of_a_ring(void **state)
+{
+	(void)state;
+	begin(UNIC_POLICY_LRU);
+	assert_int_equal(ring(ITEMS + 4, 30), 0);
+	begin(UNIC_POLICY_DEFAULT);
+	assert_true(ring(ITEMS + 4, 30) >= ITEMS - 3);
+	begin(UNIC_POLICY_DEFAULT);
+	assert_true(ring(3 * ITEMS, 30) >= ITEMS - 3);
+}
+
+static void default_keeps_hot_things_under_a_scan(void **state)
+{
+	uint32_t hits = 0, n;
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_DEFAULT);
+	for (n = 0; n < 4000; n++) {
+		i = (uint16_t)(n % 8);
+		hits += use(i, 0) && n >= 400;
+		use((uint16_t)(8 + n % (THINGS - 8)), 0);
 	}
-	for (i = 0; i < CANDIDATES; i++) {
-		assert_true(hits[i] > ROUNDS / CANDIDATES * 9 / 10);
-		assert_true(hits[i] < ROUNDS / CANDIDATES * 11 / 10);
+	assert_true(hits >= 3600 * 98 / 100);
+}
+
+static void default_follows_a_change_of_phase(void **state)
+{
+	uint32_t n, hits = 0;
+
+	(void)state;
+	begin(UNIC_POLICY_DEFAULT);
+	for (n = 0; n < 2000; n++)
+		use((uint16_t)(n % 12), 0);
+	for (n = 0; n < 2000; n++)
+		hits += use((uint16_t)(40 + n % 12), 0);
+	assert_true(hits >= 1900);
+}
+
+static void s3fifo_gets_rid_of_what_is_used_once(void **state)
+{
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_S3FIFO);
+	fill();
+	for (i = 0; i < 4; i++)
+		assert_true(use(i, 0) && use(i, 0) && use(i, 0));
+	for (i = 16; i < 48; i++)
+		use(i, 0);
+	for (i = 0; i < 4; i++)
+		assert_true(use(i, 0));
+}
+
+/* The least important ones go first, whatever their use. */
+static void app_heeds_importance(void **state)
+{
+	uint32_t n, gone = 0;
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_APP);
+	for (i = 0; i < ITEMS; i++)
+		use(i, i < 8 ? 200 : 1);
+	for (n = 0; n < 200; n++)
+		use((uint16_t)(16 + n % 20), 1);
+	for (i = 0; i < 8; i++)
+		gone += where[i] == NOT_THERE;
+	assert_int_equal(gone, 0);
+}
+
+/* An entry wanted counts; the others of a large item do not. */
+static void larger_items_give_more(void **state)
+{
+	uint32_t n, large = 0;
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_DEFAULT);
+	for (n = 0; n < 40; n++)
+		for (i = 0; i < ITEMS + 4; i++)
+			use(i, 0);
+	for (i = 0; i < ITEMS; i++)
+		seen[i].entries = i % 2 ? 64 : 1;
+	for (n = 0; n < 8; n++) {
+		unic_policy_victim(&c, UINT64_MAX, 64);
+		unic_policy_look(&c, now);
+	}
+	for (n = 0; n < 4; n++) {
+		i = unic_policy_victim(&c, UINT64_MAX, 64);
+		large += seen[i].entries == 64;
+		unic_policy_remove(&c, i);
+		unic_policy_look(&c, now);
+	}
+	assert_int_equal(large, 4);
+}
+
+static void young_items_are_spared(void **state)
+{
+	static const uint8_t kinds[] = { UNIC_POLICY_DEFAULT,
+					 UNIC_POLICY_RANDOM, UNIC_POLICY_LRU,
+					 UNIC_POLICY_S3FIFO, UNIC_POLICY_APP };
+	uint32_t k;
+	uint16_t i;
+
+	(void)state;
+	for (k = 0; k < sizeof(kinds); k++) {
+		begin(kinds[k]);
+		fill();
+		assert_int_equal(unic_policy_victim(&c, 0, 1), UNIC_ITEM_NIL);
+		for (i = 0; i < 20; i++)
+			use((uint16_t)(20 + i), 0);
+		assert_int_equal(unic_policy_victim(&c, 0, 1), UNIC_ITEM_NIL);
+		/* @young_ns itself is old enough */
+		assert_in_range(unic_policy_victim(&c, now, 1), 0, ITEMS - 1);
 	}
 }
+
+/* Whatever is done in whatever order: each item is chosen once, none is lost. */
+static void policies_change_at_any_time(void **state)
+{
+	uint32_t n, k, chosen = 0;
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_DEFAULT);
+	for (n = 0; n < 5000; n++) {
+		use((uint16_t)(unic_policy_random(&rng) % THINGS), 0);
+		if (n % 37 == 0)
+			unic_policy_set(&c, n / 37 % UNIC_POLICIES);
+		assert_int_equal(c.count[0] + c.count[1], held);
+	}
+	for (k = 0; k < ITEMS; k++) {
+		i = victim();
+		assert_in_range(i, 0, ITEMS - 1);
+		assert_false(chosen >> i & 1);
+		chosen |= 1u << i;
+		unic_policy_remove(&c, i);
+		unic_policy_look(&c, now);
+	}
+	assert_int_equal(victim(), UNIC_ITEM_NIL);
+	unic_policy_look(&c, now);
+	assert_int_equal(unic_policy_stranger(&c), UNIC_ITEM_NIL);
+}
+
+/* ----------------------------------------------------------- learning */
+
+static void lg_is_a_logarithm(void **state)
+{
+	uint32_t x;
+
+	(void)state;
+	assert_int_equal(unic_lg(0), 0);
+	assert_int_equal(unic_lg(1), 0);
+	assert_int_equal(unic_lg(2), UNIC_LG_ONE);
+	assert_int_equal(unic_lg(3), UNIC_LG_ONE * 3 / 2);
+	assert_int_equal(unic_lg(UINT32_MAX), 32 * UNIC_LG_ONE - 1);
+	for (x = 1; x < 1u << 20; x = x * 9 / 8 + 1)
+		assert_true(unic_lg(x + 1) >= unic_lg(x));
+}
+
+static void habits_are_means(void **state)
+{
+	uint16_t h = 0;
+	uint32_t i;
+
+	(void)state;
+	h = unic_habit_add(h, 1000, 1);
+	assert_int_equal(unic_habit_known(h), 1);
+	assert_int_equal(unic_habit_mean(h), unic_lg(1000));
+	h = unic_habit_add(h, 3000, 1);
+	assert_int_equal(unic_habit_known(h), 2);
+	assert_in_range(unic_habit_mean(h), unic_lg(1980), unic_lg(2000));
+	for (i = 0; i < 200; i++)
+		h = unic_habit_add(h, 500, 1);
+	assert_int_equal(unic_habit_known(h), UNIC_HABIT_MANY);
+	assert_in_range(unic_habit_mean(h), unic_lg(480), unic_lg(520));
+	h = unic_habit_add(h, 100000, 100); /* many at once: those only */
+	assert_int_equal(unic_habit_mean(h), unic_lg(1000));
+	for (i = 0; i < 20; i++)
+		h = unic_habit_add(h, UINT32_MAX, 1);
+	assert_true(h < UNIC_STRANGER);
+}
+
+static void steps(struct unic_learn *l)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_LEARN_CLASSES * UNIC_LEARN_BINS; i++)
+		unic_learn_step(l);
+}
+
+/* Of a ring, what was used last is used again last of all. */
+static void a_ring_is_worth_more_with_age(void **state)
+{
+	uint16_t h = unic_habit_add(0, 3000, 3);
+	struct unic_learn l;
+	uint32_t i;
+
+	(void)state;
+	unic_learn_init(&l);
+	for (i = 0; i < 100; i++)
+		unic_learn_hit(&l, h, 1000);
+	steps(&l);
+	assert_true(unic_learn_worth(&l, h, 900) >
+		    unic_learn_worth(&l, h, 100));
+	assert_true(unic_learn_worth(&l, h, 100) >
+		    unic_learn_worth(&l, h, 4000));
+}
+
+/* Of a scan nothing comes back; of others, soon or never. */
+static void what_never_returns_is_worth_nothing(void **state)
+{
+	struct unic_learn l;
+	uint32_t i;
+
+	(void)state;
+	unic_learn_init(&l);
+	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 99));
+	for (i = 0; i < 100; i++) {
+		unic_learn_end(&l, 0, 100000);
+		if (i % 4 == 0)
+			unic_learn_hit(&l, 0, 20);
+	}
+	steps(&l);
+	assert_int_equal(unic_learn_worth(&l, 0, 5000), UNIC_WORTH_NONE);
+	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 40));
+}
+
+static void counts_do_not_wrap(void **state)
+{
+	struct unic_learn l;
+	uint32_t i;
+
+	(void)state;
+	unic_learn_init(&l);
+	for (i = 0; i < 100000; i++)
+		unic_learn_hit(&l, 0, 20 + i % 3 * 1000);
+	assert_in_range(l.total[0], 200, 512);
+	steps(&l);
+	assert_true(unic_learn_worth(&l, 0, 10) > UNIC_WORTH_NONE);
+}
+
+/* --------------------------------------------------------------- pain */
 
 static void pain_halves_in_its_half_life(void **state)
 {
@@ -83,7 +437,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lru_takes_the_longest_unused),
-		cmocka_unit_test(random_is_uniform),
+		cmocka_unit_test(random_spreads),
+		cmocka_unit_test(default_keeps_most_of_a_ring),
+		cmocka_unit_test(default_keeps_hot_things_under_a_scan),
+		cmocka_unit_test(default_follows_a_change_of_phase),
+		cmocka_unit_test(s3fifo_gets_rid_of_what_is_used_once),
+		cmocka_unit_test(app_heeds_importance),
+		cmocka_unit_test(larger_items_give_more),
+		cmocka_unit_test(young_items_are_spared),
+		cmocka_unit_test(policies_change_at_any_time),
+		cmocka_unit_test(lg_is_a_logarithm),
+		cmocka_unit_test(habits_are_means),
+		cmocka_unit_test(a_ring_is_worth_more_with_age),
+		cmocka_unit_test(what_never_returns_is_worth_nothing),
+		cmocka_unit_test(counts_do_not_wrap),
 		cmocka_unit_test(pain_halves_in_its_half_life),
 		cmocka_unit_test(pain_is_per_entry_and_saturates),
 		cmocka_unit_test(pain_never_rises_without_use),
