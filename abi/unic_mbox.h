@@ -20,11 +20,11 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u
-#define UNIC_ABI_MINOR 1u
+#define UNIC_ABI_MINOR 2u
 
 /* ------------------------------------------------------- layout of BAR2 */
 
-#define UNIC_BAR_BYTES	    0x100000u
+#define UNIC_BAR_BYTES	    0x200000u
 #define UNIC_BAR_INFO_OFF   0x0000u /* struct unic_info, NIC writes */
 #define UNIC_BAR_NIC_OFF    0x1000u /* struct unic_nic_idx, NIC writes */
 #define UNIC_BAR_DRIVER_OFF 0x2000u /* struct unic_driver_page, driver writes */
@@ -34,14 +34,18 @@
 #define UNIC_BAR_MAD_RX_OFF 0x10000u /* 64 x 512 bytes, NIC writes */
 #define UNIC_BAR_LIST_OFF \
 	0x20000u /* 64 x 4096: list page of each command slot */
-#define UNIC_BAR_STATS_OFF 0x60000u /* struct unic_stats_page, NIC writes */
-#define UNIC_BAR_TRACE_OFF 0x80000u /* trace ring, NIC writes */
-#define UNIC_BAR_CRASH_OFF 0xc0000u /* struct unic_crash, NIC writes */
+#define UNIC_BAR_STATS_OFF 0x60000u  /* struct unic_stats_page, NIC writes */
+#define UNIC_BAR_TRACE_OFF 0x80000u  /* trace ring, NIC writes */
+#define UNIC_BAR_CRASH_OFF 0xc0000u  /* struct unic_crash, NIC writes */
+#define UNIC_BAR_DROP_OFF  0x100000u /* 8192 drop records, NIC writes */
+#define UNIC_BAR_TABLE_OFF 0x140000u /* page tables, driver writes */
 
 #define UNIC_CMD_ENTRIES    64u
 #define UNIC_CPL_ENTRIES    64u
 #define UNIC_EVT_ENTRIES    512u
 #define UNIC_MAD_RX_ENTRIES 64u
+#define UNIC_DROP_ENTRIES   8192u
+#define UNIC_TABLE_BYTES    0xc0000u /* 8 for each page of a TABLE region */
 #define UNIC_LIST_BYTES	    4096u
 #define UNIC_LIST_MAX \
 	(UNIC_LIST_BYTES / 8u) /* bus addresses of one list page */
@@ -60,6 +64,8 @@ enum unic_nic_state {
 #define UNIC_FEAT_STATS		(1ull << 3)
 #define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)
 #define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
+#define UNIC_FEAT_DEMAND	(1ull << 6) /* regions of residency DEMAND */
+#define UNIC_FEAT_TABLE		(1ull << 7) /* ... and of residency TABLE */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.
@@ -114,6 +120,8 @@ struct unic_nic_idx {
 	unic_le32 rsvd3[15];
 	unic_le32 asleep; /* not 0: ring vector 0 after a command */
 	unic_le32 rsvd4[15];
+	unic_le32 drop_tail; /* drop records written */
+	unic_le32 rsvd5[15];
 };
 
 /* Driver writes. */
@@ -142,6 +150,8 @@ struct unic_driver_page {
 	 */
 	unic_le32 reset_req;
 	unic_le32 rsvd5[15];
+	unic_le32 drop_head; /* drop records consumed */
+	unic_le32 rsvd6[15];
 };
 
 /* ------------------------------------------------------------- commands */
@@ -165,6 +175,9 @@ enum unic_cmd_opcode {
 	UNIC_CMD_NOTICE_ACK = 20,
 	UNIC_CMD_NOTICE_ANSWER = 21,
 	UNIC_CMD_MR_EVICT = 22,
+	UNIC_CMD_MR_FAULT = 48,
+	UNIC_CMD_MR_INVALIDATE = 49,
+	UNIC_CMD_MR_ADVISE = 50,
 	UNIC_CMD_TOKEN_ALLOC = 24,
 	UNIC_CMD_TOKEN_CANCEL = 25,
 	UNIC_CMD_CQ_CREATE = 28,
@@ -216,6 +229,7 @@ enum unic_status {
 	UNIC_ST_CTRL_CAP = 32, /* class control: a quarter of the
 				   * share, in entries or in regions */
 	UNIC_ST_NO_ROUTE = 33,
+	UNIC_ST_STALE = 64, /* MR_FAULT: older than an invalidation */
 };
 
 /* First 8 bytes of every command and completion. */
@@ -347,7 +361,9 @@ enum unic_mr_class {
 };
 
 enum unic_residency {
-	UNIC_RESIDENT = 0,
+	UNIC_RESIDENT = 0, /* all entries on the NIC, or the request waits */
+	UNIC_DEMAND = 1,   /* none; a miss asks the driver (MISS, MR_FAULT) */
+	UNIC_TABLE = 2,	   /* none; a miss reads the region's page table */
 };
 
 /* flags of MR_REG */
@@ -373,6 +389,11 @@ enum unic_residency {
  * when the index was used in this epoch, or a region was made otherwise since
  * the reset: a driver restores first. The STag does not come again when the
  * region has ended.
+ *
+ * Residency DEMAND and TABLE reserve nothing: the region is ACTIVE at once, has
+ * up to UNIC_CACHED_PAGES pages, and its entries come and go. Class control,
+ * REG_LIST and REG_WAIT do not go with them (INVALID). MR_FULL if the process
+ * has half of its share of the region table in such regions already.
  */
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;
@@ -391,8 +412,15 @@ struct unic_cmd_mr_reg {
 	unic_le32 timeout_us; /* REG_WAIT: give up after; 0 = never */
 	unic_le32 user;	      /* the driver's own id, returned in events */
 	unic_le32 stag;	      /* REG_RESTORE: all 32 bits; else 0 */
-	unic_le32 rsvd[3];
+	unic_le32 table;      /* TABLE: where its page table begins, bytes from
+			       * UNIC_BAR_TABLE_OFF, a multiple of 8 */
+	unic_le32 rsvd[2];
 };
+/* A word of a page table: bus address of the page, or'ed with this; without it
+ * the page does not exist. Read by the NIC at a miss, in one access. */
+#define UNIC_TABLE_VALID  1ull
+#define UNIC_CACHED_PAGES 65536u /* of a DEMAND or TABLE region, at most */
+
 struct unic_cpl_mr_reg {
 	struct unic_cmd_hdr hdr;
 	unic_le32 mr;  /* table index */
@@ -440,6 +468,74 @@ struct unic_cmd_mr_fill {
 	unic_le32 first;
 	unic_le32 count; /* 1..UNIC_LIST_MAX */
 	unic_le32 rsvd[10];
+};
+
+/*
+ * MR_FAULT. The answer to a MISS, or pages of a DEMAND region brought ahead of
+ * one: their bus addresses are in the list page. With `cannot` there are none:
+ * operations that need one of these pages fail, for a while.
+ *
+ * OK: `done` of them, from the first on, are on the NIC and stay pinned until a
+ *     drop record names them, the region is gone, or MR_INVALIDATE took them.
+ * BUSY: likewise, but there was no room for the rest (entries are short, or the
+ *     drop ring is full: consume it, then try again).
+ * STALE: `seq` is older than the region's last MR_INVALIDATE; `done` is 0.
+ * STATE: not a DEMAND region, or not accessible. BUS: an address is not aligned
+ *     (done says which). Pages that are on the NIC already are left alone.
+ */
+struct unic_cmd_mr_fault {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 first;  /* page of the region */
+	unic_le32 count;  /* 1..UNIC_LIST_MAX */
+	unic_le32 seq;	  /* of the MISS; that of the last MR_INVALIDATE */
+	unic_le32 cannot; /* 0 or 1 */
+	unic_le32 rsvd[8];
+};
+struct unic_cpl_mr_pages {
+	struct unic_cmd_hdr hdr;
+	unic_le32 done; /* pages */
+	unic_le32 seq;	/* of the region, now */
+	unic_le32 rsvd[12];
+};
+
+/*
+ * MR_INVALIDATE. Pages [first, first+count) of a DEMAND or TABLE region are not
+ * on the NIC when it completes, and no MR_FAULT with an older sequence number
+ * brings them. No drop records are written: `done` says how many there were.
+ * BUSY: a DMA piece is under way through the region; nothing happened.
+ *
+ * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
+ * of a DEMAND region a MISS is sent for those that are not there. DONT_NEED:
+ * its entries may be dropped first, and are, but for those in use; drop records
+ * say which.
+ */
+struct unic_cmd_mr_pages {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 first;
+	unic_le32 count;
+	unic_le32 advice; /* MR_ADVISE: enum unic_advice; else 0 */
+	unic_le32 rsvd[9];
+};
+enum unic_advice {
+	UNIC_ADVISE_WILL_NEED = 1,
+	UNIC_ADVISE_DONT_NEED = 2,
+};
+
+/*
+ * A drop record: the NIC has given up the entry of this page, which belonged to
+ * a DEMAND region, and does not touch the page any more: unpin it. The NIC
+ * takes no MR_FAULT for which this ring would be too short, so that dropping
+ * never waits for the host (INV-11).
+ */
+struct unic_drop {
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 page;
+	unic_le32 rsvd;
 };
 
 /*
@@ -818,6 +914,7 @@ enum unic_evt_type {
 	UNIC_EVT_TOKEN_END = 9,
 	UNIC_EVT_ARP_RESULT = 10,
 	UNIC_EVT_DB_ERROR = 11,
+	UNIC_EVT_MISS = 12,
 };
 
 enum unic_reason {
@@ -898,6 +995,22 @@ struct unic_evt_obj {
 
 #define UNIC_DB_ERROR_US 1000000u
 
+/*
+ * MISS: an operation needs page `first` of a DEMAND region, and the count - 1
+ * behind it next. Answered by MR_FAULT with this seq within deliver_us, or the
+ * operation fails. One for each page at a time.
+ */
+struct unic_evt_miss {
+	struct unic_evt_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 user; /* as given at MR_REG */
+	unic_le32 first;
+	unic_le32 count; /* 1..16 */
+	unic_le32 seq;	 /* MR_INVALIDATEs of the region so far */
+	unic_le32 rsvd[8];
+};
+
 /* TOKEN_END: ends other than USED and an answered CANCEL. */
 struct unic_evt_token {
 	struct unic_evt_hdr hdr;
@@ -926,10 +1039,12 @@ UNIC_ABI_AT(unic_info, clock_ns, 128);
 UNIC_ABI_AT(unic_info, grace_us, 152);
 UNIC_ABI_SIZE(unic_info, 184);
 UNIC_ABI_AT(unic_nic_idx, asleep, 256);
-UNIC_ABI_SIZE(unic_nic_idx, 320);
+UNIC_ABI_AT(unic_nic_idx, drop_tail, 320);
+UNIC_ABI_SIZE(unic_nic_idx, 384);
 UNIC_ABI_AT(unic_driver_page, want_irq, 256);
 UNIC_ABI_AT(unic_driver_page, reset_req, 320);
-UNIC_ABI_SIZE(unic_driver_page, 384);
+UNIC_ABI_AT(unic_driver_page, drop_head, 384);
+UNIC_ABI_SIZE(unic_driver_page, 448);
 UNIC_ABI_SIZE(unic_cmd_hdr, 8);
 UNIC_ABI_SIZE(unic_cmd_nop, 64);
 UNIC_ABI_SIZE(unic_cmd_set_params, 64);
@@ -946,12 +1061,18 @@ UNIC_ABI_SIZE(unic_cpl_pd, 64);
 UNIC_ABI_AT(unic_cmd_mr_reg, iova, 16);
 UNIC_ABI_AT(unic_cmd_mr_reg, n_pages, 32);
 UNIC_ABI_AT(unic_cmd_mr_reg, user, 44);
+UNIC_ABI_AT(unic_cmd_mr_reg, stag, 48);
+UNIC_ABI_AT(unic_cmd_mr_reg, table, 52);
 UNIC_ABI_SIZE(unic_cmd_mr_reg, 64);
 UNIC_ABI_SIZE(unic_cpl_mr_reg, 64);
 UNIC_ABI_AT(unic_cpl_usage, top_proc, 36);
 UNIC_ABI_AT(unic_cpl_usage, top_held, 44);
 UNIC_ABI_SIZE(unic_cpl_usage, 64);
 UNIC_ABI_SIZE(unic_cmd_mr_fill, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_fault, 64);
+UNIC_ABI_SIZE(unic_cpl_mr_pages, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_pages, 64);
+UNIC_ABI_SIZE(unic_drop, 16);
 UNIC_ABI_SIZE(unic_cmd_mr, 64);
 UNIC_ABI_SIZE(unic_cmd_wait_cancel, 64);
 UNIC_ABI_SIZE(unic_cmd_notice_ack, 64);
@@ -999,6 +1120,7 @@ UNIC_ABI_SIZE(unic_evt_mr, 64);
 UNIC_ABI_SIZE(unic_evt_wait, 64);
 UNIC_ABI_SIZE(unic_evt_obj, 64);
 UNIC_ABI_SIZE(unic_evt_token, 64);
+UNIC_ABI_SIZE(unic_evt_miss, 64);
 UNIC_ABI_SIZE(unic_evt_arp, 64);
 
 #endif /* UNIC_MBOX_H */

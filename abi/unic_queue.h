@@ -142,6 +142,8 @@ enum unic_wc_detail {
 	UNIC_WD_SGE = 7,
 	UNIC_WD_LENGTH = 8,
 	UNIC_WD_BUSY = 9, /* EVICTED: bytes had been moved already */
+	UNIC_WD_PAGE =
+		12, /* its page cannot be had (residency DEMAND, TABLE) */
 };
 
 #define UNIC_WC_WITH_IMM  (1u << 0)

@@ -90,7 +90,17 @@
 	X(resets, "resets asked by the driver")                              \
 	X(polls, "poll rounds that found work")                              \
 	X(sleeps, "times the NIC went to sleep")                             \
-	X(guess_held, "times a peer that guessed keys was held off")
+	X(guess_held, "times a peer that guessed keys was held off")         \
+	X(misses, "accesses to a page of which the NIC had no entry")        \
+	X(miss_events, "misses told to the driver")                          \
+	X(miss_filled, "entries of DEMAND regions brought by the driver")    \
+	X(miss_refused, "misses that the driver could not serve")            \
+	X(miss_timeouts, "misses not served within H")                       \
+	X(table_filled, "entries of TABLE regions read")                     \
+	X(cache_dropped, "entries of DEMAND and TABLE regions dropped")      \
+	X(cache_no_room, "entries refused: nothing to drop for them")        \
+	X(miss_suspended, "times a send queue waited for a page")            \
+	X(miss_put_off, "requests of a peer put off for a page")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {
@@ -154,7 +164,10 @@ struct unic_trace_rec {
 	X(WC, UNIC_TG_QP, "qp %0 completes opcode %1 status %2 bytes %3")      \
 	X(TX, UNIC_TG_WIRE, "tx opcode %x0 qp %1 psn %2 len %3")               \
 	X(RX, UNIC_TG_WIRE, "rx opcode %x0 qp %1 psn %2 len %3")               \
-	X(RX_DROP, UNIC_TG_WIRE, "rx dropped, counter %0")
+	X(RX_DROP, UNIC_TG_WIRE, "rx dropped, counter %0")                     \
+	X(MISS, UNIC_TG_MR, "mr %0 page %1: miss, %2 pages wanted, seq %3")    \
+	X(CACHED, UNIC_TG_MR, "mr %0 page %1: entry brought")                  \
+	X(DROPPED, UNIC_TG_MR, "mr %0 page %1: entry dropped")
 
 #define UNIC_TRACE_ENUM(name, group, text) UNIC_T_##name,
 enum unic_trace_code {

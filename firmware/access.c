@@ -44,8 +44,7 @@ unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 	return out_of_bounds(nic);
 }
 
-/* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
-#define SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
+#define SPAN32 UNIC_SPAN32
 
 /*
  * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
@@ -68,17 +67,22 @@ struct spot {
 		room; /* bytes before it and from it on, in its page */
 };
 
+static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
+{
+	uint32_t shift = mr->page_shift, size = 1u << shift;
+
+	if (SPAN32) /* a difference of low halves is enough, pages before it */
+		return ((uint32_t)iova - ((uint32_t)mr->iova & -size)) >> shift;
+	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
+}
+
 static inline struct spot spot_of(const struct unic_nic *nic,
 				  const struct unic_mr *mr, uint64_t iova)
 {
-	uint32_t shift = mr->page_shift, size = 1u << shift, page;
+	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
 	const struct unic_tlb *tlb = &nic->tlb;
 
 	UNIC_IN_REGISTER(tlb);
-	if (SPAN32) /* a difference of low halves is enough, pages before it */
-		page = ((uint32_t)iova - ((uint32_t)mr->iova & -size)) >> shift;
-	else
-		page = (uint32_t)((iova >> shift) - (mr->iova >> shift));
 	return (struct spot){
 		.e = unic_tlb_hit(tlb, mr->tlb_base, page),
 		.in_page = (uint32_t)iova & (size - 1u),
@@ -94,8 +98,43 @@ static inline void answer(struct unic_piece *out, const struct spot *at,
 	out->len = len < at->room ? len : at->room;
 }
 
-inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
-		      uint32_t len, struct unic_piece *out)
+/* The straight path found no entry: of a region with cached entries it never
+ * does, of another one they are gone. */
+static int __attribute__((noinline))
+cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
+	    struct spot *at)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t size = 1u << mr->page_shift, in_page;
+	int r;
+
+	if (!unic_mr_cached(mr))
+		return -UNIC_EEVICTED;
+	in_page = (uint32_t)iova & (size - 1u);
+	r = unic_cache_entry(nic, idx, page_of(mr, iova),
+			     ((in_page + (len - 1u)) >> mr->page_shift) + 1u,
+			     &at->e);
+	at->in_page = in_page;
+	at->room = size - in_page;
+	return r;
+}
+
+/* As unic_xlate(), whose arguments are in *@out: by themselves they would cost
+ * the straight path its registers. */
+static int __attribute__((noinline, cold))
+cached_xlate(struct unic_nic *nic, struct unic_piece *out)
+{
+	uint64_t iova = out->bus;
+	struct spot at;
+	int r = cached_spot(nic, out->mr, iova, out->len, &at);
+
+	if (!r)
+		answer(out, &at, out->mr, out->len);
+	return r;
+}
+
+inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
+			    uint64_t iova, uint32_t len, struct unic_piece *out)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct spot at;
@@ -103,9 +142,18 @@ inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
 	UNIC_IN_REGISTER(m);
 	at = spot_of(nic, m, iova);
 	if (UNIC_UNLIKELY(!at.e))
-		return -UNIC_EEVICTED;
+		return false;
 	answer(out, &at, mr, len);
-	return 0;
+	return true;
+}
+
+inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		      uint32_t len, struct unic_piece *out)
+{
+	if (__builtin_expect(unic_xlate_near(nic, mr, iova, len, out), 1))
+		return 0;
+	*out = (struct unic_piece){ iova, len, mr };
+	return cached_xlate(nic, out);
 }
 
 static inline uint32_t less(uint32_t n, uint64_t off)
@@ -142,6 +190,27 @@ no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
 	return 0;
 }
 
+/* As the end of unic_access_page(), but for a cached entry. */
+static int __attribute__((noinline, cold))
+cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+	    uint32_t len, struct unic_piece *out)
+{
+	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	struct spot at;
+	int r = cached_spot(nic, idx, iova, len, &at);
+
+	UNIC_ASSERT(nic, r != -UNIC_EEVICTED); /* others are filled (INV-2) */
+	if (r) {
+		out->mr = idx;
+		return r;
+	}
+	at.room = less(at.room, mr->length - (iova - mr->iova));
+	look_at(mr, iova, &at);
+	answer(out, &at, idx, len);
+	unic_mr_used(nic, mr, len);
+	return 0;
+}
+
 int __attribute__((noinline))
 unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 		 uint32_t len, struct unic_piece *out)
@@ -154,7 +223,8 @@ unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 	if (UNIC_UNLIKELY(!within(mr, iova, len)))
 		return out_of_bounds(nic);
 	at = spot_of(nic, mr, iova);
-	UNIC_ASSERT(nic, at.e); /* accessible regions are filled (INV-2) */
+	if (UNIC_UNLIKELY(!at.e))
+		return cached_page(nic, mr, iova, len, out);
 	at.room = less(at.room, mr->length - (iova - mr->iova));
 	look_at(mr, iova, &at);
 	answer(out, &at, mr->stag >> UNIC_MR_IDX_SHIFT, len);

@@ -11,6 +11,9 @@
 
 #include "nic.h"
 
+/* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
+#define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
+
 #define UNIC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
@@ -56,6 +59,13 @@ static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 	if (UNIC_UNLIKELY(__builtin_add_overflow(mr->bytes, len, &mr->bytes)))
 		mr->bytes_high++;
 	mr->last_use_ns = nic->now_ns;
+}
+
+/* Are the entries of region @mr cached ones? Then nothing may be kept of their
+ * translation beyond this poll. */
+static inline bool unic_mr_cached_at(const struct unic_nic *nic, uint16_t mr)
+{
+	return unic_mr_cached(&nic->mrs.mr[mr]);
 }
 
 /* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a

@@ -252,6 +252,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		.n_pages = unic_from_le32(cmd->n_pages),
 		.timeout_us = unic_from_le32(cmd->timeout_us),
 		.user = unic_from_le32(cmd->user),
+		.table = unic_from_le32(cmd->table),
+		.residency = cmd->residency,
 	};
 	uint32_t pd = unic_from_le32(cmd->pd), table;
 	uint32_t stag = unic_from_le32(cmd->stag);
@@ -261,7 +263,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
-	if (cmd->residency != UNIC_RESIDENT || cmd->rsvd0 || (stag && !restore))
+	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
+	    (a.table && cmd->residency != UNIC_TABLE))
 		return -UNIC_EINVAL;
 	a.pd = (uint16_t)pd;
 	if (a.flags & UNIC_REG_LIST) {
@@ -295,6 +298,54 @@ static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
 			    unic_from_le32(cmd->gen),
 			    unic_from_le32(cmd->first), count,
 			    fetch_list(nic, list, count));
+}
+
+static int pages_done(const struct unic_nic *nic, unic_le32 mr, uint32_t done,
+		      int err, struct unic_cpl_mr_pages *cpl)
+{
+	cpl->done = unic_to_le32(done);
+	if (err != -UNIC_ENOMR)
+		cpl->seq = unic_to_le32(nic->cache.of[unic_from_le32(mr)].seq);
+	return err;
+}
+
+static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_mr_fault *cmd = rec;
+	uint32_t count = unic_from_le32(cmd->count), done = 0;
+	uint32_t cannot = unic_from_le32(cmd->cannot);
+	const uint64_t *pages = NULL;
+	int err;
+
+	if (count < 1 || count > UNIC_LIST_MAX || cannot > 1)
+		return -UNIC_EINVAL;
+	if (!cannot)
+		pages = fetch_list(nic, list, count);
+	err = unic_miss_fault(nic, cmd, pages, &done);
+	return pages_done(nic, cmd->mr, done, err, out);
+}
+
+static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
+			    uint8_t *list)
+{
+	const struct unic_cmd_mr_pages *cmd = rec;
+	uint32_t done = 0;
+	int err = unic_miss_invalidate(nic, cmd, &done);
+
+	(void)list;
+	return pages_done(nic, cmd->mr, done, err, out);
+}
+
+static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	const struct unic_cmd_mr_pages *cmd = rec;
+	uint32_t done = 0;
+	int err = unic_miss_advise(nic, cmd, &done);
+
+	(void)list;
+	return pages_done(nic, cmd->mr, done, err, out);
 }
 
 static int do_mr_dereg(struct unic_nic *nic, const void *rec, void *out,
@@ -567,7 +618,7 @@ static const struct {
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, pd),
 	CMD(PD_FREE, do_pd_free, unic_cmd_pd, pd),
-	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, stag),
+	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, table),
 	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
 	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
 	CMD(WAIT_CANCEL, do_wait_cancel, unic_cmd_wait_cancel, wait),
@@ -585,6 +636,9 @@ static const struct {
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
 	CMD(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
 	CMD(DUMP, do_dump, unic_cmd_dump, first),
+	CMD(MR_FAULT, do_mr_fault, unic_cmd_mr_fault, cannot),
+	CMD(MR_INVALIDATE, do_mr_invalidate, unic_cmd_mr_pages, advice),
+	CMD(MR_ADVISE, do_mr_advise, unic_cmd_mr_pages, advice),
 	CMD(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
 };

@@ -20,7 +20,10 @@ static bool tlb_row(struct unic_nic *nic, uint32_t i, void *row)
 	mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
 	r->index = unic_to_le32(i);
 	r->mr = unic_to_le32(unic_tlb_mr(e->tag));
-	r->page = unic_to_le32(e->tag - mr->tlb_base);
+	r->page = unic_to_le32(
+		e->tag - (unic_mr_cached(mr)
+				  ? nic->cache.of[unic_tlb_mr(e->tag)].base
+				  : mr->tlb_base));
 	r->page_shift = unic_to_le32(mr->page_shift);
 	r->bus = unic_to_le64(e->bus);
 	return true;

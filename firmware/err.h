@@ -35,6 +35,9 @@ enum unic_err {
 	UNIC_ERIGHTS,
 	UNIC_EBOUNDS,
 	UNIC_EEVICTED,
+	UNIC_EMISS,    /* no entry yet: it is asked for (cache.h) */
+	UNIC_ENOPAGE,  /* ... and cannot be had */
+	UNIC_ESTALE,   /* older than an invalidation */
 	UNIC_EBUS,     /* DMA refused by the machine */
 	UNIC_EENTROPY, /* the random generator is not seeded */
 	UNIC_ECANCELLED,

@@ -135,17 +135,24 @@ static void publish_all(struct unic_nic *nic)
 
 /* ------------------------------------------------------- end of a region */
 
+/* Entries that are on their way back with it. Cached ones come and go: they may
+ * be taken meanwhile, so they are not counted on. */
+static uint32_t supply(const struct unic_mr *mr)
+{
+	return unic_mr_cached(mr) ? 0 : mr->n_pages;
+}
+
 static void not_coming(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (mr->flags & UNIC_MR_F_COMING)
-		unic_share_not_coming(&nic->evict.share, mr->proc, mr->n_pages);
+		unic_share_not_coming(&nic->evict.share, mr->proc, supply(mr));
 	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
 }
 
 static void coming(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING))
-		unic_share_coming(&nic->evict.share, mr->proc, mr->n_pages);
+		unic_share_coming(&nic->evict.share, mr->proc, supply(mr));
 	mr->flags |= UNIC_MR_F_COMING;
 }
 
@@ -491,7 +498,7 @@ static uint8_t check_offer(const struct unic_nic *nic, const struct unic_mr *mr,
 		return UNIC_REFUSED_SAME;
 	if (offer->proc != mr->proc)
 		return UNIC_REFUSED_NOT_YOURS;
-	if (offer->mr_class == UNIC_CLASS_CONTROL)
+	if (offer->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(offer))
 		return UNIC_REFUSED_CLASS;
 	if (offer->state != UNIC_MR_ACTIVE)
 		return UNIC_REFUSED_NOT_ACTIVE;

@@ -264,7 +264,7 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 			     unic_from_le64(slot->sge[0].iova), y->wr.len,
 			     &run.win);
 	if (unlikely(r)) {
-		if (r == -UNIC_EAGAIN)
+		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
 			return UNIC_LANE_NOT;
 		unic_sq_refused(qp, r);
 		return UNIC_LANE_DEAD;
@@ -373,7 +373,7 @@ static inline const uint8_t *source(struct unic_nic *nic, const struct part *p,
 
 	if (p->direct)
 		return unic_port_window(nic->port, at, len);
-	if (unic_xlate(nic, p->mr, at, len, &piece) || piece.len != len)
+	if (!unic_xlate_near(nic, p->mr, at, len, &piece) || piece.len != len)
 		return NULL;
 	return unic_port_window(nic->port, piece.bus, len);
 }

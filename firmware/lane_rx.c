@@ -397,7 +397,7 @@ static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
 	m->left = len;
 	m->placed = 0;
 	m->mr = piece.mr;
-	m->direct = piece.len == len;
+	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
 	return r;
 }
 
@@ -409,7 +409,7 @@ static inline uint8_t *target(struct unic_nic *nic, const struct unic_msg *m,
 
 	if (m->direct)
 		return unic_port_window(nic->port, m->bus + off, len);
-	if (unic_xlate(nic, m->mr, m->iova + off, len, &piece) ||
+	if (!unic_xlate_near(nic, m->mr, m->iova + off, len, &piece) ||
 	    piece.len != len)
 		return NULL;
 	return unic_port_window(nic->port, piece.bus, len);

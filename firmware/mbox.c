@@ -81,7 +81,8 @@ static void publish_constants(struct unic_nic *nic)
 	i->abi_minor = unic_to_le16(UNIC_ABI_MINOR);
 	i->features = unic_to_le64(
 		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
-		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE |
+		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE | UNIC_FEAT_DEMAND |
+		UNIC_FEAT_TABLE |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);
@@ -248,6 +249,33 @@ bool unic_mbox_event(struct unic_nic *nic, void *evt)
 	write_record(nic, UNIC_BAR_EVT_OFF, evt, &ours(nic)->evt_tail,
 		     &m->evt_tail, UNIC_EVT_ENTRIES);
 	return true;
+}
+
+uint32_t unic_mbox_drop_room(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	adopt_head(nic, &m->drop_head, &theirs(nic)->drop_head, m->drop_tail,
+		   UNIC_DROP_ENTRIES);
+	return UNIC_DROP_ENTRIES - (m->drop_tail - m->drop_head);
+}
+
+void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		    uint32_t page)
+{
+	struct unic_mbox *m = &nic->mbox;
+	struct unic_drop *at =
+		(struct unic_drop *)(m->bar + UNIC_BAR_DROP_OFF) +
+		m->drop_tail % UNIC_DROP_ENTRIES;
+
+	at->mr = unic_to_le32(mr);
+	at->gen = unic_to_le32(gen);
+	at->page = unic_to_le32(page);
+	at->rsvd = unic_to_le32(0);
+	unic_wmb();
+	m->drop_tail++;
+	UNIC_WRITE_ONCE(ours(nic)->drop_tail, unic_to_le32(m->drop_tail));
+	m->irq_due = true;
 }
 
 bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)

@@ -26,6 +26,7 @@ struct unic_mbox {
 	uint8_t *bar;
 	uint32_t cpl_tail, evt_tail, mad_tail; /* ours */
 	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
+	uint32_t drop_tail, drop_head;
 	uint32_t beats;
 	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
 };
@@ -75,6 +76,13 @@ bool unic_mbox_poll(struct unic_nic *nic);
  * refusal); the caller keeps what it wanted to say as state and tries again.
  */
 bool unic_mbox_event(struct unic_nic *nic, void *evt);
+
+/** unic_mbox_drop() - write a drop record; there is room (INV-17). */
+void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		    uint32_t page);
+
+/** unic_mbox_drop_room() - drop records that can be written now. */
+uint32_t unic_mbox_drop_room(struct unic_nic *nic);
 
 /** unic_mbox_mad() - pass a management datagram up. False: dropped, counted. */
 bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad);

@@ -338,6 +338,8 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	uint32_t page, filled = 0;
 
 	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
+	if (unic_mr_cached(mr))
+		unic_cache_strip(nic, idx);
 	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
 		filled += unic_tlb_invalidate(&nic->tlb, mr->tlb_base, page);
 	UNIC_ASSERT(nic, filled == mr->filled);
@@ -499,8 +501,12 @@ static int __attribute__((noinline, cold))
 reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 	    const uint64_t *pages, struct unic_mr_result *out)
 {
-	int err = unic_wait_admit(nic, nic->mrs.pd[args->pd].proc, args);
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	int err;
 
+	err = unic_wait_admit(nic, proc, args);
+	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
+		err = unic_wait_admit(nic, proc, args);
 	if (!err)
 		return reg_now(nic, args, pages, out);
 	if ((args->flags & UNIC_REG_WAIT) &&
@@ -514,6 +520,29 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 	return err;
 }
 
+/* Residency DEMAND or TABLE: no entries now, so it is ACTIVE at once. */
+static int __attribute__((noinline, cold))
+reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	   struct unic_mr_result *out)
+{
+	struct unic_mr_args a = *args;
+	int err = unic_cache_check(nic, args, args->n_pages);
+
+	a.n_pages = 0;
+	if (!err && !unic_wait_open(nic, nic->mrs.pd[a.pd].proc, &a))
+		err = unic_wait_admit(nic, nic->mrs.pd[a.pd].proc, &a);
+	if (!err)
+		err = reg_now(nic, &a, NULL, out);
+	if (err) {
+		UNIC_COUNT(nic, mr_denied);
+		return err;
+	}
+	unic_cache_adopt(nic, (uint16_t)out->mr,
+			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
+	activate(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
+	return 0;
+}
+
 int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		const uint64_t *pages, struct unic_mr_result *out)
 {
@@ -521,6 +550,8 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 
 	if (err)
 		return err;
+	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
+		return reg_cached(nic, args, out);
 	if (unic_wait_open(nic, nic->mrs.pd[args->pd].proc, args))
 		return reg_now(nic, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);

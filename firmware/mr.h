@@ -61,7 +61,7 @@ struct unic_mr {
 	uint64_t since_ns; /* became ACTIVE */
 	uint32_t user;	   /* driver's id */
 	uint16_t gen;	   /* registrations of this index so far, this epoch */
-	uint16_t n_pages;  /* entries reserved for it */
+	uint16_t n_pages;  /* entries it holds, filled or reserved */
 	uint16_t filled;   /* of them: filled */
 	uint16_t proc;
 	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
@@ -106,6 +106,12 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 #define UNIC_MR_F_COMING (1u << 1) /* counted in the share's `coming` */
 #define UNIC_MR_F_QUIET	 (1u << 2) /* freed inside the call: no event follows */
 #define UNIC_MR_F_RING	 (1u << 3) /* its process's policy may choose it */
+#define UNIC_MR_F_CACHED (1u << 7) /* residency DEMAND or TABLE, cache.h */
+
+static inline bool unic_mr_cached(const struct unic_mr *mr)
+{
+	return mr->flags & UNIC_MR_F_CACHED;
+}
 
 struct unic_pd {
 	uint16_t proc;	/* owner; 0xffff: free */
@@ -144,7 +150,9 @@ struct unic_piece {
  * on with unic_xlate(). Counts a use and @len bytes; counts each refusal.
  * Returns 0, or -UNIC_ESTAG, -UNIC_EPD, -UNIC_ERIGHTS, -UNIC_EBOUNDS,
  * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error
- * *out is untouched.
+ * *out is untouched. Regions of residency DEMAND and TABLE also have
+ * -UNIC_EMISS: all checks passed, the first page is not on the NIC but asked for,
+ * out->mr is the region and nothing is counted; and -UNIC_ENOPAGE.
  * Budget: 45 instructions on Cortex-A15 with a TLB hit.
  */
 int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
@@ -155,10 +163,15 @@ int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
  * most. For ranges that unic_access() let through at this poll or that hold a
  * reference.
  * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived
- * its region), *out untouched.
+ * its region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h); then *out is undefined.
  */
 int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
 	       struct unic_piece *out);
+
+/** unic_xlate_near() - the same for those whose registers are dear: entries of
+ * residency RESIDENT only. False: there is none, ask unic_xlate(). */
+bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		     uint32_t len, struct unic_piece *out);
 
 /**
  * unic_mr_hold() / unic_mr_unhold() - an operation that has begun needs @mr
@@ -208,7 +221,8 @@ struct unic_mr_args {
 	uint16_t pd;
 	uint8_t rights, mr_class, page_shift, key, importance, flags;
 	uint64_t iova, length;
-	uint32_t n_pages, timeout_us, user;
+	uint32_t n_pages, timeout_us, user, table;
+	uint8_t residency;
 };
 struct unic_mr_result {
 	uint32_t mr, gen, stag, wait;

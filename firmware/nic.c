@@ -26,6 +26,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_tlb_init(&nic->tlb);
 	unic_mr_init(nic);
 	unic_evict_init(nic);
+	unic_cache_init(nic);
 	unic_token_init(nic);
 	unic_cq_init(nic);
 	unic_qp_init(nic);
@@ -118,6 +119,7 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 		unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = earlier(next, unic_evict_poll(nic));
+	next = earlier(next, unic_miss_poll(nic));
 	next = earlier(next, unic_token_poll(nic));
 	next = earlier(next, unic_qp_timers(nic));
 	next = earlier(next, unic_arp_timers(nic));

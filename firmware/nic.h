@@ -14,12 +14,14 @@
 
 #include "arp.h"
 #include "board.h"
+#include "cache.h"
 #include "cq.h"
 #include "dma.h"
 #include "err.h"
 #include "evict.h"
 #include "guess.h"
 #include "mbox.h"
+#include "miss.h"
 #include "mr.h"
 #include "proc.h"
 #include "qp.h"
@@ -64,6 +66,8 @@ struct unic_nic {
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;
 	struct unic_guesses guesses;
+	struct unic_cache cache;
+	struct unic_misses misses;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
 };
 

@@ -60,6 +60,8 @@ uint8_t unic_qp_detail(int err)
 		return UNIC_WD_RIGHTS;
 	case UNIC_EBOUNDS:
 		return UNIC_WD_BOUNDS;
+	case UNIC_ENOPAGE:
+		return UNIC_WD_PAGE;
 	default:
 		return UNIC_WD_NONE;
 	}
@@ -242,7 +244,9 @@ static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
 	qp->sq.gathering = false;
+	qp->sq.miss_wait = false;
 	qp->rsp.gathering = false;
+	qp->rsp.miss_wait = false;
 }
 
 static void die(struct unic_nic *nic, struct unic_qp *qp,

@@ -104,6 +104,12 @@ struct unic_sq {
 	bool stopped;	   /* a DEAD request that ends the QP was met */
 	struct unic_sq_slot win[UNIC_QP_WINDOW];
 	struct unic_wr wr[UNIC_QP_WINDOW];
+	/* a page is missing: silent (rnr_wait) until it is there */
+	bool miss_wait;
+	uint16_t afters; /* RETRY_AFTERs for after_psn, one behind another */
+	uint32_t after_psn;
+	uint32_t miss_psn, miss_cur; /* what waits for it first did ... */
+	uint64_t miss_ns;	     /* ... at this time; 0: never */
 };
 
 /* Receive queue; see rq.h. head <= pick < fetched <= tail. */
@@ -177,8 +183,9 @@ struct unic_msg {
 	uint32_t bytes; /* payload of the packet */
 };
 
-#define UNIC_RSP_VACK \
-	0xffu /* no syndrome: the vendor acknowledgement EVICTED */
+/* No syndromes, but vendor acknowledgements: EVICTED, RETRY_AFTER. */
+#define UNIC_RSP_VACK  0xffu
+#define UNIC_RSP_AFTER 0xfeu
 
 /* Responder. */
 struct unic_rsp {
@@ -194,7 +201,8 @@ struct unic_rsp {
 	uint8_t rd_head; /* being answered: the oldest active one */
 	uint8_t rd_active;
 	uint8_t rnr_code;
-	bool guessed; /* a token key, wrong: see guess.h */
+	bool guessed;	/* a token key, wrong: see guess.h */
+	bool miss_wait; /* the READ at the head waits for a page */
 	struct unic_msg msg;
 	struct unic_read read[UNIC_QP_READS];
 };

@@ -50,7 +50,7 @@ void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
 	UNIC_IN_REGISTER(m);
-	if (m->mr_class == UNIC_CLASS_CONTROL)
+	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
 		return;
 	m->flags |= UNIC_MR_F_RING;
 	unic_policy_add(&nic->evict.chooser[m->proc], mr);
@@ -159,8 +159,18 @@ static bool take_from(struct unic_nic *nic, uint32_t victim,
 		      const struct want *w)
 {
 	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->evict.high;
+	uint32_t cached = 0;
 	uint16_t mr;
 
+	/* what comes back by itself goes first, and at once */
+	if (nic->cache.entries[victim] && !w->index)
+		cached = unic_cache_take(nic, victim, w->n ? w->n : BATCH);
+	if (cached) {
+		if (w->proc != UNIC_OWNER_NIL)
+			unic_wait_freed(nic, w->proc, cached);
+		unic_evict_kick(nic);
+		return true;
+	}
 	if (unic_policy_blind(&nic->evict.chooser[victim]))
 		prepare(nic, victim, FIRST_STRANGERS);
 	mr = unic_reap_pick(nic, victim, entries, !w->urgent);

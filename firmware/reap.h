@@ -18,7 +18,7 @@ struct unic_nic;
 void unic_reap_init(struct unic_nic *nic);
 
 /** unic_reap_add() - region @mr may be chosen from now on (it is ACTIVE);
- * nothing for class control. */
+ * nothing for class control, nor for regions whose entries go one by one. */
 void unic_reap_add(struct unic_nic *nic, uint16_t mr);
 
 /** unic_reap_remove() - @mr may not be chosen any more; harmless if it could

@@ -8,21 +8,23 @@
 #include "nic.h"
 #include "responder.h"
 
-#define READ_BURST 8u /* responses of one turn */
+#define READ_BURST 8u  /* responses of one turn */
+#define AFTER_US   50u /* about what the driver needs for a page */
 
 static uint32_t aeth(const struct unic_rsp *rsp, uint8_t syndrome)
 {
 	return (uint32_t)syndrome << 24 | rsp->msn;
 }
 
-static bool send_vack(struct unic_nic *nic, struct unic_qp *qp)
+static bool send_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t reason,
+		      uint32_t delay_us)
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
 
 	if (!frame)
 		return false;
-	unic_put_word(unic_frame_words(frame), UNIC_W_EXT, UNIC_EV_EVICTED);
-	unic_put_word(unic_frame_words(frame), UNIC_W_EXT + 1, 0);
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT, reason);
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT + 1, delay_us);
 	unic_frame_count(nic, 1,
 			 unic_frame_send(nic, frame, qp, UNIC_OP_VACK << 8,
 					 qp->rsp.nak_psn,
@@ -51,7 +53,10 @@ static bool send_nak(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_rsp *rsp = &qp->rsp;
 
 	if (rsp->nak == UNIC_RSP_VACK) {
-		if (!send_vack(nic, qp))
+		if (!send_vack(nic, qp, UNIC_EV_EVICTED, 0))
+			return false;
+	} else if (rsp->nak == UNIC_RSP_AFTER) {
+		if (!send_vack(nic, qp, UNIC_EV_RETRY_AFTER, AFTER_US))
 			return false;
 	} else {
 		if (!send_aeth(nic, qp, rsp->nak, rsp->nak_psn))
@@ -114,6 +119,30 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
 			   unic_psn_add(rd->psn, rd->off), ext + len);
 }
 
+/* A page of it is missing: no more of it until it is there. */
+static void read_missed(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
+	uint32_t done = rd->off << qp->mtu_shift;
+	uint16_t idx = unic_qp_index(nic, qp);
+
+	unic_miss_more(nic, rd->len - done);
+	qp->rsp.miss_wait = true;
+	if (!unic_miss_waits(nic, idx))
+		unic_responder_filled(nic, idx);
+}
+
+void unic_responder_filled(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	if (!qp->rsp.miss_wait)
+		return;
+	qp->rsp.miss_wait = false;
+	if (qp->state == UNIC_QPS_RTR || qp->state == UNIC_QPS_RTS)
+		unic_sched_reply(nic, idx);
+}
+
 static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -121,8 +150,9 @@ static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 	rsp->nak_psn = unic_psn_add(rd->psn, rd->off);
 	unic_qp_error(nic, qp,
-		      err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
-					: UNIC_WC_EVICTED);
+		      err == -UNIC_EBUS	     ? UNIC_WC_LOC_BUS_ERR
+		      : err == -UNIC_ENOPAGE ? UNIC_WC_LOC_PROT_ERR
+					     : UNIC_WC_EVICTED);
 	rsp->nak = UNIC_NAK_REM_OP;
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
@@ -140,6 +170,10 @@ static __attribute__((noinline)) enum unic_turn run_read(struct unic_nic *nic,
 		r = send_response(nic, qp, rd->off == rd->start);
 		if (r == -UNIC_EAGAIN)
 			return n ? UNIC_TURN_MORE : UNIC_TURN_BLOCKED;
+		if (r == -UNIC_EMISS) {
+			read_missed(nic, qp);
+			return UNIC_TURN_DONE;
+		}
 		if (r && r != -UNIC_EPENDING) {
 			read_failed(nic, qp, r);
 			return UNIC_TURN_MORE;
@@ -168,6 +202,10 @@ void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
 		return;
 	if (err) {
 		rd->off--; /* that one was not sent */
+		if (err == -UNIC_EMISS) {
+			read_missed(nic, qp);
+			return;
+		}
 		if (err != -UNIC_EAGAIN)
 			read_failed(nic, qp, err);
 	} else if (rd->off == rd->npkt) {
@@ -183,7 +221,7 @@ enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
 
 	UNIC_IN_REGISTER(qp);
 	UNIC_IN_REGISTER(rsp);
-	if (rsp->gathering)
+	if (rsp->gathering | rsp->miss_wait)
 		return UNIC_TURN_DONE;
 	if (rsp->rd_active) {
 		enum unic_turn turn = run_read(nic, qp);

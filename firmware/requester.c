@@ -8,6 +8,8 @@
 #include "sq.h"
 
 #define VACK_DELAY_US 1000000u
+#define VACK_LEAST_US 10u
+#define AFTERS_MAX    4096u /* of one PSN: then it is as if it were lost */
 #define NS_PER_10US   10000ull
 #define NS_PER_US     1000ull
 #define NULL_OPCODE   UNIC_OP_WRITE_ONLY
@@ -84,6 +86,76 @@ static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		unic_sq_wr(sq, sq->cur)->detail = detail;
 	}
 	unic_qp_error(nic, qp, status);
+}
+
+/* -------------------------------------------------------- missing pages */
+
+/* How a transfer failed. */
+static enum unic_wc_status status_of(int err)
+{
+	if (err == -UNIC_EEVICTED)
+		return UNIC_WC_EVICTED;
+	return err == -UNIC_ENOPAGE ? UNIC_WC_LOC_PROT_ERR
+				    : UNIC_WC_LOC_BUS_ERR;
+}
+
+static uint8_t detail_of(int err)
+{
+	if (err == -UNIC_EEVICTED)
+		return UNIC_WD_BUSY;
+	return err == -UNIC_ENOPAGE ? UNIC_WD_PAGE : UNIC_WD_NONE;
+}
+
+/* Bytes from @psn on to the end of its request, which is sq.cur. */
+static uint32_t bytes_left(struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	uint32_t off = unic_psn_add(sq->psn, -wr->psn) << qp->mtu_shift;
+
+	if (sq->cur == sq->next || unic_sq_slot(sq, sq->cur)->num_sge != 1)
+		return 0;
+	return off < wr->len ? wr->len - off : 0;
+}
+
+/*
+ * A page that the packet with @psn needs is not on the NIC. Silent until it is
+ * (miss.h); a request that waits for one page or another twice as long as one
+ * may take fails.
+ */
+static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	uint64_t bound = nic->evict.notices.deliver_us * 2000ull;
+	struct unic_sq *sq = &qp->sq;
+
+	position(sq, psn);
+	if (!sq->miss_ns || sq->miss_psn != psn || sq->miss_cur != sq->cur) {
+		sq->miss_ns = nic->now_ns;
+		sq->miss_psn = psn;
+		sq->miss_cur = sq->cur;
+	} else if (nic->now_ns - sq->miss_ns > bound) {
+		UNIC_COUNT(nic, miss_timeouts);
+		fail_at(nic, qp, psn, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
+		return;
+	}
+	unic_miss_more(nic, bytes_left(qp));
+	sq->rnr_wait = true;
+	sq->miss_wait = true;
+	UNIC_COUNT(nic, miss_suspended);
+	if (!unic_miss_waits(nic, unic_qp_index(nic, qp)))
+		unic_requester_filled(nic, unic_qp_index(nic, qp));
+}
+
+void unic_requester_filled(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_sq *sq = &nic->qps.qp[idx].sq;
+
+	if (!sq->miss_wait)
+		return;
+	sq->miss_wait = false;
+	sq->rnr_wait = false;
+	if (nic->qps.qp[idx].state == UNIC_QPS_RTS)
+		unic_sched_send(nic, idx);
 }
 
 /* ------------------------------------------------------------- transmit */
@@ -247,11 +319,13 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 	if (__builtin_expect(r != 0, 0)) {
 		if (r == -UNIC_EAGAIN)
 			return UNIC_TURN_BLOCKED;
+		if (r == -UNIC_EMISS) {
+			suspend(nic, qp, qp->sq.psn);
+			return UNIC_TURN_DONE;
+		}
 		if (r != -UNIC_EPENDING) {
-			fail_at(nic, qp, qp->sq.psn,
-				r == -UNIC_EEVICTED ? UNIC_WC_EVICTED
-						    : UNIC_WC_LOC_BUS_ERR,
-				r == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+			fail_at(nic, qp, qp->sq.psn, status_of(r),
+				detail_of(r));
 			return UNIC_TURN_MORE;
 		}
 		qp->sq.gathering = true; /* the next waits for this one */
@@ -268,11 +342,11 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	qp->sq.gathering = false;
 	if (err == -UNIC_EAGAIN) /* it was not sent: as if it were lost */
 		go_back(nic, qp, qp->sq.psn_una, 0);
+	else if (err == -UNIC_EMISS)
+		suspend(nic, qp, qp->sq.psn_una);
 	else if (err)
-		fail_at(nic, qp, qp->sq.psn_una,
-			err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
-					      : UNIC_WC_LOC_BUS_ERR,
-			err == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+		fail_at(nic, qp, qp->sq.psn_una, status_of(err),
+			detail_of(err));
 	unic_sched_send(nic, idx);
 }
 
@@ -447,6 +521,7 @@ static void be_silent(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 {
 	position(&qp->sq, psn);
 	qp->sq.rnr_wait = true;
+	qp->sq.miss_wait = false;
 	qp->rnr_total++;
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, 2, 0);
 	unic_qp_timer(nic, qp, nic->now_ns + ns);
@@ -458,7 +533,7 @@ static void rnr(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	struct unic_sq *sq = &qp->sq;
 	uint32_t wait = code ? rnr_10us[code] : RNR_CODE_0;
 
-	if (sq->rnr_wait)
+	if (sq->rnr_wait && !sq->miss_wait)
 		return; /* of a packet sent before we fell silent */
 	if (!sq->rnrs) {
 		fail_at(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
@@ -557,6 +632,28 @@ static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	go_back(nic, qp, psn, 4);
 }
 
+/*
+ * The peer brings a page and says when to come again, or earlier than it can:
+ * no retry is counted, but so many times for one packet are too many.
+ */
+static void retry_after(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+			uint32_t us)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (sq->after_psn != psn)
+		sq->afters = 0;
+	sq->after_psn = psn;
+	if (++sq->afters > AFTERS_MAX) {
+		sq->afters = 0;
+		fail_at(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+		return;
+	}
+	us = us < VACK_LEAST_US ? VACK_LEAST_US : us;
+	us = us < VACK_DELAY_US ? us : VACK_DELAY_US;
+	be_silent(nic, qp, psn, us * NS_PER_US);
+}
+
 void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 			 uint32_t reason, uint32_t delay_us)
 {
@@ -569,10 +666,7 @@ void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		return;
 	position(sq, psn);
 	if (reason == UNIC_EV_RETRY_AFTER) {
-		be_silent(nic, qp, psn,
-			  (delay_us < VACK_DELAY_US ? delay_us
-						    : VACK_DELAY_US) *
-				  NS_PER_US);
+		retry_after(nic, qp, psn, delay_us);
 	} else if (sq->cur != sq->next &&
 		   unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT) {
 		nullify(nic, qp, sq->cur, psn);
@@ -636,11 +730,12 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	uint32_t psn = sq->psn_una, s = sq->una;
 	struct unic_wr *wr;
 
+	if (err == -UNIC_EMISS) { /* as if it were lost; asked for again then */
+		suspend(nic, qp, psn);
+		return;
+	}
 	if (err) {
-		fail_at(nic, qp, psn,
-			err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
-					      : UNIC_WC_LOC_BUS_ERR,
-			err == -UNIC_EEVICTED ? UNIC_WD_BUSY : 0);
+		fail_at(nic, qp, psn, status_of(err), detail_of(err));
 		return;
 	}
 	for (; s != sq->next; s += unic_sq_slots(sq, s)) {

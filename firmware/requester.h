@@ -68,6 +68,10 @@ int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
  * (@err 0) or not. */
 void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
 
+/** unic_requester_filled() - a page that QP @idx waits for may be there now, or
+ * cannot be had: go on and see. Nothing if it does not wait. */
+void unic_requester_filled(struct unic_nic *nic, uint16_t idx);
+
 /** unic_requester_timeout() - sq.timer_ns is over. */
 void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
 

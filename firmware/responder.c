@@ -2,6 +2,7 @@
 /* responder.c - requests as they come in, see responder.h. */
 #include "responder.h"
 
+#include "access.h"
 #include "nic.h"
 #include "rq.h"
 
@@ -87,6 +88,16 @@ static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 	return refuse(nic, qp, psn, UNIC_NAK_INV_REQ, UNIC_WC_REM_INV_REQ_ERR);
 }
 
+/* A page is missing and asked for: the peer is to come again. No PSN is used up,
+ * so that nothing of the message is lost. */
+static void put_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	UNIC_COUNT(nic, miss_put_off);
+	owe_nak(nic, qp, psn,
+		qp->vendor ? UNIC_RSP_AFTER
+			   : (uint8_t)(UNIC_AETH_RNR | qp->rsp.rnr_code));
+}
+
 /* An rkey that did not pass. The peer learns nothing but that (memory.md 2) -
  * unless all of it names a region taken back, and the peer understands. */
 void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
@@ -96,7 +107,11 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
 		return;
 	}
-	if (err != -UNIC_EEVICTED)
+	if (err == -UNIC_EMISS) {
+		put_off(nic, qp, psn);
+		return;
+	}
+	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
 		unic_guess_wrong(nic, qp->dest_ipv4);
 	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
 }
@@ -114,6 +129,10 @@ static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 {
 	if (err == -UNIC_EAGAIN)
 		return err;
+	if (err == -UNIC_EMISS) {
+		put_off(nic, qp, psn);
+		return 0;
+	}
 	if (err == -UNIC_ENOQP) {
 		owe_nak(nic, qp, psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
 		return 0;
@@ -189,7 +208,7 @@ static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
 			&piece);
 	m->mr = piece.mr;
 	m->bus = piece.bus;
-	m->direct = piece.len == len;
+	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
 	return r;
 }
 
@@ -647,10 +666,39 @@ static bool complete(struct unic_nic *nic, struct unic_qp *qp,
 	return unic_rq_complete(nic, qp, &cqe);
 }
 
+/* The payload of the packet in hand met a missing page. A message that it was
+ * to begin has not begun. */
+static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	unic_miss_more(nic, m->left);
+	if (!m->placed) {
+		drop_target(nic, m);
+		unic_rq_drop_holds(nic, qp);
+		if (m->kind == UNIC_MSG_TOKEN && !m->refused)
+			unic_token_unclaim(nic, (uint16_t)m->token);
+		m->kind = UNIC_MSG_NONE;
+	}
+	put_off(nic, qp, qp->rsp.psn);
+}
+
 static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	uint32_t psn = qp->rsp.psn;
 
+	if (err == -UNIC_EMISS) {
+		place_missed(nic, qp);
+		return true;
+	}
+	if (err == -UNIC_ENOPAGE && qp->rsp.msg.kind != UNIC_MSG_SEND) {
+		refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+		       UNIC_WC_REM_ACCESS_ERR);
+		return true;
+	}
+	if (err == -UNIC_ENOPAGE)
+		return receive_failed(nic, qp, psn, UNIC_WC_LOC_PROT_ERR,
+				      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
 	if (err == -UNIC_EEVICTED) {
 		qp->rq.cut = qp->rq.picked;
 		refuse(nic, qp, psn, UNIC_NAK_REM_OP, UNIC_WC_EVICTED);

@@ -64,6 +64,10 @@ void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
  * token that it had claimed ends now. */
 void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp);
 
+/** unic_responder_filled() - as unic_requester_filled(), for a READ of the peer
+ * that is being answered. */
+void unic_responder_filled(struct unic_nic *nic, uint16_t idx);
+
 /** unic_responder_holds() - does anything of this half hold @mr? */
 bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr);
 

@@ -236,8 +236,11 @@ static enum unic_rx_stage place(struct unic_nic *nic)
 
 	if (!roce->rx_err && rx_qp(nic))
 		r = unic_dma_run(nic, &roce->rx_sgl);
-	if (r && r != -UNIC_EAGAIN)
+	if (r && r != -UNIC_EAGAIN) {
 		roce->rx_err = (int16_t)r;
+		if (r == -UNIC_EMISS && roce->rx_response)
+			unic_miss_wait(nic, roce->rx_qp);
+	}
 	if (__builtin_expect(roce->rx_sgl.pending || r == -UNIC_EAGAIN, 0)) {
 		if (!roce->rx_counted) {
 			qp->dmas++;

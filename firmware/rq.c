@@ -268,6 +268,8 @@ static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	uint8_t detail = 0;
 	int r = check(nic, qp, slot, &detail);
 
+	if (r == -UNIC_EMISS)
+		return r;
 	if (r)
 		return reject(nic, qp, s, slot, r, detail);
 	return !rq->substitute || rq->room >= rq->class_bytes;

@@ -28,7 +28,8 @@ struct unic_sgl;
  *        (WRITE with immediate) any posted receive does.
  *
  * Returns 0: qp->rq.picked. -UNIC_EAGAIN: DMA must end first, ask again.
- * -UNIC_ENOQP: nothing (suitable) is posted. Any other error: the receive at
+ * -UNIC_ENOQP: nothing (suitable) is posted. -UNIC_EMISS: a page of it is not on
+ * the NIC, and asked for. Any other error: the receive at
  * the head is bad; it has completed with that error.
  */
 int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "access.h"
 #include "nic.h"
 #include "requester.h"
 
@@ -173,7 +174,7 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
 				unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
-		if (__builtin_expect(r, 0))
+		if (__builtin_expect(r, 0) && r != -UNIC_EMISS)
 			return refused(wr, r);
 	}
 	return UNIC_WC_SUCCESS;
@@ -305,11 +306,14 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
 			is_read ? UNIC_MR_LOCAL_WRITE : 0,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
-	if (__builtin_expect(r, 0))
-		return refused(wr, r);
+	if (__builtin_expect(r, 0)) {
+		if (r != -UNIC_EMISS)
+			return refused(wr, r);
+		piece.len = 0; /* it is waited for when its turn comes */
+	}
 	unic_mr_hold(nic, piece.mr);
 	wr->slots |= UNIC_WR_ONE_SGE;
-	if (piece.len == wr->len) {
+	if (piece.len == wr->len && !unic_mr_cached_at(nic, piece.mr)) {
 		slot->sge[0].iova = unic_to_le64(piece.bus);
 		wr->slots |= UNIC_WR_DIRECT;
 	}

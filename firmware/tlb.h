@@ -49,8 +49,8 @@ static inline uint64_t unic_whole(const uint64_t *at)
 struct unic_tlb_entry {
 	uint32_t tag;  /* base of the region + page, or UNIC_TLB_NO_TAG */
 	uint16_t next; /* in the bucket chain or in the free list */
-	uint16_t rsvd;
-	uint64_t bus; /* address of the page */
+	uint16_t mark; /* of a cached entry, cache.c; else 0 */
+	uint64_t bus;  /* address of the page */
 };
 
 /*

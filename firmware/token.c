@@ -458,6 +458,19 @@ static bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
 	       (!qpn || qpn == qp->dest_qpn);
 }
 
+void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
+{
+	struct unic_token *t = &nic->tokens.token[index];
+
+	if (nic->mrs.mr[t->mr].state >= UNIC_MR_DRAINING) {
+		end_token(nic, index, UNIC_TOKEN_EVICTED, true);
+		return;
+	}
+	t->lock &= ~UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);
+	if (t->expires_ns < nic->tokens.next_expiry_ns)
+		nic->tokens.next_expiry_ns = t->expires_ns;
+}
+
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 			 const struct unic_qp *qp)
 {

@@ -112,6 +112,10 @@ void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
 /** unic_token_abort() - its QP died midway: ABORTED, TOKEN_END event. */
 void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
 
+/** unic_token_unclaim() - the first packet of its message met a missing page and
+ * comes again: the token is as it was, or ends with its region. */
+void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
+
 /** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED (claimed
  * ones stay for their QP to abort, which evict.c asks for). */
 void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);

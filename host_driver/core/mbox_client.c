@@ -34,6 +34,7 @@ void unic_mbox_client_reset(struct unic_mbox_client *m)
 	UNIC_STORE(page->cpl_head, unic_to_le32(0));
 	UNIC_STORE(page->evt_head, unic_to_le32(0));
 	UNIC_STORE(page->mad_head, unic_to_le32(0));
+	UNIC_STORE(page->drop_head, unic_to_le32(0));
 	UNIC_STORE(page->want_irq, unic_to_le32(1));
 	m->cmd_tail = 0;
 	m->cpl_head = 0;

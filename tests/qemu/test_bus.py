@@ -25,7 +25,7 @@ import run_nic  # noqa: E402
 BUS = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-bus"
 SLOTS = 8
 SLOT_BYTES = 16 << 20
-BAR_BYTES = 1 << 20
+BAR_BYTES = 1 << 21
 VECTORS = 1 + SLOTS
 F_GET_SEALS, SEALS = 1034, 1 | 2 | 4  # seal, shrink, grow
 

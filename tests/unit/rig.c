@@ -133,7 +133,7 @@ void rig_reset(struct rig *r)
 	memset(driver_page(r), 0, sizeof(struct unic_driver_page));
 	driver_page(r)->want_irq = unic_to_le32(1);
 	driver_page(r)->reset_req = unic_to_le32(req);
-	r->cmd_tail = r->cpl_head = r->evt_head = 0;
+	r->cmd_tail = r->cpl_head = r->evt_head = r->drop_head = 0;
 	memset(r->next_page, 0, sizeof(r->next_page));
 	memset(r->fifo_seq, 0, sizeof(r->fifo_seq));
 	memset(r->port.window, 0, sizeof(r->port.window));
@@ -240,6 +240,100 @@ uint8_t rig_fill(struct rig *r, uint32_t proc, uint32_t pages,
 
 	mr->mem = take_pages(r, proc, pages);
 	return rig_cmd(r, UNIC_CMD_MR_FILL, &cmd, NULL);
+}
+
+uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
+		       uint8_t residency, uint32_t table, struct rig_mr *out)
+{
+	uint64_t iova = 0x10000000ull + 0x100000ull * r->cookie;
+	struct unic_cpl_mr_reg cpl;
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(pd),
+		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
+			  UNIC_MR_REMOTE_WRITE,
+		.residency = residency,
+		.page_shift = 12,
+		.iova = unic_to_le64(iova),
+		.length = unic_to_le64(pages * 4096ull),
+		.n_pages = unic_to_le32(pages),
+		.user = unic_to_le32(0x77),
+		.table = unic_to_le32(table * 8),
+	};
+	uint8_t status = rig_cmd(r, UNIC_CMD_MR_REG, &cmd, &cpl);
+
+	memset(out, 0, sizeof(*out));
+	out->iova = iova;
+	if (status)
+		return status;
+	out->mr = unic_from_le32(cpl.mr);
+	out->gen = unic_from_le32(cpl.gen);
+	out->stag = unic_from_le32(cpl.stag);
+	return 0;
+}
+
+void rig_table(struct rig *r, uint32_t at, uint32_t proc, uint32_t page)
+{
+	unic_le64 *table = (unic_le64 *)(r->port.bar + UNIC_BAR_TABLE_OFF);
+
+	table[at] =
+		unic_to_le64(UNIC_BUS(proc, page * 4096ull) | UNIC_TABLE_VALID);
+}
+
+uint8_t rig_fault(struct rig *r, const struct rig_mr *mr, uint32_t first,
+		  uint32_t count, uint32_t seq, uint32_t proc, uint32_t page,
+		  uint32_t *done)
+{
+	struct unic_cmd_mr_fault cmd = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.first = unic_to_le32(first),
+		.count = unic_to_le32(count),
+		.seq = unic_to_le32(seq),
+		.cannot = unic_to_le32(proc == FAKE_WINDOWS),
+	};
+	struct unic_cpl_mr_pages cpl;
+	uint64_t *list = list_page(r);
+	uint8_t status;
+	uint32_t i;
+
+	for (i = 0; i < count && i < UNIC_LIST_MAX; i++)
+		list[i] = UNIC_BUS(proc, (page + i) * 4096ull);
+	status = rig_cmd(r, UNIC_CMD_MR_FAULT, &cmd, &cpl);
+	if (done)
+		*done = unic_from_le32(cpl.done);
+	return status;
+}
+
+uint8_t rig_pages(struct rig *r, const struct rig_mr *mr, uint32_t first,
+		  uint32_t count, uint32_t advice, uint32_t *done)
+{
+	struct unic_cmd_mr_pages cmd = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.first = unic_to_le32(first),
+		.count = unic_to_le32(count),
+		.advice = unic_to_le32(advice),
+	};
+	struct unic_cpl_mr_pages cpl;
+	uint8_t status =
+		rig_cmd(r, advice ? UNIC_CMD_MR_ADVISE : UNIC_CMD_MR_INVALIDATE,
+			&cmd, &cpl);
+
+	if (done)
+		*done = unic_from_le32(cpl.done);
+	return status;
+}
+
+bool rig_dropped(struct rig *r, struct unic_drop *out)
+{
+	if (unic_from_le32(nic_idx(r)->drop_tail) == r->drop_head)
+		return false;
+	memcpy(out,
+	       r->port.bar + UNIC_BAR_DROP_OFF +
+		       r->drop_head % UNIC_DROP_ENTRIES * sizeof(*out),
+	       sizeof(*out));
+	driver_page(r)->drop_head = unic_to_le32(++r->drop_head);
+	return true;
 }
 
 uint8_t rig_dereg(struct rig *r, const struct rig_mr *mr)

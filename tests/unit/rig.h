@@ -13,7 +13,7 @@
 struct rig {
 	struct unic_port port;
 	struct unic_nic nic;
-	uint32_t cmd_tail, cpl_head, evt_head;
+	uint32_t cmd_tail, cpl_head, evt_head, drop_head;
 	uint16_t cookie;
 	/* per process: pages handed out, and rows of the doorbell page */
 	uint32_t next_page[FAKE_WINDOWS];
@@ -70,6 +70,27 @@ uint8_t rig_reg(struct rig *r, uint32_t proc, uint32_t pd, uint32_t pages,
 /** rig_fill() - fill a LOADING region of @pages pages with fresh pages. */
 uint8_t rig_fill(struct rig *r, uint32_t proc, uint32_t pages,
 		 struct rig_mr *mr);
+
+/** rig_reg_cached() - register @pages pages of residency @residency; none is on
+ * the NIC. @table: TABLE: number of its first word. */
+uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
+		       uint8_t residency, uint32_t table, struct rig_mr *out);
+
+/** rig_table() - word @at of the page tables is page @page of @proc's window. */
+void rig_table(struct rig *r, uint32_t at, uint32_t proc, uint32_t page);
+
+/** rig_fault() - MR_FAULT: pages from @first on are those of @proc's window from
+ * @page on; with @proc FAKE_WINDOWS: they cannot be had. */
+uint8_t rig_fault(struct rig *r, const struct rig_mr *mr, uint32_t first,
+		  uint32_t count, uint32_t seq, uint32_t proc, uint32_t page,
+		  uint32_t *done);
+
+/** rig_pages() - MR_INVALIDATE, or MR_ADVISE if @advice. */
+uint8_t rig_pages(struct rig *r, const struct rig_mr *mr, uint32_t first,
+		  uint32_t count, uint32_t advice, uint32_t *done);
+
+/** rig_dropped() - take the next drop record; false if there is none. */
+bool rig_dropped(struct rig *r, struct unic_drop *out);
 
 /** rig_dereg() - returns the status. */
 uint8_t rig_dereg(struct rig *r, const struct rig_mr *mr);

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* miss.c - see miss.h. */
+#include "miss.h"
+
+#include <string.h>
+
+#include "access.h"
+#include "cache.h"
+#include "nic.h"
+#include "requester.h"
+#include "responder.h"
+
+#define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
+#define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
+
+void unic_miss_init(struct unic_nic *nic)
+{
+	memset(&nic->misses, 0, sizeof(nic->misses));
+	nic->misses.next_ns = UINT64_MAX;
+	nic->misses.last = UNIC_MISS_NONE;
+}
+
+static void look_again(struct unic_nic *nic, uint64_t at_ns)
+{
+	if (at_ns < nic->misses.next_ns)
+		nic->misses.next_ns = at_ns;
+	if (at_ns < nic->timers_ns)
+		nic->timers_ns = at_ns;
+}
+
+/* -------------------------------------------------------------- who waits */
+
+/* Queue pairs in @set go on; it is empty then. They may come back into it. */
+static void wake(struct unic_nic *nic, uint32_t *set)
+{
+	uint32_t i, left;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++) {
+		left = set[i];
+		set[i] = 0;
+		for (; left; left &= left - 1u) {
+			uint16_t qp = (uint16_t)(i * 32u +
+						 (uint32_t)__builtin_ctz(left));
+
+			unic_requester_filled(nic, qp);
+			unic_responder_filled(nic, qp);
+		}
+	}
+}
+
+static void wake_starved(struct unic_nic *nic)
+{
+	if (!nic->misses.any_starved)
+		return;
+	nic->misses.any_starved = false;
+	wake(nic, nic->misses.starved);
+}
+
+void unic_miss_wait(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t *set = ms->starved;
+
+	if (ms->last < UNIC_MISSES)
+		set = ms->miss[ms->last].qps;
+	else
+		ms->any_starved = true;
+	set[idx / 32] |= 1u << idx % 32;
+}
+
+bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_misses *ms = &nic->misses;
+	uint32_t i, any = ms->starved[idx / 32];
+
+	for (i = 0; i < UNIC_MISSES; i++)
+		any |= ms->miss[i].qps[idx / 32];
+	return any >> idx % 32 & 1;
+}
+
+/* ------------------------------------------------------------------ slots */
+
+static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
+			      uint32_t page)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &ms->miss[i];
+
+		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
+		    page - m->first < m->count)
+			return m;
+	}
+	return NULL;
+}
+
+/* An empty one, or the one that failed first. */
+static struct unic_miss *take(struct unic_misses *ms)
+{
+	struct unic_miss *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &ms->miss[i];
+
+		if (m->state == UNIC_MISS_FREE)
+			return m;
+		if (m->state == UNIC_MISS_FAILED &&
+		    (!found || m->since_ns < found->since_ns))
+			found = m;
+	}
+	return found;
+}
+
+/* It is over with: who waits looks for itself how. */
+static void end(struct unic_nic *nic, struct unic_miss *m, uint8_t state)
+{
+	m->state = state;
+	m->since_ns = nic->now_ns;
+	wake(nic, m->qps);
+	wake_starved(nic);
+	look_again(nic, nic->now_ns);
+}
+
+static uint32_t pages_of(const struct unic_mr *mr)
+{
+	uint32_t mask = (1u << mr->page_shift) - 1u;
+
+	return (uint32_t)((((uint32_t)mr->iova & mask) + mr->length - 1) >>
+			  mr->page_shift) +
+	       1u;
+}
+
+/* As many of @ahead as there are from @page on, and one miss may ask for. */
+static uint32_t bounded(const struct unic_mr *mr, uint32_t page, uint32_t ahead)
+{
+	uint32_t left = pages_of(mr) - page;
+
+	ahead = ahead < left ? ahead : left;
+	return ahead < UNIC_MISS_AHEAD ? ahead : UNIC_MISS_AHEAD;
+}
+
+int unic_miss_starved(struct unic_nic *nic)
+{
+	nic->misses.last = UNIC_MISS_NONE;
+	look_again(nic, nic->now_ns + RETRY_NS);
+	return -UNIC_EMISS;
+}
+
+int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		    uint32_t ahead)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = find(ms, mr, page);
+
+	if (m && m->state == UNIC_MISS_FAILED)
+		return -UNIC_ENOPAGE;
+	if (!m) {
+		m = take(ms);
+		if (!m)
+			return unic_miss_starved(nic);
+		m->state = UNIC_MISS_DUE;
+		m->mr = mr;
+		m->first = page;
+		m->count = bounded(&nic->mrs.mr[mr], page, ahead);
+		m->since_ns = nic->now_ns;
+		look_again(nic, 0);
+	}
+	ms->last = (uint16_t)(m - ms->miss);
+	return -UNIC_EMISS;
+}
+
+void unic_miss_more(struct unic_nic *nic, uint32_t bytes)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = &ms->miss[ms->last];
+	const struct unic_mr *mr;
+	uint32_t n;
+
+	if (ms->last == UNIC_MISS_NONE || m->state != UNIC_MISS_DUE)
+		return;
+	mr = &nic->mrs.mr[m->mr];
+	n = bounded(mr, m->first, (bytes >> mr->page_shift) + 1u);
+	if (n > m->count)
+		m->count = n;
+}
+
+void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &nic->misses.miss[i];
+
+		if (m->state != UNIC_MISS_FREE && m->mr == mr)
+			end(nic, m, UNIC_MISS_FREE);
+	}
+}
+
+/* --------------------------------------------------------------- commands */
+
+/* The region that a command names, with its pages in range. */
+static int named(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count)
+{
+	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	uint32_t pages;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
+		return -UNIC_ESTATE;
+	pages = pages_of(m);
+	if (!count || first >= pages || count > pages - first)
+		return -UNIC_EINVAL;
+	return 0;
+}
+
+/* Slots of @mr whose first page, the one that missed, is among these. */
+static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		     uint32_t count, uint8_t state)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &nic->misses.miss[i];
+
+		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
+		    m->first - first < count)
+			end(nic, m, state);
+	}
+}
+
+/* The driver says that there are no such pages. */
+static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		   uint32_t count)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &ms->miss[i];
+
+		if ((m->state != UNIC_MISS_DUE && m->state != UNIC_MISS_SENT) ||
+		    m->mr != mr || m->first - first >= count)
+			continue;
+		if (m->count > first + count - m->first)
+			m->count = first + count - m->first;
+		UNIC_COUNT(nic, miss_refused);
+		end(nic, m, UNIC_MISS_FAILED);
+	}
+}
+
+static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		uint32_t count, const uint64_t *pages, uint32_t *done)
+{
+	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
+	int r = 0;
+
+	for (*done = 0; *done < count; (*done)++) {
+		uint32_t page = first + *done;
+
+		if (pages[*done] & mask)
+			return -UNIC_EBUS;
+		if (unic_cache_has(nic, mr, page))
+			continue;
+		r = unic_cache_insert(nic, mr, page, pages[*done],
+				      find(&nic->misses, mr, page) != NULL);
+		if (r)
+			break;
+		UNIC_COUNT(nic, miss_filled);
+	}
+	return r;
+}
+
+int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
+		    const uint64_t *pages, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (nic->cache.of[mr].table != UNIC_NO_TABLE)
+		return -UNIC_ESTATE;
+	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
+		return -UNIC_ESTALE;
+	if (!pages) {
+		refuse(nic, mr, first, count);
+		return 0;
+	}
+	r = fill(nic, mr, first, count, pages, done);
+	if (*done)
+		answered(nic, mr, first, *done, UNIC_MISS_FREE);
+	return r;
+}
+
+int unic_miss_invalidate(struct unic_nic *nic,
+			 const struct unic_cmd_mr_pages *cmd, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr), i;
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (cmd->advice)
+		return -UNIC_EINVAL;
+	if (unic_cache_busy(nic, mr))
+		return -UNIC_EBUSY;
+	nic->cache.of[mr].seq++;
+	*done = unic_cache_drop(nic, mr, first, count, false);
+	for (i = 0; i < UNIC_MISSES; i++) { /* their answers would be stale */
+		struct unic_miss *m = &nic->misses.miss[i];
+
+		if (m->state == UNIC_MISS_SENT && m->mr == mr)
+			m->state = UNIC_MISS_DUE;
+	}
+	look_again(nic, 0);
+	return 0;
+}
+
+/* Entries that are not there are read, or asked for, at most so many at once. */
+static int will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		     uint32_t count, uint32_t *done)
+{
+	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
+	uint32_t end_page = first + count;
+
+	for (; first < end_page && *done < AHEAD_READ; first++) {
+		if (unic_cache_has(nic, mr, first))
+			continue;
+		if (demand) {
+			unic_miss_raise(nic, mr, first, end_page - first);
+			(*done)++;
+			first += UNIC_MISS_AHEAD - 1u;
+		} else if (!unic_cache_read(nic, mr, first, false)) {
+			(*done)++;
+		}
+	}
+	return 0;
+}
+
+int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
+		     uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	switch (unic_from_le32(cmd->advice)) {
+	case UNIC_ADVISE_WILL_NEED:
+		return will_need(nic, mr, first, count, done);
+	case UNIC_ADVISE_DONT_NEED:
+		if (unic_cache_busy(nic, mr))
+			return -UNIC_EBUSY;
+		*done = unic_cache_drop(nic, mr, first, count, true);
+		return 0;
+	default:
+		return -UNIC_EINVAL;
+	}
+}
+
+/* ----------------------------------------------------------------- events */
+
+static bool publish(struct unic_nic *nic, const struct unic_miss *m)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
+	uint32_t seq = nic->cache.of[m->mr].seq;
+	struct unic_evt_miss evt = {
+		.hdr = { .type = UNIC_EVT_MISS,
+			 .proc = unic_to_le16(mr->proc) },
+		.mr = unic_to_le32(m->mr),
+		.gen = unic_to_le32(mr->gen),
+		.user = unic_to_le32(mr->user),
+		.first = unic_to_le32(m->first),
+		.count = unic_to_le32(m->count),
+		.seq = unic_to_le32(seq),
+	};
+
+	if (!unic_mbox_event(nic, &evt))
+		return false;
+	UNIC_COUNT(nic, miss_events);
+	UNIC_TRACE(nic, MISS, mr->proc, m->mr, m->first, m->count, seq);
+	return true;
+}
+
+/* One slot. Returns when to look at it again. */
+static uint64_t step(struct unic_nic *nic, struct unic_miss *m)
+{
+	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
+
+	if (m->state == UNIC_MISS_DUE) {
+		if (publish(nic, m))
+			m->state = UNIC_MISS_SENT;
+		else if (nic->now_ns - m->since_ns < bound)
+			return nic->now_ns + RETRY_NS;
+	}
+	if (m->state == UNIC_MISS_FREE)
+		return UINT64_MAX;
+	if (nic->now_ns - m->since_ns < bound)
+		return m->since_ns + bound;
+	if (m->state == UNIC_MISS_FAILED) {
+		m->state = UNIC_MISS_FREE;
+		return UINT64_MAX;
+	}
+	UNIC_COUNT(nic, miss_timeouts);
+	end(nic, m, UNIC_MISS_FAILED);
+	return m->since_ns + bound;
+}
+
+uint64_t unic_miss_poll(struct unic_nic *nic)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint64_t next = UINT64_MAX, at;
+	uint32_t i;
+
+	if (nic->now_ns < ms->next_ns)
+		return ms->next_ns;
+	ms->next_ns = UINT64_MAX;
+	wake_starved(nic);
+	for (i = 0; i < UNIC_MISSES; i++) {
+		at = step(nic, &ms->miss[i]);
+		next = at < next ? at : next;
+	}
+	if (ms->any_starved && nic->now_ns + RETRY_NS < next)
+		next = nic->now_ns + RETRY_NS;
+	if (next < ms->next_ns)
+		ms->next_ns = next;
+	return ms->next_ns;
+}

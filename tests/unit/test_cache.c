@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_cache.c - regions of residency TABLE and DEMAND in the pool: what they
+ * hold, who gives way, what is said of it. Accesses are made as the transport
+ * makes them, by unic_access() and unic_xlate().
+ */
+#include "rig.h"
+#include "unit.h"
+
+#define H_NS	  50000000ull
+#define SPARED_NS 2000000ull
+#define FIRST	  8u /* page of the window */
+
+static struct rig a;
+static uint32_t pd0, pd1;
+
+static int up(void **state)
+{
+	struct unic_cmd_set_params params = {
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+	};
+
+	(void)state;
+	rig_up(&a, 1);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
+	rig_attach(&a, 0, 1);
+	rig_attach(&a, 1, 1);
+	pd0 = rig_pd(&a, 0);
+	pd1 = rig_pd(&a, 1);
+	return 0;
+}
+
+/* Every entry has one owner, and is counted in one account. */
+static void check_books(void)
+{
+	const struct unic_nic *nic = &a.nic;
+	uint32_t i, held = 0, cached = 0, used = 0, demand = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		held += nic->evict.share.owner[i].held;
+		cached += nic->cache.entries[i];
+	}
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct unic_mr *mr = &nic->mrs.mr[i];
+
+		if (mr->state == UNIC_MR_FREE || mr->state == UNIC_MR_EVICTED ||
+		    !unic_mr_cached(mr))
+			continue;
+		assert_int_equal(mr->n_pages, mr->filled);
+		used += mr->n_pages;
+		if (nic->cache.of[i].table == UNIC_NO_TABLE)
+			demand += mr->n_pages;
+	}
+	assert_int_equal(used, cached);
+	assert_int_equal(demand, nic->cache.demand);
+	assert_int_equal(held + nic->tlb.free, UNIC_TLB_ENTRIES);
+}
+
+static int down(void **state)
+{
+	(void)state;
+	check_books();
+	return 0;
+}
+
+static void table(uint32_t proc, uint32_t pages)
+{
+	uint32_t i;
+
+	for (i = 0; i < pages; i++)
+		rig_table(&a, i, proc, FIRST + i % 64);
+}
+
+static int touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
+		 uint32_t len, struct unic_piece *out)
+{
+	return unic_access(&a.nic, mr->stag, (uint16_t)pd, 0,
+			   mr->iova + page * 4096ull, len, out);
+}
+
+static void is_page(const struct unic_piece *p, uint32_t page)
+{
+	assert_int_equal(p->bus, UNIC_BUS(0, (FIRST + page % 64) * 4096ull));
+}
+
+static void table_miss_is_served_at_once(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	table(0, 16);
+	assert_int_equal(rig_reg_cached(&a, pd0, 16, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
+	is_page(&p, 3);
+	assert_int_equal(a.nic.evict.share.owner[0].held, 1);
+	assert_int_equal(touch(&mr, pd0, 3, 4096, &p), 0);
+	assert_int_equal(p.len, 4096);
+	assert_int_equal(touch(&mr, pd0, 4, 8192, &p), 0);
+	assert_int_equal(p.len, 4096);
+	assert_int_equal(unic_xlate(&a.nic, p.mr, mr.iova + 5 * 4096, 4096, &p),
+			 0);
+	is_page(&p, 5);
+	assert_int_equal(rig_count(&a, misses), 3);
+	assert_int_equal(rig_count(&a, table_filled), 3);
+	assert_int_equal(a.nic.evict.share.owner[0].held, 3);
+	assert_int_equal(touch(&mr, pd0, 16, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(touch(&mr, pd1, 3, 1, &p), -UNIC_EPD);
+	assert_int_equal(rig_dereg(&a, &mr), 0);
+	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_ESTAG);
+}
+
+static void table_larger_than_the_pool(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t i, round;
+
+	(void)state;
+	table(0, 3 * UNIC_TLB_ENTRIES);
+	assert_int_equal(rig_reg_cached(&a, pd0, 3 * UNIC_TLB_ENTRIES,
+					UNIC_TABLE, 0, &mr),
+			 0);
+	for (round = 0; round < 3; round++)
+		for (i = 0; i < 3 * UNIC_TLB_ENTRIES; i++) {
+			assert_int_equal(touch(&mr, pd0, i, 4096, &p), 0);
+			is_page(&p, i);
+		}
+	assert_int_equal(a.nic.tlb.free, 0);
+	assert_int_equal(a.nic.cache.entries[0], UNIC_TLB_ENTRIES);
+	check_books();
+}
+
+/* The pages that are used between any two others stay. */
+static void used_entries_get_a_second_chance(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint64_t before;
+	uint32_t i;
+
+	(void)state;
+	table(0, 4 * UNIC_TLB_ENTRIES);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4 * UNIC_TLB_ENTRIES,
+					UNIC_TABLE, 0, &mr),
+			 0);
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
+	for (; i < 2 * UNIC_TLB_ENTRIES; i++) { /* one round of the hand */
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
+		assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
+	}
+	before = rig_count(&a, misses);
+	for (; i < 4 * UNIC_TLB_ENTRIES; i++) {
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
+		assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
+	}
+	assert_int_equal(rig_count(&a, misses) - before, 2 * UNIC_TLB_ENTRIES);
+}
+
+static void bad_table_words(void **state)
+{
+	unic_le64 *words = (unic_le64 *)(a.port.bar + UNIC_BAR_TABLE_OFF);
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	words[0] = unic_to_le64(0);
+	words[1] = unic_to_le64(UNIC_BUS(0, 0x8000)); /* not VALID */
+	words[2] = unic_to_le64(UNIC_BUS(0, 0x8008) | UNIC_TABLE_VALID);
+	words[3] = unic_to_le64(UNIC_BUS(0, 0x8000) | UNIC_TABLE_VALID);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 0, 1, &p), -UNIC_ENOPAGE);
+	assert_int_equal(touch(&mr, pd0, 1, 1, &p), -UNIC_ENOPAGE);
+	assert_int_equal(touch(&mr, pd0, 2, 1, &p), -UNIC_ENOPAGE);
+	assert_int_equal(touch(&mr, pd0, 3, 1, &p), 0);
+	words[0] = words[3]; /* it appears later: no entry was kept */
+	assert_int_equal(touch(&mr, pd0, 0, 1, &p), 0);
+}
+
+static void bad_registrations(void **state)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(pd0),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.residency = UNIC_TABLE,
+		.page_shift = 12,
+		.iova = unic_to_le64(0x10000000),
+		.length = unic_to_le64(0x4000),
+		.n_pages = unic_to_le32(4),
+	};
+	struct unic_cmd_mr_reg c;
+
+	(void)state;
+#define TRY(field, v, status)                                            \
+	do {                                                             \
+		c = cmd;                                                 \
+		c.field = v;                                             \
+		assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REG, &c, NULL), \
+				 status);                                \
+	} while (0)
+	TRY(residency, 3, UNIC_ST_INVALID);
+	TRY(mr_class, UNIC_CLASS_CONTROL, UNIC_ST_INVALID);
+	TRY(flags, UNIC_REG_LIST, UNIC_ST_INVALID);
+	TRY(flags, UNIC_REG_WAIT, UNIC_ST_INVALID);
+	TRY(table, unic_to_le32(4), UNIC_ST_INVALID);
+	TRY(table, unic_to_le32(UNIC_TABLE_BYTES - 24), UNIC_ST_INVALID);
+	TRY(table, unic_to_le32(UNIC_TABLE_BYTES + 8), UNIC_ST_INVALID);
+	TRY(table, unic_to_le32(0xfffffff8u), UNIC_ST_INVALID);
+	TRY(table, unic_to_le32(UNIC_TABLE_BYTES - 32), UNIC_ST_OK);
+	TRY(n_pages, unic_to_le32(5), UNIC_ST_INVALID);
+	cmd.residency = UNIC_RESIDENT;
+	TRY(table, unic_to_le32(8), UNIC_ST_INVALID);
+	cmd.residency = UNIC_DEMAND;
+	TRY(table, unic_to_le32(8), UNIC_ST_INVALID);
+	cmd.length = unic_to_le64(UNIC_CACHED_PAGES * 4096ull);
+	TRY(n_pages, unic_to_le32(UNIC_CACHED_PAGES), UNIC_ST_OK);
+	cmd.length = unic_to_le64(UNIC_CACHED_PAGES * 4096ull + 1);
+	TRY(n_pages, unic_to_le32(UNIC_CACHED_PAGES + 1), UNIC_ST_TOO_LARGE);
+	cmd.page_shift = 16;
+	cmd.length = unic_to_le64(UNIC_CACHED_PAGES * 65536ull);
+	TRY(n_pages, unic_to_le32(UNIC_CACHED_PAGES), UNIC_ST_TOO_LARGE);
+#undef TRY
+}
+
+static void regions_are_capped(void **state)
+{
+	struct rig_mr mr;
+	uint32_t n = 0;
+
+	(void)state;
+	while (!rig_reg_cached(&a, pd0, 1, UNIC_DEMAND, 0, &mr))
+		n++;
+	/* nobody else holds anything: half of all */
+	assert_int_equal(n, UNIC_MRS / 2);
+	assert_int_equal(rig_reg_cached(&a, pd0, 1, UNIC_DEMAND, 0, &mr),
+			 UNIC_ST_MR_FULL);
+	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+}
+
+/* A registration takes the place of cached entries, at once and silently. */
+static void registration_displaces_cached(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr cached, mr;
+	struct unic_piece p;
+	uint32_t i;
+
+	(void)state;
+	table(0, UNIC_TLB_ENTRIES);
+	assert_int_equal(rig_reg_cached(&a, pd0, UNIC_TLB_ENTRIES, UNIC_TABLE,
+					0, &cached),
+			 0);
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&cached, pd0, i, 8, &p), 0);
+	assert_int_equal(rig_reg(&a, 1, pd1, 24, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	assert_int_equal(a.nic.cache.entries[0], UNIC_TLB_ENTRIES - 24);
+	assert_false(rig_event(&a, &evt));
+	/* it is at home in its share; the other comes back within its own */
+	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&cached, pd0, i, 8, &p), 0);
+	assert_int_equal(a.nic.evict.share.owner[1].held, 24);
+	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	check_books();
+}
+
+/* Two processes miss: each ends with what its share gives it. */
+static void misses_keep_to_shares(void **state)
+{
+	struct rig_mr mr[2];
+	struct unic_piece p;
+	uint32_t i;
+
+	(void)state;
+	table(0, 4 * UNIC_TLB_ENTRIES);
+	assert_int_equal(rig_reg_cached(&a, pd0, 2 * UNIC_TLB_ENTRIES,
+					UNIC_TABLE, 0, &mr[0]),
+			 0);
+	assert_int_equal(rig_reg_cached(&a, pd1, 2 * UNIC_TLB_ENTRIES,
+					UNIC_TABLE, 0, &mr[1]),
+			 0);
+	for (i = 0; i < 2 * UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&mr[0], pd0, i, 8, &p), 0);
+	assert_int_equal(a.nic.cache.entries[0], UNIC_TLB_ENTRIES);
+	for (i = 0; i < 2 * UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&mr[1], pd1, i, 8, &p), 0);
+	assert_in_range(a.nic.cache.entries[1], UNIC_TLB_ENTRIES / 2 - 1,
+			UNIC_TLB_ENTRIES / 2 + 1);
+	for (i = 0; i < 2 * UNIC_TLB_ENTRIES; i++)
+		assert_int_equal(touch(&mr[0], pd0, i, 8, &p), 0);
+	assert_in_range(a.nic.cache.entries[1], UNIC_TLB_ENTRIES / 2 - 1,
+			UNIC_TLB_ENTRIES / 2 + 1);
+}
+
+static void quota_holds_for_cached(void **state)
+{
+	struct unic_cmd_proc_set set = {
+		.proc = unic_to_le32(0),
+		.weight = unic_to_le32(1),
+		.quota = unic_to_le32(5),
+	};
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t i;
+
+	(void)state;
+	table(0, 32);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_PROC_SET, &set, NULL), 0);
+	assert_int_equal(rig_reg_cached(&a, pd0, 32, UNIC_TABLE, 0, &mr), 0);
+	for (i = 0; i < 32; i++) {
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
+		assert_true(a.nic.evict.share.owner[0].held <= 5);
+	}
+}
+
+/* Others hold everything by registration: a miss has to wait for the reaper. */
+static void no_room_is_a_miss(void **state)
+{
+	struct rig_mr hog, mr;
+	struct unic_piece p;
+
+	(void)state;
+	table(0, 4);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(rig_reg(&a, 1, pd1, UNIC_TLB_ENTRIES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &hog),
+			 0);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), -UNIC_EMISS);
+	assert_int_equal(rig_count(&a, cache_no_room), 1);
+	assert_int_equal(rig_dereg(&a, &hog), 0);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
+}
+
+static void invalidated_pages_are_read_again(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t done;
+
+	(void)state;
+	table(0, 8);
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
+	rig_table(&a, 2, 0, FIRST + 40);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
+	is_page(&p, 2); /* the old one, until told */
+	assert_int_equal(rig_pages(&a, &mr, 0, 8, 0, &done), 0);
+	assert_int_equal(done, 1);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
+	is_page(&p, 40);
+	assert_int_equal(rig_pages(&a, &mr, 8, 1, 0, &done), UNIC_ST_INVALID);
+	assert_int_equal(rig_pages(&a, &mr, 7, 2, 0, &done), UNIC_ST_INVALID);
+	assert_int_equal(rig_pages(&a, &mr, 0, 0, 0, &done), UNIC_ST_INVALID);
+	assert_int_equal(rig_pages(&a, &mr, 1, 0xffffffffu, 0, &done),
+			 UNIC_ST_INVALID);
+	mr.gen++;
+	assert_int_equal(rig_pages(&a, &mr, 0, 1, 0, &done), UNIC_ST_NO_MR);
+}
+
+static void advice(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t done;
+
+	(void)state;
+	table(0, 8);
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(rig_pages(&a, &mr, 0, 8, UNIC_ADVISE_WILL_NEED, &done),
+			 0);
+	assert_int_equal(done, 8);
+	assert_int_equal(touch(&mr, pd0, 7, 8, &p), 0);
+	assert_int_equal(rig_count(&a, misses), 0);
+	assert_int_equal(rig_pages(&a, &mr, 4, 4, UNIC_ADVISE_DONT_NEED, &done),
+			 0);
+	assert_int_equal(done, 4);
+	assert_int_equal(touch(&mr, pd0, 7, 8, &p), 0);
+	assert_int_equal(rig_count(&a, misses), 1);
+	assert_int_equal(rig_pages(&a, &mr, 0, 1, 3, &done), UNIC_ST_INVALID);
+}
+
+/* ---------------------------------------------------------------- DEMAND */
+
+static void demand_miss_is_told_and_filled(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 3, 3 * 4096, &p), -UNIC_EMISS);
+	assert_int_equal(p.mr, mr.mr);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_EMISS);
+	assert_int_equal(touch(&mr, pd0, 4, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), mr.mr);
+	assert_int_equal(unic_from_le32(evt.gen), mr.gen);
+	assert_int_equal(unic_from_le32(evt.first), 3);
+	assert_int_equal(unic_from_le32(evt.count), 3);
+	assert_int_equal(unic_from_le32(evt.seq), 0);
+	assert_int_equal(unic_from_le32(evt.user), 0x77);
+	assert_false(rig_event(&a, &evt)); /* those joined it */
+	assert_int_equal(rig_fault(&a, &mr, 3, 3, 0, 0, FIRST + 3, &done), 0);
+	assert_int_equal(done, 3);
+	assert_int_equal(touch(&mr, pd0, 4, 8, &p), 0);
+	is_page(&p, 4);
+	assert_int_equal(a.nic.cache.demand, 3);
+	assert_int_equal(touch(&mr, pd0, 40, 64 * 4096, &p), -UNIC_EBOUNDS);
+	assert_int_equal(touch(&mr, pd0, 30, 34 * 4096, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.count), UNIC_MISS_AHEAD);
+	/* pages that are there are left alone */
+	assert_int_equal(rig_fault(&a, &mr, 2, 4, 0, 0, FIRST + 50, &done), 0);
+	assert_int_equal(done, 4);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
+	is_page(&p, 3);
+	assert_int_equal(rig_dereg(&a, &mr), 0);
+	assert_int_equal(a.nic.cache.demand, 0);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_FREE);
+}
+
+static void dropped_pages_are_recorded(void **state)
+{
+	uint32_t i, done, n = 0;
+	struct unic_drop d;
+	struct rig_mr mr, other;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(rig_fault(&a, &mr, 0, 64, 0, 0, FIRST, &done), 0);
+	assert_int_equal(done, 64);
+	assert_false(rig_dropped(&a, &d));
+	assert_int_equal(rig_reg(&a, 1, pd1, 20, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &other),
+			 0);
+	for (i = 0; rig_dropped(&a, &d); i++) {
+		assert_int_equal(unic_from_le32(d.mr), mr.mr);
+		assert_int_equal(unic_from_le32(d.gen), mr.gen);
+		assert_false(unic_cache_has(&a.nic, (uint16_t)mr.mr,
+					    unic_from_le32(d.page)));
+	}
+	assert_int_equal(i, 20);
+	assert_int_equal(rig_pages(&a, &mr, 0, 64, UNIC_ADVISE_DONT_NEED, &n),
+			 0);
+	for (i = 0; rig_dropped(&a, &d); i++)
+		;
+	assert_int_equal(i, n);
+	/* what an invalidation takes its asker knows */
+	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, &done), 0);
+	assert_int_equal(rig_pages(&a, &mr, 0, 64, 0, &n), 0);
+	assert_int_equal(n, 8);
+	assert_false(rig_dropped(&a, &d));
+}
+
+/* INV-17: what is on the NIC has a place in the drop ring. */
+static void no_fill_without_a_place_to_drop(void **state)
+{
+	uint32_t done, i, filled = 0;
+	struct unic_drop d;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 32, UNIC_DEMAND, 0, &mr), 0);
+	for (i = 0; i < UNIC_DROP_ENTRIES; i++) {
+		if (rig_fault(&a, &mr, 0, 32, 0, 0, FIRST, &done))
+			break;
+		filled += done;
+		assert_int_equal(rig_pages(&a, &mr, 0, 32,
+					   UNIC_ADVISE_DONT_NEED, NULL),
+				 0);
+	}
+	assert_int_equal(i, UNIC_DROP_ENTRIES / 32);
+	assert_int_equal(filled + done, UNIC_DROP_ENTRIES);
+	assert_int_equal(rig_fault(&a, &mr, 0, 32, 0, 0, FIRST, &done),
+			 UNIC_ST_BUSY);
+	assert_int_equal(done, 0);
+	for (i = 0; i < 10; i++)
+		assert_true(rig_dropped(&a, &d));
+	assert_int_equal(rig_fault(&a, &mr, 0, 32, 0, 0, FIRST, &done),
+			 UNIC_ST_BUSY);
+	assert_int_equal(done, 10);
+	while (rig_dropped(&a, &d))
+		;
+	assert_int_equal(rig_fault(&a, &mr, 0, 32, 0, 0, FIRST, &done), 0);
+}
+
+static void answers_older_than_an_invalidation_are_stale(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(rig_pages(&a, &mr, 0, 8, 0, NULL), 0);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_STALE);
+	assert_int_equal(done, 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt); /* asked for again */
+	assert_int_equal(unic_from_le32(evt.seq), 1);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 2, 0, FIRST, &done),
+			 UNIC_ST_STALE);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 1, 0, FIRST + 1, &done), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
+}
+
+static void bad_answers(void **state)
+{
+	struct rig_mr mr, resident, tab;
+	struct unic_cmd_mr_fault odd = { .count = unic_to_le32(1) };
+	struct unic_cpl_mr_pages cpl;
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_TABLE, 0, &tab), 0);
+	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &resident),
+			 0);
+	assert_int_equal(rig_fault(&a, &mr, 0, 0, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &mr, 0, 9, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &mr, 8, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &mr, 0xffffffff, 2, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &mr, 0, 513, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &tab, 0, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_STATE);
+	assert_int_equal(rig_fault(&a, &resident, 0, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_STATE);
+	assert_int_equal(rig_pages(&a, &resident, 0, 1, 0, &done),
+			 UNIC_ST_STATE);
+	mr.gen++;
+	assert_int_equal(rig_fault(&a, &mr, 0, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_NO_MR);
+	mr.gen--;
+	mr.mr += UNIC_MRS;
+	assert_int_equal(rig_fault(&a, &mr, 0, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_NO_MR);
+	mr.mr -= UNIC_MRS;
+	assert_int_equal(rig_fault(&a, &mr, 0, 2, 0, 0, FIRST, &done), 0);
+	odd.mr = unic_to_le32(mr.mr);
+	odd.gen = unic_to_le32(mr.gen);
+	odd.first = unic_to_le32(3);
+	*(uint64_t *)(a.port.bar + UNIC_BAR_LIST_OFF +
+		      a.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES) = 0x8010;
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_FAULT, &odd, &cpl),
+			 UNIC_ST_BUS);
+	assert_int_equal(unic_from_le32(cpl.done), 0);
+	odd.cannot = unic_to_le32(2);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_FAULT, &odd, &cpl),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_pages(&a, &mr, 0, 2, 0, &done), 0);
+	assert_int_equal(done, 2);
+}
+
+static void pages_that_cannot_be_had(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, FAKE_WINDOWS, 0, NULL), 0);
+	assert_int_equal(rig_count(&a, miss_refused), 1);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), -UNIC_EMISS);
+	/* for a while only, and a page that comes after all is taken */
+	rig_run(&a, H_NS + 1000000);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, FAKE_WINDOWS, 0, NULL), 0);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, 0, FIRST, NULL), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
+}
+
+static void silent_driver_is_not_waited_for(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_run(&a, H_NS - 1000);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_run(&a, 2000);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
+	assert_int_equal(rig_count(&a, miss_timeouts), 1);
+}
+
+/* All slots are taken: whoever comes then is told to wait, and gets one. */
+static void more_misses_than_slots(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_DEMAND, 0, &mr), 0);
+	for (i = 0; i < UNIC_MISSES + 3; i++)
+		assert_int_equal(touch(&mr, pd0, 2 * i, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	for (i = 0; i < UNIC_MISSES; i++)
+		rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_false(rig_event(&a, &evt));
+	assert_int_equal(rig_fault(&a, &mr, 0, 1, 0, 0, FIRST, NULL), 0);
+	assert_int_equal(touch(&mr, pd0, 2 * UNIC_MISSES, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.first), 2 * UNIC_MISSES);
+}
+
+/* INV-11: the event is due until its ring has room. */
+static void full_event_ring_delays_a_miss(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+	uint32_t tail;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	tail = a.nic.mbox.evt_tail;
+	a.nic.mbox.evt_tail = tail + UNIC_EVT_ENTRIES;
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_run(&a, 1000000);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_DUE);
+	a.nic.mbox.evt_tail = tail;
+	rig_run(&a, 1000000);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_SENT);
+}
+
+/* Progress under thrash: what an operation waits for is not taken first. */
+static void wanted_entries_are_spared(void **state)
+{
+	uint32_t done, n;
+	struct unic_piece p;
+	struct rig_mr mr, other;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 0, 16 * 4096, &p), -UNIC_EMISS);
+	assert_int_equal(rig_fault(&a, &mr, 0, 16, 0, 0, FIRST, &done), 0);
+	assert_int_equal(done, 16);
+	assert_int_equal(unic_cache_take(&a.nic, 0, 64), 0);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0); /* its first use */
+	n = unic_cache_take(&a.nic, 0, 64);
+	assert_int_equal(n, 1);
+	rig_run(&a, SPARED_NS);
+	n = unic_cache_take(&a.nic, 0, 64);
+	assert_int_equal(n, 15);
+	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &other),
+			 0);
+}
+
+/* The reaper takes cached entries before it asks for a region. */
+static void reaper_takes_cached_first(void **state)
+{
+	struct unic_cmd_set_params params = {
+		.low_entries = unic_to_le32(8),
+		.high_entries = unic_to_le32(16),
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+	};
+	struct rig_mr mr, resident;
+	struct unic_evt_mr evt;
+	struct unic_piece p;
+	uint32_t i;
+
+	(void)state;
+	table(0, 64);
+	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(rig_reg(&a, 0, pd0, 16, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &resident),
+			 0);
+	for (i = 0; i < 48; i++)
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
+	rig_run(&a, SPARED_NS); /* their first use is over anyway */
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
+	rig_run(&a, 10000000);
+	assert_false(rig_event(&a, &evt));
+	assert_true(a.nic.tlb.free >= 16);
+	assert_int_equal(a.nic.mrs.mr[resident.mr].state, UNIC_MR_ACTIVE);
+}
+
+/* A window shows one page of the region; it ends with the entry. */
+static void window_ends_with_its_entry(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	table(0, 8);
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
+	assert_true(a.nic.mrs.mr[mr.mr].win_bytes != 0);
+	assert_int_equal(rig_pages(&a, &mr, 3, 5, 0, NULL), 0);
+	assert_true(a.nic.mrs.mr[mr.mr].win_bytes != 0);
+	assert_int_equal(rig_pages(&a, &mr, 2, 1, 0, NULL), 0);
+	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 0);
+}
+
+static void reset_forgets_them(void **state)
+{
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, NULL), 0);
+	rig_reset(&a);
+	assert_int_equal(a.nic.cache.demand, 0);
+	assert_int_equal(unic_mbox_drop_room(&a.nic), UNIC_DROP_ENTRIES);
+	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(table_miss_is_served_at_once),
+		TEST(table_larger_than_the_pool),
+		TEST(used_entries_get_a_second_chance),
+		TEST(bad_table_words),
+		TEST(bad_registrations),
+		TEST(regions_are_capped),
+		TEST(registration_displaces_cached),
+		TEST(misses_keep_to_shares),
+		TEST(quota_holds_for_cached),
+		TEST(no_room_is_a_miss),
+		TEST(invalidated_pages_are_read_again),
+		TEST(advice),
+		TEST(demand_miss_is_told_and_filled),
+		TEST(dropped_pages_are_recorded),
+		TEST(no_fill_without_a_place_to_drop),
+		TEST(answers_older_than_an_invalidation_are_stale),
+		TEST(bad_answers),
+		TEST(pages_that_cannot_be_had),
+		TEST(silent_driver_is_not_waited_for),
+		TEST(more_misses_than_slots),
+		TEST(full_event_ring_delays_a_miss),
+		TEST(wanted_entries_are_spared),
+		TEST(reaper_takes_cached_first),
+		TEST(window_ends_with_its_entry),
+		TEST(reset_forgets_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

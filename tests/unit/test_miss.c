@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_miss.c - operations that meet pages which are not on the NIC, on either
+ * side of a wire: what waits, what goes on, what the peer is told.
+ */
+#include "unit.h"
+
+#include "requester.h"
+#include "rig.h"
+
+#define PAGES	8u
+#define BYTES	(PAGES * 4096u)
+#define MS	1000000ull
+#define H_NS	50000000ull
+#define A_FIRST 64u /* pages of the windows behind the cached regions */
+#define B_FIRST 80u
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb, qa2, qb2;
+static struct rig_mr ma, mb;	   /* residency as the test says */
+static struct rig_mr ra_mr, rb_mr; /* RESIDENT */
+static uint32_t pa, pb;
+static bool late; /* DMA of both answers PENDING */
+
+static uint8_t *page_of(struct rig *r, uint32_t page)
+{
+	return r->port.window[0] + page * 4096;
+}
+
+static void bring_up(uint8_t res_a, uint8_t res_b, bool vendor)
+{
+	uint32_t i;
+
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 3, &qa);
+	rig_qp(&rb, 0, pb, 5, &qb);
+	rig_qp(&ra, 0, pa, 4, &qa2);
+	rig_qp(&rb, 0, pb, 6, &qb2);
+	rig_connect(&ra, &qa, &rb, &qb);
+	rig_connect(&ra, &qa2, &rb, &qb2);
+	for (i = 0; i < UNIC_QPS; i++)
+		ra.nic.qps.qp[i].vendor = rb.nic.qps.qp[i].vendor = vendor;
+	for (i = 0; i < PAGES; i++) {
+		rig_table(&ra, i, 0, A_FIRST + i);
+		rig_table(&rb, i, 0, B_FIRST + i);
+	}
+	assert_int_equal(rig_reg_cached(&ra, pa, PAGES, res_a, 0, &ma), 0);
+	assert_int_equal(rig_reg_cached(&rb, pb, PAGES, res_b, 0, &mb), 0);
+	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &ra_mr),
+			 0);
+	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &rb_mr),
+			 0);
+	ma.mem = page_of(&ra, A_FIRST);
+	mb.mem = page_of(&rb, B_FIRST);
+	for (i = 0; i < BYTES; i++) {
+		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
+		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
+		ra_mr.mem[i] = (uint8_t)(i * 3 + (i >> 8));
+		rb_mr.mem[i] = (uint8_t)(i * 5 + (i >> 8) + 1);
+	}
+	late = false;
+}
+
+static int up(void **state)
+{
+	(void)state;
+	bring_up(UNIC_DEMAND, UNIC_DEMAND, true);
+	return 0;
+}
+
+static int up_plain(void **state)
+{
+	(void)state;
+	bring_up(UNIC_DEMAND, UNIC_DEMAND, false);
+	return 0;
+}
+
+static int up_table(void **state)
+{
+	(void)state;
+	bring_up(UNIC_TABLE, UNIC_TABLE, true);
+	return 0;
+}
+
+/* Nothing holds a region when all is quiet. */
+static int down(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_MRS; i++) {
+		assert_int_equal(ra.nic.mrs.mr[i].holds, 0);
+		assert_int_equal(rb.nic.mrs.mr[i].holds, 0);
+		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
+		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
+	}
+	return 0;
+}
+
+static void run(uint64_t ns)
+{
+	uint64_t end = ra.port.now_ns + ns;
+
+	if (!late) {
+		rig_run2(&ra, &rb, ns);
+		return;
+	}
+	ra.port.late_dma = rb.port.late_dma = true;
+	for (; ra.port.now_ns < end; ra.port.now_ns += 1000) {
+		rb.port.now_ns = ra.port.now_ns;
+		rig_poll(&ra);
+		rig_poll(&rb);
+		fake_dma_run(&ra.port, 64);
+		fake_dma_run(&rb.port, 64);
+	}
+	ra.port.late_dma = rb.port.late_dma = false;
+}
+
+/* Answer the next miss of @r, up to @most pages. False: there is none. */
+static bool serve(struct rig *r, const struct rig_mr *mr, uint32_t first_page,
+		  uint32_t most)
+{
+	struct unic_evt_miss evt;
+	uint32_t first, count, done;
+
+	if (!rig_event(r, &evt))
+		return false;
+	assert_int_equal(evt.hdr.type, UNIC_EVT_MISS);
+	first = unic_from_le32(evt.first);
+	count = unic_from_le32(evt.count);
+	count = count < most ? count : most;
+	assert_int_equal(rig_fault(r, mr, first, count, unic_from_le32(evt.seq),
+				   0, first_page + first, &done),
+			 0);
+	assert_int_equal(done, count);
+	return true;
+}
+
+/* Let @ns pass with drivers that answer every miss 20 us later. */
+static void run_served(uint64_t ns, uint32_t most)
+{
+	uint64_t end = ra.port.now_ns + ns;
+
+	while (ra.port.now_ns < end) {
+		run(20000);
+		while (serve(&ra, &ma, A_FIRST, most))
+			;
+		while (serve(&rb, &mb, B_FIRST, most))
+			;
+	}
+}
+
+static void expect(struct rig *r, struct rig_qp *qp, uint64_t wr_id,
+		   uint8_t status, uint8_t detail)
+{
+	struct unic_cqe cqe;
+
+	assert_true(rig_cqe(r, qp, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
+	assert_int_equal(cqe.status, status);
+	assert_int_equal(cqe.detail, detail);
+}
+
+static void expect_none(struct rig *r, struct rig_qp *qp)
+{
+	struct unic_cqe cqe;
+
+	assert_false(rig_cqe(r, qp, &cqe));
+}
+
+static void same(const uint8_t *a, const uint8_t *b, uint32_t len)
+{
+	assert_memory_equal(a, b, len);
+}
+
+/* A WRITE out of missing pages waits, its queue pair alone; no retry is used. */
+static void requester_waits_for_its_page(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 100, 10000, rb_mr.iova,
+		 rb_mr.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ra_mr, 0, 8, rb_mr.iova + 20000,
+		 rb_mr.stag);
+	rig_send(&ra, &qa2, UNIC_WR_WRITE, 3, &ra_mr, 0, 8, rb_mr.iova + 30000,
+		 rb_mr.stag);
+	run(1 * MS);
+	expect_none(&ra, &qa);
+	expect(&ra, &qa2, 3, 0, 0);
+	assert_int_equal(ra.nic.counter[UNIC_C_miss_suspended], 1);
+	assert_true(serve(&ra, &ma, A_FIRST, 16));
+	run(1 * MS);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	same(rb_mr.mem, ma.mem + 100, 10000);
+	assert_int_equal(ra.nic.counter[UNIC_C_miss_events], 1);
+	assert_int_equal(ra.nic.counter[UNIC_C_retransmits], 0);
+	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 0);
+}
+
+/* Page by page, in the middle of a message. */
+static void requester_waits_midway(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, BYTES, rb_mr.iova,
+		 rb_mr.stag);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 5, 3000, 0, 0);
+	rig_recv(&rb, &qb, 9, &rb_mr, 0, 4096);
+	run_served(1 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&rb, &qb, 9, 0, 0);
+	same(rb_mr.mem + 4096, ma.mem + 4096, BYTES - 4096);
+	same(rb_mr.mem, ma.mem + 5, 3000);
+	assert_int_equal(ra.nic.counter[UNIC_C_miss_events], PAGES);
+}
+
+static void read_sink_waits(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 10, 20000, rb_mr.iova + 3,
+		 rb_mr.stag);
+	run_served(3 * MS, 2);
+	expect(&ra, &qa, 1, 0, 0);
+	same(ma.mem + 10, rb_mr.mem + 3, 20000);
+	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 0);
+}
+
+static void lost_pages_are_brought_again_for_retransmission(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 3000, rb_mr.iova,
+		 rb_mr.stag);
+	rb.port.rx_overrun = 0;
+	rb.nic.rx_fault = 3; /* all three packets are lost */
+	run(10000);
+	assert_true(serve(&ra, &ma, A_FIRST, 16));
+	run(10000);
+	assert_int_equal(rb.nic.rx_fault, 0);
+	/* meanwhile the page goes */
+	assert_int_equal(
+		rig_pages(&ra, &ma, 0, PAGES, UNIC_ADVISE_DONT_NEED, NULL), 0);
+	run_served(500 * MS, 16);
+	expect(&ra, &qa, 1, 0, 0);
+	same(rb_mr.mem, ma.mem, 3000);
+	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 1);
+}
+
+/* Peers that speak our opcodes are told when; no retry is used. */
+static void responder_says_when(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ra_mr, 0, 20000, mb.iova + 50,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ra_mr, 0, 8, mb.iova, mb.stag);
+	run_served(3 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	same(mb.mem + 50, ra_mr.mem, 20000);
+	same(mb.mem, ra_mr.mem, 8);
+	assert_true(rb.nic.counter[UNIC_C_miss_put_off] >= 5);
+	assert_int_equal(rb.nic.counter[UNIC_C_tx_rnr_naks], 0);
+	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 0);
+}
+
+static void responder_answers_rnr(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ra_mr, 0, 9000, mb.iova, mb.stag);
+	run_served(400 * MS, 16);
+	expect(&ra, &qa, 1, 0, 0);
+	same(mb.mem, ra_mr.mem, 9000);
+	assert_true(rb.nic.counter[UNIC_C_tx_rnr_naks] >= 1);
+	assert_int_equal(rb.nic.counter[UNIC_C_tx_vacks], 0);
+}
+
+static void receive_in_missing_pages(void **state)
+{
+	(void)state;
+	rig_recv(&rb, &qb, 7, &mb, 4000, 8000);
+	rig_recv(&rb, &qb, 8, &mb, 20000, 100);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ra_mr, 0, 6000, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ra_mr, 0, 100, 0, 0);
+	run_served(3 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&rb, &qb, 7, 0, 0);
+	expect(&rb, &qb, 8, 0, 0);
+	same(mb.mem + 4000, ra_mr.mem, 6000);
+	same(mb.mem + 20000, ra_mr.mem, 100);
+}
+
+static void read_source_in_missing_pages(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ra_mr, 0, 30000, mb.iova + 1,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ra_mr, 0, 8, rb_mr.iova,
+		 rb_mr.stag);
+	run_served(3 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	same(ra_mr.mem, mb.mem + 1, 30000);
+}
+
+/* All at once, both ways, page by page, and DMA that ends later. */
+static void all_ways(void)
+{
+	uint32_t i;
+
+	rig_recv(&rb, &qb, 7, &mb, 100, 3 * 4096);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 20000, mb.iova + 12000,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 3, 10000, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_READ, 3, &ma, 20000, 12000, mb.iova + 16000,
+		 mb.stag);
+	for (i = 0; i < 20; i++) {
+		run_served(2 * MS, 1);
+		rig_pages(&ra, &ma, i % PAGES, 1, UNIC_ADVISE_DONT_NEED, NULL);
+		rig_pages(&rb, &mb, i % PAGES, 1, UNIC_ADVISE_DONT_NEED, NULL);
+	}
+	run_served(100 * MS, 4);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&ra, &qa, 3, 0, 0);
+	expect(&rb, &qb, 7, 0, 0);
+	same(mb.mem + 100, ma.mem + 3, 10000);
+	same(mb.mem + 12300, ma.mem + 300, 3000);
+	same(ma.mem + 20000, mb.mem + 16000, 12000);
+}
+
+static void everything_misses(void **state)
+{
+	(void)state;
+	all_ways();
+}
+
+static void everything_misses_late(void **state)
+{
+	(void)state;
+	late = true;
+	all_ways();
+}
+
+static void table_pages_never_wait(void **state)
+{
+	(void)state;
+	rig_recv(&rb, &qb, 7, &mb, 100, 8000);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 20000, mb.iova + 12000,
+		 mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 3, 8000, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_READ, 3, &ma, 20000, 12000, mb.iova + 16000,
+		 mb.stag);
+	run(1 * MS);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&ra, &qa, 3, 0, 0);
+	expect(&rb, &qb, 7, 0, 0);
+	same(mb.mem + 100, ma.mem + 3, 8000);
+	assert_int_equal(ra.nic.counter[UNIC_C_miss_suspended], 0);
+	assert_int_equal(rb.nic.counter[UNIC_C_miss_put_off], 0);
+}
+
+/* ---------------------------------------------------------------- tokens */
+
+static uint32_t token(uint64_t iova, uint32_t len, uint64_t *key)
+{
+	struct unic_cmd_token_alloc cmd = {
+		.pd = unic_to_le32(pb),
+		.stag = unic_to_le32(mb.stag),
+		.iova = unic_to_le64(iova),
+		.length = unic_to_le32(len),
+	};
+	struct unic_cpl_token cpl;
+
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &cmd, &cpl), 0);
+	*key = unic_from_le64(cpl.key);
+	return unic_from_le32(cpl.index);
+}
+
+/* The claim is given back while the page is brought; used once all the same. */
+static void tagged_message(void)
+{
+	uint32_t index;
+	uint64_t key;
+
+	index = token(mb.iova + 4000, 9000, &key);
+	rig_recv(&rb, &qb, 7, &rb_mr, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &ra_mr, 0, 9000, key, index);
+	run(1000);
+	run_served(5 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&rb, &qb, 7, 0, 0);
+	same(mb.mem + 4000, ra_mr.mem, 9000);
+	assert_int_equal(rb.nic.counter[UNIC_C_tokens_used], 1);
+	assert_int_equal(rb.nic.counter[UNIC_C_tokens_aborted], 0);
+}
+
+static void token_of_missing_pages(void **state)
+{
+	(void)state;
+	tagged_message();
+}
+
+static void token_of_missing_pages_late(void **state)
+{
+	(void)state;
+	late = true;
+	tagged_message();
+}
+
+/* --------------------------------------------------------------- failures */
+
+static void refuse(struct rig *r, const struct rig_mr *mr)
+{
+	struct unic_evt_miss evt;
+
+	rig_expect(r, UNIC_EVT_MISS, &evt);
+	assert_int_equal(rig_fault(r, mr, unic_from_le32(evt.first), 1,
+				   unic_from_le32(evt.seq), FAKE_WINDOWS, 0,
+				   NULL),
+			 0);
+}
+
+static void page_that_a_requester_cannot_have(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(1 * MS);
+	refuse(&ra, &ma);
+	run(1 * MS);
+	expect(&ra, &qa, 1, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
+}
+
+static void page_that_a_responder_cannot_have(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ra_mr, 0, 100, mb.iova, mb.stag);
+	run(20000);
+	refuse(&rb, &mb);
+	run(1 * MS);
+	expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
+	assert_int_equal(unic_guess_held(&rb.nic, 0x0a000001), 0);
+}
+
+static void receive_page_that_cannot_be_had(void **state)
+{
+	(void)state;
+	rig_recv(&rb, &qb, 7, &mb, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ra_mr, 0, 100, 0, 0);
+	run(20000);
+	refuse(&rb, &mb);
+	run(1 * MS);
+	expect(&ra, &qa, 1, UNIC_WC_REM_OP_ERR, 0);
+	expect(&rb, &qb, 7, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
+}
+
+static void read_source_that_cannot_be_had(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ra_mr, 0, 8000, mb.iova, mb.stag);
+	run(20000);
+	assert_true(serve(&rb, &mb, B_FIRST, 1));
+	run(200000);
+	refuse(&rb, &mb);
+	run(1 * MS);
+	expect(&ra, &qa, 1, UNIC_WC_REM_OP_ERR, 0);
+}
+
+static void driver_that_never_answers(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(H_NS - MS);
+	expect_none(&ra, &qa);
+	run(2 * MS);
+	expect(&ra, &qa, 1, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
+	assert_int_equal(ra.nic.counter[UNIC_C_miss_timeouts], 1);
+}
+
+/* A peer that says RETRY_AFTER for ever is not listened to for ever. */
+static void endless_retry_after(void **state)
+{
+	struct unic_qp *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
+	uint32_t i, psn;
+
+	(void)state;
+	rb.nic.rx_fault = 1000000;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ra_mr, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(1000);
+	psn = qp->sq.psn_una;
+	for (i = 0; i < 5000 && qp->state == UNIC_QPS_RTS; i++) {
+		unic_requester_vack(&ra.nic, qp, psn, UNIC_EV_RETRY_AFTER, 0);
+		run(11000);
+	}
+	assert_in_range(i, 4000, 4200);
+	expect(&ra, &qa, 1, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+	rb.nic.rx_fault = 0;
+}
+
+/* The region ends while an operation waits for its page. */
+static void region_that_ends_meanwhile(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(1 * MS);
+	assert_int_equal(rig_dereg(&ra, &ma), UNIC_ST_PENDING);
+	run(30 * MS);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].state, UNIC_MR_FREE);
+	assert_int_equal(ra.nic.misses.miss[0].state, UNIC_MISS_FREE);
+}
+
+#define TEST(f)		cmocka_unit_test_setup_teardown(f, up, down)
+#define TEST_WITH(f, s) cmocka_unit_test_setup_teardown(f, s, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(requester_waits_for_its_page),
+		TEST(requester_waits_midway),
+		TEST(read_sink_waits),
+		TEST(lost_pages_are_brought_again_for_retransmission),
+		TEST(responder_says_when),
+		TEST_WITH(responder_answers_rnr, up_plain),
+		TEST(receive_in_missing_pages),
+		TEST(read_source_in_missing_pages),
+		TEST(everything_misses),
+		TEST(everything_misses_late),
+		TEST_WITH(table_pages_never_wait, up_table),
+		TEST(token_of_missing_pages),
+		TEST(token_of_missing_pages_late),
+		TEST(page_that_a_requester_cannot_have),
+		TEST(page_that_a_responder_cannot_have),
+		TEST(receive_page_that_cannot_be_had),
+		TEST(read_source_that_cannot_be_had),
+		TEST(driver_that_never_answers),
+		TEST(endless_retry_after),
+		TEST(region_that_ends_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
