@@ -35,7 +35,7 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
 CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
-	frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
+	fault.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	proc.c queue.c region.c restore.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	look.c slots.c unicd_main.c unicd_os.c)

@@ -63,6 +63,7 @@ enum unic_ctl_op {
 	UNIC_CTL_NOTICE_ANSWER = 11,
 	UNIC_CTL_RESYNC = 12,
 	UNIC_CTL_USAGE = 13,
+	UNIC_CTL_MR_ADVISE = 14,
 	UNIC_CTL_TOKEN_ALLOC = 16,
 	UNIC_CTL_TOKEN_CANCEL = 17,
 	UNIC_CTL_CQ_CREATE = 20,
@@ -270,8 +271,10 @@ struct unic_ctl_mr_reg {
 	uint8_t page_shift; /* 12, 16, 21; 0: the largest that the frames allow */
 	uint8_t key;	    /* low 8 bits of the STag */
 	uint8_t importance;
-	uint8_t flags; /* UNIC_CTL_REG_* */
-	uint8_t rsvd[6];
+	uint8_t flags;	   /* UNIC_CTL_REG_* */
+	uint8_t residency; /* enum unic_residency; one that the device has not
+			    * is RESIDENT */
+	uint8_t rsvd[5];
 };
 #define UNIC_CTL_REG_WAIT      (1u << 0)
 #define UNIC_CTL_REG_ASYNC     (1u << 1)
@@ -285,6 +288,18 @@ struct unic_ctl_mr_reg_reply {
 	uint8_t page_shift; /* that was used */
 	uint8_t rsvd0[3];
 	unic_le32 rsvd1[7];
+};
+
+/* MR_ADVISE. [offset, offset + length) of a region will be needed, or will not;
+ * of a RESIDENT one nothing comes of it. NO_MR, INVALID, BUSY (DONT_NEED: in
+ * use). */
+struct unic_ctl_mr_advise {
+	struct unic_ctl_hdr hdr;
+	unic_le64 offset;
+	unic_le64 length; /* bytes, not 0 */
+	unic_le32 id;
+	unic_le32 advice; /* enum unic_advice */
+	unic_le32 rsvd[6];
 };
 
 /* MR_DEREG. The reply comes when nothing uses the region any more (bounded by
@@ -796,6 +811,7 @@ UNIC_ABI_SIZE(unic_ctl_frames, 64);
 UNIC_ABI_SIZE(unic_ctl_id_reply, 64);
 UNIC_ABI_AT(unic_ctl_mr_reg, pd, 40);
 UNIC_ABI_AT(unic_ctl_mr_reg, rights, 52);
+UNIC_ABI_SIZE(unic_ctl_mr_advise, 64);
 UNIC_ABI_SIZE(unic_ctl_mr_reg, 64);
 UNIC_ABI_AT(unic_ctl_mr_reg_reply, page_shift, 32);
 UNIC_ABI_SIZE(unic_ctl_mr_reg_reply, 64);

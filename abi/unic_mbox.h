@@ -535,7 +535,7 @@ struct unic_drop {
 	unic_le32 mr;
 	unic_le32 gen;
 	unic_le32 page;
-	unic_le32 rsvd;
+	unic_le32 user; /* as given at MR_REG */
 };
 
 /*

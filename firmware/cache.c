@@ -164,7 +164,7 @@ static void drop(struct unic_nic *nic, uint16_t i, bool tell)
 	if (is_demand(nic, idx)) {
 		c->demand--;
 		if (tell)
-			unic_mbox_drop(nic, idx, mr->gen, page);
+			unic_mbox_drop(nic, idx, mr->gen, page, mr->user);
 	}
 	UNIC_COUNT(nic, cache_dropped);
 	UNIC_TRACE(nic, DROPPED, mr->proc, idx, page, 0, 0);

@@ -261,7 +261,7 @@ uint32_t unic_mbox_drop_room(struct unic_nic *nic)
 }
 
 void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
-		    uint32_t page)
+		    uint32_t page, uint32_t user)
 {
 	struct unic_mbox *m = &nic->mbox;
 	struct unic_drop *at =
@@ -271,7 +271,7 @@ void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	at->mr = unic_to_le32(mr);
 	at->gen = unic_to_le32(gen);
 	at->page = unic_to_le32(page);
-	at->rsvd = unic_to_le32(0);
+	at->user = unic_to_le32(user);
 	unic_wmb();
 	m->drop_tail++;
 	UNIC_WRITE_ONCE(ours(nic)->drop_tail, unic_to_le32(m->drop_tail));

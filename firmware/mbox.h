@@ -79,7 +79,7 @@ bool unic_mbox_event(struct unic_nic *nic, void *evt);
 
 /** unic_mbox_drop() - write a drop record; there is room (INV-17). */
 void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
-		    uint32_t page);
+		    uint32_t page, uint32_t user);
 
 /** unic_mbox_drop_room() - drop records that can be written now. */
 uint32_t unic_mbox_drop_room(struct unic_nic *nic);

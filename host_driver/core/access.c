@@ -49,6 +49,8 @@ static const struct op ops[] = {
 				     PROC | OP_GIVE },
 	[UNIC_CTL_RESYNC] = { "resync", unic_region_resync, ONE, PROC },
 	[UNIC_CTL_USAGE] = { "usage", unic_admin_usage, PLAIN, PROC },
+	[UNIC_CTL_MR_ADVISE] = { "mr-advise", unic_fault_advise,
+				 END(unic_ctl_mr_advise, rsvd), PROC },
 	[UNIC_CTL_TOKEN_ALLOC] = { "token-alloc", unic_queue_token_alloc,
 				   END(unic_ctl_token_alloc, rsvd), PROC },
 	[UNIC_CTL_TOKEN_CANCEL] = { "token-cancel", unic_queue_token_cancel,

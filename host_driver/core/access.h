@@ -9,6 +9,7 @@
  *   proc.c          life of a process: attach, upcalls, detach
  *   region.c        MR_REG ... RESYNC, and the events about regions
  *   restore.c       after a reset: everything is made again that can be
+ *   fault.c         pages of DEMAND and TABLE regions
  *   queue.c         PD, token, CQ, QP
  *   admin.c         what unicctl asks
  *   cm.c, cm_mad.c  connections
@@ -100,6 +101,19 @@ struct unic_htoken {
 	bool replaced; /* its index is another token's: used, or ended */
 };
 
+#define UNIC_TABLE_UNITS 1536u
+#define UNIC_FAULTS	 64u
+
+/* A MISS that is not answered yet, or whose answer is under way. */
+struct unic_hfault {
+	bool used, under_way;
+	uint32_t user, mr, gen; /* as in the event */
+	uint32_t first, count, seq;
+	uint32_t sent; /* pages of the answer */
+	uint32_t turn; /* answers of this place so far */
+	uint64_t retry_ns, give_up_ns;
+};
+
 struct unic_cm {
 	uint32_t comm_seq;
 	uint64_t next_ns; /* earliest timer of a connection */
@@ -117,8 +131,12 @@ struct unic_host {
 	bool dark;	       /* the NIC may use what we forget: keep pins */
 	uint32_t epoch, host_id, arp_seq;
 	uint32_t slots; /* usable: ours and the NIC has as many */
-	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */
-	uint32_t waits;			/* places of the NIC to wait in */
+	uint32_t share[UNIC_OBJ_TYPES];	      /* objects one process may have */
+	uint64_t features;		      /* of the device, UNIC_FEAT_* */
+	uint32_t waits;			      /* places of the NIC to wait in */
+	uint8_t table_unit[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, fault.c */
+	struct unic_hfault fault[UNIC_FAULTS];
+	uint32_t faults, drops;
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t replaced;  /* tokens to forget when the events are read */
 	uint32_t restore_type, restore_at; /* restore.c: how far it is */
@@ -264,6 +282,15 @@ void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status);
  * False if there is no such live region. */
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 		      uint32_t *stag, uint32_t *pd);
+
+/* -------------------------------------------------------------- fault.c */
+
+/** unic_fault_miss() - MISS: pin the pages and send them. */
+void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
+/** unic_fault_poll() - answers that had no room. Returns when to call again. */
+uint64_t unic_fault_poll(struct unic_host *host);
+/** unic_fault_advise() - MR_ADVISE. */
+void unic_fault_advise(struct unic_req *req);
 
 /* -------------------------------------------------------------- queue.c */
 

@@ -4,6 +4,7 @@
  * set up, ready; and where its events go.
  */
 #include "access.h"
+#include "fault.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
@@ -166,6 +167,7 @@ static void device_lost(struct unic_host *host)
 	fail_arps(host);
 	unic_cm_lost(host);
 	unic_restore_lost(host);
+	unic_fault_reset(host);
 	if (had)
 		tell_all(host, false);
 }
@@ -188,6 +190,8 @@ static bool learn(struct unic_host *host)
 	if (host->slots > host->config.slots)
 		host->slots = host->config.slots;
 	host->waits = unic_from_le32(info.waits);
+	host->features =
+		host->provider->ops->tables ? unic_from_le64(info.features) : 0;
 	host->share[UNIC_OBJ_PD] = half(info.pds);
 	host->share[UNIC_OBJ_MR] = half(info.mrs);
 	host->share[UNIC_OBJ_CQ] = half(info.cqs);
@@ -264,13 +268,21 @@ static void event_arp(struct unic_host *host, const uint64_t *rec)
 	unic_arp_event(host, &evt);
 }
 
+static void event_miss(struct unic_host *host, const uint64_t *rec)
+{
+	struct unic_evt_miss evt;
+
+	memcpy(&evt, rec, sizeof(evt));
+	unic_fault_miss(host, &evt);
+}
+
 static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
 	[UNIC_EVT_NOTICE] = event_mr,	    [UNIC_EVT_EVICTED] = event_mr,
 	[UNIC_EVT_GRANTED] = event_wait,    [UNIC_EVT_WAIT_ENDED] = event_wait,
 	[UNIC_EVT_PROC_GONE] = event_obj,   [UNIC_EVT_QP_ERROR] = event_obj,
 	[UNIC_EVT_QP_GONE] = event_obj,	    [UNIC_EVT_CQ_ERROR] = event_obj,
 	[UNIC_EVT_TOKEN_END] = event_token, [UNIC_EVT_ARP_RESULT] = event_arp,
-	[UNIC_EVT_DB_ERROR] = event_obj,
+	[UNIC_EVT_DB_ERROR] = event_obj,    [UNIC_EVT_MISS] = event_miss,
 };
 
 void unic_host_event(struct unic_host *host, const uint64_t *rec)
@@ -367,8 +379,8 @@ void unic_host_plug(struct unic_host *host, bool there)
 
 uint64_t unic_host_poll(struct unic_host *host)
 {
-	uint64_t next = host->provider->ops->poll(host->provider), cm, now;
-	uint64_t away = unic_restore_away(host);
+	uint64_t next = host->provider->ops->poll(host->provider);
+	uint64_t away = unic_restore_away(host), cm, fault, now;
 
 	if (away < next)
 		next = away;
@@ -378,6 +390,8 @@ uint64_t unic_host_poll(struct unic_host *host)
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);
 	cm = unic_cm_poll(host);
+	fault = unic_fault_poll(host);
+	next = fault < next ? fault : next;
 	return cm < next ? cm : next;
 }
 

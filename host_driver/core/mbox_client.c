@@ -40,6 +40,7 @@ void unic_mbox_client_reset(struct unic_mbox_client *m)
 	m->cpl_head = 0;
 	m->evt_head = 0;
 	m->mad_head = 0;
+	m->drop_head = 0;
 	m->evt_seen = 0;
 	m->bad_epoch = 0;
 	m->epoch = 0;
@@ -213,6 +214,23 @@ bool unic_mbox_client_event(struct unic_mbox_client *m, uint64_t *evt)
 	return true;
 }
 
+bool unic_mbox_client_dropped(struct unic_mbox_client *m,
+			      struct unic_drop *drop)
+{
+	uint32_t at = m->drop_head % UNIC_DROP_ENTRIES;
+
+	if (!m->epoch ||
+	    !ahead(m, &nic_page(m)->drop_tail, m->drop_head, UNIC_DROP_ENTRIES))
+		return false;
+	unic_os_rmb();
+	memcpy(drop, m->bar + UNIC_BAR_DROP_OFF + at * sizeof(*drop),
+	       sizeof(*drop));
+	m->drop_head++;
+	unic_os_mb();
+	UNIC_STORE(driver_page(m)->drop_head, unic_to_le32(m->drop_head));
+	return true;
+}
+
 bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad)
 {
 	uint32_t at = m->mad_head % UNIC_MAD_RX_ENTRIES;
@@ -258,6 +276,7 @@ bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)
 	unic_os_mb(); /* the wish before the last look */
 	return ahead(m, &nic->cpl_tail, m->cpl_head, m->open) ||
 	       ahead(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES) ||
+	       ahead(m, &nic->drop_tail, m->drop_head, UNIC_DROP_ENTRIES) ||
 	       ahead(m, &nic->mad_tail, m->mad_head, UNIC_MAD_RX_ENTRIES);
 }
 

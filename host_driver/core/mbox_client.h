@@ -20,7 +20,7 @@ struct unic_mbox_client {
 	struct unic_os *os;
 	uint8_t *bar;
 	uint32_t epoch;
-	uint32_t cmd_tail, cpl_head, evt_head, mad_head;
+	uint32_t cmd_tail, cpl_head, evt_head, drop_head, mad_head;
 	uint32_t evt_seen;	 /* events that may be handled this round */
 	uint32_t open;		 /* commands without completion */
 	uint32_t turn;		 /* makes cookies differ between laps */
@@ -52,6 +52,10 @@ struct unic_call *unic_mbox_client_reap(struct unic_mbox_client *m);
 
 /** unic_mbox_client_event() - copy the next event. False: none. */
 bool unic_mbox_client_event(struct unic_mbox_client *m, uint64_t *evt);
+
+/** unic_mbox_client_dropped() - copy the next drop record. False: none. */
+bool unic_mbox_client_dropped(struct unic_mbox_client *m,
+			      struct unic_drop *drop);
 
 /** unic_mbox_client_mad() - copy the next management datagram. */
 bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad);

@@ -170,6 +170,15 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 		give_up(n, "a command was not answered within 3 s");
 }
 
+/* What was written before the record that was just read. */
+static void drops(struct unic_nic_provider *n)
+{
+	struct unic_drop drop;
+
+	while (unic_mbox_client_dropped(&n->m, &drop))
+		unic_host_drop(n->p.host, &drop);
+}
+
 static void pump(struct unic_nic_provider *n)
 {
 	uint64_t evt[UNIC_REC_WORDS];
@@ -177,9 +186,13 @@ static void pump(struct unic_nic_provider *n)
 	struct unic_call *call;
 	uint32_t budget = BUDGET;
 
-	while ((call = unic_mbox_client_reap(&n->m)))
+	while ((call = unic_mbox_client_reap(&n->m))) {
+		drops(n);
 		unic_host_done(n->p.host, call);
+	}
+	drops(n);
 	while (budget && unic_mbox_client_event(&n->m, evt)) {
+		drops(n);
 		unic_host_event(n->p.host, evt);
 		budget--;
 	}
@@ -252,6 +265,11 @@ static bool nic_peek(struct unic_provider *p, uint32_t off, void *buf,
 	return true;
 }
 
+static unic_le64 *nic_tables(struct unic_provider *p)
+{
+	return (void *)(self(p)->m.bar + UNIC_BAR_TABLE_OFF);
+}
+
 static void nic_plug(struct unic_provider *p, bool there)
 {
 	struct unic_nic_provider *n = self(p);
@@ -270,6 +288,7 @@ static const struct unic_provider_ops nic_ops = {
 	.poll = nic_poll,
 	.rest = nic_rest,
 	.peek = nic_peek,
+	.tables = nic_tables,
 	.plug = nic_plug,
 };
 

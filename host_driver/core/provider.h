@@ -69,6 +69,10 @@ struct unic_provider_ops {
 	 * BAR (UNIC_BAR_*). False if it has no such thing. */
 	bool (*peek)(struct unic_provider *p, uint32_t off, void *buf,
 		     uint32_t bytes);
+	/** tables() - the memory for page tables, UNIC_TABLE_BYTES, that only
+	 * the driver and the device see. NULL: it knows no residency but
+	 * RESIDENT. */
+	unic_le64 *(*tables)(struct unic_provider *p);
 	/** gone() - the device left the bus, or joined it (@there). */
 	void (*plug)(struct unic_provider *p, bool there);
 	/** fini() - free what it allocated, but not @p. NULL: nothing. */
@@ -93,6 +97,10 @@ void unic_host_done(struct unic_host *host, struct unic_call *call);
 
 /** unic_host_event() - one 64-byte event, a copy. */
 void unic_host_event(struct unic_host *host, const uint64_t *evt);
+
+/** unic_host_drop() - a drop record, a copy. All that the device wrote before an
+ * event or completion are told before that is. */
+void unic_host_drop(struct unic_host *host, const struct unic_drop *drop);
 
 /** unic_host_settled() - all events that precede what unic_host_done() was told
  * so far have been passed on. Completions may come before the events that

@@ -2,6 +2,8 @@
 /* region.c - registering, waiting, deregistering: see region.h. */
 #include "region.h"
 
+#include "fault.h"
+
 /* -------------------------------------------------------------------- pins */
 
 /* Whole pages of the region's size: that is what an entry reaches. */
@@ -17,10 +19,14 @@ bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
 
+	if (mr->residency == UNIC_DEMAND) /* page by page, later */
+		return unic_fault_begin(host, mr);
 	if (mr->pinned)
 		return true;
 	span(mr, &va, &length);
 	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length);
+	if (mr->pinned && mr->residency && !unic_fault_begin(host, mr))
+		unic_mr_unpin(host, mr);
 	return mr->pinned;
 }
 
@@ -28,6 +34,7 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
 
+	unic_fault_forget(host, mr, !host->dark);
 	if (!mr->pinned)
 		return;
 	mr->pinned = false;
@@ -54,7 +61,8 @@ static uint32_t check_reg(const struct unic_ctl_mr_reg *r)
 		if (r->rsvd[i])
 			return UNIC_ST_INVALID;
 	if (r->rights & ~UNIC_MR_RIGHTS_ALL ||
-	    r->mr_class > UNIC_CLASS_CONTROL ||
+	    r->mr_class > UNIC_CLASS_CONTROL || r->residency > UNIC_TABLE ||
+	    (r->residency && r->mr_class == UNIC_CLASS_CONTROL) ||
 	    (shift && shift != 12 && shift != 16 && shift != 21) ||
 	    r->flags & ~UNIC_CTL_REG_FLAGS_ALL ||
 	    r->flags == UNIC_CTL_REG_ASYNC || !unic_from_le64(r->length) ||
@@ -368,7 +376,7 @@ static void reg_done(struct unic_call *call)
 		reg_queued(req, mr);
 	else if (status)
 		reg_refused(req, mr, status);
-	else if (call->list)
+	else if (call->list || mr->residency)
 		reg_active(req->host, mr, req);
 	else
 		load(req, mr);
@@ -378,7 +386,7 @@ static void reg_done(struct unic_call *call)
  * wait, are filled in afterwards. */
 static bool list_now(struct unic_req *req, const struct unic_hmr *mr)
 {
-	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned &&
+	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned && !mr->residency &&
 	       !list_pages(req, mr, 0, mr->n_pages);
 }
 
@@ -409,6 +417,11 @@ void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
 		.importance = r.importance,
 		.user = unic_to_le32(mr->obj.id),
 	};
+
+	cmd->residency = mr->residency;
+	if (mr->residency == UNIC_TABLE)
+		cmd->table = unic_to_le32(mr->table * UNIC_TABLE_BYTES /
+					  UNIC_TABLE_UNITS);
 	if (list_now(req, mr))
 		cmd->flags |= UNIC_REG_LIST;
 }
@@ -420,9 +433,10 @@ static void send_reg(struct unic_req *req, struct unic_hmr *mr)
 
 	memcpy(&r, mr->made, sizeof(r));
 	unic_hmr_command(req, mr, &cmd);
-	cmd.timeout_us = r.timeout_us;
-	if (r.flags & UNIC_CTL_REG_WAIT)
+	if (mr->may_wait) {
+		cmd.timeout_us = r.timeout_us;
 		cmd.flags |= UNIC_REG_WAIT;
+	}
 	req->id = mr->obj.id;
 	mr->waiter = req;
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
@@ -448,7 +462,8 @@ void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r)
 	memcpy(mr->made, r, sizeof(*r));
 	mr->pd = unic_from_le32(r->pd);
 	mr->page_shift = r->page_shift;
-	mr->may_wait = r->flags & UNIC_CTL_REG_WAIT;
+	mr->residency = r->residency;
+	mr->may_wait = r->flags & UNIC_CTL_REG_WAIT && !mr->residency;
 	mr->async = r->flags & UNIC_CTL_REG_ASYNC;
 	mr->va = unic_from_le64(r->va);
 	mr->iova = unic_from_le64(r->iova);
@@ -457,6 +472,17 @@ void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r)
 		(uint32_t)(((mr->iova + mr->length - 1) >> mr->page_shift) -
 			   (mr->iova >> mr->page_shift) + 1);
 	mr->user = unic_from_le32(r->user);
+}
+
+/* What the device does not know is loaded whole, which is as good. */
+static uint8_t residency_of(const struct unic_host *host,
+			    const struct unic_ctl_mr_reg *r)
+{
+	uint64_t need = r->residency == UNIC_DEMAND ? UNIC_FEAT_DEMAND
+						    : UNIC_FEAT_TABLE;
+
+	return r->residency && host->features & need ? r->residency
+						     : UNIC_RESIDENT;
 }
 
 void unic_region_reg(struct unic_req *req)
@@ -490,12 +516,13 @@ void unic_region_reg(struct unic_req *req)
 	proc->regions++;
 	mr->state = R_REGISTERING;
 	r.page_shift = shift;
+	r.residency = residency_of(req->host, &r);
 	unic_hmr_fill_in(mr, &r);
 	mr->reg_seq = req->seq;
 	if (unic_from_le32(r.timeout_us))
 		mr->give_up_ns = unic_os_now_ns(req->host->os) +
 				 1000ull * unic_from_le32(r.timeout_us);
-	if (!(r.flags & UNIC_CTL_REG_WAIT) && !unic_hmr_pin(req->host, mr)) {
+	if (!mr->may_wait && !unic_hmr_pin(req->host, mr)) {
 		unic_hmr_forget(req->host, mr);
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;

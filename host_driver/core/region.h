@@ -35,6 +35,7 @@ struct unic_hmr {
 	struct unic_obj obj;
 	uint8_t state; /* enum region_state */
 	uint8_t page_shift;
+	uint8_t residency; /* enum unic_residency */
 	bool may_wait, async, pinned;
 	bool requeued; /* REGISTERING again after a reset: its id is known */
 	uint32_t pd;   /* id */
@@ -45,7 +46,9 @@ struct unic_hmr {
 	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	uint64_t deadline_ns;	     /* CLOCK_MONOTONIC */
+	uint32_t *there;	     /* DEMAND: bit per page, pinned; fault.c */
+	uint32_t table, table_units; /* TABLE */
 	struct unic_req
 		*waiter; /* MR_REG that waits, or MR_DEREG that drains */
 	struct unic_req *cancel; /* WAIT_CANCEL that came before PENDING */

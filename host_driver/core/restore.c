@@ -8,6 +8,7 @@
  * that they had, completion queues, queue pairs. Regions that wait come last:
  * the device restores no region after one that was made otherwise.
  */
+#include "fault.h"
 #include "region.h"
 
 bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
@@ -112,6 +113,7 @@ void unic_restore_pins(struct unic_host *host)
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE))) {
+		unic_fault_forget(host, mr, false);
 		if (!mr->pinned)
 			continue;
 		mr->pinned = false;
@@ -202,7 +204,7 @@ static bool take(struct unic_req *req, struct unic_obj *obj)
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (cmd.hdr.opcode == UNIC_CMD_MR_REG) {
 		unic_hmr_numbers(mr, call);
-		if (cmd.flags & UNIC_REG_LIST)
+		if (cmd.flags & UNIC_REG_LIST || mr->residency)
 			return true;
 		req->progress = 0;
 	}

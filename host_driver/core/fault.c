@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* fault.c - see fault.h. */
+#include "fault.h"
+
+#define RETRY_NS   50000ull
+#define GIVE_UP_NS 200000000ull /* longer than any H worth waiting for */
+
+#define UNIT_WORDS 64u /* of a page table: what is given out at a time */
+#define UNITS	   (UNIC_TABLE_BYTES / 8u / UNIT_WORDS)
+
+_Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in access.h");
+
+/* ------------------------------------------------------------ DEMAND: pins */
+
+static uint64_t page_va(const struct unic_hmr *mr, uint32_t page)
+{
+	uint64_t size = 1ull << mr->page_shift;
+
+	return (mr->va & ~(size - 1)) + page * size;
+}
+
+static bool is_there(const struct unic_hmr *mr, uint32_t page)
+{
+	return mr->there[page / 32] >> page % 32 & 1;
+}
+
+/* False: it is not mapped (any more). */
+static bool pin_page(struct unic_host *host, struct unic_hmr *mr, uint32_t page)
+{
+	if (unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
+			    1ull << mr->page_shift))
+		return false;
+	mr->there[page / 32] |= 1u << page % 32;
+	return true;
+}
+
+static void unpin_page(struct unic_host *host, struct unic_hmr *mr,
+		       uint32_t page)
+{
+	mr->there[page / 32] &= ~(1u << page % 32);
+	unic_frames_unpin(&proc_of(host, mr)->frames, page_va(mr, page),
+			  1ull << mr->page_shift);
+}
+
+/* ----------------------------------------------------------- TABLE: tables */
+
+/* A process may have half of all, so that others find some. */
+static bool may_have(const struct unic_host *host, uint32_t slot, uint32_t n)
+{
+	uint32_t i, has = 0;
+
+	for (i = 0; i < UNITS; i++)
+		has += host->table_unit[i] == slot + 1;
+	return has + n <= UNITS / 2;
+}
+
+static bool take_table(struct unic_host *host, struct unic_hmr *mr)
+{
+	uint32_t n = (mr->n_pages + UNIT_WORDS - 1) / UNIT_WORDS, i, run = 0;
+
+	if (!may_have(host, mr->obj.owner, n))
+		return false;
+	for (i = 0; i < UNITS && run < n; i++)
+		run = host->table_unit[i] ? 0 : run + 1;
+	if (run < n)
+		return false;
+	mr->table = i - n;
+	mr->table_units = n;
+	for (i = 0; i < n; i++)
+		host->table_unit[mr->table + i] = (uint8_t)(mr->obj.owner + 1);
+	return true;
+}
+
+static bool table_begin(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_provider *p = host->provider;
+	struct unic_frames *f = &proc_of(host, mr)->frames;
+	unic_le64 *word;
+	uint32_t i;
+	uint64_t bus;
+
+	if (!p->ops->tables || (!mr->table_units && !take_table(host, mr)))
+		return false;
+	word = p->ops->tables(p);
+	word += mr->table * UNIT_WORDS;
+	for (i = 0; i < mr->n_pages; i++) {
+		if (unic_frames_list(f, mr->va, mr->page_shift, i, 1, &bus))
+			return false;
+		UNIC_STORE(word[i], unic_to_le64(bus | UNIC_TABLE_VALID));
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------- both */
+
+bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr)
+{
+	if (mr->residency == UNIC_TABLE)
+		return table_begin(host, mr);
+	if (!mr->there)
+		mr->there =
+			unic_os_alloc(host->os, (mr->n_pages + 31) / 32 * 4);
+	return mr->there;
+}
+
+void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin)
+{
+	uint32_t i;
+
+	for (i = 0; mr->there && unpin && i < mr->n_pages; i++)
+		if (is_there(mr, i))
+			unpin_page(host, mr, i);
+	unic_os_free(host->os, mr->there);
+	mr->there = NULL;
+	for (i = 0; i < mr->table_units; i++)
+		host->table_unit[mr->table + i] = 0;
+	mr->table_units = 0;
+}
+
+/* ----------------------------------------------------------------- faults */
+
+static struct unic_hmr *region_of(struct unic_host *host, uint32_t user,
+				  uint32_t nic_mr, uint32_t gen)
+{
+	struct unic_hmr *mr = unic_obj_get(&host->objects, user, UNIC_OBJ_MR,
+					   UNIC_OBJ_ANYONE);
+
+	if (!mr || mr->mr != nic_mr || mr->gen != gen || !mr->there)
+		return NULL;
+	return mr;
+}
+
+static struct unic_hmr *region_of_fault(struct unic_host *host,
+					const struct unic_hfault *f)
+{
+	return region_of(host, f->user, f->mr, f->gen);
+}
+
+static void again(struct unic_host *host, struct unic_hfault *f)
+{
+	f->retry_ns = unic_os_now_ns(host->os) + RETRY_NS;
+	if (f->retry_ns > f->give_up_ns)
+		f->used = false;
+}
+
+static void fault_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_hfault *f = &host->fault[req->id];
+	struct unic_hmr *mr = region_of_fault(host, f);
+	uint32_t status = unic_call_status(call), i, done;
+	struct unic_cpl_mr_pages cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	done = status && status != UNIC_ST_BUSY && status != UNIC_ST_BUS
+		       ? 0
+		       : unic_from_le32(cpl.done);
+	if (req->id2 != f->turn || !f->used || !mr) {
+		unic_req_free(req);
+		return; /* of a region, or an epoch, that is over */
+	}
+	for (i = done; i < f->sent; i++)
+		if (is_there(mr, f->first + i))
+			unpin_page(host, mr, f->first + i);
+	f->under_way = false;
+	if (status == UNIC_ST_BUSY && !done)
+		again(host, f);
+	else
+		f->used = false;
+	unic_req_free(req);
+}
+
+/* As many pages from the first on as can be pinned and are not there. */
+static uint32_t pin_run(struct unic_host *host, struct unic_hmr *mr,
+			const struct unic_hfault *f, uint64_t *list)
+{
+	uint32_t n, i;
+
+	for (n = 0; n < f->count && !is_there(mr, f->first + n); n++)
+		if (!pin_page(host, mr, f->first + n))
+			break;
+	if (!n || !unic_frames_list(&proc_of(host, mr)->frames, mr->va,
+				    mr->page_shift, f->first, n, list))
+		return n;
+	for (i = 0; i < n; i++) /* frames were exchanged: other runs now */
+		unpin_page(host, mr, f->first + i);
+	return 0;
+}
+
+/* Is its first page among those of another answer? */
+static bool on_its_way(const struct unic_host *host,
+		       const struct unic_hfault *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		const struct unic_hfault *o = &host->fault[i];
+
+		if (o->used && o->under_way && o->user == f->user &&
+		    o->mr == f->mr && f->first - o->first < o->sent)
+			return true;
+	}
+	return false;
+}
+
+static void answer(struct unic_host *host, struct unic_hfault *f)
+{
+	struct unic_hmr *mr = region_of_fault(host, f);
+	struct unic_cmd_mr_fault cmd = {
+		.mr = unic_to_le32(f->mr),
+		.gen = unic_to_le32(f->gen),
+		.first = unic_to_le32(f->first),
+		.seq = unic_to_le32(f->seq),
+	};
+	struct unic_req *req;
+	uint64_t *list;
+	uint32_t n, i;
+
+	if (!mr || (is_there(mr, f->first) && !on_its_way(host, f))) {
+		f->used = false; /* over, or it came by another answer */
+		return;
+	}
+	if (is_there(mr, f->first)) {
+		again(host, f); /* see whether it arrives */
+		return;
+	}
+	req = unic_req_new(host, mr->obj.owner);
+	list = req ? unic_req_list(req) : NULL;
+	if (!list) {
+		if (req)
+			unic_req_free(req);
+		again(host, f);
+		return;
+	}
+	n = pin_run(host, mr, f, list);
+	for (i = 0; i < n; i++)
+		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
+	cmd.count = unic_to_le32(n ? n : 1);
+	cmd.cannot = unic_to_le32(!n);
+	req->call.list_bytes = n * 8;
+	req->id = (uint32_t)(f - host->fault);
+	req->id2 = ++f->turn;
+	f->sent = n;
+	f->under_way = true;
+	unic_req_send(req, UNIC_CMD_MR_FAULT, &cmd, fault_done);
+}
+
+void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
+{
+	uint32_t first = unic_from_le32(evt->first);
+	uint32_t count = unic_from_le32(evt->count), i;
+	struct unic_hmr *mr = region_of(host, unic_from_le32(evt->user),
+					unic_from_le32(evt->mr),
+					unic_from_le32(evt->gen));
+
+	if (!mr)
+		return; /* it ended meanwhile */
+	if (!count || count > UNIC_LIST_MAX || first >= mr->n_pages ||
+	    count > mr->n_pages - first) {
+		host->audits++;
+		return;
+	}
+	for (i = 0; i < UNIC_FAULTS && host->fault[i].used; i++)
+		;
+	if (i == UNIC_FAULTS) {
+		host->audits++; /* the NIC asks for less at a time */
+		return;
+	}
+	host->fault[i] = (struct unic_hfault){
+		.used = true,
+		.turn = host->fault[i].turn,
+		.user = unic_from_le32(evt->user),
+		.mr = mr->mr,
+		.gen = mr->gen,
+		.first = first,
+		.count = count,
+		.seq = unic_from_le32(evt->seq),
+		.give_up_ns = unic_os_now_ns(host->os) + GIVE_UP_NS,
+	};
+	host->faults++;
+	answer(host, &host->fault[i]);
+}
+
+void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
+{
+	struct unic_hmr *mr = region_of(host, unic_from_le32(drop->user),
+					unic_from_le32(drop->mr),
+					unic_from_le32(drop->gen));
+	uint32_t page = unic_from_le32(drop->page);
+
+	if (!mr)
+		return; /* all of it is unpinned already */
+	if (page >= mr->n_pages || !is_there(mr, page)) {
+		host->audits++;
+		return;
+	}
+	host->drops++;
+	unpin_page(host, mr, page);
+}
+
+void unic_fault_reset(struct unic_host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_FAULTS; i++)
+		host->fault[i].used = false;
+}
+
+uint64_t unic_fault_poll(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os), next = UINT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		struct unic_hfault *f = &host->fault[i];
+
+		if (f->used && !f->under_way && now >= f->retry_ns)
+			answer(host, f);
+		if (f->used && !f->under_way && f->retry_ns < next)
+			next = f->retry_ns;
+	}
+	return next;
+}
+
+/* ----------------------------------------------------------------- advice */
+
+void unic_fault_advise(struct unic_req *req)
+{
+	struct unic_cmd_mr_pages cmd = { 0 };
+	uint64_t first, last, offset, length;
+	struct unic_ctl_mr_advise r;
+	struct unic_hmr *mr;
+
+	memcpy(&r, req->rec, sizeof(r));
+	mr = mr_get(req, unic_from_le32(r.id));
+	offset = unic_from_le64(r.offset);
+	length = unic_from_le64(r.length);
+	if (!mr || mr->state < R_ACTIVE || mr->state == R_EVICTED) {
+		unic_req_status(req, UNIC_ST_NO_MR);
+		return;
+	}
+	if (!length || offset >= mr->length || length > mr->length - offset ||
+	    unic_from_le32(r.advice) < UNIC_ADVISE_WILL_NEED ||
+	    unic_from_le32(r.advice) > UNIC_ADVISE_DONT_NEED) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	if (mr->residency == UNIC_RESIDENT) { /* there, and nothing to do */
+		unic_req_status(req, UNIC_ST_OK);
+		return;
+	}
+	first = (mr->iova + offset) >> mr->page_shift;
+	last = (mr->iova + offset + length - 1) >> mr->page_shift;
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	cmd.first =
+		unic_to_le32((uint32_t)(first - (mr->iova >> mr->page_shift)));
+	cmd.count = unic_to_le32((uint32_t)(last - first + 1));
+	cmd.advice = r.advice;
+	unic_req_send(req, UNIC_CMD_MR_ADVISE, &cmd, unic_req_done_status);
+}

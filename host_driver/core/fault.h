@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fault.h - inside the access layer: regions of residency DEMAND and TABLE.
+ *
+ * Secret: which pages of a DEMAND region are pinned, and why. A page is pinned
+ * from before MR_FAULT names it until the NIC says that it gave it up (a drop
+ * record, fewer pages done than asked, the end of the region), and not a moment
+ * longer. All pages that a TABLE region lists are pinned as long as it lives.
+ *
+ * A MISS is answered within the poll that brings it. BUSY (the NIC has no room
+ * just now) is tried again; after H the NIC does not wait any more.
+ */
+#ifndef UNIC_FAULT_H
+#define UNIC_FAULT_H
+
+#include "region.h"
+
+/** unic_fault_begin() - a region of residency mr->residency is about to be asked
+ * for, or again: its books, or its table (then its frames are pinned). False: no
+ * memory, or no room for a table. unic_fault_forget() undoes it. */
+bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_fault_forget() - the NIC does not touch its pages any more. @unpin:
+ * false: all pins of the process are taken at once, elsewhere (INV-14). */
+void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin);
+
+/** unic_fault_reset() - the NIC forgot everything: no fault is under way. */
+void unic_fault_reset(struct unic_host *host);
+
+#endif /* UNIC_FAULT_H */
