@@ -14,8 +14,9 @@
 #define STAMP_MASK  0xfffu
 #define SPARED	    4u /* units of that: how long a wanted one is left alone */
 
-#define LOOKS	16u /* candidates looked at for one victim */
-#define MIN_SET 4u  /* entries that a borrower may have while others wait */
+#define LOOKS	 16u	  /* candidates looked at for one victim */
+#define SHORT_NS 1000000u /* who still wants it asks more often than that */
+#define MIN_SET	 4u /* entries that a borrower may have while others wait */
 
 void unic_cache_init(struct unic_nic *nic)
 {
@@ -385,8 +386,21 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		return 0;
 	}
 	UNIC_COUNT(nic, cache_no_room);
+	nic->cache.short_proc = nic->mrs.mr[mr].proc;
+	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
 	unic_evict_kick(nic);
 	return -UNIC_EAGAIN;
+}
+
+uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
+{
+	uint32_t proc = nic->cache.short_proc;
+	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+
+	if (nic->now_ns >= nic->cache.short_until_ns || !o->weight)
+		return UNIC_OWNER_NIL;
+	*quota = o->quota && o->held >= o->quota;
+	return proc;
 }
 
 /* The word is read at once: the driver may be writing it. */

@@ -50,6 +50,10 @@ struct unic_cache {
 	uint16_t entries[UNIC_PROCS]; /* in its ring */
 	uint16_t regions[UNIC_PROCS];
 	uint32_t demand; /* entries of DEMAND regions: drop records owed */
+	/* the last entry for which there was no room: whose, and until when the
+	 * reaper is to see to it; see unic_cache_short() */
+	uint64_t short_until_ns;
+	uint16_t short_proc;
 };
 
 void unic_cache_init(struct unic_nic *nic);
@@ -115,5 +119,12 @@ uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n);
  * own. True if there are now.
  */
 bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n);
+
+/**
+ * unic_cache_short() - there was no room for an entry a moment ago, and it is
+ * wanted still. Returns the process, UNIC_OWNER_NIL if there is none; *quota: only
+ * what itself gives back makes room.
+ */
+uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota);
 
 #endif /* UNIC_CACHE_H */

@@ -161,6 +161,7 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		if (!m)
 			return unic_miss_starved(nic);
 		m->state = UNIC_MISS_DUE;
+		m->short_of = false;
 		m->mr = mr;
 		m->first = page;
 		m->count = bounded(&nic->mrs.mr[mr], page, ahead);
@@ -274,6 +275,21 @@ static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	return r;
 }
 
+/* These are waited for longer: the driver does what it can. */
+static void short_of_room(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			  uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MISSES; i++) {
+		struct unic_miss *m = &nic->misses.miss[i];
+
+		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
+		    m->first - first < count)
+			m->short_of = true;
+	}
+}
+
 int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
 		    const uint64_t *pages, uint32_t *done)
 {
@@ -294,6 +310,8 @@ int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
 		return 0;
 	}
 	r = fill(nic, mr, first, count, pages, done);
+	if (r == -UNIC_EAGAIN)
+		short_of_room(nic, mr, first + *done, count - *done);
 	if (*done)
 		answered(nic, mr, first, *done, UNIC_MISS_FREE);
 	return r;
@@ -395,11 +413,23 @@ static bool publish(struct unic_nic *nic, const struct unic_miss *m)
 	return true;
 }
 
+uint64_t unic_miss_bound_ns(const struct unic_nic *nic)
+{
+	const struct unic_evict *e = &nic->evict;
+
+	return (2ull * e->notices.deliver_us + e->notices.grace_us +
+		e->notices.extend_us + e->residence_us + e->reaper_us +
+		UNIC_DRAIN_BOUND_US) *
+	       1000u;
+}
+
 /* One slot. Returns when to look at it again. */
 static uint64_t step(struct unic_nic *nic, struct unic_miss *m)
 {
 	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
 
+	if (m->short_of && m->state != UNIC_MISS_FAILED)
+		bound = unic_miss_bound_ns(nic);
 	if (m->state == UNIC_MISS_DUE) {
 		if (publish(nic, m))
 			m->state = UNIC_MISS_SENT;

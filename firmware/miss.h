@@ -41,7 +41,8 @@ struct unic_miss {
 	uint64_t since_ns; /* raised, or failed */
 	uint32_t first, count;
 	uint16_t mr;
-	uint8_t state;		     /* enum unic_miss_state */
+	uint8_t state; /* enum unic_miss_state */
+	bool short_of; /* the driver brought it, but there was no room */
 	uint32_t qps[UNIC_QP_WORDS]; /* bit per queue pair that waits */
 };
 
@@ -99,6 +100,10 @@ int unic_miss_invalidate(struct unic_nic *nic,
  * -UNIC_EBUSY (DONT_NEED: in use); *done entries came or went. */
 int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 		     uint32_t *done);
+
+/** unic_miss_bound_ns() - how long a page may take for which a region of somebody
+ * else must be taken back first: B and H more. */
+uint64_t unic_miss_bound_ns(const struct unic_nic *nic);
 
 /** unic_miss_poll() - events that are due, misses that were not answered, those
  * who look again. Returns when to call again. */

@@ -318,12 +318,41 @@ static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 	return false;
 }
 
+/* A page is missing for which there is no entry: one region goes for it, after
+ * those for whom others wait. */
+static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+			struct want *out)
+{
+	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
+	const struct unic_demand *d;
+	bool quota = false;
+	uint32_t proc = unic_cache_short(nic, &quota);
+
+	if (proc == UNIC_OWNER_NIL)
+		return false;
+	if (quota) {
+		*out = (struct want){ proc, 0, UNIC_WHY_QUOTA, false, false };
+		return !(tried >> proc & 1) &&
+		       !nic->evict.share.owner[proc].coming;
+	}
+	if (nic->evict.waiting) {
+		d = demand(nic, tried, k);
+		need += d->entitled + d->borrower_n;
+	}
+	*out = (struct want){ UNIC_OWNER_NIL, 1, UNIC_WHY_REAPER, false,
+			      false };
+	return supply < need;
+}
+
 static bool next_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 		      struct want *out)
 {
 	struct unic_evict *e = &nic->evict;
 
 	if (e->waiting && waiters_want(nic, tried, k, out))
+		return true;
+	if (nic->cache.short_until_ns > nic->now_ns &&
+	    misses_want(nic, tried, k, out))
 		return true;
 	*out = (struct want){ UNIC_OWNER_NIL, 0, UNIC_WHY_REAPER, false,
 			      false };

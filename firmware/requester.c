@@ -125,7 +125,7 @@ static uint32_t bytes_left(struct unic_qp *qp)
  */
 static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
-	uint64_t bound = nic->evict.notices.deliver_us * 2000ull;
+	uint64_t bound = 2 * unic_miss_bound_ns(nic);
 	struct unic_sq *sq = &qp->sq;
 
 	position(sq, psn);

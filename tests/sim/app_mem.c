@@ -95,6 +95,14 @@ static uint8_t some_rights(struct app *a)
 	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 }
 
+static uint8_t some_residency(struct app *a)
+{
+	static const uint8_t of[] = { UNIC_RESIDENT, UNIC_RESIDENT, UNIC_DEMAND,
+				      UNIC_TABLE };
+
+	return of[sim_below(&a->rng, 4)];
+}
+
 static void reg(struct app *a, uint32_t i)
 {
 	struct region *r = &a->region[i];
@@ -128,6 +136,7 @@ static void reg(struct app *a, uint32_t i)
 	req.rights = r->rights;
 	req.mr_class = r->mr_class;
 	req.page_shift = 12;
+	req.residency = some_residency(a);
 	if (a->how->waits || sim_below(&a->rng, 2)) {
 		req.flags = UNIC_CTL_REG_WAIT;
 		if (sim_below(&a->rng, 3) == 0)

@@ -30,10 +30,10 @@ static bool promised(const struct model_mr *r)
 
 static void gone(struct model *m, struct model_mr *r)
 {
-	m->proc[r->proc].held -= r->n_pages;
+	m->proc[r->proc].held -= r->held;
 	m->proc[r->proc].regions--;
 	if (promised(r))
-		m->proc[r->proc].coming -= r->n_pages;
+		m->proc[r->proc].coming -= r->held;
 	r->state = MODEL_GONE;
 	r->gone_ns = sim_now();
 }
@@ -41,7 +41,7 @@ static void gone(struct model *m, struct model_mr *r)
 static void promise(struct model *m, struct model_mr *r, uint8_t state)
 {
 	if (!promised(r))
-		m->proc[r->proc].coming += r->n_pages;
+		m->proc[r->proc].coming += r->held;
 	r->state = state;
 	r->left_ns = sim_now();
 }
@@ -78,7 +78,9 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 	if (r->n_pages > MODEL_PAGES)
 		sim_fail("model", "a region of %u pages was accepted",
 			 r->n_pages);
-	m->proc[r->proc].held += r->n_pages;
+	r->residency = c->residency;
+	r->held = r->residency ? 0 : r->n_pages;
+	m->proc[r->proc].held += r->held;
 	m->proc[r->proc].regions++;
 	return r;
 }
@@ -125,8 +127,48 @@ static void done_reg(struct model *m, const struct tap_cmd *c, const void *rec,
 		return;
 	r = begin(m, &cmd, unic_from_le32(cpl.mr), unic_from_le32(cpl.gen),
 		  unic_from_le32(cpl.stag));
-	if (cmd.flags & UNIC_REG_LIST)
+	if (cmd.flags & UNIC_REG_LIST || r->residency == UNIC_TABLE)
 		fill(r, 0, r->n_pages, c->list);
+	else if (r->residency) /* nothing yet, but ACTIVE */
+		fill(r, 0, r->n_pages, NULL);
+}
+
+/* A page of a DEMAND region is on the NIC from here to its drop record. */
+static void done_fault(struct model *m, const struct tap_cmd *c,
+		       const void *rec)
+{
+	struct unic_cmd_mr_fault cmd;
+	struct unic_cpl_mr_pages cpl;
+	struct model_mr *r;
+	uint32_t i, first, done;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	memcpy(&cpl, rec, sizeof(cpl));
+	r = model_find(m, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
+	first = unic_from_le32(cmd.first);
+	done = unic_from_le32(cpl.done);
+	if (!done)
+		return;
+	if (!r || r->residency != UNIC_DEMAND ||
+	    done > unic_from_le32(cmd.count) || first + done > r->n_pages)
+		sim_fail("model", "pages were brought to no DEMAND region");
+	for (i = 0; i < done; i++)
+		if (!r->bus[first + i])
+			r->bus[first + i] = c->list[i];
+}
+
+void model_dropped(struct model *m, const struct unic_drop *drop)
+{
+	struct model_mr *r = model_find(m, unic_from_le32(drop->mr),
+					unic_from_le32(drop->gen));
+	uint32_t page = unic_from_le32(drop->page);
+
+	if (!r)
+		return; /* it ended in this round */
+	if (page >= r->n_pages || !r->bus[page])
+		sim_fail("once", "page %u of region %u was dropped twice", page,
+			 r->mr);
+	r->bus[page] = 0;
 }
 
 static void done_fill(struct model *m, const struct tap_cmd *c)
@@ -239,7 +281,7 @@ static void done_answer(struct model *m, const struct tap_cmd *c)
 	o->notice_ns = r->notice_ns;
 	o->ack_ns = r->ack_ns;
 	o->grace_ns = r->grace_ns;
-	m->proc[r->proc].coming -= r->n_pages;
+	m->proc[r->proc].coming -= r->held;
 	r->state = MODEL_ACTIVE;
 	r->ack_ns = 0;
 	r->seq = 0;
@@ -356,6 +398,8 @@ void model_done(struct model *m, const struct tap_cmd *c, const void *cpl)
 	memcpy(&cancel, c->rec, sizeof(cancel));
 	if (hdr.opcode == UNIC_CMD_MR_REG)
 		done_reg(m, c, cpl, hdr.status);
+	else if (hdr.opcode == UNIC_CMD_MR_FAULT)
+		done_fault(m, c, cpl);
 	else if (hdr.opcode == UNIC_CMD_MR_DEREG)
 		done_dereg(m, c, hdr.status);
 	else if (hdr.opcode == UNIC_CMD_PROC_DETACH && hdr.status <= 1)

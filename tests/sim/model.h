@@ -25,15 +25,16 @@ enum model_mr_state {
 };
 
 struct model_mr {
-	uint8_t state, mr_class, rights, shift;
+	uint8_t state, mr_class, rights, shift, residency;
 	uint32_t mr, gen, stag, proc, n_pages, filled, user, seq;
+	uint32_t held; /* entries, if RESIDENT; those of others come and go */
 	uint64_t iova, length;
 	bool told; /* EVICTED was published */
 	uint64_t active_ns, left_ns, gone_ns;
 	uint64_t notice_ns; /* published */
 	uint64_t ack_ns;    /* earliest time at which T can have started; 0 */
 	uint64_t grace_ns;  /* T, and what was added by EXTEND */
-	uint64_t bus[MODEL_PAGES];
+	uint64_t bus[MODEL_PAGES]; /* DEMAND: 0 if it is not on the NIC */
 };
 
 struct model_wait {
@@ -75,6 +76,8 @@ struct node;
 void model_done(struct model *m, const struct tap_cmd *c, const void *cpl);
 /** model_event() - an event was published. */
 void model_event(struct model *m, const void *evt);
+/** model_dropped() - a drop record was written. */
+void model_dropped(struct model *m, const struct unic_drop *drop);
 /** model_round() - all of a poll round was heard. */
 void model_round(const struct model *m);
 /** model_epoch() - the NIC was reset: nothing is left. */

@@ -49,7 +49,8 @@ static void count(const struct model *m, uint32_t slot, bool *need)
 		if (r->state < MODEL_ACTIVE || r->proc != slot)
 			continue;
 		for (k = 0; k < r->n_pages; k++)
-			for (off = 0; off < 1ull << r->shift; off += 4096)
+			for (off = 0; r->bus[k] && off < 1ull << r->shift;
+			     off += 4096)
 				need[(UNIC_BUS_OFFSET(r->bus[k]) + off) / 4096 %
 				     WORLD_PAGES] = true;
 	}

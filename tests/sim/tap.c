@@ -12,7 +12,7 @@
 
 struct tap {
 	uint32_t reset_ack, epoch;
-	uint32_t cmd_seen, cpl_seen, evt_seen;
+	uint32_t cmd_seen, cpl_seen, evt_seen, drop_seen;
 	uint32_t host_polls;
 	struct tap_cmd cmd[UNIC_CMD_ENTRIES]; /* by ring position */
 	struct model model;
@@ -61,7 +61,28 @@ static bool has_list(const uint64_t *rec)
 
 	memcpy(&reg, rec, sizeof(reg));
 	return reg.hdr.opcode == UNIC_CMD_MR_FILL ||
+	       reg.hdr.opcode == UNIC_CMD_MR_FAULT ||
 	       (reg.hdr.opcode == UNIC_CMD_MR_REG && reg.flags & UNIC_REG_LIST);
+}
+
+/* The page table of a TABLE region, as it is when the NIC hears of it; nobody
+ * changes one later. NULL: it is none, or not in its place. */
+static uint64_t *hear_table(const struct node *n, const uint64_t *rec)
+{
+	struct unic_cmd_mr_reg reg;
+	uint64_t *list;
+	uint32_t i, at;
+
+	memcpy(&reg, rec, sizeof(reg));
+	at = unic_from_le32(reg.table);
+	if (reg.hdr.opcode != UNIC_CMD_MR_REG || reg.residency != UNIC_TABLE ||
+	    at > UNIC_TABLE_BYTES - UNIC_LIST_BYTES)
+		return NULL;
+	list = sim_alloc(UNIC_LIST_BYTES);
+	memcpy(list, n->bar + UNIC_BAR_TABLE_OFF + at, UNIC_LIST_BYTES);
+	for (i = 0; i < UNIC_LIST_MAX; i++)
+		list[i] &= ~(uint64_t)UNIC_TABLE_VALID;
+	return list;
 }
 
 /* The NIC takes a list with its command, so this copy is what it saw. */
@@ -73,7 +94,7 @@ static void hear_command(struct node *n, struct tap *t, uint32_t at)
 	c->seen_ns = sim_now();
 	c->open = true;
 	sim_free(c->list);
-	c->list = NULL;
+	c->list = hear_table(n, c->rec);
 	if (!has_list(c->rec))
 		return;
 	c->list = sim_alloc(UNIC_LIST_BYTES);
@@ -136,7 +157,7 @@ static void hear_epoch(struct node *n, struct tap *t)
 	sim_log("nic %u: reset complete", n->id);
 	for (i = 0; i < UNIC_CMD_ENTRIES; i++)
 		t->cmd[i].open = false;
-	t->cmd_seen = t->cpl_seen = t->evt_seen = 0;
+	t->cmd_seen = t->cpl_seen = t->evt_seen = t->drop_seen = 0;
 	t->epoch = unic_from_le32(info_page(n)->boot_epoch);
 	t->reset_ack = unic_from_le32(info_page(n)->reset_ack);
 	n->resets++;
@@ -147,6 +168,7 @@ static void hear_epoch(struct node *n, struct tap *t)
 static void hear_nic(struct node *n)
 {
 	struct tap *t = taps[n->id];
+	struct unic_drop drop;
 	uint64_t rec[8];
 	uint32_t tail;
 
@@ -167,6 +189,14 @@ static void hear_nic(struct node *n)
 			       t->evt_seen % UNIC_EVT_ENTRIES * 64,
 		       64);
 		hear_event(n, t, rec);
+	}
+	tail = unic_from_le32(nic_page(n)->drop_tail);
+	for (; t->drop_seen != tail; t->drop_seen++) {
+		memcpy(&drop,
+		       n->bar + UNIC_BAR_DROP_OFF +
+			       t->drop_seen % UNIC_DROP_ENTRIES * sizeof(drop),
+		       sizeof(drop));
+		model_dropped(&t->model, &drop);
 	}
 }
 
@@ -201,7 +231,9 @@ static bool agreed(const struct node *n, const struct tap *t)
 	       core_epoch(n->host) == t->epoch &&
 	       unic_from_le32(driver_page(n)->cmd_tail) == t->cmd_seen &&
 	       unic_from_le32(driver_page(n)->evt_head) ==
-		       unic_from_le32(nic_page(n)->evt_tail);
+		       unic_from_le32(nic_page(n)->evt_tail) &&
+	       unic_from_le32(driver_page(n)->drop_head) ==
+		       unic_from_le32(nic_page(n)->drop_tail);
 }
 
 void check_after_host(struct node *n)
