@@ -393,7 +393,8 @@ struct unic_ctl_token_alloc {
 	unic_le32 sender_ipv4; /* 0 = anybody */
 	unic_le32 sender_qpn;  /* 0 = any QP there */
 	unic_le32 user;
-	unic_le32 rsvd[4];
+	unic_le32 flags; /* UNIC_TOKEN_F_* */
+	unic_le32 rsvd[3];
 };
 struct unic_ctl_token_reply {
 	struct unic_ctl_hdr hdr;

@@ -614,10 +614,13 @@ struct unic_cmd_token_alloc {
 	unic_le32 ttl_us;      /* 0 = until cancelled */
 	unic_le32 sender_ipv4; /* 0 = anybody; else this address ... */
 	unic_le32 sender_qpn;  /* ... and this QP number there, 0 = any */
-	unic_le32 flags;       /* 0 */
+	unic_le32 flags;       /* UNIC_TOKEN_F_* */
 	unic_le32 user;	       /* the driver's own */
 	unic_le32 rsvd[4];
 };
+/* Any number of messages, each to its own offset; ends otherwise only. */
+#define UNIC_TOKEN_F_MULTI     (1u << 0)
+#define UNIC_TOKEN_F_FLAGS_ALL 0x01u
 struct unic_cpl_token {
 	struct unic_cmd_hdr hdr;
 	unic_le32 index;
@@ -811,7 +814,7 @@ struct unic_row_token {
 	unic_le32 length;
 	unic_le64 iova;
 	unic_le64 expires_ns;
-	unic_le32 state; /* 0 live, 1 claimed, 2 ended */
+	unic_le32 state; /* 0 live, 1 claimed, 2 ended, 3 live, multi-use */
 	unic_le32 end;	 /* enum unic_token_end */
 	unic_le32 sender_ipv4;
 	unic_le32 sender_qpn;

@@ -38,7 +38,8 @@ struct unic_sq_slot {
 	uint8_t flags;	    /* UNIC_WR_* */
 	uint8_t num_sge;    /* 0..UNIC_SQ_SGE_MAX; 0 with INLINE */
 	uint8_t inline_len; /* 0..UNIC_SQ_INLINE_MAX; 0 without INLINE */
-	unic_le32 imm;	    /* *_IMM: immediate, passed as it is */
+	unic_le32 imm;	    /* *_IMM: immediate, passed as it is; TOKEN: offset
+			       * of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
 	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token */
 	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token */

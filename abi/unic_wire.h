@@ -136,7 +136,7 @@ struct unic_tketh {
 	unic_be32 key_lo;
 	unic_be32 payload_len;
 	unic_be32 ctrl_len; /* 15:0, at most UNIC_TOKEN_CTRL_MAX */
-	unic_be32 rsvd;	    /* 0 */
+	unic_be32 offset;   /* of the payload in the token's buffer */
 };
 
 /* Vendor acknowledgement: the request with this PSN was not executed because

@@ -423,6 +423,7 @@ static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
 		.sender_ipv4 = unic_from_le32(cmd->sender_ipv4),
 		.sender_qpn = unic_from_le32(cmd->sender_qpn),
 		.user = unic_from_le32(cmd->user),
+		.flags = unic_from_le32(cmd->flags),
 		.iova = unic_from_le64(cmd->iova),
 	};
 	uint64_t key = 0;
@@ -431,8 +432,6 @@ static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
-	if (unic_from_le32(cmd->flags))
-		return -UNIC_EINVAL;
 	index = unic_token_alloc(nic, &a, &key);
 	if (index < 0)
 		return index;

@@ -175,6 +175,7 @@ struct unic_msg {
 	uint8_t ctrl_len; /* TOKEN */
 	bool held;	  /* mr is held */
 	bool direct;	  /* all of it lies in one page */
+	bool multi;	  /* TOKEN, for many messages: mr is held instead */
 	/* of the packet in hand, for its end after the DMA */
 	bool last;
 	bool with_imm;

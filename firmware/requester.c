@@ -194,7 +194,7 @@ static uint32_t put_tketh(uint8_t *at, const struct unic_sq_slot *slot,
 	put32(at + 8, (uint32_t)key);
 	put32(at + 12, len - ctrl);
 	put32(at + 16, ctrl);
-	put32(at + 20, 0);
+	put32(at + 20, unic_from_le32(slot->imm)); /* offset */
 	return sizeof(struct unic_tketh);
 }
 

@@ -268,7 +268,8 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 	t->key = eat64(q);
 	t->payload = eat32(q);
 	t->ctrl = eat32(q);
-	if (eat32(q) || t->ctrl > UNIC_TOKEN_CTRL_MAX ||
+	t->offset = eat32(q);
+	if (t->offset > UNIC_MSG_MAX || t->ctrl > UNIC_TOKEN_CTRL_MAX ||
 	    t->payload > UNIC_MSG_MAX || t->ctrl > q->len)
 		return false;
 	total = t->ctrl + t->payload;
@@ -311,6 +312,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->ctrl_len = (uint8_t)t.ctrl;
 	m->mr = UNIC_MR_NIL;
 	m->direct = false;
+	m->multi = false;
 	m->refused = unic_token_claim(nic, &t, qp);
 	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
 		unic_guess_wrong(nic, qp->dest_ipv4);
@@ -322,7 +324,11 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	q->len -= t.ctrl;
 	if (!m->refused) {
 		m->mr = nic->tokens.token[t.index].mr;
-		m->iova = nic->tokens.token[t.index].iova;
+		m->iova = nic->tokens.token[t.index].iova + t.offset;
+		if (unic_token_multi(&nic->tokens, t.index)) {
+			m->multi = m->held = true;
+			unic_mr_hold(nic, m->mr);
+		}
 		target_span(sgl, m, q->len);
 	}
 	return -UNIC_EPENDING;
@@ -715,7 +721,7 @@ static void end_message(struct unic_nic *nic, struct unic_qp *qp)
 
 	qp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);
 	drop_target(nic, m);
-	if (m->kind == UNIC_MSG_TOKEN && !m->refused)
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
 		unic_token_finish(nic, (uint16_t)m->token, m->placed);
 	m->kind = UNIC_MSG_NONE;
 }
@@ -757,8 +763,9 @@ bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
 	for (i = 0; i < UNIC_QP_READS; i++)
 		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
 			return true;
-	if (m->mr == mr && (m->held || (m->kind == UNIC_MSG_TOKEN &&
-					!m->refused))) /* held by its token */
+	if (m->mr == mr &&
+	    (m->held || (m->kind == UNIC_MSG_TOKEN && !m->refused &&
+			 !m->multi))) /* held by its token */
 		return true;
 	return unic_rq_holds(qp, mr);
 }
@@ -768,7 +775,7 @@ void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
-	if (m->kind == UNIC_MSG_TOKEN && !m->refused) {
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi) {
 		if (qp->dmas)
 			return; /* called again */
 		unic_token_abort(nic, (uint16_t)m->token, m->placed);

@@ -18,6 +18,14 @@ static void set_state(struct unic_token *t, uint32_t state)
 	t->lock = UNIC_TOKEN_LOCK(t->lock & 0xffffu, state);
 }
 
+/* Waits for a message, so whatever ends tokens may end it. */
+static bool waits(const struct unic_token *t)
+{
+	uint32_t state = unic_token_state(t);
+
+	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
+}
+
 static void free_put(struct unic_tokens *ts, uint16_t i)
 {
 	set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
@@ -177,8 +185,7 @@ void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 
 	for (; i != UNIC_TOKEN_NIL; i = next) {
 		next = nic->tokens.token[i].next;
-		if (unic_token_state(&nic->tokens.token[i]) ==
-		    UNIC_TOKEN_S_LIVE)
+		if (waits(&nic->tokens.token[i]))
 			end_token(nic, i,
 				  tell ? UNIC_TOKEN_EVICTED
 				       : UNIC_TOKEN_CANCELLED,
@@ -218,7 +225,7 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 		for (i = 0; i < UNIC_TOKENS && left; i++) {
 			const struct unic_token *t = &ts->token[i];
 
-			if (unic_token_state(t) != UNIC_TOKEN_S_LIVE)
+			if (!waits(t))
 				continue;
 			if (nic->now_ns >= t->expires_ns) {
 				end_token(nic, i, UNIC_TOKEN_EXPIRED, true);
@@ -273,8 +280,7 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
 		struct unic_token *t = &nic->tokens.token[i];
 
-		if (t->proc != victim ||
-		    unic_token_state(t) != UNIC_TOKEN_S_LIVE)
+		if (t->proc != victim || !waits(t))
 			continue;
 		t->end = UNIC_TOKEN_EVICTED;
 		if (!publish(nic, i)) {
@@ -318,6 +324,7 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 		return -UNIC_ENOPD;
 	if (!args->length || args->length > UNIC_MSG_MAX ||
 	    (args->sender_qpn && !args->sender_ipv4) ||
+	    (args->flags & ~UNIC_TOKEN_F_FLAGS_ALL) ||
 	    args->sender_qpn > UNIC_QPN_MASK)
 		return -UNIC_EINVAL;
 	mr = unic_mr_check(nic, args->stag, args->pd, UNIC_MR_LOCAL_WRITE,
@@ -340,7 +347,9 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	t->user = args->user;
 	t->mr = (uint16_t)mr;
 	t->proc = proc;
-	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
+	t->lock = UNIC_TOKEN_LOCK(args->pd, args->flags & UNIC_TOKEN_F_MULTI
+						    ? UNIC_TOKEN_S_MULTI
+						    : UNIC_TOKEN_S_LIVE);
 	set_ttl(nic, t, args->ttl_us);
 	region_link(nic, i);
 	ts->used++;
@@ -364,7 +373,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		return -UNIC_ENOTOKEN;
 	if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)
 		return -UNIC_EBUSY;
-	if (unic_token_state(t) == UNIC_TOKEN_S_LIVE) {
+	if (waits(t)) {
 		bool late = nic->now_ns >= t->expires_ns;
 
 		end_token(nic, (uint16_t)index,
@@ -402,9 +411,12 @@ refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
 	return reason;
 }
 
+static bool sent_by(const struct unic_token *t, const struct unic_qp *qp);
+
 /*
  * Some check failed: the first that does is the reason. That a token has expired
- * its process is told by the claim that finds it, or by the next poll.
+ * its process is told by the claim that finds it, or by the next poll. A MULTI
+ * token fails the short check always, and perhaps no other.
  */
 static uint8_t __attribute__((noinline, cold))
 refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
@@ -419,16 +431,18 @@ refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 		reason = UNIC_TOKEN_BAD_KEY;
 	else if (state == UNIC_TOKEN_S_CLAIMED)
 		reason = UNIC_TOKEN_BUSY;
-	else if (state != UNIC_TOKEN_S_LIVE)
+	else if (!waits(t))
 		/* an index that never had a token has the key 0 and no end */
 		reason = t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
-	else if (t->lock != qp->pd)
+	else if ((uint16_t)t->lock != qp->pd)
 		reason = UNIC_TOKEN_BAD_KEY;
 	else if (nic->now_ns >= t->expires_ns)
 		reason = UNIC_TOKEN_EXPIRED;
-	else if (tag->payload > t->length)
+	else if (tag->payload + tag->offset > t->length)
 		reason = UNIC_TOKEN_TOO_LONG;
-	if (reason == UNIC_TOKEN_EXPIRED && state == UNIC_TOKEN_S_LIVE)
+	else if (state == UNIC_TOKEN_S_MULTI && sent_by(t, qp))
+		return UNIC_TOKEN_LIVE;
+	if (reason == UNIC_TOKEN_EXPIRED && waits(t))
 		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
 	return refuse(nic, index, reason);
 }
@@ -484,7 +498,7 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 	UNIC_IN_REGISTER(t);
 	if (unlikely(!opens(t, unic_whole(&tag->key), qp) ||
 		     unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns) ||
-		     tag->payload > t->length))
+		     tag->payload + tag->offset > t->length))
 		return refuse_why(nic, tag, qp);
 	if (unlikely(unic_whole(&t->sender) !=
 		     UNIC_TOKEN_SENDER(qp->dest_ipv4, qp->dest_qpn)) &&

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token.h - the incoming payload table: single-use tokens for tagged messages
- * (S3; memory.md section 7).
+ * token.h - the incoming payload table: tokens for tagged messages (S3; memory.md
+ * section 7).
  *
  *   LIVE -> CLAIMED(QP, PSN) -> USED | ABORTED
- *   LIVE -> CANCELLED | EXPIRED | EVICTED | RESET
+ *   LIVE, MULTI -> CANCELLED | EXPIRED | EVICTED | RESET
+ *
+ * A token for many messages (MULTI) is never claimed: each of them holds the
+ * region for itself, and those that have begun are finished when it ends.
  *
  * Each token ends exactly once (INV-9). A key has 64 random bits; a guess hits
  * with odds 2^-64 per frame.
@@ -24,6 +27,7 @@ enum unic_token_state {
 	UNIC_TOKEN_S_LIVE = 0,
 	UNIC_TOKEN_S_CLAIMED = 1,
 	UNIC_TOKEN_S_FREE = 2,
+	UNIC_TOKEN_S_MULTI = 3, /* as LIVE */
 };
 
 struct unic_qp;
@@ -70,7 +74,7 @@ void unic_token_init(struct unic_nic *nic);
 
 struct unic_token_args {
 	uint16_t pd;
-	uint32_t stag, length, ttl_us, sender_ipv4, sender_qpn, user;
+	uint32_t stag, length, ttl_us, sender_ipv4, sender_qpn, user, flags;
 	uint64_t iova;
 };
 
@@ -92,6 +96,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 struct unic_tag {
 	uint64_t key;
 	uint32_t index, payload, ctrl; /* bytes: for the token, for a receive */
+	uint32_t offset; /* at most UNIC_MSG_MAX, as payload is */
 };
 
 /**
@@ -101,10 +106,18 @@ struct unic_tag {
  * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED, or the reason of
  * refusal (enum unic_token_end), counted; nothing changed then. If index and
  * key name a token that has ended, the reason is that end. The region of a
- * claimed token stays in place until finish or abort, where its use is counted.
+ * claimed token stays in place until finish or abort, where its use is counted;
+ * that of a MULTI token (unic_token_multi()) is for the caller to hold.
  */
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 			 const struct unic_qp *qp);
+
+/** unic_token_multi() - may it be used again after this message? */
+static inline bool unic_token_multi(const struct unic_tokens *ts,
+				    uint32_t index)
+{
+	return unic_token_state(&ts->token[index]) == UNIC_TOKEN_S_MULTI;
+}
 
 /** unic_token_finish() - all bytes are placed: USED. */
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);

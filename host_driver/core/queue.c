@@ -219,6 +219,7 @@ void unic_queue_token_alloc(struct unic_req *req)
 	cmd.ttl_us = r.ttl_us;
 	cmd.sender_ipv4 = r.sender_ipv4;
 	cmd.sender_qpn = r.sender_qpn;
+	cmd.flags = r.flags;
 	cmd.user = unic_to_le32(t->obj.id);
 	unic_req_send(req, UNIC_CMD_TOKEN_ALLOC, &cmd, token_done);
 }

@@ -183,6 +183,7 @@ int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
 			  .ttl_us = unic_to_le32(attr->ttl_us),
 			  .sender_ipv4 = unic_to_le32(attr->sender_ipv4),
 			  .sender_qpn = unic_to_le32(attr->sender_qpn),
+			  .flags = unic_to_le32(attr->flags),
 		  } };
 	int err;
 

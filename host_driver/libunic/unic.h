@@ -463,9 +463,11 @@ struct unic_pay_attr {
 	uint32_t ttl_us;      /* 0: until cancelled */
 	uint32_t sender_ipv4; /* 0: anybody */
 	uint32_t sender_qpn;  /* 0: any QP there */
+	uint32_t flags;	      /* UNIC_TOKEN_F_MULTI: any number of messages */
 };
 
-/** unic_alloc_token() - a single-use right to place one payload (S3). Send
+/** unic_alloc_token() - a single-use right to place one payload (S3), at the
+ * offset that the sender says in `imm` of its request. Send
  * index and key to whoever shall use it. -ENOMEM table full, -EOWNERDEAD. */
 int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
 		     struct unic_pay_token *out);
