@@ -352,6 +352,61 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	check_books(&a);
 }
 
+/*
+ * The reserved credit: a driver that never reads its completion ring, so that
+ * no command is answered any more, does not stop an eviction by the reaper.
+ */
+static void completions_never_read_do_not_stop_evictions(void **state)
+{
+	struct unic_driver_page *d =
+		(struct unic_driver_page *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	struct unic_cmd_set_params params = {
+		.low_entries = unic_to_le32(4),
+		.high_entries = unic_to_le32(8),
+		.residence_us = unic_to_le32(1),
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+	};
+	struct unic_cmd_hdr *slot;
+	struct unic_evt_mr evt;
+	struct rig_mr mr;
+	uint32_t pd, i;
+
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	pd = rig_pd(&a, 0);
+	while (rig_reg(&a, 0, pd, 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
+		       &mr) == UNIC_ST_OK)
+		;
+	assert_int_equal(a.nic.tlb.free, 0);
+	for (i = 0; i < UNIC_CMD_ENTRIES; i++) {
+		slot = (struct unic_cmd_hdr *)(a.port.bar + UNIC_BAR_CMD_OFF +
+					       (a.cmd_tail + i) %
+						       UNIC_CMD_ENTRIES * 64);
+		memset(slot, 0, 64);
+		slot->opcode = UNIC_CMD_NOP;
+		slot->epoch = unic_to_le32(a.nic.epoch);
+		if (i == 0) {
+			params.hdr = (struct unic_cmd_hdr){
+				.opcode = UNIC_CMD_SET_PARAMS,
+				.epoch = unic_to_le32(a.nic.epoch),
+			};
+			memcpy(slot, &params, sizeof(params));
+		}
+	}
+	d->cmd_tail = unic_to_le32(a.cmd_tail + UNIC_CMD_ENTRIES);
+	rig_run(&a, 20000000);
+	assert_int_equal(a.nic.mbox.cpl_tail - a.nic.mbox.cpl_head,
+			 UNIC_CPL_ENTRIES);
+	assert_true(a.nic.tlb.free >= 8);
+	assert_true(rig_event(&a, &evt));
+	assert_int_equal(evt.hdr.type, UNIC_EVT_EVICTED);
+	a.cmd_tail += UNIC_CMD_ENTRIES;
+	a.cpl_head += UNIC_CPL_ENTRIES;
+	d->cpl_head = unic_to_le32(a.cpl_head);
+	still_alive(&a);
+}
+
 #define MS 1000000ull
 
 static uint8_t db_ack(uint32_t proc)
@@ -454,6 +509,7 @@ int main(void)
 		cmocka_unit_test(completions_never_read),
 		cmocka_unit_test(scribbling_process_hurts_only_itself),
 		cmocka_unit_test(events_never_read_do_not_stop_evictions),
+		cmocka_unit_test(completions_never_read_do_not_stop_evictions),
 		cmocka_unit_test(bad_doorbells_are_told_once),
 		cmocka_unit_test(doorbell_count_that_goes_back),
 		cmocka_unit_test(bad_doorbell_waits_for_a_full_ring),
