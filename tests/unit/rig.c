@@ -411,6 +411,7 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	qp->pd = pd;
 	qp->row = row;
 	qp->mtu_shift = 10;
+	qp->psn = 0x1000;
 	assert_int_equal(rig_reg(r, proc, pd, 3, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &qp->rings),
 			 0);
@@ -444,7 +445,7 @@ static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 		cmd.rnr_timer = 1;
 		cmd.max_dest_rd = 4;
 		cmd.dest_qpn = unic_to_le32(to->qpn);
-		cmd.rq_psn = unic_to_le32(0x1000);
+		cmd.rq_psn = unic_to_le32(to->psn);
 		cmd.dest_ipv4 = unic_to_le32(peer->nic.ipv4);
 		memcpy(cmd.dest_mac, peer->port.mac, 6);
 		cmd.vendor = 1;
@@ -454,7 +455,7 @@ static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 		cmd.timeout = 10; /* 4.2 ms */
 		cmd.retry_cnt = 3;
 		cmd.rnr_retry = 3;
-		cmd.sq_psn = unic_to_le32(0x1000);
+		cmd.sq_psn = unic_to_le32(qp->psn);
 	}
 	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
 }

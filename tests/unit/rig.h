@@ -117,6 +117,7 @@ struct rig_qp {
 	const struct unic_cqe *cqe;
 	uint32_t sq_tail, rq_tail, cq_ci;
 	uint8_t mtu_shift; /* of the path; rig_qp() says 10 */
+	uint32_t psn;	   /* of its first packet; rig_qp() says 0x1000 */
 };
 #define RIG_SLOTS 16u
 

@@ -62,6 +62,21 @@ static void answered(void **state)
 	assert_int_equal(resolve(PEER, 79, &cpl), UNIC_ST_PENDING);
 }
 
+/* An answer is good for its time, and not a moment longer. */
+static void known_until(void **state)
+{
+	struct unic_evt_arp evt;
+
+	(void)state;
+	assert_int_equal(resolve(PEER, 77, NULL), UNIC_ST_PENDING);
+	rig_run2(&ra, &rb, 0);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS - 1);
+	assert_int_equal(resolve(PEER, 78, NULL), UNIC_ST_OK);
+	rig_run2(&ra, &rb, 1);
+	assert_int_equal(resolve(PEER, 79, NULL), UNIC_ST_PENDING);
+}
+
 static void nobody_there(void **state)
 {
 	struct unic_evt_arp evt;
@@ -146,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(answered, up),
+		cmocka_unit_test_setup(known_until, up),
 		cmocka_unit_test_setup(nobody_there, up),
 		cmocka_unit_test_setup(own_and_wild_addresses, up),
 		cmocka_unit_test_setup(table_full, up),

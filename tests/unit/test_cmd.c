@@ -103,6 +103,56 @@ static void addresses_of_hosts_only(void **state)
 	assert_int_equal(unic_from_le32(info()->ipv4), 0x7effffff);
 }
 
+/* A command may end in the middle of a word: what is behind it must be zero,
+ * and nothing else. */
+static void only_the_rest_is_zero(void **state)
+{
+	const struct unic_cmd_mad_send good = {
+		.ipv4 = unic_to_le32(0x0a000002),
+		.mac = { 2, 0xff, 0xff, 0xff, 0xff, 0xff },
+	};
+	struct unic_cmd_mad_send c = good;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MAD_SEND, &c, NULL), UNIC_ST_OK);
+	for (i = 0; i < sizeof(c.rsvd0); i++) {
+		c = good;
+		c.rsvd0[i] = 1;
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_MAD_SEND, &c, NULL),
+				 UNIC_ST_INVALID);
+	}
+	for (i = 0; i < sizeof(c.rsvd) / sizeof(*c.rsvd); i++) {
+		c = good;
+		c.rsvd[i] = unic_to_le32(1u << 31);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_MAD_SEND, &c, NULL),
+				 UNIC_ST_INVALID);
+	}
+}
+
+/* What a list page holds can be asked for, if it is more than there is, too. */
+static void longest_list(void **state)
+{
+	struct unic_cmd_mr_reg good = {
+		.pd = unic_to_le32(rig_pd(&r, 0)),
+		.page_shift = 12,
+		.flags = UNIC_REG_LIST,
+		.iova = unic_to_le64(1u << 24),
+		.length = unic_to_le64(UNIC_LIST_MAX * 4096ull),
+		.n_pages = unic_to_le32(UNIC_LIST_MAX),
+	};
+	struct unic_cmd_mr_reg c = good;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &c, NULL),
+			 UNIC_ST_TOO_LARGE);
+	c = good;
+	c.length = unic_to_le64((UNIC_LIST_MAX + 1) * 4096ull);
+	c.n_pages = unic_to_le32(UNIC_LIST_MAX + 1);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &c, NULL),
+			 UNIC_ST_INVALID);
+}
+
 /* ---------------------------------------------------------------------- facts */
 
 static void facts(void **state)
@@ -287,6 +337,12 @@ static void rows_of_processes(void **state)
 	assert_int_equal(dump(UNIC_TABLE_PROC, 1, (const void **)&row, &next),
 			 1);
 	assert_int_equal(unic_from_le32(row[0].proc), 1);
+	assert_int_equal(unic_from_le32(row[0].wanted), 0);
+	assert_int_equal(rig_reg(&r, 1, rig_pd(&r, 1), UNIC_TLB_ENTRIES - 6,
+				 UNIC_CLASS_RDMA, UNIC_REG_WAIT, 0, &mr),
+			 UNIC_ST_PENDING);
+	dump(UNIC_TABLE_PROC, 1, (const void **)&row, &next);
+	assert_int_equal(unic_from_le32(row[0].wanted), UNIC_TLB_ENTRIES - 6);
 }
 
 /* More rows than a page takes: @next goes on where it stopped. */
@@ -331,6 +387,8 @@ int main(void)
 		cmocka_unit_test_setup(times_have_bounds, up),
 		cmocka_unit_test_setup(watermarks_have_bounds, up),
 		cmocka_unit_test_setup(addresses_of_hosts_only, up),
+		cmocka_unit_test_setup(only_the_rest_is_zero, up),
+		cmocka_unit_test_setup(longest_list, up),
 		cmocka_unit_test_setup(facts, up),
 		cmocka_unit_test_setup(heartbeat, up),
 		cmocka_unit_test_setup(row_of_a_region, up),

@@ -175,6 +175,33 @@ static void creation_is_checked(void **state)
 	assert_int_equal(unic_cq_destroy(&r.nic, 0, UNIC_CQS), -UNIC_ENOCQ);
 }
 
+static void as_many_as_there_are(void **state)
+{
+	struct unic_cmd_cq_create cmd, good = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(qp.rings.stag),
+		.iova = unic_to_le64(qp.rings.iova + 8192),
+		.entries = unic_to_le32(16),
+	};
+	struct unic_cmd_obj obj = { .id = unic_to_le32(UNIC_CQS - 1) };
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i < UNIC_CQS; i++) { /* one is there */
+		cmd = good, cmd.db_index = unic_to_le32(i + 10);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &cmd, NULL),
+				 UNIC_ST_OK);
+	}
+	cmd = good, cmd.db_index = unic_to_le32(30);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &cmd, NULL),
+			 UNIC_ST_CQ_FULL);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &obj, NULL),
+			 UNIC_ST_OK);
+	cmd = good, cmd.db_index = unic_to_le32(30);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &cmd, NULL),
+			 UNIC_ST_OK);
+}
+
 /* @n records with ids from @id on, in one go. Returns how many there were. */
 static uint32_t post_run(uint64_t id, uint32_t n)
 {
@@ -302,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup(consumer_goes_back, up),
 		cmocka_unit_test_setup(no_window_while_late, up),
 		cmocka_unit_test_setup(creation_is_checked, up),
+		cmocka_unit_test_setup(as_many_as_there_are, up),
 		cmocka_unit_test_setup(rows_for_people, up),
 	};
 

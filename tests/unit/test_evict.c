@@ -920,6 +920,31 @@ static void offered_region_can_be_asked_for_again(void **state)
 	assert_int_equal(r.nic.tlb.free, N);
 }
 
+/* And the one it stood in for is there for the next who needs its entries. */
+static void spared_region_is_next(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m, other, all;
+
+	(void)state;
+	reg_ok(0, N / 2, &m);
+	reg_ok(0, N / 2, &other);
+	admin(&m);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(
+		rig_answer(&r, &evt, UNIC_ANSWER_OFFER, &other, 0, NULL), 0);
+	assert_int_equal(rig_ack(&r, &evt), 0);
+	rig_run(&r, 2 * T_NS);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), other.mr);
+	reg_ok(1, N / 2, &all);
+	set_proc(1, 7, 0, UNIC_POLICY_LRU);
+	rig_run(&r, 10 * RESIDENCE_NS);
+	wait_for(1, N / 4, 0);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), m.mr);
+}
+
 /* Also of a notice that was sent before the waiter came. */
 static void nobody_extends_while_the_entitled_wait(void **state)
 {
@@ -1109,6 +1134,7 @@ int main(void)
 		T(wrong_subjects_are_refused),
 		T(each_refusal_of_an_offer),
 		T(offered_region_can_be_asked_for_again),
+		T(spared_region_is_next),
 		T(nobody_extends_while_the_entitled_wait),
 		T(extended_grace_does_not_delay_the_entitled),
 		T(events_are_held_back_not_lost),

@@ -345,6 +345,35 @@ static void extension_keeps_a_short_bound(void **state)
 	extended_then_wanted(10000, 40000, &evt);
 }
 
+/* One that ends just then is soon enough: nobody is asked again. */
+static void extension_that_is_short_enough(void **state)
+{
+	struct unic_notices *ns = &r.nic.evict.notices;
+	struct unic_evt_mr evt;
+	struct rig_mr m;
+	uint64_t deadline;
+	uint32_t why;
+
+	(void)state;
+	params(0, 1000000);
+	reg_ok(0, N, &m);
+	evict(&m);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&r, &evt), 0);
+	assert_int_equal(rig_answer(&r, &evt, UNIC_ANSWER_EXTEND, NULL, 500000,
+				    &why),
+			 UNIC_ST_OK);
+	deadline = ns->notice[r.nic.mrs.mr[m.mr].notice].deadline_ns;
+	rig_run(&r, deadline - r.port.now_ns -
+			    1000ull * (ns->deliver_us + ns->grace_us));
+	wait_for(1, 8);
+	assert_false(rig_event(&r, &evt));
+	rig_run(&r, deadline - r.port.now_ns - 1);
+	assert_false(rig_event(&r, &evt));
+	rig_run(&r, 1);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+}
+
 /* Its owner hears of it, has T from then, and cannot extend once more. */
 static void shortened_grace_is_announced(void **state)
 {
@@ -610,6 +639,7 @@ int main(void)
 		T(lowered_quota_ends_requests),
 		T(long_extension_keeps_the_bound),
 		T(extension_keeps_a_short_bound),
+		T(extension_that_is_short_enough),
 		T(shortened_grace_is_announced),
 		T(unpublished_notice_has_no_answer),
 		T(no_notice_after_release),

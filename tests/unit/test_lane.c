@@ -6,16 +6,20 @@
 #include "unit.h"
 
 #include "rig.h"
+#include "requester.h"
 
 #define MS    1000000ull
 #define PAGES 3u
 #define BYTES (PAGES * 4096u)
 #define MTU   1024u
+#define APSN  50u /* bytes of a frame before the last word of its BTH */
 
 /* What happens to one frame of A, by number from 1 on. */
 static struct {
 	uint32_t seen, victim;
-	uint32_t at; /* this byte of it is turned over; 0: it is lost */
+	uint32_t at;	     /* this byte of it is turned over; 0: it is lost */
+	uint8_t apsn[64][4]; /* of each */
+	uint8_t end[64][4];  /* and its last bytes, where the ICRC would be */
 } wire;
 
 static struct rig ra, rb;
@@ -27,6 +31,8 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 {
 	uint8_t copy[FAKE_FRAME_BYTES];
 
+	memcpy(wire.apsn[wire.seen % 64], frame + APSN, 4);
+	memcpy(wire.end[wire.seen % 64], frame + len - 4, 4);
 	if (++wire.seen != wire.victim) {
 		fake_deliver(port->peer, frame, len, flags);
 	} else if (wire.at) {
@@ -36,7 +42,7 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	}
 }
 
-static void bring_up(bool icrc)
+static void bring_up_at(bool icrc, uint32_t psn)
 {
 	uint32_t pa, pb, i;
 
@@ -52,6 +58,7 @@ static void bring_up(bool icrc)
 	pb = rig_pd(&rb, 0);
 	rig_qp(&ra, 0, pa, 1, &qa);
 	rig_qp(&rb, 0, pb, 2, &qb);
+	qa.psn = psn;
 	rig_connect(&ra, &qa, &rb, &qb);
 	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &ma),
@@ -63,6 +70,11 @@ static void bring_up(bool icrc)
 		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8) + 1);
 	memset(mb.mem, 0, BYTES);
 	ra.port.on_frame = on_frame;
+}
+
+static void bring_up(bool icrc)
+{
+	bring_up_at(icrc, 0x1000);
 }
 
 /* All of A's frames come to B before B looks. */
@@ -218,6 +230,73 @@ static void acknowledgement_of_a_stranger(void **state)
 	assert_int_equal(rig_count(&ra, retransmits), 1);
 }
 
+/* Numbers go round in the middle of requests that are sent in one go. */
+static void numbers_go_round(void **state)
+{
+	uint32_t i, psn, n = 10;
+
+	(void)state;
+	bring_up_at(false, UNIC_PSN_MASK - 1);
+	for (i = 0; i < n; i++)
+		write_at(i, i * 30, 30);
+	at_once();
+	assert_memory_equal(mb.mem, ma.mem, 30 * n);
+	assert_int_equal(wire.seen, n);
+	for (i = 0; i < n; i++) {
+		psn = unic_psn_add(UNIC_PSN_MASK - 1, i);
+		assert_int_equal(wire.apsn[i][0] & 0x7f, 0); /* reserved */
+		assert_int_equal(wire.apsn[i][1], psn >> 16);
+		assert_int_equal(wire.apsn[i][2], (uint8_t)(psn >> 8));
+		assert_int_equal(wire.apsn[i][3], (uint8_t)psn);
+	}
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < n; i++)
+		expect(i, 0);
+}
+
+/* Three long WRITEs, packets 0x1000 to 0x1023: the last of each asks for an
+ * acknowledgement, and one in 32 in between. */
+static void asks_now_and_then(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	for (i = 0; i < 3; i++)
+		write_at(i, 0, BYTES);
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < 3; i++)
+		expect(i, 0);
+	assert_int_equal(wire.seen, 36);
+	for (i = 0; i < 36; i++)
+		assert_int_equal(wire.apsn[i][0] >> 7,
+				 i % 12 == 11 || i == UNIC_ACK_EVERY);
+}
+
+/* Where a link leaves the ICRC out there are zeros, not what the buffer held. */
+static void no_sum_is_zero(void **state)
+{
+	static const uint8_t zero[4];
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	for (i = 0; i < 2 * UNIC_TX_BUFS; i++) {
+		write_at(i, 0, 300);
+		at_once();
+		rig_run2(&ra, &rb, MS);
+		expect(i, 0);
+	}
+	wire.seen = 0;
+	for (i = 0; i < 10; i++)
+		write_at(i, i * 30, 30);
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < 10; i++) {
+		expect(i, 0);
+		assert_memory_equal(wire.end[i], zero, 4);
+	}
+}
+
 /* A region that was read a moment ago may not be written because of that. */
 static void read_only(void **state)
 {
@@ -311,6 +390,9 @@ int main(void)
 		cmocka_unit_test(one_is_elsewhere),
 		cmocka_unit_test(one_packet_is_not_alike),
 		cmocka_unit_test(acknowledgement_of_a_stranger),
+		cmocka_unit_test(numbers_go_round),
+		cmocka_unit_test(asks_now_and_then),
+		cmocka_unit_test(no_sum_is_zero),
 		cmocka_unit_test(read_only),
 		cmocka_unit_test(traced_one_by_one),
 	};

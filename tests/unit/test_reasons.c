@@ -316,32 +316,78 @@ static void failed_nic_sends_nothing(void **state)
 	assert_int_equal(ra.port.tx_held, 0);
 }
 
-/* News of queues that failed wait for room in the event ring. */
-static void errors_wait_for_room(void **state)
+/* The completion queue of @q overflows while the event ring is full. */
+static void overflow_untold(struct rig_qp *q)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
-	uint32_t i, cq = 0, qp = 0;
+	uint32_t i;
 
-	(void)state;
 	while (unic_mbox_event(&ra.nic, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
 	for (i = 0; i <= RIG_SLOTS; i++) {
-		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
-			 mb.stag);
+		rig_send(&ra, q, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova, mb.stag);
 		rig_run2(&ra, &rb, MS);
 	}
 	assert_int_equal(rig_count(&ra, cq_overflows), 1);
+}
+
+/* How often it is told now that @q and its queue failed. */
+static void told(const struct rig_qp *q, uint32_t *cq, uint32_t *qp)
+{
+	struct unic_evt_obj evt;
+	uint32_t i;
+
+	*cq = *qp = 0;
 	for (i = 0; i < 20; i++) {
 		while (rig_event(&ra, &evt)) {
-			cq += evt.hdr.type == UNIC_EVT_CQ_ERROR &&
-			      unic_from_le32(evt.id) == qa.cq;
-			qp += evt.hdr.type == UNIC_EVT_QP_ERROR &&
-			      unic_from_le32(evt.id) == qa.qpn;
+			*cq += evt.hdr.type == UNIC_EVT_CQ_ERROR &&
+			       unic_from_le32(evt.id) == q->cq;
+			*qp += evt.hdr.type == UNIC_EVT_QP_ERROR &&
+			       unic_from_le32(evt.id) == q->qpn;
 		}
 		rig_run2(&ra, &rb, MS);
 	}
-	assert_int_equal(cq, 1);
-	assert_int_equal(qp, 1);
+}
+
+/* News of queues that failed wait for room in the event ring, whichever queue
+ * it is. */
+static void errors_wait_for_room(void **state)
+{
+	struct rig_qp a2, b2, *q;
+	uint32_t k, cq, qp;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		up(NULL);
+		rig_qp(&ra, 0, qa.pd, 8, &a2);
+		rig_qp(&rb, 0, qb.pd, 9, &b2);
+		rig_connect(&ra, &a2, &rb, &b2);
+		q = k ? &a2 : &qa;
+		overflow_untold(q);
+		told(q, &cq, &qp);
+		assert_int_equal(cq, 1);
+		assert_int_equal(qp, 1);
+	}
+}
+
+/* News of what was destroyed meanwhile are none, and the NIC comes to rest. */
+static void errors_of_what_is_gone(void **state)
+{
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(qa.qpn) };
+	uint32_t cq, qp;
+
+	(void)state;
+	overflow_untold(&qa);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
+			 UNIC_ST_OK);
+	cmd = (struct unic_cmd_obj){ .id = unic_to_le32(qa.cq) };
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL),
+			 UNIC_ST_OK);
+	told(&qa, &cq, &qp);
+	assert_int_equal(cq, 0);
+	assert_int_equal(qp, 0);
+	assert_true(rig_poll(&ra) > ra.port.now_ns);
+	assert_false(ra.nic.chores); /* it looks no more */
 }
 
 /* Receives in a messaging region that is taken back are told, each, and at
@@ -467,6 +513,7 @@ int main(void)
 		cmocka_unit_test(bus_error),
 		cmocka_unit_test_setup(failed_nic_sends_nothing, up),
 		cmocka_unit_test_setup(errors_wait_for_room, up),
+		cmocka_unit_test_setup(errors_of_what_is_gone, up),
 		cmocka_unit_test(receives_are_swept),
 		cmocka_unit_test_setup(nothing_is_remembered, up),
 		cmocka_unit_test_setup(datagram_without_room, up),
