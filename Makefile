@@ -47,18 +47,16 @@ HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
 TOOLS     = $(UNICCTL) $(HOG) $(COPY)
-PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy
+PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
 UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_dma \
-	test_evict \
-	test_found test_frames test_fuzzed test_guess test_hostile test_icrc \
-	test_lane test_limits test_link_ring test_loss test_miss test_model test_mr \
-	test_multi \
-	test_nic test_notice test_order test_policy test_qp test_random \
-	test_rc test_reap test_reasons test_revoke test_roce test_share \
-	test_tlb test_token test_turns
-UNIT_HOST := test_hostcore test_libunic
+	test_evict test_found test_frames test_fuzzed test_guess test_hostile \
+	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
+	test_model test_mr test_multi test_nic test_notice test_order \
+	test_policy test_qp test_random test_rc test_reap test_reasons \
+	test_revoke test_roce test_share test_tlb test_token test_turns
+UNIT_HOST := test_hostcore test_libunic test_policysim
 UNIT_RIG  := tests/unit/rig.c
 FUZZERS   := mbox queue frame ring driver unicd
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c)
@@ -73,6 +71,11 @@ SIM       := $(addprefix tests/sim/,app.c app_done.c app_lie.c app_mem.c \
 	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
 	pins.c port.c probe.c run.c scenario.c shrink.c sim.c tap.c view.c wire.c \
 	world.c)
+REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
+POLICYSIM := tests/eval/policysim.c $(REPLAYED)
+# ... and the policies of the firmware, as they are.
+POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
+	policy_look.c share.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # -------------------------------------------------------------- compilation
@@ -121,6 +124,8 @@ $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
+$1/tests/unit/test_policysim.o: INC = -Itests/unit -Itests/eval
+$1/tests/eval/%.o: INC = -Itests/eval -Ifirmware -Ihal -Iboards/soft
 $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
@@ -206,6 +211,8 @@ $(B)/bin/unicd:     $(call objects,host,$(UNICD)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
+$(B)/bin/unic-policysim: $(call objects,host,$(POLICYSIM) $(POLICIES))
+$(B)/bin/unic-policysim: LIBS := -ljson-c
 $(B)/bin/unic-wire: LIBS := -lpcap -ldeflate -ljson-c
 $(B)/bin/unicctl:   LIBS := -ljson-c
 $(B)/bin/unic-copy: LIBS := -lcrypto
@@ -238,6 +245,10 @@ $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
 $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
+# share.c of the board that the simulator is compiled for.
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
+	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
+	$(call objects,host,firmware/share.c)))
 $(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
 	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
 $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
@@ -345,6 +356,8 @@ L_faults := --level "calls of the system that fail (a sample)" --timeout 120 \
 L_sim := --level "simulated systems" --timeout 180 \
 	"$(B)/bin/unic-sim --seeds 1000" \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
+L_policies := --level "trace simulator" --timeout 60 \
+	tests/eval/test_policysim.py
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
@@ -364,7 +377,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_sim) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
+		$(L_sim) $(L_policies) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
 check-build: faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
 	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)
@@ -426,6 +439,8 @@ sim-mutants: ## deliberate breaks: the simulator's checkers must find each
 bench-profile: ## where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/profile.py && echo "$@: ok"
+policies: $(B)/bin/unic-policysim ## replacement policies beside Belady's, a table [SEED=1]
+	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 bench-insn: ## instructions of hot paths against their budgets
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/insn.py && echo "$@: ok"
@@ -472,7 +487,7 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(SIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
+		$(INSN) $(YARD) $(SIM) $(POLICYSIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

@@ -156,6 +156,25 @@ without_candidates(struct unic_chooser *c, uint64_t young_ns)
 	return i == UNIC_ITEM_NIL ? by_last_use(c, MAIN, young_ns) : i;
 }
 
+/* `app`: the newest newcomer, though nobody knows it, if it matters less than
+ * candidate @i; else @i. */
+static __attribute__((noinline, cold)) uint16_t
+less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
+{
+	const struct unic_policy_table *table = c->table;
+	const uint8_t *t;
+	uint16_t newest;
+
+	if (c->stranger == UNIC_ITEM_NIL)
+		return i;
+	newest = table->item[c->head[NEW]].prev;
+	t = told(table, newest);
+	if (since_ns(table, t) > young_ns ||
+	    t[table->hint] >= told(table, i)[table->hint])
+		return i;
+	return newest;
+}
+
 uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
 			    uint32_t entries)
 {
@@ -174,7 +193,9 @@ uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
 		const uint8_t *t = told(table, i);
 
 		if (!used(&table->item[i], t) && since_ns(table, t) <= young_ns)
-			return i;
+			return c->kind == UNIC_POLICY_APP
+				       ? less_important(c, i, young_ns)
+				       : i;
 	}
 	return without_candidates(c, young_ns);
 }

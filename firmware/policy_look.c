@@ -192,6 +192,13 @@ void unic_policy_set(struct unic_chooser *c, uint32_t kind)
 		item_of(c, i)->habit = UNIC_STRANGER;
 }
 
+/* Its owner says that it matters: it need not prove it. */
+static bool hinted(const struct unic_chooser *c, uint16_t i)
+{
+	return c->kind == UNIC_POLICY_APP &&
+	       told(c->table, i)[c->table->hint] != 0;
+}
+
 void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 {
 	uint16_t i = c->stranger;
@@ -201,7 +208,7 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 
 	c->stranger = newcomer_after(c, i);
 	introduce(c->table, item, told(c->table, i));
-	if (!g && c->kind != UNIC_POLICY_APP)
+	if (!g && !hinted(c, i))
 		return;
 	if (g && learns(c)) {
 		span = item->seen - g->last;
