@@ -39,7 +39,7 @@ struct unic_wait {
 
 /* What it would hurt to take region i back, as last measured; see policy.h. */
 struct unic_pain {
-	uint64_t at_ns; /* decayed to this time */
+	uint32_t at;	/* decayed to this time: 2^16 ns, wraps in 3 days */
 	uint32_t value; /* decayed bytes per entry */
 	uint32_t bytes; /* already counted in it, low 32 bits */
 };

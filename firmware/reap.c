@@ -146,11 +146,11 @@ static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_pain *p = &nic->evict.pain[mr];
-	uint32_t bytes = m->bytes;
+	uint32_t bytes = m->bytes, now = (uint32_t)(nic->now_ns >> 16);
 
-	p->value = unic_policy_pain(p->value, p->at_ns, nic->now_ns,
+	p->value = unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
 				    bytes - p->bytes, m->n_pages);
-	p->at_ns = nic->now_ns;
+	p->at = now;
 	p->bytes = bytes;
 	nic->evict.share.owner[proc].pain = p->value;
 }
