@@ -76,6 +76,10 @@ POLICYSIM := tests/eval/policysim.c $(REPLAYED)
 # ... and the policies of the firmware, as they are.
 POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
 	policy_look.c share.c)
+EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
+	inside.c main.c message.c quiet.c stage.c)
+EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
+	world.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # -------------------------------------------------------------- compilation
@@ -130,6 +134,8 @@ $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
+$1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core
+$1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
@@ -145,6 +151,9 @@ $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
 $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
+# Larger tables than any board: boards/<x> is tests/eval here.
+$(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
+	-DPORT_SLOT_BYTES=0x900000u,../tests/eval,EVAL))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
@@ -257,6 +266,9 @@ $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
 
 # Many NICs and drivers in one process, in virtual time.
 $(B)/bin/unic-sim: $(call objects,sim,$(SIM) $(FIRMWARE) $(CORE))
+
+# Experiments on the same machines, larger and without checkers.
+$(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE))
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 $(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \

@@ -46,6 +46,7 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 		at = *last;
 	else
 		*last = at;
+	*last += (uint64_t)len * world->odds.byte_ns;
 	sim_at(at, land, f, 0);
 }
 

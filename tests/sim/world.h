@@ -16,13 +16,14 @@
 
 #define WORLD_NODES   8u
 #define WORLD_SLOTS   PORT_SLOTS
-#define WORLD_CLIENTS 16u /* ever, of one node */
+#define WORLD_CLIENTS 32u /* ever, of one node */
 #define WORLD_PAGES   (PORT_SLOT_BYTES / 4096u)
 
 /* Odds of the wire and the doorbells, in parts per million. */
 struct world_odds {
 	uint32_t loss, dup, reorder, corrupt;
 	uint32_t delay_ns; /* of a reordered frame, at most */
+	uint32_t byte_ns;  /* a byte takes on the wire; 0: no time */
 	uint32_t bell_lost, bell_dup, bell_late;
 	struct port_odds port;
 };

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Table sizes of the evaluation: a TLB of 1,024 entries shared by sixteen
+ * processes. The experiment on scale gives its own by -D.
+ */
+#ifndef UNIC_BOARD_H
+#define UNIC_BOARD_H
+
+#ifndef UNIC_TLB_ENTRIES
+#define UNIC_TLB_ENTRIES 1024
+#endif
+#ifndef UNIC_MRS
+#define UNIC_MRS 2048
+#endif
+#ifndef UNIC_PROCS
+#define UNIC_PROCS 16
+#endif
+#define UNIC_PDS    32
+#define UNIC_WAITS  64
+#define UNIC_QPS    64
+#define UNIC_CQS    64
+#define UNIC_TOKENS 16
+
+#endif /* UNIC_BOARD_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* inside.c - see inside.h. */
+#include "inside.h"
+
+#include "nic.h"
+
+uint32_t inside_entries(void)
+{
+	return UNIC_TLB_ENTRIES;
+}
+
+uint32_t inside_held(const struct unic_nic *nic, uint32_t slot)
+{
+	return nic->evict.share.owner[slot].held;
+}
+
+uint32_t inside_used(const struct unic_nic *nic)
+{
+	return UNIC_TLB_ENTRIES - nic->tlb.free;
+}
+
+bool inside_entitled(const struct unic_nic *nic, uint32_t slot, uint32_t n)
+{
+	const struct unic_share *s = &nic->evict.share;
+
+	return unic_share_entitled(s, slot, n + s->owner[slot].wanted);
+}
+
+uint64_t inside_bound_ns(const struct unic_nic *nic)
+{
+	const struct unic_evict *e = &nic->evict;
+
+	return ((uint64_t)e->notices.deliver_us + e->notices.grace_us +
+		e->reaper_us + UNIC_DRAIN_BOUND_US) *
+	       US;
+}
+
+uint64_t inside_count(const struct unic_nic *nic, enum unic_counter c)
+{
+	return nic->counter[c];
+}
