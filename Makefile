@@ -78,6 +78,7 @@ POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
 	policy_look.c share.c)
 EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
 	inside.c main.c message.c quiet.c stage.c)
+SCALE     := tests/eval/scale.c
 EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
 	world.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
@@ -135,6 +136,7 @@ $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core
+$1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
@@ -270,6 +272,8 @@ $(B)/bin/unic-sim: $(call objects,sim,$(SIM) $(FIRMWARE) $(CORE))
 # Experiments on the same machines, larger and without checkers.
 $(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE))
 
+$(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
+
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 $(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
 	$(UNIT_RIG) $(TARGET_RT))
@@ -349,6 +353,18 @@ $(B)/cov/bin/%:
 	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
 coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERAGE.md
 	@tests/coverage.py && echo "$@: ok"
+
+# One core for each size of the experiment on scale: entries, processes, places
+# in the region table.
+SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
+	4096 16384 32768,$e-8-4096) $(foreach p,1 2 4 16 32,1024-$p-4096) \
+	64-8-64 256-8-256 2048-8-2048)
+SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
+$(B)/scale/%/built: FORCE
+	@$(MAKE) -s --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
+		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
+eval: $(B)/bin/unic-eval $(SCALE_SIZES:%=$(B)/scale/%/built) ## [QUICK=1] docs/EVALUATION.md from experiments in virtual time
+	@tests/eval/eval.py $(if $(QUICK),--quick) && echo "$@: ok"
 
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages

@@ -15,8 +15,9 @@
 
 #define WORKERS	  16u
 #define START_NS  (20 * MS) /* the greedy one is first by so much */
-#define THINK_NS  (400 * US)
+#define THINK_NS  (500 * US)
 #define SAMPLE_NS (100 * US)
+#define SERIES_NS (20 * MS)
 #define BUSY_MS	  100u /* churn: mean length of a busy or idle time */
 #define WRITE_LEN 4096u
 #define MTU_SHIFT 12u /* a page is a packet */
@@ -278,7 +279,7 @@ static void measure(void *ctx, uint64_t start_ns)
 	const struct node *n = world->node[0];
 	uint32_t i;
 
-	if (run.o->series && (sim_now() - start_ns) % MS < SAMPLE_NS)
+	if (run.o->series && (sim_now() - start_ns) % SERIES_NS < SAMPLE_NS)
 		print_series(start_ns);
 	if (sim_now() >= run.measure_ns) {
 		run.samples++;
@@ -359,7 +360,7 @@ void hoard(const struct options *o)
 	set_up();
 	start = sim_now();
 	run.end_ns = start + o->ms * MS;
-	run.measure_ns = start + o->ms * MS / 3;
+	run.measure_ns = start + o->ms * MS * 2 / 3;
 	measure(NULL, start);
 	cache_hoard(&run.w[0]->c);
 	think(run.w[0]);

@@ -228,9 +228,24 @@ static void no_run(const struct unic_port *p)
 			 p->id);
 }
 
+static void room(void *ctx, uint64_t arg)
+{
+	struct unic_port *p = ctx;
+
+	(void)arg;
+	p->room_due = false;
+	p->wake(p);
+}
+
 static bool full(struct unic_port *p)
 {
 	no_run(p);
+	if (p->busy_ns > sim_now()) {
+		if (!p->room_due)
+			sim_at(p->busy_ns, room, p, 0);
+		p->room_due = true;
+		return true;
+	}
 	if (!sim_chance(&p->rng, p->odds.full_ppm))
 		return false;
 	p->wake(p); /* room comes by itself, and says so */

@@ -75,6 +75,8 @@ struct unic_port {
 	uint32_t power; /* +1 at each power cut: events of before are void */
 	uint32_t xfers, first_done, n_done;
 	uint64_t write_ns; /* the last pending write is due then */
+	uint64_t busy_ns;  /* no room on the link before; set by a slow wire */
+	bool room_due;	   /* and the core will be told then */
 	struct {
 		uint32_t tag;
 		int status;

@@ -46,7 +46,10 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 		at = *last;
 	else
 		*last = at;
-	*last += (uint64_t)len * world->odds.byte_ns;
+	if (world->odds.byte_ns) { /* the next may wait in the port, no more */
+		world->node[from]->port.busy_ns = *last;
+		*last += (uint64_t)len * world->odds.byte_ns;
+	}
 	sim_at(at, land, f, 0);
 }
 

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""experiments.py - what is run, with which options, and which rows it gives.
+
+ALL maps the name of an experiment to a function of (quick, plant) that returns
+its jobs. A new one (residency modes, replacement, kio against upcalls, indirect
+registration) is a function here, goals in goals.py and a section of
+report.in.md.
+"""
+import os
+
+import scale
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+# What --plant breaks: each makes a run pretend to be another.
+PLANTS = {
+    "no-revocation": "the runs called unic have no revocation",
+    "no-manager": "the runs with the buffer manager have none",
+    "linear": "the cost of a lookup grows with the table",
+}
+
+
+class Job:
+    """One call of unic-eval. key: columns that say what it was."""
+
+    def __init__(self, table, key, argv, rows):
+        self.table, self.key, self.argv = table, key, argv
+        self.to_rows = rows
+
+    def run(self, call):
+        return call(self)
+
+    def rows(self, result):
+        return self.to_rows(self, result)
+
+
+class ScaleJob(Job):
+    def run(self, call):
+        del call
+        size = "-".join(str(self.key[k]) for k in ("entries", "procs", "mrs"))
+        folder = os.path.join(ROOT, "build/scale", size)
+        return scale.run(os.path.join(folder, "bin/unic-scale"), folder)
+
+
+def argv(name, flags=(), **options):
+    out = [name]
+    for key, what in options.items():
+        out += [f"--{key}", str(what)]
+    return out + [f"--{flag}" for flag in flags]
+
+
+def only(result, kind):
+    return [{k: v for k, v in r.items() if k != "kind"} for r in result
+            if r["kind"] == kind]
+
+
+# ------------------------------------------------------------------ hoarding
+
+def hoard_rows(job, result):
+    run = only(result, "run")[0]
+    procs = only(result, "process")
+    meek = [p["ops"] for p in procs[1:]]
+    row = dict(job.key)
+    row.update(
+        jain_meek=f"{run['jain_meek_ppm'] / 1e6:.6f}",
+        jain_all=f"{run['jain_all_ppm'] / 1e6:.6f}",
+        used_pct=f"{run['used_milli'] / run['entries'] / 10:.3f}",
+        greedy_held=f"{procs[0]['held_milli'] / 1000:.1f}",
+        meek_held=f"{sum(p['held_milli'] for p in procs[1:]) / 1000 / len(meek):.1f}"
+        if meek else "",
+        meek_fair=procs[-1]["fair"] if meek else "",
+        greedy_ops=procs[0]["ops"],
+        meek_ops=f"{sum(meek) / len(meek):.1f}" if meek else "",
+        meek_ops_min=min(meek) if meek else "",
+        failed=sum(p["failed"] for p in procs))
+    row.update({k: run[k] for k in (
+        "refused", "reg_p50_us", "reg_p99_us", "reg_max_us", "waits",
+        "wait_p50_us", "wait_p99_us", "wait_max_us", "entitled",
+        "entitled_late", "bound_us", "notices", "deadlines")})
+    tables = {job.table: [row]}
+    if job.table == "hoard":
+        tables["hoard_process"] = [dict(job.key, **p) for p in procs]
+    return tables
+
+
+def series_rows(job, result):
+    out = []
+    for r in only(result, "series"):
+        held = [int(h) for h in str(r["held"]).split(";")]
+        out.append(dict(job.key, ms=f"{r['us'] / 1000:.1f}", greedy=held[0],
+                        **{f"meek{i}": h for i, h in enumerate(held[1:], 1)}))
+    return {"series": out}
+
+
+def how_of(how, plant):
+    return "today" if how == "unic" and plant == "no-revocation" else how
+
+
+def hoard_job(table, plant, how, meek, load, grace, ms, flags=(), **more):
+    key = dict(how=how, meek=meek, load_pct=load, T_us=grace, **more)
+    return Job(table, key, argv("hoard", flags, how=how_of(how, plant),
+                                meek=meek, load=load, grace=grace, ms=ms,
+                                **more),
+               series_rows if table == "series" else hoard_rows)
+
+
+def hoard(quick, plant):
+    """Shares, use and latency against the number of processes and the load."""
+    meek = (3,) if quick else (1, 3, 7, 15)
+    load = (25, 200) if quick else (25, 50, 100, 200, 400)
+    return [hoard_job("hoard", plant, how, m, l, 5000,
+                      3000 if how == "unic" else 900)
+            for how in ("unic", "quota", "today") for m in meek for l in load]
+
+
+def alone(quick, plant):
+    """One active process, with and without a reaper that keeps entries free."""
+    del quick
+    return [hoard_job("alone", plant, "unic", 0, 100, 5000, 300, chunk=1,
+                      watermarks=w) for w in (0, 1)]
+
+
+def series(quick, plant):
+    """Shares over time, from the moment a meek process comes."""
+    ms = 1500 if quick else 6000
+    return [hoard_job("series", plant, how, 3, 100, 5000 if quick else 20000,
+                      ms, ("series",)) for how in ("unic", "quota", "today")]
+
+
+def wait(quick, plant):
+    """REGISTER_WAIT against T, meek processes coming and going."""
+    grace = (1000, 10000) if quick else (1000, 2000, 5000, 10000, 20000,
+                                         50000, 100000)
+    return [hoard_job("wait", plant, "unic", 3 if quick else 7, 100, t,
+                      1500 if quick else 6000, ("churn",)) for t in grace]
+
+
+# --------------------------------------------------------------------- grace
+
+def grace_rows(job, result):
+    trials = only(result, "trial")
+    clear = [t for t in trials if not t["edge"]]
+    wrong = [t for t in clear if bool(t["failed"]) != (t["beyond_us"] > 0)]
+    slow = sorted(t["took_us"] - t["lone_us"] for t in trials)
+    return {"grace": [dict(
+        job.key, trials=len(trials),
+        noticed=sum(t["noticed"] for t in trials),
+        failed=sum(t["failed"] for t in trials),
+        beyond=sum(t["beyond_us"] > 0 for t in trials),
+        edge=len(trials) - len(clear), unlike_rule=len(wrong),
+        retries=sum(t["retries"] for t in trials),
+        refreshed=sum(t["refreshed"] for t in trials),
+        later_p50_us=slow[len(slow) // 2],
+        later_max_us=slow[-1])]}
+
+
+def grace(quick, plant):
+    """Failed transfers against T, each met by one eviction."""
+    times = (1, 5000) if quick else (1, 100, 1000, 2000, 5000, 10000, 20000,
+                                     50000, 100000)
+    jobs = []
+    for side in ("local", "remote"):
+        for manager in (0, 1):
+            flags = ["remote"] if side == "remote" else []
+            if manager and plant != "no-manager":
+                flags.append("manager")
+            jobs += [Job("grace", dict(side=side, manager=manager, T_us=t),
+                         argv("grace", flags, grace=t,
+                              rounds=25 if quick else 250, seed=7),
+                         grace_rows) for t in times]
+    return jobs
+
+
+# ------------------------------------------------------------------- messages
+
+def message_rows(job, result):
+    return {"message": [dict(job.key, **only(result, "messages")[0])]}
+
+
+def message(quick, plant):
+    """Evictions of posted buffers, with and without loss on the wire."""
+    del plant
+    many = 20000 if quick else 1000000
+    return [Job("message", dict(loss_ppm=loss, seed=seed),
+                argv("message", rounds=n, loss=loss, seed=seed), message_rows)
+            for loss, seed, n in ((0, 1, many // 10), (10000, 1, many // 2),
+                                  (10000, 2, many - many // 2))]
+
+
+# ---------------------------------------------------------------------- scale
+
+MRS = 4096
+SIZES = [(e, 8, MRS) for e in (64, 256, 1024, 4096, 16384, 32768)] + \
+        [(1024, p, MRS) for p in (1, 2, 4, 16, 32)]
+QUICK_SIZES = [(64, 8, MRS), (4096, 8, MRS)]
+# A place in the region table is as scarce as an entry.
+SCARCE_SIZES = [(e, 8, e) for e in (64, 256, 2048)]
+
+
+def scale_rows(job, result):
+    if job.key["mrs"] == MRS:
+        return {"scale": [dict(job.key, **r) for r in result]}
+    return {"scale": [dict(job.key, operation="reap_scarce",
+                           instructions=r["instructions"]) for r in result
+                      if r["operation"] == "reap_waiters"]}
+
+
+def sizes(quick, plant):
+    """Instructions against the size of the table and the number of processes."""
+    jobs = []
+    for entries, procs, mrs in (QUICK_SIZES if quick
+                                else SIZES + SCARCE_SIZES):
+        def rows(job, result):
+            if plant == "linear":
+                for r in result:
+                    if r["operation"] == "lookup":
+                        r["instructions"] = str(job.key["entries"])
+            return scale_rows(job, result)
+        jobs.append(ScaleJob("scale", dict(entries=entries, procs=procs,
+                                          mrs=mrs), [], rows))
+    return jobs
+
+
+ALL = {"hoard": hoard, "alone": alone, "series": series, "wait": wait,
+       "grace": grace, "message": message, "scale": sizes}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""goals.py - what must come out, judged on the rows alone.
+
+known.json names the goals that are known to be missed, each with a reason.
+"""
+import json
+import os
+
+KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.json")
+
+
+def goal(name, text, found, met):
+    return {"goal": name, "text": text, "found": found,
+            "met": "yes" if met else "no"}
+
+
+def unic(rows):
+    return [r for r in rows if r["how"] == "unic"]
+
+
+def hoard(rows):
+    """Runs in which one greedy and some meek processes want more than there
+    is."""
+    mine = unic(rows)
+    jain = min(float(r["jain_meek"]) for r in mine)
+    used = min(float(r["used_pct"]) for r in mine)
+    served = min(float(r["meek_ops_min"]) for r in mine)
+    return [
+        goal("hoard-jain", "Jain's index among processes of equal demand is "
+             "at least 0.99", f"{jain:.6f} at worst", jain >= 0.99),
+        goal("hoard-share", "Jain's index of what all hold, the greedy one "
+             "too, over their max-min shares is at least 0.99",
+             f"{min(float(r['jain_all']) for r in mine):.6f} at worst",
+             min(float(r["jain_all"]) for r in mine) >= 0.99),
+        goal("hoard-use", "at least 95 % of the TLB is in use while more is "
+             "wanted", f"{used:.2f} % at worst", used >= 95),
+        goal("hoard-progress", "every meek process gets on", f"{served:.0f} "
+             "operations at least", served > 0),
+    ]
+
+
+def bound(rows):
+    mine = unic(rows)
+    n = sum(int(r["entitled"]) for r in mine)
+    late = sum(int(r["entitled_late"]) for r in mine)
+    return [goal("wait-bound", "every request within its process's share is "
+                 "served within B", f"{n - late} of {n}",
+                 n > 0 and not late)]
+
+
+def alone(rows):
+    out = []
+    for r in rows:
+        name = "alone-all" if not r["watermarks"] else "alone-reaper"
+        text = "a process that is alone has all of the TLB" + (
+            "" if not r["watermarks"] else ", the reaper's watermarks as they "
+            "come")
+        out.append(goal(name, text, f"{r['used_pct']} %",
+                        float(r["used_pct"]) == 100))
+    return out
+
+
+def grace(rows):
+    managed = [r for r in rows if r["manager"]]
+    plain = [r for r in rows if not r["manager"]]
+    failed = sum(r["failed"] for r in managed)
+    wrong = sum(r["unlike_rule"] for r in plain)
+    clear = sum(r["trials"] - r["edge"] for r in plain)
+    return [
+        goal("grace-managed", "no transfer fails with the buffer manager on "
+             "both sides, at any T", f"{failed} of "
+             f"{sum(r['trials'] for r in managed)}", not failed),
+        goal("grace-rule", "without it those fail whose remaining time "
+             "exceeds T, and no others", f"{wrong} exceptions among {clear}",
+             not wrong and any(r["failed"] for r in plain)),
+    ]
+
+
+def message(rows):
+    lossy = [r for r in rows if r["loss_ppm"]]
+    sent = sum(r["sent"] for r in lossy)
+    lost = sum(r["lost"] + r["out_of_order"] + r["damaged"] + r["failed"]
+               for r in rows)
+    naks = sum(r["rnr_naks"] + r["vacks"] for r in rows)
+    quiet = sum(r["naks"] for r in rows if not r["loss_ppm"])
+    evictions = sum(r["evicted_msg"] for r in lossy)
+    hit = sum(r["hit"] for r in lossy)
+    return [
+        goal("message-lost", "no message is lost, doubled, out of order, "
+             "damaged or failed", f"{lost} of {sum(r['sent'] for r in rows)}",
+             not lost),
+        goal("message-naks", "none is refused: no RNR NAK, no EVICTED; "
+             "without loss no NAK at all", f"{naks}; {quiet}",
+             not naks and not quiet),
+        goal("message-pressure", "an eviction per 10 messages at least; one "
+             "per 10 hits a posted buffer", f"{evictions} and {hit} for "
+             f"{sent}", 10 * evictions >= sent and 10 * hit >= sent),
+    ]
+
+
+# ------------------------------------------------------------------- scale
+
+def growth(points):
+    """flat, logarithmic or linear, of [(size, cost)] sorted by size.
+
+    Flat: no more than 15 % above the least. Logarithmic: a doubling costs no
+    more in the last step than on the average of those before (by half, for
+    noise of chains).
+    """
+    import math
+    costs = [c for _, c in points]
+    if max(costs) <= 1.15 * min(costs):
+        return "flat"
+    if len(points) < 3:
+        return "grows"
+    steps = [(b[1] - a[1]) / math.log2(b[0] / a[0])
+             for a, b in zip(points, points[1:])]
+    before = max(sum(steps[:-1]) / len(steps[:-1]), 0.02 * min(costs))
+    return "logarithmic" if steps[-1] <= 1.5 * before else "linear"
+
+
+def curves(rows):
+    """{(axis, operation): [(size, cost)]}"""
+    out = {}
+    for r in rows:
+        at = (int(r["entries"]), int(r["procs"]))
+        cost = float(r["instructions"])
+        if at[1] == 8:
+            out.setdefault(("entries", r["operation"]), []).append(
+                (at[0], cost))
+        if at[0] == 1024:
+            out.setdefault(("procs", r["operation"]), []).append((at[1], cost))
+    return {k: sorted(v) for k, v in out.items() if len(v) > 1}
+
+
+def scale(rows):
+    out = []
+    for (axis, operation), points in sorted(curves(rows).items()):
+        # a region of a larger table has more pages here: linear by design
+        if operation in ("register", "deregister") and axis == "entries":
+            points = [p for p in points if p[0] <= 2048]
+            if len(points) < 2:
+                continue
+        how = growth(points)
+        out.append(goal(
+            f"scale-{operation}-{axis}", f"the cost of {operation} is flat or "
+            f"logarithmic in {axis}", f"{how}: " + ", ".join(
+                f"{c:.0f} at {s}" for s, c in (points[0], points[-1])),
+            how in ("flat", "logarithmic")))
+    return out
+
+
+JUDGES = (("hoard", hoard), ("alone", alone), ("grace", grace),
+          ("message", message), ("scale", scale))
+
+
+def known():
+    with open(KNOWN, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def judge(tables):
+    out = []
+    for name, how in JUDGES:
+        if name in tables:
+            out += how(tables[name])
+    waits = tables.get("hoard", []) + tables.get("wait", [])
+    if waits:
+        out += bound(waits)
+    excuses = known()
+    for g in out:
+        g["known"] = excuses.get(g["goal"], "")
+    return out
+
+
+def tell(judged):
+    """Print; 1 if something is not as it should, or is said, to be."""
+    bad = 0
+    for g in judged:
+        met = g["met"] == "yes"
+        mark = "met   " if met else "known " if g["known"] else "MISSED"
+        if met == bool(g["known"]):
+            bad += 1
+            if met:
+                mark = "met, but in known.json:"
+        print(f"  {mark} {g['goal']}: {g['found']}")
+    print(f"{len(judged) - bad} passed, {bad} failed")
+    return 1 if bad else 0
