@@ -153,9 +153,9 @@ $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
 $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
-# Larger tables than any board: boards/<x> is tests/eval here.
+# Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
-	-DPORT_SLOT_BYTES=0x900000u,../tests/eval,EVAL))
+	-DPORT_SLOT_BYTES=0x900000u,eval,EVAL))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
@@ -357,13 +357,16 @@ coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERA
 # One core for each size of the experiment on scale: entries, processes, places
 # in the region table.
 SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
-	4096 16384 32768,$e-8-4096) $(foreach p,1 2 4 16 32,1024-$p-4096) \
+	4096 16384 32768,$e-8-4096) $(foreach p,1 2 4 16 31,1024-$p-4096) \
 	64-8-64 256-8-256 2048-8-2048)
 SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE
-	@$(MAKE) -s --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
+	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
 		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
-eval: $(B)/bin/unic-eval $(SCALE_SIZES:%=$(B)/scale/%/built) ## [QUICK=1] docs/EVALUATION.md from experiments in virtual time
+eval-quick-build: $(B)/bin/unic-eval
+	@$(MAKE) --no-print-directory QUICK=1 eval-build
+eval-build: $(B)/bin/unic-eval $(SCALE_SIZES:%=$(B)/scale/%/built)
+eval: eval-build ## [QUICK=1] docs/EVALUATION.md from experiments in virtual time
 	@tests/eval/eval.py $(if $(QUICK),--quick) && echo "$@: ok"
 
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
@@ -386,6 +389,8 @@ L_sim := --level "simulated systems" --timeout 180 \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
 L_policies := --level "trace simulator" --timeout 60 \
 	tests/eval/test_policysim.py
+L_eval := --level "evaluation, a small one" --timeout 180 \
+	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
@@ -405,8 +410,8 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
-check-build: faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
+		$(L_sim) $(L_policies) $(L_eval) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
+check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
 	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)
 build-virt:
@@ -515,7 +520,7 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(SIM) $(POLICYSIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
+		$(INSN) $(YARD) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """eval.py - run the experiments of docs/EVALUATION.md and judge their goals.
 
-    eval.py [--quick] [--out DIR] [--only NAME,...] [--plant NAME]
+    eval.py [--quick] [--out DIR] [--only NAME,...] [--plant NAME] [--report]
 
 Every run is one call of unic-eval (or unic-scale under callgrind), with a seed,
 in virtual time: the same tree gives the same bytes. Writes DIR/*.csv,
 DIR/*.svg, and, if all experiments ran, DIR/../EVALUATION.md (in quick runs
 DIR/EVALUATION.md). The exit code is 1 if a goal is missed that known.json does
 not list, or if one is met that it does. --plant breaks something on purpose, so
-that it can be tested that a goal is then missed.
+that it can be tested that a goal is then missed; --report runs nothing and judges
+and words again what is in DIR.
 """
 import argparse
 import concurrent.futures
@@ -56,6 +57,11 @@ def run_all(jobs, workers):
         return list(pool.map(lambda j: j.run(call), jobs))
 
 
+def load(folder):
+    return {name: [{k: value(v) for k, v in row.items()} for row in rows]
+            for name, rows in report.load(folder).items() if name != "goals"}
+
+
 def write_csv(path, rows):
     names = list(dict.fromkeys(k for row in rows for k in row))
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -84,13 +90,15 @@ def main():
     p.add_argument("--out")
     p.add_argument("--only", type=lambda s: s.split(","))
     p.add_argument("--plant", choices=sorted(experiments.PLANTS))
+    p.add_argument("--report", action="store_true")
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
     out = args.out or os.path.join(ROOT, "build/eval-quick" if args.quick
                                    else "docs/eval")
     os.makedirs(out, exist_ok=True)
-    tables = {}
-    collect(args, tables)
+    tables = load(out) if args.report else {}
+    if not args.report:
+        collect(args, tables)
     judged = goals.judge(tables)
     tables["goals"] = judged
     for name, rows in tables.items():
@@ -99,7 +107,7 @@ def main():
         page = os.path.join(out if args.quick else os.path.dirname(out),
                             "EVALUATION.md")
         report.write(out, page)
-    return goals.tell(judged)
+    return goals.tell(judged, args.quick)
 
 
 if __name__ == "__main__":

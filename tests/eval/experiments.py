@@ -88,7 +88,7 @@ def series_rows(job, result):
     out = []
     for r in only(result, "series"):
         held = [int(h) for h in str(r["held"]).split(";")]
-        out.append(dict(job.key, ms=f"{r['us'] / 1000:.1f}", greedy=held[0],
+        out.append(dict(job.key, at_ms=f"{r['us'] / 1000:.1f}", greedy=held[0],
                         **{f"meek{i}": h for i, h in enumerate(held[1:], 1)}))
     return {"series": out}
 
@@ -98,7 +98,7 @@ def how_of(how, plant):
 
 
 def hoard_job(table, plant, how, meek, load, grace, ms, flags=(), **more):
-    key = dict(how=how, meek=meek, load_pct=load, T_us=grace, **more)
+    key = dict(how=how, meek=meek, load_pct=load, T_us=grace, ms=ms, **more)
     return Job(table, key, argv("hoard", flags, how=how_of(how, plant),
                                 meek=meek, load=load, grace=grace, ms=ms,
                                 **more),
@@ -167,7 +167,7 @@ def grace(quick, plant):
                 flags.append("manager")
             jobs += [Job("grace", dict(side=side, manager=manager, T_us=t),
                          argv("grace", flags, grace=t,
-                              rounds=25 if quick else 250, seed=7),
+                              rounds=25 if quick else 150, seed=7),
                          grace_rows) for t in times]
     return jobs
 
@@ -192,7 +192,7 @@ def message(quick, plant):
 
 MRS = 4096
 SIZES = [(e, 8, MRS) for e in (64, 256, 1024, 4096, 16384, 32768)] + \
-        [(1024, p, MRS) for p in (1, 2, 4, 16, 32)]
+        [(1024, p, MRS) for p in (1, 2, 4, 16, 31)]
 QUICK_SIZES = [(64, 8, MRS), (4096, 8, MRS)]
 # A place in the region table is as scarce as an entry.
 SCARCE_SIZES = [(e, 8, e) for e in (64, 256, 2048)]

@@ -1,1 +1,293 @@
-def write(a,b): pass
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""report.py - plots and docs/EVALUATION.md from the CSV files.
+
+The words are in report.in.md; every {name} in it is a number or a table made
+here from the rows, so none is typed by hand.
+"""
+import csv
+import os
+import re
+
+import plot
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEMPLATE = os.path.join(HERE, "report.in.md")
+HOWS = (("unic", "unic"), ("quota", "static quotas"),
+        ("today", "no revocation"))
+
+
+def load(folder):
+    tables = {}
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".csv"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                tables[name[:-4]] = list(csv.DictReader(file))
+    return tables
+
+
+def num(row, key):
+    return float(row[key])
+
+
+def pick(rows, **want):
+    return [r for r in rows if all(r[k] == str(v) for k, v in want.items())]
+
+
+def table(head, rows):
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines += [f"| {' | '.join(str(c) for c in r)} |" for r in rows]
+    return "\n".join(lines)
+
+
+def short(v):
+    """Three digits that matter."""
+    return f"{v:.0f}" if abs(v) >= 100 else f"{v:.3g}"
+
+
+# ------------------------------------------------------------------ hoarding
+
+def most(rows, key="meek"):
+    return max(int(r[key]) for r in rows)
+
+
+def hoard_plots(folder, rows):
+    meek = most(rows)
+
+    def against_load(name, title, ylabel, of, **axis):
+        plot.lines(os.path.join(folder, name), title,
+                   "working set of a meek process, % of an equal part", ylabel,
+                   [(words, [(num(r, "load_pct"), of(r))
+                             for r in pick(rows, how=how, meek=meek)])
+                    for how, words in HOWS], logx=True, **axis)
+
+    against_load("hoard_share.svg", f"Entries of a meek process, {meek} beside "
+                 "a greedy one", "entries held / fair share",
+                 lambda r: num(r, "meek_held") / num(r, "meek_fair"), low=0,
+                 high=1.1)
+    against_load("hoard_use.svg", f"TLB in use, {meek} meek, 1 greedy",
+                 "% of the entries", lambda r: num(r, "used_pct"), low=0,
+                 high=105)
+    against_load("hoard_ops.svg", f"Operations of a meek process, {meek} "
+                 "beside a greedy one", "operations per second",
+                 lambda r: num(r, "meek_ops") / seconds(r), low=0)
+
+
+# The last third of a run is measured.
+def seconds(row):
+    return num(row, "ms") / 3000
+
+
+def series_plot(folder, rows):
+    out = []
+    for how, words in HOWS:
+        mine = pick(rows, how=how)
+        keys = [k for k in mine[0] if re.fullmatch(r"meek\d+", k)]
+        out.append((f"greedy, {words}", [(num(r, "at_ms"), num(r, "greedy"))
+                                         for r in mine]))
+        out.append((f"meek, {words}",
+                    [(num(r, "at_ms"), sum(num(r, k) for k in keys) / len(keys))
+                     for r in mine]))
+    plot.lines(os.path.join(folder, "series.svg"),
+               "Entries over time: one greedy, three meek", "ms", "entries",
+               out, low=0)
+
+
+def settled_ms(rows):
+    """When the least of the meek has 95 % of what it has at the end."""
+    mine = pick(rows, how="unic")
+    keys = [k for k in mine[0] if re.fullmatch(r"meek\d+", k)]
+    least = [min(num(r, k) for k in keys) for r in mine]
+    return next(num(r, "at_ms") for r, n in zip(mine, least)
+                if n >= 0.95 * least[-1])
+
+
+def wait_plot(folder, rows):
+    def of(key):
+        return [(num(r, "T_us") / 1000, num(r, key) / 1000) for r in rows]
+    plot.lines(os.path.join(folder, "wait.svg"),
+               "REGISTER_WAIT while processes come and go", "T, ms",
+               "waited, ms", [("median", of("wait_p50_us")),
+                              ("99 %", of("wait_p99_us")),
+                              ("longest", of("wait_max_us")),
+                              ("B", of("bound_us"))], logx=True, logy=True)
+
+
+def hoard_facts(t):
+    unic = pick(t["hoard"], how="unic")
+    rows = t["hoard"]
+    meek = most(rows)
+    loads = sorted({int(r["load_pct"]) for r in rows})
+    over = [l for l in loads if l > 100][0]
+
+    def cell(how, load, key):
+        return pick(rows, how=how, meek=meek, load_pct=load)[0][key]
+
+    return {
+        "meek_most": meek, "load_over": over,
+        "load_least": loads[0],
+        "jain_worst": f"{min(num(r, 'jain_meek') for r in unic):.4f}",
+        "jain_all_worst": f"{min(num(r, 'jain_all') for r in unic):.4f}",
+        "use_worst": f"{min(num(r, 'used_pct') for r in unic):.2f}",
+        "quota_use": cell("quota", loads[0], "used_pct"),
+        "quota_greedy": cell("quota", loads[0], "greedy_held"),
+        "unic_greedy": cell("unic", loads[0], "greedy_held"),
+        "today_meek": cell("today", over, "meek_held"),
+        "today_ops": cell("today", over, "meek_ops"),
+        "unic_over_meek": cell("unic", over, "meek_held"),
+        "quota_over_meek": cell("quota", over, "meek_held"),
+        "unic_over_greedy": cell("unic", over, "greedy_held"),
+        "over_fair": cell("unic", over, "meek_fair"),
+        "entitled": sum(int(r["entitled"]) for r in unic + t["wait"]),
+        "entitled_late": sum(int(r["entitled_late"])
+                             for r in unic + t["wait"]),
+        "hoard_T": short(num(rows[0], "T_us") / 1000),
+        "alone_ms": t["alone"][0]["ms"],
+        "alone_off": pick(t["alone"], watermarks=0)[0]["used_pct"],
+        "alone_on": pick(t["alone"], watermarks=1)[0]["used_pct"],
+        "alone_notices": pick(t["alone"], watermarks=1)[0]["notices"],
+        "settled_ms": f"{settled_ms(t['series']):.0f}",
+        "series_T": short(num(t["series"][0], "T_us") / 1000),
+        "hoard_table": table(
+            ("processes", "load %", "how", "Jain, meek", "Jain, all",
+             "TLB in use %", "meek holds", "greedy holds", "meek op/s"),
+            [(int(r["meek"]) + 1, r["load_pct"], dict(HOWS)[r["how"]],
+              f"{num(r, 'jain_meek'):.4f}", f"{num(r, 'jain_all'):.4f}",
+              f"{num(r, 'used_pct'):.1f}", f"{num(r, 'meek_held'):.1f}",
+              f"{num(r, 'greedy_held'):.1f}",
+              f"{num(r, 'meek_ops') / seconds(r):.0f}")
+             for r in rows if int(r["meek"]) == meek]),
+        "wait_table": table(
+            ("T, ms", "waits", "median, ms", "99 %, ms", "longest, ms",
+             "B, ms", "within the share", "of them later than B"),
+            [(short(num(r, "T_us") / 1000), r["waits"],
+              short(num(r, "wait_p50_us") / 1000),
+              short(num(r, "wait_p99_us") / 1000),
+              short(num(r, "wait_max_us") / 1000),
+              short(num(r, "bound_us") / 1000), r["entitled"],
+              r["entitled_late"]) for r in t["wait"]]),
+    }
+
+
+# --------------------------------------------------------------------- grace
+
+SIDES = (("local", "0", "local region, no manager"),
+         ("remote", "0", "remote region, no manager"),
+         ("local", "1", "local region, manager"),
+         ("remote", "1", "remote region, manager"))
+
+
+def grace_plot(folder, rows):
+    plot.lines(os.path.join(folder, "grace.svg"),
+               "Transfers that fail when a region is asked back",
+               "T, ms (at least 1 us)", "failed, %",
+               [(words, [(num(r, "T_us") / 1000,
+                          100 * num(r, "failed") / num(r, "trials"))
+                         for r in pick(rows, side=side, manager=manager)])
+                for side, manager, words in SIDES], logx=True, low=-2,
+               high=100)
+
+
+def grace_facts(t):
+    rows = t["grace"]
+    plain, managed = pick(rows, manager=0), pick(rows, manager=1)
+    return {
+        "grace_trials": rows[0]["trials"],
+        "grace_least_us": min(int(r["T_us"]) for r in rows),
+        "grace_wrong": sum(int(r["unlike_rule"]) for r in plain),
+        "grace_clear": sum(int(r["trials"]) - int(r["edge"]) for r in plain),
+        "grace_edge": sum(int(r["edge"]) for r in plain),
+        "grace_failed": sum(int(r["failed"]) for r in managed),
+        "grace_all": sum(int(r["trials"]) for r in managed),
+        "grace_table": table(
+            ("T, ms", "side", "manager", "failed", "outlast T",
+             "unlike the rule", "too close to say", "posted again",
+             "later, median ms", "later, most ms"),
+            [(short(num(r, "T_us") / 1000), r["side"],
+              "yes" if r["manager"] == "1" else "no",
+              f"{r['failed']} of {r['trials']}", r["beyond"],
+              r["unlike_rule"] if r["manager"] == "0" else "",
+              r["edge"], r["retries"],
+              short(num(r, "later_p50_us") / 1000)
+              if r["manager"] == "1" else "",
+              short(num(r, "later_max_us") / 1000)
+              if r["manager"] == "1" else "") for r in rows]),
+    }
+
+
+# ------------------------------------------------------------------- messages
+
+def message_facts(t):
+    rows = t["message"]
+    lossy = [r for r in rows if int(r["loss_ppm"])]
+    return {
+        "message_sent": sum(int(r["sent"]) for r in lossy),
+        "message_table": table(
+            ("loss %", "sent", "lost", "out of order", "damaged", "failed",
+             "RNR NAKs", "EVICTED", "other NAKs", "regions evicted",
+             "posted buffers hit", "substituted"),
+            [(f"{int(r['loss_ppm']) / 10000:g}", r["sent"], r["lost"],
+              r["out_of_order"], r["damaged"], r["failed"], r["rnr_naks"],
+              r["vacks"], r["naks"], r["evicted_msg"], r["hit"],
+              r["substituted"]) for r in rows]),
+    }
+
+
+# ---------------------------------------------------------------------- scale
+
+def scale_curves(rows):
+    out = {"entries": {}, "procs": {}}
+    for r in rows:
+        scarce = r["mrs"] != "4096"
+        at = [("entries", "entries")] if r["procs"] == "8" else []
+        if r["entries"] == "1024" and not scarce:
+            at.append(("procs", "procs"))
+        for axis, key in at:
+            out[axis].setdefault(r["operation"], []).append(
+                (num(r, key), num(r, "instructions")))
+    return {a: {o: sorted(p) for o, p in sorted(c.items())}
+            for a, c in out.items()}
+
+
+def scale_plots(folder, curves):
+    for axis, words in (("entries", "entries of the TLB, 8 processes"),
+                        ("procs", "processes, 1024 entries")):
+        series = [s for s in curves[axis].items() if len(s[1]) > 1]
+        if series:
+            plot.lines(os.path.join(folder, f"scale_{axis}.svg"),
+                       "Instructions of an operation", words, "instructions",
+                       series, logx=True, logy=True)
+
+
+def scale_table(curves, axis):
+    sizes = sorted({x for p in curves[axis].values() for x, _ in p})
+    return table(["operation"] + [f"{x:.0f}" for x in sizes],
+                 [[o] + [f"{dict(p)[x]:.0f}" if x in dict(p) else ""
+                         for x in sizes] for o, p in curves[axis].items()])
+
+
+def goals_table(rows):
+    return table(("goal", "found", "met"),
+                 [(r["text"], r["found"],
+                   "yes" if r["met"] == "yes" else
+                   f"no{': ' + r['known'] if r['known'] else ''}")
+                  for r in rows])
+
+
+def write(folder, page):
+    t = load(folder)
+    curves = scale_curves(t["scale"])
+    hoard_plots(folder, t["hoard"])
+    series_plot(folder, t["series"])
+    wait_plot(folder, t["wait"])
+    grace_plot(folder, t["grace"])
+    scale_plots(folder, curves)
+    facts = {**hoard_facts(t), **grace_facts(t), **message_facts(t),
+             "scale_entries": scale_table(curves, "entries"),
+             "scale_procs": scale_table(curves, "procs"),
+             "goals": goals_table(t["goals"]),
+             "goals_met": sum(r["met"] == "yes" for r in t["goals"]),
+             "goals_all": len(t["goals"])}
+    with open(TEMPLATE, encoding="utf-8") as file:
+        words = re.sub(r"<!-- .*? -->\n", "", file.read(), flags=re.S)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"\{(\w+)\}", lambda m: str(facts[m[1]]), words))

@@ -16,14 +16,14 @@
 #include "unic_port.h"
 #include "view.h"
 
-#ifndef PORT_SLOTS /* the evaluation has larger machines */
+#ifndef PORT_SLOTS	   /* the evaluation has larger machines */
 #define PORT_SLOTS	3u /* process slots = DMA windows, = UNIC_PROCS */
 #define PORT_SLOT_BYTES (256u * 1024u)
 #endif
-#define PORT_FRAME_MAX	4200u
-#define PORT_RX		64u
-#define PORT_XFERS	64u
-#define PORT_RUN	8u
+#define PORT_FRAME_MAX 4200u
+#define PORT_RX	       64u
+#define PORT_XFERS     64u
+#define PORT_RUN       8u
 
 struct port_frame {
 	uint32_t len, flags;

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The goals of the evaluation are judged: what is broken on purpose is missed,
+and the same experiments give the same bytes."""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import goals  # noqa: E402
+
+results = []
+
+
+def check(what, ok, why=""):
+    results.append(ok)
+    print(f"  {'ok' if ok else 'FAILED'}: {what}{'' if ok else ': ' + why}")
+
+
+def evaluate(out, *options):
+    p = subprocess.run([os.path.join(HERE, "eval.py"), "--quick", "--out", out,
+                        *options], capture_output=True, text=True, timeout=120)
+    return p.returncode, p.stdout + p.stderr
+
+
+def planted(folder, only, plant, missed):
+    code, said = evaluate(folder, "--only", only, "--plant", plant)
+    check(f"{plant}: {missed} is missed",
+          code == 1 and f"MISSED {missed}:" in said, said)
+
+
+def read(folder):
+    return {name: open(os.path.join(folder, name), "rb").read()
+            for name in sorted(os.listdir(folder))}
+
+
+def main():
+    for name, points in (("flat", [(64, 20), (4096, 21), (32768, 20)]),
+                         ("logarithmic", [(64, 20), (256, 30), (1024, 40)]),
+                         ("linear", [(1, 20), (2, 40), (4, 80), (8, 160)])):
+        found = goals.growth(points)
+        check(f"{points} is {name}", found == name, found)
+    with tempfile.TemporaryDirectory() as one, \
+            tempfile.TemporaryDirectory() as two:
+        planted(one, "hoard", "no-revocation", "hoard-share")
+        planted(one, "grace", "no-manager", "grace-managed")
+        planted(one, "scale", "linear", "scale-lookup-entries")
+        for name in os.listdir(one):
+            os.remove(os.path.join(one, name))
+        for folder in (one, two):
+            evaluate(folder, "--only", "alone,wait,message")
+        check("two runs give the same bytes", read(one) == read(two) and
+              len(read(one)) == 4, str(list(read(one))))
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
