@@ -85,11 +85,11 @@ static void leave(struct cache *c, uint32_t i)
 
 /* --------------------------------------------------------------- registering */
 
-static void try_reg(struct cache *c, uint32_t i, uint8_t flags);
+static void try_reg(struct cache *c, uint32_t i, uint8_t flags, uint32_t less);
 
 static void again(void *ctx, uint64_t arg)
 {
-	try_reg(ctx, (uint32_t)arg, 0);
+	try_reg(ctx, (uint32_t)arg, 0, 0);
 }
 
 /* The idle chunk @ctx made room; who wanted it asks again. */
@@ -103,7 +103,7 @@ static void made_room(struct actor *a, void *ctx, uint32_t status,
 	if (status && status != UNIC_ST_NO_MR)
 		sim_fail("eval", "MR_DEREG answers %u", status);
 	chunk_of(a, ctx)->state = CHUNK_NONE;
-	try_reg(c, c->want, 0);
+	try_reg(c, c->want, 0, 0);
 }
 
 static bool make_room(struct cache *c)
@@ -121,11 +121,18 @@ static bool make_room(struct cache *c)
 static void refused_unic(struct cache *c, uint32_t i,
 			 const struct unic_cpl_usage *u)
 {
-	uint32_t would = unic_from_le32(u->holding) + c->pages;
+	uint32_t would = unic_from_le32(u->holding) + c->pages, v = c->chunks;
 
-	if (!c->hoard && would > unic_from_le32(u->fair_share) && make_room(c))
-		return;
-	try_reg(c, i, UNIC_CTL_REG_WAIT);
+	if (!c->hoard && would > unic_from_le32(u->fair_share)) {
+		if (c->how == CACHE_UNIC && make_room(c))
+			return;
+		v = idle(c);
+	}
+	try_reg(c, i, UNIC_CTL_REG_WAIT, v < c->chunks ? c->pages : 0);
+	if (v < c->chunks) {
+		c->trimmed++;
+		end(c, v, dereg_done);
+	}
 }
 
 static void refused_today(struct cache *c, uint32_t i)
@@ -175,13 +182,14 @@ static void reg_done(struct actor *a, void *ctx, uint32_t status,
 		sim_fail("eval", "MR_REG answers %u", status);
 	memcpy(&u, (const uint8_t *)rec + UNIC_CTL_BYTES, sizeof(u));
 	k->waits = true;
-	if (c->how == CACHE_UNIC)
+	if (c->how != CACHE_TODAY)
 		refused_unic(c, (uint32_t)(uintptr_t)ctx, &u);
 	else
 		refused_today(c, (uint32_t)(uintptr_t)ctx);
 }
 
-static void try_reg(struct cache *c, uint32_t i, uint8_t flags)
+/* @less: pages given up right after. */
+static void try_reg(struct cache *c, uint32_t i, uint8_t flags, uint32_t less)
 {
 	const struct node *n = world->node[c->a->node];
 	struct chunk *k = &c->chunk[i];
@@ -200,7 +208,8 @@ static void try_reg(struct cache *c, uint32_t i, uint8_t flags)
 
 	if (flags) {
 		k->wait_ns = sim_now();
-		k->entitled = inside_entitled(n->nic, c->a->slot, c->pages);
+		k->entitled =
+			inside_entitled(n->nic, c->a->slot, c->pages - less);
 	}
 	ask(c, i, UNIC_CTL_MR_REG, &r, reg_done);
 }
@@ -213,7 +222,7 @@ static void reg(struct cache *c, uint32_t i)
 	k->state = CHUNK_ASKED;
 	k->asked_ns = sim_now();
 	c->asking++;
-	try_reg(c, i, 0);
+	try_reg(c, i, 0, 0);
 }
 
 /* ---------------------------------------------------------------- its user's */

@@ -14,6 +14,8 @@
 enum cache_how {
 	/* as libunic: REGISTER_WAIT, answers notices, gives up what lies idle */
 	CACHE_UNIC,
+	/* the same, but asks before it gives up what lies idle */
+	CACHE_FIRST,
 	/* as libraries of today: registers again and again until it succeeds,
 	 * has never heard of notices; gives up an idle region only to make room
 	 * for another one of its own */

@@ -14,7 +14,7 @@
  * ignores. */
 struct options {
 	uint64_t seed;
-	const char *how;     /* hoard: unic, quota, today */
+	const char *how;     /* hoard: unic, first, quota, today */
 	uint32_t meek;	     /* hoard: processes beside the greedy one */
 	uint32_t load;	     /* hoard: per cent, see hoard.c */
 	uint32_t grace_us;   /* T */

@@ -9,8 +9,8 @@ in virtual time: the same tree gives the same bytes. Writes DIR/*.csv,
 DIR/*.svg, and, if all experiments ran, DIR/../EVALUATION.md (in quick runs
 DIR/EVALUATION.md). The exit code is 1 if a goal is missed that known.json does
 not list, or if one is met that it does. --plant breaks something on purpose, so
-that it can be tested that a goal is then missed; --report runs nothing and judges
-and words again what is in DIR.
+that it can be tested that a goal is then missed; --report runs nothing and
+judges and words again what is in DIR.
 """
 import argparse
 import concurrent.futures

@@ -61,14 +61,14 @@ def hoard_rows(job, result):
     run = only(result, "run")[0]
     procs = only(result, "process")
     meek = [p["ops"] for p in procs[1:]]
+    held = [p["held_milli"] / 1000 for p in procs[1:]]
     row = dict(job.key)
     row.update(
         jain_meek=f"{run['jain_meek_ppm'] / 1e6:.6f}",
         jain_all=f"{run['jain_all_ppm'] / 1e6:.6f}",
         used_pct=f"{run['used_milli'] / run['entries'] / 10:.3f}",
         greedy_held=f"{procs[0]['held_milli'] / 1000:.1f}",
-        meek_held=f"{sum(p['held_milli'] for p in procs[1:]) / 1000 / len(meek):.1f}"
-        if meek else "",
+        meek_held=f"{sum(held) / len(held):.1f}" if meek else "",
         meek_fair=procs[-1]["fair"] if meek else "",
         greedy_ops=procs[0]["ops"],
         meek_ops=f"{sum(meek) / len(meek):.1f}" if meek else "",
@@ -97,11 +97,13 @@ def how_of(how, plant):
     return "today" if how == "unic" and plant == "no-revocation" else how
 
 
-def hoard_job(table, plant, how, meek, load, grace, ms, flags=(), **more):
-    key = dict(how=how, meek=meek, load_pct=load, T_us=grace, ms=ms, **more)
+def hoard_job(table, plant, how, meek, load, grace, ms, flags=(), seed=1,
+              **more):
+    key = dict(how=how, meek=meek, load_pct=load, T_us=grace, ms=ms, seed=seed,
+               **more)
     return Job(table, key, argv("hoard", flags, how=how_of(how, plant),
                                 meek=meek, load=load, grace=grace, ms=ms,
-                                **more),
+                                seed=seed, **more),
                series_rows if table == "series" else hoard_rows)
 
 
@@ -110,8 +112,9 @@ def hoard(quick, plant):
     meek = (3,) if quick else (1, 3, 7, 15)
     load = (25, 200) if quick else (25, 50, 100, 200, 400)
     return [hoard_job("hoard", plant, how, m, l, 5000,
-                      3000 if how == "unic" else 900)
-            for how in ("unic", "quota", "today") for m in meek for l in load]
+                      3000 if how == "unic" else 900, seed=seed)
+            for how in ("unic", "quota", "today") for m in meek for l in load
+            for seed in ((1,) if quick else (1, 2, 3))]
 
 
 def alone(quick, plant):
@@ -119,6 +122,13 @@ def alone(quick, plant):
     del quick
     return [hoard_job("alone", plant, "unic", 0, 100, 5000, 300, chunk=1,
                       watermarks=w) for w in (0, 1)]
+
+
+def tune(quick, plant):
+    """What it is that costs processes at their share operations."""
+    return [hoard_job("tune", plant, how, m, 200, 5000, 3000, watermarks=w)
+            for m in ((3,) if quick else (3, 15)) for w in (1, 0)
+            for how in ("unic", "first")]
 
 
 def series(quick, plant):
@@ -207,7 +217,7 @@ def scale_rows(job, result):
 
 
 def sizes(quick, plant):
-    """Instructions against the size of the table and the number of processes."""
+    """Instructions against the sizes of tables and the number of processes."""
     jobs = []
     for entries, procs, mrs in (QUICK_SIZES if quick
                                 else SIZES + SCARCE_SIZES):
@@ -222,5 +232,5 @@ def sizes(quick, plant):
     return jobs
 
 
-ALL = {"hoard": hoard, "alone": alone, "series": series, "wait": wait,
+ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
        "grace": grace, "message": message, "scale": sizes}

@@ -220,7 +220,9 @@ static void new_worker(uint32_t i)
 
 	run.w[i] = w;
 	w->set = working_set(greedy ? 100 * run.n : run.o->load);
-	w->c.how = !strcmp(run.o->how, "unic") ? CACHE_UNIC : CACHE_TODAY;
+	w->c.how = !strcmp(run.o->how, "unic")	  ? CACHE_UNIC
+		   : !strcmp(run.o->how, "first") ? CACHE_FIRST
+						  : CACHE_TODAY;
 	w->c.deaf = greedy;
 	w->c.mr_class = UNIC_CLASS_RDMA;
 	w->c.grace_us = run.o->grace_us;
@@ -238,7 +240,8 @@ static void new_worker(uint32_t i)
 
 static void set_up(void)
 {
-	bool reaper = !strcmp(run.o->how, "unic") && run.o->watermarks;
+	bool asks = !strcmp(run.o->how, "unic") || !strcmp(run.o->how, "first");
+	bool reaper = asks && run.o->watermarks;
 	struct unic_cmd_set_params params = {
 		.grace_us = unic_to_le32(run.o->grace_us),
 		.flags = unic_to_le32(reaper ? 0 : UNIC_PARAM_WATERMARKS),

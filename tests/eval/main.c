@@ -9,7 +9,7 @@
 
 static const char usage[] = "usage: unic-eval hoard|grace|message [--seed N] "
 			    "[--how "
-			    "unic|quota|today]\n"
+			    "unic|first|quota|today]\n"
 			    "  [--meek N] [--load PERCENT] [--grace US] [--ms "
 			    "N] [--rounds N]\n"
 			    "  [--loss PPM] [--watermarks 0|1] [--chunk PAGES] "

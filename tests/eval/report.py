@@ -33,6 +33,20 @@ def pick(rows, **want):
     return [r for r in rows if all(r[k] == str(v) for k, v in want.items())]
 
 
+def over_seeds(rows):
+    """Rows that differ in their seed only become one, of their means."""
+    groups = {}
+    for r in rows:
+        key = (r["how"], r["meek"], r["load_pct"], r["T_us"])
+        groups.setdefault(key, []).append(r)
+    return [{k: same[0][k] if k in ("how", "meek", "load_pct", "T_us", "ms")
+             else mean(same, k) for k in same[0]} for same in groups.values()]
+
+
+def mean(rows, key):
+    return f"{sum(num(r, key) for r in rows) / len(rows):.6g}"
+
+
 def table(head, rows):
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(str(c) for c in r)} |" for r in rows]
@@ -114,7 +128,7 @@ def wait_plot(folder, rows):
 
 def hoard_facts(t):
     unic = pick(t["hoard"], how="unic")
-    rows = t["hoard"]
+    rows = over_seeds(t["hoard"])
     meek = most(rows)
     loads = sorted({int(r["load_pct"]) for r in rows})
     over = [l for l in loads if l > 100][0]
@@ -123,19 +137,20 @@ def hoard_facts(t):
         return pick(rows, how=how, meek=meek, load_pct=load)[0][key]
 
     return {
-        "meek_most": meek, "load_over": over,
+        "meek_most": meek,
+        "hoard_seeds": len({r["seed"] for r in t["hoard"]}), "load_over": over,
         "load_least": loads[0],
         "jain_worst": f"{min(num(r, 'jain_meek') for r in unic):.4f}",
         "jain_all_worst": f"{min(num(r, 'jain_all') for r in unic):.4f}",
         "use_worst": f"{min(num(r, 'used_pct') for r in unic):.2f}",
-        "quota_use": cell("quota", loads[0], "used_pct"),
-        "quota_greedy": cell("quota", loads[0], "greedy_held"),
-        "unic_greedy": cell("unic", loads[0], "greedy_held"),
-        "today_meek": cell("today", over, "meek_held"),
-        "today_ops": cell("today", over, "meek_ops"),
-        "unic_over_meek": cell("unic", over, "meek_held"),
-        "quota_over_meek": cell("quota", over, "meek_held"),
-        "unic_over_greedy": cell("unic", over, "greedy_held"),
+        "quota_use": f"{float(cell('quota', loads[0], 'used_pct')):.1f}",
+        "quota_greedy": f"{float(cell('quota', loads[0], 'greedy_held')):.1f}",
+        "unic_greedy": f"{float(cell('unic', loads[0], 'greedy_held')):.1f}",
+        "today_meek": f"{float(cell('today', over, 'meek_held')):.1f}",
+        "today_ops": f"{float(cell('today', over, 'meek_ops')):.0f}",
+        "unic_over_meek": f"{float(cell('unic', over, 'meek_held')):.1f}",
+        "quota_over_meek": f"{float(cell('quota', over, 'meek_held')):.1f}",
+        "unic_over_greedy": f"{float(cell('unic', over, 'greedy_held')):.1f}",
         "over_fair": cell("unic", over, "meek_fair"),
         "entitled": sum(int(r["entitled"]) for r in unic + t["wait"]),
         "entitled_late": sum(int(r["entitled_late"])
@@ -156,6 +171,22 @@ def hoard_facts(t):
               f"{num(r, 'greedy_held'):.1f}",
               f"{num(r, 'meek_ops') / seconds(r):.0f}")
              for r in rows if int(r["meek"]) == meek]),
+        "tune_table": table(
+            ("processes", "watermarks", "asks first", "meek op/s",
+             "meek holds", "Jain, all", "waits", "median, ms", "99 %, ms",
+             "notices"),
+            [(int(r["meek"]) + 1, "yes" if r["watermarks"] == "1" else "none",
+              "yes" if r["how"] == "first" else "no",
+              f"{num(r, 'meek_ops') / seconds(r):.0f}", r["meek_held"],
+              f"{num(r, 'jain_all'):.4f}", r["waits"],
+              short(num(r, "wait_p50_us") / 1000),
+              short(num(r, "wait_p99_us") / 1000), r["notices"])
+             for r in t["tune"]]),
+        "tune_quota": table(
+            ("processes", "meek op/s under static quotas"),
+            [(int(r["meek"]) + 1, f"{num(r, 'meek_ops') / seconds(r):.0f}")
+             for r in pick(rows, how="quota", load_pct=200)
+             if r["meek"] in {u["meek"] for u in t["tune"]}]),
         "wait_table": table(
             ("T, ms", "waits", "median, ms", "99 %, ms", "longest, ms",
              "B, ms", "within the share", "of them later than B"),
@@ -276,7 +307,7 @@ def goals_table(rows):
 def write(folder, page):
     t = load(folder)
     curves = scale_curves(t["scale"])
-    hoard_plots(folder, t["hoard"])
+    hoard_plots(folder, over_seeds(t["hoard"]))
     series_plot(folder, t["series"])
     wait_plot(folder, t["wait"])
     grace_plot(folder, t["grace"])
