@@ -130,12 +130,12 @@ $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
 $1/tests/unit/test_policysim.o: INC = -Itests/unit -Itests/eval
-$1/tests/eval/%.o: INC = -Itests/eval -Ifirmware -Ihal -Iboards/soft
 $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core
+$(addprefix $1/,$(POLICYSIM:.c=.o)): INC = -Itests/eval -Ifirmware -Ihal -Iboards/soft
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core

@@ -20,5 +20,6 @@
 #define UNIC_QPS    64
 #define UNIC_CQS    64
 #define UNIC_TOKENS 16
+#define UNIC_GHOSTS 256u
 
 #endif /* UNIC_BOARD_H */

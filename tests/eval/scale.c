@@ -81,7 +81,7 @@ uint32_t op_decide(void)
 	uint32_t from =
 		unic_share_victim(&nic.evict.share, UNIC_OWNER_NIL, 0, 0);
 
-	return unic_reap_pick(&nic, from, true);
+	return unic_reap_pick(&nic, from, 1, true);
 }
 
 uint64_t op_reap_idle(void)

@@ -931,9 +931,9 @@ static void spared_region_is_next(void **state)
 	reg_ok(0, N / 2, &other);
 	admin(&m);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&r, &evt), 0);
 	assert_int_equal(
 		rig_answer(&r, &evt, UNIC_ANSWER_OFFER, &other, 0, NULL), 0);
-	assert_int_equal(rig_ack(&r, &evt), 0);
 	rig_run(&r, 2 * T_NS);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), other.mr);
