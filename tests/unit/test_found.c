@@ -345,6 +345,27 @@ static void extension_keeps_a_short_bound(void **state)
 	extended_then_wanted(10000, 40000, &evt);
 }
 
+/* Whoever is asked next can extend as much as the one before him. */
+static void extension_is_each_notices_own(void **state)
+{
+	struct unic_evt_mr evt;
+	uint32_t i, why;
+	struct rig_mr m;
+
+	(void)state;
+	params(0, 20000);
+	for (i = 0; i < 3; i++) {
+		reg_ok(0, 4, &m);
+		evict(&m);
+		rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+		assert_int_equal(rig_ack(&r, &evt), 0);
+		assert_int_equal(rig_answer(&r, &evt, UNIC_ANSWER_EXTEND, NULL,
+					    20000, &why),
+				 UNIC_ST_OK);
+		assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
+	}
+}
+
 /* One that ends just then is soon enough: nobody is asked again. */
 static void extension_that_is_short_enough(void **state)
 {
@@ -596,6 +617,21 @@ static void no_new_key_while_stags_are_out(void **state)
 	assert_true(r.nic.mrs.key[0] == key);
 }
 
+/* Where nobody gave any, STags are made, but no secret is. */
+static void no_secret_without_entropy(void **state)
+{
+	struct rig_mr m;
+
+	(void)state;
+	r.nic.random.seeded = false;
+	r.port.no_entropy = true;
+	rig_reset(&r);
+	rig_attach(&r, 0, 1);
+	pd[0] = rig_pd(&r, 0);
+	reg_ok(0, 1, &m);
+	assert_int_equal(token(0, &m, 0), -UNIC_EENTROPY);
+}
+
 static void reset_keeps_entropy(void **state)
 {
 	struct rig_mr m;
@@ -639,6 +675,7 @@ int main(void)
 		T(lowered_quota_ends_requests),
 		T(long_extension_keeps_the_bound),
 		T(extension_keeps_a_short_bound),
+		T(extension_is_each_notices_own),
 		T(extension_that_is_short_enough),
 		T(shortened_grace_is_announced),
 		T(unpublished_notice_has_no_answer),
@@ -649,6 +686,7 @@ int main(void)
 		T(next_process_inherits_no_promise),
 		T(entropy_of_the_host_reaches_stags),
 		T(no_new_key_while_stags_are_out),
+		T(no_secret_without_entropy),
 		T(reset_keeps_entropy),
 		T(nobody_cancels_what_never_was),
 	};

@@ -297,6 +297,28 @@ static void no_sum_is_zero(void **state)
 	}
 }
 
+/* A refusal in a frame that is not like the others is one all the same. */
+static void refusal_by_another_way(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	bring_up(false);
+	rb.port.on_frame = on_frame;
+	wire.victim = 2; /* what B answers, from another router */
+	wire.at = 9;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+	at_once();
+	rig_poll(&ra);
+	assert_int_equal(wire.seen, 2);
+	assert_int_equal(rig_count(&rb, tx_rnr_naks), 1);
+	assert_false(rig_cqe(&ra, &qa, &cqe));
+	rig_recv(&rb, &qb, 7, &mb, 0, 100);
+	rig_run2(&ra, &rb, 50 * MS);
+	expect(1, 0);
+	assert_memory_equal(mb.mem, ma.mem, 100);
+}
+
 /* A region that was read a moment ago may not be written because of that. */
 static void read_only(void **state)
 {
@@ -393,6 +415,7 @@ int main(void)
 		cmocka_unit_test(numbers_go_round),
 		cmocka_unit_test(asks_now_and_then),
 		cmocka_unit_test(no_sum_is_zero),
+		cmocka_unit_test(refusal_by_another_way),
 		cmocka_unit_test(read_only),
 		cmocka_unit_test(traced_one_by_one),
 	};

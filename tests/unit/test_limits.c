@@ -139,12 +139,15 @@ static uint8_t make_qp(const struct rig_mr *mr, uint32_t cq, uint32_t row,
 static void rings(void **state)
 {
 	static const uint32_t bad[] = { 0, 1, 3, 5, 6, 7, 12, 48, 0xffff };
-	struct rig_mr mr;
+	struct rig_mr mr, small;
 	uint32_t i, cq, id;
 
 	(void)state;
 	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	assert_int_equal(rig_reg(&r, 0, pd, 1, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &small),
 			 0);
 	assert_int_equal(make_cq(&mr, 0, 2, &cq), UNIC_ST_OK);
 	assert_int_equal(make_cq(&mr, 1, 4, &id), UNIC_ST_OK);
@@ -155,6 +158,8 @@ static void rings(void **state)
 		assert_int_equal(make_qp(&mr, cq, 2, 16, bad[i]),
 				 UNIC_ST_INVALID);
 	}
+	/* the one of receives would begin where the region ends */
+	assert_int_equal(make_qp(&small, cq, 2, 16, 16), UNIC_ST_BOUNDS);
 	assert_int_equal(make_qp(&mr, cq, 0, 2, 2), UNIC_ST_OK);
 	assert_int_equal(make_qp(&mr, cq, 1, 4, 2), UNIC_ST_OK);
 }
@@ -187,6 +192,7 @@ static void doorbell_pages(void **state)
 	assert_int_equal(attach_at(2, UNIC_BUS(0, FAKE_WINDOW_BYTES - 4096)),
 			 UNIC_ST_BUS);
 	assert_int_equal(attach_at(2, UNIC_BUS(1, 2048)), UNIC_ST_INVALID);
+	assert_int_equal(attach_at(2, UNIC_BUS(1, 8193)), UNIC_ST_INVALID);
 	assert_int_equal(attach_at(UNIC_PROCS, UNIC_BUS(1, 8192)),
 			 UNIC_ST_INVALID);
 	assert_int_equal(attach_at(2, UNIC_BUS(1, 8192)), UNIC_ST_OK);

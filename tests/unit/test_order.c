@@ -343,6 +343,41 @@ static void taken_before_the_wait_is_over(void **state)
 	check_quiet();
 }
 
+/* The acknowledgement comes when all was to be sent again and the link had no
+ * room for it: it is not sent any more. */
+static void acknowledged_before_it_is_sent_again(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 8 * i, 8,
+			 mb.iova + 8 * i, mb.stag);
+	rig_poll(&ra);
+	wire.keep = UNIC_OP_ACK;
+	wire.cut = true;
+	rig_poll(&rb);
+	ra.port.tx_held = ALL;
+	ra.port.now_ns += 6 * MS;
+	rounds(&ra, 8);
+	assert_int_equal(rig_count(&ra, retransmits), 1);
+	again(&ra);
+	rounds(&ra, 8);
+	ra.port.tx_held = 0;
+	wire.seen = 0;
+	rig_poll(&ra);
+	for (i = 0; i < 4; i++)
+		expect(&ra, &qa, i, 0, 8);
+	assert_int_equal(wire.seen, 0);
+	wire.cut = false;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 4, &ma, 32, 8, mb.iova + 32, mb.stag);
+	rb.port.now_ns = ra.port.now_ns;
+	at_once();
+	expect(&ra, &qa, 4, 0, 8);
+	assert_memory_equal(mb.mem, ma.mem, 40);
+	check_quiet();
+}
+
 /* A response where no READ is: nothing of it is placed, nothing completes. */
 static void response_to_a_write(void **state)
 {
@@ -651,7 +686,13 @@ static uint32_t far_calls(uint32_t again_call)
 		expect(&rb, &qb, 100 + i, 0, 100);
 		assert_memory_equal(mb.mem + 1000 * i, ma.mem, 100);
 	}
-	expect_none(&rb, &qb);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 60, &ma, 0, 100, 0, 0);
+	run(MS / 100);
+	expect_none(&rb, &qb); /* all are used, each once */
+	rig_recv(&rb, &qb, 112, &mb, 20000, 100);
+	run(10 * MS);
+	expect(&ra, &qa, 60, 0, 100);
+	expect(&rb, &qb, 112, 0, 100);
 	assert_int_equal(rig_count(&rb, rq_substituted), 2);
 	check_quiet();
 	return calls;
@@ -795,6 +836,8 @@ int main(void)
 		cmocka_unit_test(evicted_while_completions_wait),
 		cmocka_unit_test_setup(cut_off_while_completions_wait, up),
 		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
+		cmocka_unit_test_setup(acknowledged_before_it_is_sent_again,
+				       up),
 		cmocka_unit_test_setup(response_to_a_write, up),
 		cmocka_unit_test_setup(read_that_needs_room, up),
 		cmocka_unit_test(response_gathered_twice),

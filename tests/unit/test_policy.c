@@ -405,6 +405,9 @@ static void pain_halves_in_its_half_life(void **state)
 	assert_int_equal(unic_policy_pain(1000, 0, HALF_LIFE, 0, 1), 500);
 	assert_int_equal(unic_policy_pain(1000, 7, 7 + 2 * HALF_LIFE, 0, 1),
 			 250);
+	assert_int_equal(unic_policy_pain(1000, 5 * HALF_LIFE, 7 * HALF_LIFE, 0,
+					  1),
+			 250);
 	assert_int_equal(unic_policy_pain(1000, 0, HALF_LIFE / 2, 0, 1), 750);
 	assert_int_equal(unic_policy_pain(UINT32_MAX, 0, 32 * HALF_LIFE, 0, 1),
 			 0);

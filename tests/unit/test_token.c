@@ -81,6 +81,28 @@ static void expect_end(uint32_t i, uint32_t end, uint32_t placed)
 	assert_false(rig_event(&r, &evt));
 }
 
+/* No index behind the table is one, whatever may lie there. */
+static void index_behind_the_table(void **state)
+{
+	struct unic_tokens *ts = &r.nic.tokens;
+	const size_t size = sizeof(ts->token[0]);
+	uint8_t *behind = (uint8_t *)ts + offsetof(struct unic_tokens, token) +
+			  UNIC_TOKENS * size;
+	uint8_t saved[sizeof(ts->token[0])];
+	uint64_t key;
+	uint32_t i;
+	uint8_t end;
+
+	(void)state;
+	i = alloc(0, &key);
+	memcpy(saved, behind, size);
+	memcpy(behind, &ts->token[i], size);
+	end = claim(UNIC_TOKENS, key, 10);
+	memcpy(behind, saved, size);
+	assert_int_equal(end, UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
+}
+
 static void each_wrong_argument(void **state)
 {
 	struct unic_token_args good = args_of(1000), a;
@@ -342,6 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_wrong_argument, setup),
+		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
 		cmocka_unit_test_setup(lives_to_the_nanosecond, setup),
