@@ -520,7 +520,8 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) $(FAULTS) \
+		$(INSN) $(YARD) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(FAULTS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

@@ -623,6 +623,14 @@ struct unic_ctl_proc {
 	unic_le32 policy;
 	unic_le32 requests;
 	unic_le32 refused; /* requests not answered OK or PENDING */
+	/* notices, from the NIC's decision to the upcall, microseconds */
+	unic_le32 deliver_mean_us;
+	unic_le32 deliver_max_us;
+	/* from the upcall to the first answer of the process */
+	unic_le32 answers;
+	unic_le32 answer_mean_us;
+	unic_le32 answer_max_us;
+	unic_le32 deadlines; /* regions it let go to the end of their grace */
 };
 enum unic_ctl_proc_state {
 	UNIC_CTL_P_ATTACHING = 1,
@@ -850,7 +858,7 @@ UNIC_ABI_SIZE(unic_ctl_dump, 64);
 UNIC_ABI_SIZE(unic_ctl_dump_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_ps_reply, 64);
 UNIC_ABI_AT(unic_ctl_proc, frames, 32);
-UNIC_ABI_SIZE(unic_ctl_proc, 80);
+UNIC_ABI_SIZE(unic_ctl_proc, 104);
 UNIC_ABI_SIZE(unic_ctl_trace, 64);
 UNIC_ABI_AT(unic_ctl_trace_reply, pair_nic_ns, 32);
 UNIC_ABI_SIZE(unic_ctl_trace_reply, 64);

@@ -51,6 +51,25 @@ enum unic_hproc_state {
 	UNIC_HPROC_HELD = 4,
 };
 
+/* How long something took. */
+struct unic_pace {
+	uint32_t n, max_us;
+	uint64_t total_us;
+};
+
+static inline void unic_pace_add(struct unic_pace *p, uint64_t from_ns,
+				 uint64_t to_ns)
+{
+	uint64_t us = to_ns > from_ns ? (to_ns - from_ns) / 1000 : 0;
+
+	if (us > UINT32_MAX)
+		us = UINT32_MAX;
+	p->n++;
+	p->total_us += us;
+	if (us > p->max_us)
+		p->max_us = (uint32_t)us;
+}
+
 struct unic_hproc {
 	uint8_t state;
 	bool detach_sent;	     /* PROC_DETACH is under way */
@@ -65,7 +84,8 @@ struct unic_hproc {
 	struct unic_upcall_ring *ring; /* hostile memory, written only */
 	uint32_t upcall_next;
 	uint32_t upcalls, notices, evictions, requests, refused;
-	uint32_t regions, waits;
+	uint32_t regions, waits, deadlines;
+	struct unic_pace deliver, answer; /* of notices */
 	struct unic_req detach; /* so that leaving never needs memory */
 };
 

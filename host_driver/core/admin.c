@@ -114,6 +114,11 @@ void unic_admin_dump(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 }
 
+static unic_le32 mean_us(const struct unic_pace *p)
+{
+	return unic_to_le32(p->n ? (uint32_t)(p->total_us / p->n) : 0);
+}
+
 static void ps_row(const struct unic_hproc *proc, uint32_t slot,
 		   struct unic_ctl_proc *row)
 {
@@ -134,6 +139,12 @@ static void ps_row(const struct unic_hproc *proc, uint32_t slot,
 		.policy = unic_to_le32(proc->policy),
 		.requests = unic_to_le32(proc->requests),
 		.refused = unic_to_le32(proc->refused),
+		.deliver_mean_us = mean_us(&proc->deliver),
+		.deliver_max_us = unic_to_le32(proc->deliver.max_us),
+		.answers = unic_to_le32(proc->answer.n),
+		.answer_mean_us = mean_us(&proc->answer),
+		.answer_max_us = unic_to_le32(proc->answer.max_us),
+		.deadlines = unic_to_le32(proc->deadlines),
 	};
 	memcpy(row->name, proc->name, sizeof(row->name));
 }

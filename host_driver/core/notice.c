@@ -69,9 +69,22 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 		mr->deadline_ns = unic_os_now_ns(host->os) +
 				  1000ull * unic_from_le32(evt->grace_us);
 		proc_of(host, mr)->notices++;
+		mr->noticed_ns = unic_os_now_ns(host->os);
+		unic_pace_add(&proc_of(host, mr)->deliver,
+			      unic_host_clock(host,
+					      unic_from_le64(evt->time_ns)),
+			      mr->noticed_ns);
 		unic_hmr_upcall(host, mr, evt, UNIC_UP_NOTICE);
 	}
 	ack(host, evt, mr->obj.owner, mr->obj.id);
+}
+
+void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr)
+{
+	if (mr->state == R_NOTIFIED && mr->noticed_ns)
+		unic_pace_add(&proc_of(host, mr)->answer, mr->noticed_ns,
+			      unic_os_now_ns(host->os));
+	mr->noticed_ns = 0;
 }
 
 static void evicted(struct unic_host *host, struct unic_hmr *mr,
@@ -92,6 +105,8 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 		return;
 	}
 	proc_of(host, mr)->evictions++;
+	if (unic_from_le32(evt->flags) & UNIC_EVICTED_DEADLINE)
+		proc_of(host, mr)->deadlines++;
 	unic_hmr_upcall(host, mr, evt, UNIC_UP_EVICTED);
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
 		/* its owner gave it up too: the tombstone is of no use */
@@ -183,6 +198,7 @@ void unic_region_answer(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}
+	unic_hmr_answered(req->host, mr);
 	cmd.mr = unic_to_le32(mr->mr);
 	cmd.gen = unic_to_le32(mr->gen);
 	cmd.seq = r.notice_seq;

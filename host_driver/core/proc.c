@@ -250,6 +250,8 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 	proc->refused = 0;
 	proc->regions = 0;
 	proc->waits = 0;
+	proc->deadlines = 0;
+	proc->deliver = proc->answer = (struct unic_pace){ 0 };
 }
 
 /* @slot is served without a connection, and the process that says HELLO is the

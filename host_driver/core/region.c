@@ -639,6 +639,7 @@ static void send_dereg(struct unic_req *req, struct unic_hmr *mr)
 				   .gen = unic_to_le32(mr->gen) };
 
 	mr->waiter = req;
+	unic_hmr_answered(req->host, mr);
 	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
 }
 

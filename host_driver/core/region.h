@@ -46,6 +46,7 @@ struct unic_hmr {
 	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
+	uint64_t noticed_ns; /* when it was asked for; 0: answered */
 	uint64_t deadline_ns;	     /* CLOCK_MONOTONIC */
 	uint32_t *there;	     /* DEMAND: bit per page, pinned; fault.c */
 	uint32_t table, table_units; /* TABLE */
@@ -111,6 +112,10 @@ void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr);
 /** unic_hmr_granted() - a wait is over: the NIC has it LOADING, by the numbers
  * that are in @mr. */
 void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_answered() - its owner says something to the notice that is open, if
+ * one is. */
+void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr);
 
 /** unic_hmr_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
  * driver's own. */

@@ -411,6 +411,12 @@ static void add_driver_view(struct json_object *o,
 	add_u(o, "evicted_upcalls", unic_from_le32(p->evictions));
 	add_u(o, "requests", unic_from_le32(p->requests));
 	add_u(o, "refused", unic_from_le32(p->refused));
+	add_u(o, "deliver_mean_us", unic_from_le32(p->deliver_mean_us));
+	add_u(o, "deliver_max_us", unic_from_le32(p->deliver_max_us));
+	add_u(o, "answers", unic_from_le32(p->answers));
+	add_u(o, "answer_mean_us", unic_from_le32(p->answer_mean_us));
+	add_u(o, "answer_max_us", unic_from_le32(p->answer_max_us));
+	add_u(o, "deadlines", unic_from_le32(p->deadlines));
 }
 
 static void add_missing(struct json_object *o, struct json_object *row)

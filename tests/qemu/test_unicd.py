@@ -121,7 +121,7 @@ def child(rig, body):
 def ps(c):
     rows = {}
     r = c.call(u.PS)
-    for at in range(0, len(r.tail), 80):
+    for at in range(0, len(r.tail), 104):
         row = struct.unpack_from("<4I16s12I", r.tail, at)
         rows[row[0]] = dict(pid=row[1], state=row[3], frames=row[5],
                             pinned=row[6], regions=row[7], waits=row[8])

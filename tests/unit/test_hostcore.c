@@ -725,6 +725,32 @@ static void notice_is_told_then_acknowledged(void **state)
 	fake_delete(f);
 }
 
+static void pace_of_the_conversation_is_kept(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_proc row;
+	struct unic_ctl_plain ps = { 0 };
+	uint32_t id = region(f, 2);
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(id) };
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+
+	(void)state;
+	info(f)->pair_host_ns = unic_to_le64(f->os.now_ns - 500000);
+	event(f, &evt); /* decided at NIC time 0: 500 us ago */
+	event(f, &evt); /* told and counted once */
+	f->os.now_ns += 3000000;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &dereg), 0);
+	assert_int_equal(request(f, UNIC_CTL_PS, &ps), 0);
+	memcpy(&row, (uint8_t *)f->os.reply[0] + 64, sizeof(row));
+	assert_int_equal(unic_from_le32(row.notices), 1);
+	assert_int_equal(unic_from_le32(row.deliver_max_us), 500);
+	assert_int_equal(unic_from_le32(row.deliver_mean_us), 500);
+	assert_int_equal(unic_from_le32(row.answers), 1);
+	assert_int_equal(unic_from_le32(row.answer_max_us), 3000);
+	assert_int_equal(unic_from_le32(row.deadlines), 0);
+	fake_delete(f);
+}
+
 static void notice_of_another_life(void **state)
 {
 	struct fake *f = fake_new();
@@ -1887,6 +1913,7 @@ int main(void)
 		cmocka_unit_test(too_many_requests),
 		cmocka_unit_test(list_has_our_frames),
 		cmocka_unit_test(notice_is_told_then_acknowledged),
+		cmocka_unit_test(pace_of_the_conversation_is_kept),
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
