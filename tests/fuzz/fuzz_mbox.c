@@ -192,13 +192,13 @@ static void make_proc(struct input *in, uint8_t *rec)
 
 		s->weight = unic_to_le32(in_u16(in));
 		s->quota = unic_to_le32(in_below(in, 70));
-		s->policy = unic_to_le32(in_below(in, 4));
+		s->policy = unic_to_le32(in_below(in, UNIC_POLICIES + 1));
 		return;
 	}
 	c->weight = unic_to_le32(in_u16(in));
 	c->doorbell = unic_to_le64(wild_bus(in));
 	c->quota = unic_to_le32(in_below(in, 70));
-	c->policy = unic_to_le32(in_below(in, 4));
+	c->policy = unic_to_le32(in_below(in, UNIC_POLICIES + 1));
 }
 
 static void make_params(struct input *in, void *rec)
