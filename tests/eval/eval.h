@@ -13,7 +13,7 @@
 /* What was asked for on the command line; what an experiment does not know it
  * ignores. */
 struct options {
-	uint64_t seed;
+	uint32_t seed;
 	const char *how;     /* hoard: unic, first, quota, today */
 	uint32_t meek;	     /* hoard: processes beside the greedy one */
 	uint32_t load;	     /* hoard: per cent, see hoard.c */

@@ -36,46 +36,57 @@ static struct options opt = {
 	.watermarks = 1,
 };
 
+/* Of these, `text` needs a word, `number` a number, and `flag` nothing. */
+static const struct {
+	const char *name;
+	const char **text;
+	uint32_t *number;
+	bool *flag;
+} known[] = {
+	{ "seed", .number = &opt.seed },
+	{ "how", .text = &opt.how },
+	{ "meek", .number = &opt.meek },
+	{ "load", .number = &opt.load },
+	{ "grace", .number = &opt.grace_us },
+	{ "chunk", .number = &opt.chunk },
+	{ "ms", .number = &opt.ms },
+	{ "rounds", .number = &opt.rounds },
+	{ "loss", .number = &opt.loss },
+	{ "watermarks", .number = &opt.watermarks },
+	{ "churn", .flag = &opt.churn },
+	{ "series", .flag = &opt.series },
+	{ "manager", .flag = &opt.manager },
+	{ "remote", .flag = &opt.remote },
+};
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
 static void (*chosen)(const struct options *o);
+
+static void wrong(void)
+{
+	fputs(usage, stderr);
+	exit(2);
+}
 
 static void parse(int argc, char **argv)
 {
-	static const struct option longs[] = { { "seed", 1, NULL, 0 },
-					       { "how", 1, NULL, 0 },
-					       { "meek", 1, NULL, 0 },
-					       { "load", 1, NULL, 0 },
-					       { "grace", 1, NULL, 0 },
-					       { "ms", 1, NULL, 0 },
-					       { "rounds", 1, NULL, 0 },
-					       { "loss", 1, NULL, 0 },
-					       { "watermarks", 1, NULL, 0 },
-					       { "chunk", 1, NULL, 0 },
-					       { "churn", 0, NULL, 0 },
-					       { "series", 0, NULL, 0 },
-					       { "manager", 0, NULL, 0 },
-					       { "remote", 0, NULL, 0 },
-					       { 0 } };
-	uint32_t *number[] = { NULL,	    NULL,	   &opt.meek,
-			       &opt.load,   &opt.grace_us, &opt.ms,
-			       &opt.rounds, &opt.loss,	   &opt.watermarks,
-			       &opt.chunk };
-	bool *flag[] = { &opt.churn, &opt.series, &opt.manager, &opt.remote };
+	struct option longs[KNOWN + 1] = { 0 };
 	int c, i;
 
+	for (i = 0; i < (int)KNOWN; i++) {
+		longs[i].name = known[i].name;
+		longs[i].has_arg = !known[i].flag;
+	}
 	while ((c = getopt_long(argc, argv, "", longs, &i)) == 0) {
-		if (i == 0)
-			opt.seed = strtoull(optarg, NULL, 0);
-		else if (i == 1)
-			opt.how = optarg;
-		else if (i < 10)
-			*number[i] = (uint32_t)strtoul(optarg, NULL, 0);
+		if (known[i].text)
+			*known[i].text = optarg;
+		else if (known[i].number)
+			*known[i].number = (uint32_t)strtoul(optarg, NULL, 0);
 		else
-			*flag[i - 10] = true;
+			*known[i].flag = true;
 	}
-	if (c != -1 || optind != argc - 1 || opt.meek > 15) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (c != -1 || optind != argc - 1 || opt.meek > 15 || !opt.chunk)
+		wrong();
 }
 
 static void begin(void *arg)
@@ -95,10 +106,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(experiments) / sizeof(experiments[0]); i++)
 		if (!strcmp(argv[optind], experiments[i].name))
 			chosen = experiments[i].run;
-	if (!chosen) {
-		fputs(usage, stderr);
-		return 2;
-	}
+	if (!chosen)
+		wrong();
 	sim_run(opt.seed, getenv("TRACE"), begin, NULL, &v);
 	if (v.checker)
 		fprintf(stderr, "unic-eval: at %llu us, %s: %s\n",
