@@ -277,15 +277,30 @@ uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	return taken;
 }
 
-/* One entry of whoever should give one to @proc, which wants @n. */
+/* The reaper is to take a region back, for entries of @proc. */
+static void run_short(struct unic_nic *nic, uint32_t proc)
+{
+	nic->cache.short_proc = (uint16_t)proc;
+	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
+	unic_evict_kick(nic);
+}
+
+/*
+ * One entry of whoever should give one to @proc, which wants @n. If that is
+ * somebody who has none of this kind, it is one of its own, and a region is asked
+ * back.
+ */
 static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	uint32_t skip = 0, owner;
 
 	do {
 		owner = unic_share_victim(&nic->evict.share, proc, n, skip);
-		if (owner == UNIC_OWNER_NIL)
+		if (owner == UNIC_OWNER_NIL) {
+			if (skip & ~(1u << proc))
+				run_short(nic, proc);
 			return unic_cache_take(nic, proc, 1);
+		}
 		skip |= 1u << owner;
 	} while (!unic_cache_take(nic, owner, 1));
 	return true;
@@ -386,9 +401,7 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		return 0;
 	}
 	UNIC_COUNT(nic, cache_no_room);
-	nic->cache.short_proc = nic->mrs.mr[mr].proc;
-	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
-	unic_evict_kick(nic);
+	run_short(nic, nic->mrs.mr[mr].proc);
 	return -UNIC_EAGAIN;
 }
 

@@ -258,6 +258,7 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 		.length = c->bytes,
 		.rights = bm->attr.rights,
 		.importance = bm->attr.importance,
+		.residency = bm->attr.residency,
 		.user = c,
 	};
 	struct unic_mr *mr = NULL;

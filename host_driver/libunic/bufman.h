@@ -60,7 +60,8 @@ struct unic_bm_attr {
 	unsigned int rights;	    /* of all registrations */
 	unsigned int chunk_entries; /* 1..UNIC_BM_CHUNK_MAX; 0: 64 */
 	unsigned int importance;
-	uint32_t wait_us; /* longest REGISTER_WAIT; 0: 10 s */
+	unsigned int residency; /* enum unic_residency, of all of them */
+	uint32_t wait_us;	/* longest REGISTER_WAIT; 0: 10 s */
 	/* Events of the context that are not the manager's; called from its
 	 * thread, must not block. May be NULL. */
 	void (*on_event)(void *arg, const struct unic_event *ev);

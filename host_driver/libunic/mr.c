@@ -79,7 +79,8 @@ static int check_attr(const struct unic_mr_attr *attr)
 {
 	if (!attr->length || attr->rights & ~UNIC_MR_RIGHTS_ALL ||
 	    attr->mr_class > UNIC_CLASS_CONTROL || attr->importance > 255 ||
-	    attr->key > 255 || !page_shift_of(attr->page_bytes))
+	    attr->key > 255 || attr->residency > UNIC_TABLE ||
+	    !page_shift_of(attr->page_bytes))
 		return unic_fail(-EINVAL, "unic_reg_mr: a field is out of "
 					  "range");
 	if (attr->rights & UNIC_MR_REMOTE_WRITE &&
@@ -113,6 +114,7 @@ static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
 		.key = (uint8_t)attr->key,
 		.importance = (uint8_t)attr->importance,
 		.flags = flags,
+		.residency = (uint8_t)attr->residency,
 	};
 }
 
@@ -247,6 +249,21 @@ static int forget(struct unic_region *r)
 	__atomic_store_n(&r->life, UNIC_MR_GONE, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
 	return 0;
+}
+
+int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
+		   enum unic_advice advice)
+{
+	struct unic_ctl_mr_advise rec = {
+		.id = unic_to_le32(mr->id),
+		.offset = unic_to_le64(offset),
+		.length = unic_to_le64(length),
+		.advice = unic_to_le32(advice),
+	};
+	struct unic_call call = { .rec = &rec };
+	int status = unic_ctl(mr->ctx, UNIC_CTL_MR_ADVISE, &call);
+
+	return unic_fail_status("advise", status);
 }
 
 int unic_dereg_mr(struct unic_mr *mr)

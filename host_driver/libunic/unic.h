@@ -173,7 +173,12 @@ struct unic_mr_attr {
 	unsigned int importance; /* 0..255: higher = keep longer */
 	uint32_t timeout_us;	 /* WAIT: give up after; 0 = never */
 	unsigned int key;	 /* low 8 bits of the STag */
-	void *user;		 /* returned in events */
+	/* enum unic_residency. DEMAND and TABLE: no entries are held, so it never
+	 * waits (WAIT is ignored), nor is it asked back for them; entries come
+	 * when an operation needs them. Where the device has no such thing it is
+	 * RESIDENT. */
+	unsigned int residency;
+	void *user; /* returned in events */
 };
 
 /* Fields are read-only for the application. */
@@ -184,7 +189,7 @@ struct unic_mr {
 	uint64_t iova; /* of addr */
 	size_t length;
 	uint32_t stag;	  /* lkey and rkey */
-	uint32_t entries; /* TLB entries it holds */
+	uint32_t entries; /* TLB entries it holds; its pages, if not RESIDENT */
 	uint32_t id;	  /* host-wide */
 	void *user;
 };
@@ -214,6 +219,15 @@ enum unic_mr_life {
  */
 int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		struct unic_mr **out);
+
+/**
+ * unic_advise_mr() - bytes [@offset, @offset + @length) of @mr will be needed
+ * soon, or not (@advice: enum unic_advice). A hint: of a RESIDENT region nothing
+ * comes of it. -EINVAL (out of the region), -ENOENT (it is gone), -EBUSY (in use,
+ * so its entries stay).
+ */
+int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
+		   enum unic_advice advice);
 
 /** unic_cancel_reg() - cancel the waiting registration of @mr (ASYNC). 0: it
  * will never be granted, only dereg is left; -ENOENT: too late. */

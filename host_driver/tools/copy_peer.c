@@ -105,6 +105,7 @@ static int register_set(struct copy_peer *p, unsigned int s)
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.mr_class = UNIC_CLASS_MESSAGING,
 		.flags = UNIC_MR_WAIT,
+		.residency = p->residency,
 		.timeout_us = 10000000,
 	};
 
@@ -178,11 +179,13 @@ static void bufs_close(struct copy_peer *p)
 
 /* -------------------------------------------------------------- open, close */
 
-int copy_peer_open(struct copy_peer *p, const char *socket, bool quiet)
+int copy_peer_open(struct copy_peer *p, const char *socket,
+		   unsigned int residency, bool quiet)
 {
 	struct unic_bm_attr attr = {
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
+		.residency = residency,
 		.on_event = on_event,
 		.on_note = on_note,
 		.arg = p,
@@ -191,6 +194,7 @@ int copy_peer_open(struct copy_peer *p, const char *socket, bool quiet)
 
 	memset(p, 0, sizeof(*p));
 	p->quiet = quiet;
+	p->residency = residency;
 	if (pipe2(p->event_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return copy_fail(-errno, "no pipe");
 	err = unic_open(socket, &p->ctx);

@@ -82,12 +82,14 @@ struct copy_peer {
 	struct unic_cq *send_cq, *recv_cq;
 	struct unic_qp *qp;
 	struct copy_bufs *bufs;
-	int event_pipe[2]; /* events of the context, for a server */
+	int event_pipe[2];	/* events of the context, for a server */
+	unsigned int residency; /* enum unic_residency of all its buffers */
 	bool quiet;
 };
 
-/** copy_peer_open() - attach to the driver. 0 or -errno (unic_last_error()). */
-int copy_peer_open(struct copy_peer *p, const char *socket, bool quiet);
+/** copy_peer_open() - attach to the driver; buffers of @residency. 0 or -errno (unic_last_error()). */
+int copy_peer_open(struct copy_peer *p, const char *socket,
+		   unsigned int residency, bool quiet);
 void copy_peer_close(struct copy_peer *p);
 /** copy_peer_qp() - a fresh queue pair with receives posted, to be connected. */
 int copy_peer_qp(struct copy_peer *p);

@@ -28,6 +28,7 @@ struct options {
 	const char *out;
 	uint32_t peer;
 	enum copy_mode mode;
+	unsigned int residency; /* enum unic_residency */
 	bool quiet, stats;
 };
 
@@ -53,6 +54,8 @@ static const struct argp_option argp_options[] = {
 	  "RDMA READ and WRITE (default), or calls "
 	  "with payload tokens",
 	  0 },
+	{ "residency", 'r', "MODE", 0,
+	  "Of the buffers: resident (default), demand or table", 0 },
 	{ "dir", 'd', "DIR", 0, "serve: folder of the files (.)", 0 },
 	{ "name", 'n', "NAME", 0, "put: name at the server", 0 },
 	{ "output", 'o', "FILE", 0, "get: where to put it (NAME)", 0 },
@@ -84,6 +87,21 @@ static void parse_arg(struct options *o, char *arg, struct argp_state *state)
 	}
 }
 
+static void parse_residency(struct options *o, const char *arg,
+			    struct argp_state *state)
+{
+	static const char *const names[] = {
+		[UNIC_RESIDENT] = "resident",
+		[UNIC_DEMAND] = "demand",
+		[UNIC_TABLE] = "table",
+	};
+
+	for (o->residency = 0; o->residency <= UNIC_TABLE; o->residency++)
+		if (!strcmp(arg, names[o->residency]))
+			return;
+	argp_error(state, "--residency=resident, demand or table");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -103,6 +121,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			o->mode = COPY_RPC;
 		else
 			argp_error(state, "--mode=rdma or rpc");
+		return 0;
+	case 'r':
+		parse_residency(o, arg, state);
 		return 0;
 	case 'd':
 		o->dir = arg;
@@ -185,7 +206,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
-	err = copy_peer_open(&p, o.socket, o.quiet);
+	err = copy_peer_open(&p, o.socket, o.residency, o.quiet);
 	if (!err)
 		err = o.cmd == CMD_SERVE ? copy_server(&p, o.dir, &stop)
 					 : transfer(&p, &o);
