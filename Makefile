@@ -81,6 +81,8 @@ EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
 SCALE     := tests/eval/scale.c
 EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
 	world.c)
+PROOFS    := $(addprefix tests/proofs/,eva_access.c eva_cmd.c eva_link_ring.c \
+	eva_mbox.c eva_roce_rx.c wp_access.c wp_token.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # -------------------------------------------------------------- compilation
@@ -473,6 +475,10 @@ mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
 sim-mutants: ## deliberate breaks: the simulator's checkers must find each
 	@tests/sim/mutants.py && echo "$@: ok"
+proofs: ## Eva and WP of Frama-C over the trust boundaries (minutes)
+	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
+proof-mutants: ## breaks of what is proved: the proofs must fail
+	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/profile.py && echo "$@: ok"
@@ -525,7 +531,7 @@ check-sources:
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
-		$(FAULTS) \
+		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,soft)) && echo "$@: ok"

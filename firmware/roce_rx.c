@@ -94,6 +94,7 @@ static uint32_t parse_bth(struct unic_nic *nic, const struct unic_rx *rx,
 		drop(nic, UNIC_C_rx_bad_opcode);
 		return UINT32_MAX;
 	}
+	/*@ split pad; */
 	if (pad > body) {
 		drop(nic, UNIC_C_rx_short);
 		return UINT32_MAX;

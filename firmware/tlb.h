@@ -149,6 +149,9 @@ unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
 	const struct unic_tlb_entry *e =
 		&tlb->entry[tlb->bucket[tag & (UNIC_TLB_BUCKETS - 1)]];
 
+	/*@ loop invariant \exists integer i;
+	  @	0 <= i <= UNIC_TLB_END && e == &tlb->entry[i];
+	  @ loop assigns e; */
 	while (__builtin_expect(e->tag != tag, 0)) {
 		if (e == &tlb->entry[UNIC_TLB_END])
 			return NULL;

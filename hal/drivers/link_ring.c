@@ -329,6 +329,7 @@ static bool tx_look(const struct link_ring *lr, struct link_ring_tx *tx)
 		tx->frame = tx->first + UNIC_LINK_FRAME_OFF;
 	if (room > lr->slots - at)
 		room = lr->slots - at;
+	/*@ split room; */
 	tx->stop = tx->seq + room;
 	return room != 0;
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * access_spec.h - the access check (firmware/access.[ch]): its contracts, and
+ * what they rest on. Whole numbers are meant: nothing below wraps.
+ */
+#ifndef PROOFS_ACCESS_SPEC_H
+#define PROOFS_ACCESS_SPEC_H
+
+#include "bits.h"
+#include "nic.h"
+
+/*@
+// As check_shape() of mr.c lets it through: no end behind 2^64, and not more
+// pages than there are entries.
+predicate shape_ok(struct unic_mr *m) =
+  (m->page_shift == 12 || m->page_shift == 16 || m->page_shift == 21) &&
+  1 <= m->length <= 0x80000000 &&
+  m->iova + m->length <= 0x10000000000000000;
+
+predicate is_open(struct unic_mr *m) =
+  m->state == UNIC_MR_ACTIVE || m->state == UNIC_MR_NOTIFIED;
+
+// The lock fits STag and PD of an accessible region, and nothing else. That the
+// locks of mr.c are so is shown in bits.smt2 (open_lock, closed_lock).
+predicate lock_ok(struct unic_mr *m, integer idx) =
+  (is_open(m) ==> shape_ok(m)) &&
+  \forall uint32_t s, uint16_t p; s >> 24 == idx && p < 64 ==>
+    (m->lock == (uint32_t)(s ^ (uint32_t)(p << 24)) <==>
+     is_open(m) && m->stag == s && m->pd == p);
+
+logic integer win_start(struct unic_mr *m) =
+  m->win_hi * 0x100000000 + (uint32_t)(m->win_end - m->win_bytes);
+
+// The window lies in the region and does not straddle a multiple of 2^32.
+predicate window_ok(struct unic_mr *m) =
+  0 < m->win_bytes && is_open(m) ==>
+    (uint32_t)(m->win_end - m->win_bytes) + m->win_bytes <= 0x100000000 &&
+    m->iova <= win_start(m) &&
+    win_start(m) + m->win_bytes <= m->iova + m->length;
+
+predicate region_ok(struct unic_nic *nic, integer i) =
+  lock_ok(&nic->mrs.mr[i], i) && window_ok(&nic->mrs.mr[i]);
+
+// What a grant promises.
+predicate inside(struct unic_mr *m, integer iova, integer len) =
+  m->iova <= iova && iova + len <= m->iova + m->length;
+
+predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
+		  integer iova, integer len) =
+  is_open(m) && m->stag == stag && m->pd == pd &&
+  (need & (uint32_t)(~m->rights)) == 0 && (len > 0 ==> inside(m, iova, len));
+*/
+
+/*@ requires \valid(mr);
+  requires lock_ok(mr, stag >> 24);
+  requires pd < UNIC_PDS;
+  assigns \nothing;
+  ensures \result != 0 ==> is_open(mr) && mr->stag == stag && mr->pd == pd;
+*/
+static inline bool unic_mr_opens(const struct unic_mr *mr, uint32_t stag,
+				 uint16_t pd);
+
+/*@ requires \valid(mr);
+  assigns \nothing;
+  ensures \result != 0 <==> (need & (uint32_t)(~mr->rights)) == 0;
+*/
+static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need);
+
+/*@ requires \valid(mr) && is_open(mr) && window_ok(mr);
+  assigns \nothing;
+  ensures \result != 0 && len > 0 ==>
+    inside(mr, mr->win_hi * 0x100000000 + iova, len);
+*/
+static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
+				     uint32_t len);
+
+/*@ requires \valid(nic) && \valid(mr);
+  assigns mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
+*/
+static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
+				uint32_t len);
+
+/*@
+predicate chains_ok(struct unic_tlb *t) =
+  (\forall integer i; 0 <= i < UNIC_TLB_BUCKETS ==>
+     t->bucket[i] <= UNIC_TLB_ENTRIES) &&
+  (\forall integer i; 0 <= i <= UNIC_TLB_ENTRIES ==>
+     t->entry[i].next <= UNIC_TLB_ENTRIES);
+*/
+
+/*@ requires \valid_read(tlb) && chains_ok(tlb);
+  assigns \nothing;
+  ensures \result != \null ==> \valid_read(\result) &&
+    \result->tag == (uint32_t)(base + page);
+*/
+static inline const struct unic_tlb_entry *
+unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint32_t page);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
+  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures region_ok(nic, stag >> 24);
+  ensures \result == 0 ==>
+    granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+  ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
+    out->mr == stag >> 24;
+  ensures \result != 0 ==> out->bus == \old(out->bus) &&
+    out->len == \old(out->len) && out->mr == \old(out->mr);
+*/
+int unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		    uint32_t need, uint64_t iova, uint32_t len,
+		    struct unic_piece *out);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
+  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures region_ok(nic, stag >> 24);
+  ensures \result == 0 ==>
+    granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+  ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
+    out->mr == stag >> 24;
+  ensures \result != 0 ==> out->bus == \old(out->bus) &&
+    out->len == \old(out->len) && out->mr == \old(out->mr);
+*/
+static inline __attribute__((always_inline)) int
+unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		   uint32_t need, uint64_t iova, uint32_t len,
+		   struct unic_piece *out);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
+  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures region_ok(nic, stag >> 24);
+  ensures \result == 0 ==>
+    granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+  ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
+    out->mr == stag >> 24;
+  ensures \result != 0 ==> out->bus == \old(out->bus) &&
+    out->len == \old(out->len) && out->mr == \old(out->mr);
+*/
+int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
+		uint64_t iova, uint32_t len, struct unic_piece *out);
+
+/*@ requires \valid(nic) && mr < UNIC_MRS && shape_ok(&nic->mrs.mr[mr]) &&
+    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
+  assigns *out;
+  ensures \result == 0 ==> out->len <= len && out->mr == mr;
+  ensures \result != 0 ==> out->bus == \old(out->bus) &&
+    out->len == \old(out->len) && out->mr == \old(out->mr);
+*/
+int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
+	       struct unic_piece *out);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    len > 0;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures \result >= 0 ==> \result == stag >> 24 &&
+    granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+*/
+int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		  uint32_t need, uint64_t iova, uint64_t len);
+
+/*@ assigns \nothing;
+  ensures \false;
+*/
+void unic_port_panic(struct unic_port *port, const char *file, uint32_t line);
+
+#endif /* PROOFS_ACCESS_SPEC_H */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * eva_access.c - the memory of the access check: any STag and range against any
+ * table whose chains stay in the pool (INV-2, INV-3 keep them so). That a grant
+ * is right is proved in wp_access.c.
+ */
+#include "hostile.h"
+#include "nic.h"
+
+#include "access.h"
+
+#include "access.c"
+
+static struct unic_nic nic;
+
+void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)
+{
+	(void)port, (void)file, (void)line;
+	exit(1);
+}
+
+void unic_evict_idle(struct unic_nic *n, uint16_t mr)
+{
+	n->mrs.mr[mr].state = any8();
+}
+
+static void any_tables(void)
+{
+	uint32_t i;
+
+	Frama_C_make_unknown((char *)&nic.mrs, sizeof(nic.mrs));
+	Frama_C_make_unknown((char *)&nic.tlb, sizeof(nic.tlb));
+	Frama_C_make_unknown((char *)nic.counter, sizeof(nic.counter));
+	nic.now_ns = any64();
+	for (i = 0; i < UNIC_MRS; i++)
+		nic.mrs.mr[i].page_shift = (uint8_t)Frama_C_interval(12, 21);
+	for (i = 0; i < UNIC_TLB_BUCKETS; i++)
+		nic.tlb.bucket[i] = (uint16_t)below(UNIC_TLB_ENTRIES + 1);
+	for (i = 0; i <= UNIC_TLB_ENTRIES; i++)
+		nic.tlb.entry[i].next = (uint16_t)below(UNIC_TLB_ENTRIES + 1);
+}
+
+void access_all(void)
+{
+	struct unic_piece out;
+	uint16_t mr = (uint16_t)below(UNIC_MRS);
+
+	any_tables();
+	unic_access(&nic, any32(), any16(), any32(), any64(), any32(), &out);
+	unic_mr_check(&nic, any32(), any16(), any32(), any64(), any64());
+	unic_xlate(&nic, mr, any64(), any32(), &out);
+	unic_mr_hold(&nic, mr);
+	unic_mr_unhold(&nic, mr);
+	unic_mr_dma_get(&nic, mr);
+	unic_mr_dma_put(&nic, mr);
+	unic_mr_queue_get(&nic, mr);
+	unic_mr_queue_put(&nic, mr);
+}

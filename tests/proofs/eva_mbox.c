@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * eva_mbox.c - the rings of the mailbox, from any indices, with any BAR. What a
+ * command is, is eva_cmd.c's matter.
+ */
+#include <string.h>
+
+#include "hostile.h"
+#include "nic.h"
+
+#define UNIC_BUILD_ID "proof"
+#include "mbox.c"
+
+static struct unic_nic nic;
+
+void unic_cmd_execute(struct unic_nic *n, void *rec, void *list)
+{
+	uint32_t *words = rec;
+	const uint8_t *bytes = list;
+
+	(void)n;
+	words[0] = words[REC_BYTES / 4 - 1] + bytes[0] +
+		   bytes[UNIC_LIST_BYTES - 1];
+}
+
+void *unic_port_bar(struct unic_port *port)
+{
+	(void)port;
+	return hostile(UNIC_BAR_BYTES);
+}
+
+void unic_port_ring(struct unic_port *port, uint32_t vector)
+{
+	(void)port, (void)vector;
+}
+
+static void any_state(void)
+{
+	Frama_C_make_unknown((char *)&nic.mbox, sizeof(nic.mbox));
+	Frama_C_make_unknown((char *)nic.counter, sizeof(nic.counter));
+	nic.mbox.irq_due = below(2);
+	nic.mbox.bar = hostile(UNIC_BAR_BYTES);
+	nic.epoch = any32();
+	nic.now_ns = any64();
+	nic.state = any8();
+	nic.trace.mask = any32();
+	nic.link.max_frame = Frama_C_unsigned_int_interval(256, 16384);
+	nic.link.icrc_offload = below(2);
+	nic.ipv4 = any32();
+}
+
+void mbox_all(void)
+{
+	struct unic_evt_hdr evt[8];
+	struct unic_mad_rx mad;
+
+	any_state();
+	Frama_C_make_unknown((char *)evt, sizeof(evt));
+	Frama_C_make_unknown((char *)&mad, sizeof(mad));
+	switch (below(8)) {
+	case 0:
+		unic_mbox_power_on(&nic);
+		break;
+	case 1:
+		unic_mbox_reset(&nic, any32());
+		break;
+	case 2:
+		unic_mbox_poll(&nic);
+		break;
+	case 3:
+		unic_mbox_event(&nic, evt);
+		break;
+	case 4:
+		unic_mbox_mad(&nic, &mad);
+		break;
+	case 5:
+		unic_mbox_flush(&nic);
+		break;
+	case 6:
+		unic_mbox_sleep(&nic, below(2));
+		break;
+	default:
+		unic_mbox_beat(&nic);
+		break;
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * prelude.h - read before every file that Frama-C analyses: what it does not
+ * know of the compiler, in terms of what it does know.
+ */
+#ifndef PROOFS_PRELUDE_H
+#define PROOFS_PRELUDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Alignment changes where things lie in a struct, not what they mean. */
+#define _Alignas(n)
+
+/* The 32-bit machine known aligns 64-bit integers to 4, an Arm to 8: sizes that
+ * the compilers of the tree check do not hold here. */
+#define _Static_assert(cond, why)
+
+/* The core's assembly is empty: it only pins a value to a register. */
+#define __asm__(...) ((void)0)
+
+/* One thread: what others write is any value at each read, see hostile.h. */
+#define __atomic_thread_fence(order) ((void)0)
+
+#define __builtin_expect(x, likely)    (x)
+#define __builtin_assume_aligned(p, n) (p)
+#define __builtin_bswap16(v)	       ((uint16_t)(((v) >> 8 & 0xffu) | ((v)&0xffu) << 8))
+#define __builtin_bswap32(v)                                      \
+	(((uint32_t)(v) >> 24) | ((uint32_t)(v) >> 8 & 0xff00u) | \
+	 ((uint32_t)(v)&0xff00u) << 8 | (uint32_t)(v) << 24)
+#define __builtin_bswap64(v)                                            \
+	((uint64_t)__builtin_bswap32((uint32_t)((uint64_t)(v) >> 32)) | \
+	 (uint64_t)__builtin_bswap32((uint32_t)(v)) << 32)
+
+/* Unsigned operands of one width. */
+#define __builtin_add_overflow(a, b, sum) (*(sum) = (a) + (b), *(sum) < (b))
+
+/* An expression, so that it stays a constant where its argument is one. */
+#define PROOFS_CTZ4(v) ((v)&1u ? 0u : (v)&2u ? 1u : (v)&4u ? 2u : 3u)
+#define PROOFS_CTZ8(v) ((v)&0xfu ? PROOFS_CTZ4(v) : 4u + PROOFS_CTZ4((v) >> 4))
+#define PROOFS_CTZ16(v) \
+	((v)&0xffu ? PROOFS_CTZ8(v) : 8u + PROOFS_CTZ8((v) >> 8))
+#define __builtin_ctz(v)                    \
+	((v)&0xffffu ? (int)PROOFS_CTZ16(v) \
+		     : (int)(16u + PROOFS_CTZ16((uint32_t)(v) >> 16)))
+
+#endif /* PROOFS_PRELUDE_H */
