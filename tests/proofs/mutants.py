@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Deliberate breaks of what is proved, each in a copy of the tree: the proof
+named must fail there, and hold here. Ends in "N passed, N failed".
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+WORK = os.path.join(ROOT, "build", "proof-mutants")
+PARTS = ("abi", "boards", "firmware", "hal", "tests/proofs")
+
+# proof, file, what stands there, what shall stand there, in words
+MUTANTS = (
+    ("ring-receive", "hal/drivers/link_ring.c", "	out->len = len;",
+     "	out->len = rd32(form_of(slot)) & 0xffff;",
+     "ring: the length is fetched again after its check"),
+    ("ring-receive", "hal/drivers/link_ring.c", "next == rx->end ?",
+     "next > rx->end ?", "ring: the lap ends one slot late"),
+    ("ring-send", "hal/drivers/link_ring.c", "room > lr->slots - at)",
+     "0)", "ring: room behind the end of the lap"),
+    ("commands", "firmware/cmd.c", "count > UNIC_LIST_MAX",
+     "count > UNIC_LIST_MAX + 1", "commands: one page too many"),
+    ("commands", "firmware/cmd.c", "opcode >= sizeof(commands)",
+     "opcode > sizeof(commands)", "commands: one opcode too many"),
+    ("frames", "firmware/roce_rx.c", "if (pad > body)", "if (0)",
+     "frames: more padding than there is body"),
+    ("frames", "firmware/roce_rx.c", "(len > rx->len - UNIC_ETH_BYTES ||",
+     "((word_at(rx->frame, UNIC_ETH_BYTES) & 0xffff) >\n"
+     "		rx->len - UNIC_ETH_BYTES ||",
+     "frames: the length checked is fetched once more"),
+    ("access:unic_mr_in_window", "firmware/access.h", "len <= room;", "len <= room + 1;",
+     "access: one byte behind the window"),
+    ("access:within", "firmware/access.c", "!(off >> 32) && ", "",
+     "access: wraps at 2^32"),
+    ("access:within", "firmware/access.c",
+     "len <= (uint32_t)mr->length - (uint32_t)off", "1",
+     "access: the end is not checked"),
+    ("access:unic_access_far", "firmware/access.c", "!unic_mr_grants(mr, need) ||\n	    (len",
+     "(len", "access: no rights are asked for"),
+    ("token:unic_token_claim", "firmware/token.c", "t->key != key || t->state !=",
+     "(uint32_t)t->key != (uint32_t)key || t->state !=",
+     "token: half of the key is compared"),
+    ("token:unic_token_claim", "firmware/token.c", "payload_len > t->length))",
+     "payload_len > t->length + 1))", "token: one byte too many"),
+    ("token:end_claim", "firmware/token.c",
+     "UNIC_ASSERT(nic, t->state == UNIC_TOKEN_S_CLAIMED);", "",
+     "token: finished without a claim"),
+)
+
+
+def prove(proof, tree):
+    return subprocess.run(
+        [sys.executable, "tests/proofs/proofs.py", "--quick", "--tree", tree,
+         proof], cwd=ROOT, text=True, capture_output=True, check=False)
+
+
+def caught(proof, file, old, new):
+    """Returns what is wrong with the mutant, "" if the proof fails for it."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    for part in PARTS:
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
+    path = os.path.join(WORK, file)
+    with open(path, encoding="utf-8") as source:
+        text = source.read()
+    if text.count(old) != 1:
+        return f"{text.count(old)} places"
+    with open(path, "w", encoding="utf-8") as source:
+        source.write(text.replace(old, new))
+    run = prove(proof, WORK)
+    # a proof that could not be run has shown nothing
+    if "aborted" in run.stdout or "rror:" in run.stdout:
+        return "does not compile"
+    return "" if run.returncode else "NOT CAUGHT"
+
+
+def main():
+    failed = 0
+    # what fails unbroken, too, catches nothing
+    weak = {p for p in {m[0] for m in MUTANTS} if prove(p, ROOT).returncode}
+    for proof, file, old, new, words in MUTANTS:
+        wrong = ("fails unbroken" if proof in weak else
+                 caught(proof, file, old, new))
+        failed += bool(wrong)
+        print(f"  {wrong or 'caught':<11}{words}  [{proof}]", flush=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    print(f"{len(MUTANTS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
