@@ -82,7 +82,7 @@ SCALE     := tests/eval/scale.c
 EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
 	world.c)
 PROOFS    := $(addprefix tests/proofs/,eva_access.c eva_cmd.c eva_link_ring.c \
-	eva_mbox.c eva_roce_rx.c wp_access.c wp_token.c)
+	eva_mbox.c eva_roce_rx.c wp_access.c wp_token.c wp_window.c)
 LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # -------------------------------------------------------------- compilation
@@ -396,6 +396,8 @@ L_eval := --level "evaluation, a small one" --timeout 180 \
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
+L_proofs := --level "proofs (a few)" --timeout 120 \
+	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py) \
@@ -415,7 +417,8 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_eval) $(L_models) $(L_litmus) $(L_e2e) $(L_faults)
+		$(L_sim) $(L_policies) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
+		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
 	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)

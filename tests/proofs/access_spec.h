@@ -96,20 +96,44 @@ predicate chains_ok(struct unic_tlb *t) =
 static inline const struct unic_tlb_entry *
 unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint32_t page);
 
-/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
-    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
-  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
-  ensures region_ok(nic, stag >> 24);
-  ensures \result == 0 ==>
-    granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+/*@ requires \valid_read(at);
+  assigns \nothing;
+  ensures \result == *at;
+  exits \false;
+*/
+static inline uint64_t unic_whole(const uint64_t *at);
+
+/*@ requires \valid(counter);
+  assigns *counter;
+  exits \false;
+*/
+static inline void unic_count(uint64_t *counter, uint64_t n);
+
+/*@ requires \valid(nic) && \valid_read(mr);
+  assigns nic->counter[UNIC_C_access_evicted],
+    nic->counter[UNIC_C_access_stag], nic->counter[UNIC_C_access_pd],
+    nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
+  ensures \result < 0;
+*/
+int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+			uint32_t stag, uint16_t pd, uint32_t need);
+
+/*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
+    mr->stag >> 24 < UNIC_MRS && is_open(mr) && shape_ok(mr) &&
+    window_ok(mr) && chains_ok(&nic->tlb) && \valid(out) &&
+    \separated(out, nic);
+  assigns *out, mr->win_hi, mr->win_end, mr->win_bytes, mr->win_add,
+    mr->win_bus, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns,
+    nic->counter[UNIC_C_access_bounds];
+  ensures window_ok(mr);
+  ensures \result == 0 && len > 0 ==> inside(mr, iova, len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
-    out->mr == stag >> 24;
+    out->mr == mr->stag >> 24;
   ensures \result != 0 ==> out->bus == \old(out->bus) &&
     out->len == \old(out->len) && out->mr == \old(out->mr);
 */
-int unic_access_far(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		    uint32_t need, uint64_t iova, uint32_t len,
-		    struct unic_piece *out);
+int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		     uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
@@ -162,6 +186,7 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 /*@ assigns \nothing;
   ensures \false;
+  exits \false;
 */
 void unic_port_panic(struct unic_port *port, const char *file, uint32_t line);
 

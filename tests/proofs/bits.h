@@ -29,6 +29,11 @@
   axiom low64: \forall integer z;
     -0x10000000000000000 <= z < 0x10000000000000000 &&
     (uint64_t)z < 0x100000000 ==> (uint32_t)z == (uint64_t)z;
+  axiom top16: \forall uint32_t x; x >> 16 == x / 0x10000;
+  axiom relock: \forall uint32_t x, s; s <= 2 ==>
+    ((x & 0xffff) | (uint32_t)(s << 16)) == x % 0x10000 + s * 0x10000;
+  axiom claim16: \forall integer a; 0 <= a < 0x10000 ==>
+    (a | 0x10000) == a + 0x10000;
 } */
 
 #endif /* PROOFS_BITS_H */

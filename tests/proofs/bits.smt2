@@ -74,6 +74,31 @@
 (assert (distinct y64 (concat #x000000000 ((_ extract 31 0) y))))
 (check-sat)
 (pop 1)
+(push 1) ; top16
+(assert (distinct (bvlshr s #x00000010) (bvudiv s #x00010000)))
+(check-sat)
+(pop 1)
+(push 1) ; relock
+(assert (bvule t #x00000002))
+(assert (distinct (bvor (bvand s #x0000ffff) (bvshl t #x00000010))
+		  (bvadd (bvurem s #x00010000) (bvmul t #x00010000))))
+(check-sat)
+(pop 1)
+(push 1) ; claim16
+(assert (bvult s #x00010000))
+(assert (distinct (bvor s #x00010000) (bvadd s #x00010000)))
+(check-sat)
+(pop 1)
+(push 1) ; joined32: UNIC_TOKEN_SENDER, no axiom
+(define-fun joined () (_ BitVec 64)
+  (bvor (bvshl (concat #x00000000 s) #x0000000000000020)
+	(concat #x00000000 t)))
+(assert (or (distinct (bvudiv joined #x0000000100000000)
+		      (concat #x00000000 s))
+	    (distinct (bvurem joined #x0000000100000000)
+		      (concat #x00000000 t))))
+(check-sat)
+(pop 1)
 
 ; The locks of mr.c. A PD is below 64, so shifting it loses nothing.
 (assert (bvult p #x00000040))

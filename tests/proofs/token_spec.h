@@ -13,6 +13,26 @@
 #include "nic.h"
 
 /*@
+// What a lock is made of: unic_token_state(), and the protection domain.
+logic integer life(struct unic_token *t) = t->lock / 0x10000;
+logic integer domain(struct unic_token *t) = t->lock % 0x10000;
+logic integer sender_ipv4(struct unic_token *t) = t->sender / 0x100000000;
+logic integer sender_qpn(struct unic_token *t) = t->sender % 0x100000000;
+*/
+
+/*@ requires \valid_read(t);
+  assigns \nothing;
+  ensures \result == life(t);
+*/
+static inline uint32_t unic_token_state(const struct unic_token *t);
+
+/*@ requires \valid(t) && state <= UNIC_TOKEN_S_FREE;
+  assigns t->lock;
+  ensures life(t) == state && domain(t) == \old(domain(t));
+*/
+static void set_state(struct unic_token *t, uint32_t state);
+
+/*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
 
 // What indices are used for is in range.
@@ -21,8 +41,8 @@ predicate links_ok(struct unic_nic *nic) =
     nil_or_token(nic->tokens.token[i].prev) &&
     nil_or_token(nic->tokens.token[i].next) &&
     nic->tokens.token[i].mr < UNIC_MRS &&
-    nic->tokens.token[i].state <= UNIC_TOKEN_S_CLAIMED &&
-    (nic->tokens.token[i].state != UNIC_TOKEN_S_FREE ==>
+    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_FREE &&
+    (life(&nic->tokens.token[i]) != UNIC_TOKEN_S_FREE ==>
       nic->tokens.token[i].proc < UNIC_PROCS)) &&
   (\forall integer i; 0 <= i < UNIC_MRS ==>
     nil_or_token(nic->mrs.mr[i].tokens));
@@ -30,13 +50,13 @@ predicate links_ok(struct unic_nic *nic) =
 
 /*@ requires \valid(ts) && i < UNIC_TOKENS && nil_or_token(ts->free_head);
   requires ts->free_head != UNIC_TOKEN_NIL ==> ts->free_tail < UNIC_TOKENS;
-  assigns ts->token[0 .. UNIC_TOKENS - 1].next, ts->token[i].state,
+  assigns ts->token[0 .. UNIC_TOKENS - 1].next, ts->token[i].lock,
     ts->free_head, ts->free_tail;
-  ensures ts->token[i].state == UNIC_TOKEN_S_FREE;
+  ensures life(&ts->token[i]) == UNIC_TOKEN_S_FREE;
   ensures ts->used == \old(ts->used);
   ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
     ts->token[j].proc == \old(ts->token[j].proc) &&
-    (j != i ==> ts->token[j].state == \old(ts->token[j].state));
+    (j != i ==> ts->token[j].lock == \old(ts->token[j].lock));
   ensures ts->free_head != UNIC_TOKEN_NIL && ts->free_head < UNIC_TOKENS &&
     ts->free_tail == i;
   ensures \forall integer j; 0 <= j < UNIC_TOKENS &&
@@ -53,7 +73,7 @@ static void free_put(struct unic_tokens *ts, uint16_t i);
     nic->tokens.free_tail == \old(nic->tokens.free_tail) &&
     nic->tokens.used == \old(nic->tokens.used);
   ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state) &&
+    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock) &&
     nic->tokens.token[j].proc == \old(nic->tokens.token[j].proc);
 */
 static void region_unlink(struct unic_nic *nic, uint16_t i);
@@ -85,7 +105,7 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
     nic->tokens.free_tail < UNIC_TOKENS;
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
     nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
-    nic->tokens.token[i].state, nic->tokens.token[i].end,
+    nic->tokens.token[i].lock, nic->tokens.token[i].end,
     nic->tokens.token[i].evt_due, nic->tokens.free_head,
     nic->tokens.free_tail, nic->tokens.used, nic->tokens.evts_due,
     nic->tokens.held[nic->tokens.token[i].proc],
@@ -94,32 +114,34 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
     nic->mbox.evt_head, nic->mbox.irq_due, nic->trace.seq,
     nic->timers_ns;
-  ensures \old(nic->tokens.token[i].state) != UNIC_TOKEN_S_FREE;
-  ensures nic->tokens.token[i].state == UNIC_TOKEN_S_FREE;
+  ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures nic->tokens.used == (uint16_t)(\old(nic->tokens.used) - 1);
   ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
     nic->tokens.token[j].proc == \old(nic->tokens.token[j].proc) &&
     (j != i ==>
-      nic->tokens.token[j].state == \old(nic->tokens.token[j].state));
+      nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock));
   ensures !tell ==> nic->tokens.free_head != UNIC_TOKEN_NIL;
 */
 static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
-  assigns nic->mrs.mr[mr].holds;
+  assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
+    nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
+  ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
+    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock) &&
+    nic->tokens.token[j].end == \old(nic->tokens.token[j].end);
 */
-void unic_mr_unhold(struct unic_nic *nic, uint16_t mr);
+void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && links_ok(nic);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \old(nic->tokens.token[index].state) == UNIC_TOKEN_S_CLAIMED;
-  ensures nic->tokens.token[index].state == UNIC_TOKEN_S_FREE;
+  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[index].end == UNIC_TOKEN_USED;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
 */
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
 
@@ -127,11 +149,9 @@ void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \old(nic->tokens.token[index].state) == UNIC_TOKEN_S_CLAIMED;
-  ensures nic->tokens.token[index].state == UNIC_TOKEN_S_FREE;
+  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[index].end == UNIC_TOKEN_ABORTED;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
 */
 void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
 
@@ -140,15 +160,11 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  assigns nic->tokens, nic->mrs.mr[nic->tokens.token[i].mr],
-    nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
-    nic->mbox.evt_head, nic->mbox.irq_due, nic->trace.seq,
-    nic->timers_ns;
-  ensures \old(nic->tokens.token[i].state) == UNIC_TOKEN_S_CLAIMED;
-  ensures nic->tokens.token[i].state == UNIC_TOKEN_S_FREE;
+  assigns nic->tokens, nic->mrs, nic->tlb, nic->evict, nic->mbox,
+    nic->trace.seq, nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
+  ensures \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != i ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
 */
 static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 		      uint32_t placed);
@@ -162,8 +178,8 @@ static uint8_t refuse(struct unic_nic *nic, uint32_t index, uint8_t reason);
 /*@ requires \valid_read(t) && \valid_read(qp);
   assigns \nothing;
   ensures \result != 0 <==>
-    (t->sender_ipv4 == 0 || t->sender_ipv4 == qp->dest_ipv4) &&
-    (t->sender_qpn == 0 || t->sender_qpn == qp->dest_qpn);
+    (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
+    (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn);
 */
 static bool sent_by(const struct unic_token *t, const struct unic_qp *qp);
 
@@ -178,49 +194,61 @@ static inline uint16_t unic_qp_index(const struct unic_nic *nic,
 static uint8_t trace_claim(struct unic_nic *nic, uint32_t index,
 			   const struct unic_qp *qp);
 
+/*@ requires \valid_read(t) && \valid_read(qp);
+  assigns \nothing;
+  ensures \result != 0 <==> t->key == key && life(t) == UNIC_TOKEN_S_LIVE &&
+    domain(t) == qp->pd;
+*/
+static inline bool opens(const struct unic_token *t, uint64_t key,
+			 const struct unic_qp *qp);
+
 /*@
-// Who may claim token @t: whole key, life, PD, length, sender.
+// Who may claim token @t: whole key, life, PD, length, sender. A sender that is
+// equal as a whole is so in both parts: joined32 in bits.smt2.
 predicate claimable(struct unic_token *t, struct unic_nic *nic, integer key,
 		    integer len, struct unic_qp *qp) =
-  t->key == key && t->state == UNIC_TOKEN_S_LIVE && t->pd == qp->pd &&
+  t->key == key && life(t) == UNIC_TOKEN_S_LIVE && domain(t) == qp->pd &&
   nic->now_ns < t->expires_ns && len <= t->length &&
-  (t->sender_ipv4 == 0 || t->sender_ipv4 == qp->dest_ipv4) &&
-  (t->sender_qpn == 0 || t->sender_qpn == qp->dest_qpn);
+  (t->sender == ((uint64_t)(qp->dest_ipv4 << 32) | qp->dest_qpn) ||
+   (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
+   (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn));
 */
 
-/*@ requires \valid(nic) && index < UNIC_TOKENS && \valid_read(qp);
+/*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
+    \valid_read(qp) && \separated(tag, nic);
   requires links_ok(nic);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  requires !claimable(&nic->tokens.token[index], nic, key, payload_len, qp);
+  requires !claimable(&nic->tokens.token[tag->index], nic, tag->key, tag->payload, qp);
   ensures \result != UNIC_TOKEN_LIVE;
-  ensures nic->tokens.token[index].state ==
-    \old(nic->tokens.token[index].state) ||
-    \old(nic->tokens.token[index].state) == UNIC_TOKEN_S_LIVE &&
-    nic->tokens.token[index].state == UNIC_TOKEN_S_FREE;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
+  ensures life(&nic->tokens.token[tag->index]) ==
+    \old(life(&nic->tokens.token[tag->index])) ||
+    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
+  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
+    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
 */
-static uint8_t refuse_why(struct unic_nic *nic, uint32_t index, uint64_t key,
-			  uint32_t payload_len, const struct unic_qp *qp);
+static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
+			  const struct unic_qp *qp);
 
-/*@ requires \valid(nic) && \valid_read(qp) && links_ok(nic);
+/*@ requires \valid(nic) && \valid_read(tag) && \valid_read(qp) &&
+    \separated(tag, nic) && links_ok(nic);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \result == UNIC_TOKEN_LIVE ==> index < UNIC_TOKENS &&
-    \old(claimable(&nic->tokens.token[index], nic, key, payload_len, qp)) &&
-    nic->tokens.token[index].state == UNIC_TOKEN_S_CLAIMED;
-  ensures \result != UNIC_TOKEN_LIVE && index < UNIC_TOKENS ==>
-    nic->tokens.token[index].state == \old(nic->tokens.token[index].state) ||
-    \old(nic->tokens.token[index].state) == UNIC_TOKEN_S_LIVE &&
-    nic->tokens.token[index].state == UNIC_TOKEN_S_FREE;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
+  ensures \result == UNIC_TOKEN_LIVE ==> tag->index < UNIC_TOKENS &&
+    \old(claimable(&nic->tokens.token[tag->index], nic, tag->key, tag->payload, qp)) &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_CLAIMED;
+  ensures \result != UNIC_TOKEN_LIVE && tag->index < UNIC_TOKENS ==>
+    life(&nic->tokens.token[tag->index]) == \old(life(&nic->tokens.token[tag->index])) ||
+    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
+  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
+    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
 */
-uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
-			 uint32_t payload_len, const struct unic_qp *qp);
+uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+			 const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid(end) && \valid(placed) && links_ok(nic);
   requires \separated(nic, end, placed);
@@ -230,12 +258,12 @@ uint8_t unic_token_claim(struct unic_nic *nic, uint32_t index, uint64_t key,
   ensures \result == 0 ==> index < UNIC_TOKENS &&
     \old(nic->tokens.token[index].key) == key &&
     \old(nic->tokens.token[index].proc) == proc &&
-    \old(nic->tokens.token[index].state) != UNIC_TOKEN_S_CLAIMED &&
-    nic->tokens.token[index].state == UNIC_TOKEN_S_FREE;
+    \old(life(&nic->tokens.token[index])) != UNIC_TOKEN_S_CLAIMED &&
+    life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures \result != 0 && index < UNIC_TOKENS ==>
-    nic->tokens.token[index].state == \old(nic->tokens.token[index].state);
+    life(&nic->tokens.token[index]) == \old(life(&nic->tokens.token[index]));
   ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].state == \old(nic->tokens.token[j].state);
+    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
 */
 int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);

@@ -17,14 +17,20 @@
 static inline bool within(const struct unic_mr *mr, uint64_t iova,
 			  uint64_t len);
 
-/*@ requires \valid(nic) && \valid_read(mr);
-  assigns nic->counter[UNIC_C_access_evicted],
-    nic->counter[UNIC_C_access_stag], nic->counter[UNIC_C_access_pd],
-    nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
+/*@ requires \valid(nic);
+  assigns nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
+  exits \false;
 */
-static int refuse(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
-		  uint16_t pd, uint32_t need);
+static int out_of_bounds(struct unic_nic *nic);
+
+/*@ requires \valid(nic) && \valid(mr) && \valid(out);
+  requires \separated(out, nic) && \separated(out, mr);
+  assigns *out, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
+  ensures \result == 0 && out->len == 0 && out->mr == mr->stag >> 24;
+*/
+static int no_bytes(struct unic_nic *nic, struct unic_mr *mr,
+		    struct unic_piece *out);
 
 #include "access.c"
 
@@ -53,11 +59,11 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 
 /*@ requires \valid(out) && \valid_read(at->e);
   assigns *out;
-  ensures out->mr == mr;
+  ensures out->mr == (uint16_t)mr;
   ensures out->len == (len < at->room ? len : at->room);
 */
 static inline void answer(struct unic_piece *out, const struct spot *at,
-			  uint16_t mr, uint32_t len);
+			  uint32_t mr, uint32_t len);
 
 /*@ requires off < 0x100000000;
   assigns \nothing;
@@ -68,6 +74,7 @@ static inline uint32_t less(uint32_t n, uint64_t off);
 /*@ requires \valid(mr) && is_open(mr) && shape_ok(mr) && inside(mr, iova, 1);
   requires \valid_read(at->e);
   requires spot_ok(at->in_page, at->room, (uint32_t)iova);
+  requires inside(mr, iova, at->room);
   assigns mr->win_hi, mr->win_end, mr->win_bytes, mr->win_add, mr->win_bus;
   ensures (uint32_t)(mr->win_end - mr->win_bytes) + mr->win_bytes
     <= 0x100000000;

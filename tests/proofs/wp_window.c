@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * wp_window.c - an access through a window (firmware/window.h) is one that the
+ * access check would have granted: every address that the window has lies, with
+ * all its bytes, in the region it was opened for, and in the memory behind it.
+ */
+#include "nic.h"
+
+#include "access_spec.h"
+
+#include "access.h"
+
+/*@ requires \valid(mr) && lock_ok(mr, stag >> 24) && window_ok(mr);
+  requires pd < UNIC_PDS && len > 0;
+  assigns \nothing;
+  ensures \result != 0 ==> granted(mr, stag, pd, need, iova, len);
+*/
+static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
+				    uint16_t pd, uint32_t need, uint64_t iova,
+				    uint32_t len);
+
+#include "window.h"
+
+/*@
+// All that an open window has, in the region and in the CPU's sight.
+predicate shows(struct unic_window *w, integer len) =
+  is_open(w->mr) &&
+  (\forall uint32_t a; (uint32_t)(w->last - a) <= w->places ==>
+    inside(w->mr, w->hi * 0x100000000 + a, len)) &&
+  \valid(w->host_last - w->places + (0 .. w->places + len - 1));
+*/
+
+/*@ requires \valid_read(w);
+  assigns \nothing;
+  ensures \result != 0 <==> (uint32_t)(w->last - iova) <= w->places;
+  ensures \forall integer len; \result != 0 && shows(w, len) ==>
+    inside(w->mr, w->hi * 0x100000000 + iova, len);
+*/
+static inline bool unic_window_has(const struct unic_window *w, uint32_t iova);
+
+/*@ requires \valid_read(w) && (uint32_t)(w->last - iova) <= w->places;
+  requires \valid(w->host_last - w->places + (0 .. w->places));
+  assigns \nothing;
+  ensures \result == w->host_last - (uint32_t)(w->last - iova);
+*/
+static inline uint8_t *unic_window_at(const struct unic_window *w,
+				      uint32_t iova);
