@@ -478,9 +478,11 @@ mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
 sim-mutants: ## deliberate breaks: the simulator's checkers must find each
 	@tests/sim/mutants.py && echo "$@: ok"
-proofs: ## Eva and WP of Frama-C over the trust boundaries (minutes)
+proofs: ## Eva and WP of Frama-C over the trust boundaries (minutes); fetches 255 MB
+	@tools/install_deps.sh packages-proofs.txt
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
 proof-mutants: ## breaks of what is proved: the proofs must fail
+	@tools/install_deps.sh packages-proofs.txt
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"
 bench-profile: ## where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf

@@ -10,8 +10,9 @@ the --qemu command, which ends in -kernel) or a command line ("make lint").
 A program says how it went by its last "N passed, N failed" line, or by
 cmocka's summary, or only by its exit code, which then counts as one test. A
 program that outlives its time is killed with all of its children and has
-failed. The last line of the output is the sum, "N passed, N failed", after
-"NAME: ok" if a name was given and nothing failed; the exit code is 0 then.
+failed. A line "skipped: ..." of a program is shown. The last line of the output
+is the sum, "N passed, N failed", after "NAME: ok" if a name was given and
+nothing failed; the exit code is 0 then.
 """
 import concurrent.futures
 import os
@@ -27,6 +28,7 @@ TAIL_LINES = 40
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 SUM = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.M)
+SKIPPED = re.compile(r"^skipped: .*", re.M)
 CMOCKA = re.compile(r"^\[  (PASSED|FAILED)  \] (\d+) test\(s\)", re.M)
 
 
@@ -113,6 +115,8 @@ def show(command, result):
     verdict = "FAILED" if failed else "ok"
     print(f"  {verdict:<7}{name:<34}{passed:5} passed {failed:3} failed "
           f"{seconds:6.1f} s")
+    for line in SKIPPED.findall(output):
+        print("         " + line)
     if failed:
         for line in output.splitlines()[-TAIL_LINES:]:
             print("      | " + line)

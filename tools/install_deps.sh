@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# install_deps.sh - see that every package of packages.txt is installed. Root
-# on Debian: installs what is missing. Anyone else is told the command to run.
-# DEPS=skip: whoever runs this knows better.
+# install_deps.sh [LIST] - see that every package of LIST (packages.txt) is
+# installed. Root on Debian: installs what is missing. Anyone else is told the
+# command to run. DEPS=skip: whoever runs this knows better.
 set -eu
 cd "$(dirname "$0")/.."
+list=${1:-packages.txt}
 
 fail()
 {
@@ -15,10 +16,10 @@ fail()
 
 [ "${DEPS:-}" != skip ] || exit 0
 command -v dpkg-query >/dev/null || fail "this is not Debian. Please install" \
-	"what packages.txt names, then run the target again with DEPS=skip."
+	"what $list names, then run the target again with DEPS=skip."
 
 missing=
-for package in $(sed 's/#.*//' packages.txt); do
+for package in $(sed 's/#.*//' "$list"); do
 	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
 		2>/dev/null || true)
 	[ "$status" = installed ] || missing="$missing $package"

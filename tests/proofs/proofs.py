@@ -125,8 +125,10 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--if-installed", action="store_true")
     args = parser.parse_args()
-    if args.if_installed and not shutil.which("frama-c"):
-        print("skipped: frama-c not installed\n0 passed, 0 failed")
+    missing = [p for p in ("frama-c", "why3", "z3", "cvc4")
+               if not shutil.which(p)]
+    if missing and args.if_installed:
+        print(f"skipped: {missing[0]} not installed\n0 passed, 0 failed")
         return 0
     if args.quick:
         TIMEOUT[0] = "3"
