@@ -45,6 +45,11 @@ predicate region_ok(struct unic_nic *nic, integer i) =
 predicate inside(struct unic_mr *m, integer iova, integer len) =
   m->iova <= iova && iova + len <= m->iova + m->length;
 
+// These bytes lie in the window: what unic_mr_in_window() and unic_window_has() ask.
+predicate in_sight(struct unic_mr *m, integer iova, integer len) =
+  m->win_hi == iova / 0x100000000 &&
+  len <= (uint32_t)(m->win_end - iova % 0x100000000) <= m->win_bytes;
+
 predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
 		  integer iova, integer len) =
   is_open(m) && m->stag == stag && m->pd == pd &&
@@ -70,6 +75,7 @@ static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need);
   assigns \nothing;
   ensures \result != 0 && len > 0 ==>
     inside(mr, mr->win_hi * 0x100000000 + iova, len);
+  ensures \result != 0 <==> len <= (uint32_t)(mr->win_end - iova) <= mr->win_bytes;
 */
 static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
 				     uint32_t len);
@@ -127,6 +133,7 @@ int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
     nic->counter[UNIC_C_access_bounds];
   ensures window_ok(mr);
   ensures \result == 0 && len > 0 ==> inside(mr, iova, len);
+  ensures \result == 0 && len > 0 ==> in_sight(mr, iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> out->bus == \old(out->bus) &&
@@ -141,6 +148,8 @@ int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
   ensures region_ok(nic, stag >> 24);
   ensures \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+  ensures \result == 0 && len > 0 ==>
+    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
   ensures \result != 0 ==> out->bus == \old(out->bus) &&
@@ -157,6 +166,8 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
   ensures region_ok(nic, stag >> 24);
   ensures \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
+  ensures \result == 0 && len > 0 ==>
+    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
   ensures \result != 0 ==> out->bus == \old(out->bus) &&

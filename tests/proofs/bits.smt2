@@ -89,6 +89,21 @@
 (assert (distinct (bvor s #x00010000) (bvadd s #x00010000)))
 (check-sat)
 (pop 1)
+(push 1) ; last32: s and p as e and b, t as n, one bit more for sums
+(define-fun wide ((v (_ BitVec 32))) (_ BitVec 33) (concat #b0 v))
+(assert (bvult #x00000000 t))
+(assert (bvule t p))
+(assert (bvule (bvadd (wide (bvsub s p)) (wide p)) #b100000000000000000000000000000000))
+(assert (distinct (wide (bvsub s t))
+		  (bvsub (bvadd (wide (bvsub s p)) (wide p)) (wide t))))
+(check-sat)
+(pop 1)
+(push 1) ; before32: no wrap, so the difference is that of whole numbers
+(assert (bvule p s))
+(assert (bvule (bvsub s t) p))
+(assert (bvult s t))
+(check-sat)
+(pop 1)
 (push 1) ; joined32: UNIC_TOKEN_SENDER, no axiom
 (define-fun joined () (_ BitVec 64)
   (bvor (bvshl (concat #x00000000 s) #x0000000000000020)

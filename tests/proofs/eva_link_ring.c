@@ -154,6 +154,61 @@ static void receive(const struct layout *l)
 			receive_from(l, turn, call);
 }
 
+/* The number the run begins with: no wrap in it, and each place of one. */
+static const uint32_t numbers[] = { 1, 0, -1u, -2u, -3u };
+
+/* A frame was taken, of any length: it and its like behind it. */
+static void run_from(struct link_ring *lr, uint32_t at, uint32_t seq,
+		     uint32_t max)
+{
+	struct link_ring_rx *ring = lr->turn;
+	struct unic_rx rx = { link_memory, 1 + below(lr->max_frame), any16() };
+	uint32_t i, n, stride, back = any32();
+
+	ring->slot = ring->first + at * lr->slot_bytes;
+	ring->seq = seq;
+	n = link_ring_rx_run(lr, &rx, max, &stride);
+	check_rx(lr);
+	/*@ check n <= max && (n == 0 || (at != 0 && n <= lr->slots - at)); */
+	for (i = 0; i < n; i++) {
+		rx.frame =
+			ring->first + (at + i) * stride + UNIC_LINK_FRAME_OFF;
+		look(&rx);
+	}
+	if (back > n)
+		return;
+	/*@ split back; */
+	link_ring_rx_back(lr, back);
+	check_rx(lr);
+	/*@ check ring->seq == (uint32_t)(seq + n - back); */
+	/*@ check n == back ==> ring->slot == ring->first + at * lr->slot_bytes; */
+}
+
+static void run(const struct layout *l, uint32_t at, uint32_t seq)
+{
+	struct link_ring lr;
+	uint32_t p, max;
+
+	lay_out(&lr, l);
+	for (p = 0; p < l->ports; p++) {
+		lr.rx[p].first = lr.rx[p].slot = ring(&lr, p, l->port);
+		lr.rx[p].end = lr.rx[p].first + l->slots * l->slot_bytes;
+	}
+	lr.turn = &lr.rx[l->ports - 1];
+	for (max = 0; max <= l->slots; max++)
+		run_from(&lr, at, seq, max);
+	run_from(&lr, at, seq, UINT32_MAX);
+}
+
+static void runs(const struct layout *l)
+{
+	uint32_t at, i;
+
+	for (at = 0; at < l->slots; at++)
+		for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			run(l, at, numbers[i]);
+}
+
 /* --------------------------------------------------------------- sending */
 
 static void check_tx(const struct link_ring *lr, const struct link_ring_tx *tx)
@@ -201,6 +256,24 @@ static void get_put(struct link_ring *lr, uint32_t path)
 	check_tx(lr, &lr->tx[path]);
 }
 
+/* A run, and the first @n of it at most. */
+static void run_put(struct link_ring *lr, uint32_t path, uint32_t n)
+{
+	struct unic_tx_run run;
+	uint32_t i;
+
+	if (!link_ring_tx_run(lr, path, &run))
+		return;
+	check_tx(lr, &lr->tx[path]);
+	/*@ check 0 < run.n <= lr->slots; */
+	for (i = 0; i < run.n; i++)
+		fill(lr, run.frame + i * run.stride);
+	if (n > run.n)
+		return;
+	link_ring_tx_run_put(lr, n, below(lr->max_frame + 1), any32());
+	check_tx(lr, &lr->tx[path]);
+}
+
 static void hold(struct link_ring *lr, uint32_t n)
 {
 	uint32_t i;
@@ -234,6 +307,10 @@ static void send_from(const struct layout *l, uint32_t lap, uint32_t at,
 	struct link_ring lr;
 	uint32_t n;
 
+	for (n = 0; n <= l->slots; n++) {
+		ready(&lr, l, lap, at, room);
+		run_put(&lr, l->ports - 1, n);
+	}
 	for (n = 0; n < UNIC_TX_BUFS; n++) {
 		ready(&lr, l, lap, at, room);
 		hold(&lr, n);
@@ -258,6 +335,73 @@ static void send(const struct layout *l, uint32_t lap)
 			send_from(l, lap, at, room);
 }
 
+/* ------------------------------------------------------------- attaching */
+
+/* What was attached is as the calls above begin. That the number of a frame to
+ * send fits its slot is not seen here: both are computed of one any number. */
+static void check_attached(const struct link_ring *lr)
+{
+	uint32_t p, off;
+
+	check_rx(lr);
+	for (p = 0; p < lr->ports; p++) {
+		off = (uint32_t)(lr->tx[p].frame - lr->tx[p].first) -
+		      UNIC_LINK_FRAME_OFF;
+		/*@ check off < lr->slots * lr->slot_bytes; */
+		/*@ check off % lr->slot_bytes == 0; */
+		/*@ check lr->tx[p].step == lr->slot_bytes; */
+		/*@ check lr->rx[p].first == lr->mem + RING_ALIGN + UNIC_LINK_SLOT0 +
+		  @	(p * lr->ports + lr->port) * layout_ring_bytes; */
+		/*@ check lr->tx[p].first == lr->mem + RING_ALIGN + UNIC_LINK_SLOT0 +
+		  @	(lr->port * lr->ports + p) * layout_ring_bytes; */
+	}
+}
+
+/* A header of this layout, which just fits; all else is anything. */
+static void attach(const struct layout *l)
+{
+	uint64_t size = link_ring_bytes(l->ports, l->slots, l->slot_bytes);
+	uint8_t mac[6] = { any8(), any8(), any8(), any8(), any8(), any8() };
+	uint8_t *mem =
+		link_memory + MEM_BYTES - size; /* nothing is behind it */
+	struct link_ring lr;
+	uint32_t port;
+
+	for (port = 0; port <= l->ports; port++) {
+		Frama_C_make_unknown((char *)mem, size);
+		layout_ring_bytes =
+			(uint32_t)ring_stride(l->slots, l->slot_bytes);
+		*(struct unic_link_header *)mem = (struct unic_link_header){
+			.version = UNIC_LINK_VERSION,
+			.ports = l->ports,
+			.slots = l->slots,
+			.slot_bytes = l->slot_bytes,
+			.port_off = sizeof(struct unic_link_header),
+			.ring_off = RING_ALIGN,
+			.ring_bytes = layout_ring_bytes,
+		};
+		if (link_ring_attach(&lr, mem, size, port, mac) == LINK_RING_OK)
+			check_attached(&lr);
+	}
+}
+
+/* Any header, any size of the memory. */
+static void layout_any(void)
+{
+	uint32_t ring_off, ring_bytes;
+	struct link_ring lr;
+
+	Frama_C_make_unknown((char *)link_memory, MEM_BYTES);
+	memset(&lr, 0, sizeof(lr));
+	lr.mem = link_memory;
+	lr.header = (struct unic_link_header *)lr.mem;
+	if (read_layout(&lr, any64(), &ring_off, &ring_bytes))
+		return;
+	/*@ check 2 <= lr.ports <= UNIC_LINK_PORTS_MAX; */
+	/*@ check 2 <= lr.slots <= SLOTS_MAX; */
+	/*@ check 64 <= lr.slot_bytes <= SLOT_BYTES_MAX; */
+}
+
 static const struct layout layouts[] = { { 2, 2, 64, 1 },
 					 { 2, 4, 128, 0 },
 					 { 3, 2, 64, 1 } };
@@ -268,6 +412,23 @@ void receive_all(void)
 
 	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		receive(&layouts[i]);
+}
+
+void run_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		runs(&layouts[i]);
+}
+
+void attach_all(void)
+{
+	uint32_t i;
+
+	layout_any();
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		attach(&layouts[i]);
 }
 
 void send_all(void)

@@ -76,6 +76,7 @@ static inline uint32_t less(uint32_t n, uint64_t off);
   requires spot_ok(at->in_page, at->room, (uint32_t)iova);
   requires inside(mr, iova, at->room);
   assigns mr->win_hi, mr->win_end, mr->win_bytes, mr->win_add, mr->win_bus;
+  ensures in_sight(mr, iova, at->room);
   ensures (uint32_t)(mr->win_end - mr->win_bytes) + mr->win_bytes
     <= 0x100000000;
   ensures mr->iova <= win_start(mr);

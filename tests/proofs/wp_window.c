@@ -13,11 +13,21 @@
 /*@ requires \valid(mr) && lock_ok(mr, stag >> 24) && window_ok(mr);
   requires pd < UNIC_PDS && len > 0;
   assigns \nothing;
-  ensures \result != 0 ==> granted(mr, stag, pd, need, iova, len);
+  ensures \result != 0 ==> granted(mr, stag, pd, need, iova, len) &&
+    in_sight(mr, iova, len);
 */
 static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
 				    uint16_t pd, uint32_t need, uint64_t iova,
 				    uint32_t len);
+
+/* unic_port_window(), of bytes: WP does not follow a pointer through void. That
+ * the CPU may use what it returns is the port's word (unic_port.h). */
+/*@ requires len > 0;
+  assigns \nothing;
+  ensures \result == \null || \valid(\result + (0 .. len - 1));
+*/
+uint8_t *window_bytes(struct unic_port *port, uint64_t bus, uint32_t len);
+#define unic_port_window window_bytes
 
 #include "window.h"
 
@@ -45,3 +55,19 @@ static inline bool unic_window_has(const struct unic_window *w, uint32_t iova);
 */
 static inline uint8_t *unic_window_at(const struct unic_window *w,
 				      uint32_t iova);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
+  requires \valid(w) && \separated(w, nic);
+  assigns *w, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures \result == 0 ==> granted(mr, stag, pd, need, iova, len);
+  ensures \result == 0 ==> w->mr == mr && w->stag == stag &&
+    w->hi == iova / 0x100000000;
+  ensures \result == 0 ==> shows(w, len);
+  ensures \result == 0 ==>
+    (uint32_t)(w->last - iova % 0x100000000) <= w->places;
+*/
+static inline __attribute__((always_inline)) int
+unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 struct unic_window *w);
