@@ -55,7 +55,8 @@ UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_dma \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_policy test_qp test_random test_rc test_reap test_reasons \
-	test_revoke test_roce test_share test_tlb test_token test_turns
+	test_receives test_revoke test_roce test_share test_tlb test_token \
+	test_turns
 UNIT_HOST := test_hostcore test_libunic test_policysim
 UNIT_RIG  := tests/unit/rig.c
 FUZZERS   := mbox queue frame ring driver unicd
