@@ -580,6 +580,7 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		    struct unic_mr_result *out)
 {
 	struct unic_mrs *m = &nic->mrs;
+	bool cached = args->residency != UNIC_RESIDENT;
 	int err = check_args(nic, args, pages);
 
 	if (err)
@@ -588,12 +589,13 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		return -UNIC_EINVAL;
 	if (m->mr[stag >> IDX_SHIFT].gen || regions_made(m) != m->restored)
 		return -UNIC_ESTATE;
-	if (args->n_pages > nic->tlb.free)
+	if (!cached && args->n_pages > nic->tlb.free)
 		return -UNIC_ETLBFULL;
 	claim(nic, stag);
-	err = reg_now(nic, args, pages, out);
-	/* its index was used, even if the list was wrong */
-	m->restored++;
+	err = cached ? reg_cached(nic, args, out)
+		     : reg_now(nic, args, pages, out);
+	/* 1 even if the list was wrong: its index was used then */
+	m->restored += m->mr[stag >> IDX_SHIFT].gen;
 	return err;
 }
 
