@@ -72,12 +72,11 @@ static void count(struct unic_learn *l,
 		  uint8_t what[UNIC_LEARN_CLASSES][UNIC_LEARN_BINS],
 		  uint16_t habit, uint32_t age)
 {
-	uint32_t known = unic_habit_known(habit), b;
+	uint32_t known = unic_habit_known(habit), b, part;
 	uint32_t class = unic_learn_class(known);
-	int32_t lg = unic_lg(age);
-	uint8_t *n = &what[class]
-			  [known ? unic_learn_ratio(lg - unic_habit_mean(habit))
-				 : unic_learn_octave(lg)];
+	int32_t lg = unic_lg(age), mean = unic_habit_mean(habit);
+	uint8_t *n = &what[class][known ? unic_learn_ratio(lg - mean, &part)
+					: unic_learn_octave(lg)];
 
 	if (*n == UINT8_MAX || l->total[class] >= MEMORY) {
 		l->total[class] = 0;

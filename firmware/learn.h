@@ -76,18 +76,27 @@ void unic_learn_end(struct unic_learn *l, uint16_t habit, uint32_t age);
  * At most UNIC_LEARN_BINS short steps. */
 void unic_learn_step(struct unic_learn *l);
 
-/* Ages as multiples of the mean: up to 1/4, half octaves to 2, then octaves. */
-static inline uint32_t unic_learn_ratio(int32_t lg)
+/* Ages as multiples of the mean: up to 1/4, half octaves to 2, then octaves.
+ * *@part: how far from the beginning of the bin to that of the next, in 32nds. */
+static inline uint32_t unic_learn_ratio(int32_t lg, uint32_t *part)
 {
-	int32_t bin;
+	uint32_t up = (uint32_t)(lg + 2 * UNIC_LG_ONE), bin;
 
-	if (lg < -2 * UNIC_LG_ONE)
+	if (lg < -2 * UNIC_LG_ONE) {
+		bin = (uint32_t)(-2 * UNIC_LG_ONE - 1 - lg) >> 6;
+		*part = 16u >> (bin & 31u);
 		return 0;
-	if (lg < UNIC_LG_ONE)
-		return 1u + ((uint32_t)(lg + 2 * UNIC_LG_ONE) >> 5);
-	bin = 6 + (lg >> 6);
-	return bin < (int32_t)UNIC_LEARN_BINS ? (uint32_t)bin
-					      : UNIC_LEARN_BINS - 1u;
+	}
+	if (lg < UNIC_LG_ONE) {
+		*part = up & 31u;
+		return 1u + (up >> 5);
+	}
+	bin = 4u + (up >> 6);
+	*part = up >> 1 & 31u;
+	if (bin < UNIC_LEARN_BINS - 1u)
+		return bin;
+	*part = 0;
+	return UNIC_LEARN_BINS - 1u;
 }
 
 static inline uint32_t unic_learn_octave(int32_t lg)
@@ -110,13 +119,19 @@ static inline uint32_t unic_learn_class(uint32_t known)
 static inline int32_t unic_learn_worth(const struct unic_learn *l,
 				       uint16_t habit, uint32_t age)
 {
-	uint32_t known = unic_habit_known(habit);
-	int32_t lg = unic_lg(age), mean = unic_habit_mean(habit);
+	uint32_t known = unic_habit_known(habit), part;
+	int32_t lg = unic_lg(age), mean = unic_habit_mean(habit), worth;
+	const int16_t *w;
 
 	if (!known)
 		return l->worth[0][unic_learn_octave(lg)];
-	return l->worth[unic_learn_class(known)][unic_learn_ratio(lg - mean)] +
-	       6 * UNIC_LG_ONE - mean;
+	w = l->worth[unic_learn_class(known)];
+	w += unic_learn_ratio(lg - mean, &part);
+	worth = w[0] + 6 * UNIC_LG_ONE - mean;
+	/* between two bins, so that of a ring the last one used stands out */
+	if (part && w[0] > UNIC_WORTH_NONE && w[1] > UNIC_WORTH_NONE)
+		worth += (w[1] - w[0]) * (int32_t)part / 32;
+	return worth;
 }
 
 #endif /* UNIC_LEARN_H */
