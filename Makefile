@@ -20,12 +20,13 @@ include boards/$(BOARD)/board.mk
 
 # ------------------------------------------------------------------ sources
 
-FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cq.c dma.c dump.c \
-	err.c evict.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
-	learn.c mad.c mbox.c miss.c mr.c nic.c notice.c \
+FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_form.c cq.c \
+	depend.c dma.c dump.c \
+	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
+	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
 	reply.c requester.c responder.c \
-	roce_rx.c roce_tx.c rq.c sched.c share.c sq.c tlb.c token.c trace.c \
+	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
 	wait.c)
 RING     := hal/drivers/link_ring.c
 FAKE     := hal/fake/fake_port.c
@@ -51,7 +52,7 @@ PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
 UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_dma \
-	test_evict test_found test_frames test_fuzzed test_guess test_hostile \
+	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_policy test_qp test_random test_rc test_reap test_reasons \

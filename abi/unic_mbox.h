@@ -63,9 +63,12 @@ enum unic_nic_state {
 #define UNIC_FEAT_NOTICE	(1ull << 2)
 #define UNIC_FEAT_STATS		(1ull << 3)
 #define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)
-#define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
-#define UNIC_FEAT_DEMAND	(1ull << 6) /* regions of residency DEMAND */
-#define UNIC_FEAT_TABLE		(1ull << 7) /* ... and of residency TABLE */
+#define UNIC_FEAT_RESTORE	(1ull << 5)  /* UNIC_REG_RESTORE */
+#define UNIC_FEAT_DEMAND	(1ull << 6)  /* regions of residency DEMAND */
+#define UNIC_FEAT_TABLE		(1ull << 7)  /* ... and of residency TABLE */
+#define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
+#define UNIC_FEAT_FAST_REG	(1ull << 17)
+#define UNIC_FEAT_INDIRECT	(1ull << 18)
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.
@@ -191,6 +194,11 @@ enum unic_cmd_opcode {
 	UNIC_CMD_DUMP = 45,
 	UNIC_CMD_TRACE_CTL = 46,
 	UNIC_CMD_FAULT = 47,
+	UNIC_CMD_MR_ALLOC = 56,
+	UNIC_CMD_MR_MAKE = 57,
+	UNIC_CMD_MR_INVAL = 58,
+	UNIC_CMD_MR_REREG = 59,
+	UNIC_CMD_MR_BATCH = 60,
 };
 
 enum unic_status {
@@ -229,7 +237,10 @@ enum unic_status {
 	UNIC_ST_CTRL_CAP = 32, /* class control: a quarter of the
 				   * share, in entries or in regions */
 	UNIC_ST_NO_ROUTE = 33,
-	UNIC_ST_STALE = 64, /* MR_FAULT: older than an invalidation */
+	UNIC_ST_STALE = 64,	   /* MR_FAULT: older than an invalidation */
+	UNIC_ST_ELEMENT_FULL = 40, /* elements of forms: the pool, or the
+				    * process's quarter of it */
+	UNIC_ST_ALIGN = 41,	   /* pages of a form do not fit together */
 };
 
 /* First 8 bytes of every command and completion. */
@@ -455,6 +466,7 @@ enum unic_table {
 	UNIC_TABLE_CQ = 5,
 	UNIC_TABLE_PROC = 6,
 	UNIC_TABLE_WAIT = 7,
+	UNIC_TABLE_ELEMENT = 16,
 };
 
 /* MR_FILL. Pages [first, first+count) of a LOADING region from the list page;
@@ -550,6 +562,107 @@ struct unic_cmd_mr {
 	unic_le32 gen;
 	unic_le32 rsvd[12];
 };
+
+/*
+ * Forms: regions made of other regions (docs/DESIGN.md section 7). MR_ALLOC
+ * gives one that is not valid yet: it has an STag, the elements it will need,
+ * and, if fast, its TLB entries. It is made valid by MR_MAKE or a work request
+ * (abi/unic_queue.h), not any more by MR_INVAL, LOCAL_INV or a SEND with
+ * invalidate, and ends by MR_DEREG. It also ends, EVICTED, when a region does
+ * that it is made of.
+ */
+enum unic_form_kind {
+	UNIC_FORM_PLAIN = 0,	/* no form */
+	UNIC_FORM_SUB = 1,	/* a range of a region, by MR_MAKE, once */
+	UNIC_FORM_WINDOW1 = 2,	/* memory window type 1: bound by MR_MAKE alone,
+				 * also anew; cannot be invalidated */
+	UNIC_FORM_WINDOW2 = 3,	/* type 2 */
+	UNIC_FORM_FAST = 4,	/* pages, in entries of its own */
+	UNIC_FORM_INDIRECT = 5, /* a list of anything */
+};
+
+/* MR_ALLOC. Completion struct unic_cpl_mr_reg; refusals as MR_REG, and
+ * ELEMENT_FULL (struct unic_cpl_usage). */
+struct unic_cmd_mr_alloc {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	uint8_t kind;	    /* enum unic_form_kind, not PLAIN */
+	uint8_t page_shift; /* FAST: 12, 16 or 21; else 0 */
+	uint8_t key;	    /* low 8 bits of the STag */
+	uint8_t importance;
+	unic_le32 n; /* FAST: entries, 1..UNIC_FAST_PAGES; INDIRECT: elements,
+		      * 1..UNIC_FORM_ELEMENTS; else 0 */
+	unic_le32 user;
+	unic_le32 rsvd[10];
+};
+
+/*
+ * MR_MAKE. What a work request does, by command: the list is in the list page.
+ * WINDOW1 and WINDOW2 with n = 0: unbind. Completion struct unic_cpl_mr_reg.
+ * NO_MR, EVICTED (of the form or an element), NO_PD (an element is of another),
+ * RIGHTS, BOUNDS, ALIGN, STATE (valid already, or another kind), BUSY (a type 1
+ * window in use), TOO_LARGE (elements, pages, bytes): nothing happened.
+ */
+struct unic_cmd_mr_make {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le64 iova;	  /* of the first byte */
+	unic_le32 n;	  /* elements in the list page */
+	unic_le32 repeat; /* INDIRECT: 0 = once */
+	uint8_t rights;
+	uint8_t key;
+	uint8_t strided; /* 1: n le32 strides follow the elements */
+	uint8_t rsvd0[5];
+	unic_le32 rsvd[6];
+};
+
+/* MR_INVAL: a struct unic_cmd_mr. BUSY: something uses it; it is closed to new
+ * accesses all the same, ask again. STATE: not valid, or no such kind. */
+
+/*
+ * MR_REREG. Rights, PD, or range and pages of a region that is no form, as
+ * ibv_rereg_mr(). OK: done; the STag stays the same. Any other status: nothing
+ * happened, the old region is as it was; BUSY: an operation or a dependent uses
+ * it. With RANGE, n_pages <= UNIC_LIST_MAX and the addresses are in the list
+ * page.
+ */
+struct unic_cmd_mr_rereg {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 pd;	/* REREG_PD, else 0 */
+	uint8_t what;	/* UNIC_REREG_* */
+	uint8_t rights; /* REREG_RIGHTS, else 0 */
+	uint8_t rsvd0[2];
+	unic_le64 iova; /* REREG_RANGE, else 0, as the next two */
+	unic_le64 length;
+	unic_le32 n_pages;
+	unic_le32 rsvd[5];
+};
+#define UNIC_REREG_RIGHTS (1u << 0)
+#define UNIC_REREG_PD	  (1u << 1)
+#define UNIC_REREG_RANGE  (1u << 2)
+#define UNIC_REREG_ALL	  0x07u
+
+/*
+ * MR_BATCH. Several regions at once: the list page has `count` records of 64
+ * bytes, each a struct unic_cmd_mr_reg or unic_cmd_mr_alloc or unic_cmd_mr
+ * (MR_DEREG) with its opcode; each is answered in its place as it would be by
+ * itself. MR_REG without REG_LIST and REG_WAIT only: the regions are LOADING.
+ * OK: all were tried. The completion is struct unic_cpl_batch.
+ */
+struct unic_cmd_mr_batch {
+	struct unic_cmd_hdr hdr;
+	unic_le32 count; /* 1..UNIC_BATCH_MAX */
+	unic_le32 rsvd[13];
+};
+struct unic_cpl_batch {
+	struct unic_cmd_hdr hdr;
+	unic_le32 done; /* of them: OK or PENDING */
+	unic_le32 rsvd[13];
+};
+#define UNIC_BATCH_MAX 64u
 
 /* WAIT_CANCEL. OK: it will never be granted, no event follows. NO_WAIT: it was
  * granted or ended already, and its event says so.
@@ -953,7 +1066,7 @@ struct unic_evt_mr {
 	unic_le32 user; /* as given at MR_REG */
 	unic_le32 seq;	/* of the notice; EVICTED: of its notice, or 0 */
 	unic_le32 entries;
-	unic_le32 dependents; /* tokens that will end with it */
+	unic_le32 dependents; /* tokens and forms that will end with it */
 	unic_le32 rank;	      /* NOTICE: 0 = most wanted by the NIC just now */
 	unic_le32 flags;      /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;   /* NOTICE: T, counted from NOTICE_ACK */
@@ -1077,6 +1190,14 @@ UNIC_ABI_SIZE(unic_cpl_mr_pages, 64);
 UNIC_ABI_SIZE(unic_cmd_mr_pages, 64);
 UNIC_ABI_SIZE(unic_drop, 16);
 UNIC_ABI_SIZE(unic_cmd_mr, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_alloc, 64);
+UNIC_ABI_AT(unic_cmd_mr_make, iova, 16);
+UNIC_ABI_AT(unic_cmd_mr_make, rights, 32);
+UNIC_ABI_SIZE(unic_cmd_mr_make, 64);
+UNIC_ABI_AT(unic_cmd_mr_rereg, iova, 24);
+UNIC_ABI_SIZE(unic_cmd_mr_rereg, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_batch, 64);
+UNIC_ABI_SIZE(unic_cpl_batch, 64);
 UNIC_ABI_SIZE(unic_cmd_wait_cancel, 64);
 UNIC_ABI_SIZE(unic_cmd_notice_ack, 64);
 UNIC_ABI_SIZE(unic_cpl_notice, 64);

@@ -42,7 +42,8 @@ struct unic_sq_slot {
 			       * of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
 	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token */
-	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token */
+	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token;
+			     * SEND_INV: STag to invalidate */
 	unic_le32 ctrl_len; /* TOKEN: the first ctrl_len bytes are control part,
 			       * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
 	struct unic_sge sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31 */
@@ -59,7 +60,48 @@ enum unic_wr_opcode {
 	UNIC_WR_WRITE_IMM = 4,
 	UNIC_WR_READ = 5,
 	UNIC_WR_TOKEN = 6, /* tagged message: control part + payload (S3) */
+	/* these send nothing: they change a region, see below */
+	UNIC_WR_BIND_MW = 7,
+	UNIC_WR_LOCAL_INV = 8,
+	UNIC_WR_REG_MR = 9,
+	UNIC_WR_REG_INDIRECT = 10,
+	/* a SEND that takes the peer's region `rkey` away from us (IBTA 9.4.1.1) */
+	UNIC_WR_SEND_INV = 11,
 };
+
+/*
+ * Work requests that change a region (a form allocated by MR_ALLOC). They are
+ * carried out in the order of the queue, take no packet, and complete in their
+ * turn. Refused, they complete MW_BIND_ERR (BIND_MW) or MEM_OP_ERR, `detail`
+ * says what, byte_len which element of the list, and the queue pair ends.
+ *
+ *	rkey		the form, by its STag of now
+ *	imm		7:0 new low byte of the STag; 15:8 rights; 16 list is strided
+ *	remote		address that the form's first byte shall have
+ *	ctrl_len	how often the list is repeated, 0 = once (REG_INDIRECT)
+ *	the list	with UNIC_WR_INLINE: inline_len bytes in the slots; else,
+ *			in REG_INDIRECT, the memory that sge[0] names, read once
+ *
+ * The list: n struct unic_sge; if strided, n le32 more: how far apart the
+ * repetitions of each element lie, in bytes.
+ *
+ * BIND_MW: one element, the range of the window; none: unbind. The region
+ * needs MW_BIND, and LOCAL_WRITE for a window with remote write; `remote` is
+ * congruent to it modulo the page size.
+ * REG_MR: runs of whole pages of the form's size: only the first may begin and
+ * only the last may end within one. At most UNIC_FAST_RUNS.
+ * REG_INDIRECT: anything, up to the elements allocated; a repetition is at
+ * most 2^32 - 1 bytes, as is all of it.
+ * LOCAL_INV: rkey alone. Waits for all requests before it, then for whatever
+ * else uses the region; what still does after T is cut.
+ */
+#define UNIC_WR_IMM_KEY(imm)	((imm)&0xffu)
+#define UNIC_WR_IMM_RIGHTS(imm) ((imm) >> 8 & 0xffu)
+#define UNIC_WR_IMM_STRIDED	(1u << 16)
+#define UNIC_FAST_RUNS		4u
+#define UNIC_FAST_PAGES		256u /* of a fast registration, at most */
+#define UNIC_FORM_ELEMENTS	128u /* of an indirect region, at most */
+#define UNIC_FORM_DEPTH		4u   /* forms of forms, at most */
 
 #define UNIC_WR_SIGNALED  (1u << 0)
 #define UNIC_WR_SOLICITED (1u << 1)
@@ -109,6 +151,9 @@ enum unic_wc_opcode {
 	UNIC_WC_WRITE = 2,
 	UNIC_WC_READ = 3,
 	UNIC_WC_TOKEN = 4,
+	UNIC_WC_BIND_MW = 5,
+	UNIC_WC_LOCAL_INV = 6,
+	UNIC_WC_REG_MR = 7, /* REG_INDIRECT, too */
 	UNIC_WC_RECV = 128,
 	UNIC_WC_RECV_WRITE_IMM = 129,
 	UNIC_WC_RECV_TOKEN = 130,
@@ -129,6 +174,8 @@ enum unic_wc_status {
 	UNIC_WC_EVICTED = 10,	  /* local region taken back (memory.md 5) */
 	UNIC_WC_REM_EVICTED = 11, /* remote region taken back: re-request */
 	UNIC_WC_LOC_BUS_ERR = 12, /* DMA failed */
+	UNIC_WC_MW_BIND_ERR = 13, /* BIND_MW refused, see detail */
+	UNIC_WC_MEM_OP_ERR = 14,  /* LOCAL_INV, REG_* refused, see detail */
 };
 
 /* Which step of the access check (or of decoding) refused; local side only. */
@@ -142,13 +189,17 @@ enum unic_wc_detail {
 	UNIC_WD_FLAGS = 6,
 	UNIC_WD_SGE = 7,
 	UNIC_WD_LENGTH = 8,
-	UNIC_WD_BUSY = 9, /* EVICTED: bytes had been moved already */
+	UNIC_WD_BUSY = 9,   /* EVICTED: bytes had been moved already; forms: in
+			     * use by something that must go first */
+	UNIC_WD_STATE = 10, /* form valid already, or not valid */
+	UNIC_WD_ALIGN = 11, /* pages do not fit together */
 	UNIC_WD_PAGE =
 		12, /* its page cannot be had (residency DEMAND, TABLE) */
 };
 
 #define UNIC_WC_WITH_IMM  (1u << 0)
 #define UNIC_WC_SOLICITED (1u << 1)
+#define UNIC_WC_WITH_INV  (1u << 2) /* the peer invalidated STag `imm` of ours */
 
 /* How a payload token ended (memory.md section 7); each token ends once. */
 enum unic_token_end {

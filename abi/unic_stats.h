@@ -100,7 +100,12 @@
 	X(cache_dropped, "entries of DEMAND and TABLE regions dropped")      \
 	X(cache_no_room, "entries refused: nothing to drop for them")        \
 	X(miss_suspended, "times a send queue waited for a page")            \
-	X(miss_put_off, "requests of a peer put off for a page")
+	X(miss_put_off, "requests of a peer put off for a page")             \
+	X(forms_made, "windows and other forms made valid")                  \
+	X(forms_invalidated, "forms invalidated")                            \
+	X(forms_inv_remote, "of them: by a peer")                            \
+	X(forms_refused, "requests to make or invalidate a form refused")    \
+	X(forms_evicted, "forms that ended with a region of theirs")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

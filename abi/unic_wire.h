@@ -116,6 +116,8 @@ enum unic_bth_opcode {
 	UNIC_OP_READ_RESP_LAST = 0x0f,
 	UNIC_OP_READ_RESP_ONLY = 0x10,
 	UNIC_OP_ACK = 0x11,
+	UNIC_OP_SEND_LAST_INV = 0x16, /* IETH */
+	UNIC_OP_SEND_ONLY_INV = 0x17, /* IETH */
 	UNIC_OP_UD_SEND_ONLY = 0x64,
 	/* manufacturer-specific, reliable connection: tagged messages (S3) */
 	UNIC_OP_TOKEN_FIRST = 0xc0, /* TKETH */

@@ -5,6 +5,7 @@
  */
 #include "access.h"
 #include "nic.h"
+#include "spot.h"
 
 static int out_of_bounds(struct unic_nic *nic)
 {
@@ -20,8 +21,10 @@ int __attribute__((noinline, cold))
 unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 		    uint32_t stag, uint16_t pd, uint32_t need)
 {
-	bool live = mr->stag == stag && (mr->state == UNIC_MR_ACTIVE ||
-					 mr->state == UNIC_MR_NOTIFIED);
+	bool live =
+		mr->stag == stag &&
+		!(mr->flags & (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL)) &&
+		(mr->state == UNIC_MR_ACTIVE || mr->state == UNIC_MR_NOTIFIED);
 	bool taken = mr->stag == stag && mr->state >= UNIC_MR_DRAINING &&
 		     !(mr->flags & UNIC_MR_F_GONE);
 
@@ -90,6 +93,20 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 	};
 }
 
+bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+		      uint64_t iova, struct unic_spot *out)
+{
+	struct spot at = spot_of(nic, mr, iova);
+	uint64_t off = iova - mr->iova, left = mr->length - off;
+
+	if (!at.e)
+		return false;
+	out->bus = at.e->bus | at.in_page;
+	out->before = at.in_page < off ? at.in_page : (uint32_t)off;
+	out->room = at.room < left ? at.room : (uint32_t)left;
+	return true;
+}
+
 static inline void answer(struct unic_piece *out, const struct spot *at,
 			  uint32_t mr, uint32_t len)
 {
@@ -98,8 +115,7 @@ static inline void answer(struct unic_piece *out, const struct spot *at,
 	out->len = len < at->room ? len : at->room;
 }
 
-/* The straight path found no entry: of a region with cached entries it never
- * does, of another one they are gone. */
+/* The straight path finds no entry of a region with cached ones. */
 static int __attribute__((noinline))
 cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
 	    struct spot *at)
@@ -108,8 +124,6 @@ cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
 	uint32_t size = 1u << mr->page_shift, in_page;
 	int r;
 
-	if (!unic_mr_cached(mr))
-		return -UNIC_EEVICTED;
 	in_page = (uint32_t)iova & (size - 1u);
 	r = unic_cache_entry(nic, idx, page_of(mr, iova),
 			     ((in_page + (len - 1u)) >> mr->page_shift) + 1u,
@@ -119,15 +133,27 @@ cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
 	return r;
 }
 
-/* As unic_xlate(), whose arguments are in *@out: by themselves they would cost
- * the straight path its registers. */
+/*
+ * As unic_xlate() where the straight path found no entry: cached ones, the bytes
+ * of a form that lie in other regions, or it is too late. Its arguments are in
+ * *@out: by themselves they would cost the straight path its registers.
+ */
 static int __attribute__((noinline, cold))
 cached_xlate(struct unic_nic *nic, struct unic_piece *out)
 {
 	uint64_t iova = out->bus;
+	struct unic_spot form;
 	struct spot at;
-	int r = cached_spot(nic, out->mr, iova, out->len, &at);
+	int r;
 
+	if (!unic_mr_cached(&nic->mrs.mr[out->mr])) {
+		if (!unic_spot_find(nic, out->mr, iova, &form))
+			return -UNIC_EEVICTED;
+		out->bus = form.bus;
+		out->len = out->len < form.room ? out->len : form.room;
+		return 0;
+	}
+	r = cached_spot(nic, out->mr, iova, out->len, &at);
 	if (!r)
 		answer(out, &at, out->mr, out->len);
 	return r;
@@ -190,6 +216,32 @@ no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
 	return 0;
 }
 
+/*
+ * As unic_access_page(), for a form; @mr is found to have no entry for it. The
+ * window ends where upper halves change, which for a form may be anywhere.
+ */
+static int __attribute__((noinline, cold))
+form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
+	  struct unic_piece *out)
+{
+	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	uint32_t low = (uint32_t)iova;
+	struct unic_spot at;
+
+	/* accessible regions are filled (INV-2), forms lie in such regions */
+	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
+	mr->win_hi = (uint32_t)(iova >> 32);
+	mr->win_end = low + less(at.room, (1ull << 32) - low);
+	mr->win_bytes = mr->win_end - low + less(at.before, low);
+	mr->win_add = (uint32_t)at.bus - low;
+	mr->win_bus = (uint32_t)(at.bus >> 32);
+	out->mr = idx;
+	out->bus = at.bus;
+	out->len = len < at.room ? len : at.room;
+	unic_mr_used(nic, mr, len);
+	return 0;
+}
+
 /* As the end of unic_access_page(), but for a cached entry. */
 static int __attribute__((noinline, cold))
 cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
@@ -197,9 +249,12 @@ cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
 	struct spot at;
-	int r = cached_spot(nic, idx, iova, len, &at);
+	int r;
 
-	UNIC_ASSERT(nic, r != -UNIC_EEVICTED); /* others are filled (INV-2) */
+	if (!unic_mr_cached(mr))
+		return form_page(nic, mr, iova, len, out);
+	r = cached_spot(nic, idx, iova, len, &at);
+
 	if (r) {
 		out->mr = idx;
 		return r;

@@ -69,10 +69,11 @@ static inline bool unic_mr_cached_at(const struct unic_nic *nic, uint16_t mr)
 }
 
 /* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a
- * message is on its way through each. */
+ * message is on its way through each. Forms made of it close with it, and leave
+ * it when they are idle. */
 static inline bool unic_mr_idle(const struct unic_mr *mr)
 {
-	return !mr->holds && !mr->dmas && !mr->n_tokens;
+	return !mr->holds && !mr->dmas && !mr->n_tokens && !mr->deps;
 }
 
 /* unic_access() without the call. */

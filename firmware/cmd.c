@@ -2,6 +2,7 @@
 /* cmd.c - the mailbox commands: one handler and one row of the table each. */
 #include <string.h>
 
+#include "cmd_form.h"
 #include "nic.h"
 
 #define REC_BYTES 64u
@@ -209,6 +210,9 @@ static bool explains(int err, uint32_t *table)
 	case UNIC_EWAITFULL:
 		*table = UNIC_TABLE_WAIT;
 		return true;
+	case UNIC_EELEMENTS:
+		*table = UNIC_TABLE_ELEMENT;
+		return true;
 	case UNIC_ETLBFULL:
 	case UNIC_EQUOTA:
 	case UNIC_ETOOLARGE:
@@ -231,7 +235,20 @@ static void explain(struct unic_nic *nic, uint32_t proc, uint32_t table,
 	} else if (table == UNIC_TABLE_WAIT) {
 		cpl->limit = unic_to_le32(UNIC_WAITS);
 		cpl->used = unic_to_le32(nic->evict.waiting);
+	} else if (table == UNIC_TABLE_ELEMENT) {
+		cpl->limit = unic_to_le32(UNIC_ELEMENTS);
+		cpl->used = unic_to_le32(nic->forms.used);
+		cpl->holding = unic_to_le32(nic->forms.held[proc]);
+		cpl->fair_share = unic_to_le32(UNIC_ELEMENTS_PROC);
 	}
+}
+
+void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out)
+{
+	uint32_t table;
+
+	if (explains(err, &table))
+		explain(nic, nic->mrs.pd[pd].proc, table, out);
 }
 
 static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
@@ -255,7 +272,7 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		.table = unic_from_le32(cmd->table),
 		.residency = cmd->residency,
 	};
-	uint32_t pd = unic_from_le32(cmd->pd), table;
+	uint32_t pd = unic_from_le32(cmd->pd);
 	uint32_t stag = unic_from_le32(cmd->stag);
 	bool restore = cmd->flags & UNIC_REG_RESTORE;
 	const uint64_t *pages = NULL;
@@ -274,9 +291,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 	}
 	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
 		      : unic_mr_reg(nic, &a, pages, &res);
-	if (explains(err, &table)) {
-		explain(nic, nic->mrs.pd[pd].proc, table, out);
-	} else if (err == 0 || err == -UNIC_EPENDING) {
+	unic_cmd_explain(nic, pd, err, out);
+	if (err == 0 || err == -UNIC_EPENDING) {
 		cpl->mr = unic_to_le32(res.mr);
 		cpl->gen = unic_to_le32(res.gen);
 		cpl->stag = unic_to_le32(res.stag);
@@ -640,6 +656,11 @@ static const struct {
 	CMD(MR_ADVISE, do_mr_advise, unic_cmd_mr_pages, advice),
 	CMD(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
+	CMD(MR_ALLOC, unic_cmd_mr_alloc, unic_cmd_mr_alloc, user),
+	CMD(MR_MAKE, unic_cmd_mr_make, unic_cmd_mr_make, rsvd0),
+	CMD(MR_INVAL, unic_cmd_mr_inval, unic_cmd_mr, gen),
+	CMD(MR_REREG, unic_cmd_mr_rereg, unic_cmd_mr_rereg, n_pages),
+	CMD(MR_BATCH, unic_cmd_mr_batch, unic_cmd_mr_batch, count),
 };
 
 /* @rec is word-aligned. */
@@ -652,6 +673,22 @@ static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 	for (; i < REC_BYTES; i += 4)
 		any |= *(const uint32_t *)(const void *)(rec + i);
 	return !any;
+}
+
+int unic_cmd_one(struct unic_nic *nic, const uint8_t *rec, void *out)
+{
+	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
+	const struct unic_cmd_mr_reg *reg = (const void *)rec;
+
+	if (hdr->opcode != UNIC_CMD_MR_REG &&
+	    hdr->opcode != UNIC_CMD_MR_ALLOC &&
+	    hdr->opcode != UNIC_CMD_MR_DEREG)
+		return -UNIC_EOPCODE;
+	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used) ||
+	    (hdr->opcode == UNIC_CMD_MR_REG &&
+	     (reg->flags & (UNIC_REG_LIST | UNIC_REG_WAIT))))
+		return -UNIC_EINVAL;
+	return commands[hdr->opcode].run(nic, rec, out, NULL);
 }
 
 static int run(struct unic_nic *nic, const uint8_t *rec, void *out,

@@ -186,6 +186,9 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 	case UNIC_DMA_RX:
 		sgl_piece_done(&roce->rx_sgl, ok);
 		break;
+	case UNIC_DMA_LIST:
+		unic_memop_fetched(nic, ok);
+		break;
 	default:
 		break;
 	}

@@ -32,6 +32,7 @@ enum unic_dma_owner {
 	UNIC_DMA_TX = 3,    /* payload of transmit job `who` */
 	UNIC_DMA_RX = 4,    /* payload of the frame being received */
 	UNIC_DMA_SWEEP = 5, /* receive slots looked through for an eviction */
+	UNIC_DMA_LIST = 6,  /* the list of a work request, see memop.h */
 };
 
 /* A range of a region, in its IOVA space. */

@@ -46,9 +46,11 @@ enum unic_err {
 	UNIC_ENOROUTE,
 	UNIC_EOPCODE,
 	UNIC_EEPOCH,
-	UNIC_EFAILED,  /* the NIC is not READY */
-	UNIC_EAGAIN,   /* no room just now: ask again at the next poll */
-	UNIC_EPENDING, /* accepted, not finished: an event will follow */
+	UNIC_EFAILED,	/* the NIC is not READY */
+	UNIC_EELEMENTS, /* the pool of elements of forms is used up */
+	UNIC_EALIGN,	/* pages of a form do not fit together */
+	UNIC_EAGAIN,	/* no room just now: ask again at the next poll */
+	UNIC_EPENDING,	/* accepted, not finished: an event will follow */
 	UNIC_ERR_COUNT,
 };
 

@@ -62,6 +62,9 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 		.pain = unic_to_le32(nic->evict.pain[idx].value),
 	};
 
+	if (__builtin_expect(mr->deps, 0))
+		evt.dependents = unic_to_le32(mr->n_tokens +
+					      unic_depend_count(nic, idx));
 	return unic_mbox_event(nic, &evt);
 }
 
@@ -188,6 +191,7 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint8_t for_proc = mr->for_proc;
+	uint32_t n_pages = mr->n_pages;
 
 	close_notice(nic, mr);
 	not_coming(nic, mr);
@@ -202,8 +206,9 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 	else
 		hold_back(nic, mr, UNIC_MR_EVT_EVICTED);
 	if (for_proc != UNIC_MR_FOR_NOBODY)
-		unic_wait_freed(nic, for_proc, mr->n_pages);
+		unic_wait_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);
+	unic_depend_free(nic, idx); /* what it was made of may end now */
 }
 
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
@@ -231,7 +236,28 @@ static void drain(struct unic_nic *nic, uint16_t idx)
 	unic_token_mr_gone(nic, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
 		unic_qp_sweep(nic, idx);
+	unic_depend_close(nic, idx, unic_evict_dependent);
 	unic_evict_idle(nic, idx);
+}
+
+void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	if (m->state >= UNIC_MR_DRAINING)
+		return;
+	m->why = nic->mrs.mr[of].why;
+	if (m->why == UNIC_WHY_EXIT)
+		m->flags |= UNIC_MR_F_GONE | UNIC_MR_F_QUIET;
+	UNIC_COUNT(nic, forms_evicted);
+	drain(nic, mr);
+}
+
+static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
+{
+	(void)of;
+	unic_depend_close(nic, mr, cut_all);
+	unic_qp_cut(nic, mr);
 }
 
 /*
@@ -246,7 +272,7 @@ static void cut(struct unic_nic *nic, uint16_t idx)
 	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
 	unic_notice_defer(&nic->evict.notices, mr->notice,
 			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
-	unic_qp_cut(nic, idx);
+	cut_all(nic, idx, idx);
 	unic_evict_idle(nic, idx);
 }
 
@@ -408,7 +434,7 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (m->mr_class == UNIC_CLASS_CONTROL)
+	if (m->mr_class == UNIC_CLASS_CONTROL || !m->n_pages)
 		return -UNIC_EINVAL;
 	if (m->state != UNIC_MR_ACTIVE)
 		return -UNIC_ESTATE;

@@ -113,7 +113,8 @@ int unic_evict_answer(struct unic_nic *nic,
 		      uint64_t *deadline_ns, uint8_t *refusal);
 
 /** unic_evict_admin() - MR_EVICT: ask this region back. -UNIC_ENOMR,
- * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control). */
+ * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control, or it holds no
+ * entries: it ends with the region it is made of). */
 int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
 /** unic_wait_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
@@ -167,6 +168,9 @@ bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc);
 /** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
  * -UNIC_EPENDING (EVICTED follows). */
 int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
+
+/** unic_evict_dependent() - @mr is made of @of, which drains: so does it. */
+void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of);
 
 /** unic_evict_idle() - a DRAINING region lost its last hold and DMA piece. */
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr);

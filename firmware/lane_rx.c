@@ -431,7 +431,7 @@ static enum unic_lane place_end(struct unic_nic *nic, struct unic_qp *qp,
 	unic_window_write(to, frame + UNIC_EXT_OFF + ext, e->len);
 	m->kind = UNIC_MSG_WRITE;
 	m->bytes = e->len;
-	m->with_imm = false;
+	m->with = 0;
 	m->solicited = false;
 	m->last = last;
 	m->ackreq = unic_get_word(w, UNIC_W_BTH_APSN) >> 31;

@@ -77,6 +77,13 @@ void unic_mr_close(struct unic_nic *nic, uint16_t mr)
 	nic->mrs.mr[mr].lock = no_lock(mr);
 }
 
+void unic_mr_open(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	m->lock = m->stag ^ (uint32_t)m->pd << IDX_SHIFT;
+}
+
 /* --------------------------------------------------------- free indices */
 
 /*
@@ -105,6 +112,7 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	mr->for_proc = UNIC_MR_FOR_NOBODY;
 	mr->flags = 0;
 	mr->seq = 0;
+	mr->deps = 0;
 	nic->evict.pain[idx] = (struct unic_pain){ 0 };
 }
 
@@ -221,6 +229,7 @@ void unic_mr_init(struct unic_nic *nic)
 	uint32_t i;
 
 	memset(m, 0, sizeof(*m));
+	unic_depend_init(nic);
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_PDS; i++)
 		m->pd[i].proc = PD_NO_PROC;
@@ -453,6 +462,12 @@ static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	UNIC_ASSERT(nic, had);
 }
 
+void unic_mr_unfill(struct unic_nic *nic, uint16_t mr)
+{
+	unfill(nic, mr, 0, nic->mrs.mr[mr].filled);
+	nic->mrs.mr[mr].filled = 0;
+}
+
 static inline int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 		       uint32_t count, const uint64_t *pages)
 {
@@ -615,6 +630,97 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		if (unic_tlb_find(&nic->tlb, m->tlb_base, i) != UNIC_TLB_NIL)
 			return -UNIC_ESTATE;
 	return fill(nic, (uint16_t)mr, first, count, pages);
+}
+
+/* ---------------------------------------------------------------- MR_REREG */
+
+static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
+		       const struct unic_rereg *r, struct unic_mr_args *a)
+{
+	uint32_t i, low = 0;
+
+	*a = (struct unic_mr_args){
+		.pd = m->pd,
+		.rights = r->what & UNIC_REREG_RIGHTS ? r->rights : m->rights,
+		.mr_class = m->mr_class,
+		.page_shift = m->page_shift,
+		.iova = r->what & UNIC_REREG_RANGE ? r->iova : m->iova,
+		.length = r->what & UNIC_REREG_RANGE ? r->length : m->length,
+		.n_pages = r->what & UNIC_REREG_RANGE ? r->n_pages : m->n_pages,
+	};
+	if (r->what & UNIC_REREG_PD) {
+		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->proc)
+			return -UNIC_ENOPD;
+		a->pd = (uint16_t)r->pd;
+	}
+	for (i = 0; r->what & UNIC_REREG_RANGE && i < r->n_pages; i++)
+		low |= (uint32_t)r->pages[i];
+	if (low & ((1u << m->page_shift) - 1))
+		return -UNIC_EBUS;
+	return check_args(nic, a, NULL);
+}
+
+/* May it have more entries than it has? */
+static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
+		      struct unic_mr_args a)
+{
+	if (a.n_pages <= m->n_pages)
+		return 0;
+	a.n_pages -= m->n_pages;
+	return unic_wait_admit(nic, m->proc, &a);
+}
+
+/* Other pages: as many entries more or fewer, and all filled anew. */
+static void exchange(struct unic_nic *nic, struct unic_mr *m, uint16_t idx,
+		     const struct unic_mr_args *a, const uint64_t *pages)
+{
+	bool fits;
+
+	unic_mr_unfill(nic, idx);
+	unic_tlb_unreserve(&nic->tlb, m->n_pages);
+	fits = unic_tlb_reserve(&nic->tlb, a->n_pages);
+	UNIC_ASSERT(nic, fits);
+	unic_share_hold(&nic->evict.share, m->proc,
+			(int32_t)a->n_pages - (int32_t)m->n_pages);
+	m->n_pages = (uint16_t)a->n_pages;
+	m->iova = a->iova;
+	m->length = a->length;
+	unic_tlb_fill_run(&nic->tlb, m->tlb_base, 0, a->n_pages, pages);
+	m->filled = m->n_pages;
+	unic_evict_kick(nic);
+}
+
+int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
+{
+	struct unic_mr *m = unic_mr_get(nic, r->mr, r->gen);
+	struct unic_mr_args a;
+	int err;
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->state != UNIC_MR_ACTIVE || nic->forms.form[r->mr].kind ||
+	    unic_mr_cached(m))
+		return -UNIC_ESTATE;
+	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
+	    m->mr_class == UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	err = check_rereg(nic, m, r, &a);
+	if (!err && !unic_mr_idle(m))
+		err = -UNIC_EBUSY;
+	if (!err)
+		err = admit_more(nic, m, a);
+	if (err)
+		return err;
+	unic_mr_close(nic, (uint16_t)r->mr);
+	m->win_bytes = 0;
+	if (r->what & UNIC_REREG_RANGE)
+		exchange(nic, m, (uint16_t)r->mr, &a, r->pages);
+	nic->mrs.pd[m->pd].users--;
+	nic->mrs.pd[a.pd].users++;
+	m->pd = a.pd;
+	m->rights = a.rights;
+	unic_mr_open(nic, (uint16_t)r->mr);
+	return 0;
 }
 
 int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)

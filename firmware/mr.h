@@ -75,7 +75,8 @@ struct unic_mr {
 	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
 	uint8_t flags;	  /* UNIC_MR_F_* */
 	uint32_t seq;	  /* of its notice; kept for EVICTED */
-	uint32_t rsvd;	  /* to 128 bytes */
+	uint16_t deps;	  /* elements of forms that lie in it, depend.h */
+	uint16_t rsvd;
 };
 
 /*
@@ -106,6 +107,8 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 #define UNIC_MR_F_COMING (1u << 1) /* counted in the share's `coming` */
 #define UNIC_MR_F_QUIET	 (1u << 2) /* freed inside the call: no event follows */
 #define UNIC_MR_F_RING	 (1u << 3) /* its process's policy may choose it */
+#define UNIC_MR_F_SHUT	 (1u << 4) /* a form that is not valid, form.h */
+#define UNIC_MR_F_INVAL	 (1u << 5) /* ... is being invalidated */
 #define UNIC_MR_F_CACHED (1u << 7) /* residency DEMAND or TABLE, cache.h */
 
 static inline bool unic_mr_cached(const struct unic_mr *mr)
@@ -253,6 +256,20 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
  */
 int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
+struct unic_rereg {
+	uint32_t mr, gen, pd, n_pages;
+	uint8_t what, rights; /* UNIC_REREG_*, UNIC_MR_* */
+	uint64_t iova, length;
+	const uint64_t *pages; /* of n_pages, private memory */
+};
+
+/**
+ * unic_mr_rereg() - MR_REREG (IBTA 11.2.8.8). 0; on error nothing happened:
+ * -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, or a form),
+ * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_wait_admit().
+ */
+int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
+
 /**
  * unic_mr_get() - the live region with this generation (LOADING .. EVICTED).
  * Returns NULL if there is none.
@@ -280,6 +297,13 @@ bool unic_mr_room(struct unic_nic *nic);
  * reserved (INV-7). The caller checked that both fit. Returns its index.
  */
 uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
+
+/** unic_mr_open() - the opposite of unic_mr_close(), for forms. */
+void unic_mr_open(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_unfill() - the entries of @mr, all that are filled, are reserved
+ * again. */
+void unic_mr_unfill(struct unic_nic *nic, uint16_t mr);
 
 /** unic_mr_close() - no access gets through any more, from this instant. */
 void unic_mr_close(struct unic_nic *nic, uint16_t mr);

@@ -16,11 +16,13 @@
 #include "board.h"
 #include "cache.h"
 #include "cq.h"
+#include "depend.h"
 #include "dma.h"
 #include "err.h"
 #include "evict.h"
 #include "guess.h"
 #include "mbox.h"
+#include "memop.h"
 #include "miss.h"
 #include "mr.h"
 #include "proc.h"
@@ -66,6 +68,8 @@ struct unic_nic {
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;
 	struct unic_guesses guesses;
+	struct unic_forms forms;
+	struct unic_list_reader memop;
 	struct unic_cache cache;
 	struct unic_misses misses;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */

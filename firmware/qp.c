@@ -37,6 +37,7 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.sweeps = 0;
 	nic->qps.sweep_fetching = false;
 	nic->qps.sweep_have = 0;
+	memset(&nic->memop, 0, sizeof(nic->memop));
 }
 
 struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
@@ -241,6 +242,7 @@ static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
+	unic_memop_drop(nic, qp);
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
 	qp->sq.gathering = false;

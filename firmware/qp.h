@@ -94,6 +94,7 @@ struct unic_sq {
 	uint32_t psn_una;  /* oldest one not acknowledged */
 	uint32_t psn_back; /* where the last implied NAK went back to */
 	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
+	uint64_t inval_ns; /* LOCAL_INV waits till then; 0: does not */
 	uint8_t reads;	   /* READs outstanding */
 	uint8_t retries;   /* left */
 	uint8_t rnrs;	   /* left */
@@ -178,7 +179,7 @@ struct unic_msg {
 	bool multi;	  /* TOKEN, for many messages: mr is held instead */
 	/* of the packet in hand, for its end after the DMA */
 	bool last;
-	bool with_imm;
+	uint8_t with; /* immediate, or an STag to invalidate, in `imm` */
 	bool solicited;
 	bool ackreq;
 	uint32_t bytes; /* payload of the packet */

@@ -31,6 +31,7 @@ static const uint8_t op_base[] = {
 	[UNIC_WR_WRITE_IMM] = UNIC_OP_WRITE_FIRST,
 	[UNIC_WR_READ] = UNIC_OP_READ_REQUEST,
 	[UNIC_WR_TOKEN] = UNIC_OP_TOKEN_FIRST,
+	[UNIC_WR_SEND_INV] = UNIC_OP_SEND_FIRST,
 };
 
 static bool outstanding(const struct unic_sq *sq)
@@ -226,6 +227,10 @@ static void describe_data(const struct unic_sq_slot *slot, uint32_t len,
 		put32(at + p->ext, unic_from_le32(slot->imm));
 		p->ext += 4;
 		op++;
+	} else if (p->last && slot->opcode == UNIC_WR_SEND_INV) {
+		put32(at, unic_from_le32(slot->rkey));
+		p->ext = 4;
+		op = first ? UNIC_OP_SEND_ONLY_INV : UNIC_OP_SEND_LAST_INV;
 	}
 	p->op_flags = op << 8;
 	if (p->last && (slot->flags & UNIC_WR_SOLICITED))
@@ -371,9 +376,8 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 		return UNIC_TURN_DONE;
 	if (unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT)
 		return UNIC_TURN_MORE;
-	if (!unic_sq_retire(nic, qp)) /* DEAD: perhaps all before it are done */
-		return UNIC_TURN_BLOCKED;
-	return ready(nic, qp);
+	/* DEAD: perhaps all before it are done */
+	return unic_sq_retire(nic, qp) ? UNIC_TURN_AGAIN : UNIC_TURN_BLOCKED;
 }
 
 static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
@@ -397,6 +401,10 @@ send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *deficit)
 {
 	enum unic_turn turn = ready(nic, qp);
 
+	if (__builtin_expect(turn == UNIC_TURN_AGAIN, 0)) {
+		*deficit -= UNIC_PACKET_COST;
+		return UNIC_TURN_MORE;
+	}
 	if (turn != UNIC_TURN_MORE)
 		return turn;
 	if (unic_lane_message(nic, qp, deficit) == UNIC_LANE_NOT)

@@ -25,6 +25,7 @@ enum unic_turn {
 	UNIC_TURN_DONE = 0, /* nothing to do until something happens */
 	UNIC_TURN_MORE,	    /* there is more, did something */
 	UNIC_TURN_BLOCKED,  /* there is more, could do nothing just now */
+	UNIC_TURN_AGAIN,    /* requester.c: nothing was sent, look again */
 };
 
 /**

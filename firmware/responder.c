@@ -3,12 +3,14 @@
 #include "responder.h"
 
 #include "access.h"
+#include "form.h"
 #include "nic.h"
 #include "rq.h"
 
 #define FIRST (1u << 0)
 #define LAST  (1u << 1)
 #define IMM   (1u << 2)
+#define INV   (1u << 3)
 
 /* What a request opcode says about its packet. */
 static const struct {
@@ -28,6 +30,8 @@ static const struct {
 	[UNIC_OP_WRITE_ONLY] = { UNIC_MSG_WRITE, FIRST | LAST },
 	[UNIC_OP_WRITE_ONLY_IMM] = { UNIC_MSG_WRITE, FIRST | LAST | IMM },
 	[UNIC_OP_READ_REQUEST] = { UNIC_MSG_NONE, FIRST | LAST },
+	[UNIC_OP_SEND_LAST_INV] = { UNIC_MSG_SEND, LAST | INV },
+	[UNIC_OP_SEND_ONLY_INV] = { UNIC_MSG_SEND, FIRST | LAST | INV },
 };
 
 static const uint8_t token_flags[] = { FIRST, 0, LAST, FIRST | LAST };
@@ -165,6 +169,26 @@ static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 }
 
 /* ------------------------------------------------------------ SEND, WRITE */
+
+/*
+ * The peer wants an STag of ours closed (IBTA 9.4.1.1.3), which it is from now
+ * on: nobody gets in between this and the completion that says so. In use: not
+ * ready, so the peer comes again.
+ */
+static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
+			  struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	int r;
+
+	m->imm = eat32(q);
+	r = unic_form_close(nic, m->imm, qp->pd, true);
+	if (r == -UNIC_EAGAIN)
+		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+	else if (r)
+		bad_access(nic, qp, q->psn, r);
+	return r;
+}
 
 static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 {
@@ -568,6 +592,11 @@ static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 			if (q->len < 4)
 				return bad_request(nic, qp, q->psn);
 			m->imm = eat32(q);
+		} else if (__builtin_expect(q->flags & INV, 0)) {
+			if (q->len < 4)
+				return bad_request(nic, qp, q->psn);
+			if (close_for_peer(nic, qp, q))
+				return 0;
 		}
 		return on_send(nic, qp, q);
 	case UNIC_MSG_WRITE:
@@ -582,7 +611,7 @@ static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 /* Bytes that are not payload. */
 static uint32_t headers_of(const struct request *q)
 {
-	uint32_t n = q->flags & IMM ? 4 : 0;
+	uint32_t n = q->flags & (IMM | INV) ? 4 : 0;
 
 	if (!(q->flags & FIRST))
 		return n;
@@ -620,7 +649,7 @@ int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
 	m->kind = q.kind;
 	m->bytes = q.len;
 	m->last = q.flags & LAST;
-	m->with_imm = q.flags & IMM;
+	m->with = q.flags & (IMM | INV);
 	m->solicited = pkt->solicited;
 	m->ackreq = pkt->ackreq;
 	nic->qps.roce.rx_sgl.local =
@@ -653,9 +682,11 @@ static bool complete(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
 
-	if (m->with_imm) {
+	if (m->with) {
 		cqe.imm = unic_to_le32(m->imm);
-		cqe.flags = UNIC_WC_WITH_IMM;
+		cqe.flags = m->with & IMM ? UNIC_WC_WITH_IMM : UNIC_WC_WITH_INV;
+		if ((m->with & INV) && unic_form_unmake(nic, m->imm))
+			UNIC_COUNT(nic, forms_inv_remote);
 	}
 	if (m->solicited)
 		cqe.flags |= UNIC_WC_SOLICITED;
@@ -733,7 +764,7 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 	if (__builtin_expect(err, 0))
 		return place_failed(nic, qp, err);
-	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with_imm) &&
+	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
 	    !complete(nic, qp, m, m->placed + m->bytes))
 		return false;
 	if (__builtin_expect(qp->state == UNIC_QPS_ERR, 0))

@@ -141,7 +141,8 @@ static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 	nic->qps.roce.rx_qpn = qp->qpn;
 	nic->qps.roce.rx_response = false;
 	if (pkt->opcode <= UNIC_OP_READ_REQUEST ||
-	    (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST)
+	    (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST ||
+	    (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV)
 		return unic_responder_request(nic, qp, pkt);
 	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
 		return to_requester(nic, qp, pkt);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "memop.h"
 #include "nic.h"
 #include "requester.h"
 
@@ -133,7 +134,9 @@ static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	uint64_t len = slot->inline_len;
 	uint32_t i;
 
-	if (slot->opcode < UNIC_WR_SEND || slot->opcode > UNIC_WR_TOKEN ||
+	if (slot->opcode < UNIC_WR_SEND ||
+	    (slot->opcode > UNIC_WR_TOKEN &&
+	     slot->opcode != UNIC_WR_SEND_INV) ||
 	    (slot->opcode == UNIC_WR_TOKEN && !qp->vendor) ||
 	    (slot->opcode == UNIC_WR_READ && !qp->max_rd))
 		return bad(nic, wr, UNIC_WD_OPCODE);
@@ -259,6 +262,9 @@ static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
 {
 	if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)
 		return true;
+	if (slot->opcode == UNIC_WR_LOCAL_INV)
+		return qp->sq.psn_una != qp->sq.psn_max ||
+		       qp->sq.psn != qp->sq.psn_max;
 	return slot->opcode == UNIC_WR_READ && qp->max_rd &&
 	       qp->sq.reads >= qp->max_rd;
 }
@@ -372,8 +378,27 @@ static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 		sq->reads++;
 }
 
+/* One that sends nothing: carried out now, completed in its turn. */
+static CALLED int start_memop(struct unic_nic *nic, struct unic_qp *qp,
+			      uint32_t slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+	int r;
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
+	r = unic_memop_run(nic, qp, wr);
+	if (r)
+		return r;
+	sq->next += slots;
+	wr->state = UNIC_WRS_DEAD;
+	sq->stopped = wr->status && wr->status != UNIC_WC_EVICTED;
+	return 1;
+}
+
 int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
 {
+	const struct unic_sq_slot *slot;
 	struct unic_sq *sq = &qp->sq;
 	uint32_t slots;
 	int r;
@@ -389,8 +414,13 @@ int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
 		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
 		return 0;
 	}
-	if (must_wait(qp, unic_sq_slot(sq, sq->next)))
-		return 0;
+	slot = unic_sq_slot(sq, sq->next);
+	if ((slot->flags & UNIC_WR_FENCE) || slot->opcode >= UNIC_WR_READ) {
+		if (must_wait(qp, slot))
+			return 0;
+		if (unic_memop_is(slot->opcode))
+			return start_memop(nic, qp, slots);
+	}
 	start(nic, qp, slots);
 	return 1;
 }
@@ -443,9 +473,17 @@ void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len)
 /* ------------------------------------------------------------ completion */
 
 static const uint8_t wc_of[] = {
-	[UNIC_WR_SEND] = UNIC_WC_SEND,	 [UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
-	[UNIC_WR_WRITE] = UNIC_WC_WRITE, [UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
-	[UNIC_WR_READ] = UNIC_WC_READ,	 [UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+	[UNIC_WR_SEND] = UNIC_WC_SEND,
+	[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
+	[UNIC_WR_WRITE] = UNIC_WC_WRITE,
+	[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+	[UNIC_WR_READ] = UNIC_WC_READ,
+	[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+	[UNIC_WR_BIND_MW] = UNIC_WC_BIND_MW,
+	[UNIC_WR_LOCAL_INV] = UNIC_WC_LOCAL_INV,
+	[UNIC_WR_REG_MR] = UNIC_WC_REG_MR,
+	[UNIC_WR_REG_INDIRECT] = UNIC_WC_REG_MR,
+	[UNIC_WR_SEND_INV] = UNIC_WC_SEND,
 };
 
 static uint8_t wc_opcode(uint8_t wr_opcode)

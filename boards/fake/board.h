@@ -10,6 +10,7 @@
 #define UNIC_QPS	 8
 #define UNIC_CQS	 8
 #define UNIC_TOKENS	 16
+#define UNIC_ELEMENTS	 64
 #define UNIC_PROCS	 3
 #define UNIC_GHOSTS	 32
 

@@ -22,7 +22,7 @@ BOARD_CFLAGS := -flto=auto -ffat-lto-objects -fno-tree-slp-vectorize \
 # What runs seldom - at start-up, for tables and waiters, when something went
 # wrong - is compiled for size: text is what the board has least of. Not cmd.c:
 # a command's round trip is measured.
-BOARD_SMALL_SRCS := $(addprefix firmware/,arp.c cache.c dump.c err.c guess.c \
+BOARD_SMALL_SRCS := $(addprefix firmware/,arp.c cache.c cmd_form.c dump.c err.c guess.c \
 	learn.c mad.c miss.c policy_fifo.c policy_look.c proc.c random.c \
 	trace.c wait.c) \
 	$(addprefix hal/virt/,crash.c main.c mmu.c) \

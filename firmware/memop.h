@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * memop.h - work requests that change a region instead of sending something:
+ * BIND_MW, LOCAL_INV, REG_MR, REG_INDIRECT (IBTA 10.6.5 to 10.6.7; S2).
+ *
+ * Secret: how they are decoded, and what they wait for. They take no PSN; one
+ * that was carried out waits in the window, as a request that failed its checks
+ * does, to be completed in its turn.
+ */
+#ifndef UNIC_MEMOP_H
+#define UNIC_MEMOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dma.h"
+#include "unic_queue.h"
+
+struct unic_nic;
+struct unic_qp;
+struct unic_wr;
+
+static inline bool unic_memop_is(uint8_t opcode)
+{
+	return opcode >= UNIC_WR_BIND_MW && opcode <= UNIC_WR_REG_INDIRECT;
+}
+
+/**
+ * unic_memop_run() - carry out request sq.next of @qp, all slots of which are in
+ * the window; @wr: for its outcome. Returns 0: it was, well or not.
+ * -UNIC_EAGAIN: not yet, nothing changed that matters: call again.
+ */
+int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp,
+		   struct unic_wr *wr);
+
+/* A list that lies in host memory, on its way to private memory. */
+struct unic_list_reader {
+	struct unic_sgl sgl;
+	uint32_t qpn; /* whose; 0: nobody's */
+	bool started;
+	uint64_t list[UNIC_FORM_ELEMENTS * 20u / 8u];
+};
+
+/** unic_memop_drop() - @qp does not want its list any more. */
+void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp);
+
+/** unic_memop_fetched() - the list that was being read is here, or not. */
+void unic_memop_fetched(struct unic_nic *nic, bool ok);
+
+#endif /* UNIC_MEMOP_H */

@@ -1,0 +1,1253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_form.c - sub-regions, windows, fast and indirect registration, by command
+ * and by work request, and how they end. */
+#include "form.h"
+#include "rig.h"
+#include "unit.h"
+
+#define PAGE 4096u
+#define MS   1000000ull
+#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+#define RWB  (RW | UNIC_MR_MW_BIND)
+
+static struct rig ra, rb;
+static uint32_t pa, pb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb[3];
+
+/* Rights of a region, in place. */
+static uint8_t rights_of(struct rig *r, const struct rig_mr *mr, uint8_t rights)
+{
+	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(mr->mr),
+				       .gen = unic_to_le32(mr->gen),
+				       .what = UNIC_REREG_RIGHTS,
+				       .rights = rights };
+
+	return rig_cmd(r, UNIC_CMD_MR_REREG, &c, NULL);
+}
+
+static void no_watermarks(struct rig *r)
+{
+	struct unic_cmd_set_params p = {
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+	};
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_SET_PARAMS, &p, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	uint32_t i, k;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	ra.port.peer = &rb.port;
+	rb.port.peer = &ra.port;
+	no_watermarks(&ra);
+	no_watermarks(&rb);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	pa = rig_pd(&ra, 0);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&ra, 0, pa, 0, &qa);
+	rig_qp(&rb, 0, pb, 0, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, pa, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &ma),
+			 0);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rig_reg(&rb, 0, pb, 3, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &mb[i]),
+				 0);
+		assert_int_equal(rights_of(&rb, &mb[i], RWB), 0);
+		memset(mb[i].mem, 0, 3 * PAGE);
+	}
+	for (k = 0; k < 4 * PAGE; k++)
+		ma.mem[k] = (uint8_t)(k * 7 + k / 256 + 1);
+	return 0;
+}
+
+/* ------------------------------------------------------------ commands of b */
+
+static uint8_t alloc(uint8_t kind, uint32_t n, struct rig_mr *out)
+{
+	struct unic_cmd_mr_alloc c = {
+		.pd = unic_to_le32(pb),
+		.kind = kind,
+		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
+		.n = unic_to_le32(n),
+		.user = unic_to_le32(77),
+	};
+	struct unic_cpl_mr_reg cpl;
+	uint8_t status = rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, &cpl);
+
+	memset(out, 0, sizeof(*out));
+	out->mr = unic_from_le32(cpl.mr);
+	out->gen = unic_from_le32(cpl.gen);
+	out->stag = unic_from_le32(cpl.stag);
+	return status;
+}
+
+static void alloc_ok(uint8_t kind, uint32_t n, struct rig_mr *out)
+{
+	assert_int_equal(alloc(kind, n, out), UNIC_ST_OK);
+}
+
+static struct unic_sge piece(const struct rig_mr *mr, uint64_t off,
+			     uint32_t len)
+{
+	return (struct unic_sge){ .iova = unic_to_le64(mr->iova + off),
+				  .len = unic_to_le32(len),
+				  .lkey = unic_to_le32(mr->stag) };
+}
+
+struct plan {
+	struct unic_sge sge[UNIC_FORM_ELEMENTS + 1];
+	uint32_t n, repeat;
+	const uint32_t *stride;
+	uint64_t iova;
+	uint8_t rights, key;
+};
+
+static uint8_t make(struct rig_mr *mr, const struct plan *p)
+{
+	uint8_t *list = rb.port.bar + UNIC_BAR_LIST_OFF +
+			rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	struct unic_cmd_mr_make c = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.iova = unic_to_le64(p->iova),
+		.n = unic_to_le32(p->n),
+		.repeat = unic_to_le32(p->repeat),
+		.rights = p->rights,
+		.key = p->key,
+		.strided = p->stride != NULL,
+	};
+	struct unic_cpl_mr_reg cpl;
+	uint8_t status;
+
+	memcpy(list, p->sge, p->n * sizeof(p->sge[0]));
+	if (p->stride)
+		memcpy(list + p->n * sizeof(p->sge[0]), p->stride, 4 * p->n);
+	status = rig_cmd(&rb, UNIC_CMD_MR_MAKE, &c, &cpl);
+	if (status)
+		return status;
+	mr->stag = unic_from_le32(cpl.stag);
+	mr->iova = p->iova;
+	return 0;
+}
+
+/* Of one piece, under its own address. */
+static uint8_t make_one(struct rig_mr *mr, const struct rig_mr *of,
+			uint64_t off, uint32_t len, uint8_t rights, uint8_t key)
+{
+	struct plan p = {
+		.n = 1, .iova = of->iova + off, .rights = rights, .key = key
+	};
+
+	p.sge[0] = piece(of, off, len);
+	return make(mr, &p);
+}
+
+static uint8_t inval(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr c = { .mr = unic_to_le32(mr->mr),
+				 .gen = unic_to_le32(mr->gen) };
+
+	return rig_cmd(&rb, UNIC_CMD_MR_INVAL, &c, NULL);
+}
+
+static int access_b(const struct rig_mr *mr, uint32_t need, uint64_t off,
+		    uint32_t len, struct unic_piece *out)
+{
+	return unic_access(&rb.nic, mr->stag, (uint16_t)pb, need,
+			   mr->iova + off, len, out);
+}
+
+/* The bytes of a form, as its pieces say, against what @expect says of each. */
+static void assert_bytes(const struct rig_mr *mr, uint32_t len,
+			 const uint8_t *(*expect)(uint32_t off))
+{
+	uint32_t off;
+
+	for (off = 0; off < len;) {
+		struct unic_piece p;
+		uint32_t k;
+
+		assert_int_equal(access_b(mr, UNIC_MR_REMOTE_WRITE, off,
+					  len - off, &p),
+				 0);
+		assert_int_equal(p.mr, mr->mr);
+		assert_true(p.len > 0 && p.len <= len - off);
+		for (k = 0; k < p.len; k++)
+			assert_ptr_equal(rb.port.window[0] +
+						 (uint32_t)(p.bus + k),
+					 expect(off + k));
+		off += p.len;
+	}
+}
+
+/* -------------------------------------------------------------- work requests */
+
+/* Post on @q of @r; what it completes with. */
+static struct unic_cqe done(struct rig *r, struct rig_qp *q)
+{
+	struct unic_cqe cqe = { 0 };
+
+	rig_run2(&ra, &rb, 30 * MS);
+	assert_true(rig_cqe(r, q, &cqe));
+	return cqe;
+}
+
+static struct unic_cqe post(struct rig *r, struct rig_qp *q,
+			    struct unic_sq_slot s, const void *list)
+{
+	struct unic_sq_slot *at = &q->sq[q->sq_tail % RIG_SLOTS];
+	uint32_t slots = s.inline_len > UNIC_SQ_INLINE_BASE ? 2 : 1;
+
+	s.flags |= UNIC_WR_SIGNALED;
+	s.wr_id = unic_to_le64(0x1234);
+	*at = s;
+	if (list) {
+		memcpy(at->sge, list, s.inline_len < 32 ? s.inline_len : 32);
+		if (slots == 2)
+			memcpy(&q->sq[(q->sq_tail + 1) % RIG_SLOTS],
+			       (const uint8_t *)list + 32, s.inline_len - 32u);
+	}
+	q->sq_tail += slots;
+	rig_ring(r, q->proc, UNIC_DB_SQ, q->row, q->sq_tail);
+	return done(r, q);
+}
+
+static struct unic_sq_slot memop(uint8_t opcode, uint32_t stag, uint8_t key,
+				 uint8_t rights, uint64_t iova, uint32_t bytes)
+{
+	return (struct unic_sq_slot){
+		.opcode = opcode,
+		.flags = bytes ? UNIC_WR_INLINE : 0,
+		.inline_len = (uint8_t)bytes,
+		.imm = unic_to_le32(key | (uint32_t)rights << 8),
+		.remote = unic_to_le64(iova),
+		.rkey = unic_to_le32(stag),
+	};
+}
+
+static struct unic_cqe post_make(uint8_t opcode, struct rig_mr *mr, uint8_t key,
+				 uint8_t rights, uint64_t iova,
+				 const struct unic_sge *list, uint32_t n)
+{
+	struct unic_sq_slot s =
+		memop(opcode, mr->stag, key, rights, iova, 16 * n);
+	struct unic_cqe cqe;
+
+	s.flags |= UNIC_WR_INLINE;
+	cqe = post(&rb, &qb, s, list);
+	if (!cqe.status) {
+		mr->stag = (mr->stag & ~0xffu) | key;
+		mr->iova = iova;
+	}
+	return cqe;
+}
+
+static struct unic_cqe local_inv(uint32_t stag)
+{
+	return post(&rb, &qb, memop(UNIC_WR_LOCAL_INV, stag, 0, 0, 0, 0), NULL);
+}
+
+static uint8_t write_to(const struct rig_mr *mr, uint64_t off, uint32_t len)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, len, mr->iova + off,
+		 mr->stag);
+	return done(&ra, &qa).status;
+}
+
+static void anew(struct rig *r, uint32_t pd, struct rig_qp *q)
+{
+	struct unic_cmd_obj c = { .id = unic_to_le32(q->qpn) };
+	uint8_t evt[64];
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_DESTROY, &c, NULL), 0);
+	c = (struct unic_cmd_obj){ .id = unic_to_le32(q->cq) };
+	assert_int_equal(rig_cmd(r, UNIC_CMD_CQ_DESTROY, &c, NULL), 0);
+	assert_int_equal(rig_dereg(r, &q->rings), 0);
+	while (rig_event(r, evt))
+		;
+	rig_qp(r, 0, pd, q->row + 1, q);
+}
+
+/* Queues that died of an error, anew. */
+static void again(void)
+{
+	anew(&ra, pa, &qa);
+	anew(&rb, pb, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+}
+
+/* -------------------------------------------------------------- sub-regions */
+
+static void sub_region_is_a_range(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr s;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_SUB, 0, &s);
+	assert_int_equal(access_b(&s, 0, 0, 1, &p), -UNIC_ESTAG);
+	assert_int_equal(make_one(&s, &mb[0], 5000, 2000, RW, 3), 0);
+	assert_int_equal(s.stag & 0xff, 3);
+	assert_int_equal(access_b(&s, RW, 0, 2000, &p), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus, mb[0].mem + 5000);
+	assert_int_equal(access_b(&s, RW, 0, 2001, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_b(&s, RW, (uint64_t)-1, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_b(&s, UNIC_MR_MW_BIND, 0, 1, &p),
+			 -UNIC_ERIGHTS);
+	assert_int_equal(unic_access(&rb.nic, s.stag, (uint16_t)(pb + 1), 0,
+				     s.iova, 1, &p),
+			 -UNIC_EPD);
+	/* it has no entries of its own, and can be made once */
+	assert_int_equal(rb.nic.mrs.mr[s.mr].n_pages, 0);
+	assert_int_equal(make_one(&s, &mb[0], 0, 1, RW, 0), UNIC_ST_STATE);
+	assert_int_equal(inval(&s), UNIC_ST_STATE);
+	assert_int_equal(write_to(&s, 0, 2000), UNIC_WC_SUCCESS);
+	assert_memory_equal(mb[0].mem + 5000, ma.mem, 2000);
+	assert_int_equal(rig_dereg(&rb, &s), UNIC_ST_OK);
+	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 0);
+	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(access_b(&s, 0, 0, 1, &p), -UNIC_ESTAG);
+}
+
+static void each_wrong_sub_region(void **state)
+{
+	static struct unic_forms before;
+	struct plan good = { .n = 1, .rights = RW }, p;
+	struct rig_mr s, w;
+
+	(void)state;
+	good.iova = mb[0].iova + 16;
+	good.sge[0] = piece(&mb[0], 16, 3 * PAGE - 16);
+	alloc_ok(UNIC_FORM_SUB, 0, &s);
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	before = rb.nic.forms;
+#define BAD(field, value, status)                                 \
+	do {                                                      \
+		p = good;                                         \
+		p.field = (value);                                \
+		assert_int_equal(make(&s, &p), UNIC_ST_##status); \
+	} while (0)
+	BAD(n, 0, INVALID);
+	BAD(n, 2, TOO_LARGE);
+	BAD(repeat, 2, INVALID);
+	BAD(rights, 0x10, INVALID);
+	BAD(rights, UNIC_MR_REMOTE_WRITE, RIGHTS);
+	BAD(iova, good.iova + 1, ALIGN);
+	BAD(iova, (uint64_t)-16, INVALID); /* wraps */
+	BAD(sge[0].len, unic_to_le32(0), INVALID);
+	BAD(sge[0].len, unic_to_le32(3 * PAGE - 15), BOUNDS);
+	BAD(sge[0].len, unic_to_le32(UINT32_MAX), BOUNDS);
+	BAD(sge[0].iova, unic_to_le64(mb[0].iova - PAGE + 16), BOUNDS);
+	BAD(sge[0].iova, unic_to_le64(UINT64_MAX), BOUNDS);
+	BAD(sge[0].lkey, unic_to_le32(mb[0].stag ^ 1), NO_MR);
+	BAD(sge[0].lkey, unic_to_le32(s.stag), NO_MR);
+	BAD(sge[0].lkey, unic_to_le32(w.stag), NO_MR);
+	BAD(sge[0].lkey, unic_to_le32(qb.rings.stag), BOUNDS);
+	p = good;
+	p.sge[0] = piece(&qb.rings, 0, PAGE);
+	p.iova = 0;
+	assert_int_equal(make(&s, &p), UNIC_ST_NO_MR); /* of class control */
+	assert_int_equal(rights_of(&rb, &mb[0], UNIC_MR_LOCAL_WRITE), 0);
+	assert_int_equal(make(&s, &good), UNIC_ST_RIGHTS);
+	/* nothing happened */
+	assert_memory_equal(&before, &rb.nic.forms, sizeof(before));
+	assert_int_equal(rights_of(&rb, &mb[0], RWB), 0);
+	assert_int_equal(make(&s, &good), 0);
+#undef BAD
+}
+
+static void allocations_that_cannot_be(void **state)
+{
+	struct unic_cpl_usage u;
+	struct unic_cmd_mr_alloc c = { .pd = unic_to_le32(pb),
+				       .kind = UNIC_FORM_INDIRECT };
+	struct rig_mr f[UNIC_ELEMENTS_PROC + 1];
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(alloc(UNIC_FORM_PLAIN, 0, f), UNIC_ST_INVALID);
+	assert_int_equal(alloc(6, 0, f), UNIC_ST_INVALID);
+	assert_int_equal(alloc(UNIC_FORM_WINDOW2, 1, f), UNIC_ST_INVALID);
+	assert_int_equal(alloc(UNIC_FORM_INDIRECT, 0, f), UNIC_ST_INVALID);
+	assert_int_equal(alloc(UNIC_FORM_INDIRECT, UNIC_FORM_ELEMENTS + 1, f),
+			 UNIC_ST_INVALID);
+	assert_int_equal(alloc(UNIC_FORM_FAST, 0, f), UNIC_ST_INVALID);
+	assert_int_equal(alloc(UNIC_FORM_FAST, UNIC_TLB_ENTRIES + 1, f),
+			 UNIC_ST_TOO_LARGE);
+	c.pd = unic_to_le32(UNIC_PDS);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
+			 UNIC_ST_NO_PD);
+	/* a quarter of the elements, and the refusal says so */
+	c.pd = unic_to_le32(pb);
+	c.n = unic_to_le32(UNIC_ELEMENTS_PROC + 1);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, &u),
+			 UNIC_ST_ELEMENT_FULL);
+	assert_int_equal(unic_from_le32(u.table), UNIC_TABLE_ELEMENT);
+	assert_int_equal(unic_from_le32(u.limit), UNIC_ELEMENTS);
+	for (i = 0; i < UNIC_ELEMENTS_PROC; i++)
+		alloc_ok(UNIC_FORM_WINDOW2, 0, &f[i]);
+	assert_int_equal(alloc(UNIC_FORM_WINDOW2, 0, &f[i]),
+			 UNIC_ST_ELEMENT_FULL);
+	for (i = 0; i < UNIC_ELEMENTS_PROC; i++)
+		assert_int_equal(rig_dereg(&rb, &f[i]), UNIC_ST_OK);
+	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.forms.held[0], 0);
+}
+
+/* ------------------------------------------------------------------ windows */
+
+static void posted_bind_and_unbind(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 100, 5000);
+	struct unic_piece p;
+	struct unic_cqe cqe;
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 9, UNIC_MR_REMOTE_WRITE,
+			mb[1].iova + 100, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	assert_int_equal(cqe.opcode, UNIC_WC_BIND_MW);
+	assert_int_equal(w.stag & 0xff, 9);
+	assert_int_equal(write_to(&w, 17, 4983), UNIC_WC_SUCCESS);
+	assert_memory_equal(mb[1].mem + 117, ma.mem, 4983);
+	assert_int_equal(access_b(&w, UNIC_MR_REMOTE_READ, 0, 1, &p),
+			 -UNIC_ERIGHTS);
+	/* the old key does not open it */
+	w.stag ^= 1;
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+	w.stag ^= 1;
+	/* type 2 is bound once, until invalidated */
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 10, UNIC_MR_REMOTE_WRITE,
+			mb[1].iova + 100, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_MW_BIND_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_STATE);
+	again();
+	cqe = local_inv(w.stag);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	assert_int_equal(cqe.opcode, UNIC_WC_LOCAL_INV);
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 10, UNIC_MR_REMOTE_READ,
+			mb[1].iova + 100, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	assert_int_equal(write_to(&w, 0, 1), UNIC_WC_REM_ACCESS_ERR);
+}
+
+static void each_wrong_bind(void **state)
+{
+	struct unic_sge good = piece(&mb[1], 0, PAGE), e;
+	struct rig_mr w, x;
+	struct unic_cqe cqe;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &x);
+#define BAD(rights, at, code)                                               \
+	do {                                                                \
+		cqe = post_make(UNIC_WR_BIND_MW, &w, 1, rights, at, &e, 1); \
+		assert_int_equal(cqe.status, UNIC_WC_MW_BIND_ERR);          \
+		assert_int_equal(cqe.detail, UNIC_WD_##code);               \
+		again();                                                    \
+		e = good;                                                   \
+	} while (0)
+	e = good;
+	BAD(UNIC_MR_LOCAL_WRITE, mb[1].iova, RIGHTS);
+	BAD(UNIC_MR_REMOTE_READ, mb[1].iova + 1, ALIGN);
+	e.len = unic_to_le32(3 * PAGE + 1);
+	BAD(UNIC_MR_REMOTE_READ, mb[1].iova, BOUNDS);
+	e.len = unic_to_le32(0);
+	BAD(UNIC_MR_REMOTE_READ, mb[1].iova, SGE);
+	e.lkey = unic_to_le32(mb[1].stag ^ 0x100);
+	BAD(UNIC_MR_REMOTE_READ, mb[1].iova, STAG);
+	assert_int_equal(rights_of(&rb, &mb[1], RW), 0);
+	BAD(UNIC_MR_REMOTE_READ, mb[1].iova, RIGHTS); /* no MW_BIND */
+#undef BAD
+	assert_int_equal(rights_of(&rb, &mb[1],
+				   UNIC_MR_REMOTE_READ | UNIC_MR_MW_BIND),
+			 0);
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE,
+			mb[1].iova, &good, 1);
+	assert_int_equal(cqe.detail, UNIC_WD_RIGHTS); /* no LOCAL_WRITE */
+	again();
+	cqe = post_make(UNIC_WR_BIND_MW, &x, 1, 0, 0, &good, 1);
+	assert_int_equal(cqe.detail, UNIC_WD_STATE); /* no window */
+}
+
+static void type_1_is_bound_by_command(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr w;
+	struct plan none = { 0 };
+	uint32_t old;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
+	assert_int_equal(make_one(&w, &mb[0], 0, PAGE, UNIC_MR_REMOTE_READ, 1),
+			 0);
+	old = w.stag;
+	assert_int_equal(make_one(&w, &mb[1], 0, PAGE, UNIC_MR_REMOTE_READ, 2),
+			 0);
+	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 0);
+	assert_int_equal(access_b(&w, UNIC_MR_REMOTE_READ, 0, PAGE, &p), 0);
+	assert_int_not_equal(old, w.stag);
+	/* in use: not now */
+	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	assert_int_equal(make(&w, &none), UNIC_ST_BUSY);
+	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	assert_int_equal(inval(&w), UNIC_ST_STATE);
+	assert_int_equal(make(&w, &none), 0);
+	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
+	w.iova = mb[1].iova;
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+}
+
+static void send_inv(uint32_t stag, uint32_t len)
+{
+	rig_send(&ra, &qa, UNIC_WR_SEND_INV, 6, &ma, 0, len, 0, stag);
+}
+
+static void peer_invalidates(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_piece p;
+	struct unic_cqe cqe;
+	struct rig_mr w;
+	uint32_t len;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	for (len = 100; len < 4000; len += 3000) {
+		cqe = post_make(UNIC_WR_BIND_MW, &w, (uint8_t)len,
+				UNIC_MR_REMOTE_WRITE, mb[1].iova, &e, 1);
+		assert_int_equal(cqe.status, 0);
+		rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
+		send_inv(w.stag, len);
+		assert_int_equal(done(&ra, &qa).status, UNIC_WC_SUCCESS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+		assert_int_equal(cqe.opcode, UNIC_WC_RECV);
+		assert_int_equal(cqe.flags, UNIC_WC_WITH_INV);
+		assert_int_equal(unic_from_le32(cqe.imm), w.stag);
+		assert_int_equal(unic_from_le32(cqe.byte_len), len);
+		assert_memory_equal(mb[0].mem, ma.mem, len);
+		assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+	}
+	assert_int_equal(rig_count(&rb, forms_inv_remote), 2);
+}
+
+static void peer_invalidates_what_is_used(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_piece p;
+	struct unic_cqe cqe;
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE,
+			mb[1].iova, &e, 1);
+	rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
+	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	send_inv(w.stag, 10);
+	rig_run2(&ra, &rb, 10000);
+	assert_false(rig_cqe(&rb, &qb, &cqe)); /* told to come again */
+	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	assert_int_equal(done(&ra, &qa).status, UNIC_WC_SUCCESS);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(cqe.flags, UNIC_WC_WITH_INV);
+}
+
+static void peer_may_not_invalidate(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_cqe cqe;
+	struct rig_mr w[4];
+	uint32_t i;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW1, 0, &w[0]);
+	assert_int_equal(
+		make_one(&w[0], &mb[1], 0, PAGE, UNIC_MR_REMOTE_READ, 1), 0);
+	alloc_ok(UNIC_FORM_SUB, 0, &w[1]);
+	assert_int_equal(make_one(&w[1], &mb[1], 0, PAGE, RW, 1), 0);
+	w[2] = mb[0];
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &w[3]); /* no remote right */
+	cqe = post_make(UNIC_WR_REG_INDIRECT, &w[3], 1, UNIC_MR_LOCAL_WRITE, 0,
+			&e, 1);
+	assert_int_equal(cqe.status, 0);
+	for (i = 0; i < 4; i++) {
+		rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
+		send_inv(w[i].stag, 10);
+		assert_int_equal(done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
+		again();
+		assert_int_equal(rb.nic.mrs.mr[w[i].mr].flags &
+					 (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL),
+				 0);
+	}
+}
+
+static void local_inv_waits_and_cuts(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_cqe cqe;
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
+		  1);
+	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	qb.sq[qb.sq_tail % RIG_SLOTS] =
+		memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
+	qb.sq[qb.sq_tail % RIG_SLOTS].flags = UNIC_WR_SIGNALED;
+	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
+	rig_run2(&ra, &rb, 5 * MS);
+	assert_false(rig_cqe(&rb, &qb, &cqe));
+	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	cqe = done(&rb, &qb);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	/* not valid: an error; so is what cannot be invalidated */
+	cqe = local_inv(w.stag);
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_STATE);
+	again();
+	cqe = local_inv(mb[1].stag);
+	assert_int_equal(cqe.detail, UNIC_WD_STATE);
+	again();
+	cqe = local_inv(mb[1].stag ^ 0x100);
+	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+}
+
+/* ----------------------------------------------------------------- indirect */
+
+static const uint8_t *three(uint32_t off)
+{
+	if (off < 100)
+		return mb[0].mem + 4090 + off;
+	if (off < 4100)
+		return mb[1].mem + 1 + off - 100;
+	return mb[2].mem + 77 + off - 4100;
+}
+
+static void list_three(struct plan *p)
+{
+	*p = (struct plan){ .n = 3, .rights = RW, .iova = 0xfffffff0ull };
+	p->sge[0] = piece(&mb[0], 4090, 100);
+	p->sge[1] = piece(&mb[1], 1, 4000);
+	p->sge[2] = piece(&mb[2], 77, 4092);
+}
+
+static void make_three(struct rig_mr *mr)
+{
+	struct plan p;
+
+	list_three(&p);
+	alloc_ok(UNIC_FORM_INDIRECT, 3, mr);
+	assert_int_equal(make(mr, &p), 0);
+}
+
+static void indirect_over_three_regions(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr x;
+	uint32_t i;
+
+	(void)state;
+	make_three(&x);
+	for (i = 0; i < 2; i++) /* with and without a window */
+		assert_bytes(&x, 8192, three);
+	for (i = 0; i < 8192; i += 61) {
+		assert_int_equal(access_b(&x, RW, 8191 - i, 1, &p), 0);
+		assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus,
+				 three(8191 - i));
+	}
+	assert_int_equal(access_b(&x, RW, 0, 8193, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_b(&x, RW, 8192, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_b(&x, RW, (uint64_t)-1, 1, &p), -UNIC_EBOUNDS);
+	/* what lies 2^32 off is not seen through the window */
+	assert_int_equal(access_b(&x, RW, 0, 1, &p), 0);
+	assert_int_equal(access_b(&x, RW, 1ull << 32, 1, &p), -UNIC_EBOUNDS);
+	assert_int_equal(access_b(&x, RW, 16 - (1ull << 32), 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(write_to(&x, 0, 8192), UNIC_WC_SUCCESS);
+	for (i = 0; i < 8192; i++)
+		assert_int_equal(*three(i), ma.mem[i]);
+	assert_int_equal(inval(&x), 0);
+	assert_int_equal(access_b(&x, 0, 0, 1, &p), -UNIC_ESTAG);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rb.nic.mrs.mr[mb[i].mr].deps, 0);
+}
+
+static void lists_with_every_element_wrong(void **state)
+{
+	static struct unic_forms before;
+	struct plan good, p;
+	struct rig_mr x;
+	uint32_t i;
+
+	(void)state;
+	list_three(&good);
+	alloc_ok(UNIC_FORM_INDIRECT, 3, &x);
+	before = rb.nic.forms;
+#define BAD(field, value, status)                                 \
+	do {                                                      \
+		p = good;                                         \
+		p.field = (value);                                \
+		assert_int_equal(make(&x, &p), UNIC_ST_##status); \
+	} while (0)
+	for (i = 0; i < 3; i++) {
+		BAD(sge[i].len, unic_to_le32(0), INVALID);
+		BAD(sge[i].len, unic_to_le32(UINT32_MAX), BOUNDS);
+		BAD(sge[i].iova, unic_to_le64(UINT64_MAX), BOUNDS);
+		BAD(sge[i].iova, unic_to_le64(mb[i].iova - 1), BOUNDS);
+		BAD(sge[i].lkey, unic_to_le32(mb[i].stag ^ 0x80), NO_MR);
+		BAD(sge[i].lkey, unic_to_le32(x.stag), NO_MR);
+	}
+	BAD(n, 0, INVALID);
+	BAD(n, 4, TOO_LARGE);
+	BAD(iova, UINT64_MAX - 8190, INVALID);
+	BAD(repeat, UINT32_MAX, TOO_LARGE);
+	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, INVALID);
+#undef BAD
+	assert_memory_equal(&before, &rb.nic.forms, sizeof(before));
+	good.iova = UINT64_MAX - 8191; /* ends at the end */
+	assert_int_equal(make(&x, &good), 0);
+	assert_bytes(&x, 8192, three);
+}
+
+/* T10-PI: blocks of 512 bytes from one region, 8 bytes of protection
+ * information for each from another. */
+static const uint8_t *t10(uint32_t off)
+{
+	uint32_t block = off / 520, in = off % 520;
+
+	return in < 512 ? mb[0].mem + 300 + block * 512 + in
+			: mb[1].mem + 8 * block + in - 512;
+}
+
+static void protection_information_interleaved(void **state)
+{
+	static const uint32_t stride[2] = { 512, 8 };
+	struct plan p = {
+		.n = 2, .repeat = 20, .stride = stride, .rights = RW, .iova = 0
+	};
+	struct unic_piece piece_out;
+	struct rig_mr x;
+	uint32_t i;
+
+	(void)state;
+	p.sge[0] = piece(&mb[0], 300, 512);
+	p.sge[1] = piece(&mb[1], 0, 8);
+	alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
+	p.repeat = 24; /* the last block would end behind the region */
+	assert_int_equal(make(&x, &p), UNIC_ST_BOUNDS);
+	p.repeat = 20;
+	assert_int_equal(make(&x, &p), 0);
+	assert_bytes(&x, 20 * 520, t10);
+	assert_int_equal(access_b(&x, RW, 0, 20 * 520 + 1, &piece_out),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(write_to(&x, 3, 20 * 520 - 3), UNIC_WC_SUCCESS);
+	for (i = 3; i < 20 * 520; i++)
+		assert_int_equal(*t10(i), ma.mem[i - 3]);
+}
+
+static void nested_to_a_depth(void **state)
+{
+	struct plan p = { .n = 1, .rights = RW };
+	struct unic_piece out;
+	struct rig_mr x[UNIC_FORM_DEPTH + 2], below = mb[0];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_FORM_DEPTH; i++) {
+		bool odd = i & 1;
+
+		alloc_ok(odd ? UNIC_FORM_SUB : UNIC_FORM_INDIRECT, !odd, &x[i]);
+		p.sge[0] = piece(&below, 10, 9000 - 10 * i);
+		p.iova = odd ? below.iova + 10 : 0x5555000000ull + i;
+		assert_int_equal(make(&x[i], &p), 0);
+		below = x[i];
+	}
+	assert_int_equal(access_b(&below, RW, 0, 100, &out), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)out.bus,
+			 mb[0].mem + 10 * UNIC_FORM_DEPTH);
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &x[i]);
+	p.sge[0] = piece(&below, 0, 1);
+	assert_int_equal(make(&x[i], &p), UNIC_ST_TOO_LARGE);
+	/* what others are made of cannot be invalidated, but deregistered */
+	assert_int_equal(inval(&x[0]), UNIC_ST_BUSY);
+	assert_int_equal(rig_dereg(&rb, &mb[0]), UNIC_ST_OK);
+	for (i = 0; i < UNIC_FORM_DEPTH; i++)
+		assert_int_equal(access_b(&x[i], 0, 0, 1, &out),
+				 -UNIC_EEVICTED);
+}
+
+static void posted_lists(void **state)
+{
+	struct unic_sq_slot s;
+	struct unic_cqe cqe;
+	struct plan p;
+	struct rig_mr x;
+	uint32_t strides[3] = { 0, 0, 0 };
+	uint8_t strided[96];
+
+	(void)state;
+	list_three(&p);
+	alloc_ok(UNIC_FORM_INDIRECT, 6, &x);
+	/* inline: 48 bytes */
+	cqe = post_make(UNIC_WR_REG_INDIRECT, &x, 4, RW, p.iova, p.sge, 3);
+	assert_int_equal(cqe.status, 0);
+	assert_bytes(&x, 8192, three);
+	assert_int_equal(local_inv(x.stag).status, 0);
+	/* with strides */
+	memcpy(strided, p.sge, 48);
+	memcpy(strided + 48, strides, 12);
+	s = memop(UNIC_WR_REG_INDIRECT, x.stag, 5, RW, p.iova, 60);
+	s.imm = unic_to_le32(unic_from_le32(s.imm) | UNIC_WR_IMM_STRIDED);
+	assert_int_equal(post(&rb, &qb, s, strided).status, 0);
+	x.stag = (x.stag & ~0xffu) | 5;
+	assert_bytes(&x, 8192, three);
+	assert_int_equal(local_inv(x.stag).status, 0);
+	/* in memory, across a page */
+	memcpy(mb[2].mem + PAGE - 20, p.sge, 48);
+	s = memop(UNIC_WR_REG_INDIRECT, x.stag, 6, RW, p.iova, 0);
+	s.num_sge = 1;
+	s.sge[0] = piece(&mb[2], PAGE - 20, 48);
+	assert_int_equal(post(&rb, &qb, s, NULL).status, 0);
+	x.stag = (x.stag & ~0xffu) | 6;
+	assert_bytes(&x, 8192, three);
+	assert_int_equal(local_inv(x.stag).status, 0);
+	/* half an element; an element that is wrong, and which */
+	s.rkey = unic_to_le32(x.stag);
+	s.sge[0].len = unic_to_le32(40);
+	cqe = post(&rb, &qb, s, NULL);
+	assert_int_equal(cqe.detail, UNIC_WD_SGE);
+	again();
+	p.sge[1].lkey = unic_to_le32(0);
+	cqe = post_make(UNIC_WR_REG_INDIRECT, &x, 4, RW, p.iova, p.sge, 3);
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+	again();
+	s.sge[0] = piece(&mb[2], 0, 3 * PAGE + 1);
+	cqe = post(&rb, &qb, s, NULL);
+	assert_int_equal(cqe.detail, UNIC_WD_LENGTH);
+	again();
+	s.sge[0] = piece(&mb[2], 3 * PAGE - 16, 32);
+	cqe = post(&rb, &qb, s, NULL);
+	assert_int_equal(cqe.detail, UNIC_WD_BOUNDS);
+}
+
+/* --------------------------------------------------------- fast registration */
+
+static const uint8_t *runs(uint32_t off)
+{
+	off += 1000;
+	return off < 2 * PAGE ? mb[0].mem + PAGE + off
+			      : mb[2].mem + off - 2 * PAGE;
+}
+
+static void posted_fast_registration(void **state)
+{
+	uint16_t free = rb.nic.tlb.free, reserved = rb.nic.tlb.reserved;
+	struct unic_sge list[2] = { piece(&mb[0], PAGE + 1000, 2 * PAGE - 1000),
+				    piece(&mb[2], 0, PAGE + 5) };
+	struct unic_piece p;
+	struct unic_cqe cqe;
+	struct rig_mr f;
+	uint8_t key;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_FAST, 4, &f);
+	assert_int_equal(rb.nic.tlb.free, free - 4);
+	for (key = 1; key < 4; key++) {
+		cqe = post_make(UNIC_WR_REG_MR, &f, key, RW, 0x7000 + 1000,
+				list, 2);
+		assert_int_equal(cqe.status, 0);
+		assert_int_equal(cqe.opcode, UNIC_WC_REG_MR);
+		assert_bytes(&f, 3 * PAGE - 995, runs);
+		assert_int_equal(access_b(&f, RW, 3 * PAGE - 995, 1, &p),
+				 -UNIC_EBOUNDS);
+		assert_int_equal(write_to(&f, 0, 9000), UNIC_WC_SUCCESS);
+		assert_int_equal(local_inv(f.stag).status, 0);
+		assert_int_equal(access_b(&f, 0, 0, 1, &p), -UNIC_ESTAG);
+		assert_int_equal(rb.nic.tlb.reserved, reserved + 4);
+	}
+	assert_int_equal(rig_dereg(&rb, &f), UNIC_ST_OK);
+	assert_int_equal(rb.nic.tlb.free, free);
+	assert_int_equal(rb.nic.tlb.reserved, reserved);
+}
+
+static void each_wrong_fast_registration(void **state)
+{
+	struct unic_sge good[2] = { piece(&mb[0], PAGE, 2 * PAGE),
+				    piece(&mb[2], 0, PAGE) },
+			list[2];
+	struct unic_cqe cqe;
+	struct rig_mr f;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_FAST, 3, &f);
+#define BAD(at, code)                                                    \
+	do {                                                             \
+		cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, at, list, 2); \
+		assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);        \
+		assert_int_equal(cqe.detail, UNIC_WD_##code);            \
+		memcpy(list, good, sizeof(list));                        \
+		again();                                                 \
+	} while (0)
+	memcpy(list, good, sizeof(list));
+	BAD(0x7001, ALIGN);
+	list[0].len = unic_to_le32(2 * PAGE - 1);
+	BAD(0x7000, ALIGN);
+	list[1].iova = unic_to_le64(mb[2].iova + 8);
+	BAD(0x7000, ALIGN);
+	list[1].len = unic_to_le32(PAGE + 1);
+	BAD(0x7000, LENGTH); /* a page more than it has */
+#undef BAD
+	cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, good, 2);
+	assert_int_equal(cqe.status, 0);
+}
+
+/* -------------------------------------------------------------------- ends */
+
+/* Ask for @mr back; its notice. */
+static struct unic_evt_mr notice_of(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr c = { .mr = unic_to_le32(mr->mr),
+				 .gen = unic_to_le32(mr->gen) };
+	struct unic_evt_mr n;
+
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &c, NULL), 0);
+	rig_poll(&rb);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &n);
+	assert_int_equal(rig_ack(&rb, &n), 0);
+	return n;
+}
+
+static void dependents_end_with_their_region(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_evt_mr n, evt;
+	struct unic_piece p;
+	struct rig_mr w, s, x, y;
+	uint32_t i, seen = 0;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
+		  1);
+	alloc_ok(UNIC_FORM_SUB, 0, &s);
+	assert_int_equal(make_one(&s, &mb[1], 0, PAGE, RW, 0), 0);
+	make_three(&x);
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &y);
+	assert_int_equal(make_one(&y, &x, 0, 4000, RW, 0), 0);
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), 0); /* has a window now */
+	n = notice_of(&mb[1]);
+	assert_int_equal(unic_from_le32(n.dependents), 4);
+	rig_run(&rb, 19 * MS);
+	assert_int_equal(access_b(&y, RW, 100, 1, &p), 0); /* grace */
+	rig_run(&rb, 2 * MS);
+	while (rig_event(&rb, &evt)) {
+		assert_int_equal(evt.hdr.type, UNIC_EVT_EVICTED);
+		seen++;
+	}
+	assert_int_equal(unic_from_le32(evt.mr), mb[1].mr); /* it comes last */
+	assert_int_equal(seen, 5);
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(access_b(&s, RW, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(access_b(&x, RW, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(access_b(&y, RW, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(rb.nic.forms.used, 0);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rb.nic.mrs.mr[mb[i].mr].deps, 0);
+	assert_int_equal(access_b(&mb[0], RW, 0, 1, &p), 0);
+	assert_int_equal(write_to(&x, 0, 4), UNIC_WC_REM_EVICTED);
+	assert_int_equal(rig_count(&rb, forms_evicted), 4);
+	assert_int_equal(rig_dereg(&rb, &x), UNIC_ST_OK);
+}
+
+static void held_dependent_keeps_its_region(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_piece p;
+	struct rig_mr x;
+
+	(void)state;
+	make_three(&x);
+	unic_mr_dma_get(&rb.nic, (uint16_t)x.mr);
+	assert_int_equal(rig_dereg(&rb, &mb[1]), UNIC_ST_PENDING);
+	assert_int_equal(access_b(&x, RW, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(access_b(&mb[0], RW, 0, 1, &p), 0);
+	/* what is on its way is still translated (INV-3) */
+	assert_int_equal(
+		unic_xlate(&rb.nic, (uint16_t)x.mr, x.iova + 200, 9, &p), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus, three(200));
+	rig_run(&rb, 40 * MS);
+	assert_false(rig_event(&rb, &evt));
+	unic_mr_dma_put(&rb.nic, (uint16_t)x.mr);
+	rig_poll(&rb);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), x.mr);
+	assert_int_equal(evt.hdr.reason, UNIC_WHY_DEREG);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), mb[1].mr);
+}
+
+static void first_frame_only(struct unic_port *port, const uint8_t *frame,
+			     uint32_t len, uint32_t flags)
+{
+	fake_deliver(port->peer, frame, len, flags);
+	port->peer = NULL;
+	port->on_frame = NULL;
+}
+
+static void write_through_an_evicted_element_is_cut(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr x;
+	uint32_t seen = 0;
+
+	(void)state;
+	make_three(&x);
+	/* one packet of eight arrives, then the wire is cut */
+	ra.port.on_frame = first_frame_only;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, 8192, x.iova, x.stag);
+	rig_poll(&ra);
+	rig_poll(&rb);
+	assert_int_equal(rb.nic.mrs.mr[x.mr].holds, 1);
+	notice_of(&mb[1]);
+	rig_run(&rb, 22 * MS);
+	while (rig_event(&rb, &evt))
+		seen += evt.hdr.type == UNIC_EVT_EVICTED;
+	assert_int_equal(seen, 2);
+	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 0);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_ERR);
+}
+
+static void fast_registration_is_asked_back(void **state)
+{
+	struct unic_evt_mr n;
+	struct rig_mr f;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_FAST, 4, &f);
+	n = notice_of(&f);
+	assert_int_equal(unic_from_le32(n.entries), 4);
+	rig_run(&rb, 22 * MS);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &n);
+	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].state, UNIC_MR_EVICTED);
+}
+
+static void forms_cannot_be_asked_back(void **state)
+{
+	struct unic_cmd_mr c;
+	struct rig_mr s;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_SUB, 0, &s);
+	c = (struct unic_cmd_mr){ .mr = unic_to_le32(s.mr),
+				  .gen = unic_to_le32(s.gen) };
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &c, NULL),
+			 UNIC_ST_INVALID);
+}
+
+static void all_of_a_process_goes(void **state)
+{
+	struct unic_cmd_proc_detach c = { .proc = unic_to_le32(0) };
+	struct unic_evt_obj evt;
+	struct rig_mr x, w;
+	uint8_t status;
+
+	(void)state;
+	make_three(&x);
+	alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
+	assert_int_equal(make_one(&w, &x, 50, 100, UNIC_MR_REMOTE_READ, 0),
+			 UNIC_ST_RIGHTS);
+	status = rig_cmd(&rb, UNIC_CMD_PROC_DETACH, &c, NULL);
+	if (status == UNIC_ST_PENDING) {
+		rig_poll(&rb);
+		rig_expect(&rb, UNIC_EVT_PROC_GONE, &evt);
+	}
+	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(rb.nic.mrs.free, UNIC_MRS);
+}
+
+/* ------------------------------------------------------- re-register, batch */
+
+static void reregister(void **state)
+{
+	uint64_t *list;
+	struct unic_cmd_mr_rereg good = { .mr = unic_to_le32(mb[0].mr),
+					  .gen = unic_to_le32(mb[0].gen) },
+				 c;
+	uint16_t free = rb.nic.tlb.free;
+	uint32_t pd2 = rig_pd(&rb, 0);
+	struct unic_piece p;
+	struct rig_mr s;
+
+	(void)state;
+	list = (uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF);
+#define TRY(status)                                                 \
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), \
+			 UNIC_ST_##status)
+#define LIST(i) \
+	list[rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8) + (i)]
+	c = good;
+	TRY(INVALID); /* nothing to do */
+	c.what = UNIC_REREG_ALL + 1;
+	TRY(INVALID);
+	c = good;
+	c.what = UNIC_REREG_RIGHTS;
+	c.pd = unic_to_le32(pd2);
+	TRY(INVALID); /* not meant */
+	c = good;
+	c.what = UNIC_REREG_RIGHTS;
+	c.rights = UNIC_MR_REMOTE_WRITE;
+	TRY(INVALID);
+	c = good;
+	c.what = UNIC_REREG_PD;
+	c.pd = unic_to_le32(UNIC_PDS);
+	TRY(NO_PD);
+	c.gen = unic_to_le32(mb[0].gen + 1);
+	TRY(NO_MR);
+	c.gen = good.gen;
+	c.pd = unic_to_le32(pd2);
+	/* not while it is used, or made others of */
+	unic_mr_hold(&rb.nic, (uint16_t)mb[0].mr);
+	TRY(BUSY);
+	unic_mr_unhold(&rb.nic, (uint16_t)mb[0].mr);
+	alloc_ok(UNIC_FORM_SUB, 0, &s);
+	assert_int_equal(make_one(&s, &mb[0], 0, 1, RW, 0), 0);
+	TRY(BUSY);
+	assert_int_equal(rig_dereg(&rb, &s), 0);
+	assert_int_equal(access_b(&mb[0], RW, 0, 9, &p), 0); /* as it was */
+	TRY(OK);
+	assert_int_equal(access_b(&mb[0], RW, 0, 9, &p), -UNIC_EPD);
+	c.pd = unic_to_le32(pb);
+	TRY(OK);
+	/* another range, longer */
+	c = good;
+	c.what = UNIC_REREG_RANGE;
+	c.iova = unic_to_le64(0x40000);
+	c.length = unic_to_le64(4 * PAGE);
+	c.n_pages = unic_to_le32(4);
+	LIST(0) = LIST(1) = LIST(2) = UNIC_BUS(0, 64 * PAGE);
+	LIST(3) = UNIC_BUS(0, 65 * PAGE) + 8;
+	TRY(BUS);
+	c.n_pages = unic_to_le32(3);
+	TRY(INVALID);
+	assert_int_equal(access_b(&mb[0], RW, 0, 9, &p), 0);
+	c.n_pages = unic_to_le32(4);
+	LIST(0) = LIST(1) = LIST(2) = UNIC_BUS(0, 64 * PAGE);
+	LIST(3) = UNIC_BUS(0, 65 * PAGE);
+	TRY(OK);
+	assert_int_equal(rb.nic.tlb.free, free - 1);
+	assert_int_equal(access_b(&mb[0], RW, 0, 9, &p), -UNIC_EBOUNDS);
+	mb[0].iova = 0x40000;
+	assert_int_equal(access_b(&mb[0], RW, 3 * PAGE + 1, 9, &p), 0);
+	assert_int_equal((uint32_t)p.bus, 65 * PAGE + 1);
+	/* one that cannot fit leaves it as it was */
+	c.length = unic_to_le64((uint64_t)UNIC_TLB_ENTRIES * PAGE);
+	c.n_pages = unic_to_le32(UNIC_TLB_ENTRIES);
+	memset(&LIST(0), 0, UNIC_TLB_ENTRIES * 8);
+	TRY(TLB_FULL);
+	assert_int_equal(access_b(&mb[0], RW, 3 * PAGE + 1, 9, &p), 0);
+	assert_int_equal(rig_dereg(&rb, &mb[0]), 0);
+	assert_int_equal(rb.nic.tlb.free, free + 3);
+#undef TRY
+#undef LIST
+}
+
+static void several_in_one_command(void **state)
+{
+	uint8_t *list = rb.port.bar + UNIC_BAR_LIST_OFF +
+			rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	struct unic_cmd_mr_batch c = { .count = unic_to_le32(4) };
+	struct unic_cmd_mr_reg reg = {
+		.hdr = { .opcode = UNIC_CMD_MR_REG },
+		.pd = unic_to_le32(pb),
+		.rights = RW,
+		.page_shift = 12,
+		.length = unic_to_le64(PAGE),
+		.n_pages = unic_to_le32(1),
+	};
+	struct unic_cpl_mr_reg one;
+	struct unic_cpl_batch cpl;
+
+	(void)state;
+	memcpy(list, &reg, 64);
+	reg.flags = UNIC_REG_LIST;
+	memcpy(list + 64, &reg, 64);
+	reg.flags = 0;
+	reg.length = unic_to_le64((UNIC_TLB_ENTRIES + 1) * (uint64_t)PAGE);
+	reg.n_pages = unic_to_le32(UNIC_TLB_ENTRIES + 1);
+	memcpy(list + 128, &reg, 64);
+	reg.hdr.opcode = UNIC_CMD_FAULT;
+	memcpy(list + 192, &reg, 64);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_BATCH, &c, &cpl), 0);
+	assert_int_equal(unic_from_le32(cpl.done), 1);
+	memcpy(&one, list, 64);
+	assert_int_equal(one.hdr.status, UNIC_ST_OK);
+	assert_int_equal(rb.nic.mrs.mr[unic_from_le32(one.mr)].state,
+			 UNIC_MR_LOADING);
+	memcpy(&one, list + 64, 64);
+	assert_int_equal(one.hdr.status, UNIC_ST_INVALID);
+	memcpy(&one, list + 128, 64);
+	assert_int_equal(one.hdr.status, UNIC_ST_TOO_LARGE);
+	assert_int_equal(((struct unic_cpl_usage *)(void *)&one)->table,
+			 UNIC_TABLE_TLB);
+	memcpy(&one, list + 192, 64);
+	assert_int_equal(one.hdr.status, UNIC_ST_BAD_OPCODE);
+	c.count = unic_to_le32(UNIC_BATCH_MAX + 1);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_BATCH, &c, &cpl),
+			 UNIC_ST_INVALID);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sub_region_is_a_range),
+		TEST(each_wrong_sub_region),
+		TEST(allocations_that_cannot_be),
+		TEST(posted_bind_and_unbind),
+		TEST(each_wrong_bind),
+		TEST(type_1_is_bound_by_command),
+		TEST(peer_invalidates),
+		TEST(peer_invalidates_what_is_used),
+		TEST(peer_may_not_invalidate),
+		TEST(local_inv_waits_and_cuts),
+		TEST(indirect_over_three_regions),
+		TEST(lists_with_every_element_wrong),
+		TEST(protection_information_interleaved),
+		TEST(nested_to_a_depth),
+		TEST(posted_lists),
+		TEST(posted_fast_registration),
+		TEST(each_wrong_fast_registration),
+		TEST(dependents_end_with_their_region),
+		TEST(held_dependent_keeps_its_region),
+		TEST(write_through_an_evicted_element_is_cut),
+		TEST(fast_registration_is_asked_back),
+		TEST(forms_cannot_be_asked_back),
+		TEST(all_of_a_process_goes),
+		TEST(reregister),
+		TEST(several_in_one_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
