@@ -36,13 +36,13 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
 CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
-	fault.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
+	fault.c form.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	proc.c queue.c region.c restore.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
-	conn.c context.c cq.c doorbell.c error.c event.c mem.c move.c mr.c \
-	qp.c recover.c)
+	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
+	mem.c move.c mr.c qp.c recover.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
@@ -146,6 +146,7 @@ $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -278,6 +279,10 @@ $(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE))
 
 $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 
+# Forms through libunic, driver and NIC; for test_forms.py.
+FORMS := tests/qemu/forms.c
+$(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
+
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 $(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
 	$(UNIT_RIG) $(TARGET_RT))
@@ -402,7 +407,8 @@ L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
-	test_unicd.py test_faults.py test_soak.py) \
+	test_unicd.py test_faults.py test_soak.py test_forms.py) \
+	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
@@ -423,7 +429,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/forms bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -537,7 +543,7 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

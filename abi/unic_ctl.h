@@ -79,6 +79,10 @@ enum unic_ctl_op {
 	UNIC_CTL_REJECT = 32,
 	UNIC_CTL_DISCONNECT = 33,
 	UNIC_CTL_CONN_QUERY = 34,
+	UNIC_CTL_MR_ALLOC = 48,
+	UNIC_CTL_MR_MAKE = 49,
+	UNIC_CTL_MR_INVAL = 50,
+	UNIC_CTL_MR_REREG = 51,
 	/* anybody who may open the socket; no HELLO needed */
 	UNIC_CTL_INFO = 64,
 	UNIC_CTL_STATS = 65,
@@ -307,6 +311,61 @@ struct unic_ctl_mr_advise {
  * region that was evicted. One that waits: the wait ends. One that is being
  * granted: the reply comes when it is gone again, so nothing is left of a grant
  * that crossed a WAIT_CANCEL. BUSY: a queue lives in it. */
+
+/*
+ * MR_ALLOC. A window, sub-region, fast or indirect region (docs/DESIGN.md section
+ * 7), not valid yet. The reply is a unic_ctl_mr_reg_reply; refusals as MR_REG,
+ * with the same tail. It ends by MR_DEREG, or with an EVICTED upcall of its own
+ * when a region ends that it is made of.
+ */
+struct unic_ctl_mr_alloc {
+	struct unic_ctl_hdr hdr;
+	unic_le32 pd;	    /* id */
+	uint8_t kind;	    /* enum unic_form_kind */
+	uint8_t page_shift; /* FAST */
+	uint8_t key;
+	uint8_t importance;
+	unic_le32 n; /* FAST: pages; INDIRECT: elements */
+	unic_le32 user;
+	unic_le32 rsvd[8];
+};
+
+/* MR_MAKE. As the command of that name; the request's tail is the list: n struct
+ * unic_sge, then n le32 if strided. The reply is a unic_ctl_mr_reg_reply with the
+ * new STag. */
+struct unic_ctl_mr_make {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;
+	unic_le32 id;
+	unic_le32 n;
+	unic_le32 repeat;
+	uint8_t rights;
+	uint8_t key;
+	uint8_t strided;
+	uint8_t rsvd0;
+	unic_le32 rsvd[6];
+};
+
+/* MR_INVAL names one object. BUSY: it is closed, but something uses it still. */
+
+/*
+ * MR_REREG. As the command of that name. With RANGE the new range is pinned before
+ * the old one is let go; it has at most UNIC_LIST_MAX pages, of the same size.
+ * Any status but OK (and RESET, which ends everything): the old region is as it
+ * was.
+ */
+struct unic_ctl_mr_rereg {
+	struct unic_ctl_hdr hdr;
+	unic_le64 va;
+	unic_le64 iova;
+	unic_le64 length;
+	unic_le32 id;
+	unic_le32 pd; /* id */
+	uint8_t what; /* UNIC_REREG_* */
+	uint8_t rights;
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[3];
+};
 
 /* WAIT_CANCEL. `seq` of the MR_REG that waits. OK: that one is (or will at once
  * be) answered CANCELLED; NO_WAIT: it was granted or ended already. */
@@ -823,6 +882,11 @@ UNIC_ABI_AT(unic_ctl_mr_reg, rights, 52);
 UNIC_ABI_SIZE(unic_ctl_mr_advise, 64);
 UNIC_ABI_SIZE(unic_ctl_mr_reg, 64);
 UNIC_ABI_AT(unic_ctl_mr_reg_reply, page_shift, 32);
+UNIC_ABI_SIZE(unic_ctl_mr_alloc, 64);
+UNIC_ABI_AT(unic_ctl_mr_make, rights, 36);
+UNIC_ABI_SIZE(unic_ctl_mr_make, 64);
+UNIC_ABI_AT(unic_ctl_mr_rereg, what, 48);
+UNIC_ABI_SIZE(unic_ctl_mr_rereg, 64);
 UNIC_ABI_SIZE(unic_ctl_mr_reg_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_wait_cancel, 64);
 UNIC_ABI_SIZE(unic_ctl_notice_answer, 64);

@@ -154,12 +154,11 @@ static bool run_one(struct unic_nic *nic, uint8_t *at)
 {
 	uint64_t rec[REC_BYTES / 8], out[REC_BYTES / 8] = { 0 };
 	struct unic_cmd_hdr *cpl = (struct unic_cmd_hdr *)out;
-	const struct unic_cmd_hdr *hdr = (const void *)rec;
 	int err;
 
 	memcpy(rec, fetch(nic, at, REC_BYTES), REC_BYTES);
 	err = unic_cmd_one(nic, (const uint8_t *)rec, out);
-	*cpl = *hdr;
+	memcpy(out, rec, sizeof(*cpl));
 	cpl->status = unic_err_status(err);
 	memcpy(at, out, REC_BYTES);
 	return !err || err == -UNIC_EPENDING;

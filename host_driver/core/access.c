@@ -12,6 +12,7 @@
 #define OP_PRIV	 (1u << 2) /* privileged */
 #define OP_TAIL	 (1u << 3) /* may carry private data */
 #define OP_GIVE	 (1u << 4) /* gives something back: has room of its own */
+#define OP_LIST	 (1u << 5) /* may carry a list, which goes to the NIC */
 
 struct op {
 	const char *name;
@@ -76,6 +77,13 @@ static const struct op ops[] = {
 	[UNIC_CTL_REJECT] = { "reject", unic_cm_reject, ONE, PROC | OP_TAIL },
 	[UNIC_CTL_DISCONNECT] = { "disconnect", unic_cm_disconnect, ONE, PROC },
 	[UNIC_CTL_CONN_QUERY] = { "conn-query", unic_cm_query, ONE, PROC },
+	[UNIC_CTL_MR_ALLOC] = { "mr-alloc", unic_region_alloc,
+				END(unic_ctl_mr_alloc, rsvd), PROC },
+	[UNIC_CTL_MR_MAKE] = { "mr-make", unic_region_make,
+			       END(unic_ctl_mr_make, rsvd), PROC | OP_LIST },
+	[UNIC_CTL_MR_INVAL] = { "mr-inval", unic_region_inval, ONE, PROC },
+	[UNIC_CTL_MR_REREG] = { "mr-rereg", unic_region_rereg,
+				END(unic_ctl_mr_rereg, rsvd), PROC },
 	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
@@ -268,7 +276,7 @@ void unic_host_done(struct unic_host *host, struct unic_call *call)
 	}
 	memcpy(&asked, call->cmd, sizeof(asked));
 	memcpy(&got, call->cpl, sizeof(got));
-	if (asked.opcode != got.opcode || got.status > UNIC_ST_NO_ROUTE) {
+	if (asked.opcode != got.opcode || got.status > UNIC_ST_STALE) {
 		host->audits++;
 		got.opcode = asked.opcode;
 		got.status = UNIC_ST_FAILED;
@@ -340,6 +348,13 @@ static bool zero_from(const uint64_t *rec, uint32_t from)
 	return true;
 }
 
+static uint32_t tail_max(const struct op *op)
+{
+	if (op->flags & OP_LIST)
+		return UNIC_LIST_BYTES;
+	return op->flags & OP_TAIL ? UNIC_CTL_PRIVATE_MAX : 0;
+}
+
 /* Everything that can be said against a request before its own handler. */
 static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
 		    size_t bytes)
@@ -353,8 +368,7 @@ static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
 		return UNIC_ST_BAD_OPCODE;
 	op = &ops[req->op];
 	if (bytes < UNIC_CTL_BYTES || tail != bytes - UNIC_CTL_BYTES ||
-	    hdr->status || tail > UNIC_CTL_PRIVATE_MAX ||
-	    (tail && !(op->flags & OP_TAIL)) || !zero_from(req->rec, op->end))
+	    hdr->status || tail > tail_max(op) || !zero_from(req->rec, op->end))
 		return UNIC_ST_INVALID;
 	if (req->client->open >
 	    (op->flags & OP_GIVE ? 2 * UNIC_CTL_OPEN_MAX : UNIC_CTL_OPEN_MAX))
@@ -368,6 +382,21 @@ static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
 	if (op->flags & OP_HELLO && epoch && epoch != host->epoch)
 		return UNIC_ST_STALE_EPOCH;
 	return UNIC_ST_OK;
+}
+
+/* Lists go straight to where the NIC will read them. */
+static bool take_tail(struct unic_req *req, const uint8_t *tail)
+{
+	void *to = req->tail;
+
+	if (ops[req->op].flags & OP_LIST && req->tail_bytes) {
+		to = unic_req_list(req);
+		if (!to)
+			return false;
+		req->call.list_bytes = req->tail_bytes;
+	}
+	memcpy(to, tail, req->tail_bytes);
+	return true;
 }
 
 /* Out of memory for even the request: answer by hand. */
@@ -409,9 +438,10 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		return true;
 	}
 	req->tail_bytes = (uint32_t)(bytes - UNIC_CTL_BYTES);
-	memcpy(req->tail, (const uint8_t *)msg + UNIC_CTL_BYTES,
-	       req->tail_bytes);
-	ops[req->op].run(req);
+	if (take_tail(req, (const uint8_t *)msg + UNIC_CTL_BYTES))
+		ops[req->op].run(req);
+	else
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 	return true;
 }
 

@@ -8,6 +8,7 @@
  *   host.c          life of the device: reset, setup, poll
  *   proc.c          life of a process: attach, upcalls, detach
  *   region.c        MR_REG ... RESYNC, and the events about regions
+ *   form.c          MR_ALLOC ... MR_REREG
  *   restore.c       after a reset: everything is made again that can be
  *   fault.c         pages of DEMAND and TABLE regions
  *   queue.c         PD, token, CQ, QP
@@ -311,6 +312,12 @@ void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
 uint64_t unic_fault_poll(struct unic_host *host);
 /** unic_fault_advise() - MR_ADVISE. */
 void unic_fault_advise(struct unic_req *req);
+/* --------------------------------------------------------------- form.c */
+
+void unic_region_alloc(struct unic_req *req);
+void unic_region_make(struct unic_req *req);
+void unic_region_inval(struct unic_req *req);
+void unic_region_rereg(struct unic_req *req);
 
 /* -------------------------------------------------------------- queue.c */
 

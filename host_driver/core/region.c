@@ -44,9 +44,18 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
 }
 
+void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr)
+{
+	if (mr->next_bytes && !host->dark)
+		unic_frames_unpin(&proc_of(host, mr)->frames, mr->next_va,
+				  mr->next_bytes);
+	mr->next_bytes = 0;
+}
+
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr)
 {
 	unic_mr_unpin(host, mr);
+	unic_mr_unpin_next(host, mr);
 	proc_of(host, mr)->regions--;
 	unic_obj_free(&host->objects, &mr->obj);
 }
@@ -333,21 +342,26 @@ static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
 	unic_hmr_waits(host, mr);
 }
 
-/* A refusal explains itself with the NIC's usage record. */
-static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
-			uint32_t status)
+void unic_mr_refused(struct unic_req *req, uint32_t status)
 {
-	struct unic_host *host = req->host;
 	uint64_t usage[UNIC_REC_WORDS], rec[UNIC_REC_WORDS] = { 0 };
 	bool explained =
 		status == UNIC_ST_TLB_FULL || status == UNIC_ST_MR_FULL ||
 		status == UNIC_ST_QUOTA || status == UNIC_ST_TOO_LARGE ||
-		status == UNIC_ST_WAIT_FULL || status == UNIC_ST_CTRL_CAP;
+		status == UNIC_ST_WAIT_FULL || status == UNIC_ST_CTRL_CAP ||
+		status == UNIC_ST_ELEMENT_FULL;
 
 	memcpy(usage, req->call.cpl, sizeof(usage));
-	end_cancel(mr, UNIC_ST_NO_WAIT);
-	unic_hmr_forget(host, mr);
 	unic_req_answer(req, status, rec, usage, explained ? sizeof(usage) : 0);
+}
+
+/* A refusal explains itself with the NIC's usage record. */
+static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
+			uint32_t status)
+{
+	end_cancel(mr, UNIC_ST_NO_WAIT);
+	unic_hmr_forget(req->host, mr);
+	unic_mr_refused(req, status);
 }
 
 void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call)

@@ -38,6 +38,8 @@ struct unic_hmr {
 	uint8_t residency; /* enum unic_residency */
 	bool may_wait, async, pinned;
 	bool requeued; /* REGISTERING again after a reset: its id is known */
+	bool reregs;   /* `waiter` is MR_REREG */
+	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
 	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
 	uint64_t va, iova, length;
@@ -50,6 +52,8 @@ struct unic_hmr {
 	uint64_t deadline_ns;	     /* CLOCK_MONOTONIC */
 	uint32_t *there;	     /* DEMAND: bit per page, pinned; fault.c */
 	uint32_t table, table_units; /* TABLE */
+	/* MR_REREG under way: what it pinned, 0 bytes: nothing */
+	uint64_t next_va, next_bytes;
 	struct unic_req
 		*waiter; /* MR_REG that waits, or MR_DEREG that drains */
 	struct unic_req *cancel; /* WAIT_CANCEL that came before PENDING */
@@ -71,6 +75,13 @@ static inline struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
 /** unic_mr_unpin() - the NIC does not touch its frames any more; or nobody
  * knows, then they are unpinned when it is reset. */
 void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_mr_unpin_next() - nothing comes of a MR_REREG under way. */
+void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_mr_refused() - answer @status, with the usage record of the NIC where it
+ * explains that. */
+void unic_mr_refused(struct unic_req *req, uint32_t status);
 
 /** unic_hmr_forget() - unpin and free; its id ends. */
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);

@@ -5,7 +5,8 @@
  *
  * Secret: what survives, and the order. One command at a time, because each
  * needs numbers from those before: protection domains, regions with the STags
- * that they had, completion queues, queue pairs. Regions that wait come last:
+ * that they had, completion queues, queue pairs. Forms are not made again: what
+ * work requests made of them is not in our records; they end EVICTED. Regions that wait come last:
  * the device restores no region after one that was made otherwise.
  */
 #include "fault.h"
@@ -26,7 +27,7 @@ bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
  */
 static void lose_region(struct unic_host *host, struct unic_hmr *mr)
 {
-	bool leaving = mr->state >= R_ACTIVE && mr->waiter;
+	bool leaving = mr->state >= R_ACTIVE && mr->waiter && !mr->reregs;
 
 	if (!unic_restore_keeps(host, mr->obj.owner)) {
 		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
@@ -47,6 +48,10 @@ static void lose_region(struct unic_host *host, struct unic_hmr *mr)
 		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
 		return;
 	}
+	if (mr->reregs) /* it is answered RESET when its call comes back */
+		mr->waiter = NULL;
+	mr->reregs = false;
+	mr->next_bytes = 0; /* pins are counted anew, see below */
 	if (mr->state == R_NOTIFIED)
 		mr->state = R_ACTIVE;
 	mr->mr = UNIC_LOST;
@@ -243,7 +248,7 @@ static bool send_region(struct unic_req *req, struct unic_hmr *mr)
 
 	if (mr->state != R_ACTIVE)
 		return false; /* evicted, or it waits */
-	if (!unic_hmr_pin(req->host, mr)) {
+	if (mr->kind != UNIC_FORM_PLAIN || !unic_hmr_pin(req->host, mr)) {
 		told_evicted(req->host, mr);
 		return false;
 	}

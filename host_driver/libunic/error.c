@@ -69,6 +69,12 @@ static const struct status_text {
 	[UNIC_ST_CTRL_CAP] = { ENOMEM, "queues may hold a quarter of the share",
 			       "use fewer or smaller queues" },
 	[UNIC_ST_NO_ROUTE] = { EHOSTUNREACH, "no route to that address", "" },
+	[UNIC_ST_ELEMENT_FULL] = { ENOMEM,
+				   "no elements are left for windows and "
+				   "lists",
+				   "free some, or use shorter lists" },
+	[UNIC_ST_ALIGN] = { EINVAL, "pages do not fit together",
+			    "see unic_post_send() about REG_MR" },
 	[UNIC_CTL_ST_NO_HELLO] = { EPROTO, "not attached", "" },
 	[UNIC_CTL_ST_NO_SLOT] = { EAGAIN, "all process slots are taken",
 				  "end a process (unicctl ps), or start "
@@ -169,16 +175,48 @@ void unic_usage_parse(const struct unic_cpl_usage *in, struct unic_usage *out)
 	}
 }
 
+static const char *table_name(unsigned int table)
+{
+	static const char *const names[] = {
+		[UNIC_TABLE_TLB] = "TLB",
+		[UNIC_TABLE_MR] = "regions",
+		[UNIC_TABLE_TOKEN] = "tokens",
+		[UNIC_TABLE_WAIT] = "places to wait",
+		[UNIC_TABLE_ELEMENT] = "elements",
+	};
+
+	return table < COUNT(names) && names[table] ? names[table] : "table";
+}
+
+/* Who holds most TLB entries. */
+static void fail_holders(void)
+{
+	size_t n = strlen(last);
+	int i;
+
+	for (i = 0; i < 3 && last_usage.top[i].proc != 0xffff; i++) {
+		if (!last_usage.top[i].held)
+			break;
+		snprintf(last + n, sizeof(last) - n, "%s slot %u: %u",
+			 i ? "," : "; largest holders:", last_usage.top[i].proc,
+			 last_usage.top[i].held);
+		n = strlen(last);
+	}
+	snprintf(last + n, sizeof(last) - n, ")");
+}
+
 void unic_fail_usage(const struct unic_cpl_usage *usage)
 {
 	size_t n = strlen(last);
 
 	unic_usage_parse(usage, &last_usage);
 	snprintf(last + n, sizeof(last) - n,
-		 " (%u of %u used, %u by this process, fair share %u, %u "
-		 "waiting)",
-		 last_usage.used, last_usage.limit, last_usage.holding,
-		 last_usage.fair_share, last_usage.waiters);
+		 " (%s: %u of %u used, %u by this process, fair share %u, %u "
+		 "waiting",
+		 table_name(last_usage.table), last_usage.used,
+		 last_usage.limit, last_usage.holding, last_usage.fair_share,
+		 last_usage.waiters);
+	fail_holders();
 }
 
 bool unic_last_usage(struct unic_usage *out)
@@ -232,6 +270,8 @@ const char *unic_wc_status_str(unsigned int status)
 		[UNIC_WC_EVICTED] = "local region evicted",
 		[UNIC_WC_REM_EVICTED] = "remote region evicted",
 		[UNIC_WC_LOC_BUS_ERR] = "DMA failed",
+		[UNIC_WC_MW_BIND_ERR] = "bind refused",
+		[UNIC_WC_MEM_OP_ERR] = "registration or invalidation refused",
 	};
 
 	return pick(names, COUNT(names), status);
@@ -240,11 +280,18 @@ const char *unic_wc_status_str(unsigned int status)
 const char *unic_wc_detail_str(unsigned int detail)
 {
 	static const char *const names[] = {
-		[UNIC_WD_NONE] = "",	     [UNIC_WD_STAG] = "STag",
-		[UNIC_WD_PD] = "PD",	     [UNIC_WD_RIGHTS] = "rights",
-		[UNIC_WD_BOUNDS] = "bounds", [UNIC_WD_OPCODE] = "opcode",
-		[UNIC_WD_FLAGS] = "flags",   [UNIC_WD_SGE] = "SGE list",
-		[UNIC_WD_LENGTH] = "length", [UNIC_WD_BUSY] = "was in use",
+		[UNIC_WD_NONE] = "",
+		[UNIC_WD_STAG] = "STag",
+		[UNIC_WD_PD] = "PD",
+		[UNIC_WD_RIGHTS] = "rights",
+		[UNIC_WD_BOUNDS] = "bounds",
+		[UNIC_WD_OPCODE] = "opcode",
+		[UNIC_WD_FLAGS] = "flags",
+		[UNIC_WD_SGE] = "SGE list",
+		[UNIC_WD_LENGTH] = "length",
+		[UNIC_WD_BUSY] = "was in use",
+		[UNIC_WD_STATE] = "not in this state",
+		[UNIC_WD_ALIGN] = "alignment",
 	};
 
 	return pick(names, COUNT(names), detail);

@@ -31,7 +31,7 @@ void unic_region_put(struct unic_ctx *ctx, struct unic_region *r)
 		free(r);
 }
 
-static struct unic_region *region_new(struct unic_pd *pd)
+struct unic_region *unic_region_new(struct unic_pd *pd)
 {
 	struct unic_region *r = calloc(1, sizeof(*r));
 	int err;
@@ -55,7 +55,7 @@ static struct unic_region *region_new(struct unic_pd *pd)
 	return r;
 }
 
-static void region_drop(struct unic_region *r)
+void unic_region_drop(struct unic_region *r)
 {
 	struct unic_ctx *ctx = r->mr.ctx;
 
@@ -119,7 +119,7 @@ static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
 }
 
 /* A GRANTED upcall may have been read before the reply: it is the later one. */
-static void take_reply(struct unic_region *r,
+void unic_region_reply(struct unic_region *r,
 		       const struct unic_ctl_mr_reg_reply *reply, bool pending)
 {
 	struct unic_ctx *ctx = r->mr.ctx;
@@ -163,7 +163,7 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr)
 		return err;
 	}
 	r->wait_seq = call.seq;
-	take_reply(r, &rec.reply, status == UNIC_ST_PENDING);
+	unic_region_reply(r, &rec.reply, status == UNIC_ST_PENDING);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		err = unic_mem_cover(pd->ctx, attr->addr, attr->length);
 	if (err)
 		return err;
-	r = region_new(pd);
+	r = unic_region_new(pd);
 	if (!r)
 		return -ENOMEM;
 	r->mr.addr = attr->addr;
@@ -188,7 +188,7 @@ static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		r->mr.iova &= (1ull << page_shift_of(attr->page_bytes)) - 1;
 	err = register_it(r, attr);
 	if (err) {
-		region_drop(r);
+		unic_region_drop(r);
 		return err;
 	}
 	*out = &r->mr;
@@ -276,7 +276,7 @@ int unic_dereg_mr(struct unic_mr *mr)
 		unic_cancel_reg(mr);
 	err = forget(r);
 	if (!err)
-		region_drop(r);
+		unic_region_drop(r);
 	return err;
 }
 

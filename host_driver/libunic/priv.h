@@ -94,6 +94,8 @@ struct unic_region {
 	uint64_t deadline_ns; /* ASKED, atomic */
 	unsigned int refs;    /* under evt_lock */
 	uint32_t resync;      /* the last resync that told of it */
+	uint32_t old_stag;    /* forms: of before the last posted request */
+	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
 	bool leaving;	      /* the driver is being asked to end it */
 };
@@ -210,6 +212,13 @@ int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
 /** unic_reg_control() - memory and a region of class control for a queue. */
 int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
 void unic_dereg_control(struct unic_mr *mr);
+/** unic_region_new() - a region of @pd with a handle, WAITING; NULL with words. */
+struct unic_region *unic_region_new(struct unic_pd *pd);
+/** unic_region_drop() - forget one that the driver does not have. */
+void unic_region_drop(struct unic_region *r);
+/** unic_region_reply() - the driver has it now; not @pending: and it is LIVE. */
+void unic_region_reply(struct unic_region *r,
+		       const struct unic_ctl_mr_reg_reply *reply, bool pending);
 /** unic_region_put() - drop a reference; evt_lock held. */
 void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
 

@@ -43,7 +43,7 @@ static uint32_t inline_bytes(const struct unic_send_wr *wr)
 /* Slots it takes; 0: malformed. */
 static unsigned int slots_of(const struct unic_send_wr *wr)
 {
-	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_TOKEN ||
+	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_SEND_INV ||
 	    wr->num_sge > UNIC_SQ_SGE_MAX || wr->flags & ~UNIC_WR_FLAGS_ALL)
 		return 0;
 	if (!(wr->flags & UNIC_WR_INLINE))

@@ -243,6 +243,84 @@ int unic_cancel_reg(struct unic_mr *mr);
  */
 int unic_dereg_mr(struct unic_mr *mr);
 
+/* What unic_rereg_mr() shall change: enum of UNIC_REREG_* in `what`. */
+struct unic_rereg_attr {
+	unsigned int what;
+	struct unic_pd *pd;  /* REREG_PD */
+	unsigned int rights; /* REREG_RIGHTS */
+	void *addr;	     /* REREG_RANGE: of the page size that it has */
+	size_t length;
+};
+
+/**
+ * unic_rereg_mr() - as ibv_rereg_mr(): change a region without losing its STag.
+ * After an error the old region is as it was (*survived, may be NULL, is true),
+ * but for -ENOTCONN, after which nothing is. -EBUSY: an operation or a form
+ * uses it.
+ */
+int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
+		  bool *survived);
+
+/* -------------------------------------------------------------- forms */
+
+/*
+ * Regions made of regions (docs/DESIGN.md section 7). Each is a struct unic_mr,
+ * ends by unic_dereg_mr(), and also when a region ends that it is made of:
+ * UNIC_EV_EVICTED of its own. iova and stag are those of now; length and addr
+ * are not kept.
+ */
+
+/** unic_inc_rkey() - the same STag with the next low byte, which is ours. */
+static inline uint32_t unic_inc_rkey(uint32_t stag)
+{
+	return (stag & ~0xffu) | ((stag + 1) & 0xffu);
+}
+
+/** unic_reg_sub() - [@addr, @addr + @length) of @mr under an STag of its own with
+ * some of its @rights. It holds no entries. */
+int unic_reg_sub(struct unic_mr *mr, void *addr, size_t length,
+		 unsigned int rights, struct unic_mr **out);
+
+/** unic_alloc_mw() - a memory window of @type 1 or 2, not bound. -ENOMEM. */
+int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out);
+
+/** unic_bind_mw() - bind a window by a call, under the next STag; type 1 also
+ * anew. @rights: of UNIC_MR_REMOTE_*. @mr: with UNIC_MR_MW_BIND, and LOCAL_WRITE
+ * for remote write. @length 0: unbind. -EACCES, -ERANGE, -EBUSY, -ESTALE (bound;
+ * not a window). */
+int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
+		 size_t length, unsigned int rights);
+
+/** unic_alloc_fast_mr() - entries for @pages pages of @page_bytes, for
+ * unic_post_reg_mr(). */
+int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
+		       unsigned int page_bytes, struct unic_mr **out);
+
+/* A list: what a form is made of, in order. */
+struct unic_list {
+	const struct unic_sg *sg;
+	unsigned int n;
+	const uint32_t *strides; /* NULL, or bytes between the repetitions of
+				  * each element */
+	unsigned int repeat;	 /* 0: once */
+	unsigned int rights;	 /* enum unic_mr_rights */
+	uint64_t iova;		 /* that its first byte shall have */
+};
+
+/** unic_alloc_indirect() - room for a list of @elements, 1 to
+ * UNIC_FORM_ELEMENTS. */
+int unic_alloc_indirect(struct unic_pd *pd, unsigned int elements,
+			struct unic_mr **out);
+
+/** unic_reg_indirect() - allocate and make valid at once. An element may be any
+ * byte range of any region of @pd but a window. */
+int unic_reg_indirect(struct unic_pd *pd, const struct unic_list *list,
+		      struct unic_mr **out);
+
+/** unic_invalidate() - by a call what unic_post_local_inv() does by a request.
+ * -EBUSY: nobody gets in any more, but something uses it still: call again. */
+int unic_invalidate(struct unic_mr *form);
+
 /** unic_mr_life() - where it stands; cheap, no system call. */
 enum unic_mr_life unic_mr_life(const struct unic_mr *mr);
 
@@ -420,6 +498,52 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 		   unsigned int n);
 int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
+
+/*
+ * Requests about forms, in the order of the queue: what is posted behind one can
+ * use what it makes. They complete like others (UNIC_WC_BIND_MW, _REG_MR,
+ * _LOCAL_INV). form->stag is the new STag at once; if the request completes with
+ * an error, unic_post_undo() puts the old one back. @flags: UNIC_WR_*. Return 0,
+ * -EAGAIN (queue full), -EINVAL.
+ * The peer closes one of ours by UNIC_WR_SEND_INV with its STag in rkey; the
+ * receive completes with UNIC_WC_WITH_INV and that STag.
+ */
+int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+		      struct unic_mr *mw, const struct unic_mr *mr, void *addr,
+		      uint32_t length, unsigned int rights);
+int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+			struct unic_mr *form);
+/** unic_post_reg_mr() - @list: at most UNIC_FAST_RUNS runs of whole pages; only
+ * the first may begin and only the last end within one. */
+int unic_post_reg_mr(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+		     struct unic_mr *form, const struct unic_list *list);
+/** unic_post_reg_indirect() - lists of up to UNIC_SQ_INLINE_MAX bytes (6
+ * elements, 4 with strides) go with the request; for longer ones @mem is memory
+ * of a region, of 20 bytes an element, that the NIC reads before completion. */
+int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
+			   unsigned int flags, struct unic_mr *form,
+			   const struct unic_list *list,
+			   const struct unic_sg *mem);
+void unic_post_undo(struct unic_mr *form);
+
+/**
+ * A pool of fast registrations, allocated early and used again and again (S0
+ * section 5). It grows as they are wanted; one that was asked back meanwhile
+ * is replaced when it is taken, not when it is used.
+ */
+struct unic_fast_pool;
+int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
+			  unsigned int page_bytes, struct unic_fast_pool **out);
+/** unic_fast_pool_get() - one that is good for @expected_us, not valid. */
+int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
+		       struct unic_mr **out);
+/** unic_fast_pool_put() - it was invalidated. */
+void unic_fast_pool_put(struct unic_fast_pool *pool, struct unic_mr *mr);
+/** unic_fast_pool_trim() - give back all that lie idle: the answer to a notice
+ * on one of them. Returns how many. */
+unsigned int unic_fast_pool_trim(struct unic_fast_pool *pool);
+/** unic_fast_pool_destroy() - all were put back. */
+void unic_fast_pool_destroy(struct unic_fast_pool *pool);
 
 /* ----------------------------------------------------------- connections */
 

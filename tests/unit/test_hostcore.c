@@ -1896,6 +1896,115 @@ static void any_word_of_the_journal_is_wrong(void **state)
 	fake_delete(f);
 }
 
+/* A new range is pinned before the old one is let go, and whatever the NIC says
+ * nothing stays pinned that no region has. */
+static void rereg_pins_first(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4);
+	struct unic_ctl_mr_rereg good = {
+		.id = unic_to_le32(mr),
+		.what = UNIC_REREG_RANGE,
+		.va = unic_to_le64(VA + 2 * 4096),
+		.iova = unic_to_le64(VA + 2 * 4096),
+		.length = unic_to_le64(6 * 4096),
+	};
+	struct unic_ctl_mr_rereg r = good;
+	struct unic_cmd_mr_rereg cmd;
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_BUSY;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_BUSY);
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_TLB_FULL;
+	r = good;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_TLB_FULL);
+	assert_int_equal(f->os.reply_bytes[0],
+			 UNIC_CTL_BYTES + sizeof(struct unic_cpl_usage));
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_OK;
+	r = good;
+	r.length = unic_to_le64(7 * 4096); /* a frame it has not */
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r),
+			 UNIC_CTL_ST_NOT_ALIGNED);
+	r = good;
+	r.length = unic_to_le64(0);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
+	r = good;
+	r.va = unic_to_le64(UINT64_MAX);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
+	r = good;
+	r.what = 8;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
+	r = good;
+	r.what = UNIC_REREG_PD;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_NO_PD);
+	r = good;
+	r.id = unic_to_le32(mr + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_NO_MR);
+	assert_int_equal(pinned(f), 4);
+	r = good;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_OK);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REREG], 64);
+	assert_int_equal(unic_from_le32(cmd.n_pages), 6);
+	assert_int_equal(pinned(f), 6);
+	fake_delete(f);
+}
+
+/* A window pins nothing; its end is told as that of any region. */
+static void forms_pin_nothing(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(5),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(0x5500) };
+	struct unic_ctl_mr_alloc a = { .kind = UNIC_FORM_WINDOW2,
+				       .user = unic_to_le32(66) };
+	struct unic_ctl_mr_make m = { .n = unic_to_le32(1) };
+	struct unic_evt_mr evt = { .hdr = { .type = UNIC_EVT_EVICTED,
+					    .reason = UNIC_WHY_DEREG },
+				   .mr = unic_to_le32(5),
+				   .gen = unic_to_le32(2) };
+	struct unic_ctl_obj o = { 0 };
+	uint32_t live, id, upcalls;
+
+	(void)state;
+	region(f, 4);
+	live = f->host->objects.live;
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a), UNIC_ST_NO_PD);
+	a.pd = unic_to_le32(((struct unic_obj *)unic_obj_next(
+				     &f->host->objects, &(uint32_t){ 0 },
+				     UNIC_OBJ_PD, UNIC_OBJ_ANYONE))
+				    ->id);
+	f->answer[UNIC_CMD_MR_ALLOC] = UNIC_ST_ELEMENT_FULL;
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a),
+			 UNIC_ST_ELEMENT_FULL);
+	assert_int_equal(f->os.reply_bytes[0], 2 * UNIC_CTL_BYTES);
+	assert_int_equal(f->host->objects.live, live);
+	f->answer[UNIC_CMD_MR_ALLOC] = UNIC_ST_OK;
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a), UNIC_ST_OK);
+	id = reply_u32(f, 16);
+	assert_int_equal(reply_u32(f, 20), 0x5500);
+	assert_int_equal(pinned(f), 4);
+	/* the list is missing */
+	m.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_MR_MAKE, &m), UNIC_ST_INVALID);
+	o.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_INVAL] = UNIC_ST_BUSY;
+	assert_int_equal(request(f, UNIC_CTL_MR_INVAL, &o), UNIC_ST_BUSY);
+	upcalls = f->os.upcalls;
+	evt.user = unic_to_le32(id);
+	event(f, &evt);
+	settle(f);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_INVAL, &o), UNIC_ST_EVICTED);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &o), UNIC_ST_OK);
+	assert_int_equal(f->host->objects.live, live);
+	assert_int_equal(pinned(f), 4);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1970,6 +2079,8 @@ int main(void)
 			journal_of_another_board_is_nothing, keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			any_word_of_the_journal_is_wrong, keep, no_keep),
+		cmocka_unit_test(rereg_pins_first),
+		cmocka_unit_test(forms_pin_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * form.c - regions made of others, and regions made anew (docs/DESIGN.md section
+ * 7). The NIC knows what depends on what; here a form is a region that pins
+ * nothing, because what it is made of does.
+ */
+#include "journal.h"
+#include "region.h"
+#include "unic_queue.h"
+
+/* The region that a request is about, if nothing else is being done to it. */
+static uint32_t pick(struct unic_req *req, uint32_t id, struct unic_hmr **mr)
+{
+	req->id = id;
+	*mr = mr_get(req, id);
+	if (!*mr || (*mr)->state < R_ACTIVE)
+		return UNIC_ST_NO_MR;
+	if ((*mr)->state == R_EVICTED)
+		return UNIC_ST_EVICTED;
+	return (*mr)->waiter ? UNIC_ST_BUSY : UNIC_ST_OK;
+}
+
+static uint32_t status_of(const struct unic_call *call)
+{
+	uint32_t status = unic_call_status(call);
+
+	return status == UNIC_ST_BAD_OPCODE ? UNIC_CTL_ST_UNSUPPORTED : status;
+}
+
+static void answer(struct unic_req *req, const struct unic_hmr *mr)
+{
+	struct unic_ctl_mr_reg_reply r = {
+		.id = unic_to_le32(mr->obj.id),
+		.stag = unic_to_le32(mr->stag),
+		.entries = unic_to_le32(mr->n_pages),
+		.page_shift = mr->page_shift,
+	};
+
+	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
+}
+
+/* ---------------------------------------------------------------- MR_ALLOC */
+
+static void alloc_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = status_of(call);
+	struct unic_cpl_mr_reg cpl;
+
+	if (!mr) { /* the process or the epoch ended */
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	mr->waiter = NULL;
+	if (status) {
+		unic_hmr_forget(req->host, mr);
+		unic_mr_refused(req, status);
+		return;
+	}
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	mr->mr = unic_from_le32(cpl.mr);
+	mr->gen = unic_from_le32(cpl.gen);
+	mr->stag = unic_from_le32(cpl.stag);
+	mr->state = R_ACTIVE;
+	answer(req, mr);
+}
+
+void unic_region_alloc(struct unic_req *req)
+{
+	struct unic_cmd_mr_alloc cmd = { 0 };
+	struct unic_ctl_mr_alloc r;
+	struct unic_hmr *mr = NULL;
+	struct unic_hpd *pd;
+	uint32_t status;
+
+	memcpy(&r, req->rec, sizeof(r));
+	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
+			  UNIC_OBJ_PD, unic_req_owner(req));
+	status = pd ? unic_req_room(req, UNIC_OBJ_MR) : UNIC_ST_NO_PD;
+	if (!status) {
+		mr = unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR, req->slot,
+				    sizeof(*mr));
+		status = mr ? UNIC_ST_OK : UNIC_CTL_ST_NO_MEMORY;
+	}
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	unic_req_proc(req)->regions++;
+	mr->state = R_REGISTERING;
+	mr->kind = r.kind;
+	mr->pd = pd->obj.id;
+	mr->page_shift = r.page_shift;
+	mr->n_pages = r.kind == UNIC_FORM_FAST ? unic_from_le32(r.n) : 0;
+	mr->user = unic_from_le32(r.user);
+	mr->reg_seq = req->seq;
+	mr->waiter = req;
+	req->id = mr->obj.id;
+	cmd.pd = unic_to_le32(pd->pd);
+	cmd.kind = r.kind;
+	cmd.page_shift = r.page_shift;
+	cmd.key = r.key;
+	cmd.importance = r.importance;
+	cmd.n = r.n;
+	cmd.user = unic_to_le32(mr->obj.id);
+	unic_req_send(req, UNIC_CMD_MR_ALLOC, &cmd, alloc_done);
+}
+
+/* ------------------------------------------------------- MR_MAKE, MR_INVAL */
+
+static void make_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = status_of(call);
+	struct unic_cpl_mr_reg cpl;
+
+	if (status || !mr) {
+		unic_req_status(req, status ? status : UNIC_CTL_ST_RESET);
+		return;
+	}
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	mr->stag = unic_from_le32(cpl.stag);
+	answer(req, mr);
+}
+
+void unic_region_make(struct unic_req *req)
+{
+	struct unic_cmd_mr_make cmd = { 0 };
+	struct unic_ctl_mr_make r;
+	struct unic_hmr *mr;
+	uint32_t status, n;
+
+	memcpy(&r, req->rec, sizeof(r));
+	n = unic_from_le32(r.n);
+	status = pick(req, unic_from_le32(r.id), &mr);
+	if (!status && (n > UNIC_FORM_ELEMENTS || r.strided > 1 || r.rsvd0 ||
+			req->tail_bytes != n * (r.strided ? 20u : 16u)))
+		status = UNIC_ST_INVALID;
+	if (!status && mr->kind == UNIC_FORM_PLAIN)
+		status = UNIC_ST_STATE;
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	cmd.iova = r.iova;
+	cmd.n = r.n;
+	cmd.repeat = r.repeat;
+	cmd.rights = r.rights;
+	cmd.key = r.key;
+	cmd.strided = r.strided;
+	unic_req_send(req, UNIC_CMD_MR_MAKE, &cmd, make_done);
+}
+
+static void inval_done(struct unic_call *call)
+{
+	unic_req_status(unic_req_of(call), status_of(call));
+}
+
+void unic_region_inval(struct unic_req *req)
+{
+	struct unic_cmd_mr cmd = { 0 };
+	struct unic_ctl_obj r;
+	struct unic_hmr *mr;
+	uint32_t status;
+
+	memcpy(&r, req->rec, sizeof(r));
+	status = pick(req, unic_from_le32(r.id), &mr);
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	unic_req_send(req, UNIC_CMD_MR_INVAL, &cmd, inval_done);
+}
+
+/* ---------------------------------------------------------------- MR_REREG */
+
+/* The new range becomes the region's; what was pinned for the old one is not
+ * any more. */
+static void take_range(struct unic_host *host, struct unic_hmr *mr,
+		       const struct unic_ctl_mr_rereg *r)
+{
+	uint64_t iova = unic_from_le64(r->iova);
+	uint64_t length = unic_from_le64(r->length);
+
+	unic_mr_unpin(host, mr);
+	mr->pinned = true;
+	mr->next_bytes = 0;
+	mr->va = unic_from_le64(r->va);
+	mr->iova = iova;
+	mr->length = length;
+	mr->n_pages = (uint32_t)(((iova + length - 1) >> mr->page_shift) -
+				 (iova >> mr->page_shift) + 1);
+}
+
+/* It is what it would be had it been registered so: restore.c does. */
+static void take(struct unic_host *host, struct unic_hmr *mr,
+		 const struct unic_ctl_mr_rereg *r)
+{
+	struct unic_ctl_mr_reg made;
+
+	memcpy(&made, mr->made, sizeof(made));
+	if (r->what & UNIC_REREG_RANGE) {
+		take_range(host, mr, r);
+		made.va = r->va;
+		made.iova = r->iova;
+		made.length = r->length;
+	}
+	if (r->what & UNIC_REREG_PD) {
+		mr->pd = unic_from_le32(r->pd);
+		made.pd = r->pd;
+	}
+	if (r->what & UNIC_REREG_RIGHTS)
+		made.rights = r->rights;
+	memcpy(mr->made, &made, sizeof(made));
+	unic_journal_put(host, &mr->obj, mr->made, mr->stag, 0);
+}
+
+static void rereg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = status_of(call);
+	struct unic_ctl_mr_rereg r;
+
+	if (!mr || mr->waiter != req) { /* the process or the epoch ended */
+		unic_req_status(req, UNIC_CTL_ST_RESET);
+		return;
+	}
+	mr->waiter = NULL;
+	mr->reregs = false;
+	if (status || mr->state == R_EVICTED) {
+		unic_mr_unpin_next(req->host, mr);
+		unic_mr_refused(req, status ? status : UNIC_ST_EVICTED);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	take(req->host, mr, &r);
+	answer(req, mr);
+}
+
+/* Pins and lists the new range. */
+static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
+			const struct unic_ctl_mr_rereg *r,
+			struct unic_cmd_mr_rereg *cmd)
+{
+	struct unic_frames *f = &proc_of(req->host, mr)->frames;
+	uint64_t va = unic_from_le64(r->va), iova = unic_from_le64(r->iova);
+	uint64_t length = unic_from_le64(r->length), n, i, mask;
+	uint64_t *list = unic_req_list(req);
+
+	if (!list)
+		return UNIC_CTL_ST_NO_MEMORY;
+	if (!length || iova + (length - 1) < iova || va + (length - 1) < va)
+		return UNIC_ST_INVALID;
+	if (unic_frames_shift(f, va, iova, length, mr->page_shift) !=
+	    mr->page_shift)
+		return UNIC_CTL_ST_NOT_ALIGNED;
+	n = ((iova + length - 1) >> mr->page_shift) - (iova >> mr->page_shift) +
+	    1;
+	if (n > UNIC_LIST_MAX)
+		return UNIC_ST_TOO_LARGE;
+	mask = (1ull << mr->page_shift) - 1;
+	if (unic_frames_list(f, va, mr->page_shift, 0, (uint32_t)n, list) ||
+	    unic_frames_pin(f, va & ~mask, n << mr->page_shift))
+		return UNIC_CTL_ST_NOT_MAPPED;
+	mr->next_va = va & ~mask;
+	mr->next_bytes = n << mr->page_shift;
+	for (i = 0; i < n; i++)
+		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
+	req->call.list_bytes = (uint32_t)n * 8;
+	cmd->iova = r->iova;
+	cmd->length = r->length;
+	cmd->n_pages = unic_to_le32((uint32_t)n);
+	return UNIC_ST_OK;
+}
+
+void unic_region_rereg(struct unic_req *req)
+{
+	struct unic_cmd_mr_rereg cmd = { 0 };
+	struct unic_ctl_mr_rereg r;
+	struct unic_hmr *mr;
+	struct unic_hpd *pd;
+	uint32_t status;
+
+	memcpy(&r, req->rec, sizeof(r));
+	status = pick(req, unic_from_le32(r.id), &mr);
+	if (!status && (r.what & ~UNIC_REREG_ALL || r.rsvd0[0] || r.rsvd0[1]))
+		status = UNIC_ST_INVALID;
+	if (!status &&
+	    (mr->kind != UNIC_FORM_PLAIN || mr->residency != UNIC_RESIDENT))
+		status = UNIC_ST_STATE;
+	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
+			  UNIC_OBJ_PD, unic_req_owner(req));
+	if (!status && r.what & UNIC_REREG_PD && !pd)
+		status = UNIC_ST_NO_PD;
+	if (!status && r.what & UNIC_REREG_RANGE)
+		status = prepare(req, mr, &r, &cmd);
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	cmd.what = r.what;
+	cmd.rights = r.what & UNIC_REREG_RIGHTS ? r.rights : 0;
+	if (r.what & UNIC_REREG_PD)
+		cmd.pd = unic_to_le32(pd->pd);
+	mr->waiter = req;
+	mr->reregs = true;
+	unic_req_send(req, UNIC_CMD_MR_REREG, &cmd, rereg_done);
+}
