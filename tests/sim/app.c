@@ -44,7 +44,16 @@ bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
 	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
 			  const void *rec, uint32_t bytes))
 {
-	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+	return app_ask_list(a, op, rec, 0, arg, done);
+}
+
+bool app_ask_list(struct app *a, uint16_t op, void *rec, uint32_t bytes,
+		  uint32_t arg,
+		  void (*done)(struct app *a, uint32_t arg, uint32_t status,
+			       const void *rec, uint32_t bytes))
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
+				    .tail_bytes = unic_to_le32(bytes) };
 	uint32_t i;
 
 	for (i = 0; i < APP_ASKS && a->ask[i].seq; i++)
@@ -54,7 +63,7 @@ bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
 	a->ask[i] = (struct ask){ ++a->seq, op, done, arg };
 	hdr.seq = unic_to_le32(a->seq);
 	memcpy(rec, &hdr, sizeof(hdr));
-	world_send(&a->c, rec, 64);
+	world_send(&a->c, rec, 64 + bytes);
 	return true;
 }
 
@@ -90,6 +99,18 @@ static bool asking(const struct app *a)
 	return false;
 }
 
+/* What comes of a form is known when the driver is gone: nothing. */
+static bool uncertain(const struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_ASKS; i++)
+		if (a->ask[i].seq && a->ask[i].op != UNIC_CTL_MR_ALLOC &&
+		    a->ask[i].op != UNIC_CTL_MR_MAKE)
+			return true;
+	return false;
+}
+
 /* A registration beyond the share may wait for ever. */
 static bool owed_reply(const struct app *a)
 {
@@ -116,6 +137,7 @@ static void forget(struct app *a, bool safe)
 	app_op_forget(a, safe);
 	app_qp_forget(a, safe);
 	app_mem_forget(a);
+	app_form_forget(a);
 	memset(a->token, 0, sizeof(a->token));
 	a->epoch_life++;
 }
@@ -141,7 +163,7 @@ static void on_hangup(struct world_client *c)
 	sim_log("app %u: the driver hung up", a->index);
 	/* whether a request that was not answered did anything is not known:
 	 * this one does not find out */
-	if (a->keep && a->state >= APP_RUNS && !asking(a)) {
+	if (a->keep && a->state >= APP_RUNS && !uncertain(a)) {
 		a->was = a->state;
 		a->resume = a->reset = true;
 		a->back = false;
@@ -401,6 +423,10 @@ static void go_on(struct app *a)
 	app_token_restore(a);
 	app_qp_restore(a);
 	app_mem_restore(a, a->resumed);
+	if (a->resumed)
+		app_form_forget(a);
+	else
+		app_form_restore(a);
 	a->resumed = false;
 	a->epoch_life++;
 	a->reset = a->back = false;
@@ -497,8 +523,10 @@ static void leave(struct app *a)
 		return;
 	}
 	app_qp_step(a);
+	app_form_step(a);
 	app_mem_step(a);
-	if (!app_qp_none(a) || !app_mem_none(a) || asking(a))
+	if (!app_qp_none(a) || !app_mem_none(a) || !app_form_none(a) ||
+	    asking(a))
 		return;
 	app_ask(a, UNIC_CTL_PD_FREE, &r, 0, pd_freed);
 }
@@ -512,6 +540,7 @@ static void run(struct app *a)
 	}
 	app_qp_step(a);
 	app_mem_step(a);
+	app_form_step(a);
 	app_op_step(a);
 }
 

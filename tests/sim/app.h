@@ -5,6 +5,7 @@
  *
  *   app.c      life: HELLO, requests and replies, upcalls, the end
  *   app_mem.c  regions: register, answer notices, let go
+ *   app_form.c windows and the like over them
  *   app_qp.c   queues: connect, flush, doorbells
  *   app_op.c   operations of the script, their completions
  */
@@ -69,6 +70,22 @@ struct region {
 	bool cancelled;
 	uint32_t notice_seq; /* not answered yet; 0: none */
 	uint64_t answer_ns, retry_ns;
+};
+
+enum form_state {
+	FORM_NONE,
+	FORM_ASKED,
+	FORM_MADE, /* if not `evicted` */
+	FORM_LEAVING,
+};
+
+/* Another name of the region of the same index; see app_form.c. */
+struct form {
+	uint8_t state, kind;
+	bool evicted; /* of no use any more */
+	uint32_t id, stag, life;
+	uint64_t iova; /* of the region's first byte */
+	uint64_t retry_ns;
 };
 
 enum qp_state {
@@ -190,6 +207,7 @@ struct app {
 	uint32_t frame[APP_PAGES];
 	struct ask ask[APP_ASKS];
 	struct region region[APP_REGIONS];
+	struct form form[APP_REGIONS];
 	struct qp qp[APP_QPS];
 	struct op op[APP_OPEN];
 	struct token token[APP_TOKENS];
@@ -221,6 +239,11 @@ void app_evict_storm(uint32_t node);
 bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
 	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
 			  const void *rec, uint32_t bytes));
+/** app_ask_list() - the same with @bytes of list behind the record. */
+bool app_ask_list(struct app *a, uint16_t op, void *rec, uint32_t bytes,
+		  uint32_t arg,
+		  void (*done)(struct app *a, uint32_t arg, uint32_t status,
+			       const void *rec, uint32_t bytes));
 /** app_mem() - byte @at of its memory. */
 uint8_t *app_mem(struct app *a, uint32_t at);
 /** app_db() - its doorbell page; the NIC's page follows. */
@@ -240,6 +263,18 @@ struct region *app_region(struct app *a, uint32_t id);
 void app_rereg(struct app *a, uint64_t r);
 /** app_chunk() - @len bytes of @part of region @r, or UINT32_MAX: none free. */
 uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
+
+/* --------------------------------------------------------------- app_form.c */
+
+void app_form_step(struct app *a);
+void app_form_forget(struct app *a);
+/** app_form_restore() - after a reset: forms are not restored. */
+void app_form_restore(struct app *a);
+bool app_form_none(const struct app *a);
+/** app_form_evicted() - if @id is one. */
+void app_form_evicted(struct app *a, uint32_t id);
+/** app_form() - one that has all of region @r, or NULL. */
+const struct form *app_form(const struct app *a, const struct region *r);
 
 /* ----------------------------------------------------------------- app_qp.c */
 

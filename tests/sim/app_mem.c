@@ -133,7 +133,7 @@ static void reg(struct app *a, uint32_t i)
 	req.va = unic_to_le64(APP_VA + r->at);
 	req.iova = unic_to_le64(r->iova);
 	req.length = unic_to_le64(r->bytes);
-	req.rights = r->rights;
+	req.rights = r->rights | (i ? UNIC_MR_MW_BIND : 0);
 	req.mr_class = r->mr_class;
 	req.page_shift = 12;
 	req.residency = some_residency(a);
@@ -319,6 +319,8 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 		return;
 	}
 	memcpy(&up, rec, sizeof(up));
+	if (type == UNIC_UP_EVICTED)
+		app_form_evicted(a, unic_from_le32(up.hdr.id));
 	r = app_region(a, unic_from_le32(up.hdr.id));
 	if (!r || r->state == REGION_ASKED)
 		return;

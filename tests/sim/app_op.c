@@ -247,6 +247,7 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 {
 	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
 	bool read = o->kind == SCN_READ;
+	const struct form *f;
 	struct unic_sq_slot *s;
 	struct app *to = read ? a : peer;
 
@@ -265,8 +266,14 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 				read ? o->local_at : o->remote_at, o->len,
 				read ? ORACLE_ANY : ORACLE_DATA, o->id);
 	s = op_put_wr(a, o);
+	f = o->id & 1 ? app_form(peer, o->remote) : NULL;
 	s->remote = unic_to_le64(op_iova(o->remote, o->remote_at));
 	s->rkey = unic_to_le32(o->remote->stag);
+	if (f) {
+		s->remote =
+			unic_to_le64(f->iova + o->remote_at - o->remote->at);
+		s->rkey = unic_to_le32(f->stag);
+	}
 	op_post(a, o);
 	return true;
 }

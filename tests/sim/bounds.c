@@ -112,7 +112,7 @@ static bool another_above(const struct model *m, uint32_t victim)
 		const struct model_mr *r = &m->mr[i];
 
 		if (r->state == MODEL_ACTIVE && r->proc != victim &&
-		    r->mr_class != UNIC_CLASS_CONTROL &&
+		    r->mr_class != UNIC_CLASS_CONTROL && r->n_pages &&
 		    sim_now() - r->active_ns > 4 * MS && /* residence is less */
 		    net(m, r->proc) > model_fair(m, r->proc))
 			return true;

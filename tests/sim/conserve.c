@@ -36,6 +36,7 @@ void conserve_done(struct node *n, const struct tap_cmd *c, const void *cpl)
 		t->registered += hdr.status == UNIC_ST_OK;
 		t->queued += hdr.status == UNIC_ST_PENDING;
 	}
+	t->registered += hdr.opcode == UNIC_CMD_MR_ALLOC && !hdr.status;
 	t->acks += hdr.opcode == UNIC_CMD_NOTICE_ACK && !hdr.status;
 	t->tokens += hdr.opcode == UNIC_CMD_TOKEN_ALLOC && !hdr.status;
 }

@@ -171,6 +171,25 @@ void model_dropped(struct model *m, const struct unic_drop *drop)
 	r->bus[page] = 0;
 }
 
+/* A form holds nothing and is asked for by nobody: it ends with its regions. */
+static void done_alloc(struct model *m, const struct tap_cmd *c,
+		       const void *rec)
+{
+	struct unic_cmd_mr_alloc cmd;
+	struct unic_cmd_mr_reg reg = { .mr_class = MODEL_CLASS_FORM };
+	struct unic_cpl_mr_reg cpl;
+	struct model_mr *r;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	memcpy(&cpl, rec, sizeof(cpl));
+	reg.pd = cmd.pd;
+	reg.user = cmd.user;
+	r = begin(m, &reg, unic_from_le32(cpl.mr), unic_from_le32(cpl.gen),
+		  unic_from_le32(cpl.stag));
+	r->state = MODEL_ACTIVE;
+	r->active_ns = sim_now();
+}
+
 static void done_fill(struct model *m, const struct tap_cmd *c)
 {
 	struct unic_cmd_mr_fill cmd;
@@ -407,7 +426,9 @@ void model_done(struct model *m, const struct tap_cmd *c, const void *cpl)
 			  !hdr.status);
 	if (hdr.status)
 		return;
-	if (hdr.opcode == UNIC_CMD_MR_FILL)
+	if (hdr.opcode == UNIC_CMD_MR_ALLOC)
+		done_alloc(m, c, cpl);
+	else if (hdr.opcode == UNIC_CMD_MR_FILL)
 		done_fill(m, c);
 	else if (hdr.opcode == UNIC_CMD_PROC_ATTACH)
 		done_attach(m, c);

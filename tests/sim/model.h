@@ -16,6 +16,8 @@
 #define MODEL_PDS   16u
 #define MODEL_PROCS 3u
 
+#define MODEL_CLASS_FORM 255u /* no enum unic_mr_class */
+
 enum model_mr_state {
 	MODEL_GONE = 0,
 	MODEL_LOADING,

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * app_form.c - forms of an application: over a region there is now and then a
+ * sub-region, a window or an indirect region of three pieces, all of it in the
+ * same order, by which peers read and write the region as well.
+ */
+#include "app.h"
+
+#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+
+static bool same_region(const struct app *a, uint32_t i)
+{
+	const struct region *r = &a->region[i];
+
+	return r->state == REGION_ACTIVE && !r->evicted &&
+	       r->life == a->form[i].life;
+}
+
+const struct form *app_form(const struct app *a, const struct region *r)
+{
+	uint32_t i = (uint32_t)(r - a->region);
+	const struct form *f = &a->form[i];
+
+	return f->state == FORM_MADE && !f->evicted && same_region(a, i) ? f
+									 : NULL;
+}
+
+/* ------------------------------------------------------------------- let go */
+
+static void dereg_done(struct app *a, uint32_t arg, uint32_t status,
+		       const void *rec, uint32_t bytes)
+{
+	struct form *f = &a->form[arg];
+
+	(void)rec;
+	(void)bytes;
+	if (status == UNIC_ST_OK || status == UNIC_ST_NO_MR ||
+	    status == UNIC_CTL_ST_RESET) {
+		f->state = FORM_NONE;
+	} else if (status == UNIC_ST_BUSY || status == UNIC_CTL_ST_TOO_MANY ||
+		   status == UNIC_CTL_ST_NO_NIC) {
+		f->state = FORM_MADE; /* again later */
+		f->evicted = true;
+		f->retry_ns = sim_now() + 100 * US;
+	} else {
+		sim_fail("once", "app %u: MR_DEREG of a form answers %u",
+			 a->index, status);
+	}
+}
+
+static void dereg(struct app *a, uint32_t i)
+{
+	struct unic_ctl_obj req = { .id = unic_to_le32(a->form[i].id) };
+
+	a->region[i].revoked = true; /* what goes through it may fail */
+	if (app_ask(a, UNIC_CTL_MR_DEREG, &req, i, dereg_done))
+		a->form[i].state = FORM_LEAVING;
+}
+
+/* --------------------------------------------------------------------- make */
+
+static void make_done(struct app *a, uint32_t arg, uint32_t status,
+		      const void *rec, uint32_t bytes)
+{
+	struct form *f = &a->form[arg];
+	struct unic_ctl_mr_reg_reply rep;
+
+	(void)bytes;
+	memcpy(&rep, rec, sizeof(rep));
+	f->state = FORM_MADE;
+	f->stag = unic_from_le32(rep.stag);
+	if (!status)
+		return;
+	if (same_region(a, arg) && !a->region[arg].revoked &&
+	    (status == UNIC_ST_INVALID || status == UNIC_ST_ALIGN ||
+	     status == UNIC_ST_BOUNDS || status == UNIC_ST_RIGHTS))
+		sim_fail("once", "app %u: MR_MAKE of kind %u answers %u",
+			 a->index, f->kind, status);
+	f->evicted = true; /* its region went meanwhile */
+}
+
+static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
+		uint32_t to)
+{
+	sge->iova = unic_to_le64(r->iova + from);
+	sge->len = unic_to_le32(to - from);
+	sge->lkey = unic_to_le32(r->stag);
+}
+
+static void make(struct app *a, uint32_t i)
+{
+	const struct region *r = &a->region[i];
+	struct form *f = &a->form[i];
+	struct {
+		struct unic_ctl_mr_make req;
+		struct unic_sge sge[3];
+	} msg = { 0 };
+	uint32_t n = f->kind == UNIC_FORM_INDIRECT ? 3 : 1;
+	uint32_t third = r->bytes / 3 - sim_below(&a->rng, 64);
+
+	f->iova = sim_u64(&a->rng) >> 8;
+	if (n == 1) {
+		f->iova = (f->iova & ~0xfffull) | (r->iova & 0xfff);
+		put(&msg.sge[0], r, 0, r->bytes);
+	} else {
+		put(&msg.sge[0], r, 0, third);
+		put(&msg.sge[1], r, third, 2 * third + 1);
+		put(&msg.sge[2], r, 2 * third + 1, r->bytes);
+	}
+	msg.req.id = unic_to_le32(f->id);
+	msg.req.iova = unic_to_le64(f->iova);
+	msg.req.n = unic_to_le32(n);
+	msg.req.key = (uint8_t)sim_below(&a->rng, 256);
+	msg.req.rights = r->rights;
+	if (f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_WINDOW1)
+		msg.req.rights &= REMOTE;
+	if (!app_ask_list(a, UNIC_CTL_MR_MAKE, &msg.req, n * 16, i, make_done))
+		f->evicted = true; /* not now */
+}
+
+static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
+		       const void *rec, uint32_t bytes)
+{
+	struct form *f = &a->form[arg];
+	struct unic_ctl_mr_reg_reply rep;
+
+	(void)bytes;
+	memcpy(&rep, rec, sizeof(rep));
+	if (status) {
+		if (status == UNIC_ST_INVALID || status == UNIC_ST_STATE)
+			sim_fail("once", "app %u: MR_ALLOC answers %u",
+				 a->index, status);
+		f->state = FORM_NONE;
+		f->retry_ns = sim_now() + MS;
+		return;
+	}
+	f->id = unic_from_le32(rep.id);
+	f->state = FORM_MADE;
+	f->evicted = !same_region(a, arg);
+	if (f->evicted)
+		return;
+	f->state = FORM_ASKED;
+	make(a, arg);
+	if (f->evicted)
+		f->state = FORM_MADE;
+}
+
+static void alloc(struct app *a, uint32_t i)
+{
+	static const uint8_t kinds[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
+					 UNIC_FORM_WINDOW2, UNIC_FORM_INDIRECT,
+					 UNIC_FORM_INDIRECT };
+	struct form *f = &a->form[i];
+	struct unic_ctl_mr_alloc req = {
+		.pd = unic_to_le32(a->pd),
+		.kind = kinds[sim_below(&a->rng, sizeof(kinds))],
+	};
+
+	*f = (struct form){ .kind = req.kind, .life = a->region[i].life };
+	req.n = unic_to_le32(f->kind == UNIC_FORM_INDIRECT ? 3 : 0);
+	if (app_ask(a, UNIC_CTL_MR_ALLOC, &req, i, alloc_done))
+		f->state = FORM_ASKED;
+}
+
+/* -------------------------------------------------------------------- steps */
+
+static void step(struct app *a, uint32_t i)
+{
+	const struct region *r = &a->region[i];
+	struct form *f = &a->form[i];
+	bool good = r->state == REGION_ACTIVE && !r->evicted &&
+		    !r->notice_seq && a->state == APP_RUNS && !a->stopping;
+
+	if (sim_now() < f->retry_ns) {
+		app_kick(a, f->retry_ns);
+		return;
+	}
+	if (f->state == FORM_NONE && good && sim_chance(&a->rng, 100000))
+		alloc(a, i);
+	else if (f->state == FORM_MADE &&
+		 (f->evicted || a->state != APP_RUNS || a->stopping ||
+		  r->state == REGION_NONE || r->life != f->life))
+		dereg(a, i);
+}
+
+void app_form_step(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 1; i < a->how->regions; i++)
+		step(a, i);
+}
+
+void app_form_evicted(struct app *a, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++)
+		if (a->form[i].state != FORM_NONE && a->form[i].id == id)
+			a->form[i].evicted = true;
+}
+
+void app_form_restore(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++)
+		a->form[i].evicted = true;
+}
+
+void app_form_forget(struct app *a)
+{
+	memset(a->form, 0, sizeof(a->form));
+}
+
+bool app_form_none(const struct app *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++)
+		if (a->form[i].state != FORM_NONE)
+			return false;
+	return true;
+}
