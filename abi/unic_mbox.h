@@ -894,13 +894,14 @@ struct unic_row_mr {
 	unic_le32 pd;
 	uint8_t state; /* enum unic_mr_state */
 	uint8_t rights;
-	uint8_t mr_class;
+	uint8_t mr_class; /* 3:0 enum unic_mr_class, 7:4 enum unic_residency */
 	uint8_t page_shift;
 	unic_le64 iova;
 	unic_le64 length;
 	unic_le32 entries; /* held */
-	unic_le32 holds;   /* operations that need it translatable */
-	unic_le32 dmas;	   /* DMA pieces in flight */
+	unic_le16 holds;   /* operations that need it translatable */
+	unic_le16 dmas;	   /* DMA pieces in flight */
+	unic_le32 misses;  /* DEMAND, TABLE: so far */
 	unic_le32 uses;
 	unic_le64 bytes;
 };

@@ -44,12 +44,19 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->state = m->state;
 	r->rights = m->rights;
 	r->mr_class = m->mr_class;
+	if (unic_mr_cached(m)) {
+		r->mr_class |= (nic->cache.of[i].table == UNIC_NO_TABLE
+					? UNIC_DEMAND
+					: UNIC_TABLE)
+			       << 4;
+		r->misses = unic_to_le32(nic->cache.of[i].misses);
+	}
 	r->page_shift = m->page_shift;
 	r->iova = unic_to_le64(m->iova);
 	r->length = unic_to_le64(m->length);
 	r->entries = unic_to_le32(m->state == UNIC_MR_EVICTED ? 0 : m->n_pages);
-	r->holds = unic_to_le32(m->holds);
-	r->dmas = unic_to_le32(m->dmas);
+	r->holds = unic_to_le16(m->holds);
+	r->dmas = unic_to_le16(m->dmas);
 	r->uses = unic_to_le32(m->uses);
 	r->bytes = unic_to_le64(unic_mr_bytes(m));
 	return true;

@@ -184,6 +184,8 @@ static struct json_object *row_mr(const void *row)
 		"free", "loading", "active", "notified", "draining", "evicted"
 	};
 	static const char *const class[] = { "rdma", "messaging", "control" };
+	static const char *const residency[] = { "resident", "demand",
+						 "table" };
 	const struct unic_row_mr *r = row;
 	struct json_object *o = json_object_new_object();
 
@@ -193,14 +195,16 @@ static struct json_object *row_mr(const void *row)
 	add_u(o, "proc", unic_from_le32(r->proc));
 	add_u(o, "pd", unic_from_le32(r->pd));
 	add_name(o, "state", state, COUNT(state), r->state);
-	add_name(o, "class", class, COUNT(class), r->mr_class);
+	add_name(o, "class", class, COUNT(class), r->mr_class & 15);
+	add_name(o, "residency", residency, COUNT(residency), r->mr_class >> 4);
 	add_hex(o, "rights", r->rights);
 	add_hex(o, "iova", unic_from_le64(r->iova));
 	add_u(o, "length", unic_from_le64(r->length));
 	add_u(o, "page", 1ull << (r->page_shift & 31));
 	add_u(o, "entries", unic_from_le32(r->entries));
-	add_u(o, "holds", unic_from_le32(r->holds));
-	add_u(o, "dmas", unic_from_le32(r->dmas));
+	add_u(o, "misses", unic_from_le32(r->misses));
+	add_u(o, "holds", unic_from_le16(r->holds));
+	add_u(o, "dmas", unic_from_le16(r->dmas));
 	add_u(o, "uses", unic_from_le32(r->uses));
 	add_u(o, "bytes", unic_from_le64(r->bytes));
 	return o;

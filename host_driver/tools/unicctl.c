@@ -198,8 +198,8 @@ static int do_stats(struct unic_conn *conn, const struct options *o)
 static int do_mr(struct unic_conn *conn, const struct options *o)
 {
 	return show(o, ctl_mr(conn),
-		    "mr gen stag proc state class rights iova length entries "
-		    "holds dmas uses bytes");
+		    "mr gen stag proc state class residency rights iova length "
+		    "entries misses holds dmas uses bytes");
 }
 
 static int do_tlb(struct unic_conn *conn, const struct options *o)

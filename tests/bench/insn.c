@@ -373,6 +373,60 @@ static void decision(uint32_t pd)
 	report("reaper_idle", n);
 }
 
+/* An access to @page; what it costs. */
+static uint32_t touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
+		      int want)
+{
+	struct unic_piece piece;
+	uint32_t n;
+	int err;
+
+	MEASURE(n, err = unic_access(&a.nic, mr->stag, (uint16_t)pd, 0,
+				     mr->iova + page * 4096ull, 64, &piece));
+	assert_int_equal(err, want);
+	return n;
+}
+
+/* Entries that come and go: in the page used last, in another one, missing; and
+ * what the driver's answer costs for each page. */
+static void cached(uint32_t pd)
+{
+	uint64_t pages[17];
+	struct unic_cmd_mr_fault cmd = { .count = unic_to_le32(1) };
+	struct rig_mr demand, table;
+	uint32_t i, n, more, done;
+
+	for (i = 0; i < 32; i++)
+		rig_table(&a, i, 0, 16 + i);
+	for (i = 0; i < 17; i++)
+		pages[i] = UNIC_BUS(0, (16 + i) * 4096ull);
+	assert_int_equal(rig_reg_cached(&a, pd, 32, UNIC_TABLE, 0, &table), 0);
+	assert_int_equal(rig_reg_cached(&a, pd, 32, UNIC_DEMAND, 0, &demand),
+			 0);
+	report("table_miss", touch(&table, pd, 1, 0));
+	report("cached_hit", touch(&table, pd, 1, 0));
+	touch(&table, pd, 2, 0);
+	report("cached_hit_other_page", touch(&table, pd, 1, 0));
+	report("demand_miss", touch(&demand, pd, 1, -UNIC_EMISS));
+	rig_poll(&a);
+	cmd.mr = unic_to_le32(demand.mr);
+	cmd.gen = unic_to_le32(demand.gen);
+	cmd.first = unic_to_le32(1);
+	MEASURE(n, unic_miss_fault(&a.nic, &cmd, pages, &done));
+	assert_int_equal(done, 1);
+	report("demand_fill_1_page", n);
+	cmd.first = unic_to_le32(2);
+	cmd.count = unic_to_le32(17);
+	MEASURE(more, unic_miss_fault(&a.nic, &cmd, pages, &done));
+	assert_int_equal(done, 17);
+	report("demand_fill_per_page", (more - n + 15) / 16);
+	MEASURE(n, done = unic_cache_take(&a.nic, 0, 8));
+	assert_int_equal(done, 8);
+	report("cache_drop_each", (n + 7) / 8);
+	assert_int_equal(rig_dereg(&a, &demand), 0);
+	assert_int_equal(rig_dereg(&a, &table), 0);
+}
+
 static void crc(void)
 {
 	static uint32_t frame[256];
@@ -417,6 +471,7 @@ static void all(void **state)
 	command();
 	idle();
 	registering(pda);
+	cached(pda);
 	crc();
 	decision(pda);
 }

@@ -8,17 +8,18 @@
 #define STEPS 48u
 
 static const uint8_t opcodes[] = {
-	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,  UNIC_CMD_HOST_TIME,
-	UNIC_CMD_SET_ADDR,	UNIC_CMD_ENTROPY,     UNIC_CMD_PROC_ATTACH,
-	UNIC_CMD_PROC_DETACH,	UNIC_CMD_PROC_SET,    UNIC_CMD_PD_ALLOC,
-	UNIC_CMD_PD_FREE,	UNIC_CMD_MR_REG,      UNIC_CMD_MR_FILL,
-	UNIC_CMD_MR_DEREG,	UNIC_CMD_WAIT_CANCEL, UNIC_CMD_NOTICE_ACK,
-	UNIC_CMD_NOTICE_ANSWER, UNIC_CMD_MR_EVICT,    UNIC_CMD_TOKEN_ALLOC,
-	UNIC_CMD_TOKEN_CANCEL,	UNIC_CMD_CQ_CREATE,   UNIC_CMD_CQ_DESTROY,
-	UNIC_CMD_QP_CREATE,	UNIC_CMD_QP_MODIFY,   UNIC_CMD_QP_DESTROY,
-	UNIC_CMD_ARP_RESOLVE,	UNIC_CMD_MAD_SEND,    UNIC_CMD_QUERY_USAGE,
-	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,   UNIC_CMD_FAULT,
-	UNIC_CMD_MR_REG,	UNIC_CMD_MR_REG,
+	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,	UNIC_CMD_HOST_TIME,
+	UNIC_CMD_SET_ADDR,	UNIC_CMD_ENTROPY,	UNIC_CMD_PROC_ATTACH,
+	UNIC_CMD_PROC_DETACH,	UNIC_CMD_PROC_SET,	UNIC_CMD_PD_ALLOC,
+	UNIC_CMD_PD_FREE,	UNIC_CMD_MR_REG,	UNIC_CMD_MR_FILL,
+	UNIC_CMD_MR_DEREG,	UNIC_CMD_WAIT_CANCEL,	UNIC_CMD_NOTICE_ACK,
+	UNIC_CMD_NOTICE_ANSWER, UNIC_CMD_MR_EVICT,	UNIC_CMD_TOKEN_ALLOC,
+	UNIC_CMD_TOKEN_CANCEL,	UNIC_CMD_CQ_CREATE,	UNIC_CMD_CQ_DESTROY,
+	UNIC_CMD_QP_CREATE,	UNIC_CMD_QP_MODIFY,	UNIC_CMD_QP_DESTROY,
+	UNIC_CMD_ARP_RESOLVE,	UNIC_CMD_MAD_SEND,	UNIC_CMD_QUERY_USAGE,
+	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,	UNIC_CMD_FAULT,
+	UNIC_CMD_MR_REG,	UNIC_CMD_MR_REG,	UNIC_CMD_MR_FAULT,
+	UNIC_CMD_MR_FAULT,	UNIC_CMD_MR_INVALIDATE, UNIC_CMD_MR_ADVISE,
 };
 
 static struct unic_driver_page *driver_page(void)
@@ -72,6 +73,13 @@ static void make_reg(struct input *in, void *rec)
 	c->key = in_u8(in);
 	if (c->flags & UNIC_REG_WAIT)
 		c->timeout_us = unic_to_le32(in_u16(in));
+	if (odd < 0x60) { /* its entries come later */
+		c->residency = 1 + (odd & 1);
+		c->flags &= (uint8_t) ~(UNIC_REG_LIST | UNIC_REG_WAIT);
+		c->timeout_us = unic_to_le32(0);
+	}
+	if (c->residency == UNIC_TABLE)
+		c->table = unic_to_le32(in_u16(in) * 16u);
 	if (odd >= 0xf0)
 		c->length = unic_to_le64(in_u64(in));
 	if (odd >= 0xf8)
@@ -216,6 +224,37 @@ static void make_params(struct input *in, void *rec)
 }
 
 /* The rest: small numbers at the places of 32 bits. */
+static void make_pages(struct input *in, uint8_t *rec)
+{
+	struct unic_cmd_mr_pages *c = (void *)rec;
+	struct unic_cmd_mr_fault *f = (void *)rec;
+	uint32_t mr;
+
+	name_region(in, &c->mr, &c->gen);
+	mr = unic_from_le32(c->mr);
+	c->first = unic_to_le32(in_odd(in) ? in_below(in, 80) : 0);
+	c->count = unic_to_le32(in_u8(in));
+	if (rec[0] == UNIC_CMD_MR_ADVISE)
+		c->advice = unic_to_le32(in_below(in, 4));
+	if (rec[0] != UNIC_CMD_MR_FAULT)
+		return;
+	f->seq =
+		unic_to_le32(world.rig.nic.cache.of[mr].seq - (in_u8(in) == 0));
+	f->cannot = unic_to_le32(in_u8(in) < 16);
+	fill_list(in);
+}
+
+/* What the driver writes besides its rings: page tables. */
+static void scribble(struct input *in)
+{
+	uint64_t *table = (void *)(world.rig.port.bar + UNIC_BAR_TABLE_OFF);
+	uint32_t at = in_u16(in), i;
+	uint64_t first = wild_bus(in) | in_odd(in);
+
+	for (i = 0; i < 96; i++)
+		table[at + i] = first + 4096ull * i;
+}
+
 static void make_plain(struct input *in, uint8_t *rec)
 {
 	unic_le32 *w = (void *)rec;
@@ -247,6 +286,11 @@ static void make(struct input *in, uint8_t *rec)
 		fill_list(in);
 		break;
 	}
+	case UNIC_CMD_MR_FAULT:
+	case UNIC_CMD_MR_INVALIDATE:
+	case UNIC_CMD_MR_ADVISE:
+		make_pages(in, rec);
+		break;
 	case UNIC_CMD_CQ_CREATE:
 	case UNIC_CMD_QP_CREATE:
 		make_queue(in, rec);
@@ -323,8 +367,10 @@ static void step(struct input *in)
 		world_rounds(1 + in_below(in, 8));
 	else if (kind < 236)
 		world_settle(1000ull * in_u16(in));
-	else if (kind < 248)
+	else if (kind < 246)
 		wild_index(in);
+	else if (kind < 248)
+		scribble(in);
 	else if (kind < 252)
 		world.rig.port.late_dma = kind & 1;
 	else if (kind < 254)

@@ -35,14 +35,45 @@ static void check_entry(const struct unic_nic *nic,
 			const struct unic_tlb_entry *e)
 {
 	const struct unic_mr *mr;
+	uint32_t base;
 
 	must(unic_tlb_mr(e->tag) < UNIC_MRS);
 	mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
+	base = mr->tlb_base;
 	must(holds_entries(mr));
-	must(e->tag - mr->tlb_base < mr->n_pages);
+	if (unic_mr_cached(mr))
+		base = nic->cache.of[unic_tlb_mr(e->tag)].base;
+	must(e->tag - base <
+	     (unic_mr_cached(mr) ? UNIC_CACHED_PAGES : mr->n_pages));
 	must(!(e->bus & ((1ull << mr->page_shift) - 1)));
-	must(unic_tlb_find(&nic->tlb, mr->tlb_base, e->tag - mr->tlb_base) ==
+	must(unic_tlb_find(&nic->tlb, base, e->tag - base) ==
 	     (uint32_t)(e - nic->tlb.entry));
+}
+
+/* Entries that come and go: each on its process's ring, each of a DEMAND region
+ * with a place in the drop ring (INV-17), none behind a window that is gone. */
+static void check_cache(const struct unic_nic *nic)
+{
+	uint32_t demand = 0, proc, n, i;
+
+	for (proc = 0; proc < UNIC_PROCS; proc++) {
+		i = nic->cache.hand[proc];
+		for (n = 0; n < nic->cache.entries[proc]; n++) {
+			uint32_t tag = nic->tlb.entry[i].tag;
+			const struct unic_mr *mr =
+				&nic->mrs.mr[unic_tlb_mr(tag)];
+
+			must(tag != UNIC_TLB_NO_TAG && unic_mr_cached(mr) &&
+			     mr->proc == proc);
+			demand += nic->cache.of[unic_tlb_mr(tag)].table ==
+				  UNIC_NO_TABLE;
+			i = nic->cache.next[i];
+		}
+		must(i == nic->cache.hand[proc]);
+	}
+	must(demand == nic->cache.demand);
+	must(nic->mbox.drop_tail - nic->mbox.drop_head + demand <=
+	     UNIC_DROP_ENTRIES);
 }
 
 static void count_tlb(const struct unic_nic *nic, struct books *b)
@@ -299,7 +330,7 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 	b->pd_users[mr->pd]++;
 	b->held[mr->proc] += mr->n_pages;
 	if (mr->flags & UNIC_MR_F_COMING)
-		b->coming[mr->proc] += mr->n_pages;
+		b->coming[mr->proc] += unic_mr_cached(mr) ? 0 : mr->n_pages;
 	if (mr->mr_class == UNIC_CLASS_CONTROL) {
 		b->control[mr->proc] += mr->n_pages;
 		b->control_mrs[mr->proc]++;
@@ -425,6 +456,7 @@ void sane(const struct unic_nic *nic)
 
 	memset(&b, 0, sizeof(b));
 	count_tlb(nic, &b);
+	check_cache(nic);
 	count_tokens(nic, &b);
 	count_dma(nic, &b);
 	count_notices(nic, &b);

@@ -304,6 +304,7 @@ static void take_records(void)
 	driver.evt_head = unic_to_le32(r->evt_head);
 	if (!world_knobs.deaf)
 		driver.mad_head = nic_idx()->mad_tail;
+	driver.drop_head = nic_idx()->drop_tail;
 	memcpy(driver_page(), &driver, sizeof(driver));
 }
 
