@@ -21,5 +21,6 @@
 #define UNIC_CQS    64
 #define UNIC_TOKENS 16
 #define UNIC_GHOSTS 256u
+#define UNIC_ELEMENTS 512u
 
 #endif /* UNIC_BOARD_H */
