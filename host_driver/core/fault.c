@@ -117,6 +117,16 @@ void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin)
 	mr->table_units = 0;
 }
 
+void unic_fault_fini(struct unic_host *host)
+{
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE)))
+		unic_fault_forget(host, mr, false);
+}
+
 /* ----------------------------------------------------------------- faults */
 
 static struct unic_hmr *region_of(struct unic_host *host, uint32_t user,

@@ -24,6 +24,9 @@ bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr);
  * false: all pins of the process are taken at once, elsewhere (INV-14). */
 void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin);
 
+/** unic_fault_fini() - free the books of all regions. */
+void unic_fault_fini(struct unic_host *host);
+
 /** unic_fault_reset() - the NIC forgot everything: no fault is under way. */
 void unic_fault_reset(struct unic_host *host);
 

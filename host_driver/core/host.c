@@ -361,6 +361,7 @@ void unic_host_delete(struct unic_host *host)
 		unic_req_free(host->reqs);
 	for (i = 0; i < host->config.slots; i++)
 		unic_frames_fini(&host->proc[i].frames);
+	unic_fault_fini(host);
 	unic_objects_fini(&host->objects);
 	unic_os_free(os, host->token_of);
 	if (host->provider && host->provider->ops->fini)

@@ -215,6 +215,7 @@ static struct fake *fake_new(void)
 	info(f)->magic = unic_to_le32(UNIC_MAGIC);
 	info(f)->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
 	info(f)->procs = unic_to_le32(SLOTS);
+	info(f)->features = unic_to_le64(UNIC_FEAT_DEMAND | UNIC_FEAT_TABLE);
 	info(f)->tokens = unic_to_le32(16);
 	info(f)->path_mtu = unic_to_le32(1024);
 	f->epoch = 100;
@@ -275,6 +276,8 @@ static void hello(struct fake *f)
 
 #define VA 0x100000ull
 
+static uint8_t residency; /* of the next region */
+
 /* A PD, 8 frames at VA, and a region over the first @pages of them. */
 static uint32_t region(struct fake *f, uint32_t pages)
 {
@@ -288,7 +291,8 @@ static uint32_t region(struct fake *f, uint32_t pages)
 	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
 				       .iova = unic_to_le64(VA),
 				       .length = unic_to_le64(pages * 4096),
-				       .user = unic_to_le32(55) };
+				       .user = unic_to_le32(55),
+				       .residency = residency };
 
 	hello(f);
 	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
@@ -748,6 +752,228 @@ static void pace_of_the_conversation_is_kept(void **state)
 	assert_int_equal(unic_from_le32(row.answers), 1);
 	assert_int_equal(unic_from_le32(row.answer_max_us), 3000);
 	assert_int_equal(unic_from_le32(row.deadlines), 0);
+	fake_delete(f);
+}
+
+/* ------------------------------------------------ pages that come and go */
+
+static void miss(struct fake *f, uint32_t id, uint32_t first, uint32_t count)
+{
+	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS },
+				     .mr = unic_to_le32(3),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .first = unic_to_le32(first),
+				     .count = unic_to_le32(count),
+				     .seq = unic_to_le32(5) };
+
+	event(f, &evt);
+}
+
+static void dropped(struct fake *f, uint32_t id, uint32_t page)
+{
+	struct unic_drop *ring = (void *)(f->bar + UNIC_BAR_DROP_OFF);
+	uint32_t tail = unic_from_le32(idx(f)->drop_tail);
+
+	ring[tail % UNIC_DROP_ENTRIES] =
+		(struct unic_drop){ .mr = unic_to_le32(3),
+				    .gen = unic_to_le32(9),
+				    .page = unic_to_le32(page),
+				    .user = unic_to_le32(id) };
+	idx(f)->drop_tail = unic_to_le32(tail + 1);
+}
+
+/* The NIC's answer to MR_FAULT from now on. */
+static void fault_answer(struct fake *f, uint8_t status, uint32_t done)
+{
+	struct unic_cpl_mr_pages cpl = { .done = unic_to_le32(done) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_FAULT], &cpl, 64);
+	f->answer[UNIC_CMD_MR_FAULT] = status;
+}
+
+static struct unic_cmd_mr_fault last_fault(struct fake *f)
+{
+	struct unic_cmd_mr_fault cmd;
+
+	memcpy(&cmd, f->last[UNIC_CMD_MR_FAULT], sizeof(cmd));
+	return cmd;
+}
+
+static uint32_t demand_region(struct fake *f, uint32_t pages)
+{
+	uint32_t id;
+
+	residency = UNIC_DEMAND;
+	id = region(f, pages);
+	residency = UNIC_RESIDENT;
+	return id;
+}
+
+static void demand_pages_are_pinned_one_by_one(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+	struct unic_cmd_mr_fault cmd;
+	struct unic_ctl_obj obj = { .id = unic_to_le32(id) };
+
+	(void)state;
+	assert_int_equal(pinned(f), 0);
+	fault_answer(f, 0, 3);
+	miss(f, id, 2, 3);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.mr), 3);
+	assert_int_equal(unic_from_le32(cmd.first), 2);
+	assert_int_equal(unic_from_le32(cmd.count), 3);
+	assert_int_equal(unic_from_le32(cmd.seq), 5);
+	assert_int_equal(unic_from_le32(cmd.cannot), 0);
+	assert_int_equal(pinned(f), 3);
+	/* what is there is not sent again: only as far as the first of it */
+	fault_answer(f, 0, 2);
+	miss(f, id, 0, 8);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	assert_int_equal(pinned(f), 5);
+	/* dropped pages are unpinned; told before the miss of the same page */
+	dropped(f, id, 3);
+	fault_answer(f, 0, 1);
+	miss(f, id, 3, 1);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.first), 3);
+	assert_int_equal(pinned(f), 5);
+	dropped(f, id, 3);
+	dropped(f, id, 0);
+	settle(f);
+	assert_int_equal(pinned(f), 3);
+	assert_int_equal(f->host->audits, 0);
+	dropped(f, id, 0); /* again */
+	settle(f);
+	assert_int_equal(f->host->audits, 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void faults_without_room_are_tried_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), before;
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY,
+		     2); /* two of four: the rest another time */
+	miss(f, id, 0, 4);
+	assert_int_equal(pinned(f), 2);
+	before = f->commands;
+	f->os.now_ns += 1000000;
+	settle(f);
+	assert_int_equal(last_fault(f).first, unic_to_le32(0));
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	miss(f, id, 2, 4);
+	assert_int_equal(pinned(f), 2);
+	before = f->commands;
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_true(f->commands > before);
+	fault_answer(f, 0, 4);
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(pinned(f), 6);
+	fault_answer(f, UNIC_ST_STALE,
+		     0); /* asked again by the NIC, not by us */
+	miss(f, id, 6, 2);
+	before = f->commands;
+	assert_int_equal(pinned(f), 6);
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(f->commands, before);
+	fake_delete(f);
+}
+
+static void pages_that_are_not_mapped(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA + 4 * 4096),
+				      .pages = unic_to_le32(4) };
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_FREE, &fr), 0);
+	fault_answer(f, 0, 2);
+	miss(f, id, 2, 4);
+	assert_int_equal(unic_from_le32(last_fault(f).count), 2);
+	fault_answer(f, 0, 0);
+	miss(f, id, 5, 2);
+	assert_int_equal(unic_from_le32(last_fault(f).cannot), 1);
+	assert_int_equal(unic_from_le32(last_fault(f).count), 1);
+	assert_int_equal(pinned(f), 2);
+	/* out of the region, or of a region that is gone */
+	miss(f, id, 7, 2);
+	assert_int_equal(f->host->audits, 1);
+	miss(f, id + 1, 0, 1);
+	assert_int_equal(pinned(f), 2);
+	fake_delete(f);
+}
+
+static void page_tables_are_written_and_pinned(void **state)
+{
+	struct fake *f = fake_new();
+	const unic_le64 *table = (void *)(f->bar + UNIC_BAR_TABLE_OFF);
+	struct unic_ctl_obj obj = { 0 };
+	struct unic_cmd_mr_reg cmd;
+	struct unic_frames *fr;
+	uint32_t i;
+
+	(void)state;
+	residency = UNIC_TABLE;
+	obj.id = unic_to_le32(region(f, 8));
+	residency = UNIC_RESIDENT;
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
+	assert_int_equal(cmd.residency, UNIC_TABLE);
+	assert_int_equal(unic_from_le32(cmd.table) % 8, 0);
+	assert_int_equal(pinned(f), 8);
+	table += unic_from_le32(cmd.table) / 8;
+	fr = &f->host->proc[0].frames;
+	for (i = 0; i < 8; i++)
+		assert_int_equal(unic_from_le64(table[i]),
+				 (uint64_t)fr->run[i].frame << 12 |
+					 UNIC_TABLE_VALID);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(f->host->table_unit[0], 0);
+	fake_delete(f);
+}
+
+static void advice_becomes_pages(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_advise r = {
+		.offset = unic_to_le64(4095),
+		.length = unic_to_le64(2),
+		.advice = unic_to_le32(UNIC_ADVISE_WILL_NEED),
+	};
+	struct unic_ctl_mr_advise bad;
+	struct unic_cmd_mr_pages cmd;
+
+	(void)state;
+	r.id = unic_to_le32(demand_region(f, 8));
+	bad = r;
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_ADVISE], 64);
+	assert_int_equal(unic_from_le32(cmd.first), 0);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	bad = r;
+	bad.length = unic_to_le64(0);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.length = unic_to_le64(~0ull);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.advice = unic_to_le32(3);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.id = unic_to_le32(unic_from_le32(r.id) + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_NO_MR);
 	fake_delete(f);
 }
 
@@ -2023,6 +2249,11 @@ int main(void)
 		cmocka_unit_test(list_has_our_frames),
 		cmocka_unit_test(notice_is_told_then_acknowledged),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
+		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
+		cmocka_unit_test(faults_without_room_are_tried_again),
+		cmocka_unit_test(pages_that_are_not_mapped),
+		cmocka_unit_test(page_tables_are_written_and_pinned),
+		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
