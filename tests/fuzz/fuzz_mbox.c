@@ -271,9 +271,57 @@ static void make_plain(struct input *in, uint8_t *rec)
 		in_bytes(in, rec + 8, 32);
 }
 
+/* Forms of regions that live. */
+static void make_form(struct input *in, uint8_t *rec)
+{
+	static const uint8_t what[] = { UNIC_CMD_MR_ALLOC, UNIC_CMD_MR_MAKE,
+					UNIC_CMD_MR_MAKE, UNIC_CMD_MR_INVAL,
+					UNIC_CMD_MR_REREG };
+	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	struct unic_sge *sge =
+		(void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF + at);
+	struct unic_cmd_mr_alloc *a = (void *)rec;
+	struct unic_cmd_mr_make *m = (void *)rec;
+	struct unic_cmd_mr_rereg *r = (void *)rec;
+	uint32_t i;
+
+	rec[0] = what[in_below(in, sizeof(what))];
+	if (rec[0] == UNIC_CMD_MR_ALLOC) {
+		a->pd = unic_to_le32(in_below(in, UNIC_PDS));
+		a->kind = (uint8_t)in_below(in, 7);
+		a->page_shift = a->kind == UNIC_FORM_FAST ? 12 : 0;
+		a->n = unic_to_le32(a->kind >= UNIC_FORM_FAST ? in_below(in, 9)
+							      : 0);
+		return;
+	}
+	name_region(in, &m->mr, &m->gen);
+	if (rec[0] == UNIC_CMD_MR_REREG) {
+		r->what = (uint8_t)in_below(in, 8);
+		r->rights = r->what & UNIC_REREG_RIGHTS ? in_u8(in) & 15 : 0;
+	}
+	if (rec[0] != UNIC_CMD_MR_MAKE)
+		return;
+	m->rights = in_u8(in) & 15;
+	m->n = unic_to_le32(in_below(in, 5));
+	m->repeat = unic_to_le32(in_below(in, 3));
+	for (i = 0; i < unic_from_le32(m->n); i++) {
+		const struct unic_mr *mr =
+			&world.rig.nic.mrs.mr[in_below(in, UNIC_MRS)];
+
+		sge[i].lkey = unic_to_le32(mr->stag);
+		sge[i].iova = unic_to_le64(mr->iova + in_u8(in) * 16u);
+		sge[i].len = unic_to_le32(in_u8(in) * 32u);
+		if (!i)
+			m->iova = sge[i].iova;
+	}
+}
+
 static void make(struct input *in, uint8_t *rec)
 {
 	switch (rec[0]) {
+	case UNIC_CMD_NOP: /* of little use by itself */
+		make_form(in, rec);
+		break;
 	case UNIC_CMD_MR_REG:
 		make_reg(in, rec);
 		break;

@@ -10,7 +10,7 @@
 
 /* What is counted of one region by those who use it. */
 struct uses {
-	uint32_t entries, tokens, holds, dmas, queues, notices;
+	uint32_t entries, tokens, holds, dmas, queues, notices, deps;
 };
 
 struct books {
@@ -290,6 +290,28 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 	}
 }
 
+/* Elements in use are those of forms, and on the list of their region. */
+static void count_forms(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_forms *f = &nic->forms;
+	uint32_t i, k, used = 0, held[UNIC_PROCS] = { 0 };
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct unic_form *form = &f->form[i];
+
+		must(form->used <= form->n);
+		must(!form->n || nic->mrs.mr[i].state != UNIC_MR_FREE);
+		used += form->n;
+		if (form->n)
+			held[nic->mrs.mr[i].proc] += form->n;
+		for (k = 0; k < form->used; k++)
+			b->mr[f->element[form->first + k].mr].deps++;
+	}
+	must(used == f->used);
+	for (i = 0; i < UNIC_PROCS; i++)
+		must(held[i] == f->held[i]);
+}
+
 /* ------------------------------------------------------------------- regions */
 
 static void check_uses(const struct unic_mr *mr, const struct uses *u)
@@ -300,6 +322,7 @@ static void check_uses(const struct unic_mr *mr, const struct uses *u)
 		return;
 	}
 	must(mr->n_tokens == u->tokens);
+	must(mr->deps == u->deps);
 	must(mr->holds == u->holds);
 	must(mr->dmas == u->dmas);
 	must(mr->queues == u->queues);
@@ -310,8 +333,9 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 			 struct books *b)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[i];
-	bool open = mr->state == UNIC_MR_ACTIVE ||
-		    mr->state == UNIC_MR_NOTIFIED;
+	bool shut = mr->flags & (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL);
+	bool open = !shut && (mr->state == UNIC_MR_ACTIVE ||
+			      mr->state == UNIC_MR_NOTIFIED);
 
 	check_uses(mr, &b->mr[i]);
 	if (mr->state == UNIC_MR_FREE)
@@ -324,7 +348,8 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 	must(mr->proc < UNIC_PROCS && nic->procs.proc[mr->proc].db);
 	must(nic->mrs.pd[mr->pd].proc == mr->proc);
 	must(mr->filled <= mr->n_pages);
-	must(!open || mr->filled == mr->n_pages);
+	must(!open || mr->filled == mr->n_pages ||
+	     nic->forms.form[i].kind == UNIC_FORM_FAST);
 	must(mr->state != UNIC_MR_DRAINING || !unic_mr_idle(mr));
 	must(mr->state != UNIC_MR_NOTIFIED || mr->notice != UNIC_NOTICE_NIL);
 	b->pd_users[mr->pd]++;
@@ -461,6 +486,7 @@ void sane(const struct unic_nic *nic)
 	count_dma(nic, &b);
 	count_notices(nic, &b);
 	count_queues(nic, &b);
+	count_forms(nic, &b);
 	for (i = 0; i < UNIC_MRS; i++)
 		check_region(nic, i, &b);
 	check_indices(nic, &b);

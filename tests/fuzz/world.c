@@ -294,7 +294,7 @@ static void take_records(void)
 		       r->port.bar + UNIC_BAR_CPL_OFF +
 			       r->cpl_head % UNIC_CPL_ENTRIES * 64,
 		       sizeof(hdr));
-		must(hdr.status <= UNIC_ST_NO_ROUTE);
+		must(hdr.status <= UNIC_ST_STALE);
 	}
 	must(unic_from_le32(nic_idx()->evt_tail) - r->evt_head <=
 	     UNIC_EVT_ENTRIES);
