@@ -189,7 +189,7 @@ SYSTEMS = {
     "unic-bus": ["unic-bus", "unic-wire", "unic-nic", "unicd"],
     "unic-nic": ["unic-bus", "unic-wire", "unic-nic", "unicd"],
 }
-FILES_KEPT = {"counts", "unicd.slots"}
+FILES_KEPT = {"counts", "unicd.slots", "unicd.journal"}
 
 
 class System:

@@ -217,9 +217,11 @@ class Client:
             self.n += 1
             out.append((kind, reason, ident, rec))
 
-    def upcall_of(self, kind, timeout=5.0):
-        for _ in range(100):
-            for up in self.upcalls(timeout):
-                if up[0] == kind:
+    def upcall_of(self, kind, timeout=5.0, match=lambda up: True):
+        """The first that matches; those read with it are lost."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for up in self.upcalls(end - time.monotonic()):
+                if up[0] == kind and match(up):
                     return up
-        raise AssertionError(f"no upcall of type {kind}")
+        raise AssertionError(f"no upcall of type {kind} in {timeout} s")
