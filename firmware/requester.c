@@ -80,11 +80,13 @@ static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		    enum unic_wc_status status, uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr;
 
 	position(sq, psn);
-	if (sq->cur != sq->next) {
-		unic_sq_wr(sq, sq->cur)->status = (uint8_t)status;
-		unic_sq_wr(sq, sq->cur)->detail = detail;
+	wr = unic_sq_wr(sq, sq->cur);
+	if (sq->cur != sq->next && !wr->status) { /* else it had its own */
+		wr->status = (uint8_t)status;
+		wr->detail = detail;
 	}
 	unic_qp_error(nic, qp, status);
 }
@@ -612,7 +614,8 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 /*
  * Request @s, at @psn, was refused because its region is gone. The peer still
  * expects @psn; what it already sent of this request goes out again as WRITEs
- * of nothing, what it did not send is never sent.
+ * of nothing, what it did not send is never sent. A READ was sent whole: the
+ * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
  */
 static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 		    uint32_t psn)
@@ -622,14 +625,11 @@ static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
 	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
 
-	if (s + unic_sq_slots(sq, s) ==
-	    sq->next) { /* nothing follows: cut it short */
-		if (is_read)
-			end = unic_psn_add(psn, 1);
-		else if (unic_psn_diff(end, sq->psn_max) > 0)
-			end = sq->psn_max;
-		sq->psn_max = end;
-	}
+	if (s + unic_sq_slots(sq, s) == sq->next && /* nothing follows */
+	    unic_psn_diff(end, sq->psn_max) > 0)
+		end = sq->psn_max;
+	if (psn != wr->psn) /* it had begun */
+		wr->detail = UNIC_WD_BUSY;
 	wr->psn = psn;
 	wr->npkt = unic_psn_add(end, -psn);
 	wr->status = UNIC_WC_REM_EVICTED;

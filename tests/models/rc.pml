@@ -210,15 +210,13 @@ inline vack()
 		if
 		:: cur + 1 == next ->
 			if
-			:: IS_READ(kind[cur]) -> upto = ADD(p, 1)
-			:: !IS_READ(kind[cur]) && BEFORE(psn_max, upto) ->
-				upto = psn_max
+			:: BEFORE(psn_max, upto) -> upto = psn_max
 			:: else
 			fi;
 #ifdef MUTANT_6
 			upto = p;
-#endif
 			psn_max = upto
+#endif
 		:: else
 		fi;
 		wr[cur].psn = p;
