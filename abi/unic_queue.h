@@ -189,8 +189,9 @@ enum unic_wc_detail {
 	UNIC_WD_FLAGS = 6,
 	UNIC_WD_SGE = 7,
 	UNIC_WD_LENGTH = 8,
-	UNIC_WD_BUSY = 9,   /* EVICTED: bytes had been moved already; forms: in
-			     * use by something that must go first */
+	UNIC_WD_BUSY = 9,   /* EVICTED, REM_EVICTED: bytes had been moved
+			     * already; forms: in use by something that must go
+			     * first */
 	UNIC_WD_STATE = 10, /* form valid already, or not valid */
 	UNIC_WD_ALIGN = 11, /* pages do not fit together */
 	UNIC_WD_PAGE =

@@ -141,8 +141,13 @@ struct unic_tketh {
 	unic_be32 offset;   /* of the payload in the token's buffer */
 };
 
-/* Vendor acknowledgement: the request with this PSN was not executed because
- * its region is gone; its BTH carries that PSN. */
+/*
+ * Vendor acknowledgement: the request with this PSN was not executed, or not
+ * from this PSN on, because its region is gone; its BTH carries that PSN. What
+ * was sent of the request from there on is sent again as WRITEs of 0 bytes. If
+ * it had begun, the responder's queue pair is in error, and answers these, and
+ * all that follows, NAK "remote operational error".
+ */
 struct unic_evth {
 	unic_be32 reason;   /* enum unic_ev_reason */
 	unic_be32 delay_us; /* RETRY_AFTER: not before */

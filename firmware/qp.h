@@ -205,6 +205,10 @@ struct unic_rsp {
 	uint8_t rnr_code;
 	bool guessed;	/* a token key, wrong: see guess.h */
 	bool miss_wait; /* the READ at the head waits for a page */
+	/* in ERR: NAK code of the last word, 0: EVICTED, vendor; how often it
+	 * may still be said */
+	uint8_t last : 2;
+	uint8_t lasts : 6;
 	struct unic_msg msg;
 	struct unic_read read[UNIC_QP_READS];
 };

@@ -147,14 +147,16 @@ static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	uint32_t psn = unic_psn_add(rd->psn, rd->off);
 
-	rsp->nak_psn = unic_psn_add(rd->psn, rd->off);
 	unic_qp_error(nic, qp,
 		      err == -UNIC_EBUS	     ? UNIC_WC_LOC_BUS_ERR
 		      : err == -UNIC_ENOPAGE ? UNIC_WC_LOC_PROT_ERR
 					     : UNIC_WC_EVICTED);
-	rsp->nak = UNIC_NAK_REM_OP;
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
+	unic_responder_last_word(nic, qp, psn,
+				 err == -UNIC_EEVICTED
+					 ? unic_responder_cut_syndrome(qp)
+					 : UNIC_NAK_REM_OP);
 }
 
 /* Responses of the READ at the head, as many as one turn may send. */

@@ -12,6 +12,11 @@
 #define IMM   (1u << 2)
 #define INV   (1u << 3)
 
+/* A peer that hears nothing sends again at most 7 times (IBTA 9.7.6.1.3), and
+ * what it sends is sometimes doubled on the way. */
+#define LASTS	     63u
+#define LAST_EVICTED 0u
+
 /* What a request opcode says about its packet. */
 static const struct {
 	uint8_t kind; /* enum unic_msg_kind */
@@ -77,12 +82,27 @@ void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp)
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
+/* What a QP in ERR answers when its peer asks again. */
+static void remember(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	qp->rsp.nak_psn = psn;
+	qp->rsp.last = syndrome == UNIC_RSP_VACK ? LAST_EVICTED : syndrome & 3;
+	qp->rsp.lasts = LASTS;
+}
+
+void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
+			      uint32_t psn, uint8_t syndrome)
+{
+	remember(qp, psn, syndrome);
+	owe_nak(nic, qp, psn, syndrome);
+}
+
 /* Fatal to both sides (IBTA 9.9.3: responder class C). */
 static int refuse(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		  uint8_t syndrome, enum unic_wc_status status)
 {
 	unic_qp_error(nic, qp, status);
-	owe_nak(nic, qp, psn, syndrome);
+	unic_responder_last_word(nic, qp, psn, syndrome);
 	return 0;
 }
 
@@ -738,7 +758,8 @@ static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 				      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
 	if (err == -UNIC_EEVICTED) {
 		qp->rq.cut = qp->rq.picked;
-		refuse(nic, qp, psn, UNIC_NAK_REM_OP, UNIC_WC_EVICTED);
+		refuse(nic, qp, psn, unic_responder_cut_syndrome(qp),
+		       UNIC_WC_EVICTED);
 		return true;
 	}
 	return receive_failed(nic, qp, psn, UNIC_WC_LOC_BUS_ERR,
@@ -786,19 +807,77 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 /* ------------------------------------------------------------------ death */
 
-bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
+static bool message_holds(const struct unic_qp *qp, uint16_t mr)
 {
 	const struct unic_msg *m = &qp->rsp.msg;
-	uint32_t i;
 
-	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
-			return true;
 	if (m->mr == mr &&
 	    (m->held || (m->kind == UNIC_MSG_TOKEN && !m->refused &&
 			 !m->multi))) /* held by its token */
 		return true;
 	return unic_rq_holds(qp, mr);
+}
+
+bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++)
+		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
+			return true;
+	return message_holds(qp, mr);
+}
+
+/*
+ * The QP dies because @mr was taken back. Its peer is told at the oldest PSN
+ * that was not answered: that the region is gone, if it is what that request
+ * used. If only our own requests used it, the peer is told when it asks.
+ */
+static void part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+{
+	const struct unic_rsp *rsp = &qp->rsp;
+	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+	uint8_t word = UNIC_NAK_REM_OP;
+	uint32_t psn = rsp->psn;
+
+	if (rsp->rd_active) /* a response being gathered is not sent */
+		psn = unic_psn_add(rd->psn, rd->off - rsp->gathering);
+	if (rsp->rd_active ? rd->mr == mr : message_holds(qp, mr))
+		word = unic_responder_cut_syndrome(qp);
+	if (unic_responder_holds(qp, mr))
+		unic_responder_last_word(nic, qp, psn, word);
+	else
+		remember(qp, psn, word);
+}
+
+/* What stands for a request that is evicted: it writes nothing. */
+static bool is_null(const struct unic_pkt *pkt)
+{
+	return pkt->opcode == UNIC_OP_WRITE_ONLY &&
+	       pkt->len == sizeof(struct unic_reth);
+}
+
+bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_pkt *pkt)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	int32_t ahead = unic_psn_diff(pkt->psn, rsp->psn);
+
+	/* what is owed already is older */
+	if (!rsp->lasts || rsp->nak || ahead > 0)
+		return false;
+	rsp->lasts--;
+	if (ahead < 0 && pkt->opcode != UNIC_OP_READ_REQUEST) {
+		unic_responder_owe_ack(nic, qp); /* it was executed */
+		return true;
+	}
+	if (pkt->psn != rsp->nak_psn || is_null(pkt))
+		rsp->last = UNIC_NAK_REM_OP & 3;
+	owe_nak(nic, qp, pkt->psn,
+		rsp->last == LAST_EVICTED
+			? UNIC_RSP_VACK
+			: (uint8_t)(UNIC_AETH_NAK | rsp->last));
+	return true;
 }
 
 /* A token has not ended while bytes are on their way to its buffer. */
@@ -819,6 +898,8 @@ void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 	struct unic_msg *m = &qp->rsp.msg;
 	uint32_t i;
 
+	if (mr != UNIC_MR_NIL)
+		part(nic, qp, mr);
 	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
 	unic_rq_drop_holds(nic, qp);
 	drop_target(nic, m);

@@ -10,6 +10,12 @@
  * A request for a region taken back is answered by a vendor acknowledgement if
  * the peer speaks it: the expected PSN stays, and what the peer had sent behind
  * it is ignored until the PSN comes again.
+ *
+ * A QP that dies of what its peer asked for, or because a region that a request
+ * of the peer used was taken back, says so, once (IBTA 9.9.3). IBTA 10.3.1
+ * wants a QP in ERR to drop what comes; but the last word may be lost, and a
+ * peer that hears nothing waits for all its retries. So it is said again when
+ * the peer asks again, a bounded number of times, and nothing else happens.
  */
 #ifndef UNIC_RESPONDER_H
 #define UNIC_RESPONDER_H
@@ -17,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "qp.h"
 #include "requester.h"
 
 /**
@@ -45,6 +52,29 @@ void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp);
 /** unic_responder_reply() - send what QP @idx owes; one turn. */
 enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx);
 
+/** unic_responder_last_word() - the QP is in ERR, because of the request with
+ * @psn: @syndrome (NAK, or UNIC_RSP_VACK) is owed, now and when the peer asks
+ * again. */
+void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
+			      uint32_t psn, uint8_t syndrome);
+
+/**
+ * unic_responder_cut_syndrome() - how the peer is told that a region was taken
+ * back under a request that had begun. A conventional one gets "remote
+ * operational error" (IBTA 9.7.5.2.8): we cannot complete the request for a
+ * reason of our own. "Remote access error" (9.7.5.2.7) would blame its R_Key,
+ * which was good when the request began; and a SEND has none.
+ */
+static inline uint8_t unic_responder_cut_syndrome(const struct unic_qp *qp)
+{
+	return qp->vendor ? UNIC_RSP_VACK : UNIC_NAK_REM_OP;
+}
+
+/** unic_responder_asked_again() - a request for a QP in ERR. True if its peer is
+ * owed an answer for it: the last word, or that it was executed. */
+bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_pkt *pkt);
+
 /** unic_responder_keep() - the message in hand needs its regions beyond this
  * poll. */
 void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
@@ -54,9 +84,9 @@ void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
 void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp);
 
 /** unic_responder_abort() - the QP dies: holds dropped, token aborted (when
- * the last DMA of the QP has ended); if a
- * receive being filled holds @mr (UNIC_MR_NIL: none), it will complete
- * EVICTED. */
+ * the last DMA of the QP has ended). Of @mr, taken back (UNIC_MR_NIL: of
+ * something else): a receive being filled that holds it will complete EVICTED,
+ * and the peer is told. */
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
 			  uint16_t mr);
 

@@ -133,6 +133,13 @@ static int to_requester(struct unic_nic *nic, struct unic_qp *qp,
 	return unic_requester_response(nic, qp, pkt);
 }
 
+static inline bool is_request(const struct unic_pkt *pkt)
+{
+	return pkt->opcode <= UNIC_OP_READ_REQUEST ||
+	       (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST ||
+	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
+}
+
 static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 		 const struct unic_pkt *pkt)
 {
@@ -140,13 +147,21 @@ static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 	nic->qps.roce.rx_qp = unic_qp_index(nic, qp);
 	nic->qps.roce.rx_qpn = qp->qpn;
 	nic->qps.roce.rx_response = false;
-	if (pkt->opcode <= UNIC_OP_READ_REQUEST ||
-	    (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST ||
-	    (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV)
+	if (is_request(pkt))
 		return unic_responder_request(nic, qp, pkt);
 	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
 		return to_requester(nic, qp, pkt);
 	return drop(nic, UNIC_C_rx_bad_opcode);
+}
+
+/* There is no such connection, or it is over. */
+static __attribute__((noinline, cold)) int
+to_nobody(struct unic_nic *nic, struct unic_qp *qp, const struct unic_pkt *pkt)
+{
+	if (qp && qp->dest_ipv4 == pkt->ipv4 && qp->state == UNIC_QPS_ERR &&
+	    is_request(pkt) && unic_responder_asked_again(nic, qp, pkt))
+		return 0;
+	return drop(nic, UNIC_C_rx_no_qp);
 }
 
 static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
@@ -172,7 +187,7 @@ static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
 	qp = unic_qp_by_number(nic, qpn);
 	if (!qp || qp->dest_ipv4 != pkt.ipv4 ||
 	    (qp->state != UNIC_QPS_RTR && qp->state != UNIC_QPS_RTS))
-		return drop(nic, UNIC_C_rx_no_qp);
+		return to_nobody(nic, qp, &pkt);
 	return to_qp(nic, qp, &pkt);
 }
 

@@ -761,6 +761,8 @@ static void drain_waits_for_the_dma_in_flight(void **state)
 	assert_int_equal(rig_ack(&b, &evt), UNIC_ST_OK);
 	rig_run2(&a, &b, T_NS - 1000);
 	b.port.late_dma = true;
+	a.port.on_frame = pass_some; /* none behind the one that waits */
+	frames_to_pass = 1;
 	rig_send(&a, &p.qa, UNIC_WR_WRITE, 1, &p.ma, 0, 512, p.mb.iova,
 		 p.mb.stag);
 	rig_run2(&a, &b, 10000); /* the deadline is over */

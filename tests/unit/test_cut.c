@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_cut.c - a region is taken back at its deadline while requests of a peer
+ * use it: what the peer is told, what it is told when that is lost, and which
+ * queue pairs are left alone.
+ */
+#include "unit.h"
+
+#include "rig.h"
+
+#define MS	   1000000ull
+#define PAGES	   8u
+#define BYTES	   (PAGES * 4096u)
+#define BTH	   42u
+#define TIMEOUT_NS (4096ull << 14) /* longer than the grace: 67 ms */
+#define RETRIES	   7u
+#define SOON	   (5 * MS)
+
+static uint32_t pass; /* so many frames of A get through; then none */
+static uint32_t answered, lose_from, lose_to; /* frames of B; these are lost */
+static uint8_t answers[64];		      /* opcodes */
+
+static struct rig ra, rb;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+
+static void from_a(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		   uint32_t flags)
+{
+	if (!pass)
+		return;
+	pass--;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+static void from_b(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		   uint32_t flags)
+{
+	uint32_t n = answered++;
+
+	answers[n % sizeof(answers)] = frame[BTH];
+	if (n < lose_from || n >= lose_to)
+		fake_deliver(port->peer, frame, len, flags);
+}
+
+/* Of the frames that B sends from now on, those from @from up to @to. */
+static void lose(uint32_t from, uint32_t to)
+{
+	answered = 0;
+	lose_from = from;
+	lose_to = to;
+}
+
+static void set_up(bool vendor)
+{
+	struct unic_qp *qp;
+
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	rig_qp(&ra, 0, rig_pd(&ra, 0), 0, &qa);
+	rig_qp(&rb, 0, rig_pd(&rb, 0), 0, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_int_equal(rig_reg(&ra, 0, qa.pd, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, PAGES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mb),
+			 0);
+	memset(ma.mem, 0x5a, BYTES);
+	memset(mb.mem, 0xa5, BYTES);
+	qp = unic_qp_by_number(&ra.nic, qa.qpn);
+	qp->timeout_ns = TIMEOUT_NS;
+	qp->retry_cnt = RETRIES;
+	qp->sq.retries = RETRIES;
+	qp->vendor = vendor;
+	unic_qp_by_number(&rb.nic, qb.qpn)->vendor = vendor;
+	ra.port.on_frame = from_a;
+	rb.port.on_frame = from_b;
+	pass = UINT32_MAX;
+	lose(0, 0);
+}
+
+static void run(uint64_t ns)
+{
+	rig_run2(&ra, &rb, ns);
+}
+
+/* To the deadline of @mr, of @r. */
+static void take_back(struct rig *r, const struct rig_mr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_evt_mr evt;
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	run(1000);
+	rig_expect(r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(r, &evt), 0);
+	run(20 * MS);
+	rig_expect(r, UNIC_EVT_EVICTED, &evt);
+	assert_true(unic_from_le32(evt.flags) & UNIC_EVICTED_WAS_BUSY);
+}
+
+static void expect(uint64_t wr_id, uint8_t status, uint8_t detail)
+{
+	struct unic_cqe cqe;
+
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
+	assert_int_equal(cqe.status, status);
+	assert_int_equal(cqe.detail, detail);
+}
+
+static void expect_none(void)
+{
+	struct unic_cqe cqe;
+
+	assert_false(rig_cqe(&ra, &qa, &cqe));
+}
+
+static uint8_t state_of(struct rig *r, const struct rig_qp *qp)
+{
+	return unic_qp_by_number(&r->nic, qp->qpn)->state;
+}
+
+/* A WRITE of 8 packets, of which 3 arrive before the region is taken back, and
+ * another WRITE behind it. */
+static void cut_write(bool vendor)
+{
+	set_up(vendor);
+	pass = 3;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8192, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	run(1000);
+	pass = UINT32_MAX;
+}
+
+/* The peer learns it at once, and that the connection is over. */
+static void peer_is_told(void **state)
+{
+	(void)state;
+	cut_write(true);
+	take_back(&rb, &mb);
+	run(SOON);
+	expect(1, UNIC_WC_REM_EVICTED, UNIC_WD_BUSY);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	expect_none();
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+	assert_int_equal(rig_count(&rb, tx_vacks), 1);
+	assert_int_equal(state_of(&rb, &qb), UNIC_QPS_ERR);
+	assert_int_equal(state_of(&ra, &qa), UNIC_QPS_ERR);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
+}
+
+static void conventional_peer_is_told(void **state)
+{
+	(void)state;
+	cut_write(false);
+	take_back(&rb, &mb);
+	run(SOON);
+	expect(1, UNIC_WC_REM_OP_ERR, 0);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	expect_none();
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+	assert_int_equal(rig_count(&rb, tx_vacks), 0);
+	assert_int_equal(rig_count(&rb, tx_naks), 1);
+}
+
+/* Nothing is placed any more, whatever the peer sends. */
+static void nothing_arrives_after(void **state)
+{
+	(void)state;
+	cut_write(true);
+	take_back(&rb, &mb);
+	memset(mb.mem, 0x11, BYTES);
+	run(SOON);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova, mb.stag);
+	run(TIMEOUT_NS);
+	assert_int_equal(mb.mem[0], 0x11);
+	assert_int_equal(mb.mem[8191], 0x11);
+}
+
+/* The @lost first answers are lost: each costs one time-out, not all of them. */
+static void answer_is_repeated(bool vendor, uint32_t lost, uint8_t status,
+			       uint8_t detail)
+{
+	cut_write(vendor);
+	lose(0, lost);
+	take_back(&rb, &mb);
+	run(lost * TIMEOUT_NS + SOON);
+	expect(1, status, detail);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	expect_none();
+	assert_int_equal(rig_count(&ra, timeouts), lost);
+}
+
+static void lost_answers_are_repeated(void **state)
+{
+	uint32_t lost;
+
+	(void)state;
+	for (lost = 1; lost < RETRIES; lost++) {
+		answer_is_repeated(true, lost, UNIC_WC_REM_EVICTED,
+				   UNIC_WD_BUSY);
+		answer_is_repeated(false, lost, UNIC_WC_REM_OP_ERR, 0);
+	}
+}
+
+/* The second half of the answer is lost: that the connection is over. */
+static void lost_end_is_repeated(void **state)
+{
+	(void)state;
+	cut_write(true);
+	lose(1, 2);
+	take_back(&rb, &mb);
+	run(SOON);
+	assert_int_equal(answers[0], UNIC_OP_VACK);
+	assert_int_equal(answered, 2);
+	assert_int_equal(answers[1], UNIC_OP_ACK);
+	expect_none();
+	run(TIMEOUT_NS);
+	expect(1, UNIC_WC_REM_EVICTED, UNIC_WD_BUSY);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+}
+
+/* A QP that is dead says so some times, not for ever. */
+static void repetition_is_bounded(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	cut_write(true);
+	lose(0, UINT32_MAX);
+	take_back(&rb, &mb);
+	for (i = 0; i < 200; i++) {
+		struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+
+		qp->sq.retries = RETRIES;
+		run(TIMEOUT_NS);
+	}
+	assert_in_range(answered, RETRIES + 1, 64);
+}
+
+/* A refusal that is lost is repeated, too: it is the same last word. */
+static void refusal_is_repeated(void **state)
+{
+	(void)state;
+	set_up(true);
+	lose(0, 1);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova + BYTES,
+		 mb.stag);
+	run(TIMEOUT_NS + SOON);
+	expect(1, UNIC_WC_REM_ACCESS_ERR, 0);
+	assert_int_equal(rig_count(&rb, tx_naks), 2);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+}
+
+/* A peer that had nothing under way hears of it when it asks. */
+static void next_request_is_answered(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	set_up(true);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
+	run(1000);
+	expect(1, 0, 0);
+	lose(0, UINT32_MAX);
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 9, &mb, 0, 8, ma.iova, ma.stag);
+	run(1000);
+	unic_qp_by_number(&rb.nic, qb.qpn)->sq.timer_ns = UNIC_NEVER;
+	lose(0, 0);
+	take_back(&rb, &mb);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
+	assert_int_equal(answered, 0); /* it is nothing of the peer's */
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	run(SOON);
+	expect(2, UNIC_WC_REM_OP_ERR, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+}
+
+/* Responses of a READ are on their way: it ends as the region does, and what is
+ * behind it is answered, too. */
+static void cut_read(bool vendor, uint8_t status, uint8_t detail)
+{
+	set_up(vendor);
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 4096, mb.iova, mb.stag);
+	run(1000);
+	take_back(&rb, &mb);
+	rb.port.tx_held = 0;
+	run(SOON);
+	expect(1, status, detail);
+	expect_none();
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	run(SOON);
+	if (vendor)
+		expect(2, UNIC_WC_REM_OP_ERR, 0);
+	else
+		expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+	assert_int_equal(state_of(&ra, &qa), UNIC_QPS_ERR);
+}
+
+static void reader_is_told(void **state)
+{
+	(void)state;
+	cut_read(true, UNIC_WC_REM_EVICTED, 0);
+	cut_read(false, UNIC_WC_REM_OP_ERR, 0);
+}
+
+/* Two READs, and it is the first's region that stays: the answer to the first is
+ * what is missing. */
+static void reader_of_two_is_told(void **state)
+{
+	struct rig_mr other;
+
+	(void)state;
+	set_up(true);
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, other.iova,
+		 other.stag);
+	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, 100, mb.iova, mb.stag);
+	run(1000);
+	take_back(&rb, &mb);
+	rb.port.tx_held = 0;
+	run(SOON);
+	expect(1, UNIC_WC_REM_OP_ERR, 0);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+}
+
+/* A WRITE whose acknowledgement was lost when the QP died: it was executed. */
+static void executed_is_acknowledged(void **state)
+{
+	(void)state;
+	set_up(true);
+	lose(0, 2); /* its acknowledgement, and that of the cut */
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
+	run(1000);
+	pass = 2;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8192, mb.iova, mb.stag);
+	run(1000);
+	take_back(&rb, &mb);
+	assert_int_equal(answered, 2);
+	pass = 1; /* the first WRITE comes again */
+	run(TIMEOUT_NS);
+	expect(1, 0, 0);
+	expect_none();
+	pass = UINT32_MAX;
+	run(TIMEOUT_NS + SOON);
+	expect(2, UNIC_WC_REM_EVICTED, UNIC_WD_BUSY);
+}
+
+/* All responses to a READ are lost; its region is gone when it asks again. What
+ * follows is not mistaken for packets that the peer has. */
+static void reread_is_told(void **state)
+{
+	struct unic_cmd_mr cmd;
+	struct unic_evt_mr evt;
+
+	(void)state;
+	set_up(true);
+	cmd = (struct unic_cmd_mr){ .mr = unic_to_le32(mb.mr),
+				    .gen = unic_to_le32(mb.gen) };
+	lose(0, 4);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 4096, mb.iova, mb.stag);
+	run(1000);
+	assert_int_equal(answered, 4);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	run(1000);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+	run(20 * MS);
+	run(TIMEOUT_NS);
+	expect(1, UNIC_WC_REM_EVICTED, 0);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	run(SOON);
+	expect(2, UNIC_WC_REM_EVICTED, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peer_is_told),
+		cmocka_unit_test(conventional_peer_is_told),
+		cmocka_unit_test(nothing_arrives_after),
+		cmocka_unit_test(lost_answers_are_repeated),
+		cmocka_unit_test(lost_end_is_repeated),
+		cmocka_unit_test(repetition_is_bounded),
+		cmocka_unit_test(refusal_is_repeated),
+		cmocka_unit_test(next_request_is_answered),
+		cmocka_unit_test(reader_is_told),
+		cmocka_unit_test(reader_of_two_is_told),
+		cmocka_unit_test(executed_is_acknowledged),
+		cmocka_unit_test(reread_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
