@@ -44,7 +44,8 @@ struct unic_nic;
 enum unic_wr_state {
 	UNIC_WRS_SENT = 1, /* has PSNs, holds its regions */
 	UNIC_WRS_DEAD = 2, /* nothing sent, no PSN: completes with `status` */
-	UNIC_WRS_NULL = 3, /* completed; its PSNs still go out, empty */
+	UNIC_WRS_NULL = 3, /* ended, holds nothing; should PSNs of it still go
+			    * out, then empty */
 };
 
 struct unic_wr {
@@ -297,7 +298,7 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
 void unic_qp_sweep(struct unic_nic *nic, uint16_t mr);
 
 /** unic_qp_cut() - @mr's time is over: operations that hold it complete
- * EVICTED, their QPs go to ERR, all their holds are dropped at once. DMA pieces
+ * EVICTED, their QPs go to ERR, peers whose requests they are are told, all their holds are dropped at once. DMA pieces
  * in flight end by themselves. */
 void unic_qp_cut(struct unic_nic *nic, uint16_t mr);
 

@@ -81,7 +81,8 @@ void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
 void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 			       uint16_t mr);
 
-/** unic_requester_holds() - does a work request of @qp hold @mr? */
+/** unic_requester_holds() - does a work request of @qp, not acknowledged, hold
+ * @mr? */
 bool unic_requester_holds(struct unic_qp *qp, uint16_t mr);
 
 /** unic_requester_gathered() - a frame that waited for its payload ended. */

@@ -218,22 +218,43 @@ static bool names(struct unic_sq *sq, uint32_t s, uint16_t mr)
 	return false;
 }
 
+/* Its completion may be late all the same. */
+static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
+{
+	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
+}
+
 bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
 
-	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s))
-		if (unic_sq_wr(sq, s)->state == UNIC_WRS_SENT &&
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state == UNIC_WRS_SENT && !acked(sq, wr) &&
 		    names(sq, s, mr))
 			return true;
+	}
 	return false;
 }
 
-/* Its completion may be late all the same. */
-static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
+/* There is no room for completions. What is acknowledged needs its regions no
+ * more all the same, else they would wait for a process that does not read. */
+static __attribute__((noinline, cold)) bool no_room(struct unic_nic *nic,
+						    struct unic_sq *sq)
 {
-	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_SENT || !acked(sq, wr))
+			continue;
+		wr->state = UNIC_WRS_NULL; /* before: unholding may come back */
+		unic_sq_release(nic, sq, s);
+	}
+	return false;
 }
 
 void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
@@ -644,7 +665,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 		     (unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED)) &&
 		    !post(nic, qp, sq->una, wr->status, wr->detail,
 			  wr->status ? 0 : wr->len))
-			return false;
+			return no_room(nic, sq);
 		if (sq->cur == sq->una)
 			sq->cur += slots;
 		/* a failing completion queue has released it already */

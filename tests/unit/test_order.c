@@ -318,6 +318,31 @@ static void cut_off_while_completions_wait(void **state)
 	check_quiet();
 }
 
+/* All that used the region is acknowledged, and only completions wait: it is
+ * not used, ends at once when its owner lets go, and cuts nobody off. */
+static void spared_while_completions_wait(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
+	rig_poll(&ra);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 2);
+	ra.port.no_dma = true;
+	rig_poll(&rb); /* acknowledges both */
+	rounds(&ra, 8);
+	expect_none(&ra, &qa);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
+	unic_qp_cut(&ra.nic, (uint16_t)ma.mr);
+	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
+			 UNIC_QPS_RTS);
+	assert_int_equal(rig_dereg(&ra, &ma), 0);
+	ra.port.no_dma = false;
+	run(MS);
+	expect(&ra, &qa, 1, 0, 1500);
+	expect(&ra, &qa, 2, 0, 8);
+	expect_none(&ra, &qa);
+}
+
 /* A SEND that was told to wait arrives once more and is taken: the sender goes
  * on at once, though the time it was to wait is not over. */
 static void taken_before_the_wait_is_over(void **state)
@@ -523,6 +548,7 @@ int main(void)
 		cmocka_unit_test(refused_while_completions_wait),
 		cmocka_unit_test(evicted_while_completions_wait),
 		cmocka_unit_test_setup(cut_off_while_completions_wait, up),
+		cmocka_unit_test_setup(spared_while_completions_wait, up),
 		cmocka_unit_test_setup(taken_before_the_wait_is_over, up),
 		cmocka_unit_test_setup(acknowledged_before_it_is_sent_again,
 				       up),
