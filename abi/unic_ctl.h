@@ -486,7 +486,8 @@ struct unic_ctl_queue_reply {
 };
 
 /* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done: what it
- * completes is in memory then. */
+ * completes is in memory then, and no completion of it comes later. Requests
+ * posted and not completed by then never complete. */
 struct unic_ctl_qp_create {
 	struct unic_ctl_hdr hdr;
 	unic_le64 sq_iova; /* 64-aligned, in region mr */
@@ -784,10 +785,11 @@ enum unic_upcall_type {
 	UNIC_UP_CONN_REQUEST = 8,  /* unic_upcall_conn */
 	UNIC_UP_ESTABLISHED = 9,   /* unic_upcall_conn */
 	UNIC_UP_DISCONNECTED = 10, /* unic_upcall_conn */
-	UNIC_UP_RESET = 11,	   /* unic_upcall_obj: the NIC was reset; all
-				    * objects are gone (frames are not); HELLO
-				    * again. detail = 1: NIC back; 0: not yet;
-				    * 2: back, see UNIC_CTL_HELLO_KEEP */
+	UNIC_UP_RESET = 11,	   /* unic_upcall_obj. detail = 0: the NIC is
+				    * being reset, all objects are gone (frames
+				    * are not), wait; 1: it is back, HELLO
+				    * again; 2: it is back, and so are the
+				    * objects, see UNIC_CTL_HELLO_KEEP */
 	UNIC_UP_DB_ERROR = 12,	   /* unic_upcall_obj: a doorbell named nothing;
 				    * detail = its word */
 };

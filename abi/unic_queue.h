@@ -130,9 +130,16 @@ struct unic_rq_slot {
  * NIC writes, process reads. A completion queue is a power of two of records;
  * record n (free-running) is valid when seq == n + 1, so nothing needs
  * clearing. The process says how far it came in the doorbell page.
+ *
+ * After the answer to QP_DESTROY no record of that queue pair is written any
+ * more; requests that have none by then get none.
+ *
+ * A queue pair whose ring cannot be read (DMA failed) completes all that was
+ * posted to it all the same. What the NIC has not seen has wr_id 0, opcode SEND
+ * or RECV, and an error, one record for each slot: of an extension slot, too.
  */
 struct unic_cqe {
-	unic_le64 wr_id;
+	unic_le64 wr_id;    /* as posted; 0: the slot could not be read */
 	unic_le32 byte_len; /* receive: bytes placed (RECV_TOKEN: control part);
 			       * READ: bytes read; others: bytes sent */
 	unic_le32 imm;	    /* *_IMM; RECV_TOKEN: payload bytes placed */

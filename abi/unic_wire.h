@@ -145,8 +145,8 @@ struct unic_tketh {
  * Vendor acknowledgement: the request with this PSN was not executed, or not
  * from this PSN on, because its region is gone; its BTH carries that PSN. What
  * was sent of the request from there on is sent again as WRITEs of 0 bytes. If
- * it had begun, the responder's queue pair is in error, and answers these, and
- * all that follows, NAK "remote operational error".
+ * it had begun, the responder's queue pair is in error, and answers what it has
+ * not executed NAK "remote operational error".
  */
 struct unic_evth {
 	unic_be32 reason;   /* enum unic_ev_reason */
