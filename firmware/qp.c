@@ -257,6 +257,8 @@ static void die(struct unic_nic *nic, struct unic_qp *qp,
 	if (qp->state == UNIC_QPS_ERR || qp->state == UNIC_QPS_RESET)
 		return;
 	set_state(nic, qp, UNIC_QPS_ERR, status);
+	if (status == UNIC_WC_EVICTED)
+		unic_responder_part(nic, qp, evicted);
 	stop(nic, qp, evicted);
 	unic_sched_send(nic, unic_qp_index(nic, qp)); /* flushes */
 	if (!status)

@@ -828,26 +828,31 @@ bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
 	return message_holds(qp, mr);
 }
 
-/*
- * The QP dies because @mr was taken back. Its peer is told at the oldest PSN
- * that was not answered: that the region is gone, if it is what that request
- * used. If only our own requests used it, the peer is told when it asks.
- */
-static void part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+/* The oldest PSN that was not answered. */
+static uint32_t oldest(const struct unic_rsp *rsp)
+{
+	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+
+	if (!rsp->rd_active)
+		return rsp->psn;
+	/* a response being gathered is not sent */
+	return unic_psn_add(rd->psn, rd->off - rsp->gathering);
+}
+
+void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
-	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+	uint32_t psn = oldest(rsp);
 	uint8_t word = UNIC_NAK_REM_OP;
-	uint32_t psn = rsp->psn;
 
-	if (rsp->rd_active) /* a response being gathered is not sent */
-		psn = unic_psn_add(rd->psn, rd->off - rsp->gathering);
-	if (rsp->rd_active ? rd->mr == mr : message_holds(qp, mr))
-		word = unic_responder_cut_syndrome(qp);
-	if (unic_responder_holds(qp, mr))
-		unic_responder_last_word(nic, qp, psn, word);
-	else
+	if (mr == UNIC_MR_NIL || !unic_responder_holds(qp, mr)) {
 		remember(qp, psn, word);
+		return;
+	}
+	if (rsp->rd_active ? rsp->read[rsp->rd_head].mr == mr
+			   : message_holds(qp, mr))
+		word = unic_responder_cut_syndrome(qp);
+	unic_responder_last_word(nic, qp, psn, word);
 }
 
 /* What stands for a request that is evicted: it writes nothing. */
@@ -898,8 +903,6 @@ void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 	struct unic_msg *m = &qp->rsp.msg;
 	uint32_t i;
 
-	if (mr != UNIC_MR_NIL)
-		part(nic, qp, mr);
 	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
 	unic_rq_drop_holds(nic, qp);
 	drop_target(nic, m);

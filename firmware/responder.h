@@ -83,10 +83,17 @@ void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
  * sent; it is remembered for a duplicate. */
 void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp);
 
+/**
+ * unic_responder_part() - the QP dies because a region was taken back, before
+ * unic_responder_abort(). If requests of the peer use it (@mr), the peer is told
+ * at the oldest PSN that was not answered: EVICTED, if it is one of them. If
+ * only our own do (then @mr may be UNIC_MR_NIL), the peer is told when it asks.
+ */
+void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr);
+
 /** unic_responder_abort() - the QP dies: holds dropped, token aborted (when
- * the last DMA of the QP has ended). Of @mr, taken back (UNIC_MR_NIL: of
- * something else): a receive being filled that holds it will complete EVICTED,
- * and the peer is told. */
+ * the last DMA of the QP has ended); if a receive being filled holds @mr
+ * (UNIC_MR_NIL: none), it will complete EVICTED. */
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
 			  uint16_t mr);
 

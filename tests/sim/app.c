@@ -449,7 +449,9 @@ static void upcall(struct app *a, const uint64_t *rec)
 			    a->qp[i].link) {
 				a->qp[i].failed = true;
 				a->qp[i].unexplained = false;
-				app_link_break(a->qp[i].link);
+				app_link_fail(a->qp[i].link,
+					      unic_from_le32(o.detail) ==
+						      UNIC_WC_EVICTED);
 			}
 		return;
 	case UNIC_UP_TOKEN_END:

@@ -131,6 +131,8 @@ struct link {
 		uint32_t len;
 	} sent[2][LINK_SENDS];
 	uint32_t sends[2], got[2];
+	uint32_t failed; /* the generation that has failed, 0: none */
+	uint32_t cut;	 /* ... because a region was taken back under it */
 };
 
 enum op_state {
@@ -287,6 +289,12 @@ bool app_qp_none(const struct app *a);
 void app_break(struct app *a);
 /** app_link_break() - both ends are to connect anew. */
 void app_link_break(struct link *l);
+/**
+ * app_link_fail() - one end went to error; @cut: because a region was taken back
+ * under an operation. In a calm scenario nobody tells the other end until it
+ * must have found out: a peer whose operation was cut is told by the NIC.
+ */
+void app_link_fail(struct link *l, bool cut);
 /** app_qp_ring() - a doorbell word. */
 void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
 		 uint32_t index);

@@ -87,6 +87,9 @@ static bool excused(struct app *a, const struct op *o, uint8_t status)
 		return o->forbidden || op_local_revoked(o) || a->how->lies;
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
+	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */
+		return !apps_calm || (o->link->failed == o->link->gen &&
+				      o->link->cut != o->link->gen);
 	default:
 		return !apps_calm;
 	}
@@ -108,7 +111,8 @@ static void failed(struct app *a, struct op *o, const struct unic_cqe *c)
 			 c->status, c->detail);
 	if (fatal(c->status)) {
 		o->qp->failed = true;
-		app_link_break(o->link);
+		if (o->gen == o->link->gen)
+			app_link_fail(o->link, false);
 	}
 }
 

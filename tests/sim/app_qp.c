@@ -10,6 +10,9 @@
 #define RQ_OFF 1024u
 #define CQ_OFF 2048u
 
+/* All retries of a NIC that hears nothing, with the parameters below, and some. */
+#define LINK_SILENCE_NS (12 * MS)
+
 struct link *links;
 uint32_t links_count;
 
@@ -22,6 +25,26 @@ void app_link_break(struct link *l)
 	l->gen++;
 	for (i = 0; i < 2; i++)
 		app_kick(l->qp[i]->app, sim_now() + 10 * US);
+}
+
+static void break_late(void *ctx, uint64_t gen)
+{
+	struct link *l = ctx;
+
+	if (l->gen == gen)
+		app_link_break(l);
+}
+
+void app_link_fail(struct link *l, bool cut)
+{
+	if (cut)
+		l->cut = l->gen;
+	if (!apps_calm) {
+		app_link_break(l);
+	} else if (l->failed != l->gen) {
+		l->failed = l->gen;
+		sim_at(sim_now() + LINK_SILENCE_NS, break_late, l, l->gen);
+	}
 }
 
 void app_break(struct app *a)
