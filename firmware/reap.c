@@ -135,7 +135,9 @@ static bool damped(const struct unic_nic *nic, uint64_t last_ns)
 
 /* Why a victim is wanted, and for whom. */
 struct want {
-	uint32_t proc; /* UNIC_OWNER_NIL: the watermark */
+	uint32_t
+		proc; /* what is freed is kept for it; UNIC_OWNER_NIL: nobody */
+	uint32_t miss; /* it lacks a page; UNIC_OWNER_NIL: not for a miss */
 	uint32_t n;
 	uint8_t why;
 	bool urgent; /* entitled: residence and damping do not apply */
@@ -226,19 +228,32 @@ struct known {
 	bool valid;
 };
 
+/* The next who has to give for @w. Who misses a page competes as if it waited. */
+static uint32_t victim_for(struct unic_nic *nic, const struct want *w,
+			   const struct unic_share *s, uint32_t skip)
+{
+	uint32_t victim;
+
+	if (w->miss == UNIC_OWNER_NIL)
+		return unic_share_victim(s, w->proc, w->index ? 1 : w->n, skip);
+	unic_share_want(&nic->evict.share, w->miss, 1);
+	victim = unic_share_victim(s, w->miss, 1, skip);
+	unic_share_want(&nic->evict.share, w->miss, -1);
+	return victim;
+}
+
 static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
 {
 	struct unic_evict *e = &nic->evict;
 	const struct unic_share *s = &e->share;
-	uint32_t skip = 0, victim, n = w->index ? 1 : w->n;
+	uint32_t skip = 0, victim;
 	struct unic_share indices;
 
 	if (w->index) {
 		index_share(nic, &indices);
 		s = &indices;
 	}
-	while ((victim = unic_share_victim(s, w->proc, n, skip)) !=
-	       UNIC_OWNER_NIL) {
+	while ((victim = victim_for(nic, w, s, skip)) != UNIC_OWNER_NIL) {
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
 		uint64_t *last = pair ? recall_of(e, w->proc, victim) : NULL;
@@ -299,20 +314,28 @@ static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 	entries = d->entitled > supply;
 	if (d->urgent != UNIC_OWNER_NIL &&
 	    (entries || few_indices(nic, d->indices))) {
-		*out = (struct want){ d->urgent, d->urgent_n,
-				      UNIC_WHY_FAIR_SHARE, true, !entries };
+		*out = (struct want){ .proc = d->urgent,
+				      .miss = UNIC_OWNER_NIL,
+				      .n = d->urgent_n,
+				      .why = UNIC_WHY_FAIR_SHARE,
+				      .urgent = true,
+				      .index = !entries };
 		return true;
 	}
 	if (d->capped != UNIC_OWNER_NIL) {
-		*out = (struct want){ d->capped, 0, UNIC_WHY_QUOTA, false,
-				      false };
+		*out = (struct want){ .proc = d->capped,
+				      .miss = UNIC_OWNER_NIL,
+				      .why = UNIC_WHY_QUOTA };
 		return true;
 	}
 	entries = d->entitled + d->borrower_n > supply;
 	if (d->borrower != UNIC_OWNER_NIL &&
 	    (entries || few_indices(nic, d->indices + 1))) {
-		*out = (struct want){ d->borrower, d->borrower_n,
-				      UNIC_WHY_WAITER, false, !entries };
+		*out = (struct want){ .proc = d->borrower,
+				      .miss = UNIC_OWNER_NIL,
+				      .n = d->borrower_n,
+				      .why = UNIC_WHY_WAITER,
+				      .index = !entries };
 		return true;
 	}
 	return false;
@@ -331,7 +354,9 @@ static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 	if (proc == UNIC_OWNER_NIL)
 		return false;
 	if (quota) {
-		*out = (struct want){ proc, 0, UNIC_WHY_QUOTA, false, false };
+		*out = (struct want){ .proc = proc,
+				      .miss = UNIC_OWNER_NIL,
+				      .why = UNIC_WHY_QUOTA };
 		return !(tried >> proc & 1) &&
 		       !nic->evict.share.owner[proc].coming;
 	}
@@ -339,8 +364,10 @@ static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 		d = demand(nic, tried, k);
 		need += d->entitled + d->borrower_n;
 	}
-	*out = (struct want){ UNIC_OWNER_NIL, 1, UNIC_WHY_REAPER, false,
-			      false };
+	*out = (struct want){ .proc = UNIC_OWNER_NIL,
+			      .miss = proc,
+			      .n = 1,
+			      .why = UNIC_WHY_WAITER };
 	return supply < need;
 }
 
@@ -354,8 +381,9 @@ static bool next_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 	if (nic->cache.short_until_ns > nic->now_ns &&
 	    misses_want(nic, tried, k, out))
 		return true;
-	*out = (struct want){ UNIC_OWNER_NIL, 0, UNIC_WHY_REAPER, false,
-			      false };
+	*out = (struct want){ .proc = UNIC_OWNER_NIL,
+			      .miss = UNIC_OWNER_NIL,
+			      .why = UNIC_WHY_REAPER };
 	return low_water(e, nic->tlb.free + e->share.coming);
 }
 

@@ -104,16 +104,12 @@ static inline bool above(const struct unic_share *s, const struct heaviest *h)
 uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
 			   uint32_t n, uint32_t skip)
 {
-	struct heaviest whole = heaviest(s, 0, wanter, n), found = whole;
+	struct heaviest found = skip ? heaviest_but(s, skip, wanter, n)
+				     : heaviest(s, 0, wanter, n);
 
-	if (skip)
-		found = heaviest_but(s, skip, wanter, n);
-	if (found.owner == UNIC_OWNER_NIL || above(s, &found))
+	if (found.owner == UNIC_OWNER_NIL || above(s, &found)) /* INV-5 */
 		return found.owner;
-	/* INV-5: not if one that was skipped is above */
-	if (wanter != UNIC_OWNER_NIL || above(s, &whole))
-		return UNIC_OWNER_NIL;
-	return found.owner;
+	return UNIC_OWNER_NIL;
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)

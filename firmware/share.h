@@ -78,8 +78,8 @@ bool unic_share_entitled(const struct unic_share *s, uint32_t owner,
  * The wanter competes with what it would have, so a borrower that wants still
  * more takes from a larger borrower or from itself, and one that stays within
  * its share never from itself while it can be served otherwise.
- * Never an owner at or below its share while another is above (INV-5): for a
- * wanter not at all, and for NIL only if nobody is above.
+ * Never an owner at or below its share (INV-5), those on their way back counted
+ * as gone: what a pool holds for nobody in particular is nobody's due.
  * @skip: bit per owner that has nothing to give now.
  * Returns UNIC_OWNER_NIL if nobody qualifies.
  */

@@ -138,6 +138,14 @@ static void noticed(struct node *n, struct model *m,
 	if (!r || r->state != MODEL_ACTIVE || e->hdr.reason < UNIC_WHY_REAPER ||
 	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
 		return;
+	/* nobody waits: whoever else is above or not */
+	if (e->hdr.reason == UNIC_WHY_REAPER &&
+	    net(m, r->proc) <= model_fair(m, r->proc))
+		sim_fail("bounds",
+			 "nic %u: process %u holds %u of its %u entries and is "
+			 "asked for a watermark",
+			 n->id, r->proc, net(m, r->proc),
+			 model_fair(m, r->proc));
 	if (m->proc[r->proc].wanted || all_regions(m) > FEW_REGIONS)
 		return; /* it takes from itself, or indices are short */
 	if (net(m, r->proc) <= model_fair(m, r->proc) &&

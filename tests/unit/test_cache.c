@@ -339,6 +339,47 @@ static void no_room_is_a_miss(void **state)
 	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
 }
 
+/* For a watermark nobody who is alone is asked, for his own miss he is; and
+ * for that of somebody who has nothing yet. */
+static void a_miss_is_asked_for(uint32_t victim, uint32_t proc, uint32_t pd)
+{
+	struct rig_mr mr, all[8];
+	struct unic_evt_mr evt;
+	struct unic_piece p;
+	uint32_t i;
+
+	table(proc, 4);
+	assert_int_equal(rig_reg_cached(&a, pd, 4, UNIC_TABLE, 0, &mr), 0);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(rig_reg(&a, victim, victim ? pd1 : pd0,
+					 UNIC_TLB_ENTRIES / 8, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &all[i]),
+				 0);
+	rig_run(&a, 10000000); /* their minimum residence is over */
+	assert_false(rig_event(&a, &evt));
+	assert_int_equal(touch(&mr, pd, 0, 8, &p), -UNIC_EMISS);
+	rig_run(&a, 1000000);
+	rig_expect(&a, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), victim);
+	assert_int_equal(evt.hdr.reason, UNIC_WHY_WAITER);
+	for (i = 0; i < 8 && all[i].mr != unic_from_le32(evt.mr); i++)
+		;
+	assert_int_equal(rig_dereg(&a, &all[i]), 0);
+	assert_int_equal(touch(&mr, pd, 0, 8, &p), 0);
+}
+
+static void a_miss_takes_from_itself(void **state)
+{
+	(void)state;
+	a_miss_is_asked_for(0, 0, pd0);
+}
+
+static void a_miss_of_a_newcomer_takes_from_another(void **state)
+{
+	(void)state;
+	a_miss_is_asked_for(1, 0, pd0);
+}
+
 static void invalidated_pages_are_read_again(void **state)
 {
 	struct unic_piece p;
@@ -689,7 +730,7 @@ static void reaper_takes_cached_first(void **state)
 		.high_entries = unic_to_le32(16),
 		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
 	};
-	struct rig_mr mr, resident;
+	struct rig_mr mr, resident, other;
 	struct unic_evt_mr evt;
 	struct unic_piece p;
 	uint32_t i;
@@ -700,7 +741,10 @@ static void reaper_takes_cached_first(void **state)
 	assert_int_equal(rig_reg(&a, 0, pd0, 16, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &resident),
 			 0);
-	for (i = 0; i < 48; i++)
+	assert_int_equal(rig_reg(&a, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &other),
+			 0); /* half of it all is the share of each */
+	for (i = 0; i < 47; i++)
 		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
 	rig_run(&a, SPARED_NS); /* their first use is over anyway */
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
@@ -755,6 +799,8 @@ int main(void)
 		TEST(misses_keep_to_shares),
 		TEST(quota_holds_for_cached),
 		TEST(no_room_is_a_miss),
+		TEST(a_miss_takes_from_itself),
+		TEST(a_miss_of_a_newcomer_takes_from_another),
 		TEST(invalidated_pages_are_read_again),
 		TEST(advice),
 		TEST(demand_miss_is_told_and_filled),

@@ -619,16 +619,47 @@ static void borrowers_do_not_thrash(void **state)
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
 }
 
-static void reaper_keeps_entries_free(void **state)
+/* Alone: all of the table is its fair share. */
+static void reaper_spares_who_is_alone(void **state)
 {
 	struct rig_mr m[16];
 
 	(void)state;
-	hoard(0, 14, 4, m);
+	hoard(0, 16, N / 16, m);
+	rig_run(&r, RESIDENCE_NS);
+	params(8, 16);
+	rig_run(&r, 10 * RESIDENCE_NS);
+	none();
+	assert_int_equal(r.nic.tlb.free, 0);
+}
+
+/* What a silent borrower has under notice counts as gone, so the shares are
+ * equal and the meek one is not asked in its place. */
+static void reaper_spares_who_is_at_his_share(void **state)
+{
+	struct rig_mr m[16], meek[4];
+
+	(void)state;
+	hoard(0, 12, 4, m);
+	hoard(1, 4, 4, meek);
+	rig_run(&r, RESIDENCE_NS);
+	params(48, 48);
+	assert_int_equal(noticed(0, UNIC_WHY_REAPER), 16);
+	rig_run(&r, RESIDENCE_NS);
+	none();
+}
+
+static void reaper_keeps_entries_free(void **state)
+{
+	struct rig_mr m[16], other;
+
+	(void)state;
+	hoard(0, 13, 4, m);
+	reg_ok(1, 4, &other); /* so the share of 0 is a half */
 	rig_run(&r, RESIDENCE_NS);
 	params(8, 16);
 	assert_int_equal(noticed(0, UNIC_WHY_REAPER), 0); /* 8 are free */
-	reg_ok(0, 2, &m[14]);
+	reg_ok(0, 2, &m[13]);
 	assert_int_equal(noticed(0, UNIC_WHY_REAPER), 12); /* 6 -> 16 or more */
 	rig_run(&r, T_NS);
 	drop_events(UNIC_EVT_EVICTED);
@@ -1227,6 +1258,8 @@ int main(void)
 		T(random_policy_spreads),
 		T(young_regions_are_spared_for_borrowers_only),
 		T(borrowers_do_not_thrash),
+		T(reaper_spares_who_is_alone),
+		T(reaper_spares_who_is_at_his_share),
 		T(reaper_keeps_entries_free),
 		T(ranks_follow_the_order_of_want),
 		T(tombstone_answers_evicted),

@@ -376,7 +376,11 @@ static void completions_never_read_do_not_stop_evictions(void **state)
 	(void)state;
 	rig_up(&a, 1);
 	rig_attach(&a, 0, 1);
+	rig_attach(&a, 1, 1);
 	pd = rig_pd(&a, 0);
+	assert_int_equal(rig_reg(&a, 1, rig_pd(&a, 1), 4, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 UNIC_ST_OK); /* so the share of 0 is a half */
 	while (rig_reg(&a, 0, pd, 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
 		       &mr) == UNIC_ST_OK)
 		;

@@ -131,13 +131,19 @@ static void nobody_at_or_below_its_share(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5, 0), NIL);
 }
 
-static void low_water_takes_from_the_fullest(void **state)
+/* A watermark is nobody's due: who is not above his share keeps what he has. */
+static void low_water_takes_from_who_is_above(void **state)
 {
 	(void)state;
 	hold(60, 0, 0);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), 0);
-	hold(29, 30, 0);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	hold(29, 31, 0);
 	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), 1);
+	unic_share_coming(&s, 1, 1); /* is as good as gone */
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	unic_share_not_coming(&s, 1, 1);
+	hold(30, 30, 0);
+	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
 	hold(0, 0, 0);
 	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
 }
@@ -195,7 +201,8 @@ int main(void)
 		cmocka_unit_test_setup(entitled_up_to_the_share_exactly, setup),
 		cmocka_unit_test_setup(victim_has_most_for_its_weight, setup),
 		cmocka_unit_test_setup(nobody_at_or_below_its_share, setup),
-		cmocka_unit_test_setup(low_water_takes_from_the_fullest, setup),
+		cmocka_unit_test_setup(low_water_takes_from_who_is_above,
+				       setup),
 		cmocka_unit_test_setup(
 			borrower_takes_from_larger_borrower_or_itself, setup),
 		cmocka_unit_test_setup(ties_go_to_the_least_pain, setup),
