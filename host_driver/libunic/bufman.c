@@ -18,7 +18,8 @@
 
 #include "priv.h"
 
-#define CLASSES	   24 /* sizes 4 KiB << 0..23 */
+#define CLASSES	   24		 /* sizes 4 KiB << 0..23 */
+#define LATE_NS	   1000000000ull /* the end of a wait is told before */
 #define FIRST_RATE 32 /* bytes per microsecond, before anything was measured */
 
 enum chunk_state {
@@ -207,46 +208,77 @@ static int chunk_end(struct unic_bm *bm, struct unic_chunk *c)
 
 /* ------------------------------------------------------------ registering */
 
-/* Within the fair share a wait is bounded: give up what lies idle first. */
-static void trim(struct unic_bm *bm, uint32_t entries)
+/*
+ * Within the fair share a wait is bounded: give up what lies idle of the excess
+ * that @mr would make. It is asked for already, so what is given up goes to it,
+ * and not first to a borrower from whom it would have to be asked back.
+ */
+static void trim(struct unic_bm *bm, const struct unic_mr *mr, uint32_t entries)
 {
 	struct unic_usage u;
 	struct unic_chunk *c;
+	int64_t excess;
 
-	while (!unic_query_usage(bm->ctx, &u) &&
-	       u.holding + entries > u.fair_share) {
-		pthread_mutex_lock(&bm->lock);
-		c = find_idle(bm, 1);
-		if (c) {
-			bm->stats.trimmed++;
-			chunk_end(bm, c);
-		}
-		pthread_mutex_unlock(&bm->lock);
-		if (!c)
-			return;
+	if (unic_query_usage(bm->ctx, &u))
+		return;
+	excess = (int64_t)u.holding + entries - u.fair_share;
+	pthread_mutex_lock(&bm->lock);
+	while (excess > 0 && unic_mr_life(mr) == UNIC_MR_WAITING &&
+	       (c = find_idle(bm, 1))) {
+		excess -= c->mr->entries;
+		bm->stats.trimmed++;
+		chunk_end(bm, c);
 	}
+	pthread_mutex_unlock(&bm->lock);
 }
 
-static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
-			    struct unic_mr **mr)
+/* The thread of events wakes us; a little longer than the NIC would wait. */
+static int wait_granted(struct unic_bm *bm, const struct unic_mr *mr)
 {
-	uint64_t start;
-	uint64_t us;
-	int err;
+	uint64_t until = unic_now_ns() + bm->attr.wait_us * 1000ull + LATE_NS;
+	uint32_t status;
 
-	trim(bm, (uint32_t)(attr->length / UNIC_PAGE));
-	start = unic_now_ns();
-	attr->flags = UNIC_MR_WAIT;
-	attr->timeout_us = bm->attr.wait_us;
-	err = unic_reg_mr(bm->pd, attr, mr);
-	us = (unic_now_ns() - start) / 1000;
+	pthread_mutex_lock(&bm->lock);
+	while (unic_mr_life(mr) == UNIC_MR_WAITING && unic_now_ns() < until)
+		unic_cond_wait_ms(&bm->cond, &bm->lock, 100);
+	pthread_mutex_unlock(&bm->lock);
+	if (unic_mr_life(mr) == UNIC_MR_WAITING)
+		return unic_fail(-ETIME, "register memory: no answer");
+	/* granted and gone again is the business of who uses it next */
+	status = unic_region(mr)->wait_status;
+	return unic_fail_status("register memory", (int)status);
+}
+
+static void count_wait(struct unic_bm *bm, uint64_t start, size_t entries,
+		       int err)
+{
+	uint64_t us = (unic_now_ns() - start) / 1000;
+
 	unic_bm_count(bm, waits, 1);
 	unic_bm_count(bm, wait_us, us);
 	if (us > bm->stats.wait_us_max)
 		bm->stats.wait_us_max = us;
 	say(bm, "waited %llu us for %zu entries%s%s", (unsigned long long)us,
-	    attr->length / UNIC_PAGE, err ? ": " : "",
-	    err ? unic_last_error() : "");
+	    entries, err ? ": " : "", err ? unic_last_error() : "");
+}
+
+static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
+			    struct unic_mr **mr)
+{
+	size_t entries = attr->length / UNIC_PAGE;
+	uint64_t start = unic_now_ns();
+	int err;
+
+	attr->flags = UNIC_MR_WAIT | UNIC_MR_ASYNC;
+	attr->timeout_us = bm->attr.wait_us;
+	err = unic_reg_mr(bm->pd, attr, mr);
+	if (!err) {
+		trim(bm, *mr, (uint32_t)entries);
+		err = wait_granted(bm, *mr);
+		if (err)
+			unic_dereg_mr(*mr);
+	}
+	count_wait(bm, start, entries, err);
 	return err;
 }
 
@@ -462,6 +494,8 @@ static void on_event(struct unic_bm *bm, struct unic_event *ev)
 		on_notice(bm, c);
 	else if (c && ev->type == UNIC_EV_EVICTED)
 		on_evicted(bm, c);
+	else if (c)
+		pthread_cond_broadcast(&bm->cond); /* its wait is over */
 	pthread_mutex_unlock(&bm->lock);
 	if (!c && bm->attr.on_event)
 		bm->attr.on_event(bm->attr.arg, ev);

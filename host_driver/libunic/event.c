@@ -208,6 +208,7 @@ static bool on_wait(struct unic_ctx *ctx, const void *rec,
 		r->mr.entries = ev->entries;
 	}
 	r->known = granted;
+	r->wait_status = ev->status;
 	set_life(r, granted ? UNIC_MR_LIVE : UNIC_MR_GONE);
 	return true;
 }
@@ -404,6 +405,7 @@ static void lose(struct unic_ctx *ctx, struct unic_region *r)
 	};
 
 	r->known = false;
+	r->wait_status = ev.status;
 	set_life(r, UNIC_MR_GONE);
 	enqueue(ctx, &ev);
 }

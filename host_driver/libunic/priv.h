@@ -90,6 +90,7 @@ struct unic_region {
 	uint32_t life;	      /* enum unic_mr_life, atomic */
 	uint32_t handle;      /* "user" of upcalls: 15:0 index, 31:16 gen */
 	uint32_t wait_seq;    /* WAITING: seq of the request */
+	uint32_t wait_status; /* its wait ended: enum unic_status */
 	uint32_t notice_seq;  /* ASKED */
 	uint64_t deadline_ns; /* ASKED, atomic */
 	unsigned int refs;    /* under evt_lock */

@@ -28,6 +28,8 @@
 
 /* ------------------------------------------------------- the played driver */
 
+static void upcall(void *rec, uint8_t type);
+
 struct driver {
 	char path[64];
 	int listener, sock;
@@ -45,6 +47,10 @@ struct driver {
 	uint16_t offer_status, dereg_status;
 	uint32_t freed; /* frames given back */
 	uint32_t region_state;
+	/* full: registrations wait, for a deregistration or this end */
+	bool full;
+	uint16_t wait_end;
+	uint32_t waiting; /* user of the one that does */
 };
 
 static struct driver drv;
@@ -84,6 +90,12 @@ static size_t reg_reply(const void *req, uint8_t *out)
 	uint32_t entries = (uint32_t)(unic_from_le64(r->length) / PAGE);
 
 	drv.last_user = unic_from_le32(r->user);
+	if (drv.full)
+		drv.reg_status = r->flags & UNIC_CTL_REG_WAIT
+					 ? UNIC_ST_PENDING
+					 : UNIC_ST_TLB_FULL;
+	drv.waiting = drv.full && r->flags & UNIC_CTL_REG_WAIT ? drv.last_user
+							       : 0;
 	reply->hdr.status = unic_to_le16(drv.reg_status);
 	if (drv.reg_status && drv.reg_status != UNIC_ST_PENDING) {
 		memset(usage, 0, sizeof(*usage));
@@ -130,6 +142,22 @@ static size_t answer_reply(const void *req, uint8_t *out)
 	return 0;
 }
 
+/* The registration that waits is granted, or ends with drv.wait_end. */
+static void end_wait(void)
+{
+	struct unic_upcall_wait up = {
+		.hdr.id = unic_to_le32(drv.last_mr),
+		.user = unic_to_le32(drv.waiting),
+		.status = unic_to_le32(drv.wait_end),
+		.entries = unic_to_le32(1),
+	};
+
+	if (drv.waiting)
+		upcall(&up,
+		       drv.wait_end ? UNIC_UP_WAIT_ENDED : UNIC_UP_GRANTED);
+	drv.waiting = 0;
+}
+
 static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 {
 	struct unic_ctl_queue_reply *q = (void *)out;
@@ -155,6 +183,7 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		drv.deregs++;
 		((struct unic_ctl_hdr *)out)->status =
 			unic_to_le16(drv.dereg_status);
+		end_wait();
 		return 0;
 	case UNIC_CTL_RESYNC:
 		return resync_reply(out);
@@ -1174,6 +1203,68 @@ static void manager_reaps_before_it_waits(void **state)
 	rig_down(&r);
 }
 
+/* Two idle chunks of one page, then the table is full. */
+static void two_idle(struct unic_bm *bm)
+{
+	struct unic_bm_hold h[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(unic_bm_hold(bm, unic_bm_get(bm, PAGE), PAGE,
+					      0, false, &h[i]),
+				 0);
+	unic_bm_drop(bm, &h[0]);
+	unic_bm_drop(bm, &h[1]);
+	drv.full = true;
+}
+
+/* The request is there before an idle chunk is given up, and only one is. */
+static void manager_asks_before_it_gives(void **state)
+{
+	struct unic_bm_stats s;
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	two_idle(bm);
+	assert_int_equal(
+		unic_bm_hold(bm, unic_bm_get(bm, PAGE), PAGE, 0, false, &h), 0);
+	assert_int_equal(drv.deregs, 1);
+	assert_int_equal(unic_mr_life(h.mr), UNIC_MR_LIVE);
+	assert_int_equal(h.mr->id, drv.last_mr);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.waits, 1);
+	assert_int_equal(s.trimmed, 1);
+	unic_bm_drop(bm, &h);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+static void manager_tells_why_a_wait_ended(void **state)
+{
+	struct unic_bm_stats s;
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	void *mem;
+
+	(void)state;
+	manager_up(&r, &bm);
+	two_idle(bm);
+	mem = unic_bm_get(bm, PAGE);
+	drv.wait_end = UNIC_ST_TIMEOUT;
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), -ETIME);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.reg_failed, 1);
+	drv.wait_end = UNIC_ST_OK;
+	assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), 0);
+	unic_bm_drop(bm, &h);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 static void manager_keeps_what_does_not_end(void **state)
 {
 	struct unic_bm_hold h;
@@ -1264,6 +1355,8 @@ int main(void)
 		WITH_DRIVER(manager_releases_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
 		WITH_DRIVER(manager_reaps_before_it_waits),
+		WITH_DRIVER(manager_asks_before_it_gives),
+		WITH_DRIVER(manager_tells_why_a_wait_ended),
 		WITH_DRIVER(manager_keeps_what_does_not_end),
 		WITH_DRIVER(manager_respects_deadlines),
 	};
