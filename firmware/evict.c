@@ -122,6 +122,7 @@ static bool publish_held_back(struct unic_nic *nic, uint16_t idx)
 		if (!publish_evicted(nic, idx))
 			return false;
 		let_go(nic, mr, UNIC_MR_EVT_EVICTED);
+		nic->evict.indices_coming[mr->proc]--;
 		unic_mr_bury(nic, idx);
 	}
 	return true;
@@ -147,15 +148,19 @@ static uint32_t supply(const struct unic_mr *mr)
 
 static void not_coming(struct unic_nic *nic, struct unic_mr *mr)
 {
-	if (mr->flags & UNIC_MR_F_COMING)
+	if (mr->flags & UNIC_MR_F_COMING) {
 		unic_share_not_coming(&nic->evict.share, mr->proc, supply(mr));
+		nic->evict.indices_coming[mr->proc]--;
+	}
 	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
 }
 
 static void coming(struct unic_nic *nic, struct unic_mr *mr)
 {
-	if (!(mr->flags & UNIC_MR_F_COMING))
+	if (!(mr->flags & UNIC_MR_F_COMING)) {
 		unic_share_coming(&nic->evict.share, mr->proc, supply(mr));
+		nic->evict.indices_coming[mr->proc]++;
+	}
 	mr->flags |= UNIC_MR_F_COMING;
 }
 
@@ -201,10 +206,12 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
 	mr->state = UNIC_MR_EVICTED;
 	mr->since_ns = nic->now_ns;
-	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx))
+	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx)) {
 		unic_mr_bury(nic, idx);
-	else
+	} else {
 		hold_back(nic, mr, UNIC_MR_EVT_EVICTED);
+		nic->evict.indices_coming[mr->proc]++;
+	}
 	if (for_proc != UNIC_MR_FOR_NOBODY)
 		unic_wait_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);

@@ -74,7 +74,8 @@ struct unic_evict {
 			  [UNIC_PROCS];	 /* thrash damping, by pair */
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 	/* accounts */
-	uint16_t open[UNIC_PROCS]; /* notices open */
+	uint16_t open[UNIC_PROCS];	     /* notices open */
+	uint16_t indices_coming[UNIC_PROCS]; /* of regions that end */
 	struct {
 		uint16_t entries, mrs;
 	} control[UNIC_PROCS]; /* of class control */

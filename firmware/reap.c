@@ -200,7 +200,6 @@ static void index_share(const struct unic_nic *nic, struct unic_share *s)
 {
 	const struct unic_evict *e = &nic->evict;
 	uint32_t p;
-	uint16_t i;
 
 	unic_share_init(s, unic_mr_capacity(nic));
 	for (p = 0; p < UNIC_PROCS; p++) {
@@ -210,11 +209,7 @@ static void index_share(const struct unic_nic *nic, struct unic_share *s)
 			continue;
 		unic_share_hold(s, p, nic->procs.proc[p].mrs);
 		unic_share_want(s, p, e->wait_mask >> p & 1);
-		i = nic->procs.proc[p].mr_head;
-		for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next)
-			if ((nic->mrs.mr[i].flags & UNIC_MR_F_COMING) ||
-			    nic->mrs.mr[i].state == UNIC_MR_EVICTED)
-				unic_share_coming(s, p, 1);
+		unic_share_coming(s, p, e->indices_coming[p]);
 	}
 }
 

@@ -25,7 +25,7 @@ uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,
 		weights += s->owner[__builtin_ctz(left)].weight;
 	if (!weights)
 		return 0;
-	/* 32 bits are enough: both factors have 16 */
+	/* 32 bits are enough: 2^16 x (2^16 - 1) */
 	return pool * s->owner[owner].weight / weights;
 }
 
@@ -54,8 +54,9 @@ struct heaviest {
  * The owner with the most units for its weight but those in @skip, the wanter
  * counted with @n more; nobody who has nothing. Fair shares are proportional to
  * weights, so the order by net / weight is the order by excess / weight without
- * dividing, and if the first is not above its share, nobody is. The products
- * fit: a net is at most the capacity, 16 bits.
+ * dividing, and if the first is not above its share, nobody is. Nobody can have
+ * more than all; one more than that is enough to be above. So the products fit:
+ * (2^16 + 1) x (2^16 - 1) is 2^32 - 1.
  */
 static inline struct heaviest
 heaviest(const struct unic_share *s, uint32_t skip, uint32_t wanter, uint32_t n)
@@ -72,7 +73,7 @@ heaviest(const struct unic_share *s, uint32_t skip, uint32_t wanter, uint32_t n)
 		if (!has || skip >> i & 1)
 			continue;
 		if (i == wanter)
-			has += n;
+			has = has + n > s->capacity ? s->capacity + 1 : has + n;
 		l = has * best.weight;
 		r = best.net * o->weight;
 		if (l < r ||

@@ -31,7 +31,7 @@ struct unic_share_owner {
 };
 
 struct unic_share {
-	uint32_t capacity; /* at most 65535 */
+	uint32_t capacity; /* at most 65536 */
 	uint32_t coming;   /* sum over all owners */
 	uint32_t present;  /* bit per owner that holds or wants */
 	struct unic_share_owner owner[UNIC_PROCS];
@@ -39,7 +39,7 @@ struct unic_share {
 
 void unic_share_init(struct unic_share *s, uint32_t capacity);
 
-/** unic_share_part() - @owner's fair share of @pool (at most 65535) units of
+/** unic_share_part() - @owner's fair share of @pool (at most 65536) units of
  * another kind that the same owners, those who hold or want, use with these. */
 uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,
 			 uint32_t pool);

@@ -117,14 +117,15 @@ static bool make_room(struct cache *c)
 	return true;
 }
 
-/* As bufman.c: wait within the share only, so give up what lies idle first. */
+/* As bufman.c: wait within the share only, so give up what lies idle, but ask
+ * before: then it comes to us. */
 static void refused_unic(struct cache *c, uint32_t i,
 			 const struct unic_cpl_usage *u)
 {
 	uint32_t would = unic_from_le32(u->holding) + c->pages, v = c->chunks;
 
 	if (!c->hoard && would > unic_from_le32(u->fair_share)) {
-		if (c->how == CACHE_UNIC && make_room(c))
+		if (c->how == CACHE_GIVES && make_room(c))
 			return;
 		v = idle(c);
 	}

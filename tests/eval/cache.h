@@ -12,10 +12,11 @@
 #include "actor.h"
 
 enum cache_how {
-	/* as libunic: REGISTER_WAIT, answers notices, gives up what lies idle */
+	/* as libunic: REGISTER_WAIT, then gives up what lies idle for it; answers
+	 * notices */
 	CACHE_UNIC,
-	/* the same, but asks before it gives up what lies idle */
-	CACHE_FIRST,
+	/* the same, but gives up what lies idle before it asks */
+	CACHE_GIVES,
 	/* as libraries of today: registers again and again until it succeeds,
 	 * has never heard of notices; gives up an idle region only to make room
 	 * for another one of its own */

@@ -221,7 +221,7 @@ static void new_worker(uint32_t i)
 	run.w[i] = w;
 	w->set = working_set(greedy ? 100 * run.n : run.o->load);
 	w->c.how = !strcmp(run.o->how, "unic")	  ? CACHE_UNIC
-		   : !strcmp(run.o->how, "first") ? CACHE_FIRST
+		   : !strcmp(run.o->how, "gives") ? CACHE_GIVES
 						  : CACHE_TODAY;
 	w->c.deaf = greedy;
 	w->c.mr_class = UNIC_CLASS_RDMA;
@@ -240,7 +240,7 @@ static void new_worker(uint32_t i)
 
 static void set_up(void)
 {
-	bool asks = !strcmp(run.o->how, "unic") || !strcmp(run.o->how, "first");
+	bool asks = !strcmp(run.o->how, "unic") || !strcmp(run.o->how, "gives");
 	bool reaper = asks && run.o->watermarks;
 	struct unic_cmd_set_params params = {
 		.grace_us = unic_to_le32(run.o->grace_us),

@@ -176,7 +176,7 @@ def hoard_facts(t):
              "meek holds", "Jain, all", "waits", "median, ms", "99 %, ms",
              "notices"),
             [(int(r["meek"]) + 1, "yes" if r["watermarks"] == "1" else "none",
-              "yes" if r["how"] == "first" else "no",
+              "yes" if r["how"] == "unic" else "no",
               f"{num(r, 'meek_ops') / seconds(r):.0f}", r["meek_held"],
               f"{num(r, 'jain_all'):.4f}", r["waits"],
               short(num(r, "wait_p50_us") / 1000),

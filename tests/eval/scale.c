@@ -174,7 +174,8 @@ static void fill(void)
 	for (i = 0; i < UNIC_PROCS; i++) {
 		struct unic_cmd_proc_attach cmd = {
 			.proc = unic_to_le32(i),
-			.weight = unic_to_le32(1),
+			/* the first one is above its share */
+			.weight = unic_to_le32(i ? 2 : 1),
 			.doorbell =
 				unic_to_le64(UNIC_BUS(i / 60, i % 60 * 8192)),
 		};

@@ -401,6 +401,7 @@ static void compare(void)
 {
 	uint32_t held[PROCS] = { 0 }, coming[PROCS] = { 0 }, used = 0, i, k;
 	uint32_t filled = 0, in_tlb = 0, mrs[PROCS] = { 0 };
+	uint32_t ending[PROCS] = { 0 };
 
 	for (i = 0; i < UNIC_MRS; i++) {
 		const struct unic_mr *m = &r.nic.mrs.mr[i];
@@ -416,6 +417,8 @@ static void compare(void)
 		mrs[f->proc]++;
 		if (m->flags & UNIC_MR_F_COMING)
 			coming[f->proc] += f->n;
+		ending[f->proc] += m->flags & UNIC_MR_F_COMING ||
+				   m->state == UNIC_MR_EVICTED;
 		filled += m->filled;
 		for (k = 0; k < f->n; k++)
 			in_tlb += unic_tlb_find(&r.nic.tlb, m->tlb_base, k) !=
@@ -426,6 +429,7 @@ static void compare(void)
 		assert_int_equal(r.nic.evict.share.owner[i].held, held[i]);
 		assert_int_equal(r.nic.evict.share.owner[i].coming, coming[i]);
 		assert_int_equal(r.nic.procs.proc[i].mrs, mrs[i]);
+		assert_int_equal(r.nic.evict.indices_coming[i], ending[i]);
 		used += held[i];
 	}
 	assert_int_equal(used, N - r.nic.tlb.free);

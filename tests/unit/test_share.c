@@ -160,6 +160,26 @@ static void borrower_takes_from_larger_borrower_or_itself(void **state)
 	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
 }
 
+/* The largest pool and weights that there are. */
+static void products_do_not_wrap(void **state)
+{
+	(void)state;
+	unic_share_init(&s, 65536);
+	s.owner[0].weight = s.owner[1].weight = 65535;
+	hold(40000, 20000, 0);
+	want(0, 40000);
+	assert_int_equal(unic_share_fair(&s, 0), 32768);
+	assert_int_equal(unic_share_victim(&s, 0, 40000, 0), 0);
+	s.owner[1].weight = 1; /* its share is 1 */
+	assert_int_equal(unic_share_fair(&s, 0), 65535);
+	assert_int_equal(unic_share_victim(&s, 0, 40000, 0), 1);
+	hold(65536, 0, 0); /* alone */
+	want(0, 65536);
+	s.owner[1].weight = 65535;
+	assert_int_equal(unic_share_fair(&s, 0), 65536);
+	assert_int_equal(unic_share_victim(&s, 0, 65536, 0), 0);
+}
+
 static void ties_go_to_the_least_pain(void **state)
 {
 	(void)state;
@@ -205,6 +225,7 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(
 			borrower_takes_from_larger_borrower_or_itself, setup),
+		cmocka_unit_test_setup(products_do_not_wrap, setup),
 		cmocka_unit_test_setup(ties_go_to_the_least_pain, setup),
 		cmocka_unit_test_setup(entitled_demand_can_always_be_met,
 				       setup),
