@@ -366,7 +366,7 @@ coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERA
 # One core for each size of the experiment on scale: entries, processes, places
 # in the region table.
 SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
-	4096 16384 32768,$e-8-4096) $(foreach p,1 2 4 16 31,1024-$p-4096) \
+	4096 16384 65536,$e-8-4096) $(foreach p,2 4 16 32,1024-$p-4096) \
 	64-8-64 256-8-256 2048-8-2048)
 SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE

@@ -100,9 +100,9 @@ bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr)
 /* ---------------------------------------------------------------- rings */
 
 /* Behind all others: before the hand. */
-static void ring_add(struct unic_cache *c, uint32_t proc, uint16_t i)
+static void ring_add(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 {
-	uint16_t *hand = &c->hand[proc];
+	unic_tlb_idx *hand = &c->hand[proc];
 
 	if (*hand == UNIC_TLB_NIL) {
 		*hand = c->next[i] = c->prev[i] = i;
@@ -114,9 +114,9 @@ static void ring_add(struct unic_cache *c, uint32_t proc, uint16_t i)
 	c->prev[*hand] = i;
 }
 
-static void ring_remove(struct unic_cache *c, uint32_t proc, uint16_t i)
+static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 {
-	uint16_t *hand = &c->hand[proc];
+	unic_tlb_idx *hand = &c->hand[proc];
 
 	if (c->next[i] == i) {
 		*hand = UNIC_TLB_NIL;
@@ -144,7 +144,7 @@ static void hide(struct unic_mr *mr, const struct unic_tlb_entry *e)
 }
 
 /* Entry @i is free afterwards, and nothing reaches its page any more. */
-static void drop(struct unic_nic *nic, uint16_t i, bool tell)
+static void drop(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 {
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb_entry *e = &nic->tlb.entry[i];
@@ -178,7 +178,7 @@ static uint32_t drop_all(struct unic_nic *nic, uint16_t idx, uint32_t first,
 {
 	struct unic_cache *c = &nic->cache;
 	uint32_t proc = nic->mrs.mr[idx].proc, n = 0, left;
-	uint16_t i = c->hand[proc], next;
+	unic_tlb_idx i = c->hand[proc], next;
 
 	for (left = c->entries[proc]; left; left--, i = next) {
 		uint32_t tag = nic->tlb.entry[i].tag;
@@ -204,7 +204,7 @@ uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		i = unic_tlb_find(&nic->tlb, base, first);
 		if (i == UNIC_TLB_NIL)
 			continue;
-		drop(nic, (uint16_t)i, tell);
+		drop(nic, (unic_tlb_idx)i, tell);
 		n++;
 	}
 	return n;
@@ -239,10 +239,10 @@ static bool may_go(const struct unic_nic *nic, const struct unic_tlb_entry *e)
  * by. Behind a window uses are not noted, so a window ends when its page gets
  * its second chance.
  */
-static uint16_t victim(struct unic_nic *nic, uint32_t proc)
+static unic_tlb_idx victim(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_cache *c = &nic->cache;
-	uint16_t i = c->hand[proc], first = UNIC_TLB_NIL;
+	unic_tlb_idx i = c->hand[proc], first = UNIC_TLB_NIL;
 	uint32_t left = c->entries[proc] < LOOKS ? c->entries[proc] : LOOKS;
 
 	for (; left; left--, i = c->next[i]) {
@@ -266,7 +266,7 @@ static uint16_t victim(struct unic_nic *nic, uint32_t proc)
 uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	uint32_t taken = 0;
-	uint16_t i;
+	unic_tlb_idx i;
 
 	for (; taken < n && nic->cache.entries[proc]; taken++) {
 		i = victim(nic, proc);
@@ -373,7 +373,7 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb *tlb = &nic->tlb;
-	uint16_t i = tlb->free_head;
+	unic_tlb_idx i = tlb->free_head;
 	bool had = unic_tlb_reserve(tlb, 1);
 
 	UNIC_ASSERT(nic, had);
@@ -390,11 +390,18 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 	UNIC_TRACE(nic, CACHED, mr->proc, idx, page, 0, 0);
 }
 
+/* One region cannot have all of a table that is larger than its count. */
+static inline bool countable(const struct unic_mr *mr)
+{
+	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
+}
+
 int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted)
 {
 	/* what is on the NIC can always be dropped (INV-17) */
-	if ((!is_demand(nic, mr) ||
+	if (countable(&nic->mrs.mr[mr]) &&
+	    (!is_demand(nic, mr) ||
 	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
 	    room(nic, nic->mrs.mr[mr].proc)) {
 		put(nic, mr, page, bus, wanted);

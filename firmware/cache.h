@@ -44,10 +44,10 @@ struct unic_cached_mr {
 
 struct unic_cache {
 	struct unic_cached_mr of[UNIC_MRS];
-	uint16_t next[UNIC_TLB_ENTRIES]; /* rings, by process */
-	uint16_t prev[UNIC_TLB_ENTRIES];
-	uint16_t hand[UNIC_PROCS];    /* looked at next, or UNIC_TLB_NIL */
-	uint16_t entries[UNIC_PROCS]; /* in its ring */
+	unic_tlb_idx next[UNIC_TLB_ENTRIES]; /* rings, by process */
+	unic_tlb_idx prev[UNIC_TLB_ENTRIES];
+	unic_tlb_idx hand[UNIC_PROCS];	  /* looked at next, or UNIC_TLB_NIL */
+	unic_tlb_idx entries[UNIC_PROCS]; /* in its ring */
 	uint16_t regions[UNIC_PROCS];
 	uint32_t demand; /* entries of DEMAND regions: drop records owed */
 	/* the last entry for which there was no room: whose, and until when the

@@ -606,6 +606,8 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		return -UNIC_ESTATE;
 	if (!cached && args->n_pages > nic->tlb.free)
 		return -UNIC_ETLBFULL;
+	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
+		return -UNIC_ETOOLARGE;
 	claim(nic, stag);
 	err = cached ? reg_cached(nic, args, out)
 		     : reg_now(nic, args, pages, out);

@@ -33,6 +33,10 @@ struct unic_nic;
 #define UNIC_MR_NIL 0xffffu
 #define UNIC_PD_NIL 0xffffu
 
+/* Entries of a region, at most: what its 16 bits count. */
+#define UNIC_MR_PAGES_MAX \
+	(UNIC_TLB_ENTRIES < 65536u ? UNIC_TLB_ENTRIES : 65535u)
+
 struct unic_mr {
 	/* the straight path of the access check reads and writes these */
 	uint32_t lock;	    /* STag and PD in one while it is accessible */

@@ -11,7 +11,7 @@
 #define ROUND_BYTES 65536
 #define ROUND_QPS   16u
 
-_Static_assert(UNIC_PROCS < 32, "unic_sched.ready has a bit for each");
+_Static_assert(UNIC_PROCS <= 32, "unic_sched.ready has a bit for each");
 
 void unic_sched_init(struct unic_nic *nic)
 {

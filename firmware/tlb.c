@@ -15,7 +15,7 @@ void unic_tlb_init(struct unic_tlb *tlb)
 		tlb->bucket[i] = UNIC_TLB_END;
 	for (i = 0; i <= UNIC_TLB_ENTRIES; i++) {
 		tlb->entry[i].tag = UNIC_TLB_NO_TAG;
-		tlb->entry[i].next = (uint16_t)(i + 1);
+		tlb->entry[i].next = (unic_tlb_idx)(i + 1);
 	}
 	tlb->free_head = 0;
 	tlb->free = UNIC_TLB_ENTRIES;
@@ -24,17 +24,17 @@ void unic_tlb_init(struct unic_tlb *tlb)
 
 void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n)
 {
-	tlb->free = (uint16_t)(tlb->free + n);
-	tlb->reserved = (uint16_t)(tlb->reserved - n);
+	tlb->free = (unic_tlb_idx)(tlb->free + n);
+	tlb->reserved = (unic_tlb_idx)(tlb->reserved - n);
 }
 
 /* Where a fill has got to. */
 struct run {
 	const uint64_t *bus;
-	uint16_t *b;  /* bucket of the next page */
-	uint16_t i;   /* next free entry */
-	uint32_t tag; /* of the next page */
-	uint32_t low; /* all addresses ORed */
+	unic_tlb_idx *b; /* bucket of the next page */
+	unic_tlb_idx i;	 /* next free entry */
+	uint32_t tag;	 /* of the next page */
+	uint32_t low;	 /* all addresses ORed */
 };
 
 /* One page: 12 instructions are the price of a page in a registration. */
@@ -42,7 +42,7 @@ static inline void fill_one(struct unic_tlb_entry *pool, struct run *r)
 {
 	struct unic_tlb_entry *e = pool + r->i;
 	uint64_t addr = *r->bus++;
-	uint16_t next;
+	unic_tlb_idx next;
 
 	UNIC_IN_REGISTER(e);
 	/* as one: halves would be loaded and stored one by one */
@@ -69,7 +69,7 @@ uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
 	struct run r = { bus, &tlb->bucket[tag & MASK], tlb->free_head, tag,
 			 0 };
 
-	tlb->reserved = (uint16_t)(tlb->reserved - count);
+	tlb->reserved = (unic_tlb_idx)(tlb->reserved - count);
 	while (count) {
 		n = n < count ? n : count;
 		count -= n;
@@ -97,11 +97,11 @@ void unic_tlb_fill(struct unic_tlb *tlb, uint32_t base, uint32_t page,
 bool unic_tlb_invalidate(struct unic_tlb *tlb, uint32_t base, uint32_t page)
 {
 	uint32_t tag = base + page;
-	uint16_t *link = &tlb->bucket[tag & MASK];
+	unic_tlb_idx *link = &tlb->bucket[tag & MASK];
 
 	while (*link != UNIC_TLB_END) {
 		struct unic_tlb_entry *e = &tlb->entry[*link];
-		uint16_t i = *link;
+		unic_tlb_idx i = *link;
 
 		if (e->tag == tag) {
 			*link = e->next;

@@ -25,7 +25,14 @@
 
 #include "board.h"
 
-#define UNIC_TLB_NIL	 0xffffu
+/* An index of an entry, or a count of entries: as wide as the table needs. */
+#if UNIC_TLB_ENTRIES < 0xffff
+typedef uint16_t unic_tlb_idx;
+#else
+typedef uint32_t unic_tlb_idx;
+#endif
+
+#define UNIC_TLB_NIL	 ((unic_tlb_idx)0xffffffffu)
 #define UNIC_TLB_BUCKETS (2u * UNIC_TLB_ENTRIES)
 
 #define UNIC_TLB_END UNIC_TLB_ENTRIES /* of a chain */
@@ -47,10 +54,10 @@ static inline uint64_t unic_whole(const uint64_t *at)
 }
 
 struct unic_tlb_entry {
-	uint32_t tag;  /* base of the region + page, or UNIC_TLB_NO_TAG */
-	uint16_t next; /* in the bucket chain or in the free list */
-	uint16_t mark; /* of a cached entry, cache.c; else 0 */
-	uint64_t bus;  /* address of the page */
+	uint32_t tag;	   /* base of the region + page, or UNIC_TLB_NO_TAG */
+	unic_tlb_idx next; /* in the bucket chain or in the free list */
+	uint16_t mark;	   /* of a cached entry, cache.c; else 0 */
+	uint64_t bus;	   /* address of the page */
 };
 
 /*
@@ -68,11 +75,11 @@ static inline uint32_t unic_tlb_mr(uint32_t tag)
 }
 
 struct unic_tlb {
-	uint16_t bucket[UNIC_TLB_BUCKETS];
+	unic_tlb_idx bucket[UNIC_TLB_BUCKETS];
 	struct unic_tlb_entry entry[UNIC_TLB_ENTRIES + 1]; /* + UNIC_TLB_END */
-	uint16_t free_head;
-	uint16_t free; /* neither reserved nor used */
-	uint16_t reserved;
+	unic_tlb_idx free_head;
+	unic_tlb_idx free; /* neither reserved nor used */
+	unic_tlb_idx reserved;
 };
 
 /** unic_tlb_init() - all entries free. */
@@ -86,8 +93,8 @@ static inline bool unic_tlb_reserve(struct unic_tlb *tlb, uint32_t n)
 {
 	if (n > tlb->free)
 		return false;
-	tlb->free = (uint16_t)(tlb->free - n);
-	tlb->reserved = (uint16_t)(tlb->reserved + n);
+	tlb->free = (unic_tlb_idx)(tlb->free - n);
+	tlb->reserved = (unic_tlb_idx)(tlb->reserved + n);
 	return true;
 }
 
@@ -117,7 +124,7 @@ static inline uint32_t unic_tlb_fill_one(struct unic_tlb *tlb, uint32_t base,
 					 uint32_t page, const uint64_t *bus)
 {
 	uint32_t tag = base + page, i = tlb->free_head;
-	uint16_t *b = &tlb->bucket[tag & (UNIC_TLB_BUCKETS - 1)];
+	unic_tlb_idx *b = &tlb->bucket[tag & (UNIC_TLB_BUCKETS - 1)];
 	struct unic_tlb_entry *e = &tlb->entry[i];
 	uint64_t addr = *bus;
 
@@ -127,7 +134,7 @@ static inline uint32_t unic_tlb_fill_one(struct unic_tlb *tlb, uint32_t base,
 	tlb->free_head = e->next;
 	e->tag = tag;
 	e->next = *b;
-	*b = (uint16_t)i;
+	*b = (unic_tlb_idx)i;
 	e->bus = addr;
 	return (uint32_t)addr;
 }
@@ -170,7 +177,7 @@ static inline uint32_t unic_tlb_find(const struct unic_tlb *tlb, uint32_t base,
 }
 
 _Static_assert((UNIC_TLB_ENTRIES & (UNIC_TLB_ENTRIES - 1)) == 0 &&
-		       UNIC_TLB_ENTRIES < UNIC_TLB_NIL,
-	       "TLB size must be a power of two below 65535");
+		       UNIC_TLB_ENTRIES <= 65536u,
+	       "TLB size must be a power of two, at most 65536");
 
 #endif /* UNIC_TLB_H */

@@ -418,7 +418,7 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 	const struct unic_share_owner *o = &e->share.owner[proc];
 	uint32_t n = args->n_pages;
 
-	if (n > UNIC_TLB_ENTRIES || over_quota(o, 0, n))
+	if (n > UNIC_MR_PAGES_MAX || over_quota(o, 0, n))
 		return -UNIC_ETOOLARGE;
 	if (args->mr_class == UNIC_CLASS_CONTROL &&
 	    control_capped(e, proc, args))

@@ -204,8 +204,8 @@ def message(quick, plant):
 # ---------------------------------------------------------------------- scale
 
 MRS = 4096
-SIZES = [(e, 8, MRS) for e in (64, 256, 1024, 4096, 16384, 32768)] + \
-        [(1024, p, MRS) for p in (2, 4, 16, 31)]
+SIZES = [(e, 8, MRS) for e in (64, 256, 1024, 4096, 16384, 65536)] + \
+        [(1024, p, MRS) for p in (2, 4, 16, 32)]
 QUICK_SIZES = [(64, 8, MRS), (4096, 8, MRS)]
 # A place in the region table is as scarce as an entry.
 SCARCE_SIZES = [(e, 8, e) for e in (64, 256, 2048)]
