@@ -372,9 +372,9 @@ SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE
 	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
 		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
-eval-quick-build: $(B)/bin/unic-eval
+eval-quick-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim
 	@$(MAKE) --no-print-directory QUICK=1 eval-build
-eval-build: $(B)/bin/unic-eval $(SCALE_SIZES:%=$(B)/scale/%/built)
+eval-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim $(SCALE_SIZES:%=$(B)/scale/%/built)
 eval: eval-build ## [QUICK=1] docs/EVALUATION.md from experiments in virtual time
 	@tests/eval/eval.py $(if $(QUICK),--quick) && echo "$@: ok"
 

@@ -2,11 +2,12 @@
 """experiments.py - what is run, with which options, and which rows it gives.
 
 ALL maps the name of an experiment to a function of (quick, plant) that returns
-its jobs. A new one (residency modes, replacement, kio against upcalls, indirect
-registration) is a function here, goals in goals.py and a section of
+its jobs. A new one (residency modes, kio against upcalls, indirect registration) is a function here, goals in goals.py and a section of
 report.in.md.
 """
+import json
 import os
+import subprocess
 
 import scale
 
@@ -41,6 +42,19 @@ class ScaleJob(Job):
         size = "-".join(str(self.key[k]) for k in ("entries", "procs", "mrs"))
         folder = os.path.join(ROOT, "build/scale", size)
         return scale.run(os.path.join(folder, "bin/unic-scale"), folder)
+
+
+class PolicyJob(Job):
+    """One call of policies.py, which runs unic-policysim for each cell."""
+
+    def run(self, call):
+        del call
+        here = os.path.dirname(os.path.abspath(__file__))
+        out = os.path.join(ROOT, "build", "eval", "replacement.json")
+        subprocess.run([os.path.join(here, "policies.py"), "--json", out,
+                        *self.argv], check=True, stdout=subprocess.DEVNULL)
+        with open(out, encoding="utf-8") as file:
+            return json.load(file)
 
 
 def argv(name, flags=(), **options):
@@ -235,5 +249,32 @@ def sizes(quick, plant):
     return jobs
 
 
+# ---------------------------------------------------------------- replacement
+
+QUICK_PATTERNS = "ring of 400,zipf 1.2,four rings"
+
+
+def points(row):
+    return {k: f"{v:.2f}" if isinstance(v, float) else
+            "" if v is None else v for k, v in row.items()}
+
+
+def replacement_rows(job, result):
+    del job
+    return {"replacement": [points(r) for r in result["regret"]],
+            "hints": [points(r) for r in result["hints"]],
+            "stream": [dict(points(r), shares=int(r["shares"]))
+                       for r in result["hoarder"]]}
+
+
+def replacement(quick, plant):
+    """Policies against Belady's MIN, and what a stream leaves to others."""
+    del plant
+    return [PolicyJob("replacement", {},
+                      ["--only", QUICK_PATTERNS] if quick else [],
+                      replacement_rows)]
+
+
 ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
-       "grace": grace, "message": message, "scale": sizes}
+       "grace": grace, "message": message, "scale": sizes,
+       "replacement": replacement}

@@ -151,8 +151,49 @@ def scale(rows):
     return out
 
 
+# --------------------------------------------------------------- replacement
+
+def replacement(rows):
+    cells = [float(r["default"]) for r in rows]
+    mean = sum(cells) / len(cells)
+    beyond = sum(c > 10 for c in cells)
+    better = max(float(r["default"]) - float(r[p]) for r in rows
+                 for p in ("s3fifo", "lru", "random"))
+    return [
+        goal("replace-mean", "P7: the default policy is behind Belady by 5 "
+             "points of hit ratio at most, mean of all cells",
+             f"{mean:.2f} over {len(cells)}", mean <= 5, -mean),
+        goal("replace-worst", "P7: in no cell by more than 10",
+             f"{max(cells):.1f} at worst, {beyond} cells", not beyond,
+             -max(cells)),
+        goal("replace-best", "in no cell is another policy better by more "
+             "than 1 point", f"{better:.2f}", better <= 1),
+    ]
+
+
+def hints(rows):
+    worst = max(float(r["app"]) for r in rows)
+    return [goal("replace-hints", "P7: with hints, rings of buffers are "
+                 "behind it by 2 points at most", f"{worst:.2f} at worst",
+                 worst <= 2)]
+
+
+def stream(rows):
+    out = []
+    for shares, name, words in ((0, "one", "one policy for all"),
+                                (1, "shares", "a policy and a fair share "
+                                 "each")):
+        kept = min(float(r["default"]) for r in rows
+                   if int(r["shares"]) == shares)
+        out.append(goal(f"replace-stream-{name}", "P8: beside one who streams "
+                        f"the others keep 98 % of their hit ratio, {words}",
+                        f"{kept:.1f} % at worst", kept >= 98, kept))
+    return out
+
+
 JUDGES = (("hoard", hoard), ("alone", alone), ("grace", grace),
-          ("message", message), ("scale", scale))
+          ("message", message), ("scale", scale),
+          ("replacement", replacement), ("hints", hints), ("stream", stream))
 
 
 def known():

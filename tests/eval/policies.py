@@ -114,6 +114,9 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--seed", default="1")
     ap.add_argument("--remember", default="2")
+    ap.add_argument("--only", type=lambda s: s.split(","), metavar="PATTERN,..",
+                    default=list(traces.PATTERNS))
+    ap.add_argument("--json", default=os.path.join(OUT, "policies.json"))
     ap.add_argument("--record", action="append", default=[],
                     metavar="PATTERN=FILE")
     args = ap.parse_args()
@@ -122,7 +125,7 @@ def main():
     table = []
     print(f"{'pattern':18}{'size':>6}{'Belady':>8}"
           + "".join(f"{p:>9}" for p in POLICIES) + f"{'floor':>9}")
-    for name in traces.PATTERNS:
+    for name in args.only:
         regrets(name, write(name, args.seed), "csv", table)
     for record in args.record:
         name, _, path = record.partition("=")
@@ -130,13 +133,15 @@ def main():
     print()
     summary("all", table)
     summary("but uniform", [c for c in table if c["pattern"] != "uniform"])
-    summary("rings", [c for c in table if c["pattern"].startswith("ring of")])
+    rings = [c for c in table if c["pattern"].startswith("ring of")]
+    if rings:
+        summary("rings", rings)
     print("\nrings with hints, policy `app`:")
     hints = hinted(args.seed)
     print("\nbeside a hoarder, % of the others' hit ratio without it:")
     print(" " * 40 + "".join(f"{p:>9}" for p in POLICIES))
     hoard = hoarding(args.seed)
-    with open(os.path.join(OUT, "policies.json"), "w") as f:
+    with open(args.json, "w") as f:
         json.dump({"regret": table, "hints": hints, "hoarder": hoard}, f,
                   indent=1)
 

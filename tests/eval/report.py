@@ -296,6 +296,56 @@ def scale_table(curves, axis):
                          for x in sizes] for o, p in curves[axis].items()])
 
 
+# ---------------------------------------------------------------- replacement
+
+POLICIES = ("default", "s3fifo", "lru", "random")
+
+
+def mean(rows, key):
+    return sum(num(r, key) for r in rows) / len(rows)
+
+
+def replacement_plot(folder, rows):
+    sizes = sorted({int(r["entries"]) for r in rows})
+    plot.lines(os.path.join(folder, "replacement.svg"),
+               "Behind Belady, mean over all patterns", "entries of the table",
+               "points of hit ratio",
+               [(p, [(n, mean(pick(rows, entries=n), p)) for n in sizes])
+                for p in POLICIES], logx=True, low=0)
+
+
+def replacement_table(rows):
+    sizes = sorted({int(r["entries"]) for r in rows})
+    out = []
+    for name in dict.fromkeys(r["pattern"] for r in rows):
+        mine = pick(rows, pattern=name)
+        floors = [r for r in mine if r["floor"]]
+        out.append([name] + [f"{num(r, 'default'):.1f}" for r in mine] +
+                   [f"{mean(mine, p):.1f}" for p in POLICIES] +
+                   [f"{mean(floors, 'floor'):.1f}" if floors else ""])
+    out.append(["**mean**"] +
+               [f"{mean(pick(rows, entries=n), 'default'):.1f}"
+                for n in sizes] +
+               [f"**{mean(rows, p):.1f}**" for p in POLICIES] + [""])
+    return table(["pattern"] + [f"{n:,}" for n in sizes] +
+                 [f"{p}, mean" for p in POLICIES] + ["floor"], out)
+
+
+def replacement_facts(t):
+    return {
+        "replacement_cells": len(t["replacement"]),
+        "replacement_table": replacement_table(t["replacement"]),
+        "hints_table": table(("rings with hints, policy `app`", "behind Belady"),
+                             [(r["pattern"].removeprefix("hints, "), r["app"])
+                              for r in t["hints"]]),
+        "stream_table": table(
+            ("shares", "entries", *POLICIES),
+            [("a policy and a fair share each" if r["shares"] == "1" else
+              "one policy for all", r["entries"],
+              *[f"{num(r, p):.1f}" for p in POLICIES]) for r in t["stream"]]),
+    }
+
+
 def goals_table(rows):
     return table(("goal", "found", "met"),
                  [(r["text"], r["found"],
@@ -312,7 +362,8 @@ def write(folder, page):
     wait_plot(folder, t["wait"])
     grace_plot(folder, t["grace"])
     scale_plots(folder, curves)
-    facts = {**hoard_facts(t), **grace_facts(t), **message_facts(t),
+    replacement_plot(folder, t["replacement"])
+    facts = {**replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),
              "goals": goals_table(t["goals"]),
