@@ -81,6 +81,7 @@ POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
 EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
 	inside.c main.c message.c quiet.c stage.c)
 SCALE     := tests/eval/scale.c
+POOL      := $(addprefix tests/pool/,main.c pool.c tenants.c)
 EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
 	world.c)
 PROOFS    := $(addprefix tests/proofs/,eva_access.c eva_cmd.c eva_link_ring.c \
@@ -140,6 +141,7 @@ $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core
 $(addprefix $1/,$(POLICYSIM:.c=.o)): INC = -Itests/eval -Ifirmware -Ihal -Iboards/soft
+$1/tests/pool/%.o: INC = -Itests/pool -Ifirmware -Iboards/$3
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
@@ -161,6 +163,9 @@ $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
 # Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 	-DPORT_SLOT_BYTES=0x900000u,eval,EVAL))
+# The cores that know no TLB, for something else (tests/pool).
+$(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
+	$(SANITIZE),pool,POOL))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
@@ -283,6 +288,10 @@ $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 FORMS := tests/qemu/forms.c
 $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
 
+$(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/share.c \
+	firmware/notice.c)
+$(B)/bin/unic-pool: LIBS := $(SANITIZE)
+
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 $(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
 	$(UNIT_RIG) $(TARGET_RT))
@@ -398,6 +407,7 @@ L_sim := --level "simulated systems" --timeout 180 \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
 L_policies := --level "trace simulator" --timeout 60 \
 	tests/eval/test_policysim.py
+L_pool := --level "a pool of connections" --timeout 30 $(B)/bin/unic-pool
 L_eval := --level "evaluation, a small one" --timeout 180 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_insn := --level "instruction counts" --timeout 60 \
@@ -425,11 +435,11 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/forms bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -543,7 +553,7 @@ check-sources:
 		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -21,7 +21,10 @@
 #include "board.h"
 
 #define UNIC_NOTICE_NIL 0xffffu
-#define UNIC_NOTICES	UNIC_MRS
+/* One for each thing that can be asked back. */
+#ifndef UNIC_NOTICES
+#define UNIC_NOTICES UNIC_MRS
+#endif
 
 enum unic_notice_state {
 	UNIC_NOTICE_FREE = 0,
