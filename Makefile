@@ -24,6 +24,7 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_form.c cq.c \
 	depend.c dma.c dump.c \
 	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
+	physical.c \
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
 	reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
@@ -55,7 +56,7 @@ UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_cut test_
 	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
-	test_policy test_qp test_random test_rc test_reap test_reasons \
+	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_share test_tlb test_token \
 	test_turns
 UNIT_HOST := test_hostcore test_libunic test_policysim

@@ -69,6 +69,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
 #define UNIC_FEAT_FAST_REG	(1ull << 17)
 #define UNIC_FEAT_INDIRECT	(1ull << 18)
+#define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.
@@ -348,9 +349,14 @@ struct unic_cmd_proc_set {
 struct unic_cmd_pd {
 	struct unic_cmd_hdr hdr;
 	unic_le32 proc;
-	unic_le32 pd; /* PD_FREE: which; PD_ALLOC: 0 */
-	unic_le32 rsvd[12];
+	unic_le32 pd;	 /* PD_FREE: which; PD_ALLOC: 0 */
+	unic_le32 flags; /* PD_ALLOC: UNIC_PD_*; PD_FREE: 0 */
+	unic_le32 rsvd[11];
 };
+/* Regions of residency PHYSICAL are possible in it, so what the driver makes in it
+ * is its own and never for a process. */
+#define UNIC_PD_PHYSICAL  (1u << 0)
+#define UNIC_PD_FLAGS_ALL 0x01u
 struct unic_cpl_pd {
 	struct unic_cmd_hdr hdr;
 	unic_le32 pd;
@@ -375,6 +381,7 @@ enum unic_residency {
 	UNIC_RESIDENT = 0, /* all entries on the NIC, or the request waits */
 	UNIC_DEMAND = 1,   /* none; a miss asks the driver (MISS, MR_FAULT) */
 	UNIC_TABLE = 2,	   /* none; a miss reads the region's page table */
+	UNIC_PHYSICAL = 3, /* none; an IOVA is the bus address */
 };
 
 /* flags of MR_REG */
@@ -405,6 +412,13 @@ enum unic_residency {
  * up to UNIC_CACHED_PAGES pages, and its entries come and go. Class control,
  * REG_LIST and REG_WAIT do not go with them (INVALID). MR_FULL if the process
  * has half of its share of the region table in such regions already.
+ *
+ * Residency PHYSICAL: a range of bus addresses, iova the first of them, at most
+ * 4 GiB - 1, bit 63 clear; ACTIVE at once, without an entry and never a victim. Its
+ * PD must be a physical one (NO_PD), its class control, its rights none or
+ * LOCAL_WRITE; page_shift, n_pages, flags and timeout_us are 0. Any other region
+ * may lie in the same memory. Queues and work requests of the PD use it; no form is
+ * made of it.
  */
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;
@@ -412,7 +426,7 @@ struct unic_cmd_mr_reg {
 	uint8_t rights;	    /* enum unic_mr_rights; remote write needs local */
 	uint8_t mr_class;   /* enum unic_mr_class */
 	uint8_t residency;  /* enum unic_residency */
-	uint8_t page_shift; /* 12, 16 or 21 */
+	uint8_t page_shift; /* 12, 16 or 21; PHYSICAL: 0 */
 	unic_le64 iova;	    /* of the first byte */
 	unic_le64 length;   /* bytes, not 0; iova + length may not wrap */
 	unic_le32 n_pages;  /* must follow from iova, length, page_shift */
@@ -729,11 +743,22 @@ struct unic_cmd_token_alloc {
 	unic_le32 sender_qpn;  /* ... and this QP number there, 0 = any */
 	unic_le32 flags;       /* UNIC_TOKEN_F_* */
 	unic_le32 user;	       /* the driver's own */
-	unic_le32 rsvd[4];
+	unic_le32 pieces;      /* F_PIECES: how many; else 0 */
+	unic_le32 rsvd[3];
 };
 /* Any number of messages, each to its own offset; ends otherwise only. */
-#define UNIC_TOKEN_F_MULTI     (1u << 0)
-#define UNIC_TOKEN_F_FLAGS_ALL 0x01u
+#define UNIC_TOKEN_F_MULTI (1u << 0)
+/* The buffer is not one range but the pieces that the list page has, in order: each
+ * lies in the region `stag` of residency PHYSICAL, `iova` is 0, `length` their
+ * sum. Not with MULTI. TOKEN_FULL, too, when 32 tokens have pieces. */
+#define UNIC_TOKEN_F_PIECES    (1u << 1)
+#define UNIC_TOKEN_F_FLAGS_ALL 0x03u
+#define UNIC_TOKEN_PIECES      16u
+struct unic_token_piece {
+	unic_le64 bus;
+	unic_le32 len; /* not 0 */
+	unic_le32 rsvd;
+};
 struct unic_cpl_token {
 	struct unic_cmd_hdr hdr;
 	unic_le32 index;

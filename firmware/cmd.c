@@ -165,12 +165,14 @@ static int do_pd_alloc(struct unic_nic *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_pd *cmd = rec;
 	struct unic_cpl_pd *cpl = out;
+	uint32_t flags = unic_from_le32(cmd->flags);
 	int pd;
 
 	(void)list;
-	if (unic_from_le32(cmd->pd))
+	if (unic_from_le32(cmd->pd) || (flags & ~UNIC_PD_FLAGS_ALL))
 		return -UNIC_EINVAL;
-	pd = unic_pd_alloc(nic, unic_from_le32(cmd->proc));
+	pd = unic_pd_alloc(nic, unic_from_le32(cmd->proc),
+			   flags & UNIC_PD_PHYSICAL);
 	if (pd < 0)
 		return pd;
 	cpl->pd = unic_to_le32((uint32_t)pd);
@@ -184,6 +186,8 @@ static int do_pd_free(struct unic_nic *nic, const void *rec, void *out,
 
 	(void)out;
 	(void)list;
+	if (unic_from_le32(cmd->flags))
+		return -UNIC_EINVAL;
 	return unic_pd_free(nic, unic_from_le32(cmd->proc),
 			    unic_from_le32(cmd->pd));
 }
@@ -251,11 +255,37 @@ void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out)
 		explain(nic, nic->mrs.pd[pd].proc, table, out);
 }
 
+static void registered(struct unic_cpl_mr_reg *cpl,
+		       const struct unic_mr_result *res)
+{
+	cpl->mr = unic_to_le32(res->mr);
+	cpl->gen = unic_to_le32(res->gen);
+	cpl->stag = unic_to_le32(res->stag);
+	cpl->wait = unic_to_le32(res->wait);
+}
+
+/* MR_REG that is none of a region with pages: of a physical one, or wrong. */
+static int __attribute__((noinline, cold))
+reg_physical(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
+	     const struct unic_mr_args *a, void *out)
+{
+	struct unic_mr_result res = { 0 };
+	int err;
+
+	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
+	    a->table || cmd->flags)
+		return -UNIC_EINVAL;
+	err = unic_physical_reg(nic, a, &res);
+	unic_cmd_explain(nic, a->pd, err, out);
+	if (!err)
+		registered(out, &res);
+	return err;
+}
+
 static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		     uint8_t *list)
 {
 	const struct unic_cmd_mr_reg *cmd = rec;
-	struct unic_cpl_mr_reg *cpl = out;
 	struct unic_mr_result res = { 0 };
 	struct unic_mr_args a = {
 		.rights = cmd->rights,
@@ -280,10 +310,10 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
+	a.pd = (uint16_t)pd;
 	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
 	    (a.table && cmd->residency != UNIC_TABLE))
-		return -UNIC_EINVAL;
-	a.pd = (uint16_t)pd;
+		return reg_physical(nic, cmd, &a, out);
 	if (a.flags & UNIC_REG_LIST) {
 		if (a.n_pages > UNIC_LIST_MAX)
 			return -UNIC_EINVAL;
@@ -292,12 +322,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
 		      : unic_mr_reg(nic, &a, pages, &res);
 	unic_cmd_explain(nic, pd, err, out);
-	if (err == 0 || err == -UNIC_EPENDING) {
-		cpl->mr = unic_to_le32(res.mr);
-		cpl->gen = unic_to_le32(res.gen);
-		cpl->stag = unic_to_le32(res.stag);
-		cpl->wait = unic_to_le32(res.wait);
-	}
+	if (err == 0 || err == -UNIC_EPENDING)
+		registered(out, &res);
 	return err;
 }
 
@@ -441,13 +467,16 @@ static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
 		.user = unic_from_le32(cmd->user),
 		.flags = unic_from_le32(cmd->flags),
 		.iova = unic_from_le64(cmd->iova),
+		.n_pieces = unic_from_le32(cmd->pieces),
 	};
 	uint64_t key = 0;
 	int index;
 
-	(void)list;
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
+	if (a.n_pieces > UNIC_TOKEN_PIECES)
+		return -UNIC_EINVAL;
+	a.pieces = fetch_list(nic, list, 2 * a.n_pieces);
 	index = unic_token_alloc(nic, &a, &key);
 	if (index < 0)
 		return index;
@@ -631,8 +660,8 @@ static const struct {
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
 	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, policy),
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
-	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, pd),
-	CMD(PD_FREE, do_pd_free, unic_cmd_pd, pd),
+	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
+	CMD(PD_FREE, do_pd_free, unic_cmd_pd, flags),
 	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, table),
 	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
 	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
@@ -640,7 +669,7 @@ static const struct {
 	CMD(NOTICE_ACK, do_notice_ack, unic_cmd_notice_ack, seq),
 	CMD(NOTICE_ANSWER, do_notice_answer, unic_cmd_notice_answer, extend_us),
 	CMD(MR_EVICT, do_mr_evict, unic_cmd_mr, gen),
-	CMD(TOKEN_ALLOC, do_token_alloc, unic_cmd_token_alloc, user),
+	CMD(TOKEN_ALLOC, do_token_alloc, unic_cmd_token_alloc, pieces),
 	CMD(TOKEN_CANCEL, do_token_cancel, unic_cmd_token_cancel, key),
 	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
 	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),

@@ -83,7 +83,7 @@ static void publish_constants(struct unic_nic *nic)
 		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
 		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE | UNIC_FEAT_DEMAND |
 		UNIC_FEAT_TABLE | UNIC_FEAT_WINDOWS | UNIC_FEAT_FAST_REG |
-		UNIC_FEAT_INDIRECT |
+		UNIC_FEAT_INDIRECT | UNIC_FEAT_PHYSICAL |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);

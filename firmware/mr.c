@@ -558,6 +558,18 @@ reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
 	return 0;
 }
 
+void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+		  uint8_t flag, struct unic_mr_result *out)
+{
+	int err = reg_now(nic, args, NULL, out);
+	struct unic_mr *mr = &nic->mrs.mr[out->mr];
+
+	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
+	mr->flags |= flag;
+	mr->tlb_base = UNIC_CACHE_HIDDEN(out->mr);
+	activate(nic, mr, (uint16_t)out->mr);
+}
+
 int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		const uint64_t *pages, struct unic_mr_result *out)
 {
@@ -746,7 +758,7 @@ int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 /* ------------------------------------------------------------------ PDs */
 
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc)
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
 {
 	int i;
 
@@ -757,6 +769,7 @@ int unic_pd_alloc(struct unic_nic *nic, uint32_t proc)
 			continue;
 		nic->mrs.pd[i].proc = (uint16_t)proc;
 		nic->mrs.pd[i].users = 0;
+		nic->physical.pd[i] = physical;
 		return i;
 	}
 	return -UNIC_EPDFULL;

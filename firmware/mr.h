@@ -107,13 +107,14 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 #define UNIC_MR_FOR_NOBODY 0xffu
 
 /* flags of struct unic_mr */
-#define UNIC_MR_F_GONE	 (1u << 0) /* given up by its owner: answers ESTAG */
-#define UNIC_MR_F_COMING (1u << 1) /* counted in the share's `coming` */
-#define UNIC_MR_F_QUIET	 (1u << 2) /* freed inside the call: no event follows */
-#define UNIC_MR_F_RING	 (1u << 3) /* its process's policy may choose it */
-#define UNIC_MR_F_SHUT	 (1u << 4) /* a form that is not valid, form.h */
-#define UNIC_MR_F_INVAL	 (1u << 5) /* ... is being invalidated */
-#define UNIC_MR_F_CACHED (1u << 7) /* residency DEMAND or TABLE, cache.h */
+#define UNIC_MR_F_GONE	   (1u << 0) /* given up by its owner: answers ESTAG */
+#define UNIC_MR_F_COMING   (1u << 1) /* counted in the share's `coming` */
+#define UNIC_MR_F_QUIET	   (1u << 2) /* freed inside the call: no event follows */
+#define UNIC_MR_F_RING	   (1u << 3) /* its process's policy may choose it */
+#define UNIC_MR_F_SHUT	   (1u << 4) /* a form that is not valid, form.h */
+#define UNIC_MR_F_INVAL	   (1u << 5) /* ... is being invalidated */
+#define UNIC_MR_F_PHYSICAL (1u << 6) /* residency PHYSICAL, physical.h */
+#define UNIC_MR_F_CACHED   (1u << 7) /* residency DEMAND or TABLE, cache.h */
 
 static inline bool unic_mr_cached(const struct unic_mr *mr)
 {
@@ -309,6 +310,11 @@ void unic_mr_open(struct unic_nic *nic, uint16_t mr);
  * again. */
 void unic_mr_unfill(struct unic_nic *nic, uint16_t mr);
 
+/** unic_mr_bare() - make a checked region that never has an entry; ACTIVE, with
+ * @flag of UNIC_MR_F_*. */
+void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+		  uint8_t flag, struct unic_mr_result *out);
+
 /** unic_mr_close() - no access gets through any more, from this instant. */
 void unic_mr_close(struct unic_nic *nic, uint16_t mr);
 
@@ -324,8 +330,8 @@ void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
 /** unic_mr_forget() - free all tombstones that were @proc's. */
 void unic_mr_forget(struct unic_nic *nic, uint32_t proc);
 
-/** unic_pd_alloc() - returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc);
+/** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);
 /** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
 int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
 

@@ -28,6 +28,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_evict_init(nic);
 	unic_cache_init(nic);
 	unic_token_init(nic);
+	unic_physical_init(nic);
 	unic_cq_init(nic);
 	unic_qp_init(nic);
 	unic_dma_init(nic);

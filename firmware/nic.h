@@ -25,6 +25,7 @@
 #include "memop.h"
 #include "miss.h"
 #include "mr.h"
+#include "physical.h"
 #include "proc.h"
 #include "qp.h"
 #include "random.h"
@@ -73,6 +74,7 @@ struct unic_nic {
 	struct unic_cache cache;
 	struct unic_misses misses;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
+	struct unic_physical physical;
 };
 
 /* Count something (abi/unic_stats.h). */

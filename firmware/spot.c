@@ -3,6 +3,7 @@
 #include "spot.h"
 
 #include "nic.h"
+#include "physical.h"
 
 static uint32_t less(uint32_t a, uint32_t b)
 {
@@ -63,6 +64,10 @@ bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		const struct unic_form *form = &f->form[mr];
 		const struct unic_element *e;
 
+		if (unic_mr_physical(m)) {
+			unic_physical_spot(nic, m, iova, out);
+			return true;
+		}
 		if (unic_access_spot(nic, m, iova, &last)) {
 			out->bus = last.bus;
 			out->before = less(out->before, last.before);

@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "nic.h"
+#include "physical.h"
 
 #define EXPIRIES 64u	 /* ended per poll */
 #define RETRY_NS 100000u /* look again for room on the event ring */
@@ -119,6 +120,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 
 	UNIC_ASSERT(nic, unic_token_state(t) != UNIC_TOKEN_S_FREE); /* INV-9 */
 	region_unlink(nic, i);
+	unic_physical_unlist(nic, t->mr, t->iova);
 	set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	ts->used--;
@@ -311,6 +313,23 @@ static void set_ttl(struct unic_nic *nic, struct unic_token *t, uint32_t ttl_us)
 	}
 }
 
+/* What the token names. The region's index, or why not. */
+static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
+{
+	bool pieces = a->flags & UNIC_TOKEN_F_PIECES;
+
+	if (!pieces && a->n_pieces)
+		return -UNIC_EINVAL;
+	if (!pieces)
+		return unic_mr_check(nic, a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
+				     a->iova, a->length);
+	/* its list ends with it, and a message may outlive a MULTI one */
+	if (a->iova || (a->flags & UNIC_TOKEN_F_MULTI))
+		return -UNIC_EINVAL;
+	return unic_physical_check(nic, a->stag, a->pd, a->pieces, a->n_pieces,
+				   a->length);
+}
+
 int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 		     uint64_t *key)
 {
@@ -327,8 +346,7 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	    (args->flags & ~UNIC_TOKEN_F_FLAGS_ALL) ||
 	    args->sender_qpn > UNIC_QPN_MASK)
 		return -UNIC_EINVAL;
-	mr = unic_mr_check(nic, args->stag, args->pd, UNIC_MR_LOCAL_WRITE,
-			   args->iova, args->length);
+	mr = check_place(nic, args);
 	if (mr < 0)
 		return mr;
 	if (!nic->random.seeded)
@@ -341,7 +359,10 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	t = &ts->token[i];
 	memset(t, 0, sizeof(*t));
 	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
-	t->iova = args->iova;
+	t->iova = args->n_pieces
+			  ? unic_physical_list(nic, (uint16_t)mr, args->pieces,
+					       args->n_pieces)
+			  : args->iova;
 	t->length = args->length;
 	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
 	t->user = args->user;

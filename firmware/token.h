@@ -76,6 +76,8 @@ struct unic_token_args {
 	uint16_t pd;
 	uint32_t stag, length, ttl_us, sender_ipv4, sender_qpn, user, flags;
 	uint64_t iova;
+	const uint64_t *pieces; /* two words each, struct unic_token_piece */
+	uint32_t n_pieces;	/* 0 unless flags have F_PIECES */
 };
 
 /** unic_token_alloc() - TOKEN_ALLOC. Returns the index with *key, or

@@ -182,7 +182,7 @@ static void fill(void)
 		int id;
 
 		check(!unic_proc_attach(&nic, &cmd), "a process is refused");
-		id = unic_pd_alloc(&nic, i);
+		id = unic_pd_alloc(&nic, i, false);
 		check(id >= 0, "a protection domain is refused");
 		pd[i] = (uint32_t)id;
 	}

@@ -201,7 +201,8 @@ static void bad_registrations(void **state)
 		assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REG, &c, NULL), \
 				 status);                                \
 	} while (0)
-	TRY(residency, 3, UNIC_ST_INVALID);
+	TRY(residency, UNIC_PHYSICAL + 1, UNIC_ST_INVALID);
+	TRY(residency, UNIC_PHYSICAL, UNIC_ST_NO_PD);
 	TRY(mr_class, UNIC_CLASS_CONTROL, UNIC_ST_INVALID);
 	TRY(flags, UNIC_REG_LIST, UNIC_ST_INVALID);
 	TRY(flags, UNIC_REG_WAIT, UNIC_ST_INVALID);

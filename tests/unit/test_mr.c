@@ -486,15 +486,16 @@ static void pds_have_owners_and_users(void **state)
 	int i, n = 0;
 
 	(void)state;
-	assert_int_equal(unic_pd_alloc(&r.nic, 2), -UNIC_ENOPROC);
-	assert_int_equal(unic_pd_alloc(&r.nic, UNIC_PROCS), -UNIC_ENOPROC);
+	assert_int_equal(unic_pd_alloc(&r.nic, 2, false), -UNIC_ENOPROC);
+	assert_int_equal(unic_pd_alloc(&r.nic, UNIC_PROCS, false),
+			 -UNIC_ENOPROC);
 	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_EBUSY);
 	assert_int_equal(unic_pd_free(&r.nic, 1, pd), -UNIC_ENOPD);
 	assert_int_equal(unic_pd_free(&r.nic, 0xffff, pd + 1u), -UNIC_ENOPD);
 	unic_mr_dereg(&r.nic, m.mr, m.gen);
 	assert_int_equal(unic_pd_free(&r.nic, 0, pd), 0);
 	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_ENOPD);
-	while ((i = unic_pd_alloc(&r.nic, 1)) >= 0)
+	while ((i = unic_pd_alloc(&r.nic, 1, false)) >= 0)
 		n++;
 	assert_int_equal(i, -UNIC_EPDFULL);
 	assert_int_equal(n, UNIC_PDS);

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_physical.c - memory that is named by its bus address: who may, what it
+ * costs (no entry of the TLB), and that nobody else gets at it.
+ */
+#include "rig.h"
+#include "unit.h"
+
+#define OTHER	 1u	       /* a process; 0 is the driver's own */
+#define SPAN	 (64u * 4096u) /* of the window that is registered */
+#define FIRST	 (16u * 4096u) /* behind the doorbell page */
+#define BASE	 UNIC_BUS(0, FIRST)
+#define AT(page) ((uint32_t)(page)*4096u)
+
+static struct rig ra, rb;
+static struct rig_mr pa, pb; /* physical regions, not handed out page by page */
+static struct rig_qp qa, qb;
+
+/* ----------------------------------------------------------------- setup */
+
+static uint8_t *list_of(struct rig *r)
+{
+	return r->port.bar + UNIC_BAR_LIST_OFF +
+	       r->cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+}
+
+static uint32_t physical_pd(struct rig *r)
+{
+	struct unic_cmd_pd cmd = { .flags = unic_to_le32(UNIC_PD_PHYSICAL) };
+	struct unic_cpl_pd cpl;
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_PD_ALLOC, &cmd, &cpl), 0);
+	return unic_from_le32(cpl.pd);
+}
+
+static struct unic_cmd_mr_reg reg_cmd(uint32_t pd)
+{
+	return (struct unic_cmd_mr_reg){
+		.pd = unic_to_le32(pd),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_CONTROL,
+		.residency = UNIC_PHYSICAL,
+		.iova = unic_to_le64(BASE),
+		.length = unic_to_le64(SPAN),
+	};
+}
+
+static void reg_physical(struct rig *r, uint32_t pd, struct rig_mr *out)
+{
+	struct unic_cmd_mr_reg cmd = reg_cmd(pd);
+	struct unic_cpl_mr_reg cpl;
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
+	*out = (struct rig_mr){
+		.mr = unic_from_le32(cpl.mr),
+		.gen = unic_from_le32(cpl.gen),
+		.stag = unic_from_le32(cpl.stag),
+		.iova = BASE,
+		.mem = r->port.window[0] + FIRST,
+	};
+}
+
+/* Rings in pages 0 to 2 of the physical region. */
+static void physical_qp(struct rig *r, uint32_t pd, const struct rig_mr *mr,
+			struct rig_qp *qp)
+{
+	struct unic_cmd_cq_create cq = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(mr->stag),
+		.iova = unic_to_le64(mr->iova + AT(2)),
+		.entries = unic_to_le32(RIG_SLOTS),
+		.db_index = unic_to_le32(1),
+	};
+	struct unic_cmd_qp_create create = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(mr->stag),
+		.sq_slots = unic_to_le16(RIG_SLOTS),
+		.rq_slots = unic_to_le16(RIG_SLOTS),
+		.sq_iova = unic_to_le64(mr->iova),
+		.rq_iova = unic_to_le64(mr->iova + AT(1)),
+		.db_index = unic_to_le32(1),
+	};
+	struct unic_cpl_obj cpl;
+
+	*qp = (struct rig_qp){
+		.pd = pd,
+		.row = 1,
+		.mtu_shift = 10,
+		.psn = 0x1000,
+		.rings = *mr,
+		.sq = (struct unic_sq_slot *)mr->mem,
+		.rq = (struct unic_rq_slot *)(mr->mem + AT(1)),
+		.cqe = (const struct unic_cqe *)(mr->mem + AT(2)),
+	};
+	memset(mr->mem, 0, SPAN);
+	assert_int_equal(rig_cmd(r, UNIC_CMD_CQ_CREATE, &cq, &cpl), 0);
+	qp->cq = unic_from_le32(cpl.id);
+	create.send_cq = create.recv_cq = unic_to_le32(qp->cq);
+	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_CREATE, &create, &cpl), 0);
+	qp->qpn = unic_from_le32(cpl.id);
+}
+
+static int up(void **state)
+{
+	uint32_t a, b, i;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_up(&rb, 2);
+	fake_wire(&ra.port, &rb.port);
+	rig_attach(&ra, 0, 1);
+	rig_attach(&rb, 0, 1);
+	rig_attach(&rb, OTHER, 1);
+	a = physical_pd(&ra);
+	b = physical_pd(&rb);
+	reg_physical(&ra, a, &pa);
+	reg_physical(&rb, b, &pb);
+	physical_qp(&ra, a, &pa, &qa);
+	physical_qp(&rb, b, &pb, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	for (i = AT(4); i < SPAN; i++)
+		pa.mem[i] = (uint8_t)(i * 7 + i / 256);
+	return 0;
+}
+
+static uint8_t sent(void)
+{
+	struct unic_cqe cqe;
+
+	rig_run2(&ra, &rb, 1000000);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	return cqe.status;
+}
+
+/* ------------------------------------------------------------- no entries */
+
+static void messages_take_no_entry(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t i, len = 3000;
+
+	(void)state;
+	for (i = 0; i < 40; i++) {
+		rig_recv(&rb, &qb, i, &pb, AT(8) - 100, len);
+		rig_send(&ra, &qa, UNIC_WR_SEND, i, &pa, AT(4) + i, len, 0, 0);
+		assert_int_equal(sent(), UNIC_WC_SUCCESS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+		assert_int_equal(unic_from_le32(cqe.byte_len), len);
+		assert_memory_equal(pb.mem + AT(8) - 100, pa.mem + AT(4) + i,
+				    len);
+	}
+	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(rb.nic.evict.share.owner[0].held, 0);
+}
+
+/* Each access is checked against the whole range, wherever the last one was. */
+static void nothing_outside_the_range(void **state)
+{
+	(void)state;
+	rig_recv(&rb, &qb, 1, &pb, AT(8), 8192);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, SPAN - 10, 10, 0, 0);
+	assert_int_equal(sent(), UNIC_WC_SUCCESS);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, SPAN - 10, 11, 0, 0);
+	assert_int_equal(sent(), UNIC_WC_LOC_PROT_ERR);
+}
+
+/* The right STag, but in the domain of a process: no queue, no token. */
+static void not_for_processes(void **state)
+{
+	uint32_t pd = rig_pd(&rb, OTHER);
+	struct unic_cmd_cq_create cq = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(pb.stag),
+		.iova = unic_to_le64(pb.iova + AT(3)),
+		.entries = unic_to_le32(RIG_SLOTS),
+	};
+	struct unic_cmd_token_alloc token = {
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(pb.stag),
+		.iova = unic_to_le64(pb.iova),
+		.length = unic_to_le32(100),
+	};
+
+	(void)state;
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_CQ_CREATE, &cq, NULL),
+			 UNIC_ST_NO_PD);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL),
+			 UNIC_ST_NO_PD);
+	assert_int_equal(rig_count(&rb, access_pd), 2);
+}
+
+static void peers_get_nothing(void **state)
+{
+	uint8_t before[100];
+
+	(void)state;
+	memcpy(before, pb.mem + AT(8), 100);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &pa, AT(4), 100, pb.iova + AT(8),
+		 pb.stag);
+	assert_int_equal(sent(), UNIC_WC_REM_ACCESS_ERR);
+	assert_memory_equal(pb.mem + AT(8), before, 100);
+	assert_int_equal(rig_count(&rb, access_rights), 1);
+}
+
+/* ----------------------------------------------------------- registration */
+
+static uint8_t reg_status(struct rig *r, struct unic_cmd_mr_reg cmd)
+{
+	return rig_cmd(r, UNIC_CMD_MR_REG, &cmd, NULL);
+}
+
+static void only_in_a_physical_domain(void **state)
+{
+	struct unic_cmd_pd bad = { .flags = unic_to_le32(2) };
+	uint32_t pd = rig_pd(&rb, 0);
+
+	(void)state;
+	assert_int_equal(reg_status(&rb, reg_cmd(pd)), UNIC_ST_NO_PD);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_ALLOC, &bad, NULL),
+			 UNIC_ST_INVALID);
+	/* the number of a physical domain that was freed means nothing */
+	assert_int_equal(reg_status(&rb, reg_cmd(qb.pd)), 0);
+	bad.pd = unic_to_le32(physical_pd(&rb));
+	bad.flags = unic_to_le32(0);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_FREE, &bad, NULL), 0);
+	assert_int_equal(reg_status(&rb, reg_cmd(unic_from_le32(bad.pd))),
+			 UNIC_ST_NO_PD);
+	assert_int_equal(rig_pd(&rb, 0), unic_from_le32(bad.pd));
+	assert_int_equal(reg_status(&rb, reg_cmd(unic_from_le32(bad.pd))),
+			 UNIC_ST_NO_PD);
+}
+
+#define WRONG(field, value, status)                             \
+	do {                                                    \
+		struct unic_cmd_mr_reg cmd = reg_cmd(qb.pd);    \
+                                                                \
+		cmd.field = value;                              \
+		assert_int_equal(reg_status(&rb, cmd), status); \
+	} while (0)
+
+static void each_wrong_argument(void **state)
+{
+	uint32_t mrs = rb.nic.procs.proc[0].mrs;
+
+	(void)state;
+	WRONG(rights, UNIC_MR_REMOTE_READ, UNIC_ST_INVALID);
+	WRONG(rights, UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
+	      UNIC_ST_INVALID);
+	WRONG(rights, UNIC_MR_MW_BIND, UNIC_ST_INVALID);
+	WRONG(mr_class, UNIC_CLASS_RDMA, UNIC_ST_INVALID);
+	WRONG(mr_class, UNIC_CLASS_MESSAGING, UNIC_ST_INVALID);
+	WRONG(residency, UNIC_PHYSICAL + 1, UNIC_ST_INVALID);
+	WRONG(page_shift, 12, UNIC_ST_INVALID);
+	WRONG(n_pages, unic_to_le32(1), UNIC_ST_INVALID);
+	WRONG(flags, UNIC_REG_LIST, UNIC_ST_INVALID);
+	WRONG(flags, UNIC_REG_WAIT, UNIC_ST_INVALID);
+	WRONG(flags, UNIC_REG_ZERO_BASED, UNIC_ST_INVALID);
+	WRONG(flags, UNIC_REG_RESTORE, UNIC_ST_INVALID);
+	WRONG(length, unic_to_le64(0), UNIC_ST_INVALID);
+	WRONG(length, unic_to_le64(1ull << 32), UNIC_ST_TOO_LARGE);
+	WRONG(iova, unic_to_le64(1ull << 63), UNIC_ST_INVALID);
+	WRONG(iova, unic_to_le64((1ull << 63) - 1), UNIC_ST_INVALID);
+	WRONG(iova, unic_to_le64(UINT64_MAX), UNIC_ST_INVALID);
+	assert_int_equal(rb.nic.procs.proc[0].mrs, mrs);
+}
+
+/* The range may be any; what is in no window the port refuses. */
+static void no_memory_behind_it(void **state)
+{
+	struct unic_cmd_mr_reg cmd = reg_cmd(qa.pd);
+	struct unic_cpl_mr_reg cpl;
+	struct rig_mr far = { .iova = BASE + (1u << 30) };
+
+	(void)state;
+	cmd.iova = unic_to_le64(far.iova);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
+	far.stag = unic_from_le32(cpl.stag);
+	rig_recv(&rb, &qb, 1, &pb, AT(8), 8192);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &far, 0, 100, 0, 0);
+	assert_int_not_equal(sent(), UNIC_WC_SUCCESS);
+}
+
+/* Its queues keep it; when they are gone it goes at once, and nothing is left. */
+static void ends_with_its_queues(void **state)
+{
+	struct unic_cmd_obj qp = { .id = unic_to_le32(qb.qpn) };
+	struct unic_cmd_obj cq = { .id = unic_to_le32(qb.cq) };
+
+	(void)state;
+	assert_int_equal(rig_dereg(&rb, &pb), UNIC_ST_BUSY);
+	rig_cmd(&rb, UNIC_CMD_QP_DESTROY, &qp, NULL);
+	rig_poll(&rb);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_CQ_DESTROY, &cq, NULL), 0);
+	assert_int_equal(rig_dereg(&rb, &pb), 0);
+	assert_int_equal(rb.nic.procs.proc[0].mrs, 0);
+	assert_int_equal(rb.nic.evict.control[0].mrs, 0);
+}
+
+/* With nothing free and others waiting it is never asked for. */
+static void never_asked_back(void **state)
+{
+	uint32_t pd = rig_pd(&rb, OTHER), before = rig_count(&rb, notices);
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, OTHER, pd, 40, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	assert_int_equal(rig_reg(&rb, OTHER, pd, 40, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &mr),
+			 UNIC_ST_PENDING);
+	rig_run(&rb, 1000000);
+	assert_int_equal(rb.nic.mrs.mr[pb.mr].state, UNIC_MR_ACTIVE);
+	assert_true(rig_count(&rb, notices) <= before + 1); /* of OTHER's own */
+}
+
+static void no_form_is_made_of_it(void **state)
+{
+	struct unic_cmd_mr_alloc alloc = {
+		.pd = unic_to_le32(qb.pd),
+		.kind = UNIC_FORM_SUB,
+	};
+	struct unic_cpl_mr_reg cpl;
+	struct unic_cmd_mr_make make = {
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.n = unic_to_le32(1),
+		.iova = unic_to_le64(4096),
+	};
+	struct unic_sge *list;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &alloc, &cpl), 0);
+	list = (void *)list_of(&rb);
+	make.mr = cpl.mr;
+	make.gen = cpl.gen;
+	list[0] = (struct unic_sge){ .iova = unic_to_le64(pb.iova),
+				     .len = unic_to_le32(4096),
+				     .lkey = unic_to_le32(pb.stag) };
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL),
+			 UNIC_ST_NO_MR);
+}
+
+/* ----------------------------------------------------------------- tokens */
+
+struct piece {
+	uint32_t at, len; /* in the window */
+};
+
+static struct unic_cmd_token_alloc token_cmd(const struct piece *p, uint32_t n)
+{
+	struct unic_token_piece *list = (void *)list_of(&rb);
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		list[i] = (struct unic_token_piece){
+			.bus = unic_to_le64(BASE + p[i].at),
+			.len = unic_to_le32(p[i].len),
+		};
+		sum += p[i].len;
+	}
+	return (struct unic_cmd_token_alloc){
+		.pd = unic_to_le32(qb.pd),
+		.stag = unic_to_le32(pb.stag),
+		.length = unic_to_le32(sum),
+		.flags = unic_to_le32(UNIC_TOKEN_F_PIECES),
+		.pieces = unic_to_le32(n),
+	};
+}
+
+static uint8_t alloc(struct unic_cmd_token_alloc cmd,
+		     struct unic_cpl_token *cpl)
+{
+	return rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &cmd, cpl);
+}
+
+static void send_to(const struct unic_cpl_token *t, uint32_t len)
+{
+	rig_recv(&rb, &qb, 7, &pb, AT(3), 64);
+	rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &pa, AT(4), len,
+		 unic_from_le64(t->key), unic_from_le32(t->index));
+}
+
+static uint32_t placed(void)
+{
+	struct unic_cqe cqe;
+
+	assert_int_equal(sent(), UNIC_WC_SUCCESS);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(cqe.opcode, UNIC_WC_RECV_TOKEN);
+	return cqe.detail ? 0 : unic_from_le32(cqe.imm);
+}
+
+/* Not one piece begins or ends where a packet does. */
+static void scattered_payload_comes_whole(void **state)
+{
+	static const struct piece p[] = {
+		{ AT(20) + 5, 1000 },	{ AT(9), 1 },	  { AT(40), 2047 },
+		{ AT(30) + 4000, 300 }, { AT(12), 1652 },
+	};
+	struct unic_cpl_token t;
+	const uint8_t *from = pa.mem + AT(4);
+	uint8_t guard = 0xa5;
+	uint32_t i;
+
+	(void)state;
+	memset(pb.mem + AT(8), guard, SPAN - AT(8));
+	assert_int_equal(alloc(token_cmd(p, 5), &t), 0);
+	send_to(&t, 5000);
+	assert_int_equal(placed(), 5000);
+	for (i = 0; i < 5; i++) {
+		assert_memory_equal(pb.mem + p[i].at, from, p[i].len);
+		assert_int_equal(pb.mem[p[i].at - 1], guard);
+		assert_int_equal(pb.mem[p[i].at + p[i].len], guard);
+		from += p[i].len;
+	}
+	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.mrs.mr[pb.mr].n_tokens, 0);
+}
+
+static void shorter_message_and_second_one(void **state)
+{
+	static const struct piece p[] = { { AT(20), 100 }, { AT(22), 100 } };
+	struct unic_cpl_token t;
+
+	(void)state;
+	memset(pb.mem + AT(8), 0, SPAN - AT(8));
+	assert_int_equal(alloc(token_cmd(p, 2), &t), 0);
+	send_to(&t, 150);
+	assert_int_equal(placed(), 150);
+	assert_memory_equal(pb.mem + AT(22), pa.mem + AT(4) + 100, 50);
+	assert_int_equal(pb.mem[AT(22) + 50], 0);
+	send_to(&t, 10); /* it is used up */
+	assert_int_equal(placed(), 0);
+	assert_int_equal(rb.nic.physical.used, 0);
+}
+
+static void wrong_pieces(void **state)
+{
+	static const struct piece whole[17] = {
+		{ AT(8), 1 }, { AT(9), 1 }, { AT(10), 1 }, { AT(11), 1 },
+		{ AT(8), 1 }, { AT(9), 1 }, { AT(10), 1 }, { AT(11), 1 },
+		{ AT(8), 1 }, { AT(9), 1 }, { AT(10), 1 }, { AT(11), 1 },
+		{ AT(8), 1 }, { AT(9), 1 }, { AT(10), 1 }, { AT(11), 1 },
+		{ AT(8), 1 },
+	};
+	struct piece p[2] = { { AT(8), 10 }, { AT(9), 10 } };
+	struct unic_cmd_token_alloc cmd;
+	struct unic_token_piece *list;
+
+	(void)state;
+	assert_int_equal(alloc(token_cmd(whole, 17), NULL), UNIC_ST_INVALID);
+	assert_int_equal(alloc(token_cmd(p, 0), NULL), UNIC_ST_INVALID);
+	p[1].len = 0;
+	assert_int_equal(alloc(token_cmd(p, 2), NULL), UNIC_ST_INVALID);
+	p[1].len = SPAN - AT(9) + 1;
+	assert_int_equal(alloc(token_cmd(p, 2), NULL), UNIC_ST_BOUNDS);
+	p[1].len = 10;
+	cmd = token_cmd(p, 2);
+	cmd.length = unic_to_le32(19);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	cmd = token_cmd(p, 2);
+	list = (void *)list_of(&rb);
+	list[1].rsvd = unic_to_le32(1);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	cmd = token_cmd(p, 2);
+	list = (void *)list_of(&rb);
+	list[1].bus = unic_to_le64(unic_from_le64(list[1].bus) | 1ull << 63);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_BOUNDS);
+	cmd = token_cmd(p, 2);
+	cmd.flags |= unic_to_le32(UNIC_TOKEN_F_MULTI);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	cmd = token_cmd(p, 2);
+	cmd.iova = unic_to_le64(1);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	cmd = token_cmd(p, 2);
+	cmd.flags = unic_to_le32(0);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	cmd = token_cmd(p, 2);
+	cmd.stag = unic_to_le32(pb.stag ^ 1);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_NO_MR);
+	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.tokens.used, 0);
+}
+
+/* Addresses are believed in a physical domain only. */
+static void no_pieces_for_processes(void **state)
+{
+	static const struct piece p[] = { { AT(20), 100 } };
+	struct unic_cmd_token_alloc cmd = token_cmd(p, 1);
+	uint32_t pd = rig_pd(&rb, OTHER);
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, OTHER, pd, 2, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	cmd = token_cmd(p, 1);
+	cmd.pd = unic_to_le32(pd);
+	cmd.stag = unic_to_le32(mr.stag);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+}
+
+/* The buffer of a token is not an address that a work request could name. */
+static void lists_are_for_tokens_only(void **state)
+{
+	static const struct piece p[] = { { AT(20), 4096 } };
+	struct rig_mr list = pb;
+	struct unic_cpl_token t;
+	struct unic_cqe cqe;
+
+	(void)state;
+	assert_int_equal(alloc(token_cmd(p, 1), &t), 0);
+	list.iova = rb.nic.tokens.token[unic_from_le32(t.index)].iova;
+	rig_send(&rb, &qb, UNIC_WR_SEND, 1, &list, 0, 100, 0, 0);
+	rig_run2(&ra, &rb, 1000000);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+}
+
+static uint8_t alloc_one(uint32_t ttl_us, struct unic_cpl_token *cpl)
+{
+	static const struct piece p[] = { { AT(20), 100 } };
+	struct unic_cmd_token_alloc cmd = token_cmd(p, 1);
+
+	cmd.ttl_us = unic_to_le32(ttl_us);
+	return alloc(cmd, cpl);
+}
+
+/* Every way to end gives the list back. */
+static void lists_come_back(void **state)
+{
+	struct unic_cmd_token_cancel cancel = { 0 };
+	struct unic_cmd_proc_detach gone = { 0 };
+	struct unic_cpl_token t[UNIC_TOKENS];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_TOKENS; i++)
+		assert_int_equal(alloc_one(1000, &t[i]), 0);
+	assert_int_equal(alloc_one(0, NULL), UNIC_ST_TOKEN_FULL);
+	assert_int_equal(rb.nic.physical.used, (1u << UNIC_TOKENS) - 1u);
+	cancel.index = t[3].index;
+	cancel.key = t[3].key;
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_CANCEL, &cancel, NULL), 0);
+	assert_int_equal(rb.nic.physical.used & 1u << 3, 0);
+	rig_run(&rb, 2000000);
+	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(alloc_one(0, &t[0]), 0);
+	assert_int_equal(rb.nic.physical.used, 1);
+	rig_cmd(&rb, UNIC_CMD_PROC_DETACH, &gone, NULL);
+	rig_run(&rb, 1000000);
+	assert_int_equal(rb.nic.physical.used, 0);
+}
+
+/* There are fewer lists than a board may have tokens. */
+static void lists_run_out(void **state)
+{
+	(void)state;
+	rb.nic.physical.used = 0xfffffffdu;
+	assert_int_equal(alloc_one(0, NULL), 0);
+	assert_int_equal(alloc_one(0, NULL), UNIC_ST_TOKEN_FULL);
+	assert_int_equal(rb.nic.tokens.used, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(messages_take_no_entry, up),
+		cmocka_unit_test_setup(nothing_outside_the_range, up),
+		cmocka_unit_test_setup(not_for_processes, up),
+		cmocka_unit_test_setup(peers_get_nothing, up),
+		cmocka_unit_test_setup(only_in_a_physical_domain, up),
+		cmocka_unit_test_setup(each_wrong_argument, up),
+		cmocka_unit_test_setup(no_memory_behind_it, up),
+		cmocka_unit_test_setup(ends_with_its_queues, up),
+		cmocka_unit_test_setup(never_asked_back, up),
+		cmocka_unit_test_setup(no_form_is_made_of_it, up),
+		cmocka_unit_test_setup(scattered_payload_comes_whole, up),
+		cmocka_unit_test_setup(shorter_message_and_second_one, up),
+		cmocka_unit_test_setup(wrong_pieces, up),
+		cmocka_unit_test_setup(no_pieces_for_processes, up),
+		cmocka_unit_test_setup(lists_are_for_tokens_only, up),
+		cmocka_unit_test_setup(lists_come_back, up),
+		cmocka_unit_test_setup(lists_run_out, up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
