@@ -20,6 +20,12 @@ static const uint8_t ops[] = {
 	UNIC_CTL_PD_ALLOC,    UNIC_CTL_HELLO,
 };
 
+/* Less often: forms of regions, and advice. */
+static const uint8_t more_ops[] = {
+	UNIC_CTL_MR_ALLOC, UNIC_CTL_MR_MAKE,  UNIC_CTL_MR_MAKE,
+	UNIC_CTL_MR_INVAL, UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
+};
+
 void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id)
 {
 	c->id[kind][c->made[kind]++ % CTL_IDS] = id;
@@ -88,6 +94,8 @@ static void make_reg(struct input *in, struct ctl *c, struct unic_ctl_mr_reg *r)
 	r->mr_class = (uint8_t)in_below(in, 3);
 	r->page_shift = shift[in_below(in, 5)];
 	r->flags = (uint8_t)in_below(in, 4);
+	if (how >= 160 && how < 240)
+		r->residency = (uint8_t)(how % 3);
 	if (r->flags & UNIC_CTL_REG_WAIT)
 		r->timeout_us = unic_to_le32(in_u16(in));
 	if (how >= 240)
@@ -139,6 +147,57 @@ static void make_connect(struct input *in, const struct ctl *c,
 	r->mtu_shift = in_odd(in) ? in_u8(in) : 0;
 }
 
+static void make_alloc(struct input *in, const struct ctl *c,
+		       struct unic_ctl_mr_alloc *r)
+{
+	r->pd = known(in, c, CTL_PD);
+	r->kind = (uint8_t)in_below(in, 7);
+	r->page_shift = r->kind == UNIC_FORM_FAST ? 12 : 0;
+	if (r->kind >= UNIC_FORM_FAST)
+		r->n = unic_to_le32(in_below(in, 8));
+}
+
+/* Returns the bytes of its list. What the elements name is the device's to
+ * judge. */
+static uint32_t make_form(struct input *in, const struct ctl *c,
+			  struct unic_ctl_mr_make *r)
+{
+	uint32_t n = in_below(in, 5);
+
+	r->id = known(in, c, CTL_MR);
+	r->iova = unic_to_le64(some_va(in));
+	r->n = unic_to_le32(n);
+	r->rights = in_u8(in) & 15;
+	r->strided = in_odd(in);
+	in_bytes(in, r + 1, 16);
+	return n * (r->strided ? 20 : 16);
+}
+
+static void make_rereg(struct input *in, const struct ctl *c,
+		       struct unic_ctl_mr_rereg *r)
+{
+	r->id = known(in, c, CTL_MR);
+	r->what = in_u8(in) & UNIC_REREG_ALL;
+	if (r->what & UNIC_REREG_PD)
+		r->pd = known(in, c, CTL_PD);
+	if (r->what & UNIC_REREG_RIGHTS)
+		r->rights = in_u8(in) & 15;
+	if (!(r->what & UNIC_REREG_RANGE))
+		return;
+	r->va = unic_to_le64(some_va(in));
+	r->iova = in_odd(in) ? unic_to_le64(in_u64(in)) : r->va;
+	r->length = unic_to_le64(4096ull * in_below(in, 12));
+}
+
+static void make_advise(struct input *in, const struct ctl *c,
+			struct unic_ctl_mr_advise *r)
+{
+	r->id = known(in, c, CTL_MR);
+	r->offset = unic_to_le64(1024ull * in_below(in, 8));
+	r->length = unic_to_le64(1024ull * in_below(in, 16));
+	r->advice = unic_to_le32(in_below(in, 4));
+}
+
 static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		      uint32_t op)
 {
@@ -165,6 +224,7 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		w[0] = unic_to_le32((uint32_t)some_va(in));
 		w[2] = known(in, c, CTL_MR);
 		w[3] = unic_to_le32(in_u16(in));
+		w[8] = unic_to_le32(unic_from_le32(w[3]) & 1);
 		break;
 	case UNIC_CTL_QP_MODIFY:
 		w[0] = known(in, c, CTL_QP);
@@ -205,7 +265,8 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 	}
 }
 
-static void make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
+/* Returns the bytes of the tail that belongs to it. */
+static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 {
 	switch (op) {
 	case UNIC_CTL_FRAMES_ALLOC:
@@ -225,20 +286,33 @@ static void make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 	case UNIC_CTL_ACCEPT:
 		make_connect(in, c, (void *)rec, op);
 		break;
+	case UNIC_CTL_MR_ALLOC:
+		make_alloc(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_MR_MAKE:
+		return make_form(in, c, (void *)rec);
+	case UNIC_CTL_MR_REREG:
+		make_rereg(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_MR_ADVISE:
+		make_advise(in, c, (void *)rec);
+		break;
 	default:
 		make_rest(in, c, rec, op);
 	}
+	return 0;
 }
 
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
 {
-	uint32_t op = ops[in_below(in, sizeof(ops))], how = in_u8(in);
-	uint32_t tail = 0, bytes;
+	uint32_t pick = in_u8(in), how = in_u8(in), tail, bytes;
+	uint32_t op = pick < 220 ? ops[pick % sizeof(ops)]
+				 : more_ops[pick % sizeof(more_ops)];
 	struct unic_ctl_hdr *hdr = msg;
 	uint8_t *rec = msg;
 
-	memset(rec, 0, UNIC_CTL_BYTES + 64);
-	make(in, c, rec, op);
+	memset(rec, 0, UNIC_CTL_BYTES + 80);
+	tail = make(in, c, rec, op);
 	if (op >= UNIC_CTL_CONNECT && op <= UNIC_CTL_REJECT && how < 64)
 		tail = how % (UNIC_CTL_PRIVATE_MAX + 4);
 	bytes = UNIC_CTL_BYTES + tail;
@@ -323,6 +397,9 @@ static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 	switch (op) {
 	case UNIC_CTL_PD_ALLOC:
 		ctl_learn(c, CTL_PD, id);
+		break;
+	case UNIC_CTL_MR_ALLOC:
+		ctl_learn(c, CTL_MR, id);
 		break;
 	case UNIC_CTL_MR_REG:
 		ctl_learn(c, CTL_MR, id);

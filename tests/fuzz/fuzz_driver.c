@@ -43,7 +43,8 @@ static struct guest guest[SLOTS];
 static uint8_t bar[UNIC_BAR_BYTES] __attribute__((aligned(4096)));
 static uint8_t slot[SLOTS][SLOT_BYTES] __attribute__((aligned(4096)));
 static struct {
-	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail, epoch, asked;
+	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail, drop_tail, epoch,
+		asked;
 	struct asked region[REGIONS];
 	uint32_t arp_user, qpn, cq;
 	struct unic_cm_msg sent; /* the last datagram */
@@ -160,7 +161,8 @@ static const struct unic_driver_page *driver(void)
 static void device_reset(void)
 {
 	memset(idx(), 0, sizeof(*idx()));
-	dev.cmd_head = dev.cpl_tail = dev.evt_tail = dev.mad_tail = 0;
+	dev.cmd_head = dev.cpl_tail = dev.evt_tail = dev.mad_tail =
+		dev.drop_tail = 0;
 	dev.epoch++;
 	info()->boot_epoch = unic_to_le32(dev.epoch);
 	info()->state = unic_to_le32(UNIC_NIC_READY);
@@ -180,10 +182,16 @@ static void fill_answer(struct input *in, const uint64_t *cmd, uint8_t *rec)
 	w[1] = unic_to_le32(in_below(in, 4));
 	w[2] = unic_to_le32(0x1000u + in_u8(in));
 	w[3] = unic_to_le32(in_below(in, 4));
-	if (hdr.opcode == UNIC_CMD_MR_REG) {
+	if (hdr.opcode == UNIC_CMD_MR_REG || hdr.opcode == UNIC_CMD_MR_ALLOC) {
 		memcpy(&reg, cmd, sizeof(reg));
 		a = &dev.region[dev.asked++ % REGIONS];
 		a->user = unic_from_le32(reg.user);
+		if (hdr.opcode == UNIC_CMD_MR_ALLOC) {
+			struct unic_cmd_mr_alloc alloc;
+
+			memcpy(&alloc, cmd, sizeof(alloc));
+			a->user = unic_from_le32(alloc.user);
+		}
 		a->mr = unic_from_le32(w[0]);
 		a->gen = unic_from_le32(w[1]);
 	} else if (hdr.opcode == UNIC_CMD_QP_CREATE) {
@@ -300,6 +308,10 @@ static void event(struct input *in)
 		w[2] = unic_to_le32(a->mr);
 		w[3] = unic_to_le32(a->gen);
 		w[5] = unic_to_le32(in_below(in, 40));
+	} else if (hdr->type == UNIC_EVT_MISS) {
+		w[2] = unic_to_le32(a->user);
+		w[3] = unic_to_le32(in_below(in, 8));
+		w[4] = unic_to_le32(in_below(in, 6));
 	} else if (hdr->type == UNIC_EVT_ARP_RESULT) {
 		w[1] = unic_to_le32(dev.arp_user);
 	} else {
@@ -310,6 +322,24 @@ static void event(struct input *in)
 	memcpy(bar + UNIC_BAR_EVT_OFF + dev.evt_tail % UNIC_EVT_ENTRIES * 64,
 	       rec, 64);
 	idx()->evt_tail = unic_to_le32(++dev.evt_tail);
+}
+
+/* The page of a region is not the device's any more, it says. */
+static void drop(struct input *in)
+{
+	uint32_t known = dev.asked < REGIONS ? dev.asked : REGIONS;
+	const struct asked *a = &dev.region[known ? in_below(in, known) : 0];
+	struct unic_drop rec = {
+		.mr = unic_to_le32(a->mr),
+		.gen = unic_to_le32(a->gen),
+		.page = unic_to_le32(in_below(in, 8)),
+		.user = unic_to_le32(a->user),
+	};
+
+	memcpy(bar + UNIC_BAR_DROP_OFF +
+		       dev.drop_tail % UNIC_DROP_ENTRIES * sizeof(rec),
+	       &rec, sizeof(rec));
+	idx()->drop_tail = unic_to_le32(++dev.drop_tail);
 }
 
 static void datagram(struct input *in)
@@ -469,8 +499,10 @@ static void step(struct input *in)
 		device_run(in, 1 + in_below(in, 8));
 	else if (kind < 172)
 		unic_host_poll(host);
-	else if (kind < 196)
+	else if (kind < 192)
 		event(in);
+	else if (kind < 196)
+		drop(in);
 	else if (kind < 212)
 		datagram(in);
 	else if (kind < 222)
@@ -511,6 +543,7 @@ static void begin(void)
 	info()->magic = unic_to_le32(UNIC_MAGIC);
 	info()->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
 	info()->procs = unic_to_le32(SLOTS);
+	info()->features = unic_to_le64(~0ull);
 	info()->tokens = unic_to_le32(16);
 	info()->path_mtu = unic_to_le32(1024);
 	info()->waits = unic_to_le32(8);

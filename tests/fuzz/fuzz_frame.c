@@ -63,12 +63,14 @@ static void put_reth(struct input *in, uint32_t off, uint32_t payload)
 		len = in_u16(in);
 	if (how >= 240)
 		mr = &world.mr[in_below(in, WORLD_MRS)];
+	else if (how & 1)
+		mr = world_changing(in);
 	va = mr->iova + in_u16(in) % 17000u;
 	if (how >= 250)
 		va = in_u64(in);
 	put(off, 4, (uint32_t)(va >> 32));
 	put(off + 4, 4, (uint32_t)va);
-	put(off + 8, 4, mr->stag ^ (how == 249 ? in_u32(in) : 0));
+	put(off + 8, 4, world_stag(mr) ^ (how == 249 ? in_u32(in) : 0));
 	put(off + 12, 4, how >= 252 ? in_u32(in) : len);
 }
 
@@ -90,7 +92,7 @@ static void put_tketh(struct input *in, uint32_t off, uint32_t payload)
 	put(off + 8, 4, (uint32_t)key);
 	put(off + 12, 4, len);
 	put(off + 16, 4, ctrl);
-	put(off + 20, 4, how == 243);
+	put(off + 20, 4, t == &world.token[3] ? in_u16(in) : how == 243);
 }
 
 /* Extension headers that @op needs; returns their bytes. */
@@ -115,6 +117,10 @@ static uint32_t put_ext(struct input *in, uint8_t op, uint32_t payload)
 	case UNIC_OP_TOKEN_ONLY:
 		put_tketh(in, OFF_EXT, payload);
 		return 24;
+	case UNIC_OP_SEND_LAST_INV:
+	case UNIC_OP_SEND_ONLY_INV:
+		put(OFF_EXT, 4, world_stag(world_changing(in)));
+		return 4;
 	case UNIC_OP_ACK:
 	case UNIC_OP_READ_RESP_FIRST:
 	case UNIC_OP_READ_RESP_LAST:
@@ -218,7 +224,7 @@ static uint32_t make_roce(struct input *in)
 		0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,
 		0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f,
 		0x10, 0x11, 0x64, 0xc0, 0xc1, 0xc2, 0xc3, 0xd0,
-		0x04, 0x0a, 0x0c, 0x11, 0xc3, 0xc0, 0x06, 0x08,
+		0x04, 0x0a, 0x0c, 0x17, 0xc3, 0xc0, 0x06, 0x16,
 	};
 	uint8_t op = ops[in_below(in, sizeof(ops))];
 	uint32_t i = in_below(in, 2), flags = in_u8(in), payload, ext, body;
@@ -332,6 +338,8 @@ static void post(struct input *in)
 	world_dirty(i, 0, 4096);
 	world_dirty(i, (uint64_t)(q->rings.mem - world.rig.port.window[i]),
 		    8192);
+	if (in_u8(in) & 1) /* its pages may not be there */
+		mr = &world.paged[i];
 	if (kind >= 6)
 		rig_recv(&world.rig, q, new_work(i), mr, in_below(in, 200) * 8,
 			 in_u16(in) % 2048u);
@@ -383,16 +391,20 @@ static void step(struct input *in)
 	uint32_t kind = in_u8(in);
 
 	take_completions();
-	if (kind < 140)
+	if (kind < 128)
 		receive(in);
+	else if (kind < 140)
+		world_change(in);
 	else if (kind < 180)
 		post(in);
 	else if (kind < 210)
 		world_rounds(1 + in_below(in, 8));
 	else if (kind < 228)
 		world_settle(1000ull * in_u16(in));
-	else if (kind < 236)
+	else if (kind < 231)
 		command(in);
+	else if (kind < 236)
+		world_change(in);
 	else if (kind < 242)
 		world.rig.port.late_dma = kind & 1;
 	else

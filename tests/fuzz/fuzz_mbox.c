@@ -56,6 +56,14 @@ static void fill_list(struct input *in)
 		list[in_below(in, 72)] = in_u64(in);
 }
 
+/* As a region before a reset could have had. */
+static uint32_t old_stag(struct input *in)
+{
+	uint32_t i = in_u8(in);
+
+	return (i % UNIC_MRS) << UNIC_MR_IDX_SHIFT | in_u16(in) << 8 | i;
+}
+
 static void make_reg(struct input *in, void *rec)
 {
 	static const uint8_t shifts[] = { 12, 12, 12, 16, 21, 0 };
@@ -80,6 +88,11 @@ static void make_reg(struct input *in, void *rec)
 	}
 	if (c->residency == UNIC_TABLE)
 		c->table = unic_to_le32(in_u16(in) * 16u);
+	if (c->flags & UNIC_REG_RESTORE) { /* mostly one that is free */
+		c->flags &= (uint8_t)~UNIC_REG_WAIT;
+		c->stag = unic_to_le32(old_stag(in));
+		c->key = (uint8_t)unic_from_le32(c->stag);
+	}
 	if (odd >= 0xf0)
 		c->length = unic_to_le64(in_u64(in));
 	if (odd >= 0xf8)
@@ -163,6 +176,7 @@ static void make_token(struct input *in, uint8_t *rec)
 		c->length = unic_to_le32(in_u16(in));
 		c->ttl_us = unic_to_le32(in_u16(in));
 		c->sender_ipv4 = unic_to_le32(in_odd(in) ? in_u32(in) : 0);
+		c->flags = unic_to_le32(unic_from_le32(c->ttl_us) & 1);
 	} else {
 		struct unic_cmd_token_cancel *c = (void *)rec;
 
@@ -271,12 +285,43 @@ static void make_plain(struct input *in, uint8_t *rec)
 		in_bytes(in, rec + 8, 32);
 }
 
+/* The records of a batch are in its list page. */
+static void make_batch(struct input *in, struct unic_cmd_mr_batch *b)
+{
+	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	uint32_t n = in_below(in, 5), i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t how = in_u8(in), pages = 1 + (how & 3);
+		union {
+			struct unic_cmd_mr_reg reg;
+			struct unic_cmd_mr_alloc alloc;
+		} c = { .reg = { .pd = unic_to_le32(in_below(in, 4)) } };
+
+		if (how < 64) {
+			c.alloc.hdr.opcode = UNIC_CMD_MR_ALLOC;
+			c.alloc.kind = UNIC_FORM_WINDOW2;
+		} else {
+			c.reg.hdr.opcode = UNIC_CMD_MR_REG;
+			c.reg.rights = 7;
+			c.reg.page_shift = 12;
+			c.reg.n_pages = unic_to_le32(pages);
+			c.reg.length = unic_to_le64(4096ull * pages);
+		}
+		if (how >= 250)
+			c.reg.hdr.opcode = in_u8(in);
+		memcpy(world.rig.port.bar + UNIC_BAR_LIST_OFF + at + 64u * i,
+		       &c, sizeof(c));
+	}
+	b->count = unic_to_le32(n);
+}
+
 /* Forms of regions that live. */
 static void make_form(struct input *in, uint8_t *rec)
 {
 	static const uint8_t what[] = { UNIC_CMD_MR_ALLOC, UNIC_CMD_MR_MAKE,
-					UNIC_CMD_MR_MAKE, UNIC_CMD_MR_INVAL,
-					UNIC_CMD_MR_REREG };
+					UNIC_CMD_MR_MAKE,  UNIC_CMD_MR_INVAL,
+					UNIC_CMD_MR_REREG, UNIC_CMD_MR_BATCH };
 	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
 	struct unic_sge *sge =
 		(void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF + at);
@@ -292,6 +337,10 @@ static void make_form(struct input *in, uint8_t *rec)
 		a->page_shift = a->kind == UNIC_FORM_FAST ? 12 : 0;
 		a->n = unic_to_le32(a->kind >= UNIC_FORM_FAST ? in_below(in, 9)
 							      : 0);
+		return;
+	}
+	if (rec[0] == UNIC_CMD_MR_BATCH) {
+		make_batch(in, (void *)rec);
 		return;
 	}
 	name_region(in, &m->mr, &m->gen);

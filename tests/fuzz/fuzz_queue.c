@@ -28,22 +28,29 @@ static void make_sge(struct input *in, struct unic_sge *sge)
 
 	if (how >= 240)
 		mr = &world.mr[in_below(in, WORLD_MRS)];
+	else if (how >= 208)
+		mr = world_changing(in);
 	sge->iova = unic_to_le64(mr->iova + in_u16(in) % 9000u);
 	sge->len = unic_to_le32(how & 1 ? in_u8(in) : in_u16(in) % 9000u);
-	sge->lkey = unic_to_le32(mr->stag ^ (how >= 250 ? in_u32(in) : 0));
+	sge->lkey =
+		unic_to_le32(world_stag(mr) ^ (how >= 250 ? in_u32(in) : 0));
 }
 
 static void make_target(struct input *in, struct unic_sq_slot *s)
 {
 	const struct rig_mr *mr = &world.mr[in_odd(in) ? in_below(in, 6) : 0];
-	const struct world_token *t = &world.token[in_below(in, 3)];
+	const struct world_token *t = &world.token[in_below(in, WORLD_TOKENS)];
+
+	if (t == &world.token[2])
+		mr = world_changing(in);
 
 	if (s->opcode == UNIC_WR_TOKEN) {
 		s->rkey = unic_to_le32(t->index);
 		s->remote = unic_to_le64(t->key);
 		s->ctrl_len = unic_to_le32(in_below(in, 140));
+		s->imm = unic_to_le32(t == &world.token[3] ? in_u16(in) : 0);
 	} else if (s->opcode >= UNIC_WR_WRITE) {
-		s->rkey = unic_to_le32(mr->stag);
+		s->rkey = unic_to_le32(world_stag(mr));
 		s->remote = unic_to_le64(mr->iova + in_u16(in) % 16500u);
 	}
 }
@@ -76,6 +83,89 @@ static void post_send(struct input *in)
 		((uint8_t *)s)[in_below(in, 64)] = in_u8(in);
 	world_dirty(0, (uint64_t)((uint8_t *)q->sq - window()), 4096);
 	rig_ring(&world.rig, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
+}
+
+/* The list of a work request that changes a region, in its slots. Returns how
+ * many slots it takes. */
+static uint32_t put_list(struct input *in, struct unic_sq_slot *s,
+			 struct unic_sge *ext, const struct rig_mr *form)
+{
+	const struct rig_mr *of = &world.mr[W_FOUR];
+	uint32_t n = form == &world.form[F_WINDOW] ? 1 : 1 + in_below(in, 5);
+	uint32_t i, how = in_u8(in), list[24] = { 0 };
+	struct unic_sge *sge = (void *)list;
+
+	for (i = 0; i < n; i++) {
+		make_sge(in, &sge[i]);
+		if (how >= 64) /* what it may be made of */
+			sge[i].lkey = unic_to_le32(of->stag);
+		if (form == &world.form[F_FAST] && how >= 32) {
+			sge[i].iova =
+				unic_to_le64(of->iova + 4096ull * (i & 3));
+			sge[i].len = unic_to_le32(4096);
+		}
+	}
+	if (how >= 32)
+		s->remote = sge[0].iova;
+	if (s->opcode == UNIC_WR_REG_INDIRECT && how % 3 == 0 && n < 5) {
+		s->imm |= unic_to_le32(UNIC_WR_IMM_STRIDED);
+		s->ctrl_len = unic_to_le32(1 + (how & 7));
+		for (i = 0; i < n; i++)
+			list[4 * n + i] = how * 8u;
+	}
+	s->inline_len = (uint8_t)(n * (s->ctrl_len ? 20 : 16));
+	memcpy(s->sge, list, 32);
+	if (s->inline_len <= UNIC_SQ_INLINE_BASE)
+		return 1;
+	memcpy(ext, list + 8, 64);
+	return 2;
+}
+
+/* Windows, fast and indirect registration, and their ends. */
+static void post_memop(struct input *in)
+{
+	static const uint8_t op_of[] = { UNIC_WR_BIND_MW, UNIC_WR_REG_MR,
+					 UNIC_WR_REG_INDIRECT };
+	struct rig_qp *q = &world.qp[in_below(in, 3)];
+	uint32_t at = q->sq_tail % RIG_SLOTS, how = in_u8(in);
+	struct unic_sq_slot *s = &q->sq[at];
+	struct unic_sge *ext = (void *)&q->sq[(at + 1) % RIG_SLOTS];
+	const struct rig_mr *form = &world.form[how % 3];
+
+	memset(s, 0, sizeof(*s));
+	s->opcode = op_of[how % 3];
+	s->flags = UNIC_WR_SIGNALED;
+	if (how >= 128)
+		form = world_changing(in);
+	s->rkey = unic_to_le32(world_stag(form));
+	if (how >= 192) {
+		s->opcode = how & 1 ? UNIC_WR_LOCAL_INV : UNIC_WR_SEND_INV;
+	} else {
+		s->imm = unic_to_le32(in_u8(in) | (in_u8(in) & 15) << 8);
+		s->flags |= UNIC_WR_INLINE;
+		if (s->opcode == UNIC_WR_REG_INDIRECT && how & 16) {
+			s->flags = UNIC_WR_SIGNALED;
+			s->num_sge = 1;
+			make_sge(in, &s->sge[0]);
+		} else {
+			q->sq_tail += put_list(in, s, ext, form) - 1;
+		}
+	}
+	if (in_odd(in))
+		((uint8_t *)s)[in_below(in, 64)] = in_u8(in);
+	world_dirty(0, (uint64_t)((uint8_t *)q->sq - window()), 4096);
+	rig_ring(&world.rig, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
+}
+
+/* The process writes a list where the NIC shall read it. */
+static void write_list(struct input *in)
+{
+	struct unic_sge *sge = (void *)world.mr[W_FOUR].mem;
+	uint32_t n = 1 + in_below(in, 8), i;
+
+	for (i = 0; i < n; i++)
+		make_sge(in, &sge[i]);
+	world_dirty(0, (uint64_t)((uint8_t *)sge - window()), 4096);
 }
 
 static void post_receive(struct input *in)
@@ -177,8 +267,14 @@ static void step(struct input *in)
 	uint32_t kind = in_u8(in);
 
 	world_dirty(0, 0, 4096);
-	if (kind < 110)
+	if (kind < 76)
 		post_send(in);
+	else if (kind < 96)
+		post_memop(in);
+	else if (kind < 98)
+		write_list(in);
+	else if (kind < 110)
+		world_change(in);
 	else if (kind < 140)
 		post_receive(in);
 	else if (kind < 170)

@@ -80,7 +80,7 @@ static void build_regions(struct rig *r)
 
 static void build_token(struct rig *r, uint32_t i, uint32_t pd,
 			const struct rig_mr *mr, uint32_t length,
-			uint32_t sender)
+			uint32_t sender, uint32_t flags)
 {
 	struct unic_cpl_token cpl;
 	struct unic_cmd_token_alloc cmd = {
@@ -90,6 +90,7 @@ static void build_token(struct rig *r, uint32_t i, uint32_t pd,
 		.length = unic_to_le32(length),
 		.ttl_us = unic_to_le32(sender ? 5000 : 0),
 		.sender_ipv4 = unic_to_le32(sender),
+		.flags = unic_to_le32(flags),
 	};
 
 	must(rig_cmd(r, UNIC_CMD_TOKEN_ALLOC, &cmd, &cpl) == UNIC_ST_OK);
@@ -147,9 +148,13 @@ static void build(bool icrc)
 	rig_connect(r, &world.qp[0], r, &world.qp[1]);
 	build_peer(r);
 	build_regions(r);
-	build_token(r, 0, world.pd[0], &world.mr[W_FOUR], 8192, 0);
-	build_token(r, 1, world.pd[0], &world.mr[W_FOUR], 100, WORLD_PEER_IP);
-	build_token(r, 2, world.pd[1], &world.mr[W_OTHER], 4000, 0);
+	world_build_changes(r);
+	build_token(r, 0, world.pd[0], &world.mr[W_FOUR], 8192, 0, 0);
+	build_token(r, 1, world.pd[0], &world.mr[W_FOUR], 100, WORLD_PEER_IP,
+		    0);
+	build_token(r, 2, world.pd[1], &world.mr[W_OTHER], 4000, 0, 0);
+	build_token(r, 3, world.pd[0], &world.mr[W_FOUR], 6000, 0,
+		    UNIC_TOKEN_F_MULTI);
 	build_receives(r);
 	rig_poll(r);
 	sane(&r->nic);

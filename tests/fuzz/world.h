@@ -16,7 +16,8 @@
 #define WORLD_PAGES  (FAKE_WINDOW_BYTES / 4096u)
 #define WORLD_QPS    4u
 #define WORLD_MRS    6u
-#define WORLD_TOKENS 3u
+#define WORLD_TOKENS 4u
+#define WORLD_FORMS  6u
 
 enum world_mr {
 	W_FOUR = 0,	 /* process 0, 4 pages, all rights; has two tokens */
@@ -25,6 +26,16 @@ enum world_mr {
 	W_OTHER_MSG = 3, /* process 1, messaging: receives are posted in it */
 	W_LOADING = 4,	 /* process 0, 2 pages, not yet filled */
 	W_SAFE = 5,	 /* process 1, no rights, nobody names it */
+};
+
+/* Forms; process 0 has all but one. */
+enum world_form {
+	F_WINDOW = 0, /* type 2, not bound */
+	F_FAST = 1,   /* 4 pages, made of nothing */
+	F_PARTS = 2,  /* indirect, 4 elements, made of nothing */
+	F_BOUND = 3,  /* window on 5000 bytes of W_FOUR */
+	F_MADE = 4,   /* 4 pieces of W_FOUR, 520 bytes each */
+	F_OTHER = 5,  /* process 1: window on a page of W_OTHER */
 };
 
 struct world_token {
@@ -36,7 +47,9 @@ struct world {
 	struct rig rig;
 	uint32_t pd[2]; /* of process 0 and 1 */
 	struct rig_mr mr[WORLD_MRS];
-	struct world_token token[WORLD_TOKENS];
+	struct rig_mr form[WORLD_FORMS];
+	struct rig_mr paged[2]; /* DEMAND, 8 pages, of process 0 and 1 */
+	struct world_token token[WORLD_TOKENS]; /* the last for many */
 	/* 0 and 1: process 0, to each other; 2: process 0, 3: process 1, to
 	 * the peer, 10.0.0.2 */
 	struct rig_qp qp[WORLD_QPS];
@@ -86,6 +99,21 @@ void world_settle(uint64_t ns);
 
 /** world_dma() - carry out @n late transfers, each judged as it happens. */
 void world_dma(uint32_t n);
+
+/* --- changes.c: forms, and pages that come and go */
+
+/** world_build_changes() - when the world is built. */
+void world_build_changes(struct rig *r);
+
+/** world_change() - the driver answers a miss, takes pages back, ends a form;
+ * mostly as it should. */
+void world_change(struct input *in);
+
+/** world_changing() - a form or a region of pages. */
+const struct rig_mr *world_changing(struct input *in);
+
+/** world_stag() - the STag of @mr at this moment: work requests change it. */
+uint32_t world_stag(const struct rig_mr *mr);
 
 /* --- memory.c: what may be touched at this moment */
 
