@@ -39,6 +39,7 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
 	fault.c form.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	proc.c queue.c region.c restore.c)
+KIO      := $(addprefix host_driver/kio/,kio_client.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
@@ -59,8 +60,8 @@ UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_cut test_
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_share test_tlb test_token \
 	test_turns
-UNIT_HOST := test_hostcore test_libunic test_policysim
-UNIT_RIG  := tests/unit/rig.c
+UNIT_HOST := test_hostcore test_kio test_libunic test_policysim
+UNIT_RIG  := tests/unit/rig.c tests/unit/rig_kernel.c
 FUZZERS   := mbox queue frame ring driver unicd
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c changes.c)
 FUZZ_CTL  := tests/fuzz/ctl.c
@@ -129,6 +130,7 @@ $1/hal/%.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3
 $1/hal/%/main.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3 -Ifirmware
 $1/host_driver/bus/%.o: INC = -Ihost_driver/bus
 $1/host_driver/core/%.o: INC = -Ihost_driver/core
+$1/host_driver/kio/%.o: INC = -Ihost_driver/kio
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core
 $1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
@@ -146,6 +148,8 @@ $1/tests/pool/%.o: INC = -Itests/pool -Ifirmware -Iboards/$3
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
+$1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ifirmware \
+	-Ihal/fake -Ihal -Iboards/$3
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
@@ -267,6 +271,8 @@ $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
 $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(KIO)) \
+	$(B)/$d/core.a))
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
@@ -516,7 +522,7 @@ bench-insn: ## instructions of hot paths against their budgets
 
 C_DIRS   := abi firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
-HOST_C    = $(FIRMWARE) $(RING) $(FAKE) $(BUS) $(WIRE) $(CORE) $(UNICD) \
+HOST_C    = $(FIRMWARE) $(RING) $(FAKE) $(BUS) $(WIRE) $(CORE) $(KIO) $(UNICD) \
 	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
@@ -551,7 +557,7 @@ check-spec:
 	@tools/spec.py && echo "$@: ok"
 check-sources:
 	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
-		$(WIRE) $(CORE) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
+		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(FORMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \

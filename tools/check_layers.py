@@ -23,7 +23,7 @@ RULES = [
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/drivers/", BOARD_H]),
-    (r"host_driver/(core|bus)/", []),
+    (r"host_driver/(core|bus|kio)/", []),
     (r"host_driver/unicd/", [r"host_driver/core/"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),

@@ -3,102 +3,16 @@
  * test_physical.c - memory that is named by its bus address: who may, what it
  * costs (no entry of the TLB), and that nobody else gets at it.
  */
-#include "rig.h"
+#include "rig_kernel.h"
 #include "unit.h"
 
-#define OTHER	 1u	       /* a process; 0 is the driver's own */
-#define SPAN	 (64u * 4096u) /* of the window that is registered */
-#define FIRST	 (16u * 4096u) /* behind the doorbell page */
-#define BASE	 UNIC_BUS(0, FIRST)
-#define AT(page) ((uint32_t)(page)*4096u)
+#define OTHER 1u /* a process; 0 is the driver's own */
 
 static struct rig ra, rb;
 static struct rig_mr pa, pb; /* physical regions, not handed out page by page */
 static struct rig_qp qa, qb;
 
 /* ----------------------------------------------------------------- setup */
-
-static uint8_t *list_of(struct rig *r)
-{
-	return r->port.bar + UNIC_BAR_LIST_OFF +
-	       r->cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
-}
-
-static uint32_t physical_pd(struct rig *r)
-{
-	struct unic_cmd_pd cmd = { .flags = unic_to_le32(UNIC_PD_PHYSICAL) };
-	struct unic_cpl_pd cpl;
-
-	assert_int_equal(rig_cmd(r, UNIC_CMD_PD_ALLOC, &cmd, &cpl), 0);
-	return unic_from_le32(cpl.pd);
-}
-
-static struct unic_cmd_mr_reg reg_cmd(uint32_t pd)
-{
-	return (struct unic_cmd_mr_reg){
-		.pd = unic_to_le32(pd),
-		.rights = UNIC_MR_LOCAL_WRITE,
-		.mr_class = UNIC_CLASS_CONTROL,
-		.residency = UNIC_PHYSICAL,
-		.iova = unic_to_le64(BASE),
-		.length = unic_to_le64(SPAN),
-	};
-}
-
-static void reg_physical(struct rig *r, uint32_t pd, struct rig_mr *out)
-{
-	struct unic_cmd_mr_reg cmd = reg_cmd(pd);
-	struct unic_cpl_mr_reg cpl;
-
-	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
-	*out = (struct rig_mr){
-		.mr = unic_from_le32(cpl.mr),
-		.gen = unic_from_le32(cpl.gen),
-		.stag = unic_from_le32(cpl.stag),
-		.iova = BASE,
-		.mem = r->port.window[0] + FIRST,
-	};
-}
-
-/* Rings in pages 0 to 2 of the physical region. */
-static void physical_qp(struct rig *r, uint32_t pd, const struct rig_mr *mr,
-			struct rig_qp *qp)
-{
-	struct unic_cmd_cq_create cq = {
-		.pd = unic_to_le32(pd),
-		.stag = unic_to_le32(mr->stag),
-		.iova = unic_to_le64(mr->iova + AT(2)),
-		.entries = unic_to_le32(RIG_SLOTS),
-		.db_index = unic_to_le32(1),
-	};
-	struct unic_cmd_qp_create create = {
-		.pd = unic_to_le32(pd),
-		.stag = unic_to_le32(mr->stag),
-		.sq_slots = unic_to_le16(RIG_SLOTS),
-		.rq_slots = unic_to_le16(RIG_SLOTS),
-		.sq_iova = unic_to_le64(mr->iova),
-		.rq_iova = unic_to_le64(mr->iova + AT(1)),
-		.db_index = unic_to_le32(1),
-	};
-	struct unic_cpl_obj cpl;
-
-	*qp = (struct rig_qp){
-		.pd = pd,
-		.row = 1,
-		.mtu_shift = 10,
-		.psn = 0x1000,
-		.rings = *mr,
-		.sq = (struct unic_sq_slot *)mr->mem,
-		.rq = (struct unic_rq_slot *)(mr->mem + AT(1)),
-		.cqe = (const struct unic_cqe *)(mr->mem + AT(2)),
-	};
-	memset(mr->mem, 0, SPAN);
-	assert_int_equal(rig_cmd(r, UNIC_CMD_CQ_CREATE, &cq, &cpl), 0);
-	qp->cq = unic_from_le32(cpl.id);
-	create.send_cq = create.recv_cq = unic_to_le32(qp->cq);
-	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_CREATE, &create, &cpl), 0);
-	qp->qpn = unic_from_le32(cpl.id);
-}
 
 static int up(void **state)
 {
@@ -111,14 +25,14 @@ static int up(void **state)
 	rig_attach(&ra, 0, 1);
 	rig_attach(&rb, 0, 1);
 	rig_attach(&rb, OTHER, 1);
-	a = physical_pd(&ra);
-	b = physical_pd(&rb);
-	reg_physical(&ra, a, &pa);
-	reg_physical(&rb, b, &pb);
-	physical_qp(&ra, a, &pa, &qa);
-	physical_qp(&rb, b, &pb, &qb);
+	a = rig_physical_pd(&ra);
+	b = rig_physical_pd(&rb);
+	rig_reg_physical(&ra, a, &pa);
+	rig_reg_physical(&rb, b, &pb);
+	rig_physical_qp(&ra, a, &pa, &qa);
+	rig_physical_qp(&rb, b, &pb, &qb);
 	rig_connect(&ra, &qa, &rb, &qb);
-	for (i = AT(4); i < SPAN; i++)
+	for (i = AT(4); i < RIG_KERNEL_BYTES; i++)
 		pa.mem[i] = (uint8_t)(i * 7 + i / 256);
 	return 0;
 }
@@ -160,9 +74,11 @@ static void nothing_outside_the_range(void **state)
 {
 	(void)state;
 	rig_recv(&rb, &qb, 1, &pb, AT(8), 8192);
-	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, SPAN - 10, 10, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, RIG_KERNEL_BYTES - 10, 10, 0,
+		 0);
 	assert_int_equal(sent(), UNIC_WC_SUCCESS);
-	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, SPAN - 10, 11, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &pa, RIG_KERNEL_BYTES - 10, 11, 0,
+		 0);
 	assert_int_equal(sent(), UNIC_WC_LOC_PROT_ERR);
 }
 
@@ -217,27 +133,29 @@ static void only_in_a_physical_domain(void **state)
 	uint32_t pd = rig_pd(&rb, 0);
 
 	(void)state;
-	assert_int_equal(reg_status(&rb, reg_cmd(pd)), UNIC_ST_NO_PD);
+	assert_int_equal(reg_status(&rb, rig_physical_cmd(pd)), UNIC_ST_NO_PD);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_ALLOC, &bad, NULL),
 			 UNIC_ST_INVALID);
 	/* the number of a physical domain that was freed means nothing */
-	assert_int_equal(reg_status(&rb, reg_cmd(qb.pd)), 0);
-	bad.pd = unic_to_le32(physical_pd(&rb));
+	assert_int_equal(reg_status(&rb, rig_physical_cmd(qb.pd)), 0);
+	bad.pd = unic_to_le32(rig_physical_pd(&rb));
 	bad.flags = unic_to_le32(0);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_FREE, &bad, NULL), 0);
-	assert_int_equal(reg_status(&rb, reg_cmd(unic_from_le32(bad.pd))),
+	assert_int_equal(reg_status(&rb,
+				    rig_physical_cmd(unic_from_le32(bad.pd))),
 			 UNIC_ST_NO_PD);
 	assert_int_equal(rig_pd(&rb, 0), unic_from_le32(bad.pd));
-	assert_int_equal(reg_status(&rb, reg_cmd(unic_from_le32(bad.pd))),
+	assert_int_equal(reg_status(&rb,
+				    rig_physical_cmd(unic_from_le32(bad.pd))),
 			 UNIC_ST_NO_PD);
 }
 
-#define WRONG(field, value, status)                             \
-	do {                                                    \
-		struct unic_cmd_mr_reg cmd = reg_cmd(qb.pd);    \
-                                                                \
-		cmd.field = value;                              \
-		assert_int_equal(reg_status(&rb, cmd), status); \
+#define WRONG(field, value, status)                                   \
+	do {                                                          \
+		struct unic_cmd_mr_reg cmd = rig_physical_cmd(qb.pd); \
+                                                                      \
+		cmd.field = value;                                    \
+		assert_int_equal(reg_status(&rb, cmd), status);       \
 	} while (0)
 
 static void each_wrong_argument(void **state)
@@ -269,9 +187,9 @@ static void each_wrong_argument(void **state)
 /* The range may be any; what is in no window the port refuses. */
 static void no_memory_behind_it(void **state)
 {
-	struct unic_cmd_mr_reg cmd = reg_cmd(qa.pd);
+	struct unic_cmd_mr_reg cmd = rig_physical_cmd(qa.pd);
 	struct unic_cpl_mr_reg cpl;
-	struct rig_mr far = { .iova = BASE + (1u << 30) };
+	struct rig_mr far = { .iova = RIG_KERNEL_BUS + (1u << 30) };
 
 	(void)state;
 	cmd.iova = unic_to_le64(far.iova);
@@ -332,7 +250,7 @@ static void no_form_is_made_of_it(void **state)
 
 	(void)state;
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &alloc, &cpl), 0);
-	list = (void *)list_of(&rb);
+	list = (void *)rig_list(&rb);
 	make.mr = cpl.mr;
 	make.gen = cpl.gen;
 	list[0] = (struct unic_sge){ .iova = unic_to_le64(pb.iova),
@@ -350,12 +268,12 @@ struct piece {
 
 static struct unic_cmd_token_alloc token_cmd(const struct piece *p, uint32_t n)
 {
-	struct unic_token_piece *list = (void *)list_of(&rb);
+	struct unic_token_piece *list = (void *)rig_list(&rb);
 	uint32_t i, sum = 0;
 
 	for (i = 0; i < n; i++) {
 		list[i] = (struct unic_token_piece){
-			.bus = unic_to_le64(BASE + p[i].at),
+			.bus = unic_to_le64(RIG_KERNEL_BUS + p[i].at),
 			.len = unic_to_le32(p[i].len),
 		};
 		sum += p[i].len;
@@ -405,7 +323,7 @@ static void scattered_payload_comes_whole(void **state)
 	uint32_t i;
 
 	(void)state;
-	memset(pb.mem + AT(8), guard, SPAN - AT(8));
+	memset(pb.mem + AT(8), guard, RIG_KERNEL_BYTES - AT(8));
 	assert_int_equal(alloc(token_cmd(p, 5), &t), 0);
 	send_to(&t, 5000);
 	assert_int_equal(placed(), 5000);
@@ -426,7 +344,7 @@ static void shorter_message_and_second_one(void **state)
 	struct unic_cpl_token t;
 
 	(void)state;
-	memset(pb.mem + AT(8), 0, SPAN - AT(8));
+	memset(pb.mem + AT(8), 0, RIG_KERNEL_BYTES - AT(8));
 	assert_int_equal(alloc(token_cmd(p, 2), &t), 0);
 	send_to(&t, 150);
 	assert_int_equal(placed(), 150);
@@ -455,18 +373,18 @@ static void wrong_pieces(void **state)
 	assert_int_equal(alloc(token_cmd(p, 0), NULL), UNIC_ST_INVALID);
 	p[1].len = 0;
 	assert_int_equal(alloc(token_cmd(p, 2), NULL), UNIC_ST_INVALID);
-	p[1].len = SPAN - AT(9) + 1;
+	p[1].len = RIG_KERNEL_BYTES - AT(9) + 1;
 	assert_int_equal(alloc(token_cmd(p, 2), NULL), UNIC_ST_BOUNDS);
 	p[1].len = 10;
 	cmd = token_cmd(p, 2);
 	cmd.length = unic_to_le32(19);
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
 	cmd = token_cmd(p, 2);
-	list = (void *)list_of(&rb);
+	list = (void *)rig_list(&rb);
 	list[1].rsvd = unic_to_le32(1);
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
 	cmd = token_cmd(p, 2);
-	list = (void *)list_of(&rb);
+	list = (void *)rig_list(&rb);
 	list[1].bus = unic_to_le64(unic_from_le64(list[1].bus) | 1ull << 63);
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_BOUNDS);
 	cmd = token_cmd(p, 2);

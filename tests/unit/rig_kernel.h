@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * rig_kernel.h - process slot 0 as the driver's own: memory and queues that are
+ * named by bus addresses.
+ */
+#ifndef RIG_KERNEL_H
+#define RIG_KERNEL_H
+
+#include "rig.h"
+
+#define AT(page)	 ((uint32_t)(page)*4096u)
+#define RIG_KERNEL_FIRST AT(16) /* of the window; behind the doorbell page */
+#define RIG_KERNEL_BYTES AT(64) /* that are registered */
+#define RIG_KERNEL_BUS	 UNIC_BUS(0, RIG_KERNEL_FIRST)
+
+/** rig_list() - the list page of the next command. */
+uint8_t *rig_list(struct rig *r);
+
+/** rig_physical_pd() - a physical protection domain of process 0. */
+uint32_t rig_physical_pd(struct rig *r);
+
+/** rig_physical_cmd() - the MR_REG of rig_reg_physical(), to be spoiled. */
+struct unic_cmd_mr_reg rig_physical_cmd(uint32_t pd);
+
+/** rig_reg_physical() - all of RIG_KERNEL_BYTES as one physical region. */
+void rig_reg_physical(struct rig *r, uint32_t pd, struct rig_mr *out);
+
+/** rig_physical_qp() - a queue pair, row 1, with its rings in pages 0 to 2 of
+ * @mr, which is zeroed. */
+void rig_physical_qp(struct rig *r, uint32_t pd, const struct rig_mr *mr,
+		     struct rig_qp *qp);
+
+#endif /* RIG_KERNEL_H */
