@@ -1060,8 +1060,8 @@ enum unic_evt_type {
 };
 
 enum unic_reason {
-	UNIC_WHY_REAPER = 1, /* above fair share, few entries are free */
-	UNIC_WHY_WAITER = 2, /* a REGISTER_WAIT is queued, or a page missed */
+	UNIC_WHY_REAPER = 1,	 /* above fair share, few entries are free */
+	UNIC_WHY_WAITER = 2,	 /* a request waits, or a page is missed */
 	UNIC_WHY_FAIR_SHARE = 3, /* above fair share, somebody is below */
 	UNIC_WHY_QUOTA = 4,
 	UNIC_WHY_ADMIN = 5,   /* MR_EVICT */
