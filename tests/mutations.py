@@ -89,9 +89,6 @@ MUTATIONS = (
      "share: for a watermark anybody gives"),
     ("share.c", "has = has + n > s->capacity ? s->capacity + 1 : has + n;",
      "has += n;", "share: a product of units and weight wraps"),
-    ("evict.c", "		nic->evict.indices_coming[mr->proc]--;\n"
-     "		unic_mr_bury", "		unic_mr_bury",
-     "evict: an index whose event was held back is coming for ever"),
     ("evict.c", "unic_mr_strip(nic, idx); /* INV-3 */", "",
      "evict: the entries are not freed"),
     ("access.h", "return !mr->holds && ", "return ",
