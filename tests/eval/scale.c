@@ -174,8 +174,7 @@ static void fill(void)
 	for (i = 0; i < UNIC_PROCS; i++) {
 		struct unic_cmd_proc_attach cmd = {
 			.proc = unic_to_le32(i),
-			/* the first one is above its share */
-			.weight = unic_to_le32(i ? 2 : 1),
+			.weight = unic_to_le32(1),
 			.doorbell =
 				unic_to_le64(UNIC_BUS(i / 60, i % 60 * 8192)),
 		};
@@ -242,10 +241,20 @@ static bool release(void)
 	return false;
 }
 
+/* With @weight 2 the first process is above its share, with 1 nobody is. */
+static void weigh_others(uint32_t weight)
+{
+	uint32_t i;
+
+	for (i = 1; i < UNIC_PROCS; i++)
+		nic.evict.share.owner[i].weight = weight;
+}
+
 static void reaping(void)
 {
 	uint32_t r;
 
+	weigh_others(2);
 	for (r = 0; r < ROUNDS; r++) {
 		pass(10000000);
 		check(op_decide() != UNIC_MR_NIL, "there is no victim");
@@ -256,6 +265,7 @@ static void reaping(void)
 		watermarks(0);
 		check(release(), "nothing was asked back");
 	}
+	weigh_others(1);
 }
 
 /* Every process waits; a step asks one region back for one of them. */
