@@ -733,7 +733,7 @@ static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
 	if (!m->placed) {
 		drop_target(nic, m);
 		unic_rq_drop_holds(nic, qp);
-		if (m->kind == UNIC_MSG_TOKEN && !m->refused)
+		if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
 			unic_token_unclaim(nic, (uint16_t)m->token);
 		m->kind = UNIC_MSG_NONE;
 	}

@@ -83,6 +83,7 @@ enum form_state {
 struct form {
 	uint8_t state, kind;
 	bool evicted; /* of no use any more */
+	bool wrong;   /* what it shall be made of is refused */
 	uint32_t id, stag, life;
 	uint64_t iova; /* of the region's first byte */
 	uint64_t retry_ns;
@@ -163,6 +164,7 @@ struct op {
 
 struct token {
 	bool there, asked, cancelling;
+	bool multi; /* for many messages, one at a time here */
 	uint32_t early_id, early_end; /* TOKEN_END before the reply */
 	uint32_t id, index, len, at, region, region_life;
 	uint64_t key, claimed_by;

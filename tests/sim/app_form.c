@@ -69,9 +69,14 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 	memcpy(&rep, rec, sizeof(rep));
 	f->state = FORM_MADE;
 	f->stag = unic_from_le32(rep.stag);
+	if (f->wrong && !status)
+		sim_fail("oracle",
+			 "app %u: a form of kind %u is made of more than its "
+			 "region gives",
+			 a->index, f->kind);
 	if (!status)
 		return;
-	if (same_region(a, arg) && !a->region[arg].revoked &&
+	if (!f->wrong && same_region(a, arg) && !a->region[arg].revoked &&
 	    (status == UNIC_ST_INVALID || status == UNIC_ST_ALIGN ||
 	     status == UNIC_ST_BOUNDS || status == UNIC_ST_RIGHTS))
 		sim_fail("once", "app %u: MR_MAKE of kind %u answers %u",
@@ -85,6 +90,21 @@ static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
 	sge->iova = unic_to_le64(r->iova + from);
 	sge->len = unic_to_le32(to - from);
 	sge->lkey = unic_to_le32(r->stag);
+}
+
+/* One byte too many at the end, or a right that the region has not: a window
+ * that is written through needs LOCAL_WRITE. */
+static void spoil(struct app *a, const struct region *r, const struct form *f,
+		  struct unic_sge *last, uint8_t *rights)
+{
+	bool window = f->kind == UNIC_FORM_WINDOW1 ||
+		      f->kind == UNIC_FORM_WINDOW2;
+
+	if (!(r->rights & UNIC_MR_LOCAL_WRITE) && sim_below(&a->rng, 2))
+		*rights |= UNIC_MR_REMOTE_WRITE |
+			   (window ? 0 : UNIC_MR_LOCAL_WRITE);
+	else
+		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
 }
 
 static void make(struct app *a, uint32_t i)
@@ -114,6 +134,9 @@ static void make(struct app *a, uint32_t i)
 	msg.req.rights = r->rights;
 	if (f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_WINDOW1)
 		msg.req.rights &= REMOTE;
+	f->wrong = !sim_below(&a->rng, 6);
+	if (f->wrong)
+		spoil(a, r, f, &msg.sge[n - 1], &msg.req.rights);
 	if (!app_ask_list(a, UNIC_CTL_MR_MAKE, &msg.req, n * 16, i, make_done))
 		f->evicted = true; /* not now */
 }

@@ -65,7 +65,7 @@ void op_token_cancel(struct app *a, uint64_t r);
 bool op_token_post(struct app *a, struct op *o, uint64_t r);
 /** op_token_used() - a tagged message arrived: the end of its token, if it named
  * a good one. */
-void op_token_used(struct app *a, const struct unic_cqe *c);
+void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c);
 
 /* ----------------------------------------------------------------- app_lie.c */
 

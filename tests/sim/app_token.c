@@ -49,6 +49,9 @@ void op_token_alloc(struct app *a, uint32_t i, uint64_t r)
 	req.length = unic_to_le32(t->len);
 	req.ttl_us =
 		unic_to_le32(r >> 40 & 1 ? 1 + (uint32_t)(r >> 41) % 20000 : 0);
+	t->multi = r >> 60 & 1;
+	if (t->multi)
+		req.flags = unic_to_le32(UNIC_TOKEN_F_MULTI);
 	if (!app_ask(a, UNIC_CTL_TOKEN_ALLOC, &req, i, token_done))
 		t->there = false;
 }
@@ -126,11 +129,26 @@ static struct token *some_token(struct app *peer, uint64_t r)
 									 : NULL;
 }
 
+/*
+ * Where in the buffer of a token for many messages this one shall lie: anywhere
+ * that it fits, or a byte further than the last such place, which is refused
+ * (the message arrives without its payload).
+ */
+static uint32_t some_offset(const struct token *t, uint32_t bytes, uint64_t r)
+{
+	uint32_t last = t->len - bytes;
+
+	if (!t->multi)
+		return 0;
+	return (r >> 40) % 4 ? (uint32_t)(r >> 42) % (last + 1) : last + 1;
+}
+
 bool op_token_post(struct app *a, struct op *o, uint64_t r)
 {
 	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
 	struct token *t = some_token(peer, r);
 	struct unic_sq_slot *s;
+	uint32_t off;
 
 	if (!t)
 		return false;
@@ -143,28 +161,45 @@ bool op_token_post(struct app *a, struct op *o, uint64_t r)
 	o->token = t;
 	op_set_remote(o, peer, &peer->region[t->region]);
 	op_fill_source(a, o);
-	o->grant = oracle_grant(peer->node, peer->slot, t->at, o->len - CTRL,
-				ORACLE_DATA, o->id);
+	off = some_offset(t, o->len - CTRL, r);
+	if (off + o->len - CTRL <= t->len)
+		o->grant = oracle_grant(peer->node, peer->slot, t->at + off,
+					o->len - CTRL, ORACLE_DATA, o->id);
 	t->grant = o->grant;
 	s = op_put_wr(a, o);
 	s->remote = unic_to_le64(t->key);
 	s->rkey = unic_to_le32(t->index);
+	s->imm = unic_to_le32(off);
 	op_post(a, o);
 	return true;
 }
 
-/* A tagged message arrived: its token's end, if it named a good one. */
-void op_token_used(struct app *a, const struct unic_cqe *c)
+/* All of it is there; the next one may come. */
+static void message_over(struct token *t)
+{
+	oracle_revoke(t->grant);
+	t->grant = 0;
+	t->claimed_by = 0;
+}
+
+/* Tagged message @id arrived: its token's end, if it named a good one that is
+ * for one message only. */
+void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c)
 {
 	uint32_t i;
 
-	for (i = 0; !c->detail && i < APP_TOKENS; i++) {
+	for (i = 0; i < APP_TOKENS; i++) {
 		struct token *t = &a->token[i];
 
-		if (t->there && !t->asked &&
-		    t->index == unic_from_le32(c->token)) {
+		if (!t->there || t->asked)
+			continue;
+		if (t->multi && t->claimed_by == id)
+			message_over(t);
+		else if (!t->multi && !c->detail &&
+			 t->index == unic_from_le32(c->token))
 			token_over(a, t, UNIC_TOKEN_USED);
-			return;
-		}
+		else
+			continue;
+		return;
 	}
 }

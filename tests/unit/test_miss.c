@@ -370,13 +370,15 @@ static void table_pages_never_wait(void **state)
 
 /* ---------------------------------------------------------------- tokens */
 
-static uint32_t token(uint64_t iova, uint32_t len, uint64_t *key)
+static uint32_t token(uint64_t iova, uint32_t len, uint32_t flags,
+		      uint64_t *key)
 {
 	struct unic_cmd_token_alloc cmd = {
 		.pd = unic_to_le32(pb),
 		.stag = unic_to_le32(mb.stag),
 		.iova = unic_to_le64(iova),
 		.length = unic_to_le32(len),
+		.flags = unic_to_le32(flags),
 	};
 	struct unic_cpl_token cpl;
 
@@ -391,7 +393,7 @@ static void tagged_message(void)
 	uint32_t index;
 	uint64_t key;
 
-	index = token(mb.iova + 4000, 9000, &key);
+	index = token(mb.iova + 4000, 9000, 0, &key);
 	rig_recv(&rb, &qb, 7, &rb_mr, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &ra_mr, 0, 9000, key, index);
 	run(1000);
@@ -414,6 +416,34 @@ static void token_of_missing_pages_late(void **state)
 	(void)state;
 	late = true;
 	tagged_message();
+}
+
+/* A token for many messages was never claimed, so nothing is given back: it
+ * serves the next message, too. */
+static void token_for_many_of_missing_pages(void **state)
+{
+	uint32_t index;
+	uint64_t key;
+
+	(void)state;
+	index = token(mb.iova + 4000, 9000, UNIC_TOKEN_F_MULTI, &key);
+	rig_recv(&rb, &qb, 7, &rb_mr, 0, 100);
+	rig_recv(&rb, &qb, 8, &rb_mr, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &ra_mr, 0, 9000, key, index);
+	run(1000);
+	run_served(5 * MS, 1);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&rb, &qb, 7, 0, 0);
+	same(mb.mem + 4000, ra_mr.mem, 9000);
+	assert_true(rb.nic.counter[UNIC_C_miss_put_off] > 0);
+	assert_int_equal(rb.nic.counter[UNIC_C_tokens_used], 0);
+	rig_send(&ra, &qa, UNIC_WR_TOKEN, 2, &ra_mr, 9000, 9000, key, index);
+	run_served(5 * MS, 1);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&rb, &qb, 8, 0, 0);
+	same(mb.mem + 4000, ra_mr.mem + 9000, 9000);
+	assert_int_equal(rig_dereg(&rb, &mb), UNIC_ST_OK);
+	assert_int_equal(rb.nic.counter[UNIC_C_tokens_evicted], 1);
 }
 
 /* --------------------------------------------------------------- failures */
@@ -544,6 +574,7 @@ int main(void)
 		TEST_WITH(table_pages_never_wait, up_table),
 		TEST(token_of_missing_pages),
 		TEST(token_of_missing_pages_late),
+		TEST(token_for_many_of_missing_pages),
 		TEST(page_that_a_requester_cannot_have),
 		TEST(page_that_a_responder_cannot_have),
 		TEST(receive_page_that_cannot_be_had),
