@@ -81,8 +81,9 @@ static void lose(struct unic_host *host, struct unic_obj *obj)
 	case UNIC_OBJ_MR:
 		lose_region(host, (struct unic_hmr *)(void *)obj);
 		return;
-	case UNIC_OBJ_TOKEN:
-		unic_queue_token_reset(host, obj);
+	case UNIC_OBJ_TOKEN: /* its end says that its bytes are final */
+		if (!host->dark)
+			unic_queue_token_reset(host, obj);
 		return;
 	case UNIC_OBJ_QP:
 		lose_qp(host, (struct unic_hqp *)(void *)obj);
