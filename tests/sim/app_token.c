@@ -61,10 +61,12 @@ static void token_over(struct app *a, struct token *t, uint32_t end)
 	struct region *m = &a->region[t->region];
 
 	once_token(t->key, end);
+	t->there = false;
+	if (t->multi && t->claimed_by) /* what has begun is still placed */
+		return;
 	oracle_revoke(t->grant);
 	if (m->life == t->region_life && m->open[PART_WINDOW])
 		m->open[PART_WINDOW]--;
-	t->there = false;
 }
 
 void app_token_upcall(struct app *a, const void *rec)
