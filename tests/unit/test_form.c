@@ -849,6 +849,137 @@ static void posted_lists(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_BOUNDS);
 }
 
+/* ------------------------------------------- work requests, field by field */
+
+static void refused(struct unic_sq_slot s, const void *list, uint8_t detail)
+{
+	struct unic_cqe cqe = post(&rb, &qb, s, list);
+
+	assert_int_equal(cqe.status, s.opcode == UNIC_WR_BIND_MW
+					     ? UNIC_WC_MW_BIND_ERR
+					     : UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, detail);
+	again();
+}
+
+/* Whatever is not its rkey is not for LOCAL_INV. */
+static void local_inv_has_no_other_field(void **state)
+{
+	struct unic_sq_slot s, good;
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	assert_int_equal(make_one(&w, &mb[1], 0, PAGE, UNIC_MR_REMOTE_READ, 1),
+			 0);
+	good = memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
+	s = good;
+	s.num_sge = 1;
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.inline_len = 16;
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.imm = unic_to_le32(1);
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.remote = unic_to_le64(1);
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.ctrl_len = unic_to_le32(1);
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.flags = UNIC_WR_INLINE;
+	refused(s, NULL, UNIC_WD_SGE);
+	s = good;
+	s.flags = UNIC_WR_SOLICITED;
+	refused(s, NULL, UNIC_WD_SGE);
+	assert_int_equal(post(&rb, &qb, good, NULL).status, 0);
+}
+
+static void lists_that_are_none(void **state)
+{
+	struct unic_sq_slot s, good;
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct rig_mr w, x;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	alloc_ok(UNIC_FORM_INDIRECT, 6, &x);
+	good = memop(UNIC_WR_BIND_MW, w.stag, 1, UNIC_MR_REMOTE_READ,
+		     mb[1].iova, 16);
+	good.flags |= UNIC_WR_INLINE;
+	s = good;
+	s.num_sge = 1;
+	refused(s, &e, UNIC_WD_SGE);
+	s = good;
+	s.inline_len = 15;
+	refused(s, &e, UNIC_WD_SGE);
+	s = good;
+	s.imm = unic_to_le32(1u << 17);
+	refused(s, &e, UNIC_WD_SGE);
+	s = memop(UNIC_WR_BIND_MW, w.stag, 1, 0, mb[1].iova, 0);
+	s.num_sge = 1; /* a window's list is not in memory */
+	s.sge[0] = piece(&mb[2], 0, 16);
+	refused(s, NULL, UNIC_WD_SGE);
+	s = memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
+	refused(s, NULL, UNIC_WD_SGE); /* nowhere at all */
+	s.num_sge = 1;
+	refused(s, NULL, UNIC_WD_SGE); /* no bytes */
+	s.sge[0] = piece(&mb[2], 0, 16);
+	s.sge[0].lkey = unic_to_le32(mb[2].stag ^ 0x100);
+	refused(s, NULL, UNIC_WD_STAG);
+	s = memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
+	s.num_sge = 1;
+	s.sge[0] = piece(&mb[2], 0, 16);
+	s.inline_len = 1;
+	refused(s, NULL, UNIC_WD_SGE);
+	assert_int_equal(rb.nic.forms.form[w.mr].used, 0);
+	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+	assert_int_equal(post(&rb, &qb, good, &e).status, 0);
+}
+
+/* Two queue pairs, one reader, and DMA that ends late. */
+static void lists_are_read_in_turn(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 5, 100);
+	struct rig_qp *q[2] = { &qb, NULL };
+	struct rig_qp far, near;
+	struct unic_sq_slot s;
+	struct unic_cqe cqe;
+	struct rig_mr x[2];
+	uint32_t i, k;
+
+	(void)state;
+	rig_qp(&ra, 0, pa, 9, &far);
+	rig_qp(&rb, 0, pb, 9, &near);
+	rig_connect(&ra, &far, &rb, &near);
+	q[1] = &near;
+	memcpy(mb[2].mem, &e, sizeof(e));
+	rb.port.late_dma = true;
+	for (i = 0; i < 2; i++) {
+		alloc_ok(UNIC_FORM_INDIRECT, 1, &x[i]);
+		s = memop(UNIC_WR_REG_INDIRECT, x[i].stag, 1, RW, 0, 0);
+		s.num_sge = 1;
+		s.flags = UNIC_WR_SIGNALED;
+		s.sge[0] = piece(&mb[2], 0, 16);
+		q[i]->sq[q[i]->sq_tail % RIG_SLOTS] = s;
+		rig_ring(&rb, 0, UNIC_DB_SQ, q[i]->row, ++q[i]->sq_tail);
+	}
+	for (k = 0; k < 50; k++) {
+		rig_poll(&rb);
+		fake_dma_run(&rb.port, 1);
+		rb.port.now_ns += 1000;
+	}
+	for (i = 0; i < 2; i++) {
+		assert_true(rig_cqe(&rb, q[i], &cqe));
+		assert_int_equal(cqe.status, 0);
+		assert_int_equal(rb.nic.forms.form[x[i].mr].used, 1);
+	}
+	rb.port.late_dma = false;
+	assert_int_equal(rb.nic.memop.qpn, 0);
+}
+
 /* --------------------------------------------------------- fast registration */
 
 static const uint8_t *runs(uint32_t off)
@@ -1237,6 +1368,9 @@ int main(void)
 		TEST(protection_information_interleaved),
 		TEST(nested_to_a_depth),
 		TEST(posted_lists),
+		TEST(local_inv_has_no_other_field),
+		TEST(lists_that_are_none),
+		TEST(lists_are_read_in_turn),
 		TEST(posted_fast_registration),
 		TEST(each_wrong_fast_registration),
 		TEST(dependents_end_with_their_region),

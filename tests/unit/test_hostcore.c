@@ -915,6 +915,20 @@ static void pages_that_are_not_mapped(void **state)
 	fake_delete(f);
 }
 
+static int register_table(struct fake *f)
+{
+	uint32_t at = 0;
+	const struct unic_obj *pd = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_PD, UNIC_OBJ_ANYONE);
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096),
+				       .pd = unic_to_le32(pd->id),
+				       .residency = UNIC_TABLE };
+
+	return request(f, UNIC_CTL_MR_REG, &reg);
+}
+
 static void page_tables_are_written_and_pinned(void **state)
 {
 	struct fake *f = fake_new();
@@ -941,6 +955,60 @@ static void page_tables_are_written_and_pinned(void **state)
 	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
 	assert_int_equal(pinned(f), 0);
 	assert_int_equal(f->host->table_unit[0], 0);
+	fake_delete(f);
+}
+
+/* A process has half of the tables; what it gives back is found again. */
+static void tables_run_out(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t i;
+
+	(void)state;
+	residency = UNIC_TABLE;
+	region(f, 1);
+	residency = UNIC_RESIDENT;
+	for (i = 0; i < UNIC_TABLE_UNITS / 2 - 1; i++)
+		f->host->table_unit[2 * i + 2] = 1;
+	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
+	/* somebody else's: room for one here and there, not for two */
+	for (i = 0; i < UNIC_TABLE_UNITS; i++)
+		f->host->table_unit[i] = i & 1 ? 2 : 0;
+	assert_int_equal(register_table(f), UNIC_ST_OK);
+	for (i = 0; i < UNIC_TABLE_UNITS; i++)
+		f->host->table_unit[i] = 2;
+	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
+	fake_delete(f);
+}
+
+/* More misses than the driver has places for, and those that come twice. */
+static void misses_without_number(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), i, audits;
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	for (i = 0; i < UNIC_FAULTS; i++)
+		miss(f, id, i % 8, 1);
+	audits = f->host->audits;
+	miss(f, id, 0, 1);
+	assert_int_equal(f->host->audits, audits + 1);
+	miss(f, id, 0, 0);
+	miss(f, id, 8, 1);
+	miss(f, id, 0, UNIC_LIST_MAX + 1);
+	assert_int_equal(f->host->audits, audits + 4);
+	/* given up at last: the NIC has long forgotten */
+	for (i = 0; i < 10; i++) {
+		f->os.now_ns += 30000000;
+		settle(f);
+	}
+	for (i = 0; i < UNIC_FAULTS; i++)
+		assert_false(f->host->fault[i].used);
+	assert_int_equal(pinned(f), 0);
+	dropped(f, id, 9);
+	settle(f);
+	assert_int_equal(f->host->audits, audits + 5);
 	fake_delete(f);
 }
 
@@ -974,6 +1042,12 @@ static void advice_becomes_pages(void **state)
 	bad = r;
 	bad.id = unic_to_le32(unic_from_le32(r.id) + 1);
 	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_NO_MR);
+	bad = r;
+	bad.offset = unic_to_le64(8 * 4096);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.advice = unic_to_le32(0);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
 	fake_delete(f);
 }
 
@@ -2193,6 +2267,117 @@ static void rereg_pins_first(void **state)
 	fake_delete(f);
 }
 
+/* One request with a list behind it. */
+static int request_list(struct fake *f, uint16_t op, void *rec, uint32_t tail)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
+				    .tail_bytes = unic_to_le32(tail) };
+
+	f->os.replies = 0;
+	memcpy(rec, &hdr, sizeof(hdr));
+	assert_true(unic_host_request(f->host, &f->client, rec,
+				      UNIC_CTL_BYTES + tail));
+	settle(f);
+	if (!f->os.replies)
+		return -1;
+	memcpy(&hdr, f->os.reply[0], sizeof(hdr));
+	return unic_from_le16(hdr.status);
+}
+
+static uint32_t window(struct fake *f)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(5),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(0x5500) };
+	struct unic_ctl_mr_alloc a = { .kind = UNIC_FORM_WINDOW2 };
+	uint32_t at = 0;
+	const struct unic_obj *pd = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_PD, UNIC_OBJ_ANYONE);
+
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC], &cpl, 64);
+	a.pd = unic_to_le32(pd->id);
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a), UNIC_ST_OK);
+	return reply_u32(f, 16);
+}
+
+/* The list goes to the device as it is; the STag of its answer is the form's. */
+static void lists_of_forms_are_passed_on(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t plain = region(f, 4), id = window(f);
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(5),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(0x5507) };
+	struct {
+		struct unic_ctl_mr_make m;
+		struct unic_sge sge[2];
+	} msg, good = { .m = { .id = unic_to_le32(id), .n = unic_to_le32(1) },
+			.sge = { { .iova = unic_to_le64(VA),
+				   .len = unic_to_le32(99),
+				   .lkey = unic_to_le32(0xabcd00) } } };
+	struct unic_cmd_mr_make cmd;
+
+	(void)state;
+	memcpy(f->cpl[UNIC_CMD_MR_MAKE], &cpl, 64);
+	msg = good;
+	msg.m.strided = 2;
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_INVALID);
+	msg = good;
+	msg.m.rsvd0 = 1;
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_INVALID);
+	msg = good;
+	msg.m.n = unic_to_le32(UNIC_FORM_ELEMENTS + 1);
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_INVALID);
+	msg = good;
+	msg.m.strided = 1; /* its strides are missing */
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_INVALID);
+	msg = good;
+	msg.m.id = unic_to_le32(plain);
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_STATE);
+	f->answer[UNIC_CMD_MR_MAKE] = UNIC_ST_BOUNDS;
+	msg = good;
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_BOUNDS);
+	f->answer[UNIC_CMD_MR_MAKE] = UNIC_ST_OK;
+	msg = good;
+	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
+			 UNIC_ST_OK);
+	assert_int_equal(reply_u32(f, 20), 0x5507);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_MAKE], 64);
+	assert_int_equal(unic_from_le32(cmd.mr), 5);
+	assert_int_equal(unic_from_le32(cmd.gen), 2);
+	fake_delete(f);
+}
+
+/* A device that does not know forms; a process that asks for what it has not. */
+static void forms_of_an_old_device(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id;
+	struct unic_ctl_obj o = { 0 };
+	struct unic_ctl_mr_rereg r = { .what = UNIC_REREG_RIGHTS };
+
+	(void)state;
+	region(f, 4);
+	id = window(f);
+	o.id = unic_to_le32(id + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_INVAL, &o), UNIC_ST_NO_MR);
+	o.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_INVAL] = UNIC_ST_BAD_OPCODE;
+	assert_int_equal(request(f, UNIC_CTL_MR_INVAL, &o),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	r.id = unic_to_le32(id); /* a form is not registered anew */
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
+	r.rsvd0[1] = 1;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
 /* A window pins nothing; its end is told as that of any region. */
 static void forms_pin_nothing(void **state)
 {
@@ -2251,6 +2436,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_never_come_back),
+		cmocka_unit_test(tables_run_out),
+		cmocka_unit_test(misses_without_number),
+		cmocka_unit_test(lists_of_forms_are_passed_on),
+		cmocka_unit_test(forms_of_an_old_device),
 		cmocka_unit_test(ids_run_out),
 		cmocka_unit_test(frames_fill_and_empty),
 		cmocka_unit_test(page_sizes_follow_the_frames),
