@@ -65,6 +65,7 @@ static void check_cache(const struct unic_nic *nic)
 
 			must(tag != UNIC_TLB_NO_TAG && unic_mr_cached(mr) &&
 			     mr->proc == proc);
+			must(nic->cache.prev[nic->cache.next[i]] == i);
 			demand += nic->cache.of[unic_tlb_mr(tag)].table ==
 				  UNIC_NO_TABLE;
 			i = nic->cache.next[i];
@@ -115,7 +116,7 @@ static uint32_t count_claims(const struct unic_nic *nic)
 		const struct unic_msg *m = &nic->qps.qp[i].rsp.msg;
 
 		if (!nic->qps.qp[i].used || m->kind != UNIC_MSG_TOKEN ||
-		    m->refused)
+		    m->refused || m->multi)
 			continue;
 		must(m->token < UNIC_TOKENS);
 		must(unic_token_state(&nic->tokens.token[m->token]) ==
@@ -487,6 +488,7 @@ void sane(const struct unic_nic *nic)
 	count_notices(nic, &b);
 	count_queues(nic, &b);
 	count_forms(nic, &b);
+	sane_lists(nic);
 	for (i = 0; i < UNIC_MRS; i++)
 		check_region(nic, i, &b);
 	check_indices(nic, &b);

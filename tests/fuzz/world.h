@@ -126,4 +126,7 @@ void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len);
 /** sane() - the books of a whole NIC balance. Aborts if not. */
 void sane(const struct unic_nic *nic);
 
+/** sane_lists() - misses, dependents and policies, for sane(). (lists.c) */
+void sane_lists(const struct unic_nic *nic);
+
 #endif /* FUZZ_WORLD_H */

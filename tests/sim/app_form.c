@@ -99,10 +99,12 @@ static void spoil(struct app *a, const struct region *r, const struct form *f,
 {
 	bool window = f->kind == UNIC_FORM_WINDOW1 ||
 		      f->kind == UNIC_FORM_WINDOW2;
+	uint8_t more = (REMOTE | UNIC_MR_LOCAL_WRITE) & ~r->rights;
 
-	if (!(r->rights & UNIC_MR_LOCAL_WRITE) && sim_below(&a->rng, 2))
-		*rights |= UNIC_MR_REMOTE_WRITE |
-			   (window ? 0 : UNIC_MR_LOCAL_WRITE);
+	if (window)
+		more = more & UNIC_MR_LOCAL_WRITE ? UNIC_MR_REMOTE_WRITE : 0;
+	if (more && sim_below(&a->rng, 2))
+		*rights |= more;
 	else
 		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
 }
