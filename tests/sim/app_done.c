@@ -79,7 +79,9 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       !bounds_too_early(n, o->local->stag) ||
 		       o->local->mr_class == UNIC_CLASS_MESSAGING;
 	case UNIC_WC_REM_EVICTED:
+		/* a tagged message fills a receive, too: that one's region */
 		return !op_remote_alive(o) ||
+		       (o->token && c->detail == UNIC_WD_BUSY) ||
 		       !bounds_too_early(world->node[o->peer->node],
 					 o->remote->stag);
 	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */

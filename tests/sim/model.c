@@ -364,6 +364,9 @@ static bool same_round(struct model *m, const struct unic_evt_mr *e)
 		m->owed--; /* ... and its index was used again */
 		return true;
 	}
+	if (e->hdr.type == UNIC_EVT_NOTICE) /* the process has left since */
+		return r->gen == unic_from_le32(e->gen) &&
+		       r->gone_ns == sim_now();
 	if (e->hdr.type != UNIC_EVT_EVICTED || r->told ||
 	    r->gen != unic_from_le32(e->gen) || r->gone_ns != sim_now())
 		return false;
