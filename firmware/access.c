@@ -210,9 +210,9 @@ static int __attribute__((noinline, cold))
 no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
 {
 	unic_mr_used(nic, mr, 0);
-	*out = (struct unic_piece){
-		.mr = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT),
-	};
+	out->bus = 0;
+	out->len = 0;
+	out->mr = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
 	return 0;
 }
 

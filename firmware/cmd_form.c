@@ -70,10 +70,9 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 		.key = cmd->key,
 		.rights = cmd->rights,
 		.iova = unic_from_le64(cmd->iova),
-		.n = n,
 		.repeat = unic_from_le32(cmd->repeat),
 	};
-	uint32_t bytes = n * (cmd->strided ? 20u : 16u), i;
+	uint32_t i;
 	struct unic_mr_result res;
 	int err;
 
@@ -84,7 +83,9 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 	for (i = 0; i < sizeof(cmd->rsvd0); i++)
 		if (cmd->rsvd0[i])
 			return -UNIC_EINVAL;
-	plan.list = (const void *)fetch(nic, list, bytes);
+	plan.n = n;
+	plan.list = (const void *)fetch(nic, list,
+					n * (cmd->strided ? 20u : 16u));
 	if (cmd->strided)
 		plan.strides = (const void *)(plan.list + n);
 	plan.stag = m->stag;

@@ -50,6 +50,25 @@ predicate in_sight(struct unic_mr *m, integer iova, integer len) =
   m->win_hi == iova / 0x100000000 &&
   len <= (uint32_t)(m->win_end - iova % 0x100000000) <= m->win_bytes;
 
+// Of a form, whose pages may be anywhere, the window ends at 2^32 even if the piece
+// does not; of others, no page is on both sides.
+predicate in_window(struct unic_mr *m, integer iova, integer len) =
+  in_sight(m, iova, len) || iova % 0x100000000 + len > 0x100000000;
+
+// What an access does not change of a region.
+predicate same_region{A, B}(struct unic_mr *m) =
+  \at(m->lock, A) == \at(m->lock, B) && \at(m->stag, A) == \at(m->stag, B) &&
+  \at(m->state, A) == \at(m->state, B) && \at(m->pd, A) == \at(m->pd, B) &&
+  \at(m->iova, A) == \at(m->iova, B) &&
+  \at(m->length, A) == \at(m->length, B) &&
+  \at(m->rights, A) == \at(m->rights, B) &&
+  \at(m->page_shift, A) == \at(m->page_shift, B);
+
+// No piece; of a page that is missing, which region.
+predicate refused{A, B}(struct unic_piece *out, integer idx) =
+  \at(out->bus, A) == \at(out->bus, B) && \at(out->len, A) == \at(out->len, B) &&
+  (\at(out->mr, A) == \at(out->mr, B) || \at(out->mr, B) == idx);
+
 predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
 		  integer iova, integer len) =
   is_open(m) && m->stag == stag && m->pd == pd &&
@@ -128,32 +147,30 @@ int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
     mr->stag >> 24 < UNIC_MRS && is_open(mr) && shape_ok(mr) &&
     window_ok(mr) && chains_ok(&nic->tlb) && \valid(out) &&
     \separated(out, nic);
-  assigns *out, mr->win_hi, mr->win_end, mr->win_bytes, mr->win_add,
-    mr->win_bus, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns,
-    nic->counter[UNIC_C_access_bounds];
-  ensures window_ok(mr);
+  assigns out->bus, out->len, out->mr, *nic, mr->win_hi,
+    mr->win_end, mr->win_bytes, mr->win_add, mr->win_bus, mr->uses,
+    mr->bytes, mr->bytes_high, mr->last_use_ns;
+  ensures same_region{Pre, Here}(mr) && window_ok(mr);
   ensures \result == 0 && len > 0 ==> inside(mr, iova, len);
-  ensures \result == 0 && len > 0 ==> in_sight(mr, iova, out->len);
+  ensures \result == 0 && len > 0 ==> in_window(mr, iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == mr->stag >> 24;
-  ensures \result != 0 ==> out->bus == \old(out->bus) &&
-    out->len == \old(out->len) && out->mr == \old(out->mr);
+  ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
 int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 		     uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
-  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  assigns out->bus, out->len, out->mr, *nic;
   ensures region_ok(nic, stag >> 24);
   ensures \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
   ensures \result == 0 && len > 0 ==>
-    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
+    in_window(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
-  ensures \result != 0 ==> out->bus == \old(out->bus) &&
-    out->len == \old(out->len) && out->mr == \old(out->mr);
+  ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);
 */
 static inline __attribute__((always_inline)) int
 unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
@@ -162,29 +179,18 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
-  assigns *out, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  assigns out->bus, out->len, out->mr, *nic;
   ensures region_ok(nic, stag >> 24);
   ensures \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
   ensures \result == 0 && len > 0 ==>
-    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
+    in_window(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
-  ensures \result != 0 ==> out->bus == \old(out->bus) &&
-    out->len == \old(out->len) && out->mr == \old(out->mr);
+  ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);
 */
 int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
 		uint64_t iova, uint32_t len, struct unic_piece *out);
-
-/*@ requires \valid(nic) && mr < UNIC_MRS && shape_ok(&nic->mrs.mr[mr]) &&
-    chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
-  assigns *out;
-  ensures \result == 0 ==> out->len <= len && out->mr == mr;
-  ensures \result != 0 ==> out->bus == \old(out->bus) &&
-    out->len == \old(out->len) && out->mr == \old(out->mr);
-*/
-int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
-	       struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0;

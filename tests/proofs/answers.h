@@ -8,7 +8,7 @@
 
 static volatile uint8_t seen;
 
-static int answer(const void *arg, size_t bytes)
+static int any_answer(const void *arg, size_t bytes)
 {
 	seen = ((const uint8_t *)arg)[0];
 	seen = ((const uint8_t *)arg)[bytes - 1];
@@ -18,59 +18,176 @@ static int answer(const void *arg, size_t bytes)
 int unic_proc_attach(struct unic_nic *n, const struct unic_cmd_proc_attach *c)
 {
 	(void)n;
-	return answer(c, sizeof(*c));
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_proc_set(struct unic_nic *n, const struct unic_cmd_proc_set *c)
 {
 	(void)n;
-	return answer(c, sizeof(*c));
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_cq_create(struct unic_nic *n, const struct unic_cmd_cq_create *c)
 {
 	(void)n;
-	return answer(c, sizeof(*c));
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_qp_create(struct unic_nic *n, const struct unic_cmd_qp_create *c)
 {
 	(void)n;
-	return answer(c, sizeof(*c));
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_qp_modify(struct unic_nic *n, const struct unic_cmd_qp_modify *c)
 {
 	(void)n;
-	return answer(c, sizeof(*c));
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_mr_fill(struct unic_nic *n, uint32_t mr, uint32_t gen, uint32_t first,
 		 uint32_t count, const uint64_t *pages)
 {
 	(void)n, (void)mr, (void)gen, (void)first;
-	return answer(pages, count * sizeof(*pages));
+	return any_answer(pages, count * sizeof(*pages));
+}
+
+/* No process has the domain: said before all else, see check_args(). */
+static int for_pd(const struct unic_nic *n, uint16_t pd, const void *arg,
+		  size_t bytes)
+{
+	int err = any_answer(arg, bytes);
+
+	if (pd >= UNIC_PDS || n->mrs.pd[pd].proc >= UNIC_PROCS)
+		return -UNIC_ENOPD;
+	return err;
+}
+
+static void any_result(struct unic_mr_result *out)
+{
+	out->mr = any32();
+	out->gen = any32();
+	out->stag = any32();
+	out->wait = any32();
 }
 
 int unic_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
 		const uint64_t *pages, struct unic_mr_result *out)
 {
-	(void)n;
 	if (pages && a->n_pages)
-		answer(pages, a->n_pages * sizeof(*pages));
-	out->mr = any32();
-	out->gen = any32();
-	out->stag = any32();
-	out->wait = any32();
-	return answer(a, sizeof(*a));
+		any_answer(pages, a->n_pages * sizeof(*pages));
+	any_result(out);
+	return for_pd(n, a->pd, a, sizeof(*a));
+}
+
+int unic_mr_restore(struct unic_nic *n, const struct unic_mr_args *a,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out)
+{
+	(void)stag;
+	return unic_mr_reg(n, a, pages, out);
+}
+
+int unic_mr_rereg(struct unic_nic *n, const struct unic_rereg *r)
+{
+	if (r->n_pages)
+		any_answer(r->pages, r->n_pages * sizeof(*r->pages));
+	if (r->mr >= UNIC_MRS)
+		return -UNIC_ENOMR;
+	return for_pd(n, n->mrs.mr[r->mr].pd, r, sizeof(*r));
+}
+
+int unic_mr_dereg(struct unic_nic *n, uint32_t mr, uint32_t gen)
+{
+	(void)n, (void)mr, (void)gen;
+	return any_answer(&mr, sizeof(mr));
+}
+
+struct unic_mr *unic_mr_get(struct unic_nic *n, uint32_t mr, uint32_t gen)
+{
+	(void)gen;
+	return mr < UNIC_MRS && below(2) ? &n->mrs.mr[mr] : NULL;
+}
+
+int unic_form_alloc(struct unic_nic *n, const struct unic_form_alloc *a,
+		    struct unic_mr_result *out)
+{
+	any_result(out);
+	return for_pd(n, a->pd, a, sizeof(*a));
+}
+
+int unic_form_make(struct unic_nic *n, struct unic_form_plan *plan)
+{
+	(void)n;
+	if (plan->n)
+		any_answer(plan->list, plan->n * sizeof(*plan->list));
+	if (plan->n && plan->strides)
+		any_answer(plan->strides, plan->n * sizeof(*plan->strides));
+	return any_answer(plan, sizeof(*plan));
+}
+
+int unic_form_close(struct unic_nic *n, uint32_t stag, uint16_t pd, bool remote)
+{
+	(void)n, (void)pd, (void)remote;
+	return any_answer(&stag, sizeof(stag));
+}
+
+bool unic_form_unmake(struct unic_nic *n, uint32_t stag)
+{
+	(void)n, (void)stag;
+	return below(2);
+}
+
+/* No such region: said before all else, too, see named() of miss.c. */
+static int for_mr(uint32_t mr, const void *arg, size_t bytes, uint32_t *done)
+{
+	int err = any_answer(arg, bytes);
+
+	*done = any32();
+	return mr < UNIC_MRS ? err : -UNIC_ENOMR;
+}
+
+int unic_miss_fault(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
+		    const uint64_t *pages, uint32_t *done)
+{
+	(void)n;
+	if (pages)
+		any_answer(pages, UNIC_LIST_BYTES);
+	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
+}
+
+int unic_miss_invalidate(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
+			 uint32_t *done)
+{
+	(void)n;
+	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
+}
+
+int unic_miss_advise(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
+		     uint32_t *done)
+{
+	(void)n;
+	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
+}
+
+void unic_evict_usage(struct unic_nic *n, uint32_t proc,
+		      struct unic_cpl_usage *out)
+{
+	seen = (uint8_t)n->evict.share.owner[proc].weight;
+	out->used = unic_to_le32(any32());
+	out->limit = unic_to_le32(any32());
+	out->holding = unic_to_le32(any32());
+	out->fair_share = unic_to_le32(any32());
+	out->waiters = unic_to_le32(any32());
+	out->borrowed = unic_to_le32(any32());
 }
 
 int unic_mad_send(struct unic_nic *n, const struct unic_cmd_mad_send *c,
 		  const uint8_t data[UNIC_MAD_BYTES])
 {
 	(void)n;
-	answer(data, UNIC_MAD_BYTES);
-	return answer(c, sizeof(*c));
+	any_answer(data, UNIC_MAD_BYTES);
+	return any_answer(c, sizeof(*c));
 }
 
 int unic_dump(struct unic_nic *n, uint32_t table, uint32_t first, uint8_t *list,
@@ -79,7 +196,7 @@ int unic_dump(struct unic_nic *n, uint32_t table, uint32_t first, uint8_t *list,
 	(void)n, (void)table, (void)first;
 	list[UNIC_LIST_BYTES - 1] = any8();
 	*next = any32();
-	return answer(list, UNIC_LIST_BYTES);
+	return any_answer(list, UNIC_LIST_BYTES);
 }
 
 uint8_t unic_err_status(int err)
@@ -90,8 +207,8 @@ uint8_t unic_err_status(int err)
 
 bool unic_proc_live(const struct unic_nic *n, uint32_t proc)
 {
-	(void)n, (void)proc;
-	return below(2);
+	(void)n;
+	return proc < UNIC_PROCS && below(2);
 }
 
 void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * eva_access.c - the memory of the access check: any STag and range against any
- * table whose chains stay in the pool (INV-2, INV-3 keep them so). That a grant
- * is right is proved in wp_access.c.
+ * table whose chains stay in the pool (INV-2, INV-3 keep them so), with any answer
+ * for forms and cached entries. What a grant means is wp_access.c's matter.
  */
 #include "hostile.h"
 #include "nic.h"
@@ -24,6 +24,28 @@ void unic_evict_idle(struct unic_nic *n, uint16_t mr)
 	n->mrs.mr[mr].state = any8();
 }
 
+/* A miss, or any entry. */
+int unic_cache_entry(struct unic_nic *n, uint16_t mr, uint32_t page,
+		     uint32_t ahead, const struct unic_tlb_entry **out)
+{
+	(void)mr, (void)page, (void)ahead;
+	if (below(2))
+		return -UNIC_EMISS;
+	*out = &n->tlb.entry[below(UNIC_TLB_ENTRIES)];
+	return 0;
+}
+
+/* No spot, or any. */
+bool unic_spot_find(const struct unic_nic *n, uint16_t mr, uint64_t iova,
+		    struct unic_spot *out)
+{
+	(void)n, (void)mr, (void)iova;
+	out->bus = any64();
+	out->before = any32();
+	out->room = any32();
+	return below(2);
+}
+
 static void any_tables(void)
 {
 	uint32_t i;
@@ -33,7 +55,7 @@ static void any_tables(void)
 	Frama_C_make_unknown((char *)nic.counter, sizeof(nic.counter));
 	nic.now_ns = any64();
 	for (i = 0; i < UNIC_MRS; i++)
-		nic.mrs.mr[i].page_shift = (uint8_t)Frama_C_interval(12, 21);
+		nic.mrs.mr[i].page_shift = (uint8_t)Frama_C_interval(12, 31);
 	for (i = 0; i < UNIC_TLB_BUCKETS; i++)
 		nic.tlb.bucket[i] = (uint16_t)below(UNIC_TLB_ENTRIES + 1);
 	for (i = 0; i <= UNIC_TLB_ENTRIES; i++)

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_cmd.c - the decoding of every command: each opcode with any other bytes in
- * its record, any list page that changes all the time, any state. What a handler
- * calls in another module takes anything and answers anything (answers.h).
+ * eva_cmd.c - the decoding of every command (firmware/cmd.c, cmd_form.c): each
+ * opcode with any other bytes in its record, any list page that changes all the
+ * time, any state. What a handler calls in another module takes anything and
+ * answers anything (answers.h).
+ *
+ * Eva does not relate two reads of one place, so what is related is a case each:
+ * the region named is in the table or not, and protection domains are owned or
+ * not (a command looks at one).
  */
 #include <string.h>
 
@@ -10,44 +15,67 @@
 #include "nic.h"
 
 #include "cmd.c"
+#undef REC_BYTES
+#include "cmd_form.c"
 
 #include "answers.h"
 
-static struct unic_nic nic;
+static struct unic_nic nic, begin;
+static uint8_t *bar;
 
-static void any_state(uint8_t *bar)
+static void any_state(bool owned)
 {
 	uint32_t i;
 
-	memset(&nic, 0, sizeof(nic));
-	Frama_C_make_unknown((char *)nic.counter, sizeof(nic.counter));
-	nic.mbox.bar = bar;
-	nic.epoch = any32();
-	nic.state = any8();
-	nic.trace.mask = any32();
+	memset(&begin, 0, sizeof(begin));
+	Frama_C_make_unknown((char *)begin.counter, sizeof(begin.counter));
+	begin.mbox.bar = bar;
+	begin.epoch = any32();
+	begin.state = any8();
+	begin.trace.mask = any32();
 	for (i = 0; i < UNIC_QPS; i++) {
-		nic.qps.qp[i].used = below(2);
-		nic.qps.qp[i].state = any8();
+		begin.qps.qp[i].used = below(2);
+		begin.qps.qp[i].state = any8();
 	}
-	nic.mrs.free = Frama_C_unsigned_int_interval(0, UNIC_MRS);
+	begin.mrs.free = Frama_C_unsigned_int_interval(0, UNIC_MRS);
+	for (i = 0; i < UNIC_MRS; i++) {
+		begin.mrs.mr[i].pd = (uint16_t)below(UNIC_PDS);
+		begin.mrs.mr[i].stag = any32();
+		begin.mrs.mr[i].gen = any16();
+	}
+	for (i = 0; i < UNIC_PDS; i++)
+		begin.mrs.pd[i].proc =
+			owned ? (uint16_t)below(UNIC_PROCS) : UNIC_PD_NIL;
 }
 
-static void one_command(uint8_t opcode)
+static void one_command(uint8_t opcode, bool in_table)
 {
-	uint8_t *bar = hostile(UNIC_BAR_BYTES);
 	uint32_t rec[REC_BYTES / 4];
 
-	any_state(bar);
+	nic = begin;
 	Frama_C_make_unknown((char *)rec, sizeof(rec));
 	((struct unic_cmd_hdr *)rec)->opcode = opcode;
+	((struct unic_cmd_mr *)rec)->mr = unic_to_le32(
+		in_table ? below(UNIC_MRS)
+			 : Frama_C_unsigned_int_interval(UNIC_MRS, UINT32_MAX));
 	unic_cmd_execute(&nic, rec, bar + UNIC_BAR_LIST_OFF);
-	memset(&nic, 0, sizeof(nic));
+	nic = begin; /* one state, not one for each way through */
+}
+
+static void all_opcodes(bool owned)
+{
+	uint32_t opcode;
+
+	any_state(owned);
+	for (opcode = 0; opcode <= UINT8_MAX; opcode++) {
+		one_command((uint8_t)opcode, true);
+		one_command((uint8_t)opcode, false);
+	}
 }
 
 void cmd_all(void)
 {
-	uint32_t opcode;
-
-	for (opcode = 0; opcode <= UINT8_MAX; opcode++)
-		one_command((uint8_t)opcode);
+	bar = hostile(UNIC_BAR_BYTES);
+	all_opcodes(true);
+	all_opcodes(false);
 }

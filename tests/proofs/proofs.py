@@ -34,13 +34,13 @@ STEPS = {"all": "3000000", "quick": "1500000"}
 SECONDS = {"all": "600", "quick": "60"}
 EFFORT = ["all"]
 ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
-          "unic_whole unic_count unic_access_refused out_of_bounds no_bytes unic_tlb_hit spot_of "
-          "answer less look_at unic_access_page unic_access_inline "
-          "unic_access unic_mr_check unic_xlate")
-TOKEN = ("unic_token_state set_state opens free_put region_unlink count_end "
-         "end_token end_claim unic_token_finish unic_token_abort refuse "
-         "sent_by trace_claim refuse_why unic_token_claim unic_token_cancel")
-WINDOW = "unic_window_near unic_window_open unic_window_has unic_window_at"
+          "unic_whole unic_count unic_access_refused out_of_bounds no_bytes "
+          "unic_tlb_hit page_of spot_of answer less look_at unic_access_page "
+          "unic_mr_check")
+TOKEN = ("unic_token_state set_state waits opens free_put region_unlink "
+         "count_end end_token end_claim unic_token_finish unic_token_abort "
+         "refuse sent_by trace_claim refuse_why unic_token_cancel")
+WINDOW = "unic_window_near unic_window_has unic_window_at"
 
 # name: kind, file, functions to prove or entry point, slevel of Eva
 PROOFS = {
@@ -99,7 +99,8 @@ def wp(tree, machine, file, what, _slevel):
 
 def eva(tree, machine, file, what, slevel):
     more = []
-    for part, functions in (("cmd", "fetch_list:0"),
+    for part, functions in (("cmd", "fetch_list:0,fetch:0,"
+                             "unic_cmd_mr_batch:0,unic_cmd_mr_rereg:0"),
                             ("ring", "adopt_tx:0,skip_published:0")):
         if part in file:
             more = ["-eva-slevel-function", functions]

@@ -26,11 +26,22 @@ logic integer sender_qpn(struct unic_token *t) = t->sender % 0x100000000;
 */
 static inline uint32_t unic_token_state(const struct unic_token *t);
 
-/*@ requires \valid(t) && state <= UNIC_TOKEN_S_FREE;
+/*@ requires \valid(t) && state <= UNIC_TOKEN_S_MULTI;
   assigns t->lock;
   ensures life(t) == state && domain(t) == \old(domain(t));
 */
 static void set_state(struct unic_token *t, uint32_t state);
+
+/*@
+predicate waiting(struct unic_token *t) =
+  life(t) == UNIC_TOKEN_S_LIVE || life(t) == UNIC_TOKEN_S_MULTI;
+*/
+
+/*@ requires \valid_read(t);
+  assigns \nothing;
+  ensures \result != 0 <==> waiting(t);
+*/
+static bool waits(const struct unic_token *t);
 
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
@@ -41,7 +52,7 @@ predicate links_ok(struct unic_nic *nic) =
     nil_or_token(nic->tokens.token[i].prev) &&
     nil_or_token(nic->tokens.token[i].next) &&
     nic->tokens.token[i].mr < UNIC_MRS &&
-    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_FREE &&
+    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_MULTI &&
     (life(&nic->tokens.token[i]) != UNIC_TOKEN_S_FREE ==>
       nic->tokens.token[i].proc < UNIC_PROCS)) &&
   (\forall integer i; 0 <= i < UNIC_MRS ==>
@@ -203,28 +214,42 @@ static inline bool opens(const struct unic_token *t, uint64_t key,
 			 const struct unic_qp *qp);
 
 /*@
-// Who may claim token @t: whole key, life, PD, length, sender. A sender that is
-// equal as a whole is so in both parts: joined32 in bits.smt2.
-predicate claimable(struct unic_token *t, struct unic_nic *nic, integer key,
-		    integer len, struct unic_qp *qp) =
-  t->key == key && life(t) == UNIC_TOKEN_S_LIVE && domain(t) == qp->pd &&
-  nic->now_ns < t->expires_ns && len <= t->length &&
+// Who may use token @t: whole key, PD, age, bytes, sender. A sender that is
+// equal as a whole is so in both parts: joined32 in bits.smt2. @end: where the
+// message ends in the memory of the token, a whole number.
+predicate usable(struct unic_token *t, struct unic_nic *nic, integer key,
+		 integer end, struct unic_qp *qp) =
+  t->key == key && domain(t) == qp->pd &&
+  nic->now_ns < t->expires_ns && end <= t->length &&
   (t->sender == ((uint64_t)(qp->dest_ipv4 << 32) | qp->dest_qpn) ||
    (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
    (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn));
+
+predicate claimable(struct unic_token *t, struct unic_nic *nic, integer key,
+		    integer end, struct unic_qp *qp) =
+  life(t) == UNIC_TOKEN_S_LIVE && usable(t, nic, key, end, qp);
+
+// As token.h says of it.
+predicate tag_ok(struct unic_tag *tag) =
+  tag->payload <= UNIC_MSG_MAX && tag->offset <= UNIC_MSG_MAX;
 */
 
 /*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
     \valid_read(qp) && \separated(tag, nic);
-  requires links_ok(nic);
+  requires links_ok(nic) && tag_ok(tag);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
-  requires !claimable(&nic->tokens.token[tag->index], nic, tag->key, tag->payload, qp);
-  ensures \result != UNIC_TOKEN_LIVE;
+  requires !claimable(&nic->tokens.token[tag->index], nic, tag->key,
+    tag->payload + tag->offset, qp);
+  ensures \result == UNIC_TOKEN_LIVE ==>
+    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_MULTI &&
+    \old(usable(&nic->tokens.token[tag->index], nic, tag->key,
+      tag->payload + tag->offset, qp)) &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI;
   ensures life(&nic->tokens.token[tag->index]) ==
     \old(life(&nic->tokens.token[tag->index])) ||
-    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
+    \old(waiting(&nic->tokens.token[tag->index])) &&
     life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
   ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
     nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
@@ -233,16 +258,21 @@ static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 			  const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid_read(tag) && \valid_read(qp) &&
-    \separated(tag, nic) && links_ok(nic);
+    \separated(tag, nic) && links_ok(nic) && tag_ok(tag);
   requires nil_or_token(nic->tokens.free_head);
   requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS;
   ensures \result == UNIC_TOKEN_LIVE ==> tag->index < UNIC_TOKENS &&
-    \old(claimable(&nic->tokens.token[tag->index], nic, tag->key, tag->payload, qp)) &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_CLAIMED;
+    \old(usable(&nic->tokens.token[tag->index], nic, tag->key,
+      tag->payload + tag->offset, qp));
+  ensures \result == UNIC_TOKEN_LIVE ==>
+    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_CLAIMED ||
+    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_MULTI &&
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI;
   ensures \result != UNIC_TOKEN_LIVE && tag->index < UNIC_TOKENS ==>
     life(&nic->tokens.token[tag->index]) == \old(life(&nic->tokens.token[tag->index])) ||
-    \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
+    \old(waiting(&nic->tokens.token[tag->index])) &&
     life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
   ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
     nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);

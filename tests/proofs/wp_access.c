@@ -17,6 +17,30 @@
 static inline bool within(const struct unic_mr *mr, uint64_t iova,
 			  uint64_t len);
 
+/*@ requires \valid_read(mr) && shape_ok(mr);
+  assigns \nothing;
+  exits \false;
+*/
+static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova);
+
+/* Not proved, taken for granted: the bytes of cached regions and of forms, behind
+ * modules that are not looked at here. What was checked before stays so. */
+/*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
+    mr->stag >> 24 < UNIC_MRS && is_open(mr) && shape_ok(mr) &&
+    window_ok(mr) && chains_ok(&nic->tlb) && \valid(out) &&
+    \separated(out, nic);
+  requires len > 0 && inside(mr, iova, len);
+  assigns out->bus, out->len, out->mr, *nic;
+  ensures same_region{Pre, Here}(mr) && window_ok(mr);
+  ensures \result == 0 ==> in_window(mr, iova, out->len);
+  ensures \result == 0 ==> 0 < out->len <= len &&
+    out->mr == mr->stag >> 24;
+  ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
+  exits \false;
+*/
+static int cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		       uint32_t len, struct unic_piece *out);
+
 /*@ requires \valid(nic);
   assigns nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
@@ -26,7 +50,7 @@ static int out_of_bounds(struct unic_nic *nic);
 
 /*@ requires \valid(nic) && \valid(mr) && \valid(out);
   requires \separated(out, nic) && \separated(out, mr);
-  assigns *out, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
+  assigns out->bus, out->len, out->mr, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   ensures \result == 0 && out->len == 0 && out->mr == mr->stag >> 24;
 */
 static int no_bytes(struct unic_nic *nic, struct unic_mr *mr,
@@ -58,7 +82,7 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 				  const struct unic_mr *mr, uint64_t iova);
 
 /*@ requires \valid(out) && \valid_read(at->e);
-  assigns *out;
+  assigns out->bus, out->len, out->mr;
   ensures out->mr == (uint16_t)mr;
   ensures out->len == (len < at->room ? len : at->room);
 */

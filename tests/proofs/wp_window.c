@@ -59,13 +59,14 @@ static inline uint8_t *unic_window_at(const struct unic_window *w,
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
   requires \valid(w) && \separated(w, nic);
-  assigns *w, nic->mrs.mr[stag >> 24], nic->counter[0 .. UNIC_C_COUNT - 1];
+  assigns *w, *nic;
   ensures \result == 0 ==> granted(mr, stag, pd, need, iova, len);
   ensures \result == 0 ==> w->mr == mr && w->stag == stag &&
     w->hi == iova / 0x100000000;
   ensures \result == 0 ==> shows(w, len);
   ensures \result == 0 ==>
-    (uint32_t)(w->last - iova % 0x100000000) <= w->places;
+    (uint32_t)(w->last - iova % 0x100000000) <= w->places ||
+    iova % 0x100000000 + len > 0x100000000;
 */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
