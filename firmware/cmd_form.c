@@ -84,8 +84,8 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 		if (cmd->rsvd0[i])
 			return -UNIC_EINVAL;
 	plan.n = n;
-	plan.list = (const void *)fetch(nic, list,
-					n * (cmd->strided ? 20u : 16u));
+	plan.list =
+		(const void *)fetch(nic, list, n * (cmd->strided ? 20u : 16u));
 	if (cmd->strided)
 		plan.strides = (const void *)(plan.list + n);
 	plan.stag = m->stag;

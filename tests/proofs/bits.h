@@ -25,7 +25,6 @@
     (uint64_t)z == z + 0x10000000000000000;
   axiom top8: \forall uint32_t x; x >> 24 == x / 0x1000000;
   axiom top32: \forall uint64_t x; x >> 32 == x / 0x100000000;
-  axiom low16: \forall uint32_t x; (uint16_t)x == x % 0x10000;
   axiom low32: \forall uint64_t x; (uint32_t)x == x % 0x100000000;
   axiom low64: \forall integer z;
     -0x10000000000000000 <= z < 0x10000000000000000 &&

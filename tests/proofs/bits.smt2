@@ -78,10 +78,6 @@
 (assert (distinct (bvlshr s #x00000010) (bvudiv s #x00010000)))
 (check-sat)
 (pop 1)
-(push 1) ; low16
-(assert (distinct (concat #x0000 ((_ extract 15 0) s)) (bvurem s #x00010000)))
-(check-sat)
-(pop 1)
 (push 1) ; relock
 (assert (bvule t #x00000003))
 (assert (distinct (bvor (bvand s #x0000ffff) (bvshl t #x00000010))

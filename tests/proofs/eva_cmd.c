@@ -44,8 +44,8 @@ static void any_state(bool owned)
 		begin.mrs.mr[i].gen = any16();
 	}
 	for (i = 0; i < UNIC_PDS; i++)
-		begin.mrs.pd[i].proc =
-			owned ? (uint16_t)below(UNIC_PROCS) : UNIC_PD_NIL;
+		begin.mrs.pd[i].proc = owned ? (uint16_t)below(UNIC_PROCS)
+					     : UNIC_PD_NIL;
 }
 
 static void one_command(uint8_t opcode, bool in_table)

@@ -39,7 +39,7 @@ ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
           "unic_mr_check")
 TOKEN = ("unic_token_state set_state waits opens free_put region_unlink "
          "count_end end_token end_claim unic_token_finish unic_token_abort "
-         "refuse sent_by trace_claim refuse_why unic_token_cancel")
+         "refuse sent_by trace_claim unic_token_cancel")
 WINDOW = "unic_window_near unic_window_has unic_window_at"
 
 # name: kind, file, functions to prove or entry point, slevel of Eva
