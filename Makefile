@@ -421,7 +421,7 @@ L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
-	"tests/proofs/proofs.py --if-installed bits mailbox"
+	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py) \
