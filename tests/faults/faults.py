@@ -367,7 +367,7 @@ def all_free(system):
     with system.client() as c:
         tail = c.call(u.PS).tail
     rows = [struct.unpack_from("<4I", tail, at)
-            for at in range(0, len(tail), 80)]
+            for at in range(0, len(tail), 104)]
     return not any(state and pid != os.getpid() for _, pid, _, state in rows)
 
 
