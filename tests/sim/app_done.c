@@ -61,11 +61,13 @@ static void succeeded(struct app *a, struct op *o)
 	a->ops_ok++;
 }
 
-/* The driver may have heard too late that a page is missing, with H as short as
- * some seeds have it. */
-static bool unheard(const struct app *a)
+/* The doorbell that tells the driver of a missing page was lost or late: with H
+ * as short as some seeds have it, the page is given up before the driver next
+ * looks. Only if the NIC did wait H: one that gives up earlier is wrong. */
+static bool unheard(const struct app *a, const struct op *o)
 {
-	return a->scn->odds.bell_lost || a->scn->odds.bell_late;
+	return (a->scn->odds.bell_lost || a->scn->odds.bell_late) &&
+	       model_unheard(check_model(world->node[a->node]), o->local->stag);
 }
 
 /* Is this error one that may be? Who lies may release what it still uses. */
@@ -94,7 +96,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       o->peer->how->lies;
 	case UNIC_WC_LOC_PROT_ERR:
 		return o->forbidden || op_local_revoked(o) || a->how->lies ||
-		       (c->detail == UNIC_WD_PAGE && unheard(a));
+		       (c->detail == UNIC_WD_PAGE && unheard(a, o));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */

@@ -319,7 +319,56 @@ static void done_params(struct model *m, const struct tap_cmd *c)
 		m->reaper_ns = unic_from_le32(cmd.reaper_us) * US;
 }
 
+/* The tap hears a MISS a bit after the NIC began to wait, when its ring had been
+ * full or its poll came late. */
+#define MISS_SLACK (100 * US)
+
+static bool too_late(const struct model *m, const struct model_miss *miss,
+		     uint64_t at_ns)
+{
+	return at_ns - miss->at_ns + MISS_SLACK >= m->deliver_ns;
+}
+
+static void answered(struct model *m, const struct tap_cmd *c, const void *rec)
+{
+	struct unic_cmd_mr_fault cmd;
+	struct unic_cpl_mr_pages cpl;
+	struct model_mr *r;
+	uint32_t i;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	memcpy(&cpl, rec, sizeof(cpl));
+	done_fault(m, c, rec);
+	if (cpl.hdr.status == UNIC_ST_BUSY && !unic_from_le32(cpl.done))
+		return; /* the driver comes again with it */
+	r = model_find(m, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
+	for (i = 0; i < MODEL_MISSES; i++) {
+		struct model_miss *miss = &m->miss[i];
+
+		if (!miss->at_ns || miss->mr != unic_from_le32(cmd.mr) ||
+		    miss->gen != unic_from_le32(cmd.gen) ||
+		    miss->first != unic_from_le32(cmd.first))
+			continue;
+		if (r && too_late(m, miss, c->seen_ns))
+			r->unheard = true;
+		miss->at_ns = 0;
+	}
+}
+
 /* ------------------------------------------------------------------- events */
+
+static void event_miss(struct model *m, const struct unic_evt_miss *e)
+{
+	uint32_t i, at = 0;
+
+	for (i = 1; i < MODEL_MISSES; i++) /* a free one, or the oldest */
+		if (m->miss[i].at_ns < m->miss[at].at_ns)
+			at = i;
+	m->miss[at] = (struct model_miss){ unic_from_le32(e->mr),
+					   unic_from_le32(e->gen),
+					   unic_from_le32(e->first),
+					   sim_now() };
+}
 
 static struct model_wait *wait_of(struct model *m, uint32_t id)
 {
@@ -421,7 +470,7 @@ void model_done(struct model *m, const struct tap_cmd *c, const void *cpl)
 	if (hdr.opcode == UNIC_CMD_MR_REG)
 		done_reg(m, c, cpl, hdr.status);
 	else if (hdr.opcode == UNIC_CMD_MR_FAULT)
-		done_fault(m, c, cpl);
+		answered(m, c, cpl);
 	else if (hdr.opcode == UNIC_CMD_MR_DEREG)
 		done_dereg(m, c, hdr.status);
 	else if (hdr.opcode == UNIC_CMD_PROC_DETACH && hdr.status <= 1)
@@ -457,9 +506,11 @@ void model_event(struct model *m, const void *evt)
 	struct unic_evt_mr mr;
 	struct unic_evt_wait wait;
 	struct unic_evt_obj obj;
+	struct unic_evt_miss miss;
 
 	memcpy(&hdr, evt, sizeof(hdr));
 	memcpy(&mr, evt, sizeof(mr));
+	memcpy(&miss, evt, sizeof(miss));
 	memcpy(&wait, evt, sizeof(wait));
 	memcpy(&obj, evt, sizeof(obj));
 	if (hdr.type == UNIC_EVT_NOTICE || hdr.type == UNIC_EVT_EVICTED)
@@ -467,6 +518,8 @@ void model_event(struct model *m, const void *evt)
 	else if (hdr.type == UNIC_EVT_GRANTED ||
 		 hdr.type == UNIC_EVT_WAIT_ENDED)
 		event_wait(m, &wait);
+	else if (hdr.type == UNIC_EVT_MISS)
+		event_miss(m, &miss);
 	else if (hdr.type == UNIC_EVT_PROC_GONE)
 		proc_over(m, unic_from_le32(obj.id) % MODEL_PROCS, true);
 }
@@ -489,6 +542,29 @@ void model_epoch(struct model *m, const struct unic_info *info)
 }
 
 /* ------------------------------------------------------------------ queries */
+
+static bool waits_too_long(const struct model *m, const struct model_mr *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MISSES; i++)
+		if (m->miss[i].at_ns && m->miss[i].mr == r->mr &&
+		    m->miss[i].gen == r->gen &&
+		    too_late(m, &m->miss[i], sim_now()))
+			return true;
+	return false;
+}
+
+bool model_unheard(const struct model *m, uint32_t stag)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++)
+		if (m->mr[i].stag == stag &&
+		    (m->mr[i].unheard || waits_too_long(m, &m->mr[i])))
+			return true;
+	return false;
+}
 
 /* The first byte of page 0 that belongs to the region, and the last one of all
  * pages: only these may be touched. */

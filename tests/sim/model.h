@@ -10,11 +10,12 @@
 #include "sim.h"
 #include "unic_mbox.h"
 
-#define MODEL_MRS   64u
-#define MODEL_PAGES 64u
-#define MODEL_WAITS 16u
-#define MODEL_PDS   16u
-#define MODEL_PROCS 3u
+#define MODEL_MRS    64u
+#define MODEL_PAGES  64u
+#define MODEL_WAITS  16u
+#define MODEL_PDS    16u
+#define MODEL_PROCS  3u
+#define MODEL_MISSES 32u
 
 #define MODEL_CLASS_FORM 255u /* no enum unic_mr_class */
 
@@ -31,7 +32,8 @@ struct model_mr {
 	uint32_t mr, gen, stag, proc, n_pages, filled, user, seq;
 	uint32_t held; /* entries, if RESIDENT; those of others come and go */
 	uint64_t iova, length;
-	bool told; /* EVICTED was published */
+	bool told;    /* EVICTED was published */
+	bool unheard; /* a MISS of it was answered after H */
 	uint64_t active_ns, left_ns, gone_ns;
 	uint64_t notice_ns; /* published */
 	uint64_t ack_ns;    /* earliest time at which T can have started; 0 */
@@ -53,6 +55,12 @@ struct model_proc {
 	uint32_t held, regions, wanted, coming;
 };
 
+/* A page that the NIC asked the driver for. */
+struct model_miss {
+	uint32_t mr, gen, first;
+	uint64_t at_ns; /* 0: none */
+};
+
 struct model {
 	uint32_t epoch, capacity;
 	uint64_t grace_ns, deliver_ns, reaper_ns, drain_ns;
@@ -60,6 +68,7 @@ struct model {
 	struct model_wait wait[MODEL_WAITS];
 	struct model_proc proc[MODEL_PROCS];
 	uint32_t pd_proc[MODEL_PDS];
+	struct model_miss miss[MODEL_MISSES];
 	/* an index used again before its EVICTED was heard */
 	uint32_t owed, owed_mr, owed_gen;
 };
@@ -90,6 +99,9 @@ const struct model_mr *model_at(const struct model *m, uint64_t bus,
 				uint32_t len);
 /** model_find() - region @mr of generation @gen, or NULL. */
 struct model_mr *model_find(struct model *m, uint32_t mr, uint32_t gen);
+/** model_unheard() - did the NIC wait H for a page of a region with @stag, or
+ * does it now, and no answer came? */
+bool model_unheard(const struct model *m, uint32_t stag);
 /** model_fair() - fair share of @proc now. */
 uint32_t model_fair(const struct model *m, uint32_t proc);
 
