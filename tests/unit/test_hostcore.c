@@ -2155,6 +2155,46 @@ static void stranger_gets_nothing_of_the_dead(void **state)
 	fake_delete(f);
 }
 
+/* Its HELLO without RESUME frees what was kept at once, not after AWAY_NS. Of two
+ * slots it may have one, which is that one when it is empty. */
+static void one_that_starts_over_has_nothing_kept(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1),
+				    .flags = unic_to_le32(hello_flags) };
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 7);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
+	f->client.privileged = false;
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), UNIC_CTL_ST_NO_SLOT);
+	settle(f);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_HELD);
+	assert_int_equal(f->host->objects.live, 0);
+	hello(f);
+	assert_int_equal(f->client.slot, 0);
+	assert_false(f->host->proc[0].resumed);
+	fake_delete(f);
+}
+
+/* It may have several, of which each comes back by itself: a new one takes
+ * nothing from the others. */
+static void privileged_one_keeps_what_others_of_it_had(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 7);
+	hello(f);
+	settle(f);
+	assert_int_equal(f->client.slot, 1);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
+	assert_int_not_equal(f->host->objects.live, 0);
+	fake_delete(f);
+}
+
 static void process_that_does_not_come_back_is_given_up(void **state)
 {
 	struct fake *f = fake_new();
@@ -2508,6 +2548,11 @@ int main(void)
 						no_keep),
 		cmocka_unit_test_setup_teardown(
 			stranger_gets_nothing_of_the_dead, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			one_that_starts_over_has_nothing_kept, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			privileged_one_keeps_what_others_of_it_had, keep,
+			no_keep),
 		cmocka_unit_test_setup_teardown(
 			process_that_does_not_come_back_is_given_up, keep,
 			no_keep),
