@@ -61,7 +61,7 @@ UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_cut test_
 	test_receives test_revoke test_roce test_share test_tlb test_token \
 	test_turns
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim
-UNIT_RIG  := tests/unit/rig.c tests/unit/rig_kernel.c
+UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c changes.c)
 FUZZ_CTL  := tests/fuzz/ctl.c

@@ -6,13 +6,11 @@
  */
 #include "unit.h"
 
-#include "rig.h"
+#include "pair.h"
 
-#define MS    1000000ull
-#define PAGES 8u
-#define BYTES (PAGES * 4096u)
-#define BTH   42u
-#define ALL   ((1u << UNIC_TX_BUFS) - 1) /* no buffer of the link is free */
+#define MS  1000000ull
+#define BTH 42u
+#define ALL ((1u << UNIC_TX_BUFS) - 1) /* no buffer of the link is free */
 
 /* What the wire does to the frames of both directions, counted together. */
 static struct {
@@ -23,10 +21,6 @@ static struct {
 	uint8_t kept[FAKE_FRAME_BYTES];
 	uint32_t kept_len, kept_flags;
 } wire;
-
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 
 static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		     uint32_t flags)
@@ -49,31 +43,10 @@ static void again(struct rig *to)
 
 static void bring_up(void)
 {
-	uint32_t pa, pb, i;
-
 	memset(&wire, 0, sizeof(wire));
 	wire.keep = -1;
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	fake_wire(&ra.port, &rb.port);
+	pair_up();
 	ra.port.on_frame = rb.port.on_frame = on_frame;
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 3, &qa);
-	rig_qp(&rb, 0, pb, 5, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
-	for (i = 0; i < BYTES; i++) {
-		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
-		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
-	}
 }
 
 static int up(void **state)
@@ -81,68 +54,6 @@ static int up(void **state)
 	(void)state;
 	bring_up();
 	return 0;
-}
-
-static void run(uint64_t ns)
-{
-	rig_run2(&ra, &rb, ns);
-}
-
-static void rounds(struct rig *r, uint32_t n)
-{
-	while (n--)
-		unic_nic_poll(&r->nic);
-}
-
-static void at_once(void)
-{
-	run(0);
-}
-
-static void expect(struct rig *r, struct rig_qp *qp, uint64_t wr_id,
-		   uint8_t status, uint32_t len)
-{
-	struct unic_cqe cqe;
-
-	assert_true(rig_cqe(r, qp, &cqe));
-	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
-	assert_int_equal(cqe.status, status);
-	if (!status)
-		assert_int_equal(unic_from_le32(cqe.byte_len), len);
-}
-
-static void expect_none(struct rig *r, struct rig_qp *qp)
-{
-	struct unic_cqe cqe;
-
-	assert_false(rig_cqe(r, qp, &cqe));
-}
-
-/* Every hold is given back. */
-static void check_quiet(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_MRS; i++) {
-		assert_int_equal(ra.nic.mrs.mr[i].holds, 0);
-		assert_int_equal(rb.nic.mrs.mr[i].holds, 0);
-		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
-		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
-	}
-}
-
-/* A region that was there and was taken back. */
-static void gone_region(struct rig *r, uint32_t pd, struct rig_mr *mr)
-{
-	struct unic_cmd_mr cmd = { 0 };
-
-	assert_int_equal(rig_reg(r, 0, pd, 1, UNIC_CLASS_MESSAGING,
-				 UNIC_REG_LIST, 0, mr),
-			 0);
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
-	run(MS);
 }
 
 /* ---------------------------------------------------------------- requester */
@@ -166,15 +77,15 @@ static void several_check(void)
 	uint32_t i;
 
 	for (i = 0; i < 5; i++)
-		expect(&ra, &qa, i + 1, 0, len[i]);
-	expect_none(&ra, &qa);
+		pair_expect(&ra, &qa, i + 1, 0, len[i]);
+	pair_expect_none(&ra, &qa);
 	assert_memory_equal(mb.mem, ma.mem, 1500);
 	assert_memory_equal(mb.mem + 2000, ma.mem + 2000, 100);
 	assert_memory_equal(mb.mem + 4000, ma.mem + 4000, 1500);
 	assert_memory_equal(ma.mem + 16384, mb.mem + 16384, 1500);
 	assert_memory_equal(ma.mem + 20480, mb.mem + 20480, 100);
 	assert_int_equal(rig_count(&ra, rx_bad_opcode), 0);
-	check_quiet();
+	pair_quiet();
 }
 
 /*
@@ -190,7 +101,7 @@ static void lost_while_completions_wait(void **state)
 	calls = ra.port.calls;
 	ra.port.again_call = ~0u; /* the same ways, but nothing waits */
 	several();
-	run(50 * MS);
+	pair_run(50 * MS);
 	several_check();
 	calls = ra.port.calls - calls;
 	frames = wire.seen;
@@ -201,7 +112,7 @@ static void lost_while_completions_wait(void **state)
 			ra.port.again_call = ra.port.calls + k;
 			wire.lose = n;
 			several();
-			run(50 * MS);
+			pair_run(50 * MS);
 			several_check();
 			if (!n) /* waiting is no reason to send again */
 				assert_int_equal(rig_count(&ra, retransmits),
@@ -225,13 +136,13 @@ static void refused_while_completions_wait(void **state)
 			 mb.stag ^ 0x100);
 		rig_send(&ra, &qa, UNIC_WR_WRITE, 4, &ma, 0, 8, mb.iova,
 			 mb.stag);
-		run(50 * MS);
-		expect(&ra, &qa, 1, 0, 1500);
-		expect(&ra, &qa, 2, 0, 8);
-		expect(&ra, &qa, 3, UNIC_WC_REM_ACCESS_ERR, 0);
-		expect(&ra, &qa, 4, UNIC_WC_WR_FLUSH_ERR, 0);
-		expect_none(&ra, &qa);
-		check_quiet();
+		pair_run(50 * MS);
+		pair_expect(&ra, &qa, 1, 0, 1500);
+		pair_expect(&ra, &qa, 2, 0, 8);
+		pair_expect(&ra, &qa, 3, UNIC_WC_REM_ACCESS_ERR, 0);
+		pair_expect(&ra, &qa, 4, UNIC_WC_WR_FLUSH_ERR, 0);
+		pair_expect_none(&ra, &qa);
+		pair_quiet();
 	}
 }
 
@@ -245,7 +156,7 @@ static void evicted_while_completions_wait(void **state)
 		bool here = k & 1;
 
 		up(state);
-		gone_region(here ? &ra : &rb, here ? qa.pd : qb.pd, &gone);
+		pair_gone_region(here ? &ra : &rb, here ? qa.pd : qb.pd, &gone);
 		ra.port.again_call = ra.port.calls + k / 2 + 1;
 		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 1500, mb.iova,
 			 mb.stag);
@@ -257,15 +168,15 @@ static void evicted_while_completions_wait(void **state)
 				 gone.iova, gone.stag);
 		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova + 2000,
 			 mb.stag);
-		run(50 * MS);
-		expect(&ra, &qa, 1, 0, 1500);
-		expect(&ra, &qa, 2,
-		       here ? UNIC_WC_EVICTED : UNIC_WC_REM_EVICTED, 0);
-		expect(&ra, &qa, 3, 0, 8);
-		expect_none(&ra, &qa);
+		pair_run(50 * MS);
+		pair_expect(&ra, &qa, 1, 0, 1500);
+		pair_expect(&ra, &qa, 2,
+			    here ? UNIC_WC_EVICTED : UNIC_WC_REM_EVICTED, 0);
+		pair_expect(&ra, &qa, 3, 0, 8);
+		pair_expect_none(&ra, &qa);
 		assert_memory_equal(mb.mem, ma.mem, 1500);
 		assert_memory_equal(mb.mem + 2000, ma.mem, 8);
-		check_quiet();
+		pair_quiet();
 	}
 }
 
@@ -277,7 +188,7 @@ static void pass_grace(void)
 	ra.port.no_dma = true;
 	for (i = 0; i < 60; i++) {
 		ra.port.now_ns += MS / 2;
-		rounds(&ra, 8);
+		pair_rounds(&ra, 8);
 	}
 	ra.port.no_dma = false;
 	rb.port.now_ns = ra.port.now_ns;
@@ -308,14 +219,14 @@ static void cut_off_while_completions_wait(void **state)
 	pass_grace();
 	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
 			 UNIC_QPS_ERR);
-	expect_none(&ra, &qa);
+	pair_expect_none(&ra, &qa);
 	ra.port.tx_held = 0;
-	run(20 * MS);
-	expect(&ra, &qa, 1, 0, 1500);
-	expect(&ra, &qa, 2, UNIC_WC_EVICTED, 0);
-	expect(&ra, &qa, 3, UNIC_WC_WR_FLUSH_ERR, 0);
-	expect_none(&ra, &qa);
-	check_quiet();
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 1, 0, 1500);
+	pair_expect(&ra, &qa, 2, UNIC_WC_EVICTED, 0);
+	pair_expect(&ra, &qa, 3, UNIC_WC_WR_FLUSH_ERR, 0);
+	pair_expect_none(&ra, &qa);
+	pair_quiet();
 }
 
 /* All that used the region is acknowledged, and only completions wait: it is
@@ -329,18 +240,18 @@ static void spared_while_completions_wait(void **state)
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 2);
 	ra.port.no_dma = true;
 	rig_poll(&rb); /* acknowledges both */
-	rounds(&ra, 8);
-	expect_none(&ra, &qa);
+	pair_rounds(&ra, 8);
+	pair_expect_none(&ra, &qa);
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
 	unic_qp_cut(&ra.nic, (uint16_t)ma.mr);
 	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
 			 UNIC_QPS_RTS);
 	assert_int_equal(rig_dereg(&ra, &ma), 0);
 	ra.port.no_dma = false;
-	run(MS);
-	expect(&ra, &qa, 1, 0, 1500);
-	expect(&ra, &qa, 2, 0, 8);
-	expect_none(&ra, &qa);
+	pair_run(MS);
+	pair_expect(&ra, &qa, 1, 0, 1500);
+	pair_expect(&ra, &qa, 2, 0, 8);
+	pair_expect_none(&ra, &qa);
 }
 
 /* A SEND that was told to wait arrives once more and is taken: the sender goes
@@ -350,21 +261,21 @@ static void taken_before_the_wait_is_over(void **state)
 	(void)state;
 	wire.keep = UNIC_OP_SEND_ONLY;
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
-	at_once();
+	pair_at_once();
 	assert_int_equal(rig_count(&rb, tx_rnr_naks), 1);
 	rig_recv(&rb, &qb, 7, &mb, 0, 100);
 	again(&rb);
-	at_once();
-	expect(&rb, &qb, 7, 0, 100);
-	expect(&ra, &qa, 1, 0, 100);
+	pair_at_once();
+	pair_expect(&rb, &qb, 7, 0, 100);
+	pair_expect(&ra, &qa, 1, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 50, mb.iova + 200,
 		 mb.stag);
-	at_once();
-	expect(&ra, &qa, 2, 0, 50);
+	pair_at_once();
+	pair_expect(&ra, &qa, 2, 0, 50);
 	assert_memory_equal(mb.mem + 200, ma.mem, 50);
-	run(20 * MS);
+	pair_run(20 * MS);
 	assert_int_equal(rig_count(&ra, retransmits), 0);
-	check_quiet();
+	pair_quiet();
 }
 
 /* The acknowledgement comes when all was to be sent again and the link had no
@@ -383,23 +294,23 @@ static void acknowledged_before_it_is_sent_again(void **state)
 	rig_poll(&rb);
 	ra.port.tx_held = ALL;
 	ra.port.now_ns += 6 * MS;
-	rounds(&ra, 8);
+	pair_rounds(&ra, 8);
 	assert_int_equal(rig_count(&ra, retransmits), 1);
 	again(&ra);
-	rounds(&ra, 8);
+	pair_rounds(&ra, 8);
 	ra.port.tx_held = 0;
 	wire.seen = 0;
 	rig_poll(&ra);
 	for (i = 0; i < 4; i++)
-		expect(&ra, &qa, i, 0, 8);
+		pair_expect(&ra, &qa, i, 0, 8);
 	assert_int_equal(wire.seen, 0);
 	wire.cut = false;
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 4, &ma, 32, 8, mb.iova + 32, mb.stag);
 	rb.port.now_ns = ra.port.now_ns;
-	at_once();
-	expect(&ra, &qa, 4, 0, 8);
+	pair_at_once();
+	pair_expect(&ra, &qa, 4, 0, 8);
 	assert_memory_equal(mb.mem, ma.mem, 40);
-	check_quiet();
+	pair_quiet();
 }
 
 /* A response where no READ is: nothing of it is placed, nothing completes. */
@@ -408,25 +319,25 @@ static void response_to_a_write(void **state)
 	(void)state;
 	wire.keep = UNIC_OP_READ_RESP_ONLY;
 	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, mb.iova, mb.stag);
-	at_once();
-	expect(&ra, &qa, 1, 0, 100);
+	pair_at_once();
+	pair_expect(&ra, &qa, 1, 0, 100);
 	wire.cut = true;
 	memset(ma.mem + 4096, 0x3c, 100);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 4096, 100, mb.iova + 4096,
 		 mb.stag);
-	at_once();
+	pair_at_once();
 	wire.kept[BTH + 11]++; /* the PSN that the WRITE has */
 	again(&ra);
-	at_once();
-	expect_none(&ra, &qa);
+	pair_at_once();
+	pair_expect_none(&ra, &qa);
 	assert_int_equal(rig_count(&ra, rx_stale_ack), 1);
 	wire.cut = false;
-	run(20 * MS);
-	expect(&ra, &qa, 2, 0, 100);
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 2, 0, 100);
 	assert_int_equal(ma.mem[4096], 0x3c);
 	assert_int_equal(ma.mem[4096 + 99], 0x3c);
 	assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 100);
-	check_quiet();
+	pair_quiet();
 }
 
 /* -------------------------------------------------------------------- READs */
@@ -446,23 +357,23 @@ static void read_that_needs_room(void **state)
 	(void)state;
 	wire.keep = UNIC_OP_READ_REQUEST;
 	read_from(0, &mb, 0);
-	at_once();
-	expect(&ra, &qa, 0, 0, 100);
+	pair_at_once();
+	pair_expect(&ra, &qa, 0, 0, 100);
 	rb.port.tx_held = ALL;
 	again(&rb);
-	rounds(&rb, 4);
+	pair_rounds(&rb, 4);
 	for (i = 1; i <= UNIC_QP_READS; i++)
 		read_from(i, &mb, 500 * i);
-	rounds(&ra, 8);
-	rounds(&rb, 8);
+	pair_rounds(&ra, 8);
+	pair_rounds(&rb, 8);
 	rb.port.tx_held = 0;
-	run(MS);
+	pair_run(MS);
 	for (i = 1; i <= UNIC_QP_READS; i++) {
-		expect(&ra, &qa, i, 0, 100);
+		pair_expect(&ra, &qa, i, 0, 100);
 		assert_memory_equal(ma.mem + 2048 * i, mb.mem + 500 * i, 100);
 	}
 	assert_int_equal(rig_count(&ra, retransmits), 0);
-	check_quiet();
+	pair_quiet();
 }
 
 /* The payload of a response lies in two pages, and any transfer for it has to be
@@ -482,10 +393,10 @@ static void response_gathered_twice(void **state)
 			rig_poll(&rb);
 			fake_dma_run(&rb.port, 1);
 		}
-		expect(&ra, &qa, 1, 0, 300);
+		pair_expect(&ra, &qa, 1, 0, 300);
 		assert_memory_equal(ma.mem, mb.mem + 4096 - 100, 300);
 		rb.port.late_dma = false;
-		check_quiet();
+		pair_quiet();
 	}
 }
 
@@ -511,23 +422,23 @@ static void cut_off_beside(void **state)
 			 0);
 	memset(other.mem, 0x21, 4096);
 	rig_send(&ra, &a2, UNIC_WR_WRITE, 1, &ma, 0, 3000, mb.iova, mb.stag);
-	at_once();
-	expect(&ra, &a2, 1, 0, 3000);
+	pair_at_once();
+	pair_expect(&ra, &a2, 1, 0, 3000);
 	rb.port.tx_held = ALL;
 	read_from(2, &mb, 0);
 	rig_send(&ra, &a2, UNIC_WR_READ, 3, &ma, 0, 100, other.iova,
 		 other.stag);
-	rounds(&ra, 8);
-	rounds(&rb, 8);
+	pair_rounds(&ra, 8);
+	pair_rounds(&rb, 8);
 	evict.mr = unic_to_le32(mb.mr);
 	evict.gen = unic_to_le32(mb.gen);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
-	rounds(&rb, 8);
+	pair_rounds(&rb, 8);
 	rig_expect(&rb, UNIC_EVT_NOTICE, &notice);
 	assert_int_equal(rig_ack(&rb, &notice), 0);
 	for (i = 0; i < 60; i++) {
 		rb.port.now_ns += MS / 2;
-		rounds(&rb, 8);
+		pair_rounds(&rb, 8);
 	}
 	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
 			 UNIC_QPS_ERR);
@@ -535,10 +446,10 @@ static void cut_off_beside(void **state)
 			 UNIC_QPS_RTS);
 	ra.port.now_ns = rb.port.now_ns;
 	rb.port.tx_held = 0;
-	run(20 * MS);
-	expect(&ra, &a2, 3, 0, 100);
+	pair_run(20 * MS);
+	pair_expect(&ra, &a2, 3, 0, 100);
 	assert_memory_equal(ma.mem, other.mem, 100);
-	check_quiet();
+	pair_quiet();
 }
 
 int main(void)

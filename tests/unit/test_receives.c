@@ -6,109 +6,15 @@
  */
 #include "unit.h"
 
-#include "rig.h"
+#include "pair.h"
 
-#define MS    1000000ull
-#define PAGES 8u
-#define BYTES (PAGES * 4096u)
-
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
-
-static void bring_up(void)
-{
-	uint32_t pa, pb, i;
-
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	fake_wire(&ra.port, &rb.port);
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 3, &qa);
-	rig_qp(&rb, 0, pb, 5, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
-	for (i = 0; i < BYTES; i++) {
-		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
-		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
-	}
-}
+#define MS 1000000ull
 
 static int up(void **state)
 {
 	(void)state;
-	bring_up();
+	pair_up();
 	return 0;
-}
-
-static void run(uint64_t ns)
-{
-	rig_run2(&ra, &rb, ns);
-}
-
-static void rounds(struct rig *r, uint32_t n)
-{
-	while (n--)
-		unic_nic_poll(&r->nic);
-}
-
-static void at_once(void)
-{
-	run(0);
-}
-
-static void expect(struct rig *r, struct rig_qp *qp, uint64_t wr_id,
-		   uint8_t status, uint32_t len)
-{
-	struct unic_cqe cqe;
-
-	assert_true(rig_cqe(r, qp, &cqe));
-	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
-	assert_int_equal(cqe.status, status);
-	if (!status)
-		assert_int_equal(unic_from_le32(cqe.byte_len), len);
-}
-
-static void expect_none(struct rig *r, struct rig_qp *qp)
-{
-	struct unic_cqe cqe;
-
-	assert_false(rig_cqe(r, qp, &cqe));
-}
-
-/* Every hold is given back. */
-static void check_quiet(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_MRS; i++) {
-		assert_int_equal(ra.nic.mrs.mr[i].holds, 0);
-		assert_int_equal(rb.nic.mrs.mr[i].holds, 0);
-		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
-		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
-	}
-}
-
-/* A region that was there and was taken back. */
-static void gone_region(struct rig *r, uint32_t pd, struct rig_mr *mr)
-{
-	struct unic_cmd_mr cmd = { 0 };
-
-	assert_int_equal(rig_reg(r, 0, pd, 1, UNIC_CLASS_MESSAGING,
-				 UNIC_REG_LIST, 0, mr),
-			 0);
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
-	run(MS);
 }
 
 /* A receive of three pieces in two regions, one piece empty. */
@@ -138,21 +44,21 @@ static void receive_in_pieces(void **state)
 		pieces(&other, other.stag ^ (k == 3 ? 0x100 : 0));
 		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, k < 2 ? 400 : 401,
 			 0, 0);
-		run(20 * MS);
+		pair_run(20 * MS);
 		if (k < 2) {
-			expect(&ra, &qa, 1, 0, 400);
-			expect(&rb, &qb, 7, 0, 400);
+			pair_expect(&ra, &qa, 1, 0, 400);
+			pair_expect(&rb, &qb, 7, 0, 400);
 			assert_memory_equal(mb.mem, ma.mem, 100);
 			assert_memory_equal(other.mem + 50, ma.mem + 100, 300);
 			assert_int_equal(other.mem[350], 0xee);
 		} else { /* a byte too long; no right to the last piece */
-			expect(&rb, &qb, 7,
-			       k == 2 ? UNIC_WC_LOC_LEN_ERR
-				      : UNIC_WC_LOC_PROT_ERR,
-			       0);
+			pair_expect(&rb, &qb, 7,
+				    k == 2 ? UNIC_WC_LOC_LEN_ERR
+					   : UNIC_WC_LOC_PROT_ERR,
+				    0);
 			assert_int_equal(other.mem[50], 0xee);
 		}
-		check_quiet();
+		pair_quiet();
 	}
 }
 
@@ -178,10 +84,10 @@ static void write_behind_a_send(void **state)
 			rig_poll(&rb);
 			fake_dma_run(&rb.port, 1);
 		}
-		expect(&rb, &qb, 1, 0, 100);
-		expect(&rb, &qb, 2, 0, 90);
+		pair_expect(&rb, &qb, 1, 0, 100);
+		pair_expect(&rb, &qb, 2, 0, 90);
 		for (i = 0; i < 3; i++)
-			expect(&ra, &qa, i + 1, 0, 100 - 10 * i);
+			pair_expect(&ra, &qa, i + 1, 0, 100 - 10 * i);
 		assert_memory_equal(mb.mem, ma.mem, 100);
 		assert_int_equal(mb.mem[100], 0xee);
 		assert_memory_equal(mb.mem + 4096, ma.mem + 1000, 90);
@@ -189,7 +95,7 @@ static void write_behind_a_send(void **state)
 		assert_memory_equal(mb.mem + 5000, ma.mem + 3000, 80);
 		assert_int_equal(mb.mem[5080], 0xee);
 		rb.port.late_dma = false;
-		check_quiet();
+		pair_quiet();
 	}
 }
 
@@ -210,12 +116,12 @@ static void write_behind_a_failed_send(void **state)
 		rig_recv(&rb, &b2, 2, &mb, 200, 200);
 		rb.port.fail_call = rb.port.calls + k;
 		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
-		run(20 * MS);
+		pair_run(20 * MS);
 		whole += rig_cqe(&ra, &qa, &cqe) && !cqe.status;
 		memset(mb.mem, 0xee, 100);
 		rig_send(&ra, &a2, UNIC_WR_WRITE_IMM, 2, &ma, 1000, 300,
 			 mb.iova + 4096, mb.stag);
-		run(20 * MS);
+		pair_run(20 * MS);
 		if (rb.nic.cqs.cq[b2.cq].error)
 			continue; /* that was what the bus refused */
 		for (i = 0; i < 100; i++)
@@ -239,23 +145,23 @@ static void far_behind(const struct rig_mr *gone, uint32_t again_call)
 	for (i = 0; i < 9; i++) {
 		rig_recv(&rb, &qb, i, &mb, 0, 10);
 		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 10, 0, 0);
-		at_once();
-		expect(&ra, &qa, i, 0, 10);
-		expect(&rb, &qb, i, 0, 10);
+		pair_at_once();
+		pair_expect(&ra, &qa, i, 0, 10);
+		pair_expect(&rb, &qb, i, 0, 10);
 	}
 	rig_recv(&rb, &qb, 100, gone, 0, 1000);
 	for (i = 1; i < 10; i++)
 		rig_recv(&rb, &qb, 100 + i, &mb, 1000 * i, 100);
 	rig_recv(&rb, &qb, 110, gone, 0, 1000);
 	rig_recv(&rb, &qb, 111, &mb, 16384, 1000);
-	run(MS / 10);
+	pair_run(MS / 10);
 	rb.port.again_call = again_call ? rb.port.calls + again_call : ~0u;
 	rig_send(&ra, &qa, UNIC_WR_SEND, 50, &ma, 0, 1000, 0, 0);
-	run(10 * MS);
-	expect(&ra, &qa, 50, 0, 1000);
-	expect(&rb, &qb, 100, UNIC_WC_EVICTED, 0);
-	expect(&rb, &qb, 110, UNIC_WC_EVICTED, 0);
-	expect(&rb, &qb, 111, 0, 1000);
+	pair_run(10 * MS);
+	pair_expect(&ra, &qa, 50, 0, 1000);
+	pair_expect(&rb, &qb, 100, UNIC_WC_EVICTED, 0);
+	pair_expect(&rb, &qb, 110, UNIC_WC_EVICTED, 0);
+	pair_expect(&rb, &qb, 111, 0, 1000);
 	assert_memory_equal(mb.mem + 16384, ma.mem, 1000);
 }
 
@@ -264,29 +170,29 @@ static uint32_t far_calls(uint32_t again_call)
 	struct rig_mr gone;
 	uint32_t i, calls;
 
-	bring_up();
+	pair_up();
 	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
-	gone_region(&rb, qb.pd, &gone);
+	pair_gone_region(&rb, qb.pd, &gone);
 	calls = rb.port.calls;
 	far_behind(&gone, again_call);
 	calls = rb.port.calls - calls;
 	rb.port.again_call = 0;
 	for (i = 1; i < 10; i++) {
 		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 100, 0, 0);
-		run(MS / 10);
-		expect(&ra, &qa, i, 0, 100);
-		expect(&rb, &qb, 100 + i, 0, 100);
+		pair_run(MS / 10);
+		pair_expect(&ra, &qa, i, 0, 100);
+		pair_expect(&rb, &qb, 100 + i, 0, 100);
 		assert_memory_equal(mb.mem + 1000 * i, ma.mem, 100);
 	}
 	rig_send(&ra, &qa, UNIC_WR_SEND, 60, &ma, 0, 100, 0, 0);
-	run(MS / 100);
-	expect_none(&rb, &qb); /* all are used, each once */
+	pair_run(MS / 100);
+	pair_expect_none(&rb, &qb); /* all are used, each once */
 	rig_recv(&rb, &qb, 112, &mb, 20000, 100);
-	run(10 * MS);
-	expect(&ra, &qa, 60, 0, 100);
-	expect(&rb, &qb, 112, 0, 100);
+	pair_run(10 * MS);
+	pair_expect(&ra, &qa, 60, 0, 100);
+	pair_expect(&rb, &qb, 112, 0, 100);
 	assert_int_equal(rig_count(&rb, rq_substituted), 2);
-	check_quiet();
+	pair_quiet();
 	return calls;
 }
 
@@ -342,18 +248,18 @@ static void long_ring(void **state)
 		if (i % 8 != 7)
 			continue; /* eight at a time */
 		rig_ring(&rb, 0, UNIC_DB_RQ, 7, i + 1);
-		run(1000);
+		pair_run(1000);
 		for (a2.rq_tail = i - 7; a2.rq_tail <= i; a2.rq_tail++)
 			rig_send(&ra, &a2, UNIC_WR_SEND, a2.rq_tail, &ma,
 				 a2.rq_tail * 16, 16, 0, 0);
-		run(1000);
+		pair_run(1000);
 		for (a2.rq_tail = i - 7; a2.rq_tail <= i; a2.rq_tail++) {
-			expect(&ra, &a2, a2.rq_tail, 0, 16);
-			expect(&rb, &qb, a2.rq_tail, 0, 16);
+			pair_expect(&ra, &a2, a2.rq_tail, 0, 16);
+			pair_expect(&rb, &qb, a2.rq_tail, 0, 16);
 		}
 	}
 	assert_memory_equal(mb.mem, ma.mem, 400 * 16);
-	check_quiet();
+	pair_quiet();
 }
 
 /* ---------------------------------------------------------------- doorbells */
@@ -366,7 +272,7 @@ static void bell_of_another_kind(void **state)
 	(void)state;
 	db->tail[qb.row].rq = unic_to_le32(0x12345);
 	rig_ring(&rb, 0, UNIC_DB_ARM, qb.row, 0);
-	at_once();
+	pair_at_once();
 	assert_int_equal(rig_count(&rb, db_bad), 0);
 	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
 			 UNIC_QPS_RTS);
@@ -397,17 +303,18 @@ static void fails_while_receiving(void **state)
 	(void)state;
 	rig_recv(&rb, &qb, 1, &mb, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 90, 0, 0);
-	run(MS / 10);
-	expect(&rb, &qb, 1, 0, 90); /* the next receive is fetched by now */
+	pair_run(MS / 10);
+	pair_expect(&rb, &qb, 1, 0,
+		    90); /* the next receive is fetched by now */
 	rig_recv(&rb, &qb, 2, &mb, 0, 100);
 	rig_recv(&rb, &qb, 3, &mb, 100, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 90, 0, 0);
-	run(MS / 10);
-	expect(&rb, &qb, 2, 0, 90);
+	pair_run(MS / 10);
+	pair_expect(&rb, &qb, 2, 0, 90);
 	rb.port.late_dma = true;
 	rig_send(&ra, &qa, UNIC_WR_SEND, 3, &ma, 0, 90, 0, 0);
 	rig_poll(&ra);
-	rounds(&rb, 4);
+	pair_rounds(&rb, 4);
 	assert_int_equal(fake_dma_waiting(&rb.port), 1);
 	assert_int_equal(state_in_dump(qb.qpn), UNIC_QPS_RTS);
 	unic_nic_quiesce(&rb.nic);
@@ -417,7 +324,7 @@ static void fails_while_receiving(void **state)
 		unic_nic_poll(&rb.nic);
 	}
 	assert_int_equal(fake_dma_waiting(&rb.port), 0);
-	expect_none(&rb, &qb);
+	pair_expect_none(&rb, &qb);
 }
 
 int main(void)
