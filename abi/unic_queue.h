@@ -116,7 +116,11 @@ enum unic_wr_opcode {
 
 #define UNIC_RQ_SGE_MAX 3u
 
-/* Process writes before the doorbell, NIC reads. One slot per receive. */
+/*
+ * Process writes before the doorbell, NIC reads. One slot per receive. Receives
+ * of a region that is taken back complete before older ones; a slot is free for
+ * another when its receive and all before it have completed.
+ */
 struct unic_rq_slot {
 	uint8_t num_sge; /* 0..UNIC_RQ_SGE_MAX */
 	uint8_t rsvd0[7];

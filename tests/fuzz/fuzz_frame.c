@@ -30,6 +30,8 @@ static struct {
 	bool open[WORKS];
 	uint32_t posted, done;
 	uint32_t busy[2]; /* of queue pairs 2 and 3: open, both directions */
+	uint8_t slot[2][RIG_SLOTS]; /* whose each receive slot is */
+	uint32_t head[2]; /* first receive slot that is not free again */
 } work;
 
 static void put(uint32_t off, uint32_t bytes, uint32_t v)
@@ -327,6 +329,27 @@ static const struct rig_mr *region_of(uint32_t i, bool receive)
 	return &world.mr[i ? W_OTHER : W_FOUR];
 }
 
+/* Receives may complete out of order; their slots are free in order. */
+static bool recv_room(uint32_t i)
+{
+	uint32_t tail = world.qp[2 + i].rq_tail, *head = &work.head[i];
+
+	while (*head != tail && !work.open[work.slot[i][*head % RIG_SLOTS]])
+		++*head;
+	return tail - *head < RIG_SLOTS;
+}
+
+static void post_recv(struct input *in, uint32_t i, const struct rig_mr *mr)
+{
+	struct rig_qp *q = &world.qp[2 + i];
+
+	if (!recv_room(i))
+		return;
+	work.slot[i][q->rq_tail % RIG_SLOTS] = (uint8_t)work.posted;
+	rig_recv(&world.rig, q, new_work(i), mr, in_below(in, 200) * 8,
+		 in_u16(in) % 2048u);
+}
+
 static void post(struct input *in)
 {
 	uint32_t i = in_below(in, 2), kind = in_below(in, 8);
@@ -341,8 +364,7 @@ static void post(struct input *in)
 	if (in_u8(in) & 1) /* its pages may not be there */
 		mr = &world.paged[i];
 	if (kind >= 6)
-		rig_recv(&world.rig, q, new_work(i), mr, in_below(in, 200) * 8,
-			 in_u16(in) % 2048u);
+		post_recv(in, i, mr);
 	else
 		rig_send(&world.rig, q, (uint8_t)(1 + kind), new_work(i), mr,
 			 in_u8(in), in_u16(in) % 4000u, 0x5000, 0x1234);
@@ -462,6 +484,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i < 8; i++) { /* those the world comes with */
 		work.open[i] = true;
 		work.busy[i / 4]++;
+		work.slot[i / 4][i % 4] = (uint8_t)i;
 	}
 	work.posted = 8;
 	world_mode(in_u8(&in));
