@@ -152,11 +152,9 @@ void unic_req_free(struct unic_req *req)
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
 {
 	const struct unic_host *host = req->host;
-	uint32_t at = 0, n = 0;
+	uint32_t n = unic_obj_count(&host->objects, type, req->slot);
 	const struct unic_req *other;
 
-	while (unic_obj_next(&host->objects, &at, type, req->slot))
-		n++;
 	/* an MR has its object from the start, the others at the completion */
 	for (other = host->reqs; other && type != UNIC_OBJ_MR;
 	     other = other->next)

@@ -526,7 +526,7 @@ static void orphan(struct unic_host *host, struct conn *c)
 		unic_conn_free(host, c);
 		return;
 	}
-	c->obj.owner = UNIC_NOBODY;
+	unic_obj_disown(&host->objects, &c->obj);
 	c->qp = 0;
 	if (up)
 		start_dreq(host, c);

@@ -34,11 +34,21 @@ void unic_objects_fini(struct unic_objects *t)
 	memset(t, 0, sizeof(*t));
 }
 
+/* How many of its kind its owner has. */
+static uint16_t *many(struct unic_objects *t, const struct unic_obj *obj)
+{
+	uint32_t i = obj->owner;
+
+	return &t->many[i < UNIC_OBJ_OWNERS ? i : UNIC_OBJ_OWNERS - 1]
+		       [obj->type];
+}
+
 static void enter(struct unic_objects *t, struct unic_obj *obj)
 {
 	uint32_t i = unic_obj_index(obj->id);
 
 	t->obj[i] = obj;
+	++*many(t, obj);
 	t->live++;
 	if (i >= t->end)
 		t->end = i + 1;
@@ -119,6 +129,7 @@ void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
 	if (t->note)
 		UNIC_STORE(t->note[i].live, 0);
 	t->obj[i] = NULL;
+	--*many(t, obj);
 	t->live--;
 	if (t->gen[i] < GEN_MAX)
 		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
@@ -151,4 +162,17 @@ void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 			return obj;
 	}
 	return NULL;
+}
+
+uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
+			uint32_t owner)
+{
+	return t->many[owner][type];
+}
+
+void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj)
+{
+	--*many(t, obj);
+	obj->owner = UNIC_NOBODY;
+	++*many(t, obj);
 }

@@ -27,6 +27,8 @@ enum unic_obj_type {
 	UNIC_OBJ_TYPES
 };
 
+#define UNIC_OBJ_OWNERS 33u /* that are told apart: slots, and all else */
+
 /* First member of every object. */
 struct unic_obj {
 	uint32_t id;
@@ -40,7 +42,8 @@ struct unic_objects {
 	uint32_t *gen;
 	uint16_t *free; /* ring of free indices */
 	uint32_t free_head, free_tail;
-	uint32_t live, end;	    /* objects; highest index in use ever + 1 */
+	uint32_t live, end; /* objects; highest index in use ever + 1 */
+	uint16_t many[UNIC_OBJ_OWNERS][UNIC_OBJ_TYPES]; /* objects of each */
 	struct unic_obj_note *note; /* by index; NULL: nothing outlives us */
 };
 
@@ -90,6 +93,13 @@ void *unic_obj_get(const struct unic_objects *t, uint32_t id,
  */
 void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 		    uint32_t owner);
+
+/** unic_obj_count() - how many of this type @owner, a slot, has. */
+uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
+			uint32_t owner);
+
+/** unic_obj_disown() - @obj is the driver's own from now on. */
+void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj);
 
 /** unic_obj_index() - position of an id, for unic_obj_next(). */
 static inline uint32_t unic_obj_index(uint32_t id)

@@ -382,6 +382,29 @@ static void ids_run_out(void **state)
 	unic_objects_fini(&t);
 }
 
+static void objects_are_counted_by_owner(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *a, *b;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	a = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*a));
+	b = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*b));
+	unic_obj_alloc(&t, UNIC_OBJ_PD, 3, sizeof(*a));
+	unic_obj_alloc(&t, UNIC_OBJ_MR, 4, sizeof(*a));
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 2);
+	unic_obj_disown(&t, a);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 1);
+	unic_obj_free(&t, a);
+	unic_obj_free(&t, b);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 0);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 4), 1);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_PD, 3), 1);
+	unic_objects_fini(&t);
+}
+
 /* ---------------------------------------------------------------- frames */
 
 static void frames_fill_and_empty(void **state)
@@ -2481,6 +2504,7 @@ int main(void)
 		cmocka_unit_test(lists_of_forms_are_passed_on),
 		cmocka_unit_test(forms_of_an_old_device),
 		cmocka_unit_test(ids_run_out),
+		cmocka_unit_test(objects_are_counted_by_owner),
 		cmocka_unit_test(frames_fill_and_empty),
 		cmocka_unit_test(page_sizes_follow_the_frames),
 		cmocka_unit_test(pins_count_overlaps_once),
