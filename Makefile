@@ -53,7 +53,7 @@ TOOLS     = $(UNICCTL) $(HOG) $(COPY)
 PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_attributes test_cache test_cmd test_cq test_cut test_dma \
+UNIT_CORE := test_arp test_attributes test_badinput test_cache test_cmd test_cq test_cut test_dma \
 	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \

@@ -73,7 +73,8 @@ enum unic_wr_opcode {
  * Work requests that change a region (a form allocated by MR_ALLOC). They are
  * carried out in the order of the queue, take no packet, and complete in their
  * turn. Refused, they complete MW_BIND_ERR (BIND_MW) or MEM_OP_ERR, `detail`
- * says what, byte_len which element of the list, and the queue pair ends.
+ * says what, byte_len which element of the list, and the queue pair ends. When
+ * it is because a region was taken back, they complete EVICTED and it goes on.
  *
  *	rkey		the form, by its STag of now
  *	imm		7:0 new low byte of the STag; 15:8 rights; 16 list is strided

@@ -1217,6 +1217,129 @@ static void all_of_a_process_goes(void **state)
 	assert_int_equal(rb.nic.mrs.free, UNIC_MRS);
 }
 
+/* Each byte of two elements that overlap is where it would be without the other. */
+static const uint8_t *overlapped(uint32_t off)
+{
+	return mb[0].mem + (off < PAGE ? 10 + off : 5000 - PAGE + off);
+}
+
+static void elements_that_overlap(void **state)
+{
+	struct plan p = { .n = 2, .rights = RW, .iova = 0x10000 };
+	struct rig_mr x;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
+	p.sge[0] = piece(&mb[0], 10, PAGE); /* bytes 10 to 4105 */
+	p.sge[1] = piece(&mb[0], 5000, PAGE);
+	assert_int_equal(make(&x, &p), 0);
+	assert_bytes(&x, 2 * PAGE, overlapped);
+	assert_int_equal(rig_dereg(&rb, &x), 0);
+	alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
+	p.sge[1] = piece(&mb[0], 11, PAGE);
+	assert_int_equal(make(&x, &p), 0);
+	assert_int_equal(write_to(&x, 0, 2 * PAGE), UNIC_WC_SUCCESS);
+	/* the second comes last; not a byte beside the two */
+	assert_int_equal(mb[0].mem[10], ma.mem[0]);
+	assert_memory_equal(mb[0].mem + 11, ma.mem + PAGE, PAGE);
+	assert_int_equal(mb[0].mem[9], 0);
+	assert_int_equal(mb[0].mem[11 + PAGE], 0);
+	/* the same range twice is two dependents of one region, once counted */
+	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 2);
+	assert_int_equal(unic_depend_count(&rb.nic, (uint16_t)mb[0].mr), 1);
+}
+
+/* A posted request that names mb[1] is refused. That a region was taken back is
+ * nobody's mistake, and the queue pair goes on; else it has ended. */
+static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
+			   uint8_t wc)
+{
+	if (status == UNIC_ST_EVICTED) {
+		assert_int_equal(cqe->status, UNIC_WC_EVICTED);
+		assert_int_equal(write_to(&mb[2], 0, 8), UNIC_WC_SUCCESS);
+		return;
+	}
+	assert_int_equal(cqe->status, wc);
+	assert_int_equal(cqe->detail, UNIC_WD_STAG);
+	again();
+}
+
+/* What can be made of mb[1] now: @status of the commands, and the same refusal
+ * of the posted ones. */
+static void nothing_is_made(uint8_t status)
+{
+	static const uint8_t kinds[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
+					 UNIC_FORM_INDIRECT };
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct unic_cqe cqe;
+	struct rig_mr f;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		alloc_ok(kinds[i], kinds[i] == UNIC_FORM_INDIRECT, &f);
+		assert_int_equal(make_one(&f, &mb[1], 0, PAGE,
+					  UNIC_MR_REMOTE_READ, 1),
+				 status);
+		/* no harm done: it is as good as new */
+		assert_int_equal(make_one(&f, &mb[2], 0, PAGE,
+					  UNIC_MR_REMOTE_READ, 1),
+				 0);
+		assert_int_equal(rig_dereg(&rb, &f), 0);
+	}
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &f);
+	cqe = post_make(UNIC_WR_BIND_MW, &f, 1, UNIC_MR_REMOTE_READ, mb[1].iova,
+			&e, 1);
+	expect_refused(&cqe, status, UNIC_WC_MW_BIND_ERR);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	alloc_ok(UNIC_FORM_FAST, 1, &f);
+	cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, mb[1].iova, &e, 1);
+	expect_refused(&cqe, status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
+}
+
+/* Windows and the like over a region that is being taken back, was taken back,
+ * was given up, and whose place somebody else has. */
+static void forms_over_regions_that_go(void **state)
+{
+	struct unic_evt_mr n;
+	struct unic_piece p;
+	struct rig_mr w, next;
+	uint32_t i;
+	uint8_t rec[64];
+
+	(void)state;
+	/* asked back: until its deadline it is as good as any */
+	n = notice_of(&mb[1]);
+	alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
+	assert_int_equal(make_one(&w, &mb[1], 0, PAGE, UNIC_MR_REMOTE_READ, 1),
+			 0);
+	unic_mr_hold(&rb.nic, (uint16_t)mb[1].mr);
+	rig_run(&rb, 20 * MS);
+	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].state, UNIC_MR_DRAINING);
+	while (rig_event(&rb, rec))
+		assert_int_equal(rec[0], UNIC_EVT_EVICTED);
+	nothing_is_made(UNIC_ST_EVICTED);
+	unic_mr_unhold(&rb.nic, (uint16_t)mb[1].mr);
+	rig_poll(&rb);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &n);
+	nothing_is_made(UNIC_ST_EVICTED); /* a tombstone */
+	assert_int_equal(rig_dereg(&rb, &mb[1]), 0);
+	nothing_is_made(UNIC_ST_NO_MR);
+	for (i = 0; i < 10 * UNIC_MRS; i++) {
+		assert_int_equal(rig_reg(&rb, 0, pb, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &next),
+				 0);
+		if (next.mr == mb[1].mr)
+			break;
+		assert_int_equal(rig_dereg(&rb, &next), 0);
+	}
+	assert_int_equal(next.mr, mb[1].mr);
+	nothing_is_made(UNIC_ST_NO_MR);
+}
+
 /* ------------------------------------------------------- re-register, batch */
 
 static void reregister(void **state)
@@ -1379,6 +1502,8 @@ int main(void)
 		TEST(fast_registration_is_asked_back),
 		TEST(forms_cannot_be_asked_back),
 		TEST(all_of_a_process_goes),
+		TEST(elements_that_overlap),
+		TEST(forms_over_regions_that_go),
 		TEST(reregister),
 		TEST(several_in_one_command),
 	};

@@ -403,6 +403,147 @@ static void tagged_message_lies(void **state)
 	assert_int_equal(rig_count(&rb, tokens_used), 0);
 }
 
+/* Fields of a tagged message's own header. */
+#define OFF_INDEX   54u
+#define OFF_KEY	    58u
+#define OFF_PAYLOAD 66u
+#define OFF_CTRL    70u
+#define OFF_OFFSET  74u
+
+/* Sizes that are none, and that disagree with what the frame has: no such
+ * packet, nothing is placed, and the token is not used up. */
+static void tagged_sizes_lie(void **state)
+{
+	static const struct {
+		uint32_t off, value;
+	} lies[] = {
+		{ OFF_PAYLOAD, 0 },
+		{ OFF_PAYLOAD, 1 },
+		{ OFF_PAYLOAD, 996 }, /* all of it would be in this packet */
+		{ OFF_PAYLOAD, UNIC_MSG_MAX + 1 },
+		{ OFF_PAYLOAD, 0x80000000 },
+		{ OFF_PAYLOAD, UINT32_MAX },
+		{ OFF_CTRL, UNIC_TOKEN_CTRL_MAX + 1 },
+		{ OFF_CTRL, 1025 },
+		{ OFF_CTRL, 0x80000000 },
+		{ OFF_CTRL, UINT32_MAX },
+		{ OFF_OFFSET, UNIC_MSG_MAX + 1 },
+		{ OFF_OFFSET, 0x80000000 },
+		{ OFF_OFFSET, UINT32_MAX },
+	};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		capture_tagged(2500);
+		put(0, lies[i].off, 4, lies[i].value);
+		arrive(0);
+		died(0);
+		assert_int_equal(rb.nic.tokens.used, 1);
+		assert_int_equal(rig_count(&rb, rx_bad_opcode), 1);
+	}
+}
+
+/* What a forger may try. It is all the same to the connection, and nothing is
+ * placed; the token is there for the one who has it. */
+static void tagged_message_forged(void **state)
+{
+	static const struct {
+		uint32_t off, xor, reason;
+	} lies[] = {
+		{ OFF_INDEX, 1, UNIC_TOKEN_BAD_KEY },
+		{ OFF_INDEX, 0x80000000, UNIC_TOKEN_BAD_KEY },
+		{ OFF_INDEX, UNIC_TOKENS, UNIC_TOKEN_BAD_KEY },
+		{ OFF_KEY, 0x80000000, UNIC_TOKEN_BAD_KEY },
+		{ OFF_KEY, 1, UNIC_TOKEN_BAD_KEY },
+		{ OFF_KEY + 4, 0x80000000, UNIC_TOKEN_BAD_KEY },
+		{ OFF_KEY + 4, 1, UNIC_TOKEN_BAD_KEY },
+		/* the offset: over the end of the token's 4,096 bytes */
+		{ OFF_OFFSET, 4096 - 2500 + 1, UNIC_TOKEN_TOO_LONG },
+		{ OFF_OFFSET, UNIC_MSG_MAX, UNIC_TOKEN_TOO_LONG },
+	};
+	const uint8_t *at;
+	uint32_t i, k, was;
+
+	(void)state;
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		capture_tagged(2500);
+		at = packet[0].bytes + 2 + lies[i].off;
+		was = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+		      (uint32_t)at[2] << 8 | at[3];
+		put(0, lies[i].off, 4, was ^ lies[i].xor);
+		for (k = 0; k < 3; k++)
+			arrive(k);
+		untouched_from(0);
+		assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state,
+				 UNIC_QPS_RTS);
+		assert_int_equal(rb.nic.tokens.used, 1);
+		assert_int_equal(rig_count(&rb, tokens_used), 0);
+		assert_int_equal(rig_count(&rb, token_bad_key),
+				 lies[i].reason == UNIC_TOKEN_BAD_KEY);
+		assert_int_equal(rig_count(&rb, token_too_long),
+				 lies[i].reason == UNIC_TOKEN_TOO_LONG);
+		/* sent as it should have been, it is taken */
+		rig_recv(&rb, &qb, 2, &mb, 4000, 64);
+		put(0, lies[i].off, 4, was);
+		for (k = 0; k < 3; k++) {
+			put(k, OFF_PSN, 3, 0x1003 + k);
+			arrive(k);
+		}
+		assert_int_equal(rig_count(&rb, tokens_used), 1);
+		assert_memory_equal(mb.mem, ma.mem, 2500);
+	}
+}
+
+/* All of it again, as it was and as a message of its own. */
+static void tagged_message_replayed(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	capture_tagged(2500);
+	for (i = 0; i < 3; i++)
+		arrive(i);
+	assert_memory_equal(mb.mem, ma.mem, 2500);
+	memset(mb.mem, 0xee, 4096);
+	for (i = 0; i < 3; i++)
+		arrive(i);
+	untouched_from(0);
+	assert_int_equal(rig_count(&rb, rx_duplicate), 3);
+	rig_recv(&rb, &qb, 2, &mb, 4000, 64);
+	for (i = 0; i < 3; i++) {
+		put(i, OFF_PSN, 3, 0x1003 + i);
+		arrive(i);
+	}
+	untouched_from(0);
+	assert_int_equal(rig_count(&rb, tokens_used), 1);
+	assert_int_equal(rig_count(&rb, token_bad_key), 1);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
+}
+
+/* Each packet of it, cut to each length, with sums and lengths that fit. */
+static void tagged_message_truncated(void **state)
+{
+	static const uint32_t step[] = { 4, 24, 28, 900, 1020, 1024, 1044 };
+	uint32_t i, k, n;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < sizeof(step) / sizeof(step[0]); k++) {
+			capture_tagged(2500);
+			for (n = 0; n < i; n++)
+				arrive(n);
+			if (step[k] + 58 > packet[i].len)
+				continue;
+			shorten(i, (int32_t)step[k]);
+			arrive(i);
+			died(1024 * i);
+			assert_int_equal(rig_count(&rb, tokens_used), 0);
+			assert_int_equal(rig_count(&rb, tokens_aborted), !!i);
+			assert_int_equal(rb.nic.tokens.used, !i);
+		}
+}
+
 static void only_within_a_message(void **state)
 {
 	(void)state;
@@ -513,6 +654,10 @@ int main(void)
 		cmocka_unit_test(odd_lengths),
 		cmocka_unit_test(short_within_a_message),
 		cmocka_unit_test(tagged_message_lies),
+		cmocka_unit_test(tagged_sizes_lie),
+		cmocka_unit_test(tagged_message_forged),
+		cmocka_unit_test(tagged_message_replayed),
+		cmocka_unit_test(tagged_message_truncated),
 		cmocka_unit_test(only_within_a_message),
 		cmocka_unit_test_setup(timer_starts_again, up),
 		cmocka_unit_test(states_that_listen),
