@@ -358,7 +358,7 @@ static bool room(struct unic_nic *nic, uint32_t proc)
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (e->waiting && nic->cache.entries[proc] >= MIN_SET &&
+	if (e->wait_mask && nic->cache.entries[proc] >= MIN_SET &&
 	    !unic_share_entitled(&e->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))
 		return false;

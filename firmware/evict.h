@@ -37,6 +37,19 @@ struct unic_wait {
 	bool ended;
 };
 
+/*
+ * A REGISTER that was refused for want of room: its process is one that wants
+ * entries, although it does not wait, until then.
+ */
+struct unic_denials {
+	struct {
+		uint64_t until_ns;
+		uint32_t n; /* entries; 0: none, or it has come for them */
+		uint32_t seq;
+	} of[UNIC_PROCS]; /* none has requests queued as well */
+	uint32_t count;
+};
+
 /* What it would hurt to take region i back, as last measured; see policy.h. */
 struct unic_pain {
 	uint32_t at;	/* decayed to this time: 2^16 ns, wraps in 3 days */
@@ -60,9 +73,9 @@ struct unic_evict {
 	uint16_t ended_head, ended_tail;
 	uint16_t waiting;		 /* requests queued */
 	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
-	uint32_t wait_mask;		 /* bit per process that has one */
+	uint32_t wait_mask; /* bit per process that has one, or a denial */
 	uint32_t wait_seq;
-	uint64_t wait_ns; /* no request gives up before */
+	uint64_t wait_ns; /* no request or denial ends before */
 	/* entries freed for a process's requests; nobody at once takes them */
 	uint32_t promised[UNIC_PROCS];
 	/* victim choice, see reap.c */

@@ -79,6 +79,8 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 	if (err)
 		return err;
 	err = unic_wait_admit(nic, nic->mrs.pd[a->pd].proc, &args);
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_wait_denied(nic, nic->mrs.pd[a->pd].proc, args.n_pages);
 	if (!err)
 		err = unic_depend_room(nic, nic->mrs.pd[a->pd].proc,
 				       elements_for(a));

@@ -530,6 +530,8 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 		memset(out, 0, sizeof(*out));
 		err = unic_wait_queue(nic, args, &out->wait);
 	}
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_wait_denied(nic, proc, args->n_pages);
 	if (err != -UNIC_EPENDING)
 		UNIC_COUNT(nic, mr_denied);
 	return err;

@@ -75,6 +75,7 @@ struct unic_nic {
 	struct unic_misses misses;
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
 	struct unic_physical physical;
+	struct unic_denials denials;
 };
 
 /* Count something (abi/unic_stats.h). */

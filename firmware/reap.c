@@ -355,7 +355,7 @@ static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 		return !(tried >> proc & 1) &&
 		       !nic->evict.share.owner[proc].coming;
 	}
-	if (nic->evict.waiting) {
+	if (nic->evict.wait_mask) {
 		d = demand(nic, tried, k);
 		need += d->entitled + d->borrower_n;
 	}
@@ -371,7 +371,7 @@ static bool next_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 {
 	struct unic_evict *e = &nic->evict;
 
-	if (e->waiting && waiters_want(nic, tried, k, out))
+	if (e->wait_mask && waiters_want(nic, tried, k, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
 	    misses_want(nic, tried, k, out))

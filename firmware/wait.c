@@ -16,6 +16,7 @@ void unic_wait_init(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 	uint32_t i;
 
+	memset(&nic->denials, 0, sizeof(nic->denials));
 	memset(e->wait_head, 0xff, sizeof(e->wait_head));
 	memset(e->wait_tail, 0xff, sizeof(e->wait_tail));
 	e->ended_head = e->ended_tail = UNIC_WAIT_NIL;
@@ -62,6 +63,13 @@ static void slot_free(struct unic_evict *e, uint16_t i)
 	e->wait_free = i;
 }
 
+static uint32_t next_id(struct unic_evict *e)
+{
+	if (++e->wait_seq == 0)
+		e->wait_seq = 1;
+	return e->wait_seq;
+}
+
 /* Take request @i out of its process's queue. */
 static void dequeue(struct unic_nic *nic, uint16_t i)
 {
@@ -78,6 +86,61 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 		e->promised[w->proc] = o->wanted;
 	nic->mrs.pd[w->args.pd].users--;
 }
+
+/* --------------------------------------------------------------- denials */
+
+static bool denied(const struct unic_nic *nic, uint32_t proc)
+{
+	return nic->denials.of[proc].n;
+}
+
+/* It waits now, has what it wanted, or has not come again for it. */
+static void forget_denied(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+
+	if (!denied(nic, proc))
+		return;
+	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
+	if (e->promised[proc] > o->wanted)
+		e->promised[proc] = o->wanted;
+	e->wait_mask &= ~(1u << proc);
+	nic->denials.count--;
+	nic->denials.of[proc].n = 0;
+}
+
+/* B until the entries are there, and T to come for them. */
+static uint64_t denied_ns(const struct unic_evict *e)
+{
+	uint64_t us = e->notices.deliver_us + 2ull * e->notices.grace_us;
+
+	return (us + e->reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
+}
+
+void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_denials *d = &nic->denials;
+	/* who asks again keeps its place */
+	uint32_t seq = denied(nic, proc) ? d->of[proc].seq : 0;
+
+	if (!n || e->wait_head[proc] != UNIC_WAIT_NIL ||
+	    !unic_share_entitled(&e->share, proc, n))
+		return;
+	forget_denied(nic, proc);
+	d->of[proc].n = n;
+	d->of[proc].seq = seq ? seq : next_id(e);
+	d->of[proc].until_ns = nic->now_ns + denied_ns(e);
+	if (d->of[proc].until_ns < e->wait_ns)
+		e->wait_ns = d->of[proc].until_ns;
+	d->count++;
+	e->wait_mask |= 1u << proc;
+	unic_share_want(&e->share, proc, (int32_t)n);
+	unic_evict_kick(nic);
+}
+
+/* ------------------------------------------------------------- queueing */
 
 /*
  * Slots are not taken back, so nobody gets more than its part, and the last
@@ -109,6 +172,7 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	if (slots_used_up(e, proc))
 		return -UNIC_EWAITFULL;
 	UNIC_ASSERT(nic, i != UNIC_WAIT_NIL);
+	forget_denied(nic, proc);
 	e->wait_slots[proc]++;
 	w = &e->wait[i];
 	e->wait_free = w->next;
@@ -120,9 +184,7 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 		if (w->give_up_ns < e->wait_ns)
 			e->wait_ns = w->give_up_ns;
 	}
-	if (++e->wait_seq == 0)
-		e->wait_seq = 1;
-	w->id = *id = e->wait_seq;
+	w->id = *id = next_id(e);
 	w->proc = (uint16_t)proc;
 	w->mr = UNIC_MR_NIL;
 	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
@@ -154,11 +216,11 @@ static const struct unic_wait *head_of(const struct unic_evict *e,
 }
 
 /* A request that only its own quota stops neither reserves nor blocks. */
-static bool capped(const struct unic_evict *e, const struct unic_wait *w)
+static bool capped(const struct unic_evict *e, uint32_t proc, uint32_t n)
 {
-	const struct unic_share_owner *o = &e->share.owner[w->proc];
+	const struct unic_share_owner *o = &e->share.owner[proc];
 
-	return over_quota(o, o->held, w->args.n_pages);
+	return over_quota(o, o->held, n);
 }
 
 /* What requests need: each needs an index of the region table, too. */
@@ -169,7 +231,10 @@ struct need {
 /* Regions @proc may have while indices are scarce; while not, all of them. */
 static uint32_t fair_indices(const struct unic_nic *nic, uint32_t proc)
 {
-	if (unic_mr_indices(&nic->mrs) > nic->evict.waiting)
+	const struct unic_evict *e = &nic->evict;
+
+	if (unic_mr_indices(&nic->mrs) >
+	    (uint32_t)e->waiting + nic->denials.count)
 		return UNIC_MRS;
 	return unic_share_part(&nic->evict.share, proc, unic_mr_capacity(nic));
 }
@@ -185,22 +250,25 @@ struct place {
 	bool entitled;
 };
 
+/* Who was denied has one within its fair share only: it may not come again. */
 static bool place_of(const struct unic_nic *nic, uint32_t proc,
 		     struct place *out)
 {
 	const struct unic_evict *e = &nic->evict;
 	const struct unic_wait *w = head_of(e, proc);
 
-	if (!w || capped(e, w))
+	if (!w && !denied(nic, proc))
 		return false;
 	out->proc = proc;
-	out->n = w->args.n_pages;
+	out->n = w ? w->args.n_pages : nic->denials.of[proc].n;
+	if (capped(e, proc, out->n))
+		return false;
 	out->net = unic_share_net(&e->share, proc) + out->n;
-	out->seq = w->id;
+	out->seq = w ? w->id : nic->denials.of[proc].seq;
 	out->fair = unic_share_fair(&e->share, proc);
 	out->entitled = e->share.owner[proc].held + out->n <= out->fair &&
 			may_have_index(nic, proc);
-	return true;
+	return w || out->entitled;
 }
 
 /*
@@ -217,6 +285,8 @@ static struct need entitled_need(const struct unic_nic *nic,
 	struct need sum = { 0, 0 };
 	uint16_t i;
 
+	if (denied(nic, p->proc))
+		return (struct need){ p->n, 1 };
 	for (i = e->wait_head[p->proc]; i != UNIC_WAIT_NIL;
 	     i = e->wait[i].next) {
 		uint32_t n = e->wait[i].args.n_pages;
@@ -252,14 +322,15 @@ static bool better(const struct unic_evict *e, const struct place *p,
 	return best->proc == UNIC_OWNER_NIL || before(e, p, best);
 }
 
-static bool first_place(const struct unic_nic *nic, struct place *out)
+static bool first_place(const struct unic_nic *nic, uint32_t skip,
+			struct place *out)
 {
 	const struct unic_evict *e = &nic->evict;
 	struct place p;
 	uint32_t left;
 
 	*out = (struct place){ .proc = UNIC_OWNER_NIL };
-	for (left = e->wait_mask; left; left &= left - 1u)
+	for (left = e->wait_mask & ~skip; left; left &= left - 1u)
 		if (place_of(nic, (uint32_t)__builtin_ctz(left), &p) &&
 		    better(e, &p, out))
 			*out = p;
@@ -267,8 +338,9 @@ static bool first_place(const struct unic_nic *nic, struct place *out)
 }
 
 /* A process that even the return of all that is on its way does not help. */
-static uint32_t find_capped(const struct unic_evict *e, uint32_t tried)
+static uint32_t find_capped(const struct unic_nic *nic, uint32_t tried)
 {
+	const struct unic_evict *e = &nic->evict;
 	uint32_t left, i;
 
 	for (left = e->wait_mask & ~tried; left; left &= left - 1u) {
@@ -276,6 +348,8 @@ static uint32_t find_capped(const struct unic_evict *e, uint32_t tried)
 		uint32_t n;
 
 		i = (uint32_t)__builtin_ctz(left);
+		if (denied(nic, i))
+			continue;
 		o = &e->share.owner[i];
 		n = head_of(e, i)->args.n_pages;
 		if (over_quota(o, unic_share_net(&e->share, i), n) &&
@@ -313,7 +387,7 @@ void unic_wait_demand(const struct unic_nic *nic, uint32_t tried,
 	out->urgent_n = urgent.n;
 	out->borrower = borrower.proc;
 	out->borrower_n = borrower.n;
-	out->capped = find_capped(e, tried);
+	out->capped = find_capped(nic, tried);
 }
 
 /* ------------------------------------------------------------- admission */
@@ -378,7 +452,9 @@ static void trim_promises(struct unic_evict *e, uint32_t left)
 static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t own = e->share.owner[proc].wanted + n, own_indices = 1;
+	uint32_t own =
+		e->share.owner[proc].wanted - nic->denials.of[proc].n + n;
+	uint32_t own_indices = 1;
 	struct need kept;
 	uint16_t i;
 
@@ -414,9 +490,10 @@ static bool control_capped(const struct unic_evict *e, uint32_t proc,
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		    const struct unic_mr_args *args)
 {
-	const struct unic_evict *e = &nic->evict;
+	struct unic_evict *e = &nic->evict;
 	const struct unic_share_owner *o = &e->share.owner[proc];
 	uint32_t n = args->n_pages;
+	int err = 0;
 
 	if (n > UNIC_MR_PAGES_MAX || over_quota(o, 0, n))
 		return -UNIC_ETOOLARGE;
@@ -429,7 +506,11 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	return e->waiting ? taken_by_waiters(nic, proc, n) : 0;
+	if (e->wait_mask)
+		err = taken_by_waiters(nic, proc, n);
+	if (!err && n >= nic->denials.of[proc].n)
+		forget_denied(nic, proc);
+	return err;
 }
 
 /* ------------------------------------------------------------- ends */
@@ -520,14 +601,34 @@ static void grant(struct unic_nic *nic, const struct place *p)
 	end(nic, i, UNIC_ST_OK, mr);
 }
 
-/* The first in the order or nobody: whoever comes later would take from it. */
+static bool room_beside(struct unic_nic *nic, const struct need *kept,
+			uint32_t n)
+{
+	return n + kept->entries <= nic->tlb.free && unic_mr_room(nic) &&
+	       kept->indices < unic_mr_indices(&nic->mrs);
+}
+
+/*
+ * The first in the order or nobody: whoever comes later would take from it. Who
+ * was denied is not there to be served; what it needs is kept.
+ */
 static void grant_all(struct unic_nic *nic)
 {
+	struct need kept = { 0, 0 };
+	uint32_t away = 0;
 	struct place p;
 
-	while (nic->evict.waiting && first_place(nic, &p) &&
-	       p.n <= nic->tlb.free && unic_mr_room(nic))
-		grant(nic, &p);
+	while (nic->evict.waiting && first_place(nic, away, &p)) {
+		if (denied(nic, p.proc)) {
+			kept.entries += p.n;
+			kept.indices++;
+			away |= 1u << p.proc;
+		} else if (room_beside(nic, &kept, p.n)) {
+			grant(nic, &p);
+		} else {
+			return;
+		}
+	}
 }
 
 static void give_up(struct unic_nic *nic)
@@ -536,6 +637,16 @@ static void give_up(struct unic_nic *nic)
 	uint64_t next = UINT64_MAX;
 	uint16_t i;
 
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (!denied(nic, i))
+			continue;
+		if (nic->now_ns >= nic->denials.of[i].until_ns) {
+			forget_denied(nic, i);
+			unic_evict_kick(nic);
+		} else if (nic->denials.of[i].until_ns < next) {
+			next = nic->denials.of[i].until_ns;
+		}
+	}
 	for (i = 0; i < UNIC_WAITS; i++) {
 		struct unic_wait *w = &e->wait[i];
 
@@ -604,6 +715,7 @@ void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc)
 	struct unic_evict *e = &nic->evict;
 	uint16_t i;
 
+	forget_denied(nic, proc);
 	for (i = 0; i < UNIC_WAITS; i++) {
 		struct unic_wait *w = &e->wait[i];
 

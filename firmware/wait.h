@@ -15,6 +15,11 @@
  * A queued request reserves what it needs against everybody who comes after it
  * in this order, and entries that were taken back for it against every
  * registration that did not wait.
+ *
+ * A REGISTER that is refused asks, too, if it is within its process's fair
+ * share: for B + T the process counts as one that wants that many entries, so
+ * they are asked back, and kept for it to come again. It is one request a
+ * process, its last, and none beside queued ones.
  */
 #ifndef UNIC_WAIT_H
 #define UNIC_WAIT_H
@@ -31,7 +36,7 @@ void unic_wait_init(struct unic_nic *nic);
  * unic_wait_admit() - may @proc register @args now?
  * Returns 0, -UNIC_ETOOLARGE (it never can), -UNIC_ECTRLCAP, -UNIC_EQUOTA,
  * -UNIC_EMRFULL, -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
- * and promises end that the registration would break.
+ * and promises end that the registration would break, or that it was promised.
  */
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		    const struct unic_mr_args *args);
@@ -46,10 +51,15 @@ static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
 	const struct unic_evict *e = &nic->evict;
 
 	UNIC_IN_REGISTER(e);
-	return !e->waiting && !e->share.owner[proc].quota &&
+	return !e->wait_mask && !e->share.owner[proc].quota &&
 	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
 	       args->n_pages <= nic->tlb.free;
 }
+
+/** unic_wait_denied() - @proc was refused @n entries because they, or an index,
+ * were not free, and does not wait for them. Beyond its fair share it does not
+ * count. */
+void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n);
 
 /** unic_wait_queue() - queue a checked request. -UNIC_EPENDING with *id, or
  * -UNIC_EWAITFULL: the process has its weighted part of the slots (one at

@@ -399,7 +399,7 @@ static void check_indices(const struct unic_nic *nic, struct books *b)
 static void count_waits(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_evict *e = &nic->evict;
-	uint32_t i, queued = 0, ended = 0, spare = 0;
+	uint32_t i, queued = 0, ended = 0, spare = 0, denials = 0;
 	uint16_t at;
 
 	for (i = 0; i < UNIC_PROCS; i++)
@@ -412,6 +412,14 @@ static void count_waits(const struct unic_nic *nic, struct books *b)
 			b->pd_users[e->wait[at].args.pd]++;
 			b->waits[i]++;
 		}
+	for (i = 0; i < UNIC_PROCS; i++) {
+		must(!nic->denials.of[i].n || e->wait_head[i] == UNIC_WAIT_NIL);
+		must(!nic->denials.of[i].n ||
+		     e->wait_ns <= nic->denials.of[i].until_ns);
+		b->wanted[i] += nic->denials.of[i].n;
+		denials += !!nic->denials.of[i].n;
+	}
+	must(denials == nic->denials.count);
 	for (at = e->ended_head; at != UNIC_WAIT_NIL; at = e->wait[at].next) {
 		must(++ended <= UNIC_WAITS);
 		must(e->wait[at].id && e->wait[at].ended);

@@ -45,16 +45,6 @@ static void ack_done(struct node *n, struct model *m, const struct tap_cmd *c,
 			 n->id, r->mr);
 }
 
-void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
-		 const void *cpl)
-{
-	struct unic_cmd_hdr hdr;
-
-	memcpy(&hdr, cpl, sizeof(hdr));
-	if (hdr.opcode == UNIC_CMD_NOTICE_ACK && !hdr.status)
-		ack_done(n, m, c, cpl);
-}
-
 static bool in_grace(const struct model_mr *r)
 {
 	return r->state == MODEL_NOTIFIED &&
@@ -186,10 +176,40 @@ static bool entitled(const struct model *m, uint32_t proc)
 	       m->capacity * m->proc[proc].weight / (weights ? weights : 1);
 }
 
+static uint64_t bound_ns(const struct model *m)
+{
+	return m->deliver_ns + m->grace_ns + m->reaper_ns + m->drain_ns +
+	       wait_slack();
+}
+
+/* Who is refused counts as one that wants, for a while. As long as it may. */
+static void answered(struct model *m, const struct tap_cmd *c, uint8_t status)
+{
+	struct unic_cmd_mr_reg cmd;
+	struct model_proc *p;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	p = &m->proc[m->pd_proc[unic_from_le32(cmd.pd) % MODEL_PDS]];
+	if ((status == UNIC_ST_TLB_FULL || status == UNIC_ST_MR_FULL) &&
+	    !cmd.residency && !(cmd.flags & UNIC_REG_WAIT))
+		p->denied_until_ns = sim_now() + bound_ns(m) + m->grace_ns;
+}
+
+void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
+		 const void *cpl)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, cpl, sizeof(hdr));
+	if (hdr.opcode == UNIC_CMD_NOTICE_ACK && !hdr.status)
+		ack_done(n, m, c, cpl);
+	if (hdr.opcode == UNIC_CMD_MR_REG)
+		answered(m, c, hdr.status);
+}
+
 void bounds_tick(struct node *n, struct model *m)
 {
-	uint64_t bound = m->deliver_ns + m->grace_ns + m->reaper_ns +
-			 m->drain_ns + wait_slack();
+	uint64_t bound = bound_ns(m);
 	uint32_t i;
 
 	for (i = 0; i < MODEL_WAITS; i++) {

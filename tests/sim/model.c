@@ -16,7 +16,8 @@ uint32_t model_fair(const struct model *m, uint32_t proc)
 	uint32_t i, weights = 0;
 
 	for (i = 0; i < MODEL_PROCS; i++)
-		if (i == proc || m->proc[i].held || m->proc[i].wanted)
+		if (i == proc || m->proc[i].held || m->proc[i].wanted ||
+		    sim_now() < m->proc[i].denied_until_ns)
 			weights += m->proc[i].weight;
 	return weights ? m->capacity * m->proc[proc].weight / weights : 0;
 }
@@ -227,6 +228,7 @@ static void proc_over(struct model *m, uint32_t proc, bool all)
 		if (m->wait[i].id && m->wait[i].proc == proc)
 			m->wait[i].id = 0;
 	m->proc[proc].wanted = 0;
+	m->proc[proc].denied_until_ns = 0;
 	m->proc[proc].leaving = true;
 	for (i = 0; i < MODEL_MRS; i++)
 		if (m->mr[i].state != MODEL_GONE && m->mr[i].proc == proc) {

@@ -53,6 +53,7 @@ struct model_proc {
 	bool attached, leaving;
 	uint32_t weight, quota;
 	uint32_t held, regions, wanted, coming;
+	uint64_t denied_until_ns; /* counts as one that wants; bounds.c */
 };
 
 /* A page that the NIC asked the driver for. */

@@ -276,6 +276,116 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 	reg_ok(1, 1, &x);
 }
 
+/* ------------------------------------------------------------- denials */
+
+/* S0: a newcomer that only asks must not starve beside one that has it all. */
+static void denied_register_asks_the_hog(void **state)
+{
+	struct rig_mr hog[8], x;
+
+	(void)state;
+	hoard(0, 8, N / 8, hog);
+	rig_run(&r, RESIDENCE_NS);
+	assert_int_equal(reg(1, N / 8 + 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(noticed(0, UNIC_WHY_FAIR_SHARE), N / 4);
+	rig_run(&r, T_NS); /* the hog is silent, and takes what it can */
+	drop_events(UNIC_EVT_EVICTED);
+	assert_int_equal(r.nic.tlb.free, N / 4);
+	assert_int_equal(reg(0, N / 8, &x), UNIC_ST_TLB_FULL);
+	reg_ok(0, N / 8 - 1, &x); /* what is left over is not kept */
+	reg_ok(1, N / 8 + 1, &x);
+	assert_int_equal(r.nic.denials.of[1].n, 0);
+	assert_int_equal(r.nic.evict.wait_mask, 0);
+	assert_int_equal(r.nic.evict.share.owner[1].wanted, 0);
+}
+
+/* B for its entries to come, T to come for them, and no longer. */
+static void denied_is_forgotten(void **state)
+{
+	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
+	struct rig_mr hog, x;
+
+	(void)state;
+	reg_ok(0, N, &hog);
+	assert_int_equal(reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(noticed(0, UNIC_WHY_FAIR_SHARE), N);
+	assert_int_equal(rig_dereg(&r, &hog), UNIC_ST_OK);
+	rig_run(&r, keep - 1000);
+	assert_int_equal(reg(2, N - 7, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(reg(2, N - 8, &x), UNIC_ST_OK);
+	rig_dereg(&r, &x);
+	assert_int_equal(r.nic.denials.of[1].n, 8);
+	rig_run(&r, 1000);
+	assert_int_equal(r.nic.denials.of[1].n, 0);
+	reg_ok(0, N, &hog);
+	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.evict.wait_mask, 0);
+	assert_int_equal(unic_share_fair(&r.nic.evict.share, 0), N);
+}
+
+/* Neither it nor who waits takes from the other. */
+static void denied_beside_a_waiter(void **state)
+{
+	struct rig_mr hog[8], x;
+	uint32_t w;
+
+	(void)state;
+	hoard(0, 8, N / 8, hog);
+	assert_int_equal(reg(1, N / 8, &x), UNIC_ST_TLB_FULL);
+	w = wait_for(2, N / 8, 0);
+	rig_poll(&r);
+	drop_events(UNIC_EVT_NOTICE);
+	rig_run(&r, T_NS / 2);
+	assert_int_equal(reg(1, N / 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(rig_dereg(&r, &hog[0]), UNIC_ST_OK);
+	rig_poll(&r);
+	none(); /* kept for the one that came first */
+	assert_int_equal(rig_dereg(&r, &hog[1]), UNIC_ST_OK);
+	rig_poll(&r);
+	granted(w);
+	reg_ok(1, N / 8, &x);
+}
+
+/* More than its share is nobody's due, and waiting takes the place of it. */
+static void denied_beyond_the_share_reserves_nothing(void **state)
+{
+	struct rig_mr hog, part, x;
+	uint32_t w;
+
+	(void)state;
+	reg_ok(0, N / 4, &hog);
+	reg_ok(0, 3 * N / 4, &part);
+	assert_int_equal(reg(1, N / 2 + 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(r.nic.denials.count, 0);
+	none();
+	assert_int_equal(rig_dereg(&r, &hog), UNIC_ST_OK);
+	reg_ok(0, N / 4, &hog);
+	assert_int_equal(reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	w = wait_for(1, 2, 0);
+	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.evict.share.owner[1].wanted, 2);
+	assert_int_equal(reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(cancel(w), UNIC_ST_OK);
+	assert_int_equal(r.nic.evict.wait_mask, 0);
+}
+
+/* Nothing is left of it when its process goes. */
+static void denied_goes_with_its_process(void **state)
+{
+	struct unic_cmd_proc_detach c = { .proc = unic_to_le32(1) };
+	struct rig_mr hog, x;
+
+	(void)state;
+	reg_ok(0, N, &hog);
+	assert_int_equal(reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(r.nic.denials.count, 1);
+	rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL);
+	rig_poll(&r);
+	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.evict.wait_mask, 0);
+}
+
 static void never_fitting_requests_fail_at_once(void **state)
 {
 	struct rig_mr m;
@@ -1242,6 +1352,11 @@ int main(void)
 		T(entitled_come_first_and_oldest_first),
 		T(freed_entries_are_reserved),
 		T(borrower_reserves_only_what_was_freed_for_it),
+		T(denied_register_asks_the_hog),
+		T(denied_is_forgotten),
+		T(denied_beside_a_waiter),
+		T(denied_beyond_the_share_reserves_nothing),
+		T(denied_goes_with_its_process),
 		T(never_fitting_requests_fail_at_once),
 		T(quota_recalls_from_its_own_process),
 		T(control_class_is_capped),
