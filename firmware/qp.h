@@ -101,13 +101,14 @@ struct unic_sq {
 	uint8_t rnrs;	   /* left */
 	bool rnr_wait;	   /* silent until timer_ns */
 	bool fetching;	   /* slots are on their way */
-	bool gathering;	   /* a frame waits for its payload */
+	bool gathering;	   /* a frame waits for its payload: that of ... */
 	bool back_valid;   /* psn_back means something */
 	bool stopped;	   /* a DEAD request that ends the QP was met */
 	struct unic_sq_slot win[UNIC_QP_WINDOW];
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
 	bool miss_wait;
+	uint32_t gather_psn; /* ... this packet */
 	uint16_t afters; /* RETRY_AFTERs for after_psn, one behind another */
 	uint32_t after_psn;
 	uint32_t miss_psn, miss_cur; /* what waits for it first did ... */

@@ -336,10 +336,29 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 			return UNIC_TURN_MORE;
 		}
 		qp->sq.gathering = true; /* the next waits for this one */
+		qp->sq.gather_psn = qp->sq.psn;
 	}
 	*deficit -= (int32_t)p.bytes + UNIC_PACKET_COST;
 	advance(nic, qp, p.psns, p.last);
 	return UNIC_TURN_MORE;
+}
+
+/* It was not sent, and is the matter of its own request, not of those before it
+ * that wait for their answers. */
+static void not_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	uint32_t psn = qp->sq.gather_psn;
+
+	if (unic_psn_diff(psn, qp->sq.psn_una) < 0)
+		return; /* sent before, and it arrived */
+	if (err != -UNIC_EAGAIN && err != -UNIC_EMISS)
+		fail_at(nic, qp, psn, status_of(err), detail_of(err));
+	else if (unic_psn_diff(psn, qp->sq.psn) >= 0)
+		return;		      /* comes again anyway */
+	else if (err == -UNIC_EAGAIN) /* as if it were lost */
+		go_back(nic, qp, psn, 0);
+	else
+		suspend(nic, qp, psn);
 }
 
 void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
@@ -347,13 +366,8 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
 	qp->sq.gathering = false;
-	if (err == -UNIC_EAGAIN) /* it was not sent: as if it were lost */
-		go_back(nic, qp, qp->sq.psn_una, 0);
-	else if (err == -UNIC_EMISS)
-		suspend(nic, qp, qp->sq.psn_una);
-	else if (err)
-		fail_at(nic, qp, qp->sq.psn_una, status_of(err),
-			detail_of(err));
+	if (err)
+		not_gathered(nic, qp, err);
 	unic_sched_send(nic, idx);
 }
 

@@ -348,6 +348,36 @@ static void read_from(uint64_t id, const struct rig_mr *to, uint32_t off)
 		 to->iova + off, to->stag);
 }
 
+/* A READ waits for its answer. Of the payload of the WRITE behind it, in two
+ * pages, half can be read: it is the WRITE that failed. */
+static void write_fails_behind_a_read(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t k, i, failed = 0;
+
+	for (k = 1; k < 10; k++) {
+		up(state);
+		wire.cut = true;
+		read_from(1, &mb, 0);
+		pair_rounds(&ra, 4);
+		ra.port.late_dma = true;
+		ra.port.fail_call = ra.port.calls + k;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 4096 - 100, 300,
+			 mb.iova, mb.stag);
+		for (i = 0; i < 30; i++) {
+			rig_poll(&ra);
+			fake_dma_run(&ra.port, 1);
+		}
+		if (!rig_cqe(&ra, &qa, &cqe))
+			continue;
+		assert_int_equal(unic_from_le64(cqe.wr_id), 1);
+		assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
+		pair_expect(&ra, &qa, 2, UNIC_WC_LOC_BUS_ERR, 0);
+		failed++;
+	}
+	assert_true(failed > 0);
+}
+
 /* As many READs as were agreed, and one before them that is answered again: the
  * new one takes the place of the old one. */
 static void read_that_needs_room(void **state)
@@ -464,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup(acknowledged_before_it_is_sent_again,
 				       up),
 		cmocka_unit_test_setup(response_to_a_write, up),
+		cmocka_unit_test(write_fails_behind_a_read),
 		cmocka_unit_test_setup(read_that_needs_room, up),
 		cmocka_unit_test(response_gathered_twice),
 		cmocka_unit_test_setup(cut_off_beside, up),
