@@ -64,10 +64,10 @@ static void succeeded(struct app *a, struct op *o)
 /* The doorbell that tells the driver of a missing page was lost or late: with H
  * as short as some seeds have it, the page is given up before the driver next
  * looks. Only if the NIC did wait H: one that gives up earlier is wrong. */
-static bool unheard(const struct app *a, const struct op *o)
+static bool unheard(const struct app *a, const struct region *r)
 {
 	return (a->scn->odds.bell_lost || a->scn->odds.bell_late) &&
-	       model_unheard(check_model(world->node[a->node]), o->local->stag);
+	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
 /* Is this error one that may be? Who lies may release what it still uses. */
@@ -93,15 +93,15 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		return true;
 	case UNIC_WC_REM_ACCESS_ERR:
 		return o->forbidden || op_remote_revoked(o) || o->token ||
-		       o->peer->how->lies;
+		       o->peer->how->lies || unheard(o->peer, o->remote);
 	case UNIC_WC_LOC_PROT_ERR:
 		return o->forbidden || op_local_revoked(o) || a->how->lies ||
-		       (c->detail == UNIC_WD_PAGE && unheard(a, o));
+		       (c->detail == UNIC_WD_PAGE && unheard(a, o->local));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */
-		return !apps_calm || (o->link->failed == o->link->gen &&
-				      o->link->cut != o->link->gen);
+		return !apps_calm || (o->link->failed >= o->gen &&
+				      o->link->cut != o->gen);
 	default:
 		return !apps_calm;
 	}
