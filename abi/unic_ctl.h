@@ -199,10 +199,11 @@ struct unic_ctl_hello {
 #define UNIC_CTL_HELLO_KEEP (1u << 0)
 /*
  * The driver was started again: a process with HELLO_KEEP that connects anew
- * within a minute and says HELLO with RESUME gets its slot again as it is, and
- * finds all as after a reset of the NIC (`resumed` of the reply is 1). It says
- * nothing about what it had: the driver knows that from records of its own, and
- * knows the process by what the system says of the connection. A REGISTER_WAIT
+ * within a minute, of which only the first second is certain when others find no
+ * slot, and says HELLO with RESUME gets its slot again as it is, and finds all as
+ * after a reset of the NIC (`resumed` of the reply is 1). It says nothing about
+ * what it had: the driver knows that from records of its own, and knows the
+ * process by what the system says of the connection. A REGISTER_WAIT
  * that was not granted ended with the connection. HELLO without RESUME gives up
  * what there was, for a process with privilege only when there is no other slot.
  */

@@ -163,6 +163,7 @@ struct unic_host {
 	uint32_t restore_type, restore_at; /* restore.c: how far it is */
 	void (*restored)(struct unic_host *host);
 	bool away, tidied; /* journal.c, restore.c: processes not back yet */
+	bool away_wanted;  /* somebody found no slot meanwhile */
 	uint32_t tokens;
 	struct unic_cm cm;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */

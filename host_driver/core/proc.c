@@ -327,6 +327,7 @@ void unic_proc_hello(struct unic_req *req)
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
 		give_up_away(host, req->client); /* it may ask again */
+		host->away_wanted = true;
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;
 	}

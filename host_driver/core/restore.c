@@ -335,11 +335,13 @@ void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
 
 /* ------------------------------------------------------------- those away */
 
-#define AWAY_NS 60000000000ull
+#define AWAY_NS	       60000000000ull
+#define AWAY_WANTED_NS 1000000000ull /* while others find no slot */
 
 uint64_t unic_restore_away(struct unic_host *host)
 {
-	uint64_t end = host->start_ns + AWAY_NS;
+	uint64_t end =
+		host->start_ns + (host->away_wanted ? AWAY_WANTED_NS : AWAY_NS);
 	bool any = false;
 	uint32_t i;
 
@@ -358,7 +360,8 @@ uint64_t unic_restore_away(struct unic_host *host)
 		unic_proc_leave(host, i);
 	}
 	host->away = any;
-	return end;
+	host->away_wanted = false;
+	return any ? end : UINT64_MAX;
 }
 
 /* ------------------------------------------------------------- those who wait */

@@ -100,8 +100,8 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */
-		return !apps_calm || (o->link->failed >= o->gen &&
-				      o->link->cut != o->gen);
+		return !apps_calm ||
+		       (o->link->failed >= o->gen && o->link->cut != o->gen);
 	default:
 		return !apps_calm;
 	}

@@ -135,12 +135,24 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 	memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
 }
 
+/* Its process has nothing mapped there: it lives in another slot, or ended before
+ * HELLO was answered. */
+static bool unmapped(const struct node *n, uint32_t slot)
+{
+	uint32_t i, pid = n->owner_pid[slot];
+
+	for (i = 0; i < WORLD_SLOTS; i++)
+		if (i != slot && n->owner[i] && n->owner_pid[i] == pid)
+			return true;
+	return !pid;
+}
+
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
 	os->node->quiet[slot] = true;
 	oracle_unmap(os->node->id, slot);
 	sim_log("host %u: slot %u is quiet", os->node->id, slot);
-	if (!os->node->owner_pid[slot]) /* it ended before HELLO was answered */
+	if (unmapped(os->node, slot))
 		world_reap(os->node, slot);
 }
 

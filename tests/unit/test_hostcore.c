@@ -2218,6 +2218,30 @@ static void privileged_one_keeps_what_others_of_it_had(void **state)
 	fake_delete(f);
 }
 
+/* After a second it has no slot that somebody else asks for in vain. */
+static void one_that_is_away_leaves_its_slot_to_others(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+	uint32_t i;
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 7);
+	f->host->proc[1].state = UNIC_HPROC_HELD; /* of somebody else */
+	f->client.pid = 8;
+	for (i = 0; i < 3; i++) { /* at 0, 0.6 and 1.2 s */
+		assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
+		assert_int_equal(request(f, UNIC_CTL_HELLO, &r),
+				 UNIC_CTL_ST_NO_SLOT);
+		f->os.now_ns += 600000000;
+		settle(f);
+	}
+	settle(f);
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_HELD);
+	fake_delete(f);
+}
+
 static void process_that_does_not_come_back_is_given_up(void **state)
 {
 	struct fake *f = fake_new();
@@ -2576,6 +2600,9 @@ int main(void)
 			one_that_starts_over_has_nothing_kept, keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			privileged_one_keeps_what_others_of_it_had, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(
+			one_that_is_away_leaves_its_slot_to_others, keep,
 			no_keep),
 		cmocka_unit_test_setup_teardown(
 			process_that_does_not_come_back_is_given_up, keep,
