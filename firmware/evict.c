@@ -155,6 +155,19 @@ static void not_coming(struct unic_nic *nic, struct unic_mr *mr)
 	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
 }
 
+static bool is_put_off(const struct unic_mr *mr)
+{
+	return mr->state == UNIC_MR_NOTIFIED && !(mr->flags & UNIC_MR_F_COMING);
+}
+
+static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
+{
+	uint32_t n = off ? supply(mr) : 0u - supply(mr);
+
+	nic->put_off.of[mr->proc] += n;
+	nic->put_off.all += n;
+}
+
 static void coming(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING)) {
@@ -235,6 +248,8 @@ static void drain(struct unic_nic *nic, uint16_t idx)
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	unic_reap_remove(nic, idx);
+	if (is_put_off(mr))
+		put_off(nic, mr, false);
 	coming(nic, mr);
 	let_go(nic, mr, UNIC_MR_EVT_NOTICE); /* there is no choice any more */
 	mr->state = UNIC_MR_DRAINING;
@@ -409,6 +424,7 @@ static void hasten(struct unic_nic *nic, uint16_t idx)
 	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
 
 	n->urgent = true;
+	put_off(nic, mr, false);
 	coming(nic, mr);
 	if (n->deadline_ns <= nic->now_ns + us * 1000)
 		return;
@@ -553,8 +569,12 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	n->state = UNIC_MR_NOTIFIED;
 	unic_reap_remove(nic, new);
 	not_coming(nic, o);
-	if (counted)
+	if (counted) {
 		coming(nic, n);
+	} else {
+		put_off(nic, o, false);
+		put_off(nic, n, true);
+	}
 	if (o->evt_due & UNIC_MR_EVT_NOTICE)
 		hold_back(nic, n, UNIC_MR_EVT_NOTICE);
 	let_go(nic, o, UNIC_MR_EVT_NOTICE);
@@ -607,6 +627,8 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 		return err;
 	}
 	UNIC_COUNT(nic, extends_taken);
+	if (!is_put_off(m))
+		put_off(nic, m, true);
 	not_coming(nic, m);
 	unic_evict_kick(nic);
 	return 0;

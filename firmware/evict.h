@@ -96,6 +96,12 @@ struct unic_evict {
 		longest_us[UNIC_PROCS];
 };
 
+/* Units of regions whose grace was extended: on their way back, but nobody
+ * counts on them. */
+struct unic_put_off {
+	uint32_t all, of[UNIC_PROCS];
+};
+
 /** unic_evict_init() - default parameters (T 20 ms, H 50 ms, reaper 1 ms). */
 void unic_evict_init(struct unic_nic *nic);
 

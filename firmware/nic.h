@@ -76,6 +76,7 @@ struct unic_nic {
 	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
 	struct unic_physical physical;
 	struct unic_denials denials;
+	struct unic_put_off put_off;
 };
 
 /* Count something (abi/unic_stats.h). */

@@ -224,31 +224,27 @@ struct known {
 };
 
 /* The next who has to give for @w. Who misses a page competes as if it waited. */
-static uint32_t victim_for(struct unic_nic *nic, const struct want *w,
-			   const struct unic_share *s, uint32_t skip)
+static uint32_t victim_for(struct unic_share *s, const struct want *w,
+			   uint32_t skip)
 {
 	uint32_t victim;
 
 	if (w->miss == UNIC_OWNER_NIL)
 		return unic_share_victim(s, w->proc, w->index ? 1 : w->n, skip);
-	unic_share_want(&nic->evict.share, w->miss, 1);
+	unic_share_want(s, w->miss, 1);
 	victim = unic_share_victim(s, w->miss, 1, skip);
-	unic_share_want(&nic->evict.share, w->miss, -1);
+	unic_share_want(s, w->miss, -1);
 	return victim;
 }
 
-static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
+static inline bool __attribute__((always_inline))
+take_by(struct unic_nic *nic, const struct want *w, struct unic_share *s,
+	struct known *k)
 {
 	struct unic_evict *e = &nic->evict;
-	const struct unic_share *s = &e->share;
 	uint32_t skip = 0, victim;
-	struct unic_share indices;
 
-	if (w->index) {
-		index_share(nic, &indices);
-		s = &indices;
-	}
-	while ((victim = victim_for(nic, w, s, skip)) != UNIC_OWNER_NIL) {
+	while ((victim = victim_for(s, w, skip)) != UNIC_OWNER_NIL) {
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
 		uint64_t *last = pair ? recall_of(e, w->proc, victim) : NULL;
@@ -264,6 +260,45 @@ static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
 		skip |= 1u << victim;
 	}
 	return false;
+}
+
+/* Shares as they are when all that was asked back is gone, put off or not. */
+static __attribute__((noinline, cold)) void
+share_afterwards(const struct unic_nic *nic, struct unic_share *s)
+{
+	uint32_t p;
+
+	*s = nic->evict.share;
+	for (p = 0; p < UNIC_PROCS; p++)
+		unic_share_coming(s, p, nic->put_off.of[p]);
+}
+
+/* Shares are of something else than entries held. */
+static __attribute__((noinline, cold)) bool
+take_otherwise(struct unic_nic *nic, const struct want *w, struct known *k)
+{
+	struct unic_share s;
+
+	if (w->index)
+		index_share(nic, &s);
+	else
+		share_afterwards(nic, &s);
+	return take_by(nic, w, &s, k);
+}
+
+/*
+ * Whose grace was extended gives back later, but does: nobody is brought below
+ * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
+ */
+static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
+{
+	if (w->index || nic->put_off.all) {
+		if (take_otherwise(nic, w, k))
+			return true;
+		if (w->index || !w->urgent)
+			return false;
+	}
+	return take_by(nic, w, &nic->evict.share, k);
 }
 
 /* Are there fewer indices than @n, those on their way back counted? */

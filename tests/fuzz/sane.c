@@ -18,8 +18,8 @@ struct books {
 	uint32_t pd_users[UNIC_PDS];
 	uint32_t cq_users[UNIC_CQS];
 	uint32_t mrs[UNIC_PROCS], qps[UNIC_PROCS], cqs[UNIC_PROCS];
-	uint32_t held[UNIC_PROCS], coming[UNIC_PROCS], control[UNIC_PROCS],
-		control_mrs[UNIC_PROCS];
+	uint32_t held[UNIC_PROCS], coming[UNIC_PROCS], put_off[UNIC_PROCS];
+	uint32_t control[UNIC_PROCS], control_mrs[UNIC_PROCS];
 	uint32_t wanted[UNIC_PROCS], tokens[UNIC_PROCS], waits[UNIC_PROCS];
 };
 
@@ -357,6 +357,8 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 	b->held[mr->proc] += mr->n_pages;
 	if (mr->flags & UNIC_MR_F_COMING)
 		b->coming[mr->proc] += unic_mr_cached(mr) ? 0 : mr->n_pages;
+	else if (mr->state == UNIC_MR_NOTIFIED)
+		b->put_off[mr->proc] += unic_mr_cached(mr) ? 0 : mr->n_pages;
 	if (mr->mr_class == UNIC_CLASS_CONTROL) {
 		b->control[mr->proc] += mr->n_pages;
 		b->control_mrs[mr->proc]++;
@@ -434,7 +436,7 @@ static void count_waits(const struct unic_nic *nic, struct books *b)
 static void check_shares(const struct unic_nic *nic, const struct books *b)
 {
 	const struct unic_evict *e = &nic->evict;
-	uint32_t i, coming = 0, promised = 0;
+	uint32_t i, coming = 0, promised = 0, put_off = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
 		const struct unic_share_owner *o = &e->share.owner[i];
@@ -442,6 +444,7 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		must(o->held == b->held[i]);
 		must(o->wanted == b->wanted[i]);
 		must(o->coming == b->coming[i]);
+		must(nic->put_off.of[i] == b->put_off[i]);
 		must(e->control[i].entries == b->control[i]);
 		must(e->control[i].mrs == b->control_mrs[i]);
 		must(e->wait_slots[i] == b->waits[i]);
@@ -449,9 +452,11 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		must(e->promised[i] <= o->wanted);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;
+		put_off += nic->put_off.of[i];
 		promised += e->promised[i];
 	}
 	must(coming == e->share.coming);
+	must(put_off == nic->put_off.all);
 	must(promised <= nic->tlb.free);
 }
 

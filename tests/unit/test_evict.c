@@ -1110,6 +1110,66 @@ static void nobody_extends_while_the_entitled_wait(void **state)
 			 UNIC_ST_OK);
 }
 
+static void extend(const struct unic_evt_mr *evt, uint32_t us)
+{
+	assert_int_equal(
+		rig_answer(&r, evt, UNIC_ANSWER_EXTEND, NULL, us, NULL), 0);
+}
+
+/* It is no supply until then, but it does go: its owner is not brought below
+ * his share for a watermark, nor for one who borrows (INV-5). */
+static void extended_is_as_good_as_gone(void **state)
+{
+	struct unic_evt_mr evt, second;
+	struct rig_mr m[3], other;
+
+	(void)state;
+	hoard(0, 3, N / 4, m);
+	reg_ok(1, N / 4, &other);
+	rig_run(&r, RESIDENCE_NS);
+	params(2, 4);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(evt.hdr.reason, UNIC_WHY_REAPER);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
+	assert_int_equal(rig_ack(&r, &evt), 0);
+	extend(&evt, 10000);
+	assert_int_equal(r.nic.put_off.all, N / 4);
+	rig_run(&r, T_NS);
+	none();
+	wait_for(1, N / 4 + 1, 0);
+	rig_expect(&r, UNIC_EVT_NOTICE, &second);
+	assert_int_equal(unic_from_le16(second.hdr.proc), 1);
+	none();
+	wait_for(2, N / 8, 0); /* narrows the shares */
+	rig_expect(&r, UNIC_EVT_NOTICE, &second);
+	assert_int_equal(unic_from_le16(second.hdr.proc), 0);
+}
+
+/* The offered region has the extended grace, and is counted so. */
+static void offer_after_extend(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m, other;
+
+	(void)state;
+	reg_ok(0, 4, &m);
+	reg_ok(0, 6, &other);
+	admin(&m);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	extend(&evt, 1000);
+	assert_int_equal(r.nic.put_off.of[0], 4);
+	extend(&evt, 1000);
+	assert_int_equal(r.nic.put_off.of[0], 4);
+	assert_int_equal(
+		rig_answer(&r, &evt, UNIC_ANSWER_OFFER, &other, 0, NULL), 0);
+	assert_int_equal(r.nic.put_off.of[0], 6);
+	assert_int_equal(r.nic.evict.share.coming, 0);
+	assert_int_equal(rig_dereg(&r, &other), UNIC_ST_OK);
+	assert_int_equal(r.nic.put_off.all, 0);
+	assert_int_equal(r.nic.evict.share.coming, 0);
+	assert_int_equal(r.nic.tlb.free, N - 4);
+}
+
 /* INV-8: who extends is not what an entitled waiter has to wait for. */
 static void extended_grace_does_not_delay_the_entitled(void **state)
 {
@@ -1387,6 +1447,8 @@ int main(void)
 		T(offered_region_can_be_asked_for_again),
 		T(spared_region_is_next),
 		T(nobody_extends_while_the_entitled_wait),
+		T(extended_is_as_good_as_gone),
+		T(offer_after_extend),
 		T(extended_grace_does_not_delay_the_entitled),
 		T(events_are_held_back_not_lost),
 		T(dereg_before_its_evicted_is_told),
