@@ -455,7 +455,8 @@ build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
 sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
-		$(SEEDS),1000)) $(if $(TRACE),--trace) && echo "$@: ok"
+		$(SEEDS),1000)) $(if $(TRACE),--trace) $(if $(SALT),--salt \
+		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## the corpora of the fuzzers, once
 unit-target: $(TARGET_ELF) ## the same tests on the Cortex-A15 in QEMU

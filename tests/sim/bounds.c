@@ -93,6 +93,13 @@ static uint32_t net(const struct model *m, uint32_t proc)
 	return m->proc[proc].held - m->proc[proc].coming;
 }
 
+/* Is @proc above its share, or could it be, with what nobody hears of? */
+static bool may_be_above(const struct model *m, uint32_t proc)
+{
+	return net(m, proc) + model_cached(m, proc) >
+	       model_fair(m, proc, false);
+}
+
 /* Somebody above his share who has something that could be taken. */
 static bool another_above(const struct model *m, uint32_t victim)
 {
@@ -104,7 +111,7 @@ static bool another_above(const struct model *m, uint32_t victim)
 		if (r->state == MODEL_ACTIVE && r->proc != victim &&
 		    r->mr_class != UNIC_CLASS_CONTROL && r->n_pages &&
 		    sim_now() - r->active_ns > 4 * MS && /* residence is less */
-		    net(m, r->proc) > model_fair(m, r->proc))
+		    net(m, r->proc) > model_fair(m, r->proc, true))
 			return true;
 	}
 	return false;
@@ -129,22 +136,20 @@ static void noticed(struct node *n, struct model *m,
 	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
 		return;
 	/* nobody waits: whoever else is above or not */
-	if (e->hdr.reason == UNIC_WHY_REAPER &&
-	    net(m, r->proc) <= model_fair(m, r->proc))
+	if (e->hdr.reason == UNIC_WHY_REAPER && !may_be_above(m, r->proc))
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
 			 "asked for a watermark",
 			 n->id, r->proc, net(m, r->proc),
-			 model_fair(m, r->proc));
+			 model_fair(m, r->proc, false));
 	if (m->proc[r->proc].wanted || all_regions(m) > FEW_REGIONS)
 		return; /* it takes from itself, or indices are short */
-	if (net(m, r->proc) <= model_fair(m, r->proc) &&
-	    another_above(m, r->proc))
+	if (!may_be_above(m, r->proc) && another_above(m, r->proc))
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
 			 "a victim while another is above its share",
 			 n->id, r->proc, net(m, r->proc),
-			 model_fair(m, r->proc));
+			 model_fair(m, r->proc, false));
 }
 
 void bounds_event(struct node *n, struct model *m, const void *evt)

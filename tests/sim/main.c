@@ -10,14 +10,18 @@
 
 #include "shrink.h"
 
-static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--trace] "
-			    "[--twice] "
-			    "[--no-shrink] [--first]\n"
-			    "  runs seeds N, N + 1, ...; --twice runs each two "
-			    "times and compares\n"
-			    "  the logs; the exit code is 1 if one failed\n";
+static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
+			    "[--salt N]\n"
+			    "                [--trace] [--twice] [--no-shrink] "
+			    "[--first]\n"
+			    "  runs seeds N, N + 1, ..., or one; --salt: other "
+			    "draws for the same\n"
+			    "  numbers; --twice runs each two times and "
+			    "compares the logs; the exit\n"
+			    "  code is 1 if one failed\n";
 
 static bool trace, twice, first, shrink_too = true;
+static uint64_t salt;
 
 /* What no checker can say: the code under test never came back. */
 #define SEED_SECONDS 60u
@@ -48,10 +52,12 @@ static void report(const struct scenario *s, const struct sim_verdict *v)
 	struct sim_verdict w = *v;
 
 	printf("FAILED seed %llu at %llu us, %s: %s\n  again: make sim "
-	       "SEED=%llu "
-	       "TRACE=1\n",
+	       "SEED=%llu TRACE=1",
 	       (unsigned long long)s->seed, (unsigned long long)(v->at_ns / US),
 	       v->checker, v->text, (unsigned long long)s->seed);
+	if (salt)
+		printf(" SALT=%llu", (unsigned long long)salt);
+	printf("\n");
 	if (shrink_too) {
 		shrink(&small, &w);
 		printf("  shrunk, then %s: %s\n", w.checker, w.text);
@@ -83,30 +89,29 @@ static bool run_seed(uint64_t seed)
 	return !v.checker;
 }
 
-int main(int argc, char **argv)
+/* False: an option that there is not. */
+static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 {
 	static const struct option opts[] = { { "from", 1, NULL, 'f' },
 					      { "seeds", 1, NULL, 'n' },
+					      { "seed", 1, NULL, 'o' },
+					      { "salt", 1, NULL, 'x' },
 					      { "trace", 0, NULL, 't' },
 					      { "twice", 0, NULL, '2' },
 					      { "no-shrink", 0, NULL, 's' },
 					      { "first", 0, NULL, '1' },
 					      { 0 } };
-	uint64_t from = 1, n = 1000, i, failed = 0;
-	time_t start = time(NULL);
 	int c;
 
-	signal(SIGALRM, died);
-	signal(SIGSEGV, died);
-	signal(SIGFPE, died);
-	signal(SIGILL, died);
-	/* large blocks come from the kernel, zeroed when touched */
-	mallopt(M_MMAP_THRESHOLD, 65536);
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
-		if (c == 'f')
-			from = strtoull(optarg, NULL, 0);
+		if (c == 'f' || c == 'o')
+			*from = strtoull(optarg, NULL, 0);
+		if (c == 'o')
+			*n = 1;
 		else if (c == 'n')
-			n = strtoull(optarg, NULL, 0);
+			*n = strtoull(optarg, NULL, 0);
+		else if (c == 'x')
+			salt = strtoull(optarg, NULL, 0);
 		else if (c == 't')
 			trace = true;
 		else if (c == '2')
@@ -115,9 +120,26 @@ int main(int argc, char **argv)
 			first = true;
 		else if (c == 's')
 			shrink_too = false;
-		else
-			return fputs(usage, stderr), 2;
+		else if (c != 'f')
+			return false;
 	}
+	return optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t from = 1, n = 1000, i, failed = 0;
+	time_t start = time(NULL);
+
+	signal(SIGALRM, died);
+	signal(SIGSEGV, died);
+	signal(SIGFPE, died);
+	signal(SIGILL, died);
+	/* large blocks come from the kernel, zeroed when touched */
+	mallopt(M_MMAP_THRESHOLD, 65536);
+	if (!options(argc, argv, &from, &n))
+		return fputs(usage, stderr), 2;
+	sim_salt(salt);
 	for (i = 0; i < n && !(first && failed); i++)
 		failed += !run_seed(from + i);
 	n = i;

@@ -11,13 +11,41 @@ struct model_mr *model_find(struct model *m, uint32_t mr, uint32_t gen)
 	return r && r->state != MODEL_GONE && r->gen == gen ? r : NULL;
 }
 
-uint32_t model_fair(const struct model *m, uint32_t proc)
+uint32_t model_cached(const struct model *m, uint32_t proc)
+{
+	uint32_t i, k, n = 0, held = 0;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		held += m->proc[i].held;
+	if (held >= m->capacity)
+		return 0;
+	for (i = 0; i < MODEL_MRS; i++) {
+		const struct model_mr *r = &m->mr[i];
+
+		if (r->state < MODEL_ACTIVE || r->proc != proc)
+			continue;
+		if (r->residency == UNIC_TABLE)
+			n += r->n_pages;
+		for (k = 0; r->residency == UNIC_DEMAND && k < r->n_pages; k++)
+			n += r->bus[k] != 0;
+	}
+	return n < m->capacity - held ? n : m->capacity - held;
+}
+
+/* Nobody hears of it. */
+static bool may_share(const struct model *m, uint32_t proc)
+{
+	return sim_now() < m->proc[proc].denied_until_ns ||
+	       model_cached(m, proc);
+}
+
+uint32_t model_fair(const struct model *m, uint32_t proc, bool most)
 {
 	uint32_t i, weights = 0;
 
 	for (i = 0; i < MODEL_PROCS; i++)
 		if (i == proc || m->proc[i].held || m->proc[i].wanted ||
-		    sim_now() < m->proc[i].denied_until_ns)
+		    (!most && may_share(m, i)))
 			weights += m->proc[i].weight;
 	return weights ? m->capacity * m->proc[proc].weight / weights : 0;
 }

@@ -43,9 +43,16 @@ uint64_t sim_u64(struct sim_rng *r)
 	return z ^ z >> 31;
 }
 
+static uint64_t salt;
+
+void sim_salt(uint64_t n)
+{
+	salt = n * 0x9fb21c651e98df25ull;
+}
+
 void sim_rng_init(struct sim_rng *r, uint64_t seed, uint64_t who)
 {
-	r->s = seed;
+	r->s = seed ^ salt;
 	r->s = sim_u64(r) ^ who * 0xd1342543de82ef95ull;
 	sim_u64(r);
 }

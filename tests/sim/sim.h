@@ -25,6 +25,9 @@ struct sim_rng {
 
 /** sim_rng_init() - a stream of its own for each (seed, who). */
 void sim_rng_init(struct sim_rng *r, uint64_t seed, uint64_t who);
+/** sim_salt() - from now on streams are others, with @n different for each @n;
+ * 0: the usual ones. */
+void sim_salt(uint64_t n);
 /** sim_u64() - 64 random bits. */
 uint64_t sim_u64(struct sim_rng *r);
 /** sim_below() - 0 .. @n - 1; 0 when @n is 0. */
