@@ -117,6 +117,113 @@ static void lengths_of_work(void **state)
 	}
 }
 
+/* ------------------------------------------ what each side is told of it */
+
+/* A region of B that each step of the check refuses to the peer's WRITE, or
+ * READ, of 8 bytes at its beginning. */
+static struct rig_mr refused_by(uint32_t step, uint8_t *opcode)
+{
+	struct unic_cmd_mr_rereg c = { .what = UNIC_REREG_RIGHTS };
+	struct rig_mr mr = mb;
+
+	*opcode = UNIC_WR_WRITE;
+	switch (step) {
+	case UNIC_WD_STAG:
+		mr.stag ^= 0x100;
+		break;
+	case UNIC_WD_PD:
+		assert_int_equal(rig_reg(&rb, 0, rig_pd(&rb, 0), 1,
+					 UNIC_CLASS_RDMA, UNIC_REG_LIST, 0,
+					 &mr),
+				 0);
+		break;
+	case UNIC_WD_RIGHTS:
+		c.mr = unic_to_le32(mb.mr);
+		c.gen = unic_to_le32(mb.gen);
+		c.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE;
+		assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+		*opcode = UNIC_WR_READ;
+		break;
+	default:
+		mr.iova -= 8;
+	}
+	return mr;
+}
+
+static uint8_t nak[2][FAKE_FRAME_BYTES];
+static uint32_t nak_len;
+
+static void keep_nak(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		     uint32_t flags)
+{
+	(void)flags;
+	nak_len = len;
+	memcpy(nak[0], frame, len);
+	fake_deliver(port->peer, frame, len, UNIC_FRAME_NO_ICRC);
+}
+
+/* There, to the last byte of the answer, nobody can tell which step it was. */
+static void a_peer_is_told_nothing(void **state)
+{
+	uint32_t step, len = 0;
+	uint8_t opcode;
+	struct rig_mr at;
+
+	(void)state;
+	for (step = UNIC_WD_STAG; step <= UNIC_WD_BOUNDS; step++) {
+		pair_up();
+		at = refused_by(step, &opcode);
+		nak_len = 0;
+		rb.port.on_frame = keep_nak;
+		rig_send(&ra, &qa, opcode, 1, &ma, 0, 8, at.iova, at.stag);
+		pair_run(30 * MS);
+		rb.port.on_frame = NULL;
+		pair_expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
+		assert_true(nak_len > 0);
+		if (step == UNIC_WD_STAG) {
+			memcpy(nak[1], nak[0], nak_len);
+			len = nak_len;
+		}
+		assert_int_equal(nak_len, len);
+		assert_memory_equal(nak[1], nak[0], len);
+		pair_quiet();
+	}
+}
+
+/* Here it is said. */
+static void each_step_is_told_here(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr from;
+	uint32_t step;
+	uint8_t opcode;
+
+	(void)state;
+	for (step = UNIC_WD_STAG; step <= UNIC_WD_BOUNDS; step++) {
+		pair_up();
+		if (step == UNIC_WD_RIGHTS) { /* a sink that is read-only */
+			struct unic_cmd_mr_rereg c = {
+				.mr = unic_to_le32(mb.mr),
+				.gen = unic_to_le32(mb.gen),
+				.what = UNIC_REREG_RIGHTS,
+			};
+
+			assert_int_equal(
+				rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+			from = mb;
+		} else {
+			from = refused_by(step, &opcode);
+		}
+		opcode = step == UNIC_WD_RIGHTS ? UNIC_WR_READ : UNIC_WR_WRITE;
+		rig_send(&rb, &qb, opcode, 1, &from, 0, 8, ma.iova, ma.stag);
+		pair_run(30 * MS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+		assert_int_equal(cqe.detail, step);
+		pair_quiet();
+	}
+}
+
 /* ---------------------------------------------------- places that overlap */
 
 #define LEN 600u
@@ -502,6 +609,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lengths_of_work),
+		cmocka_unit_test(a_peer_is_told_nothing),
+		cmocka_unit_test(each_step_is_told_here),
 		cmocka_unit_test(places_that_overlap),
 		cmocka_unit_test(answers_of_another_time),
 		cmocka_unit_test(answers_that_come_too_late),

@@ -173,6 +173,10 @@ static void facts(void **state)
 	assert_int_equal(unic_from_le32(i->waits), UNIC_WAITS);
 	assert_int_equal(unic_from_le32(i->state), UNIC_NIC_READY);
 	assert_int_equal(unic_from_le32(i->boot_epoch), r.nic.epoch);
+	/* T, H and the reaper's period, before a driver says otherwise */
+	assert_int_equal(unic_from_le32(i->grace_us), 20000);
+	assert_int_equal(unic_from_le32(i->deliver_us), 50000);
+	assert_int_equal(unic_from_le32(i->reaper_us), 1000);
 	r.port.now_ns += 777;
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_HOST_TIME, &cmd, NULL), 0);
 	assert_int_equal(unic_from_le64(i->pair_host_ns), 1234567);

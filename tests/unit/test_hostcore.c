@@ -20,9 +20,10 @@
 
 struct unic_os {
 	uint64_t now_ns;
-	uint32_t rings, upcalls, quiet, replies, fail_alloc;
-	bool mapped; /* a process has its old slot mapped */
-	long live;   /* allocations */
+	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited;
+	char audit[128]; /* the last line of the log of calls */
+	bool mapped;	 /* a process has its old slot mapped */
+	long live;	 /* allocations */
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
 };
@@ -49,9 +50,14 @@ void unic_os_free(struct unic_os *os, void *p)
 void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 		 ...)
 {
-	(void)os;
-	(void)level;
-	(void)fmt;
+	va_list args;
+
+	if (level != UNIC_LOG_AUDIT)
+		return;
+	os->audited++;
+	va_start(args, fmt);
+	vsnprintf(os->audit, sizeof(os->audit), fmt, args);
+	va_end(args);
 }
 
 void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
@@ -326,7 +332,12 @@ static struct unic_evt_mr notice(uint32_t id, uint8_t type)
 				     .mr = unic_to_le32(3),
 				     .gen = unic_to_le32(9),
 				     .user = unic_to_le32(id),
+				     .stag = unic_to_le32(0x305),
 				     .seq = unic_to_le32(77),
+				     .entries = unic_to_le32(4),
+				     .dependents = unic_to_le32(6),
+				     .rank = unic_to_le32(2),
+				     .pain = unic_to_le32(123),
 				     .grace_us = unic_to_le32(20000) };
 }
 
@@ -718,6 +729,29 @@ static void list_has_our_frames(void **state)
 	fake_delete(f);
 }
 
+/* Whatever was asked, by whom, about what, and how it was answered. */
+static void each_call_is_logged(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(0x1234) };
+	struct unic_ctl_plain odd = { 0 };
+	uint32_t before;
+
+	(void)state;
+	f->client.pid = 4711;
+	hello(f);
+	before = f->os.audited;
+	assert_int_not_equal(request(f, UNIC_CTL_MR_DEREG, &dereg), 0);
+	assert_int_equal(f->os.audited, before + 1);
+	assert_string_equal(f->os.audit, "pid 4711 slot 0 mr-dereg id 1234: "
+					 "status 7");
+	assert_int_not_equal(request(f, 0x7777, &odd), 0);
+	assert_int_equal(f->os.audited, before + 2);
+	assert_non_null(strstr(f->os.audit, "pid 4711 slot 0 ? "));
+	assert_int_equal(f->host->refused, 2);
+	fake_delete(f);
+}
+
 static void notice_is_told_then_acknowledged(void **state)
 {
 	struct fake *f = fake_new();
@@ -735,6 +769,14 @@ static void notice_is_told_then_acknowledged(void **state)
 	assert_int_equal(unic_from_le32(up.user), 55);
 	assert_int_equal(unic_from_le64(up.deadline_ns),
 			 f->os.now_ns + 20000000);
+	assert_int_equal(unic_from_le32(up.hdr.epoch), f->epoch);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_WAITER);
+	assert_int_equal(unic_from_le32(up.notice_seq), 77);
+	assert_int_equal(unic_from_le32(up.entries), 4);
+	assert_int_equal(unic_from_le32(up.dependents), 6);
+	assert_int_equal(unic_from_le32(up.rank), 2);
+	assert_int_equal(unic_from_le32(up.grace_us), 20000);
+	assert_int_equal(unic_from_le32(up.pain), 123);
 	memcpy(&ack, f->last[UNIC_CMD_NOTICE_ACK], 64);
 	assert_int_equal(unic_from_le32(ack.seq), 77);
 	/* late duplicate: acknowledged again, not told again */
@@ -2540,6 +2582,7 @@ int main(void)
 		cmocka_unit_test(more_commands_than_slots),
 		cmocka_unit_test(too_many_requests),
 		cmocka_unit_test(list_has_our_frames),
+		cmocka_unit_test(each_call_is_logged),
 		cmocka_unit_test(notice_is_told_then_acknowledged),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
 		cmocka_unit_test(demand_pages_are_pinned_one_by_one),

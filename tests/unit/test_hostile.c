@@ -354,6 +354,40 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	check_books(&a);
 }
 
+/* All other news leave room in the ring for those of evictions, so that nobody has
+ * to read for one to be told. */
+static void news_leave_room_for_evictions(void **state)
+{
+	struct unic_evt_obj news = { .hdr.type = UNIC_EVT_DB_ERROR };
+	struct unic_cmd_mr evict = { .hdr = { 0 } };
+	struct rig_mr mr[8];
+	uint8_t rec[64];
+	uint32_t pd, i, n, told = 0;
+
+	(void)state;
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	pd = rig_pd(&a, 0);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(rig_reg(&a, 0, pd, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &mr[i]),
+				 UNIC_ST_OK);
+	for (n = 0; unic_mbox_event(&a.nic, &news); n++)
+		;
+	assert_int_equal(n, UNIC_EVT_ENTRIES - UNIC_EVT_RESERVED);
+	for (i = 0; i < 8; i++) {
+		evict.mr = unic_to_le32(mr[i].mr);
+		evict.gen = unic_to_le32(mr[i].gen);
+		assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_EVICT, &evict, NULL),
+				 UNIC_ST_OK);
+	}
+	rig_poll(&a);
+	assert_int_equal(a.nic.evict.evts_due, 0);
+	while (rig_event(&a, rec))
+		told += rec[0] == UNIC_EVT_NOTICE;
+	assert_int_equal(told, 8);
+}
+
 /*
  * The reserved credit: a driver that never reads its completion ring, so that
  * no command is answered any more, does not stop an eviction by the reaper.
@@ -515,6 +549,7 @@ int main(void)
 		cmocka_unit_test(completions_never_read),
 		cmocka_unit_test(scribbling_process_hurts_only_itself),
 		cmocka_unit_test(events_never_read_do_not_stop_evictions),
+		cmocka_unit_test(news_leave_room_for_evictions),
 		cmocka_unit_test(completions_never_read_do_not_stop_evictions),
 		cmocka_unit_test(bad_doorbells_are_told_once),
 		cmocka_unit_test(doorbell_count_that_goes_back),

@@ -242,6 +242,7 @@ static void mtu_of_a_link(void **state)
 
 static void usage(void **state)
 {
+	const struct unic_info *info = (const void *)r.port.bar;
 	struct unic_cmd_obj cmd = { .id = unic_to_le32(1) };
 	struct unic_cmd_set_params times = {
 		.grace_us = unic_to_le32(30000),
@@ -272,8 +273,13 @@ static void usage(void **state)
 	assert_int_equal(unic_from_le32(u.top_held[0]), 5);
 	assert_int_equal(unic_from_le32(u.top_held[1]), 3);
 	assert_int_equal(unic_from_le32(u.top_held[2]), 0);
-	/* B = H + T + reaper period + drain bound; 50 + 20 + 10 ms to begin */
-	assert_in_range(unic_from_le32(u.bound_us), 35700, before - 1);
+	/* B = H + T + reaper period + drain bound; and everybody may read it */
+	assert_int_equal(unic_from_le32(u.bound_us),
+			 35700 + unic_from_le32(info->drain_us));
+	assert_int_equal(before, 71000 + unic_from_le32(info->drain_us));
+	assert_int_equal(unic_from_le32(info->grace_us), 30000);
+	assert_int_equal(unic_from_le32(info->deliver_us), 5000);
+	assert_int_equal(unic_from_le32(info->reaper_us), 700);
 	cmd.id = unic_to_le32(UNIC_PROCS);
 	assert_int_not_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
 	/* with as many as another, the first is the first */
@@ -282,6 +288,48 @@ static void usage(void **state)
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
 	assert_int_equal(unic_from_le16(u.top_proc[0]), 0);
 	assert_int_equal(unic_from_le16(u.top_proc[1]), 1);
+}
+
+/* A registration that is refused answers with the accounts: which table, what
+ * is in it, who has it, who waits. */
+static void refusal_says_why(void **state)
+{
+	const uint32_t n = UNIC_TLB_ENTRIES;
+	struct unic_cmd_proc_set quota = { .proc = unic_to_le32(1),
+					   .weight = unic_to_le32(1),
+					   .quota = unic_to_le32(n - 3) };
+	struct unic_cmd_mr_reg cmd = { .page_shift = 12,
+				       .length = unic_to_le64(4 * 4096),
+				       .n_pages = unic_to_le32(4) };
+	struct unic_cpl_usage u;
+	struct rig_mr mr;
+	uint32_t pd1 = rig_pd(&r, 1);
+
+	(void)state;
+	cmd.pd = unic_to_le32(pd1);
+	rig_reg(&r, 1, pd1, n - 4, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
+	rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
+	assert_int_equal(rig_reg(&r, 0, pd, 8, UNIC_CLASS_RDMA, UNIC_REG_WAIT,
+				 0, &mr),
+			 UNIC_ST_PENDING);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, &u),
+			 UNIC_ST_TLB_FULL);
+	assert_int_equal(unic_from_le32(u.table), UNIC_TABLE_TLB);
+	assert_int_equal(unic_from_le32(u.used), n - 1);
+	assert_int_equal(unic_from_le32(u.limit), n);
+	assert_int_equal(unic_from_le32(u.holding), n - 4);
+	assert_int_equal(unic_from_le32(u.fair_share), n / 2);
+	assert_int_equal(unic_from_le32(u.borrowed), n - 4 - n / 2);
+	assert_int_equal(unic_from_le32(u.waiters), 1);
+	assert_int_equal(unic_from_le32(u.quota), 0);
+	assert_int_equal(unic_from_le16(u.top_proc[0]), 1);
+	assert_int_equal(unic_from_le32(u.top_held[0]), n - 4);
+	assert_int_equal(unic_from_le16(u.top_proc[1]), 0);
+	assert_int_equal(unic_from_le32(u.top_held[1]), 3);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_SET, &quota, NULL), 0);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, &u), UNIC_ST_QUOTA);
+	assert_int_equal(unic_from_le32(u.quota), n - 3);
+	assert_int_equal(unic_from_le32(u.holding), n - 4);
 }
 
 /* The last trace record of @code. */
@@ -722,6 +770,7 @@ int main(void)
 		cmocka_unit_test(doorbell_pages_before_others),
 		cmocka_unit_test(mtu_of_a_link),
 		cmocka_unit_test_setup(usage, up),
+		cmocka_unit_test_setup(refusal_says_why, up),
 		cmocka_unit_test_setup(trace_records, up),
 		cmocka_unit_test_setup(trace_of_a_release, up),
 		cmocka_unit_test_setup(failed_nic_answers, up),

@@ -224,6 +224,22 @@ static void app_heeds_importance(void **state)
 	assert_int_equal(gone, 0);
 }
 
+/* A newcomer that nobody knows yet goes if it matters less than who would. */
+static void app_does_not_spare_newcomers(void **state)
+{
+	uint16_t i;
+
+	(void)state;
+	begin(UNIC_POLICY_APP);
+	for (i = 0; i < ITEMS; i++)
+		use(i, 200);
+	for (i = 0; i < 2 * ITEMS; i++) /* all are known */
+		use(i % ITEMS, 200);
+	use(ITEMS, 1); /* takes somebody's place */
+	use(ITEMS + 1, 200);
+	assert_int_equal(where[ITEMS], NOT_THERE);
+}
+
 /* An entry wanted counts; the others of a large item do not. */
 static void larger_items_give_more(void **state)
 {
@@ -446,6 +462,7 @@ int main(void)
 		cmocka_unit_test(default_follows_a_change_of_phase),
 		cmocka_unit_test(s3fifo_gets_rid_of_what_is_used_once),
 		cmocka_unit_test(app_heeds_importance),
+		cmocka_unit_test(app_does_not_spare_newcomers),
 		cmocka_unit_test(larger_items_give_more),
 		cmocka_unit_test(young_items_are_spared),
 		cmocka_unit_test(policies_change_at_any_time),

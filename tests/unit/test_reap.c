@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_reap.c - who is asked, and how soon: `random` among regions of which some
- * are too young, and the next one after an extension.
+ * are too young, and the next one after an extension; what the trace says of it.
  */
+#include "access.h"
 #include "reap.h"
 #include "rig.h"
 #include "unit.h"
@@ -114,11 +115,79 @@ static void next_one_after_an_extension(void **state)
 	assert_int_not_equal(unic_from_le32(next.mr), unic_from_le32(evt.mr));
 }
 
+/* Trace records of @code, and the last of them. */
+static uint32_t traced(uint32_t code, const struct unic_trace_rec **last)
+{
+	const struct unic_trace_rec *ring =
+		(const void *)(r.port.bar + UNIC_BAR_TRACE_OFF);
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_TRACE_ENTRIES; i++)
+		if (unic_from_le32(ring[i].seq) == i + 1 &&
+		    unic_from_le16(ring[i].code) == code) {
+			*last = &ring[i];
+			n++;
+		}
+	return n;
+}
+
+/* Each choice with the pain of it: bytes for each entry, which fade. And that
+ * somebody was spared, because he was asked just now for the same one. */
+static void choices_are_traced(void **state)
+{
+	const struct unic_trace_rec *t = NULL;
+	struct unic_evt_mr evt;
+	struct rig_mr m, mine;
+
+	(void)state;
+	set_up();
+	reg(1, N / 2 + 1, &mine);
+	reg(0, N - N / 2 - 1, &m);
+	rig_run(&r, 2 * RESIDENCE_NS);
+	unic_mr_used(&r.nic, &r.nic.mrs.mr[mine.mr], 1000 * (N / 2 + 1));
+	wait_for(0, 1); /* within its share */
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(traced(UNIC_T_CHOSE, &t), 1);
+	assert_int_equal(unic_from_le16(t->proc), 1);
+	assert_int_equal(unic_from_le32(t->arg[0]), mine.mr);
+	assert_int_equal(unic_from_le32(t->arg[1]), N / 2 + 1);
+	assert_in_range(unic_from_le32(t->arg[2]), 900, 1000);
+	assert_int_equal(unic_from_le32(t->arg[2]), unic_from_le32(evt.pain));
+	assert_int_equal(unic_from_le32(t->arg[3]), UNIC_WHY_FAIR_SHARE);
+	assert_int_equal(traced(UNIC_T_SPARED, &t), 0);
+}
+
+/* Two borrowers: the second time within the minimum residence nobody is asked
+ * for the other, and the trace has it. */
+static void sparing_is_traced(void **state)
+{
+	const struct unic_trace_rec *t = NULL;
+	struct unic_evt_mr evt;
+	struct rig_mr m[4];
+	uint32_t i;
+
+	(void)state;
+	set_up();
+	for (i = 0; i < 4; i++)
+		reg(0, N / 4, &m[i]);
+	rig_run(&r, 2 * RESIDENCE_NS);
+	wait_for(1, N / 2 + 1); /* more than its share: it borrows */
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
+	assert_int_equal(traced(UNIC_T_CHOSE, &t), 1);
+	assert_true(traced(UNIC_T_SPARED, &t) > 0);
+	assert_int_equal(unic_from_le16(t->proc), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_among_the_old),
 		cmocka_unit_test(next_one_after_an_extension),
+		cmocka_unit_test(choices_are_traced),
+		cmocka_unit_test(sparing_is_traced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
