@@ -44,7 +44,7 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
-	mem.c move.c mr.c qp.c recover.c)
+	mem.c move.c mr.c qp.c recover.c resync.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \

@@ -100,6 +100,7 @@ struct unic_hpd {
 struct unic_hcq {
 	struct unic_obj obj;
 	uint32_t cq; /* the NIC's, or LOST */
+	bool overrun;
 	uint32_t user;
 	uint64_t made[UNIC_REC_WORDS]; /* its CQ_CREATE */
 };
@@ -342,6 +343,8 @@ void unic_queue_token_event(struct unic_host *host,
 void unic_queue_settled(struct unic_host *host);
 /** unic_queue_drop() - forget PDs, CQs, QPs, tokens of @owner. */
 void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);
+/** unic_queue_row() - RESYNC's row of @obj, a PD, CQ, QP or token. */
+void unic_queue_row(const struct unic_obj *obj, struct unic_ctl_object *row);
 /** unic_queue_token_reset() - token @obj ended with the device; its process is
  * told if it hears of that. */
 void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj);
@@ -385,6 +388,9 @@ void unic_cm_accept(struct unic_req *req);
 void unic_cm_reject(struct unic_req *req);
 void unic_cm_disconnect(struct unic_req *req);
 void unic_cm_query(struct unic_req *req);
+/** unic_cm_row() - RESYNC's row of @obj, a listener or connection. */
+void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
+		 struct unic_ctl_object *row);
 /** unic_cm_receive() - a datagram of a peer. */
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad);
 /** unic_cm_poll() - timers. Returns when to call again. */

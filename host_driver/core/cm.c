@@ -514,6 +514,25 @@ void unic_cm_query(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
 }
 
+void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
+		 struct unic_ctl_object *row)
+{
+	const struct listener *l = (const void *)obj;
+	const struct conn *c = (const void *)obj;
+
+	if (obj->type == UNIC_OBJ_LISTENER) {
+		row->user = unic_to_le32(l->user);
+		row->detail = unic_to_le32((uint32_t)l->service);
+		return;
+	}
+	l = c->state == C_REQUESTED ? listener_of(host, c->service) : NULL;
+	row->user = unic_to_le32(c->user);
+	row->state = unic_to_le32(unic_conn_state(c));
+	row->number = unic_to_le32(c->peer_qpn);
+	row->of = unic_to_le32(l ? l->obj.id : c->qp);
+	row->detail = unic_to_le32(c->ipv4);
+}
+
 /* Its consumer is gone; the peer is told as its state demands. */
 static void orphan(struct unic_host *host, struct conn *c)
 {

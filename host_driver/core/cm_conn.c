@@ -81,7 +81,7 @@ void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
 
 /* ----------------------------------------------------------------- answers */
 
-static uint32_t shown_state(const struct conn *c)
+uint32_t unic_conn_state(const struct conn *c)
 {
 	static const uint8_t state[] = {
 		[C_RESOLVE] = UNIC_CTL_CONN_CONNECTING,
@@ -104,7 +104,7 @@ void unic_conn_answer(struct unic_req *req, const struct conn *c,
 		.id = unic_to_le32(c->obj.id),
 		.state = unic_to_le32(status == UNIC_CTL_ST_REJECTED
 					      ? UNIC_CTL_CONN_REJECTED
-					      : shown_state(c)),
+					      : unic_conn_state(c)),
 		.peer_ipv4 = unic_to_le32(c->ipv4),
 		.peer_qpn = unic_to_le32(c->peer_qpn),
 		.service = unic_to_le64(c->service),

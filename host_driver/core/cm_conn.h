@@ -102,6 +102,9 @@ void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason);
 void unic_conn_answer(struct unic_req *req, const struct conn *c,
 		      uint32_t status, uint32_t reason);
 
+/** unic_conn_state() - enum unic_ctl_conn_state. */
+uint32_t unic_conn_state(const struct conn *c);
+
 /** unic_conn_upcall() - tell its process. */
 void unic_conn_upcall(struct unic_host *host, const struct conn *c,
 		      uint8_t type, uint32_t listener, uint32_t reason);

@@ -232,7 +232,7 @@ void unic_region_evict(struct unic_req *req)
 
 /* ------------------------------------------------------------------- resync */
 
-static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
+static uint32_t shown_state(const struct unic_hmr *mr)
 {
 	static const uint8_t state[] = {
 		[R_REGISTERING] = UNIC_CTL_R_WAITING,
@@ -243,12 +243,17 @@ static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
 		[R_EVICTED] = UNIC_CTL_R_EVICTED,
 	};
 
+	return state[mr->state];
+}
+
+static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
+{
 	*row = (struct unic_ctl_region){
 		.id = unic_to_le32(mr->obj.id),
 		.stag = unic_to_le32(mr->stag),
 		.user = unic_to_le32(mr->user),
 		.entries = unic_to_le32(mr->n_pages),
-		.state = unic_to_le32(state[mr->state]),
+		.state = unic_to_le32(shown_state(mr)),
 	};
 	if (mr->state != R_NOTIFIED)
 		return;
@@ -256,31 +261,72 @@ static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
 	row->deadline_ns = unic_to_le64(mr->deadline_ns);
 }
 
+static void object_row(struct unic_host *host, const struct unic_obj *obj,
+		       struct unic_ctl_object *row)
+{
+	const struct unic_hmr *mr = (const void *)obj;
+
+	/* the types have the same numbers */
+	*row = (struct unic_ctl_object){ .id = unic_to_le32(obj->id),
+					 .type = unic_to_le32(obj->type) };
+	if (obj->type == UNIC_OBJ_LISTENER || obj->type == UNIC_OBJ_CONN) {
+		unic_cm_row(host, obj, row);
+		return;
+	}
+	if (obj->type != UNIC_OBJ_MR) {
+		unic_queue_row(obj, row);
+		return;
+	}
+	row->user = unic_to_le32(mr->user);
+	row->state = unic_to_le32(shown_state(mr));
+	row->number = unic_to_le32(mr->stag);
+	row->of = unic_to_le32(mr->pd);
+	row->detail = unic_to_le32(
+		shown_state(mr) == UNIC_CTL_R_WAITING ? mr->reg_seq : mr->kind);
+}
+
+_Static_assert((uint32_t)UNIC_OBJ_PD == UNIC_CTL_O_PD &&
+		       (uint32_t)UNIC_OBJ_MR == UNIC_CTL_O_MR &&
+		       (uint32_t)UNIC_OBJ_CQ == UNIC_CTL_O_CQ &&
+		       (uint32_t)UNIC_OBJ_QP == UNIC_CTL_O_QP &&
+		       (uint32_t)UNIC_OBJ_TOKEN == UNIC_CTL_O_TOKEN &&
+		       (uint32_t)UNIC_OBJ_LISTENER == UNIC_CTL_O_LISTENER &&
+		       (uint32_t)UNIC_OBJ_CONN == UNIC_CTL_O_CONN,
+	       "types of objects");
+
 void unic_region_resync(struct unic_req *req)
 {
 	enum {
-		ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) /
-		       sizeof(struct unic_ctl_region)
+		BYTES = sizeof(struct unic_ctl_object),
+		ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / BYTES
 	};
-	struct unic_ctl_region row[ROWS];
+	_Alignas(8) uint8_t row[ROWS * BYTES];
 	struct unic_ctl_resync_reply rep = { 0 };
 	struct unic_ctl_resync r;
-	uint32_t at = 0, n = 0;
-	struct unic_hmr *mr;
+	uint32_t at = 0, n = 0, type;
+	struct unic_obj *obj;
 
+	_Static_assert(BYTES == sizeof(struct unic_ctl_region), "one size");
 	memcpy(&r, req->rec, sizeof(r));
+	if (unic_from_le32(r.what) > UNIC_CTL_RESYNC_OBJECTS) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	type = r.what ? 0 : UNIC_OBJ_MR;
 	if (r.after)
 		at = unic_obj_index(unic_from_le32(r.after)) + 1;
-	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
-				   unic_req_owner(req)))) {
+	while ((obj = unic_obj_next(&req->host->objects, &at, type,
+				    unic_req_owner(req)))) {
 		if (n == ROWS) {
 			rep.more = unic_to_le32(1);
 			break;
 		}
-		region_row(mr, &row[n++]);
+		if (type)
+			region_row((void *)obj, (void *)(row + n++ * BYTES));
+		else
+			object_row(req->host, obj, (void *)(row + n++ * BYTES));
 	}
 	rep.regions = unic_to_le32(n);
 	rep.next_seq = unic_to_le32(unic_req_proc(req)->upcall_next + 1);
-	unic_req_answer(req, UNIC_ST_OK, &rep, row,
-			n * (uint32_t)sizeof(row[0]));
+	unic_req_answer(req, UNIC_ST_OK, &rep, row, n * BYTES);
 }

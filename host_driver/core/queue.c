@@ -670,13 +670,42 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 		}
 		return;
 	case UNIC_EVT_CQ_ERROR:
-		if (cq)
+		if (cq) {
+			cq->overrun = true;
 			unic_proc_upcall_obj(host, cq->obj.owner,
 					     UNIC_UP_CQ_ERROR, cq->obj.id,
 					     cq->user, detail);
+		}
 		return;
 	default:
 		db_error(host, unic_from_le16(evt->hdr.proc), id);
+	}
+}
+
+void unic_queue_row(const struct unic_obj *obj, struct unic_ctl_object *row)
+{
+	const struct unic_htoken *t = (const void *)obj;
+	const struct unic_hqp *qp = (const void *)obj;
+	const struct unic_hcq *cq = (const void *)obj;
+
+	switch (obj->type) {
+	case UNIC_OBJ_CQ:
+		row->user = unic_to_le32(cq->user);
+		row->state = unic_to_le32(cq->overrun);
+		row->number = unic_to_le32(cq->cq);
+		break;
+	case UNIC_OBJ_QP:
+		row->user = unic_to_le32(qp->user);
+		row->state = unic_to_le32(qp->state);
+		row->number = unic_to_le32(qp->qpn);
+		row->of = unic_to_le32(qp->conn);
+		break;
+	case UNIC_OBJ_TOKEN:
+		row->user = unic_to_le32(t->user);
+		row->number = unic_to_le32(t->index);
+		break;
+	default: /* a PD */
+		break;
 	}
 }
 

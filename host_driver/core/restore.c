@@ -200,6 +200,7 @@ static bool take(struct unic_req *req, struct unic_obj *obj)
 		return true;
 	case UNIC_OBJ_CQ:
 		((struct unic_hcq *)(void *)obj)->cq = answer_u32(call);
+		((struct unic_hcq *)(void *)obj)->overrun = false;
 		return true;
 	case UNIC_OBJ_QP:
 		((struct unic_hqp *)(void *)obj)->qpn = answer_u32(call);

@@ -109,6 +109,8 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 
 	if (err)
 		return err;
+	unic_qp_untold(qp, UNIC_TOLD_DOWN | UNIC_TOLD_ERROR);
+	unic_qp_told(qp, UNIC_TOLD_UP);
 	status = unic_ctl(qp->ctx, UNIC_CTL_CONNECT, &call);
 	if (reply_len)
 		*reply_len = (unsigned int)call.reply_bytes;
@@ -133,6 +135,7 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 
 	if (err)
 		return err;
+	unic_qp_untold(qp, UNIC_TOLD_UP | UNIC_TOLD_DOWN | UNIC_TOLD_ERROR);
 	err = unic_fail_status("accept", unic_ctl(ctx, UNIC_CTL_ACCEPT, &call));
 	if (!err)
 		qp->conn = conn;

@@ -3,8 +3,8 @@
  * event.c - upcalls: from the ring that the driver writes to events of the
  * application, and the state of regions on the way.
  *
- * Secret: the ring protocol (abi/unic_ctl.h) with its resync when upcalls were
- * lost.
+ * Secret: the ring protocol (abi/unic_ctl.h). What is done when upcalls were lost
+ * is in resync.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ void unic_event_forked(struct unic_ctx *ctx)
 }
 
 /* A region that an event names stays until the event is acknowledged. */
-static void enqueue(struct unic_ctx *ctx, const struct unic_event *ev)
+void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 {
 	struct unic_note *n = calloc(1, sizeof(*n));
 	uint64_t one = 1;
@@ -132,7 +132,7 @@ void unic_event_purge(struct unic_ctx *ctx, const void *obj)
 
 /* ----------------------------------------------- one upcall, one event */
 
-static struct unic_region *region_of(struct unic_ctx *ctx, uint32_t handle)
+struct unic_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle)
 {
 	struct unic_region *r;
 
@@ -142,7 +142,7 @@ static struct unic_region *region_of(struct unic_ctx *ctx, uint32_t handle)
 	return r && r->handle == handle ? r : NULL;
 }
 
-static void set_life(struct unic_region *r, enum unic_mr_life life)
+void unic_event_life(struct unic_region *r, enum unic_mr_life life)
 {
 	__atomic_store_n(&r->life, (uint32_t)life, __ATOMIC_RELEASE);
 }
@@ -151,7 +151,8 @@ static bool on_notice(struct unic_ctx *ctx, const void *rec,
 		      struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
-	struct unic_region *r = region_of(ctx, unic_from_le32(up->user));
+	struct unic_region *r =
+		unic_event_region(ctx, unic_from_le32(up->user));
 
 	if (!r || r->life == UNIC_MR_GONE)
 		return false;
@@ -166,7 +167,7 @@ static bool on_notice(struct unic_ctx *ctx, const void *rec,
 	ev->deadline_ns = unic_from_le64(up->deadline_ns);
 	r->notice_seq = ev->seq;
 	__atomic_store_n(&r->deadline_ns, ev->deadline_ns, __ATOMIC_RELAXED);
-	set_life(r, UNIC_MR_ASKED);
+	unic_event_life(r, UNIC_MR_ASKED);
 	return true;
 }
 
@@ -174,7 +175,8 @@ static bool on_evicted(struct unic_ctx *ctx, const void *rec,
 		       struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
-	struct unic_region *r = region_of(ctx, unic_from_le32(up->user));
+	struct unic_region *r =
+		unic_event_region(ctx, unic_from_le32(up->user));
 
 	if (!r)
 		return false;
@@ -184,7 +186,7 @@ static bool on_evicted(struct unic_ctx *ctx, const void *rec,
 	ev->reason = up->hdr.reason;
 	ev->entries = unic_from_le32(up->entries);
 	ev->flags = unic_from_le32(up->flags);
-	set_life(r, UNIC_MR_GONE);
+	unic_event_life(r, UNIC_MR_GONE);
 	return true;
 }
 
@@ -192,7 +194,8 @@ static bool on_wait(struct unic_ctx *ctx, const void *rec,
 		    struct unic_event *ev)
 {
 	const struct unic_upcall_wait *up = rec;
-	struct unic_region *r = region_of(ctx, unic_from_le32(up->user));
+	struct unic_region *r =
+		unic_event_region(ctx, unic_from_le32(up->user));
 	bool granted = up->hdr.type == UNIC_UP_GRANTED;
 
 	if (!r || r->life != UNIC_MR_WAITING)
@@ -209,8 +212,22 @@ static bool on_wait(struct unic_ctx *ctx, const void *rec,
 	}
 	r->known = granted;
 	r->wait_status = ev->status;
-	set_life(r, granted ? UNIC_MR_LIVE : UNIC_MR_GONE);
+	unic_event_life(r, granted ? UNIC_MR_LIVE : UNIC_MR_GONE);
 	return true;
+}
+
+struct unic_qp *unic_event_qp(struct unic_ctx *ctx, uint32_t row, uint32_t id)
+{
+	struct unic_qp *qp = row < UNIC_DB_OBJECTS ? ctx->qp[row] : NULL;
+
+	return qp && qp->id == id ? qp : NULL;
+}
+
+struct unic_cq *unic_event_cq(struct unic_ctx *ctx, uint32_t row, uint32_t id)
+{
+	struct unic_cq *cq = row < UNIC_DB_OBJECTS ? ctx->cq[row] : NULL;
+
+	return cq && cq->id == id ? cq : NULL;
 }
 
 static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
@@ -223,12 +240,14 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 	switch (up->hdr.type) {
 	case UNIC_UP_QP_ERROR:
 		ev->type = UNIC_EV_QP_ERROR;
-		ev->qp = row < UNIC_DB_OBJECTS ? ctx->qp[row] : NULL;
-		return ev->qp && ev->qp->id == id;
+		ev->qp = unic_event_qp(ctx, row, id);
+		return ev->qp && !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_UP_CQ_ERROR:
 		ev->type = UNIC_EV_CQ_ERROR;
-		ev->cq = row < UNIC_DB_OBJECTS ? ctx->cq[row] : NULL;
-		return ev->cq && ev->cq->id == id;
+		ev->cq = unic_event_cq(ctx, row, id);
+		if (ev->cq)
+			ev->cq->overrun = true;
+		return ev->cq;
 	case UNIC_UP_DB_ERROR:
 		ev->type = UNIC_EV_DB_ERROR;
 		return true;
@@ -252,28 +271,46 @@ static bool on_token(struct unic_ctx *ctx, const void *rec,
 	return true;
 }
 
+/* True if it was told of request @conn before. */
+static bool listener_told(struct unic_listener *l, uint32_t conn)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_BACKLOG; i++)
+		if (l->told[i] == conn)
+			return true;
+	l->told[l->n_told++ % UNIC_BACKLOG] = conn;
+	return false;
+}
+
+bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
+			struct unic_event *ev)
+{
+	struct unic_listener *l = ctx->listeners;
+
+	while (l && l->id != listener)
+		l = l->next;
+	ev->type = UNIC_EV_CONNECT;
+	ev->listener = l;
+	return l && !listener_told(l, conn);
+}
+
 static bool on_conn(struct unic_ctx *ctx, const void *rec,
 		    struct unic_event *ev)
 {
 	const struct unic_upcall_conn *up = rec;
-	uint32_t row = unic_from_le32(up->user);
-	struct unic_listener *l;
+	bool is_up = up->hdr.type == UNIC_UP_ESTABLISHED;
 
 	ev->conn = unic_from_le32(up->hdr.id);
 	ev->peer_ipv4 = unic_from_le32(up->peer_ipv4);
-	if (up->hdr.type == UNIC_UP_CONN_REQUEST) {
-		uint32_t id = unic_from_le32(up->listener);
-
-		for (l = ctx->listeners; l && l->id != id; l = l->next)
-			;
-		ev->type = UNIC_EV_CONNECT;
-		ev->listener = l;
-		return l != NULL;
-	}
-	ev->type = up->hdr.type == UNIC_UP_ESTABLISHED ? UNIC_EV_CONNECTED
-						       : UNIC_EV_DISCONNECTED;
-	ev->qp = row < UNIC_DB_OBJECTS ? ctx->qp[row] : NULL;
-	return ev->qp && ev->qp->id == unic_from_le32(up->qp);
+	if (up->hdr.type == UNIC_UP_CONN_REQUEST)
+		return unic_event_request(ctx, unic_from_le32(up->listener),
+					  ev->conn, ev);
+	ev->type = is_up ? UNIC_EV_CONNECTED : UNIC_EV_DISCONNECTED;
+	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
+			       unic_from_le32(up->qp));
+	return ev->qp &&
+	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
 }
 
 static bool (*const handlers[])(struct unic_ctx *, const void *,
@@ -294,7 +331,7 @@ static void deliver(struct unic_ctx *ctx, const void *rec)
 	ctx->count.upcalls++;
 	if (hdr->type < sizeof(handlers) / sizeof(handlers[0]) &&
 	    handlers[hdr->type] && handlers[hdr->type](ctx, rec, &ev))
-		enqueue(ctx, &ev);
+		unic_event_put(ctx, &ev);
 }
 
 /* ------------------------------------------------------------ the ring */
@@ -308,7 +345,7 @@ static uint32_t record_seq(const struct unic_ctx *ctx, uint32_t n)
 }
 
 /* Others look at it without the lock: unic_event_pump(). */
-static void set_next(struct unic_ctx *ctx, uint32_t n)
+void unic_event_next(struct unic_ctx *ctx, uint32_t n)
 {
 	__atomic_store_n(&ctx->upcall_next, n, __ATOMIC_RELAXED);
 }
@@ -326,120 +363,6 @@ static int fetch(const struct unic_ctx *ctx, void *out)
 	return record_seq(ctx, n) == n + 1 ? 1 : -1;
 }
 
-/* What an upcall would have said, from what is true now. */
-static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
-{
-	struct unic_region *r = region_of(ctx, unic_from_le32(row->user));
-	struct unic_event ev = { .entries = unic_from_le32(row->entries) };
-	uint32_t state = unic_from_le32(row->state);
-
-	if (!r)
-		return;
-	r->resync = (uint32_t)ctx->count.resyncs;
-	ev.mr = &r->mr;
-	if (r->life == UNIC_MR_WAITING && state != UNIC_CTL_R_WAITING &&
-	    r->known) {
-		r->mr.stag = unic_from_le32(row->stag);
-		r->mr.entries = ev.entries;
-		set_life(r, UNIC_MR_LIVE);
-		ev.type = UNIC_EV_GRANTED;
-		enqueue(ctx, &ev);
-	}
-	if (state == UNIC_CTL_R_ACTIVE && r->life == UNIC_MR_ASKED)
-		set_life(r, UNIC_MR_LIVE); /* a reset voided the notice */
-	if (state == UNIC_CTL_R_NOTIFIED && r->life == UNIC_MR_LIVE) {
-		r->notice_seq = unic_from_le32(row->notice_seq);
-		ev.seq = r->notice_seq;
-		ev.deadline_ns = unic_from_le64(row->deadline_ns);
-		__atomic_store_n(&r->deadline_ns, ev.deadline_ns,
-				 __ATOMIC_RELAXED);
-		set_life(r, UNIC_MR_ASKED);
-		ev.type = UNIC_EV_NOTICE;
-		enqueue(ctx, &ev);
-	} else if (state == UNIC_CTL_R_EVICTED && r->life != UNIC_MR_GONE) {
-		set_life(r, UNIC_MR_GONE);
-		ev.type = UNIC_EV_EVICTED;
-		enqueue(ctx, &ev);
-	}
-}
-
-#define ROWS ((UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / 32u)
-
-/* One page of the answer. @after: the id to go on from, 0: no more. False: the
- * driver did not answer. */
-static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
-{
-	union {
-		struct unic_ctl_resync req;
-		struct unic_ctl_resync_reply reply;
-	} rec = { .req = { .after = unic_to_le32(*after) } };
-	struct unic_ctl_region row[ROWS];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = row,
-				  .reply_room = sizeof(row) };
-	size_t n;
-	size_t i;
-
-	if (unic_ctl(ctx, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)
-		return false;
-	n = call.reply_bytes / sizeof(row[0]);
-	/* The first upcall, number 0, has seq 1. */
-	if (!*after)
-		set_next(ctx, unic_from_le32(rec.reply.next_seq) - 1);
-	for (i = 0; i < n; i++)
-		reconcile(ctx, &row[i]);
-	*after = n && rec.reply.more ? unic_from_le32(row[n - 1].id) : 0;
-	return true;
-}
-
-/* The driver told of every region that it knows, and this is none of them: its
- * wait, or its life, ended in an upcall that was lost. */
-static void lose(struct unic_ctx *ctx, struct unic_region *r)
-{
-	bool waited = r->life == UNIC_MR_WAITING;
-	struct unic_event ev = {
-		.type = waited ? UNIC_EV_WAIT_ENDED : UNIC_EV_EVICTED,
-		.mr = &r->mr,
-		.status = waited ? UNIC_ST_NO_WAIT : 0,
-		.entries = r->mr.entries,
-	};
-
-	r->known = false;
-	r->wait_status = ev.status;
-	set_life(r, UNIC_MR_GONE);
-	enqueue(ctx, &ev);
-}
-
-static void lose_the_rest(struct unic_ctx *ctx)
-{
-	struct unic_region *r;
-	uint32_t i;
-
-	for (i = 0; i < UNIC_MR_HANDLES; i++) {
-		r = ctx->region[i];
-		if (r && r->known && !r->leaving && r->life != UNIC_MR_GONE &&
-		    r->resync != (uint32_t)ctx->count.resyncs)
-			lose(ctx, r);
-	}
-}
-
-static void resync(struct unic_ctx *ctx)
-{
-	uint32_t next = ctx->upcall_next;
-	uint32_t after = 0;
-	bool answered;
-
-	ctx->count.resyncs++;
-	do {
-		answered = resync_page(ctx, &after);
-	} while (answered && after);
-	if (answered)
-		lose_the_rest(ctx);
-	/* No answer: skip the lost one, or this would never end. */
-	if (ctx->upcall_next == next)
-		set_next(ctx, next + 1);
-}
-
 static void tell_reset(struct unic_ctx *ctx)
 {
 	struct unic_event ev = { .type = UNIC_EV_RESET };
@@ -449,7 +372,7 @@ static void tell_reset(struct unic_ctx *ctx)
 	ctx->reset_told = true;
 	/* Its end of file would make the event fd readable for ever. */
 	epoll_ctl(ctx->event_fd, EPOLL_CTL_DEL, unic_conn_fd(ctx->conn), NULL);
-	enqueue(ctx, &ev);
+	unic_event_put(ctx, &ev);
 }
 
 static void pump_locked(struct unic_ctx *ctx)
@@ -460,10 +383,11 @@ static void pump_locked(struct unic_ctx *ctx)
 
 	while (budget-- && (got = fetch(ctx, rec))) {
 		if (got < 0) {
-			resync(ctx);
+			if (unic_resync_regions(ctx))
+				unic_resync_objects(ctx);
 			continue;
 		}
-		set_next(ctx, ctx->upcall_next + 1);
+		unic_event_next(ctx, ctx->upcall_next + 1);
 		deliver(ctx, rec);
 	}
 	tell_reset(ctx);
@@ -475,7 +399,7 @@ void unic_event_revive(struct unic_ctx *ctx)
 	pump_locked(ctx);
 	__atomic_store_n(&ctx->dead, 0, __ATOMIC_RELEASE);
 	ctx->reset_told = false;
-	resync(ctx);
+	unic_resync_regions(ctx);
 	/* tell_reset() took it off */
 	watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);
 }
@@ -488,7 +412,7 @@ void unic_qp_recover(struct unic_qp *qp)
 		.status = UNIC_WC_WR_FLUSH_ERR,
 	};
 
-	enqueue(qp->ctx, &ev);
+	unic_event_put(qp->ctx, &ev);
 }
 
 void unic_event_pump(struct unic_ctx *ctx)

@@ -101,10 +101,14 @@ struct unic_region {
 	bool leaving;	      /* the driver is being asked to end it */
 };
 
+#define UNIC_BACKLOG 64u /* of the driver: more requests are refused */
+
 struct unic_listener {
 	struct unic_ctx *ctx;
 	struct unic_listener *next;
 	uint32_t id;
+	/* the last requests told, so that a resync tells none again */
+	uint32_t told[UNIC_BACKLOG], n_told;
 };
 
 static inline struct unic_region *unic_region(const struct unic_mr *mr)

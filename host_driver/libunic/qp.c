@@ -336,6 +336,8 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 	};
 
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
+	if (mod->state == UNIC_QPS_RESET)
+		unic_qp_untold(qp, UNIC_TOLD_ERROR);
 	return unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
 			       "modify a queue pair");
 }

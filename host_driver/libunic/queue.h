@@ -40,6 +40,7 @@ struct unic_cq {
 	unsigned int db;    /* row in the doorbell page */
 	unsigned int users; /* queue pair directions */
 	pthread_mutex_t lock;
+	bool overrun; /* CQ_ERROR was told; under evt_lock */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
 	/* completions of before a reset, and of what it ended; read first */
@@ -57,8 +58,25 @@ struct unic_qp {
 	uint32_t qpn;
 	unsigned int db;
 	uint32_t conn; /* connection, 0: none */
+	uint8_t told;  /* UNIC_TOLD_*, atomic: events that its owner had */
 	void *user;
 };
+
+#define UNIC_TOLD_UP	1u /* CONNECTED, or it asked itself */
+#define UNIC_TOLD_DOWN	2u /* DISCONNECTED */
+#define UNIC_TOLD_ERROR 4u /* QP_ERROR */
+
+/** unic_qp_told() - note it; true if it was told before. */
+static inline bool unic_qp_told(struct unic_qp *qp, uint8_t what)
+{
+	return __atomic_fetch_or(&qp->told, what, __ATOMIC_RELAXED) & what;
+}
+
+/** unic_qp_untold() - a new connection, or a new life. */
+static inline void unic_qp_untold(struct unic_qp *qp, uint8_t what)
+{
+	__atomic_fetch_and(&qp->told, (uint8_t)~what, __ATOMIC_RELAXED);
+}
 
 /** unic_cq_add_qp() / unic_cq_del_qp() - completions of @qp may arrive here.
  * Deleting also drops its unread completions. */
@@ -72,6 +90,31 @@ int unic_cq_recover(struct unic_cq *cq);
 /** unic_qp_recover() - its rings are empty; its owner is told by an event. evt_lock
  * held. */
 void unic_qp_recover(struct unic_qp *qp);
+
+/* Between event.c and resync.c; evt_lock held. */
+
+/** unic_event_put() - queue @ev for the application. A region it names stays
+ * until it is acknowledged. */
+void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev);
+/** unic_event_next() - @n is the number of the upcall to be read next. */
+void unic_event_next(struct unic_ctx *ctx, uint32_t n);
+/** unic_event_region(), _qp(), _cq() - what the driver's words name, or NULL. */
+struct unic_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle);
+struct unic_qp *unic_event_qp(struct unic_ctx *ctx, uint32_t row, uint32_t id);
+struct unic_cq *unic_event_cq(struct unic_ctx *ctx, uint32_t row, uint32_t id);
+/** unic_event_life() - its state, for all threads. */
+void unic_event_life(struct unic_region *r, enum unic_mr_life life);
+/** unic_event_request() - make *ev a CONNECT. False: nobody listens, or it was
+ * told before. */
+bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
+			struct unic_event *ev);
+
+/** unic_resync_regions() - after it regions are as the driver has them, and events
+ * say what changed. False: no answer, then one upcall is skipped. */
+bool unic_resync_regions(struct unic_ctx *ctx);
+/** unic_resync_objects() - events for what happened to queues and connections
+ * without a word, and RESYNC. */
+void unic_resync_objects(struct unic_ctx *ctx);
 
 /** unic_ring_complete() - the request whose first slot is @pos is done.
  * @in_order: all before it are done too. False: no such request. */

@@ -131,6 +131,20 @@ struct unic_usage {
 	} top[3]; /* largest holders */
 };
 
+/* One thing that we have at the driver. */
+struct unic_object {
+	uint32_t id;	/* host-wide */
+	uint32_t type;	/* enum unic_ctl_object_type */
+	uint32_t state; /* by type, as are the others: struct unic_ctl_object */
+	uint32_t number, of, detail;
+};
+
+/** unic_list_objects() - all of them, as the driver has them now: domains,
+ * regions and forms, requests that wait, queues, tokens, listeners,
+ * connections. At most @max are written. Returns how many there are, or
+ * -errno. */
+int unic_list_objects(struct unic_ctx *ctx, struct unic_object *out, int max);
+
 /** unic_query_usage() - what we hold, and who holds most. */
 int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out);
 
@@ -347,6 +361,11 @@ enum unic_ev_type {
 	UNIC_EV_RESET = 12,    /* NIC reset or driver gone: all is void */
 	UNIC_EV_DB_ERROR = 13, /* the doorbell page was written over: status is
 				* a word that named nothing */
+	UNIC_EV_RESYNC = 14,   /* upcalls came faster than they were read, and
+				* some were lost. The events before this one
+				* say what they would have said of regions,
+				* queues and connections; of tokens nothing:
+				* those not in unic_list_objects() have ended */
 };
 
 struct unic_event {

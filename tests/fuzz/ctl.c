@@ -253,7 +253,7 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 	case UNIC_CTL_TRACE_MASK:
 	case UNIC_CTL_RESYNC:
 		w[0] = unic_to_le32(in_below(in, 8));
-		if (op != UNIC_CTL_TRACE && op != UNIC_CTL_RESYNC)
+		if (op != UNIC_CTL_TRACE)
 			w[1] = unic_to_le32(in_u16(in));
 		for (i = 2;
 		     i < 8 && op >= UNIC_CTL_PARAMS && op <= UNIC_CTL_POLICY;

@@ -900,6 +900,41 @@ def test_notice_and_deadline(rig):
     c.close()
 
 
+def test_storm_of_notices(rig):
+    """1,000 notices while the process reads nothing: one wake-up is there, the
+    ring holds the last, the gap shows, RESYNC says what is true."""
+    c = rig.client()
+    pd = c.pd()
+    c.frames(8)
+    first = c.n
+    for i in range(1000):
+        mr = c.reg(pd, 4096, user=i)[0]
+        c.obj(u.EVICT, mr)
+        if i < 999:
+            c.obj(u.MR_DEREG, mr)
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        written = struct.unpack_from("<I", c.mem, 2 * 4096)[0]
+        if written >= 1000:
+            break
+        time.sleep(0.01)
+    wakes = 0
+    while select.select([c.upcall], [], [], 0)[0]:
+        os.read(c.upcall, 8)
+        wakes += 1
+    assert wakes == 1, wakes
+    seq = struct.unpack_from("<I", c.mem, 2 * 4096 + 64 + first % 63 * 64)[0]
+    assert seq - (first + 1) > 0 and (seq - first - 1) % 63 == 0, seq
+    r = c.call(u.RESYNC, struct.pack("<II", 0, 1))
+    rows = list(struct.iter_unpack("<8I", r.tail))
+    assert [x[1] for x in rows].count(1) == 1  # the PD
+    regions = [x for x in rows if x[1] == 2]
+    assert len(regions) == 1 and regions[0][0] == mr and regions[0][2] == 999
+    assert regions[0][3] in (3, 4) and regions[0][5] == pd, regions
+    assert r.get("III")[2] >= 1001
+    c.close()
+
+
 def test_release_and_offer(rig):
     c = rig.client()
     pd = c.pd()
@@ -1230,7 +1265,8 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
 LOOP = [test_connect_and_move, test_refused_connections, test_survivor_moves]
-NIC = [test_bad_doorbell, test_notice_and_deadline, test_release_and_offer, test_register_wait, test_reset_kept,
+NIC = [test_bad_doorbell, test_notice_and_deadline, test_storm_of_notices,
+       test_release_and_offer, test_register_wait, test_reset_kept,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
        test_cancel_races_grant, test_waits_are_shared, test_driver_killed,
        test_driver_killed_kept, test_away_ends_with_its_process,

@@ -2062,17 +2062,13 @@ static void reset_while_restoring_begins_again(void **state)
 	fake_delete(f);
 }
 
-static void queues_come_back_in_error(void **state)
+/* A CQ and a QP, both number 5 of the NIC; returns the id of the QP. */
+static uint32_t queues(struct fake *f, uint32_t mr)
 {
-	struct fake *f = fake_new();
 	struct unic_cpl_obj cpl = { .id = unic_to_le32(5) };
 	struct unic_ctl_cq_create cq = { .entries = unic_to_le32(16) };
 	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16) };
-	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT };
-	struct unic_ctl_obj r = { 0 };
-	uint32_t mr = region(f, 4), id;
 
-	(void)state;
 	memcpy(f->cpl[UNIC_CMD_CQ_CREATE], &cpl, 64);
 	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
 	cq.mr = qp.mr = unic_to_le32(mr);
@@ -2082,8 +2078,18 @@ static void queues_come_back_in_error(void **state)
 				      &f->host->objects, mr, UNIC_OBJ_MR, 0))
 				     ->pd);
 	assert_int_equal(request(f, UNIC_CTL_QP_CREATE, &qp), 0);
-	id = reply_u32(f, 16);
-	cpl.id = unic_to_le32(77);
+	return reply_u32(f, 16);
+}
+
+static void queues_come_back_in_error(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_obj cpl = { .id = unic_to_le32(77) };
+	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT };
+	struct unic_ctl_obj r = { 0 };
+	uint32_t mr = region(f, 4), id = queues(f, mr);
+
+	(void)state;
 	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
 	reset_nic(f);
 	r.id = unic_to_le32(id);
@@ -2111,6 +2117,90 @@ static uint32_t resets_of_token(struct fake *f, uint32_t index)
 			unic_from_le32(up.index) == index;
 	}
 	return ends;
+}
+
+/* The row of the only object of @type, or of the last one. */
+static struct unic_ctl_object row_of(struct fake *f, uint32_t type)
+{
+	struct unic_ctl_resync r = { .what = unic_to_le32(
+					     UNIC_CTL_RESYNC_OBJECTS) };
+	struct unic_ctl_object row, found = { .id = unic_to_le32(0) };
+	uint32_t i;
+
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
+	assert_int_equal(f->os.reply_bytes[0],
+			 64 + reply_u32(f, 16) * sizeof(row));
+	for (i = 0; i < reply_u32(f, 16); i++) {
+		memcpy(&row, (uint8_t *)f->os.reply[0] + 64 + i * sizeof(row),
+		       sizeof(row));
+		if (unic_from_le32(row.type) == type)
+			found = row;
+	}
+	return found;
+}
+
+/* A storm in which nobody reads: 1,000 records, and what is true after it. */
+static void resync_tells_of_everything(void **state)
+{
+	struct unic_evt_obj storm = { .hdr = { .type = UNIC_EVT_DB_ERROR } };
+	struct unic_evt_obj full = { .hdr = { .type = UNIC_EVT_CQ_ERROR },
+				     .id = unic_to_le32(5) };
+	struct unic_ctl_resync bad = { .what = unic_to_le32(2) };
+	struct unic_cm_msg msg;
+	struct fake *f = requested(&msg);
+	uint32_t mr = region(f, 4), i;
+	struct unic_ctl_object row;
+
+	(void)state;
+	queues(f, mr);
+	ask_token(f, mr, 99);
+	settle(f);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_CQ).state), 0);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_QP).state),
+			 UNIC_QPS_RESET);
+	event(f, &full);
+	full.hdr.type = UNIC_EVT_QP_ERROR;
+	event(f, &full);
+	for (i = 0; i < 1000; i++)
+		event(f, &storm);
+	assert_true(
+		unic_from_le32(
+			((struct unic_upcall_hdr *)(void *)upcall(f, 0))->seq) >
+		UNIC_UPCALLS);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_CQ).state), 1);
+	row = row_of(f, UNIC_CTL_O_QP);
+	assert_int_equal(unic_from_le32(row.state), UNIC_QPS_ERR);
+	assert_int_equal(unic_from_le32(row.number), 5);
+	row = row_of(f, UNIC_CTL_O_MR);
+	assert_int_equal(unic_from_le32(row.id), mr);
+	assert_int_equal(unic_from_le32(row.user), 55);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_R_ACTIVE);
+	assert_int_equal(unic_from_le32(row.of),
+			 unic_from_le32(row_of(f, UNIC_CTL_O_PD).id));
+	row = row_of(f, UNIC_CTL_O_TOKEN);
+	assert_int_equal(unic_from_le32(row.user), 99);
+	assert_int_equal(unic_from_le32(row.number), 6);
+	row = row_of(f, UNIC_CTL_O_CONN);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_CONN_REQUESTED);
+	assert_int_equal(unic_from_le32(row.detail), PEER);
+	assert_int_equal(unic_from_le32(row.of),
+			 unic_from_le32(row_of(f, UNIC_CTL_O_LISTENER).id));
+	assert_int_equal(reply_u32(f, 24), 1004); /* of the next upcall */
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &bad), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
+/* A request that waits has an id, and the number it was asked by. */
+static void resync_tells_of_waits(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_ctl_object row = row_of(f, UNIC_CTL_O_MR);
+
+	(void)state;
+	assert_int_equal(unic_from_le32(row.id), id);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_R_WAITING);
+	fake_delete(f);
 }
 
 /* Not before the NIC has stopped: until then bytes may arrive. */
@@ -2630,6 +2720,8 @@ int main(void)
 			reset_while_restoring_begins_again, keep, no_keep),
 		cmocka_unit_test_setup_teardown(queues_come_back_in_error, keep,
 						no_keep),
+		cmocka_unit_test(resync_tells_of_everything),
+		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
 						keep, no_keep),
 		cmocka_unit_test_setup_teardown(

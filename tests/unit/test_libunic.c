@@ -20,6 +20,7 @@
 
 #include "bufman.h"
 #include "error.h"
+#include "queue.h"
 #include "unic.h"
 #include "unic_ctl.h"
 
@@ -47,6 +48,8 @@ struct driver {
 	uint16_t offer_status, dereg_status;
 	uint32_t freed; /* frames given back */
 	uint32_t region_state;
+	struct unic_ctl_object object[4]; /* in the answer to RESYNC */
+	uint32_t objects;
 	/* full: registrations wait, for a deregistration or this end */
 	bool full;
 	uint16_t wait_end;
@@ -109,6 +112,17 @@ static size_t reg_reply(const void *req, uint8_t *out)
 	reply->stag = unic_to_le32(0x1000 + drv.last_mr);
 	reply->entries = unic_to_le32(entries ? entries : 1);
 	return 0;
+}
+
+static size_t objects_reply(uint8_t *out)
+{
+	struct unic_ctl_resync_reply *reply = (void *)out;
+	size_t bytes = drv.objects * sizeof(drv.object[0]);
+
+	memcpy(out + UNIC_CTL_BYTES, drv.object, bytes);
+	reply->regions = unic_to_le32(drv.objects);
+	reply->next_seq = unic_to_le32(drv.upcalls + 1);
+	return bytes;
 }
 
 static size_t resync_reply(uint8_t *out)
@@ -186,7 +200,10 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		end_wait();
 		return 0;
 	case UNIC_CTL_RESYNC:
-		return resync_reply(out);
+		return unic_from_le32(
+			       ((const struct unic_ctl_resync *)req)->what)
+			       ? objects_reply(out)
+			       : resync_reply(out);
 	case UNIC_CTL_NOTICE_ANSWER:
 		return answer_reply(req, out);
 	case UNIC_CTL_PD_ALLOC:
@@ -1006,6 +1023,81 @@ static void lost_upcalls_are_made_good(void **state)
 	rig_down(&r);
 }
 
+static void has_object(uint32_t type, uint32_t id, uint32_t user,
+		       uint32_t state, uint32_t of)
+{
+	drv.object[drv.objects++] = (struct unic_ctl_object){
+		.id = unic_to_le32(id),
+		.type = unic_to_le32(type),
+		.user = unic_to_le32(user),
+		.state = unic_to_le32(state),
+		.of = unic_to_le32(of),
+	};
+}
+
+/* How many events of each type there are now. */
+static unsigned int events(struct rig *r, unsigned int *of_type)
+{
+	struct unic_event ev;
+	unsigned int n = 0;
+
+	memset(of_type, 0, 16 * sizeof(*of_type));
+	while (!unic_get_event(r->ctx, &ev)) {
+		of_type[ev.type]++;
+		n++;
+		unic_ack_event(&ev);
+	}
+	return n;
+}
+
+/*
+ * A thousand notices while nobody reads, and among them the only word about a
+ * queue pair, a completion queue, connections. After it all is known, once.
+ */
+static void a_storm_is_survived(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	unsigned int i, of_type[16];
+	struct unic_object list[8];
+	struct unic_listener *l;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	assert_int_equal(unic_listen(r.ctx, 5, &l), 0);
+	for (i = 0; i < 1000; i++)
+		upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+	drv.region_state = UNIC_CTL_R_NOTIFIED;
+	has_object(UNIC_CTL_O_QP, r.qp->id, r.qp->db, UNIC_QPS_ERR, 0);
+	has_object(UNIC_CTL_O_CQ, r.cq->id, r.cq->db, 1, 0);
+	has_object(UNIC_CTL_O_CONN, 900, 0, UNIC_CTL_CONN_REQUESTED, l->id);
+	has_object(UNIC_CTL_O_CONN, 901, r.qp->db, UNIC_CTL_CONN_CLOSED,
+		   r.qp->id);
+	events(&r, of_type);
+	assert_int_equal(drv.resyncs, 1); /* the gap was seen, once */
+	assert_int_equal(of_type[UNIC_EV_NOTICE], 1);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_ASKED);
+	assert_int_equal(of_type[UNIC_EV_QP_ERROR], 1);
+	assert_int_equal(of_type[UNIC_EV_CQ_ERROR], 1);
+	assert_int_equal(of_type[UNIC_EV_CONNECT], 1);
+	assert_int_equal(of_type[UNIC_EV_DISCONNECTED], 1);
+	assert_int_equal(of_type[UNIC_EV_RESYNC], 1);
+	assert_int_equal(unic_list_objects(r.ctx, list, 8), 4);
+	assert_int_equal(list[2].id, 900);
+	assert_int_equal(list[3].of, r.qp->id);
+	/* another one: nothing is told again */
+	for (i = 0; i < 1000; i++)
+		upcall(&up, UP_UNKNOWN);
+	assert_int_equal(events(&r, of_type), 1);
+	assert_int_equal(of_type[UNIC_EV_RESYNC], 1);
+	assert_int_equal(drv.resyncs, 2);
+	assert_int_equal(unic_unlisten(l), 0);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 static void the_upcall_after_a_resync_is_read(void **state)
 {
 	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
@@ -1059,6 +1151,8 @@ static void lost_ends_are_told(void **state)
 		upcall(&up, UP_UNKNOWN);
 	/* And the regions of both queues. */
 	for (i = 0; !unic_get_event(r.ctx, &ev); i++) {
+		if (ev.type == UNIC_EV_RESYNC)
+			break; /* the last one */
 		assert_int_equal(ev.type == UNIC_EV_WAIT_ENDED, ev.mr == mr);
 		if (ev.mr == mr)
 			assert_int_equal(ev.status, UNIC_ST_NO_WAIT);
@@ -1349,6 +1443,7 @@ int main(void)
 		WITH_DRIVER(upcalls_change_regions),
 		WITH_DRIVER(bad_doorbell_is_told),
 		WITH_DRIVER(lost_upcalls_are_made_good),
+		WITH_DRIVER(a_storm_is_survived),
 		WITH_DRIVER(the_upcall_after_a_resync_is_read),
 		WITH_DRIVER(lost_ends_are_told),
 		WITH_DRIVER(a_dead_driver_is_seen),
