@@ -38,10 +38,11 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	unic_wire_main.c)
 CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
 	fault.c form.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
-	proc.c queue.c region.c restore.c)
-KIO      := $(addprefix host_driver/kio/,kio_client.c kio_server.c)
+	physical.c proc.c queue.c region.c restore.c)
+KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
+	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
-	look.c slots.c unicd_main.c unicd_os.c)
+	kio.c kio_files.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
 	mem.c move.c mr.c qp.c recover.c resync.c)
@@ -49,8 +50,10 @@ UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
-TOOLS     = $(UNICCTL) $(HOG) $(COPY)
-PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-policysim
+KIOTOOL  := $(addprefix host_driver/tools/,unic-kio.c kio_ask.c)
+TOOLS     = $(UNICCTL) $(HOG) $(COPY) $(KIOTOOL)
+PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-kio \
+	unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
 UNIT_CORE := test_arp test_attributes test_badinput test_cache test_cmd test_cq test_cut test_dma \
@@ -130,8 +133,9 @@ $1/hal/%.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3
 $1/hal/%/main.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3 -Ifirmware
 $1/host_driver/bus/%.o: INC = -Ihost_driver/bus
 $1/host_driver/core/%.o: INC = -Ihost_driver/core
-$1/host_driver/kio/%.o: INC = -Ihost_driver/kio
-$1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core
+$1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
+$1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
+	-Ihost_driver/kio
 $1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
@@ -148,7 +152,7 @@ $1/tests/pool/%.o: INC = -Itests/pool -Ifirmware -Iboards/$3
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
-$1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ifirmware \
+$1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
@@ -233,10 +237,11 @@ programs: $(PROGRAMS:%=$(B)/bin/%)
 $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
 	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
-$(B)/bin/unicd:     $(call objects,host,$(UNICD)) $(B)/host/core.a
+$(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
+$(B)/bin/unic-kio:  $(call objects,host,$(KIOTOOL))
 $(B)/bin/unic-policysim: $(call objects,host,$(POLICYSIM) $(POLICIES))
 $(B)/bin/unic-policysim: LIBS := -ljson-c
 $(B)/bin/unic-wire: LIBS := -lpcap -ldeflate -ljson-c
@@ -271,7 +276,8 @@ $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
 $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
-$(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(KIO)) \
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
+	host_driver/kio/,kio_client.c kio_server.c)) \
 	$(B)/$d/core.a))
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
@@ -325,7 +331,7 @@ $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
-	host_driver/unicd/,clients.c unicd_os.c))
+	host_driver/unicd/,clients.c kio.c kio_files.c unicd_os.c) $(KIO))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
 	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef
@@ -425,7 +431,8 @@ L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
-	test_unicd.py test_faults.py test_soak.py test_forms.py) \
+	test_unicd.py test_faults.py test_soak.py test_forms.py \
+	test_kio.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \

@@ -90,6 +90,8 @@ enum unic_ctl_op {
 	UNIC_CTL_PS = 67,
 	UNIC_CTL_TRACE = 68,
 	UNIC_CTL_CRASH = 69,
+	/* anybody, too; served by the driver itself */
+	UNIC_CTL_KIO = 72,
 	/* root, or the user the driver runs as */
 	UNIC_CTL_FAULT = 80,
 	UNIC_CTL_PARAMS = 81,
@@ -124,6 +126,7 @@ enum unic_ctl_status {
 	UNIC_CTL_ST_REJECTED = 77,    /* by the peer, see CONN_QUERY */
 	UNIC_CTL_ST_UNSUPPORTED = 78, /* not by this provider */
 	UNIC_CTL_ST_NONE = 79,	      /* CRASH: there is no record */
+	UNIC_CTL_ST_REMOTE = 80,      /* KIO: the other host says `error` */
 };
 
 /* First 16 bytes of every message. */
@@ -636,6 +639,69 @@ enum unic_ctl_conn_state {
 	UNIC_CTL_CONN_REJECTED = 7,
 };
 
+/* ------------------------------------------------------------ remote files */
+
+/*
+ * KIO. The driver's own page service (docs/DESIGN.md section 9): files that the
+ * driver of another host exports, by name. No HELLO, no memory of the NIC: the
+ * bytes go through this socket, whose messages may be UNIC_CTL_KIO_MSG_MAX long
+ * for it. A request's tail is the name, and behind it what is written; the reply's
+ * tail what is read. At most UNIC_CTL_KIO_OPEN of them without reply.
+ *
+ * It is done again when the connection to the other host ends under it, until
+ * `timeout_ms`; so what is written may be written twice, and it is not known of
+ * what ends TIMEOUT. TIMEOUT; UNREACHABLE, REJECTED (nothing is exported there);
+ * REMOTE; NO_NIC, NO_SLOT (for the driver itself); UNSUPPORTED (slots too small, or
+ * not by this provider); TOO_MANY.
+ */
+#define UNIC_CTL_KIO_BYTES	 65536u /* of one READ, WRITE, LIST */
+#define UNIC_CTL_KIO_NAME_MAX	 255u
+#define UNIC_CTL_KIO_MSG_MAX	 (64u + 256u + UNIC_CTL_KIO_BYTES)
+#define UNIC_CTL_KIO_OPEN	 4u
+#define UNIC_CTL_KIO_TIMEOUT_MS	 10000u
+#define UNIC_CTL_KIO_TIMEOUT_MAX 60000u
+
+enum unic_ctl_kio_what {
+	UNIC_CTL_KIO_READ = 1,
+	UNIC_CTL_KIO_WRITE = 2,
+	UNIC_CTL_KIO_LIST = 3, /* struct unic_ctl_kio_entry; offset: how many to
+				* leave out */
+	UNIC_CTL_KIO_STAT = 4,
+	UNIC_CTL_KIO_CUT = 5, /* make the file `offset` bytes long, and exist */
+	UNIC_CTL_KIO_STATE = 6, /* of the service here; no name, no address */
+};
+
+struct unic_ctl_kio {
+	struct unic_ctl_hdr hdr;
+	unic_le64 offset;
+	unic_le32 ipv4;	      /* of the other host, host order */
+	unic_le32 len;	      /* READ, LIST: room, WRITE: bytes; else 0 */
+	unic_le32 timeout_ms; /* 0: UNIC_CTL_KIO_TIMEOUT_MS */
+	uint8_t what;	      /* enum unic_ctl_kio_what */
+	uint8_t name_bytes;   /* with / between folders; none at either end */
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[6];
+};
+struct unic_ctl_kio_reply {
+	struct unic_ctl_hdr hdr; /* epoch 0 */
+	unic_le64 size;	 /* of the file now; LIST: entries left out and sent */
+	unic_le32 bytes; /* moved; READ: fewer than asked for only at the end */
+	unic_le32 error; /* REMOTE: errno of Linux */
+	unic_le64 demand; /* STATE: bytes of buffers it would use */
+	unic_le32 window; /* STATE: I/Os under way to a host, at most */
+	unic_le32 done;	  /* STATE: I/Os for processes here so far; */
+	unic_le32 failed; /* of them, with an error */
+	unic_le32 served; /* for other hosts */
+	unic_le32 rsvd[2];
+};
+/* In the reply of LIST, one behind the other without a gap. */
+struct unic_ctl_kio_entry {
+	unic_le64 size;
+	uint8_t dir; /* 1: a folder */
+	uint8_t name_bytes;
+	uint8_t name[6]; /* name_bytes of them, in truth */
+};
+
 /* ------------------------------------------------------------------ admin */
 
 /* INFO. Tail: struct unic_info, as the NIC shows it. */
@@ -947,6 +1013,12 @@ UNIC_ABI_SIZE(unic_ctl_reject, 64);
 UNIC_ABI_AT(unic_ctl_conn_reply, service, 32);
 UNIC_ABI_SIZE(unic_ctl_conn_reply, 64);
 UNIC_ABI_AT(unic_ctl_info_reply, provider, 48);
+UNIC_ABI_AT(unic_ctl_kio, what, 36);
+UNIC_ABI_SIZE(unic_ctl_kio, 64);
+UNIC_ABI_AT(unic_ctl_kio_reply, demand, 32);
+UNIC_ABI_SIZE(unic_ctl_kio_reply, 64);
+UNIC_ABI_AT(unic_ctl_kio_entry, name, 10);
+UNIC_ABI_SIZE(unic_ctl_kio_entry, 16);
 UNIC_ABI_SIZE(unic_ctl_info_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_stats_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_dump, 64);

@@ -168,7 +168,7 @@ struct unic_host {
 	uint32_t tokens;
 	struct unic_cm cm;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
-	uint32_t commands, failed, refused, audits, upcalls, resets;
+	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
 };
 
 /* --------------------------------------------------------------- host.c */

@@ -408,6 +408,11 @@ uint32_t unic_host_nic(const struct unic_host *host)
 	return host->state;
 }
 
+uint32_t unic_host_notices(const struct unic_host *host)
+{
+	return host->notices;
+}
+
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes)
 {

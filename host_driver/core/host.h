@@ -19,6 +19,7 @@
 struct unic_client {
 	uint32_t pid, uid;
 	bool privileged; /* may do what only root or the driver's user may */
+	bool kernel;	 /* the driver itself: its memory has bus addresses */
 	uint32_t slot;	 /* the core's; starts as UNIC_OS_NO_SLOT */
 	uint32_t open;	 /* requests without reply; starts as 0 */
 };
@@ -94,6 +95,10 @@ size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes);
 
 /** unic_host_slot_free() - the process that had this quiet slot is no more. */
 void unic_host_slot_free(struct unic_host *host, uint32_t slot);
+
+/** unic_host_notices() - regions asked back from processes so far: how crowded the
+ * table is. Free-running. */
+uint32_t unic_host_notices(const struct unic_host *host);
 
 /** unic_host_nic() - enum unic_ctl_nic, for messages. */
 uint32_t unic_host_nic(const struct unic_host *host);

@@ -69,6 +69,7 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 		mr->deadline_ns = unic_os_now_ns(host->os) +
 				  1000ull * unic_from_le32(evt->grace_us);
 		proc_of(host, mr)->notices++;
+		host->notices++;
 		mr->noticed_ns = unic_os_now_ns(host->os);
 		unic_pace_add(&proc_of(host, mr)->deliver,
 			      unic_host_clock(host,

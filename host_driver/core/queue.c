@@ -79,6 +79,8 @@ void unic_queue_pd_alloc(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
+	if (req->client->kernel)
+		cmd.flags = unic_to_le32(UNIC_PD_PHYSICAL);
 	unic_req_send(req, UNIC_CMD_PD_ALLOC, &cmd, pd_done);
 }
 

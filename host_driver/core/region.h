@@ -136,4 +136,8 @@ void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
 /** unic_mr_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr);
 
+/** unic_region_physical() - MR_REG of residency PHYSICAL, by the driver itself. */
+void unic_region_physical(struct unic_req *req,
+			  const struct unic_ctl_mr_reg *r);
+
 #endif /* UNIC_REGION_H */

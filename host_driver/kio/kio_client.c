@@ -14,6 +14,14 @@ void unic_kio_client_init(struct unic_kio_client *c,
 	c->window = UNIC_KIO_WINDOW;
 }
 
+/* Bytes come to it, so it needs a token. */
+static bool comes(const struct unic_kio *io)
+{
+	return io->op == UNIC_KIO_READ || io->op == UNIC_KIO_LIST;
+}
+
+static void ask(struct unic_kio_client *c, uint32_t at);
+
 /* ------------------------------------------------------------- the window */
 
 static void begin(struct unic_kio_client *c, uint32_t at)
@@ -24,6 +32,11 @@ static void begin(struct unic_kio_client *c, uint32_t at)
 	c->slot[at] = io;
 	c->busy++;
 	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
+	io->moved = 0;
+	if (!comes(io)) {
+		ask(c, at);
+		return;
+	}
 	io->state = UNIC_KIO_TOKEN;
 	c->link->token(c, at, io);
 }
@@ -40,6 +53,7 @@ static void fill_window(struct unic_kio_client *c)
 	}
 }
 
+/* Its slot is used again by the next fill_window(). */
 static void end(struct unic_kio_client *c, uint32_t at, int status,
 		uint32_t bytes)
 {
@@ -49,21 +63,23 @@ static void end(struct unic_kio_client *c, uint32_t at, int status,
 	c->busy--;
 	io->state = UNIC_KIO_DONE;
 	io->done(io, status, bytes);
-	fill_window(c);
 }
 
-/* Its pages may still be written to: not before the token has ended. */
+/* Its pages may still be written to, or read: not before the NIC has done. */
 static void give_up(struct unic_kio_client *c, uint32_t at, int why)
 {
 	struct unic_kio *io = c->slot[at];
-	bool has = io->state == UNIC_KIO_ASKED;
+	uint8_t state = io->state;
 
-	if (io->state == UNIC_KIO_CANCEL)
+	if (state == UNIC_KIO_CANCEL)
 		return;
-	io->state = UNIC_KIO_CANCEL;
 	io->why = why;
-	if (has) /* else it is on its way, and cancelled when it comes */
+	io->state = UNIC_KIO_CANCEL;
+	if (state == UNIC_KIO_ASKED && comes(io))
 		c->link->cancel(c, at, io);
+	else if (state == UNIC_KIO_ASKED)
+		end(c, at, why, io->moved);
+	/* a token on its way is cancelled when it comes; data lands first */
 }
 
 void unic_kio_window(struct unic_kio_client *c, uint32_t n)
@@ -79,20 +95,35 @@ uint64_t unic_kio_demand(const struct unic_kio_client *c)
 
 /* ------------------------------------------------------------------- I/Os */
 
-int unic_kio_read(struct unic_kio_client *c, struct unic_kio *io)
+static bool good(const struct unic_kio *io)
 {
+	bool bytes = comes(io) || io->op == UNIC_KIO_WRITE;
 	uint64_t sum = 0;
 	uint32_t i;
 
-	if (!io->pieces || io->pieces > UNIC_TOKEN_PIECES)
-		return -EINVAL;
+	if (!io->op || io->op >= UNIC_KIO_OPS ||
+	    io->pieces > UNIC_TOKEN_PIECES || io->len > UNIC_KIO_MAX ||
+	    bytes != !!io->len)
+		return false;
 	for (i = 0; i < io->pieces; i++)
 		sum += unic_from_le32(io->piece[i].len);
-	if (!io->len || io->len > UNIC_KIO_MAX || sum != io->len)
+	return sum == io->len;
+}
+
+static void learn_mean(struct unic_kio_client *c, uint32_t len)
+{
+	if (c->mean_bytes)
+		c->mean_bytes += len / 8 - c->mean_bytes / 8;
+	else
+		c->mean_bytes = len;
+}
+
+int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io)
+{
+	if (!good(io))
 		return -EINVAL;
-	c->mean_bytes =
-		c->mean_bytes ? c->mean_bytes - c->mean_bytes / 8 + io->len / 8
-			      : io->len;
+	if (io->len)
+		learn_mean(c, io->len);
 	io->state = UNIC_KIO_QUEUED;
 	io->next = NULL;
 	if (c->head)
@@ -104,66 +135,128 @@ int unic_kio_read(struct unic_kio_client *c, struct unic_kio *io)
 	return 0;
 }
 
-static bool ask(struct unic_kio_client *c, const struct unic_kio *io)
+static void ask(struct unic_kio_client *c, uint32_t at)
 {
+	struct unic_kio *io = c->slot[at];
 	struct unic_kio_msg msg = {
-		.op = UNIC_KIO_READ,
+		.op = io->op,
+		.name_bytes = io->name_bytes,
 		.id = unic_to_le32(io->id),
-		.object = unic_to_le32(io->object),
 		.offset = unic_to_le64(io->offset),
 		.len = unic_to_le32(io->len),
-		.token = unic_to_le32(io->token),
-		.key = unic_to_le64(io->key),
 	};
 
-	return c->link->send(c, &msg);
+	if (comes(io)) {
+		msg.token = unic_to_le32(io->token);
+		msg.key = unic_to_le64(io->key);
+	}
+	io->state = UNIC_KIO_ASKED;
+	if (!c->link->send(c, &msg, io))
+		give_up(c, at, -ENOLINK);
 }
 
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 		    uint32_t token, uint64_t key)
 {
 	struct unic_kio *io = c->slot[at];
-	bool late = io->state == UNIC_KIO_CANCEL;
+	bool late = io && io->state == UNIC_KIO_CANCEL;
 
-	if (!ok) {
-		end(c, at, late ? io->why : -ENOBUFS, 0);
+	if (!io || (!late && io->state != UNIC_KIO_TOKEN))
 		return;
-	}
 	io->token = token;
 	io->key = key;
-	if (late) {
+	if (!ok)
+		end(c, at, late ? io->why : -ENOBUFS, 0);
+	else if (late)
 		c->link->cancel(c, at, io);
-		return;
-	}
-	io->state = UNIC_KIO_ASKED;
-	if (!ask(c, io))
-		give_up(c, at, -EIO);
+	else
+		ask(c, at);
+	fill_window(c);
 }
 
 void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->slot[at];
 
-	if (io && io->state == UNIC_KIO_CANCEL)
+	if (!io || !comes(io))
+		return;
+	if (io->state == UNIC_KIO_CANCEL)
 		end(c, at, io->why, 0);
-	else if (io && io->state == UNIC_KIO_ASKED)
+	else if (io->state == UNIC_KIO_ASKED)
 		end(c, at, -EIO, 0); /* evicted, aborted: nobody answers it */
+	fill_window(c);
+}
+
+void unic_kio_sent(struct unic_kio_client *c, uint32_t at)
+{
+	struct unic_kio *io = c->slot[at];
+
+	if (!io || io->op != UNIC_KIO_WRITE)
+		return;
+	if (io->state == UNIC_KIO_CANCEL)
+		end(c, at, io->why, io->moved);
+	else if (io->state == UNIC_KIO_FLYING)
+		io->state = UNIC_KIO_ASKED;
+	fill_window(c);
+}
+
+static void answered(struct unic_kio_client *c, uint32_t at,
+		     const struct unic_kio_msg *msg, uint32_t token,
+		     uint32_t payload)
+{
+	struct unic_kio *io = c->slot[at];
+	uint32_t status = unic_from_le32(msg->status);
+	uint32_t len = unic_from_le32(msg->len);
+
+	io->size = unic_from_le64(msg->size);
+	io->remote = status < 4096 ? status : EIO;
+	if (comes(io) && payload && token == io->token) {
+		/* placed is the NIC's word: and then the token is used up */
+		end(c, at, status ? -EIO : 0, payload);
+		return;
+	}
+	if (!status && io->op == UNIC_KIO_WRITE && len <= io->len)
+		io->moved = len;
+	else if (!status && len) /* a payload refused, or none of these */
+		status = io->remote = EIO;
+	give_up(c, at, status ? -EREMOTEIO : 0);
+}
+
+static void granted(struct unic_kio_client *c, uint32_t at,
+		    const struct unic_kio_msg *msg)
+{
+	struct unic_kio *io = c->slot[at];
+	struct unic_kio_msg data = {
+		.op = UNIC_KIO_DATA,
+		.id = msg->id,
+		.len = unic_to_le32(io->len),
+	};
+
+	if (io->op != UNIC_KIO_WRITE || io->state != UNIC_KIO_ASKED)
+		return;
+	io->token = unic_from_le32(msg->token);
+	io->key = unic_from_le64(msg->key);
+	io->state = UNIC_KIO_FLYING;
+	if (!c->link->data(c, at, &data, io)) {
+		io->state = UNIC_KIO_ASKED;
+		give_up(c, at, -ENOLINK);
+	}
 }
 
 void unic_kio_message(struct unic_kio_client *c, const struct unic_kio_msg *msg,
-		      uint32_t payload)
+		      uint32_t token, uint32_t payload)
 {
 	uint32_t id = unic_from_le32(msg->id), at = SLOT_OF(id);
 	struct unic_kio *io = c->slot[at];
 
-	if (msg->op != UNIC_KIO_ANSWER || !io || io->id != id ||
-	    io->state != UNIC_KIO_ASKED)
+	if (!io || io->id != id ||
+	    (io->state != UNIC_KIO_ASKED && io->state != UNIC_KIO_FLYING))
 		return;
-	/* bytes placed are the NIC's word, and mean that the token is used up */
-	if (payload)
-		end(c, at, msg->status ? -EIO : 0, payload);
-	else /* an error, a payload refused, or the end of the file */
-		give_up(c, at, msg->status || msg->len ? -EIO : 0);
+	if (msg->op == UNIC_KIO_ANSWER)
+		answered(c, at, msg, token, payload);
+	else if (msg->op == UNIC_KIO_GRANT)
+		granted(c, at, msg);
+	fill_window(c);
 }
 
 /* ------------------------------------------------------ link and deadlines */
@@ -175,12 +268,23 @@ void unic_kio_up(struct unic_kio_client *c, bool up)
 	c->up = up;
 	for (at = 0; !up && at < UNIC_KIO_WINDOW; at++)
 		if (c->slot[at])
-			give_up(c, at, -EIO);
+			give_up(c, at, -ENOLINK);
 	fill_window(c);
 }
 
+void unic_kio_lost(struct unic_kio_client *c)
+{
+	uint32_t at;
+
+	c->up = false;
+	for (at = 0; at < UNIC_KIO_WINDOW; at++)
+		if (c->slot[at])
+			end(c, at, -ENOLINK, 0);
+}
+
 /* Those that wait for a slot, or for a link, have deadlines, too. */
-static uint64_t expire_queued(struct unic_kio_client *c, uint64_t now_ns)
+static uint64_t expire_queued(struct unic_kio_client *c, uint64_t now_ns,
+			      int status)
 {
 	struct unic_kio **at = &c->head, *io, *late = NULL;
 	uint64_t next = UINT64_MAX;
@@ -201,9 +305,14 @@ static uint64_t expire_queued(struct unic_kio_client *c, uint64_t now_ns)
 	while ((io = late)) { /* done() may queue again */
 		late = io->next;
 		io->state = UNIC_KIO_DONE;
-		io->done(io, -ETIMEDOUT, 0);
+		io->done(io, status, 0);
 	}
 	return next;
+}
+
+void unic_kio_refuse(struct unic_kio_client *c, int status)
+{
+	expire_queued(c, UINT64_MAX, status);
 }
 
 uint64_t unic_kio_client_poll(struct unic_kio_client *c, uint64_t now_ns)
@@ -221,6 +330,7 @@ uint64_t unic_kio_client_poll(struct unic_kio_client *c, uint64_t now_ns)
 		else if (io->deadline_ns < next)
 			next = io->deadline_ns;
 	}
-	now_ns = expire_queued(c, now_ns);
+	now_ns = expire_queued(c, now_ns, -ETIMEDOUT);
+	fill_window(c);
 	return now_ns < next ? now_ns : next;
 }

@@ -3,13 +3,18 @@
  * kio_client.h - the client of the kernel-resident page service.
  *
  * Secret: the life of an I/O: it holds a payload token from the time it is asked
- * for until it is answered, and nothing of the NIC otherwise. Its pages are given
- * back to the caller only when the token has ended, so nothing is written to them
- * afterwards; and it ends at its deadline or before, whatever the peer does.
+ * for until it is answered, or borrows one of the server's, and nothing of the NIC
+ * otherwise. Its pages are given back to the caller only when the NIC has done
+ * with them: the token has ended, the data has left. And it ends at its deadline or
+ * before, whatever the peer does.
  *
- *   QUEUED -> TOKEN -> ASKED -> done
- *                |        +-> CANCEL -> done (late, refused, link down)
- *                +-> done (no token)
+ *   READ, LIST    QUEUED -> TOKEN -> ASKED -> done
+ *                             |        +-> CANCEL -> done (late, refused, no link)
+ *                             +-> done (no token)
+ *   WRITE         QUEUED -> ASKED -> FLYING -> done
+ *                             |        +-> CANCEL -> done (late, no link)
+ *                             +-> done
+ *   STAT, CUT     QUEUED -> ASKED -> done
  *
  * Portable: calls its link and memcpy, allocates nothing. One lock around all.
  */
@@ -25,31 +30,43 @@
 #include "kio_msg.h"
 #include "unic_mbox.h"
 
-#define UNIC_KIO_WINDOW 16u /* I/Os under way, at most */
-
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
 	UNIC_KIO_QUEUED,
 	UNIC_KIO_TOKEN,
 	UNIC_KIO_ASKED,
+	UNIC_KIO_FLYING,
 	UNIC_KIO_CANCEL,
 };
 
 /* One I/O; the caller's, who fills in the first part and leaves it alone until
  * done(). */
 struct unic_kio {
-	uint32_t object, len; /* len: 1..UNIC_KIO_MAX, the sum of the pieces */
-	uint64_t offset;
+	uint8_t op;	    /* of a request */
+	uint8_t name_bytes; /* 0: the export itself (LIST) */
+	char name[UNIC_KIO_NAME_MAX];
+	uint32_t len;	 /* READ, WRITE, LIST: 1..UNIC_KIO_MAX; else 0 */
+	uint64_t offset; /* see struct unic_kio_msg */
+	/* where the bytes are, or go; their sum is len */
 	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
 	uint32_t pieces;
 	uint64_t deadline_ns;
-	/* @status: 0, and @bytes came; or -EIO (the server's error, or no link),
-	 * -ENOBUFS (no token), -ETIMEDOUT */
+	/*
+	 * @status: 0, and @bytes were moved; -EREMOTEIO (the server says
+	 * `remote`), -ENOLINK (the connection ended under it), -ENOBUFS (no
+	 * token), -EIO (what came is no answer), -ETIMEDOUT, or what
+	 * unic_kio_refuse() said. Of a WRITE or CUT
+	 * with an error it is not known whether it was done.
+	 */
 	void (*done)(struct unic_kio *io, int status, uint32_t bytes);
+	/* the answer's */
+	uint32_t remote; /* errno at the server */
+	uint64_t size;	 /* of the file */
 	/* the client's */
 	struct unic_kio *next;
 	uint32_t id, token;
 	uint64_t key;
+	uint32_t moved;
 	int why; /* CANCEL: what to say */
 	uint8_t state;
 };
@@ -58,8 +75,14 @@ struct unic_kio_client;
 
 /* What carries it. Each call is answered later, never from within. */
 struct unic_kio_link {
-	/** send() - @msg to the server. False: the link is down. */
-	bool (*send)(struct unic_kio_client *c, const struct unic_kio_msg *msg);
+	/** send() - @msg, and behind it the name of @io, to the server. False: the
+	 * link is down. */
+	bool (*send)(struct unic_kio_client *c, const struct unic_kio_msg *msg,
+		     const struct unic_kio *io);
+	/** data() - the bytes of slot @at to the server's token that is in @io,
+	 * with @msg as control part; unic_kio_sent() when its pages are read. */
+	bool (*data)(struct unic_kio_client *c, uint32_t at,
+		     const struct unic_kio_msg *msg, const struct unic_kio *io);
 	/** token() - for the pieces of slot @at; unic_kio_token() answers. */
 	void (*token)(struct unic_kio_client *c, uint32_t at,
 		      const struct unic_kio *io);
@@ -71,6 +94,7 @@ struct unic_kio_link {
 
 struct unic_kio_client {
 	const struct unic_kio_link *link;
+	void *of; /* the link's own */
 	struct unic_kio *slot[UNIC_KIO_WINDOW];
 	struct unic_kio *head, *tail; /* waiting for a slot */
 	uint32_t window;	      /* slots that may be used */
@@ -85,11 +109,15 @@ void unic_kio_client_init(struct unic_kio_client *c,
 			  const struct unic_kio_link *link);
 
 /** unic_kio_up() - connected, or no more. What was asked for over the old
- * connection ends -EIO, what was not waits for the next. */
+ * connection ends -ENOLINK, what was not waits for the next. */
 void unic_kio_up(struct unic_kio_client *c, bool up);
 
-/** unic_kio_read() - read @io. 0, and done() follows; or -EINVAL. */
-int unic_kio_read(struct unic_kio_client *c, struct unic_kio *io);
+/** unic_kio_lost() - the NIC was reset: no answer to token(), cancel() or data()
+ * will come, and none is needed. Ends as unic_kio_up(false). */
+void unic_kio_lost(struct unic_kio_client *c);
+
+/** unic_kio_start() - begin @io, or queue it. 0, and done() follows; or -EINVAL. */
+int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io);
 
 /** unic_kio_token() - slot @at has a token, or (@ok false) cannot have one. */
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
@@ -98,10 +126,16 @@ void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 /** unic_kio_ended() - the token of slot @at is no more. */
 void unic_kio_ended(struct unic_kio_client *c, uint32_t at);
 
+/** unic_kio_sent() - the NIC reads the bytes of slot @at no more. */
+void unic_kio_sent(struct unic_kio_client *c, uint32_t at);
+
 /** unic_kio_message() - a copy of what came from the server, with @payload bytes
- * in the token it named. What fits no I/O is ignored. */
+ * placed in token @token (0 bytes: none). What fits no I/O is ignored. */
 void unic_kio_message(struct unic_kio_client *c, const struct unic_kio_msg *msg,
-		      uint32_t payload);
+		      uint32_t token, uint32_t payload);
+
+/** unic_kio_refuse() - what waits for a connection ends with @status. */
+void unic_kio_refuse(struct unic_kio_client *c, int status);
 
 /** unic_kio_window() - at most @n I/Os under way from now on, 1 at least: what
  * the driver answers to a notice. Those under way go on. */

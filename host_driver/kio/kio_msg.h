@@ -3,34 +3,68 @@
  * kio_msg.h - what client and server of the kernel-resident page service say to
  * each other (memory.md section 8).
  *
- * A request goes as a SEND. Its answer is the control part of a tagged message
- * whose payload is the data; without data, a SEND. Both are read from a message
- * buffer that the peer wrote: every field is checked.
+ *   READ, LIST        -->              (with a token of the client's)
+ *                     <-- ANSWER       control part of a tagged message whose
+ *                                      payload is the data; none: a SEND
+ *   WRITE             -->
+ *                     <-- GRANT        a token of the server's
+ *   DATA              -->              control part, the payload is the data
+ *                     <-- ANSWER
+ *   STAT, CUT         -->
+ *                     <-- ANSWER
+ *
+ * A request is a record and the name of its file, and nothing else; so a server
+ * knows nothing of a client between two requests, and each can be repeated. All
+ * others are the record alone. Both are read from a message buffer that the peer
+ * wrote: every field is checked.
  */
 #ifndef UNIC_KIO_MSG_H
 #define UNIC_KIO_MSG_H
 
 #include "unic_types.h"
 
-#define UNIC_KIO_MAX (64u * 1024u) /* bytes of one transfer */
+#define UNIC_KIO_SERVICE \
+	0x756e69636b696f01ull		/* of the connection: unickio 1 */
+#define UNIC_KIO_MAX	  (64u * 1024u) /* bytes of one transfer */
+#define UNIC_KIO_NAME_MAX 255u
+#define UNIC_KIO_WINDOW	  16u /* requests open on a connection, at most */
 
 enum unic_kio_op {
 	UNIC_KIO_READ = 1,
-	UNIC_KIO_ANSWER = 2,
+	UNIC_KIO_WRITE = 2,
+	UNIC_KIO_LIST = 3, /* struct unic_kio_entry of a directory */
+	UNIC_KIO_STAT = 4, /* the file's size */
+	UNIC_KIO_CUT = 5,  /* make it so long, and exist */
+	UNIC_KIO_OPS = 6,
+	UNIC_KIO_ANSWER = 16,
+	UNIC_KIO_GRANT = 17,
+	UNIC_KIO_DATA = 18,
 };
 
 struct unic_kio_msg {
-	uint8_t op; /* enum unic_kio_op */
-	uint8_t rsvd[3];
-	unic_le32 id;	  /* the client's; comes back in the answer */
-	unic_le32 object; /* file or volume, by the server's number */
+	uint8_t op;	    /* enum unic_kio_op */
+	uint8_t name_bytes; /* requests; else 0 */
+	uint8_t rsvd[2];
+	unic_le32 id;	  /* the client's; comes back in what answers it. Its
+			   * low bits, modulo WINDOW, are the place in its
+			   * window, which is free again after the ANSWER */
 	unic_le32 status; /* ANSWER: 0 or a positive errno */
-	unic_le64 offset;
-	unic_le32 len;	 /* bytes wanted; ANSWER: bytes sent */
-	unic_le32 token; /* READ: where the data goes */
-	unic_le64 key;
+	unic_le32 len; /* READ, LIST: room; WRITE: bytes; ANSWER: bytes moved */
+	unic_le64 offset; /* CUT: the length; LIST: entries to skip */
+	unic_le64 size;	  /* ANSWER: bytes of the file now; LIST: entries */
+	unic_le64 key;	  /* READ, LIST, GRANT: of the token */
+	unic_le32 token;  /* ... and its index */
+	unic_le32 rsvd2;
 };
 
-UNIC_ABI_SIZE(unic_kio_msg, 40);
+/* One file of a LIST; the next begins behind the name, without a gap. */
+struct unic_kio_entry {
+	unic_le64 size;
+	uint8_t dir; /* 1: a directory */
+	uint8_t name_bytes;
+	uint8_t name[];
+} __attribute__((packed));
+
+UNIC_ABI_SIZE(unic_kio_msg, 48);
 
 #endif /* UNIC_KIO_MSG_H */

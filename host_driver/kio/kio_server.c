@@ -2,27 +2,319 @@
 /* kio_server.c - see kio_server.h. */
 #include "kio_server.h"
 
-int unic_kio_serve(struct unic_kio_server *s, const struct unic_kio_msg *msg,
-		   void *buf, struct unic_kio_msg *answer, uint32_t *token,
-		   uint64_t *key)
-{
-	uint32_t len = unic_from_le32(msg->len);
-	uint64_t offset = unic_from_le64(msg->offset);
-	int n = -EINVAL;
+#define DATA_NS	 2000000000ull /* for the data of a WRITE to come */
+#define RETRY_NS 1000000ull    /* a token or a buffer may be free again */
 
-	if (msg->op != UNIC_KIO_READ)
-		return -EBADMSG;
-	if (len && len <= UNIC_KIO_MAX && offset + len > offset)
-		n = s->read(s, unic_from_le32(msg->object), offset, buf, len);
-	*token = unic_from_le32(msg->token);
-	*key = unic_from_le64(msg->key);
-	*answer = (struct unic_kio_msg){
+void unic_kio_server_init(struct unic_kio_server *s,
+			  const struct unic_kio_server_link *link,
+			  struct unic_kio_store *store)
+{
+	memset(s, 0, sizeof(*s));
+	s->link = link;
+	s->store = store;
+}
+
+/* --------------------------------------------------------------------- jobs */
+
+static void job_free(struct unic_kio_server *s, struct unic_kio_job *job)
+{
+	if (job->buf)
+		s->link->buf_put(s, job->buf);
+	job->buf = NULL;
+	job->state = UNIC_KIO_JOB_FREE;
+}
+
+static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
+				     uint64_t size)
+{
+	return (struct unic_kio_msg){
 		.op = UNIC_KIO_ANSWER,
-		.id = msg->id,
-		.object = msg->object,
+		.id = job->ask.id,
 		.status = unic_to_le32(n < 0 ? (uint32_t)-n : 0),
-		.offset = msg->offset,
 		.len = unic_to_le32(n < 0 ? 0 : (uint32_t)n),
+		.offset = job->ask.offset,
+		.size = unic_to_le64(size),
 	};
-	return n < 0 ? 0 : n;
+}
+
+/* By itself, and the job is over. */
+static void finish(struct unic_kio_server *s, struct unic_kio_job *job, int n,
+		   uint64_t size)
+{
+	struct unic_kio_msg msg = answer_to(job, n, size);
+	bool mute = job->mute;
+
+	job_free(s, job);
+	if (!mute)
+		s->link->send(s, &msg); /* false: the link ends us */
+}
+
+static int run(struct unic_kio_server *s, const struct unic_kio_job *job,
+	       uint32_t len, uint64_t *size)
+{
+	*size = 0;
+	if (!s->store)
+		return -ENODEV;
+	return s->store->run(s->store, job->ask.op, job->name,
+			     job->ask.name_bytes,
+			     unic_from_le64(job->ask.offset), job->buf, len,
+			     size);
+}
+
+/* Its token has ended, or it never got one. */
+static void undo(struct unic_kio_server *s, uint32_t at)
+{
+	finish(s, &s->job[at], s->job[at].status, 0);
+}
+
+static void cancel(struct unic_kio_server *s, uint32_t at, int why)
+{
+	s->job[at].state = UNIC_KIO_JOB_CANCEL;
+	s->job[at].status = why;
+	s->link->cancel(s, at);
+}
+
+/* -------------------------------------------------------------------- serve */
+
+static void serve_bytes(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_msg msg;
+	uint64_t size;
+	int n = run(s, job, unic_from_le32(job->ask.len), &size);
+
+	if (n <= 0) {
+		finish(s, job, n, size);
+		return;
+	}
+	msg = answer_to(job, n, size);
+	job->state = UNIC_KIO_JOB_SENDING;
+	if (!s->link->data(s, at, &msg, (uint32_t)n))
+		job_free(s, job);
+}
+
+/* False: there is no buffer for it now. */
+static bool serve(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_job *job = &s->job[at];
+	uint64_t size;
+	int n;
+
+	if (job->ask.op == UNIC_KIO_STAT || job->ask.op == UNIC_KIO_CUT) {
+		n = run(s, job, 0, &size);
+		finish(s, job, n, size);
+		return true;
+	}
+	job->buf = s->link->buf_get(s);
+	if (!job->buf)
+		return false;
+	if (job->ask.op == UNIC_KIO_WRITE) {
+		job->state = UNIC_KIO_JOB_TOKEN;
+		s->link->token(s, at);
+	} else {
+		serve_bytes(s, at);
+	}
+	return true;
+}
+
+/* One at a time: whoever polls has others to look after. */
+static uint64_t serve_next(struct unic_kio_server *s, uint64_t now_ns)
+{
+	uint64_t next = UINT64_MAX;
+	bool served = false;
+	uint32_t i;
+
+	if (s->starved) { /* of tokens: not at once again */
+		s->starved = false;
+		return now_ns + RETRY_NS;
+	}
+	for (i = 0; i < UNIC_KIO_JOBS; i++) {
+		uint32_t at = (s->next + i) % UNIC_KIO_JOBS;
+
+		if (s->job[at].state != UNIC_KIO_JOB_WAIT)
+			continue;
+		if (served)
+			return now_ns;
+		if (!serve(s, at)) {
+			next = now_ns + RETRY_NS;
+			continue;
+		}
+		served = true;
+		s->next = at + 1;
+	}
+	return next;
+}
+
+uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
+{
+	uint64_t next = serve_next(s, now_ns);
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_JOBS; at++) {
+		struct unic_kio_job *job = &s->job[at];
+
+		if (job->state != UNIC_KIO_JOB_GRANTED)
+			continue;
+		if (!job->deadline_ns)
+			job->deadline_ns = now_ns + DATA_NS;
+		if (job->deadline_ns <= now_ns)
+			cancel(s, at, -ETIMEDOUT);
+		else if (job->deadline_ns < next)
+			next = job->deadline_ns;
+	}
+	return next;
+}
+
+void unic_kio_server_token(struct unic_kio_server *s, uint32_t at, bool ok,
+			   uint32_t token, uint64_t key)
+{
+	struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_msg msg = { .op = UNIC_KIO_GRANT, .id = job->ask.id };
+
+	if (job->state != UNIC_KIO_JOB_TOKEN)
+		return;
+	job->token = token;
+	job->key = key;
+	if (!ok && job->mute) {
+		job_free(s, job);
+	} else if (!ok) {
+		s->link->buf_put(s, job->buf);
+		job->buf = NULL;
+		job->state = UNIC_KIO_JOB_WAIT;
+		s->starved = true;
+	} else if (job->mute) {
+		cancel(s, at, -ENOLINK);
+	} else {
+		job->state = UNIC_KIO_JOB_GRANTED;
+		job->deadline_ns = 0;
+		msg.len = job->ask.len;
+		msg.token = unic_to_le32(token);
+		msg.key = unic_to_le64(key);
+		s->link->send(s, &msg);
+	}
+}
+
+void unic_kio_server_ended(struct unic_kio_server *s, uint32_t at)
+{
+	if (s->job[at].state == UNIC_KIO_JOB_CANCEL)
+		undo(s, at);
+}
+
+void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at)
+{
+	if (s->job[at].state == UNIC_KIO_JOB_SENDING)
+		job_free(s, &s->job[at]);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static bool name_good(const char *name, uint32_t bytes)
+{
+	return !memchr(name, 0, bytes);
+}
+
+static bool ask_good(const struct unic_kio_msg *ask, const char *name)
+{
+	uint32_t len = unic_from_le32(ask->len);
+	bool bytes = ask->op != UNIC_KIO_STAT && ask->op != UNIC_KIO_CUT;
+
+	return bytes == !!len && len <= UNIC_KIO_MAX &&
+	       unic_from_le64(ask->offset) <= (uint64_t)INT64_MAX - len &&
+	       name_good(name, ask->name_bytes);
+}
+
+static bool request(struct unic_kio_server *s, const struct unic_kio_msg *ask,
+		    const char *name)
+{
+	struct unic_kio_job *job = s->job;
+
+	while (job->state != UNIC_KIO_JOB_FREE)
+		if (++job == s->job + UNIC_KIO_JOBS)
+			return false;
+	job->ask = *ask;
+	job->mute = false;
+	memcpy(job->name, name, ask->name_bytes);
+	job->state = UNIC_KIO_JOB_WAIT;
+	if (!ask_good(ask, name))
+		finish(s, job, -EINVAL, 0);
+	return true;
+}
+
+static struct unic_kio_job *granted(struct unic_kio_server *s, uint32_t id)
+{
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_JOBS; at++)
+		if (s->job[at].state == UNIC_KIO_JOB_GRANTED &&
+		    unic_from_le32(s->job[at].ask.id) == id)
+			return &s->job[at];
+	return NULL;
+}
+
+/* The payload of a WRITE. That the peer names our token with another's id must
+ * not make old bytes of a buffer new ones of a file. */
+static bool data(struct unic_kio_server *s, const struct unic_kio_msg *msg,
+		 uint32_t token, uint32_t payload)
+{
+	struct unic_kio_job *job = granted(s, unic_from_le32(msg->id));
+	uint64_t size;
+	int n;
+
+	if (!job)
+		return true; /* too late, or to nothing: it says so itself */
+	if (!payload || token != job->token) {
+		cancel(s, (uint32_t)(job - s->job), -EIO);
+		return true;
+	}
+	n = payload == unic_from_le32(job->ask.len)
+		    ? run(s, job, payload, &size)
+		    : -EIO;
+	finish(s, job, n, n < 0 ? 0 : size);
+	return true;
+}
+
+bool unic_kio_server_message(struct unic_kio_server *s, const void *buf,
+			     uint32_t bytes, uint32_t token, uint32_t payload)
+{
+	struct unic_kio_msg msg;
+
+	if (bytes < sizeof(msg))
+		return false;
+	memcpy(&msg, buf, sizeof(msg));
+	if (bytes != sizeof(msg) + msg.name_bytes)
+		return false;
+	if (msg.op == UNIC_KIO_DATA && !msg.name_bytes)
+		return data(s, &msg, token, payload);
+	if (!msg.op || msg.op >= UNIC_KIO_OPS || payload)
+		return false;
+	return request(s, &msg, (const char *)buf + sizeof(msg));
+}
+
+/* --------------------------------------------------------------------- ends */
+
+void unic_kio_server_down(struct unic_kio_server *s, bool lost)
+{
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_JOBS; at++) {
+		struct unic_kio_job *job = &s->job[at];
+		uint8_t state = job->state;
+
+		job->mute = true;
+		if (lost || state == UNIC_KIO_JOB_WAIT ||
+		    state == UNIC_KIO_JOB_SENDING)
+			job_free(s, job);
+		else if (state == UNIC_KIO_JOB_GRANTED)
+			cancel(s, at, -ENOLINK);
+	}
+}
+
+bool unic_kio_server_idle(const struct unic_kio_server *s)
+{
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_JOBS; at++)
+		if (s->job[at].state != UNIC_KIO_JOB_FREE)
+			return false;
+	return true;
 }

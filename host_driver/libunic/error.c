@@ -106,6 +106,7 @@ static const struct status_text {
 	[UNIC_CTL_ST_REJECTED] = { ECONNREFUSED, "the peer rejected it", "" },
 	[UNIC_CTL_ST_UNSUPPORTED] = { EOPNOTSUPP, "not by this provider", "" },
 	[UNIC_CTL_ST_NONE] = { ENOENT, "there is none", "" },
+	[UNIC_CTL_ST_REMOTE] = { EREMOTEIO, "refused by the other host", "" },
 };
 
 const char *unic_last_error(void)

@@ -292,6 +292,10 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 {
 	struct unicd_client *c = (struct unicd_client *)client;
 
+	if (client->kernel) { /* ourselves */
+		unicd_kio_reply(os, msg, bytes);
+		return;
+	}
 	if (hello_slot != UNIC_OS_NO_SLOT)
 		prepare_slot(os, c, hello_slot);
 	if (c->dead)
@@ -352,9 +356,24 @@ void unicd_clients_looked(struct unic_os *os, uint32_t n)
 	}
 }
 
+static bool take(struct unic_os *os, struct unicd_client *c, const void *msg,
+		 size_t bytes)
+{
+	struct unic_ctl_hdr hdr;
+
+	if (bytes < sizeof(hdr))
+		return false;
+	memcpy(&hdr, msg, sizeof(hdr));
+	if (unic_from_le16(hdr.op) == UNIC_CTL_KIO) {
+		unicd_kio_request(os, c, msg, bytes);
+		return true;
+	}
+	return unic_host_request(os->host, &c->core, msg, bytes);
+}
+
 static void receive(struct unic_os *os, struct unicd_client *c)
 {
-	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8]; /* there is one thread */
 	/* descriptors sent along are not taken: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
@@ -362,7 +381,7 @@ static void receive(struct unic_os *os, struct unicd_client *c)
 		return;
 	if (n < 0)
 		cut_off(os, c, "request", errno);
-	else if (!n || !unic_host_request(os->host, &c->core, msg, (size_t)n))
+	else if (!n || !take(os, c, msg, (size_t)n))
 		c->dead = true;
 }
 
@@ -395,6 +414,7 @@ static void end_client(struct unic_os *os, struct unicd_client *c)
 	struct unicd_reply *r;
 
 	unic_host_client_gone(os->host, &c->core);
+	unicd_kio_gone(os, c);
 	while ((r = c->head)) {
 		c->head = r->next;
 		free(r);

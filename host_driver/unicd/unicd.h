@@ -8,6 +8,8 @@
  *   clients.c     the socket of the processes
  *   slots.c       when a slot's memory may be given to another process
  *   look.c        who has which slot's memory
+ *   kio.c         the page service: what processes ask of it
+ *   kio_files.c   ... and the files that it exports
  */
 #ifndef UNICD_H
 #define UNICD_H
@@ -32,6 +34,8 @@ struct unicd_options {
 	uint64_t slot_bytes;
 	uint32_t spin_us; /* poll that long before sleeping */
 	bool audit;
+	const char *kio_export; /* folder or file; NULL: nothing */
+	bool kio_writable;
 	struct unic_cmd_set_params params;
 };
 
@@ -50,6 +54,7 @@ struct unicd_client {
 	bool waits;    /* for room in its socket: not read meanwhile */
 	uint32_t look; /* ... nor until that one is over; 0: none */
 	bool looked;   /* it was */
+	uint32_t kio;  /* of its UNIC_CTL_KIO without reply */
 	struct unicd_reply *head, *tail;
 };
 
@@ -117,6 +122,7 @@ struct unic_os {
 	uint64_t turned_ns;    /* last line about somebody turned away */
 	uint32_t turned;       /* so many since */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
+	struct unicd_kio *kio; /* NULL: none, out of memory */
 };
 
 /* What an epoll event is about: kind << 16 | number. */
@@ -251,5 +257,38 @@ void unicd_look_end(struct unic_os *os);
 
 /** unicd_pidfd() - a descriptor of a process, or -errno. */
 int unicd_pidfd(pid_t pid);
+
+/* --- kio.c */
+
+/** unicd_kio_init() - the page service, with what opt.kio_export names. 0 or
+ * -errno, said. */
+int unicd_kio_init(struct unic_os *os);
+
+/** unicd_kio_fini() - nobody is answered any more. */
+void unicd_kio_fini(struct unic_os *os);
+
+/** unicd_kio_reply() - what the driver answers its own process. */
+void unicd_kio_reply(struct unic_os *os, const void *msg, uint32_t bytes);
+
+/** unicd_kio_request() - a UNIC_CTL_KIO of process @c: @msg has @bytes, a header at
+ * least, and perhaps had more. Answered by unic_os_reply(). */
+void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
+		       const void *msg, size_t bytes);
+
+/** unicd_kio_gone() - no reply to @c any more. */
+void unicd_kio_gone(struct unic_os *os, const struct unicd_client *c);
+
+/** unicd_kio_poll() - bounded work. Returns when to call again. */
+uint64_t unicd_kio_poll(struct unic_os *os);
+
+/* --- kio_files.c */
+
+struct unic_kio_store;
+
+/** unicd_files_open() - the folder, or the one file, @path. NULL: said why.
+ * @writable: may be written and made longer, shorter and anew. */
+struct unic_kio_store *unicd_files_open(const char *path, bool writable);
+
+void unicd_files_close(struct unic_kio_store *store);
 
 #endif /* UNICD_H */

@@ -28,6 +28,8 @@ enum {
 	OPT_SPIN,
 	OPT_SLOTS,
 	OPT_SLOT_SIZE,
+	OPT_KIO,
+	OPT_KIO_WRITABLE,
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +51,10 @@ static const struct argp_option options[] = {
 	  "write the firmware's crash record there", 0 },
 	{ "audit", OPT_AUDIT, NULL, 0, "log every request", 0 },
 	{ "spin-us", OPT_SPIN, "US", 0, "poll that long before sleeping", 0 },
+	{ "kio-export", OPT_KIO, "DIR|FILE", 0,
+	  "let other hosts read what is there (unic-kio get, ls)", 0 },
+	{ "kio-writable", OPT_KIO_WRITABLE, NULL, 0,
+	  "... and write it, and make new files (unic-kio put)", 0 },
 	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
 	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0, "of each (loop only)", 0 },
 	{ 0 },
@@ -136,7 +142,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SLOT_SIZE:
 		o->slot_bytes = number(state, arg, 1 << 20, 1 << 30) & ~4095ull;
 		return 0;
+	case OPT_KIO:
+		o->kio_export = arg;
+		return 0;
+	case OPT_KIO_WRITABLE:
+		o->kio_writable = true;
+		return 0;
 	case ARGP_KEY_END:
+		if (o->kio_writable && !o->kio_export)
+			argp_error(state, "--kio-writable says how to export: "
+					  "--kio-export DIR says what");
 		if (!o->bus && !strcmp(o->provider, "nic"))
 			argp_error(state, "--bus DIR says where the NIC is");
 		return 0;
@@ -237,7 +252,9 @@ static int start(struct unic_os *os)
 	if (err)
 		return err;
 	unicd_slots_init(os);
-	err = unicd_clients_listen(os);
+	err = unicd_kio_init(os);
+	if (!err)
+		err = unicd_clients_listen(os);
 	if (!err && loop)
 		unic_host_plug(os->host, true);
 	return err;
@@ -324,11 +341,14 @@ static void loop_forever(struct unic_os *os)
 	bool announced = false;
 
 	for (;;) {
-		uint64_t next = unic_host_poll(os->host), slots;
+		uint64_t next = unic_host_poll(os->host), slots, kio;
 		struct epoll_event ev[16];
 		int n, i;
 
 		unicd_clients_reap(os);
+		kio = unicd_kio_poll(os);
+		if (kio < next)
+			next = kio;
 		slots = unicd_slots_check(os);
 		if (slots < next)
 			next = slots;
@@ -375,6 +395,7 @@ int main(int argc, char **argv)
 	if (os.host) {
 		unicd_look_end(&os);
 		unicd_clients_fini(&os);
+		unicd_kio_fini(&os);
 		unic_host_delete(os.host);
 	}
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

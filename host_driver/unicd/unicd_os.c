@@ -15,6 +15,7 @@
 
 #include <linux/sockios.h>
 
+#include "kio_ring.h"
 #include "unicd.h"
 
 #if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16
@@ -190,6 +191,11 @@ void unicd_ring(struct unic_os *os, uint32_t slot)
 void unic_os_ring_nic(struct unic_os *os)
 {
 	ring(os->nic_ev[0]);
+}
+
+void unic_os_ring_slot(struct unic_os *os, uint32_t slot)
+{
+	ring(os->nic_ev[1 + slot]);
 }
 
 void unic_os_ring_proc(struct unic_os *os, uint32_t slot)

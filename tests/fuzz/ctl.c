@@ -198,6 +198,23 @@ static void make_advise(struct input *in, const struct ctl *c,
 	r->advice = unic_to_le32(in_below(in, 4));
 }
 
+/* Returns the bytes of the name and the data. */
+static uint32_t make_kio(struct input *in, struct unic_ctl_kio *r)
+{
+	static const uint32_t len[] = { 0, 1, 4000, 65536, 65537 };
+
+	r->what = (uint8_t)in_below(in, 8);
+	r->name_bytes = (uint8_t)in_below(in, 16);
+	r->ipv4 = unic_to_le32(in_odd(in) ? 0x0a000001 : in_u8(in));
+	r->timeout_ms = unic_to_le32(in_u16(in));
+	r->offset = unic_to_le64(in_odd(in) ? in_u64(in) : in_u16(in));
+	if (r->what && r->what <= UNIC_CTL_KIO_LIST)
+		r->len = unic_to_le32(len[in_below(in, 5)]);
+	in_bytes(in, r + 1, r->name_bytes);
+	return r->name_bytes +
+	       (r->what == UNIC_CTL_KIO_WRITE ? unic_from_le32(r->len) : 0);
+}
+
 static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		      uint32_t op)
 {
@@ -297,6 +314,8 @@ static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 	case UNIC_CTL_MR_ADVISE:
 		make_advise(in, c, (void *)rec);
 		break;
+	case UNIC_CTL_KIO:
+		return make_kio(in, (void *)rec);
 	default:
 		make_rest(in, c, rec, op);
 	}
@@ -306,8 +325,9 @@ static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
 {
 	uint32_t pick = in_u8(in), how = in_u8(in), tail, bytes;
-	uint32_t op = pick < 220 ? ops[pick % sizeof(ops)]
-				 : more_ops[pick % sizeof(more_ops)];
+	uint32_t op = pick < 220   ? ops[pick % sizeof(ops)]
+		      : pick < 252 ? more_ops[pick % sizeof(more_ops)]
+				   : UNIC_CTL_KIO;
 	struct unic_ctl_hdr *hdr = msg;
 	uint8_t *rec = msg;
 
@@ -433,15 +453,18 @@ void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes)
 	struct unic_ctl_hdr hdr;
 	uint32_t seq, status;
 
-	must(bytes >= UNIC_CTL_BYTES && bytes <= UNIC_CTL_MSG_MAX);
 	memcpy(&hdr, msg, sizeof(hdr));
+	must(bytes >= UNIC_CTL_BYTES &&
+	     bytes <= (unic_from_le16(hdr.op) == UNIC_CTL_KIO
+			       ? UNIC_CTL_KIO_MSG_MAX
+			       : UNIC_CTL_MSG_MAX));
 	must(unic_from_le32(hdr.tail_bytes) == bytes - UNIC_CTL_BYTES);
 	seq = unic_from_le32(hdr.seq);
 	must(seq < 256 && c->open[seq / 64] >> seq % 64 & 1);
 	c->open[seq / 64] &= ~(1ull << seq % 64);
 	c->answered++;
 	status = unic_from_le16(hdr.status);
-	must(status <= UNIC_CTL_ST_NONE);
+	must(status <= UNIC_CTL_ST_REMOTE);
 	if (status <= UNIC_ST_PENDING)
 		learn(c, unic_from_le16(hdr.op), msg);
 }

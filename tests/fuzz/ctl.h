@@ -33,7 +33,7 @@ struct ctl {
 	uint64_t open[4]; /* bit per request, by seq: not answered yet */
 };
 
-/** ctl_request() - the next request to @msg (UNIC_CTL_MSG_MAX bytes, 8-aligned).
+/** ctl_request() - the next request to @msg (UNIC_CTL_KIO_MSG_MAX + 8 bytes, 8-aligned).
  * Returns its bytes, perhaps too few or too many. */
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg);
 

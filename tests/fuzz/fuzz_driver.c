@@ -436,7 +436,7 @@ static void prologue(struct guest *g)
 
 static void request(struct input *in, struct guest *g)
 {
-	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8 + 2];
 	uint32_t bytes = ctl_request(in, &g->ctl, msg);
 
 	send_request(g, msg, bytes);

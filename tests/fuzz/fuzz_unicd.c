@@ -245,13 +245,13 @@ static void send_request(struct guest *g, const void *msg, size_t bytes,
 
 static void request(struct input *in, struct guest *g)
 {
-	uint64_t msg[UNIC_CTL_MSG_MAX / 8 + 1];
+	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8 + 2];
 	uint32_t how = in_u8(in), bytes;
 
-	memset(msg, 0, sizeof(msg));
+	memset(msg, 0, UNIC_CTL_MSG_MAX); /* behind it nobody writes */
 	bytes = ctl_request(in, &g->ctl, msg);
 	if (how == 255)
-		bytes = UNIC_CTL_MSG_MAX + 8; /* more than unicd takes */
+		bytes = UNIC_CTL_KIO_MSG_MAX + 8; /* more than unicd takes */
 	send_request(g, msg, bytes, how >= 251 ? how - 251 : 0);
 }
 
@@ -273,6 +273,7 @@ static void turn(void)
 
 	unic_host_poll(os.host);
 	unicd_clients_reap(&os);
+	unicd_kio_poll(&os);
 	for (s = 0; s < SLOTS; s++)
 		if (os.slot_quiet[s]) {
 			os.slot_quiet[s] = false;
@@ -506,7 +507,7 @@ static void begin(void)
 	os.host = unic_host_new(
 		&os, unic_loop_provider(&os, SLOTS, os.slot_mem, SLOT_BYTES),
 		&config);
-	must(os.host);
+	must(os.host && !unicd_kio_init(&os));
 	unic_host_plug(os.host, true);
 	for (i = 0; i < GUESTS; i++) {
 		guest[i].fd = -1;
@@ -563,6 +564,7 @@ static void end(void)
 	}
 	turns(4);
 	unicd_clients_fini(&os);
+	unicd_kio_fini(&os);
 	unic_host_delete(os.host);
 	for (i = 0; i < SLOTS; i++) {
 		close_pair(&os.cq_wake[i]);

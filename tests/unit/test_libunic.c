@@ -418,7 +418,7 @@ static void every_status_has_words(void **state)
 									  "stat"
 									  "us");
 	}
-	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_NONE; s++)
+	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_REMOTE; s++)
 		assert_string_not_equal(unic_status_str((unsigned int)s), "unkn"
 									  "own "
 									  "stat"

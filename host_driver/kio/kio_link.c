@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* kio_link.c - see kio_link.h. */
+#include "kio_link.h"
+
+#define SILENT_NS   2000000000ull /* I/Os are open, and nothing is heard */
+#define CONNECT_US  2000000u
+#define BACK_NS	    20000000ull /* before the first attempt anew, then twice ... */
+#define BACK_MAX    6u		/* ... so often: 1.3 s */
+#define REFUSED_MAX 5u /* failed connections, then nobody waits for one */
+#define AGAIN_NS    5000000ull /* a token that is in use is cancelled again */
+
+static uint32_t link_of(const struct unic_kio_conn *c)
+{
+	return (uint32_t)(c - c->node->conn);
+}
+
+static bool ours(const struct unic_kio_conn *c)
+{
+	return link_of(c) < UNIC_KIO_OUT;
+}
+
+static struct unic_kio_client *client_of(struct unic_kio_conn *c)
+{
+	return &c->node->client[link_of(c)];
+}
+
+static struct unic_kio_server *server_of(struct unic_kio_conn *c)
+{
+	return &c->node->server[link_of(c) - UNIC_KIO_OUT];
+}
+
+/* ------------------------------------------------------- for the client */
+
+static bool client_send(struct unic_kio_client *k,
+			const struct unic_kio_msg *msg,
+			const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_send(&c->node->ring, link_of(c), msg, io->name,
+				  io->name_bytes);
+}
+
+static const struct unic_kio_user *user_of(const struct unic_kio *io)
+{
+	return (const struct unic_kio_user *)(const void *)io;
+}
+
+static bool client_data(struct unic_kio_client *k, uint32_t at,
+			const struct unic_kio_msg *msg,
+			const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, io->token,
+				  io->key, user_of(io)->buf, io->len,
+				  UNIC_KIO_TAG_CLIENT, at);
+}
+
+static void client_token(struct unic_kio_client *k, uint32_t at,
+			 const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	(void)io;
+	c->want_token |= 1u << at;
+}
+
+static void client_cancel(struct unic_kio_client *k, uint32_t at,
+			  const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	(void)io;
+	c->want_cancel |= 1u << at;
+}
+
+static const struct unic_kio_link client_link = {
+	.send = client_send,
+	.data = client_data,
+	.token = client_token,
+	.cancel = client_cancel,
+};
+
+/* ------------------------------------------------------- for the server */
+
+static bool server_send(struct unic_kio_server *s,
+			const struct unic_kio_msg *msg)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->node->served += msg->op == UNIC_KIO_ANSWER;
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_send(&c->node->ring, link_of(c), msg, NULL, 0);
+}
+
+static bool server_data(struct unic_kio_server *s, uint32_t at,
+			const struct unic_kio_msg *msg, uint32_t bytes)
+{
+	const struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_conn *c = s->of;
+
+	c->node->served++;
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_data(&c->node->ring, link_of(c), msg,
+				  unic_from_le32(job->ask.token),
+				  unic_from_le64(job->ask.key), job->buf, bytes,
+				  UNIC_KIO_TAG_SERVER, at);
+}
+
+static void server_token(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->want_token |= 1u << at;
+}
+
+static void server_cancel(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->want_cancel |= 1u << at;
+}
+
+/* Those that our own users may need are not given away. */
+static void *server_buf_get(struct unic_kio_server *s)
+{
+	const struct unic_kio_conn *c = s->of;
+	struct unic_kio_node *n = c->node;
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < UNIC_KIO_USERS; i++)
+		kept += !n->user[i].used;
+	if ((uint32_t)__builtin_popcount(n->ring.free) <= kept)
+		return NULL;
+	return unic_kio_ring_get(&n->ring);
+}
+
+static void server_buf_put(struct unic_kio_server *s, void *buf)
+{
+	const struct unic_kio_conn *c = s->of;
+
+	unic_kio_ring_put(&c->node->ring, buf);
+}
+
+static const struct unic_kio_server_link server_link = {
+	.send = server_send,
+	.data = server_data,
+	.token = server_token,
+	.cancel = server_cancel,
+	.buf_get = server_buf_get,
+	.buf_put = server_buf_put,
+};
+
+void unic_kio_link_init(struct unic_kio_node *n)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_KIO_LINKS; i++) {
+		struct unic_kio_conn *c = &n->conn[i];
+
+		c->node = n;
+		if (ours(c)) {
+			unic_kio_client_init(client_of(c), &client_link);
+			client_of(c)->of = c;
+		} else {
+			unic_kio_server_init(server_of(c), &server_link,
+					     n->config.store);
+			server_of(c)->of = c;
+		}
+	}
+}
+
+/* ----------------------------------------------------------- up and down */
+
+static void enter(struct unic_kio_conn *c, enum unic_kio_conn_state state)
+{
+	c->state = (uint8_t)state;
+	c->asked = false;
+	c->heard_ns = c->node->now_ns;
+}
+
+static void back_off(struct unic_kio_conn *c)
+{
+	uint32_t n = c->fails < BACK_MAX ? c->fails : BACK_MAX;
+
+	c->fails++;
+	c->retry_ns = c->node->now_ns + (BACK_NS << n);
+	enter(c, ours(c) ? UNIC_KIO_C_WAIT : UNIC_KIO_C_DRAIN);
+	if (ours(c) && c->fails >= REFUSED_MAX)
+		unic_kio_refuse(client_of(c), -ECONNREFUSED);
+}
+
+/* It ended, for whatever reason: begin to take it down. */
+static void down(struct unic_kio_conn *c)
+{
+	if (c->state == UNIC_KIO_C_DOWN)
+		return;
+	if (c->asked) { /* for its queue pair, or connection: when we know */
+		c->gone = true;
+		return;
+	}
+	c->gone = false;
+	enter(c, UNIC_KIO_C_DOWN);
+	if (ours(c))
+		unic_kio_up(client_of(c), false);
+}
+
+/* No completion of it will come. */
+static void destroyed(struct unic_kio_conn *c)
+{
+	uint32_t at;
+
+	unic_kio_ring_down(&c->node->ring, link_of(c));
+	c->qp = c->id = 0;
+	if (ours(c))
+		for (at = 0; at < UNIC_KIO_WINDOW; at++)
+			unic_kio_sent(client_of(c), at);
+	else
+		unic_kio_server_down(server_of(c), false);
+	back_off(c);
+}
+
+static void is_up(struct unic_kio_conn *c)
+{
+	c->fails = 0;
+	c->refused = 0;
+	enter(c, UNIC_KIO_C_UP);
+	if (ours(c))
+		unic_kio_up(client_of(c), true);
+}
+
+/* --------------------------------------------------------------- requests */
+
+static bool ask_create(struct unic_kio_conn *c)
+{
+	struct unic_kio_node *n = c->node;
+	struct unic_ctl_qp_create r = {
+		.mr = unic_to_le32(n->mr),
+		.send_cq = unic_to_le32(n->cq),
+		.recv_cq = unic_to_le32(n->cq),
+		.pd = unic_to_le32(n->pd),
+	};
+
+	unic_kio_ring_qp(&n->ring, link_of(c), &r);
+	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, link_of(c), 0);
+}
+
+static bool ask_connect(struct unic_kio_conn *c)
+{
+	struct unic_ctl_connect r = { .qp = unic_to_le32(c->qp) };
+
+	if (ours(c)) {
+		r.service = unic_to_le64(UNIC_KIO_SERVICE);
+		r.ipv4 = unic_to_le32(c->ipv4);
+		r.timeout_us = unic_to_le32(CONNECT_US);
+	} else {
+		r.conn = unic_to_le32(c->id);
+	}
+	return unic_kio_ask(c->node,
+			    ours(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT, &r,
+			    link_of(c), 0);
+}
+
+static bool ask_destroy(struct unic_kio_conn *c)
+{
+	struct unic_ctl_obj r = { .id = unic_to_le32(c->qp) };
+
+	return unic_kio_ask(c->node, UNIC_CTL_QP_DESTROY, &r, link_of(c), 0);
+}
+
+static bool ask_token(struct unic_kio_conn *c, uint32_t at)
+{
+	struct unic_kio_node *n = c->node;
+	struct unic_ctl_token_alloc r = { .mr = unic_to_le32(n->mr) };
+
+	if (ours(c)) {
+		const struct unic_kio *io = client_of(c)->slot[at];
+
+		r.iova = io->piece[0].bus;
+		r.length = io->piece[0].len;
+	} else {
+		const struct unic_kio_job *job = &server_of(c)->job[at];
+
+		r.iova = unic_to_le64(unic_kio_ring_at(&n->ring, job->buf));
+		r.length = job->ask.len;
+	}
+	return unic_kio_ask(n, UNIC_CTL_TOKEN_ALLOC, &r, link_of(c), at);
+}
+
+static bool ask_cancel(struct unic_kio_conn *c, uint32_t at)
+{
+	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
+
+	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, link_of(c), at);
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static void created(struct unic_kio_conn *c, uint32_t status,
+		    const uint64_t *rec)
+{
+	struct unic_ctl_queue_reply r;
+
+	memcpy(&r, rec, sizeof(r));
+	c->asked = false;
+	if (status) {
+		c->refused = status;
+		c->gone = false;
+		back_off(c);
+		return;
+	}
+	c->qp = unic_from_le32(r.id);
+	unic_kio_ring_up(&c->node->ring, link_of(c), unic_from_le32(r.number));
+	enter(c, UNIC_KIO_C_CONNECT);
+	if (c->gone)
+		down(c);
+}
+
+static void connected(struct unic_kio_conn *c, uint32_t status,
+		      const uint64_t *rec)
+{
+	struct unic_ctl_conn_reply r;
+
+	memcpy(&r, rec, sizeof(r));
+	c->asked = false;
+	if (!status && !r.vendor)
+		status = UNIC_CTL_ST_UNSUPPORTED; /* it has no tokens */
+	c->refused = status;
+	if (ours(c) && !status)
+		c->id = unic_from_le32(r.id);
+	if (status || c->gone)
+		down(c);
+	else
+		is_up(c);
+}
+
+static void token(struct unic_kio_conn *c, uint32_t at, uint32_t status,
+		  const uint64_t *rec)
+{
+	struct unic_ctl_token_reply r;
+
+	memcpy(&r, rec, sizeof(r));
+	c->token_id[at] = unic_from_le32(r.id);
+	if (ours(c))
+		unic_kio_token(client_of(c), at, !status,
+			       unic_from_le32(r.index), unic_from_le64(r.key));
+	else
+		unic_kio_server_token(server_of(c), at, !status,
+				      unic_from_le32(r.index),
+				      unic_from_le64(r.key));
+}
+
+static void cancelled(struct unic_kio_conn *c, uint32_t at, uint32_t status)
+{
+	if (status == UNIC_ST_BUSY) { /* a message is arriving */
+		c->want_cancel |= 1u << at;
+		c->cancel_ns = c->node->now_ns + AGAIN_NS;
+	} else if (ours(c)) {
+		unic_kio_ended(client_of(c), at);
+	} else {
+		unic_kio_server_ended(server_of(c), at);
+	}
+}
+
+void unic_kio_link_reply(struct unic_kio_node *n,
+			 const struct unic_kio_ask *ask, uint32_t status,
+			 const uint64_t *rec)
+{
+	struct unic_kio_conn *c = &n->conn[ask->link];
+
+	switch (ask->op) {
+	case UNIC_CTL_QP_CREATE:
+		created(c, status, rec);
+		break;
+	case UNIC_CTL_CONNECT:
+	case UNIC_CTL_ACCEPT:
+		connected(c, status, rec);
+		break;
+	case UNIC_CTL_QP_DESTROY:
+		destroyed(c);
+		break;
+	case UNIC_CTL_TOKEN_ALLOC:
+		token(c, ask->at, status, rec);
+		break;
+	case UNIC_CTL_TOKEN_CANCEL:
+		cancelled(c, ask->at, status);
+		break;
+	default: /* REJECT */
+		break;
+	}
+}
+
+/* ------------------------------------------------------------ who is there */
+
+static bool idle(struct unic_kio_conn *c)
+{
+	return !client_of(c)->busy && !client_of(c)->head;
+}
+
+int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
+{
+	struct unic_kio_conn *c, *spare = NULL;
+
+	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++) {
+		if (c->state != UNIC_KIO_C_FREE && c->ipv4 == ipv4)
+			return (int)link_of(c);
+		if (c->state == UNIC_KIO_C_FREE ||
+		    (!spare && c->state == UNIC_KIO_C_WAIT && idle(c)))
+			spare = c;
+	}
+	if (spare) {
+		spare->ipv4 = ipv4;
+		spare->fails = spare->refused = 0;
+		spare->retry_ns = 0;
+		enter(spare, UNIC_KIO_C_WAIT);
+		return (int)link_of(spare);
+	}
+	/* an idle one makes room, for the next who asks */
+	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++)
+		if (c->state == UNIC_KIO_C_UP && idle(c)) {
+			down(c);
+			break;
+		}
+	return -EBUSY;
+}
+
+static void reject(struct unic_kio_node *n, uint32_t id)
+{
+	struct unic_ctl_reject r = { .conn = unic_to_le32(id) };
+
+	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0); /* else: it times out */
+}
+
+void unic_kio_link_request(struct unic_kio_node *n,
+			   const struct unic_upcall_conn *up)
+{
+	struct unic_kio_conn *c, *found = NULL, *oldest = NULL;
+	uint32_t ipv4 = unic_from_le32(up->peer_ipv4);
+
+	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++) {
+		if (c->state == UNIC_KIO_C_FREE) {
+			found = found ? found : c;
+			continue;
+		}
+		if (c->ipv4 == ipv4) /* one each: that one is over */
+			down(c);
+		if (c->state == UNIC_KIO_C_UP &&
+		    (!oldest || c->heard_ns < oldest->heard_ns))
+			oldest = c;
+	}
+	if (!found) {
+		if (oldest) /* room for who asks again */
+			down(oldest);
+		reject(n, unic_from_le32(up->hdr.id));
+		return;
+	}
+	found->ipv4 = ipv4;
+	found->id = unic_from_le32(up->hdr.id);
+	found->gone = false;
+	enter(found, UNIC_KIO_C_CREATE);
+}
+
+void unic_kio_link_ended(struct unic_kio_node *n, uint32_t conn, uint32_t qp)
+{
+	struct unic_kio_conn *c;
+
+	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++)
+		if (c->state != UNIC_KIO_C_FREE &&
+		    ((conn && c->id == conn) || (qp && c->qp == qp)))
+			down(c);
+}
+
+/* ------------------------------------------------------------- completions */
+
+static void received(struct unic_kio_conn *c, const struct unic_kio_done *d)
+{
+	uint64_t
+		copy[(sizeof(struct unic_kio_msg) + UNIC_KIO_NAME_MAX) / 8 + 1];
+	uint32_t bytes = d->bytes;
+	struct unic_kio_msg msg;
+
+	if (bytes > sizeof(copy))
+		bytes = 0;	     /* no message of ours is so long */
+	memcpy(copy, d->msg, bytes); /* once: INV-12 */
+	unic_kio_ring_repost(&c->node->ring, link_of(c), d->at);
+	c->heard_ns = c->node->now_ns;
+	if (!ours(c)) {
+		if (!unic_kio_server_message(server_of(c), copy, bytes,
+					     d->token, d->payload))
+			down(c);
+		return;
+	}
+	if (bytes != sizeof(msg)) {
+		down(c);
+		return;
+	}
+	memcpy(&msg, copy, sizeof(msg));
+	unic_kio_message(client_of(c), &msg, d->token, d->payload);
+}
+
+void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
+{
+	struct unic_kio_conn *c = &n->conn[d->link];
+
+	if (d->tag == UNIC_KIO_TAG_RECV && d->ok)
+		received(c, d);
+	else if (d->tag == UNIC_KIO_TAG_CLIENT && ours(c))
+		unic_kio_sent(client_of(c), d->at % UNIC_KIO_WINDOW);
+	else if (d->tag == UNIC_KIO_TAG_SERVER && !ours(c))
+		unic_kio_server_sent(server_of(c), d->at % UNIC_KIO_JOBS);
+	if (!d->ok)
+		down(c);
+}
+
+/* --------------------------------------------------------------------- ends */
+
+void unic_kio_link_lost(struct unic_kio_node *n)
+{
+	struct unic_kio_conn *c;
+
+	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++) {
+		unic_kio_ring_down(&n->ring, link_of(c));
+		c->want_token = c->want_cancel = 0;
+		c->qp = c->id = 0;
+		c->gone = false;
+		c->asked = false;
+		if (!ours(c)) {
+			unic_kio_server_down(server_of(c), true);
+			c->state = UNIC_KIO_C_FREE;
+		} else if (c->state != UNIC_KIO_C_FREE) {
+			enter(c, UNIC_KIO_C_WAIT);
+			unic_kio_lost(client_of(c));
+		}
+	}
+}
+
+/* ---------------------------------------------------------------------- poll */
+
+static void ask_tokens(struct unic_kio_conn *c)
+{
+	uint32_t at, want;
+
+	for (want = c->want_token; want; want &= want - 1) {
+		at = (uint32_t)__builtin_ctz(want);
+		if (!ask_token(c, at))
+			return;
+		c->want_token &= ~(1u << at);
+	}
+	if (c->node->now_ns < c->cancel_ns)
+		return;
+	for (want = c->want_cancel; want; want &= want - 1) {
+		at = (uint32_t)__builtin_ctz(want);
+		if (!ask_cancel(c, at))
+			return;
+		c->want_cancel &= ~(1u << at);
+	}
+}
+
+/* What its state says is to be asked for. */
+static void step(struct unic_kio_conn *c)
+{
+	switch (c->state) {
+	case UNIC_KIO_C_WAIT:
+		if (!idle(c) && c->node->now_ns >= c->retry_ns)
+			enter(c, UNIC_KIO_C_CREATE);
+		break;
+	case UNIC_KIO_C_CREATE:
+		c->asked = ask_create(c);
+		break;
+	case UNIC_KIO_C_CONNECT:
+		c->asked = ask_connect(c);
+		break;
+	case UNIC_KIO_C_UP:
+		if (ours(c) && !client_of(c)->busy)
+			c->heard_ns = c->node->now_ns;
+		else if (ours(c) && c->node->now_ns - c->heard_ns > SILENT_NS)
+			down(c);
+		break;
+	case UNIC_KIO_C_DOWN:
+		c->asked = ask_destroy(c);
+		break;
+	case UNIC_KIO_C_DRAIN:
+		if (unic_kio_server_idle(server_of(c)))
+			enter(c, UNIC_KIO_C_FREE);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When there is something to do again. */
+static uint64_t next_of(struct unic_kio_conn *c, uint64_t ends)
+{
+	uint64_t now = c->node->now_ns;
+
+	if (c->want_cancel)
+		ends = earlier(ends, now + AGAIN_NS);
+	if (c->want_token || (c->state == UNIC_KIO_C_DRAIN))
+		ends = earlier(ends, now + AGAIN_NS);
+	if (c->state == UNIC_KIO_C_WAIT && !idle(c))
+		ends = earlier(ends, c->retry_ns > now ? c->retry_ns : now);
+	if (c->state == UNIC_KIO_C_UP && ours(c) && client_of(c)->busy)
+		ends = earlier(ends, c->heard_ns + SILENT_NS + 1);
+	if (!c->asked &&
+	    (c->state == UNIC_KIO_C_CREATE || c->state == UNIC_KIO_C_CONNECT ||
+	     c->state == UNIC_KIO_C_DOWN))
+		ends = earlier(ends, now);
+	return ends;
+}
+
+uint64_t unic_kio_link_poll(struct unic_kio_node *n)
+{
+	uint64_t next = UINT64_MAX, ends;
+	struct unic_kio_conn *c;
+
+	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++) {
+		if (c->state == UNIC_KIO_C_FREE)
+			continue;
+		if (!c->asked)
+			step(c);
+		ends = ours(c) ? unic_kio_client_poll(client_of(c), n->now_ns)
+			       : unic_kio_server_poll(server_of(c), n->now_ns);
+		ask_tokens(c);
+		next = earlier(next, next_of(c, ends));
+	}
+	return next;
+}

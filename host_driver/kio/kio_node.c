@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* kio_node.c - see kio_node.h. */
+#include "kio_node.h"
+#include "kio_link.h"
+
+#define RETRY_NS  100000000ull /* between two attempts to set up */
+#define GROW_NS	  100000000ull /* without a notice: the window grows by one */
+#define SHRINK_NS 10000000ull  /* between two times that it is halved */
+
+void unic_kio_node_init(struct unic_kio_node *n,
+			const struct unic_kio_config *config)
+{
+	uint32_t i;
+
+	memset(n, 0, sizeof(*n));
+	n->config = *config;
+	n->core = (struct unic_client){ .pid = config->pid,
+					.privileged = true,
+					.kernel = true,
+					.slot = UNIC_OS_NO_SLOT };
+	n->window = UNIC_KIO_WINDOW;
+	for (i = 0; i < UNIC_KIO_USERS; i++)
+		n->user[i].node = n;
+	unic_kio_link_init(n);
+}
+
+/* Not here, and not later either. */
+static bool unsupported(struct unic_kio_node *n)
+{
+	struct unic_info info;
+
+	if (n->config.slot_bytes < unic_kio_ring_bytes()) {
+		unic_os_log(n->config.os, UNIC_LOG_ERROR,
+			    "kio needs slots of %u KiB, these have %u: give "
+			    "unic-bus a larger --slot-size",
+			    (unsigned int)(unic_kio_ring_bytes() >> 10),
+			    (unsigned int)(n->config.slot_bytes >> 10));
+		return true;
+	}
+	if (!unic_host_peek(n->config.host, UNIC_BAR_INFO_OFF, &info,
+			    sizeof(info)) ||
+	    unic_from_le64(info.features) & UNIC_FEAT_PHYSICAL)
+		return false;
+	unic_os_log(n->config.os, UNIC_LOG_ERROR,
+		    "kio: this device has no physical regions");
+	return true;
+}
+
+void unic_kio_node_want(struct unic_kio_node *n)
+{
+	n->wanted = true;
+}
+
+/* ---------------------------------------------- requests and their answers */
+
+bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
+		  uint32_t link, uint32_t at)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+	uint32_t i;
+
+	for (i = 0; n->ask[i].op;)
+		if (++i == UNIC_KIO_ASKS)
+			return false;
+	n->ask[i] = (struct unic_kio_ask){ .seq = ++n->seq,
+					   .op = op,
+					   .link = (uint8_t)link,
+					   .at = (uint8_t)at };
+	hdr.seq = unic_to_le32(n->seq);
+	memcpy(rec, &hdr, sizeof(hdr));
+	return unic_host_request(n->config.host, &n->core, rec, UNIC_CTL_BYTES);
+}
+
+/* Called by the driver in the middle of something: looked at later. */
+void unic_kio_node_reply(struct unic_kio_node *n, const void *msg,
+			 uint32_t bytes)
+{
+	if (bytes < UNIC_CTL_BYTES || n->replies - n->taken >= UNIC_KIO_REPLIES)
+		return; /* no more can be open than there are asks */
+	memcpy(n->reply[n->replies++ % UNIC_KIO_REPLIES].rec, msg,
+	       UNIC_CTL_BYTES);
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+enum {
+	STEP_HELLO,
+	STEP_PD,
+	STEP_REGION,
+	STEP_CQ,
+	STEP_LISTEN,
+	STEP_UP,
+};
+
+static bool ask_hello(struct unic_kio_node *n)
+{
+	struct unic_ctl_hello r = { .version = unic_to_le32(UNIC_CTL_VERSION),
+				    .name = "kio" };
+
+	return unic_kio_ask(n, UNIC_CTL_HELLO, &r, 0, 0);
+}
+
+static bool ask_pd(struct unic_kio_node *n)
+{
+	struct unic_ctl_plain r = { 0 };
+
+	return unic_kio_ask(n, UNIC_CTL_PD_ALLOC, &r, 0, 0);
+}
+
+static bool ask_region(struct unic_kio_node *n)
+{
+	struct unic_ctl_mr_reg r = {
+		.iova = unic_to_le64(unic_kio_ring_bus(&n->ring)),
+		.length = unic_to_le64(unic_kio_ring_length()),
+		.pd = unic_to_le32(n->pd),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_CONTROL,
+		.residency = UNIC_PHYSICAL,
+	};
+
+	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0);
+}
+
+static bool ask_cq(struct unic_kio_node *n)
+{
+	struct unic_ctl_cq_create r = { .mr = unic_to_le32(n->mr) };
+
+	unic_kio_ring_cq(&n->ring, &r);
+	return unic_kio_ask(n, UNIC_CTL_CQ_CREATE, &r, 0, 0);
+}
+
+static bool ask_listen(struct unic_kio_node *n)
+{
+	struct unic_ctl_listen r = { .service =
+					     unic_to_le64(UNIC_KIO_SERVICE) };
+
+	return unic_kio_ask(n, UNIC_CTL_LISTEN, &r, 0, 0);
+}
+
+static void set_up(struct unic_kio_node *n)
+{
+	static bool (*const steps[])(struct unic_kio_node *) = {
+		[STEP_HELLO] = ask_hello,   [STEP_PD] = ask_pd,
+		[STEP_REGION] = ask_region, [STEP_CQ] = ask_cq,
+		[STEP_LISTEN] = ask_listen,
+	};
+
+	if (n->asked || n->now_ns < n->retry_ns ||
+	    unic_host_nic(n->config.host) != UNIC_CTL_NIC_READY)
+		return;
+	if (n->step == STEP_HELLO && unsupported(n)) {
+		n->why = UNIC_CTL_ST_UNSUPPORTED;
+		n->wanted = false;
+		return;
+	}
+	if (n->step == STEP_LISTEN && !n->config.store)
+		n->step = STEP_UP;
+	if (n->step == STEP_UP) {
+		n->up = true;
+		n->why = 0;
+		unic_os_log(n->config.os, UNIC_LOG_INFO, "kio: in slot %u, %s",
+			    n->core.slot,
+			    n->config.store ? "exports" : "exports nothing");
+		return;
+	}
+	n->asked = steps[n->step](n);
+}
+
+static void set_up_failed(struct unic_kio_node *n, uint32_t status)
+{
+	if (n->why != status)
+		unic_os_log(n->config.os, UNIC_LOG_ERROR,
+			    "kio: set-up step %u: status %u; tried again",
+			    n->step, status);
+	n->why = status;
+	n->retry_ns = n->now_ns + RETRY_NS;
+	/* what there is ends with the slot, or goes on from there */
+}
+
+static void set_up_done(struct unic_kio_node *n, uint32_t status,
+			const uint64_t *rec)
+{
+	struct unic_ctl_mr_reg_reply r; /* all have the id there */
+
+	n->asked = false;
+	memcpy(&r, rec, sizeof(r));
+	if (status) {
+		set_up_failed(n, status);
+		return;
+	}
+	switch (n->step) {
+	case STEP_HELLO:
+		unic_kio_ring_init(&n->ring, n->config.os,
+				   n->config.slot_mem[n->core.slot],
+				   n->core.slot);
+		break;
+	case STEP_PD:
+		n->pd = unic_from_le32(r.id);
+		break;
+	case STEP_REGION:
+		n->mr = unic_from_le32(r.id);
+		n->ring.stag = unic_from_le32(r.stag);
+		break;
+	case STEP_CQ:
+		n->cq = unic_from_le32(r.id);
+		break;
+	default:
+		break;
+	}
+	n->step++;
+}
+
+/* All that we had is gone; the slot is not. */
+static void lost(struct unic_kio_node *n)
+{
+	n->up = false;
+	n->step = STEP_HELLO;
+	n->asked = false;
+	n->taken = n->replies;
+	memset(n->ask, 0, sizeof(n->ask));
+	n->retry_ns = n->now_ns;
+	unic_kio_link_lost(n);
+}
+
+/* We know not any more what became of what: another slot. */
+static void restart(struct unic_kio_node *n)
+{
+	unic_os_log(n->config.os, UNIC_LOG_ERROR,
+		    "kio: begins anew in another slot");
+	unic_host_client_gone(n->config.host, &n->core);
+	n->upcall = 0;
+	lost(n);
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static bool take_reply(struct unic_kio_node *n)
+{
+	const uint64_t *rec = n->reply[n->taken % UNIC_KIO_REPLIES].rec;
+	struct unic_kio_ask ask;
+	struct unic_ctl_hdr hdr;
+	uint32_t i;
+
+	if (n->taken == n->replies)
+		return false;
+	n->taken++;
+	memcpy(&hdr, rec, sizeof(hdr));
+	for (i = 0; n->ask[i].op != unic_from_le16(hdr.op) ||
+		    n->ask[i].seq != unic_from_le32(hdr.seq);)
+		if (++i == UNIC_KIO_ASKS)
+			return true; /* asked before the reset */
+	ask = n->ask[i];
+	n->ask[i].op = 0;
+	switch (ask.op) {
+	case UNIC_CTL_HELLO:
+	case UNIC_CTL_PD_ALLOC:
+	case UNIC_CTL_MR_REG:
+	case UNIC_CTL_CQ_CREATE:
+	case UNIC_CTL_LISTEN:
+		set_up_done(n, unic_from_le16(hdr.status), rec);
+		break;
+	default:
+		unic_kio_link_reply(n, &ask, unic_from_le16(hdr.status), rec);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ upcalls */
+
+static void upcall(struct unic_kio_node *n, const uint64_t *rec)
+{
+	struct unic_upcall_conn up;
+	struct unic_upcall_obj obj;
+
+	memcpy(&up, rec, sizeof(up));
+	memcpy(&obj, rec, sizeof(obj));
+	switch (up.hdr.type) {
+	case UNIC_UP_CONN_REQUEST:
+		unic_kio_link_request(n, &up);
+		break;
+	case UNIC_UP_DISCONNECTED:
+		unic_kio_link_ended(n, unic_from_le32(up.hdr.id), 0);
+		break;
+	case UNIC_UP_QP_ERROR:
+		unic_kio_link_ended(n, 0, unic_from_le32(up.hdr.id));
+		break;
+	case UNIC_UP_RESET:
+		lost(n);
+		break;
+	case UNIC_UP_CQ_ERROR:
+	case UNIC_UP_DB_ERROR:
+		restart(n);
+		break;
+	default: /* tokens are asked about, regions are never asked back */
+		break;
+	}
+}
+
+/* We share no thread with who writes the ring: a record is whole or old. */
+static const void *upcall_at(const struct unic_kio_node *n, uint32_t number)
+{
+	const uint8_t *page = n->config.slot_mem[n->core.slot];
+
+	return page + UNIC_SLOT_UPCALL_PAGE * 4096u +
+	       offsetof(struct unic_upcall_ring, record) +
+	       number % UNIC_UPCALLS * UNIC_CTL_BYTES;
+}
+
+static bool take_upcall(struct unic_kio_node *n)
+{
+	uint64_t rec[UNIC_REC_WORDS];
+	struct unic_upcall_hdr hdr;
+
+	memcpy(rec, upcall_at(n, n->upcall), sizeof(rec));
+	memcpy(&hdr, rec, sizeof(hdr));
+	if (unic_from_le32(hdr.seq) == n->upcall + 1) {
+		n->upcall++;
+		upcall(n, rec);
+		return true;
+	}
+	if ((int32_t)(unic_from_le32(hdr.seq) - (n->upcall + 1)) > 0 &&
+	    hdr.seq) {
+		restart(n);
+		return true;
+	}
+	return false;
+}
+
+/* --------------------------------------------------------------- the window */
+
+/*
+ * We hold no entry that could be asked for. But a process that is asked gives up
+ * buffers for lack of entries, and so do we: each notice to anybody halves the
+ * window, each while without one lets it grow.
+ */
+static void squeeze(struct unic_kio_node *n)
+{
+	uint32_t now = unic_host_notices(n->config.host), w = n->window, i;
+
+	if (now != n->notices && n->now_ns >= n->window_ns + SHRINK_NS) {
+		w = w > 1 ? w / 2 : 1;
+		n->notices = now;
+	} else if (now == n->notices && w < UNIC_KIO_WINDOW &&
+		   n->now_ns >= n->window_ns + GROW_NS) {
+		w++;
+	} else {
+		return;
+	}
+	n->window = w;
+	n->window_ns = n->now_ns;
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		unic_kio_window(&n->client[i], w);
+}
+
+uint64_t unic_kio_node_demand(const struct unic_kio_node *n)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		if (n->conn[i].state != UNIC_KIO_C_FREE)
+			sum += unic_kio_demand(&n->client[i]);
+	return sum;
+}
+
+/* --------------------------------------------------------------------- users */
+
+struct unic_kio_user *unic_kio_user_get(struct unic_kio_node *n)
+{
+	struct unic_kio_user *user = n->user;
+
+	if (!n->up)
+		return NULL;
+	while (user->used)
+		if (++user == n->user + UNIC_KIO_USERS)
+			return NULL;
+	user->buf = unic_kio_ring_get(&n->ring);
+	if (!user->buf)
+		return NULL;
+	user->used = true;
+	return user;
+}
+
+void unic_kio_user_put(struct unic_kio_user *user)
+{
+	unic_kio_ring_put(&user->node->ring, user->buf);
+	user->used = false;
+}
+
+static void user_done(struct unic_kio *io, int status, uint32_t bytes)
+{
+	struct unic_kio_user *user = (struct unic_kio_user *)(void *)io;
+
+	user->node->ios++;
+	user->node->failed += status != 0;
+	user->node->done(user, status, bytes);
+}
+
+int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4)
+{
+	struct unic_kio_node *n = user->node;
+	struct unic_kio *io = &user->io;
+	int link = unic_kio_link_of(n, ipv4);
+
+	if (link < 0)
+		return link;
+	io->pieces = !!io->len;
+	io->piece[0] = (struct unic_token_piece){
+		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, user->buf)),
+		.len = unic_to_le32(io->len),
+	};
+	io->done = user_done;
+	return unic_kio_start(&n->client[link], io);
+}
+
+uint32_t unic_kio_node_status(const struct unic_kio_node *n, uint32_t ipv4)
+{
+	uint32_t i;
+
+	if (!n->up)
+		return n->why ? n->why : UNIC_CTL_ST_NO_NIC;
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		if (n->conn[i].state != UNIC_KIO_C_FREE &&
+		    n->conn[i].ipv4 == ipv4)
+			return n->conn[i].refused;
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- poll */
+
+uint64_t unic_kio_node_poll(struct unic_kio_node *n)
+{
+	struct unic_kio_done done;
+	uint32_t budget = 64;
+	uint64_t next;
+
+	if (!n->wanted)
+		return UINT64_MAX;
+	n->now_ns = unic_os_now_ns(n->config.os);
+	while (budget && take_reply(n))
+		budget--;
+	while (budget && n->core.slot != UNIC_OS_NO_SLOT && take_upcall(n))
+		budget--;
+	if (!n->up) {
+		set_up(n);
+		next = n->retry_ns > n->now_ns ? n->retry_ns
+					       : n->now_ns + RETRY_NS;
+		return n->taken != n->replies || n->up ? n->now_ns : next;
+	}
+	while (budget && n->up && unic_kio_ring_poll(&n->ring, &done)) {
+		budget--;
+		unic_kio_link_done(n, &done);
+	}
+	squeeze(n);
+	next = unic_kio_link_poll(n);
+	if (!budget || n->taken != n->replies ||
+	    (n->up && !unic_kio_ring_rest(&n->ring)))
+		return n->now_ns;
+	if (n->window < UNIC_KIO_WINDOW && next > n->now_ns + GROW_NS)
+		next = n->now_ns + GROW_NS;
+	return next;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* kio_ring.c - see kio_ring.h. */
+#include "kio_ring.h"
+
+#define PAGE	    4096u
+#define MSG_BYTES   512u /* between two message buffers */
+#define RING_BYTES  (UNIC_KIO_SLOTS * UNIC_SLOT_BYTES)
+#define MSGS_BYTES  (UNIC_KIO_SLOTS * MSG_BYTES)
+#define CQ_OFF	    (UNIC_SLOT_FRAMES * PAGE)
+#define CQ_BYTES    (UNIC_KIO_CQES * 32u)
+#define LINKS_OFF   (CQ_OFF + CQ_BYTES)
+#define LINK_BYTES  (2u * (RING_BYTES + MSGS_BYTES))
+#define BUFFERS_OFF (LINKS_OFF + UNIC_KIO_LINKS * LINK_BYTES)
+#define END_OFF	    (BUFFERS_OFF + UNIC_KIO_BUFFERS * UNIC_KIO_MAX)
+
+/* Rows of the doorbell page. */
+#define CQ_ROW	     0u
+#define QP_ROW(link) (1u + (link))
+
+_Static_assert(UNIC_KIO_CQES >= UNIC_KIO_LINKS * 2u * UNIC_KIO_SLOTS,
+	       "a completion queue that cannot overflow");
+_Static_assert(sizeof(struct unic_kio_msg) + UNIC_KIO_NAME_MAX <= MSG_BYTES,
+	       "a message fits its buffer");
+
+/* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 slot of the ring */
+static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
+{
+	return tag | at << 8 | link << 16 | (uint64_t)pos << 32;
+}
+
+uint64_t unic_kio_ring_bytes(void)
+{
+	return END_OFF;
+}
+
+uint64_t unic_kio_ring_length(void)
+{
+	return END_OFF - CQ_OFF;
+}
+
+uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p)
+{
+	return (uint64_t)r->slot << 48 |
+	       (uint64_t)((const uint8_t *)p - r->mem);
+}
+
+uint64_t unic_kio_ring_bus(const struct unic_kio_ring *r)
+{
+	return unic_kio_ring_at(r, r->mem + CQ_OFF);
+}
+
+static uint8_t *part(const struct unic_kio_ring *r, uint32_t link, uint32_t off)
+{
+	return r->mem + LINKS_OFF + link * LINK_BYTES + off;
+}
+
+static struct unic_sq_slot *sq(const struct unic_kio_ring *r, uint32_t link)
+{
+	return (void *)part(r, link, 0);
+}
+
+static struct unic_rq_slot *rq(const struct unic_kio_ring *r, uint32_t link)
+{
+	return (void *)part(r, link, RING_BYTES);
+}
+
+static uint8_t *msg_out(const struct unic_kio_ring *r, uint32_t link,
+			uint32_t at)
+{
+	return part(r, link, 2 * RING_BYTES + at * MSG_BYTES);
+}
+
+static uint8_t *msg_in(const struct unic_kio_ring *r, uint32_t link,
+		       uint32_t at)
+{
+	return part(r, link, 2 * RING_BYTES + MSGS_BYTES + at * MSG_BYTES);
+}
+
+static struct unic_cqe *cqe_at(const struct unic_kio_ring *r, uint32_t n)
+{
+	struct unic_cqe *ring = (void *)(r->mem + CQ_OFF);
+
+	return &ring[n % UNIC_KIO_CQES];
+}
+
+void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os, void *mem,
+			uint32_t slot)
+{
+	const struct unic_db_page *db = mem;
+	uint32_t fifo = unic_from_le32(UNIC_LOAD(db->fifo_seq));
+
+	memset(r, 0, sizeof(*r));
+	r->os = os;
+	r->mem = mem;
+	r->slot = slot;
+	r->fifo = fifo;
+	r->free = UINT32_MAX;
+	memset(r->mem + CQ_OFF, 0, CQ_BYTES);
+}
+
+/* ----------------------------------------------------------------- doorbell */
+
+static struct unic_db_tail *row(const struct unic_kio_ring *r, uint32_t n)
+{
+	struct unic_db_page *db = (void *)r->mem;
+
+	return &db->tail[n];
+}
+
+/* The word's value is in its row already. */
+static void ring(struct unic_kio_ring *r, enum unic_db_kind kind, uint32_t n,
+		 uint32_t value)
+{
+	const struct unic_nic_page *np =
+		(void *)(r->mem + UNIC_SLOT_NIC_PAGE * PAGE);
+	struct unic_db_page *db = (void *)r->mem;
+
+	UNIC_STORE(db->fifo[r->fifo++ % UNIC_DB_FIFO],
+		   unic_to_le32(UNIC_DB_WORD(kind, n, value & 0xffff)));
+	unic_os_wmb();
+	UNIC_STORE(db->fifo_seq, unic_to_le32(r->fifo));
+	unic_os_mb(); /* INV-1 */
+	if (unic_from_le32(UNIC_LOAD(np->asleep)))
+		unic_os_ring_slot(r->os, r->slot);
+}
+
+/* -------------------------------------------------------------------- queues */
+
+void unic_kio_ring_cq(const struct unic_kio_ring *r,
+		      struct unic_ctl_cq_create *cmd)
+{
+	memset(row(r, CQ_ROW), 0, sizeof(struct unic_db_tail));
+	cmd->iova = unic_to_le64(unic_kio_ring_bus(r));
+	cmd->entries = unic_to_le32(UNIC_KIO_CQES);
+	cmd->db_index = unic_to_le32(CQ_ROW);
+}
+
+void unic_kio_ring_qp(struct unic_kio_ring *r, uint32_t link,
+		      struct unic_ctl_qp_create *cmd)
+{
+	memset(row(r, QP_ROW(link)), 0, sizeof(struct unic_db_tail));
+	cmd->sq_iova = unic_to_le64(unic_kio_ring_at(r, sq(r, link)));
+	cmd->rq_iova = unic_to_le64(unic_kio_ring_at(r, rq(r, link)));
+	cmd->sq_slots = unic_to_le16(UNIC_KIO_SLOTS);
+	cmd->rq_slots = unic_to_le16(UNIC_KIO_SLOTS);
+	cmd->db_index = unic_to_le32(QP_ROW(link));
+}
+
+static struct unic_sge sge(const struct unic_kio_ring *r, const void *p,
+			   uint32_t bytes)
+{
+	return (struct unic_sge){
+		.iova = unic_to_le64(unic_kio_ring_at(r, p)),
+		.len = unic_to_le32(bytes),
+		.lkey = unic_to_le32(r->stag),
+	};
+}
+
+/* The message buffer that goes with the slot is its own. */
+static void post_recv(struct unic_kio_ring *r, uint32_t link, uint32_t at)
+{
+	uint32_t n = r->link[link].receives++;
+
+	rq(r, link)[n % UNIC_KIO_SLOTS] = (struct unic_rq_slot){
+		.num_sge = 1,
+		.wr_id = unic_to_le64(wr_id(UNIC_KIO_TAG_RECV, at, link, 0)),
+		.sge = { sge(r, msg_in(r, link, at), MSG_BYTES) },
+	};
+	UNIC_STORE(row(r, QP_ROW(link))->rq, unic_to_le32(n + 1));
+	ring(r, UNIC_DB_RQ, QP_ROW(link), n + 1);
+}
+
+void unic_kio_ring_up(struct unic_kio_ring *r, uint32_t link, uint32_t qpn)
+{
+	uint32_t at;
+
+	r->link[link].qpn = qpn;
+	r->link[link].posted = r->link[link].done = 0;
+	r->link[link].receives = 0;
+	r->link[link].live = true;
+	for (at = 0; at < UNIC_KIO_SLOTS; at++)
+		post_recv(r, link, at);
+}
+
+void unic_kio_ring_down(struct unic_kio_ring *r, uint32_t link)
+{
+	r->link[link].live = false;
+}
+
+void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link, uint32_t at)
+{
+	if (r->link[link].live)
+		post_recv(r, link, at);
+}
+
+/* --------------------------------------------------------------------- posts */
+
+/* The next send slot with its message filled in, or NULL. */
+static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
+				     const struct unic_kio_msg *msg)
+{
+	uint32_t n = r->link[link].posted;
+	struct unic_sq_slot *s = &sq(r, link)[n % UNIC_KIO_SLOTS];
+	uint8_t *out = msg_out(r, link, n % UNIC_KIO_SLOTS);
+
+	if (!r->link[link].live || n - r->link[link].done >= UNIC_KIO_SLOTS)
+		return NULL;
+	memcpy(out, msg, sizeof(*msg));
+	*s = (struct unic_sq_slot){ .flags = UNIC_WR_SIGNALED, .num_sge = 1 };
+	s->sge[0] = sge(r, out, sizeof(*msg));
+	return s;
+}
+
+static void slot_post(struct unic_kio_ring *r, uint32_t link,
+		      struct unic_sq_slot *s, uint32_t tag, uint32_t at)
+{
+	uint32_t n = r->link[link].posted++;
+
+	s->wr_id = unic_to_le64(wr_id(tag, at, link, n));
+	UNIC_STORE(row(r, QP_ROW(link))->sq, unic_to_le32(n + 1));
+	ring(r, UNIC_DB_SQ, QP_ROW(link), n + 1);
+}
+
+bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
+			const struct unic_kio_msg *msg, const void *name,
+			uint32_t name_bytes)
+{
+	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS;
+	struct unic_sq_slot *s = slot_get(r, link, msg);
+
+	if (!s)
+		return false;
+	if (name_bytes)
+		memcpy(msg_out(r, link, at) + sizeof(*msg), name, name_bytes);
+	s->opcode = UNIC_WR_SEND;
+	s->sge[0].len = unic_to_le32((uint32_t)sizeof(*msg) + name_bytes);
+	slot_post(r, link, s, UNIC_KIO_TAG_SEND, 0);
+	return true;
+}
+
+bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
+			const struct unic_kio_msg *msg, uint32_t token,
+			uint64_t key, const void *buf, uint32_t bytes,
+			enum unic_kio_tag tag, uint32_t at)
+{
+	struct unic_sq_slot *s = slot_get(r, link, msg);
+
+	if (!s)
+		return false;
+	s->opcode = UNIC_WR_TOKEN;
+	s->num_sge = 2;
+	s->ctrl_len = unic_to_le32(sizeof(*msg));
+	s->remote = unic_to_le64(key);
+	s->rkey = unic_to_le32(token);
+	s->sge[1] = sge(r, buf, bytes);
+	slot_post(r, link, s, tag, at);
+	return true;
+}
+
+/* ------------------------------------------------------------- completions */
+
+/* False: a completion of nothing that is posted. */
+static bool parse(struct unic_kio_ring *r, const struct unic_cqe *cqe,
+		  struct unic_kio_done *out)
+{
+	uint64_t id = unic_from_le64(cqe->wr_id);
+	bool recv = (id & 0xff) == UNIC_KIO_TAG_RECV;
+	uint32_t pos = (uint32_t)(id >> 32);
+
+	out->tag = (uint8_t)id;
+	out->at = (uint8_t)(id >> 8);
+	out->link = (uint32_t)(id >> 16) & 0xffff;
+	out->ok = cqe->status == UNIC_WC_SUCCESS;
+	if (out->link >= UNIC_KIO_LINKS || !r->link[out->link].live ||
+	    r->link[out->link].qpn != (unic_from_le32(cqe->qpn) & 0xffffff) ||
+	    !out->tag || out->tag > UNIC_KIO_TAG_SERVER ||
+	    out->at >= UNIC_KIO_SLOTS || recv != (cqe->opcode >= UNIC_WC_RECV))
+		return false;
+	if (!recv) {
+		if (pos - r->link[out->link].done >=
+		    r->link[out->link].posted - r->link[out->link].done)
+			return false;
+		r->link[out->link].done = pos + 1;
+		return true;
+	}
+	out->msg = msg_in(r, out->link, out->at);
+	out->bytes = unic_from_le32(cqe->byte_len);
+	if (out->bytes > MSG_BYTES)
+		out->bytes = MSG_BYTES;
+	out->token = unic_from_le32(cqe->token);
+	out->payload = cqe->opcode == UNIC_WC_RECV_TOKEN
+			       ? unic_from_le32(cqe->imm)
+			       : 0;
+	return true;
+}
+
+bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out)
+{
+	struct unic_cqe cqe;
+	uint32_t budget;
+
+	for (budget = UNIC_KIO_CQES; budget; budget--) {
+		struct unic_cqe *at = cqe_at(r, r->cq_ci);
+
+		if (unic_from_le32(UNIC_LOAD(at->seq)) != r->cq_ci + 1)
+			return false;
+		unic_os_rmb();
+		memcpy(&cqe, at, sizeof(cqe));
+		r->cq_ci++;
+		UNIC_STORE(row(r, CQ_ROW)->cq_ci, unic_to_le32(r->cq_ci));
+		memset(out, 0, sizeof(*out));
+		if (parse(r, &cqe, out))
+			return true;
+		r->bad++;
+	}
+	return false;
+}
+
+bool unic_kio_ring_rest(struct unic_kio_ring *r)
+{
+	if (r->armed != r->cq_ci + 1) {
+		UNIC_STORE(row(r, CQ_ROW)->arm,
+			   unic_to_le32(r->cq_ci & 0x7fffffff));
+		ring(r, UNIC_DB_ARM, CQ_ROW, r->cq_ci);
+		r->armed = r->cq_ci + 1;
+		unic_os_mb();
+	}
+	return unic_from_le32(UNIC_LOAD(cqe_at(r, r->cq_ci)->seq)) !=
+	       r->cq_ci + 1;
+}
+
+/* ------------------------------------------------------------------ buffers */
+
+void *unic_kio_ring_get(struct unic_kio_ring *r)
+{
+	uint32_t at;
+
+	if (!r->free)
+		return NULL;
+	at = (uint32_t)__builtin_ctz(r->free);
+	r->free &= ~(1u << at);
+	return r->mem + BUFFERS_OFF + at * UNIC_KIO_MAX;
+}
+
+void unic_kio_ring_put(struct unic_kio_ring *r, void *buf)
+{
+	size_t off = (size_t)((uint8_t *)buf - r->mem) - BUFFERS_OFF;
+
+	r->free |= 1u << off / UNIC_KIO_MAX;
+}
+
+_Static_assert(UNIC_KIO_BUFFERS == 32, "a bit of a word for each buffer");

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* kio_ask.c - see kio_ask.h. */
+#define _GNU_SOURCE
+#include "kio_ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MARGIN_MS \
+	5000u /* the driver answers so long after its time at the latest */
+
+static int complain(const struct kio_peer *peer, const char *what, int err)
+{
+	fprintf(stderr, "unic-kio: %s: %s: %s\n", peer->socket, what,
+		strerror(err));
+	return -1;
+}
+
+int kio_open(struct kio_peer *peer)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	uint32_t ms = peer->timeout_ms + MARGIN_MS;
+	struct timeval tv = { .tv_sec = ms / 1000,
+			      .tv_usec = ms % 1000 * 1000 };
+
+	if (strlen(peer->socket) >= sizeof(addr.sun_path))
+		return complain(peer, "path of the socket", ENAMETOOLONG);
+	strcpy(addr.sun_path, peer->socket);
+	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (peer->fd < 0)
+		return complain(peer, "socket", errno);
+	setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	if (!connect(peer->fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return 0;
+	complain(peer, "no driver there: start unicd, or name its --socket",
+		 errno);
+	kio_close(peer);
+	return -1;
+}
+
+void kio_close(struct kio_peer *peer)
+{
+	close(peer->fd);
+	peer->fd = -1;
+}
+
+int64_t kio_send(struct kio_peer *peer, const struct kio_call *call)
+{
+	size_t name_bytes = strlen(call->name);
+	uint32_t bytes = call->what == UNIC_CTL_KIO_WRITE ? call->len : 0;
+	struct unic_ctl_kio ask = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_KIO),
+			 .seq = unic_to_le32(++peer->seq),
+			 .tail_bytes =
+				 unic_to_le32((uint32_t)name_bytes + bytes) },
+		.offset = unic_to_le64(call->offset),
+		.ipv4 = unic_to_le32(peer->ipv4),
+		.len = unic_to_le32(call->len),
+		.timeout_ms = unic_to_le32(peer->timeout_ms),
+		.what = call->what,
+		.name_bytes = (uint8_t)name_bytes,
+	};
+	struct iovec iov[3] = {
+		{ &ask, sizeof(ask) },
+		{ (void *)(uintptr_t)call->name, name_bytes },
+		{ (void *)(uintptr_t)call->data, bytes },
+	};
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 3 };
+	ssize_t n;
+
+	do
+		n = sendmsg(peer->fd, &m, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return complain(peer, "the driver takes no request", errno);
+	peer->open++;
+	return peer->seq;
+}
+
+int kio_recv(struct kio_peer *peer, struct unic_ctl_kio_reply *reply,
+	     const uint8_t **data, uint32_t *bytes)
+{
+	ssize_t n;
+
+	do
+		n = recv(peer->fd, peer->in, sizeof(peer->in), MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return complain(peer, "the driver does not answer", ETIMEDOUT);
+	if (n <= 0)
+		return complain(peer,
+				"the driver ended; try again when it runs",
+				n ? errno : EPIPE);
+	if ((size_t)n < sizeof(*reply) || (size_t)n > sizeof(peer->in))
+		return complain(peer, "what answers is no unicd of this build",
+				EPROTO);
+	memcpy(reply, peer->in, sizeof(*reply));
+	*data = peer->in + sizeof(*reply);
+	*bytes = (uint32_t)((size_t)n - sizeof(*reply));
+	peer->open--;
+	if (unic_from_le32(reply->hdr.tail_bytes) != *bytes ||
+	    unic_from_le16(reply->hdr.op) != UNIC_CTL_KIO)
+		return complain(peer, "what answers is no unicd of this build",
+				EPROTO);
+	return 0;
+}
+
+static const char *words(uint32_t status)
+{
+	switch (status) {
+	case UNIC_ST_TIMEOUT:
+		return "no answer in time: is its driver running, and does the "
+		       "wire work? (--timeout gives it more)";
+	case UNIC_CTL_ST_UNREACHABLE:
+		return "no answer from that address: is it right, and does a "
+		       "driver run there?";
+	case UNIC_CTL_ST_REJECTED:
+		return "that host exports nothing: start its unicd with "
+		       "--kio-export DIR";
+	case UNIC_CTL_ST_NO_NIC:
+		return "the NIC of this host is not there: see unicctl info";
+	case UNIC_CTL_ST_NO_SLOT:
+		return "the driver has no process slot left for itself: end a "
+		       "process, or give unic-bus more --slots";
+	case UNIC_CTL_ST_UNSUPPORTED:
+		return "not with this NIC, or with such small slots (unicd "
+		       "says which)";
+	case UNIC_ST_BAD_OPCODE:
+		return "this unicd is older than unic-kio: use one of the same "
+		       "build";
+	case UNIC_ST_INVALID:
+		return "the driver does not take that request";
+	case UNIC_CTL_ST_NO_MEMORY:
+		return "the driver is out of memory: try again";
+	default:
+		return NULL;
+	}
+}
+
+static const char *remote_words(uint32_t error)
+{
+	switch (error) {
+	case EROFS:
+		return "it is exported for reading only: start that unicd with "
+		       "--kio-writable";
+	case ENOENT:
+		return "no such file there: unic-kio ls shows what is";
+	case EACCES:
+		return "not exported: no links, no '..', plain files only, "
+		       "which that driver may open";
+	case EISDIR:
+		return "a folder: name a file in it";
+	default:
+		return strerror((int)error);
+	}
+}
+
+int kio_check(const struct kio_peer *peer,
+	      const struct unic_ctl_kio_reply *reply, const char *what,
+	      const char *name)
+{
+	uint32_t status = unic_from_le16(reply->hdr.status);
+	const char *why = words(status);
+
+	if (!status)
+		return 0;
+	fprintf(stderr, "unic-kio: %s %s:%s: ", what, peer->host, name);
+	if (status == UNIC_CTL_ST_REMOTE)
+		fprintf(stderr, "%s\n",
+			remote_words(unic_from_le32(reply->error)));
+	else if (why)
+		fprintf(stderr, "%s\n", why);
+	else
+		fprintf(stderr, "the driver answers %u\n", status);
+	return -1;
+}
+
+int kio_simple(struct kio_peer *peer, const struct kio_call *call,
+	       const char *what, struct unic_ctl_kio_reply *reply,
+	       const uint8_t **data, uint32_t *bytes)
+{
+	if (kio_send(peer, call) < 0 || kio_recv(peer, reply, data, bytes))
+		return -1;
+	return kio_check(peer, reply, what, call->name);
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic-kio - files of another host by the page service of the driver: this process
+ * never sees the NIC, has no slot, and takes nothing of its tables.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kio_ask.h"
+
+#define CHUNK UNIC_CTL_KIO_BYTES
+
+struct options {
+	struct kio_peer peer;
+	char *command, *remote, *local;
+	bool quiet;
+};
+
+static const char doc[] =
+	"Files that the driver of another host exports (unicd --kio-export), "
+	"through the driver of this one.\v"
+	"  unic-kio get HOST:FILE [LOCAL]   fetch FILE (as its own name; -: to "
+	"stdout)\n"
+	"  unic-kio put LOCAL HOST:FILE     send it (HOST:FOLDER/: as its own "
+	"name)\n"
+	"  unic-kio ls HOST:[FOLDER]        what is exported there\n"
+	"  unic-kio state                   of the service here\n"
+	"HOST is the IPv4 address of that host's NIC. get leaves nothing "
+	"behind when it fails; of put, what is there then is not known.\n";
+
+static const struct argp_option argp_options[] = {
+	{ "socket", 's', "PATH", 0,
+	  "Of unicd (default: $UNIC_SOCKET, "
+	  "else " UNIC_CTL_SOCKET ")",
+	  0 },
+	{ "timeout", 't', "SECONDS", 0,
+	  "For each request, connecting again included (10)", 0 },
+	{ "quiet", 'q', NULL, 0, "Nothing but errors", 0 },
+	{ 0 }
+};
+
+static void parse_timeout(struct options *o, const char *arg,
+			  struct argp_state *state)
+{
+	char *end;
+	double s = strtod(arg, &end);
+
+	if (end == arg || *end || !(s >= 0.001) ||
+	    s > UNIC_CTL_KIO_TIMEOUT_MAX / 1000.0)
+		argp_error(state, "--timeout: 0.001 to %u seconds, not %s",
+			   UNIC_CTL_KIO_TIMEOUT_MAX / 1000, arg);
+	o->peer.timeout_ms = (uint32_t)(s * 1000);
+}
+
+static void parse_arg(struct options *o, char *arg, struct argp_state *state)
+{
+	bool put = o->command && !strcmp(o->command, "put");
+
+	if (!o->command)
+		o->command = arg;
+	else if (put && !o->local)
+		o->local = arg;
+	else if (!o->remote && strcmp(o->command, "state"))
+		o->remote = arg;
+	else if (!o->local && !strcmp(o->command, "get"))
+		o->local = arg;
+	else
+		argp_error(state, "%s: too many arguments", arg);
+}
+
+/* HOST:NAME, in place. */
+static void parse_remote(struct options *o, struct argp_state *state)
+{
+	char *colon = o->remote ? strchr(o->remote, ':') : NULL;
+	struct in_addr in;
+
+	if (!colon)
+		argp_error(state, "%s needs a HOST:%s",
+			   o->command ? o->command : "it",
+			   o->command && !strcmp(o->command, "ls") ? "[FOLDER]"
+								   : "FILE");
+	*colon = '\0';
+	if (inet_pton(AF_INET, o->remote, &in) != 1)
+		argp_error(state, "%s is not the IPv4 address of a NIC",
+			   o->remote);
+	o->peer.host = o->remote;
+	o->peer.ipv4 = ntohl(in.s_addr);
+	o->remote = colon + 1;
+	if (strlen(o->remote) > UNIC_CTL_KIO_NAME_MAX)
+		argp_error(state, "%s: more than %u characters", o->remote,
+			   UNIC_CTL_KIO_NAME_MAX);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 's':
+		o->peer.socket = arg;
+		return 0;
+	case 't':
+		parse_timeout(o, arg, state);
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_arg(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->command)
+			argp_usage(state);
+		if (strcmp(o->command, "state"))
+			parse_remote(o, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ------------------------------------------------------------------ progress */
+
+struct progress {
+	const char *what, *name;
+	uint64_t size, done;
+	struct timespec began, shown;
+	bool tty;
+};
+
+static double seconds(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - from->tv_sec) +
+	       (double)(now.tv_nsec - from->tv_nsec) / 1e9;
+}
+
+static void progress_begin(struct progress *p, const struct options *o,
+			   const char *what, const char *name, uint64_t size)
+{
+	*p = (struct progress){ .what = what, .name = name, .size = size };
+	p->tty = !o->quiet && isatty(STDERR_FILENO);
+	clock_gettime(CLOCK_MONOTONIC, &p->began);
+	p->shown = p->began;
+}
+
+/* Five times a second, from half a second on. */
+static void progress_add(struct progress *p, uint32_t bytes)
+{
+	p->done += bytes;
+	if (!p->tty || seconds(&p->began) < 0.5 || seconds(&p->shown) < 0.2)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &p->shown);
+	fprintf(stderr, "\r%s %s: %llu of %llu KiB, %.1f MB/s ", p->what,
+		p->name, (unsigned long long)(p->done >> 10),
+		(unsigned long long)(p->size >> 10),
+		(double)p->done / seconds(&p->began) / 1e6);
+}
+
+static void progress_end(const struct progress *p, const struct options *o,
+			 bool ok)
+{
+	double s = seconds(&p->began);
+
+	if (p->tty)
+		fputs("\r\033[K", stderr);
+	if (ok && !o->quiet)
+		fprintf(stderr,
+			"unic-kio: %s %s: %llu bytes in %.3f s (%.1f MB/s)\n",
+			p->what, p->name, (unsigned long long)p->done, s,
+			(double)p->done / s / 1e6);
+}
+
+static int complain(const char *name, int err, const char *hint)
+{
+	fprintf(stderr, "unic-kio: %s: %s%s\n", name, strerror(err), hint);
+	return -1;
+}
+
+/* ----------------------------------------------------------------------- get */
+
+/* Bytes go where they belong, in whatever order they come. */
+static int put_local(int fd, const char *name, const uint8_t *data,
+		     uint32_t bytes, uint64_t offset, bool stream)
+{
+	ssize_t n;
+
+	while (bytes) {
+		n = stream ? write(fd, data, bytes)
+			   : pwrite(fd, data, bytes, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return complain(name, errno, "");
+		data += n;
+		bytes -= (uint32_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* What was asked for, by the low bits of its seq. */
+struct window {
+	uint64_t offset[UNIC_CTL_KIO_OPEN * 2];
+	uint32_t len[UNIC_CTL_KIO_OPEN * 2];
+};
+
+#define AT(seq) ((seq) % (UNIC_CTL_KIO_OPEN * 2))
+
+static int get_part(struct options *o, struct window *w, int fd, uint64_t size,
+		    struct progress *p, bool stream)
+{
+	struct unic_ctl_kio_reply r;
+	const uint8_t *data;
+	uint32_t bytes, at;
+
+	if (kio_recv(&o->peer, &r, &data, &bytes) ||
+	    kio_check(&o->peer, &r, "get", o->remote))
+		return -1;
+	at = AT(unic_from_le32(r.hdr.seq));
+	if (bytes != w->len[at] || unic_from_le64(r.size) != size) {
+		fprintf(stderr,
+			"unic-kio: get %s:%s: it changes while it is read: try "
+			"again\n",
+			o->peer.host, o->remote);
+		return -1;
+	}
+	if (put_local(fd, o->local, data, bytes, w->offset[at], stream))
+		return -1;
+	progress_add(p, bytes);
+	return 0;
+}
+
+/* To a stream one after the other, else several at once. */
+static int get_parts(struct options *o, int fd, uint64_t size,
+		     struct progress *p, bool stream)
+{
+	uint32_t most = stream ? 1 : UNIC_CTL_KIO_OPEN;
+	struct kio_call call = { .what = UNIC_CTL_KIO_READ, .name = o->remote };
+	struct window w;
+	int64_t seq;
+
+	while (call.offset < size || o->peer.open) {
+		if (call.offset == size || o->peer.open == most) {
+			if (get_part(o, &w, fd, size, p, stream))
+				return -1;
+			continue;
+		}
+		call.len = size - call.offset > CHUNK
+				   ? CHUNK
+				   : (uint32_t)(size - call.offset);
+		seq = kio_send(&o->peer, &call);
+		if (seq < 0)
+			return -1;
+		w.offset[AT(seq)] = call.offset;
+		w.len[AT(seq)] = call.len;
+		call.offset += call.len;
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int get_to(struct options *o, int fd, bool stream)
+{
+	struct kio_call call = { .what = UNIC_CTL_KIO_STAT, .name = o->remote };
+	struct unic_ctl_kio_reply r;
+	struct progress p;
+	const uint8_t *data;
+	uint32_t bytes;
+	int err;
+
+	if (kio_simple(&o->peer, &call, "get", &r, &data, &bytes))
+		return -1;
+	progress_begin(&p, o, "get", o->remote, unic_from_le64(r.size));
+	err = get_parts(o, fd, p.size, &p, stream);
+	progress_end(&p, o, !err);
+	return err;
+}
+
+/* Under another name until it is whole. */
+static int get(struct options *o)
+{
+	char *part;
+	int fd, err;
+
+	if (!o->local)
+		o->local = (char *)(uintptr_t)base_name(o->remote);
+	if (!strcmp(o->local, "-"))
+		return get_to(o, STDOUT_FILENO, true);
+	if (asprintf(&part, "%s.part%d", o->local, (int)getpid()) < 0)
+		return complain(o->local, ENOMEM, "");
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		err = complain(part, errno,
+			       ": choose another place for the file");
+		free(part);
+		return err;
+	}
+	err = get_to(o, fd, false);
+	if (close(fd) && !err)
+		err = complain(part, errno, "");
+	if (!err && rename(part, o->local))
+		err = complain(o->local, errno, "");
+	if (err)
+		unlink(part);
+	free(part);
+	return err;
+}
+
+/* ----------------------------------------------------------------------- put */
+
+static int put_part(struct options *o, struct window *w, struct progress *p)
+{
+	struct unic_ctl_kio_reply r;
+	const uint8_t *data;
+	uint32_t bytes, at;
+
+	if (kio_recv(&o->peer, &r, &data, &bytes) ||
+	    kio_check(&o->peer, &r, "put", o->remote))
+		return -1;
+	at = AT(unic_from_le32(r.hdr.seq));
+	if (unic_from_le32(r.bytes) != w->len[at]) {
+		fprintf(stderr,
+			"unic-kio: put %s:%s: %u of %u bytes were written: is "
+			"there room on its disk?\n",
+			o->peer.host, o->remote, unic_from_le32(r.bytes),
+			w->len[at]);
+		return -1;
+	}
+	progress_add(p, w->len[at]);
+	return 0;
+}
+
+static int put_parts(struct options *o, int fd, uint64_t size,
+		     struct progress *p)
+{
+	struct kio_call call = { .what = UNIC_CTL_KIO_WRITE,
+				 .name = o->remote };
+	uint8_t buf[CHUNK];
+	struct window w;
+	ssize_t n;
+	int64_t seq;
+
+	call.data = buf;
+	while (call.offset < size || o->peer.open) {
+		if (call.offset == size || o->peer.open == UNIC_CTL_KIO_OPEN) {
+			if (put_part(o, &w, p))
+				return -1;
+			continue;
+		}
+		n = pread(fd, buf, CHUNK, (off_t)call.offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return complain(o->local, n ? errno : EIO,
+					": it changes while it is sent");
+		call.len = (uint64_t)n > size - call.offset
+				   ? (uint32_t)(size - call.offset)
+				   : (uint32_t)n;
+		seq = kio_send(&o->peer, &call);
+		if (seq < 0)
+			return -1;
+		w.len[AT(seq)] = call.len;
+		call.offset += call.len;
+	}
+	return 0;
+}
+
+static int put_from(struct options *o, int fd, uint64_t size)
+{
+	struct kio_call cut = { .what = UNIC_CTL_KIO_CUT, .name = o->remote };
+	struct unic_ctl_kio_reply r;
+	struct progress p;
+	const uint8_t *data;
+	uint32_t bytes;
+	int err;
+
+	if (kio_simple(&o->peer, &cut, "put", &r, &data, &bytes))
+		return -1;
+	progress_begin(&p, o, "put", o->remote, size);
+	err = put_parts(o, fd, size, &p);
+	cut.offset = size;
+	if (!err)
+		err = kio_simple(&o->peer, &cut, "put", &r, &data, &bytes);
+	progress_end(&p, o, !err);
+	return err;
+}
+
+/* HOST: and HOST:FOLDER/ mean: as it is called here. */
+static int put_name(struct options *o)
+{
+	size_t n = strlen(o->remote);
+	char *name;
+
+	if (n && o->remote[n - 1] != '/')
+		return 0;
+	if (asprintf(&name, "%s%s", o->remote, base_name(o->local)) < 0)
+		return complain(o->local, ENOMEM, "");
+	o->remote = name; /* until the end */
+	return strlen(name) > UNIC_CTL_KIO_NAME_MAX
+		       ? complain(name, ENAMETOOLONG, "")
+		       : 0;
+}
+
+static int put(struct options *o)
+{
+	struct stat st;
+	int fd, err;
+
+	if (put_name(o))
+		return -1;
+	fd = open(o->local, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return complain(o->local, errno, "");
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		err = complain(o->local, EINVAL, ": only plain files are sent");
+	else
+		err = put_from(o, fd, (uint64_t)st.st_size);
+	close(fd);
+	return err;
+}
+
+/* ------------------------------------------------------------------------ ls */
+
+/* A name from elsewhere: nothing that a terminal would obey. */
+static void print_name(const uint8_t *name, uint32_t n, bool dir)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		putchar(name[i] < ' ' || name[i] == 127 ? '?' : name[i]);
+	puts(dir ? "/" : "");
+}
+
+static int print_entries(const uint8_t *data, uint32_t bytes)
+{
+	const uint32_t head = offsetof(struct unic_ctl_kio_entry, name);
+	struct unic_ctl_kio_entry e;
+
+	while (bytes) {
+		if (bytes < head)
+			return -1;
+		memcpy(&e, data, head);
+		if (bytes - head < e.name_bytes)
+			return -1;
+		printf("%12llu  ", (unsigned long long)unic_from_le64(e.size));
+		print_name(data + head, e.name_bytes, e.dir);
+		data += head + e.name_bytes;
+		bytes -= head + e.name_bytes;
+	}
+	return 0;
+}
+
+static int ls(struct options *o)
+{
+	struct kio_call call = { .what = UNIC_CTL_KIO_LIST,
+				 .len = CHUNK,
+				 .name = o->remote };
+	struct unic_ctl_kio_reply r;
+	const uint8_t *data;
+	uint32_t bytes;
+
+	if (*o->remote && o->remote[strlen(o->remote) - 1] == '/')
+		o->remote[strlen(o->remote) - 1] = '\0';
+	do {
+		if (kio_simple(&o->peer, &call, "ls", &r, &data, &bytes))
+			return -1;
+		if (print_entries(data, bytes))
+			return complain(o->peer.host, EPROTO,
+					": that host lists what is no list");
+		call.offset = unic_from_le64(r.size);
+	} while (bytes);
+	return 0;
+}
+
+static int state(struct options *o)
+{
+	struct kio_call call = { .what = UNIC_CTL_KIO_STATE, .name = "" };
+	struct unic_ctl_kio_reply r;
+	const uint8_t *data;
+	uint32_t bytes;
+
+	o->peer.host = "here";
+	if (kio_simple(&o->peer, &call, "state", &r, &data, &bytes))
+		return -1;
+	printf("window %u demand %llu done %u failed %u served %u\n",
+	       unic_from_le32(r.window),
+	       (unsigned long long)unic_from_le64(r.demand),
+	       unic_from_le32(r.done), unic_from_le32(r.failed),
+	       unic_from_le32(r.served));
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- main */
+
+static int run(struct options *o)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct options *o);
+	} commands[] = {
+		{ "get", get }, { "put", put }, { "ls", ls }, { "state", state }
+	};
+	size_t i;
+	int err;
+
+	for (i = 0; strcmp(commands[i].name, o->command);)
+		if (++i == sizeof(commands) / sizeof(commands[0])) {
+			fprintf(stderr,
+				"unic-kio: %s: the commands are get, put, ls "
+				"and state\n",
+				o->command);
+			return -1;
+		}
+	if (kio_open(&o->peer))
+		return -1;
+	err = commands[i].run(o);
+	kio_close(&o->peer);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { argp_options,
+					  parse,
+					  "get HOST:FILE [LOCAL] | put LOCAL "
+					  "HOST:FILE | ls HOST:[FOLDER] | "
+					  "state",
+					  doc,
+					  NULL,
+					  NULL,
+					  NULL };
+	static struct options o; /* has a buffer in it */
+	const char *env = getenv("UNIC_SOCKET");
+
+	o.peer.fd = -1;
+	o.peer.socket = env && *env ? env : UNIC_CTL_SOCKET;
+	o.peer.timeout_ms = UNIC_CTL_KIO_TIMEOUT_MS;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (run(&o))
+		return EXIT_FAILURE;
+	if (fflush(stdout)) {
+		complain("stdout", errno, "");
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}

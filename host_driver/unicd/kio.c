@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * kio.c - what processes ask of the page service (UNIC_CTL_KIO): each request is
+ * checked, kept until it is answered, begun when there is a place for it, and begun
+ * again when the connection ended under it, until its time is over.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kio_node.h"
+#include "unicd.h"
+
+#define AGAIN_NS 10000000ull
+
+_Static_assert(UNIC_CTL_KIO_BYTES == UNIC_KIO_MAX, "one transfer for each");
+_Static_assert((int)UNIC_CTL_KIO_READ == (int)UNIC_KIO_READ &&
+		       (int)UNIC_CTL_KIO_WRITE == (int)UNIC_KIO_WRITE &&
+		       (int)UNIC_CTL_KIO_LIST == (int)UNIC_KIO_LIST &&
+		       (int)UNIC_CTL_KIO_STAT == (int)UNIC_KIO_STAT &&
+		       (int)UNIC_CTL_KIO_CUT == (int)UNIC_KIO_CUT,
+	       "the same numbers here and on the wire");
+
+struct request {
+	struct request *next;
+	struct unicd_client *client; /* NULL: it left */
+	struct unic_kio_user *user;  /* NULL: not begun, or to be begun again */
+	struct unic_ctl_kio ask;
+	uint64_t deadline_ns, retry_ns;
+	uint8_t tail[]; /* name, data */
+};
+
+struct unicd_kio {
+	struct unic_kio_node node;
+	struct unic_kio_store *store;
+	struct request *head;
+	struct unic_os *os;
+	uint64_t out[UNIC_CTL_KIO_MSG_MAX / 8]; /* a reply */
+};
+
+/* ------------------------------------------------------------------- replies */
+
+static void answer(struct unic_os *os, struct unicd_client *c,
+		   const struct unic_ctl_hdr *asked, uint32_t status,
+		   struct unic_ctl_kio_reply *r, const void *data,
+		   uint32_t bytes)
+{
+	uint64_t *out = os->kio->out;
+
+	r->hdr = (struct unic_ctl_hdr){
+		.op = asked->op,
+		.status = unic_to_le16((uint16_t)status),
+		.seq = asked->seq,
+		.tail_bytes = unic_to_le32(bytes),
+	};
+	memcpy(out, r, sizeof(*r));
+	if (bytes)
+		memcpy((uint8_t *)out + sizeof(*r), data, bytes);
+	unic_os_reply(os, &c->core, out, (uint32_t)sizeof(*r) + bytes,
+		      UNIC_OS_NO_SLOT);
+}
+
+static void refuse(struct unic_os *os, struct unicd_client *c,
+		   const struct unic_ctl_hdr *asked, uint32_t status)
+{
+	struct unic_ctl_kio_reply r = { 0 };
+
+	unic_os_log(os, UNIC_LOG_AUDIT, "pid %u kio: status %u", c->core.pid,
+		    status);
+	answer(os, c, asked, status, &r, NULL, 0);
+}
+
+static void forget(struct unicd_kio *k, struct request *r)
+{
+	struct request **at = &k->head;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	if (r->client)
+		r->client->kio--;
+	free(r);
+}
+
+/* Over without bytes. */
+static void fail(struct unicd_kio *k, struct request *r, uint32_t status,
+		 uint32_t error)
+{
+	struct unic_ctl_kio_reply rep = { .error = unic_to_le32(error) };
+
+	if (r->client)
+		answer(k->os, r->client, &r->ask.hdr, status, &rep, NULL, 0);
+	forget(k, r);
+}
+
+/* Why it was too late: what keeps us from it, if we know. */
+static uint32_t late(const struct unicd_kio *k, const struct request *r)
+{
+	uint32_t why =
+		unic_kio_node_status(&k->node, unic_from_le32(r->ask.ipv4));
+
+	return why ? why : UNIC_ST_TIMEOUT;
+}
+
+static void succeed(struct unicd_kio *k, struct request *r, uint32_t bytes)
+{
+	const struct unic_kio_user *user = r->user;
+	bool comes = r->ask.what == UNIC_CTL_KIO_READ ||
+		     r->ask.what == UNIC_CTL_KIO_LIST;
+	struct unic_ctl_kio_reply rep = {
+		.size = unic_to_le64(user->io.size),
+		.bytes = unic_to_le32(bytes),
+	};
+
+	if (r->client)
+		answer(k->os, r->client, &r->ask.hdr, UNIC_ST_OK, &rep,
+		       user->buf, comes ? bytes : 0);
+	forget(k, r);
+}
+
+/* What may go better over the next connection. */
+static bool passing(int status)
+{
+	return status == -ENOLINK || status == -EIO || status == -ENOBUFS;
+}
+
+static void done(struct unic_kio_user *user, int status, uint32_t bytes)
+{
+	struct request *r = user->of;
+	struct unicd_kio *k = (struct unicd_kio *)(void *)user->node;
+	uint64_t now = unic_os_now_ns(k->os);
+	uint32_t remote = user->io.remote;
+
+	if (!status)
+		succeed(k, r, bytes);
+	else if (status == -EREMOTEIO)
+		fail(k, r, UNIC_CTL_ST_REMOTE, remote);
+	else if (passing(status) && now < r->deadline_ns && r->client)
+		r->user = NULL, r->retry_ns = now + AGAIN_NS;
+	else
+		fail(k, r, late(k, r), 0);
+	unic_kio_user_put(user);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static uint32_t check(const struct unic_ctl_kio *ask, size_t bytes)
+{
+	uint32_t len = unic_from_le32(ask->len), i, sum;
+	uint32_t data = ask->what == UNIC_CTL_KIO_WRITE ? len : 0;
+	bool moves = ask->what <= UNIC_CTL_KIO_LIST;
+
+	for (i = 0; i < 6; i++)
+		if (unic_from_le32(ask->rsvd[i]))
+			return UNIC_ST_INVALID;
+	sum = (uint32_t)ask->rsvd0[0] + ask->rsvd0[1];
+	if (unic_from_le16(ask->hdr.status) || sum || !ask->what ||
+	    ask->what > UNIC_CTL_KIO_STATE || len > UNIC_CTL_KIO_BYTES ||
+	    moves != !!len ||
+	    unic_from_le32(ask->timeout_ms) > UNIC_CTL_KIO_TIMEOUT_MAX ||
+	    unic_from_le64(ask->offset) > (uint64_t)INT64_MAX - len ||
+	    bytes != sizeof(*ask) + ask->name_bytes + data ||
+	    unic_from_le32(ask->hdr.tail_bytes) != ask->name_bytes + data)
+		return UNIC_ST_INVALID;
+	if (ask->what == UNIC_CTL_KIO_STATE)
+		return ask->name_bytes ? UNIC_ST_INVALID : UNIC_ST_OK;
+	if (!unic_from_le32(ask->ipv4) ||
+	    (!ask->name_bytes && ask->what != UNIC_CTL_KIO_LIST))
+		return UNIC_ST_INVALID;
+	return UNIC_ST_OK;
+}
+
+static void show_state(struct unic_os *os, struct unicd_client *c,
+		       const struct unic_ctl_hdr *asked)
+{
+	const struct unic_kio_node *n = &os->kio->node;
+	struct unic_ctl_kio_reply r = {
+		.demand = unic_to_le64(unic_kio_node_demand(n)),
+		.window = unic_to_le32(n->window),
+		.done = unic_to_le32((uint32_t)n->ios),
+		.failed = unic_to_le32((uint32_t)n->failed),
+		.served = unic_to_le32((uint32_t)n->served),
+	};
+
+	answer(os, c, asked, UNIC_ST_OK, &r, NULL, 0);
+}
+
+static struct request *keep(struct unicd_kio *k, struct unicd_client *c,
+			    const void *msg, size_t bytes)
+{
+	struct request *r = malloc(sizeof(*r) + bytes), **at = &k->head;
+	uint32_t ms;
+
+	if (!r)
+		return NULL;
+	memset(r, 0, sizeof(*r));
+	memcpy(&r->ask, msg, sizeof(r->ask));
+	memcpy(r->tail, (const uint8_t *)msg + sizeof(r->ask),
+	       bytes - sizeof(r->ask));
+	ms = unic_from_le32(r->ask.timeout_ms);
+	r->client = c;
+	r->deadline_ns = unic_os_now_ns(k->os) +
+			 1000000ull * (ms ? ms : UNIC_CTL_KIO_TIMEOUT_MS);
+	while (*at)
+		at = &(*at)->next;
+	*at = r;
+	c->kio++;
+	return r;
+}
+
+void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
+		       const void *msg, size_t bytes)
+{
+	struct unic_ctl_kio ask = { 0 };
+	uint32_t status;
+
+	memcpy(&ask, msg, bytes < sizeof(ask) ? bytes : sizeof(ask));
+	status = bytes < sizeof(ask) || bytes > UNIC_CTL_KIO_MSG_MAX
+			 ? UNIC_ST_INVALID
+			 : check(&ask, bytes);
+	if (!status && ask.name_bytes &&
+	    memchr((const uint8_t *)msg + sizeof(ask), 0, ask.name_bytes))
+		status = UNIC_ST_INVALID;
+	if (!status && c->kio >= UNIC_CTL_KIO_OPEN)
+		status = UNIC_CTL_ST_TOO_MANY;
+	if (!status && ask.what == UNIC_CTL_KIO_STATE) {
+		show_state(os, c, &ask.hdr);
+		return;
+	}
+	if (!status && !keep(os->kio, c, msg, bytes))
+		status = UNIC_CTL_ST_NO_MEMORY;
+	if (status)
+		refuse(os, c, &ask.hdr, status);
+	else if (os->kio->node.why != UNIC_CTL_ST_UNSUPPORTED)
+		unic_kio_node_want(&os->kio->node);
+}
+
+void unicd_kio_reply(struct unic_os *os, const void *msg, uint32_t bytes)
+{
+	unic_kio_node_reply(&os->kio->node, msg, bytes);
+}
+
+void unicd_kio_gone(struct unic_os *os, const struct unicd_client *c)
+{
+	struct request *r;
+
+	for (r = os->kio->head; r; r = r->next)
+		if (r->client == c)
+			r->client = NULL; /* what is begun ends by itself */
+}
+
+/* ----------------------------------------------------------------------- poll */
+
+static void begin(struct unicd_kio *k, struct request *r,
+		  struct unic_kio_user *user)
+{
+	uint32_t len = unic_from_le32(r->ask.len);
+	int err;
+
+	user->io = (struct unic_kio){
+		.op = r->ask.what,
+		.name_bytes = r->ask.name_bytes,
+		.len = len,
+		.offset = unic_from_le64(r->ask.offset),
+		.deadline_ns = r->deadline_ns,
+	};
+	memcpy(user->io.name, r->tail, r->ask.name_bytes);
+	if (r->ask.what == UNIC_CTL_KIO_WRITE)
+		memcpy(user->buf, r->tail + r->ask.name_bytes, len);
+	user->of = r;
+	r->user = user;
+	err = unic_kio_user_start(user, unic_from_le32(r->ask.ipv4));
+	if (!err)
+		return;
+	r->user = NULL;
+	r->retry_ns = unic_os_now_ns(k->os) + AGAIN_NS;
+	unic_kio_user_put(user);
+}
+
+/* Begin what can be, end what is late or for nobody. */
+static uint64_t look(struct unicd_kio *k, uint64_t now)
+{
+	struct request *r, *next_r;
+	struct unic_kio_user *user;
+	uint64_t next = UINT64_MAX;
+
+	for (r = k->head; r; r = next_r) {
+		next_r = r->next;
+		if (r->user)
+			continue;
+		if (!r->client || now >= r->deadline_ns ||
+		    k->node.why == UNIC_CTL_ST_UNSUPPORTED) {
+			fail(k, r, late(k, r), 0);
+			continue;
+		}
+		user = now >= r->retry_ns ? unic_kio_user_get(&k->node) : NULL;
+		if (user) {
+			begin(k, r, user);
+			next = now;
+			/* which may have ended others, too */
+			return next;
+		}
+		if (r->deadline_ns < next)
+			next = r->deadline_ns;
+		if (r->retry_ns > now && r->retry_ns < next)
+			next = r->retry_ns;
+	}
+	return next;
+}
+
+uint64_t unicd_kio_poll(struct unic_os *os)
+{
+	struct unicd_kio *k = os->kio;
+	uint64_t next = unic_kio_node_poll(&k->node), also;
+
+	also = look(k, unic_os_now_ns(os));
+	return also < next ? also : next;
+}
+
+/* --------------------------------------------------------------------- life */
+
+int unicd_kio_init(struct unic_os *os)
+{
+	struct unic_kio_config config = {
+		.os = os,
+		.host = os->host,
+		.slot_mem = os->slot_mem,
+		.slot_bytes = os->slot_bytes,
+		.pid = (uint32_t)getpid(),
+	};
+	struct unicd_kio *k = calloc(1, sizeof(*k));
+
+	if (!k) {
+		unicd_say("out of memory");
+		return -ENOMEM;
+	}
+	os->kio = k;
+	k->os = os;
+	if (os->opt.kio_export) {
+		k->store = unicd_files_open(os->opt.kio_export,
+					    os->opt.kio_writable);
+		if (!k->store)
+			return -EINVAL;
+		config.store = k->store;
+	}
+	unic_kio_node_init(&k->node, &config);
+	k->node.done = done;
+	if (config.store)
+		unic_kio_node_want(&k->node);
+	return 0;
+}
+
+void unicd_kio_fini(struct unic_os *os)
+{
+	struct request *r;
+
+	if (!os->kio)
+		return;
+	while ((r = os->kio->head)) {
+		os->kio->head = r->next;
+		free(r);
+	}
+	unicd_files_close(os->kio->store);
+	free(os->kio);
+	os->kio = NULL;
+}
