@@ -1413,6 +1413,154 @@ static void manager_respects_deadlines(void **state)
 	rig_down(&r);
 }
 
+/* A NIC that answers work requests as it is told. */
+#define NIC_MAX 32u
+static struct {
+	pthread_t thread;
+	const uint8_t *say; /* statuses, success behind the last one */
+	uint32_t says, done, stop;
+	struct unic_sq_slot seen[NIC_MAX];
+} nic;
+
+static void *play(void *arg)
+{
+	struct unic_cqe *cqe;
+	uint64_t one = 1;
+
+	while (!__atomic_load_n(&nic.stop, __ATOMIC_ACQUIRE)) {
+		uint32_t tail = unic_from_le32(
+			__atomic_load_n(&db()->tail[1].sq, __ATOMIC_ACQUIRE));
+
+		for (; nic.done != tail && nic.done < NIC_MAX; nic.done++) {
+			nic.seen[nic.done] = sq_ring()[nic.done % 4];
+			cqe = &cq_ring()[nic.done % 8];
+			cqe->status = nic.done < nic.says ? nic.say[nic.done]
+							  : 0;
+			complete(nic.done, 77, UNIC_WC_WRITE,
+				 unic_from_le64(nic.seen[nic.done].wr_id));
+			if (write(drv.evt_efd, &one, 8) != 8)
+				return arg;
+		}
+		usleep(200);
+	}
+	return NULL;
+}
+
+static void nic_up(const uint8_t *say, uint32_t says)
+{
+	memset(&nic, 0, sizeof(nic));
+	nic.say = say;
+	nic.says = says;
+	assert_int_equal(pthread_create(&nic.thread, NULL, play, NULL), 0);
+}
+
+static void nic_down(void)
+{
+	void *failed;
+
+	__atomic_store_n(&nic.stop, 1, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(nic.thread, &failed), 0);
+	assert_null(failed);
+}
+
+#define OLD_KEY 0x1100u
+#define NEW_KEY 0x2200u
+#define OLD_AT	0x100000u
+#define NEW_AT	0x900000u
+
+static int new_key(void *arg, uint64_t *remote, uint32_t *rkey)
+{
+	++*(uint32_t *)arg;
+	*remote = NEW_AT;
+	*rkey = NEW_KEY;
+	return 0;
+}
+
+/* What was posted and taken, as parts of the transfer: each page once. */
+static void check_parts(uint32_t pages)
+{
+	uint32_t i, at, n, taken[8] = { 0 };
+
+	for (i = 0; i < nic.done; i++) {
+		const struct unic_sq_slot *s = &nic.seen[i];
+		bool old = unic_from_le32(s->rkey) == OLD_KEY;
+
+		if (i < nic.says && nic.say[i])
+			continue;
+		assert_true(old || unic_from_le32(s->rkey) == NEW_KEY);
+		at = (uint32_t)unic_from_le64(s->remote) -
+		     (old ? OLD_AT : NEW_AT);
+		for (n = unic_from_le32(s->sge[0].len); n;
+		     n -= PAGE, at += PAGE)
+			taken[at / PAGE]++;
+	}
+	for (i = 0; i < pages; i++)
+		assert_int_equal(taken[i], 1);
+}
+
+/* An eviction here is repeated, one there asks for a new key first; what was
+ * done is not done again. */
+static void manager_repeats_what_was_evicted(void **state)
+{
+	static const uint8_t say[] = { UNIC_WC_EVICTED, 0, UNIC_WC_REM_EVICTED,
+				       UNIC_WC_EVICTED };
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE,
+				  .remote = OLD_AT,
+				  .rkey = OLD_KEY,
+				  .len = 6 * PAGE,
+				  .window = 1,
+				  .refresh = new_key };
+	struct unic_bm_stats s;
+	struct unic_bm *bm;
+	uint32_t asked = 0;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	unic_bm_measured(bm, 1000, 1000000); /* so pieces are of two pages */
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, 6 * PAGE);
+	x.arg = &asked;
+	nic_up(say, sizeof(say));
+	assert_int_equal(unic_bm_transfer(bm, &x), 0);
+	nic_down();
+	assert_int_equal(nic.done, 3 + 3);
+	check_parts(6);
+	assert_int_equal(asked, 1);
+	assert_int_equal(unic_from_le32(nic.seen[3].rkey), NEW_KEY);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.retries_local, 2);
+	assert_int_equal(s.retries_remote, 1);
+	assert_int_equal(s.ops, 3);
+	assert_int_equal(s.bytes, 6 * PAGE);
+	assert_int_equal(s.splits, 2);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+/* With nobody to ask it ends, and says why. */
+static void manager_has_nobody_to_ask(void **state)
+{
+	static const uint8_t say[] = { UNIC_WC_REM_EVICTED };
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE, .len = PAGE };
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, PAGE);
+	nic_up(say, sizeof(say));
+	assert_int_equal(unic_bm_transfer(bm, &x), -EOWNERDEAD);
+	nic_down();
+	assert_int_equal(nic.done, 1);
+	assert_non_null(strstr(unic_last_error(), "evicted"));
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 #define WITH_DRIVER(test) \
 	cmocka_unit_test_setup_teardown(test, driver_up, driver_down)
 
@@ -1454,6 +1602,8 @@ int main(void)
 		WITH_DRIVER(manager_tells_why_a_wait_ended),
 		WITH_DRIVER(manager_keeps_what_does_not_end),
 		WITH_DRIVER(manager_respects_deadlines),
+		WITH_DRIVER(manager_repeats_what_was_evicted),
+		WITH_DRIVER(manager_has_nobody_to_ask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
