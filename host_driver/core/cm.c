@@ -386,6 +386,11 @@ void unic_cm_listen(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
+	if (unic_from_le64(r.service) >> 8 == UNIC_CTL_SERVICE_OWN &&
+	    !req->client->privileged) {
+		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
+		return;
+	}
 	if (listener_of(req->host, unic_from_le64(r.service))) {
 		unic_req_status(req, UNIC_CTL_ST_IN_USE);
 		return;

@@ -1422,6 +1422,66 @@ static void silent_peer_has_given_up(void **state)
 	fake_delete(f);
 }
 
+/* A PD of physical regions, and one in it, is the driver's alone: it names memory by
+ * bus address. */
+static void bus_addresses_are_the_drivers_alone(void **state)
+{
+	struct unic_ctl_plain plain = { 0 };
+	struct unic_ctl_mr_reg reg = { .iova = unic_to_le64(3 * 4096),
+				       .length = unic_to_le64(4096),
+				       .rights = UNIC_MR_LOCAL_WRITE,
+				       .mr_class = UNIC_CLASS_CONTROL,
+				       .residency = UNIC_PHYSICAL };
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(3),
+				       .stag = unic_to_le32(0xabcd00) };
+	struct fake *f = fake_new();
+	struct unic_cmd_mr_reg cmd;
+	struct unic_cmd_pd pd;
+
+	(void)state;
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &plain), 0);
+	memcpy(&pd, f->last[UNIC_CMD_PD_ALLOC], sizeof(pd));
+	assert_int_equal(unic_from_le32(pd.flags), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_INVALID);
+	f->client.kernel = true;
+	memset(&plain, 0, sizeof(plain));
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &plain), 0);
+	memcpy(&pd, f->last[UNIC_CMD_PD_ALLOC], sizeof(pd));
+	assert_int_equal(unic_from_le32(pd.flags), UNIC_PD_PHYSICAL);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	assert_int_equal(reply_u32(f, 20), 0xabcd00);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], sizeof(cmd));
+	assert_int_equal(cmd.residency, UNIC_PHYSICAL);
+	assert_int_equal(unic_from_le64(cmd.iova), 3 * 4096);
+	assert_int_equal(unic_from_le32(cmd.n_pages), 0);
+	assert_int_equal(pinned(f), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16) + 1000); /* none */
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_NO_PD;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_NO_PD);
+	fake_delete(f);
+}
+
+/* Who poses as the driver's own service would be asked for its files. */
+static void own_services_are_the_drivers(void **state)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(
+					     UNIC_CTL_SERVICE_OWN << 8 | 77) };
+	struct fake *f = fake_new();
+
+	(void)state;
+	f->client.privileged = false;
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l),
+			 UNIC_CTL_ST_PERMISSION);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	fake_delete(f);
+}
+
 /* A process that accepts nothing fills its own queue, and nobody else's. */
 static void queue_of_requests_is_ones_own(void **state)
 {
@@ -2681,6 +2741,8 @@ int main(void)
 		cmocka_unit_test(page_tables_are_written_and_pinned),
 		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(notice_of_another_life),
+		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
+		cmocka_unit_test(own_services_are_the_drivers),
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
 		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
