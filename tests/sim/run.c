@@ -9,9 +9,10 @@
 #include "oracle.h"
 #include "probe.h"
 
-#define FINISH_NS (3000 * MS) /* after the last fault */
-#define LEAVE_NS  (1500 * MS)
-#define PATIENCE  (400 * US) /* of a fault that waits for its moment */
+#define FINISH_NS     (3000 * MS) /* after the last fault */
+#define LEAVE_NS      (1500 * MS)
+#define PATIENCE      (400 * US) /* of a fault that waits for its moment */
+#define LONG_PATIENCE (4 * MS)	 /* ... for a token's */
 
 static struct scenario scn;
 
@@ -62,15 +63,48 @@ static void start_again(void *ctx, uint64_t arg)
 		world_start_driver(f->target);
 }
 
-/* Should it wait? The worst moment is one at which bytes are on their way. */
+static bool moving(uint32_t node)
+{
+	const struct unic_port *p = &world->node[node]->port;
+
+	return p->kind == PORT_COPYING || p->xfers;
+}
+
+/* One to whose token for one message bytes may be on their way, or NULL. */
+static struct app *being_filled(void)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < scn.apps; i++)
+		for (k = 0; !scn.app[i].off && k < APP_TOKENS; k++) {
+			const struct token *t = &apps[i]->token[k];
+
+			if (t->there && t->claimed_by && !t->multi &&
+			    moving(scn.app[i].node))
+				return apps[i];
+		}
+	return NULL;
+}
+
+/* Should it wait? The worst moment is one at which bytes are on their way; for
+ * the end of connections, bytes that a token waits for. */
 static bool too_early(const struct scn_fault *f)
 {
 	bool app = f->kind == SCN_KILL_APP || f->kind == SCN_BREAK;
 	uint32_t node = app ? scn.app[f->target].node : f->target;
-	const struct unic_port *p = &world->node[node]->port;
 
-	return f->waits && p->kind != PORT_COPYING && !p->xfers &&
-	       sim_now() < f->at_ns + PATIENCE;
+	if (!f->waits)
+		return false;
+	if (f->kind == SCN_BREAK)
+		return !being_filled() && sim_now() < f->at_ns + LONG_PATIENCE;
+	return !moving(node) && sim_now() < f->at_ns + PATIENCE;
+}
+
+static void break_one(const struct scn_fault *f)
+{
+	struct app *a = f->waits ? being_filled() : NULL;
+
+	app_break(a ? a : apps[f->target]);
 }
 
 static void strike(void *ctx, uint64_t arg)
@@ -100,7 +134,7 @@ static void strike(void *ctx, uint64_t arg)
 		world_reset(f->target);
 		return;
 	case SCN_BREAK:
-		app_break(apps[f->target]);
+		break_one(f);
 		return;
 	default:
 		app_evict_storm(f->target);
@@ -130,8 +164,8 @@ static uint64_t plan_faults(void)
 		if (f->off)
 			continue;
 		sim_at(f->at_ns, strike, f, 0);
-		if (f->at_ns + PATIENCE + f->for_ns > end)
-			end = f->at_ns + PATIENCE + f->for_ns;
+		if (f->at_ns + LONG_PATIENCE + f->for_ns > end)
+			end = f->at_ns + LONG_PATIENCE + f->for_ns;
 	}
 	if (!scn.odds_off)
 		sim_at(scn.odds_until_ns, calm_down, NULL, 0);
