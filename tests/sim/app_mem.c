@@ -100,7 +100,7 @@ static uint8_t some_residency(struct app *a)
 	static const uint8_t of[] = { UNIC_RESIDENT, UNIC_RESIDENT, UNIC_DEMAND,
 				      UNIC_TABLE };
 
-	return of[sim_below(&a->rng, 4)];
+	return a->scn->resident ? UNIC_RESIDENT : of[sim_below(&a->rng, 4)];
 }
 
 static void reg(struct app *a, uint32_t i)

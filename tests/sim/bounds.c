@@ -12,6 +12,7 @@
 #define SLACK_NS      (400 * US)
 #define SLACK_BELL_NS (110 * MS) /* a lost doorbell costs a heartbeat or poll */
 #define FEW_REGIONS   16u	 /* with more, indices may be what is short */
+#define INDICES	      28u	 /* of regions, but those that are worn out */
 
 static uint64_t wait_slack(void)
 {
@@ -212,6 +213,53 @@ void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
 		answered(m, c, hdr.status);
 }
 
+static bool ready(const struct node *n)
+{
+	const struct unic_info *info = (const void *)n->bar;
+
+	return unic_from_le32(info->state) == UNIC_NIC_READY;
+}
+
+/* Is there too little for it, all on its way counted, and one who is above his
+ * share? */
+static bool hungry(const struct model *m, uint32_t proc)
+{
+	uint32_t i, left = m->capacity;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		left -= net(m, i);
+	return left < m->proc[proc].wanted && another_above(m, proc);
+}
+
+/* With all it waits for it has no more than its part of them. */
+static bool has_indices(const struct model *m, uint32_t proc)
+{
+	uint32_t i, n = m->proc[proc].regions, weights = 0;
+
+	for (i = 0; i < MODEL_WAITS; i++)
+		n += m->wait[i].id && m->wait[i].proc == proc;
+	for (i = 0; i < MODEL_PROCS; i++)
+		weights += m->proc[i].attached ? m->proc[i].weight : 0;
+	return n * weights <= INDICES * m->proc[proc].weight;
+}
+
+/* Then that one is asked at the reaper's next round. */
+static void fed(const struct node *n, const struct model *m,
+		struct model_wait *w)
+{
+	uint64_t bound =
+		m->reaper_ns + SLACK_NS + 20ull * world->odds.port.late_ns;
+
+	if (!ready(n) || !has_indices(m, w->proc) || !hungry(m, w->proc))
+		w->fed_ns = sim_now();
+	else if (sim_now() - w->fed_ns > bound)
+		sim_fail("bounds",
+			 "nic %u: request %u of process %u, within its share, "
+			 "and nobody above his is asked for %llu us",
+			 n->id, w->id, w->proc,
+			 (unsigned long long)(bound / US));
+}
+
 void bounds_tick(struct node *n, struct model *m)
 {
 	uint64_t bound = bound_ns(m);
@@ -222,12 +270,17 @@ void bounds_tick(struct node *n, struct model *m)
 
 		if (!w->id)
 			continue;
-		if (!n->host || !entitled(m, w->proc) ||
-		    all_regions(m) > FEW_REGIONS)
+		if (!n->host || !entitled(m, w->proc)) {
+			w->since_ns = w->fed_ns = sim_now();
+			continue;
+		}
+		fed(n, m, w);
+		if (all_regions(m) > FEW_REGIONS)
 			w->since_ns = sim_now();
 		else if (sim_now() - w->since_ns > bound)
 			sim_fail("bounds",
-				 "nic %u: request %u of process %u, within its "
+				 "nic %u: request %u of process %u, "
+				 "within its "
 				 "share, waits longer than %llu us",
 				 n->id, w->id, w->proc,
 				 (unsigned long long)(bound / US));

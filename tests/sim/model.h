@@ -46,7 +46,8 @@ struct model_wait {
 	uint32_t proc;
 	struct unic_cmd_mr_reg cmd;
 	uint64_t since_ns;
-	bool owed; /* within its share all the time, so B holds for it */
+	uint64_t fed_ns; /* nobody had to be asked for it until then */
+	bool owed;	 /* within its share all the time, so B holds for it */
 };
 
 struct model_proc {

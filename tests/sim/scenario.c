@@ -54,6 +54,7 @@ static void make_ports(struct scenario *s)
 	sim_rng_init(&r, s->seed, 2);
 	for (i = 0; i < WORLD_NODES; i++)
 		s->port[i] = kinds[sim_below(&r, sizeof(kinds))];
+	s->resident = sim_below(&r, 3) == 0;
 }
 
 static void make_apps(struct scenario *s, struct sim_rng *r)
@@ -222,6 +223,8 @@ void scenario_print(const struct scenario *s, FILE *f)
 		unic_from_le32(s->params.reaper_us));
 	for (i = 0; i < s->nodes; i++)
 		fprintf(f, "  port of nic %u: %s\n", i, port_name[s->port[i]]);
+	if (s->resident)
+		fprintf(f, "  all regions are RESIDENT\n");
 	if (!s->odds_off)
 		print_odds(&s->odds, f);
 	for (i = 0; i < s->apps; i++)

@@ -67,6 +67,7 @@ struct scenario {
 	uint64_t seed;
 	uint32_t nodes, apps, links, ops, faults;
 	bool icrc;
+	bool resident; /* all regions are: the NIC's entries run short */
 	bool odds_off; /* the shrinker took the wire's faults away */
 	struct unic_cmd_set_params params;
 	struct world_odds odds;
