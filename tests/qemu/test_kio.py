@@ -9,6 +9,8 @@ import argparse
 import hashlib
 import os
 import random
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ import time
 import traceback
 
 import hosts
+import unicd_client as u
 
 SERVER = hosts.IP[1]
 SIZES = (0, 1, 4096, (8 << 20) + 1)
@@ -111,6 +114,254 @@ def test_loss(board, tmp):
     rig = Rig(board, tmp, loss="5%")
     try:
         there_and_back(rig, SIZES[-1])
+    finally:
+        rig.end()
+
+
+# What unic-kio get does while something happens to it. Slowed down by loss, or it
+# would be over before.
+BIG = 32 << 20
+
+
+class Get:
+    def __init__(self, rig, *more):
+        self.want = rig.file("big", BIG)
+        self.to = rig.path("got")
+        self.start = time.monotonic()
+        self.p = subprocess.Popen(
+            rig.argv(*more, "get", f"{SERVER}:big", self.to),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        assert self.p.poll() is None, "over before anything happened"
+
+    def end(self, seconds):
+        """Exit status and words; what there is then is whole or not there."""
+        _, err = self.p.communicate(timeout=seconds)
+        assert os.listdir(os.path.dirname(self.to)).count("got") == \
+            (not self.p.returncode), err
+        assert not [f for f in os.listdir(os.path.dirname(self.to))
+                    if f.startswith("got.part")], "half a file is left"
+        if not self.p.returncode:
+            assert digest(self.to) == self.want, "wrong bytes"
+        return self.p.returncode, err
+
+
+def test_server_killed_and_back(board, tmp):
+    rig = Rig(board, tmp, loss="5%")
+    try:
+        get = Get(rig)
+        rig.kill(1)
+        time.sleep(0.2)
+        rig.up(1)
+        code, err = get.end(30)
+        assert not code, err
+        there_and_back(rig, 100000)
+    finally:
+        rig.end()
+
+
+def test_server_killed(board, tmp):
+    """An error, within the time that it has."""
+    rig = Rig(board, tmp, loss="5%")
+    try:
+        get = Get(rig, "--timeout", "3")
+        rig.kill(1)
+        code, err = get.end(8)
+        assert code == 1 and "no answer" in err, err
+        rig.up(1)
+        there_and_back(rig, 100000)
+    finally:
+        rig.end()
+
+
+def test_client_killed_and_back(board, tmp):
+    """Our own driver: the process is told at once, the next one finds it as it
+    was; and the server has nothing left of the one that died."""
+    rig = Rig(board, tmp, loss="5%")
+    try:
+        get = Get(rig)
+        rig.kill(0)
+        code, err = get.end(2)
+        assert code == 1 and "driver ended" in err, err
+        rig.up(0)
+        for _ in range(3):
+            there_and_back(rig, 300000)
+    finally:
+        rig.end()
+
+
+def test_put_while_server_is_killed(board, tmp):
+    rig = Rig(board, tmp, loss="5%")
+    try:
+        want = rig.file("big", BIG)
+        p = subprocess.Popen(
+            rig.argv("put", os.path.join(rig.folder, "big"),
+                     f"{SERVER}:new"), stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        assert p.poll() is None, "over before anything happened"
+        rig.kill(1)
+        rig.up(1)
+        _, err = p.communicate(timeout=30)
+        assert not p.returncode, err
+        assert digest(os.path.join(rig.folder, "new")) == want, "wrong bytes"
+    finally:
+        rig.end()
+
+
+def test_nic_reset(board, tmp):
+    """Of either host, in the middle: it goes on."""
+    rig = Rig(board, tmp, loss="5%")
+    try:
+        for host in (0, 1):
+            get = Get(rig)
+            c = u.Client(rig.socket(host))
+            c.call(u.RESET)
+            code, err = get.end(30)
+            assert not code, f"host {host}: {err}"
+            os.unlink(get.to)
+    finally:
+        rig.end()
+
+
+def test_hogs(board, tmp):
+    """No I/O fails while others have the whole table, and none of it is ours."""
+    rig = Rig(board, tmp)
+    try:
+        hogs = [subprocess.Popen(
+            [f"{hosts.BIN}/unic-hog", "--socket", rig.socket(host), "--again",
+             "--answer", "release" if i % 2 else "ignore"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for host in (0, 1) for i in range(6)]
+        try:
+            windows = []
+            for _ in range(12):
+                there_and_back(rig, 1 << 20)
+                windows.append(int(rig.good("state").split()[1]))
+            rows = rig.ctl(0, "ps")["procs"]
+            assert sum(r["held"] for r in rows) > 900, rows
+            assert [r["held"] for r in rows if r["name"] == "kio"] == [0]
+            assert min(windows) < 16, f"the window never shrank: {windows}"
+            assert " failed 0 " in rig.good("state")
+        finally:
+            for h in hogs:
+                h.terminate()
+                h.wait()
+    finally:
+        rig.end()
+
+
+def test_paths(board, tmp):
+    """Nothing outside of the export is reached, by whatever name."""
+    rig = Rig(board, tmp)
+    try:
+        with open(rig.path("secret"), "w", encoding="ascii") as f:
+            f.write("secret")
+        rig.file("plain", 10)
+        os.makedirs(os.path.join(rig.folder, "a/b"))
+        rig.file("a/b/deep", 5000)
+        at = rig.folder
+        os.symlink(rig.path("secret"), f"{at}/link")
+        os.symlink("/", f"{at}/root")
+        os.symlink("plain", f"{at}/inside")
+        os.symlink("..", f"{at}/a/up")
+        os.mkfifo(f"{at}/fifo")
+        for name in ("../secret", "/etc/passwd", "link", "root/etc/passwd",
+                     "a/../../secret", "a/up/plain", "inside", "./plain",
+                     "a//b/deep", "..", "fifo", "plain/x"):
+            r = rig.kio("get", f"{SERVER}:{name}", rig.path("got"))
+            assert r.returncode == 1, f"{name} was given away"
+            r = rig.kio("put", rig.path("secret"), f"{SERVER}:{name}")
+            assert r.returncode == 1, f"{name} was written"
+        rig.good("get", f"{SERVER}:a/b/deep", rig.path("got"))
+        assert digest(rig.path("got")) == digest(f"{at}/a/b/deep")
+        rig.good("put", rig.path("secret"), f"{SERVER}:a/b/")
+        assert digest(f"{at}/a/b/secret") == digest(rig.path("secret"))
+        names = [line.split()[1] for line in
+                 rig.good("ls", f"{SERVER}:").splitlines()]
+        assert sorted(names) == ["a/", "plain"], names
+        rig.bad("a folder", "get", f"{SERVER}:a", rig.path("got"))
+        rig.bad("no such file", "get", f"{SERVER}:none", rig.path("got"))
+        for i in range(3000):  # more than one message of LIST has room for
+            rig_name = f"{at}/a/{i:04d}-{'x' * 40}"
+            with open(rig_name, "w", encoding="ascii"):
+                pass
+        assert len(rig.good("ls", f"{SERVER}:a").splitlines()) == 3001
+    finally:
+        rig.end()
+
+
+def test_exports(board, tmp):
+    """One file; for reading only; none."""
+    one = os.path.join(tmp, "one")
+    with open(one, "wb") as f:
+        f.write(b"1" * 70000)
+    with open(os.path.join(tmp, "two"), "wb") as f:
+        f.write(b"2")
+    rig = Rig(board, tmp, drivers=((), ("--kio-export", one)))
+    try:
+        rig.good("get", f"{SERVER}:one", rig.path("got"))
+        assert digest(rig.path("got")) == digest(one)
+        assert rig.good("ls", f"{SERVER}:").split() == ["70000", "one"]
+        rig.bad("no such file", "get", f"{SERVER}:two", rig.path("got"))
+        rig.bad("reading only", "put", rig.path("got"), f"{SERVER}:one")
+        rig.bad("exports nothing", "get", f"{hosts.IP[0]}:x", rig.path("x"))
+        rig.bad("no answer", "--timeout", "1", "get", "10.0.0.77:x",
+                rig.path("x"))
+        assert rig.kio("get", f"{SERVER}:one", "-").stdout == "1" * 70000
+        assert digest(one) == digest(rig.path("got"))
+    finally:
+        rig.end()
+
+
+KIO = struct.Struct("<HHIIIQIIIBB2s6I")  # struct unic_ctl_kio
+
+
+def ask(what=1, length=10, offset=0, name=b"f", tail=None, seq=1, rsvd=0,
+        tail_bytes=None, ipv4=0x0a000002, ms=0):
+    tail = name if tail is None else tail
+    return KIO.pack(72, 0, seq, 0, len(tail) if tail_bytes is None
+                    else tail_bytes, offset, ipv4, length, ms, what,
+                    len(name), b"\0\0", rsvd, 0, 0, 0, 0, 0) + tail
+
+
+def test_bad_clients(board, tmp):
+    """Requests that are none are answered INVALID; a process that floods, or does
+    not take its answers, hurts itself."""
+    rig = Rig(board, tmp)
+    try:
+        rig.file("f", 100000)
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.settimeout(5)
+        s.connect(rig.socket(0))
+        for bad in (ask(what=0), ask(what=7), ask(length=0),
+                    ask(length=65537), ask(name=b""), ask(name=b"a\0b"),
+                    ask(rsvd=1), ask(tail=b"ff"), ask(tail=b""),
+                    ask(tail_bytes=99), ask(offset=(1 << 63) - 5),
+                    ask(what=4), ask(what=2, length=10), ask(ms=60001),
+                    ask(what=2, length=5, tail=b"f1234"), ask(ipv4=0),
+                    ask()[:40], ask() + bytes(70000)):
+            s.send(bad)
+            op, status = struct.unpack_from("<HH", s.recv(70000))
+            assert (op, status) == (72, u.INVALID), (bad[:80], op, status)
+        for seq in range(20):  # 4 at a time
+            s.send(ask(length=65536, seq=seq))
+        got = [struct.unpack_from("<HH", s.recv(70000))[1]
+               for _ in range(20)]
+        assert got.count(0) >= 4 and set(got) <= {0, u.TOO_MANY}, got
+        rnd = random.Random(3)
+        flood = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        flood.connect(rig.socket(0))
+        flood.setblocking(False)
+        try:
+            for seq in range(100000):
+                flood.send(ask(what=rnd.randrange(8), seq=seq,
+                               length=rnd.choice((0, 10, 65536)),
+                               offset=rnd.randrange(1 << 20)))
+        except BlockingIOError:
+            pass
+        there_and_back(rig, 500000)
+        flood.close()  # with I/Os of its under way
+        there_and_back(rig, 500000)
     finally:
         rig.end()
 
