@@ -20,7 +20,7 @@ include boards/$(BOARD)/board.mk
 
 # ------------------------------------------------------------------ sources
 
-FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_form.c cq.c \
+FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c \
 	depend.c dma.c dump.c \
 	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
@@ -56,7 +56,8 @@ PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-kio \
 	unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_arp test_attributes test_badinput test_cache test_cmd test_cq test_cut test_dma \
+UNIT_CORE := test_arp test_attributes test_badinput test_batch test_cache test_cmd test_cq \
+	test_cut test_delegate test_dma \
 	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \

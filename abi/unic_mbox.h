@@ -184,6 +184,7 @@ enum unic_cmd_opcode {
 	UNIC_CMD_MR_ADVISE = 50,
 	UNIC_CMD_TOKEN_ALLOC = 24,
 	UNIC_CMD_TOKEN_CANCEL = 25,
+	UNIC_CMD_TOKEN_BATCH = 26,
 	UNIC_CMD_CQ_CREATE = 28,
 	UNIC_CMD_CQ_DESTROY = 29,
 	UNIC_CMD_QP_CREATE = 32,
@@ -660,13 +661,17 @@ struct unic_cmd_mr_rereg {
 #define UNIC_REREG_ALL	  0x07u
 
 /*
- * MR_BATCH. Several regions at once: the list page has `count` records of 64
- * bytes, each a struct unic_cmd_mr_reg or unic_cmd_mr_alloc or unic_cmd_mr
- * (MR_DEREG) with its opcode; each is answered in its place as it would be by
- * itself. MR_REG without REG_LIST and REG_WAIT only: the regions are LOADING.
+ * MR_BATCH, TOKEN_BATCH. Several commands in one: the list page has `count`
+ * records of 64 bytes, each with its opcode; each is answered in its place as it
+ * would be by itself (but that no epoch of it is looked at). What a record's
+ * own list page would have lies behind the records, one after the other in their
+ * order; INVALID if that would not end within the page.
+ * MR_BATCH: struct unic_cmd_mr_reg (without REG_WAIT: INVALID),
+ * unic_cmd_mr_alloc, and unic_cmd_mr (MR_DEREG).
+ * TOKEN_BATCH: struct unic_cmd_token_alloc and unic_cmd_token_cancel.
  * OK: all were tried. The completion is struct unic_cpl_batch.
  */
-struct unic_cmd_mr_batch {
+struct unic_cmd_batch {
 	struct unic_cmd_hdr hdr;
 	unic_le32 count; /* 1..UNIC_BATCH_MAX */
 	unic_le32 rsvd[13];
@@ -1222,7 +1227,7 @@ UNIC_ABI_AT(unic_cmd_mr_make, rights, 32);
 UNIC_ABI_SIZE(unic_cmd_mr_make, 64);
 UNIC_ABI_AT(unic_cmd_mr_rereg, iova, 24);
 UNIC_ABI_SIZE(unic_cmd_mr_rereg, 64);
-UNIC_ABI_SIZE(unic_cmd_mr_batch, 64);
+UNIC_ABI_SIZE(unic_cmd_batch, 64);
 UNIC_ABI_SIZE(unic_cpl_batch, 64);
 UNIC_ABI_SIZE(unic_cmd_wait_cancel, 64);
 UNIC_ABI_SIZE(unic_cmd_notice_ack, 64);

@@ -192,6 +192,15 @@ static int do_pd_free(struct unic_nic *nic, const void *rec, void *out,
 			    unic_from_le32(cmd->pd));
 }
 
+void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n)
+{
+	const uint64_t *shared = (const uint64_t *)(const void *)list;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = UNIC_READ_ONCE(shared[i]);
+}
+
 /* The list page is shared memory: each address is read once, into our copy. */
 static const uint64_t *fetch_list(struct unic_nic *nic, const uint8_t *list,
 				  uint32_t count)
@@ -689,7 +698,8 @@ static const struct {
 	CMD(MR_MAKE, unic_cmd_mr_make, unic_cmd_mr_make, rsvd0),
 	CMD(MR_INVAL, unic_cmd_mr_inval, unic_cmd_mr, gen),
 	CMD(MR_REREG, unic_cmd_mr_rereg, unic_cmd_mr_rereg, n_pages),
-	CMD(MR_BATCH, unic_cmd_mr_batch, unic_cmd_mr_batch, count),
+	CMD(MR_BATCH, unic_cmd_mr_batch, unic_cmd_batch, count),
+	CMD(TOKEN_BATCH, unic_cmd_token_batch, unic_cmd_batch, count),
 };
 
 /* @rec is word-aligned. */
@@ -704,20 +714,14 @@ static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 	return !any;
 }
 
-int unic_cmd_one(struct unic_nic *nic, const uint8_t *rec, void *out)
+int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
+		 uint8_t *list)
 {
-	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
-	const struct unic_cmd_mr_reg *reg = (const void *)rec;
+	const struct unic_cmd_hdr *hdr = rec;
 
-	if (hdr->opcode != UNIC_CMD_MR_REG &&
-	    hdr->opcode != UNIC_CMD_MR_ALLOC &&
-	    hdr->opcode != UNIC_CMD_MR_DEREG)
-		return -UNIC_EOPCODE;
-	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used) ||
-	    (hdr->opcode == UNIC_CMD_MR_REG &&
-	     (reg->flags & (UNIC_REG_LIST | UNIC_REG_WAIT))))
+	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used))
 		return -UNIC_EINVAL;
-	return commands[hdr->opcode].run(nic, rec, out, NULL);
+	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
 static int run(struct unic_nic *nic, const uint8_t *rec, void *out,

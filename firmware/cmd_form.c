@@ -7,17 +7,11 @@
 #include "form.h"
 #include "nic.h"
 
-#define REC_BYTES 64u
-
-/* The list page is shared memory: each word is read once, into our copy. */
+/* The list page is shared memory: what is used is our copy. */
 static const uint64_t *fetch(struct unic_nic *nic, const uint8_t *list,
 			     uint32_t bytes)
 {
-	const uint64_t *shared = (const void *)list;
-	uint32_t i;
-
-	for (i = 0; i < (bytes + 7) / 8; i++)
-		nic->list[i] = UNIC_READ_ONCE(shared[i]);
+	unic_cmd_fetch(list, nic->list, (bytes + 7) / 8);
 	return nic->list;
 }
 
@@ -148,34 +142,4 @@ int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
 	if (err && m)
 		unic_cmd_explain(nic, m->pd, err, out);
 	return err;
-}
-
-/* One record of a batch, answered in its place. */
-static bool run_one(struct unic_nic *nic, uint8_t *at)
-{
-	uint64_t rec[REC_BYTES / 8], out[REC_BYTES / 8] = { 0 };
-	struct unic_cmd_hdr *cpl = (struct unic_cmd_hdr *)out;
-	int err;
-
-	memcpy(rec, fetch(nic, at, REC_BYTES), REC_BYTES);
-	err = unic_cmd_one(nic, (const uint8_t *)rec, out);
-	memcpy(out, rec, sizeof(*cpl));
-	cpl->status = unic_err_status(err);
-	memcpy(at, out, REC_BYTES);
-	return !err || err == -UNIC_EPENDING;
-}
-
-int unic_cmd_mr_batch(struct unic_nic *nic, const void *rec, void *out,
-		      uint8_t *list)
-{
-	const struct unic_cmd_mr_batch *cmd = rec;
-	struct unic_cpl_batch *cpl = out;
-	uint32_t n = unic_from_le32(cmd->count), i, done = 0;
-
-	if (n < 1 || n > UNIC_BATCH_MAX)
-		return -UNIC_EINVAL;
-	for (i = 0; i < n; i++)
-		done += run_one(nic, list + i * REC_BYTES);
-	cpl->done = unic_to_le32(done);
-	return 0;
 }

@@ -285,33 +285,50 @@ static void make_plain(struct input *in, uint8_t *rec)
 		in_bytes(in, rec + 8, 32);
 }
 
+/* A record of a batch; rarely one of tokens, and then all should be. */
+static void make_record(struct input *in, uint8_t *rec, uint8_t *batch)
+{
+	uint32_t how = in_u8(in), pages = 1 + (how & 3);
+	struct unic_cmd_mr_reg *reg = (void *)rec;
+	struct unic_cmd_mr_alloc *alloc = (void *)rec;
+	uint32_t pd = in_below(in, 4);
+
+	if (how >= 253) {
+		*batch = UNIC_CMD_TOKEN_BATCH;
+		rec[0] = how == 253 ? UNIC_CMD_TOKEN_CANCEL
+				    : UNIC_CMD_TOKEN_ALLOC;
+		make_token(in, rec);
+		return;
+	}
+	reg->pd = unic_to_le32(pd);
+	if (how < 64) {
+		alloc->hdr.opcode = UNIC_CMD_MR_ALLOC;
+		alloc->kind = UNIC_FORM_WINDOW2;
+	} else {
+		reg->hdr.opcode = UNIC_CMD_MR_REG;
+		reg->rights = 7;
+		reg->page_shift = 12;
+		reg->flags = how >= 240 ? UNIC_REG_LIST : 0;
+		reg->n_pages = unic_to_le32(pages);
+		reg->length = unic_to_le64(4096ull * pages);
+	}
+	if (how >= 250)
+		reg->hdr.opcode = in_u8(in);
+}
+
 /* The records of a batch are in its list page. */
-static void make_batch(struct input *in, struct unic_cmd_mr_batch *b)
+static void make_batch(struct input *in, uint8_t *rec)
 {
 	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	struct unic_cmd_batch *b = (void *)rec;
 	uint32_t n = in_below(in, 5), i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t how = in_u8(in), pages = 1 + (how & 3);
-		union {
-			struct unic_cmd_mr_reg reg;
-			struct unic_cmd_mr_alloc alloc;
-		} c = { .reg = { .pd = unic_to_le32(in_below(in, 4)) } };
+		uint64_t one[8] = { 0 };
 
-		if (how < 64) {
-			c.alloc.hdr.opcode = UNIC_CMD_MR_ALLOC;
-			c.alloc.kind = UNIC_FORM_WINDOW2;
-		} else {
-			c.reg.hdr.opcode = UNIC_CMD_MR_REG;
-			c.reg.rights = 7;
-			c.reg.page_shift = 12;
-			c.reg.n_pages = unic_to_le32(pages);
-			c.reg.length = unic_to_le64(4096ull * pages);
-		}
-		if (how >= 250)
-			c.reg.hdr.opcode = in_u8(in);
+		make_record(in, (void *)one, &rec[0]);
 		memcpy(world.rig.port.bar + UNIC_BAR_LIST_OFF + at + 64u * i,
-		       &c, sizeof(c));
+		       one, sizeof(one));
 	}
 	b->count = unic_to_le32(n);
 }
@@ -340,7 +357,7 @@ static void make_form(struct input *in, uint8_t *rec)
 		return;
 	}
 	if (rec[0] == UNIC_CMD_MR_BATCH) {
-		make_batch(in, (void *)rec);
+		make_batch(in, rec);
 		return;
 	}
 	name_region(in, &m->mr, &m->gen);

@@ -17,6 +17,7 @@
 #include "cmd.c"
 #undef REC_BYTES
 #include "cmd_form.c"
+#include "cmd_batch.c"
 
 #include "answers.h"
 

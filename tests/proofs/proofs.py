@@ -100,7 +100,7 @@ def wp(tree, machine, file, what, _slevel):
 def eva(tree, machine, file, what, slevel):
     more = []
     for part, functions in (("cmd", "fetch_list:0,fetch:0,"
-                             "unic_cmd_mr_batch:0,unic_cmd_mr_rereg:0"),
+                             "unic_cmd_fetch:0,batch:0,unic_cmd_mr_rereg:0"),
                             ("ring", "adopt_tx:0,skip_published:0")):
         if part in file:
             more = ["-eva-slevel-function", functions]

@@ -1430,7 +1430,7 @@ static void several_in_one_command(void **state)
 {
 	uint8_t *list = rb.port.bar + UNIC_BAR_LIST_OFF +
 			rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
-	struct unic_cmd_mr_batch c = { .count = unic_to_le32(4) };
+	struct unic_cmd_batch c = { .count = unic_to_le32(4) };
 	struct unic_cmd_mr_reg reg = {
 		.hdr = { .opcode = UNIC_CMD_MR_REG },
 		.pd = unic_to_le32(pb),
@@ -1444,7 +1444,7 @@ static void several_in_one_command(void **state)
 
 	(void)state;
 	memcpy(list, &reg, 64);
-	reg.flags = UNIC_REG_LIST;
+	reg.flags = UNIC_REG_WAIT;
 	memcpy(list + 64, &reg, 64);
 	reg.flags = 0;
 	reg.length = unic_to_le64((UNIC_TLB_ENTRIES + 1) * (uint64_t)PAGE);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cmd_batch.c - several commands in one: MR_BATCH and TOKEN_BATCH. */
+#include <string.h>
+
+#include "cmd_form.h"
+#include "nic.h"
+
+#define REC_BYTES 64u
+#define TOO_MUCH  UINT32_MAX
+
+static bool in_mr_batch(uint8_t opcode)
+{
+	return opcode == UNIC_CMD_MR_REG || opcode == UNIC_CMD_MR_ALLOC ||
+	       opcode == UNIC_CMD_MR_DEREG;
+}
+
+static bool in_token_batch(uint8_t opcode)
+{
+	return opcode == UNIC_CMD_TOKEN_ALLOC ||
+	       opcode == UNIC_CMD_TOKEN_CANCEL;
+}
+
+/* Bytes of what would be in a list page of its own. */
+static uint32_t list_bytes(const void *rec)
+{
+	const struct unic_cmd_hdr *hdr = rec;
+	const struct unic_cmd_mr_reg *reg = rec;
+	const struct unic_cmd_token_alloc *alloc = rec;
+	uint32_t n;
+
+	if (hdr->opcode == UNIC_CMD_MR_REG && reg->flags & UNIC_REG_LIST) {
+		n = unic_from_le32(reg->n_pages);
+		return n <= UNIC_LIST_MAX ? n * 8 : TOO_MUCH;
+	}
+	if (hdr->opcode == UNIC_CMD_TOKEN_ALLOC) {
+		n = unic_from_le32(alloc->pieces);
+		return n <= UNIC_TOKEN_PIECES
+			       ? n * (uint32_t)sizeof(struct unic_token_piece)
+			       : TOO_MUCH;
+	}
+	return 0;
+}
+
+static bool waits(const void *rec)
+{
+	const struct unic_cmd_hdr *hdr = rec;
+	const struct unic_cmd_mr_reg *reg = rec;
+
+	return hdr->opcode == UNIC_CMD_MR_REG && reg->flags & UNIC_REG_WAIT;
+}
+
+/* A record with its list, which begins *@off bytes into the page. */
+static int run_one(struct unic_nic *nic, const void *rec, void *out,
+		   uint8_t *list, uint32_t *off)
+{
+	uint32_t bytes = list_bytes(rec), at = *off;
+
+	if (waits(rec) || bytes > UNIC_LIST_BYTES - at)
+		return -UNIC_EINVAL;
+	*off += bytes;
+	return unic_cmd_one(nic, rec, out, list + at);
+}
+
+/* The shared page is fetched once, record by record, and each is answered in
+ * its place. */
+static int batch(struct unic_nic *nic, const void *rec, void *out,
+		 uint8_t *list, bool (*takes)(uint8_t opcode))
+{
+	const struct unic_cmd_batch *cmd = rec;
+	struct unic_cpl_batch *cpl = out;
+	uint32_t n = unic_from_le32(cmd->count), off = n * REC_BYTES, i;
+	uint32_t done = 0;
+
+	if (n < 1 || n > UNIC_BATCH_MAX)
+		return -UNIC_EINVAL;
+	for (i = 0; i < n; i++) {
+		uint64_t one[REC_BYTES / 8], answer[REC_BYTES / 8] = { 0 };
+		const struct unic_cmd_hdr *in = (const void *)one;
+		struct unic_cmd_hdr *hdr = (void *)answer;
+		int err = -UNIC_EOPCODE;
+
+		unic_cmd_fetch(list + i * REC_BYTES, one, REC_BYTES / 8);
+		if (takes(in->opcode))
+			err = run_one(nic, one, answer, list, &off);
+		*hdr = *in;
+		hdr->status = unic_err_status(err);
+		memcpy(list + i * REC_BYTES, answer, REC_BYTES);
+		done += !err || err == -UNIC_EPENDING;
+	}
+	cpl->done = unic_to_le32(done);
+	return 0;
+}
+
+int unic_cmd_mr_batch(struct unic_nic *nic, const void *rec, void *out,
+		      uint8_t *list)
+{
+	return batch(nic, rec, out, list, in_mr_batch);
+}
+
+int unic_cmd_token_batch(struct unic_nic *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	return batch(nic, rec, out, list, in_token_batch);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* test_batch.c - several commands in one: tokens, and regions with their pages. */
+#include "rig.h"
+#include "unit.h"
+
+#define PAGE 4096u
+
+static struct rig r;
+static struct rig_mr mr;
+static uint32_t pd, first_page;
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_up(&r, 1);
+	rig_attach(&r, 0, 1);
+	rig_attach(&r, 1, 1);
+	pd = rig_pd(&r, 0);
+	assert_int_equal(rig_reg(&r, 0, pd, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	first_page = r.next_page[0];
+	return 0;
+}
+
+/* The list page of the next command. */
+static uint8_t *list(void)
+{
+	return r.port.bar + UNIC_BAR_LIST_OFF +
+	       r.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+}
+
+static void put(uint32_t i, const void *rec)
+{
+	memcpy(list() + 64 * i, rec, 64);
+}
+
+/* Run the @n records; their answers are put to @out. Returns how many did. */
+static uint32_t batch(uint8_t opcode, uint32_t n, uint8_t out[][64])
+{
+	struct unic_cmd_batch c = { .count = unic_to_le32(n) };
+	const uint8_t *page = list();
+	struct unic_cpl_batch cpl;
+
+	assert_int_equal(rig_cmd(&r, opcode, &c, &cpl), 0);
+	memcpy(out, page, 64 * n);
+	return unic_from_le32(cpl.done);
+}
+
+static struct unic_cmd_token_alloc alloc_of(uint32_t i)
+{
+	return (struct unic_cmd_token_alloc){
+		.hdr = { .opcode = UNIC_CMD_TOKEN_ALLOC,
+			 .cookie = unic_to_le16((uint16_t)(100 + i)) },
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(mr.stag),
+		.iova = unic_to_le64(mr.iova + 64 * i),
+		.length = unic_to_le32(64),
+		.user = unic_to_le32(7 + i),
+	};
+}
+
+static struct unic_cmd_token_cancel cancel_of(const uint8_t *allocated)
+{
+	struct unic_cpl_token cpl;
+
+	memcpy(&cpl, allocated, sizeof(cpl));
+	return (struct unic_cmd_token_cancel){
+		.hdr = { .opcode = UNIC_CMD_TOKEN_CANCEL },
+		.index = cpl.index,
+		.key = cpl.key,
+	};
+}
+
+static void tokens_by_the_dozen(void **state)
+{
+	uint8_t got[12][64], ended[12][64];
+	struct unic_cmd_token_cancel c;
+	struct unic_cpl_token cpl;
+	uint64_t keys = 0;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 12; i++) {
+		struct unic_cmd_token_alloc a = alloc_of(i);
+
+		put(i, &a);
+	}
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 12, got), 12);
+	assert_int_equal(r.nic.tokens.used, 12);
+	for (i = 0; i < 12; i++) {
+		const struct unic_token *t;
+
+		memcpy(&cpl, got[i], sizeof(cpl));
+		assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
+		assert_int_equal(unic_from_le16(cpl.hdr.cookie), 100 + i);
+		t = &r.nic.tokens.token[unic_from_le32(cpl.index)];
+		assert_true(t->key == unic_from_le64(cpl.key));
+		assert_true(t->key != keys);
+		assert_int_equal(t->user, 7 + i);
+		assert_int_equal(t->iova, mr.iova + 64 * i);
+		keys = t->key;
+	}
+	for (i = 0; i < 12; i++) {
+		c = cancel_of(got[i]);
+		put(i, &c);
+	}
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 12, ended), 12);
+	for (i = 0; i < 12; i++) {
+		memcpy(&cpl, ended[i], sizeof(cpl));
+		assert_int_equal(unic_from_le32(cpl.end), UNIC_TOKEN_CANCELLED);
+	}
+	assert_int_equal(r.nic.tokens.used, 0);
+	assert_int_equal(rig_count(&r, tokens_cancelled), 12);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 0);
+}
+
+/* One that is wrong is answered by itself, and is no reason for the others. */
+static void each_is_answered_by_itself(void **state)
+{
+	struct unic_cmd_token_alloc a = alloc_of(0);
+	struct unic_cmd_token_cancel c;
+	uint8_t got[5][64], again[2][64];
+	struct unic_cmd_hdr hdr;
+	struct unic_cmd_mr_reg reg = { .hdr.opcode = UNIC_CMD_MR_REG };
+
+	(void)state;
+	put(0, &a);
+	a.stag = unic_to_le32(mr.stag ^ 1);
+	put(1, &a);
+	a = alloc_of(2);
+	a.rsvd[2] = unic_to_le32(1);
+	put(2, &a);
+	put(3, &reg);
+	a = alloc_of(4);
+	a.hdr.status = 1;
+	put(4, &a);
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 5, got), 1);
+	assert_int_equal(got[0][1], UNIC_ST_OK);
+	assert_int_equal(got[1][1], UNIC_ST_NO_MR);
+	assert_int_equal(got[2][1], UNIC_ST_INVALID);
+	assert_int_equal(got[3][1], UNIC_ST_BAD_OPCODE);
+	assert_int_equal(got[4][1], UNIC_ST_INVALID);
+	memcpy(&hdr, got[3], sizeof(hdr));
+	assert_int_equal(hdr.opcode, UNIC_CMD_MR_REG);
+	/* twice in one batch: it ends once, and says so twice */
+	c = cancel_of(got[0]);
+	put(0, &c);
+	c.key = unic_to_le64(unic_from_le64(c.key) ^ 1);
+	put(1, &c);
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 2, again), 1);
+	assert_int_equal(again[0][1], UNIC_ST_OK);
+	assert_int_equal(again[1][1], UNIC_ST_NO_TOKEN);
+	/* tokens are not made by MR_BATCH */
+	a = alloc_of(0);
+	put(0, &a);
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 1, got), 0);
+	assert_int_equal(got[0][1], UNIC_ST_BAD_OPCODE);
+}
+
+static void wrong_counts(void **state)
+{
+	static const uint32_t wrong[] = { 0, UNIC_BATCH_MAX + 1, UINT32_MAX };
+	struct unic_cmd_batch c;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		c = (struct unic_cmd_batch){ .count = unic_to_le32(wrong[i]) };
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_TOKEN_BATCH, &c, NULL),
+				 UNIC_ST_INVALID);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_BATCH, &c, NULL),
+				 UNIC_ST_INVALID);
+	}
+}
+
+/* The whole page of them, more than there is room for. */
+static void more_than_there_are(void **state)
+{
+	static uint8_t got[UNIC_BATCH_MAX][64];
+	uint32_t i, n = UNIC_BATCH_MAX, room, last;
+
+	(void)state;
+	room = n < UNIC_TOKENS ? n : UNIC_TOKENS;
+	for (i = 0; i < n; i++) {
+		struct unic_cmd_token_alloc a = alloc_of(i);
+
+		put(i, &a);
+	}
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, n, got), room);
+	last = room < n ? UNIC_ST_TOKEN_FULL : UNIC_ST_OK;
+	assert_int_equal(got[n - 1][1], last);
+}
+
+/* No token before there is entropy, one by one or together (S3). */
+static void none_before_seeding(void **state)
+{
+	struct unic_cmd_entropy e = { .bytes = { 1, 2, 3 } };
+	struct unic_cmd_token_alloc a = alloc_of(0);
+	uint8_t got[1][64];
+
+	(void)state;
+	r.nic.random.seeded = false;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_TOKEN_ALLOC, &a, NULL),
+			 UNIC_ST_NO_ENTROPY);
+	a = alloc_of(0);
+	put(0, &a);
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 1, got), 0);
+	assert_int_equal(got[0][1], UNIC_ST_NO_ENTROPY);
+	assert_int_equal(r.nic.tokens.used, 0);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_ENTROPY, &e, NULL), 0);
+	put(0, &a);
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 1, got), 1);
+}
+
+/* ----------------------------------------------------------------- regions */
+
+static struct unic_cmd_mr_reg reg_of(uint32_t i, uint32_t pages, uint8_t flags)
+{
+	return (struct unic_cmd_mr_reg){
+		.hdr = { .opcode = UNIC_CMD_MR_REG },
+		.pd = unic_to_le32(pd),
+		.rights = UNIC_MR_RIGHTS_ALL,
+		.page_shift = 12,
+		.flags = flags,
+		.iova = unic_to_le64(0x100000u * (i + 1)),
+		.length = unic_to_le64((uint64_t)pages * PAGE),
+		.n_pages = unic_to_le32(pages),
+		.user = unic_to_le32(i),
+	};
+}
+
+/* Addresses behind the records, each region's behind those before. */
+static void with_their_pages(void **state)
+{
+	static const uint32_t pages[] = { 2, 0, 3, 1 };
+	struct unic_cmd_mr_reg reg;
+	struct unic_cpl_mr_reg cpl;
+	uint8_t got[4][64];
+	uint32_t i, k, at = 4 * 64, page = 0;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		/* the second one has no list, and takes none of it */
+		reg = reg_of(i, pages[i] ? pages[i] : 1,
+			     pages[i] ? UNIC_REG_LIST : 0);
+		put(i, &reg);
+		for (k = 0; k < pages[i]; k++, at += 8)
+			*(unic_le64 *)(void *)(list() + at) =
+				unic_to_le64((uint64_t)page++ * PAGE);
+	}
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 4, got), 4);
+	page = 0;
+	for (i = 0; i < 4; i++) {
+		struct unic_piece p;
+
+		memcpy(&cpl, got[i], sizeof(cpl));
+		assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
+		assert_int_equal(r.nic.mrs.mr[unic_from_le32(cpl.mr)].state,
+				 pages[i] ? UNIC_MR_ACTIVE : UNIC_MR_LOADING);
+		for (k = 0; k < pages[i]; k++, page++) {
+			assert_int_equal(
+				unic_access(&r.nic, unic_from_le32(cpl.stag),
+					    (uint16_t)pd, 0,
+					    0x100000u * (i + 1) + k * PAGE, 8,
+					    &p),
+				0);
+			assert_int_equal(p.bus, (uint64_t)page * PAGE);
+		}
+	}
+}
+
+static void list_behind_the_page(void **state)
+{
+	struct unic_cmd_mr_reg reg;
+	uint32_t room = (UNIC_LIST_BYTES - 128) / 8;
+	uint8_t got[2][64];
+
+	(void)state;
+	reg = reg_of(0, room + 1, UNIC_REG_LIST);
+	put(0, &reg);
+	reg = reg_of(1, 1, UNIC_REG_LIST);
+	put(1, &reg);
+	memset(list() + 128, 0, UNIC_LIST_BYTES - 128);
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
+	assert_int_equal(got[0][1], UNIC_ST_INVALID);
+	assert_int_equal(got[1][1], UNIC_ST_OK);
+	/* and one that is longer than any list */
+	reg = reg_of(2, UNIC_LIST_MAX + 1, UNIC_REG_LIST);
+	put(0, &reg);
+	reg = reg_of(3, 1, UNIC_REG_WAIT);
+	put(1, &reg);
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 0);
+	assert_int_equal(got[0][1], UNIC_ST_INVALID);
+	assert_int_equal(got[1][1], UNIC_ST_INVALID);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(tokens_by_the_dozen),  TEST(each_is_answered_by_itself),
+		TEST(wrong_counts),	    TEST(more_than_there_are),
+		TEST(none_before_seeding),  TEST(with_their_pages),
+		TEST(list_behind_the_page),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
