@@ -8,6 +8,13 @@
 #define REC_BYTES 64u
 #define TOO_MUCH  UINT32_MAX
 
+union record {
+	struct unic_cmd_hdr hdr;
+	struct unic_cmd_mr_reg reg;
+	struct unic_cmd_token_alloc alloc;
+	uint8_t byte[REC_BYTES];
+};
+
 static bool in_mr_batch(uint8_t opcode)
 {
 	return opcode == UNIC_CMD_MR_REG || opcode == UNIC_CMD_MR_ALLOC ||
@@ -21,19 +28,17 @@ static bool in_token_batch(uint8_t opcode)
 }
 
 /* Bytes of what would be in a list page of its own. */
-static uint32_t list_bytes(const void *rec)
+static uint32_t list_bytes(const union record *rec)
 {
-	const struct unic_cmd_hdr *hdr = rec;
-	const struct unic_cmd_mr_reg *reg = rec;
-	const struct unic_cmd_token_alloc *alloc = rec;
 	uint32_t n;
 
-	if (hdr->opcode == UNIC_CMD_MR_REG && reg->flags & UNIC_REG_LIST) {
-		n = unic_from_le32(reg->n_pages);
+	if (rec->hdr.opcode == UNIC_CMD_MR_REG &&
+	    rec->reg.flags & UNIC_REG_LIST) {
+		n = unic_from_le32(rec->reg.n_pages);
 		return n <= UNIC_LIST_MAX ? n * 8 : TOO_MUCH;
 	}
-	if (hdr->opcode == UNIC_CMD_TOKEN_ALLOC) {
-		n = unic_from_le32(alloc->pieces);
+	if (rec->hdr.opcode == UNIC_CMD_TOKEN_ALLOC) {
+		n = unic_from_le32(rec->alloc.pieces);
 		return n <= UNIC_TOKEN_PIECES
 			       ? n * (uint32_t)sizeof(struct unic_token_piece)
 			       : TOO_MUCH;
@@ -41,16 +46,14 @@ static uint32_t list_bytes(const void *rec)
 	return 0;
 }
 
-static bool waits(const void *rec)
+static bool waits(const union record *rec)
 {
-	const struct unic_cmd_hdr *hdr = rec;
-	const struct unic_cmd_mr_reg *reg = rec;
-
-	return hdr->opcode == UNIC_CMD_MR_REG && reg->flags & UNIC_REG_WAIT;
+	return rec->hdr.opcode == UNIC_CMD_MR_REG &&
+	       rec->reg.flags & UNIC_REG_WAIT;
 }
 
 /* A record with its list, which begins *@off bytes into the page. */
-static int run_one(struct unic_nic *nic, const void *rec, void *out,
+static int run_one(struct unic_nic *nic, const union record *rec, void *out,
 		   uint8_t *list, uint32_t *off)
 {
 	uint32_t bytes = list_bytes(rec), at = *off;
@@ -74,17 +77,17 @@ static int batch(struct unic_nic *nic, const void *rec, void *out,
 	if (n < 1 || n > UNIC_BATCH_MAX)
 		return -UNIC_EINVAL;
 	for (i = 0; i < n; i++) {
-		uint64_t one[REC_BYTES / 8], answer[REC_BYTES / 8] = { 0 };
-		const struct unic_cmd_hdr *in = (const void *)one;
-		struct unic_cmd_hdr *hdr = (void *)answer;
+		uint8_t *at = list + i * REC_BYTES;
+		union record in, answer = { .byte = { 0 } };
 		int err = -UNIC_EOPCODE;
 
-		unic_cmd_fetch(list + i * REC_BYTES, one, REC_BYTES / 8);
-		if (takes(in->opcode))
-			err = run_one(nic, one, answer, list, &off);
-		*hdr = *in;
-		hdr->status = unic_err_status(err);
-		memcpy(list + i * REC_BYTES, answer, REC_BYTES);
+		unic_cmd_fetch(at, nic->list, REC_BYTES / 8);
+		memcpy(&in, nic->list, REC_BYTES);
+		if (takes(in.hdr.opcode))
+			err = run_one(nic, &in, &answer, list, &off);
+		answer.hdr = in.hdr;
+		answer.hdr.status = unic_err_status(err);
+		memcpy(at, &answer, REC_BYTES);
 		done += !err || err == -UNIC_EPENDING;
 	}
 	cpl->done = unic_to_le32(done);
