@@ -28,7 +28,7 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_f
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
 	reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
-	wait.c)
+	use.c wait.c)
 RING     := hal/drivers/link_ring.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
@@ -63,7 +63,7 @@ UNIT_CORE := test_arp test_attributes test_badinput test_batch test_cache test_c
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_share test_tlb test_token \
-	test_turns
+	test_turns test_use
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd

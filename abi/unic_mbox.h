@@ -38,6 +38,8 @@
 #define UNIC_BAR_TRACE_OFF 0x80000u  /* trace ring, NIC writes */
 #define UNIC_BAR_CRASH_OFF 0xc0000u  /* struct unic_crash, NIC writes */
 #define UNIC_BAR_DROP_OFF  0x100000u /* 8192 drop records, NIC writes */
+#define UNIC_BAR_USE_OFF \
+	0x120000u /* struct unic_use_row by region, NIC writes */
 #define UNIC_BAR_TABLE_OFF 0x140000u /* page tables, driver writes */
 
 #define UNIC_CMD_ENTRIES    64u
@@ -274,6 +276,11 @@ struct unic_cmd_set_params {
 	unic_le32 rsvd[6];
 };
 #define UNIC_PARAM_WATERMARKS (1u << 0) /* low/high are meant even if 0 */
+/* Policies know the uses that processes report (struct unic_db_page), and choose
+ * by chance among the regions of one that reports none; or again those that the
+ * NIC counts, as after a reset. */
+#define UNIC_PARAM_USES_REPORTED (1u << 1)
+#define UNIC_PARAM_USES_COUNTED	 (1u << 2)
 
 /* HOST_TIME. Publishes the pair (NIC time now, host_ns). */
 struct unic_cmd_host_time {
@@ -412,7 +419,8 @@ enum unic_residency {
  * Residency DEMAND and TABLE reserve nothing: the region is ACTIVE at once, has
  * up to UNIC_CACHED_PAGES pages, and its entries come and go. Class control,
  * REG_LIST and REG_WAIT do not go with them (INVALID). MR_FULL if the process
- * has half of its share of the region table in such regions already.
+ * has half of its share of the region table in such regions, and in forms that
+ * have no entries (all but FAST), already.
  *
  * Residency PHYSICAL: a range of bus addresses, iova the first of them, at most
  * 4 GiB - 1, bit 63 clear; ACTIVE at once, without an entry and never a victim. Its
@@ -596,8 +604,9 @@ enum unic_form_kind {
 	UNIC_FORM_INDIRECT = 5, /* a list of anything */
 };
 
-/* MR_ALLOC. Completion struct unic_cpl_mr_reg; refusals as MR_REG, and
- * ELEMENT_FULL (struct unic_cpl_usage). */
+/* MR_ALLOC. Completion struct unic_cpl_mr_reg; refusals as MR_REG (MR_FULL as of
+ * regions of residency DEMAND, but for FAST), and ELEMENT_FULL (struct
+ * unic_cpl_usage). */
 struct unic_cmd_mr_alloc {
 	struct unic_cmd_hdr hdr;
 	unic_le32 pd;

@@ -250,6 +250,15 @@ enum unic_token_end {
 #define UNIC_DB_WORD(kind, obj, idx) \
 	((uint32_t)(obj) | (uint32_t)(kind) << 8 | (uint32_t)(idx) << 16)
 
+/*
+ * Uses that the process reports: used[index] counts, free-running, those of the
+ * region of this index of the NIC's table (STag 31:32-i; an index behind the last
+ * word has none). The NIC looks every reaper period or so, and only while told to
+ * go by these (UNIC_PARAM_USES_REPORTED). They count for nothing but the choice
+ * among the regions of this process.
+ */
+#define UNIC_DB_USED 496u
+
 enum unic_db_kind {
 	UNIC_DB_SQ = 0,	 /* tail[obj].sq: slots posted so far */
 	UNIC_DB_RQ = 1,	 /* tail[obj].rq: receives posted so far */
@@ -271,7 +280,7 @@ struct unic_db_page {
 	unic_le32 fifo[UNIC_DB_FIFO];
 	struct unic_db_tail
 		tail[UNIC_DB_OBJECTS]; /* by db_index of the object */
-	uint8_t rsvd2[1984];
+	unic_le32 used[UNIC_DB_USED];  /* see there */
 };
 
 /* Page 1 of a process slot; the NIC writes, the process reads. */

@@ -134,6 +134,8 @@ struct unic_trace_rec {
 #define UNIC_TG_QP    (1u << 3)
 #define UNIC_TG_WIRE  (1u << 4)
 #define UNIC_TG_CMD   (1u << 5)
+#define UNIC_TG_REF \
+	(1u << 6) /* uses of regions; looked at every reaper period */
 
 /* X(name, group, text; %0..%3 are the arguments in decimal, %x0.. in hex) */
 #define UNIC_TRACES(X)                                                         \
@@ -172,12 +174,30 @@ struct unic_trace_rec {
 	X(RX_DROP, UNIC_TG_WIRE, "rx dropped, counter %0")                     \
 	X(MISS, UNIC_TG_MR, "mr %0 page %1: miss, %2 pages wanted, seq %3")    \
 	X(CACHED, UNIC_TG_MR, "mr %0 page %1: entry brought")                  \
-	X(DROPPED, UNIC_TG_MR, "mr %0 page %1: entry dropped")
+	X(DROPPED, UNIC_TG_MR, "mr %0 page %1: entry dropped")                 \
+	X(REF, UNIC_TG_REF,                                                    \
+	  "range %x0 (entries, hint %x1) used %2 times, last %3 ns ago")
 
 #define UNIC_TRACE_ENUM(name, group, text) UNIC_T_##name,
 enum unic_trace_code {
 	UNIC_TRACES(UNIC_TRACE_ENUM) UNIC_T_COUNT
 };
+
+/*
+ * What region i was used for, at UNIC_BAR_USE_OFF + 32 * i: written at least
+ * every second while the NIC is awake. Valid if `stag` is not 0 and the same
+ * before and after the rest is read.
+ */
+struct unic_use_row {
+	unic_le64 last_use_ns; /* NIC time */
+	unic_le64 bytes;
+	unic_le32 uses;
+	unic_le32 reported; /* uses, by its process; UNIC_PARAM_USES_REPORTED */
+	unic_le32
+		rate; /* decayed bytes per entry, half-life 134 ms: its pain */
+	unic_le32 stag;
+};
+#define UNIC_USE_ROWS 4096u
 
 enum unic_crash_kind {
 	UNIC_CRASH_NONE = 0,
@@ -207,6 +227,8 @@ struct unic_crash {
 };
 
 UNIC_ABI_SIZE(unic_stats_page, 4096);
+UNIC_ABI_AT(unic_use_row, stag, 28);
+UNIC_ABI_SIZE(unic_use_row, 32);
 UNIC_ABI_AT(unic_trace_rec, arg, 16);
 UNIC_ABI_SIZE(unic_trace_rec, 32);
 UNIC_ABI_AT(unic_crash, file, 24);

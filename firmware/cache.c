@@ -35,9 +35,22 @@ static uint16_t stamp(const struct unic_nic *nic)
 
 /* -------------------------------------------------------------- regions */
 
-static uint32_t most_regions(const struct unic_nic *nic, uint32_t proc)
+static uint32_t bare(const struct unic_nic *nic, uint32_t proc)
 {
-	return unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
+	return (uint32_t)nic->cache.regions[proc] + nic->forms.bare[proc];
+}
+
+/* Shares shrink when others come; what is kept for these does not. */
+bool unic_cache_bare_room(const struct unic_nic *nic, uint32_t proc)
+{
+	uint32_t own = bare(nic, proc), all = 0, i;
+
+	if (own < UNIC_MRS / UNIC_PROCS / 4u)
+		return true;
+	for (i = 0; i < UNIC_PROCS; i++)
+		all += bare(nic, i);
+	return all < UNIC_MRS / 2u &&
+	       own < unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
 }
 
 int unic_cache_check(const struct unic_nic *nic, const struct unic_mr_args *a,
@@ -55,7 +68,7 @@ int unic_cache_check(const struct unic_nic *nic, const struct unic_mr_args *a,
 	    (a->table % 8 || a->table > UNIC_TABLE_BYTES ||
 	     pages * 8u > UNIC_TABLE_BYTES - a->table))
 		return -UNIC_EINVAL;
-	if (nic->cache.regions[proc] >= most_regions(nic, proc))
+	if (!unic_cache_bare_room(nic, proc))
 		return -UNIC_EMRFULL;
 	return 0;
 }

@@ -59,9 +59,17 @@ struct unic_cache {
 void unic_cache_init(struct unic_nic *nic);
 
 /**
+ * unic_cache_bare_room() - may @proc have one more region that nobody can ask
+ * back for its index: one of residency DEMAND or TABLE, or a form without
+ * entries of its own? Half of its share of the region table is for these, and no
+ * more than half of the table of all together; a few everybody may have.
+ */
+bool unic_cache_bare_room(const struct unic_nic *nic, uint32_t proc);
+
+/**
  * unic_cache_check() - may a region be made as @args say, @pages long?
  * 0; -UNIC_EINVAL (class, flags, place of its table); -UNIC_ETOOLARGE;
- * -UNIC_EMRFULL: the process has half of its share of regions in such ones.
+ * -UNIC_EMRFULL: unic_cache_bare_room() says no.
  */
 int unic_cache_check(const struct unic_nic *nic,
 		     const struct unic_mr_args *args, uint32_t pages);

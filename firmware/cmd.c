@@ -31,6 +31,18 @@ static bool in_range(uint32_t v, uint32_t lo, uint32_t hi)
 	return v == 0 || (v >= lo && v <= hi);
 }
 
+static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
+{
+	const uint32_t uses = UNIC_PARAM_USES_REPORTED |
+			      UNIC_PARAM_USES_COUNTED;
+
+	if (flags & ~(UNIC_PARAM_WATERMARKS | uses) || (flags & uses) == uses)
+		return false;
+	return flags & UNIC_PARAM_WATERMARKS
+		       ? low <= high && high <= UNIC_TLB_ENTRIES
+		       : !low && !high;
+}
+
 static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
@@ -46,9 +58,7 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 	(void)out;
 	(void)list;
 	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
-	    !in_range(reaper, 100, 1000000) || flags > UNIC_PARAM_WATERMARKS ||
-	    (flags && (low > high || high > UNIC_TLB_ENTRIES)) ||
-	    (!flags && (low || high)) ||
+	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
@@ -58,7 +68,7 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 		n->deliver_us = deliver;
 	if (reaper)
 		nic->evict.reaper_us = reaper;
-	if (flags) {
+	if (flags & UNIC_PARAM_WATERMARKS) {
 		nic->evict.low = low;
 		nic->evict.high = high;
 	}
@@ -66,6 +76,8 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 		nic->evict.residence_us = unic_from_le32(cmd->residence_us);
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
+	if (flags & ~UNIC_PARAM_WATERMARKS)
+		unic_use_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
 	unic_mbox_publish(nic);
 	unic_evict_kick(nic);
 	return 0;

@@ -61,6 +61,7 @@ void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
 	for (i = first; i < first + n; i++)
 		f->element[i].owner = mr;
 	f->held[nic->mrs.mr[mr].proc] += (uint16_t)n;
+	f->bare[nic->mrs.mr[mr].proc] += kind != UNIC_FORM_FAST;
 	f->used = (uint16_t)(f->used + n);
 }
 
@@ -77,6 +78,7 @@ void unic_depend_free(struct unic_nic *nic, uint16_t mr)
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;
 	f->held[nic->mrs.mr[mr].proc] -= form->n;
+	f->bare[nic->mrs.mr[mr].proc] -= form->kind != UNIC_FORM_FAST;
 	f->used = (uint16_t)(f->used - form->n);
 	form->n = 0;
 	form->kind = UNIC_FORM_PLAIN;
@@ -123,6 +125,7 @@ void unic_depend_unmake(struct unic_nic *nic, uint16_t mr)
 	struct unic_form *form = &f->form[mr];
 	uint32_t i, n = form->used;
 
+	unic_use_fold(nic, mr); /* what is not counted yet */
 	form->used = 0;
 	form->depth = 1;
 	for (i = form->first; i < form->first + n; i++) {

@@ -51,6 +51,7 @@ struct unic_forms {
 	struct unic_form form[UNIC_MRS];
 	struct unic_element element[UNIC_ELEMENTS];
 	uint16_t held[UNIC_PROCS]; /* elements, by process */
+	uint16_t bare[UNIC_PROCS]; /* forms without entries of their own */
 	uint16_t used;
 	uint16_t stamp;
 };

@@ -84,6 +84,9 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 	if (!err)
 		err = unic_depend_room(nic, nic->mrs.pd[a->pd].proc,
 				       elements_for(a));
+	if (!err && !fast &&
+	    !unic_cache_bare_room(nic, nic->mrs.pd[a->pd].proc))
+		err = -UNIC_EMRFULL;
 	if (err) {
 		UNIC_COUNT(nic, mr_denied);
 		return err;

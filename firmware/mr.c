@@ -114,6 +114,7 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	mr->seq = 0;
 	mr->deps = 0;
 	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	nic->uses.of[idx] = (struct unic_seen){ 0 };
 }
 
 /* Free indices lie in random order: a new one goes to a random place. */
@@ -347,6 +348,8 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	uint32_t page, filled = 0;
 
 	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
+	if (__builtin_expect(nic->trace.mask & UNIC_TG_REF, 0))
+		unic_use_trace(nic, idx);
 	if (unic_mr_cached(mr))
 		unic_cache_strip(nic, idx);
 	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)

@@ -26,6 +26,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_tlb_init(&nic->tlb);
 	unic_mr_init(nic);
 	unic_evict_init(nic);
+	unic_use_init(nic);
 	unic_cache_init(nic);
 	unic_token_init(nic);
 	unic_physical_init(nic);
@@ -114,12 +115,15 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 			break;
 	if (nic->state != UNIC_NIC_READY)
 		return; /* a reset runs: INV-15 */
-	if (nic->now_ns >= nic->beat_ns)
+	if (nic->now_ns >= nic->beat_ns) {
 		unic_mbox_beat(nic);
+		nic->uses.next_ns = 0;
+	}
 	if (nic->procs.n_detaching)
 		unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = earlier(next, unic_evict_poll(nic));
+	next = earlier(next, unic_use_sweep(nic));
 	next = earlier(next, unic_miss_poll(nic));
 	next = earlier(next, unic_token_poll(nic));
 	next = earlier(next, unic_qp_timers(nic));

@@ -32,6 +32,7 @@
 #include "tlb.h"
 #include "token.h"
 #include "trace.h"
+#include "use.h"
 #include "unic_port.h"
 
 /* What idle rounds and hot paths touch comes first, large tables last: on Arm
@@ -77,6 +78,7 @@ struct unic_nic {
 	struct unic_physical physical;
 	struct unic_denials denials;
 	struct unic_put_off put_off;
+	struct unic_uses uses;
 };
 
 /* Count something (abi/unic_stats.h). */

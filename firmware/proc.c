@@ -90,7 +90,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
-	unic_policy_set(&nic->evict.chooser[slot], policy);
+	unic_use_policy(nic, slot, true);
 	p->db = (const struct unic_db_page *)pages;
 	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
 	UNIC_WRITE_ONCE(p->np->asleep, unic_to_le32(0));
@@ -116,7 +116,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
-	unic_policy_set(&nic->evict.chooser[slot], policy);
+	unic_use_policy(nic, slot, false);
 	unic_wait_quota_changed(nic, slot);
 	unic_evict_kick(nic);
 	return 0;

@@ -7,7 +7,8 @@
 #include "reap.h"
 #include "wait.h"
 
-#define BATCH 8u /* revocations a poll */
+#define BATCH	  8u /* revocations a poll */
+#define RECHOICES 4u /* of regions whose forms were used */
 
 /* Newcomers a policy gets to know after each choice, and before the first. */
 #define STRANGERS	2u
@@ -53,6 +54,8 @@ void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
 		return;
 	m->flags |= UNIC_MR_F_RING;
+	if (__builtin_expect(nic->uses.off, 0))
+		unic_use_begin(nic, mr);
 	unic_policy_add(&nic->evict.chooser[m->proc], mr);
 }
 
@@ -71,7 +74,7 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
  * range. Not secret: who chooses ranges that collide mistakes his own regions
  * for one another.
  */
-static uint32_t identity(const struct unic_mr *m)
+uint32_t unic_reap_identity(const struct unic_mr *m)
 {
 	uint32_t h = (uint32_t)m->iova ^
 		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;
@@ -80,6 +83,21 @@ static uint32_t identity(const struct unic_mr *m)
 	h = (h ^ h >> 13) * 0xc2b2ae3du + m->proc;
 	h = (h ^ h >> 16) * 0x9e3779b1u;
 	return h ^ h >> 15;
+}
+
+/* @found has forms: when these were used, it was too, and another choice may be
+ * better. What is not known after some of them is taken. */
+static __attribute__((noinline, cold)) uint16_t
+beside_forms(struct unic_nic *nic, uint32_t proc, uint16_t found,
+	     uint64_t young_ns, uint32_t entries)
+{
+	struct unic_chooser *c = &nic->evict.chooser[proc];
+	uint32_t left = RECHOICES;
+
+	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
+	       unic_use_fold_into(nic, found))
+		found = unic_policy_victim(c, young_ns, entries);
+	return found;
 }
 
 uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
@@ -93,6 +111,9 @@ uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 	if (patient)
 		young = now > residence ? now - residence : 0;
 	found = unic_policy_victim(&e->chooser[proc], young, entries);
+	if (found != UNIC_MR_NIL &&
+	    __builtin_expect(nic->mrs.mr[found].deps, 0))
+		found = beside_forms(nic, proc, found, young, entries);
 	if (found == UNIC_MR_NIL)
 		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
 	return found;
@@ -106,7 +127,7 @@ static __attribute__((noinline)) void prepare(struct unic_nic *nic,
 	uint16_t i;
 
 	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
-		unic_policy_meet(c, identity(&nic->mrs.mr[i]));
+		unic_policy_meet(c, unic_reap_identity(&nic->mrs.mr[i]));
 	unic_policy_look(c, nic->now_ns);
 }
 
@@ -114,7 +135,7 @@ static __attribute__((noinline)) void prepare(struct unic_nic *nic,
 static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	unic_policy_evicted(&nic->evict.chooser[proc], mr,
-			    identity(&nic->mrs.mr[mr]), nic->now_ns);
+			    unic_reap_identity(&nic->mrs.mr[mr]), nic->now_ns);
 	unic_reap_remove(nic, mr);
 }
 

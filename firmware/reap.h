@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct unic_mr;
 struct unic_nic;
 
 void unic_reap_init(struct unic_nic *nic);
@@ -32,6 +33,10 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
  */
 uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 			bool patient);
+
+/** unic_reap_identity() - a hash that what comes back after an eviction has,
+ * too: of process and range. */
+uint32_t unic_reap_identity(const struct unic_mr *m);
 
 /**
  * unic_reap_poll() - compare demand with supply and revoke, a bounded number of

@@ -254,6 +254,24 @@ void unic_admin_trace_mask(struct unic_req *req)
 	unic_req_send(req, UNIC_CMD_TRACE_CTL, &cmd, unic_req_done_status);
 }
 
+/* Each flag is about something of its own. */
+static void keep_flags(struct unic_cmd_set_params *keep,
+		       const struct unic_cmd_set_params *got)
+{
+	const uint32_t uses = UNIC_PARAM_USES_REPORTED |
+			      UNIC_PARAM_USES_COUNTED;
+	uint32_t flags = unic_from_le32(keep->flags);
+	uint32_t new = unic_from_le32(got->flags);
+
+	if (new &uses)
+		flags &= ~uses;
+	keep->flags = unic_to_le32(flags | new);
+	if (!(new &UNIC_PARAM_WATERMARKS))
+		return;
+	keep->low_entries = got->low_entries;
+	keep->high_entries = got->high_entries;
+}
+
 /* Parameters that were accepted also count after the next reset. */
 static void params_done(struct unic_call *call)
 {
@@ -268,11 +286,7 @@ static void params_done(struct unic_call *call)
 			keep->deliver_us = got.deliver_us;
 		if (got.reaper_us)
 			keep->reaper_us = got.reaper_us;
-		if (got.flags) {
-			keep->flags = got.flags;
-			keep->low_entries = got.low_entries;
-			keep->high_entries = got.high_entries;
-		}
+		keep_flags(keep, &got);
 		if (got.residence_us)
 			keep->residence_us = got.residence_us;
 		if (got.extend_us)

@@ -295,7 +295,8 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 static void count_forms(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_forms *f = &nic->forms;
-	uint32_t i, k, used = 0, held[UNIC_PROCS] = { 0 };
+	uint32_t i, k, used = 0, held[UNIC_PROCS] = { 0 },
+		       bare[UNIC_PROCS] = { 0 };
 
 	for (i = 0; i < UNIC_MRS; i++) {
 		const struct unic_form *form = &f->form[i];
@@ -303,14 +304,17 @@ static void count_forms(const struct unic_nic *nic, struct books *b)
 		must(form->used <= form->n);
 		must(!form->n || nic->mrs.mr[i].state != UNIC_MR_FREE);
 		used += form->n;
-		if (form->n)
+		if (form->n) {
 			held[nic->mrs.mr[i].proc] += form->n;
+			bare[nic->mrs.mr[i].proc] += form->kind !=
+						     UNIC_FORM_FAST;
+		}
 		for (k = 0; k < form->used; k++)
 			b->mr[f->element[form->first + k].mr].deps++;
 	}
 	must(used == f->used);
 	for (i = 0; i < UNIC_PROCS; i++)
-		must(held[i] == f->held[i]);
+		must(held[i] == f->held[i] && bare[i] == f->bare[i]);
 }
 
 /* ------------------------------------------------------------------- regions */

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_use.c - what counts as a use of a region: uses of forms, what processes
+ * report, what the host and the trace are shown; and what indices forms may hold.
+ */
+#include "reap.h"
+#include "rig.h"
+#include "unit.h"
+
+#define PAGE 4096u
+#define MS   1000000ull
+#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+#define N    4u
+
+static struct rig r;
+static struct rig_mr mr[N];
+static uint32_t pd;
+
+static void set_params(uint32_t flags)
+{
+	struct unic_cmd_set_params p = { .flags = unic_to_le32(flags) };
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &p, NULL), 0);
+}
+
+static void set_policy(uint32_t proc, uint32_t policy)
+{
+	struct unic_cmd_proc_set c = { .proc = unic_to_le32(proc),
+				       .weight = unic_to_le32(1),
+				       .policy = unic_to_le32(policy) };
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_SET, &c, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	struct unic_cmd_mr_rereg c = { .what = UNIC_REREG_RIGHTS,
+				       .rights = UNIC_MR_RIGHTS_ALL };
+	uint32_t i;
+
+	(void)state;
+	rig_up(&r, 1);
+	set_params(UNIC_PARAM_WATERMARKS);
+	rig_attach(&r, 0, 1);
+	set_policy(0, UNIC_POLICY_LRU);
+	pd = rig_pd(&r, 0);
+	for (i = 0; i < N; i++) {
+		assert_int_equal(rig_reg(&r, 0, pd, 2, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &mr[i]),
+				 0);
+		c.mr = unic_to_le32(mr[i].mr);
+		c.gen = unic_to_le32(mr[i].gen);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REREG, &c, NULL), 0);
+		rig_run(&r, MS);
+	}
+	return 0;
+}
+
+static struct unic_mr *nic_mr(const struct rig_mr *m)
+{
+	return &r.nic.mrs.mr[m->mr];
+}
+
+static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
+{
+	struct unic_piece p;
+
+	assert_int_equal(unic_access(&r.nic, m->stag, (uint16_t)pd, 0,
+				     m->iova + off, len, &p),
+			 0);
+}
+
+/* Who would go now? */
+static uint16_t pick(void)
+{
+	return unic_reap_pick(&r.nic, 0, 1, false);
+}
+
+/* --------------------------------------------------------------------- forms */
+
+static uint8_t alloc(uint32_t of, uint8_t kind, uint32_t n, struct rig_mr *out)
+{
+	struct unic_cmd_mr_alloc c = {
+		.pd = unic_to_le32(of),
+		.kind = kind,
+		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
+		.n = unic_to_le32(n),
+	};
+	struct unic_cpl_mr_reg cpl;
+	uint8_t status = rig_cmd(&r, UNIC_CMD_MR_ALLOC, &c, &cpl);
+
+	memset(out, 0, sizeof(*out));
+	out->mr = unic_from_le32(cpl.mr);
+	out->gen = unic_from_le32(cpl.gen);
+	return status;
+}
+
+/* A form of the first @n regions, @bytes of each. */
+static void form(uint8_t kind, const struct rig_mr *of, uint32_t n,
+		 uint32_t bytes, struct rig_mr *out)
+{
+	struct unic_sge *list =
+		(void *)(r.port.bar + UNIC_BAR_LIST_OFF +
+			 (r.cmd_tail + 1) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
+	struct unic_cmd_mr_make c = { .n = unic_to_le32(n), .rights = RW };
+	struct unic_cpl_mr_reg cpl;
+	uint32_t i;
+
+	assert_int_equal(alloc(pd, kind, kind >= UNIC_FORM_FAST ? n : 0, out),
+			 0);
+	for (i = 0; i < n; i++)
+		list[i] = (struct unic_sge){
+			.iova = unic_to_le64(of[i].iova),
+			.len = unic_to_le32(bytes),
+			.lkey = unic_to_le32(of[i].stag),
+		};
+	out->iova = 64 * PAGE;
+	c.mr = unic_to_le32(out->mr);
+	c.gen = unic_to_le32(out->gen);
+	c.iova = unic_to_le64(out->iova);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_MAKE, &c, &cpl), 0);
+	out->stag = unic_from_le32(cpl.stag);
+}
+
+/* The region that would go does not, because its sub-region was used. */
+static void form_keeps_its_region(void **state)
+{
+	struct rig_mr sub;
+	uint32_t bytes;
+
+	(void)state;
+	form(UNIC_FORM_SUB, mr, 1, PAGE, &sub);
+	assert_int_equal(pick(), mr[0].mr);
+	rig_run(&r, MS);
+	bytes = nic_mr(&mr[0])->bytes;
+	use(&sub, 0, 100);
+	use(&sub, 100, 200);
+	assert_int_equal(nic_mr(&mr[0])->uses, 0); /* nobody has asked yet */
+	assert_int_equal(pick(), mr[1].mr);
+	assert_int_equal(nic_mr(&mr[0])->uses, 2);
+	assert_int_equal(nic_mr(&mr[0])->bytes - bytes, 300);
+	assert_true(nic_mr(&mr[0])->last_use_ns == r.nic.now_ns);
+	/* each use counts once */
+	assert_int_equal(pick(), mr[1].mr);
+	assert_int_equal(nic_mr(&mr[0])->uses, 2);
+}
+
+/* An indirect region of three, and a sub-region of it. */
+static void nested_forms_keep_theirs(void **state)
+{
+	struct rig_mr list, sub;
+
+	(void)state;
+	form(UNIC_FORM_INDIRECT, mr, 3, PAGE, &list);
+	form(UNIC_FORM_SUB, &list, 1, 3 * PAGE, &sub);
+	rig_run(&r, MS);
+	use(&sub, 0, 64);
+	assert_int_equal(pick(), mr[3].mr);
+	assert_int_equal(nic_mr(&list)->uses, 1);
+	assert_int_equal(nic_mr(&mr[0])->uses, 1);
+	assert_true(nic_mr(&mr[0])->last_use_ns == r.nic.now_ns);
+}
+
+/* What a form was used for is not forgotten when it is unmade, nor counted
+ * again when it is made anew. */
+static void unmade_form_was_used(void **state)
+{
+	struct rig_mr list;
+	struct unic_cmd_mr c = { 0 };
+
+	(void)state;
+	form(UNIC_FORM_INDIRECT, mr, 2, PAGE, &list);
+	use(&list, 0, 64);
+	use(&list, 64, 64);
+	c.mr = unic_to_le32(list.mr);
+	c.gen = unic_to_le32(list.gen);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_INVAL, &c, NULL), 0);
+	assert_int_equal(nic_mr(&mr[0])->uses, 2);
+	assert_int_equal(nic_mr(&mr[1])->uses, 2);
+	assert_int_equal(nic_mr(&mr[0])->bytes, 64); /* half each */
+	assert_int_equal(rig_dereg(&r, &list), 0);
+	form(UNIC_FORM_SUB, mr, 1, PAGE, &list);
+	use(&list, 0, 10);
+	unic_use_fold(&r.nic, (uint16_t)list.mr);
+	assert_int_equal(nic_mr(&mr[0])->uses, 3);
+}
+
+/* All forms of a region used: some are looked at, then one goes anyhow. */
+static void everybody_was_used(void **state)
+{
+	struct rig_mr sub[N];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < N; i++)
+		form(UNIC_FORM_SUB, &mr[i], 1, PAGE, &sub[i]);
+	rig_run(&r, MS);
+	for (i = 0; i < N; i++)
+		use(&sub[i], 0, 1);
+	assert_in_range(pick(), 0, UNIC_MRS - 1);
+}
+
+/* Forms that are allocated and left alone hold indices that nobody can ask back:
+ * half of the table is for all of them, whoever comes first, so that others find
+ * indices; and some of these forms everybody may have. */
+static void indices_are_not_hoarded(void **state)
+{
+	uint32_t other, third, got = 0, most = UNIC_MRS / 4, i;
+	struct unic_cpl_usage u;
+	struct unic_cmd_mr_alloc c = { .kind = UNIC_FORM_WINDOW2 };
+	struct rig_mr f[UNIC_MRS], x;
+	uint8_t status;
+
+	(void)state;
+	rig_attach(&r, 1, 1);
+	rig_attach(&r, 2, 1);
+	other = rig_pd(&r, 1);
+	third = rig_pd(&r, 2);
+	assert_int_equal(rig_reg(&r, 1, other, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &x),
+			 0);
+	while (alloc(pd, UNIC_FORM_WINDOW2, 0, &f[got]) == UNIC_ST_OK)
+		got++;
+	assert_int_equal(got, most);
+	assert_int_equal(r.nic.forms.bare[0], most);
+	c.pd = unic_to_le32(pd);
+	status = rig_cmd(&r, UNIC_CMD_MR_ALLOC, &c, &u);
+	assert_int_equal(status, UNIC_ST_MR_FULL);
+	assert_int_equal(unic_from_le32(u.table), UNIC_TABLE_MR);
+	/* what can be asked back is not meant, what cannot is one with them */
+	assert_int_equal(alloc(pd, UNIC_FORM_FAST, 1, &x), UNIC_ST_OK);
+	assert_int_equal(rig_reg_cached(&r, pd, 4, UNIC_DEMAND, 0, &x),
+			 UNIC_ST_MR_FULL);
+	/* the next ones have theirs, and room for regions beside them */
+	for (i = 0; i < most; i++)
+		assert_int_equal(alloc(other, UNIC_FORM_WINDOW2, 0, &x), 0);
+	for (i = 0; i < UNIC_MRS / UNIC_PROCS / 4; i++)
+		assert_int_equal(alloc(third, UNIC_FORM_WINDOW2, 0, &x), 0);
+	assert_int_equal(alloc(third, UNIC_FORM_WINDOW2, 0, &x),
+			 UNIC_ST_MR_FULL);
+	assert_int_equal(rig_reg(&r, 2, third, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &x),
+			 0);
+	for (i = 0; i < got; i++)
+		assert_int_equal(rig_dereg(&r, &f[i]), 0);
+	assert_int_equal(r.nic.forms.bare[0], 0);
+}
+
+/* ------------------------------------------------------------------- reports */
+
+static void report(const struct rig_mr *m)
+{
+	struct unic_db_page *db = (void *)r.port.window[0];
+
+	db->used[m->mr] = unic_to_le32(unic_from_le32(db->used[m->mr]) + 1);
+}
+
+static void reported_uses_decide(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	report(&mr[3]); /* before anybody listens: it is no use */
+	set_params(UNIC_PARAM_USES_REPORTED);
+	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	rig_run(&r, 2 * MS);
+	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	for (i = 0; i < N; i++) {
+		report(&mr[(i + 2) % N]);
+		rig_run(&r, 4 * MS);
+	}
+	/* now it is `lru` again, and what the NIC sees counts for nothing */
+	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_LRU);
+	use(&mr[2], 0, 100);
+	assert_int_equal(pick(), mr[2].mr);
+	report(&mr[2]);
+	report(&mr[2]);
+	rig_run(&r, 4 * MS);
+	assert_int_equal(r.nic.uses.reported[mr[2].mr].uses, 3);
+	assert_int_equal(pick(), mr[3].mr);
+	/* and back: it was used least recently of all but the last one */
+	set_params(UNIC_PARAM_USES_COUNTED);
+	assert_int_equal(pick(), mr[0].mr);
+}
+
+/* Regions that come while it is off are in it; the next process of the slot has
+ * reported nothing. */
+static void reports_begin_and_end(void **state)
+{
+	struct unic_cmd_proc_detach c = { 0 };
+	struct rig_mr late;
+
+	(void)state;
+	set_params(UNIC_PARAM_USES_REPORTED);
+	report(&mr[0]);
+	rig_run(&r, 4 * MS);
+	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_LRU);
+	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &late),
+			 0);
+	assert_int_equal(r.nic.uses.reported[late.mr].n_pages, 3);
+	assert_true(r.nic.uses.reported[late.mr].since_ns == r.nic.now_ns);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL), 0);
+	rig_attach(&r, 0, 1);
+	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	rig_reset(&r);
+	assert_false(r.nic.uses.off);
+}
+
+static void each_wrong_flag(void **state)
+{
+	static const uint32_t wrong[] = {
+		UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED,
+		8,
+		UNIC_PARAM_WATERMARKS | 0x80000000u,
+	};
+	struct unic_cmd_set_params p;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		p = (struct unic_cmd_set_params){
+			.flags = unic_to_le32(wrong[i]),
+		};
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &p, NULL),
+				 UNIC_ST_INVALID);
+	}
+	p = (struct unic_cmd_set_params){
+		.flags = unic_to_le32(UNIC_PARAM_USES_REPORTED),
+		.high_entries = unic_to_le32(1),
+	};
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &p, NULL),
+			 UNIC_ST_INVALID);
+	assert_false(r.nic.uses.off);
+}
+
+/* ---------------------------------------------------------- what is shown */
+
+static const struct unic_use_row *row(uint32_t i)
+{
+	return (const struct unic_use_row *)(const void *)(r.port.bar +
+							   UNIC_BAR_USE_OFF) +
+	       i;
+}
+
+static void host_is_shown(void **state)
+{
+	const struct unic_use_row *u = row(mr[1].mr);
+	uint64_t then;
+
+	(void)state;
+	use(&mr[1], 0, 4000);
+	use(&mr[1], 5, 96);
+	then = r.nic.now_ns;
+	rig_run(&r, 200 * MS);
+	assert_int_equal(unic_from_le32(u->stag), mr[1].stag);
+	assert_int_equal(unic_from_le32(u->uses), 2);
+	assert_int_equal(unic_from_le64(u->bytes), 4096);
+	assert_true(unic_from_le64(u->last_use_ns) == then);
+	/* 2,048 for each of its entries, decayed for less than a half-life */
+	assert_in_range(unic_from_le32(u->rate), 1024, 2048);
+	assert_int_equal(rig_dereg(&r, &mr[1]), 0);
+	rig_run(&r, 200 * MS);
+	assert_int_equal(u->stag, 0);
+	assert_int_equal(unic_from_le32(row(mr[0].mr)->stag), mr[0].stag);
+}
+
+/* The uses of each region since it was looked at, and how long ago. */
+static void trace_of_uses(void **state)
+{
+	struct unic_cmd_trace_ctl c = { .mask = unic_to_le32(UNIC_TG_REF) };
+	const struct unic_trace_rec *t =
+		(const void *)(r.port.bar + UNIC_BAR_TRACE_OFF);
+	uint32_t from, id = unic_reap_identity(nic_mr(&mr[2]));
+
+	(void)state;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_TRACE_CTL, &c, NULL), 0);
+	rig_run(&r, 200 * MS);
+	from = r.nic.trace.seq;
+	use(&mr[2], 0, 4);
+	use(&mr[2], 0, 4);
+	rig_run(&r, 2 * MS);
+	assert_int_equal(r.nic.trace.seq, from + 1);
+	t += from % UNIC_TRACE_ENTRIES;
+	assert_int_equal(unic_from_le16(t->code), UNIC_T_REF);
+	assert_int_equal(unic_from_le16(t->proc), 0);
+	assert_int_equal(unic_from_le32(t->arg[0]), id);
+	assert_int_equal(unic_from_le32(t->arg[1]), 2);
+	assert_int_equal(unic_from_le32(t->arg[2]), 2);
+	assert_in_range(unic_from_le32(t->arg[3]), 0, 2 * MS);
+	/* the last ones of a region that ends are not lost */
+	use(&mr[2], 0, 4);
+	assert_int_equal(rig_dereg(&r, &mr[2]), 0);
+	assert_int_equal(r.nic.trace.seq, from + 2);
+	assert_int_equal(unic_from_le32(t[1].arg[0]), id);
+	assert_int_equal(unic_from_le32(t[1].arg[2]), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(form_keeps_its_region),   TEST(nested_forms_keep_theirs),
+		TEST(unmade_form_was_used),    TEST(everybody_was_used),
+		TEST(indices_are_not_hoarded), TEST(reported_uses_decide),
+		TEST(reports_begin_and_end),   TEST(each_wrong_flag),
+		TEST(host_is_shown),	       TEST(trace_of_uses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
