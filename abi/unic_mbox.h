@@ -929,8 +929,11 @@ struct unic_row_mr {
 	unic_le32 index;
 	unic_le32 gen;
 	unic_le32 stag;
-	unic_le32 proc;
-	unic_le32 pd;
+	unic_le16 proc;
+	unic_le16 dependents; /* tokens and forms that end with it */
+	unic_le16 pd;
+	uint8_t kind; /* enum unic_form_kind */
+	uint8_t rsvd;
 	uint8_t state; /* enum unic_mr_state */
 	uint8_t rights;
 	uint8_t mr_class; /* 3:0 enum unic_mr_class, 7:4 enum unic_residency */

@@ -39,11 +39,16 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->index = unic_to_le32(i);
 	r->gen = unic_to_le32(m->gen);
 	r->stag = unic_to_le32(m->stag);
-	r->proc = unic_to_le32(m->proc);
-	r->pd = unic_to_le32(m->pd);
+	r->proc = unic_to_le16(m->proc);
+	r->dependents = unic_to_le16(
+		(uint16_t)(m->n_tokens + unic_depend_count(nic, (uint16_t)i)));
+	r->pd = unic_to_le16(m->pd);
+	r->kind = nic->forms.form[i].kind;
 	r->state = m->state;
 	r->rights = m->rights;
 	r->mr_class = m->mr_class;
+	if (m->flags & UNIC_MR_F_PHYSICAL)
+		r->mr_class |= UNIC_PHYSICAL << 4;
 	if (unic_mr_cached(m)) {
 		r->mr_class |= (nic->cache.of[i].table == UNIC_NO_TABLE
 					? UNIC_DEMAND

@@ -184,16 +184,20 @@ static struct json_object *row_mr(const void *row)
 		"free", "loading", "active", "notified", "draining", "evicted"
 	};
 	static const char *const class[] = { "rdma", "messaging", "control" };
-	static const char *const residency[] = { "resident", "demand",
-						 "table" };
+	static const char *const residency[] = { "resident", "demand", "table",
+						 "physical" };
+	static const char *const kind[] = { "plain",   "sub",  "window1",
+					    "window2", "fast", "indirect" };
 	const struct unic_row_mr *r = row;
 	struct json_object *o = json_object_new_object();
 
 	add_u(o, "mr", unic_from_le32(r->index));
 	add_u(o, "gen", unic_from_le32(r->gen));
 	add_hex(o, "stag", unic_from_le32(r->stag));
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "pd", unic_from_le32(r->pd));
+	add_u(o, "proc", unic_from_le16(r->proc));
+	add_u(o, "pd", unic_from_le16(r->pd));
+	add_name(o, "kind", kind, COUNT(kind), r->kind);
+	add_u(o, "dependents", unic_from_le16(r->dependents));
 	add_name(o, "state", state, COUNT(state), r->state);
 	add_name(o, "class", class, COUNT(class), r->mr_class & 15);
 	add_name(o, "residency", residency, COUNT(residency), r->mr_class >> 4);
@@ -225,7 +229,8 @@ static struct json_object *row_tlb(const void *row)
 
 static struct json_object *row_token(const void *row)
 {
-	static const char *const state[] = { "live", "claimed", "ended" };
+	static const char *const state[] = { "live", "claimed", "ended",
+					     "multi" };
 	const struct unic_row_token *r = row;
 	struct json_object *o = json_object_new_object();
 

@@ -246,6 +246,43 @@ static void indices_are_not_hoarded(void **state)
 	assert_int_equal(r.nic.forms.bare[0], 0);
 }
 
+/* What `unicctl mr` shows of a region and what is made of it. */
+static void rows_say_kind_and_dependents(void **state)
+{
+	struct unic_cmd_dump c = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	const struct unic_row_mr *rows =
+		(void *)(r.port.bar + UNIC_BAR_LIST_OFF +
+			 (r.cmd_tail + 4) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
+	struct unic_cpl_dump cpl;
+	struct rig_mr list, sub;
+	uint32_t i, seen = 0;
+
+	(void)state;
+	form(UNIC_FORM_INDIRECT, mr, 2, PAGE, &list);
+	form(UNIC_FORM_SUB, &list, 1, PAGE, &sub);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &c, &cpl), 0);
+	for (i = 0; i < unic_from_le32(cpl.rows); i++) {
+		uint32_t idx = unic_from_le32(rows[i].index), deps;
+
+		deps = unic_from_le16(rows[i].dependents);
+		if (idx == mr[0].mr || idx == mr[1].mr) {
+			assert_int_equal(rows[i].kind, UNIC_FORM_PLAIN);
+			assert_int_equal(deps, 2);
+			seen++;
+		} else if (idx == list.mr) {
+			assert_int_equal(rows[i].kind, UNIC_FORM_INDIRECT);
+			assert_int_equal(deps, 1);
+			seen++;
+		} else if (idx == sub.mr) {
+			assert_int_equal(rows[i].kind, UNIC_FORM_SUB);
+			assert_int_equal(deps, 0);
+			seen++;
+		}
+		assert_int_equal(unic_from_le16(rows[i].pd), pd);
+	}
+	assert_int_equal(seen, 4);
+}
+
 /* ------------------------------------------------------------------- reports */
 
 static void report(const struct rig_mr *m)
@@ -401,11 +438,17 @@ static void trace_of_uses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(form_keeps_its_region),   TEST(nested_forms_keep_theirs),
-		TEST(unmade_form_was_used),    TEST(everybody_was_used),
-		TEST(indices_are_not_hoarded), TEST(reported_uses_decide),
-		TEST(reports_begin_and_end),   TEST(each_wrong_flag),
-		TEST(host_is_shown),	       TEST(trace_of_uses),
+		TEST(form_keeps_its_region),
+		TEST(nested_forms_keep_theirs),
+		TEST(unmade_form_was_used),
+		TEST(everybody_was_used),
+		TEST(indices_are_not_hoarded),
+		TEST(rows_say_kind_and_dependents),
+		TEST(reported_uses_decide),
+		TEST(reports_begin_and_end),
+		TEST(each_wrong_flag),
+		TEST(host_is_shown),
+		TEST(trace_of_uses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
