@@ -114,7 +114,7 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	mr->seq = 0;
 	mr->deps = 0;
 	nic->evict.pain[idx] = (struct unic_pain){ 0 };
-	nic->uses.of[idx] = (struct unic_seen){ 0 };
+	unic_use_end(nic, idx);
 }
 
 /* Free indices lie in random order: a new one goes to a random place. */

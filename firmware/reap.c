@@ -54,8 +54,6 @@ void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
 		return;
 	m->flags |= UNIC_MR_F_RING;
-	if (__builtin_expect(nic->uses.off, 0))
-		unic_use_begin(nic, mr);
 	unic_policy_add(&nic->evict.chooser[m->proc], mr);
 }
 
@@ -85,21 +83,6 @@ uint32_t unic_reap_identity(const struct unic_mr *m)
 	return h ^ h >> 15;
 }
 
-/* @found has forms: when these were used, it was too, and another choice may be
- * better. What is not known after some of them is taken. */
-static __attribute__((noinline, cold)) uint16_t
-beside_forms(struct unic_nic *nic, uint32_t proc, uint16_t found,
-	     uint64_t young_ns, uint32_t entries)
-{
-	struct unic_chooser *c = &nic->evict.chooser[proc];
-	uint32_t left = RECHOICES;
-
-	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
-	       unic_use_fold_into(nic, found))
-		found = unic_policy_victim(c, young_ns, entries);
-	return found;
-}
-
 uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 			bool patient)
 {
@@ -111,11 +94,20 @@ uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 	if (patient)
 		young = now > residence ? now - residence : 0;
 	found = unic_policy_victim(&e->chooser[proc], young, entries);
-	if (found != UNIC_MR_NIL &&
-	    __builtin_expect(nic->mrs.mr[found].deps, 0))
-		found = beside_forms(nic, proc, found, young, entries);
 	if (found == UNIC_MR_NIL)
 		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
+	return found;
+}
+
+__attribute__((noinline, cold)) uint16_t
+unic_reap_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
+		 uint32_t entries, bool patient)
+{
+	uint32_t left = RECHOICES;
+
+	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
+	       unic_use_fold_into(nic, found))
+		found = unic_reap_pick(nic, proc, entries, patient);
 	return found;
 }
 
@@ -197,6 +189,8 @@ static bool take_from(struct unic_nic *nic, uint32_t victim,
 	if (unic_policy_blind(&nic->evict.chooser[victim]))
 		prepare(nic, victim, FIRST_STRANGERS);
 	mr = unic_reap_pick(nic, victim, entries, !w->urgent);
+	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))
+		mr = unic_reap_beside(nic, victim, mr, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL)
 		chosen(nic, victim, mr);
 	prepare(nic, victim, STRANGERS);

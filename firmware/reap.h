@@ -34,6 +34,14 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
 uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 			bool patient);
 
+/**
+ * unic_reap_beside() - @found, which was picked, has forms: when these were used
+ * it was, too, and another choice may be better. What is not known after some of
+ * them is taken. Arguments and answer as unic_reap_pick().
+ */
+uint16_t unic_reap_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
+			  uint32_t entries, bool patient);
+
 /** unic_reap_identity() - a hash that what comes back after an eviction has,
  * too: of process and range. */
 uint32_t unic_reap_identity(const struct unic_mr *m);

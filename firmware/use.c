@@ -102,7 +102,7 @@ static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
 	return unic_from_le32(UNIC_READ_ONCE(db->used[mr]));
 }
 
-void unic_use_begin(struct unic_nic *nic, uint16_t mr)
+static void begin(struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -115,14 +115,34 @@ void unic_use_begin(struct unic_nic *nic, uint16_t mr)
 	};
 }
 
+/* Until the next sweep has met what comes here: it is as young as can be. */
+static void unknown(struct unic_nic *nic, uint16_t mr)
+{
+	nic->uses.reported[mr] = (struct unic_reported){
+		.last_use_ns = UINT64_MAX,
+		.since_ns = UINT64_MAX,
+		.n_pages = 1,
+	};
+}
+
+void unic_use_end(struct unic_nic *nic, uint16_t mr)
+{
+	nic->uses.of[mr] = (struct unic_seen){ 0 };
+	if (__builtin_expect(nic->uses.off, 0))
+		unknown(nic, mr);
+}
+
 /* He lies to himself at worst: what he reports only orders his own regions. */
 static void hear(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_uses *u = &nic->uses;
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_reported *r = &u->reported[mr];
-	uint32_t more = word_of(nic, mr) - r->seen;
+	uint32_t more;
 
+	if (r->since_ns == UINT64_MAX)
+		begin(nic, mr);
+	more = word_of(nic, mr) - r->seen;
 	r->n_pages = m->n_pages;
 	if (!more)
 		return;
@@ -170,7 +190,9 @@ void unic_use_switch(struct unic_nic *nic, bool off)
 	u->told = 0;
 	for (i = 0; off && i < UNIC_MRS; i++)
 		if (may_be_chosen(&nic->mrs.mr[i]))
-			unic_use_begin(nic, i);
+			begin(nic, i);
+		else
+			unknown(nic, i);
 	for (i = 0; i < UNIC_PROCS; i++) {
 		move_to(&nic->evict.chooser[i],
 			off ? &u->table : &nic->evict.table);

@@ -57,8 +57,8 @@ void unic_use_switch(struct unic_nic *nic, bool off);
  * (@fresh: it has reported nothing yet). */
 void unic_use_policy(struct unic_nic *nic, uint32_t proc, bool fresh);
 
-/** unic_use_begin() - region @mr can be chosen from now on; while off. */
-void unic_use_begin(struct unic_nic *nic, uint16_t mr);
+/** unic_use_end() - index @mr is free: nothing is known of it. */
+void unic_use_end(struct unic_nic *nic, uint16_t mr);
 
 /** unic_use_fold() - uses of form @mr since the last call count for the regions
  * that it is made of, and for theirs; nothing for others. */

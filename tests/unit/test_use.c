@@ -73,7 +73,9 @@ static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 /* Who would go now? */
 static uint16_t pick(void)
 {
-	return unic_reap_pick(&r.nic, 0, 1, false);
+	uint16_t found = unic_reap_pick(&r.nic, 0, 1, false);
+
+	return unic_reap_beside(&r.nic, 0, found, 1, false);
 }
 
 /* --------------------------------------------------------------------- forms */
@@ -335,8 +337,12 @@ static void reports_begin_and_end(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &late),
 			 0);
+	/* nobody has met it: as young as can be */
+	assert_int_not_equal(unic_reap_pick(&r.nic, 0, 1, true), late.mr);
+	rig_run(&r, 4 * MS);
 	assert_int_equal(r.nic.uses.reported[late.mr].n_pages, 3);
-	assert_true(r.nic.uses.reported[late.mr].since_ns == r.nic.now_ns);
+	assert_true(r.nic.uses.reported[late.mr].since_ns ==
+		    nic_mr(&late)->since_ns);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL), 0);
 	rig_attach(&r, 0, 1);
 	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
