@@ -27,9 +27,10 @@ static bool waits(const struct unic_token *t)
 	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
 }
 
-static void free_put(struct unic_tokens *ts, uint16_t i)
+static void free_put(struct unic_nic *nic, uint16_t i)
 {
-	set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
+	struct unic_tokens *ts = &nic->tokens;
+
 	ts->token[i].next = UNIC_TOKEN_NIL;
 	if (ts->free_head == UNIC_TOKEN_NIL)
 		ts->free_head = i;
@@ -47,7 +48,8 @@ void unic_token_init(struct unic_nic *nic)
 	ts->free_head = UNIC_TOKEN_NIL;
 	for (i = 0; i < UNIC_TOKENS; i++) {
 		ts->token[i].proc = NO_PROC;
-		free_put(ts, i);
+		set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
+		free_put(nic, i);
 	}
 	ts->next_expiry_ns = UINT64_MAX;
 }
@@ -67,15 +69,16 @@ static void region_link(struct unic_nic *nic, uint16_t i)
 
 static void region_unlink(struct unic_nic *nic, uint16_t i)
 {
-	struct unic_token *t = &nic->tokens.token[i];
+	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_mr *mr = &nic->mrs.mr[t->mr];
+	uint16_t prev = t->prev, next = t->next;
 
-	if (t->prev == UNIC_TOKEN_NIL)
-		mr->tokens = t->next;
+	if (prev == UNIC_TOKEN_NIL)
+		mr->tokens = next;
 	else
-		nic->tokens.token[t->prev].next = t->next;
-	if (t->next != UNIC_TOKEN_NIL)
-		nic->tokens.token[t->next].prev = t->prev;
+		nic->tokens.token[prev].next = next;
+	if (next != UNIC_TOKEN_NIL)
+		nic->tokens.token[next].prev = prev;
 	mr->n_tokens--;
 }
 
@@ -96,8 +99,9 @@ static bool publish(struct unic_nic *nic, uint16_t i)
 	return unic_mbox_event(nic, &evt);
 }
 
-static void count_end(struct unic_nic *nic, uint8_t end)
+static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
 {
+	const struct unic_token *t = &nic->tokens.token[i];
 	static const uint8_t counter[] = {
 		[UNIC_TOKEN_USED] = UNIC_C_tokens_used,
 		[UNIC_TOKEN_CANCELLED] = UNIC_C_tokens_cancelled,
@@ -107,33 +111,55 @@ static void count_end(struct unic_nic *nic, uint8_t end)
 	};
 
 	nic->counter[counter[end]]++;
+	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
 }
 
-/*
- * The one way out (INV-9). @tell: the process does not know yet. An index whose
- * event found no room stays off the free list until it did.
- */
-static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t = &ts->token[i];
 
-	UNIC_ASSERT(nic, unic_token_state(t) != UNIC_TOKEN_S_FREE); /* INV-9 */
-	region_unlink(nic, i);
-	unic_physical_unlist(nic, t->mr, t->iova);
 	set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	ts->used--;
 	ts->held[t->proc]--;
-	count_end(nic, end);
-	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
-	if (!tell || publish(nic, i)) {
-		free_put(ts, i);
-		return;
-	}
-	t->evt_due = true;
-	ts->evts_due++;
+}
+
+/* Its process is told later, and until then the index stays off the free list. */
+static void tell_later(struct unic_nic *nic, uint16_t i)
+{
+	nic->tokens.token[i].evt_due = true;
+	nic->tokens.evts_due++;
 	nic->timers_ns = 0;
+}
+
+static void told(struct unic_nic *nic, uint16_t i)
+{
+	nic->tokens.token[i].evt_due = false;
+	nic->tokens.evts_due--;
+	free_put(nic, i);
+}
+
+/* @tell: its process does not know yet. */
+static void settle(struct unic_nic *nic, uint16_t i, bool tell)
+{
+	if (!tell || publish(nic, i))
+		free_put(nic, i);
+	else
+		tell_later(nic, i);
+}
+
+/* The one way out (INV-9). */
+static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+{
+	const struct unic_token *t = &nic->tokens.token[i];
+
+	UNIC_ASSERT(nic, unic_token_state(t) != UNIC_TOKEN_S_FREE); /* INV-9 */
+	region_unlink(nic, i);
+	unic_physical_unlist(nic, t->mr, t->iova);
+	mark_ended(nic, i, end);
+	count_end(nic, i, end);
+	settle(nic, i, tell);
 }
 
 static void publish_all(struct unic_nic *nic)
@@ -146,9 +172,7 @@ static void publish_all(struct unic_nic *nic)
 			continue;
 		if (!publish(nic, i))
 			return;
-		ts->token[i].evt_due = false;
-		ts->evts_due--;
-		free_put(ts, i);
+		told(nic, i);
 	}
 }
 
@@ -207,11 +231,8 @@ void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
 			continue;
 		UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);
 		t->proc = NO_PROC;
-		if (!t->evt_due)
-			continue;
-		t->evt_due = false;
-		ts->evts_due--;
-		free_put(ts, i);
+		if (t->evt_due)
+			told(nic, i);
 	}
 }
 
@@ -279,6 +300,8 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	uint32_t victim = recall_from(nic, proc);
 	uint16_t i;
 
+	/*@ loop invariant i <= UNIC_TOKENS;
+	  @ loop assigns i; */
 	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
 		struct unic_token *t = &nic->tokens.token[i];
 
@@ -295,16 +318,22 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	return false;
 }
 
-static uint16_t take(struct unic_tokens *ts)
+static uint16_t take(struct unic_nic *nic)
 {
+	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i = ts->free_head;
+	const struct unic_token *t = &ts->token[i];
 
-	ts->free_head = ts->token[i].next;
+	/* INV-9: between two of an index lies the end of the first */
+	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);
+	ts->free_head = t->next;
 	return i;
 }
 
-static void set_ttl(struct unic_nic *nic, struct unic_token *t, uint32_t ttl_us)
+static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us)
 {
+	struct unic_token *t = &nic->tokens.token[i];
+
 	t->expires_ns = ttl_us ? nic->now_ns + ttl_us * 1000ull : UINT64_MAX;
 	if (t->expires_ns < nic->tokens.next_expiry_ns) {
 		nic->tokens.next_expiry_ns = t->expires_ns;
@@ -330,12 +359,9 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
 				   a->length);
 }
 
-int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
-		     uint64_t *key)
+/* The region's index, or why not. */
+static int check(struct unic_nic *nic, const struct unic_token_args *args)
 {
-	struct unic_tokens *ts = &nic->tokens;
-	struct unic_token *t;
-	uint16_t proc, i;
 	int mr;
 
 	if (args->pd >= UNIC_PDS ||
@@ -347,37 +373,62 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	    args->sender_qpn > UNIC_QPN_MASK)
 		return -UNIC_EINVAL;
 	mr = check_place(nic, args);
-	if (mr < 0)
-		return mr;
-	if (!nic->random.seeded)
+	if (mr >= 0 && !nic->random.seeded)
 		return -UNIC_EENTROPY;
-	proc = nic->mrs.pd[args->pd].proc;
-	if (ts->free_head == UNIC_TOKEN_NIL && !recall(nic, proc))
-		return -UNIC_ETOKENFULL;
+	return mr;
+}
 
-	i = take(ts);
-	t = &ts->token[i];
-	memset(t, 0, sizeof(*t));
+/* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
+static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
+		 const struct unic_token_args *args)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+
 	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
-	t->iova = args->n_pieces
-			  ? unic_physical_list(nic, (uint16_t)mr, args->pieces,
-					       args->n_pieces)
-			  : args->iova;
+	t->iova = args->iova;
+	if (args->n_pieces)
+		t->iova = unic_physical_list(nic, mr, args->pieces,
+					     args->n_pieces);
 	t->length = args->length;
 	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
 	t->user = args->user;
-	t->mr = (uint16_t)mr;
+	t->mr = mr;
 	t->proc = proc;
-	t->lock = UNIC_TOKEN_LOCK(args->pd, args->flags & UNIC_TOKEN_F_MULTI
-						    ? UNIC_TOKEN_S_MULTI
-						    : UNIC_TOKEN_S_LIVE);
-	set_ttl(nic, t, args->ttl_us);
-	region_link(nic, i);
-	ts->used++;
-	ts->held[proc]++;
+	t->placed = 0;
+	t->end = 0;
+	t->evt_due = false;
+	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
+	if (args->flags & UNIC_TOKEN_F_MULTI)
+		set_state(t, UNIC_TOKEN_S_MULTI);
+}
+
+static void count_in(struct unic_nic *nic, uint16_t i)
+{
+	const struct unic_token *t = &nic->tokens.token[i];
+
+	nic->tokens.used++;
+	nic->tokens.held[t->proc]++;
 	UNIC_COUNT(nic, tokens_allocated);
-	UNIC_TRACE(nic, TOKEN_ALLOC, proc, i, args->length, 0, 0);
-	*key = t->key;
+	UNIC_TRACE(nic, TOKEN_ALLOC, t->proc, i, t->length, 0, 0);
+}
+
+int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
+		     uint64_t *key)
+{
+	uint16_t proc, i;
+	int mr = check(nic, args);
+
+	if (mr < 0)
+		return mr;
+	proc = nic->mrs.pd[args->pd].proc;
+	if (nic->tokens.free_head == UNIC_TOKEN_NIL && !recall(nic, proc))
+		return -UNIC_ETOKENFULL;
+	i = take(nic);
+	fill(nic, i, proc, (uint16_t)mr, args);
+	set_ttl(nic, i, args->ttl_us);
+	region_link(nic, i);
+	count_in(nic, i);
+	*key = nic->tokens.token[i].key;
 	return i;
 }
 
@@ -432,7 +483,32 @@ refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
 	return reason;
 }
 
-static bool sent_by(const struct unic_token *t, const struct unic_qp *qp);
+static inline bool expired(const struct unic_token *t,
+			   const struct unic_nic *nic)
+{
+	return unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns);
+}
+
+/* Whatever the message says: an end behind 2^32 is behind the token's. */
+static inline bool has_room(const struct unic_token *t,
+			    const struct unic_tag *tag)
+{
+	uint32_t end;
+
+	return !__builtin_add_overflow(tag->payload, tag->offset, &end) &&
+	       end <= t->length;
+}
+
+/* An address or number of 0 is any. */
+static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
+{
+	uint32_t ipv4 = (uint32_t)(t->sender >> 32), qpn = (uint32_t)t->sender;
+
+	if (__builtin_expect(ipv4 == qp->dest_ipv4 && qpn == qp->dest_qpn, 1))
+		return true;
+	return (!ipv4 || ipv4 == qp->dest_ipv4) &&
+	       (!qpn || qpn == qp->dest_qpn);
+}
 
 /*
  * Some check failed: the first that does is the reason. That a token has expired
@@ -455,11 +531,11 @@ refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 	else if (!waits(t))
 		/* an index that never had a token has the key 0 and no end */
 		reason = t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
-	else if ((uint16_t)t->lock != qp->pd)
+	else if ((t->lock & 0xffffu) != qp->pd)
 		reason = UNIC_TOKEN_BAD_KEY;
-	else if (nic->now_ns >= t->expires_ns)
+	else if (expired(t, nic))
 		reason = UNIC_TOKEN_EXPIRED;
-	else if (tag->payload + tag->offset > t->length)
+	else if (!has_room(t, tag))
 		reason = UNIC_TOKEN_TOO_LONG;
 	else if (state == UNIC_TOKEN_S_MULTI && sent_by(t, qp))
 		return UNIC_TOKEN_LIVE;
@@ -484,24 +560,17 @@ static inline bool opens(const struct unic_token *t, uint64_t key,
 	return unic_whole(&t->key) == key && t->lock == qp->pd;
 }
 
-/* An address or number of 0 is any. */
-static bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
-{
-	uint32_t ipv4 = (uint32_t)(t->sender >> 32), qpn = (uint32_t)t->sender;
-
-	return (!ipv4 || ipv4 == qp->dest_ipv4) &&
-	       (!qpn || qpn == qp->dest_qpn);
-}
-
 void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
 {
 	struct unic_token *t = &nic->tokens.token[index];
 
+	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
 	if (nic->mrs.mr[t->mr].state >= UNIC_MR_DRAINING) {
 		end_token(nic, index, UNIC_TOKEN_EVICTED, true);
+		unic_evict_idle(nic, t->mr);
 		return;
 	}
-	t->lock &= ~UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);
+	set_state(t, UNIC_TOKEN_S_LIVE);
 	if (t->expires_ns < nic->tokens.next_expiry_ns)
 		nic->tokens.next_expiry_ns = t->expires_ns;
 }
@@ -517,13 +586,8 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 		return refuse(nic, tag->index, UNIC_TOKEN_BAD_KEY);
 	t = &ts->token[tag->index];
 	UNIC_IN_REGISTER(t);
-	if (unlikely(!opens(t, unic_whole(&tag->key), qp) ||
-		     unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns) ||
-		     tag->payload + tag->offset > t->length))
-		return refuse_why(nic, tag, qp);
-	if (unlikely(unic_whole(&t->sender) !=
-		     UNIC_TOKEN_SENDER(qp->dest_ipv4, qp->dest_qpn)) &&
-	    unlikely(!sent_by(t, qp)))
+	if (unlikely(!opens(t, unic_whole(&tag->key), qp) || expired(t, nic) ||
+		     !has_room(t, tag) || !sent_by(t, qp)))
 		return refuse_why(nic, tag, qp);
 	/*
 	 * Accessible: a LIVE token ends with its region's access (INV-4). From

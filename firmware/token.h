@@ -98,7 +98,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 struct unic_tag {
 	uint64_t key;
 	uint32_t index, payload, ctrl; /* bytes: for the token, for a receive */
-	uint32_t offset;	       /* at most UNIC_MSG_MAX, as payload is */
+	uint32_t offset;	       /* where in the token they begin */
 };
 
 /**

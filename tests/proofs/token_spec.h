@@ -46,74 +46,156 @@ static bool waits(const struct unic_token *t);
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
 
-// What indices are used for is in range.
-predicate links_ok(struct unic_nic *nic) =
-  (\forall integer i; 0 <= i < UNIC_TOKENS ==>
-    nil_or_token(nic->tokens.token[i].prev) &&
-    nil_or_token(nic->tokens.token[i].next) &&
-    nic->tokens.token[i].mr < UNIC_MRS &&
-    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_MULTI &&
-    (life(&nic->tokens.token[i]) != UNIC_TOKEN_S_FREE ==>
-      nic->tokens.token[i].proc < UNIC_PROCS)) &&
-  (\forall integer i; 0 <= i < UNIC_MRS ==>
-    nil_or_token(nic->mrs.mr[i].tokens));
+predicate prevs_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==> nil_or_token(nic->tokens.token[i].prev);
+predicate nexts_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==> nil_or_token(nic->tokens.token[i].next);
+predicate regions_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==> nic->tokens.token[i].mr < UNIC_MRS;
+predicate lives_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==>
+    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_MULTI;
+predicate owners_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==>
+    life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE ||
+    nic->tokens.token[i].proc < UNIC_PROCS;
+predicate dues_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_TOKENS ==>
+    life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE ||
+    !nic->tokens.token[i].evt_due;
+predicate heads_ok(struct unic_nic *nic) = \forall integer i;
+  0 <= i < UNIC_MRS ==> nil_or_token(nic->mrs.mr[i].tokens);
+predicate free_ok(struct unic_nic *nic) =
+  nil_or_token(nic->tokens.free_head) &&
+  (nic->tokens.free_head != UNIC_TOKEN_NIL ==>
+    nic->tokens.free_tail < UNIC_TOKENS);
 */
 
-/*@ requires \valid(ts) && i < UNIC_TOKENS && nil_or_token(ts->free_head);
-  requires ts->free_head != UNIC_TOKEN_NIL ==> ts->free_tail < UNIC_TOKENS;
-  assigns ts->token[0 .. UNIC_TOKENS - 1].next, ts->token[i].lock,
-    ts->free_head, ts->free_tail;
-  ensures life(&ts->token[i]) == UNIC_TOKEN_S_FREE;
-  ensures ts->used == \old(ts->used);
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
-    ts->token[j].proc == \old(ts->token[j].proc) &&
-    (j != i ==> ts->token[j].lock == \old(ts->token[j].lock));
-  ensures ts->free_head != UNIC_TOKEN_NIL && ts->free_head < UNIC_TOKENS &&
-    ts->free_tail == i;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS &&
-    nil_or_token(\old(ts->token[j].next)) ==> nil_or_token(ts->token[j].next);
-*/
-static void free_put(struct unic_tokens *ts, uint16_t i);
+/* What indices are used for is in range. Each function needs it and leaves it so.
+ * A macro, so that each of them is a goal. */
+#define TABLE_OK(nic)                                                         \
+	prevs_ok(nic) && nexts_ok(nic) && regions_ok(nic) && lives_ok(nic) && \
+		owners_ok(nic) && dues_ok(nic) && heads_ok(nic) &&            \
+		free_ok(nic)
 
-/*@ requires \valid(nic) && i < UNIC_TOKENS && links_ok(nic);
+/*@
+// What is none of the lists.
+predicate counts_same{A, B}(struct unic_tokens *ts) =
+  \at(ts->used, A) == \at(ts->used, B) &&
+  \at(ts->evts_due, A) == \at(ts->evts_due, B) &&
+  \forall integer j; 0 <= j < UNIC_TOKENS ==>
+    \at(ts->token[j].proc, A) == \at(ts->token[j].proc, B) &&
+    \at(ts->token[j].mr, A) == \at(ts->token[j].mr, B);
+
+predicate free_same{A, B}(struct unic_tokens *ts) =
+  \at(ts->free_head, A) == \at(ts->free_head, B) &&
+  \at(ts->free_tail, A) == \at(ts->free_tail, B);
+
+// INV-9: no other token's life is touched, nor is it given to somebody else.
+predicate others_same{A, B}(struct unic_nic *nic, integer i) =
+  \forall integer j; 0 <= j < UNIC_TOKENS && j != i ==>
+    \at(nic->tokens.token[j].lock, A) == \at(nic->tokens.token[j].lock, B);
+*/
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.free_head, nic->tokens.free_tail;
+  ensures TABLE_OK(nic) && counts_same{Pre, Here}(&nic->tokens);
+  ensures nic->tokens.free_head == (\old(nic->tokens.free_head) ==
+    UNIC_TOKEN_NIL ? i : \old(nic->tokens.free_head));
+*/
+static void free_put(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  assigns nic->tokens.token[i].prev, nic->tokens.token[i].next,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
+    nic->mrs.mr[nic->tokens.token[i].mr].tokens,
+    nic->mrs.mr[nic->tokens.token[i].mr].n_tokens;
+  ensures TABLE_OK(nic);
+  ensures free_same{Pre, Here}(&nic->tokens) &&
+    counts_same{Pre, Here}(&nic->tokens);
+*/
+static void region_link(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
     nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
     nic->mrs.mr[nic->tokens.token[i].mr].tokens,
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens;
-  ensures nic->tokens.free_head == \old(nic->tokens.free_head) &&
-    nic->tokens.free_tail == \old(nic->tokens.free_tail) &&
-    nic->tokens.used == \old(nic->tokens.used);
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
-    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock) &&
-    nic->tokens.token[j].proc == \old(nic->tokens.token[j].proc);
+  ensures TABLE_OK(nic);
+  ensures free_same{Pre, Here}(&nic->tokens) &&
+    counts_same{Pre, Here}(&nic->tokens);
 */
 static void region_unlink(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->counter[UNIC_C_evt_stalls],
-    nic->counter[UNIC_C_mbox_bad_index];
-  ensures nic->tokens.free_head == \old(nic->tokens.free_head) &&
-    nic->tokens.free_tail == \old(nic->tokens.free_tail) &&
-    nic->tokens.used == \old(nic->tokens.used);
+    nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index];
 */
 static bool publish(struct unic_nic *nic, uint16_t i);
 
-/*@ requires \valid(nic);
-  requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  assigns nic->counter[0 .. UNIC_C_COUNT - 1];
+/*@ requires \valid(nic) && mr < UNIC_MRS;
+  assigns nic->physical.used;
 */
-static void count_end(struct unic_nic *nic, uint8_t end);
+void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS;
+  requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
+*/
+static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end);
 
 /*@ assigns nic->trace.seq; */
 void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
 
-/*@ requires \valid(nic) && i < UNIC_TOKENS && links_ok(nic);
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires life(&nic->tokens.token[i]) != UNIC_TOKEN_S_FREE;
+  assigns nic->tokens.token[i].lock, nic->tokens.token[i].end,
+    nic->tokens.used, nic->tokens.held[nic->tokens.token[i].proc];
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[i].end == end;
+  ensures nic->tokens.used == (uint16_t)(\old(nic->tokens.used) - 1);
+  ensures others_same{Pre, Here}(nic, i);
+  ensures TABLE_OK(nic) && free_same{Pre, Here}(&nic->tokens);
+*/
+static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  assigns nic->tokens.token[i].evt_due, nic->tokens.evts_due,
+    nic->timers_ns;
+  ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
+*/
+static void tell_later(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.free_head, nic->tokens.free_tail,
+    nic->tokens.token[i].evt_due, nic->tokens.evts_due;
+  ensures TABLE_OK(nic);
+*/
+static void told(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.free_head, nic->tokens.free_tail,
+    nic->tokens.token[i].evt_due, nic->tokens.evts_due,
+    nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
+    nic->mbox.evt_head, nic->mbox.irq_due, nic->timers_ns;
+  ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
+  ensures nic->tokens.token[i].end == \old(nic->tokens.token[i].end);
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  ensures others_same{Pre, Here}(nic, i);
+  ensures !tell && \old(nic->tokens.free_head) == UNIC_TOKEN_NIL ==>
+    nic->tokens.free_head == i;
+*/
+static void settle(struct unic_nic *nic, uint16_t i, bool tell);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
     nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
     nic->tokens.token[i].lock, nic->tokens.token[i].end,
@@ -122,63 +204,65 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
     nic->tokens.held[nic->tokens.token[i].proc],
     nic->mrs.mr[nic->tokens.token[i].mr].tokens,
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens,
-    nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
-    nic->mbox.evt_head, nic->mbox.irq_due, nic->trace.seq,
-    nic->timers_ns;
+    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
+    nic->trace.seq, nic->timers_ns;
   ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures nic->tokens.used == (uint16_t)(\old(nic->tokens.used) - 1);
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
-    nic->tokens.token[j].proc == \old(nic->tokens.token[j].proc) &&
-    (j != i ==>
-      nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock));
-  ensures !tell ==> nic->tokens.free_head != UNIC_TOKEN_NIL;
+  ensures others_same{Pre, Here}(nic, i);
+  ensures !tell && \old(nic->tokens.free_head) == UNIC_TOKEN_NIL ==>
+    nic->tokens.free_head == i;
+  ensures TABLE_OK(nic);
 */
 static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS ==>
-    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock) &&
-    nic->tokens.token[j].end == \old(nic->tokens.token[j].end);
+  ensures \forall integer i; 0 <= i < UNIC_MRS ==>
+    nic->mrs.mr[i].tokens == \old(nic->mrs.mr[i].tokens);
 */
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
 
-/*@ requires \valid(nic) && index < UNIC_TOKENS && links_ok(nic);
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
-  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
-  ensures nic->tokens.token[index].end == UNIC_TOKEN_USED;
-*/
-void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
-
-/*@ requires \valid(nic) && index < UNIC_TOKENS && links_ok(nic);
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
-  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
-  ensures nic->tokens.token[index].end == UNIC_TOKEN_ABORTED;
-*/
-void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
-
-/*@ requires \valid(nic) && i < UNIC_TOKENS && links_ok(nic);
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
-  assigns nic->tokens, nic->mrs, nic->tlb, nic->evict, nic->mbox,
-    nic->trace.seq, nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
   ensures \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_CLAIMED;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
-  ensures nic->tokens.token[i].end == end;
+  ensures nic->tokens.token[i].end == end &&
+    nic->tokens.token[i].placed == placed;
+  ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
 */
 static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 		      uint32_t placed);
+
+/*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
+  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[index].end == UNIC_TOKEN_USED;
+  ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+*/
+void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
+  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[index].end == UNIC_TOKEN_ABORTED;
+  ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+*/
+void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
+  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_LIVE &&
+    domain(&nic->tokens.token[index]) ==
+      \old(domain(&nic->tokens.token[index])) ||
+    life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE &&
+    nic->tokens.token[index].end == UNIC_TOKEN_EVICTED;
+  ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+*/
+void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
 
 /*@ requires \valid(nic);
   assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
@@ -186,13 +270,32 @@ static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 */
 static uint8_t refuse(struct unic_nic *nic, uint32_t index, uint8_t reason);
 
+/*@
+predicate from_peer(struct unic_token *t, struct unic_qp *qp) =
+  (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
+  (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn);
+*/
+
+/*@ requires \valid_read(t) && \valid_read(nic);
+  assigns \nothing;
+  ensures \result != 0 <==> t->expires_ns <= nic->now_ns;
+*/
+static inline bool expired(const struct unic_token *t,
+			   const struct unic_nic *nic);
+
+/*@ requires \valid_read(t) && \valid_read(tag);
+  assigns \nothing;
+  ensures \result != 0 <==> tag->payload + tag->offset <= t->length;
+*/
+static inline bool has_room(const struct unic_token *t,
+			    const struct unic_tag *tag);
+
 /*@ requires \valid_read(t) && \valid_read(qp);
   assigns \nothing;
-  ensures \result != 0 <==>
-    (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
-    (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn);
+  ensures \result != 0 <==> from_peer(t, qp);
 */
-static bool sent_by(const struct unic_token *t, const struct unic_qp *qp);
+static inline bool sent_by(const struct unic_token *t,
+			   const struct unic_qp *qp);
 
 /*@ assigns \nothing; */
 static inline uint16_t unic_qp_index(const struct unic_nic *nic,
@@ -214,88 +317,217 @@ static inline bool opens(const struct unic_token *t, uint64_t key,
 			 const struct unic_qp *qp);
 
 /*@
-// Who may use token @t: whole key, PD, age, bytes, sender. A sender that is
-// equal as a whole is so in both parts: joined32 in bits.smt2. @end: where the
-// message ends in the memory of the token, a whole number.
-predicate usable(struct unic_token *t, struct unic_nic *nic, integer key,
-		 integer end, struct unic_qp *qp) =
-  t->key == key && domain(t) == qp->pd &&
-  nic->now_ns < t->expires_ns && end <= t->length &&
-  (t->sender == ((uint64_t)(qp->dest_ipv4 << 32) | qp->dest_qpn) ||
-   (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
-   (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn));
-
-predicate claimable(struct unic_token *t, struct unic_nic *nic, integer key,
-		    integer end, struct unic_qp *qp) =
-  life(t) == UNIC_TOKEN_S_LIVE && usable(t, nic, key, end, qp);
-
-// As token.h says of it.
-predicate tag_ok(struct unic_tag *tag) =
-  tag->payload <= UNIC_MSG_MAX && tag->offset <= UNIC_MSG_MAX;
+// Who may use token @t: whole key, PD, age, bytes, sender. The message ends in
+// the memory of the token, as a whole number: nothing wraps.
+predicate usable(struct unic_token *t, struct unic_nic *nic,
+		 struct unic_tag *tag, struct unic_qp *qp) =
+  t->key == tag->key && domain(t) == qp->pd && nic->now_ns < t->expires_ns &&
+  tag->payload + tag->offset <= t->length && from_peer(t, qp);
 */
 
 /*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
-    \valid_read(qp) && \separated(tag, nic);
-  requires links_ok(nic) && tag_ok(tag);
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
-  requires !claimable(&nic->tokens.token[tag->index], nic, tag->key,
-    tag->payload + tag->offset, qp);
-  ensures \result == UNIC_TOKEN_LIVE ==>
+    \valid_read(qp) && \separated(tag, nic) && TABLE_OK(nic);
+  ensures \result == UNIC_TOKEN_LIVE <==>
     \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_MULTI &&
-    \old(usable(&nic->tokens.token[tag->index], nic, tag->key,
-      tag->payload + tag->offset, qp)) &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI;
-  ensures life(&nic->tokens.token[tag->index]) ==
-    \old(life(&nic->tokens.token[tag->index])) ||
+    \old(usable(&nic->tokens.token[tag->index], nic, tag, qp));
+  ensures nic->tokens.token[\old(tag->index)].lock ==
+      \old(nic->tokens.token[tag->index].lock) ||
+    \result == UNIC_TOKEN_EXPIRED &&
     \old(waiting(&nic->tokens.token[tag->index])) &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
-    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
+    life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_FREE;
+  ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
 */
 static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 			  const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid_read(tag) && \valid_read(qp) &&
-    \separated(tag, nic) && links_ok(nic) && tag_ok(tag);
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
-  ensures \result == UNIC_TOKEN_LIVE ==> tag->index < UNIC_TOKENS &&
-    \old(usable(&nic->tokens.token[tag->index], nic, tag->key,
-      tag->payload + tag->offset, qp));
+    \separated(tag, nic) && TABLE_OK(nic);
+  ensures \result == UNIC_TOKEN_LIVE <==> \old(tag->index) < UNIC_TOKENS &&
+    \old(waiting(&nic->tokens.token[tag->index])) &&
+    \old(usable(&nic->tokens.token[tag->index], nic, tag, qp));
   ensures \result == UNIC_TOKEN_LIVE ==>
     \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_CLAIMED ||
+    life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_CLAIMED ||
     \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_MULTI &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI;
-  ensures \result != UNIC_TOKEN_LIVE && tag->index < UNIC_TOKENS ==>
-    life(&nic->tokens.token[tag->index]) == \old(life(&nic->tokens.token[tag->index])) ||
+    life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_MULTI;
+  ensures \result != UNIC_TOKEN_LIVE && \old(tag->index) < UNIC_TOKENS ==>
+    nic->tokens.token[\old(tag->index)].lock ==
+      \old(nic->tokens.token[tag->index].lock) ||
+    \result == UNIC_TOKEN_EXPIRED &&
     \old(waiting(&nic->tokens.token[tag->index])) &&
-    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_FREE;
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != tag->index ==>
-    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
+    life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_FREE;
+  ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
 */
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 			 const struct unic_qp *qp);
 
-/*@ requires \valid(nic) && \valid(end) && \valid(placed) && links_ok(nic);
+/*@ requires \valid(nic) && \valid(end) && \valid(placed) && TABLE_OK(nic);
   requires \separated(nic, end, placed);
-  requires nil_or_token(nic->tokens.free_head);
-  requires nic->tokens.free_head != UNIC_TOKEN_NIL ==>
-    nic->tokens.free_tail < UNIC_TOKENS;
   ensures \result == 0 ==> index < UNIC_TOKENS &&
     \old(nic->tokens.token[index].key) == key &&
     \old(nic->tokens.token[index].proc) == proc &&
     \old(life(&nic->tokens.token[index])) != UNIC_TOKEN_S_CLAIMED &&
     life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures \result != 0 && index < UNIC_TOKENS ==>
-    life(&nic->tokens.token[index]) == \old(life(&nic->tokens.token[index]));
-  ensures \forall integer j; 0 <= j < UNIC_TOKENS && j != index ==>
-    nic->tokens.token[j].lock == \old(nic->tokens.token[j].lock);
+    nic->tokens.token[index].lock == \old(nic->tokens.token[index].lock);
+  ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
 */
 int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
+
+/* ------------------------------------------------------------------ alloc */
+
+/*@ requires \valid_read(nic);
+  assigns \nothing;
+  ensures \result != 0 ==> proc < UNIC_PROCS;
+*/
+bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
+
+/*@ requires \valid(nic) && pd < UNIC_PDS;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures \result < UNIC_MRS;
+*/
+int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+			const uint64_t *pieces, uint32_t n, uint32_t length);
+
+/*@ requires \valid(nic) && mr < UNIC_MRS;
+  assigns nic->physical;
+*/
+uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
+			    const uint64_t *pieces, uint32_t n);
+
+/*@ requires \valid(nic);
+  assigns nic->random;
+*/
+uint32_t unic_random_u32(struct unic_nic *nic);
+
+/*@ requires \valid_read(nic) && proc < UNIC_PROCS;
+  assigns \nothing;
+*/
+static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
+
+/*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
+  requires nic->tokens.free_head == UNIC_TOKEN_NIL;
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].lock,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].end,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].evt_due, nic->tokens.free_head,
+    nic->tokens.free_tail, nic->tokens.used, nic->tokens.evts_due,
+    nic->tokens.held[0 .. UNIC_PROCS - 1],
+    nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
+    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
+    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
+    nic->trace.seq, nic->timers_ns;
+  ensures TABLE_OK(nic);
+  ensures \result != 0 ==> nic->tokens.free_head < UNIC_TOKENS &&
+    others_same{Pre, Here}(nic, nic->tokens.free_head);
+  ensures \let i = nic->tokens.free_head; \result != 0 ==>
+    \old(waiting(&nic->tokens.token[i])) &&
+    life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE &&
+    nic->tokens.token[i].end == UNIC_TOKEN_EVICTED;
+  ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
+*/
+static bool recall(struct unic_nic *nic, uint32_t proc);
+
+/*@ requires \valid(nic) && TABLE_OK(nic) &&
+    nic->tokens.free_head < UNIC_TOKENS;
+  assigns nic->tokens.free_head;
+  ensures \result == \old(nic->tokens.free_head);
+  ensures life(&nic->tokens.token[\result]) == UNIC_TOKEN_S_FREE;
+  ensures TABLE_OK(nic);
+*/
+static uint16_t take(struct unic_nic *nic);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS;
+  assigns nic->tokens.token[i].expires_ns, nic->tokens.next_expiry_ns,
+    nic->timers_ns;
+  ensures nic->tokens.token[i].expires_ns == (ttl_us == 0 ? UINT64_MAX :
+    (uint64_t)(\old(nic->now_ns) + ttl_us * 1000));
+*/
+static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us);
+
+/*@
+// The region says yes to all of the memory that the token gives away.
+predicate lends(struct unic_nic *nic, struct unic_token_args *a) =
+  (a->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
+    granted(&nic->mrs.mr[a->stag >> 24], a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
+      a->iova, a->length);
+
+// What the token lets through is what was asked for: PD, bytes, sender, uses.
+predicate made(struct unic_token *t, struct unic_token_args *a) =
+  domain(t) == a->pd && t->length == a->length &&
+  sender_ipv4(t) == a->sender_ipv4 && sender_qpn(t) == a->sender_qpn &&
+  life(t) == ((a->flags & UNIC_TOKEN_F_MULTI) == 0 ? UNIC_TOKEN_S_LIVE :
+    UNIC_TOKEN_S_MULTI);
+*/
+
+/*@ requires \valid(nic) && \valid_read(a) && \separated(a, nic);
+  requires region_ok(nic, a->stag >> 24) && a->pd < UNIC_PDS &&
+    a->length > 0;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures \result < UNIC_MRS;
+  ensures \result >= 0 ==> lends(nic, a);
+  ensures \result >= 0 && (a->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
+    \result == a->stag >> 24;
+*/
+static int check_place(struct unic_nic *nic, const struct unic_token_args *a);
+
+/*@ requires \valid(nic) && \valid_read(args) && \separated(args, nic);
+  requires region_ok(nic, args->stag >> 24);
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1];
+  ensures \result < UNIC_MRS;
+  ensures \result >= 0 ==> args->pd < UNIC_PDS &&
+    nic->mrs.pd[args->pd].proc < UNIC_PROCS && args->length <= UNIC_MSG_MAX;
+  ensures \result >= 0 ==> lends(nic, args);
+  ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
+    \result == args->stag >> 24;
+*/
+static int check(struct unic_nic *nic, const struct unic_token_args *args);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
+    mr < UNIC_MRS && \valid_read(args) && \separated(args, nic) &&
+    TABLE_OK(nic);
+  requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  assigns nic->tokens.token[i].key, nic->tokens.token[i].iova,
+    nic->tokens.token[i].length, nic->tokens.token[i].sender,
+    nic->tokens.token[i].user, nic->tokens.token[i].mr,
+    nic->tokens.token[i].proc, nic->tokens.token[i].placed,
+    nic->tokens.token[i].end, nic->tokens.token[i].evt_due,
+    nic->tokens.token[i].lock, nic->random, nic->physical;
+  ensures made(&nic->tokens.token[i], args) &&
+    nic->tokens.token[i].mr == mr && nic->tokens.token[i].proc == proc;
+  ensures others_same{Pre, Here}(nic, i);
+  ensures TABLE_OK(nic);
+*/
+static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
+		 const struct unic_token_args *args);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires nic->tokens.token[i].proc < UNIC_PROCS;
+  assigns nic->tokens.used, nic->tokens.held[nic->tokens.token[i].proc],
+    nic->counter[UNIC_C_tokens_allocated], nic->trace.seq;
+  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+*/
+static void count_in(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && \valid_read(args) && \valid(key) &&
+    \separated(args, nic) && \separated(key, nic) && \separated(args, key);
+  requires region_ok(nic, args->stag >> 24) && TABLE_OK(nic);
+  ensures \result >= 0 ==> \result < UNIC_TOKENS &&
+    made(&nic->tokens.token[\result], args) && \old(lends(nic, args));
+  ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
+    nic->tokens.token[\result].mr == args->stag >> 24;
+  ensures \result >= 0 ==> *key == nic->tokens.token[\result].key;
+  ensures \let i = \result; i >= 0 ==>
+    \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_FREE ||
+    \old(nic->tokens.free_head) == UNIC_TOKEN_NIL &&
+    \old(waiting(&nic->tokens.token[i]));
+  ensures others_same{Pre, Here}(nic, \result);
+  ensures TABLE_OK(nic);
+*/
+int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
+		     uint64_t *key);
 
 #endif /* PROOFS_TOKEN_SPEC_H */

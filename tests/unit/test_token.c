@@ -195,6 +195,51 @@ static void each_refusal_changes_nothing(void **state)
 	assert_int_equal(rig_count(&r, token_busy), 1);
 }
 
+/* Where a message ends in the memory of a token is a whole number, whatever its
+ * first packet says. */
+static void end_behind_4_gib_is_too_long(void **state)
+{
+	static const uint32_t most[][2] = {
+		/* of 32 bits: wraps to .. */
+		{ UINT32_MAX, 1 },	      /* 0 */
+		{ 1, UINT32_MAX },	      /* 0 */
+		{ 0x80000000u, 0x80000000u }, /* 0 */
+		{ UINT32_MAX, 1001 },	      /* the last byte of it */
+		{ 1001, UINT32_MAX },
+		{ UNIC_MSG_MAX, UNIC_MSG_MAX },
+		{ UINT32_MAX, UINT32_MAX },
+		{ UNIC_MSG_MAX, 1 },
+		{ 1, UNIC_MSG_MAX },
+		{ 0, UNIC_MSG_MAX + 1 },
+	};
+	struct unic_token_args a = args_of(1000);
+	struct unic_tag tag = { 0 };
+	struct unic_token *t;
+	uint32_t round, n;
+
+	(void)state;
+	for (round = 0; round < 3; round++) {
+		a.flags = round == 1 ? UNIC_TOKEN_F_MULTI : 0;
+		tag.index = (uint32_t)unic_token_alloc(&r.nic, &a, &tag.key);
+		t = &r.nic.tokens.token[tag.index];
+		if (round == 2) /* more than the region has */
+			t->length = UNIC_MSG_MAX;
+		for (n = 0; n < sizeof(most) / sizeof(*most); n++) {
+			tag.payload = most[n][0];
+			tag.offset = most[n][1];
+			assert_int_equal(unic_token_claim(&r.nic, &tag,
+							  &r.nic.qps.qp[3]),
+					 UNIC_TOKEN_TOO_LONG);
+		}
+		tag.offset = t->length / 2;
+		tag.payload = t->length - tag.offset;
+		assert_int_equal(unic_token_claim(&r.nic, &tag,
+						  &r.nic.qps.qp[3]),
+				 UNIC_TOKEN_LIVE);
+	}
+	assert_int_equal(rig_count(&r, token_too_long), 3 * n);
+}
+
 static void lives_to_the_nanosecond(void **state)
 {
 	uint64_t key, key2;
@@ -289,6 +334,28 @@ static void ends_with_its_region(void **state)
 	}
 }
 
+/* A claim that is taken back while the region drains was the last use of it:
+ * nothing else would look at the region before its time is over. */
+static void unclaimed_ends_with_its_region(void **state)
+{
+	struct unic_evt_token end;
+	struct unic_evt_mr evt;
+	uint64_t key;
+	uint32_t i;
+
+	(void)state;
+	i = alloc(0, &key);
+	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
+	unic_token_unclaim(&r.nic, (uint16_t)i);
+	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
+	assert_int_equal(rig_dereg(&r, &mr), UNIC_ST_PENDING);
+	unic_token_unclaim(&r.nic, (uint16_t)i);
+	rig_expect(&r, UNIC_EVT_TOKEN_END, &end);
+	assert_int_equal(unic_from_le32(end.end), UNIC_TOKEN_EVICTED);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(r.nic.tokens.used, 0);
+}
+
 static void notice_counts_dependents(void **state)
 {
 	struct unic_evt_mr evt;
@@ -367,11 +434,13 @@ int main(void)
 		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
+		cmocka_unit_test_setup(end_behind_4_gib_is_too_long, setup),
 		cmocka_unit_test_setup(lives_to_the_nanosecond, setup),
 		cmocka_unit_test_setup(late_claim_expires_it, setup),
 		cmocka_unit_test_setup(cancel_names_the_end, setup),
 		cmocka_unit_test_setup(qp_that_dies_aborts, setup),
 		cmocka_unit_test_setup(ends_with_its_region, setup),
+		cmocka_unit_test_setup(unclaimed_ends_with_its_region, setup),
 		cmocka_unit_test_setup(notice_counts_dependents, setup),
 		cmocka_unit_test_setup(end_is_told_even_if_late, setup),
 		cmocka_unit_test_setup(full_table_is_shared_fairly, setup),
