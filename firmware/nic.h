@@ -64,7 +64,7 @@ struct unic_nic {
 	_Alignas(256) struct unic_tlb tlb;
 	struct unic_cqs cqs;
 	struct unic_qps qps;
-	struct unic_tokens tokens;
+	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
 	struct unic_evict evict;
 	struct unic_random random;
 	struct unic_arps arps;
