@@ -217,8 +217,8 @@ no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
 }
 
 /*
- * As unic_access_page(), for a form; @mr is found to have no entry for it. The
- * window ends where upper halves change, which for a form may be anywhere.
+ * As unic_access_page(), for a form; @mr is found to have no entry for it. Upper
+ * halves may change anywhere in a form: there the window ends, and the piece.
  */
 static int __attribute__((noinline, cold))
 form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
@@ -231,8 +231,9 @@ form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
 	/* accessible regions are filled (INV-2), forms lie in such regions */
 	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
 	mr->win_hi = (uint32_t)(iova >> 32);
-	mr->win_end = low + less(at.room, (1ull << 32) - low);
-	mr->win_bytes = mr->win_end - low + less(at.before, low);
+	at.room = 1u + less(at.room - 1u, ~low);
+	mr->win_end = low + at.room;
+	mr->win_bytes = at.room + less(at.before, low);
 	mr->win_add = (uint32_t)at.bus - low;
 	mr->win_bus = (uint32_t)(at.bus >> 32);
 	out->mr = idx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_form.c - sub-regions, windows, fast and indirect registration, by command
  * and by work request, and how they end. */
+#include "access.h"
 #include "form.h"
 #include "rig.h"
 #include "unit.h"
@@ -688,6 +689,78 @@ static void indirect_over_three_regions(void **state)
 	assert_int_equal(access_b(&x, 0, 0, 1, &p), -UNIC_ESTAG);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rb.nic.mrs.mr[mb[i].mr].deps, 0);
+}
+
+/* A form over whole page 1 of mb[0], whose byte 2048 lies at 2^32. */
+static void make_straddling(struct rig_mr *x)
+{
+	struct plan p = { .n = 1, .rights = RW, .iova = (1ull << 32) - 2048 };
+
+	p.sge[0] = piece(&mb[0], PAGE, PAGE);
+	alloc_ok(UNIC_FORM_INDIRECT, 1, x);
+	assert_int_equal(make(x, &p), 0);
+}
+
+static const uint8_t *straddling(uint32_t off)
+{
+	return mb[0].mem + PAGE + off;
+}
+
+/* What lies together on both sides of a multiple of 2^32 is two pieces, each in
+ * the window that it leaves, whoever asks first. */
+static void addresses_that_cross_4_gib(void **state)
+{
+	static const uint32_t first[] = { 0, 1024, 2047, 2048, 2049, 4095 };
+	struct unic_piece p;
+	struct unic_mr *mr;
+	struct rig_mr x;
+	uint32_t i, j, left;
+
+	(void)state;
+	make_straddling(&x);
+	mr = &rb.nic.mrs.mr[x.mr];
+	for (i = 0; i < sizeof(first) / sizeof(*first); i++) {
+		assert_int_equal(access_b(&x, RW, first[i], 1, &p), 0);
+		assert_bytes(&x, PAGE, straddling);
+		for (j = 0; j < PAGE; j += 31) {
+			left = j < 2048 ? 2048 - j : PAGE - j;
+			mr->win_bytes = 0;
+			assert_int_equal(access_b(&x, RW, j, PAGE - j, &p), 0);
+			assert_int_equal(p.len, left);
+			assert_true(unic_mr_in_window(
+				mr, (uint32_t)(x.iova + j), p.len));
+		}
+	}
+	assert_int_equal(access_b(&x, RW, 0, PAGE + 1, &p), -UNIC_EBOUNDS);
+}
+
+static void messages_that_cross_4_gib(void **state)
+{
+	static const uint32_t from[] = { 2047, 2040, 2033, 2016, 2048, 1000 };
+	struct rig_mr x;
+	uint32_t i, k;
+
+	(void)state;
+	make_straddling(&x);
+	for (k = 0; k < PAGE; k++)
+		mb[0].mem[PAGE + k] = (uint8_t)(k * 3 + k / 256 + 5);
+	for (i = 0; i < sizeof(from) / sizeof(*from); i++) {
+		memset(ma.mem, 0, PAGE);
+		rig_send(&rb, &qb, UNIC_WR_WRITE, i, &x, from[i], 32, ma.iova,
+			 ma.stag);
+		assert_int_equal(done(&rb, &qb).status, UNIC_WC_SUCCESS);
+		assert_memory_equal(ma.mem, straddling(from[i]), 32);
+		assert_int_equal(ma.mem[32], 0);
+	}
+	for (k = 0; k < PAGE; k++)
+		ma.mem[k] = (uint8_t)(k * 7 + 1);
+	for (i = 0; i < sizeof(from) / sizeof(*from); i++) {
+		memset(mb[0].mem, 0, 3 * PAGE);
+		assert_int_equal(write_to(&x, from[i], 32), UNIC_WC_SUCCESS);
+		assert_memory_equal(straddling(from[i]), ma.mem, 32);
+		assert_int_equal(*straddling(from[i] - 1), 0);
+		assert_int_equal(*straddling(from[i] + 32), 0);
+	}
 }
 
 static void lists_with_every_element_wrong(void **state)
@@ -1487,6 +1560,8 @@ int main(void)
 		TEST(peer_may_not_invalidate),
 		TEST(local_inv_waits_and_cuts),
 		TEST(indirect_over_three_regions),
+		TEST(addresses_that_cross_4_gib),
+		TEST(messages_that_cross_4_gib),
 		TEST(lists_with_every_element_wrong),
 		TEST(protection_information_interleaved),
 		TEST(nested_to_a_depth),
