@@ -93,17 +93,35 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 	};
 }
 
+static inline uint32_t less(uint32_t n, uint64_t off)
+{
+	if (SPAN32)
+		return n < (uint32_t)off ? n : (uint32_t)off;
+	return n < off ? n : (uint32_t)off;
+}
+
+/* What region @mr has of the page of @iova, unless the region begins or ends in
+ * it. */
+static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
+				   const struct spot *at)
+{
+	uint64_t off = iova - mr->iova;
+
+	return (struct unic_spot){
+		.bus = at->e->bus | at->in_page,
+		.before = less(at->in_page, off),
+		.room = less(at->room, mr->length - off),
+	};
+}
+
 bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out)
 {
 	struct spot at = spot_of(nic, mr, iova);
-	uint64_t off = iova - mr->iova, left = mr->length - off;
 
 	if (!at.e)
 		return false;
-	out->bus = at.e->bus | at.in_page;
-	out->before = at.in_page < off ? at.in_page : (uint32_t)off;
-	out->room = at.room < left ? at.room : (uint32_t)left;
+	*out = own(mr, iova, &at);
 	return true;
 }
 
@@ -182,27 +200,26 @@ inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
 	return cached_xlate(nic, out);
 }
 
-static inline uint32_t less(uint32_t n, uint64_t off)
-{
-	if (SPAN32)
-		return n < (uint32_t)off ? n : (uint32_t)off;
-	return n < off ? n : (uint32_t)off;
-}
-
 /*
- * What the region has of the page of @iova becomes its window: the room from
- * there on, and the bytes before it, unless the region begins in the page.
+ * The end of an access to another page than that of the window: @at, where @iova
+ * was found, becomes the window, and as much of @len as lies there the piece.
  */
-static inline void look_at(struct unic_mr *mr, uint64_t iova,
-			   const struct spot *at)
+static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
+			uint64_t iova, uint32_t len, const struct unic_spot *at,
+			struct unic_piece *out)
 {
 	uint32_t low = (uint32_t)iova;
 
 	mr->win_hi = (uint32_t)(iova >> 32);
 	mr->win_end = low + at->room;
-	mr->win_bytes = at->room + less(at->in_page, iova - mr->iova);
-	mr->win_add = ((uint32_t)at->e->bus | at->in_page) - low;
-	mr->win_bus = (uint32_t)(at->e->bus >> 32);
+	mr->win_bytes = at->room + at->before;
+	mr->win_add = (uint32_t)at->bus - low;
+	mr->win_bus = (uint32_t)(at->bus >> 32);
+	out->mr = (uint16_t)idx;
+	out->bus = at->bus;
+	out->len = len < at->room ? len : at->room;
+	unic_mr_used(nic, mr, len);
+	return 0;
 }
 
 /* No bytes: bounds are not checked, nothing is translated. */
@@ -230,17 +247,9 @@ form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
 
 	/* accessible regions are filled (INV-2), forms lie in such regions */
 	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
-	mr->win_hi = (uint32_t)(iova >> 32);
-	at.room = 1u + less(at.room - 1u, ~low);
-	mr->win_end = low + at.room;
-	mr->win_bytes = at.room + less(at.before, low);
-	mr->win_add = (uint32_t)at.bus - low;
-	mr->win_bus = (uint32_t)(at.bus >> 32);
-	out->mr = idx;
-	out->bus = at.bus;
-	out->len = len < at.room ? len : at.room;
-	unic_mr_used(nic, mr, len);
-	return 0;
+	at.before = less(at.before, low);
+	at.room = 1u + less(at.room - 1u, UINT32_MAX - low);
+	return found(nic, mr, idx, iova, len, &at, out);
 }
 
 /* As the end of unic_access_page(), but for a cached entry. */
@@ -249,28 +258,26 @@ cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 	    uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	struct unic_spot of_mr;
 	struct spot at;
 	int r;
 
 	if (!unic_mr_cached(mr))
 		return form_page(nic, mr, iova, len, out);
 	r = cached_spot(nic, idx, iova, len, &at);
-
 	if (r) {
 		out->mr = idx;
 		return r;
 	}
-	at.room = less(at.room, mr->length - (iova - mr->iova));
-	look_at(mr, iova, &at);
-	answer(out, &at, idx, len);
-	unic_mr_used(nic, mr, len);
-	return 0;
+	of_mr = own(mr, iova, &at);
+	return found(nic, mr, idx, iova, len, &of_mr, out);
 }
 
 int __attribute__((noinline))
 unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 		 uint32_t len, struct unic_piece *out)
 {
+	struct unic_spot of_mr;
 	struct spot at;
 
 	UNIC_IN_REGISTER(mr);
@@ -281,11 +288,9 @@ unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 	at = spot_of(nic, mr, iova);
 	if (UNIC_UNLIKELY(!at.e))
 		return cached_page(nic, mr, iova, len, out);
-	at.room = less(at.room, mr->length - (iova - mr->iova));
-	look_at(mr, iova, &at);
-	answer(out, &at, mr->stag >> UNIC_MR_IDX_SHIFT, len);
-	unic_mr_used(nic, mr, len);
-	return 0;
+	of_mr = own(mr, iova, &at);
+	return found(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len, &of_mr,
+		     out);
 }
 
 int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
