@@ -37,7 +37,7 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
 CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
-	fault.c form.c frames.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
+	fault.c form.c frames.c holder.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	physical.c proc.c queue.c region.c restore.c)
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)

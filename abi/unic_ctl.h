@@ -79,6 +79,9 @@ enum unic_ctl_op {
 	UNIC_CTL_REJECT = 32,
 	UNIC_CTL_DISCONNECT = 33,
 	UNIC_CTL_CONN_QUERY = 34,
+	UNIC_CTL_GRANT = 35,
+	UNIC_CTL_DELEGATE = 36,
+	UNIC_CTL_INVALIDATED = 37,
 	UNIC_CTL_MR_ALLOC = 48,
 	UNIC_CTL_MR_MAKE = 49,
 	UNIC_CTL_MR_INVAL = 50,
@@ -704,6 +707,49 @@ struct unic_ctl_kio_entry {
 	uint8_t name[6]; /* name_bytes of them, in truth */
 };
 
+/* ---------------------------------------------------------------- holders */
+
+/*
+ * Who was given an STag or a token (S0 section 3). The exporter says so by
+ * GRANT, before it hands the number out; a holder that hands it on says so by
+ * DELEGATE. When the region is asked back, each holder gets an INVALIDATE
+ * upcall, and answers INVALIDATED when it does not use the number any more (it
+ * does not hold it then). When all have answered, or their connections have
+ * ended, the driver of the exporter releases the region: it is gone before T,
+ * and the exporter gets EVICTED. A region that nobody was recorded for has its
+ * whole grace. Both ends must be unic.
+ */
+enum unic_ctl_held {
+	UNIC_CTL_HELD_STAG = 1,
+	UNIC_CTL_HELD_TOKEN = 2, /* its index */
+};
+
+/* GRANT. STATE: the connection is not up, or the region is asked back already;
+ * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded. */
+struct unic_ctl_grant {
+	struct unic_ctl_hdr hdr;
+	unic_le32 mr; /* id */
+	unic_le32 conn;
+	unic_le32 token; /* id: a token of that region; 0: its STag */
+	unic_le32 rsvd[9];
+};
+
+/*
+ * INVALIDATED: STATE if nothing of the kind was asked. DELEGATE: to the peer of
+ * the exporter that has address `ipv4` and, towards it, queue pair `qpn`; answered
+ * when the exporter has answered: NO_MR if we do not hold it, NO_CONN if it has
+ * no such peer, STATE if it is asked back, UNREACHABLE if it says nothing.
+ */
+struct unic_ctl_held_by {
+	struct unic_ctl_hdr hdr;
+	unic_le32 conn; /* to the exporter */
+	unic_le32 kind; /* enum unic_ctl_held */
+	unic_le32 number;
+	unic_le32 ipv4; /* DELEGATE; else 0 */
+	unic_le32 qpn;
+	unic_le32 rsvd[7];
+};
+
 /* ------------------------------------------------------------------ admin */
 
 /* INFO. Tail: struct unic_info, as the NIC shows it. */
@@ -888,6 +934,8 @@ enum unic_upcall_type {
 				    * objects, see UNIC_CTL_HELLO_KEEP */
 	UNIC_UP_DB_ERROR = 12,	   /* unic_upcall_obj: a doorbell named nothing;
 				    * detail = its word */
+	UNIC_UP_INVALIDATE = 13,   /* unic_upcall_held: stop using it, then
+				    * INVALIDATED; may come more than once */
 };
 
 struct unic_upcall_hdr {
@@ -954,6 +1002,18 @@ struct unic_upcall_conn {
 	unic_le32 rsvd[5];
 };
 
+struct unic_upcall_held {
+	struct unic_upcall_hdr hdr; /* id: the connection */
+	unic_le32 user;		    /* of the QP */
+	unic_le32 qp;		    /* id */
+	unic_le32 kind;		    /* enum unic_ctl_held */
+	unic_le32 number;
+	unic_le32 grace_us;
+	unic_le32 rsvd0;
+	unic_le64 deadline_ns; /* CLOCK_MONOTONIC; about */
+	unic_le32 rsvd[4];
+};
+
 /* Page 2 of the slot. */
 struct unic_upcall_ring {
 	unic_le32 next;	   /* upcalls written so far; a hint */
@@ -992,6 +1052,10 @@ UNIC_ABI_SIZE(unic_ctl_notice_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_resync, 64);
 UNIC_ABI_SIZE(unic_ctl_resync_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_object, 32);
+UNIC_ABI_SIZE(unic_ctl_grant, 64);
+UNIC_ABI_SIZE(unic_ctl_held_by, 64);
+UNIC_ABI_AT(unic_upcall_held, deadline_ns, 40);
+UNIC_ABI_SIZE(unic_upcall_held, 64);
 UNIC_ABI_AT(unic_ctl_region, deadline_ns, 24);
 UNIC_ABI_SIZE(unic_ctl_region, 32);
 UNIC_ABI_SIZE(unic_ctl_usage_reply, 64);

@@ -136,6 +136,43 @@ struct unic_hfault {
 	uint64_t retry_ns, give_up_ns;
 };
 
+#define UNIC_HOLDS    256u
+#define UNIC_ASKED    64u
+#define UNIC_HANDINGS 16u
+
+/* Somebody who was given something of region @mr; holder.c. */
+struct unic_hold {
+	uint32_t mr;   /* id; 0: none */
+	uint32_t conn; /* id: who */
+	uint32_t kind, number;
+	uint32_t token, owner; /* id or 0; slot of the exporter */
+	uint64_t nonce;	       /* of the question that is open; 0: none */
+	uint64_t again_ns;
+};
+
+/* What a peer asks of one of our processes; the oldest are forgotten. */
+struct unic_asked {
+	uint32_t conn, kind, number;
+	bool done;
+	uint64_t nonce;
+};
+
+/* A DELEGATE that is not answered. */
+struct unic_handing {
+	struct unic_req *req; /* NULL: none */
+	uint32_t conn, tries;
+	uint64_t nonce, again_ns;
+};
+
+struct unic_held {
+	struct unic_hold hold[UNIC_HOLDS];
+	struct unic_asked asked[UNIC_ASKED];
+	struct unic_handing handing[UNIC_HANDINGS];
+	uint32_t asks, early, refused; /* graces ended early; answers that fit
+					* nothing */
+	uint64_t next_ns;
+};
+
 struct unic_cm {
 	uint32_t comm_seq;
 	uint64_t next_ns; /* earliest timer of a connection */
@@ -167,6 +204,7 @@ struct unic_host {
 	bool away_wanted;  /* somebody found no slot meanwhile */
 	uint32_t tokens;
 	struct unic_cm cm;
+	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
 };
@@ -378,6 +416,20 @@ void unic_admin_policy(struct unic_req *req);
 void unic_admin_trace_mask(struct unic_req *req);
 void unic_admin_reset(struct unic_req *req);
 void unic_admin_usage(struct unic_req *req);
+
+/* ------------------------------------------------------------- holder.c */
+
+void unic_holder_grant(struct unic_req *req);
+void unic_holder_delegate(struct unic_req *req);
+void unic_holder_answer(struct unic_req *req);
+/** unic_holder_receive() - a datagram of a peer that is not of the CM. */
+void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad);
+/** unic_holder_conn_gone(), unic_holder_token_gone() - so is who held by it, and
+ * what was held. */
+void unic_holder_conn_gone(struct unic_host *host, uint32_t conn);
+void unic_holder_token_gone(struct unic_host *host, uint32_t token);
+/** unic_holder_poll() - questions are repeated. Returns when to call again. */
+uint64_t unic_holder_poll(struct unic_host *host);
 
 /* ----------------------------------------------------------------- cm.c */
 

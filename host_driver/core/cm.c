@@ -637,8 +637,10 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	struct unic_cm_msg msg;
 	struct conn *c;
 
-	if (!unic_cm_parse(mad->data, &msg))
+	if (!unic_cm_parse(mad->data, &msg)) {
+		unic_holder_receive(host, mad);
 		return;
+	}
 	if (msg.type == UNIC_CM_REQ) {
 		on_req(host, mad, &msg);
 		return;

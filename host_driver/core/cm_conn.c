@@ -19,6 +19,7 @@ void unic_conn_free(struct unic_host *host, struct conn *c)
 
 	if (qp && qp->conn == c->obj.id)
 		qp->conn = 0;
+	unic_holder_conn_gone(host, c->obj.id);
 	unic_obj_free(&host->objects, &c->obj);
 }
 

@@ -381,7 +381,7 @@ void unic_host_plug(struct unic_host *host, bool there)
 uint64_t unic_host_poll(struct unic_host *host)
 {
 	uint64_t next = host->provider->ops->poll(host->provider);
-	uint64_t away = unic_restore_away(host), cm, fault, now;
+	uint64_t away = unic_restore_away(host), cm, fault, held, now;
 
 	if (away < next)
 		next = away;
@@ -393,6 +393,8 @@ uint64_t unic_host_poll(struct unic_host *host)
 	cm = unic_cm_poll(host);
 	fault = unic_fault_poll(host);
 	next = fault < next ? fault : next;
+	held = unic_holder_poll(host);
+	next = held < next ? held : next;
 	return cm < next ? cm : next;
 }
 

@@ -3,7 +3,7 @@
  * notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
  * starts the grace, answers, evictions, and what is true for who lost upcalls.
  */
-#include "region.h"
+#include "holder.h"
 
 void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
 		     const struct unic_evt_mr *evt, uint8_t type)
@@ -76,6 +76,7 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 					      unic_from_le64(evt->time_ns)),
 			      mr->noticed_ns);
 		unic_hmr_upcall(host, mr, evt, UNIC_UP_NOTICE);
+		unic_holder_notice(host, mr);
 	}
 	ack(host, evt, mr->obj.owner, mr->obj.id);
 }
@@ -118,6 +119,38 @@ static void evicted(struct unic_host *host, struct unic_hmr *mr,
 	}
 }
 
+/* PENDING: it drains, and EVICTED follows. Anything else: it is ended already,
+ * or its owner was faster. */
+static void release_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_evt_mr evt = { .hdr = { .reason = UNIC_WHY_HOLDERS } };
+
+	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call)) {
+		evt.seq = unic_to_le32(mr->notice_seq);
+		evt.entries = unic_to_le32(mr->n_pages);
+		evicted(req->host, mr, &evt);
+	}
+	unic_req_free(req);
+}
+
+void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_cmd_notice_answer cmd = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.seq = unic_to_le32(mr->notice_seq),
+		.answer = unic_to_le32(UNIC_ANSWER_RELEASE),
+	};
+	struct unic_req *req = unic_req_new(host, mr->obj.owner);
+
+	if (!req)
+		return; /* its grace ends later, that is all */
+	req->id = mr->obj.id;
+	unic_req_send(req, UNIC_CMD_NOTICE_ANSWER, &cmd, release_done);
+}
+
 void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 {
 	struct unic_hmr *mr = unic_obj_get(&host->objects,
@@ -158,6 +191,7 @@ static void answer_done(struct unic_call *call)
 			offered->state = R_NOTIFIED;
 		offered->notice_seq = mr->notice_seq;
 		offered->deadline_ns = deadline;
+		unic_holder_notice(host, offered);
 		if (mr->state == R_NOTIFIED)
 			mr->state = R_ACTIVE;
 	}

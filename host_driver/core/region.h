@@ -124,6 +124,10 @@ void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr);
  * that are in @mr. */
 void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr);
 
+/** unic_hmr_release() - answer its notice in the name of its owner, who is told
+ * EVICTED. */
+void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr);
+
 /** unic_hmr_answered() - its owner says something to the notice that is open, if
  * one is. */
 void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr);

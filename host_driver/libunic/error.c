@@ -328,6 +328,8 @@ const char *unic_reason_str(unsigned int reason)
 		[UNIC_WHY_OFFERED] = "offered",
 		[UNIC_WHY_DEREG] = "deregistered",
 		[UNIC_WHY_EXIT] = "process ended",
+		[UNIC_WHY_RESET] = "reset",
+		[UNIC_WHY_HOLDERS] = "all holders answered",
 	};
 
 	return pick(names, COUNT(names), reason);

@@ -6,7 +6,9 @@
 #include "unit.h"
 
 #include "access.h"
+#include "cm_conn.h"
 #include "cm_mad.h"
+#include "holder.h"
 #include "mbox_client.h"
 #include "region.h"
 #include "unic_queue.h"
@@ -20,7 +22,7 @@
 
 struct unic_os {
 	uint64_t now_ns;
-	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited;
+	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited, randoms;
 	char audit[128]; /* the last line of the log of calls */
 	bool mapped;	 /* a process has its old slot mapped */
 	long live;	 /* allocations */
@@ -62,8 +64,9 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 
 void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 {
-	(void)os;
 	memset(buf, 0x5a, bytes);
+	memcpy(buf, &os->randoms, bytes < 2 ? bytes : 2);
+	os->randoms++;
 }
 
 void unic_os_ring_nic(struct unic_os *os)
@@ -2263,6 +2266,367 @@ static void resync_tells_of_waits(void **state)
 	fake_delete(f);
 }
 
+/* ---------------------------------------------------------------- holders */
+
+struct peer {
+	uint32_t ipv4, comm; /* its id of the connection */
+	uint32_t conn;	     /* ours */
+};
+
+/* A connection of a peer to our listener, up. */
+static void peer_connects(struct fake *f, struct peer *p, uint32_t mr)
+{
+	struct unic_ctl_connect accept = { .qp = unic_to_le32(queues(f, mr)) };
+	struct unic_cm_msg m = { .type = UNIC_CM_REQ,
+				 .tid = p->comm,
+				 .local_comm = p->comm,
+				 .service = 4711,
+				 .qpn = p->comm,
+				 .mtu_shift = 10,
+				 .vendor = 1 };
+	struct unic_upcall_hdr up;
+
+	mad_from(f, p->ipv4, &m);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 1), sizeof(up));
+	assert_int_equal(up.type, UNIC_UP_CONN_REQUEST);
+	p->conn = unic_from_le32(up.id);
+	accept.conn = up.id;
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &accept), 0);
+	m.type = UNIC_CM_RTU;
+	m.remote_comm = p->conn;
+	mad_from(f, p->ipv4, &m);
+}
+
+/* An exporter with one region and two peers. */
+static struct fake *exporter(struct peer *a, struct peer *b, uint32_t *mr)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct fake *f = fake_new();
+
+	*mr = region(f, 4);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	*a = (struct peer){ .ipv4 = PEER, .comm = 0x77 };
+	*b = (struct peer){ .ipv4 = PEER + 1, .comm = 0x88 };
+	peer_connects(f, a, *mr);
+	peer_connects(f, b, *mr);
+	return f;
+}
+
+static int grant(struct fake *f, uint32_t mr, const struct peer *p)
+{
+	struct unic_ctl_grant r = { .mr = unic_to_le32(mr),
+				    .conn = unic_to_le32(p->conn) };
+
+	return request(f, UNIC_CTL_GRANT, &r);
+}
+
+/* The latest message of @type that was sent to @p; false if none was. */
+static bool told(struct fake *f, const struct peer *p, uint16_t type,
+		 struct unic_holder_msg *msg)
+{
+	uint8_t mad[256];
+	uint32_t i;
+
+	for (i = 1; i <= 64; i++) {
+		memcpy(mad,
+		       f->bar + UNIC_BAR_LIST_OFF +
+			       (f->cmd_head - i) % 64 * UNIC_LIST_BYTES,
+		       sizeof(mad));
+		if (unic_holder_parse(mad, msg) && msg->type == type &&
+		    msg->remote_comm == p->comm)
+			return true;
+	}
+	return false;
+}
+
+static void says(struct fake *f, const struct peer *p,
+		 struct unic_holder_msg msg)
+{
+	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(p->ipv4) };
+	uint32_t n = unic_from_le32(idx(f)->mad_tail);
+
+	if (!msg.local_comm)
+		msg.local_comm = p->comm;
+	if (!msg.remote_comm)
+		msg.remote_comm = p->conn;
+	unic_holder_build(&msg, rx.data);
+	memcpy(f->bar + UNIC_BAR_MAD_RX_OFF +
+		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
+	       &rx, sizeof(rx));
+	idx(f)->mad_tail = unic_to_le32(n + 1);
+	settle(f);
+}
+
+static void answers(struct fake *f, const struct peer *p, uint64_t nonce)
+{
+	struct unic_holder_msg msg = { .type = UNIC_HOLDER_INVALIDATED,
+				       .nonce = nonce,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = 0xabcd00 };
+
+	says(f, p, msg);
+}
+
+static void notice_of(struct fake *f, uint32_t mr)
+{
+	struct unic_evt_mr evt = { .hdr = { .type = UNIC_EVT_NOTICE,
+					    .reason = UNIC_WHY_FAIR_SHARE },
+				   .mr = unic_to_le32(3),
+				   .gen = unic_to_le32(9),
+				   .user = unic_to_le32(mr),
+				   .seq = unic_to_le32(7),
+				   .grace_us = unic_to_le32(20000) };
+
+	event(f, &evt);
+}
+
+static bool released(struct fake *f)
+{
+	struct unic_cmd_notice_answer cmd;
+
+	memcpy(&cmd, f->last[UNIC_CMD_NOTICE_ANSWER], sizeof(cmd));
+	return unic_from_le32(cmd.answer) == UNIC_ANSWER_RELEASE &&
+	       unic_from_le32(cmd.seq) == 7 && unic_from_le32(cmd.mr) == 3;
+}
+
+/* When all have answered, and not one lie sooner. */
+static void holders_end_a_grace(void **state)
+{
+	struct unic_holder_msg qa, qb, lie;
+	struct unic_upcall_hdr up;
+	struct peer a, b, none = { .ipv4 = PEER + 2, .comm = 0x99 };
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, mr, &a), 0); /* said twice, held once */
+	assert_int_equal(grant(f, mr, &b), 0);
+	answers(f, &a, 0); /* nobody was asked */
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qa.number, 0xabcd00);
+	assert_true(qa.grace_us && qa.grace_us <= 20000);
+	assert_true(qa.nonce && qb.nonce && qa.nonce != qb.nonce);
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_STATE);
+	answers(f, &b, qb.nonce);
+	answers(f, &b, qb.nonce);     /* twice is once */
+	answers(f, &b, qa.nonce);     /* for another */
+	answers(f, &a, qb.nonce);     /* another's number */
+	answers(f, &a, qa.nonce + 1); /* a guess */
+	none.conn = a.conn;
+	none.comm = a.comm;
+	answers(f, &none, qa.nonce); /* from elsewhere */
+	lie = (struct unic_holder_msg){ .type = UNIC_HOLDER_INVALIDATED,
+					.nonce = qa.nonce,
+					.kind = UNIC_CTL_HELD_TOKEN,
+					.number = 0xabcd00 };
+	says(f, &a, lie);
+	lie.kind = UNIC_CTL_HELD_STAG;
+	lie.local_comm = 5;
+	says(f, &a, lie);
+	assert_false(released(f));
+	assert_int_equal(f->host->held.refused, 8);
+	answers(f, &a, qa.nonce);
+	assert_true(released(f));
+	assert_int_equal(f->host->held.early, 1);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 1), sizeof(up));
+	assert_int_equal(up.type, UNIC_UP_EVICTED);
+	assert_int_equal(up.reason, UNIC_WHY_HOLDERS);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void silent_holder_costs_the_grace(void **state)
+{
+	struct unic_holder_msg q, again;
+	struct peer a, b;
+	uint32_t mr, commands;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, mr, &b), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	commands = f->commands;
+	pass(f, 5); /* asked again, and again */
+	pass(f, 5);
+	assert_int_equal(f->commands, commands + 2);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	assert_false(released(f));
+	fake_delete(f);
+}
+
+/* Nobody is left who could use it. */
+static void holder_whose_connection_ends(void **state)
+{
+	struct unic_cm_msg dreq = { .type = UNIC_CM_DREQ };
+	struct unic_ctl_obj r = { 0 };
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	assert_false(released(f));
+	dreq.local_comm = a.comm;
+	dreq.remote_comm = a.conn;
+	mad_from(f, a.ipv4, &dreq);
+	r.id = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DISCONNECT, &r), 0);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+static uint32_t handed(struct fake *f, const struct peer *from,
+		       const struct peer *to, uint32_t number)
+{
+	struct unic_holder_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+				       .nonce = 1000 + number,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = number,
+				       .ipv4 = to->ipv4,
+				       .qpn = to->comm },
+			       got;
+
+	says(f, from, msg);
+	assert_true(told(f, from, UNIC_HOLDER_DELEGATED, &got));
+	assert_true(got.nonce == msg.nonce);
+	return got.status;
+}
+
+static void delegation_is_recorded(void **state)
+{
+	struct peer a, b, nobody = { .ipv4 = PEER + 9, .comm = 1 };
+	struct unic_holder_msg q;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), UNIC_ST_NO_MR);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(handed(f, &b, &a, 0xabcd00), UNIC_ST_NO_MR);
+	assert_int_equal(handed(f, &a, &nobody, 0xabcd00), UNIC_CTL_ST_NO_CONN);
+	assert_int_equal(handed(f, &a, &b, 0xabcd01), UNIC_ST_NO_MR);
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), 0);
+	notice_of(f, mr);
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), UNIC_ST_STATE);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_false(released(f));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &b, q.nonce);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* The other side: its process is told until it answers, the peer as often as it
+ * asks. */
+static void holder_is_told_and_answers(void **state)
+{
+	struct unic_holder_msg q = { .type = UNIC_HOLDER_INVALIDATE,
+				     .nonce = 4242,
+				     .kind = UNIC_CTL_HELD_STAG,
+				     .number = 5,
+				     .grace_us = 1000 },
+			       got;
+	struct unic_ctl_held_by r = { .kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+				      .number = unic_to_le32(5) };
+	struct unic_upcall_held up;
+	struct peer a, b;
+	uint32_t mr, n;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	n = f->host->upcalls;
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, n + 1);
+	memcpy(&up, upcall(f, n), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_INVALIDATE);
+	assert_int_equal(unic_from_le32(up.hdr.id), a.conn);
+	assert_int_equal(unic_from_le32(up.number), 5);
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, n + 2);
+	assert_false(told(f, &a, UNIC_HOLDER_INVALIDATED, &got));
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATED, &got));
+	assert_true(got.nonce == 4242);
+	n = f->commands;
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, unic_from_le32(up.hdr.seq) + 1);
+	assert_true(f->commands > n);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	fake_delete(f);
+}
+
+/* DELEGATE asks the exporter, now and again, and is answered by it or not. */
+static void delegate_waits_for_the_exporter(void **state)
+{
+	struct unic_ctl_held_by r = {
+		.kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+		.number = unic_to_le32(5),
+		.ipv4 = unic_to_le32(PEER + 1),
+		.qpn = unic_to_le32(9),
+	};
+	struct unic_holder_msg q;
+	struct peer a, b;
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATE, &q));
+	assert_int_equal(q.ipv4, PEER + 1);
+	q.type = UNIC_HOLDER_DELEGATED;
+	q.local_comm = q.remote_comm = 0;
+	q.status = UNIC_ST_NO_MR;
+	says(f, &b, q); /* not asked */
+	assert_int_equal(f->os.replies, 0);
+	says(f, &a, q);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_MR);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	for (i = 0; i < 10; i++)
+		pass(f, 1100);
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_UNREACHABLE);
+	fake_delete(f);
+}
+
+static void wrong_grants_are_refused(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct peer a, b, old = { .ipv4 = PEER + 3, .comm = 0x66 };
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_NO_MR);
+	r.mr = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_CTL_ST_NO_CONN);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_NO_TOKEN);
+	peer_connects(f, &old, mr);
+	((struct conn *)unic_obj_get(&f->host->objects, old.conn, UNIC_OBJ_CONN,
+				     0))
+		->vendor = 0;
+	assert_int_equal(grant(f, mr, &old), UNIC_CTL_ST_UNSUPPORTED);
+	for (i = 0; i < UNIC_HOLDS; i++)
+		f->host->held.hold[i] =
+			(struct unic_hold){ .mr = 1, .conn = 1, .owner = 0 };
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_QUOTA);
+	fake_delete(f);
+}
+
 /* Not before the NIC has stopped: until then bytes may arrive. */
 static void tokens_end_with_the_reset_once(void **state)
 {
@@ -2784,6 +3148,13 @@ int main(void)
 						no_keep),
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
+		cmocka_unit_test(holders_end_a_grace),
+		cmocka_unit_test(silent_holder_costs_the_grace),
+		cmocka_unit_test(holder_whose_connection_ends),
+		cmocka_unit_test(delegation_is_recorded),
+		cmocka_unit_test(holder_is_told_and_answers),
+		cmocka_unit_test(delegate_waits_for_the_exporter),
+		cmocka_unit_test(wrong_grants_are_refused),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
 						keep, no_keep),
 		cmocka_unit_test_setup_teardown(

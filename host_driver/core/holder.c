@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* holder.c - see holder.h. */
+#include "holder.h"
+#include "cm_conn.h"
+
+#define HDR	     24u
+#define ASK_AGAIN_NS 4000000ull /* a datagram may be lost */
+#define HAND_TRIES   8u
+#define CLASS	     0x0au /* vendor class without an OUI, IBTA 16.5 */
+
+/* ---------------------------------------------------------------- datagrams */
+
+static void put(uint8_t *p, uint64_t v, uint32_t bytes)
+{
+	while (bytes--) {
+		p[bytes] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
+static uint64_t get(const uint8_t *p, uint32_t bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+void unic_holder_build(const struct unic_holder_msg *msg, uint8_t mad[256])
+{
+	const uint32_t w[] = { msg->local_comm, msg->remote_comm, msg->kind,
+			       msg->number,	msg->grace_us,	  msg->ipv4,
+			       msg->qpn,	msg->status };
+	uint32_t i;
+
+	memset(mad, 0, 256);
+	mad[0] = 1; /* base version */
+	mad[1] = CLASS;
+	mad[2] = 1;    /* class version */
+	mad[3] = 0x03; /* method: Send */
+	put(mad + 8, msg->nonce, 8);
+	put(mad + 16, msg->type, 2);
+	memcpy(mad + HDR, "UNIC", 4);
+	for (i = 0; i < sizeof(w) / sizeof(w[0]); i++)
+		put(mad + HDR + 4 + 4 * i, w[i], 4);
+}
+
+bool unic_holder_parse(const uint8_t mad[256], struct unic_holder_msg *msg)
+{
+	const uint8_t *p = mad + HDR + 4;
+
+	if (mad[0] != 1 || mad[1] != CLASS || mad[2] != 1 || mad[3] != 0x03 ||
+	    memcmp(mad + HDR, "UNIC", 4))
+		return false;
+	*msg = (struct unic_holder_msg){
+		.type = (uint16_t)get(mad + 16, 2),
+		.nonce = get(mad + 8, 8),
+		.local_comm = (uint32_t)get(p, 4),
+		.remote_comm = (uint32_t)get(p + 4, 4),
+		.kind = (uint32_t)get(p + 8, 4),
+		.number = (uint32_t)get(p + 12, 4),
+		.grace_us = (uint32_t)get(p + 16, 4),
+		.ipv4 = (uint32_t)get(p + 20, 4),
+		.qpn = (uint32_t)get(p + 24, 4),
+		.status = (uint32_t)get(p + 28, 4),
+	};
+	return msg->type >= UNIC_HOLDER_INVALIDATE &&
+	       msg->type <= UNIC_HOLDER_DELEGATED;
+}
+
+static void send_done(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
+/* Unreliable: questions are repeated, answers are given again. */
+static void send(struct unic_host *host, const struct conn *c,
+		 struct unic_holder_msg *msg)
+{
+	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(c->ipv4) };
+	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	if (!req || !unic_req_list(req)) {
+		if (req)
+			unic_req_free(req);
+		return;
+	}
+	msg->local_comm = c->obj.id;
+	msg->remote_comm = c->remote_comm;
+	memcpy(cmd.mac, c->mac, sizeof(cmd.mac));
+	unic_holder_build(msg, (uint8_t *)req->call.list);
+	req->call.list_bytes = 256;
+	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, send_done);
+}
+
+/* Up, to a peer that knows what we say. */
+static bool speaks(const struct conn *c)
+{
+	return c && c->vendor &&
+	       (c->state == C_ESTABLISHED || c->state == C_REP_SENT);
+}
+
+static uint64_t new_nonce(struct unic_host *host)
+{
+	uint64_t nonce;
+
+	do
+		unic_os_random(host->os, &nonce, sizeof(nonce));
+	while (!nonce);
+	return nonce;
+}
+
+static void wake_at(struct unic_host *host, uint64_t ns)
+{
+	if (ns < host->held.next_ns)
+		host->held.next_ns = ns;
+}
+
+/* ------------------------------------------------------------------ exporter */
+
+static struct unic_hmr *region_of(struct unic_host *host,
+				  const struct unic_hold *h)
+{
+	return unic_obj_get(&host->objects, h->mr, UNIC_OBJ_MR,
+			    UNIC_OBJ_ANYONE);
+}
+
+static struct unic_hold *find(struct unic_host *host, uint32_t conn,
+			      uint32_t kind, uint32_t number)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+
+		if (h->mr && h->conn == conn && h->kind == kind &&
+		    h->number == number)
+			return h;
+	}
+	return NULL;
+}
+
+/* A process has its part of the table. */
+static uint32_t hold_new(struct unic_host *host, uint32_t owner,
+			 const struct unic_hold *hold)
+{
+	uint32_t i, used = 0, most = UNIC_HOLDS / host->slots;
+	struct unic_hold *room = NULL;
+
+	if (find(host, hold->conn, hold->kind, hold->number))
+		return UNIC_ST_OK;
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+
+		used += h->mr && h->owner == owner;
+		if (!h->mr)
+			room = h;
+	}
+	if (!room || used >= (most ? most : 1))
+		return UNIC_ST_QUOTA;
+	*room = *hold;
+	room->owner = owner;
+	return UNIC_ST_OK;
+}
+
+/* @h is over. The last one of a region that is asked back: nobody is left who
+ * would use it. */
+static void hold_over(struct unic_host *host, struct unic_hold *h)
+{
+	struct unic_hmr *mr = region_of(host, h);
+	uint32_t i, id = h->mr;
+	bool asked = h->nonce != 0;
+
+	h->mr = 0;
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].mr == id)
+			return;
+	if (asked && mr && mr->state == R_NOTIFIED && host->ready) {
+		host->held.early++;
+		unic_hmr_release(host, mr);
+	}
+}
+
+static void ask(struct unic_host *host, struct unic_hold *h,
+		const struct unic_hmr *mr, uint64_t now)
+{
+	const struct conn *c = conn_get(host, h->conn, UNIC_OBJ_ANYONE);
+	uint64_t left = mr->deadline_ns > now ? mr->deadline_ns - now : 0;
+	struct unic_holder_msg msg = {
+		.type = UNIC_HOLDER_INVALIDATE,
+		.nonce = h->nonce,
+		.kind = h->kind,
+		.number = h->number,
+		.grace_us = left > UINT32_MAX ? UINT32_MAX
+					      : (uint32_t)(left / 1000),
+	};
+
+	if (!speaks(c)) { /* nobody is there who could use it */
+		hold_over(host, h);
+		return;
+	}
+	h->again_ns = now + ASK_AGAIN_NS;
+	wake_at(host, h->again_ns);
+	send(host, c, &msg);
+}
+
+void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+
+		if (h->mr != mr->obj.id)
+			continue;
+		h->nonce = new_nonce(host);
+		ask(host, h, mr, now);
+	}
+}
+
+static void on_invalidated(struct unic_host *host, const struct conn *c,
+			   const struct unic_holder_msg *msg)
+{
+	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
+
+	if (h && h->nonce && h->nonce == msg->nonce)
+		hold_over(host, h);
+	else
+		host->held.refused++;
+}
+
+static struct conn *conn_to(struct unic_host *host, uint32_t owner,
+			    uint32_t ipv4, uint32_t qpn)
+{
+	struct conn *c;
+	uint32_t at = 0;
+
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
+		if (speaks(c) && c->ipv4 == ipv4 && c->peer_qpn == qpn)
+			return c;
+	return NULL;
+}
+
+/* A holder hands on what it holds, to somebody who is connected to us, too:
+ * nobody else could use it. */
+static uint32_t delegated(struct unic_host *host, const struct conn *c,
+			  const struct unic_holder_msg *msg)
+{
+	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
+	struct conn *to = conn_to(host, c->obj.owner, msg->ipv4, msg->qpn);
+	struct unic_hmr *mr = h ? region_of(host, h) : NULL;
+	struct unic_hold next;
+
+	if (!mr)
+		return UNIC_ST_NO_MR;
+	if (!to)
+		return UNIC_CTL_ST_NO_CONN;
+	if (mr->state != R_ACTIVE)
+		return UNIC_ST_STATE;
+	next = *h;
+	next.conn = to->obj.id;
+	next.nonce = 0;
+	return hold_new(host, c->obj.owner, &next);
+}
+
+static void on_delegate(struct unic_host *host, const struct conn *c,
+			const struct unic_holder_msg *msg)
+{
+	struct unic_holder_msg answer = {
+		.type = UNIC_HOLDER_DELEGATED,
+		.nonce = msg->nonce,
+		.kind = msg->kind,
+		.number = msg->number,
+		.status = delegated(host, c, msg),
+	};
+
+	send(host, c, &answer);
+}
+
+void unic_holder_grant(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_grant r;
+	struct unic_hold hold = { 0 };
+	struct unic_htoken *t;
+	struct unic_hmr *mr;
+	struct conn *c;
+	uint32_t token;
+
+	memcpy(&r, req->rec, sizeof(r));
+	token = unic_from_le32(r.token);
+	mr = mr_get(req, unic_from_le32(r.mr));
+	c = conn_get(host, unic_from_le32(r.conn), unic_req_owner(req));
+	t = unic_obj_get(&host->objects, token, UNIC_OBJ_TOKEN,
+			 unic_req_owner(req));
+	if (!mr || !c || (token && !t)) {
+		unic_req_status(req, !mr  ? UNIC_ST_NO_MR
+				     : !c ? UNIC_CTL_ST_NO_CONN
+					  : UNIC_ST_NO_TOKEN);
+		return;
+	}
+	if (mr->state != R_ACTIVE || !speaks(c)) {
+		unic_req_status(req, mr->state == R_ACTIVE && !c->vendor
+					     ? UNIC_CTL_ST_UNSUPPORTED
+					     : UNIC_ST_STATE);
+		return;
+	}
+	hold.mr = mr->obj.id;
+	hold.conn = c->obj.id;
+	hold.kind = t ? UNIC_CTL_HELD_TOKEN : UNIC_CTL_HELD_STAG;
+	hold.number = t ? t->index : mr->stag;
+	hold.token = token;
+	unic_req_status(req, hold_new(host, unic_req_owner(req), &hold));
+}
+
+void unic_holder_token_gone(struct unic_host *host, uint32_t token)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].mr && host->held.hold[i].token == token)
+			hold_over(host, &host->held.hold[i]);
+}
+
+/* -------------------------------------------------------------------- holder */
+
+static void say_invalidated(struct unic_host *host, const struct conn *c,
+			    const struct unic_asked *a)
+{
+	struct unic_holder_msg msg = {
+		.type = UNIC_HOLDER_INVALIDATED,
+		.nonce = a->nonce,
+		.kind = a->kind,
+		.number = a->number,
+	};
+
+	send(host, c, &msg);
+}
+
+/* What its peer asked and asks again, or a new place for it. */
+static struct unic_asked *asked_of(struct unic_host *host, uint32_t conn,
+				   const struct unic_holder_msg *msg)
+{
+	struct unic_asked *a;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_ASKED; i++) {
+		a = &host->held.asked[i];
+		if (a->conn == conn && a->nonce == msg->nonce)
+			return a;
+	}
+	a = &host->held.asked[host->held.asks++ % UNIC_ASKED];
+	*a = (struct unic_asked){ .conn = conn,
+				  .kind = msg->kind,
+				  .number = msg->number,
+				  .nonce = msg->nonce };
+	return a;
+}
+
+static void on_invalidate(struct unic_host *host, const struct conn *c,
+			  const struct unic_holder_msg *msg)
+{
+	const struct unic_asked *a = asked_of(host, c->obj.id, msg);
+	struct unic_upcall_held up = {
+		.hdr = { .type = UNIC_UP_INVALIDATE,
+			 .id = unic_to_le32(c->obj.id) },
+		.user = unic_to_le32(c->user),
+		.qp = unic_to_le32(c->qp),
+		.kind = unic_to_le32(msg->kind),
+		.number = unic_to_le32(msg->number),
+		.grace_us = unic_to_le32(msg->grace_us),
+		.deadline_ns = unic_to_le64(unic_os_now_ns(host->os) +
+					    1000ull * msg->grace_us),
+	};
+
+	if (a->done)
+		say_invalidated(host, c, a);
+	else /* again, if it is asked again: the first one may be lost */
+		unic_proc_upcall(host, c->obj.owner, &up);
+}
+
+void unic_holder_answer(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_ctl_held_by r;
+	struct conn *c;
+	uint32_t i, n = 0;
+
+	memcpy(&r, req->rec, sizeof(r));
+	c = conn_get(host, unic_from_le32(r.conn), unic_req_owner(req));
+	for (i = 0; c && i < UNIC_ASKED; i++) {
+		struct unic_asked *a = &host->held.asked[i];
+
+		if (a->conn != c->obj.id || a->done ||
+		    a->kind != unic_from_le32(r.kind) ||
+		    a->number != unic_from_le32(r.number))
+			continue;
+		a->done = true;
+		say_invalidated(host, c, a);
+		n++;
+	}
+	unic_req_status(req, !c	 ? UNIC_CTL_ST_NO_CONN
+			     : n ? UNIC_ST_OK
+				 : UNIC_ST_STATE);
+}
+
+/* --- handing on */
+
+static void hand_send(struct unic_host *host, struct unic_handing *d,
+		      uint64_t now)
+{
+	const struct conn *c = conn_get(host, d->conn, UNIC_OBJ_ANYONE);
+	struct unic_ctl_held_by r;
+	struct unic_holder_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+				       .nonce = d->nonce };
+
+	memcpy(&r, d->req->rec, sizeof(r));
+	msg.kind = unic_from_le32(r.kind);
+	msg.number = unic_from_le32(r.number);
+	msg.ipv4 = unic_from_le32(r.ipv4);
+	msg.qpn = unic_from_le32(r.qpn);
+	d->tries++;
+	d->again_ns = now + (ASK_AGAIN_NS << d->tries);
+	wake_at(host, d->again_ns);
+	if (speaks(c))
+		send(host, c, &msg);
+}
+
+static void hand_end(struct unic_handing *d, uint32_t status)
+{
+	struct unic_req *req = d->req;
+
+	d->req = NULL;
+	unic_req_status(req, status);
+}
+
+void unic_holder_delegate(struct unic_req *req)
+{
+	struct unic_host *host = req->host;
+	struct unic_handing *d = NULL;
+	struct unic_ctl_held_by r;
+	struct conn *c;
+	uint32_t i;
+
+	memcpy(&r, req->rec, sizeof(r));
+	c = conn_get(host, unic_from_le32(r.conn), unic_req_owner(req));
+	for (i = 0; i < UNIC_HANDINGS && !d; i++)
+		if (!host->held.handing[i].req)
+			d = &host->held.handing[i];
+	if (!c || !speaks(c) || !d) {
+		unic_req_status(req, !c		 ? UNIC_CTL_ST_NO_CONN
+				     : speaks(c) ? UNIC_CTL_ST_TOO_MANY
+				     : c->vendor ? UNIC_ST_STATE
+						 : UNIC_CTL_ST_UNSUPPORTED);
+		return;
+	}
+	*d = (struct unic_handing){ .req = req,
+				    .conn = c->obj.id,
+				    .nonce = new_nonce(host) };
+	hand_send(host, d, unic_os_now_ns(host->os));
+}
+
+static void on_delegated(struct unic_host *host, const struct conn *c,
+			 const struct unic_holder_msg *msg)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HANDINGS; i++) {
+		struct unic_handing *d = &host->held.handing[i];
+
+		if (d->req && d->conn == c->obj.id && d->nonce == msg->nonce)
+			hand_end(d, msg->status);
+	}
+}
+
+/* ---------------------------------------------------------------------- both */
+
+void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad)
+{
+	static void (*const on[])(struct unic_host *, const struct conn *,
+				  const struct unic_holder_msg *) = {
+		[UNIC_HOLDER_INVALIDATE] = on_invalidate,
+		[UNIC_HOLDER_INVALIDATED] = on_invalidated,
+		[UNIC_HOLDER_DELEGATE] = on_delegate,
+		[UNIC_HOLDER_DELEGATED] = on_delegated,
+	};
+	struct unic_holder_msg msg;
+	const struct conn *c;
+
+	if (!unic_holder_parse(mad->data, &msg))
+		return;
+	c = conn_get(host, msg.remote_comm, UNIC_OBJ_ANYONE);
+	if (!speaks(c) || c->obj.owner == UNIC_NOBODY ||
+	    c->ipv4 != unic_from_le32(mad->ipv4) ||
+	    c->remote_comm != msg.local_comm) {
+		host->held.refused++;
+		return;
+	}
+	on[msg.type](host, c, &msg);
+}
+
+void unic_holder_conn_gone(struct unic_host *host, uint32_t conn)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].mr && host->held.hold[i].conn == conn)
+			hold_over(host, &host->held.hold[i]);
+	for (i = 0; i < UNIC_ASKED; i++)
+		if (host->held.asked[i].conn == conn)
+			host->held.asked[i] = (struct unic_asked){ 0 };
+	for (i = 0; i < UNIC_HANDINGS; i++)
+		if (host->held.handing[i].req &&
+		    host->held.handing[i].conn == conn)
+			hand_end(&host->held.handing[i], UNIC_CTL_ST_NO_CONN);
+}
+
+/* Asks again while the region is asked for; its end, or an OFFER that was taken
+ * for it, is the end of the question. */
+static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
+{
+	struct unic_hmr *mr = region_of(host, h);
+
+	if (!mr || mr->state == R_EVICTED)
+		h->mr = 0;
+	else if (mr->state != R_NOTIFIED)
+		h->nonce = 0;
+	else if (now >= h->again_ns)
+		ask(host, h, mr, now);
+	else
+		wake_at(host, h->again_ns);
+}
+
+uint64_t unic_holder_poll(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	uint32_t i;
+
+	if (now < host->held.next_ns)
+		return host->held.next_ns;
+	host->held.next_ns = UINT64_MAX;
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].mr && host->held.hold[i].nonce)
+			poll_hold(host, &host->held.hold[i], now);
+	for (i = 0; i < UNIC_HANDINGS; i++) {
+		struct unic_handing *d = &host->held.handing[i];
+
+		if (!d->req)
+			continue;
+		if (now < d->again_ns)
+			wake_at(host, d->again_ns);
+		else if (d->tries < HAND_TRIES)
+			hand_send(host, d, now);
+		else
+			hand_end(d, UNIC_CTL_ST_UNREACHABLE);
+	}
+	return host->held.next_ns;
+}

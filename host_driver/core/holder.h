@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * holder.h - who was given an STag or a token, and may end a grace early by
+ * saying that he does not use it any more (S0 section 3, "invalidate holders";
+ * memory.md section 5, remote side).
+ *
+ *  exporter: GRANT (or a holder's DELEGATE) -> held
+ *            notice on the region: INVALIDATE to every holder, again and again
+ *            INVALIDATED, or its connection ends -> not a holder any more
+ *            the last one: the region is released, before T
+ *  holder:   INVALIDATE -> upcall to its process -> INVALIDATED
+ *
+ * The drivers talk, by datagrams of a vendor class between the two ends of a
+ * connection, not the libraries: no process of the exporter has to run for it,
+ * and a process cannot answer for another. A holder is a connection; its
+ * answer must come from that connection's address, name both its ids, and
+ * repeat a number that only that holder was told for this notice. So a lie ends
+ * what the liar holds and nothing else, and silence costs T.
+ */
+#ifndef UNIC_HOLDER_H
+#define UNIC_HOLDER_H
+
+#include "region.h"
+
+enum unic_holder_type { /* attribute ids of the class */
+	UNIC_HOLDER_INVALIDATE = 1,
+	UNIC_HOLDER_INVALIDATED = 2,
+	UNIC_HOLDER_DELEGATE = 3,
+	UNIC_HOLDER_DELEGATED = 4,
+};
+
+struct unic_holder_msg {
+	uint16_t type;	     /* enum unic_holder_type */
+	uint64_t nonce;	     /* of the question, repeated by the answer */
+	uint32_t local_comm; /* the sender's id of the connection */
+	uint32_t remote_comm;
+	uint32_t kind; /* enum unic_ctl_held */
+	uint32_t number;
+	uint32_t grace_us;  /* INVALIDATE: what is left */
+	uint32_t ipv4, qpn; /* DELEGATE: the peer and its QP towards us */
+	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
+};
+
+/** unic_holder_build() - 256 bytes for the wire. */
+void unic_holder_build(const struct unic_holder_msg *msg, uint8_t mad[256]);
+/** unic_holder_parse() - false if it is something else. */
+bool unic_holder_parse(const uint8_t mad[256], struct unic_holder_msg *msg);
+
+/** unic_holder_notice() - the process of @mr was asked for it: ask its holders. */
+void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr);
+
+#endif /* UNIC_HOLDER_H */
