@@ -61,6 +61,7 @@ struct region {
 	uint8_t state, mr_class, rights;
 	bool revoked; /* asked back, given back or gone: EVICTED may be seen */
 	bool evicted;
+	bool resident; /* forms are made of no others */
 	uint32_t id, stag, n, life;
 	uint32_t at;   /* of its first byte, in the process's pages */
 	uint64_t iova; /* of that byte */
@@ -75,15 +76,17 @@ struct region {
 enum form_state {
 	FORM_NONE,
 	FORM_ASKED,
-	FORM_MADE, /* if not `evicted` */
+	FORM_POSTED, /* a work request is to make it, or to invalidate it */
+	FORM_MADE,   /* if not `evicted` */
 	FORM_LEAVING,
 };
 
 /* Another name of the region of the same index; see app_form.c. */
 struct form {
-	uint8_t state, kind;
+	uint8_t state, kind, key;
 	bool evicted; /* of no use any more */
 	bool wrong;   /* what it shall be made of is refused */
+	bool gone;    /* LOCAL_INV said so: nothing goes through it */
 	uint32_t id, stag, life;
 	uint64_t iova; /* of the region's first byte */
 	uint64_t retry_ns;
@@ -143,7 +146,7 @@ enum op_state {
 };
 
 struct op {
-	uint8_t state, kind; /* enum scn_op_kind; SCN_OP_KINDS: a receive */
+	uint8_t state, kind; /* enum scn_op_kind, RECEIVE or MEMOP */
 	uint8_t part;
 	bool quiet;	/* not signalled */
 	bool forbidden; /* must not succeed */
@@ -160,6 +163,8 @@ struct op {
 	uint32_t grant;
 	bool local_was, remote_was; /* revoked already when posted */
 	struct token *token;
+	struct form *form; /* of a MEMOP */
+	uint32_t form_id;
 };
 
 struct token {
@@ -277,6 +282,15 @@ void app_form_restore(struct app *a);
 bool app_form_none(const struct app *a);
 /** app_form_evicted() - if @id is one. */
 void app_form_evicted(struct app *a, uint32_t id);
+/** app_form_done() - a work request about it completed. */
+void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status);
+/** app_form_may_fail() - may it be refused? */
+bool app_form_may_fail(struct app *a, const struct op *o);
+/** app_form_dropped() - nobody will say how @o ended. */
+void app_form_dropped(const struct op *o);
+/** app_form_invalidate() - a SEND of a peer is to invalidate it: its STag, or 0
+ * if it is none of which that may be asked. */
+uint32_t app_form_invalidate(struct app *a, uint64_t r);
 /** app_form() - one that has all of region @r, or NULL. */
 const struct form *app_form(const struct app *a, const struct region *r);
 

@@ -70,11 +70,23 @@ static bool unheard(const struct app *a, const struct region *r)
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
+/* It sends nothing, so nobody else can be the reason. */
+static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
+{
+	bool refused = status == UNIC_WC_MW_BIND_ERR ||
+		       status == UNIC_WC_MEM_OP_ERR ||
+		       status == UNIC_WC_EVICTED;
+
+	return refused && app_form_may_fail(a, o);
+}
+
 /* Is this error one that may be? Who lies may release what it still uses. */
 static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 {
 	const struct node *n = world->node[a->node];
 
+	if (o->kind == MEMOP && c->status != UNIC_WC_WR_FLUSH_ERR)
+		return memop_excused(a, o, c->status);
 	switch (c->status) {
 	case UNIC_WC_EVICTED:
 		return !op_local_alive(o) ||
@@ -242,6 +254,8 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		failed(a, o, c);
 	else
 		succeeded(a, o);
+	if (o->kind == MEMOP)
+		app_form_done(a, o, c->opcode, c->status);
 	op_end(a, o, c->status);
 }
 

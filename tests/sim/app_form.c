@@ -2,9 +2,10 @@
 /*
  * app_form.c - forms of an application: over a region there is now and then a
  * sub-region, a window or an indirect region of three pieces, all of it in the
- * same order, by which peers read and write the region as well.
+ * same order, by which peers read and write the region as well. It is made by a
+ * command or by a work request, and ends by MR_DEREG, LOCAL_INV or a SEND.
  */
-#include "app.h"
+#include "app_op.h"
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
 
@@ -143,6 +144,141 @@ static void make(struct app *a, uint32_t i)
 		f->evicted = true; /* not now */
 }
 
+/* --------------------------------------------------------- by work request */
+
+static bool by_request(const struct form *f)
+{
+	return f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_INDIRECT;
+}
+
+/* A request about form @i, and its slot; NULL: none can be posted now. */
+static struct op *request(struct app *a, uint32_t i, uint8_t opcode,
+			  struct unic_sq_slot **slot)
+{
+	struct qp *q = op_some_qp(a, sim_below(&a->rng, APP_QPS));
+	struct op *o = op_free(a);
+
+	if (!q || !o)
+		return NULL;
+	*o = (struct op){ .kind = MEMOP,
+			  .id = op_id(a),
+			  .qp = q,
+			  .link = q->link,
+			  .gen = q->gen,
+			  .form = &a->form[i],
+			  .form_id = a->form[i].id };
+	*slot = app_qp_sq(q);
+	memset(*slot, 0, sizeof(**slot));
+	(*slot)->opcode = opcode;
+	(*slot)->flags = UNIC_WR_SIGNALED;
+	(*slot)->wr_id = unic_to_le64(o->id);
+	(*slot)->rkey = unic_to_le32(a->form[i].stag);
+	return o;
+}
+
+/* BIND_MW, or REG_INDIRECT of two pieces: what fits into one slot. */
+static bool post_make(struct app *a, uint32_t i)
+{
+	const struct region *r = &a->region[i];
+	struct form *f = &a->form[i];
+	bool window = f->kind == UNIC_FORM_WINDOW2;
+	uint32_t half = r->bytes / 2 - sim_below(&a->rng, 64);
+	uint8_t rights = window ? r->rights & REMOTE : r->rights;
+	struct unic_sq_slot *s;
+	struct op *o = request(
+		a, i, window ? UNIC_WR_BIND_MW : UNIC_WR_REG_INDIRECT, &s);
+
+	if (!o)
+		return false;
+	f->iova = sim_u64(&a->rng) >> 8;
+	if (window)
+		f->iova = (f->iova & ~0xfffull) | (r->iova & 0xfff);
+	put(&s->sge[0], r, 0, window ? r->bytes : half);
+	if (!window)
+		put(&s->sge[1], r, half, r->bytes);
+	f->wrong = !sim_below(&a->rng, 12); /* it costs the queue pair */
+	if (f->wrong)
+		spoil(a, r, f, &s->sge[!window], &rights);
+	f->key = (uint8_t)sim_below(&a->rng, 256);
+	s->flags |= UNIC_WR_INLINE;
+	s->inline_len = window ? 16 : 32;
+	s->imm = unic_to_le32(f->key | (uint32_t)rights << 8);
+	s->remote = unic_to_le64(f->iova);
+	f->state = FORM_POSTED;
+	op_post(a, o);
+	return true;
+}
+
+static void post_inval(struct app *a, uint32_t i)
+{
+	struct unic_sq_slot *s;
+	struct op *o = request(a, i, UNIC_WR_LOCAL_INV, &s);
+
+	if (!o)
+		return;
+	a->region[i].revoked = true; /* what goes through it may fail */
+	a->form[i].state = FORM_POSTED;
+	op_post(a, o);
+}
+
+/* Is @o still about what is there now? */
+static bool concerns(const struct op *o)
+{
+	return o->form->state == FORM_POSTED && o->form->id == o->form_id;
+}
+
+void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status)
+{
+	struct form *f = o->form;
+
+	if (!concerns(o))
+		return;
+	f->state = FORM_MADE;
+	f->evicted = status || opcode == UNIC_WC_LOCAL_INV;
+	if (f->evicted) {
+		f->gone = !status;
+		f->retry_ns = sim_now() + sim_below(&a->rng, 2) * MS;
+		return;
+	}
+	if (f->wrong)
+		sim_fail("oracle",
+			 "app %u: a form of kind %u is made by request of more "
+			 "than its region gives",
+			 a->index, f->kind);
+	f->stag = (f->stag & ~0xffu) | f->key;
+}
+
+bool app_form_may_fail(struct app *a, const struct op *o)
+{
+	uint32_t i = (uint32_t)(o->form - a->form);
+
+	return o->form->wrong || o->form->evicted || a->how->lies ||
+	       o->form->id != o->form_id || !same_region(a, i) ||
+	       a->region[i].revoked;
+}
+
+void app_form_dropped(const struct op *o)
+{
+	if (!concerns(o))
+		return;
+	o->form->state = FORM_MADE;
+	o->form->evicted = true;
+}
+
+uint32_t app_form_invalidate(struct app *a, uint64_t r)
+{
+	uint32_t i = (uint32_t)r % APP_REGIONS;
+	struct form *f = &a->form[i];
+
+	if (f->state != FORM_MADE || f->evicted || !by_request(f))
+		return 0;
+	a->region[i].revoked = true;
+	f->evicted = true; /* of no use from now on; it may be there yet */
+	return f->stag;
+}
+
+/* ----------------------------------------------------------------- allocate */
+
 static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
 		       const void *rec, uint32_t bytes)
 {
@@ -163,6 +299,10 @@ static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
 	f->state = FORM_MADE;
 	f->evicted = !same_region(a, arg);
 	if (f->evicted)
+		return;
+	f->stag = unic_from_le32(rep.stag);
+	if (by_request(f) && a->region[arg].resident && sim_below(&a->rng, 2) &&
+	    post_make(a, arg))
 		return;
 	f->state = FORM_ASKED;
 	make(a, arg);
@@ -202,6 +342,9 @@ static void step(struct app *a, uint32_t i)
 	}
 	if (f->state == FORM_NONE && good && sim_chance(&a->rng, 100000))
 		alloc(a, i);
+	else if (f->state == FORM_MADE && good && !f->evicted &&
+		 by_request(f) && sim_chance(&a->rng, 5000))
+		post_inval(a, i);
 	else if (f->state == FORM_MADE &&
 		 (f->evicted || a->state != APP_RUNS || a->stopping ||
 		  r->state == REGION_NONE || r->life != f->life))

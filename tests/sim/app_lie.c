@@ -8,8 +8,14 @@
 static void lie_remote(struct op *o, struct unic_sq_slot *s, uint64_t r)
 {
 	struct region *m = o->remote;
+	const struct form *f = &o->peer->form[m - o->peer->region];
 	uint64_t end = m->iova + m->bytes;
 
+	if (f->gone) { /* what was invalidated */
+		s->remote = unic_to_le64(f->iova);
+		s->rkey = unic_to_le32(f->stag);
+		return;
+	}
 	s->remote = unic_to_le64(m->iova);
 	s->rkey = unic_to_le32(m->stag);
 	switch (r % 5) {

@@ -137,6 +137,7 @@ static void reg(struct app *a, uint32_t i)
 	req.mr_class = r->mr_class;
 	req.page_shift = 12;
 	req.residency = some_residency(a);
+	r->resident = req.residency == UNIC_RESIDENT;
 	if (a->how->waits || sim_below(&a->rng, 2)) {
 		req.flags = UNIC_CTL_REG_WAIT;
 		if (sim_below(&a->rng, 3) == 0)

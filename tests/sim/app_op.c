@@ -89,7 +89,7 @@ static void post_receives(struct app *a)
 
 /* ----------------------------------------------------------------- posting */
 
-static struct qp *some_qp(struct app *a, uint64_t r)
+struct qp *op_some_qp(struct app *a, uint64_t r)
 {
 	struct qp *q = &a->qp[r % APP_QPS];
 
@@ -227,8 +227,22 @@ uint64_t op_iova(const struct region *r, uint32_t at)
 	return r->iova + (at - r->at);
 }
 
+/* It takes a form of its peer away, if there is one. */
+static void invalidate(const struct op *o, struct unic_sq_slot *s, uint64_t r)
+{
+	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
+	uint32_t stag = app_form_invalidate(peer, r);
+
+	if (!stag)
+		return;
+	s->opcode = UNIC_WR_SEND_INV;
+	s->rkey = unic_to_le32(stag);
+}
+
 static bool post_send(struct app *a, struct op *o, uint64_t r)
 {
+	struct unic_sq_slot *s;
+
 	o->len = some_len(r, APP_CHUNK);
 	if (o->len < 8)
 		o->len = 8;
@@ -238,7 +252,9 @@ static bool post_send(struct app *a, struct op *o, uint64_t r)
 	if (o->local_at == NOTHING)
 		return false;
 	op_fill_source(a, o);
-	op_put_wr(a, o);
+	s = op_put_wr(a, o);
+	if (o->kind == SCN_SEND && r >> 60 & 1)
+		invalidate(o, s, r >> 32);
 	op_post(a, o);
 	return true;
 }
@@ -282,7 +298,7 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 
 static bool try_post(struct app *a, const struct scn_op *s)
 {
-	struct qp *q = some_qp(a, s->r >> 56);
+	struct qp *q = op_some_qp(a, s->r >> 56);
 	struct region *m = op_some_region(a, s->r >> 48, UNIC_MR_LOCAL_WRITE);
 	struct op *o = op_free(a);
 

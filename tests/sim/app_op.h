@@ -15,6 +15,7 @@
 
 #define NOTHING UINT32_MAX
 #define RECEIVE SCN_OP_KINDS
+#define MEMOP	(SCN_OP_KINDS + 1) /* it changes a form */
 
 /* ---------------------------------------------------------------- app_open.c */
 
@@ -41,6 +42,8 @@ bool op_quiet_open(const struct app *a);
 
 /* ------------------------------------------------------------------ app_op.c */
 
+/** op_some_qp() - one on which something can be sent, or NULL. */
+struct qp *op_some_qp(struct app *a, uint64_t r);
 /** op_some_region() - an active one with these rights, or NULL. */
 struct region *op_some_region(struct app *a, uint64_t r, uint32_t rights);
 /** op_iova() - address that the NIC knows byte @at of @r by. */

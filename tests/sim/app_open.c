@@ -68,6 +68,8 @@ void op_let_go(struct op *o)
 		o->remote->open[o->kind == SCN_READ ? PART_EXPORT
 						    : PART_WINDOW]--;
 	oracle_revoke(o->grant);
+	if (o->kind == MEMOP)
+		app_form_dropped(o);
 	o->state = OP_FREE;
 }
 
