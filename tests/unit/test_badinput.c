@@ -190,6 +190,34 @@ static void a_peer_is_told_nothing(void **state)
 	}
 }
 
+/* A peer that does not speak our opcodes is refused a region that is gone as any
+ * other; who does is told that it was taken back, and the connection lives on. */
+static void a_peer_is_told_of_an_eviction(void **state)
+{
+	uint32_t vendor;
+	struct rig_mr gone;
+
+	(void)state;
+	for (vendor = 0; vendor < 2; vendor++) {
+		pair_up();
+		pair_gone_region(&rb, qb.pd, &gone);
+		rb.nic.qps.qp[qb.qpn & 0xff].vendor = vendor;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, gone.iova,
+			 gone.stag);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_run(30 * MS);
+		pair_expect(&ra, &qa, 1,
+			    vendor ? UNIC_WC_REM_EVICTED
+				   : UNIC_WC_REM_ACCESS_ERR,
+			    0);
+		pair_expect(&ra, &qa, 2, vendor ? 0 : UNIC_WC_WR_FLUSH_ERR, 8);
+		assert_int_equal(rig_count(&rb, tx_vacks), vendor);
+		assert_int_equal(rig_count(&rb, tx_naks), !vendor);
+		pair_quiet();
+	}
+}
+
 /* Here it is said. */
 static void each_step_is_told_here(void **state)
 {
@@ -610,6 +638,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lengths_of_work),
 		cmocka_unit_test(a_peer_is_told_nothing),
+		cmocka_unit_test(a_peer_is_told_of_an_eviction),
 		cmocka_unit_test(each_step_is_told_here),
 		cmocka_unit_test(places_that_overlap),
 		cmocka_unit_test(answers_of_another_time),

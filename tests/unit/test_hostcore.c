@@ -318,14 +318,20 @@ static uint32_t pinned(struct fake *f)
 	return f->host->proc[f->client.slot].frames.pinned;
 }
 
+/* The NIC says @evt as it is. */
+static void told(struct fake *f, const void *evt)
+{
+	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
+	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+	settle(f);
+}
+
 static void event(struct fake *f, void *evt)
 {
 	struct unic_evt_hdr *hdr = evt;
 
 	hdr->epoch = unic_to_le32(f->epoch);
-	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
-	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
-	settle(f);
+	told(f, evt);
 }
 
 static struct unic_evt_mr notice(uint32_t id, uint8_t type)
@@ -1119,6 +1125,32 @@ static void advice_becomes_pages(void **state)
 	fake_delete(f);
 }
 
+/* Frames that lie together are one page of the device. */
+static void contiguous_frames_are_large_pages(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA),
+				      .pages = unic_to_le32(32),
+				      .page_shift = 16 };
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(2 * 65536) };
+	struct unic_cmd_mr_reg cmd;
+
+	(void)state;
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &fr), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
+	assert_int_equal(cmd.page_shift, 16);
+	assert_int_equal(unic_from_le32(cmd.n_pages), 2);
+	assert_int_equal(pinned(f), 32);
+	fake_delete(f);
+}
+
 static void notice_of_another_life(void **state)
 {
 	struct fake *f = fake_new();
@@ -1126,6 +1158,11 @@ static void notice_of_another_life(void **state)
 	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
 
 	(void)state;
+	/* said before the last reset */
+	evt.hdr.epoch = unic_to_le32(f->epoch - 1);
+	told(f, &evt);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(f->host->upcalls, 0);
 	evt.gen = unic_to_le32(8); /* an older registration of the index */
 	event(f, &evt);
 	assert_int_equal(pinned(f), 4);
@@ -3104,6 +3141,7 @@ int main(void)
 		cmocka_unit_test(pages_that_are_not_mapped),
 		cmocka_unit_test(page_tables_are_written_and_pinned),
 		cmocka_unit_test(advice_becomes_pages),
+		cmocka_unit_test(contiguous_frames_are_large_pages),
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
 		cmocka_unit_test(own_services_are_the_drivers),

@@ -427,6 +427,28 @@ static void used_up_index_is_retired(void **state)
 	}
 }
 
+/* Who sees some of them learns nothing of the others: neither which comes next
+ * nor that one which was given back comes again at once. */
+static void indices_come_in_no_order(void **state)
+{
+	struct unic_mr_result m[16], again;
+	uint32_t i, near = 0, same = 0;
+
+	(void)state;
+	for (i = 0; i < 16; i++) {
+		m[i] = reg_ok(0x20000, PAGE);
+		near += i && m[i].mr - m[i - 1].mr + 1u <= 2u;
+	}
+	assert_in_range(near, 0, 5);
+	for (i = 0; i < 16; i++) {
+		assert_int_equal(unic_mr_dereg(&r.nic, m[i].mr, m[i].gen), 0);
+		again = reg_ok(0x20000, PAGE);
+		same += again.mr == m[i].mr;
+		m[i] = again;
+	}
+	assert_in_range(same, 0, 5);
+}
+
 static void stags_differ_between_epochs(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
@@ -626,6 +648,7 @@ int main(void)
 		cmocka_unit_test_setup(deregistered_stag_is_dead_and_changes,
 				       setup),
 		cmocka_unit_test_setup(used_up_index_is_retired, setup),
+		cmocka_unit_test_setup(indices_come_in_no_order, setup),
 		cmocka_unit_test_setup(stags_differ_between_epochs, setup),
 		cmocka_unit_test_setup(consumers_byte_is_the_low_one, setup),
 		cmocka_unit_test_setup(control_region_waits_for_its_queues,
