@@ -159,6 +159,7 @@ $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -176,6 +177,9 @@ $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 # The cores that know no TLB, for something else (tests/pool).
 $(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),pool,POOL))
+# 64 entries and 16 processes (tests/unit/test_kio.c).
+$(eval $(call compile_rules,$(B)/crowd,$(CC) $(CFLAGS) $(GNU) \
+	-DFAKE_WINDOWS=16u,crowd,CROWD))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
@@ -280,6 +284,10 @@ $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
 	host_driver/kio/,kio_client.c kio_server.c)) \
 	$(B)/$d/core.a))
+# ... and once more with 15 processes that hoard.
+$(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
+	$(FAKE) $(UNIT_RIG) host_driver/kio/kio_client.c host_driver/kio/kio_server.c)
+$(B)/bin/kio-crowd: LIBS := -lcmocka
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
@@ -301,6 +309,10 @@ $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 # Forms through libunic, driver and NIC; for test_forms.py.
 FORMS := tests/qemu/forms.c
 $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
+
+# A peer of the page service that lies; for test_kio.py.
+LIAR := tests/qemu/kio_liar.c
+$(B)/bin/kio-liar: $(call objects,host,$(LIAR)) $(B)/lib/libunic.a
 
 $(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/share.c \
 	firmware/notice.c)
@@ -423,6 +435,8 @@ L_sim := --level "simulated systems" --timeout 180 \
 L_policies := --level "trace simulator" --timeout 60 \
 	tests/eval/test_policysim.py
 L_pool := --level "a pool of connections" --timeout 30 $(B)/bin/unic-pool
+L_crowd := --level "the page service beside 15 hoarders" --timeout 30 \
+	$(B)/bin/kio-crowd
 L_eval := --level "evaluation, a small one" --timeout 180 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_insn := --level "instruction counts" --timeout 60 \
@@ -451,11 +465,11 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/kio-liar bin/kio-crowd bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -570,7 +584,7 @@ check-sources:
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(LIAR) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

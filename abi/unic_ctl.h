@@ -580,8 +580,8 @@ struct unic_ctl_qp_modify {
  * and 10 s after it. A consumer has 30 s to accept.
  */
 
-/* LISTEN. IN_USE: another process of the host listens there. PERMISSION: services
- * whose upper 56 bits are UNIC_CTL_SERVICE_OWN are the driver's own. */
+/* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,
+ * too): services whose upper 56 bits are UNIC_CTL_SERVICE_OWN are the driver's own. */
 #define UNIC_CTL_SERVICE_OWN 0x756e69636b696full
 struct unic_ctl_listen {
 	struct unic_ctl_hdr hdr;

@@ -13,7 +13,9 @@
 #include "unic_mbox.h"
 #include "unic_port.h"
 
-#define FAKE_WINDOWS	  3u
+#ifndef FAKE_WINDOWS
+#define FAKE_WINDOWS 3u
+#endif
 #define FAKE_WINDOW_BYTES (512u * 1024u)
 #define FAKE_FRAMES	  64u /* received, not yet taken */
 #define FAKE_FRAME_BYTES  4224u

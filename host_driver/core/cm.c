@@ -116,6 +116,13 @@ static bool taken(const struct unic_hqp *qp)
 	return qp->conn || qp->waiter || qp->restored;
 }
 
+/* The driver's own services speak to drivers. */
+static bool may_use(const struct unic_req *req, unic_le64 service)
+{
+	return unic_from_le64(service) >> 8 != UNIC_CTL_SERVICE_OWN ||
+	       req->client->privileged;
+}
+
 void unic_cm_connect(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
@@ -131,6 +138,10 @@ void unic_cm_connect(struct unic_req *req)
 		unic_req_status(req, !qp	 ? UNIC_ST_NO_QP
 				     : taken(qp) ? UNIC_ST_STATE
 						 : UNIC_ST_INVALID);
+		return;
+	}
+	if (!may_use(req, r.service)) {
+		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}
 	c = conn_new(host, req->slot);
@@ -386,8 +397,7 @@ void unic_cm_listen(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
-	if (unic_from_le64(r.service) >> 8 == UNIC_CTL_SERVICE_OWN &&
-	    !req->client->privileged) {
+	if (!may_use(req, r.service)) {
 		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}

@@ -366,6 +366,72 @@ def test_bad_clients(board, tmp):
         rig.end()
 
 
+def liar(rig, *args):
+    return subprocess.Popen([f"{hosts.BIN}/kio-liar", rig.socket(0), *args],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def said_ok(p):
+    out, _ = p.communicate(timeout=60)
+    assert out.endswith("ok\n"), f"{out} (exit {p.returncode})"
+
+
+def test_lying_client(board, tmp):
+    """A peer that asks for anything in any way, beside one that is honest."""
+    rig = Rig(board, tmp)
+    try:
+        rig.file("f", 100000)
+        p = liar(rig, "client", SERVER, "11", "1500")
+        while p.poll() is None:
+            there_and_back_as(rig, 300000)
+        said_ok(p)
+        there_and_back_as(rig, 300000)
+        assert set(os.listdir(rig.folder)) <= {"f", "good", "good2"}, \
+            os.listdir(rig.folder)
+        assert "export" in os.listdir(tmp) and "f" not in os.listdir(tmp)
+    finally:
+        rig.end()
+
+
+def there_and_back_as(rig, size):
+    """Of files that the liar does not know."""
+    want = rig.file("good", size, size)
+    rig.good("get", f"{SERVER}:good", rig.path("got"))
+    assert digest(rig.path("got")) == want
+    rig.good("put", rig.path("got"), f"{SERVER}:good2")
+    assert digest(os.path.join(rig.folder, "good2")) == want
+
+
+def test_lying_server(board, tmp):
+    """Whatever it answers: an end in bounded time, and nobody sees bytes of
+    another I/O that were left in a buffer."""
+    rig = Rig(board, tmp)
+    secret = b"of another process "
+    try:
+        with open(rig.path("mine"), "wb") as f:
+            f.write(secret * 60000)
+        p = liar(rig, "server", "12", "100")
+        assert p.stdout.readline() == "ready\n"
+        end = time.monotonic() + 60
+        ask1 = [f"{hosts.BIN}/unic-kio", "-q", "--socket", rig.socket(1),
+                "--timeout", "0.4"]
+        while p.poll() is None:
+            assert time.monotonic() < end, "the liar was not asked enough"
+            subprocess.run(ask1 + ["put", rig.path("mine"),
+                                   f"{hosts.IP[0]}:f"],
+                           capture_output=True, timeout=10, check=False)
+            for what in ("get", "ls"):
+                r = subprocess.run(
+                    ask1 + [what, f"{hosts.IP[0]}:f"] +
+                    (["-"] if what == "get" else []),
+                    capture_output=True, timeout=10, check=False)
+                assert secret not in r.stdout, "old bytes of a buffer"
+        said_ok(p)
+        there_and_back(rig, 300000)
+    finally:
+        rig.end()
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--board", default="soft")

@@ -1505,18 +1505,28 @@ static void bus_addresses_are_the_drivers_alone(void **state)
 	fake_delete(f);
 }
 
-/* Who poses as the driver's own service would be asked for its files. */
+/* Who poses as the driver's own service would be asked for its files; who connects
+ * to it would not be asked who he is. */
 static void own_services_are_the_drivers(void **state)
 {
 	struct unic_ctl_listen l = { .service = unic_to_le64(
 					     UNIC_CTL_SERVICE_OWN << 8 | 77) };
+	struct unic_ctl_connect c = { .service = l.service,
+				      .ipv4 = unic_to_le32(0x0a000002) };
 	struct fake *f = fake_new();
+	struct unic_hqp *qp;
 
 	(void)state;
 	f->client.privileged = false;
 	hello(f);
 	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l),
 			 UNIC_CTL_ST_PERMISSION);
+	qp = unic_obj_alloc(&f->host->objects, UNIC_OBJ_QP, f->client.slot,
+			    sizeof(*qp));
+	c.qp = unic_to_le32(qp->obj.id);
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &c),
+			 UNIC_CTL_ST_PERMISSION);
+	assert_int_equal(qp->conn, 0);
 	f->client.privileged = true;
 	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
 	fake_delete(f);
