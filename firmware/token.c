@@ -177,17 +177,23 @@ static void publish_all(struct unic_nic *nic)
 }
 
 /* The region may end with it. */
+static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+{
+	uint16_t mr = nic->tokens.token[i].mr;
+
+	end_token(nic, i, end, tell);
+	unic_evict_idle(nic, mr);
+}
+
 static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 		      uint32_t placed)
 {
 	struct unic_token *t = &nic->tokens.token[i];
-	uint16_t mr = t->mr;
 
 	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
 	t->placed = placed;
-	unic_mr_used(nic, &nic->mrs.mr[mr], placed);
-	end_token(nic, i, end, end != UNIC_TOKEN_USED);
-	unic_evict_idle(nic, mr);
+	unic_mr_used(nic, &nic->mrs.mr[t->mr], placed);
+	end_last(nic, i, end, end != UNIC_TOKEN_USED);
 }
 
 void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed)
@@ -511,35 +517,45 @@ static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
 }
 
 /*
- * Some check failed: the first that does is the reason. That a token has expired
- * its process is told by the claim that finds it, or by the next poll. A MULTI
- * token fails the short check always, and perhaps no other.
+ * The first check that fails is the reason. A MULTI token fails the short check
+ * always, and perhaps no other: LIVE.
  */
+static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
+		   const struct unic_qp *qp)
+{
+	const struct unic_token *t = &nic->tokens.token[tag->index];
+	uint32_t state = unic_token_state(t);
+
+	if (t->key != tag->key)
+		return UNIC_TOKEN_BAD_KEY;
+	if (state == UNIC_TOKEN_S_CLAIMED)
+		return UNIC_TOKEN_BUSY;
+	/* an index that never had a token has the key 0 and no end */
+	if (!waits(t))
+		return t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
+	if ((t->lock & 0xffffu) != qp->pd)
+		return UNIC_TOKEN_BAD_KEY;
+	if (expired(t, nic))
+		return UNIC_TOKEN_EXPIRED;
+	if (!has_room(t, tag))
+		return UNIC_TOKEN_TOO_LONG;
+	if (state == UNIC_TOKEN_S_MULTI && sent_by(t, qp))
+		return UNIC_TOKEN_LIVE;
+	return UNIC_TOKEN_WRONG_SENDER;
+}
+
+/* The short check failed. That a token has expired its process is told by the
+ * claim that finds it, or by the next poll. */
 static uint8_t __attribute__((noinline, cold))
 refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 	   const struct unic_qp *qp)
 {
 	uint32_t index = tag->index;
-	const struct unic_token *t = &nic->tokens.token[index];
-	uint8_t reason = UNIC_TOKEN_WRONG_SENDER;
-	uint32_t state = unic_token_state(t);
+	uint8_t reason = why(nic, tag, qp);
 
-	if (t->key != tag->key)
-		reason = UNIC_TOKEN_BAD_KEY;
-	else if (state == UNIC_TOKEN_S_CLAIMED)
-		reason = UNIC_TOKEN_BUSY;
-	else if (!waits(t))
-		/* an index that never had a token has the key 0 and no end */
-		reason = t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
-	else if ((t->lock & 0xffffu) != qp->pd)
-		reason = UNIC_TOKEN_BAD_KEY;
-	else if (expired(t, nic))
-		reason = UNIC_TOKEN_EXPIRED;
-	else if (!has_room(t, tag))
-		reason = UNIC_TOKEN_TOO_LONG;
-	else if (state == UNIC_TOKEN_S_MULTI && sent_by(t, qp))
-		return UNIC_TOKEN_LIVE;
-	if (reason == UNIC_TOKEN_EXPIRED && waits(t))
+	if (reason == UNIC_TOKEN_LIVE)
+		return reason;
+	if (reason == UNIC_TOKEN_EXPIRED && waits(&nic->tokens.token[index]))
 		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
 	return refuse(nic, index, reason);
 }
@@ -566,8 +582,7 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
 
 	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
 	if (nic->mrs.mr[t->mr].state >= UNIC_MR_DRAINING) {
-		end_token(nic, index, UNIC_TOKEN_EVICTED, true);
-		unic_evict_idle(nic, t->mr);
+		end_last(nic, index, UNIC_TOKEN_EVICTED, true);
 		return;
 	}
 	set_state(t, UNIC_TOKEN_S_LIVE);

@@ -228,6 +228,19 @@ void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
+  assigns nic->tokens, nic->mrs, nic->tlb, nic->evict, nic->mbox,
+    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->trace.seq, nic->timers_ns;
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[i].end == end;
+  ensures nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
+  ensures others_same{Pre, Here}(nic, i);
+  ensures TABLE_OK(nic);
+*/
+static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   ensures \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_CLAIMED;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end &&
@@ -324,6 +337,16 @@ predicate usable(struct unic_token *t, struct unic_nic *nic,
   t->key == tag->key && domain(t) == qp->pd && nic->now_ns < t->expires_ns &&
   tag->payload + tag->offset <= t->length && from_peer(t, qp);
 */
+
+/*@ requires \valid_read(nic) && \valid_read(tag) && \valid_read(qp) &&
+    tag->index < UNIC_TOKENS;
+  assigns \nothing;
+  ensures \result == UNIC_TOKEN_LIVE <==>
+    life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI &&
+    usable(&nic->tokens.token[tag->index], nic, tag, qp);
+*/
+static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
+		   const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
     \valid_read(qp) && \separated(tag, nic) && TABLE_OK(nic);
