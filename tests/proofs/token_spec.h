@@ -218,11 +218,14 @@ static void settle(struct unic_nic *nic, uint16_t i, bool tell);
 */
 static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
 
-/*@ requires \valid(nic) && mr < UNIC_MRS;
+/*@ requires \valid(nic) && mr < UNIC_MRS && TABLE_OK(nic);
   assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
-  ensures \forall integer i; 0 <= i < UNIC_MRS ==>
-    nic->mrs.mr[i].tokens == \old(nic->mrs.mr[i].tokens);
+  ensures heads_ok(nic); // the rest: for it writes no token
+  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+  ensures \forall integer i; 0 <= i < UNIC_TOKENS ==>
+    nic->tokens.token[i].end == \old(nic->tokens.token[i].end) &&
+    nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
 */
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
 
