@@ -319,7 +319,7 @@ static uint32_t pinned(struct fake *f)
 }
 
 /* The NIC says @evt as it is. */
-static void told(struct fake *f, const void *evt)
+static void nic_says(struct fake *f, const void *evt)
 {
 	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
 	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
@@ -331,7 +331,7 @@ static void event(struct fake *f, void *evt)
 	struct unic_evt_hdr *hdr = evt;
 
 	hdr->epoch = unic_to_le32(f->epoch);
-	told(f, evt);
+	nic_says(f, evt);
 }
 
 static struct unic_evt_mr notice(uint32_t id, uint8_t type)
@@ -1160,7 +1160,7 @@ static void notice_of_another_life(void **state)
 	(void)state;
 	/* said before the last reset */
 	evt.hdr.epoch = unic_to_le32(f->epoch - 1);
-	told(f, &evt);
+	nic_says(f, &evt);
 	assert_int_equal(pinned(f), 4);
 	assert_int_equal(f->host->upcalls, 0);
 	evt.gen = unic_to_le32(8); /* an older registration of the index */
