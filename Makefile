@@ -45,7 +45,7 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
-	mem.c move.c mr.c qp.c recover.c resync.c)
+	holder.c mem.c move.c mr.c qp.c recover.c resync.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
@@ -160,6 +160,7 @@ $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -314,6 +315,11 @@ $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
 LIAR := tests/qemu/kio_liar.c
 $(B)/bin/kio-liar: $(call objects,host,$(LIAR)) $(B)/lib/libunic.a
 
+# Somebody who gives a region away, and somebody who has it; for
+# test_holders.py.
+HOLDERS := tests/qemu/holders.c
+$(B)/bin/holders: $(call objects,host,$(HOLDERS)) $(B)/lib/libunic.a
+
 $(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/share.c \
 	firmware/notice.c)
 $(B)/bin/unic-pool: LIBS := $(SANITIZE)
@@ -447,6 +453,7 @@ L_proofs := --level "proofs (a few)" --timeout 120 \
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
+	test_holders.py \
 	test_kio.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
@@ -469,7 +476,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/kio-liar bin/kio-crowd bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -584,7 +591,7 @@ check-sources:
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(LIAR) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -313,6 +313,21 @@ static bool on_conn(struct unic_ctx *ctx, const void *rec,
 	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
 }
 
+static bool on_held(struct unic_ctx *ctx, const void *rec,
+		    struct unic_event *ev)
+{
+	const struct unic_upcall_held *up = rec;
+
+	ev->type = UNIC_EV_INVALIDATE;
+	ev->conn = unic_from_le32(up->hdr.id);
+	ev->kind = unic_from_le32(up->kind);
+	ev->number = unic_from_le32(up->number);
+	ev->deadline_ns = unic_from_le64(up->deadline_ns);
+	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
+			       unic_from_le32(up->qp));
+	return ev->qp;
+}
+
 static bool (*const handlers[])(struct unic_ctx *, const void *,
 				struct unic_event *) = {
 	[UNIC_UP_NOTICE] = on_notice,	 [UNIC_UP_EVICTED] = on_evicted,
@@ -321,6 +336,7 @@ static bool (*const handlers[])(struct unic_ctx *, const void *,
 	[UNIC_UP_TOKEN_END] = on_token,	 [UNIC_UP_CONN_REQUEST] = on_conn,
 	[UNIC_UP_ESTABLISHED] = on_conn, [UNIC_UP_DISCONNECTED] = on_conn,
 	[UNIC_UP_RESET] = on_obj,	 [UNIC_UP_DB_ERROR] = on_obj,
+	[UNIC_UP_INVALIDATE] = on_held,
 };
 
 static void deliver(struct unic_ctx *ctx, const void *rec)

@@ -366,6 +366,9 @@ enum unic_ev_type {
 				* say what they would have said of regions,
 				* queues and connections; of tokens nothing:
 				* those not in unic_list_objects() have ended */
+	UNIC_EV_INVALIDATE = 15, /* the peer of qp takes back what it gave us:
+				  * finish with it, then unic_invalidated().
+				  * May come more than once */
 };
 
 struct unic_event {
@@ -377,13 +380,15 @@ struct unic_event {
 	uint32_t seq;	     /* NOTICE, EVICTED: number of the notice */
 	unsigned int reason; /* NOTICE, EVICTED: enum unic_reason */
 	uint32_t entries, dependents, rank, pain;
-	uint64_t deadline_ns; /* NOTICE: CLOCK_MONOTONIC */
+	uint64_t deadline_ns; /* NOTICE, INVALIDATE: CLOCK_MONOTONIC */
 	unsigned int flags;   /* EVICTED: UNIC_EVICTED_* */
 	unsigned int status;  /* WAIT_ENDED: enum unic_status; QP_ERROR: enum
 				 * unic_wc_status; TOKEN_END: unic_token_end */
 	uint32_t waited_us;   /* GRANTED */
 	uint32_t token;	      /* TOKEN_END: index */
-	uint32_t conn;	      /* CONNECT: for accept and reject */
+	uint32_t conn;	      /* CONNECT: for accept and reject; INVALIDATE */
+	uint32_t kind;	      /* INVALIDATE: enum unic_ctl_held */
+	uint32_t number;      /* INVALIDATE: STag, or index of the token */
 	uint32_t peer_ipv4;
 	uint8_t private_data[56]; /* CONNECT, CONNECTED, REJECTED */
 	unsigned int private_len;
@@ -605,6 +610,30 @@ int unic_disconnect(struct unic_qp *qp);
 /** unic_parse_ipv4() - dotted quad to host order. 0 or -EINVAL. */
 int unic_parse_ipv4(const char *text, uint32_t *ipv4);
 
+/* ---------------------------------------------------------------- holders */
+
+/**
+ * unic_grant() - the peer of @qp is about to be given @mr's STag. When the NIC
+ * asks @mr back, each peer recorded so is asked (UNIC_EV_INVALIDATE there), and
+ * when all have answered, or are gone, @mr is EVICTED (reason UNIC_WHY_HOLDERS)
+ * without waiting for the rest of its grace. So grant to all to whom the STag is
+ * given, or to none, and only what is not used locally. A peer that is silent
+ * costs nothing but the grace.
+ * -ENOTCONN; -EOPNOTSUPP the peer is not unic; -EBUSY it is asked back already.
+ * S0 section 3.
+ */
+int unic_grant(struct unic_mr *mr, struct unic_qp *qp);
+
+/** unic_delegate() - what the peer of @qp gave us (@kind, @number: as in the
+ * event) is about to be handed on to the process that is connected to that same
+ * peer from @ipv4 by its queue pair @qpn. Blocks until the peer has recorded it;
+ * an error means that it has not. */
+int unic_delegate(struct unic_qp *qp, uint32_t kind, uint32_t number,
+		  uint32_t ipv4, uint32_t qpn);
+
+/** unic_invalidated() - the answer to a UNIC_EV_INVALIDATE: we use it no more. */
+int unic_invalidated(struct unic_ctx *ctx, const struct unic_event *ev);
+
 /* -------------------------------------------------------- payload tokens */
 
 struct unic_pay_token {
@@ -628,6 +657,11 @@ struct unic_pay_attr {
  * index and key to whoever shall use it. -ENOMEM table full, -EOWNERDEAD. */
 int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
 		     struct unic_pay_token *out);
+
+/** unic_grant_token() - as unic_grant(), of a token of @mr. It is not held any
+ * more when the token ends. */
+int unic_grant_token(struct unic_mr *mr, const struct unic_pay_token *token,
+		     struct unic_qp *qp);
 
 /** unic_cancel_token() - 0 with *end (enum unic_token_end: the end it had or
  * got) and *placed (both may be NULL); -EBUSY while a message is arriving. */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * holders export SOCKET N [last] - gives a region to N peers, and says how long its
+ *	grace took when it was asked back. "last": records the last one only; the
+ *	others have it from that one.
+ * holders hold SOCKET IPV4 [silent | pass IPV4 QPN]
+ *	has it, writes to it, and answers when it is asked, or does not. "pass":
+ *	says that it hands it on to whom is connected from IPV4 by QPN.
+ *
+ * Run by test_holders.py, which reads what they print.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unic.h"
+#include "unic_ctl.h"
+
+#define SERVICE 0x686f6c64ull
+#define PAGE	4096u
+#define BYTES	(4 * PAGE)
+#define PEERS	4u
+
+struct given {
+	uint64_t iova;
+	uint32_t stag;
+};
+
+static struct unic_ctx *ctx;
+static struct unic_pd *pd;
+static struct unic_cq *cq;
+static struct unic_mr *mr;
+static int line;
+
+static void fail_if(int bad, const char *what)
+{
+	if (!bad)
+		return;
+	fprintf(stderr, "holders: line %d: %s: %s\n", line, what,
+		unic_last_error());
+	exit(1);
+}
+
+#define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
+#define IS(x) (line = __LINE__, fail_if(!(x), #x))
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+static void set_up(const char *socket)
+{
+	struct unic_mr_attr a = { .length = BYTES,
+				  .rights = UNIC_MR_LOCAL_WRITE |
+					    UNIC_MR_REMOTE_WRITE };
+
+	OK(unic_open(socket, &ctx));
+	OK(unic_alloc_pd(ctx, &pd));
+	OK(unic_create_cq(pd, 64, &cq));
+	a.addr = unic_alloc(ctx, BYTES, PAGE);
+	IS(a.addr);
+	OK(unic_reg_mr(pd, &a, &mr));
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static struct unic_qp *new_qp(void)
+{
+	struct unic_qp_attr a = {
+		.sq_slots = 8, .rq_slots = 8, .send_cq = cq, .recv_cq = cq
+	};
+	struct unic_qp *qp;
+
+	OK(unic_create_qp(pd, &a, &qp));
+	return qp;
+}
+
+/* The next event of @type; others are not of interest. */
+static struct unic_event wait_for(enum unic_ev_type type)
+{
+	struct pollfd fd = { .fd = unic_event_fd(ctx), .events = POLLIN };
+	struct unic_event ev;
+
+	for (;;) {
+		while (!unic_get_event(ctx, &ev)) {
+			if (ev.type == type)
+				return ev;
+			unic_ack_event(&ev);
+		}
+		IS(poll(&fd, 1, 20000) == 1);
+	}
+}
+
+/* --------------------------------------------------------------- exporter */
+
+static void export(unsigned int n, int only_last)
+{
+	struct given g = { .iova = mr->iova, .stag = mr->stag };
+	struct unic_conn_param p = { .private_data = &g,
+				     .private_len = sizeof(g) };
+	struct unic_qp *qp[PEERS];
+	struct unic_listener *l;
+	struct unic_event ev;
+	unsigned int i;
+	uint64_t asked;
+
+	IS(n && n <= PEERS);
+	OK(unic_listen(ctx, SERVICE, &l));
+	printf("listens\n");
+	for (i = 0; i < n; i++) {
+		ev = wait_for(UNIC_EV_CONNECT);
+		qp[i] = new_qp();
+		OK(unic_accept(ctx, ev.conn, qp[i], &p));
+		if (i == n - 1 || !only_last)
+			OK(unic_grant(mr, qp[i]));
+	}
+	printf("region %u\n", mr->id);
+	ev = wait_for(UNIC_EV_NOTICE);
+	asked = now_us();
+	unic_ack_event(&ev);
+	ev = wait_for(UNIC_EV_EVICTED);
+	printf("evicted after %llu us: %s\n",
+	       (unsigned long long)(now_us() - asked),
+	       unic_reason_str(ev.reason));
+	unic_ack_event(&ev);
+}
+
+/* ----------------------------------------------------------------- holder */
+
+static unsigned int write_it(struct unic_qp *qp, const struct given *g)
+{
+	struct unic_sg sg = { mr->addr, 64, mr->stag };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 1,
+				   .sg = &sg,
+				   .remote = g->iova,
+				   .rkey = g->stag };
+	struct unic_wc wc = { 0 };
+	int i, n = 0;
+
+	IS(unic_post_send(qp, &wr, 1) == 1);
+	for (i = 0; i < 500 && !n; i++) {
+		n = unic_poll_cq(cq, 1, &wc);
+		if (!n && !unic_req_notify(cq, false))
+			unic_wait_cq(cq, 10);
+	}
+	IS(n == 1);
+	return wc.status;
+}
+
+static void hold(const char *peer, char **more)
+{
+	struct unic_conn_param p = { .private_len = 0 };
+	unsigned int len = sizeof(struct given);
+	struct unic_qp *qp = new_qp();
+	struct unic_event ev;
+	struct given g;
+	uint32_t ipv4;
+
+	OK(unic_parse_ipv4(peer, &ipv4));
+	OK(unic_connect(qp, ipv4, SERVICE, &p, 10000, &g, &len));
+	IS(len == sizeof(g));
+	IS(write_it(qp, &g) == UNIC_WC_SUCCESS);
+	printf("holds, qpn %u\n", unic_qp_num(qp));
+	if (*more && !strcmp(*more, "pass")) {
+		OK(unic_parse_ipv4(more[1], &ipv4));
+		OK(unic_delegate(qp, UNIC_CTL_HELD_STAG, g.stag, ipv4,
+				 (uint32_t)strtoul(more[2], NULL, 10)));
+		printf("handed on\n");
+	}
+	ev = wait_for(UNIC_EV_INVALIDATE);
+	IS(ev.qp == qp && ev.kind == UNIC_CTL_HELD_STAG && ev.number == g.stag);
+	printf("asked\n");
+	if (!*more || strcmp(*more, "silent"))
+		OK(unic_invalidated(ctx, &ev));
+	pause();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 2;
+	set_up(argv[2]);
+	if (!strcmp(argv[1], "export"))
+		export((unsigned int)atoi(argv[3]), argc > 4);
+	else
+		hold(argv[3], argv + 4);
+	return 0;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A region of host 0 is given to processes of host 1, and asked back: its grace
+ends when all have said that they do not use it any more, and not before, and
+whoever is silent costs the grace and no more (tests/qemu/holders.c).
+
+    test_holders.py [--board soft|virt]
+"""
+import argparse
+import re
+import sys
+import tempfile
+
+import hosts
+import unicd_client as u
+
+GRACE_US = 400_000
+SLACK_US = 300_000  # of a busy machine
+
+
+class Scene:
+    """Two hosts; an exporter on one and holders on the other."""
+
+    def __init__(self, rig):
+        self.rig, self.running = rig, []
+
+    def start(self, *args):
+        p = self.rig.start(args[0], "holders", *args, show=False)
+        self.running.append(p)
+        return p
+
+    def export(self, n, *more):
+        p = self.start("export", self.rig.socket(0), str(n), *more)
+        p.expect("listens")
+        return p
+
+    def hold(self, *more):
+        p = self.start("hold", self.rig.socket(1), hosts.IP[0], *more)
+        return p, p.expect("qpn").split()[-1]
+
+    def ask_back(self, exporter):
+        """Returns (microseconds, reason)."""
+        region = int(exporter.expect("region").split()[-1])
+        with u.Client(self.rig.socket(0)) as admin:
+            admin.obj(u.EVICT, region)
+        m = re.match(r"evicted after (\d+) us: (.*)",
+                     exporter.expect("evicted"))
+        return int(m.group(1)), m.group(2)
+
+    def end(self):
+        for p in self.running:
+            p.end()
+
+
+def all_answer(scene):
+    exporter = scene.export(2)
+    a, b = scene.hold()[0], scene.hold()[0]
+    us, why = scene.ask_back(exporter)
+    assert why == "all holders answered", why
+    assert us < GRACE_US / 2, us
+    for p in (a, b):
+        p.expect("asked")
+    return us
+
+
+def one_is_silent(scene):
+    exporter = scene.export(2)
+    scene.hold()
+    silent = scene.hold("silent")[0]
+    us, why = scene.ask_back(exporter)
+    silent.expect("asked")
+    assert why == "administrator", why
+    assert GRACE_US - 1000 <= us < GRACE_US + SLACK_US, us
+    return us
+
+
+def one_is_killed(scene):
+    exporter = scene.export(2)
+    scene.hold()
+    dead = scene.hold("silent")[0]
+    dead.child.kill()
+    us, why = scene.ask_back(exporter)
+    assert why == "all holders answered", why
+    assert us < GRACE_US, us
+    return us
+
+
+def handed_on(scene, *how):
+    """The exporter gave it to the second one, which gave it to the first."""
+    exporter = scene.export(2, "last")
+    first, qpn = scene.hold(*how)
+    second = scene.hold("pass", hosts.IP[1], qpn)[0]
+    second.expect("handed on")
+    us, why = scene.ask_back(exporter)
+    first.expect("asked")
+    return us, why
+
+
+def all_answer_of_a_delegation(scene):
+    us, why = handed_on(scene)
+    assert why == "all holders answered" and us < GRACE_US / 2, (us, why)
+    return us
+
+
+def silent_one_of_a_delegation(scene):
+    us, why = handed_on(scene, "silent")
+    assert why == "administrator" and us >= GRACE_US - 1000, (us, why)
+    return us
+
+
+def run(board, tests):
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="unic-holders-") as tmp:
+        rig = hosts.Hosts(board, "shm", tmp)
+        try:
+            rig.start_wire()
+            for host in (0, 1):
+                rig.start_nic(host, show=False)
+                rig.start_driver(host, "--grace-us", str(GRACE_US))
+            for host in (0, 1):
+                rig.wait_nic(host)
+            for t in tests:
+                scene = Scene(rig)
+                try:
+                    us = t(scene)
+                    print(f"ok      {board} {t.__name__}: {us} us")
+                except (AssertionError, hosts.Failure) as e:
+                    failed += 1
+                    print(f"FAILED  {board} {t.__name__}: {e}")
+                finally:
+                    scene.end()
+        finally:
+            rig.end()
+    return failed
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--board", default="soft")
+    board = ap.parse_args().board
+    tests = [all_answer, one_is_silent, one_is_killed,
+             all_answer_of_a_delegation, silent_one_of_a_delegation]
+    failed = run(board, tests)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
