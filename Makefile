@@ -426,7 +426,8 @@ eval: eval-build ## [QUICK=1] docs/EVALUATION.md from experiments in virtual tim
 	@tests/eval/eval.py $(if $(QUICK),--quick) && echo "$@: ok"
 
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
-	check-shared check-abi check-spec check-sources check-packages
+	check-shared check-abi check-spec check-sources check-packages \
+	check-memory-tests
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
 L_static := --level "static checks" --timeout 300 --jobs 2 \
@@ -537,6 +538,8 @@ mutants: ## breaks of the core made by a machine [SAMPLE=420] [SEED=1]
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 mutations: ## deliberate breaks of the core: the unit tests must go red
 	@tests/mutations.py && echo "$@: ok"
+promises: ## breaks of what docs/MEMORY-TESTS.md says: the named test must go red
+	@tests/promises.py && echo "$@: ok"
 sim-mutants: ## deliberate breaks: the simulator's checkers must find each
 	@tests/sim/mutants.py && echo "$@: ok"
 proofs: ## Eva and WP of Frama-C over the trust boundaries (minutes); fetches 255 MB
@@ -583,7 +586,8 @@ check-purity: ## what the portable core calls and owns
 check-abi: ## layout of every shared struct on five machines
 check-packages: ## is packages.txt all that is needed?
 check-shared: ## words of shared memory are accessed once, on purpose
-check-layers check-shared check-abi check-packages:
+check-memory-tests: ## are the tests there that docs/MEMORY-TESTS.md names?
+check-layers check-shared check-abi check-packages check-memory-tests:
 	@tools/$(subst -,_,$@).py && echo "$@: ok"
 abi-golden: ## accept the layout of today
 	@tools/check_abi.py --rewrite && echo "$@: ok"

@@ -324,6 +324,57 @@ static void reported_uses_decide(void **state)
 
 /* Regions that come while it is off are in it; the next process of the slot has
  * reported nothing. */
+/*
+ * He says of all his regions, and of those of another, that they are used all the
+ * time, in numbers that jump and go back. It saves him nothing: who is within his
+ * share is served in time, out of the liar's regions alone.
+ */
+static void lies_hurt_nobody_else(void **state)
+{
+	struct unic_db_page *db = (void *)r.port.window[0];
+	struct rig_mr own, mine, waits, more;
+	struct unic_evt_mr evt;
+	uint32_t i, k, got = 0, pd1;
+	uint8_t rec[64];
+
+	(void)state;
+	rig_attach(&r, 1, 1);
+	pd1 = rig_pd(&r, 1);
+	assert_int_equal(rig_reg(&r, 1, pd1, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &own),
+			 0);
+	while (!rig_reg(&r, 0, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mine))
+		;
+	while (!rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &more))
+		;
+	assert_int_equal(r.nic.tlb.free, 0);
+	set_params(UNIC_PARAM_USES_REPORTED);
+	for (i = 0; i < 40; i++) {
+		for (k = 0; k < UNIC_DB_USED; k++)
+			db->used[k] = unic_to_le32(i & 1 ? UINT32_MAX - k
+							 : k * 0x9e3779b1u);
+		if (i == 20)
+			assert_int_equal(rig_reg(&r, 1, pd1, 12,
+						 UNIC_CLASS_RDMA, UNIC_REG_WAIT,
+						 0, &waits),
+					 UNIC_ST_PENDING);
+		rig_run(&r, 2 * MS);
+		while (rig_event(&r, rec)) {
+			memcpy(&evt, rec, sizeof(evt));
+			got += rec[0] == UNIC_EVT_GRANTED;
+			if (rec[0] == UNIC_EVT_GRANTED)
+				continue;
+			assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
+			if (rec[0] == UNIC_EVT_NOTICE)
+				assert_int_equal(rig_ack(&r, &evt), 0);
+		}
+	}
+	assert_int_equal(got, 1);
+	assert_int_equal(r.nic.mrs.mr[own.mr].state, UNIC_MR_ACTIVE);
+	assert_int_equal(r.nic.uses.reported[own.mr].uses, 0);
+	assert_int_equal(r.nic.evict.share.owner[1].held, 16);
+}
+
 static void reports_begin_and_end(void **state)
 {
 	struct unic_cmd_proc_detach c = { 0 };
@@ -451,6 +502,7 @@ int main(void)
 		TEST(indices_are_not_hoarded),
 		TEST(rows_say_kind_and_dependents),
 		TEST(reported_uses_decide),
+		TEST(lies_hurt_nobody_else),
 		TEST(reports_begin_and_end),
 		TEST(each_wrong_flag),
 		TEST(host_is_shown),

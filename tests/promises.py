@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Do the tests that docs/MEMORY-TESTS.md names cover their sentences? For the rows
+with a bold number a line that keeps the promise is broken, in a copy of the tree,
+and the test named here must go red.
+
+usage: promises.py [ROW | TEST ...]    only those rows, or with these tests
+
+Prints a table; ends in "N passed, N failed".
+"""
+import filecmp
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "build", "promises")
+PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "ld",
+         "qemu", "tests/eval", "tests/fuzz", "tests/unit", "tools")
+
+# row, file, what stands there, what shall stand there, test that must fail
+BREAKS = (
+    ("1.1", "firmware/tlb.h", "if (n > tlb->free)", "if (n > tlb->free + 1u)",
+     "test_tlb: reserve_is_all_or_nothing"),
+    ("1.2", "firmware/access.c",
+     "uint32_t shift = mr->page_shift, size = 1u << shift;",
+     "uint32_t shift = 12, size = 1u << shift;",
+     "test_mr: pieces_cover_the_region"),
+    ("1.3", "host_driver/core/region.c",
+     "uint32_t max = r->page_shift ? r->page_shift : 21;",
+     "uint32_t max = r->page_shift ? r->page_shift : 12;",
+     "test_hostcore: contiguous_frames_are_large_pages"),
+    ("1.8", "firmware/wait.c", "unic_share_fair(&e->share, proc) / 4",
+     "unic_share_fair(&e->share, proc)", "test_evict: control_class_is_capped"),
+    ("1.9", "firmware/evict.c",
+     "if (m->mr_class == UNIC_CLASS_CONTROL || !m->n_pages)",
+     "if (!m->n_pages)", "test_evict: wrong_subjects_are_refused"),
+    ("1.11", "host_driver/libunic/bufman.h", "CHUNK_MAX  64u", "CHUNK_MAX  65u",
+     "test_libunic: manager_respects_deadlines"),
+    ("1.16", "firmware/responder.c", "qp->vendor ? UNIC_RSP_AFTER",
+     "1 ? UNIC_RSP_AFTER", "test_miss: responder_answers_rnr"),
+    ("2.2", "firmware/mr.c",
+     "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift", "0",
+     "test_mr: each_wrong_argument"),
+    ("2.3", "firmware/access.h",
+     "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
+     "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
+     "test_mr: each_step_of_the_check"),
+    ("2.4", "firmware/mr.c", "m->order[m->free - 1u] = m->order[at];\n"
+     "\tm->order[at] = idx;", "m->order[m->free - 1u] = idx;\n\t(void)at;",
+     "test_mr: indices_come_in_no_order"),
+    ("2.5", "firmware/mr.c", "permute(m->key, idx, m->mr[idx].gen)",
+     "permute(m->key, idx, 0)",
+     "test_mr: deregistered_stag_is_dead_and_changes"),
+    ("2.6", "firmware/mr.c", "if (m->mr[idx].gen >= STEPS)", "if (0)",
+     "test_mr: used_up_index_is_retired"),
+    ("2.8", "firmware/guess.c", "++nic->guesses.place[i].wrong",
+     "nic->guesses.place[i].wrong", "test_guess: stags"),
+    ("2.10", "firmware/access.c", "if (mr->pd != pd) {", "if (0) {",
+     "test_mr: each_step_of_the_check"),
+    ("2.11", "firmware/access.c", "!(off >> 32) && ", "",
+     "test_mr: bounds_do_not_wrap"),
+    ("2.13", "firmware/sq.c", "wr->detail = unic_qp_detail(err);",
+     "wr->detail = 0;", "test_badinput: each_step_is_told_here"),
+    ("2.14", "firmware/responder.c",
+     "refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);",
+     "refuse(nic, qp, psn, err == -UNIC_EBOUNDS ? UNIC_NAK_INV_REQ\n"
+     "\t\t\t\t\t\t     : UNIC_NAK_REM_ACCESS,\n"
+     "\t       UNIC_WC_REM_ACCESS_ERR);",
+     "test_badinput: a_peer_is_told_nothing"),
+    ("2.16", "firmware/access.c", "bool taken = mr->stag == stag && ",
+     "bool taken = ", "test_evict: tombstone_answers_evicted"),
+    ("2.19", "firmware/form.c",
+     "if (remote && !(mr->rights & REMOTE))", "if (0)",
+     "test_form: peer_may_not_invalidate"),
+    ("2.20", "firmware/form.c", "if ((p->wrong && (from & (size - 1))) ||",
+     "if (", "test_form: each_wrong_fast_registration"),
+    ("2.22", "firmware/form.c", "if (!sge->len)", "if (0)",
+     "test_form: lists_with_every_element_wrong"),
+    ("2.24", "firmware/form.c", "of->depth >= UNIC_FORM_DEPTH || ", "",
+     "test_form: nested_to_a_depth"),
+    ("2.26", "firmware/depend.c", "n += 1 + ", "n += ",
+     "test_form: dependents_end_with_their_region"),
+    ("2.27", "firmware/evict.c", "\tunic_token_mr_gone(nic, idx);\n", "",
+     "test_token: ends_with_its_region"),
+    ("2.28", "firmware/reap.c", "unic_to_le32(o->held > fair ? o->held - fair : 0)",
+     "0", "test_limits: refusal_says_why"),
+    ("3.3", "firmware/wait.c", "\t\tdequeue(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
+     "\t\tUNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,",
+     "\t\tif (0)\n\t\t\tdequeue(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
+     "\t\treturn 0;\n\t\tUNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,",
+     "test_evict: cancelled_is_never_granted"),
+    ("3.4", "firmware/wait.c", "args->timeout_us * 1000ull",
+     "args->timeout_us * 999ull", "test_evict: time_out_to_the_nanosecond"),
+    ("3.5", "firmware/wait.c", "n > UNIC_MR_PAGES_MAX || over_quota(o, 0, n)",
+     "n > UNIC_MR_PAGES_MAX", "test_evict: never_fitting_requests_fail_at_once"),
+    ("3.6", "firmware/wait.c", "return n + kept->entries <= nic->tlb.free &&",
+     "return n + kept->entries <= nic->tlb.free + 4u &&",
+     "test_evict: granted_whole_or_not_at_all"),
+    ("3.7", "firmware/wait.c",
+     "\telse\n\t\te->wait[*tail].next = i;\n\t*tail = i;",
+     "\telse {\n\t\te->wait[i].next = *head;\n\t\t*head = i;\n\t\treturn;\n\t}\n\t*tail = i;",
+     "test_evict: fifo_inside_a_process"),
+    ("3.8", "firmware/wait.c", "if (a->entitled != b->entitled)", "if (0)",
+     "test_evict: entitled_come_first_and_oldest_first"),
+    ("3.9", "firmware/wait.c", "own + kept.entries > nic->tlb.free",
+     "own > nic->tlb.free", "test_evict: freed_entries_are_reserved"),
+    ("3.11", "firmware/evict.c", "if (d.urgent == UNIC_OWNER_NIL) {", "{",
+     "test_evict: nobody_extends_while_the_entitled_wait"),
+    ("3.12", "firmware/reap.c", "unic_reap_pick(nic, victim, entries, !w->urgent)",
+     "unic_reap_pick(nic, victim, entries, true)",
+     "test_evict: young_regions_are_spared_for_borrowers_only"),
+    ("3.13", "firmware/notice.c", "n->notice[i].units = units;",
+     "n->notice[i].units = units;\n\tn->notice[i].deadline_ns += 1;",
+     "test_notice: replaced_subject_inherits_the_deadline"),
+    ("3.14", "firmware/reap.c", "e->notices.deliver_us + e->notices.grace_us +",
+     "e->notices.deliver_us +", "test_limits: usage"),
+    ("3.15", "firmware/reap.c", "entries = d->entitled > supply;",
+     "entries = false;", "test_evict: borrowed_entries_are_recalled_to_the_share"),
+    ("4.1", "firmware/share.c", "weights += s->owner[__builtin_ctz(left)].weight;",
+     "weights += 1;", "test_share: share_counts_who_holds_or_wants"),
+    ("4.4", "firmware/wait.c", "if (over_quota(o, o->held, n))", "if (0)",
+     "test_evict: quota_recalls_from_its_own_process"),
+    ("4.5", "firmware/share.c",
+     "found.owner == UNIC_OWNER_NIL || above(s, &found)", "true",
+     "test_share: nobody_at_or_below_its_share"),
+    ("4.6", "firmware/reap.c", "now > residence ? now - residence : 0", "now",
+     "test_evict: young_regions_are_spared_for_borrowers_only"),
+    ("4.7", "firmware/reap.c", "if (pair && damped(nic, *last))", "if (0)",
+     "test_evict: borrowers_do_not_thrash"),
+    ("4.7", "firmware/reap.c", "if (pair && damped(nic, *last))\n"
+     "\t\t\tUNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);",
+     "if (pair && damped(nic, *last))\n\t\t\t;",
+     "test_reap: sparing_is_traced"),
+    ("4.8", "firmware/token.c", "if (!unic_share_entitled(&s, proc, 1))",
+     "if (1)", "test_token: full_table_is_shared_fairly"),
+    ("5.2", "firmware/rq.c",
+     "qps->sweep_stag[k] &&\n\t\t\t    unic_from_le32(slot->sge[i].len))",
+     "qps->sweep_stag[k] && 0)", "test_reasons: receives_are_swept"),
+    ("5.3", "firmware/rq.c", "return !rq->substitute || rq->room >= rq->class_bytes;",
+     "return 1;", "test_rc: messaging_evicted_far"),
+    ("5.5", "firmware/evict.c", "\tunic_qp_cut(nic, mr);\n}", "}",
+     "test_revoke: receive_in_progress_is_cut_at_t"),
+    ("5.6", "firmware/rq.c", "if (err != -UNIC_EEVICTED)\n\t\treturn err;",
+     "return err;", "test_rc: messaging_evicted"),
+    ("5.7", "firmware/evict.c", "if (m->mr_class == UNIC_CLASS_MESSAGING)\n"
+     "\t\tremove_at_once(nic, mr);\n\telse\n", "",
+     "test_evict: messaging_goes_without_notice"),
+    ("5.9", "firmware/sq.c", "sq->stopped = wr->status != UNIC_WC_EVICTED;",
+     "sq->stopped = true;",
+     "test_revoke: unsent_request_of_an_evicted_region_completes_evicted"),
+    ("5.10", "firmware/access.h", "return !mr->holds && ", "return ",
+     "test_evict: dereg_of_a_held_region_is_pending"),
+    ("5.11", "firmware/evict.c", "\tunic_qp_cut(nic, mr);\n}", "}",
+     "test_revoke: unacknowledged_at_t_completes_evicted_once"),
+    ("5.12", "firmware/notice.c", "t->state = UNIC_NOTICE_GRACE;\n"
+     "\tset_deadline(n, t, now_ns + n->grace_us * 1000ull);\n\treturn 0;",
+     "t->state = UNIC_NOTICE_GRACE;\n"
+     "\tset_deadline(n, t, t->sent_ns + n->grace_us * 1000ull);\n\treturn 0;",
+     "test_notice: grace_counts_from_delivery"),
+    ("5.13", "host_driver/core/notice.c",
+     "\tack(host, evt, mr->obj.owner, mr->obj.id);", "",
+     "test_hostcore: notice_is_told_then_acknowledged"),
+    ("5.15", "firmware/evict.c", "\tunic_nic_quiesce(nic);", "",
+     "test_revoke: driver_that_never_delivers_is_a_failure"),
+    ("5.17", "host_driver/core/notice.c",
+     "mr->deadline_ns = unic_os_now_ns(host->os) +", "mr->deadline_ns =",
+     "test_hostcore: notice_is_told_then_acknowledged"),
+    ("5.18", "firmware/cmd.c", "nic->evict.reaper_us = reaper;", ";",
+     "test_limits: usage"),
+    ("5.19", "firmware/notice.c", "GRACE_US   20000u", "GRACE_US   25000u",
+     "test_cmd: facts"),
+    ("5.20", "host_driver/libunic/bufman.c", "(bm->grace_us / 2);",
+     "(bm->grace_us);", "test_libunic: manager_respects_deadlines"),
+    ("5.22", "firmware/evict.c",
+     "\t\treleased(nic, (uint16_t)mr);\n\t\terr = owner_drain(nic, (uint16_t)mr);",
+     "\t\treleased(nic, (uint16_t)mr);\n\t\terr = 0;",
+     "test_revoke: release_by_answer"),
+    ("5.23", "firmware/evict.c",
+     "if (offer->n_pages < nic->evict.notices.notice[mr->notice].units)",
+     "if (0)", "test_evict: each_refusal_of_an_offer"),
+    ("5.24", "firmware/evict.c", "if (offer->proc != mr->proc)", "if (0)",
+     "test_evict: each_refusal_of_an_offer"),
+    ("5.25", "firmware/notice.c", "us > n->extend_us - t->extended_us", "0",
+     "test_notice: extend_adds_up_to_its_budget"),
+    ("5.26", "firmware/notice.c", "if (t->urgent) {", "if (0) {",
+     "test_notice: urgent_ones_are_not_extended"),
+    ("5.27", "firmware/evict.c", "\t\tmr->evt_flags |= UNIC_EVICTED_DEADLINE;\n"
+     "\t\tdrain(nic, idx);", "\t\tmr->evt_flags |= UNIC_EVICTED_DEADLINE;",
+     "test_revoke: silent_process_loses_at_deadline_not_before"),
+    ("5.28", "firmware/evict.c", "\tunic_mr_close(nic, idx); /* INV-4 */\n", "",
+     "test_evict: busy_region_is_drained"),
+    ("5.29", "firmware/evict.c", "\tmr->evt_flags |= UNIC_EVICTED_WAS_BUSY;\n",
+     "", "test_evict: busy_region_is_drained"),
+    ("5.33", "host_driver/core/notice.c", "\t\t.rank = evt->rank,\n", "",
+     "test_hostcore: notice_is_told_then_acknowledged"),
+    ("5.34", "firmware/notice.c", "if (seq != t->seq)", "if (0)",
+     "test_revoke: stale_answers_are_refused"),
+    ("5.37", "host_driver/core/proc.c",
+     "UNIC_STORE(*seq, unic_to_le32(n + 1));",
+     "UNIC_STORE(*seq, unic_to_le32(n % UNIC_UPCALLS + 1));",
+     "test_hostcore: upcall_storm_is_bounded_and_loss_shows"),
+    ("5.38", "host_driver/libunic/event.c",
+     "if (unic_resync_regions(ctx))", "if (0)",
+     "test_libunic: lost_upcalls_are_made_good"),
+    ("5.39", "firmware/mbox.c", "(eviction ? 0 : UNIC_EVT_RESERVED)", "0",
+     "test_hostile: news_leave_room_for_evictions"),
+    ("5.40", "firmware/evict.c",
+     "\tif (!publish_notice(nic, idx))\n\t\thold_back(nic, mr, UNIC_MR_EVT_NOTICE);",
+     "\tpublish_notice(nic, idx);\n\t(void)mr;",
+     "test_evict: events_are_held_back_not_lost"),
+    ("5.44", "host_driver/core/restore.c", "cmd.stag = unic_to_le32(mr->stag);",
+     "cmd.stag = unic_to_le32(mr->stag ^ 1u << 27);",
+     "test_hostcore: kept_region_is_restored_with_its_stag"),
+    ("5.52", "firmware/requester.c", "wr->status = UNIC_WC_REM_EVICTED;",
+     "wr->status = UNIC_WC_REM_ACCESS_ERR;", "test_rc: remote_evicted"),
+    ("5.53", "firmware/responder.c", "if (err == -UNIC_EEVICTED && qp->vendor) {",
+     "if (err == -UNIC_EEVICTED) {", "test_badinput: a_peer_is_told_of_an_eviction"),
+    ("6.1", "firmware/reap.c", "e->refilling ? e->high : e->low", "e->low",
+     "test_evict: reaper_keeps_entries_free"),
+    ("6.3", "firmware/share.c", "l = has * best.weight;\n\t\tr = best.net * o->weight;",
+     "l = has;\n\t\tr = best.net;", "test_share: victim_has_most_for_its_weight"),
+    ("6.4", "firmware/share.c", "(l == r && o->pain >= pain && ",
+     "(l == r && ", "test_share: ties_go_to_the_least_pain"),
+    ("6.6", "firmware/policy_look.c",
+     "uint32_t fresh = entries ? bytes / entries : 0;",
+     "uint32_t fresh = entries ? bytes : 0;",
+     "test_policy: pain_is_per_entry_and_saturates"),
+    ("6.7", "firmware/evict.c",
+     "UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,\n"
+     "\t\t   nic->evict.pain[mr].value, why);",
+     "UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages, 0, why);",
+     "test_reap: choices_are_traced"),
+    ("6.8", "firmware/policy_look.c",
+     "worth -= size < c->wanted ? size : c->wanted;", "(void)size;",
+     "test_policy: larger_items_give_more"),
+    ("6.11", "firmware/policy.c", "last < best && since_ns", "since_ns",
+     "test_policy: lru_takes_the_longest_unused"),
+    ("6.13", "firmware/policy_look.c", "worth += t[c->table->hint] * HINT_STEP;",
+     ";", "test_policy: app_heeds_importance"),
+    ("6.13", "firmware/policy.c", "return c->kind == UNIC_POLICY_APP",
+     "return c->kind == UNIC_POLICY_APP && 0",
+     "test_policy: app_does_not_spare_newcomers"),
+    ("6.17", "firmware/access.h", "\tmr->uses++;\n", "",
+     "test_mr: use_is_counted"),
+    ("7.1", "firmware/token.c", "return unic_whole(&t->key) == key &&",
+     "return (uint32_t)t->key == (uint32_t)key &&",
+     "test_token: each_refusal_changes_nothing"),
+    ("7.2", "firmware/token.c", "if (mr >= 0 && !nic->random.seeded)", "if (0)",
+     "test_found: no_secret_without_entropy"),
+    ("7.3", "firmware/token.c", "       end <= t->length;",
+     "       end <= t->length + 1u;",
+     "test_token: each_refusal_changes_nothing"),
+    ("7.4", "firmware/token.c", "ipv4 == qp->dest_ipv4)", "1)",
+     "test_multi: named_sender_and_no_other"),
+    ("7.9", "firmware/evict.c", ".dependents = unic_to_le32(mr->n_tokens),\n"
+     "\t\t.rank", ".dependents = 0,\n\t\t.rank",
+     "test_token: notice_counts_dependents"),
+    ("7.12", "firmware/token.c", "late ? UNIC_TOKEN_EXPIRED : UNIC_TOKEN_CANCELLED",
+     "UNIC_TOKEN_EXPIRED", "test_token: cancel_names_the_end"),
+    ("7.13", "firmware/token.c", "\t\ttell_later(nic, i);", "\t\tfree_put(nic, i);",
+     "test_token: end_is_told_even_if_late"),
+    ("7.16", "firmware/token.c",
+     "if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)\n\t\treturn -UNIC_EBUSY;", "",
+     "test_token: used_once"),
+    ("7.17", "firmware/token.c", "\t\tUNIC_COUNT(nic, token_too_long);\n", "",
+     "test_token: each_refusal_changes_nothing"),
+    ("7.19", "firmware/responder.c",
+     "nic->tokens.token[t.index].iova + t.offset;",
+     "nic->tokens.token[t.index].iova;",
+     "test_multi: each_lands_at_its_offset"),
+    ("7.21", "firmware/responder.c",
+     "\t\tunic_guess_wrong(nic, qp->dest_ipv4);\n\t\tqp->rsp.guessed = true;\n", "",
+     "test_guess: keys"),
+    ("9.5", "host_driver/core/access.c", "\t\taudit(req, status);\n", "",
+     "test_hostcore: each_call_is_logged"),
+    ("9.6", "host_driver/core/objects.c", "\tt->gen[i]++;", "\tt->gen[i] = 1;",
+     "test_hostcore: ids_never_come_back"),
+    ("9.8", "host_driver/core/frames.c", "f->pinned += !f->pins[frame]++;",
+     "f->pinned++;\n\t\tf->pins[frame]++;",
+     "test_hostcore: pins_count_overlaps_once"),
+    ("10.3", "host_driver/libunic/bufman.c", "\tbm->stats.offers++;\n", "",
+     "test_libunic: manager_offers_for_what_is_busy"),
+    ("10.7", "host_driver/libunic/bufman_xfer.c",
+     "\t\tunic_bm_count(w->bm, retries_local, 1);\n\t\tagain(w, p);",
+     "\t\tp->state = PIECE_FREE;",
+     "test_libunic: manager_repeats_what_was_evicted"),
+    ("11.2", "firmware/sq.c", "\tuint64_t len = slot->inline_len;",
+     "\tuint32_t len = slot->inline_len;", "test_badinput: lengths_of_work"),
+    ("11.3", "firmware/responder.c", "t->offset > UNIC_MSG_MAX || ", "",
+     "test_roce: tagged_sizes_lie"),
+    ("11.6", "firmware/depend.c", "if (f->form[o].stamp == f->stamp)", "if (0)",
+     "test_form: elements_that_overlap"),
+    ("11.8", "firmware/access.c", "if (taken) {", "if (0) {",
+     "test_form: forms_over_regions_that_go"),
+    ("11.9", "firmware/mr.c", "if (!m || (m->flags & UNIC_MR_F_GONE))\n\t\treturn -UNIC_ENOMR;\n\tif (m->queues)",
+     "if (!m)\n\t\treturn -UNIC_ENOMR;\n\tif (m->queues)",
+     "test_badinput: released_twice_in_use"),
+    ("11.11", "firmware/evict.c", "return mr->state == UNIC_MR_NOTIFIED &&\n"
+     "\t       !(mr->evt_due & UNIC_MR_EVT_NOTICE);",
+     "return mr->state >= UNIC_MR_NOTIFIED;",
+     "test_badinput: answers_that_come_too_late"),
+    ("11.12", "firmware/evict.c",
+     "if (unic_from_le32(cmd->seq) != ns->notice[i].seq ||", "if (",
+     "test_badinput: answers_of_another_time"),
+    ("11.13", "firmware/token.c", "if (t->proc != proc || t->key != key)",
+     "if (t->proc != proc)", "test_badinput: cancels_of_no_token"),
+    ("11.14", "firmware/token.c", "if (t->key != tag->key)",
+     "if ((uint32_t)t->key != (uint32_t)tag->key)",
+     "test_roce: tagged_message_forged"),
+    ("11.15", "firmware/token.c",
+     "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);", "",
+     "test_roce: tagged_message_replayed"),
+    ("11.17", "firmware/responder.c", "t->ctrl > UNIC_TOKEN_CTRL_MAX ||", "",
+     "test_roce: tagged_sizes_lie"),
+)
+
+
+def run(*args, timeout=300):
+    return subprocess.run(args, cwd=WORK, capture_output=True, text=True,
+                          timeout=timeout, errors="replace")
+
+
+def copy():
+    """The tree. What is there already and the same stays, so that only what
+    changed is built; what a run left broken is new."""
+    files = subprocess.run(["git", "ls-files", "-z", *PARTS], cwd=ROOT,
+                           check=True, capture_output=True, text=True)
+    for name in files.stdout.split("\0")[:-1]:
+        src, to = os.path.join(ROOT, name), os.path.join(WORK, name)
+        if os.path.exists(to) and filecmp.cmp(src, to, shallow=False):
+            continue
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        shutil.copyfile(src, to)
+        shutil.copymode(src, to)
+
+
+def build(program):
+    path = f"build/unit/bin/{program}"
+    made = run("make", "-s", "-j2", "VARIANT=-w -O0", path)
+    if made.returncode:
+        sys.exit(f"promises: {program} does not build:\n{made.stderr}")
+
+
+def failing(program):
+    """Names of its tests that fail."""
+    try:
+        ran = run(f"./build/unit/bin/{program}", timeout=120)
+    except subprocess.TimeoutExpired:
+        return {"(hangs)"}
+    red = set(re.findall(r"\[  FAILED  \] (\w+)$", ran.stdout + ran.stderr,
+                         re.M))
+    return red or ({"(dies)"} if ran.returncode else set())
+
+
+def surely(program):
+    """... each time: on a machine that is busy others may fail now and then."""
+    red = failing(program)
+    return red & failing(program) if red else red
+
+
+def started(program, name):
+    """Was @name the one that did not come back?"""
+    out = run(f"./build/unit/bin/{program}", timeout=120)
+    last = re.findall(r"\[ RUN      \] (\w+)", out.stdout + out.stderr)
+    return bool(last) and last[-1] == name
+
+
+def check(row, path, old, new, test):
+    program, name = test.split(": ")
+    full = os.path.join(WORK, path)
+    with open(full, encoding="utf-8") as f:
+        text = f.read()
+    if text.count(old) != 1:
+        sys.exit(f"promises: {row}: {path} does not say '{old}' once")
+    try:
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        build(program)
+        red = surely(program)
+        good = name in red or (red == {"(dies)"} and started(program, name))
+    finally:
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text)
+    print(f"{'red' if good else 'WRONG':6} {row:6} {test}"
+          + ("" if good else f"   red instead: {' '.join(sorted(red))}"),
+          flush=True)
+    return good
+
+
+def main():
+    only = sys.argv[1:]
+    chosen = [b for b in BREAKS if not only or b[0] in only or
+              any(word in b[4] for word in only)]
+    copy()
+    for program in sorted({b[4].split(":")[0] for b in chosen}):
+        build(program)
+        red = surely(program)
+        if red:
+            sys.exit(f"promises: {program} is red without any: {red}")
+    failed = sum(not check(*b) for b in chosen)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
