@@ -42,7 +42,7 @@ CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
-	kio.c kio_files.c look.c slots.c unicd_main.c unicd_os.c)
+	kio.c kio_files.c kio_worker.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
 	holder.c mem.c move.c mr.c qp.c recover.c resync.c use.c)
@@ -355,7 +355,7 @@ $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
-	host_driver/unicd/,clients.c kio.c kio_files.c unicd_os.c) $(KIO))
+	host_driver/unicd/,clients.c kio.c kio_files.c kio_worker.c unicd_os.c) $(KIO))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
 	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef

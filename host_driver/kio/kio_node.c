@@ -24,6 +24,12 @@ void unic_kio_node_init(struct unic_kio_node *n,
 	unic_kio_link_init(n);
 }
 
+void unic_kio_node_fini(struct unic_kio_node *n)
+{
+	unic_host_client_gone(n->config.host, &n->core);
+	n->wanted = false;
+}
+
 /* Not here, and not later either. */
 static bool unsupported(struct unic_kio_node *n)
 {
@@ -428,6 +434,14 @@ uint32_t unic_kio_node_status(const struct unic_kio_node *n, uint32_t ipv4)
 
 /* ---------------------------------------------------------------------- poll */
 
+static void take_stored(struct unic_kio_node *n)
+{
+	struct unic_kio_task task;
+
+	while (n->config.store && n->config.store->next(n->config.store, &task))
+		unic_kio_server_stored(&task);
+}
+
 uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 {
 	struct unic_kio_done done;
@@ -451,6 +465,7 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 		budget--;
 		unic_kio_link_done(n, &done);
 	}
+	take_stored(n);
 	squeeze(n);
 	next = unic_kio_link_poll(n);
 	if (!budget || n->taken != n->replies ||

@@ -114,6 +114,10 @@ struct unic_kio_node {
 void unic_kio_node_init(struct unic_kio_node *n,
 			const struct unic_kio_config *config);
 
+/** unic_kio_node_fini() - give up the slot; done() is not called any more. The
+ * access layer forgets us. */
+void unic_kio_node_fini(struct unic_kio_node *n);
+
 /** unic_kio_node_want() - set up the slot, if that has not happened. */
 void unic_kio_node_want(struct unic_kio_node *n);
 

@@ -49,16 +49,23 @@ static void finish(struct unic_kio_server *s, struct unic_kio_job *job, int n,
 		s->link->send(s, &msg); /* false: the link ends us */
 }
 
-static int run(struct unic_kio_server *s, const struct unic_kio_job *job,
-	       uint32_t len, uint64_t *size)
+static void ask_store(struct unic_kio_server *s, uint32_t at)
 {
-	*size = 0;
-	if (!s->store)
-		return -ENODEV;
-	return s->store->run(s->store, job->ask.op, job->name,
-			     job->ask.name_bytes,
-			     unic_from_le64(job->ask.offset), job->buf, len,
-			     size);
+	struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_task task = {
+		.server = s,
+		.at = at,
+		.turn = job->turn,
+		.op = job->ask.op,
+		.name = job->name,
+		.name_bytes = job->ask.name_bytes,
+		.offset = unic_from_le64(job->ask.offset),
+		.buf = job->buf,
+		.len = unic_from_le32(job->ask.len),
+	};
+
+	job->state = UNIC_KIO_JOB_STORE;
+	job->begun = s->store->begin(s->store, &task);
 }
 
 /* Its token has ended, or it never got one. */
@@ -76,78 +83,86 @@ static void cancel(struct unic_kio_server *s, uint32_t at, int why)
 
 /* -------------------------------------------------------------------- serve */
 
-static void serve_bytes(struct unic_kio_server *s, uint32_t at)
+/* The bytes of a READ or LIST are in its buffer. */
+static void send_bytes(struct unic_kio_server *s, uint32_t at, uint32_t n,
+		       uint64_t size)
 {
 	struct unic_kio_job *job = &s->job[at];
-	struct unic_kio_msg msg;
-	uint64_t size;
-	int n = run(s, job, unic_from_le32(job->ask.len), &size);
+	struct unic_kio_msg msg = answer_to(job, (int)n, size);
 
-	if (n <= 0) {
-		finish(s, job, n, size);
+	job->state = UNIC_KIO_JOB_SENDING;
+	if (!s->link->data(s, at, &msg, n))
+		job_free(s, job);
+}
+
+void unic_kio_server_stored(const struct unic_kio_task *task)
+{
+	struct unic_kio_server *s = task->server;
+	struct unic_kio_job *job = &s->job[task->at];
+	bool comes = task->op == UNIC_KIO_READ || task->op == UNIC_KIO_LIST;
+
+	if (job->state != UNIC_KIO_JOB_STORE || !job->begun ||
+	    job->turn != task->turn)
+		return; /* its connection ended */
+	if (!comes || task->n <= 0) {
+		finish(s, job, task->n, task->size);
 		return;
 	}
-	msg = answer_to(job, n, size);
-	job->state = UNIC_KIO_JOB_SENDING;
-	if (!s->link->data(s, at, &msg, (uint32_t)n))
-		job_free(s, job);
+	memcpy(job->buf, task->buf, (uint32_t)task->n);
+	send_bytes(s, task->at, (uint32_t)task->n, task->size);
 }
 
 /* False: there is no buffer for it now. */
 static bool serve(struct unic_kio_server *s, uint32_t at)
 {
 	struct unic_kio_job *job = &s->job[at];
-	uint64_t size;
-	int n;
 
-	if (job->ask.op == UNIC_KIO_STAT || job->ask.op == UNIC_KIO_CUT) {
-		n = run(s, job, 0, &size);
-		finish(s, job, n, size);
+	if (!s->store) {
+		finish(s, job, -ENODEV, 0);
 		return true;
 	}
-	job->buf = s->link->buf_get(s);
-	if (!job->buf)
-		return false;
+	if (job->ask.op != UNIC_KIO_STAT && job->ask.op != UNIC_KIO_CUT) {
+		job->buf = s->link->buf_get(s);
+		if (!job->buf)
+			return false;
+	}
 	if (job->ask.op == UNIC_KIO_WRITE) {
 		job->state = UNIC_KIO_JOB_TOKEN;
 		s->link->token(s, at);
 	} else {
-		serve_bytes(s, at);
+		ask_store(s, at);
 	}
 	return true;
 }
 
-/* One at a time: whoever polls has others to look after. */
-static uint64_t serve_next(struct unic_kio_server *s, uint64_t now_ns)
+/* In turns, so that none waits for a buffer for ever. */
+static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 {
 	uint64_t next = UINT64_MAX;
-	bool served = false;
-	uint32_t i;
+	uint32_t i, first = s->next;
 
 	if (s->starved) { /* of tokens: not at once again */
 		s->starved = false;
 		return now_ns + RETRY_NS;
 	}
 	for (i = 0; i < UNIC_KIO_JOBS; i++) {
-		uint32_t at = (s->next + i) % UNIC_KIO_JOBS;
+		uint32_t at = (first + i) % UNIC_KIO_JOBS;
+		struct unic_kio_job *job = &s->job[at];
 
-		if (s->job[at].state != UNIC_KIO_JOB_WAIT)
-			continue;
-		if (served)
-			return now_ns;
-		if (!serve(s, at)) {
+		if (job->state == UNIC_KIO_JOB_STORE && !job->begun)
+			ask_store(s, at);
+		else if (job->state == UNIC_KIO_JOB_WAIT && serve(s, at))
+			s->next = at + 1;
+		if (job->state == UNIC_KIO_JOB_WAIT ||
+		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
 			next = now_ns + RETRY_NS;
-			continue;
-		}
-		served = true;
-		s->next = at + 1;
 	}
 	return next;
 }
 
 uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 {
-	uint64_t next = serve_next(s, now_ns);
+	uint64_t next = serve_all(s, now_ns);
 	uint32_t at;
 
 	for (at = 0; at < UNIC_KIO_JOBS; at++) {
@@ -233,6 +248,7 @@ static bool request(struct unic_kio_server *s, const struct unic_kio_msg *ask,
 			return false;
 	job->ask = *ask;
 	job->mute = false;
+	job->turn++;
 	memcpy(job->name, name, ask->name_bytes);
 	job->state = UNIC_KIO_JOB_WAIT;
 	if (!ask_good(ask, name))
@@ -257,19 +273,15 @@ static bool data(struct unic_kio_server *s, const struct unic_kio_msg *msg,
 		 uint32_t token, uint32_t payload)
 {
 	struct unic_kio_job *job = granted(s, unic_from_le32(msg->id));
-	uint64_t size;
-	int n;
 
 	if (!job)
 		return true; /* too late, or to nothing: it says so itself */
-	if (!payload || token != job->token) {
+	if (!payload || token != job->token)
 		cancel(s, (uint32_t)(job - s->job), -EIO);
-		return true;
-	}
-	n = payload == unic_from_le32(job->ask.len)
-		    ? run(s, job, payload, &size)
-		    : -EIO;
-	finish(s, job, n, n < 0 ? 0 : size);
+	else if (payload != unic_from_le32(job->ask.len))
+		finish(s, job, -EIO, 0);
+	else
+		ask_store(s, (uint32_t)(job - s->job));
 	return true;
 }
 
@@ -302,6 +314,7 @@ void unic_kio_server_down(struct unic_kio_server *s, bool lost)
 
 		job->mute = true;
 		if (lost || state == UNIC_KIO_JOB_WAIT ||
+		    state == UNIC_KIO_JOB_STORE ||
 		    state == UNIC_KIO_JOB_SENDING)
 			job_free(s, job);
 		else if (state == UNIC_KIO_JOB_GRANTED)

@@ -7,11 +7,14 @@
  * client a token of ours, for so long and no longer. What waits for a buffer or a
  * token waits here, so nothing is refused for lack of one.
  *
- *   READ, LIST   WAIT -> SENDING -> free
- *   WRITE        WAIT -> TOKEN -> GRANTED -> free
- *                          |         +-> CANCEL -> free (late, refused, no link)
- *                          +-> free (no token: tried again)
- *   STAT, CUT    free at once
+ *   READ, LIST   WAIT -> STORE -> SENDING -> free
+ *   WRITE        WAIT -> TOKEN -> GRANTED -> STORE -> free
+ *                 ^        |         +-> CANCEL -> free (late, refused, no link)
+ *                 +--------+ (no token)
+ *   STAT, CUT    WAIT -> STORE -> free
+ *
+ * Files are slow, perhaps, and a connection may end meanwhile: what comes of a job
+ * that is gone is dropped.
  *
  * Portable: calls its link, its store and memcpy, allocates nothing. One lock.
  */
@@ -26,17 +29,36 @@
 
 #include "kio_msg.h"
 
-/* Where the files are. */
+struct unic_kio_server;
+
+/* What is to be done to a file, and how it went. */
+struct unic_kio_task {
+	struct unic_kio_server *server;
+	uint32_t at, turn; /* job, and which of those that it was */
+	uint8_t op;	   /* enum unic_kio_op of a request */
+	uint8_t name_bytes;
+	const char *name; /* no NUL in it, and none behind it */
+	uint64_t offset;
+	/* @len bytes, 1..UNIC_KIO_MAX: of a WRITE, copied by begin(); of READ and
+	 * LIST, there until next() is called again. Else NULL and 0. */
+	void *buf;
+	uint32_t len;
+	int n; /* bytes moved, fewer than len only at the end; -errno */
+	uint64_t
+		size; /* of the file afterwards; LIST: see struct unic_kio_msg */
+};
+
+/*
+ * Where the files are. It may take its time, in another thread; so it does not touch
+ * our memory. What is begun is done in that order: a WRITE whose connection ended
+ * is not done after one that came later over the next.
+ */
 struct unic_kio_store {
-	/**
-	 * run() - do @op to the file @name (no NUL in it, and none behind it).
-	 * @buf: @len bytes, 1..UNIC_KIO_MAX, that come (READ, LIST) or go (WRITE);
-	 * else NULL and 0. @size: of the file afterwards, or entries.
-	 * Returns bytes moved, fewer than @len only at the end; or -errno.
-	 */
-	int (*run)(struct unic_kio_store *s, uint8_t op, const char *name,
-		   uint32_t name_bytes, uint64_t offset, void *buf,
-		   uint32_t len, uint64_t *size);
+	/** begin() - @task is copied. False: no room, try again later. */
+	bool (*begin)(struct unic_kio_store *s,
+		      const struct unic_kio_task *task);
+	/** next() - one that is done. False: none. */
+	bool (*next)(struct unic_kio_store *s, struct unic_kio_task *task);
 };
 
 /* The data of an answer may not be known to have left when the client, which has
@@ -46,6 +68,7 @@ struct unic_kio_store {
 enum unic_kio_job_state {
 	UNIC_KIO_JOB_FREE = 0,
 	UNIC_KIO_JOB_WAIT,
+	UNIC_KIO_JOB_STORE,
 	UNIC_KIO_JOB_TOKEN,
 	UNIC_KIO_JOB_GRANTED,
 	UNIC_KIO_JOB_SENDING,
@@ -55,6 +78,8 @@ enum unic_kio_job_state {
 struct unic_kio_job {
 	uint8_t state;
 	bool mute;  /* nobody waits for its answer any more */
+	bool begun; /* STORE: else there was no room in the store */
+	uint32_t turn;
 	void *buf;  /* NULL: none */
 	int status; /* CANCEL: what to answer */
 	uint32_t token;
@@ -63,8 +88,6 @@ struct unic_kio_job {
 	struct unic_kio_msg ask;
 	char name[UNIC_KIO_NAME_MAX];
 };
-
-struct unic_kio_server;
 
 /* What carries it. Each call but buf_get() is answered later. */
 struct unic_kio_server_link {
@@ -123,9 +146,11 @@ void unic_kio_server_down(struct unic_kio_server *s, bool lost);
 /** unic_kio_server_idle() - nothing is left of any request. */
 bool unic_kio_server_idle(const struct unic_kio_server *s);
 
-/** unic_kio_server_poll() - serve one that waits, if it can be, and give up those
- * whose data did not come. Returns when to call again; @now_ns: there is more to
- * do. */
+/** unic_kio_server_stored() - what the store did to the file of task->server. */
+void unic_kio_server_stored(const struct unic_kio_task *task);
+
+/** unic_kio_server_poll() - begin what can be begun, and give up those whose data
+ * did not come. Returns when to call again. */
 uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns);
 
 #endif /* UNIC_KIO_SERVER_H */

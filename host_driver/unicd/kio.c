@@ -32,6 +32,7 @@ struct request {
 
 struct unicd_kio {
 	struct unic_kio_node node;
+	struct unicd_files *files; /* that are exported, or NULL */
 	struct unic_kio_store *store;
 	struct request *head;
 	struct unic_os *os;
@@ -319,6 +320,18 @@ uint64_t unicd_kio_poll(struct unic_os *os)
 
 /* --------------------------------------------------------------------- life */
 
+static int open_export(struct unicd_kio *k)
+{
+	k->files = unicd_files_open(k->os->opt.kio_export,
+				    k->os->opt.kio_writable);
+	if (k->files)
+		k->store = unicd_worker_start(k->os, k->files);
+	if (k->store)
+		return 0;
+	unicd_files_close(k->files);
+	return -EINVAL;
+}
+
 int unicd_kio_init(struct unic_os *os)
 {
 	struct unic_kio_config config = {
@@ -334,19 +347,17 @@ int unicd_kio_init(struct unic_os *os)
 		unicd_say("out of memory");
 		return -ENOMEM;
 	}
-	os->kio = k;
 	k->os = os;
-	if (os->opt.kio_export) {
-		k->store = unicd_files_open(os->opt.kio_export,
-					    os->opt.kio_writable);
-		if (!k->store)
-			return -EINVAL;
-		config.store = k->store;
+	if (os->opt.kio_export && open_export(k)) {
+		free(k);
+		return -EINVAL;
 	}
+	config.store = k->store;
 	unic_kio_node_init(&k->node, &config);
 	k->node.done = done;
 	if (config.store)
 		unic_kio_node_want(&k->node);
+	os->kio = k;
 	return 0;
 }
 
@@ -360,7 +371,9 @@ void unicd_kio_fini(struct unic_os *os)
 		os->kio->head = r->next;
 		free(r);
 	}
-	unicd_files_close(os->kio->store);
+	unic_kio_node_fini(&os->kio->node);
+	if (!os->kio->store || unicd_worker_stop(os->kio->store))
+		unicd_files_close(os->kio->files);
 	free(os->kio);
 	os->kio = NULL;
 }

@@ -21,8 +21,7 @@
 
 #define ENTRIES_MAX 65536u /* of a folder that is listed */
 
-struct files {
-	struct unic_kio_store store;
+struct unicd_files {
 	int root;	     /* the folder */
 	char only[NAME_MAX]; /* the one file in it; "": all */
 	bool writable;
@@ -52,7 +51,7 @@ static int enter(int at, const char *name)
 
 /* The folder that @path is in, to be closed, or -errno. *@last: its name there,
  * "" for the root itself. */
-static int walk(const struct files *f, char *path, const char **last)
+static int walk(const struct unicd_files *f, char *path, const char **last)
 {
 	int at = fcntl(f->root, F_DUPFD_CLOEXEC, 0);
 	char *slash;
@@ -68,7 +67,7 @@ static int walk(const struct files *f, char *path, const char **last)
 	return at;
 }
 
-static bool allowed(const struct files *f, const char *path)
+static bool allowed(const struct unicd_files *f, const char *path)
 {
 	return !*f->only || !*path || !strcmp(path, f->only);
 }
@@ -119,8 +118,9 @@ static int move(int fd, uint8_t op, uint8_t *buf, uint32_t len, uint64_t offset)
 	return (int)n;
 }
 
-static int on_file(const struct files *f, uint8_t op, int at, const char *name,
-		   uint64_t offset, void *buf, uint32_t len, uint64_t *size)
+static int on_file(const struct unicd_files *f, uint8_t op, int at,
+		   const char *name, uint64_t offset, void *buf, uint32_t len,
+		   uint64_t *size)
 {
 	bool writes = op == UNIC_KIO_WRITE || op == UNIC_KIO_CUT;
 	struct stat st;
@@ -149,7 +149,7 @@ static int on_file(const struct files *f, uint8_t op, int at, const char *name,
 /* -------------------------------------------------------------------- folders */
 
 /* Behind @n bytes of @buf; 0 if it has no room there, or is not shown. */
-static uint32_t put_entry(const struct files *f, int at, const char *name,
+static uint32_t put_entry(const struct unicd_files *f, int at, const char *name,
 			  uint8_t *buf, uint32_t room, bool *full)
 {
 	size_t name_bytes = strlen(name);
@@ -172,7 +172,7 @@ static uint32_t put_entry(const struct files *f, int at, const char *name,
 	return (uint32_t)(sizeof(e) + name_bytes);
 }
 
-static int list_open(const struct files *f, DIR *dir, uint64_t skip,
+static int list_open(const struct unicd_files *f, DIR *dir, uint64_t skip,
 		     uint8_t *buf, uint32_t len, uint64_t *at)
 {
 	const struct dirent *d;
@@ -190,8 +190,8 @@ static int list_open(const struct files *f, DIR *dir, uint64_t skip,
 }
 
 /* Those behind the first @skip, hidden ones counted; *@at is where to go on. */
-static int list(const struct files *f, int at, const char *name, uint64_t skip,
-		void *buf, uint32_t len, uint64_t *size)
+static int list(const struct unicd_files *f, int at, const char *name,
+		uint64_t skip, void *buf, uint32_t len, uint64_t *size)
 {
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0), n;
 	DIR *dir;
@@ -214,26 +214,26 @@ static int list(const struct files *f, int at, const char *name, uint64_t skip,
 
 /* ------------------------------------------------------------------------ run */
 
-static int run(struct unic_kio_store *s, uint8_t op, const char *name,
-	       uint32_t name_bytes, uint64_t offset, void *buf, uint32_t len,
-	       uint64_t *size)
+int unicd_files_run(const struct unicd_files *f, struct unic_kio_task *task)
 {
-	struct files *f = (struct files *)(void *)s;
 	char path[UNIC_KIO_NAME_MAX + 1];
 	const char *last = "";
 	int at, n;
 
-	memcpy(path, name, name_bytes);
-	path[name_bytes] = 0;
+	task->size = 0;
+	memcpy(path, task->name, task->name_bytes);
+	path[task->name_bytes] = 0;
 	if (!allowed(f, path))
 		return -ENOENT;
 	at = walk(f, path, &last);
 	if (at < 0)
 		return at;
-	if (op == UNIC_KIO_LIST)
-		n = list(f, at, last, offset, buf, len, size);
+	if (task->op == UNIC_KIO_LIST)
+		n = list(f, at, last, task->offset, task->buf, task->len,
+			 &task->size);
 	else
-		n = on_file(f, op, at, last, offset, buf, len, size);
+		n = on_file(f, task->op, at, last, task->offset, task->buf,
+			    task->len, &task->size);
 	close(at);
 	return n;
 }
@@ -241,7 +241,7 @@ static int run(struct unic_kio_store *s, uint8_t op, const char *name,
 /* --------------------------------------------------------------- open, close */
 
 /* @path is a file: export the folder it is in, and show nothing else. */
-static int open_one(struct files *f, const char *path)
+static int open_one(struct unicd_files *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -261,22 +261,21 @@ static int open_one(struct files *f, const char *path)
 	return f->root < 0 ? -errno : 0;
 }
 
-struct unic_kio_store *unicd_files_open(const char *path, bool writable)
+struct unicd_files *unicd_files_open(const char *path, bool writable)
 {
-	struct files *f = calloc(1, sizeof(*f));
+	struct unicd_files *f = calloc(1, sizeof(*f));
 	int err = 0;
 
 	if (!f) {
 		unicd_say("out of memory");
 		return NULL;
 	}
-	f->store.run = run;
 	f->writable = writable;
 	f->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->root < 0)
 		err = errno == ENOTDIR ? open_one(f, path) : -errno;
 	if (!err)
-		return &f->store;
+		return f;
 	unicd_say("--kio-export %s: %s: name a folder, or a file, that this "
 		  "user may read",
 		  path, strerror(-err));
@@ -284,10 +283,8 @@ struct unic_kio_store *unicd_files_open(const char *path, bool writable)
 	return NULL;
 }
 
-void unicd_files_close(struct unic_kio_store *store)
+void unicd_files_close(struct unicd_files *f)
 {
-	struct files *f = (struct files *)(void *)store;
-
 	if (f)
 		close(f->root);
 	free(f);

@@ -10,6 +10,7 @@
  *   look.c        who has which slot's memory
  *   kio.c         the page service: what processes ask of it
  *   kio_files.c   ... and the files that it exports
+ *   kio_worker.c  ... in a thread of their own
  */
 #ifndef UNICD_H
 #define UNICD_H
@@ -136,6 +137,7 @@ enum unicd_event {
 	UNICD_EV_OWNER,	 /* a process ended, number = slot */
 	UNICD_EV_SLOT,	 /* the NIC rang for a process, number = slot */
 	UNICD_EV_ENDED,	 /* the process of a client ended, number = index */
+	UNICD_EV_KIO,	 /* the worker did something, number = descriptor */
 };
 
 /** unicd_watch() - add @fd to the event loop, level-triggered. 0 or -errno. */
@@ -281,14 +283,32 @@ void unicd_kio_gone(struct unic_os *os, const struct unicd_client *c);
 /** unicd_kio_poll() - bounded work. Returns when to call again. */
 uint64_t unicd_kio_poll(struct unic_os *os);
 
-/* --- kio_files.c */
+/* --- kio_files.c: in the worker's thread, but for open and close */
 
+struct unicd_files;
+struct unic_kio_task;
 struct unic_kio_store;
 
 /** unicd_files_open() - the folder, or the one file, @path. NULL: said why.
  * @writable: may be written and made longer, shorter and anew. */
-struct unic_kio_store *unicd_files_open(const char *path, bool writable);
+struct unicd_files *unicd_files_open(const char *path, bool writable);
 
-void unicd_files_close(struct unic_kio_store *store);
+void unicd_files_close(struct unicd_files *files);
+
+/** unicd_files_run() - do @task, whose buffer is ours. Returns its n, sets its
+ * size. */
+int unicd_files_run(const struct unicd_files *files,
+		    struct unic_kio_task *task);
+
+/* --- kio_worker.c */
+
+/** unicd_worker_start() - a thread that does what the page service asks of @files;
+ * UNICD_EV_KIO comes when something is done. NULL: said why. */
+struct unic_kio_store *unicd_worker_start(struct unic_os *os,
+					  struct unicd_files *files);
+
+/** unicd_worker_stop() - what it has begun is done, the rest is not. False: it does
+ * not come to an end, and uses its files; leave them and end. */
+bool unicd_worker_stop(struct unic_kio_store *store);
 
 #endif /* UNICD_H */

@@ -298,6 +298,9 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 	case UNICD_EV_ENDED:
 		unicd_clients_ended(os, n);
 		return true;
+	case UNICD_EV_KIO:
+		unicd_drain((int)n);
+		return true;
 	default:
 		return true;
 	}

@@ -18,6 +18,7 @@
 #define PAYLOAD	    16384u /* of an I/O, at most, here */
 #define FILE_END    1000000u
 #define MS	    1000000ull
+#define PLACES	    3u
 #define DATA_OF(at) (1000ull + (at)) /* a wr_id */
 
 struct message {
@@ -48,35 +49,75 @@ static uint8_t content(uint32_t object, uint64_t at)
 /* ----------------------------------------------------------------- server */
 
 /* A file is its first letter; of those that are written there is one. */
-static int store_run(struct unic_kio_store *s, uint8_t op, const char *name,
-		     uint32_t name_bytes, uint64_t offset, void *buf,
-		     uint32_t len, uint64_t *size)
+static int run_task(struct unic_kio_task *t, uint8_t *p)
 {
-	uint8_t *p = buf;
 	uint32_t i;
 
-	(void)s;
 	runs++;
-	*size = FILE_END;
-	if (!name_bytes || *name == '?')
+	t->size = FILE_END;
+	if (!t->name_bytes || *t->name == '?')
 		return -ENOENT;
-	if (op == UNIC_KIO_CUT || op == UNIC_KIO_STAT)
+	if (t->op == UNIC_KIO_CUT || t->op == UNIC_KIO_STAT)
 		return 0;
-	if (op == UNIC_KIO_WRITE) {
-		assert_true(offset + len <= sizeof(written));
-		memcpy(written + offset, buf, len);
-		return (int)len;
+	if (t->op == UNIC_KIO_WRITE) {
+		assert_true(t->offset + t->len <= sizeof(written));
+		memcpy(written + t->offset, p, t->len);
+		return (int)t->len;
 	}
-	if (offset >= FILE_END)
+	if (t->offset >= FILE_END)
 		return 0;
-	if (len > FILE_END - offset)
-		len = (uint32_t)(FILE_END - offset);
-	for (i = 0; i < len; i++)
-		p[i] = content((uint8_t)*name, offset + i);
-	return (int)len;
+	if (t->len > FILE_END - t->offset)
+		t->len = (uint32_t)(FILE_END - t->offset);
+	for (i = 0; i < t->len; i++)
+		p[i] = content((uint8_t)*t->name, t->offset + i);
+	return (int)t->len;
 }
 
-static struct unic_kio_store store = { .run = store_run };
+/* As a thread would: in memory of its own, and later. */
+static struct {
+	struct unic_kio_task task;
+	uint8_t buf[PAYLOAD];
+	char name[UNIC_KIO_NAME_MAX];
+} place[PLACES];
+static uint32_t begun, taken;
+static bool slow; /* nothing is done */
+
+static bool store_begin(struct unic_kio_store *s,
+			const struct unic_kio_task *task)
+{
+	struct unic_kio_task *t = &place[begun % PLACES].task;
+	uint8_t *buf = place[begun % PLACES].buf;
+	char *name = place[begun % PLACES].name;
+
+	(void)s;
+	if (begun - taken == PLACES)
+		return false;
+	assert_true(task->len <= PAYLOAD);
+	*t = *task;
+	memcpy(name, task->name, task->name_bytes);
+	t->name = name;
+	t->buf = task->len ? buf : NULL;
+	if (task->op == UNIC_KIO_WRITE)
+		memcpy(buf, task->buf, task->len);
+	begun++;
+	return true;
+}
+
+static bool store_next(struct unic_kio_store *s, struct unic_kio_task *task)
+{
+	uint32_t at = taken % PLACES;
+
+	(void)s;
+	if (slow || begun == taken)
+		return false;
+	taken++;
+	place[at].task.n = run_task(&place[at].task, place[at].buf);
+	*task = place[at].task;
+	return true;
+}
+
+static struct unic_kio_store store = { .begin = store_begin,
+				       .next = store_next };
 
 /* There is a slot. Who names wrong tokens is made to wait by the other NIC, so
  * then all sends are counted until they complete. */
@@ -363,6 +404,7 @@ static void serve(const struct message *m)
 
 static void step(void)
 {
+	struct unic_kio_task task;
 	struct message m;
 
 	commands();
@@ -373,8 +415,9 @@ static void step(void)
 	while (message(&rb, &qb, &pb, &m))
 		if (!deaf)
 			serve(&m);
-	while (unic_kio_server_poll(&server, rb.nic.now_ns) <= rb.nic.now_ns)
-		;
+	unic_kio_server_poll(&server, rb.nic.now_ns);
+	while (store_next(&store, &task))
+		unic_kio_server_stored(&task);
 	while (message(&ra, &qa, &pa, &m))
 		unic_kio_message(&client, &m.msg, m.token, m.payload);
 	unic_kio_client_poll(&client, ra.nic.now_ns);
@@ -405,7 +448,8 @@ static int up(void **state)
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
-	deaf = rough = false;
+	deaf = rough = slow = false;
+	begun = taken = 0;
 	posts[0] = posts[1] = 0;
 	finished = most = tokens_wanted = cancels_wanted = 0;
 	server_wants = server_cancels = buffers_used = runs = 0;
@@ -773,6 +817,48 @@ static void granted_to_nobody(void **state)
 	nothing_left();
 }
 
+/* A disk that does nothing for a while: what waits, waits; a connection that ends
+ * meanwhile leaves nothing, and what was begun for it is done before what comes
+ * over the next. */
+static void slow_files(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	slow = true;
+	for (i = 0; i < 8; i++) {
+		start(i, i < 3 ? UNIC_KIO_WRITE : UNIC_KIO_READ, 'a', i * 5000,
+		      4000, 1);
+		fill(i);
+	}
+	for (i = 0; i < 200; i++)
+		step();
+	assert_int_equal(finished, 0);
+	assert_int_equal(begun, PLACES);
+	unic_kio_up(&client, false);
+	deaf = true;
+	step();
+	unic_kio_server_down(&server, false);
+	run(8);
+	nothing_left();
+	for (i = 0; i < 8; i++)
+		assert_int_equal(status[i], -ENOLINK);
+	finished = 0;
+	deaf = false;
+	unic_kio_up(&client, true);
+	start(0, UNIC_KIO_WRITE, 'b', 0, 4000, 1); /* another content */
+	fill(0);
+	for (i = 0; i < 20; i++)
+		step();
+	assert_int_equal(finished, 0);
+	slow = false;
+	run(1);
+	assert_int_equal(status[0], 0);
+	assert_int_equal(runs, PLACES + 1);
+	expect_written(0);
+	nothing_left();
+}
+
 /* The connection ends at every step of a WRITE and a READ: done() once, and
  * nothing is left on either side. */
 static void ends_at_every_step(void **state)
@@ -1047,6 +1133,7 @@ int main(void)
 		cmocka_unit_test_setup(many_at_once, up),
 		cmocka_unit_test_setup(others_have_no_bytes, up),
 		cmocka_unit_test_setup(granted_to_nobody, up),
+		cmocka_unit_test_setup(slow_files, up),
 		cmocka_unit_test_setup(ends_at_every_step, up),
 		cmocka_unit_test_setup(reset_ends_all, up),
 		cmocka_unit_test_setup(strange_answers, up),
