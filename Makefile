@@ -45,9 +45,8 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
-	holder.c mem.c move.c mr.c qp.c recover.c resync.c use.c)
-UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
-	ctl_uses.c)
+	holder.c mem.c move.c mr.c qp.c recover.c resync.c)
+UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
@@ -86,8 +85,10 @@ POLICYSIM := tests/eval/policysim.c $(REPLAYED)
 POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
 	policy_look.c share.c)
 EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
-	inside.c main.c message.c quiet.c stage.c)
+	inside.c kernel.c kio.c lists.c main.c message.c quiet.c residency.c stage.c)
 SCALE     := tests/eval/scale.c
+# ... with the ends of the page service, not the service of a host.
+EVAL_KIO  := $(addprefix host_driver/kio/,kio_client.c kio_server.c)
 POOL      := $(addprefix tests/pool/,main.c pool.c tenants.c)
 EVAL_SIM  := $(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c \
 	world.c)
@@ -148,11 +149,11 @@ $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
-$1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core
+$1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core -Ihost_driver/kio
 $(addprefix $1/,$(POLICYSIM:.c=.o)): INC = -Itests/eval -Ifirmware -Ihal -Iboards/soft
 $1/tests/pool/%.o: INC = -Itests/pool -Ifirmware -Iboards/$3
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
-$1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ifirmware -Ihal -Iboards/$3
+$1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ihost_driver/core -Ifirmware -Ihal -Iboards/$3
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
@@ -162,7 +163,6 @@ $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
-$1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -176,7 +176,7 @@ $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
 # Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
-	-DPORT_SLOT_BYTES=0x900000u,eval,EVAL))
+	-DPORT_SLOT_BYTES=0xb00000u,eval,EVAL))
 # The cores that know no TLB, for something else (tests/pool).
 $(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),pool,POOL))
@@ -305,16 +305,13 @@ $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
 $(B)/bin/unic-sim: $(call objects,sim,$(SIM) $(FIRMWARE) $(CORE))
 
 # Experiments on the same machines, larger and without checkers.
-$(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE))
+$(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE) $(EVAL_KIO))
 
 $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 
 # Forms through libunic, driver and NIC; for test_forms.py.
 FORMS := tests/qemu/forms.c
 $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
-# Pins and uses; for test_memory.py.
-MEMORY := tests/qemu/memory.c
-$(B)/bin/memory: $(call objects,host,$(MEMORY)) $(B)/lib/libunic.a
 
 # A peer of the page service that lies; for test_kio.py.
 LIAR := tests/qemu/kio_liar.c
@@ -419,11 +416,19 @@ SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE
 	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
 		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
-eval-quick-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim
+# Smaller TLBs: for working sets of ten times their size, and for contention.
+EVAL_SMALL  := $(addprefix $(B)/tlb-,$(if $(QUICK),256,64 256))
+$(B)/tlb-%/built: FORCE
+	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-eval \
+		VARIANT=-DUNIC_TLB_ENTRIES=$*
+eval-quick-build:
 	@$(MAKE) --no-print-directory QUICK=1 eval-build
-eval-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim $(SCALE_SIZES:%=$(B)/scale/%/built)
-eval: eval-build ## [QUICK=1] docs/EVALUATION.md from experiments in virtual time
-	@tests/eval/eval.py $(if $(QUICK),--quick) && echo "$@: ok"
+eval-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim $(EVAL_SMALL:%=%/built) \
+		$(SCALE_SIZES:%=$(B)/scale/%/built)
+eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EVALUATION.md from experiments in virtual time
+	@tests/eval/eval.py $(if $(QUICK),--quick)
+	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
+	@echo "$@: ok"
 
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages \
@@ -460,7 +465,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py \
-	test_kio.py test_memory.py) \
+	test_kio.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
@@ -482,7 +487,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -600,7 +605,7 @@ check-sources:
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -19,7 +19,7 @@
 #define UNIC_WAITS  64
 #define UNIC_QPS    64
 #define UNIC_CQS    64
-#define UNIC_TOKENS 16
+#define UNIC_TOKENS 1024
 #define UNIC_GHOSTS 256u
 #define UNIC_ELEMENTS 512u
 

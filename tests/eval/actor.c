@@ -34,10 +34,11 @@ void actor_ring(struct actor *a, enum unic_db_kind kind, uint32_t row,
 
 /* ----------------------------------------------------------------- requests */
 
-uint32_t actor_ask(struct actor *a, uint16_t op, void *rec, void *ctx,
-		   actor_reply done)
+uint32_t actor_ask_list(struct actor *a, uint16_t op, void *rec, uint32_t tail,
+			void *ctx, actor_reply done)
 {
-	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
+				    .tail_bytes = unic_to_le32(tail) };
 	uint32_t i;
 
 	for (i = 0; i < ACTOR_ASKS && a->ask[i].seq; i++)
@@ -49,8 +50,14 @@ uint32_t actor_ask(struct actor *a, uint16_t op, void *rec, void *ctx,
 	a->ask[i].ctx = ctx;
 	hdr.seq = unic_to_le32(a->seq);
 	memcpy(rec, &hdr, sizeof(hdr));
-	world_send(&a->c, rec, UNIC_CTL_BYTES);
+	world_send(&a->c, rec, UNIC_CTL_BYTES + tail);
 	return a->seq;
+}
+
+uint32_t actor_ask(struct actor *a, uint16_t op, void *rec, void *ctx,
+		   actor_reply done)
+{
+	return actor_ask_list(a, op, rec, 0, ctx, done);
 }
 
 static void on_reply(struct world_client *c, const void *msg, uint32_t bytes)
@@ -148,18 +155,23 @@ static void pd_done(struct actor *a, void *ctx, uint32_t status,
 
 static void ask_frames(struct actor *a, uint32_t first);
 
+static uint32_t run_pages(const struct actor *a)
+{
+	return a->page_shift ? 1u << (a->page_shift - 12) : 1;
+}
+
 static void frames_done(struct actor *a, void *ctx, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
 	const unic_le32 *list =
 		(const void *)((const uint8_t *)rec + UNIC_CTL_BYTES);
-	uint32_t first = (uint32_t)(uintptr_t)ctx, i;
-	uint32_t n = (bytes - UNIC_CTL_BYTES) / 4;
+	uint32_t first = (uint32_t)(uintptr_t)ctx, i, run = run_pages(a);
+	uint32_t n = (bytes - UNIC_CTL_BYTES) / 4 * run;
 	struct unic_ctl_plain r = { 0 };
 
 	must(a, status, "FRAMES_ALLOC");
 	for (i = 0; i < n; i++)
-		a->frame[first + i] = unic_from_le32(list[i]);
+		a->frame[first + i] = unic_from_le32(list[i / run]) + i % run;
 	if (first + n < a->pages)
 		ask_frames(a, first + n);
 	else
@@ -171,11 +183,11 @@ static void ask_frames(struct actor *a, uint32_t first)
 	uint32_t n = a->pages - first;
 	struct unic_ctl_frames r = {
 		.va = unic_to_le64(ACTOR_VA + first * 4096ull),
-		.page_shift = 12,
+		.page_shift = a->page_shift ? a->page_shift : 12,
 	};
 
-	if (n > UNIC_CTL_FRAMES_MAX)
-		n = UNIC_CTL_FRAMES_MAX;
+	if (n > UNIC_CTL_FRAMES_MAX * run_pages(a))
+		n = UNIC_CTL_FRAMES_MAX * run_pages(a);
 	r.pages = unic_to_le32(n);
 	actor_ask(a, UNIC_CTL_FRAMES_ALLOC, &r, (void *)(uintptr_t)first,
 		  frames_done);

@@ -26,8 +26,9 @@ typedef void (*actor_reply)(struct actor *a, void *ctx, uint32_t status,
 struct actor {
 	struct world_client c; /* first */
 	uint32_t node, slot, pd, pages, seq, upcall_next, fifo;
-	uint32_t *frame; /* of each page */
-	bool up;	 /* it has all of the above */
+	uint32_t *frame;    /* of each page */
+	bool up;	    /* it has all of the above */
+	uint8_t page_shift; /* of runs of its pages on the bus; 0: 12 */
 	struct sim_rng rng;
 	struct end *end[ACTOR_ENDS]; /* conn.h */
 	struct {
@@ -54,6 +55,10 @@ void actor_start(struct actor *a, uint32_t node, uint32_t pid, uint32_t pages);
  * open. */
 uint32_t actor_ask(struct actor *a, uint16_t op, void *rec, void *ctx,
 		   actor_reply done);
+
+/** actor_ask_list() - the same with @tail bytes behind the 64. */
+uint32_t actor_ask_list(struct actor *a, uint16_t op, void *rec, uint32_t tail,
+			void *ctx, actor_reply done);
 
 /** actor_mem() - byte @at of its memory; pages do not lie together. */
 uint8_t *actor_mem(struct actor *a, uint32_t at);

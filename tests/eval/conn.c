@@ -315,22 +315,28 @@ void conn_remake(struct conn *c)
 	to_error(&c->end[1]);
 }
 
-void conn_post(struct end *e, const struct conn_wr *wr)
+void conn_post_slot(struct end *e, const struct unic_sq_slot *s)
 {
-	struct unic_sq_slot *s = ring(e, e->sq_tail % CONN_SLOTS * 64);
-
-	memset(s, 0, sizeof(*s));
-	s->opcode = wr->opcode;
-	s->flags = UNIC_WR_SIGNALED;
-	s->wr_id = unic_to_le64(wr->id);
-	s->remote = unic_to_le64(wr->remote);
-	s->rkey = unic_to_le32(wr->rkey);
-	s->num_sge = 1;
-	s->sge[0].iova = unic_to_le64(wr->iova);
-	s->sge[0].len = unic_to_le32(wr->len);
-	s->sge[0].lkey = unic_to_le32(wr->lkey);
+	memcpy(ring(e, e->sq_tail % CONN_SLOTS * 64), s, sizeof(*s));
 	e->sq_open++;
 	actor_ring(e->a, UNIC_DB_SQ, e->row, ++e->sq_tail);
+}
+
+void conn_post(struct end *e, const struct conn_wr *wr)
+{
+	struct unic_sq_slot s = {
+		.opcode = wr->opcode,
+		.flags = UNIC_WR_SIGNALED,
+		.wr_id = unic_to_le64(wr->id),
+		.remote = unic_to_le64(wr->remote),
+		.rkey = unic_to_le32(wr->rkey),
+		.num_sge = 1,
+		.sge[0].iova = unic_to_le64(wr->iova),
+		.sge[0].len = unic_to_le32(wr->len),
+		.sge[0].lkey = unic_to_le32(wr->lkey),
+	};
+
+	conn_post_slot(e, &s);
 }
 
 void conn_recv(struct end *e, const struct conn_wr *wr)

@@ -57,6 +57,9 @@ struct conn_wr {
 	uint32_t len, lkey, rkey;
 };
 
+/** conn_post_slot() - as conn_post(), a work request of any kind. */
+void conn_post_slot(struct end *e, const struct unic_sq_slot *s);
+
 /** conn_post() / conn_recv() - the caller keeps at most CONN_SLOTS open.
  * Receives complete in any order: the slot CONN_SLOTS before must be over. */
 void conn_post(struct end *e, const struct conn_wr *wr);

@@ -14,13 +14,14 @@
  * ignores. */
 struct options {
 	uint32_t seed;
-	const char *how;     /* hoard: unic, first, quota, today */
+	const char *how;     /* hoard: unic, first, quota, today; residency: its
+			      * mode */
 	uint32_t meek;	     /* hoard: processes beside the greedy one */
-	uint32_t load;	     /* hoard: per cent, see hoard.c */
+	uint32_t load;	     /* hoard, residency: per cent, see there */
 	uint32_t grace_us;   /* T */
-	uint32_t chunk;	     /* hoard: pages of a region */
+	uint32_t chunk;	     /* hoard, residency: pages of a region */
 	uint32_t ms;	     /* length */
-	uint32_t rounds;     /* grace: operations; message: messages */
+	uint32_t rounds;     /* operations, messages, accesses */
 	uint32_t loss;	     /* parts per million of frames */
 	uint32_t watermarks; /* hoard: 0: none, 1: the NIC's own */
 	bool churn;	     /* hoard: meek processes come and go */
@@ -32,6 +33,9 @@ struct options {
 void hoard(const struct options *o);
 void grace(const struct options *o);
 void message(const struct options *o);
+void residency(const struct options *o);
+void lists(const struct options *o);
+void kio(const struct options *o);
 
 /* ------------------------------------------------------------------ stage.c */
 

@@ -29,26 +29,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 
 
-def value(text):
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def parse(out):
-    return [dict((k, value(v)) for k, v in
-                 (word.split("=", 1) for word in line.split()))
-            for line in out.splitlines() if line.startswith("kind=")]
-
-
 def call(job):
     p = subprocess.run([os.path.join(ROOT, "build/bin/unic-eval"), *job.argv],
                        capture_output=True, text=True, timeout=600)
     if p.returncode:
         raise RuntimeError(f"{' '.join(job.argv)}: {p.stdout[-500:]}"
                            f"{p.stderr}")
-    return parse(p.stdout)
+    return experiments.parse(p.stdout)
 
 
 def run_all(jobs, workers):
@@ -58,7 +45,7 @@ def run_all(jobs, workers):
 
 
 def load(folder):
-    return {name: [{k: value(v) for k, v in row.items()} for row in rows]
+    return {name: [{k: experiments.value(v) for k, v in row.items()} for row in rows]
             for name, rows in report.load(folder).items() if name != "goals"}
 
 

@@ -2,13 +2,14 @@
 """experiments.py - what is run, with which options, and which rows it gives.
 
 ALL maps the name of an experiment to a function of (quick, plant) that returns
-its jobs. A new one (residency modes, kio against upcalls, indirect registration) is a function here, goals in goals.py and a section of
+its jobs. A new one is a function here, goals in goals.py and a section of
 report.in.md.
 """
 import json
 import os
 import subprocess
 
+import counted
 import scale
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -19,6 +20,9 @@ PLANTS = {
     "no-revocation": "the runs called unic have no revocation",
     "no-manager": "the runs with the buffer manager have none",
     "linear": "the cost of a lookup grows with the table",
+    "no-table": "the runs of residency table are of residency demand",
+    "no-kernel": "the runs with the kernel-resident service have none",
+    "no-list": "the runs with an indirect region have a region a piece",
 }
 
 
@@ -44,6 +48,20 @@ class ScaleJob(Job):
         return scale.run(os.path.join(folder, "bin/unic-scale"), folder)
 
 
+class CountedJob(Job):
+    """One call of unic-eval under callgrind: the last row has instructions.
+    folder: of a build with other tables."""
+
+    def __init__(self, table, key, argv, rows, folder=""):
+        super().__init__(table, key, argv, rows)
+        self.program = os.path.join(ROOT, "build", folder, "bin/unic-eval")
+
+    def run(self, call):
+        del call
+        out, insn = counted.run([self.program, *self.argv])
+        return [dict(r, **insn) for r in parse(out)]
+
+
 class PolicyJob(Job):
     """One call of policies.py, which runs unic-policysim for each cell."""
 
@@ -55,6 +73,19 @@ class PolicyJob(Job):
                         *self.argv], check=True, stdout=subprocess.DEVNULL)
         with open(out, encoding="utf-8") as file:
             return json.load(file)
+
+
+def value(text):
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def parse(out):
+    return [dict((k, value(v)) for k, v in
+                 (word.split("=", 1) for word in line.split()))
+            for line in out.splitlines() if line.startswith("kind=")]
 
 
 def argv(name, flags=(), **options):
@@ -275,6 +306,116 @@ def replacement(quick, plant):
                       replacement_rows)]
 
 
+# ------------------------------------------------------------------ residency
+
+RECORD, DROP, WORD = 64, 16, 8  # bytes of what crosses the BAR
+
+
+def each(n, row, *names):
+    return {name: f"{row[name] / n:.3f}" for name in names}
+
+
+def residency_rows(job, result):
+    r = only(result, "residency")[0]
+    n = r["accesses"]
+    records = 2 * r["commands"] + r["events"]
+    moved = RECORD * records + DROP * r["drops"] + WORD * r["brought"]
+    return {"residency": [dict(
+        job.key, buffers=r["buffers"], accesses=n,
+        brought=f"{r['brought'] / n / job.key['pages']:.4f}",
+        messages=f"{(records + r['drops']) / n:.3f}",
+        bytes=f"{moved / n:.1f}", **each(n, r, "misses", "requests"),
+        nic_insn=f"{r['nic_insn'] / n:.0f}",
+        driver_insn=f"{r['driver_insn'] / n:.0f}",
+        us=f"{r['ns'] / n / 1000:.2f}")]}
+
+
+def residency(quick, plant):
+    """What an access costs, against the working set; 256 entries."""
+    loads = (50, 400) if quick else (10, 50, 90, 110, 150, 200, 400, 1000)
+    jobs = []
+    for pages in ((1,) if quick else (1, 16)):
+        for how in ("resident", "gives", "demand", "table"):
+            real = "demand" if (how, plant) == ("table", "no-table") else how
+            jobs += [CountedJob(
+                "residency", dict(mode=how, pages=pages, load_pct=load),
+                argv("residency", how=real, load=load, chunk=pages, grace=5000,
+                     rounds=50 if quick else 250, seed=1),
+                residency_rows, "tlb-256") for load in loads]
+    return jobs
+
+
+# ---------------------------------------------------------------------- lists
+
+LAYOUTS = ("8 x (512 + 8)", "64 x (512 + 8)", "64 rows of 256, 4,096 apart",
+           "16 pieces of 4,000, across pages")
+
+
+def list_rows(job, result):
+    r = only(result, "list")[0]
+    n = r["rounds"]
+    return {"lists": [dict(
+        job.key, pieces=r["pieces"], bytes=r["bytes"], held=r["held"],
+        copied=r["copied"] // n, open_bytes=r["open_bytes"] // n,
+        **each(n, r, "commands", "work", "frames"),
+        nic_insn=f"{r['nic_insn'] / n:.0f}",
+        driver_insn=f"{r['driver_insn'] / n:.0f}",
+        us=f"{r['ns'] / n / 1000:.2f}")]}
+
+
+def lists(quick, plant):
+    """One message into a list of pieces: indirect, and what else there is."""
+    jobs = []
+    for at, layout in enumerate(LAYOUTS[:1] if quick else LAYOUTS):
+        for how in ("posted", "indirect", "mrs", "split", "bounce"):
+            real = "mrs" if (how, plant) == ("posted", "no-list") else how
+            jobs.append(CountedJob(
+                "lists", dict(layout=layout, how=how),
+                argv("lists", how=real, load=at, rounds=2 if quick else 20),
+                list_rows))
+    return jobs
+
+
+# ------------------------------------------------------------------------ kio
+
+KIO_MS = 150  # of which the last 30 are measured
+
+
+def kio_rows(job, result):
+    r = only(result, "kio")[0]
+    n = r["ops"]
+    if not n:  # refused what it needs beside its buffers
+        return {"kio": [dict(job.key, users=r["users"], ops=0, failed=0)]}
+    return {"kio": [dict(
+        job.key, users=r["users"], ops=r["ops"], failed=r["failed"],
+        ops_s=f"{n / 0.03:.0f}",
+        jain=f"{r['jain_ppm'] / 1e6:.6f}", p50_us=r["p50_us"],
+        p99_us=r["p99_us"], max_us=r["max_us"],
+        held=f"{r['held_milli'] / 1000:.1f}",
+        hogs_held=f"{r['hog_held_milli'] / 1000:.1f}",
+        **each(n, r, "commands", "crossings"),
+        wire_bytes=f"{r['bytes'] / n:.0f}",
+        nic_insn=f"{r['nic_insn'] / n:.0f}",
+        driver_insn=f"{r['driver_insn'] / n:.0f}",
+        kio_insn=f"{r['kio_insn'] / n:.0f}")]}
+
+
+def kio(quick, plant):
+    """The kernel-resident service against user processes with upcalls."""
+    jobs = []
+    for entries, hogs in (((256, 4),) if quick else
+                          ((256, 0), (256, 4), (256, 11), (64, 4), (64, 11))):
+        for how in ("kio", "user"):
+            real = "user" if plant == "no-kernel" else how
+            ms = KIO_MS // 4 if quick else KIO_MS
+            jobs.append(CountedJob(
+                "kio", dict(how=how, entries=entries, hogs=hogs, ms=ms),
+                argv("kio", how=real, meek=hogs, ms=ms, grace=5000),
+                kio_rows, f"tlb-{entries}"))
+    return jobs
+
+
 ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
        "grace": grace, "message": message, "scale": sizes,
+       "residency": residency, "lists": lists, "kio": kio,
        "replacement": replacement}

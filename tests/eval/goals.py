@@ -151,6 +151,66 @@ def scale(rows):
     return out
 
 
+# -------------------------------------------------------- residency and lists
+
+def cost(row):
+    return float(row["nic_insn"]) + float(row["driver_insn"])
+
+
+def residency(rows):
+    fits = max(float(r["messages"]) for r in rows
+               if int(r["load_pct"]) <= 90)
+    table = [r for r in rows if r["mode"] == "table"]
+    asked = max(float(r["messages"]) for r in table)
+    missed = max(float(r["misses"]) for r in table if r["pages"] == 1)
+    return [
+        goal("residency-fits", "while a working set fits, no access needs a "
+             "message between NIC and driver, in any mode",
+             f"{fits:.3f} for each at worst", not fits),
+        goal("residency-table", "a miss in mode table never needs one",
+             f"{asked:.3f} for each access, of which {100 * missed:.0f} % "
+             "miss", not asked and missed > 0),
+    ]
+
+
+def lists(rows):
+    posted = [r for r in rows if r["how"] == "posted"]
+    exact = all(int(r["open_bytes"]) == int(r["bytes"]) and
+                not int(r["copied"]) and not float(r["commands"])
+                for r in posted)
+    gain = min(cost(r) / cost(p) for p in posted for r in rows
+               if r["layout"] == p["layout"] and r["how"] in ("mrs", "split"))
+    return [
+        goal("list-exact", "a posted indirect region opens the bytes of its "
+             "list and no other, without a copy or a command",
+             "so it is" if exact else "it does not", exact),
+        goal("list-cheaper", "it costs fewer instructions than several "
+             "regions or several operations do, for each layout",
+             f"{gain:.1f} times less at least", gain > 1),
+    ]
+
+
+def kio(rows):
+    mine = [r for r in rows if r["how"] == "kio"]
+    failed = sum(int(r["failed"]) for r in mine)
+    slowest = max(int(r["max_us"]) for r in mine)
+    alone = min(int(r["max_us"]) for r in mine)
+    held = max(float(r["held"]) for r in mine)
+    jain = min(float(r["jain"]) for r in mine)
+    done = min(int(r["ops"]) for r in mine)
+    return [
+        goal("kio-entries", "the kernel-resident service and its users hold "
+             "no entry", f"{held:.1f} at most", not held),
+        goal("kio-failures", "none of its I/Os fails beside greedy processes, "
+             "and each ends in bounded time, 64 entries or more",
+             f"{failed} of {sum(int(r['ops']) for r in mine)}, {slowest} us "
+             f"at most ({alone} in the quietest run)",
+             not failed and done > 0 and slowest <= 2 * alone),
+        goal("kio-fair", "Jain's index of I/Os among its users is at least "
+             "0.99", f"{jain:.6f} at worst", jain >= 0.99),
+    ]
+
+
 # --------------------------------------------------------------- replacement
 
 def replacement(rows):
@@ -193,6 +253,7 @@ def stream(rows):
 
 JUDGES = (("hoard", hoard), ("alone", alone), ("grace", grace),
           ("message", message), ("scale", scale),
+          ("residency", residency), ("lists", lists), ("kio", kio),
           ("replacement", replacement), ("hints", hints), ("stream", stream))
 
 

@@ -3,6 +3,8 @@
 #include "inside.h"
 
 #include "nic.h"
+#include "unic_mbox.h"
+#include "world.h"
 
 uint32_t inside_entries(void)
 {
@@ -33,6 +35,21 @@ uint64_t inside_bound_ns(const struct unic_nic *nic)
 	return ((uint64_t)e->notices.deliver_us + e->notices.grace_us +
 		e->reaper_us + UNIC_DRAIN_BOUND_US) *
 	       US;
+}
+
+static const struct unic_nic_idx *idx(const struct node *n)
+{
+	return (const void *)(n->bar + UNIC_BAR_NIC_OFF);
+}
+
+uint32_t inside_events(const struct node *n)
+{
+	return unic_from_le32(idx(n)->evt_tail);
+}
+
+uint32_t inside_drops(const struct node *n)
+{
+	return unic_from_le32(idx(n)->drop_tail);
 }
 
 uint64_t inside_count(const struct unic_nic *nic, enum unic_counter c)

@@ -7,6 +7,7 @@
 #include "sim.h"
 #include "unic_stats.h"
 
+struct node;
 struct unic_nic;
 
 /** inside_entries() - size of the TLB. */
@@ -22,5 +23,8 @@ bool inside_entitled(const struct unic_nic *nic, uint32_t slot, uint32_t n);
 uint64_t inside_bound_ns(const struct unic_nic *nic);
 /** inside_count() - a counter. */
 uint64_t inside_count(const struct unic_nic *nic, enum unic_counter c);
+/** inside_events() / inside_drops() - records that the NIC wrote so far. */
+uint32_t inside_events(const struct node *n);
+uint32_t inside_drops(const struct node *n);
 
 #endif /* EVAL_INSIDE_H */

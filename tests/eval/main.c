@@ -7,9 +7,10 @@
 
 #include "eval.h"
 
-static const char usage[] = "usage: unic-eval hoard|grace|message [--seed N] "
-			    "[--how "
-			    "unic|first|quota|today]\n"
+static const char usage[] = "usage: unic-eval "
+			    "hoard|grace|message|residency|lists|"
+			    "kio\n"
+			    "  [--seed N] [--how WORD]\n"
 			    "  [--meek N] [--load PERCENT] [--grace US] [--ms "
 			    "N] [--rounds N]\n"
 			    "  [--loss PPM] [--watermarks 0|1] [--chunk PAGES] "
@@ -20,9 +21,9 @@ static const char usage[] = "usage: unic-eval hoard|grace|message [--seed N] "
 static const struct {
 	const char *name;
 	void (*run)(const struct options *o);
-} experiments[] = { { "hoard", hoard },
-		    { "grace", grace },
-		    { "message", message } };
+} experiments[] = { { "hoard", hoard },	    { "grace", grace },
+		    { "message", message }, { "residency", residency },
+		    { "lists", lists },	    { "kio", kio } };
 
 static struct options opt = {
 	.seed = 1,

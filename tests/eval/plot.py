@@ -26,9 +26,10 @@ def _number(v):
 
 
 class Axis:
-    def __init__(self, values, log, low, high):
+    def __init__(self, values, log, low, high, decimal=False):
         values = [v for v in values if v is not None and (v > 0 or not log)]
         self.log = log
+        self.decimal = decimal  # ticks at 1, 2, 5, 10, not at powers of 2
         self.low = min(values) if low is None else low
         self.high = max(values) if high is None else high
         if self.high <= self.low:
@@ -41,6 +42,11 @@ class Axis:
         return (v - self.low) / (self.high - self.low)
 
     def ticks(self):
+        if self.log and self.decimal and self.high / self.low <= 200:
+            first = math.floor(math.log10(self.low))
+            many = [m * 10 ** k for k in range(first, first + 4)
+                    for m in (1, 2, 5)]
+            return [t for t in many if self.low <= t <= self.high]
         if self.log:
             base = 10 if self.high / self.low > 200 else 2
             first = math.ceil(round(math.log(self.low, base), 6))
@@ -64,7 +70,7 @@ def lines(path, title, xlabel, ylabel, series, logx=False, logy=False,
     """Write a plot. series: list of (name, [(x, y), ...]), in order."""
     points = [p for _, s in series for p in s]
     x = Axis([p[0] for p in points], logx, None, None)
-    y = Axis([p[1] for p in points], logy, low, high)
+    y = Axis([p[1] for p in points], logy, low, high, decimal=True)
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
     def px(v):

@@ -9,6 +9,8 @@ import os
 import re
 
 import plot
+import report_cost
+from tables import num, pick, short, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEMPLATE = os.path.join(HERE, "report.in.md")
@@ -25,14 +27,6 @@ def load(folder):
     return tables
 
 
-def num(row, key):
-    return float(row[key])
-
-
-def pick(rows, **want):
-    return [r for r in rows if all(r[k] == str(v) for k, v in want.items())]
-
-
 def over_seeds(rows):
     """Rows that differ in their seed only become one, of their means."""
     groups = {}
@@ -45,17 +39,6 @@ def over_seeds(rows):
 
 def mean(rows, key):
     return f"{sum(num(r, key) for r in rows) / len(rows):.6g}"
-
-
-def table(head, rows):
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    lines += [f"| {' | '.join(str(c) for c in r)} |" for r in rows]
-    return "\n".join(lines)
-
-
-def short(v):
-    """Three digits that matter."""
-    return f"{v:.0f}" if abs(v) >= 100 else f"{v:.3g}"
 
 
 # ------------------------------------------------------------------ hoarding
@@ -363,9 +346,12 @@ def write(folder, page):
     grace_plot(folder, t["grace"])
     scale_plots(folder, curves)
     replacement_plot(folder, t["replacement"])
+    report_cost.plots(folder, t)
     facts = {**replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
+             **report_cost.facts(t),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),
+             "virt": report_cost.virt_words(t),
              "goals": goals_table(t["goals"]),
              "goals_met": sum(r["met"] == "yes" for r in t["goals"]),
              "goals_all": len(t["goals"])}

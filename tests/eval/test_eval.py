@@ -47,6 +47,9 @@ def main():
         planted(one, "hoard", "no-revocation", "hoard-share")
         planted(one, "grace", "no-manager", "grace-managed")
         planted(one, "scale", "linear", "scale-lookup-entries")
+        planted(one, "residency", "no-table", "residency-table")
+        planted(one, "lists", "no-list", "list-exact")
+        planted(one, "kio", "no-kernel", "kio-entries")
         for name in os.listdir(one):
             os.remove(os.path.join(one, name))
         for folder in (one, two):
