@@ -454,7 +454,7 @@ L_policies := --level "trace simulator" --timeout 60 \
 L_pool := --level "a pool of connections" --timeout 30 $(B)/bin/unic-pool
 L_crowd := --level "the page service beside 15 hoarders" --timeout 30 \
 	$(B)/bin/kio-crowd
-L_eval := --level "evaluation, a small one" --timeout 180 \
+L_eval := --level "evaluation, a small one" --timeout 300 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_insn := --level "instruction counts" --timeout 60 \
 	"tests/bench/insn.py --no-budget"

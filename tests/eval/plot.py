@@ -3,8 +3,8 @@
 numbers give the same bytes."""
 import math
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 70, 170, 40, 56
+WIDTH, HEIGHT = 690, 400
+LEFT, RIGHT, TOP, BOTTOM = 70, 220, 40, 56
 COLOURS = ("#1b6ca8", "#c4451c", "#3a8f3a", "#7b4fa0", "#8a6d1f", "#333333",
            "#c2388a", "#2a9d8f")
 DASHES = ("", "6,3", "2,3", "8,3,2,3")
@@ -26,10 +26,9 @@ def _number(v):
 
 
 class Axis:
-    def __init__(self, values, log, low, high, decimal=False):
+    def __init__(self, values, log, low, high):
         values = [v for v in values if v is not None and (v > 0 or not log)]
         self.log = log
-        self.decimal = decimal  # ticks at 1, 2, 5, 10, not at powers of 2
         self.low = min(values) if low is None else low
         self.high = max(values) if high is None else high
         if self.high <= self.low:
@@ -42,11 +41,6 @@ class Axis:
         return (v - self.low) / (self.high - self.low)
 
     def ticks(self):
-        if self.log and self.decimal and self.high / self.low <= 200:
-            first = math.floor(math.log10(self.low))
-            many = [m * 10 ** k for k in range(first, first + 4)
-                    for m in (1, 2, 5)]
-            return [t for t in many if self.low <= t <= self.high]
         if self.log:
             base = 10 if self.high / self.low > 200 else 2
             first = math.ceil(round(math.log(self.low, base), 6))
@@ -70,7 +64,7 @@ def lines(path, title, xlabel, ylabel, series, logx=False, logy=False,
     """Write a plot. series: list of (name, [(x, y), ...]), in order."""
     points = [p for _, s in series for p in s]
     x = Axis([p[0] for p in points], logx, None, None)
-    y = Axis([p[1] for p in points], logy, low, high, decimal=True)
+    y = Axis([p[1] for p in points], logy, low, high)
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
     def px(v):

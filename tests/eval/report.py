@@ -106,7 +106,7 @@ def wait_plot(folder, rows):
                "waited, ms", [("median", of("wait_p50_us")),
                               ("99 %", of("wait_p99_us")),
                               ("longest", of("wait_max_us")),
-                              ("B", of("bound_us"))], logx=True, logy=True)
+                              ("B", of("bound_us"))], logx=True, low=0)
 
 
 def hoard_facts(t):

@@ -35,7 +35,7 @@ def residency_plots(folder, rows):
                    f"Instructions of NICs and driver for a WRITE of "
                    f"{4 * pages} KiB", "working set / TLB", "instructions",
                    [(words, curve(rows, mode, pages, cost))
-                    for mode, words in MODES], logx=True, logy=True)
+                    for mode, words in MODES], logx=True, low=0)
     plot.lines(os.path.join(folder, "residency_messages.svg"),
                "Records between NIC and driver for a WRITE of 4 KiB",
                "working set / TLB", "records",
