@@ -56,17 +56,22 @@ void op_token_alloc(struct app *a, uint32_t i, uint64_t r)
 		t->there = false;
 }
 
-static void token_over(struct app *a, struct token *t, uint32_t end)
+/* Nobody writes there any more. */
+static void let_go(struct app *a, struct token *t)
 {
 	struct region *m = &a->region[t->region];
 
-	once_token(t->key, end);
-	t->there = false;
-	if (t->multi && t->claimed_by) /* what has begun is still placed */
-		return;
 	oracle_revoke(t->grant);
 	if (m->life == t->region_life && m->open[PART_WINDOW])
 		m->open[PART_WINDOW]--;
+}
+
+static void token_over(struct app *a, struct token *t, uint32_t end)
+{
+	once_token(t->key, end);
+	t->there = false;
+	if (!t->multi || !t->claimed_by) /* else what has begun is placed */
+		let_go(a, t);
 }
 
 void app_token_upcall(struct app *a, const void *rec)
@@ -176,10 +181,13 @@ bool op_token_post(struct app *a, struct op *o, uint64_t r)
 	return true;
 }
 
-/* All of it is there; the next one may come. */
-static void message_over(struct token *t)
+/* All of it is there; the next one may come, if the token has not ended. */
+static void message_over(struct app *a, struct token *t)
 {
-	oracle_revoke(t->grant);
+	if (t->there)
+		oracle_revoke(t->grant);
+	else
+		let_go(a, t);
 	t->grant = 0;
 	t->claimed_by = 0;
 }
@@ -193,10 +201,10 @@ void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c)
 	for (i = 0; i < APP_TOKENS; i++) {
 		struct token *t = &a->token[i];
 
-		if (!t->there || t->asked)
-			continue;
 		if (t->multi && t->claimed_by == id)
-			message_over(t);
+			message_over(a, t);
+		else if (!t->there || t->asked)
+			continue;
 		else if (!t->multi && !c->detail &&
 			 t->index == unic_from_le32(c->token))
 			token_over(a, t, UNIC_TOKEN_USED);
