@@ -64,6 +64,22 @@ static uint32_t old_stag(struct input *in)
 	return (i % UNIC_MRS) << UNIC_MR_IDX_SHIFT | in_u16(in) << 8 | i;
 }
 
+/* All of a range of the driver's memory, in a domain for that if there is one. */
+static void make_physical(struct unic_cmd_mr_reg *c)
+{
+	uint32_t pages = unic_from_le32(c->n_pages), i;
+
+	for (i = 0; i < UNIC_PDS; i++)
+		if (world.rig.nic.physical.pd[i])
+			c->pd = unic_to_le32(i);
+	c->residency = UNIC_PHYSICAL;
+	c->mr_class = UNIC_CLASS_CONTROL;
+	c->rights &= UNIC_MR_LOCAL_WRITE;
+	c->length = unic_to_le64(4096ull * pages);
+	c->n_pages = c->timeout_us = unic_to_le32(0);
+	c->page_shift = c->flags = 0;
+}
+
 static void make_reg(struct input *in, void *rec)
 {
 	static const uint8_t shifts[] = { 12, 12, 12, 16, 21, 0 };
@@ -93,6 +109,8 @@ static void make_reg(struct input *in, void *rec)
 		c->stag = unic_to_le32(old_stag(in));
 		c->key = (uint8_t)unic_from_le32(c->stag);
 	}
+	if (odd >= 0x60 && odd < 0x90)
+		make_physical(c);
 	if (odd >= 0xf0)
 		c->length = unic_to_le64(in_u64(in));
 	if (odd >= 0xf8)
@@ -162,6 +180,35 @@ static void make_modify(struct input *in, void *rec)
 	}
 }
 
+/* A buffer of pieces of a region of residency PHYSICAL, if there is one: behind
+ * each other, the last longer than what is left of it at times. */
+static void make_pieces(struct unic_cmd_token_alloc *c)
+{
+	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	struct unic_token_piece *p =
+		(void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF + at);
+	uint32_t n = 1 + unic_from_le32(c->length) % UNIC_TOKEN_PIECES, i;
+	uint32_t len = 1 + unic_from_le32(c->ttl_us) % 1500u;
+	const struct unic_mr *mr = NULL;
+
+	for (i = 0; i < UNIC_MRS; i++)
+		if (unic_mr_physical(&world.rig.nic.mrs.mr[i]))
+			mr = &world.rig.nic.mrs.mr[i];
+	if (!mr)
+		return;
+	for (i = 0; i < n; i++) {
+		p[i].bus = unic_to_le64(mr->iova + i * (uint64_t)len);
+		p[i].len = unic_to_le32(len);
+		p[i].rsvd = unic_to_le32(0);
+	}
+	c->pd = unic_to_le32(mr->pd);
+	c->stag = unic_to_le32(mr->stag);
+	c->flags = unic_to_le32(UNIC_TOKEN_F_PIECES);
+	c->pieces = unic_to_le32(n);
+	c->length = unic_to_le32(n * len);
+	c->iova = unic_to_le64(0);
+}
+
 static void make_token(struct input *in, uint8_t *rec)
 {
 	const struct rig_mr *mr = &world.mr[in_below(in, WORLD_MRS)];
@@ -177,6 +224,8 @@ static void make_token(struct input *in, uint8_t *rec)
 		c->ttl_us = unic_to_le32(in_u16(in));
 		c->sender_ipv4 = unic_to_le32(in_odd(in) ? in_u32(in) : 0);
 		c->flags = unic_to_le32(unic_from_le32(c->ttl_us) & 1);
+		if (unic_from_le32(c->ttl_us) % 4 == 2)
+			make_pieces(c);
 	} else {
 		struct unic_cmd_token_cancel *c = (void *)rec;
 
@@ -275,6 +324,11 @@ static void make_plain(struct input *in, uint8_t *rec)
 
 	w[2] = unic_to_le32(in_below(in, 12));
 	w[3] = unic_to_le32(in_odd(in) ? in_u32(in) : in_below(in, 4));
+	if (rec[0] == UNIC_CMD_PD_ALLOC) { /* half for the driver */
+		w[4] = unic_to_le32(unic_from_le32(w[2]) / 6);
+		w[2] = unic_to_le32(unic_from_le32(w[2]) % 3);
+		w[3] = unic_to_le32(unic_from_le32(w[3]) == 3);
+	}
 	if (rec[0] == UNIC_CMD_QP_DESTROY)
 		w[3] = unic_to_le32(some_qpn(in));
 	if (rec[0] == UNIC_CMD_ARP_RESOLVE || rec[0] == UNIC_CMD_MAD_SEND)

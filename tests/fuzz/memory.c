@@ -47,8 +47,25 @@ void *__real_unic_port_window(struct unic_port *port, uint64_t bus,
 void *__wrap_unic_port_window(struct unic_port *port, uint64_t bus,
 			      uint32_t len);
 
-/* Bytes of [bus, bus + len) that lie in one page of a region that is not gone;
- * 0: not even the first. */
+/* Bytes of [bus, bus + len) in one region of residency PHYSICAL. */
+static uint32_t physical(const struct unic_nic *nic, uint64_t bus, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct unic_mr *mr = &nic->mrs.mr[i];
+		uint64_t left = unic_mr_bytes(mr) - (bus - mr->iova);
+
+		if (!unic_mr_physical(mr) || mr->state < UNIC_MR_ACTIVE ||
+		    mr->state > UNIC_MR_DRAINING || bus < mr->iova ||
+		    bus - mr->iova >= unic_mr_bytes(mr))
+			continue;
+		return left < len ? (uint32_t)left : len;
+	}
+	return 0;
+}
+
+/* ... in one page of any region that is not gone; 0: not even the first. */
 static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 			  uint32_t len)
 {
@@ -69,7 +86,7 @@ static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 		bytes -= bus - e->bus;
 		return bytes < len ? (uint32_t)bytes : len;
 	}
-	return 0;
+	return physical(nic, bus, len);
 }
 
 static void judge_bytes(uint64_t bus, uint32_t len)

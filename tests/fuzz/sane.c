@@ -126,6 +126,23 @@ static uint32_t count_claims(const struct unic_nic *nic)
 	return n;
 }
 
+/* Each list is that of one token: its IOVA is outside of its region, which lies
+ * below 2^63 (physical.h). */
+static void count_pieces(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0, lists = 0;
+
+	for (i = 0; i < UNIC_TOKENS; i++) {
+		const struct unic_token *t = &nic->tokens.token[i];
+
+		n += unic_token_state(t) != UNIC_TOKEN_S_FREE &&
+		     unic_mr_physical(&nic->mrs.mr[t->mr]) && t->iova >> 63;
+	}
+	for (i = 0; i < UNIC_PHYSICAL_LISTS; i++)
+		lists += nic->physical.used >> i & 1;
+	must(n == lists);
+}
+
 static void count_tokens(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_tokens *ts = &nic->tokens;
@@ -501,6 +518,7 @@ void sane(const struct unic_nic *nic)
 	count_tlb(nic, &b);
 	check_cache(nic);
 	count_tokens(nic, &b);
+	count_pieces(nic);
 	count_dma(nic, &b);
 	count_notices(nic, &b);
 	count_queues(nic, &b);

@@ -90,7 +90,7 @@ MUTANTS = (
     ("assert oracle", "firmware/access.h",
      "return !mr->holds && ", "return ",
      "evict: does not wait for operations that hold the region"),
-    ("oracle assert pins", "firmware/evict.c",
+    ("oracle assert pins live", "firmware/evict.c",
      "unic_mr_close(nic, idx); /* INV-4 */", "",
      "evict: a draining region lets new operations in"),
     ("live", "firmware/rq.c", "for (n = 0; n < FLUSH_BATCH; n++) {",
