@@ -45,8 +45,9 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
-	holder.c mem.c move.c mr.c qp.c recover.c resync.c)
-UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c)
+	holder.c mem.c move.c mr.c qp.c recover.c resync.c use.c)
+UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
+	ctl_uses.c)
 HOG      := host_driver/tools/unic-hog.c
 COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
@@ -163,6 +164,7 @@ $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
 $1/%.o: %.$s
@@ -312,6 +314,9 @@ $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 # Forms through libunic, driver and NIC; for test_forms.py.
 FORMS := tests/qemu/forms.c
 $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
+# Pins and uses; for test_memory.py.
+MEMORY := tests/qemu/memory.c
+$(B)/bin/memory: $(call objects,host,$(MEMORY)) $(B)/lib/libunic.a
 
 # A peer of the page service that lies; for test_kio.py.
 LIAR := tests/qemu/kio_liar.c
@@ -465,7 +470,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py \
-	test_kio.py) \
+	test_kio.py test_memory.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
@@ -487,7 +492,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -605,7 +610,7 @@ check-sources:
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

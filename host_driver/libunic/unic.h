@@ -235,6 +235,14 @@ int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		struct unic_mr **out);
 
 /**
+ * unic_report_use() - this region was used. For a NIC that is told not to go by
+ * its own count (`unicctl params --uses reported`): the process's policy then
+ * knows nothing but this, and chooses by chance until the first report. Costs one
+ * atomic addition; any thread.
+ */
+void unic_report_use(struct unic_mr *mr);
+
+/**
  * unic_advise_mr() - bytes [@offset, @offset + @length) of @mr will be needed
  * soon, or not (@advice: enum unic_advice). A hint: of a RESIDENT region nothing
  * comes of it. -EINVAL (out of the region), -ENOENT (it is gone), -EBUSY (in use,

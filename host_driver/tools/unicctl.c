@@ -4,6 +4,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "ctl_fetch.h"
 #include "ctl_print.h"
+#include "ctl_uses.h"
 #include "error.h"
 #include "unic.h"
 #include "unic_stats.h"
@@ -21,9 +23,10 @@ struct options {
 	const char *socket;
 	const char *args[ARGS_MAX];
 	int n_args;
-	bool json, follow, all;
+	bool json, follow, all, refs;
 	int weight, quota, policy; /* -1: as it is */
 	int groups;		   /* trace: mask to record, -1: as it is */
+	uint32_t uses;		   /* params: UNIC_PARAM_USES_*, or 0 */
 };
 
 static const char doc[] =
@@ -35,7 +38,10 @@ static const char doc[] =
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
-	"                     what it records from now on)\n"
+	"                     what it records from now on; --refs: the uses "
+	"of\n"
+	"                     regions from now on, for unic-policysim)\n"
+	"  params             --uses: what replacement policies go by\n"
 	"  crash              the crash record of the firmware\n"
 	"  policy PROC        --weight, --quota, --policy of a process\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
@@ -48,7 +54,12 @@ static const struct argp_option argp_options[] = {
 	{ "json", 'j', NULL, 0, "For programs", 0 },
 	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
 	{ "groups", 'g', "LIST", 0,
-	  "trace: record mr, evict, token, qp, wire, cmd; all or none", 0 },
+	  "trace: record mr, evict, token, qp, wire, cmd, ref; all or none",
+	  0 },
+	{ "refs", 'r', NULL, 0,
+	  "trace: references as CSV until interrupted, nothing else", 0 },
+	{ "uses", 'u', "counted|reported", 0,
+	  "params: by the NIC, or by the processes", 0 },
 	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
 	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
@@ -83,7 +94,8 @@ static int parse_groups(const char *list)
 		{ "qp", UNIC_TG_QP },
 		{ "wire", UNIC_TG_WIRE },
 		{ "cmd", UNIC_TG_CMD },
-		{ "all", 0x3f },
+		{ "ref", UNIC_TG_REF },
+		{ "all", 0x7f },
 		{ "none", 0 },
 	};
 	const size_t n = sizeof(groups) / sizeof(groups[0]);
@@ -137,6 +149,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		o->quota = parse_number(state, arg);
+		return 0;
+	case 'r':
+		o->refs = true;
+		return 0;
+	case 'u':
+		o->uses = !strcmp(arg, "reported")  ? UNIC_PARAM_USES_REPORTED
+			  : !strcmp(arg, "counted") ? UNIC_PARAM_USES_COUNTED
+						    : 0;
+		if (!o->uses)
+			argp_error(state, "uses are counted or reported");
 		return 0;
 	case 'g':
 		o->groups = parse_groups(arg);
@@ -198,7 +220,8 @@ static int do_stats(struct unic_conn *conn, const struct options *o)
 static int do_mr(struct unic_conn *conn, const struct options *o)
 {
 	return show(o, ctl_mr(conn),
-		    "mr gen stag proc state class residency rights iova length "
+		    "mr gen stag proc kind dependents state class residency "
+		    "rights iova length "
 		    "entries misses holds dmas uses bytes");
 }
 
@@ -244,6 +267,32 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
+static int do_params(struct unic_conn *conn, const struct options *o)
+{
+	struct unic_ctl_params rec = { .flags = unic_to_le32(o->uses) };
+
+	if (!o->uses)
+		return unic_fail(-EINVAL, "params: say --uses");
+	return unic_conn_simple(conn, UNIC_CTL_PARAMS, &rec, "params");
+}
+
+static volatile int stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static int do_refs(struct unic_conn *conn)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	return ctl_refs(conn, stdout, &stopped);
+}
+
 static int set_groups(struct unic_conn *conn, int mask)
 {
 	struct unic_ctl_fault rec = { .arg = unic_to_le32((uint32_t)mask) };
@@ -258,6 +307,8 @@ static int do_trace(struct unic_conn *conn, const struct options *o)
 	uint32_t from = 0;
 	uint32_t before;
 
+	if (o->refs)
+		return do_refs(conn);
 	if (o->groups >= 0 && set_groups(conn, o->groups))
 		return -1;
 	do {
@@ -360,12 +411,13 @@ static const struct command {
 	int (*run)(struct unic_conn *conn, const struct options *o);
 	bool acts; /* has nothing to show */
 } commands[] = {
-	{ "info", do_info, false },   { "stats", do_stats, false },
-	{ "ps", do_ps, false },	      { "mr", do_mr, false },
-	{ "tlb", do_tlb, false },     { "tokens", do_tokens, false },
-	{ "qp", do_qp, false },	      { "cq", do_cq, false },
-	{ "trace", do_trace, false }, { "crash", do_crash, false },
-	{ "fault", do_fault, true },  { "policy", do_policy, true },
+	{ "info", do_info, false },    { "stats", do_stats, false },
+	{ "ps", do_ps, false },	       { "mr", do_mr, false },
+	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
+	{ "qp", do_qp, false },	       { "cq", do_cq, false },
+	{ "trace", do_trace, false },  { "crash", do_crash, false },
+	{ "params", do_params, true }, { "fault", do_fault, true },
+	{ "policy", do_policy, true },
 };
 
 static const struct command *find(const char *name)

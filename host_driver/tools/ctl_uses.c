@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* ctl_uses.c - see ctl_uses.h. */
+#include "ctl_uses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "error.h"
+#include "unic_stats.h"
+
+#define PAGE	4096ull
+#define LOOK_NS 5000000 /* the ring holds some reaper periods of references */
+
+/* What a NIC records until it is told otherwise (firmware/trace.c). */
+#define GROUPS (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
+
+struct ref {
+	uint64_t ns;
+	uint32_t id, what, proc;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ref *l = a, *r = b;
+
+	return l->ns < r->ns ? -1 : l->ns > r->ns;
+}
+
+static void print_refs(FILE *out, const struct unic_trace_rec *t, size_t n)
+{
+	struct ref ref[UNIC_CTL_MSG_MAX / sizeof(*t)] = { { 0 } };
+	size_t i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		if (unic_from_le16(t[i].code) != UNIC_T_REF)
+			continue;
+		ref[k++] = (struct ref){
+			.ns = unic_from_le64(t[i].time_ns) -
+			      unic_from_le32(t[i].arg[3]),
+			.id = unic_from_le32(t[i].arg[0]),
+			.what = unic_from_le32(t[i].arg[1]),
+			.proc = unic_from_le16(t[i].proc),
+		};
+	}
+	qsort(ref, k, sizeof(ref[0]), by_time);
+	for (i = 0; i < k; i++)
+		fprintf(out, "%llu,%u,%llu,%u,%u\n",
+			(unsigned long long)ref[i].ns, ref[i].id,
+			(ref[i].what & 0xffff) * PAGE, ref[i].proc,
+			ref[i].what >> 16);
+}
+
+static int set_groups(struct unic_conn *conn, uint32_t mask)
+{
+	struct unic_ctl_fault rec = { .arg = unic_to_le32(mask) };
+
+	return unic_conn_simple(conn, UNIC_CTL_TRACE_MASK, &rec,
+				"record references");
+}
+
+/* One fetch; @out NULL: only to learn where the next one begins. */
+static int fetch(struct unic_conn *conn, FILE *out, uint32_t *from)
+{
+	union {
+		struct unic_ctl_trace req;
+		struct unic_ctl_trace_reply reply;
+	} rec = { .req = { .from = unic_to_le32(*from) } };
+	_Alignas(8) uint8_t tail[UNIC_CTL_MSG_MAX];
+	struct unic_call call = { .rec = &rec,
+				  .reply_tail = tail,
+				  .reply_room = sizeof(tail) };
+	int err = unic_fail_status("trace",
+				   unic_conn_call(conn, UNIC_CTL_TRACE, &call));
+
+	if (err)
+		return err;
+	*from = unic_from_le32(rec.reply.next);
+	if (out)
+		print_refs(out, (const void *)tail,
+			   call.reply_bytes / sizeof(struct unic_trace_rec));
+	return 0;
+}
+
+int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
+{
+	const struct timespec nap = { .tv_nsec = LOOK_NS };
+	uint32_t from = 0, before;
+	int err = set_groups(conn, UNIC_TG_REF);
+
+	if (err)
+		return err;
+	do { /* what is in the ring is of before */
+		before = from;
+		err = fetch(conn, NULL, &from);
+	} while (!err && from != before);
+	fprintf(out, "time,key,size,process,importance\n");
+	while (!err && (!*stop || from != before)) {
+		before = from;
+		err = fetch(conn, out, &from);
+		fflush(out);
+		if (from == before && !*stop)
+			nanosleep(&nap, NULL);
+	}
+	(void)set_groups(conn, GROUPS);
+	return err;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * memory SOCKET pins|busy|use - a process and its memory, through libunic, a
+ * driver and a NIC that talks to itself. Run by test_memory.py.
+ *
+ *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
+ *	       for a line
+ *	busy   says "busy" and lets the NIC move bytes until it is killed, or told
+ *	       by a line to exit in the middle of it
+ *	use    says "ready", waits for a line, uses two regions five times
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unic.h"
+
+#define PAGE 4096u
+#define BIG  (1024u * 1024u)
+#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+
+static struct unic_ctx *ctx;
+static struct unic_pd *pd;
+static struct unic_cq *cq;
+static struct unic_qp *qp[2]; /* one to the other */
+static uint8_t *src;
+static struct unic_mr *src_mr;
+static int line;
+
+static void fail_if(int bad, const char *what)
+{
+	if (!bad)
+		return;
+	fprintf(stderr, "memory: line %d: %s: %s\n", line, what,
+		unic_last_error());
+	exit(1);
+}
+
+#define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
+#define IS(x) (line = __LINE__, fail_if(!(x), #x))
+
+static void say(const char *text)
+{
+	char buf[16];
+
+	puts(text);
+	fflush(stdout);
+	IS(fgets(buf, sizeof(buf), stdin));
+}
+
+static void pinned(unsigned int pages, const char *what)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "pinned %u %s", pages, what);
+	say(text);
+}
+
+static void to_rts(struct unic_qp *q, uint32_t dest, uint32_t ip)
+{
+	struct unic_qp_mod m = { .state = UNIC_QPS_INIT,
+				 .rights = UNIC_MR_REMOTE_READ |
+					   UNIC_MR_REMOTE_WRITE };
+
+	OK(unic_modify_qp(q, &m));
+	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTR,
+				  .mtu_shift = 10,
+				  .rnr_timer = 12,
+				  .max_dest_rd = 4,
+				  .vendor = 1,
+				  .dest_qpn = dest,
+				  .dest_ipv4 = ip };
+	OK(unic_modify_qp(q, &m));
+	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTS,
+				  .max_rd = 4,
+				  .timeout = 14,
+				  .retry_cnt = 7,
+				  .rnr_retry = 7 };
+	OK(unic_modify_qp(q, &m));
+}
+
+static struct unic_mr *reg(void *at, size_t bytes, unsigned int rights)
+{
+	struct unic_mr_attr a = { .addr = at,
+				  .length = bytes,
+				  .rights = rights };
+	struct unic_mr *mr;
+
+	OK(unic_reg_mr(pd, &a, &mr));
+	return mr;
+}
+
+static void set_up(const char *socket)
+{
+	struct unic_qp_attr qa = { .sq_slots = 64, .rq_slots = 8 };
+	struct unic_attr attr;
+	uint32_t i;
+
+	OK(unic_open(socket, &ctx));
+	unic_query(ctx, &attr);
+	OK(unic_alloc_pd(ctx, &pd));
+	OK(unic_create_cq(pd, 256, &cq));
+	qa.send_cq = qa.recv_cq = cq;
+	OK(unic_create_qp(pd, &qa, &qp[0]));
+	OK(unic_create_qp(pd, &qa, &qp[1]));
+	to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4);
+	to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4);
+	src = unic_alloc(ctx, 16 * PAGE, PAGE);
+	IS(src);
+	for (i = 0; i < 16 * PAGE; i++)
+		src[i] = (uint8_t)(i * 13 + i / 251);
+	src_mr = reg(src, 16 * PAGE, RW);
+}
+
+static struct unic_wc next(void)
+{
+	struct unic_wc wc = { 0 };
+	int i, n = 0;
+
+	for (i = 0; i < 500 && !n; i++) {
+		n = unic_poll_cq(cq, 1, &wc);
+		if (!n && !unic_req_notify(cq, false))
+			unic_wait_cq(cq, 10);
+	}
+	fail_if(n != 1, "no completion");
+	return wc;
+}
+
+static void post(const void *from, uint32_t len, uint32_t lkey, uint64_t iova,
+		 uint32_t rkey)
+{
+	struct unic_sg sg = { (void *)(uintptr_t)from, len, lkey };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 1,
+				   .sg = &sg,
+				   .remote = iova,
+				   .rkey = rkey };
+
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+}
+
+/* The NIC copies @len bytes from @from to @to. */
+static void copy(const struct unic_mr *to, uint32_t off, const void *from,
+		 const struct unic_mr *mr, uint32_t len)
+{
+	post(from, len, mr->stag, to->iova + off, to->stag);
+	IS(next().status == UNIC_WC_SUCCESS);
+}
+
+/* -------------------------------------------------------------------- pins */
+
+static uint8_t *foreign(size_t pages)
+{
+	uint8_t *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	IS(p != MAP_FAILED);
+	memset(p, 0x11, pages * PAGE);
+	return p;
+}
+
+static void overlaps(void)
+{
+	uint8_t *p = unic_alloc(ctx, 12 * PAGE, PAGE);
+	struct unic_mr *a, *b, *c;
+
+	IS(p);
+	a = reg(p, 8 * PAGE, RW);
+	b = reg(p + 4 * PAGE, 8 * PAGE, UNIC_MR_REMOTE_READ);
+	pinned(12, "overlapping");
+	c = reg(p + 100, 10, RW);
+	pinned(12, "a third in the first page");
+	OK(unic_dereg_mr(a));
+	pinned(9, "the first one ended");
+	OK(unic_dereg_mr(c));
+	pinned(8, "and the third");
+	OK(unic_dereg_mr(b));
+	pinned(0, "and the second");
+	unic_free(ctx, p);
+}
+
+static void read_only(void)
+{
+	struct unic_mr_attr a = { .length = 4 * PAGE };
+	uint8_t *p = foreign(4);
+	struct unic_mr *mr;
+
+	/* what would have to be moved is refused, and nothing of it stays */
+	OK(mprotect(p, 4 * PAGE, PROT_READ));
+	a.addr = p;
+	IS(unic_reg_mr(pd, &a, &mr) == -EACCES);
+	pinned(0, "read-only memory cannot be moved");
+	OK(munmap(p, 4 * PAGE));
+	p = unic_alloc(ctx, 4 * PAGE, PAGE);
+	IS(p);
+	memset(p, 0x22, 4 * PAGE);
+	OK(mprotect(p, 4 * PAGE, PROT_READ));
+	mr = reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ);
+	pinned(4, "read-only");
+	copy(src_mr, 0, p, mr, 4 * PAGE); /* the NIC reads what we may read */
+	IS(!memcmp(src, p, 4 * PAGE));
+	OK(unic_dereg_mr(mr));
+	pinned(0, "read-only ended");
+	unic_free(ctx, p);
+}
+
+/* A child that got the pages before they were registered keeps its own. */
+static void copy_on_write(void)
+{
+	uint8_t *p = foreign(4);
+	struct unic_mr *mr;
+	int go[2], status;
+	pid_t child;
+	char c;
+
+	OK(pipe(go));
+	child = fork();
+	IS(child >= 0);
+	if (!child) {
+		close(go[1]);
+		_exit(read(go[0], &c, 1) || p[0] != 0x11 ||
+		      memcmp(p, p + 1, 4 * PAGE - 1));
+	}
+	close(go[0]);
+	mr = reg(p, 4 * PAGE, RW);
+	pinned(4, "copy on write");
+	copy(mr, 0, src, src_mr, 4 * PAGE);
+	IS(!memcmp(p, src, 4 * PAGE)); /* what the NIC wrote is ours */
+	close(go[1]);
+	IS(waitpid(child, &status, 0) == child && !status);
+	pinned(4, "the child ended");
+	OK(unic_dereg_mr(mr));
+	pinned(0, "copy on write ended");
+	OK(munmap(p, 4 * PAGE));
+}
+
+/* A child made afterwards has no part in it, and its end takes nothing. */
+static void fork_afterwards(void)
+{
+	uint8_t *p = foreign(2);
+	struct unic_mr *mr = reg(p, 2 * PAGE, RW);
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	IS(waitpid(child, &status, 0) == child && !status);
+	pinned(2, "a child came and went");
+	copy(mr, 0, src, src_mr, 2 * PAGE);
+	IS(!memcmp(p, src, 2 * PAGE));
+	OK(unic_dereg_mr(mr));
+	pinned(0, "the parent's ended");
+	OK(munmap(p, 2 * PAGE));
+}
+
+/* Shared with a file: not ours to pin. */
+static void file_mapping(void)
+{
+	struct unic_mr_attr a = { .length = PAGE, .rights = RW };
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct unic_mr *mr;
+
+	a.addr = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	IS(a.addr != MAP_FAILED);
+	IS(unic_reg_mr(pd, &a, &mr) == -EACCES);
+	pinned(0, "a file is refused");
+	OK(munmap(a.addr, PAGE));
+	close(fd);
+}
+
+/* Its frames are the NIC's until it is deregistered, mapped or not. */
+static void unmapped(void)
+{
+	uint8_t *p = foreign(4);
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW);
+
+	OK(munmap(p, 4 * PAGE));
+	pinned(4, "unmapped while registered");
+	copy(mr, 0, src, src_mr, 4 * PAGE);
+	OK(unic_dereg_mr(mr));
+	pinned(0, "unmapped and ended");
+}
+
+static void pins(void)
+{
+	say("base");
+	overlaps();
+	read_only();
+	copy_on_write();
+	fork_afterwards();
+	file_mapping();
+	unmapped();
+}
+
+/* -------------------------------------------------------------------- busy */
+
+static void busy(void)
+{
+	uint8_t *p = unic_alloc(ctx, 2 * BIG, PAGE);
+	struct unic_mr *a, *b;
+	int flags = fcntl(0, F_GETFL);
+	char c;
+	uint32_t i;
+
+	IS(p);
+	a = reg(p, BIG, RW);
+	b = reg(p + BIG, BIG, RW);
+	for (i = 0; i < 8; i++)
+		post(p, BIG, a->stag, b->iova, b->stag);
+	puts("busy");
+	fflush(stdout);
+	fcntl(0, F_SETFL, flags | O_NONBLOCK);
+	for (;;) {
+		IS(next().status == UNIC_WC_SUCCESS);
+		post(p, BIG, a->stag, b->iova, b->stag);
+		if (read(0, &c, 1) == 1)
+			_exit(0); /* with all of that under way */
+	}
+}
+
+/* --------------------------------------------------------------------- use */
+
+static void use(void)
+{
+	struct timespec nap = { 0, 50000000 };
+	struct unic_mr *mr = reg(unic_alloc(ctx, 2 * PAGE, PAGE), 2 * PAGE, RW);
+	int i;
+
+	say("ready");
+	for (i = 0; i < 5; i++) {
+		unic_report_use(mr);
+		copy(mr, 0, src, src_mr, 1000);
+		nanosleep(&nap, NULL);
+	}
+	OK(unic_dereg_mr(mr));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	set_up(argv[1]);
+	if (!strcmp(argv[2], "pins"))
+		pins();
+	else if (!strcmp(argv[2], "busy"))
+		busy();
+	else if (!strcmp(argv[2], "use"))
+		use();
+	unic_close(ctx);
+	puts("ok");
+	return 0;
+}

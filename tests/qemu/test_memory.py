@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What a process pins and uses, with libunic, driver and a NIC that talks
+to itself (tests/qemu/memory.c).
+
+    test_memory.py [--board soft|virt] [--only NAME]
+"""
+import argparse
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import hosts
+
+
+class Program:
+    """build/bin/memory; its lines, and ours to it."""
+
+    def __init__(self, rig, what):
+        self.child = subprocess.Popen(
+            [f"{hosts.BIN}/memory", rig.socket(0), what], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+
+    def line(self):
+        text = self.child.stdout.readline().rstrip("\n")
+        if not text:
+            self.child.wait(timeout=10)
+            raise hosts.Failure(self.child.stderr.read().strip() or
+                                f"exit {self.child.returncode}")
+        return text
+
+    def go_on(self):
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+
+    def finish(self):
+        if self.line() != "ok" or self.child.wait(timeout=10):
+            raise hosts.Failure("it did not end well")
+
+    def end(self):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait()
+        for f in (self.child.stdin, self.child.stdout, self.child.stderr):
+            f.close()
+
+
+def must(cond, what):
+    if not cond:
+        raise hosts.Failure(what)
+
+
+def ps(rig, pid):
+    return next((p for p in rig.ctl(0, "ps")["procs"] if p["pid"] == pid), None)
+
+
+def test_pins(rig, program):
+    """The ledger is right at every step: overlaps, read-only pages, copy on
+    write, files, memory that is unmapped while it is registered."""
+    p = program("pins")
+    must(p.line() == "base", "no base")
+    base = ps(rig, p.child.pid)["pinned"]
+    must(base > 0, "queues pin nothing")
+    p.go_on()
+    steps = 0
+    while (text := p.line()) != "ok":
+        _, pages, what = text.split(" ", 2)
+        now = ps(rig, p.child.pid)["pinned"] - base
+        must(now == int(pages), f"{what}: {now} frames pinned, not {pages}")
+        steps += 1
+        p.go_on()
+    must(steps >= 13, f"only {steps} steps")
+
+
+def none_left(rig, pid):
+    """Nothing of it, on the NIC and in the driver, within 2 s."""
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        left = ps(rig, pid)
+        if not left or (left["state"] == "held" and left["pinned"] == 0):
+            break
+        time.sleep(0.01)
+    left = ps(rig, pid)
+    must(not left or left["pinned"] == 0, f"left behind: {left}")
+    for table in ("mr", "qp", "cq", "tlb"):
+        rows = rig.ctl(0, table)
+        must(not rows, f"{table}: {len(rows)} rows are left")
+
+
+def test_exits(rig, program):
+    """A process ends while the NIC moves its bytes, by itself or by SIGKILL: pins,
+    regions and entries are none afterwards, every time."""
+    for turn in range(6):
+        p = program("busy")
+        must(p.line() == "busy", "not busy")
+        must(ps(rig, p.child.pid)["pinned"] >= 512, "what is moved is not pinned")
+        time.sleep(0.003 * turn)
+        if turn % 2:
+            p.child.send_signal(signal.SIGKILL)
+        else:
+            p.go_on()
+        p.child.wait(timeout=10)
+        none_left(rig, p.child.pid)
+    # and the slot is as good as new
+    p = program("use")
+    must(p.line() == "ready", "the slot cannot be used again")
+    p.go_on()
+    p.finish()
+
+
+def test_uses(rig, program):
+    """What policies go by is switched to and fro, and the recorder writes the
+    references of a run, which unic-policysim reads."""
+    p = program("use")
+    must(p.line() == "ready", "not ready")
+    rig.ctl(0, "params", "--uses", "reported")
+    refs = rig.path("refs.csv")
+    with open(refs, "w", encoding="ascii") as out:
+        recorder = subprocess.Popen([f"{hosts.BIN}/unicctl", "--socket",
+                                     rig.socket(0), "trace", "--refs"],
+                                    stdout=out)
+        time.sleep(0.3)
+        p.go_on()
+        p.finish()
+        time.sleep(0.1)
+        recorder.send_signal(signal.SIGINT)
+        must(recorder.wait(timeout=10) == 0, "the recorder failed")
+    rig.ctl(0, "params", "--uses", "counted")
+    check_refs(refs)
+
+
+def check_refs(refs):
+    with open(refs, encoding="ascii") as f:
+        lines = f.read().splitlines()
+    must(lines[0] == "time,key,size,process,importance", lines[:1])
+    rows = [line.split(",") for line in lines[1:]]
+    # five copies 50 ms apart: two regions each time
+    most = [r for r in rows if sum(x[1] == r[1] for x in rows) >= 5]
+    must(len({r[1] for r in most}) == 2, f"{rows}")
+    must({r[2] for r in most} == {"8192", "65536"}, f"{rows}")
+    out = subprocess.run([f"{hosts.BIN}/unic-policysim", "--format", "csv",
+                          "--entries", "64", "--policy", "all", refs],
+                         capture_output=True, text=True, timeout=20,
+                         check=False)
+    must(out.returncode == 0 and "lru" in out.stdout,
+         out.stderr.strip() or "unic-policysim says nothing")
+
+
+TESTS = (test_pins, test_exits, test_uses)
+
+
+def run(board, test):
+    started = []
+    with tempfile.TemporaryDirectory(prefix="unic-memory-") as tmp:
+        rig = hosts.Hosts(board, "shm", tmp)
+
+        def program(what):
+            started.append(Program(rig, what))
+            return started[-1]
+
+        try:
+            rig.start_wire("--direct")
+            rig.start_nic(0, show=False)
+            rig.start_driver(0)
+            rig.wait_nic(0)
+            test(rig, program)
+        finally:
+            for p in started:
+                p.end()
+            rig.end()
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--board", default="soft")
+    ap.add_argument("--only")
+    args = ap.parse_args()
+    failed = 0
+    tests = [t for t in TESTS if not args.only or t.__name__ == args.only]
+    for test in tests:
+        try:
+            run(args.board, test)
+        except hosts.Failure as e:
+            failed += 1
+            print(f"{test.__name__} on {args.board}: {e}")
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
