@@ -472,6 +472,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	test_holders.py \
 	test_kio.py test_memory.py) \
 	"tests/qemu/test_forms.py --board virt" \
+	"tests/qemu/test_kio.py --board virt sizes loss" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \

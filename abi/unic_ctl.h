@@ -669,7 +669,7 @@ enum unic_ctl_conn_state {
 enum unic_ctl_kio_what {
 	UNIC_CTL_KIO_READ = 1,
 	UNIC_CTL_KIO_WRITE = 2,
-	UNIC_CTL_KIO_LIST = 3, /* struct unic_ctl_kio_entry; offset: how many to
+	UNIC_CTL_KIO_LIST = 3, /* struct unic_kio_entry; offset: how many to
 				* leave out */
 	UNIC_CTL_KIO_STAT = 4,
 	UNIC_CTL_KIO_CUT = 5, /* make the file `offset` bytes long, and exist */
@@ -699,14 +699,6 @@ struct unic_ctl_kio_reply {
 	unic_le32 served; /* for other hosts */
 	unic_le32 rsvd[2];
 };
-/* In the reply of LIST, one behind the other without a gap. */
-struct unic_ctl_kio_entry {
-	unic_le64 size;
-	uint8_t dir; /* 1: a folder */
-	uint8_t name_bytes;
-	uint8_t name[6]; /* name_bytes of them, in truth */
-};
-
 /* ---------------------------------------------------------------- holders */
 
 /*
@@ -1083,8 +1075,6 @@ UNIC_ABI_AT(unic_ctl_kio, what, 36);
 UNIC_ABI_SIZE(unic_ctl_kio, 64);
 UNIC_ABI_AT(unic_ctl_kio_reply, demand, 32);
 UNIC_ABI_SIZE(unic_ctl_kio_reply, 64);
-UNIC_ABI_AT(unic_ctl_kio_entry, name, 10);
-UNIC_ABI_SIZE(unic_ctl_kio_entry, 16);
 UNIC_ABI_SIZE(unic_ctl_info_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_stats_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_dump, 64);

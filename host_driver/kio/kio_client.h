@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kio_msg.h"
+#include "unic_kio.h"
 #include "unic_mbox.h"
 
 enum unic_kio_state {

@@ -15,7 +15,7 @@
 #ifndef UNIC_KIO_RING_H
 #define UNIC_KIO_RING_H
 
-#include "kio_msg.h"
+#include "unic_kio.h"
 #include "unic_ctl.h"
 #include "unic_os.h"
 #include "unic_queue.h"

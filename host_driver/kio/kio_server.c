@@ -233,7 +233,8 @@ static bool ask_good(const struct unic_kio_msg *ask, const char *name)
 	uint32_t len = unic_from_le32(ask->len);
 	bool bytes = ask->op != UNIC_KIO_STAT && ask->op != UNIC_KIO_CUT;
 
-	return bytes == !!len && len <= UNIC_KIO_MAX &&
+	return !ask->rsvd[0] && !ask->rsvd[1] && !unic_from_le32(ask->rsvd2) &&
+	       bytes == !!len && len <= UNIC_KIO_MAX &&
 	       unic_from_le64(ask->offset) <= (uint64_t)INT64_MAX - len &&
 	       name_good(name, ask->name_bytes);
 }

@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kio_msg.h"
+#include "unic_kio.h"
 
 struct unic_kio_server;
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kio_ask.h"
+#include "unic_kio.h"
 
 #define CHUNK UNIC_CTL_KIO_BYTES
 
@@ -451,8 +452,8 @@ static void print_name(const uint8_t *name, uint32_t n, bool dir)
 
 static int print_entries(const uint8_t *data, uint32_t bytes)
 {
-	const uint32_t head = offsetof(struct unic_ctl_kio_entry, name);
-	struct unic_ctl_kio_entry e;
+	const uint32_t head = UNIC_KIO_ENTRY_BYTES;
+	struct unic_kio_entry e;
 
 	while (bytes) {
 		if (bytes < head)

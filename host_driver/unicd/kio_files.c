@@ -153,7 +153,7 @@ static uint32_t put_entry(const struct unicd_files *f, int at, const char *name,
 			  uint8_t *buf, uint32_t room, bool *full)
 {
 	size_t name_bytes = strlen(name);
-	struct unic_kio_entry e;
+	struct unic_kio_entry e = { .dir = 0 };
 	struct stat st;
 
 	*full = false;
@@ -161,15 +161,15 @@ static uint32_t put_entry(const struct unicd_files *f, int at, const char *name,
 	    !allowed(f, name) || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
-	*full = sizeof(e) + name_bytes > room;
+	*full = UNIC_KIO_ENTRY_BYTES + name_bytes > room;
 	if (*full)
 		return 0;
 	e.size = unic_to_le64(S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size);
 	e.dir = S_ISDIR(st.st_mode);
 	e.name_bytes = (uint8_t)name_bytes;
-	memcpy(buf, &e, sizeof(e));
-	memcpy(buf + sizeof(e), name, name_bytes);
-	return (uint32_t)(sizeof(e) + name_bytes);
+	memcpy(buf, &e, UNIC_KIO_ENTRY_BYTES);
+	memcpy(buf + UNIC_KIO_ENTRY_BYTES, name, name_bytes);
+	return (uint32_t)(UNIC_KIO_ENTRY_BYTES + name_bytes);
 }
 
 static int list_open(const struct unicd_files *f, DIR *dir, uint64_t skip,

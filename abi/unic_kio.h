@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_msg.h - what client and server of the kernel-resident page service say to
- * each other (memory.md section 8).
+ * unic_kio.h - what the page services of two drivers say to each other (docs/DESIGN.md
+ * section 9), over a connection to service UNIC_KIO_SERVICE.
  *
  *   READ, LIST        -->              (with a token of the client's)
  *                     <-- ANSWER       control part of a tagged message whose
@@ -18,8 +18,8 @@
  * others are the record alone. Both are read from a message buffer that the peer
  * wrote: every field is checked.
  */
-#ifndef UNIC_KIO_MSG_H
-#define UNIC_KIO_MSG_H
+#ifndef UNIC_KIO_H
+#define UNIC_KIO_H
 
 #include "unic_types.h"
 
@@ -57,14 +57,18 @@ struct unic_kio_msg {
 	unic_le32 rsvd2;
 };
 
-/* One file of a LIST; the next begins behind the name, without a gap. */
+/* One file of a LIST; the next begins behind its name, without a gap. */
 struct unic_kio_entry {
 	unic_le64 size;
-	uint8_t dir; /* 1: a directory */
+	uint8_t dir; /* 1: a folder */
 	uint8_t name_bytes;
-	uint8_t name[];
-} __attribute__((packed));
+	uint8_t name[6]; /* name_bytes of them, in truth */
+};
+#define UNIC_KIO_ENTRY_BYTES 10u /* without the name */
 
+UNIC_ABI_AT(unic_kio_msg, key, 32);
+UNIC_ABI_AT(unic_kio_entry, name, UNIC_KIO_ENTRY_BYTES);
+UNIC_ABI_SIZE(unic_kio_entry, 16);
 UNIC_ABI_SIZE(unic_kio_msg, 48);
 
-#endif /* UNIC_KIO_MSG_H */
+#endif /* UNIC_KIO_H */
