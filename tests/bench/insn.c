@@ -8,6 +8,7 @@
  * its instruction count: the same binary gives the same numbers, always.
  */
 #include "access.h"
+#include "form.h"
 #include "icrc.h"
 #include "reap.h"
 #include "rig.h"
@@ -307,6 +308,129 @@ static void idle(void)
 	report("idle_poll_per_process", idle_poll() - one);
 }
 
+/* -------------------------------------------------- forms, tokens together */
+
+static void form_alloc(uint32_t pd, uint8_t kind, uint32_t n,
+		       struct unic_mr_result *out)
+{
+	struct unic_form_alloc f = {
+		.pd = (uint16_t)pd,
+		.kind = kind,
+		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
+		.n = n,
+	};
+
+	assert_int_equal(unic_form_alloc(&a.nic, &f, out), 0);
+}
+
+/* What BIND_MW and REG_MR and a list come to when their work request is fetched:
+ * a form of @n runs of @bytes, each the beginning of region @mr. */
+static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
+		     uint32_t bytes, struct unic_mr_result *form)
+{
+	struct unic_sge list[4];
+	struct unic_form_plan plan = {
+		.stag = form->stag,
+		.pd = (uint16_t)pd,
+		.kinds = 0xff,
+		.rights = UNIC_MR_REMOTE_READ,
+		.n = n,
+		.list = list,
+	};
+	uint32_t i, insns;
+	int err;
+
+	for (i = 0; i < n; i++)
+		list[i] = (struct unic_sge){
+			.iova = unic_to_le64(mr->iova),
+			.len = unic_to_le32(bytes),
+			.lkey = unic_to_le32(mr->stag),
+		};
+	MEASURE(insns, err = unic_form_make(&a.nic, &plan));
+	assert_int_equal(err, 0);
+	form->stag &= ~0xffu;
+	return insns;
+}
+
+static uint32_t form_access(const struct unic_mr_result *form, uint32_t pd,
+			    uint64_t iova)
+{
+	struct unic_piece piece;
+	uint32_t insns;
+	int err;
+
+	MEASURE(insns, err = unic_access(&a.nic, form->stag, (uint16_t)pd,
+					 UNIC_MR_REMOTE_READ, iova, 8, &piece));
+	assert_int_equal(err, 0);
+	return insns;
+}
+
+/* A command with @n allocations of tokens. */
+static uint32_t token_batch(uint32_t pd, const struct rig_mr *mr, uint32_t n)
+{
+	struct unic_cmd_token_alloc alloc = {
+		.hdr = { .opcode = UNIC_CMD_TOKEN_ALLOC },
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(mr->stag),
+		.iova = unic_to_le64(mr->iova),
+		.length = unic_to_le32(64),
+	};
+	struct unic_cmd_batch cmd = {
+		.hdr = { .opcode = UNIC_CMD_TOKEN_BATCH,
+			 .epoch = unic_to_le32(a.nic.epoch) },
+		.count = unic_to_le32(n),
+	};
+	uint32_t slot = a.cmd_tail % UNIC_CMD_ENTRIES, i, insns;
+	uint8_t *list = a.port.bar + UNIC_BAR_LIST_OFF + slot * UNIC_LIST_BYTES;
+	struct unic_driver_page *page =
+		(void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+
+	for (i = 0; i < n; i++)
+		memcpy(list + 64 * i, &alloc, 64);
+	memcpy(a.port.bar + UNIC_BAR_CMD_OFF + slot * 64, &cmd, 64);
+	page->cmd_tail = unic_to_le32(++a.cmd_tail);
+	a.nic.stale = 0;
+	MEASURE(insns, unic_nic_poll(&a.nic));
+	page->cpl_head = unic_to_le32(++a.cpl_head);
+	assert_int_equal(a.nic.mbox.cpl_tail, a.cpl_head);
+	for (i = 0; i < n; i++)
+		assert_int_equal(list[64 * i + 1], UNIC_ST_OK);
+	return insns;
+}
+
+static void forms_and_tokens(void)
+{
+	struct unic_cmd_mr_rereg rights = { .what = UNIC_REREG_RIGHTS,
+					    .rights = UNIC_MR_RIGHTS_ALL };
+	struct unic_mr_result window, fast, list;
+	struct rig_mr mr;
+	uint32_t one, pd;
+
+	rig_reset(&a); /* an empty table */
+	a.next_page[0] = 2;
+	rig_attach(&a, 0, 1);
+	pd = rig_pd(&a, 0);
+	a.nic.trace.mask = 0;
+	assert_int_equal(rig_reg(&a, 0, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	rights.mr = unic_to_le32(mr.mr);
+	rights.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REREG, &rights, NULL), 0);
+	form_alloc(pd, UNIC_FORM_WINDOW2, 0, &window);
+	report("bind_mw", make(pd, &mr, 1, 4096, &window));
+	form_alloc(pd, UNIC_FORM_FAST, 4, &fast);
+	report("reg_mr_4_pages", make(pd, &mr, 1, 4 * 4096, &fast));
+	form_alloc(pd, UNIC_FORM_INDIRECT, 4, &list);
+	report("indirect_make_4", make(pd, &mr, 4, 1000, &list));
+	report("indirect_first", form_access(&list, pd, 0));
+	report("indirect_same", form_access(&list, pd, 100));
+	report("indirect_next_element", form_access(&list, pd, 3000));
+	one = token_batch(pd, &mr, 1);
+	report("token_batch_1", one);
+	report("token_batch_each", (token_batch(pd, &mr, 33) - one + 31) / 32);
+}
+
 /* -------------------------------------------------------------- registering */
 
 static uint32_t registration(uint32_t pd, uint32_t pages)
@@ -474,6 +598,7 @@ static void all(void **state)
 	cached(pda);
 	crc();
 	decision(pda);
+	forms_and_tokens();
 }
 
 int main(void)
