@@ -7,7 +7,6 @@
 #define BACK_NS	    20000000ull /* before the first attempt anew, then twice ... */
 #define BACK_MAX    6u		/* ... so often: 1.3 s */
 #define REFUSED_MAX 5u /* failed connections, then nobody waits for one */
-#define SAME_MAX    3u /* connections from one host */
 #define AGAIN_NS    5000000ull /* a token that is in use is cancelled again */
 
 static uint32_t link_of(const struct unic_kio_conn *c)
@@ -207,6 +206,8 @@ static void down(struct unic_kio_conn *c)
 	enter(c, UNIC_KIO_C_DOWN);
 	if (ours(c))
 		unic_kio_up(client_of(c), false);
+	else
+		unic_kio_server_stop(server_of(c));
 }
 
 /* No completion of it will come. */
@@ -435,46 +436,46 @@ static void reject(struct unic_kio_node *n, uint32_t id)
 	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0); /* else: it times out */
 }
 
-/* The one of theirs that was silent longest; of host @ipv4, or (0) of all. *@n: how
- * many there are. */
-static struct unic_kio_conn *most_silent(struct unic_kio_node *n, uint32_t ipv4,
-					 uint32_t *count)
+/* Of theirs, the one that was silent longest. */
+static struct unic_kio_conn *most_silent(struct unic_kio_node *n)
 {
 	struct unic_kio_conn *c, *found = NULL;
 
-	*count = 0;
-	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++) {
-		if (c->state == UNIC_KIO_C_FREE || (ipv4 && c->ipv4 != ipv4))
-			continue;
-		++*count;
+	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++)
 		if (c->state == UNIC_KIO_C_UP &&
 		    (!found || c->heard_ns < found->heard_ns))
 			found = c;
-	}
 	return found;
 }
 
-/* A host that comes again may have died without a word; and who takes all places
- * loses one to each who asks. */
+/*
+ * A host has one connection; one that comes again has given up the one before,
+ * perhaps without a word, and what it asked for there must not be done after what it
+ * asks for here. If all places are taken, there is one for who asks again.
+ */
 void unic_kio_link_request(struct unic_kio_node *n,
 			   const struct unic_upcall_conn *up)
 {
-	uint32_t ipv4 = unic_from_le32(up->peer_ipv4), same, all = 0;
-	struct unic_kio_conn *c = most_silent(n, ipv4, &same);
+	uint32_t ipv4 = unic_from_le32(up->peer_ipv4);
+	struct unic_kio_conn *c, *found = NULL;
 
-	if (same < SAME_MAX)
-		c = most_silent(n, 0, &all);
-	if (c && (same >= SAME_MAX || all == UNIC_KIO_IN))
-		down(c);
-	for (c = n->conn + UNIC_KIO_OUT; c->state != UNIC_KIO_C_FREE;)
-		if (++c == n->conn + UNIC_KIO_LINKS) {
-			reject(n, unic_from_le32(up->hdr.id));
-			return;
-		}
-	c->ipv4 = ipv4;
-	c->id = unic_from_le32(up->hdr.id);
-	c->gone = false;
-	enter(c, UNIC_KIO_C_CREATE);
+	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++) {
+		if (c->state == UNIC_KIO_C_FREE)
+			found = found ? found : c;
+		else if (c->ipv4 == ipv4)
+			down(c);
+	}
+	if (!found) {
+		c = most_silent(n);
+		if (c)
+			down(c);
+		reject(n, unic_from_le32(up->hdr.id));
+		return;
+	}
+	found->ipv4 = ipv4;
+	found->id = unic_from_le32(up->hdr.id);
+	found->gone = false;
+	enter(found, UNIC_KIO_C_CREATE);
 }
 
 void unic_kio_link_ended(struct unic_kio_node *n, uint32_t conn, uint32_t qp)
@@ -501,6 +502,8 @@ static void received(struct unic_kio_conn *c, const struct unic_kio_done *d)
 	memcpy(copy, d->msg, bytes); /* once: INV-12 */
 	unic_kio_ring_repost(&c->node->ring, link_of(c), d->at);
 	c->heard_ns = c->node->now_ns;
+	if (c->state != UNIC_KIO_C_UP)
+		return;
 	if (!ours(c)) {
 		if (!unic_kio_server_message(server_of(c), copy, bytes,
 					     d->token, d->payload))

@@ -305,21 +305,35 @@ bool unic_kio_server_message(struct unic_kio_server *s, const void *buf,
 
 /* --------------------------------------------------------------------- ends */
 
-void unic_kio_server_down(struct unic_kio_server *s, bool lost)
+void unic_kio_server_stop(struct unic_kio_server *s)
 {
 	uint32_t at;
 
 	for (at = 0; at < UNIC_KIO_JOBS; at++) {
 		struct unic_kio_job *job = &s->job[at];
-		uint8_t state = job->state;
 
 		job->mute = true;
-		if (lost || state == UNIC_KIO_JOB_WAIT ||
-		    state == UNIC_KIO_JOB_STORE ||
-		    state == UNIC_KIO_JOB_SENDING)
+		if (job->state == UNIC_KIO_JOB_WAIT ||
+		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
 			job_free(s, job);
-		else if (state == UNIC_KIO_JOB_GRANTED)
+		else if (job->state == UNIC_KIO_JOB_GRANTED)
 			cancel(s, at, -ENOLINK);
+	}
+}
+
+void unic_kio_server_down(struct unic_kio_server *s, bool lost)
+{
+	uint32_t at;
+
+	if (!lost)
+		unic_kio_server_stop(s);
+	for (at = 0; at < UNIC_KIO_JOBS; at++) {
+		struct unic_kio_job *job = &s->job[at];
+
+		job->mute = true;
+		if (lost || job->state == UNIC_KIO_JOB_STORE ||
+		    job->state == UNIC_KIO_JOB_SENDING)
+			job_free(s, job);
 	}
 }
 

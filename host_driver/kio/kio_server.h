@@ -139,6 +139,10 @@ void unic_kio_server_ended(struct unic_kio_server *s, uint32_t at);
 /** unic_kio_server_sent() - the data of job @at has left, or never will. */
 void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at);
 
+/** unic_kio_server_stop() - the connection is over for the client: nothing more is
+ * begun of what it asked for. */
+void unic_kio_server_stop(struct unic_kio_server *s);
+
 /** unic_kio_server_down() - the connection is over, and what was posted on it is
  * done. @lost: the NIC was reset, no token() or cancel() will be answered. */
 void unic_kio_server_down(struct unic_kio_server *s, bool lost);

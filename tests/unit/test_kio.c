@@ -837,7 +837,11 @@ static void slow_files(void **state)
 	assert_int_equal(begun, PLACES);
 	unic_kio_up(&client, false);
 	deaf = true;
+	unic_kio_server_stop(&server);
+	taken++; /* there is room, and nobody to use it */
 	step();
+	assert_int_equal(begun, PLACES);
+	taken--;
 	unic_kio_server_down(&server, false);
 	run(8);
 	nothing_left();
