@@ -469,7 +469,7 @@ L_proofs := --level "proofs (a few)" --timeout 120 \
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
-	test_holders.py \
+	test_holders.py test_copy.py \
 	test_kio.py test_memory.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \

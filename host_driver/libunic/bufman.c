@@ -660,6 +660,31 @@ int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 	return 0;
 }
 
+static void stop_thread(struct unic_bm *bm)
+{
+	uint64_t one = 1;
+
+	/* It cannot fail for long: one count in it is far from full. */
+	while (write(bm->stop_efd, &one, sizeof(one)) != sizeof(one))
+		;
+	pthread_join(bm->thread, NULL);
+}
+
+int unic_bm_recover(struct unic_bm *bm, int timeout_ms)
+{
+	uint64_t count;
+	int err, no_thread;
+
+	stop_thread(bm);
+	err = unic_recover(bm->ctx, timeout_ms);
+	while (read(bm->stop_efd, &count, sizeof(count)) != sizeof(count))
+		;
+	no_thread = pthread_create(&bm->thread, NULL, run, bm);
+	if (no_thread) /* a manager without one answers nothing */
+		abort();
+	return err;
+}
+
 static void free_buffers(struct unic_bm *bm)
 {
 	struct pooled *b;
@@ -681,14 +706,10 @@ static void free_buffers(struct unic_bm *bm)
 void unic_bm_close(struct unic_bm *bm)
 {
 	struct unic_chunk *c;
-	uint64_t one = 1;
 
 	if (!bm)
 		return;
-	/* It cannot fail for long: one count in it is far from full. */
-	while (write(bm->stop_efd, &one, sizeof(one)) != sizeof(one))
-		;
-	pthread_join(bm->thread, NULL);
+	stop_thread(bm);
 	pthread_mutex_lock(&bm->lock);
 	/* What the driver will not end now ends with the context. */
 	while ((c = bm->chunks)) {

@@ -78,6 +78,11 @@ int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
  * No operation may be in flight. */
 void unic_bm_close(struct unic_bm *bm);
 
+/** unic_bm_recover() - unic_recover() of its context (unic_open_kept()), during
+ * which the manager's thread rests: what it keeps registered is as it was.
+ * Nobody else uses the manager or the context meanwhile. Returns as that. */
+int unic_bm_recover(struct unic_bm *bm, int timeout_ms);
+
 /**
  * unic_bm_get() - a buffer of at least @bytes out of the pool of its size class
  * (powers of two). Contents undefined. NULL with errno when the slot is full.

@@ -4,8 +4,10 @@
  * is RDMA, and lets both ends send when it is RPC.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "error.h"
 
 #define REFUSALS 1000 /* of one block */
+#define MEND_NS	 20000000000ull
 
 struct client {
 	struct copy_peer *p;
@@ -21,6 +24,9 @@ struct client {
 	void *buf;
 	uint64_t seq;
 	uint32_t len; /* of the current block */
+	uint32_t ticket;
+	bool loaded; /* put: buf holds it */
+	bool again;  /* a connection stood before */
 	uint64_t start_ns;
 	uint64_t shown_ns;
 };
@@ -213,8 +219,9 @@ static int move_block(struct client *c)
 {
 	int err = 0;
 
-	if (c->job->what == COPY_PUT)
+	if (c->job->what == COPY_PUT && !c->loaded)
 		err = copy_file_get(&c->file, c->buf, c->len);
+	c->loaded = !err;
 	if (!err && c->job->mode == COPY_RDMA)
 		err = rdma_block(c);
 	else if (!err)
@@ -224,20 +231,52 @@ static int move_block(struct client *c)
 	return err;
 }
 
+static int dial(struct client *c);
+
+/* The connection broke. If it was one of the NICs, or a driver, it comes back,
+ * and the transfer goes on where it was. */
+static int mend(struct client *c, int err)
+{
+	uint64_t until = now_ns() + MEND_NS;
+	struct timespec nap = { 0, 100000000 };
+	int refused = 0;
+
+	if (!c->p->keep || (err != -ENOTCONN && err != -ECONNRESET &&
+			    err != -EIO && err != -ETIME))
+		return err;
+	c->again = true;
+	do {
+		nanosleep(&nap, NULL);
+		err = copy_peer_recover(c->p);
+		if (!err)
+			err = dial(c);
+		refused += err == -ECONNREFUSED; /* it is being mended, too */
+	} while (err && refused < 20 && now_ns() < until);
+	if (!err && !c->p->quiet)
+		printf("unic-copy: connected again at block %llu\n",
+		       (unsigned long long)c->seq);
+	fflush(stdout);
+	return err;
+}
+
 static int move_all(struct client *c)
 {
 	uint32_t block = c->job->mode == COPY_RDMA ? COPY_BLOCK
 						   : COPY_RPC_BLOCK;
 	int err;
 
-	while (c->file.done < c->file.size) {
+	while (c->loaded || c->file.done < c->file.size) {
 		uint64_t left = c->file.size - c->file.done;
 
-		c->len = left < block ? (uint32_t)left : block;
+		if (!c->loaded)
+			c->len = left < block ? (uint32_t)left : block;
 		err = move_block(c);
 		if (err)
+			err = mend(c, err);
+		else
+			c->loaded = false, c->seq++;
+		if (err)
 			return err;
-		c->seq++;
 		progress(c);
 	}
 	return 0;
@@ -279,6 +318,8 @@ static int dial(struct client *c)
 	struct copy_hello hello = {
 		.what = (uint8_t)c->job->what,
 		.mode = (uint8_t)c->job->mode,
+		.again = c->again,
+		.ticket = unic_to_le32(c->ticket),
 		.size = unic_to_le64(c->file.size),
 	};
 	struct copy_hello reply = { .what = 0 };
@@ -291,16 +332,15 @@ static int dial(struct client *c)
 	err = copy_peer_qp(c->p);
 	if (!err)
 		err = unic_connect(c->p->qp, c->job->ipv4, COPY_SERVICE, &param,
-				   10000, &reply, &len);
+				   c->again ? 2000 : 10000, &reply, &len);
 	if (err == -ECONNREFUSED)
 		return unic_fail(err,
 				 "the server has no file %s, or cannot "
 				 "write it",
 				 c->job->name);
-	if (!err && len < sizeof(reply.what) + sizeof(reply.mode) +
-				    sizeof(reply.rsvd) + sizeof(reply.size))
+	if (!err && len < offsetof(struct copy_hello, name))
 		err = copy_fail(-EPROTO, "the server answers something else");
-	if (!err && c->job->what == COPY_GET)
+	if (!err && c->job->what == COPY_GET && !c->again)
 		err = copy_file_write(&c->file, c->job->path,
 				      unic_from_le64(reply.size));
 	return err;
@@ -333,6 +373,9 @@ int copy_client(struct copy_peer *p, const struct copy_job *job)
 	c.buf = unic_bm_get(p->bm, COPY_BLOCK);
 	if (!c.buf)
 		return -errno;
+	while (!c.ticket)
+		if (getrandom(&c.ticket, sizeof(c.ticket), 0) < 0)
+			return copy_fail(-errno, "no random number");
 	err = run_job(&c);
 	/* Hanging up may fail, too, but this is the reason to tell. */
 	snprintf(words, sizeof(words), "%s", unic_last_error());

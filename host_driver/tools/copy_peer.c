@@ -16,12 +16,14 @@
 
 #include "error.h"
 
-#define PAGE	 4096u
-#define SETS	 2
-#define PER_SET	 8
-#define BUF	 128u /* bytes of a receive buffer */
-#define RETRIES	 1000
-#define ALL_IDLE ((1u << PER_SET) - 1)
+#define PAGE	   4096u
+#define SETS	   2
+#define PER_SET	   8
+#define BUF	   128u /* bytes of a receive buffer */
+#define RETRIES	   1000
+#define SLICE_MS   250 /* of COPY_TIMEOUT_MS */
+#define RECOVER_MS 20000
+#define ALL_IDLE   ((1u << PER_SET) - 1)
 
 /* Half of the receive buffers: one page, one region. */
 struct set {
@@ -180,7 +182,7 @@ static void bufs_close(struct copy_peer *p)
 /* -------------------------------------------------------------- open, close */
 
 int copy_peer_open(struct copy_peer *p, const char *socket,
-		   unsigned int residency, bool quiet)
+		   unsigned int residency, bool quiet, bool keep)
 {
 	struct unic_bm_attr attr = {
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
@@ -194,10 +196,12 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 
 	memset(p, 0, sizeof(*p));
 	p->quiet = quiet;
+	p->keep = keep;
 	p->residency = residency;
 	if (pipe2(p->event_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return copy_fail(-errno, "no pipe");
-	err = unic_open(socket, &p->ctx);
+	err = keep ? unic_open_kept(socket, &p->ctx)
+		   : unic_open(socket, &p->ctx);
 	if (!err)
 		err = unic_alloc_pd(p->ctx, &p->pd);
 	if (!err)
@@ -260,10 +264,23 @@ void copy_peer_hangup(struct copy_peer *p)
 		;
 }
 
+int copy_peer_recover(struct copy_peer *p)
+{
+	int err;
+
+	if (!p->keep)
+		return copy_fail(-ENOTCONN, "not opened to be kept");
+	err = unic_bm_recover(p->bm, RECOVER_MS);
+	if (!err)
+		copy_peer_hangup(p);
+	return err;
+}
+
 /* ---------------------------------------------------------------- messages */
 
-static int wait_wc(struct unic_cq *cq, struct unic_wc *wc)
+static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 {
+	int left = COPY_TIMEOUT_MS / SLICE_MS;
 	int n;
 	int err;
 
@@ -271,8 +288,10 @@ static int wait_wc(struct unic_cq *cq, struct unic_wc *wc)
 		n = unic_poll_cq(cq, 1, wc);
 		if (n)
 			return n < 0 ? n : 0;
-		err = unic_wait_cq(cq, COPY_TIMEOUT_MS);
-		if (err)
+		if (p->disturbed && p->disturbed(p->disturbed_arg))
+			return copy_fail(-EINTR, "the client came again");
+		err = unic_wait_cq(cq, SLICE_MS);
+		if (err && (err != -ETIME || !--left))
 			return err;
 	}
 }
@@ -299,7 +318,7 @@ int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 
 	if (n != 1)
 		return n;
-	err = wait_wc(p->send_cq, &wc);
+	err = wait_wc(p, p->send_cq, &wc);
 	if (err)
 		return err;
 	return wc.status ? failed(&wc, "send") : 0;
@@ -329,7 +348,7 @@ static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 
 	if (n != 1)
 		return n;
-	err = wait_wc(p->send_cq, &wc);
+	err = wait_wc(p, p->send_cq, &wc);
 	if (err)
 		return err;
 	if (wc.status == UNIC_WC_EVICTED) {
@@ -370,7 +389,7 @@ int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got)
 	int err;
 
 	for (;;) {
-		err = wait_wc(p->recv_cq, &wc);
+		err = wait_wc(p, p->recv_cq, &wc);
 		if (err)
 			return err;
 		if (wc.status == UNIC_WC_SUCCESS)

@@ -30,9 +30,11 @@ enum copy_mode {
 
 /* Private data of the connection request, and (size only) of its answer. */
 struct copy_hello {
-	uint8_t what; /* enum copy_what */
-	uint8_t mode; /* enum copy_mode */
-	uint8_t rsvd[6];
+	uint8_t what;  /* enum copy_what */
+	uint8_t mode;  /* enum copy_mode */
+	uint8_t again; /* goes on with what has the same ticket */
+	uint8_t rsvd[1];
+	unic_le32 ticket; /* of this transfer, not 0 */
 	unic_le64 size;
 	char name[40]; /* zero-padded; 39 characters at most */
 };
@@ -84,12 +86,19 @@ struct copy_peer {
 	struct copy_bufs *bufs;
 	int event_pipe[2];	/* events of the context, for a server */
 	unsigned int residency; /* enum unic_residency of all its buffers */
-	bool quiet;
+	bool quiet, keep;
+	/* asked now and then while it waits: true ends the wait, -EINTR */
+	bool (*disturbed)(void *arg);
+	void *disturbed_arg;
 };
 
-/** copy_peer_open() - attach to the driver; buffers of @residency. 0 or -errno (unic_last_error()). */
+/** copy_peer_open() - attach to the driver; buffers of @residency. @keep: it can be
+ * recovered. 0 or -errno (unic_last_error()). */
 int copy_peer_open(struct copy_peer *p, const char *socket,
-		   unsigned int residency, bool quiet);
+		   unsigned int residency, bool quiet, bool keep);
+/** copy_peer_recover() - after a failure: the NIC was reset, or the driver is
+ * another one, if it was that; the queue pair is gone in any case. 0 or -errno. */
+int copy_peer_recover(struct copy_peer *p);
 void copy_peer_close(struct copy_peer *p);
 /** copy_peer_qp() - a fresh queue pair with receives posted, to be connected. */
 int copy_peer_qp(struct copy_peer *p);

@@ -25,9 +25,52 @@ struct session {
 	bool token_out;
 	bool loaded; /* get: buf holds block seq */
 	uint64_t seq;
-	bool met; /* the connection stood */
+	uint64_t stored; /* put: blocks that are in the file */
+	bool met;	 /* the connection stood */
 	bool over;
 };
+
+#define PENDING 8u
+
+struct server {
+	struct copy_peer *p;
+	const char *dir;
+	struct session now;  /* the one that is served */
+	struct session kept; /* one that broke, if its ticket is not 0 */
+	struct unic_event pending[PENDING]; /* came meanwhile */
+	unsigned int n_pending;
+};
+
+static uint32_t ticket_of(const struct session *s)
+{
+	return unic_from_le32(s->hello.ticket);
+}
+
+static bool same_ticket(const struct session *s, const struct copy_hello *h)
+{
+	return ticket_of(s) && h->again &&
+	       ticket_of(s) == unic_from_le32(h->ticket);
+}
+
+/* While a session waits: does its own client come again? Others are put off. */
+static bool disturbed(void *arg)
+{
+	struct server *v = arg;
+	struct unic_event *ev;
+	struct copy_hello h;
+
+	while (v->n_pending < PENDING) {
+		ev = &v->pending[v->n_pending];
+		if (read(v->p->event_pipe[0], ev, sizeof(*ev)) != sizeof(*ev))
+			return false;
+		v->n_pending++;
+		memcpy(&h, ev->private_data, sizeof(h));
+		if (ev->type == UNIC_EV_CONNECT &&
+		    ev->private_len >= sizeof(h) && same_ticket(&v->now, &h))
+			return true;
+	}
+	return false;
+}
 
 static void let_go(struct session *s)
 {
@@ -152,6 +195,20 @@ static int on_ask(struct session *s, const struct copy_msg *ask)
 					 : ask_rpc_get(s, ask, len);
 }
 
+/* Once, however often it comes: our answer may have been lost. */
+static int store(struct session *s, uint64_t seq, uint32_t len)
+{
+	int err;
+
+	if (seq != s->stored)
+		return seq < s->stored ? 0
+				       : copy_fail(-EPROTO, "a block is "
+							    "missing");
+	err = copy_file_put(&s->file, s->buf, len);
+	s->stored += !err;
+	return err;
+}
+
 /* RDMA put: the block was written. */
 static int on_done(struct session *s, const struct copy_msg *done)
 {
@@ -162,7 +219,7 @@ static int on_done(struct session *s, const struct copy_msg *done)
 	if (!s->held || len > COPY_BLOCK || s->hello.what != COPY_PUT)
 		return copy_fail(-EPROTO, "a block nobody asked for");
 	let_go(s);
-	err = copy_file_put(&s->file, s->buf, len);
+	err = store(s, unic_from_le64(done->seq), len);
 	return err ? err : reply(s, COPY_DONE, &msg);
 }
 
@@ -183,7 +240,7 @@ static int on_data(struct session *s, const struct copy_msg *data,
 	s->token_out = s->token_out && !good;
 	let_go(s);
 	if (good)
-		err = copy_file_put(&s->file, s->buf, len);
+		err = store(s, unic_from_le64(data->seq), len);
 	return err ? err : reply(s, COPY_DONE, &msg);
 }
 
@@ -273,58 +330,129 @@ static void farewell(struct session *s, int err)
 	copy_peer_hangup(s->p);
 }
 
-static void serve(struct copy_peer *p, const char *dir,
-		  const struct unic_event *ev)
+static void end(struct session *s)
 {
-	struct session s = { .p = p, .file = { .fd = -1 } };
+	copy_file_close(&s->file);
+	unic_bm_put(s->p->bm, s->buf, COPY_BLOCK);
+	*s = (struct session){ .p = s->p, .file = { .fd = -1 } };
+}
+
+/* What @ev asks for: a new session, or the one that broke. */
+static int begin(struct server *v, const struct unic_event *ev)
+{
+	struct session *s = &v->now;
+	struct copy_hello hello;
+
+	if (ev->private_len < sizeof(hello))
+		return -EPROTO;
+	memcpy(&hello, ev->private_data, sizeof(hello));
+	if (same_ticket(&v->kept, &hello)) {
+		*s = v->kept;
+		v->kept = (struct session){ .file = { .fd = -1 } };
+		s->met = s->over = false;
+		return 0;
+	}
+	if (ticket_of(&v->kept))
+		end(&v->kept);
+	if (hello.again)
+		return copy_fail(-ENOENT, "nothing is known of it");
+	*s = (struct session){ .p = v->p,
+			       .hello = hello,
+			       .file = { .fd = -1 } };
+	return open_file(s, v->dir);
+}
+
+static void talk(struct server *v, const struct unic_event *ev)
+{
+	struct session *s = &v->now;
 	int err;
 
-	memcpy(&s.hello, ev->private_data, sizeof(s.hello));
-	err = ev->private_len < sizeof(s.hello) ? -EPROTO : open_file(&s, dir);
-	if (err) {
-		unic_reject(p->ctx, ev->conn, NULL, 0);
-		return;
-	}
-	s.buf = unic_bm_get(p->bm, COPY_BLOCK);
-	err = s.buf ? welcome(&s, ev) : -ENOMEM;
-	while (!err && !s.over)
-		err = one_message(&s);
+	if (!s->buf)
+		s->buf = unic_bm_get(s->p->bm, COPY_BLOCK);
+	err = s->buf ? welcome(s, ev) : -ENOMEM;
+	while (!err && !s->over)
+		err = one_message(s);
 	if (err)
-		fprintf(stderr, "unic-copy: %s: %s\n", s.hello.name,
+		fprintf(stderr, "unic-copy: %s: %s\n", s->hello.name,
 			unic_last_error());
-	let_go(&s);
-	if (s.p->qp)
-		farewell(&s, err);
+	let_go(s);
+	if (err && s->p->keep)
+		copy_peer_recover(s->p);
+	if (s->p->qp)
+		farewell(s, err);
 	if (!err)
-		printf("unic-copy: served %s, %llu bytes\n", s.hello.name,
-		       (unsigned long long)s.file.done);
+		printf("unic-copy: served %s, %llu bytes\n", s->hello.name,
+		       (unsigned long long)s->file.done);
 	fflush(stdout);
-	copy_file_close(&s.file);
-	unic_bm_put(p->bm, s.buf, COPY_BLOCK);
+	if (err && s->p->keep && ticket_of(s))
+		v->kept = *s;
+	else
+		end(s);
+}
+
+static void serve(struct server *v, const struct unic_event *ev)
+{
+	if (begin(v, ev))
+		unic_reject(v->p->ctx, ev->conn, NULL, 0);
+	else
+		talk(v, ev);
+	v->now = (struct session){ .file = { .fd = -1 } };
+}
+
+/* The next event: one that was put off, or one that comes within 0.5 s. */
+static bool next_event(struct server *v, struct unic_event *ev)
+{
+	struct pollfd pfd = { .fd = v->p->event_pipe[0], .events = POLLIN };
+
+	if (v->n_pending) {
+		*ev = v->pending[0];
+		memmove(v->pending, v->pending + 1,
+			--v->n_pending * sizeof(*ev));
+		return true;
+	}
+	return poll(&pfd, 1, 500) > 0 &&
+	       read(pfd.fd, ev, sizeof(*ev)) == sizeof(*ev);
+}
+
+static int on_reset(struct copy_peer *p)
+{
+	if (p->keep)
+		return copy_peer_recover(p);
+	return copy_fail(-ENOTCONN, "the NIC was reset or the driver is gone");
 }
 
 int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 {
-	struct pollfd pfd = { .fd = p->event_pipe[0], .events = POLLIN };
+	struct server v = { .p = p,
+			    .dir = dir,
+			    .now = { .file = { .fd = -1 } },
+			    .kept = { .p = p, .file = { .fd = -1 } } };
 	struct unic_listener *l;
 	struct unic_event ev;
 	int err = unic_listen(p->ctx, COPY_SERVICE, &l);
 
 	if (err)
 		return err;
+	if (p->keep) {
+		p->disturbed = disturbed;
+		/* taken back below */
+		/* cppcheck-suppress autoVariables */
+		p->disturbed_arg = &v;
+	}
 	printf("unic-copy: ready, serving %s\n", dir);
 	fflush(stdout);
 	while (!*stop && !err) {
-		if (poll(&pfd, 1, 500) <= 0)
-			continue;
-		if (read(pfd.fd, &ev, sizeof(ev)) != sizeof(ev))
+		if (!next_event(&v, &ev))
 			continue;
 		if (ev.type == UNIC_EV_CONNECT)
-			serve(p, dir, &ev);
+			serve(&v, &ev);
 		else if (ev.type == UNIC_EV_RESET)
-			err = copy_fail(-ENOTCONN, "the NIC was reset or the "
-						   "driver is gone");
+			err = on_reset(p);
 	}
+	p->disturbed = NULL;
+	p->disturbed_arg = NULL;
+	if (ticket_of(&v.kept))
+		end(&v.kept);
 	unic_unlisten(l);
 	return err;
 }

@@ -29,7 +29,7 @@ struct options {
 	uint32_t peer;
 	enum copy_mode mode;
 	unsigned int residency; /* enum unic_residency */
-	bool quiet, stats;
+	bool quiet, stats, keep;
 };
 
 static volatile int stop;
@@ -59,6 +59,10 @@ static const struct argp_option argp_options[] = {
 	{ "dir", 'd', "DIR", 0, "serve: folder of the files (.)", 0 },
 	{ "name", 'n', "NAME", 0, "put: name at the server", 0 },
 	{ "output", 'o', "FILE", 0, "get: where to put it (NAME)", 0 },
+	{ "keep", 'k', NULL, 0,
+	  "Go on after a reset of the NIC or a restart of the driver (both "
+	  "ends)",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Only the result", 0 },
 	{ "stats", 'S', NULL, 0, "Counters of the buffer manager at the end",
 	  0 },
@@ -134,6 +138,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		o->out = arg;
 		return 0;
+	case 'k':
+		o->keep = true;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -206,7 +213,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
-	err = copy_peer_open(&p, o.socket, o.residency, o.quiet);
+	err = copy_peer_open(&p, o.socket, o.residency, o.quiet, o.keep);
 	if (!err)
 		err = o.cmd == CMD_SERVE ? copy_server(&p, o.dir, &stop)
 					 : transfer(&p, &o);

@@ -37,6 +37,7 @@ struct hog {
 	unsigned int chunk_entries;
 	unsigned int max; /* entries */
 	bool again;	  /* register again what it lost */
+	bool keep;	  /* hold on over a reset of the NIC */
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct chunk chunk[CHUNKS_MAX];
@@ -206,7 +207,9 @@ static void on_event(struct hog *h, struct unic_event *ev)
 		break;
 	case UNIC_EV_RESET:
 		say("the NIC was reset or the driver is gone");
-		stop = 1;
+		stop = !h->keep || unic_recover(h->ctx, 20000);
+		if (!stop)
+			say("goes on, holding %u", h->holding);
 		break;
 	default:
 		break;
@@ -218,7 +221,8 @@ static int run(struct hog *h)
 {
 	struct pollfd pfd;
 	struct unic_event ev;
-	int err = unic_open(h->socket, &h->ctx);
+	int err = h->keep ? unic_open_kept(h->socket, &h->ctx)
+			  : unic_open(h->socket, &h->ctx);
 
 	if (err)
 		return err;
@@ -244,6 +248,8 @@ static const struct argp_option options[] = {
 	{ "chunk", 'c', "ENTRIES", 0, "Per region (32)", 0 },
 	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },
 	{ "again", 'r', NULL, 0, "Queue up for what was taken away", 0 },
+	{ "keep", 'k', NULL, 0,
+	  "Hold on over a reset of the NIC or a restart of the driver", 0 },
 	{ 0 }
 };
 
@@ -273,6 +279,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		h->again = true;
+		return 0;
+	case 'k':
+		h->keep = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A transfer by `unic-copy --keep` goes on when a NIC is reset in the middle of it,
+and the file is the same at both ends.
+
+    test_copy.py [--board soft|virt]
+"""
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+import time
+
+import hosts
+import unicd_client as u
+
+MIB = 192
+RESETS = 2
+
+
+def digest(path):
+    h = hashlib.sha256()
+    with open(path, "rb") as f:
+        while part := f.read(1 << 20):
+            h.update(part)
+    return h.hexdigest()
+
+
+def moved(rig, how, size):
+    """Wait until @size bytes have come to the file that is being written."""
+    where = rig.path("served") if how == "put" else rig.path()
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for e in os.scandir(where):
+            if e.name not in ("src", "got") and e.is_file() and \
+                    e.stat().st_size >= size:
+                return
+        time.sleep(0.001)
+    raise hosts.Failure("nothing moves")
+
+
+def transfer(rig, how, mode, victim):
+    """One transfer with NIC @victim reset while it runs."""
+    src, dst = rig.path("src"), rig.path("served", "copy")
+    for old in (dst, rig.path("got")):
+        if os.path.exists(old):
+            os.unlink(old)
+    more = ["--peer", hosts.IP[1], "--mode", mode, "--keep",
+            "--socket", rig.socket(0)]
+    if how == "put":
+        args = ["put", src, "--name", "copy", *more]
+    else:
+        args = ["get", "src", "--output", rig.path("got"), *more]
+        dst = rig.path("got")
+    p = rig.start("client", "unic-copy", *args, show=False)
+    for k in range(RESETS):
+        moved(rig, how, (k + 1) * 8 << 20)
+        with u.Client(rig.socket(victim)) as admin:
+            admin.call(u.RESET)
+        p.expect("connected again", 40)
+    p.expect("at both ends", 120)
+    p.finish(20)
+    assert digest(src) == digest(dst), "the file is another one"
+
+
+def hog_holds_on(rig):
+    """What a hog has, it has after the reset, too."""
+    hog = rig.start("hog", "unic-hog", "--keep", "--max", "256", "--socket",
+                    rig.socket(0), show=False)
+    hog.expect("holds 256")
+    with u.Client(rig.socket(0)) as admin:
+        admin.call(u.RESET)
+    hog.expect("goes on, holding 256", 30)
+    held = [p.get("held", 0) for p in rig.ctl(0, "ps")["procs"]
+            if p["pid"] == hog.child.pid]
+    assert held == [256], held
+    hog.end()
+
+
+def run(board):
+    failed = total = 0
+    with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
+        rig = hosts.Hosts(board, "shm", tmp)
+        os.mkdir(rig.path("served"))
+        with open(rig.path("src"), "wb") as f:
+            for _ in range(MIB):
+                f.write(os.urandom(1 << 20))
+        os.link(rig.path("src"), rig.path("served", "src"))
+        try:
+            rig.start_wire()
+            for host in (0, 1):
+                rig.start_nic(host, show=False)
+                rig.start_driver(host)
+            for host in (0, 1):
+                rig.wait_nic(host)
+            server = rig.start("server", "unic-copy", "serve", "--keep",
+                               "--dir", rig.path("served"), "--socket",
+                               rig.socket(1), show=False)
+            server.expect("ready")
+            for case in (("put", "rdma", 0), ("get", "rdma", 0),
+                         ("put", "rdma", 1), ("put", "rpc", 0)):
+                total += 1
+                began = time.monotonic()
+                name = f"{board} {case[0]} {case[1]}, NIC {case[2]} reset"
+                try:
+                    transfer(rig, *case)
+                    print(f"ok      {name} ({time.monotonic() - began:.1f} s)")
+                except (AssertionError, hosts.Failure) as e:
+                    failed += 1
+                    print(f"FAILED  {name}: {e}; server: {server.lines[-3:]}")
+            total += 1
+            try:
+                hog_holds_on(rig)
+                print(f"ok      {board} hog, NIC 0 reset")
+            except (AssertionError, hosts.Failure) as e:
+                failed += 1
+                print(f"FAILED  {board} hog: {e}")
+        finally:
+            rig.end()
+    print(f"{total - failed} passed, {failed} failed")
+    return failed
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--board", default="soft")
+    return bool(run(ap.parse_args().board))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
