@@ -34,6 +34,9 @@
     ((x & 0xffff) | (uint32_t)(s << 16)) == x % 0x10000 + s * 0x10000;
   axiom claim16: \forall integer a; 0 <= a < 0x10000 ==>
     (a | 0x10000) == a + 0x10000;
+  axiom joined32: \forall uint32_t a, b;
+    ((uint64_t)(a << 32) | b) / 0x100000000 == a &&
+    ((uint64_t)(a << 32) | b) % 0x100000000 == b;
   axiom last32: \forall uint32_t e, b, n; 0 < n <= b &&
     (uint32_t)(e - b) + b <= 0x100000000 ==>
     (uint32_t)(e - n) == (uint32_t)(e - b) + b - n;

@@ -104,7 +104,7 @@
 (assert (bvult s t))
 (check-sat)
 (pop 1)
-(push 1) ; joined32: UNIC_TOKEN_SENDER, no axiom
+(push 1) ; joined32: UNIC_TOKEN_SENDER
 (define-fun joined () (_ BitVec 64)
   (bvor (bvshl (concat #x00000000 s) #x0000000000000020)
 	(concat #x00000000 t)))

@@ -47,8 +47,19 @@ MUTANTS = (
      "(uint32_t)unic_whole(&t->key) == (uint32_t)key",
      "token: half of the key is compared"),
     ("token:end_claim", "firmware/token.c",
-     "UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);", "",
-     "token: finished without a claim"),
+     "UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);\n"
+     "	t->placed", "	t->placed", "token: finished without a claim"),
+    ("token:take", "firmware/token.c",
+     "UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);\n"
+     "	ts->free_head", "	ts->free_head", "token: given away while it lives"),
+    ("token:has_room", "firmware/token.c",
+     "!__builtin_add_overflow(tag->payload, tag->offset, &end) &&",
+     "((end = tag->payload + tag->offset), 1) &&",
+     "token: payload and offset wrap at 2^32"),
+    ("token:has_room", "firmware/token.c", "end <= t->length",
+     "tag->payload <= t->length", "token: the offset is not counted"),
+    ("token:why", "firmware/token.c", "if (!has_room(t, tag))", "if (0)",
+     "token: one for many messages is as long as they like"),
 )
 
 

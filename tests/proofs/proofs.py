@@ -37,9 +37,11 @@ ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
           "unic_whole unic_count unic_access_refused out_of_bounds no_bytes "
           "unic_tlb_hit page_of spot_of answer less look_at unic_access_page "
           "unic_mr_check")
-TOKEN = ("unic_token_state set_state waits opens free_put region_unlink "
-         "count_end end_token end_claim unic_token_finish unic_token_abort "
-         "refuse sent_by trace_claim unic_token_cancel")
+TOKEN = ("unic_token_state set_state waits opens expired has_room sent_by "
+         "free_put region_link region_unlink mark_ended tell_later told "
+         "count_end settle end_token end_last end_claim unic_token_finish "
+         "unic_token_abort unic_token_unclaim refuse why refuse_why "
+         "trace_claim unic_token_claim unic_token_cancel take check_place")
 WINDOW = "unic_window_near unic_window_has unic_window_at"
 
 # name: kind, file, functions to prove or entry point, slevel of Eva

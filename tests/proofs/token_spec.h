@@ -23,12 +23,14 @@ logic integer sender_qpn(struct unic_token *t) = t->sender % 0x100000000;
 /*@ requires \valid_read(t);
   assigns \nothing;
   ensures \result == life(t);
+  exits \false;
 */
 static inline uint32_t unic_token_state(const struct unic_token *t);
 
 /*@ requires \valid(t) && state <= UNIC_TOKEN_S_MULTI;
   assigns t->lock;
   ensures life(t) == state && domain(t) == \old(domain(t));
+  exits \false;
 */
 static void set_state(struct unic_token *t, uint32_t state);
 
@@ -40,6 +42,7 @@ predicate waiting(struct unic_token *t) =
 /*@ requires \valid_read(t);
   assigns \nothing;
   ensures \result != 0 <==> waiting(t);
+  exits \false;
 */
 static bool waits(const struct unic_token *t);
 
@@ -91,6 +94,12 @@ predicate free_same{A, B}(struct unic_tokens *ts) =
   \at(ts->free_head, A) == \at(ts->free_head, B) &&
   \at(ts->free_tail, A) == \at(ts->free_tail, B);
 
+// What was asked for, and the key.
+predicate terms_same{A, B}(struct unic_token *t) =
+  \at(t->key, A) == \at(t->key, B) && \at(t->lock, A) == \at(t->lock, B) &&
+  \at(t->sender, A) == \at(t->sender, B) &&
+  \at(t->length, A) == \at(t->length, B) && \at(t->mr, A) == \at(t->mr, B);
+
 // INV-9: no other token's life is touched, nor is it given to somebody else.
 predicate others_same{A, B}(struct unic_nic *nic, integer i) =
   \forall integer j; 0 <= j < UNIC_TOKENS && j != i ==>
@@ -103,6 +112,7 @@ predicate others_same{A, B}(struct unic_nic *nic, integer i) =
   ensures TABLE_OK(nic) && counts_same{Pre, Here}(&nic->tokens);
   ensures nic->tokens.free_head == (\old(nic->tokens.free_head) ==
     UNIC_TOKEN_NIL ? i : \old(nic->tokens.free_head));
+  exits \false;
 */
 static void free_put(struct unic_nic *nic, uint16_t i);
 
@@ -112,8 +122,10 @@ static void free_put(struct unic_nic *nic, uint16_t i);
     nic->mrs.mr[nic->tokens.token[i].mr].tokens,
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens;
   ensures TABLE_OK(nic);
+  ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
   ensures free_same{Pre, Here}(&nic->tokens) &&
     counts_same{Pre, Here}(&nic->tokens);
+  exits \false;
 */
 static void region_link(struct unic_nic *nic, uint16_t i);
 
@@ -125,27 +137,34 @@ static void region_link(struct unic_nic *nic, uint16_t i);
   ensures TABLE_OK(nic);
   ensures free_same{Pre, Here}(&nic->tokens) &&
     counts_same{Pre, Here}(&nic->tokens);
+  exits \false;
 */
 static void region_unlink(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index];
+  exits \false;
 */
 static bool publish(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->physical.used;
+  exits \false;
 */
 void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
 
-/*@ requires \valid(nic) && i < UNIC_TOKENS;
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
+  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+  exits \false;
 */
 static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end);
 
-/*@ assigns nic->trace.seq; */
+/*@ assigns nic->trace.seq;
+  exits \false;
+*/
 void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
 
@@ -158,6 +177,7 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
   ensures nic->tokens.used == (uint16_t)(\old(nic->tokens.used) - 1);
   ensures others_same{Pre, Here}(nic, i);
   ensures TABLE_OK(nic) && free_same{Pre, Here}(&nic->tokens);
+  exits \false;
 */
 static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
 
@@ -166,6 +186,7 @@ static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
   assigns nic->tokens.token[i].evt_due, nic->tokens.evts_due,
     nic->timers_ns;
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
+  exits \false;
 */
 static void tell_later(struct unic_nic *nic, uint16_t i);
 
@@ -175,6 +196,7 @@ static void tell_later(struct unic_nic *nic, uint16_t i);
     nic->tokens.free_head, nic->tokens.free_tail,
     nic->tokens.token[i].evt_due, nic->tokens.evts_due;
   ensures TABLE_OK(nic);
+  exits \false;
 */
 static void told(struct unic_nic *nic, uint16_t i);
 
@@ -191,6 +213,7 @@ static void told(struct unic_nic *nic, uint16_t i);
   ensures others_same{Pre, Here}(nic, i);
   ensures !tell && \old(nic->tokens.free_head) == UNIC_TOKEN_NIL ==>
     nic->tokens.free_head == i;
+  exits \false;
 */
 static void settle(struct unic_nic *nic, uint16_t i, bool tell);
 
@@ -215,6 +238,7 @@ static void settle(struct unic_nic *nic, uint16_t i, bool tell);
   ensures !tell && \old(nic->tokens.free_head) == UNIC_TOKEN_NIL ==>
     nic->tokens.free_head == i;
   ensures TABLE_OK(nic);
+  exits \false;
 */
 static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
 
@@ -226,6 +250,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
   ensures \forall integer i; 0 <= i < UNIC_TOKENS ==>
     nic->tokens.token[i].end == \old(nic->tokens.token[i].end) &&
     nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
+  exits \false;
 */
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
 
@@ -239,6 +264,7 @@ void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
   ensures nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
   ensures others_same{Pre, Here}(nic, i);
   ensures TABLE_OK(nic);
+  exits \false;
 */
 static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
 
@@ -277,12 +303,15 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
     life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE &&
     nic->tokens.token[index].end == UNIC_TOKEN_EVICTED;
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+  exits \false;
 */
 void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
 
-/*@ requires \valid(nic);
+/*@ requires \valid(nic) && TABLE_OK(nic);
   assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
   ensures \result == reason;
+  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+  exits \false;
 */
 static uint8_t refuse(struct unic_nic *nic, uint32_t index, uint8_t reason);
 
@@ -295,6 +324,7 @@ predicate from_peer(struct unic_token *t, struct unic_qp *qp) =
 /*@ requires \valid_read(t) && \valid_read(nic);
   assigns \nothing;
   ensures \result != 0 <==> t->expires_ns <= nic->now_ns;
+  exits \false;
 */
 static inline bool expired(const struct unic_token *t,
 			   const struct unic_nic *nic);
@@ -302,6 +332,7 @@ static inline bool expired(const struct unic_token *t,
 /*@ requires \valid_read(t) && \valid_read(tag);
   assigns \nothing;
   ensures \result != 0 <==> tag->payload + tag->offset <= t->length;
+  exits \false;
 */
 static inline bool has_room(const struct unic_token *t,
 			    const struct unic_tag *tag);
@@ -309,17 +340,21 @@ static inline bool has_room(const struct unic_token *t,
 /*@ requires \valid_read(t) && \valid_read(qp);
   assigns \nothing;
   ensures \result != 0 <==> from_peer(t, qp);
+  exits \false;
 */
 static inline bool sent_by(const struct unic_token *t,
 			   const struct unic_qp *qp);
 
-/*@ assigns \nothing; */
+/*@ assigns \nothing;
+  exits \false;
+*/
 static inline uint16_t unic_qp_index(const struct unic_nic *nic,
 				     const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && \valid_read(qp);
   assigns nic->trace.seq;
   ensures \result == UNIC_TOKEN_LIVE;
+  exits \false;
 */
 static uint8_t trace_claim(struct unic_nic *nic, uint32_t index,
 			   const struct unic_qp *qp);
@@ -328,6 +363,7 @@ static uint8_t trace_claim(struct unic_nic *nic, uint32_t index,
   assigns \nothing;
   ensures \result != 0 <==> t->key == key && life(t) == UNIC_TOKEN_S_LIVE &&
     domain(t) == qp->pd;
+  exits \false;
 */
 static inline bool opens(const struct unic_token *t, uint64_t key,
 			 const struct unic_qp *qp);
@@ -347,6 +383,7 @@ predicate usable(struct unic_token *t, struct unic_nic *nic,
   ensures \result == UNIC_TOKEN_LIVE <==>
     life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI &&
     usable(&nic->tokens.token[tag->index], nic, tag, qp);
+  exits \false;
 */
 static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
 		   const struct unic_qp *qp);
@@ -362,6 +399,7 @@ static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
     \old(waiting(&nic->tokens.token[tag->index])) &&
     life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_FREE;
   ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
+  exits \false;
 */
 static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
 			  const struct unic_qp *qp);
@@ -383,6 +421,7 @@ static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
     \old(waiting(&nic->tokens.token[tag->index])) &&
     life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_FREE;
   ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
+  exits \false;
 */
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 			 const struct unic_qp *qp);
@@ -397,6 +436,7 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
   ensures \result != 0 && index < UNIC_TOKENS ==>
     nic->tokens.token[index].lock == \old(nic->tokens.token[index].lock);
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+  exits \false;
 */
 int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
@@ -406,29 +446,34 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 /*@ requires \valid_read(nic);
   assigns \nothing;
   ensures \result != 0 ==> proc < UNIC_PROCS;
+  exits \false;
 */
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && pd < UNIC_PDS;
   assigns nic->counter[0 .. UNIC_C_COUNT - 1];
   ensures \result < UNIC_MRS;
+  exits \false;
 */
 int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 			const uint64_t *pieces, uint32_t n, uint32_t length);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->physical;
+  exits \false;
 */
 uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
 			    const uint64_t *pieces, uint32_t n);
 
 /*@ requires \valid(nic);
   assigns nic->random;
+  exits \false;
 */
 uint32_t unic_random_u32(struct unic_nic *nic);
 
 /*@ requires \valid_read(nic) && proc < UNIC_PROCS;
   assigns \nothing;
+  exits \false;
 */
 static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
 
@@ -454,6 +499,7 @@ static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
     life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE &&
     nic->tokens.token[i].end == UNIC_TOKEN_EVICTED;
   ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
+  exits \false;
 */
 static bool recall(struct unic_nic *nic, uint32_t proc);
 
@@ -463,14 +509,15 @@ static bool recall(struct unic_nic *nic, uint32_t proc);
   ensures \result == \old(nic->tokens.free_head);
   ensures life(&nic->tokens.token[\result]) == UNIC_TOKEN_S_FREE;
   ensures TABLE_OK(nic);
+  exits \false;
 */
 static uint16_t take(struct unic_nic *nic);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->tokens.token[i].expires_ns, nic->tokens.next_expiry_ns,
     nic->timers_ns;
-  ensures nic->tokens.token[i].expires_ns == (ttl_us == 0 ? UINT64_MAX :
-    (uint64_t)(\old(nic->now_ns) + ttl_us * 1000));
+  ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
+  exits \false;
 */
 static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us);
 
@@ -481,13 +528,18 @@ predicate lends(struct unic_nic *nic, struct unic_token_args *a) =
     granted(&nic->mrs.mr[a->stag >> 24], a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
       a->iova, a->length);
 
-// What the token lets through is what was asked for: PD, bytes, sender, uses.
-predicate made(struct unic_token *t, struct unic_token_args *a) =
-  domain(t) == a->pd && t->length == a->length &&
-  sender_ipv4(t) == a->sender_ipv4 && sender_qpn(t) == a->sender_qpn &&
-  life(t) == ((a->flags & UNIC_TOKEN_F_MULTI) == 0 ? UNIC_TOKEN_S_LIVE :
-    UNIC_TOKEN_S_MULTI);
+predicate sender_is(struct unic_token *t, struct unic_token_args *a) =
+  sender_ipv4(t) == a->sender_ipv4 && sender_qpn(t) == a->sender_qpn;
+
+predicate uses_are(struct unic_token *t, struct unic_token_args *a) =
+  (a->flags & UNIC_TOKEN_F_MULTI) == 0 ? life(t) == UNIC_TOKEN_S_LIVE :
+    life(t) == UNIC_TOKEN_S_MULTI;
 */
+
+/* What the token lets through is what was asked for: PD, bytes, sender, uses. */
+#define MADE(t, a)              \
+	domain(t) == (a)->pd && \
+		(t)->length == (a)->length &&sender_is(t, a) && uses_are(t, a)
 
 /*@ requires \valid(nic) && \valid_read(a) && \separated(a, nic);
   requires region_ok(nic, a->stag >> 24) && a->pd < UNIC_PDS &&
@@ -522,10 +574,11 @@ static int check(struct unic_nic *nic, const struct unic_token_args *args);
     nic->tokens.token[i].proc, nic->tokens.token[i].placed,
     nic->tokens.token[i].end, nic->tokens.token[i].evt_due,
     nic->tokens.token[i].lock, nic->random, nic->physical;
-  ensures made(&nic->tokens.token[i], args) &&
+  ensures MADE(&nic->tokens.token[i], args) &&
     nic->tokens.token[i].mr == mr && nic->tokens.token[i].proc == proc;
   ensures others_same{Pre, Here}(nic, i);
   ensures TABLE_OK(nic);
+  exits \false;
 */
 static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
 		 const struct unic_token_args *args);
@@ -535,6 +588,8 @@ static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
   assigns nic->tokens.used, nic->tokens.held[nic->tokens.token[i].proc],
     nic->counter[UNIC_C_tokens_allocated], nic->trace.seq;
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+  ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
+  exits \false;
 */
 static void count_in(struct unic_nic *nic, uint16_t i);
 
@@ -542,7 +597,7 @@ static void count_in(struct unic_nic *nic, uint16_t i);
     \separated(args, nic) && \separated(key, nic) && \separated(args, key);
   requires region_ok(nic, args->stag >> 24) && TABLE_OK(nic);
   ensures \result >= 0 ==> \result < UNIC_TOKENS &&
-    made(&nic->tokens.token[\result], args) && \old(lends(nic, args));
+    MADE(&nic->tokens.token[\result], args) && \old(lends(nic, args));
   ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
     nic->tokens.token[\result].mr == args->stag >> 24;
   ensures \result >= 0 ==> *key == nic->tokens.token[\result].key;
