@@ -241,7 +241,10 @@ def test_hogs(board, tmp):
             assert sum(r["held"] for r in rows) > 900, rows
             assert [r["held"] for r in rows if r["name"] == "kio"] == [0]
             assert min(windows) < 16, f"the window never shrank: {windows}"
-            assert " failed 0 " in rig.good("state")
+            state = rig.good("state").split()
+            assert state[6:8] == ["failed", "0"], state
+            window, demand = int(state[1]), int(state[3])
+            assert window * 1000 < demand <= window * 65536, state
         finally:
             for h in hogs:
                 h.terminate()
