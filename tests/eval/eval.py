@@ -57,8 +57,9 @@ def write_csv(path, rows):
         out.writerows(rows)
 
 
-def collect(args, tables):
-    """Run what was asked for; add its rows to tables."""
+def collect(args, out, tables):
+    """Run what was asked for; add its rows to tables. Each experiment's are
+    written when it is over, so that one that fails costs no other."""
     for name, make in experiments.ALL.items():
         if args.only and name not in args.only:
             continue
@@ -67,6 +68,8 @@ def collect(args, tables):
         for job, result in zip(jobs, run_all(jobs, args.jobs)):
             for table, rows in job.rows(result).items():
                 tables.setdefault(table, []).extend(rows)
+        for table, rows in tables.items():
+            write_csv(os.path.join(out, f"{table}.csv"), rows)
         print(f"  {name}: {len(jobs)} runs, "
               f"{time.monotonic() - start:.0f} s", flush=True)
 
@@ -85,7 +88,7 @@ def main():
     os.makedirs(out, exist_ok=True)
     tables = load(out) if args.report else {}
     if not args.report:
-        collect(args, tables)
+        collect(args, out, tables)
     judged = goals.judge(tables)
     tables["goals"] = judged
     for name, rows in tables.items():
