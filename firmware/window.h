@@ -52,45 +52,68 @@ static inline struct unic_mr *unic_window_mr(struct unic_nic *nic,
 	return mr;
 }
 
+/* The access check, unless the region shows these bytes; it does then, if they
+ * lie in one page. As unic_window_open(); *@counted: is it in the statistics? */
+static inline __attribute__((always_inline)) int
+unic_window_turn(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 uint32_t *counted)
+{
+	struct unic_piece piece;
+	int r;
+
+	*counted = 0;
+	if (__builtin_expect(unic_window_near(mr, stag, pd, need, iova, len),
+			     1))
+		return 0;
+	r = unic_access(nic, stag, pd, need, iova, len, &piece);
+	if (r)
+		return r;
+	*counted = 1;
+	return piece.len == len ? 0 : -UNIC_EAGAIN;
+}
+
+/* All that @mr shows, which is @len bytes at least, becomes @w. False: the port
+ * has no window now. */
+static inline __attribute__((always_inline)) bool
+unic_window_show(struct unic_nic *nic, struct unic_mr *mr, uint32_t len,
+		 struct unic_window *w)
+{
+	uint32_t bytes = mr->win_bytes, end = mr->win_end;
+	uint8_t *host;
+
+	w->mr = mr;
+	w->hi = mr->win_hi;
+	host = unic_port_window(nic->port,
+				(uint64_t)mr->win_bus << 32 |
+					(mr->win_add + end - bytes),
+				bytes);
+	if (UNIC_UNLIKELY(!host))
+		return false;
+	w->last = end - len;
+	w->places = bytes - len;
+	w->host_last = host + w->places;
+	return true;
+}
+
 /**
  * unic_window_open() - the access check of unic_access() for @len (not 0) bytes
  * at @iova, with all that lies around them in the same page. @mr: unic_window_mr().
  * Returns 0; an error of unic_access(), counted; -UNIC_EAGAIN: they lie in two
- * pages, or the port has no window now: nothing happened, go another way.
+ * pages, or the port has no window now: go another way.
  */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
 		 struct unic_window *w)
 {
-	struct unic_piece piece;
-	uint32_t bytes;
-	uint8_t *host;
-	int r;
+	int r = unic_window_turn(nic, mr, stag, pd, need, iova, len,
+				 &w->counted);
 
-	w->counted = 0;
-	if (UNIC_UNLIKELY(!unic_window_near(mr, stag, pd, need, iova, len))) {
-		r = unic_access(nic, stag, pd, need, iova, len, &piece);
-		if (r)
-			return r;
-		w->counted = 1;
-		if (piece.len != len)
-			return -UNIC_EAGAIN;
-	}
-	w->mr = mr;
+	if (r)
+		return r;
 	w->stag = stag;
-	w->hi = mr->win_hi;
-	bytes = mr->win_bytes;
-	host = unic_port_window(nic->port,
-				(uint64_t)mr->win_bus << 32 |
-					(mr->win_add + mr->win_end - bytes),
-				bytes);
-	if (UNIC_UNLIKELY(!host || bytes < len))
-		return -UNIC_EAGAIN;
-	w->last = mr->win_end - len;
-	w->places = bytes - len;
-	w->host_last = host + w->places;
-	return 0;
+	return unic_window_show(nic, mr, len, w) ? 0 : -UNIC_EAGAIN;
 }
 
 /** unic_window_has() - does it show the bytes at @iova, as many as it was opened
