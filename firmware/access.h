@@ -85,6 +85,7 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
+	//@ assert apart: \separated(out, mr);
 	UNIC_IN_REGISTER(mr);
 	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
 			  !unic_mr_grants(mr, need)))

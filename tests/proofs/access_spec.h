@@ -9,34 +9,58 @@
 #include "bits.h"
 #include "nic.h"
 
-/*@
-// As check_shape() of mr.c lets it through: no end behind 2^64, and not more
-// pages than there are entries.
-predicate shape_ok(struct unic_mr *m) =
-  (m->page_shift == 12 || m->page_shift == 16 || m->page_shift == 21) &&
-  1 <= m->length <= 0x80000000 &&
-  m->iova + m->length <= 0x10000000000000000;
+/* What an access does not change: as one predicate where it is used; where it is
+ * proved, written out (wp_access.c), which is easier there. */
+#ifndef SAME_REGION
+#define SAME_REGION(m) same_region{Pre, Here}(m)
+#endif
 
-predicate is_open(struct unic_mr *m) =
-  m->state == UNIC_MR_ACTIVE || m->state == UNIC_MR_NOTIFIED;
+/*@
+// Each predicate of a region is one of values: what did not change needs no second
+// look, whatever else was written.
+
+predicate open_state(integer state) =
+  state == UNIC_MR_ACTIVE || state == UNIC_MR_NOTIFIED;
+
+predicate is_open(struct unic_mr *m) = open_state(m->state);
+
+// As mr.c, form.c, cache.c and physical.c let it through: no end behind 2^64, and
+// less than 2^32 bytes (with as few entries as fit UNIC_SPAN32). 31: no pages.
+predicate shape_fits(integer shift, integer iova, integer length) =
+  (shift == 12 || shift == 16 || shift == 21 || shift == 31) &&
+  1 <= length < 0x100000000 && iova + length <= 0x10000000000000000;
+
+predicate shape_ok(struct unic_mr *m) =
+  shape_fits(m->page_shift, m->iova, m->length);
 
 // The lock fits STag and PD of an accessible region, and nothing else. That the
 // locks of mr.c are so is shown in bits.smt2 (open_lock, closed_lock).
+predicate lock_fits(integer lock, integer state, integer stag, integer pd,
+		    integer idx) =
+  \forall uint32_t s, uint16_t p; s >> 24 == idx && p < 64 ==>
+    (lock == (uint32_t)(s ^ (uint32_t)(p << 24)) <==>
+     open_state(state) && stag == s && pd == p);
+
 predicate lock_ok(struct unic_mr *m, integer idx) =
   (is_open(m) ==> shape_ok(m)) &&
-  \forall uint32_t s, uint16_t p; s >> 24 == idx && p < 64 ==>
-    (m->lock == (uint32_t)(s ^ (uint32_t)(p << 24)) <==>
-     is_open(m) && m->stag == s && m->pd == p);
+  lock_fits(m->lock, m->state, m->stag, m->pd, idx);
+
+logic integer start_of(integer hi, integer end, integer bytes) =
+  hi * 0x100000000 + (uint32_t)(end - bytes);
 
 logic integer win_start(struct unic_mr *m) =
-  m->win_hi * 0x100000000 + (uint32_t)(m->win_end - m->win_bytes);
+  start_of(m->win_hi, m->win_end, m->win_bytes);
 
 // The window lies in the region and does not straddle a multiple of 2^32.
+predicate window_fits(integer hi, integer end, integer bytes, integer iova,
+		      integer length) =
+  (uint32_t)(end - bytes) + bytes <= 0x100000000 &&
+  iova <= start_of(hi, end, bytes) &&
+  start_of(hi, end, bytes) + bytes <= iova + length;
+
 predicate window_ok(struct unic_mr *m) =
   0 < m->win_bytes && is_open(m) ==>
-    (uint32_t)(m->win_end - m->win_bytes) + m->win_bytes <= 0x100000000 &&
-    m->iova <= win_start(m) &&
-    win_start(m) + m->win_bytes <= m->iova + m->length;
+    window_fits(m->win_hi, m->win_end, m->win_bytes, m->iova, m->length);
 
 predicate region_ok(struct unic_nic *nic, integer i) =
   lock_ok(&nic->mrs.mr[i], i) && window_ok(&nic->mrs.mr[i]);
@@ -49,11 +73,6 @@ predicate inside(struct unic_mr *m, integer iova, integer len) =
 predicate in_sight(struct unic_mr *m, integer iova, integer len) =
   m->win_hi == iova / 0x100000000 &&
   len <= (uint32_t)(m->win_end - iova % 0x100000000) <= m->win_bytes;
-
-// Of a form, whose pages may be anywhere, the window ends at 2^32 even if the piece
-// does not; of others, no page is on both sides.
-predicate in_window(struct unic_mr *m, integer iova, integer len) =
-  in_sight(m, iova, len) || iova % 0x100000000 + len > 0x100000000;
 
 // What an access does not change of a region.
 predicate same_region{A, B}(struct unic_mr *m) =
@@ -69,10 +88,15 @@ predicate refused{A, B}(struct unic_piece *out, integer idx) =
   \at(out->bus, A) == \at(out->bus, B) && \at(out->len, A) == \at(out->len, B) &&
   (\at(out->mr, A) == \at(out->mr, B) || \at(out->mr, B) == idx);
 
+predicate opened(integer state, integer mr_stag, integer mr_pd, integer rights,
+		 integer stag, integer pd, integer need) =
+  open_state(state) && mr_stag == stag && mr_pd == pd &&
+  (need & (uint32_t)(~rights)) == 0;
+
 predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
 		  integer iova, integer len) =
-  is_open(m) && m->stag == stag && m->pd == pd &&
-  (need & (uint32_t)(~m->rights)) == 0 && (len > 0 ==> inside(m, iova, len));
+  opened(m->state, m->stag, m->pd, m->rights, stag, pd, need) &&
+  (len > 0 ==> inside(m, iova, len));
 */
 
 /*@ requires \valid(mr);
@@ -101,6 +125,7 @@ static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
 
 /*@ requires \valid(nic) && \valid(mr);
   assigns mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
+  exits \false;
 */
 static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 				uint32_t len);
@@ -144,15 +169,14 @@ int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
-    mr->stag >> 24 < UNIC_MRS && is_open(mr) && shape_ok(mr) &&
-    window_ok(mr) && chains_ok(&nic->tlb) && \valid(out) &&
-    \separated(out, nic);
-  assigns out->bus, out->len, out->mr, *nic, mr->win_hi,
-    mr->win_end, mr->win_bytes, mr->win_add, mr->win_bus, mr->uses,
-    mr->bytes, mr->bytes_high, mr->last_use_ns;
-  ensures same_region{Pre, Here}(mr) && window_ok(mr);
+    mr->stag >> 24 < UNIC_MRS && is_open(mr) &&
+    lock_ok(mr, mr->stag >> 24) && window_ok(mr) && chains_ok(&nic->tlb) &&
+    \valid(out) && \separated(out, nic) && \separated(out, mr);
+  assigns out->bus, out->len, out->mr, *nic;
+  ensures same: SAME_REGION(mr);
+  ensures lock_ok(mr, \old(mr->stag) >> 24) && window_ok(mr);
   ensures \result == 0 && len > 0 ==> inside(mr, iova, len);
-  ensures \result == 0 && len > 0 ==> in_window(mr, iova, out->len);
+  ensures \result == 0 && len > 0 ==> in_sight(mr, iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
@@ -163,11 +187,11 @@ int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
   assigns out->bus, out->len, out->mr, *nic;
-  ensures region_ok(nic, stag >> 24);
-  ensures \result == 0 ==>
+  ensures region: region_ok(nic, stag >> 24);
+  ensures grant: \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
   ensures \result == 0 && len > 0 ==>
-    in_window(&nic->mrs.mr[stag >> 24], iova, out->len);
+    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);
@@ -180,11 +204,11 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
   assigns out->bus, out->len, out->mr, *nic;
-  ensures region_ok(nic, stag >> 24);
-  ensures \result == 0 ==>
+  ensures region: region_ok(nic, stag >> 24);
+  ensures grant: \result == 0 ==>
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
   ensures \result == 0 && len > 0 ==>
-    in_window(&nic->mrs.mr[stag >> 24], iova, out->len);
+    in_sight(&nic->mrs.mr[stag >> 24], iova, out->len);
   ensures \result == 0 ==> out->len <= len && (len > 0 ==> out->len > 0) &&
     out->mr == stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);

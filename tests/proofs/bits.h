@@ -15,6 +15,8 @@
     (x & 0xffff) == x % 0x10000;
   axiom mask21: \forall integer x; 0 <= x < 0x100000000 ==>
     (x & 0x1fffff) == x % 0x200000;
+  axiom mask31: \forall integer x; 0 <= x < 0x100000000 ==>
+    (x & 0x7fffffff) == x % 0x80000000;
   axiom high64: \forall integer x; 0 <= x < 0x10000000000000000 ==>
     ((x & 0xffffffff00000000) == 0 <==> x < 0x100000000);
   axiom under32: \forall integer z; -0x100000000 <= z < 0 ==>

@@ -32,6 +32,10 @@
 (assert (distinct (bvand s #x001fffff) (bvurem s #x00200000)))
 (check-sat)
 (pop 1)
+(push 1) ; mask31
+(assert (distinct (bvand s #x7fffffff) (bvurem s #x80000000)))
+(check-sat)
+(pop 1)
 (push 1) ; high64
 (assert (distinct (= (bvand x #xffffffff00000000) #x0000000000000000)
 		  (bvult x #x0000000100000000)))

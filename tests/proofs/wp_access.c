@@ -5,9 +5,16 @@
  */
 #include "nic.h"
 
+#define SAME(m, field) (m)->field == \old((m)->field)
+#define SAME_REGION(m)                                                    \
+	SAME(m, lock) && SAME(m, stag) && SAME(m, state) && SAME(m, pd) && \
+	SAME(m, iova) && SAME(m, length) && SAME(m, rights) &&            \
+	SAME(m, page_shift)
+
 #include "access_spec.h"
 
 #include "access.h"
+#include "spot.h"
 
 /*@ requires \valid(mr) && shape_ok(mr) && len > 0;
   assigns \nothing;
@@ -23,23 +30,52 @@ static inline bool within(const struct unic_mr *mr, uint64_t iova,
 */
 static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova);
 
-/* Not proved, taken for granted: the bytes of cached regions and of forms, behind
- * modules that are not looked at here. What was checked before stays so. */
+/* Not proved, taken for granted: where a byte of a form lies, the bytes around it
+ * are the form's, too. */
+/*@ requires \valid_read(nic) && mr < UNIC_MRS && \valid(out);
+  requires inside(&nic->mrs.mr[mr], iova, 1);
+  assigns *out;
+  ensures \result != 0 ==> 0 < out->room &&
+    nic->mrs.mr[mr].iova + out->before <= iova &&
+    inside(&nic->mrs.mr[mr], iova, out->room);
+  exits \false;
+*/
+bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		    struct unic_spot *out);
+
+/* Not proved, taken for granted: what was checked of a cached region stays so
+ * while an entry of it is brought in. */
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
-    mr->stag >> 24 < UNIC_MRS && is_open(mr) && shape_ok(mr) &&
-    window_ok(mr) && chains_ok(&nic->tlb) && \valid(out) &&
-    \separated(out, nic);
+    mr->stag >> 24 < UNIC_MRS && is_open(mr) &&
+    lock_ok(mr, mr->stag >> 24) && window_ok(mr) && chains_ok(&nic->tlb) &&
+    \valid(out) && \separated(out, nic) && \separated(out, mr);
   requires len > 0 && inside(mr, iova, len);
   assigns out->bus, out->len, out->mr, *nic;
-  ensures same_region{Pre, Here}(mr) && window_ok(mr);
-  ensures \result == 0 ==> in_window(mr, iova, out->len);
+  ensures same: SAME_REGION(mr);
+  ensures lock_ok(mr, \old(mr->stag) >> 24) && window_ok(mr);
+  ensures \result == 0 ==> in_sight(mr, iova, out->len);
   ensures \result == 0 ==> 0 < out->len <= len &&
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
-  exits \false;
 */
 static int cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 		       uint32_t len, struct unic_piece *out);
+
+/*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
+    mr->stag >> 24 < UNIC_MRS && is_open(mr) &&
+    lock_ok(mr, mr->stag >> 24) && window_ok(mr) && chains_ok(&nic->tlb) &&
+    \valid(out) && \separated(out, nic) && \separated(out, mr);
+  requires len > 0 && inside(mr, iova, len);
+  assigns out->bus, out->len, out->mr, *nic;
+  ensures same: SAME_REGION(mr);
+  ensures lock_ok(mr, \old(mr->stag) >> 24) && window_ok(mr);
+  ensures \result == 0 ==> in_sight(mr, iova, out->len);
+  ensures \result == 0 ==> 0 < out->len <= len &&
+    out->mr == mr->stag >> 24;
+  ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
+*/
+static int form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		     uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic);
   assigns nic->counter[UNIC_C_access_bounds];
@@ -64,7 +100,13 @@ static int no_bytes(struct unic_nic *nic, struct unic_mr *mr,
 // A spot is where its page begins and ends, which is on one side of 2^32.
 predicate spot_ok(integer in_page, integer room, integer low) =
   0 <= in_page <= low && 0 < room && low + room <= 0x100000000 &&
-  in_page + room <= 0x200000;
+  in_page + room <= 0x80000000;
+
+// Bytes around iova, all of them the region's, on one side of 2^32.
+predicate around(struct unic_mr *m, integer iova, integer low, integer before,
+		 integer room) =
+  0 <= before <= low && 0 < room && low + room <= 0x100000000 &&
+  m->iova + before <= iova && iova + room <= m->iova + m->length;
 */
 
 /*@ requires \valid_read(nic) && \valid_read(mr) && shape_ok(mr) &&
@@ -77,34 +119,43 @@ predicate spot_ok(integer in_page, integer room, integer low) =
     spot_ok(\result.in_page, \result.room, (uint32_t)iova);
   ensures mr->page_shift == 21 ==>
     spot_ok(\result.in_page, \result.room, (uint32_t)iova);
+  ensures mr->page_shift == 31 ==>
+    spot_ok(\result.in_page, \result.room, (uint32_t)iova);
 */
 static inline struct spot spot_of(const struct unic_nic *nic,
 				  const struct unic_mr *mr, uint64_t iova);
 
-/*@ requires \valid(out) && \valid_read(at->e);
-  assigns out->bus, out->len, out->mr;
-  ensures out->mr == (uint16_t)mr;
-  ensures out->len == (len < at->room ? len : at->room);
-*/
-static inline void answer(struct unic_piece *out, const struct spot *at,
-			  uint32_t mr, uint32_t len);
-
 /*@ requires off < 0x100000000;
   assigns \nothing;
   ensures \result == (n < off ? n : off);
+  exits \false;
 */
 static inline uint32_t less(uint32_t n, uint64_t off);
 
-/*@ requires \valid(mr) && is_open(mr) && shape_ok(mr) && inside(mr, iova, 1);
+/*@ requires \valid_read(mr) && shape_ok(mr) && inside(mr, iova, 1);
   requires \valid_read(at->e);
   requires spot_ok(at->in_page, at->room, (uint32_t)iova);
-  requires inside(mr, iova, at->room);
-  assigns mr->win_hi, mr->win_end, mr->win_bytes, mr->win_add, mr->win_bus;
-  ensures in_sight(mr, iova, at->room);
-  ensures (uint32_t)(mr->win_end - mr->win_bytes) + mr->win_bytes
-    <= 0x100000000;
-  ensures mr->iova <= win_start(mr);
-  ensures win_start(mr) + mr->win_bytes <= mr->iova + mr->length;
+  assigns \nothing;
+  ensures around(mr, iova, (uint32_t)iova, \result.before, \result.room);
+  exits \false;
 */
-static inline void look_at(struct unic_mr *mr, uint64_t iova,
-			   const struct spot *at);
+static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
+				   const struct spot *at);
+
+/*@ requires \valid(nic) && \valid(mr) && \valid(out) && idx < UNIC_MRS;
+  requires \separated(out, nic) && \separated(out, mr);
+  requires around: shape_ok(mr) &&
+    around(mr, iova, (uint32_t)iova, at->before, at->room);
+  assigns out->bus, out->len, out->mr, mr->win_hi, mr->win_end, mr->win_bytes,
+    mr->win_add, mr->win_bus, mr->uses, mr->bytes, mr->bytes_high,
+    mr->last_use_ns;
+  ensures \result == 0 && out->mr == idx;
+  ensures out->len == (len < at->room ? len : at->room);
+  ensures in_sight(mr, iova, at->room);
+  ensures window_fits(mr->win_hi, mr->win_end, mr->win_bytes, mr->iova,
+    mr->length);
+  exits \false;
+*/
+static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
+			uint64_t iova, uint32_t len, const struct unic_spot *at,
+			struct unic_piece *out);

@@ -25,6 +25,7 @@ static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
 /*@ requires len > 0;
   assigns \nothing;
   ensures \result == \null || \valid(\result + (0 .. len - 1));
+  exits \false;
 */
 uint8_t *window_bytes(struct unic_port *port, uint64_t bus, uint32_t len);
 #define unic_port_window window_bytes
@@ -58,15 +59,41 @@ static inline uint8_t *unic_window_at(const struct unic_window *w,
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
+  requires \valid(counted) && \separated(counted, nic);
+  assigns *counted, *nic;
+  ensures region: region_ok(nic, stag >> 24);
+  ensures grant: \result == 0 ==> granted(mr, stag, pd, need, iova, len);
+  ensures sight: \result == 0 ==> in_sight(mr, iova, len);
+*/
+static inline __attribute__((always_inline)) int
+unic_window_turn(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 uint32_t *counted);
+
+/*@ requires \valid(nic) && \valid(mr) && is_open(mr) && window_ok(mr);
+  requires \valid(w) && \separated(w, nic) && \separated(w, mr);
+  requires 0 < len <= mr->win_bytes;
+  assigns w->mr, w->hi, w->last, w->places, w->host_last;
+  ensures \result != 0 ==> w->mr == mr && w->hi == mr->win_hi &&
+    w->last == (uint32_t)(mr->win_end - len) && w->places == mr->win_bytes - len;
+  ensures shown: \result != 0 ==> shows(w, len);
+  exits \false;
+*/
+static inline __attribute__((always_inline)) bool
+unic_window_show(struct unic_nic *nic, struct unic_mr *mr, uint32_t len,
+		 struct unic_window *w);
+
+/*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
+    len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
   requires \valid(w) && \separated(w, nic);
   assigns *w, *nic;
-  ensures \result == 0 ==> granted(mr, stag, pd, need, iova, len);
-  ensures \result == 0 ==> w->mr == mr && w->stag == stag &&
+  ensures region: region_ok(nic, stag >> 24);
+  ensures grant: \result == 0 ==> granted(mr, stag, pd, need, iova, len);
+  ensures whose: \result == 0 ==> w->mr == mr && w->stag == stag &&
     w->hi == iova / 0x100000000;
-  ensures \result == 0 ==> shows(w, len);
-  ensures \result == 0 ==>
-    (uint32_t)(w->last - iova % 0x100000000) <= w->places ||
-    iova % 0x100000000 + len > 0x100000000;
+  ensures shown: \result == 0 ==> shows(w, len);
+  ensures first: \result == 0 ==>
+    (uint32_t)(w->last - iova % 0x100000000) <= w->places;
 */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
