@@ -164,9 +164,10 @@ static void set_up(struct unic_kio_node *n)
 	if (n->step == STEP_UP) {
 		n->up = true;
 		n->why = 0;
-		unic_os_log(n->config.os, UNIC_LOG_INFO, "kio: in slot %u, %s",
+		unic_os_log(n->config.os, UNIC_LOG_INFO, "kio: has slot %u, %s",
 			    n->core.slot,
-			    n->config.store ? "exports" : "exports nothing");
+			    n->config.store ? "serves its export"
+					    : "exports nothing");
 		return;
 	}
 	n->asked = steps[n->step](n);

@@ -132,14 +132,16 @@ static void done(struct unic_kio_user *user, int status, uint32_t bytes)
 	uint64_t now = unic_os_now_ns(k->os);
 	uint32_t remote = user->io.remote;
 
-	if (!status)
+	if (!status) {
 		succeed(k, r, bytes);
-	else if (status == -EREMOTEIO)
+	} else if (status == -EREMOTEIO) {
 		fail(k, r, UNIC_CTL_ST_REMOTE, remote);
-	else if (passing(status) && now < r->deadline_ns && r->client)
-		r->user = NULL, r->retry_ns = now + AGAIN_NS;
-	else
+	} else if (passing(status) && now < r->deadline_ns && r->client) {
+		r->user = NULL;
+		r->retry_ns = now + AGAIN_NS;
+	} else {
 		fail(k, r, late(k, r), 0);
+	}
 	unic_kio_user_put(user);
 }
 
