@@ -36,16 +36,16 @@ BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
-CORE     := $(addprefix host_driver/core/,access.c admin.c cm.c cm_conn.c cm_mad.c \
+CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.c cm_mad.c \
 	fault.c form.c frames.c holder.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	physical.c proc.c queue.c region.c restore.c)
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c look.c slots.c unicd_main.c unicd_os.c)
-LIBUNIC  := $(addprefix host_driver/libunic/,bufman.c bufman_xfer.c cm.c \
+LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
-	holder.c mem.c move.c mr.c qp.c recover.c resync.c use.c)
+	holder.c mem.c move.c mr.c qp.c recover.c resync.c token.c use.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
 	ctl_uses.c)
 HOG      := host_driver/tools/unic-hog.c
@@ -314,7 +314,7 @@ $(B)/bin/unic-scale: $(call objects,eval,$(SCALE) $(FAKE) $(FIRMWARE))
 # Forms through libunic, driver and NIC; for test_forms.py.
 FORMS := tests/qemu/forms.c
 $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
-# Pins and uses; for test_memory.py.
+# Pins, batches and uses; for test_memory.py.
 MEMORY := tests/qemu/memory.c
 $(B)/bin/memory: $(call objects,host,$(MEMORY)) $(B)/lib/libunic.a
 

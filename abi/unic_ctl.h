@@ -86,6 +86,7 @@ enum unic_ctl_op {
 	UNIC_CTL_MR_MAKE = 49,
 	UNIC_CTL_MR_INVAL = 50,
 	UNIC_CTL_MR_REREG = 51,
+	UNIC_CTL_BATCH = 52,
 	/* anybody who may open the socket; no HELLO needed */
 	UNIC_CTL_INFO = 64,
 	UNIC_CTL_STATS = 65,
@@ -93,6 +94,7 @@ enum unic_ctl_op {
 	UNIC_CTL_PS = 67,
 	UNIC_CTL_TRACE = 68,
 	UNIC_CTL_CRASH = 69,
+	UNIC_CTL_USES = 70,
 	/* anybody, too; served by the driver itself */
 	UNIC_CTL_KIO = 72,
 	/* root, or the user the driver runs as */
@@ -372,6 +374,20 @@ struct unic_ctl_mr_rereg {
 	uint8_t rights;
 	uint8_t rsvd0[2];
 	unic_le32 rsvd[3];
+};
+
+/*
+ * BATCH. Several requests in one: the tail is `count` records of 64 bytes, each
+ * what it would be by itself: MR_REG, MR_ALLOC, MR_DEREG, TOKEN_ALLOC,
+ * TOKEN_CANCEL (others: BAD_OPCODE), without a tail. The reply comes when all are
+ * answered; `count` says how many of them OK or PENDING, and the tail has their
+ * replies in order, without tails of their own: USAGE says what a refusal would
+ * have said. To the NIC they are one command as far as possible.
+ */
+struct unic_ctl_batch {
+	struct unic_ctl_hdr hdr;
+	unic_le32 count; /* 1..UNIC_BATCH_MAX */
+	unic_le32 rsvd[11];
 };
 
 /* WAIT_CANCEL. `seq` of the MR_REG that waits. OK: that one is (or will at once
@@ -852,6 +868,23 @@ struct unic_ctl_trace_reply {
 	unic_le32 rsvd1[4];
 };
 
+/* USES. Tail: struct unic_use_row of regions [first, first + count) of the NIC's
+ * table, as the NIC last showed them. UNSUPPORTED: it shows none. */
+struct unic_ctl_uses {
+	struct unic_ctl_hdr hdr;
+	unic_le32 first;
+	unic_le32 count; /* 1..UNIC_CTL_USES_MAX */
+	unic_le32 rsvd[10];
+};
+#define UNIC_CTL_USES_MAX 128u
+struct unic_ctl_uses_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le64 time_ns; /* NIC time, not later than now */
+	unic_le32 rows;	   /* fewer at the end of the table */
+	unic_le32 mrs;	   /* of the table */
+	unic_le32 rsvd[8];
+};
+
 /* CRASH. Tail: struct unic_crash. NONE: there is no crash record. */
 
 /* FAULT: enum unic_fault. TRACE_MASK: arg = mask of UNIC_TG_*. */
@@ -1038,6 +1071,9 @@ UNIC_ABI_SIZE(unic_ctl_mr_make, 64);
 UNIC_ABI_AT(unic_ctl_mr_rereg, what, 48);
 UNIC_ABI_SIZE(unic_ctl_mr_rereg, 64);
 UNIC_ABI_SIZE(unic_ctl_mr_reg_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_batch, 64);
+UNIC_ABI_SIZE(unic_ctl_uses, 64);
+UNIC_ABI_SIZE(unic_ctl_uses_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_wait_cancel, 64);
 UNIC_ABI_SIZE(unic_ctl_notice_answer, 64);
 UNIC_ABI_SIZE(unic_ctl_notice_reply, 64);

@@ -72,6 +72,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_FAST_REG	(1ull << 17)
 #define UNIC_FEAT_INDIRECT	(1ull << 18)
 #define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
+#define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

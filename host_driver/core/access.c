@@ -92,6 +92,8 @@ static const struct op ops[] = {
 	[UNIC_CTL_MR_INVAL] = { "mr-inval", unic_region_inval, ONE, PROC },
 	[UNIC_CTL_MR_REREG] = { "mr-rereg", unic_region_rereg,
 				END(unic_ctl_mr_rereg, rsvd), PROC },
+	[UNIC_CTL_BATCH] = { "batch", unic_batch_run, END(unic_ctl_batch, rsvd),
+			     PROC | OP_LIST },
 	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
@@ -99,6 +101,8 @@ static const struct op ops[] = {
 	[UNIC_CTL_PS] = { "ps", unic_admin_ps, PLAIN, 0 },
 	[UNIC_CTL_TRACE] = { "trace", unic_admin_trace, ONE, 0 },
 	[UNIC_CTL_CRASH] = { "crash", unic_admin_crash, PLAIN, 0 },
+	[UNIC_CTL_USES] = { "uses", unic_admin_uses, END(unic_ctl_uses, rsvd),
+			    OP_NIC },
 	[UNIC_CTL_FAULT] = { "fault", unic_admin_fault,
 			     END(unic_ctl_fault, rsvd), ADMIN },
 	[UNIC_CTL_PARAMS] = { "params", unic_admin_params,
@@ -137,14 +141,21 @@ uint64_t *unic_req_list(struct unic_req *req)
 	return req->call.list;
 }
 
+/* Of the requests of a batch, not that batch itself. */
+static bool one_of(const struct unic_req *req)
+{
+	return req->nth != 0;
+}
+
 void unic_req_free(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	bool pooled = req->prev || req == host->reqs;
+	struct unic_batch *batch = one_of(req) ? req->batch : NULL;
 
 	unic_os_free(host->os, req->call.list);
 	req->call.list = NULL;
-	if (req->client)
+	if (req->client && !batch)
 		req->client->open--;
 	if (!pooled)
 		return; /* part of a struct unic_hproc */
@@ -155,6 +166,8 @@ void unic_req_free(struct unic_req *req)
 	if (req->next)
 		req->next->prev = req->prev;
 	unic_os_free(host->os, req);
+	if (batch)
+		unic_batch_left(batch);
 }
 
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
@@ -215,7 +228,11 @@ void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 		.tail_bytes = unic_to_le32(tail_bytes),
 	};
 
-	if (req->client) {
+	if (one_of(req)) {
+		if (req->client)
+			audit(req, status);
+		unic_batch_answer(req, status, rec);
+	} else if (req->client) {
 		audit(req, status);
 		memcpy(msg, rec, UNIC_CTL_BYTES);
 		memcpy(msg, &hdr, sizeof(hdr));
@@ -261,6 +278,8 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 	memcpy(call->cmd, &hdr, sizeof(hdr));
 	call->done = done;
 	call->state = UNIC_CALL_TAKEN;
+	if (one_of(req) && unic_batch_keep(req))
+		return;
 	req->host->commands++;
 	if (!p->ops->command(p, call))
 		return;
@@ -416,6 +435,16 @@ static void answer_no_memory(struct unic_host *host, struct unic_client *client,
 	hdr.tail_bytes = unic_to_le32(0);
 	memcpy(msg, &hdr, sizeof(hdr));
 	unic_os_reply(host->os, client, msg, sizeof(msg), UNIC_OS_NO_SLOT);
+}
+
+void unic_req_run(struct unic_req *req, const struct unic_ctl_hdr *hdr)
+{
+	uint32_t status = vet(req, hdr, UNIC_CTL_BYTES + req->tail_bytes);
+
+	if (status)
+		unic_req_status(req, status);
+	else
+		ops[req->op].run(req);
 }
 
 bool unic_host_request(struct unic_host *host, struct unic_client *client,

@@ -12,6 +12,7 @@
  *   restore.c       after a reset: everything is made again that can be
  *   fault.c         pages of DEMAND and TABLE regions
  *   queue.c         PD, token, CQ, QP
+ *   batch.c         several requests in one
  *   admin.c         what unicctl asks
  *   cm.c, cm_mad.c  connections
  */
@@ -22,6 +23,7 @@
 #include "host.h"
 #include "objects.h"
 
+struct unic_batch;
 struct unic_hmr;
 
 /* A request of a process, or of the driver itself (client NULL). */
@@ -42,6 +44,8 @@ struct unic_req {
 	uint64_t rec[UNIC_REC_WORDS];			     /* the request */
 	uint32_t tail_bytes;
 	uint8_t tail[UNIC_CTL_PRIVATE_MAX];
+	struct unic_batch *batch; /* it is one of several, or these; batch.c */
+	uint32_t nth;		  /* which, from 1 on; 0: it is these */
 };
 
 enum unic_hproc_state {
@@ -237,6 +241,9 @@ uint64_t *unic_req_list(struct unic_req *req);
 void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 		   void (*done)(struct unic_call *call));
 
+/** unic_req_run() - validate and run; it is answered, now or later. */
+void unic_req_run(struct unic_req *req, const struct unic_ctl_hdr *hdr);
+
 /** unic_req_of() - the request that a call belongs to. */
 static inline struct unic_req *unic_req_of(struct unic_call *call)
 {
@@ -359,6 +366,18 @@ void unic_region_make(struct unic_req *req);
 void unic_region_inval(struct unic_req *req);
 void unic_region_rereg(struct unic_req *req);
 
+/* -------------------------------------------------------------- batch.c */
+
+/** unic_batch_run() - BATCH. */
+void unic_batch_run(struct unic_req *req);
+/** unic_batch_keep() - does the batch of @req send its command with others? If
+ * not it is to be sent now. */
+bool unic_batch_keep(struct unic_req *req);
+/** unic_batch_answer() - @req, one of a batch, has its answer; it is freed next. */
+void unic_batch_answer(struct unic_req *req, uint32_t status, const void *rec);
+/** unic_batch_left() - one of @b is through; the last one sends the reply. */
+void unic_batch_left(struct unic_batch *b);
+
 /* -------------------------------------------------------------- queue.c */
 
 void unic_queue_pd_alloc(struct unic_req *req);
@@ -406,6 +425,7 @@ void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
 
 void unic_admin_info(struct unic_req *req);
 void unic_admin_stats(struct unic_req *req);
+void unic_admin_uses(struct unic_req *req);
 void unic_admin_dump(struct unic_req *req);
 void unic_admin_ps(struct unic_req *req);
 void unic_admin_trace(struct unic_req *req);

@@ -55,6 +55,38 @@ void unic_admin_stats(struct unic_req *req)
 	unic_req_answer(req, UNIC_ST_OK, &r, page.counter, n * 8);
 }
 
+void unic_admin_uses(struct unic_req *req)
+{
+	struct unic_use_row row[UNIC_CTL_USES_MAX];
+	struct unic_ctl_uses_reply r = { 0 };
+	struct unic_ctl_uses u;
+	struct unic_info info;
+	uint32_t first, n, mrs;
+
+	memcpy(&u, req->rec, sizeof(u));
+	first = unic_from_le32(u.first);
+	n = unic_from_le32(u.count);
+	unic_host_info(req->host, &info);
+	mrs = unic_from_le32(info.mrs);
+	if (mrs > UNIC_USE_ROWS)
+		mrs = 0;
+	if (n < 1 || n > UNIC_CTL_USES_MAX) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
+	n = first >= mrs ? 0 : n < mrs - first ? n : mrs - first;
+	if (!unic_host_peek(req->host,
+			    UNIC_BAR_USE_OFF + first * sizeof(row[0]), row,
+			    n * (uint32_t)sizeof(row[0]))) {
+		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
+		return;
+	}
+	r.time_ns = info.clock_ns;
+	r.rows = unic_to_le32(n);
+	r.mrs = unic_to_le32(mrs);
+	unic_req_answer(req, UNIC_ST_OK, &r, row, n * (uint32_t)sizeof(row[0]));
+}
+
 static void usage_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);

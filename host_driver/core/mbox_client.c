@@ -138,6 +138,12 @@ static uint32_t ahead(struct unic_mbox_client *m, unic_le32 *theirs,
 	return 0;
 }
 
+static bool answers_in_list(uint8_t opcode)
+{
+	return opcode == UNIC_CMD_DUMP || opcode == UNIC_CMD_MR_BATCH ||
+	       opcode == UNIC_CMD_TOKEN_BATCH;
+}
+
 /* The call that this completion is for; NULL: nobody's, counted. */
 static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
 {
@@ -159,7 +165,7 @@ static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
 	}
 	m->slot[at] = NULL;
 	m->open--;
-	if (call->list && asked.opcode == UNIC_CMD_DUMP)
+	if (call->list && answers_in_list(asked.opcode))
 		memcpy(call->list,
 		       m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
 		       UNIC_LIST_BYTES);

@@ -32,7 +32,7 @@ enum unic_call_state {
 /*
  * One command under way. The caller owns the memory and leaves it alone until
  * done(); with list != NULL that is the list page: UNIC_LIST_BYTES, contents
- * in with the command, and for DUMP out with the completion.
+ * in with the command, and for DUMP and batches out with the completion.
  */
 struct unic_call {
 	struct unic_call *next;		      /* the provider's, while TAKEN */

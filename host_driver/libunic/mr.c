@@ -137,15 +137,17 @@ void unic_region_reply(struct unic_region *r,
 	pthread_mutex_unlock(&ctx->evt_lock);
 }
 
-static int register_it(struct unic_region *r, const struct unic_mr_attr *attr)
+union reg_rec {
+	struct unic_ctl_mr_reg req;
+	struct unic_ctl_mr_reg_reply reply;
+};
+
+static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
+		       union reg_rec *rec)
 {
-	union {
-		struct unic_ctl_mr_reg req;
-		struct unic_ctl_mr_reg_reply reply;
-	} rec;
 	struct unic_cpl_usage usage = { 0 };
 	struct unic_call call = {
-		.rec = &rec,
+		.rec = rec,
 		.reply_tail = &usage,
 		.reply_room = sizeof(usage),
 		.timeout_ms = attr->flags & UNIC_MR_WAIT ? UNIC_CALL_FOREVER
@@ -154,7 +156,6 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr)
 	int status;
 	int err;
 
-	build_reg(attr, r, &rec.req);
 	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_REG, &call);
 	err = unic_fail_status("register memory", status);
 	if (err) {
@@ -163,12 +164,12 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr)
 		return err;
 	}
 	r->wait_seq = call.seq;
-	unic_region_reply(r, &rec.reply, status == UNIC_ST_PENDING);
+	unic_region_reply(r, &rec->reply, status == UNIC_ST_PENDING);
 	return 0;
 }
 
-static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
-	       struct unic_mr **out)
+int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			struct unic_region **out, struct unic_ctl_mr_reg *req)
 {
 	struct unic_region *r;
 	int err = check_attr(attr);
@@ -186,7 +187,21 @@ static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	r->mr.iova = (uintptr_t)attr->addr;
 	if (attr->flags & UNIC_MR_ZERO_BASED)
 		r->mr.iova &= (1ull << page_shift_of(attr->page_bytes)) - 1;
-	err = register_it(r, attr);
+	build_reg(attr, r, req);
+	*out = r;
+	return 0;
+}
+
+static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
+	       struct unic_mr **out)
+{
+	union reg_rec rec;
+	struct unic_region *r;
+	int err = unic_region_prepare(pd, attr, &r, &rec.req);
+
+	if (err)
+		return err;
+	err = register_it(r, attr, &rec);
 	if (err) {
 		unic_region_drop(r);
 		return err;
@@ -229,17 +244,9 @@ static void set_leaving(struct unic_region *r, bool leaving)
 	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
 }
 
-/* The object of the driver ends; the NIC is through with the memory then. */
-static int forget(struct unic_region *r)
+/* The answer to MR_DEREG: the NIC is through with the memory, or not. */
+static int forgotten(struct unic_region *r, int status)
 {
-	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
-	struct unic_call call = { .rec = &rec };
-	int status;
-
-	if (!r->known)
-		return 0;
-	set_leaving(r, true);
-	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call);
 	if (!ended(status)) {
 		set_leaving(r, false);
 		return unic_fail_status("deregister memory", status);
@@ -249,6 +256,38 @@ static int forget(struct unic_region *r)
 	__atomic_store_n(&r->life, UNIC_MR_GONE, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
 	return 0;
+}
+
+/* The object of the driver ends. */
+static int forget(struct unic_region *r)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
+	struct unic_call call = { .rec = &rec };
+
+	if (!r->known)
+		return 0;
+	set_leaving(r, true);
+	return forgotten(r, unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call));
+}
+
+uint32_t unic_region_leave(struct unic_mr *mr)
+{
+	struct unic_region *r = unic_region(mr);
+
+	if (!r->known)
+		return 0;
+	set_leaving(r, true);
+	return mr->id;
+}
+
+int unic_region_left(struct unic_mr *mr, int status)
+{
+	struct unic_region *r = unic_region(mr);
+	int err = r->known ? forgotten(r, status) : 0;
+
+	if (!err)
+		unic_region_drop(r);
+	return err;
 }
 
 int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,

@@ -149,6 +149,14 @@ int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
 int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
 		 const char *what);
 
+/* batch.c */
+
+/** unic_ctl_batch() - @n requests of 64 bytes (their op filled in), at most
+ * UNIC_BATCH_MAX, as one; their replies in place. 0, or -errno with words: none
+ * was tried then, or nothing is known of them. */
+int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
+		   const char *what);
+
 /* doorbell.c */
 
 /** unic_db_ring() - publish @value as tail of row @obj and tell the NIC. */
@@ -224,6 +232,15 @@ void unic_region_drop(struct unic_region *r);
 /** unic_region_reply() - the driver has it now; not @pending: and it is LIVE. */
 void unic_region_reply(struct unic_region *r,
 		       const struct unic_ctl_mr_reg_reply *reply, bool pending);
+/** unic_region_prepare() - a checked region with its request, which is to be sent
+ * and answered by unic_region_reply() or unic_region_drop(). 0 or -errno. */
+int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			struct unic_region **out, struct unic_ctl_mr_reg *req);
+/** unic_region_leave() - @mr is about to be deregistered: its id, 0 if the driver
+ * does not have it. Then unic_region_left() with the status of MR_DEREG (-1: the
+ * driver is gone), which frees @mr if it ended. 0 or -errno. */
+uint32_t unic_region_leave(struct unic_mr *mr);
+int unic_region_left(struct unic_mr *mr, int status);
 /** unic_region_put() - drop a reference; evt_lock held. */
 void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
 

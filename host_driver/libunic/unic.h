@@ -235,6 +235,33 @@ int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		struct unic_mr **out);
 
 /**
+ * unic_reg_mr_batch() - register @n regions at once, all or none: with one request
+ * to the driver and one command to the NIC for each 64 of them (a batch whose page
+ * lists do not fit goes in several). WAIT is -EINVAL. On error, which is that of
+ * the first one that failed, *@out means nothing; unic_query_usage() has figures.
+ */
+int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		      unsigned int n, struct unic_mr **out);
+
+/** unic_dereg_mr_batch() - deregister @n regions at once. 0, or the first error:
+ * all were tried, and those that ended are freed. */
+int unic_dereg_mr_batch(struct unic_ctx *ctx, struct unic_mr **mr,
+			unsigned int n);
+
+/* What a region is used for, as the NIC shows it: at most a second old. */
+struct unic_use {
+	uint64_t bytes;
+	uint64_t idle_ns;      /* since its last use */
+	unsigned int uses;     /* accesses, those of its forms included */
+	unsigned int reported; /* unic_report_use(), while that counts */
+	unsigned int rate;     /* decayed bytes per entry, half-life 134 ms */
+};
+
+/** unic_query_use() - 0 with *@out. -EAGAIN: nothing is shown of it yet (or it is
+ * gone); -EOPNOTSUPP: no NIC. */
+int unic_query_use(struct unic_mr *mr, struct unic_use *out);
+
+/**
  * unic_report_use() - this region was used. For a NIC that is told not to go by
  * its own count (`unicctl params --uses reported`): the process's policy then
  * knows nothing but this, and chooses by chance until the first report. Costs one
@@ -675,6 +702,23 @@ int unic_grant_token(struct unic_mr *mr, const struct unic_pay_token *token,
  * got) and *placed (both may be NULL); -EBUSY while a message is arriving. */
 int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
 		      unsigned int *end, uint32_t *placed);
+
+/** unic_alloc_tokens() - @n of them at once (one command to the NIC for each 64),
+ * all or none: on error, which is that of the first one refused, those that were
+ * allocated are cancelled again. */
+int unic_alloc_tokens(struct unic_pd *pd, const struct unic_pay_attr *attr,
+		      unsigned int n, struct unic_pay_token *out);
+
+struct unic_pay_end {
+	int err;	  /* of unic_cancel_token() for this one */
+	unsigned int end; /* enum unic_token_end */
+	uint32_t placed;
+};
+
+/** unic_cancel_tokens() - @n of them at once. 0 when all were tried, and each of
+ * @end, which may be NULL, says what became of its token. */
+int unic_cancel_tokens(struct unic_ctx *ctx, const struct unic_pay_token *token,
+		       unsigned int n, struct unic_pay_end *end);
 
 #ifdef __cplusplus
 }

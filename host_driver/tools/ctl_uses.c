@@ -15,6 +15,64 @@
 /* What a NIC records until it is told otherwise (firmware/trace.c). */
 #define GROUPS (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
+static void add_u(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+static void add_row(struct json_object *list, const struct unic_use_row *row,
+		    uint32_t index, uint64_t now_ns)
+{
+	struct json_object *o;
+	uint64_t last_ns = unic_from_le64(row->last_use_ns);
+	char stag[16];
+
+	if (!unic_from_le32(row->stag))
+		return;
+	o = json_object_new_object();
+	snprintf(stag, sizeof(stag), "0x%x", unic_from_le32(row->stag));
+	add_u(o, "mr", index);
+	json_object_object_add(o, "stag", json_object_new_string(stag));
+	add_u(o, "uses", unic_from_le32(row->uses));
+	add_u(o, "reported", unic_from_le32(row->reported));
+	add_u(o, "bytes", unic_from_le64(row->bytes));
+	add_u(o, "rate", unic_from_le32(row->rate));
+	add_u(o, "idle_us", now_ns > last_ns ? (now_ns - last_ns) / 1000 : 0);
+	json_object_array_add(list, o);
+}
+
+struct json_object *ctl_uses(struct unic_conn *conn)
+{
+	struct unic_use_row row[UNIC_CTL_USES_MAX];
+	struct json_object *list = json_object_new_array();
+	uint32_t first = 0, mrs = 1, n, i;
+
+	for (; first < mrs; first += UNIC_CTL_USES_MAX) {
+		union {
+			struct unic_ctl_uses req;
+			struct unic_ctl_uses_reply reply;
+		} rec = { .req = { .first = unic_to_le32(first),
+				   .count = unic_to_le32(UNIC_CTL_USES_MAX) } };
+		struct unic_call call = { .rec = &rec,
+					  .reply_tail = row,
+					  .reply_room = sizeof(row) };
+
+		if (unic_fail_status("uses", unic_conn_call(conn, UNIC_CTL_USES,
+							    &call))) {
+			json_object_put(list);
+			return NULL;
+		}
+		mrs = unic_from_le32(rec.reply.mrs);
+		n = (uint32_t)(call.reply_bytes / sizeof(row[0]));
+		for (i = 0; i < n; i++)
+			add_row(list, &row[i], first + i,
+				unic_from_le64(rec.reply.time_ns));
+	}
+	return list;
+}
+
+/* -------------------------------------------------------------- references */
+
 struct ref {
 	uint64_t ns;
 	uint32_t id, what, proc;

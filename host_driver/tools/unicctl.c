@@ -37,6 +37,7 @@ static const char doc[] =
 	"  ps                 processes: entries held, fair share, borrowed,\n"
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
+	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on; --refs: the uses "
 	"of\n"
@@ -267,6 +268,11 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
+static int do_uses(struct unic_conn *conn, const struct options *o)
+{
+	return show(o, ctl_uses(conn), NULL);
+}
+
 static int do_params(struct unic_conn *conn, const struct options *o)
 {
 	struct unic_ctl_params rec = { .flags = unic_to_le32(o->uses) };
@@ -411,13 +417,13 @@ static const struct command {
 	int (*run)(struct unic_conn *conn, const struct options *o);
 	bool acts; /* has nothing to show */
 } commands[] = {
-	{ "info", do_info, false },    { "stats", do_stats, false },
-	{ "ps", do_ps, false },	       { "mr", do_mr, false },
-	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
-	{ "qp", do_qp, false },	       { "cq", do_cq, false },
-	{ "trace", do_trace, false },  { "crash", do_crash, false },
-	{ "params", do_params, true }, { "fault", do_fault, true },
-	{ "policy", do_policy, true },
+	{ "info", do_info, false },   { "stats", do_stats, false },
+	{ "ps", do_ps, false },	      { "mr", do_mr, false },
+	{ "tlb", do_tlb, false },     { "tokens", do_tokens, false },
+	{ "qp", do_qp, false },	      { "cq", do_cq, false },
+	{ "trace", do_trace, false }, { "crash", do_crash, false },
+	{ "uses", do_uses, false },   { "params", do_params, true },
+	{ "fault", do_fault, true },  { "policy", do_policy, true },
 };
 
 static const struct command *find(const char *name)

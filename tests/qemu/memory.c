@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|use - a process and its memory, through libunic, a
+ * memory SOCKET pins|busy|batch|use - a process and its memory, through libunic, a
  * driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
  *	       for a line
  *	busy   says "busy" and lets the NIC move bytes until it is killed, or told
  *	       by a line to exit in the middle of it
- *	use    says "ready", waits for a line, uses two regions five times
+ *	batch  regions and tokens, many in one request
+ *	use    what regions are used for; says "ready", waits for lines
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -325,17 +326,116 @@ static void busy(void)
 	}
 }
 
+/* ------------------------------------------------------------------- batch */
+
+#define MANY 100u
+
+static void regions_in_one(void)
+{
+	uint8_t *p = unic_alloc(ctx, MANY * 2 * PAGE, PAGE);
+	struct unic_mr_attr a[MANY];
+	struct unic_mr *mr[MANY];
+	uint32_t i;
+
+	IS(p);
+	for (i = 0; i < MANY; i++)
+		a[i] = (struct unic_mr_attr){ .addr = p + i * 2 * PAGE,
+					      .length = 2 * PAGE,
+					      .rights = RW };
+	OK(unic_reg_mr_batch(pd, a, MANY, mr));
+	for (i = 0; i < MANY; i += 33) {
+		copy(mr[i], 8, src, src_mr, PAGE);
+		IS(!memcmp(p + i * 2 * PAGE + 8, src, PAGE));
+	}
+	OK(unic_dereg_mr_batch(ctx, mr, MANY));
+	/* all or none: one that cannot be, in the second request */
+	a[70].addr = src + 64 * PAGE;
+	a[70].length = (size_t)1 << 40;
+	IS(unic_reg_mr_batch(pd, a, MANY, mr) < 0);
+	a[70] = a[0];
+	a[70].flags = UNIC_MR_WAIT;
+	IS(unic_reg_mr_batch(pd, a, MANY, mr) == -EINVAL);
+	unic_free(ctx, p); /* busy, were one of them left */
+}
+
+static void tokens_in_one(void)
+{
+	struct unic_pay_attr a[MANY] = { { .mr = src_mr } };
+	struct unic_pay_token t[MANY], more[2];
+	struct unic_pay_end end[MANY];
+	struct unic_sg sg = { src, 16, src_mr->stag };
+	struct unic_recv_wr rr = { .num_sge = 1, .sg = &sg };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_TOKEN,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 1,
+				   .ctrl_len = 16 };
+	struct unic_sg all = { src, 32, src_mr->stag };
+	uint32_t i, got;
+
+	for (i = 0; i < MANY; i++)
+		a[i] = (struct unic_pay_attr){ .mr = src_mr,
+					       .addr = src + PAGE + 16 * i,
+					       .length = 16 };
+	OK(unic_alloc_tokens(pd, a, MANY, t));
+	/* the 41st is used */
+	IS(unic_post_recv(qp[1], &rr, 1) == 1);
+	wr.sg = &all;
+	wr.remote = t[40].key;
+	wr.rkey = t[40].index;
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	for (got = 0, i = 0; i < 2; i++) {
+		struct unic_wc wc = next();
+
+		IS(wc.status == UNIC_WC_SUCCESS);
+		if (wc.opcode == UNIC_WC_RECV_TOKEN)
+			got = wc.imm;
+	}
+	IS(got == 16);
+	IS(!memcmp(src + PAGE + 16 * 40, src + 16, 16));
+	OK(unic_cancel_tokens(ctx, t, MANY, end));
+	for (i = 0; i < MANY; i++) {
+		IS(!end[i].err);
+		IS(end[i].end ==
+		   (i == 40 ? UNIC_TOKEN_USED : UNIC_TOKEN_CANCELLED));
+	}
+	OK(unic_cancel_tokens(ctx, t, 1, end));
+	IS(end[0].err == -ENOENT);
+	/* all or none */
+	a[1].length = 17 * PAGE;
+	IS(unic_alloc_tokens(pd, a, 2, more) == -ERANGE);
+}
+
 /* --------------------------------------------------------------------- use */
 
 static void use(void)
 {
 	struct timespec nap = { 0, 50000000 };
-	struct unic_mr *mr = reg(unic_alloc(ctx, 2 * PAGE, PAGE), 2 * PAGE, RW);
-	int i;
+	uint8_t *p = unic_alloc(ctx, 2 * PAGE, PAGE);
+	struct unic_mr *mr = reg(p, 2 * PAGE, RW);
+	struct unic_use u;
+	int i, err;
 
-	say("ready");
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 3; i++)
+		copy(mr, 0, src, src_mr, 1000);
+	for (i = 0; i < 40; i++) { /* within a second */
+		err = unic_query_use(mr, &u);
+		if (!err && u.uses >= 3)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	IS(u.uses == 3 && u.bytes == 3000);
+	IS(u.reported == 0);
+	say("ready"); /* now reports count */
+	for (i = 0; i < 7; i++)
 		unic_report_use(mr);
+	for (i = 0; i < 40 && u.reported < 7; i++) {
+		nanosleep(&nap, NULL);
+		OK(unic_query_use(mr, &u));
+	}
+	IS(u.reported == 7);
+	IS(u.uses == 3);
+	say("reported");
+	for (i = 0; i < 5; i++) { /* for the recorder */
 		copy(mr, 0, src, src_mr, 1000);
 		nanosleep(&nap, NULL);
 	}
@@ -353,6 +453,10 @@ int main(int argc, char **argv)
 		busy();
 	else if (!strcmp(argv[2], "use"))
 		use();
+	if (!strcmp(argv[2], "batch")) {
+		regions_in_one();
+		tokens_in_one();
+	}
 	unic_close(ctx);
 	puts("ok");
 	return 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a process pins and uses, with libunic, driver and a NIC that talks
+"""What a process pins, batches and uses, with libunic, driver and a NIC that talks
 to itself (tests/qemu/memory.c).
 
     test_memory.py [--board soft|virt] [--only NAME]
@@ -105,18 +105,42 @@ def test_exits(rig, program):
         p.child.wait(timeout=10)
         none_left(rig, p.child.pid)
     # and the slot is as good as new
-    p = program("use")
-    must(p.line() == "ready", "the slot cannot be used again")
-    p.go_on()
+    p = program("batch")
     p.finish()
 
 
+def test_batch(rig, program):
+    """A hundred regions and a hundred tokens in two commands each, and as many
+    to end them."""
+    before = rig.ctl(0, "stats")
+    p = program("batch")
+    p.finish()
+    time.sleep(0.25)  # counters are shown ten times a second
+    after = rig.ctl(0, "stats")
+
+    def more(name):
+        return after["nic"][name] - before["nic"][name]
+
+    must(more("tokens_allocated") == 100, "tokens")
+    must(more("tokens_used") == 1 and more("tokens_cancelled") == 99, "ends")
+    must(more("mr_registered") >= 100, "regions")
+    # set-up, the batches, those that were to fail; one by one it would be 400
+    must(more("commands") < 250, f"{more('commands')} commands")
+
+
 def test_uses(rig, program):
-    """What policies go by is switched to and fro, and the recorder writes the
-    references of a run, which unic-policysim reads."""
+    """The page that the host maps, reports of the process, and the trace of
+    references, which unic-policysim reads."""
     p = program("use")
     must(p.line() == "ready", "not ready")
+    rows = [r for r in rig.ctl(0, "uses") if r["uses"] == 3]
+    must([r["bytes"] for r in rows] == [3000, 3000], f"uses: {rows}")
     rig.ctl(0, "params", "--uses", "reported")
+    p.go_on()
+    must(p.line() == "reported", "not reported")
+    rows = [r for r in rig.ctl(0, "uses") if r["reported"] == 7]
+    must(len(rows) == 1, f"uses: {rig.ctl(0, 'uses')}")
+    rig.ctl(0, "params", "--uses", "counted")
     refs = rig.path("refs.csv")
     with open(refs, "w", encoding="ascii") as out:
         recorder = subprocess.Popen([f"{hosts.BIN}/unicctl", "--socket",
@@ -128,11 +152,10 @@ def test_uses(rig, program):
         time.sleep(0.1)
         recorder.send_signal(signal.SIGINT)
         must(recorder.wait(timeout=10) == 0, "the recorder failed")
-    rig.ctl(0, "params", "--uses", "counted")
-    check_refs(refs)
+    check_refs(rig, refs)
 
 
-def check_refs(refs):
+def check_refs(rig, refs):
     with open(refs, encoding="ascii") as f:
         lines = f.read().splitlines()
     must(lines[0] == "time,key,size,process,importance", lines[:1])
@@ -149,7 +172,7 @@ def check_refs(refs):
          out.stderr.strip() or "unic-policysim says nothing")
 
 
-TESTS = (test_pins, test_exits, test_uses)
+TESTS = (test_pins, test_exits, test_batch, test_uses)
 
 
 def run(board, test):
