@@ -158,6 +158,7 @@ struct op {
 	uint32_t local_life, remote_life;
 	struct app *peer;
 	uint32_t peer_life;
+	uint32_t local_resets, remote_resets; /* of the NICs, when posted */
 	uint32_t local_at, remote_at, len, ctrl;
 	uint32_t serial; /* a receive: which of its queue */
 	uint32_t grant;

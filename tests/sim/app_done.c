@@ -80,6 +80,19 @@ static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 	return refused && app_form_may_fail(a, o);
 }
 
+/* A form of it was taken away by LOCAL_INV, T after it was asked for. */
+static bool through_form(const struct op *o)
+{
+	return (o->id & 1) && op_remote_revoked(o);
+}
+
+/* What came before the NIC was reset is told after it, when its region may be
+ * there again. */
+static bool reset_since(const struct app *a, uint32_t resets)
+{
+	return world->node[a->node]->resets != resets;
+}
+
 /* Is this error one that may be? Who lies may release what it still uses. */
 static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 {
@@ -90,12 +103,15 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 	switch (c->status) {
 	case UNIC_WC_EVICTED:
 		return !op_local_alive(o) ||
+		       reset_since(a, o->local_resets) ||
 		       !bounds_too_early(n, o->local->stag) ||
 		       o->local->mr_class == UNIC_CLASS_MESSAGING;
 	case UNIC_WC_REM_EVICTED:
 		/* a tagged message fills a receive, too: that one's region */
 		return !op_remote_alive(o) ||
-		       (o->token && c->detail == UNIC_WD_BUSY) ||
+		       reset_since(o->peer, o->remote_resets) ||
+		       (c->detail == UNIC_WD_BUSY &&
+			(o->token || through_form(o))) ||
 		       !bounds_too_early(world->node[o->peer->node],
 					 o->remote->stag);
 	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */

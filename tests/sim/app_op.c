@@ -180,6 +180,9 @@ void op_post(struct app *a, struct op *o)
 	struct link *l = q->link;
 
 	o->state = OP_POSTED;
+	o->local_resets = world->node[o->qp->app->node]->resets;
+	if (o->peer)
+		o->remote_resets = world->node[o->peer->node]->resets;
 	if (o->kind == SCN_SEND || o->kind == SCN_SEND_IMM ||
 	    o->kind == SCN_TOKEN) {
 		l->sent[q->end][l->sends[q->end] % LINK_SENDS].op = o->id;
