@@ -102,8 +102,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		return memop_excused(a, o, c->status);
 	switch (c->status) {
 	case UNIC_WC_EVICTED:
-		return !op_local_alive(o) ||
-		       reset_since(a, o->local_resets) ||
+		return !op_local_alive(o) || reset_since(a, o->local_resets) ||
 		       !bounds_too_early(n, o->local->stag) ||
 		       o->local->mr_class == UNIC_CLASS_MESSAGING;
 	case UNIC_WC_REM_EVICTED:

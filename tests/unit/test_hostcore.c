@@ -324,11 +324,16 @@ static uint32_t pinned(struct fake *f)
 	return f->host->proc[f->client.slot].frames.pinned;
 }
 
-/* The NIC says @evt as it is. */
-static void nic_says(struct fake *f, const void *evt)
+static void put_event(struct fake *f, const void *evt)
 {
 	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, evt, 64);
 	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+}
+
+/* The NIC says @evt as it is. */
+static void nic_says(struct fake *f, const void *evt)
+{
+	put_event(f, evt);
 	settle(f);
 }
 
@@ -1196,6 +1201,35 @@ static void dereg_waits_for_the_drain(void **state)
 	assert_int_equal(pinned(f), 0);
 	assert_int_equal(f->host->proc[0].regions, 0);
 	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), UNIC_ST_NO_MR);
+	fake_delete(f);
+}
+
+/* It ends with something else, before its MR_DEREG is looked at. */
+static void dereg_of_one_that_ends_just_now(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_ctl_obj r = { .hdr = { .op = unic_to_le16(
+						   UNIC_CTL_MR_DEREG) },
+				  .id = unic_to_le32(id) };
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+	struct unic_ctl_hdr got;
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_NO_MR;
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &r, 64));
+	evt.hdr.reason = UNIC_WHY_DEREG;
+	evt.hdr.epoch = unic_to_le32(f->epoch);
+	put_event(f, &evt);
+	unic_host_poll(f->host);
+	assert_int_equal(f->os.replies, 0);
+	settle(f);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	assert_int_equal(unic_from_le16(got.status), UNIC_ST_OK);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(f->host->audits, 0);
 	fake_delete(f);
 }
 
@@ -3370,6 +3404,7 @@ int main(void)
 		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
 		cmocka_unit_test(own_services_are_the_drivers),
 		cmocka_unit_test(dereg_waits_for_the_drain),
+		cmocka_unit_test(dereg_of_one_that_ends_just_now),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
 		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
 		cmocka_unit_test(client_leaves_while_waiting),
