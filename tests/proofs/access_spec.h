@@ -12,7 +12,7 @@
 /* What an access does not change: as one predicate where it is used; where it is
  * proved, written out (wp_access.c), which is easier there. */
 #ifndef SAME_REGION
-#define SAME_REGION(m) same_region{Pre, Here}(m)
+#define SAME_REGION(m) same_region{ Pre, Here }(m)
 #endif
 
 /*@

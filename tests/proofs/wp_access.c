@@ -6,10 +6,10 @@
 #include "nic.h"
 
 #define SAME(m, field) (m)->field == \old((m)->field)
-#define SAME_REGION(m)                                                    \
+#define SAME_REGION(m)                                                     \
 	SAME(m, lock) && SAME(m, stag) && SAME(m, state) && SAME(m, pd) && \
-	SAME(m, iova) && SAME(m, length) && SAME(m, rights) &&            \
-	SAME(m, page_shift)
+		SAME(m, iova) && SAME(m, length) && SAME(m, rights) &&     \
+		SAME(m, page_shift)
 
 #include "access_spec.h"
 
