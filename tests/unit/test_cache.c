@@ -4,6 +4,7 @@
  * hold, who gives way, what is said of it. Accesses are made as the transport
  * makes them, by unic_access() and unic_xlate().
  */
+#include "cache.h"
 #include "rig.h"
 #include "unit.h"
 
@@ -212,6 +213,11 @@ static void bad_registrations(void **state)
 	TRY(table, unic_to_le32(0xfffffff8u), UNIC_ST_INVALID);
 	TRY(table, unic_to_le32(UNIC_TABLE_BYTES - 32), UNIC_ST_OK);
 	TRY(n_pages, unic_to_le32(5), UNIC_ST_INVALID);
+	cmd.length = unic_to_le64(0x8000);
+	cmd.n_pages = unic_to_le32(8);
+	TRY(table, unic_to_le32(UNIC_TABLE_BYTES - 56), UNIC_ST_INVALID);
+	cmd.length = unic_to_le64(0x4000);
+	cmd.n_pages = unic_to_le32(4);
 	cmd.residency = UNIC_RESIDENT;
 	TRY(table, unic_to_le32(8), UNIC_ST_INVALID);
 	cmd.residency = UNIC_DEMAND;
@@ -755,6 +761,84 @@ static void reaper_takes_cached_first(void **state)
 	assert_int_equal(a.nic.mrs.mr[resident.mr].state, UNIC_MR_ACTIVE);
 }
 
+/* @bytes from @iova on. */
+static void reg_bytes(uint8_t residency, uint64_t iova, uint32_t bytes,
+		      uint32_t pages, struct rig_mr *mr)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(pd0),
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.residency = residency,
+		.page_shift = 12,
+		.iova = unic_to_le64(iova),
+		.length = unic_to_le64(bytes),
+		.n_pages = unic_to_le32(pages),
+	};
+	struct unic_cpl_mr_reg cpl;
+
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
+	*mr = (struct rig_mr){ .mr = unic_from_le32(cpl.mr),
+			       .gen = unic_from_le32(cpl.gen),
+			       .stag = unic_from_le32(cpl.stag),
+			       .iova = iova };
+}
+
+/* Two pages from an odd one on are two pages. */
+static void pages_end_with_the_region(void **state)
+{
+	struct rig_mr mr;
+	uint32_t done;
+
+	(void)state;
+	reg_bytes(UNIC_DEMAND, 0x10001000, 0x2000, 2, &mr);
+	assert_int_equal(rig_fault(&a, &mr, 2, 1, 0, 0, FIRST, &done),
+			 UNIC_ST_INVALID);
+	assert_int_equal(rig_pages(&a, &mr, 0, 3, 0, &done), UNIC_ST_INVALID);
+	assert_int_equal(rig_fault(&a, &mr, 0, 2, 0, 0, FIRST, &done), 0);
+	assert_int_equal(done, 2);
+}
+
+/* An answer is for its own pages: the next one is still asked for, once. */
+static void answer_ends_where_it_ends(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_EMISS);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(rig_fault(&a, &mr, 2, 1, 0, 0, FIRST, NULL), 0);
+	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	assert_false(rig_event(&a, &evt));
+}
+
+/* A frame that waits for the DMA engine has places in these regions only. */
+static void places_of_a_waiting_frame(void **state)
+{
+	struct unic_roce *roce = &a.nic.qps.roce;
+	struct rig_mr in, other;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &in), 0);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 4, &other), 0);
+	roce->rx_sgl.n = 1;
+	roce->rx_sgl.span[0].mr = (uint16_t)in.mr;
+	roce->rx_sgl.span[1].mr = (uint16_t)other.mr; /* of a frame before */
+	assert_false(unic_cache_busy(&a.nic, (uint16_t)in.mr));
+	roce->rx_stage = UNIC_RX_PLACE;
+	assert_true(unic_cache_busy(&a.nic, (uint16_t)in.mr));
+	assert_false(unic_cache_busy(&a.nic, (uint16_t)other.mr));
+	roce->rx_stage = UNIC_RX_IDLE;
+	roce->rx_sgl.n = 0;
+}
+
 /* A window shows one page of the region; it ends with the entry. */
 static void window_ends_with_its_entry(void **state)
 {
@@ -764,11 +848,27 @@ static void window_ends_with_its_entry(void **state)
 	(void)state;
 	table(0, 8);
 	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
 	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
 	assert_true(a.nic.mrs.mr[mr.mr].win_bytes != 0);
 	assert_int_equal(rig_pages(&a, &mr, 3, 5, 0, NULL), 0);
 	assert_true(a.nic.mrs.mr[mr.mr].win_bytes != 0);
 	assert_int_equal(rig_pages(&a, &mr, 2, 1, 0, NULL), 0);
+	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 0);
+}
+
+/* ... also if there is one byte of it. */
+static void window_of_a_byte(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr mr;
+
+	(void)state;
+	table(0, 2);
+	reg_bytes(UNIC_TABLE, 0x10000000, 4097, 2, &mr);
+	assert_int_equal(touch(&mr, pd0, 1, 1, &p), 0);
+	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 1);
+	assert_int_equal(rig_pages(&a, &mr, 1, 1, 0, NULL), 0);
 	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 0);
 }
 
@@ -779,10 +879,13 @@ static void reset_forgets_them(void **state)
 	(void)state;
 	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
 	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, NULL), 0);
+	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, 0, 0, &mr), 0);
+	assert_true(a.nic.tlb.reserved > 0); /* it is being filled */
 	rig_reset(&a);
 	assert_int_equal(a.nic.cache.demand, 0);
 	assert_int_equal(unic_mbox_drop_room(&a.nic), UNIC_DROP_ENTRIES);
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(a.nic.tlb.reserved, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
@@ -815,7 +918,11 @@ int main(void)
 		TEST(full_event_ring_delays_a_miss),
 		TEST(wanted_entries_are_spared),
 		TEST(reaper_takes_cached_first),
+		TEST(pages_end_with_the_region),
+		TEST(answer_ends_where_it_ends),
+		TEST(places_of_a_waiting_frame),
 		TEST(window_ends_with_its_entry),
+		TEST(window_of_a_byte),
 		TEST(reset_forgets_them),
 	};
 

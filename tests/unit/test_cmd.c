@@ -21,6 +21,53 @@ static const struct unic_info *info(void)
 	return (const struct unic_info *)(r.port.bar + UNIC_BAR_INFO_OFF);
 }
 
+/* ----------------------------------------------------------------- the mailbox */
+
+/* A tail that cannot be is counted, but not each time that it is seen. */
+static void wild_tail_is_counted_once(void **state)
+{
+	struct unic_driver_page *d =
+		(struct unic_driver_page *)(r.port.bar + UNIC_BAR_DRIVER_OFF);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		d->cmd_tail = unic_to_le32(r.cmd_tail + UNIC_CMD_ENTRIES + 1);
+		unic_nic_poll(&r.nic);
+	}
+	assert_int_equal(rig_count(&r, mbox_bad_index), 1);
+	d->cmd_tail = unic_to_le32(r.cmd_tail + UNIC_CMD_ENTRIES + 2);
+	unic_nic_poll(&r.nic);
+	assert_int_equal(rig_count(&r, mbox_bad_index), 2);
+	d->cmd_tail = unic_to_le32(r.cmd_tail);
+}
+
+/* FAULT: that many interrupts are lost, no more. */
+static void lost_interrupts(void **state)
+{
+	struct unic_driver_page *d =
+		(struct unic_driver_page *)(r.port.bar + UNIC_BAR_DRIVER_OFF);
+	struct unic_cmd_fault cmd = {
+		.fault = unic_to_le32(UNIC_FAULT_DROP_EVENTS),
+		.arg = unic_to_le32(3),
+	};
+	uint64_t nop[8];
+	uint32_t i, before;
+
+	(void)state;
+	d->want_irq = unic_to_le32(1);
+	rig_run(&r, 1000);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_FAULT, &cmd, NULL), UNIC_ST_OK);
+	rig_run(&r, 1000); /* its own completion is the first */
+	before = r.port.rung[0];
+	for (i = 0; i < 4; i++) {
+		memset(nop, 0, sizeof(nop));
+		rig_cmd(&r, UNIC_CMD_NOP, nop, NULL);
+		rig_run(&r, 1000);
+		assert_int_equal(r.port.rung[0] - before, i < 2 ? 0 : i - 1);
+	}
+}
+
 /* ----------------------------------------------------------------- parameters */
 
 static uint8_t params(uint32_t grace, uint32_t deliver, uint32_t reaper)
@@ -387,6 +434,8 @@ static void no_such_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(wild_tail_is_counted_once, up),
+		cmocka_unit_test_setup(lost_interrupts, up),
 		cmocka_unit_test_setup(times_have_bounds, up),
 		cmocka_unit_test_setup(watermarks_have_bounds, up),
 		cmocka_unit_test_setup(addresses_of_hosts_only, up),

@@ -388,6 +388,10 @@ static void allocations_that_cannot_be(void **state)
 			 UNIC_ST_NO_PD);
 	/* a quarter of the elements, and the refusal says so */
 	c.pd = unic_to_le32(pb);
+	c.page_shift = 12; /* of FAST only */
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
+			 UNIC_ST_INVALID);
+	c.page_shift = 0;
 	c.n = unic_to_le32(UNIC_ELEMENTS_PROC + 1);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, &u),
 			 UNIC_ST_ELEMENT_FULL);
@@ -623,6 +627,7 @@ static void local_inv_waits_and_cuts(void **state)
 	cqe = local_inv(w.stag);
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_STATE);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 0);
 	again();
 	cqe = local_inv(mb[1].stag);
 	assert_int_equal(cqe.detail, UNIC_WD_STATE);
@@ -1005,7 +1010,11 @@ static void lists_that_are_none(void **state)
 	s = memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
 	s.num_sge = 1;
 	s.sge[0] = piece(&mb[2], 0, 16);
+	memcpy(mb[2].mem, &e, 16); /* it would be one, but for ... */
 	s.inline_len = 1;
+	refused(s, NULL, UNIC_WD_SGE);
+	s.inline_len = 0;
+	s.num_sge = 2;
 	refused(s, NULL, UNIC_WD_SGE);
 	assert_int_equal(rb.nic.forms.form[w.mr].used, 0);
 	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
@@ -1113,6 +1122,7 @@ static void each_wrong_fast_registration(void **state)
 	} while (0)
 	memcpy(list, good, sizeof(list));
 	BAD(0x7001, ALIGN);
+	BAD(0x7800, ALIGN);
 	list[0].len = unic_to_le32(2 * PAGE - 1);
 	BAD(0x7000, ALIGN);
 	list[1].iova = unic_to_le64(mb[2].iova + 8);
@@ -1499,6 +1509,28 @@ static void reregister(void **state)
 #undef LIST
 }
 
+/* A list of more than there can be, and of neither kind. */
+static void wrong_lists_of_a_command(void **state)
+{
+	struct unic_cmd_mr_make c, good = { .n = unic_to_le32(1),
+					    .repeat = unic_to_le32(1),
+					    .rights = RW };
+	struct rig_mr x;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
+	good.mr = unic_to_le32(x.mr);
+	good.gen = unic_to_le32(x.gen);
+	c = good;
+	c.strided = 2;
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_MAKE, &c, NULL),
+			 UNIC_ST_INVALID);
+	c = good;
+	c.n = unic_to_le32(UNIC_FORM_ELEMENTS + 1);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_MAKE, &c, NULL),
+			 UNIC_ST_INVALID);
+}
+
 static void several_in_one_command(void **state)
 {
 	uint8_t *list = rb.port.bar + UNIC_BAR_LIST_OFF +
@@ -1580,6 +1612,7 @@ int main(void)
 		TEST(elements_that_overlap),
 		TEST(forms_over_regions_that_go),
 		TEST(reregister),
+		TEST(wrong_lists_of_a_command),
 		TEST(several_in_one_command),
 	};
 

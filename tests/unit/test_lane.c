@@ -277,7 +277,7 @@ static void asks_now_and_then(void **state)
 static void no_sum_is_zero(void **state)
 {
 	static const uint8_t zero[4];
-	uint32_t i;
+	uint32_t i, k;
 
 	(void)state;
 	bring_up(false);
@@ -294,6 +294,14 @@ static void no_sum_is_zero(void **state)
 	for (i = 0; i < 10; i++) {
 		expect(i, 0);
 		assert_memory_equal(wire.end[i], zero, 4);
+	}
+	for (k = 0; k < 4; k++) { /* and behind the parts of a long one */
+		wire.seen = 0;
+		write_at(k, 0, BYTES - 100 * k);
+		rig_run2(&ra, &rb, MS);
+		expect(k, 0);
+		for (i = 0; i < 12; i++)
+			assert_memory_equal(wire.end[i], zero, 4);
 	}
 }
 
@@ -404,6 +412,44 @@ static void traced_one_by_one(void **state)
 	}
 }
 
+/* One that is refused is in the trace like any other. */
+static void refusal_is_traced(void **state)
+{
+	const struct unic_trace_rec *t[2] = { 0 };
+
+	(void)state;
+	bring_up(false);
+	rb.nic.trace.mask = ~0u;
+	write_at(1, 0, 30);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 30, mb.iova + BYTES,
+		 mb.stag);
+	at_once();
+	traced(t, 2);
+	assert_int_equal(unic_from_le32(t[1]->arg[2]), 0x1001);
+	rig_run2(&ra, &rb, MS);
+	expect(1, 0);
+	expect(2, UNIC_WC_REM_ACCESS_ERR);
+}
+
+/* However many there are in a row, one turn takes so many and no more. */
+static void a_turn_has_an_end(void **state)
+{
+	uint32_t i, before;
+
+	(void)state;
+	bring_up(false);
+	for (i = 0; i < 3; i++)
+		write_at(i, 0, BYTES);
+	rig_poll(&ra);
+	assert_true(wire.seen > UNIC_RX_BATCH);
+	before = rb.port.rx_head;
+	unic_rx_poll(&rb.nic);
+	assert_in_range(rb.port.rx_head - before, 1, UNIC_RX_BATCH);
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < 3; i++)
+		expect(i, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +464,8 @@ int main(void)
 		cmocka_unit_test(refusal_by_another_way),
 		cmocka_unit_test(read_only),
 		cmocka_unit_test(traced_one_by_one),
+		cmocka_unit_test(refusal_is_traced),
+		cmocka_unit_test(a_turn_has_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,63 @@ static void requester_waits_midway(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_miss_events], PAGES);
 }
 
+/* What the message will want besides is asked for in the same breath. */
+static void asks_for_what_is_left(void **state)
+{
+	struct unic_evt_miss evt;
+
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ra_mr, 0, 4 * 4096 + 1, mb.iova,
+		 mb.stag);
+	run(20000);
+	rig_expect(&rb, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.first), 0);
+	assert_int_equal(unic_from_le32(evt.count), 5);
+	assert_int_equal(rig_fault(&rb, &mb, 0, 1, unic_from_le32(evt.seq), 0,
+				   B_FIRST, NULL),
+			 0);
+	run(MS); /* in the middle of the message, too */
+	rig_expect(&rb, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.first), 1);
+	assert_int_equal(unic_from_le32(evt.count), 4);
+	assert_int_equal(rig_fault(&rb, &mb, 1, 4, unic_from_le32(evt.seq), 0,
+				   B_FIRST + 1, NULL),
+			 0);
+	run(3 * MS);
+	expect(&ra, &qa, 1, 0, 0);
+	same(mb.mem, ra_mr.mem, 4 * 4096 + 1);
+	assert_false(rig_event(&rb, &evt));
+}
+
+/* As many pages are asked for as can be at a time: who wants another waits until
+ * one of them is there. */
+static void requester_waits_for_its_turn(void **state)
+{
+	struct unic_piece p;
+	struct rig_mr many;
+	uint32_t i, n = 0;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&ra, pa, 2 * UNIC_MISSES, UNIC_DEMAND,
+					0, &many),
+			 0);
+	for (i = 0; i < UNIC_MISSES; i++)
+		assert_int_equal(unic_access(&ra.nic, many.stag, (uint16_t)pa,
+					     0, many.iova + i * 8192, 8, &p),
+				 -UNIC_EMISS);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(MS);
+	while (n < UNIC_MISSES && serve(&ra, &many, 96, 1))
+		n++;
+	assert_int_equal(n, UNIC_MISSES);
+	run(MS);
+	assert_true(serve(&ra, &ma, A_FIRST, 1));
+	run(MS);
+	expect(&ra, &qa, 1, 0, 0);
+	same(rb_mr.mem, ma.mem, 100);
+}
+
 static void read_sink_waits(void **state)
 {
 	(void)state;
@@ -548,6 +605,8 @@ static void region_that_ends_meanwhile(void **state)
 		 rb_mr.stag);
 	run(1 * MS);
 	assert_int_equal(rig_dereg(&ra, &ma), UNIC_ST_PENDING);
+	assert_int_equal(rig_fault(&ra, &ma, 0, 1, 0, 0, A_FIRST, NULL),
+			 UNIC_ST_STATE);
 	run(30 * MS);
 	assert_true(rig_cqe(&ra, &qa, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
@@ -563,6 +622,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(requester_waits_for_its_page),
 		TEST(requester_waits_midway),
+		TEST(asks_for_what_is_left),
+		TEST(requester_waits_for_its_turn),
 		TEST(read_sink_waits),
 		TEST(lost_pages_are_brought_again_for_retransmission),
 		TEST(responder_says_when),

@@ -116,6 +116,9 @@ static void renewed_one_starts_anew_and_is_urgent(void **state)
 	unic_notice_delivered(&n, i, seq, NOW);
 	assert_int_equal(unic_notice_extend(&n, i, 5000, &why), 0);
 	unic_notice_renew(&n, i, NOW + 7);
+	assert_int_equal(unic_notice_due(&n, NOW + 7 + H_NS - 1),
+			 UNIC_NOTICE_NIL);
+	assert_int_equal(unic_notice_due(&n, NOW + 7 + H_NS), i);
 	assert_int_equal(unic_notice_delivered(&n, i, seq, NOW + 8),
 			 -UNIC_EINVAL);
 	assert_int_equal(unic_notice_delivered(&n, i, n.notice[i].seq, NOW + 9),

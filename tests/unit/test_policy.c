@@ -427,6 +427,8 @@ static void pain_halves_in_its_half_life(void **state)
 					  1),
 			 250);
 	assert_int_equal(unic_policy_pain(1000, 0, HALF_LIFE / 2, 0, 1), 750);
+	assert_int_equal(unic_policy_pain(UINT32_MAX, 0, 31 * HALF_LIFE, 0, 1),
+			 1);
 	assert_int_equal(unic_policy_pain(UINT32_MAX, 0, 32 * HALF_LIFE, 0, 1),
 			 0);
 	assert_int_equal(unic_policy_pain(UINT32_MAX, 0, UINT64_MAX, 0, 1), 0);

@@ -165,6 +165,8 @@ static void of_the_owner_only(void **state)
 	assert_int_equal(modify(c), UNIC_ST_NO_QP);
 	c.qpn = unic_to_le32(qp.qpn ^ 1);
 	assert_int_equal(modify(c), UNIC_ST_NO_QP);
+	c.qpn = unic_to_le32((qp.qpn & ~0xffu) | UNIC_QPS); /* no such row */
+	assert_int_equal(modify(c), UNIC_ST_NO_QP);
 	assert_int_equal(core_qp()->state, UNIC_QPS_RESET);
 }
 

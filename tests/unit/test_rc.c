@@ -827,6 +827,30 @@ static void tokens(void **state)
 	check_quiet();
 }
 
+/* Part of the message goes to the receive: not more than there is of it, and not
+ * more than may be. */
+static void control_part_has_bounds(void **state)
+{
+	static const uint32_t ctrl[] = { 11, UNIC_TOKEN_CTRL_MAX + 1 };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct unic_cqe cqe;
+
+		up(state);
+		rig_recv(&rb, &qb, 9, &mb, 0, 4096);
+		rig_send(&ra, &qa, UNIC_WR_TOKEN, 1, &ma, 0, i ? 2000 : 10, 5,
+			 6);
+		qa.sq[(qa.sq_tail - 1) % RIG_SLOTS].ctrl_len =
+			unic_to_le32(ctrl[i]);
+		run(MS);
+		assert_true(rig_cqe(&ra, &qa, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_LOC_QP_OP_ERR);
+		assert_int_equal(cqe.detail, UNIC_WD_LENGTH);
+		expect_none(&rb, &qb);
+	}
+}
+
 /* INV-4 for tokens: its owner may use the buffer again after TOKEN_END. */
 static void token_ends_after_its_last_byte(void **state)
 {
@@ -1396,6 +1420,7 @@ int main(void)
 		cmocka_unit_test_setup(truncated, up),
 		cmocka_unit_test(remote_evicted),
 		cmocka_unit_test_setup(tokens, up),
+		cmocka_unit_test(control_part_has_bounds),
 		cmocka_unit_test_setup(token_refusals, up),
 		cmocka_unit_test_setup(token_ends_after_its_last_byte, up),
 		cmocka_unit_test(tokens_on_a_bad_wire),

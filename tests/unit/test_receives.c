@@ -62,6 +62,43 @@ static void receive_in_pieces(void **state)
 	}
 }
 
+/* What stands behind the pieces of a receive is none of them: it need not be
+ * allowed, and no region is held for it. */
+static void behind_its_pieces(void **state)
+{
+	struct rig_mr other;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	for (i = 0; i < 2; i++) { /* the first one has a place in @other */
+		struct unic_rq_slot *s = &qb.rq[qb.rq_tail % RIG_SLOTS];
+
+		rig_recv(&rb, &qb, i, &mb, 0, 100);
+		s->num_sge = i ? 1 : 2;
+		s->sge[1].iova = unic_to_le64(other.iova);
+		s->sge[1].len = unic_to_le32(300);
+		s->sge[1].lkey = unic_to_le32(i ? 0xdead : other.stag);
+	}
+	pair_run(MS);
+	for (i = 0; i < 2; i++) {
+		rb.port.late_dma = i;
+		rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 90, 0, 0);
+		rig_poll(&ra);
+		pair_rounds(&rb, 4);
+		assert_int_equal(rb.nic.mrs.mr[mb.mr].holds, i);
+		assert_int_equal(rb.nic.mrs.mr[other.mr].holds, 0);
+		rb.port.late_dma = false;
+		fake_dma_run(&rb.port, FAKE_PENDING);
+		pair_run(MS);
+		pair_expect(&rb, &qb, i, 0, 90);
+		pair_expect(&ra, &qa, i, 0, 90);
+	}
+	pair_quiet();
+}
+
 /* What a SEND was placed in is not where the WRITE behind it goes, whichever
  * way both take. */
 static void write_behind_a_send(void **state)
@@ -331,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(receive_in_pieces),
+		cmocka_unit_test_setup(behind_its_pieces, up),
 		cmocka_unit_test(write_behind_a_send),
 		cmocka_unit_test(write_behind_a_failed_send),
 		cmocka_unit_test(useless_receives),

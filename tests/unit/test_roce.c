@@ -396,6 +396,11 @@ static void tagged_message_lies(void **state)
 	put(1, OFF_PSN, 3, 0x1002);
 	arrive(1);
 	died(2048);
+	capture_tagged(2500); /* it goes on as a WRITE */
+	arrive(0);
+	put(1, OFF_OPCODE, 1, UNIC_OP_WRITE_MIDDLE);
+	arrive(1);
+	died(1024);
 	capture_tagged(2500); /* a middle without a first */
 	put(1, OFF_PSN, 3, 0x1000);
 	arrive(1);
@@ -616,14 +621,17 @@ static void datagrams(void **state)
 	const struct unic_mad_rx *rx =
 		(const void *)(rb.port.bar + UNIC_BAR_MAD_RX_OFF);
 	uint8_t data[256];
+	uint64_t sent;
 	uint32_t i;
 
 	(void)state;
 	for (i = 0; i < 256; i++)
 		data[i] = (uint8_t)(255 - i);
 	memcpy(cmd.mac, rb.port.mac, 6);
+	sent = rig_count(&ra, tx_frames);
 	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
 	rig_run2(&ra, &rb, MS);
+	assert_int_equal(rig_count(&ra, tx_frames), sent + 1);
 	assert_int_equal(rig_count(&rb, mad_rx), 1);
 	assert_memory_equal(rx->data, data, 256);
 	assert_memory_equal(rx->mac, ra.port.mac, 6);
