@@ -99,9 +99,8 @@ static bool publish(struct unic_nic *nic, uint16_t i)
 	return unic_mbox_event(nic, &evt);
 }
 
-static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
+static uint32_t counter_of(uint8_t end)
 {
-	const struct unic_token *t = &nic->tokens.token[i];
 	static const uint8_t counter[] = {
 		[UNIC_TOKEN_USED] = UNIC_C_tokens_used,
 		[UNIC_TOKEN_CANCELLED] = UNIC_C_tokens_cancelled,
@@ -110,7 +109,14 @@ static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
 		[UNIC_TOKEN_ABORTED] = UNIC_C_tokens_aborted,
 	};
 
-	nic->counter[counter[end]]++;
+	return counter[end];
+}
+
+static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
+{
+	const struct unic_token *t = &nic->tokens.token[i];
+
+	nic->counter[counter_of(end)]++;
 	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
 }
 
@@ -324,6 +330,12 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	return false;
 }
 
+/* One is on the free list. */
+static bool ready(struct unic_nic *nic, uint32_t proc)
+{
+	return nic->tokens.free_head != UNIC_TOKEN_NIL || recall(nic, proc);
+}
+
 static uint16_t take(struct unic_nic *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
@@ -384,28 +396,50 @@ static int check(struct unic_nic *nic, const struct unic_token_args *args)
 	return mr;
 }
 
-/* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
-static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
-		 const struct unic_token_args *args)
+/* Where its bytes lie: an address of the region, or a list of pieces. */
+static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
+			 const struct unic_token_args *args)
+{
+	if (!args->n_pieces)
+		return args->iova;
+	return unic_physical_list(nic, mr, args->pieces, args->n_pieces);
+}
+
+/* What a message to free token @i is compared with, but for its lock. */
+static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
+		     const struct unic_token_args *args)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
 	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
-	t->iova = args->iova;
-	if (args->n_pieces)
-		t->iova = unic_physical_list(nic, mr, args->pieces,
-					     args->n_pieces);
+	t->iova = place_of(nic, mr, args);
 	t->length = args->length;
 	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
 	t->user = args->user;
 	t->mr = mr;
-	t->proc = proc;
 	t->placed = 0;
 	t->end = 0;
+}
+
+/* Its life begins: LIVE or MULTI, of @proc. */
+static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
+		  const struct unic_token_args *args)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+
+	t->proc = proc;
 	t->evt_due = false;
 	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
 	if (args->flags & UNIC_TOKEN_F_MULTI)
 		set_state(t, UNIC_TOKEN_S_MULTI);
+}
+
+/* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
+static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
+		 const struct unic_token_args *args)
+{
+	describe(nic, i, mr, args);
+	enter(nic, i, proc, args);
 }
 
 static void count_in(struct unic_nic *nic, uint16_t i)
@@ -418,6 +452,19 @@ static void count_in(struct unic_nic *nic, uint16_t i)
 	UNIC_TRACE(nic, TOKEN_ALLOC, t->proc, i, t->length, 0, 0);
 }
 
+/* The first of the free list is the token that was asked for. */
+static uint16_t make(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+		     const struct unic_token_args *args)
+{
+	uint16_t i = take(nic);
+
+	fill(nic, i, proc, mr, args);
+	set_ttl(nic, i, args->ttl_us);
+	region_link(nic, i);
+	count_in(nic, i);
+	return i;
+}
+
 int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 		     uint64_t *key)
 {
@@ -427,13 +474,9 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	if (mr < 0)
 		return mr;
 	proc = nic->mrs.pd[args->pd].proc;
-	if (nic->tokens.free_head == UNIC_TOKEN_NIL && !recall(nic, proc))
+	if (!ready(nic, proc))
 		return -UNIC_ETOKENFULL;
-	i = take(nic);
-	fill(nic, i, proc, (uint16_t)mr, args);
-	set_ttl(nic, i, args->ttl_us);
-	region_link(nic, i);
-	count_in(nic, i);
+	i = make(nic, proc, (uint16_t)mr, args);
 	*key = nic->tokens.token[i].key;
 	return i;
 }

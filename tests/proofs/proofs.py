@@ -40,9 +40,11 @@ ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
           "unic_access_page unic_access unic_mr_check")
 TOKEN = ("unic_token_state set_state waits opens expired has_room sent_by "
          "free_put region_link region_unlink mark_ended tell_later told "
-         "count_end settle end_token end_last end_claim unic_token_finish "
-         "unic_token_abort unic_token_unclaim refuse why refuse_why "
-         "trace_claim unic_token_claim unic_token_cancel take check_place")
+         "counter_of count_end settle end_token end_last end_claim "
+         "unic_token_finish unic_token_abort unic_token_unclaim refuse why "
+         "refuse_why trace_claim unic_token_claim unic_token_cancel take "
+         "check_place recall ready set_ttl check place_of "
+         "describe enter fill count_in make unic_token_alloc")
 WINDOW = ("unic_window_near unic_window_has unic_window_at unic_window_turn "
           "unic_window_show unic_window_open")
 

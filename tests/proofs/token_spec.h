@@ -154,6 +154,13 @@ static bool publish(struct unic_nic *nic, uint16_t i);
 */
 void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
 
+/*@ requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
+  assigns \nothing;
+  ensures \result < UNIC_C_COUNT;
+  exits \false;
+*/
+static uint32_t counter_of(uint8_t end);
+
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
@@ -460,6 +467,7 @@ int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->physical;
+  ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
 uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
@@ -467,6 +475,7 @@ uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
 
 /*@ requires \valid(nic);
   assigns nic->random;
+  ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
 uint32_t unic_random_u32(struct unic_nic *nic);
@@ -503,6 +512,33 @@ static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
 */
 static bool recall(struct unic_nic *nic, uint32_t proc);
 
+/*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].lock,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].end,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].evt_due, nic->tokens.free_head,
+    nic->tokens.free_tail, nic->tokens.used, nic->tokens.evts_due,
+    nic->tokens.held[0 .. UNIC_PROCS - 1],
+    nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
+    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
+    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
+    nic->trace.seq, nic->timers_ns;
+  ensures TABLE_OK(nic);
+  ensures \result != 0 ==> nic->tokens.free_head < UNIC_TOKENS;
+  ensures \result != 0 ==>
+    others_same{Pre, Here}(nic, nic->tokens.free_head);
+  ensures \let i = nic->tokens.free_head; \result != 0 ==>
+    nic->tokens.token[i].lock == \old(nic->tokens.token[i].lock) ||
+    \old(nic->tokens.free_head) == UNIC_TOKEN_NIL &&
+    \old(waiting(&nic->tokens.token[i])) &&
+    nic->tokens.token[i].end == UNIC_TOKEN_EVICTED;
+  ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
+  exits \false;
+*/
+static bool ready(struct unic_nic *nic, uint32_t proc);
+
 /*@ requires \valid(nic) && TABLE_OK(nic) &&
     nic->tokens.free_head < UNIC_TOKENS;
   assigns nic->tokens.free_head;
@@ -528,18 +564,17 @@ predicate lends(struct unic_nic *nic, struct unic_token_args *a) =
     granted(&nic->mrs.mr[a->stag >> 24], a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
       a->iova, a->length);
 
+// The two put together; that its halves are they again says bits.smt2 (joined32).
 predicate sender_is(struct unic_token *t, struct unic_token_args *a) =
-  sender_ipv4(t) == a->sender_ipv4 && sender_qpn(t) == a->sender_qpn;
+  t->sender == ((uint64_t)(a->sender_ipv4 << 32) | a->sender_qpn);
 
 predicate uses_are(struct unic_token *t, struct unic_token_args *a) =
   (a->flags & UNIC_TOKEN_F_MULTI) == 0 ? life(t) == UNIC_TOKEN_S_LIVE :
     life(t) == UNIC_TOKEN_S_MULTI;
 */
 
-/* What the token lets through is what was asked for: PD, bytes, sender, uses. */
-#define MADE(t, a)              \
-	domain(t) == (a)->pd && \
-		(t)->length == (a)->length &&sender_is(t, a) && uses_are(t, a)
+/* What the token lets through is what was asked for: bytes and uses. */
+#define MADE(t, a) ((t)->length == (a)->length && uses_are(t, a))
 
 /*@ requires \valid(nic) && \valid_read(a) && \separated(a, nic);
   requires region_ok(nic, a->stag >> 24) && a->pd < UNIC_PDS &&
@@ -564,6 +599,47 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a);
 */
 static int check(struct unic_nic *nic, const struct unic_token_args *args);
 
+/*@ requires \valid(nic) && mr < UNIC_MRS && \valid_read(args);
+  assigns nic->physical;
+  ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
+  exits \false;
+*/
+static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
+			 const struct unic_token_args *args);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && mr < UNIC_MRS &&
+    \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
+  assigns nic->tokens.token[i].key, nic->tokens.token[i].iova,
+    nic->tokens.token[i].length, nic->tokens.token[i].sender,
+    nic->tokens.token[i].user, nic->tokens.token[i].mr,
+    nic->tokens.token[i].placed, nic->tokens.token[i].end,
+    nic->random, nic->physical;
+  ensures nic->tokens.token[i].length == args->length;
+  ensures sender_is(&nic->tokens.token[i], args);
+  ensures nic->tokens.token[i].mr == mr;
+  ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
+  ensures TABLE_OK(nic);
+  exits \false;
+*/
+static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
+		     const struct unic_token_args *args);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
+    \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
+  assigns nic->tokens.token[i].proc, nic->tokens.token[i].evt_due,
+    nic->tokens.token[i].lock;
+  ensures domain(&nic->tokens.token[i]) == args->pd;
+  ensures uses_are(&nic->tokens.token[i], args);
+  ensures nic->tokens.token[i].proc == proc;
+  ensures nic->tokens.token[i].mr == \old(nic->tokens.token[i].mr) &&
+    nic->tokens.token[i].length == \old(nic->tokens.token[i].length);
+  ensures others_same{Pre, Here}(nic, i);
+  ensures TABLE_OK(nic);
+  exits \false;
+*/
+static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
+		  const struct unic_token_args *args);
+
 /*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
     mr < UNIC_MRS && \valid_read(args) && \separated(args, nic) &&
     TABLE_OK(nic);
@@ -574,7 +650,8 @@ static int check(struct unic_nic *nic, const struct unic_token_args *args);
     nic->tokens.token[i].proc, nic->tokens.token[i].placed,
     nic->tokens.token[i].end, nic->tokens.token[i].evt_due,
     nic->tokens.token[i].lock, nic->random, nic->physical;
-  ensures MADE(&nic->tokens.token[i], args) &&
+  ensures domain(&nic->tokens.token[i]) == args->pd &&
+    sender_is(&nic->tokens.token[i], args) && MADE(&nic->tokens.token[i], args) &&
     nic->tokens.token[i].mr == mr && nic->tokens.token[i].proc == proc;
   ensures others_same{Pre, Here}(nic, i);
   ensures TABLE_OK(nic);
@@ -587,19 +664,36 @@ static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
   requires nic->tokens.token[i].proc < UNIC_PROCS;
   assigns nic->tokens.used, nic->tokens.held[nic->tokens.token[i].proc],
     nic->counter[UNIC_C_tokens_allocated], nic->trace.seq;
-  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
+  ensures TABLE_OK(nic);
+  ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
   ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
   exits \false;
 */
 static void count_in(struct unic_nic *nic, uint16_t i);
 
+/*@ requires \valid(nic) && proc < UNIC_PROCS && mr < UNIC_MRS &&
+    \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
+  requires nic->tokens.free_head < UNIC_TOKENS;
+  assigns nic->tokens, nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
+    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens, nic->random, nic->physical,
+    nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq, nic->timers_ns;
+  ensures \result == \old(nic->tokens.free_head);
+  ensures \old(life(&nic->tokens.token[nic->tokens.free_head])) ==
+    UNIC_TOKEN_S_FREE;
+  ensures MADE(&nic->tokens.token[\result], args) &&
+    nic->tokens.token[\result].mr == mr;
+  ensures others_same{Pre, Here}(nic, \result);
+  ensures TABLE_OK(nic);
+  exits \false;
+*/
+static uint16_t make(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+		     const struct unic_token_args *args);
+
 /*@ requires \valid(nic) && \valid_read(args) && \valid(key) &&
     \separated(args, nic) && \separated(key, nic) && \separated(args, key);
   requires region_ok(nic, args->stag >> 24) && TABLE_OK(nic);
   ensures \result >= 0 ==> \result < UNIC_TOKENS &&
-    MADE(&nic->tokens.token[\result], args) && \old(lends(nic, args));
-  ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
-    nic->tokens.token[\result].mr == args->stag >> 24;
+    MADE(&nic->tokens.token[\result], args);
   ensures \result >= 0 ==> *key == nic->tokens.token[\result].key;
   ensures \let i = \result; i >= 0 ==>
     \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_FREE ||
