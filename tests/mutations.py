@@ -69,8 +69,8 @@ MUTATIONS = (
     ("token.c", "return unic_whole(&t->key) == key &&",
      "return (uint32_t)t->key == (uint32_t)key &&",
      "token: half of the key is compared"),
-    ("token.c", "tag->payload > t->length))",
-     "tag->payload > t->length + 1))",
+    ("token.c", "end <= t->length;",
+     "end <= t->length + 1;",
      "token: one byte too many is placed"),
     ("token.c", "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);", "",
      "token: a claim does not cancel (two messages for one token)"),
@@ -95,7 +95,7 @@ MUTATIONS = (
      "evict: does not wait for operations that hold the region"),
     ("access.h", "&& !mr->dmas && ", "&& ",
      "evict: does not wait for DMA in flight"),
-    ("access.h", " && !mr->n_tokens;", ";",
+    ("access.h", " && !mr->n_tokens && !mr->deps;", " && !mr->deps;",
      "evict: does not wait for messages that have claimed a token"),
 )
 
