@@ -578,7 +578,7 @@ void unic_region_cancel(struct unic_req *req)
 			send_cancel(req, mr);
 			return;
 		}
-		if (mr->state == R_REGISTERING && !mr->cancel) {
+		if (mr->state == R_REGISTERING && mr->may_wait && !mr->cancel) {
 			mr->cancel = req; /* when we know its number */
 			return;
 		}

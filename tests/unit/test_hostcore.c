@@ -1855,6 +1855,27 @@ static void cancelled_and_granted(void **state)
 	fake_delete(f);
 }
 
+/* MR_ALLOC never waits: there is nothing to cancel, and that is said. */
+static void cancel_of_what_cannot_wait(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_alloc a = { .kind = UNIC_FORM_WINDOW2 };
+	struct unic_ctl_wait_cancel c = { 0 };
+	uint32_t at = 0;
+	const struct unic_obj *pd;
+
+	(void)state;
+	region(f, 4);
+	pd = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_PD,
+			   UNIC_OBJ_ANYONE);
+	a.pd = unic_to_le32(pd->id);
+	ask(f, UNIC_CTL_MR_ALLOC, &a);
+	ask(f, UNIC_CTL_WAIT_CANCEL, &c);
+	settle(f);
+	assert_int_equal(f->os.replies, 2);
+	fake_delete(f);
+}
+
 /* Giving back is possible with UNIC_CTL_OPEN_MAX requests open. */
 static void giving_back_has_its_own_room(void **state)
 {
@@ -3422,6 +3443,7 @@ int main(void)
 		cmocka_unit_test(dereg_crosses_the_grant),
 		cmocka_unit_test(dereg_of_a_waiting_region_cancels),
 		cmocka_unit_test(cancelled_and_granted),
+		cmocka_unit_test(cancel_of_what_cannot_wait),
 		cmocka_unit_test(giving_back_has_its_own_room),
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(mapped_slot_is_left_alone),
