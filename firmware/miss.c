@@ -172,17 +172,22 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	return -UNIC_EMISS;
 }
 
-void unic_miss_more(struct unic_nic *nic, uint32_t bytes)
+void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 {
 	struct unic_misses *ms = &nic->misses;
 	struct unic_miss *m = &ms->miss[ms->last];
-	const struct unic_mr *mr;
-	uint32_t n;
+	const struct unic_mr *region;
+	uint32_t last, n;
 
-	if (ms->last == UNIC_MISS_NONE || m->state != UNIC_MISS_DUE)
+	if (ms->last == UNIC_MISS_NONE || m->state != UNIC_MISS_DUE ||
+	    m->mr != mr)
 		return;
-	mr = &nic->mrs.mr[m->mr];
-	n = bounded(mr, m->first, (bytes >> mr->page_shift) + 1u);
+	region = &nic->mrs.mr[mr];
+	last = (uint32_t)(((end - 1) >> region->page_shift) -
+			  (region->iova >> region->page_shift));
+	if (last < m->first)
+		return;
+	n = bounded(region, m->first, last - m->first + 1u);
 	if (n > m->count)
 		m->count = n;
 }

@@ -69,9 +69,9 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
  * soon. Returns -UNIC_EMISS. */
 int unic_miss_starved(struct unic_nic *nic);
 
-/** unic_miss_more() - the operation of the last access that missed needs @bytes
- * from there on. */
-void unic_miss_more(struct unic_nic *nic, uint32_t bytes);
+/** unic_miss_more() - the operation of the last access that missed goes on, in
+ * region @mr, to the byte before @end (IOVA). Nothing, if it missed elsewhere. */
+void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
 
 /** unic_miss_wait() - queue pair @idx goes on (unic_requester_filled(),
  * unic_responder_filled()) when the last access that missed may succeed. */

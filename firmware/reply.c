@@ -123,10 +123,9 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
 static void read_missed(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
-	uint32_t done = rd->off << qp->mtu_shift;
 	uint16_t idx = unic_qp_index(nic, qp);
 
-	unic_miss_more(nic, rd->len - done);
+	unic_miss_more(nic, rd->mr, rd->iova + rd->len);
 	qp->rsp.miss_wait = true;
 	if (!unic_miss_waits(nic, idx))
 		unic_responder_filled(nic, idx);

@@ -109,16 +109,16 @@ static uint8_t detail_of(int err)
 	return err == -UNIC_ENOPAGE ? UNIC_WD_PAGE : UNIC_WD_NONE;
 }
 
-/* Bytes from @psn on to the end of its request, which is sq.cur. */
-static uint32_t bytes_left(struct unic_qp *qp)
+/* What is left of request sq.cur, if it is in one region, is asked for, too. */
+static void ask_ahead(struct unic_nic *nic, struct unic_sq *sq)
 {
-	struct unic_sq *sq = &qp->sq;
-	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
-	uint32_t off = unic_psn_add(sq->psn, -wr->psn) << qp->mtu_shift;
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	const struct unic_sge *sge = &slot->sge[0];
 
-	if (sq->cur == sq->next || unic_sq_slot(sq, sq->cur)->num_sge != 1)
-		return 0;
-	return off < wr->len ? wr->len - off : 0;
+	if (sq->cur != sq->next && slot->num_sge == 1)
+		unic_miss_more(nic, unic_stag_index(sge->lkey),
+			       unic_from_le64(sge->iova) +
+				       unic_from_le32(sge->len));
 }
 
 /*
@@ -141,7 +141,7 @@ static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 		fail_at(nic, qp, psn, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
 		return;
 	}
-	unic_miss_more(nic, bytes_left(qp));
+	ask_ahead(nic, sq);
 	sq->rnr_wait = true;
 	sq->miss_wait = true;
 	UNIC_COUNT(nic, miss_suspended);

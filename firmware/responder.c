@@ -729,7 +729,8 @@ static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
-	unic_miss_more(nic, m->left);
+	if (m->kind != UNIC_MSG_SEND)
+		unic_miss_more(nic, m->mr, m->iova + m->left);
 	if (!m->placed) {
 		drop_target(nic, m);
 		unic_rq_drop_holds(nic, qp);

@@ -250,6 +250,49 @@ static void asks_for_what_is_left(void **state)
 	assert_false(rig_event(&rb, &evt));
 }
 
+/* The next miss of @r begins at @first and asks for @count pages: all of them
+ * come, from page @from of the window on. */
+static void served_exactly(struct rig *r, const struct rig_mr *mr,
+			   uint32_t first, uint32_t count, uint32_t from)
+{
+	struct unic_evt_miss evt;
+
+	rig_expect(r, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.first), first);
+	assert_int_equal(unic_from_le32(evt.count), count);
+	assert_int_equal(rig_fault(r, mr, first, count, unic_from_le32(evt.seq),
+				   0, from + first, NULL),
+			 0);
+	run(MS);
+	assert_false(rig_event(r, &evt));
+}
+
+/* No page is asked for that the message does not touch, on whichever side it is
+ * missing; nor is one forgotten. */
+static void asks_for_no_page_too_many(void **state)
+{
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 4096, 2 * 4096, rb_mr.iova,
+		 rb_mr.stag);
+	run(20000);
+	served_exactly(&ra, &ma, 1, 2, A_FIRST);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ra_mr, 0, 4096, mb.iova, mb.stag);
+	run(20000);
+	served_exactly(&rb, &mb, 0, 1, B_FIRST);
+	rig_send(&ra, &qa, UNIC_WR_READ, 3, &ra_mr, 0, 8192, mb.iova + 4096,
+		 mb.stag);
+	run(20000);
+	served_exactly(&rb, &mb, 1, 2, B_FIRST);
+	rig_send(&ra, &qa, UNIC_WR_READ, 4, &ma, 3 * 4096 + 4095, 2, rb_mr.iova,
+		 rb_mr.stag);
+	run(20000);
+	served_exactly(&ra, &ma, 3, 2, A_FIRST);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+	expect(&ra, &qa, 3, 0, 0);
+	expect(&ra, &qa, 4, 0, 0);
+}
+
 /* As many pages are asked for as can be at a time: who wants another waits until
  * one of them is there. */
 static void requester_waits_for_its_turn(void **state)
@@ -623,6 +666,7 @@ int main(void)
 		TEST(requester_waits_for_its_page),
 		TEST(requester_waits_midway),
 		TEST(asks_for_what_is_left),
+		TEST(asks_for_no_page_too_many),
 		TEST(requester_waits_for_its_turn),
 		TEST(read_sink_waits),
 		TEST(lost_pages_are_brought_again_for_retransmission),
