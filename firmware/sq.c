@@ -649,6 +649,21 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 	return true;
 }
 
+/* The record of the oldest request, which has ended as @wr says; none is due of
+ * one that is not signaled and ended well. */
+static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
+		       const struct unic_wr *wr)
+{
+	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.una);
+	uint32_t len = wr->len;
+
+	if (!wr->status && !(slot->flags & UNIC_WR_SIGNALED))
+		return true;
+	if (wr->status && !unic_memop_is(slot->opcode))
+		len = 0; /* of a memory operation: which element was wrong */
+	return post(nic, qp, qp->sq.una, wr->status, wr->detail, len);
+}
+
 bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -661,10 +676,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 
 		if (wr->state != UNIC_WRS_DEAD && !acked(sq, wr))
 			break;
-		if ((wr->status ||
-		     (unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED)) &&
-		    !post(nic, qp, sq->una, wr->status, wr->detail,
-			  wr->status ? 0 : wr->len))
+		if (!post_ended(nic, qp, wr))
 			return no_room(nic, sq);
 		if (sq->cur == sq->una)
 			sq->cur += slots;
@@ -690,10 +702,7 @@ static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!wr || (!wr->status && !acked(sq, wr)))
 		return post(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0, 0);
-	if (wr->status)
-		return post(nic, qp, sq->una, wr->status, wr->detail, 0);
-	return !(unic_sq_slot(sq, sq->una)->flags & UNIC_WR_SIGNALED) ||
-	       post(nic, qp, sq->una, 0, 0, wr->len);
+	return post_ended(nic, qp, wr);
 }
 
 /* One request, known or not. */

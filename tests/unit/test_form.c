@@ -917,6 +917,15 @@ static void posted_lists(void **state)
 	cqe = post_make(UNIC_WR_REG_INDIRECT, &x, 4, RW, p.iova, p.sge, 3);
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 1);
+	again();
+	p.sge[1] = p.sge[0];
+	p.sge[2].lkey = unic_to_le32(0);
+	memcpy(mb[2].mem, p.sge, 48);
+	s.sge[0] = piece(&mb[2], 0, 48);
+	cqe = post(&rb, &qb, s, NULL);
+	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 2);
 	again();
 	s.sge[0] = piece(&mb[2], 0, 3 * PAGE + 1);
 	cqe = post(&rb, &qb, s, NULL);
@@ -1112,23 +1121,26 @@ static void each_wrong_fast_registration(void **state)
 
 	(void)state;
 	alloc_ok(UNIC_FORM_FAST, 3, &f);
-#define BAD(at, code)                                                    \
+#define BAD(at, code, which)                                             \
 	do {                                                             \
 		cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, at, list, 2); \
 		assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);        \
 		assert_int_equal(cqe.detail, UNIC_WD_##code);            \
+		assert_int_equal(unic_from_le32(cqe.byte_len), which);   \
 		memcpy(list, good, sizeof(list));                        \
 		again();                                                 \
 	} while (0)
 	memcpy(list, good, sizeof(list));
-	BAD(0x7001, ALIGN);
-	BAD(0x7800, ALIGN);
+	BAD(0x7001, ALIGN, 0);
+	BAD(0x7800, ALIGN, 0);
 	list[0].len = unic_to_le32(2 * PAGE - 1);
-	BAD(0x7000, ALIGN);
+	BAD(0x7000, ALIGN, 0);
 	list[1].iova = unic_to_le64(mb[2].iova + 8);
-	BAD(0x7000, ALIGN);
+	BAD(0x7000, ALIGN, 1);
+	list[1].lkey = unic_to_le32(mb[2].stag ^ 1);
+	BAD(0x7000, STAG, 1);
 	list[1].len = unic_to_le32(PAGE + 1);
-	BAD(0x7000, LENGTH); /* a page more than it has */
+	BAD(0x7000, LENGTH, 0); /* a page more than it has */
 #undef BAD
 	cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, good, 2);
 	assert_int_equal(cqe.status, 0);
