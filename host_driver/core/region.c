@@ -52,8 +52,17 @@ void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr)
 	mr->next_bytes = 0;
 }
 
+void unic_hmr_waiting(struct unic_host *host, struct unic_hmr *mr, bool waits)
+{
+	uint32_t *n = &proc_of(host, mr)->waits;
+
+	*n = *n - mr->waits + waits;
+	mr->waits = waits;
+}
+
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr)
 {
+	unic_hmr_waiting(host, mr, false);
 	unic_mr_unpin(host, mr);
 	unic_mr_unpin_next(host, mr);
 	proc_of(host, mr)->regions--;
@@ -150,12 +159,8 @@ static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
 void unic_hmr_failed(struct unic_host *host, struct unic_hmr *mr,
 		     struct unic_req *req, uint32_t status)
 {
-	struct unic_hproc *proc = proc_of(host, mr);
-
 	end_cancel(mr, UNIC_ST_NO_WAIT);
 	end_dereg(mr, UNIC_ST_OK);
-	if (mr->state == R_WAITING)
-		proc->waits--;
 	if (!req)
 		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
 	mr->waiter = NULL;
@@ -172,6 +177,7 @@ static void reg_active(struct unic_host *host, struct unic_hmr *mr,
 	struct unic_req *dereg = mr->dereg;
 
 	mr->state = R_ACTIVE;
+	unic_hmr_waiting(host, mr, false);
 	mr->waiter = NULL;
 	unic_journal_put(host, &mr->obj, mr->made, mr->stag, 0);
 	end_cancel(mr, UNIC_ST_NO_WAIT);
@@ -296,6 +302,7 @@ static void load(struct unic_req *req, struct unic_hmr *mr)
 					   mr->page_shift);
 
 	mr->state = R_FILLING;
+	unic_hmr_waiting(host, mr, false);
 	if (shift == mr->page_shift && unic_hmr_pin(host, mr)) {
 		fill_next(req, mr);
 		return;
@@ -334,7 +341,6 @@ static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
 
 	unic_mr_unpin(host, mr);
 	mr->state = R_WAITING;
-	proc_of(host, mr)->waits++;
 	if (mr->async) {
 		mr->waiter = NULL;
 		answer_reg(req, mr, UNIC_ST_PENDING);
@@ -450,25 +456,19 @@ static void send_reg(struct unic_req *req, struct unic_hmr *mr)
 	if (mr->may_wait) {
 		cmd.timeout_us = r.timeout_us;
 		cmd.flags |= UNIC_REG_WAIT;
+		unic_hmr_waiting(req->host, mr, true);
 	}
 	req->id = mr->obj.id;
 	mr->waiter = req;
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
 }
 
-/* Its share of the NIC's places to wait; regions that may come to wait count,
- * so that two requests at once do not get one place. */
+/* Is less taken than its share of the NIC's places to wait? */
 static bool may_wait(struct unic_req *req)
 {
-	struct unic_host *host = req->host;
-	uint32_t at = 0, waits = 0, share = host->waits / host->config.slots;
-	struct unic_hmr *mr;
+	uint32_t share = req->host->waits / req->host->config.slots;
 
-	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
-				   unic_req_owner(req))))
-		waits += mr->state == R_WAITING ||
-			 (mr->state == R_REGISTERING && mr->may_wait);
-	return waits < (share ? share : 1);
+	return unic_req_proc(req)->waits < (share ? share : 1);
 }
 
 void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r)
@@ -590,7 +590,6 @@ void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr)
 {
 	struct unic_req *req;
 
-	proc_of(host, mr)->waits--;
 	mr->state = R_FILLING;
 	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
 	if (!req) {
@@ -705,8 +704,6 @@ void unic_hmr_drop(struct unic_host *host, struct unic_hmr *mr, uint32_t status)
 {
 	struct unic_req *waiter = mr->waiter;
 
-	if (mr->state == R_WAITING)
-		proc_of(host, mr)->waits--;
 	end_cancel(mr, status);
 	end_dereg(mr, status);
 	unic_hmr_forget(host, mr);

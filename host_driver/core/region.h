@@ -37,6 +37,7 @@ struct unic_hmr {
 	uint8_t page_shift;
 	uint8_t residency; /* enum unic_residency */
 	bool may_wait, async, pinned;
+	bool waits;    /* is one of proc.waits */
 	bool requeued; /* REGISTERING again after a reset: its id is known */
 	bool reregs;   /* `waiter` is MR_REREG */
 	uint8_t kind;  /* enum unic_form_kind */
@@ -82,6 +83,10 @@ void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr);
 /** unic_mr_refused() - answer @status, with the usage record of the NIC where it
  * explains that. */
 void unic_mr_refused(struct unic_req *req, uint32_t status);
+
+/** unic_hmr_waiting() - it is, or is not any more, one of those of its process
+ * that wait or may come to, so that two requests at once do not get one place. */
+void unic_hmr_waiting(struct unic_host *host, struct unic_hmr *mr, bool waits);
 
 /** unic_hmr_forget() - unpin and free; its id ends. */
 void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);

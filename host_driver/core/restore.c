@@ -38,7 +38,7 @@ static void lose_region(struct unic_host *host, struct unic_hmr *mr)
 		unic_mr_unpin(host, mr);
 		mr->requeued = false;
 		mr->state = R_WAITING;
-		proc_of(host, mr)->waits++;
+		unic_hmr_waiting(host, mr, true);
 	}
 	if (leaving || mr->dereg) {
 		unic_hmr_drop(host, mr, UNIC_ST_OK);
@@ -381,7 +381,6 @@ static void queued(struct unic_call *call)
 	}
 	mr->requeued = false;
 	mr->state = R_WAITING;
-	proc_of(host, mr)->waits++;
 	if (!status || status == UNIC_ST_PENDING)
 		unic_hmr_numbers(mr, call);
 	if (status == UNIC_ST_PENDING) {
@@ -418,7 +417,6 @@ static void queue(struct unic_host *host, struct unic_hmr *mr)
 			(uint32_t)((mr->give_up_ns - now) / 1000 + 1));
 	mr->requeued = true;
 	mr->state = R_REGISTERING;
-	proc_of(host, mr)->waits--;
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, queued);
 }
 

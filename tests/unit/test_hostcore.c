@@ -187,6 +187,22 @@ static void nic_run(struct fake *f)
 	}
 }
 
+/* Each process's count of requests that wait, or may come to, is that of the
+ * regions which say so. */
+static void check_waits(struct fake *f)
+{
+	uint32_t n[SLOTS] = { 0 }, at = 0, i;
+	struct unic_hmr *mr;
+
+	while ((mr = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE)))
+		n[mr->obj.owner] +=
+			mr->state == R_WAITING ||
+			(mr->state == R_REGISTERING && mr->may_wait);
+	for (i = 0; i < SLOTS; i++)
+		assert_int_equal(f->host->proc[i].waits, n[i]);
+}
+
 static void settle(struct fake *f)
 {
 	int i;
@@ -194,6 +210,7 @@ static void settle(struct fake *f)
 	for (i = 0; i < 20; i++) {
 		nic_run(f);
 		unic_host_poll(f->host);
+		check_waits(f);
 	}
 }
 
