@@ -64,13 +64,31 @@ int unic_unlisten(struct unic_listener *l)
 	return 0;
 }
 
+static int attach_private(struct unic_call *call, const void *data,
+			  unsigned int len)
+{
+	if (len > UNIC_PRIVATE_MAX)
+		return unic_fail(-EINVAL, "private data: %u bytes, %u at most",
+				 len, UNIC_PRIVATE_MAX);
+	if (len && !data)
+		return unic_fail(-EINVAL, "private data: %u bytes at NULL",
+				 len);
+	call->tail = data;
+	call->tail_bytes = len;
+	return 0;
+}
+
 static int build_connect(const struct unic_qp *qp,
 			 const struct unic_conn_param *param,
-			 struct unic_ctl_connect *req)
+			 struct unic_ctl_connect *req, struct unic_call *call)
 {
-	if (param->private_len > UNIC_PRIVATE_MAX)
-		return unic_fail(-EINVAL, "private data: %u bytes, %u at most",
-				 param->private_len, UNIC_PRIVATE_MAX);
+	int err;
+
+	if (!param)
+		return unic_fail(-EINVAL, "connection parameters are NULL");
+	err = attach_private(call, param->private_data, param->private_len);
+	if (err)
+		return err;
 	req->qp = unic_to_le32(qp->id);
 	req->rights = param->rights
 			      ? param->rights
@@ -98,13 +116,11 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		  } };
 	struct unic_call call = {
 		.rec = &rec,
-		.tail = param->private_data,
-		.tail_bytes = param->private_len,
 		.reply_tail = reply,
 		.reply_room = reply && reply_len ? *reply_len : 0,
 		.timeout_ms = timeout_ms + UNIC_CALL_MS,
 	};
-	int err = build_connect(qp, param, &rec.req);
+	int err = build_connect(qp, param, &rec.req, &call);
 	int status;
 
 	if (err)
@@ -126,12 +142,8 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		struct unic_ctl_connect req;
 		struct unic_ctl_conn_reply reply;
 	} rec = { .req = { .conn = unic_to_le32(conn) } };
-	struct unic_call call = {
-		.rec = &rec,
-		.tail = param->private_data,
-		.tail_bytes = param->private_len,
-	};
-	int err = build_connect(qp, param, &rec.req);
+	struct unic_call call = { .rec = &rec };
+	int err = build_connect(qp, param, &rec.req, &call);
 
 	if (err)
 		return err;
@@ -146,15 +158,11 @@ int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
 		unsigned int private_len)
 {
 	struct unic_ctl_reject rec = { .conn = unic_to_le32(conn) };
-	struct unic_call call = {
-		.rec = &rec,
-		.tail = private_data,
-		.tail_bytes = private_len,
-	};
+	struct unic_call call = { .rec = &rec };
+	int err = attach_private(&call, private_data, private_len);
 
-	if (private_len > UNIC_PRIVATE_MAX)
-		return unic_fail(-EINVAL, "private data: %u bytes, %u at most",
-				 private_len, UNIC_PRIVATE_MAX);
+	if (err)
+		return err;
 	return unic_fail_status("reject",
 				unic_ctl(ctx, UNIC_CTL_REJECT, &call));
 }

@@ -627,14 +627,15 @@ int unic_unlisten(struct unic_listener *l);
  * @reply: private data of the answer, *reply_len in: room, out: bytes; both may
  *         be NULL. Post receives first.
  * 0: the QP is in RTS. -ETIME nobody answers, -ECONNREFUSED rejected (*reply is
- * filled), -EHOSTUNREACH no such address.
+ * filled), -EHOSTUNREACH no such address, -EINVAL no @param, or private data that
+ * is too long or not there.
  */
 int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		 const struct unic_conn_param *param, int timeout_ms,
 		 void *reply, unsigned int *reply_len);
 
 /** unic_accept() - accept the request @conn of a UNIC_EV_CONNECT with @qp (state
- * RESET) and wait until the QP is in RTS. */
+ * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(). */
 int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		const struct unic_conn_param *param);
 int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,

@@ -864,6 +864,33 @@ static void posts_reach_the_ring(void **state)
 	rig_down(&r);
 }
 
+/* What a caller forgot is said before anything is dereferenced or sent. */
+static void connections_say_what_is_missing(void **state)
+{
+	static const uint8_t bytes[UNIC_PRIVATE_MAX + 1];
+	struct unic_conn_param none = { .private_len = 4 };
+	struct unic_conn_param big = { .private_data = bytes,
+				       .private_len = sizeof(bytes) };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_connect(r.qp, 1, 2, NULL, 10, NULL, NULL),
+			 -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "parameters"));
+	assert_int_equal(unic_accept(r.ctx, 3, r.qp, NULL), -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "parameters"));
+	assert_int_equal(unic_connect(r.qp, 1, 2, &none, 10, NULL, NULL),
+			 -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "private data"));
+	assert_int_equal(unic_accept(r.ctx, 3, r.qp, &big), -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "private data"));
+	assert_int_equal(unic_reject(r.ctx, 3, NULL, 4), -EINVAL);
+	assert_int_equal(unic_reject(r.ctx, 3, bytes, sizeof(bytes)), -EINVAL);
+	assert_false(unic_conn_dead(r.ctx->conn));
+	rig_down(&r);
+}
+
 static void inline_data_is_copied(void **state)
 {
 	char text[97] = "0123456789abcdefghijklmnopqrstuvwxyzABCD";
@@ -1584,6 +1611,7 @@ int main(void)
 		WITH_DRIVER(a_region_that_does_not_end_stays),
 		WITH_DRIVER(a_refused_registration_says_why),
 		WITH_DRIVER(posts_reach_the_ring),
+		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
 		WITH_DRIVER(completions_are_not_believed),
 		WITH_DRIVER(receives_end_in_any_order),
