@@ -72,6 +72,7 @@ FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c changes.c)
 FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c
+CORTEXM   := tests/qemu/cortexm_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
 	$(addprefix hal/virt/,cpu_dma.S mem.S)
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
@@ -268,6 +269,9 @@ $(IMAGE): $(call objects,$(BOARD),$(BOARD_MAIN_SRCS) $(BOARD_SRCS)) \
 $(B)/$(BOARD)/core.a: $(call objects,$(BOARD),$(FIRMWARE))
 $(B)/$(BOARD)/hal_selftest.elf: $(call objects,$(BOARD),$(SELFTEST) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
+$(B)/$(BOARD)/cortexm_selftest.elf: $(call objects,$(BOARD),$(CORTEXM) \
+	$(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) $(BOARD_TEST_SRCS))
+$(B)/$(BOARD)/tests/qemu/cortexm_selftest.o: INC = -Ihal/lm3s -Ihal/drivers -Ihal
 
 size: image ## memory of the image: text, data, bss
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
@@ -278,7 +282,7 @@ size: image ## memory of the image: text, data, bss
 UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
 TARGET_RT  := tests/unit/target_main.c tests/unit/target/cmocka.c \
-	hal/virt/semihost.c
+	hal/drivers/semihost.c
 CORE_TEST  := $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 $(B)/unit/core.a:   $(call objects,unit,$(CORE_TEST))
 $(B)/unit/driver.a: $(call objects,unit,$(CORE))
@@ -467,7 +471,7 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_copy.py \
 	test_kio.py test_memory.py) \
@@ -492,11 +496,14 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
-	build-virt build-soft \
+	build-virt build-soft build-m3 \
 	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
+build-m3:
+	@$(MAKE) --no-print-directory BOARD=lm3s6965evb \
+		$(B)/lm3s6965evb/cortexm_selftest.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
 sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
@@ -611,10 +618,11 @@ check-sources:
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
+		$(call board_srcs,lm3s6965evb) \
 		$(call board_srcs,soft)) && echo "$@: ok"
 board-sources:
 	@echo $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)

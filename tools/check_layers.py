@@ -22,7 +22,7 @@ RULES = [
     (r"firmware/", [PORT, BOARD_H]),
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
-    (r"hal/\w+/", [PORT, r"hal/drivers/", BOARD_H]),
+    (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm)/", BOARD_H]),
     (r"host_driver/(core|bus)/", []),
     (r"host_driver/kio/", [r"host_driver/core/(host|provider|unic_os)\.h"]),
     (r"host_driver/unicd/", [r"host_driver/(core|kio)/"]),

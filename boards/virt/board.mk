@@ -58,4 +58,4 @@ BOARD_SRCS := \
 BOARD_MAIN_SRCS := hal/virt/main.c
 
 # ... and test images add this and a main() of their own.
-BOARD_TEST_SRCS := hal/virt/semihost.c
+BOARD_TEST_SRCS := hal/drivers/semihost.c

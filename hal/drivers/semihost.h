@@ -5,9 +5,10 @@
  * enable=on,target=native. Only test images link it: where nobody answers the
  * call, it is a fault.
  */
-#ifndef VIRT_SEMIHOST_H
-#define VIRT_SEMIHOST_H
+#ifndef SEMIHOST_H
+#define SEMIHOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** semihost_puts() - write @text to the standard error of QEMU. */
@@ -16,7 +17,11 @@ void semihost_puts(const char *text);
 /** semihost_dec() - write @value in decimal. */
 void semihost_dec(uint64_t value);
 
+/** semihost_line() - the command line (arg= of -semihosting-config), words with
+ * blanks between, in @text of @bytes. Returns false if there is none that fits. */
+bool semihost_line(char *text, uint32_t bytes);
+
 /** semihost_exit() - end QEMU with this exit code. */
 void semihost_exit(uint32_t code) __attribute__((noreturn));
 
-#endif /* VIRT_SEMIHOST_H */
+#endif /* SEMIHOST_H */

@@ -2,8 +2,15 @@
 #include "semihost.h"
 
 #define SYS_WRITE0	  0x04u
+#define SYS_GET_CMDLINE	  0x15u
 #define SYS_EXIT_EXTENDED 0x20u
 #define STOPPED_BY_EXIT	  0x20026u
+
+#if __ARM_ARCH_PROFILE == 'M'
+#define SEMIHOST_CALL "bkpt 0xab"
+#else
+#define SEMIHOST_CALL "svc 0x123456"
+#endif
 
 static uint32_t semihost_call(uint32_t op, const void *arg)
 {
@@ -11,7 +18,7 @@ static uint32_t semihost_call(uint32_t op, const void *arg)
 	register const void *r1 __asm__("r1") = arg;
 
 	/* a real SVC would overwrite the link register: we run in SVC mode */
-	__asm__ volatile("svc 0x123456" : "+r"(r0) : "r"(r1) : "lr", "memory");
+	__asm__ volatile(SEMIHOST_CALL : "+r"(r0) : "r"(r1) : "lr", "memory");
 	return r0;
 }
 
@@ -31,6 +38,13 @@ void semihost_dec(uint64_t value)
 		value /= 10;
 	} while (value);
 	semihost_puts(p);
+}
+
+bool semihost_line(char *text, uint32_t bytes)
+{
+	const uint32_t block[2] = { (uint32_t)(uintptr_t)text, bytes };
+
+	return semihost_call(SYS_GET_CMDLINE, block) == 0;
 }
 
 void semihost_exit(uint32_t code)

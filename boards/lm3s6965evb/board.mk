@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# Stellaris LM3S6965 evaluation board, Cortex-M3. Variables only.
+
+BOARD_CC_PREFIX := arm-none-eabi-
+
+# For size: 112 KiB of flash is what there is, and the UART is slower than any
+# code.
+BOARD_CFLAGS := -Os -mcpu=cortex-m3 -mthumb -ffreestanding -fbuiltin \
+	-fno-common -ffunction-sections -fdata-sections -Ihal/cortexm
+
+BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
+	-Wl,--gc-sections,--fatal-warnings,--print-memory-usage
+
+BOARD_LDSCRIPT := ld/lm3s6965evb.ld
+
+BOARD_SRCS := $(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) \
+	hal/drivers/pl011.c
+
+BOARD_MAIN_SRCS :=
+
+BOARD_TEST_SRCS := hal/drivers/semihost.c
