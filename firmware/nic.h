@@ -108,8 +108,11 @@ static inline void unic_count(uint64_t *counter, uint64_t n)
  */
 void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 
-/* Looks around of an idle unic_nic_poll(), beside the first one. */
+/* Looks around of an idle unic_nic_poll(), beside the first one; even. A board
+ * on which nobody writes while the NIC polls needs no more than two. */
+#ifndef UNIC_SPIN_LOOKS
 #define UNIC_SPIN_LOOKS 128u
+#endif
 
 /**
  * unic_nic_poll() - one round of bounded work; if there is none, some more
