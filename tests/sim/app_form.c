@@ -93,6 +93,18 @@ static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
 	sge->lkey = unic_to_le32(r->stag);
 }
 
+/* Address of the first byte; @pages: the region's own within a page. If there is
+ * a choice half are a few bytes behind the region's own address, so that in a row
+ * of WRITEs to both only the STag tells where they go. */
+static uint64_t some_iova(struct app *a, const struct region *r, bool pages)
+{
+	uint64_t iova = sim_u64(&a->rng) >> 8;
+
+	if (pages)
+		return (iova & ~0xfffull) | (r->iova & 0xfff);
+	return iova & 1 ? iova : r->iova + (iova >> 8) % 64 * 8;
+}
+
 /* One byte too many at the end, or a right that the region has not: a window
  * that is written through needs LOCAL_WRITE. */
 static void spoil(struct app *a, const struct region *r, const struct form *f,
@@ -121,9 +133,8 @@ static void make(struct app *a, uint32_t i)
 	uint32_t n = f->kind == UNIC_FORM_INDIRECT ? 3 : 1;
 	uint32_t third = r->bytes / 3 - sim_below(&a->rng, 64);
 
-	f->iova = sim_u64(&a->rng) >> 8;
+	f->iova = some_iova(a, r, n == 1);
 	if (n == 1) {
-		f->iova = (f->iova & ~0xfffull) | (r->iova & 0xfff);
 		put(&msg.sge[0], r, 0, r->bytes);
 	} else {
 		put(&msg.sge[0], r, 0, third);
@@ -190,9 +201,7 @@ static bool post_make(struct app *a, uint32_t i)
 
 	if (!o)
 		return false;
-	f->iova = sim_u64(&a->rng) >> 8;
-	if (window)
-		f->iova = (f->iova & ~0xfffull) | (r->iova & 0xfff);
+	f->iova = some_iova(a, r, window);
 	put(&s->sge[0], r, 0, window ? r->bytes : half);
 	if (!window)
 		put(&s->sge[1], r, half, r->bytes);
