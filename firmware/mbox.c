@@ -137,6 +137,7 @@ void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
 	m->cmd_tail_at = &theirs(nic)->cmd_tail;
 	m->reset_req_at = &theirs(nic)->reset_req;
 	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
+	unic_mbox_sleep(nic, false);
 }
 
 /* ---------------------------------------------------------- completions */
@@ -310,7 +311,8 @@ void unic_mbox_flush(struct unic_nic *nic)
 	m->irq_due = false;
 	/* the tail before the look at want_irq; the driver does the reverse */
 	unic_mb();
-	if (!unic_from_le32(UNIC_READ_ONCE(theirs(nic)->want_irq)))
+	if (!UNIC_ALWAYS_RING &&
+	    !unic_from_le32(UNIC_READ_ONCE(theirs(nic)->want_irq)))
 		return;
 	if (m->irq_fault)
 		m->irq_fault--;
@@ -320,7 +322,7 @@ void unic_mbox_flush(struct unic_nic *nic)
 
 void unic_mbox_sleep(struct unic_nic *nic, bool asleep)
 {
-	UNIC_WRITE_ONCE(ours(nic)->asleep, unic_to_le32(asleep));
+	UNIC_WRITE_ONCE(ours(nic)->asleep, UNIC_ASLEEP(asleep));
 }
 
 void unic_mbox_beat(struct unic_nic *nic)

@@ -11,7 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "board.h"
 #include "unic_mbox.h"
+
+/*
+ * 1: a board on which no barrier orders our store before our later load, as the
+ * host sees them. Neither side may then conclude from a flag of the other that it
+ * looks by itself: we say `asleep` always, and ring for every record.
+ */
+#ifndef UNIC_ALWAYS_RING
+#define UNIC_ALWAYS_RING 0
+#endif
+
+/* The word of an `asleep` flag. */
+#define UNIC_ASLEEP(asleep) unic_to_le32(UNIC_ALWAYS_RING || (asleep))
 
 struct unic_nic;
 

@@ -93,7 +93,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	unic_use_policy(nic, slot, true);
 	p->db = (const struct unic_db_page *)pages;
 	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
-	UNIC_WRITE_ONCE(p->np->asleep, unic_to_le32(0));
+	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
 	nic->evict.share.owner[slot].weight = weight;
 	nic->evict.share.owner[slot].quota = quota;
@@ -403,5 +403,5 @@ void unic_proc_sleep(struct unic_nic *nic, bool asleep)
 
 	for (i = 0; i < ps->n_active; i++)
 		UNIC_WRITE_ONCE(ps->proc[ps->watch[i].slot].np->asleep,
-				unic_to_le32(asleep));
+				UNIC_ASLEEP(asleep));
 }
