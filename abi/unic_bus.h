@@ -45,6 +45,9 @@ struct unic_bus_hdr {
  * ..., slot N-1 (sealed memory files), then the event fds of the host's
  * vectors 0, ..., N. The event fds do not block; they may be readable at once,
  * when the NIC rang while nobody was attached.
+ * If `joint` is 1 all memory is one file, for a NIC whose machine has room for one
+ * only: the mailbox, then the slots in their order, without gaps. Whoever has a
+ * descriptor of a slot has it all, then.
  */
 struct unic_bus_hello {
 	struct unic_bus_hdr hdr;
@@ -52,7 +55,7 @@ struct unic_bus_hello {
 	unic_le32 bar_bytes;  /* of the mailbox memory */
 	unic_le64 slot_bytes; /* of each slot */
 	unic_le32 bus_pid;
-	unic_le32 rsvd;
+	unic_le32 joint; /* 0 or 1 */
 };
 
 /* REFUSED. No descriptors. */
@@ -86,6 +89,7 @@ UNIC_ABI_AT(unic_bus_hello, slots, 8);
 UNIC_ABI_AT(unic_bus_hello, bar_bytes, 12);
 UNIC_ABI_AT(unic_bus_hello, slot_bytes, 16);
 UNIC_ABI_AT(unic_bus_hello, bus_pid, 24);
+UNIC_ABI_AT(unic_bus_hello, joint, 28);
 UNIC_ABI_SIZE(unic_bus_hello, 32);
 UNIC_ABI_AT(unic_bus_refused, reason, 8);
 UNIC_ABI_SIZE(unic_bus_refused, 32);

@@ -231,14 +231,14 @@ struct unic_ctl_hello_reply {
 	unic_le32 host_id;  /* random, the same for all processes of the host */
 	uint8_t nic;	    /* 1: a NIC; 0: loop-back in software */
 	uint8_t resumed;    /* 1: see UNIC_CTL_HELLO_RESUME */
-	uint8_t rsvd0[2];
+	unic_le16 slot_at;  /* where in its file the slot begins, in 64 KiB */
 };
 
 /*
  * FRAMES_ALLOC. Frames for pages * 4 KiB of the process's addresses from `va`
  * on, in runs of 2^page_shift bytes that lie together and aligned; runs lie
  * anywhere, deliberately not one after the other. Zeroed. The reply's tail is
- * one unic_le32 per run: its first page in the slot file. The process maps
+ * one unic_le32 per run: its first page in the slot. The process maps
  * them at `va` (which it has reserved before); the driver remembers which frame
  * is behind which address. NO_FRAMES, IN_USE (overlaps frames it has), INVALID
  * (va not aligned to 2^page_shift, pages not a multiple).

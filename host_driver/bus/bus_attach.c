@@ -60,6 +60,7 @@ static bool send_hello(const struct bus_attach *at, int to)
 		.bar_bytes = unic_to_le32(mem->bar_bytes),
 		.slot_bytes = unic_to_le64(mem->slot_bytes),
 		.bus_pid = unic_to_le32((uint32_t)getpid()),
+		.joint = unic_to_le32(mem->joint),
 	};
 	int fd[FDS_MAX], n = 0;
 

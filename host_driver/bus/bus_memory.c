@@ -32,16 +32,22 @@ static int make_slots(struct bus_memory *mem)
 
 	for (s = 0; s < mem->slots; s++) {
 		snprintf(name, sizeof(name), "unic-slot-%d", s);
-		mem->slot_fd[s] = sealed_file(name, mem->slot_bytes);
+		mem->slot_fd[s] =
+			mem->joint ? fcntl(mem->bar_fd, F_DUPFD_CLOEXEC, 0)
+				   : sealed_file(name, mem->slot_bytes);
 		if (mem->slot_fd[s] < 0)
-			return mem->slot_fd[s];
+			return mem->joint ? -errno : mem->slot_fd[s];
 	}
 	return 0;
 }
 
 static int make_bar(struct bus_memory *mem)
 {
-	mem->bar_fd = sealed_file("unic-mailbox", mem->bar_bytes);
+	mem->bar_fd = sealed_file(
+		mem->joint ? "unic-joint" : "unic-mailbox",
+		mem->bar_bytes +
+			(mem->joint ? (uint64_t)mem->slots * mem->slot_bytes
+				    : 0));
 	if (mem->bar_fd < 0)
 		return mem->bar_fd;
 	mem->bar = mmap(NULL, mem->bar_bytes, PROT_READ | PROT_WRITE,
@@ -50,7 +56,7 @@ static int make_bar(struct bus_memory *mem)
 }
 
 int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
-		    uint32_t bar_bytes)
+		    uint32_t bar_bytes, bool joint)
 {
 	int err;
 
@@ -59,6 +65,7 @@ int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
 	mem->slots = slots;
 	mem->slot_bytes = slot_bytes;
 	mem->bar_bytes = bar_bytes;
+	mem->joint = joint;
 	err = make_bar(mem);
 	if (!err)
 		err = make_slots(mem);

@@ -6,6 +6,7 @@
 #ifndef BUS_MEMORY_H
 #define BUS_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unic_bus.h"
@@ -14,6 +15,7 @@ struct bus_memory {
 	int slots;
 	uint32_t bar_bytes;
 	uint64_t slot_bytes;
+	bool joint; /* one file: the mailbox, then the slots */
 	void *bar;
 	int bar_fd;
 	int slot_fd[UNIC_BUS_SLOTS_MAX];
@@ -23,11 +25,11 @@ struct bus_memory {
  * bus_memory_init() - make the files, zeroed, sealed against shrinking and
  * growing: nobody who maps one can get a SIGBUS from another's ftruncate().
  * @slots: 1..UNIC_BUS_SLOTS_MAX. @slot_bytes, @bar_bytes: powers of two, as PCI
- * wants its BARs.
+ * wants its BARs. @joint: see abi/unic_bus.h.
  * Returns 0 or -errno; on an error everything is undone.
  */
 int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
-		    uint32_t bar_bytes);
+		    uint32_t bar_bytes, bool joint);
 
 /**
  * bus_memory_nic_gone() - the NIC died without saying so: its info page loses

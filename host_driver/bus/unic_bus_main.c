@@ -29,6 +29,7 @@ struct options {
 	uint64_t slots;
 	uint64_t slot_bytes;
 	uint64_t bar_bytes;
+	bool joint;
 };
 
 enum watch {
@@ -55,7 +56,11 @@ static const struct argp_option option_list[] = {
 	{ "slots", 'n', "N", 0, "Process slots (8)", 0 },
 	{ "slot-size", 's', "BYTES", 0,
 	  "Memory of each slot, a power of two; K, M, G (16M)", 0 },
-	{ "bar-size", 'b', "BYTES", 0, "Mailbox memory, a power of two (1M)",
+	{ "bar-size", 'b', "BYTES", 0, "Mailbox memory, a power of two (2M)",
+	  0 },
+	{ "joint", 'j', NULL, 0,
+	  "All memory in one file, for a NIC that has no PCI; processes are "
+	  "not protected from each other then",
 	  0 },
 	{ 0 }
 };
@@ -89,7 +94,9 @@ static void check_options(struct argp_state *state, const struct options *o)
 		argp_error(state, "--slot-size: a power of two from 64K to 1G");
 	if (o->bar_bytes < UNIC_BAR_BYTES || o->bar_bytes > 1u << 28 ||
 	    o->bar_bytes & (o->bar_bytes - 1))
-		argp_error(state, "--bar-size: a power of two from 1M to 256M");
+		argp_error(state, "--bar-size: a power of two from 2M to 256M");
+	if (o->joint && o->bar_bytes + o->slots * o->slot_bytes > 1ull << 32)
+		argp_error(state, "--joint: 4G in all");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -108,6 +115,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'b':
 		o->bar_bytes = parse_size(state, arg);
+		return 0;
+	case 'j':
+		o->joint = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "what is '%s'?", arg);
@@ -188,13 +198,14 @@ static int announce(struct bus *bus)
 
 	slot_fds(bus, slots, sizeof(slots));
 	snprintf(json, sizeof(json),
-		 "{\"pid\": %d, \"ivshmem\": \"%s/ivshmem\", "
+		 "{\"pid\": %d, \"joint\": %s, \"ivshmem\": \"%s/ivshmem\", "
 		 "\"attach\": \"%s/attach\", \"vectors\": %d,\n"
 		 " \"bar_bytes\": %u, \"bar_fd\": %d, "
 		 "\"slot_bytes\": %llu, \"slot_fds\": [%s]}\n",
-		 getpid(), bus->dir.path, bus->dir.path, bus->srv.vectors,
-		 bus->mem.bar_bytes, bus->mem.bar_fd,
-		 (unsigned long long)bus->mem.slot_bytes, slots);
+		 getpid(), bus->mem.joint ? "true" : "false", bus->dir.path,
+		 bus->dir.path, bus->srv.vectors, bus->mem.bar_bytes,
+		 bus->mem.bar_fd, (unsigned long long)bus->mem.slot_bytes,
+		 slots);
 	err = run_dir_write(&bus->dir, "bus.json", json);
 	if (err)
 		return complain("cannot write bus.json in", bus->dir.path, err);
@@ -224,7 +235,7 @@ static int start(struct bus *bus, const struct options *o)
 	if (err)
 		return complain("epoll", NULL, err);
 	err = bus_memory_init(&bus->mem, (int)o->slots, o->slot_bytes,
-			      (uint32_t)o->bar_bytes);
+			      (uint32_t)o->bar_bytes, o->joint);
 	if (err)
 		return complain("cannot make the memory files", NULL, err);
 	return open_sockets(bus) || announce(bus);

@@ -27,6 +27,8 @@ struct unic_client {
 struct unic_host_config {
 	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
 	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
+	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
+				* the first begins, a multiple of 64 KiB */
 	void *const *slot_mem; /* mapping of each slot, for the life of it */
 	/* memory in which this driver finds what an earlier one knew, and leaves
 	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:

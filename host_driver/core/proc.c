@@ -140,6 +140,14 @@ void unic_host_slot_free(struct unic_host *host, uint32_t slot)
 
 /* ------------------------------------------------------------------- enter */
 
+/* Where the slot begins in its file, in 64 KiB. */
+static uint16_t slot_at(const struct unic_host_config *config, uint32_t slot)
+{
+	if (!config->slots_at)
+		return 0;
+	return (uint16_t)((config->slots_at + slot * config->slot_bytes) >> 16);
+}
+
 static void hello_reply(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
@@ -160,6 +168,7 @@ static void hello_reply(struct unic_req *req)
 	r.host_id = unic_to_le32(host->host_id);
 	r.nic = host->provider->ops->name[0] == 'n';
 	r.resumed = host->proc[req->slot].resumed;
+	r.slot_at = unic_to_le16(slot_at(&host->config, req->slot));
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 

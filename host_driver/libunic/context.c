@@ -78,11 +78,11 @@ static void close_fd(int fd)
 
 void unic_ctx_close_fds(struct unic_ctx *ctx)
 {
-	close_fd(ctx->slot_fd);
+	close_fd(ctx->slot.fd);
 	close_fd(ctx->nic_efd);
 	close_fd(ctx->evt_efd);
 	close_fd(ctx->upcall_efd);
-	ctx->slot_fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
+	ctx->slot.fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
 }
 
 static void init_locks(struct unic_ctx *ctx)
@@ -226,6 +226,8 @@ static int take_hello(struct unic_ctx *ctx,
 	if (a->slot_bytes < 4 * UNIC_PAGE || a->slot_bytes > 1ull << 40)
 		return unic_fail(-EPROTO, "attach: a slot of %llu bytes",
 				 (unsigned long long)a->slot_bytes);
+	ctx->slot.first = unic_from_le16(r->slot_at) * (0x10000u / UNIC_PAGE);
+	ctx->slot.pages = (uint32_t)(a->slot_bytes / UNIC_PAGE);
 	return 0;
 }
 
@@ -257,7 +259,7 @@ int unic_hello(struct unic_ctx *ctx, bool resume)
 	err = unic_fail_status("attach", status);
 	if (status < 0)
 		return err;
-	ctx->slot_fd = call.n_fds > 0 ? call.fds[0] : -1;
+	ctx->slot.fd = call.n_fds > 0 ? call.fds[0] : -1;
 	ctx->nic_efd = call.n_fds > 1 ? call.fds[1] : -1;
 	ctx->evt_efd = call.n_fds > 2 ? call.fds[2] : -1;
 	ctx->upcall_efd = call.n_fds > 3 ? call.fds[3] : -1;
@@ -275,8 +277,8 @@ static void *map_page(struct unic_ctx *ctx, unsigned int page, int prot)
 	void *p;
 
 	unic_forks_off();
-	p = mmap(NULL, UNIC_PAGE, prot, MAP_SHARED, ctx->slot_fd,
-		 (off_t)page * UNIC_PAGE);
+	p = mmap(NULL, UNIC_PAGE, prot, MAP_SHARED, ctx->slot.fd,
+		 unic_slot_at(&ctx->slot, page));
 	if (p != MAP_FAILED)
 		madvise(p, UNIC_PAGE, MADV_DONTFORK);
 	unic_forks_on();
@@ -322,7 +324,7 @@ static struct unic_ctx *ctx_new(void)
 
 	if (!ctx)
 		return NULL;
-	ctx->slot_fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
+	ctx->slot.fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
 	ctx->note_efd = ctx->event_fd = -1;
 	init_locks(ctx);
 	list_add(ctx);

@@ -105,8 +105,8 @@ static int map_runs(struct unic_ctx *ctx, uint8_t *va,
 		size_t bytes = (size_t)runs[i].pages * UNIC_PAGE;
 
 		if (mmap(at, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, ctx->slot_fd,
-			 (off_t)runs[i].page * UNIC_PAGE) == MAP_FAILED)
+			 MAP_SHARED | MAP_FIXED, ctx->slot.fd,
+			 unic_slot_at(&ctx->slot, runs[i].page)) == MAP_FAILED)
 			err = unic_fail(-ENOMEM, "cannot map frames: %s",
 					strerror(errno));
 		at += bytes;
@@ -345,7 +345,7 @@ static int see_all(struct unic_ctx *ctx, struct sweep *s)
 	if (!map)
 		return unic_fail(-ENOMEM, "out of memory");
 	do {
-		n = unic_slot_maps(ctx->slot_fd, at, (void *)UINTPTR_MAX, map,
+		n = unic_slot_maps(&ctx->slot, at, (void *)UINTPTR_MAX, map,
 				   MAPS);
 		for (i = 0; i < n; i++)
 			see_map(ctx, s, &map[i]);
@@ -473,7 +473,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 	err = fill(ctx, va, bytes, 12, runs, false);
 	a = err ? NULL : area_new(va, bytes, runs);
 	if (!err)
-		err = a ? unic_move_in(ctx->slot_fd, va, bytes, runs, n)
+		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n)
 			: -ENOMEM;
 	else
 		n = 0;
@@ -522,8 +522,8 @@ static int settle(struct unic_ctx *ctx, const uint8_t *va, const uint8_t *end)
 			a ? a->va + a->bytes
 			  : next_area(ctx, (uint8_t *)va, (uint8_t *)end);
 
-		if (!a && unic_slot_maps(ctx->slot_fd, va, to, &map, 1) > 0)
-			err = unic_move_out(ctx->slot_fd, va, to);
+		if (!a && unic_slot_maps(&ctx->slot, va, to, &map, 1) > 0)
+			err = unic_move_out(&ctx->slot, va, to);
 		va = to;
 	}
 	return !err && strays ? sweep(ctx, &strays) : err;
@@ -560,7 +560,7 @@ void unic_mem_fini(struct unic_ctx *ctx)
 			munmap(a->va, a->bytes);
 	}
 	if (moved)
-		unic_move_out(ctx->slot_fd, NULL, (void *)UINTPTR_MAX);
+		unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX);
 	while ((a = ctx->areas)) {
 		__atomic_store_n(&ctx->areas, a->next, __ATOMIC_RELAXED);
 		free(a);

@@ -384,7 +384,8 @@ static const char *scan_maps(uintptr_t from, uintptr_t to)
 
 struct slot_scan {
 	uintptr_t at, end;
-	struct stat slot;
+	const struct unic_slot *slot;
+	struct stat file;
 	struct unic_slot_map *out;
 	int n, max;
 };
@@ -392,19 +393,20 @@ struct slot_scan {
 static bool slot_map(void *arg, const struct map_line *m)
 {
 	struct slot_scan *s = arg;
+	uint64_t page = m->offset / UNIC_PAGE - s->slot->first;
 
-	if (m->to <= s->at || m->inode != s->slot.st_ino ||
-	    m->major != major(s->slot.st_dev) ||
-	    m->minor != minor(s->slot.st_dev))
+	if (m->to <= s->at || m->inode != s->file.st_ino ||
+	    m->major != major(s->file.st_dev) ||
+	    m->minor != minor(s->file.st_dev))
 		return true;
 	if (m->from >= s->end)
 		return false;
-	if (m->offset / UNIC_PAGE < UNIC_SLOT_FRAMES)
+	if (page < UNIC_SLOT_FRAMES || page >= s->slot->pages)
 		return true; /* not a frame: pages that the library shares */
 	s->out[s->n] = (struct unic_slot_map){
 		.va = (uint8_t *)m->from,
 		.bytes = m->to - m->from,
-		.page = (uint32_t)(m->offset / UNIC_PAGE),
+		.page = (uint32_t)page,
 		.prot = (m->perms[0] == 'r' ? PROT_READ : 0) |
 			(m->perms[1] == 'w' ? PROT_WRITE : 0) |
 			(m->perms[2] == 'x' ? PROT_EXEC : 0),
@@ -412,14 +414,15 @@ static bool slot_map(void *arg, const struct map_line *m)
 	return ++s->n < s->max;
 }
 
-int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
-		   struct unic_slot_map *out, int max)
+int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
+		   const uint8_t *to, struct unic_slot_map *out, int max)
 {
 	struct slot_scan s = { .at = (uintptr_t)from,
 			       .end = (uintptr_t)to,
+			       .slot = slot,
 			       .out = out,
 			       .max = max };
-	int err = fstat(slot_fd, &s.slot) ? -errno : each_map(slot_map, &s);
+	int err = fstat(slot->fd, &s.file) ? -errno : each_map(slot_map, &s);
 
 	return err ? err : s.n;
 }
@@ -427,7 +430,7 @@ int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
 /* ------------------------------------------------------------- the moving */
 
 struct move {
-	int slot_fd;
+	const struct unic_slot *slot;
 	uint8_t *va;
 	size_t bytes;
 	const struct unic_run *runs;
@@ -458,8 +461,9 @@ static int replace(void *arg)
 		size_t bytes = (size_t)m->runs[i].pages * UNIC_PAGE;
 
 		if (mmap(va, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, m->slot_fd,
-			 (off_t)m->runs[i].page * UNIC_PAGE) == MAP_FAILED) {
+			 MAP_SHARED | MAP_FIXED, m->slot->fd,
+			 unic_slot_at(m->slot, m->runs[i].page)) ==
+		    MAP_FAILED) {
 			put_back(m);
 			return -ENOMEM;
 		}
@@ -472,7 +476,7 @@ static int replace(void *arg)
 
 /* One mapping of the slot becomes private memory with the same contents, read
  * from the file: the mapping itself may forbid it. */
-static int own(int slot_fd, struct unic_slot_map m)
+static int own(const struct unic_slot *slot, struct unic_slot_map m)
 {
 	struct map_line line = { .from = (uintptr_t)m.va,
 				 .to = (uintptr_t)m.va + m.bytes };
@@ -486,7 +490,7 @@ static int own(int slot_fd, struct unic_slot_map m)
 	if (mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return -ENOMEM;
-	if (pread(slot_fd, m.va, m.bytes, (off_t)m.page * UNIC_PAGE) !=
+	if (pread(slot->fd, m.va, m.bytes, unic_slot_at(slot, m.page)) !=
 	    (ssize_t)m.bytes)
 		return -EIO;
 	return m.prot == (PROT_READ | PROT_WRITE)
@@ -495,7 +499,7 @@ static int own(int slot_fd, struct unic_slot_map m)
 }
 
 struct restore {
-	int slot_fd;
+	const struct unic_slot *slot;
 	const uint8_t *from, *to;
 	struct unic_slot_map *map; /* room for RESTORE_MAPS */
 };
@@ -510,10 +514,10 @@ static int restore(void *arg)
 	int i;
 
 	do {
-		n = unic_slot_maps(r->slot_fd, at, r->to, map, RESTORE_MAPS);
+		n = unic_slot_maps(r->slot, at, r->to, map, RESTORE_MAPS);
 		for (i = 0; i < n; i++) {
 			at = map[i].va + map[i].bytes;
-			if (own(r->slot_fd, map[i]))
+			if (own(r->slot, map[i]))
 				err = -EACCES;
 		}
 	} while (n == RESTORE_MAPS);
@@ -534,12 +538,12 @@ void unic_move_forked(void)
 	memset(&park, 0, sizeof(park));
 }
 
-int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
+int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs)
 {
 	size_t runs_bytes = n_runs * sizeof(*runs);
 	uint8_t *copy = room(bytes + runs_bytes);
-	struct move m = { .slot_fd = slot_fd,
+	struct move m = { .slot = slot,
 			  .va = va,
 			  .bytes = bytes,
 			  .n_runs = n_runs,
@@ -567,10 +571,11 @@ int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
 	return 0;
 }
 
-int unic_move_out(int slot_fd, const uint8_t *from, const uint8_t *to)
+int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
+		  const uint8_t *to)
 {
 	struct restore r = {
-		.slot_fd = slot_fd,
+		.slot = slot,
 		.from = from,
 		.to = to,
 		.map = room(RESTORE_MAPS * sizeof(*r.map)),

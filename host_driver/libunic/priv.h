@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "conn.h"
 #include "error.h"
@@ -30,11 +31,18 @@ struct unic_note; /* event.c */
 
 struct unic_region;
 
+/* The memory of the slot. */
+struct unic_slot {
+	int fd;		/* -1: none */
+	uint32_t first; /* its first page in the file */
+	uint32_t pages;
+};
+
 struct unic_ctx {
 	struct unic_ctx *next; /* context of this process */
 	struct unic_conn *conn;
 	int sock; /* of conn, to see the driver go */
-	int slot_fd;
+	struct unic_slot slot;
 	int nic_efd; /* write: doorbell; -1: no NIC to ring */
 	int evt_efd; /* readable: completions */
 	int upcall_efd;
@@ -187,16 +195,22 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
 
 /* Where one run of frames belongs. */
 struct unic_run {
-	uint32_t page; /* first page in the slot file */
+	uint32_t page; /* first page in the slot */
 	uint32_t pages;
 };
+
+/** unic_slot_at() - where page @page of the slot is in its file. */
+static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
+{
+	return ((off_t)slot->first + page) * UNIC_PAGE;
+}
 
 /**
  * unic_move_in() - replace the private pages at @va by the frames of @runs, with
  * the same contents, while no other thread runs. -EACCES memory that cannot be
  * moved, -EBUSY a thread does not stop, -ENOMEM.
  */
-int unic_move_in(int slot_fd, uint8_t *va, size_t bytes,
+int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs);
 /** unic_move_forked() - in the child of a fork(): forget a move that a thread of
  * the parent was about to do. */
@@ -205,20 +219,21 @@ void unic_move_forked(void);
  * [@from, @to), wherever it was moved in: private anonymous pages with the same
  * contents and protection. What is mapped there but is not the slot's is left
  * alone. -EBUSY, -EACCES (a thread runs on it), -ENOMEM: some of it may stay. */
-int unic_move_out(int slot_fd, const uint8_t *from, const uint8_t *to);
+int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
+		  const uint8_t *to);
 
-/* Consecutive pages of the slot file at consecutive addresses. */
+/* Consecutive pages of the slot at consecutive addresses. */
 struct unic_slot_map {
 	uint8_t *va;
 	size_t bytes;
-	uint32_t page; /* first, in the slot file */
+	uint32_t page; /* first, in the slot */
 	int prot;
 };
 
-/** unic_slot_maps() - where [@from, @to) is frames of the slot file now, lowest first, by
+/** unic_slot_maps() - where [@from, @to) is frames of the slot now, lowest first, by
  * the kernel's account; at most @max. How many, or -errno. */
-int unic_slot_maps(int slot_fd, const uint8_t *from, const uint8_t *to,
-		   struct unic_slot_map *out, int max);
+int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
+		   const uint8_t *to, struct unic_slot_map *out, int max);
 
 /* mr.c */
 

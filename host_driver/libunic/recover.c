@@ -38,7 +38,7 @@ static bool same_file(int a, int b)
 /* 0; -EAGAIN: not yet; -ENOTCONN: it knows us no more. */
 static int try_resume(struct unic_ctx *ctx)
 {
-	struct unic_ctx fresh = { .slot_fd = -1,
+	struct unic_ctx fresh = { .slot.fd = -1,
 				  .nic_efd = -1,
 				  .evt_efd = -1,
 				  .upcall_efd = -1,
@@ -49,7 +49,8 @@ static int try_resume(struct unic_ctx *ctx)
 	if (err)
 		return -EAGAIN;
 	err = unic_hello(&fresh, true);
-	if (!err && !same_file(fresh.slot_fd, ctx->slot_fd))
+	if (!err && (!same_file(fresh.slot.fd, ctx->slot.fd) ||
+		     fresh.slot.first != ctx->slot.first))
 		err = -ENOTCONN;
 	if (err) {
 		unic_ctx_close_fds(&fresh);
@@ -61,7 +62,7 @@ static int try_resume(struct unic_ctx *ctx)
 	unic_conn_close(ctx->conn);
 	ctx->conn = fresh.conn;
 	ctx->sock = unic_conn_fd(ctx->conn);
-	ctx->slot_fd = fresh.slot_fd;
+	ctx->slot = fresh.slot;
 	ctx->nic_efd = fresh.nic_efd;
 	ctx->evt_efd = fresh.evt_efd;
 	ctx->upcall_efd = fresh.upcall_efd;

@@ -65,9 +65,10 @@ static int receive(int from, struct bus_msg *msg, int flags)
 	return m.msg_flags & MSG_CTRUNC ? -EMFILE : -EPIPE;
 }
 
-static void *map(int fd, uint64_t bytes)
+static void *map(int fd, uint64_t bytes, uint64_t at)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		       (off_t)at);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -81,13 +82,19 @@ static struct unicd_file file_of(int fd)
 	return (struct unicd_file){ .dev = st.st_dev, .ino = st.st_ino };
 }
 
+uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i)
+{
+	return os->slots_at ? os->slots_at + i * os->slot_bytes : 0;
+}
+
 static int map_slots(struct unic_os *os)
 {
 	uint32_t i;
 
 	for (i = 0; i < os->slots; i++) {
 		os->slot_file[i] = file_of(os->slot_fd[i]);
-		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes);
+		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes,
+				      unicd_slot_at(os, i));
 		if (!os->slot_mem[i]) {
 			unicd_say("cannot map process slot %u: %s", i,
 				  strerror(errno));
@@ -112,8 +119,10 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 	}
 	os->slots = n;
 	os->slot_bytes = unic_from_le64(h->slot_bytes);
+	if (unic_from_le32(h->joint))
+		os->slots_at = unic_from_le32(h->bar_bytes);
 	os->bar_file = file_of(msg->fd[0]);
-	os->bar = map(msg->fd[0], UNIC_BAR_BYTES);
+	os->bar = map(msg->fd[0], UNIC_BAR_BYTES, 0);
 	close(msg->fd[0]);
 	if (!os->bar) {
 		unicd_say("cannot map the mailbox: %s", strerror(errno));

@@ -41,6 +41,8 @@ int unicd_clients_listen(struct unic_os *os)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const char *path = os->opt.socket;
+	/* who gets a slot gets all memory there is: nobody but our own user */
+	mode_t mode = os->slots_at ? 0600 : 0666;
 	int fd, err;
 
 	if (strlen(path) >= sizeof(addr.sun_path)) {
@@ -57,7 +59,7 @@ int unicd_clients_listen(struct unic_os *os)
 	unlink(path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    chmod(path, 0666) || listen(fd, 64)) {
+	    chmod(path, mode) || listen(fd, 64)) {
 		err = -errno;
 		unicd_say("%s: %s", path, strerror(-err));
 		if (fd >= 0)

@@ -33,6 +33,20 @@ static bool same(const struct unicd_file *f, dev_t dev, ino_t ino)
 	return f->ino && f->dev == dev && f->ino == ino;
 }
 
+/* Slots in one file: a mapping says which, and whoever has the mailbox mapped is
+ * the board. A descriptor says nothing; every process has the same one. */
+static void note_joint(struct unic_os *os, uint64_t from, uint64_t to)
+{
+	struct unicd_look *l = &os->look;
+	uint32_t i;
+
+	l->board |= from < os->slots_at;
+	for (i = 0; i < os->slots; i++)
+		if (from < unicd_slot_at(os, i + 1) &&
+		    to > unicd_slot_at(os, i))
+			l->has |= 1u << i;
+}
+
 static void note(struct unic_os *os, dev_t dev, ino_t ino)
 {
 	struct unicd_look *l = &os->look;
@@ -99,8 +113,8 @@ static void end_thread(struct unicd_look *l)
 static bool line(struct unic_os *os)
 {
 	struct unicd_look *l = &os->look;
+	unsigned long from, to, at, ino;
 	unsigned int maj, min;
-	unsigned long ino;
 
 	errno = 0; /* the end of the file leaves it so */
 	if (getline(&l->line, &l->room, l->maps) <= 0) {
@@ -110,9 +124,14 @@ static bool line(struct unic_os *os)
 		return false;
 	}
 	l->mapped = true;
-	if (strstr(l->line, "/memfd:unic-") &&
-	    sscanf(l->line, "%*s %*s %*s %x:%x %lu", &maj, &min, &ino) == 3)
+	if (!strstr(l->line, "/memfd:unic-") ||
+	    sscanf(l->line, "%lx-%lx %*s %lx %x:%x %lu", &from, &to, &at, &maj,
+		   &min, &ino) != 6)
+		return true;
+	if (!os->slots_at)
 		note(os, makedev(maj, min), (ino_t)ino);
+	else if (same(&os->bar_file, makedev(maj, min), (ino_t)ino))
+		note_joint(os, at, at + (to - from));
 	return true;
 }
 
@@ -142,7 +161,7 @@ static void descriptor(struct unic_os *os, int dir, const char *name)
 		return;
 	if (n < 0 || fstatat(dir, name, &st, 0))
 		note_error(&os->look);
-	else
+	else if (!os->slots_at)
 		note(os, st.st_dev, st.st_ino);
 }
 

@@ -98,6 +98,8 @@ struct unic_os {
 	int epoll_fd, signal_fd, listen_fd, bus_fd, spare_fd;
 	uint32_t slots;
 	uint64_t slot_bytes;
+	uint64_t slots_at; /* 0: a file each; else where they begin in the
+			    * mailbox's */
 	void *bar;
 	int slot_fd[UNIC_HOST_SLOTS_MAX];
 	struct unicd_file slot_file[UNIC_HOST_SLOTS_MAX], bar_file;
@@ -177,6 +179,9 @@ void unicd_ring(struct unic_os *os, uint32_t slot);
 /** unicd_board_attach() - memory and doorbells from unic-bus. 0, or -errno with
  * the reason said. */
 int unicd_board_attach(struct unic_os *os);
+
+/** unicd_slot_at() - where slot @i begins in its file. */
+uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i);
 
 /** unicd_board_own() - memory and doorbells of our own, for the loop-back. */
 int unicd_board_own(struct unic_os *os);

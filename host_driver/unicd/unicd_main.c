@@ -197,6 +197,7 @@ static int make_host(struct unic_os *os, bool loop)
 	struct unic_host_config config = {
 		.slots = os->slots,
 		.slot_bytes = os->slot_bytes,
+		.slots_at = os->slots_at,
 		.slot_mem = os->slot_mem,
 		.journal = unicd_slots_journal(os),
 		.board = os->bar_file.ino,

@@ -213,8 +213,8 @@ void unic_os_upcall(struct unic_os *os, uint32_t slot)
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
 	if (fallocate(os->slot_fd[slot],
-		      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-		      (off_t)os->slot_bytes))
+		      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)unicd_slot_at(os, slot), (off_t)os->slot_bytes))
 		memset(os->slot_mem[slot], 0, os->slot_bytes);
 }
 
