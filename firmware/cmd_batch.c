@@ -6,7 +6,7 @@
 #include "nic.h"
 
 #define REC_BYTES 64u
-#define TOO_MUCH  UINT32_MAX
+#define TOO_MUCH  (UNIC_LIST_BYTES + 1)
 
 union record {
 	struct unic_cmd_hdr hdr;
@@ -52,15 +52,20 @@ static bool waits(const union record *rec)
 	       rec->reg.flags & UNIC_REG_WAIT;
 }
 
-/* A record with its list, which begins *@off bytes into the page. */
-static int run_one(struct unic_nic *nic, const union record *rec, void *out,
-		   uint8_t *list, uint32_t *off)
+/* A record that the batch takes, with its list, which begins *@off bytes into
+ * the page. */
+static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
+		   const union record *rec, void *out, uint8_t *list,
+		   uint32_t *off)
 {
-	uint32_t bytes = list_bytes(rec), at = *off;
+	uint32_t at = *off, end;
 
-	if (waits(rec) || bytes > UNIC_LIST_BYTES - at)
+	if (!takes(rec->hdr.opcode))
+		return -UNIC_EOPCODE;
+	end = at + list_bytes(rec);
+	if (waits(rec) || end > UNIC_LIST_BYTES)
 		return -UNIC_EINVAL;
-	*off += bytes;
+	*off = end;
 	return unic_cmd_one(nic, rec, out, list + at);
 }
 
@@ -79,12 +84,11 @@ static int batch(struct unic_nic *nic, const void *rec, void *out,
 	for (i = 0; i < n; i++) {
 		uint8_t *at = list + i * REC_BYTES;
 		union record in, answer = { .byte = { 0 } };
-		int err = -UNIC_EOPCODE;
+		int err;
 
 		unic_cmd_fetch(at, nic->list, REC_BYTES / 8);
 		memcpy(&in, nic->list, REC_BYTES);
-		if (takes(in.hdr.opcode))
-			err = run_one(nic, &in, &answer, list, &off);
+		err = run_one(nic, takes, &in, &answer, list, &off);
 		answer.hdr = in.hdr;
 		answer.hdr.status = unic_err_status(err);
 		memcpy(at, &answer, REC_BYTES);

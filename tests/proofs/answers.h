@@ -80,6 +80,13 @@ int unic_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
+int unic_physical_reg(struct unic_nic *n, const struct unic_mr_args *a,
+		      struct unic_mr_result *out)
+{
+	any_result(out);
+	return for_pd(n, a->pd, a, sizeof(*a));
+}
+
 int unic_mr_restore(struct unic_nic *n, const struct unic_mr_args *a,
 		    uint32_t stag, const uint64_t *pages,
 		    struct unic_mr_result *out)
@@ -136,6 +143,25 @@ bool unic_form_unmake(struct unic_nic *n, uint32_t stag)
 {
 	(void)n, (void)stag;
 	return below(2);
+}
+
+int unic_token_alloc(struct unic_nic *n, const struct unic_token_args *a,
+		     uint64_t *key)
+{
+	(void)n;
+	if (a->n_pieces)
+		any_answer(a->pieces, 2 * a->n_pieces * sizeof(*a->pieces));
+	*key = any64();
+	return any_answer(a, sizeof(*a));
+}
+
+int unic_token_cancel(struct unic_nic *n, uint32_t proc, uint32_t index,
+		      uint64_t key, uint32_t *end, uint32_t *placed)
+{
+	(void)n, (void)proc, (void)index;
+	*end = any32();
+	*placed = any32();
+	return any_answer(&key, sizeof(key));
 }
 
 /* No such region: said before all else, too, see named() of miss.c. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_cmd.c - the decoding of every command (firmware/cmd.c, cmd_form.c): each
- * opcode with any other bytes in its record, any list page that changes all the
- * time, any state. What a handler calls in another module takes anything and
- * answers anything (answers.h).
+ * eva_cmd.c - the decoding of every command (firmware/cmd.c, cmd_form.c,
+ * cmd_batch.c): each opcode with any other bytes in its record, any list page
+ * that changes all the time, any state. What a handler calls in another module
+ * takes anything and answers anything (answers.h).
  *
  * Eva does not relate two reads of one place, so what is related is a case each:
  * the region named is in the table or not, and protection domains are owned or
