@@ -105,7 +105,8 @@
 	X(forms_invalidated, "forms invalidated")                            \
 	X(forms_inv_remote, "of them: by a peer")                            \
 	X(forms_refused, "requests to make or invalidate a form refused")    \
-	X(forms_evicted, "forms that ended with a region of theirs")
+	X(forms_evicted, "forms that ended with a region of theirs")         \
+	X(rq_ahead, "receives whose pages were asked for before a message")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

@@ -9,6 +9,7 @@
 #include "nic.h"
 #include "requester.h"
 #include "responder.h"
+#include "rq.h"
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
@@ -120,6 +121,7 @@ static void end(struct unic_nic *nic, struct unic_miss *m, uint8_t state)
 	m->since_ns = nic->now_ns;
 	wake(nic, m->qps);
 	wake_starved(nic);
+	unic_rq_ahead_more(nic);
 	look_again(nic, nic->now_ns);
 }
 
@@ -368,6 +370,41 @@ static int will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		}
 	}
 	return 0;
+}
+
+/* Half of the slots are for operations that wait. */
+static bool crowded(const struct unic_misses *ms)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_MISSES; i++)
+		n += ms->miss[i].state == UNIC_MISS_DUE ||
+		     ms->miss[i].state == UNIC_MISS_SENT;
+	return n >= UNIC_MISSES / 2u;
+}
+
+bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		     uint64_t iova, uint32_t len)
+{
+	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT, mask, first, count, done = 0;
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint64_t off = iova - mr->iova;
+
+	if (!unic_mr_cached(mr) || !unic_mr_opens(mr, stag, pd) ||
+	    !unic_mr_grants(mr, UNIC_MR_LOCAL_WRITE) || off >= mr->length ||
+	    len > mr->length - off)
+		return true;
+	if (crowded(&nic->misses))
+		return false;
+	mask = (1u << mr->page_shift) - 1u;
+	off += (uint32_t)mr->iova & mask;
+	first = (uint32_t)(off >> mr->page_shift);
+	count = (uint32_t)((off + len - 1u) >> mr->page_shift) - first + 1u;
+	count = count < UNIC_MISS_BEFORE ? count : UNIC_MISS_BEFORE;
+	will_need(nic, (uint16_t)idx, first, count, &done);
+	if (done)
+		UNIC_COUNT(nic, rq_ahead);
+	return true;
 }
 
 int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,

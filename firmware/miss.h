@@ -21,14 +21,15 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "qp.h"
 #include "unic_mbox.h"
 
 struct unic_nic;
 
-#define UNIC_MISSES	16u
-#define UNIC_MISS_AHEAD 16u /* pages of one miss */
-#define UNIC_MISS_NONE	UNIC_MISSES
-#define UNIC_QP_WORDS	((UNIC_QPS + 31u) / 32u)
+#define UNIC_MISSES	 16u
+#define UNIC_MISS_AHEAD	 16u /* pages of one miss */
+#define UNIC_MISS_BEFORE 4u  /* of a posted receive, before its message */
+#define UNIC_MISS_NONE	 UNIC_MISSES
 
 enum unic_miss_state {
 	UNIC_MISS_FREE = 0,
@@ -72,6 +73,16 @@ int unic_miss_starved(struct unic_nic *nic);
 /** unic_miss_more() - the operation of the last access that missed goes on, in
  * region @mr, to the byte before @end (IOVA). Nothing, if it missed elsewhere. */
 void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
+
+/**
+ * unic_miss_ahead() - a message will come for @len bytes at @iova of the region
+ * that @stag opens to @pd; the first UNIC_MISS_BEFORE pages of them are brought, if
+ * that region is of residency DEMAND or TABLE. What is wrong with it, the message
+ * will say. False: too many misses are open, nothing was asked for; then
+ * unic_rq_ahead_more() is called when one ends.
+ */
+bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		     uint64_t iova, uint32_t len);
 
 /** unic_miss_wait() - queue pair @idx goes on (unic_requester_filled(),
  * unic_responder_filled()) when the last access that missed may succeed. */

@@ -37,6 +37,8 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.sweeps = 0;
 	nic->qps.sweep_fetching = false;
 	nic->qps.sweep_have = 0;
+	memset(nic->qps.ahead, 0, sizeof(nic->qps.ahead));
+	nic->qps.ahead_short = false;
 	memset(&nic->memop, 0, sizeof(nic->memop));
 }
 
@@ -524,9 +526,11 @@ static int step(struct unic_nic *nic, struct unic_qp *qp,
 	} else {
 		r = to_rts(nic, qp, cmd);
 	}
-	if (!r)
-		set_state(nic, qp, cmd->state, 0);
-	return r;
+	if (r)
+		return r;
+	set_state(nic, qp, cmd->state, 0);
+	unic_rq_ahead_want(nic, qp); /* posted before */
+	return 0;
 }
 
 int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd)
@@ -601,6 +605,7 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 	}
 	rq->tail = tail;
 	rq->far_none = false;
+	unic_rq_ahead_want(nic, qp);
 	if (qp->state == UNIC_QPS_ERR)
 		unic_sched_send(nic, (uint16_t)idx);
 }
@@ -657,11 +662,13 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 
 	if (qps->sweeps)
 		worked |= unic_rq_sweep(nic);
+	worked |= unic_rq_ahead(nic);
 	if (qps->evts_due)
 		worked |= publish_due(nic);
 	if (nic->cqs.evts_due)
 		unic_cq_events(nic);
-	nic->chores = qps->sweeps || qps->evts_due || nic->cqs.evts_due;
+	nic->chores = qps->sweeps || qps->evts_due || nic->cqs.evts_due ||
+		      unic_rq_ahead_due(nic);
 	return worked;
 }
 

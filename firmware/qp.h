@@ -123,6 +123,7 @@ struct unic_rq {
 	uint32_t fetched;     /* in the window */
 	uint32_t head;	      /* oldest one not completed */
 	uint32_t pick;	      /* the one in use */
+	uint32_t ahead;	      /* pages of those before it were asked for */
 	uint32_t class_bytes; /* a substitute must be at least this long */
 	uint32_t room;	      /* of the one in use: bytes in all */
 	bool picked;	      /* one is in use */
@@ -250,6 +251,7 @@ struct unic_qp {
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
 #define UNIC_QP_SWEEPS	  16u
+#define UNIC_QP_WORDS	  ((UNIC_QPS + 31u) / 32u) /* of a bit for each */
 
 struct unic_qps {
 	struct unic_roce roce;
@@ -264,6 +266,10 @@ struct unic_qps {
 	bool sweep_fetching;
 	bool sweep_stale; /* what is being fetched is not wanted any more */
 	struct unic_rq_slot sweep_slot[UNIC_RQ_WINDOW];
+	/* receives to be translated ahead of their messages, by QP; those of
+	 * some wait for room among the misses */
+	uint32_t ahead[UNIC_QP_WORDS];
+	bool ahead_short;
 	struct unic_qp qp[UNIC_QPS];
 };
 

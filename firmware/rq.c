@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "miss.h"
 #include "nic.h"
 
 #define FLUSH_BATCH 16u
@@ -92,6 +93,12 @@ static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			      piece.bus, to, n);
 }
 
+static void fetched(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+{
+	qp->rq.fetched += n;
+	unic_rq_ahead_want(nic, qp);
+}
+
 /* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
 static int fetch(struct unic_nic *nic, struct unic_qp *qp)
 {
@@ -112,7 +119,7 @@ static int fetch(struct unic_nic *nic, struct unic_qp *qp)
 		return -UNIC_EAGAIN;
 	}
 	if (!r)
-		rq->fetched += n;
+		fetched(nic, qp, n);
 	else if (r != -UNIC_EAGAIN)
 		return -UNIC_EBUS;
 	return r;
@@ -127,7 +134,7 @@ void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 	if (qp->rq.far_fetching)
 		qp->rq.far_have = ok;
 	else if (ok)
-		qp->rq.fetched += count;
+		fetched(nic, qp, count);
 	qp->rq.far_fetching = false;
 	if (!ok)
 		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
@@ -178,6 +185,8 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 	} else {
 		take_out(rq, rq->pick);
 	}
+	if (rq->fetched - rq->head == UNIC_RQ_WINDOW / 2)
+		unic_rq_ahead_want(nic, qp);
 	return true;
 }
 
@@ -498,6 +507,102 @@ bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp)
 	return false;
 }
 
+/* -------------------------------------------------- ahead of a message */
+
+static bool is_posted_to(const struct unic_qp *qp)
+{
+	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET &&
+	       qp->state != UNIC_QPS_ERR;
+}
+
+void unic_rq_ahead_want(struct unic_nic *nic, const struct unic_qp *qp)
+{
+	uint32_t idx = unic_qp_index(nic, qp);
+
+	if (!nic->cache.regions[qp->proc])
+		return;
+	nic->qps.ahead[idx / 32] |= 1u << idx % 32;
+	nic->chores = true;
+}
+
+void unic_rq_ahead_more(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	if (!nic->qps.ahead_short)
+		return;
+	nic->qps.ahead_short = false;
+	for (i = 0; i < UNIC_QPS; i++)
+		if (nic->qps.qp[i].used)
+			unic_rq_ahead_want(nic, &nic->qps.qp[i]);
+}
+
+/* False: too many misses are open. */
+static bool slot_ahead(struct unic_nic *nic, const struct unic_qp *qp,
+		       const struct unic_rq_slot *slot)
+{
+	uint32_t i, len;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++) {
+		len = unic_from_le32(slot->sge[i].len);
+		if (len &&
+		    !unic_miss_ahead(nic, unic_from_le32(slot->sge[i].lkey),
+				     qp->pd, unic_from_le64(slot->sge[i].iova),
+				     len))
+			return false;
+	}
+	return true;
+}
+
+static bool ahead_of(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t idx = unic_qp_index(nic, qp);
+	int r = fetch(nic, qp); /* more: comes back here */
+
+	if (r == -UNIC_EAGAIN && !rq->fetching)
+		nic->qps.ahead[idx / 32] |= 1u << idx % 32;
+	if ((int32_t)(rq->ahead - rq->head) < 0)
+		rq->ahead = rq->head;
+	for (; (int32_t)(rq->fetched - rq->ahead) > 0; rq->ahead++) {
+		if (gone(rq, rq->ahead) ||
+		    slot_ahead(nic, qp, slot_of(rq, rq->ahead)))
+			continue;
+		nic->qps.ahead_short = true;
+		break;
+	}
+	return r != -UNIC_EAGAIN || rq->fetching;
+}
+
+bool unic_rq_ahead(struct unic_nic *nic)
+{
+	bool worked = false;
+	uint32_t i, left;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++) {
+		left = nic->qps.ahead[i];
+		nic->qps.ahead[i] = 0;
+		for (; left; left &= left - 1u) {
+			struct unic_qp *qp =
+				&nic->qps.qp[i * 32u +
+					     (uint32_t)__builtin_ctz(left)];
+
+			if (is_posted_to(qp))
+				worked |= ahead_of(nic, qp);
+		}
+	}
+	return worked;
+}
+
+bool unic_rq_ahead_due(const struct unic_nic *nic)
+{
+	uint32_t i, any = 0;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++)
+		any |= nic->qps.ahead[i];
+	return any != 0;
+}
+
 /* ---------------------------------------------------------------- sweep */
 
 void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
@@ -602,9 +707,7 @@ static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 
 static bool sweepable(const struct unic_qps *qps, const struct unic_qp *qp)
 {
-	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET &&
-	       qp->state != UNIC_QPS_ERR &&
-	       (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
+	return is_posted_to(qp) && (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
 }
 
 bool unic_rq_sweep(struct unic_nic *nic)

@@ -59,6 +59,23 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
  * when none is left. */
 bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp);
 
+/** unic_rq_ahead_want() - receives of QP @idx may lie in pages that are not on
+ * the NIC: unic_rq_ahead() is to look. */
+void unic_rq_ahead_want(struct unic_nic *nic, const struct unic_qp *qp);
+
+/** unic_rq_ahead_more() - there is room among the misses. */
+void unic_rq_ahead_more(struct unic_nic *nic);
+
+/**
+ * unic_rq_ahead() - fetch receives that were posted, at most a window of them, and
+ * ask for their pages before their messages come (memory.md section 1:
+ * "pre-translated"). A bounded step. True if there was work.
+ */
+bool unic_rq_ahead(struct unic_nic *nic);
+
+/** unic_rq_ahead_due() - is there work for it? */
+bool unic_rq_ahead_due(const struct unic_nic *nic);
+
 /** unic_rq_sweep() - a bounded step of looking for receives of evicted regions.
  * True if there was work. */
 bool unic_rq_sweep(struct unic_nic *nic);
