@@ -88,7 +88,8 @@ struct form {
 	bool wrong;   /* what it shall be made of is refused */
 	bool gone;    /* LOCAL_INV said so: nothing goes through it */
 	uint32_t id, stag, life;
-	uint64_t iova; /* of the region's first byte */
+	uint32_t first_stag; /* as it was allocated */
+	uint64_t iova;	     /* of the region's first byte */
 	uint64_t retry_ns;
 };
 
@@ -166,6 +167,7 @@ struct op {
 	struct token *token;
 	struct form *form; /* of a MEMOP */
 	uint32_t form_id;
+	uint32_t through; /* first STag of the form it names at the peer, or 0 */
 };
 
 struct token {
@@ -283,6 +285,8 @@ void app_form_restore(struct app *a);
 bool app_form_none(const struct app *a);
 /** app_form_evicted() - if @id is one. */
 void app_form_evicted(struct app *a, uint32_t id);
+/** app_form_noticed() - if @id is one: the NIC wants its entries back. */
+void app_form_noticed(struct app *a, uint32_t id);
 /** app_form_done() - a work request about it completed. */
 void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status);
 /** app_form_may_fail() - may it be refused? */

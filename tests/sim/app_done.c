@@ -90,7 +90,14 @@ static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 /* A form of it was taken away by LOCAL_INV, T after it was asked for. */
 static bool through_form(const struct op *o)
 {
-	return (o->id & 1) && op_remote_revoked(o);
+	return o->through && op_remote_revoked(o);
+}
+
+/* It was a fast registration, which the NIC took back. */
+static bool form_taken(const struct op *o)
+{
+	return o->through &&
+	       !bounds_too_early(world->node[o->peer->node], o->through);
 }
 
 /* What came before the NIC was reset is told after it, when its region may be
@@ -118,6 +125,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       reset_since(o->peer, o->remote_resets) ||
 		       (c->detail == UNIC_WD_BUSY &&
 			(o->token || through_form(o))) ||
+		       form_taken(o) ||
 		       !bounds_too_early(world->node[o->peer->node],
 					 o->remote->stag);
 	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */

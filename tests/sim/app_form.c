@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * app_form.c - forms of an application: over a region there is now and then a
- * sub-region, a window or an indirect region of three pieces, all of it in the
- * same order, by which peers read and write the region as well. It is made by a
+ * sub-region, a window, a fast registration or an indirect region of three pieces,
+ * all of it in the same order, by which peers read and write the region as well. It is made by a
  * command or by a work request, and ends by MR_DEREG, LOCAL_INV or a SEND.
  */
 #include "app_op.h"
@@ -159,7 +159,16 @@ static void make(struct app *a, uint32_t i)
 
 static bool by_request(const struct form *f)
 {
-	return f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_INDIRECT;
+	return f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_INDIRECT ||
+	       f->kind == UNIC_FORM_FAST;
+}
+
+static uint8_t opcode_of(const struct form *f)
+{
+	if (f->kind == UNIC_FORM_FAST)
+		return UNIC_WR_REG_MR;
+	return f->kind == UNIC_FORM_WINDOW2 ? UNIC_WR_BIND_MW
+					    : UNIC_WR_REG_INDIRECT;
 }
 
 /* A request about form @i, and its slot; NULL: none can be posted now. */
@@ -187,30 +196,44 @@ static struct op *request(struct app *a, uint32_t i, uint8_t opcode,
 	return o;
 }
 
-/* BIND_MW, or REG_INDIRECT of two pieces: what fits into one slot. */
+/* Where the list of a work request is cut in two; 0: it is not. The runs of a fast
+ * registration meet at a page. */
+static uint32_t some_cut(struct app *a, const struct region *r,
+			 const struct form *f)
+{
+	uint32_t page = 4096 - (uint32_t)r->iova % 4096;
+
+	if (f->kind == UNIC_FORM_INDIRECT)
+		return r->bytes / 2 - sim_below(&a->rng, 64);
+	if (f->kind != UNIC_FORM_FAST || page >= r->bytes)
+		return 0;
+	return page +
+	       sim_below(&a->rng, (r->bytes - page - 1) / 4096 + 1) * 4096;
+}
+
+/* BIND_MW, or REG_INDIRECT or REG_MR of two pieces: what fits into one slot. */
 static bool post_make(struct app *a, uint32_t i)
 {
 	const struct region *r = &a->region[i];
 	struct form *f = &a->form[i];
 	bool window = f->kind == UNIC_FORM_WINDOW2;
-	uint32_t half = r->bytes / 2 - sim_below(&a->rng, 64);
 	uint8_t rights = window ? r->rights & REMOTE : r->rights;
+	uint32_t cut = some_cut(a, r, f);
 	struct unic_sq_slot *s;
-	struct op *o = request(
-		a, i, window ? UNIC_WR_BIND_MW : UNIC_WR_REG_INDIRECT, &s);
+	struct op *o = request(a, i, opcode_of(f), &s);
 
 	if (!o)
 		return false;
-	f->iova = some_iova(a, r, window);
-	put(&s->sge[0], r, 0, window ? r->bytes : half);
-	if (!window)
-		put(&s->sge[1], r, half, r->bytes);
+	f->iova = some_iova(a, r, f->kind != UNIC_FORM_INDIRECT);
+	put(&s->sge[0], r, 0, cut ? cut : r->bytes);
+	if (cut)
+		put(&s->sge[1], r, cut, r->bytes);
 	f->wrong = !sim_below(&a->rng, 12); /* it costs the queue pair */
 	if (f->wrong)
-		spoil(a, r, f, &s->sge[!window], &rights);
+		spoil(a, r, f, &s->sge[!!cut], &rights);
 	f->key = (uint8_t)sim_below(&a->rng, 256);
 	s->flags |= UNIC_WR_INLINE;
-	s->inline_len = window ? 16 : 32;
+	s->inline_len = cut ? 32 : 16;
 	s->imm = unic_to_le32(f->key | (uint32_t)rights << 8);
 	s->remote = unic_to_le64(f->iova);
 	f->state = FORM_POSTED;
@@ -309,7 +332,7 @@ static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
 	f->evicted = !same_region(a, arg);
 	if (f->evicted)
 		return;
-	f->stag = unic_from_le32(rep.stag);
+	f->stag = f->first_stag = unic_from_le32(rep.stag);
 	if (by_request(f) && a->region[arg].resident && sim_below(&a->rng, 2) &&
 	    post_make(a, arg))
 		return;
@@ -323,7 +346,7 @@ static void alloc(struct app *a, uint32_t i)
 {
 	static const uint8_t kinds[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
 					 UNIC_FORM_WINDOW2, UNIC_FORM_INDIRECT,
-					 UNIC_FORM_INDIRECT };
+					 UNIC_FORM_FAST };
 	struct form *f = &a->form[i];
 	struct unic_ctl_mr_alloc req = {
 		.pd = unic_to_le32(a->pd),
@@ -331,7 +354,12 @@ static void alloc(struct app *a, uint32_t i)
 	};
 
 	*f = (struct form){ .kind = req.kind, .life = a->region[i].life };
-	req.n = unic_to_le32(f->kind == UNIC_FORM_INDIRECT ? 3 : 0);
+	if (f->kind == UNIC_FORM_INDIRECT)
+		req.n = unic_to_le32(3);
+	if (f->kind == UNIC_FORM_FAST) {
+		req.n = unic_to_le32(a->region[i].n);
+		req.page_shift = 12;
+	}
 	if (app_ask(a, UNIC_CTL_MR_ALLOC, &req, i, alloc_done))
 		f->state = FORM_ASKED;
 }
@@ -375,6 +403,28 @@ void app_form_evicted(struct app *a, uint32_t id)
 	for (i = 0; i < APP_REGIONS; i++)
 		if (a->form[i].state != FORM_NONE && a->form[i].id == id)
 			a->form[i].evicted = true;
+}
+
+/* Only a fast registration has entries that can be asked back. Half give it up,
+ * the others are silent. */
+void app_form_noticed(struct app *a, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < APP_REGIONS; i++) {
+		struct form *f = &a->form[i];
+
+		if (f->state == FORM_NONE || f->id != id)
+			continue;
+		if (f->kind != UNIC_FORM_FAST)
+			sim_fail("once",
+				 "app %u: a form of kind %u is asked "
+				 "back",
+				 a->index, f->kind);
+		a->region[i].revoked = true; /* what goes through it may fail */
+		if (f->state == FORM_MADE && sim_below(&a->rng, 2))
+			f->evicted = true;
+	}
 }
 
 void app_form_restore(struct app *a)

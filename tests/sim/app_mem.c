@@ -322,6 +322,8 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 	memcpy(&up, rec, sizeof(up));
 	if (type == UNIC_UP_EVICTED)
 		app_form_evicted(a, unic_from_le32(up.hdr.id));
+	if (type == UNIC_UP_NOTICE)
+		app_form_noticed(a, unic_from_le32(up.hdr.id));
 	r = app_region(a, unic_from_le32(up.hdr.id));
 	if (!r || r->state == REGION_ASKED)
 		return;

@@ -292,6 +292,7 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 		s->remote =
 			unic_to_le64(f->iova + o->remote_at - o->remote->at);
 		s->rkey = unic_to_le32(f->stag);
+		o->through = f->first_stag;
 	}
 	op_post(a, o);
 	return true;

@@ -188,16 +188,30 @@ static uint64_t bound_ns(const struct model *m)
 	       wait_slack();
 }
 
+/* Did it ask for entries, at once? */
+static bool asked_entries(const struct tap_cmd *c)
+{
+	struct unic_cmd_mr_reg reg;
+	struct unic_cmd_mr_alloc alloc;
+
+	memcpy(&reg, c->rec, sizeof(reg));
+	memcpy(&alloc, c->rec, sizeof(alloc));
+	if (reg.hdr.opcode == UNIC_CMD_MR_ALLOC)
+		return alloc.kind == UNIC_FORM_FAST;
+	return reg.hdr.opcode == UNIC_CMD_MR_REG && !reg.residency &&
+	       !(reg.flags & UNIC_REG_WAIT);
+}
+
 /* Who is refused counts as one that wants, for a while. As long as it may. */
 static void answered(struct model *m, const struct tap_cmd *c, uint8_t status)
 {
-	struct unic_cmd_mr_reg cmd;
+	struct unic_cmd_mr_reg cmd; /* `pd` is at the same place in both */
 	struct model_proc *p;
 
 	memcpy(&cmd, c->rec, sizeof(cmd));
 	p = &m->proc[m->pd_proc[unic_from_le32(cmd.pd) % MODEL_PDS]];
 	if ((status == UNIC_ST_TLB_FULL || status == UNIC_ST_MR_FULL) &&
-	    !cmd.residency && !(cmd.flags & UNIC_REG_WAIT))
+	    asked_entries(c))
 		p->denied_until_ns = sim_now() + bound_ns(m) + m->grace_ns;
 }
 
@@ -209,8 +223,7 @@ void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
 	memcpy(&hdr, cpl, sizeof(hdr));
 	if (hdr.opcode == UNIC_CMD_NOTICE_ACK && !hdr.status)
 		ack_done(n, m, c, cpl);
-	if (hdr.opcode == UNIC_CMD_MR_REG)
-		answered(m, c, hdr.status);
+	answered(m, c, hdr.status);
 }
 
 static bool ready(const struct node *n)

@@ -200,7 +200,8 @@ void model_dropped(struct model *m, const struct unic_drop *drop)
 	r->bus[page] = 0;
 }
 
-/* A form holds nothing and is asked for by nobody: it ends with its regions. */
+/* A form ends with its regions. It holds nothing and is asked for by nobody, but
+ * for a fast registration; whose pages it has, the NIC is told by others. */
 static void done_alloc(struct model *m, const struct tap_cmd *c,
 		       const void *rec)
 {
@@ -213,6 +214,8 @@ static void done_alloc(struct model *m, const struct tap_cmd *c,
 	memcpy(&cpl, rec, sizeof(cpl));
 	reg.pd = cmd.pd;
 	reg.user = cmd.user;
+	if (cmd.kind == UNIC_FORM_FAST)
+		reg.n_pages = cmd.n;
 	r = begin(m, &reg, unic_from_le32(cpl.mr), unic_from_le32(cpl.gen),
 		  unic_from_le32(cpl.stag));
 	r->state = MODEL_ACTIVE;
