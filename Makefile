@@ -76,7 +76,7 @@ CORTEXM   := tests/qemu/cortexm_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
 	$(addprefix hal/virt/,cpu_dma.S mem.S)
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
-SIM       := $(addprefix tests/sim/,app.c app_done.c app_form.c app_lie.c app_mem.c \
+SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
 	pins.c port.c probe.c run.c scenario.c shrink.c sim.c tap.c view.c wire.c \

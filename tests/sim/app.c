@@ -38,90 +38,6 @@ static const struct unic_upcall_ring *upcalls(struct app *a)
 			      UNIC_SLOT_UPCALL_PAGE * 4096);
 }
 
-/* ----------------------------------------------------------------- requests */
-
-bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
-	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
-			  const void *rec, uint32_t bytes))
-{
-	return app_ask_list(a, op, rec, 0, arg, done);
-}
-
-bool app_ask_list(struct app *a, uint16_t op, void *rec, uint32_t bytes,
-		  uint32_t arg,
-		  void (*done)(struct app *a, uint32_t arg, uint32_t status,
-			       const void *rec, uint32_t bytes))
-{
-	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
-				    .tail_bytes = unic_to_le32(bytes) };
-	uint32_t i;
-
-	for (i = 0; i < APP_ASKS && a->ask[i].seq; i++)
-		;
-	if (i == APP_ASKS)
-		return false;
-	a->ask[i] = (struct ask){ ++a->seq, op, done, arg };
-	hdr.seq = unic_to_le32(a->seq);
-	memcpy(rec, &hdr, sizeof(hdr));
-	world_send(&a->c, rec, 64 + bytes);
-	return true;
-}
-
-static void on_reply(struct world_client *c, const void *msg, uint32_t bytes)
-{
-	struct app *a = (struct app *)c;
-	struct unic_ctl_hdr hdr;
-	struct ask was;
-	uint32_t i;
-
-	memcpy(&hdr, msg, sizeof(hdr));
-	for (i = 0; i < APP_ASKS; i++)
-		if (a->ask[i].seq && a->ask[i].seq == unic_from_le32(hdr.seq))
-			break;
-	if (i == APP_ASKS || a->ask[i].op != unic_from_le16(hdr.op))
-		sim_fail("once", "app %u: a reply to nothing: op %u seq %u",
-			 a->index, unic_from_le16(hdr.op),
-			 unic_from_le32(hdr.seq));
-	was = a->ask[i];
-	a->ask[i].seq = 0;
-	if (was.done)
-		was.done(a, was.arg, unic_from_le16(hdr.status), msg, bytes);
-	app_kick(a, sim_now() + US);
-}
-
-static bool asking(const struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_ASKS; i++)
-		if (a->ask[i].seq)
-			return true;
-	return false;
-}
-
-/* What comes of a form is known when the driver is gone: nothing. */
-static bool uncertain(const struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_ASKS; i++)
-		if (a->ask[i].seq && a->ask[i].op != UNIC_CTL_MR_ALLOC &&
-		    a->ask[i].op != UNIC_CTL_MR_MAKE)
-			return true;
-	return false;
-}
-
-/* A registration beyond the share may wait for ever. */
-static bool owed_reply(const struct app *a)
-{
-	uint32_t i;
-
-	for (i = 0; i < APP_ASKS; i++)
-		if (a->ask[i].seq && a->ask[i].op != UNIC_CTL_MR_REG)
-			return true;
-	return false;
-}
-
 /* --------------------------------------------------------------------- life */
 
 /*
@@ -163,7 +79,7 @@ static void on_hangup(struct world_client *c)
 	sim_log("app %u: the driver hung up", a->index);
 	/* whether a request that was not answered did anything is not known:
 	 * this one does not find out */
-	if (a->keep && a->state >= APP_RUNS && !uncertain(a)) {
+	if (a->keep && a->state >= APP_RUNS && !app_uncertain(a)) {
 		a->was = a->state;
 		a->resume = a->reset = true;
 		a->back = false;
@@ -186,7 +102,7 @@ void app_init(struct app *a, const struct scenario *s, uint32_t index)
 	a->node = s->app[index].node;
 	a->how = &behaviours[s->app[index].behaviour];
 	a->due = UINT64_MAX;
-	a->c.reply = on_reply;
+	a->c.reply = app_reply;
 	a->c.upcall = on_upcall;
 	a->c.cq = on_upcall;
 	a->c.hangup = on_hangup;
@@ -237,7 +153,7 @@ bool app_finished(const struct app *a)
 	if (a->state == APP_LEFT || (a->state == APP_DOWN && a->stopping))
 		return true;
 	return a->state == APP_RUNS && !a->reset && a->next_op >= a->scn->ops &&
-	       app_op_idle(a) && !owed_reply(a);
+	       app_op_idle(a) && !app_owed_reply(a);
 }
 
 void app_say_stuck(const struct app *a, const char *what)
@@ -528,7 +444,7 @@ static void leave(struct app *a)
 	app_form_step(a);
 	app_mem_step(a);
 	if (!app_qp_none(a) || !app_mem_none(a) || !app_form_none(a) ||
-	    asking(a))
+	    app_asking(a))
 		return;
 	app_ask(a, UNIC_CTL_PD_FREE, &r, 0, pd_freed);
 }
@@ -540,10 +456,13 @@ static void run(struct app *a)
 		leave(a);
 		return;
 	}
+	if (!sim_below(&a->rng, 4))
+		app_gather(a);
 	app_qp_step(a);
 	app_mem_step(a);
 	app_form_step(a);
 	app_op_step(a);
+	app_gathered(a);
 }
 
 static void step(void *ctx, uint64_t due)
@@ -563,9 +482,9 @@ static void step(void *ctx, uint64_t due)
 		}
 		while (!a->reset && app_op_reap(a))
 			;
-		if (a->back && !owed_reply(a)) {
+		if (a->back && !app_owed_reply(a)) {
 			go_on(a);
-		} else if (a->reset && !a->keep && !asking(a)) {
+		} else if (a->reset && !a->keep && !app_asking(a)) {
 			a->state = APP_KNOCK;
 			a->knock_ns = 0;
 		} else if (a->reset) {

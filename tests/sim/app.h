@@ -3,7 +3,8 @@
  * app.h - applications: processes that speak the socket protocol and write
  * their own queues, well or badly.
  *
- *   app.c      life: HELLO, requests and replies, upcalls, the end
+ *   app.c      life: HELLO, upcalls, the end
+ *   app_ask.c  requests and replies
  *   app_mem.c  regions: register, answer notices, let go
  *   app_form.c windows and the like over them
  *   app_qp.c   queues: connect, flush, doorbells
@@ -167,7 +168,8 @@ struct op {
 	struct token *token;
 	struct form *form; /* of a MEMOP */
 	uint32_t form_id;
-	uint32_t through; /* first STag of the form it names at the peer, or 0 */
+	uint32_t
+		through; /* first STag of the form it names at the peer, or 0 */
 };
 
 struct token {
@@ -184,7 +186,8 @@ struct ask {
 	uint16_t op;
 	void (*done)(struct app *a, uint32_t arg, uint32_t status,
 		     const void *rec, uint32_t bytes);
-	uint32_t arg;
+	uint32_t arg;	 /* a BATCH: how many there are in it */
+	uint32_t parent; /* the BATCH that it went in, or 0 */
 };
 
 enum app_state {
@@ -218,6 +221,9 @@ struct app {
 	uint32_t slot, pd, seq, upcall_next, fifo;
 	uint32_t frame[APP_PAGES];
 	struct ask ask[APP_ASKS];
+	bool gathers; /* requests are kept to go in one BATCH */
+	uint32_t n_gathered;
+	uint64_t gathered[APP_ASKS][8];
 	struct region region[APP_REGIONS];
 	struct form form[APP_REGIONS];
 	struct qp qp[APP_QPS];
@@ -247,6 +253,13 @@ void app_say_stuck(const struct app *a, const char *what)
 	__attribute__((noreturn));
 /** app_evict_storm() - an admin asks for every region on @node back. */
 void app_evict_storm(uint32_t node);
+/** app_mem() - byte @at of its memory. */
+uint8_t *app_mem(struct app *a, uint32_t at);
+/** app_db() - its doorbell page; the NIC's page follows. */
+struct unic_db_page *app_db(struct app *a);
+
+/* ---------------------------------------------------------------- app_ask.c */
+
 /** app_ask() - send a request; @done gets the reply. False: too many are open. */
 bool app_ask(struct app *a, uint16_t op, void *rec, uint32_t arg,
 	     void (*done)(struct app *a, uint32_t arg, uint32_t status,
@@ -256,10 +269,20 @@ bool app_ask_list(struct app *a, uint16_t op, void *rec, uint32_t bytes,
 		  uint32_t arg,
 		  void (*done)(struct app *a, uint32_t arg, uint32_t status,
 			       const void *rec, uint32_t bytes));
-/** app_mem() - byte @at of its memory. */
-uint8_t *app_mem(struct app *a, uint32_t at);
-/** app_db() - its doorbell page; the NIC's page follows. */
-struct unic_db_page *app_db(struct app *a);
+/** app_gather() - what is asked from now on goes in one BATCH, if it can. */
+void app_gather(struct app *a);
+/** app_gathered() - now. */
+void app_gathered(struct app *a);
+/** app_reply() - of the driver. */
+void app_reply(struct world_client *c, const void *msg, uint32_t bytes);
+/** app_asking() - is a request not answered? */
+bool app_asking(const struct app *a);
+/** app_uncertain() - ... of which nobody knows what came of it when the driver is
+ * gone: of forms that is nothing. */
+bool app_uncertain(const struct app *a);
+/** app_owed_reply() - ... but for registrations: beyond the share they may wait for
+ * ever. */
+bool app_owed_reply(const struct app *a);
 
 /* ---------------------------------------------------------------- app_mem.c */
 

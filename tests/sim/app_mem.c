@@ -138,7 +138,7 @@ static void reg(struct app *a, uint32_t i)
 	req.page_shift = 12;
 	req.residency = some_residency(a);
 	r->resident = req.residency == UNIC_RESIDENT;
-	if (a->how->waits || sim_below(&a->rng, 2)) {
+	if (!a->gathers && (a->how->waits || sim_below(&a->rng, 2))) {
 		req.flags = UNIC_CTL_REG_WAIT;
 		if (sim_below(&a->rng, 3) == 0)
 			req.flags |= UNIC_CTL_REG_ASYNC;

@@ -67,7 +67,8 @@ bool bounds_too_early(const struct node *n, uint32_t stag);
 void bounds_tick(struct node *n, struct model *m);
 
 void conserve_reset(void);
-void conserve_done(struct node *n, const struct tap_cmd *c, const void *cpl);
+void conserve_command(struct node *n, const void *cpl);
+void conserve_done(struct node *n, const void *cpl);
 void conserve_event(struct node *n, const void *evt);
 /** conserve_end() - all processes have left and nothing moves. */
 void conserve_end(struct node *n, const struct model *m);

@@ -23,15 +23,22 @@ void conserve_reset(void)
 	tallies = sim_alloc(WORLD_NODES * sizeof(*tallies));
 }
 
-void conserve_done(struct node *n, const struct tap_cmd *c, const void *cpl)
+void conserve_command(struct node *n, const void *cpl)
 {
 	struct tally *t = &tallies[n->id];
 	struct unic_cmd_hdr hdr;
 
-	(void)c;
 	memcpy(&hdr, cpl, sizeof(hdr));
 	t->commands++;
 	t->failed += hdr.status > UNIC_ST_PENDING;
+}
+
+void conserve_done(struct node *n, const void *cpl)
+{
+	struct tally *t = &tallies[n->id];
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, cpl, sizeof(hdr));
 	if (hdr.opcode == UNIC_CMD_MR_REG) {
 		t->registered += hdr.status == UNIC_ST_OK;
 		t->queued += hdr.status == UNIC_ST_PENDING;

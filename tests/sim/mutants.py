@@ -190,6 +190,11 @@ MUTANTS = (
      "		err = unic_form_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
      "err == -UNIC_ERIGHTS)\n		err = 0;",
      "forms: a request that is refused completes well"),
+    ("oracle pins", "firmware/cmd_batch.c", "	*off += bytes;\n", "",
+     "batch: all regions get the pages of the first"),
+    ("once oracle conserve pins", "host_driver/core/batch.c",
+     "cpl + i * REC_BYTES, REC_BYTES);", "cpl, REC_BYTES);",
+     "batch: all get the answer to the first"),
     ("replay oracle live once", "host_driver/core/restore.c",
      "cmd.stag = unic_to_le32(mr->stag);",
      "cmd.stag = unic_to_le32(mr->stag ^ 1u << 27);",

@@ -85,6 +85,15 @@ static uint64_t *hear_table(const struct node *n, const uint64_t *rec)
 	return list;
 }
 
+static bool is_batch(const uint64_t *rec)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	return hdr.opcode == UNIC_CMD_MR_BATCH ||
+	       hdr.opcode == UNIC_CMD_TOKEN_BATCH;
+}
+
 /* The NIC takes a list with its command, so this copy is what it saw. */
 static void hear_command(struct node *n, struct tap *t, uint32_t at)
 {
@@ -95,7 +104,7 @@ static void hear_command(struct node *n, struct tap *t, uint32_t at)
 	c->open = true;
 	sim_free(c->list);
 	c->list = hear_table(n, c->rec);
-	if (!has_list(c->rec))
+	if (!has_list(c->rec) && !is_batch(c->rec))
 		return;
 	c->list = sim_alloc(UNIC_LIST_BYTES);
 	memcpy(c->list, n->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
@@ -114,6 +123,43 @@ static struct tap_cmd *find(struct tap *t, const uint64_t *rec)
 	return NULL;
 }
 
+static void hear_done(struct node *n, struct tap *t, const struct tap_cmd *c,
+		      const uint64_t *rec)
+{
+	bounds_done(n, &t->model, c, rec);
+	conserve_done(n, rec);
+	model_done(&t->model, c, rec);
+}
+
+/* Each of them is answered where it was written, and their lists are behind all of
+ * them. */
+static void hear_batch(struct node *n, struct tap *t, const struct tap_cmd *c)
+{
+	uint32_t at = (uint32_t)(c - t->cmd), i, count;
+	const uint64_t *answer = (const void *)(n->bar + UNIC_BAR_LIST_OFF +
+						at * UNIC_LIST_BYTES);
+	struct unic_cmd_batch cmd;
+	struct unic_cmd_mr_reg reg;
+	struct tap_cmd one = { .seen_ns = c->seen_ns };
+	uint64_t *list;
+
+	memcpy(&cmd, c->rec, sizeof(cmd));
+	count = unic_from_le32(cmd.count);
+	list = c->list + 8 * count;
+	for (i = 0; i < count; i++) {
+		memcpy(one.rec, c->list + 8 * i, sizeof(one.rec));
+		memcpy(&reg, one.rec, sizeof(reg));
+		one.list = hear_table(n, one.rec);
+		if (has_list(one.rec)) {
+			one.list = sim_alloc(UNIC_LIST_BYTES);
+			memcpy(one.list, list, unic_from_le32(reg.n_pages) * 8);
+			list += unic_from_le32(reg.n_pages);
+		}
+		hear_done(n, t, &one, answer + 8 * i);
+		sim_free(one.list);
+	}
+}
+
 static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
 {
 	struct tap_cmd *c = find(t, rec);
@@ -130,9 +176,10 @@ static void hear_completion(struct node *n, struct tap *t, const uint64_t *rec)
 	sim_log("nic %u: command %u status %u: %x %x", n->id, hdr.opcode,
 		hdr.status, w[2], w[3]);
 	c->open = false;
-	bounds_done(n, &t->model, c, rec);
-	conserve_done(n, c, rec);
-	model_done(&t->model, c, rec);
+	conserve_command(n, rec);
+	if (is_batch(c->rec) && !hdr.status)
+		hear_batch(n, t, c);
+	hear_done(n, t, c, rec);
 }
 
 static void hear_event(struct node *n, struct tap *t, const uint64_t *rec)
