@@ -530,9 +530,10 @@ $(B)/bin/fault-scenario: $(call objects,host,tests/faults/scenario.c) \
 	$(B)/lib/libunic.a
 tsan-build:
 	@$(MAKE) --no-print-directory B=$(B)/tsan \
-		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft
+		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft \
+		$(B)/tsan/bin/survivor
 tsan: tsan-build ## end-to-end tests with the host programs under TSan
-valgrind: programs build-soft $(B)/faults/pidfd_shim.so ## ... under memcheck
+valgrind: programs build-soft $(B)/bin/survivor $(B)/faults/pidfd_shim.so ## ... under memcheck
 tsan valgrind:
 	@tests/faults/checked.py $@ && echo "$@: ok"
 faults-build: programs build-soft $(B)/faults/inject.so $(B)/bin/fault-scenario

@@ -92,7 +92,8 @@ def patch(pid, symbol, code):
                            check=True).stdout.split("\n")
     at = next(int(n.split()[0], 16) for n in names if n.endswith(" " + symbol))
     with open(f"/proc/{pid}/maps", encoding="ascii") as f:
-        base = int(f.readline().split("-")[0], 16)
+        base = int(next(m for m in f if m.rstrip().endswith(exe)).split("-")[0],
+                   16)  # a checker's shadow memory may lie before it
     with open(f"/proc/{pid}/mem", "r+b", buffering=0) as mem:
         mem.seek(base + at)
         mem.write(code)
