@@ -724,8 +724,10 @@ struct unic_ctl_kio_reply {
  * upcall, and answers INVALIDATED when it does not use the number any more (it
  * does not hold it then). When all have answered, or their connections have
  * ended, the driver of the exporter releases the region: it is gone before T,
- * and the exporter gets EVICTED. A region that nobody was recorded for has its
- * whole grace. Both ends must be unic.
+ * and the exporter gets EVICTED. GRANT is the exporter's consent to that; if it
+ * asks for more time (EXTEND) it uses the region itself, and the notice runs its
+ * course. A region that nobody was recorded for has its whole grace. Both ends
+ * must be unic.
  */
 enum unic_ctl_held {
 	UNIC_CTL_HELD_STAG = 1,

@@ -165,7 +165,7 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 }
 
 /* @h is over. The last one of a region that is asked back: nobody is left who
- * would use it. */
+ * would use it, unless its owner says that he does. */
 static void hold_over(struct unic_host *host, struct unic_hold *h)
 {
 	struct unic_hmr *mr = region_of(host, h);
@@ -176,7 +176,8 @@ static void hold_over(struct unic_host *host, struct unic_hold *h)
 	for (i = 0; i < UNIC_HOLDS; i++)
 		if (host->held.hold[i].mr == id)
 			return;
-	if (asked && mr && mr->state == R_NOTIFIED && host->ready) {
+	if (asked && mr && mr->state == R_NOTIFIED && !mr->extends &&
+	    host->ready) {
 		host->held.early++;
 		unic_hmr_release(host, mr);
 	}

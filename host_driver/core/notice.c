@@ -66,6 +66,7 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 	if (mr->state != R_NOTIFIED || mr->notice_seq != seq) {
 		mr->state = R_NOTIFIED;
 		mr->notice_seq = seq;
+		mr->extends = false;
 		mr->deadline_ns = unic_os_now_ns(host->os) +
 				  1000ull * unic_from_le32(evt->grace_us);
 		proc_of(host, mr)->notices++;
@@ -190,6 +191,7 @@ static void answer_done(struct unic_call *call)
 		if (offered->state == R_ACTIVE)
 			offered->state = R_NOTIFIED;
 		offered->notice_seq = mr->notice_seq;
+		offered->extends = false;
 		offered->deadline_ns = deadline;
 		unic_holder_notice(host, offered);
 		if (mr->state == R_NOTIFIED)
@@ -234,6 +236,7 @@ void unic_region_answer(struct unic_req *req)
 		return;
 	}
 	unic_hmr_answered(req->host, mr);
+	mr->extends |= answer == UNIC_ANSWER_EXTEND;
 	cmd.mr = unic_to_le32(mr->mr);
 	cmd.gen = unic_to_le32(mr->gen);
 	cmd.seq = r.notice_seq;

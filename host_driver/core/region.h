@@ -49,6 +49,7 @@ struct unic_hmr {
 	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
+	bool extends; /* its owner asked for more time: he uses it himself */
 	uint64_t noticed_ns;	     /* when it was asked for; 0: answered */
 	uint64_t deadline_ns;	     /* CLOCK_MONOTONIC */
 	uint32_t *there;	     /* DEMAND: bit per page, pinned; fault.c */

@@ -653,8 +653,9 @@ int unic_parse_ipv4(const char *text, uint32_t *ipv4);
  * asks @mr back, each peer recorded so is asked (UNIC_EV_INVALIDATE there), and
  * when all have answered, or are gone, @mr is EVICTED (reason UNIC_WHY_HOLDERS)
  * without waiting for the rest of its grace. So grant to all to whom the STag is
- * given, or to none, and only what is not used locally. A peer that is silent
- * costs nothing but the grace.
+ * given, or to none, and only what is not used locally, or asked for longer while
+ * it is (unic_extend() keeps the grace). A peer that is silent costs nothing but
+ * the grace.
  * -ENOTCONN; -EOPNOTSUPP the peer is not unic; -EBUSY it is asked back already.
  * S0 section 3.
  */

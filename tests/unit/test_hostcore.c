@@ -2563,6 +2563,33 @@ static void holders_end_a_grace(void **state)
 	fake_delete(f);
 }
 
+/* The grant was the owner's consent; who then asks for more time uses it himself,
+ * and has his grace whatever the others say. */
+static void owner_who_extends_keeps_his_grace(void **state)
+{
+	struct unic_ctl_notice_answer r = {
+		.notice_seq = unic_to_le32(7),
+		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
+		.extend_us = unic_to_le32(1000),
+	};
+	struct unic_holder_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	r.id = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_false(released(f));
+	assert_int_equal(f->host->held.early, 0);
+	assert_int_equal(region_state(f, mr), R_NOTIFIED);
+	fake_delete(f);
+}
+
 static void silent_holder_costs_the_grace(void **state)
 {
 	struct unic_holder_msg q, again;
@@ -3485,6 +3512,7 @@ int main(void)
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test(holders_end_a_grace),
+		cmocka_unit_test(owner_who_extends_keeps_his_grace),
 		cmocka_unit_test(silent_holder_costs_the_grace),
 		cmocka_unit_test(holder_whose_connection_ends),
 		cmocka_unit_test(delegation_is_recorded),
