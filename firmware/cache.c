@@ -418,6 +418,8 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
 	    room(nic, nic->mrs.mr[mr].proc)) {
 		put(nic, mr, page, bus, wanted);
+		if (nic->cache.short_proc == nic->mrs.mr[mr].proc)
+			nic->cache.short_until_ns = 0;
 		return 0;
 	}
 	UNIC_COUNT(nic, cache_no_room);

@@ -200,10 +200,26 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 
 /* ------------------------------------------------------------- the order */
 
-static bool over_quota(const struct unic_share_owner *o, uint32_t held,
-		       uint32_t n)
+/* Can @o never have so many? */
+static bool above_quota(const struct unic_share_owner *o, uint32_t n)
 {
-	return o->quota && held + n > o->quota;
+	return o->quota && n > o->quota;
+}
+
+/*
+ * A request that only its own quota stops neither reserves nor blocks. @held: what
+ * @proc has, or will have. A page that it misses goes before what it registers.
+ */
+static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
+		   uint32_t n)
+{
+	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+	bool quota;
+
+	if (!o->quota)
+		return false;
+	return held + n + (n && unic_cache_short(nic, &quota) == proc) >
+	       o->quota;
 }
 
 /* The request of @proc that is served next, or NULL. */
@@ -213,14 +229,6 @@ static const struct unic_wait *head_of(const struct unic_evict *e,
 	uint16_t i = e->wait_head[proc];
 
 	return i == UNIC_WAIT_NIL ? NULL : &e->wait[i];
-}
-
-/* A request that only its own quota stops neither reserves nor blocks. */
-static bool capped(const struct unic_evict *e, uint32_t proc, uint32_t n)
-{
-	const struct unic_share_owner *o = &e->share.owner[proc];
-
-	return over_quota(o, o->held, n);
 }
 
 /* What requests need: each needs an index of the region table, too. */
@@ -261,7 +269,7 @@ static bool place_of(const struct unic_nic *nic, uint32_t proc,
 		return false;
 	out->proc = proc;
 	out->n = w ? w->args.n_pages : nic->denials.of[proc].n;
-	if (capped(e, proc, out->n))
+	if (capped(nic, proc, e->share.owner[proc].held, out->n))
 		return false;
 	out->net = unic_share_net(&e->share, proc) + out->n;
 	out->seq = w ? w->id : nic->denials.of[proc].seq;
@@ -344,16 +352,14 @@ static uint32_t find_capped(const struct unic_nic *nic, uint32_t tried)
 	uint32_t left, i;
 
 	for (left = e->wait_mask & ~tried; left; left &= left - 1u) {
-		const struct unic_share_owner *o;
 		uint32_t n;
 
 		i = (uint32_t)__builtin_ctz(left);
 		if (denied(nic, i))
 			continue;
-		o = &e->share.owner[i];
 		n = head_of(e, i)->args.n_pages;
-		if (over_quota(o, unic_share_net(&e->share, i), n) &&
-		    !over_quota(o, 0, n))
+		if (capped(nic, i, unic_share_net(&e->share, i), n) &&
+		    !above_quota(&e->share.owner[i], n))
 			return i;
 	}
 	return UNIC_OWNER_NIL;
@@ -495,12 +501,12 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 	uint32_t n = args->n_pages;
 	int err = 0;
 
-	if (n > UNIC_MR_PAGES_MAX || over_quota(o, 0, n))
+	if (n > UNIC_MR_PAGES_MAX || above_quota(o, n))
 		return -UNIC_ETOOLARGE;
 	if (args->mr_class == UNIC_CLASS_CONTROL &&
 	    control_capped(e, proc, args))
 		return -UNIC_ECTRLCAP;
-	if (over_quota(o, o->held, n))
+	if (capped(nic, proc, o->held, n))
 		return -UNIC_EQUOTA;
 	if (!unic_mr_room(nic))
 		return -UNIC_EMRFULL;
@@ -701,8 +707,8 @@ void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
 
 	for (; i != UNIC_WAIT_NIL; i = next) {
 		next = e->wait[i].next;
-		if (!over_quota(&e->share.owner[proc], 0,
-				e->wait[i].args.n_pages))
+		if (!above_quota(&e->share.owner[proc],
+				 e->wait[i].args.n_pages))
 			continue;
 		dequeue(nic, i);
 		end(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);

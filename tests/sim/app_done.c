@@ -70,13 +70,6 @@ static bool unheard(const struct app *a, const struct region *r)
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
-/* A missing page has to come out of the quota of its process, which fills that
- * with other regions. */
-static bool capped(const struct app *a, const struct region *r)
-{
-	return model_capped(check_model(world->node[a->node]), r->stag);
-}
-
 /* It sends nothing, so nobody else can be the reason. */
 static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 {
@@ -135,12 +128,10 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		return true;
 	case UNIC_WC_REM_ACCESS_ERR:
 		return o->forbidden || op_remote_revoked(o) || o->token ||
-		       o->peer->how->lies || unheard(o->peer, o->remote) ||
-		       capped(o->peer, o->remote);
+		       o->peer->how->lies || unheard(o->peer, o->remote);
 	case UNIC_WC_LOC_PROT_ERR:
 		return o->forbidden || op_local_revoked(o) || a->how->lies ||
-		       (c->detail == UNIC_WD_PAGE &&
-			(unheard(a, o->local) || capped(a, o->local)));
+		       (c->detail == UNIC_WD_PAGE && unheard(a, o->local));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */

@@ -588,16 +588,6 @@ static bool waits_too_long(const struct model *m, const struct model_mr *r)
 	return false;
 }
 
-bool model_capped(const struct model *m, uint32_t stag)
-{
-	uint32_t i;
-
-	for (i = 0; i < MODEL_MRS; i++)
-		if (m->mr[i].stag == stag && m->proc[m->mr[i].proc].quota)
-			return true;
-	return false;
-}
-
 bool model_unheard(const struct model *m, uint32_t stag)
 {
 	uint32_t i;

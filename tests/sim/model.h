@@ -104,8 +104,6 @@ struct model_mr *model_find(struct model *m, uint32_t mr, uint32_t gen);
 /** model_unheard() - did the NIC wait H for a page of a region with @stag, or
  * does it now, and no answer came? */
 bool model_unheard(const struct model *m, uint32_t stag);
-/** model_capped() - has whoever has the region with @stag a quota? */
-bool model_capped(const struct model *m, uint32_t stag);
 /** model_cached() - entries of DEMAND and TABLE regions that @proc has at most:
  * those of TABLE regions come and go unheard, so it may be all their pages. */
 uint32_t model_cached(const struct model *m, uint32_t proc);

@@ -328,6 +328,46 @@ static void quota_holds_for_cached(void **state)
 	}
 }
 
+/* Who goes on registering at its quota does not take the place of a page that it
+ * misses; when the page is there it may register again. */
+static void missing_page_goes_before_a_registration(void **state)
+{
+	struct unic_cmd_proc_set set = {
+		.proc = unic_to_le32(0),
+		.weight = unic_to_le32(1),
+		.quota = unic_to_le32(3),
+	};
+	struct rig_mr mr, more, own[3];
+	struct unic_piece p;
+	uint32_t i;
+
+	(void)state;
+	table(0, 4);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_PROC_SET, &set, NULL), 0);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &mr), 0);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &own[i]),
+				 0);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), -UNIC_EMISS);
+	assert_int_equal(rig_dereg(&a, &own[0]), 0);
+	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &own[0]),
+			 UNIC_ST_QUOTA);
+	/* one that has no entries, or a process without a quota, is not in its
+	 * way */
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &more), 0);
+	assert_int_equal(rig_reg(&a, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &own[0]),
+			 0);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
+	assert_int_equal(rig_dereg(&a, &own[1]), 0);
+	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &own[1]),
+			 0);
+	assert_int_equal(a.nic.evict.share.owner[0].held, 3);
+}
+
 /* Others hold everything by registration: a miss has to wait for the reaper. */
 static void no_room_is_a_miss(void **state)
 {
@@ -902,6 +942,7 @@ int main(void)
 		TEST(registration_displaces_cached),
 		TEST(misses_keep_to_shares),
 		TEST(quota_holds_for_cached),
+		TEST(missing_page_goes_before_a_registration),
 		TEST(no_room_is_a_miss),
 		TEST(a_miss_takes_from_itself),
 		TEST(a_miss_of_a_newcomer_takes_from_another),
