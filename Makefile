@@ -29,6 +29,8 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_f
 	reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
 	use.c wait.c)
+# What a board without room has instead of icrc_table.c.
+ICRC_SMALL := firmware/icrc_small.c
 RING     := hal/drivers/link_ring.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
@@ -268,7 +270,7 @@ IMAGE := $(if $(BOARD_LDSCRIPT),$(B)/$(BOARD)/unic.elf,$(B)/bin/unic-nic)
 image: $(IMAGE)
 $(IMAGE): $(call objects,$(BOARD),$(BOARD_MAIN_SRCS) $(BOARD_SRCS)) \
 	$(B)/$(BOARD)/core.a
-$(B)/$(BOARD)/core.a: $(call objects,$(BOARD),$(FIRMWARE))
+$(B)/$(BOARD)/core.a: $(call objects,$(BOARD),$(or $(BOARD_CORE),$(FIRMWARE)))
 $(B)/$(BOARD)/hal_selftest.elf: $(call objects,$(BOARD),$(SELFTEST) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
 $(B)/$(BOARD)/cortexm_selftest.elf: $(call objects,$(BOARD),$(CORTEXM) \
@@ -618,7 +620,7 @@ spec: check-abi ## field tables of docs/SPEC.md from abi/
 check-spec:
 	@tools/spec.py && echo "$@: ok"
 check-sources:
-	@tools/check_sources.py $(sort $(FIRMWARE) $(RING) $(FAKE) $(BUS) \
+	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \

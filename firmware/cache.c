@@ -65,8 +65,8 @@ int unic_cache_check(const struct unic_nic *nic, const struct unic_mr_args *a,
 	    (UNIC_SPAN32 && (a->length >> 32 || !(uint32_t)a->length)))
 		return -UNIC_ETOOLARGE;
 	if (a->residency == UNIC_TABLE &&
-	    (a->table % 8 || a->table > UNIC_TABLE_BYTES ||
-	     pages * 8u > UNIC_TABLE_BYTES - a->table))
+	    (a->table % 8 || a->table > UNIC_BOX_TABLE_BYTES ||
+	     pages * 8u > UNIC_BOX_TABLE_BYTES - a->table))
 		return -UNIC_EINVAL;
 	if (!unic_cache_bare_room(nic, proc))
 		return -UNIC_EMRFULL;
@@ -442,7 +442,7 @@ uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
 static uint64_t table_word(const struct unic_nic *nic, uint16_t mr,
 			   uint32_t page)
 {
-	const uint8_t *at = nic->mbox.bar + UNIC_BAR_TABLE_OFF +
+	const uint8_t *at = nic->mbox.bar + UNIC_BOX_TABLE +
 			    nic->cache.of[mr].table + 8u * page;
 
 	return unic_from_le64(UNIC_READ_ONCE(*(const unic_le64 *)(void *)at));

@@ -88,7 +88,7 @@ static int do_host_time(struct unic_nic *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_host_time *cmd = rec;
 	struct unic_info *info =
-		(struct unic_info *)(nic->mbox.bar + UNIC_BAR_INFO_OFF);
+		(struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
 
 	(void)out;
 	(void)list;
@@ -338,6 +338,8 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 	if (a.flags & UNIC_REG_LIST) {
 		if (a.n_pages > UNIC_LIST_MAX)
 			return -UNIC_EINVAL;
+		if (a.n_pages > UNIC_BOX_LIST_MAX) /* nor has it the entries */
+			return -UNIC_ETOOLARGE;
 		pages = fetch_list(nic, list, a.n_pages);
 	}
 	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
@@ -355,7 +357,7 @@ static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
 	uint32_t count = unic_from_le32(cmd->count);
 
 	(void)out;
-	if (count < 1 || count > UNIC_LIST_MAX)
+	if (count < 1 || count > UNIC_BOX_LIST_MAX)
 		return -UNIC_EINVAL;
 	return unic_mr_fill(nic, unic_from_le32(cmd->mr),
 			    unic_from_le32(cmd->gen),
@@ -381,7 +383,7 @@ static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
 	const uint64_t *pages = NULL;
 	int err;
 
-	if (count < 1 || count > UNIC_LIST_MAX || cannot > 1)
+	if (count < 1 || count > UNIC_BOX_LIST_MAX || cannot > 1)
 		return -UNIC_EINVAL;
 	if (!cannot)
 		pages = fetch_list(nic, list, count);

@@ -35,7 +35,7 @@ static uint32_t list_bytes(const union record *rec)
 	if (rec->hdr.opcode == UNIC_CMD_MR_REG &&
 	    rec->reg.flags & UNIC_REG_LIST) {
 		n = unic_from_le32(rec->reg.n_pages);
-		return n <= UNIC_LIST_MAX ? n * 8 : TOO_MUCH;
+		return n <= UNIC_BOX_LIST_MAX ? n * 8 : TOO_MUCH;
 	}
 	if (rec->hdr.opcode == UNIC_CMD_TOKEN_ALLOC) {
 		n = unic_from_le32(rec->alloc.pieces);
@@ -63,7 +63,7 @@ static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
 	if (!takes(rec->hdr.opcode))
 		return -UNIC_EOPCODE;
 	end = at + list_bytes(rec);
-	if (waits(rec) || end > UNIC_LIST_BYTES)
+	if (waits(rec) || end > UNIC_BOX_LIST_BYTES)
 		return -UNIC_EINVAL;
 	*off = end;
 	return unic_cmd_one(nic, rec, out, list + at);
@@ -79,7 +79,7 @@ static int batch(struct unic_nic *nic, const void *rec, void *out,
 	uint32_t n = unic_from_le32(cmd->count), off = n * REC_BYTES, i;
 	uint32_t done = 0;
 
-	if (n < 1 || n > UNIC_BATCH_MAX)
+	if (n < 1 || n > UNIC_BATCH_MAX || off > UNIC_BOX_LIST_BYTES)
 		return -UNIC_EINVAL;
 	for (i = 0; i < n; i++) {
 		uint8_t *at = list + i * REC_BYTES;

@@ -72,7 +72,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (cmd->strided > 1 || n > UNIC_FORM_ELEMENTS)
+	if (cmd->strided > 1 || n > UNIC_LIST_ELEMENTS)
 		return -UNIC_EINVAL;
 	for (i = 0; i < sizeof(cmd->rsvd0); i++)
 		if (cmd->rsvd0[i])
@@ -128,7 +128,7 @@ int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
 	uint32_t i;
 	int err;
 
-	if (cmd->rsvd0[0] || cmd->rsvd0[1] || r.n_pages > UNIC_LIST_MAX ||
+	if (cmd->rsvd0[0] || cmd->rsvd0[1] || r.n_pages > UNIC_BOX_LIST_MAX ||
 	    (!(r.what & UNIC_REREG_PD) && r.pd) ||
 	    (!(r.what & UNIC_REREG_RIGHTS) && r.rights) ||
 	    (!(r.what & UNIC_REREG_RANGE) && (r.iova || r.length || r.n_pages)))

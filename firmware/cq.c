@@ -38,7 +38,7 @@ static int check_ring(struct unic_nic *nic,
 		return -UNIC_ENOPD;
 	if (entries < 2 || entries > 4096 || (entries & (entries - 1)) ||
 	    (unic_from_le64(cmd->iova) & 63) ||
-	    unic_from_le32(cmd->db_index) >= UNIC_DB_OBJECTS)
+	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS)
 		return -UNIC_EINVAL;
 	r = unic_access(nic, unic_from_le32(cmd->stag), (uint16_t)pd,
 			UNIC_MR_LOCAL_WRITE, unic_from_le64(cmd->iova),
@@ -136,7 +136,7 @@ void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc)
 /* At most once per arming: the process arms again when it has looked. */
 static void notify(struct unic_nic *nic, struct unic_cq *cq)
 {
-	struct unic_nic_page *np = nic->procs.proc[cq->proc].np;
+	UNIC_BOX_NIC_PAGE *np = nic->procs.proc[cq->proc].np;
 
 	cq->armed = false;
 	UNIC_COUNT(nic, cq_events);
@@ -216,7 +216,7 @@ void unic_cq_events(struct unic_nic *nic)
  */
 static bool full(struct unic_nic *nic, struct unic_cq *cq)
 {
-	const struct unic_db_page *db = nic->procs.proc[cq->proc].db;
+	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[cq->proc].db;
 	uint32_t ci =
 		unic_from_le32(UNIC_READ_ONCE(db->tail[cq->db_index].cq_ci));
 

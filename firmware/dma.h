@@ -20,8 +20,7 @@
 
 struct unic_nic;
 
-#define UNIC_DMA_JOBS	64u /* pieces in flight; power of two */
-#define UNIC_DMA_SPANS	6u  /* scatter-gather elements of one transfer */
+#define UNIC_DMA_SPANS	6u /* scatter-gather elements of one transfer */
 #define UNIC_DMA_NO_JOB UNIC_DMA_JOBS
 
 /* Whom a finished piece belongs to. */

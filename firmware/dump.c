@@ -4,7 +4,7 @@
 
 #include "nic.h"
 
-#define ROWS (UNIC_LIST_BYTES / UNIC_ROW_BYTES)
+#define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
 /* Each writes row @i and returns true, or false if the row is free. */
 typedef bool unic_row_fn(struct unic_nic *nic, uint32_t i, void *row);
@@ -206,4 +206,31 @@ int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
 	}
 	*next = i < tables[table].rows ? i : 0;
 	return n;
+}
+
+/* CRC-32 (IEEE), without a table of its own: it may be that which broke. */
+static unic_le32 table_sum(const void *table, size_t bytes)
+{
+	const uint8_t *p = table;
+	uint32_t crc = ~0u, bit;
+
+	while (bytes--) {
+		crc ^= *p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return unic_to_le32(~crc);
+}
+
+void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out)
+{
+	out->epoch = unic_to_le32(nic->epoch);
+	out->trace_seq = unic_to_le32(nic->trace.seq);
+	out->table_sum[0] = table_sum(&nic->tlb, sizeof(nic->tlb));
+	out->table_sum[1] = table_sum(&nic->mrs, sizeof(nic->mrs));
+	out->table_sum[2] = table_sum(&nic->tokens, sizeof(nic->tokens));
+	out->table_sum[3] = table_sum(&nic->qps, sizeof(nic->qps));
+	out->table_sum[4] = table_sum(&nic->cqs, sizeof(nic->cqs));
+	out->table_sum[5] = table_sum(&nic->procs, sizeof(nic->procs));
+	out->table_sum[6] = table_sum(&nic->evict, sizeof(nic->evict));
 }

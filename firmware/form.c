@@ -56,7 +56,7 @@ static int check_alloc(const struct unic_nic *nic,
 	if (a->page_shift)
 		return -UNIC_EINVAL;
 	if (a->kind == UNIC_FORM_INDIRECT)
-		return a->n && a->n <= UNIC_FORM_ELEMENTS ? 0 : -UNIC_EINVAL;
+		return a->n && a->n <= UNIC_LIST_ELEMENTS ? 0 : -UNIC_EINVAL;
 	return a->n ? -UNIC_EINVAL : 0;
 }
 

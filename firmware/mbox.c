@@ -14,18 +14,18 @@
 
 static struct unic_info *info(struct unic_nic *nic)
 {
-	return (struct unic_info *)(nic->mbox.bar + UNIC_BAR_INFO_OFF);
+	return (struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
 }
 
 static struct unic_nic_idx *ours(struct unic_nic *nic)
 {
-	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BAR_NIC_OFF);
+	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BOX_NIC);
 }
 
 static const struct unic_driver_page *theirs(struct unic_nic *nic)
 {
 	return (const struct unic_driver_page *)(nic->mbox.bar +
-						 UNIC_BAR_DRIVER_OFF);
+						 UNIC_BOX_DRIVER);
 }
 
 /*
@@ -82,8 +82,9 @@ static void publish_constants(struct unic_nic *nic)
 	i->features = unic_to_le64(
 		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
 		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE | UNIC_FEAT_DEMAND |
-		UNIC_FEAT_TABLE | UNIC_FEAT_WINDOWS | UNIC_FEAT_FAST_REG |
-		UNIC_FEAT_INDIRECT | UNIC_FEAT_PHYSICAL | UNIC_FEAT_BATCH |
+		(UNIC_BOX_TABLE_BYTES ? UNIC_FEAT_TABLE : 0) |
+		UNIC_FEAT_WINDOWS | UNIC_FEAT_FAST_REG | UNIC_FEAT_INDIRECT |
+		UNIC_FEAT_PHYSICAL | UNIC_FEAT_BATCH |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);
@@ -178,25 +179,25 @@ static void execute(struct unic_nic *nic, uint32_t slot)
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t rec[REC_BYTES / 4];
 
-	copy_record(rec, m->bar + UNIC_BAR_CMD_OFF + slot * REC_BYTES);
+	copy_record(rec, m->bar + UNIC_BOX_CMD + slot * REC_BYTES);
 	/* a grace, a time-out or a life that begins now begins now (INV-6) */
 	if (!timeless(((const struct unic_cmd_hdr *)rec)->opcode))
 		nic->now_ns = unic_port_now_ns(nic->port);
 	unic_cmd_execute(nic, rec,
-			 m->bar + UNIC_BAR_LIST_OFF + slot * UNIC_LIST_BYTES);
-	write_record(nic, UNIC_BAR_CPL_OFF, rec, &ours(nic)->cpl_tail,
-		     &m->cpl_tail, UNIC_CPL_ENTRIES);
+			 m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES);
+	write_record(nic, UNIC_BOX_CPL, rec, &ours(nic)->cpl_tail, &m->cpl_tail,
+		     UNIC_BOX_CPLS);
 }
 
 static bool cpl_room(struct unic_nic *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
-	if (m->cpl_tail - m->cpl_head < UNIC_CPL_ENTRIES)
+	if (m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS)
 		return true;
 	adopt_head(nic, &m->cpl_head, &theirs(nic)->cpl_head, m->cpl_tail,
-		   UNIC_CPL_ENTRIES);
-	return m->cpl_tail - m->cpl_head < UNIC_CPL_ENTRIES;
+		   UNIC_BOX_CPLS);
+	return m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS;
 }
 
 __attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
@@ -213,7 +214,7 @@ __attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
 	if (__builtin_expect(
 		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
 		return false;
-	if (tail - m->cmd_head > UNIC_CMD_ENTRIES) {
+	if (tail - m->cmd_head > UNIC_BOX_CMDS) {
 		if (m->wild != tail) /* count a value once, not per poll */
 			UNIC_COUNT(nic, mbox_bad_index);
 		m->wild = tail;
@@ -223,7 +224,7 @@ __attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
 	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
 		if (!cpl_room(nic))
 			break;
-		execute(nic, m->cmd_head % UNIC_CMD_ENTRIES);
+		execute(nic, m->cmd_head % UNIC_BOX_CMDS);
 		m->cmd_head++;
 		UNIC_WRITE_ONCE(ours(nic)->cmd_head, unic_to_le32(m->cmd_head));
 	}
@@ -238,18 +239,18 @@ bool unic_mbox_event(struct unic_nic *nic, void *evt)
 	struct unic_evt_hdr *hdr = evt;
 	bool eviction = hdr->type == UNIC_EVT_NOTICE ||
 			hdr->type == UNIC_EVT_EVICTED;
-	uint32_t room = UNIC_EVT_ENTRIES - (eviction ? 0 : UNIC_EVT_RESERVED);
+	uint32_t room = UNIC_BOX_EVTS - (eviction ? 0 : UNIC_EVT_RESERVED);
 
 	if (m->evt_tail - m->evt_head >= room)
 		adopt_head(nic, &m->evt_head, &theirs(nic)->evt_head,
-			   m->evt_tail, UNIC_EVT_ENTRIES);
+			   m->evt_tail, UNIC_BOX_EVTS);
 	if (m->evt_tail - m->evt_head >= room) {
 		UNIC_COUNT(nic, evt_stalls);
 		return false;
 	}
 	hdr->epoch = unic_to_le32(nic->epoch);
-	write_record(nic, UNIC_BAR_EVT_OFF, evt, &ours(nic)->evt_tail,
-		     &m->evt_tail, UNIC_EVT_ENTRIES);
+	write_record(nic, UNIC_BOX_EVT, evt, &ours(nic)->evt_tail, &m->evt_tail,
+		     UNIC_BOX_EVTS);
 	return true;
 }
 
@@ -258,17 +259,16 @@ uint32_t unic_mbox_drop_room(struct unic_nic *nic)
 	struct unic_mbox *m = &nic->mbox;
 
 	adopt_head(nic, &m->drop_head, &theirs(nic)->drop_head, m->drop_tail,
-		   UNIC_DROP_ENTRIES);
-	return UNIC_DROP_ENTRIES - (m->drop_tail - m->drop_head);
+		   UNIC_BOX_DROPS);
+	return UNIC_BOX_DROPS - (m->drop_tail - m->drop_head);
 }
 
 void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		    uint32_t page, uint32_t user)
 {
 	struct unic_mbox *m = &nic->mbox;
-	struct unic_drop *at =
-		(struct unic_drop *)(m->bar + UNIC_BAR_DROP_OFF) +
-		m->drop_tail % UNIC_DROP_ENTRIES;
+	struct unic_drop *at = (struct unic_drop *)(m->bar + UNIC_BOX_DROP) +
+			       m->drop_tail % UNIC_BOX_DROPS;
 
 	at->mr = unic_to_le32(mr);
 	at->gen = unic_to_le32(gen);
@@ -284,15 +284,15 @@ bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
 {
 	struct unic_mbox *m = &nic->mbox;
 
-	if (m->mad_tail - m->mad_head >= UNIC_MAD_RX_ENTRIES)
+	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS)
 		adopt_head(nic, &m->mad_head, &theirs(nic)->mad_head,
-			   m->mad_tail, UNIC_MAD_RX_ENTRIES);
-	if (m->mad_tail - m->mad_head >= UNIC_MAD_RX_ENTRIES) {
+			   m->mad_tail, UNIC_BOX_MADS);
+	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS) {
 		UNIC_COUNT(nic, mad_rx_dropped);
 		return false;
 	}
-	memcpy(m->bar + UNIC_BAR_MAD_RX_OFF +
-		       m->mad_tail % UNIC_MAD_RX_ENTRIES * sizeof(*mad),
+	memcpy(m->bar + UNIC_BOX_MAD +
+		       m->mad_tail % UNIC_BOX_MADS * sizeof(*mad),
 	       mad, sizeof(*mad));
 	unic_wmb();
 	m->mad_tail++;
@@ -329,7 +329,7 @@ void unic_mbox_beat(struct unic_nic *nic)
 {
 	struct unic_info *i = info(nic);
 	struct unic_stats_page *s =
-		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BAR_STATS_OFF);
+		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BOX_STATS);
 	uint32_t c;
 
 	unic_roce_count(nic);

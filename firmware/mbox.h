@@ -14,16 +14,15 @@
 #include "board.h"
 #include "unic_mbox.h"
 
-/*
- * 1: a board on which no barrier orders our store before our later load, as the
- * host sees them. Neither side may then conclude from a flag of the other that it
- * looks by itself: we say `asleep` always, and ring for every record.
- */
-#ifndef UNIC_ALWAYS_RING
-#define UNIC_ALWAYS_RING 0
-#endif
+/* Bus addresses of one list page. */
+#define UNIC_BOX_LIST_MAX (UNIC_BOX_LIST_BYTES / 8u)
 
-/* The word of an `asleep` flag. */
+/*
+ * The word of an `asleep` flag. UNIC_ALWAYS_RING 1 is a board on which no barrier
+ * orders our store before our later load, as the host sees them. Neither side may
+ * then conclude from a flag of the other that it looks by itself: we say `asleep`
+ * always, and ring for every record.
+ */
 #define UNIC_ASLEEP(asleep) unic_to_le32(UNIC_ALWAYS_RING || (asleep))
 
 struct unic_nic;
@@ -45,7 +44,7 @@ struct unic_mbox {
 };
 
 /* Event records that may not be used by anything but NOTICE and EVICTED. */
-#define UNIC_EVT_RESERVED 128u
+#define UNIC_EVT_RESERVED (UNIC_BOX_EVTS / 4u)
 
 /**
  * unic_mbox_power_on() - publish the info page. No command is taken before the
@@ -133,5 +132,11 @@ void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list);
  */
 int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
 	      uint8_t *list, uint32_t *next);
+
+struct unic_crash;
+
+/** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
+ * of @out. Trusts nothing of @nic. */
+void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
 
 #endif /* UNIC_MBOX_RINGS_H */

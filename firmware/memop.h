@@ -38,7 +38,7 @@ struct unic_list_reader {
 	struct unic_sgl sgl;
 	uint32_t qpn; /* whose; 0: nobody's */
 	bool started;
-	uint64_t list[UNIC_FORM_ELEMENTS * 20u / 8u];
+	uint64_t list[UNIC_LIST_ELEMENTS * 20u / 8u];
 };
 
 /** unic_memop_drop() - @qp does not want its list any more. */

@@ -110,7 +110,7 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 	/* what starts now is timed from now, not from a while ago (INV-6) */
 	nic->now_ns = unic_port_now_ns(nic->port);
 	/* an answer that is in the ring already is not late */
-	for (i = 0; i < UNIC_CMD_ENTRIES && unic_mbox_due(&nic->mbox); i++)
+	for (i = 0; i < UNIC_BOX_CMDS && unic_mbox_due(&nic->mbox); i++)
 		if (!unic_mbox_poll(nic))
 			break;
 	if (nic->state != UNIC_NIC_READY)

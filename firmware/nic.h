@@ -74,7 +74,8 @@ struct unic_nic {
 	struct unic_list_reader memop;
 	struct unic_cache cache;
 	struct unic_misses misses;
-	uint64_t list[UNIC_LIST_MAX]; /* a command's list page, fetched once */
+	uint64_t list[UNIC_BOX_LIST_BYTES /
+		      8u]; /* a command's list page, fetched once */
 	struct unic_physical physical;
 	struct unic_denials denials;
 	struct unic_put_off put_off;

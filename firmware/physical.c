@@ -16,6 +16,7 @@
  */
 #define LISTED	   (1ull << 63)
 #define LIST_SHIFT 32u
+#define ALL_LISTS  (UINT32_MAX >> (32u - UNIC_PHYSICAL_LISTS))
 
 void unic_physical_init(struct unic_nic *nic)
 {
@@ -123,7 +124,7 @@ int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	}
 	if (sum != length)
 		return -UNIC_EINVAL;
-	return nic->physical.used == UINT32_MAX ? -UNIC_ETOKENFULL : mr;
+	return nic->physical.used == ALL_LISTS ? -UNIC_ETOKENFULL : mr;
 }
 
 uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
@@ -151,4 +152,4 @@ void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
 			~(1u << (from_base(m, iova) >> LIST_SHIFT));
 }
 
-_Static_assert(UNIC_PHYSICAL_LISTS == 32, "a bit of a word for each list");
+_Static_assert(UNIC_PHYSICAL_LISTS <= 32, "a bit of a word for each list");

@@ -26,8 +26,6 @@
 #include "mr.h"
 #include "spot.h"
 
-#define UNIC_PHYSICAL_LISTS 32u /* of tokens, at a time */
-
 struct unic_physical {
 	struct {
 		uint64_t bus[UNIC_TOKEN_PIECES];

@@ -16,7 +16,7 @@ static void watch_nobody(struct unic_procs *ps)
 }
 
 /* The doorbell page and the NIC page. */
-#define DB_BYTES (sizeof(struct unic_db_page) + sizeof(struct unic_nic_page))
+#define DB_BYTES (sizeof(UNIC_BOX_DB_PAGE) + sizeof(UNIC_BOX_NIC_PAGE))
 
 void unic_proc_init(struct unic_nic *nic)
 {
@@ -91,8 +91,8 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
 	unic_use_policy(nic, slot, true);
-	p->db = (const struct unic_db_page *)pages;
-	p->np = (struct unic_nic_page *)(pages + sizeof(struct unic_db_page));
+	p->db = (const UNIC_BOX_DB_PAGE *)pages;
+	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
 	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
 	nic->evict.share.owner[slot].weight = weight;
@@ -218,7 +218,7 @@ int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
 	struct unic_proc *p = &nic->procs.proc[proc];
 	uint16_t *row;
 
-	if (db_index >= UNIC_DB_OBJECTS)
+	if (db_index >= UNIC_BOX_DB_ROWS)
 		return -UNIC_EINVAL;
 	row = kind == UNIC_DB_ARM ? &p->cq_of[db_index] : &p->qp_of[db_index];
 	if (idx != UNIC_DB_NONE && *row != UNIC_DB_NONE)
@@ -312,7 +312,7 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 	const struct unic_db_tail *t;
 	uint16_t bound;
 
-	if (row < UNIC_DB_OBJECTS && kind <= UNIC_DB_ARM) {
+	if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
 		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
 		t = &p->db->tail[row];
 		if (__builtin_expect(bound != UNIC_DB_NONE, 1)) {
@@ -331,7 +331,7 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 /* Object and kind of word @n, read once. */
 static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 {
-	return unic_from_le32(UNIC_READ_ONCE(fifo[n % UNIC_DB_FIFO])) &
+	return unic_from_le32(UNIC_READ_ONCE(fifo[n % UNIC_BOX_DB_FIFO])) &
 	       UNIC_DB_WHAT;
 }
 
@@ -368,7 +368,7 @@ static void ring_all(struct unic_nic *nic, struct unic_proc *p)
 	uint32_t row;
 
 	UNIC_COUNT(nic, db_overruns);
-	for (row = 0; row < UNIC_DB_OBJECTS; row++)
+	for (row = 0; row < UNIC_BOX_DB_ROWS; row++)
 		ring_row(nic, p, row, ~0u);
 }
 
@@ -385,14 +385,14 @@ __attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
 		return;
 	}
 	unic_rmb();
-	if (n - 1 < UNIC_DB_FIFO) { /* 0: it came back meanwhile */
+	if (n - 1 < UNIC_BOX_DB_FIFO) { /* 0: it came back meanwhile */
 		ring_words(nic, p, at, seq);
 		/* the writer may have lapped us while we read */
 		unic_rmb();
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
 	}
 	w->seen = seq;
-	if (n > UNIC_DB_FIFO)
+	if (n > UNIC_BOX_DB_FIFO)
 		ring_all(nic, p);
 }
 

@@ -20,15 +20,15 @@ struct unic_nic;
 #define UNIC_DB_NONE 0xffffu
 
 struct unic_proc {
-	const struct unic_db_page *db; /* NULL: slot not attached */
-	struct unic_nic_page *np;
+	const UNIC_BOX_DB_PAGE *db; /* NULL: slot not attached */
+	UNIC_BOX_NIC_PAGE *np;
 	uint32_t host_pid;
 	uint32_t policy; /* enum unic_policy */
 	bool detaching;
 	uint16_t mr_head; /* its regions */
 	uint16_t mrs, qps, cqs;
-	uint16_t qp_of[UNIC_DB_OBJECTS]; /* db_index -> QP index or DB_NONE */
-	uint16_t cq_of[UNIC_DB_OBJECTS];
+	uint16_t qp_of[UNIC_BOX_DB_ROWS]; /* db_index -> QP index or DB_NONE */
+	uint16_t cq_of[UNIC_BOX_DB_ROWS];
 };
 
 /* What an idle round looks at, one per attached slot, densely; the first one is
@@ -85,7 +85,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd);
 /** unic_proc_live() - attached and not detaching. */
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
 
-/** unic_proc_take() - the doorbells of watch[@i], at most UNIC_DB_FIFO words. */
+/** unic_proc_take() - the doorbells of watch[@i], at most UNIC_BOX_DB_FIFO words. */
 void unic_proc_take(struct unic_nic *nic, uint32_t i);
 
 /** unic_proc_detaching() - go on with slots that detach. */

@@ -90,7 +90,7 @@ static int check_rings(struct unic_nic *nic,
 
 	if (!slots_ok(unic_from_le16(cmd->sq_slots)) ||
 	    !slots_ok(unic_from_le16(cmd->rq_slots)) || ((sq | rq) & 63) ||
-	    unic_from_le32(cmd->db_index) >= UNIC_DB_OBJECTS)
+	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS)
 		return -UNIC_EINVAL;
 	r = unic_access(nic, stag, pd, 0, sq,
 			unic_from_le16(cmd->sq_slots) * UNIC_SLOT_BYTES,

@@ -31,11 +31,8 @@
 struct unic_nic;
 
 #define UNIC_QP_NIL	0xffffu
-#define UNIC_QP_WINDOW	32u   /* send slots kept by the NIC, per QP */
-#define UNIC_RQ_WINDOW	8u    /* receive slots kept by the NIC, per QP */
-#define UNIC_QP_SLOTS	1024u /* of a ring, at most */
-#define UNIC_QP_READS	4u    /* responder resources */
-#define UNIC_QP_PACKETS 256u  /* sent and not acknowledged, soft limit */
+#define UNIC_QP_READS	4u   /* responder resources */
+#define UNIC_QP_PACKETS 256u /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
 #define UNIC_EXPECTS	4u /* kinds of packets, see lane_rx.c */
 #define UNIC_NEVER	UINT64_MAX

@@ -9,7 +9,7 @@ void unic_trace_init(struct unic_nic *nic)
 {
 	uint8_t *bar = unic_port_bar(nic->port);
 
-	nic->trace.ring = (struct unic_trace_rec *)(bar + UNIC_BAR_TRACE_OFF);
+	nic->trace.ring = (struct unic_trace_rec *)(bar + UNIC_BOX_TRACE);
 	nic->trace.mask = DEFAULT_MASK;
 }
 
@@ -17,7 +17,7 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3)
 {
 	uint32_t n = nic->trace.seq++;
-	struct unic_trace_rec *r = &nic->trace.ring[n % UNIC_TRACE_ENTRIES];
+	struct unic_trace_rec *r = &nic->trace.ring[n % UNIC_BOX_TRACES];
 
 	/* a reader that sees the same seq before and after has a whole record */
 	UNIC_WRITE_ONCE(r->seq, unic_to_le32(0));

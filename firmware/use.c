@@ -94,10 +94,9 @@ static bool may_be_chosen(const struct unic_mr *mr)
 /* What the process says; nothing for indices that its page has no word for. */
 static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_db_page *db =
-		nic->procs.proc[nic->mrs.mr[mr].proc].db;
+	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].proc].db;
 
-	if (!db || mr >= UNIC_DB_USED)
+	if (!db || mr >= UNIC_BOX_DB_USED)
 		return 0;
 	return unic_from_le32(UNIC_READ_ONCE(db->used[mr]));
 }
@@ -221,7 +220,7 @@ static void show(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_use_row *row =
-		(struct unic_use_row *)(nic->mbox.bar + UNIC_BAR_USE_OFF) + idx;
+		(struct unic_use_row *)(nic->mbox.bar + UNIC_BOX_USE) + idx;
 
 	UNIC_WRITE_ONCE(row->stag, unic_to_le32(0));
 	if (mr->state == UNIC_MR_FREE || mr->state == UNIC_MR_EVICTED)

@@ -4,6 +4,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#include "../usual.h"
+
 #define UNIC_TLB_ENTRIES 64
 #define UNIC_MRS	 64
 #define UNIC_PDS	 32

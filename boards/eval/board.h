@@ -6,6 +6,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#include "../usual.h"
+
 #ifndef UNIC_TLB_ENTRIES
 #define UNIC_TLB_ENTRIES 1024
 #endif
@@ -15,12 +17,12 @@
 #ifndef UNIC_PROCS
 #define UNIC_PROCS 16
 #endif
-#define UNIC_PDS    32
-#define UNIC_WAITS  64
-#define UNIC_QPS    64
-#define UNIC_CQS    64
-#define UNIC_TOKENS 1024
-#define UNIC_GHOSTS 256u
+#define UNIC_PDS      32
+#define UNIC_WAITS    64
+#define UNIC_QPS      64
+#define UNIC_CQS      64
+#define UNIC_TOKENS   1024
+#define UNIC_GHOSTS   256u
 #define UNIC_ELEMENTS 512u
 
 #endif /* UNIC_BOARD_H */

@@ -4,6 +4,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#include "../usual.h"
+
 #define UNIC_BOARD_NAME "soft"
 
 #define UNIC_TLB_ENTRIES 1024u

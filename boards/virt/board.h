@@ -7,6 +7,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#include "../usual.h"
+
 #define UNIC_TLB_ENTRIES 1024u
 #define UNIC_MRS	 256u
 #define UNIC_QPS	 64u

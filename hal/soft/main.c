@@ -81,31 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* CRC-32 (IEEE) of one table. */
-static unic_le32 table_sum(const void *table, size_t bytes)
-{
-	const uint8_t *p = table;
-	uint32_t crc = ~0u, bit;
-
-	while (bytes--) {
-		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-	}
-	return unic_to_le32(~crc);
-}
-
 void crash_details(struct unic_crash *record)
 {
-	record->epoch = unic_to_le32(nic.epoch);
-	record->trace_seq = unic_to_le32(nic.trace.seq);
-	record->table_sum[0] = table_sum(&nic.tlb, sizeof(nic.tlb));
-	record->table_sum[1] = table_sum(&nic.mrs, sizeof(nic.mrs));
-	record->table_sum[2] = table_sum(&nic.tokens, sizeof(nic.tokens));
-	record->table_sum[3] = table_sum(&nic.qps, sizeof(nic.qps));
-	record->table_sum[4] = table_sum(&nic.cqs, sizeof(nic.cqs));
-	record->table_sum[5] = table_sum(&nic.procs, sizeof(nic.procs));
-	record->table_sum[6] = table_sum(&nic.evict, sizeof(nic.evict));
+	unic_dump_crash(&nic, record);
 }
 
 /* Until soft_port_check() has something to say: returns that. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * board.h - table sizes of the LM3S6965: what fits 64 KiB of RAM beside the
+ * stack, two Ethernet frames and the serial link. Says itself what usual.h says
+ * for boards with room; the mailbox here is the near copy of hal/serial.
+ */
+#ifndef UNIC_BOARD_H
+#define UNIC_BOARD_H
+
+#include "unic_queue.h"
+
+#define UNIC_TLB_ENTRIES 64u
+#define UNIC_MRS	 16u
+#define UNIC_QPS	 8u
+#define UNIC_CQS	 8u
+#define UNIC_TOKENS	 32u
+#define UNIC_ELEMENTS	 32u
+#define UNIC_PROCS	 3u
+#define UNIC_PDS	 8u
+#define UNIC_WAITS	 8u
+#define UNIC_GHOSTS	 16u
+
+#define UNIC_QP_WINDOW	    8u
+#define UNIC_RQ_WINDOW	    4u
+#define UNIC_QP_SLOTS	    256u
+#define UNIC_DMA_JOBS	    16u
+#define UNIC_PHYSICAL_LISTS 2u
+#define UNIC_LIST_ELEMENTS  16u
+#define UNIC_ALWAYS_RING    0
+
+#define UNIC_BOX_INFO	0u   /* 192 */
+#define UNIC_BOX_NIC	192u /* 384 */
+#define UNIC_BOX_DRIVER 576u /* 448 */
+#define UNIC_BOX_CMD	1024u
+#define UNIC_BOX_CPL	1280u
+#define UNIC_BOX_EVT	1536u
+#define UNIC_BOX_MAD	2560u
+#define UNIC_BOX_LIST	3584u
+#define UNIC_BOX_DROP	5632u
+#define UNIC_BOX_TRACE	6656u
+#define UNIC_BOX_USE	7168u
+#define UNIC_BOX_STATS	7680u /* to the end */
+#define UNIC_BOX_TABLE	0u    /* none */
+#define UNIC_BOX_BYTES	8704u
+
+#define UNIC_BOX_CMDS	     4u
+#define UNIC_BOX_CPLS	     4u
+#define UNIC_BOX_EVTS	     16u
+#define UNIC_BOX_MADS	     2u
+#define UNIC_BOX_DROPS	     64u
+#define UNIC_BOX_TRACES	     16u
+#define UNIC_BOX_LIST_BYTES  512u
+#define UNIC_BOX_TABLE_BYTES 0u
+
+#define UNIC_BOX_DB_PAGE  struct unic_near_db
+#define UNIC_BOX_NIC_PAGE struct unic_near_np
+#define UNIC_BOX_DB_FIFO  16u
+#define UNIC_BOX_DB_ROWS  16u
+#define UNIC_BOX_DB_USED  16u
+
+/* struct unic_db_page and struct unic_nic_page, of fewer rows. */
+struct unic_near_db {
+	unic_le32 fifo_seq;
+	unic_le32 rsvd[3];
+	unic_le32 fifo[UNIC_BOX_DB_FIFO];
+	struct unic_db_tail tail[UNIC_BOX_DB_ROWS];
+	unic_le32 used[UNIC_BOX_DB_USED];
+};
+
+struct unic_near_np {
+	unic_le32 asleep;
+	unic_le32 epoch;
+	unic_le32 rsvd[2];
+	unic_le32 cq_events[UNIC_BOX_DB_ROWS];
+};
+
+#endif /* UNIC_BOARD_H */

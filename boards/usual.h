@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * usual.h - what a board.h has to say about sizes that only a board without room
+ * has an opinion on. All others include this.
+ */
+#ifndef UNIC_USUAL_H
+#define UNIC_USUAL_H
+
+#define UNIC_QP_WINDOW	    32u	  /* send slots kept by the NIC, per QP */
+#define UNIC_RQ_WINDOW	    8u	  /* receive slots kept by the NIC, per QP */
+#define UNIC_QP_SLOTS	    1024u /* of a ring, at most */
+#define UNIC_DMA_JOBS	    64u	  /* pieces in flight; power of two */
+#define UNIC_PHYSICAL_LISTS 32u	  /* tokens of pieces, at a time; 32 at most */
+#define UNIC_LIST_ELEMENTS  UNIC_FORM_ELEMENTS /* of an indirect region */
+
+/* See firmware/mbox.h; a board for which it is 1 says so before. */
+#ifndef UNIC_ALWAYS_RING
+#define UNIC_ALWAYS_RING 0
+#endif
+
+/*
+ * The mailbox and the doorbell pages as the core sees them, in the memory that
+ * unic_port_bar() and unic_port_doorbells() return: where the host sees them, and
+ * all of them. Indices run freely and count the same on both sides, so a port may
+ * show a ring of fewer places, if it keeps what does not fit.
+ */
+#define UNIC_BOX_INFO	UNIC_BAR_INFO_OFF
+#define UNIC_BOX_NIC	UNIC_BAR_NIC_OFF
+#define UNIC_BOX_DRIVER UNIC_BAR_DRIVER_OFF
+#define UNIC_BOX_CMD	UNIC_BAR_CMD_OFF
+#define UNIC_BOX_CPL	UNIC_BAR_CPL_OFF
+#define UNIC_BOX_EVT	UNIC_BAR_EVT_OFF
+#define UNIC_BOX_MAD	UNIC_BAR_MAD_RX_OFF
+#define UNIC_BOX_LIST	UNIC_BAR_LIST_OFF
+#define UNIC_BOX_STATS	UNIC_BAR_STATS_OFF
+#define UNIC_BOX_TRACE	UNIC_BAR_TRACE_OFF
+#define UNIC_BOX_DROP	UNIC_BAR_DROP_OFF
+#define UNIC_BOX_USE	UNIC_BAR_USE_OFF
+#define UNIC_BOX_TABLE	UNIC_BAR_TABLE_OFF
+
+#define UNIC_BOX_CMDS	     UNIC_CMD_ENTRIES
+#define UNIC_BOX_CPLS	     UNIC_CPL_ENTRIES
+#define UNIC_BOX_EVTS	     UNIC_EVT_ENTRIES
+#define UNIC_BOX_MADS	     UNIC_MAD_RX_ENTRIES
+#define UNIC_BOX_DROPS	     UNIC_DROP_ENTRIES
+#define UNIC_BOX_TRACES	     UNIC_TRACE_ENTRIES
+#define UNIC_BOX_LIST_BYTES  UNIC_LIST_BYTES
+#define UNIC_BOX_TABLE_BYTES UNIC_TABLE_BYTES /* 0: no regions of that kind */
+
+#define UNIC_BOX_DB_PAGE  struct unic_db_page
+#define UNIC_BOX_NIC_PAGE struct unic_nic_page
+#define UNIC_BOX_DB_FIFO  UNIC_DB_FIFO
+#define UNIC_BOX_DB_ROWS  UNIC_DB_OBJECTS
+#define UNIC_BOX_DB_USED  UNIC_DB_USED
+
+#endif /* UNIC_USUAL_H */
