@@ -366,8 +366,8 @@ static void make_record(struct input *in, uint8_t *rec, uint8_t *batch)
 		reg->n_pages = unic_to_le32(pages);
 		reg->length = unic_to_le64(4096ull * pages);
 	}
-	if (how >= 250)
-		reg->hdr.opcode = in_u8(in);
+	if (how >= 250) /* one byte is not what it should be, or which it is */
+		rec[how == 252 ? in_below(in, 64) : 0] = in_u8(in);
 }
 
 /* The records of a batch are in its list page. */

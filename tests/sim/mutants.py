@@ -190,7 +190,7 @@ MUTANTS = (
      "		err = unic_form_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
      "err == -UNIC_ERIGHTS)\n		err = 0;",
      "forms: a request that is refused completes well"),
-    ("oracle pins", "firmware/cmd_batch.c", "	*off += bytes;\n", "",
+    ("oracle pins", "firmware/cmd_batch.c", "	*off = end;\n", "",
      "batch: all regions get the pages of the first"),
     ("once oracle conserve pins", "host_driver/core/batch.c",
      "cpl + i * REC_BYTES, REC_BYTES);", "cpl, REC_BYTES);",

@@ -295,6 +295,30 @@ static void list_behind_the_page(void **state)
 	assert_int_equal(got[1][1], UNIC_ST_INVALID);
 }
 
+/* ... takes no place: the list of the next one is where it would be. */
+static void list_behind_one_too_long(void **state)
+{
+	struct unic_cmd_mr_reg reg =
+		reg_of(0, UNIC_LIST_MAX + 1, UNIC_REG_LIST);
+	struct unic_cpl_mr_reg cpl;
+	struct unic_piece p;
+	uint8_t got[2][64];
+
+	(void)state;
+	put(0, &reg);
+	reg = reg_of(1, 1, UNIC_REG_LIST);
+	put(1, &reg);
+	*(unic_le64 *)(void *)(list() + 128) = unic_to_le64(5 * PAGE);
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
+	assert_int_equal(got[0][1], UNIC_ST_INVALID);
+	memcpy(&cpl, got[1], sizeof(cpl));
+	assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
+	assert_int_equal(unic_access(&r.nic, unic_from_le32(cpl.stag),
+				     (uint16_t)pd, 0, 0x200000, 8, &p),
+			 0);
+	assert_int_equal(p.bus, 5 * PAGE);
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -303,7 +327,7 @@ int main(void)
 		TEST(tokens_by_the_dozen),  TEST(each_is_answered_by_itself),
 		TEST(wrong_counts),	    TEST(more_than_there_are),
 		TEST(none_before_seeding),  TEST(with_their_pages),
-		TEST(list_behind_the_page),
+		TEST(list_behind_the_page), TEST(list_behind_one_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
