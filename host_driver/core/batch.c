@@ -168,6 +168,7 @@ static void run_one(struct unic_batch *b, uint32_t nth, const uint8_t *rec)
 	req = unic_req_new(parent->host, parent->slot);
 	if (!req) {
 		hdr.status = unic_to_le16(UNIC_CTL_ST_NO_MEMORY);
+		hdr.tail_bytes = unic_to_le32(0);
 		memcpy(b->reply[nth], &hdr, sizeof(hdr));
 		unic_batch_left(b);
 		return;

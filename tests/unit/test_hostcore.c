@@ -3378,6 +3378,40 @@ static void each_wrong_batch(void **state)
 	fake_delete(f);
 }
 
+/* Whatever there is no memory for, each has an answer, and none a tail. */
+static void a_batch_without_memory(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_reg recs[3];
+	uint32_t pd = pd_of_region(f, region(f, 1)), i, k, none = 0;
+
+	(void)state;
+	nic_batches(f);
+	for (i = 0; i < 3; i++) {
+		recs[i] = batch_reg(pd, i + 1);
+		recs[i].hdr.tail_bytes = unic_to_le32(8);
+	}
+	for (k = 1; k < 8; k++) {
+		int status;
+
+		f->os.fail_alloc = k;
+		status = batch(f, 3, recs);
+		f->os.fail_alloc = 0;
+		if (status == UNIC_CTL_ST_NO_MEMORY)
+			continue;
+		assert_int_equal(status, UNIC_ST_OK);
+		for (i = 0; i < 3; i++) {
+			assert_int_equal(unic_from_le32(nth(f, i).hdr.seq),
+					 901 + i);
+			assert_int_equal(
+				unic_from_le32(nth(f, i).hdr.tail_bytes), 0);
+			none += status_of_nth(f, i) == UNIC_CTL_ST_NO_MEMORY;
+		}
+	}
+	assert_true(none >= 3);
+	fake_delete(f);
+}
+
 /* The NIC refuses the batch, or is reset in the middle of it: each is answered,
  * nothing stays pinned, and what was allocated is free again. */
 static void a_batch_that_is_cut(void **state)
@@ -3436,6 +3470,7 @@ int main(void)
 		cmocka_unit_test(a_batch_is_one_command),
 		cmocka_unit_test(a_batch_for_an_old_nic),
 		cmocka_unit_test(each_wrong_batch),
+		cmocka_unit_test(a_batch_without_memory),
 		cmocka_unit_test(a_batch_that_is_cut),
 		cmocka_unit_test(a_batch_of_somebody_who_left),
 		cmocka_unit_test(ids_never_come_back),
