@@ -322,17 +322,48 @@ static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 	return 0;
 }
 
+/* Up to four requests in one. Returns their bytes. */
+static uint32_t make_batch(struct input *in, struct ctl *c, uint8_t *batch)
+{
+	static const uint8_t in_one[] = {
+		UNIC_CTL_MR_REG,       UNIC_CTL_MR_REG,
+		UNIC_CTL_MR_ALLOC,     UNIC_CTL_MR_DEREG,
+		UNIC_CTL_TOKEN_ALLOC,  UNIC_CTL_TOKEN_ALLOC,
+		UNIC_CTL_TOKEN_CANCEL, UNIC_CTL_PD_ALLOC,
+	};
+	struct unic_ctl_batch *r = (void *)batch;
+	uint32_t n = in_below(in, 5), i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t op = in_one[in_below(in, sizeof(in_one))];
+		uint8_t *rec = batch + (1 + i) * UNIC_CTL_BYTES;
+		struct unic_ctl_hdr hdr = { .op = unic_to_le16((uint16_t)op),
+					    .seq = unic_to_le32(i) };
+
+		memset(rec, 0, UNIC_CTL_BYTES);
+		make(in, c, rec, op);
+		if (in_odd(in))
+			rec[in_below(in, UNIC_CTL_BYTES)] = in_u8(in);
+		else
+			memcpy(rec, &hdr, sizeof(hdr));
+	}
+	r->count = unic_to_le32(in_odd(in) ? in_u8(in) : n);
+	return n * UNIC_CTL_BYTES;
+}
+
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
 {
 	uint32_t pick = in_u8(in), how = in_u8(in), tail, bytes;
 	uint32_t op = pick < 220   ? ops[pick % sizeof(ops)]
-		      : pick < 252 ? more_ops[pick % sizeof(more_ops)]
+		      : pick < 250 ? more_ops[pick % sizeof(more_ops)]
+		      : pick < 252 ? UNIC_CTL_BATCH
 				   : UNIC_CTL_KIO;
 	struct unic_ctl_hdr *hdr = msg;
 	uint8_t *rec = msg;
 
 	memset(rec, 0, UNIC_CTL_BYTES + 80);
-	tail = make(in, c, rec, op);
+	tail = op == UNIC_CTL_BATCH ? make_batch(in, c, rec)
+				    : make(in, c, rec, op);
 	if (op >= UNIC_CTL_CONNECT && op <= UNIC_CTL_REJECT && how < 64)
 		tail = how % (UNIC_CTL_PRIVATE_MAX + 4);
 	bytes = UNIC_CTL_BYTES + tail;
@@ -448,6 +479,28 @@ static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 	}
 }
 
+/* Each of its requests has an answer, in its place. */
+static void learn_batch(struct ctl *c, const uint8_t *msg, uint32_t bytes)
+{
+	struct unic_ctl_batch r;
+	struct unic_ctl_hdr hdr;
+	uint32_t i, done = 0;
+
+	memcpy(&r, msg, sizeof(r));
+	must(bytes % UNIC_CTL_BYTES == 0);
+	must((unic_from_le16(r.hdr.status) == UNIC_ST_OK) == (bytes != 0));
+	for (i = 1; i <= bytes / UNIC_CTL_BYTES; i++) {
+		memcpy(&hdr, msg + i * UNIC_CTL_BYTES, sizeof(hdr));
+		must(unic_from_le16(hdr.status) <= UNIC_CTL_ST_REMOTE);
+		must(!hdr.tail_bytes);
+		if (unic_from_le16(hdr.status) > UNIC_ST_PENDING)
+			continue;
+		learn(c, unic_from_le16(hdr.op), msg + i * UNIC_CTL_BYTES);
+		done++;
+	}
+	must(!bytes || done == unic_from_le32(r.count));
+}
+
 void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes)
 {
 	struct unic_ctl_hdr hdr;
@@ -467,4 +520,6 @@ void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes)
 	must(status <= UNIC_CTL_ST_REMOTE);
 	if (status <= UNIC_ST_PENDING)
 		learn(c, unic_from_le16(hdr.op), msg);
+	if (unic_from_le16(hdr.op) == UNIC_CTL_BATCH)
+		learn_batch(c, msg, bytes - UNIC_CTL_BYTES);
 }
