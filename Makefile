@@ -32,6 +32,10 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_f
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/icrc_small.c
 RING     := hal/drivers/link_ring.c
+# The serial host link: both ends, the NIC's, the host's.
+SERIAL   := $(addprefix hal/serial/,frame.c stream.c)
+NEAR     := hal/serial/near.c
+FAR      := hal/serial/far.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
 	ivshmem_server.c run_dir.c unic_bus_main.c)
@@ -67,7 +71,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_c
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_share test_tlb test_token \
 	test_turns test_use
-UNIT_HOST := test_hostcore test_kio test_libunic test_policysim
+UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c changes.c)
@@ -297,6 +301,11 @@ $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
 	host_driver/kio/,kio_client.c kio_server.c)) \
 	$(B)/$d/core.a))
+# ... of a board that has the near end.
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
+	$(NEAR) $(FAR))))
+$(foreach d,unit cov,$(eval $(call objects,$d,$(NEAR) tests/unit/test_serial.c): \
+	INC = -Itests/unit -Ihal/serial -Ihal -Iboards/lm3s6965evb))
 # ... and once more with 15 processes that hoard.
 $(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
 	$(FAKE) $(UNIT_RIG) host_driver/kio/kio_client.c host_driver/kio/kio_server.c)
@@ -585,7 +594,7 @@ bench-insn: ## instructions of hot paths against their budgets
 
 C_DIRS   := abi firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
-HOST_C    = $(FIRMWARE) $(RING) $(FAKE) $(BUS) $(WIRE) $(CORE) $(KIO) $(UNICD) \
+HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(CORE) $(KIO) $(UNICD) \
 	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
@@ -620,7 +629,7 @@ spec: check-abi ## field tables of docs/SPEC.md from abi/
 check-spec:
 	@tools/spec.py && echo "$@: ok"
 check-sources:
-	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(FAKE) $(BUS) \
+	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) \
 		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \

@@ -10,6 +10,7 @@
 #include "unic_link.h"
 #include "unic_mbox.h"
 #include "unic_queue.h"
+#include "unic_serial.h"
 #include "unic_stats.h"
 #include "unic_types.h"
 #include "unic_wire.h"
