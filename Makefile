@@ -516,7 +516,7 @@ build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
 build-m3:
-	@$(MAKE) --no-print-directory BOARD=lm3s6965evb \
+	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image

@@ -6,7 +6,8 @@ BOARD_CC_PREFIX := arm-none-eabi-
 # For size: 112 KiB of flash is what there is, and the UART is slower than any
 # code.
 BOARD_CFLAGS := -Os -mcpu=cortex-m3 -mthumb -ffreestanding -fbuiltin \
-	-fno-common -ffunction-sections -fdata-sections -Ihal/cortexm
+	-fno-common -ffunction-sections -fdata-sections \
+	-Ihal/cortexm -Ihal/serial
 
 BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 	-Wl,--gc-sections,--fatal-warnings,--print-memory-usage
@@ -14,7 +15,8 @@ BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 BOARD_LDSCRIPT := ld/lm3s6965evb.ld
 
 BOARD_SRCS := $(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) \
-	hal/drivers/pl011.c
+	$(addprefix hal/drivers/,pl011.c stellaris_enet.c) \
+	$(addprefix hal/serial/,frame.c near.c stream.c) hal/lm3s/port.c
 
 BOARD_MAIN_SRCS := hal/cortexm/main.c
 

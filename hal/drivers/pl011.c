@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "pl011.h"
 
-#define PL011_DR       0x00u
-#define PL011_FR       0x18u
-#define PL011_FR_TXFF  (1u << 5)
+#define PL011_IBRD     0x24u
+#define PL011_FBRD     0x28u
+#define PL011_LCRH     0x2cu
+#define PL011_CTL      0x30u
+#define PL011_IFLS     0x34u
+#define PL011_8_FIFO   0x70u
+#define PL011_ON       0x301u  /* UART, transmitter, receiver */
+#define PL011_IFLS_LOW 0u      /* interrupt at an eighth */
 #define PL011_PATIENCE 100000u /* polls, about 10 ms */
-
-static volatile uint32_t *pl011_reg(uintptr_t base, uint32_t off)
-{
-	return (volatile uint32_t *)(base + off);
-}
 
 static void pl011_putc(uintptr_t base, char c)
 {
 	for (uint32_t i = 0; i < PL011_PATIENCE; i++) {
-		if (*pl011_reg(base, PL011_FR) & PL011_FR_TXFF)
+		if (!pl011_room(base))
 			continue;
-		*pl011_reg(base, PL011_DR) = (uint8_t)c;
+		pl011_put(base, (uint8_t)c);
 		return;
 	}
 }
@@ -33,4 +33,18 @@ void pl011_hex(uintptr_t base, const char *name, uint32_t value)
 	pl011_putc(base, '=');
 	for (int shift = 28; shift >= 0; shift -= 4)
 		pl011_putc(base, "0123456789abcdef"[value >> shift & 15]);
+}
+
+/* The divisor has 6 binary places, of 16 times the rate. */
+void pl011_start(uintptr_t base, uint32_t hz, uint32_t baud)
+{
+	uint32_t divisor = (8 * hz / baud + 1) / 2;
+
+	PL011_REG(base, PL011_CTL) = 0;
+	PL011_REG(base, PL011_IM) = 0;
+	PL011_REG(base, PL011_IBRD) = divisor >> 6;
+	PL011_REG(base, PL011_FBRD) = divisor & 63;
+	PL011_REG(base, PL011_LCRH) = PL011_8_FIFO;
+	PL011_REG(base, PL011_IFLS) = PL011_IFLS_LOW;
+	PL011_REG(base, PL011_CTL) = PL011_ON;
 }

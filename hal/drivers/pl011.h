@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pl011.h - words for a human on a PL011 UART: why a board does not start, and
- * where it crashed. Never used on the data path.
+ * pl011.h - a PL011 UART: words for a human (why a board does not start, where it
+ * crashed), or bytes of a line.
  */
 #ifndef PL011_H
 #define PL011_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -16,5 +17,49 @@ void pl011_puts(uintptr_t base, const char *text);
 
 /** pl011_hex() - write "@name=" and @value as eight hexadecimal digits. */
 void pl011_hex(uintptr_t base, const char *name, uint32_t value);
+
+/* ------------------------------------------------------------ bytes */
+
+#define PL011_DR      0x00u
+#define PL011_FR      0x18u
+#define PL011_IM      0x38u
+#define PL011_FR_RXFE (1u << 4)
+#define PL011_FR_TXFF (1u << 5)
+#define PL011_IM_RX   (1u << 4 | 1u << 6) /* some, or some for a while */
+#define PL011_IM_TX   (1u << 5)
+#define PL011_DR_BYTE 0xffu
+
+#define PL011_REG(base, off) (*(volatile uint32_t *)((base) + (off)))
+
+/** pl011_start() - 8 data bits, no parity, FIFOs on, @baud of a clock of @hz; no
+ * interrupt yet. */
+void pl011_start(uintptr_t base, uint32_t hz, uint32_t baud);
+
+/** pl011_get() - a byte that was received. False: there is none. What came with a
+ * framing error comes, too: who listens has a checksum. */
+static inline bool pl011_get(uintptr_t base, uint8_t *byte)
+{
+	if (PL011_REG(base, PL011_FR) & PL011_FR_RXFE)
+		return false;
+	*byte = (uint8_t)(PL011_REG(base, PL011_DR) & PL011_DR_BYTE);
+	return true;
+}
+
+/** pl011_room() - may a byte be put? */
+static inline bool pl011_room(uintptr_t base)
+{
+	return !(PL011_REG(base, PL011_FR) & PL011_FR_TXFF);
+}
+
+static inline void pl011_put(uintptr_t base, uint8_t byte)
+{
+	PL011_REG(base, PL011_DR) = byte;
+}
+
+/** pl011_interrupts() - PL011_IM_*: these, no others. */
+static inline void pl011_interrupts(uintptr_t base, uint32_t mask)
+{
+	PL011_REG(base, PL011_IM) = mask;
+}
 
 #endif /* PL011_H */

@@ -194,7 +194,9 @@ static void take_syn(struct stream *s, const uint8_t *body, uint32_t len,
 		s->counts.dropped++;
 		return;
 	}
-	if (theirs != s->peer) {
+	/* one that does not know us any more has begun anew, even if its nonce
+	 * came out as before */
+	if (theirs != s->peer || (s->up && !ours)) {
 		begin(s, theirs);
 		s->theirs = syn;
 	}

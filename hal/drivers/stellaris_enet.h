@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * stellaris_enet.h - the Ethernet controller of the Stellaris family (LM3S6965
+ * data sheet, chapter 15): two FIFOs of 2 KiB, one frame out at a time.
+ *
+ * Both FIFOs begin with two bytes of length, so a frame stands at 2 modulo 4 in
+ * the words that are copied.
+ */
+#ifndef STELLARIS_ENET_H
+#define STELLARIS_ENET_H
+
+#include "unic_port.h"
+
+/* From the Ethernet header to the ICRC: 1,024 bytes of payload with any headers. */
+#define STELLARIS_ENET_MAX_FRAME 1152u
+#define STELLARIS_ENET_TX	 2u
+#define STELLARIS_ENET_RX	 2u
+
+struct stellaris_frame {
+	uint16_t len; /* TX: to be sent; 0: not yet */
+	uint8_t held; /* by the core */
+	_Alignas(4) uint8_t bytes[2 + STELLARIS_ENET_MAX_FRAME + 6];
+};
+
+struct stellaris_enet {
+	uintptr_t regs;
+	uint8_t mac[6];
+	uint8_t rx_held;  /* the first ones */
+	uint8_t tx_first; /* the one to be sent first, if both are */
+	uint32_t rx_bad;  /* frames dropped for their length */
+	struct stellaris_frame tx[STELLARIS_ENET_TX];
+	struct stellaris_frame rx[STELLARIS_ENET_RX];
+};
+
+/** stellaris_enet_init() - start the controller at @regs, its clock being on.
+ * @net: zeroed. */
+void stellaris_enet_init(struct stellaris_enet *net, uintptr_t regs,
+			 const uint8_t mac[6]);
+
+/** The rest is unic_port.h, one to one; see there. */
+void stellaris_enet_info(const struct stellaris_enet *net,
+			 struct unic_link *out);
+uint8_t *stellaris_enet_tx_get(struct stellaris_enet *net);
+void stellaris_enet_tx_put(struct stellaris_enet *net, const uint8_t *frame,
+			   uint32_t len);
+void stellaris_enet_flush(struct stellaris_enet *net);
+bool stellaris_enet_rx_ready(const struct stellaris_enet *net);
+bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx);
+void stellaris_enet_rx_done(struct stellaris_enet *net);
+void stellaris_enet_rx_arm(struct stellaris_enet *net, bool on);
+
+#endif /* STELLARIS_ENET_H */

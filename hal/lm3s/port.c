@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* port.c - see port.h. */
+#include "port.h"
+
+#include <string.h>
+
+#include "cortexm.h"
+#include "crash.h"
+#include "lm3s.h"
+#include "machine.h"
+#include "pl011.h"
+
+#define HZ   50000000u
+#define BAUD 921600u
+
+/* System control, LM3S6965 data sheet chapter 5. */
+#define RIS	    0x050u
+#define RCC	    0x060u
+#define RCGC1	    0x104u
+#define RCGC2	    0x108u
+#define USER0	    0x1e0u
+#define USER1	    0x1e4u
+#define RCC_BYPASS  (1u << 11)
+#define RCC_50_MHZ  0x01c00380u /* crystal of 8 MHz, PLL of 200 by 4 */
+#define RIS_PLL	    (1u << 6)
+#define PLL_LOOKS   100000u
+#define RCGC1_UARTS 0x3u
+#define RCGC2_NET   0x50000000u
+#define RCGC2_PORTS 0x29u /* A: UART 0; D: UART 1; F: LEDs of the jack */
+#define GPIO_AFSEL  0x420u
+#define GPIO_DEN    0x51cu
+
+#define STACK_GUARD 4096u
+
+static struct unic_port the_port;
+
+extern uint32_t __stack_limit[];
+
+/* What a crash leaves for the next life, which tells the host. */
+static struct {
+	struct unic_crash record;
+	uint32_t lives;
+} kept __attribute__((section(".noinit")));
+
+static uint32_t sys(uint32_t off)
+{
+	return CORTEXM_REG(LM3S_SYS + off);
+}
+
+static void set_sys(uint32_t off, uint32_t v)
+{
+	CORTEXM_REG(LM3S_SYS + off) = v;
+}
+
+/* ---------------------------------------------------------------- start-up */
+
+static void start_clocks(void)
+{
+	uint32_t looks;
+
+	set_sys(RCC, sys(RCC) | RCC_BYPASS);
+	set_sys(RCC, RCC_50_MHZ | RCC_BYPASS);
+	for (looks = 0; looks < PLL_LOOKS && !(sys(RIS) & RIS_PLL); looks++)
+		;
+	set_sys(RCC, RCC_50_MHZ);
+	set_sys(RCGC1, sys(RCGC1) | RCGC1_UARTS);
+	set_sys(RCGC2, sys(RCGC2) | RCGC2_NET | RCGC2_PORTS);
+	(void)sys(RCGC2); /* clocks take three cycles */
+	(void)sys(RCGC2);
+}
+
+static void use_pins(uintptr_t gpio, uint32_t pins)
+{
+	CORTEXM_REG(gpio + GPIO_AFSEL) |= pins;
+	CORTEXM_REG(gpio + GPIO_DEN) |= pins;
+}
+
+static void start_pins(void)
+{
+	use_pins(LM3S_GPIOA, 0x03);
+	use_pins(LM3S_GPIOD, 0x0c);
+	use_pins(LM3S_GPIOF, 0x0c);
+}
+
+static bool start_mpu(void)
+{
+	static const struct cortexm_region map[] = {
+		{ LM3S_FLASH, LM3S_FLASH_SHIFT, CORTEXM_CODE },
+		{ LM3S_RAM, LM3S_RAM_SHIFT, CORTEXM_DATA },
+		{ LM3S_DEVICES, LM3S_DEVICES_SHIFT, CORTEXM_DEVICE },
+	};
+
+	return cortexm_mpu(map, sizeof(map) / sizeof(map[0]));
+}
+
+/* Two words of flash that the board's maker wrote, three bytes each. */
+static void start_net(struct unic_port *port)
+{
+	uint32_t low = sys(USER0), high = sys(USER1);
+	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
+			   (uint8_t)(low >> 16), (uint8_t)high,
+			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
+	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
+
+	stellaris_enet_init(&port->net, LM3S_ETH, mac[0] & 1 ? ours : mac);
+	cortexm_irq_enable(LM3S_ETH_IRQ);
+}
+
+/* Different from that of the last life, as long as the power was on. */
+static uint32_t nonce(void)
+{
+	uint32_t n = ++kept.lives * 2654435761u ^ CORTEXM_REG(SYSTICK_CVR);
+
+	return n ? n : 1;
+}
+
+static void start_line(struct unic_port *port)
+{
+	near_init(&port->near, nonce(), BAUD);
+	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
+		port->near.crash = &kept.record;
+	pl011_start(LM3S_UART0, HZ, BAUD);
+	pl011_interrupts(LM3S_UART0, PL011_IM_RX);
+	cortexm_irq_enable(LM3S_UART0_IRQ);
+}
+
+struct unic_port *machine_start(const char **why)
+{
+	struct unic_port *port = &the_port;
+
+	start_clocks();
+	start_pins();
+	cortexm_clock_init(&port->clock, HZ);
+	pl011_start(LM3S_UART1, HZ, 115200);
+	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
+	if (!start_mpu()) {
+		*why = "this processor has no MPU";
+		return NULL;
+	}
+	start_net(port);
+	start_line(port);
+	cortexm_irqs_on();
+	return port;
+}
+
+/* -------------------------------------------------------------------- line */
+
+static void line_receive(struct lm3s_line *line)
+{
+	uint32_t tail = line->rx_tail;
+
+	while (tail - line->rx_head < LM3S_RX_RING &&
+	       pl011_get(LM3S_UART0, &line->rx[tail % LM3S_RX_RING]))
+		tail++;
+	line->rx_tail = tail;
+}
+
+static void line_send(struct lm3s_line *line)
+{
+	uint32_t head = line->tx_head;
+
+	while (head != line->tx_tail && pl011_room(LM3S_UART0))
+		pl011_put(LM3S_UART0, line->tx[head++ % LM3S_TX_RING]);
+	line->tx_head = head;
+}
+
+/* With the ring full, bytes wait in the UART and are lost there. */
+static void line_interrupts(const struct lm3s_line *line)
+{
+	bool room = line->rx_tail - line->rx_head < LM3S_RX_RING;
+
+	pl011_interrupts(LM3S_UART0,
+			 (room ? PL011_IM_RX : 0) |
+				 (line->tx_head != line->tx_tail ? PL011_IM_TX
+								 : 0));
+}
+
+void machine_irq(uint32_t irq)
+{
+	struct unic_port *port = &the_port;
+
+	if (irq == LM3S_ETH_IRQ) {
+		stellaris_enet_rx_arm(&port->net, false);
+	} else if (irq == LM3S_UART0_IRQ) {
+		line_receive(&port->line);
+		line_send(&port->line);
+		line_interrupts(&port->line);
+	}
+}
+
+/* Bytes out of the ring to the link, and from the link into the other one. */
+void machine_turn(struct unic_port *port)
+{
+	struct lm3s_line *line = &port->line;
+	uint64_t now = cortexm_clock_ns(&port->clock);
+	uint32_t at, n;
+
+	while (line->rx_head != line->rx_tail) {
+		at = line->rx_head % LM3S_RX_RING;
+		n = line->rx_tail - line->rx_head;
+		if (n > LM3S_RX_RING - at)
+			n = LM3S_RX_RING - at;
+		near_input(&port->near, line->rx + at, n, now);
+		line->rx_head += n;
+	}
+	for (;;) {
+		at = line->tx_tail % LM3S_TX_RING;
+		n = LM3S_TX_RING - (line->tx_tail - line->tx_head);
+		if (n > LM3S_TX_RING - at)
+			n = LM3S_TX_RING - at;
+		n = n ? near_output(&port->near, now, line->tx + at, n) : 0;
+		if (!n)
+			break;
+		line->tx_tail += n;
+		cortexm_irqs_off();
+		line_send(line);
+		line_interrupts(line);
+		cortexm_irqs_on();
+	}
+}
+
+void machine_sleep(struct unic_port *port, uint64_t until_ns)
+{
+	uint64_t now = cortexm_clock_ns(&port->clock);
+	uint64_t due = stream_due(&port->near.stream);
+
+	if (due < until_ns)
+		until_ns = due;
+	cortexm_irqs_off();
+	/* what came since the last look has had its interrupt already */
+	if (until_ns > now && port->line.rx_head == port->line.rx_tail &&
+	    !stream_wants(&port->near.stream, now) &&
+	    !stellaris_enet_rx_ready(&port->net))
+		cortexm_clock_sleep(&port->clock, until_ns - now);
+	cortexm_irqs_on();
+}
+
+void machine_puts(const char *text)
+{
+	pl011_puts(LM3S_UART1, text);
+}
+
+/* The link needs a main loop: the next life tells the host. */
+void machine_crashed(struct unic_port *port, const struct unic_crash *record)
+{
+	(void)port;
+	kept.record = *record;
+	cortexm_reset();
+}
+
+/* -------------------------------------------------------------- unic_port.h */
+
+uint64_t unic_port_now_ns(struct unic_port *port)
+{
+	return cortexm_clock_ns(&port->clock);
+}
+
+void *unic_port_bar(struct unic_port *port)
+{
+	return port->near.box;
+}
+
+void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
+{
+	return near_doorbells(&port->near, bus);
+}
+
+int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+		  uint64_t bus, void *local, uint32_t len, uint32_t tag)
+{
+	return near_dma(&port->near, dir, bus, local, len, tag);
+}
+
+bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
+{
+	return near_dma_poll(&port->near, tag, status);
+}
+
+void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	(void)port;
+	(void)bus;
+	(void)len;
+	return NULL;
+}
+
+void unic_port_ring(struct unic_port *port, uint32_t vector)
+{
+	near_ring(&port->near, vector);
+}
+
+/* There is none: the driver gives some. */
+uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
+{
+	(void)port;
+	(void)buf;
+	(void)len;
+	return 0;
+}
+
+void unic_port_link(struct unic_port *port, struct unic_link *out)
+{
+	stellaris_enet_info(&port->net, out);
+}
+
+uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
+{
+	(void)port;
+	(void)mac;
+	return 0;
+}
+
+uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
+{
+	(void)path;
+	return stellaris_enet_tx_get(&port->net);
+}
+
+void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
+		      uint32_t flags)
+{
+	(void)flags;
+	stellaris_enet_tx_put(&port->net, frame, len);
+}
+
+bool unic_port_tx_run(struct unic_port *port, uint32_t path,
+		      struct unic_tx_run *run)
+{
+	(void)port;
+	(void)path;
+	(void)run;
+	return false;
+}
+
+void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
+			  uint32_t n, uint32_t len, uint32_t flags)
+{
+	(void)port;
+	(void)run;
+	(void)n;
+	(void)len;
+	(void)flags;
+}
+
+void unic_port_tx_flush(struct unic_port *port)
+{
+	stellaris_enet_flush(&port->net);
+}
+
+bool unic_port_rx_ready(struct unic_port *port)
+{
+	/* for a NIC that spins: let it come back to its line, too */
+	return stellaris_enet_rx_ready(&port->net) ||
+	       port->line.rx_head != port->line.rx_tail;
+}
+
+bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
+{
+	return stellaris_enet_rx_next(&port->net, rx);
+}
+
+uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
+			  uint32_t max, uint32_t *stride)
+{
+	(void)port;
+	(void)rx;
+	(void)max;
+	(void)stride;
+	return 0;
+}
+
+void unic_port_rx_back(struct unic_port *port, uint32_t n)
+{
+	(void)port;
+	(void)n;
+}
+
+void unic_port_rx_done(struct unic_port *port)
+{
+	stellaris_enet_rx_done(&port->net);
+}
+
+void unic_port_rx_arm(struct unic_port *port, bool on)
+{
+	cortexm_irqs_off();
+	stellaris_enet_rx_arm(&port->net, on);
+	cortexm_irqs_on();
+}
