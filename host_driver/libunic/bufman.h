@@ -133,7 +133,8 @@ struct unic_bm_xfer {
 	uint64_t len;
 	unsigned int window; /* pieces in flight, 0: 8 */
 	/* The remote region was evicted: get a new one. May be NULL (then the
-	 * transfer fails). Called from the calling thread. 0 or -errno. */
+	 * transfer fails). Called from the calling thread, while nothing of the
+	 * transfer is in flight: it may use @qp and @cq. 0 or -errno. */
 	int (*refresh)(void *arg, uint64_t *remote, uint32_t *rkey);
 	void *arg;
 	unsigned int status; /* out: enum unic_wc_status that ended it */

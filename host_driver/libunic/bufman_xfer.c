@@ -28,7 +28,6 @@ enum piece_state {
 struct piece {
 	uint64_t off;
 	uint32_t len;
-	uint32_t rkey; /* it was posted with */
 	enum piece_state state;
 	struct unic_bm_hold hold;
 };
@@ -39,6 +38,7 @@ struct window {
 	struct piece piece[PIECES];
 	unsigned int size; /* most that fly */
 	unsigned int flying;
+	bool stale; /* the remote region is gone: the key is no good */
 	uint64_t flying_bytes;
 	uint64_t next; /* first byte that is in no piece */
 	unsigned int retries;
@@ -133,7 +133,6 @@ static int post(struct window *w, struct piece *p)
 	}
 	sg.len = p->len;
 	sg.lkey = p->hold.mr->stag;
-	p->rkey = x->rkey;
 	ret = unic_post_send(x->qp, &wr, 1);
 	if (ret != 1) {
 		unhold(w, p);
@@ -145,11 +144,28 @@ static int post(struct window *w, struct piece *p)
 	return 0;
 }
 
+/* Another key, asked for when nothing flies: perhaps over the same connection. */
+static void refresh(struct window *w)
+{
+	struct unic_bm_xfer *x = w->x;
+
+	w->stale = false;
+	if (!x->refresh)
+		w->err = unic_fail(-EOWNERDEAD, "the remote region was "
+						"evicted");
+	else
+		w->err = x->refresh(x->arg, &x->remote, &x->rkey);
+}
+
 static void fill(struct window *w)
 {
 	struct piece *p;
 	int err;
 
+	if (w->stale && w->flying)
+		return;
+	if (w->stale && !w->err)
+		refresh(w);
 	while (!w->err && w->flying < w->size && (p = pick(w))) {
 		err = post(w, p);
 		if (err == -EBUSY && w->flying)
@@ -169,22 +185,6 @@ static void again(struct window *w, struct piece *p)
 	p->state = PIECE_WANTED;
 }
 
-/* The first piece that failed with the old key fetches a new one for all. */
-static void refresh(struct window *w, struct piece *p)
-{
-	struct unic_bm_xfer *x = w->x;
-
-	unic_bm_count(w->bm, retries_remote, 1);
-	again(w, p);
-	if (w->err || p->rkey != x->rkey)
-		return;
-	if (!x->refresh)
-		w->err = unic_fail(-EOWNERDEAD, "the remote region was "
-						"evicted");
-	else
-		w->err = x->refresh(x->arg, &x->remote, &x->rkey);
-}
-
 static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
 {
 	switch (wc->status) {
@@ -199,7 +199,9 @@ static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
 		again(w, p);
 		return;
 	case UNIC_WC_REM_EVICTED:
-		refresh(w, p);
+		unic_bm_count(w->bm, retries_remote, 1);
+		again(w, p);
+		w->stale = true;
 		return;
 	default:
 		break;

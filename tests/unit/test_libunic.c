@@ -1446,6 +1446,7 @@ static struct {
 	pthread_t thread;
 	const uint8_t *say; /* statuses, success behind the last one */
 	uint32_t says, done, stop;
+	uint32_t nap_us; /* after each */
 	struct unic_sq_slot seen[NIC_MAX];
 } nic;
 
@@ -1467,6 +1468,7 @@ static void *play(void *arg)
 				 unic_from_le64(nic.seen[nic.done].wr_id));
 			if (write(drv.evt_efd, &one, 8) != 8)
 				return arg;
+			usleep(nic.nap_us);
 		}
 		usleep(200);
 	}
@@ -1566,6 +1568,53 @@ static void manager_repeats_what_was_evicted(void **state)
 	rig_down(&r);
 }
 
+/* A new key is asked for over the same connection, so nothing of the transfer may
+ * complete meanwhile: who asks would take it for an answer. */
+static int key_over_the_same_queue(void *arg, uint64_t *remote, uint32_t *rkey)
+{
+	struct unic_bm_xfer *x = arg;
+	struct unic_wc wc;
+
+	usleep(20 * nic.nap_us);
+	assert_int_equal(unic_poll_cq(x->cq, 1, &wc), 0);
+	*remote = NEW_AT;
+	*rkey = NEW_KEY;
+	return 0;
+}
+
+static void manager_asks_when_nothing_flies(void **state)
+{
+	static const uint8_t say[] = { UNIC_WC_REM_EVICTED, 0,
+				       UNIC_WC_REM_EVICTED };
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE,
+				  .remote = OLD_AT,
+				  .rkey = OLD_KEY,
+				  .len = 8 * PAGE,
+				  .window = 3,
+				  .refresh = key_over_the_same_queue };
+	struct unic_bm_stats s;
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	unic_bm_measured(bm, 1000, 1000000); /* so pieces are of two pages */
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, 8 * PAGE);
+	x.arg = &x;
+	nic_up(say, sizeof(say));
+	nic.nap_us = 2000;
+	assert_int_equal(unic_bm_transfer(bm, &x), 0);
+	nic_down();
+	assert_int_equal(nic.done, 4 + 2);
+	check_parts(8);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.retries_remote, 2);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 /* With nobody to ask it ends, and says why. */
 static void manager_has_nobody_to_ask(void **state)
 {
@@ -1631,6 +1680,7 @@ int main(void)
 		WITH_DRIVER(manager_keeps_what_does_not_end),
 		WITH_DRIVER(manager_respects_deadlines),
 		WITH_DRIVER(manager_repeats_what_was_evicted),
+		WITH_DRIVER(manager_asks_when_nothing_flies),
 		WITH_DRIVER(manager_has_nobody_to_ask),
 	};
 
