@@ -16,6 +16,7 @@
 
 #define REFUSALS 1000 /* of one block */
 #define MEND_NS	 20000000000ull
+#define MENDS	 100 /* without a block moved */
 
 struct client {
 	struct copy_peer *p;
@@ -27,6 +28,7 @@ struct client {
 	uint32_t ticket;
 	bool loaded; /* put: buf holds it */
 	bool again;  /* a connection stood before */
+	int mends;   /* since a block was moved */
 	uint64_t start_ns;
 	uint64_t shown_ns;
 };
@@ -233,30 +235,52 @@ static int move_block(struct client *c)
 
 static int dial(struct client *c);
 
-/* The connection broke. If it was one of the NICs, or a driver, it comes back,
- * and the transfer goes on where it was. */
+static bool broken(int err)
+{
+	return err == -ENOTCONN || err == -ECONNRESET || err == -EIO ||
+	       err == -ETIME;
+}
+
+/* Another connection. Without --keep nothing but the old one may be lost. */
+static int dial_again(struct client *c)
+{
+	int err = 0;
+
+	if (c->p->keep)
+		err = copy_peer_recover(c->p);
+	else
+		copy_peer_hangup(c->p);
+	return err ? err : dial(c);
+}
+
+/*
+ * The connection broke: an eviction ended it whose grace was over under an
+ * operation, or one of the NICs, or a driver, which comes back. The transfer goes
+ * on where it was.
+ */
 static int mend(struct client *c, int err)
 {
 	uint64_t until = now_ns() + MEND_NS;
 	struct timespec nap = { 0, 100000000 };
+	char why[200];
 	int refused = 0;
 
-	if (!c->p->keep || (err != -ENOTCONN && err != -ECONNRESET &&
-			    err != -EIO && err != -ETIME))
+	if (!broken(err) || ++c->mends > MENDS)
 		return err;
+	snprintf(why, sizeof(why), "%s", unic_last_error());
 	c->again = true;
-	do {
-		nanosleep(&nap, NULL);
-		err = copy_peer_recover(c->p);
-		if (!err)
-			err = dial(c);
+	while ((err = dial_again(c))) {
 		refused += err == -ECONNREFUSED; /* it is being mended, too */
-	} while (err && refused < 20 && now_ns() < until);
-	if (!err && !c->p->quiet)
-		printf("unic-copy: connected again at block %llu\n",
-		       (unsigned long long)c->seq);
+		if (refused == 20 || now_ns() > until ||
+		    (!c->p->keep && err == -ENOTCONN))
+			return err;
+		nanosleep(&nap, NULL);
+	}
+	if (!c->p->quiet)
+		printf("unic-copy: connected again at block %llu after: %s\n",
+		       (unsigned long long)c->seq, why);
 	fflush(stdout);
-	return err;
+	return 0;
 }
 
 static int move_all(struct client *c)
@@ -274,7 +298,7 @@ static int move_all(struct client *c)
 		if (err)
 			err = mend(c, err);
 		else
-			c->loaded = false, c->seq++;
+			c->loaded = false, c->seq++, c->mends = 0;
 		if (err)
 			return err;
 		progress(c);

@@ -378,13 +378,15 @@ static void talk(struct server *v, const struct unic_event *ev)
 	let_go(s);
 	if (err && s->p->keep)
 		copy_peer_recover(s->p);
+	else if (err == -EINTR) /* the client has given this one up */
+		copy_peer_hangup(s->p);
 	if (s->p->qp)
 		farewell(s, err);
 	if (!err)
 		printf("unic-copy: served %s, %llu bytes\n", s->hello.name,
 		       (unsigned long long)s->file.done);
 	fflush(stdout);
-	if (err && s->p->keep && ticket_of(s))
+	if (err && ticket_of(s))
 		v->kept = *s;
 	else
 		end(s);
@@ -433,12 +435,10 @@ int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 
 	if (err)
 		return err;
-	if (p->keep) {
-		p->disturbed = disturbed;
-		/* taken back below */
-		/* cppcheck-suppress autoVariables */
-		p->disturbed_arg = &v;
-	}
+	p->disturbed = disturbed;
+	/* taken back below */
+	/* cppcheck-suppress autoVariables */
+	p->disturbed_arg = &v;
 	printf("unic-copy: ready, serving %s\n", dir);
 	fflush(stdout);
 	while (!*stop && !err) {

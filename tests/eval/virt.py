@@ -14,7 +14,6 @@ import argparse
 import csv
 import hashlib
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -36,7 +35,6 @@ SAMPLES = 20
 FILES = 6  # of each kind
 FILE_BYTES = 1 << 20
 SHORT_US = 1000  # T, to be outlived by operations
-YOUNG = 64  # places in the table of objects: where a living region is likely
 
 
 def jain(x):
@@ -62,32 +60,6 @@ class Meek:
 
     def end(self):
         self.thread.join(timeout=10)
-        self.client.close()
-
-
-class Evictor(threading.Thread):
-    """An administrator who asks any region of a host back, again and again."""
-
-    def __init__(self, socket):
-        super().__init__(daemon=True)
-        self.client = u.Client(socket, b"evictor")
-        self.client.hello()
-        self.over, self.evicted = False, 0
-
-    def run(self):
-        rng = random.Random(1)
-        while not self.over:
-            last = self.client.pd()  # ids are given one after the other
-            self.client.obj(u.PD_FREE, last)
-            for _ in range(8):
-                ident = last - 1 - rng.randrange(YOUNG)
-                self.evicted += self.client.obj(
-                    u.EVICT, ident, want=None).status == u.OK
-            time.sleep(0.002)
-
-    def end(self):
-        self.over = True
-        self.join(timeout=5)
         self.client.close()
 
 
@@ -221,7 +193,7 @@ class Points(Hosts):
         """Files there and back while any region of @host is asked back."""
         before = [self.ctl(h, "stats")["nic"] for h in (0, 1)]
         self.serve()
-        evictor = Evictor(self.socket(host))
+        evictor = u.Evictor(self.socket(host))
         evictor.start()
         failed = self.copies(mode)
         evictor.end()

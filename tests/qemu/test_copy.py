@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A transfer by `unic-copy --keep` goes on when a NIC is reset in the middle of it,
-and the file is the same at both ends.
+any transfer when its regions are taken back under it, and the file is the same at
+both ends.
 
     test_copy.py [--board soft|virt]
 """
 import argparse
 import hashlib
 import os
+import struct
 import sys
 import tempfile
 import time
@@ -17,6 +19,8 @@ import unicd_client as u
 
 MIB = 192
 RESETS = 2
+TAKEN_MIB = 32
+SHORT_US = 1000  # T, to be outlived by operations
 
 
 def digest(path):
@@ -64,6 +68,28 @@ def transfer(rig, how, mode, victim):
     assert digest(src) == digest(dst), "the file is another one"
 
 
+def asked_back(rig, host):
+    """Files there and back while any region of @host is asked back. Operations are
+    cut, and end connections; none is waited for in vain."""
+    src, got = rig.path("small"), rig.path("got")
+    with open(src, "wb") as f:
+        f.write(os.urandom(TAKEN_MIB << 20))
+    evictor = u.Evictor(rig.socket(host))
+    evictor.start()
+    try:
+        for args in (["put", src, "--name", "copy"],
+                     ["get", "copy", "--output", got]):
+            p = rig.start("client", "unic-copy", *args, "--socket",
+                          rig.socket(0), "--peer", hosts.IP[1], show=False)
+            p.finish(60)
+            lost = [t for t in p.lines if "no completion" in t]
+            assert not lost, lost
+    finally:
+        evictor.end()
+    assert evictor.evicted, "nothing was asked back"
+    assert digest(src) == digest(got), "the file is another one"
+
+
 def hog_holds_on(rig):
     """What a hog has, it has after the reset, too."""
     hog = rig.start("hog", "unic-hog", "--keep", "--max", "256", "--socket",
@@ -78,8 +104,26 @@ def hog_holds_on(rig):
     hog.end()
 
 
+def serve(rig, *more):
+    p = rig.start("server", "unic-copy", "serve", "--dir", rig.path("served"),
+                  "--socket", rig.socket(1), *more, show=False)
+    p.expect("ready")
+    return p
+
+
 def run(board):
-    failed = total = 0
+    results = []
+
+    def tell(name, test, *args):
+        began = time.monotonic()
+        try:
+            test(rig, *args)
+            results.append(True)
+            print(f"ok      {board} {name} ({time.monotonic() - began:.1f} s)")
+        except (AssertionError, hosts.Failure) as e:
+            results.append(False)
+            print(f"FAILED  {board} {name}: {e}; server: {server.lines[-3:]}")
+
     with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
         rig = hosts.Hosts(board, "shm", tmp)
         os.mkdir(rig.path("served"))
@@ -94,31 +138,23 @@ def run(board):
                 rig.start_driver(host)
             for host in (0, 1):
                 rig.wait_nic(host)
-            server = rig.start("server", "unic-copy", "serve", "--keep",
-                               "--dir", rig.path("served"), "--socket",
-                               rig.socket(1), show=False)
-            server.expect("ready")
+            server = serve(rig, "--keep")
             for case in (("put", "rdma", 0), ("get", "rdma", 0),
                          ("put", "rdma", 1), ("put", "rpc", 0)):
-                total += 1
-                began = time.monotonic()
-                name = f"{board} {case[0]} {case[1]}, NIC {case[2]} reset"
-                try:
-                    transfer(rig, *case)
-                    print(f"ok      {name} ({time.monotonic() - began:.1f} s)")
-                except (AssertionError, hosts.Failure) as e:
-                    failed += 1
-                    print(f"FAILED  {name}: {e}; server: {server.lines[-3:]}")
-            total += 1
-            try:
-                hog_holds_on(rig)
-                print(f"ok      {board} hog, NIC 0 reset")
-            except (AssertionError, hosts.Failure) as e:
-                failed += 1
-                print(f"FAILED  {board} hog: {e}")
+                tell(f"{case[0]} {case[1]}, NIC {case[2]} reset",
+                     transfer, *case)
+            tell("hog, NIC 0 reset", hog_holds_on)
+            server.end()
+            server = serve(rig)
+            for host in (0, 1):
+                with u.Client(rig.socket(host)) as admin:
+                    admin.call(u.PARAMS, struct.pack("<I", SHORT_US))
+            for host in (0, 1):
+                tell(f"regions of host {host} taken back", asked_back, host)
         finally:
             rig.end()
-    print(f"{total - failed} passed, {failed} failed")
+    failed = results.count(False)
+    print(f"{len(results) - failed} passed, {failed} failed")
     return failed
 
 

@@ -4,9 +4,11 @@ sharing no code with libunic."""
 import array
 import mmap
 import os
+import random
 import select
 import socket
 import struct
+import threading
 import time
 
 REC, MAX = 64, 8192
@@ -225,3 +227,31 @@ class Client:
                 if up[0] == kind and match(up):
                     return up
         raise AssertionError(f"no upcall of type {kind} in {timeout} s")
+
+
+class Evictor(threading.Thread):
+    """An administrator who asks any region of a host back, again and again."""
+
+    YOUNG = 64  # places in the table of objects: where a living one is likely
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.client = Client(path, b"evictor")
+        self.client.hello()
+        self.over, self.evicted = False, 0
+
+    def run(self):
+        rng = random.Random(1)
+        while not self.over:
+            last = self.client.pd()  # ids are given one after the other
+            self.client.obj(PD_FREE, last)
+            for _ in range(8):
+                ident = last - 1 - rng.randrange(self.YOUNG)
+                self.evicted += self.client.obj(EVICT, ident,
+                                                want=None).status == OK
+            time.sleep(0.002)
+
+    def end(self):
+        self.over = True
+        self.join(timeout=5)
+        self.client.close()
