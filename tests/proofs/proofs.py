@@ -28,7 +28,6 @@ EVA = ["-eva", "-eva-alloc-builtin", "fresh_weak",
        "-eva-ilevel", "64", "-eva-plevel", "300"]
 WP = ["-wp", "-wp-rte", "-wp-model", "Typed+ref", "-wp-prover", "cvc4,z3",
       "-wp-par", "2"]
-SPLIT = ("wp_token.c",)  # there goals are proved part by part
 # What a prover may spend on a goal: steps, so that a busy machine proves as much
 # as an idle one; seconds only for one that counts none.
 STEPS = {"all": "3000000", "quick": "1500000"}
@@ -37,7 +36,8 @@ EFFORT = ["all"]
 ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
           "unic_whole unic_count unic_access_refused out_of_bounds no_bytes "
           "unic_tlb_hit page_of spot_of less own found form_page "
-          "unic_access_page unic_access unic_mr_check")
+          "unic_access unic_mr_check")
+PATHS = "unic_access_inline unic_access_page"
 TOKEN = ("unic_token_state set_state waits opens expired has_room sent_by "
          "free_put region_link region_unlink mark_ended tell_later told "
          "counter_of count_end settle end_token end_last end_claim "
@@ -48,11 +48,13 @@ TOKEN = ("unic_token_state set_state waits opens expired has_room sent_by "
 WINDOW = ("unic_window_near unic_window_has unic_window_at unic_window_turn "
           "unic_window_show unic_window_open")
 
-# name: kind, file, functions to prove or entry point, slevel of Eva
+# name: kind, file, functions to prove or entry point; slevel of Eva, or of WP:
+# whether goals are proved part by part
 PROOFS = {
     "bits": ("smt", "bits.smt2", "", 0),
     "access": ("wp", "wp_access.c", ACCESS, 0),
-    "token": ("wp", "wp_token.c", TOKEN, 0),
+    "access-paths": ("wp", "wp_access.c", PATHS, 1),
+    "token": ("wp", "wp_token.c", TOKEN, 1),
     "window": ("wp", "wp_window.c", WINDOW, 0),
     "ring-receive": ("eva", "eva_link_ring.c", "receive_all", 5000),
     "ring-run": ("eva", "eva_link_ring.c", "run_all", 5000),
@@ -90,8 +92,8 @@ def smt(tree, _machine, file, _what, _slevel):
     return good, f"{wanted} axioms, no counterexample" if good else str(said)
 
 
-def wp(tree, machine, file, what, _slevel):
-    more = ["-wp-split"] if file in SPLIT else []
+def wp(tree, machine, file, what, split):
+    more = ["-wp-split"] if split else []
     text, code = frama_c(tree, machine, file, *WP, *more, "-wp-steps",
                          STEPS[EFFORT[0]], "-wp-timeout", SECONDS[EFFORT[0]],
                          "-wp-fct", ",".join(what.split()))
