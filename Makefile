@@ -42,6 +42,7 @@ BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
+UARTNIC  := qemu/uart/unic_uart_main.c
 CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.c cm_mad.c \
 	fault.c form.c frames.c holder.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
 	physical.c proc.c queue.c region.c restore.c)
@@ -59,7 +60,7 @@ COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
 KIOTOOL  := $(addprefix host_driver/tools/,unic-kio.c kio_ask.c)
 TOOLS     = $(UNICCTL) $(HOG) $(COPY) $(KIOTOOL)
-PROGRAMS := unic-bus unic-wire unicd unicctl unic-hog unic-copy unic-kio \
+PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio \
 	unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
@@ -79,6 +80,7 @@ FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c
 CORTEXM   := tests/qemu/cortexm_selftest.c
+MPS2      := tests/qemu/mps2_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
 	$(addprefix hal/virt/,cpu_dma.S mem.S)
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
@@ -126,9 +128,12 @@ GNU      := -D_GNU_SOURCE=
 SPARSE   := '-D__builtin_assume_aligned(p, n)=(p)' \
 	'-D__builtin_shufflevector(v, ...)=(v)' $(GNU) -std=gnu11 \
 	-Wsparse-error -Wno-non-pointer-null
+CORTEX_M := -mcpu=cortex-m3 -mthumb
 CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \
 	-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none
+
+QEMU_M3  := qemu-system-arm -M mps2-an385 -accel tcg -nodefaults -display none
 
 # $1 folder of the objects, $2 sources
 objects = $(foreach d,$1,$(patsubst %,$(B)/$d/%.o,$(basename $2)))
@@ -149,6 +154,7 @@ $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
 	-Ihost_driver/kio
 $1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
+$1/qemu/uart/%.o: INC = -Ihal/drivers
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
@@ -194,6 +200,8 @@ $(eval $(call compile_rules,$(B)/crowd,$(CC) $(CFLAGS) $(GNU) \
 	-DFAKE_WINDOWS=16u,crowd,CROWD))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
 	-Itests/unit/target,fake,ARM))
+$(eval $(call compile_rules,$(B)/m3,$(ARM)gcc $(CFLAGS) $(CORTEX_M) \
+	-Itests/unit/target,fake,M3))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
 	$(BOARD_CFLAGS) $$(SMALL),$(BOARD),$(BOARD)))
 $(eval $(call compile_rules,$(B)/bench,$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
@@ -214,11 +222,14 @@ $(eval $(call compile_rules,$(B)/cov,$(CC) $(CFLAGS) -O0 $(GNU) --coverage,fake,
 # sparse takes the place of a compiler and writes nothing.
 $(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
 
+# $1 flags of the compiler, $2 where text and data are, $3 heap and $4 its end
 define target_link
 	$(call say,LINK)
-	$(Q)$(ARM)gcc $1 -nostartfiles -Wl,-Ttext-segment=0x40100000 \
+	$(Q)$(ARM)gcc $1 -nostartfiles -Wl,$2 \
+		-Wl,--defsym=target_heap=$3,--defsym=target_heap_end=$4 \
 		$(PARTS) -o $@
 endef
+COMMA := ,
 
 # How things are put together; of what, is said where they are named.
 PARTS = $(filter %.o,$^) $(filter %.a,$^)
@@ -232,9 +243,12 @@ $(B)/unit/bin/%: $(B)/unit/tests/unit/%.o
 	$(call say,LINK)
 	$(Q)$(CC) $(SANITIZE) $(PARTS) -lcmocka -o $@
 $(B)/target/bin/%.elf:
-	$(call target_link,$(CORTEX_A))
+	$(call target_link,$(CORTEX_A),-Ttext-segment=0x40100000,end,0x47800000)
+$(B)/m3/bin/%.elf:
+	$(call target_link,$(CORTEX_M),--section-start=.vectors=0 \
+		-Wl$(COMMA)-Ttext=0x1000 -Wl$(COMMA)-Tdata=0x21000000,end,0x21f00000)
 $(B)/bench/%.elf:
-	$(call target_link,$(CFLAGS) $(BOARD_CFLAGS))
+	$(call target_link,$(CFLAGS) $(BOARD_CFLAGS),-Ttext-segment=0x40100000,end,0x47800000)
 $(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
 	$(call say,LINK)
 	$(Q)$(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
@@ -256,6 +270,7 @@ programs: $(PROGRAMS:%=$(B)/bin/%)
 $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
 	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
+$(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
 $(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
@@ -279,6 +294,9 @@ $(B)/$(BOARD)/hal_selftest.elf: $(call objects,$(BOARD),$(SELFTEST) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
 $(B)/$(BOARD)/cortexm_selftest.elf: $(call objects,$(BOARD),$(CORTEXM) \
 	$(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) $(BOARD_TEST_SRCS))
+$(B)/$(BOARD)/mps2_selftest.elf: $(call objects,$(BOARD),$(MPS2) \
+	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
+$(B)/$(BOARD)/tests/qemu/mps2_selftest.o: INC = -Ihal/mps2 -Ihal/drivers -Ihal -Iboards/mps2-an385
 $(B)/$(BOARD)/tests/qemu/cortexm_selftest.o: INC = -Ihal/lm3s -Ihal/drivers -Ihal
 
 size: image ## memory of the image: text, data, bss
@@ -289,13 +307,17 @@ size: image ## memory of the image: text, data, bss
 
 UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
-TARGET_RT  := tests/unit/target_main.c tests/unit/target/cmocka.c \
+M3_ELF     := $(UNIT_CORE:%=$(B)/m3/bin/%.elf)
+TARGET_ANY := tests/unit/target_main.c tests/unit/target/cmocka.c \
 	hal/drivers/semihost.c
+TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
+M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
 CORE_TEST  := $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 $(B)/unit/core.a:   $(call objects,unit,$(CORE_TEST))
 $(B)/unit/driver.a: $(call objects,unit,$(CORE))
 $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
 $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
+$(B)/m3/core.a:     $(call objects,m3,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
@@ -316,6 +338,8 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(call objects,host,firmware/share.c)))
 $(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
 	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
+$(M3_ELF): $(B)/m3/bin/%.elf: $(B)/m3/tests/unit/%.o \
+	$(call objects,m3,$(M3_RT)) $(B)/m3/core.a
 $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 	$(TARGET_RT))
 $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
@@ -456,8 +480,9 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EV
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages \
 	check-memory-tests
-RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
-	enable=on,target=native -kernel"
+SEMIHOST := -semihosting-config enable=on,target=native -kernel
+RUN      := tests/run.py --qemu "$(QEMU_A15) $(SEMIHOST)"
+RUN_M3   := tests/run.py --qemu "$(QEMU_M3) $(SEMIHOST)"
 L_static := --level "static checks" --timeout 300 --jobs 2 \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
@@ -466,6 +491,7 @@ L_corpora := --level "fuzz corpora" --timeout 60 --jobs 2 \
 		$(wildcard tests/fuzz/found/$f)")
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
+L_unit-m3 := --level "unit target (Cortex-M3)" --timeout 90 --jobs 2 $(M3_ELF)
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" --timeout 120 \
 	"tests/faults/faults.py --sample 100"
@@ -485,7 +511,7 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_copy.py \
 	test_kio.py test_memory.py) \
@@ -516,6 +542,8 @@ build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
 build-m3:
+	@$(MAKE) --no-print-directory BOARD=mps2-an385 image \
+		$(B)/mps2-an385/mps2_selftest.elf
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
 build-soft:
@@ -526,10 +554,16 @@ sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
 		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## the corpora of the fuzzers, once
-unit-target: $(TARGET_ELF) ## the same tests on the Cortex-A15 in QEMU
+ifeq ($(BOARD),mps2-an385)
+unit-target: $(M3_ELF)
+	@$(RUN_M3) $(L_unit-m3) && echo "$@: ok"
+else
+unit-target: $(TARGET_ELF) ## [BOARD=mps2-an385] the same tests on the processor of the board
+	@$(RUN) $(L_$@) && echo "$@: ok"
+endif
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
 e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
-unit corpora unit-target litmus e2e:
+unit corpora litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
 # Host programs under a checker, and with calls of the system that fail.
@@ -594,7 +628,7 @@ bench-insn: ## instructions of hot paths against their budgets
 
 C_DIRS   := abi firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
-HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(CORE) $(KIO) $(UNICD) \
+HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) \
 	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
@@ -630,14 +664,14 @@ check-spec:
 	@tools/spec.py && echo "$@: ok"
 check-sources:
 	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) \
-		$(WIRE) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) \
+		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(MPS2) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
-		$(call board_srcs,lm3s6965evb) \
+		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \
 		$(call board_srcs,soft)) && echo "$@: ok"
 board-sources:
 	@echo $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Start one NIC: the firmware in stock QEMU (--board virt), or as a process
-(--board soft), attached to a running unic-bus and, if wanted, to a wire.
+"""Start one NIC: the firmware in stock QEMU (--board virt or mps2-an385), or as
+a process (--board soft), attached to a running unic-bus and, if wanted, to a
+wire.
 
-    run_nic.py --bus DIR [--wire DIR] [--board virt|soft]
-               [--link shm|virtio|none] [--netdev-dgram LOCAL,REMOTE]
+    run_nic.py --bus DIR [--wire DIR] [--board virt|mps2-an385|soft]
+               [--link shm|virtio|lan|none] [--netdev-dgram LOCAL,REMOTE]
                [--netdev-stream PATH] [--mac MAC] [--image FILE] [--icount]
                [--console FILE] [--dry-run] [-- MORE QEMU ARGUMENTS]
 
@@ -25,10 +26,16 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QEMU = "qemu-system-arm"
 QEMU_MIN = (7, 2)  # -netdev dgram and stream
-LINKS = ("shm", "virtio", "none")
+BIN = os.environ.get("UNIC_BIN", "build/bin")
+LINKS = ("shm", "virtio", "lan", "none")
 IMAGES = {"virt": "build/virt/unic.elf",
-          "soft": os.path.join(os.environ.get("UNIC_BIN", "build/bin"),
-                               "unic-nic")}
+          "mps2-an385": "build/mps2-an385/unic.elf",
+          "soft": os.path.join(BIN, "unic-nic")}
+BOARDS = tuple(sorted(IMAGES))
+# What the mps2-an385 shares with its host is all the RAM that QEMU lets one
+# choose: the mailbox, then the slots (hal/mps2/memlayout.h).
+MPS2_RAM = {"joint": True, "bar_bytes": 2 << 20, "slot_bytes": 2 << 20,
+            "vectors": 8}
 INSTALL = "apt-get install qemu-system-arm"
 
 
@@ -61,6 +68,21 @@ def wire_info(directory):
 def windows(bus):
     """Memory files of the process slots, in order."""
     return [f"/proc/{bus['pid']}/fd/{fd}" for fd in bus["slot_fds"]]
+
+
+def links(board):
+    """What a board can have for a link, the usual one first."""
+    return {"virt": ("shm", "virtio"), "mps2-an385": ("lan",),
+            "soft": ("shm",)}[board]
+
+
+def bus_options(board):
+    """What unic-bus must be told for such a NIC."""
+    if board != "mps2-an385":
+        return []
+    return ["--joint", "--slots", str(MPS2_RAM["vectors"] - 1),
+            "--slot-size", str(MPS2_RAM["slot_bytes"]),
+            "--bar-size", str(MPS2_RAM["bar_bytes"])]
 
 
 def check_qemu():
@@ -115,7 +137,7 @@ def qemu_shm_link(wire, addr):
             "-device", f"ivshmem-doorbell,chardev=link,vectors=1,addr={addr:x}"]
 
 
-def qemu_netdev(wire, dgram, stream, mac):
+def qemu_netdev(wire, dgram, stream):
     if dgram:
         local, remote = (inside(wire, p) for p in dgram.split(","))
         net = (f"dgram,id=net,local.type=unix,local.path={local},"
@@ -124,9 +146,8 @@ def qemu_netdev(wire, dgram, stream, mac):
         net = (f"stream,id=net,server=off,addr.type=unix,"
                f"addr.path={inside(wire, stream)}")
     else:
-        raise Problem("--link virtio needs --netdev-dgram or --netdev-stream")
-    device = "virtio-net-device,netdev=net" + (f",mac={mac}" if mac else "")
-    return ["-netdev", net, "-device", device]
+        raise Problem("this link needs --netdev-dgram or --netdev-stream")
+    return ["-netdev", net]
 
 
 def virt_command(bus, wire, link, image, icount, mac, console, dgram, stream):
@@ -135,15 +156,42 @@ def virt_command(bus, wire, link, image, icount, mac, console, dgram, stream):
     if link == "shm":
         args += qemu_shm_link(wire, len(bus["slot_fds"]) + 2)
     elif link == "virtio":
-        args += qemu_netdev(wire, dgram, stream, mac)
+        args += qemu_netdev(wire, dgram, stream)
+        args += ["-device", "virtio-net-device,netdev=net" +
+                 (f",mac={mac}" if mac else "")]
     args += ["-serial", f"file:{console}" if console else "null"]
     return args + (["-kernel", image] if image else [])
 
 
+def mps2_command(bus, wire, link, image, icount, mac, console, dgram, stream):
+    """One CPU is all that this machine can have, so its barriers are none:
+    see hal/mps2/port.c."""
+    check_qemu()
+    if any(bus[key] != value for key, value in MPS2_RAM.items()):
+        raise Problem("an mps2-an385 needs a bus of its own kind: unic-bus " +
+                      " ".join(bus_options("mps2-an385")))
+    ram = MPS2_RAM["bar_bytes"] + \
+        (MPS2_RAM["vectors"] - 1) * MPS2_RAM["slot_bytes"]
+    args = [os.path.join(ROOT, BIN, "unic-uart"), "--bus", bus["ivshmem"],
+            "--vectors", str(bus["vectors"]), "--",
+            QEMU, "-M", "mps2-an385,memory-backend=shared", "-accel", "tcg",
+            "-nodefaults", "-display", "none", "-no-reboot",
+            "-object", "memory-backend-file,id=shared,share=on,"
+            f"mem-path=/proc/{bus['pid']}/fd/{bus['bar_fd']},size={ram}",
+            "-chardev", "socket,id=bells,fd=3",
+            "-serial", f"file:{console}" if console else "null",
+            "-serial", "chardev:bells"]
+    if icount:
+        args += ["-icount", "shift=0"]
+    if link == "lan":
+        args += qemu_netdev(wire, dgram, stream)
+        args += ["-net", "nic,netdev=net" + (f",macaddr={mac}" if mac else "")]
+    else:
+        args += ["-net", "none"]
+    return args + (["-kernel", image] if image else [])
+
+
 def soft_command(bus, wire, link, image, mac):
-    if link == "virtio":
-        raise Problem("the soft NIC has the shared-memory link only: "
-                      "--link shm or none")
     args = [image, "--bus", bus["ivshmem"]]
     for path in windows(bus):
         args += ["--window", path]
@@ -157,10 +205,13 @@ def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
             need_image=True):
     """The argument list that starts a NIC. Raises Problem.
 
-    link: shm (the default with a wire), virtio, or none. need_image=False
-    leaves the image out of a QEMU that is not to run (more=["-S"]).
+    link: one of links(board), whose first is the default with a wire, or none.
+    need_image=False leaves the image out of a QEMU that is not to run
+    (more=["-S"]).
     """
-    link = link or ("shm" if wire_dir else "none")
+    link = link or (links(board)[0] if wire_dir else "none")
+    if link not in links(board) + ("none",):
+        raise Problem(f"the links of {board} are {', '.join(links(board))}")
     if link == "shm" and not wire_dir:
         raise Problem("--link shm needs --wire DIR")
     bus = bus_info(bus_dir)
@@ -168,8 +219,9 @@ def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
     if board == "soft":
         args = soft_command(bus, wire_dir, link, path, mac)
     else:
-        args = virt_command(bus, wire_dir, link, path, icount, mac, console,
-                            dgram, stream)
+        qemu = mps2_command if board == "mps2-an385" else virt_command
+        args = qemu(bus, wire_dir, link, path, icount, mac, console, dgram,
+                    stream)
     return args + list(more)
 
 
@@ -185,7 +237,7 @@ def parse(argv):
         at = argv.index("--")
         argv, more = argv[:at], argv[at + 1:]
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--board", choices=sorted(IMAGES), default="virt")
+    p.add_argument("--board", choices=BOARDS, default="virt")
     p.add_argument("--bus", required=True, metavar="DIR")
     p.add_argument("--wire", metavar="DIR")
     p.add_argument("--link", choices=LINKS)

@@ -15,7 +15,7 @@ import re
 import sys
 
 PORT = "hal/unic_port.h"
-BOARD_H = r"boards/\w+/(board|\.\./usual)\.h"
+BOARD_H = r"boards/[\w-]+/(board|\.\./usual)\.h"
 
 # (source, what it may include besides its own folder and abi/); first match.
 RULES = [
@@ -29,7 +29,7 @@ RULES = [
                              PORT, r"hal/serial/(far|stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
-    (r"qemu/", [PORT, r"hal/drivers/link_ring\.h",
+    (r"qemu/", [PORT, r"hal/drivers/(link_ring|ivshmem_client)\.h",
                 r"host_driver/bus/(ivshmem_server|run_dir)\.h"]),
 ]
 ANYTHING = re.compile(r"tests/")

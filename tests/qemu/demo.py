@@ -6,8 +6,8 @@ stopped), and a meek one moves a file to host 1 and back all the same, by RDMA
 and by calls with payload tokens. Prints what happens as it happens. The last
 line is "demo: ok", or the reason why not (exit 1).
 
-    demo.py [--board virt|soft] [--link shm|virtio] [--file FILE]
-            [--loss 1%] [--keep]
+    demo.py [--board virt|mps2-an385|soft] [--peer BOARD] [--link shm|virtio]
+            [--file FILE] [--loss 1%] [--keep]
 """
 import argparse
 import hashlib
@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 
-from hosts import BIN, IP, ROOT, Failure, Hosts, Process
+from hosts import (BIN, IP, ROOT, Failure, Hosts, Process,
+                   run_nic)
 
 
 OUT = os.path.join(ROOT, "build", "demo")
@@ -63,7 +64,7 @@ class Trace(Process):
 
 class Demo(Hosts):
     def __init__(self, options, tmp):
-        super().__init__(options.board, options.link, tmp)
+        super().__init__(options.board, options.link, tmp, options.peer)
         self.o = options
         self.names = {}  # slot on host 0 -> name
 
@@ -235,8 +236,10 @@ def made_file(tmp):
 
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--board", choices=("virt", "soft"), default="virt")
-    p.add_argument("--link", choices=("shm", "virtio"), default="shm",
+    p.add_argument("--board", choices=run_nic.BOARDS, default="virt")
+    p.add_argument("--peer", choices=run_nic.BOARDS,
+                   help="board of host 1 (the same)")
+    p.add_argument("--link", choices=("shm", "virtio", "lan"),
                    help="rings in shared memory, or virtio-net (virt only)")
     p.add_argument("--mode", choices=("resident", "demand", "table"),
                    default="resident", help="residency of the copy's buffers")

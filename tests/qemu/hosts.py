@@ -105,10 +105,15 @@ class Process:
 
 
 class Hosts:
-    """At most two hosts. board: virt or soft; link: shm or virtio."""
+    """At most two hosts. board: of their NICs, or of the first one's; link: see
+    run_nic.py, None is the usual one of a board."""
 
-    def __init__(self, board, link, tmp):
-        self.board, self.link, self.tmp = board, link, tmp
+    def __init__(self, board, link, tmp, peer=None):
+        self.boards = (board, peer or board)
+        self.links = (link or run_nic.links(board)[0],
+                      run_nic.links(peer)[0] if peer else
+                      link or run_nic.links(board)[0])
+        self.tmp = tmp
         self.line = Timeline()
         self.running = []
         self.nics = []  # processes, by host
@@ -136,26 +141,27 @@ class Hosts:
 
     def start_wire(self, *more):
         args = ["--dir", self.path("wire"), "--nics", "2", *more]
-        if self.link == "virtio":
-            for host in (0, 1):
+        for host in (0, 1):
+            if self.links[host] != "shm":
                 args += ["--stream", f"nic{host}"]
         self.start("wire", "unic-wire", *args, show=False).expect("ready")
 
     def start_nic(self, host, show=True):
         self.start(f"bus {host}", "unic-bus", "--dir", self.path(f"bus{host}"),
-                   show=False).expect("ready")
+                   *run_nic.bus_options(self.boards[host]), show=False).expect("ready")
         self.nics.append(self.plug_nic(host, show))
 
     def plug_nic(self, host, show=True):
         """A NIC on a bus that is there."""
         bus = self.path(f"bus{host}")
-        how = {"link": self.link}
-        if self.link == "virtio":
+        how = {"link": self.links[host]}
+        if self.links[host] != "shm":
             # a stream, for it may lag by more than a datagram socket's 10 frames
+            # (not an address that a NIC on the shared-memory link gives itself)
             how |= {"stream": f"nic{host}",
-                    "mac": f"02:75:6e:69:63:{host + 1:02x}"}
+                    "mac": f"02:75:6e:69:63:{host + 0x81:02x}"}
         try:
-            args = run_nic.command(self.board, bus, self.path("wire"), **how)
+            args = run_nic.command(self.boards[host], bus, self.path("wire"), **how)
         except run_nic.Problem as e:
             raise Failure(str(e)) from None
         nic = Process(self.line, f"nic {host}", args, show)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * target_main.c - what a unit test needs below it on the bare Cortex-A15 of
- * QEMU's `virt`: a start, a stack, a console, an exit code. The C library is
- * newlib; the console and the exit are Arm semihosting, so no driver of ours
- * is involved in judging ours.
+ * target_main.c - what a unit test needs below it on a bare processor: a heap, a
+ * console, an exit code; start_*.S has the start, the stack and the vectors. The
+ * C library is newlib; the console and the exit are Arm semihosting, so no driver
+ * of ours is involved in judging ours.
  *
  * A fault is a failed test: it prints where and leaves with code 99.
  */
@@ -15,9 +15,9 @@
 #include "semihost.h"
 
 #define EXIT_FAULT 99
-#define HEAP_LIMIT ((char *)0x47800000) /* the stack lies above, to 128 MiB */
 
-extern char end[]; /* of the image, from the linker */
+/* From the command line of the linker: the heap is between, the stack elsewhere. */
+extern char target_heap[], target_heap_end[];
 extern char __bss_start__[], __bss_end__[];
 
 int main(void);
@@ -34,43 +34,6 @@ int _isatty(int fd);
 int _kill(int pid, int sig);
 int _getpid(void);
 void _fini(void);
-
-__asm__(".section .text.start, \"ax\"\n"
-	".arm\n"
-	".balign 32\n"
-	"vectors:\n"
-	"	b _start\n"
-	"	b undef\n"
-	"	b svc\n"
-	"	b prefetch\n"
-	"	b data\n"
-	"	nop\n"
-	"	b irq\n"
-	"	b irq\n"
-	"undef:	mov r0, #1\n	b fault\n"
-	"svc:	mov r0, #2\n	b fault\n"
-	"prefetch: mov r0, #3\n	b fault\n"
-	"data:	mov r0, #4\n	b fault\n"
-	"irq:	mov r0, #5\n"
-	"fault:	mov r1, lr\n"
-	"	ldr sp, =0x47f00000\n"
-	"	bl target_fault\n"
-	".global _start\n"
-	".type _start, %function\n"
-	"_start:\n"
-	"	ldr sp, =0x48000000\n"
-	"	ldr r0, =vectors\n"
-	"	mcr p15, 0, r0, c12, c0, 0\n" /* VBAR */
-	"	mrc p15, 0, r0, c1, c0, 2\n"  /* CPACR: the FPU is ours */
-	"	orr r0, r0, #0xf00000\n"
-	"	mcr p15, 0, r0, c1, c0, 2\n"
-	"	isb\n"
-	"	mov r0, #0x40000000\n"
-	"	.fpu neon-vfpv4\n"
-	"	vmsr fpexc, r0\n"
-	"	bl target_c_start\n"
-	".ltorg\n"
-	".text\n");
 
 void _exit(int code)
 {
@@ -89,14 +52,8 @@ void target_c_start(void)
 
 void target_fault(uint32_t kind, uint32_t pc)
 {
-	static const char *const name[] = {
-		"?",	      "undefined instruction",
-		"svc",	      "prefetch abort",
-		"data abort", "interrupt"
-	};
-
-	printf("\nfault on target: %s at %08lx\n", name[kind],
-	       (unsigned long)pc);
+	printf("\nfault on target: exception %lu (start_*.S) at %08lx\n",
+	       (unsigned long)kind, (unsigned long)pc);
 	fflush(stdout);
 	_exit(EXIT_FAULT);
 }
@@ -120,10 +77,10 @@ int _write(int fd, const char *text, int len)
 
 void *_sbrk(int incr)
 {
-	static char *brk = end;
+	static char *brk = target_heap;
 	char *was = brk;
 
-	if (incr > HEAP_LIMIT - brk) {
+	if (incr > target_heap_end - brk) {
 		errno = ENOMEM;
 		return (void *)-1;
 	}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic-uart - the doorbells of a NIC whose machine has no PCI: bytes on a serial
+ * port.
+ *
+ *	unic-uart --bus SOCKET -- QEMU ARGUMENTS ...
+ *
+ * becomes that QEMU, so its pid is the NIC's, with a socket as descriptor 3 for
+ * the chardev of the port. A child of it is the NIC on the bus (ivshmem): a byte v
+ * from the NIC rings vector v of the host, and doorbell v of the NIC becomes a
+ * byte v. It ends when the NIC does.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ivshmem_client.h"
+
+#define GREETING_MS 5000
+#define NIC_FD	    3
+#define HOST_PEER   0u
+
+/*
+ * What the NIC has not read yet is few bytes, however often the host rings: each
+ * takes some hundred bytes of this, and what is rung meanwhile is one.
+ */
+#define SOCKET_BYTES 2048
+
+enum {
+	POLL_NIC,
+	POLL_BUS,
+	POLL_BELL
+}; /* ... and one for each vector */
+
+struct bridge {
+	struct ivshmem_client bus;
+	int nic;
+	uint32_t due; /* bit v: doorbell v is to be sent */
+	struct pollfd poll[POLL_BELL + IVSHMEM_CLIENT_VECTORS];
+};
+
+static int complain(const char *what, const char *which, int err)
+{
+	fprintf(stderr, "unic-uart: %s %s: %s\n", what, which, strerror(-err));
+	return -1;
+}
+
+/* ----------------------------------------------------------------- bridge */
+
+/* False: the NIC is gone. */
+static bool from_nic(struct bridge *b)
+{
+	uint8_t byte[64];
+	ssize_t n = recv(b->nic, byte, sizeof(byte), MSG_DONTWAIT), i;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	for (i = 0; i < n; i++)
+		if (byte[i] < b->bus.vectors)
+			ivshmem_client_ring(&b->bus, HOST_PEER, byte[i]);
+	return n > 0;
+}
+
+static void to_nic(struct bridge *b)
+{
+	while (b->due) {
+		uint8_t byte = (uint8_t)__builtin_ctz(b->due);
+
+		if (send(b->nic, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+			return; /* full: when it is not; gone: from_nic() */
+		b->due &= b->due - 1;
+	}
+}
+
+static void take_bells(struct bridge *b)
+{
+	uint64_t count;
+	int v;
+
+	for (v = 0; v < b->bus.vectors; v++)
+		if (b->poll[POLL_BELL + v].revents & POLLIN &&
+		    read(b->poll[POLL_BELL + v].fd, &count, sizeof(count)) > 0)
+			b->due |= 1u << v;
+}
+
+static int run(struct bridge *b)
+{
+	int v;
+
+	b->poll[POLL_BUS] =
+		(struct pollfd){ .fd = b->bus.fd, .events = POLLIN };
+	for (v = 0; v < b->bus.vectors; v++)
+		b->poll[POLL_BELL + v] = (struct pollfd){
+			.fd = ivshmem_client_event(&b->bus, v),
+			.events = POLLIN,
+		};
+	for (;;) {
+		int err;
+
+		b->poll[POLL_NIC] = (struct pollfd){
+			.fd = b->nic,
+			.events = (short)(POLLIN | (b->due ? POLLOUT : 0)),
+		};
+		if (poll(b->poll, (nfds_t)(POLL_BELL + b->bus.vectors), -1) < 0)
+			return errno == EINTR ? 0 : 1;
+		if (b->poll[POLL_NIC].revents && !from_nic(b))
+			return 0;
+		take_bells(b);
+		to_nic(b);
+		err = b->poll[POLL_BUS].revents ? ivshmem_client_news(&b->bus)
+						: 0;
+		if (err) {
+			complain("the bus", "is gone", err);
+			return 1;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- start-up */
+
+struct options {
+	const char *bus;
+	int vectors;
+	char **command;
+};
+
+static const struct argp_option option_list[] = {
+	{ "bus", 'b', "SOCKET", 0, "ivshmem socket of unic-bus", 0 },
+	{ "vectors", 'v', "N", 0, "doorbells that it has (2)", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'b':
+		o->bus = arg;
+		return 0;
+	case 'v':
+		o->vectors = atoi(arg);
+		if (o->vectors < 1 || o->vectors > IVSHMEM_CLIENT_VECTORS)
+			argp_error(state, "--vectors: 1 to %d",
+				   IVSHMEM_CLIENT_VECTORS);
+		return 0;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->bus || !o->command)
+			argp_error(state, "--bus and a command are needed");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Returns in the child, which is the bridge; the parent is the NIC. */
+static int divide(struct bridge *b, char **command)
+{
+	int pair[2], bytes = SOCKET_BYTES;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return complain("socketpair", "", -errno);
+	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	b->nic = pair[0];
+	switch (fork()) {
+	case -1:
+		return complain("fork", "", -errno);
+	case 0:
+		close(pair[1]);
+		/* ends with the NIC, and not with a key that is meant for it */
+		setsid();
+		return 0;
+	default:
+		if (dup2(pair[1], NIC_FD) == NIC_FD &&
+		    !fcntl(NIC_FD, F_SETFD, 0)) /* it may have been that one */
+			execvp(command[0], command);
+		complain("cannot run", command[0], -errno);
+		_exit(EXIT_FAILURE);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { option_list,
+					  parse,
+					  "COMMAND ...",
+					  "unic-uart - doorbells of a NIC as "
+					  "bytes on a serial port",
+					  NULL,
+					  NULL,
+					  NULL };
+	struct options o = { .vectors = 2 };
+	struct bridge b = { 0 };
+	int err = argp_parse(&argp, argc, argv, 0, NULL, &o);
+
+	if (err)
+		return EXIT_FAILURE;
+	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, GREETING_MS);
+	if (err) {
+		complain("cannot attach to the bus at", o.bus, err);
+		return EXIT_FAILURE;
+	}
+	if (divide(&b, o.command))
+		return EXIT_FAILURE;
+	return run(&b) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
