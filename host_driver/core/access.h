@@ -210,6 +210,8 @@ struct unic_host {
 	struct unic_cm cm;
 	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
+	uint64_t setup_ns;	    /* when to go on setting the NIC up */
+	uint32_t setup_at;	    /* step of that */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
 };
 
@@ -314,8 +316,12 @@ void unic_restore_waits(struct unic_host *host);
 
 /** unic_proc_hello() - HELLO. */
 void unic_proc_hello(struct unic_req *req);
-/** unic_proc_reattach() - after a reset: attach live processes again. */
-void unic_proc_reattach(struct unic_host *host);
+/**
+ * unic_proc_reattach() - after a reset: attach the process in @slot again.
+ *
+ * Returns false when out of memory: nothing was sent.
+ */
+bool unic_proc_reattach(struct unic_host *host, uint32_t slot);
 /** unic_proc_reset() - the device forgot everything. @safe: and it cannot touch
  * memory any more, so leaving processes are gone. */
 void unic_proc_reset(struct unic_host *host, bool safe);

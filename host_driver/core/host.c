@@ -8,6 +8,7 @@
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
+#define SETUP_NS      100000000ull  /* until out of memory is tried again */
 
 void unic_host_info(struct unic_host *host, struct unic_info *info)
 {
@@ -53,24 +54,24 @@ static void setup_failed(struct unic_call *call)
 	unic_req_free(req);
 }
 
-static void send_own(struct unic_host *host, uint8_t opcode, const void *cmd,
+/* False when out of memory. */
+static bool send_own(struct unic_host *host, uint8_t opcode, const void *cmd,
 		     void (*done)(struct unic_call *call))
 {
 	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
 
 	if (req)
 		unic_req_send(req, opcode, cmd, done);
-	else
-		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+	return req;
 }
 
-static void send_time(struct unic_host *host)
+static bool send_time(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 	struct unic_cmd_host_time cmd = { .host_ns = unic_to_le64(now) };
 
 	host->time_ns = now + TIME_NS;
-	send_own(host, UNIC_CMD_HOST_TIME, &cmd, setup_failed);
+	return send_own(host, UNIC_CMD_HOST_TIME, &cmd, setup_failed);
 }
 
 /* detail of RESET */
@@ -116,27 +117,6 @@ static bool any_param(const struct unic_cmd_set_params *p)
 {
 	return p->grace_us || p->deliver_us || p->reaper_us || p->flags ||
 	       p->residence_us || p->extend_us;
-}
-
-/* Commands are executed in order, so the last answer means: all done. */
-static void setup(struct unic_host *host)
-{
-	struct unic_cmd_set_addr addr = {
-		.ipv4 = unic_to_le32(host->config.ipv4),
-	};
-	struct unic_cmd_entropy entropy = { 0 };
-	struct unic_cmd_nop nop = { 0 };
-
-	if (any_param(&host->config.params))
-		send_own(host, UNIC_CMD_SET_PARAMS, &host->config.params,
-			 setup_failed);
-	send_time(host);
-	if (host->config.ipv4)
-		send_own(host, UNIC_CMD_SET_ADDR, &addr, setup_failed);
-	unic_os_random(host->os, entropy.bytes, sizeof(entropy.bytes));
-	send_own(host, UNIC_CMD_ENTROPY, &entropy, setup_failed);
-	unic_proc_reattach(host);
-	send_own(host, UNIC_CMD_NOP, &nop, setup_done);
 }
 
 /* -------------------------------------------------------------- state changes */
@@ -204,6 +184,75 @@ static bool learn(struct unic_host *host)
 	return host->token_of;
 }
 
+static bool send_addr(struct unic_host *host)
+{
+	struct unic_cmd_set_addr cmd = {
+		.ipv4 = unic_to_le32(host->config.ipv4),
+	};
+
+	return !host->config.ipv4 ||
+	       send_own(host, UNIC_CMD_SET_ADDR, &cmd, setup_failed);
+}
+
+static bool send_entropy(struct unic_host *host)
+{
+	struct unic_cmd_entropy cmd = { 0 };
+
+	unic_os_random(host->os, cmd.bytes, sizeof(cmd.bytes));
+	return send_own(host, UNIC_CMD_ENTROPY, &cmd, setup_failed);
+}
+
+/* Then the slots, one a step, and SETUP_LAST behind them. */
+enum {
+	SETUP_LEARN,
+	SETUP_PARAMS,
+	SETUP_TIME,
+	SETUP_ADDR,
+	SETUP_ENTROPY,
+	SETUP_SLOTS,
+};
+
+/* Step @n of what makes a NIC that is ready ours; false when out of memory.
+ * Commands are executed in order, so the answer to the last one means: all done. */
+static bool setup_step(struct unic_host *host, uint32_t n)
+{
+	const struct unic_cmd_set_params *params = &host->config.params;
+	struct unic_cmd_nop nop = { 0 };
+
+	switch (n) {
+	case SETUP_LEARN:
+		return learn(host);
+	case SETUP_PARAMS:
+		return !any_param(params) || send_own(host, UNIC_CMD_SET_PARAMS,
+						      params, setup_failed);
+	case SETUP_TIME:
+		return send_time(host);
+	case SETUP_ADDR:
+		return send_addr(host);
+	case SETUP_ENTROPY:
+		return send_entropy(host);
+	default:
+		if (n - SETUP_SLOTS < host->slots)
+			return unic_proc_reattach(host, n - SETUP_SLOTS);
+		return send_own(host, UNIC_CMD_NOP, &nop, setup_done);
+	}
+}
+
+/* Out of memory, it goes on where it was after a while. Returns when. */
+static uint64_t setup(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+
+	if (now < host->setup_ns)
+		return host->setup_ns;
+	while (setup_step(host, host->setup_at))
+		if (host->setup_at++ == SETUP_SLOTS + host->slots)
+			return host->setup_ns = UINT64_MAX;
+	unic_os_log(host->os, UNIC_LOG_ERROR,
+		    "out of memory: the NIC is set up later");
+	return host->setup_ns = now + SETUP_NS;
+}
+
 void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 		     uint32_t epoch)
 {
@@ -217,10 +266,9 @@ void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 		return;
 	host->epoch = epoch;
 	host->resets++;
-	if (learn(host))
-		setup(host);
-	else
-		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
+	host->setup_at = SETUP_LEARN;
+	host->setup_ns = 0;
+	setup(host);
 }
 
 /* ------------------------------------------------------------------ events */
@@ -381,12 +429,14 @@ void unic_host_plug(struct unic_host *host, bool there)
 uint64_t unic_host_poll(struct unic_host *host)
 {
 	uint64_t next = host->provider->ops->poll(host->provider);
-	uint64_t away = unic_restore_away(host), cm, fault, held, now;
+	uint64_t away = unic_restore_away(host), cm, fault, held, set, now;
 
 	if (away < next)
 		next = away;
-	if (!host->ready)
-		return next;
+	if (!host->ready) {
+		set = host->epoch ? setup(host) : UINT64_MAX;
+		return set < next ? set : next;
+	}
 	now = unic_os_now_ns(host->os);
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);

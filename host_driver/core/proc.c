@@ -363,23 +363,19 @@ static void reattach_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-void unic_proc_reattach(struct unic_host *host)
+bool unic_proc_reattach(struct unic_host *host, uint32_t slot)
 {
 	struct unic_cmd_proc_attach cmd;
 	struct unic_req *req;
-	uint32_t i;
 
-	for (i = 0; i < host->slots; i++) {
-		if (host->proc[i].state != UNIC_HPROC_LIVE)
-			continue;
-		req = unic_req_new(host, i);
-		if (!req) {
-			unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
-			return;
-		}
-		cmd_attach(&host->proc[i], i, &cmd);
-		unic_req_send(req, UNIC_CMD_PROC_ATTACH, &cmd, reattach_done);
-	}
+	if (host->proc[slot].state != UNIC_HPROC_LIVE)
+		return true;
+	req = unic_req_new(host, slot);
+	if (!req)
+		return false;
+	cmd_attach(&host->proc[slot], slot, &cmd);
+	unic_req_send(req, UNIC_CMD_PROC_ATTACH, &cmd, reattach_done);
+	return true;
 }
 
 /* ------------------------------------------------------------------ upcalls */

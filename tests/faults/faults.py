@@ -189,6 +189,7 @@ SYSTEMS = {
     "unic-bus": ["unic-bus", "unic-wire", "unic-nic", "unicd"],
     "unic-nic": ["unic-bus", "unic-wire", "unic-nic", "unicd"],
 }
+NO_MEMORY = f"status {u.NO_MEMORY}"
 FILES_KEPT = {"counts", "unicd.slots", "unicd.journal"}
 
 
@@ -421,13 +422,17 @@ def live_daemon(system):
         c.close()
     said = system.said() > lines_before
     check_reasons(bad, said, system.target)
-    if lost and not said:
+    if lost and not said and NO_MEMORY not in err:  # an answer is a word, too
         raise Bad(f"a connection was lost without a word in any log: {err}")
     system.again()
-    late = rounds(system)  # the fault may have come as late
-    if late and (system.again(), rounds(system))[1]:
-        raise Bad(f"afterwards: {late}")
-    bad += late
+    for _ in range(3):  # the fault, or the last of three, may have come as late
+        late = rounds(system)
+        if not late:
+            break
+        system.again()
+        bad += late
+    else:
+        raise Bad(f"afterwards: {bad}")
     lost += system.lost + len(bad)
     if system.gave_up:
         lost = 0  # all that were there when it ended

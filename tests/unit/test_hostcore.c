@@ -1356,6 +1356,35 @@ static void every_allocation_fails(void **state)
 	}
 }
 
+/* Whichever allocation fails while the NIC is set up: it is set up later, whole,
+ * and not without its address. */
+static void setup_goes_on_when_there_is_memory(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t k, late = 0;
+
+	(void)state;
+	for (k = 1; k < 12; k++) {
+		unic_host_delete(f->host); /* tells nobody */
+		memset(f->last, 0, sizeof(f->last));
+		start_driver(f);
+		f->os.fail_alloc = k;
+		unic_host_plug(f->host, true);
+		settle(f);
+		f->os.fail_alloc = 0;
+		late += unic_host_nic(f->host) != UNIC_CTL_NIC_READY;
+		f->os.now_ns += 100000000;
+		settle(f);
+		assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+		assert_int_equal((uint8_t)f->last[UNIC_CMD_SET_ADDR][0],
+				 UNIC_CMD_SET_ADDR);
+		assert_int_equal((uint8_t)f->last[UNIC_CMD_ENTROPY][0],
+				 UNIC_CMD_ENTROPY);
+	}
+	assert_in_range(late, 4, 10);
+	fake_delete(f);
+}
+
 /* --------------------------------------------------------------- messages */
 
 static void cm_messages_survive_the_wire(void **state)
@@ -3509,6 +3538,7 @@ int main(void)
 		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
 		cmocka_unit_test(client_leaves_while_waiting),
 		cmocka_unit_test(every_allocation_fails),
+		cmocka_unit_test(setup_goes_on_when_there_is_memory),
 		cmocka_unit_test(cm_messages_survive_the_wire),
 		cmocka_unit_test(cm_garbage_is_refused),
 		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
