@@ -49,7 +49,7 @@ CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
-	kio.c kio_files.c kio_worker.c look.c slots.c unicd_main.c unicd_os.c)
+	kio.c kio_files.c kio_worker.c line.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_xfer.c cm.c \
 	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
 	holder.c mem.c move.c mr.c qp.c recover.c resync.c token.c use.c)
@@ -152,6 +152,7 @@ $1/host_driver/core/%.o: INC = -Ihost_driver/core
 $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
 	-Ihost_driver/kio
+$1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihal/serial
 $1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
@@ -271,7 +272,7 @@ $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
 	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
 $(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
-$(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO)) $(B)/host/core.a
+$(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
@@ -511,7 +512,7 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_copy.py \
 	test_kio.py test_memory.py) \

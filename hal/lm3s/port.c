@@ -100,9 +100,10 @@ static void start_net(struct unic_port *port)
 	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
 			   (uint8_t)(low >> 16), (uint8_t)high,
 			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
+	bool none = !(low | high) || mac[0] & 1; /* not written */
 	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
 
-	stellaris_enet_init(&port->net, LM3S_ETH, mac[0] & 1 ? ours : mac);
+	stellaris_enet_init(&port->net, LM3S_ETH, none ? ours : mac);
 	cortexm_irq_enable(LM3S_ETH_IRQ);
 }
 

@@ -5,6 +5,7 @@
  *   unicd_main.c  options, start, the event loop, the end
  *   unicd_os.c    what the portable core asks of the system (unic_os.h)
  *   board.c       the memory and doorbells: from unic-bus, or our own
+ *   line.c        a NIC at the other end of a UART
  *   clients.c     the socket of the processes
  *   slots.c       when a slot's memory may be given to another process
  *   look.c        who has which slot's memory
@@ -26,7 +27,9 @@
 #define UNICD_CLIENTS_USER 32 /* most of one other user */
 
 struct unicd_options {
-	const char *bus; /* directory of unic-bus */
+	const char *bus;  /* directory of unic-bus */
+	const char *link; /* of a NIC on a UART; NULL: it is on the bus */
+	uint32_t baud;
 	const char *socket;
 	const char *provider;
 	const char *crash_file;
@@ -125,7 +128,8 @@ struct unic_os {
 	uint64_t turned_ns;    /* last line about somebody turned away */
 	uint32_t turned;       /* so many since */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
-	struct unicd_kio *kio; /* NULL: none, out of memory */
+	struct unicd_kio *kio;	 /* NULL: none, out of memory */
+	struct unicd_line *line; /* NULL: the NIC is on the bus */
 };
 
 /* What an epoll event is about: kind << 16 | number. */
@@ -139,6 +143,7 @@ enum unicd_event {
 	UNICD_EV_OWNER,	 /* a process ended, number = slot */
 	UNICD_EV_SLOT,	 /* the NIC rang for a process, number = slot */
 	UNICD_EV_ENDED,	 /* the process of a client ended, number = index */
+	UNICD_EV_LINE,	 /* bytes of the UART */
 	UNICD_EV_KIO,	 /* the worker did something, number = descriptor */
 };
 
@@ -189,6 +194,21 @@ int unicd_board_own(struct unic_os *os);
 /** unicd_board_event() - the bus has something to say: plugs the NIC. -EPIPE
  * when it is gone. */
 int unicd_board_event(struct unic_os *os);
+
+/* --- line.c */
+
+/** unicd_line_init() - the NIC is at opt.link, with the memory that the board
+ * gave; the path may come later. 0 or -ENOMEM. */
+int unicd_line_init(struct unic_os *os);
+
+/** unicd_line_event() - there is something to read. */
+void unicd_line_event(struct unic_os *os);
+
+/** unicd_line_turn() - look for what the driver and the processes wrote, send it,
+ * tell them what came. Returns when to call again at the latest. */
+uint64_t unicd_line_turn(struct unic_os *os);
+
+void unicd_line_fini(struct unic_os *os);
 
 /* --- clients.c */
 

@@ -30,6 +30,8 @@ enum {
 	OPT_SLOT_SIZE,
 	OPT_KIO,
 	OPT_KIO_WRITABLE,
+	OPT_LINK,
+	OPT_BAUD,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +57,9 @@ static const struct argp_option options[] = {
 	  "let other hosts read what is there (unic-kio get, ls)", 0 },
 	{ "kio-writable", OPT_KIO_WRITABLE, NULL, 0,
 	  "... and write it, and make new files (unic-kio put)", 0 },
+	{ "link", OPT_LINK, "PATH", 0,
+	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
+	{ "baud", OPT_BAUD, "RATE", 0, "of that (921600)", 0 },
 	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
 	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0, "of each (loop only)", 0 },
 	{ 0 },
@@ -144,6 +149,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_KIO:
 		o->kio_export = arg;
+		return 0;
+	case OPT_LINK:
+		o->link = arg;
+		return 0;
+	case OPT_BAUD:
+		o->baud = (uint32_t)number(state, arg, 9600, 4000000);
 		return 0;
 	case OPT_KIO_WRITABLE:
 		o->kio_writable = true;
@@ -250,6 +261,8 @@ static int start(struct unic_os *os)
 		err = loop ? unicd_board_own(os) : unicd_board_attach(os);
 	if (!err)
 		err = make_host(os, loop);
+	if (!err && os->opt.link)
+		err = unicd_line_init(os);
 	if (err)
 		return err;
 	unicd_slots_init(os);
@@ -299,6 +312,9 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 	case UNICD_EV_ENDED:
 		unicd_clients_ended(os, n);
 		return true;
+	case UNICD_EV_LINE:
+		unicd_line_event(os);
+		return true;
 	case UNICD_EV_KIO:
 		unicd_drain((int)n);
 		return true;
@@ -345,7 +361,7 @@ static void loop_forever(struct unic_os *os)
 	bool announced = false;
 
 	for (;;) {
-		uint64_t next = unic_host_poll(os->host), slots, kio;
+		uint64_t next = unic_host_poll(os->host), slots, kio, line;
 		struct epoll_event ev[16];
 		int n, i;
 
@@ -353,6 +369,9 @@ static void loop_forever(struct unic_os *os)
 		kio = unicd_kio_poll(os);
 		if (kio < next)
 			next = kio;
+		line = os->line ? unicd_line_turn(os) : UINT64_MAX;
+		if (line < next)
+			next = line;
 		slots = unicd_slots_check(os);
 		if (slots < next)
 			next = slots;
@@ -372,6 +391,7 @@ int main(int argc, char **argv)
 	static struct unic_os os = {
 		.opt = { .provider = "nic",
 			 .ipv4 = 0x0a000001,
+			 .baud = 921600,
 			 .slots = 8,
 			 .slot_bytes = 16 << 20 },
 	};
@@ -400,6 +420,7 @@ int main(int argc, char **argv)
 		unicd_look_end(&os);
 		unicd_clients_fini(&os);
 		unicd_kio_fini(&os);
+		unicd_line_fini(&os);
 		unic_host_delete(os.host);
 	}
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

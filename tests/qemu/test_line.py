@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The serial host link with all its real parts: the LM3S6965 in QEMU, unicd
+--link, and between them a line that the test owns: it spoils bits under a seed,
+and is unplugged.
+
+    test_line.py [TEST ...]
+"""
+import contextlib
+import json
+import os
+import random
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from hosts import BIN, ROOT, Failure, Process, Timeline
+
+sys.path.insert(0, os.path.join(ROOT, "qemu"))
+import run_nic  # noqa: E402
+
+PATIENCE_S = 30
+IMAGE = os.path.join(ROOT, "build/lm3s6965evb/unic.elf")
+
+
+class Line(threading.Thread):
+    """Between the NIC's socket and the one that unicd opens."""
+
+    def __init__(self, nic, host, seed=1):
+        super().__init__(daemon=True)
+        self.nic, self.noise, self.cut, self.flipped = nic, 0.0, False, 0
+        self.rnd = random.Random(seed)
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(host)
+        self.server.listen(1)
+        self.ends = {}  # fd -> (its socket, the other one)
+        self.over = False
+        self.start()
+
+    def spoil(self, data):
+        if not self.noise:
+            return data
+        data = bytearray(data)
+        # the distance to the next flipped bit
+        bit = int(self.rnd.expovariate(self.noise))
+        while bit < 8 * len(data):
+            data[bit // 8] ^= 1 << bit % 8
+            self.flipped += 1
+            bit += 1 + int(self.rnd.expovariate(self.noise))
+        return bytes(data)
+
+    def close(self):
+        for one, _ in self.ends.values():
+            one.close()
+        self.ends = {}
+
+    def plug(self):
+        one, _ = self.server.accept()
+        other = socket.socket(socket.AF_UNIX)
+        other.connect(self.nic)
+        self.close()
+        self.ends = {one.fileno(): (one, other), other.fileno(): (other, one)}
+
+    def run(self):
+        while not self.over:
+            ready, _, _ = select.select([self.server, *self.ends], [], [], 0.1)
+            for fd in ready:
+                try:
+                    if fd is self.server:
+                        self.plug()
+                    elif fd in self.ends:
+                        self.pass_on(*self.ends[fd])
+                except OSError:
+                    self.close()
+        self.close()
+        self.server.close()
+
+    def pass_on(self, one, other):
+        data = one.recv(512)
+        if not data:
+            raise OSError("closed")
+        if not self.cut:
+            other.sendall(self.spoil(data))
+
+
+class Rig:
+    """One board, one host, a line."""
+
+    def __init__(self):
+        self.tmp = tempfile.mkdtemp(prefix="unic-line-")
+        self.line = Timeline()
+        self.running = []
+        self.start("bus", "unic-bus", "--dir", self.tmp, "--slots",
+                   "3").expect("ready")
+        self.nic = self.power_on()
+        self.uart = Line(self.path("uart"), self.path("line"))
+        self.driver = None
+
+    def path(self, name):
+        return os.path.join(self.tmp, name)
+
+    def start(self, who, program, *args):
+        p = Process(self.line, who, [os.path.join(BIN, program), *args], False)
+        self.running.append(p)
+        return p
+
+    def power_on(self):
+        args = [run_nic.QEMU, "-M", "lm3s6965evb", "-accel", "tcg",
+                "-nodefaults", "-display", "none", "-chardev",
+                f"socket,id=line,path={self.path('uart')},server=on,wait=off",
+                "-serial", "chardev:line", "-serial",
+                f"file:{self.path('console')}", "-kernel", IMAGE]
+        nic = Process(self.line, "nic", args, False)
+        self.running.append(nic)
+        until = time.monotonic() + PATIENCE_S
+        while not os.path.exists(self.path("uart")):
+            if time.monotonic() > until:
+                raise Failure("QEMU does not start")
+            time.sleep(0.01)
+        return nic
+
+    def power_off(self):
+        self.nic.end()
+        if os.path.exists(self.path("uart")):
+            os.unlink(self.path("uart"))
+
+    def start_driver(self):
+        self.driver = self.start("unicd", "unicd", "--bus", self.tmp, "--link",
+                                 self.path("line"), "--crash-file",
+                                 self.path("crash"))
+        self.driver.expect("unicd: ready", PATIENCE_S)
+
+    def ctl(self, *args):
+        r = subprocess.run([os.path.join(BIN, "unicctl"), "--socket",
+                            self.path("unicd.sock"), "--json", *args],
+                           capture_output=True, text=True, timeout=PATIENCE_S,
+                           check=False)
+        if r.returncode:
+            raise Failure(f"unicctl {' '.join(args)}: {r.stderr.strip()}")
+        return json.loads(r.stdout)
+
+    def wait(self, state):
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            if self.ctl("info")["nic"] == state:
+                return
+            time.sleep(0.05)
+        raise Failure(f"NIC is {self.ctl('info')['nic']}, not {state}")
+
+    def end(self):
+        for p in reversed(self.running):
+            p.end()
+        self.uart.over = True
+        self.uart.join(timeout=2)
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+def need(good, what):
+    if not good:
+        raise Failure(what)
+
+
+def test_attach(rig):
+    """The driver finds the NIC, whoever comes first, and shows its tables."""
+    rig.start_driver()
+    info = rig.ctl("info")
+    need(info["tlb_entries"] == 64 and info["path_mtu"] == 1024, info)
+    for table in ("mr", "qp", "tlb", "tokens", "cq"):
+        rig.ctl(table)
+
+
+def test_nic_restart(rig):
+    """The board loses power: it left, and it joins again."""
+    rig.start_driver()
+    before = rig.ctl("info")["resets"]
+    rig.power_off()
+    rig.wait("absent")
+    rig.nic = rig.power_on()
+    rig.wait("ready")
+    need(rig.ctl("info")["resets"] > before, "no reset")
+
+
+def test_driver_restart(rig):
+    """The driver is killed: the next one resets the NIC and goes on."""
+    rig.start_driver()
+    epoch = rig.ctl("info")["epoch"]
+    rig.driver.child.kill()
+    rig.driver.child.wait()
+    rig.start_driver()
+    need(rig.ctl("info")["epoch"] != epoch, "no new epoch")
+
+
+def test_unplug(rig):
+    """Half a second of silence is nothing; five are a NIC that left."""
+    rig.start_driver()
+    before = rig.ctl("info")["resets"]
+    rig.uart.cut = True
+    time.sleep(0.5)
+    rig.uart.cut = False
+    rig.ctl("mr")
+    need(rig.ctl("info")["resets"] == before, "a reset for nothing")
+    rig.uart.cut = True
+    rig.wait("absent")
+    rig.uart.cut = False
+    rig.wait("ready")
+
+
+def test_noise(rig):
+    """One bit in 10^5, then in 10^4: everything is answered, nothing reset."""
+    rig.uart.noise = 1e-5
+    rig.start_driver()
+    before = rig.ctl("info")["resets"]
+    rig.uart.noise = 1e-4
+    for _ in range(200):
+        rig.ctl("mr")
+    need(rig.uart.flipped > 5, f"{rig.uart.flipped} bits flipped")
+    need(rig.ctl("info")["resets"] == before, "a reset")
+
+
+def test_crash(rig):
+    """A broken promise on the board: the next life tells what it was."""
+    rig.start_driver()
+    with contextlib.suppress(Failure):  # it is reset before it answers
+        rig.ctl("fault", "crash")
+    rig.driver.expect("the NIC had crashed", PATIENCE_S)
+    rig.wait("ready")
+
+
+def main():
+    tests = {n: f for n, f in globals().items() if n.startswith("test_")}
+    chosen = [f"test_{a.removeprefix('test_')}" for a in sys.argv[1:]]
+    passed = failed = 0
+    for name in chosen or tests:
+        rig = Rig()
+        try:
+            tests[name](rig)
+            passed += 1
+            print(f"ok {name}", flush=True)
+        except Failure as e:
+            failed += 1
+            print(f"FAIL {name}: {e}", flush=True)
+            for p in rig.running:
+                for text in p.lines[-6:]:
+                    print(f"  {p.who}: {text}")
+        finally:
+            rig.end()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
