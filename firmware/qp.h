@@ -62,13 +62,15 @@ struct unic_wr {
 #define UNIC_WR_DIRECT 0x80u
 #define UNIC_WR_SLOTS  3u
 
+/* First word of no slot, but for UNIC_WR_SIGNALED. */
+#define UNIC_NO_FORM UINT32_MAX
+
 /* How the last request of one packet was sent; the next is mostly just like it.
  */
 struct unic_ready {
 	struct unic_headers h;
-	uint32_t
-		form; /* first word of its slot, see lane.c; 0: there is none */
-	uint32_t ext; /* bytes between BTH and payload */
+	uint32_t form; /* first word of its slot, see lane.c; or UNIC_NO_FORM */
+	uint32_t ext;  /* bytes between BTH and payload */
 	uint32_t bytes;	   /* of the frame */
 	struct unic_wr wr; /* all but its PSN */
 };

@@ -101,7 +101,7 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
 		headers_eth(&e->h, nic->link.mac, qp->dest_mac);
 		headers_ip(&e->h, qp->dest_ipv4, nic->ipv4, entropy, qp->qpn);
 	}
-	qp->sq.ready.form = 0;
+	qp->sq.ready.form = UNIC_NO_FORM;
 }
 
 static void release(struct unic_nic *nic, struct unic_tx *tx)

@@ -450,6 +450,33 @@ static void a_turn_has_an_end(void **state)
 		expect(i, 0);
 }
 
+/* A slot of zeros, but for a key and an address that are right, is the first that
+ * a queue pair sees: it is malformed, and not like a request of no bytes. */
+static void zeros_are_like_nothing(void **state)
+{
+	struct unic_sq_slot *s;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		bring_up(i);
+		s = &qa.sq[0];
+		rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 8, ma.iova,
+			 ma.stag); /* the region shows its page now */
+		rig_run2(&ra, &rb, MS);
+		rig_send(&ra, &qa, 0, 2, &ma, 0, 0, 0, 0);
+		s->flags = 0;
+		s->num_sge = 0;
+		wire.seen = 0;
+		rig_run2(&ra, &rb, MS);
+		assert_true(rig_cqe(&ra, &qa, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_LOC_QP_OP_ERR);
+		assert_int_equal(cqe.detail, UNIC_WD_OPCODE);
+		assert_int_equal(wire.seen, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +493,7 @@ int main(void)
 		cmocka_unit_test(traced_one_by_one),
 		cmocka_unit_test(refusal_is_traced),
 		cmocka_unit_test(a_turn_has_an_end),
+		cmocka_unit_test(zeros_are_like_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
