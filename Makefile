@@ -20,7 +20,7 @@ include boards/$(BOARD)/board.mk
 
 # ------------------------------------------------------------------ sources
 
-FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c \
+FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c \
 	depend.c dma.c dump.c \
 	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
@@ -28,7 +28,7 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c cache.c cmd.c cmd_batch.c cmd_f
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
 	reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
-	use.c wait.c)
+	unrel_rx.c unrel_tx.c use.c wait.c)
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/icrc_small.c
 RING     := hal/drivers/link_ring.c
@@ -64,14 +64,14 @@ PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-k
 	unic-policysim
 
 # Tests of these run on the host and on the target; the others on the host only.
-UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_cache test_cmd test_cq \
+UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_bounce test_cache test_cmd test_cq \
 	test_cut test_delegate test_dma \
 	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_share test_tlb test_token \
-	test_turns test_use
+	test_turns test_unrel test_use
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd

@@ -833,7 +833,27 @@ struct unic_cmd_qp_create {
 	unic_le32 rq_class; /* buffer class: a receive substituted for an
 			       * evicted one must be at least this long */
 	unic_le32 db_index;
-	unic_le32 rsvd[3];
+	uint8_t type; /* enum unic_qp_type */
+	uint8_t miss; /* enum unic_qp_miss; RC: 0 */
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[2];
+};
+
+enum unic_qp_type {
+	UNIC_QPT_RC = 0, /* reliable connection */
+	UNIC_QPT_UC = 1, /* unreliable connection: SEND, WRITE; lost is lost */
+	UNIC_QPT_UD = 2, /* unreliable datagram: SEND of a packet, to anybody */
+};
+
+/* What becomes of an incoming packet of UC or UD that meets a page of a DEMAND
+ * or TABLE region which is not on the NIC. It is asked for in each case. */
+enum unic_qp_miss {
+	UNIC_QPM_DROP = 0,	 /* its message is lost */
+	UNIC_QPM_SUBSTITUTE = 1, /* a message that begins with it gets one of
+				  * the next receives, whose pages are there and
+				  * which is as long as rq_class; else as DROP */
+	UNIC_QPM_BOUNCE = 2, /* it is kept until the page is there, one for a
+			      * queue pair and few for all; else as DROP */
 };
 
 enum unic_qp_state {
@@ -849,6 +869,8 @@ enum unic_qp_state {
  * the record; others must be 0.
  * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
  * RTR->RTS: second group. any->ERR, any->RESET: nothing.
+ * UC: rnr_timer, max_dest_rd, vendor, and in RTS all but sq_psn are 0. UD: so is
+ * all of RTR but mtu_shift, which bounds its messages; INIT wants qkey.
  * INIT->RTR is BUSY for up to 100 ms while that peer names wrong STags or
  * token keys, more than 16 in that time; 6.25 ms more for each further one.
  */
@@ -871,7 +893,8 @@ struct unic_cmd_qp_modify {
 	uint8_t rights;	     /* INIT: remote rights this QP grants */
 	uint8_t vendor;	     /* RTR: 1 = the peer speaks our vendor opcodes */
 	unic_le32 sq_psn;    /* RTS: first PSN sent */
-	unic_le32 rsvd[4];
+	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit 31: 0 */
+	unic_le32 rsvd[3];
 };
 
 /* ARP_RESOLVE. OK with the address when known, else PENDING, and ARP_RESULT
@@ -994,7 +1017,7 @@ struct unic_row_qp {
 	unic_le32 rq_done;
 	unic_le32 retries;
 	unic_le32 rnrs;
-	unic_le32 rsvd;
+	unic_le32 type; /* enum unic_qp_type */
 };
 struct unic_row_cq {
 	unic_le32 index;
@@ -1261,11 +1284,13 @@ UNIC_ABI_SIZE(unic_cpl_obj, 64);
 UNIC_ABI_SIZE(unic_cmd_obj, 64);
 UNIC_ABI_AT(unic_cmd_qp_create, sq_iova, 24);
 UNIC_ABI_AT(unic_cmd_qp_create, rq_class, 44);
+UNIC_ABI_AT(unic_cmd_qp_create, type, 52);
 UNIC_ABI_SIZE(unic_cmd_qp_create, 64);
 UNIC_ABI_AT(unic_cmd_qp_modify, state, 16);
 UNIC_ABI_AT(unic_cmd_qp_modify, dest_qpn, 24);
 UNIC_ABI_AT(unic_cmd_qp_modify, dest_mac, 36);
 UNIC_ABI_AT(unic_cmd_qp_modify, sq_psn, 44);
+UNIC_ABI_AT(unic_cmd_qp_modify, qkey, 48);
 UNIC_ABI_SIZE(unic_cmd_qp_modify, 64);
 UNIC_ABI_SIZE(unic_cmd_arp, 64);
 UNIC_ABI_SIZE(unic_cpl_arp, 64);

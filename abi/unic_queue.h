@@ -41,9 +41,11 @@ struct unic_sq_slot {
 	unic_le32 imm;	    /* *_IMM: immediate, passed as it is; TOKEN: offset
 			       * of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
-	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token */
+	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token;
+			     * UD: UNIC_UD_TO(), where it goes */
 	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token;
-			     * SEND_INV: STag to invalidate */
+			     * SEND_INV: STag to invalidate; UD: 23:0 QP
+			     * number there, not 0 or 1 */
 	unic_le32 ctrl_len; /* TOKEN: the first ctrl_len bytes are control part,
 			       * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
 	struct unic_sge sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31 */
@@ -113,9 +115,21 @@ enum unic_wr_opcode {
 #define UNIC_TOKEN_CTRL_MAX 128u
 #define UNIC_MSG_MAX	    (1u << 30) /* bytes of one message */
 
+/*
+ * Datagrams (UD): SEND and SEND_IMM of one packet, to an IPv4 address (host order)
+ * and with a Q_Key; one with bit 31 set stands for that of the queue pair itself.
+ * The NIC asks for the link address; if nobody knows it within a second, the
+ * datagram is dropped (ud_no_route). It completes like one that was sent.
+ */
+#define UNIC_UD_TO(ipv4, qkey) ((uint64_t)(qkey) << 32 | (uint32_t)(ipv4))
+
 /* --------------------------------------------------- receive work queue */
 
 #define UNIC_RQ_SGE_MAX 3u
+
+/* What a receive of UD begins with: 20 bytes of 0 and the IPv4 header (IBTA annex
+ * A17.4.5.2), in the place of a Global Route Header. */
+#define UNIC_GRH_BYTES 40u
 
 /*
  * Process writes before the doorbell, NIC reads. One slot per receive. Receives
@@ -147,14 +161,16 @@ struct unic_cqe {
 	unic_le64 wr_id;    /* as posted; 0: the slot could not be read */
 	unic_le32 byte_len; /* receive: bytes placed (RECV_TOKEN: control part);
 			       * READ: bytes read; others: bytes sent */
-	unic_le32 imm;	    /* *_IMM; RECV_TOKEN: payload bytes placed */
+	unic_le32 imm;	    /* *_IMM; RECV_TOKEN: payload bytes placed; UD
+			     * without an immediate: IPv4 address of its sender */
 	unic_le32 qpn;	    /* 23:0 QP number */
 	uint8_t opcode;	    /* enum unic_wc_opcode */
 	uint8_t status;	    /* enum unic_wc_status */
 	uint8_t flags;	    /* UNIC_WC_* */
 	uint8_t detail;	    /* what exactly: enum unic_wc_detail, or for
 			       * RECV_TOKEN enum unic_token_end of a refusal */
-	unic_le32 token;    /* RECV_TOKEN: index of the token named */
+	unic_le32 token;    /* RECV_TOKEN: index of the token named; UD: 23:0 QP
+			     * number of the sender */
 	unic_le32 seq;	    /* record number + 1, visible last */
 };
 
@@ -208,11 +224,13 @@ enum unic_wc_detail {
 	UNIC_WD_ALIGN = 11, /* pages do not fit together */
 	UNIC_WD_PAGE =
 		12, /* its page cannot be had (residency DEMAND, TABLE) */
+	UNIC_WD_ADDRESS = 13, /* UD: no such place to send to */
 };
 
 #define UNIC_WC_WITH_IMM  (1u << 0)
 #define UNIC_WC_SOLICITED (1u << 1)
 #define UNIC_WC_WITH_INV  (1u << 2) /* the peer invalidated STag `imm` of ours */
+#define UNIC_WC_GRH	  (1u << 3) /* UD: byte_len counts UNIC_GRH_BYTES, too */
 
 /* How a payload token ended (memory.md section 7); each token ends once. */
 enum unic_token_end {

@@ -106,7 +106,17 @@
 	X(forms_inv_remote, "of them: by a peer")                            \
 	X(forms_refused, "requests to make or invalidate a form refused")    \
 	X(forms_evicted, "forms that ended with a region of theirs")         \
-	X(rq_ahead, "receives whose pages were asked for before a message")
+	X(rq_ahead, "receives whose pages were asked for before a message")  \
+	X(unrel_no_receive, "UC, UD messages dropped: no receive")           \
+	X(unrel_too_long, "UC, UD messages dropped: too long")               \
+	X(unrel_refused, "UC, UD messages dropped: access refused")          \
+	X(uc_broken, "UC messages dropped: a packet was missing")            \
+	X(uc_skipped, "UC packets dropped: of a message that was")           \
+	X(ud_bad_qkey, "UD messages dropped: Q_Key")                         \
+	X(ud_no_route, "UD messages not sent: nobody answered ARP")          \
+	X(miss_dropped, "UC, UD packets dropped for a page")                 \
+	X(miss_substituted, "UC, UD messages in another receive for a page") \
+	X(miss_bounced, "UC, UD packets kept for a page")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

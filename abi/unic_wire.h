@@ -89,7 +89,7 @@ struct unic_aeth {
 #define UNIC_NAK_REM_ACCESS    0x62u
 #define UNIC_NAK_REM_OP	       0x63u
 
-/* Datagram extended transport header: UD, for management to QP 1. */
+/* Datagram extended transport header: UD, and management to QP 1. */
 struct unic_deth {
 	unic_be32 qkey;
 	unic_be32 sqpn; /* 23:0 */
@@ -118,7 +118,15 @@ enum unic_bth_opcode {
 	UNIC_OP_ACK = 0x11,
 	UNIC_OP_SEND_LAST_INV = 0x16, /* IETH */
 	UNIC_OP_SEND_ONLY_INV = 0x17, /* IETH */
+	/* unreliable connection: as above, 0x20 added */
+	UNIC_OP_UC_SEND_FIRST = 0x20,
+	UNIC_OP_UC_SEND_ONLY = 0x24,
+	UNIC_OP_UC_WRITE_FIRST = 0x26,
+	UNIC_OP_UC_WRITE_LAST = 0x28,
+	UNIC_OP_UC_WRITE_ONLY = 0x2a,
+	UNIC_OP_UC_WRITE_ONLY_IMM = 0x2b,
 	UNIC_OP_UD_SEND_ONLY = 0x64,
+	UNIC_OP_UD_SEND_ONLY_IMM = 0x65,
 	/* manufacturer-specific, reliable connection: tagged messages (S3) */
 	UNIC_OP_TOKEN_FIRST = 0xc0, /* TKETH */
 	UNIC_OP_TOKEN_MIDDLE = 0xc1,

@@ -13,6 +13,13 @@
 #define UNIC_PHYSICAL_LISTS 32u	  /* tokens of pieces, at a time; 32 at most */
 #define UNIC_LIST_ELEMENTS  UNIC_FORM_ELEMENTS /* of an indirect region */
 
+/* Frames of UC and UD that are kept for a page at a time, and the longest payload of
+ * such. */
+#ifndef UNIC_BOUNCES
+#define UNIC_BOUNCES 4u
+#endif
+#define UNIC_MTU 4096u
+
 /* See firmware/mbox.h; a board for which it is 1 says so before. */
 #ifndef UNIC_ALWAYS_RING
 #define UNIC_ALWAYS_RING 0

@@ -9,7 +9,6 @@
 #define OP_REQUEST 1u
 #define OP_REPLY   2u
 #define ARP_BYTES  (UNIC_ETH_BYTES + (uint32_t)sizeof(struct unic_arp))
-#define MULTICAST  0xe0000000u /* class D and above */
 
 void unic_arp_init(struct unic_nic *nic)
 {
@@ -107,30 +106,64 @@ static struct unic_arp_entry *known(struct unic_nic *nic, uint32_t ipv4)
 	return NULL;
 }
 
-int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
-		     uint8_t mac[6])
+/* Our own address, and what is known. */
+static bool at_once(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 {
-	struct unic_arp_entry *e = known(nic, ipv4);
+	const struct unic_arp_entry *e = known(nic, ipv4);
 
-	if (!nic->ipv4 || !ipv4 || ipv4 >= MULTICAST)
-		return -UNIC_ENOROUTE;
-	if (ipv4 == nic->ipv4) {
+	if (ipv4 == nic->ipv4)
 		memcpy(mac, nic->link.mac, 6);
-		return 0;
-	}
-	if (e) {
+	else if (e)
 		memcpy(mac, e->mac, 6);
-		return 0;
-	}
-	e = place(&nic->arps);
-	if (!e)
-		return -UNIC_EBUSY;
+	return e || ipv4 == nic->ipv4;
+}
+
+static void begin(struct unic_nic *nic, struct unic_arp_entry *e, uint32_t ipv4,
+		  uint32_t user, bool quiet)
+{
 	memset(e, 0, sizeof(*e));
 	e->state = UNIC_ARP_ASKED;
 	e->ipv4 = ipv4;
 	e->user = user;
+	e->quiet = quiet;
 	e->until_ns = nic->now_ns + UNIC_ARP_GIVE_UP_NS;
 	ask(nic, e);
+}
+
+int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
+		     uint8_t mac[6])
+{
+	struct unic_arp_entry *e;
+
+	if (!nic->ipv4 || !unic_arp_unicast(ipv4))
+		return -UNIC_ENOROUTE;
+	if (at_once(nic, ipv4, mac))
+		return 0;
+	e = place(&nic->arps);
+	if (!e)
+		return -UNIC_EBUSY;
+	begin(nic, e, ipv4, user, false);
+	return -UNIC_EPENDING;
+}
+
+int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
+{
+	struct unic_arp_entry *e;
+	uint32_t i, quiet = 0;
+
+	if (at_once(nic, ipv4, mac))
+		return 0;
+	for (i = 0; i < UNIC_ARP_ENTRIES; i++) {
+		e = &nic->arps.entry[i];
+		if (e->state != UNIC_ARP_ASKED)
+			continue;
+		if (e->ipv4 == ipv4)
+			return -UNIC_EPENDING;
+		quiet += e->quiet;
+	}
+	e = quiet < UNIC_ARP_ENTRIES / 2 ? place(&nic->arps) : NULL;
+	if (e)
+		begin(nic, e, ipv4, 0, true);
 	return -UNIC_EPENDING;
 }
 
@@ -151,7 +184,7 @@ static bool publish(struct unic_nic *nic, const struct unic_arp_entry *e)
 /* The question is answered, one way or the other. */
 static void report(struct unic_nic *nic, struct unic_arp_entry *e)
 {
-	if (!publish(nic, e)) {
+	if (!e->quiet && !publish(nic, e)) {
 		e->state = UNIC_ARP_REPORT;
 		e->retry_ns = nic->now_ns + UNIC_ARP_RETRY_NS / 100;
 		want_look(nic, e->retry_ns);

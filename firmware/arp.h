@@ -36,6 +36,7 @@ struct unic_arp_entry {
 	uint8_t mac[6];
 	uint8_t state;
 	uint8_t ok; /* REPORT */
+	bool quiet; /* a queue pair wants to know, there is no ARP_RESULT */
 };
 
 struct unic_arps {
@@ -53,6 +54,18 @@ void unic_arp_init(struct unic_nic *nic);
  */
 int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
 		     uint8_t mac[6]);
+
+/** unic_arp_unicast() - is it an address that somebody may have? */
+static inline bool unic_arp_unicast(uint32_t ipv4)
+{
+	return ipv4 && ipv4 < 0xe0000000u; /* class D and above */
+}
+
+/**
+ * unic_arp_find() - as unic_arp_resolve(), for a queue pair: -UNIC_EPENDING: look
+ * again later. It is asked for, unless others ask for half of the table.
+ */
+int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6]);
 
 /** unic_arp_timers() - repeat and give up. Returns when to call again. */
 uint64_t unic_arp_timers(struct unic_nic *nic);

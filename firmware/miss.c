@@ -45,6 +45,7 @@ static void wake(struct unic_nic *nic, uint32_t *set)
 
 			unic_requester_filled(nic, qp);
 			unic_responder_filled(nic, qp);
+			unic_bounce_filled(nic, qp);
 		}
 	}
 }

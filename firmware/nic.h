@@ -14,6 +14,7 @@
 
 #include "arp.h"
 #include "board.h"
+#include "bounce.h"
 #include "cache.h"
 #include "cq.h"
 #include "depend.h"
@@ -80,6 +81,7 @@ struct unic_nic {
 	struct unic_denials denials;
 	struct unic_put_off put_off;
 	struct unic_uses uses;
+	struct unic_bounces bounces;
 };
 
 /* Count something (abi/unic_stats.h). */

@@ -6,6 +6,7 @@
 #include "requester.h"
 #include "responder.h"
 #include "rq.h"
+#include "unrel.h"
 
 #define GEN_MASK      0xffffu
 #define MTU_SHIFT_MIN 8u
@@ -39,6 +40,7 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.sweep_have = 0;
 	memset(nic->qps.ahead, 0, sizeof(nic->qps.ahead));
 	nic->qps.ahead_short = false;
+	memset(&nic->bounces, 0, sizeof(nic->bounces));
 	memset(&nic->memop, 0, sizeof(nic->memop));
 }
 
@@ -77,9 +79,10 @@ static bool slots_ok(uint32_t n)
 	return n >= 2 && n <= UNIC_QP_SLOTS && !(n & (n - 1));
 }
 
-/* Both rings must lie in one region that cannot be taken back under us. */
-static int check_rings(struct unic_nic *nic,
-		       const struct unic_cmd_qp_create *cmd, uint16_t *mr)
+/* All but what its process and its queues are. Both rings must lie in one region
+ * that cannot be taken back under us. */
+static int check_create(struct unic_nic *nic,
+			const struct unic_cmd_qp_create *cmd, uint16_t *mr)
 {
 	uint16_t pd = (uint16_t)unic_from_le32(cmd->pd);
 	uint32_t stag = unic_from_le32(cmd->stag);
@@ -90,7 +93,9 @@ static int check_rings(struct unic_nic *nic,
 
 	if (!slots_ok(unic_from_le16(cmd->sq_slots)) ||
 	    !slots_ok(unic_from_le16(cmd->rq_slots)) || ((sq | rq) & 63) ||
-	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS)
+	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS ||
+	    cmd->type > UNIC_QPT_UD || cmd->miss > UNIC_QPM_BOUNCE ||
+	    (!cmd->type && cmd->miss) || cmd->rsvd0[0] || cmd->rsvd0[1])
 		return -UNIC_EINVAL;
 	r = unic_access(nic, stag, pd, 0, sq,
 			unic_from_le16(cmd->sq_slots) * UNIC_SLOT_BYTES,
@@ -135,6 +140,7 @@ static void reset_transport(struct unic_qp *qp)
 	qp->rq.class_bytes = class_bytes;
 	qp->dest_ipv4 = 0;
 	qp->dest_qpn = 0;
+	qp->route_ns = 0;
 	qp->error = 0;
 	qp->state = UNIC_QPS_RESET;
 }
@@ -157,6 +163,8 @@ static void set_up(struct unic_qp *qp, const struct unic_cmd_qp_create *cmd,
 	qp->sq.mask = unic_from_le16(cmd->sq_slots) - 1u;
 	qp->rq.mask = unic_from_le16(cmd->rq_slots) - 1u;
 	qp->rq.class_bytes = unic_from_le32(cmd->rq_class);
+	qp->type = cmd->type;
+	qp->miss = cmd->miss;
 	reset_transport(qp);
 	expect_nothing(qp);
 }
@@ -176,7 +184,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	rcq = unic_cq_get(nic, proc, unic_from_le32(cmd->recv_cq));
 	if (!scq || !rcq)
 		return -UNIC_ENOCQ;
-	r = check_rings(nic, cmd, &mr);
+	r = check_create(nic, cmd, &mr);
 	if (r)
 		return r;
 	idx = free_index(nic);
@@ -234,8 +242,11 @@ static void forget_events(struct unic_nic *nic, struct unic_qp *qp)
 static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 		      enum unic_qp_state state, uint32_t status)
 {
-	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, qp->state, state, status);
+	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, unic_qp_state(qp), state,
+		   status);
 	qp->state = (uint8_t)state;
+	if (qp->type && unic_qp_receives(qp))
+		qp->state |= UNIC_QPS_UNREL;
 	expect_nothing(qp);
 }
 
@@ -259,7 +270,7 @@ static void die(struct unic_nic *nic, struct unic_qp *qp,
 	if (qp->state == UNIC_QPS_ERR || qp->state == UNIC_QPS_RESET)
 		return;
 	set_state(nic, qp, UNIC_QPS_ERR, status);
-	if (status == UNIC_WC_EVICTED)
+	if (status == UNIC_WC_EVICTED && !qp->type)
 		unic_responder_part(nic, qp, evicted);
 	stop(nic, qp, evicted);
 	unic_sched_send(nic, unic_qp_index(nic, qp)); /* flushes */
@@ -294,8 +305,12 @@ void unic_qp_cut(struct unic_nic *nic, uint16_t mr)
 	for (i = 0; i < UNIC_QPS; i++) {
 		struct unic_qp *qp = &nic->qps.qp[i];
 
-		if (qp->used && (unic_requester_holds(qp, mr) ||
-				 unic_responder_holds(qp, mr)))
+		if (!qp->used)
+			continue;
+		if (qp->type)
+			unic_unrel_cut(nic, qp, mr);
+		if (unic_requester_holds(qp, mr) ||
+		    unic_responder_holds(qp, mr))
 			die(nic, qp, UNIC_WC_EVICTED, mr);
 	}
 }
@@ -446,20 +461,55 @@ static bool publish_due(struct unic_nic *nic)
 
 /* --------------------------------------------------------------- states */
 
+static int to_init(struct unic_qp *qp, const struct unic_cmd_qp_modify *cmd)
+{
+	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	uint32_t qkey = unic_from_le32(cmd->qkey);
+
+	if (qp->type)
+		rights = qp->type == UNIC_QPT_UC ? UNIC_MR_REMOTE_WRITE : 0;
+	if ((cmd->rights & ~rights) || qkey >> 31 ||
+	    (qkey && qp->type != UNIC_QPT_UD))
+		return -UNIC_EINVAL;
+	qp->rights = cmd->rights;
+	qp->qkey = qkey;
+	return 0;
+}
+
+static bool mtu_ok(const struct unic_nic *nic, const struct unic_qp *qp,
+		   uint32_t shift)
+{
+	return shift >= MTU_SHIFT_MIN && shift <= MTU_SHIFT_MAX &&
+	       (1u << shift) + UNIC_FRAME_OVERHEAD <= nic->link.max_frame &&
+	       (!qp->type || 1u << shift <= UNIC_MTU);
+}
+
+/* Whom it is connected with. */
+static bool peer_ok(const struct unic_qp *qp,
+		    const struct unic_cmd_qp_modify *cmd)
+{
+	uint32_t dest = unic_from_le32(cmd->dest_qpn);
+	bool reliable = !qp->type;
+
+	if (qp->type == UNIC_QPT_UD) /* with nobody */
+		return !(dest | cmd->dest_mac[0]) && !cmd->dest_ipv4 &&
+		       !cmd->rq_psn && !cmd->rnr_timer && !cmd->max_dest_rd &&
+		       !cmd->vendor;
+	return cmd->rnr_timer <= 31u * reliable &&
+	       cmd->max_dest_rd <= UNIC_QP_READS * reliable &&
+	       cmd->vendor <= reliable && dest >= 2 && dest <= UNIC_QPN_MASK &&
+	       cmd->dest_ipv4 && !(cmd->dest_mac[0] & 1);
+}
+
 static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 		  const struct unic_cmd_qp_modify *cmd)
 {
-	uint32_t dest = unic_from_le32(cmd->dest_qpn);
 	uint32_t psn = unic_from_le32(cmd->rq_psn);
 
 	if (!nic->ipv4)
 		return -UNIC_ENOROUTE;
-	if (cmd->mtu_shift < MTU_SHIFT_MIN || cmd->mtu_shift > MTU_SHIFT_MAX ||
-	    (1u << cmd->mtu_shift) + UNIC_FRAME_OVERHEAD >
-		    nic->link.max_frame ||
-	    cmd->rnr_timer > 31 || cmd->max_dest_rd > UNIC_QP_READS ||
-	    cmd->vendor > 1 || dest < 2 || dest > UNIC_QPN_MASK ||
-	    psn > UNIC_PSN_MASK || !cmd->dest_ipv4 || (cmd->dest_mac[0] & 1))
+	if (!mtu_ok(nic, qp, cmd->mtu_shift) || !peer_ok(qp, cmd) ||
+	    psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
 	if (unic_guess_held(nic, unic_from_le32(cmd->dest_ipv4)))
 		return -UNIC_EBUSY;
@@ -467,7 +517,7 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	qp->rsp.rnr_code = cmd->rnr_timer;
 	qp->rsp.max_rd = cmd->max_dest_rd;
 	qp->rsp.psn = psn;
-	qp->dest_qpn = dest;
+	qp->dest_qpn = unic_from_le32(cmd->dest_qpn);
 	qp->dest_ipv4 = unic_from_le32(cmd->dest_ipv4);
 	memcpy(qp->dest_mac, cmd->dest_mac, sizeof(qp->dest_mac));
 	qp->vendor = cmd->vendor;
@@ -480,8 +530,13 @@ static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
 {
 	uint32_t psn = unic_from_le32(cmd->sq_psn);
 
-	if (cmd->max_rd > UNIC_QP_READS || !cmd->timeout || cmd->timeout > 31 ||
-	    cmd->retry_cnt > 7 || cmd->rnr_retry > 7 || psn > UNIC_PSN_MASK)
+	if (qp->type ? cmd->max_rd || cmd->timeout || cmd->retry_cnt ||
+			       cmd->rnr_retry
+		     : cmd->max_rd > UNIC_QP_READS || !cmd->timeout ||
+			       cmd->timeout > 31 || cmd->retry_cnt > 7 ||
+			       cmd->rnr_retry > 7)
+		return -UNIC_EINVAL;
+	if (psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
 	qp->max_rd = cmd->max_rd;
 	qp->timeout_ns = 4096ull << cmd->timeout;
@@ -514,13 +569,10 @@ static int step(struct unic_nic *nic, struct unic_qp *qp,
 {
 	int r;
 
-	if (qp->state != from)
+	if (unic_qp_state(qp) != from)
 		return -UNIC_ESTATE;
 	if (cmd->state == UNIC_QPS_INIT) {
-		if (cmd->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE))
-			return -UNIC_EINVAL;
-		qp->rights = cmd->rights;
-		r = 0;
+		r = to_init(qp, cmd);
 	} else if (cmd->state == UNIC_QPS_RTR) {
 		r = to_rtr(nic, qp, cmd);
 	} else {
@@ -588,7 +640,8 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 	sq->tail = tail;
 	if (qp->on & UNIC_ON_SEND)
 		return;
-	if (qp->state == UNIC_QPS_RTS || qp->state == UNIC_QPS_ERR)
+	if (qp->state == UNIC_QPS_RTS || qp->state == UNIC_QPS_ERR ||
+	    unic_qp_sends(qp))
 		unic_sched_send(nic, (uint16_t)idx);
 }
 
@@ -663,12 +716,13 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	if (qps->sweeps)
 		worked |= unic_rq_sweep(nic);
 	worked |= unic_rq_ahead(nic);
+	worked |= unic_bounce_run(nic);
 	if (qps->evts_due)
 		worked |= publish_due(nic);
 	if (nic->cqs.evts_due)
 		unic_cq_events(nic);
 	nic->chores = qps->sweeps || qps->evts_due || nic->cqs.evts_due ||
-		      unic_rq_ahead_due(nic);
+		      unic_rq_ahead_due(nic) || nic->bounces.ready;
 	return worked;
 }
 
@@ -700,7 +754,7 @@ void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)
 	row->qpn = unic_to_le32(qp->qpn);
 	row->proc = unic_to_le32(qp->proc);
 	row->pd = unic_to_le32(qp->pd);
-	row->state = unic_to_le32(qp->state);
+	row->state = unic_to_le32(unic_qp_state(qp));
 	row->dest_qpn = unic_to_le32(qp->dest_qpn);
 	row->dest_ipv4 = unic_to_le32(qp->dest_ipv4);
 	row->sq_psn = unic_to_le32(qp->sq.psn);
@@ -712,4 +766,5 @@ void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)
 	row->rq_done = unic_to_le32(qp->rq.head);
 	row->retries = unic_to_le32(qp->retry_total);
 	row->rnrs = unic_to_le32(qp->rnr_total);
+	row->type = unic_to_le32(qp->type);
 }

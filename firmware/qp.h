@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * qp.h - queue pairs of the reliable connection service (VIA 2.2; IBTA chapter
- * 9.7, 10.2.4, 10.3).
+ * qp.h - queue pairs (VIA 2.2; IBTA chapter 9.7, 10.2.4, 10.3): of the reliable
+ * connection service, and of the two others, see unrel.h.
  *
  *   RESET -> INIT -> RTR -> RTS        any -> ERR, any -> RESET
  *
@@ -245,7 +245,15 @@ struct unic_qp {
 	struct unic_rsp rsp;
 	struct unic_sq sq;
 	struct unic_rq rq;
+	uint8_t type;	   /* enum unic_qp_type */
+	uint8_t miss;	   /* enum unic_qp_miss */
+	bool bounced;	   /* a frame of it is kept, see bounce.h */
+	uint32_t qkey;	   /* UD */
+	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 };
+
+/* Added to RTR and RTS of UC and UD, see unrel.h. */
+#define UNIC_QPS_UNREL 8u
 
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
@@ -270,6 +278,8 @@ struct unic_qps {
 	uint32_t ahead[UNIC_QP_WORDS];
 	bool ahead_short;
 	struct unic_qp qp[UNIC_QPS];
+	/* the datagram in hand, see unrel_rx.c */
+	uint32_t datagram[(UNIC_GRH_BYTES + UNIC_MTU) / 4u];
 };
 
 void unic_qp_init(struct unic_nic *nic);
@@ -333,6 +343,24 @@ static inline uint16_t unic_qp_index(const struct unic_nic *nic,
 {
 	(void)nic;
 	return qp->qpn & 0xff;
+}
+
+/** unic_qp_state() - enum unic_qp_state, as others are told. */
+static inline uint8_t unic_qp_state(const struct unic_qp *qp)
+{
+	return qp->state & (uint8_t)~UNIC_QPS_UNREL;
+}
+
+/** unic_qp_receives(), unic_qp_sends() - whatever its type? */
+static inline bool unic_qp_receives(const struct unic_qp *qp)
+{
+	return unic_qp_state(qp) == UNIC_QPS_RTR ||
+	       unic_qp_state(qp) == UNIC_QPS_RTS;
+}
+
+static inline bool unic_qp_sends(const struct unic_qp *qp)
+{
+	return unic_qp_state(qp) == UNIC_QPS_RTS;
 }
 
 /** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message

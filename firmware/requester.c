@@ -6,6 +6,7 @@
 #include "nic.h"
 #include "rq.h"
 #include "sq.h"
+#include "unrel.h"
 
 #define VACK_DELAY_US 1000000u
 #define VACK_LEAST_US 10u
@@ -157,8 +158,17 @@ void unic_requester_filled(struct unic_nic *nic, uint16_t idx)
 		return;
 	sq->miss_wait = false;
 	sq->rnr_wait = false;
-	if (nic->qps.qp[idx].state == UNIC_QPS_RTS)
+	if (unic_qp_sends(&nic->qps.qp[idx]))
 		unic_sched_send(nic, idx);
+}
+
+void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
+			     uint32_t psn, int err)
+{
+	if (err == -UNIC_EMISS)
+		suspend(nic, qp, psn);
+	else
+		fail_at(nic, qp, psn, status_of(err), detail_of(err));
 }
 
 /* ------------------------------------------------------------- transmit */
@@ -326,14 +336,10 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 	if (__builtin_expect(r != 0, 0)) {
 		if (r == -UNIC_EAGAIN)
 			return UNIC_TURN_BLOCKED;
-		if (r == -UNIC_EMISS) {
-			suspend(nic, qp, qp->sq.psn);
-			return UNIC_TURN_DONE;
-		}
 		if (r != -UNIC_EPENDING) {
-			fail_at(nic, qp, qp->sq.psn, status_of(r),
-				detail_of(r));
-			return UNIC_TURN_MORE;
+			unic_requester_not_read(nic, qp, qp->sq.psn, r);
+			return r == -UNIC_EMISS ? UNIC_TURN_DONE
+						: UNIC_TURN_MORE;
 		}
 		qp->sq.gathering = true; /* the next waits for this one */
 		qp->sq.gather_psn = qp->sq.psn;
@@ -351,14 +357,13 @@ static void not_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 	if (unic_psn_diff(psn, qp->sq.psn_una) < 0)
 		return; /* sent before, and it arrived */
-	if (err != -UNIC_EAGAIN && err != -UNIC_EMISS)
-		fail_at(nic, qp, psn, status_of(err), detail_of(err));
-	else if (unic_psn_diff(psn, qp->sq.psn) >= 0)
-		return;		      /* comes again anyway */
-	else if (err == -UNIC_EAGAIN) /* as if it were lost */
+	if ((err == -UNIC_EAGAIN || err == -UNIC_EMISS) &&
+	    unic_psn_diff(psn, qp->sq.psn) >= 0)
+		return;		 /* comes again anyway */
+	if (err == -UNIC_EAGAIN) /* as if it were lost */
 		go_back(nic, qp, psn, 0);
 	else
-		suspend(nic, qp, psn);
+		unic_requester_not_read(nic, qp, psn, err);
 }
 
 void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
@@ -366,7 +371,9 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
 	qp->sq.gathering = false;
-	if (err)
+	if (qp->type)
+		unic_unrel_gathered(nic, qp, err);
+	else if (err)
 		not_gathered(nic, qp, err);
 	unic_sched_send(nic, idx);
 }
@@ -443,6 +450,16 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 	}
 }
 
+/* A queue pair that is not of RC in RTS. */
+static __attribute__((noinline, cold)) enum unic_turn
+send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *deficit)
+{
+	if (qp->state == UNIC_QPS_ERR)
+		return flush(nic, qp);
+	return unic_qp_sends(qp) ? unic_unrel_send(nic, qp, deficit)
+				 : UNIC_TURN_DONE;
+}
+
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 				   int32_t *deficit)
 {
@@ -451,8 +468,7 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 
 	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
-		return qp->state == UNIC_QPS_ERR ? flush(nic, qp)
-						 : UNIC_TURN_DONE;
+		return send_otherwise(nic, qp, deficit);
 	/* what could not complete when it was acknowledged */
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
@@ -776,7 +792,7 @@ void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_sq *sq = &qp->sq;
 
 	sq->timer_ns = UNIC_NEVER;
-	if (qp->state != UNIC_QPS_RTS)
+	if (!unic_qp_sends(qp))
 		return;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;

@@ -73,6 +73,12 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
  * cannot be had: go on and see. Nothing if it does not wait. */
 void unic_requester_filled(struct unic_nic *nic, uint16_t idx);
 
+/** unic_requester_not_read() - the payload of the packet with @psn, which is not
+ * sent, could not be read: with -UNIC_EMISS the QP falls silent until the page is
+ * there, else the request fails, and the QP. */
+void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
+			     uint32_t psn, int err);
+
 /** unic_requester_timeout() - sq.timer_ns is over. */
 void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
 

@@ -94,6 +94,7 @@ struct unic_roce {
 	uint8_t rx_stage; /* enum unic_rx_stage */
 	bool rx_response; /* the frame is a READ response */
 	bool rx_counted;  /* it is one of rx_qp's dmas */
+	bool rx_again;	  /* it was kept, and is not the port's: bounce.h */
 	int16_t rx_err;	  /* -UNIC_E*: could not be placed wholly */
 	uint32_t rx_qpn;  /* number of rx_qp when the frame came */
 	uint16_t rx_qp;
@@ -179,6 +180,10 @@ int unic_tx_raw(struct unic_nic *nic, const void *frame, uint32_t len);
  * with, at once unless DMA is pending. True if there was work.
  */
 bool unic_rx_poll(struct unic_nic *nic);
+
+/** unic_rx_again() - a frame kept by unic_bounce_keep(), while rx_stage is IDLE:
+ * as if it came now. unic_bounce_done() is called when it is done with. */
+void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx);
 
 /* mad.c */
 

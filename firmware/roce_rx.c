@@ -7,6 +7,7 @@
 #include "nic.h"
 #include "requester.h"
 #include "responder.h"
+#include "unrel.h"
 
 #define likely(x)    __builtin_expect(!!(x), 1)
 #define unlikely(x)  __builtin_expect(!!(x), 0)
@@ -140,13 +141,19 @@ static inline bool is_request(const struct unic_pkt *pkt)
 	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
 }
 
-static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_pkt *pkt)
+static inline void take_in_hand(struct unic_nic *nic, const struct unic_qp *qp,
+				const struct unic_pkt *pkt)
 {
 	UNIC_TRACE(nic, RX, qp->proc, pkt->opcode, qp->qpn, pkt->psn, pkt->len);
 	nic->qps.roce.rx_qp = unic_qp_index(nic, qp);
 	nic->qps.roce.rx_qpn = qp->qpn;
 	nic->qps.roce.rx_response = false;
+}
+
+static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_pkt *pkt)
+{
+	take_in_hand(nic, qp, pkt);
 	if (is_request(pkt))
 		return unic_responder_request(nic, qp, pkt);
 	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
@@ -154,10 +161,17 @@ static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 	return drop(nic, UNIC_C_rx_bad_opcode);
 }
 
-/* There is no such connection, or it is over. */
-static __attribute__((noinline, cold)) int
-to_nobody(struct unic_nic *nic, struct unic_qp *qp, const struct unic_pkt *pkt)
+/* There is no such reliable connection, or it is over. */
+static __attribute__((noinline, cold)) int to_other(struct unic_nic *nic,
+						    struct unic_qp *qp,
+						    const struct unic_pkt *pkt,
+						    const uint8_t *frame)
 {
+	if (qp && qp->type && unic_qp_receives(qp) &&
+	    (qp->type == UNIC_QPT_UD || qp->dest_ipv4 == pkt->ipv4)) {
+		take_in_hand(nic, qp, pkt);
+		return unic_unrel_packet(nic, qp, pkt, frame);
+	}
 	if (qp && qp->dest_ipv4 == pkt->ipv4 && qp->state == UNIC_QPS_ERR &&
 	    is_request(pkt) && unic_responder_asked_again(nic, qp, pkt))
 		return 0;
@@ -187,7 +201,7 @@ static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
 	qp = unic_qp_by_number(nic, qpn);
 	if (!qp || qp->dest_ipv4 != pkt.ipv4 ||
 	    (qp->state != UNIC_QPS_RTR && qp->state != UNIC_QPS_RTS))
-		return to_nobody(nic, qp, &pkt);
+		return to_other(nic, qp, &pkt, rx->frame);
 	return to_qp(nic, qp, &pkt);
 }
 
@@ -223,10 +237,15 @@ static struct unic_qp *rx_qp(struct unic_nic *nic)
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_qp *qp = &nic->qps.qp[roce->rx_qp];
 
-	if (!qp->used || qp->qpn != roce->rx_qpn ||
-	    (qp->state != UNIC_QPS_RTR && qp->state != UNIC_QPS_RTS))
+	if (!qp->used || qp->qpn != roce->rx_qpn || !unic_qp_receives(qp))
 		return NULL;
 	return qp;
+}
+
+static bool placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	return qp->type ? unic_unrel_placed(nic, qp, err)
+			: unic_responder_placed(nic, qp, err);
 }
 
 static enum unic_rx_stage finish(struct unic_nic *nic)
@@ -239,7 +258,7 @@ static enum unic_rx_stage finish(struct unic_nic *nic)
 		return UNIC_RX_IDLE;
 	if (roce->rx_response)
 		unic_requester_placed(nic, qp, err);
-	else if (!unic_responder_placed(nic, qp, err))
+	else if (!placed(nic, qp, err))
 		return UNIC_RX_FINISH;
 	return UNIC_RX_IDLE;
 }
@@ -310,6 +329,25 @@ static __attribute__((noinline)) bool take_slowly(struct unic_nic *nic,
 	return roce->rx_stage != UNIC_RX_IDLE;
 }
 
+static void give_back(struct unic_nic *nic)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+
+	if (!roce->rx_again) {
+		unic_port_rx_done(nic->port);
+		return;
+	}
+	roce->rx_again = false;
+	unic_bounce_done(nic);
+}
+
+void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx)
+{
+	nic->qps.roce.rx_again = true;
+	if (!take_slowly(nic, rx))
+		give_back(nic);
+}
+
 /* Go on with the frame in hand. True if it is done with. */
 static bool resume(struct unic_nic *nic)
 {
@@ -323,7 +361,7 @@ static bool resume(struct unic_nic *nic)
 		roce->rx_stage = (uint8_t)finish(nic);
 	if (roce->rx_stage != UNIC_RX_IDLE)
 		return false;
-	unic_port_rx_done(nic->port);
+	give_back(nic);
 	return true;
 }
 

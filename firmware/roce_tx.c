@@ -14,7 +14,7 @@ void unic_roce_init(struct unic_nic *nic)
 	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t i;
 
-	if (roce->rx_stage != UNIC_RX_IDLE)
+	if (roce->rx_stage != UNIC_RX_IDLE && !roce->rx_again)
 		unic_port_rx_done(nic->port);
 	memset(roce, 0, sizeof(*roce));
 	nic->like = &nic->qps.qp[0].expect[0];

@@ -390,6 +390,26 @@ int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
 	return 0;
 }
 
+int unic_rq_pick_from(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t at;
+	int r;
+
+	rq->picked = false;
+	do {
+		r = next_posted(nic, qp, s);
+		if (r)
+			return r;
+		at = (*s)++;
+		r = try_one(nic, qp, at, slot_of(rq, at));
+	} while (!r);
+	if (r < 0)
+		return r;
+	pick(rq, at, true, false);
+	return 0;
+}
+
 void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl)
 {

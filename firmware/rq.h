@@ -34,6 +34,12 @@ struct unic_sgl;
  */
 int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data);
 
+/**
+ * unic_rq_pick_from() - as unic_rq_pick() with data, but not before receive *@s,
+ * and what is there in the window is all; *@s is behind the one looked at.
+ */
+int unic_rq_pick_from(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s);
+
 /** unic_rq_span() - describe bytes [@off, @off + @len) of the receive in use as
  * spans of @sgl; the caller checked @off + @len <= rq.room. */
 void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,

@@ -377,6 +377,16 @@ void unic_sq_refused(struct unic_qp *qp, int err)
 	bury(sq, wr);
 }
 
+void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+
+	wr->status = bad(nic, wr, detail);
+	bury(sq, wr); /* before: unholding may come back */
+	unic_sq_release(nic, sq, sq->cur);
+}
+
 static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;

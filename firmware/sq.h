@@ -55,6 +55,10 @@ int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp);
  * with @err: it is DEAD, sq.next moved. */
 void unic_sq_refused(struct unic_qp *qp, int err);
 
+/** unic_sq_withdraw() - the request started last, of which nothing was sent, is
+ * malformed after all, as @detail says: it is DEAD, and ends the QP in its turn. */
+void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail);
+
 /** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
 void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl);

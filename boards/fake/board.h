@@ -3,6 +3,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#define UNIC_BOUNCES 2u
+
 #include "../usual.h"
 
 #define UNIC_TLB_ENTRIES 64

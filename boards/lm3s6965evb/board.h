@@ -26,6 +26,8 @@
 #define UNIC_DMA_JOBS	    16u
 #define UNIC_PHYSICAL_LISTS 2u
 #define UNIC_LIST_ELEMENTS  16u
+#define UNIC_BOUNCES	    1u
+#define UNIC_MTU	    1024u
 #define UNIC_ALWAYS_RING    0
 
 #define UNIC_BOX_INFO	0u   /* 192 */

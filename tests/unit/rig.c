@@ -395,6 +395,12 @@ void rig_ring(struct rig *r, uint32_t proc, enum unic_db_kind kind,
 void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	    struct rig_qp *qp)
 {
+	rig_qp_of(r, proc, pd, row, UNIC_QPT_RC, 0, 0, qp);
+}
+
+void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+	       uint8_t type, uint8_t miss, uint32_t rq_class, struct rig_qp *qp)
+{
 	struct unic_cmd_cq_create cq = { .pd = unic_to_le32(pd),
 					 .entries = unic_to_le32(RIG_SLOTS),
 					 .db_index = unic_to_le32(row) };
@@ -403,6 +409,9 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 		.sq_slots = unic_to_le16(RIG_SLOTS),
 		.rq_slots = unic_to_le16(RIG_SLOTS),
 		.db_index = unic_to_le32(row),
+		.rq_class = unic_to_le32(rq_class),
+		.type = type,
+		.miss = miss,
 	};
 	struct unic_cpl_obj cpl;
 
@@ -412,6 +421,8 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	qp->row = row;
 	qp->mtu_shift = 10;
 	qp->psn = 0x1000;
+	qp->type = type;
+	qp->qkey = 0x1234;
 	assert_int_equal(rig_reg(r, proc, pd, 3, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &qp->rings),
 			 0);
@@ -431,6 +442,21 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	qp->qpn = unic_from_le32(cpl.id);
 }
 
+static void reliable(struct unic_cmd_qp_modify *cmd)
+{
+	if (cmd->state == UNIC_QPS_RTR) {
+		cmd->rnr_timer = 1;
+		cmd->max_dest_rd = 4;
+		cmd->vendor = 1;
+	}
+	if (cmd->state == UNIC_QPS_RTS) {
+		cmd->max_rd = 4;
+		cmd->timeout = 10; /* 4.2 ms */
+		cmd->retry_cnt = 3;
+		cmd->rnr_retry = 3;
+	}
+}
+
 static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 		   const struct rig *peer, const struct rig_qp *to)
 {
@@ -438,25 +464,24 @@ static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 					  .qpn = unic_to_le32(qp->qpn),
 					  .state = state };
 
-	if (state == UNIC_QPS_INIT)
-		cmd.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
-	if (state == UNIC_QPS_RTR) {
+	if (state == UNIC_QPS_INIT && qp->type == UNIC_QPT_UD)
+		cmd.qkey = unic_to_le32(qp->qkey);
+	else if (state == UNIC_QPS_INIT)
+		cmd.rights = qp->type ? UNIC_MR_REMOTE_WRITE
+				      : UNIC_MR_REMOTE_READ |
+						UNIC_MR_REMOTE_WRITE;
+	if (state == UNIC_QPS_RTR)
 		cmd.mtu_shift = qp->mtu_shift;
-		cmd.rnr_timer = 1;
-		cmd.max_dest_rd = 4;
+	if (state == UNIC_QPS_RTR && qp->type != UNIC_QPT_UD) {
 		cmd.dest_qpn = unic_to_le32(to->qpn);
 		cmd.rq_psn = unic_to_le32(to->psn);
 		cmd.dest_ipv4 = unic_to_le32(peer->nic.ipv4);
 		memcpy(cmd.dest_mac, peer->port.mac, 6);
-		cmd.vendor = 1;
 	}
-	if (state == UNIC_QPS_RTS) {
-		cmd.max_rd = 4;
-		cmd.timeout = 10; /* 4.2 ms */
-		cmd.retry_cnt = 3;
-		cmd.rnr_retry = 3;
+	if (state == UNIC_QPS_RTS)
 		cmd.sq_psn = unic_to_le32(qp->psn);
-	}
+	if (qp->type == UNIC_QPT_RC)
+		reliable(&cmd);
 	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
 }
 
@@ -467,7 +492,8 @@ void rig_connect(struct rig *ra, struct rig_qp *a, struct rig *rb,
 
 	for (state = UNIC_QPS_INIT; state <= UNIC_QPS_RTS; state++) {
 		modify(ra, a, state, rb, b);
-		modify(rb, b, state, ra, a);
+		if (b != a)
+			modify(rb, b, state, ra, a);
 	}
 }
 

@@ -118,6 +118,8 @@ struct rig_qp {
 	uint32_t sq_tail, rq_tail, cq_ci;
 	uint8_t mtu_shift; /* of the path; rig_qp() says 10 */
 	uint32_t psn;	   /* of its first packet; rig_qp() says 0x1000 */
+	uint8_t type;	   /* enum unic_qp_type */
+	uint32_t qkey;	   /* UD; rig_qp_of() says 0x1234 */
 };
 #define RIG_SLOTS 16u
 
@@ -125,7 +127,13 @@ struct rig_qp {
 void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	    struct rig_qp *qp);
 
-/** rig_connect() - both to RTS, against each other. */
+/** rig_qp_of() - the same, of any type, with a miss policy, and receives of
+ * @rq_class bytes. */
+void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+	       uint8_t type, uint8_t miss, uint32_t rq_class,
+	       struct rig_qp *qp);
+
+/** rig_connect() - both to RTS, against each other; one of UD with itself. */
 void rig_connect(struct rig *ra, struct rig_qp *a, struct rig *rb,
 		 struct rig_qp *b);
 
