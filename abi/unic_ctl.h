@@ -548,7 +548,10 @@ struct unic_ctl_qp_create {
 	unic_le16 sq_slots; /* powers of two, 2..1024 */
 	unic_le16 rq_slots;
 	unic_le32 rq_class; /* buffer class, bytes */
-	unic_le32 db_index;
+	uint8_t db_index;
+	uint8_t type; /* enum unic_qp_type */
+	uint8_t miss; /* enum unic_qp_miss */
+	uint8_t rsvd0;
 	unic_le32 user; /* returned in QP_ERROR and CONN upcalls */
 	unic_le32 pd;	/* id; of the region too */
 };
@@ -573,7 +576,8 @@ struct unic_ctl_qp_modify {
 	uint8_t rights;
 	uint8_t vendor;
 	unic_le32 sq_psn;
-	unic_le32 rsvd[3];
+	unic_le32 qkey;
+	unic_le32 rsvd[2];
 };
 
 /* ------------------------------------------------------------ connections */
@@ -589,7 +593,8 @@ struct unic_ctl_qp_modify {
  *   both:    DISCONNECT; DISCONNECTED upcall at the other side (and at both
  *            when the peer does not answer any more)
  *
- * The QP is in RTS when ACCEPT or CONNECT answer OK; post receives before.
+ * The QP is of RC, else the answer is STATE: UC is connected by QP_MODIFY. It is in
+ * RTS when ACCEPT or CONNECT answer OK; post receives before.
  * A connection that does not come to be ends at the active side with CONNECT's
  * time-out, and at the passive side, by DISCONNECTED, when it hears of that:
  * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
@@ -1098,9 +1103,11 @@ UNIC_ABI_SIZE(unic_ctl_cq_create, 64);
 UNIC_ABI_SIZE(unic_ctl_queue_reply, 64);
 UNIC_ABI_AT(unic_ctl_qp_create, mr, 32);
 UNIC_ABI_AT(unic_ctl_qp_create, db_index, 52);
+UNIC_ABI_AT(unic_ctl_qp_create, user, 56);
 UNIC_ABI_SIZE(unic_ctl_qp_create, 64);
 UNIC_ABI_AT(unic_ctl_qp_modify, state, 20);
 UNIC_ABI_AT(unic_ctl_qp_modify, dest_mac, 40);
+UNIC_ABI_AT(unic_ctl_qp_modify, qkey, 52);
 UNIC_ABI_SIZE(unic_ctl_qp_modify, 64);
 UNIC_ABI_SIZE(unic_ctl_listen, 64);
 UNIC_ABI_AT(unic_ctl_connect, rights, 40);

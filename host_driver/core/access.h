@@ -422,6 +422,9 @@ uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
 			       const uint64_t *made,
 			       struct unic_cmd_qp_create *cmd);
 
+/** unic_queue_qp_type() - enum unic_qp_type. */
+uint8_t unic_queue_qp_type(const struct unic_hqp *qp);
+
 /** unic_queue_modify() - send one QP_MODIFY for @qp; cmd->state says to what. */
 void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
 		       struct unic_cmd_qp_modify *cmd,

@@ -110,10 +110,11 @@ static struct conn *conn_new(struct unic_host *host, uint32_t owner)
 }
 
 /* It has a connection, is being destroyed, or came back from a reset and its
- * process has not said that it knows. */
+ * process has not said that it knows; or it is none of RC. */
 static bool taken(const struct unic_hqp *qp)
 {
-	return qp->conn || qp->waiter || qp->restored;
+	return qp->conn || qp->waiter || qp->restored ||
+	       unic_queue_qp_type(qp) != UNIC_QPT_RC;
 }
 
 /* The driver's own services speak to drivers. */

@@ -307,6 +307,8 @@ static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
 	uint32_t i = 1; /* no QP has number 0 */
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (cmd.type)
+		return UNIC_ST_BAD_OPCODE; /* as the forms: there is none */
 	qp.pd = unic_from_le32(cmd.pd);
 	qp.sq_slots = unic_from_le16(cmd.sq_slots);
 	qp.rq_slots = unic_from_le16(cmd.rq_slots);

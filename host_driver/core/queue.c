@@ -405,6 +405,8 @@ static void qp_done(struct unic_call *call)
 	struct unic_ctl_qp_create r;
 	struct unic_hqp *qp;
 
+	if (status == UNIC_ST_BAD_OPCODE) /* no such type */
+		status = UNIC_CTL_ST_UNSUPPORTED;
 	if (status) {
 		unic_req_status(req, status);
 		return;
@@ -445,6 +447,8 @@ uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
 		return UNIC_ST_NO_MR;
 	if (!pd || pd->pd != region_pd)
 		return UNIC_ST_NO_PD;
+	if (r.rsvd0)
+		return UNIC_ST_INVALID;
 	*cmd = (struct unic_cmd_qp_create){
 		.pd = unic_to_le32(pd->pd),
 		.stag = unic_to_le32(stag),
@@ -455,9 +459,19 @@ uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
 		.sq_slots = r.sq_slots,
 		.rq_slots = r.rq_slots,
 		.rq_class = r.rq_class,
-		.db_index = r.db_index,
+		.db_index = unic_to_le32(r.db_index),
+		.type = r.type,
+		.miss = r.miss,
 	};
 	return UNIC_ST_OK;
+}
+
+uint8_t unic_queue_qp_type(const struct unic_hqp *qp)
+{
+	struct unic_ctl_qp_create r;
+
+	memcpy(&r, qp->made, sizeof(r));
+	return r.type;
 }
 
 void unic_queue_qp_create(struct unic_req *req)
@@ -538,6 +552,7 @@ static void modify_send(struct unic_req *req, uint32_t status)
 	cmd.rights = r.rights;
 	cmd.vendor = r.vendor;
 	cmd.sq_psn = r.sq_psn;
+	cmd.qkey = r.qkey;
 	unic_queue_modify(req, qp, &cmd, modify_done);
 }
 
@@ -555,7 +570,8 @@ void unic_queue_qp_modify(struct unic_req *req)
 		return;
 	}
 	memcpy(req->mac, r.dest_mac, sizeof(req->mac));
-	if (r.state == UNIC_QPS_RTR && !memcmp(r.dest_mac, none, sizeof(none)))
+	if (r.state == UNIC_QPS_RTR && unic_queue_qp_type(qp) != UNIC_QPT_UD &&
+	    !memcmp(r.dest_mac, none, sizeof(none)))
 		unic_req_arp(req, unic_from_le32(r.dest_ipv4), modify_send);
 	else
 		modify_send(req, UNIC_ST_OK);

@@ -143,7 +143,7 @@ void unic_kio_ring_qp(struct unic_kio_ring *r, uint32_t link,
 	cmd->rq_iova = unic_to_le64(unic_kio_ring_at(r, rq(r, link)));
 	cmd->sq_slots = unic_to_le16(UNIC_KIO_SLOTS);
 	cmd->rq_slots = unic_to_le16(UNIC_KIO_SLOTS);
-	cmd->db_index = unic_to_le32(QP_ROW(link));
+	cmd->db_index = (uint8_t)QP_ROW(link);
 }
 
 static struct unic_sge sge(const struct unic_kio_ring *r, const void *p,

@@ -207,7 +207,9 @@ static int create(struct unic_qp *qp, const struct unic_qp_attr *attr)
 			  .sq_slots = unic_to_le16((uint16_t)(qp->sq.mask + 1)),
 			  .rq_slots = unic_to_le16((uint16_t)(qp->rq.mask + 1)),
 			  .rq_class = unic_to_le32(attr->rq_class),
-			  .db_index = unic_to_le32(qp->db),
+			  .db_index = (uint8_t)qp->db,
+			  .type = attr->type,
+			  .miss = attr->miss,
 			  .user = unic_to_le32(qp->db),
 			  .pd = unic_to_le32(qp->pd->id),
 		  } };
@@ -333,6 +335,7 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 		.rights = mod->rights,
 		.vendor = mod->vendor,
 		.sq_psn = unic_to_le32(mod->sq_psn),
+		.qkey = unic_to_le32(mod->qkey),
 	};
 
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));

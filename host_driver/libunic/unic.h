@@ -460,8 +460,8 @@ struct unic_wc {
 	uint64_t wr_id;
 	struct unic_qp *qp;
 	uint32_t byte_len; /* as unic_cqe.byte_len */
-	uint32_t imm;	   /* as unic_cqe.imm */
-	uint32_t token;	   /* RECV_TOKEN: index */
+	uint32_t imm;	   /* as unic_cqe.imm; UD: sender's IPv4 address */
+	uint32_t token;	   /* RECV_TOKEN: index; UD: QP number of the sender */
 	uint8_t opcode;	   /* enum unic_wc_opcode */
 	uint8_t status;	   /* enum unic_wc_status */
 	uint8_t flags;	   /* UNIC_WC_* */
@@ -498,9 +498,19 @@ struct unic_qp_attr {
 	unsigned int sq_slots; /* 2..1024, rounded up to a power of two */
 	unsigned int rq_slots;
 	uint32_t rq_class; /* shortest receive buffer that will be posted */
+	uint8_t type;	   /* enum unic_qp_type: RC, UC, UD */
+	uint8_t miss; /* enum unic_qp_miss; UC and UD over regions that are not
+		       * RESIDENT */
 };
 
-/** unic_create_qp() - state RESET. */
+/**
+ * unic_create_qp() - state RESET. RC is connected by unic_connect() and
+ * unic_accept(), or by unic_modify_qp() as UC is; UD goes from INIT (qkey) to RTR
+ * (mtu_shift) to RTS (sq_psn) by itself, and each of its requests says where it
+ * goes: wr.remote = UNIC_UD_TO(ipv4, qkey), wr.rkey = QP number. Its receives
+ * begin with UNIC_GRH_BYTES that are not payload.
+ * -EOPNOTSUPP: not this type with this provider.
+ */
 int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 		   struct unic_qp **out);
 int unic_destroy_qp(struct unic_qp *qp);
@@ -514,6 +524,7 @@ struct unic_qp_mod {
 	uint8_t dest_mac[6]; /* RTR; all 0: the driver resolves dest_ipv4 */
 	uint8_t max_rd, timeout, retry_cnt, rnr_retry; /* RTS */
 	uint32_t sq_psn;			       /* RTS */
+	uint32_t qkey;				       /* INIT, UD */
 };
 
 /** unic_modify_qp() - -EINVAL: attribute or transition (IBTA 11.2.5.2). */

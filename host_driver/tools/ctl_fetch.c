@@ -252,12 +252,14 @@ static struct json_object *row_qp(const void *row)
 {
 	static const char *const state[] = { "reset", "init", "rtr",
 					     "rts",   "sqe",  "error" };
+	static const char *const type[] = { "rc", "uc", "ud" };
 	const struct unic_row_qp *r = row;
 	struct json_object *o = json_object_new_object();
 
 	add_u(o, "qp", unic_from_le32(r->qpn));
 	add_u(o, "proc", unic_from_le32(r->proc));
 	add_u(o, "pd", unic_from_le32(r->pd));
+	add_name(o, "type", type, COUNT(type), unic_from_le32(r->type));
 	add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
 	add_u(o, "peer_qp", unic_from_le32(r->dest_qpn));
 	add_ipv4(o, "peer", unic_from_le32(r->dest_ipv4));

@@ -129,7 +129,7 @@ static void ask_qp(struct end *e)
 		.sq_slots = unic_to_le16(CONN_SLOTS),
 		.rq_slots = unic_to_le16(CONN_SLOTS),
 		.rq_class = unic_to_le32(256),
-		.db_index = unic_to_le32(e->row),
+		.db_index = (uint8_t)e->row,
 		.pd = unic_to_le32(e->a->pd),
 	};
 

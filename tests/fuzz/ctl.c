@@ -125,7 +125,7 @@ static void make_qp(struct input *in, const struct ctl *c,
 	r->recv_cq = known(in, c, CTL_CQ);
 	r->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
 	r->rq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
-	r->db_index = unic_to_le32(in_below(in, 66));
+	r->db_index = (uint8_t)in_below(in, 66);
 }
 
 static void make_connect(struct input *in, const struct ctl *c,
@@ -396,7 +396,7 @@ static void script_qp(const struct ctl *c, struct unic_ctl_qp_create *r,
 	r->send_cq = r->recv_cq = unic_to_le32(c->id[CTL_CQ][0]);
 	r->sq_slots = r->rq_slots = unic_to_le16(CTL_SLOTS);
 	r->pd = unic_to_le32(c->id[CTL_PD][0]);
-	r->db_index = unic_to_le32(row);
+	r->db_index = (uint8_t)row;
 }
 
 uint32_t ctl_script(struct ctl *c, uint32_t n, void *msg)

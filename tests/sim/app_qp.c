@@ -242,7 +242,7 @@ static void ask_qp(struct qp *q)
 		.sq_slots = unic_to_le16(APP_SLOTS),
 		.rq_slots = unic_to_le16(APP_SLOTS),
 		.rq_class = unic_to_le32(APP_CHUNK),
-		.db_index = unic_to_le32(q->index),
+		.db_index = (uint8_t)q->index,
 		.pd = unic_to_le32(q->app->pd),
 	};
 

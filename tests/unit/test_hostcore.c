@@ -2279,12 +2279,12 @@ static void reset_while_restoring_begins_again(void **state)
 	fake_delete(f);
 }
 
-/* A CQ and a QP, both number 5 of the NIC; returns the id of the QP. */
-static uint32_t queues(struct fake *f, uint32_t mr)
+/* A CQ and a QP as @qp says, both number 5 of the NIC; returns the status. */
+static uint8_t queues_as(struct fake *f, uint32_t mr,
+			 struct unic_ctl_qp_create qp)
 {
 	struct unic_cpl_obj cpl = { .id = unic_to_le32(5) };
 	struct unic_ctl_cq_create cq = { .entries = unic_to_le32(16) };
-	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16) };
 
 	memcpy(f->cpl[UNIC_CMD_CQ_CREATE], &cpl, 64);
 	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
@@ -2294,8 +2294,61 @@ static uint32_t queues(struct fake *f, uint32_t mr)
 	qp.pd = unic_to_le32(((struct unic_hmr *)unic_obj_get(
 				      &f->host->objects, mr, UNIC_OBJ_MR, 0))
 				     ->pd);
-	assert_int_equal(request(f, UNIC_CTL_QP_CREATE, &qp), 0);
+	return request(f, UNIC_CTL_QP_CREATE, &qp);
+}
+
+/* The id of the QP. */
+static uint32_t queues(struct fake *f, uint32_t mr)
+{
+	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16) };
+
+	assert_int_equal(queues_as(f, mr, qp), 0);
 	return reply_u32(f, 16);
+}
+
+/* Type, miss policy and Q_Key go to the NIC as they are, also after a reset; what
+ * is not RC is not connected here; a datagram's peer is not asked for. */
+static void types_of_queue_pairs(void **state)
+{
+	struct unic_ctl_qp_create ud = { .sq_slots = unic_to_le16(16),
+					 .db_index = 3,
+					 .type = UNIC_QPT_UD,
+					 .miss = UNIC_QPM_BOUNCE };
+	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT,
+					  .qkey = unic_to_le32(0x1234) };
+	struct unic_ctl_connect conn = { .ipv4 = unic_to_le32(2) };
+	struct fake *f = fake_new();
+	struct unic_cmd_qp_create made;
+	struct unic_cmd_qp_modify modified;
+	uint32_t mr = region(f, 4);
+
+	(void)state;
+	f->answer[UNIC_CMD_QP_CREATE] = UNIC_ST_BAD_OPCODE;
+	assert_int_equal(queues_as(f, mr, ud), UNIC_CTL_ST_UNSUPPORTED);
+	f->answer[UNIC_CMD_QP_CREATE] = 0;
+	ud.rsvd0 = 1;
+	assert_int_equal(queues_as(f, mr, ud), UNIC_ST_INVALID);
+	ud.rsvd0 = 0;
+	assert_int_equal(queues_as(f, mr, ud), 0);
+	mod.id = conn.qp = unic_to_le32(reply_u32(f, 16));
+	memcpy(&made, f->last[UNIC_CMD_QP_CREATE], sizeof(made));
+	assert_int_equal(made.type, UNIC_QPT_UD);
+	assert_int_equal(made.miss, UNIC_QPM_BOUNCE);
+	assert_int_equal(unic_from_le32(made.db_index), 3);
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &conn), UNIC_ST_STATE);
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	memcpy(&modified, f->last[UNIC_CMD_QP_MODIFY], sizeof(modified));
+	assert_int_equal(unic_from_le32(modified.qkey), 0x1234);
+	memset(f->last[UNIC_CMD_ARP_RESOLVE], 0, 64);
+	mod.state = UNIC_QPS_RTR;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	assert_int_equal(f->last[UNIC_CMD_ARP_RESOLVE][0], 0);
+	memset(f->last[UNIC_CMD_QP_CREATE], 0, 64);
+	reset_nic(f);
+	memcpy(&made, f->last[UNIC_CMD_QP_CREATE], sizeof(made));
+	assert_int_equal(made.type, UNIC_QPT_UD);
+	assert_int_equal(made.miss, UNIC_QPM_BOUNCE);
+	fake_delete(f);
 }
 
 static void queues_come_back_in_error(void **state)
@@ -3573,6 +3626,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			reset_while_restoring_begins_again, keep, no_keep),
 		cmocka_unit_test_setup_teardown(queues_come_back_in_error, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(types_of_queue_pairs, keep,
 						no_keep),
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
