@@ -178,6 +178,7 @@ $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/datagrams.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $(foreach s,c S,
@@ -369,6 +370,10 @@ $(B)/bin/kio-liar: $(call objects,host,$(LIAR)) $(B)/lib/libunic.a
 HOLDERS := tests/qemu/holders.c
 $(B)/bin/holders: $(call objects,host,$(HOLDERS)) $(B)/lib/libunic.a
 
+# Datagrams and unreliable connections; for test_datagrams.py.
+DATAGRAMS := tests/qemu/datagrams.c
+$(B)/bin/datagrams: $(call objects,host,$(DATAGRAMS)) $(B)/lib/libunic.a
+
 $(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/share.c \
 	firmware/notice.c)
 $(B)/bin/unic-pool: LIBS := $(SANITIZE)
@@ -514,7 +519,7 @@ L_proofs := --level "proofs (a few)" --timeout 120 \
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
-	test_holders.py test_copy.py \
+	test_holders.py test_datagrams.py test_copy.py \
 	test_kio.py test_memory.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
@@ -538,7 +543,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
 	build-virt build-soft build-m3 \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
@@ -668,7 +673,7 @@ check-sources:
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(MPS2) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(MPS2) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
