@@ -63,12 +63,19 @@ static void one_command(uint8_t opcode, bool in_table)
 	nic = begin; /* one state, not one for each way through */
 }
 
-static void all_opcodes(bool owned)
+static bool is_batch(uint32_t opcode)
+{
+	return opcode == UNIC_CMD_MR_BATCH || opcode == UNIC_CMD_TOKEN_BATCH;
+}
+
+static void all_opcodes(bool owned, bool batches)
 {
 	uint32_t opcode;
 
 	any_state(owned);
 	for (opcode = 0; opcode <= UINT8_MAX; opcode++) {
+		if (is_batch(opcode) != batches)
+			continue;
 		one_command((uint8_t)opcode, true);
 		one_command((uint8_t)opcode, false);
 	}
@@ -77,6 +84,14 @@ static void all_opcodes(bool owned)
 void cmd_all(void)
 {
 	bar = hostile(UNIC_BAR_BYTES);
-	all_opcodes(true);
-	all_opcodes(false);
+	all_opcodes(true, false);
+	all_opcodes(false, false);
+}
+
+/* Commands in a list page, which name any region. */
+void batch_all(void)
+{
+	bar = hostile(UNIC_BAR_BYTES);
+	all_opcodes(true, true);
+	all_opcodes(false, true);
 }

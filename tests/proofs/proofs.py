@@ -62,6 +62,7 @@ PROOFS = {
     "ring-send": ("eva", "eva_link_ring.c", "send_all", 2000),
     "mailbox": ("eva", "eva_mbox.c", "mbox_all", 100),
     "commands": ("eva", "eva_cmd.c", "cmd_all", 600),
+    "batches": ("eva", "eva_cmd.c", "batch_all", 600),
     "frames": ("eva", "eva_roce_rx.c", "roce_rx_all", 1000),
     "access-memory": ("eva", "eva_access.c", "access_all", 5000),
 }
