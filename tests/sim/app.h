@@ -130,8 +130,10 @@ struct qp {
 #define LINK_SENDS 64u
 struct link {
 	struct qp *qp[2];
+	uint8_t type, miss; /* enum unic_qp_type, enum unic_qp_miss */
 	uint32_t gen;
-	/* SENDs of each end, in the order posted, of this generation */
+	/* SENDs of each end, in the order posted, of this generation; len 0:
+	 * must not arrive */
 	struct {
 		uint64_t op;
 		uint32_t len;
@@ -151,7 +153,8 @@ struct op {
 	uint8_t state, kind; /* enum scn_op_kind, RECEIVE or MEMOP */
 	uint8_t part;
 	bool quiet;	/* not signalled */
-	bool forbidden; /* must not succeed */
+	bool forbidden; /* must not succeed; on UC and UD: must not be seen */
+	bool refused;	/* must not succeed: our own NIC refuses it */
 	uint64_t id;
 	struct qp *qp;
 	struct link *link;
@@ -346,6 +349,10 @@ struct unic_sq_slot *app_qp_sq(struct qp *q);
 struct unic_rq_slot *app_qp_rq(struct qp *q);
 /** app_qp_cqe() - the next completion. */
 bool app_qp_cqe(struct qp *q, struct unic_cqe *out);
+/** app_mtu_shift() - of all queue pairs in this scenario. */
+uint32_t app_mtu_shift(void);
+/** app_qkey() - of both ends of @l, if it is for datagrams. */
+uint32_t app_qkey(const struct link *l);
 /** app_qp_arm() - tell me of the next one. */
 void app_qp_arm(struct qp *q);
 

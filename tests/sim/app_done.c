@@ -51,12 +51,13 @@ static void check_written(struct app *a, const struct op *o)
 
 static void succeeded(struct app *a, struct op *o)
 {
-	if (o->forbidden)
+	if (o->refused || (o->forbidden && op_reliable(o)))
 		sim_fail("oracle", "app %u: forbidden operation %llx succeeded",
 			 a->index, (unsigned long long)o->id);
 	if (o->kind == SCN_READ)
 		check_read(a, o);
-	if (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM)
+	if (op_reliable(o) &&
+	    (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM))
 		check_written(a, o);
 	a->ops_ok++;
 }
@@ -163,44 +164,88 @@ static void failed(struct app *a, struct op *o, const struct unic_cqe *c)
 	}
 }
 
-static uint64_t message_id(struct app *a, const struct op *o)
+static uint64_t message_id(struct app *a, uint32_t at)
 {
 	uint64_t id = 0;
 	uint32_t i;
 
 	for (i = 0; i < 8; i++)
-		id |= (uint64_t)*app_mem(a, o->local_at + i) << 8 * i;
+		id |= (uint64_t)*app_mem(a, at + i) << 8 * i;
 	return id;
+}
+
+/* Which of the messages from end @from @id is, from the first on that may come;
+ * NULL: none. Unreliable ones may come twice and in any order. */
+static bool find_sent(struct link *l, uint32_t from, uint64_t id, uint32_t *at)
+{
+	bool rc = l->type == UNIC_QPT_RC;
+	uint32_t first = rc ? l->got[from] : 0;
+
+	if (l->sends[from] - first > LINK_SENDS)
+		first = l->sends[from] - LINK_SENDS;
+	for (*at = first; *at != l->sends[from]; ++*at)
+		if (l->sent[from][*at % LINK_SENDS].op == id)
+			return true;
+	return false;
+}
+
+/* What a datagram begins with: who sent it. */
+static void check_grh(struct app *a, const struct op *o,
+		      const struct unic_cqe *c)
+{
+	const struct qp *peer = o->qp->link->qp[!o->qp->end];
+	static const uint8_t nothing[20];
+	uint8_t grh[UNIC_GRH_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < sizeof(grh); i++)
+		grh[i] = *app_mem(a, o->local_at + i);
+	if (!(c->flags & UNIC_WC_GRH) || memcmp(grh, nothing, 20) ||
+	    grh[20] != 0x45 || grh[35] != 1 + peer->app->node ||
+	    grh[39] != 1 + a->node ||
+	    (unic_from_le32(c->token) & 0xffffff) != peer->qpn)
+		sim_fail("oracle", "app %u: a datagram of nobody it knows",
+			 a->index);
 }
 
 /* Messages arrive once, in the order sent, whole. */
 static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 {
 	struct link *l = o->link;
-	uint32_t from = !o->qp->end, at, i, len = unic_from_le32(c->byte_len);
-	uint64_t id = message_id(a, o);
+	uint32_t grh = l->type == UNIC_QPT_UD ? UNIC_GRH_BYTES : 0;
+	uint32_t from = !o->qp->end, data = o->local_at + grh, at, i;
+	uint32_t len = unic_from_le32(c->byte_len) - grh;
+	uint64_t id = message_id(a, data);
 
 	if (c->opcode == UNIC_WC_RECV_WRITE_IMM || o->gen != l->gen)
 		return;
-	for (at = l->got[from]; at != l->sends[from]; at++)
-		if (l->sent[from][at % LINK_SENDS].op == id)
-			break;
+	if (grh)
+		check_grh(a, o, c);
+	if (!find_sent(l, from, id, &at) && !op_reliable(o) &&
+	    l->sends[from] > LINK_SENDS)
+		return; /* an old one */
 	if (at == l->sends[from])
 		sim_fail("once",
 			 "app %u receives message %llx, which nobody sent, or "
 			 "twice, or out of order",
 			 a->index, (unsigned long long)id);
+	if (!l->sent[from][at % LINK_SENDS].len)
+		sim_fail("oracle",
+			 "app %u receives %llx, sent with another "
+			 "Q_Key",
+			 a->index, (unsigned long long)id);
 	if (l->sent[from][at % LINK_SENDS].len != len)
 		sim_fail("oracle", "app %u: message %llx has %u bytes, not %u",
 			 a->index, (unsigned long long)id, len,
 			 l->sent[from][at % LINK_SENDS].len);
-	l->got[from] = at + 1;
+	if (op_reliable(o))
+		l->got[from] = at + 1;
 	if (c->opcode == UNIC_WC_RECV_TOKEN) {
 		op_token_used(a, id, c);
 		return;
 	}
 	for (i = 8; i < len; i++)
-		if (*app_mem(a, o->local_at + i) != oracle_byte(id, i))
+		if (*app_mem(a, data + i) != oracle_byte(id, i))
 			sim_fail("oracle",
 				 "app %u: byte %u of message %llx is wrong",
 				 a->index, i, (unsigned long long)id);
@@ -227,7 +272,7 @@ void op_end(struct app *a, struct op *o, uint8_t status)
 	o->qp->sq_slots--;
 	a->ops_done++;
 	/* a frame of it may still be on the way */
-	if (status && op_is_write(o))
+	if ((status || !op_reliable(o)) && op_is_write(o))
 		o->state = OP_LINGERS;
 	else
 		op_let_go(o);

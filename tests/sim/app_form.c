@@ -178,7 +178,7 @@ static struct op *request(struct app *a, uint32_t i, uint8_t opcode,
 	struct qp *q = op_some_qp(a, sim_below(&a->rng, APP_QPS));
 	struct op *o = op_free(a);
 
-	if (!q || !o)
+	if (!q || !o || q->link->type == UNIC_QPT_UD)
 		return NULL;
 	*o = (struct op){ .kind = MEMOP,
 			  .id = op_id(a),

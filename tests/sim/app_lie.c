@@ -71,11 +71,13 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 	if (o->local_at == NOTHING)
 		return false;
 	op_set_remote(o, peer, m);
+	o->refused = o->link->type == UNIC_QPT_UD || o->kind == SCN_READ;
 	s = op_put_wr(a, o);
 	if (r >> 42 & 1) {
 		s->remote = unic_to_le64(m->iova + m->bytes / PARTS);
 		s->rkey = unic_to_le32(m->stag);
 		lie_local(a, s, r);
+		o->refused = true;
 	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
 		   o->kind == SCN_WRITE) {
 		s->remote = unic_to_le64(private->iova);

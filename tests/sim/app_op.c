@@ -5,7 +5,8 @@
 #include "app_op.h"
 #include "oracle.h"
 
-#define TRIES 60u /* a step that never becomes possible is skipped */
+#define LINGER 8u  /* WRITEs of UC, then their connection is made anew */
+#define TRIES  60u /* a step that never becomes possible is skipped */
 
 /* ------------------------------------------------------------------ receives */
 
@@ -187,7 +188,9 @@ void op_post(struct app *a, struct op *o)
 	    o->kind == SCN_TOKEN) {
 		l->sent[q->end][l->sends[q->end] % LINK_SENDS].op = o->id;
 		l->sent[q->end][l->sends[q->end]++ % LINK_SENDS].len =
-			o->ctrl ? o->ctrl : o->len;
+			o->forbidden ? 0
+			: o->ctrl    ? o->ctrl
+				     : o->len;
 	}
 	once_post(o->id, op_queue(q), o->quiet);
 	q->sq_open += !o->quiet;
@@ -230,6 +233,34 @@ uint64_t op_iova(const struct region *r, uint32_t at)
 	return r->iova + (at - r->at);
 }
 
+/* To the other end, now and then with a key that is not its own. */
+static void aim(struct op *o, struct unic_sq_slot *s, uint64_t r)
+{
+	const struct qp *peer = o->qp->link->qp[!o->qp->end];
+	uint32_t key = app_qkey(o->link);
+
+	if (r >> 30 & 1) /* "that of the queue pair" */
+		key ^= 1u << 31;
+	if (!(r >> 31 & 7)) {
+		key = app_qkey(o->link) ^ 1u << (r >> 34) % 31;
+		o->forbidden = true;
+	}
+	s->remote =
+		unic_to_le64(UNIC_UD_TO(0x0a000001u + peer->app->node, key));
+	s->rkey = unic_to_le32(peer->qpn);
+}
+
+/* Bytes of one message, at most. */
+static uint32_t most(const struct op *o)
+{
+	uint32_t mtu = 1u << app_mtu_shift();
+
+	if (o->link->type != UNIC_QPT_UD)
+		return APP_CHUNK;
+	return mtu < APP_CHUNK - UNIC_GRH_BYTES ? mtu
+						: APP_CHUNK - UNIC_GRH_BYTES;
+}
+
 /* It takes a form of its peer away, if there is one. */
 static void invalidate(const struct op *o, struct unic_sq_slot *s, uint64_t r)
 {
@@ -246,7 +277,7 @@ static bool post_send(struct app *a, struct op *o, uint64_t r)
 {
 	struct unic_sq_slot *s;
 
-	o->len = some_len(r, APP_CHUNK);
+	o->len = some_len(r, most(o));
 	if (o->len < 8)
 		o->len = 8;
 	if (o->len > o->local->bytes / PARTS)
@@ -256,7 +287,9 @@ static bool post_send(struct app *a, struct op *o, uint64_t r)
 		return false;
 	op_fill_source(a, o);
 	s = op_put_wr(a, o);
-	if (o->kind == SCN_SEND && r >> 60 & 1)
+	if (o->link->type == UNIC_QPT_UD)
+		aim(o, s, r);
+	else if (op_reliable(o) && o->kind == SCN_SEND && r >> 60 & 1)
 		invalidate(o, s, r >> 32);
 	op_post(a, o);
 	return true;
@@ -300,6 +333,30 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 
 /* ------------------------------------------------------------------- script */
 
+/* What the script asks for, or what there is of that on @l. */
+static uint8_t fit(const struct link *l, uint8_t kind)
+{
+	if (l->type == UNIC_QPT_RC || kind == SCN_LIE)
+		return kind;
+	if (kind == SCN_TOKEN)
+		return SCN_SEND;
+	if (l->type == UNIC_QPT_UC)
+		return kind == SCN_READ ? SCN_WRITE : kind;
+	return kind == SCN_SEND_IMM || kind == SCN_WRITE_IMM ? SCN_SEND_IMM
+							     : SCN_SEND;
+}
+
+/* Nobody says when a WRITE of UC has arrived, or that it never will, until the
+ * queue pair is gone. */
+static bool too_many_linger(const struct app *a, const struct link *l)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < APP_OPEN; i++)
+		n += a->op[i].state == OP_LINGERS && a->op[i].link == l;
+	return n >= LINGER && l->type == UNIC_QPT_UC;
+}
+
 static bool try_post(struct app *a, const struct scn_op *s)
 {
 	struct qp *q = op_some_qp(a, s->r >> 56);
@@ -308,7 +365,11 @@ static bool try_post(struct app *a, const struct scn_op *s)
 
 	if (!q || !m || !o)
 		return false;
-	*o = (struct op){ .kind = s->kind,
+	if (too_many_linger(a, q->link)) {
+		app_link_break(q->link);
+		return false;
+	}
+	*o = (struct op){ .kind = fit(q->link, s->kind),
 			  .id = op_id(a),
 			  .qp = q,
 			  .link = q->link,
@@ -318,13 +379,13 @@ static bool try_post(struct app *a, const struct scn_op *s)
 			  .local_was = m->revoked,
 			  .part = PART_SOURCE,
 			  .quiet = !(s->r >> 44 & 3) && !op_quiet_open(a) };
-	if (s->kind == SCN_LIE || s->kind == SCN_TOKEN)
+	if (o->kind == SCN_LIE || o->kind == SCN_TOKEN)
 		o->quiet = false;
-	if (s->kind == SCN_TOKEN)
+	if (o->kind == SCN_TOKEN)
 		return op_token_post(a, o, s->r);
-	if (s->kind == SCN_SEND || s->kind == SCN_SEND_IMM)
+	if (o->kind == SCN_SEND || o->kind == SCN_SEND_IMM)
 		return post_send(a, o, s->r);
-	if (s->kind == SCN_LIE)
+	if (o->kind == SCN_LIE)
 		return op_lie(a, o, s->r);
 	return post_rdma(a, o, s->r);
 }

@@ -35,6 +35,8 @@ bool op_local_revoked(const struct op *o);
 bool op_remote_revoked(const struct op *o);
 /** op_let_go() - the bytes it used at both ends are free again. */
 void op_let_go(struct op *o);
+/** op_reliable() - has it arrived when it completes? */
+bool op_reliable(const struct op *o);
 /** op_is_write() - does it write memory of the peer? */
 bool op_is_write(const struct op *o);
 /** op_quiet_open() - is one open whose success is not told? */

@@ -73,6 +73,11 @@ void op_let_go(struct op *o)
 	o->state = OP_FREE;
 }
 
+bool op_reliable(const struct op *o)
+{
+	return o->link->type == UNIC_QPT_RC;
+}
+
 bool op_is_write(const struct op *o)
 {
 	return o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM ||

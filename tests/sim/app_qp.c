@@ -57,6 +57,16 @@ void app_break(struct app *a)
 			app_link_break(a->qp[i].link);
 }
 
+uint32_t app_mtu_shift(void)
+{
+	return (uint32_t)(8 + sim_seed() % 3);
+}
+
+uint32_t app_qkey(const struct link *l)
+{
+	return 0x11110000u + (uint32_t)(l - links);
+}
+
 static uint8_t *ring(struct qp *q, uint32_t off)
 {
 	return app_mem(q->app, q->index * 4096) + off;
@@ -161,6 +171,11 @@ static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
 	(void)bytes;
 	memcpy(&reg, rec, sizeof(reg));
 	memcpy(&obj, rec, sizeof(obj));
+	if (status == UNIC_ST_INVALID)
+		sim_fail("once",
+			 "app %u: a queue in state %u is refused as it "
+			 "is asked for",
+			 a->index, was);
 	if (status) {
 		later(q, leads[was].bad);
 		return;
@@ -244,6 +259,8 @@ static void ask_qp(struct qp *q)
 		.rq_class = unic_to_le32(APP_CHUNK),
 		.db_index = (uint8_t)q->index,
 		.pd = unic_to_le32(q->app->pd),
+		.type = q->link->type,
+		.miss = q->link->miss,
 	};
 
 	/* tails of an earlier QP of this row would be posted again */
@@ -258,24 +275,34 @@ static void ask_state(struct qp *q, uint8_t state)
 	struct unic_ctl_qp_modify r = { .id = unic_to_le32(q->id),
 					.state = state };
 
-	if (state == UNIC_QPS_INIT)
-		r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
-	if (state == UNIC_QPS_RTR) {
-		r.mtu_shift = (uint8_t)(8 + sim_seed() % 3);
+	bool rc = q->link->type == UNIC_QPT_RC,
+	     ud = q->link->type == UNIC_QPT_UD;
+
+	if (state == UNIC_QPS_INIT && !ud)
+		r.rights = UNIC_MR_REMOTE_WRITE |
+			   (rc ? UNIC_MR_REMOTE_READ : 0);
+	if (state == UNIC_QPS_INIT && ud)
+		r.qkey = unic_to_le32(app_qkey(q->link));
+	if (state == UNIC_QPS_RTR)
+		r.mtu_shift = (uint8_t)app_mtu_shift();
+	if (state == UNIC_QPS_RTR && rc) {
 		r.rnr_timer = 10; /* 0.32 ms */
 		r.max_dest_rd = 4;
+		r.vendor = 1;
+	}
+	if (state == UNIC_QPS_RTR && !ud) {
 		r.dest_qpn = unic_to_le32(peer->qpn);
 		r.rq_psn = unic_to_le32(peer->psn);
 		r.dest_ipv4 = unic_to_le32(0x0a000001u + peer->app->node);
 		port_mac((uint8_t)peer->app->node, r.dest_mac);
-		r.vendor = 1;
 	}
-	if (state == UNIC_QPS_RTS) {
+	if (state == UNIC_QPS_RTS)
+		r.sq_psn = unic_to_le32(q->psn);
+	if (state == UNIC_QPS_RTS && rc) {
 		r.max_rd = 4;
 		r.timeout = 8; /* 1 ms */
 		r.retry_cnt = 7;
 		r.rnr_retry = 6;
-		r.sq_psn = unic_to_le32(q->psn);
 	}
 	ask(q, UNIC_CTL_QP_MODIFY, &r);
 }

@@ -98,6 +98,23 @@ static void make_links(struct scenario *s, struct sim_rng *r)
 		}
 }
 
+/* One of five connections is unreliable, and one is for datagrams. A stream of its
+ * own, as above. */
+static void make_types(struct scenario *s)
+{
+	static const uint8_t types[] = { UNIC_QPT_RC, UNIC_QPT_RC, UNIC_QPT_RC,
+					 UNIC_QPT_UC, UNIC_QPT_UD };
+	struct sim_rng r;
+	uint32_t i;
+
+	sim_rng_init(&r, s->seed, 3);
+	for (i = 0; i < s->links; i++) {
+		s->link[i].type = types[sim_below(&r, sizeof(types))];
+		if (s->link[i].type != UNIC_QPT_RC)
+			s->link[i].miss = (uint8_t)sim_below(&r, 3);
+	}
+}
+
 static void make_ops(struct scenario *s, struct sim_rng *r)
 {
 	static const uint8_t kinds[] = {
@@ -151,6 +168,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	make_ports(s);
 	make_apps(s, &r);
 	make_links(s, &r);
+	make_types(s);
 	make_ops(s, &r);
 	make_faults(s, &r);
 }
@@ -189,6 +207,12 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_RESET] = "reset of NIC",
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
 	[SCN_BREAK] = "end of the connections of application",
+};
+
+static const char *const type_name[] = {
+	[UNIC_QPT_RC] = "RC",
+	[UNIC_QPT_UC] = "UC",
+	[UNIC_QPT_UD] = "UD",
 };
 
 static const char *const port_name[PORT_KINDS] = {
@@ -233,8 +257,8 @@ void scenario_print(const struct scenario *s, FILE *f)
 				behaviours[s->app[i].behaviour].name,
 				s->app[i].node, s->app[i].weight);
 	for (i = 0; i < s->links; i++)
-		fprintf(f, "  link: app %u - app %u\n", s->link[i].app[0],
-			s->link[i].app[1]);
+		fprintf(f, "  link: app %u - app %u, %s\n", s->link[i].app[0],
+			s->link[i].app[1], type_name[s->link[i].type]);
 	for (i = 0; i < s->faults; i++)
 		if (!s->fault[i].off)
 			fprintf(f, "  at %llu us%s: %s %u, for %llu us\n",

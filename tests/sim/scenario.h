@@ -48,6 +48,7 @@ struct scn_app {
 
 struct scn_link {
 	uint8_t app[2];
+	uint8_t type, miss; /* enum unic_qp_type, enum unic_qp_miss */
 };
 
 struct scn_op {
