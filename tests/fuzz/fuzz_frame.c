@@ -14,6 +14,9 @@
 #define STEPS	 40u
 #define WORKS	 256u
 #define BODY_MAX 1100u
+#define QPS	 4u
+#define UC	 2u /* of them, and with itself */
+#define UD	 3u
 
 enum {
 	OFF_IP = UNIC_ETH_BYTES,
@@ -29,10 +32,15 @@ static uint8_t *const frame = room + 2;
 static struct {
 	bool open[WORKS];
 	uint32_t posted, done;
-	uint32_t busy[2]; /* of queue pairs 2 and 3: open, both directions */
-	uint8_t slot[2][RIG_SLOTS]; /* whose each receive slot is */
-	uint32_t head[2]; /* first receive slot that is not free again */
+	uint32_t busy[QPS]; /* of queue pairs 2 to 5: open, both directions */
+	uint8_t slot[QPS][RIG_SLOTS]; /* whose each receive slot is */
+	uint32_t head[QPS]; /* first receive slot that is not free again */
 } work;
+
+static uint32_t proc_of(uint32_t i)
+{
+	return i == 1;
+}
 
 static void put(uint32_t off, uint32_t bytes, uint32_t v)
 {
@@ -98,7 +106,8 @@ static void put_tketh(struct input *in, uint32_t off, uint32_t payload)
 }
 
 /* Extension headers that @op needs; returns their bytes. */
-static uint32_t put_ext(struct input *in, uint8_t op, uint32_t payload)
+static uint32_t put_ext(struct input *in, uint32_t i, uint8_t op,
+			uint32_t payload)
 {
 	switch (op) {
 	case UNIC_OP_WRITE_FIRST:
@@ -106,6 +115,11 @@ static uint32_t put_ext(struct input *in, uint8_t op, uint32_t payload)
 	case UNIC_OP_READ_REQUEST:
 		put_reth(in, OFF_EXT, payload);
 		return 16;
+	case UNIC_OP_UC_WRITE_FIRST:
+	case UNIC_OP_UC_WRITE_ONLY:
+		put_reth(in, OFF_EXT, payload);
+		return 16;
+	case UNIC_OP_UC_WRITE_ONLY_IMM:
 	case UNIC_OP_WRITE_ONLY_IMM:
 		put_reth(in, OFF_EXT, payload);
 		put(OFF_EXT + 16, 4, in_u32(in));
@@ -113,6 +127,9 @@ static uint32_t put_ext(struct input *in, uint8_t op, uint32_t payload)
 	case UNIC_OP_SEND_LAST_IMM:
 	case UNIC_OP_SEND_ONLY_IMM:
 	case UNIC_OP_WRITE_LAST_IMM:
+	case UNIC_OP_UC_SEND_FIRST + 3:
+	case UNIC_OP_UC_SEND_ONLY + 1:
+	case UNIC_OP_UC_WRITE_LAST + 1:
 		put(OFF_EXT, 4, in_u32(in));
 		return 4;
 	case UNIC_OP_TOKEN_FIRST:
@@ -135,9 +152,16 @@ static uint32_t put_ext(struct input *in, uint8_t op, uint32_t payload)
 		put(OFF_EXT + 4, 4, in_u16(in));
 		return 8;
 	case UNIC_OP_UD_SEND_ONLY:
-		put(OFF_EXT, 4, in_odd(in) ? in_u32(in) : UNIC_QKEY_GSI);
+	case UNIC_OP_UD_SEND_ONLY_IMM:
+		put(OFF_EXT, 4,
+		    in_odd(in) ? in_u32(in)
+		    : i == UD  ? far_qp(i)->qkey
+			       : UNIC_QKEY_GSI);
 		put(OFF_EXT + 4, 4, 1);
-		return 8;
+		if (op == UNIC_OP_UD_SEND_ONLY)
+			return 8;
+		put(OFF_EXT + 8, 4, in_u32(in));
+		return 12;
 	default:
 		return 0;
 	}
@@ -164,7 +188,7 @@ static uint32_t pick_psn(struct input *in, uint8_t op, uint32_t i)
 	return psn & UNIC_PSN_MASK;
 }
 
-static void put_ip(uint32_t len)
+static void put_ip(uint32_t from, uint32_t len)
 {
 	uint32_t sum = 0, i;
 
@@ -175,7 +199,7 @@ static void put_ip(uint32_t len)
 	put(OFF_IP + 2, 2, len - UNIC_ETH_BYTES);
 	put(OFF_IP + 4, 4, 0x4000);
 	put(OFF_IP + 8, 4, 0x40110000);
-	put(OFF_IP + 12, 4, WORLD_PEER_IP);
+	put(OFF_IP + 12, 4, from);
 	put(OFF_IP + 16, 4, 0x0a000001);
 	for (i = OFF_IP; i < OFF_UDP; i += 2)
 		sum += (uint32_t)frame[i] << 8 | frame[i + 1];
@@ -192,7 +216,7 @@ static void put_headers(uint32_t i, uint32_t len)
 {
 	const struct unic_roce_tmpl *t = &near_qp(i)->tmpl;
 
-	put_ip(len);
+	put_ip(i == UC ? 0x0a000001 : WORLD_PEER_IP, len);
 	memcpy(frame + OFF_UDP, &t->h.word[8], 2);
 }
 
@@ -228,18 +252,25 @@ static uint32_t make_roce(struct input *in)
 		0x10, 0x11, 0x64, 0xc0, 0xc1, 0xc2, 0xc3, 0xd0,
 		0x04, 0x0a, 0x0c, 0x17, 0xc3, 0xc0, 0x06, 0x16,
 	};
-	uint8_t op = ops[in_below(in, sizeof(ops))];
-	uint32_t i = in_below(in, 2), flags = in_u8(in), payload, ext, body;
-	uint32_t pad, dqpn = far_qp(i)->qpn;
+	uint32_t how = in_u8(in), i = in_below(in, 2);
+	uint8_t op = ops[how % sizeof(ops)];
+	uint32_t flags = in_u8(in), payload, ext, body, pad, dqpn;
 
+	if (how >= 208) { /* for one of UC, or of UD */
+		i = how % 4 ? UC : UD;
+		op = i == UD ? UNIC_OP_UD_SEND_ONLY + (flags >> 2 & 1)
+			     : UNIC_OP_UC_SEND_FIRST + in_below(in, 12);
+	}
+	dqpn = far_qp(i)->qpn;
 	payload = payload_bytes(in, op);
-	ext = put_ext(in, op, claimed_bytes(in, op, payload));
+	ext = put_ext(in, i, op, claimed_bytes(in, op, payload));
 	in_bytes(in, frame + OFF_EXT + ext, payload < 8 ? payload : 8);
 	body = (ext + payload + 3) & ~3u;
 	pad = flags & 16 && in_odd(in) ? 3 : body - ext - payload;
 	if (flags & 64 && in_odd(in)) /* ends within its own headers */
 		body = 4 * in_below(in, 7);
-	if (op == UNIC_OP_UD_SEND_ONLY || (flags & 32 && in_odd(in)))
+	if ((op == UNIC_OP_UD_SEND_ONLY && i != UD) ||
+	    (flags & 32 && in_odd(in)))
 		dqpn = 1;
 	put(OFF_BTH, 1, op);
 	put(OFF_BTH + 1, 1, pad << UNIC_BTH_PAD_SHIFT | (flags & 0x80));
@@ -303,8 +334,8 @@ static void take_completions(void)
 	uint32_t i;
 	uint64_t id;
 
-	for (i = 0; i < 2; i++) {
-		world_dirty(i, 0, 4096); /* where it says how far it is */
+	for (i = 0; i < QPS; i++) {
+		world_dirty(proc_of(i), 0, 4096); /* where it says how far */
 		while (rig_cqe(&world.rig, &world.qp[2 + i], &cqe)) {
 			id = unic_from_le64(cqe.wr_id);
 			must(id < WORKS && work.open[id]);
@@ -325,8 +356,8 @@ static uint64_t new_work(uint32_t i)
 static const struct rig_mr *region_of(uint32_t i, bool receive)
 {
 	if (receive)
-		return &world.mr[i ? W_OTHER_MSG : W_MESSAGES];
-	return &world.mr[i ? W_OTHER : W_FOUR];
+		return &world.mr[proc_of(i) ? W_OTHER_MSG : W_MESSAGES];
+	return &world.mr[proc_of(i) ? W_OTHER : W_FOUR];
 }
 
 /* Receives may complete out of order; their slots are free in order. */
@@ -352,22 +383,31 @@ static void post_recv(struct input *in, uint32_t i, const struct rig_mr *mr)
 
 static void post(struct input *in)
 {
-	uint32_t i = in_below(in, 2), kind = in_below(in, 8);
+	uint32_t how = in_u8(in), kind = in_below(in, 8);
+	uint32_t i = how < 208 ? how % 2 : 2 + how % 2;
 	struct rig_qp *q = &world.qp[2 + i];
 	const struct rig_mr *mr = region_of(i, kind >= 6);
+	uint64_t remote = 0x5000;
+	uint32_t rkey = 0x1234;
 
 	if (work.posted == WORKS || work.busy[i] >= RIG_SLOTS)
 		return;
-	world_dirty(i, 0, 4096);
-	world_dirty(i, (uint64_t)(q->rings.mem - world.rig.port.window[i]),
-		    8192);
+	world_dirty(proc_of(i), 0, 4096);
+	world_dirty(
+		proc_of(i),
+		(uint64_t)(q->rings.mem - world.rig.port.window[proc_of(i)]),
+		8192);
 	if (in_u8(in) & 1) /* its pages may not be there */
-		mr = &world.paged[i];
+		mr = &world.paged[proc_of(i)];
+	if (i == UD) { /* to itself, or to somebody who has to be asked for */
+		remote = UNIC_UD_TO(0x0a000001 + (how & 6), 1u << 31);
+		rkey = q->qpn;
+	}
 	if (kind >= 6)
 		post_recv(in, i, mr);
 	else
 		rig_send(&world.rig, q, (uint8_t)(1 + kind), new_work(i), mr,
-			 in_u8(in), in_u16(in) % 4000u, 0x5000, 0x1234);
+			 in_u8(in), in_u16(in) % 4000u, remote, rkey);
 }
 
 static void acknowledge(const struct rig_mr *m)
@@ -443,10 +483,12 @@ static bool excused(void)
 
 	return nic->state == UNIC_NIC_FAILED ||
 	       nic->cqs.cq[near_qp(0)->send_cq].error ||
-	       nic->cqs.cq[near_qp(1)->send_cq].error;
+	       nic->cqs.cq[near_qp(1)->send_cq].error ||
+	       nic->cqs.cq[near_qp(UC)->send_cq].error ||
+	       nic->cqs.cq[near_qp(UD)->send_cq].error;
 }
 
-/* Both queue pairs die; all that was posted must come back. */
+/* All queue pairs die; all that was posted must come back. */
 static void end_queues(void)
 {
 	uint32_t i;
@@ -456,10 +498,10 @@ static void end_queues(void)
 	world_settle(50000000);
 	take_completions();
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < QPS; i++) {
 		struct unic_cmd_qp_modify cmd = {
 			.hdr = { .opcode = UNIC_CMD_QP_MODIFY },
-			.proc = unic_to_le32(i),
+			.proc = unic_to_le32(proc_of(i)),
 			.qpn = unic_to_le32(far_qp(i)->qpn),
 			.state = UNIC_QPS_ERR,
 		};
@@ -481,12 +523,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	world_begin(true);
 	memset(&work, 0, sizeof(work));
-	for (i = 0; i < 8; i++) { /* those the world comes with */
+	for (i = 0; i < 4 * QPS; i++) { /* those the world comes with */
 		work.open[i] = true;
 		work.busy[i / 4]++;
 		work.slot[i / 4][i % 4] = (uint8_t)i;
 	}
-	work.posted = 8;
+	work.posted = 4 * QPS;
 	world_mode(in_u8(&in));
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&in);

@@ -19,6 +19,14 @@ static struct unic_db_page *doorbells(void)
 	return (void *)window();
 }
 
+/* One of its own: mostly of RC. */
+static struct rig_qp *some_qp(struct input *in)
+{
+	uint32_t how = in_u8(in);
+
+	return &world.qp[how < 208 ? how % 3 : 4 + how % 2];
+}
+
 /* A range that is mostly inside of a region that is mostly its own. */
 static void make_sge(struct input *in, struct unic_sge *sge)
 {
@@ -55,9 +63,24 @@ static void make_target(struct input *in, struct unic_sq_slot *s)
 	}
 }
 
+/* To itself, or to one that takes none; by its own key or another. */
+static void make_datagram(struct input *in, struct unic_sq_slot *s)
+{
+	uint32_t how = in_u8(in);
+	const struct rig_qp *to = how < 200 ? &world.qp[5] : some_qp(in);
+	uint32_t key = how & 1 ? to->qkey : 1u << 31;
+
+	if (how % 16 == 0)
+		key = in_u32(in);
+	s->opcode = UNIC_WR_SEND + (how >> 1 & 1);
+	s->rkey = unic_to_le32(how % 32 == 1 ? in_u32(in) : to->qpn);
+	s->remote = unic_to_le64(
+		UNIC_UD_TO(0x0a000001u + (how % 8 == 2 ? in_u8(in) : 0), key));
+}
+
 static void post_send(struct input *in)
 {
-	struct rig_qp *q = &world.qp[in_below(in, 3)];
+	struct rig_qp *q = some_qp(in);
 	uint32_t at = q->sq_tail % RIG_SLOTS, n, i, how = in_u8(in);
 	struct unic_sq_slot *s = &q->sq[at];
 	struct unic_sge *ext = (void *)&q->sq[(at + 1) % RIG_SLOTS];
@@ -67,6 +90,8 @@ static void post_send(struct input *in)
 	s->flags = in_u8(in) & UNIC_WR_FLAGS_ALL;
 	s->imm = unic_to_le32(in_u8(in));
 	make_target(in, s);
+	if (q == &world.qp[5] && !in_odd(in))
+		make_datagram(in, s);
 	if (s->flags & UNIC_WR_INLINE) {
 		n = s->inline_len = (uint8_t)in_below(in, 100);
 		if (n > UNIC_SQ_INLINE_BASE)
@@ -126,7 +151,7 @@ static void post_memop(struct input *in)
 {
 	static const uint8_t op_of[] = { UNIC_WR_BIND_MW, UNIC_WR_REG_MR,
 					 UNIC_WR_REG_INDIRECT };
-	struct rig_qp *q = &world.qp[in_below(in, 3)];
+	struct rig_qp *q = some_qp(in);
 	uint32_t at = q->sq_tail % RIG_SLOTS, how = in_u8(in);
 	struct unic_sq_slot *s = &q->sq[at];
 	struct unic_sge *ext = (void *)&q->sq[(at + 1) % RIG_SLOTS];
@@ -170,7 +195,7 @@ static void write_list(struct input *in)
 
 static void post_receive(struct input *in)
 {
-	struct rig_qp *q = &world.qp[in_below(in, 3)];
+	struct rig_qp *q = some_qp(in);
 	struct unic_rq_slot *s = &q->rq[q->rq_tail % RIG_SLOTS];
 	uint32_t i, how = in_u8(in);
 
@@ -187,7 +212,7 @@ static void post_receive(struct input *in)
 /* Tails, arm words and consumed records, right or wrong. */
 static void doorbell(struct input *in)
 {
-	struct rig_qp *q = &world.qp[in_below(in, 3)];
+	struct rig_qp *q = some_qp(in);
 	uint32_t kind = in_below(in, 5), v = in_u32(in);
 
 	if (kind < 3) {
@@ -247,7 +272,7 @@ static void command(struct input *in)
 		c.qp.state = in_odd(in) ? UNIC_QPS_RESET : UNIC_QPS_ERR;
 		/* fall through */
 	case UNIC_CMD_QP_DESTROY:
-		c.obj.id = unic_to_le32(world.qp[in_below(in, 3)].qpn);
+		c.obj.id = unic_to_le32(some_qp(in)->qpn);
 		break;
 	default: /* PROC_DETACH of process 0 */
 		break;

@@ -129,6 +129,26 @@ static void build_receives(struct rig *r)
 	}
 }
 
+/* Their receives: the first may have to wait for its pages. */
+static void build_unreliable(struct rig *r)
+{
+	uint32_t i, k;
+
+	for (i = 4; i < 6; i++) {
+		struct rig_qp *q = &world.qp[i];
+
+		rig_qp_of(r, 0, world.pd[0], i,
+			  i == 4 ? UNIC_QPT_UC : UNIC_QPT_UD,
+			  i == 4 ? UNIC_QPM_BOUNCE : UNIC_QPM_SUBSTITUTE, 512,
+			  q);
+		rig_connect(r, q, r, q);
+		for (k = 0; k < 4; k++)
+			rig_recv(r, q, 4 * (i - 2) + k,
+				 k ? &world.mr[W_MESSAGES] : &world.paged[0],
+				 k * 600, 600);
+	}
+}
+
 static void build(bool icrc)
 {
 	struct rig *r = &world.rig;
@@ -143,7 +163,7 @@ static void build(bool icrc)
 		rig_attach(r, i, 1 + i);
 		world.pd[i] = rig_pd(r, i);
 	}
-	for (i = 0; i < WORLD_QPS; i++)
+	for (i = 0; i < 4; i++)
 		rig_qp(r, i == 3, world.pd[i == 3], i, &world.qp[i]);
 	rig_connect(r, &world.qp[0], r, &world.qp[1]);
 	build_peer(r);
@@ -156,6 +176,7 @@ static void build(bool icrc)
 	build_token(r, 3, world.pd[0], &world.mr[W_FOUR], 6000, 0,
 		    UNIC_TOKEN_F_MULTI);
 	build_receives(r);
+	build_unreliable(r);
 	rig_poll(r);
 	sane(&r->nic);
 }

@@ -14,7 +14,7 @@
 #include "rig.h"
 
 #define WORLD_PAGES  (FAKE_WINDOW_BYTES / 4096u)
-#define WORLD_QPS    4u
+#define WORLD_QPS    6u
 #define WORLD_MRS    6u
 #define WORLD_TOKENS 4u
 #define WORLD_FORMS  6u
@@ -51,7 +51,7 @@ struct world {
 	struct rig_mr paged[2]; /* DEMAND, 8 pages, of process 0 and 1 */
 	struct world_token token[WORLD_TOKENS]; /* the last for many */
 	/* 0 and 1: process 0, to each other; 2: process 0, 3: process 1, to
-	 * the peer, 10.0.0.2 */
+	 * the peer, 10.0.0.2; process 0: 4 of UC, to itself, 5 of UD */
 	struct rig_qp qp[WORLD_QPS];
 	uint32_t peer_qpn[2]; /* of queue pairs 2 and 3 there */
 	uint8_t peer_mac[6];
