@@ -229,11 +229,14 @@ int unicd_board_event(struct unic_os *os)
 	struct bus_msg msg;
 	int err = receive(os->bus_fd, &msg, MSG_DONTWAIT);
 
+	/* Its doorbells are lost, and the bus does not send them twice. */
 	if (err == -EMFILE)
-		unicd_say("a NIC that joined is not seen: %s (ulimit -n)",
+		unicd_say("a NIC that joined cannot be had: %s (ulimit -n)",
 			  strerror(EMFILE));
+	if (err == -EPIPE)
+		unicd_say("unic-bus is gone");
 	if (err)
-		return err == -EPIPE ? err : 0;
+		return err == -EPIPE || err == -EMFILE ? err : 0;
 	switch (unic_from_le16(msg.u.hdr.type)) {
 	case UNIC_BUS_NIC_JOINED:
 		nic_joined(os, &msg);

@@ -191,8 +191,8 @@ uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i);
 /** unicd_board_own() - memory and doorbells of our own, for the loop-back. */
 int unicd_board_own(struct unic_os *os);
 
-/** unicd_board_event() - the bus has something to say: plugs the NIC. -EPIPE
- * when it is gone. */
+/** unicd_board_event() - the bus has something to say: plugs the NIC. -EPIPE when
+ * it is gone, -EMFILE when a NIC came that cannot be had; both were said. */
 int unicd_board_event(struct unic_os *os);
 
 /* --- line.c */

@@ -290,7 +290,6 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 	case UNICD_EV_BUS:
 		if (!unicd_board_event(os))
 			return true;
-		unicd_say("unic-bus is gone");
 		os->bus_fd = -1;
 		return false;
 	case UNICD_EV_NIC:
