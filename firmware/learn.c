@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* learn.c - from intervals between uses to what it is worth to keep an item. */
-#include <stdbool.h>
 #include <string.h>
 
 #include "learn.h"
 
 /* Samples of a class before all of them count half: new habits are learned
  * within some hundred evictions. */
-#define MEMORY 512u
+#define MEMORY 256u
+
+/* Uses that count with those that were counted, at the rate to be expected. */
+#define PRIOR 4u
+/* The bin of the known that begins at UNIC_HABIT_LASTS. */
+#define LATE 11u
+/* An item used at random of which so many intervals, in 64ths, are known ... */
+#define KNOWN	   (8u << 6)
+#define RATE_ONE   (-6 * UNIC_LG_ONE)  /* ... once each mean interval */
+#define RATE_LEAST (-31 * UNIC_LG_ONE) /* 2^-31, what unlg() can turn round */
 
 /* So that no habit has all its 15 bits set. */
 #define MEAN_MAX 2046
@@ -113,30 +121,58 @@ static int32_t lg64(uint64_t x)
 }
 
 /*
+ * The rate to be expected of a bin of which nothing was counted: that of the bin
+ * before, and less the longer an item has not been used. One without a habit is
+ * used half as often at twice the age; one with a habit no more often than that
+ * says, and at r times its mean interval as if it were used at random and k
+ * intervals were known: k / (k + r).
+ */
+static int32_t expected(const struct unic_learn *l, uint32_t class, uint32_t b)
+{
+	int32_t rate = l->worth[class][b ? b - 1u : 0];
+
+	if (!class) {
+		rate -= UNIC_LG_ONE;
+	} else {
+		if (!b || rate > RATE_ONE)
+			rate = RATE_ONE;
+		rate -= unic_lg(KNOWN + ratio_edge[b + 1u]) -
+			unic_lg(KNOWN + ratio_edge[b]);
+	}
+	return rate < RATE_LEAST ? RATE_LEAST : rate;
+}
+
+/* Nothing is to be expected of those whose habit is long over, nor of one that
+ * has none and has just been used. */
+static uint32_t prior(uint32_t class, uint32_t from)
+{
+	return (class ? from < LATE : from) ? PRIOR : 0;
+}
+
+/*
  * The best ratio of hits to time among all ways to keep an item of this age for
  * a while and give up then: while nothing is expected but in the distance, the
  * distance counts; what comes soon or never is worth keeping a short while.
- * Where there is little to learn from, one item that never returned is added.
  */
 static int32_t worth(const struct unic_learn *l, uint32_t class, uint32_t from)
 {
-	uint32_t b, ends, left = 0, hits = 0, start = edge(class, from);
+	uint32_t b, ends, left = l->total[class], hits = prior(class, from);
 	int32_t best = UNIC_WORTH_NONE, now;
-	uint64_t twice = 0; /* the time, in halves */
+	/* the time, in halves */
+	uint64_t twice = 2ull * hits * unlg(-expected(l, class, from));
 
-	for (b = from; b < UNIC_LEARN_BINS; b++)
-		left += l->hit[class][b] + (uint32_t)l->end[class][b];
-	for (b = from; left; b++) {
-		uint32_t begin = edge(class, b), end = edge(class, b + 1);
+	for (b = 0; b < from; b++)
+		left -= l->hit[class][b] + (uint32_t)l->end[class][b];
+	for (; left || b == from; b++) {
+		uint32_t width = edge(class, b + 1) - edge(class, b);
 
 		ends = l->hit[class][b] + (uint32_t)l->end[class][b];
 		hits += l->hit[class][b];
-		twice += (uint64_t)(2 * left - ends) * (end - begin);
+		twice += (uint64_t)(2 * left - ends) * width;
 		left -= ends;
-		if (!l->hit[class][b])
+		if (!hits || (b != from && !l->hit[class][b]))
 			continue;
-		now = unic_lg(hits) + UNIC_LG_ONE -
-		      lg64(twice + 2ull * (end - start));
+		now = unic_lg(hits) + UNIC_LG_ONE - lg64(twice);
 		if (now > best)
 			best = now;
 	}

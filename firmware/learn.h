@@ -15,6 +15,7 @@
 #ifndef UNIC_LEARN_H
 #define UNIC_LEARN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UNIC_LEARN_CLASSES 3u
@@ -59,6 +60,17 @@ static inline uint32_t unic_habit_known(uint16_t habit)
 static inline int32_t unic_habit_mean(uint16_t habit)
 {
 	return habit >> UNIC_HABIT_BITS;
+}
+
+/* It is taken to be over when the item was not used for 2^5 mean intervals. */
+#define UNIC_HABIT_LASTS (5 * UNIC_LG_ONE)
+
+/** unic_habit_lasts() - an item last used @age ago may still have @habit, and
+ * @habit is one. */
+static inline bool unic_habit_lasts(uint16_t habit, uint32_t age)
+{
+	return unic_habit_known(habit) &&
+	       unic_lg(age) < unic_habit_mean(habit) + UNIC_HABIT_LASTS;
 }
 
 /** unic_habit_add() - @habit after @uses (not 0) more intervals, @span in all. */

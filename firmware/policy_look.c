@@ -34,19 +34,34 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 	return NULL;
 }
 
-/* A free place, or that of the one whose last use is longest ago. */
+/* What it is worth to remember an item: as much as having it while it has a
+ * habit, less than that if it has none, and less the older it is. */
+static inline int32_t ghost_worth(const struct unic_learn *l, uint16_t habit,
+				  uint32_t age)
+{
+	if (unic_habit_lasts(habit, age))
+		return unic_learn_worth(l, habit, age);
+	return 2 * UNIC_WORTH_NONE - (int32_t)(age >> 2);
+}
+
+/* A free place, or that of the ghost worth least, so that no scan makes known
+ * items forgotten. */
 static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 				      uint32_t now)
 {
-	struct unic_ghost *g = ways(c, id), *old = g, *end = g + WAYS;
+	struct unic_ghost *g = ways(c, id), *found = g, *end = g + WAYS;
+	int32_t least = INT32_MAX, worth;
 
 	for (; g < end; g++) {
 		if (!g->tag)
 			return g;
-		if (now - g->last > now - old->last)
-			old = g;
+		worth = ghost_worth(&c->learn, g->habit, now - g->last);
+		if (worth < least) {
+			least = worth;
+			found = g;
+		}
 	}
-	return old;
+	return found;
 }
 
 /* ----------------------------------------------------------- candidates */

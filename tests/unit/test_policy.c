@@ -192,6 +192,37 @@ static void default_follows_a_change_of_phase(void **state)
 	assert_true(hits >= 1900);
 }
 
+static bool remembered(uint16_t thing)
+{
+	const struct unic_ghost *g = &ghost[(id_of(thing) & 7u) * 4u];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		if (g[i].tag == (uint16_t)(id_of(thing) >> 16 | 1u))
+			return true;
+	return false;
+}
+
+/* There is room for 32 ghosts, four of each residue. */
+static void a_scan_does_not_make_it_forget(void **state)
+{
+	uint16_t i, scanned;
+
+	(void)state;
+	begin(UNIC_POLICY_DEFAULT);
+	for (i = 0; i < 64; i++)
+		use(i % 4, 0);
+	unic_policy_evicted(&c, where[0], id_of(0), now);
+	unic_policy_remove(&c, where[0]);
+	for (scanned = 4; scanned < THINGS; scanned++)
+		assert_false(use(scanned, 0));
+	assert_true(remembered(0));
+	now += 1000 * TICK; /* until it was used in this way long ago */
+	for (scanned = 4; scanned < THINGS; scanned++)
+		use(scanned, 0);
+	assert_false(remembered(0));
+}
+
 static void s3fifo_gets_rid_of_what_is_used_once(void **state)
 {
 	uint16_t i;
@@ -390,14 +421,46 @@ static void what_never_returns_is_worth_nothing(void **state)
 	(void)state;
 	unic_learn_init(&l);
 	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 99));
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 100; i++)
 		unic_learn_end(&l, 0, 100000);
-		if (i % 4 == 0)
-			unic_learn_hit(&l, 0, 20);
-	}
 	steps(&l);
-	assert_int_equal(unic_learn_worth(&l, 0, 5000), UNIC_WORTH_NONE);
+	assert_int_equal(unic_learn_worth(&l, 0, 1), UNIC_WORTH_NONE);
+	for (i = 0; i < 25; i++)
+		unic_learn_hit(&l, 0, 20);
+	steps(&l);
 	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 40));
+	assert_true(unic_learn_worth(&l, 0, 10) >
+		    unic_learn_worth(&l, 0, 5000) + 6 * UNIC_LG_ONE);
+}
+
+/* Beyond what was counted a habit fades and then is over; one that was seen to
+ * end there is worth less at once. */
+static void a_habit_fades(void **state)
+{
+	uint16_t h = unic_habit_add(0, 8000, 8);
+	struct unic_learn l, ended;
+	uint32_t i;
+
+	(void)state;
+	unic_learn_init(&l);
+	for (i = 0; i < 100; i++)
+		unic_learn_hit(&l, h, 500 + i * 10);
+	ended = l;
+	unic_learn_end(&ended, h, 15000);
+	steps(&l);
+	steps(&ended);
+	assert_true(unic_learn_worth(&l, h, 1000) >
+		    unic_learn_worth(&l, h, 8000));
+	assert_true(unic_learn_worth(&l, h, 8000) >
+		    unic_learn_worth(&l, h, 30000));
+	assert_true(unic_learn_worth(&l, h, 30000) >
+		    unic_learn_worth(&l, h, 1000) - 4 * UNIC_LG_ONE);
+	assert_true(unic_learn_worth(&l, h, 40000) <= UNIC_WORTH_NONE);
+	assert_true(unic_learn_worth(&ended, h, 8000) <
+		    unic_learn_worth(&l, h, 8000));
+	assert_true(unic_habit_lasts(h, 30000));
+	assert_false(unic_habit_lasts(h, 40000));
+	assert_false(unic_habit_lasts(0, 1));
 }
 
 static void counts_do_not_wrap(void **state)
@@ -409,7 +472,7 @@ static void counts_do_not_wrap(void **state)
 	unic_learn_init(&l);
 	for (i = 0; i < 100000; i++)
 		unic_learn_hit(&l, 0, 20 + i % 3 * 1000);
-	assert_in_range(l.total[0], 200, 512);
+	assert_in_range(l.total[0], 100, 256);
 	steps(&l);
 	assert_true(unic_learn_worth(&l, 0, 10) > UNIC_WORTH_NONE);
 }
@@ -464,6 +527,7 @@ int main(void)
 		cmocka_unit_test(default_keeps_most_of_a_ring),
 		cmocka_unit_test(default_keeps_hot_things_under_a_scan),
 		cmocka_unit_test(default_follows_a_change_of_phase),
+		cmocka_unit_test(a_scan_does_not_make_it_forget),
 		cmocka_unit_test(s3fifo_gets_rid_of_what_is_used_once),
 		cmocka_unit_test(app_heeds_importance),
 		cmocka_unit_test(app_does_not_spare_newcomers),
@@ -474,6 +538,7 @@ int main(void)
 		cmocka_unit_test(habits_are_means),
 		cmocka_unit_test(a_ring_is_worth_more_with_age),
 		cmocka_unit_test(what_never_returns_is_worth_nothing),
+		cmocka_unit_test(a_habit_fades),
 		cmocka_unit_test(counts_do_not_wrap),
 		cmocka_unit_test(pain_halves_in_its_half_life),
 		cmocka_unit_test(pain_is_per_entry_and_saturates),
