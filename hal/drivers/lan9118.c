@@ -182,6 +182,19 @@ uint8_t *lan9118_tx_get(struct lan9118 *lan)
 	return lan->tx[id] + HEAD_BYTES;
 }
 
+/* No switch sends a frame back to where it came from, so what is for ourselves
+ * never leaves. Without room it is lost, as any frame may be. */
+static void loop_back(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
+{
+	uint32_t id = lan->rx_filled % UNIC_RX_BUFS;
+
+	if (lan->rx_filled - lan->rx_released == UNIC_RX_BUFS)
+		return;
+	memcpy(lan->rx[id] + HEAD_BYTES, frame, len);
+	lan->rx_len[id] = (uint16_t)len;
+	lan->rx_filled++;
+}
+
 void lan9118_tx_put(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
 {
 	uint32_t id = (uint32_t)(frame - lan->tx[0]) / LAN9118_STRIDE;
@@ -192,6 +205,10 @@ void lan9118_tx_put(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
 	lan->tx_free |= 1u << id;
 	if (!len || len > LAN9118_MAX_FRAME)
 		return;
+	if (!memcmp(frame, lan->mac, sizeof(lan->mac))) {
+		loop_back(lan, frame, len);
+		return;
+	}
 	*fifo = TX_WHOLE | TX_OFFSET | len;
 	*fifo = len;
 	while (n--)

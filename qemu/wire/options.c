@@ -26,6 +26,7 @@ enum {
 	KEY_SLOT_BYTES,
 	KEY_DGRAM,
 	KEY_STREAM,
+	KEY_LAN,
 	KEY_STATS,
 };
 
@@ -38,6 +39,8 @@ static const struct argp_option option_list[] = {
 	  "Port for -netdev dgram: our socket and QEMU's; repeatable", 0 },
 	{ "stream", KEY_STREAM, "PATH", 0,
 	  "Port for -netdev stream: listen here; repeatable", 0 },
+	{ "lan", KEY_LAN, "PATH", 0,
+	  "The same at 100 Mbit/s, for a device with little room", 0 },
 	{ "direct", 'D', NULL, 0,
 	  "Let NICs of the link talk past the switch (no capture, no faults)",
 	  0 },
@@ -136,6 +139,7 @@ static void add_socket(struct argp_state *state, int key, char *arg)
 	if (o->socks == WIRE_SOCKS)
 		argp_error(state, "at most %d socket ports", WIRE_SOCKS);
 	so->path = arg;
+	so->lan = key == KEY_LAN;
 	if (key == KEY_DGRAM) {
 		if (!comma || !comma[1] || comma == arg)
 			argp_error(state, "--dgram wants LOCAL,REMOTE");
@@ -222,6 +226,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DGRAM:
 	case KEY_STREAM:
+	case KEY_LAN:
 		add_socket(state, key, arg);
 		return 0;
 	case KEY_LOSS:

@@ -9,6 +9,7 @@
 struct socket_option {
 	const char *path;
 	const char *remote; /* dgram; NULL: stream */
+	bool lan;	    /* stream with a pace */
 };
 
 struct options {

@@ -9,6 +9,14 @@
 
 #define PREFIX 4u
 
+/* How often a stream that could not take all of its frames is tried again. */
+#define DRAIN_NS 1000000u
+
+#define LAN_NS_PER_BYTE 80u  /* 100 Mbit/s */
+#define LAN_EXTRA_BYTES 20u  /* preamble, CRC, gap; less our prefix */
+#define LAN_SOCKET	4096 /* bytes on the way to QEMU: some frames */
+#define LAN_RETRY_NS	50000u
+
 int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 		      const char *local, const char *remote)
 {
@@ -29,10 +37,11 @@ int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 }
 
 int socket_port_stream(struct socket_port *sp, struct run_dir *rd,
-		       const char *path)
+		       const char *path, bool lan)
 {
 	sp->fd = -1;
 	sp->stream = true;
+	sp->lan = lan;
 	sp->listen_fd = run_dir_listen(rd, path, SOCK_STREAM);
 	return sp->listen_fd < 0 ? sp->listen_fd : 0;
 }
@@ -44,16 +53,21 @@ static void hang_up(struct socket_port *sp)
 	sp->fd = -1;
 	sp->in_bytes = 0;
 	sp->out_bytes = 0;
+	sp->begun = 0;
 }
 
 int socket_port_accept(struct socket_port *sp)
 {
 	int fd = accept4(sp->listen_fd, NULL, NULL,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int bytes = LAN_SOCKET;
 
 	if (fd < 0)
 		return -1;
 	hang_up(sp);
+	if (sp->lan)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes,
+				 sizeof(bytes));
 	sp->fd = fd;
 	return fd;
 }
@@ -133,18 +147,55 @@ enum socket_port_result socket_port_receive(struct socket_port *sp,
 
 /* --------------------------------------------------------------- sending */
 
-bool socket_port_drain(struct socket_port *sp)
+/* The first @bytes that wait. False: none went. */
+static bool send_first(struct socket_port *sp, uint32_t bytes)
 {
-	ssize_t n;
+	ssize_t n = send(sp->fd, sp->out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-	if (!sp->out_bytes || sp->fd < 0)
+	if (n <= 0)
 		return false;
-	n = send(sp->fd, sp->out, sp->out_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
 	sp->out_bytes -= (uint32_t)n;
 	memmove(sp->out, sp->out + n, sp->out_bytes);
+	sp->begun = bytes - (uint32_t)n;
+	return true;
+}
+
+/* The frame whose turn it is, or what is left of it. False: not now. */
+static bool send_paced(struct socket_port *sp, uint64_t now_ns)
+{
+	uint32_t bytes = sp->begun;
+
+	if (!bytes) {
+		if (now_ns < sp->free_ns)
+			return false;
+		bytes = PREFIX + prefix_of(sp->out);
+	}
+	if (!send_first(sp, bytes)) {
+		sp->free_ns = now_ns + LAN_RETRY_NS;
+		return false;
+	}
+	if (!sp->begun)
+		sp->free_ns = now_ns + (bytes + LAN_EXTRA_BYTES) *
+					       (uint64_t)LAN_NS_PER_BYTE;
+	return true;
+}
+
+bool socket_port_drain(struct socket_port *sp, uint64_t now_ns)
+{
+	while (sp->out_bytes && sp->fd >= 0)
+		if (!(sp->lan ? send_paced(sp, now_ns)
+			      : send_first(sp, sp->out_bytes)))
+			break;
 	return sp->out_bytes;
+}
+
+uint64_t socket_port_due(const struct socket_port *sp, uint64_t now_ns)
+{
+	if (!sp->out_bytes)
+		return UINT64_MAX;
+	if (!sp->lan)
+		return now_ns + DRAIN_NS;
+	return sp->free_ns > now_ns ? sp->free_ns : now_ns + LAN_RETRY_NS;
 }
 
 static bool send_stream(struct socket_port *sp, const struct frame *f)
@@ -159,7 +210,8 @@ static bool send_stream(struct socket_port *sp, const struct frame *f)
 	p[3] = (uint8_t)f->len;
 	memcpy(p + PREFIX, f->data, f->len);
 	sp->out_bytes += PREFIX + f->len;
-	(void)socket_port_drain(sp);
+	if (!sp->lan)
+		(void)send_first(sp, sp->out_bytes);
 	return true;
 }
 

@@ -5,7 +5,9 @@
  *		remote.path=L                     for `--dgram L,R`
  *	-netdev stream,id=n,server=off,addr.type=unix,addr.path=P
  *	                                          for `--stream P`
- * A stream carries each frame behind its length, 4 bytes, big-endian.
+ * A stream carries each frame behind its length, 4 bytes, big-endian. `--lan P` is
+ * a stream at the pace of a 100 Mbit/s line, for a device that has room for a few
+ * frames: QEMU hands over all that it reads at once, whether they fit or not.
  */
 #ifndef SOCKET_PORT_H
 #define SOCKET_PORT_H
@@ -21,6 +23,9 @@ struct socket_port {
 	int listen_fd; /* stream only */
 	int fd;	       /* dgram: our socket; stream: the connection or -1 */
 	bool stream;
+	bool lan;	  /* a stream with a pace */
+	uint64_t free_ns; /* ... that may send again then */
+	uint32_t begun;	  /* ... bytes left of a frame whose others have gone */
 	struct sockaddr_un remote; /* dgram only */
 	uint32_t in_bytes;	   /* of a frame not complete yet */
 	uint32_t out_bytes;	   /* not taken by the kernel yet */
@@ -36,7 +41,7 @@ struct socket_port {
 int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 		      const char *local, const char *remote);
 int socket_port_stream(struct socket_port *sp, struct run_dir *rd,
-		       const char *path);
+		       const char *path, bool lan);
 
 /**
  * socket_port_accept() - a stream's listener is readable. A new connection
@@ -65,7 +70,10 @@ bool socket_port_send(struct socket_port *sp, const struct frame *f);
  * socket_port_drain() - hand the kernel what a stream could not take before.
  * Returns true if something is still waiting.
  */
-bool socket_port_drain(struct socket_port *sp);
+bool socket_port_drain(struct socket_port *sp, uint64_t now_ns);
+
+/** socket_port_due() - when to do so again; UINT64_MAX: nothing waits. */
+uint64_t socket_port_due(const struct socket_port *sp, uint64_t now_ns);
 
 void socket_port_fini(struct socket_port *sp);
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "switch.h"
 
-/* How often a stream that could not take all of its frames is tried again. */
-#define DRAIN_NS 1000000u
-
 /* ---------------------------------------------------------------- output */
 
 static void send_to(struct wire_switch *sw, int port, struct frame *f)
@@ -109,7 +106,7 @@ int switch_delayed(struct wire_switch *sw, uint64_t now_ns)
 			n++;
 		}
 	for (p = 0; p < sw->socks; p++)
-		(void)socket_port_drain(&sw->sock[p]);
+		(void)socket_port_drain(&sw->sock[p], now_ns);
 	return n;
 }
 
@@ -118,9 +115,11 @@ uint64_t switch_due(const struct wire_switch *sw, uint64_t now_ns)
 	uint64_t due = UINT64_MAX, d;
 	int p;
 
-	for (p = 0; p < sw->socks; p++)
-		if (sw->sock[p].out_bytes)
-			due = now_ns + DRAIN_NS;
+	for (p = 0; p < sw->socks; p++) {
+		d = socket_port_due(&sw->sock[p], now_ns);
+		if (d < due)
+			due = d;
+	}
 	for (p = 1; p < WIRE_PORTS; p++) {
 		d = faults_due(&sw->faults[p]);
 		if (d < due)

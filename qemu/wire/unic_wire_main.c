@@ -101,7 +101,7 @@ static int open_socket(struct wire *w, int s)
 	if (so->remote)
 		err = socket_port_dgram(sp, &w->dir, so->path, so->remote);
 	else
-		err = socket_port_stream(sp, &w->dir, so->path);
+		err = socket_port_stream(sp, &w->dir, so->path, so->lan);
 	if (err)
 		return err;
 	w->sw->socks = s + 1;

@@ -143,7 +143,8 @@ class Hosts:
         args = ["--dir", self.path("wire"), "--nics", "2", *more]
         for host in (0, 1):
             if self.links[host] != "shm":
-                args += ["--stream", f"nic{host}"]
+                args += ["--lan" if self.links[host] == "lan" else "--stream",
+                         f"nic{host}"]
         self.start("wire", "unic-wire", *args, show=False).expect("ready")
 
     def start_nic(self, host, show=True):

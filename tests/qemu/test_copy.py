@@ -125,7 +125,7 @@ def run(board):
             print(f"FAILED  {board} {name}: {e}; server: {server.lines[-3:]}")
 
     with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
-        rig = hosts.Hosts(board, "shm", tmp)
+        rig = hosts.Hosts(board, None, tmp)
         os.mkdir(rig.path("served"))
         with open(rig.path("src"), "wb") as f:
             for _ in range(MIB):

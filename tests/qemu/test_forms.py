@@ -15,7 +15,7 @@ import hosts
 
 def run(board):
     with tempfile.TemporaryDirectory(prefix="unic-forms-") as tmp:
-        rig = hosts.Hosts(board, "shm", tmp)
+        rig = hosts.Hosts(board, None, tmp)
         try:
             rig.start_wire("--direct")
             rig.start_nic(0, show=False)

@@ -111,7 +111,7 @@ def silent_one_of_a_delegation(scene):
 def run(board, tests):
     failed = 0
     with tempfile.TemporaryDirectory(prefix="unic-holders-") as tmp:
-        rig = hosts.Hosts(board, "shm", tmp)
+        rig = hosts.Hosts(board, None, tmp)
         try:
             rig.start_wire()
             for host in (0, 1):

@@ -28,7 +28,7 @@ class Rig(hosts.Hosts):
     """Host 1 exports a folder, host 0 asks."""
 
     def __init__(self, board, tmp, loss="0", drivers=((), ())):
-        super().__init__(board, "shm", tmp)
+        super().__init__(board, None, tmp)
         self.drivers = {}
         self.more = drivers
         self.folder = self.path("export")

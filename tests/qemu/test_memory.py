@@ -178,7 +178,7 @@ TESTS = (test_pins, test_exits, test_batch, test_uses)
 def run(board, test):
     started = []
     with tempfile.TemporaryDirectory(prefix="unic-memory-") as tmp:
-        rig = hosts.Hosts(board, "shm", tmp)
+        rig = hosts.Hosts(board, None, tmp)
 
         def program(what):
             started.append(Program(rig, what))

@@ -144,7 +144,9 @@ class Client:
         self.slot_bytes, self.proc = r.get("QI")
         self.epoch = r.epoch
         memfd, self.doorbell, self.event, self.upcall = r.fds
-        self.mem = mmap.mmap(memfd, self.slot_bytes)
+        self.mem = mmap.mmap(memfd, self.slot_bytes,
+                             offset=r.get("H", 62)[0] << 16)
+        self.file = os.fstat(memfd).st_ino
         os.close(memfd)
         self.n, self.page = 0, {}
         return r
