@@ -174,6 +174,7 @@ static void nonsense_is_not_asked_for(void **state)
 	m = mc;
 	m.stag ^= 1;
 	rig_recv(&rb, &qb, 3, &m, 0, 2);
+	pair_run(20 * US);
 	rb.nic.mrs.mr[mc.mr].rights &= (uint8_t)~UNIC_MR_LOCAL_WRITE;
 	rig_recv(&rb, &qb, 4, &mc, 0, 2);
 	pair_run(20 * US);

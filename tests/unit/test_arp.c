@@ -123,6 +123,40 @@ static void table_full(void **state)
 	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
 }
 
+/* Queue pairs ask without an event, once for each address, and leave half of the
+ * table to others. */
+static void questions_of_queue_pairs(void **state)
+{
+	struct unic_evt_arp evt;
+	uint8_t mac[6];
+	uint32_t i;
+
+	(void)state;
+	ra.port.on_frame = nowhere;
+	for (i = 0; i < 2 * UNIC_ARP_ENTRIES; i++) {
+		assert_int_equal(unic_arp_find(&ra.nic, PEER + i / 2, mac),
+				 -UNIC_EPENDING);
+		assert_true(sent <= i / 2 + 1);
+	}
+	assert_int_equal(sent, UNIC_ARP_ENTRIES / 2);
+	for (i = 0; i < UNIC_ARP_ENTRIES / 2; i++)
+		assert_int_equal(resolve(PEER + 100 + i, i, NULL),
+				 UNIC_ST_PENDING);
+	assert_int_equal(resolve(PEER + 100 + i, i, NULL), UNIC_ST_BUSY);
+	assert_int_equal(unic_arp_find(&ra.nic, PEER + 100, mac),
+			 -UNIC_EPENDING); /* it is asked for already */
+	rig_run(&ra, UNIC_ARP_GIVE_UP_NS);
+	for (i = 0; i < UNIC_ARP_ENTRIES / 2; i++)
+		rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	assert_false(rig_event(&ra, &evt));
+	ra.port.on_frame = NULL;
+	assert_int_equal(unic_arp_find(&ra.nic, PEER, mac), -UNIC_EPENDING);
+	rig_run2(&ra, &rb, 0);
+	assert_int_equal(unic_arp_find(&ra.nic, PEER, mac), 0);
+	assert_memory_equal(mac, rb.port.mac, 6);
+	assert_false(rig_event(&ra, &evt));
+}
+
 /* Answers that nobody asked for change nothing; damaged ones neither. */
 static void forged(void **state)
 {
@@ -165,6 +199,7 @@ int main(void)
 		cmocka_unit_test_setup(nobody_there, up),
 		cmocka_unit_test_setup(own_and_wild_addresses, up),
 		cmocka_unit_test_setup(table_full, up),
+		cmocka_unit_test_setup(questions_of_queue_pairs, up),
 		cmocka_unit_test_setup(forged, up),
 	};
 

@@ -67,23 +67,31 @@ static int down(void **state)
 	return 0;
 }
 
-/* Bring what is asked for, or say that it cannot be had. */
-static void serve(bool can)
+/* Bring @most pages of the next miss, or say that they cannot be had. False:
+ * there is none. */
+static bool serve_one(bool can, uint32_t most)
 {
 	struct unic_evt_miss evt;
 	uint32_t first, count;
 
-	while (rig_event(&rb, &evt)) {
-		if (evt.hdr.type != UNIC_EVT_MISS)
-			continue;
-		first = unic_from_le32(evt.first);
-		count = unic_from_le32(evt.count);
-		assert_int_equal(rig_fault(&rb, &mc, first, count,
-					   unic_from_le32(evt.seq),
-					   can ? 0 : FAKE_WINDOWS,
-					   B_FIRST + first, NULL),
-				 0);
-	}
+	if (!rig_event(&rb, &evt))
+		return false;
+	if (evt.hdr.type != UNIC_EVT_MISS)
+		return true;
+	first = unic_from_le32(evt.first);
+	count = unic_from_le32(evt.count);
+	assert_int_equal(rig_fault(&rb, &mc, first, count < most ? count : most,
+				   unic_from_le32(evt.seq),
+				   can ? 0 : FAKE_WINDOWS, B_FIRST + first,
+				   NULL),
+			 0);
+	return true;
+}
+
+static void serve(bool can)
+{
+	while (serve_one(can, PAGES))
+		;
 }
 
 static void drop_pages(uint32_t first, uint32_t count)
@@ -254,6 +262,43 @@ static void kept_midway(void **state)
 	assert_int_equal(rig_count(&rb, miss_dropped), 0);
 }
 
+/* What comes behind a frame of UC that is kept does not overtake it. */
+static void nothing_overtakes(void **state)
+{
+	(void)state;
+	rig_recv(&rb, &ub, 21, &mb, 0, 100);
+	rig_send(&ra, &ua, UNIC_WR_WRITE, 1, &ma, 0, 1000, mc.iova, mc.stag);
+	rig_send(&ra, &ua, UNIC_WR_SEND, 2, &ma, 0, 100, 0, 0);
+	pair_run(100 * US);
+	pair_expect(&ra, &ua, 1, 0, 1000);
+	pair_expect(&ra, &ua, 2, 0, 100);
+	pair_expect_none(&rb, &ub);
+	assert_int_equal(rig_count(&rb, miss_dropped), 1);
+	serve(true);
+	message(3, 9, 100);
+	pair_expect(&rb, &ub, 21, 0, 100);
+	assert_memory_equal(mc.mem, ma.mem, 1000);
+	assert_memory_equal(mb.mem, ma.mem + 9, 100);
+}
+
+/* The first page is there, the second cannot be had. */
+static void second_page_cannot_be_had(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	rig_recv(&rb, &db, 11, &mc, 4000, GRH + 500);
+	pair_run(100 * US);
+	serve_one(true, 1);
+	datagram(1, 1, 500);
+	serve(false);
+	pair_run(1 * MS);
+	assert_true(rig_cqe(&rb, &db, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
+	assert_false(unic_qp_receives(unic_qp_by_number(&rb.nic, db.qpn)));
+}
+
 /* There are few for all. */
 static void no_more_than_there_are(void **state)
 {
@@ -325,6 +370,30 @@ static void kept_for_a_queue_pair_that_goes(void **state)
 	rig_reset(&rb);
 }
 
+/* The page goes each time before the frame is given again: not for ever. */
+static void kept_for_a_page_that_never_stays(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rig_recv(&rb, &db, 11, &mc, 4000, GRH + 500); /* two pages */
+	datagram(1, 1, 500);
+	for (i = 0; i < 4000 && !rig_count(&rb, miss_dropped); i++) {
+		pair_run(100 * US);
+		serve_one(true, 1);
+		drop_pages(0, 2);
+	}
+	assert_in_range(i, 100, 3999);
+	assert_int_equal(rig_count(&rb, miss_bounced), 1);
+	pair_run(10 * MS);
+	serve(true);
+	pair_run(10 * MS);
+	datagram(2, 2, 500);
+	pair_expect(&rb, &db, 11, 0, GRH + 500);
+	pair_run(10 * MS);
+	assert_false(rb.nic.chores); /* so it may sleep */
+}
+
 /* On a port whose DMA ends later, while other frames come. */
 static void kept_and_late(void **state)
 {
@@ -335,10 +404,18 @@ static void kept_and_late(void **state)
 	rig_recv(&rb, &ub, 21, &mc, 12288, 1000);
 	datagram(1, 1, 500);
 	message(1, 3, 1000);
-	serve(true);
-	rb.port.late_dma = true;
 	rig_recv(&rb, &qb, 1, &mb, 0, 1000);
+	pair_run(100 * US);
+	rb.port.late_dma = true;
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 9, 1000, 0, 0);
+	for (k = 0; k < 8 && rb.nic.qps.roce.rx_stage != UNIC_RX_PLACE; k++) {
+		rig_poll(&ra);
+		rig_poll(&rb);
+		if (rb.nic.qps.roce.rx_stage != UNIC_RX_PLACE)
+			fake_dma_run(&rb.port, 1);
+	}
+	assert_int_equal(rb.nic.qps.roce.rx_stage, UNIC_RX_PLACE);
+	serve(true);
 	for (k = 0; k < 100; k++) {
 		ra.port.now_ns += 1000;
 		rb.port.now_ns = ra.port.now_ns;
@@ -369,9 +446,12 @@ int main(void)
 		TEST(substitute_of_a_lost_message, up_substitute),
 		TEST(kept_until_the_page_is_there, up_bounce),
 		TEST(kept_midway, up_bounce),
+		TEST(nothing_overtakes, up_bounce),
+		TEST(second_page_cannot_be_had, up_bounce),
 		TEST(no_more_than_there_are, up_bounce),
 		TEST(kept_for_a_page_that_never_comes, up_bounce),
 		TEST(kept_for_a_queue_pair_that_goes, up_bounce),
+		TEST(kept_for_a_page_that_never_stays, up_bounce),
 		TEST(kept_and_late, up_bounce),
 	};
 

@@ -19,6 +19,9 @@ static uint32_t seen;	     /* frames of RoCEv2 to rb so far */
 static uint64_t lost;	     /* bit per frame of them */
 static uint32_t answers;     /* frames of RoCEv2 from rb */
 
+static bool deaf;	     /* ARP of ra is lost */
+static uint8_t to[6], to_ip; /* where the last frame of ra goes */
+
 static bool is_roce(const uint8_t *frame)
 {
 	return frame[12] == 0x08 && frame[13] == 0;
@@ -29,6 +32,12 @@ static void wire(struct unic_port *port, const uint8_t *frame, uint32_t len,
 {
 	if (is_roce(frame) && port == &rb.port)
 		answers++;
+	if (port == &ra.port && !is_roce(frame) && deaf)
+		return;
+	if (port == &ra.port) {
+		memcpy(to, frame, sizeof(to));
+		to_ip = frame[33];
+	}
 	if (is_roce(frame) && port == &ra.port && lost >> seen++ % 64 & 1)
 		return;
 	fake_deliver(port->peer, frame, len, flags);
@@ -53,6 +62,7 @@ static int up(void **state)
 	ra.port.on_frame = rb.port.on_frame = wire;
 	seen = answers = 0;
 	lost = 0;
+	deaf = false;
 	return 0;
 }
 
@@ -557,6 +567,138 @@ static void ud_inline_and_pieces(void **state)
 	same(108 + GRH, 0, 12);
 }
 
+/* What is known of an address is forgotten after a minute. Whoever must wait then
+ * waits a second anew, and goes by what he hears. */
+static void ud_address_is_asked_for_again(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	deaf = true;
+	rig_recv(&rb, &db, 11, &mb, 0, GRH + 8);
+	rig_recv(&rb, &db, 12, &mb, 0, GRH + 8);
+	for (i = 0; i < 2; i++) {
+		ud_send(UNIC_WR_SEND, i, 0, 8, IP(2), db.qpn, 0x1234);
+		pair_run(600 * MS);
+		pair_expect_none(&ra, &da);
+		deaf = false;
+		pair_run(200 * MS);
+		get(&ra, &da, i, &cqe);
+		get(&rb, &db, 11 + i, &cqe);
+		pair_run(61000 * MS);
+		deaf = true;
+	}
+	deaf = false;
+	for (i = 0; i < UNIC_ARP_ENTRIES; i++)
+		ra.nic.arps.entry[i].mac[5] = 0x99;
+	for (i = 0; i < 3; i++) {
+		ra.nic.arps.entry[0].until_ns = UINT64_MAX;
+		ra.nic.arps.entry[0].ipv4 = IP(2 + (i == 2));
+		ra.nic.arps.entry[0].state = UNIC_ARP_KNOWN;
+		ra.nic.arps.entry[0].mac[5] = (uint8_t)(0x99 + (i >= 1));
+		ud_send(UNIC_WR_SEND, i, 0, 8, IP(2 + (i == 2)), db.qpn,
+			0x1234);
+		rig_poll(&ra);
+		assert_int_equal(to[5], ra.nic.arps.entry[0].mac[5]);
+		assert_int_equal(to_ip, 2 + (i == 2));
+		get(&ra, &da, i, &cqe);
+	}
+}
+
+/* A request that comes while the packet before it waits for its payload. */
+static void one_packet_at_a_time(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rig_recv(&rb, &ub, 11, &mb, 0, 100);
+	rig_recv(&rb, &ub, 12, &mb, 100, 100);
+	ra.port.late_dma = true;
+	uc_send(UNIC_WR_SEND, 1, 0, 100);
+	for (i = 0; i < 8; i++) {
+		rig_poll(&ra);
+		if (unic_qp_by_number(&ra.nic, ua.qpn)->sq.gathering)
+			break;
+		fake_dma_run(&ra.port, 1);
+	}
+	uc_send(UNIC_WR_SEND, 2, 100, 100);
+	for (i = 0; i < 16; i++) {
+		rig_poll(&ra);
+		fake_dma_run(&ra.port, 1);
+	}
+	ra.port.late_dma = false;
+	pair_run(1 * MS);
+	assert_int_equal(seen, 2);
+	pair_expect(&rb, &ub, 11, 0, 100);
+	pair_expect(&rb, &ub, 12, 0, 100);
+	same(0, 0, 200);
+}
+
+/* Any of the transfers of a message finds no room at first. */
+static void any_transfer_comes_again(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t k;
+
+	(void)state;
+	for (k = 1; k < 12; k++) {
+		rig_recv(&rb, &ub, 11, &mb, 0, 3000);
+		uc_send(UNIC_WR_SEND, k, k, 3000);
+		ra.port.again_call = ra.port.calls + k;
+		rb.port.again_call = rb.port.calls + k;
+		pair_run(1 * MS);
+		get(&ra, &ua, k, &cqe);
+		get(&rb, &ub, 11, &cqe);
+		same(0, k, 3000);
+	}
+}
+
+/* The source of a request that has not begun was taken back: that one ends, the
+ * queue goes on. One that invalidates something waits for nothing on the wire. */
+static void requests_that_end_here(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr gone;
+
+	(void)state;
+	pair_gone_region(&ra, ua.pd, &gone);
+	rig_recv(&rb, &ub, 11, &mb, 0, 100);
+	rig_send(&ra, &ua, UNIC_WR_SEND, 1, &gone, 0, 100, 0, 0);
+	rig_send(&ra, &ua, UNIC_WR_SEND, 2, &ma, 0, 100, 0, 0);
+	ua.sq[1].flags |= UNIC_WR_SOLICITED;
+	pair_run(1 * MS);
+	pair_expect(&ra, &ua, 1, UNIC_WC_EVICTED, 0);
+	get(&ra, &ua, 2, &cqe);
+	get(&rb, &ub, 11, &cqe);
+	assert_int_equal(cqe.flags, UNIC_WC_SOLICITED);
+	rig_send(&ra, &ua, UNIC_WR_LOCAL_INV, 3, &ma, 0, 0, 0, 0x123456);
+	ua.sq[2].num_sge = 0;
+	pair_run(1 * MS);
+	pair_expect(&ra, &ua, 3, UNIC_WC_MEM_OP_ERR, 0);
+}
+
+/* A receive whose region is cut under half a message completes at once. */
+static void uc_cut_receive_is_told(void **state)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mb.mr),
+				   .gen = unic_to_le32(mb.gen) };
+	struct unic_evt_mr evt;
+
+	(void)state;
+	lost = 1ull << 2;
+	rig_recv(&rb, &ub, 11, &mb, 0, 3000);
+	uc_send(UNIC_WR_SEND, 1, 0, 3000);
+	pair_run(1 * MS);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+	pair_run(50 * MS);
+	pair_expect(&rb, &ub, 11, UNIC_WC_EVICTED, 0);
+	pair_expect(&ra, &ua, 1, 0, 3000);
+	assert_true(unic_qp_receives(unic_qp_by_number(&rb.nic, ub.qpn)));
+}
+
 /* All of it on a port whose DMA ends later. */
 static void all_of_it_late(void **state)
 {
@@ -610,6 +752,11 @@ int main(void)
 		TEST(ud_what_does_not_fit_is_dropped),
 		TEST(ud_to_nobody),
 		TEST(ud_inline_and_pieces),
+		TEST(ud_address_is_asked_for_again),
+		TEST(one_packet_at_a_time),
+		TEST(any_transfer_comes_again),
+		TEST(requests_that_end_here),
+		TEST(uc_cut_receive_is_told),
 		TEST(all_of_it_late),
 	};
 
