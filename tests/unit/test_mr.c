@@ -564,6 +564,26 @@ static void restored_regions_have_their_stags(void **state)
 	}
 }
 
+/* Each bit of the key in which STags are drawn is random, each epoch. */
+static void keys_have_all_their_bits(void **state)
+{
+	uint64_t ones[2] = { 0, 0 }, zeros[2] = { 0, 0 };
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 64; i++) {
+		rig_reset(&r);
+		for (k = 0; k < 2; k++) {
+			ones[k] |= r.nic.mrs.key[k];
+			zeros[k] |= ~r.nic.mrs.key[k];
+		}
+	}
+	for (k = 0; k < 2; k++) {
+		assert_true(ones[k] == UINT64_MAX);
+		assert_true(zeros[k] == UINT64_MAX);
+	}
+}
+
 /* With the key of the epoch before, its permutation would come by the STag. */
 static void restored_stag_does_not_come_again(void **state)
 {
@@ -654,6 +674,7 @@ int main(void)
 		cmocka_unit_test_setup(control_region_waits_for_its_queues,
 				       setup),
 		cmocka_unit_test_setup(full_table_of_regions, setup),
+		cmocka_unit_test_setup(keys_have_all_their_bits, setup),
 		cmocka_unit_test_setup(pds_have_owners_and_users, setup),
 		cmocka_unit_test_setup(restored_regions_have_their_stags,
 				       setup),

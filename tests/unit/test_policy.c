@@ -238,6 +238,59 @@ static void s3fifo_gets_rid_of_what_is_used_once(void **state)
 		assert_true(use(i, 0));
 }
 
+/* How many things come and are used twice before thing 0 goes, which was used
+ * @uses times in the main list. */
+static uint32_t fifo_lasts(uint32_t uses)
+{
+	uint32_t n;
+	uint16_t i;
+
+	begin(UNIC_POLICY_S3FIFO);
+	fill();
+	for (n = 0; n < 2; n++)
+		for (i = 0; i < ITEMS; i++)
+			use(i, 0);
+	for (i = 16; i < 18; i++) /* all of them are in the main list now */
+		use(i, 0);
+	while (uses--)
+		use(0, 0);
+	for (n = 0; n < 1000 && where[0] != NOT_THERE; n++) {
+		i = (uint16_t)(20 + n % 40);
+		use(i, 0);
+		use(i, 0);
+		use(i, 0);
+	}
+	return n;
+}
+
+/* Once more for each use, three at most. */
+static void s3fifo_counts_to_three(void **state)
+{
+	uint32_t three = fifo_lasts(3);
+
+	(void)state;
+	assert_true(fifo_lasts(2) < three);
+	assert_true(three < 1000);
+	assert_int_equal(fifo_lasts(4), three);
+	assert_int_equal(fifo_lasts(9), three);
+}
+
+/* What its owner says matters is no newcomer, even if nobody knows it. */
+static void app_lets_in_what_matters(void **state)
+{
+	(void)state;
+	begin(UNIC_POLICY_APP);
+	use(0, 200);
+	use(1, 0);
+	meet(2);
+	assert_int_equal(item[where[0]].main, 1);
+	assert_int_equal(item[where[1]].main, 0);
+	begin(UNIC_POLICY_DEFAULT);
+	use(0, 200);
+	meet(1);
+	assert_int_equal(item[where[0]].main, 0);
+}
+
 /* The least important ones go first, whatever their use. */
 static void app_heeds_importance(void **state)
 {
@@ -463,6 +516,36 @@ static void a_habit_fades(void **state)
 	assert_false(unic_habit_lasts(0, 1));
 }
 
+/* Hits per time: what always comes back after so long is worth one in that, to
+ * the width of a bin. */
+static void worth_is_a_rate(void **state)
+{
+	static const struct {
+		uint32_t mean, n, age;
+	} known[] = {
+		{ 0, 100, 2 }, /* by the age itself ... */
+		{ 0, 100, 1000 },
+		{ 0, 200, 1u << 23 }, /* a sum of more than 32 bits */
+		{ 3000, 100, 1500 },  /* ... or by multiples of a mean */
+		{ 3000, 100, 9000 },
+	};
+	struct unic_learn l;
+	uint32_t k, i;
+	uint16_t h;
+
+	(void)state;
+	for (k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+		h = known[k].mean ? unic_habit_add(0, known[k].mean, 1) : 0;
+		unic_learn_init(&l);
+		for (i = 0; i < known[k].n; i++)
+			unic_learn_hit(&l, h, known[k].age);
+		steps(&l);
+		assert_in_range(-unic_learn_worth(&l, h, 1),
+				unic_lg(known[k].age) - UNIC_LG_ONE / 2,
+				unic_lg(known[k].age) + UNIC_LG_ONE * 3 / 4);
+	}
+}
+
 static void counts_do_not_wrap(void **state)
 {
 	struct unic_learn l;
@@ -529,6 +612,8 @@ int main(void)
 		cmocka_unit_test(default_follows_a_change_of_phase),
 		cmocka_unit_test(a_scan_does_not_make_it_forget),
 		cmocka_unit_test(s3fifo_gets_rid_of_what_is_used_once),
+		cmocka_unit_test(s3fifo_counts_to_three),
+		cmocka_unit_test(app_lets_in_what_matters),
 		cmocka_unit_test(app_heeds_importance),
 		cmocka_unit_test(app_does_not_spare_newcomers),
 		cmocka_unit_test(larger_items_give_more),
@@ -539,6 +624,7 @@ int main(void)
 		cmocka_unit_test(a_ring_is_worth_more_with_age),
 		cmocka_unit_test(what_never_returns_is_worth_nothing),
 		cmocka_unit_test(a_habit_fades),
+		cmocka_unit_test(worth_is_a_rate),
 		cmocka_unit_test(counts_do_not_wrap),
 		cmocka_unit_test(pain_halves_in_its_half_life),
 		cmocka_unit_test(pain_is_per_entry_and_saturates),

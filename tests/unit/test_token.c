@@ -81,6 +81,27 @@ static void expect_end(uint32_t i, uint32_t end, uint32_t placed)
 	assert_false(rig_event(&r, &evt));
 }
 
+/* An end that found the event ring full is told as soon as there is room. */
+static void end_is_told_when_there_is_room(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
+	uint64_t key;
+	uint32_t i = alloc(0, &key);
+
+	(void)state;
+	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
+	rig_poll(&r);
+	while (unic_mbox_event(&r.nic, &evt))
+		evt.hdr.type = UNIC_EVT_PROC_GONE;
+	unic_token_abort(&r.nic, (uint16_t)i, 4);
+	rig_run(&r, 1000);
+	do
+		rig_expect(&r, UNIC_EVT_PROC_GONE, &evt);
+	while (r.nic.mbox.evt_tail != r.evt_head);
+	rig_run(&r, 200000);
+	expect_end(i, UNIC_TOKEN_ABORTED, 4);
+}
+
 /* No index behind the table is one, whatever may lie there. */
 static void index_behind_the_table(void **state)
 {
@@ -431,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_wrong_argument, setup),
+		cmocka_unit_test_setup(end_is_told_when_there_is_room, setup),
 		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),

@@ -401,6 +401,23 @@ static void reports_begin_and_end(void **state)
 	assert_false(r.nic.uses.off);
 }
 
+/* While processes report, the next look is a reaper period later; else it is the
+ * heartbeat's. */
+static void sweeps_keep_their_interval(void **state)
+{
+	uint64_t period = r.nic.evict.reaper_us * 1000ull;
+
+	(void)state;
+	unic_use_switch(&r.nic, true);
+	assert_true(unic_use_sweep(&r.nic) == r.nic.now_ns + period);
+	r.nic.now_ns += period - 1;
+	assert_true(unic_use_sweep(&r.nic) == r.nic.now_ns + 1);
+	r.nic.now_ns++;
+	assert_true(unic_use_sweep(&r.nic) == r.nic.now_ns + period);
+	unic_use_switch(&r.nic, false);
+	assert_true(unic_use_sweep(&r.nic) == UINT64_MAX);
+}
+
 static void each_wrong_flag(void **state)
 {
 	static const uint32_t wrong[] = {
@@ -504,6 +521,7 @@ int main(void)
 		TEST(reported_uses_decide),
 		TEST(lies_hurt_nobody_else),
 		TEST(reports_begin_and_end),
+		TEST(sweeps_keep_their_interval),
 		TEST(each_wrong_flag),
 		TEST(host_is_shown),
 		TEST(trace_of_uses),
