@@ -386,6 +386,65 @@ static void no_room_is_a_miss(void **state)
 	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
 }
 
+/* A missing page comes after those who wait: for both as many regions go as they
+ * need together. */
+static void a_miss_beside_a_waiter(void **state)
+{
+	const uint32_t part = UNIC_TLB_ENTRIES / 4;
+	struct rig_mr mr, hog[4], mine;
+	struct unic_evt_mr evt;
+	struct unic_piece p;
+	uint32_t i;
+
+	(void)state;
+	table(0, 4);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &mr), 0);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(rig_reg(&a, 1, pd1, part, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &hog[i]),
+				 0);
+	rig_run(&a, 10000000); /* old enough */
+	assert_int_equal(rig_reg(&a, 0, pd0, part, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &mine),
+			 UNIC_ST_PENDING);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_NOTICE, &evt);
+	assert_false(rig_event(&a, &evt)); /* enough for the waiter */
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), 1);
+	assert_false(rig_event(&a, &evt));
+}
+
+/* The page behind one that found no room is not that one: its driver is late
+ * after H, whatever becomes of the other. */
+static void room_is_waited_for_page_by_page(void **state)
+{
+	struct unic_evt_miss evt[2];
+	struct rig_mr hog, mr;
+	struct unic_piece p;
+	uint32_t i, done;
+
+	(void)state;
+	assert_int_equal(rig_reg(&a, 1, pd1, UNIC_TLB_ENTRIES, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &hog),
+			 0);
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_DEMAND, 0, &mr), 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(touch(&mr, pd0, i, 8, &p), -UNIC_EMISS);
+		rig_poll(&a);
+		rig_expect(&a, UNIC_EVT_MISS, &evt[i]);
+	}
+	assert_int_equal(rig_fault(&a, &mr, 0, 1, unic_from_le32(evt[0].seq), 0,
+				   FIRST, &done),
+			 UNIC_ST_BUSY);
+	rig_run(&a, 51000000); /* H */
+	assert_int_equal(rig_count(&a, miss_timeouts), 1);
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), -UNIC_EMISS);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
+}
+
 /* For a watermark nobody who is alone is asked, for his own miss he is; and
  * for that of somebody who has nothing yet. */
 static void a_miss_is_asked_for(uint32_t victim, uint32_t proc, uint32_t pd)
@@ -944,6 +1003,8 @@ int main(void)
 		TEST(quota_holds_for_cached),
 		TEST(missing_page_goes_before_a_registration),
 		TEST(no_room_is_a_miss),
+		TEST(a_miss_beside_a_waiter),
+		TEST(room_is_waited_for_page_by_page),
 		TEST(a_miss_takes_from_itself),
 		TEST(a_miss_of_a_newcomer_takes_from_another),
 		TEST(invalidated_pages_are_read_again),

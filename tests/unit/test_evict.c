@@ -323,6 +323,28 @@ static void denied_is_forgotten(void **state)
 	assert_int_equal(unic_share_fair(&r.nic.evict.share, 0), N);
 }
 
+/* Each at its own time, though nothing else happens then. */
+static void denied_are_forgotten_one_by_one(void **state)
+{
+	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
+	struct rig_mr hog, x;
+
+	(void)state;
+	reg_ok(0, N, &hog);
+	assert_int_equal(reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	rig_run(&r, 10000000);
+	assert_int_equal(reg(2, 8, &x), UNIC_ST_TLB_FULL);
+	drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&r, &hog), UNIC_ST_OK);
+	rig_run(&r, keep - 10000000);
+	assert_int_equal(r.nic.denials.of[1].n, 0);
+	rig_run(&r, 10000000 - 1000);
+	assert_int_equal(r.nic.denials.of[2].n, 8);
+	rig_run(&r, 1000);
+	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.evict.wait_mask, 0);
+}
+
 /* Neither it nor who waits takes from the other. */
 static void denied_beside_a_waiter(void **state)
 {
@@ -1414,6 +1436,7 @@ int main(void)
 		T(borrower_reserves_only_what_was_freed_for_it),
 		T(denied_register_asks_the_hog),
 		T(denied_is_forgotten),
+		T(denied_are_forgotten_one_by_one),
 		T(denied_beside_a_waiter),
 		T(denied_beyond_the_share_reserves_nothing),
 		T(denied_goes_with_its_process),

@@ -115,6 +115,35 @@ static void next_one_after_an_extension(void **state)
 	assert_int_not_equal(unic_from_le32(next.mr), unic_from_le32(evt.mr));
 }
 
+/* What was taken back is known when it comes again, as the same range. */
+static void taken_back_is_known_again(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m, mine;
+	uint32_t i, ghosts = 0;
+
+	(void)state;
+	set_up();
+	reg(0, N, &m);
+	rig_run(&r, 2 * RESIDENCE_NS);
+	wait_for(1, 1);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), m.mr);
+	for (i = 0; i < UNIC_GHOSTS; i++)
+		ghosts += r.nic.evict.ghost[i].tag != 0;
+	assert_int_equal(ghosts, 1);
+	assert_int_equal(rig_answer(&r, &evt, UNIC_ANSWER_RELEASE, NULL, 0,
+				    NULL),
+			 UNIC_ST_OK);
+	reg(0, N / 2, &mine);
+	r.nic.mrs.mr[mine.mr].iova = r.nic.mrs.mr[m.mr].iova;
+	r.nic.mrs.mr[mine.mr].length = r.nic.mrs.mr[m.mr].length;
+	unic_policy_meet(&r.nic.evict.chooser[0],
+			 unic_reap_identity(&r.nic.mrs.mr[mine.mr]));
+	assert_int_equal(r.nic.evict.item[mine.mr].main, 1);
+}
+
 /* Trace records of @code, and the last of them. */
 static uint32_t traced(uint32_t code, const struct unic_trace_rec **last)
 {
@@ -186,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_among_the_old),
 		cmocka_unit_test(next_one_after_an_extension),
+		cmocka_unit_test(taken_back_is_known_again),
 		cmocka_unit_test(choices_are_traced),
 		cmocka_unit_test(sparing_is_traced),
 	};
