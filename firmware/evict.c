@@ -575,9 +575,6 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 		put_off(nic, o, false);
 		put_off(nic, n, true);
 	}
-	if (o->evt_due & UNIC_MR_EVT_NOTICE)
-		hold_back(nic, n, UNIC_MR_EVT_NOTICE);
-	let_go(nic, o, UNIC_MR_EVT_NOTICE);
 	unic_notice_replace(&nic->evict.notices, n->notice, new, n->n_pages);
 	o->notice = UNIC_NOTICE_NIL;
 	o->seq = 0;

@@ -141,7 +141,6 @@ static void reset_transport(struct unic_qp *qp)
 	qp->dest_ipv4 = 0;
 	qp->dest_qpn = 0;
 	qp->route_ns = 0;
-	qp->error = 0;
 	qp->state = UNIC_QPS_RESET;
 }
 
