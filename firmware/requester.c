@@ -443,6 +443,7 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 	case UNIC_LANE_DONE:
 		return *deficit > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
 	case UNIC_LANE_DEAD: /* perhaps all before it are done */
+		*deficit -= UNIC_PACKET_COST;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:
@@ -655,8 +656,7 @@ static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
 	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
 
-	if (s + unic_sq_slots(sq, s) == sq->next && /* nothing follows */
-	    unic_psn_diff(end, sq->psn_max) > 0)
+	if (unic_psn_diff(end, sq->psn_max) > 0) /* then nothing follows it */
 		end = sq->psn_max;
 	if (psn != wr->psn) /* it had begun */
 		wr->detail = UNIC_WD_BUSY;

@@ -280,6 +280,25 @@ static void bus_error(void **state)
 	assert_true(found >= 2);
 }
 
+/* What it cannot write is its own fault, and the peer hears that. */
+static void bus_error_there(void **state)
+{
+	struct unic_cqe cqe;
+	uint32_t k;
+
+	(void)state;
+	for (k = 1; k <= 2; k++) { /* the first packet, the second */
+		up(NULL);
+		rb.port.fail_call = rb.port.calls + k;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, 3000, mb.iova,
+			 mb.stag);
+		rig_run2(&ra, &rb, 30 * MS);
+		assert_true(rig_cqe(&ra, &qa, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_REM_OP_ERR);
+		assert_int_equal(rig_count(&rb, dma_errors), 1);
+	}
+}
+
 /* ----------------------------------------------------------- and other endings */
 
 static uint32_t passed;
@@ -316,14 +335,20 @@ static void failed_nic_sends_nothing(void **state)
 	assert_int_equal(ra.port.tx_held, 0);
 }
 
-/* The completion queue of @q overflows while the event ring is full. */
-static void overflow_untold(struct rig_qp *q)
+static void full_ring(void)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
-	uint32_t i;
 
 	while (unic_mbox_event(&ra.nic, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
+}
+
+/* The completion queue of @q overflows while the event ring is full. */
+static void overflow_untold(struct rig_qp *q)
+{
+	uint32_t i;
+
+	full_ring();
 	for (i = 0; i <= RIG_SLOTS; i++) {
 		rig_send(&ra, q, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova, mb.stag);
 		rig_run2(&ra, &rb, MS);
@@ -388,6 +413,33 @@ static void errors_of_what_is_gone(void **state)
 	assert_int_equal(qp, 0);
 	assert_true(rig_poll(&ra) > ra.port.now_ns);
 	assert_false(ra.nic.chores); /* it looks no more */
+}
+
+/* Nor are there any of what is being destroyed, while transfers of it go on. */
+static void errors_of_what_is_going(void **state)
+{
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(qa.qpn) };
+	struct unic_evt_obj evt;
+	uint32_t cq, qp, i;
+
+	(void)state;
+	ra.port.late_dma = true;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 3000, mb.iova, mb.stag);
+	rig_poll(&ra);
+	assert_true(fake_dma_waiting(&ra.port) > 0);
+	full_ring();
+	unic_qp_error(&ra.nic, unic_qp_by_number(&ra.nic, qa.qpn),
+		      UNIC_WC_LOC_QP_OP_ERR);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
+			 UNIC_ST_PENDING);
+	told(&qa, &cq, &qp);
+	assert_int_equal(qp, 0);
+	for (i = 0; i < 8; i++) {
+		fake_dma_run(&ra.port, FAKE_PENDING);
+		rig_poll(&ra);
+	}
+	rig_expect(&ra, UNIC_EVT_QP_GONE, &evt);
+	assert_int_equal(unic_from_le32(evt.id), qa.qpn);
 }
 
 /* Receives in a messaging region that is taken back are told, each, and at
@@ -511,9 +563,11 @@ int main(void)
 		cmocka_unit_test_setup(malformed_receives, up),
 		cmocka_unit_test(success_is_whole),
 		cmocka_unit_test(bus_error),
+		cmocka_unit_test(bus_error_there),
 		cmocka_unit_test_setup(failed_nic_sends_nothing, up),
 		cmocka_unit_test_setup(errors_wait_for_room, up),
 		cmocka_unit_test_setup(errors_of_what_is_gone, up),
+		cmocka_unit_test_setup(errors_of_what_is_going, up),
 		cmocka_unit_test(receives_are_swept),
 		cmocka_unit_test_setup(nothing_is_remembered, up),
 		cmocka_unit_test_setup(datagram_without_room, up),

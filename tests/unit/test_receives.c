@@ -244,6 +244,47 @@ static void useless_receives(void **state)
 		assert_in_range(far_calls(k), once, once + 2);
 }
 
+static uint32_t passed;
+
+/* The first frame arrives, the others are lost. */
+static void first_frame(struct unic_port *port, const uint8_t *frame,
+			uint32_t len, uint32_t flags)
+{
+	if (!passed++)
+		fake_deliver(port->peer, frame, len, flags);
+}
+
+/* A message in its receive is cut at T: that receive says so, and not the one
+ * before it, which was too small and was passed over. */
+static void cut_behind_a_small_one(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	struct rig_mr gone, own;
+
+	(void)state;
+	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	pair_gone_region(&rb, qb.pd, &gone);
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &own),
+			 0);
+	rig_recv(&rb, &qb, 1, &gone, 0, 1000);
+	rig_recv(&rb, &qb, 2, &mb, 0, 100);
+	rig_recv(&rb, &qb, 3, &own, 0, 4000);
+	passed = 0;
+	ra.port.on_frame = first_frame;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 3000, 0, 0);
+	pair_run(MS);
+	pair_expect(&rb, &qb, 1, UNIC_WC_EVICTED, 0);
+	pair_expect_none(&rb, &qb);
+	evict.mr = unic_to_le32(own.mr);
+	evict.gen = unic_to_le32(own.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	pair_run(25 * MS);
+	pair_expect(&rb, &qb, 2, UNIC_WC_WR_FLUSH_ERR, 0);
+	pair_expect(&rb, &qb, 3, UNIC_WC_EVICTED, 0);
+	pair_expect_none(&rb, &qb);
+}
+
 /* A ring that begins in the middle of a page, and is longer than one. */
 static void long_ring(void **state)
 {
@@ -372,6 +413,7 @@ int main(void)
 		cmocka_unit_test(write_behind_a_send),
 		cmocka_unit_test(write_behind_a_failed_send),
 		cmocka_unit_test(useless_receives),
+		cmocka_unit_test_setup(cut_behind_a_small_one, up),
 		cmocka_unit_test_setup(long_ring, up),
 		cmocka_unit_test_setup(bell_of_another_kind, up),
 		cmocka_unit_test_setup(fails_while_receiving, up),

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "requester.h"
 #include "rig.h"
 
 #define US    1000ull
@@ -253,6 +254,63 @@ static void idleness_is_no_credit(void **state)
 		assert_in_range(n[k], 5, 15);
 }
 
+/* A turn of queue pair @q, of the only process, with so much to use up. */
+static void turn_of(uint32_t q, int32_t deficit)
+{
+	unic_proc_take(&ra.nic, 0);
+	unic_requester_send(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &deficit);
+}
+
+/* Of a long message goes what the turn pays for, the last packet on credit. */
+static void a_turn_ends_within_a_message(void **state)
+{
+	static const uint32_t weight[1] = { 1 };
+
+	(void)state;
+	set_up(1, weight);
+	write_by(0, 1, 8192);
+	turn_of(0, 2500);
+	assert_int_equal(ra.nic.qps.qp[qa[0].qpn & 0xff].sq.psn - qa[0].psn, 3);
+	rig_run2(&ra, &rb, MS);
+	well(0, 1);
+}
+
+/* Requests that end before they are sent cost a turn as packets do, on either way
+ * that a request may take. */
+static void completions_cost_a_turn(void **state)
+{
+	static const uint8_t ops[] = { UNIC_WR_WRITE, UNIC_WR_WRITE_IMM };
+	static const uint32_t weight[1] = { 1 };
+	struct unic_cmd_mr evict;
+	struct unic_cqe cqe;
+	struct rig_mr mr;
+	uint32_t k, i, n;
+
+	(void)state;
+	for (k = 0; k < sizeof(ops); k++) {
+		set_up(1, weight);
+		assert_int_equal(rig_reg(&ra, 0, qa[0].pd, 1,
+					 UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
+					 &mr),
+				 0);
+		evict = (struct unic_cmd_mr){ .mr = unic_to_le32(mr.mr),
+					      .gen = unic_to_le32(mr.gen) };
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &evict, NULL),
+				 0);
+		for (i = 0; i < 10; i++)
+			rig_send(&ra, &qa[0], ops[k], i, &mr, 0, 8, mb[0].iova,
+				 mb[0].stag);
+		turn_of(0, 3 * UNIC_PACKET_COST);
+		for (n = 0; rig_cqe(&ra, &qa[0], &cqe); n++)
+			assert_int_equal(cqe.status, UNIC_WC_EVICTED);
+		assert_int_equal(n, 3);
+		rig_run2(&ra, &rb, MS);
+		while (rig_cqe(&ra, &qa[0], &cqe))
+			n++;
+		assert_int_equal(n, 10);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +319,8 @@ int main(void)
 		cmocka_unit_test(alike_take_turns),
 		cmocka_unit_test(turns_are_as_long_as_weights),
 		cmocka_unit_test(idleness_is_no_credit),
+		cmocka_unit_test(a_turn_ends_within_a_message),
+		cmocka_unit_test(completions_cost_a_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
