@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Start one NIC: the firmware in stock QEMU (--board virt or mps2-an385), or as
-a process (--board soft), attached to a running unic-bus and, if wanted, to a
+"""Start one NIC: the firmware in stock QEMU (--board virt, mps2-an385 or
+lm3s6965evb), or as a process (--board soft), attached to a running unic-bus and, if wanted, to a
 wire.
 
-    run_nic.py --bus DIR [--wire DIR] [--board virt|mps2-an385|soft]
+    run_nic.py --bus DIR [--wire DIR] [--board virt|mps2-an385|lm3s6965evb|soft]
                [--link shm|virtio|lan|none] [--netdev-dgram LOCAL,REMOTE]
                [--netdev-stream PATH] [--mac MAC] [--image FILE] [--icount]
                [--console FILE] [--dry-run] [-- MORE QEMU ARGUMENTS]
@@ -30,6 +30,7 @@ BIN = os.environ.get("UNIC_BIN", "build/bin")
 LINKS = ("shm", "virtio", "lan", "none")
 IMAGES = {"virt": "build/virt/unic.elf",
           "mps2-an385": "build/mps2-an385/unic.elf",
+          "lm3s6965evb": "build/lm3s6965evb/unic.elf",
           "soft": os.path.join(BIN, "unic-nic")}
 BOARDS = tuple(sorted(IMAGES))
 # What the mps2-an385 shares with its host is all the RAM that QEMU lets one
@@ -73,16 +74,29 @@ def windows(bus):
 def links(board):
     """What a board can have for a link, the usual one first."""
     return {"virt": ("shm", "virtio"), "mps2-an385": ("lan",),
+            "lm3s6965evb": ("lan",),
             "soft": ("shm",)}[board]
 
 
 def bus_options(board):
     """What unic-bus must be told for such a NIC."""
+    if board == "lm3s6965evb":
+        return ["--slots", "3"]
     if board != "mps2-an385":
         return []
     return ["--joint", "--slots", str(MPS2_RAM["vectors"] - 1),
             "--slot-size", str(MPS2_RAM["slot_bytes"]),
             "--bar-size", str(MPS2_RAM["bar_bytes"])]
+
+
+def uart(directory):
+    """The socket of the UART of a NIC that shares no memory."""
+    return os.path.join(directory, "uart")
+
+
+def driver_options(board, directory):
+    """What unicd must be told for such a NIC, beside its bus."""
+    return (["--link", uart(directory)] if board == "lm3s6965evb" else [])
 
 
 def check_qemu():
@@ -191,6 +205,25 @@ def mps2_command(bus, wire, link, image, icount, mac, console, dgram, stream):
     return args + (["-kernel", image] if image else [])
 
 
+def lm3s_command(bus, wire, link, image, icount, mac, console, dgram, stream):
+    """The UART that is the bus is a socket in the directory of the bus, where
+    unicd finds it. The board has its Ethernet controller on board: -net nic."""
+    check_qemu()
+    path = uart(os.path.dirname(bus["ivshmem"]))
+    if os.path.exists(path):
+        os.unlink(path)
+    args = [QEMU, "-M", "lm3s6965evb", "-accel", "tcg", "-nodefaults",
+            "-display", "none", "-chardev",
+            f"socket,id=uart,path={path},server=on,wait=off",
+            "-serial", "chardev:uart",
+            "-serial", f"file:{console}" if console else "null"]
+    if link == "lan":
+        args += qemu_netdev(wire, dgram, stream)
+        args += ["-net", "nic,netdev=net" + (f",macaddr={mac}" if mac else "")]
+    args += ["-icount", "shift=4"] if icount else []
+    return args + (["-kernel", image] if image else [])
+
+
 def soft_command(bus, wire, link, image, mac):
     args = [image, "--bus", bus["ivshmem"]]
     for path in windows(bus):
@@ -219,7 +252,8 @@ def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
     if board == "soft":
         args = soft_command(bus, wire_dir, link, path, mac)
     else:
-        qemu = mps2_command if board == "mps2-an385" else virt_command
+        qemu = {"mps2-an385": mps2_command, "lm3s6965evb": lm3s_command,
+                "virt": virt_command}[board]
         args = qemu(bus, wire_dir, link, path, icount, mac, console, dgram,
                     stream)
     return args + list(more)

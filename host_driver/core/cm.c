@@ -26,7 +26,8 @@ static uint8_t or_default(uint8_t v, uint8_t def, uint8_t max)
 	return v == 0 ? def : v > max ? max : v;
 }
 
-/* Defaults: ack timeout 16.8 ms, RNR NAK delay 0.64 ms (IBTA table 45). */
+/* Defaults: ack timeout 16.8 ms or what the host's NIC takes, RNR NAK delay 0.64
+ * ms (IBTA table 45). */
 static bool take_params(struct unic_host *host, struct conn *c,
 			const struct unic_ctl_connect *r)
 {
@@ -40,7 +41,9 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	c->par = *r;
 	c->par.max_dest_rd = or_default(r->max_dest_rd, 4, 4);
 	c->par.max_rd = or_default(r->max_rd, 4, 4);
-	c->par.timeout = or_default(r->timeout, 12, 31);
+	c->par.timeout = or_default(
+		r->timeout,
+		host->config.ack_timeout ? host->config.ack_timeout : 12, 31);
 	c->par.retry_cnt = or_default(r->retry_cnt, 7, 7);
 	c->par.rnr_retry = or_default(r->rnr_retry, 7, 7);
 	c->par.rnr_timer = or_default(r->rnr_timer, 12, 31);
@@ -304,7 +307,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->service = msg->service;
 	c->tid = msg->tid;
 	c->user = l->user;
-	c->par.max_rd = msg->max_dest_rd; /* what the peer offers */
+	c->par.timeout = msg->timeout;	  /* how slow the peer is */
+	c->par.max_rd = msg->max_dest_rd; /* what it offers */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
 	c->accept_ns = unic_os_now_ns(host->os) + ACCEPT_NS;
@@ -325,7 +329,7 @@ void unic_cm_accept(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_ctl_connect r;
-	uint8_t offered_rd, offered_dest, mtu;
+	uint8_t offered_rd, offered_dest, slow, mtu;
 	struct unic_hqp *qp;
 	struct conn *c;
 
@@ -344,6 +348,7 @@ void unic_cm_accept(struct unic_req *req)
 	}
 	offered_rd = c->par.max_rd;
 	offered_dest = c->par.max_dest_rd;
+	slow = c->par.timeout;
 	mtu = c->mtu_shift;
 	if (!take_params(host, c, &r) || r.service || r.ipv4) {
 		c->mtu_shift = mtu;
@@ -359,6 +364,8 @@ void unic_cm_accept(struct unic_req *req)
 	c->mtu_shift = mtu;
 	c->par.max_rd = smaller(c->par.max_rd, offered_rd);
 	c->par.max_dest_rd = smaller(c->par.max_dest_rd, offered_dest);
+	if (slow > c->par.timeout)
+		c->par.timeout = slow;
 	c->qp = qp->obj.id;
 	c->user = qp->user;
 	qp->conn = c->obj.id;

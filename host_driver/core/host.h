@@ -34,10 +34,12 @@ struct unic_host_config {
 	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:
 	 * nothing outlives us */
 	void *journal;
-	uint64_t board; /* which memory the slots are: another one, and the
+	uint64_t board;	     /* which memory the slots are: another one, and the
 			 * journal is about nothing */
-	uint32_t ipv4;	/* of the NIC, host order */
-	uint32_t pid;	/* ours, for reports */
+	uint32_t ipv4;	     /* of the NIC, host order */
+	uint32_t pid;	     /* ours, for reports */
+	uint8_t ack_timeout; /* of a connection that says none, 4.096 us * 2^n; 0:
+			      * 12. For a NIC that takes longer to acknowledge */
 	struct unic_cmd_set_params params; /* header ignored */
 };
 

@@ -285,10 +285,11 @@ static int mend(struct client *c, int err)
 
 static int move_all(struct client *c)
 {
-	uint32_t block = c->job->mode == COPY_RDMA ? COPY_BLOCK
-						   : COPY_RPC_BLOCK;
+	uint32_t block = c->p->block;
 	int err;
 
+	if (c->job->mode != COPY_RDMA && block > COPY_RPC_BLOCK)
+		block = COPY_RPC_BLOCK;
 	while (c->loaded || c->file.done < c->file.size) {
 		uint64_t left = c->file.size - c->file.done;
 
@@ -394,7 +395,7 @@ int copy_client(struct copy_peer *p, const struct copy_job *job)
 	char words[512];
 	int err;
 
-	c.buf = unic_bm_get(p->bm, COPY_BLOCK);
+	c.buf = unic_bm_get(p->bm, p->block);
 	if (!c.buf)
 		return -errno;
 	while (!c.ticket)
@@ -405,6 +406,6 @@ int copy_client(struct copy_peer *p, const struct copy_job *job)
 	snprintf(words, sizeof(words), "%s", unic_last_error());
 	copy_file_close(&c.file);
 	copy_peer_hangup(p);
-	unic_bm_put(p->bm, c.buf, COPY_BLOCK);
+	unic_bm_put(p->bm, c.buf, p->block);
 	return err ? copy_fail(err, words) : 0;
 }

@@ -181,6 +181,17 @@ static void bufs_close(struct copy_peer *p)
 
 /* -------------------------------------------------------------- open, close */
 
+/* A quarter of the NIC's table for a buffer. */
+static uint32_t block_of(const struct unic_ctx *ctx)
+{
+	struct unic_attr attr;
+
+	unic_query(ctx, &attr);
+	return attr.tlb_entries / 4 * PAGE < COPY_BLOCK
+		       ? attr.tlb_entries / 4 * PAGE
+		       : COPY_BLOCK;
+}
+
 int copy_peer_open(struct copy_peer *p, const char *socket,
 		   unsigned int residency, bool quiet, bool keep)
 {
@@ -204,6 +215,10 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 		   : unic_open(socket, &p->ctx);
 	if (!err)
 		err = unic_alloc_pd(p->ctx, &p->pd);
+	if (!err) {
+		p->block = block_of(p->ctx);
+		attr.chunk_entries = p->block / PAGE;
+	}
 	if (!err)
 		err = unic_bm_open(p->pd, &attr, &p->bm);
 	if (!err)

@@ -15,7 +15,7 @@
 #include "copy_file.h"
 
 #define COPY_SERVICE	0x756e69632d637079ull /* "unic-cpy" */
-#define COPY_BLOCK	(256u * 1024u) /* one chunk of the buffer manager */
+#define COPY_BLOCK	(256u * 1024u) /* one chunk of the buffer manager, most */
 #define COPY_RPC_BLOCK	(64u * 1024u)
 #define COPY_TIMEOUT_MS 30000
 
@@ -86,6 +86,7 @@ struct copy_peer {
 	struct copy_bufs *bufs;
 	int event_pipe[2];	/* events of the context, for a server */
 	unsigned int residency; /* enum unic_residency of all its buffers */
+	uint32_t block; /* bytes that one buffer has, COPY_BLOCK at most */
 	bool quiet, keep;
 	/* asked now and then while it waits: true ends the wait, -EINTR */
 	bool (*disturbed)(void *arg);

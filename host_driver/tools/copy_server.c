@@ -184,7 +184,7 @@ static int on_ask(struct session *s, const struct copy_msg *ask)
 	uint32_t len = unic_from_le32(ask->len);
 	uint64_t seq = unic_from_le64(ask->seq);
 
-	if (!len || len > COPY_BLOCK)
+	if (!len || len > s->p->block)
 		return copy_fail(-EPROTO, "the client asks for a wrong length");
 	if (seq != s->seq)
 		s->loaded = false;
@@ -216,7 +216,7 @@ static int on_done(struct session *s, const struct copy_msg *done)
 	uint32_t len = unic_from_le32(done->len);
 	int err;
 
-	if (!s->held || len > COPY_BLOCK || s->hello.what != COPY_PUT)
+	if (!s->held || len > s->p->block || s->hello.what != COPY_PUT)
 		return copy_fail(-EPROTO, "a block nobody asked for");
 	let_go(s);
 	err = store(s, unic_from_le64(done->seq), len);
@@ -235,7 +235,7 @@ static int on_data(struct session *s, const struct copy_msg *data,
 	};
 	int err = 0;
 
-	if (!s->held || s->hello.what != COPY_PUT || len > COPY_BLOCK)
+	if (!s->held || s->hello.what != COPY_PUT || len > s->p->block)
 		return copy_fail(-EPROTO, "a block nobody asked for");
 	s->token_out = s->token_out && !good;
 	let_go(s);
@@ -333,7 +333,7 @@ static void farewell(struct session *s, int err)
 static void end(struct session *s)
 {
 	copy_file_close(&s->file);
-	unic_bm_put(s->p->bm, s->buf, COPY_BLOCK);
+	unic_bm_put(s->p->bm, s->buf, s->p->block);
 	*s = (struct session){ .p = s->p, .file = { .fd = -1 } };
 }
 
@@ -368,7 +368,7 @@ static void talk(struct server *v, const struct unic_event *ev)
 	int err;
 
 	if (!s->buf)
-		s->buf = unic_bm_get(s->p->bm, COPY_BLOCK);
+		s->buf = unic_bm_get(s->p->bm, s->p->block);
 	err = s->buf ? welcome(s, ev) : -ENOMEM;
 	while (!err && !s->over)
 		err = one_message(s);

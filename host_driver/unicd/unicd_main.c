@@ -214,6 +214,9 @@ static int make_host(struct unic_os *os, bool loop)
 		.board = os->bar_file.ino,
 		.ipv4 = os->opt.ipv4,
 		.pid = (uint32_t)getpid(),
+		/* 0.5 s: a packet's payload takes 12 ms at 921,600 baud, and 8
+		 * may be waiting */
+		.ack_timeout = os->opt.link ? 17 : 0,
 		.params = os->opt.params,
 	};
 	struct unic_provider *p;

@@ -172,7 +172,9 @@ class Hosts:
     def start_driver(self, host, *more):
         self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
                    "--socket", self.socket(host), "--ip", IP[host],
-                   "--crash-file", self.path(f"crash{host}"), *more,
+                   "--crash-file", self.path(f"crash{host}"),
+                   *run_nic.driver_options(self.boards[host],
+                                           self.path(f"bus{host}")), *more,
                    show=False).expect("ready")
 
     def wait_nic(self, host):
