@@ -534,6 +534,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/demo.py --board virt --mode demand" \
 	"tests/qemu/demo.py --board virt --loss 5%" \
 	"tests/qemu/demo.py --board virt --link virtio --loss 5%" \
+	"tests/qemu/demo.py --board lm3s6965evb" \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"

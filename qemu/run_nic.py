@@ -81,7 +81,7 @@ def links(board):
 def bus_options(board):
     """What unic-bus must be told for such a NIC."""
     if board == "lm3s6965evb":
-        return ["--slots", "3"]
+        return ["--slots", "2"]
     if board != "mps2-an385":
         return []
     return ["--joint", "--slots", str(MPS2_RAM["vectors"] - 1),

@@ -15,7 +15,7 @@
 #define UNIC_CQS	 8u
 #define UNIC_TOKENS	 32u
 #define UNIC_ELEMENTS	 32u
-#define UNIC_PROCS	 3u
+#define UNIC_PROCS	 2u
 #define UNIC_PDS	 8u
 #define UNIC_WAITS	 8u
 #define UNIC_GHOSTS	 16u

@@ -4,7 +4,29 @@
 
 #include <string.h>
 
-#define STATS_CHUNKS 6u /* of UNIC_SERIAL_DATA bytes, then the uses */
+#define STATS_CHUNKS 4u /* of UNIC_SERIAL_DATA bytes, then the uses */
+
+#define FITS(what, next, bytes)                             \
+	_Static_assert(UNIC_BOX_##what + (bytes) <= (next), \
+		       "board.h: " #what " in the box")
+FITS(INFO, UNIC_BOX_NIC, sizeof(struct unic_info));
+FITS(NIC, UNIC_BOX_DRIVER, sizeof(struct unic_nic_idx));
+FITS(DRIVER, UNIC_BOX_CMD, sizeof(struct unic_driver_page));
+FITS(CMD, UNIC_BOX_CPL, UNIC_BOX_CMDS * 64);
+FITS(CPL, UNIC_BOX_EVT, UNIC_BOX_CPLS * 64);
+FITS(EVT, UNIC_BOX_MAD, UNIC_BOX_EVTS * 64);
+FITS(MAD, UNIC_BOX_LIST, UNIC_BOX_MADS * sizeof(struct unic_mad_rx));
+FITS(LIST, UNIC_BOX_DROP, UNIC_BOX_CMDS *UNIC_BOX_LIST_BYTES);
+FITS(DROP, UNIC_BOX_TRACE, UNIC_BOX_DROPS * sizeof(struct unic_drop));
+FITS(TRACE, UNIC_BOX_USE, UNIC_BOX_TRACES * sizeof(struct unic_trace_rec));
+FITS(USE, UNIC_BOX_STATS, UNIC_MRS * sizeof(struct unic_use_row));
+FITS(STATS, UNIC_BOX_BYTES, 16 + UNIC_C_COUNT * 8);
+_Static_assert(UNIC_BOX_BYTES - UNIC_BOX_STATS <=
+			       STATS_CHUNKS * UNIC_SERIAL_DATA &&
+		       UNIC_BOX_STATS - UNIC_BOX_USE <=
+			       (NEAR_CHUNKS - STATS_CHUNKS) * UNIC_SERIAL_DATA,
+	       "a chunk for each piece");
+_Static_assert(UNIC_BOX_DROPS >= UNIC_TLB_ENTRIES, "INV-17");
 
 /* The rings that the core writes, by enum unic_serial_ring. */
 static const struct {
@@ -590,14 +612,15 @@ static void send_chunk(struct near *n)
 
 /*
  * The mailbox first, for its deadlines are short and its messages few; what
- * rings a process last, behind what it is to look at.
+ * rings a process last, behind what it is to look at. A reset waits for the DMA
+ * that is under way.
  */
 static void send_news(struct near *n)
 {
 	take_done(n);
 	after_reset(n);
-	if (!send_info(n) || n->resetting || !send_rings(n) || !send_pages(n) ||
-	    !send_jobs(n) || !send_bells(n))
+	if (!send_info(n) || (!n->resetting && !send_rings(n)) ||
+	    !send_pages(n) || !send_jobs(n) || !send_bells(n))
 		return;
 	if (n->crash &&
 	    put(n, UNIC_SERIAL_CRASH, 0, 0, n->crash, sizeof(*n->crash), 0))

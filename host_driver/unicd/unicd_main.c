@@ -13,6 +13,10 @@
 #include "crash_text.h"
 #include "unicd.h"
 
+/* H of a NIC on a UART: the notice, its acknowledgement and what both wait for
+ * take some 50 ms of the line. */
+#define LINE_DELIVER_US 500000u
+
 const char *argp_program_version = "unicd 1";
 
 enum {
@@ -160,6 +164,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->kio_writable = true;
 		return 0;
 	case ARGP_KEY_END:
+		if (o->link && !unic_from_le32(o->params.deliver_us))
+			o->params.deliver_us = unic_to_le32(LINE_DELIVER_US);
 		if (o->kio_writable && !o->kio_export)
 			argp_error(state, "--kio-writable says how to export: "
 					  "--kio-export DIR says what");

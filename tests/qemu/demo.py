@@ -6,7 +6,7 @@ stopped), and a meek one moves a file to host 1 and back all the same, by RDMA
 and by calls with payload tokens. Prints what happens as it happens. The last
 line is "demo: ok", or the reason why not (exit 1).
 
-    demo.py [--board virt|mps2-an385|soft] [--peer BOARD] [--link shm|virtio]
+    demo.py [--board virt|mps2-an385|lm3s6965evb|soft] [--peer BOARD] [--link shm|virtio]
             [--file FILE] [--loss 1%] [--keep]
 """
 import argparse
@@ -25,7 +25,10 @@ from hosts import (BIN, IP, ROOT, Failure, Hosts, Process,
 
 
 OUT = os.path.join(ROOT, "build", "demo")
-DEFAULT_BYTES = 8 << 20
+# Bytes of the file, greedy processes (with three beside it, nobody's share would
+# have room for the queues of unic-copy), board of host 1.
+DEFAULTS = {"lm3s6965evb": (64 << 10, 1, "soft")}
+USUAL = (8 << 20, 3, None)
 ROUNDS = 5
 # What of the NIC's trace is worth a line of the timeline.
 SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
@@ -64,7 +67,9 @@ class Trace(Process):
 
 class Demo(Hosts):
     def __init__(self, options, tmp):
-        super().__init__(options.board, options.link, tmp, options.peer)
+        self.bytes, self.hogs, peer = DEFAULTS.get(options.board, USUAL)
+        super().__init__(options.board, options.link, tmp,
+                         options.peer or peer)
         self.o = options
         self.names = {}  # slot on host 0 -> name
 
@@ -84,17 +89,18 @@ class Demo(Hosts):
     # ------------------------------------------------------------- the hogs
 
     def start_hogs(self, entries):
-        third = entries // 3
+        most = entries // 3 if self.hogs > 1 else entries * 3 // 4
         plans = (("hog-release", ["--answer=release", "--again", "--max",
-                                  str(third)]),
+                                  str(most)]),
                  ("hog-ignore", ["--answer=ignore", "--again", "--max",
-                                 str(third)]),
+                                 str(most)]),
                  ("hog-stopped", ["--answer=release"]))
-        for who, args in plans:
+        for who, args in plans[:self.hogs]:
             hog = self.start(who, "unic-hog", "--socket", self.socket(0), *args)
             hog.expect("holds .* entries")
-        os.kill(hog.child.pid, signal.SIGSTOP)
-        self.line.say(who, "is stopped (SIGSTOP)")
+            if who == "hog-stopped":
+                os.kill(hog.child.pid, signal.SIGSTOP)
+                self.line.say(who, "is stopped (SIGSTOP)")
         self.show_ps()
 
     def show_ps(self):
@@ -117,7 +123,7 @@ class Demo(Hosts):
                        "--residency", self.o.mode,
                        "--stats")
         time.sleep(0.02)
-        p.finish(60 + size / 1e6)
+        p.finish(60 + size / 1e4)
 
     def check_same(self, path, digest, what):
         if sha256(path) != digest:
@@ -139,17 +145,21 @@ class Demo(Hosts):
             self.line.say("sha256", f"{mode}: equal at both ends, there and "
                           "back")
 
+    def kinds(self):
+        """Counters of what the hogs do."""
+        return ("released", "deadlines")[:self.hogs]
+
     def see_both(self):
         """A tiny file needs few entries: then one more that needs some, until
         a release and a deadline were seen."""
         for _ in range(ROUNDS):
             nic = self.ctl(0, "stats")["nic"]
-            if nic["released"] and nic["deadlines"]:
+            if all(nic[key] for key in self.kinds()):
                 return
             self.line.say("demo", "the file was too small to see both kinds of "
                           "hog give back: one more")
-            path = made_file(self.tmp)
-            self.copy("put", "rdma", DEFAULT_BYTES, path, "--name", "more")
+            path = made_file(self.tmp, self.bytes)
+            self.copy("put", "rdma", self.bytes, path, "--name", "more")
             time.sleep(0.1)
 
     # --------------------------------------------------------------- report
@@ -175,7 +185,7 @@ class Demo(Hosts):
               f"trace: {rel(os.path.join(OUT, 'trace.txt'))}")
         seen = {"resident": "waits_granted", "demand": "miss_filled",
                 "table": "table_filled"}[self.o.mode]
-        for key in ("released", "deadlines", seen):
+        for key in (*self.kinds(), seen):
             if not nic.get(key):
                 raise Failure(f"no contention was seen: {key} is 0")
         if longest > bound:
@@ -219,18 +229,18 @@ def sha256(path):
     return h.hexdigest()
 
 
-def input_file(options, tmp):
+def input_file(options, demo):
     if not options.file:
-        return made_file(tmp)
+        return made_file(demo.tmp, demo.bytes)
     if not os.path.isfile(options.file):
         raise Failure(f"{options.file} is no file")
     return options.file
 
 
-def made_file(tmp):
+def made_file(tmp, size):
     path = os.path.join(tmp, "made-on-the-spot")
     with open(path, "wb") as f:
-        f.write(os.urandom(DEFAULT_BYTES))
+        f.write(os.urandom(size))
     return path
 
 
@@ -262,7 +272,7 @@ def main():
     demo = Demo(options, tmp)
     reason = None
     try:
-        demo.run(input_file(options, tmp))
+        demo.run(input_file(options, demo))
     except Failure as e:
         reason = str(e)
     except KeyboardInterrupt:

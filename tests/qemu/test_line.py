@@ -96,7 +96,7 @@ class Rig:
         self.line = Timeline()
         self.running = []
         self.start("bus", "unic-bus", "--dir", self.tmp, "--slots",
-                   "3").expect("ready")
+                   "2").expect("ready")
         self.nic = self.power_on()
         self.uart = Line(self.path("uart"), self.path("line"))
         self.driver = None

@@ -157,18 +157,19 @@ static void core_turn(void)
 	uint32_t req = unic_from_le32(near_drv()->reset_req);
 	int status;
 
+	while (near_dma_poll(&near, &tag, &status)) {
+		core.moved += status == UNIC_PORT_OK;
+		core.failed += status != UNIC_PORT_OK;
+	}
 	if (req != core.reset_ack) {
-		core_reset(req);
+		if (near.job_head == near.job_tail)
+			core_reset(req); /* as the core: DMA ends first */
 		return;
 	}
 	while (core.cmd_head != tail &&
 	       core.cpl_tail - unic_from_le32(near_drv()->cpl_head) <
 		       UNIC_BOX_CPLS)
 		core_command();
-	while (near_dma_poll(&near, &tag, &status)) {
-		core.moved += status == UNIC_PORT_OK;
-		core.failed += status != UNIC_PORT_OK;
-	}
 }
 
 static void step(void)
@@ -622,6 +623,21 @@ static void an_unplugged_line_goes_on(void **state)
 	commands(5);
 }
 
+/* The core ends its DMA before it answers. */
+static void a_reset_waits_for_memory(void **state)
+{
+	static uint8_t local[8192];
+
+	(void)state;
+	begin();
+	assert_int_equal(near_dma(&near, UNIC_DMA_TO_HOST, UNIC_BUS(0, 0),
+				  local, 8192, 0),
+			 UNIC_PORT_PENDING);
+	drv_reset();
+	assert_int_equal(core.moved, 1);
+	commands(3);
+}
+
 /* The driver begins anew: what was under way fails, and it asks for a reset. */
 static void a_new_driver_begins_anew(void **state)
 {
@@ -749,6 +765,7 @@ int main(void)
 		cmocka_unit_test_setup(noise_costs_time_only, set_up),
 		cmocka_unit_test_setup(doorbells_come_through, set_up),
 		cmocka_unit_test_setup(an_unplugged_line_goes_on, set_up),
+		cmocka_unit_test_setup(a_reset_waits_for_memory, set_up),
 		cmocka_unit_test_setup(a_new_driver_begins_anew, set_up),
 		cmocka_unit_test_setup(a_new_nic_is_told_of, set_up),
 		cmocka_unit_test_setup(a_lying_nic_stays_in_its_windows,
