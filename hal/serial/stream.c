@@ -7,7 +7,7 @@
 #define HDR	    sizeof(struct unic_serial_hdr)
 #define WORDS	    sizeof(struct unic_serial_words)
 #define SYN_NS	    100000000u /* between two, while nobody answers */
-#define PATIENCE_NS 30000000u  /* beyond what the line takes */
+#define PATIENCE_NS 100000000u /* beyond what the line takes */
 #define BACKOFF_MAX 5u
 
 void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,

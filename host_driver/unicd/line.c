@@ -21,7 +21,7 @@
 #define RETRY_NS  1000000000ull /* between two looks for the path */
 #define SILENT_NS 3000000000ull /* a NIC that is heard of no more is gone */
 #define BURST_NS  4000000ull	/* of the line, at most at a time */
-#define TICK_NS	  1000000ull
+#define TICK_NS	  1000000ull	/* bytes are moved in as many as that makes */
 
 /* How far the line has come in one direction. */
 struct pace {
@@ -38,12 +38,12 @@ struct unicd_line {
 	uint32_t rest_len;
 };
 
-/* Bytes that may go now. */
+/* Bytes that may go now; none before they are worth it. */
 static uint32_t room(const struct unicd_line *l, struct pace *p, uint64_t now)
 {
 	if (p->until_ns + BURST_NS < now)
 		p->until_ns = now - BURST_NS;
-	return p->until_ns >= now
+	return p->until_ns + TICK_NS > now
 		       ? 0
 		       : (uint32_t)((now - p->until_ns) / l->ns_per_byte);
 }

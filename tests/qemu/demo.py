@@ -116,8 +116,18 @@ class Demo(Hosts):
 
     # ------------------------------------------------------------ transfers
 
+    def wait_slot(self):
+        """The slot of the one before is looked at before another gets it."""
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            info = self.ctl(0, "info")
+            if info["slots_used"] < info["slots"]:
+                return
+            time.sleep(0.05)
+
     def copy(self, what, mode, size, *args):
         who = f"{what} {mode}"
+        self.wait_slot()
         p = self.start(who, "unic-copy", what, *args, "--socket",
                        self.socket(0), "--peer", IP[1], "--mode", mode,
                        "--residency", self.o.mode,
