@@ -196,8 +196,9 @@ FILES_KEPT = {"counts", "unicd.slots", "unicd.journal"}
 class System:
     """All programs of a target, one of them injected."""
 
-    def __init__(self, target, case):
+    def __init__(self, target, case, whole=None):
         self.target, self.case = target, case
+        self.whole = whole  # what a life without a fault leaves
         self.dir = tempfile.mkdtemp(prefix="unic-fault-")
         self.counts = os.path.join(self.dir, "counts")
         self.running = {}
@@ -352,9 +353,20 @@ def quiet_state(system, what):
         if time.monotonic() > until:
             raise Bad("it does not end looking through /proc")
         time.sleep(0.01)
-    time.sleep(0.02)
-    live, _ = counters(system.counts)
-    return p.descriptors(), live
+    while True:
+        time.sleep(0.02)
+        state = p.descriptors(), counters(system.counts)[0]
+        if not system.whole or not left(state, system.whole):
+            return state
+        if time.monotonic() > until:
+            return state
+
+
+def left(state, whole):
+    """What @state has open that @whole had not."""
+    more = collections.Counter(state[0])
+    more.subtract(collections.Counter(whole[0]))
+    return {k: n for k, n in more.items() if n > 0}
 
 
 def use_all_slots(system):
@@ -464,12 +476,8 @@ def live_library(system):
 def compare(state, whole):
     if state is None:
         return
-    if state[0] != whole[0]:
-        more = collections.Counter(state[0])
-        more.subtract(collections.Counter(whole[0]))
-        more = {k: n for k, n in more.items() if n > 0}
-        if more:
-            raise Bad(f"descriptors left: {more}")
+    if left(state, whole):
+        raise Bad(f"descriptors left: {left(state, whole)}")
     # a stack or two that the C library keeps for threads to come
     if state[1] > whole[1] + 2:
         raise Bad(f"{state[1]} allocations live, not {whole[1]}")
@@ -477,14 +485,14 @@ def compare(state, whole):
 
 class Target:
     def __init__(self, name):
-        self.name, self.shared = name, None
+        self.name, self.shared, self.whole = name, None, None
         self.live = live_library if name == "libunic" else live_daemon
 
     def one(self, case):
         """(state, counters) of one life."""
         if self.name == "libunic":
             return self.one_library(case)
-        system = System(self.name, case)
+        system = System(self.name, case, self.whole)
         try:
             state = self.live(system)
             return state, counters(system.counts)[1]
@@ -524,6 +532,7 @@ def run_target(name, options, rnd, share):
     passed = failed = missed = 0
     try:
         whole, calls = target.one(None)
+        target.whole = whole
         cases = [c for c in target.cases(calls)
                  if options.only in f"{c[0]}:{c[1]}:{c[2]}"]
         if share and len(cases) > share:
