@@ -255,6 +255,7 @@ $(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
 	$(call say,LINK)
 	$(Q)$(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
 		$(addprefix -T ,$(BOARD_LDSCRIPT)) $(PARTS) -o $@
+	$(if $(filter %/unic.elf,$@),$(Q)$(BOARD_AFTER_LINK))
 
 # Changes only when the answer of git does, so that it costs one compilation.
 $(B)/build_id.h: FORCE

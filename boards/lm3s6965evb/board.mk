@@ -7,7 +7,7 @@ BOARD_CC_PREFIX := arm-none-eabi-
 # code.
 BOARD_CFLAGS := -Os -mcpu=cortex-m3 -mthumb -ffreestanding -fbuiltin \
 	-fno-common -ffunction-sections -fdata-sections \
-	-Ihal/cortexm -Ihal/serial
+	-Ihal/cortexm -Ihal/serial -fcallgraph-info=su
 
 BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 	-Wl,--gc-sections,--fatal-warnings,--print-memory-usage
@@ -24,3 +24,6 @@ BOARD_TEST_SRCS := hal/drivers/semihost.c
 
 # The whole core, but with a table of 64 bytes for CRC-32 and not 8 KiB.
 BOARD_CORE = $(patsubst firmware/icrc_table.c,$(ICRC_SMALL),$(FIRMWARE))
+
+# Whoever makes a stack deeper than it is hears of it when he links.
+BOARD_AFTER_LINK = tools/stack_depth.py $@ $(B)/$(BOARD)/firmware $(B)/$(BOARD)/hal
