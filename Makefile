@@ -70,7 +70,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_b
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
-	test_receives test_revoke test_roce test_share test_strays test_tlb test_token \
+	test_receives test_revoke test_roce test_same test_share test_strays test_tlb test_token \
 	test_turns test_unrel test_use
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
@@ -132,8 +132,6 @@ CORTEX_M := -mcpu=cortex-m3 -mthumb
 CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \
 	-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none
-
-QEMU_M3  := qemu-system-arm -M mps2-an385 -accel tcg -nodefaults -display none
 
 # $1 folder of the objects, $2 sources
 objects = $(foreach d,$1,$(patsubst %,$(B)/$d/%.o,$(basename $2)))
@@ -224,11 +222,13 @@ $(eval $(call compile_rules,$(B)/cov,$(CC) $(CFLAGS) -O0 $(GNU) --coverage,fake,
 # sparse takes the place of a compiler and writes nothing.
 $(eval $(call compile_rules,$(B)/sparse,sparse $(SPARSE),soft,SPARSE))
 
-# $1 flags of the compiler, $2 where text and data are, $3 heap and $4 its end
+# $1 flags of the compiler, $2 where text and data are, $3 heap and $4 its end,
+# $5 top of the stack, if the start does not know
 define target_link
 	$(call say,LINK)
 	$(Q)$(ARM)gcc $1 -nostartfiles -Wl,$2 \
 		-Wl,--defsym=target_heap=$3,--defsym=target_heap_end=$4 \
+		$(if $5,-Wl$(COMMA)--defsym=target_stack=$5) \
 		$(PARTS) -o $@
 endef
 COMMA := ,
@@ -248,7 +248,10 @@ $(B)/target/bin/%.elf:
 	$(call target_link,$(CORTEX_A),-Ttext-segment=0x40100000,end,0x47800000)
 $(B)/m3/bin/%.elf:
 	$(call target_link,$(CORTEX_M),--section-start=.vectors=0 \
-		-Wl$(COMMA)-Ttext=0x1000 -Wl$(COMMA)-Tdata=0x21000000,end,0x21f00000)
+		-Wl$(COMMA)-Ttext=0x1000 -Wl$(COMMA)-Tdata=0x21000000,end,0x21f00000,0x22000000)
+$(B)/lm3s/bin/%.elf:
+	$(call target_link,$(CORTEX_M),--section-start=.vectors=0 \
+		-Wl$(COMMA)-Ttext=0x100 -Wl$(COMMA)-Tdata=0x20000000,end,0x2000e800,0x20010000)
 $(B)/bench/%.elf:
 	$(call target_link,$(CFLAGS) $(BOARD_CFLAGS),-Ttext-segment=0x40100000,end,0x47800000)
 $(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
@@ -311,6 +314,10 @@ size: image ## memory of the image: text, data, bss
 UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
 M3_ELF     := $(UNIT_CORE:%=$(B)/m3/bin/%.elf)
+# ... of which few fit 64 KiB of RAM: tests/boards.py.
+LM3S_ELF   := $(UNIT_CORE:%=$(B)/lm3s/bin/%.elf)
+UNIT_mps2-an385  = $(M3_ELF)
+UNIT_lm3s6965evb = $(LM3S_ELF)
 TARGET_ANY := tests/unit/target_main.c tests/unit/target/cmocka.c \
 	hal/drivers/semihost.c
 TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
@@ -342,6 +349,8 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 $(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
 	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
 $(M3_ELF): $(B)/m3/bin/%.elf: $(B)/m3/tests/unit/%.o \
+	$(call objects,m3,$(M3_RT)) $(B)/m3/core.a
+$(LM3S_ELF): $(B)/lm3s/bin/%.elf: $(B)/m3/tests/unit/%.o \
 	$(call objects,m3,$(M3_RT)) $(B)/m3/core.a
 $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 	$(TARGET_RT))
@@ -487,9 +496,8 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EV
 STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
 	check-shared check-abi check-spec check-sources check-packages \
 	check-memory-tests
-SEMIHOST := -semihosting-config enable=on,target=native -kernel
-RUN      := tests/run.py --qemu "$(QEMU_A15) $(SEMIHOST)"
-RUN_M3   := tests/run.py --qemu "$(QEMU_M3) $(SEMIHOST)"
+RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
+	enable=on,target=native -kernel"
 L_static := --level "static checks" --timeout 300 --jobs 2 \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
@@ -498,7 +506,10 @@ L_corpora := --level "fuzz corpora" --timeout 60 --jobs 2 \
 		$(wildcard tests/fuzz/found/$f)")
 L_unit-target := --level "unit target (Cortex-A15)" --timeout 90 --jobs 2 \
 	$(TARGET_ELF)
-L_unit-m3 := --level "unit target (Cortex-M3)" --timeout 90 --jobs 2 $(M3_ELF)
+L_unit-m3 := --level "unit target (Cortex-M3)" --timeout 300 \
+	"tests/boards.py --board mps2-an385 --kind unit" \
+	"tests/boards.py --board lm3s6965evb --kind unit" \
+	"tests/boards.py --only test_same"
 L_litmus := --level "litmus" --timeout 60 tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" --timeout 120 \
 	"tests/faults/faults.py --sample 100"
@@ -525,6 +536,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
 	"tests/qemu/test_unicd.py --board virt" \
+	"tests/qemu/test_unicd.py --board mps2-an385" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
@@ -536,14 +548,16 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/demo.py --board virt --loss 5%" \
 	"tests/qemu/demo.py --board virt --link virtio --loss 5%" \
 	"tests/qemu/demo.py --board lm3s6965evb" \
+	"tests/qemu/demo.py --board mps2-an385" \
+	"tests/qemu/demo.py --board mps2-an385 --peer soft" \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
-		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_insn) \
+		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
-check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) \
+check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
 	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
@@ -562,13 +576,10 @@ sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
 		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## the corpora of the fuzzers, once
-ifeq ($(BOARD),mps2-an385)
-unit-target: $(M3_ELF)
-	@$(RUN_M3) $(L_unit-m3) && echo "$@: ok"
-else
-unit-target: $(TARGET_ELF) ## [BOARD=mps2-an385] the same tests on the processor of the board
-	@$(RUN) $(L_$@) && echo "$@: ok"
-endif
+unit-target: $(or $(UNIT_$(BOARD)),$(TARGET_ELF)) ## [BOARD=virt] the same tests on the board, in QEMU
+	@tests/boards.py --board $(BOARD) --kind unit && echo "$@: ok"
+boards-report: check-build ## [ONLY=test] table board x test x runner
+	@tests/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
 e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
 unit corpora litmus e2e:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * start_m3.S - the vectors and the start of a unit test on the Cortex-M3 of
- * `mps2-an385`, without MPU. The stack is at the end of 16 MiB of PSRAM.
+ * start_m3.S - the vectors and the start of a unit test on a Cortex-M3, without
+ * MPU. The linker's command line says where the stack is.
  */
 	.syntax	unified
 	.thumb
 	.section .vectors, "a"
-	.word	0x22000000
+	.word	target_stack
 	.word	_start
 	.rept	14
 	.word	fault
