@@ -117,6 +117,8 @@ static void make_cq(struct input *in, const struct ctl *c,
 static void make_qp(struct input *in, const struct ctl *c,
 		    struct unic_ctl_qp_create *r)
 {
+	uint8_t row;
+
 	r->mr = known(in, c, CTL_CONTROL_MR);
 	r->pd = known(in, c, CTL_PD);
 	r->sq_iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
@@ -125,7 +127,12 @@ static void make_qp(struct input *in, const struct ctl *c,
 	r->recv_cq = known(in, c, CTL_CQ);
 	r->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
 	r->rq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
-	r->db_index = (uint8_t)in_below(in, 66);
+	row = in_u8(in);
+	r->db_index = row % 66;
+	if (row >= 198) {
+		r->type = row % 4;
+		r->miss = row / 4 % 4;
+	}
 }
 
 static void make_connect(struct input *in, const struct ctl *c,

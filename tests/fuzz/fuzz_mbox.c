@@ -121,7 +121,7 @@ static void make_reg(struct input *in, void *rec)
 static void make_queue(struct input *in, uint8_t *rec)
 {
 	const struct rig_qp *q = &world.qp[in_below(in, WORLD_QPS)];
-	uint32_t page = in_below(in, 4) * 4096u + in_below(in, 4) * 64u;
+	uint32_t page = in_below(in, 4) * 4096u + in_below(in, 4) * 64u, row;
 
 	if (rec[0] == UNIC_CMD_CQ_CREATE) {
 		struct unic_cmd_cq_create *c = (void *)rec;
@@ -143,7 +143,12 @@ static void make_queue(struct input *in, uint8_t *rec)
 		c->sq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
 		c->rq_slots = unic_to_le16((uint16_t)(1u << in_below(in, 12)));
 		c->rq_class = unic_to_le32(in_u8(in));
-		c->db_index = unic_to_le32(in_below(in, 70));
+		row = in_u8(in);
+		c->db_index = unic_to_le32(row % 70);
+		if (row >= 210) {
+			c->type = (uint8_t)(row % 4);
+			c->miss = (uint8_t)(row / 4 % 4);
+		}
 	}
 }
 
@@ -152,9 +157,24 @@ static uint32_t some_qpn(struct input *in)
 	return world.rig.nic.qps.qp[in_below(in, UNIC_QPS)].qpn;
 }
 
+/* What a queue pair of UC or UD has none of. */
+static void make_unreliable(struct unic_cmd_qp_modify *c, uint8_t type)
+{
+	c->rnr_timer = c->max_dest_rd = c->vendor = 0;
+	c->max_rd = c->timeout = c->retry_cnt = c->rnr_retry = 0;
+	c->rights &= UNIC_MR_REMOTE_WRITE;
+	if (type != UNIC_QPT_UD)
+		return;
+	c->rights = 0;
+	c->qkey = unic_to_le32(c->state == UNIC_QPS_INIT ? 0x1234 : 0);
+	c->dest_qpn = c->rq_psn = c->dest_ipv4 = unic_to_le32(0);
+	memset(c->dest_mac, 0, sizeof(c->dest_mac));
+}
+
 static void make_modify(struct input *in, void *rec)
 {
 	struct unic_cmd_qp_modify *c = rec;
+	uint32_t i;
 
 	c->qpn = unic_to_le32(some_qpn(in));
 	c->proc = unic_to_le32(in_below(in, 3));
@@ -178,6 +198,10 @@ static void make_modify(struct input *in, void *rec)
 		c->rnr_retry = (uint8_t)in_below(in, 9);
 		c->sq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
 	}
+	for (i = 0; i < UNIC_QPS; i++)
+		if (world.rig.nic.qps.qp[i].type &&
+		    world.rig.nic.qps.qp[i].qpn == unic_from_le32(c->qpn))
+			make_unreliable(c, world.rig.nic.qps.qp[i].type);
 }
 
 /* A buffer of pieces of a region of residency PHYSICAL, if there is one: behind
