@@ -3,9 +3,9 @@
 """Replacement policies over patterns and sizes of the table (goals P7 and P8).
 
 Prints the points of hit ratio that each policy is behind Belady's MIN, and
-writes build/eval/policies.json. `floor`: how far behind it the best choice of
-pages to keep for ever is, known in advance - where references are independent
-no policy can do better. --record PATTERN=FILE adds a trace of ids.
+writes build/eval/policies.json. `floor`: how far behind it is who knows what to
+keep from the odds alone, see floor(). --record PATTERN=FILE adds a trace of
+ids.
 """
 import argparse
 import collections
@@ -22,7 +22,10 @@ OUT = os.path.join(ROOT, "build", "eval")
 SIM = [os.path.join(ROOT, "build", "bin", "unic-policysim")]
 SIZES = (64, 256, 1024, 4096)
 POLICIES = ("default", "s3fifo", "lru", "random")
-INDEPENDENT = ("uniform", "zipf 0.8", "zipf 1.0", "zipf 1.2")
+# The odds of its pages stay the same for ever, or for so many references.
+STEADY = {**dict.fromkeys(set(traces.PATTERNS) - {"moving window", "stack"},
+                          traces.REFS),
+          "phases": 25000, "phases of rings": 25000}
 
 
 def simulate(path, fmt, sizes, *args):
@@ -42,30 +45,46 @@ def write(pattern, seed):
     return path
 
 
-def keys(path):
+def static(path, entries, steady):
+    """Hit ratio of the pages best kept, chosen afterwards, as long as the odds
+    stay the same. What was there before may be kept for nothing."""
     with open(path) as f:
-        return collections.Counter(line.split(",")[1] for line in f)
+        keys = [line.split(",")[1] for line in f]
+    seen, hits = set(), 0
+    for i in range(0, len(keys), steady):
+        counts = collections.Counter(keys[i:i + steady])
+        gains = sorted((n - (k not in seen) for k, n in counts.items()),
+                       reverse=True)
+        hits += sum(gains[:entries])
+        seen.update(counts)
+    return hits / len(keys)
 
 
-def static(counts, entries):
-    """Hit ratio of the most popular pages, kept for ever."""
-    hits = sum(n - 1 for _, n in counts.most_common(entries))
-    return hits / sum(counts.values())
+def floor(name, path, size, cell):
+    """Points behind MIN that not even he can avoid who is told the odds: of
+    independent references, and of rings, he keeps the same pages as long as
+    odds are the same; of a stack, where what was used last is likeliest, he
+    does as `lru`. None: not known."""
+    if name == "stack":
+        return cell["lru"]
+    if name not in STEADY:
+        return None
+    return max(0, cell["belady"] - 100 * static(path, size, STEADY[name]))
 
 
 def regrets(name, path, fmt, table):
     rows = simulate(path, fmt, SIZES)
-    counts = keys(path) if name in INDEPENDENT else None
     for size in SIZES:
-        best = rows["belady", size]["hit_ratio"]
-        cell = {p: 100 * (best - rows[p, size]["hit_ratio"])
-                for p in POLICIES}
-        floor = 100 * (best - static(counts, size)) if counts else None
-        table.append({"pattern": name, "entries": size, "belady": 100 * best,
-                      "floor": floor, **cell})
-        print(f"{name:18}{size:6}{100 * best:8.1f}"
+        best = 100 * rows["belady", size]["hit_ratio"]
+        cell = {"pattern": name, "entries": size, "belady": best,
+                "floor": None,
+                **{p: best - 100 * rows[p, size]["hit_ratio"]
+                   for p in POLICIES}}
+        cell["floor"] = floor(name, path, size, cell)
+        table.append(cell)
+        print(f"{name:18}{size:6}{best:8.1f}"
               + "".join(f"{cell[p]:9.1f}" for p in POLICIES)
-              + (f"{floor:9.1f}" if floor is not None else ""))
+              + (f"{cell['floor']:9.1f}" if cell["floor"] is not None else ""))
 
 
 def summary(title, cells):
@@ -95,8 +114,17 @@ def lone(rows, without, policy, size):
     return 100 * sum(with_it) / sum(alone)
 
 
+def eighth(path, size):
+    """What MIN keeps of a hit ratio with an eighth less, each its share."""
+    rows = {n: simulate(path, "csv", [n], "--without", "0")
+            for n in (size, size * 7 // 8)}
+    ratio = [sum(rows[n]["belady", n]["process_hit_ratios"][1:]) for n in rows]
+    return 100 * ratio[1] / ratio[0]
+
+
 def hoarding(seed):
-    """P8: of the others' hit ratio without the hoarder, how much is left."""
+    """P8: of the others' hit ratio without the hoarder, how much is left.
+    `min`: of MIN's own, if the hoarder keeps its eighth of the table."""
     path, result = write("hoarder", seed), []
     for title, args in (("one policy for all", ()),
                         ("a policy and a fair share each", ("--shares",))):
@@ -104,9 +132,12 @@ def hoarding(seed):
         without = simulate(path, "csv", (256, 1024), "--without", "0", *args)
         for size in (256, 1024):
             kept = {p: lone(rows, without, p, size) for p in POLICIES}
-            result.append({"shares": bool(args), "entries": size, **kept})
+            least = eighth(path, size) if args else None
+            result.append({"shares": bool(args), "entries": size, **kept,
+                           "min": least})
             print(f"{title:34}{size:6}"
-                  + "".join(f"{kept[p]:9.1f}" for p in POLICIES))
+                  + "".join(f"{kept[p]:9.1f}" for p in POLICIES)
+                  + (f"{least:9.1f}" if args else ""))
     return result
 
 
@@ -116,6 +147,8 @@ def main():
     ap.add_argument("--remember", default="2")
     ap.add_argument("--only", type=lambda s: s.split(","), metavar="PATTERN,..",
                     default=list(traces.PATTERNS))
+    ap.add_argument("--others", action="store_const", dest="only",
+                    const=list(traces.OTHERS))
     ap.add_argument("--json", default=os.path.join(OUT, "policies.json"))
     ap.add_argument("--record", action="append", default=[],
                     metavar="PATTERN=FILE")
@@ -139,7 +172,7 @@ def main():
     print("\nrings with hints, policy `app`:")
     hints = hinted(args.seed)
     print("\nbeside a hoarder, % of the others' hit ratio without it:")
-    print(" " * 40 + "".join(f"{p:>9}" for p in POLICIES))
+    print(" " * 40 + "".join(f"{p:>9}" for p in (*POLICIES, "min")))
     hoard = hoarding(args.seed)
     with open(args.json, "w") as f:
         json.dump({"regret": table, "hints": hints, "hoarder": hoard}, f,

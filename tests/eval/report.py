@@ -297,6 +297,12 @@ def replacement_plot(folder, rows):
                 for p in POLICIES], logx=True, low=0)
 
 
+def known_floor(rows):
+    """Mean of the floors; where none is known, what the default does."""
+    return sum(num(r, "floor" if r["floor"] else "default")
+               for r in rows) / len(rows)
+
+
 def replacement_table(rows):
     sizes = sorted({int(r["entries"]) for r in rows})
     out = []
@@ -309,7 +315,8 @@ def replacement_table(rows):
     out.append(["**mean**"] +
                [f"{mean(pick(rows, entries=n), 'default'):.1f}"
                 for n in sizes] +
-               [f"**{mean(rows, p):.1f}**" for p in POLICIES] + [""])
+               [f"**{mean(rows, p):.1f}**" for p in POLICIES] +
+               [f"**{known_floor(rows):.1f}**"])
     return table(["pattern"] + [f"{n:,}" for n in sizes] +
                  [f"{p}, mean" for p in POLICIES] + ["floor"], out)
 
@@ -318,14 +325,18 @@ def replacement_facts(t):
     return {
         "replacement_cells": len(t["replacement"]),
         "replacement_table": replacement_table(t["replacement"]),
+        "replacement_floor": f"{known_floor(t['replacement']):.2f}",
+        "replacement_high": sum(num(r, "floor") > 10 for r in t["replacement"]
+                                if r["floor"]),
         "hints_table": table(("rings with hints, policy `app`", "behind Belady"),
                              [(r["pattern"].removeprefix("hints, "), r["app"])
                               for r in t["hints"]]),
         "stream_table": table(
-            ("shares", "entries", *POLICIES),
+            ("shares", "entries", *POLICIES, "MIN with 7/8"),
             [("a policy and a fair share each" if r["shares"] == "1" else
               "one policy for all", r["entries"],
-              *[f"{num(r, p):.1f}" for p in POLICIES]) for r in t["stream"]]),
+              *[f"{num(r, p):.1f}" for p in POLICIES],
+              f"{num(r, 'min'):.1f}" if r["min"] else "") for r in t["stream"]]),
     }
 
 
