@@ -428,6 +428,18 @@ def test_refused_connections(rig):
     b.close()
 
 
+def test_no_datagrams(rig):
+    """The loop provider has queue pairs of RC only, and says so."""
+    a = rig.client()
+    pd = a.pd()
+    mr, cq, _, _ = queues(a, pd)
+    for kind in (1, 2):
+        a.call(u.QP_CREATE, struct.pack("<QQIIIHHIIII", SQ, RQ, mr, cq, cq, 16,
+                                        16, 0, kind << 8 | 1, 77, pd),
+               want=u.UNSUPPORTED)
+    a.close()
+
+
 def test_duplicate_start(rig):
     p = subprocess.run(rig.argv(), capture_output=True, text=True, timeout=10,
                        check=False)
@@ -1264,7 +1276,8 @@ BOTH = [test_frames_and_pins, test_large_pages, test_bad_requests,
         test_one_slot_per_process, test_descriptor_that_lingers,
         test_connections_per_user, test_shares,
         test_duplicate_start_of_stopped]
-LOOP = [test_connect_and_move, test_refused_connections, test_survivor_moves]
+LOOP = [test_connect_and_move, test_refused_connections, test_survivor_moves,
+        test_no_datagrams]
 NIC = [test_bad_doorbell, test_notice_and_deadline, test_storm_of_notices,
        test_release_and_offer, test_register_wait, test_reset_kept,
        test_wait_cancel_and_timeout, test_kill_mid_notice, test_reset,
