@@ -23,6 +23,7 @@ void unic_cache_init(struct unic_nic *nic)
 	uint32_t i;
 
 	memset(&nic->cache, 0, sizeof(nic->cache));
+	nic->cache.short_proc = UNIC_PROCS;
 	for (i = 0; i < UNIC_PROCS; i++)
 		nic->cache.hand[i] = UNIC_TLB_NIL;
 	unic_miss_init(nic);
@@ -394,6 +395,8 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 	tlb->entry[i].mark = (uint16_t)(stamp(nic) | (wanted ? WANTED : 0));
 	ring_add(c, mr->proc, i);
 	c->entries[mr->proc]++;
+	if (UNIC_UNLIKELY(c->short_proc == mr->proc))
+		c->short_proc = UNIC_PROCS;
 	c->demand += is_demand(nic, idx);
 	mr->n_pages++;
 	mr->filled++;
@@ -418,8 +421,6 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
 	    room(nic, nic->mrs.mr[mr].proc)) {
 		put(nic, mr, page, bus, wanted);
-		if (nic->cache.short_proc == nic->mrs.mr[mr].proc)
-			nic->cache.short_until_ns = 0;
 		return 0;
 	}
 	UNIC_COUNT(nic, cache_no_room);
@@ -432,7 +433,8 @@ uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
 	uint32_t proc = nic->cache.short_proc;
 	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
 
-	if (nic->now_ns >= nic->cache.short_until_ns || !o->weight)
+	if (proc == UNIC_PROCS || nic->now_ns >= nic->cache.short_until_ns ||
+	    !o->weight)
 		return UNIC_OWNER_NIL;
 	*quota = o->quota && o->held >= o->quota;
 	return proc;

@@ -53,7 +53,7 @@ struct unic_cache {
 	/* the last entry for which there was no room: whose, and until when the
 	 * reaper is to see to it; see unic_cache_short() */
 	uint64_t short_until_ns;
-	uint16_t short_proc;
+	uint16_t short_proc; /* UNIC_PROCS: it has come */
 };
 
 void unic_cache_init(struct unic_nic *nic);
