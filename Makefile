@@ -74,7 +74,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_b
 	test_turns test_unrel test_use
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
-FUZZERS   := mbox queue frame ring driver unicd
+FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c changes.c)
 FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
@@ -336,7 +336,8 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix 
 # ... of a board that has the near end.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
 	$(NEAR) $(FAR))))
-$(foreach d,unit cov,$(eval $(call objects,$d,$(NEAR) tests/unit/test_serial.c): \
+$(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/test_serial.c \
+	tests/fuzz/fuzz_line.c): \
 	INC = -Itests/unit -Ihal/serial -Ihal -Iboards/lm3s6965evb))
 # ... and once more with 15 processes that hoard.
 $(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
@@ -411,6 +412,7 @@ $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) 
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
 	--for-linker=--wrap=unic_port_,dma dma_poll doorbells window rx_next rx_run rx_done)
 $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
+$(B)/$1/bin/fuzz_line: $(call objects,$1,$(SERIAL) $(NEAR) $(FAR))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \

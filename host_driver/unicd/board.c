@@ -209,12 +209,13 @@ static void drop_doorbells(struct unic_os *os)
 	}
 }
 
-/* Peer 1 is our NIC; others are not for us. */
+/* Peer 1 is our NIC, unless that is on a UART; others are not for us. */
 static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 {
 	uint32_t peer = unic_from_le32(msg->u.nic.peer);
 
-	if (peer != UNIC_BUS_PEER_NIC || msg->fds != 1 + os->slots) {
+	if (os->opt.link || peer != UNIC_BUS_PEER_NIC ||
+	    msg->fds != 1 + os->slots) {
 		close_all(msg->fd, msg->fds);
 		return;
 	}
@@ -242,7 +243,8 @@ int unicd_board_event(struct unic_os *os)
 		nic_joined(os, &msg);
 		return 0;
 	case UNIC_BUS_NIC_LEFT:
-		if (unic_from_le32(msg.u.nic.peer) == UNIC_BUS_PEER_NIC) {
+		if (!os->opt.link &&
+		    unic_from_le32(msg.u.nic.peer) == UNIC_BUS_PEER_NIC) {
 			unicd_say("NIC left");
 			drop_doorbells(os);
 			unic_host_plug(os->host, false);

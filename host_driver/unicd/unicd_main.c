@@ -169,6 +169,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->kio_writable && !o->kio_export)
 			argp_error(state, "--kio-writable says how to export: "
 					  "--kio-export DIR says what");
+		if (o->link && !strcmp(o->provider, "loop"))
+			argp_error(state, "--link is for a NIC, not a "
+					  "loop-back");
 		if (!o->bus && !strcmp(o->provider, "nic"))
 			argp_error(state, "--bus DIR says where the NIC is");
 		return 0;

@@ -426,6 +426,42 @@ static void events_are_not_lost(void **state)
 	assert_true(said >= 500);
 }
 
+/* A driver that does not look fills its ring of 512, then the near one of 16; the
+ * line goes on. When it looks again all of them are there. */
+static void events_wait_for_room(void **state)
+{
+	uint32_t seen = 0;
+
+	(void)state;
+	begin();
+	while (core.evt_tail < UNIC_EVT_ENTRIES + UNIC_BOX_EVTS) {
+		uint32_t was = core.evt_tail;
+
+		core_event(3);
+		steps(core.evt_tail == was ? 10 : 1);
+		assert_true(now_ns < 60000000000ull);
+	}
+	core_event(3);
+	assert_int_equal(core.evt_tail, UNIC_EVT_ENTRIES + UNIC_BOX_EVTS);
+	steps(500);
+	assert_int_equal(unic_from_le32(nic_page()->evt_tail),
+			 UNIC_EVT_ENTRIES);
+	while (seen < core.evt_tail) {
+		uint32_t tail = unic_from_le32(nic_page()->evt_tail);
+
+		for (; drv.evt_head != tail; drv.evt_head++, seen++)
+			assert_memory_equal(
+				bar + UNIC_BAR_EVT_OFF +
+					drv.evt_head % UNIC_EVT_ENTRIES * 64,
+				&drv.evt_head, 4);
+		drv_page()->evt_head = unic_to_le32(drv.evt_head);
+		steps(50);
+		assert_true(now_ns < 120000000000ull);
+	}
+	assert_int_equal(far.wrong, 0);
+	commands(3);
+}
+
 /* Records of 512 bytes go in two pieces. */
 static void a_datagram_comes_whole(void **state)
 {
@@ -759,6 +795,7 @@ int main(void)
 		cmocka_unit_test_setup(commands_are_answered_once_in_order,
 				       set_up),
 		cmocka_unit_test_setup(events_are_not_lost, set_up),
+		cmocka_unit_test_setup(events_wait_for_room, set_up),
 		cmocka_unit_test_setup(a_datagram_comes_whole, set_up),
 		cmocka_unit_test_setup(memory_is_moved_both_ways, set_up),
 		cmocka_unit_test_setup(a_wild_address_is_refused, set_up),
