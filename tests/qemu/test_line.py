@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from hosts import BIN, ROOT, Failure, Process, Timeline
+from hosts import BIN, IP, ROOT, Failure, Hosts, Process, Timeline
 
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
@@ -117,11 +117,7 @@ class Rig:
                 f"file:{self.path('console')}", "-kernel", IMAGE]
         nic = Process(self.line, "nic", args, False)
         self.running.append(nic)
-        until = time.monotonic() + PATIENCE_S
-        while not os.path.exists(self.path("uart")):
-            if time.monotonic() > until:
-                raise Failure("QEMU does not start")
-            time.sleep(0.01)
+        wait_for(self.path("uart"))
         return nic
 
     def power_off(self):
@@ -158,6 +154,51 @@ class Rig:
         self.uart.over = True
         self.uart.join(timeout=2)
         shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+class Pair:
+    """The board and a soft NIC on one wire; files between them."""
+
+    def __init__(self):
+        self.tmp = tempfile.mkdtemp(prefix="unic-line-")
+        self.hosts = Hosts("lm3s6965evb", None, self.tmp, "soft")
+        self.running = self.hosts.running
+        self.uart = None
+
+    def start(self):
+        h = self.hosts
+        h.start_wire()
+        for host in (0, 1):
+            h.start_nic(host, show=False)
+        uart = run_nic.uart(h.path("bus0"))
+        wait_for(uart)
+        self.uart = Line(uart, h.path("line"))
+        h.start_driver(0, "--link", h.path("line"))
+        h.start_driver(1)
+        os.mkdir(h.path("files"))
+        h.start("server", "unic-copy", "serve", "--dir", h.path("files"),
+                "--socket", h.socket(1), show=False).expect("ready")
+
+    def copy(self, *args):
+        """unic-copy compares digests at both ends."""
+        return self.hosts.start("copy", "unic-copy", *args, "--socket",
+                                self.hosts.socket(0), "--peer", IP[1],
+                                show=False)
+
+    def end(self):
+        self.hosts.end()
+        if self.uart:
+            self.uart.over = True
+            self.uart.join(timeout=2)
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+def wait_for(path):
+    until = time.monotonic() + PATIENCE_S
+    while not os.path.exists(path):
+        if time.monotonic() > until:
+            raise Failure(f"no {path}")
+        time.sleep(0.01)
 
 
 def need(good, what):
@@ -231,12 +272,33 @@ def test_crash(rig):
     rig.wait("ready")
 
 
+def test_copy(pair):
+    """A file there and back, by RDMA and by calls with tokens, over a line that
+    flips one bit in 10^5 and is pulled out for half a second each time."""
+    pair.start()
+    path = pair.hosts.path("made")
+    with open(path, "wb") as f:
+        f.write(os.urandom(32 << 10))
+    pair.uart.noise = 1e-5
+    for mode in ("rdma", "rpc"):
+        for args in (("put", path, "--name", "file"),
+                     ("get", "file", "--output", path + ".back")):
+            copy = pair.copy(*args, "--mode", mode)
+            time.sleep(0.5)
+            pair.uart.cut = True
+            time.sleep(0.5)
+            pair.uart.cut = False
+            copy.finish(100)
+    need(pair.uart.flipped > 2, f"{pair.uart.flipped} bits flipped")
+    need(pair.hosts.ctl(0, "info")["resets"] == 1, "a reset")
+
+
 def main():
     tests = {n: f for n, f in globals().items() if n.startswith("test_")}
     chosen = [f"test_{a.removeprefix('test_')}" for a in sys.argv[1:]]
     passed = failed = 0
     for name in chosen or tests:
-        rig = Rig()
+        rig = Pair() if name == "test_copy" else Rig()
         try:
             tests[name](rig)
             passed += 1
