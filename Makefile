@@ -81,8 +81,10 @@ REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c
 CORTEXM   := tests/qemu/cortexm_selftest.c
 MPS2      := tests/qemu/mps2_selftest.c
-INSN      := $(addprefix tests/bench/,insn.c bench_port.c) \
-	$(addprefix hal/virt/,cpu_dma.S mem.S)
+INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
+# The image of the instruction counts: that of virt has no name, and all have its
+# sizes of tables.
+BENCH     := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))
 YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
@@ -204,12 +206,12 @@ $(eval $(call compile_rules,$(B)/m3,$(ARM)gcc $(CFLAGS) $(CORTEX_M) \
 	-Itests/unit/target,fake,M3))
 $(eval $(call compile_rules,$(B)/$(BOARD),$(BOARD_CC_PREFIX)gcc $(CFLAGS) \
 	$(BOARD_CFLAGS) $$(SMALL),$(BOARD),$(BOARD)))
-$(eval $(call compile_rules,$(B)/bench,$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
-	-Itests/unit/target -Itests/bench $$(NO_LTO) $$(SMALL),virt,BENCH))
+$(eval $(call compile_rules,$(B)/$(BENCH),$(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) \
+	-Itests/unit/target -Itests/bench -I$(BOARD_HAL) $$(NO_LTO) $$(SMALL),virt,BENCH))
 # What a board wants small, not fast; the counts are of the same code.
-$(call objects,$(BOARD) bench,$(BOARD_SMALL_SRCS)): SMALL = -Os
+$(call objects,$(BOARD) $(BENCH),$(BOARD_SMALL_SRCS)): SMALL = -Os
 # What stands around the core there is called by the C library and by assembly.
-$(B)/bench/tests/unit/%.o: NO_LTO = -fno-lto
+$(B)/$(BENCH)/tests/unit/%.o: NO_LTO = -fno-lto
 # libFuzzer. clang 14 dies of __builtin_assume_aligned() and a sanitizer. The
 # grammars choose from what lives; to trace comparisons costs half of the time.
 CLANG    := clang-14
@@ -254,6 +256,9 @@ $(B)/lm3s/bin/%.elf:
 		-Wl$(COMMA)-Ttext=0x100 -Wl$(COMMA)-Tdata=0x20000000,end,0x2000e800,0x20010000)
 $(B)/bench/%.elf:
 	$(call target_link,$(CFLAGS) $(BOARD_CFLAGS),-Ttext-segment=0x40100000,end,0x47800000)
+$(B)/bench-mps2-an385/%.elf:
+	$(call target_link,$(CFLAGS) $(BOARD_CFLAGS),--section-start=.vectors=0 \
+		-Wl$(COMMA)-Ttext=0x1000 -Wl$(COMMA)-Tdata=0x21000000,end,0x21f00000,0x22000000)
 $(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
 	$(call say,LINK)
 	$(Q)$(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
@@ -322,6 +327,7 @@ TARGET_ANY := tests/unit/target_main.c tests/unit/target/cmocka.c \
 	hal/drivers/semihost.c
 TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
 M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
+RT_mps2-an385 := $(M3_RT)
 CORE_TEST  := $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 $(B)/unit/core.a:   $(call objects,unit,$(CORE_TEST))
 $(B)/unit/driver.a: $(call objects,unit,$(CORE))
@@ -391,8 +397,8 @@ $(B)/bin/unic-pool: LIBS := $(SANITIZE)
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests.
 # pair.c is for tests that need a wire, which the rig there does not have.
-$(B)/bench/insn.elf: $(call objects,bench,$(INSN) $(FIRMWARE) $(RING) \
-	$(filter-out %pair.c,$(UNIT_RIG)) $(TARGET_RT))
+$(B)/$(BENCH)/insn.elf: $(call objects,$(BENCH),$(INSN) $(BOARD_COPY_SRCS) $(FIRMWARE) \
+	$(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
 YARD_PROGS := $(B)/bin/mbox-bench $(B)/bin/verbs-bench
 $(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
 $(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
@@ -567,7 +573,7 @@ build-virt:
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
 build-m3:
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 image \
-		$(B)/mps2-an385/mps2_selftest.elf
+		$(B)/mps2-an385/mps2_selftest.elf $(B)/bench-mps2-an385/insn.elf
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
 build-soft:
@@ -641,8 +647,9 @@ bench-profile: ## where the instructions of a WRITE go, by function
 	@tests/bench/profile.py && echo "$@: ok"
 policies: $(B)/bin/unic-policysim ## replacement policies beside Belady's, a table [SEED=1]
 	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
-bench-insn: ## instructions of hot paths against their budgets
+bench-insn: ## instructions of hot paths against their budgets, on two processors
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
+	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(B)/bench-mps2-an385/insn.elf
 	@tests/bench/insn.py && echo "$@: ok"
 
 # ------------------------------------------------------------------- checks

@@ -13,10 +13,14 @@ BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 
 BOARD_LDSCRIPT := ld/mps2-an385.ld
 
-BOARD_SRCS := $(addprefix hal/cortexm/,start.S crash.c mpu.c) \
+BOARD_SRCS := $(addprefix hal/cortexm/,start.S mem.S crash.c mpu.c) \
 	$(addprefix hal/mps2/,port.c link.c) \
 	$(addprefix hal/drivers/,cmsdk_uart.c lan9118.c)
 
 BOARD_MAIN_SRCS := hal/cortexm/main.c
+
+# What copies in the image of the instruction counts, and where its cpu_dma.h is.
+BOARD_HAL := hal/mps2
+BOARD_COPY_SRCS := hal/cortexm/mem.S
 
 BOARD_TEST_SRCS := hal/drivers/semihost.c

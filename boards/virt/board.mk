@@ -57,5 +57,9 @@ BOARD_SRCS := \
 # ... the firmware adds this ...
 BOARD_MAIN_SRCS := hal/virt/main.c
 
+# What copies in the image of the instruction counts, and where its cpu_dma.h is.
+BOARD_HAL := hal/virt
+BOARD_COPY_SRCS := hal/virt/cpu_dma.S hal/virt/mem.S
+
 # ... and test images add this and a main() of their own.
 BOARD_TEST_SRCS := hal/drivers/semihost.c

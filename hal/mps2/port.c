@@ -13,6 +13,7 @@
 
 #include "cmsdk_uart.h"
 #include "cortexm.h"
+#include "cpu_dma.h"
 #include "crash.h"
 #include "machine.h"
 #include "memlayout.h"
@@ -208,37 +209,11 @@ uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
 	return 0; /* the board has no source: the driver gives some */
 }
 
-/* The last word after the rest: memcpy() may store in any order. */
-static void copy_to_host(uint8_t *host, const uint8_t *local, uint32_t len)
-{
-	uint32_t body = len & ~3u, word;
-
-	if (((uintptr_t)host | len) & 3u) {
-		memcpy(host, local, len);
-		return;
-	}
-	body -= sizeof(word);
-	memcpy(host, local, body);
-	memcpy(&word, local + body, sizeof(word));
-	unic_wmb();
-	UNIC_WRITE_ONCE(*(uint32_t *)(void *)(host + body), word);
-}
-
 int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 		  uint64_t bus, void *local, uint32_t len, uint32_t tag)
 {
-	uint8_t *host;
-
 	(void)tag;
-	if (!dma_window_find(&port->dma, bus, len, &host))
-		return UNIC_PORT_EFAULT;
-	if (dir == UNIC_DMA_FROM_HOST) {
-		memcpy(local, host, len);
-	} else {
-		unic_wmb();
-		copy_to_host(host, local, len);
-	}
-	return UNIC_PORT_OK;
+	return cpu_dma(&port->dma, dir, bus, local, len);
 }
 
 void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)

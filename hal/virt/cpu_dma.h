@@ -34,10 +34,10 @@ static inline void virt_copy_out_8(void *host, const void *local)
 	UNIC_WRITE_ONCE(to[1], word[1]);
 }
 
-/** virt_dma() - unic_port_dma(). */
+/** cpu_dma() - unic_port_dma(). */
 static inline __attribute__((always_inline)) int
-virt_dma(const struct dma_windows *windows, enum unic_port_dma_dir dir,
-	 uint64_t bus, void *local, uint32_t len)
+cpu_dma(const struct dma_windows *windows, enum unic_port_dma_dir dir,
+	uint64_t bus, void *local, uint32_t len)
 {
 	uint8_t *host;
 

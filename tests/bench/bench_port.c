@@ -61,7 +61,7 @@ unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir, uint64_t bus,
 	      void *local, uint32_t len, uint32_t tag)
 {
 	(void)tag;
-	return virt_dma(&port->dma, dir, bus, local, len);
+	return cpu_dma(&port->dma, dir, bus, local, len);
 }
 
 inline void *unic_port_window(struct unic_port *port, uint64_t bus,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * insn.c - exact instruction counts of the hot paths on the Cortex-A15, under
- * QEMU -icount: two whole NICs in one image, over the board's own DMA and link.
+ * insn.c - exact instruction counts of the hot paths, under QEMU -icount: two
+ * whole NICs in one image, over the board's own DMA and the link of `virt`.
  * Prints "INSN name count" lines; tests/bench/insn.py compares with budgets.
  *
- * The counter is PMU event 0x08 (instructions retired), which QEMU derives from
- * its instruction count: the same binary gives the same numbers, always.
+ * On the Cortex-A15 the counter is PMU event 0x08 (instructions retired), which
+ * QEMU derives from its instruction count. The Cortex-M3 of `mps2-an385` has none:
+ * there each instruction takes 2^10 ns (-icount shift=10), which is 25.6 ticks of a
+ * timer with 25 MHz. The same binary gives the same numbers, always.
  */
 #include "access.h"
 #include "form.h"
@@ -16,6 +18,33 @@
 
 static struct rig a, b;
 static uint32_t empty; /* what counting itself costs */
+
+#if __ARM_ARCH_PROFILE == 'M'
+#define TIMER	    ((volatile uint32_t *)0x40000000)
+#define TICKS_BY_10 256u /* of an instruction */
+
+static void count_init(void)
+{
+	TIMER[2] = UINT32_MAX; /* reload, value, on */
+	TIMER[1] = UINT32_MAX;
+	TIMER[0] = 1;
+}
+
+static inline uint32_t count(void)
+{
+	return UINT32_MAX - TIMER[1];
+}
+
+static inline uint32_t instructions(uint32_t from, uint32_t to)
+{
+	return (uint32_t)(((uint64_t)(to - from) * 10 + TICKS_BY_10 / 2) /
+			  TICKS_BY_10);
+}
+#else
+static inline uint32_t instructions(uint32_t from, uint32_t to)
+{
+	return to - from;
+}
 
 static void count_init(void)
 {
@@ -36,17 +65,18 @@ static inline uint32_t count(void)
 	__asm__ volatile("mrc p15, 0, %0, c9, c13, 2" : "=r"(n)::"memory");
 	return n;
 }
+#endif
 
 static void report(const char *name, uint32_t n)
 {
 	printf("INSN %s %u\n", name, (unsigned int)n);
 }
 
-#define MEASURE(var, statement)                 \
-	do {                                    \
-		uint32_t from = count();        \
-		statement;                      \
-		(var) = count() - from - empty; \
+#define MEASURE(var, statement)                              \
+	do {                                                 \
+		uint32_t from = count();                     \
+		statement;                                   \
+		(var) = instructions(from, count()) - empty; \
 	} while (0)
 
 /* ----------------------------------------------------------- single steps */

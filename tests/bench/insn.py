@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Instruction counts of the hot paths on the Cortex-A15, exact under -icount.
+"""Instruction counts of the hot paths on the Cortex-A15 and beside them on the
+Cortex-M3, exact under -icount.
 
-Compares each count with its budget (docs/RESULTS.md, goals P4 and P6) and with
-the count recorded in tests/bench/insn.json, and fails when it is above either.
+Compares each count with its budget (docs/RESULTS.md, goals P4 and P6; for the A15)
+and with the count recorded in tests/bench/insn.json, and fails when it is above
+either.
 `--record` accepts today's counts; `--runs N` repeats the run, every second one
 beside a busy process, and demands identical counts (goal P12).
 """
@@ -17,13 +19,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 RECORD = os.path.join(HERE, "insn.json")
 OUT = os.path.join(ROOT, "build", "bench", "insn.json")
+SEMIHOST = "-semihosting-config enable=on,target=native -kernel"
+QEMU_M3 = ("qemu-system-arm -M mps2-an385 -accel tcg -nodefaults "
+           f"-display none -icount shift=10 {SEMIHOST}")
 QEMU = ("qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg "
         "-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none "
-        "-icount shift=0 -semihosting-config enable=on,target=native -kernel")
+        f"-icount shift=0 {SEMIHOST}")
 
 
-def run(image):
-    p = subprocess.run(QEMU.split() + [image], capture_output=True, text=True,
+def run(image, qemu):
+    p = subprocess.run(qemu.split() + [image], capture_output=True, text=True,
                        timeout=120)
     lines = [l.split() for l in (p.stdout + p.stderr).splitlines()
              if l.startswith("INSN ")]
@@ -33,15 +38,15 @@ def run(image):
     return {name: int(n) for _, name, n in lines}
 
 
-def runs(image, count):
-    first = run(image)
+def runs(image, qemu, count):
+    first = run(image, qemu)
     for i in range(1, count):
         busy = None
         if i % 2:
             busy = subprocess.Popen([sys.executable, "-c",
                                      "while True: pass"])
         try:
-            again = run(image)
+            again = run(image, qemu)
         finally:
             if busy:
                 busy.kill()
@@ -53,22 +58,28 @@ def runs(image, count):
     return first
 
 
-def report(counts, known, budgets):
+def report(counts, small, known, budgets):
+    """@counts of the A15, @small of the M3. Returns what is not as it should."""
     bad = []
-    print(f"{'operation':34}{'count':>8}{'recorded':>10}{'budget':>8}")
+    print(f"{'operation':28}{'A15':>8}{'recorded':>10}{'budget':>8}"
+          f"{'M3':>8}{'recorded':>10}")
     for name, n in counts.items():
         entry = known.get(name, {})
         budget, recorded = entry.get("budget"), entry.get("recorded")
-        mark = ""
+        before = entry.get("recorded_m3")
+        marks = []
         if budget is not None and n > budget:
-            mark = " over budget"
-        elif recorded is not None and n > recorded:
-            mark = " above the recorded count"
-        if mark and (budgets or mark != " over budget" or (
-                recorded is not None and n > recorded)):
-            bad.append(f"{name}: {n}{mark}")
-        print(f"{name:34}{n:>8}{recorded if recorded is not None else '-':>10}"
-              f"{budget if budget is not None else '-':>8}{mark}")
+            marks.append("over budget")
+        if recorded is not None and n > recorded:
+            marks.append("above the recorded count")
+        if before is not None and small[name] > before:
+            marks.append("M3: above the recorded count")
+        bad += [f"{name}: {m}" for m in marks
+                if budgets or m != "over budget"]
+        print(f"{name:28}{n:>8}" + "".join(
+            f"{'-' if v is None else v:>{width}}" for v, width in
+            ((recorded, 10), (budget, 8), (small[name], 8), (before, 10))) +
+            "".join(f"  {m}" for m in marks))
     return bad
 
 
@@ -76,23 +87,27 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--image", default=os.path.join(ROOT, "build", "bench",
                                                     "insn.elf"))
+    ap.add_argument("--image-m3", default=os.path.join(
+        ROOT, "build", "bench-mps2-an385", "insn.elf"))
     ap.add_argument("--runs", type=int, default=1)
     ap.add_argument("--record", action="store_true")
     ap.add_argument("--no-budget", action="store_true",
                     help="fail only above recorded counts")
     args = ap.parse_args()
     known = json.load(open(RECORD)) if os.path.exists(RECORD) else {}
-    counts = runs(args.image, args.runs)
+    counts = runs(args.image, QEMU, args.runs)
+    small = runs(args.image_m3, QEMU_M3, args.runs)
     os.makedirs(os.path.dirname(OUT), exist_ok=True)
     with open(OUT, "w") as f:
-        json.dump(counts, f, indent=1)
+        json.dump({"a15": counts, "m3": small}, f, indent=1)
     if args.record:
         for name, n in counts.items():
             known.setdefault(name, {})["recorded"] = n
+            known[name]["recorded_m3"] = small[name]
         with open(RECORD, "w") as f:
             json.dump(known, f, indent=1)
             f.write("\n")
-    bad = report(counts, known, not args.no_budget)
+    bad = report(counts, small, known, not args.no_budget)
     if args.runs > 1:
         print(f"{args.runs} runs, idle and loaded: identical counts")
     if bad:

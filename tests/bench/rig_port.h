@@ -16,7 +16,7 @@
 #include "unic_port.h"
 
 #define FAKE_WINDOWS	  3u
-#define FAKE_WINDOW_BYTES (2048u * 1024u)
+#define FAKE_WINDOW_BYTES (1024u * 1024u)
 
 struct unic_port {
 	struct dma_windows dma;

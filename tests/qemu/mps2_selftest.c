@@ -120,6 +120,56 @@ static void test_copies(void)
 	check("bytes go there and back", same);
 }
 
+static bool all(const uint8_t *p, uint32_t n, uint8_t byte)
+{
+	while (n--)
+		if (*p++ != byte)
+			return false;
+	return true;
+}
+
+/* mem.S, at all lengths and alignments that it tells apart. */
+static bool mem_right(uint32_t to, uint32_t from, uint32_t n)
+{
+	static uint8_t a[200], b[200];
+
+	for (uint32_t i = 0; i < sizeof(a); i++)
+		a[i] = (uint8_t)(i * 11 + 3);
+	memset(b, 0xee, sizeof(b));
+	if (memcpy(b + to, a + from, n) != b + to || !all(b, to, 0xee) ||
+	    !all(b + to + n, sizeof(b) - to - n, 0xee))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (b[to + i] != a[from + i])
+			return false;
+	if (memcmp(b + to, a + from, n))
+		return false;
+	if (n &&
+	    (b[to + n - 1] ^= 0x80, (memcmp(b + to, a + from, n) > 0) !=
+					    (b[to + n - 1] > a[from + n - 1])))
+		return false;
+	memset(b + to, 0x5a, n);
+	if (!all(b + to, n, 0x5a) || !all(b, to, 0xee) ||
+	    !all(b + to + n, sizeof(b) - to - n, 0xee))
+		return false;
+	memmove(a + to, a + from, n); /* they overlap */
+	for (uint32_t i = 0; i < n; i++)
+		if (a[to + i] != (uint8_t)((from + i) * 11 + 3))
+			return false;
+	return true;
+}
+
+static void test_mem(void)
+{
+	bool right = true;
+
+	for (uint32_t to = 0; to < 5; to++)
+		for (uint32_t from = 0; from < 9; from++)
+			for (uint32_t n = 0; n < 150; n++)
+				right = right && mem_right(to, from, n);
+	check("mem*() are right", right);
+}
+
 /* ----------------------------------------------------- time and doorbells */
 
 static void test_sleep(void)
@@ -296,6 +346,7 @@ int main(void)
 	go_wrong(how);
 	test_windows();
 	test_copies();
+	test_mem();
 	test_sleep();
 	test_doorbells();
 	test_link();
