@@ -310,6 +310,26 @@ $(B)/$(BOARD)/mps2_selftest.elf: $(call objects,$(BOARD),$(MPS2) \
 $(B)/$(BOARD)/tests/qemu/mps2_selftest.o: INC = -Ihal/mps2 -Ihal/drivers -Ihal -Iboards/mps2-an385
 $(B)/$(BOARD)/tests/qemu/cortexm_selftest.o: INC = -Ihal/lm3s -Ihal/drivers -Ihal
 
+# Boards with a boot stub: an image for each slot, and the flash as a whole.
+define slot_link
+$(B)/$(BOARD)/unic-$(word 1,$(subst =, ,$1)).elf: $(IMAGE)
+	$$(call say,LINK)
+	$(Q)$(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
+		-Wl,--defsym=SLOT_BASE=$(word 2,$(subst =, ,$1)) -T $(BOARD_LDSCRIPT) \
+		$(call objects,$(BOARD),$(BOARD_MAIN_SRCS) $(BOARD_SRCS)) \
+		$(B)/$(BOARD)/core.a -o $$@ > /dev/null
+endef
+$(foreach s,$(BOARD_SLOTS),$(eval $(call slot_link,$s)))
+$(B)/$(BOARD)/boot.elf: $(call objects,$(BOARD),$(BOARD_BOOT_SRCS)) $(BOARD_BOOT_LD)
+	$(call say,LINK)
+	$(Q)$(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS) \
+		-T $(BOARD_BOOT_LD) $(PARTS) -o $@ > /dev/null
+$(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
+		$(B)/$(BOARD)/unic-$(word 1,$(subst =, ,$s)).elf)
+	$(call say,FLASH)
+	$(Q)tools/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
+		--b $(B)/$(BOARD)/unic-b.elf
+
 size: image ## memory of the image: text, data, bss
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
 	@echo "size: ok"
@@ -537,7 +557,7 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
 	test_kio.py test_memory.py) \
@@ -575,6 +595,7 @@ build-m3:
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 image \
 		$(B)/mps2-an385/mps2_selftest.elf $(B)/bench-mps2-an385/insn.elf
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
+		$(B)/lm3s6965evb/flash.bin \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
@@ -702,7 +723,7 @@ check-sources:
 		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \
 		$(call board_srcs,soft)) && echo "$@: ok"
 board-sources:
-	@echo $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)
+	@echo $(BOARD_BOOT_SRCS) $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)
 
 # --------------------------------------------------------------------- rest
 

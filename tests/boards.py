@@ -53,6 +53,7 @@ SYSTEM = {
                    "tests/qemu/test_holders.py --board mps2-an385",
                    "tests/qemu/demo.py --board mps2-an385"],
     "lm3s6965evb": ["tests/qemu/test_cortexm.py", "tests/qemu/test_line.py",
+                    "tests/qemu/test_boot.py",
                     "tests/qemu/demo.py --board lm3s6965evb"],
 }
 TIMEOUT_S = {"unit": 90, "system": 300}

@@ -27,3 +27,8 @@ BOARD_CORE = $(patsubst firmware/icrc_table.c,$(ICRC_SMALL),$(FIRMWARE))
 
 # Whoever makes a stack deeper than it is hears of it when he links.
 BOARD_AFTER_LINK = tools/stack_depth.py $@ $(B)/$(BOARD)/firmware $(B)/$(BOARD)/hal
+
+# The same image for each slot of the flash, the boot stub, and all of it together.
+BOARD_SLOTS      := a=0x2000 b=0x1e000
+BOARD_BOOT_SRCS  := hal/lm3s/boot.c hal/drivers/pl011.c
+BOARD_BOOT_LD    := ld/lm3s-boot.ld
