@@ -607,7 +607,8 @@ unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## the corpora of the fuzzers, once
 unit-target: $(or $(UNIT_$(BOARD)),$(TARGET_ELF)) ## [BOARD=virt] the same tests on the board, in QEMU
 	@tests/boards.py --board $(BOARD) --kind unit && echo "$@: ok"
-boards-report: check-build ## [ONLY=test] table board x test x runner
+boards-report: programs $(UNIT_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) build-virt \
+	build-soft build-m3 $(addprefix $(B)/bin/,survivor forms holders) ## [ONLY=test] table board x test x runner
 	@tests/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
 e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs

@@ -6,7 +6,8 @@ BOARD_CC_PREFIX := arm-none-eabi-
 # -fbuiltin after -ffreestanding: there is no library but mem*(), yet a memcpy
 # of 8 bytes must not become a call. Unaligned accesses are fine (normal memory).
 BOARD_CFLAGS := -mcpu=cortex-m3 -mthumb -ffreestanding -fbuiltin \
-	-fno-common -ffunction-sections -fdata-sections -Ihal/cortexm
+	-fno-common -ffunction-sections -fdata-sections -Ihal/cortexm \
+	-fcallgraph-info=su
 
 BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 	-Wl,--gc-sections,--fatal-warnings,--print-memory-usage
@@ -24,3 +25,6 @@ BOARD_HAL := hal/mps2
 BOARD_COPY_SRCS := hal/cortexm/mem.S
 
 BOARD_TEST_SRCS := hal/drivers/semihost.c
+
+# Whoever makes a stack deeper than it is hears of it when he links.
+BOARD_AFTER_LINK = tools/stack_depth.py $@ $(B)/$(BOARD)/firmware $(B)/$(BOARD)/hal

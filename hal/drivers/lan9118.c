@@ -170,15 +170,14 @@ static uint32_t tx_room(const struct lan9118 *lan)
 /* A buffer is given only when the FIFO has room for all that were. */
 uint8_t *lan9118_tx_get(struct lan9118 *lan)
 {
-	uint32_t held =
-		UNIC_TX_BUFS - (uint32_t)__builtin_popcount(lan->tx_free);
 	uint32_t id;
 
 	if (!lan->tx_free ||
-	    tx_room(lan) < (held + 1) * (LAN9118_MAX_FRAME + TX_MARGIN))
+	    tx_room(lan) < (lan->tx_held + 1) * (LAN9118_MAX_FRAME + TX_MARGIN))
 		return NULL;
 	id = (uint32_t)__builtin_ctz(lan->tx_free);
 	lan->tx_free &= ~(1u << id);
+	lan->tx_held++;
 	return lan->tx[id] + HEAD_BYTES;
 }
 
@@ -203,6 +202,7 @@ void lan9118_tx_put(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
 	uint32_t n = (HEAD_BYTES + len + 3) / 4;
 
 	lan->tx_free |= 1u << id;
+	lan->tx_held--;
 	if (!len || len > LAN9118_MAX_FRAME)
 		return;
 	if (!memcmp(frame, lan->mac, sizeof(lan->mac))) {

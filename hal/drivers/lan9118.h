@@ -28,6 +28,7 @@ struct lan9118 {
 	/* free-running, buffer = count modulo UNIC_RX_BUFS */
 	uint32_t rx_filled, rx_taken, rx_released;
 	uint32_t tx_free; /* bit i: transmit buffer i */
+	uint32_t tx_held; /* by the core */
 	uint32_t rx_bad;  /* frames dropped: damaged, or too long */
 	uint8_t mac[6];
 };
