@@ -521,7 +521,7 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EV
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
 
-STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity \
+STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity check-endian \
 	check-shared check-abi check-spec check-sources check-packages \
 	check-memory-tests
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
@@ -700,6 +700,10 @@ check-layers: ## who includes whom
 check-purity: ## what the portable core calls and owns
 	@$(MAKE) -s BOARD=virt $(B)/virt/core.a
 	@tools/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
+check-endian: $(B)/build_id.h ## does the core compile for a big-endian machine?
+	@$(ARM)gcc $(filter-out -MMD -MP,$(CFLAGS)) -mcpu=cortex-a15 -mbig-endian -ffreestanding \
+		-fsyntax-only -Ifirmware -Ihal -Iabi -Iboards/virt \
+		-include $(B)/build_id.h $(FIRMWARE) && echo "$@: ok"
 check-abi: ## layout of every shared struct on five machines
 check-packages: ## is packages.txt all that is needed?
 check-shared: ## words of shared memory are accessed once, on purpose
