@@ -160,12 +160,15 @@ static void each_is_answered_by_itself(void **state)
 
 static void wrong_counts(void **state)
 {
-	static const uint32_t wrong[] = { 0, UNIC_BATCH_MAX + 1, UINT32_MAX };
+	static const uint32_t wrong[] = {
+		0, UNIC_BATCH_MAX + 1, UINT32_MAX,
+		1u << 26, /* their bytes are 0, in 32 bits */
+	};
 	struct unic_cmd_batch c;
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		c = (struct unic_cmd_batch){ .count = unic_to_le32(wrong[i]) };
 		assert_int_equal(rig_cmd(&r, UNIC_CMD_TOKEN_BATCH, &c, NULL),
 				 UNIC_ST_INVALID);
