@@ -22,6 +22,7 @@
 #define BUF	   128u /* bytes of a receive buffer */
 #define RETRIES	   1000
 #define SLICE_MS   250 /* of COPY_TIMEOUT_MS */
+#define PROBE	   4u  /* slices in which nothing came */
 #define RECOVER_MS 20000
 #define ALL_IDLE   ((1u << PER_SET) - 1)
 
@@ -293,8 +294,22 @@ int copy_peer_recover(struct copy_peer *p)
 
 /* ---------------------------------------------------------------- messages */
 
+/*
+ * Does the peer's NIC know the connection still? One that was reset after it had
+ * acknowledged our request says nothing by itself. A WRITE of nothing which it
+ * does not acknowledge ends the queue pair, and so the receive that is waited for.
+ */
+static void probe(struct copy_peer *p)
+{
+	struct unic_send_wr wr = { .wr_id = UINT64_MAX,
+				   .opcode = UNIC_WR_WRITE };
+
+	unic_post_send(p->qp, &wr, 1);
+}
+
 static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 {
+	unsigned int idle = 0;
 	int left = COPY_TIMEOUT_MS / SLICE_MS;
 	int n;
 	int err;
@@ -308,6 +323,8 @@ static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 		err = unic_wait_cq(cq, SLICE_MS);
 		if (err && (err != -ETIME || !--left))
 			return err;
+		if (err && cq == p->recv_cq && ++idle % PROBE == 0)
+			probe(p);
 	}
 }
 
