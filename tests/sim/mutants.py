@@ -76,7 +76,7 @@ MUTANTS = (
     ("once assert", "firmware/token.c",
      "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);", "",
      "token: a claim does not cancel"),
-    ("once hang", "firmware/requester.c", "sq->retries--;",
+    ("once hang live", "firmware/requester.c", "sq->retries--;",
      "sq->retries--; sq->una++;",
      "requester: a timeout forgets the oldest request"),
     ("once live", "host_driver/core/mbox_client.c", "	m->slot[at] = NULL;\n"
@@ -147,7 +147,7 @@ MUTANTS = (
      "counters: frames before a reset are not counted"),
     ("conserve", "firmware/token.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
-    ("conserve crash", "firmware/wait.c",
+    ("conserve crash hang", "firmware/wait.c",
      "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);\n"
      "		slot_free(e, i);",
      "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);",
@@ -191,7 +191,7 @@ MUTANTS = (
      "		err = unic_form_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
      "err == -UNIC_ERIGHTS)\n		err = 0;",
      "forms: a request that is refused completes well"),
-    ("oracle pins", "firmware/cmd_batch.c", "	*off = end;\n", "",
+    ("oracle pins once", "firmware/cmd_batch.c", "	*off = end;\n", "",
      "batch: all regions get the pages of the first"),
     ("once oracle conserve pins", "host_driver/core/batch.c",
      "cpl + i * REC_BYTES, REC_BYTES);", "cpl, REC_BYTES);",

@@ -98,20 +98,20 @@ static void make_links(struct scenario *s, struct sim_rng *r)
 		}
 }
 
-/* One of five connections is unreliable, and one is for datagrams. A stream of its
+/* One of eight connections is unreliable, and one is for datagrams. A stream of its
  * own, as above. */
 static void make_types(struct scenario *s)
 {
-	static const uint8_t types[] = { UNIC_QPT_RC, UNIC_QPT_RC, UNIC_QPT_RC,
-					 UNIC_QPT_UC, UNIC_QPT_UD };
+	static const uint8_t types[] = { UNIC_QPT_UC, UNIC_QPT_UD };
 	struct sim_rng r;
 	uint32_t i;
 
 	sim_rng_init(&r, s->seed, 3);
 	for (i = 0; i < s->links; i++) {
+		if (sim_below(&r, 4)) /* 0: RC */
+			continue;
 		s->link[i].type = types[sim_below(&r, sizeof(types))];
-		if (s->link[i].type != UNIC_QPT_RC)
-			s->link[i].miss = (uint8_t)sim_below(&r, 3);
+		s->link[i].miss = (uint8_t)sim_below(&r, 3);
 	}
 }
 
@@ -178,8 +178,8 @@ bool scenario_calm(const struct scenario *s)
 	const struct world_odds *o = &s->odds;
 	uint32_t i;
 
-	for (i = 0; i < s->faults; i++)
-		if (!s->fault[i].off)
+	for (i = 0; i < s->faults; i++) /* who asks regions back says so */
+		if (!s->fault[i].off && s->fault[i].kind != SCN_EVICT_STORM)
 			return false;
 	for (i = 0; i < s->apps; i++) /* what is lied to may suffer */
 		if (!s->app[i].off && behaviours[s->app[i].behaviour].lies)

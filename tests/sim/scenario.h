@@ -84,8 +84,8 @@ struct scenario {
 void scenario_make(struct scenario *s, uint64_t seed);
 /** scenario_print() - for a human; what is off is left out. */
 void scenario_print(const struct scenario *s, FILE *f);
-/** scenario_calm() - nothing goes wrong by itself in it: no fault, and the wire
- * is perfect. */
+/** scenario_calm() - nothing goes wrong by itself in it: no fault, but for an
+ * admin who asks regions back, and the wire is perfect. */
 bool scenario_calm(const struct scenario *s);
 /** scenario_run() - from power-on to the last checker (run.c). */
 void scenario_run(const struct scenario *s, bool trace,
