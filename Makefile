@@ -80,6 +80,7 @@ FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c
 CORTEXM   := tests/qemu/cortexm_selftest.c
+JTAG      := tests/flash/board_model.c
 MPS2      := tests/qemu/mps2_selftest.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
 # The image of the instruction counts: that of virt has no name, and all have its
@@ -329,6 +330,22 @@ $(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
 	$(call say,FLASH)
 	$(Q)tools/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
 		--b $(B)/$(BOARD)/unic-b.elf
+
+FLASH_IMAGES := $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
+	$(B)/$(BOARD)/unic-$(word 1,$(subst =, ,$s)).elf)
+OPENOCD_CFG  := boards/$(BOARD)/openocd.cfg
+flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## BOARD=lm3s6965evb: into the slot that does not boot, by OpenOCD
+	@$(if $(BOARD_SLOTS),,echo "flash: $(BOARD) has no flash" && exit 1)
+	@tools/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
+reset: ## BOARD=lm3s6965evb: start it anew, by OpenOCD
+	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
+TTY ?= /dev/ttyUSB0
+console: ## [TTY=] what the board says on its second UART
+	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)
+$(B)/bin/board-model: $(call objects,host,$(JTAG))
+flash-test: $(B)/bin/board-model ## make flash without a board: OpenOCD over a model, power cuts, QEMU
+	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
+	@tests/flash/test_flash.py && echo "$@: ok"
 
 size: image ## memory of the image: text, data, bss
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
@@ -721,7 +738,7 @@ check-sources:
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(MPS2) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -18,7 +18,7 @@ LIST = "packages.txt"
 # Called by the Makefile, by tools/, tests/ and qemu/.
 PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-14", "clang-format",
             "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
-            "objdump", "qemu-system-arm", "tshark",
+            "objdump", "qemu-system-arm", "openocd", "tshark",
             "arm-none-eabi-gcc", "arm-none-eabi-ar", "arm-none-eabi-nm",
             "arm-none-eabi-size", "sed", "awk", "find", "cmp", "bash"]
 ARM_LIBRARY = ["arm-none-eabi-gcc", "-mcpu=cortex-a15", "-mfloat-abi=hard",

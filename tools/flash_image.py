@@ -32,6 +32,12 @@ def record(image, number):
     return words + struct.pack("<I", zlib.crc32(words))
 
 
+def read_record(data):
+    """The number in a record, None if it is not whole."""
+    magic, number, _, _, check = struct.unpack("<5I", data[:20])
+    return number if magic == MAGIC and check == zlib.crc32(data[:16]) else None
+
+
 class Flash:
     """Pages are erased to ones, words programmed once."""
 
