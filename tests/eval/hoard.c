@@ -238,12 +238,17 @@ static void new_worker(uint32_t i)
 	cache_init(&w->c, &w->a, ACTOR_ENDS, w->set, run.o->chunk);
 }
 
+/* A NIC of today takes nothing back: nobody answers, and the grace, which a
+ * refused REGISTER begins, outlasts the run. */
+#define NEVER_US 10000000u
+
 static void set_up(void)
 {
+	bool today = !strcmp(run.o->how, "today");
 	bool asks = !strcmp(run.o->how, "unic") || !strcmp(run.o->how, "gives");
 	bool reaper = asks && run.o->watermarks;
 	struct unic_cmd_set_params params = {
-		.grace_us = unic_to_le32(run.o->grace_us),
+		.grace_us = unic_to_le32(today ? NEVER_US : run.o->grace_us),
 		.flags = unic_to_le32(reaper ? 0 : UNIC_PARAM_WATERMARKS),
 	};
 	uint32_t i;
