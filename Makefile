@@ -520,14 +520,16 @@ coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERA
 SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
 	4096 16384 65536,$e-8-4096) $(foreach p,2 4 16 32,1024-$p-4096) \
 	64-8-64 256-8-256 2048-8-2048)
+# Two at a time, unless whoever called make said how many.
+EVAL_JOBS = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j2)
 SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE
-	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
+	@$(MAKE) -s $(EVAL_JOBS) --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
 		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
 # Smaller TLBs: for working sets of ten times their size, and for contention.
 EVAL_SMALL  := $(addprefix $(B)/tlb-,$(if $(QUICK),256,64 256))
 $(B)/tlb-%/built: FORCE
-	@$(MAKE) -s -j2 --no-print-directory B=$(@D) $(@D)/bin/unic-eval \
+	@$(MAKE) -s $(EVAL_JOBS) --no-print-directory B=$(@D) $(@D)/bin/unic-eval \
 		VARIANT=-DUNIC_TLB_ENTRIES=$*
 eval-quick-build:
 	@$(MAKE) --no-print-directory QUICK=1 eval-build
@@ -598,7 +600,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"
-	@$(RUN) --name $@ --level build --timeout 600 "make -s -k -j2 check-build" \
+	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
