@@ -97,7 +97,9 @@ def run(board, kind, test, command, why):
                         if text.startswith("same: ")), None)
     if row["failed"]:
         row["result"] = "failed"
-        row["why"] = "\n".join(said.splitlines()[-10:])
+        lines = said.splitlines()
+        row["why"] = "\n".join([x for x in lines[:-3] if "FAIL" in x] +
+                               lines[-3:])
     return row
 
 
