@@ -189,8 +189,8 @@ class Driver:
             self.reason, self.refused_by = struct.unpack_from("<II", data, 8)
             return
         assert kind == self.HELLO
-        (self.slots, self.bar_bytes, self.slot_bytes,
-         self.bus_pid) = struct.unpack_from("<IIQI", data, 8)
+        (self.slots, self.bar_bytes, self.slot_bytes, self.bus_pid,
+         self.joint) = struct.unpack_from("<IIQII", data, 8)
         assert len(fds) == 2 * (1 + self.slots)
         self.memory, self.events = fds[:1 + self.slots], fds[1 + self.slots:]
         self.bar = mmap.mmap(self.memory[0], self.bar_bytes)

@@ -276,6 +276,22 @@ def test_other_sizes():
             m[65535] = 1
 
 
+def test_joint():
+    """All descriptors are of one sealed file: the mailbox, then the slots."""
+    with Bus("--joint", "--slots", 7, "--slot-size", "2M") as bus:
+        driver = bus.driver()
+        assert driver.joint == 1
+        assert len({os.fstat(fd).st_ino for fd in driver.memory}) == 1
+        assert os.fstat(driver.memory[0]).st_size == 16 << 20
+        assert fcntl.fcntl(driver.memory[3], F_GET_SEALS) & SEALS == SEALS
+        nic = bus.nic(8)
+        assert driver.news() == ("joined", 1)
+        driver.ring(7)
+        assert nic.wait(7)
+    with Bus() as bus:
+        assert bus.driver().joint == 0
+
+
 def refused(*args):
     done = subprocess.run([BUS, *args], text=True, capture_output=True,
                           timeout=10)
@@ -289,6 +305,8 @@ def test_refusals():
     assert "not a size" in refused("--dir", "/tmp/x", "--slots", "x")
     assert "power of two" in refused("--dir", "/tmp/x", "--slot-size", "3M")
     assert "power of two" in refused("--dir", "/tmp/x", "--bar-size", "4K")
+    assert "4G in all" in refused("--dir", "/tmp/x", "--joint",
+                                  "--slot-size", "1G")
     assert "cannot use directory" in refused("--dir", "/nonexistent/a/b")
     with Bus() as bus:
         assert "another unic-bus runs" in refused("--dir", bus.dir)
