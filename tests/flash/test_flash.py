@@ -62,6 +62,16 @@ class Bench:
             flash.bytes[:] = f.read()
         return boot(flash)
 
+    def demo(self):
+        """The bytes that were flashed, all the way."""
+        run = subprocess.run(
+            [os.path.join(ROOT, "tests/qemu/demo.py"), "--board",
+             "lm3s6965evb", "--image", self.file], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        last = run.stdout.splitlines()[-1:]
+        self.check("and that firmware passes the demo", run.returncode == 0,
+                   "".join(last))
+
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "build/lm3s6965evb"
@@ -84,6 +94,7 @@ def main():
         b.check("the next update goes through", code == 0,
                 b.said if code else "")
         b.check("and boots slot A", b.boots() == "a")
+        b.demo()
         print(f"{b.passed} passed, {b.failed} failed")
     return 1 if b.failed else 0
 

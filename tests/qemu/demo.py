@@ -71,6 +71,7 @@ class Demo(Hosts):
         super().__init__(options.board, options.link, tmp,
                          options.peer or peer)
         self.o = options
+        self.image = options.image
         self.names = {}  # slot on host 0 -> name
 
     def start_hosts(self):
@@ -264,6 +265,7 @@ def parse():
     p.add_argument("--mode", choices=("resident", "demand", "table"),
                    default="resident", help="residency of the copy's buffers")
     p.add_argument("--file", metavar="FILE", help="what to move")
+    p.add_argument("--image", help="of the first NIC, if not the one made last")
     p.add_argument("--loss", metavar="RATE", help="of frames, such as 1%%")
     p.add_argument("--keep", action="store_true",
                    help="keep the working folder, for debugging")

@@ -114,6 +114,7 @@ class Hosts:
                       run_nic.links(peer)[0] if peer else
                       link or run_nic.links(board)[0])
         self.tmp = tmp
+        self.image = None  # of the first NIC; None: the one that was made
         self.line = Timeline()
         self.running = []
         self.nics = []  # processes, by host
@@ -155,7 +156,8 @@ class Hosts:
     def plug_nic(self, host, show=True):
         """A NIC on a bus that is there."""
         bus = self.path(f"bus{host}")
-        how = {"link": self.links[host]}
+        how = {"link": self.links[host],
+               "image": None if host else self.image}
         if self.links[host] != "shm":
             # a stream, for it may lag by more than a datagram socket's 10 frames
             # (not an address that a NIC on the shared-memory link gives itself)
