@@ -341,6 +341,18 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 
 /* -------------------------------------------------------------------- steps */
 
+/* "Not needed now": its pages go and come again, under whatever uses them. */
+static void advise(struct app *a, struct region *r)
+{
+	struct unic_ctl_mr_advise req = {
+		.id = unic_to_le32(r->id),
+		.length = unic_to_le64(r->bytes),
+		.advice = unic_to_le32(UNIC_ADVISE_DONT_NEED),
+	};
+
+	app_ask(a, UNIC_CTL_MR_ADVISE, &req, 0, NULL);
+}
+
 static void step(struct app *a, uint32_t i, bool wanted)
 {
 	struct region *r = &a->region[i];
@@ -363,6 +375,8 @@ static void step(struct app *a, uint32_t i, bool wanted)
 		answer(a, r);
 	} else if (r->notice_seq) {
 		app_kick(a, r->answer_ns);
+	} else if (!r->resident && sim_chance(&a->rng, 20000)) {
+		advise(a, r);
 	}
 }
 
