@@ -9,6 +9,7 @@
 #define SYN_NS	    100000000u /* between two, while nobody answers */
 #define PATIENCE_NS 100000000u /* beyond what the line takes */
 #define BACKOFF_MAX 5u
+#define AGAIN_NS    1000000000u /* but never longer than that */
 
 void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
 		 const struct unic_serial_syn *ours)
@@ -21,14 +22,44 @@ void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
 	s->ours.version = unic_to_le16(UNIC_SERIAL_VERSION);
 }
 
-/* How long the other side may take for an acknowledgement: both windows may be
- * full of the longest frames. */
+/*
+ * How long the other side may take for an acknowledgement. Both windows may be full
+ * of the longest frames; and whoever shares a processor with others takes what he
+ * took before, and then some.
+ */
 static uint64_t patience(const struct stream *s)
 {
 	uint64_t ns = 2ull * UNIC_SERIAL_WINDOW * FRAME_LINE * s->ns_per_byte +
-		      PATIENCE_NS;
+		      PATIENCE_NS + 2000ull * s->trip_us;
 
-	return ns << s->backoff;
+	ns <<= s->backoff;
+	return ns < AGAIN_NS ? ns : AGAIN_NS;
+}
+
+/* Frame @seq is sent; is it for the first time? */
+static void time_frame(struct stream *s, uint8_t seq, uint64_t now_ns)
+{
+	if (seq != s->fresh)
+		return;
+	s->fresh++;
+	if (s->timing)
+		return;
+	s->timing = true;
+	s->timed = seq;
+	s->timed_ns = now_ns;
+}
+
+/* All frames before @ack came. What was sent twice says nothing. */
+static void time_ack(struct stream *s, uint8_t ack, uint64_t now_ns)
+{
+	uint64_t us = (now_ns - s->timed_ns) / 1000;
+
+	if (!s->timing || (uint8_t)(ack - s->timed - 1) >= UNIC_SERIAL_WINDOW)
+		return;
+	s->timing = false;
+	if (us > AGAIN_NS / 1000)
+		us = AGAIN_NS / 1000;
+	s->trip_us = s->trip_us - s->trip_us / 8 + (uint32_t)us / 8;
 }
 
 static bool syn_now(const struct stream *s, uint64_t now_ns)
@@ -98,6 +129,7 @@ static void send_item(struct stream *s, uint64_t now_ns)
 
 	if (s->sent == s->una)
 		s->again_ns = now_ns + patience(s);
+	time_frame(s, s->sent, now_ns);
 	memcpy(body, &w, WORDS);
 	memcpy(body + WORDS, i->from ? i->from : &i->own, i->len);
 	s->counts.sent++;
@@ -110,6 +142,7 @@ static bool next_frame(struct stream *s, uint64_t now_ns)
 {
 	if (again_now(s, now_ns)) {
 		s->counts.again++;
+		s->timing = false;
 		s->sent = s->una;
 		if (s->backoff < BACKOFF_MAX)
 			s->backoff++;
@@ -169,9 +202,10 @@ static void begin(struct stream *s, uint32_t peer)
 	s->session = (uint16_t)(mixed ^ mixed >> 16);
 	s->up = false;
 	s->restarted = true;
-	s->told = s->una = s->sent = s->next = 0;
+	s->told = s->una = s->sent = s->next = s->fresh = 0;
 	s->expect = 0;
 	s->backoff = 0;
+	s->timing = false;
 	s->ack_due = s->gap_due = s->gap_told = false;
 }
 
@@ -217,12 +251,14 @@ static void take_ack(struct stream *s, const struct unic_serial_hdr *hdr,
 	if (moved) {
 		if ((uint8_t)(s->sent - s->una) < moved)
 			s->sent = hdr->ack; /* what we would send again came */
+		time_ack(s, hdr->ack, now_ns);
 		s->una = hdr->ack;
 		s->backoff = 0;
 		s->again_ns = now_ns + patience(s);
 	}
 	if (hdr->flags & UNIC_SERIAL_F_GAP) {
 		s->counts.gaps++;
+		s->timing = false;
 		s->sent = s->una;
 	}
 }

@@ -46,6 +46,10 @@ struct stream {
 	uint8_t told, una, sent, next; /* told <= una <= sent <= next */
 	uint8_t expect;
 	uint8_t backoff;
+	bool timing;	      /* frame `timed` was sent once, at timed_ns */
+	uint8_t timed, fresh; /* fresh: never sent, from there on */
+	uint64_t timed_ns;
+	uint32_t trip_us; /* from a frame to its acknowledgement, smoothed */
 	uint32_t ns_per_byte;
 	uint64_t heard_ns; /* the last whole frame */
 	uint64_t again_ns; /* nothing acknowledged by then: send again */
