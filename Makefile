@@ -82,6 +82,7 @@ SELFTEST  := tests/qemu/hal_selftest.c
 CORTEXM   := tests/qemu/cortexm_selftest.c
 JTAG      := tests/flash/board_model.c
 MPS2      := tests/qemu/mps2_selftest.c
+PORTED    := tests/qemu/template_chip.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
 # The image of the instruction counts: that of virt has no name, and all have its
 # sizes of tables.
@@ -308,6 +309,11 @@ $(B)/$(BOARD)/cortexm_selftest.elf: $(call objects,$(BOARD),$(CORTEXM) \
 	$(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) $(BOARD_TEST_SRCS))
 $(B)/$(BOARD)/mps2_selftest.elf: $(call objects,$(BOARD),$(MPS2) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
+# The template, with what is left to write written.
+$(B)/$(BOARD)/template_board.elf: $(call objects,$(BOARD),$(PORTED) \
+	$(BOARD_MAIN_SRCS) $(filter-out hal/template/chip.c,$(BOARD_SRCS)) \
+	hal/drivers/pl011.c) $(B)/$(BOARD)/core.a
+$(B)/$(BOARD)/tests/qemu/template_chip.o: INC = -Ihal/template -Ihal/drivers
 $(B)/$(BOARD)/tests/qemu/mps2_selftest.o: INC = -Ihal/mps2 -Ihal/drivers -Ihal -Iboards/mps2-an385
 $(B)/$(BOARD)/tests/qemu/cortexm_selftest.o: INC = -Ihal/lm3s -Ihal/drivers -Ihal
 
@@ -576,7 +582,7 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_boot.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
 	test_kio.py test_memory.py) \
@@ -616,6 +622,8 @@ build-m3:
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
 		$(B)/lm3s6965evb/flash.bin \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
+	@$(MAKE) --no-print-directory BOARD=template image \
+		$(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
 sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
@@ -740,12 +748,12 @@ check-sources:
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(LITMUS) \
+		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
 		$(FAULTS) $(PROOFS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \
-		$(call board_srcs,soft)) && echo "$@: ok"
+		$(call board_srcs,soft) $(call board_srcs,template)) && echo "$@: ok"
 board-sources:
 	@echo $(BOARD_BOOT_SRCS) $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)
 

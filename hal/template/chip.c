@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* chip.c - see chip.h. What is not written says so, and the NIC stops. */
+#include "chip.h"
+
+#include "machine.h"
+#include "semihost.h"
+
+/* The crash record and the console have the name of the function. */
+#define NOT_WRITTEN() not_written(__func__, __LINE__)
+
+static void not_written(const char *name, uint32_t line)
+	__attribute__((noreturn));
+static void not_written(const char *name, uint32_t line)
+{
+	machine_puts("unic: not written: ");
+	machine_puts(name);
+	machine_puts("() of hal/template/chip.c\n");
+	unic_port_panic(NULL, name, line);
+}
+
+void chip_start(void)
+{
+	NOT_WRITTEN();
+}
+
+void chip_puts(const char *text)
+{
+	semihost_puts(text);
+}
+
+bool chip_line_get(uint8_t *byte)
+{
+	(void)byte;
+	NOT_WRITTEN();
+}
+
+bool chip_line_room(void)
+{
+	NOT_WRITTEN();
+}
+
+void chip_line_put(uint8_t byte)
+{
+	(void)byte;
+	NOT_WRITTEN();
+}
