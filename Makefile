@@ -345,6 +345,9 @@ flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## BOARD=lm3s6965evb: into the
 	@tools/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
 reset: ## BOARD=lm3s6965evb: start it anew, by OpenOCD
 	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
+debug: ## [BOARD=] [AT=host:port | PROBE=1] gdb on a NIC of its own in QEMU, on one that runs, on the board
+	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(B)/bin/unic-bus $(B)/bin/unic-uart) image
+	@tools/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe)
 TTY ?= /dev/ttyUSB0
 console: ## [TTY=] what the board says on its second UART
 	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)
@@ -582,12 +585,13 @@ L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_boot.py test_bus.py test_wire.py \
+	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
 	test_kio.py test_memory.py) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
+	"tests/qemu/test_debug.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_unicd.py --board mps2-an385" \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \

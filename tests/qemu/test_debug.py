@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""tools/gdb/unic.py against a NIC in QEMU that a greedy program fills: gdb sees the
+regions and entries that unicctl says there are.
+
+    test_debug.py [--board lm3s6965evb|mps2-an385|virt]
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from hosts import BIN, ROOT, Failure, Process, Timeline
+
+sys.path.insert(0, os.path.join(ROOT, "qemu"))
+import run_nic  # noqa: E402
+
+GDB = "gdb-multiarch"
+PATIENCE_S = 60
+HELD = 24  # entries
+
+
+class Rig:
+    """A NIC, its driver, a program that hoards, and QEMU's gdbstub."""
+
+    def __init__(self, board, tmp):
+        self.board, self.tmp = board, tmp
+        self.running = []
+        self.stub = os.path.join(tmp, "gdb")
+        self.start("bus", os.path.join(BIN, "unic-bus"), "--dir", tmp,
+                   *run_nic.bus_options(board)).expect("ready", PATIENCE_S)
+        self.start("nic", *run_nic.command(
+            board, tmp, more=["-chardev", f"socket,id=gdb,path={self.stub},"
+                              "server=on,wait=off", "-gdb", "chardev:gdb"]))
+        self.start("unicd", os.path.join(BIN, "unicd"), "--bus", tmp,
+                   *self.driver_options()).expect("unicd: ready", PATIENCE_S)
+
+    def driver_options(self):
+        path = run_nic.uart(self.tmp)
+        until = time.monotonic() + PATIENCE_S
+        while self.board == "lm3s6965evb" and not os.path.exists(path) and \
+                time.monotonic() < until:
+            time.sleep(0.05)
+        return run_nic.driver_options(self.board, self.tmp)
+
+    def start(self, who, *args):
+        p = Process(Timeline(), who, list(args), False)
+        self.running.append(p)
+        return p
+
+    def hoard(self):
+        self.start("hog", os.path.join(BIN, "unic-hog"), "--socket",
+                   os.path.join(self.tmp, "unicd.sock"), "--max", str(HELD),
+                   "--chunk", "8").expect("holds", PATIENCE_S)
+
+    def gdb(self, *commands):
+        args = [GDB, "-q", "-batch", "-ex",
+                f"source {os.path.join(ROOT, 'tools/gdb/unic.py')}",
+                "-ex", f"target remote {self.stub}"]
+        for c in commands:
+            args += ["-ex", c]
+        done = subprocess.run(
+            args + ["-ex", "detach",
+                    os.path.join(ROOT, run_nic.IMAGES[self.board])],
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        return done.stdout + done.stderr
+
+    def end(self):
+        for p in reversed(self.running):
+            p.end()
+
+
+def need(pattern, text):
+    found = re.search(pattern, text, re.M)
+    if not found:
+        raise Failure(f"no {pattern!r} in what gdb said:\n{text}")
+    return found
+
+
+def check(rig):
+    rig.hoard()
+    text = rig.gdb("unic", "unic regions", "unic tlb", "unic qps",
+                   "unic tokens", "unic nonsense")
+    need(r"^nic READY epoch \d+", text)
+    need(r"^qps: 0 in use", text)
+    need(r"^tokens: 0 in use", text)
+    need(r"^unic \[tlb\|regions\|tokens\|qps\]", text)
+    rows = re.findall(r"^ *(\d+) region (\w+) stag 0x\w+ process (\d+) .* "
+                      r"entries (\d+)/(\d+) ", text, re.M)
+    hoard = [r for r in rows if r[4] == "8"]
+    if len(hoard) != HELD // 8 or any(r[3] != r[4] for r in hoard):
+        raise Failure(f"{HELD // 8} regions of 8 entries were wanted:\n{text}")
+    entries = re.findall(r"^ *\d+ entry region (\d+) tag", text, re.M)
+    for row in rows:
+        if entries.count(row[0]) != int(row[3]):
+            raise Failure(f"region {row[0]} has not {row[3]} entries:\n{text}")
+    one = rig.gdb(f"print $nic().mrs.mr[{hoard[0][0]}]")
+    need(r"^\$1 = region ACTIVE stag 0x", one)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", default="lm3s6965evb")
+    o = p.parse_args()
+    if not shutil.which(GDB):
+        print(f"SKIPPED: {GDB} is not installed; apt-get install {GDB}")
+        return 0
+    tmp = tempfile.mkdtemp(prefix="unic-gdb-")
+    rig = None
+    try:
+        rig = Rig(o.board, tmp)
+        check(rig)
+        print(f"ok {o.board}\n1 passed, 0 failed")
+        return 0
+    except (Failure, run_nic.Problem) as e:
+        print(f"FAIL {o.board}: {e}\n0 passed, 1 failed")
+        return 1
+    finally:
+        if rig:
+            rig.end()
+        shutil.rmtree(tmp, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

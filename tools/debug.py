@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""gdb on a NIC, with what it holds in words (tools/gdb/unic.py).
+
+    debug.py --board BOARD [--at HOST:PORT | --probe] [--image FILE] [-- GDB ARGUMENTS]
+
+Without --at or --probe a NIC is started in QEMU, with a bus of its own, and waits
+at its reset. --at: a QEMU that runs already, started with `-- -gdb tcp::1234` at the
+end of qemu/run_nic.py. --probe: the board itself, by OpenOCD and
+boards/BOARD/openocd.cfg.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "qemu"))
+import run_nic  # noqa: E402
+
+GDB = "gdb-multiarch"
+
+
+def gdb(target, image, more):
+    """The command line."""
+    return [GDB, "-q", "-ex", "set confirm off", "-ex",
+            "set tcp auto-retry on", "-ex",
+            f"source {os.path.join(ROOT, 'tools/gdb/unic.py')}",
+            "-ex", f"target {target}", *more, image]
+
+
+def own_nic(board, image, more):
+    """A bus, and QEMU behind the pipe of gdb."""
+    folder = tempfile.mkdtemp(prefix="unic-debug-")
+    bus = subprocess.Popen([os.path.join(run_nic.BIN, "unic-bus"), "--dir",
+                            folder, *run_nic.bus_options(board)],
+                           stdout=subprocess.PIPE, text=True,
+                           start_new_session=True)
+    try:
+        bus.stdout.readline()  # it is ready
+        print(f"debug: a NIC on the bus {folder}; attach unicd with\n  "
+              f"build/bin/unicd --bus {folder} " + " ".join(
+                  run_nic.driver_options(board, folder)), flush=True)
+        nic = run_nic.command(board, folder, image=image,
+                              console=os.path.join(folder, "console"),
+                              more=["-S", "-gdb", "stdio"])
+        return subprocess.call(gdb("remote | exec " +
+                                   subprocess.list2cmdline(nic), image, more))
+    finally:
+        bus.terminate()
+        bus.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main(argv):
+    more = []
+    if "--" in argv:
+        at = argv.index("--")
+        argv, more = argv[:at], argv[at + 1:]
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", required=True)
+    p.add_argument("--at", metavar="HOST:PORT")
+    p.add_argument("--probe", action="store_true")
+    p.add_argument("--image", metavar="FILE")
+    o = p.parse_args(argv)
+    image = o.image or os.path.join(ROOT, f"build/{o.board}/unic.elf")
+    if not shutil.which(GDB):
+        sys.exit(f"debug.py: {GDB} is not installed; apt-get install {GDB}")
+    if not os.path.exists(image):
+        sys.exit(f"debug.py: {image} is missing; make BOARD={o.board} image")
+    try:
+        if o.at:
+            return subprocess.call(gdb(f"remote {o.at}", image, more))
+        if o.probe:
+            config = os.path.join(ROOT, "boards", o.board, "openocd.cfg")
+            return subprocess.call(gdb(
+                f'extended-remote | openocd -f {config} -c "gdb_port pipe; '
+                'log_output /dev/null; init; halt"', image, more))
+        if o.board not in run_nic.BOARDS or o.board == "soft":
+            sys.exit(f"debug.py: QEMU has no {o.board}: --probe or --at")
+        return own_nic(o.board, image, more)
+    except run_nic.Problem as e:
+        sys.exit(f"debug.py: {e}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
