@@ -159,6 +159,10 @@ static int take_ring(struct far *f, const struct stream_msg *m)
 	uint32_t r = m->a & 0xffff, off = m->a >> 16;
 	uint32_t n = r < UNIC_SERIAL_RINGS ? f->got[r] : 0;
 
+	/* the driver has zeroed its heads and asked for a reset: of the old life */
+	if (driver(f, offsetof(struct unic_driver_page, reset_req)) !=
+	    f->reset_ack)
+		return 1;
 	if (r >= UNIC_SERIAL_RINGS || m->b != n || off != f->part[r] ||
 	    !m->len || m->len > rings[r].bytes - off)
 		return 0;

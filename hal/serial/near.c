@@ -370,6 +370,8 @@ static void take_done(struct near *n)
 /* The core's reset is over: rings begin anew. */
 static void after_reset(struct near *n)
 {
+	uint32_t i;
+
 	if (!n->resetting ||
 	    unic_from_le32(info(n)->reset_ack) !=
 		    driver_word(n,
@@ -379,6 +381,8 @@ static void after_reset(struct near *n)
 	n->life++;
 	memset(n->ring, 0, sizeof(n->ring));
 	n->list_sent = 0;
+	for (i = 0; i < UNIC_SERIAL_RINGS; i++) /* acknowledged meanwhile */
+		set_driver_word(n, rings[i].head, 0);
 }
 
 /* The list page of command @k, if the core has written it. True: through. */

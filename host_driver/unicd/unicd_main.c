@@ -15,7 +15,7 @@
 
 /* H of a NIC on a UART: the notice, its acknowledgement and what both wait for
  * take some 50 ms of the line. */
-#define LINE_DELIVER_US 500000u
+#define LINE_DELIVER_US 1000000u
 
 const char *argp_program_version = "unicd 1";
 

@@ -659,6 +659,23 @@ static void an_unplugged_line_goes_on(void **state)
 	commands(5);
 }
 
+/* More completions than the ring has places, then a reset in the middle of some:
+ * what the old life still says has no room in a ring whose heads are 0 again. */
+static void a_reset_comes_through(void **state)
+{
+	uint32_t i, k;
+
+	(void)state;
+	begin();
+	for (i = 0; i < 20; i++) {
+		commands(30);
+		for (k = 0; k < 8; k++)
+			drv_command(1, 0);
+		steps(3 + i);
+		drv_reset();
+	}
+}
+
 /* The core ends its DMA before it answers. */
 static void a_reset_waits_for_memory(void **state)
 {
@@ -802,6 +819,7 @@ int main(void)
 		cmocka_unit_test_setup(noise_costs_time_only, set_up),
 		cmocka_unit_test_setup(doorbells_come_through, set_up),
 		cmocka_unit_test_setup(an_unplugged_line_goes_on, set_up),
+		cmocka_unit_test_setup(a_reset_comes_through, set_up),
 		cmocka_unit_test_setup(a_reset_waits_for_memory, set_up),
 		cmocka_unit_test_setup(a_new_driver_begins_anew, set_up),
 		cmocka_unit_test_setup(a_new_nic_is_told_of, set_up),
