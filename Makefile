@@ -345,9 +345,10 @@ flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## BOARD=lm3s6965evb: into the
 	@tools/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
 reset: ## BOARD=lm3s6965evb: start it anew, by OpenOCD
 	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
-debug: ## [BOARD=] [AT=host:port | PROBE=1] gdb on a NIC of its own in QEMU, on one that runs, on the board
+debug: ## [BOARD=] [AT=host:port | PROBE=1] [ELF=] gdb on a NIC of its own in QEMU, on one that runs, on the board
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(B)/bin/unic-bus $(B)/bin/unic-uart) image
-	@tools/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe)
+	@tools/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \
+		$(if $(ELF),--image $(ELF))
 TTY ?= /dev/ttyUSB0
 console: ## [TTY=] what the board says on its second UART
 	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)

@@ -12,9 +12,11 @@ boards/BOARD/openocd.cfg.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
@@ -32,25 +34,35 @@ def gdb(target, image, more):
 
 
 def own_nic(board, image, more):
-    """A bus, and QEMU behind the pipe of gdb."""
+    """A bus, and QEMU on it; of another session, for Ctrl-C is gdb's."""
     folder = tempfile.mkdtemp(prefix="unic-debug-")
-    bus = subprocess.Popen([os.path.join(run_nic.BIN, "unic-bus"), "--dir",
-                            folder, *run_nic.bus_options(board)],
-                           stdout=subprocess.PIPE, text=True,
-                           start_new_session=True)
+    stub = os.path.join(folder, "gdb")
+    running = []
+
+    def start(args, **how):
+        running.append(subprocess.Popen(args, start_new_session=True,
+                                        stdin=subprocess.DEVNULL, **how))
+        return running[-1]
+
     try:
-        bus.stdout.readline()  # it is ready
-        print(f"debug: a NIC on the bus {folder}; attach unicd with\n  "
-              f"build/bin/unicd --bus {folder} " + " ".join(
-                  run_nic.driver_options(board, folder)), flush=True)
-        nic = run_nic.command(board, folder, image=image,
-                              console=os.path.join(folder, "console"),
-                              more=["-S", "-gdb", "stdio"])
-        return subprocess.call(gdb("remote | exec " +
-                                   subprocess.list2cmdline(nic), image, more))
+        start([os.path.join(run_nic.BIN, "unic-bus"), "--dir", folder,
+               *run_nic.bus_options(board)],
+              stdout=subprocess.PIPE).stdout.readline()  # it is ready
+        start(run_nic.command(
+            board, folder, image=image, console=os.path.join(folder, "console"),
+            more=["-S", "-gdb", "chardev:gdb", "-chardev",
+                  f"socket,id=gdb,path={stub},server=on,wait=off"]))
+        while not os.path.exists(stub):
+            if running[-1].poll() is not None:
+                raise run_nic.Problem("QEMU did not start, see above")
+            time.sleep(0.05)
+        print(f"debug: for a driver: build/bin/unicd --bus {folder} " +
+              " ".join(run_nic.driver_options(board, folder)), flush=True)
+        return subprocess.call(gdb(f"remote {stub}", image, more))
     finally:
-        bus.terminate()
-        bus.wait()
+        for p in reversed(running):
+            p.terminate()
+            p.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -70,6 +82,7 @@ def main(argv):
         sys.exit(f"debug.py: {GDB} is not installed; apt-get install {GDB}")
     if not os.path.exists(image):
         sys.exit(f"debug.py: {image} is missing; make BOARD={o.board} image")
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is gdb's
     try:
         if o.at:
             return subprocess.call(gdb(f"remote {o.at}", image, more))

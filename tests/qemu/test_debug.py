@@ -100,6 +100,9 @@ def check(rig):
             raise Failure(f"region {row[0]} has not {row[3]} entries:\n{text}")
     one = rig.gdb(f"print $nic().mrs.mr[{hoard[0][0]}]")
     need(r"^\$1 = region ACTIVE stag 0x", one)
+    # a function that calls something else `nic`
+    text = rig.gdb("tbreak unic_nic_poll", "continue", "unic")
+    need(r"^nic READY epoch \d+", text)
 
 
 def main():

@@ -115,23 +115,28 @@ class Queue:
                 f"dmas {number(v['dmas'])} cqes {number(v['cqes'])}")
 
 
-# The only object of the program, and what link-time optimisation calls it, which
-# forgets where it said that it is.
-NAMES = ("nic", "nic.lto_priv", "nic.lto_priv.0")
+# What link-time optimisation calls it: of the symbol it forgets where it is.
+LTO = ("nic.lto_priv", "nic.lto_priv.0")
+
+
+def the_nic():
+    """The only object of the program; not a `nic` of the function we are in."""
+    for symbol in gdb.lookup_static_symbols("nic"):
+        value = symbol.value()
+        if str(value.type) == "struct unic_nic" and \
+                not value.is_optimized_out:
+            return value
+    for known in LTO:
+        try:
+            return gdb.parse_and_eval(f"*(struct unic_nic *)&'{known}'")
+        except gdb.error:
+            pass
+    raise gdb.GdbError("unic: this image has no struct unic_nic")
 
 
 def nic():
     """struct unic_nic of the program. Raises gdb.GdbError before its start."""
-    for known in NAMES:
-        try:
-            value = gdb.parse_and_eval(
-                f"*(struct unic_nic *)&'{known}'")
-            value.fetch_lazy()
-            break
-        except gdb.error:
-            continue
-    else:
-        raise gdb.GdbError("unic: this image has no struct unic_nic")
+    value = the_nic()
     if not number(value["port"]):
         raise gdb.GdbError("unic: the NIC has not started (unic_nic_init)")
     return value
