@@ -598,7 +598,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
-	"tests/qemu/demo.py --board soft --mode demand" \
+	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
 	"tests/qemu/demo.py --board soft --mode table --loss 5%" \
 	--level "whole: two hosts, NICs in QEMU" --timeout 180 \
 	"tests/qemu/demo.py --board virt" \
@@ -667,11 +667,11 @@ faults: faults-build ## calls of the system fail, one by one [SAMPLE=n] [SEED=n]
 	@tests/faults/faults.py $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 
-demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table]
+demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \
-		$(if $(MODE),--mode $(MODE))
+		$(if $(MODE),--mode $(MODE)) $(if $(POLICY),--policy $(POLICY))
 soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
 	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))

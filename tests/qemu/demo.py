@@ -103,6 +103,10 @@ class Demo(Hosts):
                 os.kill(hog.child.pid, signal.SIGSTOP)
                 self.line.say(who, "is stopped (SIGSTOP)")
         self.show_ps()
+        for slot, name in self.names.items() if self.o.policy else ():
+            self.ctl(0, "policy", str(slot), "--policy", self.o.policy)
+            self.line.say("policy", f"{name}: its regions go by "
+                          f"'{self.o.policy}'")
 
     def show_ps(self):
         pids = {p.child.pid: p.who for p in self.running}
@@ -264,6 +268,9 @@ def parse():
                    help="rings in shared memory, or virtio-net (virt only)")
     p.add_argument("--mode", choices=("resident", "demand", "table"),
                    default="resident", help="residency of the copy's buffers")
+    p.add_argument("--policy", choices=("default", "random", "lru", "s3fifo",
+                                        "app"),
+                   help="which of a hog's regions go first")
     p.add_argument("--file", metavar="FILE", help="what to move")
     p.add_argument("--image", help="of the first NIC, if not the one made last")
     p.add_argument("--loss", metavar="RATE", help="of frames, such as 1%%")
