@@ -16,7 +16,7 @@ BOARD_LDSCRIPT := ld/mps2-an385.ld
 
 BOARD_SRCS := $(addprefix hal/cortexm/,start.S mem.S crash.c mpu.c) \
 	$(addprefix hal/mps2/,port.c link.c) \
-	$(addprefix hal/drivers/,cmsdk_uart.c lan9118.c)
+	$(addprefix hal/drivers/,cmsdk_uart.c lan9118.c one_frame.c)
 
 BOARD_MAIN_SRCS := hal/cortexm/main.c
 

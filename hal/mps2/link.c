@@ -11,13 +11,6 @@ void unic_port_link(struct unic_port *port, struct unic_link *out)
 		lan9118_info(&port->lan, out);
 }
 
-uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
-{
-	(void)port;
-	(void)mac;
-	return 0;
-}
-
 uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	(void)path;
@@ -29,25 +22,6 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 {
 	(void)flags;
 	lan9118_tx_put(&port->lan, frame, len);
-}
-
-bool unic_port_tx_run(struct unic_port *port, uint32_t path,
-		      struct unic_tx_run *run)
-{
-	(void)port;
-	(void)path;
-	(void)run;
-	return false;
-}
-
-void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
-			  uint32_t n, uint32_t len, uint32_t flags)
-{
-	(void)port;
-	(void)run;
-	(void)n;
-	(void)len;
-	(void)flags;
 }
 
 void unic_port_tx_flush(struct unic_port *port)
@@ -63,22 +37,6 @@ bool unic_port_rx_ready(struct unic_port *port)
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	return port->lan.regs && lan9118_rx_next(&port->lan, rx);
-}
-
-uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
-			  uint32_t max, uint32_t *stride)
-{
-	(void)port;
-	(void)rx;
-	(void)max;
-	(void)stride;
-	return 0;
-}
-
-void unic_port_rx_back(struct unic_port *port, uint32_t n)
-{
-	(void)port;
-	(void)n;
 }
 
 void unic_port_rx_done(struct unic_port *port)
