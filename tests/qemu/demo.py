@@ -130,13 +130,12 @@ class Demo(Hosts):
                 return
             time.sleep(0.05)
 
-    def copy(self, what, mode, size, *args):
+    def copy(self, what, mode, size, *args, residency=None):
         who = f"{what} {mode}"
         self.wait_slot()
         p = self.start(who, "unic-copy", what, *args, "--socket",
                        self.socket(0), "--peer", IP[1], "--mode", mode,
-                       "--residency", self.o.mode,
-                       "--stats")
+                       "--residency", residency or self.o.mode, "--stats")
         time.sleep(0.02)
         p.finish(60 + size / 1e4)
 
@@ -165,16 +164,18 @@ class Demo(Hosts):
         return ("released", "deadlines")[:self.hogs]
 
     def see_both(self):
-        """A tiny file needs few entries: then one more that needs some, until
-        a release and a deadline were seen."""
+        """A tiny file needs few entries, and buffers that come on demand make
+        room among themselves: then one more whose buffers must stay, until a
+        release and a deadline were seen."""
         for _ in range(ROUNDS):
             nic = self.ctl(0, "stats")["nic"]
             if all(nic[key] for key in self.kinds()):
                 return
-            self.line.say("demo", "the file was too small to see both kinds of "
-                          "hog give back: one more")
+            self.line.say("demo", "too little was asked for to see both kinds "
+                          "of hog give back: one more, resident")
             path = made_file(self.tmp, self.bytes)
-            self.copy("put", "rdma", self.bytes, path, "--name", "more")
+            self.copy("put", "rdma", self.bytes, path, "--name", "more",
+                      residency="resident")
             time.sleep(0.1)
 
     # --------------------------------------------------------------- report
