@@ -357,6 +357,17 @@ flash-test: $(B)/bin/board-model ## make flash without a board: OpenOCD over a m
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
 
+# The Linux module: its own make, for the kernel that guests run, among links to
+# the sources, so that nothing it makes is among them.
+KERNEL ?= $(shell tests/vm/kernel.py)
+KMOD   := $(CURDIR)/$(B)/kmod
+kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
+	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
+		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
+	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
+		M=$(KMOD)/host_driver/linux modules
+	@echo "$@: ok"
+
 size: image ## memory of the image: text, data, bss
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
 	@echo "size: ok"

@@ -20,7 +20,8 @@ PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-14", "clang-format",
             "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
             "objdump", "qemu-system-arm", "openocd", "tshark",
             "arm-none-eabi-gcc", "arm-none-eabi-ar", "arm-none-eabi-nm",
-            "arm-none-eabi-size", "sed", "awk", "find", "cmp", "bash"]
+            "arm-none-eabi-size", "qemu-system-x86_64", "busybox", "cpio",
+            "depmod", "ldd", "timeout", "sed", "awk", "find", "cmp", "bash"]
 ARM_LIBRARY = ["arm-none-eabi-gcc", "-mcpu=cortex-a15", "-mfloat-abi=hard",
                "-mfpu=neon-vfpv4", "-print-file-name=libc.a"]
 

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A guest with the distribution's kernel in QEMU: boot it, have it do commands,
+end it. Everything has a time limit, QEMU itself as well."""
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import initramfs
+import kernel
+from initramfs import Missing
+
+QEMU = "qemu-system-x86_64"
+RAM = "256M"
+BOOT_S = 60
+LIFE_S = 900
+# quiet: each line on a serial console costs. noreplace-smp: with one CPU the
+# kernel makes plain stores of its barriers, but the NIC is another CPU.
+# oops=panic: the end of the guest is seen at once.
+COMMAND_LINE = ("console=ttyS0 quiet panic=-1 oops=panic noreplace-smp "
+                "mitigations=off tsc=reliable no_timer_check nokaslr "
+                "random.trust_cpu=on")
+
+
+class Failure(Exception):
+    """What went wrong in or with the guest, in words."""
+
+
+class Guest:
+    """bus: what run_nic.bus_info() says of a unic-bus with --guest, or None for
+    a machine without a NIC. Beside these: see initramfs.build()."""
+
+    def __init__(self, tmp, bus=None, cpus=1, more=(), command_line="",
+                 programs=(), modules=(), files=()):
+        self.release = kernel.newest()
+        if not self.release:
+            raise Missing(kernel.HELP)
+        if not shutil.which(QEMU):
+            raise Missing(f"{QEMU} is not installed: apt-get install "
+                          "qemu-system-x86")
+        self.console = os.path.join(tmp, "console")
+        root = os.path.join(tmp, "initramfs")
+        initramfs.build(root, self.release, programs, modules, files)
+        self.line, theirs = socket.socketpair()
+        self.unread = b""
+        os.set_inheritable(theirs.fileno(), True)
+        self.qemu = subprocess.Popen(
+            self._machine(bus, cpus) + [
+                "-kernel", kernel.image(self.release), "-initrd", root,
+                "-append", f"{COMMAND_LINE} {command_line}",
+                "-serial", f"file:{self.console}",
+                "-chardev", f"socket,id=line,fd={theirs.fileno()}",
+                "-serial", "chardev:line", *more],
+            stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        theirs.close()
+        start = time.monotonic()
+        try:
+            self.kernel_s = float(self._read_line(time.monotonic() + BOOT_S))
+        except Failure:
+            self.end()
+            raise
+        self.boot_s = time.monotonic() - start
+
+    @staticmethod
+    def _machine(bus, cpus):
+        # maxcpus=2: with one possible CPU, TCG turns barriers into nothing.
+        memory = f"/proc/{bus['pid']}/fd/{bus['slot_fds'][0]}" if bus else None
+        ram = (f"memory-backend-file,id=ram,share=on,mem-path={memory},"
+               f"size={bus['slot_bytes']}" if bus else
+               f"memory-backend-ram,id=ram,size={RAM}")
+        args = ["timeout", "-k", "5", str(LIFE_S), QEMU,
+                "-M", "q35,memory-backend=ram", "-accel", "tcg",
+                "-cpu", "max", "-smp", f"{cpus},maxcpus=2",
+                "-m", str(bus["slot_bytes"] >> 20) if bus else RAM,
+                "-object", ram, "-nodefaults", "-display", "none",
+                "-no-reboot"]
+        if bus:
+            args += ["-chardev", f"socket,id=bus,path={bus['guest']}",
+                     "-device", "ivshmem-doorbell,chardev=bus,id=unic,"
+                     f"vectors={bus['vectors']}"]
+        return args
+
+    # -------------------------------------------------------------- the line
+
+    def _read_some(self, until):
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([self.line], [], [], left)[0]:
+            raise Failure("the guest does not answer; its console says:\n" +
+                          self.last_words())
+        data = self.line.recv(1 << 16)
+        if not data:
+            raise Failure("the guest ended; its console says:\n" +
+                          self.last_words())
+        self.unread += data
+
+    def _read_line(self, until):
+        while b"\n" not in self.unread:
+            self._read_some(until)
+        text, self.unread = self.unread.split(b"\n", 1)
+        return text.decode()
+
+    def last_words(self):
+        try:
+            with open(self.console, errors="replace", encoding="utf-8") as f:
+                return "".join(f.readlines()[-30:])
+        except FileNotFoundError:
+            return "nothing"
+
+    def ask(self, command, seconds=30):
+        """(status, text) of a command line of the guest's shell."""
+        if "\n" in command:
+            raise ValueError("one line, please")
+        until = time.monotonic() + seconds
+        self.line.sendall(command.encode() + b"\n")
+        status, size = map(int, self._read_line(until).split())
+        while len(self.unread) < size:
+            self._read_some(until)
+        said, self.unread = self.unread[:size], self.unread[size:]
+        return status, said.decode(errors="replace")
+
+    def run(self, command, seconds=30):
+        """What it says; Failure unless its status is 0."""
+        status, said = self.ask(command, seconds)
+        if status:
+            raise Failure(f"guest: {command}: exit {status}: {said.strip()}")
+        return said
+
+    def wait_for(self, command, seconds=10):
+        """Until a command succeeds: what it says."""
+        until = time.monotonic() + seconds
+        while True:
+            status, said = self.ask(command)
+            if not status:
+                return said
+            if time.monotonic() > until:
+                raise Failure(f"guest: not within {seconds} s: {command}: "
+                              f"{said.strip()}")
+            time.sleep(0.1)
+
+    # --------------------------------------------------------------- the end
+
+    def power_off(self, seconds=10):
+        """The guest ends itself."""
+        self.line.sendall(b"poweroff -f\n")
+        try:
+            self.qemu.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure("the guest does not power off") from None
+
+    def end(self):
+        if self.qemu.poll() is None:
+            self.qemu.terminate()
+            try:
+                self.qemu.wait(5)
+            except subprocess.TimeoutExpired:
+                self.qemu.kill()
+                self.qemu.wait()
+        self.line.close()
+
+
+def interactive(guest):
+    """A shell of sorts, for whoever looks for a fault."""
+    for line in sys.stdin:
+        status, said = guest.ask(line.rstrip("\n"), 600)
+        print(said + (f"[{status}]" if status else ""), flush=True)
