@@ -15,6 +15,12 @@
  * docs/specs/ivshmem-spec), on DIR/ivshmem. The host is peer 0 there for ever,
  * whether a driver is attached or not; a NIC is peer 1 (a second one 2, ...).
  * Vectors of both: 0 = the mailbox, 1 + p = process slot p.
+ *
+ * A host that is a machine (unic-bus --guest) is peer 0 itself, by the same
+ * protocol on DIR/guest, and there is no DIR/attach. Its RAM is one memory file,
+ * DMA window 0 of the NIC: a bus address is an address of the machine. It is not
+ * told who joins and leaves, but its vector 0 is rung then, for it to look at
+ * unic_info.magic.
  */
 #ifndef UNIC_BUS_H
 #define UNIC_BUS_H

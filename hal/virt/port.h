@@ -8,7 +8,8 @@
  *                      slot v-1 (v = 0: driver)
  *   ivshmem-doorbell   optional: the shared-memory link; its memory starts with
  *                      UNIC_LINK_MAGIC, by which the two are told apart
- *   ivshmem-plain ...  DMA window k is the k-th in PCI order
+ *   ivshmem-plain ...  DMA window k is the k-th in PCI order: a process slot, or
+ *                      the only one, the RAM of a guest
  *   virtio-net-device  optional: the link, if there is no shared-memory one
  *   virtio-rng-device  optional
  */

@@ -93,9 +93,16 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 	return 0;
 }
 
-static bool watch(struct ivshmem_server *srv, int fd, int number)
+/* What is watched. Which client it is that left, we look for anyway. */
+enum watched {
+	WATCHED_LISTEN,
+	WATCHED_HOST, /* listens for peer 0 */
+	WATCHED_CLIENT,
+};
+
+static bool watch(struct ivshmem_server *srv, int fd, enum watched what)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = number };
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
 
 	return !epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
@@ -107,6 +114,7 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 
 	memset(srv, 0, sizeof(*srv));
 	srv->listen_fd = listen_fd;
+	srv->host_fd = -1;
 	srv->shm_fd = shm_fd;
 	srv->vectors = vectors;
 	srv->peers = peers;
@@ -121,12 +129,18 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 	err = make_doorbells(srv, 0);
 	if (err)
 		goto fail;
-	if (watch(srv, listen_fd, 0))
+	if (watch(srv, listen_fd, WATCHED_LISTEN))
 		return 0;
 	err = -errno;
 fail:
 	ivshmem_server_fini(srv);
 	return err;
+}
+
+int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd)
+{
+	srv->host_fd = listen_fd;
+	return watch(srv, listen_fd, WATCHED_HOST) ? 0 : -errno;
 }
 
 int ivshmem_server_fd(const struct ivshmem_server *srv)
@@ -156,14 +170,17 @@ static bool introduce(struct ivshmem_server *srv, int p)
 	return send_doorbells(srv, p, p);
 }
 
-static int free_number(const struct ivshmem_server *srv)
+/* A number for who knocks at @door, or -EUSERS. */
+static int free_number(const struct ivshmem_server *srv, enum watched door)
 {
 	int p;
 
+	if (door == WATCHED_HOST)
+		return srv->peer[0].fd < 0 ? 0 : -EUSERS;
 	for (p = 1; p < srv->peers; p++)
 		if (srv->peer[p].fd < 0)
 			return p;
-	return 0;
+	return -EUSERS;
 }
 
 static int refuse(struct ivshmem_server *srv, int err)
@@ -179,26 +196,27 @@ static int refuse(struct ivshmem_server *srv, int err)
  * Returns the new peer's number, or -1. Another peer that does not take the
  * news is shut down here; its end is told when epoll shows it.
  */
-static int join(struct ivshmem_server *srv)
+static int join(struct ivshmem_server *srv, enum watched door)
 {
-	int fd = accept4(srv->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(door == WATCHED_HOST ? srv->host_fd : srv->listen_fd,
+			 NULL, NULL, SOCK_CLOEXEC);
 	int p, q, err;
 
 	if (fd < 0)
 		return refuse(srv, errno);
-	p = free_number(srv);
-	err = p ? make_doorbells(srv, p) : -EUSERS;
+	p = free_number(srv, door);
+	err = p < 0 ? p : make_doorbells(srv, p);
 	if (err) {
 		close(fd);
 		return refuse(srv, -err);
 	}
 	srv->peer[p].fd = fd;
-	if (!introduce(srv, p) || !watch(srv, fd, p)) {
+	if (!introduce(srv, p) || !watch(srv, fd, WATCHED_CLIENT)) {
 		err = errno;
 		drop(srv, p);
 		return refuse(srv, err);
 	}
-	for (q = 1; q < srv->peers; q++)
+	for (q = 0; q < srv->peers; q++)
 		if (q != p && srv->peer[q].fd >= 0 &&
 		    !send_doorbells(srv, q, p))
 			shutdown(srv->peer[q].fd, SHUT_RDWR);
@@ -214,15 +232,15 @@ static bool gone(int fd)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* A client that left, whether or not its end was reported yet; 0: nobody. */
+/* A client that left, whether or not its end was reported yet; -1: nobody. */
 static int somebody_gone(const struct ivshmem_server *srv)
 {
 	int p;
 
-	for (p = 1; p < srv->peers; p++)
+	for (p = 0; p < srv->peers; p++)
 		if (srv->peer[p].fd >= 0 && gone(srv->peer[p].fd))
 			return p;
-	return 0;
+	return -1;
 }
 
 /*
@@ -236,15 +254,15 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 
 	while (epoll_wait(srv->epoll_fd, &ev, 1, 0) == 1) {
 		p = somebody_gone(srv);
-		if (p) {
+		if (p >= 0) {
 			drop(srv, p);
 			evt->type = IVSHMEM_LEFT;
 			evt->peer = p;
 			return true;
 		}
-		if (ev.data.u32)
+		if (ev.data.u32 == WATCHED_CLIENT)
 			continue;
-		p = join(srv);
+		p = join(srv, ev.data.u32);
 		if (p < 0)
 			return false; /* who cannot be let in must not hold us */
 		evt->type = IVSHMEM_JOINED;
@@ -288,6 +306,9 @@ void ivshmem_server_fini(struct ivshmem_server *srv)
 		close(srv->epoll_fd);
 	if (srv->listen_fd >= 0)
 		close(srv->listen_fd);
+	if (srv->host_fd >= 0)
+		close(srv->host_fd);
 	srv->epoll_fd = -1;
 	srv->listen_fd = -1;
+	srv->host_fd = -1;
 }

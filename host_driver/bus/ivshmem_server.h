@@ -5,7 +5,8 @@
  *
  * The server itself is peer 0: a virtual peer with doorbells of its own, so
  * that clients can ring whoever runs the server. Clients get the lowest free
- * number from 1 on.
+ * number from 1 on. With a second socket the server leaves number 0 to whoever
+ * connects there: a host that is a machine of its own.
  *
  * The doorbells belong to the number, not to its holder: they are made once,
  * each client is told of them once, and who gets the number next is rung by the
@@ -29,12 +30,13 @@
 
 struct ivshmem_server {
 	int listen_fd;
+	int host_fd; /* listens for peer 0, -1: we are that */
 	int epoll_fd;
 	int shm_fd;
 	int vectors;
 	int peers; /* highest number + 1 that may be given */
 	struct ivshmem_peer {
-		int fd;	       /* connection, -1: nobody; peer 0 has none */
+		int fd;	       /* connection, -1: nobody */
 		uint32_t told; /* bit q: it has the doorbells of peer q */
 		int event[IVSHMEM_VECTORS_MAX]; /* -1: no holder yet */
 	} peer[IVSHMEM_PEERS_MAX];
@@ -62,6 +64,14 @@ struct ivshmem_event {
  */
 int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 			int vectors, int peers);
+
+/**
+ * ivshmem_server_admit_host() - from now on who connects to @listen_fd (as in
+ * ivshmem_server_init(); now the server's, whatever is returned) is peer 0, one
+ * at a time.
+ * Returns 0 or -errno.
+ */
+int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd);
 
 /** ivshmem_server_fd() - readable when ivshmem_server_next() has work. */
 int ivshmem_server_fd(const struct ivshmem_server *srv);

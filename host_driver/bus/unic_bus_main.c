@@ -5,6 +5,10 @@
  * Owns what must survive a driver: the mailbox memory, the process slots and
  * the doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem), the driver
  * by abi/unic_bus.h (DIR/attach). DIR/bus.json says where everything is.
+ *
+ * A host that is a machine of its own, a QEMU with Linux, takes the place of the
+ * driver as peer 0 of the ivshmem protocol (DIR/guest). Its RAM is ours too: the
+ * one DMA window of the NIC.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -29,6 +33,7 @@ struct options {
 	uint64_t slots;
 	uint64_t slot_bytes;
 	uint64_t bar_bytes;
+	uint64_t guest_bytes; /* 0: the host is a driver in user mode */
 	bool joint;
 };
 
@@ -46,6 +51,8 @@ struct bus {
 	struct bus_attach at;
 	int epoll_fd;
 	int nics;
+	int slots;
+	bool guest;
 };
 
 /* --------------------------------------------------------------- options */
@@ -61,6 +68,11 @@ static const struct argp_option option_list[] = {
 	{ "joint", 'j', NULL, 0,
 	  "All memory in one file, for a NIC that has no PCI; processes are "
 	  "not protected from each other then",
+	  0 },
+	{ "guest", 'g', "BYTES", 0,
+	  "The host is a machine with so much RAM, a power of two; no slots "
+	  "have "
+	  "memory",
 	  0 },
 	{ 0 }
 };
@@ -95,6 +107,11 @@ static void check_options(struct argp_state *state, const struct options *o)
 	if (o->bar_bytes < UNIC_BAR_BYTES || o->bar_bytes > 1u << 28 ||
 	    o->bar_bytes & (o->bar_bytes - 1))
 		argp_error(state, "--bar-size: a power of two from 2M to 256M");
+	if (o->guest_bytes && (o->joint || o->guest_bytes < 1u << 20 ||
+			       o->guest_bytes > 1ull << 30 ||
+			       o->guest_bytes & (o->guest_bytes - 1)))
+		argp_error(state, "--guest: a power of two from 1M to 1G, "
+				  "without --joint");
 	if (o->joint && o->bar_bytes + o->slots * o->slot_bytes > 1ull << 32)
 		argp_error(state, "--joint: 4G in all");
 }
@@ -115,6 +132,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'b':
 		o->bar_bytes = parse_size(state, arg);
+		return 0;
+	case 'g':
+		o->guest_bytes = parse_size(state, arg);
 		return 0;
 	case 'j':
 		o->joint = true;
@@ -160,6 +180,21 @@ static int watch_signals(struct bus *bus)
 	return fd < 0 ? -errno : watch(bus, fd, WATCH_SIGNAL);
 }
 
+/* Where the host comes in: a driver, or a machine. */
+static int open_host(struct bus *bus)
+{
+	int fd = bus->guest
+			 ? run_dir_listen(&bus->dir, "guest", SOCK_STREAM)
+			 : run_dir_listen(&bus->dir, "attach", SOCK_SEQPACKET);
+
+	if (fd < 0)
+		return complain("cannot make the socket in", bus->dir.path, fd);
+	if (bus->guest)
+		return ivshmem_server_admit_host(&bus->srv, fd);
+	bus_attach_init(&bus->at, fd, &bus->mem, &bus->srv);
+	return watch(bus, fd, WATCH_ATTACH);
+}
+
 static int open_sockets(struct bus *bus)
 {
 	int fd, err;
@@ -168,17 +203,13 @@ static int open_sockets(struct bus *bus)
 	if (fd < 0)
 		return complain("cannot make the socket in", bus->dir.path, fd);
 	err = ivshmem_server_init(&bus->srv, fd, bus->mem.bar_fd,
-				  1 + bus->mem.slots, IVSHMEM_PEERS_MAX);
+				  1 + bus->slots, IVSHMEM_PEERS_MAX);
 	if (err)
 		return complain("cannot serve ivshmem", NULL, err);
-	fd = run_dir_listen(&bus->dir, "attach", SOCK_SEQPACKET);
-	if (fd < 0)
-		return complain("cannot make the socket in", bus->dir.path, fd);
-	bus_attach_init(&bus->at, fd, &bus->mem, &bus->srv);
-	err = watch(bus, ivshmem_server_fd(&bus->srv), WATCH_IVSHMEM);
+	err = open_host(bus);
 	if (!err)
-		err = watch(bus, fd, WATCH_ATTACH);
-	return err ? complain("epoll", NULL, err) : 0;
+		err = watch(bus, ivshmem_server_fd(&bus->srv), WATCH_IVSHMEM);
+	return err < 0 ? complain("epoll", NULL, err) : err;
 }
 
 static void slot_fds(const struct bus *bus, char *out, size_t bytes)
@@ -194,18 +225,19 @@ static void slot_fds(const struct bus *bus, char *out, size_t bytes)
 static int announce(struct bus *bus)
 {
 	char slots[UNIC_BUS_SLOTS_MAX * 12], json[1024];
+	const char *host = bus->guest ? "guest" : "attach";
 	int err;
 
 	slot_fds(bus, slots, sizeof(slots));
 	snprintf(json, sizeof(json),
 		 "{\"pid\": %d, \"joint\": %s, \"ivshmem\": \"%s/ivshmem\", "
-		 "\"attach\": \"%s/attach\", \"vectors\": %d,\n"
+		 "\"%s\": \"%s/%s\", \"vectors\": %d,\n"
 		 " \"bar_bytes\": %u, \"bar_fd\": %d, "
 		 "\"slot_bytes\": %llu, \"slot_fds\": [%s]}\n",
 		 getpid(), bus->mem.joint ? "true" : "false", bus->dir.path,
-		 bus->dir.path, bus->srv.vectors, bus->mem.bar_bytes,
-		 bus->mem.bar_fd, (unsigned long long)bus->mem.slot_bytes,
-		 slots);
+		 host, bus->dir.path, host, bus->srv.vectors,
+		 bus->mem.bar_bytes, bus->mem.bar_fd,
+		 (unsigned long long)bus->mem.slot_bytes, slots);
 	err = run_dir_write(&bus->dir, "bus.json", json);
 	if (err)
 		return complain("cannot write bus.json in", bus->dir.path, err);
@@ -234,8 +266,12 @@ static int start(struct bus *bus, const struct options *o)
 	err = bus->epoll_fd < 0 ? -errno : watch_signals(bus);
 	if (err)
 		return complain("epoll", NULL, err);
-	err = bus_memory_init(&bus->mem, (int)o->slots, o->slot_bytes,
-			      (uint32_t)o->bar_bytes, o->joint);
+	bus->slots = (int)o->slots;
+	bus->guest = o->guest_bytes;
+	err = bus->guest ? bus_memory_init(&bus->mem, 1, o->guest_bytes,
+					   (uint32_t)o->bar_bytes, false)
+			 : bus_memory_init(&bus->mem, bus->slots, o->slot_bytes,
+					   (uint32_t)o->bar_bytes, o->joint);
 	if (err)
 		return complain("cannot make the memory files", NULL, err);
 	return open_sockets(bus) || announce(bus);
@@ -243,23 +279,35 @@ static int start(struct bus *bus, const struct options *o)
 
 /* ---------------------------------------------------------------- running */
 
+static void nic_event(struct bus *bus, int peer, bool joined)
+{
+	int err;
+
+	bus->nics += joined ? 1 : -1;
+	if (!bus->nics)
+		bus_memory_nic_gone(&bus->mem);
+	err = bus_attach_nic(&bus->at, peer, joined);
+	if (err)
+		complain("the driver is cut off", NULL, err);
+	/* A guest is told nothing, so it is made to look. */
+	if (bus->guest)
+		ivshmem_server_ring(&bus->srv, 1u << UNIC_BUS_PEER_HOST);
+	printf("unic-bus: NIC %d %s\n", peer, joined ? "joined" : "left");
+}
+
 static void ivshmem_events(struct bus *bus)
 {
 	uint32_t refused = bus->srv.refused;
 	struct ivshmem_event evt;
 	bool joined;
-	int err;
 
 	while (ivshmem_server_next(&bus->srv, &evt)) {
 		joined = evt.type == IVSHMEM_JOINED;
-		bus->nics += joined ? 1 : -1;
-		if (!bus->nics)
-			bus_memory_nic_gone(&bus->mem);
-		err = bus_attach_nic(&bus->at, evt.peer, joined);
-		if (err)
-			complain("the driver is cut off", NULL, err);
-		printf("unic-bus: NIC %d %s\n", evt.peer,
-		       joined ? "joined" : "left");
+		if (evt.peer == UNIC_BUS_PEER_HOST)
+			printf("unic-bus: guest %s\n",
+			       joined ? "joined" : "left");
+		else
+			nic_event(bus, evt.peer, joined);
 		fflush(stdout);
 	}
 	if (bus->srv.refused != refused)
@@ -343,7 +391,9 @@ int main(int argc, char **argv)
 	if (status)
 		return complain("options", NULL, -status);
 	bus.dir.lock_fd = -1;
-	bus.srv = (struct ivshmem_server){ .epoll_fd = -1, .listen_fd = -1 };
+	bus.srv = (struct ivshmem_server){ .epoll_fd = -1,
+					   .listen_fd = -1,
+					   .host_fd = -1 };
 	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };
 	status = start(&bus, &o);
 	if (status) {

@@ -54,6 +54,7 @@ int link_side_init(struct link_side *ls, struct run_dir *rd,
 	memset(ls, 0, sizeof(*ls));
 	ls->srv.epoll_fd = -1;
 	ls->srv.listen_fd = -1;
+	ls->srv.host_fd = -1;
 	err = make_memory(ls, shape);
 	if (err)
 		return err;

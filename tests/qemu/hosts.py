@@ -148,9 +148,12 @@ class Hosts:
                          f"nic{host}"]
         self.start("wire", "unic-wire", *args, show=False).expect("ready")
 
+    def bus_options(self, host):
+        return run_nic.bus_options(self.boards[host])
+
     def start_nic(self, host, show=True):
         self.start(f"bus {host}", "unic-bus", "--dir", self.path(f"bus{host}"),
-                   *run_nic.bus_options(self.boards[host]), show=False).expect("ready")
+                   *self.bus_options(host), show=False).expect("ready")
         self.nics.append(self.plug_nic(host, show))
 
     def plug_nic(self, host, show=True):

@@ -299,6 +299,49 @@ def refused(*args):
     return done.stderr
 
 
+def guest_of(bus):
+    return IvshmemClient(f"{bus.dir}/guest", VECTORS)
+
+
+def test_a_guest_is_the_host():
+    with Bus("--guest", "256M") as bus:
+        said = run_nic.bus_info(bus.dir)
+        assert said["slot_bytes"] == 256 << 20 and len(said["slot_fds"]) == 1
+        assert said["vectors"] == VECTORS and "attach" not in said
+        assert not os.path.exists(f"{bus.dir}/attach")
+        nic = bus.nic()
+        guest = guest_of(bus)
+        assert (nic.id, guest.id, guest.bytes) == (1, 0, BAR_BYTES)
+        assert guest.news() == [0, 1]
+        for v in range(VECTORS):
+            guest.ring(1, v)
+            assert nic.wait(v)
+            nic.ring(0, v)
+            assert guest.wait(v)
+        # one machine at a time; its place is free when it ends
+        try:
+            guest_of(bus)
+            raise AssertionError("two guests")
+        except ConnectionError:
+            pass
+        guest.close()
+        nic.ring(0)  # nobody is there
+        guest = guest_of(bus)
+        assert guest.id == 0 and not guest.wait(0, 0.05)
+
+
+def test_a_guest_is_made_to_look_when_a_nic_comes_and_goes():
+    with Bus("--guest", "16M") as bus:
+        guest = guest_of(bus)
+        assert guest.news() == [0]
+        for _ in range(2):  # the second time its doorbells are known
+            nic = bus.nic()
+            assert guest.wait(0) and guest.hears([0, 1])
+            guest.map[0:4] = b"CINU"
+            nic.close()
+            assert guest.wait(0) and guest.map[0:4] == bytes(4)
+
+
 def test_refusals():
     assert "--dir is needed" in refused()
     assert "--slots" in refused("--dir", "/tmp/x", "--slots", "25")
@@ -307,6 +350,9 @@ def test_refusals():
     assert "power of two" in refused("--dir", "/tmp/x", "--bar-size", "4K")
     assert "4G in all" in refused("--dir", "/tmp/x", "--joint",
                                   "--slot-size", "1G")
+    assert "power of two" in refused("--dir", "/tmp/x", "--guest", "3M")
+    assert "without --joint" in refused("--dir", "/tmp/x", "--joint",
+                                        "--guest", "256M")
     assert "cannot use directory" in refused("--dir", "/nonexistent/a/b")
     with Bus() as bus:
         assert "another unic-bus runs" in refused("--dir", bus.dir)

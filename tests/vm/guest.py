@@ -11,7 +11,7 @@ import time
 
 import initramfs
 import kernel
-from initramfs import Missing
+from initramfs import Failure
 
 QEMU = "qemu-system-x86_64"
 RAM = "256M"
@@ -25,10 +25,6 @@ COMMAND_LINE = ("console=ttyS0 quiet panic=-1 oops=panic noreplace-smp "
                 "random.trust_cpu=on")
 
 
-class Failure(Exception):
-    """What went wrong in or with the guest, in words."""
-
-
 class Guest:
     """bus: what run_nic.bus_info() says of a unic-bus with --guest, or None for
     a machine without a NIC. Beside these: see initramfs.build()."""
@@ -37,9 +33,9 @@ class Guest:
                  programs=(), modules=(), files=()):
         self.release = kernel.newest()
         if not self.release:
-            raise Missing(kernel.HELP)
+            raise Failure(kernel.HELP)
         if not shutil.which(QEMU):
-            raise Missing(f"{QEMU} is not installed: apt-get install "
+            raise Failure(f"{QEMU} is not installed: apt-get install "
                           "qemu-system-x86")
         self.console = os.path.join(tmp, "console")
         root = os.path.join(tmp, "initramfs")

@@ -5,16 +5,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import kernel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
+from hosts import Failure  # noqa: E402
+
 BUSYBOX = "/bin/busybox"
 FOLDERS = ("bin", "dev", "lib/modules", "proc", "sys", "run", "tmp", "mnt")
-
-
-class Missing(Exception):
-    """Something that must be installed or built first; the text says what."""
 
 
 def wanted_modules(release, names):
@@ -40,7 +40,7 @@ def wanted_modules(release, names):
         if name in paths:
             add(paths[name])
         elif name not in builtin:
-            raise Missing(f"kernel {release} has no module {name}")
+            raise Failure(f"kernel {release} has no module {name}")
     return order
 
 
@@ -63,7 +63,7 @@ def put_program(root, program):
     path = program if "/" in program else shutil.which(
         program, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     if not path or not os.path.exists(path):
-        raise Missing(f"{program} is missing; make it: make, or see "
+        raise Failure(f"{program} is missing; make it: make, or see "
                       "packages.txt")
     put(root, path, "/bin/" + os.path.basename(path))
     for library in libraries(path):
@@ -73,13 +73,13 @@ def put_program(root, program):
 def build(out, release, programs=(), modules=(), files=()):
     """Write the archive @out. programs: names or paths, into /bin. modules:
     names of the distribution's, for modprobe. files: (path here, path there).
-    Raises Missing."""
+    Raises Failure."""
     root = out + ".root"
     shutil.rmtree(root, ignore_errors=True)
     for folder in FOLDERS:
         os.makedirs(os.path.join(root, folder))
     if not os.path.exists(BUSYBOX) or libraries(BUSYBOX):
-        raise Missing("busybox-static is not installed")
+        raise Failure("busybox-static is not installed")
     put(root, BUSYBOX)
     put(root, os.path.join(HERE, "init"), "/init")
     for program in programs:

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Two hosts on one wire: host 0 is a guest with the Linux module, host 1 unicd
+with a soft NIC. As a program: a shell of sorts in the guest, for whoever looks
+for a fault; what it is told on stdin is done there, line by line.
+
+    pair.py [--board virt|soft] [--no-load] [--alone]
+            [--program FILE ...] [--module NAME ...]
+"""
+import argparse
+import os
+import sys
+import tempfile
+
+import guest
+from hosts import BIN, IP, ROOT, Failure, Hosts, run_nic
+
+RAM = 256 << 20
+MODULES = os.path.join(ROOT, "build", "kmod", "host_driver", "linux")
+TOOLS = ("unicctl", "unic-hog", "unic-copy")
+NODE = "/dev/unic0"
+
+
+def built(*parts):
+    path = os.path.join(*parts)
+    if not os.path.exists(path):
+        raise Failure(f"{os.path.relpath(path, ROOT)} is missing; make it: "
+                      "make programs kmod")
+    return path
+
+
+class Pair(Hosts):
+    """board: of the guest's NIC."""
+
+    def __init__(self, board, tmp):
+        super().__init__(board, None, tmp, peer="soft")
+        self.guest = None
+
+    def bus_options(self, host):
+        return ["--guest", str(RAM)] if host == 0 else \
+            super().bus_options(host)
+
+    def boot(self, programs=(), modules=(), files=(), **how):
+        """The guest, with our programs and modules in it."""
+        bus = run_nic.bus_info(self.path("bus0"))
+        there = f"/lib/modules/{guest.kernel.newest()}/updates/"
+        ours = [(built(MODULES, name), there + name)
+                for name in os.listdir(MODULES) if name.endswith(".ko")]
+        if not ours:
+            built(MODULES, "unic.ko")
+        self.guest = guest.Guest(
+            self.tmp, bus, programs=[*(built(BIN, t) for t in TOOLS),
+                                     *programs],
+            modules=modules, files=[*ours, *files], **how)
+        self.line.say("guest", f"kernel {self.guest.release} is up after "
+                      f"{self.guest.boot_s:.1f} s")
+        return self.guest
+
+    def load(self, options=""):
+        self.guest.run(f"modprobe unic ip={IP[0]} {options}")
+        self.guest.wait_for(f"test -c {NODE}")
+
+    def start_peer(self, *driver_options):
+        self.start_nic(1, show=False)
+        self.start_driver(1, *driver_options)
+        self.wait_nic(1)
+
+    def end(self):
+        if self.guest:
+            self.guest.end()
+        super().end()
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("virt", "soft"), default="soft")
+    p.add_argument("--no-load", action="store_true")
+    p.add_argument("--alone", action="store_true", help="no host 1")
+    p.add_argument("--program", action="append", default=[])
+    p.add_argument("--module", action="append", default=[])
+    return p.parse_args()
+
+
+def main():
+    o = parse()
+    with tempfile.TemporaryDirectory(prefix="unic-vm-") as tmp:
+        pair = Pair(o.board, tmp)
+        try:
+            pair.start_wire()
+            pair.start_nic(0)
+            if not o.alone:
+                pair.start_peer()
+            pair.boot(o.program, o.module)
+            if not o.no_load:
+                pair.load()
+            guest.interactive(pair.guest)
+        except Failure as e:
+            sys.exit(f"pair.py: {e}")
+        finally:
+            pair.end()
+
+
+if __name__ == "__main__":
+    main()
