@@ -45,7 +45,7 @@ class Guest:
         os.set_inheritable(theirs.fileno(), True)
         self.qemu = subprocess.Popen(
             self._machine(bus, cpus) + [
-                "-kernel", kernel.image(self.release), "-initrd", root,
+                "-kernel", kernel.unpacked(self.release), "-initrd", root,
                 "-append", f"{COMMAND_LINE} {command_line}",
                 "-serial", f"file:{self.console}",
                 "-chardev", f"socket,id=line,fd={theirs.fileno()}",

@@ -3,9 +3,16 @@
 """Prints the release of the kernel that guests run: the newest one of the
 distribution that is installed with its headers."""
 import glob
+import lzma
 import os
 import re
+import struct
 import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+UNPACKED = os.path.join(ROOT, "build", "vm")
 
 HELP = ("no kernel in /boot with its headers in /lib/modules: "
         "apt-get install linux-image-amd64 linux-headers-amd64")
@@ -26,6 +33,39 @@ def newest():
     usable = [r for r in found if os.path.isdir(modules(r) + "/build")]
     return max(usable, default=None,
                key=lambda r: [int(n) for n in re.findall(r"\d+", r)])
+
+
+def payload(path):
+    """What is packed in a bzImage (Documentation/x86/boot.rst), or None."""
+    with open(path, "rb") as f:
+        image_ = f.read()
+    setup_sectors = image_[0x1f1] or 4
+    offset, size = struct.unpack_from("<II", image_, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    try:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(
+            image_[start:start + size])
+    except lzma.LZMAError:
+        return None
+
+
+def unpacked(release):
+    """Path of the kernel as an ELF file, made once: to unpack itself takes an
+    emulated processor as long as all the rest of booting. One that is packed in
+    another way is given as it is."""
+    path = os.path.join(UNPACKED, f"vmlinux-{release}")
+    packed = image(release)
+    if os.path.exists(path) and \
+            os.path.getmtime(path) >= os.path.getmtime(packed):
+        return path
+    elf = payload(packed)
+    if not elf or not elf.startswith(b"\x7fELF"):
+        return packed
+    os.makedirs(UNPACKED, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=UNPACKED, delete=False) as f:
+        f.write(elf)
+    os.rename(f.name, path)
+    return path
 
 
 def main():
