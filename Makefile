@@ -26,7 +26,7 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batc
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
 	physical.c \
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
-	reply.c requester.c responder.c \
+	reads.c reply.c requester.c responder.c \
 	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
 	unrel_rx.c unrel_tx.c use.c wait.c)
 # What a board without room has instead of icrc_table.c.

@@ -6,6 +6,7 @@
  */
 #include "frame.h"
 #include "nic.h"
+#include "reads.h"
 #include "responder.h"
 
 #define READ_BURST 8u  /* responses of one turn */
@@ -185,7 +186,7 @@ static __attribute__((noinline)) enum unic_turn run_read(struct unic_nic *nic,
 			return UNIC_TURN_DONE; /* until it is gathered */
 		}
 		if (rd->off == rd->npkt) {
-			unic_responder_read_done(nic, qp);
+			unic_reads_done(nic, qp);
 			break;
 		}
 	}
@@ -210,7 +211,7 @@ void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
 		if (err != -UNIC_EAGAIN)
 			read_failed(nic, qp, err);
 	} else if (rd->off == rd->npkt) {
-		unic_responder_read_done(nic, qp);
+		unic_reads_done(nic, qp);
 	}
 	unic_sched_reply(nic, idx);
 }

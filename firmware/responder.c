@@ -5,6 +5,7 @@
 #include "access.h"
 #include "form.h"
 #include "nic.h"
+#include "reads.h"
 #include "rq.h"
 
 #define FIRST (1u << 0)
@@ -397,170 +398,47 @@ static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 
 /* ------------------------------------------------------------------- READ */
 
-static int check_read(struct unic_nic *nic, struct unic_qp *qp,
-		      const struct unic_read *rd, uint64_t iova, uint32_t len,
-		      uint16_t *mr)
+static void eat_read(struct request *q, struct unic_reads_ask *ask)
 {
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
-	int r = 0;
-
-	if (len && !(qp->rights & UNIC_MR_REMOTE_READ))
-		return -UNIC_ERIGHTS;
-	if (len)
-		r = unic_access(nic, rd->rkey, qp->pd, UNIC_MR_REMOTE_READ,
-				iova, len, &piece);
-	*mr = piece.mr;
-	return r;
-}
-
-static void activate(struct unic_nic *nic, struct unic_read *rd, uint16_t mr,
-		     uint32_t off)
-{
-	rd->mr = mr;
-	rd->off = off;
-	rd->start = off;
-	rd->active = true;
-	if (mr != UNIC_MR_NIL)
-		unic_mr_hold(nic, mr);
-}
-
-static void deactivate(struct unic_nic *nic, struct unic_read *rd)
-{
-	rd->active = false;
-	if (rd->mr != UNIC_MR_NIL)
-		unic_mr_unhold(nic, rd->mr);
-	rd->mr = UNIC_MR_NIL;
-}
-
-/* READs are answered oldest first; read[] is in order from rd_next on. */
-static void find_head(struct unic_rsp *rsp)
-{
-	uint32_t k;
-
-	for (k = 0; k < UNIC_QP_READS; k++) {
-		rsp->rd_head = (uint8_t)((rsp->rd_next + k) % UNIC_QP_READS);
-		if (rsp->read[rsp->rd_head].active)
-			return;
-	}
-}
-
-/*
- * A new READ says that the peer has all answers but those of the max_rd - 1
- * before it: what is being answered again for nothing makes room. -UNIC_EINVAL:
- * the peer asks for more than was agreed. -UNIC_EAGAIN: a frame of the one to
- * go is being filled; the request is dropped as if the wire had lost it.
- */
-static int room_for_read(struct unic_nic *nic, struct unic_qp *qp)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-
-	if (!rsp->max_rd)
-		return -UNIC_EINVAL;
-	while (rsp->rd_active >= rsp->max_rd ||
-	       rsp->read[rsp->rd_next].active) {
-		if (!rsp->read[rsp->rd_head].again)
-			return -UNIC_EINVAL;
-		if (rsp->gathering)
-			return -UNIC_EAGAIN;
-		unic_responder_read_done(nic, qp);
-	}
-	return 0;
+	ask->psn = q->psn;
+	ask->iova = eat64(q);
+	ask->rkey = eat32(q);
+	ask->len = eat32(q);
 }
 
 static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read rd = { .valid = true, .psn = q->psn }, *slot;
-	uint16_t mr;
+	struct unic_reads_ask ask;
 	int r;
 
 	if (q->len != sizeof(struct unic_reth))
 		return bad_request(nic, qp, q->psn);
-	r = room_for_read(nic, qp);
-	if (r)
-		return r == -UNIC_EAGAIN ? 0 : bad_request(nic, qp, q->psn);
-	rd.iova = eat64(q);
-	rd.rkey = eat32(q);
-	rd.len = eat32(q);
-	if (rd.len > UNIC_MSG_MAX)
+	eat_read(q, &ask);
+	r = unic_reads_take(nic, qp, &ask);
+	if (r == -UNIC_EAGAIN)
+		return 0; /* as if the wire had lost it */
+	if (r == -UNIC_EINVAL)
 		return bad_request(nic, qp, q->psn);
-	r = check_read(nic, qp, &rd, rd.iova, rd.len, &mr);
 	if (r)
 		return bad_access(nic, qp, q->psn, r);
-	rd.npkt = unic_packets(rd.len, qp->mtu_shift);
-	slot = &rsp->read[rsp->rd_next];
-	rsp->rd_next = (uint8_t)((rsp->rd_next + 1) % UNIC_QP_READS);
-	*slot = rd;
-	activate(nic, slot, mr, 0);
-	rsp->rd_active++;
-	find_head(rsp);
-	rsp->psn = unic_psn_add(rsp->psn, rd.npkt);
+	rsp->psn = unic_psn_add(rsp->psn, unic_packets(ask.len, qp->mtu_shift));
 	rsp->msn = unic_psn_add(rsp->msn, 1);
 	rsp->nak_sent = false;
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
 	return 0;
 }
 
-static int find_read(const struct unic_qp *qp, uint32_t psn)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_QP_READS; i++) {
-		const struct unic_read *rd = &qp->rsp.read[i];
-
-		if (rd->valid && unic_psn_diff(psn, rd->psn) >= 0 &&
-		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
-			return (int)i;
-	}
-	return -1;
-}
-
-/* Answer READ @i once more from packet @off on. */
-static void rewind_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t i,
-		      uint16_t mr, uint32_t off)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[i];
-
-	if (rd->active)
-		deactivate(nic, rd);
-	else
-		rsp->rd_active++;
-	activate(nic, rd, mr, off);
-	rd->again = true;
-	find_head(rsp);
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
-}
-
-/*
- * A duplicate READ is executed again (IBTA 9.7.5.1.2), if it is one of those
- * remembered and asks for the end of the same range.
- */
 static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
 			  struct request *q)
 {
-	int i = find_read(qp, q->psn);
-	const struct unic_read *rd;
-	uint32_t k, rkey, len;
-	uint64_t iova;
-	uint16_t mr;
+	struct unic_reads_ask ask;
 	int r;
 
-	if (i < 0 || q->len != sizeof(struct unic_reth))
+	if (q->len != sizeof(struct unic_reth))
 		return 0;
-	rd = &qp->rsp.read[i];
-	k = unic_psn_add(q->psn, -rd->psn);
-	iova = eat64(q);
-	rkey = eat32(q);
-	len = eat32(q);
-	if (rkey != rd->rkey || iova != rd->iova + (k << qp->mtu_shift) ||
-	    len != rd->len - (k << qp->mtu_shift) || qp->rsp.gathering)
-		return 0;
-	r = check_read(nic, qp, rd, iova, len, &mr);
-	if (r)
-		return bad_access(nic, qp, q->psn, r);
-	rewind_to(nic, qp, (uint32_t)i, mr, k);
-	return 0;
+	eat_read(q, &ask);
+	r = unic_reads_again(nic, qp, &ask);
+	return r ? bad_access(nic, qp, q->psn, r) : 0;
 }
 
 /* ------------------------------------------------------------- one packet */
@@ -821,29 +699,13 @@ static bool message_holds(const struct unic_qp *qp, uint16_t mr)
 
 bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
 {
-	uint32_t i;
-
-	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
-			return true;
-	return message_holds(qp, mr);
-}
-
-/* The oldest PSN that was not answered. */
-static uint32_t oldest(const struct unic_rsp *rsp)
-{
-	const struct unic_read *rd = &rsp->read[rsp->rd_head];
-
-	if (!rsp->rd_active)
-		return rsp->psn;
-	/* a response being gathered is not sent */
-	return unic_psn_add(rd->psn, rd->off - rsp->gathering);
+	return unic_reads_hold(qp, mr) || message_holds(qp, mr);
 }
 
 void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
-	uint32_t psn = oldest(rsp);
+	uint32_t psn = unic_reads_oldest(rsp);
 	uint8_t word = UNIC_NAK_REM_OP;
 
 	if (mr == UNIC_MR_NIL || !unic_responder_holds(qp, mr)) {
@@ -901,28 +763,10 @@ void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
 {
-	struct unic_msg *m = &qp->rsp.msg;
-	uint32_t i;
-
 	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
 	unic_rq_drop_holds(nic, qp);
-	drop_target(nic, m);
+	drop_target(nic, &qp->rsp.msg);
 	unic_responder_dma_end(nic, qp);
-	for (i = 0; i < UNIC_QP_READS; i++) {
-		if (qp->rsp.read[i].active)
-			deactivate(nic, &qp->rsp.read[i]);
-		qp->rsp.read[i].valid = false;
-	}
-	qp->rsp.rd_active = 0;
+	unic_reads_drop(nic, qp);
 	qp->rsp.ack = false;
-}
-
-/* Called by the replies (reply.c) when READ responses are all sent. */
-void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-
-	deactivate(nic, &rsp->read[rsp->rd_head]);
-	rsp->rd_active--;
-	find_head(rsp);
 }

@@ -79,10 +79,6 @@ bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
  * poll. */
 void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_responder_read_done() - all responses of the READ at the head are
- * sent; it is remembered for a duplicate. */
-void unic_responder_read_done(struct unic_nic *nic, struct unic_qp *qp);
-
 /**
  * unic_responder_part() - the QP dies because a region was taken back, before
  * unic_responder_abort(). If requests of the peer use it (@mr), the peer is told

@@ -407,7 +407,7 @@ inline find_head()
 	fi
 }
 
-/* unic_responder_read_done() */
+/* unic_reads_done() */
 inline read_done()
 {
 	rd[rd_head].busy = 0;
@@ -415,7 +415,7 @@ inline read_done()
 	find_head()
 }
 
-/* on_read(), room_for_read() */
+/* unic_reads_take() */
 inline on_read()
 {
 	do
@@ -437,7 +437,7 @@ inline on_read()
 	n = PACKETS(kind[req]) - k
 }
 
-/* duplicate_read(), rewind_to(): executed again from where it asks */
+/* unic_reads_again(): executed again from where it asks */
 inline duplicate_read(i)
 {
 	if
