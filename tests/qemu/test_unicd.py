@@ -668,8 +668,8 @@ def test_a_look_does_not_hold_up_the_nic(rig):
             c.call(u.PD_FREE, struct.pack("<I", c.pd()))
             worst = max(worst, worked_s(rig.driver) - since)
         all_of_it = worked_s(rig.driver) - all_of_it
-        assert worst < .02, f"an answer took {1000 * worst:.0f} ms of work"
         assert all_of_it > .06, f"too little to look at: {all_of_it} s"
+        assert worst < all_of_it / 2, f"{worst} of {all_of_it} s in one answer"
     finally:
         many.stdin.close()
         many.wait()
