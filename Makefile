@@ -357,16 +357,7 @@ flash-test: $(B)/bin/board-model ## make flash without a board: OpenOCD over a m
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
 
-# The Linux module: its own make, for the kernel that guests run, among links to
-# the sources, so that nothing it makes is among them.
-KERNEL ?= $(shell tests/vm/kernel.py)
-KMOD   := $(CURDIR)/$(B)/kmod
-kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
-	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
-		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
-	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
-		M=$(KMOD)/host_driver/linux modules
-	@echo "$@: ok"
+include mk/linux.mk
 
 size: image ## memory of the image: text, data, bss
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
@@ -776,14 +767,14 @@ board-sources:
 # --------------------------------------------------------------------- rest
 
 # Every target that is a plain word.
-.PHONY: FORCE $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+.PHONY: FORCE $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile mk/*.mk)
 install-deps: ## see that the packages of packages.txt are there
 	@tools/install_deps.sh && echo "$@: ok"
 clean: ## remove build/
 	rm -rf $(B)
 	@echo "$@: ok"
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile mk/*.mk | \
 		awk -F'#' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -2,7 +2,9 @@
 """A guest with the distribution's kernel in QEMU: boot it, have it do commands,
 end it. Everything has a time limit, QEMU itself as well."""
 import os
+import re
 import select
+import shlex
 import shutil
 import socket
 import subprocess
@@ -42,6 +44,7 @@ class Guest:
         initramfs.build(root, self.release, programs, modules, files)
         self.line, theirs = socket.socketpair()
         self.unread = b""
+        self.tasks = 0
         os.set_inheritable(theirs.fileno(), True)
         self.qemu = subprocess.Popen(
             self._machine(bus, cpus) + [
@@ -155,6 +158,82 @@ class Guest:
                 self.qemu.kill()
                 self.qemu.wait()
         self.line.close()
+
+
+class Task:
+    """A program that runs in the guest while we do other things. Its interface
+    is that of hosts.Process and, as its .child, of subprocess.Popen, as far as
+    tests need it."""
+
+    def __init__(self, guest, args, stdin=False):
+        guest.tasks += 1
+        self.guest, self.who = guest, os.path.basename(args[0])
+        self.file = f"/run/task{guest.tasks}"
+        self.seen, self.lines, self.child, self.returncode = 0, [], self, None
+        source = f"{self.file}.in" if stdin else "/dev/null"
+        if stdin:  # somebody has it open for writing until it ends
+            guest.run(f"mkfifo {source}; sleep 600 >{source} &")
+        guest.run(f"{{ sh -c 'echo $$ >{self.file}.pid; exec \"$@\"' - "
+                  f"{shlex.join(args)} >{self.file} 2>&1 <{source}; "
+                  f"echo $? >{self.file}.end; }} &")
+        self.pid = int(guest.wait_for(f"grep . {self.file}.pid"))
+
+    def send(self, text):
+        self.guest.run(f"echo {shlex.quote(text)} >{self.file}.in")
+
+    def poll(self):
+        """Its exit status (128 + n after signal n), or None while it runs."""
+        if self.returncode is None:
+            status, said = self.guest.ask(f"cat {self.file}.end")
+            self.returncode = None if status or not said else int(said)
+        return self.returncode
+
+    def wait(self, timeout):
+        until = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > until:
+                raise Failure(f"guest: {self.who} was not done after {timeout} "
+                              f"s; last: {self.last()}")
+            time.sleep(0.05)
+        return self.returncode
+
+    def output(self):
+        return self.guest.run(f"cat {self.file}")
+
+    def last(self):
+        return (self.output().splitlines() or ["nothing"])[-1]
+
+    def expect(self, pattern, seconds=20):
+        """The next line that matches; Failure when none comes."""
+        until = time.monotonic() + seconds
+        while True:
+            ended = self.poll() is not None
+            self.lines = self.output().split("\n")[:-1]
+            for n in range(self.seen, len(self.lines)):
+                if re.search(pattern, self.lines[n]):
+                    self.seen = n + 1
+                    return self.lines[n]
+            if ended or time.monotonic() > until:
+                raise Failure(f"guest: {self.who} did not say '{pattern}'"
+                              f"{' before its end' if ended else ''}; last: "
+                              f"{self.last()}")
+            time.sleep(0.05)
+
+    def finish(self, seconds):
+        if self.wait(seconds):
+            raise Failure(f"guest: {self.who} failed (exit {self.returncode}): "
+                          f"{self.last()}")
+
+    def send_signal(self, number):
+        self.guest.run(f"kill -{int(number)} {self.pid}")
+
+    def kill(self):
+        self.guest.ask(f"kill -9 {self.pid}")
+
+    def end(self):
+        if self.poll() is None:
+            self.kill()
+            self.wait(10)
 
 
 def interactive(guest):

@@ -86,6 +86,7 @@ def build(out, release, programs=(), modules=(), files=()):
         put_program(root, program)
     for path in wanted_modules(release, modules):
         put(root, f"{kernel.modules(release)}/{path}")
+    os.makedirs(root + kernel.modules(release), exist_ok=True)
     for path, there in files:
         put(root, path, there)
     subprocess.run(["/sbin/depmod", "-b", root, release], check=True,

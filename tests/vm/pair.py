@@ -8,7 +8,10 @@ for a fault; what it is told on stdin is done there, line by line.
             [--program FILE ...] [--module NAME ...]
 """
 import argparse
+import hashlib
+import json
 import os
+import shlex
 import sys
 import tempfile
 
@@ -19,6 +22,11 @@ RAM = 256 << 20
 MODULES = os.path.join(ROOT, "build", "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
+
+
+def sha256(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
 
 
 def built(*parts):
@@ -35,6 +43,7 @@ class Pair(Hosts):
     def __init__(self, board, tmp):
         super().__init__(board, None, tmp, peer="soft")
         self.guest = None
+        self.tasks = []
 
     def bus_options(self, host):
         return ["--guest", str(RAM)] if host == 0 else \
@@ -59,6 +68,21 @@ class Pair(Hosts):
     def load(self, options=""):
         self.guest.run(f"modprobe unic ip={IP[0]} {options}")
         self.guest.wait_for(f"test -c {NODE}")
+
+    def ctl(self, host, *args):
+        if host:
+            return super().ctl(host, *args)
+        return json.loads(self.guest.run(
+            f"unicctl --socket {NODE} --json {shlex.join(args)}"))
+
+    def task(self, *args, stdin=False):
+        """One of our programs, or another, in the guest."""
+        self.tasks.append(guest.Task(self.guest, args, stdin))
+        return self.tasks[-1]
+
+    def end_tasks(self):
+        while self.tasks:
+            self.tasks.pop().end()
 
     def start_peer(self, *driver_options):
         self.start_nic(1, show=False)

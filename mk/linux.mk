@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# The Linux module and the guests that it is tested in; included by the Makefile.
+
+# The Linux module: its own make, for the kernel that guests run, among links to
+# the sources, so that nothing it makes is among them.
+KERNEL ?= $(shell tests/vm/kernel.py)
+KMOD   := $(CURDIR)/$(B)/kmod
+kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
+	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
+		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
+	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
+		M=$(KMOD)/host_driver/linux modules
+	@echo "$@: ok"
+
+# What a guest is given, and its peer.
+VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory datagrams survivor)
+vm-build: programs build-soft kmod $(VM_PROGRAMS)
+vm-check: vm-build ## the Linux module in a guest: functions; "N passed, N failed"
+	@tests/vm/vm_check.py && echo "$@: ok"
+vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk
+	@tests/vm/vm_demo.py
+vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; an hour
+	@tests/vm/vm_endure.py
+vm-shell: vm-build ## commands on stdin are done in a guest with the module
+	@tests/vm/pair.py --board $(or $(filter virt,$(BOARD)),soft)

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The Linux module in a guest with the distribution's kernel: loaded, used by the
+programs that use unicd elsewhere, killed in the middle, unloaded. After each test
+nothing is pinned, and the kernel has complained of nothing.
+
+    vm_check.py [--board soft|virt] [--only NAME]
+"""
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+
+import pair
+from hosts import BIN, IP, Failure
+import test_memory
+
+PROGRAMS = ("forms", "memory", "datagrams", "survivor")
+COPY_BYTES = 2 << 20
+# What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
+HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
+                  r"hung task|blocked for more than|Bad page|use-after-free|"
+                  r"list_(?:add|del) corruption|refcount_t")
+
+
+class Check(pair.Pair):
+    """Guest and peer, and what is the same after every test."""
+
+    def __init__(self, board, tmp):
+        super().__init__(board, tmp)
+        self.complaints = 0
+
+    def begin(self):
+        self.start_wire("--direct")
+        self.start_nic(0, show=False)
+        self.start_peer()
+        self.boot([os.path.join(BIN, p) for p in PROGRAMS],
+                  more=["-object", "memory-backend-ram,id=other,size=1M",
+                        "-device", "ivshmem-plain,memdev=other"])
+
+    def pinned(self):
+        """Pages that the kernel has pinned for anybody."""
+        said = dict(line.split() for line in
+                    self.guest.run("grep foll_pin /proc/vmstat").splitlines())
+        return int(said["nr_foll_pin_acquired"]) - \
+            int(said["nr_foll_pin_released"])
+
+    def nothing_pinned(self, seconds=5):
+        until = time.monotonic() + seconds
+        while (n := self.pinned()) and time.monotonic() < until:
+            time.sleep(0.05)
+        if n:
+            raise Failure(f"{n} pages are still pinned after {seconds} s")
+
+    def no_complaint(self):
+        """Nothing new in the kernel's log that it should not have to say."""
+        log = self.guest.run("dmesg").splitlines()
+        bad = [n for n, text in enumerate(log) if HURT.search(text)]
+        new, self.complaints = bad[self.complaints:], len(bad)
+        if new:
+            raise Failure("the kernel says:\n" +
+                          "\n".join(log[new[0]:new[0] + 30]))
+
+    def same_as_ever(self):
+        self.end_tasks()
+        self.nothing_pinned()
+        self.no_complaint()
+
+
+def must(cond, what):
+    if not cond:
+        raise Failure(what)
+
+
+# ---------------------------------------------------------------- the tests
+
+def test_load(c):
+    """It finds its NIC, not the other ivshmem device, and has a node."""
+    c.load()
+    driver = c.guest.run("ls -l /sys/bus/pci/drivers/unic")
+    bound = re.findall(r"\d{4}:\d\d:\d\d\.\d", driver)
+    must(len(set(bound)) == 1, f"bound to {bound}")
+    info = c.ctl(0, "info")
+    must(info["nic"] == "ready", f"the NIC is {info['nic']}")
+
+
+def test_forms(c):
+    """Windows, sub-regions, fast and indirect registration."""
+    must(c.guest.run(f"forms {pair.NODE}", 60) == "forms: ok\n", "not ok")
+
+
+class Program(pair.guest.Task):
+    """What test_memory.py wants of a program."""
+
+    def __init__(self, c, what):
+        super().__init__(c.guest, ["memory", pair.NODE, what], stdin=True)
+        c.tasks.append(self)
+
+    def line(self):
+        return self.expect("")
+
+    def go_on(self):
+        self.send("")
+
+    def finish(self, seconds=20):
+        must(self.line() == "ok", "it did not end well")
+        super().finish(seconds)
+
+
+def memory(test):
+    return lambda c: test(c, lambda what: Program(c, what))
+
+
+test_pins = memory(test_memory.test_pins)
+test_exits = memory(test_memory.test_exits)
+test_batch = memory(test_memory.test_batch)
+
+
+def test_datagrams(c):
+    """To a host with unicd and from it."""
+    answer = c.task("datagrams", "answer", pair.NODE)
+    qpn = answer.expect("at").split()[-1]
+    ask = c.start("ask", "datagrams", "ask", c.socket(1), IP[0], qpn,
+                  show=False)
+    ask.expect("datagrams: ok")
+    answer.expect("datagrams: ok")
+
+
+def copied(c, mode):
+    served = c.path("served")
+    os.makedirs(served, exist_ok=True)
+    server = c.start("server", "unic-copy", "serve", "--dir", served,
+                     "--socket", c.socket(1), show=False)
+    server.expect("ready")
+    how = f"--socket {pair.NODE} --peer {IP[1]} --mode {mode} --quiet"
+    c.guest.run(f"head -c {COPY_BYTES} /dev/urandom >/tmp/file")
+    c.guest.run(f"unic-copy put /tmp/file --name file {how}", 60)
+    c.guest.run(f"unic-copy get file --output /tmp/back {how}", 60)
+    c.guest.run("cmp /tmp/file /tmp/back")
+    ours = c.guest.run("sha256sum </tmp/file").split()[0]
+    server.end()
+    must(ours == pair.sha256(os.path.join(served, "file")), "another file")
+
+
+def test_copy_by_rdma(c):
+    """A file there and back, and the same at both ends."""
+    copied(c, "rdma")
+
+
+def test_copy_by_calls(c):
+    """... with payload tokens."""
+    copied(c, "rpc")
+
+
+def test_serve(c):
+    """The guest is the server."""
+    c.guest.run("mkdir -p /tmp/served")
+    server = c.task("unic-copy", "serve", "--dir", "/tmp/served", "--socket",
+                    pair.NODE)
+    server.expect("ready")
+    path = c.path("file")
+    with open(path, "wb") as f:
+        f.write(os.urandom(COPY_BYTES))
+    put = c.start("put", "unic-copy", "put", path, "--name", "file", "--socket",
+                  c.socket(1), "--peer", IP[0], "--quiet", show=False)
+    put.finish(60)
+    must(c.guest.run("sha256sum </tmp/served/file").split()[0] ==
+         pair.sha256(path), "another file")
+
+
+def test_hogs(c):
+    """The table is full, and a file goes over all the same."""
+    entries = c.ctl(0, "info")["tlb_entries"]
+    for answer in ("release", "ignore"):
+        c.task("unic-hog", f"--answer={answer}", "--again", "--max",
+               str(entries // 2), "--socket",
+               pair.NODE).expect("holds .* entries")
+    must(c.pinned() > entries / 2, "hogs pin nothing")
+    copied(c, "rdma")
+
+
+def test_kill(c):
+    """Hogs and a copy are killed at one point or another."""
+    for turn in range(4):
+        hog = c.task("unic-hog", "--max", "512", "--socket", pair.NODE)
+        time.sleep(0.02 * turn)
+        hog.kill()
+        hog.wait(10)
+        c.nothing_pinned()
+
+
+def test_reset(c):
+    """The NIC is reset under a process, which goes on."""
+    hog = c.task("unic-hog", "--keep", "--max", "256", "--socket", pair.NODE)
+    hog.expect("holds 256")
+    c.guest.run(f"unicctl --socket {pair.NODE} reset")
+    hog.expect("goes on, holding 256", 30)
+
+
+def test_nic_comes_back(c):
+    """The NIC ends and another one takes its place: a process goes on."""
+    hog = c.task("unic-hog", "--keep", "--max", "256", "--socket", pair.NODE)
+    hog.expect("holds 256")
+    c.nics[0].end()
+    c.nics[0] = c.plug_nic(0, show=False)
+    hog.expect("goes on, holding 256", 30)
+
+
+def test_unload(c):
+    """Not while it is used; then nothing is left of it, and it loads again."""
+    hog = c.task("unic-hog", "--max", "64", "--socket", pair.NODE)
+    hog.expect("holds")
+    must(c.guest.ask("rmmod unic")[0] != 0, "unloaded while it is used")
+    hog.kill()
+    hog.wait(10)
+    c.guest.wait_for("rmmod unic", 5)
+    must(c.guest.ask(f"test -e {pair.NODE}")[0] != 0, "the node is left")
+    must("unic" not in c.guest.run("cat /proc/interrupts"), "a vector is left")
+    c.load()
+    must(c.ctl(0, "info")["nic"] == "ready", "not ready again")
+
+
+TESTS = [f for name, f in list(globals().items()) if name.startswith("test_")
+         and callable(f)]
+
+
+def name_of(test):
+    return next(n for n, f in globals().items() if f is test)
+
+
+def run_one(c, test):
+    start = time.monotonic()
+    try:
+        test(c)
+        c.same_as_ever()
+        print(f"ok      {name_of(test)} ({time.monotonic() - start:.1f} s)",
+              flush=True)
+        return True
+    except (Failure, AssertionError, KeyError, ValueError) as e:
+        print(f"FAILED  {name_of(test)}: {type(e).__name__}: {e}", flush=True)
+    return False
+
+
+def run(board, tests):
+    """How many failed."""
+    passed = 0
+    with tempfile.TemporaryDirectory(prefix="unic-vm-") as tmp:
+        c = Check(board, tmp)
+        try:
+            c.begin()
+            for test in tests:
+                passed += run_one(c, test)
+                if c.guest.qemu.poll() is not None:
+                    break  # the rest would fail of the same
+                c.end_tasks()
+        except Failure as e:
+            print(f"FAILED  {e}")
+        finally:
+            c.end()
+    return len(tests) - passed
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+    p.add_argument("--only", help="this test (the module is loaded first)")
+    o = p.parse_args()
+    tests = [t for t in TESTS if not o.only or t is test_load or
+             name_of(t) == o.only]
+    failed = run(o.board, tests)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
