@@ -269,6 +269,9 @@ struct unic_ctl_id_reply {
  * GRANTED or WAIT_ENDED upcall with the id follows. Refusals (TLB_FULL,
  * MR_FULL, QUOTA, TOO_LARGE, WAIT_FULL, CTRL_CAP) carry a tail: the NIC's
  * struct unic_cpl_usage. NOT_MAPPED, NOT_ALIGNED, NO_PD.
+ * With UNIC_CTL_REG_RANDOM the driver chooses the iova, 42 bits of it by chance,
+ * and the request's must be 0: who guesses an STag does not know what address
+ * goes with it.
  */
 struct unic_ctl_mr_reg {
 	struct unic_ctl_hdr hdr;
@@ -291,7 +294,8 @@ struct unic_ctl_mr_reg {
 };
 #define UNIC_CTL_REG_WAIT      (1u << 0)
 #define UNIC_CTL_REG_ASYNC     (1u << 1)
-#define UNIC_CTL_REG_FLAGS_ALL 0x03u
+#define UNIC_CTL_REG_RANDOM    (1u << 2)
+#define UNIC_CTL_REG_FLAGS_ALL 0x07u
 struct unic_ctl_mr_reg_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;
@@ -299,8 +303,9 @@ struct unic_ctl_mr_reg_reply {
 	unic_le32 entries; /* it holds */
 	unic_le32 waited_us;
 	uint8_t page_shift; /* that was used */
-	uint8_t rsvd0[3];
-	unic_le32 rsvd1[7];
+	uint8_t rsvd0[7];
+	unic_le64 iova; /* MR_REG: of va */
+	unic_le32 rsvd1[4];
 };
 
 /* MR_ADVISE. [offset, offset + length) of a region will be needed, or will not;

@@ -83,10 +83,29 @@ static uint32_t check_reg(const struct unic_ctl_mr_reg *r)
 	    (r->residency && r->mr_class == UNIC_CLASS_CONTROL) ||
 	    (shift && shift != 12 && shift != 16 && shift != 21) ||
 	    r->flags & ~UNIC_CTL_REG_FLAGS_ALL ||
-	    r->flags == UNIC_CTL_REG_ASYNC || !unic_from_le64(r->length) ||
+	    (r->flags & UNIC_CTL_REG_ASYNC &&
+	     !(r->flags & UNIC_CTL_REG_WAIT)) ||
+	    !unic_from_le64(r->length) ||
 	    unic_from_le64(r->iova) + unic_from_le64(r->length) - 1 <
 		    unic_from_le64(r->iova))
 		return UNIC_ST_INVALID;
+	return UNIC_ST_OK;
+}
+
+/* A base that nobody knows who was not told: congruent to va for the largest
+ * page there is, and far from where a length could wrap. */
+static uint32_t choose_base(struct unic_os *os, struct unic_ctl_mr_reg *r)
+{
+	const uint64_t below = (1ull << 21) - 1;
+	uint64_t base;
+
+	if (!(r->flags & UNIC_CTL_REG_RANDOM))
+		return UNIC_ST_OK;
+	if (unic_from_le64(r->iova))
+		return UNIC_ST_INVALID;
+	unic_os_random(os, &base, sizeof(base));
+	base = (base >> 1 & ~below) | (unic_from_le64(r->va) & below);
+	r->iova = unic_to_le64(base);
 	return UNIC_ST_OK;
 }
 
@@ -150,6 +169,7 @@ static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
 		.entries = unic_to_le32(mr->n_pages),
 		.waited_us = unic_to_le32(mr->waited_us),
 		.page_shift = mr->page_shift,
+		.iova = unic_to_le64(mr->iova),
 	};
 
 	unic_req_answer(req, status, &r, NULL, 0);
@@ -515,7 +535,9 @@ void unic_region_reg(struct unic_req *req)
 	}
 	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
 			  UNIC_OBJ_PD, unic_req_owner(req));
-	status = check_reg(&r);
+	status = choose_base(req->host->os, &r);
+	if (!status)
+		status = check_reg(&r);
 	if (!status && !pd)
 		status = UNIC_ST_NO_PD;
 	if (!status)

@@ -89,6 +89,10 @@ static int check_attr(const struct unic_mr_attr *attr)
 					  "local write");
 	if (attr->flags & UNIC_MR_ASYNC && !(attr->flags & UNIC_MR_WAIT))
 		return unic_fail(-EINVAL, "unic_reg_mr: ASYNC needs WAIT");
+	if (attr->flags & UNIC_MR_ZERO_BASED &&
+	    attr->flags & UNIC_MR_RANDOM_BASE)
+		return unic_fail(-EINVAL, "unic_reg_mr: a base is zero or "
+					  "random");
 	return 0;
 }
 
@@ -101,6 +105,8 @@ static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
 		flags |= UNIC_CTL_REG_WAIT;
 	if (attr->flags & UNIC_MR_ASYNC)
 		flags |= UNIC_CTL_REG_ASYNC;
+	if (attr->flags & UNIC_MR_RANDOM_BASE)
+		flags |= UNIC_CTL_REG_RANDOM;
 	*req = (struct unic_ctl_mr_reg){
 		.va = unic_to_le64((uintptr_t)attr->addr),
 		.iova = unic_to_le64(r->mr.iova),
@@ -127,6 +133,8 @@ void unic_region_reply(struct unic_region *r,
 	pthread_mutex_lock(&ctx->evt_lock);
 	r->mr.id = unic_from_le32(reply->id);
 	r->known = true;
+	if (r->random_base)
+		r->mr.iova = unic_from_le64(reply->iova);
 	if (!pending) {
 		r->mr.stag = unic_from_le32(reply->stag);
 		r->mr.entries = unic_from_le32(reply->entries);
@@ -187,6 +195,9 @@ int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	r->mr.iova = (uintptr_t)attr->addr;
 	if (attr->flags & UNIC_MR_ZERO_BASED)
 		r->mr.iova &= (1ull << page_shift_of(attr->page_bytes)) - 1;
+	r->random_base = attr->flags & UNIC_MR_RANDOM_BASE;
+	if (r->random_base)
+		r->mr.iova = 0;
 	build_reg(attr, r, req);
 	*out = r;
 	return 0;

@@ -107,6 +107,7 @@ struct unic_region {
 	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
 	bool leaving;	      /* the driver is being asked to end it */
+	bool random_base;     /* the driver chose its IOVA */
 };
 
 #define UNIC_BACKLOG 64u /* of the driver: more requests are refused */

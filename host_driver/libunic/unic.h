@@ -11,7 +11,7 @@
  *  - All functions are thread-safe. Queues have a lock each; the data path
  *    (post, poll) makes no system call while the NIC is awake.
  *  - Addresses of work requests (IOVAs) are the virtual addresses of the
- *    region, unless it was registered zero-based.
+ *    region, unless it was registered zero-based or with a random base.
  *
  * errno of failed calls: ENOMEM a NIC table is full (unic_usage says whose
  * fault it is), EDQUOT the hard quota, E2BIG can never fit, EOWNERDEAD the
@@ -176,6 +176,10 @@ int unic_free_pd(struct unic_pd *pd);
 #define UNIC_MR_WAIT	   (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
 #define UNIC_MR_ASYNC	   (1u << 1) /* with WAIT: do not block, an event follows */
 #define UNIC_MR_ZERO_BASED (1u << 2) /* IOVA = offset in the first page */
+/* The IOVA is chosen by the driver, 42 bits of it at random: a peer that guesses
+ * an STag (or is told of a region of zero base) does not know an address for it.
+ * See mr->iova. Not with ZERO_BASED. */
+#define UNIC_MR_RANDOM_BASE (1u << 3)
 
 struct unic_mr_attr {
 	void *addr;
@@ -534,7 +538,7 @@ void unic_qp_set_user(struct unic_qp *qp, void *user);
 void *unic_qp_user(const struct unic_qp *qp);
 
 struct unic_sg {
-	void *addr; /* in the region, or its IOVA if zero-based */
+	void *addr; /* in the region, or its IOVA if that is another */
 	uint32_t len;
 	uint32_t lkey;
 };

@@ -66,6 +66,8 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 {
 	memset(buf, 0x5a, bytes);
 	memcpy(buf, &os->randoms, bytes < 2 ? bytes : 2);
+	if (bytes >= 8)
+		memcpy((uint8_t *)buf + 4, &os->randoms, 2);
 	os->randoms++;
 }
 
@@ -2152,6 +2154,40 @@ static void kept_region_is_restored_with_its_stag(void **state)
 	fake_delete(f);
 }
 
+/* Its base is nobody's to guess, and stays what it was. */
+static void base_is_random(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_reg reg, r;
+	struct unic_ctl_mr_reg_reply rep;
+	const struct unic_hmr *mr;
+	uint64_t base[2];
+	uint32_t i;
+
+	(void)state;
+	mr = unic_obj_get(&f->host->objects, region(f, 1), UNIC_OBJ_MR,
+			  UNIC_OBJ_ANYONE);
+	memcpy(&reg, mr->made, sizeof(reg));
+	reg.flags = UNIC_CTL_REG_RANDOM;
+	r = reg;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &r), UNIC_ST_INVALID);
+	reg.iova = unic_to_le64(0);
+	for (i = 0; i < 2; i++) {
+		r = reg;
+		assert_int_equal(request(f, UNIC_CTL_MR_REG, &r), 0);
+		memcpy(&rep, f->os.reply[0], sizeof(rep));
+		base[i] = unic_from_le64(rep.iova);
+		assert_true(base[i] == unic_from_le64(last_reg(f).iova));
+		assert_int_equal(base[i] >> 63, 0);
+		assert_int_equal((base[i] ^ VA) % (1 << 21), 0);
+	}
+	assert_true(base[0] != base[1]);
+	fail_nic(f);
+	settle(f);
+	assert_true(base[1] == unic_from_le64(last_reg(f).iova));
+	fake_delete(f);
+}
+
 static void notice_is_void_after_a_reset(void **state)
 {
 	struct fake *f = fake_new();
@@ -3664,6 +3700,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			any_word_of_the_journal_is_wrong, keep, no_keep),
 		cmocka_unit_test(rereg_pins_first),
+		cmocka_unit_test_setup_teardown(base_is_random, keep, no_keep),
 		cmocka_unit_test(forms_pin_nothing),
 	};
 
