@@ -598,8 +598,10 @@ struct unic_ctl_qp_modify {
  *   both:    DISCONNECT; DISCONNECTED upcall at the other side (and at both
  *            when the peer does not answer any more)
  *
- * The QP is of RC, else the answer is STATE: UC is connected by QP_MODIFY. It is in
- * RTS when ACCEPT or CONNECT answer OK; post receives before.
+ * The QP is of RC or UC, else the answer is STATE, and of the same type at both
+ * sides (CONN_QUERY says which is asked for), else REJECTED to both. Of UC only REMOTE_WRITE of the rights
+ * counts, and nothing of READs, time-outs and repetitions. It is in RTS when ACCEPT
+ * or CONNECT answer OK; post receives before.
  * A connection that does not come to be ends at the active side with CONNECT's
  * time-out, and at the passive side, by DISCONNECTED, when it hears of that:
  * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
@@ -657,8 +659,10 @@ struct unic_ctl_conn_reply {
 	uint8_t max_rd;	  /* as negotiated */
 	uint8_t max_dest_rd;
 	uint8_t mtu_shift;
-	unic_le32 qp; /* id */
-	unic_le32 rsvd[3];
+	unic_le32 qp;	 /* id */
+	uint8_t qp_type; /* enum unic_qp_type */
+	uint8_t rsvd0[3];
+	unic_le32 rsvd[2];
 };
 enum unic_ctl_conn_state {
 	UNIC_CTL_CONN_CONNECTING = 1,

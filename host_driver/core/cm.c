@@ -93,6 +93,7 @@ static void resolved(struct unic_req *req, uint32_t status)
 	c->sent.rnr_retry = c->par.rnr_retry;
 	c->sent.timeout = c->par.timeout;
 	c->sent.mtu_shift = c->mtu_shift;
+	c->sent.qp_type = c->qp_type;
 	add_private(c, req);
 	c->state = C_REQ_SENT;
 	unic_conn_send_until(host, c, c->give_up_ns);
@@ -113,11 +114,11 @@ static struct conn *conn_new(struct unic_host *host, uint32_t owner)
 }
 
 /* It has a connection, is being destroyed, or came back from a reset and its
- * process has not said that it knows; or it is none of RC. */
+ * process has not said that it knows; or it is connected with nobody. */
 static bool taken(const struct unic_hqp *qp)
 {
 	return qp->conn || qp->waiter || qp->restored ||
-	       unic_queue_qp_type(qp) != UNIC_QPT_RC;
+	       unic_queue_qp_type(qp) == UNIC_QPT_UD;
 }
 
 /* The driver's own services speak to drivers. */
@@ -158,6 +159,7 @@ void unic_cm_connect(struct unic_req *req)
 	c->service = unic_from_le64(r.service);
 	c->user = qp->user;
 	c->qp = qp->obj.id;
+	c->qp_type = (uint8_t)unic_queue_qp_type(qp);
 	c->tid = c->obj.id;
 	c->req = req;
 	req->id2 = c->obj.id;
@@ -311,6 +313,7 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->par.max_rd = msg->max_dest_rd; /* what it offers */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
+	c->qp_type = msg->qp_type;
 	c->accept_ns = unic_os_now_ns(host->os) + ACCEPT_NS;
 	wait_accept(host, c);
 	unic_conn_upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
@@ -323,6 +326,14 @@ static void on_rtu(struct unic_host *host, struct conn *c)
 	c->state = C_ESTABLISHED;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_conn_upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
+}
+
+/* What was offered to accept it with does not do. */
+static void refuse_accept(struct unic_req *req, struct conn *c, uint16_t reason)
+{
+	unic_conn_reject(req->host, c, reason);
+	unic_conn_free(req->host, c);
+	unic_req_status(req, UNIC_CTL_ST_REJECTED);
 }
 
 void unic_cm_accept(struct unic_req *req)
@@ -346,6 +357,10 @@ void unic_cm_accept(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}
+	if (unic_queue_qp_type(qp) != c->qp_type) {
+		refuse_accept(req, c, UNIC_CM_BAD_TYPE);
+		return;
+	}
 	offered_rd = c->par.max_rd;
 	offered_dest = c->par.max_dest_rd;
 	slow = c->par.timeout;
@@ -356,9 +371,7 @@ void unic_cm_accept(struct unic_req *req)
 		return;
 	}
 	if (mtu > c->mtu_shift) { /* IBTA has no way to answer a smaller one */
-		unic_conn_reject(host, c, UNIC_CM_BAD_MTU);
-		unic_conn_free(host, c);
-		unic_req_status(req, UNIC_CTL_ST_REJECTED);
+		refuse_accept(req, c, UNIC_CM_BAD_MTU);
 		return;
 	}
 	c->mtu_shift = mtu;

@@ -115,6 +115,7 @@ void unic_conn_answer(struct unic_req *req, const struct conn *c,
 		.max_dest_rd = c->par.max_dest_rd,
 		.mtu_shift = c->mtu_shift,
 		.qp = unic_to_le32(c->qp),
+		.qp_type = c->qp_type,
 	};
 
 	unic_req_answer(req, status, &r, c->priv, c->priv_bytes);
@@ -197,6 +198,15 @@ static void step_done(struct unic_call *call)
 		unic_conn_step(req, c, cmd.state + 1);
 }
 
+/* Nothing is said twice on UC, and nothing is read. */
+static void without_answers(struct unic_cmd_qp_modify *cmd)
+{
+	cmd->rights &= UNIC_MR_REMOTE_WRITE;
+	cmd->rnr_timer = cmd->max_dest_rd = cmd->vendor = 0;
+	cmd->max_rd = cmd->timeout = 0;
+	cmd->retry_cnt = cmd->rnr_retry = 0;
+}
+
 /* One transition of INIT -> RTR -> RTS with what the two sides agreed on. */
 void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 {
@@ -224,6 +234,8 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		cmd.rnr_retry = c->par.rnr_retry;
 		cmd.sq_psn = unic_to_le32(c->my_psn);
 	}
+	if (c->qp_type == UNIC_QPT_UC)
+		without_answers(&cmd);
 	if (qp)
 		unic_queue_modify(req, qp, &cmd, step_done);
 	else

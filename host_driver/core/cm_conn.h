@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * cm_conn.h - inside the connection manager: one connection, what is sent for
- * it, and how its QP is brought up (IBTA 12.9, reduced to what RC needs).
+ * it, and how its QP is brought up (IBTA 12.9, reduced to what RC and UC
+ * need).
  *
  *  active:  RESOLVE -> REQ_SENT -> (REP) -> MODIFY -> ESTABLISHED
  *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
@@ -46,6 +47,7 @@ struct conn {
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;
+	uint8_t qp_type;		    /* UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
 	struct unic_cm_msg sent;	    /* what is repeated */
 	uint32_t tries;

@@ -84,7 +84,7 @@ static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
 	put(m + HDR + 32, msg->qpn, 3);
 	m[HDR + 35] = msg->max_dest_rd;
 	m[HDR + 39] = msg->max_rd;
-	m[HDR + 43] = 20 << 3; /* response timeout; service RC = 0 */
+	m[HDR + 43] = (uint8_t)(20 << 3 | msg->qp_type << 1); /* timeout */
 	put(m + HDR + 44, msg->psn, 3);
 	m[HDR + 47] = (uint8_t)(20 << 3 | msg->retry_cnt);
 	put(m + HDR + 48, 0xffff, 2);
@@ -112,7 +112,8 @@ static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
 	msg->timeout = m[HDR + 95] >> 3;
 	msg->mtu_shift = (uint8_t)(mtu + 7);
 	get_private(m + REQ_PRIV, msg, true);
-	return (m[HDR + 43] >> 1 & 3) == 0 && mtu >= 1 && mtu <= 5 &&
+	msg->qp_type = m[HDR + 43] >> 1 & 3; /* as IBTA numbers them */
+	return msg->qp_type <= UNIC_QPT_UC && mtu >= 1 && mtu <= 5 &&
 	       get_gid(m + HDR + 56, &msg->src_ipv4) &&
 	       get_gid(m + HDR + 72, &msg->dst_ipv4);
 }

@@ -28,6 +28,7 @@ enum unic_cm_reject { /* IBTA table 108 */
 	UNIC_CM_TIMEOUT = 4,
 	UNIC_CM_NO_COMM = 6, /* invalid communication id */
 	UNIC_CM_NO_SERVICE = 8,
+	UNIC_CM_BAD_TYPE = 9, /* invalid transport service type */
 	UNIC_CM_BAD_MTU = 26,
 	UNIC_CM_CONSUMER = 28,
 };
@@ -48,6 +49,7 @@ struct unic_cm_msg {
 	uint8_t max_rd;		     /* REQ, REP: initiator depth */
 	uint8_t retry_cnt, rnr_retry, timeout;
 	uint8_t mtu_shift; /* REQ: 8..12 */
+	uint8_t qp_type;   /* REQ: UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t vendor;	   /* REQ, REP: the sender is unic */
 	uint8_t priv_bytes;
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX];
@@ -58,8 +60,8 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256]);
 
 /**
  * unic_cm_parse() - false if this is not a datagram of the communication
- * manager, version 2, that we know, or a REQ is not for a reliable connection
- * over IPv4. Every field of @msg is in range afterwards.
+ * manager, version 2, that we know, or a REQ is not for a connection, reliable or
+ * not, over IPv4. Every field of @msg is in range afterwards.
  */
 bool unic_cm_parse(const uint8_t mad[256], struct unic_cm_msg *msg);
 

@@ -458,16 +458,21 @@ static void see_driver(struct unic_ctx *ctx)
 	}
 }
 
-/* Private data did not fit the upcall. */
-static void fetch_private(struct unic_ctx *ctx, struct unic_event *ev)
+/* What did not fit the upcall. */
+static void fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
 {
-	struct unic_ctl_obj rec = { .id = unic_to_le32(ev->conn) };
+	union {
+		struct unic_ctl_obj req;
+		struct unic_ctl_conn_reply reply;
+	} rec = { .req = { .id = unic_to_le32(ev->conn) } };
 	struct unic_call call = { .rec = &rec,
 				  .reply_tail = ev->private_data,
 				  .reply_room = sizeof(ev->private_data) };
 
-	if (unic_ctl(ctx, UNIC_CTL_CONN_QUERY, &call) == UNIC_ST_OK)
-		ev->private_len = (unsigned int)call.reply_bytes;
+	if (unic_ctl(ctx, UNIC_CTL_CONN_QUERY, &call) != UNIC_ST_OK)
+		return;
+	ev->private_len = (unsigned int)call.reply_bytes;
+	ev->qp_type = rec.reply.qp_type;
 }
 
 int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
@@ -496,7 +501,7 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	*ev = n->ev;
 	free(n);
 	if (ev->type == UNIC_EV_CONNECT)
-		fetch_private(ctx, ev);
+		fetch_request(ctx, ev);
 	return 0;
 }
 

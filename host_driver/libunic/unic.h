@@ -429,6 +429,7 @@ struct unic_event {
 	uint32_t kind;	      /* INVALIDATE: enum unic_ctl_held */
 	uint32_t number;      /* INVALIDATE: STag, or index of the token */
 	uint32_t peer_ipv4;
+	uint8_t qp_type; /* CONNECT: enum unic_qp_type to accept with */
 	uint8_t private_data[56]; /* CONNECT, CONNECTED, REJECTED */
 	unsigned int private_len;
 };
@@ -508,8 +509,8 @@ struct unic_qp_attr {
 };
 
 /**
- * unic_create_qp() - state RESET. RC is connected by unic_connect() and
- * unic_accept(), or by unic_modify_qp() as UC is; UD goes from INIT (qkey) to RTR
+ * unic_create_qp() - state RESET. RC and UC are connected by unic_connect() and
+ * unic_accept(), or by unic_modify_qp(); UD goes from INIT (qkey) to RTR
  * (mtu_shift) to RTS (sq_psn) by itself, and each of its requests says where it
  * goes: wr.remote = UNIC_UD_TO(ipv4, qkey), wr.rkey = QP number. Its receives
  * begin with UNIC_GRH_BYTES that are not payload.
@@ -630,6 +631,7 @@ struct unic_conn_param {
 	uint8_t retry_cnt, rnr_retry; /* 0: 7, 7 */
 	uint8_t timeout;	      /* 4.096 us * 2^n; 0: 14 (67 ms) */
 	uint8_t rights;		      /* remote rights the QP grants; 0: all */
+	/* UC has no READs, time-outs, repetitions, nor the right to read */
 };
 
 /** unic_listen() - take connections to @service. -EADDRINUSE. */
@@ -650,7 +652,8 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		 void *reply, unsigned int *reply_len);
 
 /** unic_accept() - accept the request @conn of a UNIC_EV_CONNECT with @qp (state
- * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(). */
+ * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(); -ECONNREFUSED
+ * not the type that was asked for (ev.qp_type), which the peer is told. */
 int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		const struct unic_conn_param *param);
 int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,

@@ -4,24 +4,28 @@
  * datagrams ask SOCKET IPV4 QPN	asks it
  *
  * By datagrams (UD) both tell each other the numbers of a queue pair of an
- * unreliable connection (UC), connect these, and send and write over it. Each says
- * "datagrams: ok". Run by test_datagrams.py.
+ * unreliable connection (UC), connect these, and send and write over it; then once
+ * more over one that the drivers connect. Each says "datagrams: ok". Run by
+ * test_datagrams.py.
  */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unic.h"
 
-#define PAGE  4096u
-#define BYTES (4u * PAGE)
-#define QKEY  0x1234u
-#define MTU   10u /* log2 */
-#define PSN   77u
-#define LONG  5000u
-#define OUT   0u /* parts of the region: datagrams out, in, ... */
-#define IN    256u
+#define PAGE	4096u
+#define BYTES	(4u * PAGE)
+#define QKEY	0x1234u
+#define MTU	10u /* log2 */
+#define PSN	77u
+#define SERVICE 4711u
+#define LONG	5000u
+#define OUT	0u /* parts of the region: datagrams out, in, ... */
+#define IN	256u
 
 /* What a datagram says. */
 struct word {
@@ -63,7 +67,7 @@ static struct unic_qp *new_qp(uint8_t type)
 		.send_cq = cq,
 		.recv_cq = cq,
 		.type = type,
-		.miss = UNIC_QPM_BOUNCE,
+		.miss = type == UNIC_QPT_RC ? 0 : UNIC_QPM_BOUNCE,
 	};
 	struct unic_qp *qp;
 
@@ -175,6 +179,48 @@ static void connect_uc(uint32_t ipv4, const struct word *peer)
 	       &(struct unic_qp_mod){ .state = UNIC_QPS_RTS, .sq_psn = PSN });
 }
 
+/* The next of the events, which is @type. */
+static struct unic_event event(enum unic_ev_type type)
+{
+	struct pollfd pfd = { .fd = unic_event_fd(ctx), .events = POLLIN };
+	struct unic_event ev;
+
+	while (unic_get_event(ctx, &ev) == -EAGAIN)
+		IS(poll(&pfd, 1, 10000) == 1);
+	IS(ev.type == type);
+	return ev;
+}
+
+/* The same once more, but introduced by the drivers; RC is not what is asked
+ * for. */
+static void accept_uc(void)
+{
+	static const struct unic_conn_param none;
+	struct unic_qp *rc = new_qp(UNIC_QPT_RC);
+	struct unic_event ev;
+
+	OK(unic_destroy_qp(uc));
+	uc = new_qp(UNIC_QPT_UC);
+	receive(uc, mem + LONG, LONG);
+	receive(uc, mem, 0);
+	ev = event(UNIC_EV_CONNECT);
+	IS(ev.qp_type == UNIC_QPT_UC);
+	IS(unic_accept(ctx, ev.conn, rc, &none) == -ECONNREFUSED);
+	ev = event(UNIC_EV_CONNECT);
+	OK(unic_accept(ctx, ev.conn, uc, &none));
+}
+
+static void call_uc(uint32_t ipv4)
+{
+	static const struct unic_conn_param all = { .rights = 0 };
+
+	OK(unic_destroy_qp(uc));
+	uc = new_qp(UNIC_QPT_UC);
+	IS(unic_connect(uc, ipv4, SERVICE, &all, 10000, NULL, NULL) ==
+	   -ECONNREFUSED);
+	OK(unic_connect(uc, ipv4, SERVICE, &all, 10000, NULL, NULL));
+}
+
 static void fill(uint8_t *at, uint32_t seed)
 {
 	uint32_t i;
@@ -203,26 +249,37 @@ static void send_over_uc(const struct word *peer)
 	next(UNIC_WC_WRITE);
 }
 
-static void answer(void)
+static void receive_over_uc(void)
 {
 	static uint8_t want[LONG];
-	uint32_t ipv4, qpn;
-	struct unic_wc wc;
-	struct word peer;
+	struct unic_wc wc = next(UNIC_WC_RECV);
 
-	receive(uc, mem + LONG, LONG);
-	receive(uc, mem, 0);
-	printf("at %u\n", unic_qp_num(ud));
-	peer = hear(&ipv4, &qpn);
-	connect_uc(ipv4, &peer);
-	say(ipv4, qpn);
-	wc = next(UNIC_WC_RECV);
 	IS(wc.qp == uc && wc.byte_len == LONG);
 	wc = next(UNIC_WC_RECV_WRITE_IMM);
 	IS(wc.qp == uc && wc.byte_len == LONG && wc.imm == 99);
 	fill(want, 7);
 	IS(!memcmp(mem, want, LONG));
 	IS(!memcmp(mem + LONG, want, LONG));
+	memset(mem, 0, (size_t)2 * LONG);
+}
+
+static void answer(void)
+{
+	uint32_t ipv4, qpn;
+	struct unic_listener *l;
+	struct word peer;
+
+	OK(unic_listen(ctx, SERVICE, &l));
+	receive(uc, mem + LONG, LONG);
+	receive(uc, mem, 0);
+	printf("at %u\n", unic_qp_num(ud));
+	peer = hear(&ipv4, &qpn);
+	connect_uc(ipv4, &peer);
+	say(ipv4, qpn);
+	receive_over_uc();
+	say(ipv4, qpn);
+	accept_uc();
+	receive_over_uc();
 	say(ipv4, qpn);
 }
 
@@ -237,6 +294,9 @@ static void ask(const char *address, const char *number)
 	connect_uc(ipv4, &peer);
 	send_over_uc(&peer);
 	hear(&from, &qpn); /* all of it arrived */
+	call_uc(ipv4);
+	send_over_uc(&peer);
+	hear(&from, &qpn);
 }
 
 int main(int argc, char **argv)

@@ -1416,6 +1416,7 @@ static void cm_messages_survive_the_wire(void **state)
 					   .rnr_retry = 5,
 					   .timeout = 12,
 					   .mtu_shift = 10,
+					   .qp_type = UNIC_QPT_UC,
 					   .priv_bytes = 3,
 					   .priv = "abc" };
 		unic_cm_build(&in, mad);
@@ -1425,6 +1426,8 @@ static void cm_messages_survive_the_wire(void **state)
 		assert_int_equal(out.local_comm, in.local_comm);
 		if (types[i] != UNIC_CM_REQ)
 			assert_int_equal(out.remote_comm, in.remote_comm);
+		else
+			assert_int_equal(out.qp_type, UNIC_QPT_UC);
 		if (types[i] > UNIC_CM_REP)
 			continue;
 		assert_int_equal(out.priv_bytes, 3);
@@ -1682,6 +1685,9 @@ static void cm_garbage_is_refused(void **state)
 	}
 	memcpy(bad, mad, 256);
 	bad[24 + 50] = 7 << 4; /* no such MTU */
+	assert_false(unic_cm_parse(bad, &msg));
+	memcpy(bad, mad, 256);
+	bad[24 + 43] |= 2 << 1; /* reliable datagram: no such thing */
 	assert_false(unic_cm_parse(bad, &msg));
 	memcpy(bad, mad, 256);
 	bad[24 + 56] = 0xfe; /* not an IPv4 path */
@@ -2342,8 +2348,8 @@ static uint32_t queues(struct fake *f, uint32_t mr)
 	return reply_u32(f, 16);
 }
 
-/* Type, miss policy and Q_Key go to the NIC as they are, also after a reset; what
- * is not RC is not connected here; a datagram's peer is not asked for. */
+/* Type, miss policy and Q_Key go to the NIC as they are, also after a reset;
+ * datagrams are not connected, and their peer is not asked for. */
 static void types_of_queue_pairs(void **state)
 {
 	struct unic_ctl_qp_create ud = { .sq_slots = unic_to_le16(16),
@@ -2506,6 +2512,95 @@ static void resync_tells_of_waits(void **state)
 	(void)state;
 	assert_int_equal(unic_from_le32(row.id), id);
 	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_R_WAITING);
+	fake_delete(f);
+}
+
+static uint32_t uc_queues(struct fake *f, uint32_t mr)
+{
+	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16),
+					 .type = UNIC_QPT_UC };
+
+	assert_int_equal(queues_as(f, mr, qp), 0);
+	return reply_u32(f, 16);
+}
+
+/* The NIC is told nothing of what its type has not. */
+static void modified_as_uc(struct fake *f, uint32_t state)
+{
+	struct unic_cmd_qp_modify m;
+
+	memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+	assert_int_equal(m.state, state);
+	assert_int_equal(m.rights & ~UNIC_MR_REMOTE_WRITE, 0);
+	assert_int_equal(m.max_rd | m.max_dest_rd | m.timeout | m.retry_cnt |
+				 m.rnr_retry | m.rnr_timer | m.vendor,
+			 0);
+}
+
+static void unreliable_connects(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER),
+				      .rights = UNIC_MR_REMOTE_READ };
+	struct fake *f = fake_new();
+	struct unic_cm_msg m;
+
+	(void)state;
+	r.qp = unic_to_le32(uc_queues(f, region(f, 4)));
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+	m = mad_sent(f);
+	assert_int_equal(m.type, UNIC_CM_REQ);
+	assert_int_equal(m.qp_type, UNIC_QPT_UC);
+	m.type = UNIC_CM_REP;
+	m.remote_comm = m.local_comm;
+	m.vendor = 1;
+	mad_from(f, PEER, &m);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_RTU);
+	modified_as_uc(f, UNIC_QPS_RTS);
+	fake_delete(f);
+}
+
+/* Which type it is the peer says; another one is refused, and he is told. */
+static void unreliable_is_accepted(void **state)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct unic_cm_msg m = { .type = UNIC_CM_REQ,
+				 .tid = 1,
+				 .local_comm = 0x77,
+				 .service = 4711,
+				 .qpn = 5,
+				 .mtu_shift = 10,
+				 .max_rd = 4,
+				 .max_dest_rd = 4,
+				 .timeout = 14,
+				 .qp_type = UNIC_QPT_UC };
+	struct unic_ctl_connect a = { 0 };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_upcall_hdr up;
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	for (i = 0; i < 2; i++) {
+		struct unic_ctl_obj q = { 0 };
+
+		m.tid = i;
+		mad_from(f, PEER, &m);
+		memcpy(&up, upcall(f, i), sizeof(up));
+		assert_int_equal(up.type, UNIC_UP_CONN_REQUEST);
+		q.id = a.conn = up.id;
+		assert_int_equal(request(f, UNIC_CTL_CONN_QUERY, &q), 0);
+		assert_int_equal(
+			((struct unic_ctl_conn_reply *)(void *)f->os.reply[0])
+				->qp_type,
+			UNIC_QPT_UC);
+		a.qp = unic_to_le32(i ? uc_queues(f, mr) : queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a),
+				 i ? 0 : UNIC_CTL_ST_REJECTED);
+		assert_int_equal(mad_sent(f).type,
+				 i ? UNIC_CM_REP : UNIC_CM_REJ);
+	}
+	modified_as_uc(f, UNIC_QPS_RTS);
 	fake_delete(f);
 }
 
@@ -3665,6 +3760,8 @@ int main(void)
 						no_keep),
 		cmocka_unit_test_setup_teardown(types_of_queue_pairs, keep,
 						no_keep),
+		cmocka_unit_test(unreliable_connects),
+		cmocka_unit_test(unreliable_is_accepted),
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test(holders_end_a_grace),
