@@ -196,6 +196,7 @@ void machine_turn(struct unic_port *port)
 	uint64_t now = cortexm_clock_ns(&port->clock);
 	uint32_t at, n;
 
+	port->near.news = false;
 	while (line->rx_head != line->rx_tail) {
 		at = line->rx_head % LM3S_RX_RING;
 		n = line->rx_tail - line->rx_head;
@@ -228,8 +229,10 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 	if (due < until_ns)
 		until_ns = due;
 	cortexm_irqs_off();
-	/* what came since the last look has had its interrupt already */
-	if (until_ns > now && port->line.rx_head == port->line.rx_tail &&
+	/* what came since the last look has had its interrupt already, and what the
+	 * turn brought the core has not seen */
+	if (until_ns > now && !port->near.news &&
+	    port->line.rx_head == port->line.rx_tail &&
 	    !stream_wants(&port->near.stream, now) &&
 	    !stellaris_enet_rx_ready(&port->net))
 		cortexm_clock_sleep(&port->clock, until_ns - now);

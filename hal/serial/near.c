@@ -200,6 +200,7 @@ static void host_restarted(struct near *n)
 	uint32_t i;
 
 	n->stream.restarted = false;
+	n->news = true;
 	for (i = n->job_head; i != n->job_tail; i++)
 		if (n->job[i % UNIC_DMA_JOBS].ended == NEAR_OPEN)
 			n->job[i % UNIC_DMA_JOBS].ended = NEAR_FAILED;
@@ -335,7 +336,9 @@ void near_input(struct near *n, const uint8_t *bytes, uint32_t len,
 	while (stream_input(&n->stream, &bytes, &len, now_ns, &msg)) {
 		if (n->stream.restarted)
 			host_restarted(n);
-		if (!take(n, &msg))
+		if (take(n, &msg))
+			n->news = true;
+		else
 			n->stream.counts.dropped++;
 	}
 	if (n->stream.restarted)
@@ -350,6 +353,7 @@ static void take_done(struct near *n)
 	struct stream_item item;
 
 	while (stream_done(&n->stream, &item)) {
+		n->news = true;
 		if (item.type == UNIC_SERIAL_WRITE) {
 			struct near_job *job = &n->job[item.who];
 

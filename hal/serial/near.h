@@ -65,6 +65,7 @@ struct near {
 	uint32_t bells;
 	bool resetting;
 	bool info_due;
+	bool news; /* for the core, since the port cleared it: do not sleep */
 	uint32_t info_seen[4];
 	struct near_ring ring[UNIC_SERIAL_RINGS];
 	uint32_t list_crc[UNIC_BOX_CMDS];

@@ -172,6 +172,7 @@ static void core_turn(void)
 		core_command();
 }
 
+/* The core sleeps unless there is news for it. */
 static void step(void)
 {
 	uint8_t bytes[STEP_BYTES];
@@ -180,7 +181,9 @@ static void step(void)
 	now_ns += STEP_NS;
 	if (now_ns % (50 * STEP_NS) == 0)
 		near_info()->heartbeat = unic_to_le32(++core.beats);
-	core_turn();
+	if (near.news)
+		core_turn();
+	near.news = false;
 	push(&up, bytes, near_output(&near, now_ns, bytes, sizeof(bytes)));
 	push(&down, bytes, far_output(&far, now_ns, bytes, sizeof(bytes)));
 	n = pull(&up, bytes, sizeof(bytes));
@@ -803,6 +806,29 @@ static void the_line_is_used(void **state)
 	assert_true(moved * 100 >= 85 * 1000 * STEP_BYTES);
 }
 
+/* One read at a time takes what the line takes, and not until the next heartbeat. */
+static void a_core_that_waits_is_told(void **state)
+{
+	static uint8_t local[1024];
+	const uint32_t line = (4 * FRAME_LINE + 64) / STEP_BYTES + 4;
+	uint64_t start;
+	uint32_t i;
+
+	(void)state;
+	begin();
+	steps(100);
+	core.moved = 0;
+	start = now_ns;
+	for (i = 0; i < 50; i++) {
+		assert_int_equal(near_dma(&near, UNIC_DMA_FROM_HOST,
+					  UNIC_BUS(0, 0), local, 1024, 0),
+				 UNIC_PORT_PENDING);
+		assert_true(until(all_moved, 60));
+	}
+	assert_int_equal(core.moved, 50);
+	assert_true(now_ns - start <= 50 * line * (uint64_t)STEP_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -827,6 +853,7 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(a_lying_host_stays_in_its_box, set_up),
 		cmocka_unit_test_setup(the_line_is_used, set_up),
+		cmocka_unit_test_setup(a_core_that_waits_is_told, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
