@@ -677,7 +677,7 @@ demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=residen
 soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
 	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))
-bench: programs build-virt build-soft $(YARD_PROGS) ## figures and a table
+bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## figures and a table
 	@tests/bench/bench.py && echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"

@@ -27,6 +27,11 @@ IDLE_S = 4.0
 # that client and NIC have a core each on a machine of two.
 CASES = (("soft", "self"), ("soft", "shm"), ("virt", "self"), ("virt", "shm"),
          ("virt", "virtio"))
+# The serial link: a byte is ten bits of the line; bytes of payload in the longest
+# frame, and of that frame (abi/unic_serial.h).
+SERIAL_BAUD, SERIAL_PAYLOAD, SERIAL_FRAME = 921600, 256, 283
+SERIAL_GOAL = 85
+SERIAL = "lm3s6965evb-serial"
 
 
 def cpu_seconds(pid):
@@ -70,6 +75,40 @@ def measure(board, link):
             return result
         finally:
             rig.end()
+
+
+def measure_serial():
+    """Bytes out of the host of a board behind a UART, and into it, each as a
+    part of the payload that the line can carry."""
+    most = SERIAL_BAUD / 10 * SERIAL_PAYLOAD / SERIAL_FRAME
+    with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
+        rig = hosts.Hosts("lm3s6965evb", None, tmp, "soft")
+        try:
+            rig.start_wire()
+            for host in (0, 1):
+                rig.start_nic(host, show=False)
+            for host in (0, 1):
+                rig.start_driver(host)
+                rig.wait_nic(host)
+            server = rig.start("server", "verbs-bench", rig.socket(1),
+                               "serve", show=False)
+            server.expect("ready")
+            result = program("verbs-bench", rig.socket(0), "slow", hosts.IP[1])
+        finally:
+            rig.end()
+    for way in ("write", "read"):
+        result[f"{way}_percent"] = 100 * result[f"{way}64k_Bps"] / most
+    return result
+
+
+def serial_table(r):
+    print(f"\nserial link, lm3s6965evb, {SERIAL_BAUD} baud (64 KiB at a time)"
+          f"{'B/s':>16}{'% of its payload':>20}   goal")
+    for way, text in (("write", "out of the host of the board (WRITE)"),
+                      ("read", "into it (READ)")):
+        v = r[f"{way}_percent"]
+        print(f"{text:56}{r[f'{way}64k_Bps']:>16}{v:>19.1f}"
+              f"{' ' if v >= SERIAL_GOAL else '!'}   >= {SERIAL_GOAL}")
 
 
 # name, unit, how, goal text, is it met
@@ -117,15 +156,21 @@ def main():
     ap.add_argument("--only", metavar="BOARD-LINK")
     args = ap.parse_args()
     os.makedirs(OUT, exist_ok=True)
-    results = {}
+    results, serial = {}, None
     for board, link in CASES:
         name = f"{board}-{link}"
         if args.only in (None, name):
             print(f"bench: measuring {name} ...", flush=True)
             results[name] = measure(board, link)
+    if args.only in (None, SERIAL):
+        print(f"bench: measuring {SERIAL} ...", flush=True)
+        serial = measure_serial()
     with open(os.path.join(OUT, "bench.json"), "w", encoding="ascii") as f:
-        json.dump(results, f, indent=1)
-    table(results)
+        json.dump(results | ({SERIAL: serial} if serial else {}), f, indent=1)
+    if results:
+        table(results)
+    if serial:
+        serial_table(serial)
 
 
 if __name__ == "__main__":

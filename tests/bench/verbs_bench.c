@@ -4,12 +4,13 @@
  *
  *	verbs-bench SOCKET serve
  *	verbs-bench SOCKET run PEER-IP     prints one JSON object
+ *	verbs-bench SOCKET slow PEER-IP    the same, of a NIC behind a slow line
  *
  * Small WRITEs per second (8 bytes, each with a completion, 32 outstanding),
  * latency of one WRITE from post to completion (polled, and blocked on the
  * event fd), bytes per second of WRITE and READ at 4 KiB, 64 KiB and 1 MiB, and
  * the processor time of this process per operation; beside the yardsticks, in
- * the same run, medians.
+ * the same run, medians. Of a slow one only bytes per second at 64 KiB.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -22,11 +23,14 @@
 
 #define SERVICE	    0x62656e6368ull /* "bench" */
 #define BYTES	    (1u << 20)
+#define SLOW_BYTES  (64u << 10)
+#define SLOW_OPS    8u
 #define ROUNDS	    7
 #define OUTSTANDING 32u
 #define LIMIT_MS    600000
 #define ROUND_NS    200000000.0 /* one measurement takes about this long */
-#define PATIENCE    64u		/* empty polls before another process may run */
+#define PATIENCE_MS 60000
+#define PATIENCE    64u /* empty polls before another process may run */
 
 static void check(int err, const char *what)
 {
@@ -50,11 +54,11 @@ struct target {
 	uint32_t rkey;
 };
 
-static void open_end(struct end *e, const char *socket)
+static void open_end(struct end *e, const char *socket, uint32_t bytes)
 {
 	struct unic_qp_attr qa = { .sq_slots = 64, .rq_slots = 4 };
 	struct unic_mr_attr ma = {
-		.length = BYTES,
+		.length = bytes,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
 	};
@@ -64,7 +68,7 @@ static void open_end(struct end *e, const char *socket)
 	check(unic_create_cq(e->pd, 256, &e->cq), "cq");
 	qa.send_cq = qa.recv_cq = e->cq;
 	check(unic_create_qp(e->pd, &qa, &e->qp), "qp");
-	e->mem = unic_alloc(e->ctx, BYTES, 4096);
+	e->mem = unic_alloc(e->ctx, bytes, 4096);
 	check(e->mem ? 0 : -1, "alloc");
 	ma.addr = e->mem;
 	check(unic_reg_mr(e->pd, &ma, &e->mr), "register");
@@ -99,7 +103,7 @@ static int serve(const char *socket)
 	struct target t;
 	struct end e;
 
-	open_end(&e, socket);
+	open_end(&e, socket, BYTES);
 	t.iova = e.mr->iova;
 	t.rkey = e.mr->stag;
 	memset(&param, 0, sizeof(param));
@@ -188,6 +192,18 @@ static double timed_stream_ns(struct end *e, const struct target *t,
 	return stream_ns(e, t, opcode, len, 4 + (uint32_t)(ROUND_NS / each));
 }
 
+static uint32_t reap_some(struct end *e, int blocked)
+{
+	uint32_t n;
+
+	while (!(n = reap(e)))
+		if (!blocked)
+			sched_yield();
+		else if (!unic_req_notify(e->cq, false))
+			check(unic_wait_cq(e->cq, PATIENCE_MS), "wait");
+	return n;
+}
+
 static double latency_ns(struct end *e, const struct target *t, uint32_t n,
 			 int blocked)
 {
@@ -196,11 +212,24 @@ static double latency_ns(struct end *e, const struct target *t, uint32_t n,
 
 	for (i = 0; i < n; i++) {
 		post(e, t, UNIC_WR_WRITE, 8, 1);
-		while (!reap(e))
-			if (!blocked)
-				sched_yield();
-			else if (!unic_req_notify(e->cq, false))
-				check(unic_wait_cq(e->cq, 1000), "wait");
+		reap_some(e, blocked);
+	}
+	return (double)(yard_now_ns() - start) / n;
+}
+
+/* ns per operation, two outstanding, without a processor to itself. */
+static double quiet_stream_ns(struct end *e, const struct target *t,
+			      uint8_t opcode, uint32_t len, uint32_t n)
+{
+	uint64_t start = yard_now_ns();
+	uint32_t posted, done = 0;
+
+	for (posted = 0; posted < 2; posted++)
+		post(e, t, opcode, len, 1);
+	while (done < n) {
+		done += reap_some(e, 1);
+		for (; posted < n && posted - done < 2; posted++)
+			post(e, t, opcode, len, 1);
 	}
 	return (double)(yard_now_ns() - start) / n;
 }
@@ -267,20 +296,44 @@ static void print(struct figures *f)
 	       median(f->read));
 }
 
+static void meet(struct end *e, const char *peer, uint8_t timeout,
+		 struct target *t)
+{
+	struct unic_conn_param param = { .timeout = timeout };
+	unsigned int len = sizeof(*t);
+	uint32_t ip;
+
+	check(unic_parse_ipv4(peer, &ip), "address");
+	check(unic_connect(e->qp, ip, SERVICE, &param, 5000, t, &len), "meet");
+}
+
+static int run_slow(const char *socket, const char *peer)
+{
+	struct target t;
+	struct end e;
+	double out, in;
+
+	open_end(&e, socket, SLOW_BYTES);
+	meet(&e, peer, 18, &t);
+	quiet_stream_ns(&e, &t, UNIC_WR_WRITE, 8, 2);
+	out = quiet_stream_ns(&e, &t, UNIC_WR_WRITE, SLOW_BYTES, SLOW_OPS);
+	in = quiet_stream_ns(&e, &t, UNIC_WR_READ, SLOW_BYTES, SLOW_OPS);
+	printf("{\"write64k_Bps\": %.0f, \"read64k_Bps\": %.0f}\n",
+	       SLOW_BYTES * 1e9 / out, SLOW_BYTES * 1e9 / in);
+	unic_disconnect(e.qp);
+	unic_close(e.ctx);
+	return 0;
+}
+
 static int run(const char *socket, const char *peer)
 {
-	struct unic_conn_param param = { .timeout = 14 };
-	unsigned int len = sizeof(struct target);
 	struct figures f;
 	struct target t;
 	struct end e;
-	uint32_t ip;
 	int r;
 
-	check(unic_parse_ipv4(peer, &ip), "address");
-	open_end(&e, socket);
-	check(unic_connect(e.qp, ip, SERVICE, &param, 5000, &t, &len), "connec"
-								       "t");
+	open_end(&e, socket, BYTES);
+	meet(&e, peer, 14, &t);
 	stream_ns(&e, &t, UNIC_WR_WRITE, 8, 2000);
 	for (r = 0; r < ROUNDS; r++)
 		one_round(&e, &t, &f, r);
@@ -296,6 +349,9 @@ int main(int argc, char **argv)
 		return serve(argv[1]);
 	if (argc == 4 && !strcmp(argv[2], "run"))
 		return run(argv[1], argv[3]);
-	fprintf(stderr, "usage: verbs-bench SOCKET serve | run PEER-IP\n");
+	if (argc == 4 && !strcmp(argv[2], "slow"))
+		return run_slow(argv[1], argv[3]);
+	fprintf(stderr, "usage: verbs-bench SOCKET serve | run PEER-IP | "
+			"slow PEER-IP\n");
 	return 2;
 }
