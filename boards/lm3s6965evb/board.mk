@@ -14,7 +14,7 @@ BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 
 BOARD_LDSCRIPT := ld/lm3s6965evb.ld
 
-BOARD_SRCS := $(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) \
+BOARD_SRCS := $(addprefix hal/cortexm/,start.S crash.c mpu.c) \
 	$(addprefix hal/drivers/,one_frame.c pl011.c stellaris_enet.c) \
 	$(addprefix hal/serial/,frame.c near.c stream.c) hal/lm3s/port.c
 

@@ -14,7 +14,7 @@ BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 BOARD_LDSCRIPT := ld/template.ld
 
 # chip.c is what is left to write. semihost.c goes when the console is written.
-BOARD_SRCS := $(addprefix hal/cortexm/,start.S clock.c crash.c mpu.c) \
+BOARD_SRCS := $(addprefix hal/cortexm/,start.S crash.c mpu.c) \
 	$(addprefix hal/serial/,frame.c near.c stream.c) \
 	hal/drivers/semihost.c hal/template/chip.c hal/template/port.c
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * clock.h - NIC time, and sleep, from SysTick alone: 24 bits that count down at
- * the processor's clock, made 64 here.
+ * clock.h - NIC time from SysTick: 24 bits that count down at the processor's
+ * clock, made 64 here. Sleep is the board's: begun anew, this counter would lose
+ * time, and in QEMU waits for the thread that also takes the bytes of a line.
  *
  * So somebody must ask for the time before they wrap: every 335 ms at 50 MHz.
  * A NIC that polls or sleeps until its next heartbeat does.
@@ -9,12 +10,13 @@
 #ifndef CORTEXM_CLOCK_H
 #define CORTEXM_CLOCK_H
 
-#include <stdint.h>
+#include "cortexm.h"
 
 #define SYSTICK_CSR 0xe000e010u
 #define SYSTICK_RVR 0xe000e014u
 #define SYSTICK_CVR 0xe000e018u
 #define SYSTICK_MAX 0xffffffu
+#define SYSTICK_ON  5u /* at the clock of the processor; no interrupt */
 
 #define CORTEXM_NS_SHIFT 24u
 
@@ -26,12 +28,21 @@ struct cortexm_clock {
 };
 
 /** cortexm_clock_init() - time begins. @hz: of the processor, 4 MHz or more. */
-void cortexm_clock_init(struct cortexm_clock *clock, uint32_t hz);
+static inline void cortexm_clock_init(struct cortexm_clock *clock, uint32_t hz)
+{
+	clock->ns_mult = (uint32_t)((1000000000ull << CORTEXM_NS_SHIFT) / hz);
+	clock->tick_mult = (uint32_t)(((uint64_t)hz << 32) / 1000000000u);
+	clock->ticks = 0;
+	CORTEXM_REG(SYSTICK_RVR) = SYSTICK_MAX;
+	CORTEXM_REG(SYSTICK_CVR) = 0;
+	CORTEXM_REG(SYSTICK_CSR) = SYSTICK_ON;
+	clock->last = CORTEXM_REG(SYSTICK_CVR);
+}
 
 /** cortexm_clock_ns() - nanoseconds since then. */
 static inline uint64_t cortexm_clock_ns(struct cortexm_clock *clock)
 {
-	uint32_t now = *(volatile uint32_t *)SYSTICK_CVR;
+	uint32_t now = CORTEXM_REG(SYSTICK_CVR);
 	uint64_t low;
 
 	clock->ticks += (clock->last - now) & SYSTICK_MAX;
@@ -42,10 +53,11 @@ static inline uint64_t cortexm_clock_ns(struct cortexm_clock *clock)
 		<< (32 - CORTEXM_NS_SHIFT));
 }
 
-/**
- * cortexm_clock_sleep() - WFI for @ns at most: until an interrupt is pending, or
- * some earlier time. A time too short to be worth it is none. PRIMASK is set.
- */
-void cortexm_clock_sleep(struct cortexm_clock *clock, uint64_t ns);
+/** cortexm_clock_ticks() - @ns, at most 2^32, in cycles of the processor; not 0. */
+static inline uint32_t cortexm_clock_ticks(const struct cortexm_clock *clock,
+					   uint64_t ns)
+{
+	return (uint32_t)(ns * clock->tick_mult >> 32) + 1;
+}
 
 #endif /* CORTEXM_CLOCK_H */

@@ -46,6 +46,7 @@ void stellaris_enet_init(struct stellaris_enet *net, uintptr_t regs,
 	*reg(net, MACTCTL) = TCTL_ON;
 	*reg(net, MACRCTL) = RCTL_ON | RCTL_BAD;
 	*reg(net, MACRIS) = INT_ALL;
+	*reg(net, MACIM) = INT_RX;
 }
 
 void stellaris_enet_info(const struct stellaris_enet *net,
@@ -123,9 +124,26 @@ void stellaris_enet_flush(struct stellaris_enet *net)
 
 /* ----------------------------------------------------------------- receive */
 
-bool stellaris_enet_rx_ready(const struct stellaris_enet *net)
+void stellaris_enet_irq(struct stellaris_enet *net)
 {
-	return *reg(net, MACNP);
+	*reg(net, MACIM) = 0;
+	net->came = true;
+}
+
+/* A frame that comes after the last look interrupts. */
+static bool is_there(struct stellaris_enet *net)
+{
+	if (!net->came)
+		return false;
+	if (*reg(net, MACNP))
+		return true;
+	net->came = false;
+	*reg(net, MACRIS) = INT_RX;
+	*reg(net, MACIM) = INT_RX;
+	if (!*reg(net, MACNP))
+		return false;
+	net->came = true;
+	return true;
 }
 
 /* Take a frame out of the FIFO; its length is in its first two bytes, which it
@@ -154,7 +172,7 @@ bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx)
 {
 	struct stellaris_frame *f = &net->rx[net->rx_held];
 
-	if (net->rx_held == STELLARIS_ENET_RX || !*reg(net, MACNP))
+	if (net->rx_held == STELLARIS_ENET_RX || !is_there(net))
 		return false;
 	if (!receive(net, f))
 		return false; /* the next one at the next call */
@@ -166,10 +184,4 @@ bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx)
 void stellaris_enet_rx_done(struct stellaris_enet *net)
 {
 	net->rx_held = 0;
-}
-
-void stellaris_enet_rx_arm(struct stellaris_enet *net, bool on)
-{
-	*reg(net, MACRIS) = INT_ALL;
-	*reg(net, MACIM) = on ? INT_RX : 0;
 }

@@ -5,6 +5,9 @@
  *
  * Both FIFOs begin with two bytes of length, so a frame stands at 2 modulo 4 in
  * the words that are copied.
+ *
+ * Whether a frame came is known by its interrupt: a look at the controller is much
+ * dearer than one at memory, and a NIC looks all the time.
  */
 #ifndef STELLARIS_ENET_H
 #define STELLARIS_ENET_H
@@ -25,6 +28,8 @@ struct stellaris_frame {
 struct stellaris_enet {
 	uintptr_t regs;
 	uint8_t mac[6];
+	volatile bool
+		came;	  /* a frame may be in the FIFO; its interrupt is off */
 	uint8_t rx_held;  /* the first ones */
 	uint8_t tx_first; /* the one to be sent first, if both are */
 	uint32_t rx_bad;  /* frames dropped for their length */
@@ -32,8 +37,8 @@ struct stellaris_enet {
 	struct stellaris_frame rx[STELLARIS_ENET_RX];
 };
 
-/** stellaris_enet_init() - start the controller at @regs, its clock being on.
- * @net: zeroed. */
+/** stellaris_enet_init() - start the controller at @regs, its clock being on. The
+ * first frame interrupts. @net: zeroed. */
 void stellaris_enet_init(struct stellaris_enet *net, uintptr_t regs,
 			 const uint8_t mac[6]);
 
@@ -44,9 +49,15 @@ uint8_t *stellaris_enet_tx_get(struct stellaris_enet *net);
 void stellaris_enet_tx_put(struct stellaris_enet *net, const uint8_t *frame,
 			   uint32_t len);
 void stellaris_enet_flush(struct stellaris_enet *net);
-bool stellaris_enet_rx_ready(const struct stellaris_enet *net);
+static inline bool stellaris_enet_rx_ready(const struct stellaris_enet *net)
+{
+	return net->came;
+}
+
 bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx);
 void stellaris_enet_rx_done(struct stellaris_enet *net);
-void stellaris_enet_rx_arm(struct stellaris_enet *net, bool on);
+
+/** stellaris_enet_irq() - its interrupt was taken. */
+void stellaris_enet_irq(struct stellaris_enet *net);
 
 #endif /* STELLARIS_ENET_H */

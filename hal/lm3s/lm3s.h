@@ -18,11 +18,13 @@
 #define LM3S_GPIOF 0x40025000u
 #define LM3S_UART0 0x4000c000u
 #define LM3S_UART1 0x4000d000u
+#define LM3S_TIMER 0x40030000u
 #define LM3S_ETH   0x40048000u
 #define LM3S_SYS   0x400fe000u
 
 #define LM3S_UART0_IRQ 5u
 #define LM3S_UART1_IRQ 6u
+#define LM3S_TIMER_IRQ 19u
 #define LM3S_ETH_IRQ   42u
 
 #endif /* LM3S_H */

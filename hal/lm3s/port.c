@@ -9,6 +9,7 @@
 #include "lm3s.h"
 #include "machine.h"
 #include "pl011.h"
+#include "stellaris_timer.h"
 
 #define HZ   50000000u
 #define BAUD 921600u
@@ -25,12 +26,14 @@
 #define RIS_PLL	    (1u << 6)
 #define PLL_LOOKS   100000u
 #define RCGC1_UARTS 0x3u
+#define RCGC1_TIMER (1u << 16)
 #define RCGC2_NET   0x50000000u
 #define RCGC2_PORTS 0x29u /* A: UART 0; D: UART 1; F: LEDs of the jack */
 #define GPIO_AFSEL  0x420u
 #define GPIO_DEN    0x51cu
 
 #define STACK_GUARD 4096u
+#define LONGEST_NS  100000000u /* the clock wraps after three times that */
 
 static struct unic_port the_port;
 
@@ -63,7 +66,7 @@ static void start_clocks(void)
 	for (looks = 0; looks < PLL_LOOKS && !(sys(RIS) & RIS_PLL); looks++)
 		;
 	set_sys(RCC, RCC_50_MHZ);
-	set_sys(RCGC1, sys(RCGC1) | RCGC1_UARTS);
+	set_sys(RCGC1, sys(RCGC1) | RCGC1_UARTS | RCGC1_TIMER);
 	set_sys(RCGC2, sys(RCGC2) | RCGC2_NET | RCGC2_PORTS);
 	(void)sys(RCGC2); /* clocks take three cycles */
 	(void)sys(RCGC2);
@@ -121,7 +124,8 @@ static void start_line(struct unic_port *port)
 	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
 		port->near.crash = &kept.record;
 	pl011_start(LM3S_UART0, HZ, BAUD);
-	pl011_interrupts(LM3S_UART0, PL011_IM_RX);
+	port->line.mask = PL011_IM_RX;
+	pl011_interrupts(LM3S_UART0, port->line.mask);
 	cortexm_irq_enable(LM3S_UART0_IRQ);
 }
 
@@ -132,6 +136,8 @@ struct unic_port *machine_start(const char **why)
 	start_clocks();
 	start_pins();
 	cortexm_clock_init(&port->clock, HZ);
+	stellaris_timer_init(LM3S_TIMER);
+	cortexm_irq_enable(LM3S_TIMER_IRQ);
 	pl011_start(LM3S_UART1, HZ, 115200);
 	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
 	if (!start_mpu()) {
@@ -166,22 +172,27 @@ static void line_send(struct lm3s_line *line)
 }
 
 /* With the ring full, bytes wait in the UART and are lost there. */
-static void line_interrupts(const struct lm3s_line *line)
+static void line_interrupts(struct lm3s_line *line)
 {
-	bool room = line->rx_tail - line->rx_head < LM3S_RX_RING;
+	uint32_t mask = 0;
 
-	pl011_interrupts(LM3S_UART0,
-			 (room ? PL011_IM_RX : 0) |
-				 (line->tx_head != line->tx_tail ? PL011_IM_TX
-								 : 0));
+	if (line->rx_tail - line->rx_head < LM3S_RX_RING)
+		mask |= PL011_IM_RX;
+	if (line->tx_head != line->tx_tail)
+		mask |= PL011_IM_TX;
+	if (mask != line->mask)
+		pl011_interrupts(LM3S_UART0, mask);
+	line->mask = mask;
 }
 
 void machine_irq(uint32_t irq)
 {
 	struct unic_port *port = &the_port;
 
-	if (irq == LM3S_ETH_IRQ) {
-		stellaris_enet_rx_arm(&port->net, false);
+	if (irq == LM3S_TIMER_IRQ) {
+		stellaris_timer_quiet(LM3S_TIMER);
+	} else if (irq == LM3S_ETH_IRQ) {
+		stellaris_enet_irq(&port->net);
 	} else if (irq == LM3S_UART0_IRQ) {
 		line_receive(&port->line);
 		line_send(&port->line);
@@ -221,6 +232,17 @@ void machine_turn(struct unic_port *port)
 	}
 }
 
+/* With interrupts off: what is pending makes WFI a no-operation. */
+static void wait(struct unic_port *port, uint64_t ns)
+{
+	if (ns > LONGEST_NS)
+		ns = LONGEST_NS;
+	stellaris_timer_alarm(LM3S_TIMER,
+			      cortexm_clock_ticks(&port->clock, ns));
+	__asm__ volatile("dsb\n\twfi" ::: "memory");
+	stellaris_timer_quiet(LM3S_TIMER);
+}
+
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
 	uint64_t now = cortexm_clock_ns(&port->clock);
@@ -229,13 +251,13 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 	if (due < until_ns)
 		until_ns = due;
 	cortexm_irqs_off();
-	/* what came since the last look has had its interrupt already, and what the
-	 * turn brought the core has not seen */
+	/* what came since the last look has had its interrupt already, and what
+	 * the turn brought the core has not seen */
 	if (until_ns > now && !port->near.news &&
 	    port->line.rx_head == port->line.rx_tail &&
 	    !stream_wants(&port->near.stream, now) &&
 	    !stellaris_enet_rx_ready(&port->net))
-		cortexm_clock_sleep(&port->clock, until_ns - now);
+		wait(port, until_ns - now);
 	cortexm_irqs_on();
 }
 
@@ -342,9 +364,9 @@ void unic_port_rx_done(struct unic_port *port)
 	stellaris_enet_rx_done(&port->net);
 }
 
+/* Always. */
 void unic_port_rx_arm(struct unic_port *port, bool on)
 {
-	cortexm_irqs_off();
-	stellaris_enet_rx_arm(&port->net, on);
-	cortexm_irqs_on();
+	(void)port;
+	(void)on;
 }

@@ -17,6 +17,7 @@
 struct lm3s_line {
 	volatile uint32_t rx_tail, tx_head; /* the handler's */
 	volatile uint32_t rx_head, tx_tail; /* the main loop's */
+	uint32_t mask;			    /* interrupts that are on */
 	uint8_t rx[LM3S_RX_RING];
 	uint8_t tx[LM3S_TX_RING];
 };

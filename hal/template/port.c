@@ -85,8 +85,8 @@ void machine_turn(struct unic_port *port)
 }
 
 /* It may return early, so this is right, and warm. To sleep, enable the
- * interrupts of line and wire, look once more whether there is something to do,
- * and use cortexm_clock_sleep(): machine_sleep() of hal/lm3s/port.c. */
+ * interrupts of line, wire and a timer, look once more whether there is something
+ * to do, and do WFI: machine_sleep() of hal/lm3s/port.c. */
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
 	(void)port;
