@@ -35,13 +35,14 @@ SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
          "EXTEND", "DEADLINE", "EVICTED", "DRIVER_FAILED")
 
 
-class Trace(Process):
-    """unicctl trace --follow: everything into a file, evictions shown."""
+class Events:
+    """Lines of unicctl trace: everything into a file, evictions shown.
+    ahead: of our clock, the seconds by which host 0's is."""
 
-    def __init__(self, line, args, path, names):
+    def __init__(self, timeline, path, names, ahead=0):
         self.file = open(path, "w", encoding="utf-8")
-        self.names, self.shown, self.waits = names, True, []
-        super().__init__(line, "nic 0", args, show=False)
+        self.timeline, self.names, self.ahead = timeline, names, ahead
+        self.shown, self.waits = True, []
 
     def on_line(self, text):
         try:
@@ -57,7 +58,15 @@ class Trace(Process):
         if event["event"] in SHOWN and self.shown:
             # When it happened: the line itself comes a little later.
             self.timeline.say("nic 0", f"{who}: {event['text']}",
-                              event.get("host_ns", 0) / 1e9)
+                              event.get("host_ns", 0) / 1e9 - self.ahead)
+
+
+class Trace(Events, Process):
+    """unicctl trace --follow."""
+
+    def __init__(self, line, args, path, names):
+        Events.__init__(self, line, path, names)
+        Process.__init__(self, line, "nic 0", args, show=False)
 
     def end(self):
         super().end()
@@ -87,6 +96,14 @@ class Demo(Hosts):
             self.start_driver(host, "--low", "0", "--high", "0")
         return [self.wait_nic(host) for host in (0, 1)][0]
 
+    def start_trace(self):
+        trace = Trace(
+            self.line, [os.path.join(BIN, "unicctl"), "--socket",
+                        self.socket(0), "--json", "trace", "--follow"],
+            os.path.join(OUT, "trace.txt"), self.names)
+        self.running.append(trace)
+        return trace
+
     # ------------------------------------------------------------- the hogs
 
     def start_hogs(self, entries):
@@ -100,7 +117,7 @@ class Demo(Hosts):
             hog = self.start(who, "unic-hog", "--socket", self.socket(0), *args)
             hog.expect("holds .* entries")
             if who == "hog-stopped":
-                os.kill(hog.child.pid, signal.SIGSTOP)
+                hog.child.send_signal(signal.SIGSTOP)
                 self.line.say(who, "is stopped (SIGSTOP)")
         self.show_ps()
         for slot, name in self.names.items() if self.o.policy else ():
@@ -139,9 +156,22 @@ class Demo(Hosts):
         time.sleep(0.02)
         p.finish(60 + size / 1e4)
 
-    def check_same(self, path, digest, what):
-        if sha256(path) != digest:
-            raise Failure(f"{what}: SHA-256 of {path} differs")
+    def here(self, name):
+        """Path of a file on host 0."""
+        return self.path(name)
+
+    def made_file(self, size):
+        path = self.here("made-on-the-spot")
+        with open(path, "wb") as f:
+            f.write(os.urandom(size))
+        return path
+
+    def digest_here(self, path):
+        return sha256(path)
+
+    def check_same(self, digest, other, what):
+        if digest != other:
+            raise Failure(f"{what}: SHA-256 differs")
 
     def transfers(self, path, digest, size):
         server = self.path("server")
@@ -150,12 +180,13 @@ class Demo(Hosts):
                    self.socket(1), "--residency",
                    self.o.mode).expect("ready")
         for mode in ("rdma", "rpc"):
-            name, back = f"file-{mode}", self.path(f"back-{mode}")
+            name, back = f"file-{mode}", self.here(f"back-{mode}")
             self.copy("put", mode, size, path, "--name", name)
-            self.check_same(os.path.join(server, name), digest, f"put {mode}")
+            self.check_same(sha256(os.path.join(server, name)), digest,
+                            f"put {mode}")
             self.show_ps()
             self.copy("get", mode, size, name, "--output", back)
-            self.check_same(back, digest, f"get {mode}")
+            self.check_same(self.digest_here(back), digest, f"get {mode}")
             self.line.say("sha256", f"{mode}: equal at both ends, there and "
                           "back")
 
@@ -173,7 +204,7 @@ class Demo(Hosts):
                 return
             self.line.say("demo", "too little was asked for to see both kinds "
                           "of hog give back: one more, resident")
-            path = made_file(self.tmp, self.bytes)
+            path = self.made_file(self.bytes)
             self.copy("put", "rdma", self.bytes, path, "--name", "more",
                       residency="resident")
             time.sleep(0.1)
@@ -211,11 +242,7 @@ class Demo(Hosts):
         size, digest = os.path.getsize(path), sha256(path)
         self.line.say("demo", f"{path}: {size} bytes, sha256 {digest}")
         info = self.start_hosts()
-        trace = Trace(
-            self.line, [os.path.join(BIN, "unicctl"), "--socket",
-                        self.socket(0), "--json", "trace", "--follow"],
-            os.path.join(OUT, "trace.txt"), self.names)
-        self.running.append(trace)
+        trace = self.start_trace()
         self.start_hogs(info["tlb_entries"])
         self.transfers(path, digest, size)
         self.see_both()
@@ -247,17 +274,10 @@ def sha256(path):
 
 def input_file(options, demo):
     if not options.file:
-        return made_file(demo.tmp, demo.bytes)
+        return demo.made_file(demo.bytes)
     if not os.path.isfile(options.file):
         raise Failure(f"{options.file} is no file")
     return options.file
-
-
-def made_file(tmp, size):
-    path = os.path.join(tmp, "made-on-the-spot")
-    with open(path, "wb") as f:
-        f.write(os.urandom(size))
-    return path
 
 
 def parse():

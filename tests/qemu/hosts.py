@@ -39,6 +39,11 @@ class Timeline:
             print(f"{at:7.3f}  {who:<12} {text}", flush=True)
 
 
+def plain(text):
+    """Without who says it."""
+    return re.sub(r"^(unic-\w+|hog \d+): ", "", text)
+
+
 class Process:
     """A child whose lines go to the timeline (unless quiet)."""
 
@@ -62,8 +67,7 @@ class Process:
 
     def on_line(self, text):
         if self.show:
-            self.timeline.say(self.who, re.sub(r"^(unic-\w+|hog \d+): ", "",
-                                               text))
+            self.timeline.say(self.who, plain(text))
 
     def expect(self, pattern, seconds=START_S):
         """The next line that matches; Failure when none comes."""

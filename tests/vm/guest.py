@@ -46,6 +46,7 @@ class Guest:
         self.unread = b""
         self.tasks = 0
         os.set_inheritable(theirs.fileno(), True)
+        self.log = open(self.console + ".qemu", "w+", encoding="utf-8")
         self.qemu = subprocess.Popen(
             self._machine(bus, cpus) + [
                 "-kernel", kernel.unpacked(self.release), "-initrd", root,
@@ -53,7 +54,8 @@ class Guest:
                 "-serial", f"file:{self.console}",
                 "-chardev", f"socket,id=line,fd={theirs.fileno()}",
                 "-serial", "chardev:line", *more],
-            stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            stdin=subprocess.DEVNULL, stderr=self.log,
+            pass_fds=[theirs.fileno()])
         theirs.close()
         start = time.monotonic()
         try:
@@ -102,11 +104,12 @@ class Guest:
         return text.decode()
 
     def last_words(self):
-        try:
-            with open(self.console, errors="replace", encoding="utf-8") as f:
-                return "".join(f.readlines()[-30:])
-        except FileNotFoundError:
-            return "nothing"
+        said = []
+        for path in (self.console, self.log.name):
+            if os.path.exists(path):
+                with open(path, errors="replace", encoding="utf-8") as f:
+                    said += f.readlines()[-30:]
+        return "".join(said) or "nothing"
 
     def ask(self, command, seconds=30):
         """(status, text) of a command line of the guest's shell."""
@@ -158,6 +161,7 @@ class Guest:
                 self.qemu.kill()
                 self.qemu.wait()
         self.line.close()
+        self.log.close()
 
 
 class Task:
@@ -165,11 +169,14 @@ class Task:
     is that of hosts.Process and, as its .child, of subprocess.Popen, as far as
     tests need it."""
 
-    def __init__(self, guest, args, stdin=False):
+    def __init__(self, guest, args, stdin=False, say=None):
+        """say: called with each line when it is seen."""
         guest.tasks += 1
         self.guest, self.who = guest, os.path.basename(args[0])
         self.file = f"/run/task{guest.tasks}"
-        self.seen, self.lines, self.child, self.returncode = 0, [], self, None
+        self.lines, self.said, self.child, self.returncode = [], 0, self, None
+        self.seen = 0  # lines that were looked at
+        self.say = say or (lambda text: None)
         source = f"{self.file}.in" if stdin else "/dev/null"
         if stdin:  # somebody has it open for writing until it ends
             guest.run(f"mkfifo {source}; sleep 600 >{source} &")
@@ -197,22 +204,29 @@ class Task:
             time.sleep(0.05)
         return self.returncode
 
-    def output(self):
-        return self.guest.run(f"cat {self.file}")
+    def take(self):
+        """What it said since."""
+        text = self.guest.run(f"tail -c +{self.said + 1} {self.file}")
+        text = text[:text.rfind("\n") + 1]
+        self.said += len(text.encode())
+        for line in text.splitlines():
+            self.lines.append(line)
+            self.say(line)
 
     def last(self):
-        return (self.output().splitlines() or ["nothing"])[-1]
+        self.take()
+        return self.lines[-1] if self.lines else "nothing"
 
     def expect(self, pattern, seconds=20):
         """The next line that matches; Failure when none comes."""
         until = time.monotonic() + seconds
         while True:
             ended = self.poll() is not None
-            self.lines = self.output().split("\n")[:-1]
-            for n in range(self.seen, len(self.lines)):
-                if re.search(pattern, self.lines[n]):
-                    self.seen = n + 1
-                    return self.lines[n]
+            self.take()
+            while self.seen < len(self.lines):
+                self.seen += 1
+                if re.search(pattern, self.lines[self.seen - 1]):
+                    return self.lines[self.seen - 1]
             if ended or time.monotonic() > until:
                 raise Failure(f"guest: {self.who} did not say '{pattern}'"
                               f"{' before its end' if ended else ''}; last: "
@@ -220,7 +234,9 @@ class Task:
             time.sleep(0.05)
 
     def finish(self, seconds):
-        if self.wait(seconds):
+        status = self.wait(seconds)
+        self.take()
+        if status:
             raise Failure(f"guest: {self.who} failed (exit {self.returncode}): "
                           f"{self.last()}")
 

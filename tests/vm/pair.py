@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import guest
-from hosts import BIN, IP, ROOT, Failure, Hosts, run_nic
+from hosts import BIN, IP, ROOT, Failure, Hosts, plain, run_nic
 
 RAM = 256 << 20
 MODULES = os.path.join(ROOT, "build", "kmod", "host_driver", "linux")
@@ -75,9 +75,16 @@ class Pair(Hosts):
         return json.loads(self.guest.run(
             f"unicctl --socket {NODE} --json {shlex.join(args)}"))
 
-    def task(self, *args, stdin=False):
-        """One of our programs, or another, in the guest."""
-        self.tasks.append(guest.Task(self.guest, args, stdin))
+    def socket(self, host):
+        return super().socket(host) if host else NODE
+
+    def start(self, who, program, *args, show=True, stdin=False):
+        """What uses the guest's NIC runs there."""
+        if NODE not in args:
+            return super().start(who, program, *args, show=show)
+        self.tasks.append(guest.Task(
+            self.guest, (program, *args), stdin,
+            lambda text: show and self.line.say(who, plain(text))))
         return self.tasks[-1]
 
     def end_tasks(self):

@@ -120,7 +120,8 @@ test_batch = memory(test_memory.test_batch)
 
 def test_datagrams(c):
     """To a host with unicd and from it."""
-    answer = c.task("datagrams", "answer", pair.NODE)
+    answer = c.start("answer", "datagrams", "answer", pair.NODE,
+                     show=False)
     qpn = answer.expect("at").split()[-1]
     ask = c.start("ask", "datagrams", "ask", c.socket(1), IP[0], qpn,
                   show=False)
@@ -157,8 +158,8 @@ def test_copy_by_calls(c):
 def test_serve(c):
     """The guest is the server."""
     c.guest.run("mkdir -p /tmp/served")
-    server = c.task("unic-copy", "serve", "--dir", "/tmp/served", "--socket",
-                    pair.NODE)
+    server = c.start("server", "unic-copy", "serve", "--dir", "/tmp/served",
+                     "--socket", pair.NODE, show=False)
     server.expect("ready")
     path = c.path("file")
     with open(path, "wb") as f:
@@ -170,13 +171,16 @@ def test_serve(c):
          pair.sha256(path), "another file")
 
 
+def hog(c, *args):
+    return c.start("hog", "unic-hog", *args, "--socket", pair.NODE, show=False)
+
+
 def test_hogs(c):
     """The table is full, and a file goes over all the same."""
     entries = c.ctl(0, "info")["tlb_entries"]
     for answer in ("release", "ignore"):
-        c.task("unic-hog", f"--answer={answer}", "--again", "--max",
-               str(entries // 2), "--socket",
-               pair.NODE).expect("holds .* entries")
+        hog(c, f"--answer={answer}", "--again", "--max",
+            str(entries // 2)).expect("holds .* entries")
     must(c.pinned() > entries / 2, "hogs pin nothing")
     copied(c, "rdma")
 
@@ -184,37 +188,37 @@ def test_hogs(c):
 def test_kill(c):
     """Hogs and a copy are killed at one point or another."""
     for turn in range(4):
-        hog = c.task("unic-hog", "--max", "512", "--socket", pair.NODE)
+        victim = hog(c, "--max", "512")
         time.sleep(0.02 * turn)
-        hog.kill()
-        hog.wait(10)
+        victim.kill()
+        victim.wait(10)
         c.nothing_pinned()
 
 
 def test_reset(c):
     """The NIC is reset under a process, which goes on."""
-    hog = c.task("unic-hog", "--keep", "--max", "256", "--socket", pair.NODE)
-    hog.expect("holds 256")
-    c.guest.run(f"unicctl --socket {pair.NODE} reset")
-    hog.expect("goes on, holding 256", 30)
+    keeper = hog(c, "--keep", "--max", "256")
+    keeper.expect("holds 256")
+    c.guest.run("echo 1 >/sys/class/unic/unic0/reset")
+    keeper.expect("goes on, holding 256", 30)
 
 
 def test_nic_comes_back(c):
     """The NIC ends and another one takes its place: a process goes on."""
-    hog = c.task("unic-hog", "--keep", "--max", "256", "--socket", pair.NODE)
-    hog.expect("holds 256")
+    keeper = hog(c, "--keep", "--max", "256")
+    keeper.expect("holds 256")
     c.nics[0].end()
     c.nics[0] = c.plug_nic(0, show=False)
-    hog.expect("goes on, holding 256", 30)
+    keeper.expect("goes on, holding 256", 30)
 
 
 def test_unload(c):
     """Not while it is used; then nothing is left of it, and it loads again."""
-    hog = c.task("unic-hog", "--max", "64", "--socket", pair.NODE)
-    hog.expect("holds")
+    user = hog(c, "--max", "64")
+    user.expect("holds")
     must(c.guest.ask("rmmod unic")[0] != 0, "unloaded while it is used")
-    hog.kill()
-    hog.wait(10)
+    user.kill()
+    user.wait(10)
     c.guest.wait_for("rmmod unic", 5)
     must(c.guest.ask(f"test -e {pair.NODE}")[0] != 0, "the node is left")
     must("unic" not in c.guest.run("cat /proc/interrupts"), "a vector is left")

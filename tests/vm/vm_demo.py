@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The story of tests/qemu/demo.py with Linux in it: host 0 is a guest with the
+distribution's kernel, unic.ko and a NIC in QEMU, host 1 has unicd and a soft NIC.
+Then host 0 makes a file system on memory of host 1, and finds there what it wrote.
+The last line is "vm-demo: ok", or the reason why not (exit 1).
+
+    vm_demo.py [--board virt|soft] [--bytes N] [--keep]
+"""
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import pair
+from hosts import Failure, Hosts
+import demo
+
+BYTES = 4 << 20
+HOGS = 3
+
+
+class VmDemo(pair.Pair, demo.Demo):
+    def __init__(self, options, tmp):
+        Hosts.__init__(self, options.board, None, tmp, peer="soft")
+        self.bytes, self.hogs, self.o = options.bytes, HOGS, options
+        self.guest, self.tasks, self.names = None, [], {}
+        self.events = self.trace = None
+
+    # ---------------------------------------------------- host 0 is a guest
+
+    def here(self, name):
+        return f"/tmp/{name}"
+
+    def made_file(self, size):
+        path = self.here("made-on-the-spot")
+        self.guest.run(f"head -c {size} /dev/urandom >{path}")
+        return path
+
+    def digest_here(self, path):
+        return self.guest.run(f"sha256sum {path}").split()[0]
+
+    def start_hosts(self):
+        """The second host starts while the first one boots."""
+        self.start_wire("--pcap", os.path.join(demo.OUT, "vm-demo.pcap"))
+        self.start_nic(0)
+        self.start_peer()
+        self.boot(modules=self.DISK_MODULES, programs=self.DISK_PROGRAMS)
+        # No entries are reaped ahead of demand: the TLB is really full when
+        # the meek process comes.
+        self.load("low=0 high=0")
+        return self.wait_nic(0)
+
+    def start_trace(self):
+        uptime = float(self.guest.run("cat /proc/uptime").split()[0])
+        self.events = demo.Events(self.line,
+                                  os.path.join(demo.OUT, "vm-trace.txt"),
+                                  self.names, uptime - time.monotonic())
+        self.trace = pair.guest.Task(
+            self.guest, ["unicctl", "--socket", pair.NODE, "--json", "trace",
+                         "--follow"], say=self.events.on_line)
+        return self.events
+
+    def copy(self, *args, **how):
+        super().copy(*args, **how)
+        self.trace.take()
+
+    def story(self):
+        info = self.start_hosts()
+        trace = self.start_trace()
+        path = self.made_file(self.bytes)
+        digest = self.digest_here(path)
+        self.line.say("demo", f"{path}: {self.bytes} bytes, sha256 {digest}")
+        self.start_hogs(info["tlb_entries"])
+        self.transfers(path, digest, self.bytes)
+        self.see_both()
+        trace.shown = False  # how everybody ends is in the file
+        self.trace.take()
+        self.report(info, trace.waits)
+
+    # ------------------------------------------- a disk that is memory there
+
+    DISK_MODULES = ()
+    DISK_PROGRAMS = ()
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("virt", "soft"), default="virt")
+    p.add_argument("--bytes", type=int, default=BYTES, help="of the file")
+    p.add_argument("--keep", action="store_true",
+                   help="keep the working folder, for debugging")
+    p.set_defaults(mode="resident", policy=None)
+    return p.parse_args()
+
+
+def on_term(_sig, _frame):
+    raise Failure("interrupted")
+
+
+def main():
+    options = parse()
+    signal.signal(signal.SIGTERM, on_term)
+    os.makedirs(demo.OUT, exist_ok=True)
+    tmp = tempfile.mkdtemp(prefix="unic-vm-demo-")
+    story, reason = VmDemo(options, tmp), None
+    try:
+        story.story()
+        story.guest.power_off()
+    except Failure as e:
+        reason = str(e)
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    finally:
+        if reason:
+            story.post_mortem()
+        story.end()
+        if options.keep:
+            print(f"working folder: {tmp}")
+        else:
+            shutil.rmtree(tmp, ignore_errors=True)
+    if reason:
+        print(f"vm-demo: failed: {reason}")
+        return 1
+    print("vm-demo: ok")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
