@@ -386,7 +386,7 @@ $(B)/m3/core.a:     $(call objects,m3,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
-	host_driver/kio/,kio_client.c kio_server.c)) \
+	host_driver/kio/,kio_client.c kio_ring.c kio_server.c)) \
 	$(B)/$d/core.a))
 # ... of a board that has the near end.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
@@ -396,7 +396,7 @@ $(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/test_seria
 	INC = -Itests/unit -Ihal/serial -Ihal -Iboards/lm3s6965evb))
 # ... and once more with 15 processes that hoard.
 $(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
-	$(FAKE) $(UNIT_RIG) host_driver/kio/kio_client.c host_driver/kio/kio_server.c)
+	$(FAKE) $(UNIT_RIG) $(addprefix host_driver/kio/,kio_client.c kio_ring.c kio_server.c))
 $(B)/bin/kio-crowd: LIBS := -lcmocka
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\

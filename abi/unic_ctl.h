@@ -497,6 +497,7 @@ struct unic_ctl_usage_reply {
  * or its use (the completion RECV_TOKEN names its index): nothing needs to be
  * called for a used token. TOKEN_CANCEL: BUSY while a message is arriving
  * (TOKEN_END follows); NO_TOKEN: it ended, that was told or it was used.
+ * F_PIECES is for the driver itself; the tail is its struct unic_token_piece.
  */
 struct unic_ctl_token_alloc {
 	struct unic_ctl_hdr hdr;

@@ -10,7 +10,7 @@
  *                     <-- GRANT        a token of the server's
  *   DATA              -->              control part, the payload is the data
  *                     <-- ANSWER
- *   STAT, CUT         -->
+ *   STAT, CUT, SYNC   -->
  *                     <-- ANSWER
  *
  * A request is a record and the name of its file, and nothing else; so a server
@@ -35,7 +35,8 @@ enum unic_kio_op {
 	UNIC_KIO_LIST = 3, /* struct unic_kio_entry of a directory */
 	UNIC_KIO_STAT = 4, /* the file's size */
 	UNIC_KIO_CUT = 5,  /* make it so long, and exist */
-	UNIC_KIO_OPS = 6,
+	UNIC_KIO_SYNC = 6, /* what was answered before is kept for good */
+	UNIC_KIO_OPS = 7,
 	UNIC_KIO_ANSWER = 16,
 	UNIC_KIO_GRANT = 17,
 	UNIC_KIO_DATA = 18,

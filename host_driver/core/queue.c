@@ -194,14 +194,34 @@ static void token_done(struct unic_call *call)
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 
+/* Pieces have bus addresses: the driver's own, who else's. How many there are; or
+ * UNIC_LOST: what was asked cannot be. */
+static uint32_t token_pieces(const struct unic_req *req,
+			     const struct unic_ctl_token_alloc *r)
+{
+	uint32_t n = req->tail_bytes / sizeof(struct unic_token_piece);
+	bool pieces = unic_from_le32(r->flags) & UNIC_TOKEN_F_PIECES;
+
+	if (pieces != !!req->tail_bytes ||
+	    (pieces && (!req->client->kernel || n > UNIC_TOKEN_PIECES ||
+			req->tail_bytes % sizeof(struct unic_token_piece))))
+		return UNIC_LOST;
+	return n;
+}
+
 void unic_queue_token_alloc(struct unic_req *req)
 {
 	struct unic_ctl_token_alloc r;
 	struct unic_cmd_token_alloc cmd = { 0 };
-	uint32_t stag, pd;
+	uint32_t stag, pd, pieces;
 	struct unic_htoken *t;
 
 	memcpy(&r, req->rec, sizeof(r));
+	pieces = token_pieces(req, &r);
+	if (pieces == UNIC_LOST) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
 	if (!unic_region_stag(req->host, unic_from_le32(r.mr),
 			      unic_req_owner(req), &stag, &pd)) {
 		unic_req_status(req, UNIC_ST_NO_MR);
@@ -224,6 +244,7 @@ void unic_queue_token_alloc(struct unic_req *req)
 	cmd.sender_qpn = r.sender_qpn;
 	cmd.flags = r.flags;
 	cmd.user = unic_to_le32(t->obj.id);
+	cmd.pieces = unic_to_le32(pieces);
 	unic_req_send(req, UNIC_CMD_TOKEN_ALLOC, &cmd, token_done);
 }
 

@@ -272,14 +272,14 @@ void unic_kio_up(struct unic_kio_client *c, bool up)
 	fill_window(c);
 }
 
-void unic_kio_lost(struct unic_kio_client *c)
+void unic_kio_lost(struct unic_kio_client *c, int status)
 {
 	uint32_t at;
 
 	c->up = false;
 	for (at = 0; at < UNIC_KIO_WINDOW; at++)
 		if (c->slot[at])
-			end(c, at, -ENOLINK, 0);
+			end(c, at, status, 0);
 }
 
 /* Those that wait for a slot, or for a link, have deadlines, too. */

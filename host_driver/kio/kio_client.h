@@ -14,21 +14,16 @@
  *   WRITE         QUEUED -> ASKED -> FLYING -> done
  *                             |        +-> CANCEL -> done (late, no link)
  *                             +-> done
- *   STAT, CUT     QUEUED -> ASKED -> done
+ *   the others    QUEUED -> ASKED -> done
  *
  * Portable: calls its link and memcpy, allocates nothing. One lock around all.
  */
 #ifndef UNIC_KIO_CLIENT_H
 #define UNIC_KIO_CLIENT_H
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "unic_kio.h"
 #include "unic_mbox.h"
+#include "unic_os.h"
 
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
@@ -112,9 +107,10 @@ void unic_kio_client_init(struct unic_kio_client *c,
  * connection ends -ENOLINK, what was not waits for the next. */
 void unic_kio_up(struct unic_kio_client *c, bool up);
 
-/** unic_kio_lost() - the NIC was reset: no answer to token(), cancel() or data()
- * will come, and none is needed. Ends as unic_kio_up(false). */
-void unic_kio_lost(struct unic_kio_client *c);
+/** unic_kio_lost() - the NIC was reset, or is gone: no answer to token(), cancel()
+ * or data() will come, and none is needed. As unic_kio_up(false), but all that is
+ * under way ends at once, with @status. */
+void unic_kio_lost(struct unic_kio_client *c, int status);
 
 /** unic_kio_start() - begin @io, or queue it. 0, and done() follows; or -EINVAL. */
 int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io);

@@ -42,20 +42,20 @@ static bool client_send(struct unic_kio_client *k,
 				  io->name_bytes);
 }
 
-static const struct unic_kio_user *user_of(const struct unic_kio *io)
-{
-	return (const struct unic_kio_user *)(const void *)io;
-}
-
 static bool client_data(struct unic_kio_client *k, uint32_t at,
 			const struct unic_kio_msg *msg,
 			const struct unic_kio *io)
 {
 	struct unic_kio_conn *c = k->of;
+	struct unic_kio_data data = {
+		.piece = io->piece,
+		.pieces = io->pieces,
+		.token = io->token,
+		.key = io->key,
+	};
 
 	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, io->token,
-				  io->key, user_of(io)->buf, io->len,
+	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, &data,
 				  UNIC_KIO_TAG_CLIENT, at);
 }
 
@@ -86,6 +86,15 @@ static const struct unic_kio_link client_link = {
 
 /* ------------------------------------------------------- for the server */
 
+static struct unic_token_piece piece_of(const struct unic_kio_node *n,
+					const void *buf, uint32_t bytes)
+{
+	return (struct unic_token_piece){
+		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, buf)),
+		.len = unic_to_le32(bytes),
+	};
+}
+
 static bool server_send(struct unic_kio_server *s,
 			const struct unic_kio_msg *msg)
 {
@@ -101,12 +110,17 @@ static bool server_data(struct unic_kio_server *s, uint32_t at,
 {
 	const struct unic_kio_job *job = &s->job[at];
 	struct unic_kio_conn *c = s->of;
+	struct unic_token_piece piece = piece_of(c->node, job->buf, bytes);
+	struct unic_kio_data data = {
+		.piece = &piece,
+		.pieces = 1,
+		.token = unic_from_le32(job->ask.token),
+		.key = unic_from_le64(job->ask.key),
+	};
 
 	c->node->served++;
 	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_data(&c->node->ring, link_of(c), msg,
-				  unic_from_le32(job->ask.token),
-				  unic_from_le64(job->ask.key), job->buf, bytes,
+	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, &data,
 				  UNIC_KIO_TAG_SERVER, at);
 }
 
@@ -129,11 +143,13 @@ static void *server_buf_get(struct unic_kio_server *s)
 {
 	const struct unic_kio_conn *c = s->of;
 	struct unic_kio_node *n = c->node;
-	uint32_t i, kept = 0;
+	uint32_t i, kept = 0, left = 0;
 
 	for (i = 0; i < UNIC_KIO_USERS; i++)
 		kept += !n->user[i].used;
-	if ((uint32_t)__builtin_popcount(n->ring.free) <= kept)
+	for (i = 0; i < UNIC_KIO_BUFFERS; i++)
+		left += n->ring.free >> i & 1;
+	if (left <= kept)
 		return NULL;
 	return unic_kio_ring_get(&n->ring);
 }
@@ -247,7 +263,7 @@ static bool ask_create(struct unic_kio_conn *c)
 	};
 
 	unic_kio_ring_qp(&n->ring, link_of(c), &r);
-	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, link_of(c), 0);
+	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, 0, link_of(c), 0);
 }
 
 static bool ask_connect(struct unic_kio_conn *c)
@@ -262,7 +278,7 @@ static bool ask_connect(struct unic_kio_conn *c)
 		r.conn = unic_to_le32(c->id);
 	}
 	return unic_kio_ask(c->node,
-			    ours(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT, &r,
+			    ours(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT, &r, 0,
 			    link_of(c), 0);
 }
 
@@ -270,33 +286,57 @@ static bool ask_destroy(struct unic_kio_conn *c)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->qp) };
 
-	return unic_kio_ask(c->node, UNIC_CTL_QP_DESTROY, &r, link_of(c), 0);
+	return unic_kio_ask(c->node, UNIC_CTL_QP_DESTROY, &r, 0, link_of(c), 0);
+}
+
+/* A range has no list; the others have theirs behind the request. */
+static void token_request(struct unic_kio_conn *c, uint32_t at,
+			  struct unic_ctl_token_alloc *r,
+			  struct unic_token_piece *tail, uint32_t *pieces)
+{
+	struct unic_kio_node *n = c->node;
+
+	*pieces = 0;
+	r->mr = unic_to_le32(n->mr);
+	if (ours(c)) {
+		const struct unic_kio *io = client_of(c)->slot[at];
+
+		r->length = unic_to_le32(io->len);
+		r->iova = io->piece[0].bus;
+		if (io->pieces == 1)
+			return;
+		r->iova = unic_to_le64(0);
+		r->flags = unic_to_le32(UNIC_TOKEN_F_PIECES);
+		*pieces = io->pieces;
+		memcpy(tail, io->piece, io->pieces * sizeof(*tail));
+	} else {
+		const struct unic_kio_job *job = &server_of(c)->job[at];
+
+		r->iova = unic_to_le64(unic_kio_ring_at(&n->ring, job->buf));
+		r->length = job->ask.len;
+	}
 }
 
 static bool ask_token(struct unic_kio_conn *c, uint32_t at)
 {
-	struct unic_kio_node *n = c->node;
-	struct unic_ctl_token_alloc r = { .mr = unic_to_le32(n->mr) };
+	struct {
+		struct unic_ctl_token_alloc r;
+		struct unic_token_piece tail[UNIC_TOKEN_PIECES];
+	} msg = { 0 };
+	uint32_t pieces;
 
-	if (ours(c)) {
-		const struct unic_kio *io = client_of(c)->slot[at];
-
-		r.iova = io->piece[0].bus;
-		r.length = io->piece[0].len;
-	} else {
-		const struct unic_kio_job *job = &server_of(c)->job[at];
-
-		r.iova = unic_to_le64(unic_kio_ring_at(&n->ring, job->buf));
-		r.length = job->ask.len;
-	}
-	return unic_kio_ask(n, UNIC_CTL_TOKEN_ALLOC, &r, link_of(c), at);
+	token_request(c, at, &msg.r, msg.tail, &pieces);
+	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_ALLOC, &msg,
+			    pieces * (uint32_t)sizeof(*msg.tail), link_of(c),
+			    at);
 }
 
 static bool ask_cancel(struct unic_kio_conn *c, uint32_t at)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
 
-	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, link_of(c), at);
+	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, 0, link_of(c),
+			    at);
 }
 
 /* ----------------------------------------------------------------- answers */
@@ -433,7 +473,7 @@ static void reject(struct unic_kio_node *n, uint32_t id)
 {
 	struct unic_ctl_reject r = { .conn = unic_to_le32(id) };
 
-	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0); /* else: it times out */
+	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0, 0); /* else: it times out */
 }
 
 /* Of theirs, the one that was silent longest. */
@@ -534,7 +574,7 @@ void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
 
 /* --------------------------------------------------------------------- ends */
 
-void unic_kio_link_lost(struct unic_kio_node *n)
+void unic_kio_link_lost(struct unic_kio_node *n, int status)
 {
 	struct unic_kio_conn *c;
 
@@ -549,7 +589,7 @@ void unic_kio_link_lost(struct unic_kio_node *n)
 			c->state = UNIC_KIO_C_FREE;
 		} else if (c->state != UNIC_KIO_C_FREE) {
 			enter(c, UNIC_KIO_C_WAIT);
-			unic_kio_lost(client_of(c));
+			unic_kio_lost(client_of(c), status);
 		}
 	}
 }

@@ -15,9 +15,9 @@
 #include "kio_node.h"
 
 /** unic_kio_ask() - send a request about @link (or place @at of its window) to the
- * driver. False: too many are open; again later. */
+ * driver: @rec, and behind it @tail bytes. False: too many are open; again later. */
 bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
-		  uint32_t link, uint32_t at);
+		  uint32_t tail, uint32_t link, uint32_t at);
 
 /** unic_kio_link_init() - all are free. */
 void unic_kio_link_init(struct unic_kio_node *n);
@@ -41,8 +41,9 @@ void unic_kio_link_ended(struct unic_kio_node *n, uint32_t conn, uint32_t qp);
 void unic_kio_link_done(struct unic_kio_node *n,
 			const struct unic_kio_done *done);
 
-/** unic_kio_link_lost() - the NIC was reset: all of them are gone. */
-void unic_kio_link_lost(struct unic_kio_node *n);
+/** unic_kio_link_lost() - the NIC was reset, or is gone: all of them are, too; see
+ * unic_kio_lost(). */
+void unic_kio_link_lost(struct unic_kio_node *n, int status);
 
 /** unic_kio_link_poll() - timers, and what could not be asked before. */
 uint64_t unic_kio_link_poll(struct unic_kio_node *n);

@@ -6,6 +6,7 @@
 #define RETRY_NS  100000000ull /* between two attempts to set up */
 #define GROW_NS	  100000000ull /* without a notice: the window grows by one */
 #define SHRINK_NS 10000000ull  /* between two times that it is halved */
+#define SLOT_MEM  (UNIC_SLOT_FRAMES * 4096u) /* pages of a slot that are known */
 
 void unic_kio_node_init(struct unic_kio_node *n,
 			const struct unic_kio_config *config)
@@ -33,13 +34,14 @@ void unic_kio_node_fini(struct unic_kio_node *n)
 /* Not here, and not later either. */
 static bool unsupported(struct unic_kio_node *n)
 {
+	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(true);
 	struct unic_info info;
 
-	if (n->config.slot_bytes < unic_kio_ring_bytes()) {
+	if (!n->config.mem && n->config.slot_bytes < need) {
 		unic_os_log(n->config.os, UNIC_LOG_ERROR,
 			    "kio needs slots of %u KiB, these have %u: give "
 			    "unic-bus a larger --slot-size",
-			    (unsigned int)(unic_kio_ring_bytes() >> 10),
+			    (unsigned int)(need >> 10),
 			    (unsigned int)(n->config.slot_bytes >> 10));
 		return true;
 	}
@@ -52,6 +54,16 @@ static bool unsupported(struct unic_kio_node *n)
 	return true;
 }
 
+void unic_kio_node_gone(struct unic_kio_node *n)
+{
+	uint32_t i;
+
+	n->wanted = n->up = false;
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		unic_kio_refuse(&n->client[i], -ENODEV);
+	unic_kio_link_lost(n, -ENODEV);
+}
+
 void unic_kio_node_want(struct unic_kio_node *n)
 {
 	n->wanted = true;
@@ -60,9 +72,10 @@ void unic_kio_node_want(struct unic_kio_node *n)
 /* ---------------------------------------------- requests and their answers */
 
 bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
-		  uint32_t link, uint32_t at)
+		  uint32_t tail, uint32_t link, uint32_t at)
 {
-	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
+				    .tail_bytes = unic_to_le32(tail) };
 	uint32_t i;
 
 	for (i = 0; n->ask[i].op;)
@@ -74,7 +87,8 @@ bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 					   .at = (uint8_t)at };
 	hdr.seq = unic_to_le32(n->seq);
 	memcpy(rec, &hdr, sizeof(hdr));
-	return unic_host_request(n->config.host, &n->core, rec, UNIC_CTL_BYTES);
+	return unic_host_request(n->config.host, &n->core, rec,
+				 UNIC_CTL_BYTES + tail);
 }
 
 /* Called by the driver in the middle of something: looked at later. */
@@ -103,28 +117,30 @@ static bool ask_hello(struct unic_kio_node *n)
 	struct unic_ctl_hello r = { .version = unic_to_le32(UNIC_CTL_VERSION),
 				    .name = "kio" };
 
-	return unic_kio_ask(n, UNIC_CTL_HELLO, &r, 0, 0);
+	return unic_kio_ask(n, UNIC_CTL_HELLO, &r, 0, 0, 0);
 }
 
 static bool ask_pd(struct unic_kio_node *n)
 {
 	struct unic_ctl_plain r = { 0 };
 
-	return unic_kio_ask(n, UNIC_CTL_PD_ALLOC, &r, 0, 0);
+	return unic_kio_ask(n, UNIC_CTL_PD_ALLOC, &r, 0, 0, 0);
 }
 
 static bool ask_region(struct unic_kio_node *n)
 {
+	const struct unic_kio_config *c = &n->config;
+	uint64_t bytes = c->mem ? c->bus_bytes : unic_kio_ring_bytes(true);
 	struct unic_ctl_mr_reg r = {
-		.iova = unic_to_le64(unic_kio_ring_bus(&n->ring)),
-		.length = unic_to_le64(unic_kio_ring_length()),
+		.iova = unic_to_le64(c->mem ? c->bus_first : n->ring.bus),
+		.length = unic_to_le64(bytes),
 		.pd = unic_to_le32(n->pd),
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.mr_class = UNIC_CLASS_CONTROL,
 		.residency = UNIC_PHYSICAL,
 	};
 
-	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0);
+	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0, 0);
 }
 
 static bool ask_cq(struct unic_kio_node *n)
@@ -132,7 +148,7 @@ static bool ask_cq(struct unic_kio_node *n)
 	struct unic_ctl_cq_create r = { .mr = unic_to_le32(n->mr) };
 
 	unic_kio_ring_cq(&n->ring, &r);
-	return unic_kio_ask(n, UNIC_CTL_CQ_CREATE, &r, 0, 0);
+	return unic_kio_ask(n, UNIC_CTL_CQ_CREATE, &r, 0, 0, 0);
 }
 
 static bool ask_listen(struct unic_kio_node *n)
@@ -140,7 +156,7 @@ static bool ask_listen(struct unic_kio_node *n)
 	struct unic_ctl_listen r = { .service =
 					     unic_to_le64(UNIC_KIO_SERVICE) };
 
-	return unic_kio_ask(n, UNIC_CTL_LISTEN, &r, 0, 0);
+	return unic_kio_ask(n, UNIC_CTL_LISTEN, &r, 0, 0, 0);
 }
 
 static void set_up(struct unic_kio_node *n)
@@ -173,6 +189,22 @@ static void set_up(struct unic_kio_node *n)
 	n->asked = steps[n->step](n);
 }
 
+/* The queues lie where the user says, else behind the pages of the slot. */
+static void init_ring(struct unic_kio_node *n)
+{
+	const struct unic_kio_config *c = &n->config;
+	uint32_t slot = n->core.slot;
+	uint8_t *pages = c->slot_mem[slot];
+
+	if (c->mem)
+		unic_kio_ring_init(&n->ring, c->os, pages, slot, c->mem, c->bus,
+				   false);
+	else
+		unic_kio_ring_init(&n->ring, c->os, pages, slot,
+				   pages + SLOT_MEM,
+				   ((uint64_t)slot << 48) + SLOT_MEM, true);
+}
+
 static void set_up_failed(struct unic_kio_node *n, uint32_t status)
 {
 	if (n->why != status)
@@ -197,9 +229,7 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	}
 	switch (n->step) {
 	case STEP_HELLO:
-		unic_kio_ring_init(&n->ring, n->config.os,
-				   n->config.slot_mem[n->core.slot],
-				   n->core.slot);
+		init_ring(n);
 		break;
 	case STEP_PD:
 		n->pd = unic_from_le32(r.id);
@@ -226,7 +256,7 @@ static void lost(struct unic_kio_node *n)
 	n->taken = n->replies;
 	memset(n->ask, 0, sizeof(n->ask));
 	n->retry_ns = n->now_ns;
-	unic_kio_link_lost(n);
+	unic_kio_link_lost(n, -ENOLINK);
 }
 
 /* We know not any more what became of what: another slot. */
@@ -403,21 +433,29 @@ static void user_done(struct unic_kio *io, int status, uint32_t bytes)
 	user->node->done(user, status, bytes);
 }
 
+int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
+			uint32_t ipv4)
+{
+	int link;
+
+	if (io->op == UNIC_KIO_WRITE && io->pieces > UNIC_KIO_GATHER)
+		return -EINVAL;
+	link = unic_kio_link_of(n, ipv4);
+	return link < 0 ? link : unic_kio_start(&n->client[link], io);
+}
+
 int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4)
 {
 	struct unic_kio_node *n = user->node;
 	struct unic_kio *io = &user->io;
-	int link = unic_kio_link_of(n, ipv4);
 
-	if (link < 0)
-		return link;
 	io->pieces = !!io->len;
 	io->piece[0] = (struct unic_token_piece){
 		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, user->buf)),
 		.len = unic_to_le32(io->len),
 	};
 	io->done = user_done;
-	return unic_kio_start(&n->client[link], io);
+	return unic_kio_node_start(n, io, ipv4);
 }
 
 uint32_t unic_kio_node_status(const struct unic_kio_node *n, uint32_t ipv4)

@@ -31,7 +31,12 @@ struct unic_kio_config {
 	struct unic_host *host;
 	void *const *slot_mem; /* as in struct unic_host_config */
 	uint64_t slot_bytes;
-	uint32_t pid;		      /* the driver's */
+	void *mem; /* unic_kio_ring_bytes(false) for the queues, at bus address
+		    * `bus`; NULL: they lie in the slot, with buffers */
+	uint64_t bus;
+	uint64_t bus_first,
+		bus_bytes; /* with `mem`: what pieces may be, it too */
+	uint32_t pid;	   /* the driver's */
 	struct unic_kio_store *store; /* what is exported; NULL: nothing */
 };
 
@@ -118,6 +123,10 @@ void unic_kio_node_init(struct unic_kio_node *n,
  * access layer forgets us. */
 void unic_kio_node_fini(struct unic_kio_node *n);
 
+/** unic_kio_node_gone() - there is no NIC any more, nor a driver to be asked: all
+ * I/Os end, -ENODEV, and none is begun. */
+void unic_kio_node_gone(struct unic_kio_node *n);
+
 /** unic_kio_node_want() - set up the slot, if that has not happened. */
 void unic_kio_node_want(struct unic_kio_node *n);
 
@@ -140,6 +149,13 @@ void unic_kio_user_put(struct unic_kio_user *user);
  * -EINVAL; -EBUSY: connected to too many others that are in use.
  */
 int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4);
+
+/**
+ * unic_kio_node_start() - begin an I/O that is the caller's own, with pieces, of a
+ * WRITE no more than UNIC_KIO_GATHER. 0, and io->done() follows; -EINVAL; -EBUSY.
+ */
+int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
+			uint32_t ipv4);
 
 /** unic_kio_node_status() - why nothing goes to @ipv4, as a status of the driver: of
  * our slot, or of the last connection; 0: connected, or not tried yet. */

@@ -6,7 +6,7 @@
 #define MSG_BYTES   512u /* between two message buffers */
 #define RING_BYTES  (UNIC_KIO_SLOTS * UNIC_SLOT_BYTES)
 #define MSGS_BYTES  (UNIC_KIO_SLOTS * MSG_BYTES)
-#define CQ_OFF	    (UNIC_SLOT_FRAMES * PAGE)
+#define CQ_OFF	    0u
 #define CQ_BYTES    (UNIC_KIO_CQES * 32u)
 #define LINKS_OFF   (CQ_OFF + CQ_BYTES)
 #define LINK_BYTES  (2u * (RING_BYTES + MSGS_BYTES))
@@ -28,25 +28,14 @@ static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
 	return tag | at << 8 | link << 16 | (uint64_t)pos << 32;
 }
 
-uint64_t unic_kio_ring_bytes(void)
+uint64_t unic_kio_ring_bytes(bool buffers)
 {
-	return END_OFF;
-}
-
-uint64_t unic_kio_ring_length(void)
-{
-	return END_OFF - CQ_OFF;
+	return buffers ? END_OFF : BUFFERS_OFF;
 }
 
 uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p)
 {
-	return (uint64_t)r->slot << 48 |
-	       (uint64_t)((const uint8_t *)p - r->mem);
-}
-
-uint64_t unic_kio_ring_bus(const struct unic_kio_ring *r)
-{
-	return unic_kio_ring_at(r, r->mem + CQ_OFF);
+	return r->bus + (uint64_t)((const uint8_t *)p - r->mem);
 }
 
 static uint8_t *part(const struct unic_kio_ring *r, uint32_t link, uint32_t off)
@@ -83,18 +72,21 @@ static struct unic_cqe *cqe_at(const struct unic_kio_ring *r, uint32_t n)
 	return &ring[n % UNIC_KIO_CQES];
 }
 
-void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os, void *mem,
-			uint32_t slot)
+void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
+			void *slot_mem, uint32_t slot, void *mem, uint64_t bus,
+			bool buffers)
 {
-	const struct unic_db_page *db = mem;
+	const struct unic_db_page *db = slot_mem;
 	uint32_t fifo = unic_from_le32(UNIC_LOAD(db->fifo_seq));
 
 	memset(r, 0, sizeof(*r));
 	r->os = os;
-	r->mem = mem;
+	r->slot_mem = slot_mem;
 	r->slot = slot;
+	r->mem = mem;
+	r->bus = bus;
 	r->fifo = fifo;
-	r->free = UINT32_MAX;
+	r->free = buffers ? UINT32_MAX : 0;
 	memset(r->mem + CQ_OFF, 0, CQ_BYTES);
 }
 
@@ -102,7 +94,7 @@ void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os, void *mem,
 
 static struct unic_db_tail *row(const struct unic_kio_ring *r, uint32_t n)
 {
-	struct unic_db_page *db = (void *)r->mem;
+	struct unic_db_page *db = (void *)r->slot_mem;
 
 	return &db->tail[n];
 }
@@ -112,8 +104,8 @@ static void ring(struct unic_kio_ring *r, enum unic_db_kind kind, uint32_t n,
 		 uint32_t value)
 {
 	const struct unic_nic_page *np =
-		(void *)(r->mem + UNIC_SLOT_NIC_PAGE * PAGE);
-	struct unic_db_page *db = (void *)r->mem;
+		(void *)(r->slot_mem + UNIC_SLOT_NIC_PAGE * PAGE);
+	struct unic_db_page *db = (void *)r->slot_mem;
 
 	UNIC_STORE(db->fifo[r->fifo++ % UNIC_DB_FIFO],
 		   unic_to_le32(UNIC_DB_WORD(kind, n, value & 0xffff)));
@@ -130,7 +122,7 @@ void unic_kio_ring_cq(const struct unic_kio_ring *r,
 		      struct unic_ctl_cq_create *cmd)
 {
 	memset(row(r, CQ_ROW), 0, sizeof(struct unic_db_tail));
-	cmd->iova = unic_to_le64(unic_kio_ring_bus(r));
+	cmd->iova = unic_to_le64(unic_kio_ring_at(r, cqe_at(r, 0)));
 	cmd->entries = unic_to_le32(UNIC_KIO_CQES);
 	cmd->db_index = unic_to_le32(CQ_ROW);
 }
@@ -195,27 +187,38 @@ void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link, uint32_t at)
 
 /* --------------------------------------------------------------------- posts */
 
-/* The next send slot with its message filled in, or NULL. */
+/* A request of so many SGEs takes so many slots. */
+static uint32_t slots_of(uint32_t sges)
+{
+	return sges > UNIC_SQ_SGE_BASE ? 2 : 1;
+}
+
+/* The next send slot with its message filled in, for @sges in all; or NULL. */
 static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
-				     const struct unic_kio_msg *msg)
+				     const struct unic_kio_msg *msg,
+				     uint32_t sges)
 {
 	uint32_t n = r->link[link].posted;
 	struct unic_sq_slot *s = &sq(r, link)[n % UNIC_KIO_SLOTS];
 	uint8_t *out = msg_out(r, link, n % UNIC_KIO_SLOTS);
 
-	if (!r->link[link].live || n - r->link[link].done >= UNIC_KIO_SLOTS)
+	if (!r->link[link].live ||
+	    n + slots_of(sges) - r->link[link].done > UNIC_KIO_SLOTS)
 		return NULL;
 	memcpy(out, msg, sizeof(*msg));
-	*s = (struct unic_sq_slot){ .flags = UNIC_WR_SIGNALED, .num_sge = 1 };
+	*s = (struct unic_sq_slot){ .flags = UNIC_WR_SIGNALED,
+				    .num_sge = (uint8_t)sges };
 	s->sge[0] = sge(r, out, sizeof(*msg));
 	return s;
 }
 
+/* Its completion names the last of its slots. */
 static void slot_post(struct unic_kio_ring *r, uint32_t link,
 		      struct unic_sq_slot *s, uint32_t tag, uint32_t at)
 {
-	uint32_t n = r->link[link].posted++;
+	uint32_t n = r->link[link].posted + slots_of(s->num_sge) - 1;
 
+	r->link[link].posted = n + 1;
 	s->wr_id = unic_to_le64(wr_id(tag, at, link, n));
 	UNIC_STORE(row(r, QP_ROW(link))->sq, unic_to_le32(n + 1));
 	ring(r, UNIC_DB_SQ, QP_ROW(link), n + 1);
@@ -226,7 +229,7 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 			uint32_t name_bytes)
 {
 	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS;
-	struct unic_sq_slot *s = slot_get(r, link, msg);
+	struct unic_sq_slot *s = slot_get(r, link, msg, 1);
 
 	if (!s)
 		return false;
@@ -238,21 +241,38 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 	return true;
 }
 
-bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
-			const struct unic_kio_msg *msg, uint32_t token,
-			uint64_t key, const void *buf, uint32_t bytes,
-			enum unic_kio_tag tag, uint32_t at)
+/* The first lies in the base slot, the others in the one behind it. */
+static void gather(const struct unic_kio_ring *r, uint32_t link,
+		   struct unic_sq_slot *s, const struct unic_kio_data *data)
 {
-	struct unic_sq_slot *s = slot_get(r, link, msg);
+	uint32_t i, n = r->link[link].posted + 1;
+	struct unic_sq_ext *ext = (void *)&sq(r, link)[n % UNIC_KIO_SLOTS];
+
+	for (i = 0; i < data->pieces; i++) {
+		const struct unic_token_piece *p = &data->piece[i];
+
+		*(i ? &ext->sge[i - 1] : &s->sge[1]) = (struct unic_sge){
+			.iova = p->bus,
+			.len = p->len,
+			.lkey = unic_to_le32(r->stag),
+		};
+	}
+}
+
+bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
+			const struct unic_kio_msg *msg,
+			const struct unic_kio_data *data, enum unic_kio_tag tag,
+			uint32_t at)
+{
+	struct unic_sq_slot *s = slot_get(r, link, msg, 1 + data->pieces);
 
 	if (!s)
 		return false;
 	s->opcode = UNIC_WR_TOKEN;
-	s->num_sge = 2;
 	s->ctrl_len = unic_to_le32(sizeof(*msg));
-	s->remote = unic_to_le64(key);
-	s->rkey = unic_to_le32(token);
-	s->sge[1] = sge(r, buf, bytes);
+	s->remote = unic_to_le64(data->key);
+	s->rkey = unic_to_le32(data->token);
+	gather(r, link, s, data);
 	slot_post(r, link, s, tag, at);
 	return true;
 }
@@ -350,3 +370,5 @@ void unic_kio_ring_put(struct unic_kio_ring *r, void *buf)
 }
 
 _Static_assert(UNIC_KIO_BUFFERS == 32, "a bit of a word for each buffer");
+_Static_assert(sizeof(struct unic_sq_ext) == sizeof(struct unic_sq_slot),
+	       "an extension takes the place of a slot");

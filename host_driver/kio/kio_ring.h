@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_ring.h - the memory of the driver's own process slot, and the queues in it.
+ * kio_ring.h - the driver's own queues, and the memory that they lie in.
  *
  * Secret: where everything lies, and how the NIC is told. One completion queue for
  * all links; a link has a send and a receive ring with a message buffer for each of
- * their slots; behind them the buffers for data. All are named by bus address, in
- * one physical region, so none of it takes a TLB entry (memory.md section 8).
- *
- *   page 0..2   doorbell page, NIC page, upcall ring (abi/unic_queue.h)
- *        3..    completion queue; rings and messages of each link; buffers
+ * their slots; behind them the buffers for data, if there are any. All are named by
+ * bus address, in one physical region, so none of it takes a TLB entry (memory.md
+ * section 8). Doorbell page and NIC page are those of the driver's process slot.
  *
  * What the NIC writes is checked before it is believed.
  */
@@ -26,6 +24,8 @@
 #define UNIC_KIO_SLOTS	 64u   /* of a send or receive ring */
 #define UNIC_KIO_CQES	 2048u /* a completion for each slot there is, and more */
 #define UNIC_KIO_BUFFERS 32u   /* of UNIC_KIO_MAX bytes */
+#define UNIC_KIO_GATHER \
+	(UNIC_SQ_SGE_MAX - 1u) /* pieces that data can be sent from */
 
 /* Whose send it is; with the place in its window. */
 enum unic_kio_tag {
@@ -37,13 +37,15 @@ enum unic_kio_tag {
 
 struct unic_kio_ring {
 	struct unic_os *os;
-	uint8_t *mem;	/* the slot's */
-	uint32_t slot;	/* its number */
-	uint32_t stag;	/* of the region */
-	uint32_t fifo;	/* doorbell words written */
-	uint32_t cq_ci; /* completions read */
-	uint32_t armed; /* cq_ci at which we asked to be rung, plus 1 */
-	uint32_t bad;	/* completions of nothing */
+	uint8_t *slot_mem; /* first page of the driver's slot */
+	uint8_t *mem;	   /* of the queues */
+	uint64_t bus;	   /* ... its bus address */
+	uint32_t slot;	   /* number of the slot */
+	uint32_t stag;	   /* of the region */
+	uint32_t fifo;	   /* doorbell words written */
+	uint32_t cq_ci;	   /* completions read */
+	uint32_t armed;	   /* cq_ci at which we asked to be rung, plus 1 */
+	uint32_t bad;	   /* completions of nothing */
 	struct {
 		uint32_t qpn;
 		uint32_t posted, done; /* send slots */
@@ -64,18 +66,15 @@ struct unic_kio_done {
 	uint32_t token, payload; /* RECV of a tagged message */
 };
 
-/** unic_kio_ring_bytes() - of a slot, at least. */
-uint64_t unic_kio_ring_bytes(void);
+/** unic_kio_ring_bytes() - of their memory, with buffers or without. */
+uint64_t unic_kio_ring_bytes(bool buffers);
 
-/** unic_kio_ring_init() - the rings of slot @slot, whose memory is @mem: nothing
- * is posted, all buffers are free. */
-void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os, void *mem,
-			uint32_t slot);
-
-/** unic_kio_ring_bus() - bus address of the first byte of the region. */
-uint64_t unic_kio_ring_bus(const struct unic_kio_ring *r);
-/** unic_kio_ring_length() - bytes of the region. */
-uint64_t unic_kio_ring_length(void);
+/** unic_kio_ring_init() - nothing is posted, all buffers are free. @slot_mem: the
+ * pages of process slot @slot; @mem: unic_kio_ring_bytes(@buffers) at bus address
+ * @bus. */
+void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
+			void *slot_mem, uint32_t slot, void *mem, uint64_t bus,
+			bool buffers);
 
 /** unic_kio_ring_cq() - fill in the addresses of a CQ_CREATE. */
 void unic_kio_ring_cq(const struct unic_kio_ring *r,
@@ -98,12 +97,20 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 			const struct unic_kio_msg *msg, const void *name,
 			uint32_t name_bytes);
 
-/** unic_kio_ring_data() - @bytes of @buf to a token of the peer, @msg as control
- * part; the completion has @tag and @at. False: no room. */
+/* Bytes for a token of the peer. */
+struct unic_kio_data {
+	const struct unic_token_piece *piece;
+	uint32_t pieces; /* UNIC_KIO_GATHER at most */
+	uint32_t token;
+	uint64_t key;
+};
+
+/** unic_kio_ring_data() - send @data, @msg as control part; the completion has
+ * @tag and @at. False: no room. */
 bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
-			const struct unic_kio_msg *msg, uint32_t token,
-			uint64_t key, const void *buf, uint32_t bytes,
-			enum unic_kio_tag tag, uint32_t at);
+			const struct unic_kio_msg *msg,
+			const struct unic_kio_data *data, enum unic_kio_tag tag,
+			uint32_t at);
 
 /** unic_kio_ring_poll() - the next completion. False: none. */
 bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out);
@@ -118,7 +125,7 @@ bool unic_kio_ring_rest(struct unic_kio_ring *r);
 void *unic_kio_ring_get(struct unic_kio_ring *r);
 void unic_kio_ring_put(struct unic_kio_ring *r, void *buf);
 
-/** unic_kio_ring_at() - bus address of @p, which lies in the region. */
+/** unic_kio_ring_at() - bus address of @p, which lies in that memory. */
 uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p);
 
 /**

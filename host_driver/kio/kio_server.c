@@ -16,6 +16,12 @@ void unic_kio_server_init(struct unic_kio_server *s,
 
 /* --------------------------------------------------------------------- jobs */
 
+static bool has_bytes(uint8_t op)
+{
+	return op == UNIC_KIO_READ || op == UNIC_KIO_LIST ||
+	       op == UNIC_KIO_WRITE;
+}
+
 static void job_free(struct unic_kio_server *s, struct unic_kio_job *job)
 {
 	if (job->buf)
@@ -121,7 +127,7 @@ static bool serve(struct unic_kio_server *s, uint32_t at)
 		finish(s, job, -ENODEV, 0);
 		return true;
 	}
-	if (job->ask.op != UNIC_KIO_STAT && job->ask.op != UNIC_KIO_CUT) {
+	if (has_bytes(job->ask.op)) {
 		job->buf = s->link->buf_get(s);
 		if (!job->buf)
 			return false;
@@ -231,10 +237,9 @@ static bool name_good(const char *name, uint32_t bytes)
 static bool ask_good(const struct unic_kio_msg *ask, const char *name)
 {
 	uint32_t len = unic_from_le32(ask->len);
-	bool bytes = ask->op != UNIC_KIO_STAT && ask->op != UNIC_KIO_CUT;
 
 	return !ask->rsvd[0] && !ask->rsvd[1] && !unic_from_le32(ask->rsvd2) &&
-	       bytes == !!len && len <= UNIC_KIO_MAX &&
+	       has_bytes(ask->op) == !!len && len <= UNIC_KIO_MAX &&
 	       unic_from_le64(ask->offset) <= (uint64_t)INT64_MAX - len &&
 	       name_good(name, ask->name_bytes);
 }

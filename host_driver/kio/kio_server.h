@@ -11,7 +11,7 @@
  *   WRITE        WAIT -> TOKEN -> GRANTED -> STORE -> free
  *                 ^        |         +-> CANCEL -> free (late, refused, no link)
  *                 +--------+ (no token)
- *   STAT, CUT    WAIT -> STORE -> free
+ *   the others   WAIT -> STORE -> free
  *
  * Files are slow, perhaps, and a connection may end meanwhile: what comes of a job
  * that is gone is dropped.
@@ -21,13 +21,8 @@
 #ifndef UNIC_KIO_SERVER_H
 #define UNIC_KIO_SERVER_H
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "unic_kio.h"
+#include "unic_os.h"
 
 struct unic_kio_server;
 

@@ -136,6 +136,8 @@ static int on_file(const struct unicd_files *f, uint8_t op, int at,
 		return fd;
 	if (op == UNIC_KIO_CUT)
 		n = ftruncate(fd, (off_t)offset) ? -errno : 0;
+	else if (op == UNIC_KIO_SYNC)
+		n = fsync(fd) ? -errno : 0;
 	else if (len)
 		n = move(fd, op, buf, len, offset);
 	if (n >= 0 && fstat(fd, &st))

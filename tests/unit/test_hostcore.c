@@ -2061,6 +2061,40 @@ static void end_of_a_token_whose_index_is_used_again(void **state)
 	fake_delete(f);
 }
 
+/* Pieces have bus addresses: the driver's own client names them, no process. */
+static void pieces_are_for_the_driver(void **state)
+{
+	struct {
+		struct unic_ctl_token_alloc r;
+		struct unic_token_piece piece[2];
+	} m = { .r = { .length = unic_to_le32(8),
+		       .flags = unic_to_le32(UNIC_TOKEN_F_PIECES) } };
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(UNIC_CTL_TOKEN_ALLOC),
+				    .tail_bytes = unic_to_le32(32) };
+	struct unic_cmd_token_alloc cmd;
+	struct fake *f = fake_new();
+	uint32_t i, sent;
+
+	(void)state;
+	m.r.mr = unic_to_le32(region(f, 4));
+	for (i = 0; i < 3; i++) { /* a process; the driver; without the flag */
+		f->client.kernel = i == 1;
+		if (i == 2)
+			m.r.flags = unic_to_le32(0);
+		memset(f->last[UNIC_CMD_TOKEN_ALLOC], 0, 64);
+		f->os.replies = 0;
+		memcpy(&m.r.hdr, &hdr, sizeof(hdr));
+		assert_true(
+			unic_host_request(f->host, &f->client, &m, sizeof(m)));
+		settle(f);
+		memcpy(&cmd, f->last[UNIC_CMD_TOKEN_ALLOC], sizeof(cmd));
+		sent = unic_from_le32(cmd.pieces);
+		assert_int_equal(sent, i == 1 ? 2 : 0);
+		assert_int_equal(reply_status(f), i == 1 ? 0 : UNIC_ST_INVALID);
+	}
+	fake_delete(f);
+}
+
 /* The same, for a cancel that finds the index in other hands. */
 static void end_of_a_token_that_a_cancel_did_not_find(void **state)
 {
@@ -3742,6 +3776,7 @@ int main(void)
 		cmocka_unit_test(mapped_slot_is_left_alone),
 		cmocka_unit_test(frames_stay_pinned_till_the_end_of_a_reset),
 		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
+		cmocka_unit_test(pieces_are_for_the_driver),
 		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
 		cmocka_unit_test_setup_teardown(
 			kept_region_is_restored_with_its_stag, keep, no_keep),

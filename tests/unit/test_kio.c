@@ -4,6 +4,7 @@
  * real NICs, with all of their memory named by bus addresses.
  */
 #include "kio_client.h"
+#include "kio_ring.h"
 #include "kio_server.h"
 #include "rig_kernel.h"
 #include "unit.h"
@@ -57,7 +58,8 @@ static int run_task(struct unic_kio_task *t, uint8_t *p)
 	t->size = FILE_END;
 	if (!t->name_bytes || *t->name == '?')
 		return -ENOENT;
-	if (t->op == UNIC_KIO_CUT || t->op == UNIC_KIO_STAT)
+	if (t->op == UNIC_KIO_CUT || t->op == UNIC_KIO_STAT ||
+	    t->op == UNIC_KIO_SYNC)
 		return 0;
 	if (t->op == UNIC_KIO_WRITE) {
 		assert_true(t->offset + t->len <= sizeof(written));
@@ -787,7 +789,10 @@ static void others_have_no_bytes(void **state)
 	start(1, UNIC_KIO_CUT, 's', 77, 0, 0);
 	start(2, UNIC_KIO_CUT, '?', 77, 0, 0);
 	start(3, UNIC_KIO_WRITE, '?', 0, 100, 1);
-	run(4);
+	start(4, UNIC_KIO_SYNC, 's', 0, 0, 0);
+	run(5);
+	assert_int_equal(status[4], 0);
+	assert_int_equal(io[4].size, FILE_END);
 	assert_int_equal(status[0], 0);
 	assert_int_equal(io[0].size, FILE_END);
 	assert_int_equal(status[1], 0);
@@ -900,7 +905,7 @@ static void reset_ends_all(void **state)
 		      1);
 	commands();
 	rig_run2(&ra, &rb, MS);
-	unic_kio_lost(&client);
+	unic_kio_lost(&client, -ENOLINK);
 	assert_int_equal(finished, UNIC_KIO_WINDOW);
 	assert_int_equal(client.busy, 0);
 	unic_kio_server_down(&server, true);
@@ -1128,6 +1133,101 @@ static void wrong_requests(void **state)
 	assert_int_equal(client.busy, 0);
 }
 
+/* ---------------------------------------------------------------- the queues */
+
+void unic_os_ring_slot(struct unic_os *os, uint32_t slot)
+{
+	(void)os;
+	(void)slot;
+}
+
+/* What is sent from @pieces pieces: @at is the slot it begins in. */
+static void expect_gathered(struct unic_kio_ring *r, uint32_t at,
+			    uint32_t pieces)
+{
+	struct unic_token_piece piece[UNIC_KIO_GATHER];
+	struct unic_kio_data data = {
+		.piece = piece, .pieces = pieces, .token = 7, .key = 8
+	};
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA };
+	struct unic_ctl_qp_create where = { 0 };
+	const struct unic_sq_slot *sq;
+	const struct unic_sge *sge;
+	uint32_t i;
+
+	unic_kio_ring_qp(r, 1, &where);
+	sq = (void *)(r->mem + unic_from_le64(where.sq_iova) - r->bus);
+	for (i = 0; i < pieces; i++)
+		piece[i] = (struct unic_token_piece){
+			.bus = unic_to_le64(0x10000ull * (i + 1)),
+			.len = unic_to_le32(512 * (i + 1)),
+		};
+	assert_true(
+		unic_kio_ring_data(r, 1, &msg, &data, UNIC_KIO_TAG_CLIENT, 3));
+	assert_int_equal(sq[at % 64].num_sge, 1 + pieces);
+	assert_int_equal(unic_from_le64(sq[at % 64].remote), 8);
+	for (i = 0; i < pieces; i++) {
+		sge = i ? (const void *)&sq[(at + 1) % 64]
+			: &sq[at % 64].sge[1];
+		sge += i ? i - 1 : 0;
+		assert_int_equal(unic_from_le64(sge->iova), 0x10000 * (i + 1));
+		assert_int_equal(unic_from_le32(sge->len), 512 * (i + 1));
+		assert_int_equal(unic_from_le32(sge->lkey), r->stag);
+	}
+}
+
+/* The NIC says that the request that ended with slot @last is done. */
+static void complete(struct unic_kio_ring *r, uint32_t n, uint64_t wr_id)
+{
+	struct unic_ctl_cq_create where = { 0 };
+	struct unic_kio_done done;
+	struct unic_cqe *cqe;
+
+	unic_kio_ring_cq(r, &where);
+	cqe = (void *)(r->mem + unic_from_le64(where.iova) - r->bus);
+	cqe[n] = (struct unic_cqe){ .wr_id = unic_to_le64(wr_id),
+				    .opcode = UNIC_WC_TOKEN,
+				    .qpn = unic_to_le32(5),
+				    .seq = unic_to_le32(n + 1) };
+	assert_true(unic_kio_ring_poll(r, &done));
+	assert_int_equal(done.tag, UNIC_KIO_TAG_CLIENT);
+	assert_int_equal(done.at, 3);
+}
+
+/* Data in more pieces than a slot names take a slot more, over the end of the
+ * ring, too; and both are free again with the one completion. */
+static void data_in_pieces(void **state)
+{
+	static _Alignas(64) uint8_t slot[3 * 4096];
+	void *mem = test_malloc(unic_kio_ring_bytes(false));
+	struct unic_token_piece one = { .len = unic_to_le32(4) };
+	struct unic_kio_data data = { .piece = &one, .pieces = 1 };
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA };
+	struct unic_kio_ring r;
+	uint32_t at = 0, n = 0, last;
+
+	(void)state;
+	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
+	assert_null(unic_kio_ring_get(&r)); /* no buffers */
+	r.stag = 99;
+	unic_kio_ring_up(&r, 1, 5);
+	while (at < 200) {
+		uint32_t pieces = 1 + n % UNIC_KIO_GATHER;
+
+		expect_gathered(&r, at, pieces);
+		last = at + (pieces > 1);
+		at = last + 1;
+		complete(&r, n++,
+			 UNIC_KIO_TAG_CLIENT | 3u << 8 | 1u << 16 |
+				 (uint64_t)last << 32);
+	}
+	for (n = 0;
+	     unic_kio_ring_data(&r, 1, &msg, &data, UNIC_KIO_TAG_CLIENT, 3);)
+		n++;
+	assert_int_equal(n, 64);
+	test_free(mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1152,6 +1252,7 @@ int main(void)
 		cmocka_unit_test_setup(too_many_requests, up),
 		cmocka_unit_test_setup(random_messages, up),
 		cmocka_unit_test_setup(wrong_requests, up),
+		cmocka_unit_test(data_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
