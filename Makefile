@@ -87,7 +87,8 @@ INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
 # The image of the instruction counts: that of virt has no name, and all have its
 # sizes of tables.
 BENCH     := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))
-YARD      := $(addprefix tests/bench/,yard.c mbox_bench.c verbs_bench.c)
+YARD      := $(addprefix tests/bench/,yard.c driver.c mbox_bench.c miss_bench.c \
+	reg_bench.c verbs_bench.c)
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
@@ -448,10 +449,12 @@ $(B)/bin/unic-pool: LIBS := $(SANITIZE)
 # pair.c is for tests that need a wire, which the rig there does not have.
 $(B)/$(BENCH)/insn.elf: $(call objects,$(BENCH),$(INSN) $(BOARD_COPY_SRCS) $(FIRMWARE) \
 	$(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
-YARD_PROGS := $(B)/bin/mbox-bench $(B)/bin/verbs-bench
-$(B)/bin/mbox-bench: $(call objects,host,$(filter-out %verbs_bench.c,$(YARD)))
-$(B)/bin/verbs-bench: $(call objects,host,$(filter-out %mbox_bench.c,$(YARD))) \
-	$(B)/lib/libunic.a
+# Some are a driver themselves, the others a process of unicd.
+YARD_PROGS := $(addprefix $(B)/bin/,mbox-bench miss-bench reg-bench verbs-bench)
+$(addprefix $(B)/bin/,mbox-bench miss-bench): $(B)/bin/%-bench: \
+	$(B)/host/tests/bench/%_bench.o $(addprefix $(B)/host/tests/bench/,driver.o yard.o)
+$(addprefix $(B)/bin/,reg-bench verbs-bench): $(B)/bin/%-bench: \
+	$(B)/host/tests/bench/%_bench.o $(B)/host/tests/bench/yard.o $(B)/lib/libunic.a
 SURVIVOR := tests/qemu/survivor.c
 $(B)/bin/survivor: $(call objects,host,$(SURVIVOR)) $(B)/lib/libunic.a
 
@@ -677,8 +680,8 @@ demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=residen
 soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
 	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))
-bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## figures and a table
-	@tests/bench/bench.py && echo "$@: ok"
+bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## [PART=whole|serial|miss|reg] figures and a table
+	@tests/bench/bench.py $(if $(PART),--part $(PART)) && echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
 models: ## Spin: the models of docs/MODELS.md in full, and all their mutants

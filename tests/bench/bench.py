@@ -3,15 +3,15 @@
 """`make bench`: figures of whole systems, each beside its yardstick of the same
 run. Writes build/bench/bench.json and prints a table.
 
-Per board and link: command round trip (mbox-bench), small WRITEs per second,
-latency polled and blocked, bulk bytes per second, processor time per operation
-(verbs-bench), and what an idle NIC costs. The machine drifts, so ratios are the
-figures; absolute numbers are only printed beside them.
+Whole systems, per board and link: command round trip (mbox-bench), small WRITEs
+per second, latency polled and blocked, bulk bytes per second, processor time per
+operation (verbs-bench), and what an idle NIC costs. Then the serial link, and what
+memory costs, per board (memory.py). The machine drifts, so ratios are the figures;
+absolute numbers are only printed beside them.
 """
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
 import hosts  # noqa: E402
+import memory  # noqa: E402
 
 OUT = os.path.join(ROOT, "build", "bench")
 IDLE_S = 4.0
@@ -40,14 +41,6 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def program(name, *args, timeout=300):
-    r = subprocess.run([os.path.join(ROOT, "build", "bin", name), *args],
-                       capture_output=True, text=True, timeout=timeout)
-    if r.returncode:
-        raise hosts.Failure(f"{name}: {r.stderr.strip()}")
-    return json.loads(r.stdout)
-
-
 def measure(board, link):
     at = (0,) if link == "self" else (0, 1)
     with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
@@ -57,7 +50,7 @@ def measure(board, link):
             for host in at:
                 rig.start_nic(host, show=False)
             time.sleep(0.5)
-            result = program("mbox-bench", rig.path("bus0"))
+            result = memory.program("mbox-bench", rig.path("bus0"))
             time.sleep(0.2)
             for host in at:
                 rig.start_driver(host)
@@ -70,8 +63,8 @@ def measure(board, link):
             server = rig.start("server", "verbs-bench", rig.socket(at[-1]),
                                "serve", show=False)
             server.expect("ready")
-            result |= program("verbs-bench", rig.socket(0), "run",
-                              hosts.IP[at[-1]])
+            result |= memory.program("verbs-bench", rig.socket(0), "run",
+                                     hosts.IP[at[-1]])
             return result
         finally:
             rig.end()
@@ -93,22 +86,13 @@ def measure_serial():
             server = rig.start("server", "verbs-bench", rig.socket(1),
                                "serve", show=False)
             server.expect("ready")
-            result = program("verbs-bench", rig.socket(0), "slow", hosts.IP[1])
+            result = memory.program("verbs-bench", rig.socket(0), "slow",
+                                    hosts.IP[1])
         finally:
             rig.end()
     for way in ("write", "read"):
         result[f"{way}_percent"] = 100 * result[f"{way}64k_Bps"] / most
     return result
-
-
-def serial_table(r):
-    print(f"\nserial link, lm3s6965evb, {SERIAL_BAUD} baud (64 KiB at a time)"
-          f"{'B/s':>16}{'% of its payload':>20}   goal")
-    for way, text in (("write", "out of the host of the board (WRITE)"),
-                      ("read", "into it (READ)")):
-        v = r[f"{way}_percent"]
-        print(f"{text:56}{r[f'{way}64k_Bps']:>16}{v:>19.1f}"
-              f"{' ' if v >= SERIAL_GOAL else '!'}   >= {SERIAL_GOAL}")
 
 
 # name, unit, how, goal text, is it met
@@ -137,40 +121,59 @@ ROWS = (
 )
 
 
-def table(results):
+SERIAL_ROWS = (
+    ("64 KiB WRITEs, out of the host of the board", "B/s",
+     lambda r: r["write64k_Bps"], None, ""),
+    ("... of the payload that the line carries", "%",
+     lambda r: r["write_percent"], SERIAL_GOAL, ">="),
+    ("64 KiB READs, into it", "B/s", lambda r: r["read64k_Bps"], None, ""),
+    ("... of the payload that the line carries", "%",
+     lambda r: r["read_percent"], SERIAL_GOAL, ">="),
+)
+
+
+def table(rows, results):
     names = list(results)
-    print(f"{'':46}" + "".join(f"{n:>16}" for n in names) + "   goal")
-    for name, unit, how, goal, sign in ROWS:
+    print(f"\n{'':46}" + "".join(f"{n:>16}" for n in names) + "   goal")
+    for name, unit, how, goal, sign in rows:
         cells = ""
         for n in names:
             v = how(results[n])
-            met = (not sign or (v <= goal if sign == "<=" else v >= goal))
-            cells += f"{v:>15.2f}" + (" " if met else "!")
+            met = (not sign or v is None or
+                   (v <= goal if sign == "<=" else v >= goal))
+            cells += ("-" if v is None else f"{v:.2f}").rjust(15)
+            cells += " " if met else "!"
         print(f"{name + ' (' + unit + ')':46}{cells}" +
               (f"   {sign} {goal}" if sign else ""))
-    print("! misses its goal; docs/RESULTS.md says why")
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    ap.add_argument("--only", metavar="BOARD-LINK")
+    ap.add_argument("--only", metavar="BOARD-LINK|BOARD")
+    ap.add_argument("--part", choices=["whole", "serial", *memory.PARTS])
     args = ap.parse_args()
     os.makedirs(OUT, exist_ok=True)
-    results, serial = {}, None
-    for board, link in CASES:
-        name = f"{board}-{link}"
-        if args.only in (None, name):
-            print(f"bench: measuring {name} ...", flush=True)
-            results[name] = measure(board, link)
-    if args.only in (None, SERIAL):
-        print(f"bench: measuring {SERIAL} ...", flush=True)
-        serial = measure_serial()
+    parts = [("whole", ROWS, {f"{b}-{k}": lambda b=b, k=k: measure(b, k)
+                              for b, k in CASES}),
+             ("serial", SERIAL_ROWS, {SERIAL: measure_serial})]
+    parts += [(name, rows, {b: lambda b=b, run=run: run(b)
+                            for b in memory.BOARDS})
+              for name, (rows, run) in memory.PARTS.items()]
+    done = {}
+    for part, rows, cases in parts:
+        results = {}
+        for name, run in cases.items():
+            if args.part in (None, part) and args.only in (None, name):
+                print(f"bench: measuring {part} {name} ...", flush=True)
+                results[name] = run()
+        if results:
+            done[part] = (rows, results)
     with open(os.path.join(OUT, "bench.json"), "w", encoding="ascii") as f:
-        json.dump(results | ({SERIAL: serial} if serial else {}), f, indent=1)
-    if results:
-        table(results)
-    if serial:
-        serial_table(serial)
+        json.dump({part: results for part, (_, results) in done.items()}, f,
+                  indent=1)
+    for rows, results in done.values():
+        table(rows, results)
+    print("! misses its goal; docs/RESULTS.md says why")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@
 #define SLOW_OPS    8u
 #define ROUNDS	    7
 #define OUTSTANDING 32u
+#define LATENCIES   200u
 #define LIMIT_MS    600000
 #define ROUND_NS    200000000.0 /* one measurement takes about this long */
 #define PATIENCE_MS 60000
@@ -204,17 +205,19 @@ static uint32_t reap_some(struct end *e, int blocked)
 	return n;
 }
 
-static double latency_ns(struct end *e, const struct target *t, uint32_t n,
-			 int blocked)
+static double latency_ns(struct end *e, const struct target *t, int blocked)
 {
-	uint64_t start = yard_now_ns();
+	double v[LATENCIES];
+	uint64_t start;
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < LATENCIES; i++) {
+		start = yard_now_ns();
 		post(e, t, UNIC_WR_WRITE, 8, 1);
 		reap_some(e, blocked);
+		v[i] = (double)(yard_now_ns() - start);
 	}
-	return (double)(yard_now_ns() - start) / n;
+	return yard_median(v, LATENCIES);
 }
 
 /* ns per operation, two outstanding, without a processor to itself. */
@@ -242,17 +245,9 @@ static double cpu_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double d = *(const double *)a - *(const double *)b;
-
-	return d < 0 ? -1 : d > 0;
-}
-
 static double median(double *v)
 {
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2];
+	return yard_median(v, ROUNDS);
 }
 
 struct figures {
@@ -274,8 +269,8 @@ static void one_round(struct end *e, const struct target *t, struct figures *f,
 	cpu = cpu_ns();
 	stream_ns(e, t, UNIC_WR_WRITE, 8, 5000);
 	f->cpu[r] = (cpu_ns() - cpu) / 5000;
-	f->polled[r] = latency_ns(e, t, 200, 0);
-	f->blocked[r] = latency_ns(e, t, 200, 1);
+	f->polled[r] = latency_ns(e, t, 0);
+	f->blocked[r] = latency_ns(e, t, 1);
 	for (s = 0; s < 3; s++)
 		f->write[s][r] = sizes[s] * 1e3 /
 				 timed_stream_ns(e, t, UNIC_WR_WRITE, sizes[s]);

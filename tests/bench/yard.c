@@ -13,6 +13,7 @@
 #define LINE_BYTES 128u
 #define CHUNK	   65536u
 #define CHUNKS	   64u
+#define BATCH	   16u /* round trips timed together */
 
 uint64_t yard_now_ns(void)
 {
@@ -40,6 +41,26 @@ static void tell(volatile uint64_t *w, uint64_t v)
 	*w = v;
 }
 
+/* The other side of a yardstick: on another core than whoever keeps to one. */
+static pid_t other_side(void)
+{
+	cpu_set_t ours, rest;
+	pid_t pid = fork();
+	int i, n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (pid < 0)
+		abort();
+	if (pid || sched_getaffinity(0, sizeof(ours), &ours))
+		return pid;
+	CPU_ZERO(&rest);
+	for (i = 0; i < n; i++)
+		if (!CPU_ISSET(i, &ours))
+			CPU_SET(i, &rest);
+	if (CPU_COUNT(&rest)) /* else it may be anywhere anyway */
+		sched_setaffinity(0, sizeof(rest), &rest);
+	return 0;
+}
+
 static void *shared(size_t bytes)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -50,12 +71,33 @@ static void *shared(size_t bytes)
 	return mem;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return d < 0 ? -1 : d > 0;
+}
+
+double yard_part(double *v, unsigned int n, double part)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return v[(unsigned int)(part * n)];
+}
+
+double yard_median(double *v, unsigned int n)
+{
+	return yard_part(v, n, 0.5);
+}
+
 double yard_line_ns(uint64_t rounds)
 {
 	uint8_t *mem = shared(4096);
-	pid_t pid = fork();
-	uint64_t i, t;
+	double *v = calloc(rounds / BATCH, sizeof(*v)), typical;
+	pid_t pid = other_side();
+	uint64_t i, t = 0;
 
+	if (!v || rounds < BATCH)
+		abort();
 	if (pid == 0) {
 		for (i = 1; i <= rounds; i++) {
 			await(word(mem, 0), i);
@@ -63,15 +105,19 @@ double yard_line_ns(uint64_t rounds)
 		}
 		_exit(0);
 	}
-	t = yard_now_ns();
 	for (i = 1; i <= rounds; i++) {
+		if (i % BATCH == 1)
+			t = yard_now_ns();
 		tell(word(mem, 0), i);
 		await(word(mem, 1), i);
+		if (i % BATCH == 0)
+			v[i / BATCH - 1] = (double)(yard_now_ns() - t);
 	}
-	t = yard_now_ns() - t;
 	waitpid(pid, NULL, 0);
 	munmap(mem, 4096);
-	return (double)t / (double)rounds / 2;
+	typical = yard_median(v, (unsigned int)(rounds / BATCH));
+	free(v);
+	return typical / BATCH / 2;
 }
 
 double yard_shm2_mbs(uint64_t chunks)
@@ -84,7 +130,7 @@ double yard_shm2_mbs(uint64_t chunks)
 	if (!priv)
 		abort();
 	memset(priv, 1, CHUNK);
-	pid = fork();
+	pid = other_side();
 	if (pid == 0) {
 		for (i = 0; i < chunks; i++) {
 			await(word(mem, 0), i + 1);

@@ -13,10 +13,17 @@
 /** yard_now_ns() - CLOCK_MONOTONIC. */
 uint64_t yard_now_ns(void);
 
-/** yard_line_ns() - ns per hop over @rounds round trips. */
+/** yard_line_ns() - ns per hop, the median of @rounds round trips (16 at least, and
+ * timed so many at once): of those during which both processes ran. */
 double yard_line_ns(uint64_t rounds);
 
 /** yard_shm2_mbs() - MB/s over @chunks of 64 KiB. */
 double yard_shm2_mbs(uint64_t chunks);
+
+/** yard_median() - of @n values, which are sorted. */
+double yard_median(double *v, unsigned int n);
+
+/** yard_part() - the value below which @part of @n values are; sorts them. */
+double yard_part(double *v, unsigned int n, double part);
 
 #endif /* YARD_H */
