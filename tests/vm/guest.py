@@ -84,6 +84,12 @@ class Guest:
                      f"vectors={bus['vectors']}"]
         return args
 
+    def emulator(self):
+        """Process number of QEMU, below timeout."""
+        with open(f"/proc/{self.qemu.pid}/task/{self.qemu.pid}/children",
+                  encoding="ascii") as f:
+            return int(f.read().split()[0])
+
     # -------------------------------------------------------------- the line
 
     def _read_some(self, until):

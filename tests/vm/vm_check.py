@@ -226,36 +226,33 @@ def test_unload(c):
     must(c.ctl(0, "info")["nic"] == "ready", "not ready again")
 
 
-TESTS = [f for name, f in list(globals().items()) if name.startswith("test_")
-         and callable(f)]
+def tests_of(names):
+    """Names of a module's tests, in their order."""
+    return {name: f for name, f in names.items()
+            if name.startswith("test_") and callable(f)}
 
 
-def name_of(test):
-    return next(n for n, f in globals().items() if f is test)
-
-
-def run_one(c, test):
+def run_one(c, name, test):
     start = time.monotonic()
     try:
         test(c)
         c.same_as_ever()
-        print(f"ok      {name_of(test)} ({time.monotonic() - start:.1f} s)",
-              flush=True)
+        print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
         return True
     except (Failure, AssertionError, KeyError, ValueError) as e:
-        print(f"FAILED  {name_of(test)}: {type(e).__name__}: {e}", flush=True)
+        print(f"FAILED  {name}: {type(e).__name__}: {e}", flush=True)
     return False
 
 
-def run(board, tests):
-    """How many failed."""
+def run(make, tests):
+    """@make: of a Check, from a folder. Returns the exit status."""
     passed = 0
     with tempfile.TemporaryDirectory(prefix="unic-vm-") as tmp:
-        c = Check(board, tmp)
+        c = make(tmp)
         try:
             c.begin()
-            for test in tests:
-                passed += run_one(c, test)
+            for name, test in tests.items():
+                passed += run_one(c, name, test)
                 if c.guest.qemu.poll() is not None:
                     break  # the rest would fail of the same
                 c.end_tasks()
@@ -263,19 +260,20 @@ def run(board, tests):
             print(f"FAILED  {e}")
         finally:
             c.end()
-    return len(tests) - passed
+    print(f"{passed} passed, {len(tests) - passed} failed")
+    return passed != len(tests)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--board", choices=("soft", "virt"), default="soft")
-    p.add_argument("--only", help="this test (the module is loaded first)")
+    p.add_argument("--only", action="append", metavar="TEST",
+                   help="these (the module is loaded first)")
     o = p.parse_args()
-    tests = [t for t in TESTS if not o.only or t is test_load or
-             name_of(t) == o.only]
-    failed = run(o.board, tests)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed != 0
+    tests = tests_of(globals())
+    return run(lambda tmp: Check(o.board, tmp),
+               {name: tests[name] for name in ("test_load", *o.only)}
+               if o.only else tests)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A device that lies: beside a NIC that works, it writes into the mailbox memory
+and into the NIC pages of process slots what no NIC would, and rings for it. Both
+work on the same rings, so lies come in all states of the driver.
+
+    liar.py --bus DIR [--lies N] [--seed N] [--every LIES_PER_RING]
+
+The last line says how many lies were told, by kind.
+"""
+import argparse
+import collections
+import mmap
+import os
+import random
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "qemu"))
+from hosts import run_nic  # noqa: E402
+from shm_peers import IvshmemClient  # noqa: E402
+
+# abi/unic_mbox.h: what the NIC writes. (offset, bytes a record, records)
+INFO, INDICES, COMMANDS, STATS, TRACE, CRASH = \
+    0x0, 0x1000, 0x4000, 0x60000, 0x80000, 0xc0000
+INFO_BYTES, INFO_STATIC = 0xe0, 0x70  # the NIC writes that once
+COMMAND_BYTES, COMMAND_ENTRIES = 64, 64
+COMPLETIONS = (0x5000, 64, 64)
+EVENTS = (0x8000, 64, 512)
+DATAGRAMS = (0x10000, 512, 64)
+DROPS = (0x100000, 16, 8192)
+RINGS = (COMPLETIONS, EVENTS, DATAGRAMS, DROPS)
+# ... and in struct unic_nic_idx, of each ring: cache lines 1, 2, 3 and 5.
+TAILS = {COMPLETIONS: 64, EVENTS: 128, DATAGRAMS: 192, DROPS: 320}
+PROC_ATTACH = 8
+DOORBELL_OFF, NIC_PAGE = 24, 4096  # struct unic_cmd_proc_attach; after the first
+EDGES = (0, 1, 2, 63, 64, 65, 511, 512, 0x7fffffff, 0x80000000, 0xfffffffe,
+         0xffffffff)
+
+
+class Liar:
+    def __init__(self, directory, seed):
+        bus = run_nic.bus_info(directory)
+        self.peer = IvshmemClient(bus["ivshmem"], bus["vectors"])
+        self.bar, self.vectors = self.peer.map, bus["vectors"]
+        with open(run_nic.windows(bus)[0], "r+b") as f:
+            self.ram = mmap.mmap(f.fileno(), bus["slot_bytes"])
+        self.random = random.Random(seed)
+        self.told = collections.Counter()
+        self.truth = self.bar[INFO:INFO + INFO_STATIC]
+
+    def word(self):
+        pick = self.random.random()
+        if pick < 0.4:
+            return self.random.choice(EDGES)
+        return self.random.getrandbits(8 if pick < 0.6 else 32)
+
+    def put(self, memory, at, value):
+        memory[at:at + 4] = struct.pack("<I", value & 0xffffffff)
+
+    def get(self, memory, at):
+        return struct.unpack_from("<I", memory, at)[0]
+
+    def info(self):
+        """Word 0 is the magic: the NIC is gone."""
+        self.put(self.bar, INFO + 4 * self.random.randrange(INFO_BYTES // 4),
+                 self.word())
+
+    def index(self):
+        """Nearly right is worse than wild."""
+        ring = self.random.choice(RINGS)
+        at = INDICES + TAILS[ring]
+        step = self.random.choice((1, 1, 1, 2, -1, ring[2], self.word()))
+        self.put(self.bar, at, self.get(self.bar, at) + step)
+
+    def any_index(self):
+        self.put(self.bar, INDICES + 64 * self.random.randrange(6), self.word())
+
+    def record(self):
+        """A word of a record, those next in turn more than others."""
+        ring = self.random.choice(RINGS)
+        base, size, count = ring
+        turn = self.get(self.bar, INDICES + TAILS[ring])
+        n = (turn + self.random.randrange(-2, 3)) % count \
+            if self.random.random() < 0.7 else self.random.randrange(count)
+        self.put(self.bar, base + n * size + 4 * self.random.randrange(size // 4),
+                 self.word())
+
+    def replay(self):
+        """A record once more, with the index behind it."""
+        ring = self.random.choice(RINGS)
+        base, size, count = ring
+        at = INDICES + TAILS[ring]
+        turn = self.get(self.bar, at)
+        old = base + self.random.randrange(count) * size
+        new = base + turn % count * size
+        self.bar[new:new + size] = self.bar[old:old + size]
+        self.put(self.bar, at, turn + 1)
+
+    def made_up(self):
+        """A completion for a command that is really under way."""
+        turn = self.get(self.bar, INDICES + 64)
+        base, size, count = COMPLETIONS
+        command = COMMANDS + self.random.randrange(COMMAND_ENTRIES) * \
+            COMMAND_BYTES
+        at = base + turn % count * size
+        self.bar[at:at + size] = self.bar[command:command + size]
+        for _ in range(self.random.randrange(3)):
+            self.put(self.bar, at + 4 * self.random.randrange(size // 4),
+                     self.word())
+        self.put(self.bar, INDICES + 64, turn + 1)
+
+    def page(self):
+        """In the NIC page of a process, whose address a command told."""
+        command = COMMANDS + self.random.randrange(COMMAND_ENTRIES) * \
+            COMMAND_BYTES
+        if self.bar[command] != PROC_ATTACH:
+            return False
+        at = struct.unpack_from("<Q", self.bar, command + DOORBELL_OFF)[0] + \
+            NIC_PAGE
+        if at % 4096 or at + NIC_PAGE > len(self.ram):
+            return False
+        self.put(self.ram, at + 4 * self.random.randrange(64), self.word())
+        return True
+
+    def report(self):
+        """Counters, trace, crash record: what is only shown."""
+        base = self.random.choice((STATS, TRACE, CRASH))
+        self.put(self.bar, base + 4 * self.random.randrange(1024), self.word())
+
+    KINDS = ((info, 2), (index, 20), (any_index, 5), (record, 35), (replay, 15),
+             (made_up, 15), (page, 5), (report, 3))
+
+    def tell(self, lies, every):
+        kinds, weights = zip(*self.KINDS)
+        while (n := sum(self.told.values())) < lies:
+            for kind in self.random.choices(kinds, weights, k=every):
+                if kind(self) is not False:
+                    self.told[kind.__name__] += 1
+            self.peer.ring(0, self.random.randrange(self.vectors))
+            if n % (50 * every) < every:  # let the driver get up, and hit it
+                self.bar[INFO:INFO + INFO_STATIC] = self.truth
+                time.sleep(0.01)
+        self.bar[INFO:INFO + INFO_STATIC] = self.truth
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--bus", required=True)
+    p.add_argument("--lies", type=int, default=1000000)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--every", type=int, default=20)
+    o = p.parse_args()
+    liar = Liar(o.bus, o.seed)
+    liar.tell(o.lies, o.every)
+    print(f"told {sum(liar.told.values())} lies:",
+          " ".join(f"{k} {n}" for k, n in sorted(liar.told.items())))
+    liar.peer.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The Linux module for long: loaded and unloaded, its NIC reset and removed under
+load, its users killed at random, and a NIC that lies a million times. Nothing is
+pinned afterwards, no memory lost, and the kernel has complained of nothing.
+
+    vm_endure.py [--board soft|virt] [--quick] [--seed N] [--only NAME]
+"""
+import argparse
+import os
+import random
+import re
+import sys
+import time
+
+import pair
+from hosts import IP, Process
+import vm_check
+from vm_check import hog, must
+
+LOADS, TURNS, LIES = 200, 30, 1000000
+QUICK = 20  # of these, one in so many
+DEVICE = "/sys/bus/pci/devices/0000:00:01.0"
+RESET = "/sys/class/unic/unic0/reset"
+HANG_S = 1.0
+# Lost by LOADS loads at most: the slabs of the kernel are never quite the same.
+LOST_KIB = 2048
+
+
+class Endure(vm_check.Check):
+    def __init__(self, o, tmp):
+        super().__init__(o.board, tmp)
+        self.random = random.Random(o.seed)
+        self.part = QUICK if o.quick else 1
+
+    def memory_kib(self):
+        """Of the kernel: what a module could lose."""
+        self.guest.run("echo 3 >/proc/sys/vm/drop_caches")
+        said = self.guest.run(
+            "grep -E '^(SUnreclaim|Percpu|KernelStack|PageTables|VmallocUsed):' "
+            "/proc/meminfo")
+        return sum(int(n) for n in re.findall(r"(\d+) kB", said))
+
+    def load_it(self):
+        """Two hogs that fill the table and a file that goes over and over."""
+        for answer in ("release", "ignore"):
+            hog(self, f"--answer={answer}", "--again", "--max", "512")
+        self.guest.run("test -e /tmp/file || "
+                       "head -c 2000000 /dev/urandom >/tmp/file")
+        copy = (f"unic-copy put /tmp/file --name file --socket {pair.NODE} "
+                f"--peer {IP[1]} --quiet")
+        return pair.guest.Task(self.guest, ["sh", "-c",
+                                            f"while :; do {copy}; done"])
+
+    def stop_load(self, copier):
+        copier.kill()
+        self.guest.ask("killall -9 unic-copy unic-hog")
+        self.end_tasks()
+
+    def ready(self, seconds=15):
+        self.guest.wait_for(f"unicctl --socket {pair.NODE} info | "
+                            "grep -q ready", seconds)
+
+    def begin(self):
+        super().begin()
+        self.load()
+        self.ready()
+        served = self.path("served")
+        os.makedirs(served, exist_ok=True)
+        self.start("server", "unic-copy", "serve", "--dir", served, "--socket",
+                   self.socket(1), show=False).expect("ready")
+
+
+# ---------------------------------------------------------------- the tests
+
+def test_loads(c):
+    """Loaded, used, unloaded: nothing is pinned, no memory lost."""
+    before = None
+    c.guest.run("rmmod unic")
+    for turn in range(LOADS // c.part):
+        c.load()
+        if turn % 4 == 0:
+            hog(c, "--max", "64").expect("holds")
+            c.end_tasks()
+        c.guest.wait_for("rmmod unic", 5)
+        c.nothing_pinned()
+        if turn == 4:  # what is made once has been made
+            before = c.memory_kib()
+    if before:
+        lost = c.memory_kib() - before
+        print(f"        {LOADS // c.part} loads: {lost:+} KiB", flush=True)
+        must(lost < LOST_KIB, f"{lost} KiB lost")
+    c.load()
+
+
+def under_load(action):
+    """A test that does @action again and again while programs use the NIC."""
+    def test(c):
+        for _ in range(max(2, TURNS // c.part)):
+            copier = c.load_it()
+            time.sleep(c.random.random() * 0.5)
+            action(c)
+            c.ready()
+            time.sleep(c.random.random() * 0.2)
+            c.stop_load(copier)
+            c.nothing_pinned()
+    return test
+
+
+def reset(c):
+    for _ in range(3):
+        c.guest.run(f"echo 1 >{RESET}")
+        time.sleep(c.random.random() * 0.1)
+
+
+def remove(c):
+    """... and found again. Who uses it gets errors."""
+    c.guest.run(f"echo 1 >{DEVICE}/remove", 10)
+    time.sleep(c.random.random() * 0.1)
+    c.guest.run("echo 1 >/sys/bus/pci/rescan")
+    c.guest.wait_for(f"test -c {pair.NODE}")
+
+
+def unbind(c):
+    c.guest.run("echo 0000:00:01.0 >/sys/bus/pci/drivers/unic/unbind", 10)
+    c.guest.run("echo 0000:00:01.0 >/sys/bus/pci/drivers/unic/bind")
+    c.guest.wait_for(f"test -c {pair.NODE}")
+
+
+def replug(c):
+    c.nics[0].child.kill()
+    c.nics[0].end()
+    c.nics[0] = c.plug_nic(0, show=False)
+
+
+def killed(c):
+    c.guest.ask("killall -9 unic-hog unic-copy")
+
+
+test_resets = under_load(reset)
+test_removals = under_load(remove)
+test_unbinds = under_load(unbind)
+test_new_nics = under_load(replug)
+test_kills = under_load(killed)
+
+
+def delayed_ns(pid):
+    """How long the threads of a process waited for a processor."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat",
+                  encoding="ascii") as f:
+            total += int(f.read().split()[1])
+    return total
+
+
+def answer_s(c):
+    """How long the guest takes to answer, apart from what it waits for us."""
+    qemu = c.guest.emulator()
+    start, delayed = time.monotonic(), delayed_ns(qemu)
+    c.guest.run("true", 60)
+    return time.monotonic() - start - (delayed_ns(qemu) - delayed) / 1e9
+
+
+def test_lies(c):
+    """A million lies in rings, indices, info page and NIC pages: no oops, no
+    hang; the device is marked dead, and is as good as new after a reset."""
+    copier, longest, turns = c.load_it(), 0, 10
+    for _ in range(turns):
+        liar = Process(c.line, "liar", [
+            os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
+            "--bus", c.path("bus0"), "--seed", str(c.random.random()),
+            "--lies", str(LIES // c.part // turns)], show=False)
+        c.running.append(liar)
+        while liar.child.poll() is None:
+            longest = max(longest, answer_s(c))
+        liar.finish(1)
+        replug(c)
+        c.guest.run(f"echo 1 >{RESET}")
+        c.ready()
+        c.stop_load(copier)
+        c.nothing_pinned()
+        copier = c.load_it()
+    c.stop_load(copier)
+    print(f"        longest wait for the guest: {longest:.2f} s", flush=True)
+    must(longest < HANG_S, f"the guest hung for {longest:.2f} s")
+    log = c.guest.run("dmesg")
+    must(re.search("unic.*dead", log), "it was never marked dead")
+    vm_check.test_copy_by_rdma(c)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+    p.add_argument("--quick", action="store_true",
+                   help=f"one in {QUICK} of everything")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--only", action="append", metavar="TEST")
+    o = p.parse_args()
+    tests = vm_check.tests_of(globals())
+    return vm_check.run(lambda tmp: Endure(o, tmp),
+                        {name: tests[name] for name in o.only}
+                        if o.only else tests)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
