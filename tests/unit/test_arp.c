@@ -184,6 +184,7 @@ static void forged(void **state)
 	assert_int_equal(resolve(0x0a000009, 1, NULL), UNIC_ST_PENDING);
 	for (n = 0; n < sizeof(f); n++)
 		fake_deliver(&ra.port, (uint8_t *)&f, n, 0), rig_poll(&ra);
+	assert_int_equal(rig_count(&ra, rx_short), sizeof(f));
 	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
 	f.arp.sha[0] = 0xff; /* nobody's address is a group's */
 	fake_deliver(&ra.port, (uint8_t *)&f, sizeof(f), 0);
