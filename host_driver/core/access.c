@@ -220,7 +220,7 @@ static void audit(struct unic_req *req, uint32_t status)
 void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 		     const void *tail, uint32_t tail_bytes)
 {
-	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	uint64_t *msg = req->host->msg;
 	struct unic_ctl_hdr hdr = {
 		.op = unic_to_le16(req->op),
 		.status = unic_to_le16((uint16_t)status),
@@ -237,9 +237,8 @@ void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 		audit(req, status);
 		memcpy(msg, rec, UNIC_CTL_BYTES);
 		memcpy(msg, &hdr, sizeof(hdr));
-		if (tail_bytes)
-			memcpy((uint8_t *)msg + UNIC_CTL_BYTES, tail,
-			       tail_bytes);
+		if (tail_bytes && tail != unic_req_tail(req))
+			memmove(unic_req_tail(req), tail, tail_bytes);
 		unic_os_reply(req->host->os, req->client, msg,
 			      UNIC_CTL_BYTES + tail_bytes,
 			      req->op == UNIC_CTL_HELLO && !status
@@ -510,6 +509,8 @@ static uint32_t frames_status(int err)
 		return UNIC_CTL_ST_NOT_MAPPED;
 	case -EBUSY:
 		return UNIC_ST_BUSY;
+	case -EOPNOTSUPP:
+		return UNIC_CTL_ST_UNSUPPORTED;
 	default:
 		return UNIC_ST_INVALID;
 	}
@@ -522,12 +523,16 @@ static bool no_rsvd(const struct unic_ctl_frames *r)
 
 static void frames_alloc(struct unic_req *req)
 {
-	uint32_t list[UNIC_CTL_FRAMES_MAX], pages, runs, i;
-	unic_le32 tail[UNIC_CTL_FRAMES_MAX];
+	uint32_t *list = (uint32_t *)(void *)unic_req_list(req), pages, runs, i;
 	struct unic_ctl_frames r;
 	uint64_t rec[UNIC_REC_WORDS] = { 0 };
 	int err;
 
+	_Static_assert(UNIC_CTL_FRAMES_MAX * 4 <= UNIC_LIST_BYTES, "list");
+	if (!list) {
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
 	memcpy(&r, req->rec, sizeof(r));
 	pages = unic_from_le32(r.pages);
 	if (!no_rsvd(&r) ||
@@ -545,8 +550,8 @@ static void frames_alloc(struct unic_req *req)
 	}
 	runs = pages >> (r.page_shift - 12);
 	for (i = 0; i < runs; i++)
-		tail[i] = unic_to_le32(list[i]);
-	unic_req_answer(req, UNIC_ST_OK, rec, tail, runs * 4);
+		((unic_le32 *)(void *)list)[i] = unic_to_le32(list[i]);
+	unic_req_answer(req, UNIC_ST_OK, rec, list, runs * 4);
 }
 
 static void frames_free(struct unic_req *req)

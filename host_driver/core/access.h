@@ -213,6 +213,7 @@ struct unic_host {
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8]; /* the reply that is being sent */
 };
 
 /* --------------------------------------------------------------- host.c */
@@ -259,6 +260,14 @@ uint32_t unic_call_status(const struct unic_call *call);
  * the process, if there is one, and free @req. */
 void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 		     const void *tail, uint32_t tail_bytes);
+
+/** unic_req_tail() - room for a tail of unic_req_answer(), UNIC_TAIL_MAX bytes,
+ * 8-aligned; anybody's until the next answer. */
+static inline void *unic_req_tail(const struct unic_req *req)
+{
+	return req->host->msg + UNIC_CTL_BYTES / 8;
+}
+#define UNIC_TAIL_MAX (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES)
 
 /** unic_req_status() - the same with an empty record. */
 void unic_req_status(struct unic_req *req, uint32_t status);

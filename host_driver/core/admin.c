@@ -33,15 +33,16 @@ void unic_admin_stats(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_ctl_stats_reply r = { 0 };
-	struct unic_stats_page page;
+	struct unic_stats_page *page = unic_req_tail(req);
 	uint32_t n = 0;
 
+	_Static_assert(sizeof(*page) <= UNIC_TAIL_MAX, "statistics");
 	if (host->state != UNIC_PROVIDER_ABSENT &&
-	    unic_host_peek(host, UNIC_BAR_STATS_OFF, &page, sizeof(page))) {
-		n = unic_from_le32(page.counters);
-		if (n > sizeof(page.counter) / sizeof(page.counter[0]))
+	    unic_host_peek(host, UNIC_BAR_STATS_OFF, page, sizeof(*page))) {
+		n = unic_from_le32(page->counters);
+		if (n > sizeof(page->counter) / sizeof(page->counter[0]))
 			n = 0;
-		r.time_ns = page.time_ns;
+		r.time_ns = page->time_ns;
 	}
 	r.counters = unic_to_le32(n);
 	r.commands = unic_to_le32(host->commands);
@@ -52,17 +53,19 @@ void unic_admin_stats(struct unic_req *req)
 	r.upcalls = unic_to_le32(host->upcalls);
 	r.refused = unic_to_le32(host->refused);
 	r.audits = unic_to_le32(host->audits);
-	unic_req_answer(req, UNIC_ST_OK, &r, page.counter, n * 8);
+	unic_req_answer(req, UNIC_ST_OK, &r, page->counter, n * 8);
 }
 
 void unic_admin_uses(struct unic_req *req)
 {
-	struct unic_use_row row[UNIC_CTL_USES_MAX];
+	struct unic_use_row *row = unic_req_tail(req);
 	struct unic_ctl_uses_reply r = { 0 };
 	struct unic_ctl_uses u;
 	struct unic_info info;
 	uint32_t first, n, mrs;
 
+	_Static_assert(UNIC_CTL_USES_MAX * sizeof(*row) <= UNIC_TAIL_MAX, "row"
+									  "s");
 	memcpy(&u, req->rec, sizeof(u));
 	first = unic_from_le32(u.first);
 	n = unic_from_le32(u.count);
@@ -184,10 +187,12 @@ static void ps_row(const struct unic_hproc *proc, uint32_t slot,
 void unic_admin_ps(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
-	struct unic_ctl_proc row[UNIC_HOST_SLOTS_MAX];
+	struct unic_ctl_proc *row = unic_req_tail(req);
 	struct unic_ctl_ps_reply r = { 0 };
 	uint32_t i, n = 0;
 
+	_Static_assert(UNIC_HOST_SLOTS_MAX * sizeof(*row) <= UNIC_TAIL_MAX,
+		       "rows");
 	for (i = 0; i < host->config.slots; i++)
 		if (host->proc[i].state != UNIC_HPROC_FREE)
 			ps_row(&host->proc[i], i, &row[n++]);
@@ -195,7 +200,7 @@ void unic_admin_ps(struct unic_req *req)
 	unic_req_answer(req, UNIC_ST_OK, &r, row, n * (uint32_t)sizeof(row[0]));
 }
 
-#define TRACE_MAX ((UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / 32u)
+#define TRACE_MAX (UNIC_TAIL_MAX / 32u)
 
 /* Is event number @n in the ring? If so, copy it. */
 static bool trace_get(struct unic_host *host, uint32_t n,
@@ -229,7 +234,7 @@ static uint32_t trace_first(struct unic_host *host, uint32_t from)
 void unic_admin_trace(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
-	struct unic_trace_rec rec[TRACE_MAX];
+	struct unic_trace_rec *rec = unic_req_tail(req);
 	struct unic_ctl_trace_reply r = { 0 };
 	struct unic_ctl_trace t;
 	struct unic_info info;

@@ -20,7 +20,7 @@ struct unic_batch {
 	struct unic_req *of[UNIC_BATCH_MAX]; /* whose, in the order of `cmd` */
 	uint32_t cmd_bytes, list_bytes;
 	uint8_t cmd[UNIC_LIST_BYTES], list[UNIC_LIST_BYTES];
-	uint8_t reply[UNIC_BATCH_MAX][REC_BYTES];
+	uint8_t reply[UNIC_BATCH_MAX][REC_BYTES]; /* before: the request */
 };
 
 /* The command that takes @opcode, or 0. */
@@ -159,9 +159,10 @@ static bool allowed(const struct unic_ctl_hdr *hdr)
 }
 
 /* Record @nth, as if it had come by itself. */
-static void run_one(struct unic_batch *b, uint32_t nth, const uint8_t *rec)
+static void run_one(struct unic_batch *b, uint32_t nth)
 {
 	struct unic_req *parent = b->parent, *req;
+	const uint8_t *rec = b->reply[nth];
 	struct unic_ctl_hdr hdr;
 
 	memcpy(&hdr, rec, sizeof(hdr));
@@ -169,6 +170,7 @@ static void run_one(struct unic_batch *b, uint32_t nth, const uint8_t *rec)
 	if (!req) {
 		hdr.status = unic_to_le16(UNIC_CTL_ST_NO_MEMORY);
 		hdr.tail_bytes = unic_to_le32(0);
+		memset(b->reply[nth], 0, REC_BYTES);
 		memcpy(b->reply[nth], &hdr, sizeof(hdr));
 		unic_batch_left(b);
 		return;
@@ -187,7 +189,6 @@ static void run_one(struct unic_batch *b, uint32_t nth, const uint8_t *rec)
 
 void unic_batch_run(struct unic_req *req)
 {
-	uint64_t recs[UNIC_LIST_BYTES / 8];
 	struct unic_ctl_batch r;
 	struct unic_batch *b;
 	uint32_t n, i;
@@ -203,13 +204,13 @@ void unic_batch_run(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
-	memcpy(recs, req->call.list, n * REC_BYTES);
+	memcpy(b->reply, req->call.list, n * REC_BYTES);
 	req->batch = b;
 	b->parent = req;
 	b->count = n;
 	b->left = n + 1;
 	b->open = req->host->features & UNIC_FEAT_BATCH;
 	for (i = 0; i < n; i++)
-		run_one(b, i, (const uint8_t *)recs + i * REC_BYTES);
+		run_one(b, i);
 	send_kept(b);
 }

@@ -28,7 +28,7 @@ static bool is_there(const struct unic_hmr *mr, uint32_t page)
 static bool pin_page(struct unic_host *host, struct unic_hmr *mr, uint32_t page)
 {
 	if (unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
-			    1ull << mr->page_shift))
+			    1ull << mr->page_shift, unic_hmr_writable(mr)))
 		return false;
 	mr->there[page / 32] |= 1u << page % 32;
 	return true;

@@ -266,11 +266,17 @@ static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
 	if (n > UNIC_LIST_MAX)
 		return UNIC_ST_TOO_LARGE;
 	mask = (1ull << mr->page_shift) - 1;
-	if (unic_frames_list(f, va, mr->page_shift, 0, (uint32_t)n, list) ||
-	    unic_frames_pin(f, va & ~mask, n << mr->page_shift))
+	if (unic_frames_pin(f, va & ~mask, n << mr->page_shift,
+			    r->what & UNIC_REREG_RIGHTS
+				    ? unic_rights_write(r->rights)
+				    : unic_hmr_writable(mr)))
 		return UNIC_CTL_ST_NOT_MAPPED;
 	mr->next_va = va & ~mask;
 	mr->next_bytes = n << mr->page_shift;
+	if (unic_frames_list(f, va, mr->page_shift, 0, (uint32_t)n, list)) {
+		unic_mr_unpin_next(req->host, mr);
+		return UNIC_CTL_ST_NOT_MAPPED;
+	}
 	for (i = 0; i < n; i++)
 		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
 	req->call.list_bytes = (uint32_t)n * 8;
@@ -301,6 +307,9 @@ void unic_region_rereg(struct unic_req *req)
 		status = UNIC_ST_NO_PD;
 	if (!status && r.what & UNIC_REREG_RANGE)
 		status = prepare(req, mr, &r, &cmd);
+	else if (!status && r.what & UNIC_REREG_RIGHTS &&
+		 !unic_hmr_allows(req->host, mr, r.rights))
+		status = UNIC_CTL_ST_NOT_MAPPED;
 	if (status) {
 		unic_req_status(req, status);
 		return;

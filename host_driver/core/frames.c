@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#include "frames.h"
+#include "frames_slot.h"
 
 #define BLOCK_FRAMES 512u /* 2 MiB: the largest run */
 
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 		     uint64_t bytes, uint64_t bus, uint32_t first)
 {
+	struct unic_frame_tables *t = unic_os_alloc(os, sizeof(*t));
+
 	memset(f, 0, sizeof(*f));
+	if (!t)
+		return -ENOMEM;
 	f->os = os;
-	f->base = base;
 	f->bus = bus;
-	f->first = first;
 	f->frames = (uint32_t)(bytes >> UNIC_FRAME_SHIFT);
-	f->taken = unic_os_alloc(os, f->frames);
-	f->pins = unic_os_alloc(os, f->frames * sizeof(*f->pins));
-	f->run = unic_os_alloc(os, f->frames * sizeof(*f->run));
-	if (f->taken && f->pins && f->run)
+	f->t = t;
+	t->base = base;
+	t->first = first;
+	t->taken = unic_os_alloc(os, f->frames);
+	t->pins = unic_os_alloc(os, f->frames * sizeof(*t->pins));
+	t->run = unic_os_alloc(os, f->frames * sizeof(*t->run));
+	if (t->taken && t->pins && t->run)
 		return 0;
 	unic_frames_fini(f);
 	return -ENOMEM;
@@ -23,12 +28,15 @@ int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 
 void unic_frames_fini(struct unic_frames *f)
 {
-	unic_os_free(f->os, f->taken);
-	unic_os_free(f->os, f->pins);
-	unic_os_free(f->os, f->run);
-	f->taken = NULL;
-	f->pins = NULL;
-	f->run = NULL;
+	struct unic_frame_tables *t = f->t;
+
+	if (!t)
+		return;
+	unic_os_free(f->os, t->taken);
+	unic_os_free(f->os, t->pins);
+	unic_os_free(f->os, t->run);
+	unic_os_free(f->os, t);
+	f->t = NULL;
 	f->frames = 0;
 }
 
@@ -40,22 +48,22 @@ static void note_run(struct unic_frames *f, const struct unic_frame_run *run,
 {
 	uint32_t log = (uint32_t)__builtin_ctz(run->n);
 
-	if (f->journal)
-		UNIC_STORE(f->journal[run->frame],
+	if (f->t->journal)
+		UNIC_STORE(f->t->journal[run->frame],
 			   there ? run->page << 8 | log << 1 | 1 : 0);
 }
 
 void unic_frames_journal(struct unic_frames *f, uint64_t *journal)
 {
-	f->journal = journal;
+	f->t->journal = journal;
 }
 
 void unic_frames_clear(struct unic_frames *f)
 {
-	if (f->journal)
-		memset(f->journal, 0, f->frames * sizeof(*f->journal));
-	memset(f->taken, 0, f->frames);
-	f->runs = 0;
+	if (f->t->journal)
+		memset(f->t->journal, 0, f->frames * sizeof(*f->t->journal));
+	memset(f->t->taken, 0, f->frames);
+	f->t->runs = 0;
 	f->used = 0;
 	unic_frames_unpin_all(f);
 }
@@ -63,12 +71,12 @@ void unic_frames_clear(struct unic_frames *f)
 /* Index of the first run that ends after @page. */
 static uint32_t find_run(const struct unic_frames *f, uint64_t page)
 {
-	uint32_t lo = 0, hi = f->runs;
+	uint32_t lo = 0, hi = f->t->runs;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (f->run[mid].page + f->run[mid].n <= page)
+		if (f->t->run[mid].page + f->t->run[mid].n <= page)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -90,7 +98,7 @@ static bool range_ok(uint64_t va, uint64_t length, uint64_t *page,
 
 static void zero_frames(struct unic_frames *f, uint32_t frame, uint32_t n)
 {
-	memset(f->base + ((size_t)frame << UNIC_FRAME_SHIFT), 0,
+	memset(f->t->base + ((size_t)frame << UNIC_FRAME_SHIFT), 0,
 	       (size_t)n << UNIC_FRAME_SHIFT);
 }
 
@@ -98,10 +106,10 @@ static bool run_free(const struct unic_frames *f, uint32_t frame, uint32_t n)
 {
 	uint32_t i;
 
-	if (frame < f->first || frame + n > f->frames)
+	if (frame < f->t->first || frame + n > f->frames)
 		return false;
 	for (i = 0; i < n; i++)
-		if (f->taken[frame + i])
+		if (f->t->taken[frame + i])
 			return false;
 	return true;
 }
@@ -124,7 +132,7 @@ static uint32_t take_in_block(struct unic_frames *f, uint32_t block, uint32_t n,
 
 		if (!run_free(f, frame, n))
 			continue;
-		memset(f->taken + frame, 1, n);
+		memset(f->t->taken + frame, 1, n);
 		*turn = k + 1;
 		return frame;
 	}
@@ -136,7 +144,7 @@ static bool block_touched(const struct unic_frames *f, uint32_t block)
 	uint32_t from = block * BLOCK_FRAMES, i;
 
 	for (i = from; i < from + BLOCK_FRAMES && i < f->frames; i++)
-		if (f->taken[i])
+		if (f->t->taken[i])
 			return true;
 	return !block; /* block 0 is never whole */
 }
@@ -172,7 +180,7 @@ static void give_back(struct unic_frames *f, const uint32_t *list, uint32_t got,
 	uint32_t i;
 
 	for (i = 0; i < got; i++)
-		memset(f->taken + list[i], 0, n);
+		memset(f->t->taken + list[i], 0, n);
 }
 
 int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
@@ -188,7 +196,7 @@ int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
 		return -EINVAL;
 	at = find_run(f, page);
-	if (at < f->runs && f->run[at].page < page + count)
+	if (at < f->t->runs && f->t->run[at].page < page + count)
 		return -EEXIST;
 	want = pages / n;
 	if (pages > f->frames - f->used)
@@ -198,16 +206,16 @@ int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 		give_back(f, list, i, n);
 		return -ENOSPC;
 	}
-	memmove(&f->run[at + want], &f->run[at],
-		(f->runs - at) * sizeof(*f->run));
+	memmove(&f->t->run[at + want], &f->t->run[at],
+		(f->t->runs - at) * sizeof(*f->t->run));
 	for (i = 0; i < want; i++) {
-		f->run[at + i].page = page + (uint64_t)i * n;
-		f->run[at + i].frame = list[i];
-		f->run[at + i].n = n;
+		f->t->run[at + i].page = page + (uint64_t)i * n;
+		f->t->run[at + i].frame = list[i];
+		f->t->run[at + i].n = n;
 		zero_frames(f, list[i], n);
-		note_run(f, &f->run[at + i], true);
+		note_run(f, &f->t->run[at + i], true);
 	}
-	f->runs += want;
+	f->t->runs += want;
 	f->used += pages;
 	return 0;
 }
@@ -218,7 +226,7 @@ static bool run_pinned(const struct unic_frames *f,
 	uint32_t i;
 
 	for (i = 0; i < run->n; i++)
-		if (f->pins[run->frame + i])
+		if (f->t->pins[run->frame + i])
 			return true;
 	return false;
 }
@@ -234,20 +242,21 @@ int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
 	from = find_run(f, page);
 	next = page;
 	for (to = from; next < page + count; to++) {
-		if (to == f->runs || f->run[to].page != next)
+		if (to == f->t->runs || f->t->run[to].page != next)
 			return -ENOENT;
-		if (run_pinned(f, &f->run[to]))
+		if (run_pinned(f, &f->t->run[to]))
 			return -EBUSY;
-		next += f->run[to].n;
+		next += f->t->run[to].n;
 	}
 	if (next != page + count)
 		return -ENOENT;
 	for (i = from; i < to; i++) {
-		note_run(f, &f->run[i], false);
-		memset(f->taken + f->run[i].frame, 0, f->run[i].n);
+		note_run(f, &f->t->run[i], false);
+		memset(f->t->taken + f->t->run[i].frame, 0, f->t->run[i].n);
 	}
-	memmove(&f->run[from], &f->run[to], (f->runs - to) * sizeof(*f->run));
-	f->runs -= to - from;
+	memmove(&f->t->run[from], &f->t->run[to],
+		(f->t->runs - to) * sizeof(*f->t->run));
+	f->t->runs -= to - from;
 	f->used -= pages;
 	return 0;
 }
@@ -261,12 +270,13 @@ static int recall_run(struct unic_frames *f, uint32_t frame, uint64_t word)
 	    !run_free(f, frame, n))
 		return -EINVAL;
 	at = find_run(f, page);
-	if (at < f->runs && f->run[at].page < page + n)
+	if (at < f->t->runs && f->t->run[at].page < page + n)
 		return -EINVAL;
-	memmove(&f->run[at + 1], &f->run[at], (f->runs - at) * sizeof(*f->run));
-	f->run[at] = (struct unic_frame_run){ page, frame, n };
-	memset(f->taken + frame, 1, n);
-	f->runs++;
+	memmove(&f->t->run[at + 1], &f->t->run[at],
+		(f->t->runs - at) * sizeof(*f->t->run));
+	f->t->run[at] = (struct unic_frame_run){ page, frame, n };
+	memset(f->t->taken + frame, 1, n);
+	f->t->runs++;
 	f->used += n;
 	return 0;
 }
@@ -276,9 +286,9 @@ int unic_frames_recall(struct unic_frames *f)
 	uint32_t i;
 	int err = 0;
 
-	for (i = f->first; i < f->frames && !err; i++)
-		if (f->journal[i])
-			err = recall_run(f, i, f->journal[i]);
+	for (i = f->t->first; i < f->frames && !err; i++)
+		if (f->t->journal[i])
+			err = recall_run(f, i, f->t->journal[i]);
 	if (err)
 		unic_frames_clear(f);
 	return err;
@@ -292,10 +302,10 @@ static const struct unic_frame_run *run_of(const struct unic_frames *f,
 {
 	uint32_t i = find_run(f, page);
 
-	if (i == f->runs || f->run[i].page > page)
+	if (i == f->t->runs || f->t->run[i].page > page)
 		return NULL;
-	*frame = f->run[i].frame + (uint32_t)(page - f->run[i].page);
-	return &f->run[i];
+	*frame = f->t->run[i].frame + (uint32_t)(page - f->t->run[i].page);
+	return &f->t->run[i];
 }
 
 static bool all_there(const struct unic_frames *f, uint64_t page,
@@ -305,9 +315,9 @@ static bool all_there(const struct unic_frames *f, uint64_t page,
 	uint32_t i = find_run(f, page);
 
 	for (; page < end; i++) {
-		if (i == f->runs || f->run[i].page > page)
+		if (i == f->t->runs || f->t->run[i].page > page)
 			return false;
-		page = f->run[i].page + f->run[i].n;
+		page = f->t->run[i].page + f->t->run[i].n;
 	}
 	return true;
 }
@@ -381,23 +391,25 @@ int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 
 /* ------------------------------------------------------------------ pins */
 
-int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length)
+int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
+		    bool write)
 {
 	uint64_t page, pages, i;
 	uint32_t frame = 0;
 
+	(void)write; /* frames of a slot are all alike */
 	if (!range_ok(va, length, &page, &pages) || !all_there(f, page, pages))
 		return -ENOENT;
 	for (i = 0; i < pages; i++) {
 		run_of(f, page + i, &frame);
-		if (f->pins[frame] == 0xffff) {
+		if (f->t->pins[frame] == 0xffff) {
 			while (i--) {
 				run_of(f, page + i, &frame);
-				f->pinned -= !--f->pins[frame];
+				f->pinned -= !--f->t->pins[frame];
 			}
 			return -EOVERFLOW;
 		}
-		f->pinned += !f->pins[frame]++;
+		f->pinned += !f->t->pins[frame]++;
 	}
 	return 0;
 }
@@ -410,12 +422,12 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 	if (!range_ok(va, length, &page, &pages))
 		return;
 	for (i = 0; i < pages; i++)
-		if (run_of(f, page + i, &frame) && f->pins[frame])
-			f->pinned -= !--f->pins[frame];
+		if (run_of(f, page + i, &frame) && f->t->pins[frame])
+			f->pinned -= !--f->t->pins[frame];
 }
 
 void unic_frames_unpin_all(struct unic_frames *f)
 {
-	memset(f->pins, 0, f->frames * sizeof(*f->pins));
+	memset(f->t->pins, 0, f->frames * sizeof(*f->t->pins));
 	f->pinned = 0;
 }

@@ -18,26 +18,15 @@
 #define UNIC_FRAME_SHIFT 12u
 #define UNIC_FRAME_BYTES (1u << UNIC_FRAME_SHIFT)
 
-/* Frames that lie together, behind consecutive pages of the process. */
-struct unic_frame_run {
-	uint64_t page;	/* first page number of the process */
-	uint32_t frame; /* first frame number in the slot */
-	uint32_t n;	/* 1, 16 or 512 */
-};
+struct unic_frame_tables; /* of whoever hands them out */
 
 struct unic_frames {
 	struct unic_os *os;
-	uint8_t *base;	 /* of the slot, in our memory */
 	uint64_t bus;	 /* bus address of the slot */
-	uint32_t first;	 /* frame that may be handed out first */
-	uint32_t frames; /* in the slot */
+	uint32_t frames; /* that there may be, UNIC_SLOT_FRAMES among them */
 	uint32_t used;	 /* handed out */
 	uint32_t pinned; /* under at least one pin */
-	uint32_t runs;
-	uint8_t *taken;		    /* per frame */
-	uint16_t *pins;		    /* per frame */
-	struct unic_frame_run *run; /* sorted by page */
-	uint64_t *journal; /* per frame, what outlives us; NULL: nothing */
+	struct unic_frame_tables *t;
 };
 
 /**
@@ -91,15 +80,19 @@ uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
 
 /**
  * unic_frames_list() - bus addresses of pages [@first, @first + @count) of a
- * range that unic_frames_shift() found good for @shift.
+ * pinned range that unic_frames_shift() found good for @shift.
  * Returns 0, or -ENOENT if that is not so any more.
  */
 int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 		     uint32_t first, uint32_t count, uint64_t *bus);
 
-/** unic_frames_pin() - one more registration covers the range. -ENOENT (nothing
- * happened), -EOVERFLOW (65,535 of them). */
-int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length);
+/**
+ * unic_frames_pin() - one more registration covers the range.
+ * @write: the device may write there.
+ * -ENOENT (nothing happened), -EOVERFLOW (65,535 of them).
+ */
+int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
+		    bool write);
 
 /** unic_frames_unpin() - one less. The range must have been pinned. */
 void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length);

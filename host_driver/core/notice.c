@@ -336,9 +336,9 @@ void unic_region_resync(struct unic_req *req)
 {
 	enum {
 		BYTES = sizeof(struct unic_ctl_object),
-		ROWS = (UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / BYTES
+		ROWS = UNIC_TAIL_MAX / BYTES
 	};
-	_Alignas(8) uint8_t row[ROWS * BYTES];
+	uint8_t *row = unic_req_tail(req);
 	struct unic_ctl_resync_reply rep = { 0 };
 	struct unic_ctl_resync r;
 	uint32_t at = 0, n = 0, type;

@@ -15,6 +15,31 @@ static void span(const struct unic_hmr *mr, uint64_t *va, uint64_t *length)
 	*length = ((mr->va + mr->length - 1) | mask) - *va + 1;
 }
 
+bool unic_hmr_writable(const struct unic_hmr *mr)
+{
+	struct unic_ctl_mr_reg r;
+
+	memcpy(&r, mr->made, sizeof(r));
+	return unic_rights_write(r.rights) || r.mr_class == UNIC_CLASS_CONTROL;
+}
+
+/* Who may write the pages is decided when they are pinned: pin them so, once
+ * more. */
+bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
+		     uint8_t rights)
+{
+	struct unic_frames *f = &proc_of(host, mr)->frames;
+	uint64_t va, length;
+
+	if (!unic_rights_write(rights) || unic_hmr_writable(mr))
+		return true;
+	span(mr, &va, &length);
+	if (unic_frames_pin(f, va, length, true))
+		return false;
+	unic_frames_unpin(f, va, length);
+	return true;
+}
+
 bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
@@ -24,7 +49,8 @@ bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 	if (mr->pinned)
 		return true;
 	span(mr, &va, &length);
-	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length);
+	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length,
+				      unic_hmr_writable(mr));
 	if (mr->pinned && mr->residency && !unic_fault_begin(host, mr))
 		unic_mr_unpin(host, mr);
 	return mr->pinned;

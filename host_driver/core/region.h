@@ -74,6 +74,19 @@ static inline struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
 			    unic_req_owner(req));
 }
 
+/** unic_hmr_writable() - the device may write there. */
+bool unic_hmr_writable(const struct unic_hmr *mr);
+
+/** unic_rights_write() - these rights let the device write. */
+static inline bool unic_rights_write(uint8_t rights)
+{
+	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
+}
+
+/** unic_hmr_allows() - its pages may be had with these rights, too. */
+bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
+		     uint8_t rights);
+
 /** unic_mr_unpin() - the NIC does not touch its frames any more; or nobody
  * knows, then they are unpinned when it is reset. */
 void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);

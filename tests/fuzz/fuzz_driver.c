@@ -12,6 +12,7 @@
 #include "access.h"
 #include "cm_mad.h"
 #include "ctl.h"
+#include "frames_slot.h"
 #include "unic_stats.h"
 
 #define SLOTS	   2u
@@ -459,18 +460,19 @@ static void leave(struct guest *g)
 
 static void check_frames(const struct unic_frames *f)
 {
+	const struct unic_frame_tables *t = f->t;
 	uint32_t i, used = 0, pinned = 0, in_runs = 0;
 
 	for (i = 0; i < f->frames; i++) {
-		used += f->taken[i] != 0;
-		pinned += f->pins[i] != 0;
-		must(!f->pins[i] || f->taken[i]);
-		must(i >= f->first || !f->taken[i]);
+		used += t->taken[i] != 0;
+		pinned += t->pins[i] != 0;
+		must(!t->pins[i] || t->taken[i]);
+		must(i >= t->first || !t->taken[i]);
 	}
-	for (i = 0; i < f->runs; i++) {
-		in_runs += f->run[i].n;
+	for (i = 0; i < t->runs; i++) {
+		in_runs += t->run[i].n;
 		must(!i ||
-		     f->run[i].page >= f->run[i - 1].page + f->run[i - 1].n);
+		     t->run[i].page >= t->run[i - 1].page + t->run[i - 1].n);
 	}
 	must(used == f->used && pinned == f->pinned && in_runs == used);
 }

@@ -3,10 +3,11 @@
 #include "core.h"
 
 #include "access.h"
+#include "frames_slot.h"
 
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame)
 {
-	return host->proc[slot].frames.pins[frame];
+	return host->proc[slot].frames.t->pins[frame];
 }
 
 uint32_t core_pinned(const struct unic_host *host, uint32_t slot)

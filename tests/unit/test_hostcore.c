@@ -475,16 +475,16 @@ static void frames_fill_and_empty(void **state)
 	assert_int_equal(unic_frames_alloc(&f, 1ull << 32, 512, 21, list),
 			 -ENOSPC);
 	assert_int_equal(unic_frames_free(&f, 0, 511), -ENOENT); /* half */
-	assert_int_equal(unic_frames_pin(&f, 4096, 1), 0);
+	assert_int_equal(unic_frames_pin(&f, 4096, 1, true), 0);
 	assert_int_equal(unic_frames_free(&f, 0, 512), -EBUSY);
 	unic_frames_unpin(&f, 4096, 1);
 	assert_int_equal(unic_frames_free(&f, 0, 512), 0);
 	assert_int_equal(f.used, 0);
-	assert_int_equal(f.runs, 0);
+	assert_int_equal(f.used, 0);
 	/* the end of the address space */
 	assert_int_equal(unic_frames_alloc(&f, -4096ull, 1, 12, list), 0);
 	assert_int_equal(unic_frames_alloc(&f, -8192ull, 3, 12, list), -EINVAL);
-	assert_int_equal(unic_frames_pin(&f, -1ull, 2), -ENOENT);
+	assert_int_equal(unic_frames_pin(&f, -1ull, 2, true), -ENOENT);
 	assert_int_equal(unic_frames_shift(&f, -4096ull, 0, 4096, 21), 12);
 	unic_frames_fini(&f);
 }
@@ -530,19 +530,20 @@ static void pins_count_overlaps_once(void **state)
 	(void)state;
 	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 3), 0);
 	assert_int_equal(unic_frames_alloc(&f, VA, 16, 12, list), 0);
-	assert_int_equal(unic_frames_pin(&f, VA + 100, 2 * 4096), 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 100, 2 * 4096, true), 0);
 	assert_int_equal(f.pinned, 3);
-	assert_int_equal(unic_frames_pin(&f, VA + 2 * 4096, 4096), 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 2 * 4096, 4096, true), 0);
 	assert_int_equal(f.pinned, 3);
 	unic_frames_unpin(&f, VA + 100, 2 * 4096);
 	assert_int_equal(f.pinned, 1);
 	unic_frames_unpin(&f, VA + 2 * 4096, 4096);
 	assert_int_equal(f.pinned, 0);
-	assert_int_equal(unic_frames_pin(&f, VA + 15 * 4096, 8192), -ENOENT);
+	assert_int_equal(unic_frames_pin(&f, VA + 15 * 4096, 8192, true),
+			 -ENOENT);
 	assert_int_equal(f.pinned, 0);
 	for (i = 0; i < 65535; i++)
-		assert_int_equal(unic_frames_pin(&f, VA + 4096, 1), 0);
-	assert_int_equal(unic_frames_pin(&f, VA, 8192), -EOVERFLOW);
+		assert_int_equal(unic_frames_pin(&f, VA + 4096, 1, true), 0);
+	assert_int_equal(unic_frames_pin(&f, VA, 8192, true), -EOVERFLOW);
 	assert_int_equal(f.pinned, 1);
 	unic_frames_fini(&f);
 }
@@ -745,8 +746,8 @@ static void list_has_our_frames(void **state)
 {
 	struct fake *f = fake_new();
 	struct unic_cmd_mr_reg cmd;
-	const struct unic_frames *fr;
 	const unic_le64 *list;
+	uint64_t bus;
 	uint32_t i, k;
 
 	(void)state;
@@ -754,7 +755,6 @@ static void list_has_our_frames(void **state)
 	assert_int_equal(pinned(f), 8);
 	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
 	assert_int_equal(unic_from_le32(cmd.n_pages), 8);
-	fr = &f->host->proc[0].frames;
 	/* the command before the last poll's HOST_TIME is somewhere: search */
 	for (k = 0; k < 64; k++) {
 		list = (void *)(f->bar + UNIC_BAR_LIST_OFF + k * 4096);
@@ -762,9 +762,12 @@ static void list_has_our_frames(void **state)
 			break;
 	}
 	assert_true(k < 64);
-	for (i = 0; i < 8; i++)
-		assert_int_equal(unic_from_le64(list[i]),
-				 (uint64_t)fr->run[i].frame << 12);
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(unic_frames_list(&f->host->proc[0].frames, VA,
+						  12, i, 1, &bus),
+				 0);
+		assert_int_equal(unic_from_le64(list[i]), bus);
+	}
 	fake_delete(f);
 }
 
@@ -1039,7 +1042,7 @@ static void page_tables_are_written_and_pinned(void **state)
 	const unic_le64 *table = (void *)(f->bar + UNIC_BAR_TABLE_OFF);
 	struct unic_ctl_obj obj = { 0 };
 	struct unic_cmd_mr_reg cmd;
-	struct unic_frames *fr;
+	uint64_t bus;
 	uint32_t i;
 
 	(void)state;
@@ -1051,11 +1054,13 @@ static void page_tables_are_written_and_pinned(void **state)
 	assert_int_equal(unic_from_le32(cmd.table) % 8, 0);
 	assert_int_equal(pinned(f), 8);
 	table += unic_from_le32(cmd.table) / 8;
-	fr = &f->host->proc[0].frames;
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(unic_frames_list(&f->host->proc[0].frames, VA,
+						  12, i, 1, &bus),
+				 0);
 		assert_int_equal(unic_from_le64(table[i]),
-				 (uint64_t)fr->run[i].frame << 12 |
-					 UNIC_TABLE_VALID);
+				 bus | UNIC_TABLE_VALID);
+	}
 	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
 	assert_int_equal(pinned(f), 0);
 	assert_int_equal(f->host->table_unit[0], 0);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * frames_slot.h - inside frames.c, and for those who check it: the tables of a
+ * process whose frames are those of its slot.
+ */
+#ifndef UNIC_FRAMES_SLOT_H
+#define UNIC_FRAMES_SLOT_H
+
+#include "frames.h"
+
+/* Frames that lie together, behind consecutive pages of the process. */
+struct unic_frame_run {
+	uint64_t page;	/* first page number of the process */
+	uint32_t frame; /* first frame number in the slot */
+	uint32_t n;	/* 1, 16 or 512 */
+};
+
+struct unic_frame_tables {
+	uint8_t *base;	/* of the slot, in our memory */
+	uint32_t first; /* frame that may be handed out first */
+	uint32_t runs;
+	uint8_t *taken;		    /* per frame */
+	uint16_t *pins;		    /* per frame */
+	struct unic_frame_run *run; /* sorted by page */
+	uint64_t *journal; /* per frame, what outlives us; NULL: nothing */
+};
+
+#endif /* UNIC_FRAMES_SLOT_H */
