@@ -51,7 +51,7 @@ KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c line.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_xfer.c cm.c \
-	conn.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
+	conn.c conn_dev.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
 	holder.c mem.c move.c mr.c qp.c recover.c resync.c token.c use.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
 	ctl_uses.c)
@@ -759,7 +759,7 @@ check-sources:
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
-		$(FAULTS) $(PROOFS) \
+		$(FAULTS) $(PROOFS) $(KMOD_SRCS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \

@@ -13,6 +13,10 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 		M=$(KMOD)/host_driver/linux modules
 	@echo "$@: ok"
 
+# Compiled by Kbuild alone.
+KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_cdev.c unic_engine.c \
+	unic_os.c unic_pci.c unic_slot.c)
+
 # What a guest is given, and its peer.
 VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)

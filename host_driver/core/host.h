@@ -100,6 +100,10 @@ size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes);
 /** unic_host_slot_free() - the process that had this quiet slot is no more. */
 void unic_host_slot_free(struct unic_host *host, uint32_t slot);
 
+/** unic_host_quiet() - no slot is a process's, nor is the NIC still letting go of
+ * one that was: it uses nobody's memory. */
+bool unic_host_quiet(const struct unic_host *host);
+
 /** unic_host_notices() - regions asked back from processes so far: how crowded the
  * table is. Free-running. */
 uint32_t unic_host_notices(const struct unic_host *host);

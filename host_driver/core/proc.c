@@ -138,6 +138,17 @@ void unic_host_slot_free(struct unic_host *host, uint32_t slot)
 		host->proc[slot].state = UNIC_HPROC_FREE;
 }
 
+bool unic_host_quiet(const struct unic_host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->config.slots; i++)
+		if (host->proc[i].state != UNIC_HPROC_FREE &&
+		    host->proc[i].state != UNIC_HPROC_HELD)
+			return false;
+	return true;
+}
+
 /* ------------------------------------------------------------------- enter */
 
 /* Where the slot begins in its file, in 64 KiB. */

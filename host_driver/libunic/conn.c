@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "conn_dev.h"
 #include "error.h"
 #include "wait.h"
 
@@ -27,6 +29,7 @@ struct waiter {
 
 struct unic_conn {
 	int sock;
+	bool device; /* and no socket */
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct waiter *waiters;
@@ -40,6 +43,13 @@ static void limit(int sock, time_t seconds)
 	struct timeval tv = { .tv_sec = seconds };
 
 	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+}
+
+static bool is_device(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISCHR(st.st_mode);
 }
 
 /* The kernel accepts for a driver that is stopped until its backlog is full;
@@ -70,10 +80,19 @@ static int reach(int sock, const struct sockaddr_un *addr)
 	return 0;
 }
 
-int unic_conn_open(const char *path, struct unic_conn **out)
+const char *unic_conn_default(void)
+{
+	const char *path = getenv("UNIC_SOCKET");
+
+	if (path && *path)
+		return path;
+	return is_device(UNIC_DEVICE) ? UNIC_DEVICE : UNIC_CTL_SOCKET;
+}
+
+/* The socket, or -errno with words. */
+static int open_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct unic_conn *conn;
 	int sock;
 	int err;
 
@@ -89,12 +108,24 @@ int unic_conn_open(const char *path, struct unic_conn **out)
 		close(sock);
 		return err;
 	}
+	return sock;
+}
+
+int unic_conn_open(const char *path, struct unic_conn **out)
+{
+	bool device = is_device(path);
+	int sock = device ? unic_dev_open(path) : open_socket(path);
+	struct unic_conn *conn;
+
+	if (sock < 0)
+		return sock;
 	conn = calloc(1, sizeof(*conn));
 	if (!conn) {
 		close(sock);
 		return unic_fail(-ENOMEM, "out of memory");
 	}
 	conn->sock = sock;
+	conn->device = device;
 	pthread_mutex_init(&conn->lock, NULL);
 	unic_cond_init(&conn->cond);
 	*out = conn;
@@ -132,6 +163,11 @@ bool unic_conn_hung_up(const struct unic_conn *conn)
 int unic_conn_fd(const struct unic_conn *conn)
 {
 	return conn->sock;
+}
+
+bool unic_conn_kernel(const struct unic_conn *conn)
+{
+	return conn->device;
 }
 
 bool unic_conn_dead(const struct unic_conn *conn)
@@ -288,6 +324,20 @@ static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
 	return w->status;
 }
 
+/* Each thread waits in a system call of its own. */
+static int call_device(struct unic_conn *conn, struct unic_call *call,
+		       int64_t until_ns)
+{
+	int ret;
+
+	if (unic_conn_dead(conn))
+		return -ENOTCONN;
+	ret = unic_dev_call(conn->sock, call, until_ns);
+	if (ret < 0)
+		unic_conn_kill(conn);
+	return ret;
+}
+
 static void forget(struct unic_conn *conn, struct waiter *w)
 {
 	struct waiter **p = &conn->waiters;
@@ -318,6 +368,10 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		conn->seq = 1;
 	__atomic_store_n(&call->seq, conn->seq, __ATOMIC_RELEASE);
 	hdr->seq = unic_to_le32(call->seq);
+	if (conn->device) {
+		pthread_mutex_unlock(&conn->lock);
+		return call_device(conn, call, until);
+	}
 	w.next = conn->waiters;
 	/* It leaves the list before this function returns. */
 	/* cppcheck-suppress autoVariables */

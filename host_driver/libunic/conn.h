@@ -3,7 +3,7 @@
  * conn.h - requests and replies between this process and the driver
  * (abi/unic_ctl.h).
  *
- * Secret: the socket. Any number of threads may have a request open; whichever
+ * Secret: the socket, or what is in its place. Any number of threads may have a request open; whichever
  * of them waits reads replies for all (there is no thread of the library).
  */
 #ifndef UNIC_LIB_CONN_H
@@ -35,7 +35,15 @@ struct unic_call {
 	uint32_t seq;		/* out: of the request, set before it is sent */
 };
 
-/** unic_conn_open() - connect to the driver's socket. -ENOENT, -ECONNREFUSED,
+/** unic_conn_default() - the path of a driver that nobody named: $UNIC_SOCKET,
+ * else that of the driver in the kernel if there is one, else unicd's. */
+const char *unic_conn_default(void);
+
+/** unic_conn_kernel() - the driver is part of the kernel (@path was a device):
+ * it takes any memory of the process. */
+bool unic_conn_kernel(const struct unic_conn *conn);
+
+/** unic_conn_open() - connect to the driver's socket, or device. -ENOENT, -ECONNREFUSED,
  * -EACCES; -ENOTCONN within 2 s when it is stopped and others wait already.
  * Words in unic_last_error(). */
 int unic_conn_open(const char *path, struct unic_conn **out);

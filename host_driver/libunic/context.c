@@ -356,13 +356,11 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 	if (!ctx)
 		return unic_fail(-ENOMEM, "out of memory");
 	if (!socket)
-		socket = getenv("UNIC_SOCKET");
-	if (!socket)
-		socket = UNIC_CTL_SOCKET;
+		socket = unic_conn_default();
 	ctx->kept = kept;
 	strncpy(ctx->socket, socket, sizeof(ctx->socket) - 1);
 	err = unic_conn_open(socket, &ctx->conn);
-	if (!err)
+	if (!err && !unic_conn_kernel(ctx->conn))
 		err = refuse_leftovers();
 	if (!err)
 		err = unic_hello(ctx, false);

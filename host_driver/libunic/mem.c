@@ -188,6 +188,30 @@ static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 	__atomic_store_n(&ctx->areas, a, __ATOMIC_RELAXED);
 }
 
+/* Where the driver takes any memory, ours is the process's own. */
+static int map_own(uint8_t *va, size_t bytes, unsigned int shift)
+{
+	if (mprotect(va, bytes, PROT_READ | PROT_WRITE))
+		return unic_fail(-ENOMEM, "no memory: %s", strerror(errno));
+	if (shift == 21)
+		madvise(va, bytes, MADV_HUGEPAGE);
+	madvise(va, bytes, MADV_DONTFORK);
+	return 0;
+}
+
+static int alloc_own(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
+		     unsigned int shift)
+{
+	struct unic_area *a = area_new(va, bytes, NULL);
+	int err = a ? map_own(va, bytes, shift) : -ENOMEM;
+
+	if (err)
+		free(a);
+	else
+		add_area(ctx, a);
+	return err;
+}
+
 static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 			unsigned int shift)
 {
@@ -235,7 +259,8 @@ void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes)
 		goto fail;
 	}
 	pthread_mutex_lock(&ctx->mem_lock);
-	err = alloc_locked(ctx, va, bytes, shift);
+	err = unic_conn_kernel(ctx->conn) ? alloc_own(ctx, va, bytes, shift)
+					  : alloc_locked(ctx, va, bytes, shift);
 	pthread_mutex_unlock(&ctx->mem_lock);
 	if (!err)
 		return va;
@@ -262,8 +287,10 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 				"unic_free: %p is not from "
 				"unic_alloc()",
 				mem);
-	else
+	else if (!unic_conn_kernel(ctx->conn))
 		err = put_frames(ctx, a->va, a->bytes);
+	else if (unic_region_within(ctx, a->va, a->bytes))
+		err = unic_fail(-EBUSY, "a region is registered on it");
 	/* After a reset the driver may have forgotten; the mapping is ours. */
 	if (!err || err == -ENOTCONN) {
 		if (a) {
@@ -540,6 +567,8 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
 
 	if ((uintptr_t)addr + len < (uintptr_t)addr || past < first)
 		return unic_fail(-EINVAL, "the range wraps around");
+	if (unic_conn_kernel(ctx->conn))
+		return 0;
 	pthread_mutex_lock(&ctx->mem_lock);
 	err = settle(ctx, va, end);
 	while (va < end && !err)

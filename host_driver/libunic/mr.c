@@ -301,6 +301,23 @@ int unic_region_left(struct unic_mr *mr, int status)
 	return err;
 }
 
+bool unic_region_within(struct unic_ctx *ctx, const uint8_t *va, size_t bytes)
+{
+	bool found = false;
+	unsigned int i;
+
+	pthread_mutex_lock(&ctx->evt_lock);
+	for (i = 0; i < UNIC_MR_HANDLES && !found; i++) {
+		const struct unic_region *r = ctx->region[i];
+		const uint8_t *at = r ? r->mr.addr : NULL;
+
+		found = at && r->known && at < va + bytes &&
+			va < at + r->mr.length;
+	}
+	pthread_mutex_unlock(&ctx->evt_lock);
+	return found;
+}
+
 int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 		   enum unic_advice advice)
 {

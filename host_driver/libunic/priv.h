@@ -257,6 +257,9 @@ int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
  * driver is gone), which frees @mr if it ended. 0 or -errno. */
 uint32_t unic_region_leave(struct unic_mr *mr);
 int unic_region_left(struct unic_mr *mr, int status);
+/** unic_region_within() - does the driver have a region on some of
+ * [@va, @va + @bytes)? */
+bool unic_region_within(struct unic_ctx *ctx, const uint8_t *va, size_t bytes);
 /** unic_region_put() - drop a reference; evt_lock held. */
 void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
 

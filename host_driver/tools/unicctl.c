@@ -457,8 +457,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!o.socket)
-		o.socket = getenv("UNIC_SOCKET");
-	err = unic_conn_open(o.socket ? o.socket : UNIC_CTL_SOCKET, &conn);
+		o.socket = unic_conn_default();
+	err = unic_conn_open(o.socket, &conn);
 	if (!err) {
 		err = cmd->run(conn, &o);
 		unic_conn_close(conn);

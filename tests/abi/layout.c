@@ -6,6 +6,7 @@
  */
 #include "unic_bus.h"
 #include "unic_ctl.h"
+#include "unic_ioctl.h"
 #include "unic_kio.h"
 #include "unic_link.h"
 #include "unic_mbox.h"

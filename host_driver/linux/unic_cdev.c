@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_cdev.c - /dev/unicN: see abi/unic_ioctl.h.
+ *
+ * An open file is a client of the core until the first of: its last reference
+ * goes, the address space of its process ends, the device goes. Its slot, if it
+ * has one, is nobody else's before the last reference goes.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/capability.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/mmu_notifier.h>
+#include <linux/poll.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+
+#include "unic_dev.h"
+#include "unic_ioctl.h"
+
+#define MINORS	    64
+#define REPLIES_MAX (2 * UNIC_CTL_OPEN_MAX) /* that nobody fetched */
+
+struct unic_reply {
+	struct list_head node;
+	u32 seq, bytes;
+	u8 msg[];
+};
+
+struct unic_file {
+	struct unic_client core;
+	struct unic_os *os;
+	struct list_head node; /* of os->files, while it is a client */
+	struct mmu_notifier notifier;
+	struct mm_struct *mm;
+	u64 may_pin;
+	bool ended; /* no client any more */
+	u32 slot;   /* that it has or had */
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+	bool upcalls, cqs; /* to be read */
+	struct list_head replies;
+	u32 unread;
+};
+
+static dev_t first_dev;
+static struct class *unic_class;
+static DEFINE_IDA(minors);
+
+/* ---------------------------------------------------- what others do to it */
+
+struct unic_file *unic_file_of(struct unic_client *client)
+{
+	return container_of(client, struct unic_file, core);
+}
+
+struct mm_struct *unic_file_mm(struct unic_file *f)
+{
+	return f->mm;
+}
+
+u64 unic_file_may_pin(struct unic_file *f)
+{
+	return f->may_pin;
+}
+
+void unic_file_upcall(struct unic_file *f)
+{
+	WRITE_ONCE(f->upcalls, true);
+	wake_up_interruptible_poll(&f->wait, EPOLLIN);
+	kill_fasync(&f->fasync, SIGIO, POLL_IN);
+}
+
+void unic_file_cq(struct unic_file *f)
+{
+	WRITE_ONCE(f->cqs, true);
+	wake_up_interruptible_poll(&f->wait, EPOLLIN);
+}
+
+/* Its connection ends; os->lock is held. */
+static void end(struct unic_file *f)
+{
+	if (f->ended)
+		return;
+	f->ended = true;
+	list_del(&f->node);
+	if (f->os->host)
+		unic_host_client_gone(f->os->host, &f->core);
+	wake_up_all(&f->wait);
+	unic_dev_kick(f->os);
+}
+
+void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
+{
+	struct unic_reply *r =
+		kmalloc(struct_size(r, msg, bytes), GFP_KERNEL_ACCOUNT);
+	struct unic_ctl_hdr hdr;
+
+	if (f->core.slot != UNIC_OS_NO_SLOT)
+		WRITE_ONCE(f->slot, f->core.slot);
+	if (!r) { /* who waits for it gives up at his time */
+		dev_err_ratelimited(&f->os->dev,
+				    "out of memory: no reply for process %u\n",
+				    f->core.pid);
+		return;
+	}
+	memcpy(&hdr, msg, sizeof(hdr));
+	r->seq = unic_from_le32(hdr.seq);
+	r->bytes = bytes;
+	memcpy(r->msg, msg, bytes);
+	list_add_tail(&r->node, &f->replies);
+	f->unread++;
+	wake_up_interruptible_all(&f->wait);
+}
+
+/* --------------------------------------------------------------- open, release */
+
+static void mm_release(struct mmu_notifier *n, struct mm_struct *mm)
+{
+	struct unic_file *f = container_of(n, struct unic_file, notifier);
+
+	mutex_lock(&f->os->lock);
+	end(f);
+	mutex_unlock(&f->os->lock);
+}
+
+static const struct mmu_notifier_ops notifier_ops = {
+	.release = mm_release,
+};
+
+static struct unic_file *file_new(struct unic_os *os)
+{
+	struct unic_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+
+	if (!f)
+		return NULL;
+	f->os = os;
+	f->mm = current->mm;
+	f->slot = UNIC_OS_NO_SLOT;
+	f->core.slot = UNIC_OS_NO_SLOT;
+	f->core.pid = task_tgid_nr(current);
+	f->core.uid = from_kuid_munged(&init_user_ns, current_euid());
+	f->core.privileged = capable(CAP_NET_ADMIN);
+	f->may_pin = capable(CAP_IPC_LOCK)
+			     ? S64_MAX
+			     : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	f->notifier.ops = &notifier_ops;
+	init_waitqueue_head(&f->wait);
+	INIT_LIST_HEAD(&f->replies);
+	return f;
+}
+
+static int unic_open(struct inode *inode, struct file *file)
+{
+	struct unic_os *os = container_of(inode->i_cdev, struct unic_os, cdev);
+	struct unic_file *f = file_new(os);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	err = mmu_notifier_register(&f->notifier, f->mm);
+	if (err) {
+		kfree(f);
+		return err;
+	}
+	mutex_lock(&os->lock);
+	if (os->host)
+		list_add(&f->node, &os->files);
+	else
+		f->ended = true;
+	mutex_unlock(&os->lock);
+	get_device(&os->dev);
+	file->private_data = f;
+	return stream_open(inode, file);
+}
+
+static int unic_release(struct inode *inode, struct file *file)
+{
+	struct unic_file *f = file->private_data;
+	struct unic_os *os = f->os;
+	struct unic_reply *r, *next;
+
+	mmu_notifier_unregister(&f->notifier, f->mm);
+	mutex_lock(&os->lock);
+	end(f);
+	if (f->slot != UNIC_OS_NO_SLOT)
+		unic_slot_leave(os, f->slot);
+	mutex_unlock(&os->lock);
+	list_for_each_entry_safe(r, next, &f->replies, node) kfree(r);
+	kfree(f);
+	put_device(&os->dev);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- a call */
+
+static int send(struct unic_file *f, const struct unic_ioc_call *call)
+{
+	u32 bytes = unic_from_le32(call->bytes);
+	struct unic_os *os = f->os;
+	int err = 0;
+	void *msg;
+
+	if (bytes > UNIC_CTL_MSG_MAX)
+		return -EMSGSIZE;
+	msg = memdup_user(u64_to_user_ptr(unic_from_le64(call->msg)), bytes);
+	if (IS_ERR(msg))
+		return PTR_ERR(msg);
+	mutex_lock(&os->lock);
+	if (f->ended)
+		err = -ENODEV;
+	else if (f->unread >= REPLIES_MAX)
+		err = -EAGAIN;
+	else if (!unic_host_request(os->host, &f->core, msg, bytes))
+		err = -EINVAL;
+	mutex_unlock(&os->lock);
+	kfree(msg);
+	return err;
+}
+
+static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
+{
+	struct unic_reply *r, *found = NULL;
+
+	mutex_lock(&f->os->lock);
+	list_for_each_entry(r, &f->replies, node)
+	{
+		if (r->seq != seq)
+			continue;
+		list_del(&r->node);
+		f->unread--;
+		found = r;
+		break;
+	}
+	*ended = f->ended;
+	mutex_unlock(&f->os->lock);
+	return found;
+}
+
+/* Looks again whenever anybody is answered; sleeps with its state set before it
+ * looks, so that no reply is slept through. */
+static struct unic_reply *await(struct unic_file *f, u32 seq, u64 until_ns)
+{
+	ktime_t until = until_ns ? ns_to_ktime(until_ns) : KTIME_MAX;
+	struct unic_reply *r;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	bool ended;
+	long err = 0;
+
+	add_wait_queue(&f->wait, &wait);
+	while (!(r = take(f, seq, &ended)) && !ended && !err) {
+		if (signal_pending(current))
+			err = -ERESTARTSYS;
+		else if (ktime_get() >= until)
+			err = -ETIMEDOUT;
+		else
+			wait_woken(&wait, TASK_INTERRUPTIBLE,
+				   until_ns ? nsecs_to_jiffies(ktime_to_ns(
+						      until - ktime_get())) +
+						      1
+					    : MAX_SCHEDULE_TIMEOUT);
+	}
+	remove_wait_queue(&f->wait, &wait);
+	if (r)
+		return r;
+	return ERR_PTR(ended ? -ENODEV : err);
+}
+
+static int give(const struct unic_reply *r, struct unic_ioc_call *call)
+{
+	u32 got = min(r->bytes, unic_from_le32(call->room));
+
+	call->got = unic_to_le32(got);
+	return copy_to_user(u64_to_user_ptr(unic_from_le64(call->reply)),
+			    r->msg, got)
+		       ? -EFAULT
+		       : 0;
+}
+
+static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
+{
+	struct unic_ioc_call call;
+	struct unic_reply *r;
+	int err = 0;
+
+	if (copy_from_user(&call, arg, sizeof(call)))
+		return -EFAULT;
+	if (call.bytes) {
+		err = send(f, &call);
+		call.bytes = unic_to_le32(0);
+		if (!err && put_user((__force u32)call.bytes,
+				     (u32 __user *)&arg->bytes))
+			err = -EFAULT;
+	}
+	if (err)
+		return err;
+	r = await(f, unic_from_le32(call.seq), unic_from_le64(call.until_ns));
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	err = give(r, &call);
+	kfree(r);
+	if (!err && put_user((__force u32)call.got, (u32 __user *)&arg->got))
+		err = -EFAULT;
+	return err;
+}
+
+/* ------------------------------------------------------- read, poll: upcalls */
+
+static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
+			 size_t bytes, bool wait)
+{
+	u64 one = 1;
+	int err = 0;
+
+	if (bytes < sizeof(one))
+		return -EINVAL;
+	while (!xchg(flag, false)) {
+		if (READ_ONCE(f->ended))
+			return -ENODEV;
+		if (!wait)
+			return -EAGAIN;
+		err = wait_event_interruptible(
+			f->wait, READ_ONCE(*flag) || READ_ONCE(f->ended));
+		if (err)
+			return err;
+	}
+	return copy_to_user(buf, &one, sizeof(one)) ? -EFAULT : sizeof(one);
+}
+
+static __poll_t poll_flag(struct unic_file *f, const bool *flag,
+			  struct file *file, poll_table *table)
+{
+	__poll_t mask = 0;
+
+	poll_wait(file, &f->wait, table);
+	if (READ_ONCE(*flag))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (READ_ONCE(f->ended))
+		mask |= EPOLLHUP | EPOLLRDHUP | EPOLLERR;
+	return mask;
+}
+
+static ssize_t unic_read(struct file *file, char __user *buf, size_t bytes,
+			 loff_t *at)
+{
+	struct unic_file *f = file->private_data;
+
+	return read_flag(f, &f->upcalls, buf, bytes,
+			 !(file->f_flags & O_NONBLOCK));
+}
+
+static __poll_t unic_poll(struct file *file, poll_table *table)
+{
+	struct unic_file *f = file->private_data;
+
+	return poll_flag(f, &f->upcalls, file, table);
+}
+
+static int unic_fasync(int fd, struct file *file, int on)
+{
+	struct unic_file *f = file->private_data;
+
+	return fasync_helper(fd, file, on, &f->fasync);
+}
+
+/* ------------------------------------------------- a descriptor for completions */
+
+static ssize_t cq_read(struct file *file, char __user *buf, size_t bytes,
+		       loff_t *at)
+{
+	struct unic_file *f = ((struct file *)file->private_data)->private_data;
+
+	return read_flag(f, &f->cqs, buf, bytes, !(file->f_flags & O_NONBLOCK));
+}
+
+static __poll_t cq_poll(struct file *file, poll_table *table)
+{
+	struct unic_file *f = ((struct file *)file->private_data)->private_data;
+
+	return poll_flag(f, &f->cqs, file, table);
+}
+
+static int cq_release(struct inode *inode, struct file *file)
+{
+	fput(file->private_data);
+	return 0;
+}
+
+static const struct file_operations cq_fops = {
+	.owner = THIS_MODULE,
+	.read = cq_read,
+	.poll = cq_poll,
+	.release = cq_release,
+	.llseek = noop_llseek,
+};
+
+static int cq_fd(struct file *file)
+{
+	int fd = anon_inode_getfd("[unic-cq]", &cq_fops, get_file(file),
+				  O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fput(file);
+	return fd;
+}
+
+/* --------------------------------------------------------- the device itself */
+
+/* It is for the process that opened it. */
+static bool is_ours(const struct unic_file *f)
+{
+	return current->mm == f->mm;
+}
+
+static long unic_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct unic_file *f = file->private_data;
+
+	if (!is_ours(f))
+		return -EPERM;
+	switch (cmd) {
+	case UNIC_IOC_CALL:
+		return ioc_call(f, (void __user *)arg);
+	case UNIC_IOC_CQ_FD:
+		return cq_fd(file);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static ssize_t unic_write(struct file *file, const char __user *buf,
+			  size_t bytes, loff_t *at)
+{
+	struct unic_file *f = file->private_data;
+	u32 slot = READ_ONCE(f->slot);
+
+	if (!is_ours(f))
+		return -EPERM;
+	if (READ_ONCE(f->ended))
+		return -ENODEV;
+	if (bytes != sizeof(u64) || slot == UNIC_OS_NO_SLOT)
+		return -EINVAL;
+	unic_pci_ring(f->os, 1 + slot);
+	return bytes;
+}
+
+static int unic_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct unic_file *f = file->private_data;
+	u32 slot = READ_ONCE(f->slot);
+
+	if (!is_ours(f))
+		return -EPERM;
+	if (slot == UNIC_OS_NO_SLOT)
+		return -EINVAL;
+	return unic_slot_map(f->os, slot, vma);
+}
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	.open = unic_open,
+	.release = unic_release,
+	.unlocked_ioctl = unic_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.read = unic_read,
+	.write = unic_write,
+	.poll = unic_poll,
+	.mmap = unic_mmap,
+	.fasync = unic_fasync,
+	.llseek = noop_llseek,
+};
+
+static void dev_release(struct device *dev)
+{
+	struct unic_os *os = container_of(dev, struct unic_os, dev);
+
+	unic_slots_free(os);
+	ida_free(&minors, MINOR(dev->devt) - MINOR(first_dev));
+	kvfree(os);
+}
+
+int unic_cdev_prepare(struct unic_os *os, struct device *parent)
+{
+	int minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+
+	if (minor < 0)
+		return minor;
+	device_initialize(&os->dev);
+	os->dev.class = unic_class;
+	os->dev.parent = parent;
+	os->dev.release = dev_release;
+	os->dev.devt = first_dev + minor;
+	os->dev.id = minor;
+	cdev_init(&os->cdev, &fops);
+	os->cdev.owner = THIS_MODULE;
+	return dev_set_name(&os->dev, "unic%d", minor);
+}
+
+int unic_cdev_add(struct unic_os *os)
+{
+	return cdev_device_add(&os->cdev, &os->dev);
+}
+
+void unic_cdev_del(struct unic_os *os)
+{
+	struct unic_file *f, *next;
+
+	cdev_device_del(&os->cdev, &os->dev);
+	mutex_lock(&os->lock);
+	list_for_each_entry_safe(f, next, &os->files, node) end(f);
+	mutex_unlock(&os->lock);
+}
+
+struct unic_os *unic_dev_get(unsigned int number)
+{
+	struct device *dev;
+
+	if (number >= MINORS)
+		return NULL;
+	dev = class_find_device_by_devt(unic_class, first_dev + number);
+	return dev ? container_of(dev, struct unic_os, dev) : NULL;
+}
+
+void unic_dev_put(struct unic_os *os)
+{
+	put_device(&os->dev);
+}
+
+/* What a request may do is decided by who makes it, so all may open it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+static char *devnode(const struct device *dev, umode_t *mode)
+#else
+static char *devnode(struct device *dev, umode_t *mode)
+#endif
+{
+	if (mode)
+		*mode = 0666;
+	return NULL;
+}
+
+int unic_cdev_init(void)
+{
+	int err = alloc_chrdev_region(&first_dev, 0, MINORS, "unic");
+
+	if (err)
+		return err;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	unic_class = class_create("unic");
+#else
+	unic_class = class_create(THIS_MODULE, "unic");
+#endif
+	if (IS_ERR(unic_class)) {
+		unregister_chrdev_region(first_dev, MINORS);
+		return PTR_ERR(unic_class);
+	}
+	unic_class->devnode = devnode;
+	return 0;
+}
+
+void unic_cdev_exit(void)
+{
+	class_destroy(unic_class);
+	unregister_chrdev_region(first_dev, MINORS);
+	ida_destroy(&minors);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_dev.h - the host driver as a Linux module: what its files share.
+ *
+ *   unic_pci.c     how a NIC is found, reached and left
+ *   unic_engine.c  when the core runs
+ *   unic_os.c      what the core asks of a kernel
+ *   unic_slot.c    the control pages of processes, and who has them
+ *   unic_cdev.c    /dev/unicN
+ *   frames_user.c  the memory of processes: pins
+ */
+#ifndef UNIC_DEV_H
+#define UNIC_DEV_H
+
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "host.h"
+
+#define UNIC_SLOT_PAGES 3u /* UNIC_SLOT_FRAMES: doorbell, NIC, upcalls */
+
+struct unic_file;
+struct unic_frame_tables;
+
+/* One process slot. */
+struct unic_kslot {
+	struct page *pages; /* UNIC_SLOT_PAGES of them, one after the other */
+	dma_addr_t bus;
+	struct unic_frame_tables *frames; /* frames_user.c's */
+	spinlock_t lock;	/* of file, which is used by interrupts */
+	struct unic_file *file; /* whose it is; NULL: nobody's */
+	bool kernel;		/* it is unic_os.kclient's */
+	bool quiet;		/* the core is done with it */
+};
+
+/* A user of the device that is part of the kernel; called under unic_os.lock. */
+struct unic_kclient {
+	struct unic_client core;
+	/** reply() - what unic_os_reply() says to it. */
+	void (*reply)(struct unic_kclient *kc, const void *msg, u32 bytes);
+	/** poll() - after each unic_host_poll(). Returns when to call again. */
+	u64 (*poll)(struct unic_kclient *kc);
+	/** gone() - the device is, and reaches no memory: nothing is called any
+	 * more. */
+	void (*gone)(struct unic_kclient *kc);
+};
+
+/* One NIC: what the core is given as its surroundings. */
+struct unic_os {
+	struct device dev; /* unicN; its end frees this */
+	struct cdev cdev;
+	struct pci_dev *pdev;	/* for messages; bound until gone */
+	struct mutex lock;	/* around every call of the core */
+	struct unic_host *host; /* NULL: gone */
+	struct unic_kclient *kclient;
+	struct list_head files;
+
+	spinlock_t ring_lock;
+	void __iomem *regs; /* NULL: gone */
+	void *bar;
+	u32 vectors;
+
+	/* the engine */
+	struct task_struct *thread;
+	wait_queue_head_t wake;
+	atomic_t kicked;
+	u64 wakes_ns; /* it sleeps until then at the latest; 0: it does not */
+	bool plugged;
+
+	u32 slots;
+	struct unic_kslot slot[UNIC_HOST_SLOTS_MAX];
+	void *slot_mem[UNIC_HOST_SLOTS_MAX];
+};
+
+/* --- unic_pci.c */
+
+/** unic_pci_ring() - vector @vector of the NIC; none there: nothing. Any
+ * context. */
+void unic_pci_ring(struct unic_os *os, u32 vector);
+
+/* --- unic_engine.c */
+
+/** unic_engine_start() - from now on the core runs. 0 or -errno. */
+int unic_engine_start(struct unic_os *os);
+
+/** unic_engine_stop() - it runs no more, unless somebody calls it. */
+void unic_engine_stop(struct unic_os *os);
+
+/** unic_dev_kick() - have the core run soon. Any context. */
+void unic_dev_kick(struct unic_os *os);
+
+/* --- unic_slot.c */
+
+/** unic_slots_init() - control pages for os->slots. 0 or -errno. */
+int unic_slots_init(struct unic_os *os);
+
+/** unic_slots_unmap() - the device cannot reach them any more. */
+void unic_slots_unmap(struct unic_os *os);
+
+/** unic_slots_free() - the end of them; processes may have them mapped still. */
+void unic_slots_free(struct unic_os *os);
+
+/** unic_slot_take() - @file said HELLO and has @slot; unic_os.lock is held. */
+void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file);
+
+/** unic_slot_leave() - the last reference to its file went. */
+void unic_slot_leave(struct unic_os *os, u32 slot);
+
+/** unic_slots_poll() - tell the core which slots may be given away. */
+void unic_slots_poll(struct unic_os *os);
+
+/** unic_slot_wake() - completions are there for the process. Any context. */
+void unic_slot_wake(struct unic_os *os, u32 slot);
+
+/** unic_slot_map() - mmap of a process that has @slot. 0 or -errno. */
+int unic_slot_map(struct unic_os *os, u32 slot, struct vm_area_struct *vma);
+
+/* --- unic_cdev.c */
+
+/** unic_cdev_init(), unic_cdev_exit() - numbers and class. */
+int unic_cdev_init(void);
+void unic_cdev_exit(void);
+
+/** unic_cdev_prepare() - os->dev, with one reference; then it is freed with
+ * put_device(). 0 or -errno (@os is the caller's still). */
+int unic_cdev_prepare(struct unic_os *os, struct device *parent);
+
+/** unic_cdev_add() - /dev/unicN appears. 0 or -errno. */
+int unic_cdev_add(struct unic_os *os);
+
+/** unic_cdev_del() - it disappears; open files are cut off. */
+void unic_cdev_del(struct unic_os *os);
+
+/** unic_dev_get() - unic@number, until unic_dev_put(); NULL: there is none. */
+struct unic_os *unic_dev_get(unsigned int number);
+void unic_dev_put(struct unic_os *os);
+
+/** unic_file_reply() - @msg for the process; unic_os.lock is held. */
+void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes);
+
+/** unic_file_upcall(), unic_file_cq() - wake who waits for that. Any context. */
+void unic_file_upcall(struct unic_file *f);
+void unic_file_cq(struct unic_file *f);
+
+/** unic_file_of() - the file of a client that is a process. */
+struct unic_file *unic_file_of(struct unic_client *client);
+
+/** unic_file_mm() - whose memory it is about; NULL: of nobody any more. */
+struct mm_struct *unic_file_mm(struct unic_file *f);
+
+/** unic_file_may_pin() - pages that its process may have pinned. */
+u64 unic_file_may_pin(struct unic_file *f);
+
+/* --- frames_user.c */
+
+/** unic_pins_bind() - @t is about the memory of @mm from now on; at most @max
+ * pages of it are pinned. */
+void unic_pins_bind(struct unic_frame_tables *t, struct mm_struct *mm, u64 max);
+
+/** unic_pins_unbind() - nothing is pinned, and nobody's memory is meant. */
+void unic_pins_unbind(struct unic_frame_tables *t);
+
+/* --- unic_os.c */
+
+#define unic_dev_dma(os) (&(os)->pdev->dev)
+
+#endif /* UNIC_DEV_H */

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_engine.c - the thread that runs the core: when the NIC rang, when
+ * somebody asked for it, and at the time the core named.
+ */
+#include <linux/kthread.h>
+
+#include "unic_dev.h"
+
+#define LOOK_NS 250000000ull /* how often a NIC that left is noticed */
+
+void unic_dev_kick(struct unic_os *os)
+{
+	atomic_set(&os->kicked, 1);
+	wake_up(&os->wake);
+}
+
+/* Nobody tells a machine that its NIC joined or left, but the magic does. */
+static void look_for_nic(struct unic_os *os)
+{
+	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
+	bool there = unic_from_le32(UNIC_LOAD(info->magic)) == UNIC_MAGIC;
+
+	if (there == os->plugged)
+		return;
+	os->plugged = there;
+	dev_info(&os->dev, "the NIC %s\n", there ? "is there" : "left");
+	unic_host_plug(os->host, there);
+}
+
+/* Returns when to run again; now: there is work. */
+static u64 turn(struct unic_os *os)
+{
+	u64 next, kernel;
+
+	mutex_lock(&os->lock);
+	look_for_nic(os);
+	next = unic_host_poll(os->host);
+	if (os->kclient) {
+		kernel = os->kclient->poll(os->kclient);
+		next = min(next, kernel);
+	}
+	unic_slots_poll(os);
+	if (next > ktime_get_ns() && !unic_host_rest(os->host))
+		next = 0;
+	mutex_unlock(&os->lock);
+	return next;
+}
+
+static void rest_until(struct unic_os *os, u64 next)
+{
+	u64 now = ktime_get_ns();
+
+	if (next <= now) {
+		cond_resched();
+		return;
+	}
+	next = min_t(u64, next - now, LOOK_NS);
+	WRITE_ONCE(os->wakes_ns, now + next);
+	wait_event_interruptible_hrtimeout(
+		os->wake, atomic_xchg(&os->kicked, 0) || kthread_should_stop(),
+		ns_to_ktime(next));
+	WRITE_ONCE(os->wakes_ns, 0);
+}
+
+static int engine(void *data)
+{
+	struct unic_os *os = data;
+
+	while (!kthread_should_stop())
+		rest_until(os, turn(os));
+	return 0;
+}
+
+int unic_engine_start(struct unic_os *os)
+{
+	struct task_struct *t;
+
+	t = kthread_run(engine, os, "%s", dev_name(&os->dev));
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	os->thread = t;
+	return 0;
+}
+
+void unic_engine_stop(struct unic_os *os)
+{
+	if (os->thread)
+		kthread_stop(os->thread);
+	os->thread = NULL;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_slot.c - the control pages of processes: doorbells, what the NIC says,
+ * upcalls.
+ *
+ * Secret: when a slot may be given away. Not before the core is done with it,
+ * and not before the last reference to the file of its process went, because
+ * every mapping of its pages holds one.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/version.h>
+
+#include "unic_dev.h"
+
+#define SLOT_BYTES (UNIC_SLOT_PAGES * PAGE_SIZE)
+
+static int init_one(struct unic_os *os, struct unic_kslot *s)
+{
+	spin_lock_init(&s->lock);
+	s->pages = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
+			       get_order(SLOT_BYTES));
+	if (!s->pages)
+		return -ENOMEM;
+	s->bus = dma_map_page(unic_dev_dma(os), s->pages, 0, SLOT_BYTES,
+			      DMA_BIDIRECTIONAL);
+	if (!dma_mapping_error(unic_dev_dma(os), s->bus))
+		return 0;
+	__free_pages(s->pages, get_order(SLOT_BYTES));
+	s->pages = NULL;
+	return -EIO;
+}
+
+int unic_slots_init(struct unic_os *os)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < os->slots; i++) {
+		err = init_one(os, &os->slot[i]);
+		if (err)
+			return err;
+		os->slot_mem[i] = page_address(os->slot[i].pages);
+	}
+	return 0;
+}
+
+void unic_slots_unmap(struct unic_os *os)
+{
+	u32 i;
+
+	for (i = 0; i < os->slots; i++)
+		if (os->slot[i].pages)
+			dma_unmap_page(unic_dev_dma(os), os->slot[i].bus,
+				       SLOT_BYTES, DMA_BIDIRECTIONAL);
+}
+
+void unic_slots_free(struct unic_os *os)
+{
+	u32 i;
+
+	for (i = 0; i < os->slots; i++)
+		if (os->slot[i].pages)
+			put_page(os->slot[i].pages);
+}
+
+/* ---------------------------------------------------------------- its owner */
+
+static void set_file(struct unic_kslot *s, struct unic_file *file)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->file = file;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
+{
+	struct unic_kslot *s = &os->slot[slot];
+
+	s->quiet = false;
+	if (s->file == file)
+		return; /* HELLO again */
+	unic_pins_bind(s->frames, unic_file_mm(file), unic_file_may_pin(file));
+	set_file(s, file);
+}
+
+void unic_slot_leave(struct unic_os *os, u32 slot)
+{
+	set_file(&os->slot[slot], NULL);
+	unic_dev_kick(os);
+}
+
+void unic_slots_poll(struct unic_os *os)
+{
+	u32 i;
+
+	for (i = 0; i < os->slots; i++) {
+		struct unic_kslot *s = &os->slot[i];
+
+		if (!s->quiet || s->file)
+			continue;
+		s->quiet = false;
+		s->kernel = false;
+		unic_host_slot_free(os->host, i);
+	}
+}
+
+void unic_slot_wake(struct unic_os *os, u32 slot)
+{
+	struct unic_kslot *s = &os->slot[slot];
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (s->file)
+		unic_file_cq(s->file);
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (s->kernel)
+		unic_dev_kick(os);
+}
+
+/* --------------------------------------------- what the core asks about them */
+
+void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
+{
+	memset(os->slot_mem[slot], 0, SLOT_BYTES);
+}
+
+void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
+{
+	unic_pins_unbind(os->slot[slot].frames);
+	os->slot[slot].quiet = true;
+}
+
+bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
+{
+	return os->slot[slot].quiet && !os->slot[slot].file;
+}
+
+/* ------------------------------------------------------------------- mapping */
+
+static void set_flags(struct vm_area_struct *vma, vm_flags_t set,
+		      vm_flags_t clear)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+int unic_slot_map(struct unic_os *os, u32 slot, struct vm_area_struct *vma)
+{
+	unsigned long n = vma_pages(vma), i;
+	bool write = !vma->vm_pgoff && n == 1; /* doorbells */
+	int err = 0;
+
+	if (vma->vm_pgoff >= UNIC_SLOT_PAGES ||
+	    n > UNIC_SLOT_PAGES - vma->vm_pgoff)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC ||
+	    (vma->vm_flags & VM_WRITE && !write))
+		return -EACCES;
+	set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		  VM_MAYEXEC | (write ? 0 : VM_MAYWRITE));
+	for (i = 0; i < n && !err; i++)
+		err = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE,
+				     os->slot[slot].pages + vma->vm_pgoff + i);
+	return err;
+}
