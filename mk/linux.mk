@@ -17,6 +17,16 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_cdev.c unic_engine.c \
 	unic_os.c unic_pci.c unic_slot.c)
 
+# Where it runs is where it is installed, unless KERNEL= says otherwise.
+INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))
+kmod-install: ## [KERNEL=] [DESTDIR=] the module, by dkms where it is, and the udev rule
+	@[ -d /lib/modules/$(INSTALL_KERNEL)/build ] || { echo "$@: no headers of \
+	kernel $(INSTALL_KERNEL): apt-get install linux-headers-$(INSTALL_KERNEL)"; exit 1; }
+	@$(MAKE) --no-print-directory kmod KERNEL=$(INSTALL_KERNEL)
+	@tools/kmod_install.sh install $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
+kmod-uninstall: ## [KERNEL=] [DESTDIR=]
+	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
+
 # What a guest is given, and its peer.
 VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)

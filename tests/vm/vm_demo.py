@@ -16,10 +16,11 @@ import tempfile
 import time
 
 import pair
-from hosts import Failure, Hosts
+from hosts import IP, Failure, Hosts
 import demo
 
 BYTES = 4 << 20
+DISK = 32  # MiB
 HOGS = 3
 
 
@@ -47,8 +48,10 @@ class VmDemo(pair.Pair, demo.Demo):
         """The second host starts while the first one boots."""
         self.start_wire("--pcap", os.path.join(demo.OUT, "vm-demo.pcap"))
         self.start_nic(0)
-        self.start_peer()
-        self.boot(modules=self.DISK_MODULES, programs=self.DISK_PROGRAMS)
+        os.mkdir(self.path("exported"))
+        self.start_peer("--kio-export", self.path("exported"),
+                        "--kio-writable")
+        self.boot(modules=["ext4"], programs=["mkfs.ext4"])
         # No entries are reaped ahead of demand: the TLB is really full when
         # the meek process comes.
         self.load("low=0 high=0")
@@ -79,12 +82,33 @@ class VmDemo(pair.Pair, demo.Demo):
         self.see_both()
         trace.shown = False  # how everybody ends is in the file
         self.trace.take()
+        self.disk(path)
         self.report(info, trace.waits)
 
-    # ------------------------------------------- a disk that is memory there
+    # ------------------------------------- a disk that is a file of host 1
 
-    DISK_MODULES = ()
-    DISK_PROGRAMS = ()
+    def attach(self):
+        self.guest.run(f"echo 'nic=0 addr={IP[1]} file=disk.img size={DISK}M' "
+                       ">/sys/class/unicblk/add")
+        self.guest.wait_for("test -b /dev/unicblk0")
+
+    def detach(self):
+        self.guest.run("umount /mnt && echo 0 >/sys/class/unicblk/remove", 60)
+
+    def disk(self, path):
+        """The hogs still have the table."""
+        self.guest.run("modprobe unicblk")
+        self.attach()
+        self.guest.run("mkfs.ext4 -q /dev/unicblk0", 60)
+        self.line.say("unicblk", f"{DISK} MiB of host 1 hold an ext4")
+        self.guest.run("mount -t ext4 /dev/unicblk0 /mnt")
+        self.guest.run(f"cp {path} /mnt/file && cp -r /bin /mnt/bin", 60)
+        self.detach()
+        self.attach()  # nothing of it is left in the page cache
+        self.guest.run("mount -t ext4 /dev/unicblk0 /mnt")
+        self.guest.run(f"cmp {path} /mnt/file && diff -r /bin /mnt/bin", 60)
+        self.line.say("unicblk", "mounted anew: every byte is what was written")
+        self.detach()
 
 
 def parse():
