@@ -54,7 +54,7 @@ class Endure(vm_check.Check):
 
     def stop_load(self, copier):
         copier.kill()
-        self.guest.ask("killall -9 unic-copy unic-hog")
+        killed(self)
         self.end_tasks()
 
     def ready(self, seconds=15):
@@ -122,7 +122,10 @@ def remove(c):
 
 
 def unbind(c):
+    """Who has it open keeps its number taken."""
     c.guest.run("echo 0000:00:01.0 >/sys/bus/pci/drivers/unic/unbind", 10)
+    killed(c)
+    c.guest.wait_for("! ls /dev/unic*")
     c.guest.run("echo 0000:00:01.0 >/sys/bus/pci/drivers/unic/bind")
     c.guest.wait_for(f"test -c {pair.NODE}")
 
@@ -134,7 +137,7 @@ def replug(c):
 
 
 def killed(c):
-    c.guest.ask("killall -9 unic-hog unic-copy")
+    c.guest.ask("killall -9 unic-hog; killall -9 unic-copy")
 
 
 test_resets = under_load(reset)
@@ -169,7 +172,7 @@ def test_lies(c):
     for _ in range(turns):
         liar = Process(c.line, "liar", [
             os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
-            "--bus", c.path("bus0"), "--seed", str(c.random.random()),
+            "--bus", c.path("bus0"), "--seed", str(c.random.getrandbits(31)),
             "--lies", str(LIES // c.part // turns)], show=False)
         c.running.append(liar)
         while liar.child.poll() is None:
