@@ -87,8 +87,8 @@ INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
 # The image of the instruction counts: that of virt has no name, and all have its
 # sizes of tables.
 BENCH     := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))
-YARD      := $(addprefix tests/bench/,yard.c driver.c mbox_bench.c miss_bench.c \
-	reg_bench.c verbs_bench.c)
+YARD      := $(addprefix tests/bench/,yard.c driver.c evict_bench.c mbox_bench.c \
+	miss_bench.c reg_bench.c verbs_bench.c)
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
@@ -450,10 +450,10 @@ $(B)/bin/unic-pool: LIBS := $(SANITIZE)
 $(B)/$(BENCH)/insn.elf: $(call objects,$(BENCH),$(INSN) $(BOARD_COPY_SRCS) $(FIRMWARE) \
 	$(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
 # Some are a driver themselves, the others a process of unicd.
-YARD_PROGS := $(addprefix $(B)/bin/,mbox-bench miss-bench reg-bench verbs-bench)
+YARD_PROGS := $(addprefix $(B)/bin/,evict-bench mbox-bench miss-bench reg-bench verbs-bench)
 $(addprefix $(B)/bin/,mbox-bench miss-bench): $(B)/bin/%-bench: \
 	$(B)/host/tests/bench/%_bench.o $(addprefix $(B)/host/tests/bench/,driver.o yard.o)
-$(addprefix $(B)/bin/,reg-bench verbs-bench): $(B)/bin/%-bench: \
+$(addprefix $(B)/bin/,evict-bench reg-bench verbs-bench): $(B)/bin/%-bench: \
 	$(B)/host/tests/bench/%_bench.o $(B)/host/tests/bench/yard.o $(B)/lib/libunic.a
 SURVIVOR := tests/qemu/survivor.c
 $(B)/bin/survivor: $(call objects,host,$(SURVIVOR)) $(B)/lib/libunic.a
@@ -595,6 +595,9 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
 	test_kio.py test_memory.py) \
+	"tests/bench/bench.py --part miss --only soft" \
+	"tests/bench/bench.py --part reg --only soft" \
+	"tests/bench/bench.py --part evict --only soft --ops 100000" \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
 	"tests/qemu/test_debug.py --board virt" \
@@ -620,7 +623,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
 		$(L_faults)
-check-build: eval-quick-build faults-build programs $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
+check-build: eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
 	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
@@ -680,8 +683,9 @@ demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=residen
 soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
 	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))
-bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## [PART=whole|serial|miss|reg] figures and a table
-	@tests/bench/bench.py $(if $(PART),--part $(PART)) && echo "$@: ok"
+bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## [PART=whole|serial|miss|reg|evict] [OPS=1000000] figures and a table
+	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
+		$(if $(OPS),--ops $(OPS)) && echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
 models: ## Spin: the models of docs/MODELS.md in full, and all their mutants

@@ -134,7 +134,7 @@ SERIAL_ROWS = (
 
 def table(rows, results):
     names = list(results)
-    print(f"\n{'':46}" + "".join(f"{n:>16}" for n in names) + "   goal")
+    print(f"\n{'':52}" + "".join(f"{n:>16}" for n in names) + "   goal")
     for name, unit, how, goal, sign in rows:
         cells = ""
         for n in names:
@@ -143,7 +143,7 @@ def table(rows, results):
                    (v <= goal if sign == "<=" else v >= goal))
             cells += ("-" if v is None else f"{v:.2f}").rjust(15)
             cells += " " if met else "!"
-        print(f"{name + ' (' + unit + ')':46}{cells}" +
+        print(f"{name + (f' ({unit})' if unit else ''):52}{cells}" +
               (f"   {sign} {goal}" if sign else ""))
 
 
@@ -151,12 +151,14 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     ap.add_argument("--only", metavar="BOARD-LINK|BOARD")
     ap.add_argument("--part", choices=["whole", "serial", *memory.PARTS])
+    ap.add_argument("--ops", metavar="N", default=1000000,
+                    help="WRITEs under eviction pressure (10^6)")
     args = ap.parse_args()
     os.makedirs(OUT, exist_ok=True)
     parts = [("whole", ROWS, {f"{b}-{k}": lambda b=b, k=k: measure(b, k)
                               for b, k in CASES}),
              ("serial", SERIAL_ROWS, {SERIAL: measure_serial})]
-    parts += [(name, rows, {b: lambda b=b, run=run: run(b)
+    parts += [(name, rows, {b: lambda b=b, run=run: run(b, args.ops)
                             for b in memory.BOARDS})
               for name, (rows, run) in memory.PARTS.items()]
     done = {}

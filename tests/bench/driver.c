@@ -16,7 +16,7 @@
 #include "yard.h"
 
 #define FDS_MAX	 64
-#define LIMIT_NS 2000000000ull
+#define LIMIT_NS 10000000000ull
 #define LOOKS	 1024u
 
 void driver_die(const char *what)

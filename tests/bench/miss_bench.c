@@ -287,12 +287,11 @@ struct clock {
 
 /* The NIC reads its clock after we sent the command and before we see the
  * answer. */
-static struct clock pair(struct bench *b)
+static void pair(struct bench *b, struct clock *c)
 {
 	struct unic_cmd_host_time cmd = {
 		.hdr = { .opcode = UNIC_CMD_HOST_TIME }
 	};
-	struct clock c = { -1e30, 1e30 };
 	uint32_t i;
 
 	for (i = 0; i < OPS; i++) {
@@ -302,17 +301,16 @@ static struct clock pair(struct bench *b)
 		driver_command(&b->d, &cmd, NULL);
 		seen = yard_now_ns();
 		nic = unic_from_le64(driver_info(&b->d)->pair_nic_ns);
-		if ((double)sent - (double)nic > c.low)
-			c.low = (double)sent - (double)nic;
-		if ((double)seen - (double)nic < c.high)
-			c.high = (double)seen - (double)nic;
+		if ((double)sent - (double)nic > c->low)
+			c->low = (double)sent - (double)nic;
+		if ((double)seen - (double)nic < c->high)
+			c->high = (double)seen - (double)nic;
 	}
-	return c;
 }
 
-/* One region asked back: NIC time of the decision until the driver has the
- * notice, by the middle of what the clocks may be apart. */
-static double notice_ns(struct bench *b, const struct clock *c)
+/* One region asked back: from the decision, NIC time, until the driver has the
+ * notice. */
+static double notice_ns(struct bench *b)
 {
 	struct region r =
 		reg(b, PAGE_SOURCE, 1, UNIC_CLASS_RDMA, UNIC_RESIDENT);
@@ -337,29 +335,28 @@ static double notice_ns(struct bench *b, const struct clock *c)
 	driver_command(&b->d, &ack, NULL);
 	cmd.hdr.opcode = UNIC_CMD_MR_DEREG;
 	driver_command(&b->d, &cmd, NULL);
-	return (double)seen - (double)unic_from_le64(evt.time_ns) -
-	       (c->low + c->high) / 2;
+	return (double)seen - (double)unic_from_le64(evt.time_ns);
 }
 
-static double notices_ns(struct bench *b, const struct clock *c)
+static double notices_ns(struct bench *b)
 {
 	double v[OPS / 4];
 	uint32_t i;
 
 	for (i = 0; i < OPS / 4; i++)
-		v[i] = notice_ns(b, c);
+		v[i] = notice_ns(b);
 	return yard_median(v, OPS / 4);
 }
 
 struct figures {
-	double line[ROUNDS], hit[ROUNDS], demand[ROUNDS], table[ROUNDS],
-		notice[ROUNDS], apart[ROUNDS];
+	double line[ROUNDS], hit[ROUNDS], demand[ROUNDS], table[ROUNDS];
+	double notice[ROUNDS];
+	struct clock clock; /* of all rounds together */
 };
 
 static void one_round(struct bench *b, struct figures *f, int r)
 {
 	double line = yard_line_ns(OPS * 8), hit, again;
-	struct clock c;
 
 	hit = write_ns(b, &b->demand, false);
 	f->demand[r] = write_ns(b, &b->demand, true);
@@ -370,9 +367,8 @@ static void one_round(struct bench *b, struct figures *f, int r)
 	f->table[r] = write_ns(b, &b->table, true);
 	again = write_ns(b, &b->table, false);
 	f->table[r] -= (hit + again) / 2;
-	c = pair(b);
-	f->apart[r] = (c.high - c.low) / 2;
-	f->notice[r] = notices_ns(b, &c);
+	pair(b, &f->clock);
+	f->notice[r] = notices_ns(b);
 	f->line[r] = (line + yard_line_ns(OPS * 8)) / 2;
 }
 
@@ -388,21 +384,28 @@ static double over(const double *v, const double *line, double lines)
 
 static void print(struct figures *f)
 {
+	double off = (f->clock.low + f->clock.high) / 2;
+	int r;
+
+	for (r = 0; r < ROUNDS; r++)
+		f->notice[r] -= off;
 	printf("{\"demand_per_round_trip\": %.2f, "
 	       "\"table_per_round_trip\": %.2f, \"notice_per_hop\": %.2f, ",
 	       over(f->demand, f->line, 2), over(f->table, f->line, 2),
 	       over(f->notice, f->line, 1));
 	printf("\"line_ns\": %.1f, \"write_hit_ns\": %.0f, "
 	       "\"demand_miss_ns\": %.0f, \"table_miss_ns\": %.0f, "
-	       "\"notice_ns\": %.0f, \"notice_uncertain_ns\": %.0f}\n",
+	       "\"notice_ns\": %.0f, \"clock_ns\": %.0f, "
+	       "\"clock_uncertain_ns\": %.0f}\n",
 	       yard_median(f->line, ROUNDS), yard_median(f->hit, ROUNDS),
 	       yard_median(f->demand, ROUNDS), yard_median(f->table, ROUNDS),
-	       yard_median(f->notice, ROUNDS), yard_median(f->apart, ROUNDS));
+	       yard_median(f->notice, ROUNDS), off,
+	       (f->clock.high - f->clock.low) / 2);
 }
 
 int main(int argc, char **argv)
 {
-	static struct figures f;
+	static struct figures f = { .clock = { -1e30, 1e30 } };
 	struct bench b = { 0 };
 	int r;
 
