@@ -9,7 +9,6 @@ for a fault; what it is told on stdin is done there, line by line.
 """
 import argparse
 import hashlib
-import ipaddress
 import json
 import os
 import shlex
@@ -67,8 +66,7 @@ class Pair(Hosts):
         return self.guest
 
     def load(self, options=""):
-        ip = int(ipaddress.ip_address(IP[0]))
-        self.guest.run(f"modprobe unic ipv4={ip} {options}")
+        self.guest.run(f"modprobe unic ip={IP[0]} {options}")
         self.guest.wait_for(f"test -c {NODE}")
 
     def ctl(self, host, *args):

@@ -71,6 +71,11 @@ class VmDemo(pair.Pair, demo.Demo):
         super().copy(*args, **how)
         self.trace.take()
 
+    def post_mortem(self):
+        super().post_mortem()
+        if self.guest and self.guest.qemu.poll() is None:
+            print(self.guest.ask("dmesg | tail -n 15")[1])
+
     def story(self):
         info = self.start_hosts()
         trace = self.start_trace()
