@@ -763,7 +763,7 @@ check-sources:
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
-		$(FAULTS) $(PROOFS) $(KMOD_SRCS) \
+		$(FAULTS) $(PROOFS) $(KMOD_SRCS) $(VM_SRCS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \

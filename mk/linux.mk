@@ -28,7 +28,10 @@ kmod-uninstall: ## [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory datagrams survivor)
+VM_SRCS := tests/vm/pins.c
+$(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
+$(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
+VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
 vm-check: vm-build ## the Linux module in a guest: functions; "N passed, N failed"
 	@tests/vm/vm_check.py && echo "$@: ok"

@@ -17,7 +17,7 @@ import pair
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("forms", "memory", "datagrams", "survivor")
+PROGRAMS = ("forms", "memory", "pins", "datagrams", "survivor")
 COPY_BYTES = 2 << 20
 # What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
@@ -115,7 +115,16 @@ def memory(test):
     return lambda c: test(c, lambda what: Program(c, what))
 
 
-test_pins = memory(test_memory.test_pins)
+def test_pins(c):
+    """Memory of any kind, counted, and safe from what its owner does to it."""
+    must(c.guest.run(f"pins {pair.NODE}", 60) == "pins: ok\n", "not ok")
+
+
+def test_memlock(c):
+    """RLIMIT_MEMLOCK."""
+    must(c.guest.run(f"pins {pair.NODE} limit", 60) == "pins: ok\n", "not ok")
+
+
 test_exits = memory(test_memory.test_exits)
 test_batch = memory(test_memory.test_batch)
 

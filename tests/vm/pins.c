@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * pins NODE [limit] - memory of any kind, registered where it is, with the Linux
+ * module and a NIC that talks to itself: what is counted in VmPin at every step, and
+ * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
+ * moves what it registered. Run by vm_check.py.
+ *
+ *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unic.h"
+
+#define PAGE 4096u
+#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+
+static struct unic_ctx *ctx;
+static struct unic_pd *pd;
+static struct unic_cq *cq;
+static struct unic_qp *qp[2]; /* one to the other */
+static uint8_t *src;	      /* 16 pages that differ everywhere */
+static struct unic_mr *src_mr;
+static long base; /* VmPin of queues, src, and nothing else */
+static int line;
+
+static void fail_if(int bad, const char *what)
+{
+	if (!bad)
+		return;
+	fprintf(stderr, "pins: line %d: %s: %s\n", line, what,
+		unic_last_error());
+	exit(1);
+}
+
+#define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
+#define IS(x) (line = __LINE__, fail_if(!(x), #x))
+
+/* Pages, by the kernel's account of us. */
+static long vm_pin(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char text[128];
+	long kib = -1;
+
+	IS(f);
+	while (fgets(text, sizeof(text), f))
+		if (sscanf(text, "VmPin: %ld kB", &kib) == 1)
+			break;
+	fclose(f);
+	IS(kib >= 0);
+	return kib / 4;
+}
+
+static void pinned(long pages, int at)
+{
+	long now = vm_pin() - base;
+
+	if (now == pages)
+		return;
+	fprintf(stderr, "pins: line %d: %ld pages are pinned, not %ld\n", at,
+		now, pages);
+	exit(1);
+}
+
+#define PINNED(pages) pinned(pages, __LINE__)
+
+static void to_rts(struct unic_qp *q, uint32_t dest, uint32_t ip)
+{
+	struct unic_qp_mod m = { .state = UNIC_QPS_INIT,
+				 .rights = UNIC_MR_REMOTE_READ |
+					   UNIC_MR_REMOTE_WRITE };
+
+	OK(unic_modify_qp(q, &m));
+	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTR,
+				  .mtu_shift = 10,
+				  .rnr_timer = 12,
+				  .max_dest_rd = 4,
+				  .vendor = 1,
+				  .dest_qpn = dest,
+				  .dest_ipv4 = ip };
+	OK(unic_modify_qp(q, &m));
+	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTS,
+				  .max_rd = 4,
+				  .timeout = 14,
+				  .retry_cnt = 7,
+				  .rnr_retry = 7 };
+	OK(unic_modify_qp(q, &m));
+}
+
+static void connect_pair(void)
+{
+	struct unic_qp_attr qa = {
+		.sq_slots = 64, .rq_slots = 8, .send_cq = cq, .recv_cq = cq
+	};
+	struct unic_attr attr;
+
+	unic_query(ctx, &attr);
+	OK(unic_create_qp(pd, &qa, &qp[0]));
+	OK(unic_create_qp(pd, &qa, &qp[1]));
+	to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4);
+	to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4);
+}
+
+static int try_reg(void *at, size_t bytes, unsigned int rights,
+		   struct unic_mr **mr)
+{
+	struct unic_mr_attr a = { .addr = at,
+				  .length = bytes,
+				  .rights = rights };
+
+	return unic_reg_mr(pd, &a, mr);
+}
+
+static struct unic_mr *reg(void *at, size_t bytes, unsigned int rights)
+{
+	struct unic_mr *mr;
+
+	OK(try_reg(at, bytes, rights, &mr));
+	return mr;
+}
+
+static void set_up(const char *node)
+{
+	uint32_t i;
+
+	OK(unic_open(node, &ctx));
+	OK(unic_alloc_pd(ctx, &pd));
+	OK(unic_create_cq(pd, 256, &cq));
+	connect_pair();
+	src = unic_alloc(ctx, 16 * PAGE, PAGE);
+	IS(src);
+	for (i = 0; i < 16 * PAGE; i++)
+		src[i] = (uint8_t)(i * 13 + i / 251);
+	src_mr = reg(src, 16 * PAGE, RW);
+	base = vm_pin();
+}
+
+/* ---------------------------------------------------------- what the NIC does */
+
+static uint32_t transfer(enum unic_wr_opcode op, void *local,
+			 const struct unic_mr *lmr, uint64_t iova,
+			 uint32_t rkey, uint32_t len)
+{
+	struct unic_sg sg = { local, len, lmr->stag };
+	struct unic_send_wr wr = { .opcode = op,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 1,
+				   .sg = &sg,
+				   .remote = iova,
+				   .rkey = rkey };
+	struct unic_wc wc = { 0 };
+	int i, n = 0;
+
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	for (i = 0; i < 500 && !n; i++) {
+		n = unic_poll_cq(cq, 1, &wc);
+		if (!n && !unic_req_notify(cq, false))
+			unic_wait_cq(cq, 10);
+	}
+	fail_if(n != 1, "no completion");
+	return wc.status;
+}
+
+/* Writes src[@page...] into a region; returns the status of the completion. */
+static uint32_t nic_writes(const struct unic_mr *to, uint32_t page,
+			   uint32_t pages)
+{
+	return transfer(UNIC_WR_WRITE, src + page * PAGE, src_mr, to->iova,
+			to->stag, pages * PAGE);
+}
+
+/* An error ends the connection: the next test wants another one. */
+static void new_pair(void)
+{
+	OK(unic_destroy_qp(qp[0]));
+	OK(unic_destroy_qp(qp[1]));
+	connect_pair();
+}
+
+static int all(const uint8_t *p, uint8_t byte, size_t n)
+{
+	return p[0] == byte && !memcmp(p, p + 1, n - 1);
+}
+
+static uint8_t *pages_of(size_t n, uint8_t byte)
+{
+	uint8_t *p = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	IS(p != MAP_FAILED);
+	memset(p, byte, n * PAGE);
+	return p;
+}
+
+/* ------------------------------------------------------------------ the tests */
+
+static void overlaps(void)
+{
+	uint8_t *p = pages_of(12, 1);
+	struct unic_mr *a = reg(p, 8 * PAGE, RW);
+	struct unic_mr *b = reg(p + 4 * PAGE, 8 * PAGE, UNIC_MR_REMOTE_READ);
+	struct unic_mr *c = reg(p + 100, 10, RW);
+
+	PINNED(12);
+	OK(unic_dereg_mr(a));
+	PINNED(9);
+	OK(unic_dereg_mr(c));
+	PINNED(8);
+	OK(unic_dereg_mr(b));
+	PINNED(0);
+	OK(munmap(p, 12 * PAGE));
+}
+
+/* Of the stack, and of what malloc() gave, at any address. */
+static void anywhere(void)
+{
+	uint8_t here[3 * PAGE], *there = malloc(3 * PAGE);
+	struct unic_mr *a, *b;
+
+	IS(there);
+	memset(here, 0, sizeof(here));
+	memset(there, 0, 3 * PAGE);
+	a = reg(here + 77, 2 * PAGE, RW);
+	b = reg(there + 123, 2 * PAGE, RW);
+	IS(nic_writes(a, 0, 2) == UNIC_WC_SUCCESS);
+	IS(nic_writes(b, 3, 2) == UNIC_WC_SUCCESS);
+	IS(!memcmp(here + 77, src, 2 * PAGE) && !here[76]);
+	IS(!memcmp(there + 123, src + 3 * PAGE, 2 * PAGE) && !there[122]);
+	OK(unic_dereg_mr(a));
+	OK(unic_dereg_mr(b));
+	PINNED(0);
+	free(there);
+}
+
+/* What we may not write the NIC may not either. */
+static void read_only(void)
+{
+	uint8_t *p = pages_of(4, 2);
+	struct unic_mr *mr;
+
+	OK(mprotect(p, 4 * PAGE, PROT_READ));
+	IS(try_reg(p, 4 * PAGE, RW, &mr) < 0);
+	PINNED(0);
+	mr = reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ);
+	PINNED(4);
+	IS(transfer(UNIC_WR_READ, src + 12 * PAGE, src_mr, mr->iova, mr->stag,
+		    4 * PAGE) == UNIC_WC_SUCCESS);
+	IS(all(src + 12 * PAGE, 2, 4 * PAGE));
+	IS(nic_writes(mr, 0, 1) != UNIC_WC_SUCCESS);
+	IS(all(p, 2, 4 * PAGE));
+	new_pair();
+	OK(unic_dereg_mr(mr));
+	PINNED(0);
+	OK(munmap(p, 4 * PAGE));
+}
+
+/* Not there at all. */
+static void holes(void)
+{
+	uint8_t *p = pages_of(3, 3);
+	struct unic_mr *mr;
+
+	OK(munmap(p + PAGE, PAGE));
+	IS(try_reg(p, 3 * PAGE, RW, &mr) < 0);
+	PINNED(0);
+	OK(munmap(p, PAGE));
+	OK(munmap(p + 2 * PAGE, PAGE));
+	IS(try_reg((void *)(uintptr_t)(0ull - 8 * PAGE), PAGE, RW, &mr) < 0);
+	PINNED(0);
+}
+
+/* A file that is mapped privately is copied before the NIC may write, and the
+ * file stays as it is; one that is mapped shared is written. */
+static void files(int shared)
+{
+	int fd = memfd_create("pins", MFD_CLOEXEC);
+	uint8_t *p, text[PAGE];
+	struct unic_mr *mr;
+
+	memset(text, 4, PAGE);
+	IS(fd >= 0 && pwrite(fd, text, PAGE, 0) == (ssize_t)PAGE);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		 shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+	IS(p != MAP_FAILED);
+	mr = reg(p, PAGE, RW);
+	PINNED(1);
+	IS(nic_writes(mr, 5, 1) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src + 5 * PAGE, PAGE));
+	IS(pread(fd, text, PAGE, 0) == (ssize_t)PAGE);
+	IS(shared ? !memcmp(text, p, PAGE) : all(text, 4, PAGE));
+	OK(unic_dereg_mr(mr));
+	PINNED(0);
+	OK(munmap(p, PAGE));
+	close(fd);
+}
+
+/* A child, made before or after, has its own bytes, and its parent what the NIC
+ * writes. */
+static void forks(int before)
+{
+	uint8_t *p = pages_of(4, 5);
+	struct unic_mr *mr = before ? NULL : reg(p, 4 * PAGE, RW);
+	int go[2], status;
+	pid_t child;
+	char c;
+
+	OK(pipe(go));
+	child = fork();
+	IS(child >= 0);
+	if (!child) {
+		close(go[1]);
+		if (before)
+			_exit(read(go[0], &c, 1) || !all(p, 5, 4 * PAGE));
+		_exit(read(go[0], &c, 1) != 0);
+	}
+	close(go[0]);
+	if (before)
+		mr = reg(p, 4 * PAGE, RW);
+	PINNED(4);
+	p[0] = 6; /* for the parent to have a copy, if that were still to come */
+	IS(nic_writes(mr, 0, 4) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 4 * PAGE));
+	close(go[1]);
+	IS(waitpid(child, &status, 0) == child && !status);
+	PINNED(4);
+	OK(unic_dereg_mr(mr));
+	PINNED(0);
+	OK(munmap(p, 4 * PAGE));
+}
+
+/*
+ * What is at an address now is not what was registered there. The NIC may be
+ * refused, or write into what nobody sees any more.
+ */
+static void gone(uint8_t *p, struct unic_mr *mr, int again)
+{
+	uint32_t status;
+
+	if (again) {
+		IS(mmap(p, 4 * PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			0) == (void *)p);
+		memset(p, 7, 4 * PAGE);
+	}
+	status = nic_writes(mr, 0, 4);
+	if (again)
+		IS(all(p, 7, 4 * PAGE));
+	if (status != UNIC_WC_SUCCESS)
+		new_pair();
+	(void)unic_dereg_mr(mr); /* it may have been taken already */
+	PINNED(0);
+	if (again)
+		OK(munmap(p, 4 * PAGE));
+}
+
+static void unmapped(int again)
+{
+	uint8_t *p = pages_of(4, 8);
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW);
+
+	OK(munmap(p, 4 * PAGE));
+	gone(p, mr, again);
+}
+
+static void dropped(void)
+{
+	uint8_t *p = pages_of(4, 9);
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW), *now;
+
+	OK(madvise(p, 4 * PAGE, MADV_DONTNEED));
+	IS(all(p, 0, 4 * PAGE)); /* other pages */
+	if (nic_writes(mr, 0, 4) != UNIC_WC_SUCCESS)
+		new_pair();
+	IS(all(p, 0, 4 * PAGE));
+	(void)unic_dereg_mr(mr);
+	PINNED(0);
+	now = reg(p, 4 * PAGE, RW);
+	IS(nic_writes(now, 0, 4) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 4 * PAGE));
+	OK(unic_dereg_mr(now));
+	OK(munmap(p, 4 * PAGE));
+	PINNED(0);
+}
+
+static void moved(void)
+{
+	uint8_t *p = pages_of(4, 10), *to;
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW);
+
+	to = mremap(p, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		    pages_of(4, 0));
+	IS(to != MAP_FAILED && all(to, 10, 4 * PAGE));
+	gone(p, mr, 1);
+	OK(munmap(to, 4 * PAGE));
+}
+
+/* All or nothing, up to the limit. */
+static void limit(void)
+{
+	struct rlimit r = { (base + 16) * PAGE, (base + 16) * PAGE };
+	uint8_t *p = pages_of(48, 11);
+	struct unic_mr *mr;
+
+	OK(setrlimit(RLIMIT_MEMLOCK, &r));
+	IS(try_reg(p, 48 * PAGE, RW, &mr) == -ENOMEM);
+	PINNED(0);
+	mr = reg(p, 16 * PAGE, RW);
+	PINNED(16);
+	IS(try_reg(p + 16 * PAGE, PAGE, RW, &mr) == -ENOMEM);
+	PINNED(16);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	if (argc > 2)
+		OK(setgid(1000) || setuid(1000));
+	set_up(argv[1]);
+	if (argc > 2) {
+		limit();
+	} else {
+		overlaps();
+		anywhere();
+		read_only();
+		holes();
+		files(0);
+		files(1);
+		forks(0);
+		forks(1);
+		unmapped(0);
+		unmapped(1);
+		dropped();
+		moved();
+	}
+	unic_close(ctx);
+	puts("pins: ok");
+	return 0;
+}
