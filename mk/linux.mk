@@ -15,7 +15,7 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 
 # Compiled by Kbuild alone.
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_cdev.c unic_engine.c \
-	unic_os.c unic_pci.c unic_slot.c)
+	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
 
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))
@@ -35,6 +35,10 @@ VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
 vm-check: vm-build ## the Linux module in a guest: functions; "N passed, N failed"
 	@tests/vm/vm_check.py && echo "$@: ok"
+vm-blk: vm-build ## unicblk in a guest: a file system, loss, resets, a server that dies
+	@tests/vm/vm_blk.py && echo "$@: ok"
+bench-vm: vm-build ## the Linux module beside yardsticks of the same guest: a table
+	@tests/vm/bench_vm.py
 vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk
 	@tests/vm/vm_demo.py
 vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; an hour

@@ -240,7 +240,7 @@ static bool ask_good(const struct unic_kio_msg *ask, const char *name)
 
 	return !ask->rsvd[0] && !ask->rsvd[1] && !unic_from_le32(ask->rsvd2) &&
 	       has_bytes(ask->op) == !!len && len <= UNIC_KIO_MAX &&
-	       unic_from_le64(ask->offset) <= (uint64_t)INT64_MAX - len &&
+	       unic_from_le64(ask->offset) <= UINT64_MAX / 2 - len &&
 	       name_good(name, ask->name_bytes);
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* unic_resident.c - see unic_resident.h. */
+#include "unic_resident.h"
+
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "kio_node.h"
+#include "unic_dev.h"
+
+/*
+ * One for each NIC, made for the first who asks and ended with the last. The
+ * engine of the NIC runs it, and so does who begins an I/O: so that it is on its
+ * way before he returns.
+ */
+struct unic_resident {
+	struct unic_kclient kc;
+	struct unic_kio_node *node;
+	struct unic_os *os;
+	struct device *dma;
+	unsigned int users;
+	bool gone; /* the NIC */
+	void *mem; /* of the queues */
+	dma_addr_t bus;
+};
+
+static DEFINE_MUTEX(users_lock);
+
+#define QUIET_MS 5000u /* for the NIC to have done with our slot */
+
+static struct unic_resident *resident_of(struct unic_kclient *kc)
+{
+	return container_of(kc, struct unic_resident, kc);
+}
+
+/* ---------------------------------------------------- what the engine calls */
+
+static void resident_reply(struct unic_kclient *kc, const void *msg, u32 bytes)
+{
+	unic_kio_node_reply(resident_of(kc)->node, msg, bytes);
+}
+
+static u64 resident_poll(struct unic_kclient *kc)
+{
+	return unic_kio_node_poll(resident_of(kc)->node);
+}
+
+/* No DMA any more. Who has I/Os open gets his pages back now. */
+static void resident_gone(struct unic_kclient *kc)
+{
+	struct unic_resident *r = resident_of(kc);
+
+	r->gone = true;
+	unic_kio_node_gone(r->node);
+	dma_free_coherent(r->dma, unic_kio_ring_bytes(false), r->mem, r->bus);
+	r->mem = NULL;
+}
+
+/* -------------------------------------------------------------- life of one */
+
+static void begin(struct unic_resident *r)
+{
+	struct unic_os *os = r->os;
+	struct unic_kio_config config = {
+		.os = os,
+		.host = os->host,
+		.slot_mem = os->slot_mem,
+		.slot_bytes = UNIC_SLOT_PAGES * PAGE_SIZE,
+		.mem = r->mem,
+		.bus = r->bus,
+		/* more than the NIC can reach; that much a region can be */
+		.bus_first = 0,
+		.bus_bytes = U32_MAX,
+	};
+
+	unic_kio_node_init(r->node, &config);
+	r->kc.reply = resident_reply;
+	r->kc.poll = resident_poll;
+	r->kc.gone = resident_gone;
+	os->kclient = &r->kc;
+	unic_kio_node_want(r->node);
+	unic_dev_kick(os);
+}
+
+static void discard(struct unic_resident *r)
+{
+	if (r->mem)
+		dma_free_coherent(r->dma, unic_kio_ring_bytes(false), r->mem,
+				  r->bus);
+	put_device(r->dma);
+	kvfree(r->node);
+	kfree(r);
+}
+
+/* It has @os's reference from then on. */
+static struct unic_resident *make(struct unic_os *os)
+{
+	struct unic_resident *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	int err = -ENODEV;
+
+	if (!r)
+		return ERR_PTR(-ENOMEM);
+	r->node = kvzalloc(sizeof(*r->node), GFP_KERNEL);
+	r->os = os;
+	r->users = 1;
+	mutex_lock(&os->lock);
+	if (os->host) {
+		r->dma = get_device(unic_dev_dma(os));
+		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(false),
+					    &r->bus, GFP_KERNEL);
+		err = r->mem && r->node ? 0 : -ENOMEM;
+	}
+	if (!err)
+		begin(r);
+	mutex_unlock(&os->lock);
+	if (!err)
+		return r;
+	discard(r);
+	return ERR_PTR(err);
+}
+
+struct unic_resident *unic_resident_get(unsigned int number)
+{
+	struct unic_os *os = unic_dev_get(number);
+	struct unic_kclient *kc;
+	struct unic_resident *r;
+
+	if (!os)
+		return ERR_PTR(-ENODEV);
+	mutex_lock(&users_lock);
+	kc = READ_ONCE(os->kclient);
+	if (kc) {
+		r = resident_of(kc);
+		r->users++;
+	} else {
+		r = make(os);
+	}
+	mutex_unlock(&users_lock);
+	if (IS_ERR(r) || r->users > 1)
+		unic_dev_put(os);
+	return r;
+}
+EXPORT_SYMBOL_GPL(unic_resident_get);
+
+/* Until the NIC has answered that it is done with the slot it may write to our
+ * memory. True: it has, or cannot any more. */
+static bool wait_quiet(struct unic_resident *r)
+{
+	u32 slot = r->node->core.slot, ms;
+	bool quiet = false;
+
+	mutex_lock(&r->os->lock);
+	if (!r->gone)
+		unic_kio_node_fini(r->node);
+	mutex_unlock(&r->os->lock);
+	if (slot == UNIC_OS_NO_SLOT)
+		return true;
+	for (ms = 0; ms < QUIET_MS && !quiet; ms++) {
+		unic_dev_kick(r->os);
+		msleep(1);
+		mutex_lock(&r->os->lock);
+		quiet = r->gone || !r->os->slot[slot].kernel;
+		mutex_unlock(&r->os->lock);
+	}
+	return quiet;
+}
+
+static void end(struct unic_resident *r)
+{
+	struct unic_os *os = r->os;
+	bool quiet = wait_quiet(r);
+
+	mutex_lock(&os->lock);
+	os->kclient = NULL;
+	mutex_unlock(&os->lock);
+	if (!quiet) {
+		dev_err(r->dma, "the NIC keeps %llu KiB of the page service\n",
+			unic_kio_ring_bytes(false) >> 10);
+		r->mem = NULL;
+	}
+	discard(r);
+	unic_dev_put(os);
+}
+
+void unic_resident_put(struct unic_resident *r)
+{
+	mutex_lock(&users_lock);
+	if (!--r->users)
+		end(r);
+	mutex_unlock(&users_lock);
+}
+EXPORT_SYMBOL_GPL(unic_resident_put);
+
+/* ------------------------------------------------------------------- I/Os */
+
+struct device *unic_resident_dma(const struct unic_resident *r)
+{
+	return r->dma;
+}
+EXPORT_SYMBOL_GPL(unic_resident_dma);
+
+int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
+{
+	struct unic_os *os = r->os;
+	u64 next, wakes;
+	int err = -ENODEV;
+
+	mutex_lock(&os->lock);
+	if (!r->gone)
+		err = unic_kio_node_start(r->node, io, ipv4);
+	if (!err) {
+		next = unic_kio_node_poll(r->node);
+		wakes = READ_ONCE(os->wakes_ns);
+		if (!wakes || next < wakes)
+			unic_dev_kick(os);
+	}
+	mutex_unlock(&os->lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(unic_resident_start);

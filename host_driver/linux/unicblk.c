@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unicblk.c - block devices on files that other hosts export (unicd --kio-export):
+ * network memory, if the file lies in memory there.
+ *
+ *   echo nic=0 addr=10.0.0.2 file=disk.img size=64M > /sys/class/unicblk/add
+ *   echo 0 > /sys/class/unicblk/remove
+ *
+ * Secret: how a request becomes I/Os of the page service. Its pages are mapped for
+ * DMA once and moved where they are. A READ is one I/O: a payload token names up to
+ * sixteen pieces. A WRITE is sent from five at most, so one that is more scattered
+ * is several, one behind another.
+ *
+ * What the service could not do for now (no token, no connection, the NIC was
+ * reset) is begun again, from the part that failed on, until the request's time is
+ * over: then, and only then, or when the other host says so, it fails. Each I/O may
+ * be done twice, so may each part.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/idr.h>
+#include <linux/inet.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "unic_resident.h"
+
+#define DEPTH	       64u /* requests open; the service takes what it can */
+#define AGAIN_MS       10u
+#define TIMEOUT_MS     10000u
+#define TIMEOUT_MS_MAX 600000u
+#define SET_UP_MS      10000u
+
+struct unicblk {
+	unsigned int number;
+	struct unic_resident *resident;
+	struct blk_mq_tag_set tags;
+	struct gendisk *disk;
+	struct list_head list;
+	u32 nic, ipv4, timeout_ms;
+	u64 bytes;
+	bool read_only;
+	atomic64_t again, failed; /* parts begun again; requests */
+	char file[UNIC_KIO_NAME_MAX + 1];
+};
+
+/* Behind each request. */
+struct unicblk_pdu {
+	struct unic_kio io; /* of the part under way */
+	u64 deadline_ns;
+	u32 done;     /* bytes of the parts that are over */
+	u32 at;	      /* element of `sg` where the next one begins */
+	u32 elements; /* that there are; `mapped`: before the DMA API's merge */
+	int mapped;
+	blk_status_t status;
+	struct scatterlist sg[UNIC_TOKEN_PIECES];
+};
+
+static DEFINE_MUTEX(disks_lock);
+static LIST_HEAD(disks);
+static DEFINE_IDA(numbers);
+
+static void part_done(struct unic_kio *io, int status, uint32_t bytes);
+
+/* ------------------------------------------------------------------ parts */
+
+static bool has_bytes(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+}
+
+/* The next part: as many pieces as one I/O takes. */
+static void fill_pieces(struct request *rq, struct unicblk_pdu *pdu)
+{
+	u32 most = req_op(rq) == REQ_OP_WRITE ? UNIC_KIO_GATHER
+					      : UNIC_TOKEN_PIECES;
+	u32 at = pdu->at, n = 0, len = 0;
+
+	for (; n < most && at < pdu->elements; n++, at++) {
+		const struct scatterlist *sg = &pdu->sg[at];
+
+		pdu->io.piece[n] = (struct unic_token_piece){
+			.bus = unic_to_le64(sg_dma_address(sg)),
+			.len = unic_to_le32(sg_dma_len(sg)),
+		};
+		len += sg_dma_len(sg);
+	}
+	pdu->io.pieces = n;
+	pdu->io.len = len;
+}
+
+static u8 kio_op(const struct request *rq)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return UNIC_KIO_READ;
+	case REQ_OP_WRITE:
+		return UNIC_KIO_WRITE;
+	default:
+		return UNIC_KIO_SYNC;
+	}
+}
+
+/* 0, and part_done() follows. */
+static int start_part(struct unicblk *b, struct request *rq)
+{
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	struct unic_kio *io = &pdu->io;
+
+	io->op = kio_op(rq);
+	io->name_bytes = strlen(b->file);
+	memcpy(io->name, b->file, io->name_bytes);
+	io->pieces = 0;
+	io->len = 0;
+	io->offset = 0;
+	if (has_bytes(rq)) {
+		fill_pieces(rq, pdu);
+		io->offset = ((u64)blk_rq_pos(rq) << SECTOR_SHIFT) + pdu->done;
+	}
+	io->deadline_ns = pdu->deadline_ns;
+	io->done = part_done;
+	return unic_resident_start(b->resident, io, b->ipv4);
+}
+
+/* ------------------------------------------------------------------- ends */
+
+static void end(struct request *rq, blk_status_t status)
+{
+	struct unicblk *b = rq->q->queuedata;
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	if (status)
+		atomic64_inc(&b->failed);
+	pdu->status = status;
+	/* a lock of the driver is held: so who waits is told as if by an
+	 * interrupt, and begins nothing new in our place */
+	local_bh_disable();
+	blk_mq_complete_request(rq);
+	local_bh_enable();
+}
+
+static void unicblk_complete(struct request *rq)
+{
+	struct unicblk *b = rq->q->queuedata;
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	if (pdu->mapped)
+		dma_unmap_sg(unic_resident_dma(b->resident), pdu->sg,
+			     pdu->mapped, rq_dma_dir(rq));
+	pdu->mapped = 0;
+	blk_mq_end_request(rq, pdu->status);
+}
+
+/* The block layer gives it to us again: from where it is now. */
+static void go_on(struct request *rq, u32 after_ms)
+{
+	struct request_queue *q = rq->q;
+
+	blk_mq_requeue_request(rq, false);
+	blk_mq_delay_kick_requeue_list(q, after_ms);
+}
+
+static void again(struct request *rq, blk_status_t else_status)
+{
+	struct unicblk *b = rq->q->queuedata;
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	if (ktime_get_ns() >= pdu->deadline_ns) {
+		end(rq, else_status);
+		return;
+	}
+	atomic64_inc(&b->again);
+	go_on(rq, AGAIN_MS);
+}
+
+static void part_moved(struct request *rq, u32 bytes)
+{
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	if (bytes != pdu->io.len) { /* the file has become shorter */
+		end(rq, BLK_STS_IOERR);
+		return;
+	}
+	pdu->done += bytes;
+	pdu->at += pdu->io.pieces;
+	if (has_bytes(rq) && pdu->at < pdu->elements)
+		go_on(rq, 0);
+	else
+		end(rq, BLK_STS_OK);
+}
+
+static void part_done(struct unic_kio *io, int status, uint32_t bytes)
+{
+	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
+	struct request *rq = blk_mq_rq_from_pdu(pdu);
+
+	if (!status)
+		part_moved(rq, bytes);
+	else if (status == -EREMOTEIO)
+		end(rq, errno_to_blk_status(-(int)io->remote));
+	else
+		again(rq, BLK_STS_TIMEOUT);
+}
+
+/* ----------------------------------------------------------------- blk-mq */
+
+static blk_status_t prepare(struct unicblk *b, struct request *rq)
+{
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	int n = 0;
+
+	pdu->done = 0;
+	pdu->at = 0;
+	pdu->elements = 0;
+	pdu->mapped = 0;
+	pdu->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
+	if (has_bytes(rq)) {
+		sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
+		pdu->mapped = blk_rq_map_sg(rq->q, rq, pdu->sg);
+		n = dma_map_sg(unic_resident_dma(b->resident), pdu->sg,
+			       pdu->mapped, rq_dma_dir(rq));
+		if (n <= 0) {
+			pdu->mapped = 0;
+			return BLK_STS_RESOURCE;
+		}
+	} else if (req_op(rq) != REQ_OP_FLUSH) {
+		return BLK_STS_NOTSUPP;
+	}
+	pdu->elements = n;
+	rq->rq_flags |= RQF_DONTPREP;
+	return BLK_STS_OK;
+}
+
+static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
+				     const struct blk_mq_queue_data *bd)
+{
+	struct unicblk *b = hctx->queue->queuedata;
+	struct request *rq = bd->rq;
+	blk_status_t status;
+	int err;
+
+	if (!(rq->rq_flags & RQF_DONTPREP)) {
+		status = prepare(b, rq);
+		if (status)
+			return status;
+	}
+	blk_mq_start_request(rq);
+	err = start_part(b, rq);
+	if (err == -EBUSY)
+		again(rq, BLK_STS_TIMEOUT);
+	else if (err)
+		end(rq, errno_to_blk_status(err));
+	return BLK_STS_OK;
+}
+
+/* Each part has a deadline of its own, and the NIC has its pages until it ends. */
+static enum blk_eh_timer_return unicblk_timeout(struct request *rq)
+{
+	return BLK_EH_RESET_TIMER;
+}
+
+static const struct blk_mq_ops mq_ops = {
+	.queue_rq = unicblk_queue_rq,
+	.complete = unicblk_complete,
+	.timeout = unicblk_timeout,
+};
+
+/* --------------------------------------------- the file, before it is a disk */
+
+struct question {
+	struct unic_kio io;
+	struct completion over;
+	int status;
+};
+
+static void question_done(struct unic_kio *io, int status, uint32_t bytes)
+{
+	struct question *q = container_of(io, struct question, io);
+
+	q->status = status == -EREMOTEIO ? -(int)io->remote : status;
+	if (status == -ENOLINK || status == -EIO)
+		q->status = -EAGAIN;
+	complete(&q->over);
+}
+
+/* STAT or CUT, asked again until SET_UP_MS are over. 0 or a negative errno. */
+static int ask(struct unicblk *b, struct question *q, u8 op, u64 offset)
+{
+	u64 deadline = ktime_get_ns() + (u64)SET_UP_MS * NSEC_PER_MSEC;
+	int err;
+
+	do {
+		memset(&q->io, 0, sizeof(q->io));
+		init_completion(&q->over);
+		q->io.op = op;
+		q->io.name_bytes = strlen(b->file);
+		memcpy(q->io.name, b->file, q->io.name_bytes);
+		q->io.offset = offset;
+		q->io.deadline_ns = deadline;
+		q->io.done = question_done;
+		err = unic_resident_start(b->resident, &q->io, b->ipv4);
+		if (!err) {
+			wait_for_completion(&q->over);
+			err = q->status;
+		}
+		if (err == -EAGAIN || err == -EBUSY)
+			msleep(AGAIN_MS);
+	} while ((err == -EAGAIN || err == -EBUSY) &&
+		 ktime_get_ns() < deadline);
+	return err;
+}
+
+/* As long as is wanted: a file that is shorter, or none yet, is made so long; one
+ * that is longer stays as it is. */
+static int look_at_file(struct unicblk *b)
+{
+	struct question *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	int err;
+
+	if (!q)
+		return -ENOMEM;
+	err = ask(b, q, UNIC_KIO_STAT, 0);
+	if (b->bytes && !b->read_only &&
+	    (err == -ENOENT || (!err && q->io.size < b->bytes))) {
+		err = ask(b, q, UNIC_KIO_CUT, b->bytes);
+		q->io.size = b->bytes;
+	}
+	if (!err && (!b->bytes || q->io.size < b->bytes))
+		b->bytes = q->io.size;
+	if (!err && b->bytes < PAGE_SIZE)
+		err = -EINVAL;
+	kfree(q);
+	return err;
+}
+
+/* -------------------------------------------------------------------- disks */
+
+static ssize_t again_show(struct device *dev, struct device_attribute *attr,
+			  char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "%lld\n", (s64)atomic64_read(&b->again));
+}
+static DEVICE_ATTR_RO(again);
+
+static ssize_t failed_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "%lld\n", (s64)atomic64_read(&b->failed));
+}
+static DEVICE_ATTR_RO(failed);
+
+static ssize_t source_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "nic=%u addr=%pI4h file=%s\n", b->nic, &b->ipv4,
+			  b->file);
+}
+static DEVICE_ATTR_RO(source);
+
+static struct attribute *disk_attrs[] = {
+	&dev_attr_again.attr,
+	&dev_attr_failed.attr,
+	&dev_attr_source.attr,
+	NULL,
+};
+
+static const struct attribute_group disk_group = { .name = "unicblk",
+						   .attrs = disk_attrs };
+static const struct attribute_group *disk_groups[] = { &disk_group, NULL };
+
+static void unicblk_free(struct gendisk *disk)
+{
+	struct unicblk *b = disk->private_data;
+
+	ida_free(&numbers, b->number);
+	kfree(b);
+}
+
+static const struct block_device_operations disk_ops = {
+	.owner = THIS_MODULE,
+	.free_disk = unicblk_free,
+};
+
+static void set_limits(struct unicblk *b)
+{
+	struct request_queue *q = b->disk->queue;
+
+	blk_queue_logical_block_size(q, SECTOR_SIZE);
+	blk_queue_physical_block_size(q, PAGE_SIZE);
+	blk_queue_max_hw_sectors(q, UNIC_KIO_MAX >> SECTOR_SHIFT);
+	blk_queue_max_segments(q, UNIC_TOKEN_PIECES);
+	blk_queue_max_segment_size(q, UNIC_KIO_MAX);
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_write_cache(q, true, false);
+	set_capacity(b->disk, b->bytes >> SECTOR_SHIFT);
+	set_disk_ro(b->disk, b->read_only);
+}
+
+/* The disk has @b from then on, for as long as somebody has the disk. */
+static int make_disk(struct unicblk *b)
+{
+	struct gendisk *disk;
+	int err;
+
+	b->tags.ops = &mq_ops;
+	b->tags.nr_hw_queues = 1;
+	b->tags.queue_depth = DEPTH;
+	b->tags.numa_node = NUMA_NO_NODE;
+	b->tags.cmd_size = sizeof(struct unicblk_pdu);
+	b->tags.flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_BLOCKING;
+	err = blk_mq_alloc_tag_set(&b->tags);
+	if (err)
+		return err;
+	disk = blk_mq_alloc_disk(&b->tags, b);
+	if (IS_ERR(disk)) {
+		blk_mq_free_tag_set(&b->tags);
+		return PTR_ERR(disk);
+	}
+	b->disk = disk;
+	disk->private_data = b;
+	disk->fops = &disk_ops;
+	snprintf(disk->disk_name, sizeof(disk->disk_name), "unicblk%u",
+		 b->number);
+	set_limits(b);
+	return 0;
+}
+
+/* The rest of @b goes with the last reference to the disk. */
+static void drop_disk(struct unicblk *b)
+{
+	blk_mq_free_tag_set(&b->tags);
+	unic_resident_put(b->resident);
+	put_disk(b->disk);
+}
+
+static void remove(struct unicblk *b)
+{
+	list_del(&b->list);
+	del_gendisk(b->disk);
+	drop_disk(b);
+}
+
+/* @b, its file known, becomes a disk, or is freed. */
+static int add(struct unicblk *b)
+{
+	int err = make_disk(b);
+
+	if (err) {
+		unic_resident_put(b->resident);
+		ida_free(&numbers, b->number);
+		kfree(b);
+		return err;
+	}
+	err = device_add_disk(NULL, b->disk, disk_groups);
+	if (err) {
+		drop_disk(b);
+		return err;
+	}
+	list_add(&b->list, &disks);
+	pr_info("unicblk%u: %s of %pI4h, %llu KiB\n", b->number, b->file,
+		&b->ipv4, b->bytes >> 10);
+	return 0;
+}
+
+/* ------------------------------------------------------ add and remove files */
+
+/* What follows "@key=" in @word, or NULL. */
+static const char *value_of(const char *word, const char *key)
+{
+	size_t n = strlen(key);
+
+	return !strncmp(word, key, n) && word[n] == '=' ? word + n + 1 : NULL;
+}
+
+static int parse_word(struct unicblk *b, const char *word)
+{
+	const char *v;
+	__be32 ip;
+
+	if (!strcmp(word, "ro")) {
+		b->read_only = true;
+		return 0;
+	}
+	v = value_of(word, "nic");
+	if (v)
+		return kstrtou32(v, 0, &b->nic);
+	v = value_of(word, "timeout_ms");
+	if (v)
+		return kstrtou32(v, 0, &b->timeout_ms);
+	v = value_of(word, "size");
+	if (v) {
+		b->bytes = memparse(v, (char **)&v) & ~(u64)(PAGE_SIZE - 1);
+		return *v || !b->bytes ? -EINVAL : 0;
+	}
+	v = value_of(word, "file");
+	if (v)
+		return strscpy(b->file, v, sizeof(b->file)) > 0 ? 0 : -EINVAL;
+	v = value_of(word, "addr");
+	if (!v || !in4_pton(v, -1, (u8 *)&ip, -1, NULL))
+		return -EINVAL;
+	b->ipv4 = be32_to_cpu(ip);
+	return 0;
+}
+
+static int parse(struct unicblk *b, char *text)
+{
+	char *word;
+	int err;
+
+	b->timeout_ms = TIMEOUT_MS;
+	while ((word = strsep(&text, " \n"))) {
+		err = *word ? parse_word(b, word) : 0;
+		if (err)
+			return err;
+	}
+	return b->ipv4 && *b->file && b->timeout_ms &&
+			       b->timeout_ms <= TIMEOUT_MS_MAX
+		       ? 0
+		       : -EINVAL;
+}
+
+/* A number, the service, and the file: what make_disk() wants. */
+static int find(struct unicblk *b)
+{
+	int n = ida_alloc(&numbers, GFP_KERNEL), err;
+
+	if (n < 0)
+		return n;
+	b->number = n;
+	b->resident = unic_resident_get(b->nic);
+	err = PTR_ERR_OR_ZERO(b->resident);
+	if (!err) {
+		err = look_at_file(b);
+		if (err)
+			unic_resident_put(b->resident);
+	}
+	if (err)
+		ida_free(&numbers, n);
+	return err;
+}
+
+static ssize_t add_store(struct class *class, struct class_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct unicblk *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	char *text = kstrndup(buf, count, GFP_KERNEL);
+	int err = b && text ? parse(b, text) : -ENOMEM;
+
+	kfree(text);
+	mutex_lock(&disks_lock);
+	if (!err)
+		err = find(b);
+	if (err)
+		kfree(b);
+	else
+		err = add(b);
+	mutex_unlock(&disks_lock);
+	return err ? err : count;
+}
+static CLASS_ATTR_WO(add);
+
+static int remove_number(unsigned int number)
+{
+	struct unicblk *b;
+
+	list_for_each_entry(b, &disks, list)
+	{
+		if (b->number != number)
+			continue;
+		if (disk_openers(b->disk))
+			return -EBUSY;
+		remove(b);
+		return 0;
+	}
+	return -ENODEV;
+}
+
+static ssize_t remove_store(struct class *class, struct class_attribute *attr,
+			    const char *buf, size_t count)
+{
+	unsigned int number;
+	int err = kstrtouint(buf, 0, &number);
+
+	mutex_lock(&disks_lock);
+	if (!err)
+		err = remove_number(number);
+	mutex_unlock(&disks_lock);
+	return err ? err : count;
+}
+static CLASS_ATTR_WO(remove);
+
+static struct attribute *class_attrs[] = {
+	&class_attr_add.attr,
+	&class_attr_remove.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(class);
+
+static struct class unicblk_class = { .name = "unicblk",
+				      .owner = THIS_MODULE,
+				      .class_groups = class_groups };
+
+static int __init unicblk_init(void)
+{
+	return class_register(&unicblk_class);
+}
+
+static void __exit unicblk_exit(void)
+{
+	struct unicblk *b, *next;
+
+	class_unregister(&unicblk_class);
+	list_for_each_entry_safe(b, next, &disks, list) remove(b);
+	ida_destroy(&numbers);
+}
+
+module_init(unicblk_init);
+module_exit(unicblk_exit);
+MODULE_DESCRIPTION("block devices on memory of other hosts, over unic");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""`make bench-vm`: what the Linux module costs, each figure beside its yardstick of
+the same guest, taken in turns: processors are emulated, and the machine drifts, so
+ratios are the figures. Writes build/bench/vm.json and prints a table.
+
+    bench_vm.py [--board soft|virt] [--rounds N]
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+
+import vm_blk
+from hosts import ROOT, Failure
+
+OUT = os.path.join(ROOT, "build", "bench")
+NBD = "/dev/nbd0"
+SECONDS = 3
+# name, unit, options of fio, the figure in its report
+DISK_CASES = (
+    ("4 KiB random read, one at a time", "us",
+     "--rw=randread --bs=4k --iodepth=1",
+     lambda job: job["read"]["clat_ns"]["mean"] / 1000),
+    ("4 KiB random read, 16 at a time", "IOPS",
+     "--rw=randread --bs=4k --iodepth=16", lambda job: job["read"]["iops"]),
+    ("4 KiB random write, one at a time", "us",
+     "--rw=randwrite --bs=4k --iodepth=1",
+     lambda job: job["write"]["clat_ns"]["mean"] / 1000),
+    ("64 KiB reads, 16 at a time", "MB/s",
+     "--rw=read --bs=64k --iodepth=16", lambda job: job["read"]["bw"] / 1000),
+    ("64 KiB writes, 16 at a time", "MB/s",
+     "--rw=write --bs=64k --iodepth=16", lambda job: job["write"]["bw"] / 1000),
+)
+
+
+class Bench(vm_blk.Blk):
+    PROGRAMS = (*vm_blk.Blk.PROGRAMS, "nbd-server", "nbd-client")
+    MODULES = (*vm_blk.Blk.MODULES, "nbd")
+
+    def start_nbd(self):
+        """A file of as many bytes in the guest's own memory."""
+        self.guest.run("ifconfig lo 127.0.0.1 up; modprobe nbd nbds_max=1")
+        self.guest.run(f"truncate -s {vm_blk.DISK} /run/nbd.img")
+        self.guest.run("nbd-server 127.0.0.1@10809 /run/nbd.img -C /dev/null",
+                       20)
+        self.guest.run(f"/bin/nbd-client 127.0.0.1 10809 {NBD} -b 512", 20)
+
+    def disk(self, node, options, figure):
+        return figure(self.fio(
+            f"--name=bench --direct=1 --ioengine=libaio --size={vm_blk.DISK} "
+            f"--runtime={SECONDS} --time_based {options}", node=node))
+
+
+def disks(b, rounds):
+    """unicblk beside nbd over loopback."""
+    b.add()
+    b.start_nbd()
+    for node in (vm_blk.NODE, NBD):  # every block is there, on both
+        b.fio(f"--name=fill --rw=write --bs=64k --direct=1 "
+              f"--size={vm_blk.DISK}", node=node)
+    rows = []
+    for name, unit, options, figure in DISK_CASES:
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours.append(b.disk(vm_blk.NODE, options, figure))
+            theirs.append(b.disk(NBD, options, figure))
+        rows.append({"what": f"unicblk / nbd: {name}", "unit": unit,
+                     "ours": statistics.median(ours),
+                     "yardstick": statistics.median(theirs),
+                     "all": [ours, theirs]})
+    b.remove()
+    return rows
+
+
+PARTS = (disks,)
+
+
+def show(rows):
+    print(f"{'':<52}{'ours':>10}{'yardstick':>11}{'ratio':>8}")
+    for r in rows:
+        print(f"{r['what']:<52}{r['ours']:>10.1f}{r['yardstick']:>11.1f}"
+              f"{r['ours'] / r['yardstick']:>8.2f}  {r['unit']}")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+    p.add_argument("--rounds", type=int, default=3)
+    o = p.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
+        b = Bench(o.board, tmp)
+        try:
+            b.begin()
+            for part in PARTS:
+                rows += part(b, o.rounds)
+        except Failure as e:
+            sys.exit(f"bench-vm: {e}")
+        finally:
+            b.end()
+    os.makedirs(OUT, exist_ok=True)
+    with open(os.path.join(OUT, "vm.json"), "w", encoding="utf-8") as f:
+        json.dump(rows, f, indent=1)
+    show(rows)
+    print("bench-vm: ok")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

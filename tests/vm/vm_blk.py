@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""unicblk in a guest: a disk that is a file of another host (unicd --kio-export).
+What is written is there; loss on the wire, processes that are asked for their
+entries, a NIC that is reset and a server that comes back fail no I/O; one that does
+not come back fails them in time.
+
+    vm_blk.py [--board soft|virt] [--only NAME]
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import pair
+import vm_check
+from hosts import IP, Failure
+from vm_check import must
+
+MIB = 1 << 20
+DISK = 48 * MIB
+FILE = "disk"
+NODE = "/dev/unicblk0"
+RAM = 512 * MIB  # fio comes with 90 MB of libraries
+# Everything that a block layer makes of requests: small, merged, scattered.
+VERIFY = ("--name=verify --rw=randrw --bsrange=512-128k --direct=1 "
+          "--ioengine=libaio --iodepth=16 --verify=crc32c --verify_fatal=1 "
+          "--do_verify=1 --verify_backlog=256 --randseed=7")
+
+
+class Blk(vm_check.Check):
+    """loss: of the wire, as unic-wire takes it; None: none."""
+    PROGRAMS = ("mke2fs", "fio")
+    MODULES = ("ext4", "crc32c_generic")
+
+    def __init__(self, board, tmp, loss=None):
+        super().__init__(board, tmp)
+        self.loss = loss
+        self.export = self.path("export")
+        self.driver = None
+        os.mkdir(self.export)
+
+    def bus_options(self, host):
+        return ["--guest", str(RAM)] if host == 0 else \
+            super().bus_options(host)
+
+    def begin(self):
+        self.start_wire(*(["--loss", self.loss, "--seed", "7"] if self.loss
+                          else ["--direct"]))
+        self.start_nic(0, show=False)
+        self.start_nic(1, show=False)
+        self.start_server()
+        self.boot(programs=self.PROGRAMS, modules=self.MODULES)
+        self.load()
+        self.guest.run("modprobe unicblk && "
+                       "modprobe -a crc32c_generic ext4")
+
+    # ------------------------------------------------------------ the server
+
+    def start_server(self):
+        self.start_driver(1, "--kio-export", self.export, "--kio-writable")
+        self.driver = self.running[-1].child
+        self.wait_nic(1)
+
+    def kill_server(self):
+        self.driver.kill()
+        self.driver.wait()
+
+    # -------------------------------------------------------------- the disk
+
+    def add(self, more="", size=DISK):
+        self.guest.run(f"echo 'nic=0 addr={IP[1]} file={FILE} size={size} "
+                       f"{more}' >/sys/class/unicblk/add")
+        self.guest.wait_for(f"test -b {NODE}")
+
+    def remove(self):
+        self.guest.run("echo 0 >/sys/class/unicblk/remove")
+        must(self.guest.ask(f"test -e {NODE}")[0] != 0, "the node is left")
+
+    def count(self, what):
+        return int(self.guest.run(f"cat /sys/block/unicblk0/unicblk/{what}"))
+
+    def fio(self, options, seconds=60, node=NODE):
+        """Its report of the one job."""
+        status, said = self.guest.ask(
+            f"fio --filename={node} --output-format=json {options}", seconds)
+        begin = said.find("{")
+        must(not status and begin >= 0, f"fio: exit {status}: {said[-600:]}")
+        job = json.loads(said[begin:])["jobs"][0]
+        must(not job["error"], f"fio: {said[-600:]}")
+        return job
+
+    def verify(self, size):
+        job = self.fio(f"{VERIFY} --size={size}", 120)
+        must(job["read"]["io_bytes"] and job["write"]["io_bytes"], "no I/O")
+        must(not self.count("failed"), f"{self.count('failed')} I/Os failed")
+        return job
+
+    def task(self, command):
+        return pair.guest.Task(self.guest, ["sh", "-c", command])
+
+
+# ---------------------------------------------------------------- the tests
+
+def test_file_system(c):
+    """What was written before the disk was taken away is there afterwards, in the
+    guest and in the file of the other host."""
+    c.add()
+    c.guest.run(f"/bin/mke2fs -q -t ext4 {NODE} && mount -t ext4 {NODE} /mnt", 60)
+    c.guest.run("head -c 3333333 /dev/urandom >/mnt/a && mkdir /mnt/b && "
+                "for i in $(seq 50); do echo $i >/mnt/b/$i; done")
+    want = c.guest.run("cd /mnt; find . -type f | sort | xargs sha256sum")
+    must(c.guest.ask("echo 0 >/sys/class/unicblk/remove")[0] != 0,
+         "a mounted disk was removed")
+    c.guest.run("umount /mnt", 60)
+    c.remove()
+    check = subprocess.run(["/sbin/e2fsck", "-fn", os.path.join(c.export, FILE)],
+                           capture_output=True, text=True, timeout=60,
+                           check=False)
+    must(not check.returncode, f"e2fsck: {check.stdout}")
+    c.add()
+    c.guest.run(f"mount -t ext4 {NODE} /mnt")
+    got = c.guest.run("cd /mnt; find . -type f | sort | xargs sha256sum")
+    c.guest.run("umount /mnt", 60)
+    c.remove()
+    must(got == want, "other files came back")
+
+
+def test_checksums(c):
+    """fio verifies what it wrote, in all sizes from a sector on."""
+    c.add()
+    c.verify(16 * MIB)
+    c.remove()
+
+
+def test_reaper_pressure(c):
+    """... beside hogs that have all entries and are asked for them."""
+    c.add()
+    hogs = [vm_check.hog(c, f"--answer={a}", "--again")
+            for a in ("release", "ignore")]
+    hogs[0].expect("holds .* entries")
+    c.verify(8 * MIB)
+    for h in hogs:
+        must(h.poll() is None, "a hog ended")
+    c.remove()
+
+
+def test_nic_reset(c):
+    """The NIC is reset while I/Os are open: they are begun again."""
+    c.add()
+    task = c.task(f"fio --filename={NODE} {VERIFY} --size={16 * MIB} "
+                  "--runtime=8 --time_based")
+    for _ in range(3):
+        time.sleep(1)
+        c.guest.run("echo 1 >/sys/class/unic/unic0/reset")
+    task.finish(90)
+    must(c.count("again"), "no I/O met a reset")
+    must(not c.count("failed"), "an I/O failed")
+    c.remove()
+
+
+def test_server_comes_back(c):
+    """The other host's driver is killed and started again: no I/O fails."""
+    c.add("timeout_ms=30000")
+    task = c.task(f"fio --filename={NODE} {VERIFY} --size={16 * MIB} "
+                  "--runtime=6 --time_based")
+    time.sleep(1.5)
+    c.kill_server()
+    time.sleep(1)
+    c.start_server()
+    task.finish(90)
+    must(c.count("again"), "no I/O met the end of the server")
+    must(not c.count("failed"), "an I/O failed")
+    c.remove()
+
+
+def test_server_dies(c):
+    """It does not come back: errors, after the time that was given, no hang."""
+    c.add("timeout_ms=3000")
+    task = c.task(f"fio --filename={NODE} {VERIFY} --size={16 * MIB} "
+                  "--runtime=60 --time_based")
+    time.sleep(1.5)
+    start = time.monotonic()
+    c.kill_server()
+    must(task.wait(30) != 0, "fio did not notice")
+    took = time.monotonic() - start
+    must(took < 20, f"errors came after {took:.1f} s")
+    must(c.count("failed"), "nothing failed")
+    status = c.guest.ask(f"dd if={NODE} of=/dev/null bs=4k count=1 "
+                         "iflag=direct", 20)[0]
+    must(status, "read from nobody")
+    c.start_server()
+    c.guest.run(f"dd if={NODE} of=/dev/null bs=4k count=1", 20)
+    c.remove()
+
+
+def test_bad_words(c):
+    """What is no disk is refused, and leaves nothing behind."""
+    def refused(words):
+        must(c.guest.ask(f"echo '{words}' >/sys/class/unicblk/add", 30)[0] != 0,
+             f"taken: {words}")
+    refused("")
+    refused("nic=0")
+    refused(f"nic=9 addr={IP[1]} file={FILE}")
+    refused(f"nic=0 addr={IP[1]} file=none-such")
+    refused(f"nic=0 addr={IP[1]} file=../{FILE} size=1M")
+    refused(f"nic=0 addr={IP[1]} file={FILE} size=1x")
+    refused(f"nic=0 addr={IP[1]} file={FILE} timeout_ms=0")
+    must(c.guest.ask("echo 3 >/sys/class/unicblk/remove")[0] != 0, "no disk 3")
+    must(c.guest.ask("ls /sys/block | grep unicblk")[0] != 0, "a disk is left")
+
+
+def test_unload(c):
+    """Not while the disk is open; then all of it goes, disk and service too."""
+    c.add()
+    task = c.task(f"sleep 100 <{NODE}")
+    must(c.guest.ask("rmmod unicblk")[0] != 0, "unloaded while it is open")
+    task.kill()
+    task.wait(10)
+    c.guest.wait_for("rmmod unicblk", 10)
+    must(c.guest.ask(f"test -e {NODE}")[0] != 0, "the node is left")
+    c.guest.wait_for("rmmod unic", 10)
+    c.load()
+    c.guest.run("modprobe unicblk")
+    c.add()
+    c.guest.run(f"dd if={NODE} of=/dev/null bs=64k count=16", 20)
+    c.remove()
+
+
+TESTS = [f for name, f in list(globals().items()) if name.startswith("test_")
+         and callable(f)]
+LOSSY = (test_checksums, test_reaper_pressure)
+
+
+def run(board, tests, loss, say):
+    """How many passed."""
+    passed = 0
+    with tempfile.TemporaryDirectory(prefix="unic-blk-") as tmp:
+        c = Blk(board, tmp, loss)
+        try:
+            c.begin()
+            for test in tests:
+                start = time.monotonic()
+                try:
+                    test(c)
+                    c.same_as_ever()
+                except (Failure, AssertionError, KeyError, ValueError) as e:
+                    say(f"FAILED  {test.__name__}: {type(e).__name__}: {e}\n"
+                        f"{c.guest.last_words()}")
+                    break  # the disk is left as it is
+                passed += 1
+                say(f"ok      {test.__name__} {'loss ' + loss if loss else ''}"
+                    f"({time.monotonic() - start:.1f} s)")
+        except Failure as e:
+            say(f"FAILED  {e}")
+        finally:
+            c.end()
+    return passed
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+    p.add_argument("--only", help="this test")
+    p.add_argument("--loss", help="of the wire, for all tests")
+    o = p.parse_args()
+    tests = [t for t in TESTS if not o.only or t.__name__ == o.only]
+    rounds = [(tests, o.loss)]
+    if not o.only and not o.loss:
+        rounds.append((LOSSY, "2%"))
+    wanted = sum(len(r[0]) for r in rounds)
+    passed = sum(run(o.board, r[0], r[1], lambda s: print(s, flush=True))
+                 for r in rounds)
+    print(f"{passed} passed, {wanted - passed} failed")
+    return passed != wanted
+
+
+if __name__ == "__main__":
+    sys.exit(main())
