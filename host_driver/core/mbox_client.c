@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "mbox_client.h"
 
+/* Some microseconds: a command takes half of one, a sleep and a wake-up five. */
+#define SOON_LOOKS 4096u
+
 static struct unic_nic_idx *nic_page(const struct unic_mbox_client *m)
 {
 	return (struct unic_nic_idx *)(void *)(m->bar + UNIC_BAR_NIC_OFF);
@@ -270,6 +273,20 @@ struct unic_call *unic_mbox_client_drop(struct unic_mbox_client *m)
 		return call;
 	}
 	return take_waiting(m);
+}
+
+bool unic_mbox_client_soon(struct unic_mbox_client *m)
+{
+	struct unic_nic_idx *nic = nic_page(m);
+	uint32_t looks;
+
+	if (!m->epoch || !m->open || UNIC_LOAD(nic->asleep))
+		return false;
+	for (looks = SOON_LOOKS; looks; looks--)
+		if (unic_from_le32(UNIC_LOAD(nic->cpl_tail)) - m->cpl_head - 1 <
+		    m->open)
+			return true;
+	return false;
 }
 
 bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)

@@ -64,6 +64,11 @@ bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad);
  * without completion (the device is gone), or NULL. */
 struct unic_call *unic_mbox_client_drop(struct unic_mbox_client *m);
 
+/** unic_mbox_client_soon() - wait for the answer to a command, if a NIC that is
+ * awake owes one, for no longer than going to sleep and being woken would take.
+ * Returns true if one came: poll again. */
+bool unic_mbox_client_soon(struct unic_mbox_client *m);
+
 /** unic_mbox_client_irq() - ask for interrupts or not. With @on: returns true
  * if something came meanwhile: poll again. */
 bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on);

@@ -241,7 +241,8 @@ static bool nic_rest(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = self(p);
 
-	return !unic_mbox_client_irq(&n->m, true);
+	return !unic_mbox_client_soon(&n->m) &&
+	       !unic_mbox_client_irq(&n->m, true);
 }
 
 static int nic_command(struct unic_provider *p, struct unic_call *call)

@@ -570,6 +570,32 @@ static void wild_indices_are_ignored(void **state)
 	fake_delete(f);
 }
 
+/* A NIC that is awake answers before a sleep would have begun. */
+static void answers_that_are_due_come_without_interrupt(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+	struct unic_ctl_hdr op = { .op = unic_to_le16(UNIC_CTL_HELLO) };
+
+	(void)state;
+	memcpy(&r, &op, sizeof(op));
+	unic_host_request(f->host, &f->client, &r, 64);
+	idx(f)->asleep = unic_to_le32(1);
+	assert_true(unic_host_rest(f->host));
+	assert_int_equal(unic_from_le32(driver(f)->want_irq), 1);
+	unic_host_poll(f->host);
+	idx(f)->asleep = unic_to_le32(0);
+	idx(f)->cpl_tail = unic_to_le32(f->cpl_tail + 65); /* wild */
+	assert_true(unic_host_rest(f->host));
+	unic_host_poll(f->host);
+	nic_run(f);
+	assert_false(unic_host_rest(f->host));
+	assert_int_equal(unic_from_le32(driver(f)->want_irq), 0);
+	unic_host_poll(f->host);
+	assert_int_equal(f->os.replies, 1);
+	fake_delete(f);
+}
+
 static void foreign_completions_are_ignored(void **state)
 {
 	struct fake *f = fake_new();
@@ -3736,6 +3762,7 @@ int main(void)
 		cmocka_unit_test(page_sizes_follow_the_frames),
 		cmocka_unit_test(pins_count_overlaps_once),
 		cmocka_unit_test(wild_indices_are_ignored),
+		cmocka_unit_test(answers_that_are_due_come_without_interrupt),
 		cmocka_unit_test(foreign_completions_are_ignored),
 		cmocka_unit_test(random_device_memory),
 		cmocka_unit_test(silence_is_death_and_heals),
