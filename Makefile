@@ -21,7 +21,7 @@ include boards/$(BOARD)/board.mk
 # ------------------------------------------------------------------ sources
 
 FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c \
-	depend.c dma.c dump.c \
+	demand.c depend.c dma.c dump.c \
 	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
 	physical.c \
@@ -75,7 +75,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_b
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
-FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c changes.c)
+FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
 FUZZ_CTL  := tests/fuzz/ctl.c
 REPLAY    := tests/fuzz/replay.c
 SELFTEST  := tests/qemu/hal_selftest.c

@@ -42,7 +42,7 @@ static uint32_t bare(const struct unic_nic *nic, uint32_t proc)
 }
 
 /* Shares shrink when others come; what is kept for these does not. */
-bool unic_cache_bare_room(const struct unic_nic *nic, uint32_t proc)
+bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
 {
 	uint32_t own = bare(nic, proc), all = 0, i;
 
@@ -54,7 +54,7 @@ bool unic_cache_bare_room(const struct unic_nic *nic, uint32_t proc)
 	       own < unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
 }
 
-int unic_cache_check(const struct unic_nic *nic, const struct unic_mr_args *a,
+int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *a,
 		     uint32_t pages)
 {
 	uint32_t proc = nic->mrs.pd[a->pd].proc;
@@ -306,28 +306,31 @@ static void run_short(struct unic_nic *nic, uint32_t proc)
  */
 static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	uint32_t skip = 0, owner;
+	struct unic_share *s = &nic->evict.share;
+	bool others = false, taken = false;
+	uint32_t owner;
 
-	do {
-		owner = unic_share_victim(&nic->evict.share, proc, n, skip);
-		if (owner == UNIC_OWNER_NIL) {
-			if (skip & ~(1u << proc))
-				run_short(nic, proc);
-			return unic_cache_take(nic, proc, 1);
-		}
-		skip |= 1u << owner;
-	} while (!unic_cache_take(nic, owner, 1));
-	return true;
+	while (!taken &&
+	       (owner = unic_share_victim(s, proc, n)) != UNIC_OWNER_NIL) {
+		others |= owner != proc;
+		taken = unic_cache_take(nic, owner, 1);
+		if (!taken)
+			unic_share_skip(s, owner);
+	}
+	unic_share_unskip(s);
+	if (taken)
+		return true;
+	if (others)
+		run_short(nic, proc);
+	return unic_cache_take(nic, proc, 1);
 }
 
 /* Free, and not taken back for somebody else. */
 static uint32_t free_for(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint32_t left = e->wait_mask & ~(1u << proc), promised = 0;
+	const struct unic_demands *d = &nic->evict.demands;
+	uint32_t promised = d->all_promised - d->promised[proc];
 
-	for (; left; left &= left - 1u)
-		promised += e->promised[__builtin_ctz(left)];
 	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
 }
 
@@ -372,7 +375,8 @@ static bool room(struct unic_nic *nic, uint32_t proc)
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (e->wait_mask && nic->cache.entries[proc] >= MIN_SET &&
+	if (unic_set_any(&e->demands.waiters) &&
+	    nic->cache.entries[proc] >= MIN_SET &&
 	    !unic_share_entitled(&e->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))
 		return false;

@@ -64,15 +64,15 @@ void unic_cache_init(struct unic_nic *nic);
  * entries of its own? Half of its share of the region table is for these, and no
  * more than half of the table of all together; a few everybody may have.
  */
-bool unic_cache_bare_room(const struct unic_nic *nic, uint32_t proc);
+bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc);
 
 /**
  * unic_cache_check() - may a region be made as @args say, @pages long?
  * 0; -UNIC_EINVAL (class, flags, place of its table); -UNIC_ETOOLARGE;
  * -UNIC_EMRFULL: unic_cache_bare_room() says no.
  */
-int unic_cache_check(const struct unic_nic *nic,
-		     const struct unic_mr_args *args, uint32_t pages);
+int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *args,
+		     uint32_t pages);
 
 /** unic_cache_adopt() - region @mr, just made with no entries, is one of these.
  */

@@ -102,7 +102,7 @@ static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
 static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
 {
 	const struct unic_proc *p = &nic->procs.proc[i];
-	const struct unic_evict *e = &nic->evict;
+	struct unic_evict *e = &nic->evict;
 	const struct unic_share_owner *o = &e->share.owner[i];
 	struct unic_row_proc *r = row;
 

@@ -123,6 +123,7 @@ static bool publish_held_back(struct unic_nic *nic, uint16_t idx)
 			return false;
 		let_go(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]--;
+		unic_set_add(&nic->evict.share.moved, mr->proc);
 		unic_mr_bury(nic, idx);
 	}
 	return true;
@@ -166,6 +167,7 @@ static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
 
 	nic->put_off.of[mr->proc] += n;
 	nic->put_off.all += n;
+	unic_set_add(&nic->evict.share.moved, mr->proc);
 }
 
 static void coming(struct unic_nic *nic, struct unic_mr *mr)
@@ -208,7 +210,7 @@ static void account(struct unic_nic *nic, const struct unic_mr *mr)
 static void finish(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	uint8_t for_proc = mr->for_proc;
+	uint32_t for_proc = mr->for_proc;
 	uint32_t n_pages = mr->n_pages;
 
 	close_notice(nic, mr);
@@ -225,7 +227,7 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 		hold_back(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]++;
 	}
-	if (for_proc != UNIC_MR_FOR_NOBODY)
+	if (for_proc != UNIC_OWNER_NIL)
 		unic_wait_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);
 	unic_depend_free(nic, idx); /* what it was made of may end now */
@@ -400,8 +402,7 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 
 	UNIC_ASSERT(nic, m->state == UNIC_MR_ACTIVE);
 	m->why = why;
-	m->for_proc = for_proc == UNIC_OWNER_NIL ? UNIC_MR_FOR_NOBODY
-						 : (uint8_t)for_proc;
+	m->for_proc = (uint16_t)for_proc;
 	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,
 		   nic->evict.pain[mr].value, why);
 	if (m->mr_class == UNIC_CLASS_MESSAGING)
@@ -444,7 +445,7 @@ bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
 		if (mr->state != UNIC_MR_NOTIFIED ||
 		    (mr->flags & UNIC_MR_F_COMING))
 			continue;
-		mr->for_proc = (uint8_t)for_proc;
+		mr->for_proc = (uint16_t)for_proc;
 		hasten(nic, i);
 		return true;
 	}
@@ -579,7 +580,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	o->notice = UNIC_NOTICE_NIL;
 	o->seq = 0;
 	o->why = 0;
-	o->for_proc = UNIC_MR_FOR_NOBODY;
+	o->for_proc = UNIC_OWNER_NIL;
 	o->state = UNIC_MR_ACTIVE;
 	unic_reap_add(nic, old);
 }
@@ -608,12 +609,10 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 			 uint8_t *refusal)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
-	struct unic_demand d;
 	int err = -UNIC_EREFUSED;
 
-	unic_wait_demand(nic, 0, &d);
 	*refusal = UNIC_REFUSED_WAITER;
-	if (d.urgent == UNIC_OWNER_NIL) {
+	if (!unic_demand_urgent(nic)) {
 		*refusal = UNIC_REFUSED_NONE;
 		err = unic_notice_extend(&nic->evict.notices, m->notice, us,
 					 refusal);

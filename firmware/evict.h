@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "demand.h"
 #include "mr.h"
 #include "notice.h"
 #include "policy.h"
@@ -59,6 +60,10 @@ struct unic_pain {
 
 struct unic_evict {
 	struct unic_share share; /* of TLB entries */
+	/* ... when all that was asked back is gone, put off or not; of regions.
+	 * Right but for who is stale, see reap.c */
+	struct unic_share after, regions;
+	struct unic_set stale;
 	struct unic_notices notices;
 	uint64_t next_ns; /* nothing to do before, unless kicked */
 	bool kicked;
@@ -73,11 +78,11 @@ struct unic_evict {
 	uint16_t ended_head, ended_tail;
 	uint16_t waiting;		 /* requests queued */
 	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
-	uint32_t wait_mask; /* bit per process that has one, or a denial */
+	uint16_t wait_used;		 /* ... by all */
+	uint16_t wait_without;		 /* processes that have none */
 	uint32_t wait_seq;
 	uint64_t wait_ns; /* no request or denial ends before */
-	/* entries freed for a process's requests; nobody at once takes them */
-	uint32_t promised[UNIC_PROCS];
+	struct unic_demands demands;
 	/* victim choice, see reap.c */
 	struct unic_policy_table table; /* regions, as policies see them */
 	struct unic_chooser chooser[UNIC_PROCS];

@@ -109,7 +109,7 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	mr->why = mr->evt_flags = mr->evt_due = 0;
 	mr->n_tokens =
 		0; /* `queues` is counted down by its queues, even later */
-	mr->for_proc = UNIC_MR_FOR_NOBODY;
+	mr->for_proc = UNIC_OWNER_NIL;
 	mr->flags = 0;
 	mr->seq = 0;
 	mr->deps = 0;
@@ -125,8 +125,10 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 
 	m->mr[idx].state = UNIC_MR_FREE;
 	prepare(nic, idx);
-	if (m->mr[idx].gen >= STEPS)
-		return; /* retired until the next epoch */
+	if (m->mr[idx].gen >= STEPS) {
+		m->retired++; /* until the next epoch */
+		return;
+	}
 	m->free++;
 	at = (uint32_t)((uint64_t)unic_policy_random(&nic->evict.rng) *
 				m->free >>
@@ -183,15 +185,6 @@ static inline void make_room(struct unic_nic *nic)
 		recycle(nic);
 }
 
-uint32_t unic_mr_capacity(const struct unic_nic *nic)
-{
-	uint32_t i, n = unic_mr_indices(&nic->mrs);
-
-	for (i = 0; i < UNIC_PROCS; i++)
-		n += nic->procs.proc[i].mrs;
-	return n;
-}
-
 bool unic_mr_room(struct unic_nic *nic)
 {
 	make_room(nic);
@@ -219,7 +212,7 @@ static void draw(struct unic_nic *nic)
 		m->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
 			    unic_random_u32(nic);
 	nic->evict.rng = m->key[1] | 1; /* index_put() draws from it */
-	m->free = 0;
+	m->free = m->retired = 0;
 	for (i = 0; i < UNIC_MRS; i++)
 		index_put(nic, (uint16_t)i);
 }

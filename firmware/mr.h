@@ -76,11 +76,11 @@ struct unic_mr {
 	uint8_t evt_due;   /* UNIC_MR_EVT_*: events not yet on the ring */
 	uint16_t queues;   /* QPs and CQs whose rings lie in it */
 	uint16_t n_tokens; /* dependents, LIVE or CLAIMED */
-	uint8_t for_proc; /* whose request it was taken back for, or FOR_NOBODY */
-	uint8_t flags;	  /* UNIC_MR_F_* */
-	uint32_t seq;	  /* of its notice; kept for EVICTED */
-	uint16_t deps;	  /* elements of forms that lie in it, depend.h */
-	uint16_t rsvd;
+	uint8_t flags;	   /* UNIC_MR_F_* */
+	uint8_t rsvd;
+	uint32_t seq;	   /* of its notice; kept for EVICTED */
+	uint16_t deps;	   /* elements of forms that lie in it, depend.h */
+	uint16_t for_proc; /* it was taken back for its request; OWNER_NIL */
 };
 
 /*
@@ -103,8 +103,6 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 {
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
 }
-
-#define UNIC_MR_FOR_NOBODY 0xffu
 
 /* flags of struct unic_mr */
 #define UNIC_MR_F_GONE	   (1u << 0) /* given up by its owner: answers ESTAG */
@@ -131,6 +129,7 @@ struct unic_mrs {
 	struct unic_pd pd[UNIC_PDS];
 	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
 	uint16_t free;		  /* how many are on it */
+	uint16_t retired;	  /* indices that are used up */
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
 	uint64_t key[2];	       /* of the permutation; new each epoch */
@@ -292,7 +291,10 @@ static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
 
 /** unic_mr_capacity() - how many regions there can be at a time: all indices
  * that are not retired. */
-uint32_t unic_mr_capacity(const struct unic_nic *nic);
+static inline uint32_t unic_mr_capacity(const struct unic_mrs *m)
+{
+	return UNIC_MRS - m->retired;
+}
 
 /** unic_mr_room() - is an index free? Recycles tombstones if not. */
 bool unic_mr_room(struct unic_nic *nic);

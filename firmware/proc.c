@@ -95,7 +95,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
 	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
-	nic->evict.share.owner[slot].weight = weight;
+	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
 	watch(&nic->procs, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
@@ -113,7 +113,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 		return -UNIC_ENOPROC;
 	if (!share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
-	nic->evict.share.owner[slot].weight = weight;
+	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
 	unic_use_policy(nic, slot, false);
@@ -139,7 +139,7 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);
 	unic_evict_proc_forget(nic, slot);
-	nic->evict.share.owner[slot].weight = 0;
+	unic_share_weigh(&nic->evict.share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }
 

@@ -42,6 +42,8 @@ void unic_reap_init(struct unic_nic *nic)
 		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
 		.rng = &e->rng,
 	};
+	unic_share_init(&e->after, UNIC_TLB_ENTRIES);
+	unic_share_init(&e->regions, UNIC_MRS);
 	for (i = 0; i < UNIC_PROCS; i++)
 		unic_policy_init(&e->chooser[i], &e->table);
 }
@@ -167,7 +169,7 @@ static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 				    bytes - p->bytes, m->n_pages);
 	p->at = now;
 	p->bytes = bytes;
-	nic->evict.share.owner[proc].pain = p->value;
+	unic_share_hurts(&nic->evict.share, proc, p->value);
 }
 
 static bool take_from(struct unic_nic *nic, uint32_t victim,
@@ -210,175 +212,160 @@ static bool low_water(struct unic_evict *e, uint32_t supply)
 	return e->refilling;
 }
 
-/* Regions, counted and shared as entries are. */
-static void index_share(const struct unic_nic *nic, struct unic_share *s)
+/*
+ * Shares of something else than entries held are needed when the other thing is
+ * scarce only: those of processes that have changed since are then worked out.
+ * Shares as they are when all that was asked back is gone, put off or not;
+ */
+static void refresh_after(struct unic_nic *nic, uint32_t p)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint32_t p;
+	struct unic_share *s = &nic->evict.after;
+	const struct unic_share_owner *o = &nic->evict.share.owner[p];
+	struct unic_share_owner *a = &s->owner[p];
 
-	unic_share_init(s, unic_mr_capacity(nic));
-	for (p = 0; p < UNIC_PROCS; p++) {
-		s->owner[p].weight = e->share.owner[p].weight;
-		s->owner[p].pain = e->share.owner[p].pain;
-		if (!s->owner[p].weight)
-			continue;
-		unic_share_hold(s, p, nic->procs.proc[p].mrs);
-		unic_share_want(s, p, e->wait_mask >> p & 1);
-		unic_share_coming(s, p, e->indices_coming[p]);
-	}
+	a->held = o->held;
+	a->wanted = o->wanted;
+	a->weight = o->weight;
+	a->pain = o->pain;
+	unic_share_coming(s, p, o->coming + nic->put_off.of[p] - a->coming);
 }
 
-/*
- * Demand, and what it was worked out from beside the queues and what those who
- * wait hold. While a batch only takes from others, it stays as it is.
- */
-struct known {
-	struct unic_demand d;
-	uint32_t present, free, tried;
-	bool valid;
-};
+/* and of regions, counted and shared as entries are. */
+static void refresh_regions(struct unic_nic *nic, uint32_t p)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_share *s = &e->regions;
+	const struct unic_share_owner *o = &e->share.owner[p];
+	struct unic_share_owner *r = &s->owner[p];
+	bool there = o->weight;
+
+	r->held = there ? nic->procs.proc[p].mrs : 0;
+	r->wanted = there && unic_set_has(&e->demands.waiters, p);
+	r->weight = o->weight;
+	r->pain = there ? o->pain : 0;
+	unic_share_coming(s, p,
+			  (there ? e->indices_coming[p] : 0u) - r->coming);
+}
+
+static __attribute__((noinline, cold)) void refresh(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+
+	unic_demand_settle(nic);
+	while (unic_set_any(&e->stale)) {
+		uint32_t p = unic_set_first(&e->stale);
+
+		unic_set_del(&e->stale, p);
+		refresh_after(nic, p);
+		refresh_regions(nic, p);
+	}
+	e->regions.capacity = unic_mr_capacity(&nic->mrs);
+}
 
 /* The next who has to give for @w. Who misses a page competes as if it waited. */
-static uint32_t victim_for(struct unic_share *s, const struct want *w,
-			   uint32_t skip)
+static uint32_t victim_for(struct unic_share *s, const struct want *w)
 {
 	uint32_t victim;
 
 	if (w->miss == UNIC_OWNER_NIL)
-		return unic_share_victim(s, w->proc, w->index ? 1 : w->n, skip);
+		return unic_share_victim(s, w->proc, w->index ? 1 : w->n);
 	unic_share_want(s, w->miss, 1);
-	victim = unic_share_victim(s, w->miss, 1, skip);
+	victim = unic_share_victim(s, w->miss, 1);
 	unic_share_want(s, w->miss, -1);
 	return victim;
 }
 
-static inline bool __attribute__((always_inline))
-take_by(struct unic_nic *nic, const struct want *w, struct unic_share *s,
-	struct known *k)
+/* @s: shares of what is wanted. Whoever has nothing to give is passed over. */
+static bool take_by(struct unic_nic *nic, const struct want *w,
+		    struct unic_share *s)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t skip = 0, victim;
+	uint32_t victim;
+	bool taken = false;
 
-	while ((victim = victim_for(s, w, skip)) != UNIC_OWNER_NIL) {
+	while (!taken && (victim = victim_for(s, w)) != UNIC_OWNER_NIL) {
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
 		uint64_t *last = pair ? recall_of(e, w->proc, victim) : NULL;
 
 		if (pair && damped(nic, *last))
 			UNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);
-		else if (take_from(nic, victim, w)) {
-			if (pair)
-				*last = nic->now_ns;
-			k->valid &= !(e->wait_mask >> victim & 1);
-			return true;
-		}
-		skip |= 1u << victim;
+		else
+			taken = take_from(nic, victim, w);
+		if (taken && pair)
+			*last = nic->now_ns;
+		if (!taken)
+			unic_share_skip(s, victim);
 	}
-	return false;
-}
-
-/* Shares as they are when all that was asked back is gone, put off or not. */
-static __attribute__((noinline, cold)) void
-share_afterwards(const struct unic_nic *nic, struct unic_share *s)
-{
-	uint32_t p;
-
-	*s = nic->evict.share;
-	for (p = 0; p < UNIC_PROCS; p++)
-		unic_share_coming(s, p, nic->put_off.of[p]);
-}
-
-/* Shares are of something else than entries held. */
-static __attribute__((noinline, cold)) bool
-take_otherwise(struct unic_nic *nic, const struct want *w, struct known *k)
-{
-	struct unic_share s;
-
-	if (w->index)
-		index_share(nic, &s);
-	else
-		share_afterwards(nic, &s);
-	return take_by(nic, w, &s, k);
+	if (unic_set_any(&s->skipped))
+		unic_share_unskip(s);
+	return taken;
 }
 
 /*
  * Whose grace was extended gives back later, but does: nobody is brought below
  * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
  */
-static bool take(struct unic_nic *nic, const struct want *w, struct known *k)
+static bool take(struct unic_nic *nic, const struct want *w)
 {
+	struct unic_evict *e = &nic->evict;
+
 	if (w->index || nic->put_off.all) {
-		if (take_otherwise(nic, w, k))
+		refresh(nic);
+		if (take_by(nic, w, w->index ? &e->regions : &e->after))
 			return true;
 		if (w->index || !w->urgent)
 			return false;
 	}
-	return take_by(nic, w, &nic->evict.share, k);
+	return take_by(nic, w, &e->share);
 }
 
 /* Are there fewer indices than @n, those on their way back counted? */
-static bool few_indices(const struct unic_nic *nic, uint32_t n)
+static bool few_indices(struct unic_nic *nic, uint32_t n)
 {
 	uint32_t there = unic_mr_indices(&nic->mrs);
-	struct unic_share s;
 
 	if (there >= n)
 		return false;
-	index_share(nic, &s);
-	return there + s.coming < n;
-}
-
-static const struct unic_demand *demand(const struct unic_nic *nic,
-					uint32_t tried, struct known *k)
-{
-	uint32_t present = nic->evict.share.present;
-	uint32_t free = nic->tlb.free; /* more of them: a region has ended */
-
-	if (k->valid && k->present == present && k->free == free &&
-	    k->tried == tried)
-		return &k->d;
-	unic_wait_demand(nic, tried, &k->d);
-	k->present = present;
-	k->free = free;
-	k->tried = tried;
-	k->valid = true;
-	return &k->d;
+	refresh(nic);
+	return there + nic->evict.regions.coming < n;
 }
 
 /*
  * What those who wait want most now. Entries and indices on their way back are
  * supply already, so nothing is asked back twice.
  */
-static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+static bool waiters_want(struct unic_nic *nic, const struct unic_set *tried,
 			 struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
-	const struct unic_demand *d = demand(nic, tried, k);
+	struct unic_demand d;
 	bool entries;
 
-	entries = d->entitled > supply;
-	if (d->urgent != UNIC_OWNER_NIL &&
-	    (entries || few_indices(nic, d->indices))) {
-		*out = (struct want){ .proc = d->urgent,
+	unic_demand_now(nic, tried, &d);
+	entries = d.entitled > supply;
+	if (d.urgent != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices))) {
+		*out = (struct want){ .proc = d.urgent,
 				      .miss = UNIC_OWNER_NIL,
-				      .n = d->urgent_n,
+				      .n = d.urgent_n,
 				      .why = UNIC_WHY_FAIR_SHARE,
 				      .urgent = true,
 				      .index = !entries };
 		return true;
 	}
-	if (d->capped != UNIC_OWNER_NIL) {
-		*out = (struct want){ .proc = d->capped,
+	if (d.capped != UNIC_OWNER_NIL) {
+		*out = (struct want){ .proc = d.capped,
 				      .miss = UNIC_OWNER_NIL,
 				      .why = UNIC_WHY_QUOTA };
 		return true;
 	}
-	entries = d->entitled + d->borrower_n > supply;
-	if (d->borrower != UNIC_OWNER_NIL &&
-	    (entries || few_indices(nic, d->indices + 1))) {
-		*out = (struct want){ .proc = d->borrower,
+	entries = d.entitled + d.borrower_n > supply;
+	if (d.borrower != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices + 1))) {
+		*out = (struct want){ .proc = d.borrower,
 				      .miss = UNIC_OWNER_NIL,
-				      .n = d->borrower_n,
+				      .n = d.borrower_n,
 				      .why = UNIC_WHY_WAITER,
 				      .index = !entries };
 		return true;
@@ -388,11 +375,11 @@ static bool waiters_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 
 /* A page is missing for which there is no entry: one region goes for it, after
  * those for whom others wait. */
-static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+static bool misses_want(struct unic_nic *nic, const struct unic_set *tried,
 			struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
-	const struct unic_demand *d;
+	struct unic_demand d;
 	bool quota = false;
 	uint32_t proc = unic_cache_short(nic, &quota);
 
@@ -402,12 +389,12 @@ static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 		*out = (struct want){ .proc = proc,
 				      .miss = UNIC_OWNER_NIL,
 				      .why = UNIC_WHY_QUOTA };
-		return !(tried >> proc & 1) &&
+		return !unic_set_has(tried, proc) &&
 		       !nic->evict.share.owner[proc].coming;
 	}
-	if (nic->evict.wait_mask) {
-		d = demand(nic, tried, k);
-		need += d->entitled + d->borrower_n;
+	if (unic_set_any(&nic->evict.demands.waiters)) {
+		unic_demand_now(nic, tried, &d);
+		need += d.entitled + d.borrower_n;
 	}
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = proc,
@@ -416,15 +403,15 @@ static bool misses_want(struct unic_nic *nic, uint32_t tried, struct known *k,
 	return supply < need;
 }
 
-static bool next_want(struct unic_nic *nic, uint32_t tried, struct known *k,
+static bool next_want(struct unic_nic *nic, const struct unic_set *tried,
 		      struct want *out)
 {
 	struct unic_evict *e = &nic->evict;
 
-	if (e->wait_mask && waiters_want(nic, tried, k, out))
+	if (unic_set_any(&e->demands.waiters) && waiters_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
-	    misses_want(nic, tried, k, out))
+	    misses_want(nic, tried, out))
 		return true;
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = UNIC_OWNER_NIL,
@@ -446,23 +433,22 @@ static uint64_t later(const struct unic_nic *nic, const struct want *w)
 uint64_t unic_reap_poll(struct unic_nic *nic)
 {
 	uint64_t again = UINT64_MAX;
-	uint32_t left = BATCH, tried = 0;
-	struct known known = { .valid = false };
+	struct unic_set tried = { { 0 } };
+	uint32_t left = BATCH;
 	struct want w;
 
 	while (left) {
-		if (!next_want(nic, tried, &known, &w))
+		if (!next_want(nic, &tried, &w))
 			return again;
 		if (w.why != UNIC_WHY_QUOTA) {
-			if (!take(nic, &w, &known))
+			if (!take(nic, &w))
 				return again < later(nic, &w) ? again
 							      : later(nic, &w);
 			left--;
 		} else if (take_from(nic, w.proc, &w)) {
-			known.valid = false;
 			left--;
 		} else { /* its own business: others do not wait for it */
-			tried |= 1u << w.proc;
+			unic_set_add(&tried, w.proc);
 			again = later(nic, &w);
 		}
 	}
@@ -478,39 +464,41 @@ void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
 
 	for (i = 0; i < UNIC_MRS; i++)
 		if (nic->mrs.mr[i].for_proc == proc)
-			nic->mrs.mr[i].for_proc = UNIC_MR_FOR_NOBODY;
+			nic->mrs.mr[i].for_proc = UNIC_OWNER_NIL;
 	for (i = 0; i < UNIC_PROCS; i++)
 		e->recall_ns[i][proc] = e->recall_ns[proc][i] = 0;
-	e->promised[proc] = 0;
+	unic_demand_promise(nic, proc, 0);
 	e->evictions[proc] = 0;
 	e->late[proc] = 0;
 	e->longest_us[proc] = 0;
-	e->share.owner[proc].pain = 0;
+	unic_share_hurts(&e->share, proc, 0);
 }
 
 static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
 {
-	uint32_t taken = 0, k, i;
+	struct unic_set taken = { { 0 } };
+	uint32_t k, i;
 
 	for (k = 0; k < 3; k++) {
 		uint32_t top = UNIC_OWNER_NIL, held = 0;
 
 		for (i = 0; i < UNIC_PROCS; i++)
-			if (!(taken >> i & 1) && s->owner[i].held > held) {
+			if (s->owner[i].held > held &&
+			    !unic_set_has(&taken, i)) {
 				top = i;
 				held = s->owner[i].held;
 			}
 		out->top_proc[k] = unic_to_le16((uint16_t)top);
 		out->top_held[k] = unic_to_le32(held);
 		if (top != UNIC_OWNER_NIL)
-			taken |= 1u << top;
+			unic_set_add(&taken, top);
 	}
 }
 
 void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
 		      struct unic_cpl_usage *out)
 {
-	const struct unic_evict *e = &nic->evict;
+	struct unic_evict *e = &nic->evict;
 	const struct unic_share_owner *o = &e->share.owner[proc];
 	uint32_t fair = unic_share_fair(&e->share, proc);
 

@@ -7,120 +7,164 @@
 void unic_share_init(struct unic_share *s, uint32_t capacity)
 {
 	memset(s, 0, sizeof(*s));
+	unic_top_init(&s->heaviest);
 	s->capacity = capacity;
 }
 
-void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
+/* --------------------------------------------------------- who is heaviest */
+
+/*
+ * Has @a, with @net units, more for its weight than @b? Ties go to the least
+ * pain, then to the first. Fair shares are proportional to weights, so the order
+ * by net / weight is the order by excess / weight without dividing, and if the
+ * first is not above its share, nobody is. Nobody can have more than all; one
+ * more than that is enough to be above. So the products fit: (2^16 + 1) x
+ * (2^16 - 1) is 2^32 - 1.
+ */
+static inline bool heavier(const struct unic_share *s, uint32_t a, uint32_t net,
+			   uint32_t b)
 {
-	s->owner[owner].wanted += (uint32_t)n;
-	unic_share_hold(s, owner, 0); /* it may be present now, or not */
+	const struct unic_share_owner *x = &s->owner[a], *y = &s->owner[b];
+	uint32_t l = net * y->weight, r = unic_share_net(s, b) * x->weight;
+
+	if (l != r)
+		return l > r;
+	return x->pain != y->pain ? x->pain < y->pain : a < b;
 }
 
-uint32_t unic_share_part(const struct unic_share *s, uint32_t owner,
-			 uint32_t pool)
+static bool gives(const void *in, uint32_t owner)
 {
-	uint32_t left = s->present | 1u << owner, weights = 0;
+	const struct unic_share *s = in;
 
-	for (; left; left &= left - 1u)
-		weights += s->owner[__builtin_ctz(left)].weight;
+	return unic_share_net(s, owner) && !unic_set_has(&s->skipped, owner);
+}
+
+static bool before(const void *in, uint32_t a, uint32_t b)
+{
+	return heavier(in, a, unic_share_net(in, a), b);
+}
+
+void unic_share_settle(struct unic_share *s)
+{
+	while (unic_set_any(&s->changed)) {
+		uint32_t i = unic_set_first(&s->changed);
+		struct unic_share_owner *o = &s->owner[i];
+		uint32_t weight = o->held | o->wanted ? o->weight : 0;
+
+		s->weights += weight - o->counted;
+		o->counted = weight;
+		unic_set_del(&s->changed, i);
+		unic_set_add(&s->moved, i);
+		unic_top_play(&s->heaviest, i, s, gives, before);
+	}
+}
+
+static inline void settle(struct unic_share *s)
+{
+	if (unic_set_any(&s->changed))
+		unic_share_settle(s);
+}
+
+/* ----------------------------------------------------------------- questions */
+
+uint32_t unic_share_part(struct unic_share *s, uint32_t owner, uint32_t pool)
+{
+	const struct unic_share_owner *o = &s->owner[owner];
+	uint32_t weights;
+
+	settle(s);
+	weights = s->weights + (o->counted ? 0 : o->weight);
 	if (!weights)
 		return 0;
 	/* 32 bits are enough: 2^16 x (2^16 - 1) */
-	return pool * s->owner[owner].weight / weights;
+	return pool * o->weight / weights;
 }
 
-uint32_t unic_share_fair(const struct unic_share *s, uint32_t owner)
+uint32_t unic_share_fair(struct unic_share *s, uint32_t owner)
 {
 	return unic_share_part(s, owner, s->capacity);
 }
 
-int32_t unic_share_excess(const struct unic_share *s, uint32_t owner)
+int32_t unic_share_excess(struct unic_share *s, uint32_t owner)
 {
 	return (int32_t)unic_share_net(s, owner) -
 	       (int32_t)unic_share_fair(s, owner);
 }
 
-bool unic_share_entitled(const struct unic_share *s, uint32_t owner, uint32_t n)
+bool unic_share_entitled(struct unic_share *s, uint32_t owner, uint32_t n)
 {
 	return s->owner[owner].held + n <= unic_share_fair(s, owner);
 }
 
-/* The owner found, with its units; and the weights of all who are present. */
-struct heaviest {
-	uint32_t owner, net, weight, weights;
-};
-
 /*
- * The owner with the most units for its weight but those in @skip, the wanter
- * counted with @n more; nobody who has nothing. Fair shares are proportional to
- * weights, so the order by net / weight is the order by excess / weight without
- * dividing, and if the first is not above its share, nobody is. Nobody can have
- * more than all; one more than that is enough to be above. So the products fit:
- * (2^16 + 1) x (2^16 - 1) is 2^32 - 1.
+ * The wanter is counted with @n more, which moves nobody else, and it no way
+ * but up; if it has nothing, it has nothing to give.
  */
-static inline struct heaviest
-heaviest(const struct unic_share *s, uint32_t skip, uint32_t wanter, uint32_t n)
+uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n)
 {
-	struct heaviest best = { UNIC_OWNER_NIL, 0, 1, 0 };
-	uint32_t left, pain = 0;
+	uint32_t best, net, with;
 
-	for (left = s->present; left; left &= left - 1u) {
-		uint32_t i = (uint32_t)__builtin_ctz(left), has, l, r;
-		const struct unic_share_owner *o = &s->owner[i];
-
-		best.weights += o->weight;
-		has = o->held - o->coming;
-		if (!has || skip >> i & 1)
-			continue;
-		if (i == wanter)
-			has = has + n > s->capacity ? s->capacity + 1 : has + n;
-		l = has * best.weight;
-		r = best.net * o->weight;
-		if (l < r ||
-		    (l == r && o->pain >= pain && best.owner != UNIC_OWNER_NIL))
-			continue;
-		best.owner = i;
-		best.weight = o->weight;
-		best.net = has;
-		pain = o->pain;
+	settle(s);
+	best = unic_top_first(&s->heaviest, s, gives);
+	if (best == UNIC_OWNER_NIL)
+		return best;
+	net = unic_share_net(s, best);
+	if (wanter != UNIC_OWNER_NIL && gives(s, wanter)) {
+		with = unic_share_net(s, wanter) + n;
+		if (with > s->capacity)
+			with = s->capacity + 1;
+		if (best == wanter || heavier(s, wanter, with, best)) {
+			best = wanter;
+			net = with;
+		}
 	}
-	return best;
-}
-
-/* Apart, so that the usual case is compiled for a mask of none. */
-static __attribute__((noinline, cold)) struct heaviest
-heaviest_but(const struct unic_share *s, uint32_t skip, uint32_t wanter,
-	     uint32_t n)
-{
-	return heaviest(s, skip, wanter, n);
-}
-
-/* More than unic_share_fair(), without dividing. */
-static inline bool above(const struct unic_share *s, const struct heaviest *h)
-{
-	return (uint64_t)h->net * h->weights >
-	       (uint64_t)s->capacity * h->weight;
-}
-
-uint32_t unic_share_victim(const struct unic_share *s, uint32_t wanter,
-			   uint32_t n, uint32_t skip)
-{
-	struct heaviest found = skip ? heaviest_but(s, skip, wanter, n)
-				     : heaviest(s, 0, wanter, n);
-
-	if (found.owner == UNIC_OWNER_NIL || above(s, &found)) /* INV-5 */
-		return found.owner;
+	/* more than unic_share_fair(), without dividing: INV-5 */
+	if ((uint64_t)net * s->weights >
+	    (uint64_t)s->capacity * s->owner[best].weight)
+		return best;
 	return UNIC_OWNER_NIL;
+}
+
+/* ------------------------------------------------------------------ changes */
+
+void unic_share_unskip(struct unic_share *s)
+{
+	while (unic_set_any(&s->skipped)) {
+		uint32_t i = unic_set_first(&s->skipped);
+
+		unic_set_del(&s->skipped, i);
+		unic_set_add(&s->changed, i);
+	}
+	settle(s);
+}
+
+void unic_share_weigh(struct unic_share *s, uint32_t owner, uint32_t weight)
+{
+	s->all_weights += weight - s->owner[owner].weight;
+	s->owner[owner].weight = weight;
+	unic_set_add(&s->changed, owner);
+}
+
+void unic_share_hurts(struct unic_share *s, uint32_t owner, uint32_t pain)
+{
+	s->owner[owner].pain = pain;
+	unic_set_add(&s->changed, owner);
+}
+
+void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
+{
+	s->owner[owner].wanted += (uint32_t)n;
+	unic_set_add(&s->changed, owner);
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)
 {
 	s->owner[owner].coming += n;
 	s->coming += n;
+	unic_set_add(&s->changed, owner);
 }
 
 void unic_share_not_coming(struct unic_share *s, uint32_t owner, uint32_t n)
 {
-	s->owner[owner].coming -= n;
-	s->coming -= n;
+	unic_share_coming(s, owner, 0u - n);
 }

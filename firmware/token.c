@@ -286,7 +286,7 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 
 	unic_share_init(s, UNIC_TOKENS);
 	for (i = 0; i < UNIC_PROCS; i++) {
-		s->owner[i].weight = nic->evict.share.owner[i].weight;
+		unic_share_weigh(s, i, nic->evict.share.owner[i].weight);
 		unic_share_hold(s, i, (int32_t)nic->tokens.held[i]);
 	}
 }
@@ -300,7 +300,7 @@ static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc)
 	unic_share_want(&s, proc, 1);
 	if (!unic_share_entitled(&s, proc, 1))
 		return UNIC_OWNER_NIL;
-	return unic_share_victim(&s, proc, 1, 0);
+	return unic_share_victim(&s, proc, 1);
 }
 
 /*

@@ -25,6 +25,8 @@ void unic_wait_init(struct unic_nic *nic)
 	e->wait[UNIC_WAITS - 1].next = UNIC_WAIT_NIL;
 	e->wait_free = 0;
 	e->wait_ns = UINT64_MAX;
+	e->wait_without = UNIC_PROCS;
+	unic_demand_init(nic);
 }
 
 static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
@@ -57,7 +59,9 @@ static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
 
 static void slot_free(struct unic_evict *e, uint16_t i)
 {
-	e->wait_slots[e->wait[i].proc]--;
+	e->wait_used--;
+	if (!--e->wait_slots[e->wait[i].proc])
+		e->wait_without++;
 	e->wait[i].id = 0;
 	e->wait[i].next = e->wait_free;
 	e->wait_free = i;
@@ -70,20 +74,24 @@ static uint32_t next_id(struct unic_evict *e)
 	return e->wait_seq;
 }
 
+/* @n more, but no more than it wants. */
+static void promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	unic_demand_promise(nic, proc, nic->evict.demands.promised[proc] + n);
+}
+
 /* Take request @i out of its process's queue. */
 static void dequeue(struct unic_nic *nic, uint16_t i)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_wait *w = &e->wait[i];
-	struct unic_share_owner *o = &e->share.owner[w->proc];
 
 	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
 	e->waiting--;
 	if (e->wait_head[w->proc] == UNIC_WAIT_NIL)
-		e->wait_mask &= ~(1u << w->proc);
+		unic_set_del(&e->demands.waiters, w->proc);
 	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
-	if (e->promised[w->proc] > o->wanted)
-		e->promised[w->proc] = o->wanted;
+	promise(nic, w->proc, 0);
 	nic->mrs.pd[w->args.pd].users--;
 }
 
@@ -98,14 +106,12 @@ static bool denied(const struct unic_nic *nic, uint32_t proc)
 static void forget_denied(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
 
 	if (!denied(nic, proc))
 		return;
 	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
-	if (e->promised[proc] > o->wanted)
-		e->promised[proc] = o->wanted;
-	e->wait_mask &= ~(1u << proc);
+	promise(nic, proc, 0);
+	unic_set_del(&e->demands.waiters, proc);
 	nic->denials.count--;
 	nic->denials.of[proc].n = 0;
 }
@@ -135,7 +141,7 @@ void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (d->of[proc].until_ns < e->wait_ns)
 		e->wait_ns = d->of[proc].until_ns;
 	d->count++;
-	e->wait_mask |= 1u << proc;
+	unic_set_add(&e->demands.waiters, proc);
 	unic_share_want(&e->share, proc, (int32_t)n);
 	unic_evict_kick(nic);
 }
@@ -148,17 +154,13 @@ void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
  */
 static bool slots_used_up(const struct unic_evict *e, uint32_t proc)
 {
-	uint32_t i, weights = 0, used = 0, without = 0, part;
+	const struct unic_share *s = &e->share;
+	uint32_t part = UNIC_WAITS * s->owner[proc].weight / s->all_weights;
 
-	for (i = 0; i < UNIC_PROCS; i++) {
-		weights += e->share.owner[i].weight;
-		used += e->wait_slots[i];
-		without += !e->wait_slots[i];
-	}
-	part = UNIC_WAITS * e->share.owner[proc].weight / weights;
 	if (!e->wait_slots[proc])
 		return false;
-	return e->wait_slots[proc] >= part || UNIC_WAITS - used <= without;
+	return e->wait_slots[proc] >= part ||
+	       UNIC_WAITS - e->wait_used <= e->wait_without;
 }
 
 int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -173,7 +175,9 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 		return -UNIC_EWAITFULL;
 	UNIC_ASSERT(nic, i != UNIC_WAIT_NIL);
 	forget_denied(nic, proc);
-	e->wait_slots[proc]++;
+	e->wait_used++;
+	if (!e->wait_slots[proc]++)
+		e->wait_without--;
 	w = &e->wait[i];
 	e->wait_free = w->next;
 	memset(w, 0, sizeof(*w));
@@ -189,267 +193,17 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	w->mr = UNIC_MR_NIL;
 	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
 	e->waiting++;
-	e->wait_mask |= 1u << proc;
+	unic_set_add(&e->demands.waiters, proc);
 	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
 	nic->mrs.pd[args->pd].users++;
 	UNIC_COUNT(nic, waits_queued);
 	UNIC_TRACE(nic, WAIT, proc, w->id, args->n_pages, nic->tlb.free, 0);
+	unic_demand_settle(nic);
 	unic_evict_kick(nic);
 	return -UNIC_EPENDING;
 }
 
-/* ------------------------------------------------------------- the order */
-
-/* Can @o never have so many? */
-static bool above_quota(const struct unic_share_owner *o, uint32_t n)
-{
-	return o->quota && n > o->quota;
-}
-
-/*
- * A request that only its own quota stops neither reserves nor blocks. @held: what
- * @proc has, or will have. A page that it misses goes before what it registers.
- */
-static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
-		   uint32_t n)
-{
-	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
-	bool quota;
-
-	if (!o->quota)
-		return false;
-	return held + n + (n && unic_cache_short(nic, &quota) == proc) >
-	       o->quota;
-}
-
-/* The request of @proc that is served next, or NULL. */
-static const struct unic_wait *head_of(const struct unic_evict *e,
-				       uint32_t proc)
-{
-	uint16_t i = e->wait_head[proc];
-
-	return i == UNIC_WAIT_NIL ? NULL : &e->wait[i];
-}
-
-/* What requests need: each needs an index of the region table, too. */
-struct need {
-	uint32_t entries, indices;
-};
-
-/* Regions @proc may have while indices are scarce; while not, all of them. */
-static uint32_t fair_indices(const struct unic_nic *nic, uint32_t proc)
-{
-	const struct unic_evict *e = &nic->evict;
-
-	if (unic_mr_indices(&nic->mrs) >
-	    (uint32_t)e->waiting + nic->denials.count)
-		return UNIC_MRS;
-	return unic_share_part(&nic->evict.share, proc, unic_mr_capacity(nic));
-}
-
-static bool may_have_index(const struct unic_nic *nic, uint32_t proc)
-{
-	return nic->procs.proc[proc].mrs < fair_indices(nic, proc);
-}
-
-/* One process in the order. */
-struct place {
-	uint32_t proc, n, net, seq, fair;
-	bool entitled;
-};
-
-/* Who was denied has one within its fair share only: it may not come again. */
-static bool place_of(const struct unic_nic *nic, uint32_t proc,
-		     struct place *out)
-{
-	const struct unic_evict *e = &nic->evict;
-	const struct unic_wait *w = head_of(e, proc);
-
-	if (!w && !denied(nic, proc))
-		return false;
-	out->proc = proc;
-	out->n = w ? w->args.n_pages : nic->denials.of[proc].n;
-	if (capped(nic, proc, e->share.owner[proc].held, out->n))
-		return false;
-	out->net = unic_share_net(&e->share, proc) + out->n;
-	out->seq = w ? w->id : nic->denials.of[proc].seq;
-	out->fair = unic_share_fair(&e->share, proc);
-	out->entitled = e->share.owner[proc].held + out->n <= out->fair &&
-			may_have_index(nic, proc);
-	return w || out->entitled;
-}
-
-/*
- * Of @p's first requests that together stay within its fair share: all of
- * them are due within B, not only the first.
- */
-static struct need entitled_need(const struct unic_nic *nic,
-				 const struct place *p)
-{
-	const struct unic_evict *e = &nic->evict;
-	uint32_t held = e->share.owner[p->proc].held;
-	uint32_t most = fair_indices(nic, p->proc);
-	uint32_t mrs = nic->procs.proc[p->proc].mrs;
-	struct need sum = { 0, 0 };
-	uint16_t i;
-
-	if (denied(nic, p->proc))
-		return (struct need){ p->n, 1 };
-	for (i = e->wait_head[p->proc]; i != UNIC_WAIT_NIL;
-	     i = e->wait[i].next) {
-		uint32_t n = e->wait[i].args.n_pages;
-
-		if (held + sum.entries + n > p->fair ||
-		    mrs + sum.indices >= most)
-			break;
-		sum.entries += n;
-		sum.indices++;
-	}
-	return sum;
-}
-
-static bool before(const struct unic_evict *e, const struct place *a,
-		   const struct place *b)
-{
-	uint32_t l, r;
-
-	if (a->entitled != b->entitled)
-		return a->entitled;
-	if (!a->entitled) {
-		l = a->net * e->share.owner[b->proc].weight;
-		r = b->net * e->share.owner[a->proc].weight;
-		if (l != r)
-			return l < r;
-	}
-	return (int32_t)(a->seq - b->seq) < 0;
-}
-
-static bool better(const struct unic_evict *e, const struct place *p,
-		   const struct place *best)
-{
-	return best->proc == UNIC_OWNER_NIL || before(e, p, best);
-}
-
-static bool first_place(const struct unic_nic *nic, uint32_t skip,
-			struct place *out)
-{
-	const struct unic_evict *e = &nic->evict;
-	struct place p;
-	uint32_t left;
-
-	*out = (struct place){ .proc = UNIC_OWNER_NIL };
-	for (left = e->wait_mask & ~skip; left; left &= left - 1u)
-		if (place_of(nic, (uint32_t)__builtin_ctz(left), &p) &&
-		    better(e, &p, out))
-			*out = p;
-	return out->proc != UNIC_OWNER_NIL;
-}
-
-/* A process that even the return of all that is on its way does not help. */
-static uint32_t find_capped(const struct unic_nic *nic, uint32_t tried)
-{
-	const struct unic_evict *e = &nic->evict;
-	uint32_t left, i;
-
-	for (left = e->wait_mask & ~tried; left; left &= left - 1u) {
-		uint32_t n;
-
-		i = (uint32_t)__builtin_ctz(left);
-		if (denied(nic, i))
-			continue;
-		n = head_of(e, i)->args.n_pages;
-		if (capped(nic, i, unic_share_net(&e->share, i), n) &&
-		    !above_quota(&e->share.owner[i], n))
-			return i;
-	}
-	return UNIC_OWNER_NIL;
-}
-
-void unic_wait_demand(const struct unic_nic *nic, uint32_t tried,
-		      struct unic_demand *out)
-{
-	const struct unic_evict *e = &nic->evict;
-	struct place urgent = { .proc = UNIC_OWNER_NIL };
-	struct place borrower = { .proc = UNIC_OWNER_NIL };
-	struct place p;
-	struct need need;
-	uint32_t left;
-
-	out->entitled = out->indices = 0;
-	for (left = e->wait_mask; left; left &= left - 1u) {
-		if (!place_of(nic, (uint32_t)__builtin_ctz(left), &p))
-			continue;
-		if (p.entitled) {
-			need = entitled_need(nic, &p);
-			out->entitled += need.entries;
-			out->indices += need.indices;
-		}
-		if (p.entitled && better(e, &p, &urgent))
-			urgent = p;
-		if (!p.entitled && better(e, &p, &borrower))
-			borrower = p;
-	}
-	out->urgent = urgent.proc;
-	out->urgent_n = urgent.n;
-	out->borrower = borrower.proc;
-	out->borrower_n = borrower.n;
-	out->capped = find_capped(nic, tried);
-}
-
 /* ------------------------------------------------------------- admission */
-
-/* What the requests of @p, one process, keep from one that does not wait. */
-static struct need kept_for(const struct unic_nic *nic, const struct place *p,
-			    bool entitled)
-{
-	uint32_t promised = nic->evict.promised[p->proc];
-	struct need need = { 0, 0 };
-
-	if (p->entitled)
-		need = entitled_need(nic, p);
-	else if (!entitled)
-		need = (struct need){ p->n, 1 };
-	if (need.entries < promised)
-		need.entries = promised;
-	if (need.entries && !need.indices)
-		need.indices = 1;
-	return need;
-}
-
-/*
- * What a registration of @n by @proc must leave to other processes: all that
- * those before it need, and what was taken back for the rest.
- */
-static struct need reserved_against(const struct unic_nic *nic, uint32_t proc,
-				    uint32_t n)
-{
-	bool entitled = unic_share_entitled(&nic->evict.share, proc, n) &&
-			may_have_index(nic, proc);
-	uint32_t left = nic->evict.wait_mask & ~(1u << proc);
-	struct need sum = { 0, 0 }, need;
-	struct place p;
-
-	for (; left; left &= left - 1u) {
-		if (!place_of(nic, (uint32_t)__builtin_ctz(left), &p))
-			continue;
-		need = kept_for(nic, &p, entitled);
-		sum.entries += need.entries;
-		sum.indices += need.indices;
-	}
-	return sum;
-}
-
-/* Promises never exceed what is free, @left: the one served first may use all. */
-static void trim_promises(struct unic_evict *e, uint32_t left)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_PROCS; i++) {
-		if (e->promised[i] > left)
-			e->promised[i] = left;
-		left -= e->promised[i];
-	}
-}
 
 /*
  * Would it take from those who wait? Shares are counted as if it waited, too:
@@ -461,11 +215,11 @@ static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	uint32_t own =
 		e->share.owner[proc].wanted - nic->denials.of[proc].n + n;
 	uint32_t own_indices = 1;
-	struct need kept;
+	struct unic_need kept;
 	uint16_t i;
 
 	unic_share_want(&e->share, proc, (int32_t)n);
-	kept = reserved_against(nic, proc, n);
+	kept = unic_demand_kept(nic, proc, n);
 	unic_share_want(&e->share, proc, -(int32_t)n);
 	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next)
 		own_indices++;
@@ -474,12 +228,12 @@ static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (own + kept.entries > nic->tlb.free)
 		return -UNIC_ETLBFULL;
 	/* it may take what was promised to one whom only its quota stops */
-	trim_promises(e, nic->tlb.free - n);
+	unic_demand_trim(nic, nic->tlb.free - n);
 	return 0;
 }
 
 /* Entries and indices both: a region of one page takes an index as well. */
-static bool control_capped(const struct unic_evict *e, uint32_t proc,
+static bool control_capped(struct unic_evict *e, uint32_t proc,
 			   const struct unic_mr_args *a)
 {
 	uint32_t cap = unic_share_fair(&e->share, proc) / 4;
@@ -501,18 +255,18 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 	uint32_t n = args->n_pages;
 	int err = 0;
 
-	if (n > UNIC_MR_PAGES_MAX || above_quota(o, n))
+	if (n > UNIC_MR_PAGES_MAX || unic_share_above_quota(o, n))
 		return -UNIC_ETOOLARGE;
 	if (args->mr_class == UNIC_CLASS_CONTROL &&
 	    control_capped(e, proc, args))
 		return -UNIC_ECTRLCAP;
-	if (capped(nic, proc, o->held, n))
+	if (unic_demand_over_quota(nic, proc, o->held, n))
 		return -UNIC_EQUOTA;
 	if (!unic_mr_room(nic))
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	if (e->wait_mask)
+	if (unic_set_any(&e->demands.waiters))
 		err = taken_by_waiters(nic, proc, n);
 	if (!err && n >= nic->denials.of[proc].n)
 		forget_denied(nic, proc);
@@ -580,34 +334,32 @@ static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
 
 void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_evict *e = &nic->evict;
-
-	e->promised[proc] += n;
-	if (e->promised[proc] > e->share.owner[proc].wanted)
-		e->promised[proc] = e->share.owner[proc].wanted;
-	trim_promises(e, nic->tlb.free);
+	promise(nic, proc, n);
+	unic_demand_trim(nic, nic->tlb.free);
 }
 
-static void grant(struct unic_nic *nic, const struct place *p)
+static void grant(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
-	uint16_t i = e->wait_head[p->proc], mr;
+	uint16_t i = e->wait_head[proc], mr;
 	struct unic_wait *w = &e->wait[i];
+	uint32_t promised;
 
 	dequeue(nic, i);
 	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
-	    control_capped(e, p->proc, &w->args)) {
+	    control_capped(e, proc, &w->args)) {
 		end(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
 		return;
 	}
 	mr = unic_mr_make(nic, &w->args);
-	e->promised[p->proc] -=
-		p->n < e->promised[p->proc] ? p->n : e->promised[p->proc];
-	trim_promises(e, nic->tlb.free);
+	promised = e->demands.promised[proc];
+	unic_demand_promise(nic, proc,
+			    promised - (n < promised ? n : promised));
+	unic_demand_trim(nic, nic->tlb.free);
 	end(nic, i, UNIC_ST_OK, mr);
 }
 
-static bool room_beside(struct unic_nic *nic, const struct need *kept,
+static bool room_beside(struct unic_nic *nic, const struct unic_need *kept,
 			uint32_t n)
 {
 	return n + kept->entries <= nic->tlb.free && unic_mr_room(nic) &&
@@ -620,21 +372,24 @@ static bool room_beside(struct unic_nic *nic, const struct need *kept,
  */
 static void grant_all(struct unic_nic *nic)
 {
-	struct need kept = { 0, 0 };
-	uint32_t away = 0;
-	struct place p;
+	struct unic_evict *e = &nic->evict;
+	struct unic_need kept = { 0, 0 };
+	uint32_t p, n;
 
-	while (nic->evict.waiting && first_place(nic, away, &p)) {
-		if (denied(nic, p.proc)) {
-			kept.entries += p.n;
+	while (e->waiting && kept.entries < nic->tlb.free &&
+	       (p = unic_demand_first(nic)) != UNIC_OWNER_NIL) {
+		n = e->demands.of[p].n;
+		if (denied(nic, p)) {
+			kept.entries += n;
 			kept.indices++;
-			away |= 1u << p.proc;
-		} else if (room_beside(nic, &kept, p.n)) {
-			grant(nic, &p);
+			unic_demand_away(nic, p);
+		} else if (room_beside(nic, &kept, n)) {
+			grant(nic, p, n);
 		} else {
-			return;
+			break;
 		}
 	}
+	unic_demand_back(nic);
 }
 
 static void give_up(struct unic_nic *nic)
@@ -707,8 +462,8 @@ void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
 
 	for (; i != UNIC_WAIT_NIL; i = next) {
 		next = e->wait[i].next;
-		if (!above_quota(&e->share.owner[proc],
-				 e->wait[i].args.n_pages))
+		if (!unic_share_above_quota(&e->share.owner[proc],
+					    e->wait[i].args.n_pages))
 			continue;
 		dequeue(nic, i);
 		end(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);

@@ -3,10 +3,8 @@
  * wait.h - REGISTER and REGISTER_WAIT: who gets free entries, and in which
  * order (memory.md section 3).
  *
- * Secret: the order. Inside a process FIFO. Between processes: requests that
- * stay within the fair share come first, the oldest of them first, so each is
- * served within B (INV-8); then borrowers, the one that would have least for
- * its weight first. A request is granted whole (INV-7).
+ * Inside a process FIFO, between processes the order of demand.h. A request is
+ * granted whole (INV-7).
  *
  * Each request needs an index of the region table, too. While there are too few
  * of these, they are shared like entries, and a request is within the fair
@@ -51,7 +49,8 @@ static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
 	const struct unic_evict *e = &nic->evict;
 
 	UNIC_IN_REGISTER(e);
-	return !e->wait_mask && !e->share.owner[proc].quota &&
+	return !unic_set_any(&e->demands.waiters) &&
+	       !e->share.owner[proc].quota &&
 	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
 	       args->n_pages <= nic->tlb.free;
 }
@@ -77,23 +76,6 @@ void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
 
 /** unic_wait_proc_gone() - forget @proc's requests; no events. */
 void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc);
-
-/* What the queued requests ask of the reaper. */
-struct unic_demand {
-	uint32_t entitled; /* entries of all requests within their shares */
-	uint32_t indices;  /* how many requests these are */
-	uint32_t urgent;   /* process of the first of them, or OWNER_NIL */
-	uint32_t urgent_n; /* entries it asks for */
-	uint32_t borrower; /* process of the first other request, or NIL */
-	uint32_t borrower_n;
-	uint32_t capped; /* a process stopped by its own quota, or NIL */
-};
-
-/** unic_wait_demand() - @tried: bit per process that is not reported as capped
- * again, since nothing can be taken from it now. Cost: O(processes +
- * requests). */
-void unic_wait_demand(const struct unic_nic *nic, uint32_t tried,
-		      struct unic_demand *out);
 
 _Static_assert(UNIC_WAITS >= UNIC_PROCS, "a slot for everybody");
 

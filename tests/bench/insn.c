@@ -498,7 +498,7 @@ static void registering(uint32_t pd)
 static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 					      uint32_t proc, uint32_t n)
 {
-	uint32_t from = unic_share_victim(&nic->evict.share, proc, n, 0);
+	uint32_t from = unic_share_victim(&nic->evict.share, proc, n);
 
 	return unic_reap_pick(nic, from, n, true);
 }

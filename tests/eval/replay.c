@@ -97,17 +97,20 @@ static bool take_from(struct replay *p, uint32_t process, uint32_t entries)
 /* Entries for one of @process: from whom, as unic_reap_poll() decides. */
 static bool take(struct replay *p, uint32_t process, uint32_t entries)
 {
-	uint32_t skip = 0, from;
+	uint32_t from;
+	bool taken = false;
 
 	if (!p->shares)
 		return take_from(p, 0, entries);
-	while ((from = unic_share_victim(&p->share, process, entries, skip)) !=
-	       UNIC_OWNER_NIL) {
-		if (take_from(p, from, entries))
-			return true;
-		skip |= 1u << from;
+	while (!taken &&
+	       (from = unic_share_victim(&p->share, process, entries)) !=
+		       UNIC_OWNER_NIL) {
+		taken = take_from(p, from, entries);
+		if (!taken)
+			unic_share_skip(&p->share, from);
 	}
-	return take_from(p, process, entries);
+	unic_share_unskip(&p->share);
+	return taken || take_from(p, process, entries);
 }
 
 static bool refer(struct replay *p, uint32_t thing)
@@ -182,7 +185,7 @@ static bool begin(struct replay *p, const struct refs *r,
 	p->n_spare = p->free = entries;
 	unic_share_init(&p->share, entries);
 	for (i = 0; i < REFS_PROCESSES; i++) {
-		p->share.owner[i].weight = 1;
+		unic_share_weigh(&p->share, i, 1);
 		unic_policy_init(&p->chooser[i], &p->table);
 		unic_policy_set(&p->chooser[i], kind);
 	}

@@ -78,8 +78,7 @@ int op_deregister(const struct unic_mr_result *mr)
 /* Whom to ask, and for which region. */
 uint32_t op_decide(void)
 {
-	uint32_t from =
-		unic_share_victim(&nic.evict.share, UNIC_OWNER_NIL, 0, 0);
+	uint32_t from = unic_share_victim(&nic.evict.share, UNIC_OWNER_NIL, 0);
 
 	return unic_reap_pick(&nic, from, 1, true);
 }
@@ -247,7 +246,7 @@ static void weigh_others(uint32_t weight)
 	uint32_t i;
 
 	for (i = 1; i < UNIC_PROCS; i++)
-		nic.evict.share.owner[i].weight = weight;
+		unic_share_weigh(&nic.evict.share, i, weight);
 }
 
 static void reaping(void)

@@ -413,7 +413,7 @@ static void check_indices(const struct unic_nic *nic, struct books *b)
 		unused += m->mr[i].state == UNIC_MR_FREE;
 	for (i = 0; i < m->free; i++)
 		must(m->mr[m->order[i]].state == UNIC_MR_FREE);
-	must(m->free <= unused); /* the others are retired */
+	must(m->free == unused - m->retired);
 	must(listed + tombs + (unused - m->free) == UNIC_MRS);
 }
 
@@ -458,6 +458,7 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 {
 	const struct unic_evict *e = &nic->evict;
 	uint32_t i, coming = 0, promised = 0, put_off = 0;
+	uint32_t slots = 0, without = 0, weights = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
 		const struct unic_share_owner *o = &e->share.owner[i];
@@ -469,16 +470,22 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		must(e->control[i].entries == b->control[i]);
 		must(e->control[i].mrs == b->control_mrs[i]);
 		must(e->wait_slots[i] == b->waits[i]);
-		must(!(e->wait_mask >> i & 1) == !b->wanted[i]);
-		must(e->promised[i] <= o->wanted);
+		slots += e->wait_slots[i];
+		without += !e->wait_slots[i];
+		weights += o->weight;
+		must(unic_set_has(&e->demands.waiters, i) == !!b->wanted[i]);
+		must(e->demands.promised[i] <= o->wanted);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;
 		put_off += nic->put_off.of[i];
-		promised += e->promised[i];
+		promised += e->demands.promised[i];
 	}
 	must(coming == e->share.coming);
 	must(put_off == nic->put_off.all);
+	must(promised == e->demands.all_promised);
 	must(promised <= nic->tlb.free);
+	must(slots == e->wait_used && without == e->wait_without);
+	must(weights == e->share.all_weights);
 }
 
 static void check_procs(const struct unic_nic *nic, const struct books *b)
@@ -509,7 +516,7 @@ static void check_procs(const struct unic_nic *nic, const struct books *b)
 	}
 }
 
-void sane(const struct unic_nic *nic)
+void sane(struct unic_nic *nic)
 {
 	struct books b;
 	uint32_t i;
@@ -530,4 +537,5 @@ void sane(const struct unic_nic *nic)
 	count_waits(nic, &b);
 	check_shares(nic, &b);
 	check_procs(nic, &b);
+	sane_order(nic);
 }

@@ -124,7 +124,10 @@ void memory_judge(const struct unic_port *port, uint64_t bus, uint32_t len);
 /* --- sane.c */
 
 /** sane() - the books of a whole NIC balance. Aborts if not. */
-void sane(const struct unic_nic *nic);
+void sane(struct unic_nic *nic);
+
+/** sane_order() - who waits and for what, for sane(). (order.c) */
+void sane_order(struct unic_nic *nic);
 
 /** sane_lists() - misses, dependents and policies, for sane(). (lists.c) */
 void sane_lists(const struct unic_nic *nic);

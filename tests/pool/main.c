@@ -54,7 +54,7 @@ static void alone_and_shared(void)
 	has(1, 30, 30, "two of equal weight do not have half each");
 	say("two share");
 
-	t.pool.share.owner[2].weight = 2;
+	unic_share_weigh(&t.pool.share, 2, 2);
 	wants(2, GIVES, 30, 3000);
 	tenants_run(&t, 250 * MS);
 	has(0, 15, 15, "not by weight");
@@ -126,7 +126,7 @@ static void day(uint64_t seed)
 		tenants_run(&t, t.pool.now_ns + draw(&seed, 60) * MS);
 	}
 	for (who = 0; who < POOL_TENANTS; who++) {
-		t.pool.share.owner[who].weight = 1;
+		unic_share_weigh(&t.pool.share, who, 1);
 		wants(who, (enum manner)draw(&seed, 4), POOL_SIZE, 5000);
 	}
 	tenants_run(&t, t.pool.now_ns + 500 * MS);

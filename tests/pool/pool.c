@@ -18,7 +18,7 @@ void pool_init(struct pool *p, const struct pool_ops *ops, void *ctx)
 	unic_share_init(&p->share, POOL_SIZE);
 	unic_notice_init(&p->notices);
 	for (i = 0; i < POOL_TENANTS; i++)
-		p->share.owner[i].weight = 1;
+		unic_share_weigh(&p->share, i, 1);
 	for (i = 0; i < POOL_SIZE; i++)
 		p->connection[i] = (struct pool_connection){
 			.tenant = POOL_FREE,
@@ -55,7 +55,7 @@ void pool_forgo(struct pool *p, uint32_t tenant)
 }
 
 /* Requests of @tenant that keep it within its share. */
-static uint32_t entitled(const struct pool *p, uint32_t tenant)
+static uint32_t entitled(struct pool *p, uint32_t tenant)
 {
 	uint32_t waiting = p->tenant[tenant].waiting;
 	uint32_t held = p->share.owner[tenant].held;
@@ -270,7 +270,7 @@ static bool in_vain(const struct pool *p, uint32_t wanter, uint32_t n,
  */
 static bool recall(struct pool *p, uint32_t wanter, uint32_t n)
 {
-	uint32_t victim = unic_share_victim(&p->share, wanter, n, 0);
+	uint32_t victim = unic_share_victim(&p->share, wanter, n);
 	bool urgent = unic_share_entitled(&p->share, wanter, n);
 
 	if (victim == UNIC_OWNER_NIL || victim == wanter ||

@@ -219,6 +219,7 @@ static void beyond_the_share_of_indices_is_borrowing(void **state)
 /* Of two requests the first stays within the share of indices. */
 static void demand_counts_indices(void **state)
 {
+	static const struct unic_set nobody;
 	struct unic_demand d;
 	struct rig_mr m;
 	uint32_t i;
@@ -228,7 +229,7 @@ static void demand_counts_indices(void **state)
 		reg_ok(i < UNIC_MRS / 2 - 1, 1, &m);
 	wait_for(1, 1);
 	wait_for(1, 1);
-	unic_wait_demand(&r.nic, 0, &d);
+	unic_demand_now(&r.nic, &nobody, &d);
 	assert_int_equal(d.urgent, 1);
 	assert_int_equal(d.indices, 1);
 	assert_int_equal(d.entitled, 1);
@@ -566,13 +567,13 @@ static void next_process_inherits_no_promise(void **state)
 	wait_for(1, 8);
 	assert_int_equal(r.nic.mrs.mr[m.mr].for_proc, 1);
 	assert_int_equal(detach(1), UNIC_ST_OK);
-	assert_int_equal(r.nic.mrs.mr[m.mr].for_proc, UNIC_MR_FOR_NOBODY);
+	assert_int_equal(r.nic.mrs.mr[m.mr].for_proc, UNIC_OWNER_NIL);
 	rig_attach(&r, 1, 1);
 	pd[1] = rig_pd(&r, 1);
 	wait_for(1, N); /* a borrower */
 	ended(0, 0);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
-	assert_int_equal(r.nic.evict.promised[1], 0);
+	assert_int_equal(r.nic.evict.demands.promised[1], 0);
 }
 
 /* ------------------------------------------------------------- entropy */

@@ -445,7 +445,7 @@ static void quick_check(void)
 	uint32_t i, promised = 0;
 
 	for (i = 0; i < PROCS; i++)
-		promised += r.nic.evict.promised[i];
+		promised += r.nic.evict.demands.promised[i];
 	assert_true(promised <= r.nic.tlb.free);
 	assert_true(r.nic.tlb.free <= N && r.nic.tlb.reserved <= N);
 }

@@ -18,7 +18,7 @@ static int setup(void **state)
 	(void)state;
 	unic_share_init(&s, CONNECTIONS);
 	for (i = 0; i < UNIC_PROCS; i++)
-		s.owner[i].weight = 1;
+		unic_share_weigh(&s, i, 1);
 	return 0;
 }
 
@@ -49,9 +49,9 @@ static void share_counts_who_holds_or_wants(void **state)
 	want(2, 1);
 	assert_int_equal(unic_share_fair(&s, 0), CONNECTIONS / 2);
 	assert_int_equal(unic_share_fair(&s, 1), CONNECTIONS / 3);
-	s.owner[2].weight = 4;
+	unic_share_weigh(&s, 2, 4);
 	assert_int_equal(unic_share_fair(&s, 2), CONNECTIONS * 4 / 5);
-	s.owner[0].weight = 0;
+	unic_share_weigh(&s, 0, 0);
 	assert_int_equal(unic_share_fair(&s, 0), 0);
 }
 
@@ -61,7 +61,7 @@ static void part_of_another_pool(void **state)
 	(void)state;
 	hold(10, 0, 0);
 	want(2, 1);
-	s.owner[2].weight = 3;
+	unic_share_weigh(&s, 2, 3);
 	assert_int_equal(unic_share_part(&s, 0, 100), 25);
 	assert_int_equal(unic_share_part(&s, 1, 100), 20);
 	assert_int_equal(unic_share_part(&s, 2, 100), 75);
@@ -77,9 +77,9 @@ static void shares_never_exceed_the_pool(void **state)
 	for (a = 1; a < 65536; a = a * 3 + 1)
 		for (b = 1; b < 65536; b = b * 5 + 2)
 			for (c = 1; c < 65536; c = c * 7 + 3) {
-				s.owner[0].weight = a;
-				s.owner[1].weight = b;
-				s.owner[2].weight = c;
+				unic_share_weigh(&s, 0, a);
+				unic_share_weigh(&s, 1, b);
+				unic_share_weigh(&s, 2, c);
 				assert_true(unic_share_fair(&s, 0) +
 						    unic_share_fair(&s, 1) +
 						    unic_share_fair(&s, 2) <=
@@ -110,12 +110,16 @@ static void victim_has_most_for_its_weight(void **state)
 	(void)state;
 	hold(25, 35, 0);
 	want(2, 5);
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
-	s.owner[1].weight = 2; /* shares 15 and 30 */
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 0);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
+	unic_share_weigh(&s, 1, 2); /* shares 15 and 30 */
+	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
 	/* and on, when that one has nothing to give */
-	assert_int_equal(unic_share_victim(&s, 2, 5, 1u << 0), 1);
-	assert_int_equal(unic_share_victim(&s, 2, 5, 3), NIL);
+	unic_share_skip(&s, 0);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
+	unic_share_skip(&s, 1);
+	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
+	unic_share_unskip(&s);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
 }
 
 /* INV-5 */
@@ -124,11 +128,13 @@ static void nobody_at_or_below_its_share(void **state)
 	(void)state;
 	hold(20, 40, 0);
 	want(2, 5);
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
-	assert_int_equal(unic_share_victim(&s, 2, 5, 1u << 1), NIL);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 1u << 1), NIL);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
+	unic_share_skip(&s, 1);
+	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
+	unic_share_unskip(&s);
 	unic_share_coming(&s, 1, 20); /* enough is coming: all at their share */
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), NIL);
+	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
 }
 
 /* A watermark is nobody's due: who is not above his share keeps what he has. */
@@ -136,16 +142,16 @@ static void low_water_takes_from_who_is_above(void **state)
 {
 	(void)state;
 	hold(60, 0, 0);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	hold(29, 31, 0);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), 1);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), 1);
 	unic_share_coming(&s, 1, 1); /* is as good as gone */
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	unic_share_not_coming(&s, 1, 1);
 	hold(30, 30, 0);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	hold(0, 0, 0);
-	assert_int_equal(unic_share_victim(&s, NIL, 0, 0), NIL);
+	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 }
 
 static void borrower_takes_from_larger_borrower_or_itself(void **state)
@@ -153,11 +159,11 @@ static void borrower_takes_from_larger_borrower_or_itself(void **state)
 	(void)state;
 	hold(22, 38, 0);
 	want(0, 10);
-	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 1);
+	assert_int_equal(unic_share_victim(&s, 0, 10), 1);
 	hold(30, 30, 0); /* both at their share: its own for its own */
-	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
+	assert_int_equal(unic_share_victim(&s, 0, 10), 0);
 	hold(60, 0, 0); /* alone */
-	assert_int_equal(unic_share_victim(&s, 0, 10, 0), 0);
+	assert_int_equal(unic_share_victim(&s, 0, 10), 0);
 }
 
 /* The largest pool and weights that there are. */
@@ -165,19 +171,20 @@ static void products_do_not_wrap(void **state)
 {
 	(void)state;
 	unic_share_init(&s, 65536);
-	s.owner[0].weight = s.owner[1].weight = 65535;
+	unic_share_weigh(&s, 0, 65535);
+	unic_share_weigh(&s, 1, 65535);
 	hold(40000, 20000, 0);
 	want(0, 40000);
 	assert_int_equal(unic_share_fair(&s, 0), 32768);
-	assert_int_equal(unic_share_victim(&s, 0, 40000, 0), 0);
-	s.owner[1].weight = 1; /* its share is 1 */
+	assert_int_equal(unic_share_victim(&s, 0, 40000), 0);
+	unic_share_weigh(&s, 1, 1); /* its share is 1 */
 	assert_int_equal(unic_share_fair(&s, 0), 65535);
-	assert_int_equal(unic_share_victim(&s, 0, 40000, 0), 1);
+	assert_int_equal(unic_share_victim(&s, 0, 40000), 1);
 	hold(65536, 0, 0); /* alone */
 	want(0, 65536);
-	s.owner[1].weight = 65535;
+	unic_share_weigh(&s, 1, 65535);
 	assert_int_equal(unic_share_fair(&s, 0), 65536);
-	assert_int_equal(unic_share_victim(&s, 0, 65536, 0), 0);
+	assert_int_equal(unic_share_victim(&s, 0, 65536), 0);
 }
 
 static void ties_go_to_the_least_pain(void **state)
@@ -185,11 +192,11 @@ static void ties_go_to_the_least_pain(void **state)
 	(void)state;
 	hold(30, 30, 0);
 	want(2, 5);
-	s.owner[0].pain = 9;
-	s.owner[1].pain = 8;
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 1);
-	s.owner[1].pain = 10;
-	assert_int_equal(unic_share_victim(&s, 2, 5, 0), 0);
+	unic_share_hurts(&s, 0, 9);
+	unic_share_hurts(&s, 1, 8);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
+	unic_share_hurts(&s, 1, 10);
+	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
 }
 
 /* Whoever wants no more than its share is served by others' excess. */
@@ -205,11 +212,114 @@ static void entitled_demand_can_always_be_met(void **state)
 			fair = unic_share_fair(&s, 2);
 			if (CONNECTIONS - a - b >= fair)
 				continue;
-			assert_int_not_equal(unic_share_victim(&s, 2, fair, 0),
+			assert_int_not_equal(unic_share_victim(&s, 2, fair),
 					     NIL);
-			assert_int_not_equal(unic_share_victim(&s, 2, fair, 0),
-					     2);
+			assert_int_not_equal(unic_share_victim(&s, 2, fair), 2);
 		}
+}
+
+/* ------------------------------------------------------- as it is defined */
+
+static uint64_t rng = 1;
+
+static uint32_t rnd(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 33) % n;
+}
+
+static uint32_t plain_weights(void)
+{
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		if (s.owner[i].held || s.owner[i].wanted)
+			sum += s.owner[i].weight;
+	return sum;
+}
+
+/* Everybody is looked at: most units for the weight, then least pain. */
+static uint32_t plain_victim(uint32_t wanter, uint32_t n, uint32_t skip)
+{
+	uint32_t i, best = NIL;
+	uint64_t most = 0, has, l, r;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		has = s.owner[i].held - s.owner[i].coming;
+		if (!has || skip >> i & 1)
+			continue;
+		if (i == wanter)
+			has = has + n > s.capacity ? s.capacity + 1 : has + n;
+		l = best == NIL ? 1 : has * s.owner[best].weight;
+		r = best == NIL ? 0 : most * s.owner[i].weight;
+		if (l < r || (l == r && s.owner[i].pain >= s.owner[best].pain))
+			continue;
+		best = i;
+		most = has;
+	}
+	if (best != NIL && most * plain_weights() <=
+				   (uint64_t)s.capacity * s.owner[best].weight)
+		best = NIL;
+	return best;
+}
+
+static void change(uint32_t i)
+{
+	struct unic_share_owner *o = &s.owner[i];
+
+	switch (rnd(6)) {
+	case 0:
+		hold_one(i, o->coming + rnd(4) * 4);
+		break;
+	case 1:
+		want(i, rnd(2) * 5);
+		break;
+	case 2:
+		unic_share_not_coming(&s, i, o->coming);
+		break;
+	case 3:
+		unic_share_coming(&s, i, rnd(o->held - o->coming + 1));
+		break;
+	case 4:
+		unic_share_weigh(&s, i, rnd(3) + 1);
+		break;
+	default:
+		unic_share_hurts(&s, i, rnd(2));
+	}
+}
+
+/* Few values, so that there are ties. */
+static void answers_are_those_of_the_definition(void **state)
+{
+	uint32_t step, i, n, skip, sum;
+
+	(void)state;
+	for (step = 0; step < 200000; step++) {
+		for (n = rnd(3); n; n--)
+			change(rnd(UNIC_PROCS));
+		for (i = skip = 0; i < UNIC_PROCS; i++)
+			if (!rnd(4)) {
+				unic_share_skip(&s, i);
+				skip |= 1u << i;
+			}
+		i = rnd(UNIC_PROCS + 1);
+		i = i == UNIC_PROCS ? NIL : i;
+		n = i == NIL ? 0 : rnd(9);
+		assert_int_equal(unic_share_victim(&s, i, n),
+				 plain_victim(i, n, skip));
+		unic_share_unskip(&s);
+		assert_int_equal(unic_share_victim(&s, i, n),
+				 plain_victim(i, n, 0));
+		sum = plain_weights();
+		assert_int_equal(s.weights, sum);
+		i = rnd(UNIC_PROCS);
+		if (!s.owner[i].held && !s.owner[i].wanted)
+			sum += s.owner[i].weight;
+		assert_int_equal(unic_share_fair(&s, i),
+				 CONNECTIONS * s.owner[i].weight / sum);
+	}
 }
 
 int main(void)
@@ -228,6 +338,8 @@ int main(void)
 		cmocka_unit_test_setup(products_do_not_wrap, setup),
 		cmocka_unit_test_setup(ties_go_to_the_least_pain, setup),
 		cmocka_unit_test_setup(entitled_demand_can_always_be_met,
+				       setup),
+		cmocka_unit_test_setup(answers_are_those_of_the_definition,
 				       setup),
 	};
 
