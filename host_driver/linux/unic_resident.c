@@ -6,6 +6,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "kio_node.h"
@@ -202,9 +203,17 @@ struct device *unic_resident_dma(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_dma);
 
+u32 unic_resident_window(const struct unic_resident *r)
+{
+	return READ_ONCE(r->node->window);
+}
+EXPORT_SYMBOL_GPL(unic_resident_window);
+
 int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
 {
 	struct unic_os *os = r->os;
+	unsigned int noio =
+		memalloc_noio_save(); /* who frees memory waits for us */
 	u64 next, wakes;
 	int err = -ENODEV;
 
@@ -218,6 +227,7 @@ int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
 			unic_dev_kick(os);
 	}
 	mutex_unlock(&os->lock);
+	memalloc_noio_restore(noio);
 	return err;
 }
 EXPORT_SYMBOL_GPL(unic_resident_start);

@@ -30,6 +30,10 @@ void unic_resident_put(struct unic_resident *r);
 /** unic_resident_dma() - the device whose bus addresses pieces have. */
 struct device *unic_resident_dma(const struct unic_resident *r);
 
+/** unic_resident_window() - I/Os that it has under way with a host, at most, now:
+ * fewer while the NIC asks processes for entries. */
+u32 unic_resident_window(const struct unic_resident *r);
+
 /**
  * unic_resident_start() - begin @io at the service of host @ipv4 (host order): the
  * caller's part is filled in. Of a WRITE, UNIC_KIO_GATHER pieces at most. May

@@ -367,10 +367,20 @@ static ssize_t source_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(source);
 
+static ssize_t window_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "%u\n", unic_resident_window(b->resident));
+}
+static DEVICE_ATTR_RO(window);
+
 static struct attribute *disk_attrs[] = {
 	&dev_attr_again.attr,
 	&dev_attr_failed.attr,
 	&dev_attr_source.attr,
+	&dev_attr_window.attr,
 	NULL,
 };
 
