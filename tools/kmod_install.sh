@@ -32,19 +32,21 @@ install_built()
 {
 	mkdir -p "$updates"
 	cp build/kmod/$linux/*.ko "$updates"
-	depmod ${root:+-b "$root"} "$kernel" 2>/dev/null ||
-		echo "kmod-install: run depmod on the machine itself"
+	[ -n "$root" ] || depmod "$kernel"
 }
 
 uninstall()
 {
 	rm -f "$rule"
-	if with_dkms; then
-		dkms remove "unic/$version" --all
-		rm -rf "$sources"
+	if with_dkms; then # every version that was ever installed
+		for old in $(dkms status unic | sed 's|^unic/\([^,]*\),.*|\1|' |
+			sort -u); do
+			dkms remove "unic/$old" --all
+			rm -rf "/usr/src/unic-$old"
+		done
 	fi
 	rm -rf "$updates"
-	depmod ${root:+-b "$root"} "$kernel" 2>/dev/null || true
+	[ -n "$root" ] || depmod "$kernel"
 }
 
 case $what in
