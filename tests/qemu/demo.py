@@ -75,6 +75,8 @@ class Trace(Events, Process):
 
 
 class Demo(Hosts):
+    CAPTURE, TRACE = "demo.pcap", "trace.txt"
+
     def __init__(self, options, tmp):
         self.bytes, self.hogs, peer = DEFAULTS.get(options.board, USUAL)
         super().__init__(options.board, options.link, tmp,
@@ -85,7 +87,7 @@ class Demo(Hosts):
 
     def start_hosts(self):
         loss = self.o.loss
-        self.start_wire("--pcap", os.path.join(OUT, "demo.pcap"),
+        self.start_wire("--pcap", os.path.join(OUT, self.CAPTURE),
                         *(["--loss", loss] if loss else []))
         self.line.say("wire", "ready" + (f", losing {loss} of frames"
                                          if loss else ""))
@@ -100,7 +102,7 @@ class Demo(Hosts):
         trace = Trace(
             self.line, [os.path.join(BIN, "unicctl"), "--socket",
                         self.socket(0), "--json", "trace", "--follow"],
-            os.path.join(OUT, "trace.txt"), self.names)
+            os.path.join(OUT, self.TRACE), self.names)
         self.running.append(trace)
         return trace
 
@@ -125,8 +127,12 @@ class Demo(Hosts):
             self.line.say("policy", f"{name}: its regions go by "
                           f"'{self.o.policy}'")
 
+    def pids(self):
+        """Who is who on host 0."""
+        return {p.child.pid: p.who for p in self.running}
+
     def show_ps(self):
-        pids = {p.child.pid: p.who for p in self.running}
+        pids = self.pids()
         for p in self.ctl(0, "ps")["procs"]:
             name = pids.get(p["pid"], p["name"])
             if name.startswith("hog"):
@@ -228,8 +234,8 @@ class Demo(Hosts):
               f"{sum(waits) / 1000:.1f} ms in all")
         print(f"longest wait of the meek process: {longest / 1000:.1f} ms "
               f"(promised bound B = {bound / 1000:.1f} ms)")
-        print(f"capture: {rel(os.path.join(OUT, 'demo.pcap'))}   "
-              f"trace: {rel(os.path.join(OUT, 'trace.txt'))}")
+        print(f"capture: {rel(os.path.join(OUT, self.CAPTURE))}   "
+              f"trace: {rel(os.path.join(OUT, self.TRACE))}")
         seen = {"resident": "waits_granted", "demand": "miss_filled",
                 "table": "table_filled"}[self.o.mode]
         for key in (*self.kinds(), seen):

@@ -170,15 +170,25 @@ class Guest:
         self.log.close()
 
 
+def delayed_ns(pid):
+    """How long the threads of a process waited for a processor."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat",
+                  encoding="ascii") as f:
+            total += int(f.read().split()[1])
+    return total
+
+
 class Task:
     """A program that runs in the guest while we do other things. Its interface
     is that of hosts.Process and, as its .child, of subprocess.Popen, as far as
     tests need it."""
 
-    def __init__(self, guest, args, stdin=False, say=None):
+    def __init__(self, guest, args, stdin=False, who=None, say=None):
         """say: called with each line when it is seen."""
         guest.tasks += 1
-        self.guest, self.who = guest, os.path.basename(args[0])
+        self.guest, self.who = guest, who or os.path.basename(args[0])
         self.file = f"/run/task{guest.tasks}"
         self.lines, self.said, self.child, self.returncode = [], 0, self, None
         self.seen = 0  # lines that were looked at

@@ -22,6 +22,9 @@ RAM = 256 << 20
 MODULES = os.path.join(ROOT, "build", "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
+# H. An emulated host on a busy machine may be away for longer than the 50 ms
+# that a NIC gives a driver otherwise.
+DELIVER_US = 1000000
 
 
 def sha256(path):
@@ -66,7 +69,8 @@ class Pair(Hosts):
         return self.guest
 
     def load(self, options=""):
-        self.guest.run(f"modprobe unic ip={IP[0]} {options}")
+        self.guest.run(f"modprobe unic ip={IP[0]} deliver_us={DELIVER_US} "
+                       f"{options}")
         self.guest.wait_for(f"test -c {NODE}")
 
     def ctl(self, host, *args):
@@ -83,7 +87,7 @@ class Pair(Hosts):
         if NODE not in args:
             return super().start(who, program, *args, show=show)
         self.tasks.append(guest.Task(
-            self.guest, (program, *args), stdin,
+            self.guest, (program, *args), stdin, who,
             lambda text: show and self.line.say(who, plain(text))))
         return self.tasks[-1]
 

@@ -25,6 +25,8 @@ HOGS = 3
 
 
 class VmDemo(pair.Pair, demo.Demo):
+    CAPTURE, TRACE = "vm-demo.pcap", "vm-trace.txt"
+
     def __init__(self, options, tmp):
         Hosts.__init__(self, options.board, None, tmp, peer="soft")
         self.bytes, self.hogs, self.o = options.bytes, HOGS, options
@@ -41,17 +43,20 @@ class VmDemo(pair.Pair, demo.Demo):
         self.guest.run(f"head -c {size} /dev/urandom >{path}")
         return path
 
+    def pids(self):
+        return {task.pid: task.who for task in self.tasks}
+
     def digest_here(self, path):
         return self.guest.run(f"sha256sum {path}").split()[0]
 
     def start_hosts(self):
         """The second host starts while the first one boots."""
-        self.start_wire("--pcap", os.path.join(demo.OUT, "vm-demo.pcap"))
+        self.start_wire("--pcap", os.path.join(demo.OUT, self.CAPTURE))
         self.start_nic(0)
         os.mkdir(self.path("exported"))
         self.start_peer("--kio-export", self.path("exported"),
                         "--kio-writable")
-        self.boot(modules=["ext4"], programs=["mkfs.ext4"])
+        self.boot(modules=["ext4", "crc32c_generic"], programs=["mkfs.ext4"])
         # No entries are reaped ahead of demand: the TLB is really full when
         # the meek process comes.
         self.load("low=0 high=0")
@@ -60,7 +65,7 @@ class VmDemo(pair.Pair, demo.Demo):
     def start_trace(self):
         uptime = float(self.guest.run("cat /proc/uptime").split()[0])
         self.events = demo.Events(self.line,
-                                  os.path.join(demo.OUT, "vm-trace.txt"),
+                                  os.path.join(demo.OUT, self.TRACE),
                                   self.names, uptime - time.monotonic())
         self.trace = pair.guest.Task(
             self.guest, ["unicctl", "--socket", pair.NODE, "--json", "trace",
@@ -107,11 +112,12 @@ class VmDemo(pair.Pair, demo.Demo):
         self.guest.run("mkfs.ext4 -q /dev/unicblk0", 60)
         self.line.say("unicblk", f"{DISK} MiB of host 1 hold an ext4")
         self.guest.run("mount -t ext4 /dev/unicblk0 /mnt")
-        self.guest.run(f"cp {path} /mnt/file && cp -r /bin /mnt/bin", 60)
+        self.guest.run(f"cp {path} /bin/busybox /mnt", 60)
         self.detach()
         self.attach()  # nothing of it is left in the page cache
         self.guest.run("mount -t ext4 /dev/unicblk0 /mnt")
-        self.guest.run(f"cmp {path} /mnt/file && diff -r /bin /mnt/bin", 60)
+        self.guest.run(f"cmp {path} /mnt/{os.path.basename(path)} && "
+                       "cmp /bin/busybox /mnt/busybox", 60)
         self.line.say("unicblk", "mounted anew: every byte is what was written")
         self.detach()
 

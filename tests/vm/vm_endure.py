@@ -147,22 +147,13 @@ test_new_nics = under_load(replug)
 test_kills = under_load(killed)
 
 
-def delayed_ns(pid):
-    """How long the threads of a process waited for a processor."""
-    total = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/schedstat",
-                  encoding="ascii") as f:
-            total += int(f.read().split()[1])
-    return total
-
-
 def answer_s(c):
     """How long the guest takes to answer, apart from what it waits for us."""
     qemu = c.guest.emulator()
-    start, delayed = time.monotonic(), delayed_ns(qemu)
+    start, delayed = time.monotonic(), pair.guest.delayed_ns(qemu)
     c.guest.run("true", 60)
-    return time.monotonic() - start - (delayed_ns(qemu) - delayed) / 1e9
+    return time.monotonic() - start - (
+        pair.guest.delayed_ns(qemu) - delayed) / 1e9
 
 
 def test_lies(c):
