@@ -45,7 +45,7 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 UARTNIC  := qemu/uart/unic_uart_main.c
 CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.c cm_mad.c \
 	fault.c form.c frames.c holder.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
-	physical.c proc.c queue.c region.c restore.c)
+	physical.c proc.c queue.c region.c restore.c unmap.c)
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \

@@ -1105,15 +1105,17 @@ enum unic_reason {
 	UNIC_WHY_WAITER = 2,	 /* a request waits, or a page is missed */
 	UNIC_WHY_FAIR_SHARE = 3, /* above fair share, somebody is below */
 	UNIC_WHY_QUOTA = 4,
-	UNIC_WHY_ADMIN = 5,    /* MR_EVICT */
-	UNIC_WHY_OFFERED = 6,  /* offered by its owner for another */
-	UNIC_WHY_DEREG = 7,    /* EVICTED: end of a pending MR_DEREG */
-	UNIC_WHY_EXIT = 8,     /* EVICTED: process detached */
-	UNIC_WHY_RESET = 9,    /* upcall EVICTED: the driver could not restore
+	UNIC_WHY_ADMIN = 5,	/* MR_EVICT */
+	UNIC_WHY_OFFERED = 6,	/* offered by its owner for another */
+	UNIC_WHY_DEREG = 7,	/* EVICTED: end of a pending MR_DEREG */
+	UNIC_WHY_EXIT = 8,	/* EVICTED: process detached */
+	UNIC_WHY_RESET = 9,	/* upcall EVICTED: the driver could not restore
 			       * it after a reset; the NIC never says this */
-	UNIC_WHY_HOLDERS = 10, /* upcall EVICTED: all who were given it have
+	UNIC_WHY_HOLDERS = 10,	/* upcall EVICTED: all who were given it have
 				* said that they do not use it any more; the
 				* NIC never says this */
+	UNIC_WHY_UNMAPPED = 11, /* upcall EVICTED: its owner unmapped memory
+				 * under it; the NIC never says this */
 };
 
 struct unic_evt_hdr {

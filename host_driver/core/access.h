@@ -210,6 +210,7 @@ struct unic_host {
 	struct unic_cm cm;
 	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
+	uint64_t loads_ns;	    /* region.c: when to look for frames */
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;

@@ -24,14 +24,16 @@ static bool is_there(const struct unic_hmr *mr, uint32_t page)
 	return mr->there[page / 32] >> page % 32 & 1;
 }
 
-/* False: it is not mapped (any more). */
-static bool pin_page(struct unic_host *host, struct unic_hmr *mr, uint32_t page)
+/* 0; -EAGAIN: it is on its way; else: it is not mapped (any more). */
+static int pin_page(struct unic_host *host, struct unic_hmr *mr, uint32_t page)
 {
-	if (unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
-			    1ull << mr->page_shift, unic_hmr_writable(mr)))
-		return false;
-	mr->there[page / 32] |= 1u << page % 32;
-	return true;
+	int err = unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
+				  1ull << mr->page_shift,
+				  unic_hmr_writable(mr));
+
+	if (!err)
+		mr->there[page / 32] |= 1u << page % 32;
+	return err;
 }
 
 static void unpin_page(struct unic_host *host, struct unic_hmr *mr,
@@ -117,6 +119,26 @@ void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin)
 	mr->table_units = 0;
 }
 
+void unic_fault_drop(struct unic_host *host, struct unic_hmr *mr,
+		     uint32_t first, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
+		if (is_there(mr, i))
+			unpin_page(host, mr, i);
+}
+
+bool unic_fault_there(const struct unic_hmr *mr, uint32_t first, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
+		if (is_there(mr, i))
+			return true;
+	return false;
+}
+
 void unic_fault_fini(struct unic_host *host)
 {
 	struct unic_hmr *mr;
@@ -181,15 +203,21 @@ static void fault_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-/* As many pages from the first on as can be pinned and are not there. */
+/* As many pages from the first on as can be pinned and are not there. @later:
+ * there are none because the first one is on its way. */
 static uint32_t pin_run(struct unic_host *host, struct unic_hmr *mr,
-			const struct unic_hfault *f, uint64_t *list)
+			const struct unic_hfault *f, uint64_t *list,
+			bool *later)
 {
 	uint32_t n, i;
+	int err = 0;
 
-	for (n = 0; n < f->count && !is_there(mr, f->first + n); n++)
-		if (!pin_page(host, mr, f->first + n))
+	for (n = 0; n < f->count && !is_there(mr, f->first + n); n++) {
+		err = pin_page(host, mr, f->first + n);
+		if (err)
 			break;
+	}
+	*later = !n && err == -EAGAIN;
 	if (!n || !unic_frames_list(&proc_of(host, mr)->frames, mr->va,
 				    mr->page_shift, f->first, n, list))
 		return n;
@@ -226,6 +254,7 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 	struct unic_req *req;
 	uint64_t *list;
 	uint32_t n, i;
+	bool later;
 
 	if (!mr || (is_there(mr, f->first) && !on_its_way(host, f))) {
 		f->used = false; /* over, or it came by another answer */
@@ -243,7 +272,12 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 		again(host, f);
 		return;
 	}
-	n = pin_run(host, mr, f, list);
+	n = pin_run(host, mr, f, list, &later);
+	if (later) {
+		unic_req_free(req);
+		again(host, f);
+		return;
+	}
 	for (i = 0; i < n; i++)
 		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
 	cmd.count = unic_to_le32(n ? n : 1);

@@ -24,6 +24,15 @@ bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr);
  * false: all pins of the process are taken at once, elsewhere (INV-14). */
 void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin);
 
+/** unic_fault_there() - some of pages [@first, @first + @count) of a DEMAND region
+ * is pinned. */
+bool unic_fault_there(const struct unic_hmr *mr, uint32_t first,
+		      uint32_t count);
+
+/** unic_fault_drop() - these are not on the NIC any more: unpin them. */
+void unic_fault_drop(struct unic_host *host, struct unic_hmr *mr,
+		     uint32_t first, uint32_t count);
+
 /** unic_fault_fini() - free the books of all regions. */
 void unic_fault_fini(struct unic_host *host);
 

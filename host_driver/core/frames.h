@@ -89,7 +89,9 @@ int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 /**
  * unic_frames_pin() - one more registration covers the range.
  * @write: the device may write there.
- * -ENOENT (nothing happened), -EOVERFLOW (65,535 of them).
+ * 0, or nothing happened: -ENOENT; -EOVERFLOW (65,535 of them); -EDQUOT (more
+ * than the process may have pinned); -ENOMEM; -EAGAIN (pages are on their way, or
+ * are about to be unpinned: try again).
  */
 int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 		    bool write);

@@ -5,6 +5,7 @@
  */
 #include "access.h"
 #include "fault.h"
+#include "region.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
@@ -429,7 +430,8 @@ void unic_host_plug(struct unic_host *host, bool there)
 uint64_t unic_host_poll(struct unic_host *host)
 {
 	uint64_t next = host->provider->ops->poll(host->provider);
-	uint64_t away = unic_restore_away(host), cm, fault, held, set, now;
+	uint64_t away = unic_restore_away(host), cm, fault, held, load, set,
+		 now;
 
 	if (away < next)
 		next = away;
@@ -443,6 +445,8 @@ uint64_t unic_host_poll(struct unic_host *host)
 	cm = unic_cm_poll(host);
 	fault = unic_fault_poll(host);
 	next = fault < next ? fault : next;
+	load = unic_region_poll(host);
+	next = load < next ? load : next;
 	held = unic_holder_poll(host);
 	next = held < next ? held : next;
 	return cm < next ? cm : next;

@@ -104,6 +104,15 @@ void unic_host_slot_free(struct unic_host *host, uint32_t slot);
  * one that was: it uses nobody's memory. */
 bool unic_host_quiet(const struct unic_host *host);
 
+/**
+ * unic_host_unmapped() - the process of @slot has [@va, @va + @length) no longer
+ * mapped, or something else there: its regions on that end, of DEMAND ones the
+ * pages. To be called again as long as pins are left there: what is in use just
+ * now, or has a queue in it, does not go.
+ */
+void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
+			uint64_t length);
+
 /** unic_host_notices() - regions asked back from processes so far: how crowded the
  * table is. Free-running. */
 uint32_t unic_host_notices(const struct unic_host *host);

@@ -144,7 +144,7 @@ static bool load_region(struct unic_host *host, const struct unic_obj_note *n)
 	mr->mr = UNIC_LOST;
 	host->proc[n->owner].regions++;
 	/* the NIC that the last driver left may use them still (INV-14) */
-	return unic_hmr_pin(host, mr);
+	return !unic_hmr_pin(host, mr);
 }
 
 static bool load_queue(struct unic_host *host, const struct unic_obj_note *n)

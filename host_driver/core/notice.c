@@ -4,6 +4,7 @@
  * starts the grace, answers, evictions, and what is true for who lost upcalls.
  */
 #include "holder.h"
+#include "unmap.h"
 
 void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
 		     const struct unic_evt_mr *evt, uint8_t type)
@@ -90,8 +91,8 @@ void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr)
 	mr->noticed_ns = 0;
 }
 
-static void evicted(struct unic_host *host, struct unic_hmr *mr,
-		    const struct unic_evt_mr *evt)
+void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
+		      const struct unic_evt_mr *evt)
 {
 	struct unic_req *waiter = mr->waiter;
 
@@ -131,7 +132,7 @@ static void release_done(struct unic_call *call)
 	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call)) {
 		evt.seq = unic_to_le32(mr->notice_seq);
 		evt.entries = unic_to_le32(mr->n_pages);
-		evicted(req->host, mr, &evt);
+		unic_hmr_evicted(req->host, mr, &evt);
 	}
 	unic_req_free(req);
 }
@@ -168,8 +169,10 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 			ack(host, evt, UNIC_OS_NO_SLOT, 0);
 		return;
 	}
-	if (ours)
-		evicted(host, mr, evt);
+	if (ours && mr->revoked && evt->hdr.reason == UNIC_WHY_DEREG)
+		unic_hmr_revoked(host, mr);
+	else if (ours)
+		unic_hmr_evicted(host, mr, evt);
 }
 
 static void answer_done(struct unic_call *call)

@@ -40,20 +40,41 @@ bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
 	return true;
 }
 
-bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
+static uint32_t pin_status(int err)
+{
+	switch (err) {
+	case 0:
+		return UNIC_ST_OK;
+	case -ENOENT:
+		return UNIC_CTL_ST_NOT_MAPPED;
+	case -EDQUOT:
+		return UNIC_CTL_ST_NO_FRAMES;
+	case -EAGAIN:
+		return UNIC_ST_BUSY;
+	default:
+		return UNIC_CTL_ST_NO_MEMORY;
+	}
+}
+
+uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 {
 	uint64_t va, length;
+	int err;
 
-	if (mr->residency == UNIC_DEMAND) /* page by page, later */
-		return unic_fault_begin(host, mr);
 	if (mr->pinned)
-		return true;
-	span(mr, &va, &length);
-	mr->pinned = !unic_frames_pin(&proc_of(host, mr)->frames, va, length,
+		return UNIC_ST_OK;
+	if (mr->residency != UNIC_DEMAND) { /* else page by page, later */
+		span(mr, &va, &length);
+		err = unic_frames_pin(&proc_of(host, mr)->frames, va, length,
 				      unic_hmr_writable(mr));
-	if (mr->pinned && mr->residency && !unic_fault_begin(host, mr))
-		unic_mr_unpin(host, mr);
-	return mr->pinned;
+		if (err)
+			return pin_status(err);
+		mr->pinned = true;
+	}
+	if (!mr->residency || unic_fault_begin(host, mr))
+		return UNIC_ST_OK;
+	unic_mr_unpin(host, mr);
+	return UNIC_CTL_ST_NO_MEMORY;
 }
 
 void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
@@ -337,27 +358,79 @@ static void fill_next(struct unic_req *req, struct unic_hmr *mr)
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
 }
 
+#define LOAD_NS		100000ull /* between looks for frames on their way */
+#define LOAD_GIVE_UP_NS 1000000000ull
+
+/* False: it was tried for long enough. */
+static bool load_later(struct unic_host *host, struct unic_hmr *mr)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+
+	if (!mr->load_until_ns)
+		mr->load_until_ns = now + LOAD_GIVE_UP_NS;
+	if (now >= mr->load_until_ns)
+		return false;
+	mr->loads = true;
+	if (now + LOAD_NS < host->loads_ns)
+		host->loads_ns = now + LOAD_NS;
+	return true;
+}
+
 /* The NIC has a LOADING region for us: pin, then fill. @req is the request that
  * waits for it, or one of our own. */
 static void load(struct unic_req *req, struct unic_hmr *mr)
 {
 	struct unic_host *host = req->host;
 	struct unic_req *waiter = mr->waiter;
-	uint32_t shift = unic_frames_shift(&proc_of(host, mr)->frames, mr->va,
-					   mr->iova, mr->length,
-					   mr->page_shift);
+	uint32_t status = unic_hmr_pin(host, mr);
 
 	mr->state = R_FILLING;
 	unic_hmr_waiting(host, mr, false);
-	if (shift == mr->page_shift && unic_hmr_pin(host, mr)) {
+	if (!status &&
+	    unic_frames_shift(&proc_of(host, mr)->frames, mr->va, mr->iova,
+			      mr->length, mr->page_shift) != mr->page_shift)
+		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */
+	if (!status) {
 		fill_next(req, mr);
 		return;
 	}
-	/* its frames were freed or exchanged while it waited */
 	if (waiter != req)
 		unic_req_free(req);
+	if (status == UNIC_ST_BUSY && load_later(host, mr))
+		return;
 	unic_mr_send_dereg(host, mr);
-	unic_hmr_failed(host, mr, waiter, UNIC_CTL_ST_NOT_MAPPED);
+	unic_hmr_failed(host, mr, waiter, status);
+}
+
+static void load_again(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_req *req = mr->waiter;
+
+	if (!req)
+		req = unic_req_new(host, mr->obj.owner);
+	if (!req) {
+		host->loads_ns = unic_os_now_ns(host->os) + LOAD_NS;
+		return;
+	}
+	mr->loads = false;
+	req->id = mr->obj.id;
+	load(req, mr);
+}
+
+uint64_t unic_region_poll(struct unic_host *host)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	if (now < host->loads_ns)
+		return host->loads_ns;
+	host->loads_ns = UINT64_MAX;
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE)))
+		if (mr->loads)
+			load_again(host, mr);
+	return host->loads_ns;
 }
 
 static void cancel_done(struct unic_call *call);
@@ -588,9 +661,10 @@ void unic_region_reg(struct unic_req *req)
 	if (unic_from_le32(r.timeout_us))
 		mr->give_up_ns = unic_os_now_ns(req->host->os) +
 				 1000ull * unic_from_le32(r.timeout_us);
-	if (!mr->may_wait && !unic_hmr_pin(req->host, mr)) {
+	status = mr->may_wait ? UNIC_ST_OK : unic_hmr_pin(req->host, mr);
+	if (status) {
 		unic_hmr_forget(req->host, mr);
-		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		unic_req_status(req, status);
 		return;
 	}
 	send_reg(req, mr);

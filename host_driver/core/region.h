@@ -40,6 +40,8 @@ struct unic_hmr {
 	bool waits;    /* is one of proc.waits */
 	bool requeued; /* REGISTERING again after a reset: its id is known */
 	bool reregs;   /* `waiter` is MR_REREG */
+	bool loads;    /* FILLING, and its frames are on their way; */
+	bool revoked;  /* the driver ends it: unmap.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
 	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
@@ -47,6 +49,7 @@ struct unic_hmr {
 	uint32_t n_pages;
 	uint32_t mr, gen, stag, wait; /* the NIC's; mr LOST: it has it not */
 	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
+	uint64_t load_until_ns;	      /* ... for so long */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
 	bool extends; /* its owner asked for more time: he uses it himself */
@@ -109,8 +112,13 @@ void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);
  * size is the one used. */
 void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r);
 
-/** unic_hmr_pin() - once. False: its frames are not there (any more). */
-bool unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
+/** unic_hmr_pin() - once. OK; NOT_MAPPED: its frames are not there (any more);
+ * NO_FRAMES, NO_MEMORY; BUSY: try again. */
+uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_region_poll() - regions whose frames were on their way. Returns when to
+ * call again. */
+uint64_t unic_region_poll(struct unic_host *host);
 
 /** unic_hmr_drop() - it ends without the NIC; requests that wait for it are
  * answered @status. */
@@ -150,6 +158,11 @@ void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr);
 /** unic_hmr_answered() - its owner says something to the notice that is open, if
  * one is. */
 void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr);
+
+/** unic_hmr_evicted() - it is not on the NIC any more: its frames are unpinned,
+ * its owner is told, or who waits for its end. @evt: why. */
+void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
+		      const struct unic_evt_mr *evt);
 
 /** unic_hmr_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
  * driver's own. */

@@ -250,7 +250,7 @@ static bool send_region(struct unic_req *req, struct unic_hmr *mr)
 
 	if (mr->state != R_ACTIVE)
 		return false; /* evicted, or it waits */
-	if (mr->kind != UNIC_FORM_PLAIN || !unic_hmr_pin(req->host, mr)) {
+	if (mr->kind != UNIC_FORM_PLAIN || unic_hmr_pin(req->host, mr)) {
 		told_evicted(req->host, mr);
 		return false;
 	}

@@ -85,8 +85,12 @@ static const struct status_text {
 				 "see unicctl info" },
 	[UNIC_CTL_ST_RESET] = { ENOTCONN, "the NIC was reset",
 				"close the context and open it again" },
-	[UNIC_CTL_ST_NO_FRAMES] = { ENOMEM, "no free page frames in such runs",
-				    "free memory, or use smaller pages" },
+	[UNIC_CTL_ST_NO_FRAMES] = { ENOMEM,
+				    "no free page frames in such runs, or more "
+				    "memory pinned than is allowed",
+				    "free memory, use smaller pages, or raise "
+				    "the "
+				    "limit (ulimit -l)" },
 	[UNIC_CTL_ST_NOT_MAPPED] = { EFAULT, "memory that was never allocated",
 				     "use unic_alloc()" },
 	[UNIC_CTL_ST_NOT_ALIGNED] = { EINVAL,
@@ -330,6 +334,7 @@ const char *unic_reason_str(unsigned int reason)
 		[UNIC_WHY_EXIT] = "process ended",
 		[UNIC_WHY_RESET] = "reset",
 		[UNIC_WHY_HOLDERS] = "all holders answered",
+		[UNIC_WHY_UNMAPPED] = "memory unmapped",
 	};
 
 	return pick(names, COUNT(names), reason);

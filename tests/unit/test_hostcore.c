@@ -943,6 +943,64 @@ static uint32_t demand_region(struct fake *f, uint32_t pages)
 	return id;
 }
 
+/* The process unmapped memory under its regions: what reaches there ends. */
+static void unmapped_regions_end(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 8), slot = f->client.slot;
+	struct unic_ctl_obj obj = { .id = unic_to_le32(id) };
+	struct unic_upcall_mr up;
+
+	(void)state;
+	unic_host_unmapped(f->host, slot, VA + 8 * 4096, 4096);
+	settle(f);
+	assert_int_equal(pinned(f), 8);		     /* it ends before that */
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_BUSY; /* a queue */
+	unic_host_unmapped(f->host, slot, VA + 7 * 4096, 8192);
+	settle(f);
+	assert_int_equal(pinned(f), 8);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_OK;
+	unic_host_unmapped(f->host, slot, VA + 7 * 4096, 8192);
+	unic_host_unmapped(f->host, slot, VA, 4096); /* under way */
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_EVICTED);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_UNMAPPED);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	assert_int_equal(unic_from_le32(f->host->proc[slot].ring->next), 1);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_NO_MR;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	fake_delete(f);
+}
+
+static void unmapped_pages_of_demand_go(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), slot = f->client.slot;
+	struct unic_cmd_mr_pages cmd;
+
+	(void)state;
+	unic_host_unmapped(f->host, slot, VA, 8 * 4096);
+	settle(f);
+	assert_int_equal(f->last[UNIC_CMD_MR_INVALIDATE][0], 0); /* not asked */
+	fault_answer(f, 0, 4);
+	miss(f, id, 2, 4);
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_INVALIDATE] = UNIC_ST_BUSY;
+	unic_host_unmapped(f->host, slot, VA + 3 * 4096, 2 * 4096);
+	settle(f);
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_INVALIDATE] = UNIC_ST_OK;
+	unic_host_unmapped(f->host, slot, VA + 3 * 4096, 2 * 4096);
+	settle(f);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_INVALIDATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.first), 3);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	assert_int_equal(pinned(f), 2);
+	fake_delete(f);
+}
+
 static void demand_pages_are_pinned_one_by_one(void **state)
 {
 	struct fake *f = fake_new();
@@ -3773,6 +3831,8 @@ int main(void)
 		cmocka_unit_test(each_call_is_logged),
 		cmocka_unit_test(notice_is_told_then_acknowledged),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
+		cmocka_unit_test(unmapped_regions_end),
+		cmocka_unit_test(unmapped_pages_of_demand_go),
 		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
 		cmocka_unit_test(faults_without_room_are_tried_again),
 		cmocka_unit_test(pages_that_are_not_mapped),

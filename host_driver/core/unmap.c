@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unmap.c - a process unmapped memory on which it has regions, without saying so:
+ * they end, as if it had deregistered them, and it is told EVICTED. Of a DEMAND
+ * region only the pages go.
+ *
+ * What was unmapped is pinned until the NIC has let go of it, so nobody else gets
+ * the frames before that (INV-14).
+ */
+#include "unmap.h"
+
+#include "fault.h"
+
+/* ------------------------------------------------------------ whole regions */
+
+void unic_hmr_revoked(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_evt_mr evt = {
+		.hdr = { .reason = UNIC_WHY_UNMAPPED },
+		.entries = unic_to_le32(mr->n_pages),
+	};
+
+	mr->revoked = false;
+	mr->mr = UNIC_LOST; /* it left no tombstone */
+	unic_hmr_evicted(host, mr, &evt);
+}
+
+/* BUSY: a queue lives there. PENDING: EVICTED follows. */
+static void revoke_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+
+	if (mr && status != UNIC_ST_PENDING) {
+		mr->revoked = false;
+		if (!status && mr->state >= R_ACTIVE && mr->state != R_EVICTED)
+			unic_hmr_revoked(req->host, mr);
+	}
+	unic_req_free(req);
+}
+
+static void revoke(struct unic_host *host, struct unic_hmr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_req *req = unic_req_new(host, mr->obj.owner);
+
+	if (!req)
+		return; /* we are asked again */
+	req->id = mr->obj.id;
+	mr->revoked = true;
+	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, revoke_done);
+}
+
+/* ------------------------------------------------------------------- pages */
+
+/* BUSY: a DMA is under way. */
+static void invalidate_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_hmr *mr = mr_get(req, req->id);
+
+	if (mr && !unic_call_status(call))
+		unic_fault_drop(req->host, mr, req->id2, req->progress);
+	if (mr)
+		mr->revoked = false;
+	unic_req_free(req);
+}
+
+static void invalidate(struct unic_host *host, struct unic_hmr *mr,
+		       uint64_t from, uint64_t to)
+{
+	uint64_t base = mr->va >> mr->page_shift;
+	uint32_t first = (uint32_t)((from >> mr->page_shift) - base);
+	uint32_t count = (uint32_t)((to >> mr->page_shift) - base) - first + 1;
+	struct unic_cmd_mr_pages cmd = {
+		.mr = unic_to_le32(mr->mr),
+		.gen = unic_to_le32(mr->gen),
+		.first = unic_to_le32(first),
+		.count = unic_to_le32(count),
+	};
+	struct unic_req *req;
+
+	if (!unic_fault_there(mr, first, count))
+		return;
+	req = unic_req_new(host, mr->obj.owner);
+	if (!req)
+		return;
+	req->id = mr->obj.id;
+	req->id2 = first;
+	req->progress = count;
+	mr->revoked = true;
+	unic_req_send(req, UNIC_CMD_MR_INVALIDATE, &cmd, invalidate_done);
+}
+
+void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
+			uint64_t length)
+{
+	struct unic_hmr *mr;
+	uint32_t at = 0;
+
+	while (host->ready &&
+	       (mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, slot))) {
+		uint64_t from = mr->va > va ? mr->va : va;
+		uint64_t to = mr->va + mr->length < va + length
+				      ? mr->va + mr->length
+				      : va + length;
+
+		if (mr->kind != UNIC_FORM_PLAIN || mr->state < R_ACTIVE ||
+		    mr->state == R_EVICTED || mr->revoked || from >= to ||
+		    mr->residency == UNIC_PHYSICAL)
+			continue;
+		if (mr->residency == UNIC_DEMAND)
+			invalidate(host, mr, from, to - 1);
+		else
+			revoke(host, mr);
+	}
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* unmap.h - inside the access layer: regions under which memory is unmapped. */
+#ifndef UNIC_UNMAP_H
+#define UNIC_UNMAP_H
+
+#include "region.h"
+
+/** unic_hmr_revoked() - the NIC has let go of a region that we revoked. */
+void unic_hmr_revoked(struct unic_host *host, struct unic_hmr *mr);
+
+#endif /* UNIC_UNMAP_H */
