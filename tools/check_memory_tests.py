@@ -68,6 +68,8 @@ KINDS = {
     "insn": lambda n: has("tests/bench/insn.json", f'"{n}":'),
     "demo": lambda n: py_function("tests/qemu/demo.py", n),
     "soak": lambda n: py_function("tests/qemu/soak.py", n),
+    "vm_check": lambda n: has("tests/vm/vm_check.py", f"def {n}(c)"),
+    "pins": lambda n: c_function("tests/vm/pins.c", n),
     "static": lambda n: text(f"tools/{n}.py"),
 }
 
