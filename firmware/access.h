@@ -61,6 +61,14 @@ static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 	mr->last_use_ns = nic->now_ns;
 }
 
+/* An access check of @len bytes that nothing came of. */
+static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len)
+{
+	mr->uses--;
+	if (UNIC_UNLIKELY(__builtin_sub_overflow(mr->bytes, len, &mr->bytes)))
+		mr->bytes_high--;
+}
+
 /* Are the entries of region @mr cached ones? Then nothing may be kept of their
  * translation beyond this poll. */
 static inline bool unic_mr_cached_at(const struct unic_nic *nic, uint16_t mr)

@@ -24,10 +24,9 @@ struct unic_window {
 	struct unic_mr *mr;
 	uint8_t *host_last; /* where the CPU sees the last place for one */
 	uint32_t stag;
-	uint32_t hi;	  /* upper half of the addresses */
-	uint32_t last;	  /* lower half of the last place */
-	uint32_t places;  /* how far the first place is before that */
-	uint32_t counted; /* uses that are in the statistics already */
+	uint32_t hi;	 /* upper half of the addresses */
+	uint32_t last;	 /* lower half of the last place */
+	uint32_t places; /* how far the first place is before that */
 };
 
 /** unic_window_near() - does the region still show the page of the last access,
@@ -53,23 +52,22 @@ static inline struct unic_mr *unic_window_mr(struct unic_nic *nic,
 }
 
 /* The access check, unless the region shows these bytes; it does then, if they
- * lie in one page. As unic_window_open(); *@counted: is it in the statistics? */
+ * lie in one page. As unic_window_open(). Not in the statistics: whoever opens a
+ * window may go another way, which counts. */
 static inline __attribute__((always_inline)) int
-unic_window_turn(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
-		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
-		 uint32_t *counted)
+unic_window_turn(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len)
 {
 	struct unic_piece piece;
 	int r;
 
-	*counted = 0;
 	if (__builtin_expect(unic_window_near(mr, stag, pd, need, iova, len),
 			     1))
 		return 0;
 	r = unic_access(nic, stag, pd, need, iova, len, &piece);
 	if (r)
 		return r;
-	*counted = 1;
+	unic_mr_not_used(mr, len);
 	return piece.len == len ? 0 : -UNIC_EAGAIN;
 }
 
@@ -107,8 +105,7 @@ unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
 		 struct unic_window *w)
 {
-	int r = unic_window_turn(nic, mr, stag, pd, need, iova, len,
-				 &w->counted);
+	int r = unic_window_turn(nic, mr, stag, pd, need, iova, len);
 
 	if (r)
 		return r;
@@ -137,12 +134,11 @@ static inline void unic_window_used(struct unic_nic *nic,
 				    uint32_t len)
 {
 	struct unic_mr *mr = w->mr;
-	uint32_t more = n - w->counted;
 
-	if (UNIC_UNLIKELY(n <= w->counted))
+	if (UNIC_UNLIKELY(!n))
 		return;
-	mr->uses += more - 1;
-	unic_mr_used(nic, mr, more * len);
+	mr->uses += n - 1;
+	unic_mr_used(nic, mr, n * len);
 }
 
 /** unic_window_read() - @len bytes from @host, which the window showed. */

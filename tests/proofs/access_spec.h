@@ -130,6 +130,12 @@ static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
 static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 				uint32_t len);
 
+/*@ requires \valid(mr);
+  assigns mr->uses, mr->bytes, mr->bytes_high;
+  exits \false;
+*/
+static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len);
+
 /*@
 predicate chains_ok(struct unic_tlb *t) =
   (\forall integer i; 0 <= i < UNIC_TLB_BUCKETS ==>

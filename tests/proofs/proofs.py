@@ -33,7 +33,8 @@ WP = ["-wp", "-wp-rte", "-wp-model", "Typed+ref", "-wp-prover", "cvc4,z3",
 STEPS = {"all": "3000000", "quick": "1500000"}
 SECONDS = {"all": "600", "quick": "60"}
 EFFORT = ["all"]
-ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used within "
+ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used "
+          "unic_mr_not_used within "
           "unic_whole unic_count unic_access_refused out_of_bounds no_bytes "
           "unic_tlb_hit page_of spot_of less own found form_page "
           "unic_access unic_mr_check")

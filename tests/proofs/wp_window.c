@@ -59,16 +59,14 @@ static inline uint8_t *unic_window_at(const struct unic_window *w,
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
-  requires \valid(counted) && \separated(counted, nic);
-  assigns *counted, *nic;
+  assigns *nic;
   ensures region: region_ok(nic, stag >> 24);
   ensures grant: \result == 0 ==> granted(mr, stag, pd, need, iova, len);
   ensures sight: \result == 0 ==> in_sight(mr, iova, len);
 */
 static inline __attribute__((always_inline)) int
-unic_window_turn(struct unic_nic *nic, const struct unic_mr *mr, uint32_t stag,
-		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
-		 uint32_t *counted);
+unic_window_turn(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len);
 
 /*@ requires \valid(nic) && \valid(mr) && is_open(mr) && window_ok(mr);
   requires \valid(w) && \separated(w, nic) && \separated(w, mr);

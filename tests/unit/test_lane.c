@@ -477,9 +477,39 @@ static void zeros_are_like_nothing(void **state)
 	}
 }
 
+/* A region counts one use, whichever way a WRITE of one packet goes when its page
+ * is not the one used last: it lies in two pages, there is no room for frames in a
+ * row, the port shows no memory. */
+static void each_use_counts_once(void **state)
+{
+	static const uint32_t from[] = { 0, 4092, 4096, 8188 };
+	const struct unic_mr *sa, *sb;
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		bring_up(false);
+		sa = &ra.nic.mrs.mr[ma.mr];
+		sb = &rb.nic.mrs.mr[mb.mr];
+		ra.port.tx_held = i == 1;
+		ra.port.again_call = rb.port.again_call = i == 2 ? ~0u : 0;
+		for (k = 0; k < 4; k++) {
+			write_at(k, from[k], 8);
+			rig_run2(&ra, &rb, MS);
+			expect(k, 0);
+			assert_int_equal(sa->uses, k + 1);
+			assert_int_equal(sb->uses, k + 1);
+			assert_int_equal(sa->bytes, 8 * (k + 1));
+			assert_int_equal(sb->bytes, 8 * (k + 1));
+		}
+		assert_memory_equal(mb.mem + 4092, ma.mem + 4092, 12);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_use_counts_once),
 		cmocka_unit_test(one_is_lost),
 		cmocka_unit_test(one_is_damaged),
 		cmocka_unit_test(one_is_elsewhere),
