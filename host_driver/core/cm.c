@@ -203,6 +203,8 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	take_peer(c, msg);
 	c->par.max_rd = smaller(c->par.max_rd, msg->max_dest_rd);
 	c->par.max_dest_rd = smaller(c->par.max_dest_rd, msg->max_rd);
+	if (msg->timeout > c->par.timeout)
+		c->par.timeout = msg->timeout;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_conn_step(c->req, c, UNIC_QPS_INIT);
 }

@@ -2,6 +2,8 @@
 /* cm_conn.c - see cm_conn.h. */
 #include "cm_conn.h"
 
+#define ACK_DELAY 5u /* what a NIC takes to acknowledge: 131 us */
+
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		      uint64_t give_up)
 {
@@ -260,6 +262,9 @@ static void qp_established(struct unic_req *req, struct conn *c)
 		c->sent.max_dest_rd = c->par.max_dest_rd;
 		c->sent.max_rd = c->par.max_rd;
 		c->sent.rnr_retry = c->par.rnr_retry;
+		c->sent.timeout = host->config.ack_timeout
+					  ? host->config.ack_timeout
+					  : ACK_DELAY;
 		c->sent.guid = host->host_id;
 		add_private(c, req);
 		c->state = C_REP_SENT;

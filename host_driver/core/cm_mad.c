@@ -125,7 +125,7 @@ static void build_rep(const struct unic_cm_msg *msg, uint8_t *m)
 	put(m + HDR + 20, msg->psn, 3);
 	m[HDR + 24] = msg->max_dest_rd;
 	m[HDR + 25] = msg->max_rd;
-	m[HDR + 26] = 5 << 3; /* target ACK delay: 131 us */
+	m[HDR + 26] = (uint8_t)(msg->timeout << 3); /* target ACK delay */
 	m[HDR + 27] = (uint8_t)(msg->rnr_retry << 5);
 	put(m + HDR + 28, msg->guid, 8);
 	put_private(m + REP_PRIV, msg, true);
@@ -137,6 +137,7 @@ static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
 	msg->psn = (uint32_t)get(m + HDR + 20, 3);
 	msg->max_dest_rd = m[HDR + 24];
 	msg->max_rd = m[HDR + 25];
+	msg->timeout = m[HDR + 26] >> 3;
 	msg->rnr_retry = m[HDR + 27] >> 5;
 	msg->guid = get(m + HDR + 28, 8);
 	get_private(m + REP_PRIV, msg, true);

@@ -47,7 +47,8 @@ struct unic_cm_msg {
 	uint16_t reason;	     /* REJ */
 	uint8_t max_dest_rd;	     /* REQ, REP: responder resources */
 	uint8_t max_rd;		     /* REQ, REP: initiator depth */
-	uint8_t retry_cnt, rnr_retry, timeout;
+	uint8_t retry_cnt, rnr_retry;
+	uint8_t timeout;   /* REQ, REP: the sender's NIC answers within */
 	uint8_t mtu_shift; /* REQ: 8..12 */
 	uint8_t qp_type;   /* REQ: UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t vendor;	   /* REQ, REP: the sender is unic */

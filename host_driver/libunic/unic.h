@@ -629,8 +629,10 @@ struct unic_conn_param {
 	unsigned int private_len;     /* 0..UNIC_PRIVATE_MAX */
 	uint8_t max_rd;		      /* READs outstanding each way, 0: 4 */
 	uint8_t retry_cnt, rnr_retry; /* 0: 7, 7 */
-	uint8_t timeout;	      /* 4.096 us * 2^n; 0: 14 (67 ms) */
-	uint8_t rights;		      /* remote rights the QP grants; 0: all */
+	/* 4.096 us * 2^n, at least as long as the NIC of the peer takes (the peer
+	 * says so); 0: 12 (17 ms), or what the own one needs */
+	uint8_t timeout;
+	uint8_t rights; /* remote rights the QP grants; 0: all */
 	/* UC has no READs, time-outs, repetitions, nor the right to read */
 };
 

@@ -309,7 +309,7 @@ static int run_slow(const char *socket, const char *peer)
 	double out, in;
 
 	open_end(&e, socket, SLOW_BYTES);
-	meet(&e, peer, 18, &t);
+	meet(&e, peer, 0, &t);
 	quiet_stream_ns(&e, &t, UNIC_WR_WRITE, 8, 2);
 	out = quiet_stream_ns(&e, &t, UNIC_WR_WRITE, SLOW_BYTES, SLOW_OPS);
 	in = quiet_stream_ns(&e, &t, UNIC_WR_READ, SLOW_BYTES, SLOW_OPS);

@@ -1529,6 +1529,7 @@ static void cm_messages_survive_the_wire(void **state)
 		assert_int_equal(out.psn, in.psn);
 		assert_int_equal(out.max_dest_rd, 3);
 		assert_int_equal(out.max_rd, 2);
+		assert_int_equal(out.timeout, 12);
 		assert_int_equal(out.rnr_retry, 5);
 		assert_int_equal(out.vendor, 1);
 	}
@@ -2758,6 +2759,41 @@ static void peer_connects(struct fake *f, struct peer *p, uint32_t mr)
 	mad_from(f, p->ipv4, &m);
 }
 
+/* A peer whose NIC is slow says how slow, and so do we: the longer of what the two
+ * need is waited for, at either end. */
+static void slow_nics_say_so(void **state)
+{
+	static const uint8_t said[] = { 5, 17 }, waited[] = { 12, 17 };
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_cmd_qp_modify m;
+	struct peer p = { .ipv4 = PEER, .comm = 0x77 };
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct unic_cm_msg rep;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		rep = mad_sent(f);
+		rep.type = UNIC_CM_REP;
+		rep.remote_comm = rep.local_comm;
+		rep.timeout = said[i];
+		mad_from(f, PEER, &rep);
+		memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+		assert_int_equal(m.state, UNIC_QPS_RTS);
+		assert_int_equal(m.timeout, waited[i]);
+	}
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	f->host->config.ack_timeout = 17;
+	peer_connects(f, &p, mr);
+	rep = mad_sent(f);
+	assert_int_equal(rep.type, UNIC_CM_REP);
+	assert_int_equal(rep.timeout, 17);
+	fake_delete(f);
+}
+
 /* An exporter with one region and two peers. */
 static struct fake *exporter(struct peer *a, struct peer *b, uint32_t *mr)
 {
@@ -3888,6 +3924,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(types_of_queue_pairs, keep,
 						no_keep),
 		cmocka_unit_test(unreliable_connects),
+		cmocka_unit_test(slow_nics_say_so),
 		cmocka_unit_test(unreliable_is_accepted),
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
