@@ -211,33 +211,78 @@ static int put_local(int fd, const char *name, const uint8_t *data,
 	return 0;
 }
 
-/* What was asked for, by the low bits of its seq. */
-struct window {
-	uint64_t offset[UNIC_CTL_KIO_OPEN * 2];
-	uint32_t len[UNIC_CTL_KIO_OPEN * 2];
+/* What was asked for and is not answered. One that is tried again and again may
+ * be overtaken by any number of others. */
+struct part {
+	uint32_t seq; /* 0: none */
+	uint32_t len;
+	uint64_t offset;
 };
 
-#define AT(seq) ((seq) % (UNIC_CTL_KIO_OPEN * 2))
+struct window {
+	struct part part[UNIC_CTL_KIO_OPEN];
+};
+
+static struct part *part_of(struct window *w, uint32_t seq)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_CTL_KIO_OPEN; i++)
+		if (w->part[i].seq == seq)
+			return &w->part[i];
+	return NULL;
+}
+
+/* Ask for one part more; there is room for it. */
+static int ask_part(struct options *o, struct window *w, struct kio_call *call)
+{
+	int64_t seq = kio_send(&o->peer, call);
+
+	if (seq < 0)
+		return -1;
+	*part_of(w, 0) =
+		(struct part){ (uint32_t)seq, call->len, call->offset };
+	call->offset += call->len;
+	return 0;
+}
+
+/* The answer to one of them, which is open no more: *@part. */
+static int take_part(struct options *o, struct window *w, const char *what,
+		     struct unic_ctl_kio_reply *r, const uint8_t **data,
+		     uint32_t *bytes, struct part *part)
+{
+	struct part *found;
+
+	if (kio_recv(&o->peer, r, data, bytes) ||
+	    kio_check(&o->peer, r, what, o->remote))
+		return -1;
+	found = part_of(w, unic_from_le32(r->hdr.seq));
+	if (!found || !found->seq)
+		return complain(o->peer.socket, EPROTO,
+				": an answer to nothing that was asked");
+	*part = *found;
+	found->seq = 0;
+	return 0;
+}
 
 static int get_part(struct options *o, struct window *w, int fd, uint64_t size,
 		    struct progress *p, bool stream)
 {
 	struct unic_ctl_kio_reply r;
 	const uint8_t *data;
-	uint32_t bytes, at;
+	struct part part;
+	uint32_t bytes;
 
-	if (kio_recv(&o->peer, &r, &data, &bytes) ||
-	    kio_check(&o->peer, &r, "get", o->remote))
+	if (take_part(o, w, "get", &r, &data, &bytes, &part))
 		return -1;
-	at = AT(unic_from_le32(r.hdr.seq));
-	if (bytes != w->len[at] || unic_from_le64(r.size) != size) {
+	if (bytes != part.len || unic_from_le64(r.size) != size) {
 		fprintf(stderr,
 			"unic-kio: get %s:%s: it changes while it is read: try "
 			"again\n",
 			o->peer.host, o->remote);
 		return -1;
 	}
-	if (put_local(fd, o->local, data, bytes, w->offset[at], stream))
+	if (put_local(fd, o->local, data, bytes, part.offset, stream))
 		return -1;
 	progress_add(p, bytes);
 	return 0;
@@ -249,8 +294,7 @@ static int get_parts(struct options *o, int fd, uint64_t size,
 {
 	uint32_t most = stream ? 1 : UNIC_CTL_KIO_OPEN;
 	struct kio_call call = { .what = UNIC_CTL_KIO_READ, .name = o->remote };
-	struct window w;
-	int64_t seq;
+	struct window w = { 0 };
 
 	while (call.offset < size || o->peer.open) {
 		if (call.offset == size || o->peer.open == most) {
@@ -261,12 +305,8 @@ static int get_parts(struct options *o, int fd, uint64_t size,
 		call.len = size - call.offset > CHUNK
 				   ? CHUNK
 				   : (uint32_t)(size - call.offset);
-		seq = kio_send(&o->peer, &call);
-		if (seq < 0)
+		if (ask_part(o, &w, &call))
 			return -1;
-		w.offset[AT(seq)] = call.offset;
-		w.len[AT(seq)] = call.len;
-		call.offset += call.len;
 	}
 	return 0;
 }
@@ -331,21 +371,20 @@ static int put_part(struct options *o, struct window *w, struct progress *p)
 {
 	struct unic_ctl_kio_reply r;
 	const uint8_t *data;
-	uint32_t bytes, at;
+	struct part part;
+	uint32_t bytes;
 
-	if (kio_recv(&o->peer, &r, &data, &bytes) ||
-	    kio_check(&o->peer, &r, "put", o->remote))
+	if (take_part(o, w, "put", &r, &data, &bytes, &part))
 		return -1;
-	at = AT(unic_from_le32(r.hdr.seq));
-	if (unic_from_le32(r.bytes) != w->len[at]) {
+	if (unic_from_le32(r.bytes) != part.len) {
 		fprintf(stderr,
 			"unic-kio: put %s:%s: %u of %u bytes were written: is "
 			"there room on its disk?\n",
 			o->peer.host, o->remote, unic_from_le32(r.bytes),
-			w->len[at]);
+			part.len);
 		return -1;
 	}
-	progress_add(p, w->len[at]);
+	progress_add(p, part.len);
 	return 0;
 }
 
@@ -355,9 +394,8 @@ static int put_parts(struct options *o, int fd, uint64_t size,
 	struct kio_call call = { .what = UNIC_CTL_KIO_WRITE,
 				 .name = o->remote };
 	uint8_t buf[CHUNK];
-	struct window w;
+	struct window w = { 0 };
 	ssize_t n;
-	int64_t seq;
 
 	call.data = buf;
 	while (call.offset < size || o->peer.open) {
@@ -375,11 +413,8 @@ static int put_parts(struct options *o, int fd, uint64_t size,
 		call.len = (uint64_t)n > size - call.offset
 				   ? (uint32_t)(size - call.offset)
 				   : (uint32_t)n;
-		seq = kio_send(&o->peer, &call);
-		if (seq < 0)
+		if (ask_part(o, &w, &call))
 			return -1;
-		w.len[AT(seq)] = call.len;
-		call.offset += call.len;
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
 """What should never happen, provoked: interrupts that are lost, frames that are
 lost by the NIC, a firmware that dies, a NIC that should be asleep.
 
-usage: test_faults.py [--board soft|virt]
+usage: test_faults.py [--board soft|virt|mps2-an385]
 """
 import os
 import resource
@@ -24,7 +24,7 @@ class World(hosts.Hosts):
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="unic-faults-")
-        super().__init__(BOARD, "shm", self.folder.name)
+        super().__init__(BOARD, None, self.folder.name)
 
     def __enter__(self):
         try:
