@@ -603,7 +603,10 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/test_debug.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_unicd.py --board mps2-an385" \
-	"tests/qemu/test_faults.py --board virt" --level "whole: two hosts, soft NICs" --timeout 120 \
+	"tests/qemu/test_faults.py --board virt" \
+	"tests/qemu/test_faults.py --board mps2-an385" \
+	"tests/qemu/test_memory.py --board mps2-an385" \
+	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" --level "whole: two hosts, soft NICs" --timeout 120 \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
 	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \

@@ -3,10 +3,11 @@
 #include "kio_node.h"
 #include "kio_link.h"
 
-#define RETRY_NS  100000000ull /* between two attempts to set up */
-#define GROW_NS	  100000000ull /* without a notice: the window grows by one */
-#define SHRINK_NS 10000000ull  /* between two times that it is halved */
-#define SLOT_MEM  (UNIC_SLOT_FRAMES * 4096u) /* pages of a slot that are known */
+#define RETRY_NS      100000000ull /* between two attempts to set up */
+#define GROW_NS	      100000000ull /* without a notice: the window grows by one */
+#define SHRINK_NS     10000000ull /* between two times that it is halved */
+#define BUFFERS_LEAST (UNIC_KIO_USERS + 1u)	 /* one for a peer */
+#define SLOT_MEM      (UNIC_SLOT_FRAMES * 4096u) /* pages of a slot that are known */
 
 void unic_kio_node_init(struct unic_kio_node *n,
 			const struct unic_kio_config *config)
@@ -31,10 +32,21 @@ void unic_kio_node_fini(struct unic_kio_node *n)
 	n->wanted = false;
 }
 
+/* As many as there is room for behind the queues, if those lie in the slot. */
+static uint32_t buffers_of(const struct unic_kio_config *c)
+{
+	uint64_t queues = SLOT_MEM + unic_kio_ring_bytes(0), room;
+
+	if (c->mem || c->slot_bytes < queues)
+		return 0;
+	room = (c->slot_bytes - queues) / UNIC_KIO_MAX;
+	return room < UNIC_KIO_BUFFERS ? (uint32_t)room : UNIC_KIO_BUFFERS;
+}
+
 /* Not here, and not later either. */
 static bool unsupported(struct unic_kio_node *n)
 {
-	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(true);
+	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(BUFFERS_LEAST);
 	struct unic_info info;
 
 	if (!n->config.mem && n->config.slot_bytes < need) {
@@ -130,7 +142,8 @@ static bool ask_pd(struct unic_kio_node *n)
 static bool ask_region(struct unic_kio_node *n)
 {
 	const struct unic_kio_config *c = &n->config;
-	uint64_t bytes = c->mem ? c->bus_bytes : unic_kio_ring_bytes(true);
+	uint64_t bytes = c->mem ? c->bus_bytes
+				: unic_kio_ring_bytes(buffers_of(c));
 	struct unic_ctl_mr_reg r = {
 		.iova = unic_to_le64(c->mem ? c->bus_first : n->ring.bus),
 		.length = unic_to_le64(bytes),
@@ -198,11 +211,12 @@ static void init_ring(struct unic_kio_node *n)
 
 	if (c->mem)
 		unic_kio_ring_init(&n->ring, c->os, pages, slot, c->mem, c->bus,
-				   false);
+				   0);
 	else
 		unic_kio_ring_init(&n->ring, c->os, pages, slot,
 				   pages + SLOT_MEM,
-				   ((uint64_t)slot << 48) + SLOT_MEM, true);
+				   ((uint64_t)slot << 48) + SLOT_MEM,
+				   buffers_of(c));
 }
 
 static void set_up_failed(struct unic_kio_node *n, uint32_t status)

@@ -31,7 +31,7 @@ struct unic_kio_config {
 	struct unic_host *host;
 	void *const *slot_mem; /* as in struct unic_host_config */
 	uint64_t slot_bytes;
-	void *mem; /* unic_kio_ring_bytes(false) for the queues, at bus address
+	void *mem; /* unic_kio_ring_bytes(0) for the queues, at bus address
 		    * `bus`; NULL: they lie in the slot, with buffers */
 	uint64_t bus;
 	uint64_t bus_first,

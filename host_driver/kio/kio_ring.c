@@ -11,7 +11,6 @@
 #define LINKS_OFF   (CQ_OFF + CQ_BYTES)
 #define LINK_BYTES  (2u * (RING_BYTES + MSGS_BYTES))
 #define BUFFERS_OFF (LINKS_OFF + UNIC_KIO_LINKS * LINK_BYTES)
-#define END_OFF	    (BUFFERS_OFF + UNIC_KIO_BUFFERS * UNIC_KIO_MAX)
 
 /* Rows of the doorbell page. */
 #define CQ_ROW	     0u
@@ -28,9 +27,9 @@ static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
 	return tag | at << 8 | link << 16 | (uint64_t)pos << 32;
 }
 
-uint64_t unic_kio_ring_bytes(bool buffers)
+uint64_t unic_kio_ring_bytes(uint32_t buffers)
 {
-	return buffers ? END_OFF : BUFFERS_OFF;
+	return BUFFERS_OFF + (uint64_t)buffers * UNIC_KIO_MAX;
 }
 
 uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p)
@@ -74,7 +73,7 @@ static struct unic_cqe *cqe_at(const struct unic_kio_ring *r, uint32_t n)
 
 void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
 			void *slot_mem, uint32_t slot, void *mem, uint64_t bus,
-			bool buffers)
+			uint32_t buffers)
 {
 	const struct unic_db_page *db = slot_mem;
 	uint32_t fifo = unic_from_le32(UNIC_LOAD(db->fifo_seq));
@@ -86,7 +85,7 @@ void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
 	r->mem = mem;
 	r->bus = bus;
 	r->fifo = fifo;
-	r->free = buffers ? UINT32_MAX : 0;
+	r->free = buffers ? UINT32_MAX >> (UNIC_KIO_BUFFERS - buffers) : 0;
 	memset(r->mem + CQ_OFF, 0, CQ_BYTES);
 }
 

@@ -23,7 +23,7 @@
 #define UNIC_KIO_LINKS	 (UNIC_KIO_OUT + UNIC_KIO_IN)
 #define UNIC_KIO_SLOTS	 64u   /* of a send or receive ring */
 #define UNIC_KIO_CQES	 2048u /* a completion for each slot there is, and more */
-#define UNIC_KIO_BUFFERS 32u   /* of UNIC_KIO_MAX bytes */
+#define UNIC_KIO_BUFFERS 32u   /* of UNIC_KIO_MAX bytes, at most */
 #define UNIC_KIO_GATHER \
 	(UNIC_SQ_SGE_MAX - 1u) /* pieces that data can be sent from */
 
@@ -66,15 +66,15 @@ struct unic_kio_done {
 	uint32_t token, payload; /* RECV of a tagged message */
 };
 
-/** unic_kio_ring_bytes() - of their memory, with buffers or without. */
-uint64_t unic_kio_ring_bytes(bool buffers);
+/** unic_kio_ring_bytes() - of their memory, with so many buffers, or 0. */
+uint64_t unic_kio_ring_bytes(uint32_t buffers);
 
 /** unic_kio_ring_init() - nothing is posted, all buffers are free. @slot_mem: the
  * pages of process slot @slot; @mem: unic_kio_ring_bytes(@buffers) at bus address
  * @bus. */
 void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
 			void *slot_mem, uint32_t slot, void *mem, uint64_t bus,
-			bool buffers);
+			uint32_t buffers);
 
 /** unic_kio_ring_cq() - fill in the addresses of a CQ_CREATE. */
 void unic_kio_ring_cq(const struct unic_kio_ring *r,

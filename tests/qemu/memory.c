@@ -304,23 +304,31 @@ static void pins(void)
 
 static void busy(void)
 {
-	uint8_t *p = unic_alloc(ctx, 2 * BIG, PAGE);
+	uint32_t bytes = BIG;
 	struct unic_mr *a, *b;
+	struct unic_attr at;
 	int flags = fcntl(0, F_GETFL);
-	char c;
+	uint8_t *p;
 	uint32_t i;
+	char c;
 
+	unic_query(ctx, &at);
+	/* half of the slot, and of the TLB, at most */
+	while (4ull * bytes > at.slot_bytes ||
+	       4ull * bytes > (uint64_t)at.tlb_entries * PAGE)
+		bytes /= 2;
+	p = unic_alloc(ctx, 2 * bytes, PAGE);
 	IS(p);
-	a = reg(p, BIG, RW);
-	b = reg(p + BIG, BIG, RW);
+	a = reg(p, bytes, RW);
+	b = reg(p + bytes, bytes, RW);
 	for (i = 0; i < 8; i++)
-		post(p, BIG, a->stag, b->iova, b->stag);
+		post(p, bytes, a->stag, b->iova, b->stag);
 	puts("busy");
 	fflush(stdout);
 	fcntl(0, F_SETFL, flags | O_NONBLOCK);
 	for (;;) {
 		IS(next().status == UNIC_WC_SUCCESS);
-		post(p, BIG, a->stag, b->iova, b->stag);
+		post(p, bytes, a->stag, b->iova, b->stag);
 		if (read(0, &c, 1) == 1)
 			_exit(0); /* with all of that under way */
 	}
