@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * frames_user.c - frames.h where frames are any memory of a process: it is
- * pinned where it is.
+ * pinned where it is (unic_mem.c).
  *
- * One pin is what one registration covers, or one page that was missed. Pins
- * are found by the pages of the process; where several lie over one another its
- * page is counted once, here and in VmPin, which RLIMIT_MEMLOCK bounds.
+ * Secret: which pins a request brought along. What it is about to register was
+ * fetched before the lock was taken, so that nobody waits for it; pages of others
+ * (missed, or granted later) are taken only if they are there at once.
  */
-#include <linux/dma-mapping.h>
-#include <linux/interval_tree.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 
 #include "frames.h"
 #include "unic_dev.h"
+#include "unic_mem.h"
+
+/* Of one pin; more than any NIC has entries or page tables for. */
+#define PAGES_MAX (1ul << 20)
+#define AGAIN_NS  1000000ull /* until unmapped memory is looked at again */
+#define REST_NS	  250000000ull
 
 struct unic_frame_tables {
-	struct unic_frames *f; /* whose `pinned` is kept */
-	struct mm_struct *mm;  /* NULL: nobody's */
-	u64 max;	       /* pages that may be pinned in it */
-	struct rb_root_cached pins;
-};
-
-struct pin {
-	struct interval_tree_node range; /* of page numbers */
-	u32 n;
-	bool write;
-	struct page **page;
-	dma_addr_t bus[];
+	struct unic_frames *f;	 /* whose `pinned` is kept */
+	struct unic_mem *mem;	 /* NULL: nobody's */
+	struct list_head *ready; /* of the request that runs; NULL: none */
+	u64 look_ns, wait_ns; /* when to look at what is stale; how long next */
 };
 
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
@@ -41,7 +35,6 @@ int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 	if (!t)
 		return -ENOMEM;
 	t->f = f;
-	t->pins = RB_ROOT_CACHED;
 	f->os = os;
 	f->t = t;
 	f->frames = (uint32_t)(bytes >> UNIC_FRAME_SHIFT);
@@ -85,212 +78,85 @@ int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
 
 /* ------------------------------------------------------------------ the range */
 
-static bool range_ok(const struct unic_frames *f, uint64_t va, uint64_t length,
+static bool range_ok(const struct unic_mem *mem, uint64_t va, uint64_t length,
 		     unsigned long *first, unsigned long *last)
 {
-	if (!length || va + length - 1 < va || !f->t->mm ||
-	    va + length - 1 >= f->t->mm->task_size)
+	if (!mem || !length || va + length - 1 < va ||
+	    va + length - 1 >= mem->mm->task_size)
 		return false;
 	*first = va >> PAGE_SHIFT;
 	*last = (va + length - 1) >> PAGE_SHIFT;
-	return *last - *first < f->frames;
+	return *last - *first < PAGES_MAX;
 }
 
-static struct pin *pin_of(struct interval_tree_node *node)
+/* What the request brought along of this range; not NULL: it is the caller's. */
+static struct unic_pin *find_ready(const struct unic_frame_tables *t,
+				   unsigned long first, unsigned long last)
 {
-	return node ? container_of(node, struct pin, range) : NULL;
-}
+	struct unic_pin *p;
 
-/* How many pages of the range some pin covers. */
-static u64 covered(struct unic_frame_tables *t, unsigned long first,
-		   unsigned long last)
-{
-	struct interval_tree_node *node;
-	unsigned long at = first;
-	u64 n = 0;
-
-	for (node = interval_tree_iter_first(&t->pins, first, last); node;
-	     node = interval_tree_iter_next(node, first, last)) {
-		unsigned long from = max(node->start, at);
-		unsigned long to = min(node->last, last);
-
-		if (from > to)
-			continue;
-		n += to - from + 1;
-		at = to + 1;
-	}
-	return n;
-}
-
-/* The pin of this very range: who wants it back meant the lesser one. */
-static struct pin *find_exact(struct unic_frame_tables *t, unsigned long first,
-			      unsigned long last)
-{
-	struct interval_tree_node *node;
-	struct pin *found = NULL;
-
-	for (node = interval_tree_iter_first(&t->pins, first, last); node;
-	     node = interval_tree_iter_next(node, first, last)) {
-		struct pin *p = pin_of(node);
-
-		if (node->start == first && node->last == last &&
-		    (!found || !p->write))
-			found = p;
-	}
-	return found;
-}
-
-/* ------------------------------------------------------------------ accounts */
-
-static int charge(struct unic_frame_tables *t, u64 n)
-{
-	if (atomic64_add_return(n, &t->mm->pinned_vm) > t->max) {
-		atomic64_sub(n, &t->mm->pinned_vm);
-		return -ENOMEM;
-	}
-	t->f->pinned += n;
-	return 0;
-}
-
-static void uncharge(struct unic_frame_tables *t, u64 n)
-{
-	atomic64_sub(n, &t->mm->pinned_vm);
-	t->f->pinned -= n;
-}
-
-/* ---------------------------------------------------------------- one pin */
-
-static struct pin *pin_new(unsigned long first, unsigned long last, bool write)
-{
-	u32 n = last - first + 1;
-	struct pin *p = kvzalloc(struct_size(p, bus, n) + n * sizeof(*p->page),
-				 GFP_KERNEL_ACCOUNT);
-
-	if (!p)
+	if (!t->ready)
 		return NULL;
-	p->range.start = first;
-	p->range.last = last;
-	p->write = write;
-	p->page = (struct page **)(void *)(p->bus + n);
-	return p;
+	list_for_each_entry(p, t->ready,
+			    node) if (p->range.start == first &&
+				      p->range.last == last) return p;
+	return NULL;
 }
 
-/* What has been got of it goes back. */
-static void pin_drop(struct unic_frame_tables *t, struct pin *p, u32 mapped)
+/* ---------------------------------------------------------------- translation */
+
+/* Do the pages lie together, in pieces of 2^@shift? */
+static bool lie_together(const struct unic_pin *p, u32 shift)
 {
-	u32 i;
+	unsigned long per = 1ul << (shift - PAGE_SHIFT), i;
 
-	for (i = 0; i < mapped; i++)
-		dma_unmap_page(unic_dev_dma(t->f->os), p->bus[i], PAGE_SIZE,
-			       DMA_BIDIRECTIONAL);
-	unpin_user_pages_dirty_lock(p->page, p->n, p->write);
-	kvfree(p);
-}
+	if ((p->range.start | (p->range.last + 1)) & (per - 1))
+		return false;
+	for (i = 0; i < p->n; i++) {
+		dma_addr_t head = p->bus[i & ~(per - 1)];
 
-static unsigned int gup_flags(const struct vm_area_struct *vma, bool write)
-{
-	if (write)
-		return FOLL_LONGTERM | FOLL_WRITE;
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-	/* A page that is only read must not be exchanged for a copy when its
-	 * owner writes: have the copy made now. */
-	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
-		return FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE;
-#endif
-	return FOLL_LONGTERM;
-}
-
-static long gup(struct mm_struct *mm, unsigned long va, unsigned long n,
-		unsigned int flags, struct page **page)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-	return pin_user_pages_remote(mm, va, n, flags, page, NULL);
-#else
-	return pin_user_pages_remote(mm, va, n, flags, page, NULL, NULL);
-#endif
-}
-
-/* 0, or -ENOENT; p->n is what was pinned. */
-static int pin_pages(struct mm_struct *mm, struct pin *p)
-{
-	unsigned long page = p->range.start;
-	long got = 0;
-
-	mmap_read_lock(mm);
-	while (page <= p->range.last) {
-		unsigned long va = page << PAGE_SHIFT, n;
-		struct vm_area_struct *vma = find_vma(mm, va);
-
-		if (!vma || vma->vm_start > va)
-			break;
-		n = min((vma->vm_end >> PAGE_SHIFT) - page,
-			p->range.last - page + 1);
-		got = gup(mm, va, n, gup_flags(vma, p->write), p->page + p->n);
-		if (got <= 0)
-			break;
-		p->n += got;
-		page += got;
+		if (head & ((1ull << shift) - 1) ||
+		    p->bus[i] != head + ((i & (per - 1)) << PAGE_SHIFT))
+			return false;
 	}
-	mmap_read_unlock(mm);
-	return page > p->range.last ? 0 : -ENOENT;
+	return true;
 }
-
-static int map_pages(struct unic_frame_tables *t, struct pin *p, u32 *mapped)
-{
-	struct device *dev = unic_dev_dma(t->f->os);
-
-	for (*mapped = 0; *mapped < p->n; ++*mapped) {
-		p->bus[*mapped] = dma_map_page(dev, p->page[*mapped], 0,
-					       PAGE_SIZE, DMA_BIDIRECTIONAL);
-		if (dma_mapping_error(dev, p->bus[*mapped]))
-			return -ENOENT;
-	}
-	return 0;
-}
-
-static int fetch(struct unic_frame_tables *t, struct pin *p)
-{
-	u32 mapped = 0;
-	int err;
-
-	if (!mmget_not_zero(t->mm))
-		err = -ENOENT;
-	else {
-		err = pin_pages(t->mm, p);
-		/* its end calls us: not from here */
-		mmput_async(t->mm);
-	}
-	if (!err)
-		err = map_pages(t, p, &mapped);
-	if (err)
-		pin_drop(t, p, mapped);
-	return err;
-}
-
-/* ------------------------------------------------------------- translation */
 
 uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
 			   uint64_t iova, uint64_t length, uint32_t max)
 {
+	static const u32 larger[] = { 21, 16 };
 	unsigned long first, last;
+	struct unic_pin *p;
+	u32 i;
 
-	if (!range_ok(f, va, length, &first, &last) ||
+	if (!range_ok(f->t->mem, va, length, &first, &last) ||
 	    (va ^ iova) & (UNIC_FRAME_BYTES - 1))
 		return 0;
+	p = find_ready(f->t, first, last);
+	if (!p)
+		p = unic_pin_exact(f->t->mem, first, last);
+	if (!p || unic_pin_map(f->t->mem, p))
+		return UNIC_FRAME_SHIFT;
+	for (i = 0; i < ARRAY_SIZE(larger); i++)
+		if (larger[i] <= max &&
+		    !((va ^ iova) & ((1ull << larger[i]) - 1)) &&
+		    lie_together(p, larger[i]))
+			return larger[i];
 	return UNIC_FRAME_SHIFT;
 }
 
 int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 		     uint32_t first, uint32_t count, uint64_t *bus)
 {
-	unsigned long page = (va >> shift) + first;
-	struct pin *p = NULL;
+	unsigned long per = 1ul << (shift - PAGE_SHIFT), page;
+	struct unic_pin *p = NULL;
 	uint32_t i;
 
-	for (i = 0; i < count; i++, page++) {
+	page = ((va >> shift) + first) * per;
+	for (i = 0; i < count; i++, page += per) {
 		if (!p || page > p->range.last)
-			p = pin_of(interval_tree_iter_first(&f->t->pins, page,
-							    page));
+			p = f->t->mem ? unic_pin_at(f->t->mem, page) : NULL;
 		if (!p)
 			return -ENOENT;
 		bus[i] = p->bus[page - p->range.start];
@@ -298,58 +164,70 @@ int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 	return 0;
 }
 
-/* --------------------------------------------------------------------- pins */
+/* ----------------------------------------------------------------------- pins */
+
+static struct unic_pin *take(struct unic_frame_tables *t, unsigned long first,
+			     unsigned long last, bool write)
+{
+	struct unic_pin *p = find_ready(t, first, last);
+
+	if (p && p->write >= write) {
+		list_del_init(&p->node);
+		return p;
+	}
+	p = unic_pin_fetch(t->mem, first, last, write, false);
+	if (PTR_ERR_OR_ZERO(p) == -EAGAIN && first == last)
+		unic_pin_later(t->mem, first, write);
+	return p;
+}
 
 int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 		    bool write)
 {
 	struct unic_frame_tables *t = f->t;
 	unsigned long first, last;
-	struct pin *p;
-	u64 n;
+	struct unic_pin *p;
+	u64 added;
 	int err;
 
-	if (!range_ok(f, va, length, &first, &last))
+	if (!range_ok(t->mem, va, length, &first, &last))
 		return -ENOENT;
-	n = last - first + 1 - covered(t, first, last);
-	if (charge(t, n))
-		return -ENOMEM;
-	p = pin_new(first, last, write);
-	err = p ? fetch(t, p) : -ENOMEM;
+	p = take(t, first, last, write);
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	err = unic_pin_map(t->mem, p);
+	if (!err)
+		err = unic_pin_live(t->mem, p, &added);
 	if (err)
-		uncharge(t, n);
+		unic_pin_drop(t->mem, p);
 	else
-		interval_tree_insert(&p->range, &t->pins);
+		f->pinned += added;
 	return err;
 }
 
-static void unpin(struct unic_frame_tables *t, struct pin *p)
+static void unpin(struct unic_frame_tables *t, struct unic_pin *p)
 {
-	unsigned long first = p->range.start, last = p->range.last;
-
-	interval_tree_remove(&p->range, &t->pins);
-	pin_drop(t, p, p->n);
-	uncharge(t, last - first + 1 - covered(t, first, last));
+	t->f->pinned -= unic_pin_end(t->mem, p);
 }
 
 void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 {
 	unsigned long first, last;
-	struct pin *p;
+	struct unic_pin *p;
 
-	if (!range_ok(f, va, length, &first, &last))
+	if (!range_ok(f->t->mem, va, length, &first, &last))
 		return;
-	p = find_exact(f->t, first, last);
+	p = unic_pin_exact(f->t->mem, first, last);
 	if (p)
 		unpin(f->t, p);
 }
 
 void unic_frames_unpin_all(struct unic_frames *f)
 {
-	struct interval_tree_node *node;
+	struct unic_pin *p;
 
-	while ((node = interval_tree_iter_first(&f->t->pins, 0, ULONG_MAX)))
-		unpin(f->t, pin_of(node));
+	while (f->t->mem && (p = unic_pin_any(f->t->mem)))
+		unpin(f->t, p);
 }
 
 void unic_frames_clear(struct unic_frames *f)
@@ -359,19 +237,51 @@ void unic_frames_clear(struct unic_frames *f)
 
 /* ------------------------------------------------------------------ the owner */
 
-void unic_pins_bind(struct unic_frame_tables *t, struct mm_struct *mm, u64 max)
+void unic_pins_bind(struct unic_frame_tables *t, struct unic_mem *mem)
 {
 	unic_pins_unbind(t);
-	mmgrab(mm);
-	t->mm = mm;
-	t->max = max;
+	unic_mem_get(mem);
+	t->mem = mem;
 }
 
 void unic_pins_unbind(struct unic_frame_tables *t)
 {
-	if (!t->mm)
+	if (!t->mem)
 		return;
 	unic_frames_unpin_all(t->f);
-	mmdrop(t->mm);
-	t->mm = NULL;
+	unic_mem_put(t->mem);
+	t->mem = NULL;
+}
+
+void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
+{
+	struct unic_pin *p;
+
+	if (!pins && t->ready)
+		list_for_each_entry(p, t->ready, node)
+			unic_pin_unmap(t->mem, p);
+	t->ready = pins;
+}
+
+/* The core is told of each stale pin, and again, more and more seldom, while one
+ * is left. */
+u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
+{
+	u64 now = ktime_get_ns();
+	unsigned long first, last;
+
+	if (!t->mem || !READ_ONCE(t->mem->stale)) {
+		t->look_ns = 0;
+		t->wait_ns = AGAIN_NS;
+		return U64_MAX;
+	}
+	if (now < t->look_ns)
+		return t->look_ns;
+	while (unic_pin_stale(t->mem, &first, &last))
+		unic_host_unmapped(t->f->os->host, slot,
+				   (u64)first << PAGE_SHIFT,
+				   (u64)(last - first + 1) << PAGE_SHIFT);
+	t->look_ns = now + t->wait_ns;
+	t->wait_ns = min(t->wait_ns * 2, REST_NS);
+	return t->look_ns;
 }

@@ -11,9 +11,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/idr.h>
-#include <linux/mmu_notifier.h>
 #include <linux/poll.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -21,6 +19,7 @@
 
 #include "unic_dev.h"
 #include "unic_ioctl.h"
+#include "unic_mem.h"
 
 #define MINORS	    64
 #define REPLIES_MAX (2 * UNIC_CTL_OPEN_MAX) /* that nobody fetched */
@@ -35,9 +34,7 @@ struct unic_file {
 	struct unic_client core;
 	struct unic_os *os;
 	struct list_head node; /* of os->files, while it is a client */
-	struct mmu_notifier notifier;
-	struct mm_struct *mm;
-	u64 may_pin;
+	struct unic_mem *mem;
 	bool ended; /* no client any more */
 	u32 slot;   /* that it has or had */
 	wait_queue_head_t wait;
@@ -58,14 +55,9 @@ struct unic_file *unic_file_of(struct unic_client *client)
 	return container_of(client, struct unic_file, core);
 }
 
-struct mm_struct *unic_file_mm(struct unic_file *f)
+struct unic_mem *unic_file_mem(struct unic_file *f)
 {
-	return f->mm;
-}
-
-u64 unic_file_may_pin(struct unic_file *f)
-{
-	return f->may_pin;
+	return f->mem;
 }
 
 void unic_file_upcall(struct unic_file *f)
@@ -119,18 +111,16 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 
 /* --------------------------------------------------------------- open, release */
 
-static void mm_release(struct mmu_notifier *n, struct mm_struct *mm)
+/* The process has no memory any more. */
+static void mem_ended(struct unic_mem *mem)
 {
-	struct unic_file *f = container_of(n, struct unic_file, notifier);
+	struct unic_file *f = mem->owner;
+	unsigned int noio;
 
-	mutex_lock(&f->os->lock);
+	noio = unic_lock(f->os);
 	end(f);
-	mutex_unlock(&f->os->lock);
+	unic_unlock(f->os, noio);
 }
-
-static const struct mmu_notifier_ops notifier_ops = {
-	.release = mm_release,
-};
 
 static struct unic_file *file_new(struct unic_os *os)
 {
@@ -139,16 +129,11 @@ static struct unic_file *file_new(struct unic_os *os)
 	if (!f)
 		return NULL;
 	f->os = os;
-	f->mm = current->mm;
 	f->slot = UNIC_OS_NO_SLOT;
 	f->core.slot = UNIC_OS_NO_SLOT;
 	f->core.pid = task_tgid_nr(current);
 	f->core.uid = from_kuid_munged(&init_user_ns, current_euid());
 	f->core.privileged = capable(CAP_NET_ADMIN);
-	f->may_pin = capable(CAP_IPC_LOCK)
-			     ? S64_MAX
-			     : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	f->notifier.ops = &notifier_ops;
 	init_waitqueue_head(&f->wait);
 	INIT_LIST_HEAD(&f->replies);
 	return f;
@@ -158,21 +143,23 @@ static int unic_open(struct inode *inode, struct file *file)
 {
 	struct unic_os *os = container_of(inode->i_cdev, struct unic_os, cdev);
 	struct unic_file *f = file_new(os);
-	int err;
+	unsigned int noio;
 
 	if (!f)
 		return -ENOMEM;
-	err = mmu_notifier_register(&f->notifier, f->mm);
-	if (err) {
+	f->mem = unic_mem_new(os, f, mem_ended);
+	if (IS_ERR(f->mem)) {
+		int err = PTR_ERR(f->mem);
+
 		kfree(f);
 		return err;
 	}
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	if (os->host)
 		list_add(&f->node, &os->files);
 	else
 		f->ended = true;
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	get_device(&os->dev);
 	file->private_data = f;
 	return stream_open(inode, file);
@@ -183,13 +170,14 @@ static int unic_release(struct inode *inode, struct file *file)
 	struct unic_file *f = file->private_data;
 	struct unic_os *os = f->os;
 	struct unic_reply *r, *next;
+	unsigned int noio;
 
-	mmu_notifier_unregister(&f->notifier, f->mm);
-	mutex_lock(&os->lock);
+	unic_mem_leave(f->mem);
+	noio = unic_lock(os);
 	end(f);
 	if (f->slot != UNIC_OS_NO_SLOT)
 		unic_slot_leave(os, f->slot);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	list_for_each_entry_safe(r, next, &f->replies, node) kfree(r);
 	kfree(f);
 	put_device(&os->dev);
@@ -198,26 +186,51 @@ static int unic_release(struct inode *inode, struct file *file)
 
 /* -------------------------------------------------------------------- a call */
 
+/* @pins: what was fetched for it; what is left of them stays there. */
+static int submit(struct unic_file *f, const void *msg, u32 bytes,
+		  struct list_head *pins)
+{
+	struct unic_os *os = f->os;
+	struct unic_frame_tables *t = NULL;
+	int err = 0;
+	unsigned int noio;
+
+	noio = unic_lock(os);
+	if (f->ended) {
+		err = -ENODEV;
+	} else if (f->unread >= REPLIES_MAX) {
+		err = -EAGAIN;
+	} else {
+		if (f->core.slot != UNIC_OS_NO_SLOT)
+			t = os->slot[f->core.slot].frames;
+		if (t)
+			unic_pins_ready(t, pins);
+		if (!unic_host_request(os->host, &f->core, msg, bytes))
+			err = -EINVAL;
+		if (t)
+			unic_pins_ready(t, NULL);
+	}
+	unic_unlock(os, noio);
+	return err;
+}
+
 static int send(struct unic_file *f, const struct unic_ioc_call *call)
 {
 	u32 bytes = unic_from_le32(call->bytes);
-	struct unic_os *os = f->os;
-	int err = 0;
+	LIST_HEAD(pins);
 	void *msg;
+	int err;
 
 	if (bytes > UNIC_CTL_MSG_MAX)
 		return -EMSGSIZE;
 	msg = memdup_user(u64_to_user_ptr(unic_from_le64(call->msg)), bytes);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	mutex_lock(&os->lock);
-	if (f->ended)
-		err = -ENODEV;
-	else if (f->unread >= REPLIES_MAX)
-		err = -EAGAIN;
-	else if (!unic_host_request(os->host, &f->core, msg, bytes))
-		err = -EINVAL;
-	mutex_unlock(&os->lock);
+	unic_mem_limit(f->mem);
+	err = unic_ahead(f->mem, msg, bytes, &pins);
+	if (!err)
+		err = submit(f, msg, bytes, &pins);
+	unic_ahead_drop(f->mem, &pins);
 	kfree(msg);
 	return err;
 }
@@ -225,8 +238,9 @@ static int send(struct unic_file *f, const struct unic_ioc_call *call)
 static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
 {
 	struct unic_reply *r, *found = NULL;
+	unsigned int noio;
 
-	mutex_lock(&f->os->lock);
+	noio = unic_lock(f->os);
 	list_for_each_entry(r, &f->replies, node)
 	{
 		if (r->seq != seq)
@@ -237,7 +251,7 @@ static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
 		break;
 	}
 	*ended = f->ended;
-	mutex_unlock(&f->os->lock);
+	unic_unlock(f->os, noio);
 	return found;
 }
 
@@ -413,7 +427,7 @@ static int cq_fd(struct file *file)
 /* It is for the process that opened it. */
 static bool is_ours(const struct unic_file *f)
 {
-	return current->mm == f->mm;
+	return current->mm == f->mem->mm;
 }
 
 static long unic_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -508,11 +522,12 @@ int unic_cdev_add(struct unic_os *os)
 void unic_cdev_del(struct unic_os *os)
 {
 	struct unic_file *f, *next;
+	unsigned int noio;
 
 	cdev_device_del(&os->cdev, &os->dev);
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	list_for_each_entry_safe(f, next, &os->files, node) end(f);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 }
 
 struct unic_os *unic_dev_get(unsigned int number)

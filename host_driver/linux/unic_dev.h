@@ -7,7 +7,9 @@
  *   unic_os.c      what the core asks of a kernel
  *   unic_slot.c    the control pages of processes, and who has them
  *   unic_cdev.c    /dev/unicN
- *   frames_user.c  the memory of processes: pins
+ *   unic_mem.c     the memory of a process: pins, and what becomes of it
+ *   frames_user.c  ... as the core sees it
+ *   unic_ahead.c   what a request is about to register, before the lock
  */
 #ifndef UNIC_DEV_H
 #define UNIC_DEV_H
@@ -19,6 +21,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
@@ -28,6 +31,7 @@
 
 struct unic_file;
 struct unic_frame_tables;
+struct unic_mem;
 
 /* One process slot. */
 struct unic_kslot {
@@ -79,6 +83,26 @@ struct unic_os {
 	void *slot_mem[UNIC_HOST_SLOTS_MAX];
 };
 
+/*
+ * unic_lock() - what holds off the core. Who holds it may be what a page waits for
+ * that the system writes out to get memory (a disk may be behind the NIC), so
+ * memory that is allocated meanwhile must not wait for I/O.
+ */
+static inline unsigned int unic_lock(struct unic_os *os)
+{
+	unsigned int flags = memalloc_noio_save();
+
+	mutex_lock(&os->lock);
+	return flags;
+}
+
+/** unic_unlock() - @flags: of unic_lock(). */
+static inline void unic_unlock(struct unic_os *os, unsigned int flags)
+{
+	mutex_unlock(&os->lock);
+	memalloc_noio_restore(flags);
+}
+
 /* --- unic_pci.c */
 
 /** unic_pci_ring() - vector @vector of the NIC; none there: nothing. Any
@@ -113,8 +137,9 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file);
 /** unic_slot_leave() - the last reference to its file went. */
 void unic_slot_leave(struct unic_os *os, u32 slot);
 
-/** unic_slots_poll() - tell the core which slots may be given away. */
-void unic_slots_poll(struct unic_os *os);
+/** unic_slots_poll() - tell the core which slots may be given away, and what
+ * memory is not there any more. Returns when to call again. */
+u64 unic_slots_poll(struct unic_os *os);
 
 /** unic_slot_wake() - completions are there for the process. Any context. */
 void unic_slot_wake(struct unic_os *os, u32 slot);
@@ -152,20 +177,35 @@ void unic_file_cq(struct unic_file *f);
 /** unic_file_of() - the file of a client that is a process. */
 struct unic_file *unic_file_of(struct unic_client *client);
 
-/** unic_file_mm() - whose memory it is about; NULL: of nobody any more. */
-struct mm_struct *unic_file_mm(struct unic_file *f);
-
-/** unic_file_may_pin() - pages that its process may have pinned. */
-u64 unic_file_may_pin(struct unic_file *f);
+/** unic_file_mem() - the memory of its process. */
+struct unic_mem *unic_file_mem(struct unic_file *f);
 
 /* --- frames_user.c */
 
-/** unic_pins_bind() - @t is about the memory of @mm from now on; at most @max
- * pages of it are pinned. */
-void unic_pins_bind(struct unic_frame_tables *t, struct mm_struct *mm, u64 max);
+/** unic_pins_bind() - @t is about the memory @mem from now on. */
+void unic_pins_bind(struct unic_frame_tables *t, struct unic_mem *mem);
+
+/** unic_pins_ready() - the request that comes brought these; NULL: it is over.
+ * What is left of them is the caller's. */
+void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins);
+
+/** unic_pins_poll() - tell the core what the process of @slot unmapped. Returns
+ * when to call again. */
+u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot);
 
 /** unic_pins_unbind() - nothing is pinned, and nobody's memory is meant. */
 void unic_pins_unbind(struct unic_frame_tables *t);
+
+/* --- unic_ahead.c */
+
+/** unic_ahead() - fetch what a request, not vetted yet, would register, for
+ * unic_pins_ready(). May take as long as a disk does. 0, or -ERESTARTSYS before
+ * anything was fetched. */
+int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
+	       struct list_head *pins);
+
+/** unic_ahead_drop() - what is left of them. */
+void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins);
 
 /* --- unic_os.c */
 

@@ -31,19 +31,21 @@ static void look_for_nic(struct unic_os *os)
 /* Returns when to run again; now: there is work. */
 static u64 turn(struct unic_os *os)
 {
-	u64 next, kernel;
+	u64 next, other;
+	unsigned int noio;
 
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	look_for_nic(os);
 	next = unic_host_poll(os->host);
 	if (os->kclient) {
-		kernel = os->kclient->poll(os->kclient);
-		next = min(next, kernel);
+		other = os->kclient->poll(os->kclient);
+		next = min(next, other);
 	}
-	unic_slots_poll(os);
+	other = unic_slots_poll(os);
+	next = min(next, other);
 	if (next > ktime_get_ns() && !unic_host_rest(os->host))
 		next = 0;
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	return next;
 }
 

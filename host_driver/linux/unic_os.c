@@ -4,6 +4,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "kio_ring.h"
 #include "unic_dev.h"
 
 static bool audit;
@@ -53,7 +54,6 @@ void unic_os_ring_nic(struct unic_os *os)
 	unic_pci_ring(os, 0);
 }
 
-void unic_os_ring_slot(struct unic_os *os, uint32_t slot);
 void unic_os_ring_slot(struct unic_os *os, uint32_t slot)
 {
 	unic_pci_ring(os, 1 + slot);

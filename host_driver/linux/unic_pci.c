@@ -225,10 +225,11 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 static bool all_quiet(struct unic_os *os)
 {
 	bool quiet;
+	unsigned int noio;
 
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	quiet = unic_host_quiet(os->host);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	return quiet;
 }
 
@@ -237,6 +238,7 @@ static bool all_quiet(struct unic_os *os)
 static void leave(struct unic_os *os)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(LEAVE_MS);
+	unsigned int noio;
 
 	while (!all_quiet(os) && time_before(jiffies, until))
 		msleep(2);
@@ -245,21 +247,22 @@ static void leave(struct unic_os *os)
 	unic_engine_stop(os);
 	free_irqs(os, os->vectors);
 	pci_clear_master(os->pdev);
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	if (os->kclient)
 		os->kclient->gone(os->kclient);
 	os->kclient = NULL;
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 }
 
 static void tear_down(struct unic_os *os)
 {
 	struct unic_host *host = os->host;
+	unsigned int noio;
 
 	set_regs(os, NULL);
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	os->host = NULL;
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	if (host)
 		unic_host_delete(host);
 	unic_slots_unmap(os);

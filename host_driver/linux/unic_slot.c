@@ -81,7 +81,7 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
 	s->quiet = false;
 	if (s->file == file)
 		return; /* HELLO again */
-	unic_pins_bind(s->frames, unic_file_mm(file), unic_file_may_pin(file));
+	unic_pins_bind(s->frames, unic_file_mem(file));
 	set_file(s, file);
 }
 
@@ -91,19 +91,22 @@ void unic_slot_leave(struct unic_os *os, u32 slot)
 	unic_dev_kick(os);
 }
 
-void unic_slots_poll(struct unic_os *os)
+u64 unic_slots_poll(struct unic_os *os)
 {
+	u64 next = U64_MAX;
 	u32 i;
 
 	for (i = 0; i < os->slots; i++) {
 		struct unic_kslot *s = &os->slot[i];
 
+		next = min(next, unic_pins_poll(s->frames, i));
 		if (!s->quiet || s->file)
 			continue;
 		s->quiet = false;
 		s->kernel = false;
 		unic_host_slot_free(os->host, i);
 	}
+	return next;
 }
 
 void unic_slot_wake(struct unic_os *os, u32 slot)

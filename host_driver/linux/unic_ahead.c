@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_ahead.c - what a request is about to register is fetched before the lock
+ * is taken, in the process's own time.
+ *
+ * Nothing is checked here but what fetching needs: what the request means is for
+ * the core, which finds the pages it asks for ready, or not.
+ */
+#include "unic_dev.h"
+#include "unic_mem.h"
+
+/* Of one request; the core sees the rest missing. */
+#define BATCH_MAX (UNIC_LIST_BYTES / UNIC_CTL_BYTES)
+
+static bool writes(u8 rights)
+{
+	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
+}
+
+static int fetch(struct unic_mem *mem, u64 va, u64 length, bool write,
+		 struct list_head *pins)
+{
+	unsigned long first = va >> PAGE_SHIFT;
+	unsigned long last = (va + length - 1) >> PAGE_SHIFT;
+	struct unic_pin *p;
+	int err;
+
+	if (!length || va + length - 1 < va ||
+	    va + length - 1 >= mem->mm->task_size ||
+	    last - first >= totalram_pages())
+		return 0;
+	err = unic_mem_settle(mem, first, last);
+	if (err)
+		return err;
+	p = unic_pin_fetch(mem, first, last, write, true);
+	if (!IS_ERR(p))
+		list_add_tail(&p->node, pins);
+	return 0;
+}
+
+static int ahead_reg(struct unic_mem *mem, const void *msg,
+		     struct list_head *pins)
+{
+	struct unic_ctl_mr_reg r;
+
+	memcpy(&r, msg, sizeof(r));
+	if (r.residency == UNIC_DEMAND)
+		return 0; /* page by page, when they are missed */
+	return fetch(mem, unic_from_le64(r.va), unic_from_le64(r.length),
+		     writes(r.rights) || r.mr_class == UNIC_CLASS_CONTROL,
+		     pins);
+}
+
+static int ahead_rereg(struct unic_mem *mem, const void *msg,
+		       struct list_head *pins)
+{
+	struct unic_ctl_mr_rereg r;
+
+	memcpy(&r, msg, sizeof(r));
+	if (!(r.what & UNIC_REREG_RANGE))
+		return 0;
+	return fetch(mem, unic_from_le64(r.va), unic_from_le64(r.length),
+		     !(r.what & UNIC_REREG_RIGHTS) || writes(r.rights), pins);
+}
+
+static int ahead_one(struct unic_mem *mem, const void *msg,
+		     struct list_head *pins)
+{
+	struct unic_ctl_hdr hdr;
+
+	memcpy(&hdr, msg, sizeof(hdr));
+	switch (unic_from_le16(hdr.op)) {
+	case UNIC_CTL_MR_REG:
+		return ahead_reg(mem, msg, pins);
+	case UNIC_CTL_MR_REREG:
+		return ahead_rereg(mem, msg, pins);
+	default:
+		return 0;
+	}
+}
+
+int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
+	       struct list_head *pins)
+{
+	struct unic_ctl_hdr hdr;
+	u32 at, n = 0;
+	int err;
+
+	if (bytes < UNIC_CTL_BYTES)
+		return 0;
+	memcpy(&hdr, msg, sizeof(hdr));
+	if (unic_from_le16(hdr.op) != UNIC_CTL_BATCH)
+		return ahead_one(mem, msg, pins);
+	for (at = UNIC_CTL_BYTES; at + UNIC_CTL_BYTES <= bytes && n < BATCH_MAX;
+	     at += UNIC_CTL_BYTES, n++) {
+		err = ahead_one(mem, msg + at, pins);
+		if (err && list_empty(pins))
+			return err;
+		if (err)
+			break;
+	}
+	return 0;
+}
+
+void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins)
+{
+	struct unic_pin *p, *next;
+
+	list_for_each_entry_safe(p, next, pins, node) unic_pin_drop(mem, p);
+}

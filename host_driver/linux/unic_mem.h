@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_mem.h - the memory of one process, as far as it is pinned.
+ *
+ * A pin is fetched (its pages are got, which may take as long as a disk or a
+ * malicious process likes, so never under unic_os.lock), then mapped for the
+ * device and live. When its owner unmaps some of it, it is stale from that
+ * instant on: still live, because the NIC may use it, but nothing new is pinned
+ * there before it is dropped.
+ */
+#ifndef UNIC_MEM_H
+#define UNIC_MEM_H
+
+#include <linux/interval_tree.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mmu_notifier.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "unic_os.h"
+
+#define UNIC_FETCHES 16 /* of one process at a time, for missed pages */
+
+struct unic_mem;
+
+struct unic_pin {
+	struct interval_tree_node range; /* of page numbers */
+	struct list_head node; /* of who fetched it, until it is live */
+	u32 n;		       /* pages got */
+	u32 mapped;	       /* of them with a bus address */
+	bool write, stale;
+	bool told; /* the core was, in this turn */
+	unsigned long gone_first,
+		gone_last; /* stale: what was unmapped of it */
+	struct page **page;
+	dma_addr_t bus[];
+};
+
+/* A missed page that takes time. */
+struct unic_fetch {
+	struct work_struct work;
+	struct unic_mem *mem; /* NULL: free */
+	unsigned long page;
+	bool write;
+};
+
+struct unic_mem {
+	struct kref ref;
+	struct unic_os *os;
+	struct mm_struct *mm;
+	u64 max; /* pages that may be pinned */
+	void *owner;
+	void (*ended)(
+		struct unic_mem *mem); /* its process has no memory more */
+	struct mmu_notifier notifier;
+	spinlock_t lock; /* of all below, against the notifier */
+	struct rb_root_cached live, coming;
+	wait_queue_head_t fresh; /* some stale pin was dropped */
+	u32 stale;		 /* live pins that are */
+	struct unic_fetch fetch[UNIC_FETCHES];
+};
+
+/** unic_mem_new() - the memory of who calls, to be given to a device; @ended is
+ * called once, perhaps at once, in a context that may sleep. Or ERR_PTR. */
+struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
+			      void (*ended)(struct unic_mem *mem));
+
+/** unic_mem_leave() - @ended is not called any more; drops the reference of
+ * unic_mem_new(). */
+void unic_mem_leave(struct unic_mem *mem);
+
+/** unic_mem_limit() - the limit of who calls is that of @mem from now on. */
+void unic_mem_limit(struct unic_mem *mem);
+
+void unic_mem_get(struct unic_mem *mem);
+void unic_mem_put(struct unic_mem *mem);
+
+/**
+ * unic_pin_fetch() - get pages [@first, @last].
+ * @wait: as long as it takes, else -EAGAIN if it takes any time.
+ * ERR_PTR: -ENOENT (not mapped so), -EDQUOT, -ENOMEM, -EAGAIN (stale pins are
+ * there; or see @wait).
+ */
+struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write, bool wait);
+
+/** unic_pin_later() - have pages that took time fetched, and the core run then. */
+void unic_pin_later(struct unic_mem *mem, unsigned long first, bool write);
+
+/** unic_pin_map() - bus addresses for all of it; 0 or -EIO. */
+int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin);
+
+/** unic_pin_unmap() - none any more. */
+void unic_pin_unmap(struct unic_mem *mem, struct unic_pin *pin);
+
+/** unic_pin_drop() - of one that is not live. */
+void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin);
+
+/**
+ * unic_pin_live() - the device may use it from now on.
+ * @added: pages that no other pin covers.
+ * -ENOENT: unmapped meanwhile; -EDQUOT. Then it is the caller's still.
+ */
+int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added);
+
+/** unic_pin_end() - the device does not use it any more: drop it. Returns pages
+ * that no pin covers now. */
+u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin);
+
+/** unic_pin_exact() - a live pin of this very range, or NULL; the stale one, if
+ * there is one, else the one that is only read. */
+struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
+				unsigned long last);
+
+/** unic_pin_at() - a live pin of a page, or NULL. */
+struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page);
+
+/** unic_pin_any() - some live pin, or NULL. */
+struct unic_pin *unic_pin_any(struct unic_mem *mem);
+
+/**
+ * unic_pin_stale() - what of a stale pin was unmapped; each once, then false, and
+ * the next turn begins.
+ */
+bool unic_pin_stale(struct unic_mem *mem, unsigned long *first,
+		    unsigned long *last);
+
+/** unic_mem_settle() - wait, a second at most, until nothing in [@first, @last] is
+ * stale. 0 or -ERESTARTSYS. */
+int unic_mem_settle(struct unic_mem *mem, unsigned long first,
+		    unsigned long last);
+
+#endif /* UNIC_MEM_H */
