@@ -573,6 +573,7 @@ int unic_cdev_init(void)
 		return PTR_ERR(unic_class);
 	}
 	unic_class->devnode = devnode;
+	unic_class->dev_groups = unic_sysfs_groups;
 	return 0;
 }
 

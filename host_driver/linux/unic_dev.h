@@ -10,6 +10,8 @@
  *   unic_mem.c     the memory of a process: pins, and what becomes of it
  *   frames_user.c  ... as the core sees it
  *   unic_ahead.c   what a request is about to register, before the lock
+ *   unic_ask.c     the driver as a client of its own core
+ *   unic_sysfs.c   what is seen of a NIC in sysfs
  */
 #ifndef UNIC_DEV_H
 #define UNIC_DEV_H
@@ -26,6 +28,7 @@
 #include <linux/wait.h>
 
 #include "host.h"
+#include "unic_ask.h"
 
 #define UNIC_SLOT_PAGES 3u /* UNIC_SLOT_FRAMES: doorbell, NIC, upcalls */
 
@@ -64,6 +67,7 @@ struct unic_os {
 	struct mutex lock;	/* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
 	struct unic_kclient *kclient;
+	struct unic_ask ask;
 	struct list_head files;
 
 	spinlock_t ring_lock;
@@ -206,6 +210,11 @@ int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
 
 /** unic_ahead_drop() - what is left of them. */
 void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins);
+
+/* --- unic_sysfs.c */
+
+/** unic_sysfs_groups - attributes of unic_os.dev. */
+extern const struct attribute_group *unic_sysfs_groups[];
 
 /* --- unic_os.c */
 

@@ -75,6 +75,10 @@ void unic_os_upcall(struct unic_os *os, uint32_t slot)
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		   const void *msg, uint32_t bytes, uint32_t hello_slot)
 {
+	if (client == &os->ask.client) {
+		unic_ask_reply(&os->ask, msg, bytes);
+		return;
+	}
 	if (client->kernel) {
 		if (hello_slot != UNIC_OS_NO_SLOT)
 			os->slot[hello_slot].kernel = true;

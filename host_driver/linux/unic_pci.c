@@ -210,6 +210,7 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 		return ERR_PTR(-ENOMEM);
 	os->pdev = pdev;
 	mutex_init(&os->lock);
+	unic_ask_init(&os->ask);
 	spin_lock_init(&os->ring_lock);
 	init_waitqueue_head(&os->wake);
 	INIT_LIST_HEAD(&os->files);

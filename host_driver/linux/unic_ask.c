@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "unic_ask.h"
+
+#include <linux/jiffies.h>
+
+#include "unic_dev.h"
+
+#define WAIT_MS 5000 /* more than the core gives a NIC to answer */
+
+void unic_ask_init(struct unic_ask *ask)
+{
+	mutex_init(&ask->turn);
+	init_completion(&ask->answered);
+	ask->client.privileged = true;
+	ask->client.slot = UNIC_OS_NO_SLOT;
+}
+
+void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes)
+{
+	if (!ask->reply)
+		return;
+	ask->got = min(bytes, ask->room);
+	memcpy(ask->reply, msg, ask->got);
+	ask->reply = NULL;
+	complete(&ask->answered);
+}
+
+static int begin(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
+{
+	struct unic_ask *ask = &os->ask;
+	struct unic_ctl_hdr hdr = {
+		.op = unic_to_le16(op),
+		.seq = unic_to_le32(++ask->seq),
+	};
+	int err = 0;
+
+	memcpy(rec, &hdr, sizeof(hdr));
+	reinit_completion(&ask->answered);
+	mutex_lock(&os->lock);
+	if (os->host) {
+		ask->reply = reply;
+		ask->room = room;
+		unic_host_request(os->host, &ask->client, rec, UNIC_CTL_BYTES);
+	} else {
+		err = -ENODEV;
+	}
+	mutex_unlock(&os->lock);
+	return err;
+}
+
+/* Whatever comes from now on is no answer. */
+static void give_up(struct unic_os *os)
+{
+	mutex_lock(&os->lock);
+	os->ask.reply = NULL;
+	if (os->host)
+		unic_host_client_gone(os->host, &os->ask.client);
+	mutex_unlock(&os->lock);
+}
+
+static int status_of(const void *reply, u32 got)
+{
+	struct unic_ctl_hdr hdr;
+
+	memcpy(&hdr, reply, sizeof(hdr));
+	switch (unic_from_le16(hdr.status)) {
+	case UNIC_ST_OK:
+		return got;
+	case UNIC_CTL_ST_NO_NIC:
+		return -ENODEV;
+	default:
+		return -EIO;
+	}
+}
+
+int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
+{
+	struct unic_ask *ask = &os->ask;
+	long left;
+	int err;
+
+	if (mutex_lock_interruptible(&ask->turn))
+		return -EINTR;
+	err = begin(os, op, rec, reply, room);
+	if (err)
+		goto out;
+	unic_dev_kick(os);
+	left = wait_for_completion_interruptible_timeout(
+		&ask->answered, msecs_to_jiffies(WAIT_MS));
+	if (left <= 0) {
+		give_up(os);
+		err = left ? -EINTR : -ETIMEDOUT;
+	} else {
+		err = status_of(reply, ask->got);
+	}
+out:
+	mutex_unlock(&ask->turn);
+	return err;
+}

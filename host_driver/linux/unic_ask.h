@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_ask.h - the driver as a client of its own core: what is shown in sysfs and
+ * debugfs is what anybody may ask through /dev/unicN.
+ *
+ * Secret: that answers come later, from the engine's thread.
+ */
+#ifndef UNIC_ASK_H
+#define UNIC_ASK_H
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+
+#include "host.h"
+
+struct unic_os;
+
+struct unic_ask {
+	struct mutex turn; /* one question at a time */
+	struct unic_client client;
+	/* under unic_os.lock */
+	u32 seq;
+	void *reply; /* NULL: nobody waits */
+	u32 room, got;
+	struct completion answered;
+};
+
+/** unic_ask_init() - before the first question; @ask is zero. */
+void unic_ask_init(struct unic_ask *ask);
+
+/**
+ * unic_ask() - put request @op to the core of @os and wait for the reply, a few
+ * seconds at most; with the rights of root. unic_os.lock is not held.
+ * @rec: a record of UNIC_CTL_BYTES; its header is filled in. @reply: gets the
+ * reply and what fits of its tail.
+ * Returns the bytes of @reply that are valid, or: -ENODEV, no NIC; -EIO, refused;
+ * -EINTR, a signal; -ETIMEDOUT.
+ */
+int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room);
+
+/** unic_ask_reply() - @msg is an answer to it; unic_os.lock is held. */
+void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes);
+
+#endif /* UNIC_ASK_H */
