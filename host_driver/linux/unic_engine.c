@@ -4,6 +4,7 @@
  * somebody asked for it, and at the time the core named.
  */
 #include <linux/kthread.h>
+#include <linux/sched/mm.h>
 
 #include "unic_dev.h"
 
@@ -68,9 +69,11 @@ static void rest_until(struct unic_os *os, u64 next)
 static int engine(void *data)
 {
 	struct unic_os *os = data;
+	unsigned int noio = memalloc_noio_save(); /* see unic_os_alloc() */
 
 	while (!kthread_should_stop())
 		rest_until(os, turn(os));
+	memalloc_noio_restore(noio);
 	return 0;
 }
 

@@ -18,7 +18,8 @@ uint64_t unic_os_now_ns(struct unic_os *os)
 
 void *unic_os_alloc(struct unic_os *os, size_t bytes)
 {
-	return kvzalloc(bytes, GFP_KERNEL);
+	/* not by way of a disk that hangs on this NIC */
+	return kvzalloc(bytes, GFP_NOIO);
 }
 
 void unic_os_free(struct unic_os *os, void *p)

@@ -56,7 +56,7 @@ static void resident_gone(struct unic_kclient *kc)
 
 	r->gone = true;
 	unic_kio_node_gone(r->node);
-	dma_free_coherent(r->dma, unic_kio_ring_bytes(false), r->mem, r->bus);
+	dma_free_coherent(r->dma, unic_kio_ring_bytes(0), r->mem, r->bus);
 	r->mem = NULL;
 }
 
@@ -89,7 +89,7 @@ static void begin(struct unic_resident *r)
 static void discard(struct unic_resident *r)
 {
 	if (r->mem)
-		dma_free_coherent(r->dma, unic_kio_ring_bytes(false), r->mem,
+		dma_free_coherent(r->dma, unic_kio_ring_bytes(0), r->mem,
 				  r->bus);
 	put_device(r->dma);
 	kvfree(r->node);
@@ -110,7 +110,7 @@ static struct unic_resident *make(struct unic_os *os)
 	mutex_lock(&os->lock);
 	if (os->host) {
 		r->dma = get_device(unic_dev_dma(os));
-		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(false),
+		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(0),
 					    &r->bus, GFP_KERNEL);
 		err = r->mem && r->node ? 0 : -ENOMEM;
 	}
@@ -179,7 +179,7 @@ static void end(struct unic_resident *r)
 	mutex_unlock(&os->lock);
 	if (!quiet) {
 		dev_err(r->dma, "the NIC keeps %llu KiB of the page service\n",
-			unic_kio_ring_bytes(false) >> 10);
+			unic_kio_ring_bytes(0) >> 10);
 		r->mem = NULL;
 	}
 	discard(r);

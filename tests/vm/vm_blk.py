@@ -150,6 +150,29 @@ def test_reaper_pressure(c):
     c.remove()
 
 
+def test_swap(c):
+    """Pages of the guest go there when its memory is short, and come back: who
+    frees memory waits for the disk, and the disk for nobody who does."""
+    c.add(size=96 * MIB)
+    c.guest.run(f"mkswap {NODE} && swapon {NODE}", 20)
+    free = int(c.guest.run("awk '/MemAvailable/ {print $2}' /proc/meminfo"))
+    c.guest.run(f"echo {(free >> 11) - 32} >/proc/sys/vm/nr_hugepages; "
+                "mount -t tmpfs -o size=300m tmpfs /mnt && "
+                f"head -c {16 * MIB} /dev/urandom >/mnt/0", 20)
+    files = 6  # 112 MiB, where 64 are left
+    c.guest.run(f"for i in $(seq {files}); do cp /mnt/0 /mnt/$i || exit 1; done",
+                120)
+    out = int(c.guest.run("awk '/pswpout/ {print $2}' /proc/vmstat"))
+    c.guest.run(f"for i in $(seq {files}); do cmp /mnt/0 /mnt/$i || exit 1; "
+                "done", 120)
+    must(out > 1000, f"{out} pages went out")
+    must(not c.count("failed"), "an I/O failed")
+    c.guest.run(f"umount /mnt && swapoff {NODE} && "
+                "echo 0 >/proc/sys/vm/nr_hugepages", 60)
+    c.remove()
+    os.unlink(os.path.join(c.export, FILE))
+
+
 def test_nic_reset(c):
     """The NIC is reset while I/Os are open: they are begun again."""
     c.add()
