@@ -585,8 +585,8 @@ L_crowd := --level "the page service beside 15 hoarders" --timeout 30 \
 	$(B)/bin/kio-crowd
 L_eval := --level "evaluation, a small one" --timeout 300 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
-L_insn := --level "instruction counts" --timeout 60 \
-	"tests/bench/insn.py --no-budget"
+L_insn := --level "instruction counts, sizes" --timeout 60 \
+	"tests/bench/insn.py --no-budget" tests/bench/sizes.py
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
@@ -688,7 +688,8 @@ soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))
 bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## [PART=whole|serial|miss|reg|evict] [OPS=1000000] figures and a table
 	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
-		$(if $(OPS),--ops $(OPS)) && echo "$@: ok"
+		$(if $(OPS),--ops $(OPS))
+	@$(if $(PART),,tests/bench/sizes.py &&) echo "$@: ok"
 bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
 models: ## Spin: the models of docs/MODELS.md in full, and all their mutants
