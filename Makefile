@@ -354,7 +354,7 @@ TTY ?= /dev/ttyUSB0
 console: ## [TTY=] what the board says on its second UART
 	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)
 $(B)/bin/board-model: $(call objects,host,$(JTAG))
-flash-test: $(B)/bin/board-model ## make flash without a board: OpenOCD over a model, power cuts, QEMU
+flash-test: programs build-soft $(B)/bin/board-model ## make flash without a board: OpenOCD over a model, power cuts, QEMU
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
 
@@ -619,6 +619,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	"tests/qemu/demo.py --board lm3s6965evb" \
 	"tests/qemu/demo.py --board mps2-an385" \
 	"tests/qemu/demo.py --board mps2-an385 --peer soft" \
+	--level "flash, by OpenOCD over a model" --timeout 600 tests/flash/test_flash.py \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
 check: ## everything below but bench; ends in "N passed, N failed"
@@ -628,7 +629,7 @@ check: ## everything below but bench; ends in "N passed, N failed"
 		$(L_faults)
 check-build: eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
-	$(addprefix $(B)/,bin/unic-sim bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(B)/bench/insn.elf
