@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """gdb on a NIC, with what it holds in words (tools/gdb/unic.py).
 
-    debug.py --board BOARD [--at HOST:PORT | --probe] [--image FILE] [-- GDB ARGUMENTS]
+    debug.py --board BOARD [--at HOST:PORT | --probe [--search DIR]] [--image FILE]
+             [-- GDB ARGUMENTS]
 
 Without --at or --probe a NIC is started in QEMU, with a bus of its own, and waits
 at its reset. --at: a QEMU that runs already, started with `-- -gdb tcp::1234` at the
 end of qemu/run_nic.py. --probe: the board itself, by OpenOCD and
-boards/BOARD/openocd.cfg.
+boards/BOARD/openocd.cfg, which looks for its scripts in DIR first.
 """
 import argparse
 import os
@@ -75,6 +76,7 @@ def main(argv):
     p.add_argument("--board", required=True)
     p.add_argument("--at", metavar="HOST:PORT")
     p.add_argument("--probe", action="store_true")
+    p.add_argument("--search", metavar="DIR")
     p.add_argument("--image", metavar="FILE")
     o = p.parse_args(argv)
     image = o.image or os.path.join(ROOT, f"build/{o.board}/unic.elf")
@@ -88,8 +90,9 @@ def main(argv):
             return subprocess.call(gdb(f"remote {o.at}", image, more))
         if o.probe:
             config = os.path.join(ROOT, "boards", o.board, "openocd.cfg")
+            search = f"-s {o.search} " if o.search else ""
             return subprocess.call(gdb(
-                f'extended-remote | openocd -f {config} -c "gdb_port pipe; '
+                f'extended-remote | openocd {search}-f {config} -c "gdb_port pipe; '
                 'log_output /dev/null; init; halt"', image, more))
         if o.board not in run_nic.BOARDS or o.board == "soft":
             sys.exit(f"debug.py: QEMU has no {o.board}: --probe or --at")

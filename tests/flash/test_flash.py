@@ -56,6 +56,32 @@ class Bench:
         self.said = run.stdout
         return run.returncode, int(words[1])
 
+    def debugged(self):
+        """gdb on it (make debug PROBE=1): the first words of its flash."""
+        socket = os.path.join(self.tmp, "jtag")
+        words = os.path.join(self.tmp, "words")
+        model = subprocess.Popen([os.path.join(BIN, "board-model"), socket,
+                                  self.file], stderr=subprocess.DEVNULL)
+        while not os.path.exists(socket):
+            time.sleep(0.01)
+        try:
+            run = subprocess.run(
+                [os.path.join(ROOT, "tools", "debug.py"), "--board",
+                 "lm3s6965evb", "--probe", "--search",
+                 os.path.join(ROOT, "tests/flash/openocd"), "--", "-batch",
+                 "-ex", f"dump binary memory {words} 0 64"],
+                env=os.environ | {"BOARD_MODEL": socket}, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                check=False)
+        finally:
+            model.terminate()
+            model.wait()
+        self.said = run.stdout
+        if not os.path.exists(words):
+            return False
+        with open(words, "rb") as got, open(self.file, "rb") as flash:
+            return got.read() == flash.read(64)
+
     def boots(self):
         flash = flash_image.Flash(b"")
         with open(self.file, "rb") as f:
@@ -80,6 +106,8 @@ def main():
         code, steps = b.flash()
         b.check("an empty board is flashed", code == 0, b.said if code else "")
         b.check("and boots slot A", b.boots() == "a")
+        good = b.debugged()
+        b.check("gdb reads it", good, "" if good else b.said)
         code, steps = b.flash()
         b.check("an update goes through", code == 0, b.said if code else "")
         b.check("and boots slot B", b.boots() == "b", f"{steps} steps")

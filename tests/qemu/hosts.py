@@ -47,10 +47,10 @@ def plain(text):
 class Process:
     """A child whose lines go to the timeline (unless quiet)."""
 
-    def __init__(self, line, who, args, show=True):
+    def __init__(self, line, who, args, show=True, stdin=subprocess.DEVNULL):
         self.who, self.show, self.timeline = who, show, line
         self.lines, self.new = [], queue.Queue()
-        self.child = subprocess.Popen(args, stdin=subprocess.DEVNULL,
+        self.child = subprocess.Popen(args, stdin=stdin,
                                       stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, text=True,
                                       errors="replace")

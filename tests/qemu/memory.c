@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|batch|use - a process and its memory, through libunic, a
+ * memory SOCKET pins|busy|batch|use|hold - a process and its memory, through libunic, a
  * driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
@@ -8,6 +8,7 @@
  *	busy   says "busy" and lets the NIC move bytes until it is killed, or told
  *	       by a line to exit in the middle of it
  *	batch  regions and tokens, many in one request
+ *	hold   says "held" with two queue pairs that are connected and two tokens
  *	use    what regions are used for; says "ready", waits for lines
  */
 #include <errno.h>
@@ -450,6 +451,20 @@ static void use(void)
 	OK(unic_dereg_mr(mr));
 }
 
+/* -------------------------------------------------------------------- hold */
+
+static void hold(void)
+{
+	struct unic_pay_attr a[2] = {
+		{ .mr = src_mr, .addr = src, .length = 64 },
+		{ .mr = src_mr, .addr = src + PAGE, .length = 128 }
+	};
+	struct unic_pay_token t[2];
+
+	OK(unic_alloc_tokens(pd, a, 2, t));
+	say("held");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -461,6 +476,8 @@ int main(int argc, char **argv)
 		busy();
 	else if (!strcmp(argv[2], "use"))
 		use();
+	else if (!strcmp(argv[2], "hold"))
+		hold();
 	if (!strcmp(argv[2], "batch")) {
 		regions_in_one();
 		tokens_in_one();

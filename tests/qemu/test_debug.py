@@ -47,8 +47,8 @@ class Rig:
             time.sleep(0.05)
         return run_nic.driver_options(self.board, self.tmp)
 
-    def start(self, who, *args):
-        p = Process(Timeline(), who, list(args), False)
+    def start(self, who, *args, **how):
+        p = Process(Timeline(), who, list(args), False, **how)
         self.running.append(p)
         return p
 
@@ -67,6 +67,16 @@ class Rig:
             args + ["-ex", "detach",
                     os.path.join(ROOT, run_nic.IMAGES[self.board])],
             capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        return done.stdout + done.stderr
+
+    def debug(self, *commands):
+        """... as `make debug AT=` begins it."""
+        args = [os.path.join(ROOT, "tools", "debug.py"), "--board", self.board,
+                "--at", self.stub, "--", "-batch"]
+        for c in (*commands, "detach"):
+            args += ["-ex", c]
+        done = subprocess.run(args, capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
         return done.stdout + done.stderr
 
     def end(self):
@@ -103,6 +113,25 @@ def check(rig):
     # a function that calls something else `nic`
     text = rig.gdb("tbreak unic_nic_poll", "continue", "unic")
     need(r"^nic READY epoch \d+", text)
+    if rig.board != "virt":  # without a wire it has no link, and no path MTU
+        queues(rig)
+
+
+def queues(rig):
+    """Queue pairs that are connected with each other, and tokens."""
+    rig.start("holder", os.path.join(BIN, "memory"),
+              os.path.join(rig.tmp, "unicd.sock"), "hold",
+              stdin=subprocess.PIPE).expect("held", PATIENCE_S)
+    text = rig.debug("unic qps", "unic tokens")
+    need(r"^qps: 2 in use", text)
+    rows = re.findall(r"^ *\d+ qp (0x\w+) RTS process \d+ pd \d+ to "
+                      r"[\d.]+/(0x\w+) cq \d+/\d+ dmas 0 cqes 0", text, re.M)
+    if len(rows) != 2 or rows[0] != rows[1][::-1]:
+        raise Failure(f"two queue pairs, of each other, were wanted:\n{text}")
+    need(r"^tokens: 2 in use", text)
+    for length in ("0x40", "0x80"):
+        need(r"^ *\d+ token LIVE process \d+ region \d+ pd \d+ iova 0x\w+\+" +
+             length + r" placed 0 ", text)
 
 
 def main():
