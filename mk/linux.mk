@@ -16,7 +16,7 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 # Compiled by Kbuild alone.
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c \
 	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
-KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c)
+KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c)
 
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))

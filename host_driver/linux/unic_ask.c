@@ -68,6 +68,8 @@ static int status_of(const void *reply, u32 got)
 		return got;
 	case UNIC_CTL_ST_NO_NIC:
 		return -ENODEV;
+	case UNIC_CTL_ST_NONE:
+		return -ENODATA;
 	default:
 		return -EIO;
 	}

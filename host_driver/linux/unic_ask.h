@@ -33,8 +33,8 @@ void unic_ask_init(struct unic_ask *ask);
  * seconds at most; with the rights of root. unic_os.lock is not held.
  * @rec: a record of UNIC_CTL_BYTES; its header is filled in. @reply: gets the
  * reply and what fits of its tail.
- * Returns the bytes of @reply that are valid, or: -ENODEV, no NIC; -EIO, refused;
- * -EINTR, a signal; -ETIMEDOUT.
+ * Returns the bytes of @reply that are valid, or: -ENODEV, no NIC; -ENODATA,
+ * nothing to tell; -EIO, refused; -EINTR, a signal; -ETIMEDOUT.
  */
 int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room);
 

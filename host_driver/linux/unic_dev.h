@@ -12,6 +12,7 @@
  *   unic_ahead.c   what a request is about to register, before the lock
  *   unic_ask.c     the driver as a client of its own core
  *   unic_sysfs.c   what is seen of a NIC in sysfs
+ *   unic_debugfs.c ... and in debugfs
  */
 #ifndef UNIC_DEV_H
 #define UNIC_DEV_H
@@ -68,6 +69,7 @@ struct unic_os {
 	struct unic_host *host; /* NULL: gone */
 	struct unic_kclient *kclient;
 	struct unic_ask ask;
+	struct dentry *debugfs;
 	struct list_head files;
 
 	spinlock_t ring_lock;
@@ -215,6 +217,19 @@ void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins);
 
 /** unic_sysfs_groups - attributes of unic_os.dev. */
 extern const struct attribute_group *unic_sysfs_groups[];
+
+/* --- unic_debugfs.c */
+
+/** unic_debugfs_init(), unic_debugfs_exit() - the folder of all NICs. */
+void unic_debugfs_init(void);
+void unic_debugfs_exit(void);
+
+/** unic_debugfs_add() - the tables of @os can be read. */
+void unic_debugfs_add(struct unic_os *os);
+
+/** unic_debugfs_del() - nobody reads them any more. Waits for who does, for as
+ * long as unic_ask() may take. */
+void unic_debugfs_del(struct unic_os *os);
 
 /* --- unic_os.c */
 

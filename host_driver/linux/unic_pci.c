@@ -198,6 +198,8 @@ static int set_up(struct unic_os *os)
 	err = unic_engine_start(os);
 	if (!err)
 		err = unic_cdev_add(os);
+	if (!err)
+		unic_debugfs_add(os);
 	return err;
 }
 
@@ -300,6 +302,7 @@ static void unic_remove(struct pci_dev *pdev)
 {
 	struct unic_os *os = pci_get_drvdata(pdev);
 
+	unic_debugfs_del(os);
 	unic_cdev_del(os);
 	leave(os);
 	tear_down(os);
@@ -326,9 +329,12 @@ static int __init unic_init(void)
 
 	if (err)
 		return err;
+	unic_debugfs_init();
 	err = pci_register_driver(&driver);
-	if (err)
+	if (err) {
+		unic_debugfs_exit();
 		unic_cdev_exit();
+	}
 	return err;
 }
 module_init(unic_init);
@@ -336,6 +342,7 @@ module_init(unic_init);
 static void __exit unic_exit(void)
 {
 	pci_unregister_driver(&driver);
+	unic_debugfs_exit();
 	unic_cdev_exit();
 }
 module_exit(unic_exit);
