@@ -144,6 +144,15 @@ static long gup(struct mm_struct *mm, unsigned long va, unsigned long n,
 #endif
 }
 
+static long gup_look(struct mm_struct *mm, unsigned long va, struct page **page)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return get_user_pages_remote(mm, va, 1, 0, page, NULL);
+#else
+	return get_user_pages_remote(mm, va, 1, 0, page, NULL, NULL);
+#endif
+}
+
 /* 0 or -errno; p->n is what was got. The address space is locked. */
 static int get_pages(struct mm_struct *mm, struct unic_pin *p, bool wait)
 {
@@ -391,8 +400,91 @@ static void mark_stale(struct unic_mem *mem, struct rb_root_cached *pins,
 	}
 }
 
-/* Memory is unmapped, or moved. Whatever else happens to a page (a copy is to be
- * made, it is to be written to disk) does not happen to one that is pinned. */
+/* Is the page that is pinned at @page still the one that is mapped there? One that
+ * is not mapped just now is faulted in: it may be that of a file, or on its way
+ * back from where it could not be moved to. */
+static bool still_there(struct unic_mem *mem, unsigned long page,
+			const struct page *want)
+{
+	struct page *got;
+	long n = 0;
+
+	if (!mmget_not_zero(mem->mm))
+		return true; /* its end is told otherwise */
+	mmap_read_lock(mem->mm);
+	n = gup_look(mem->mm, page << PAGE_SHIFT, &got);
+	mmap_read_unlock(mem->mm);
+	mmput_async(mem->mm);
+	if (n == 1)
+		put_page(got);
+	return n == 1 && got == want;
+}
+
+/* The first page from *@page to @last that is live, NULL: none. */
+static struct page *next_live(struct unic_mem *mem, unsigned long *page,
+			      unsigned long last)
+{
+	struct page *want = NULL;
+	struct unic_pin *p;
+
+	if (*page > last)
+		return NULL;
+	spin_lock(&mem->lock);
+	p = pin_of(interval_tree_iter_first(&mem->live, *page, last));
+	if (p) {
+		*page = max(*page, p->range.start);
+		want = p->page[*page - p->range.start];
+	}
+	spin_unlock(&mem->lock);
+	return want;
+}
+
+/* Unless it was unpinned, or pinned anew, meanwhile. */
+static void exchanged(struct unic_mem *mem, unsigned long page,
+		      const struct page *was)
+{
+	struct unic_pin *p;
+
+	spin_lock(&mem->lock);
+	p = pin_of(interval_tree_iter_first(&mem->live, page, page));
+	if (p && p->page[page - p->range.start] == was)
+		mark_stale(mem, &mem->live, page, page, true);
+	spin_unlock(&mem->lock);
+	unic_dev_kick(mem->os);
+}
+
+static void look_work(struct work_struct *work)
+{
+	struct unic_mem *mem = container_of(work, struct unic_mem, look);
+	unsigned long page, last;
+	struct page *was;
+
+	spin_lock(&mem->lock);
+	page = mem->doubt_first;
+	last = mem->doubt_last;
+	mem->doubt = false;
+	spin_unlock(&mem->lock);
+	for (; (was = next_live(mem, &page, last)); page++)
+		if (!still_there(mem, page, was))
+			exchanged(mem, page, was);
+	unic_mem_put(mem);
+}
+
+/* What lies behind addresses changes, or seems to. */
+static void begin_doubt(struct unic_mem *mem, unsigned long first,
+			unsigned long last)
+{
+	if (!interval_tree_iter_first(&mem->live, first, last))
+		return;
+	mem->doubt_first = mem->doubt ? min(mem->doubt_first, first) : first;
+	mem->doubt_last = mem->doubt ? max(mem->doubt_last, last) : last;
+	mem->doubt = true;
+	/* its file has a reference, or there would be no notifier */
+	if (queue_work(system_unbound_wq, &mem->look))
+		unic_mem_get(mem);
+}
+
+/* Unmapped or moved: stale at once. */
 static int on_invalidate(struct mmu_notifier *n,
 			 const struct mmu_notifier_range *range)
 {
@@ -400,7 +492,6 @@ static int on_invalidate(struct mmu_notifier *n,
 	unsigned long first = range->start >> PAGE_SHIFT;
 	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
 	u32 before;
-	bool more;
 
 	if (range->event != MMU_NOTIFY_UNMAP)
 		return 0;
@@ -408,11 +499,29 @@ static int on_invalidate(struct mmu_notifier *n,
 	before = mem->stale;
 	mark_stale(mem, &mem->live, first, last, true);
 	mark_stale(mem, &mem->coming, first, last, false);
-	more = mem->stale != before;
-	spin_unlock(&mem->lock);
-	if (more)
+	if (mem->stale != before)
 		unic_dev_kick(mem->os);
+	spin_unlock(&mem->lock);
 	return 0;
+}
+
+/*
+ * Cleared: its contents were given up (MADV_DONTNEED, a file was cut), or the
+ * kernel tried to move the page, which it cannot as long as it is pinned: a look,
+ * now that it is done, will tell. Whatever else happens to a page does not happen
+ * to one that is pinned.
+ */
+static void on_invalidated(struct mmu_notifier *n,
+			   const struct mmu_notifier_range *range)
+{
+	struct unic_mem *mem = container_of(n, struct unic_mem, notifier);
+
+	if (range->event != MMU_NOTIFY_CLEAR)
+		return;
+	spin_lock(&mem->lock);
+	begin_doubt(mem, range->start >> PAGE_SHIFT,
+		    (range->end - 1) >> PAGE_SHIFT);
+	spin_unlock(&mem->lock);
 }
 
 static void on_release(struct mmu_notifier *n, struct mm_struct *mm)
@@ -424,6 +533,7 @@ static void on_release(struct mmu_notifier *n, struct mm_struct *mm)
 
 static const struct mmu_notifier_ops notifier_ops = {
 	.invalidate_range_start = on_invalidate,
+	.invalidate_range_end = on_invalidated,
 	.release = on_release,
 };
 
@@ -473,6 +583,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 	mem->coming = RB_ROOT_CACHED;
 	spin_lock_init(&mem->lock);
 	init_waitqueue_head(&mem->fresh);
+	INIT_WORK(&mem->look, look_work);
 	for (i = 0; i < UNIC_FETCHES; i++)
 		INIT_WORK(&mem->fetch[i].work, fetch_work);
 	err = mmu_notifier_register(&mem->notifier, mem->mm);

@@ -57,8 +57,11 @@ struct unic_mem {
 	struct mmu_notifier notifier;
 	spinlock_t lock; /* of all below, against the notifier */
 	struct rb_root_cached live, coming;
-	wait_queue_head_t fresh; /* some stale pin was dropped */
-	u32 stale;		 /* live pins that are */
+	wait_queue_head_t fresh;	       /* some stale pin was dropped */
+	u32 stale;			       /* live pins that are */
+	unsigned long doubt_first, doubt_last; /* pages to be looked at again */
+	bool doubt;
+	struct work_struct look;
 	struct unic_fetch fetch[UNIC_FETCHES];
 };
 

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins NODE [limit] - memory of any kind, registered where it is, with the Linux
+ * pins NODE [limit|stuck] - memory of any kind, registered where it is, with the Linux
  * module and a NIC that talks to itself: what is counted in VmPin at every step, and
  * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
  * moves what it registered. Run by vm_check.py.
  *
  *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
+ *	stuck	memory that nobody provides (userfaultfd) holds up nobody else
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unic.h"
@@ -403,6 +411,194 @@ static void moved(void)
 	OK(munmap(to, 4 * PAGE));
 }
 
+/* ------------------------------------------- what the module does by itself */
+
+/* The owner is told that @mr is gone, and nothing is pinned any more. */
+static void told(struct unic_mr *mr, int at)
+{
+	struct pollfd pfd = { .fd = unic_event_fd(ctx), .events = POLLIN };
+	struct unic_event ev = { .type = 0 };
+
+	while (unic_get_event(ctx, &ev)) {
+		line = at;
+		fail_if(poll(&pfd, 1, 2000) != 1, "nothing is told");
+	}
+	IS(ev.type == UNIC_EV_EVICTED && ev.mr == mr);
+	IS(ev.reason == UNIC_WHY_UNMAPPED);
+	unic_ack_event(&ev);
+	pinned(0, at);
+	OK(unic_dereg_mr(mr));
+}
+
+#define TOLD(mr) told(mr, __LINE__)
+
+/* Nobody deregisters: it is noticed. */
+static void noticed(void)
+{
+	int fd = memfd_create("pins", MFD_CLOEXEC);
+	uint8_t *p = pages_of(4, 1);
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW);
+
+	OK(munmap(p + PAGE, PAGE));
+	TOLD(mr);
+	OK(munmap(p, PAGE));
+	OK(munmap(p + 2 * PAGE, 2 * PAGE));
+	p = pages_of(4, 2);
+	mr = reg(p, 4 * PAGE, RW);
+	OK(madvise(p + 3 * PAGE, PAGE, MADV_DONTNEED));
+	TOLD(mr);
+	OK(munmap(p, 4 * PAGE));
+	OK(ftruncate(fd, 4 * PAGE));
+	p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	IS(p != MAP_FAILED);
+	mr = reg(p, 4 * PAGE, RW);
+	OK(ftruncate(fd, PAGE));
+	TOLD(mr);
+	OK(munmap(p, 4 * PAGE));
+	close(fd);
+}
+
+/* Memory that was never touched, and a file that is not in memory: pages are had
+ * when the NIC wants them, and go when they are unmapped. */
+static void demand(void)
+{
+	uint8_t *p = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unic_mr_attr a = { .addr = p,
+				  .length = 64 * PAGE,
+				  .rights = RW,
+				  .residency = UNIC_DEMAND };
+	struct unic_mr *mr;
+	long has;
+	int i;
+
+	IS(p != MAP_FAILED);
+	OK(unic_reg_mr(pd, &a, &mr));
+	PINNED(0);
+	IS(nic_writes(mr, 0, 4) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 4 * PAGE));
+	has = vm_pin() - base;
+	IS(has >= 4 && has < 64);
+	IS(transfer(UNIC_WR_WRITE, src, src_mr, mr->iova + 40 * PAGE, mr->stag,
+		    4 * PAGE) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p + 40 * PAGE, src, 4 * PAGE));
+	OK(munmap(p, 64 * PAGE));
+	for (i = 0; i < 200 && vm_pin() != base; i++)
+		usleep(10000);
+	PINNED(0);
+	IS(nic_writes(mr, 0, 1) != UNIC_WC_SUCCESS); /* cannot be had */
+	new_pair();
+	OK(unic_dereg_mr(mr));
+}
+
+/* Pages that lie together are one entry. */
+static void huge(void)
+{
+	uint8_t *p = unic_alloc(ctx, 2u << 20, 2u << 20);
+	struct unic_mr *mr;
+	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+	char text[64] = "";
+
+	IS(p);
+	memset(p, 1, 2u << 20);
+	mr = reg(p, 2u << 20, RW);
+	PINNED(512);
+	if (f && fgets(text, sizeof(text), f) && !strstr(text, "[never]"))
+		IS(mr->entries == 1);
+	if (f)
+		fclose(f);
+	IS(nic_writes(mr, 0, 8) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 8 * PAGE));
+	IS(unic_free(ctx, p) == -EBUSY);
+	OK(unic_dereg_mr(mr));
+	PINNED(0);
+	OK(unic_free(ctx, p));
+}
+
+static uint8_t *nobodys(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_register r = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	uint8_t *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	IS(fd >= 0 && p != MAP_FAILED);
+	OK(ioctl(fd, UFFDIO_API, &api));
+	r.range.start = (uintptr_t)p;
+	r.range.len = 4 * PAGE;
+	OK(ioctl(fd, UFFDIO_REGISTER, &r));
+	return p;
+}
+
+static void *waits_for_ever(void *p)
+{
+	struct unic_mr *mr;
+
+	try_reg(p, 4 * PAGE, RW, &mr);
+	return NULL;
+}
+
+/* A child that waits for its pages in a registration and in a miss; says when. */
+static void victim(const char *node, int ready)
+{
+	struct unic_mr_attr a = { .length = 4 * PAGE,
+				  .rights = RW,
+				  .residency = UNIC_DEMAND };
+	struct unic_sg sg;
+	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+				   .num_sge = 1,
+				   .sg = &sg };
+	struct unic_mr *mr;
+	pthread_t thread;
+
+	set_up(node);
+	a.addr = nobodys();
+	OK(unic_reg_mr(pd, &a, &mr));
+	sg = (struct unic_sg){ src, PAGE, src_mr->stag };
+	wr.remote = mr->iova;
+	wr.rkey = mr->stag;
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	OK(pthread_create(&thread, NULL, waits_for_ever, nobodys()));
+	usleep(100000);
+	IS(write(ready, "", 1) == 1);
+	pause();
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void stuck(const char *node)
+{
+	int ready[2];
+	double start;
+	pid_t child;
+	uint8_t *p;
+	char c;
+
+	OK(pipe(ready));
+	child = fork();
+	IS(child >= 0);
+	if (!child)
+		victim(node, ready[1]);
+	close(ready[1]);
+	IS(read(ready[0], &c, 1) == 1);
+	start = now_s();
+	set_up(node);
+	p = pages_of(4, 1);
+	OK(unic_dereg_mr(reg(p, 4 * PAGE, RW)));
+	IS(now_s() - start < 1);
+	start = now_s();
+	OK(kill(child, SIGKILL));
+	IS(waitpid(child, NULL, 0) == child);
+	IS(now_s() - start < 1);
+}
+
 /* All or nothing, up to the limit. */
 static void limit(void)
 {
@@ -423,12 +619,14 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return 2;
-	if (argc > 2)
+	if (argc > 2 && !strcmp(argv[2], "stuck")) {
+		stuck(argv[1]);
+	} else if (argc > 2) {
 		OK(setgid(1000) || setuid(1000));
-	set_up(argv[1]);
-	if (argc > 2) {
+		set_up(argv[1]);
 		limit();
 	} else {
+		set_up(argv[1]);
 		overlaps();
 		anywhere();
 		read_only();
@@ -441,6 +639,9 @@ int main(int argc, char **argv)
 		unmapped(1);
 		dropped();
 		moved();
+		noticed();
+		demand();
+		huge();
 	}
 	unic_close(ctx);
 	puts("pins: ok");

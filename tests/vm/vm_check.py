@@ -125,6 +125,11 @@ def test_memlock(c):
     must(c.guest.run(f"pins {pair.NODE} limit", 60) == "pins: ok\n", "not ok")
 
 
+def test_stuck(c):
+    """A process whose pages never come holds up nobody, and can be killed."""
+    must(c.guest.run(f"pins {pair.NODE} stuck", 60) == "pins: ok\n", "not ok")
+
+
 test_exits = memory(test_memory.test_exits)
 test_batch = memory(test_memory.test_batch)
 
