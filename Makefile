@@ -70,7 +70,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_b
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
-	test_receives test_revoke test_roce test_same test_share test_strays test_tlb test_token \
+	test_receives test_revoke test_roce test_same test_set test_share test_strays test_tlb test_token \
 	test_turns test_unrel test_use
 UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
@@ -533,14 +533,15 @@ coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERA
 # One core for each size of the experiment on scale: entries, processes, places
 # in the region table.
 SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
-	4096 16384 65536,$e-8-4096) $(foreach p,2 4 16 32,1024-$p-4096) \
+	4096 16384 65536,$e-8-4096) $(foreach p,2 4 16 32 64 128 256 512 1024,1024-$p-4096) \
 	64-8-64 256-8-256 2048-8-2048)
 # Two at a time, unless whoever called make said how many.
 EVAL_JOBS = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j2)
 SCALE_AS    := UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=
 $(B)/scale/%/built: FORCE
 	@$(MAKE) -s $(EVAL_JOBS) --no-print-directory B=$(@D) $(@D)/bin/unic-scale \
-		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)))"
+		VARIANT="$(addprefix -D,$(join $(SCALE_AS),$(subst -, ,$*)) \
+			FAKE_WINDOWS=18u)"
 # Smaller TLBs: for working sets of ten times their size, and for contention.
 EVAL_SMALL  := $(addprefix $(B)/tlb-,$(if $(QUICK),256,64 256))
 $(B)/tlb-%/built: FORCE

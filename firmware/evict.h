@@ -21,6 +21,9 @@
 
 #define UNIC_WAIT_NIL 0xffffu
 
+/* Others whose last recall from or for it a process remembers, see reap.c. */
+#define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
+
 /*
  * One REGISTER_WAIT. Queued it holds no entry: granted whole or not at all.
  * Ended (granted, timed out) it is kept until its event is on the ring.
@@ -87,9 +90,8 @@ struct unic_evict {
 	struct unic_policy_table table; /* regions, as policies see them */
 	struct unic_chooser chooser[UNIC_PROCS];
 	struct unic_item item[UNIC_MRS];
-	struct unic_ghost ghost[UNIC_GHOSTS]; /* of all processes */
-	uint64_t recall_ns[UNIC_PROCS]
-			  [UNIC_PROCS];	 /* thrash damping, by pair */
+	struct unic_ghost ghost[UNIC_GHOSTS];		/* of all processes */
+	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 	/* accounts */
 	uint16_t open[UNIC_PROCS];	     /* notices open */

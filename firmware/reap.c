@@ -133,19 +133,43 @@ static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 	unic_reap_remove(nic, mr);
 }
 
+/*
+ * The last recall between two processes. There may be too many pairs for a time
+ * for each: of those with a process whose numbers differ by UNIC_OPPONENTS, or
+ * twice that, the last one is kept, and in the time's low bits which it is. Whose
+ * is forgotten is not spared.
+ */
+#define TURNS (UNIC_PROCS <= 32 ? 1u : 32u)
+
 static uint64_t *recall_of(struct unic_evict *e, uint32_t a, uint32_t b)
 {
-	return a < b ? &e->recall_ns[a][b] : &e->recall_ns[b][a];
+	uint32_t first = a < b ? a : b, second = a < b ? b : a;
+
+	return &e->recall_ns[first][second % UNIC_OPPONENTS];
+}
+
+static uint32_t turn_of(uint32_t a, uint32_t b)
+{
+	return (a < b ? b : a) / UNIC_OPPONENTS % TURNS;
+}
+
+static void remember_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
+{
+	*recall_of(&nic->evict, a, b) =
+		nic->now_ns / TURNS * TURNS + turn_of(a, b);
 }
 
 /*
  * Both sides of a recall for a borrower are above their shares; entries would
  * go to and fro between them without end.
  */
-static bool damped(const struct unic_nic *nic, uint64_t last_ns)
+static bool damped(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
-	return last_ns &&
-	       nic->now_ns - last_ns < nic->evict.residence_us * 1000ull;
+	uint64_t last_ns = *recall_of(&nic->evict, a, b);
+
+	return last_ns && last_ns % TURNS == turn_of(a, b) &&
+	       nic->now_ns - last_ns / TURNS * TURNS <
+		       nic->evict.residence_us * 1000ull;
 }
 
 /* Why a victim is wanted, and for whom. */
@@ -279,21 +303,19 @@ static uint32_t victim_for(struct unic_share *s, const struct want *w)
 static bool take_by(struct unic_nic *nic, const struct want *w,
 		    struct unic_share *s)
 {
-	struct unic_evict *e = &nic->evict;
 	uint32_t victim;
 	bool taken = false;
 
 	while (!taken && (victim = victim_for(s, w)) != UNIC_OWNER_NIL) {
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
-		uint64_t *last = pair ? recall_of(e, w->proc, victim) : NULL;
 
-		if (pair && damped(nic, *last))
+		if (pair && damped(nic, w->proc, victim))
 			UNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);
 		else
 			taken = take_from(nic, victim, w);
 		if (taken && pair)
-			*last = nic->now_ns;
+			remember_recall(nic, w->proc, victim);
 		if (!taken)
 			unic_share_skip(s, victim);
 	}
@@ -466,7 +488,7 @@ void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
 		if (nic->mrs.mr[i].for_proc == proc)
 			nic->mrs.mr[i].for_proc = UNIC_OWNER_NIL;
 	for (i = 0; i < UNIC_PROCS; i++)
-		e->recall_ns[i][proc] = e->recall_ns[proc][i] = 0;
+		*recall_of(e, i, proc) = 0;
 	unic_demand_promise(nic, proc, 0);
 	e->evictions[proc] = 0;
 	e->late[proc] = 0;

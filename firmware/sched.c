@@ -11,8 +11,6 @@
 #define ROUND_BYTES 65536
 #define ROUND_QPS   16u
 
-_Static_assert(UNIC_PROCS <= 32, "unic_sched.ready has a bit for each");
-
 void unic_sched_init(struct unic_nic *nic)
 {
 	struct unic_sched *s = &nic->sched;
@@ -42,7 +40,7 @@ static void append_send(struct unic_nic *nic, uint16_t idx)
 	struct unic_sched *s = &nic->sched;
 	uint32_t p = nic->qps.qp[idx].proc;
 
-	s->ready |= 1u << p;
+	unic_set_add(&s->ready, p);
 	append(nic, &s->send[p], idx, UNIC_LIST_SEND);
 }
 
@@ -133,7 +131,7 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 	if (qp->on & UNIC_ON_SEND) {
 		unlink_from(nic, &s->send[qp->proc], idx, UNIC_LIST_SEND);
 		if (s->send[qp->proc].head == UNIC_QP_NIL)
-			s->ready &= ~(1u << qp->proc);
+			unic_set_del(&s->ready, qp->proc);
 	}
 }
 
@@ -168,7 +166,7 @@ static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
 	enum unic_turn turn;
 
 	if (s->send[p].head == UNIC_QP_NIL)
-		s->ready &= ~(1u << p);
+		unic_set_del(&s->ready, p);
 	turn = unic_requester_send(nic, idx, &s->deficit[p]);
 	*budget -= before - s->deficit[p];
 	if (turn != UNIC_TURN_DONE)
@@ -190,9 +188,9 @@ static int32_t quantum(const struct unic_nic *nic, uint32_t p)
 /* The process behind @p that has work, round and round; there is one. */
 static uint32_t next_ready(const struct unic_sched *s, uint32_t p)
 {
-	uint32_t behind = s->ready & ~((2u << p) - 1);
+	uint32_t next = unic_set_next(&s->ready, p + 1);
 
-	return (uint32_t)__builtin_ctz(behind ? behind : s->ready);
+	return next < UNIC_PROCS ? next : unic_set_first(&s->ready);
 }
 
 /* The process whose turn it is, its deficit filled up when the turn begins. One
@@ -202,8 +200,8 @@ static uint32_t whose_turn(struct unic_nic *nic)
 	struct unic_sched *s = &nic->sched;
 	uint32_t p = s->turn;
 
-	while (!(s->ready & 1u << p) || s->deficit[p] <= 0) {
-		if (!(s->ready & 1u << p))
+	while (!unic_set_has(&s->ready, p) || s->deficit[p] <= 0) {
+		if (!unic_set_has(&s->ready, p))
 			s->deficit[p] = 0;
 		p = next_ready(s, p);
 		s->deficit[p] += quantum(nic, p);
@@ -219,7 +217,8 @@ static bool run_sends(struct unic_nic *nic)
 	bool worked = false;
 	uint32_t n;
 
-	for (n = 0; n < ROUND_QPS && s->ready && budget > 0; n++) {
+	for (n = 0; n < ROUND_QPS && unic_set_any(&s->ready) && budget > 0;
+	     n++) {
 		worked |= run_one(nic, whose_turn(nic), &budget);
 		if (nic->qps.roce.tx_blocked)
 			break;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "set.h"
 
 struct unic_nic;
 
@@ -42,7 +43,7 @@ struct unic_sched {
 	struct unic_sched_list send[UNIC_PROCS];
 	int32_t deficit[UNIC_PROCS]; /* bytes; never above one round's */
 	uint16_t turn;		     /* the process whose turn it is */
-	uint32_t ready; /* bit p: process p has a queue pair on its list */
+	struct unic_set ready; /* processes with a queue pair on their list */
 };
 
 void unic_sched_init(struct unic_nic *nic);

@@ -139,11 +139,11 @@ BREAKS = (
      "test_share: nobody_at_or_below_its_share"),
     ("4.6", "firmware/reap.c", "now > residence ? now - residence : 0", "now",
      "test_evict: young_regions_are_spared_for_borrowers_only"),
-    ("4.7", "firmware/reap.c", "if (pair && damped(nic, *last))", "if (0)",
+    ("4.7", "firmware/reap.c", "if (pair && damped(nic, w->proc, victim))", "if (0)",
      "test_evict: borrowers_do_not_thrash"),
-    ("4.7", "firmware/reap.c", "if (pair && damped(nic, *last))\n"
+    ("4.7", "firmware/reap.c", "if (pair && damped(nic, w->proc, victim))\n"
      "\t\t\tUNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);",
-     "if (pair && damped(nic, *last))\n\t\t\t;",
+     "if (pair && damped(nic, w->proc, victim))\n\t\t\t;",
      "test_reap: sparing_is_traced"),
     ("4.8", "firmware/token.c", "if (!unic_share_entitled(&s, proc, 1))",
      "if (1)", "test_token: full_table_is_shared_fairly"),

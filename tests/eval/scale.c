@@ -52,6 +52,9 @@ COUNTED uint32_t op_decide(void);
 COUNTED uint64_t op_reap_idle(void);
 COUNTED uint64_t op_reap(void);
 COUNTED uint64_t op_reap_waiters(void);
+COUNTED uint64_t op_reap_shifted(void);
+COUNTED int op_wait(const struct unic_mr_args *args,
+		    struct unic_mr_result *out);
 
 uint32_t op_lookup(uint32_t base, uint32_t page)
 {
@@ -96,6 +99,16 @@ uint64_t op_reap(void)
 uint64_t op_reap_waiters(void)
 {
 	return unic_reap_poll(&nic);
+}
+
+uint64_t op_reap_shifted(void)
+{
+	return unic_reap_poll(&nic);
+}
+
+int op_wait(const struct unic_mr_args *args, struct unic_mr_result *out)
+{
+	return unic_mr_reg(&nic, args, NULL, out);
 }
 
 /* ------------------------------------------------------------------ around it */
@@ -247,16 +260,37 @@ static void weigh_others(uint32_t weight)
 
 	for (i = 1; i < UNIC_PROCS; i++)
 		unic_share_weigh(&nic.evict.share, i, weight);
+	unic_share_settle(&nic.evict.share);
+}
+
+/* Whom share.h defines as the one to take from: everybody is looked at. */
+static uint32_t heaviest(void)
+{
+	const struct unic_share_owner *o = nic.evict.share.owner;
+	uint32_t i, best = 0;
+
+	for (i = 1; i < UNIC_PROCS; i++) {
+		uint64_t l = (uint64_t)unic_share_net(&nic.evict.share, i) *
+			     o[best].weight;
+		uint64_t r = (uint64_t)unic_share_net(&nic.evict.share, best) *
+			     o[i].weight;
+
+		if (l > r || (l == r && o[i].pain < o[best].pain))
+			best = i;
+	}
+	return best;
 }
 
 static void reaping(void)
 {
-	uint32_t r;
+	uint32_t r, from;
 
 	weigh_others(2);
 	for (r = 0; r < ROUNDS; r++) {
 		pass(10000000);
-		check(op_decide() != UNIC_MR_NIL, "there is no victim");
+		from = op_decide();
+		check(from != UNIC_MR_NIL, "there is no victim");
+		check(nic.mrs.mr[from].proc == heaviest(), "it is another's");
 		op_reap_idle();
 		check(!nic.evict.notices.open, "it takes without need");
 		watermarks(1);
@@ -267,22 +301,33 @@ static void reaping(void)
 	weigh_others(1);
 }
 
+static void wait_all(struct unic_mr_result *wait)
+{
+	struct unic_mr_args args;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		args_of(&args, i, UNIC_REG_WAIT);
+		check(op_wait(&args, &wait[i]) == -UNIC_EPENDING, "a request "
+								  "does not "
+								  "wait");
+	}
+}
+
 /* Every process waits; a step asks one region back for one of them. */
 static void waiting(void)
 {
-	struct unic_mr_result wait[UNIC_PROCS];
-	struct unic_mr_args args;
+	static struct unic_mr_result wait[UNIC_PROCS];
 	uint32_t r, i;
 
-	for (r = 0; r < ROUNDS / 8; r++) {
+	for (r = 0; r < (UNIC_PROCS > 32 ? 4 : ROUNDS / 8); r++) {
 		pass(10000000);
-		for (i = 0; i < UNIC_PROCS; i++) {
-			args_of(&args, i, UNIC_REG_WAIT);
-			check(unic_mr_reg(&nic, &args, NULL, &wait[i]) ==
-				      -UNIC_EPENDING,
-			      "a request does not wait");
-		}
+		wait_all(wait);
 		op_reap_waiters();
+		/* the shares of all are others now */
+		unic_share_weigh(&nic.evict.share, 0, 2);
+		op_reap_shifted();
+		unic_share_weigh(&nic.evict.share, 0, 1);
 		for (i = 0; i < UNIC_PROCS; i++)
 			check(!unic_wait_cancel(&nic, wait[i].wait), "a "
 								     "request "
@@ -290,6 +335,7 @@ static void waiting(void)
 								     "be "
 								     "cancelle"
 								     "d");
+		unic_demand_settle(&nic);
 		while (release())
 			;
 	}
