@@ -2,8 +2,6 @@
 /* port.c - see port.h. */
 #include "port.h"
 
-#include <string.h>
-
 #include "cortexm.h"
 #include "crash.h"
 #include "lm3s.h"
@@ -38,12 +36,6 @@
 static struct unic_port the_port;
 
 extern uint32_t __stack_limit[];
-
-/* What a crash leaves for the next life, which tells the host. */
-static struct {
-	struct unic_crash record;
-	uint32_t lives;
-} kept __attribute__((section(".noinit")));
 
 static uint32_t sys(uint32_t off)
 {
@@ -110,19 +102,9 @@ static void start_net(struct unic_port *port)
 	cortexm_irq_enable(LM3S_ETH_IRQ);
 }
 
-/* Different from that of the last life, as long as the power was on. */
-static uint32_t nonce(void)
-{
-	uint32_t n = ++kept.lives * 2654435761u ^ CORTEXM_REG(SYSTICK_CVR);
-
-	return n ? n : 1;
-}
-
 static void start_line(struct unic_port *port)
 {
-	near_init(&port->near, nonce(), BAUD);
-	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
-		port->near.crash = &kept.record;
+	serial_host_start(&port->host, BAUD);
 	pl011_start(LM3S_UART0, HZ, BAUD);
 	port->line.mask = PL011_IM_RX;
 	pl011_interrupts(LM3S_UART0, port->line.mask);
@@ -135,7 +117,7 @@ struct unic_port *machine_start(const char **why)
 
 	start_clocks();
 	start_pins();
-	cortexm_clock_init(&port->clock, HZ);
+	cortexm_clock_init(&port->host.clock, HZ);
 	stellaris_timer_init(LM3S_TIMER);
 	cortexm_irq_enable(LM3S_TIMER_IRQ);
 	pl011_start(LM3S_UART1, HZ, 115200);
@@ -204,16 +186,16 @@ void machine_irq(uint32_t irq)
 void machine_turn(struct unic_port *port)
 {
 	struct lm3s_line *line = &port->line;
-	uint64_t now = cortexm_clock_ns(&port->clock);
+	uint64_t now = cortexm_clock_ns(&port->host.clock);
 	uint32_t at, n;
 
-	port->near.news = false;
+	port->host.near.news = false;
 	while (line->rx_head != line->rx_tail) {
 		at = line->rx_head % LM3S_RX_RING;
 		n = line->rx_tail - line->rx_head;
 		if (n > LM3S_RX_RING - at)
 			n = LM3S_RX_RING - at;
-		near_input(&port->near, line->rx + at, n, now);
+		near_input(&port->host.near, line->rx + at, n, now);
 		line->rx_head += n;
 	}
 	for (;;) {
@@ -221,7 +203,8 @@ void machine_turn(struct unic_port *port)
 		n = LM3S_TX_RING - (line->tx_tail - line->tx_head);
 		if (n > LM3S_TX_RING - at)
 			n = LM3S_TX_RING - at;
-		n = n ? near_output(&port->near, now, line->tx + at, n) : 0;
+		n = n ? near_output(&port->host.near, now, line->tx + at, n)
+		      : 0;
 		if (!n)
 			break;
 		line->tx_tail += n;
@@ -238,24 +221,24 @@ static void wait(struct unic_port *port, uint64_t ns)
 	if (ns > LONGEST_NS)
 		ns = LONGEST_NS;
 	stellaris_timer_alarm(LM3S_TIMER,
-			      cortexm_clock_ticks(&port->clock, ns));
+			      cortexm_clock_ticks(&port->host.clock, ns));
 	__asm__ volatile("dsb\n\twfi" ::: "memory");
 	stellaris_timer_quiet(LM3S_TIMER);
 }
 
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
-	uint64_t now = cortexm_clock_ns(&port->clock);
-	uint64_t due = stream_due(&port->near.stream);
+	uint64_t now = cortexm_clock_ns(&port->host.clock);
+	uint64_t due = stream_due(&port->host.near.stream);
 
 	if (due < until_ns)
 		until_ns = due;
 	cortexm_irqs_off();
 	/* what came since the last look has had its interrupt already, and what
 	 * the turn brought the core has not seen */
-	if (until_ns > now && !port->near.news &&
+	if (until_ns > now && !port->host.near.news &&
 	    port->line.rx_head == port->line.rx_tail &&
-	    !stream_wants(&port->near.stream, now) &&
+	    !stream_wants(&port->host.near.stream, now) &&
 	    !stellaris_enet_rx_ready(&port->net))
 		wait(port, until_ns - now);
 	cortexm_irqs_on();
@@ -266,63 +249,7 @@ void machine_puts(const char *text)
 	pl011_puts(LM3S_UART1, text);
 }
 
-/* The link needs a main loop: the next life tells the host. */
-void machine_crashed(struct unic_port *port, const struct unic_crash *record)
-{
-	(void)port;
-	kept.record = *record;
-	cortexm_reset();
-}
-
 /* -------------------------------------------------------------- unic_port.h */
-
-uint64_t unic_port_now_ns(struct unic_port *port)
-{
-	return cortexm_clock_ns(&port->clock);
-}
-
-void *unic_port_bar(struct unic_port *port)
-{
-	return port->near.box;
-}
-
-void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
-{
-	return near_doorbells(&port->near, bus);
-}
-
-int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
-		  uint64_t bus, void *local, uint32_t len, uint32_t tag)
-{
-	return near_dma(&port->near, dir, bus, local, len, tag);
-}
-
-bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
-{
-	return near_dma_poll(&port->near, tag, status);
-}
-
-void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
-{
-	(void)port;
-	(void)bus;
-	(void)len;
-	return NULL;
-}
-
-void unic_port_ring(struct unic_port *port, uint32_t vector)
-{
-	near_ring(&port->near, vector);
-}
-
-/* There is none: the driver gives some. */
-uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
-{
-	(void)port;
-	(void)buf;
-	(void)len;
-	return 0;
-}
 
 void unic_port_link(struct unic_port *port, struct unic_link *out)
 {

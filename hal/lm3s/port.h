@@ -6,10 +6,8 @@
 #ifndef LM3S_PORT_H
 #define LM3S_PORT_H
 
-#include "clock.h"
-#include "near.h"
+#include "serial_host.h"
 #include "stellaris_enet.h"
-#include "unic_port.h"
 
 #define LM3S_RX_RING 512u /* bytes between interrupt and main loop; 5 ms */
 #define LM3S_TX_RING 64u
@@ -23,9 +21,8 @@ struct lm3s_line {
 };
 
 struct unic_port {
-	struct cortexm_clock clock;
+	struct serial_host host; /* first: serial_host.h */
 	struct lm3s_line line;
-	struct near near;
 	struct stellaris_enet net;
 };
 

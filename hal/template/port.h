@@ -4,13 +4,10 @@
 #ifndef TEMPLATE_PORT_H
 #define TEMPLATE_PORT_H
 
-#include "clock.h"
-#include "near.h"
-#include "unic_port.h"
+#include "serial_host.h"
 
 struct unic_port {
-	struct cortexm_clock clock;
-	struct near near;
+	struct serial_host host; /* first: serial_host.h */
 };
 
 #endif /* TEMPLATE_PORT_H */

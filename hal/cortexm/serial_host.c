@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* serial_host.c - see serial_host.h. */
+#include "serial_host.h"
+
+#include "machine.h"
+
+/* A reset leaves it as it was. */
+static struct {
+	struct unic_crash record;
+	uint32_t lives;
+} kept __attribute__((section(".noinit")));
+
+static struct serial_host *host_of(struct unic_port *port)
+{
+	return (struct serial_host *)(void *)port;
+}
+
+static struct near *near_of(struct unic_port *port)
+{
+	return &host_of(port)->near;
+}
+
+/* Not 0, and another one in each life, as long as the power was on: the host knows
+ * a restart by it. */
+static uint32_t nonce(void)
+{
+	uint32_t n = ++kept.lives * 2654435761u ^ CORTEXM_REG(SYSTICK_CVR);
+
+	return n ? n : 1;
+}
+
+void serial_host_start(struct serial_host *host, uint32_t baud)
+{
+	near_init(&host->near, nonce(), baud);
+	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
+		host->near.crash = &kept.record;
+}
+
+/* The link needs a main loop: the next life tells the host. A board that has never
+ * heard of one would begin again for ever: it stops, and the console has said why. */
+void machine_crashed(struct unic_port *port, const struct unic_crash *record)
+{
+	kept.record = *record;
+	if (port && near_of(port)->stream.up)
+		cortexm_reset();
+}
+
+uint64_t unic_port_now_ns(struct unic_port *port)
+{
+	return cortexm_clock_ns(&host_of(port)->clock);
+}
+
+void *unic_port_bar(struct unic_port *port)
+{
+	return near_of(port)->box;
+}
+
+void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
+{
+	return near_doorbells(near_of(port), bus);
+}
+
+int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
+		  uint64_t bus, void *local, uint32_t len, uint32_t tag)
+{
+	return near_dma(near_of(port), dir, bus, local, len, tag);
+}
+
+bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
+{
+	return near_dma_poll(near_of(port), tag, status);
+}
+
+/* No memory of the host's is seen here. */
+void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
+{
+	(void)port;
+	(void)bus;
+	(void)len;
+	return NULL;
+}
+
+void unic_port_ring(struct unic_port *port, uint32_t vector)
+{
+	near_ring(near_of(port), vector);
+}
+
+/* There is none: the driver gives some. */
+uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
+{
+	(void)port;
+	(void)buf;
+	(void)len;
+	return 0;
+}
