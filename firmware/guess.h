@@ -7,8 +7,8 @@
  * connection; a wrong token costs nothing, so what is held off is the next
  * tagged message of that queue pair.
  *
- * 16 in 100 ms: at 160 a second one of 2^24 STags of a known region is met
- * after 15 hours in the mean, and its address must fit too; a token's 64 random
+ * 16 in 100 ms: at 160 a second the one of 2^24 STags that a given region has is
+ * met after 15 hours in the mean, and its address must fit too; a token's 64 random
  * bits never. A peer that had more queue pairs connected may use them all up at
  * once, but then waits in proportion. Peers whose addresses fall together share
  * what is free, so that nobody gets more by having many addresses than there are

@@ -152,6 +152,49 @@ static void lookups(struct rig_mr *mr)
 	report("access_check_other_page", check_inline(&a.nic, qp, &slot));
 }
 
+struct wrong {
+	uint32_t stag, pd, need;
+	uint64_t iova;
+	int err;
+};
+
+static __attribute__((noipa)) uint32_t refused(struct unic_nic *nic,
+					       const struct wrong *w)
+{
+	struct unic_piece piece;
+	uint32_t n;
+	int err;
+
+	MEASURE(n, err = unic_access_inline(nic, w->stag, (uint16_t)w->pd,
+					    w->need, w->iova, 64, &piece));
+	assert_int_equal(err, w->err);
+	return n;
+}
+
+/* What a remote side could learn by the clock: each step of the check refuses. */
+static __attribute__((noinline)) void refusals(const struct rig_mr *mr)
+{
+	const struct unic_mr *m = &a.nic.mrs.mr[mr->mr];
+	static const char *const name[] = { "refused_stag", "refused_pd",
+					    "refused_rights",
+					    "refused_bounds" };
+	const struct wrong wrong[] = {
+		{ mr->stag ^ 1u, m->pd, 0, mr->iova, -UNIC_ESTAG },
+		{ mr->stag, m->pd + 1u, 0, mr->iova, -UNIC_EPD },
+		{ mr->stag, m->pd, UNIC_MR_MW_BIND, mr->iova, -UNIC_ERIGHTS },
+		{ mr->stag, m->pd, 0, mr->iova + m->length, -UNIC_EBOUNDS },
+	};
+	uint32_t i, n, most = 0, least = UINT32_MAX;
+
+	for (i = 0; i < 4; i++) {
+		n = refused(&a.nic, &wrong[i]);
+		report(name[i], n);
+		most = n > most ? n : most;
+		least = n < least ? n : least;
+	}
+	report("refused_apart", most - least);
+}
+
 static void tokens(struct rig_mr *mr)
 {
 	struct unic_token_args args = {
@@ -618,6 +661,7 @@ static void all(void **state)
 			 0);
 	a.nic.trace.mask = b.nic.trace.mask = 0;
 	lookups(&ma);
+	refusals(&ma);
 	tokens(&ma);
 	rings();
 	copy_4096 = copies();
