@@ -109,11 +109,29 @@ def check_row(number, bold, where, by):
             yield f"{number}: promises.py expects '{test}', which is not named"
 
 
+def odds():
+    """What STATUS.md says of guessing an STag follows from guess.h (row 2.9):
+    half of 2^24, 256 regions at once, and all places of the table at once."""
+    code = text("firmware/guess.h")
+    free, ns, places = (int(re.search(rf"#define UNIC_GUESS_{n}\s+(\d+)u",
+                                      code)[1])
+                        for n in ("FREE", "NS", "PLACES"))
+    seconds = 2**23 / (free * 1e9 / ns)
+    said = " ".join(text("docs/STATUS.md").split())
+    for words in (f"limited to {free} in {ns // 10**6} ms",
+                  f"after {seconds / 3600:.0f} hours in the mean",
+                  f"{seconds / 256 / 60:.1f} minutes where one of 256",
+                  f"up to {places} times"):
+        if words not in said:
+            yield f"2.9: docs/STATUS.md does not say '{words}'"
+
+
 def main():
     rows = [m.groups() for m in map(ROW.match, text(TABLE).splitlines()) if m]
     numbers = [number for _, number, _, _, _ in rows]
     bad = [b for bold, number, _, where, by in rows
            for b in check_row(number, bold, where, by)]
+    bad += odds()
     bad += [f"{n} is there twice" for n in sorted(set(numbers))
             if numbers.count(n) > 1]
     bad += [f"promises.py breaks {b[0]}, which is no row" for b in BREAKS
