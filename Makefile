@@ -50,8 +50,9 @@ KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c line.c look.c slots.c unicd_main.c unicd_os.c)
-LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_xfer.c cm.c \
-	conn.c conn_dev.c context.c cq.c doorbell.c error.c event.c fastpool.c form.c \
+LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_recv.c \
+	bufman_xfer.c cm.c conn.c conn_dev.c context.c cq.c doorbell.c error.c \
+	event.c fastpool.c form.c \
 	holder.c mem.c move.c mr.c qp.c recover.c resync.c token.c use.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
 	ctl_uses.c)

@@ -59,6 +59,7 @@ struct unic_bm {
 	struct pooled *all;	      /* every buffer ever got */
 	pthread_t thread;
 	int stop_efd;
+	struct unic_bm_watch *watches;
 	struct unic_bm_stats stats;
 };
 
@@ -374,6 +375,27 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 	return ret > 0 ? 0 : ret;
 }
 
+int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
+		       struct unic_bm_hold *out)
+{
+	uint32_t us = unic_bm_expect(bm, len);
+	int err;
+
+	if (bm->grace_us && us > bm->grace_us)
+		return unic_fail(-EMSGSIZE,
+				 "%zu bytes in one would take %u us, and T is "
+				 "%u us: send less at once",
+				 len, us, bm->grace_us);
+	err = unic_bm_hold(bm, addr, len, us, false, out);
+	if (err || out->len == len)
+		return err;
+	unic_bm_drop(bm, out);
+	return unic_fail(-EMSGSIZE,
+			 "%zu bytes at %p are in more than one region of at "
+			 "most %u entries: send less at once",
+			 len, addr, bm->attr.chunk_entries);
+}
+
 void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 {
 	struct unic_chunk *c = hold->chunk;
@@ -484,9 +506,44 @@ static void on_evicted(struct unic_bm *bm, struct unic_chunk *c)
 		leave(bm, c, false);
 }
 
+struct unic_pd *unic_bm_pd(const struct unic_bm *bm)
+{
+	return bm->pd;
+}
+
+void unic_bm_watch(struct unic_bm *bm, struct unic_bm_watch *w)
+{
+	pthread_mutex_lock(&bm->lock);
+	w->next = bm->watches;
+	bm->watches = w;
+	pthread_mutex_unlock(&bm->lock);
+}
+
+void unic_bm_unwatch(struct unic_bm *bm, struct unic_bm_watch *w)
+{
+	struct unic_bm_watch **p = &bm->watches;
+
+	pthread_mutex_lock(&bm->lock);
+	while (*p != w)
+		p = &(*p)->next;
+	*p = w->next;
+	pthread_mutex_unlock(&bm->lock);
+}
+
+/* With the lock held. */
+static bool is_watched(struct unic_bm *bm, const struct unic_event *ev)
+{
+	struct unic_bm_watch *w = bm->watches;
+
+	while (w && !w->heard(w, ev))
+		w = w->next;
+	return w;
+}
+
 static void on_event(struct unic_bm *bm, struct unic_event *ev)
 {
 	struct unic_chunk *c;
+	bool watched;
 
 	pthread_mutex_lock(&bm->lock);
 	c = ev->mr ? find_mr(bm, ev->mr) : NULL;
@@ -496,8 +553,9 @@ static void on_event(struct unic_bm *bm, struct unic_event *ev)
 		on_evicted(bm, c);
 	else if (c)
 		pthread_cond_broadcast(&bm->cond); /* its wait is over */
+	watched = !c && ev->mr && is_watched(bm, ev);
 	pthread_mutex_unlock(&bm->lock);
-	if (!c && bm->attr.on_event)
+	if (!c && !watched && bm->attr.on_event)
 		bm->attr.on_event(bm->attr.arg, ev);
 	unic_ack_event(ev);
 }

@@ -48,6 +48,8 @@ struct unic_bm;
 	X(splits, "operations split because they would take too long")        \
 	X(retries_local, "operations repeated: local region evicted")         \
 	X(retries_remote, "operations repeated: remote region evicted")       \
+	X(recv_evicted, "halves of receive buffers evicted")                  \
+	X(recv_renewed, "halves of receive buffers registered again")         \
 	X(ops, "operations completed")                                        \
 	X(bytes, "bytes moved by them")
 
@@ -113,9 +115,17 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 		 uint32_t expected_us, bool nowait, struct unic_bm_hold *out);
 void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold);
 
+/** unic_bm_hold_whole() - unic_bm_hold() of all of it, for an operation that cannot
+ * be split, nor repeated in parts (a SEND, a message for a token). -EMSGSIZE: at
+ * the rate measured it takes longer than T, or no chunk covers it: such an
+ * operation must not be started (memory.md section 5). With T = 0 nothing is done
+ * in time, and nothing is refused for that. */
+int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
+		       struct unic_bm_hold *out);
+
 /** unic_bm_piece() - the most bytes one operation may have so that it takes no
- * longer than T/2 at the rate measured so far (at least a page). What is longer
- * and cannot be split must not be started. */
+ * longer than T/2 at the rate measured so far (at least a page, which is repeated if it
+ * is cut). What cannot be split: unic_bm_hold_whole(). */
 uint32_t unic_bm_piece(const struct unic_bm *bm);
 /** unic_bm_expect() - how many microseconds @bytes will take at that rate. */
 uint32_t unic_bm_expect(const struct unic_bm *bm, uint64_t bytes);
@@ -147,6 +157,42 @@ struct unic_bm_xfer {
  * -EIO with x->status: the QP is in error. -ETIME: nothing completed for 10 s.
  */
 int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x);
+
+/*
+ * Receive buffers of a queue pair: regions of class messaging, which the NIC takes
+ * without asking. Those that are left serve on, and those that were taken are
+ * registered again, when their receives have come back as EVICTED.
+ */
+struct unic_bm_recv;
+#define UNIC_BM_RECV_MAX 62u
+
+struct unic_bm_recv_attr {
+	unsigned int count;	/* 2..UNIC_BM_RECV_MAX, even */
+	uint32_t bytes;		/* of each */
+	unsigned int residency; /* enum unic_residency */
+	/* Flow control: so many receives are posted from now on in regions that
+	 * are there. Called with each change: when some were evicted, by the
+	 * manager's thread, when they serve again, by the one that handed them
+	 * in. It must not block, nor call anything of these. May be NULL. */
+	void (*on_credit)(void *arg, unsigned int credits);
+	void *arg;
+};
+
+/** unic_bm_recv_open() - register; waits for room. To be closed before @bm. */
+int unic_bm_recv_open(struct unic_bm *bm, const struct unic_bm_recv_attr *attr,
+		      struct unic_bm_recv **out);
+void unic_bm_recv_close(struct unic_bm_recv *rx);
+
+/** unic_bm_recv_start() - post them all to @qp, a new one with attr->count slots;
+ * what is posted to another one does not come back. Their wr_id are theirs. */
+int unic_bm_recv_start(struct unic_bm_recv *rx, struct unic_qp *qp);
+/** unic_bm_recv_buf() - where the message of completion @wr_id lies. */
+void *unic_bm_recv_buf(const struct unic_bm_recv *rx, uint64_t wr_id);
+/** unic_bm_recv_done() - a receive completed, however, and its buffer was read:
+ * post it again. May wait for room (REGISTER_WAIT). One thread at a time. */
+int unic_bm_recv_done(struct unic_bm_recv *rx, uint64_t wr_id);
+/** unic_bm_recv_credits() - how many are posted, as on_credit() would say. */
+unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx);
 
 void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out);
 

@@ -283,4 +283,17 @@ void unic_event_pump(struct unic_ctx *ctx);
  * evt_lock held. */
 void unic_event_purge(struct unic_ctx *ctx, const void *obj);
 
+/* Who else hears of events about regions. */
+struct unic_bm;
+struct unic_bm_watch {
+	struct unic_bm_watch *next;
+	/* With the manager's lock held: true if it is about a region of its own,
+	 * and nobody else is told. */
+	bool (*heard)(struct unic_bm_watch *w, const struct unic_event *ev);
+};
+/** unic_bm_watch() - from now on, until unic_bm_unwatch(). */
+void unic_bm_watch(struct unic_bm *bm, struct unic_bm_watch *w);
+void unic_bm_unwatch(struct unic_bm *bm, struct unic_bm_watch *w);
+struct unic_pd *unic_bm_pd(const struct unic_bm *bm);
+
 #endif /* UNIC_LIB_PRIV_H */

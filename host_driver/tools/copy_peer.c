@@ -2,7 +2,7 @@
 /*
  * copy_peer.c - the connection of a transfer and its messages.
  *
- * Secret: receive buffers and what becomes of them when they are evicted.
+ * Secret: who may send now, and what becomes of a message that an eviction meets.
  */
 #define _GNU_SOURCE
 #include "copy_peer.h"
@@ -17,26 +17,12 @@
 #include "error.h"
 
 #define PAGE	   4096u
-#define SETS	   2
-#define PER_SET	   8
-#define BUF	   128u /* bytes of a receive buffer */
+#define RECEIVES   16u
+#define BUF	   128u /* bytes of each */
 #define RETRIES	   1000
 #define SLICE_MS   250 /* of COPY_TIMEOUT_MS */
 #define PROBE	   4u  /* slices in which nothing came */
 #define RECOVER_MS 20000
-#define ALL_IDLE   ((1u << PER_SET) - 1)
-
-/* Half of the receive buffers: one page, one region. */
-struct set {
-	uint8_t *mem;
-	struct unic_mr *mr;
-	unsigned int idle; /* bit per buffer that is not posted */
-};
-
-struct copy_bufs {
-	struct set set[SETS];
-	uint8_t *ctrl; /* a page for the control part of tagged messages */
-};
 
 int copy_fail(int err, const char *text)
 {
@@ -64,120 +50,32 @@ static void on_event(void *arg, const struct unic_event *ev)
 
 /* ----------------------------------------------------------------- buffers */
 
-/*
- * Post what lies idle. The ring may have no room although buffers are idle, when
- * a set was evicted out of turn: then others are posted before them, and the
- * rest follows after the next message.
- */
-static int post_idle(struct copy_peer *p, unsigned int s)
+/* What the peer may count on: the next message tells it. */
+static void on_credit(void *arg, unsigned int credits)
 {
-	struct set *set = &p->bufs->set[s];
-	unsigned int i;
-	int n;
+	struct copy_peer *p = arg;
+	char text[64];
 
-	for (i = 0; i < PER_SET; i++) {
-		struct unic_sg sg = {
-			.addr = set->mem + (size_t)i * BUF,
-			.len = BUF,
-			.lkey = set->mr->stag,
-		};
-		struct unic_recv_wr wr = {
-			.wr_id = (uint64_t)s * PER_SET + i,
-			.num_sge = 1,
-			.sg = &sg,
-		};
-
-		if (!(set->idle & 1u << i))
-			continue;
-		n = unic_post_recv(p->qp, &wr, 1);
-		if (n == -EAGAIN)
-			return 0;
-		if (n < 0)
-			return n;
-		set->idle &= ~(1u << i);
-	}
-	return 0;
-}
-
-static int register_set(struct copy_peer *p, unsigned int s)
-{
-	struct set *set = &p->bufs->set[s];
-	struct unic_mr_attr attr = {
-		.addr = set->mem,
-		.length = PAGE,
-		.rights = UNIC_MR_LOCAL_WRITE,
-		.mr_class = UNIC_CLASS_MESSAGING,
-		.flags = UNIC_MR_WAIT,
-		.residency = p->residency,
-		.timeout_us = 10000000,
-	};
-
-	return unic_reg_mr(p->pd, &attr, &set->mr);
-}
-
-/* An evicted set begins anew when all of it is back. */
-static int renew_set(struct copy_peer *p, unsigned int s)
-{
-	struct set *set = &p->bufs->set[s];
-
-	if (unic_mr_life(set->mr) != UNIC_MR_GONE)
-		return 0;
-	if (set->idle != ALL_IDLE)
-		return 1;
-	unic_dereg_mr(set->mr);
-	set->mr = NULL;
-	return register_set(p, s);
-}
-
-static int post_all(struct copy_peer *p)
-{
-	unsigned int s;
-	int err = 0;
-
-	for (s = 0; s < SETS && err >= 0; s++) {
-		err = renew_set(p, s);
-		if (!err)
-			err = post_idle(p, s);
-	}
-	return err < 0 ? err : 0;
-}
-
-/* A buffer came back. */
-static int give_back(struct copy_peer *p, const struct unic_wc *wc)
-{
-	p->bufs->set[wc->wr_id / PER_SET].idle |= 1u << wc->wr_id % PER_SET;
-	return post_all(p);
+	__atomic_store_n(&p->credits, credits, __ATOMIC_RELAXED);
+	if (credits == RECEIVES)
+		return;
+	snprintf(text, sizeof(text), "%u of %u receive buffers are left",
+		 credits, RECEIVES);
+	on_note(p, text);
 }
 
 static int bufs_open(struct copy_peer *p)
 {
-	unsigned int s;
-	int err = 0;
+	struct unic_bm_recv_attr attr = {
+		.count = RECEIVES,
+		.bytes = BUF,
+		.residency = p->residency,
+		.on_credit = on_credit,
+		.arg = p,
+	};
 
-	p->bufs = calloc(1, sizeof(*p->bufs));
-	if (!p->bufs)
-		return copy_fail(-ENOMEM, "out of memory");
-	p->bufs->ctrl = unic_bm_get(p->bm, PAGE);
-	if (!p->bufs->ctrl)
-		return -errno;
-	for (s = 0; s < SETS && !err; s++) {
-		p->bufs->set[s].mem = unic_alloc(p->ctx, PAGE, PAGE);
-		err = p->bufs->set[s].mem ? register_set(p, s) : -errno;
-	}
-	return err;
-}
-
-static void bufs_close(struct copy_peer *p)
-{
-	unsigned int s;
-
-	for (s = 0; p->bufs && s < SETS; s++) {
-		if (p->bufs->set[s].mr)
-			unic_dereg_mr(p->bufs->set[s].mr);
-		unic_free(p->ctx, p->bufs->set[s].mem);
-	}
-	free(p->bufs);
-	p->bufs = NULL;
+	p->ctrl = unic_bm_get(p->bm, PAGE);
+	return p->ctrl ? unic_bm_recv_open(p->bm, &attr, &p->recv) : -errno;
 }
 
 /* -------------------------------------------------------------- open, close */
@@ -234,7 +132,7 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 void copy_peer_close(struct copy_peer *p)
 {
 	copy_peer_hangup(p);
-	bufs_close(p);
+	unic_bm_recv_close(p->recv);
 	if (p->recv_cq)
 		unic_destroy_cq(p->recv_cq);
 	if (p->send_cq)
@@ -253,15 +151,13 @@ int copy_peer_qp(struct copy_peer *p)
 		.send_cq = p->send_cq,
 		.recv_cq = p->recv_cq,
 		.sq_slots = 32,
-		.rq_slots = SETS * PER_SET,
+		.rq_slots = RECEIVES,
 		.rq_class = BUF,
 	};
-	unsigned int s;
 	int err = unic_create_qp(p->pd, &attr, &p->qp);
 
-	for (s = 0; s < SETS; s++)
-		p->bufs->set[s].idle = ALL_IDLE;
-	return err ? err : post_all(p);
+	p->room = RECEIVES; /* until the peer says something else */
+	return err ? err : unic_bm_recv_start(p->recv, p->qp);
 }
 
 void copy_peer_hangup(struct copy_peer *p)
@@ -335,9 +231,31 @@ static int failed(const struct unic_wc *wc, const char *what)
 			 wc->detail ? unic_wc_detail_str(wc->detail) : "");
 }
 
+/*
+ * Our turn: a peer without a receive buffer is given the time to get one. Sent at
+ * once the message would be put off by its NIC again and again; it will be, if
+ * the time was too short.
+ */
+static struct copy_msg in_turn(struct copy_peer *p, const struct copy_msg *msg)
+{
+	struct copy_msg out = *msg;
+	struct unic_attr facts;
+
+	if (!p->room) {
+		unic_query(p->ctx, &facts);
+		usleep(facts.grace_us);
+		p->room = 1;
+	}
+	p->room--;
+	out.credits =
+		unic_to_le32(__atomic_load_n(&p->credits, __ATOMIC_RELAXED));
+	return out;
+}
+
 int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 {
-	struct unic_sg sg = { .addr = (void *)msg, .len = sizeof(*msg) };
+	struct copy_msg out = in_turn(p, msg);
+	struct unic_sg sg = { .addr = &out, .len = sizeof(out) };
 	struct unic_send_wr wr = {
 		.opcode = UNIC_WR_SEND,
 		.flags = UNIC_WR_SIGNALED | UNIC_WR_INLINE,
@@ -393,19 +311,18 @@ static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 int copy_send_tagged(struct copy_peer *p, const struct copy_msg *msg,
 		     uint32_t index, uint64_t key, void *data, uint32_t len)
 {
-	uint32_t us = unic_bm_expect(p->bm, len);
+	struct copy_msg out = in_turn(p, msg);
 	struct unic_bm_hold ctrl;
 	struct unic_bm_hold hold;
 	int tries = 0;
 	int err;
 
-	memcpy(p->bufs->ctrl, msg, sizeof(*msg));
+	memcpy(p->ctrl, &out, sizeof(out));
 	do {
-		err = unic_bm_hold(p->bm, p->bufs->ctrl, sizeof(*msg), us,
-				   false, &ctrl);
+		err = unic_bm_hold_whole(p->bm, p->ctrl, sizeof(out), &ctrl);
 		if (err)
 			return err;
-		err = unic_bm_hold(p->bm, data, len, us, false, &hold);
+		err = unic_bm_hold_whole(p->bm, data, len, &hold);
 		if (!err) {
 			err = post_tagged(p, index, key, &ctrl, &hold, len);
 			unic_bm_drop(p->bm, &hold);
@@ -428,22 +345,21 @@ int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got)
 			break;
 		if (wc.status != UNIC_WC_EVICTED)
 			return failed(&wc, "receive");
-		err = give_back(p, &wc);
+		err = unic_bm_recv_done(p->recv, wc.wr_id);
 		if (err)
 			return err;
 	}
 	if (wc.byte_len != sizeof(*msg))
 		return copy_fail(-EPROTO, "the peer sent a message of another "
 					  "length");
-	memcpy(msg,
-	       p->bufs->set[wc.wr_id / PER_SET].mem + wc.wr_id % PER_SET * BUF,
-	       sizeof(*msg));
+	memcpy(msg, unic_bm_recv_buf(p->recv, wc.wr_id), sizeof(*msg));
+	p->room = unic_from_le32(msg->credits);
 	*got = (struct copy_got){ .tagged = wc.opcode == UNIC_WC_RECV_TOKEN };
 	if (got->tagged) {
 		got->payload = wc.imm;
 		got->reason = wc.detail;
 	}
-	return give_back(p, &wc);
+	return unic_bm_recv_done(p->recv, wc.wr_id);
 }
 
 int copy_expect(struct copy_peer *p, enum copy_type type, uint64_t seq,

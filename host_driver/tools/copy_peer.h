@@ -3,10 +3,10 @@
  * copy_peer.h - one end of a file transfer: a context with buffer manager, a
  * connection, and small messages over it.
  *
- * Flow control: a side sends a message only in answer to one, so no more than a
- * few receive buffers are ever needed. Receive buffers lie in two regions of
- * class messaging; one that is evicted is registered again while the other one
- * serves.
+ * Flow control: a side sends a message only in answer to one, and each says how
+ * many receive buffers its sender has left (the NIC takes them without asking,
+ * the buffer manager registers them again): to a peer that has none nothing is
+ * sent for a grace period, in which it gets some.
  */
 #ifndef UNIC_COPY_PEER_H
 #define UNIC_COPY_PEER_H
@@ -59,7 +59,8 @@ struct copy_msg {
 	unic_le32 rkey;
 	unic_le32 index;
 	unic_le32 len;
-	unic_le32 rsvd[3];
+	unic_le32 credits; /* receive buffers that the sender of this has */
+	unic_le32 rsvd[2];
 	uint8_t digest[COPY_DIGEST];
 };
 _Static_assert(sizeof(struct copy_msg) <= UNIC_SQ_INLINE_MAX, "a message is "
@@ -75,16 +76,17 @@ struct copy_got {
 	unsigned int reason; /* payload 0: enum unic_token_end why */
 };
 
-struct copy_bufs;
-
 struct copy_peer {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct unic_bm *bm;
 	struct unic_cq *send_cq, *recv_cq;
 	struct unic_qp *qp;
-	struct copy_bufs *bufs;
-	int event_pipe[2];	/* events of the context, for a server */
+	struct unic_bm_recv *recv;
+	uint8_t *ctrl;	      /* a page: the control part of tagged messages */
+	unsigned int credits; /* receive buffers that are there, atomic */
+	unsigned int room;    /* messages that the peer has room for */
+	int event_pipe[2];    /* events of the context, for a server */
 	unsigned int residency; /* enum unic_residency of all its buffers */
 	uint32_t block; /* bytes that one buffer has, COPY_BLOCK at most */
 	bool quiet, keep;

@@ -70,23 +70,28 @@ def transfer(rig, how, mode, victim):
 
 def asked_back(rig, host):
     """Files there and back while any region of @host is asked back. Operations are
-    cut, and end connections; none is waited for in vain."""
+    cut, and end connections; none is waited for in vain. Receive buffers go
+    without being asked for: who has them says how many are left."""
     src, got = rig.path("small"), rig.path("got")
     with open(src, "wb") as f:
         f.write(os.urandom(TAKEN_MIB << 20))
     evictor = u.Evictor(rig.socket(host))
     evictor.start()
+    said = []
     try:
         for args in (["put", src, "--name", "copy"],
                      ["get", "copy", "--output", got]):
             p = rig.start("client", "unic-copy", *args, "--socket",
                           rig.socket(0), "--peer", hosts.IP[1], show=False)
             p.finish(60)
+            said += p.lines
             lost = [t for t in p.lines if "no completion" in t]
             assert not lost, lost
     finally:
         evictor.end()
     assert evictor.evicted, "nothing was asked back"
+    if host == 0:
+        assert any("receive buffers are left" in t for t in said), "no credits"
     assert digest(src) == digest(got), "the file is another one"
 
 

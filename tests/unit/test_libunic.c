@@ -1440,6 +1440,94 @@ static void manager_respects_deadlines(void **state)
 	rig_down(&r);
 }
 
+/* What has to go in one must be done within T, and lie in one region. */
+static void manager_refuses_what_cannot_be_split(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t deregs, i;
+	void *mem;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, 65 * PAGE);
+	unic_bm_measured(bm, 1000, 1000000); /* T is 20,000 bytes */
+	assert_int_equal(unic_bm_hold_whole(bm, mem, 20000, &h), 0);
+	assert_int_equal(h.len, 20000);
+	unic_bm_drop(bm, &h);
+	assert_int_equal(unic_bm_hold_whole(bm, mem, 20001, &h), -EMSGSIZE);
+	assert_non_null(strstr(unic_last_error(), "20001 us"));
+	for (i = 0; i < 50; i++)
+		unic_bm_measured(bm, 1 << 20, 1000000);
+	assert_int_equal(unic_bm_hold_whole(bm, mem, 64 * PAGE, &h), 0);
+	unic_bm_drop(bm, &h);
+	assert_int_equal(unic_bm_hold_whole(bm, mem, 64 * PAGE + 1, &h),
+			 -EMSGSIZE);
+	assert_non_null(strstr(unic_last_error(), "64 entries"));
+	/* and holds nothing: it goes at once when it is asked for */
+	deregs = drv.deregs;
+	upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+	wait_until(&drv.deregs, deregs + 1);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+static void on_credit(void *arg, unsigned int credits)
+{
+	__atomic_store_n((uint32_t *)arg, credits, __ATOMIC_RELEASE);
+}
+
+/* Half of the receives are evicted: that is told at once, and undone when the
+ * last of them has come back. */
+static void receives_come_back(void **state)
+{
+	uint32_t credits = 0, user;
+	struct unic_bm_recv_attr attr = { .count = 4,
+					  .bytes = 100,
+					  .on_credit = on_credit,
+					  .arg = &credits };
+	struct unic_bm_stats s;
+	struct unic_bm_recv *rx;
+	struct unic_wc wc[2];
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	manager_up(&r, &bm);
+	attr.count = 3;
+	assert_int_equal(unic_bm_recv_open(bm, &attr, &rx), -EINVAL);
+	attr.count = 4;
+	assert_int_equal(unic_bm_recv_open(bm, &attr, &rx), 0);
+	assert_int_equal(unic_bm_recv_credits(rx), 0);
+	assert_int_equal(unic_bm_recv_start(rx, r.qp), 0);
+	assert_int_equal(credits, 4);
+	user = drv.last_user;
+	upcall_mr(UNIC_UP_EVICTED, user - 1, 0); /* the first half */
+	wait_until(&credits, 2);
+	for (i = 0; i < 2; i++) {
+		cq_ring()[i].status = UNIC_WC_EVICTED;
+		complete(i, 77, UNIC_WC_RECV, i);
+	}
+	assert_int_equal(unic_poll_cq(r.cq, 2, wc), 2);
+	assert_int_equal(unic_bm_recv_done(rx, wc[0].wr_id), 0);
+	assert_int_equal(drv.last_user, user);
+	assert_int_equal(unic_bm_recv_credits(rx), 2);
+	assert_int_equal(unic_bm_recv_done(rx, wc[1].wr_id), 0);
+	assert_int_not_equal(drv.last_user, user); /* registered again */
+	assert_int_equal(credits, 4);
+	assert_int_equal(unic_bm_recv_done(rx, 4), -EINVAL);
+	assert_true((uint8_t *)unic_bm_recv_buf(rx, 1) ==
+		    (uint8_t *)unic_bm_recv_buf(rx, 0) + 100);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.recv_evicted, 1);
+	assert_int_equal(s.recv_renewed, 1);
+	unic_bm_recv_close(rx);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 /* A NIC that answers work requests as it is told. */
 #define NIC_MAX 32u
 static struct {
@@ -1679,6 +1767,8 @@ int main(void)
 		WITH_DRIVER(manager_tells_why_a_wait_ended),
 		WITH_DRIVER(manager_keeps_what_does_not_end),
 		WITH_DRIVER(manager_respects_deadlines),
+		WITH_DRIVER(manager_refuses_what_cannot_be_split),
+		WITH_DRIVER(receives_come_back),
 		WITH_DRIVER(manager_repeats_what_was_evicted),
 		WITH_DRIVER(manager_asks_when_nothing_flies),
 		WITH_DRIVER(manager_has_nobody_to_ask),
