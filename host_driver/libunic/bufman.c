@@ -270,7 +270,7 @@ static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
 	uint64_t start = unic_now_ns();
 	int err;
 
-	attr->flags = UNIC_MR_WAIT | UNIC_MR_ASYNC;
+	attr->flags |= UNIC_MR_WAIT | UNIC_MR_ASYNC;
 	attr->timeout_us = bm->attr.wait_us;
 	err = unic_reg_mr(bm->pd, attr, mr);
 	if (!err) {
@@ -292,6 +292,7 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 		.rights = bm->attr.rights,
 		.importance = bm->attr.importance,
 		.residency = bm->attr.residency,
+		.flags = bm->attr.random_base ? UNIC_MR_RANDOM_BASE : 0,
 		.user = c,
 	};
 	struct unic_mr *mr = NULL;
@@ -367,6 +368,7 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 		*out = (struct unic_bm_hold){
 			.mr = c->mr,
 			.addr = addr,
+			.iova = c->mr->iova + (uint64_t)(va - c->va),
 			.len = covered < len ? covered : len,
 			.chunk = c,
 		};

@@ -63,7 +63,9 @@ struct unic_bm_attr {
 	unsigned int chunk_entries; /* 1..UNIC_BM_CHUNK_MAX; 0: 64 */
 	unsigned int importance;
 	unsigned int residency; /* enum unic_residency, of all of them */
-	uint32_t wait_us;	/* longest REGISTER_WAIT; 0: 10 s */
+	bool random_base; /* UNIC_MR_RANDOM_BASE: peers are told nothing of where
+			   * memory lies; see unic_bm_hold.iova */
+	uint32_t wait_us; /* longest REGISTER_WAIT; 0: 10 s */
 	/* Events of the context that are not the manager's; called from its
 	 * thread, must not block. May be NULL. */
 	void (*on_event)(void *arg, const struct unic_event *ev);
@@ -97,7 +99,8 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes);
 struct unic_bm_hold {
 	struct unic_mr *mr;
 	void *addr;
-	size_t len; /* bytes of what was asked that it covers */
+	uint64_t iova; /* of addr: what work requests and peers call it */
+	size_t len;    /* bytes of what was asked that it covers */
 	struct unic_chunk *chunk;
 };
 

@@ -111,7 +111,7 @@ static int post(struct window *w, struct piece *p)
 {
 	struct unic_bm_xfer *x = w->x;
 	uint8_t *local = (uint8_t *)x->local + p->off;
-	struct unic_sg sg = { .addr = local };
+	struct unic_sg sg;
 	struct unic_send_wr wr = {
 		.wr_id = (uint64_t)(p - w->piece),
 		.opcode = x->opcode,
@@ -131,8 +131,9 @@ static int post(struct window *w, struct piece *p)
 		unhold(w, p);
 		return -EBUSY;
 	}
-	sg.len = p->len;
-	sg.lkey = p->hold.mr->stag;
+	sg = (struct unic_sg){ .addr = (void *)(uintptr_t)p->hold.iova,
+			       .len = p->len,
+			       .lkey = p->hold.mr->stag };
 	ret = unic_post_send(x->qp, &wr, 1);
 	if (ret != 1) {
 		unhold(w, p);

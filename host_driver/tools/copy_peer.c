@@ -98,6 +98,7 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
 		.residency = residency,
+		.random_base = true,
 		.on_event = on_event,
 		.on_note = on_note,
 		.arg = p,
@@ -274,14 +275,19 @@ int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 	return wc.status ? failed(&wc, "send") : 0;
 }
 
+static void *at(const struct unic_bm_hold *hold)
+{
+	return (void *)(uintptr_t)hold->iova;
+}
+
 /* Posts it once. 0, or 1: evicted, again. */
 static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 		       const struct unic_bm_hold *ctrl,
 		       const struct unic_bm_hold *data, uint32_t len)
 {
 	struct unic_sg sg[2] = {
-		{ ctrl->addr, sizeof(struct copy_msg), ctrl->mr->stag },
-		{ data->addr, len, data->mr->stag },
+		{ at(ctrl), sizeof(struct copy_msg), ctrl->mr->stag },
+		{ at(data), len, data->mr->stag },
 	};
 	struct unic_send_wr wr = {
 		.opcode = UNIC_WR_TOKEN,

@@ -128,9 +128,7 @@ static int ask_rdma(struct session *s, uint32_t len)
 		err = hold_block(s, len);
 	if (err)
 		return err;
-	msg.iova = unic_to_le64(
-		s->hold.mr->iova +
-		(uint64_t)((uint8_t *)s->buf - (uint8_t *)s->hold.mr->addr));
+	msg.iova = unic_to_le64(s->hold.iova);
 	msg.rkey = unic_to_le32(s->hold.mr->stag);
 	return reply(s, COPY_REGION, &msg);
 }
