@@ -34,15 +34,16 @@ $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
 VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
-vm-check: vm-build ## the Linux module in a guest: functions; "N passed, N failed"
-	@tests/vm/vm_check.py && echo "$@: ok"
+# VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
+vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## [VM_OPTIONS="--board virt --cpus 2"] the Linux module in a guest: functions; "N passed, N failed"
+	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## unicblk in a guest: a file system, loss, resets, a server that dies
 	@tests/vm/vm_blk.py && echo "$@: ok"
 bench-vm: vm-build ## the Linux module beside yardsticks of the same guest: a table
 	@tests/vm/bench_vm.py
 vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk
 	@tests/vm/vm_demo.py
-vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; an hour
-	@tests/vm/vm_endure.py
+vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
+	@tests/vm/vm_endure.py $(VM_OPTIONS) && echo "$@: ok"
 vm-shell: vm-build ## commands on stdin are done in a guest with the module
-	@tests/vm/pair.py --board $(or $(filter virt,$(BOARD)),soft)
+	@tests/vm/pair.py $(VM_OPTIONS)

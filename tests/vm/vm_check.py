@@ -4,7 +4,7 @@
 programs that use unicd elsewhere, killed in the middle, unloaded. After each test
 nothing is pinned, and the kernel has complained of nothing.
 
-    vm_check.py [--board soft|virt] [--only NAME]
+    vm_check.py [--board soft|virt] [--cpus 1|2] [--only NAME ...]
 """
 import argparse
 import os
@@ -28,15 +28,15 @@ HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
 class Check(pair.Pair):
     """Guest and peer, and what is the same after every test."""
 
-    def __init__(self, board, tmp):
+    def __init__(self, board, tmp, cpus=1):
         super().__init__(board, tmp)
-        self.complaints = 0
+        self.cpus, self.complaints = cpus, 0
 
     def begin(self):
         self.start_wire("--direct")
         self.start_nic(0, show=False)
         self.start_peer()
-        self.boot([os.path.join(BIN, p) for p in PROGRAMS],
+        self.boot([os.path.join(BIN, p) for p in PROGRAMS], cpus=self.cpus,
                   more=["-object", "memory-backend-ram,id=other,size=1M",
                         "-device", "ivshmem-plain,memdev=other"])
 
@@ -280,14 +280,21 @@ def run(make, tests):
     return passed != len(tests)
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+def parser(doc):
+    p = argparse.ArgumentParser(description=doc.split("\n\n")[0])
+    p.add_argument("--board", choices=("soft", "virt"), default="soft",
+                   help="of the guest's NIC")
+    p.add_argument("--cpus", type=int, choices=(1, 2), default=1,
+                   help="of the guest")
     p.add_argument("--only", action="append", metavar="TEST",
-                   help="these (the module is loaded first)")
-    o = p.parse_args()
+                   help="these")
+    return p
+
+
+def main():
+    o = parser(__doc__).parse_args()
     tests = tests_of(globals())
-    return run(lambda tmp: Check(o.board, tmp),
+    return run(lambda tmp: Check(o.board, tmp, o.cpus),
                {name: tests[name] for name in ("test_load", *o.only)}
                if o.only else tests)
 

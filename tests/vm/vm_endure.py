@@ -4,9 +4,9 @@
 load, its users killed at random, and a NIC that lies a million times. Nothing is
 pinned afterwards, no memory lost, and the kernel has complained of nothing.
 
-    vm_endure.py [--board soft|virt] [--quick] [--seed N] [--only NAME]
+    vm_endure.py [--board soft|virt] [--cpus 1|2] [--quick] [--seed N]
+                 [--only NAME ...]
 """
-import argparse
 import os
 import random
 import re
@@ -30,7 +30,7 @@ LOST_KIB = 2048
 
 class Endure(vm_check.Check):
     def __init__(self, o, tmp):
-        super().__init__(o.board, tmp)
+        super().__init__(o.board, tmp, o.cpus)
         self.random = random.Random(o.seed)
         self.part = QUICK if o.quick else 1
 
@@ -187,12 +187,10 @@ def test_lies(c):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--board", choices=("soft", "virt"), default="soft")
+    p = vm_check.parser(__doc__)
     p.add_argument("--quick", action="store_true",
                    help=f"one in {QUICK} of everything")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--only", action="append", metavar="TEST")
     o = p.parse_args()
     tests = vm_check.tests_of(globals())
     return vm_check.run(lambda tmp: Endure(o, tmp),
