@@ -49,13 +49,12 @@ class Endure(vm_check.Check):
         self.guest.run("test -e /tmp/file || "
                        "head -c 2000000 /dev/urandom >/tmp/file")
         copy = f"unic-copy put /tmp/file --name file {HOW}"
-        return pair.guest.Task(self.guest, ["sh", "-c",
-                                            f"while :; do {copy}; done"])
+        self.tasks.append(pair.guest.Task(
+            self.guest, ["sh", "-c", f"while :; do {copy}; done"]))
 
-    def stop_load(self, copier):
-        copier.kill()
+    def end_tasks(self):
+        super().end_tasks()
         killed(self)
-        self.end_tasks()
 
     def ready(self, seconds=15):
         self.guest.wait_for(f"unicctl --socket {pair.NODE} info | "
@@ -97,12 +96,12 @@ def under_load(action):
     """A test that does @action again and again while programs use the NIC."""
     def test(c):
         for _ in range(max(2, TURNS // c.part)):
-            copier = c.load_it()
+            c.load_it()
             time.sleep(c.random.random() * 0.5)
             action(c)
             c.ready()
             time.sleep(c.random.random() * 0.2)
-            c.stop_load(copier)
+            c.end_tasks()
             c.nothing_pinned()
     return test
 
@@ -159,8 +158,9 @@ def answer_s(c):
 def test_lies(c):
     """A million lies in rings, indices, info page and NIC pages: no oops, no
     hang; the device is marked dead, and is as good as new after a reset."""
-    copier, longest, turns = c.load_it(), 0, 10
+    longest, turns = 0, 10
     for _ in range(turns):
+        c.load_it()
         liar = Process(c.line, "liar", [
             os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
             "--bus", c.path("bus0"), "--seed", str(c.random.getrandbits(31)),
@@ -172,10 +172,8 @@ def test_lies(c):
         replug(c)
         c.guest.run(f"echo 1 >{RESET}")
         c.ready()
-        c.stop_load(copier)
+        c.end_tasks()
         c.nothing_pinned()
-        copier = c.load_it()
-    c.stop_load(copier)
     print(f"        longest wait for the guest: {longest:.2f} s", flush=True)
     must(longest < HANG_S, f"the guest hung for {longest:.2f} s")
     log = c.guest.run("dmesg")
