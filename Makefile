@@ -587,6 +587,7 @@ L_crowd := --level "the page service beside 15 hoarders" --timeout 30 \
 	$(B)/bin/kio-crowd
 L_eval := --level "evaluation, a small one" --timeout 300 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
+L_vm := --level "Linux in a guest" --timeout 180 tests/vm/vm_check.py
 L_insn := --level "instruction counts, sizes" --timeout 60 \
 	"tests/bench/insn.py --no-budget" tests/bench/sizes.py
 L_models := --level "models" --timeout 300 "tests/models/check.py small"
@@ -627,9 +628,9 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 check: ## everything below but bench; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
 		$(L_faults)
-check-build: eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
+check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
 	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:

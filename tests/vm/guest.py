@@ -53,7 +53,8 @@ class Guest:
                 "-append", f"{COMMAND_LINE} {command_line}",
                 "-serial", f"file:{self.console}",
                 "-chardev", f"socket,id=line,fd={theirs.fileno()}",
-                "-serial", "chardev:line", *more],
+                "-device", "virtio-serial-pci,addr=1e",
+                "-device", "virtserialport,chardev=line", *more],
             stdin=subprocess.DEVNULL, stderr=self.log,
             pass_fds=[theirs.fileno()])
         theirs.close()
@@ -81,7 +82,7 @@ class Guest:
         if bus:
             args += ["-chardev", f"socket,id=bus,path={bus['guest']}",
                      "-device", "ivshmem-doorbell,chardev=bus,id=unic,"
-                     f"vectors={bus['vectors']}"]
+                     f"vectors={bus['vectors']},addr=1"]
         return args
 
     def emulator(self):

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
 from hosts import Failure  # noqa: E402
 
 BUSYBOX = "/bin/busybox"
+LINE = ("virtio_pci", "virtio_console")  # what init talks to us by
 FOLDERS = ("bin", "dev", "lib/modules", "proc", "sys", "run", "tmp", "mnt")
 
 
@@ -84,7 +85,7 @@ def build(out, release, programs=(), modules=(), files=()):
     put(root, os.path.join(HERE, "init"), "/init")
     for program in programs:
         put_program(root, program)
-    for path in wanted_modules(release, modules):
+    for path in wanted_modules(release, (*LINE, *modules)):
         put(root, f"{kernel.modules(release)}/{path}")
     os.makedirs(root + kernel.modules(release), exist_ok=True)
     for path, there in files:
