@@ -29,10 +29,11 @@ kmod-uninstall: ## [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_SRCS := tests/vm/pins.c
+VM_SRCS := tests/vm/costs.c tests/vm/pins.c
 $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
-VM_PROGRAMS := $(addprefix $(B)/bin/,forms memory pins datagrams survivor)
+$(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
+VM_PROGRAMS := $(addprefix $(B)/bin/,costs forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
 vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## [VM_OPTIONS="--board virt --cpus 2"] the Linux module in a guest: functions; "N passed, N failed"

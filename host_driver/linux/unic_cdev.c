@@ -295,9 +295,25 @@ static int give(const struct unic_reply *r, struct unic_ioc_call *call)
 		       : 0;
 }
 
+struct awaited {
+	struct unic_file *f;
+	u32 seq;
+};
+
+static bool is_answered(void *arg)
+{
+	const struct awaited *a = arg;
+	const struct unic_reply *r;
+
+	list_for_each_entry(r, &a->f->replies,
+			    node) if (r->seq == a->seq) return true;
+	return a->f->ended;
+}
+
 static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 {
 	struct unic_ioc_call call;
+	struct awaited a = { .f = f };
 	struct unic_reply *r;
 	int err = 0;
 
@@ -312,6 +328,8 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 	}
 	if (err)
 		return err;
+	a.seq = unic_from_le32(call.seq);
+	unic_engine_spin(f->os, is_answered, &a);
 	r = await(f, unic_from_le32(call.seq), unic_from_le64(call.until_ns));
 	if (IS_ERR(r))
 		return PTR_ERR(r);

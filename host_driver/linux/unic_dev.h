@@ -123,6 +123,10 @@ int unic_engine_start(struct unic_os *os);
 /** unic_engine_stop() - it runs no more, unless somebody calls it. */
 void unic_engine_stop(struct unic_os *os);
 
+/** unic_engine_spin() - poll the NIC, for spin_us at most, until @over says that
+ * it is enough; that is asked with unic_os.lock held. */
+void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg);
+
 /** unic_dev_kick() - have the core run soon. Any context. */
 void unic_dev_kick(struct unic_os *os);
 

@@ -8,6 +8,11 @@
 
 #include "unic_dev.h"
 
+static uint spin_us = 50;
+module_param(spin_us, uint, 0644);
+MODULE_PARM_DESC(spin_us, "how long who waits for a reply polls the NIC "
+			  "himself");
+
 #define LOOK_NS 250000000ull /* how often a NIC that left is noticed */
 
 void unic_dev_kick(struct unic_os *os)
@@ -27,6 +32,37 @@ static void look_for_nic(struct unic_os *os)
 	os->plugged = there;
 	dev_info(&os->dev, "the NIC %s\n", there ? "is there" : "left");
 	unic_host_plug(os->host, there);
+}
+
+/* The NIC, which does not ring while it is polled, may rest again; the engine is
+ * woken if that is not all. */
+static void rest(struct unic_os *os, u64 next)
+{
+	u64 wakes = READ_ONCE(os->wakes_ns);
+
+	if (!unic_host_rest(os->host) || os->kclient || (wakes && next < wakes))
+		unic_dev_kick(os);
+}
+
+void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
+{
+	u64 until = ktime_get_ns() + spin_us * NSEC_PER_USEC, next;
+	bool again = spin_us;
+	unsigned int noio;
+
+	while (again) {
+		noio = unic_lock(os);
+		again = os->host && !over(arg);
+		if (again) {
+			next = unic_host_poll(os->host);
+			again = !need_resched() && ktime_get_ns() < until &&
+				!over(arg);
+			if (!again)
+				rest(os, next);
+		}
+		unic_unlock(os, noio);
+		cpu_relax();
+	}
 }
 
 /* Returns when to run again; now: there is work. */

@@ -14,8 +14,9 @@ import sys
 import tempfile
 
 
+import pair
 import vm_blk
-from hosts import ROOT, Failure
+from hosts import BIN, ROOT, Failure
 
 OUT = os.path.join(ROOT, "build", "bench")
 NBD = "/dev/nbd0"
@@ -38,7 +39,8 @@ DISK_CASES = (
 
 
 class Bench(vm_blk.Blk):
-    PROGRAMS = (*vm_blk.Blk.PROGRAMS, "nbd-server", "nbd-client")
+    PROGRAMS = (*vm_blk.Blk.PROGRAMS, "nbd-server", "nbd-client",
+                os.path.join(BIN, "costs"))
     MODULES = (*vm_blk.Blk.MODULES, "nbd")
 
     def start_nbd(self):
@@ -76,7 +78,29 @@ def disks(b, rounds):
     return rows
 
 
-PARTS = (disks,)
+# what `costs` calls it, and we
+COSTS = {
+    "reg-1": "register + deregister 4 KiB / io_uring fixed buffer",
+    "reg-16": "... 64 KiB",
+    "reg-256": "... 1 MiB",
+    "call": "command to the NIC and back / cache line and back",
+    "upcall": "region asked back, seen in poll() / eventfd",
+}
+
+
+def costs(b, rounds):
+    """What a process pays; see costs.c."""
+    runs = [dict((line.split()[0], [int(n) for n in line.split()[1:]])
+                 for line in b.guest.run(f"costs {pair.NODE}", 60).splitlines()
+                 if line[:6] != "costs:") for _ in range(rounds)]
+    return [{"what": text, "unit": "us",
+             "ours": statistics.median(r[key][0] for r in runs) / 1000,
+             "yardstick": statistics.median(r[key][1] for r in runs) / 1000,
+             "all": [r[key] for r in runs]}
+            for key, text in COSTS.items() if key in runs[0]]
+
+
+PARTS = (costs, disks)
 
 
 def show(rows):
