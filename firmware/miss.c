@@ -13,6 +13,9 @@
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
+#define ALL_SLOTS  ((1u << UNIC_MISSES) - 1u)
+
+_Static_assert(UNIC_MISSES < 32, "a bit for each in unic_misses.busy");
 
 void unic_miss_init(struct unic_nic *nic)
 {
@@ -73,25 +76,42 @@ void unic_miss_wait(struct unic_nic *nic, uint16_t idx)
 bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_misses *ms = &nic->misses;
-	uint32_t i, any = ms->starved[idx / 32];
+	uint32_t left, any = ms->starved[idx / 32];
 
-	for (i = 0; i < UNIC_MISSES; i++)
-		any |= ms->miss[i].qps[idx / 32];
+	for (left = ms->busy; left; left &= left - 1u)
+		any |= ms->miss[__builtin_ctz(left)].qps[idx / 32];
 	return any >> idx % 32 & 1;
 }
 
 /* ------------------------------------------------------------------ slots */
 
+/* The next of those in *@left, which it leaves; there must be one. */
+static inline struct unic_miss *next_of(struct unic_misses *ms, uint32_t *left)
+{
+	struct unic_miss *m = &ms->miss[__builtin_ctz(*left)];
+
+	*left &= *left - 1u;
+	return m;
+}
+
+static void set_state(struct unic_misses *ms, struct unic_miss *m,
+		      uint8_t state)
+{
+	uint32_t bit = 1u << (m - ms->miss);
+
+	m->state = state;
+	ms->busy = state == UNIC_MISS_FREE ? ms->busy & ~bit : ms->busy | bit;
+}
+
 static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
 			      uint32_t page)
 {
-	uint32_t i;
+	uint32_t left = ms->busy;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &ms->miss[i];
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
 
-		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
-		    page - m->first < m->count)
+		if (m->mr == mr && page - m->first < m->count)
 			return m;
 	}
 	return NULL;
@@ -101,13 +121,13 @@ static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
 static struct unic_miss *take(struct unic_misses *ms)
 {
 	struct unic_miss *found = NULL;
-	uint32_t i;
+	uint32_t left = ms->busy, empty = ~left & ALL_SLOTS;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &ms->miss[i];
+	if (empty)
+		return next_of(ms, &empty);
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
 
-		if (m->state == UNIC_MISS_FREE)
-			return m;
 		if (m->state == UNIC_MISS_FAILED &&
 		    (!found || m->since_ns < found->since_ns))
 			found = m;
@@ -115,15 +135,17 @@ static struct unic_miss *take(struct unic_misses *ms)
 	return found;
 }
 
-/* It is over with: who waits looks for itself how. */
+/* It is over with: who waits looks for itself how. One that failed is kept for a
+ * while, and that is timed. */
 static void end(struct unic_nic *nic, struct unic_miss *m, uint8_t state)
 {
-	m->state = state;
+	set_state(&nic->misses, m, state);
 	m->since_ns = nic->now_ns;
 	wake(nic, m->qps);
 	wake_starved(nic);
 	unic_rq_ahead_more(nic);
-	look_again(nic, nic->now_ns);
+	if (state == UNIC_MISS_FAILED)
+		look_again(nic, nic->now_ns);
 }
 
 static uint32_t pages_of(const struct unic_mr *mr)
@@ -163,7 +185,7 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		m = take(ms);
 		if (!m)
 			return unic_miss_starved(nic);
-		m->state = UNIC_MISS_DUE;
+		set_state(ms, m, UNIC_MISS_DUE);
 		m->short_of = false;
 		m->mr = mr;
 		m->first = page;
@@ -197,12 +219,12 @@ void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 
 void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr)
 {
-	uint32_t i;
+	uint32_t left = nic->misses.busy;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &nic->misses.miss[i];
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
 
-		if (m->state != UNIC_MISS_FREE && m->mr == mr)
+		if (m->mr == mr)
 			end(nic, m, UNIC_MISS_FREE);
 	}
 }
@@ -230,13 +252,12 @@ static int named(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		     uint32_t count, uint8_t state)
 {
-	uint32_t i;
+	uint32_t left = nic->misses.busy;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &nic->misses.miss[i];
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
 
-		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
-		    m->first - first < count)
+		if (m->mr == mr && m->first - first < count)
 			end(nic, m, state);
 	}
 }
@@ -246,10 +267,10 @@ static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		   uint32_t count)
 {
 	struct unic_misses *ms = &nic->misses;
-	uint32_t i;
+	uint32_t left = ms->busy;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &ms->miss[i];
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
 
 		if ((m->state != UNIC_MISS_DUE && m->state != UNIC_MISS_SENT) ||
 		    m->mr != mr || m->first - first >= count)
@@ -287,13 +308,12 @@ static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
 static void short_of_room(struct unic_nic *nic, uint16_t mr, uint32_t first,
 			  uint32_t count)
 {
-	uint32_t i;
+	uint32_t left = nic->misses.busy;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
-		struct unic_miss *m = &nic->misses.miss[i];
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
 
-		if (m->state != UNIC_MISS_FREE && m->mr == mr &&
-		    m->first - first < count)
+		if (m->mr == mr && m->first - first < count)
 			m->short_of = true;
 	}
 }
@@ -328,7 +348,7 @@ int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
 int unic_miss_invalidate(struct unic_nic *nic,
 			 const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
-	uint32_t idx = unic_from_le32(cmd->mr), i;
+	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
 	uint32_t first = unic_from_le32(cmd->first);
 	uint32_t count = unic_from_le32(cmd->count);
 	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
@@ -342,8 +362,8 @@ int unic_miss_invalidate(struct unic_nic *nic,
 		return -UNIC_EBUSY;
 	nic->cache.of[mr].seq++;
 	*done = unic_cache_drop(nic, mr, first, count, false);
-	for (i = 0; i < UNIC_MISSES; i++) { /* their answers would be stale */
-		struct unic_miss *m = &nic->misses.miss[i];
+	while (left) { /* their answers would be stale */
+		struct unic_miss *m = next_of(&nic->misses, &left);
 
 		if (m->state == UNIC_MISS_SENT && m->mr == mr)
 			m->state = UNIC_MISS_DUE;
@@ -376,11 +396,10 @@ static int will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
 /* Half of the slots are for operations that wait. */
 static bool crowded(const struct unic_misses *ms)
 {
-	uint32_t i, n = 0;
+	uint32_t left, n = 0;
 
-	for (i = 0; i < UNIC_MISSES; i++)
-		n += ms->miss[i].state == UNIC_MISS_DUE ||
-		     ms->miss[i].state == UNIC_MISS_SENT;
+	for (left = ms->busy; left; left &= left - 1u)
+		n += ms->miss[__builtin_ctz(left)].state != UNIC_MISS_FAILED;
 	return n >= UNIC_MISSES / 2u;
 }
 
@@ -479,12 +498,10 @@ static uint64_t step(struct unic_nic *nic, struct unic_miss *m)
 		else if (nic->now_ns - m->since_ns < bound)
 			return nic->now_ns + RETRY_NS;
 	}
-	if (m->state == UNIC_MISS_FREE)
-		return UINT64_MAX;
 	if (nic->now_ns - m->since_ns < bound)
 		return m->since_ns + bound;
 	if (m->state == UNIC_MISS_FAILED) {
-		m->state = UNIC_MISS_FREE;
+		set_state(&nic->misses, m, UNIC_MISS_FREE);
 		return UINT64_MAX;
 	}
 	UNIC_COUNT(nic, miss_timeouts);
@@ -496,14 +513,15 @@ uint64_t unic_miss_poll(struct unic_nic *nic)
 {
 	struct unic_misses *ms = &nic->misses;
 	uint64_t next = UINT64_MAX, at;
-	uint32_t i;
+	uint32_t left;
 
 	if (nic->now_ns < ms->next_ns)
 		return ms->next_ns;
 	ms->next_ns = UINT64_MAX;
 	wake_starved(nic);
-	for (i = 0; i < UNIC_MISSES; i++) {
-		at = step(nic, &ms->miss[i]);
+	left = ms->busy;
+	while (left) {
+		at = step(nic, next_of(ms, &left));
 		next = at < next ? at : next;
 	}
 	if (ms->any_starved && nic->now_ns + RETRY_NS < next)

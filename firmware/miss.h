@@ -51,6 +51,7 @@ struct unic_misses {
 	struct unic_miss miss[UNIC_MISSES];
 	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
 	uint64_t next_ns;
+	uint32_t busy; /* bit per slot that is not FREE */
 	uint16_t last; /* of the last access that missed, or MISS_NONE */
 	bool any_starved;
 };

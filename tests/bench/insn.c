@@ -14,6 +14,7 @@
 #include "icrc.h"
 #include "reap.h"
 #include "rig.h"
+#include "rig_kernel.h"
 #include "unit.h"
 
 static struct rig a, b;
@@ -325,27 +326,32 @@ static void paths(uint32_t copy_4096)
 	report("further_4096", (kib32 - kib16 + 3) / 4 - copies);
 }
 
-/* The round that finds a command, executes it and answers: NOP, as in `make
- * bench`. */
-static __attribute__((noinline)) void command(void)
+/* The round that finds the command at @cmd, executes it and answers. */
+static __attribute__((noinline)) uint32_t command_round(void *cmd)
 {
 	struct unic_driver_page *page =
 		(void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
-	struct unic_cmd_nop cmd = {
-		.hdr = { .opcode = UNIC_CMD_NOP,
-			 .epoch = unic_to_le32(a.nic.epoch) },
-	};
+	struct unic_cmd_hdr *hdr = cmd;
 	uint32_t n;
 
+	hdr->epoch = unic_to_le32(a.nic.epoch);
 	memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
-		       a.cmd_tail % UNIC_CMD_ENTRIES * sizeof(cmd),
-	       &cmd, sizeof(cmd));
+		       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
+	       cmd, 64);
 	page->cmd_tail = unic_to_le32(++a.cmd_tail);
 	a.nic.stale = 0;
 	MEASURE(n, unic_nic_poll(&a.nic));
 	page->cpl_head = unic_to_le32(++a.cpl_head);
 	assert_int_equal(a.nic.mbox.cpl_tail, a.cpl_head);
-	report("command_nop", n);
+	return n;
+}
+
+/* As in `make bench`. */
+static void command(void)
+{
+	struct unic_cmd_nop cmd = { .hdr = { .opcode = UNIC_CMD_NOP } };
+
+	report("command_nop", command_round(&cmd));
 }
 
 /* A look around of an awake NIC that finds nothing: the mean over some polls,
@@ -624,6 +630,43 @@ static void cached(uint32_t pd)
 	assert_int_equal(rig_dereg(&a, &table), 0);
 }
 
+/* What a WRITE costs whose page is not on the NIC, round by round (`make bench
+ * PART=miss`): until it is asked for, and from the answer until the packet is
+ * out. */
+static __attribute__((noinline)) void missing_round(void)
+{
+	unic_nic_poll(&a.nic);
+}
+
+static void missing(uint32_t pd)
+{
+	struct unic_cmd_mr_fault cmd = {
+		.hdr = { .opcode = UNIC_CMD_MR_FAULT },
+		.count = unic_to_le32(1),
+	};
+	struct rig_mr demand;
+	struct unic_evt_miss evt;
+	uint64_t bus = UNIC_BUS(0, 16 * 4096ull);
+	uint32_t n;
+
+	assert_int_equal(rig_reg_cached(&a, pd, 1, UNIC_DEMAND, 0, &demand), 0);
+	rig_poll(&a);
+	while (rig_event(&a, &evt))
+		; /* of regions before */
+	rig_send(&a, &qa, UNIC_WR_WRITE, 0, &demand, 0, 8, mb.iova, mb.stag);
+	a.nic.stale = 0;
+	MEASURE(n, missing_round());
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	report("demand_miss_round", n);
+	cmd.mr = evt.mr;
+	cmd.gen = evt.gen;
+	memcpy(rig_list(&a), &bus, sizeof(bus));
+	report("demand_answer_round", command_round(&cmd));
+	pump();
+	take(1);
+	assert_int_equal(rig_dereg(&a, &demand), 0);
+}
+
 static void crc(void)
 {
 	static uint32_t frame[256];
@@ -670,6 +713,7 @@ static void all(void **state)
 	idle();
 	registering(pda);
 	cached(pda);
+	missing(pda);
 	crc();
 	decision(pda);
 	forms_and_tokens();

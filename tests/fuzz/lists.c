@@ -58,8 +58,11 @@ static void check_misses(const struct unic_nic *nic)
 	const struct unic_misses *ms = &nic->misses;
 	uint32_t i;
 
-	for (i = 0; i < UNIC_MISSES; i++)
+	for (i = 0; i < UNIC_MISSES; i++) {
 		check_miss(nic, &ms->miss[i]);
+		must((ms->miss[i].state != UNIC_MISS_FREE) ==
+		     (ms->busy >> i & 1));
+	}
 	for (i = 0; i < UNIC_QP_WORDS; i++)
 		must(!ms->starved[i] || ms->any_starved);
 	must(ms->last <= UNIC_MISS_NONE);
