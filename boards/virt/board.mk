@@ -42,7 +42,7 @@ BOARD_SRCS := \
 	hal/virt/start.S \
 	hal/virt/mmu.c \
 	hal/virt/port.c \
-	hal/virt/cpu_dma.S \
+	hal/virt/cpu_copy.S \
 	hal/virt/mem.S \
 	hal/virt/link.c \
 	hal/virt/crash.c \
@@ -57,9 +57,9 @@ BOARD_SRCS := \
 # ... the firmware adds this ...
 BOARD_MAIN_SRCS := hal/virt/main.c
 
-# What copies in the image of the instruction counts, and where its cpu_dma.h is.
+# What copies in the image of the instruction counts, and where its cpu_copy.h is.
 BOARD_HAL := hal/virt
-BOARD_COPY_SRCS := hal/virt/cpu_dma.S hal/virt/mem.S
+BOARD_COPY_SRCS := hal/virt/cpu_copy.S hal/virt/mem.S
 
 # ... and test images add this and a main() of their own.
 BOARD_TEST_SRCS := hal/drivers/semihost.c

@@ -282,7 +282,7 @@ bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 	(void)port;
 	(void)tag;
 	(void)status;
-	return false; /* no transfer is ever pending, see cpu_dma.h */
+	return false; /* none is ever pending: drivers/cpu_dma.h */
 }
 
 void *unic_port_doorbells(struct unic_port *port, uint64_t bus)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* bench_port.c - see rig_port.h. */
+/* bench_port.c - see rig_port.h; cpu_copy.h is the one of the board. */
 #include <stdlib.h>
 #include <string.h>
 

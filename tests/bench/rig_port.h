@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * rig_port.h - the machine of the instruction counts: what the emulated board
- * has on its hot paths (DMA by CPU copy, hal/virt/cpu_dma.h, and the shared-memory
+ * has on its hot paths (DMA by CPU copy, hal/drivers/cpu_dma.h, and the shared-memory
  * link between the two NICs), and nothing besides: no devices, no interrupts,
  * a clock that stands still.
  *

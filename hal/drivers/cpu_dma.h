@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cpu_dma.h - the DMA engine of this board, which is its CPU: host memory is
- * mapped, so a transfer is a copy, and is over when the call returns.
+ * cpu_dma.h - the DMA engine of a board whose CPU is that: host memory is mapped,
+ * so a transfer is a copy, and is over when the call returns. How this processor
+ * copies is in the board's cpu_copy.h.
  *
  * Inline: every message takes several transfers of 8 to 64 bytes.
  */
-#ifndef MPS2_DMA_H
-#define MPS2_DMA_H
+#ifndef CPU_DMA_H
+#define CPU_DMA_H
 
 #include <string.h>
 
+#include "cpu_copy.h"
 #include "dma_window.h"
 #include "unic_port.h"
 
@@ -23,25 +25,6 @@ static inline void cpu_copy_out_8(void *host, const void *local)
 	UNIC_WRITE_ONCE(to[0], word[0]);
 	unic_wmb();
 	UNIC_WRITE_ONCE(to[1], word[1]);
-}
-
-/* Behind all earlier writes, and a last aligned word behind the rest: memcpy()
- * may store in any order. */
-static inline void cpu_copy_out(uint8_t *host, const uint8_t *local,
-				uint32_t len)
-{
-	uint32_t body = len - 4, word;
-
-	unic_wmb();
-	if (((uintptr_t)host | len) & 3u) {
-		memcpy(host, local, len);
-		return;
-	}
-	if (body)
-		memcpy(host, local, body);
-	memcpy(&word, local + body, sizeof(word));
-	unic_wmb();
-	UNIC_WRITE_ONCE(*(uint32_t *)(void *)(host + body), word);
 }
 
 /** cpu_dma() - unic_port_dma(). */
@@ -62,9 +45,9 @@ cpu_dma(const struct dma_windows *windows, enum unic_port_dma_dir dir,
 		if (len == 8)
 			memcpy(local, host, 8);
 		else
-			memcpy(local, host, len);
+			cpu_copy_in(local, host, len);
 	}
 	return UNIC_PORT_OK;
 }
 
-#endif /* MPS2_DMA_H */
+#endif /* CPU_DMA_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cpu_dma.S - the copies of cpu_dma.h.
+ * cpu_copy.S - the copies of cpu_copy.h.
  *
  * In assembly because every message takes several of 8 to 64 bytes, and the
  * compiler's version of the same took twice the instructions. NEON because TCG
@@ -94,17 +94,17 @@
 	.endm
 
 	/* r0 local, r1 host, r2 len */
-	function virt_copy_in
+	function cpu_copy_in
 	mov	ip, r2
 	copy	r0, r1
-	.size	virt_copy_in, . - virt_copy_in
+	.size	cpu_copy_in, . - cpu_copy_in
 
 /*
  * r0 host, r1 local, r2 len. The first barrier keeps whole writes in order, the
  * second the last word of this one behind the rest. A write that does not end
  * at a word boundary has no valid word to protect.
  */
-	function virt_copy_out
+	function cpu_copy_out
 	add	r3, r0, r2
 	dmb	ishst
 	tst	r3, #3
@@ -125,4 +125,4 @@ write_body:
 write_plain:
 	mov	ip, r2
 	copy	r0, r1
-	.size	virt_copy_out, . - virt_copy_out
+	.size	cpu_copy_out, . - cpu_copy_out
