@@ -200,8 +200,10 @@ static void part_done(struct unic_kio *io, int status, uint32_t bytes)
 
 	if (!status)
 		part_moved(rq, bytes);
-	else if (status == -EREMOTEIO)
-		end(rq, errno_to_blk_status(-(int)io->remote));
+	else if (status == -EREMOTEIO) /* its word means nothing else to us */
+		end(rq, io->remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
+	else if (status == -ENODEV)
+		end(rq, BLK_STS_IOERR);
 	else
 		again(rq, BLK_STS_TIMEOUT);
 }
