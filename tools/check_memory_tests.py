@@ -69,6 +69,7 @@ KINDS = {
     "demo": lambda n: py_function("tests/qemu/demo.py", n),
     "soak": lambda n: py_function("tests/qemu/soak.py", n),
     "vm_check": lambda n: has("tests/vm/vm_check.py", f"def {n}(c)"),
+    "vm_blk": lambda n: has("tests/vm/vm_blk.py", f"def {n}(c)"),
     "pins": lambda n: c_function("tests/vm/pins.c", n),
     "static": lambda n: text(f"tools/{n}.py"),
 }
