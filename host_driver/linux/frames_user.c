@@ -192,6 +192,8 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 
 	if (!range_ok(t->mem, va, length, &first, &last))
 		return -ENOENT;
+	if (unic_pin_again(t->mem, first, last, write))
+		return 0;
 	p = take(t, first, last, write);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
@@ -222,17 +224,27 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 		unpin(f->t, p);
 }
 
+/* After a reset: what regions are kept for is pinned again at once, so it is not
+ * let go of before that was seen, in unic_pins_poll(). */
 void unic_frames_unpin_all(struct unic_frames *f)
+{
+	if (f->t->mem)
+		unic_pin_loosen(f->t->mem);
+}
+
+static void drop_loose(struct unic_frame_tables *t)
 {
 	struct unic_pin *p;
 
-	while (f->t->mem && (p = unic_pin_any(f->t->mem)))
-		unpin(f->t, p);
+	while ((p = unic_pin_any(t->mem, true)))
+		unpin(t, p);
 }
 
 void unic_frames_clear(struct unic_frames *f)
 {
 	unic_frames_unpin_all(f);
+	if (f->t->mem)
+		drop_loose(f->t);
 }
 
 /* ------------------------------------------------------------------ the owner */
@@ -248,7 +260,7 @@ void unic_pins_unbind(struct unic_frame_tables *t)
 {
 	if (!t->mem)
 		return;
-	unic_frames_unpin_all(t->f);
+	unic_frames_clear(t->f);
 	unic_mem_put(t->mem);
 	t->mem = NULL;
 }
@@ -270,6 +282,8 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	u64 now = ktime_get_ns();
 	unsigned long first, last;
 
+	if (t->mem)
+		drop_loose(t);
 	if (!t->mem || !READ_ONCE(t->mem->stale)) {
 		t->look_ns = 0;
 		t->wait_ns = AGAIN_NS;

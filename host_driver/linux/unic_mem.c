@@ -63,7 +63,7 @@ struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 	     node = interval_tree_iter_next(node, first, last)) {
 		struct unic_pin *p = pin_of(node);
 
-		if (node->start != first || node->last != last)
+		if (node->start != first || node->last != last || p->loose)
 			continue;
 		if (!found || p->stale || (!found->stale && !p->write))
 			found = p;
@@ -72,24 +72,69 @@ struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 	return found;
 }
 
-struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page)
+void unic_pin_loosen(struct unic_mem *mem)
 {
-	struct unic_pin *pin;
+	struct interval_tree_node *node;
 
 	spin_lock(&mem->lock);
-	pin = pin_of(interval_tree_iter_first(&mem->live, page, page));
+	for (node = interval_tree_iter_first(&mem->live, 0, ULONG_MAX); node;
+	     node = interval_tree_iter_next(node, 0, ULONG_MAX)) {
+		mem->loose += !pin_of(node)->loose;
+		pin_of(node)->loose = true;
+	}
 	spin_unlock(&mem->lock);
-	return pin;
 }
 
-struct unic_pin *unic_pin_any(struct unic_mem *mem)
+struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write)
 {
-	struct unic_pin *pin;
+	struct interval_tree_node *node;
+	struct unic_pin *found = NULL;
 
 	spin_lock(&mem->lock);
-	pin = pin_of(interval_tree_iter_first(&mem->live, 0, ULONG_MAX));
+	for (node = interval_tree_iter_first(&mem->live, first, last);
+	     node && !found;
+	     node = interval_tree_iter_next(node, first, last)) {
+		struct unic_pin *p = pin_of(node);
+
+		if (node->start == first && node->last == last && p->loose &&
+		    !p->stale && p->write >= write)
+			found = p;
+	}
+	if (found) {
+		found->loose = false;
+		mem->loose--;
+	}
 	spin_unlock(&mem->lock);
-	return pin;
+	return found;
+}
+
+/* The first one that is, or is not, loose. */
+static struct unic_pin *first_of(struct unic_mem *mem, unsigned long first,
+				 unsigned long last, bool loose)
+{
+	struct interval_tree_node *node;
+	struct unic_pin *found = NULL;
+
+	spin_lock(&mem->lock);
+	for (node = interval_tree_iter_first(&mem->live, first, last);
+	     node && !found; node = interval_tree_iter_next(node, first, last))
+		if (pin_of(node)->loose == loose)
+			found = pin_of(node);
+	spin_unlock(&mem->lock);
+	return found;
+}
+
+struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page)
+{
+	return first_of(mem, page, page, false);
+}
+
+struct unic_pin *unic_pin_any(struct unic_mem *mem, bool loose)
+{
+	if (loose && !READ_ONCE(mem->loose))
+		return NULL;
+	return first_of(mem, 0, ULONG_MAX, loose);
 }
 
 bool unic_pin_stale(struct unic_mem *mem, unsigned long *first,
@@ -371,6 +416,7 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 	interval_tree_remove(&pin->range, &mem->live);
 	stale = pin->stale;
 	mem->stale -= stale;
+	mem->loose -= pin->loose;
 	n = last - first + 1 - covered(mem, first, last);
 	spin_unlock(&mem->lock);
 	atomic64_sub(n, &mem->mm->pinned_vm);

@@ -31,7 +31,8 @@ struct unic_pin {
 	u32 n;		       /* pages got */
 	u32 mapped;	       /* of them with a bus address */
 	bool write, stale;
-	bool told; /* the core was, in this turn */
+	bool loose; /* unpinned with all others, and not asked for again yet */
+	bool told;  /* the core was, in this turn */
 	unsigned long gone_first,
 		gone_last; /* stale: what was unmapped of it */
 	struct page **page;
@@ -58,7 +59,7 @@ struct unic_mem {
 	spinlock_t lock; /* of all below, against the notifier */
 	struct rb_root_cached live, coming;
 	wait_queue_head_t fresh;	       /* some stale pin was dropped */
-	u32 stale;			       /* live pins that are */
+	u32 stale, loose;		       /* live pins that are */
 	unsigned long doubt_first, doubt_last; /* pages to be looked at again */
 	bool doubt;
 	struct work_struct look;
@@ -117,11 +118,18 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin);
 struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 				unsigned long last);
 
+/** unic_pin_loosen() - all live pins are ended, but may be had again. */
+void unic_pin_loosen(struct unic_mem *mem);
+
+/** unic_pin_again() - have a loose pin of this very range again; or NULL. */
+struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write);
+
 /** unic_pin_at() - a live pin of a page, or NULL. */
 struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page);
 
-/** unic_pin_any() - some live pin, or NULL. */
-struct unic_pin *unic_pin_any(struct unic_mem *mem);
+/** unic_pin_any() - some live pin, @loose: of those that are; or NULL. */
+struct unic_pin *unic_pin_any(struct unic_mem *mem, bool loose);
 
 /**
  * unic_pin_stale() - what of a stale pin was unmapped; each once, then false, and
