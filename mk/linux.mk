@@ -10,13 +10,13 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
 	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
-		M=$(KMOD)/host_driver/linux modules
+		M=$(KMOD)/host_driver/linux UNIC_VERSION=$(BUILD_ID) modules
 	@echo "$@: ok"
 
 # Compiled by Kbuild alone.
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c \
 	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
-KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c)
+KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c unic_trace.c)
 
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))
@@ -40,6 +40,8 @@ vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## [VM_OPTI
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## unicblk in a guest: a file system, loss, resets, a server that dies
 	@tests/vm/vm_blk.py && echo "$@: ok"
+vm-look: vm-build ## what the Linux module shows: sysfs, debugfs, tracepoints
+	@tests/vm/vm_look.py && echo "$@: ok"
 bench-vm: vm-build ## the Linux module beside yardsticks of the same guest: a table
 	@tests/vm/bench_vm.py
 vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk

@@ -24,7 +24,7 @@ install_dkms()
 	mkdir -p "$sources/host_driver"
 	cp -r abi "$sources"
 	cp -r host_driver/core host_driver/kio $linux "$sources/host_driver"
-	sed "s/@VERSION@/$version/" $linux/dkms.conf >"$sources/dkms.conf"
+	sed "s/@VERSION@/$version/g" $linux/dkms.conf >"$sources/dkms.conf"
 	dkms install --force "unic/$version" -k "$kernel"
 }
 

@@ -4,6 +4,7 @@
 #include <linux/jiffies.h>
 
 #include "unic_dev.h"
+#include "unic_trace.h"
 
 #define WAIT_MS 5000 /* more than the core gives a NIC to answer */
 
@@ -32,30 +33,34 @@ static int begin(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
 		.op = unic_to_le16(op),
 		.seq = unic_to_le32(++ask->seq),
 	};
+	unsigned int noio;
 	int err = 0;
 
 	memcpy(rec, &hdr, sizeof(hdr));
 	reinit_completion(&ask->answered);
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	if (os->host) {
 		ask->reply = reply;
 		ask->room = room;
+		trace_unic_request(os, ask->client.pid, rec, UNIC_CTL_BYTES);
 		unic_host_request(os->host, &ask->client, rec, UNIC_CTL_BYTES);
 	} else {
 		err = -ENODEV;
 	}
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	return err;
 }
 
 /* Whatever comes from now on is no answer. */
 static void give_up(struct unic_os *os)
 {
-	mutex_lock(&os->lock);
+	unsigned int noio;
+
+	noio = unic_lock(os);
 	os->ask.reply = NULL;
 	if (os->host)
 		unic_host_client_gone(os->host, &os->ask.client);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 }
 
 static int status_of(const void *reply, u32 got)

@@ -19,6 +19,7 @@
 
 #include "unic_dev.h"
 #include "unic_ioctl.h"
+#include "unic_trace.h"
 #include "unic_mem.h"
 
 #define MINORS	    64
@@ -205,6 +206,7 @@ static int submit(struct unic_file *f, const void *msg, u32 bytes,
 			t = os->slot[f->core.slot].frames;
 		if (t)
 			unic_pins_ready(t, pins);
+		trace_unic_request(os, f->core.pid, msg, bytes);
 		if (!unic_host_request(os->host, &f->core, msg, bytes))
 			err = -EINVAL;
 		if (t)

@@ -83,6 +83,7 @@ struct unic_os {
 	atomic_t kicked;
 	u64 wakes_ns; /* it sleeps until then at the latest; 0: it does not */
 	bool plugged;
+	u32 nic; /* enum unic_ctl_nic, as it was told to who traces */
 
 	u32 slots;
 	struct unic_kslot slot[UNIC_HOST_SLOTS_MAX];

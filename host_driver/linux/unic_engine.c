@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 
 #include "unic_dev.h"
+#include "unic_trace.h"
 
 static uint spin_us = 50;
 module_param(spin_us, uint, 0644);
@@ -65,6 +66,15 @@ void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 	}
 }
 
+static void trace_nic(struct unic_os *os)
+{
+	u32 now = unic_host_nic(os->host);
+
+	if (now != os->nic)
+		trace_unic_nic(os, now);
+	os->nic = now;
+}
+
 /* Returns when to run again; now: there is work. */
 static u64 turn(struct unic_os *os)
 {
@@ -74,6 +84,7 @@ static u64 turn(struct unic_os *os)
 	noio = unic_lock(os);
 	look_for_nic(os);
 	next = unic_host_poll(os->host);
+	trace_nic(os);
 	if (os->kclient) {
 		other = os->kclient->poll(os->kclient);
 		next = min(next, other);

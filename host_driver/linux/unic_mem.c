@@ -9,6 +9,7 @@
 #include <linux/version.h>
 
 #include "unic_dev.h"
+#include "unic_trace.h"
 
 static struct unic_pin *pin_of(struct interval_tree_node *node)
 {
@@ -354,6 +355,7 @@ void unic_pin_later(struct unic_mem *mem, unsigned long first, bool write)
 	place->write = write;
 	unic_mem_get(mem);
 	queue_work(system_unbound_wq, &place->work);
+	trace_unic_later(mem->os, mem->pid, first, first, write, 0);
 out:
 	spin_unlock(&mem->lock);
 }
@@ -400,6 +402,8 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 	} else {
 		interval_tree_remove(&pin->range, &mem->coming);
 		interval_tree_insert(&pin->range, &mem->live);
+		trace_unic_pin(mem->os, mem->pid, first, last, pin->write,
+			       *added);
 	}
 	spin_unlock(&mem->lock);
 	return err;
@@ -420,6 +424,7 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 	n = last - first + 1 - covered(mem, first, last);
 	spin_unlock(&mem->lock);
 	atomic64_sub(n, &mem->mm->pinned_vm);
+	trace_unic_unpin(mem->os, mem->pid, first, last, pin->write, n);
 	pin_free(pin);
 	if (stale)
 		wake_up_all(&mem->fresh);
@@ -442,6 +447,7 @@ static void mark_stale(struct unic_mem *mem, struct rb_root_cached *pins,
 		p->gone_first = p->stale ? min(p->gone_first, from) : from;
 		p->gone_last = p->stale ? max(p->gone_last, to) : to;
 		mem->stale += live && !p->stale;
+		trace_unic_unmapped(mem->os, mem->pid, from, to, p->write, 0);
 		p->stale = true;
 	}
 }
@@ -621,6 +627,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 	kref_init(&mem->ref);
 	mem->os = os;
 	mem->mm = current->mm;
+	mem->pid = task_tgid_nr(current);
 	unic_mem_limit(mem);
 	mem->owner = owner;
 	mem->ended = ended;

@@ -51,6 +51,7 @@ struct unic_mem {
 	struct kref ref;
 	struct unic_os *os;
 	struct mm_struct *mm;
+	u32 pid;
 	u64 max; /* pages that may be pinned */
 	void *owner;
 	void (*ended)(

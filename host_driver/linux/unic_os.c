@@ -6,6 +6,7 @@
 
 #include "kio_ring.h"
 #include "unic_dev.h"
+#include "unic_trace.h"
 
 static bool audit;
 module_param(audit, bool, 0644);
@@ -67,6 +68,7 @@ void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
 
 void unic_os_upcall(struct unic_os *os, uint32_t slot)
 {
+	trace_unic_upcall(os, slot);
 	if (os->slot[slot].kernel)
 		unic_dev_kick(os);
 	else if (os->slot[slot].file)
@@ -76,6 +78,7 @@ void unic_os_upcall(struct unic_os *os, uint32_t slot)
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		   const void *msg, uint32_t bytes, uint32_t hello_slot)
 {
+	trace_unic_reply(os, client->pid, msg, bytes);
 	if (client == &os->ask.client) {
 		unic_ask_reply(&os->ask, msg, bytes);
 		return;

@@ -17,6 +17,7 @@
 
 #include "unic_bus.h"
 #include "unic_dev.h"
+#include "unic_trace.h"
 
 #define BAR_REGS   0
 #define BAR_SHARED 2
@@ -42,10 +43,17 @@ MODULE_PARM_DESC(reaper_us, "period of the reaper; 0: the NIC's own");
 module_param(residence_us, uint, 0444);
 MODULE_PARM_DESC(residence_us, "minimum residence; 0: the NIC's own");
 
+static int low = -1, high = -1;
+module_param(low, int, 0444);
+MODULE_PARM_DESC(low, "reap when fewer entries are free; -1: the NIC's own");
+module_param(high, int, 0444);
+MODULE_PARM_DESC(high, "... until as many are free");
+
 void unic_pci_ring(struct unic_os *os, u32 vector)
 {
 	unsigned long flags;
 
+	trace_unic_ring(os, vector);
 	spin_lock_irqsave(&os->ring_lock, flags);
 	if (os->regs)
 		iowrite32(UNIC_BUS_PEER_NIC << 16 | vector,
@@ -66,6 +74,7 @@ static void set_regs(struct unic_os *os, void __iomem *regs)
 
 static irqreturn_t nic_rang(int irq, void *arg)
 {
+	trace_unic_rang(arg, 0);
 	unic_dev_kick(arg);
 	return IRQ_HANDLED;
 }
@@ -75,9 +84,12 @@ static irqreturn_t slot_rang(int irq, void *arg)
 	struct unic_os *os = arg;
 	u32 i;
 
-	for (i = 0; i < os->slots; i++)
-		if (pci_irq_vector(os->pdev, 1 + i) == irq)
-			unic_slot_wake(os, i);
+	for (i = 0; i < os->slots; i++) {
+		if (pci_irq_vector(os->pdev, 1 + i) != irq)
+			continue;
+		trace_unic_rang(os, 1 + i);
+		unic_slot_wake(os, i);
+	}
 	return IRQ_HANDLED;
 }
 
@@ -164,6 +176,11 @@ static int make_host(struct unic_os *os)
 	struct unic_provider *p;
 	__be32 addr;
 
+	if (low >= 0 || high >= 0) {
+		config.params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+		config.params.low_entries = unic_to_le32(max(low, 0));
+		config.params.high_entries = unic_to_le32(max3(low, high, 0));
+	}
 	if (!in4_pton(ip, -1, (u8 *)&addr, -1, NULL))
 		return -EINVAL;
 	config.ipv4 = be32_to_cpu(addr) + os->dev.id;
@@ -348,4 +365,5 @@ static void __exit unic_exit(void)
 module_exit(unic_exit);
 
 MODULE_DESCRIPTION("host driver of the unic RDMA NIC");
+MODULE_VERSION(UNIC_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");

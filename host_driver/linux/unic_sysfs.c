@@ -58,11 +58,12 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr,
 					    "dead" };
 	struct unic_os *os = os_of(dev);
 	u32 nic = UNIC_CTL_NIC_ABSENT;
+	unsigned int noio;
 
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	if (os->host)
 		nic = unic_host_nic(os->host);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	return sysfs_emit(buf, "%s\n", word[nic]);
 }
 static DEVICE_ATTR_RO(state);

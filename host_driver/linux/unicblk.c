@@ -639,4 +639,5 @@ static void __exit unicblk_exit(void)
 module_init(unicblk_init);
 module_exit(unicblk_exit);
 MODULE_DESCRIPTION("block devices on memory of other hosts, over unic");
+MODULE_VERSION(UNIC_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");

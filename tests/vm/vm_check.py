@@ -291,13 +291,12 @@ def parser(doc):
     return p
 
 
-def main():
-    o = parser(__doc__).parse_args()
-    tests = tests_of(globals())
+def main(doc, tests):
+    o = parser(doc).parse_args()
     return run(lambda tmp: Check(o.board, tmp, o.cpus),
                {name: tests[name] for name in ("test_load", *o.only)}
                if o.only else tests)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, tests_of(globals())))
