@@ -115,7 +115,7 @@ class Guest:
         for path in (self.console, self.log.name):
             if os.path.exists(path):
                 with open(path, errors="replace", encoding="utf-8") as f:
-                    said += f.readlines()[-30:]
+                    said += f.readlines()[-60:]
         return "".join(said) or "nothing"
 
     def ask(self, command, seconds=30):
