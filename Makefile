@@ -116,7 +116,7 @@ LITMUS    := tests/qemu/litmus_guest.c tests/qemu/litmus_host.c
 
 # make V=1 shows the commands, make -s nothing.
 Q     := $(if $(filter 1,$(V)),,@)
-SAY   := $(if $(Q),$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,1))
+SAY   := $(if $(Q),$(if $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),,1))
 say    = @mkdir -p $(@D); $(if $(SAY),printf '  %-6s %s\n' $1 $@)
 BUILD_ID := $(or $(shell git describe --always --dirty --abbrev=12 \
 	2>/dev/null),unknown)
@@ -185,12 +185,18 @@ $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/datagrams.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
+$1/flags: FORCE
+	$$(call keep,$$(subst ',,$2))
 $(foreach s,c S,
-$1/%.o: %.$s
+$1/%.o: %.$s $1/flags
 	$$(call say,$4)
 	$$(Q)$2 $$(INC) -Iabi -c $$< -o $$@
 )
 endef
+# $1 text, for a file that changes only when the text does. The first is older than
+# all: objects that were there before it are not made again.
+keep = @mkdir -p $(@D); echo '$1' | cmp -s - $@ || { [ -e $@ ]; first=$$?; \
+	echo '$1' > $@; [ $$first = 0 ] || touch -d @0 $@; }
 $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
@@ -271,9 +277,7 @@ $(B)/$(BOARD)/%.elf: $(BOARD_LDSCRIPT)
 
 # Changes only when the answer of git does, so that it costs one compilation.
 $(B)/build_id.h: FORCE
-	@mkdir -p $(@D)
-	@echo '#define UNIC_BUILD_ID "$(BUILD_ID)"' | cmp -s - $@ || \
-		echo '#define UNIC_BUILD_ID "$(BUILD_ID)"' > $@
+	$(call keep,#define UNIC_BUILD_ID "$(BUILD_ID)")
 FORCE:
 
 # ----------------------------------------------------------------- programs
