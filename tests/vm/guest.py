@@ -17,7 +17,7 @@ from initramfs import Failure
 
 QEMU = "qemu-system-x86_64"
 RAM = "256M"
-BOOT_S = 60
+BOOT_S = 120
 LIFE_S = 900
 # quiet: each line on a serial console costs. noreplace-smp: with one CPU the
 # kernel makes plain stores of its barriers, but the NIC is another CPU.

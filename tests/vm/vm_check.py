@@ -22,7 +22,11 @@ COPY_BYTES = 2 << 20
 # What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
                   r"hung task|blocked for more than|Bad page|use-after-free|"
-                  r"list_(?:add|del) corruption|refcount_t")
+                  r"list_(?:add|del) corruption|refcount_t|memory corruption|"
+                  r"Redzone|Poison overwritten|Object padding")
+# Freed memory, objects and pages, is filled, and looked at before it is used
+# again: what the module or the NIC still writes there is seen.
+CAREFUL = "slub_debug=FZP page_poison=1"
 
 
 class Check(pair.Pair):
@@ -37,6 +41,7 @@ class Check(pair.Pair):
         self.start_nic(0, show=False)
         self.start_peer()
         self.boot([os.path.join(BIN, p) for p in PROGRAMS], cpus=self.cpus,
+                  command_line=CAREFUL,
                   more=["-object", "memory-backend-ram,id=other,size=1M",
                         "-device", "ivshmem-plain,memdev=other"])
 
