@@ -177,6 +177,9 @@ static void products_do_not_wrap(void **state)
 	want(0, 40000);
 	assert_int_equal(unic_share_fair(&s, 0), 32768);
 	assert_int_equal(unic_share_victim(&s, 0, 40000), 0);
+	hold(20000, 40000, 0); /* no more than all counts of what it wants */
+	assert_int_equal(unic_share_victim(&s, 0, 60000), 0);
+	hold(40000, 20000, 0);
 	unic_share_weigh(&s, 1, 1); /* its share is 1 */
 	assert_int_equal(unic_share_fair(&s, 0), 65535);
 	assert_int_equal(unic_share_victim(&s, 0, 40000), 1);
