@@ -31,7 +31,8 @@ static void look_for_nic(struct unic_os *os)
 	if (there == os->plugged)
 		return;
 	os->plugged = there;
-	dev_info(&os->dev, "the NIC %s\n", there ? "is there" : "left");
+	dev_info_ratelimited(&os->dev, "the NIC %s\n",
+			     there ? "is there" : "left");
 	unic_host_plug(os->host, there);
 }
 

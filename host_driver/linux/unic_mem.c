@@ -11,6 +11,8 @@
 #include "unic_dev.h"
 #include "unic_trace.h"
 
+static struct workqueue_struct *fetchers;
+
 static struct unic_pin *pin_of(struct interval_tree_node *node)
 {
 	return node ? container_of(node, struct unic_pin, range) : NULL;
@@ -354,13 +356,23 @@ void unic_pin_later(struct unic_mem *mem, unsigned long first, bool write)
 	place->page = first;
 	place->write = write;
 	unic_mem_get(mem);
-	queue_work(system_unbound_wq, &place->work);
+	queue_work(fetchers, &place->work);
 	trace_unic_later(mem->os, mem->pid, first, first, write, 0);
 out:
 	spin_unlock(&mem->lock);
 }
 
 /* ------------------------------------------------------------- for the device */
+
+/* The device would see a copy. Nobody says when to make one anew. */
+static bool bounces(struct device *dev, dma_addr_t bus)
+{
+	if (!dma_need_sync(dev, bus))
+		return false;
+	dma_unmap_page(dev, bus, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	dev_err_once(dev, "memory is not coherent, or out of reach\n");
+	return true;
+}
 
 int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin)
 {
@@ -370,7 +382,7 @@ int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin)
 		dma_addr_t bus = dma_map_page(dev, pin->page[pin->mapped], 0,
 					      PAGE_SIZE, DMA_BIDIRECTIONAL);
 
-		if (dma_mapping_error(dev, bus)) {
+		if (dma_mapping_error(dev, bus) || bounces(dev, bus)) {
 			unic_pin_unmap(mem, pin);
 			return -EIO;
 		}
@@ -532,7 +544,7 @@ static void begin_doubt(struct unic_mem *mem, unsigned long first,
 	mem->doubt_last = mem->doubt ? max(mem->doubt_last, last) : last;
 	mem->doubt = true;
 	/* its file has a reference, or there would be no notifier */
-	if (queue_work(system_unbound_wq, &mem->look))
+	if (queue_work(fetchers, &mem->look))
 		unic_mem_get(mem);
 }
 
@@ -607,6 +619,17 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 }
 
 /* ----------------------------------------------------------------- life of it */
+
+int unic_mem_init(void)
+{
+	fetchers = alloc_workqueue("unic", WQ_UNBOUND, 0);
+	return fetchers ? 0 : -ENOMEM;
+}
+
+void unic_mem_exit(void)
+{
+	destroy_workqueue(fetchers);
+}
 
 void unic_mem_limit(struct unic_mem *mem)
 {

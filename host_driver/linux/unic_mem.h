@@ -67,6 +67,11 @@ struct unic_mem {
 	struct unic_fetch fetch[UNIC_FETCHES];
 };
 
+/** unic_mem_init(), unic_mem_exit() - once each: of what fetches pages. Its end
+ * waits for those that are being fetched. */
+int unic_mem_init(void);
+void unic_mem_exit(void);
+
 /** unic_mem_new() - the memory of who calls, to be given to a device; @ended is
  * called once, perhaps at once, in a context that may sleep. Or ERR_PTR. */
 struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,

@@ -40,9 +40,10 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 	vaf.va = &ap;
 	if (level == UNIC_LOG_ERROR)
 		dev_err_ratelimited(&os->dev, "%pV\n", &vaf);
+	else if (level == UNIC_LOG_AUDIT)
+		dev_info(&os->dev, "audit: %pV\n", &vaf);
 	else
-		dev_info(&os->dev, "%s%pV\n",
-			 level == UNIC_LOG_AUDIT ? "audit: " : "", &vaf);
+		dev_info_ratelimited(&os->dev, "%pV\n", &vaf);
 	va_end(ap);
 }
 

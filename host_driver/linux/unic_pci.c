@@ -17,6 +17,7 @@
 
 #include "unic_bus.h"
 #include "unic_dev.h"
+#include "unic_mem.h"
 #include "unic_trace.h"
 
 #define BAR_REGS   0
@@ -213,8 +214,11 @@ static int set_up(struct unic_os *os)
 	if (err)
 		return err;
 	err = unic_engine_start(os);
-	if (!err)
-		err = unic_cdev_add(os);
+	if (err) {
+		free_irqs(os, os->vectors);
+		return err;
+	}
+	err = unic_cdev_add(os);
 	if (!err)
 		unic_debugfs_add(os);
 	return err;
@@ -342,16 +346,21 @@ static struct pci_driver driver = {
 
 static int __init unic_init(void)
 {
-	int err = unic_cdev_init();
+	int err = unic_mem_init();
 
 	if (err)
 		return err;
+	err = unic_cdev_init();
+	if (err)
+		goto no_cdev;
 	unic_debugfs_init();
 	err = pci_register_driver(&driver);
-	if (err) {
-		unic_debugfs_exit();
-		unic_cdev_exit();
-	}
+	if (!err)
+		return 0;
+	unic_debugfs_exit();
+	unic_cdev_exit();
+no_cdev:
+	unic_mem_exit();
 	return err;
 }
 module_init(unic_init);
@@ -359,6 +368,7 @@ module_init(unic_init);
 static void __exit unic_exit(void)
 {
 	pci_unregister_driver(&driver);
+	unic_mem_exit(); /* what is being fetched has a device */
 	unic_debugfs_exit();
 	unic_cdev_exit();
 }

@@ -23,10 +23,14 @@ static int init_one(struct unic_os *os, struct unic_kslot *s)
 		return -ENOMEM;
 	s->bus = dma_map_page(unic_dev_dma(os), s->pages, 0, SLOT_BYTES,
 			      DMA_BIDIRECTIONAL);
-	if (!dma_mapping_error(unic_dev_dma(os), s->bus))
+	if (dma_mapping_error(unic_dev_dma(os), s->bus)) {
+		__free_pages(s->pages, get_order(SLOT_BYTES));
+		s->pages = NULL;
+		return -EIO;
+	}
+	if (!dma_need_sync(unic_dev_dma(os), s->bus))
 		return 0;
-	__free_pages(s->pages, get_order(SLOT_BYTES));
-	s->pages = NULL;
+	dev_err(unic_dev_dma(os), "memory is not coherent, or out of reach\n");
 	return -EIO;
 }
 
