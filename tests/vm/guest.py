@@ -18,7 +18,7 @@ from initramfs import Failure
 QEMU = "qemu-system-x86_64"
 RAM = "256M"
 BOOT_S = 120
-LIFE_S = 900
+LIFE_S = 3600  # QEMU ends by itself then
 # quiet: each line on a serial console costs. noreplace-smp: with one CPU the
 # kernel makes plain stores of its barriers, but the NIC is another CPU.
 # oops=panic: the end of the guest is seen at once.
