@@ -561,7 +561,7 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EV
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
 
-STATIC   := lint-format lint-cppcheck lint-sparse check-layers check-purity check-endian \
+STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-purity check-endian \
 	check-shared check-abi check-spec check-sources check-packages \
 	check-memory-tests
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \

@@ -13,6 +13,12 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 		M=$(KMOD)/host_driver/linux UNIC_VERSION=$(BUILD_ID) modules
 	@echo "$@: ok"
 
+# In a folder of its own, because of other flags.
+kmod-lint: ## sparse, W=1 and, if it is there, checkpatch on the Linux modules
+	@mkdir -p $(KMOD)-lint/host_driver && cp -rsf $(CURDIR)/abi $(KMOD)-lint && \
+		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)-lint/host_driver
+	@tools/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
+
 # Compiled by Kbuild alone.
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c \
 	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)

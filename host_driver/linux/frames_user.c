@@ -14,7 +14,7 @@
 #include "unic_mem.h"
 
 /* Of one pin; more than any NIC has entries or page tables for. */
-#define PAGES_MAX (1ul << 20)
+#define PAGES_MAX 0x100000ul
 #define AGAIN_NS  1000000ull /* until unmapped memory is looked at again */
 #define REST_NS	  250000000ull
 
@@ -97,9 +97,9 @@ static struct unic_pin *find_ready(const struct unic_frame_tables *t,
 
 	if (!t->ready)
 		return NULL;
-	list_for_each_entry(p, t->ready,
-			    node) if (p->range.start == first &&
-				      p->range.last == last) return p;
+	list_for_each_entry(p, t->ready, node)
+		if (p->range.start == first && p->range.last == last)
+			return p;
 	return NULL;
 }
 

@@ -106,5 +106,6 @@ void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins)
 {
 	struct unic_pin *p, *next;
 
-	list_for_each_entry_safe(p, next, pins, node) unic_pin_drop(mem, p);
+	list_for_each_entry_safe(p, next, pins, node)
+		unic_pin_drop(mem, p);
 }

@@ -179,7 +179,8 @@ static int unic_release(struct inode *inode, struct file *file)
 	if (f->slot != UNIC_OS_NO_SLOT)
 		unic_slot_leave(os, f->slot);
 	unic_unlock(os, noio);
-	list_for_each_entry_safe(r, next, &f->replies, node) kfree(r);
+	list_for_each_entry_safe(r, next, &f->replies, node)
+		kfree(r);
 	kfree(f);
 	put_device(&os->dev);
 	return 0;
@@ -243,8 +244,7 @@ static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
 	unsigned int noio;
 
 	noio = unic_lock(f->os);
-	list_for_each_entry(r, &f->replies, node)
-	{
+	list_for_each_entry(r, &f->replies, node) {
 		if (r->seq != seq)
 			continue;
 		list_del(&r->node);
@@ -307,8 +307,9 @@ static bool is_answered(void *arg)
 	const struct awaited *a = arg;
 	const struct unic_reply *r;
 
-	list_for_each_entry(r, &a->f->replies,
-			    node) if (r->seq == a->seq) return true;
+	list_for_each_entry(r, &a->f->replies, node)
+		if (r->seq == a->seq)
+			return true;
 	return a->f->ended;
 }
 
@@ -546,7 +547,8 @@ void unic_cdev_del(struct unic_os *os)
 
 	cdev_device_del(&os->cdev, &os->dev);
 	noio = unic_lock(os);
-	list_for_each_entry_safe(f, next, &os->files, node) end(f);
+	list_for_each_entry_safe(f, next, &os->files, node)
+		end(f);
 	unic_unlock(os, noio);
 }
 

@@ -13,7 +13,7 @@
 #include "unic_dev.h"
 #include "unic_stats.h"
 
-#define END (1ll << 32) /* behind the last row of any table */
+#define END (U32_MAX + 1ll) /* behind the last row of any table */
 
 /* A field of a row: 1, 2, 4 or 8 bytes, little-endian; or more: text. */
 struct column {
@@ -58,6 +58,7 @@ static const struct column procs[] = {
 	C(unic_ctl_proc, deadlines),
 	{},
 };
+
 static const struct column shares[] = {
 	C(unic_row_proc, proc),
 	C(unic_row_proc, host_pid),
@@ -77,6 +78,7 @@ static const struct column shares[] = {
 	C(unic_row_proc, longest_wait_us),
 	{},
 };
+
 static const struct column regions[] = {
 	C(unic_row_mr, index),
 	C(unic_row_mr, gen),
@@ -98,11 +100,13 @@ static const struct column regions[] = {
 	C(unic_row_mr, uses),
 	{},
 };
+
 static const struct column tlb[] = {
 	C(unic_row_tlb, index), C(unic_row_tlb, mr),
 	C(unic_row_tlb, page),	C(unic_row_tlb, page_shift),
 	X(unic_row_tlb, bus),	{},
 };
+
 static const struct column tokens[] = {
 	C(unic_row_token, index),      C(unic_row_token, proc),
 	C(unic_row_token, mr),	       C(unic_row_token, state),
@@ -111,6 +115,7 @@ static const struct column tokens[] = {
 	C(unic_row_token, expires_ns), X(unic_row_token, sender_ipv4),
 	C(unic_row_token, sender_qpn), {},
 };
+
 static const struct column queues[] = {
 	C(unic_row_qp, qpn),
 	C(unic_row_qp, proc),
@@ -130,6 +135,7 @@ static const struct column queues[] = {
 	C(unic_row_qp, rnrs),
 	{},
 };
+
 static const struct column completions[] = {
 	C(unic_row_cq, index),
 	C(unic_row_cq, proc),
@@ -145,6 +151,7 @@ static const struct column completions[] = {
 	C(unic_row_cq, error),
 	{},
 };
+
 static const struct column waits[] = {
 	C(unic_row_wait, wait),
 	C(unic_row_wait, proc),
@@ -152,6 +159,7 @@ static const struct column waits[] = {
 	C(unic_row_wait, age_us),
 	{},
 };
+
 static const struct column crash[] = {
 	C(unic_crash, kind),	   C(unic_crash, file),
 	C(unic_crash, line),	   C(unic_crash, epoch),
@@ -163,6 +171,7 @@ static const struct column crash[] = {
 	{                                                           \
 		name, UNIC_CTL_DUMP, number, UNIC_ROW_BYTES, column \
 	}
+
 static const struct table tables[] = {
 	{ "procs", UNIC_CTL_PS, 0, sizeof(struct unic_ctl_proc), procs },
 	DUMP("shares", UNIC_TABLE_PROC, shares),

@@ -72,8 +72,8 @@ struct unic_os {
 	struct dentry *debugfs;
 	struct list_head files;
 
-	spinlock_t ring_lock;
-	void __iomem *regs; /* NULL: gone */
+	spinlock_t ring_lock; /* of regs, which interrupts use */
+	void __iomem *regs;   /* NULL: gone */
 	void *bar;
 	u32 vectors;
 

@@ -11,8 +11,7 @@
 
 static uint spin_us = 50;
 module_param(spin_us, uint, 0644);
-MODULE_PARM_DESC(spin_us, "how long who waits for a reply polls the NIC "
-			  "himself");
+MODULE_PARM_DESC(spin_us, "who waits for a reply polls the NIC for so long");
 
 #define LOOK_NS 250000000ull /* how often a NIC that left is noticed */
 

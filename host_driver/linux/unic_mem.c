@@ -233,9 +233,9 @@ static int get_all(struct unic_mem *mem, struct unic_pin *p, bool wait)
 
 	if (!mmget_not_zero(mem->mm))
 		return -ENOENT;
-	if (wait)
+	if (wait) {
 		mmap_read_lock(mem->mm);
-	else if (!mmap_read_trylock(mem->mm)) {
+	} else if (!mmap_read_trylock(mem->mm)) {
 		mmput_async(mem->mm);
 		return -EAGAIN;
 	}

@@ -265,7 +265,7 @@ static void leave(struct unic_os *os)
 	unsigned int noio;
 
 	while (!all_quiet(os) && time_before(jiffies, until))
-		msleep(2);
+		fsleep(2000);
 	if (!all_quiet(os))
 		dev_warn(&os->dev, "the NIC does not let go of memory\n");
 	unic_engine_stop(os);

@@ -161,7 +161,7 @@ static bool wait_quiet(struct unic_resident *r)
 		return true;
 	for (ms = 0; ms < QUIET_MS && !quiet; ms++) {
 		unic_dev_kick(r->os);
-		msleep(1);
+		fsleep(1000);
 		mutex_lock(&r->os->lock);
 		quiet = r->gone || !r->os->slot[slot].kernel;
 		mutex_unlock(&r->os->lock);

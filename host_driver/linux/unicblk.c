@@ -530,7 +530,7 @@ static int parse(struct unicblk *b, char *text)
 	int err;
 
 	b->timeout_ms = TIMEOUT_MS;
-	while ((word = strsep(&text, " \n"))) {
+	while ((word = strsep(&text, "\n "))) {
 		err = *word ? parse_word(b, word) : 0;
 		if (err)
 			return err;
@@ -585,8 +585,7 @@ static int remove_number(unsigned int number)
 {
 	struct unicblk *b;
 
-	list_for_each_entry(b, &disks, list)
-	{
+	list_for_each_entry(b, &disks, list) {
 		if (b->number != number)
 			continue;
 		if (disk_openers(b->disk))
@@ -632,7 +631,8 @@ static void __exit unicblk_exit(void)
 	struct unicblk *b, *next;
 
 	class_unregister(&unicblk_class);
-	list_for_each_entry_safe(b, next, &disks, list) remove(b);
+	list_for_each_entry_safe(b, next, &disks, list)
+		remove(b);
 	ida_destroy(&numbers);
 }
 
