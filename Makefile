@@ -312,7 +312,7 @@ $(B)/$(BOARD)/core.a: $(call objects,$(BOARD),$(or $(BOARD_CORE),$(FIRMWARE)))
 $(B)/$(BOARD)/hal_selftest.elf: $(call objects,$(BOARD),$(SELFTEST) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
 $(B)/$(BOARD)/cortexm_selftest.elf: $(call objects,$(BOARD),$(CORTEXM) \
-	$(addprefix hal/cortexm/,start.S crash.c mpu.c) $(BOARD_TEST_SRCS))
+	hal/drivers/crash_record.c $(addprefix hal/cortexm/,start.S crash.c mpu.c) $(BOARD_TEST_SRCS))
 $(B)/$(BOARD)/mps2_selftest.elf: $(call objects,$(BOARD),$(MPS2) \
 	$(BOARD_SRCS) $(BOARD_TEST_SRCS))
 # The template, with what is left to write written.

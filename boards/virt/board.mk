@@ -46,6 +46,7 @@ BOARD_SRCS := \
 	hal/virt/mem.S \
 	hal/virt/link.c \
 	hal/virt/crash.c \
+	hal/drivers/crash_record.c \
 	hal/drivers/gicv2.c \
 	hal/drivers/link_ring.c \
 	hal/drivers/pci_ecam.c \

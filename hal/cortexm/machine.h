@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * machine.h - what a board with a Cortex-M gives the files of this folder. Its
- * port (hal/<board>/port.c) defines all of it, besides hal/unic_port.h.
+ * port (hal/<board>/port.c) defines all of it, besides hal/unic_port.h, and
+ * machine_puts() and machine_crashed() of drivers/crash_record.h.
  */
 #ifndef CORTEXM_MACHINE_H
 #define CORTEXM_MACHINE_H
 
-#include "unic_port.h"
-#include "unic_stats.h"
+#include "crash_record.h"
 
 /**
  * machine_start() - find and start everything, MPU included.
@@ -23,17 +23,6 @@ void machine_turn(struct unic_port *port);
 /** machine_sleep() - WFI until an interrupt or until NIC time @until_ns, the
  * earlier; may return early. Look at everything before sleeping again. */
 void machine_sleep(struct unic_port *port, uint64_t until_ns);
-
-/** machine_puts() - @text to the console. A console never stops a NIC. Works
- * before machine_start() and in a fault handler. */
-void machine_puts(const char *text);
-
-/**
- * machine_crashed() - @record is complete, its magic included: take it to the
- * host, or to where it will be found.
- * @port: NULL when the crash was before machine_start() had made one.
- */
-void machine_crashed(struct unic_port *port, const struct unic_crash *record);
 
 /** machine_irq() - interrupt @irq (0: the first external one) was taken. Only
  * boards that clear PRIMASK see any. */

@@ -146,21 +146,11 @@ void machine_irq(uint32_t irq)
 /* Copy the record to the host, its magic last, and say so. */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record)
 {
-	uint8_t *bar = unic_port_bar(port);
-	struct unic_info *info = (void *)(bar + UNIC_BAR_INFO_OFF);
-	struct unic_crash *out = (void *)(bar + UNIC_BAR_CRASH_OFF);
 	uint32_t i;
 
 	if (!port)
 		return;
-	UNIC_WRITE_ONCE(out->magic, unic_to_le32(0));
-	unic_wmb();
-	memcpy((uint8_t *)out + sizeof(out->magic),
-	       (const uint8_t *)record + sizeof(out->magic),
-	       sizeof(*out) - sizeof(out->magic));
-	unic_wmb();
-	UNIC_WRITE_ONCE(out->magic, record->magic);
-	UNIC_WRITE_ONCE(info->state, unic_to_le32(UNIC_NIC_CRASHED));
+	crash_to_mailbox(unic_port_bar(port), record);
 	port->bells = 1;
 	for (i = 0; i < BELLS_READ && port->bells; i++)
 		mps2_bells(port);

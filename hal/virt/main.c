@@ -28,7 +28,7 @@ int main(void)
 		pl011_puts(VIRT_UART, "\n");
 		return 1;
 	}
-	crash_arm(&port);
+	crash_arm(&port, VIRT_GUARD, VIRT_RAM - VIRT_GUARD);
 	unic_nic_init(&nic, &port);
 	pl011_puts(VIRT_UART, "unic: ready\n");
 	for (uint32_t round = 0;; round++) {

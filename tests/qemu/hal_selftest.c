@@ -519,7 +519,7 @@ static void die(uint32_t mode)
 {
 	static uint32_t not_code;
 
-	crash_arm(&port);
+	crash_arm(&port, VIRT_GUARD, VIRT_RAM - VIRT_GUARD);
 	if (mode == MODE_ASSERT)
 		unic_port_panic(&port, "tests/qemu/hal_selftest.c", 42);
 	if (mode == MODE_UNDEF)
