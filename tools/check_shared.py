@@ -26,10 +26,10 @@ ALLOWED = {
     ("hal/soft/port.c", "info"): "the reading side is dead: our own word",
     ("hal/soft/crash.c", "*"): "published by its magic, after a barrier; and "
                                "the signal's own facts",
-    ("hal/cortexm/crash.c", "*"): "a private copy",
+    ("hal/drivers/crash_record.c", "*"): "a private copy",
     ("hal/serial/near.c", "db"): "the near copy: nobody else sees it",
     ("firmware/dump.c", "out"): "a private copy",
-    ("hal/virt/crash.c", "*"): "published by its magic, after a barrier",
+    ("hal/virt/crash.c", "*"): "a private copy",
     ("hal/drivers/link_ring.c", "slot"): "an array: its address",
     ("host_driver/core/proc.c", "ring"): "record: an array, its address; "
                                          "entries: before anybody is told",
