@@ -250,7 +250,7 @@ def message(quick, plant):
 
 MRS = 4096
 SIZES = [(e, 8, MRS) for e in (64, 256, 1024, 4096, 16384, 65536)] + \
-        [(1024, p, MRS) for p in (2, 4, 16, 32)]
+        [(1024, p, MRS) for p in (2, 4, 16, 32, 64, 128, 256, 512, 1024)]
 QUICK_SIZES = [(64, 8, MRS), (4096, 8, MRS)]
 # A place in the region table is as scarce as an entry.
 SCARCE_SIZES = [(e, 8, e) for e in (64, 256, 2048)]

@@ -105,19 +105,25 @@ def message(rows):
 def growth(points):
     """Is it flat, logarithmic or linear? points: [(size, cost)], sorted.
 
-    Flat: no more than 15 % above the least. Logarithmic: a doubling costs no
-    more in the last step than on the average of those before (by half, for
-    noise of chains).
+    Flat: no more than 15 %, or than a word for each 32 of 1,024 processes, above
+    the least, or above the first if it falls. Logarithmic: a doubling costs no
+    more in the upper half of the sizes than in the lower (by half, for noise of
+    chains; 2 % of the least cost at any rate). Linear costs double with each.
     """
     costs = [c for _, c in points]
-    if max(costs) <= 1.15 * min(costs):
+    least = min(costs)
+    if max(costs) <= max(1.15 * costs[0], 1.15 * least, least + 32):
         return "flat"
     if len(points) < 3:
         return "grows"
-    steps = [(b[1] - a[1]) / math.log2(b[0] / a[0])
-             for a, b in zip(points, points[1:])]
-    before = max(sum(steps[:-1]) / len(steps[:-1]), 0.02 * min(costs))
-    return "logarithmic" if steps[-1] <= 1.5 * before else "linear"
+
+    def doubling(low, high):
+        return (high[1] - low[1]) / math.log2(high[0] / low[0])
+
+    middle = points[len(points) // 2]
+    before = max(doubling(points[0], middle), 0.02 * least)
+    upper = doubling(middle, points[-1])
+    return "logarithmic" if upper <= 1.5 * before else "linear"
 
 
 def curves(rows):

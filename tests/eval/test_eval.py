@@ -38,8 +38,13 @@ def read(folder):
 
 def main():
     for name, points in (("flat", [(64, 20), (4096, 21), (32768, 20)]),
-                         ("logarithmic", [(64, 20), (256, 30), (1024, 40)]),
-                         ("linear", [(1, 20), (2, 40), (4, 80), (8, 160)])):
+                         ("flat", [(2, 300), (32, 310), (1024, 200)]),
+                         ("logarithmic", [(64, 200), (256, 300), (1024, 400)]),
+                         ("logarithmic", [(2**i, 200 + 45 * i + 40 * (i > 5))
+                                          for i in range(11)]),
+                         ("linear", [(1, 20), (2, 40), (4, 80), (8, 160)]),
+                         ("linear", [(2**i, 900 + 2**i)
+                                     for i in range(11)])):
         found = goals.growth(points)
         check(f"{points} is {name}", found == name, found)
     with tempfile.TemporaryDirectory() as one, \
