@@ -54,5 +54,7 @@ vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC a
 	@tests/vm/vm_demo.py
 vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
 	@tests/vm/vm_endure.py $(VM_OPTIONS) && echo "$@: ok"
+vm-breaks: vm-build ## deliberate breaks of the Linux module: the tests in the guest must go red
+	@tests/vm/vm_breaks.py && echo "$@: ok"
 vm-shell: vm-build ## commands on stdin are done in a guest with the module
 	@tests/vm/pair.py $(VM_OPTIONS)

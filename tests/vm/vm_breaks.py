@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Do the tests in the guest notice? A line of the Linux module is broken, the module
+built anew among its links, and the named test must go red.
+
+    vm_breaks.py [TEST ...]    only those of these tests
+
+Ends in "N passed, N failed".
+"""
+import os
+import subprocess
+import sys
+
+import kernel
+from pair import MODULES, ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# file, what stands there, what shall stand there, test that must fail
+BREAKS = (
+    ("unic_mem.c", "*added = last - first + 1 - covered(mem, first, last);",
+     "*added = last - first + 1;", "test_pins"),  # overlaps count twice
+    ("unic_mem.c", "mark_stale(mem, &mem->live, first, last, true);", "",
+     "test_pins"),  # what is unmapped stays registered
+    ("unic_mem.c", "rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT", "U32_MAX",
+     "test_memlock"),
+    ("unic_mem.c", "	unpin_user_pages_dirty_lock(p->page, p->n, p->write);",
+     "", "test_forms"),  # leaked
+)
+
+
+def build():
+    """With what stands in the links' folder, not among the sources."""
+    return subprocess.run(
+        ["make", "-s", "-C", f"{kernel.modules(kernel.newest())}/build",
+         f"M={MODULES}", "modules"], stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT, check=False).returncode == 0
+
+
+def red(test):
+    """Does it fail, and not the loading before it?"""
+    said = subprocess.run(
+        [os.path.join(HERE, "vm_check.py"), "--only", test],
+        capture_output=True, text=True, check=False).stdout
+    return f"FAILED  {test}:" in said
+
+
+def broken(name, old, new, test):
+    """Why the break was not noticed, or None."""
+    link = os.path.join(MODULES, name)
+    with open(link, encoding="utf-8") as f:
+        text = f.read()
+    if text.count(old) != 1:
+        return f"{name} has '{old.strip()}' {text.count(old)} times"
+    source = os.path.realpath(link)
+    os.unlink(link)
+    try:
+        with open(link, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        if not build():
+            return "does not compile"
+        return None if red(test) else "not noticed"
+    finally:
+        os.unlink(link)
+        os.symlink(source, link)
+
+
+def main():
+    chosen = [b for b in BREAKS if not sys.argv[1:] or b[3] in sys.argv[1:]]
+    failed = 0
+    for entry in chosen:
+        why = broken(*entry)
+        failed += why is not None
+        print(f"{'ok     ' if not why else 'FAILED '} {entry[3]}: {entry[0]}: "
+              f"{entry[1].strip()[:50]}{': ' + why if why else ''}", flush=True)
+    # a link's age is that of its source: what was built is of the break
+    for name in {entry[0] for entry in chosen}:
+        built = os.path.join(MODULES, name[:-2] + ".o")
+        if os.path.exists(built):
+            os.unlink(built)
+    build()
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())
