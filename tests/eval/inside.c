@@ -21,9 +21,9 @@ uint32_t inside_used(const struct unic_nic *nic)
 	return UNIC_TLB_ENTRIES - nic->tlb.free;
 }
 
-bool inside_entitled(const struct unic_nic *nic, uint32_t slot, uint32_t n)
+bool inside_entitled(struct unic_nic *nic, uint32_t slot, uint32_t n)
 {
-	const struct unic_share *s = &nic->evict.share;
+	struct unic_share *s = &nic->evict.share;
 
 	return unic_share_entitled(s, slot, n + s->owner[slot].wanted);
 }

@@ -18,7 +18,7 @@ uint32_t inside_held(const struct unic_nic *nic, uint32_t slot);
 uint32_t inside_used(const struct unic_nic *nic);
 /** inside_entitled() - would @n more, beside what it waits for already, leave
  * the process in @slot within its fair share? */
-bool inside_entitled(const struct unic_nic *nic, uint32_t slot, uint32_t n);
+bool inside_entitled(struct unic_nic *nic, uint32_t slot, uint32_t n);
 /** inside_bound_ns() - B, by the parameters of this NIC. */
 uint64_t inside_bound_ns(const struct unic_nic *nic);
 /** inside_count() - a counter. */

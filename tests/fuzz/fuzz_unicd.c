@@ -23,6 +23,7 @@
 
 #include "access.h"
 #include "ctl.h"
+#include "frames_slot.h"
 #include "unicd.h"
 #include "unic_queue.h"
 
@@ -306,10 +307,10 @@ static void turns(uint32_t n)
 /* Where page @page of the prologue's frames is in slot @s. */
 static uint8_t *frame_at(uint32_t s, uint32_t page)
 {
-	const struct unic_frames *f = &os.host->proc[s].frames;
+	const struct unic_frame_tables *f = os.host->proc[s].frames.t;
 	uint32_t i;
 
-	for (i = 0; i < f->runs; i++)
+	for (i = 0; f && i < f->runs; i++)
 		if (f->run[i].page == (CTL_VA >> 12) + page)
 			return slot_mem[s] + f->run[i].frame * 4096ull;
 	return slot_mem[s]; /* not there any more: the doorbell page will do */

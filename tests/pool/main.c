@@ -121,8 +121,8 @@ static void day(uint64_t seed)
 		else
 			wants(who, (enum manner)draw(&seed, 4), draw(&seed, 70),
 			      draw(&seed, 30000));
-		t.pool.share.owner[draw(&seed, POOL_TENANTS)].weight =
-			1 + draw(&seed, 4);
+		who = draw(&seed, POOL_TENANTS);
+		unic_share_weigh(&t.pool.share, who, 1 + draw(&seed, 4));
 		tenants_run(&t, t.pool.now_ns + draw(&seed, 60) * MS);
 	}
 	for (who = 0; who < POOL_TENANTS; who++) {
