@@ -35,10 +35,12 @@ kmod-uninstall: ## [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_SRCS := tests/vm/costs.c tests/vm/pins.c
+VM_SRCS := tests/vm/costs.c tests/vm/pins.c tests/vm/rxe.c
 $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
 $(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
+$(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
+$(B)/bin/rxe: LIBS := -libverbs
 VM_PROGRAMS := $(addprefix $(B)/bin/,costs forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
@@ -48,7 +50,7 @@ vm-blk: vm-build ## unicblk in a guest: a file system, loss, resets, a server th
 	@tests/vm/vm_blk.py && echo "$@: ok"
 vm-look: vm-build ## what the Linux module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py && echo "$@: ok"
-bench-vm: vm-build ## the Linux module beside yardsticks of the same guest: a table
+bench-vm: vm-build $(B)/bin/rxe ## the Linux module beside yardsticks of the same guest: a table
 	@tests/vm/bench_vm.py
 vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk
 	@tests/vm/vm_demo.py

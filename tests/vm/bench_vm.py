@@ -7,6 +7,7 @@ ratios are the figures. Writes build/bench/vm.json and prints a table.
     bench_vm.py [--board soft|virt] [--rounds N]
 """
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -38,10 +39,17 @@ DISK_CASES = (
 )
 
 
+# How libibverbs finds the library for its device.
+RXE_FILES = ("/etc/libibverbs.d/rxe.driver",
+             *glob.glob("/usr/lib/*/libibverbs/librxe-*.so"))
+
+
 class Bench(vm_blk.Blk):
     PROGRAMS = (*vm_blk.Blk.PROGRAMS, "nbd-server", "nbd-client",
-                os.path.join(BIN, "costs"))
-    MODULES = (*vm_blk.Blk.MODULES, "nbd")
+                os.path.join(BIN, "costs"), os.path.join(BIN, "rxe"), "rdma")
+    MODULES = (*vm_blk.Blk.MODULES, "nbd", "rdma_rxe", "ib_uverbs",
+               "crc32_generic")
+    FILES = tuple((path, path) for path in RXE_FILES)
 
     def start_nbd(self):
         """A file of as many bytes in the guest's own memory."""
@@ -101,7 +109,24 @@ def costs(b, rounds):
             for key, text in COSTS.items() if key in runs[0]]
 
 
-PARTS = (costs, disks)
+def registrations(b, rounds):
+    """Beside rdma_rxe, Linux's RDMA in software; see rxe.c."""
+    b.guest.run("modprobe -a crc32_generic ib_uverbs rdma_rxe; "
+                "rdma link add rxe0 type rxe netdev lo")
+    ours, theirs = [], []
+    for _ in range(rounds):
+        for out, command in ((ours, f"costs {pair.NODE}"), (theirs, "rxe")):
+            out.append({line.split()[0]: int(line.split()[1]) / 1000
+                        for line in b.guest.run(command, 60).splitlines()
+                        if line.startswith("reg-")})
+    return [{"what": f"{COSTS[key].split(' / ')[0]} / rdma_rxe", "unit": "us",
+             "ours": statistics.median(r[key] for r in ours),
+             "yardstick": statistics.median(r[key] for r in theirs),
+             "all": [[r[key] for r in out] for out in (ours, theirs)]}
+            for key in ours[0]]
+
+
+PARTS = (costs, disks, registrations)
 
 
 def show(rows):

@@ -37,6 +37,7 @@ VERIFY = ("--name=verify --rw=randrw --bsrange=512-128k --direct=1 "
 class Blk(vm_check.Check):
     """loss: of the wire, as unic-wire takes it; None: none."""
     PROGRAMS = ("mke2fs",)
+    FILES = ()
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
 
     def __init__(self, board, tmp, loss=None):
@@ -53,7 +54,8 @@ class Blk(vm_check.Check):
         self.start_nic(1, show=False)
         self.start_server()
         image = self.fio_image()
-        self.boot(programs=self.PROGRAMS, modules=self.MODULES, more=[
+        self.boot(programs=self.PROGRAMS, modules=self.MODULES,
+                  files=self.FILES, more=[
             "-drive", f"file={image},format=raw,if=virtio,readonly=on"])
         self.load("deliver_us=500000")  # of an H for machines that emulate
         self.guest.run("modprobe unicblk && "
