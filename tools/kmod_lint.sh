@@ -45,11 +45,13 @@ trace=$linux,TRAILING_SEMICOLON,PARENTHESIS_ALIGNMENT,LINE_SPACING
 # The core is not only for Linux, so not with --strict, and without:
 #   SPDX_LICENSE_TAG: one form for all files
 #   SPLIT_STRING, MISSING_SPACE: clang-format splits them
-#   VOLATILE, PREFER_DEFINED_ATTRIBUTE_MACRO: where there are no such macros
+#   VOLATILE, PREFER_DEFINED_ATTRIBUTE_MACRO, ARRAY_SIZE: there are no such macros
+#   SPACING, CONSTANT_COMPARISON: takes `new` and NAME() for what they are not
 #   BRACES: of all arms, or of none
 #   LINE_SPACING: takes a field whose name is on the next line for none
 core=BLOCK_COMMENT_STYLE,SPDX_LICENSE_TAG,SPLIT_STRING,MISSING_SPACE,VOLATILE
-core=$core,PREFER_DEFINED_ATTRIBUTE_MACRO,BRACES,LINE_SPACING
+core=$core,PREFER_DEFINED_ATTRIBUTE_MACRO,BRACES,LINE_SPACING,ARRAY_SIZE,SPACING
+core=$core,CONSTANT_COMPARISON
 
 # checkpatch IGNORED FILE... - with options of @strict
 checkpatch()

@@ -26,6 +26,7 @@
 #include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "unic_resident.h"
 
@@ -403,10 +404,29 @@ static const struct block_device_operations disk_ops = {
 	.free_disk = unicblk_free,
 };
 
-static void set_limits(struct unicblk *b)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static struct gendisk *disk_new(struct unicblk *b)
 {
-	struct request_queue *q = b->disk->queue;
+	struct queue_limits limits = {
+		.features = BLK_FEAT_WRITE_CACHE,
+		.logical_block_size = SECTOR_SIZE,
+		.physical_block_size = PAGE_SIZE,
+		.max_hw_sectors = UNIC_KIO_MAX >> SECTOR_SHIFT,
+		.max_segments = UNIC_TOKEN_PIECES,
+		.max_segment_size = UNIC_KIO_MAX,
+	};
 
+	return blk_mq_alloc_disk(&b->tags, &limits, b);
+}
+#else
+static struct gendisk *disk_new(struct unicblk *b)
+{
+	struct gendisk *disk = blk_mq_alloc_disk(&b->tags, b);
+	struct request_queue *q;
+
+	if (IS_ERR(disk))
+		return disk;
+	q = disk->queue;
 	blk_queue_logical_block_size(q, SECTOR_SIZE);
 	blk_queue_physical_block_size(q, PAGE_SIZE);
 	blk_queue_max_hw_sectors(q, UNIC_KIO_MAX >> SECTOR_SHIFT);
@@ -414,9 +434,9 @@ static void set_limits(struct unicblk *b)
 	blk_queue_max_segment_size(q, UNIC_KIO_MAX);
 	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 	blk_queue_write_cache(q, true, false);
-	set_capacity(b->disk, b->bytes >> SECTOR_SHIFT);
-	set_disk_ro(b->disk, b->read_only);
+	return disk;
 }
+#endif
 
 /* The disk has @b from then on, for as long as somebody has the disk. */
 static int make_disk(struct unicblk *b)
@@ -433,7 +453,7 @@ static int make_disk(struct unicblk *b)
 	err = blk_mq_alloc_tag_set(&b->tags);
 	if (err)
 		return err;
-	disk = blk_mq_alloc_disk(&b->tags, b);
+	disk = disk_new(b);
 	if (IS_ERR(disk)) {
 		blk_mq_free_tag_set(&b->tags);
 		return PTR_ERR(disk);
@@ -443,7 +463,8 @@ static int make_disk(struct unicblk *b)
 	disk->fops = &disk_ops;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "unicblk%u",
 		 b->number);
-	set_limits(b);
+	set_capacity(disk, b->bytes >> SECTOR_SHIFT);
+	set_disk_ro(disk, b->read_only);
 	return 0;
 }
 
@@ -561,8 +582,13 @@ static int find(struct unicblk *b)
 	return err;
 }
 
-static ssize_t add_store(struct class *class, struct class_attribute *attr,
-			 const char *buf, size_t count)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define CLASS_ARGS const struct class *class, const struct class_attribute *attr
+#else
+#define CLASS_ARGS struct class *class, struct class_attribute *attr
+#endif
+
+static ssize_t add_store(CLASS_ARGS, const char *buf, size_t count)
 {
 	struct unicblk *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	char *text = kstrndup(buf, count, GFP_KERNEL);
@@ -596,8 +622,7 @@ static int remove_number(unsigned int number)
 	return -ENODEV;
 }
 
-static ssize_t remove_store(struct class *class, struct class_attribute *attr,
-			    const char *buf, size_t count)
+static ssize_t remove_store(CLASS_ARGS, const char *buf, size_t count)
 {
 	unsigned int number;
 	int err = kstrtouint(buf, 0, &number);
@@ -618,7 +643,6 @@ static struct attribute *class_attrs[] = {
 ATTRIBUTE_GROUPS(class);
 
 static struct class unicblk_class = { .name = "unicblk",
-				      .owner = THIS_MODULE,
 				      .class_groups = class_groups };
 
 static int __init unicblk_init(void)
