@@ -32,7 +32,7 @@ unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 	/* 0 or 1 each; a product is "and" without a branch */
 	uint32_t at = mr->state, flags = mr->flags;
 	int same = mr->stag == stag, past = same * (at >= UNIC_MR_DRAINING);
-	int here = same * ((at == UNIC_MR_ACTIVE) + (at == UNIC_MR_NOTIFIED));
+	int here = same * (at == UNIC_MR_ACTIVE || at == UNIC_MR_NOTIFIED);
 	int taken = past * !(flags & UNIC_MR_F_GONE);
 	int live = here * !(flags & (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL));
 	int ours = live * (mr->pd == pd);

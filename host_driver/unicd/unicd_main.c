@@ -207,6 +207,8 @@ static int watch_signals(struct unic_os *os)
 {
 	sigset_t set;
 
+	/* a link that is a socket may end before we have read that */
+	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

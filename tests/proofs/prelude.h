@@ -39,6 +39,8 @@
 
 /* Unsigned operands of one width. */
 #define __builtin_add_overflow(a, b, sum) (*(sum) = (a) + (b), *(sum) < (b))
+#define __builtin_sub_overflow(a, b, left) \
+	(*(left) = (a) - (b), *(left) + (b) < (b))
 
 /* An expression, so that it stays a constant where its argument is one. */
 #define PROOFS_CTZ4(v) ((v)&1u ? 0u : (v)&2u ? 1u : (v)&4u ? 2u : 3u)

@@ -12,6 +12,7 @@ import os
 import random
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -39,7 +40,7 @@ class Line(threading.Thread):
         self.server.bind(host)
         self.server.listen(1)
         self.ends = {}  # fd -> (its socket, the other one)
-        self.over = False
+        self.over = self.hang_up = False
         self.start()
 
     def spoil(self, data):
@@ -68,6 +69,11 @@ class Line(threading.Thread):
 
     def run(self):
         while not self.over:
+            if self.hang_up:
+                for one, _ in self.ends.values():
+                    one.send(b"last words")
+                self.close()
+                self.hang_up = False
             ready, _, _ = select.select([self.server, *self.ends], [], [], 0.1)
             for fd in ready:
                 try:
@@ -249,6 +255,19 @@ def test_unplug(rig):
     rig.wait("absent")
     rig.uart.cut = False
     rig.wait("ready")
+
+
+def test_hang_up(rig):
+    """The line ends while unicd has something to say and something to read."""
+    rig.start_driver()
+    for _ in range(3):
+        os.kill(rig.driver.child.pid, signal.SIGSTOP)
+        rig.uart.hang_up = True
+        time.sleep(1)
+        need(not rig.uart.hang_up, "the line did not end")
+        os.kill(rig.driver.child.pid, signal.SIGCONT)
+        rig.wait("ready")
+        rig.ctl("mr")
 
 
 def test_noise(rig):
