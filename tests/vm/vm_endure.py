@@ -175,7 +175,7 @@ def test_lies(c):
             longest = max(longest, answer_s(c))
         liar.finish(1)
         replug(c)
-        c.guest.run(f"echo 1 >{RESET}")
+        c.guest.wait_for(f"echo 1 >{RESET}")  # as soon as it is seen
         c.ready()
         c.end_tasks()
         c.nothing_pinned()
