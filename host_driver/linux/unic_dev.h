@@ -39,6 +39,7 @@ struct unic_mem;
 
 /* One process slot. */
 struct unic_kslot {
+	struct unic_os *os;
 	struct page *pages; /* UNIC_SLOT_PAGES of them, one after the other */
 	dma_addr_t bus;
 	struct unic_frame_tables *frames; /* frames_user.c's */

@@ -82,22 +82,28 @@ static irqreturn_t nic_rang(int irq, void *arg)
 
 static irqreturn_t slot_rang(int irq, void *arg)
 {
-	struct unic_os *os = arg;
-	u32 i;
+	struct unic_kslot *s = arg;
+	u32 slot = s - s->os->slot;
 
-	for (i = 0; i < os->slots; i++) {
-		if (pci_irq_vector(os->pdev, 1 + i) != irq)
-			continue;
-		trace_unic_rang(os, 1 + i);
-		unic_slot_wake(os, i);
-	}
+	trace_unic_rang(s->os, 1 + slot);
+	unic_slot_wake(s->os, slot);
 	return IRQ_HANDLED;
+}
+
+/* What the handler of a vector is given: asking the system which vector an
+ * interrupt is may sleep. */
+static void *cookie(struct unic_os *os, u32 vector)
+{
+	if (!vector)
+		return os;
+	os->slot[vector - 1].os = os;
+	return &os->slot[vector - 1];
 }
 
 static void free_irqs(struct unic_os *os, u32 n)
 {
 	while (n--)
-		free_irq(pci_irq_vector(os->pdev, n), os);
+		free_irq(pci_irq_vector(os->pdev, n), cookie(os, n));
 	pci_free_irq_vectors(os->pdev);
 }
 
@@ -109,7 +115,7 @@ static int take_irqs(struct unic_os *os)
 	for (i = 0; i < os->vectors; i++) {
 		err = request_irq(pci_irq_vector(os->pdev, i),
 				  i ? slot_rang : nic_rang, 0,
-				  dev_name(&os->dev), os);
+				  dev_name(&os->dev), cookie(os, i));
 		if (err) {
 			free_irqs(os, i);
 			return err;
