@@ -176,24 +176,23 @@ def test_reaper_pressure(c):
 
 
 def test_swap(c):
-    """Pages of the guest go there when its memory is short, and come back: who
+    """Pages of a group go there when its memory is short, and come back: who
     frees memory waits for the disk, and the disk for nobody who does."""
     c.add(size=96 * MIB)
     c.guest.run(f"mkswap {NODE} && swapon {NODE}", 20)
-    free = int(c.guest.run("awk '/MemAvailable/ {print $2}' /proc/meminfo"))
-    c.guest.run(f"echo {(free >> 11) - 32} >/proc/sys/vm/nr_hugepages; "
-                "mount -t tmpfs -o size=300m tmpfs /mnt && "
-                f"head -c {16 * MIB} /dev/urandom >/mnt/0", 20)
-    files = 6  # 112 MiB, where 64 are left
-    c.guest.run(f"for i in $(seq {files}); do cp /mnt/0 /mnt/$i || exit 1; done",
-                120)
+    c.guest.run("mkdir -p /run/cg && mount -t cgroup2 none /run/cg && "
+                "echo +memory >/run/cg/cgroup.subtree_control && "
+                "mkdir /run/cg/few && echo 32M >/run/cg/few/memory.max")
+    c.guest.run("mount -t tmpfs -o size=300m tmpfs /mnt && "
+                f"head -c {16 * MIB} /dev/urandom >/mnt/0", 60)
+    few = "echo 0 >/run/cg/few/cgroup.procs; for i in 1 2 3; do"
+    c.guest.run(f"(sh -c '{few} cp /mnt/0 /mnt/$i || exit 1; done')", 200)
     out = int(c.guest.run("awk '/pswpout/ {print $2}' /proc/vmstat"))
-    c.guest.run(f"for i in $(seq {files}); do cmp /mnt/0 /mnt/$i || exit 1; "
-                "done", 120)
+    c.guest.run(f"(sh -c '{few} cmp /mnt/0 /mnt/$i || exit 1; done')", 200)
     must(out > 1000, f"{out} pages went out")
     must(not c.count("failed"), "an I/O failed")
-    c.guest.run(f"umount /mnt && swapoff {NODE} && "
-                "echo 0 >/proc/sys/vm/nr_hugepages", 60)
+    c.guest.run(f"umount /mnt && swapoff {NODE} && rmdir /run/cg/few && "
+                "umount /run/cg", 60)
     c.remove()
     os.unlink(os.path.join(c.export, FILE))
 
