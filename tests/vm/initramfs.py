@@ -87,7 +87,7 @@ def build(out, release, programs=(), modules=(), files=()):
         put_program(root, program)
     for path in wanted_modules(release, (*LINE, *modules)):
         put(root, f"{kernel.modules(release)}/{path}")
-    os.makedirs(root + kernel.modules(release), exist_ok=True)
+    put(root, kernel.modules(release) + "/modules.builtin")
     for path, there in files:
         put(root, path, there)
     subprocess.run(["/sbin/depmod", "-b", root, release], check=True,
