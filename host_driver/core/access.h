@@ -221,8 +221,6 @@ struct unic_host {
 
 /** unic_host_info() - a copy of the device's info page; zeros if none. */
 void unic_host_info(struct unic_host *host, struct unic_info *info);
-/** unic_host_bound_us() - B = H + T + reaper period + drain bound. */
-uint32_t unic_host_bound_us(const struct unic_info *info);
 /** unic_host_clock() - CLOCK_MONOTONIC of a NIC time; never later than true. */
 uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns);
 

@@ -117,6 +117,10 @@ void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
  * table is. Free-running. */
 uint32_t unic_host_notices(const struct unic_host *host);
 
+/** unic_host_bound_us() - B = H + T + reaper period + drain bound, of a copy of
+ * the device's info page. */
+uint32_t unic_host_bound_us(const struct unic_info *info);
+
 /** unic_host_nic() - enum unic_ctl_nic, for messages. */
 uint32_t unic_host_nic(const struct unic_host *host);
 

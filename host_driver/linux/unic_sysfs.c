@@ -29,13 +29,6 @@ static int get_info(struct device *dev, struct info *info)
 	return min(got, 0);
 }
 
-/* B */
-static u32 bound_us(const struct unic_info *nic)
-{
-	return unic_from_le32(nic->deliver_us) + unic_from_le32(nic->grace_us) +
-	       unic_from_le32(nic->reaper_us) + unic_from_le32(nic->drain_us);
-}
-
 static ssize_t show_u32(struct device *dev, char *buf,
 			u32 (*of)(const struct info *info))
 {
@@ -63,7 +56,7 @@ SHOW_U32(epoch, unic_from_le32(info->nic.boot_epoch));
 SHOW_U32(resets, unic_from_le32(info->driver.resets));
 SHOW_U32(slots, unic_from_le32(info->driver.slots));
 SHOW_U32(slots_used, unic_from_le32(info->driver.slots_used));
-SHOW_U32(bound_us, bound_us(&info->nic));
+SHOW_U32(bound_us, unic_host_bound_us(&info->nic));
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr,
 			  char *buf)
