@@ -14,6 +14,9 @@ void unic_demand_init(struct unic_nic *nic)
 	memset(d, 0, sizeof(*d));
 	unic_top_init(&d->urgent);
 	unic_top_init(&d->borrowers);
+	unic_top_init(&d->growing);
+	unic_top_init(&d->shrinking);
+	d->indices = PLENTY;
 	d->lacking = UNIC_OWNER_NIL;
 }
 
@@ -48,29 +51,56 @@ static bool entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
 }
 
 /*
+ * The weights of all, at most, with which @entries and one more than @mrs regions
+ * are within the share of @proc: 2^16 x (2^16 - 1) fits.
+ */
+static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
+			     uint32_t entries, uint32_t mrs)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t weight = e->share.owner[proc].weight, by_mrs;
+	uint32_t most = e->share.capacity * weight / entries;
+
+	if (e->demands.indices == PLENTY)
+		return mrs < UNIC_MRS ? most : 0;
+	by_mrs = e->demands.indices * weight / (mrs + 1);
+	return most < by_mrs ? most : by_mrs;
+}
+
+/* One more request of @n for what @p needs, if it is within the fair share. */
+static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
+			struct unic_place *p)
+{
+	const struct unic_share *s = &nic->evict.share;
+	uint32_t most = most_weights(
+		nic, proc, s->owner[proc].held + p->need.entries + n,
+		nic->procs.proc[proc].mrs + p->need.indices);
+
+	if (s->weights > most) {
+		p->above = most;
+		return false;
+	}
+	p->most = most;
+	p->need.entries += n;
+	p->need.indices++;
+	return true;
+}
+
+/*
  * Of its first requests that together stay within its fair share: all of them
  * are due within B, not only the first.
  */
-static struct unic_need entitled_need(struct unic_nic *nic, uint32_t proc)
+static void add_requests(const struct unic_nic *nic, uint32_t proc,
+			 struct unic_place *p)
 {
-	struct unic_evict *e = &nic->evict;
-	uint32_t most = unic_share_fair(&e->share, proc);
-	uint32_t most_mrs = fair_indices(nic, proc);
-	uint32_t held = e->share.owner[proc].held;
-	uint32_t mrs = nic->procs.proc[proc].mrs;
-	struct unic_need sum = { 0, 0 };
-	uint16_t i;
+	const struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[proc];
 
-	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next) {
-		uint32_t n = e->wait[i].args.n_pages;
-
-		if (held + sum.entries + n > most ||
-		    mrs + sum.indices >= most_mrs)
-			break;
-		sum.entries += n;
-		sum.indices++;
-	}
-	return sum;
+	if (i == UNIC_WAIT_NIL)
+		add_request(nic, proc, p->n, p);
+	while (i != UNIC_WAIT_NIL &&
+	       add_request(nic, proc, e->wait[i].args.n_pages, p))
+		i = e->wait[i].next;
 }
 
 /* What @p, one process, keeps from one that does not wait. */
@@ -99,22 +129,22 @@ static struct unic_need borrowed_for(const struct unic_place *p)
 }
 
 /* Who was denied has one within its fair share only: it may not come again. */
-static struct unic_place place_of(struct unic_nic *nic, uint32_t proc)
+static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
+	const struct unic_evict *e = &nic->evict;
 	uint16_t head = e->wait_head[proc];
 	bool waits = head != UNIC_WAIT_NIL;
-	struct unic_place p = { .kind = UNIC_PLACE_NONE };
+	struct unic_place p = { .kind = UNIC_PLACE_NONE, .most = UINT32_MAX };
 
 	p.n = waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
 	p.seq = waits ? e->wait[head].id : nic->denials.of[proc].seq;
-	if ((!waits && !p.n) ||
+	p.there = unic_set_has(&e->demands.waiters, proc);
+	if (!p.there ||
 	    unic_demand_over_quota(nic, proc, e->share.owner[proc].held, p.n))
 		return p;
-	if (entitled(nic, proc, p.n)) {
+	add_requests(nic, proc, &p);
+	if (p.need.indices) {
 		p.kind = UNIC_PLACE_ENTITLED;
-		p.need = waits ? entitled_need(nic, proc)
-			       : (struct unic_need){ p.n, 1 };
 	} else if (waits) {
 		p.kind = UNIC_PLACE_BORROWER;
 		p.net = unic_share_net(&e->share, proc) + p.n;
@@ -172,6 +202,30 @@ static bool would_have_less(const void *in, uint32_t a, uint32_t b)
 	return l != r ? l < r : asked_before(in, a, b);
 }
 
+/* Whom shares that grow move first, and whom those that shrink. */
+static bool is_there(const void *in, uint32_t p)
+{
+	const struct unic_evict *e = in;
+
+	return e->demands.of[p].there;
+}
+
+static bool has_more_above(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+	uint32_t l = e->demands.of[a].above, r = e->demands.of[b].above;
+
+	return l != r ? l > r : a < b;
+}
+
+static bool has_less_most(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+	uint32_t l = e->demands.of[a].most, r = e->demands.of[b].most;
+
+	return l != r ? l < r : a < b;
+}
+
 static void add(struct unic_need *sum, struct unic_need n)
 {
 	sum->entries += n.entries;
@@ -204,6 +258,8 @@ static __attribute__((noinline)) void move(struct unic_nic *nic, uint32_t proc)
 	if (before == UNIC_PLACE_BORROWER || p->kind == UNIC_PLACE_BORROWER)
 		unic_top_play(&d->borrowers, proc, e, is_borrower,
 			      would_have_less);
+	unic_top_play(&d->growing, proc, e, is_there, has_more_above);
+	unic_top_play(&d->shrinking, proc, e, is_there, has_less_most);
 	if (is_capped(nic, proc))
 		unic_set_add(&d->capped, proc);
 	else
@@ -220,19 +276,34 @@ static uint32_t scarce_indices(struct unic_nic *nic)
 	return unic_mr_capacity(&nic->mrs);
 }
 
-/* What moves all who wait: another share of entries or indices. */
-static void settle_all(struct unic_nic *nic)
+/* That indices are scarce, or so many others, moves all who wait. */
+static void settle_indices(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t indices = scarce_indices(nic), i;
+
+	if (e->demands.indices == indices)
+		return;
+	e->demands.indices = indices;
+	UNIC_SET_EACH(i, &e->demands.waiters)
+	unic_set_add(&e->share.moved, i);
+}
+
+/* When one comes or goes, all shares are others: that moves those only of whom
+ * more or fewer requests fit. */
+static void settle_shares(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_demands *d = &e->demands;
-	uint32_t indices = scarce_indices(nic), i;
+	uint32_t i;
 
-	if (d->weights == e->share.weights && d->indices == indices)
-		return;
-	d->weights = e->share.weights;
-	d->indices = indices;
-	UNIC_SET_EACH(i, &d->waiters)
-	unic_set_add(&e->share.moved, i);
+	while ((i = unic_top_first(&d->growing, e, is_there)) != UNIC_TOP_NIL &&
+	       d->of[i].above >= e->share.weights)
+		move(nic, i);
+	while ((i = unic_top_first(&d->shrinking, e, is_there)) !=
+		       UNIC_TOP_NIL &&
+	       d->of[i].most < e->share.weights)
+		move(nic, i);
 }
 
 /* A page that is missing counts towards a quota, for a while. */
@@ -259,7 +330,7 @@ void unic_demand_settle(struct unic_nic *nic)
 
 	if (unic_set_any(&e->share.changed))
 		unic_share_settle(&e->share);
-	settle_all(nic);
+	settle_indices(nic);
 	settle_lacking(nic);
 	while (unic_set_any(moved)) {
 		uint32_t i = unic_set_first(moved);
@@ -267,10 +338,10 @@ void unic_demand_settle(struct unic_nic *nic)
 		unic_set_del(moved, i);
 		unic_set_add(&e->stale, i);
 		if (unic_set_has(&e->demands.waiters, i) ||
-		    unic_set_has(&e->demands.capped, i) ||
-		    e->demands.of[i].kind)
+		    e->demands.of[i].there)
 			move(nic, i);
 	}
+	settle_shares(nic);
 }
 
 /* ----------------------------------------------------------------- questions */

@@ -6,9 +6,10 @@
  * Secret: the order. Requests that stay within the fair share come first, the
  * oldest of them first, so each is served within B (INV-8); then borrowers, the
  * one that would have least for its weight first. And how it is kept: what each
- * process adds is remembered, so that only those that have changed are looked at
- * again, and all who wait only when the shares of all have. Cost: O(log
- * processes) for each that changed.
+ * process adds is remembered, and up to which sum of all weights it is right; so
+ * only those that have changed are looked at again, and when shares change, which
+ * they do for all, those of whom more or fewer requests fit then. Cost: O(log
+ * processes) for each of these.
  */
 #ifndef UNIC_DEMAND_H
 #define UNIC_DEMAND_H
@@ -32,6 +33,8 @@ struct unic_place {
 	uint32_t net;	 /* what it would have then, less what comes back */
 	struct unic_need need; /* of all its requests within its fair share */
 	struct unic_need kept; /* from who is entitled and does not wait */
+	uint32_t above, most;  /* right while the weights of all are between */
+	bool there;	       /* it is one of those who wait */
 	enum unic_place_kind {
 		UNIC_PLACE_NONE,
 		UNIC_PLACE_ENTITLED,
@@ -44,12 +47,12 @@ struct unic_demands {
 	struct unic_need entitled, kept;
 	struct unic_need borrowed; /* kept from others beside */
 	struct unic_top urgent, borrowers;
-	struct unic_set waiters; /* who has a request, or a denial */
-	struct unic_set capped;	 /* whom only its quota stops, for long */
-	struct unic_set away;	 /* see unic_demand_away() */
-	/* what all shares were worked out from */
-	uint32_t weights, indices;
-	uint32_t lacking; /* a page; or UNIC_OWNER_NIL */
+	struct unic_top growing, shrinking; /* shares: whom that moves first */
+	struct unic_set waiters;	    /* who has a request, or a denial */
+	struct unic_set capped; /* whom only its quota stops, for long */
+	struct unic_set away;	/* see unic_demand_away() */
+	uint32_t indices;	/* how many, while they are scarce */
+	uint32_t lacking;	/* a page; or UNIC_OWNER_NIL */
 	/* entries freed for a process's requests; nobody at once takes them */
 	uint32_t promised[UNIC_PROCS], all_promised;
 	struct unic_set owed; /* who has a promise */
