@@ -173,6 +173,7 @@ static void drop(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 	UNIC_ASSERT(nic, had);
 	ring_remove(c, mr->proc, i);
 	c->entries[mr->proc]--;
+	c->all_entries--;
 	mr->n_pages--;
 	mr->filled--;
 	unic_share_hold(&nic->evict.share, mr->proc, -1);
@@ -334,15 +335,6 @@ static uint32_t free_for(const struct unic_nic *nic, uint32_t proc)
 	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
 }
 
-static uint32_t all_cached(const struct unic_cache *c)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < UNIC_PROCS; i++)
-		n += c->entries[i];
-	return n;
-}
-
 /* Shares are as if it held what it wants: who comes into the pool narrows the
  * others' parts. */
 bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
@@ -352,7 +344,7 @@ bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
 
 	if (!more)
 		return true;
-	if (free_for(nic, proc) + all_cached(&nic->cache) < n)
+	if (free_for(nic, proc) + nic->cache.all_entries < n)
 		return false; /* in vain */
 	unic_share_want(s, proc, (int32_t)n);
 	while (more && take_by_share(nic, proc, n))
@@ -399,6 +391,7 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 	tlb->entry[i].mark = (uint16_t)(stamp(nic) | (wanted ? WANTED : 0));
 	ring_add(c, mr->proc, i);
 	c->entries[mr->proc]++;
+	c->all_entries++;
 	if (UNIC_UNLIKELY(c->short_proc == mr->proc))
 		c->short_proc = UNIC_PROCS;
 	c->demand += is_demand(nic, idx);

@@ -48,6 +48,7 @@ struct unic_cache {
 	unic_tlb_idx prev[UNIC_TLB_ENTRIES];
 	unic_tlb_idx hand[UNIC_PROCS];	  /* looked at next, or UNIC_TLB_NIL */
 	unic_tlb_idx entries[UNIC_PROCS]; /* in its ring */
+	uint32_t all_entries;		  /* in all of them */
 	uint16_t regions[UNIC_PROCS];
 	uint32_t demand; /* entries of DEMAND regions: drop records owed */
 	/* the last entry for which there was no room: whose, and until when the

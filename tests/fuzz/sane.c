@@ -54,10 +54,11 @@ static void check_entry(const struct unic_nic *nic,
  * with a place in the drop ring (INV-17), none behind a window that is gone. */
 static void check_cache(const struct unic_nic *nic)
 {
-	uint32_t demand = 0, proc, n, i;
+	uint32_t demand = 0, all = 0, proc, n, i;
 
 	for (proc = 0; proc < UNIC_PROCS; proc++) {
 		i = nic->cache.hand[proc];
+		all += nic->cache.entries[proc];
 		for (n = 0; n < nic->cache.entries[proc]; n++) {
 			uint32_t tag = nic->tlb.entry[i].tag;
 			const struct unic_mr *mr =
@@ -72,7 +73,7 @@ static void check_cache(const struct unic_nic *nic)
 		}
 		must(i == nic->cache.hand[proc]);
 	}
-	must(demand == nic->cache.demand);
+	must(demand == nic->cache.demand && all == nic->cache.all_entries);
 	must(nic->mbox.drop_tail - nic->mbox.drop_head + demand <=
 	     UNIC_DROP_ENTRIES);
 }

@@ -53,6 +53,7 @@ static void check_books(void)
 			demand += mr->n_pages;
 	}
 	assert_int_equal(used, cached);
+	assert_int_equal(cached, nic->cache.all_entries);
 	assert_int_equal(demand, nic->cache.demand);
 	assert_int_equal(held + nic->tlb.free, UNIC_TLB_ENTRIES);
 }
