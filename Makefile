@@ -594,7 +594,7 @@ L_eval := --level "evaluation, a small one" --timeout 300 \
 L_vm := --level "Linux in a guest" --timeout 180 tests/vm/vm_check.py tests/vm/vm_look.py
 L_insn := --level "instruction counts, sizes" --timeout 60 \
 	"tests/bench/insn.py --no-budget" tests/bench/sizes.py
-L_models := --level "models" --timeout 300 "tests/models/check.py small"
+L_models := --level "models" --timeout 1200 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" --timeout 120 \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
