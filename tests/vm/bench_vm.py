@@ -119,10 +119,8 @@ def registrations(b, rounds):
             out.append({line.split()[0]: int(line.split()[1]) / 1000
                         for line in b.guest.run(command, 60).splitlines()
                         if line.startswith("reg-")})
-    return [{"what": f"{COSTS[key].split(' / ')[0]} / rdma_rxe", "unit": "us",
-             "ours": statistics.median(r[key] for r in ours),
-             "yardstick": statistics.median(r[key] for r in theirs),
-             "all": [[r[key] for r in out] for out in (ours, theirs)]}
+    return [row(f"{COSTS[key].split(' / ')[0]} / rdma_rxe", "us",
+                [[a[key], b[key]] for a, b in zip(ours, theirs)])
             for key in ours[0]]
 
 
