@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "to_rts.h"
 #include "unic.h"
 
 #define PAGE 4096u
@@ -64,29 +65,6 @@ static void pinned(unsigned int pages, const char *what)
 	say(text);
 }
 
-static void to_rts(struct unic_qp *q, uint32_t dest, uint32_t ip)
-{
-	struct unic_qp_mod m = { .state = UNIC_QPS_INIT,
-				 .rights = UNIC_MR_REMOTE_READ |
-					   UNIC_MR_REMOTE_WRITE };
-
-	OK(unic_modify_qp(q, &m));
-	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTR,
-				  .mtu_shift = 10,
-				  .rnr_timer = 12,
-				  .max_dest_rd = 4,
-				  .vendor = 1,
-				  .dest_qpn = dest,
-				  .dest_ipv4 = ip };
-	OK(unic_modify_qp(q, &m));
-	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTS,
-				  .max_rd = 4,
-				  .timeout = 14,
-				  .retry_cnt = 7,
-				  .rnr_retry = 7 };
-	OK(unic_modify_qp(q, &m));
-}
-
 static struct unic_mr *reg(void *at, size_t bytes, unsigned int rights)
 {
 	struct unic_mr_attr a = { .addr = at,
@@ -111,8 +89,8 @@ static void set_up(const char *socket)
 	qa.send_cq = qa.recv_cq = cq;
 	OK(unic_create_qp(pd, &qa, &qp[0]));
 	OK(unic_create_qp(pd, &qa, &qp[1]));
-	to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4);
-	to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4);
+	OK(to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4));
+	OK(to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4));
 	src = unic_alloc(ctx, 16 * PAGE, PAGE);
 	IS(src);
 	for (i = 0; i < 16 * PAGE; i++)

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../qemu/to_rts.h"
 #include "unic.h"
 
 #define PAGE 4096u
@@ -81,29 +82,6 @@ static void pinned(long pages, int at)
 
 #define PINNED(pages) pinned(pages, __LINE__)
 
-static void to_rts(struct unic_qp *q, uint32_t dest, uint32_t ip)
-{
-	struct unic_qp_mod m = { .state = UNIC_QPS_INIT,
-				 .rights = UNIC_MR_REMOTE_READ |
-					   UNIC_MR_REMOTE_WRITE };
-
-	OK(unic_modify_qp(q, &m));
-	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTR,
-				  .mtu_shift = 10,
-				  .rnr_timer = 12,
-				  .max_dest_rd = 4,
-				  .vendor = 1,
-				  .dest_qpn = dest,
-				  .dest_ipv4 = ip };
-	OK(unic_modify_qp(q, &m));
-	m = (struct unic_qp_mod){ .state = UNIC_QPS_RTS,
-				  .max_rd = 4,
-				  .timeout = 14,
-				  .retry_cnt = 7,
-				  .rnr_retry = 7 };
-	OK(unic_modify_qp(q, &m));
-}
-
 static void connect_pair(void)
 {
 	struct unic_qp_attr qa = {
@@ -114,8 +92,8 @@ static void connect_pair(void)
 	unic_query(ctx, &attr);
 	OK(unic_create_qp(pd, &qa, &qp[0]));
 	OK(unic_create_qp(pd, &qa, &qp[1]));
-	to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4);
-	to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4);
+	OK(to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4));
+	OK(to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4));
 }
 
 static int try_reg(void *at, size_t bytes, unsigned int rights,
