@@ -310,32 +310,39 @@ def on_term(_sig, _frame):
     raise Failure("interrupted")
 
 
-def main():
-    options = parse()
-    signal.signal(signal.SIGTERM, on_term)
-    os.makedirs(OUT, exist_ok=True)
-    tmp = tempfile.mkdtemp(prefix="unic-demo-")
-    demo = Demo(options, tmp)
+def tell(name, tmp, story, run, keep):
+    """Run @run, the story of @story, which works in @tmp; the last line says how
+    it went. Returns the exit code."""
     reason = None
     try:
-        demo.run(input_file(options, demo))
+        run()
     except Failure as e:
         reason = str(e)
     except KeyboardInterrupt:
         reason = "interrupted"
     finally:
         if reason:
-            demo.post_mortem()
-        demo.end()
-        if options.keep:
+            story.post_mortem()
+        story.end()
+        if keep:
             print(f"working folder: {tmp}")
         else:
             shutil.rmtree(tmp, ignore_errors=True)
     if reason:
-        print(f"demo: failed: {reason}")
+        print(f"{name}: failed: {reason}")
         return 1
-    print("demo: ok")
+    print(f"{name}: ok")
     return 0
+
+
+def main():
+    options = parse()
+    signal.signal(signal.SIGTERM, on_term)
+    os.makedirs(OUT, exist_ok=True)
+    tmp = tempfile.mkdtemp(prefix="unic-demo-")
+    demo = Demo(options, tmp)
+    return tell("demo", tmp, demo,
+                lambda: demo.run(input_file(options, demo)), options.keep)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ The last line is "vm-demo: ok", or the reason why not (exit 1).
 """
 import argparse
 import os
-import shutil
 import signal
 import sys
 import tempfile
 import time
 
 import pair
-from hosts import IP, Failure, Hosts
+from hosts import IP, Hosts
 import demo
 
 BYTES = 4 << 20
@@ -132,36 +131,18 @@ def parse():
     return p.parse_args()
 
 
-def on_term(_sig, _frame):
-    raise Failure("interrupted")
-
-
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, on_term)
+    signal.signal(signal.SIGTERM, demo.on_term)
     os.makedirs(demo.OUT, exist_ok=True)
     tmp = tempfile.mkdtemp(prefix="unic-vm-demo-")
-    story, reason = VmDemo(options, tmp), None
-    try:
-        story.story()
-        story.guest.power_off()
-    except Failure as e:
-        reason = str(e)
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    finally:
-        if reason:
-            story.post_mortem()
-        story.end()
-        if options.keep:
-            print(f"working folder: {tmp}")
-        else:
-            shutil.rmtree(tmp, ignore_errors=True)
-    if reason:
-        print(f"vm-demo: failed: {reason}")
-        return 1
-    print("vm-demo: ok")
-    return 0
+    vm = VmDemo(options, tmp)
+
+    def run():
+        vm.story()
+        vm.guest.power_off()
+
+    return demo.tell("vm-demo", tmp, vm, run, options.keep)
 
 
 if __name__ == "__main__":
