@@ -8,12 +8,14 @@ struct rig ra, rb;
 struct rig_qp qa, qb;
 struct rig_mr ma, mb;
 
-void pair_up(void)
+void pair_make(bool icrc, uint32_t pages)
 {
 	uint32_t pa, pb, i;
 
 	rig_up(&ra, 1);
 	rig_up(&rb, 2);
+	ra.port.icrc = rb.port.icrc = icrc;
+	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = !icrc;
 	fake_wire(&ra.port, &rb.port);
 	rig_attach(&ra, 0, 1);
 	rig_attach(&rb, 0, 1);
@@ -22,16 +24,21 @@ void pair_up(void)
 	rig_qp(&ra, 0, pa, 3, &qa);
 	rig_qp(&rb, 0, pb, 5, &qb);
 	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAIR_PAGES, UNIC_CLASS_RDMA,
+	assert_int_equal(rig_reg(&ra, 0, pa, pages, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &ma),
 			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAIR_PAGES, UNIC_CLASS_RDMA,
+	assert_int_equal(rig_reg(&rb, 0, pb, pages, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &mb),
 			 0);
-	for (i = 0; i < PAIR_BYTES; i++) {
+	for (i = 0; i < pages * 4096; i++) {
 		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
 		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
 	}
+}
+
+void pair_up(void)
+{
+	pair_make(false, PAIR_PAGES);
 }
 
 void pair_run(uint64_t ns)

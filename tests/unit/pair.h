@@ -18,6 +18,9 @@ extern struct rig_mr ma, mb;
 /** pair_up() - all of it anew; nothing is in the way of a frame. */
 void pair_up(void);
 
+/** pair_make() - the same; @icrc: frames have an ICRC; @pages: of each region. */
+void pair_make(bool icrc, uint32_t pages);
+
 /** pair_run() - both NICs for @ns of their time; pair_at_once(): for none. */
 void pair_run(uint64_t ns);
 void pair_at_once(void);

@@ -6,11 +6,10 @@
  */
 #include "unit.h"
 
-#include "rig.h"
+#include "pair.h"
 
 #define MS	   1000000ull
-#define PAGES	   8u
-#define BYTES	   (PAGES * 4096u)
+#define BYTES	   PAIR_BYTES
 #define BTH	   42u
 #define TIMEOUT_NS (4096ull << 14) /* longer than the grace: 67 ms */
 #define RETRIES	   7u
@@ -19,10 +18,6 @@
 static uint32_t pass; /* so many frames of A get through; then none */
 static uint32_t answered, lose_from, lose_to; /* frames of B; these are lost */
 static uint8_t answers[64];		      /* opcodes */
-
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 
 static void from_a(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		   uint32_t flags)
@@ -55,20 +50,7 @@ static void set_up(bool vendor)
 {
 	struct unic_qp *qp;
 
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	fake_wire(&ra.port, &rb.port);
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	rig_qp(&ra, 0, rig_pd(&ra, 0), 0, &qa);
-	rig_qp(&rb, 0, rig_pd(&rb, 0), 0, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, qa.pd, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, qb.pd, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
+	pair_up();
 	memset(ma.mem, 0x5a, BYTES);
 	memset(mb.mem, 0xa5, BYTES);
 	qp = unic_qp_by_number(&ra.nic, qa.qpn);

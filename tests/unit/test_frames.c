@@ -7,15 +7,11 @@
 #include "unit.h"
 
 #include "icrc.h"
-#include "rig.h"
+#include "pair.h"
 
 #define MS    1000000ull
 #define PAGES 3u
 #define BTH   42u
-
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 
 static struct seen {
 	uint32_t frames, bytes;
@@ -98,33 +94,12 @@ static void inspect(struct unic_port *port, const uint8_t *f, uint32_t len,
 
 static void set_up(bool icrc)
 {
-	uint32_t pa, pb, i;
-
 	memset(&from_a, 0, sizeof(from_a));
 	memset(&from_b, 0, sizeof(from_b));
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	ra.port.icrc = rb.port.icrc = icrc;
-	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = !icrc;
-	fake_wire(&ra.port, &rb.port);
+	pair_make(icrc, PAGES);
 	ra.port.on_frame = rb.port.on_frame = inspect;
 	memset(ra.port.tx, 0xa7, sizeof(ra.port.tx));
 	memset(rb.port.tx, 0xa7, sizeof(rb.port.tx));
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 1, &qa);
-	rig_qp(&rb, 0, pb, 2, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
-	for (i = 0; i < PAGES * 4096; i++)
-		ma.mem[i] = (uint8_t)(i * 5 + (i >> 8) + 1);
 }
 
 static int up(void **state)
@@ -306,8 +281,8 @@ static void every_buffer(void **state)
 	a[0] = qa;
 	b[0] = qb;
 	for (i = 1; i < MANY; i++) {
-		rig_qp(&ra, 0, qa.pd, 3 + i, &a[i]);
-		rig_qp(&rb, 0, qb.pd, 3 + i, &b[i]);
+		rig_qp(&ra, 0, qa.pd, 8 + i, &a[i]);
+		rig_qp(&rb, 0, qb.pd, 8 + i, &b[i]);
 		rig_connect(&ra, &a[i], &rb, &b[i]);
 	}
 	for (round = 0; round < 3; round++) {

@@ -3,16 +3,14 @@
  * test_multi.c - tokens for many messages: each payload at the offset that its
  * sender says, as long as the token lives.
  */
-#include "rig.h"
 #include "unit.h"
+
+#include "pair.h"
 
 #define MS    1000000ull
 #define PAGES 3u
 #define LEN   3000u
 
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 static uint32_t tok;
 static uint64_t key;
 
@@ -35,27 +33,8 @@ static uint64_t token(uint32_t flags, uint32_t sender_ipv4, uint32_t *index)
 
 static int up(void **state)
 {
-	uint32_t i, pa, pb;
-
 	(void)state;
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	fake_wire(&ra.port, &rb.port);
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 1, &qa);
-	rig_qp(&rb, 0, pb, 1, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
-	for (i = 0; i < PAGES * 4096; i++)
-		ma.mem[i] = (uint8_t)(i * 7 + i / 256);
+	pair_make(false, PAGES);
 	key = token(UNIC_TOKEN_F_MULTI, 0, &tok);
 	return 0;
 }

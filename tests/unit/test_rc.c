@@ -5,10 +5,9 @@
  */
 #include "unit.h"
 
-#include "rig.h"
+#include "pair.h"
 
-#define PAGES 8u
-#define BYTES (PAGES * 4096u)
+#define BYTES PAIR_BYTES
 #define MS    1000000ull
 #define MTU   1024u
 
@@ -20,10 +19,6 @@ static struct wire {
 	uint8_t held[FAKE_FRAME_BYTES];
 	uint32_t held_len, held_flags;
 } wire;
-
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb; /* class rdma, on either side */
 
 static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		     uint32_t flags)
@@ -52,32 +47,9 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 
 static void bring_up(bool icrc)
 {
-	uint32_t pa, pb, i;
-
 	memset(&wire, 0, sizeof(wire));
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	ra.port.icrc = rb.port.icrc = icrc;
-	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = !icrc;
-	fake_wire(&ra.port, &rb.port);
+	pair_make(icrc, PAIR_PAGES);
 	ra.port.on_frame = rb.port.on_frame = on_frame;
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 3, &qa);
-	rig_qp(&rb, 0, pb, 5, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
-	for (i = 0; i < BYTES; i++) {
-		ma.mem[i] = (uint8_t)(i * 7 + (i >> 8));
-		mb.mem[i] = (uint8_t)(i * 13 + (i >> 8) + 1);
-	}
 }
 
 static int up(void **state)
@@ -1372,7 +1344,7 @@ static void fair_by_weight(void **state)
 	rig_qp(&ra, 1, pd2, 1, &q2);
 	rig_qp(&rb, 1, pd3, 1, &q3);
 	rig_connect(&ra, &q2, &rb, &q3);
-	assert_int_equal(rig_reg(&ra, 1, pd2, PAGES, UNIC_CLASS_RDMA,
+	assert_int_equal(rig_reg(&ra, 1, pd2, PAIR_PAGES, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &m2),
 			 0);
 	wire.cut = true; /* count what is sent, whoever gets it */

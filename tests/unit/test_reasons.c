@@ -6,43 +6,22 @@
  */
 #include "unit.h"
 
-#include "rig.h"
+#include "pair.h"
 
 #define US    1000ull
 #define MS    1000000ull
 #define PAGES 3u
 #define BYTES (PAGES * 4096u)
 
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb, other; /* @other: of A, another domain */
+static struct rig_mr other; /* @other: of A, another domain */
 
 static int up(void **state)
 {
-	uint32_t pa, pb, i;
-
 	(void)state;
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	fake_wire(&ra.port, &rb.port);
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 1, &qa);
-	rig_qp(&rb, 0, pb, 2, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, PAGES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &mb),
-			 0);
+	pair_make(false, PAGES);
 	assert_int_equal(rig_reg(&ra, 0, rig_pd(&ra, 0), 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &other),
 			 0);
-	for (i = 0; i < BYTES; i++)
-		ma.mem[i] = (uint8_t)(i * 11 + (i >> 8));
 	memset(mb.mem, 0xee, BYTES);
 	return 0;
 }

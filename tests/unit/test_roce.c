@@ -3,13 +3,10 @@
 #include "unit.h"
 
 #include "icrc.h"
-#include "rig.h"
+#include "pair.h"
 
 #define MS 1000000ull
 
-static struct rig ra, rb;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 static uint8_t seen[2 + FAKE_FRAME_BYTES] __attribute__((aligned(4)));
 static uint8_t *const frame = seen + 2;
 static uint32_t seen_len, seen_flags;
@@ -25,23 +22,8 @@ static void keep(struct unic_port *port, const uint8_t *f, uint32_t len,
 
 static int up(void **state)
 {
-	uint32_t pa, pb;
-
 	(void)state;
-	rig_up(&ra, 1);
-	rig_up(&rb, 2);
-	ra.port.icrc = rb.port.icrc = true;
-	ra.nic.link.icrc_offload = rb.nic.link.icrc_offload = false;
-	fake_wire(&ra.port, &rb.port);
-	rig_attach(&ra, 0, 1);
-	rig_attach(&rb, 0, 1);
-	pa = rig_pd(&ra, 0);
-	pb = rig_pd(&rb, 0);
-	rig_qp(&ra, 0, pa, 0, &qa);
-	rig_qp(&rb, 0, pb, 0, &qb);
-	rig_connect(&ra, &qa, &rb, &qb);
-	assert_int_equal(rig_reg(&ra, 0, pa, 1, 0, UNIC_REG_LIST, 0, &ma), 0);
-	assert_int_equal(rig_reg(&rb, 0, pb, 1, 0, UNIC_REG_LIST, 0, &mb), 0);
+	pair_make(true, 1);
 	memcpy(ma.mem, "payload", 7);
 	return 0;
 }
