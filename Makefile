@@ -282,7 +282,7 @@ FORCE:
 
 # ----------------------------------------------------------------- programs
 
-all: programs image ## host programs in build/bin, image of BOARD=virt|soft
+all: programs image ## build: host programs in build/bin and the image of BOARD=virt
 	@echo "all: ok"
 
 programs: $(PROGRAMS:%=$(B)/bin/%)
@@ -346,26 +346,26 @@ $(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
 FLASH_IMAGES := $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
 	$(B)/$(BOARD)/unic-$(word 1,$(subst =, ,$s)).elf)
 OPENOCD_CFG  := boards/$(BOARD)/openocd.cfg
-flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## BOARD=lm3s6965evb: into the slot that does not boot, by OpenOCD
+flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## board: write the slot that does not boot, by OpenOCD (BOARD=lm3s6965evb)
 	@$(if $(BOARD_SLOTS),,echo "flash: $(BOARD) has no flash" && exit 1)
 	@tools/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
-reset: ## BOARD=lm3s6965evb: start it anew, by OpenOCD
+reset: ## board: restart the board, by OpenOCD (BOARD=lm3s6965evb)
 	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
-debug: ## [BOARD=] [AT=host:port | PROBE=1] [ELF=] gdb on a NIC of its own in QEMU, on one that runs, on the board
+debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT=host:port | PROBE=1] [ELF=]
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(B)/bin/unic-bus $(B)/bin/unic-uart) image
 	@tools/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \
 		$(if $(ELF),--image $(ELF))
 TTY ?= /dev/ttyUSB0
-console: ## [TTY=] what the board says on its second UART
+console: ## board: print what the board says on its second UART [TTY=/dev/ttyUSB0]
 	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)
 $(B)/bin/board-model: $(call objects,host,$(JTAG))
-flash-test: programs build-soft $(B)/bin/board-model ## make flash without a board: OpenOCD over a model, power cuts, QEMU
+flash-test: programs build-soft $(B)/bin/board-model ## board: make flash without a board: OpenOCD over a model, power cuts, QEMU
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
 
 include mk/linux.mk
 
-size: image ## memory of the image: text, data, bss
+size: image ## build: memory of the image: text, data, bss [BOARD=]
 	@$(BOARD_CC_PREFIX)size $(IMAGE)
 	@echo "size: ok"
 
@@ -499,7 +499,7 @@ REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%)
 # New inputs stay in build/; `make fuzz-merge` chooses those worth keeping.
 FUZZ_IN  = $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f
 RUNS    ?= 20000
-fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## [FUZZER=name] [RUNS=n] [SEED=n]
+fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## long: libFuzzer on seven trust boundaries [FUZZER=name] [RUNS=n] [SEED=n]
 	@for f in $(or $(FUZZER),$(FUZZERS)); do \
 		mkdir -p $(B)/fuzz/found $(FUZZ_IN); \
 		ASAN_OPTIONS=quarantine_size_mb=16 $(B)/fuzz/bin/fuzz_$$f \
@@ -509,7 +509,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## [FUZZER=name] [RUNS=n] [SEED=n]
 			{ echo "fuzz: $$f found something, see above"; exit 1; }; \
 		echo "  $$f: $(RUNS) executions"; \
 	done && echo "$@: ok"
-fuzz-merge: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## keep inputs that reach more
+fuzz-merge: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## long: keep the inputs that reach more
 	@for f in $(or $(FUZZER),$(FUZZERS)); do \
 		rm -rf $(B)/fuzz/merged && \
 			mkdir -p $(B)/fuzz/merged $(B)/fuzz/found && \
@@ -532,7 +532,7 @@ $(UNIT_HOST:%=$(B)/cov/bin/%): $(B)/cov/driver.a $(B)/cov/libunic.a
 $(B)/cov/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
-coverage: $(COV_PROGS) ## branches that unit tests and corpora take: docs/COVERAGE.md
+coverage: $(COV_PROGS) ## long: branches that unit tests and corpora take: docs/COVERAGE.md
 	@tests/coverage.py && echo "$@: ok"
 
 # One core for each size of the experiment on scale: entries, processes, places
@@ -556,14 +556,14 @@ eval-quick-build:
 	@$(MAKE) --no-print-directory QUICK=1 eval-build
 eval-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim $(EVAL_SMALL:%=%/built) \
 		$(SCALE_SIZES:%=$(B)/scale/%/built)
-eval: eval-build $(if $(VIRT),programs build-virt) ## [QUICK=1] [VIRT=1] docs/EVALUATION.md from experiments in virtual time
+eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/EVALUATION.md from experiments in virtual time [QUICK=1] [VIRT=1]
 	@tests/eval/eval.py $(if $(QUICK),--quick)
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
 
 STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-purity check-endian \
 	check-shared check-abi check-spec check-sources check-packages \
-	check-memory-tests
+	check-memory-tests check-docs
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
 L_static := --level "static checks" --timeout 300 --jobs 2 \
@@ -629,7 +629,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	--level "flash, by OpenOCD over a model" --timeout 600 tests/flash/test_flash.py \
 	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
 
-check: ## everything below but bench; ends in "N passed, N failed"
+check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
@@ -650,19 +650,20 @@ build-m3:
 		$(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
-sim: $(B)/bin/unic-sim ## [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] whole systems
+sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
 		$(SEEDS),1000)) $(if $(TRACE),--trace) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
-unit: $(UNIT_PROGS) ## unit tests on the host, with sanitizers
-corpora: $(REPLAYS) ## the corpora of the fuzzers, once
-unit-target: $(or $(UNIT_$(BOARD)),$(TARGET_ELF)) ## [BOARD=virt] the same tests on the board, in QEMU
+unit: $(UNIT_PROGS) ## test: unit tests on the host, with sanitizers
+corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers
+unit-target: $(or $(UNIT_$(BOARD)),$(TARGET_ELF)) ## test: the same tests on the board, in QEMU [BOARD=virt]
 	@tests/boards.py --board $(BOARD) --kind unit && echo "$@: ok"
-boards-report: programs $(UNIT_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) build-virt \
-	build-soft build-m3 $(addprefix $(B)/bin/,survivor forms holders) ## [ONLY=test] table board x test x runner
+boards-report: programs build-virt build-soft build-m3 ## test: table of board, test and runner [ONLY=test]
+boards-report: $(UNIT_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
+	$(addprefix $(B)/bin/,survivor forms holders)
 	@tests/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
-litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## barriers under QEMU
-e2e: check-build ## whole systems: bus, wire, driver, soft NICs, QEMU NICs
+litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## test: memory barriers between host and emulated core
+e2e: check-build ## test: real programs: bus, wire, driver, soft NICs, NICs in QEMU
 unit corpora litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
@@ -677,52 +678,52 @@ tsan-build:
 	@$(MAKE) --no-print-directory B=$(B)/tsan \
 		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft \
 		$(B)/tsan/bin/survivor
-tsan: tsan-build ## end-to-end tests with the host programs under TSan
-valgrind: programs build-soft $(B)/bin/survivor $(B)/faults/pidfd_shim.so ## ... under memcheck
+tsan: tsan-build ## long: end-to-end tests with the host programs under ThreadSanitizer
+valgrind: programs build-soft $(B)/bin/survivor $(B)/faults/pidfd_shim.so ## long: end-to-end tests with the host programs under memcheck
 tsan valgrind:
 	@tests/faults/checked.py $@ && echo "$@: ok"
 faults-build: programs build-soft $(B)/faults/inject.so $(B)/bin/fault-scenario
-faults: faults-build ## calls of the system fail, one by one [SAMPLE=n] [SEED=n]
+faults: faults-build ## long: make system calls fail, one by one [SAMPLE=n] [SEED=n]
 	@tests/faults/faults.py $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 
-demo: install-deps ## [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
+demo: install-deps ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \
 		$(if $(MODE),--mode $(MODE)) $(if $(POLICY),--policy $(POLICY))
-soak: programs image ## [MINUTES=5] [SEED=1] [BOARD=virt|soft] loss and kills
+soak: programs image ## long: two hosts with loss and kills [MINUTES=5] [SEED=1] [BOARD=virt|soft]
 	@tests/qemu/soak.py --board $(BOARD) $(if $(MINUTES),--minutes \
 		$(MINUTES)) $(if $(SEED),--seed $(SEED))
-bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## [PART=whole|serial|miss|reg|evict] [OPS=1000000] figures and a table
+bench: programs build-virt build-soft build-m3 $(YARD_PROGS) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict] [OPS=1000000]
 	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
 		$(if $(OPS),--ops $(OPS))
 	@$(if $(PART),,tests/bench/sizes.py &&) echo "$@: ok"
-bench-rxe: programs build-virt $(YARD_PROGS) ## beside Linux soft-RoCE in a TCG guest; fetches 90 MB
+bench-rxe: programs build-virt $(YARD_PROGS) ## measure: beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
-models: ## Spin: the models of docs/MODELS.md in full, and all their mutants
+models: ## long: Spin: the models of docs/MODELS.md in full, and all their mutants
 	@tests/models/check.py full && echo "$@: ok"
-mutants: ## breaks of the core made by a machine [SAMPLE=420] [SEED=1]
+mutants: ## breaks: break the core token by token: docs/MUTANTS.md [SAMPLE=420] [SEED=1]
 	@tests/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
-mutations: ## deliberate breaks of the core: the unit tests must go red
+mutations: ## breaks: break the core by hand-written patches: unit tests must fail
 	@tests/mutations.py && echo "$@: ok"
-promises: ## breaks of what docs/MEMORY-TESTS.md says: the named test must go red
+promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test must fail
 	@tests/promises.py && echo "$@: ok"
-sim-mutants: ## deliberate breaks: the simulator's checkers must find each
+sim-mutants: ## breaks: break firmware and driver: the named checker must object
 	@tests/sim/mutants.py && echo "$@: ok"
-proofs: ## Eva and WP of Frama-C over the trust boundaries (minutes); fetches 255 MB
+proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
 	@tools/install_deps.sh packages-proofs.txt
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
-proof-mutants: ## breaks of what is proved: the proofs must fail
+proof-mutants: ## breaks: break what is proved: the proofs must fail
 	@tools/install_deps.sh packages-proofs.txt
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"
-bench-profile: ## where the instructions of a WRITE go, by function
+bench-profile: ## measure: where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@tests/bench/profile.py && echo "$@: ok"
-policies: $(B)/bin/unic-policysim ## replacement policies beside Belady's, a table [SEED=1]
+policies: $(B)/bin/unic-policysim ## measure: replacement policies beside Belady's MIN [SEED=1]
 	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
-bench-insn: ## instructions of hot paths against their budgets, on two processors
+bench-insn: ## measure: instructions of hot paths against their budgets, on two processors
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(B)/bench-mps2-an385/insn.elf
 	@tests/bench/insn.py && echo "$@: ok"
@@ -735,7 +736,7 @@ HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(UARTNI
 	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
-lint: lint-format lint-cppcheck lint-sparse ## clang-format, cppcheck, sparse
+lint: lint-format lint-cppcheck lint-sparse ## source: clang-format, cppcheck, sparse
 	@echo "$@: ok"
 lint-format:
 	@clang-format --dry-run -Werror $(C_FILES) && echo "$@: ok"
@@ -747,29 +748,30 @@ lint-cppcheck:
 		-Ifirmware -Iboards/soft $(HOST_C) && echo "$@: ok"
 lint-sparse: $(call objects,sparse,$(HOST_C))
 	@echo "$@: ok"
-format: ## rewrite the C files in the house style
+format: ## source: rewrite the C files in the house style
 	@clang-format -i $(C_FILES) && echo "$@: ok"
-check-layers: ## who includes whom
-check-purity: ## what the portable core calls and owns
+check-layers: ## source: who may include whom
+check-purity: ## source: what the portable core calls and owns
 	@$(MAKE) -s BOARD=virt $(B)/virt/core.a
 	@tools/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
-check-endian: $(B)/build_id.h ## does the core compile for a big-endian machine?
+check-endian: $(B)/build_id.h ## source: the core compiles for a big-endian machine
 	@$(ARM)gcc $(filter-out -MMD -MP,$(CFLAGS)) -mcpu=cortex-a15 -mbig-endian -ffreestanding \
 		-fsyntax-only -Ifirmware -Ihal -Iabi -Iboards/virt \
 		-include $(B)/build_id.h $(FIRMWARE) && echo "$@: ok"
-check-abi: ## layout of every shared struct on five machines
-check-packages: ## is packages.txt all that is needed?
-check-shared: ## words of shared memory are accessed once, on purpose
-check-memory-tests: ## are the tests there that docs/MEMORY-TESTS.md names?
-check-layers check-shared check-abi check-packages check-memory-tests:
+check-abi: ## source: layout of every shared struct on five machines
+check-packages: ## source: packages.txt names all that is needed
+check-shared: ## source: words of shared memory are accessed once, by named accessors
+check-memory-tests: ## source: the tests named in docs/MEMORY-TESTS.md exist
+check-docs: ## source: links, files, targets and options that the documents name exist
+check-layers check-shared check-abi check-packages check-memory-tests check-docs:
 	@tools/$(subst -,_,$@).py && echo "$@: ok"
-abi-golden: ## accept the layout of today
+abi-golden: ## source: accept the layout as it is now
 	@tools/check_abi.py --rewrite && echo "$@: ok"
-spec: check-abi ## field tables of docs/SPEC.md from abi/
+spec: check-abi ## source: write the field tables of docs/SPEC.md from abi/
 	@tools/spec.py --rewrite && echo "$@: ok"
-check-spec:
+check-spec: ## source: the tables of docs/SPEC.md are those of abi/
 	@tools/spec.py && echo "$@: ok"
-check-sources:
+check-sources: ## source: every source file is in a list of the Makefile
 	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) \
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
@@ -786,14 +788,13 @@ board-sources:
 # --------------------------------------------------------------------- rest
 
 # Every target that is a plain word.
-.PHONY: FORCE $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile mk/*.mk)
-install-deps: ## see that the packages of packages.txt are there
+.PHONY: FORCE $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile mk/*.mk)
+install-deps: ## build: install the packages of packages.txt (as root), or say which are missing
 	@tools/install_deps.sh && echo "$@: ok"
-clean: ## remove build/
+clean: ## build: remove build/
 	rm -rf $(B)
 	@echo "$@: ok"
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile mk/*.mk | \
-		awk -F'#' '{ printf "%-20s %s\n", $$1, $$2 }'
+help: ## build: this list
+	@tools/make_help.py Makefile mk/*.mk
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -6,7 +6,7 @@
 # the sources, so that nothing it makes is among them.
 KERNEL ?= $(shell tests/vm/kernel.py)
 KMOD   := $(CURDIR)/$(B)/kmod
-kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
+kmod: ## linux: build unic.ko and unicblk.ko in build/kmod [KERNEL=release]
 	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
 	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
@@ -14,7 +14,7 @@ kmod: ## the Linux module, build/kmod/host_driver/linux/unic.ko [KERNEL=release]
 	@echo "$@: ok"
 
 # In a folder of its own, because of other flags.
-kmod-lint: ## sparse, W=1 and, if it is there, checkpatch on the Linux modules
+kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 	@mkdir -p $(KMOD)-lint/host_driver && cp -rsf $(CURDIR)/abi $(KMOD)-lint && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)-lint/host_driver
 	@tools/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
@@ -26,12 +26,12 @@ KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs
 
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))
-kmod-install: ## [KERNEL=] [DESTDIR=] the module, by dkms where it is, and the udev rule
+kmod-install: ## linux: install the modules (by DKMS if installed) and the udev rule [KERNEL=] [DESTDIR=]
 	@[ -d /lib/modules/$(INSTALL_KERNEL)/build ] || { echo "$@: no headers of \
 	kernel $(INSTALL_KERNEL): apt-get install linux-headers-$(INSTALL_KERNEL)"; exit 1; }
 	@$(MAKE) --no-print-directory kmod KERNEL=$(INSTALL_KERNEL)
 	@tools/kmod_install.sh install $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
-kmod-uninstall: ## [KERNEL=] [DESTDIR=]
+kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
@@ -44,19 +44,19 @@ $(B)/bin/rxe: LIBS := -libverbs
 VM_PROGRAMS := $(addprefix $(B)/bin/,costs forms memory pins datagrams survivor)
 vm-build: programs build-soft kmod $(VM_PROGRAMS)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
-vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## [VM_OPTIONS="--board virt --cpus 2"] the Linux module in a guest: functions; "N passed, N failed"
+vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
-vm-blk: vm-build ## unicblk in a guest: a file system, loss, resets, a server that dies
+vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a server that dies
 	@tests/vm/vm_blk.py && echo "$@: ok"
-vm-look: vm-build ## what the Linux module shows: sysfs, debugfs, tracepoints
+vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py && echo "$@: ok"
-bench-vm: vm-build $(B)/bin/rxe ## the Linux module beside yardsticks of the same guest: a table
+bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
-vm-demo: install-deps vm-build build-virt ## the demo, a guest with a QEMU NIC and a second host; a file system on unicblk
+vm-demo: install-deps vm-build build-virt ## try: the same story with a Linux guest as one host, then a file system on unicblk
 	@tests/vm/vm_demo.py
-vm-endure: vm-build ## loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
+vm-endure: vm-build ## linux: loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
 	@tests/vm/vm_endure.py $(VM_OPTIONS) && echo "$@: ok"
-vm-breaks: vm-build ## deliberate breaks of the Linux module: the tests in the guest must go red
+vm-breaks: vm-build ## breaks: break the Linux module: the tests in the guest must fail
 	@tests/vm/vm_breaks.py && echo "$@: ok"
-vm-shell: vm-build ## commands on stdin are done in a guest with the module
+vm-shell: vm-build ## try: run the commands on stdin in a Linux guest that has the module
 	@tests/vm/pair.py $(VM_OPTIONS)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""check_docs.py - what README.md, CONTRIBUTING.md and docs/*.md point at is
+there: links and their headings, files, `make` targets, options of programs."""
+
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = [d for d in os.listdir(ROOT) if os.path.isdir(os.path.join(ROOT, d))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(r"`((?:%s)/[A-Za-z0-9_./-]+)`" % "|".join(FOLDERS))
+# build/ is made; what a reader makes, and any test or source, are not there.
+NOT_THERE = re.compile(r"^build/|\bmine\b|/test_x\.")
+TARGETS = re.compile(r"^[$#]? *make((?: +[^ ]+)+)")
+PROGRAM = re.compile(r"\b(unic(?:d|ctl|-[a-z]+))\b(.*)")
+OPTION = re.compile(r"(?<!\S)--([a-z][a-z-]+)")
+
+
+def read(*names):
+    text = []
+    for name in names:
+        with open(os.path.join(ROOT, name), encoding="utf-8") as f:
+            text.append(f.read())
+    return "".join(text)
+
+
+def tree(pattern):
+    return [os.path.relpath(p, ROOT) for p in
+            sorted(glob.glob(os.path.join(ROOT, pattern), recursive=True))]
+
+
+def anchors(text):
+    """Of each heading, as they are made on the web."""
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
+            for h in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def there(path):
+    full = os.path.join(ROOT, path)
+    return os.path.exists(full) or glob.glob(full + ".[ch]")
+
+
+def commands(text):
+    """What is in backticks, and the lines of indented blocks."""
+    for line in text.splitlines():
+        if line.startswith("    "):
+            yield line.split("#")[0].strip() or line.strip()
+        yield from re.findall(r"`([^`]+)`", line)
+
+
+def bad_links(name, text):
+    for link in LINK.findall(text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        path = os.path.normpath(
+            os.path.join(os.path.dirname(name), path)) if path else name
+        if not os.path.exists(os.path.join(ROOT, path)):
+            yield f"no file {link}"
+        elif anchor and anchor not in anchors(read(path)):
+            yield f"no heading {link}"
+
+
+def bad_commands(text, targets, options):
+    for command in commands(text):
+        for words in TARGETS.findall(command):
+            for word in words.split():
+                if re.fullmatch(r"[a-z][a-z0-9-]*", word) \
+                        and word not in targets:
+                    yield f"no target {word} ({command})"
+        for program, rest in PROGRAM.findall(command):
+            for option in OPTION.findall(rest):
+                if option != "help" and f'"{option}"' not in options:
+                    yield f"no option --{option} ({command})"
+
+
+def main():
+    targets = {t for line in re.findall(r"^([a-z0-9 -]+):(?!=)", read(
+        "Makefile", *tree("mk/*.mk")), re.M) for t in line.split()}
+    options = read(*tree("host_driver/**/*.c"), *tree("qemu/**/*.c"),
+                   *tree("tests/**/*.c"), *tree("hal/soft/*.c"))
+    bad = []
+    for name in ["README.md", "CONTRIBUTING.md"] + tree("docs/*.md"):
+        text = read(name)
+        bad += [f"{name}: {why}" for why in [
+            *bad_links(name, text), *bad_commands(text, targets, options),
+            *(f"no file {p}" for p in PATH.findall(text)
+              if not NOT_THERE.search(p) and not there(p)
+              and not there("host_driver/" + p))]]
+    for line in bad:
+        print(line)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
