@@ -591,7 +591,7 @@ L_crowd := --level "the page service beside 15 hoarders" --timeout 30 \
 	$(B)/bin/kio-crowd
 L_eval := --level "evaluation, a small one" --timeout 300 \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
-L_vm := --level "Linux in a guest" --timeout 180 tests/vm/vm_check.py tests/vm/vm_look.py
+L_vm := --level "Linux in a guest" --timeout 300 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py)
 L_insn := --level "instruction counts, sizes" --timeout 60 \
 	"tests/bench/insn.py --no-budget" tests/bench/sizes.py
 L_models := --level "models" --timeout 1200 "tests/models/check.py small"

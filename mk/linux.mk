@@ -42,14 +42,14 @@ $(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
 $(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
 $(B)/bin/rxe: LIBS := -libverbs
 VM_PROGRAMS := $(addprefix $(B)/bin/,costs forms memory pins datagrams survivor)
-vm-build: programs build-soft kmod $(VM_PROGRAMS)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
-vm-check: vm-build $(if $(findstring virt,$(VM_OPTIONS)),build-virt) ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
+vm-build: programs build-soft kmod $(VM_PROGRAMS) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
+vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a server that dies
-	@tests/vm/vm_blk.py && echo "$@: ok"
+	@tests/vm/vm_blk.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
-	@tests/vm/vm_look.py && echo "$@: ok"
+	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
 bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
 vm-demo: install-deps vm-build build-virt ## try: the same story with a Linux guest as one host, then a file system on unicblk

@@ -60,7 +60,7 @@ class Guest:
         theirs.close()
         start = time.monotonic()
         try:
-            self.kernel_s = float(self._read_line(time.monotonic() + BOOT_S))
+            self.kernel_s = float(self._read_line(Patience(self, BOOT_S)))
         except Failure:
             self.end()
             raise
@@ -85,28 +85,33 @@ class Guest:
                      f"vectors={bus['vectors']},addr=1"]
         return args
 
-    def emulator(self):
-        """Process number of QEMU, below timeout."""
-        with open(f"/proc/{self.qemu.pid}/task/{self.qemu.pid}/children",
-                  encoding="ascii") as f:
-            return int(f.read().split()[0])
+    def delayed_s(self):
+        """How long the threads of QEMU, a child of timeout, waited for a
+        processor."""
+        task = f"/proc/{self.qemu.pid}/task/{self.qemu.pid}"
+        try:
+            with open(f"{task}/children", encoding="ascii") as f:
+                return delayed_ns(f.read().split()[0]) / 1e9
+        except (OSError, IndexError):  # not yet, or not any more
+            return 0.0
 
     # -------------------------------------------------------------- the line
 
-    def _read_some(self, until):
-        left = until - time.monotonic()
-        if left <= 0 or not select.select([self.line], [], [], left)[0]:
-            raise Failure("the guest does not answer; its console says:\n" +
-                          self.last_words())
+    def _read_some(self, patience):
+        while not select.select([self.line], [], [],
+                                max(0, patience.left()))[0]:
+            if patience.over():
+                raise Failure("the guest does not answer; its console says:\n" +
+                              self.last_words())
         data = self.line.recv(1 << 16)
         if not data:
             raise Failure("the guest ended; its console says:\n" +
                           self.last_words())
         self.unread += data
 
-    def _read_line(self, until):
+    def _read_line(self, patience):
         while b"\n" not in self.unread:
-            self._read_some(until)
+            self._read_some(patience)
         text, self.unread = self.unread.split(b"\n", 1)
         return text.decode()
 
@@ -122,11 +127,11 @@ class Guest:
         """(status, text) of a command line of the guest's shell."""
         if "\n" in command:
             raise ValueError("one line, please")
-        until = time.monotonic() + seconds
+        patience = Patience(self, seconds)
         self.line.sendall(command.encode() + b"\n")
-        status, size = map(int, self._read_line(until).split())
+        status, size = map(int, self._read_line(patience).split())
         while len(self.unread) < size:
-            self._read_some(until)
+            self._read_some(patience)
         said, self.unread = self.unread[:size], self.unread[size:]
         return status, said.decode(errors="replace")
 
@@ -139,12 +144,12 @@ class Guest:
 
     def wait_for(self, command, seconds=10):
         """Until a command succeeds: what it says."""
-        until = time.monotonic() + seconds
+        patience = Patience(self, seconds)
         while True:
             status, said = self.ask(command)
             if not status:
                 return said
-            if time.monotonic() > until:
+            if patience.over():
                 raise Failure(f"guest: not within {seconds} s: {command}: "
                               f"{said.strip()}")
             time.sleep(0.1)
@@ -169,6 +174,25 @@ class Guest:
                 self.qemu.wait()
         self.line.close()
         self.log.close()
+
+
+class Patience:
+    """A time limit for a guest: what its emulator waits for a processor does not
+    count, within reason. UNIC_VM_SLOW: how much slower than usual its kernel is."""
+    SLOW = float(os.environ.get("UNIC_VM_SLOW", "1"))
+    MOST = 4  # times the limit
+
+    def __init__(self, of, seconds):
+        self.guest, self.seconds = of, seconds * self.SLOW
+        self.start, self.delayed = time.monotonic(), of.delayed_s()
+
+    def left(self):
+        delayed = min(self.guest.delayed_s() - self.delayed,
+                      (self.MOST - 1) * self.seconds)
+        return self.start + self.seconds + delayed - time.monotonic()
+
+    def over(self):
+        return self.left() <= 0
 
 
 def delayed_ns(pid):
@@ -213,9 +237,9 @@ class Task:
         return self.returncode
 
     def wait(self, timeout):
-        until = time.monotonic() + timeout
+        patience = Patience(self.guest, timeout)
         while self.poll() is None:
-            if time.monotonic() > until:
+            if patience.over():
                 raise Failure(f"guest: {self.who} was not done after {timeout} "
                               f"s; last: {self.last()}")
             time.sleep(0.05)
@@ -236,7 +260,7 @@ class Task:
 
     def expect(self, pattern, seconds=20):
         """The next line that matches; Failure when none comes."""
-        until = time.monotonic() + seconds
+        patience = Patience(self.guest, seconds)
         while True:
             ended = self.poll() is not None
             self.take()
@@ -244,7 +268,7 @@ class Task:
                 self.seen += 1
                 if re.search(pattern, self.lines[self.seen - 1]):
                     return self.lines[self.seen - 1]
-            if ended or time.monotonic() > until:
+            if ended or patience.over():
                 raise Failure(f"guest: {self.who} did not say '{pattern}'"
                               f"{' before its end' if ended else ''}; last: "
                               f"{self.last()}")

@@ -265,8 +265,8 @@ def run_one(c, name, test):
     return False
 
 
-def run(make, tests):
-    """@make: of a Check, from a folder. Returns the exit status."""
+def run_all(make, tests):
+    """How many passed."""
     passed = 0
     with tempfile.TemporaryDirectory(prefix="unic-vm-") as tmp:
         c = make(tmp)
@@ -281,8 +281,16 @@ def run(make, tests):
             print(f"FAILED  {e}")
         finally:
             c.end()
-    print(f"{passed} passed, {len(tests) - passed} failed")
-    return passed != len(tests)
+    return passed
+
+
+def run(*rounds):
+    """Each: of a Check, made of a folder, and its tests. Returns the exit
+    status."""
+    wanted = sum(len(tests) for _, tests in rounds)
+    passed = sum(run_all(make, tests) for make, tests in rounds)
+    print(f"{passed} passed, {wanted - passed} failed")
+    return passed != wanted
 
 
 def parser(doc):
@@ -298,9 +306,9 @@ def parser(doc):
 
 def main(doc, tests):
     o = parser(doc).parse_args()
-    return run(lambda tmp: Check(o.board, tmp, o.cpus),
-               {name: tests[name] for name in ("test_load", *o.only)}
-               if o.only else tests)
+    return run((lambda tmp: Check(o.board, tmp, o.cpus),
+                {name: tests[name] for name in ("test_load", *o.only)}
+                if o.only else tests))
 
 
 if __name__ == "__main__":

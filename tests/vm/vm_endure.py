@@ -196,9 +196,9 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     o = p.parse_args()
     tests = vm_check.tests_of(globals())
-    return vm_check.run(lambda tmp: Endure(o, tmp),
-                        {name: tests[name] for name in o.only}
-                        if o.only else tests)
+    return vm_check.run((lambda tmp: Endure(o, tmp),
+                         {name: tests[name] for name in o.only}
+                         if o.only else tests))
 
 
 if __name__ == "__main__":
