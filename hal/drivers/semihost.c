@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "semihost.h"
 
+#include <string.h>
+
 #define SYS_WRITE0	  0x04u
 #define SYS_GET_CMDLINE	  0x15u
 #define SYS_EXIT_EXTENDED 0x20u
@@ -40,11 +42,18 @@ void semihost_dec(uint64_t value)
 	semihost_puts(p);
 }
 
-bool semihost_line(char *text, uint32_t bytes)
+const char *semihost_word(char *text, uint32_t bytes)
 {
 	const uint32_t block[2] = { (uint32_t)(uintptr_t)text, bytes };
+	const char *word = text;
 
-	return semihost_call(SYS_GET_CMDLINE, block) == 0;
+	memset(text, 0, bytes);
+	if (semihost_call(SYS_GET_CMDLINE, block))
+		text[0] = 0;
+	for (; *text; text++)
+		if (*text == ' ')
+			word = text + 1;
+	return word;
 }
 
 void semihost_exit(uint32_t code)

@@ -8,7 +8,6 @@
 #ifndef SEMIHOST_H
 #define SEMIHOST_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /** semihost_puts() - write @text to the standard error of QEMU. */
@@ -17,9 +16,9 @@ void semihost_puts(const char *text);
 /** semihost_dec() - write @value in decimal. */
 void semihost_dec(uint64_t value);
 
-/** semihost_line() - the command line (arg= of -semihosting-config), words with
- * blanks between, in @text of @bytes. Returns false if there is none that fits. */
-bool semihost_line(char *text, uint32_t bytes);
+/** semihost_word() - the last word of the command line (arg= of
+ * -semihosting-config), in @text of @bytes; "" if there is none that fits. */
+const char *semihost_word(char *text, uint32_t bytes);
 
 /** semihost_exit() - end QEMU with this exit code. */
 void semihost_exit(uint32_t code) __attribute__((noreturn));

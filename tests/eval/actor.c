@@ -16,20 +16,7 @@ struct unic_db_page *actor_db(struct actor *a)
 void actor_ring(struct actor *a, enum unic_db_kind kind, uint32_t row,
 		uint32_t index)
 {
-	struct unic_db_page *db = actor_db(a);
-	const struct unic_nic_page *np = (const void *)(db + 1);
-
-	if (kind == UNIC_DB_SQ)
-		db->tail[row].sq = unic_to_le32(index);
-	else if (kind == UNIC_DB_RQ)
-		db->tail[row].rq = unic_to_le32(index);
-	else
-		db->tail[row].arm = unic_to_le32(index);
-	db->fifo[a->fifo % UNIC_DB_FIFO] =
-		unic_to_le32(UNIC_DB_WORD(kind, row, index));
-	db->fifo_seq = unic_to_le32(++a->fifo);
-	if (unic_from_le32(np->asleep))
-		world_ring(&a->c);
+	world_doorbell(&a->c, actor_db(a), &a->fifo, kind, row, index);
 }
 
 /* ----------------------------------------------------------------- requests */

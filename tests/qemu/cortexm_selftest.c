@@ -137,19 +137,6 @@ static void go_wrong(const char *how)
 		unic_port_panic(NULL, "a/b.c", 99);
 }
 
-/* The last word of the command line. */
-static const char *argument(char *line, uint32_t bytes)
-{
-	char *word = line;
-
-	memset(line, 0, bytes);
-	semihost_line(line, bytes);
-	for (char *p = line; *p; p++)
-		if (*p == ' ')
-			word = p + 1;
-	return word;
-}
-
 int main(void)
 {
 	static char line[256];
@@ -161,6 +148,6 @@ int main(void)
 	crash_arm(NULL, (uintptr_t)__stack_limit - 4096, 4096);
 	test_clock();
 	check("the MPU is on", cortexm_mpu(map, 3));
-	go_wrong(argument(line, sizeof(line)));
+	go_wrong(semihost_word(line, sizeof(line)));
 	semihost_exit(failures ? 1 : 0);
 }

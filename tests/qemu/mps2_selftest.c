@@ -319,23 +319,10 @@ static void go_wrong(const char *how)
 		unic_port_panic(port, "a/b.c", 99);
 }
 
-/* The last word of the command line. */
-static const char *argument(char *line, uint32_t bytes)
-{
-	char *word = line;
-
-	memset(line, 0, bytes);
-	semihost_line(line, bytes);
-	for (char *p = line; *p; p++)
-		if (*p == ' ')
-			word = p + 1;
-	return word;
-}
-
 int main(void)
 {
 	static char line[256];
-	const char *how = argument(line, sizeof(line)), *why;
+	const char *how = semihost_word(line, sizeof(line)), *why;
 
 	port = machine_start(&why);
 	if (!port) {

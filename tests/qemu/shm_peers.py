@@ -289,3 +289,29 @@ def roce(src, dst, psn, payload=b"", fill=True):
 
 def psn_of(frame):
     return struct.unpack_from(">I", frame, 50)[0] & 0xFFFFFF
+
+
+def last_line(e):
+    """Of the test itself, not of what it called."""
+    tb = e.__traceback__
+    while tb.tb_next and "test_" in tb.tb_next.tb_frame.f_code.co_name:
+        tb = tb.tb_next
+    return tb.tb_lineno
+
+
+def run_tests(names):
+    """Each test_*() of @names, one after the other. Returns an exit code."""
+    passed = failed = 0
+    for name, test in list(names.items()):
+        if not name.startswith("test_"):
+            continue
+        try:
+            test()
+            passed += 1
+            print(f"ok {name}", flush=True)
+        except Exception as e:  # a test may fail in any way
+            failed += 1
+            print(f"FAIL {name}: {type(e).__name__}: {e} (line "
+                  f"{last_line(e)})", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from shm_peers import Daemon, Driver, IvshmemClient
+from shm_peers import Daemon, Driver, IvshmemClient, run_tests
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "qemu"))
@@ -369,22 +369,5 @@ def test_leaves_nothing_behind():
         bus.bus = Daemon(BUS, "--dir", bus.dir)  # after a kill -9 too
 
 
-def main():
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"):
-            continue
-        try:
-            test()
-            passed += 1
-            print(f"ok {name}", flush=True)
-        except Exception as e:  # a test may fail in any way
-            failed += 1
-            print(f"FAIL {name}: {type(e).__name__}: {e} (line "
-                  f"{e.__traceback__.tb_next.tb_lineno})", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

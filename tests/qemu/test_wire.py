@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import shm_peers
-from shm_peers import Daemon, LinkPort, icrc, is_roce, psn_of, roce
+from shm_peers import Daemon, LinkPort, icrc, is_roce, psn_of, roce, run_tests
 
 WIRE = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-wire"
 ALL = b"\xff" * 6
@@ -335,29 +335,5 @@ def test_leaves_nothing_behind():
         assert os.listdir(net.dir) == ["stats.json"]
 
 
-def main():
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"):
-            continue
-        try:
-            test()
-            passed += 1
-            print(f"ok {name}", flush=True)
-        except Exception as e:  # a test may fail in any way
-            failed += 1
-            print(f"FAIL {name}: {type(e).__name__}: {e} (line "
-                  f"{last_line(e)})", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
-
-
-def last_line(e):
-    tb = e.__traceback__
-    while tb.tb_next and "test_" in tb.tb_next.tb_frame.f_code.co_name:
-        tb = tb.tb_next
-    return tb.tb_lineno
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

@@ -96,20 +96,7 @@ bool app_qp_cqe(struct qp *q, struct unic_cqe *out)
 void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
 		 uint32_t index)
 {
-	struct unic_db_page *db = app_db(a);
-	const struct unic_nic_page *np = (const void *)(db + 1);
-
-	if (kind == UNIC_DB_SQ)
-		db->tail[row].sq = unic_to_le32(index);
-	else if (kind == UNIC_DB_RQ)
-		db->tail[row].rq = unic_to_le32(index);
-	else
-		db->tail[row].arm = unic_to_le32(index);
-	db->fifo[a->fifo % UNIC_DB_FIFO] =
-		unic_to_le32(UNIC_DB_WORD(kind, row, index));
-	db->fifo_seq = unic_to_le32(++a->fifo);
-	if (unic_from_le32(np->asleep))
-		world_ring(&a->c);
+	world_doorbell(&a->c, app_db(a), &a->fifo, kind, row, index);
 }
 
 void app_qp_arm(struct qp *q)

@@ -292,13 +292,33 @@ void world_send(struct world_client *c, const void *msg, uint32_t bytes)
 	sim_at(at, serve, r, 0);
 }
 
-void world_ring(struct world_client *c)
+/* Its doorbell eventfd. */
+static void ring(struct world_client *c)
 {
 	uint64_t at;
 	bool again;
 
 	if (world_bell(&c->node->rng, &at, &again))
 		world_kick_nic(c->node, at);
+}
+
+void world_doorbell(struct world_client *c, struct unic_db_page *db,
+		    uint32_t *fifo, enum unic_db_kind kind, uint32_t row,
+		    uint32_t index)
+{
+	const struct unic_nic_page *np = (const void *)(db + 1);
+
+	if (kind == UNIC_DB_SQ)
+		db->tail[row].sq = unic_to_le32(index);
+	else if (kind == UNIC_DB_RQ)
+		db->tail[row].rq = unic_to_le32(index);
+	else
+		db->tail[row].arm = unic_to_le32(index);
+	db->fifo[*fifo % UNIC_DB_FIFO] =
+		unic_to_le32(UNIC_DB_WORD(kind, row, index));
+	db->fifo_seq = unic_to_le32(++*fifo);
+	if (unic_from_le32(np->asleep))
+		ring(c);
 }
 
 /* The slot of an ended process is free when the driver is through with it. */

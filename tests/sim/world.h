@@ -13,6 +13,7 @@
 #include "host.h"
 #include "port.h"
 #include "sim.h"
+#include "unic_queue.h"
 
 #define WORLD_NODES   8u
 #define WORLD_SLOTS   PORT_SLOTS
@@ -94,8 +95,11 @@ void world_odds(const struct world_odds *odds);
 bool world_connect(struct world_client *c, uint32_t node, uint32_t pid);
 /** world_send() - a request; it arrives a little later. */
 void world_send(struct world_client *c, const void *msg, uint32_t bytes);
-/** world_ring() - process @c's doorbell eventfd. */
-void world_ring(struct world_client *c);
+/** world_doorbell() - process @c, whose doorbell page is @db, says that row @row
+ * has got to @index, in word *@fifo of its FIFO, and wakes the NIC if it must. */
+void world_doorbell(struct world_client *c, struct unic_db_page *db,
+		    uint32_t *fifo, enum unic_db_kind kind, uint32_t row,
+		    uint32_t index);
 /** world_kill() - the process of @c is no more. */
 void world_kill(struct world_client *c);
 
