@@ -500,6 +500,7 @@ REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%)
 FUZZ_IN  = $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f
 RUNS    ?= 20000
 fuzz: $(FUZZERS:%=$(B)/fuzz/bin/fuzz_%) ## long: libFuzzer on seven trust boundaries [FUZZER=name] [RUNS=n] [SEED=n]
+	@$(if $(filter-out $(FUZZERS),$(FUZZER)),echo "no such fuzzer; there are: $(FUZZERS)" && exit 1)
 	@for f in $(or $(FUZZER),$(FUZZERS)); do \
 		mkdir -p $(B)/fuzz/found $(FUZZ_IN); \
 		ASAN_OPTIONS=quarantine_size_mb=16 $(B)/fuzz/bin/fuzz_$$f \

@@ -74,9 +74,14 @@ static int reach(int sock, const struct sockaddr_un *addr)
 				 addr->sun_path);
 	if (err)
 		return unic_fail(err,
-				 "no driver at %s: %s; start unicd, or "
-				 "name its socket (UNIC_SOCKET)",
-				 addr->sun_path, strerror(-err));
+				 "no driver at %s: %s; %s, or name its "
+				 "socket (UNIC_SOCKET)",
+				 addr->sun_path, strerror(-err),
+				 strncmp(addr->sun_path, "/dev/", 5) ? "start "
+								       "unicd"
+								     : "load "
+								       "unic."
+								       "ko");
 	return 0;
 }
 
