@@ -45,7 +45,9 @@ class Board:
             raise Problem("OpenOCD is not installed: apt-get install "
                           "openocd") from None
         if run.returncode:
-            raise Problem("OpenOCD: " + "\n".join(run.stdout.splitlines()[-6:]))
+            said = run.stdout.splitlines()
+            errors = [line for line in said if line.startswith("Error: ")]
+            raise Problem("OpenOCD: " + "\n".join(errors or said[-6:]))
 
     def read(self, tmp, at, size):
         path = os.path.join(tmp, "read")

@@ -57,6 +57,8 @@ static bool is_device(const char *path)
 static int reach(int sock, const struct sockaddr_un *addr)
 {
 	uint64_t until = unic_now_ns() + CONNECT_S * 1000000000ull;
+	bool device = !strncmp(addr->sun_path, "/dev/", 5);
+	const char *start = device ? "load unic.ko" : "start unicd";
 	int err;
 
 	limit(sock, CONNECT_S);
@@ -76,12 +78,7 @@ static int reach(int sock, const struct sockaddr_un *addr)
 		return unic_fail(err,
 				 "no driver at %s: %s; %s, or name its "
 				 "socket (UNIC_SOCKET)",
-				 addr->sun_path, strerror(-err),
-				 strncmp(addr->sun_path, "/dev/", 5) ? "start "
-								       "unicd"
-								     : "load "
-								       "unic."
-								       "ko");
+				 addr->sun_path, strerror(-err), start);
 	return 0;
 }
 
