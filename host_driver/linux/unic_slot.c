@@ -5,7 +5,7 @@
  *
  * Secret: when a slot may be given away. Not before the core is done with it,
  * and not before the last reference to the file of its process went, because
- * every mapping of its pages holds one.
+ * every mapping of its pages holds one, and there is no other way to them.
  */
 #include <linux/dma-mapping.h>
 #include <linux/version.h>
@@ -146,6 +146,11 @@ bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
 
 /* ------------------------------------------------------------------- mapping */
 
+/*
+ * Mapped by number, not as pages: a reference to a page (vmsplice(), a buffer that
+ * is registered elsewhere) would outlive the mapping and the file, and reach into
+ * the slot when it is another process's.
+ */
 static void set_flags(struct vm_area_struct *vma, vm_flags_t set,
 		      vm_flags_t clear)
 {
@@ -158,9 +163,8 @@ static void set_flags(struct vm_area_struct *vma, vm_flags_t set,
 
 int unic_slot_map(struct unic_os *os, u32 slot, struct vm_area_struct *vma)
 {
-	unsigned long n = vma_pages(vma), i;
+	unsigned long n = vma_pages(vma);
 	bool write = !vma->vm_pgoff && n == 1; /* doorbells */
-	int err = 0;
 
 	if (vma->vm_pgoff >= UNIC_SLOT_PAGES ||
 	    n > UNIC_SLOT_PAGES - vma->vm_pgoff)
@@ -168,10 +172,9 @@ int unic_slot_map(struct unic_os *os, u32 slot, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC ||
 	    (vma->vm_flags & VM_WRITE && !write))
 		return -EACCES;
-	set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
-		  VM_MAYEXEC | (write ? 0 : VM_MAYWRITE));
-	for (i = 0; i < n && !err; i++)
-		err = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE,
-				     os->slot[slot].pages + vma->vm_pgoff + i);
-	return err;
+	set_flags(vma, VM_DONTCOPY, VM_MAYEXEC | (write ? 0 : VM_MAYWRITE));
+	return remap_pfn_range(vma, vma->vm_start,
+			       page_to_pfn(os->slot[slot].pages) +
+				       vma->vm_pgoff,
+			       n * PAGE_SIZE, vma->vm_page_prot);
 }

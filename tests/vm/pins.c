@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -389,6 +390,38 @@ static void moved(void)
 	OK(munmap(to, 4 * PAGE));
 }
 
+/* Control pages are mapped, and that is all: nobody gets hold of one beyond that,
+ * and of the NIC's own words nobody makes writable ones. */
+static void control(const char *node)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+	char text[256], rights[8];
+	int ends[2], n = 0;
+
+	IS(f);
+	OK(pipe(ends));
+	while (fgets(text, sizeof(text), f)) {
+		struct iovec iov;
+		struct unic_mr *mr;
+
+		if (!strstr(text, node))
+			continue;
+		IS(sscanf(text, "%lx-%lx %7s", &from, &to, rights) == 3);
+		iov = (struct iovec){ (void *)from, PAGE };
+		IS(vmsplice(ends[1], &iov, 1, 0) < 0 && errno == EFAULT);
+		IS(try_reg((void *)from, PAGE, UNIC_MR_REMOTE_READ, &mr) < 0);
+		if (rights[1] != 'w')
+			IS(mprotect((void *)from, PAGE,
+				    PROT_READ | PROT_WRITE) < 0);
+		n++;
+	}
+	IS(n >= 2);
+	fclose(f);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* ------------------------------------------- what the module does by itself */
 
 /* The owner is told that @mr is gone, and nothing is pinned any more. */
@@ -617,6 +650,7 @@ int main(int argc, char **argv)
 		unmapped(1);
 		dropped();
 		moved();
+		control(argv[1]);
 		noticed();
 		demand();
 		huge();
