@@ -37,7 +37,8 @@ struct unic_file {
 	struct list_head node; /* of os->files, while it is a client */
 	struct unic_mem *mem;
 	bool ended; /* no client any more */
-	u32 slot;   /* that it has or had */
+	bool lost; /* a reply: what it was about nobody knows, so it is as ended */
+	u32 slot; /* that it has or had */
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
 	bool upcalls, cqs; /* to be read */
@@ -95,10 +96,12 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 
 	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
-	if (!r) { /* who waits for it gives up at his time */
+	if (!r) { /* all that it has ends when it closes the device */
 		dev_err_ratelimited(&f->os->dev,
 				    "out of memory: no reply for process %u\n",
 				    f->core.pid);
+		f->lost = true;
+		wake_up_all(&f->wait);
 		return;
 	}
 	memcpy(&hdr, msg, sizeof(hdr));
@@ -156,7 +159,7 @@ static int unic_open(struct inode *inode, struct file *file)
 		return err;
 	}
 	noio = unic_lock(os);
-	if (os->host)
+	if (!os->leaving)
 		list_add(&f->node, &os->files);
 	else
 		f->ended = true;
@@ -198,7 +201,7 @@ static int submit(struct unic_file *f, const void *msg, u32 bytes,
 	unsigned int noio;
 
 	noio = unic_lock(os);
-	if (f->ended) {
+	if (f->ended || f->lost) {
 		err = -ENODEV;
 	} else if (f->unread >= REPLIES_MAX) {
 		err = -EAGAIN;
@@ -252,7 +255,7 @@ static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
 		found = r;
 		break;
 	}
-	*ended = f->ended;
+	*ended = f->ended || f->lost;
 	unic_unlock(f->os, noio);
 	return found;
 }
@@ -310,7 +313,7 @@ static bool is_answered(void *arg)
 	list_for_each_entry(r, &a->f->replies, node)
 		if (r->seq == a->seq)
 			return true;
-	return a->f->ended;
+	return a->f->ended || a->f->lost;
 }
 
 static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
@@ -520,7 +523,7 @@ static void dev_release(struct device *dev)
 
 int unic_cdev_prepare(struct unic_os *os, struct device *parent)
 {
-	int minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+	int minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL), err;
 
 	if (minor < 0)
 		return minor;
@@ -532,7 +535,10 @@ int unic_cdev_prepare(struct unic_os *os, struct device *parent)
 	os->dev.id = minor;
 	cdev_init(&os->cdev, &fops);
 	os->cdev.owner = THIS_MODULE;
-	return dev_set_name(&os->dev, "unic%d", minor);
+	err = dev_set_name(&os->dev, "unic%d", minor);
+	if (err)
+		ida_free(&minors, minor);
+	return err;
 }
 
 int unic_cdev_add(struct unic_os *os)
@@ -547,6 +553,7 @@ void unic_cdev_del(struct unic_os *os)
 
 	cdev_device_del(&os->cdev, &os->dev);
 	noio = unic_lock(os);
+	os->leaving = true; /* who was opening it just now comes too late */
 	list_for_each_entry_safe(f, next, &os->files, node)
 		end(f);
 	unic_unlock(os, noio);

@@ -68,6 +68,7 @@ struct unic_os {
 	struct pci_dev *pdev;	/* for messages; bound until gone */
 	struct mutex lock;	/* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
+	bool leaving;		/* no process comes any more */
 	struct unic_kclient *kclient;
 	struct unic_ask ask;
 	struct dentry *debugfs;

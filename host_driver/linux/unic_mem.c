@@ -641,10 +641,13 @@ void unic_mem_limit(struct unic_mem *mem)
 struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 			      void (*ended)(struct unic_mem *mem))
 {
-	struct unic_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	struct unic_mem *mem;
 	u32 i;
 	int err;
 
+	if (!current->mm) /* a thread of the kernel */
+		return ERR_PTR(-EINVAL);
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&mem->ref);

@@ -268,7 +268,6 @@ static bool all_quiet(struct unic_os *os)
 static void leave(struct unic_os *os)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(LEAVE_MS);
-	unsigned int noio;
 
 	while (!all_quiet(os) && time_before(jiffies, until))
 		fsleep(2000);
@@ -277,11 +276,6 @@ static void leave(struct unic_os *os)
 	unic_engine_stop(os);
 	free_irqs(os, os->vectors);
 	pci_clear_master(os->pdev);
-	noio = unic_lock(os);
-	if (os->kclient)
-		os->kclient->gone(os->kclient);
-	os->kclient = NULL;
-	unic_unlock(os, noio);
 }
 
 static void tear_down(struct unic_os *os)
@@ -291,6 +285,9 @@ static void tear_down(struct unic_os *os)
 
 	set_regs(os, NULL);
 	noio = unic_lock(os);
+	if (os->kclient)
+		os->kclient->gone(os->kclient);
+	os->kclient = NULL; /* and none comes any more */
 	os->host = NULL;
 	unic_unlock(os, noio);
 	if (host)

@@ -233,6 +233,21 @@ def test_nic_comes_back(c):
     keeper.expect("goes on, holding 256", 30)
 
 
+def test_unbind(c):
+    """The driver is taken from its NIC and given it back while others come and go:
+    who comes in that moment is told so."""
+    c.guest.run("while :; do unicctl --socket " + pair.NODE + " info; done "
+                ">/dev/null 2>&1 & echo $! >/run/comers")
+    driver = "/sys/bus/pci/drivers/unic"
+    address = re.search(r"\d{4}:\d\d:\d\d\.\d",
+                        c.guest.run(f"ls {driver}")).group()
+    for _ in range(8):
+        c.guest.run(f"echo {address} >{driver}/unbind")
+        c.guest.run(f"echo {address} >{driver}/bind")
+    c.guest.run("kill $(cat /run/comers)")
+    c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
+
+
 def test_unload(c):
     """Not while it is used; then nothing is left of it, and it loads again."""
     user = hog(c, "--max", "64")
