@@ -53,7 +53,7 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_recv.c \
 	bufman_xfer.c cm.c conn.c conn_dev.c context.c cq.c doorbell.c error.c \
 	event.c fastpool.c form.c \
-	holder.c mem.c move.c mr.c qp.c recover.c resync.c token.c use.c)
+	holder.c mem.c move.c mr.c pace.c qp.c recover.c resync.c token.c use.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
 	ctl_uses.c)
 HOG      := host_driver/tools/unic-hog.c

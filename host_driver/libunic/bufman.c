@@ -18,9 +18,12 @@
 
 #include "priv.h"
 
-#define CLASSES	   24		 /* sizes 4 KiB << 0..23 */
-#define LATE_NS	   1000000000ull /* the end of a wait is told before */
-#define FIRST_RATE 32 /* bytes per microsecond, before anything was measured */
+#define CLASSES 24	      /* sizes 4 KiB << 0..23 */
+#define LATE_NS 1000000000ull /* the end of a wait is told before */
+#define FIRST_RATE \
+	32000 /* bytes per millisecond, before anything was measured */
+#define RATE_MAX  100000000
+#define PIECE_MAX (16u << 20)
 
 enum chunk_state {
 	CHUNK_REGISTERING,
@@ -49,8 +52,7 @@ struct unic_bm {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct unic_bm_attr attr;
-	uint32_t grace_us;
-	uint32_t rate; /* bytes per microsecond, atomic */
+	struct unic_pace pace;
 	pthread_mutex_t lock;
 	pthread_cond_t cond; /* a chunk changed its state */
 	struct unic_chunk *chunks;
@@ -66,6 +68,11 @@ struct unic_bm {
 struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm)
 {
 	return &bm->stats;
+}
+
+struct unic_pace *unic_bm_pace(struct unic_bm *bm)
+{
+	return &bm->pace;
 }
 
 void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out)
@@ -380,14 +387,14 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
 		       struct unic_bm_hold *out)
 {
-	uint32_t us = unic_bm_expect(bm, len);
+	uint32_t us = unic_pace_expect(&bm->pace, len);
 	int err;
 
-	if (bm->grace_us && us > bm->grace_us)
+	if (bm->pace.grace_us && us > bm->pace.grace_us)
 		return unic_fail(-EMSGSIZE,
 				 "%zu bytes in one would take %u us, and T is "
 				 "%u us: send less at once",
-				 len, us, bm->grace_us);
+				 len, us, bm->pace.grace_us);
 	err = unic_bm_hold(bm, addr, len, us, false, out);
 	if (err || out->len == len)
 		return err;
@@ -463,7 +470,7 @@ static void extend(struct unic_bm *bm, struct unic_chunk *c)
 
 	c->holds++;
 	pthread_mutex_unlock(&bm->lock);
-	err = unic_extend(c->mr, bm->grace_us / 2, NULL, NULL);
+	err = unic_extend(c->mr, bm->pace.grace_us / 2, NULL, NULL);
 	pthread_mutex_lock(&bm->lock);
 	c->holds--;
 	if (err)
@@ -647,39 +654,6 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes)
 	pthread_mutex_unlock(&bm->lock);
 }
 
-/* --------------------------------------------------------------- duration */
-
-uint32_t unic_bm_piece(const struct unic_bm *bm)
-{
-	uint32_t rate = __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
-	uint64_t bytes = (uint64_t)rate * (bm->grace_us / 2);
-
-	if (bytes > 1u << 20)
-		bytes = 1u << 20;
-	bytes &= ~(uint64_t)(UNIC_PAGE - 1);
-	return bytes < UNIC_PAGE ? UNIC_PAGE : (uint32_t)bytes;
-}
-
-uint32_t unic_bm_expect(const struct unic_bm *bm, uint64_t bytes)
-{
-	uint64_t us = bytes / __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
-
-	return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
-}
-
-void unic_bm_measured(struct unic_bm *bm, uint64_t bytes, uint64_t ns)
-{
-	uint32_t old = __atomic_load_n(&bm->rate, __ATOMIC_RELAXED);
-	uint64_t now = bytes * 1000 / (ns ? ns : 1);
-
-	now = now < 1 ? 1 : now > 100000 ? 100000 : now;
-	/* Slower is believed at once, faster by and by. */
-	if (now > old)
-		now = (old * 7ull + now) / 8;
-	__atomic_store_n(&bm->rate, (uint32_t)(now ? now : 1),
-			 __ATOMIC_RELAXED);
-}
-
 /* ------------------------------------------------------------------- life */
 
 int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
@@ -703,8 +677,7 @@ int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 	if (!bm->attr.wait_us)
 		bm->attr.wait_us = 10000000;
 	unic_query(bm->ctx, &facts);
-	bm->grace_us = facts.grace_us;
-	bm->rate = FIRST_RATE;
+	unic_pace_init(&bm->pace, facts.grace_us);
 	pthread_mutex_init(&bm->lock, NULL);
 	unic_cond_init(&bm->cond);
 	bm->stop_efd = eventfd(0, EFD_CLOEXEC);

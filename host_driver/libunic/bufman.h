@@ -16,6 +16,7 @@
 #ifndef UNIC_BUFMAN_H
 #define UNIC_BUFMAN_H
 
+#include "pace.h"
 #include "unic.h"
 
 #ifdef __cplusplus
@@ -126,14 +127,8 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold);
 int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
 		       struct unic_bm_hold *out);
 
-/** unic_bm_piece() - the most bytes one operation may have so that it takes no
- * longer than T/2 at the rate measured so far (at least a page, which is repeated if it
- * is cut). What cannot be split: unic_bm_hold_whole(). */
-uint32_t unic_bm_piece(const struct unic_bm *bm);
-/** unic_bm_expect() - how many microseconds @bytes will take at that rate. */
-uint32_t unic_bm_expect(const struct unic_bm *bm, uint64_t bytes);
-/** unic_bm_measured() - @bytes took @ns: improves the estimate. */
-void unic_bm_measured(struct unic_bm *bm, uint64_t bytes, uint64_t ns);
+/** unic_bm_pace() - how long operations take; for who plans his own. */
+struct unic_pace *unic_bm_pace(struct unic_bm *bm);
 
 /* A contiguous RDMA transfer. */
 struct unic_bm_xfer {

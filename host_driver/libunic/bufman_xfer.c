@@ -3,8 +3,8 @@
  * bufman_xfer.c - RDMA transfers of any length over registrations that come and
  * go.
  *
- * Secret: the window of pieces. Each is short enough to be done within T/2, and
- * one that an eviction cut is posted again with a new registration.
+ * Secret: the window of pieces. What flies is done within T/2, as far as is known,
+ * and a piece that an eviction cut is posted again with a new registration.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,6 +34,7 @@ struct piece {
 
 struct window {
 	struct unic_bm *bm;
+	struct unic_pace *pace;
 	struct unic_bm_xfer *x;
 	struct piece piece[PIECES];
 	unsigned int size; /* most that fly */
@@ -62,7 +63,7 @@ static struct piece *piece_in(struct window *w, enum piece_state state)
 static struct piece *pick(struct window *w)
 {
 	uint64_t left = w->x->len - w->next;
-	uint32_t most = unic_bm_piece(w->bm);
+	uint32_t most = unic_pace_piece(w->pace, w->size);
 	struct piece *p = piece_in(w, PIECE_WANTED);
 
 	if (p)
@@ -121,9 +122,11 @@ static int post(struct window *w, struct piece *p)
 		.rkey = x->rkey,
 		.sg = &sg,
 	};
-	uint32_t us = unic_bm_expect(w->bm, w->flying_bytes + p->len);
+	uint32_t us = unic_pace_expect(w->pace, w->flying_bytes + p->len);
 	int ret;
 
+	if (w->flying && w->flying_bytes + p->len > unic_pace_piece(w->pace, 1))
+		return -EBUSY; /* it would not be over within T/2 */
 	ret = unic_bm_hold(w->bm, local, p->len, us, w->flying > 0, &p->hold);
 	if (ret)
 		return ret;
@@ -211,6 +214,7 @@ static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
 	if (w->err)
 		return; /* the first one says it */
 	w->x->status = wc->status;
+	unic_pace_cut(w->pace); /* whoever tries again takes less at a time */
 	w->err = unic_fail(-EIO, "the transfer failed at byte %llu: %s%s%s",
 			   (unsigned long long)p->off,
 			   unic_wc_status_str(wc->status),
@@ -236,7 +240,7 @@ static void measure(struct window *w)
 	uint64_t now = unic_now_ns();
 
 	if (w->mark_bytes >= 256 * 1024 && now > w->mark_ns) {
-		unic_bm_measured(w->bm, w->mark_bytes, now - w->mark_ns);
+		unic_pace_measured(w->pace, w->mark_bytes, now - w->mark_ns);
 		w->mark_ns = now;
 		w->mark_bytes = 0;
 	}
@@ -279,6 +283,7 @@ int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x)
 {
 	struct window w = {
 		.bm = bm,
+		.pace = unic_bm_pace(bm),
 		.x = x,
 		.size = x->window ? x->window : 8,
 		.mark_ns = unic_now_ns(),

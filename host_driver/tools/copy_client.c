@@ -195,7 +195,7 @@ static int rpc_request(struct client *c, const struct unic_bm_hold *hold,
 
 static int rpc_get(struct client *c)
 {
-	uint32_t us = unic_bm_expect(c->p->bm, c->len);
+	uint32_t us = unic_pace_expect(unic_bm_pace(c->p->bm), c->len);
 	struct unic_bm_hold hold;
 	unsigned int reason = 0;
 	int tries = 0;

@@ -94,8 +94,9 @@ static int hold_block(struct session *s, uint32_t len)
 	int err;
 
 	let_go(s);
-	err = unic_bm_hold(s->p->bm, s->buf, len, unic_bm_expect(s->p->bm, len),
-			   false, &s->hold);
+	err = unic_bm_hold(s->p->bm, s->buf, len,
+			   unic_pace_expect(unic_bm_pace(s->p->bm), len), false,
+			   &s->hold);
 	if (err)
 		return err;
 	s->held = true;

@@ -348,7 +348,7 @@ static void turn(struct client *c, uint32_t from, uint32_t to)
 	struct unic_bm_hold a, b;
 	uint32_t posted = 0, done = 0, burst, us;
 
-	us = unic_bm_expect(c->bm, TURN * 8);
+	us = unic_pace_expect(unic_bm_pace(c->bm), TURN * 8);
 	check(unic_bm_hold(c->bm, c->buf[from], 8, us, false, &a), "hold");
 	check(unic_bm_hold(c->bm, c->buf[to], 72, us, false, &b), "hold");
 	while (done < TURN) {

@@ -1422,15 +1422,14 @@ static void manager_respects_deadlines(void **state)
 	struct unic_bm_hold h;
 	struct unic_bm *bm;
 	struct rig r;
-	uint32_t piece;
 
 	(void)state;
 	manager_up(&r, &bm);
-	/* T is 20 ms: at 1 byte per microsecond no piece above a page. */
-	unic_bm_measured(bm, 1000, 1000000);
-	piece = unic_bm_piece(bm);
-	assert_int_equal(piece, 2 * PAGE);
-	assert_int_equal(unic_bm_expect(bm, 5000), 5000);
+	/* T is 20 ms: at 1 byte per microsecond two pages in half of it. */
+	unic_pace_measured(unic_bm_pace(bm), 1000, 1000000);
+	assert_int_equal(unic_pace_piece(unic_bm_pace(bm), 1), 2 * PAGE);
+	assert_int_equal(unic_pace_piece(unic_bm_pace(bm), 2), PAGE);
+	assert_int_equal(unic_pace_expect(unic_bm_pace(bm), 5000), 5000);
 	assert_int_equal(unic_bm_hold(bm, unic_bm_get(bm, 65 * PAGE), 65 * PAGE,
 				      0, false, &h),
 			 0);
@@ -1452,14 +1451,15 @@ static void manager_refuses_what_cannot_be_split(void **state)
 	(void)state;
 	manager_up(&r, &bm);
 	mem = unic_bm_get(bm, 65 * PAGE);
-	unic_bm_measured(bm, 1000, 1000000); /* T is 20,000 bytes */
+	unic_pace_measured(unic_bm_pace(bm), 1000,
+			   1000000); /* T is 20,000 bytes */
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 20000, &h), 0);
 	assert_int_equal(h.len, 20000);
 	unic_bm_drop(bm, &h);
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 20001, &h), -EMSGSIZE);
 	assert_non_null(strstr(unic_last_error(), "20001 us"));
 	for (i = 0; i < 50; i++)
-		unic_bm_measured(bm, 1 << 20, 1000000);
+		unic_pace_measured(unic_bm_pace(bm), 1 << 20, 1000000);
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 64 * PAGE, &h), 0);
 	unic_bm_drop(bm, &h);
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 64 * PAGE + 1, &h),
@@ -1634,7 +1634,8 @@ static void manager_repeats_what_was_evicted(void **state)
 
 	(void)state;
 	manager_up(&r, &bm);
-	unic_bm_measured(bm, 1000, 1000000); /* so pieces are of two pages */
+	unic_pace_measured(unic_bm_pace(bm), 1000,
+			   1000000); /* so pieces are of two pages */
 	x.qp = r.qp;
 	x.cq = r.cq;
 	x.local = unic_bm_get(bm, 6 * PAGE);
@@ -1686,7 +1687,8 @@ static void manager_asks_when_nothing_flies(void **state)
 
 	(void)state;
 	manager_up(&r, &bm);
-	unic_bm_measured(bm, 1000, 1000000); /* so pieces are of two pages */
+	unic_pace_measured(unic_bm_pace(bm), 3000,
+			   1000000); /* so pieces are of two pages */
 	x.qp = r.qp;
 	x.cq = r.cq;
 	x.local = unic_bm_get(bm, 8 * PAGE);
@@ -1699,6 +1701,38 @@ static void manager_asks_when_nothing_flies(void **state)
 	check_parts(8);
 	unic_bm_query(bm, &s);
 	assert_int_equal(s.retries_remote, 2);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+/* As much flies as is over within T/2. Who was too slow all the same, and lost his
+ * connection for it, tries it with less. */
+static void manager_takes_less_after_a_cut(void **state)
+{
+	static const uint8_t say[] = { 0, UNIC_WC_WR_FLUSH_ERR };
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE,
+				  .len = 4 * PAGE,
+				  .window = 4 };
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	manager_up(&r, &bm);
+	unic_pace_measured(unic_bm_pace(bm), 1000, 1000000);
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, 4 * PAGE);
+	nic_up(say, sizeof(say));
+	nic.nap_us = 20000;
+	assert_int_equal(unic_bm_transfer(bm, &x), -EIO);
+	nic_down();
+	assert_int_equal(nic.done, 3); /* two flew, a third when one was done */
+	assert_int_equal(unic_pace_expect(unic_bm_pace(bm), 1000), 2000);
+	for (i = 0; i < 20; i++)
+		unic_pace_cut(unic_bm_pace(bm));
+	assert_in_range(unic_pace_expect(unic_bm_pace(bm), PAGE), 19000, 20000);
+	assert_int_equal(unic_pace_piece(unic_bm_pace(bm), 4), PAGE);
 	unic_bm_close(bm);
 	rig_down(&r);
 }
@@ -1771,6 +1805,7 @@ int main(void)
 		WITH_DRIVER(receives_come_back),
 		WITH_DRIVER(manager_repeats_what_was_evicted),
 		WITH_DRIVER(manager_asks_when_nothing_flies),
+		WITH_DRIVER(manager_takes_less_after_a_cut),
 		WITH_DRIVER(manager_has_nobody_to_ask),
 	};
 
