@@ -22,8 +22,10 @@
 #include "unic_trace.h"
 #include "unic_mem.h"
 
-#define MINORS	    64
-#define REPLIES_MAX (2 * UNIC_CTL_OPEN_MAX) /* that nobody fetched */
+#define MINORS 64
+/* Replies that nobody fetched; of who has said HELLO. */
+#define STRANGER_MAX 8
+#define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)
 
 struct unic_reply {
 	struct list_head node;
@@ -191,38 +193,82 @@ static int unic_release(struct inode *inode, struct file *file)
 
 /* -------------------------------------------------------------------- a call */
 
+/* Its reply, if it is there: it is the caller's. */
+static struct unic_reply *take(struct unic_file *f, u32 seq)
+{
+	struct unic_reply *r;
+
+	list_for_each_entry(r, &f->replies, node) {
+		if (r->seq != seq)
+			continue;
+		list_del(&r->node);
+		f->unread--;
+		return r;
+	}
+	return NULL;
+}
+
+struct awaited {
+	struct unic_file *f;
+	u32 seq;
+	struct unic_reply *reply;
+	int err; /* it was not asked */
+};
+
+static bool is_over(void *arg)
+{
+	struct awaited *a = arg;
+
+	a->reply = take(a->f, a->seq);
+	return a->reply || a->f->ended || a->f->lost || a->err;
+}
+
 /* @pins: what was fetched for it; what is left of them stays there. */
-static int submit(struct unic_file *f, const void *msg, u32 bytes,
-		  struct list_head *pins)
+static int request(struct unic_file *f, const void *msg, u32 bytes,
+		   struct list_head *pins)
 {
 	struct unic_os *os = f->os;
 	struct unic_frame_tables *t = NULL;
-	int err = 0;
-	unsigned int noio;
+	u32 max = STRANGER_MAX;
+	bool ok;
 
-	noio = unic_lock(os);
-	if (f->ended || f->lost) {
-		err = -ENODEV;
-	} else if (f->unread >= REPLIES_MAX) {
-		err = -EAGAIN;
-	} else {
-		if (f->core.slot != UNIC_OS_NO_SLOT)
-			t = os->slot[f->core.slot].frames;
-		if (t)
-			unic_pins_ready(t, pins);
-		trace_unic_request(os, f->core.pid, msg, bytes);
-		if (!unic_host_request(os->host, &f->core, msg, bytes))
-			err = -EINVAL;
-		if (t)
-			unic_pins_ready(t, NULL);
+	if (f->core.slot != UNIC_OS_NO_SLOT) {
+		t = os->slot[f->core.slot].frames;
+		max = REPLIES_MAX;
 	}
-	unic_unlock(os, noio);
-	return err;
+	if (f->unread >= max)
+		return -EAGAIN;
+	if (t)
+		unic_pins_ready(t, pins);
+	trace_unic_request(os, f->core.pid, msg, bytes);
+	ok = unic_host_request(os->host, &f->core, msg, bytes);
+	if (t)
+		unic_pins_ready(t, NULL);
+	return ok ? 0 : -EINVAL;
 }
 
-static int send(struct unic_file *f, const struct unic_ioc_call *call)
+/* The NIC is polled from before the request on, so that it does not ring. */
+static int submit(struct awaited *a, const void *msg, u32 bytes,
+		  struct list_head *pins)
+{
+	struct unic_os *os = a->f->os;
+	unsigned int noio = unic_lock(os);
+
+	if (!a->f->ended && !a->f->lost) {
+		unic_host_poll(os->host);
+		a->err = request(a->f, msg, bytes, pins);
+		unic_engine_spin(os, is_over, a);
+	} else {
+		a->err = -ENODEV;
+	}
+	unic_unlock(os, noio);
+	return a->err;
+}
+
+static int send(struct awaited *a, const struct unic_ioc_call *call)
 {
 	u32 bytes = unic_from_le32(call->bytes);
+	struct unic_mem *mem = a->f->mem;
 	LIST_HEAD(pins);
 	void *msg;
 	int err;
@@ -232,61 +278,49 @@ static int send(struct unic_file *f, const struct unic_ioc_call *call)
 	msg = memdup_user(u64_to_user_ptr(unic_from_le64(call->msg)), bytes);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	unic_mem_limit(f->mem);
-	err = unic_ahead(f->mem, msg, bytes, &pins);
+	unic_mem_limit(mem);
+	err = unic_ahead(mem, msg, bytes, &pins);
 	if (!err)
-		err = submit(f, msg, bytes, &pins);
-	unic_ahead_drop(f->mem, &pins);
+		err = submit(a, msg, bytes, &pins);
+	unic_ahead_drop(mem, &pins);
 	kfree(msg);
 	return err;
 }
 
-static struct unic_reply *take(struct unic_file *f, u32 seq, bool *ended)
+static bool look(struct awaited *a)
 {
-	struct unic_reply *r, *found = NULL;
-	unsigned int noio;
+	unsigned int noio = unic_lock(a->f->os);
+	bool over = is_over(a);
 
-	noio = unic_lock(f->os);
-	list_for_each_entry(r, &f->replies, node) {
-		if (r->seq != seq)
-			continue;
-		list_del(&r->node);
-		f->unread--;
-		found = r;
-		break;
-	}
-	*ended = f->ended || f->lost;
-	unic_unlock(f->os, noio);
-	return found;
+	unic_unlock(a->f->os, noio);
+	return over;
 }
 
 /* Looks again whenever anybody is answered; sleeps with its state set before it
  * looks, so that no reply is slept through. */
-static struct unic_reply *await(struct unic_file *f, u32 seq, u64 until_ns)
+static int await(struct awaited *a, u64 until_ns)
 {
-	ktime_t until = until_ns ? ns_to_ktime(until_ns) : KTIME_MAX;
-	struct unic_reply *r;
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	bool ended;
-	long err = 0;
+	long left = MAX_SCHEDULE_TIMEOUT;
+	int err = 0;
 
-	add_wait_queue(&f->wait, &wait);
-	while (!(r = take(f, seq, &ended)) && !ended && !err) {
+	add_wait_queue(&a->f->wait, &wait);
+	while (!look(a) && !err) {
+		u64 now = ktime_get_ns();
+
+		if (until_ns && now < until_ns)
+			left = nsecs_to_jiffies(until_ns - now) + 1;
 		if (signal_pending(current))
 			err = -ERESTARTSYS;
-		else if (ktime_get() >= until)
+		else if (until_ns && now >= until_ns)
 			err = -ETIMEDOUT;
 		else
-			wait_woken(&wait, TASK_INTERRUPTIBLE,
-				   until_ns ? nsecs_to_jiffies(ktime_to_ns(
-						      until - ktime_get())) +
-						      1
-					    : MAX_SCHEDULE_TIMEOUT);
+			wait_woken(&wait, TASK_INTERRUPTIBLE, left);
 	}
-	remove_wait_queue(&f->wait, &wait);
-	if (r)
-		return r;
-	return ERR_PTR(ended ? -ENODEV : err);
+	remove_wait_queue(&a->f->wait, &wait);
+	if (a->reply)
+		return 0;
+	return err ? err : -ENODEV;
 }
 
 static int give(const struct unic_reply *r, struct unic_ioc_call *call)
@@ -300,47 +334,25 @@ static int give(const struct unic_reply *r, struct unic_ioc_call *call)
 		       : 0;
 }
 
-struct awaited {
-	struct unic_file *f;
-	u32 seq;
-};
-
-static bool is_answered(void *arg)
-{
-	const struct awaited *a = arg;
-	const struct unic_reply *r;
-
-	list_for_each_entry(r, &a->f->replies, node)
-		if (r->seq == a->seq)
-			return true;
-	return a->f->ended || a->f->lost;
-}
-
 static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 {
 	struct unic_ioc_call call;
 	struct awaited a = { .f = f };
-	struct unic_reply *r;
 	int err = 0;
 
 	if (copy_from_user(&call, arg, sizeof(call)))
 		return -EFAULT;
+	a.seq = unic_from_le32(call.seq);
 	if (call.bytes) {
-		err = send(f, &call);
-		call.bytes = unic_to_le32(0);
-		if (!err && put_user((__force u32)call.bytes,
-				     (u32 __user *)&arg->bytes))
+		err = send(&a, &call);
+		if (!err && put_user(0, (u32 __user *)&arg->bytes))
 			err = -EFAULT;
 	}
-	if (err)
-		return err;
-	a.seq = unic_from_le32(call.seq);
-	unic_engine_spin(f->os, is_answered, &a);
-	r = await(f, unic_from_le32(call.seq), unic_from_le64(call.until_ns));
-	if (IS_ERR(r))
-		return PTR_ERR(r);
-	err = give(r, &call);
-	kfree(r);
+	if (!err && !a.reply)
+		err = await(&a, unic_from_le64(call.until_ns));
+	if (!err)
+		err = give(a.reply, &call);
+	kfree(a.reply);
 	if (!err && put_user((__force u32)call.got, (u32 __user *)&arg->got))
 		err = -EFAULT;
 	return err;

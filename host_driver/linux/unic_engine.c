@@ -13,7 +13,8 @@ static uint spin_us = 50;
 module_param(spin_us, uint, 0644);
 MODULE_PARM_DESC(spin_us, "who waits for a reply polls the NIC for so long");
 
-#define LOOK_NS 250000000ull /* how often a NIC that left is noticed */
+#define SPIN_US_MAX 100000u
+#define LOOK_NS	    250000000ull /* how often a NIC that left is noticed */
 
 void unic_dev_kick(struct unic_os *os)
 {
@@ -47,23 +48,19 @@ static void rest(struct unic_os *os, u64 next)
 
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 {
-	u64 until = ktime_get_ns() + spin_us * NSEC_PER_USEC, next;
-	bool again = spin_us;
-	unsigned int noio;
+	u64 until = ktime_get_ns() + min(spin_us, SPIN_US_MAX) * NSEC_PER_USEC;
+	u64 next = unic_host_poll(os->host);
 
-	while (again) {
-		noio = unic_lock(os);
-		again = os->host && !over(arg);
-		if (again) {
-			next = unic_host_poll(os->host);
-			again = !need_resched() && ktime_get_ns() < until &&
-				!over(arg);
-			if (!again)
-				rest(os, next);
-		}
-		unic_unlock(os, noio);
+	while (!over(arg) && !need_resched() && !signal_pending(current) &&
+	       ktime_get_ns() < until) {
+		mutex_unlock(&os->lock);
 		cpu_relax();
+		mutex_lock(&os->lock);
+		if (!os->host)
+			return;
+		next = unic_host_poll(os->host);
 	}
+	rest(os, next);
 }
 
 static void trace_nic(struct unic_os *os)
