@@ -87,7 +87,9 @@ enum unic_ctl_op {
 	UNIC_CTL_MR_INVAL = 50,
 	UNIC_CTL_MR_REREG = 51,
 	UNIC_CTL_BATCH = 52,
-	/* anybody who may open the socket; no HELLO needed */
+	/* anybody who may open the socket; no HELLO needed. DUMP, TRACE, CRASH tell
+	 * addresses and STags of all processes: root, or the user the driver runs
+	 * as */
 	UNIC_CTL_INFO = 64,
 	UNIC_CTL_STATS = 65,
 	UNIC_CTL_DUMP = 66,
@@ -886,7 +888,8 @@ struct unic_ctl_trace_reply {
 };
 
 /* USES. Tail: struct unic_use_row of regions [first, first + count) of the NIC's
- * table, as the NIC last showed them. UNSUPPORTED: it shows none. */
+ * table, as the NIC last showed them; zeros for those of others, unless it is root
+ * or the user the driver runs as who asks. UNSUPPORTED: it shows none. */
 struct unic_ctl_uses {
 	struct unic_ctl_hdr hdr;
 	unic_le32 first;

@@ -4,6 +4,7 @@
  * and what the driver knows of its processes.
  */
 #include "access.h"
+#include "region.h"
 #include "unic_stats.h"
 
 void unic_admin_info(struct unic_req *req)
@@ -56,6 +57,24 @@ void unic_admin_stats(struct unic_req *req)
 	unic_req_answer(req, UNIC_ST_OK, &r, page->counter, n * 8);
 }
 
+/* Who is not privileged sees rows of his own regions; the others say nothing. */
+static void own_uses(const struct unic_req *req, struct unic_use_row *row,
+		     uint32_t first, uint32_t n)
+{
+	uint32_t keep[UNIC_CTL_USES_MAX / 32] = { 0 }, at = 0, i;
+	const struct unic_hmr *mr;
+
+	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
+				   unic_req_owner(req)))) {
+		i = mr->mr - first;
+		if (i < n && unic_from_le32(row[i].stag) == mr->stag)
+			keep[i / 32] |= 1u << i % 32;
+	}
+	for (i = 0; i < n; i++)
+		if (!(keep[i / 32] >> i % 32 & 1))
+			memset(&row[i], 0, sizeof(row[i]));
+}
+
 void unic_admin_uses(struct unic_req *req)
 {
 	struct unic_use_row *row = unic_req_tail(req);
@@ -84,6 +103,8 @@ void unic_admin_uses(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
 		return;
 	}
+	if (!req->client->privileged)
+		own_uses(req, row, first, n);
 	r.time_ns = info.clock_ns;
 	r.rows = unic_to_le32(n);
 	r.mrs = unic_to_le32(mrs);

@@ -733,7 +733,8 @@ static void more_commands_than_slots(void **state)
 	(void)state;
 	memcpy(&d, &op, sizeof(op));
 	for (i = 0; i < 8; i++) {
-		c[i] = (struct unic_client){ .slot = UNIC_OS_NO_SLOT };
+		c[i] = (struct unic_client){ .slot = UNIC_OS_NO_SLOT,
+					     .privileged = true };
 		for (k = 0; k < 20; k++)
 			unic_host_request(f->host, &c[i], &d, 64);
 	}
@@ -1710,6 +1711,53 @@ static void own_services_are_the_drivers(void **state)
 	assert_int_equal(qp->conn, 0);
 	f->client.privileged = true;
 	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	fake_delete(f);
+}
+
+/* Addresses, STags and bus addresses of everybody are not for anybody. */
+static void tables_are_for_the_administrator(void **state)
+{
+	static const uint8_t ops[] = { UNIC_CTL_DUMP, UNIC_CTL_TRACE,
+				       UNIC_CTL_CRASH };
+	struct fake *f = fake_new();
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+	uint32_t i;
+
+	(void)state;
+	f->client.privileged = false;
+	for (i = 0; i < sizeof(ops); i++)
+		assert_int_equal(request(f, ops[i], rec),
+				 UNIC_CTL_ST_PERMISSION);
+	assert_int_equal(request(f, UNIC_CTL_PS, rec), 0);
+	assert_int_equal(request(f, UNIC_CTL_INFO, rec), 0);
+	fake_delete(f);
+}
+
+/* ... but who has a region may know how it is used. */
+static void uses_of_ones_own_regions(void **state)
+{
+	struct unic_ctl_uses u = { .first = unic_to_le32(2),
+				   .count = unic_to_le32(4) };
+	struct fake *f = fake_new();
+	struct unic_use_row *row = (void *)(f->bar + UNIC_BAR_USE_OFF);
+	const uint8_t *got = (const uint8_t *)f->os.reply[0] + UNIC_CTL_BYTES;
+	uint32_t i;
+
+	(void)state;
+	region(f, 8); /* of index 3 */
+	info(f)->mrs = unic_to_le32(64);
+	for (i = 0; i < 64; i++)
+		row[i].stag = unic_to_le32(i == 3 ? 0xabcd00 : 0x100 * i);
+	assert_int_equal(request(f, UNIC_CTL_USES, &u), 0);
+	assert_memory_equal(got, &row[2], 4 * sizeof(*row));
+	f->client.privileged = false;
+	assert_int_equal(request(f, UNIC_CTL_USES, &u), 0);
+	assert_memory_equal(got + sizeof(*row), &row[3], sizeof(*row));
+	row[0].stag = unic_to_le32(0);
+	for (i = 2; i < 6; i++)
+		if (i != 3)
+			assert_memory_equal(got + (i - 2) * sizeof(*row), row,
+					    sizeof(*row));
 	fake_delete(f);
 }
 
@@ -3878,6 +3926,8 @@ int main(void)
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
 		cmocka_unit_test(own_services_are_the_drivers),
+		cmocka_unit_test(tables_are_for_the_administrator),
+		cmocka_unit_test(uses_of_ones_own_regions),
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(dereg_of_one_that_ends_just_now),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
