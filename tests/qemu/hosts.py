@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Hosts with a NIC each, on one wire: what the demo and the benchmarks start,
 watch and end. Everything of one run is below one temporary folder."""
+import bisect
 import json
 import os
 import queue
@@ -42,6 +43,46 @@ class Timeline:
 def plain(text):
     """Without who says it."""
     return re.sub(r"^(unic-\w+|hog \d+): ", "", text)
+
+
+def delayed_ns(pid):
+    """How long the threads of a process waited for a processor."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/schedstat",
+                      encoding="ascii") as f:
+                total += int(f.read().split()[1])
+        except OSError:
+            pass  # it ended
+    return total
+
+
+class Delays(threading.Thread):
+    """When a process waited for a processor: the machine may have other things
+    to do, and who does not run is late."""
+    STEP_S = 0.005
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.when, self.sum_ns = pid, [], []
+        self.start()
+
+    def run(self):
+        try:
+            while True:
+                self.sum_ns.append(delayed_ns(self.pid))
+                self.when.append(time.monotonic())
+                time.sleep(self.STEP_S)
+        except OSError:
+            pass  # it is gone
+
+    def within_us(self, start, end):
+        """Of the time from @start to @end, and a step more on either side."""
+        last = len(self.when) - 1
+        first = max(0, bisect.bisect(self.when, start) - 1)
+        until = min(last, bisect.bisect(self.when, end))
+        return max(0, self.sum_ns[until] - self.sum_ns[first]) / 1000
 
 
 class Process:

@@ -13,6 +13,7 @@ import time
 
 import initramfs
 import kernel
+from hosts import delayed_ns
 from initramfs import Failure
 
 QEMU = "qemu-system-x86_64"
@@ -193,16 +194,6 @@ class Patience:
 
     def over(self):
         return self.left() <= 0
-
-
-def delayed_ns(pid):
-    """How long the threads of a process waited for a processor."""
-    total = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/schedstat",
-                  encoding="ascii") as f:
-            total += int(f.read().split()[1])
-    return total
 
 
 class Task:

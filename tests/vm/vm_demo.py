@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import pair
-from hosts import IP, Hosts
+from hosts import IP, Delays, Hosts
 import demo
 
 BYTES = 4 << 20
@@ -82,6 +82,7 @@ class VmDemo(pair.Pair, demo.Demo):
 
     def story(self):
         info = self.start_hosts()
+        delays = Delays(self.nics[0].child.pid)
         trace = self.start_trace()
         path = self.made_file(self.bytes)
         digest = self.digest_here(path)
@@ -92,7 +93,7 @@ class VmDemo(pair.Pair, demo.Demo):
         trace.shown = False  # how everybody ends is in the file
         self.trace.take()
         self.disk(path)
-        self.report(info, trace.waits)
+        self.report(info, trace.waits, delays)
 
     # ------------------------------------- a disk that is a file of host 1
 

@@ -14,7 +14,7 @@ import sys
 import time
 
 import pair
-from hosts import IP, Process
+from hosts import IP, Process, delayed_ns
 import vm_check
 from vm_check import hog, must
 
@@ -154,10 +154,10 @@ test_kills = under_load(killed)
 def answer_s(c):
     """How long the guest takes to answer, apart from what it waits for us."""
     qemu = c.guest.emulator()
-    start, delayed = time.monotonic(), pair.guest.delayed_ns(qemu)
+    start, delayed = time.monotonic(), delayed_ns(qemu)
     c.guest.run("true", 60)
     return time.monotonic() - start - (
-        pair.guest.delayed_ns(qemu) - delayed) / 1e9
+        delayed_ns(qemu) - delayed) / 1e9
 
 
 def test_lies(c):
