@@ -43,26 +43,29 @@ static uint32_t buffers_of(const struct unic_kio_config *c)
 	return room < UNIC_KIO_BUFFERS ? (uint32_t)room : UNIC_KIO_BUFFERS;
 }
 
-/* Not here, and not later either. */
+/* Not with this device. Said once, but asked again: another may come. */
 static bool unsupported(struct unic_kio_node *n)
 {
 	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(BUFFERS_LEAST);
+	bool silent = n->why == UNIC_CTL_ST_UNSUPPORTED;
 	struct unic_info info;
 
 	if (!n->config.mem && n->config.slot_bytes < need) {
-		unic_os_log(n->config.os, UNIC_LOG_ERROR,
-			    "kio needs slots of %u KiB, these have %u: give "
-			    "unic-bus a larger --slot-size",
-			    (unsigned int)(need >> 10),
-			    (unsigned int)(n->config.slot_bytes >> 10));
+		if (!silent)
+			unic_os_log(n->config.os, UNIC_LOG_ERROR,
+				    "kio needs slots of %u KiB, these have %u: "
+				    "give unic-bus a larger --slot-size",
+				    (unsigned int)(need >> 10),
+				    (unsigned int)(n->config.slot_bytes >> 10));
 		return true;
 	}
 	if (!unic_host_peek(n->config.host, UNIC_BAR_INFO_OFF, &info,
 			    sizeof(info)) ||
 	    unic_from_le64(info.features) & UNIC_FEAT_PHYSICAL)
 		return false;
-	unic_os_log(n->config.os, UNIC_LOG_ERROR,
-		    "kio: this device has no physical regions");
+	if (!silent)
+		unic_os_log(n->config.os, UNIC_LOG_ERROR,
+			    "kio: this device has no physical regions");
 	return true;
 }
 
@@ -185,7 +188,7 @@ static void set_up(struct unic_kio_node *n)
 		return;
 	if (n->step == STEP_HELLO && unsupported(n)) {
 		n->why = UNIC_CTL_ST_UNSUPPORTED;
-		n->wanted = false;
+		n->retry_ns = n->now_ns + RETRY_NS;
 		return;
 	}
 	if (n->step == STEP_LISTEN && !n->config.store)
@@ -495,6 +498,19 @@ static void take_stored(struct unic_kio_node *n)
 		unic_kio_server_stored(&task);
 }
 
+/* I/Os that wait for us to come up have deadlines, too. When the next one is. */
+static uint64_t expire(struct unic_kio_node *n)
+{
+	uint64_t next = UINT64_MAX, ends;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_KIO_OUT; i++) {
+		ends = unic_kio_client_poll(&n->client[i], n->now_ns);
+		next = ends < next ? ends : next;
+	}
+	return next;
+}
+
 uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 {
 	struct unic_kio_done done;
@@ -510,8 +526,11 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 		budget--;
 	if (!n->up) {
 		set_up(n);
-		next = n->retry_ns > n->now_ns ? n->retry_ns
-					       : n->now_ns + RETRY_NS;
+		next = expire(n);
+		if (n->retry_ns > n->now_ns && n->retry_ns < next)
+			next = n->retry_ns;
+		if (next > n->now_ns + RETRY_NS)
+			next = n->now_ns + RETRY_NS;
 		return n->taken != n->replies || n->up ? n->now_ns : next;
 	}
 	while (budget && n->up && unic_kio_ring_poll(&n->ring, &done)) {
