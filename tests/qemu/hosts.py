@@ -45,17 +45,21 @@ def plain(text):
     return re.sub(r"^(unic-\w+|hog \d+): ", "", text)
 
 
-def delayed_ns(pid):
-    """How long the threads of a process waited for a processor."""
-    total = 0
+def waited_ns(pid):
+    """Of each thread of a process: how long it waited for a processor."""
+    said = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{thread}/schedstat",
                       encoding="ascii") as f:
-                total += int(f.read().split()[1])
+                said[thread] = int(f.read().split()[1])
         except OSError:
             pass  # it ended
-    return total
+    return said
+
+
+def delayed_ns(pid):
+    return sum(waited_ns(pid).values())
 
 
 class Delays(threading.Thread):

@@ -86,13 +86,16 @@ class Guest:
                      f"vectors={bus['vectors']},addr=1"]
         return args
 
+    def emulator(self):
+        """Process number of QEMU, a child of timeout."""
+        with open(f"/proc/{self.qemu.pid}/task/{self.qemu.pid}/children",
+                  encoding="ascii") as f:
+            return int(f.read().split()[0])
+
     def delayed_s(self):
-        """How long the threads of QEMU, a child of timeout, waited for a
-        processor."""
-        task = f"/proc/{self.qemu.pid}/task/{self.qemu.pid}"
+        """How long its threads waited for a processor."""
         try:
-            with open(f"{task}/children", encoding="ascii") as f:
-                return delayed_ns(f.read().split()[0]) / 1e9
+            return delayed_ns(self.emulator()) / 1e9
         except (OSError, IndexError):  # not yet, or not any more
             return 0.0
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A device that lies: beside a NIC that works, it writes into the mailbox memory
-and into the NIC pages of process slots what no NIC would, and rings for it. Both
-work on the same rings, so lies come in all states of the driver.
+"""A device that lies: beside a NIC that works, it writes into the mailbox memory,
+the NIC pages of process slots and the driver's own queues what no NIC would, and
+rings for it. Both work on the same rings, so lies come in all states of the driver.
 
     liar.py --bus DIR [--lies N] [--seed N] [--every LIES_PER_RING]
+            [--queues] [--pause SECONDS]
 
-The last line says how many lies were told, by kind.
+--queues: in those alone, and only what a driver can see through. Says "found" when it
+knows where they are, and begins when it is told a line. The last line says how many lies were told, by kind.
 """
 import argparse
 import collections
@@ -20,13 +22,14 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "qemu"))
 from hosts import run_nic  # noqa: E402
+from queue_lies import Queues  # noqa: E402
 from shm_peers import IvshmemClient  # noqa: E402
 
 # abi/unic_mbox.h: what the NIC writes. (offset, bytes a record, records)
 INFO, INDICES, COMMANDS, STATS, TRACE, CRASH = \
     0x0, 0x1000, 0x4000, 0x60000, 0x80000, 0xc0000
 INFO_BYTES, INFO_STATIC = 0xe0, 0x70  # the NIC writes that once
-COMMAND_BYTES, COMMAND_ENTRIES = 64, 64
+COMMAND_TAIL, COMMAND_BYTES, COMMAND_ENTRIES = 0x2000, 64, 64
 COMPLETIONS = (0x5000, 64, 64)
 EVENTS = (0x8000, 64, 512)
 DATAGRAMS = (0x10000, 512, 64)
@@ -34,14 +37,14 @@ DROPS = (0x100000, 16, 8192)
 RINGS = (COMPLETIONS, EVENTS, DATAGRAMS, DROPS)
 # ... and in struct unic_nic_idx, of each ring: cache lines 1, 2, 3 and 5.
 TAILS = {COMPLETIONS: 64, EVENTS: 128, DATAGRAMS: 192, DROPS: 320}
-PROC_ATTACH = 8
-DOORBELL_OFF, NIC_PAGE = 24, 4096  # struct unic_cmd_proc_attach; after the first
+NIC_PAGE = 4096  # behind the doorbell page
 EDGES = (0, 1, 2, 63, 64, 65, 511, 512, 0x7fffffff, 0x80000000, 0xfffffffe,
          0xffffffff)
 
 
 class Liar:
-    def __init__(self, directory, seed):
+    def __init__(self, directory, seed, queues=False):
+        """queues: tell no other lies than there."""
         bus = run_nic.bus_info(directory)
         self.peer = IvshmemClient(bus["ivshmem"], bus["vectors"])
         self.bar, self.vectors = self.peer.map, bus["vectors"]
@@ -50,6 +53,28 @@ class Liar:
         self.random = random.Random(seed)
         self.told = collections.Counter()
         self.truth = self.bar[INFO:INFO + INFO_STATIC]
+        self.queues, self.seen = Queues(self), 0
+        self.kinds = [(self.queues, kind, n) for kind, n in Queues.KINDS]
+        if not queues:
+            self.kinds += [(self.queues, kind, n)
+                           for kind, n in Queues.TRUE_TO_LIFE] + \
+                [(self, kind, n) for kind, n in self.KINDS]
+
+    def watch(self):
+        """Commands that have come since, and what became of them."""
+        tail = self.get(self.bar, COMMAND_TAIL)
+        first = self.seen if self.seen <= tail else 0  # it began anew
+        for n in range(max(first, tail - COMMAND_ENTRIES), tail):
+            at = COMMANDS + n % COMMAND_ENTRIES * COMMAND_BYTES
+            self.queues.command(self.bar[at:at + COMMAND_BYTES])
+        self.seen = tail
+        base, size, count = COMPLETIONS
+        if self.queues.made:
+            for at in range(base, base + size * count, size):
+                self.queues.completion(self.bar[at:at + size])
+
+    def ring(self, vector):
+        self.peer.ring(0, vector)
 
     def word(self):
         pick = self.random.random()
@@ -114,13 +139,8 @@ class Liar:
 
     def page(self):
         """In the NIC page of a process, whose address a command told."""
-        command = COMMANDS + self.random.randrange(COMMAND_ENTRIES) * \
-            COMMAND_BYTES
-        if self.bar[command] != PROC_ATTACH:
-            return False
-        at = struct.unpack_from("<Q", self.bar, command + DOORBELL_OFF)[0] + \
-            NIC_PAGE
-        if at % 4096 or at + NIC_PAGE > len(self.ram):
+        at = self.random.choice([0, *self.queues.doorbells.values()]) + NIC_PAGE
+        if at == NIC_PAGE or at % 4096 or at + NIC_PAGE > len(self.ram):
             return False
         self.put(self.ram, at + 4 * self.random.randrange(64), self.word())
         return True
@@ -133,16 +153,27 @@ class Liar:
     KINDS = ((info, 2), (index, 20), (any_index, 5), (record, 35), (replay, 15),
              (made_up, 15), (page, 5), (report, 3))
 
-    def tell(self, lies, every):
-        kinds, weights = zip(*self.KINDS)
+    def find(self):
+        """The driver's own queues."""
+        while not self.queues.known():
+            self.watch()
+            time.sleep(0.001)
+
+    def tell(self, lies, every, pause):
+        weights = [n for _, _, n in self.kinds]
         while (n := sum(self.told.values())) < lies:
-            for kind in self.random.choices(kinds, weights, k=every):
-                if kind(self) is not False:
+            self.watch()
+            for where, kind, _ in self.random.choices(self.kinds, weights,
+                                                      k=every):
+                if where is self.queues and not self.queues.known():
+                    continue
+                if kind(where) is not False:
                     self.told[kind.__name__] += 1
-            self.peer.ring(0, self.random.randrange(self.vectors))
+            self.ring(self.random.randrange(self.vectors))
             if n % (50 * every) < every:  # let the driver get up, and hit it
                 self.bar[INFO:INFO + INFO_STATIC] = self.truth
                 time.sleep(0.01)
+            time.sleep(pause)
         self.bar[INFO:INFO + INFO_STATIC] = self.truth
 
 
@@ -152,9 +183,15 @@ def main():
     p.add_argument("--lies", type=int, default=1000000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--every", type=int, default=20)
+    p.add_argument("--queues", action="store_true")
+    p.add_argument("--pause", type=float, default=0)
     o = p.parse_args()
-    liar = Liar(o.bus, o.seed)
-    liar.tell(o.lies, o.every)
+    liar = Liar(o.bus, o.seed, o.queues)
+    print("watches", flush=True)
+    liar.find()
+    print("found", flush=True)
+    sys.stdin.readline()
+    liar.tell(o.lies, o.every, o.pause)
     print(f"told {sum(liar.told.values())} lies:",
           " ".join(f"{k} {n}" for k, n in sorted(liar.told.items())))
     liar.peer.close()

@@ -36,6 +36,7 @@ class Blk(vm_check.Check):
     """loss: of the wire, as unic-wire takes it; None: none."""
     PROGRAMS = ("mke2fs",)
     FILES = ()
+    COMMAND_LINE = ""
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
 
     def __init__(self, board, tmp, cpus=1, loss=None):
@@ -53,7 +54,8 @@ class Blk(vm_check.Check):
         self.start_server()
         image = self.fio_image()
         self.boot(programs=self.PROGRAMS, modules=self.MODULES,
-                  files=self.FILES, cpus=self.cpus, more=[
+                  files=self.FILES, cpus=self.cpus,
+                  command_line=self.COMMAND_LINE, more=[
             "-drive", f"file={image},format=raw,if=virtio,readonly=on"])
         self.load("deliver_us=500000")  # of an H for machines that emulate
         self.guest.run("modprobe unicblk && "
@@ -265,6 +267,19 @@ def test_server_dies(c):
     must(status, "read from nobody")
     c.start_server()
     c.guest.run(f"dd if={NODE} of=/dev/null bs=4k count=1", 20)
+    c.remove()
+
+
+def test_nic_dies(c):
+    """No other one comes: errors in time, no hang; until one does."""
+    c.add("timeout_ms=1000")
+    task = c.verify_on()
+    c.nics[0].end()
+    must(task.wait(10) != 0, "fio did not notice")
+    read = f"dd if={NODE} of=/dev/null bs=4k count=1 iflag=direct"
+    must(c.guest.ask(read, 10)[0], "read without a NIC")
+    c.nics[0] = c.plug_nic(0, show=False)
+    c.guest.wait_for(read)
     c.remove()
 
 

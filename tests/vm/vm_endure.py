@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The Linux module for long: loaded and unloaded, its NIC reset and removed under
-load, its users killed at random, and a NIC that lies a million times. Nothing is
-pinned afterwards, no memory lost, and the kernel has complained of nothing.
+load, its users killed at random, and a NIC that lies a million times, also to a disk
+that is in use. Nothing is pinned afterwards, no memory lost, and the kernel has
+complained of nothing.
 
     vm_endure.py [--board soft|virt] [--cpus 1|2] [--quick] [--seed N]
                  [--only NAME ...]
@@ -10,25 +11,33 @@ pinned afterwards, no memory lost, and the kernel has complained of nothing.
 import os
 import random
 import re
+import subprocess
 import sys
 import time
 
 import pair
-from hosts import IP, Process, delayed_ns
+from hangs import Hangs
+from hosts import BIN, IP, Process
+import vm_blk
 import vm_check
 from vm_check import hog, must
 
-LOADS, TURNS, LIES = 200, 30, 1000000
+LOADS, TURNS, LIES, LIES_TO_DISK = 200, 30, 1000000, 4000
 QUICK = 20  # of these, one in so many
 DEVICE = "/sys/bus/pci/devices/0000:00:01.0"
 RESET = "/sys/class/unic/unic0/reset"
 HOW = f"--socket {pair.NODE} --peer {IP[1]} --quiet"
+STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
+WRONG = "err=84|verify failed|bad magic|bad header|bad verify"  # says fio
 # Lost by LOADS loads at most: the slabs of the kernel are never quite the same.
 LOST_KIB = 2048
 
 
-class Endure(vm_check.Check):
+class Endure(vm_blk.Blk):
+    PROGRAMS = (*vm_blk.Blk.PROGRAMS, os.path.join(BIN, "gaps"))
+    COMMAND_LINE = vm_check.CAREFUL
+
     def __init__(self, o, tmp):
         super().__init__(o.board, tmp, o.cpus)
         self.random = random.Random(o.seed)
@@ -62,7 +71,6 @@ class Endure(vm_check.Check):
 
     def begin(self):
         super().begin()
-        self.load()
         self.ready()
         served = self.path("served")
         os.makedirs(served, exist_ok=True)
@@ -75,7 +83,7 @@ class Endure(vm_check.Check):
 def test_loads(c):
     """Loaded, used, unloaded: nothing is pinned, no memory lost."""
     before = None
-    c.guest.run("rmmod unic")
+    c.guest.run("rmmod unicblk unic")
     for turn in range(LOADS // c.part):
         c.load()
         if turn % 4 == 0:
@@ -90,6 +98,7 @@ def test_loads(c):
         print(f"        {LOADS // c.part} loads: {lost:+} KiB", flush=True)
         must(lost < LOST_KIB, f"{lost} KiB lost")
     c.load()
+    c.guest.run("modprobe unicblk")
 
 
 def under_load(action):
@@ -151,42 +160,87 @@ test_new_nics = under_load(replug)
 test_kills = under_load(killed)
 
 
-def answer_s(c):
-    """How long the guest takes to answer, apart from what it waits for us."""
-    qemu = c.guest.emulator()
-    start, delayed = time.monotonic(), delayed_ns(qemu)
-    c.guest.run("true", 60)
-    return time.monotonic() - start - (
-        delayed_ns(qemu) - delayed) / 1e9
+def liar(c, lies, more, *how):
+    """It lies to a disk that is added with @more, and otherwise as it is told."""
+    p = Process(c.line, "liar", [
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
+        "--bus", c.path("bus0"), "--seed", str(c.random.getrandbits(31)),
+        "--lies", str(lies // c.part), *how], show=False,
+        stdin=subprocess.PIPE)
+    c.running.append(p)
+    p.expect("watches")
+    c.add(more)
+    p.expect("found")
+    p.child.stdin.close()
+    return p
+
+
+def no_hang(hangs):
+    longest, who = hangs.longest()
+    print(f"        longest wait: {longest:.2f} s ({who})", flush=True)
+    must(longest < HANG_S, f"the guest hung for {longest:.2f} s: {who}")
+
+
+def use_disk(c, options):
+    """Over and over, whatever becomes of it, until /run/enough is there."""
+    c.guest.run("rm -f /run/enough")
+    return c.task(f"until test -e /run/enough; do {vm_blk.FIO} --filename="
+                  f"{vm_blk.NODE} {options} --size=4M; done")
+
+
+def disk_is_good(c, task):
+    """I/Os of before have ended, and what is written is there."""
+    c.guest.run("touch /run/enough")
+    task.wait(60)
+    before = c.count("failed")
+    c.fio(f"{vm_blk.VERIFY} --size=4M", 120)
+    must(c.count("failed") == before, "an I/O failed")
+    c.remove()
 
 
 def test_lies(c):
-    """A million lies in rings, indices, info page and NIC pages: no oops, no
-    hang; the device is marked dead, and is as good as new after a reset."""
-    longest, turns = 0, 10
+    """A million lies in rings, indices, info page, NIC pages and the queues of a
+    disk: no oops, no hang; the device is marked dead, and is as good as new after
+    a reset."""
+    turns = 10
+    hangs = Hangs(c.guest, STATE)
     for _ in range(turns):
         c.load_it()
-        liar = Process(c.line, "liar", [
-            os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
-            "--bus", c.path("bus0"), "--seed", str(c.random.getrandbits(31)),
-            "--lies", str(LIES // c.part // turns)], show=False)
-        c.running.append(liar)
-        while liar.child.poll() is None:
-            longest = max(longest, answer_s(c))
-        liar.finish(1)
+        p = liar(c, LIES // turns, "timeout_ms=2000")
+        task = use_disk(c, "--name=use --rw=randrw --bsrange=512-128k --direct=1 "
+                        "--ioengine=libaio --iodepth=16")
+        p.finish(600)
+        print(f"        {p.last()}", flush=True)
         replug(c)
         c.guest.wait_for(f"echo 1 >{RESET}")  # as soon as it is seen
         c.ready()
+        disk_is_good(c, task)
         c.end_tasks()
         c.nothing_pinned()
-    print(f"        longest wait for the guest: {longest:.2f} s", flush=True)
-    must(longest < HANG_S, f"the guest hung for {longest:.2f} s")
+    no_hang(hangs)
     log = c.guest.run("dmesg")
     must(c.part > 1 or re.search("unic.*marked dead", log),
          "it was never marked dead")
     c.guest.run(f"unic-copy put /tmp/file --name file {HOW}", 60)
     c.guest.run(f"unic-copy get file --output /tmp/back {HOW}", 60)
     c.guest.run("cmp /tmp/file /tmp/back")
+
+
+def test_lies_to_disk(c):
+    """... in its queues alone, what can be seen through: I/Os fail or are begun
+    again, but none is good that is not."""
+    hangs = Hangs(c.guest, STATE)
+    p = liar(c, LIES_TO_DISK, "timeout_ms=30000", "--queues", "--every", "1",
+             "--pause", "0.05")
+    task = use_disk(c, vm_blk.VERIFY)
+    p.finish(600)
+    print(f"        {p.last()}; {c.count('again')} I/Os begun again, "
+          f"{c.count('failed')} failed", flush=True)
+    bad = f"grep -E '{WRONG}' {task.file}"
+    disk_is_good(c, task)
+    status, said = c.guest.ask(bad)
+    must(status == 1, f"wrong bytes were called good: {said[:300]}")
+    no_hang(hangs)
 
 
 def main():
