@@ -159,6 +159,9 @@ of tests/qemu, the simulator.
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        return 0
     failed = run_programs()
     found = gcov()
     gaps = missed(found)

@@ -140,6 +140,9 @@ def red(objects):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        return 0
     shutil.rmtree(WORK, ignore_errors=True)
     for part in PARTS:
         shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))

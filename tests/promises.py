@@ -432,9 +432,14 @@ def check(row, path, old, new, test):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        return 0
     only = sys.argv[1:]
     chosen = [b for b in BREAKS if not only or b[0] in only or
               any(word in b[4] for word in only)]
+    if not chosen:
+        sys.exit(f"promises: no row or test: {' '.join(only)}")
     copy()
     for program in sorted({b[4].split(":")[0] for b in chosen}):
         build(program)

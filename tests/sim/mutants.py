@@ -293,9 +293,14 @@ def check(mutant, built, seeds):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        return 0
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     words = sys.argv[2] if len(sys.argv) > 2 else ""
     chosen = [m for m in MUTANTS if words in m[4]]
+    if not chosen:
+        sys.exit(f"mutants: none has '{words}' in its description")
     shutil.rmtree(WORK, ignore_errors=True)
     for part in PARTS:
         shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
