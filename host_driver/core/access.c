@@ -135,10 +135,13 @@ struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot)
 	return req;
 }
 
-uint64_t *unic_req_list(struct unic_req *req)
+uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes)
 {
-	if (!req->call.list)
-		req->call.list = unic_os_alloc(req->host->os, UNIC_LIST_BYTES);
+	if (req->room < bytes) {
+		unic_os_free(req->host->os, req->call.list);
+		req->call.list = unic_os_alloc(req->host->os, bytes);
+		req->room = req->call.list ? bytes : 0;
+	}
 	return req->call.list;
 }
 
@@ -156,6 +159,7 @@ void unic_req_free(struct unic_req *req)
 
 	unic_os_free(host->os, req->call.list);
 	req->call.list = NULL;
+	req->room = 0;
 	if (req->client && !batch)
 		req->client->open--;
 	if (!pooled)
@@ -367,8 +371,11 @@ static bool zero_from(const uint64_t *rec, uint32_t from)
 {
 	const uint8_t *b = (const uint8_t *)rec;
 
-	for (; from < UNIC_CTL_BYTES; from++)
+	for (; from % 8; from++)
 		if (b[from])
+			return false;
+	for (; from < UNIC_CTL_BYTES; from += 8)
+		if (rec[from / 8])
 			return false;
 	return true;
 }
@@ -415,7 +422,7 @@ static bool take_tail(struct unic_req *req, const uint8_t *tail)
 	void *to = req->tail;
 
 	if (ops[req->op].flags & OP_LIST && req->tail_bytes) {
-		to = unic_req_list(req);
+		to = unic_req_list(req, UNIC_LIST_BYTES);
 		if (!to)
 			return false;
 		req->call.list_bytes = req->tail_bytes;
@@ -523,7 +530,9 @@ static bool no_rsvd(const struct unic_ctl_frames *r)
 
 static void frames_alloc(struct unic_req *req)
 {
-	uint32_t *list = (uint32_t *)(void *)unic_req_list(req), pages, runs, i;
+	uint32_t *list =
+		(uint32_t *)(void *)unic_req_list(req, UNIC_LIST_BYTES);
+	uint32_t pages, runs, i;
 	struct unic_ctl_frames r;
 	uint64_t rec[UNIC_REC_WORDS] = { 0 };
 	int err;

@@ -38,6 +38,7 @@ struct unic_req {
 	uint32_t id;	   /* object it is about */
 	uint32_t id2;	   /* second one (OFFER, CONN) */
 	uint32_t progress; /* region.c: pages filled */
+	uint32_t room;	   /* bytes of its list */
 	uint32_t arp_user; /* not 0: waits for ARP_RESULT */
 	uint8_t mac[6];
 	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
@@ -211,6 +212,7 @@ struct unic_host {
 	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
 	uint64_t loads_ns;	    /* region.c: when to look for frames */
+	uint64_t faults_ns;	    /* fault.c: when to answer again */
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
@@ -234,8 +236,9 @@ struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot);
  * objects of @type, those under way counted. */
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type);
 
-/** unic_req_list() - its list page, allocated at the first call; or NULL. */
-uint64_t *unic_req_list(struct unic_req *req);
+/** unic_req_list() - its list, of @bytes at least: UNIC_LIST_BYTES if the answer
+ * comes there too. What was in a shorter one is lost. NULL: out of memory. */
+uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes);
 
 /** unic_req_send() - have the provider execute @cmd (64 bytes; its header needs
  * no more than the opcode). @done is called exactly once, perhaps before this
@@ -370,7 +373,7 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 /** unic_fault_miss() - MISS: pin the pages and send them. */
 void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
 /** unic_fault_poll() - answers that had no room. Returns when to call again. */
-uint64_t unic_fault_poll(struct unic_host *host);
+uint64_t unic_fault_poll(struct unic_host *host, uint64_t now);
 /** unic_fault_advise() - MR_ADVISE. */
 void unic_fault_advise(struct unic_req *req);
 /* --------------------------------------------------------------- form.c */
@@ -466,7 +469,7 @@ void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad);
 void unic_holder_conn_gone(struct unic_host *host, uint32_t conn);
 void unic_holder_token_gone(struct unic_host *host, uint32_t token);
 /** unic_holder_poll() - questions are repeated. Returns when to call again. */
-uint64_t unic_holder_poll(struct unic_host *host);
+uint64_t unic_holder_poll(struct unic_host *host, uint64_t now);
 
 /* ----------------------------------------------------------------- cm.c */
 
@@ -483,7 +486,7 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 /** unic_cm_receive() - a datagram of a peer. */
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad);
 /** unic_cm_poll() - timers. Returns when to call again. */
-uint64_t unic_cm_poll(struct unic_host *host);
+uint64_t unic_cm_poll(struct unic_host *host, uint64_t now);
 /** unic_cm_drop() - forget connections and listeners of @owner; peers are told
  * if @tell. */
 void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,

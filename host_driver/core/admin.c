@@ -164,7 +164,7 @@ void unic_admin_dump(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	cmd.table = r.table;
 	cmd.first = r.first;
-	if (unic_req_list(req))
+	if (unic_req_list(req, UNIC_LIST_BYTES))
 		unic_req_send(req, UNIC_CMD_DUMP, &cmd, dump_done);
 	else
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);

@@ -743,9 +743,8 @@ static void conn_again(struct unic_host *host, struct conn *c, uint64_t now)
 			 c->give_up_ns);
 }
 
-uint64_t unic_cm_poll(struct unic_host *host)
+uint64_t unic_cm_poll(struct unic_host *host, uint64_t now)
 {
-	uint64_t now = unic_os_now_ns(host->os);
 	struct conn *c;
 	uint32_t at = 0;
 

@@ -41,7 +41,7 @@ void unic_conn_send_mad(struct unic_host *host, uint32_t ipv4,
 
 	if (!req)
 		return;
-	if (!unic_req_list(req)) {
+	if (!unic_req_list(req, 256)) {
 		unic_req_free(req);
 		return;
 	}

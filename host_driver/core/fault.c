@@ -173,6 +173,8 @@ static void again(struct unic_host *host, struct unic_hfault *f)
 	f->retry_ns = unic_os_now_ns(host->os) + RETRY_NS;
 	if (f->retry_ns > f->give_up_ns)
 		f->used = false;
+	else if (f->retry_ns < host->faults_ns)
+		host->faults_ns = f->retry_ns;
 }
 
 static void fault_done(struct unic_call *call)
@@ -265,7 +267,7 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 		return;
 	}
 	req = unic_req_new(host, mr->obj.owner);
-	list = req ? unic_req_list(req) : NULL;
+	list = req ? unic_req_list(req, f->count * 8) : NULL;
 	if (!list) {
 		if (req)
 			unic_req_free(req);
@@ -351,20 +353,22 @@ void unic_fault_reset(struct unic_host *host)
 		host->fault[i].used = false;
 }
 
-uint64_t unic_fault_poll(struct unic_host *host)
+uint64_t unic_fault_poll(struct unic_host *host, uint64_t now)
 {
-	uint64_t now = unic_os_now_ns(host->os), next = UINT64_MAX;
 	uint32_t i;
 
+	if (now < host->faults_ns)
+		return host->faults_ns;
+	host->faults_ns = UINT64_MAX;
 	for (i = 0; i < UNIC_FAULTS; i++) {
 		struct unic_hfault *f = &host->fault[i];
 
 		if (f->used && !f->under_way && now >= f->retry_ns)
 			answer(host, f);
-		if (f->used && !f->under_way && f->retry_ns < next)
-			next = f->retry_ns;
+		if (f->used && !f->under_way && f->retry_ns < host->faults_ns)
+			host->faults_ns = f->retry_ns;
 	}
-	return next;
+	return host->faults_ns;
 }
 
 /* ----------------------------------------------------------------- advice */

@@ -252,10 +252,8 @@ static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
 	struct unic_frames *f = &proc_of(req->host, mr)->frames;
 	uint64_t va = unic_from_le64(r->va), iova = unic_from_le64(r->iova);
 	uint64_t length = unic_from_le64(r->length), n, i, mask;
-	uint64_t *list = unic_req_list(req);
+	uint64_t *list;
 
-	if (!list)
-		return UNIC_CTL_ST_NO_MEMORY;
 	if (!length || iova + (length - 1) < iova || va + (length - 1) < va)
 		return UNIC_ST_INVALID;
 	if (unic_frames_shift(f, va, iova, length, mr->page_shift) !=
@@ -265,6 +263,9 @@ static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
 	    1;
 	if (n > UNIC_LIST_MAX)
 		return UNIC_ST_TOO_LARGE;
+	list = unic_req_list(req, (uint32_t)n * 8);
+	if (!list)
+		return UNIC_CTL_ST_NO_MEMORY;
 	mask = (1ull << mr->page_shift) - 1;
 	if (unic_frames_pin(f, va & ~mask, n << mr->page_shift,
 			    r->what & UNIC_REREG_RIGHTS

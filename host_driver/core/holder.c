@@ -81,7 +81,7 @@ static void send(struct unic_host *host, const struct conn *c,
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(c->ipv4) };
 	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
 
-	if (!req || !unic_req_list(req)) {
+	if (!req || !unic_req_list(req, 256)) {
 		if (req)
 			unic_req_free(req);
 		return;
@@ -534,9 +534,8 @@ static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 		wake_at(host, h->again_ns);
 }
 
-uint64_t unic_holder_poll(struct unic_host *host)
+uint64_t unic_holder_poll(struct unic_host *host, uint64_t now)
 {
-	uint64_t now = unic_os_now_ns(host->os);
 	uint32_t i;
 
 	if (now < host->held.next_ns)

@@ -442,12 +442,12 @@ uint64_t unic_host_poll(struct unic_host *host)
 	now = unic_os_now_ns(host->os);
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);
-	cm = unic_cm_poll(host);
-	fault = unic_fault_poll(host);
+	cm = unic_cm_poll(host, now);
+	fault = unic_fault_poll(host, now);
 	next = fault < next ? fault : next;
-	load = unic_region_poll(host);
+	load = unic_region_poll(host, now);
 	next = load < next ? load : next;
-	held = unic_holder_poll(host);
+	held = unic_holder_poll(host, now);
 	next = held < next ? held : next;
 	return cm < next ? cm : next;
 }

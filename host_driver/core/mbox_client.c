@@ -68,7 +68,8 @@ static void put_command(struct unic_mbox_client *m, struct unic_call *call)
 	memcpy(call->cmd, &hdr, sizeof(hdr));
 	m->cookie[at] = unic_from_le16(hdr.cookie);
 	m->slot[at] = call;
-	m->open++;
+	if (!m->open++)
+		m->oldest = m->cmd_tail;
 	call->submitted_ns = unic_os_now_ns(m->os);
 	if (call->list)
 		memcpy(m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
@@ -141,6 +142,14 @@ static uint32_t ahead(struct unic_mbox_client *m, unic_le32 *theirs,
 	return 0;
 }
 
+static void close_slot(struct unic_mbox_client *m, uint32_t at)
+{
+	m->slot[at] = NULL;
+	m->open--;
+	while (m->open && !m->slot[m->oldest % UNIC_CMD_ENTRIES])
+		m->oldest++;
+}
+
 static bool answers_in_list(uint8_t opcode)
 {
 	return opcode == UNIC_CMD_DUMP || opcode == UNIC_CMD_MR_BATCH ||
@@ -166,8 +175,7 @@ static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
 		bad(m);
 		return NULL;
 	}
-	m->slot[at] = NULL;
-	m->open--;
+	close_slot(m, at);
 	if (call->list && answers_in_list(asked.opcode))
 		memcpy(call->list,
 		       m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
@@ -260,19 +268,13 @@ bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad)
 
 struct unic_call *unic_mbox_client_drop(struct unic_mbox_client *m)
 {
-	uint32_t i;
+	uint32_t at = m->oldest % UNIC_CMD_ENTRIES;
+	struct unic_call *call = m->slot[at];
 
-	for (i = 0; m->open && i < UNIC_CMD_ENTRIES; i++) {
-		uint32_t at = (m->cmd_tail + i) % UNIC_CMD_ENTRIES;
-		struct unic_call *call = m->slot[at];
-
-		if (!call)
-			continue;
-		m->slot[at] = NULL;
-		m->open--;
-		return call;
-	}
-	return take_waiting(m);
+	if (!m->open)
+		return take_waiting(m);
+	close_slot(m, at);
+	return call;
 }
 
 bool unic_mbox_client_soon(struct unic_mbox_client *m)
@@ -305,13 +307,10 @@ bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)
 
 uint64_t unic_mbox_client_oldest(const struct unic_mbox_client *m)
 {
-	uint64_t oldest = UINT64_MAX;
-	uint32_t i;
+	const struct unic_call *sent = m->slot[m->oldest % UNIC_CMD_ENTRIES];
+	uint64_t oldest = m->open ? sent->submitted_ns : UINT64_MAX;
 
-	if (m->wait_head)
+	if (m->wait_head && m->wait_head->submitted_ns < oldest)
 		oldest = m->wait_head->submitted_ns;
-	for (i = 0; m->open && i < UNIC_CMD_ENTRIES; i++)
-		if (m->slot[i] && m->slot[i]->submitted_ns < oldest)
-			oldest = m->slot[i]->submitted_ns;
 	return oldest;
 }

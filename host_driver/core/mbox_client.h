@@ -22,7 +22,8 @@ struct unic_mbox_client {
 	uint32_t epoch;
 	uint32_t cmd_tail, cpl_head, evt_head, drop_head, mad_head;
 	uint32_t evt_seen;	 /* events that may be handled this round */
-	uint32_t open;		 /* commands without completion */
+	uint32_t open;		 /* commands without completion: */
+	uint32_t oldest;	 /* the first of them */
 	uint32_t turn;		 /* makes cookies differ between laps */
 	uint32_t bad, bad_epoch; /* ever; in this epoch */
 	struct unic_call *slot[UNIC_CMD_ENTRIES]; /* by ring position */

@@ -166,7 +166,7 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 		start_over(n, "it restarted behind our back");
 	else if (n->m.bad_epoch > UNIC_MBOX_BAD_MAX)
 		give_up(n, "too many malformed records in its mailbox");
-	else if (oldest != UINT64_MAX && now - oldest > COMMAND_NS)
+	else if (now > oldest && now - oldest > COMMAND_NS)
 		give_up(n, "a command was not answered within 3 s");
 }
 
@@ -226,7 +226,7 @@ static uint64_t nic_poll(struct unic_provider *p)
 		return n->state == UNIC_PROVIDER_STARTING ? now + 1000000 : now;
 	case UNIC_PROVIDER_READY:
 		pump(n);
-		check_alive(n, unic_os_now_ns(p->os));
+		check_alive(n, now);
 		return n->again ? now : now + 100000000;
 	case UNIC_PROVIDER_DEAD:
 		if (n->plugged && now >= n->deadline_ns && info_there(n))

@@ -307,7 +307,7 @@ static void fill_done(struct unic_call *call)
 static uint32_t list_pages(struct unic_req *req, const struct unic_hmr *mr,
 			   uint32_t first, uint32_t n)
 {
-	uint64_t *list = unic_req_list(req);
+	uint64_t *list = unic_req_list(req, n * 8);
 	uint32_t i;
 
 	if (!list)
@@ -417,9 +417,8 @@ static void load_again(struct unic_host *host, struct unic_hmr *mr)
 	load(req, mr);
 }
 
-uint64_t unic_region_poll(struct unic_host *host)
+uint64_t unic_region_poll(struct unic_host *host, uint64_t now)
 {
-	uint64_t now = unic_os_now_ns(host->os);
 	struct unic_hmr *mr;
 	uint32_t at = 0;
 

@@ -118,7 +118,7 @@ uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
 
 /** unic_region_poll() - regions whose frames were on their way. Returns when to
  * call again. */
-uint64_t unic_region_poll(struct unic_host *host);
+uint64_t unic_region_poll(struct unic_host *host, uint64_t now);
 
 /** unic_hmr_drop() - it ends without the NIC; requests that wait for it are
  * answered @status. */
