@@ -20,7 +20,7 @@ kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 	@tools/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
 
 # Compiled by Kbuild alone.
-KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c \
+KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c unic_later.c \
 	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
 KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c unic_trace.c)
 

@@ -13,10 +13,8 @@
 #include "unic_dev.h"
 #include "unic_mem.h"
 
-/* Of one pin; more than any NIC has entries or page tables for. */
-#define PAGES_MAX 0x100000ul
-#define AGAIN_NS  1000000ull /* until unmapped memory is looked at again */
-#define REST_NS	  250000000ull
+#define AGAIN_NS 1000000ull /* until unmapped memory is looked at again */
+#define REST_NS	 250000000ull
 
 struct unic_frame_tables {
 	struct unic_frames *f;	 /* whose `pinned` is kept */
@@ -86,7 +84,7 @@ static bool range_ok(const struct unic_mem *mem, uint64_t va, uint64_t length,
 		return false;
 	*first = va >> PAGE_SHIFT;
 	*last = (va + length - 1) >> PAGE_SHIFT;
-	return *last - *first < PAGES_MAX;
+	return *last - *first < UNIC_PIN_PAGES;
 }
 
 /* What the request brought along of this range; not NULL: it is the caller's. */
@@ -176,8 +174,8 @@ static struct unic_pin *take(struct unic_frame_tables *t, unsigned long first,
 		return p;
 	}
 	p = unic_pin_fetch(t->mem, first, last, write, false);
-	if (PTR_ERR_OR_ZERO(p) == -EAGAIN && first == last)
-		unic_pin_later(t->mem, first, write);
+	if (PTR_ERR_OR_ZERO(p) == -EAGAIN)
+		unic_pin_later(t->mem, first, last, write);
 	return p;
 }
 
@@ -236,7 +234,7 @@ static void drop_loose(struct unic_frame_tables *t)
 {
 	struct unic_pin *p;
 
-	while ((p = unic_pin_any(t->mem, true)))
+	while ((p = unic_pin_loose(t->mem)))
 		unpin(t, p);
 }
 
@@ -280,7 +278,7 @@ void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
 u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 {
 	u64 now = ktime_get_ns();
-	unsigned long first, last;
+	unsigned long at = 0, first, last;
 
 	if (t->mem)
 		drop_loose(t);
@@ -291,7 +289,7 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	}
 	if (now < t->look_ns)
 		return t->look_ns;
-	while (unic_pin_stale(t->mem, &first, &last))
+	for (; unic_pin_stale(t->mem, at, &first, &last); at = last + 1)
 		unic_host_unmapped(t->f->os->host, slot,
 				   (u64)first << PAGE_SHIFT,
 				   (u64)(last - first + 1) << PAGE_SHIFT);

@@ -26,8 +26,7 @@ static int fetch(struct unic_mem *mem, u64 va, u64 length, bool write,
 	int err;
 
 	if (!length || va + length - 1 < va ||
-	    va + length - 1 >= mem->mm->task_size ||
-	    last - first >= totalram_pages())
+	    va + length - 1 >= mem->mm->task_size)
 		return 0;
 	err = unic_mem_settle(mem, first, last);
 	if (err)

@@ -8,6 +8,7 @@
  *   unic_slot.c    the control pages of processes, and who has them
  *   unic_cdev.c    /dev/unicN
  *   unic_mem.c     the memory of a process: pins, and what becomes of it
+ *   unic_later.c   ... what of it takes time
  *   frames_user.c  ... as the core sees it
  *   unic_ahead.c   what a request is about to register, before the lock
  *   unic_ask.c     the driver as a client of its own core

@@ -2,6 +2,7 @@
 /* unic_mem.c - see unic_mem.h. */
 #include "unic_mem.h"
 
+#include <linux/backing-dev.h>
 #include <linux/dma-mapping.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -11,25 +12,40 @@
 #include "unic_dev.h"
 #include "unic_trace.h"
 
-static struct workqueue_struct *fetchers;
+/* Of one pin; more are dropped by a worker than while others wait for the lock. */
+#define DROP_MAX 512u
+#define TRIES	 100u /* to get pages that go again before we have them */
 
-static struct unic_pin *pin_of(struct interval_tree_node *node)
+void unic_span_add(struct unic_span *span, unsigned long first,
+		   unsigned long last)
 {
-	return node ? container_of(node, struct unic_pin, range) : NULL;
+	span->first = span->is ? min(span->first, first) : first;
+	span->last = span->is ? max(span->last, last) : last;
+	span->is = true;
+}
+
+static bool in_span(const struct unic_span *span, unsigned long first,
+		    unsigned long last)
+{
+	return span->is && span->first <= last && first <= span->last;
 }
 
 /* ------------------------------------------------------------- what is where */
 
-static bool any_stale(struct unic_mem *mem, unsigned long first,
+/* Is anything there stale, or perhaps so? */
+static bool unsettled(struct unic_mem *mem, unsigned long first,
 		      unsigned long last)
 {
 	struct interval_tree_node *node;
 
+	if (in_span(&mem->doubt, first, last) ||
+	    in_span(&mem->looking, first, last))
+		return true;
 	if (!mem->stale)
 		return false;
 	for (node = interval_tree_iter_first(&mem->live, first, last); node;
 	     node = interval_tree_iter_next(node, first, last))
-		if (pin_of(node)->stale)
+		if (unic_pin_of(node)->stale)
 			return true;
 	return false;
 }
@@ -64,7 +80,7 @@ struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 	spin_lock(&mem->lock);
 	for (node = interval_tree_iter_first(&mem->live, first, last); node;
 	     node = interval_tree_iter_next(node, first, last)) {
-		struct unic_pin *p = pin_of(node);
+		struct unic_pin *p = unic_pin_of(node);
 
 		if (node->start != first || node->last != last || p->loose)
 			continue;
@@ -82,8 +98,8 @@ void unic_pin_loosen(struct unic_mem *mem)
 	spin_lock(&mem->lock);
 	for (node = interval_tree_iter_first(&mem->live, 0, ULONG_MAX); node;
 	     node = interval_tree_iter_next(node, 0, ULONG_MAX)) {
-		mem->loose += !pin_of(node)->loose;
-		pin_of(node)->loose = true;
+		mem->loose += !unic_pin_of(node)->loose;
+		unic_pin_of(node)->loose = true;
 	}
 	spin_unlock(&mem->lock);
 }
@@ -98,7 +114,7 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 	for (node = interval_tree_iter_first(&mem->live, first, last);
 	     node && !found;
 	     node = interval_tree_iter_next(node, first, last)) {
-		struct unic_pin *p = pin_of(node);
+		struct unic_pin *p = unic_pin_of(node);
 
 		if (node->start == first && node->last == last && p->loose &&
 		    !p->stale && p->write >= write)
@@ -122,8 +138,8 @@ static struct unic_pin *first_of(struct unic_mem *mem, unsigned long first,
 	spin_lock(&mem->lock);
 	for (node = interval_tree_iter_first(&mem->live, first, last);
 	     node && !found; node = interval_tree_iter_next(node, first, last))
-		if (pin_of(node)->loose == loose)
-			found = pin_of(node);
+		if (unic_pin_of(node)->loose == loose)
+			found = unic_pin_of(node);
 	spin_unlock(&mem->lock);
 	return found;
 }
@@ -133,32 +149,36 @@ struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page)
 	return first_of(mem, page, page, false);
 }
 
-struct unic_pin *unic_pin_any(struct unic_mem *mem, bool loose)
+struct unic_pin *unic_pin_loose(struct unic_mem *mem)
 {
-	if (loose && !READ_ONCE(mem->loose))
-		return NULL;
-	return first_of(mem, 0, ULONG_MAX, loose);
+	return READ_ONCE(mem->loose) ? first_of(mem, 0, ULONG_MAX, true) : NULL;
 }
 
-bool unic_pin_stale(struct unic_mem *mem, unsigned long *first,
-		    unsigned long *last)
+bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
+		    unsigned long *first, unsigned long *last)
 {
 	struct interval_tree_node *node;
-	struct unic_pin *found = NULL;
+	struct unic_pin *p, *found = NULL;
 
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, 0, ULONG_MAX);
-	     node && !found; node = interval_tree_iter_next(node, 0, ULONG_MAX))
-		if (pin_of(node)->stale && !pin_of(node)->told)
-			found = pin_of(node);
+	for (node = interval_tree_iter_first(&mem->live, at, ULONG_MAX); node;
+	     node = interval_tree_iter_next(node, at, ULONG_MAX)) {
+		p = unic_pin_of(node);
+		if (p->stale && p->gone.last >= at &&
+		    (!found || p->gone.first < found->gone.first))
+			found = p;
+	}
 	if (found) {
-		found->told = true;
-		*first = found->gone_first;
-		*last = found->gone_last;
-	} else {
-		for (node = interval_tree_iter_first(&mem->live, 0, ULONG_MAX);
-		     node; node = interval_tree_iter_next(node, 0, ULONG_MAX))
-			pin_of(node)->told = false;
+		*first = max(found->gone.first, at);
+		*last = found->gone.last;
+	}
+	/* those behind it, one at the other, are told as one */
+	for (node = found ? &found->range : NULL; node;
+	     node = interval_tree_iter_next(node, at, ULONG_MAX)) {
+		p = unic_pin_of(node);
+		if (p->stale && p->gone.first >= *first &&
+		    p->gone.first <= *last + 1)
+			*last = max(*last, p->gone.last);
 	}
 	spin_unlock(&mem->lock);
 	return found;
@@ -166,17 +186,30 @@ bool unic_pin_stale(struct unic_mem *mem, unsigned long *first,
 
 /* -------------------------------------------------------------- getting pages */
 
-static unsigned int gup_flags(const struct vm_area_struct *vma, bool write,
-			      bool wait)
+/* A file system that wants to know of each page before it is written would not be
+ * asked; later kernels refuse such themselves. */
+static bool is_tracked(const struct vm_area_struct *vma)
 {
-	unsigned int flags = FOLL_LONGTERM | (wait ? 0 : FOLL_NOWAIT);
+	const vm_flags_t shared = VM_WRITE | VM_SHARED;
+
+	return (vma->vm_flags & shared) == shared && vma->vm_ops &&
+	       (vma->vm_ops->page_mkwrite || vma->vm_ops->pfn_mkwrite ||
+		(vma->vm_file && vma->vm_file->f_mapping &&
+		 mapping_can_writeback(vma->vm_file->f_mapping)));
+}
+
+/* FOLL_NOWAIT always: the lock of the address space is held. */
+static unsigned int gup_flags(const struct vm_area_struct *vma, bool write)
+{
+	unsigned int flags = FOLL_LONGTERM | FOLL_NOWAIT;
 
 	if (write)
 		return flags | FOLL_WRITE;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 	/* A page that is only read must not be exchanged for a copy when its
 	 * owner writes: have the copy made now. */
-	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
+	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE | VM_READ)) ==
+	    (VM_MAYWRITE | VM_READ))
 		return flags | FOLL_WRITE | FOLL_FORCE;
 #endif
 	return flags;
@@ -192,67 +225,67 @@ static long gup(struct mm_struct *mm, unsigned long va, unsigned long n,
 #endif
 }
 
-static long gup_look(struct mm_struct *mm, unsigned long va, struct page **page)
+/* The rest of them: 0 or -errno; p->n is what was got. The address space is
+ * locked. */
+static int get_pages(struct mm_struct *mm, struct unic_pin *p)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-	return get_user_pages_remote(mm, va, 1, 0, page, NULL);
-#else
-	return get_user_pages_remote(mm, va, 1, 0, page, NULL, NULL);
-#endif
-}
-
-/* 0 or -errno; p->n is what was got. The address space is locked. */
-static int get_pages(struct mm_struct *mm, struct unic_pin *p, bool wait)
-{
-	unsigned long page = p->range.start;
+	unsigned long page = p->range.start + p->n;
 
 	while (page <= p->range.last) {
 		unsigned long va = page << PAGE_SHIFT, n;
 		struct vm_area_struct *vma = find_vma(mm, va);
 		long got;
 
-		if (!vma || vma->vm_start > va)
+		if (!vma || vma->vm_start > va || (p->write && is_tracked(vma)))
 			return -ENOENT;
 		n = min((vma->vm_end >> PAGE_SHIFT) - page,
 			p->range.last - page + 1);
-		got = gup(mm, va, n, gup_flags(vma, p->write, wait),
-			  p->page + p->n);
-		if (got <= 0)
-			return got == -EBUSY || got == -EAGAIN ? -EAGAIN
-			       : got == -ENOMEM		       ? -ENOMEM
-							       : -ENOENT;
+		got = gup(mm, va, n, gup_flags(vma, p->write), p->page + p->n);
+		if (got <= 0) /* 0: it takes time */
+			return !got || got == -EBUSY ? -EAGAIN
+			       : got == -ENOMEM	     ? -ENOMEM
+						     : -ENOENT;
 		p->n += got;
 		page += got;
 	}
 	return 0;
 }
 
+static int get_now(struct mm_struct *mm, struct unic_pin *p)
+{
+	int err;
+
+	if (!mmap_read_trylock(mm))
+		return -EAGAIN;
+	err = get_pages(mm, p);
+	mmap_read_unlock(mm);
+	return err;
+}
+
 static int get_all(struct unic_mem *mem, struct unic_pin *p, bool wait)
 {
+	u32 tries = 0;
 	int err;
 
 	if (!mmget_not_zero(mem->mm))
 		return -ENOENT;
-	if (wait) {
-		mmap_read_lock(mem->mm);
-	} else if (!mmap_read_trylock(mem->mm)) {
-		mmput_async(mem->mm);
-		return -EAGAIN;
-	}
-	err = get_pages(mem->mm, p, wait);
-	mmap_read_unlock(mem->mm);
+	while ((err = get_now(mem->mm, p)) == -EAGAIN && wait &&
+	       tries++ < TRIES && !fatal_signal_pending(current))
+		unic_mem_touch(mem->mm, p->range.start + p->n, p->range.last,
+			       p->write);
 	/* the end of it comes to us again: not from here */
 	mmput_async(mem->mm);
 	return err;
 }
 
+/* Who does not @wait may have unic_os.lock: his cgroup is not made to find room. */
 static struct unic_pin *pin_new(unsigned long first, unsigned long last,
-				bool write)
+				bool write, bool wait)
 {
 	size_t n = last - first + 1;
 	struct unic_pin *p =
 		kvzalloc(struct_size(p, bus, n) + n * sizeof(*p->page),
-			 GFP_KERNEL_ACCOUNT);
+			 wait ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 
 	if (!p)
 		return NULL;
@@ -264,25 +297,34 @@ static struct unic_pin *pin_new(unsigned long first, unsigned long last,
 	return p;
 }
 
-static void pin_free(struct unic_pin *p)
+void unic_pin_free(struct unic_mem *mem, struct unic_pin *p)
 {
+	unic_pin_unmap(mem, p);
 	unpin_user_pages_dirty_lock(p->page, p->n, p->write);
 	kvfree(p);
+}
+
+/* As the system counts pages that are pinned; those under way count, too. */
+static int charge(struct unic_mem *mem, u64 n)
+{
+	if (atomic64_add_return(n, &mem->mm->pinned_vm) <= mem->max)
+		return 0;
+	atomic64_sub(n, &mem->mm->pinned_vm);
+	return -EDQUOT;
 }
 
 /* Before pages are got it is among those that come, for the notifier. */
 static int announce(struct unic_mem *mem, struct unic_pin *p)
 {
 	unsigned long first = p->range.start, last = p->range.last;
-	u64 n = last - first + 1, has = atomic64_read(&mem->mm->pinned_vm);
-	int err = 0;
+	int err = -EAGAIN;
 
 	spin_lock(&mem->lock);
-	if (any_stale(mem, first, last))
-		err = -EAGAIN;
-	else if (n > mem->max || has + n - covered(mem, first, last) > mem->max)
-		err = -EDQUOT;
-	else
+	if (!unsettled(mem, first, last)) {
+		p->charged = last - first + 1 - covered(mem, first, last);
+		err = charge(mem, p->charged);
+	}
+	if (!err)
 		interval_tree_insert(&p->range, &mem->coming);
 	spin_unlock(&mem->lock);
 	return err;
@@ -293,14 +335,20 @@ static void withdraw(struct unic_mem *mem, struct unic_pin *p)
 	spin_lock(&mem->lock);
 	interval_tree_remove(&p->range, &mem->coming);
 	spin_unlock(&mem->lock);
+	atomic64_sub(p->charged, &mem->mm->pinned_vm);
 }
 
 struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 				unsigned long last, bool write, bool wait)
 {
-	struct unic_pin *p = pin_new(first, last, write);
+	struct unic_pin *p;
 	int err;
 
+	if (last - first >= min_t(u64, READ_ONCE(mem->max), UNIC_PIN_PAGES))
+		return ERR_PTR(-EDQUOT);
+	if (wait) /* what is being dropped does not count any more, but is there */
+		flush_work(&mem->drop);
+	p = pin_new(first, last, write, wait);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	err = announce(mem, p);
@@ -310,66 +358,40 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 			return p;
 		withdraw(mem, p);
 	}
-	pin_free(p);
+	unic_pin_free(mem, p);
 	return ERR_PTR(err);
+}
+
+/* In no tree any more. */
+static void let_go(struct unic_mem *mem, struct unic_pin *p)
+{
+	if (p->n > DROP_MAX || p->loose)
+		unic_pin_free_later(mem, p);
+	else
+		unic_pin_free(mem, p);
 }
 
 void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin)
 {
-	unic_pin_unmap(mem, pin);
 	withdraw(mem, pin);
-	pin_free(pin);
-}
-
-/* --------------------------------------------------------- pages that took time */
-
-static void fetch_work(struct work_struct *work)
-{
-	struct unic_fetch *f = container_of(work, struct unic_fetch, work);
-	struct unic_mem *mem = f->mem;
-	struct unic_pin *p =
-		unic_pin_fetch(mem, f->page, f->page, f->write, true);
-
-	if (!IS_ERR(p))
-		unic_pin_drop(mem, p); /* it is there now, that is all */
-	spin_lock(&mem->lock);
-	f->mem = NULL;
-	spin_unlock(&mem->lock);
-	unic_dev_kick(mem->os);
-	unic_mem_put(mem);
-}
-
-void unic_pin_later(struct unic_mem *mem, unsigned long first, bool write)
-{
-	struct unic_fetch *f, *place = NULL;
-
-	spin_lock(&mem->lock);
-	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
-		if (f->mem && f->page == first && f->write >= write)
-			goto out; /* under way */
-		if (!f->mem)
-			place = f;
-	}
-	if (!place)
-		goto out; /* it is asked for again */
-	place->mem = mem;
-	place->page = first;
-	place->write = write;
-	unic_mem_get(mem);
-	queue_work(fetchers, &place->work);
-	trace_unic_later(mem->os, mem->pid, first, first, write, 0);
-out:
-	spin_unlock(&mem->lock);
+	let_go(mem, pin);
 }
 
 /* ------------------------------------------------------------- for the device */
+
+/* Nothing is ever synced (see below), and pins may overlap. */
+static void unmap_one(struct device *dev, dma_addr_t bus)
+{
+	dma_unmap_page_attrs(dev, bus, PAGE_SIZE, DMA_BIDIRECTIONAL,
+			     DMA_ATTR_SKIP_CPU_SYNC);
+}
 
 /* The device would see a copy. Nobody says when to make one anew. */
 static bool bounces(struct device *dev, dma_addr_t bus)
 {
 	if (!dma_need_sync(dev, bus))
 		return false;
-	dma_unmap_page(dev, bus, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	unmap_one(dev, bus);
 	dev_err_once(dev, "memory is not coherent, or out of reach\n");
 	return true;
 }
@@ -379,8 +401,10 @@ int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin)
 	struct device *dev = unic_dev_dma(mem->os);
 
 	for (; pin->mapped < pin->n; pin->mapped++) {
-		dma_addr_t bus = dma_map_page(dev, pin->page[pin->mapped], 0,
-					      PAGE_SIZE, DMA_BIDIRECTIONAL);
+		dma_addr_t bus = dma_map_page_attrs(dev, pin->page[pin->mapped],
+						    0, PAGE_SIZE,
+						    DMA_BIDIRECTIONAL,
+						    DMA_ATTR_SKIP_CPU_SYNC);
 
 		if (dma_mapping_error(dev, bus) || bounces(dev, bus)) {
 			unic_pin_unmap(mem, pin);
@@ -394,8 +418,7 @@ int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin)
 void unic_pin_unmap(struct unic_mem *mem, struct unic_pin *pin)
 {
 	while (pin->mapped)
-		dma_unmap_page(unic_dev_dma(mem->os), pin->bus[--pin->mapped],
-			       PAGE_SIZE, DMA_BIDIRECTIONAL);
+		unmap_one(unic_dev_dma(mem->os), pin->bus[--pin->mapped]);
 }
 
 int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
@@ -405,17 +428,19 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 
 	spin_lock(&mem->lock);
 	*added = last - first + 1 - covered(mem, first, last);
-	if (pin->stale || any_stale(mem, first, last)) {
+	if (pin->stale || unsettled(mem, first, last))
 		err = -ENOENT;
-	} else if (atomic64_add_return(*added, &mem->mm->pinned_vm) >
-		   mem->max) {
-		atomic64_sub(*added, &mem->mm->pinned_vm);
-		err = -EDQUOT;
-	} else {
+	else if (*added > pin->charged) /* what covered it has ended since */
+		err = charge(mem, *added - pin->charged);
+	else
+		atomic64_sub(pin->charged - *added, &mem->mm->pinned_vm);
+	if (!err) {
 		interval_tree_remove(&pin->range, &mem->coming);
 		interval_tree_insert(&pin->range, &mem->live);
 		trace_unic_pin(mem->os, mem->pid, first, last, pin->write,
 			       *added);
+		if (pin->shaken)
+			unic_mem_doubt(mem, first, last);
 	}
 	spin_unlock(&mem->lock);
 	return err;
@@ -427,7 +452,6 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 	bool stale;
 	u64 n;
 
-	unic_pin_unmap(mem, pin);
 	spin_lock(&mem->lock);
 	interval_tree_remove(&pin->range, &mem->live);
 	stale = pin->stale;
@@ -437,7 +461,7 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 	spin_unlock(&mem->lock);
 	atomic64_sub(n, &mem->mm->pinned_vm);
 	trace_unic_unpin(mem->os, mem->pid, first, last, pin->write, n);
-	pin_free(pin);
+	let_go(mem, pin);
 	if (stale)
 		wake_up_all(&mem->fresh);
 	return n;
@@ -452,100 +476,41 @@ static void mark_stale(struct unic_mem *mem, struct rb_root_cached *pins,
 
 	for (node = interval_tree_iter_first(pins, first, last); node;
 	     node = interval_tree_iter_next(node, first, last)) {
-		struct unic_pin *p = pin_of(node);
+		struct unic_pin *p = unic_pin_of(node);
 		unsigned long from = max(first, node->start);
 		unsigned long to = min(last, node->last);
 
-		p->gone_first = p->stale ? min(p->gone_first, from) : from;
-		p->gone_last = p->stale ? max(p->gone_last, to) : to;
+		unic_span_add(&p->gone, from, to);
 		mem->stale += live && !p->stale;
 		trace_unic_unmapped(mem->os, mem->pid, from, to, p->write, 0);
 		p->stale = true;
 	}
 }
 
-/* Is the page that is pinned at @page still the one that is mapped there? One that
- * is not mapped just now is faulted in: it may be that of a file, or on its way
- * back from where it could not be moved to. */
-static bool still_there(struct unic_mem *mem, unsigned long page,
-			const struct page *want)
-{
-	struct page *got;
-	long n = 0;
-
-	if (!mmget_not_zero(mem->mm))
-		return true; /* its end is told otherwise */
-	mmap_read_lock(mem->mm);
-	n = gup_look(mem->mm, page << PAGE_SHIFT, &got);
-	mmap_read_unlock(mem->mm);
-	mmput_async(mem->mm);
-	if (n == 1)
-		put_page(got);
-	return n == 1 && got == want;
-}
-
-/* The first page from *@page to @last that is live, NULL: none. */
-static struct page *next_live(struct unic_mem *mem, unsigned long *page,
-			      unsigned long last)
-{
-	struct page *want = NULL;
-	struct unic_pin *p;
-
-	if (*page > last)
-		return NULL;
-	spin_lock(&mem->lock);
-	p = pin_of(interval_tree_iter_first(&mem->live, *page, last));
-	if (p) {
-		*page = max(*page, p->range.start);
-		want = p->page[*page - p->range.start];
-	}
-	spin_unlock(&mem->lock);
-	return want;
-}
-
 /* Unless it was unpinned, or pinned anew, meanwhile. */
-static void exchanged(struct unic_mem *mem, unsigned long page,
-		      const struct page *was)
+void unic_pin_exchanged(struct unic_mem *mem, unsigned long page,
+			const struct page *was)
 {
 	struct unic_pin *p;
 
 	spin_lock(&mem->lock);
-	p = pin_of(interval_tree_iter_first(&mem->live, page, page));
+	p = unic_pin_of(interval_tree_iter_first(&mem->live, page, page));
 	if (p && p->page[page - p->range.start] == was)
 		mark_stale(mem, &mem->live, page, page, true);
 	spin_unlock(&mem->lock);
 	unic_dev_kick(mem->os);
 }
 
-static void look_work(struct work_struct *work)
-{
-	struct unic_mem *mem = container_of(work, struct unic_mem, look);
-	unsigned long page, last;
-	struct page *was;
-
-	spin_lock(&mem->lock);
-	page = mem->doubt_first;
-	last = mem->doubt_last;
-	mem->doubt = false;
-	spin_unlock(&mem->lock);
-	for (; (was = next_live(mem, &page, last)); page++)
-		if (!still_there(mem, page, was))
-			exchanged(mem, page, was);
-	unic_mem_put(mem);
-}
-
 /* What lies behind addresses changes, or seems to. */
-static void begin_doubt(struct unic_mem *mem, unsigned long first,
-			unsigned long last)
+static void shake(struct unic_mem *mem, unsigned long first, unsigned long last)
 {
-	if (!interval_tree_iter_first(&mem->live, first, last))
-		return;
-	mem->doubt_first = mem->doubt ? min(mem->doubt_first, first) : first;
-	mem->doubt_last = mem->doubt ? max(mem->doubt_last, last) : last;
-	mem->doubt = true;
-	/* its file has a reference, or there would be no notifier */
-	if (queue_work(fetchers, &mem->look))
-		unic_mem_get(mem);
+	struct interval_tree_node *node;
+
+	if (interval_tree_iter_first(&mem->live, first, last))
+		unic_mem_doubt(mem, first, last);
+	for (node = interval_tree_iter_first(&mem->coming, first, last); node;
+	     node = interval_tree_iter_next(node, first, last))
+		unic_pin_of(node)->shaken = true;
 }
 
 /* Unmapped or moved: stale at once. */
@@ -583,8 +548,7 @@ static void on_invalidated(struct mmu_notifier *n,
 	if (range->event != MMU_NOTIFY_CLEAR)
 		return;
 	spin_lock(&mem->lock);
-	begin_doubt(mem, range->start >> PAGE_SHIFT,
-		    (range->end - 1) >> PAGE_SHIFT);
+	shake(mem, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
 	spin_unlock(&mem->lock);
 }
 
@@ -610,7 +574,7 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 	left = wait_event_interruptible_timeout(
 		mem->fresh, ({
 			spin_lock(&mem->lock);
-			any = any_stale(mem, first, last);
+			any = unsettled(mem, first, last);
 			spin_unlock(&mem->lock);
 			!any;
 		}),
@@ -620,20 +584,9 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 
 /* ----------------------------------------------------------------- life of it */
 
-int unic_mem_init(void)
-{
-	fetchers = alloc_workqueue("unic", WQ_UNBOUND, 0);
-	return fetchers ? 0 : -ENOMEM;
-}
-
-void unic_mem_exit(void)
-{
-	destroy_workqueue(fetchers);
-}
-
 void unic_mem_limit(struct unic_mem *mem)
 {
-	WRITE_ONCE(mem->max, capable(CAP_IPC_LOCK)
+	WRITE_ONCE(mem->max, ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK)
 				     ? S64_MAX
 				     : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT);
 }
@@ -642,7 +595,6 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 			      void (*ended)(struct unic_mem *mem))
 {
 	struct unic_mem *mem;
-	u32 i;
 	int err;
 
 	if (!current->mm) /* a thread of the kernel */
@@ -662,9 +614,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 	mem->coming = RB_ROOT_CACHED;
 	spin_lock_init(&mem->lock);
 	init_waitqueue_head(&mem->fresh);
-	INIT_WORK(&mem->look, look_work);
-	for (i = 0; i < UNIC_FETCHES; i++)
-		INIT_WORK(&mem->fetch[i].work, fetch_work);
+	unic_later_new(mem);
 	err = mmu_notifier_register(&mem->notifier, mem->mm);
 	if (err) {
 		kfree(mem);
@@ -678,6 +628,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 void unic_mem_leave(struct unic_mem *mem)
 {
 	mmu_notifier_unregister(&mem->notifier, mem->mm);
+	unic_later_end(mem);
 	unic_mem_put(mem);
 }
 

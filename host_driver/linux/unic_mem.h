@@ -21,29 +21,42 @@
 
 #include "unic_os.h"
 
-#define UNIC_FETCHES 16 /* of one process at a time, for missed pages */
+#define UNIC_FETCHES 16 /* of one process at a time */
+#define UNIC_PIN_PAGES \
+	0x100000ul /* of one pin; more than any NIC has entries for */
 
 struct unic_mem;
 
+struct unic_span {
+	unsigned long first, last; /* pages */
+	bool is;		   /* it is one */
+};
+
 struct unic_pin {
 	struct interval_tree_node range; /* of page numbers */
-	struct list_head node; /* of who fetched it, until it is live */
-	u32 n;		       /* pages got */
-	u32 mapped;	       /* of them with a bus address */
+	struct list_head
+		node; /* of who fetched it, until it is live; or drops it */
+	u32 n;	      /* pages got */
+	u32 mapped;   /* of them with a bus address */
+	u64 charged;  /* pages, until it is live */
 	bool write, stale;
-	bool loose; /* unpinned with all others, and not asked for again yet */
-	bool told;  /* the core was, in this turn */
-	unsigned long gone_first,
-		gone_last; /* stale: what was unmapped of it */
+	bool loose;  /* unpinned with all others, and not asked for again yet */
+	bool shaken; /* came while what lies there seemed to change */
+	struct unic_span gone; /* stale: what was unmapped of it */
 	struct page **page;
 	dma_addr_t bus[];
 };
 
-/* A missed page that takes time. */
+static inline struct unic_pin *unic_pin_of(struct interval_tree_node *node)
+{
+	return node ? container_of(node, struct unic_pin, range) : NULL;
+}
+
+/* Pages that take time. */
 struct unic_fetch {
 	struct work_struct work;
 	struct unic_mem *mem; /* NULL: free */
-	unsigned long page;
+	unsigned long first, last;
 	bool write;
 };
 
@@ -59,18 +72,16 @@ struct unic_mem {
 	struct mmu_notifier notifier;
 	spinlock_t lock; /* of all below, against the notifier */
 	struct rb_root_cached live, coming;
-	wait_queue_head_t fresh;	       /* some stale pin was dropped */
-	u32 stale, loose;		       /* live pins that are */
-	unsigned long doubt_first, doubt_last; /* pages to be looked at again */
-	bool doubt;
-	struct work_struct look;
+	wait_queue_head_t fresh; /* less is stale, or in doubt, than before */
+	u32 stale, loose;	 /* live pins that are */
+	/* unic_later.c's */
+	struct unic_span doubt, looking; /* are those pages mapped still? */
+	u32 looks;			 /* that could not say */
+	struct delayed_work look;
+	struct list_head dropped;
+	struct work_struct drop;
 	struct unic_fetch fetch[UNIC_FETCHES];
 };
-
-/** unic_mem_init(), unic_mem_exit() - once each: of what fetches pages. Its end
- * waits for those that are being fetched. */
-int unic_mem_init(void);
-void unic_mem_exit(void);
 
 /** unic_mem_new() - the memory of who calls, to be given to a device; @ended is
  * called once, perhaps at once, in a context that may sleep. Or ERR_PTR. */
@@ -95,9 +106,6 @@ void unic_mem_put(struct unic_mem *mem);
  */
 struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 				unsigned long last, bool write, bool wait);
-
-/** unic_pin_later() - have pages that took time fetched, and the core run then. */
-void unic_pin_later(struct unic_mem *mem, unsigned long first, bool write);
 
 /** unic_pin_map() - bus addresses for all of it; 0 or -EIO. */
 int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin);
@@ -134,19 +142,58 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 /** unic_pin_at() - a live pin of a page, or NULL. */
 struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page);
 
-/** unic_pin_any() - some live pin, @loose: of those that are; or NULL. */
-struct unic_pin *unic_pin_any(struct unic_mem *mem, bool loose);
+/** unic_pin_loose() - some live pin that is loose; or NULL. */
+struct unic_pin *unic_pin_loose(struct unic_mem *mem);
 
-/**
- * unic_pin_stale() - what of a stale pin was unmapped; each once, then false, and
- * the next turn begins.
- */
-bool unic_pin_stale(struct unic_mem *mem, unsigned long *first,
-		    unsigned long *last);
+/** unic_pin_stale() - the next pages from @at on that were unmapped of stale pins,
+ * or false. */
+bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
+		    unsigned long *first, unsigned long *last);
 
 /** unic_mem_settle() - wait, a second at most, until nothing in [@first, @last] is
- * stale. 0 or -ERESTARTSYS. */
+ * stale, or in doubt. 0 or -ERESTARTSYS. */
 int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 		    unsigned long last);
+
+/* --- unic_later.c */
+
+/** unic_later_init(), unic_later_exit() - once each: the workers. Their end waits
+ * for what they have begun. */
+int unic_later_init(void);
+void unic_later_exit(void);
+
+/** unic_later_flush() - what was dropped so far has no bus address any more. */
+void unic_later_flush(void);
+
+/** unic_pin_later() - have pages that took time fetched, and the core run then. The
+ * module is in use until they are there. */
+void unic_pin_later(struct unic_mem *mem, unsigned long first,
+		    unsigned long last, bool write);
+
+/* Between the two files. */
+
+/** unic_mem_touch() - wait until pages are there; mm->mmap_lock is not held, neither
+ * by the caller nor while they are waited for. Any that cannot be had, or a fatal
+ * signal, is the end of it. */
+void unic_mem_touch(struct mm_struct *mm, unsigned long first,
+		    unsigned long last, bool write);
+void unic_later_new(struct unic_mem *mem);
+void unic_later_end(struct unic_mem *mem); /* may sleep */
+void unic_span_add(struct unic_span *span, unsigned long first,
+		   unsigned long last);
+
+/** unic_pin_free(), unic_pin_free_later() - of one that is in no tree; now, or by a
+ * worker. */
+void unic_pin_free(struct unic_mem *mem, struct unic_pin *p);
+void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p);
+
+/** unic_mem_doubt() - have it looked whether live pins there are of pages that are
+ * mapped still; mem->lock is held. */
+void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
+		    unsigned long last);
+
+/** unic_pin_exchanged() - @was, pinned at @page, is mapped there no more. */
+void unic_pin_exchanged(struct unic_mem *mem, unsigned long page,
+			const struct page *was);
 
 #endif /* UNIC_MEM_H */

@@ -292,6 +292,7 @@ static void tear_down(struct unic_os *os)
 	unic_unlock(os, noio);
 	if (host)
 		unic_host_delete(host);
+	unic_later_flush();
 	unic_slots_unmap(os);
 }
 
@@ -349,7 +350,7 @@ static struct pci_driver driver = {
 
 static int __init unic_init(void)
 {
-	int err = unic_mem_init();
+	int err = unic_later_init();
 
 	if (err)
 		return err;
@@ -363,7 +364,7 @@ static int __init unic_init(void)
 	unic_debugfs_exit();
 	unic_cdev_exit();
 no_cdev:
-	unic_mem_exit();
+	unic_later_exit();
 	return err;
 }
 module_init(unic_init);
@@ -371,7 +372,7 @@ module_init(unic_init);
 static void __exit unic_exit(void)
 {
 	pci_unregister_driver(&driver);
-	unic_mem_exit(); /* what is being fetched has a device */
+	unic_later_exit(); /* what is being fetched has a device */
 	unic_debugfs_exit();
 	unic_cdev_exit();
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins NODE [limit|stuck] - memory of any kind, registered where it is, with the Linux
+ * pins NODE [limit|stuck|file PATH] - memory of any kind, registered where it is, with the Linux
  * module and a NIC that talks to itself: what is counted in VmPin at every step, and
  * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
  * moves what it registered. Run by vm_check.py.
  *
  *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
  *	stuck	memory that nobody provides (userfaultfd) holds up nobody else
+ *	file	a file on a disk, 4 pages of it, is not written behind the back of its
+ *		file system
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +20,7 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -246,6 +249,8 @@ static void read_only(void)
 	IS(all(p, 2, 4 * PAGE));
 	new_pair();
 	OK(unic_dereg_mr(mr));
+	OK(mprotect(p, PAGE, PROT_NONE)); /* nor what we may not read */
+	IS(try_reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ, &mr) < 0);
 	PINNED(0);
 	OK(munmap(p, 4 * PAGE));
 }
@@ -374,6 +379,27 @@ static void dropped(void)
 	IS(nic_writes(now, 0, 4) == UNIC_WC_SUCCESS);
 	IS(!memcmp(p, src, 4 * PAGE));
 	OK(unic_dereg_mr(now));
+	OK(munmap(p, 4 * PAGE));
+	PINNED(0);
+}
+
+/* ... and registered again at once, the old region being there still: whether or
+ * not the module has seen it yet, the new one is what is mapped. */
+static void dropped_again(void)
+{
+	uint8_t *p = pages_of(4, 9);
+	struct unic_mr *mr = reg(p, 4 * PAGE, RW), *now;
+	struct sched_param first = { .sched_priority = 1 }, even = { 0 };
+
+	/* no worker of the module runs before we sleep */
+	OK(sched_setscheduler(0, SCHED_FIFO, &first));
+	OK(madvise(p, 4 * PAGE, MADV_DONTNEED));
+	now = reg(p, 4 * PAGE, RW);
+	OK(sched_setscheduler(0, SCHED_OTHER, &even));
+	IS(nic_writes(now, 0, 4) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 4 * PAGE));
+	OK(unic_dereg_mr(now));
+	(void)unic_dereg_mr(mr);
 	OK(munmap(p, 4 * PAGE));
 	PINNED(0);
 }
@@ -526,20 +552,91 @@ static void huge(void)
 	OK(unic_free(ctx, p));
 }
 
-static uint8_t *nobodys(void)
+/* Memory whose pages are there when who has the descriptor provides them. */
+static uint8_t *nobodys(int *fd)
 {
 	struct uffdio_api api = { .api = UFFD_API };
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	struct uffdio_register r = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	uint8_t *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	IS(fd >= 0 && p != MAP_FAILED);
-	OK(ioctl(fd, UFFDIO_API, &api));
+	*fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	IS(*fd >= 0 && p != MAP_FAILED);
+	OK(ioctl(*fd, UFFDIO_API, &api));
 	r.range.start = (uintptr_t)p;
 	r.range.len = 4 * PAGE;
-	OK(ioctl(fd, UFFDIO_REGISTER, &r));
+	OK(ioctl(*fd, UFFDIO_REGISTER, &r));
 	return p;
+}
+
+/* Provides pages, each 10 ms after it was missed. */
+static void *provides(void *arg)
+{
+	static uint8_t text[PAGE];
+	int fd = *(int *)arg;
+	struct uffd_msg msg;
+
+	memset(text, 5, PAGE);
+	while (read(fd, &msg, sizeof(msg)) == (ssize_t)sizeof(msg)) {
+		struct uffdio_copy copy = {
+			.dst = msg.arg.pagefault.address & ~(PAGE - 1ull),
+			.src = (uintptr_t)text,
+			.len = PAGE,
+		};
+
+		usleep(10000);
+		(void)ioctl(fd, UFFDIO_COPY, &copy);
+	}
+	return NULL;
+}
+
+/* Pages that take time are waited for: those of a region by who registers it,
+ * those that the NIC misses by a worker. */
+static void late(void)
+{
+	struct unic_mr_attr a = { .length = 4 * PAGE,
+				  .rights = RW,
+				  .residency = UNIC_DEMAND };
+	pthread_t thread[2];
+	struct unic_mr *mr;
+	uint8_t *p;
+	int fd[2];
+
+	p = nobodys(&fd[0]);
+	OK(pthread_create(&thread[0], NULL, provides, &fd[0]));
+	mr = reg(p, 4 * PAGE, RW);
+	PINNED(4);
+	IS(nic_writes(mr, 0, 1) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, PAGE) && all(p + PAGE, 5, 3 * PAGE));
+	OK(unic_dereg_mr(mr));
+	a.addr = nobodys(&fd[1]);
+	OK(pthread_create(&thread[1], NULL, provides, &fd[1]));
+	OK(unic_reg_mr(pd, &a, &mr));
+	IS(transfer(UNIC_WR_WRITE, src, src_mr, mr->iova + PAGE, mr->stag,
+		    100) == UNIC_WC_SUCCESS);
+	p = a.addr;
+	IS(!memcmp(p + PAGE, src, 100) && all(p + PAGE + 100, 5, PAGE - 100));
+	OK(unic_dereg_mr(mr));
+	PINNED(0);
+}
+
+/* So many that a worker drops them; what was dropped can be registered at once. */
+static void many(void)
+{
+	uint8_t *p = unic_alloc(ctx, 8u << 20, 2u << 20);
+	struct unic_mr *mr;
+	int i;
+
+	IS(p);
+	memset(p, 1, 8u << 20);
+	for (i = 0; i < 4; i++) {
+		if (try_reg(p, 8u << 20, RW, &mr))
+			break; /* no large pages here: the NIC has not so many */
+		PINNED(2048);
+		OK(unic_dereg_mr(mr));
+		PINNED(0);
+	}
+	OK(unic_free(ctx, p));
 }
 
 static void *waits_for_ever(void *p)
@@ -562,15 +659,16 @@ static void victim(const char *node, int ready)
 				   .sg = &sg };
 	struct unic_mr *mr;
 	pthread_t thread;
+	int fd;
 
 	set_up(node);
-	a.addr = nobodys();
+	a.addr = nobodys(&fd);
 	OK(unic_reg_mr(pd, &a, &mr));
 	sg = (struct unic_sg){ src, PAGE, src_mr->stag };
 	wr.remote = mr->iova;
 	wr.rkey = mr->stag;
 	IS(unic_post_send(qp[0], &wr, 1) == 1);
-	OK(pthread_create(&thread, NULL, waits_for_ever, nobodys()));
+	OK(pthread_create(&thread, NULL, waits_for_ever, nobodys(&fd)));
 	usleep(100000);
 	IS(write(ready, "", 1) == 1);
 	pause();
@@ -610,20 +708,77 @@ static void stuck(const char *node)
 	IS(now_s() - start < 1);
 }
 
-/* All or nothing, up to the limit. */
+/* A file that is mapped shared is only read by the NIC; what is mapped privately is
+ * a copy that it may write. */
+static void on_disk(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct unic_mr *mr;
+	uint8_t *p;
+
+	IS(fd >= 0);
+	p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	IS(p != MAP_FAILED);
+	IS(try_reg(p, 4 * PAGE, RW, &mr) < 0);
+	PINNED(0);
+	mr = reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ);
+	PINNED(4);
+	OK(unic_dereg_mr(mr));
+	OK(munmap(p, 4 * PAGE));
+	p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	IS(p != MAP_FAILED);
+	mr = reg(p, 4 * PAGE, RW);
+	IS(nic_writes(mr, 0, 4) == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, src, 4 * PAGE));
+	OK(unic_dereg_mr(mr));
+	OK(munmap(p, 4 * PAGE));
+	PINNED(0);
+	close(fd);
+}
+
+/* Pages that anybody pinned since the start. */
+static long acquired(void)
+{
+	FILE *f = fopen("/proc/vmstat", "r");
+	char text[128];
+	long n = -1;
+
+	IS(f);
+	while (fgets(text, sizeof(text), f))
+		if (sscanf(text, "nr_foll_pin_acquired %ld", &n) == 1)
+			break;
+	fclose(f);
+	IS(n >= 0);
+	return n;
+}
+
+/* All or nothing, up to the limit, not even for a moment: those of a batch are
+ * pinned before any of them counts. */
 static void limit(void)
 {
-	struct rlimit r = { (base + 16) * PAGE, (base + 16) * PAGE };
-	uint8_t *p = pages_of(48, 11);
-	struct unic_mr *mr;
+	struct rlimit r = { (base + 256) * PAGE, (base + 256) * PAGE };
+	uint8_t *p = pages_of(768, 11);
+	struct unic_mr *mr, *many[3];
+	struct unic_mr_attr a[3];
+	long before;
+	int i;
 
 	OK(setrlimit(RLIMIT_MEMLOCK, &r));
-	IS(try_reg(p, 48 * PAGE, RW, &mr) == -ENOMEM);
+	IS(try_reg(p, 768 * PAGE, RW, &mr) == -ENOMEM);
 	PINNED(0);
-	mr = reg(p, 16 * PAGE, RW);
-	PINNED(16);
-	IS(try_reg(p + 16 * PAGE, PAGE, RW, &mr) == -ENOMEM);
-	PINNED(16);
+	mr = reg(p, 256 * PAGE, RW);
+	PINNED(256);
+	IS(try_reg(p + 256 * PAGE, PAGE, RW, &many[0]) == -ENOMEM);
+	PINNED(256);
+	OK(unic_dereg_mr(mr));
+	for (i = 0; i < 3; i++)
+		a[i] = (struct unic_mr_attr){ .addr = p + 256 * i * PAGE,
+					      .length = 256 * PAGE,
+					      .rights = RW };
+	before = acquired();
+	IS(unic_reg_mr_batch(pd, a, 3, many) < 0);
+	PINNED(0);
+	IS(acquired() - before < 512); /* processors add theirs up late */
 }
 
 int main(int argc, char **argv)
@@ -632,6 +787,9 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2 && !strcmp(argv[2], "stuck")) {
 		stuck(argv[1]);
+	} else if (argc > 3 && !strcmp(argv[2], "file")) {
+		set_up(argv[1]);
+		on_disk(argv[3]);
 	} else if (argc > 2) {
 		OK(setgid(1000) || setuid(1000));
 		set_up(argv[1]);
@@ -649,11 +807,14 @@ int main(int argc, char **argv)
 		unmapped(0);
 		unmapped(1);
 		dropped();
+		dropped_again();
 		moved();
 		control(argv[1]);
 		noticed();
 		demand();
+		late();
 		huge();
+		many();
 	}
 	unic_close(ctx);
 	puts("pins: ok");

@@ -40,7 +40,8 @@ class Check(pair.Pair):
         self.start_wire("--direct")
         self.start_nic(0, show=False)
         self.start_peer()
-        self.boot([os.path.join(BIN, p) for p in PROGRAMS], cpus=self.cpus,
+        self.boot([os.path.join(BIN, p) for p in PROGRAMS],
+                  ("loop", "ext4", "crc32c_generic"), cpus=self.cpus,
                   command_line=CAREFUL,
                   more=["-object", "memory-backend-ram,id=other,size=1M",
                         "-device", "ivshmem-plain,memdev=other"])
@@ -133,6 +134,19 @@ def test_memlock(c):
 def test_stuck(c):
     """A process whose pages never come holds up nobody, and can be killed."""
     must(c.guest.run(f"pins {pair.NODE} stuck", 60) == "pins: ok\n", "not ok")
+
+
+def test_file(c):
+    """A file on a disk."""
+    c.guest.run("modprobe loop && modprobe ext4 && cd /tmp && "
+                "dd if=/dev/zero of=disk bs=1M count=8 && "
+                "mke2fs -F disk && mkdir disk.d && "
+                "mount -t ext4 -o loop disk disk.d && "
+                "dd if=/dev/urandom of=disk.d/file bs=16k count=1 && sync && "
+                "echo 3 >/proc/sys/vm/drop_caches")
+    must(c.guest.run(f"pins {pair.NODE} file /tmp/disk.d/file", 60) ==
+         "pins: ok\n", "not ok")
+    c.guest.run("umount /tmp/disk.d")
 
 
 test_exits = memory(test_memory.test_exits)

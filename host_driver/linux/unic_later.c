@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_later.c - what of a process's memory takes time, done by workers: pages that
+ * are not there at once, looks whether pinned pages are those that are mapped, and
+ * dropping many pages.
+ *
+ * Secret: who may be kept waiting. A page that is fetched may come from a server
+ * that never answers: who waits for it holds no lock, and shares his queue with
+ * nothing but other fetches. A look waits for nobody.
+ */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/version.h>
+
+#include "unic_dev.h"
+#include "unic_mem.h"
+#include "unic_trace.h"
+
+#define LOOK_JIFFIES \
+	(HZ / 100 + 1) /* until one that did not tell is repeated */
+#define LOOKS 100
+
+static struct workqueue_struct *fetchers, *keepers;
+
+int unic_later_init(void)
+{
+	fetchers = alloc_workqueue("unic_fetch", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	keepers = alloc_workqueue("unic_keep", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (fetchers && keepers)
+		return 0;
+	unic_later_exit();
+	return -ENOMEM;
+}
+
+void unic_later_exit(void)
+{
+	if (fetchers)
+		destroy_workqueue(fetchers);
+	if (keepers)
+		destroy_workqueue(keepers);
+}
+
+static long look_at(struct mm_struct *mm, unsigned long va, unsigned long n,
+		    unsigned int flags, struct page **page, int *locked)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return get_user_pages_remote(mm, va, n, flags, page, locked);
+#else
+	return get_user_pages_remote(mm, va, n, flags, page, NULL, locked);
+#endif
+}
+
+/* ----------------------------------------------------------------- fetching */
+
+void unic_mem_touch(struct mm_struct *mm, unsigned long first,
+		    unsigned long last, bool write)
+{
+	unsigned long n;
+	int locked = 1;
+	long got;
+
+	if (mmap_read_lock_killable(mm))
+		return;
+	for (; first <= last; first += got) {
+		n = last - first + 1;
+		got = look_at(mm, first << PAGE_SHIFT, n,
+			      write ? FOLL_WRITE : 0, NULL, &locked);
+		if (got <= 0)
+			break;
+		if (!locked)
+			mmap_read_lock(mm);
+		locked = 1;
+	}
+	if (locked)
+		mmap_read_unlock(mm);
+}
+
+static void fetch_work(struct work_struct *work)
+{
+	struct unic_fetch *f = container_of(work, struct unic_fetch, work);
+	struct unic_mem *mem = f->mem;
+	struct unic_pin *p;
+
+	if (mmget_not_zero(mem->mm)) {
+		unic_mem_touch(mem->mm, f->first, f->last, f->write);
+		mmput_async(mem->mm);
+		/* those that could not be pinned where they were are moved here */
+		p = unic_pin_fetch(mem, f->first, f->last, f->write, false);
+		if (!IS_ERR(p))
+			unic_pin_drop(mem, p);
+	}
+	spin_lock(&mem->lock);
+	f->mem = NULL;
+	spin_unlock(&mem->lock);
+	unic_dev_kick(mem->os);
+	unic_mem_put(mem);
+	module_put(
+		THIS_MODULE); /* unic_later_exit() waits for our last steps */
+}
+
+void unic_pin_later(struct unic_mem *mem, unsigned long first,
+		    unsigned long last, bool write)
+{
+	struct unic_fetch *f, *place = NULL;
+
+	spin_lock(&mem->lock);
+	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
+		if (f->mem && f->first == first && f->last == last &&
+		    f->write >= write)
+			goto out; /* under way */
+		if (!f->mem)
+			place = f;
+	}
+	if (!place || !try_module_get(THIS_MODULE))
+		goto out; /* it is asked for again */
+	place->mem = mem;
+	place->first = first;
+	place->last = last;
+	place->write = write;
+	unic_mem_get(mem);
+	queue_work(fetchers, &place->work);
+	trace_unic_later(mem->os, mem->pid, first, last, write, 0);
+out:
+	spin_unlock(&mem->lock);
+}
+
+/* ------------------------------------------------------------------ looking */
+
+/* Is the page that is pinned at @page still the one that is mapped there? One that
+ * is not mapped just now is faulted in: it may be that of a file, or on its way
+ * back from where it could not be moved to. 1, 0, or -EAGAIN: cannot be said. */
+static int still_there(struct unic_mem *mem, unsigned long page,
+		       const struct page *want)
+{
+	struct page *got;
+	long n = 0;
+
+	if (!mmget_not_zero(mem->mm))
+		return 1; /* its end is told otherwise */
+	if (mmap_read_trylock(mem->mm)) {
+		n = look_at(mem->mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT, &got,
+			    NULL);
+		mmap_read_unlock(mem->mm);
+	}
+	mmput_async(mem->mm);
+	if (n == 1)
+		put_page(got);
+	return n ? n == 1 && got == want : -EAGAIN;
+}
+
+/* The first page from *@page to @last that is live, NULL: none. */
+static struct page *next_live(struct unic_mem *mem, unsigned long *page,
+			      unsigned long last)
+{
+	struct page *want = NULL;
+	struct unic_pin *p;
+
+	if (*page > last)
+		return NULL;
+	spin_lock(&mem->lock);
+	p = unic_pin_of(interval_tree_iter_first(&mem->live, *page, last));
+	if (p) {
+		*page = max(*page, p->range.start);
+		want = p->page[*page - p->range.start];
+	}
+	spin_unlock(&mem->lock);
+	return want;
+}
+
+/* Of all those looks that could not say: one says at last. */
+static bool look(struct unic_mem *mem, unsigned long page, unsigned long last)
+{
+	bool sure = true, patient = mem->looks < LOOKS;
+	struct page *was;
+	int there;
+
+	for (; (was = next_live(mem, &page, last)); page++) {
+		there = still_there(mem, page, was);
+		if (there == -EAGAIN && patient)
+			sure = false;
+		else if (there <= 0)
+			unic_pin_exchanged(mem, page, was);
+		cond_resched();
+	}
+	return sure;
+}
+
+static void look_work(struct work_struct *work)
+{
+	struct unic_mem *mem = container_of(work, struct unic_mem, look.work);
+	bool sure, again;
+
+	spin_lock(&mem->lock);
+	if (mem->doubt.is)
+		unic_span_add(&mem->looking, mem->doubt.first, mem->doubt.last);
+	mem->doubt.is = false;
+	spin_unlock(&mem->lock);
+	sure = look(mem, mem->looking.first, mem->looking.last);
+	spin_lock(&mem->lock);
+	mem->looking.is = !sure;
+	mem->looks = sure ? 0 : mem->looks + 1;
+	again = !sure && queue_delayed_work(keepers, &mem->look, LOOK_JIFFIES);
+	spin_unlock(&mem->lock);
+	wake_up_all(&mem->fresh);
+	if (!again)
+		unic_mem_put(mem);
+}
+
+void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
+		    unsigned long last)
+{
+	unic_span_add(&mem->doubt, first, last);
+	/* somebody has a reference, or we were not called */
+	if (mod_delayed_work(keepers, &mem->look, 0))
+		return;
+	unic_mem_get(mem);
+}
+
+/* ----------------------------------------------------------------- dropping */
+
+static void drop_work(struct work_struct *work)
+{
+	struct unic_mem *mem = container_of(work, struct unic_mem, drop);
+	struct unic_pin *p;
+
+	spin_lock(&mem->lock);
+	while ((p = list_first_entry_or_null(&mem->dropped, struct unic_pin,
+					     node))) {
+		list_del(&p->node);
+		spin_unlock(&mem->lock);
+		unic_pin_free(mem, p);
+		cond_resched();
+		spin_lock(&mem->lock);
+	}
+	spin_unlock(&mem->lock);
+	unic_mem_put(mem);
+}
+
+void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p)
+{
+	spin_lock(&mem->lock);
+	list_add(&p->node, &mem->dropped);
+	if (queue_work(keepers, &mem->drop))
+		unic_mem_get(mem);
+	spin_unlock(&mem->lock);
+}
+
+void unic_later_flush(void)
+{
+	flush_workqueue(keepers);
+}
+
+void unic_later_new(struct unic_mem *mem)
+{
+	u32 i;
+
+	INIT_LIST_HEAD(&mem->dropped);
+	INIT_WORK(&mem->drop, drop_work);
+	INIT_DELAYED_WORK(&mem->look, look_work);
+	for (i = 0; i < UNIC_FETCHES; i++)
+		INIT_WORK(&mem->fetch[i].work, fetch_work);
+}
+
+void unic_later_end(struct unic_mem *mem)
+{
+	if (cancel_delayed_work_sync(&mem->look))
+		unic_mem_put(mem);
+}
