@@ -61,6 +61,8 @@ COPY     := $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c \
 	copy_client.c copy_server.c)
 KIOTOOL  := $(addprefix host_driver/tools/,unic-kio.c kio_ask.c)
 TOOLS     = $(UNICCTL) $(HOG) $(COPY) $(KIOTOOL)
+# Compiled by test_example.py, with the command in README.md.
+EXAMPLES := examples/polite.c
 PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio \
 	unic-policysim
 
@@ -157,7 +159,7 @@ $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
 	-Ihost_driver/kio
 $1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihal/serial
-$1/host_driver/libunic/%.o: INC = -Ihost_driver/libunic
+$1/host_driver/libunic/%.o $1/examples/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
@@ -602,7 +604,7 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 120 \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
-	test_kio.py test_memory.py) \
+	test_kio.py test_memory.py test_example.py) \
 	"tests/bench/bench.py --part miss --only soft" \
 	"tests/bench/bench.py --part reg --only soft" \
 	"tests/bench/bench.py --part evict --only soft --ops 100000" \
@@ -731,10 +733,10 @@ bench-insn: ## measure: instructions of hot paths against their budgets, on two 
 
 # ------------------------------------------------------------------- checks
 
-C_DIRS   := abi firmware hal host_driver qemu tests
+C_DIRS   := abi examples firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
 HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) \
-	$(LIBUNIC) $(TOOLS) $(wildcard hal/soft/*.c)
+	$(LIBUNIC) $(TOOLS) $(EXAMPLES) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
 lint: lint-format lint-cppcheck lint-sparse ## source: clang-format, cppcheck, sparse
@@ -774,7 +776,7 @@ check-spec: ## source: the tables of docs/SPEC.md are those of abi/
 	@tools/spec.py && echo "$@: ok"
 check-sources: ## source: every source file is in a list of the Makefile
 	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) \
-		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(TARGET_RT) $(M3_RT) \
+		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \

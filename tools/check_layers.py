@@ -29,6 +29,7 @@ RULES = [
                              PORT, r"hal/serial/(far|stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
+    (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_ring|ivshmem_client)\.h",
                 r"host_driver/bus/(ivshmem_server|run_dir)\.h"]),
 ]

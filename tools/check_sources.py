@@ -8,7 +8,7 @@ tree must be among them, and each must begin with its licence.
 import os
 import sys
 
-ROOTS = ["abi", "firmware", "hal", "host_driver", "qemu", "tests"]
+ROOTS = ["abi", "examples", "firmware", "hal", "host_driver", "qemu", "tests"]
 SPDX = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
 SOURCES = (".c", ".S")
 WITH_SPDX = SOURCES + (".h", ".py", ".sh", ".mk", ".ld")
