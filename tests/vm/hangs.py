@@ -10,7 +10,7 @@ import time
 from guest import Task
 from hosts import Failure, waited_ns
 
-SAMPLE_S = 0.02
+SAMPLE_S = 0.01
 CLOCK_TRIES = 5
 
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Two hosts on one wire: host 0 is a guest with the Linux module, host 1 unicd
 with a soft NIC. As a program: a shell of sorts in the guest, for whoever looks
-for a fault; what it is told on stdin is done there, line by line.
+for a fault; what it is told on stdin is done there, line by line. Host 1 exports
+an empty folder for unicblk.
 
     pair.py [--board virt|soft] [--no-load] [--alone]
             [--program FILE ...] [--module NAME ...]
@@ -108,11 +109,15 @@ class Pair(Hosts):
 
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--board", choices=("virt", "soft"), default="soft")
-    p.add_argument("--no-load", action="store_true")
+    p.add_argument("--board", choices=("virt", "soft"), default="soft",
+                   help="of the guest's NIC")
+    p.add_argument("--no-load", action="store_true",
+                   help="the module is there, but not loaded")
     p.add_argument("--alone", action="store_true", help="no host 1")
-    p.add_argument("--program", action="append", default=[])
-    p.add_argument("--module", action="append", default=[])
+    p.add_argument("--program", action="append", default=[],
+                   help="name or path: into the guest's /bin, with its libraries")
+    p.add_argument("--module", action="append", default=[],
+                   help="of the distribution, for modprobe")
     return p.parse_args()
 
 
@@ -124,7 +129,9 @@ def main():
             pair.start_wire()
             pair.start_nic(0)
             if not o.alone:
-                pair.start_peer()
+                os.mkdir(pair.path("export"))
+                pair.start_peer("--kio-export", pair.path("export"),
+                                "--kio-writable")
             pair.boot(o.program, o.module)
             if not o.no_load:
                 pair.load()

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Do the tests in the guest notice? A line of the Linux module is broken, the module
-built anew among its links, and the named test must go red.
+built anew among its links, and the named test must fail.
 
     vm_breaks.py [TEST ...]    only those of these tests
 
 Ends in "N passed, N failed".
 """
+import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -15,6 +17,14 @@ import kernel
 from pair import MODULES, ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The programs of tests that are not in vm_check.py
+PROGRAMS = {"test_nic_dies": ["vm_blk.py"],
+            "test_lies_to_disk": ["vm_endure.py", "--quick"]}
+# With the lock of the device held.
+NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
+                "{ %s; at = ktime_get_ns() + 8000000000; } }")
+SPIN = "for (u64 i = 0; i < 600000000; i++) barrier()"  # work, not time
+SLEEP = "schedule_timeout_uninterruptible(16 * HZ / 10)"
 # file, what stands there, what shall stand there, test that must fail
 BREAKS = (
     ("unic_mem.c", "*added = last - first + 1 - covered(mem, first, last);",
@@ -35,6 +45,12 @@ BREAKS = (
 	    (VM_MAYWRITE | VM_READ)""", "VM_MAYWRITE)) == VM_MAYWRITE",
      "test_pins"),  # guard pages can be read
     ("unic_mem.c", " || (p->write && is_tracked(vma))", "", "test_file"),
+    ("../kio/kio_node.c", "next = expire(n);", "next = UINT64_MAX;",
+     "test_nic_dies"),  # I/Os wait for ever
+    ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SPIN,
+     "test_lies_to_disk"),  # keeps a processor
+    ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SLEEP,
+     "test_lies_to_disk"),  # keeps the lock
 )
 
 
@@ -48,8 +64,9 @@ def build():
 
 def red(test):
     """Does it fail, and not the loading before it?"""
+    program, *how = PROGRAMS.get(test, ["vm_check.py"])
     said = subprocess.run(
-        [os.path.join(HERE, "vm_check.py"), "--only", test],
+        [os.path.join(HERE, program), *how, "--only", test],
         capture_output=True, text=True, check=False).stdout
     return f"FAILED  {test}:" in said
 
@@ -72,21 +89,22 @@ def broken(name, old, new, test):
     finally:
         os.unlink(link)
         os.symlink(source, link)
+        # a link's age is that of its source: what was built is of the break
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.splitext(link)[0] + ".o")
 
 
 def main():
-    chosen = [b for b in BREAKS if not sys.argv[1:] or b[3] in sys.argv[1:]]
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("test", nargs="*", help="only the breaks for these")
+    tests = p.parse_args().test
+    chosen = [b for b in BREAKS if not tests or b[3] in tests]
     failed = 0
     for entry in chosen:
         why = broken(*entry)
         failed += why is not None
         print(f"{'ok     ' if not why else 'FAILED '} {entry[3]}: {entry[0]}: "
               f"{entry[1].strip()[:50]}{': ' + why if why else ''}", flush=True)
-    # a link's age is that of its source: what was built is of the break
-    for name in {entry[0] for entry in chosen}:
-        built = os.path.join(MODULES, name[:-2] + ".o")
-        if os.path.exists(built):
-            os.unlink(built)
     build()
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return failed != 0

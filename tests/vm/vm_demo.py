@@ -5,7 +5,7 @@ distribution's kernel, unic.ko and a NIC in QEMU, host 1 has unicd and a soft NI
 Then host 0 makes a file system on memory of host 1, and finds there what it wrote.
 The last line is "vm-demo: ok", or the reason why not (exit 1).
 
-    vm_demo.py [--board virt|soft] [--bytes N] [--keep]
+    vm_demo.py [--board virt|soft] [--cpus 1|2] [--bytes N] [--keep]
 """
 import argparse
 import os
@@ -55,7 +55,8 @@ class VmDemo(pair.Pair, demo.Demo):
         os.mkdir(self.path("exported"))
         self.start_peer("--kio-export", self.path("exported"),
                         "--kio-writable")
-        self.boot(modules=["ext4", "crc32c_generic"], programs=["mkfs.ext4"])
+        self.boot(modules=["ext4", "crc32c_generic"], programs=["mkfs.ext4"],
+                  cpus=self.o.cpus)
         # No entries are reaped ahead of demand: the TLB is really full when
         # the meek process comes.
         self.load("low=0 high=0")
@@ -125,6 +126,8 @@ class VmDemo(pair.Pair, demo.Demo):
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--board", choices=("virt", "soft"), default="virt")
+    p.add_argument("--cpus", type=int, choices=(1, 2), default=1,
+                   help="of the guest")
     p.add_argument("--bytes", type=int, default=BYTES, help="of the file")
     p.add_argument("--keep", action="store_true",
                    help="keep the working folder, for debugging")
