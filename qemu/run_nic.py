@@ -54,6 +54,8 @@ def read_json(directory, name, daemon):
     except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
         raise Problem(f"no {daemon} runs in {directory}; start it first: "
                       f"build/bin/{daemon} --dir {directory}") from None
+    except PermissionError:
+        raise Problem(f"no right to use {path}, or its {daemon}") from None
 
 
 def bus_info(directory):

@@ -52,13 +52,24 @@ static bool is_device(const char *path)
 	return !stat(path, &st) && S_ISCHR(st.st_mode);
 }
 
+static int unreachable(const char *path, int err)
+{
+	bool device = !strncmp(path, "/dev/", 5);
+
+	if (err == -EACCES || err == -EPERM)
+		return unic_fail(err, "no right to use the driver at %s", path);
+	return unic_fail(err,
+			 "no driver at %s: %s; %s, or name its socket "
+			 "(UNIC_SOCKET)",
+			 path, strerror(-err),
+			 device ? "load unic.ko" : "start unicd");
+}
+
 /* The kernel accepts for a driver that is stopped until its backlog is full;
  * then connect() waits as long as it may send. */
 static int reach(int sock, const struct sockaddr_un *addr)
 {
 	uint64_t until = unic_now_ns() + CONNECT_S * 1000000000ull;
-	bool device = !strncmp(addr->sun_path, "/dev/", 5);
-	const char *start = device ? "load unic.ko" : "start unicd";
 	int err;
 
 	limit(sock, CONNECT_S);
@@ -74,12 +85,7 @@ static int reach(int sock, const struct sockaddr_un *addr)
 				 "the driver at %s does not answer; is it "
 				 "stopped?",
 				 addr->sun_path);
-	if (err)
-		return unic_fail(err,
-				 "no driver at %s: %s; %s, or name its "
-				 "socket (UNIC_SOCKET)",
-				 addr->sun_path, strerror(-err), start);
-	return 0;
+	return err ? unreachable(addr->sun_path, err) : 0;
 }
 
 const char *unic_conn_default(void)

@@ -154,8 +154,12 @@ static int connect_bus(struct unic_os *os)
 		return 0;
 	}
 	n = -errno;
-	unicd_say("no unic-bus at %s (%s): start `unic-bus --dir %s' first",
-		  addr.sun_path, strerror(-n), os->opt.bus);
+	if (n == -EACCES)
+		unicd_say("no right to use the unic-bus at %s", addr.sun_path);
+	else
+		unicd_say("no unic-bus at %s (%s): start `unic-bus --dir %s' "
+			  "first",
+			  addr.sun_path, strerror(-n), os->opt.bus);
 	if (fd >= 0)
 		close(fd);
 	return n;
