@@ -70,9 +70,8 @@ static const struct argp_option option_list[] = {
 	  "not protected from each other then",
 	  0 },
 	{ "guest", 'g', "BYTES", 0,
-	  "The host is a machine with so much RAM, a power of two; no slots "
-	  "have "
-	  "memory",
+	  "The host is a virtual machine with this much RAM, a power of "
+	  "two; slots have no memory",
 	  0 },
 	{ 0 }
 };
