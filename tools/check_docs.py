@@ -16,6 +16,7 @@ PATH = re.compile(r"`((?:%s)/[A-Za-z0-9_./-]+)`" % "|".join(FOLDERS))
 NOT_THERE = re.compile(r"^build/|\bmine\b|/test_x\.")
 TARGETS = re.compile(r"^[$#]? *make((?: +[^ ]+)+)")
 PROGRAM = re.compile(r"\b(unic(?:d|ctl|-[a-z]+))\b(.*)")
+SCRIPT = re.compile(r"\b((?:tests|tools|qemu)/[\w/]*)[\w-]+\.py\b(.*)")
 OPTION = re.compile(r"(?<!\S)--([a-z][a-z-]+)")
 
 
@@ -74,6 +75,11 @@ def bad_commands(text, targets, options):
         for program, rest in PROGRAM.findall(command):
             for option in OPTION.findall(rest):
                 if option != "help" and f'"{option}"' not in options:
+                    yield f"no option --{option} ({command})"
+        for folder, rest in SCRIPT.findall(command):
+            scripts = read(*tree(folder + "*.py"))
+            for option in OPTION.findall(rest):
+                if f"--{option}" not in scripts:
                     yield f"no option --{option} ({command})"
 
 
