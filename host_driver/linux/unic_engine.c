@@ -11,7 +11,8 @@
 
 static uint spin_us = 50;
 module_param(spin_us, uint, 0644);
-MODULE_PARM_DESC(spin_us, "who waits for a reply polls the NIC for so long");
+MODULE_PARM_DESC(spin_us, "microseconds that a caller polls the NIC before it "
+			  "sleeps");
 
 #define SPIN_US_MAX 100000u
 #define LOOK_NS	    250000000ull /* how often a NIC that left is noticed */

@@ -136,7 +136,7 @@ static int still_there(struct unic_mem *mem, unsigned long page,
 	long n = 0;
 
 	if (!mmget_not_zero(mem->mm))
-		return 1; /* its end is told otherwise */
+		return 1; /* its end is told by the notifier's release */
 	if (mmap_read_trylock(mem->mm)) {
 		n = look_at(mem->mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT, &got,
 			    NULL);

@@ -313,7 +313,7 @@ static int charge(struct unic_mem *mem, u64 n)
 	return -EDQUOT;
 }
 
-/* Before pages are got it is among those that come, for the notifier. */
+/* Before its pages are got it enters the tree `coming`, for the notifier. */
 static int announce(struct unic_mem *mem, struct unic_pin *p)
 {
 	unsigned long first = p->range.start, last = p->range.last;
@@ -386,7 +386,7 @@ static void unmap_one(struct device *dev, dma_addr_t bus)
 			     DMA_ATTR_SKIP_CPU_SYNC);
 }
 
-/* The device would see a copy. Nobody says when to make one anew. */
+/* A bounce buffer: nobody would sync it for the device. */
 static bool bounces(struct device *dev, dma_addr_t bus)
 {
 	if (!dma_need_sync(dev, bus))

@@ -2,11 +2,16 @@
 /*
  * unic_mem.h - the memory of one process, as far as it is pinned.
  *
- * A pin is fetched (its pages are got, which may take as long as a disk or a
- * malicious process likes, so never under unic_os.lock), then mapped for the
- * device and live. When its owner unmaps some of it, it is stale from that
- * instant on: still live, because the NIC may use it, but nothing new is pinned
- * there before it is dropped.
+ * What becomes of a pin:
+ *   coming  its pages are being got, which may take as long as a disk or a malicious
+ *           process likes, so who waits for them does not hold unic_os.lock
+ *   live    it has bus addresses, and the NIC may use it
+ *   stale   live, but its owner unmapped some of it: nothing new is pinned there
+ *           before the NIC has let go of it
+ *   loose   live, after a reset of the NIC: claimed again by who restores a region,
+ *           or ended
+ * Pages are in doubt when what lies there seems to have changed without having been
+ * unmapped: until a worker has compared, nothing new is pinned there either.
  */
 #ifndef UNIC_MEM_H
 #define UNIC_MEM_H
@@ -83,7 +88,7 @@ struct unic_mem {
 	struct unic_fetch fetch[UNIC_FETCHES];
 };
 
-/** unic_mem_new() - the memory of who calls, to be given to a device; @ended is
+/** unic_mem_new() - the memory of the caller, to be given to a device; @ended is
  * called once, perhaps at once, in a context that may sleep. Or ERR_PTR. */
 struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 			      void (*ended)(struct unic_mem *mem));
@@ -92,7 +97,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
  * unic_mem_new(). */
 void unic_mem_leave(struct unic_mem *mem);
 
-/** unic_mem_limit() - the limit of who calls is that of @mem from now on. */
+/** unic_mem_limit() - @mem has the RLIMIT_MEMLOCK of the caller from now on. */
 void unic_mem_limit(struct unic_mem *mem);
 
 void unic_mem_get(struct unic_mem *mem);

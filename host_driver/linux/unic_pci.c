@@ -28,7 +28,8 @@
 
 static uint probe_wait_ms = 3000;
 module_param(probe_wait_ms, uint, 0644);
-MODULE_PARM_DESC(probe_wait_ms, "how long a NIC may take to show its magic");
+MODULE_PARM_DESC(probe_wait_ms, "milliseconds a NIC may take to show its "
+				"magic");
 
 static char *ip = "10.0.0.1";
 module_param(ip, charp, 0444);
@@ -36,13 +37,17 @@ MODULE_PARM_DESC(ip, "IPv4 address of the first NIC; those of others follow");
 
 static uint grace_us, deliver_us, reaper_us, residence_us;
 module_param(grace_us, uint, 0444);
-MODULE_PARM_DESC(grace_us, "T, time to give a region back; 0: the NIC's own");
+MODULE_PARM_DESC(grace_us, "T, microseconds to give a region back; 0: the "
+			   "NIC's own");
 module_param(deliver_us, uint, 0444);
-MODULE_PARM_DESC(deliver_us, "H, bound on upcall delivery; 0: the NIC's own");
+MODULE_PARM_DESC(deliver_us, "H, microseconds to deliver an upcall; 0: the "
+			     "NIC's own");
 module_param(reaper_us, uint, 0444);
-MODULE_PARM_DESC(reaper_us, "period of the reaper; 0: the NIC's own");
+MODULE_PARM_DESC(reaper_us, "period of the reaper, microseconds; 0: the NIC's "
+			    "own");
 module_param(residence_us, uint, 0444);
-MODULE_PARM_DESC(residence_us, "minimum residence; 0: the NIC's own");
+MODULE_PARM_DESC(residence_us, "minimum residence, microseconds; 0: the NIC's "
+			       "own");
 
 static int low = -1, high = -1;
 module_param(low, int, 0444);

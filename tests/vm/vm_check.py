@@ -247,6 +247,17 @@ def test_nic_comes_back(c):
     keeper.expect("goes on, holding 256", 30)
 
 
+def test_suspend(c):
+    """The machine suspends its devices and resumes: a process goes on."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    c.guest.run("echo 0 >/sys/module/suspend/parameters/pm_test_delay; "
+                "echo devices >/sys/power/pm_test && "
+                "echo freeze >/sys/power/state", 60)
+    must(keeper.poll() is None, "it ended")
+    must(c.guest.run(f"forms {pair.NODE}", 60) == "forms: ok\n", "not ok")
+
+
 def test_unbind(c):
     """The driver is taken from its NIC and given it back while others come and go:
     who comes in that moment is told so."""
