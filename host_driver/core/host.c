@@ -452,9 +452,9 @@ uint64_t unic_host_poll(struct unic_host *host)
 	return cm < next ? cm : next;
 }
 
-bool unic_host_rest(struct unic_host *host)
+bool unic_host_rest(struct unic_host *host, bool on)
 {
-	return host->provider->ops->rest(host->provider);
+	return host->provider->ops->rest(host->provider, on);
 }
 
 uint32_t unic_host_nic(const struct unic_host *host)

@@ -65,9 +65,10 @@ void unic_host_plug(struct unic_host *host, bool there);
  * (CLOCK_MONOTONIC, ns); a time that is over means at once. */
 uint64_t unic_host_poll(struct unic_host *host);
 
-/** unic_host_rest() - call before waiting for the NIC's doorbell. False: there
- * is work already. */
-bool unic_host_rest(struct unic_host *host);
+/** unic_host_rest() - call with @on before waiting for the NIC's doorbell. False:
+ * there is work already. Without @on by who is about to poll, so that the NIC does
+ * not ring; any poll says so as well. */
+bool unic_host_rest(struct unic_host *host, bool on);
 
 /**
  * unic_host_request() - one datagram of a process. Answered now or later by

@@ -598,9 +598,9 @@ static uint64_t loop_poll(struct unic_provider *p)
 	return work || l->head ? 0 : unic_os_now_ns(p->os) + 1000000000;
 }
 
-static bool loop_rest(struct unic_provider *p)
+static bool loop_rest(struct unic_provider *p, bool on)
 {
-	return !self(p)->head;
+	return !on || !self(p)->head;
 }
 
 static int loop_command(struct unic_provider *p, struct unic_call *call)

@@ -237,12 +237,12 @@ static uint64_t nic_poll(struct unic_provider *p)
 	}
 }
 
-static bool nic_rest(struct unic_provider *p)
+static bool nic_rest(struct unic_provider *p, bool on)
 {
 	struct unic_nic_provider *n = self(p);
 
-	return !unic_mbox_client_soon(&n->m) &&
-	       !unic_mbox_client_irq(&n->m, true);
+	return !(on && unic_mbox_client_soon(&n->m)) &&
+	       !unic_mbox_client_irq(&n->m, on);
 }
 
 static int nic_command(struct unic_provider *p, struct unic_call *call)

@@ -62,9 +62,9 @@ struct unic_provider_ops {
 	/** poll() - bounded work; calls back. Returns the time (CLOCK_MONOTONIC,
 	 * ns) at which it wants to be called again, UINT64_MAX: when rung. */
 	uint64_t (*poll)(struct unic_provider *p);
-	/** rest() - nobody polls now: ring from here on. Returns false if there
-	 * is work already: poll again. */
-	bool (*rest)(struct unic_provider *p);
+	/** rest() - @on: nobody polls now, ring from here on. Returns false if
+	 * there is work already: poll again. Not @on: somebody is about to. */
+	bool (*rest)(struct unic_provider *p, bool on);
 	/** peek() - copy of what the device says about itself, by offset in the
 	 * BAR (UNIC_BAR_*). False if it has no such thing. */
 	bool (*peek)(struct unic_provider *p, uint32_t off, void *buf,

@@ -40,12 +40,13 @@ struct unic_file {
 	struct unic_mem *mem;
 	bool ended; /* no client any more */
 	bool lost; /* a reply: what it was about nobody knows, so it is as ended */
-	u32 slot; /* that it has or had */
-	wait_queue_head_t wait;
+	u32 slot;			  /* that it has or had */
+	wait_queue_head_t wait, answered; /* for upcalls; for replies */
 	struct fasync_struct *fasync;
 	bool upcalls, cqs; /* to be read */
 	struct list_head replies;
 	u32 unread;
+	struct unic_reply *spare; /* a short one */
 };
 
 static dev_t first_dev;
@@ -87,15 +88,20 @@ static void end(struct unic_file *f)
 	if (f->os->host)
 		unic_host_client_gone(f->os->host, &f->core);
 	wake_up_all(&f->wait);
+	wake_up_all(&f->answered);
 	unic_dev_kick(f->os);
 }
 
 void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 {
-	struct unic_reply *r =
-		kmalloc(struct_size(r, msg, bytes), GFP_KERNEL_ACCOUNT);
+	struct unic_reply *r = NULL;
 	struct unic_ctl_hdr hdr;
 
+	if (bytes <= UNIC_CTL_BYTES)
+		r = xchg(&f->spare, NULL);
+	if (!r)
+		r = kmalloc(struct_size(r, msg, max(bytes, UNIC_CTL_BYTES)),
+			    GFP_KERNEL_ACCOUNT);
 	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
 	if (!r) { /* all that it has ends when it closes the device */
@@ -104,6 +110,7 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 				    f->core.pid);
 		f->lost = true;
 		wake_up_all(&f->wait);
+		wake_up_all(&f->answered);
 		return;
 	}
 	memcpy(&hdr, msg, sizeof(hdr));
@@ -112,7 +119,16 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 	memcpy(r->msg, msg, bytes);
 	list_add_tail(&r->node, &f->replies);
 	f->unread++;
-	wake_up_interruptible_all(&f->wait);
+	if (wq_has_sleeper(&f->answered))
+		wake_up_interruptible_all(&f->answered);
+}
+
+/* The next one may use it. */
+static void reply_free(struct unic_file *f, struct unic_reply *r)
+{
+	if (r && r->bytes <= UNIC_CTL_BYTES)
+		r = xchg(&f->spare, r);
+	kfree(r);
 }
 
 /* --------------------------------------------------------------- open, release */
@@ -141,6 +157,7 @@ static struct unic_file *file_new(struct unic_os *os)
 	f->core.uid = from_kuid_munged(&init_user_ns, current_euid());
 	f->core.privileged = capable(CAP_NET_ADMIN);
 	init_waitqueue_head(&f->wait);
+	init_waitqueue_head(&f->answered);
 	INIT_LIST_HEAD(&f->replies);
 	return f;
 }
@@ -186,6 +203,7 @@ static int unic_release(struct inode *inode, struct file *file)
 	unic_unlock(os, noio);
 	list_for_each_entry_safe(r, next, &f->replies, node)
 		kfree(r);
+	kfree(f->spare);
 	kfree(f);
 	put_device(&os->dev);
 	return 0;
@@ -247,7 +265,7 @@ static int request(struct unic_file *f, const void *msg, u32 bytes,
 	return ok ? 0 : -EINVAL;
 }
 
-/* The NIC is polled from before the request on, so that it does not ring. */
+/* Who asks polls, so the NIC does not ring. */
 static int submit(struct awaited *a, const void *msg, u32 bytes,
 		  struct list_head *pins)
 {
@@ -255,7 +273,7 @@ static int submit(struct awaited *a, const void *msg, u32 bytes,
 	unsigned int noio = unic_lock(os);
 
 	if (!a->f->ended && !a->f->lost) {
-		unic_host_poll(os->host);
+		unic_host_rest(os->host, false);
 		a->err = request(a->f, msg, bytes, pins);
 		unic_engine_spin(os, is_over, a);
 	} else {
@@ -268,14 +286,19 @@ static int submit(struct awaited *a, const void *msg, u32 bytes,
 static int send(struct awaited *a, const struct unic_ioc_call *call)
 {
 	u32 bytes = unic_from_le32(call->bytes);
+	const void __user *from = u64_to_user_ptr(unic_from_le64(call->msg));
 	struct unic_mem *mem = a->f->mem;
+	u64 record[UNIC_CTL_BYTES / 8];
+	void *msg = record;
 	LIST_HEAD(pins);
-	void *msg;
 	int err;
 
 	if (bytes > UNIC_CTL_MSG_MAX)
 		return -EMSGSIZE;
-	msg = memdup_user(u64_to_user_ptr(unic_from_le64(call->msg)), bytes);
+	if (bytes > sizeof(record))
+		msg = memdup_user(from, bytes);
+	else if (copy_from_user(record, from, bytes))
+		return -EFAULT;
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	unic_mem_limit(mem);
@@ -283,7 +306,8 @@ static int send(struct awaited *a, const struct unic_ioc_call *call)
 	if (!err)
 		err = submit(a, msg, bytes, &pins);
 	unic_ahead_drop(mem, &pins);
-	kfree(msg);
+	if (msg != record)
+		kfree(msg);
 	return err;
 }
 
@@ -304,7 +328,7 @@ static int await(struct awaited *a, u64 until_ns)
 	long left = MAX_SCHEDULE_TIMEOUT;
 	int err = 0;
 
-	add_wait_queue(&a->f->wait, &wait);
+	add_wait_queue(&a->f->answered, &wait);
 	while (!look(a) && !err) {
 		u64 now = ktime_get_ns();
 
@@ -317,7 +341,7 @@ static int await(struct awaited *a, u64 until_ns)
 		else
 			wait_woken(&wait, TASK_INTERRUPTIBLE, left);
 	}
-	remove_wait_queue(&a->f->wait, &wait);
+	remove_wait_queue(&a->f->answered, &wait);
 	if (a->reply)
 		return 0;
 	return err ? err : -ENODEV;
@@ -352,7 +376,7 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 		err = await(&a, unic_from_le64(call.until_ns));
 	if (!err)
 		err = give(a.reply, &call);
-	kfree(a.reply);
+	reply_free(f, a.reply);
 	if (!err && put_user((__force u32)call.got, (u32 __user *)&arg->got))
 		err = -EFAULT;
 	return err;

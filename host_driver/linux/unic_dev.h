@@ -128,8 +128,7 @@ int unic_engine_start(struct unic_os *os);
 void unic_engine_stop(struct unic_os *os);
 
 /** unic_engine_spin() - poll the NIC, for spin_us at most, until @over says that
- * it is enough. unic_os.lock is held, but not all the while; os->host is there. Who
- * called unic_host_poll() before his request is not rung for. */
+ * it is enough. unic_os.lock is held, but not all the while; os->host is there. */
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg);
 
 /** unic_dev_kick() - have the core run soon. Any context. */

@@ -43,7 +43,8 @@ static void rest(struct unic_os *os, u64 next)
 {
 	u64 wakes = READ_ONCE(os->wakes_ns);
 
-	if (!unic_host_rest(os->host) || os->kclient || (wakes && next < wakes))
+	if (!unic_host_rest(os->host, true) || os->kclient ||
+	    (wakes && next < wakes))
 		unic_dev_kick(os);
 }
 
@@ -89,7 +90,7 @@ static u64 turn(struct unic_os *os)
 	}
 	other = unic_slots_poll(os);
 	next = min(next, other);
-	if (next > ktime_get_ns() && !unic_host_rest(os->host))
+	if (next > ktime_get_ns() && !unic_host_rest(os->host, true))
 		next = 0;
 	unic_unlock(os, noio);
 	return next;

@@ -370,7 +370,7 @@ static int patience(struct unic_os *os, uint64_t next, uint64_t busy_ns)
 	uint64_t now = unic_os_now_ns(os);
 
 	if (next <= now || now - busy_ns < 1000ull * os->opt.spin_us ||
-	    !unic_host_rest(os->host))
+	    !unic_host_rest(os->host, true))
 		return 0;
 	if (next - now > 1000000000ull)
 		return 1000;

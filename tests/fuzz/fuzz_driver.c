@@ -520,7 +520,7 @@ static void step(struct input *in)
 	else if (kind < 252)
 		os.fail_alloc = 1 + in_below(in, 8);
 	else
-		unic_host_rest(host);
+		unic_host_rest(host, true);
 }
 
 static void begin(void)

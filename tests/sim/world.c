@@ -44,7 +44,7 @@ static void poll_host(void *ctx, uint64_t due)
 		return;
 	n->host_due = UINT64_MAX;
 	next = unic_host_poll(n->host);
-	if (!unic_host_rest(n->host) ||
+	if (!unic_host_rest(n->host, true) ||
 	    next <= unic_os_now_ns(n->os)) /* more at once */
 		next = sim_now() + sim_range(&n->rng, 500, 2 * US);
 	else if (next != UINT64_MAX)
