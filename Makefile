@@ -690,7 +690,8 @@ faults: faults-build ## long: make system calls fail, one by one [SAMPLE=n] [SEE
 	@tests/faults/faults.py $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 
-demo: install-deps ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
+demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
+	@tools/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \

@@ -53,7 +53,9 @@ vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
 bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
-vm-demo: install-deps vm-build build-virt ## try: the same story with a Linux guest as one host, then a file system on unicblk
+vm-deps:
+	@tools/install_deps.sh packages.txt host firmware linux
+vm-demo: vm-deps vm-build build-virt ## try: the same story with a Linux guest as one host, then a file system on unicblk
 	@tests/vm/vm_demo.py
 vm-endure: vm-build ## linux: loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
 	@tests/vm/vm_endure.py $(VM_OPTIONS) && echo "$@: ok"

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# install_deps.sh [LIST] - see that every package of LIST (packages.txt) is
-# installed. Root on Debian: installs what is missing. Anyone else is told the
-# command to run. DEPS=skip: whoever runs this knows better.
+# install_deps.sh [LIST [PART...]] - see that every package of LIST (packages.txt)
+# is installed, or of those parts of it (the first words of their headings).
+# Root on Debian: installs what is missing. Anyone else is told the command to
+# run. DEPS=skip: whoever runs this knows better.
 set -eu
 cd "$(dirname "$0")/.."
 list=${1:-packages.txt}
+[ $# = 0 ] || shift
+parts=" $* "
 
 fail()
 {
@@ -18,8 +21,16 @@ fail()
 command -v dpkg-query >/dev/null || fail "this is not Debian. Please install" \
 	"what $list names, then run the target again with DEPS=skip."
 
+wanted()
+{
+	awk -v parts="$parts" '
+		/^#/ { part = " " tolower($2) " " }
+		/^[^#]/ && (parts !~ /[^ ]/ || index(parts, part)) { print $1 }
+	' "$list"
+}
+
 missing=
-for package in $(sed 's/#.*//' "$list"); do
+for package in $(wanted); do
 	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
 		2>/dev/null || true)
 	[ "$status" = installed ] || missing="$missing $package"
