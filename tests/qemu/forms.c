@@ -10,47 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "to_rts.h"
-#include "unic.h"
+#define PROGRAM "forms"
+#include "own_pair.h"
 
-#define PAGE  4096u
 #define BYTES (16u * PAGE)
-#define RW    (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
 
-static struct unic_ctx *ctx;
-static struct unic_pd *pd;
-static struct unic_cq *cq;
-static struct unic_qp *qp[2]; /* one to the other */
 static uint8_t *mem, *src;
 static struct unic_mr *mr, *src_mr;
-static int line;
-
-static void fail_if(int bad, const char *what)
-{
-	if (!bad)
-		return;
-	fprintf(stderr, "forms: line %d: %s: %s\n", line, what,
-		unic_last_error());
-	exit(1);
-}
-
-#define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
-#define IS(x) (line = __LINE__, fail_if(!(x), #x))
-
-/* The next completion. */
-static struct unic_wc next(void)
-{
-	struct unic_wc wc = { 0 };
-	int i, n = 0;
-
-	for (i = 0; i < 500 && !n; i++) {
-		n = unic_poll_cq(cq, 1, &wc);
-		if (!n && !unic_req_notify(cq, false))
-			unic_wait_cq(cq, 10);
-	}
-	fail_if(n != 1, "no completion");
-	return wc;
-}
 
 static void reg(uint8_t **at, struct unic_mr **out)
 {
@@ -64,19 +30,9 @@ static void reg(uint8_t **at, struct unic_mr **out)
 
 static void set_up(const char *socket)
 {
-	struct unic_qp_attr qa = { .sq_slots = 64, .rq_slots = 8 };
-	struct unic_attr attr;
 	uint32_t i;
 
-	OK(unic_open(socket, &ctx));
-	unic_query(ctx, &attr);
-	OK(unic_alloc_pd(ctx, &pd));
-	OK(unic_create_cq(pd, 256, &cq));
-	qa.send_cq = qa.recv_cq = cq;
-	OK(unic_create_qp(pd, &qa, &qp[0]));
-	OK(unic_create_qp(pd, &qa, &qp[1]));
-	OK(to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4));
-	OK(to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4));
+	open_pair(socket);
 	reg(&mem, &mr);
 	reg(&src, &src_mr);
 	for (i = 0; i < BYTES; i++)

@@ -30,32 +30,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../qemu/to_rts.h"
-#include "unic.h"
+#define PROGRAM "pins"
+#include "../qemu/own_pair.h"
 
-#define PAGE 4096u
-#define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
-
-static struct unic_ctx *ctx;
-static struct unic_pd *pd;
-static struct unic_cq *cq;
-static struct unic_qp *qp[2]; /* one to the other */
-static uint8_t *src;	      /* 16 pages that differ everywhere */
+static uint8_t *src; /* 16 pages that differ everywhere */
 static struct unic_mr *src_mr;
 static long base; /* VmPin of queues, src, and nothing else */
-static int line;
-
-static void fail_if(int bad, const char *what)
-{
-	if (!bad)
-		return;
-	fprintf(stderr, "pins: line %d: %s: %s\n", line, what,
-		unic_last_error());
-	exit(1);
-}
-
-#define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
-#define IS(x) (line = __LINE__, fail_if(!(x), #x))
 
 /* Pages, by the kernel's account of us. */
 static long vm_pin(void)
@@ -86,20 +66,6 @@ static void pinned(long pages, int at)
 
 #define PINNED(pages) pinned(pages, __LINE__)
 
-static void connect_pair(void)
-{
-	struct unic_qp_attr qa = {
-		.sq_slots = 64, .rq_slots = 8, .send_cq = cq, .recv_cq = cq
-	};
-	struct unic_attr attr;
-
-	unic_query(ctx, &attr);
-	OK(unic_create_qp(pd, &qa, &qp[0]));
-	OK(unic_create_qp(pd, &qa, &qp[1]));
-	OK(to_rts(qp[0], unic_qp_num(qp[1]), attr.ipv4));
-	OK(to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4));
-}
-
 static int try_reg(void *at, size_t bytes, unsigned int rights,
 		   struct unic_mr **mr)
 {
@@ -120,16 +86,8 @@ static struct unic_mr *reg(void *at, size_t bytes, unsigned int rights)
 
 static void set_up(const char *node)
 {
-	uint32_t i;
-
-	OK(unic_open(node, &ctx));
-	OK(unic_alloc_pd(ctx, &pd));
-	OK(unic_create_cq(pd, 256, &cq));
-	connect_pair();
-	src = unic_alloc(ctx, 16 * PAGE, PAGE);
-	IS(src);
-	for (i = 0; i < 16 * PAGE; i++)
-		src[i] = (uint8_t)(i * 13 + i / 251);
+	open_pair(node);
+	src = numbered(16 * PAGE);
 	src_mr = reg(src, 16 * PAGE, RW);
 	base = vm_pin();
 }
@@ -147,17 +105,9 @@ static uint32_t transfer(enum unic_wr_opcode op, void *local,
 				   .sg = &sg,
 				   .remote = iova,
 				   .rkey = rkey };
-	struct unic_wc wc = { 0 };
-	int i, n = 0;
 
 	IS(unic_post_send(qp[0], &wr, 1) == 1);
-	for (i = 0; i < 500 && !n; i++) {
-		n = unic_poll_cq(cq, 1, &wc);
-		if (!n && !unic_req_notify(cq, false))
-			unic_wait_cq(cq, 10);
-	}
-	fail_if(n != 1, "no completion");
-	return wc.status;
+	return next().status;
 }
 
 /* Writes src[@page...] into a region; returns the status of the completion. */
