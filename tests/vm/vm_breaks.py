@@ -103,8 +103,9 @@ def main():
     for entry in chosen:
         why = broken(*entry)
         failed += why is not None
-        print(f"{'ok     ' if not why else 'FAILED '} {entry[3]}: {entry[0]}: "
-              f"{entry[1].strip()[:50]}{': ' + why if why else ''}", flush=True)
+        print("FAILED " if why else "ok     ", f"{entry[3]}: {entry[0]}:",
+              " ".join(entry[1].split())[:50], f": {why}" if why else "",
+              flush=True)
     build()
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return failed != 0
