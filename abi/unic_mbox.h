@@ -427,8 +427,9 @@ enum unic_residency {
  * 4 GiB - 1, bit 63 clear; ACTIVE at once, without an entry and never a victim. Its
  * PD must be a physical one (NO_PD), its class control, its rights none or
  * LOCAL_WRITE; page_shift, n_pages, flags and timeout_us are 0. Any other region
- * may lie in the same memory. Queues and work requests of the PD use it; no form is
- * made of it.
+ * may lie in the same memory. Queues and work requests of the PD use it; of the
+ * forms only an indirect region of the same PD is made of it, whose rights are none
+ * or LOCAL_WRITE, too.
  */
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;

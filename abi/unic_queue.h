@@ -94,7 +94,9 @@ enum unic_wr_opcode {
  * REG_MR: runs of whole pages of the form's size: only the first may begin and
  * only the last may end within one. At most UNIC_FAST_RUNS.
  * REG_INDIRECT: anything, up to the elements allocated; a repetition is at
- * most 2^32 - 1 bytes, as is all of it.
+ * most 2^32 - 1 bytes, as is all of it. In a physical PD the form may be valid
+ * already: it is made anew when nothing uses it any more, what still does after T
+ * is cut. BUSY if tokens or other forms lie in it.
  * LOCAL_INV: rkey alone. Waits for all requests before it, then for whatever
  * else uses the region; what still does after T is cut.
  */

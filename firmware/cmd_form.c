@@ -86,7 +86,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 	plan.pd = m->pd;
 	err = unic_form_make(nic, &plan);
 	if (err)
-		return err;
+		return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 	res = (struct unic_mr_result){ mr, m->gen, m->stag, 0 };
 	answer(out, &res);
 	return 0;

@@ -158,6 +158,15 @@ static uint64_t reach(const struct unic_form_plan *p, uint32_t i)
 	return (p->repeat - 1) * stride + unic_from_le32(p->list[i].len);
 }
 
+/* Queues are not to be written into. A physical region is all that its owner has,
+ * queues too; but it has no entries, so only a form that is searched finds
+ * something there. */
+static bool is_closed(const struct unic_form *form, const struct unic_mr *of)
+{
+	return of->mr_class == UNIC_CLASS_CONTROL &&
+	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
+}
+
 /* Element @i of the plan against its region. The region's index, or why not. */
 static int check_element(struct unic_nic *nic, const struct unic_form *form,
 			 const struct unic_form_plan *p, uint32_t i)
@@ -174,10 +183,10 @@ static int check_element(struct unic_nic *nic, const struct unic_form *form,
 	if (r < 0)
 		return r;
 	of = form_of(nic, (uint32_t)r);
-	/* a window has no local key; queues are not to be written into; entries
-	 * that may be dropped at any time cannot be borrowed */
+	/* a window has no local key; entries that may be dropped at any time
+	 * cannot be borrowed */
 	if ((bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
-	    nic->mrs.mr[r].mr_class == UNIC_CLASS_CONTROL)
+	    is_closed(form, &nic->mrs.mr[r]))
 		return -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
 		return -UNIC_ETOOLARGE;
@@ -358,16 +367,23 @@ static void shut(struct unic_nic *nic, uint16_t idx)
 	unic_depend_unmake(nic, idx);
 }
 
-/* A valid window of type 1 may be bound anew; everything else is SHUT. */
+/* A valid window of type 1 may be bound anew, and so may an indirect region of a
+ * physical domain, as soon as no queue uses it; everything else is SHUT. */
 static int check_shut(const struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint8_t kind = nic->forms.form[idx].kind;
 
 	if (mr->flags & UNIC_MR_F_SHUT)
 		return 0;
-	if (nic->forms.form[idx].kind != UNIC_FORM_WINDOW1)
+	if (kind != UNIC_FORM_WINDOW1 &&
+	    (kind != UNIC_FORM_INDIRECT || !nic->physical.pd[mr->pd]))
 		return -UNIC_ESTATE;
-	return unic_mr_idle(mr) ? 0 : -UNIC_EBUSY;
+	if (unic_mr_idle(mr))
+		return 0;
+	return kind == UNIC_FORM_WINDOW1 || mr->deps || mr->n_tokens
+		       ? -UNIC_EBUSY
+		       : -UNIC_EAGAIN;
 }
 
 static int check_plan(struct unic_nic *nic, uint16_t idx,
@@ -403,7 +419,8 @@ int unic_form_make(struct unic_nic *nic, struct unic_form_plan *p)
 	if (!err)
 		err = check_plan(nic, idx, p);
 	if (err) {
-		UNIC_COUNT(nic, forms_refused);
+		if (err != -UNIC_EAGAIN)
+			UNIC_COUNT(nic, forms_refused);
 		return err;
 	}
 	mr = &nic->mrs.mr[idx];

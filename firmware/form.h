@@ -54,11 +54,13 @@ struct unic_form_plan {
 #define UNIC_FORM_BIT(kind) (1u << (kind))
 
 /**
- * unic_form_make() - make a SHUT form valid, under a new STag.
+ * unic_form_make() - make a SHUT form valid, under a new STag; or make anew, of
+ * something else, a window of type 1 or an indirect region of a physical domain.
  * 0; on error nothing happened: -UNIC_ESTAG (of the form or of an element),
  * -UNIC_EPD, -UNIC_ERIGHTS, -UNIC_EBOUNDS, -UNIC_EEVICTED, -UNIC_EALIGN,
  * -UNIC_ESTATE (valid already; a kind not meant), -UNIC_EBUSY (a bound window
- * of type 1 in use), -UNIC_ETOOLARGE, -UNIC_EINVAL.
+ * of type 1 in use, an indirect region that forms or tokens are made of),
+ * -UNIC_EAGAIN (one that queues still use), -UNIC_ETOOLARGE, -UNIC_EINVAL.
  */
 int unic_form_make(struct unic_nic *nic, struct unic_form_plan *plan);
 

@@ -107,7 +107,7 @@ static int lay_out(const void *list, uint32_t bytes, bool strided,
 	return 0;
 }
 
-static int make(struct unic_nic *nic, const struct unic_qp *qp,
+static int make(struct unic_nic *nic, struct unic_qp *qp,
 		const struct unic_sq_slot *slot, struct unic_wr *wr,
 		const void *list, uint32_t bytes)
 {
@@ -127,6 +127,10 @@ static int make(struct unic_nic *nic, const struct unic_qp *qp,
 		err = lay_out(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
 	if (!err)
 		err = unic_form_make(nic, &plan);
+	if (err == -UNIC_EAGAIN)
+		return wait_idle(nic, qp, plan.stag);
+	if (qp->sq.inval_ns)
+		qp->sq.inval_ns = 0;
 	return outcome(nic, slot, wr, err, plan.wrong);
 }
 
@@ -219,10 +223,10 @@ static int make_of_memory(struct unic_nic *nic, struct unic_qp *qp,
 	if (err)
 		outcome(nic, slot, wr, err, 0);
 	else
-		make(nic, qp, slot, wr, nic->memop.list,
-		     unic_from_le32(slot->sge[0].len));
+		err = make(nic, qp, slot, wr, nic->memop.list,
+			   unic_from_le32(slot->sge[0].len));
 	unic_memop_drop(nic, qp);
-	return 0;
+	return err == -UNIC_EAGAIN ? err : 0;
 }
 
 int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp, struct unic_wr *wr)

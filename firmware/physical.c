@@ -120,6 +120,8 @@ int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 				   piece[1]);
 		if (mr < 0)
 			return mr;
+		if (!unic_mr_physical(&nic->mrs.mr[mr]))
+			return -UNIC_EINVAL;
 		sum += piece[1];
 	}
 	if (sum != length)

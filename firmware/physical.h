@@ -59,8 +59,8 @@ void unic_physical_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 /**
  * unic_physical_check() - may @n pieces, two words each (struct
  * unic_token_piece), of region @stag make a buffer of @length bytes?
- * The region's index; -UNIC_EINVAL (its PD is not physical; no piece, too many,
- * an empty one, or their sum is not @length), the errors of unic_access() for any
+ * The region's index; -UNIC_EINVAL (it, or its PD, is not physical; no piece, too
+ * many, an empty one, or their sum is not @length), the errors of unic_access() for any
  * of them, -UNIC_ETOKENFULL if there is no list left.
  */
 int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,

@@ -94,7 +94,7 @@ struct unic_sq {
 	uint32_t psn_una;  /* oldest one not acknowledged */
 	uint32_t psn_back; /* where the last implied NAK went back to */
 	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
-	uint64_t inval_ns; /* LOCAL_INV waits till then; 0: does not */
+	uint64_t inval_ns; /* a memory operation waits till then; 0: none */
 	uint8_t reads;	   /* READs outstanding */
 	uint8_t retries;   /* left */
 	uint8_t rnrs;	   /* left */

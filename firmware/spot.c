@@ -51,6 +51,16 @@ static const struct unic_element *step(const struct unic_forms *f,
 	return e;
 }
 
+/* Where @iova of a region that is no form lies, as far as that goes on. */
+static bool in_region(const struct unic_nic *nic, const struct unic_mr *m,
+		      uint64_t iova, struct unic_spot *out)
+{
+	if (!unic_mr_physical(m))
+		return unic_access_spot(nic, m, iova, out);
+	unic_physical_spot(nic, m, iova, out);
+	return true;
+}
+
 bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out)
 {
@@ -64,11 +74,7 @@ bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		const struct unic_form *form = &f->form[mr];
 		const struct unic_element *e;
 
-		if (unic_mr_physical(m)) {
-			unic_physical_spot(nic, m, iova, out);
-			return true;
-		}
-		if (unic_access_spot(nic, m, iova, &last)) {
+		if (in_region(nic, m, iova, &last)) {
 			out->bus = last.bus;
 			out->before = less(out->before, last.before);
 			out->room = less(out->room, last.room);

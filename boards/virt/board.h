@@ -14,7 +14,7 @@
 #define UNIC_QPS	 64u
 #define UNIC_CQS	 64u
 #define UNIC_TOKENS	 1024u
-#define UNIC_ELEMENTS	 512u
+#define UNIC_ELEMENTS	 1024u
 #define UNIC_PROCS	 8u
 #define UNIC_PDS	 64u
 #define UNIC_WAITS	 64u

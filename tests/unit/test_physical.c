@@ -234,37 +234,316 @@ static void never_asked_back(void **state)
 	assert_true(rig_count(&rb, notices) <= before + 1); /* of OTHER's own */
 }
 
-static void no_form_is_made_of_it(void **state)
+/* ------------------------------------------------------------------ forms */
+
+#define LIST	 AT(3) /* of a work request */
+#define ELEMENTS UNIC_TOKEN_PIECES
+#define FORM_VA	 0x7000ull
+#define LOCAL	 UNIC_MR_LOCAL_WRITE
+
+static void alloc_form(struct rig *r, uint32_t pd, uint8_t kind, uint32_t n,
+		       struct rig_mr *out)
 {
 	struct unic_cmd_mr_alloc alloc = {
-		.pd = unic_to_le32(qb.pd),
-		.kind = UNIC_FORM_SUB,
+		.pd = unic_to_le32(pd),
+		.kind = kind,
+		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
+		.n = unic_to_le32(n),
 	};
 	struct unic_cpl_mr_reg cpl;
-	struct unic_cmd_mr_make make = {
-		.rights = UNIC_MR_LOCAL_WRITE,
-		.n = unic_to_le32(1),
-		.iova = unic_to_le64(4096),
-	};
-	struct unic_sge *list;
 
-	(void)state;
-	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &alloc, &cpl), 0);
-	list = (void *)rig_list(&rb);
-	make.mr = cpl.mr;
-	make.gen = cpl.gen;
-	list[0] = (struct unic_sge){ .iova = unic_to_le64(pb.iova),
-				     .len = unic_to_le32(4096),
-				     .lkey = unic_to_le32(pb.stag) };
-	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL),
-			 UNIC_ST_NO_MR);
+	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_ALLOC, &alloc, &cpl), 0);
+	*out = (struct rig_mr){ .mr = unic_from_le32(cpl.mr),
+				.gen = unic_from_le32(cpl.gen),
+				.stag = unic_from_le32(cpl.stag),
+				.iova = FORM_VA };
 }
 
-/* ----------------------------------------------------------------- tokens */
+/* MR_MAKE at b of one page of @of. */
+static uint8_t make_status(const struct rig_mr *form, const struct rig_mr *of,
+			   uint8_t rights)
+{
+	struct unic_sge *list = (void *)rig_list(&rb);
+	struct unic_cmd_mr_make make = {
+		.mr = unic_to_le32(form->mr),
+		.gen = unic_to_le32(form->gen),
+		.rights = rights,
+		.n = unic_to_le32(1),
+		.iova = unic_to_le64(AT(1)),
+	};
+
+	list[0] = (struct unic_sge){ .iova = unic_to_le64(of->iova),
+				     .len = unic_to_le32(4096),
+				     .lkey = unic_to_le32(of->stag) };
+	return rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL);
+}
+
+/* None that has entries, borrows some or is a peer's; and no other domain's. */
+static void only_one_kind_of_form(void **state)
+{
+	static const uint8_t others[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
+					  UNIC_FORM_WINDOW2, UNIC_FORM_FAST };
+	uint32_t pd[] = { rig_physical_pd(&rb), rig_pd(&rb, 0),
+			  rig_pd(&rb, OTHER) };
+	struct rig_mr form;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(others); i++) {
+		alloc_form(&rb, qb.pd, others[i], others[i] == UNIC_FORM_FAST,
+			   &form);
+		assert_int_not_equal(make_status(&form, &pb, LOCAL), 0);
+		assert_int_equal(rb.nic.mrs.mr[pb.mr].deps, 0);
+		assert_int_equal(rig_dereg(&rb, &form), 0);
+	}
+	for (i = 0; i < 3; i++) {
+		alloc_form(&rb, pd[i], UNIC_FORM_INDIRECT, 1, &form);
+		assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_NO_PD);
+	}
+	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
+	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
+	assert_int_equal(rb.nic.mrs.mr[pb.mr].deps, 1);
+}
+
+static void forms_have_local_rights(void **state)
+{
+	static const uint8_t more[] = { UNIC_MR_REMOTE_READ,
+					LOCAL | UNIC_MR_REMOTE_WRITE,
+					LOCAL | UNIC_MR_MW_BIND };
+	struct rig_mr form, window;
+	uint32_t i;
+
+	(void)state;
+	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
+	for (i = 0; i < sizeof(more); i++)
+		assert_int_equal(make_status(&form, &pb, more[i]),
+				 UNIC_ST_RIGHTS);
+	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
+	alloc_form(&rb, qb.pd, UNIC_FORM_WINDOW1, 0, &window);
+	form.iova = AT(1);
+	assert_int_equal(make_status(&window, &form, UNIC_MR_REMOTE_READ),
+			 UNIC_ST_RIGHTS);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &pa, AT(4), 100, form.iova,
+		 form.stag);
+	assert_int_equal(sent(), UNIC_WC_REM_ACCESS_ERR);
+}
 
 struct piece {
 	uint32_t at, len; /* in the window */
 };
+
+/* Post at a: @form is made of these pieces from now on. The list is read once. */
+static void post_form(const struct rig_mr *form, const struct piece *p,
+		      uint32_t n, uint64_t id)
+{
+	struct unic_sge *list = (void *)(pa.mem + LIST);
+	struct unic_sq_slot *s;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		list[i] = (struct unic_sge){
+			.iova = unic_to_le64(RIG_KERNEL_BUS + p[i].at),
+			.len = unic_to_le32(p[i].len),
+			.lkey = unic_to_le32(pa.stag),
+		};
+	s = &qa.sq[qa.sq_tail % RIG_SLOTS];
+	rig_send(&ra, &qa, UNIC_WR_REG_INDIRECT, id, &pa, LIST,
+		 n * (uint32_t)sizeof(*list), form->iova, form->stag);
+	if (!id)
+		s->flags = 0;
+	s->imm = unic_to_le32((form->stag & 0xff) | LOCAL << 8);
+}
+
+/* The same form for one message behind another, without a word in between. */
+static void scattered_pages_go_in_one_message(void **state)
+{
+	struct piece p[ELEMENTS];
+	struct unic_cqe cqe;
+	struct rig_mr form;
+	uint32_t i, k, sum, off;
+
+	(void)state;
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, ELEMENTS, &form);
+	for (k = 0; k < 30; k++) {
+		for (i = sum = 0; i < ELEMENTS; i++, sum += p[i - 1].len)
+			p[i] = (struct piece){ AT(60 - 3 * i) + k * 5,
+					       480 + (i * 7 + k) % 64 };
+		rig_recv(&rb, &qb, k, &pb, AT(20), AT(4));
+		post_form(&form, p, ELEMENTS, 0);
+		rig_send(&ra, &qa, UNIC_WR_SEND, k, &form, 0, sum, 0, 0);
+		assert_int_equal(sent(), UNIC_WC_SUCCESS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(unic_from_le32(cqe.byte_len), sum);
+		for (i = off = 0; i < ELEMENTS; off += p[i++].len)
+			assert_memory_equal(pb.mem + AT(20) + off,
+					    pa.mem + p[i].at, p[i].len);
+		assert_int_equal(ra.nic.mrs.mr[pa.mr].deps, ELEMENTS);
+	}
+	assert_int_equal(rig_count(&ra, forms_refused), 0);
+	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
+	assert_int_equal(rig_dereg(&ra, &form), 0);
+	assert_int_equal(ra.nic.mrs.mr[pa.mr].deps, 0);
+	assert_int_equal(ra.nic.forms.used, 0);
+}
+
+/* How a list is refused whose second piece is @p; the queue pair ends with it. */
+static void assert_refused(struct piece p, uint8_t detail)
+{
+	struct piece both[2] = { { AT(8), 100 }, p };
+	struct unic_cqe cqe;
+	struct rig_mr form;
+
+	up(NULL);
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, 2, &form);
+	post_form(&form, both, 2, 1);
+	rig_run2(&ra, &rb, 1000000);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, detail);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 1);
+	assert_int_equal(ra.nic.mrs.mr[pa.mr].deps, 0);
+	assert_int_equal(rig_dereg(&ra, &form), 0);
+}
+
+static void no_piece_outside_the_region(void **state)
+{
+	(void)state;
+	assert_refused((struct piece){ RIG_KERNEL_BYTES, 1 }, UNIC_WD_BOUNDS);
+	assert_refused((struct piece){ RIG_KERNEL_BYTES - 10, 11 },
+		       UNIC_WD_BOUNDS);
+	assert_refused((struct piece){ AT(8), UINT32_MAX }, UNIC_WD_BOUNDS);
+	assert_refused((struct piece){ UINT32_MAX, 100 }, UNIC_WD_BOUNDS);
+	assert_refused((struct piece){ AT(8), 0 }, UNIC_WD_SGE);
+}
+
+/* They may: it is only read from, or what is written twice is the writer's. */
+static void pieces_may_overlap(void **state)
+{
+	static const struct piece p[2] = { { AT(8), 1500 },
+					   { AT(8) + 10, 99 } };
+	struct rig_mr form;
+
+	(void)state;
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, 2, &form);
+	post_form(&form, p, 2, 0);
+	rig_recv(&rb, &qb, 1, &pb, AT(20), AT(4));
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &form, 0, 1599, 0, 0);
+	assert_int_equal(sent(), UNIC_WC_SUCCESS);
+	assert_memory_equal(pb.mem + AT(20), pa.mem + AT(8), 1500);
+	assert_memory_equal(pb.mem + AT(20) + 1500, pa.mem + AT(8) + 10, 99);
+}
+
+/* The second making of it waits until the first message is acknowledged, however
+ * often that is sent. */
+static void a_form_in_use_is_not_made_anew(void **state)
+{
+	static const struct piece one = { AT(8), 3000 }, two = { AT(30), 3000 };
+	struct unic_cqe cqe;
+	struct rig_mr form;
+
+	(void)state;
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, 1, &form);
+	rig_recv(&rb, &qb, 1, &pb, AT(20), AT(1));
+	rig_recv(&rb, &qb, 2, &pb, AT(21), AT(1));
+	post_form(&form, &one, 1, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &form, 0, 3000, 0, 0);
+	rig_poll(&ra);
+	post_form(&form, &two, 1, 2);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 3, &form, 0, 3000, 0, 0);
+	rig_run(&ra, 1000000); /* the other one does not run */
+	assert_int_equal(rig_count(&ra, forms_made), 1);
+	assert_false(rig_cqe(&ra, &qa, &cqe));
+	rig_run2(&ra, &rb, 10000000);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.wr_id, 1);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.opcode, UNIC_WC_REG_MR);
+	assert_int_equal(cqe.status, 0);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, 0);
+	assert_memory_equal(pb.mem + AT(20), pa.mem + AT(8), 3000);
+	assert_memory_equal(pb.mem + AT(21), pa.mem + AT(30), 3000);
+	assert_int_equal(rig_count(&ra, forms_refused), 0);
+}
+
+/* ... but not for ever: after T who uses it is cut. */
+static void the_wait_for_a_form_is_bounded(void **state)
+{
+	static const struct piece p = { AT(8), 3000 };
+	struct rig_mr form;
+	uint32_t k;
+
+	(void)state;
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, 1, &form);
+	post_form(&form, &p, 1, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &form, 0, 3000, 0, 0);
+	rig_poll(&ra);
+	post_form(&form, &p, 1, 2);
+	for (k = 0; k < 100 && ra.nic.mrs.mr[form.mr].holds; k++)
+		rig_run(&ra, 1000000);
+	assert_in_range(k, 1, 99);
+	assert_int_equal(ra.nic.memop.qpn, 0);
+}
+
+/* By command nothing waits; nor is one made anew that tokens lie in. */
+static void a_form_with_tokens_stays(void **state)
+{
+	struct unic_cmd_token_alloc token = {
+		.pd = unic_to_le32(qb.pd),
+		.iova = unic_to_le64(AT(1)),
+		.length = unic_to_le32(100),
+	};
+	struct rig_mr form;
+
+	(void)state;
+	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
+	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
+	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
+	token.stag = unic_to_le32(rb.nic.mrs.mr[form.mr].stag);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL), 0);
+	assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_BUSY);
+	rb.nic.mrs.mr[form.mr].n_tokens--;
+	unic_mr_hold(&rb.nic, (uint16_t)form.mr);
+	assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_BUSY);
+	unic_mr_unhold(&rb.nic, (uint16_t)form.mr);
+	rb.nic.mrs.mr[form.mr].n_tokens++;
+}
+
+/* A process must say LOCAL_INV first. */
+static void no_other_form_is_made_anew(void **state)
+{
+	uint32_t pd = rig_pd(&rb, OTHER);
+	struct rig_mr mr, form;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, OTHER, pd, 2, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	alloc_form(&rb, pd, UNIC_FORM_INDIRECT, 1, &form);
+	assert_int_equal(make_status(&form, &mr, LOCAL), 0);
+	assert_int_equal(make_status(&form, &mr, LOCAL), UNIC_ST_STATE);
+}
+
+/* Forms end with their region, those in use, too. */
+static void forms_end_with_the_slot(void **state)
+{
+	static const struct piece p = { AT(8), 3000 };
+	struct unic_cmd_proc_detach gone = { 0 };
+	struct rig_mr form;
+
+	(void)state;
+	alloc_form(&ra, qa.pd, UNIC_FORM_INDIRECT, 1, &form);
+	post_form(&form, &p, 1, 0);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &form, 0, 3000, 0, 0);
+	rig_poll(&ra);
+	assert_int_equal(ra.nic.mrs.mr[form.mr].holds, 1);
+	rig_cmd(&ra, UNIC_CMD_PROC_DETACH, &gone, NULL);
+	rig_run2(&ra, &rb, 100000000);
+	assert_int_equal(ra.nic.forms.used, 0);
+	assert_int_equal(ra.nic.procs.proc[0].mrs, 0);
+}
+
+/* ----------------------------------------------------------------- tokens */
 
 static struct unic_cmd_token_alloc token_cmd(const struct piece *p, uint32_t n)
 {
@@ -421,6 +700,25 @@ static void no_pieces_for_processes(void **state)
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
 }
 
+/* ... and of a physical region: what else the driver has there has entries. */
+static void no_pieces_of_other_regions(void **state)
+{
+	struct unic_cmd_token_alloc cmd;
+	struct unic_token_piece *list;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 2, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	cmd = token_cmd((struct piece[]){ { 0, 100 } }, 1);
+	list = (void *)rig_list(&rb);
+	list[0].bus = unic_to_le64(mr.iova);
+	cmd.stag = unic_to_le32(mr.stag);
+	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
+	assert_int_equal(rb.nic.physical.used, 0);
+}
+
 /* The buffer of a token is not an address that a work request could name. */
 static void lists_are_for_tokens_only(void **state)
 {
@@ -495,11 +793,21 @@ int main(void)
 		cmocka_unit_test_setup(no_memory_behind_it, up),
 		cmocka_unit_test_setup(ends_with_its_queues, up),
 		cmocka_unit_test_setup(never_asked_back, up),
-		cmocka_unit_test_setup(no_form_is_made_of_it, up),
+		cmocka_unit_test_setup(only_one_kind_of_form, up),
+		cmocka_unit_test_setup(forms_have_local_rights, up),
+		cmocka_unit_test_setup(scattered_pages_go_in_one_message, up),
+		cmocka_unit_test_setup(no_piece_outside_the_region, up),
+		cmocka_unit_test_setup(pieces_may_overlap, up),
+		cmocka_unit_test_setup(a_form_in_use_is_not_made_anew, up),
+		cmocka_unit_test_setup(the_wait_for_a_form_is_bounded, up),
+		cmocka_unit_test_setup(a_form_with_tokens_stays, up),
+		cmocka_unit_test_setup(no_other_form_is_made_anew, up),
+		cmocka_unit_test_setup(forms_end_with_the_slot, up),
 		cmocka_unit_test_setup(scattered_payload_comes_whole, up),
 		cmocka_unit_test_setup(shorter_message_and_second_one, up),
 		cmocka_unit_test_setup(wrong_pieces, up),
 		cmocka_unit_test_setup(no_pieces_for_processes, up),
+		cmocka_unit_test_setup(no_pieces_of_other_regions, up),
 		cmocka_unit_test_setup(lists_are_for_tokens_only, up),
 		cmocka_unit_test_setup(lists_come_back, up),
 		cmocka_unit_test_setup(lists_run_out, up),
