@@ -33,6 +33,7 @@ static void begin(struct unic_kio_client *c, uint32_t at)
 	c->busy++;
 	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
 	io->moved = 0;
+	io->given = false;
 	if (!comes(io)) {
 		ask(c, at);
 		return;
@@ -48,8 +49,11 @@ static void fill_window(struct unic_kio_client *c)
 	for (at = 0; at < UNIC_KIO_WINDOW; at++) {
 		if (!c->up || !c->head || c->busy >= c->window)
 			return;
-		if (!c->slot[at])
-			begin(c, at);
+		if (c->slot[at])
+			continue;
+		if (!c->link->prepare(c, c->head))
+			return;
+		begin(c, at);
 	}
 }
 
@@ -62,6 +66,7 @@ static void end(struct unic_kio_client *c, uint32_t at, int status,
 	c->slot[at] = NULL;
 	c->busy--;
 	io->state = UNIC_KIO_DONE;
+	c->link->release(c, io);
 	io->done(io, status, bytes);
 }
 
@@ -215,10 +220,10 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 		end(c, at, status ? -EIO : 0, payload);
 		return;
 	}
-	if (!status && io->op == UNIC_KIO_WRITE && len <= io->len)
+	if (!status && io->given && len <= io->len)
 		io->moved = len;
-	else if (!status && len) /* a payload refused, or none of these */
-		status = io->remote = EIO;
+	else if (!status && (len || io->op == UNIC_KIO_WRITE))
+		status = io->remote = EIO; /* a payload refused, or none sent */
 	give_up(c, at, status ? -EREMOTEIO : 0);
 }
 
@@ -237,7 +242,8 @@ static void granted(struct unic_kio_client *c, uint32_t at,
 	io->token = unic_from_le32(msg->token);
 	io->key = unic_from_le64(msg->key);
 	io->state = UNIC_KIO_FLYING;
-	if (!c->link->data(c, at, &data, io)) {
+	io->given = c->link->data(c, at, &data, io);
+	if (!io->given) {
 		io->state = UNIC_KIO_ASKED;
 		give_up(c, at, -ENOLINK);
 	}

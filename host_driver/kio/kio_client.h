@@ -61,15 +61,23 @@ struct unic_kio {
 	struct unic_kio *next;
 	uint32_t id, token;
 	uint64_t key;
+	uint32_t form; /* the link's; 0: none */
 	uint32_t moved;
 	int why; /* CANCEL: what to say */
 	uint8_t state;
+	bool given; /* WRITE: its data is on its way, or there */
 };
 
 struct unic_kio_client;
 
 /* What carries it. Each call is answered later, never from within. */
 struct unic_kio_link {
+	/** prepare() - take what @io needs of the link for as long as it has a
+	 * slot. False: there is none left, unic_kio_client_poll() asks again.
+	 * Called by nobody but the first of those that wait. */
+	bool (*prepare)(struct unic_kio_client *c, struct unic_kio *io);
+	/** release() - it is over. */
+	void (*release)(struct unic_kio_client *c, struct unic_kio *io);
 	/** send() - @msg, and behind it the name of @io, to the server. False: the
 	 * link is down. */
 	bool (*send)(struct unic_kio_client *c, const struct unic_kio_msg *msg,

@@ -31,6 +31,26 @@ static struct unic_kio_server *server_of(struct unic_kio_conn *c)
 
 /* ------------------------------------------------------- for the client */
 
+/* Data in more pieces than a work request has room for. */
+static bool client_prepare(struct unic_kio_client *k, struct unic_kio *io)
+{
+	const struct unic_kio_conn *c = k->of;
+
+	io->form = 0;
+	if (io->op != UNIC_KIO_WRITE || io->pieces <= UNIC_KIO_GATHER)
+		return true;
+	io->form = unic_kio_ring_form(&c->node->ring);
+	return io->form;
+}
+
+static void client_release(struct unic_kio_client *k, struct unic_kio *io)
+{
+	const struct unic_kio_conn *c = k->of;
+
+	if (io->form)
+		unic_kio_ring_form_put(&c->node->ring, io->form);
+}
+
 static bool client_send(struct unic_kio_client *k,
 			const struct unic_kio_msg *msg,
 			const struct unic_kio *io)
@@ -50,6 +70,7 @@ static bool client_data(struct unic_kio_client *k, uint32_t at,
 	struct unic_kio_data data = {
 		.piece = io->piece,
 		.pieces = io->pieces,
+		.form = io->form,
 		.token = io->token,
 		.key = io->key,
 	};
@@ -78,6 +99,8 @@ static void client_cancel(struct unic_kio_client *k, uint32_t at,
 }
 
 static const struct unic_kio_link client_link = {
+	.prepare = client_prepare,
+	.release = client_release,
 	.send = client_send,
 	.data = client_data,
 	.token = client_token,

@@ -122,6 +122,7 @@ enum {
 	STEP_HELLO,
 	STEP_PD,
 	STEP_REGION,
+	STEP_FORM,
 	STEP_CQ,
 	STEP_LISTEN,
 	STEP_UP,
@@ -159,6 +160,18 @@ static bool ask_region(struct unic_kio_node *n)
 	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0, 0);
 }
 
+/* One after the other, of a region of which anything may be a piece. */
+static bool ask_form(struct unic_kio_node *n)
+{
+	struct unic_ctl_mr_alloc r = {
+		.pd = unic_to_le32(n->pd),
+		.kind = UNIC_FORM_INDIRECT,
+		.n = unic_to_le32(UNIC_TOKEN_PIECES),
+	};
+
+	return unic_kio_ask(n, UNIC_CTL_MR_ALLOC, &r, 0, 0, 0);
+}
+
 static bool ask_cq(struct unic_kio_node *n)
 {
 	struct unic_ctl_cq_create r = { .mr = unic_to_le32(n->mr) };
@@ -179,8 +192,8 @@ static void set_up(struct unic_kio_node *n)
 {
 	static bool (*const steps[])(struct unic_kio_node *) = {
 		[STEP_HELLO] = ask_hello,   [STEP_PD] = ask_pd,
-		[STEP_REGION] = ask_region, [STEP_CQ] = ask_cq,
-		[STEP_LISTEN] = ask_listen,
+		[STEP_REGION] = ask_region, [STEP_FORM] = ask_form,
+		[STEP_CQ] = ask_cq,	    [STEP_LISTEN] = ask_listen,
 	};
 
 	if (n->asked || n->now_ns < n->retry_ns ||
@@ -191,6 +204,8 @@ static void set_up(struct unic_kio_node *n)
 		n->retry_ns = n->now_ns + RETRY_NS;
 		return;
 	}
+	if (n->step == STEP_FORM && !n->config.mem)
+		n->step = STEP_CQ; /* data lies in one piece, in a buffer */
 	if (n->step == STEP_LISTEN && !n->config.store)
 		n->step = STEP_UP;
 	if (n->step == STEP_UP) {
@@ -241,7 +256,10 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	n->asked = false;
 	memcpy(&r, rec, sizeof(r));
 	if (status) {
-		set_up_failed(n, status);
+		if (n->step == STEP_FORM && n->ring.forms)
+			n->step++; /* with fewer I/Os at a time */
+		else
+			set_up_failed(n, status);
 		return;
 	}
 	switch (n->step) {
@@ -254,6 +272,10 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	case STEP_REGION:
 		n->mr = unic_from_le32(r.id);
 		n->ring.stag = unic_from_le32(r.stag);
+		break;
+	case STEP_FORM:
+		if (unic_kio_ring_add_form(&n->ring, unic_from_le32(r.stag)))
+			return;
 		break;
 	case STEP_CQ:
 		n->cq = unic_from_le32(r.id);
@@ -309,6 +331,7 @@ static bool take_reply(struct unic_kio_node *n)
 	case UNIC_CTL_HELLO:
 	case UNIC_CTL_PD_ALLOC:
 	case UNIC_CTL_MR_REG:
+	case UNIC_CTL_MR_ALLOC:
 	case UNIC_CTL_CQ_CREATE:
 	case UNIC_CTL_LISTEN:
 		set_up_done(n, unic_from_le16(hdr.status), rec);
@@ -455,7 +478,8 @@ int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
 {
 	int link;
 
-	if (io->op == UNIC_KIO_WRITE && io->pieces > UNIC_KIO_GATHER)
+	if (io->op == UNIC_KIO_WRITE && io->pieces > UNIC_KIO_GATHER &&
+	    !n->config.mem)
 		return -EINVAL;
 	link = unic_kio_link_of(n, ipv4);
 	return link < 0 ? link : unic_kio_start(&n->client[link], io);

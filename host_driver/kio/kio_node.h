@@ -151,8 +151,9 @@ void unic_kio_user_put(struct unic_kio_user *user);
 int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4);
 
 /**
- * unic_kio_node_start() - begin an I/O that is the caller's own, with pieces, of a
- * WRITE no more than UNIC_KIO_GATHER. 0, and io->done() follows; -EINVAL; -EBUSY.
+ * unic_kio_node_start() - begin an I/O that is the caller's own, with pieces; of a
+ * WRITE more than UNIC_KIO_GATHER with config.mem only. 0, and io->done() follows;
+ * -EINVAL; -EBUSY.
  */
 int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
 			uint32_t ipv4);

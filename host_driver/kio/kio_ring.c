@@ -20,6 +20,9 @@ _Static_assert(UNIC_KIO_CQES >= UNIC_KIO_LINKS * 2u * UNIC_KIO_SLOTS,
 	       "a completion queue that cannot overflow");
 _Static_assert(sizeof(struct unic_kio_msg) + UNIC_KIO_NAME_MAX <= MSG_BYTES,
 	       "a message fits its buffer");
+_Static_assert(UNIC_TOKEN_PIECES * sizeof(struct unic_sge) <= MSG_BYTES,
+	       "and so does the list of a form");
+_Static_assert(UNIC_KIO_FORMS <= 32, "a bit of a word for each form");
 
 /* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 slot of the ring */
 static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
@@ -192,7 +195,14 @@ static uint32_t slots_of(uint32_t sges)
 	return sges > UNIC_SQ_SGE_BASE ? 2 : 1;
 }
 
-/* The next send slot with its message filled in, for @sges in all; or NULL. */
+static bool room(const struct unic_kio_ring *r, uint32_t link, uint32_t slots)
+{
+	return r->link[link].live &&
+	       r->link[link].posted + slots - r->link[link].done <=
+		       UNIC_KIO_SLOTS;
+}
+
+/* The next send slot with its message filled in, for @sges in all. */
 static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
 				     const struct unic_kio_msg *msg,
 				     uint32_t sges)
@@ -201,9 +211,6 @@ static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
 	struct unic_sq_slot *s = &sq(r, link)[n % UNIC_KIO_SLOTS];
 	uint8_t *out = msg_out(r, link, n % UNIC_KIO_SLOTS);
 
-	if (!r->link[link].live ||
-	    n + slots_of(sges) - r->link[link].done > UNIC_KIO_SLOTS)
-		return NULL;
 	memcpy(out, msg, sizeof(*msg));
 	*s = (struct unic_sq_slot){ .flags = UNIC_WR_SIGNALED,
 				    .num_sge = (uint8_t)sges };
@@ -228,16 +235,27 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 			uint32_t name_bytes)
 {
 	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS;
-	struct unic_sq_slot *s = slot_get(r, link, msg, 1);
+	struct unic_sq_slot *s;
 
-	if (!s)
+	if (!room(r, link, 1))
 		return false;
+	s = slot_get(r, link, msg, 1);
 	if (name_bytes)
 		memcpy(msg_out(r, link, at) + sizeof(*msg), name, name_bytes);
 	s->opcode = UNIC_WR_SEND;
 	s->sge[0].len = unic_to_le32((uint32_t)sizeof(*msg) + name_bytes);
 	slot_post(r, link, s, UNIC_KIO_TAG_SEND, 0);
 	return true;
+}
+
+static struct unic_sge sge_of(const struct unic_kio_ring *r,
+			      const struct unic_token_piece *p)
+{
+	return (struct unic_sge){
+		.iova = p->bus,
+		.len = p->len,
+		.lkey = unic_to_le32(r->stag),
+	};
 }
 
 /* The first lies in the base slot, the others in the one behind it. */
@@ -247,15 +265,39 @@ static void gather(const struct unic_kio_ring *r, uint32_t link,
 	uint32_t i, n = r->link[link].posted + 1;
 	struct unic_sq_ext *ext = (void *)&sq(r, link)[n % UNIC_KIO_SLOTS];
 
-	for (i = 0; i < data->pieces; i++) {
-		const struct unic_token_piece *p = &data->piece[i];
+	for (i = 0; i < data->pieces; i++)
+		*(i ? &ext->sge[i - 1] : &s->sge[1]) =
+			sge_of(r, &data->piece[i]);
+}
 
-		*(i ? &ext->sge[i - 1] : &s->sge[1]) = (struct unic_sge){
-			.iova = p->bus,
-			.len = p->len,
-			.lkey = unic_to_le32(r->stag),
-		};
+/*
+ * The form shall be made of the pieces, whatever it was made of before: its last
+ * user has ended. It can be read, by us, and no more. The list lies where the
+ * slot's message would. Returns what the pieces are now: all of the form.
+ */
+static struct unic_sge post_form(struct unic_kio_ring *r, uint32_t link,
+				 const struct unic_kio_data *data)
+{
+	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS, i, len = 0;
+	struct unic_sge *list = (void *)msg_out(r, link, at);
+	struct unic_sq_slot *s = &sq(r, link)[at];
+
+	for (i = 0; i < data->pieces; i++) {
+		list[i] = sge_of(r, &data->piece[i]);
+		len += unic_from_le32(data->piece[i].len);
 	}
+	*s = (struct unic_sq_slot){
+		.opcode = UNIC_WR_REG_INDIRECT,
+		.num_sge = 1,
+		.imm = unic_to_le32(UNIC_WR_IMM_KEY(data->form)),
+		.rkey = unic_to_le32(data->form),
+		.sge = { sge(r, list, data->pieces * (uint32_t)sizeof(*list)) },
+	};
+	slot_post(r, link, s, UNIC_KIO_TAG_SEND, 0);
+	return (struct unic_sge){
+		.len = unic_to_le32(len),
+		.lkey = unic_to_le32(data->form),
+	};
 }
 
 bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
@@ -263,15 +305,23 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 			const struct unic_kio_data *data, enum unic_kio_tag tag,
 			uint32_t at)
 {
-	struct unic_sq_slot *s = slot_get(r, link, msg, 1 + data->pieces);
+	uint32_t sges = 1 + (data->form ? 1 : data->pieces);
+	struct unic_sge all;
+	struct unic_sq_slot *s;
 
-	if (!s)
+	if (!room(r, link, slots_of(sges) + !!data->form))
 		return false;
+	if (data->form)
+		all = post_form(r, link, data);
+	s = slot_get(r, link, msg, sges);
 	s->opcode = UNIC_WR_TOKEN;
 	s->ctrl_len = unic_to_le32(sizeof(*msg));
 	s->remote = unic_to_le64(data->key);
 	s->rkey = unic_to_le32(data->token);
-	gather(r, link, s, data);
+	if (data->form)
+		s->sge[1] = all;
+	else
+		gather(r, link, s, data);
 	slot_post(r, link, s, tag, at);
 	return true;
 }
@@ -366,6 +416,35 @@ void unic_kio_ring_put(struct unic_kio_ring *r, void *buf)
 	size_t off = (size_t)((uint8_t *)buf - r->mem) - BUFFERS_OFF;
 
 	r->free |= 1u << off / UNIC_KIO_MAX;
+}
+
+/* -------------------------------------------------------------------- forms */
+
+bool unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag)
+{
+	r->form[r->forms] = stag;
+	r->free_forms |= 1u << r->forms;
+	return ++r->forms < UNIC_KIO_FORMS;
+}
+
+uint32_t unic_kio_ring_form(struct unic_kio_ring *r)
+{
+	uint32_t at;
+
+	if (!r->free_forms)
+		return 0;
+	at = (uint32_t)__builtin_ctz(r->free_forms);
+	r->free_forms &= ~(1u << at);
+	return r->form[at];
+}
+
+void unic_kio_ring_form_put(struct unic_kio_ring *r, uint32_t form)
+{
+	uint32_t at;
+
+	for (at = 0; at < r->forms; at++)
+		if (r->form[at] == form)
+			r->free_forms |= 1u << at;
 }
 
 _Static_assert(UNIC_KIO_BUFFERS == 32, "a bit of a word for each buffer");

@@ -6,7 +6,9 @@
  * all links; a link has a send and a receive ring with a message buffer for each of
  * their slots; behind them the buffers for data, if there are any. All are named by
  * bus address, in one physical region, so none of it takes a TLB entry (memory.md
- * section 8). Doorbell page and NIC page are those of the driver's process slot.
+ * section 8). Data in more pieces than a work request names is made one region first,
+ * a form, by a work request in front of it. Doorbell page and NIC page are those of
+ * the driver's process slot.
  *
  * What the NIC writes is checked before it is believed.
  */
@@ -24,8 +26,10 @@
 #define UNIC_KIO_SLOTS	 64u   /* of a send or receive ring */
 #define UNIC_KIO_CQES	 2048u /* a completion for each slot there is, and more */
 #define UNIC_KIO_BUFFERS 32u   /* of UNIC_KIO_MAX bytes, at most */
-#define UNIC_KIO_GATHER \
-	(UNIC_SQ_SGE_MAX - 1u) /* pieces that data can be sent from */
+#define UNIC_KIO_FORMS	 UNIC_KIO_WINDOW /* at most */
+#define UNIC_KIO_GATHER    \
+	(UNIC_SQ_SGE_MAX - \
+	 1u) /* pieces that data can be sent from without one */
 
 /* Whose send it is; with the place in its window. */
 enum unic_kio_tag {
@@ -52,7 +56,9 @@ struct unic_kio_ring {
 		uint32_t receives;     /* posted */
 		bool live;
 	} link[UNIC_KIO_LINKS];
-	uint32_t free; /* bit per buffer */
+	uint32_t free;		       /* bit per buffer */
+	uint32_t form[UNIC_KIO_FORMS]; /* STags, which stay the same */
+	uint32_t forms, free_forms;    /* how many; bit per form */
 };
 
 /* What a completion says. */
@@ -100,7 +106,9 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 /* Bytes for a token of the peer. */
 struct unic_kio_data {
 	const struct unic_token_piece *piece;
-	uint32_t pieces; /* UNIC_KIO_GATHER at most */
+	uint32_t
+		pieces; /* UNIC_KIO_GATHER at most, with a form all there can be */
+	uint32_t form; /* unic_kio_ring_form(); 0: none */
 	uint32_t token;
 	uint64_t key;
 };
@@ -124,6 +132,15 @@ bool unic_kio_ring_rest(struct unic_kio_ring *r);
 /** unic_kio_ring_get() - a buffer, or NULL. */
 void *unic_kio_ring_get(struct unic_kio_ring *r);
 void unic_kio_ring_put(struct unic_kio_ring *r, void *buf);
+
+/** unic_kio_ring_add_form() - one more, an indirect region of UNIC_TOKEN_PIECES
+ * elements. False: it was the last that there is room for. */
+bool unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag);
+
+/** unic_kio_ring_form() - a form for data, or 0. It is given back when the data has
+ * left. */
+uint32_t unic_kio_ring_form(struct unic_kio_ring *r);
+void unic_kio_ring_form_put(struct unic_kio_ring *r, uint32_t form);
 
 /** unic_kio_ring_at() - bus address of @p, which lies in that memory. */
 uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p);

@@ -36,8 +36,7 @@ u32 unic_resident_window(const struct unic_resident *r);
 
 /**
  * unic_resident_start() - begin @io at the service of host @ipv4 (host order): the
- * caller's part is filled in. Of a WRITE, UNIC_KIO_GATHER pieces at most. May
- * sleep, but waits for no host.
+ * caller's part is filled in. May sleep, but waits for no host.
  * Returns 0, and io->done() follows: once, with a lock of the driver held, so it
  * may neither sleep nor call us; perhaps before this returns. The pieces are the
  * caller's again then. -EINVAL; -EBUSY, too many hosts; -ENODEV, the NIC is gone.

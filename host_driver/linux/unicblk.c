@@ -6,15 +6,13 @@
  *   echo nic=0 addr=10.0.0.2 file=disk.img size=64M > /sys/class/unicblk/add
  *   echo 0 > /sys/class/unicblk/remove
  *
- * Secret: how a request becomes I/Os of the page service. Its pages are mapped for
- * DMA once and moved where they are. A READ is one I/O: a payload token names up to
- * sixteen pieces. A WRITE is sent from five at most, so one that is more scattered
- * is several, one behind another.
+ * Secret: how a request becomes an I/O of the page service. Its pages are mapped for
+ * DMA once and moved where they are, all at once: to them by a payload token that
+ * names them, from them by a form that is made of them.
  *
  * What the service could not do for now (no token, no connection, the NIC was
- * reset) is begun again, from the part that failed on, until the request's time is
- * over: then, and only then, or when the other host says so, it fails. Each I/O may
- * be done twice, so may each part.
+ * reset) is begun again until the request's time is over: then, and only then, or
+ * when the other host says so, it fails. Each I/O may be done twice.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -45,18 +43,14 @@ struct unicblk {
 	u32 nic, ipv4, timeout_ms;
 	u64 bytes;
 	bool read_only;
-	atomic64_t again, failed; /* parts begun again; requests */
+	atomic64_t again, failed; /* begun again; ended in error */
 	char file[UNIC_KIO_NAME_MAX + 1];
 };
 
 /* Behind each request. */
 struct unicblk_pdu {
-	struct unic_kio io; /* of the part under way */
-	u64 deadline_ns;
-	u32 done;     /* bytes of the parts that are over */
-	u32 at;	      /* element of `sg` where the next one begins */
-	u32 elements; /* that there are; `mapped`: before the DMA API's merge */
-	int mapped;
+	struct unic_kio io;
+	int mapped; /* elements of `sg`, before the DMA API's merge */
 	blk_status_t status;
 	struct scatterlist sg[UNIC_TOKEN_PIECES];
 };
@@ -64,68 +58,6 @@ struct unicblk_pdu {
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);
 static DEFINE_IDA(numbers);
-
-static void part_done(struct unic_kio *io, int status, uint32_t bytes);
-
-/* ------------------------------------------------------------------ parts */
-
-static bool has_bytes(const struct request *rq)
-{
-	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
-}
-
-/* The next part: as many pieces as one I/O takes. */
-static void fill_pieces(struct request *rq, struct unicblk_pdu *pdu)
-{
-	u32 most = req_op(rq) == REQ_OP_WRITE ? UNIC_KIO_GATHER
-					      : UNIC_TOKEN_PIECES;
-	u32 at = pdu->at, n = 0, len = 0;
-
-	for (; n < most && at < pdu->elements; n++, at++) {
-		const struct scatterlist *sg = &pdu->sg[at];
-
-		pdu->io.piece[n] = (struct unic_token_piece){
-			.bus = unic_to_le64(sg_dma_address(sg)),
-			.len = unic_to_le32(sg_dma_len(sg)),
-		};
-		len += sg_dma_len(sg);
-	}
-	pdu->io.pieces = n;
-	pdu->io.len = len;
-}
-
-static u8 kio_op(const struct request *rq)
-{
-	switch (req_op(rq)) {
-	case REQ_OP_READ:
-		return UNIC_KIO_READ;
-	case REQ_OP_WRITE:
-		return UNIC_KIO_WRITE;
-	default:
-		return UNIC_KIO_SYNC;
-	}
-}
-
-/* 0, and part_done() follows. */
-static int start_part(struct unicblk *b, struct request *rq)
-{
-	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	struct unic_kio *io = &pdu->io;
-
-	io->op = kio_op(rq);
-	io->name_bytes = strlen(b->file);
-	memcpy(io->name, b->file, io->name_bytes);
-	io->pieces = 0;
-	io->len = 0;
-	io->offset = 0;
-	if (has_bytes(rq)) {
-		fill_pieces(rq, pdu);
-		io->offset = ((u64)blk_rq_pos(rq) << SECTOR_SHIFT) + pdu->done;
-	}
-	io->deadline_ns = pdu->deadline_ns;
-	io->done = part_done;
-	return unic_resident_start(b->resident, io, b->ipv4);
-}
 
 /* ------------------------------------------------------------------- ends */
 
@@ -156,84 +88,93 @@ static void unicblk_complete(struct request *rq)
 	blk_mq_end_request(rq, pdu->status);
 }
 
-/* The block layer gives it to us again: from where it is now. */
-static void go_on(struct request *rq, u32 after_ms)
+/* The block layer gives it to us again. */
+static void again(struct request *rq)
 {
 	struct request_queue *q = rq->q;
-
-	blk_mq_requeue_request(rq, false);
-	blk_mq_delay_kick_requeue_list(q, after_ms);
-}
-
-static void again(struct request *rq, blk_status_t else_status)
-{
-	struct unicblk *b = rq->q->queuedata;
+	struct unicblk *b = q->queuedata;
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
-	if (ktime_get_ns() >= pdu->deadline_ns) {
-		end(rq, else_status);
+	if (ktime_get_ns() >= pdu->io.deadline_ns) {
+		end(rq, BLK_STS_TIMEOUT);
 		return;
 	}
 	atomic64_inc(&b->again);
-	go_on(rq, AGAIN_MS);
+	blk_mq_requeue_request(rq, false);
+	blk_mq_delay_kick_requeue_list(q, AGAIN_MS);
 }
 
-static void part_moved(struct request *rq, u32 bytes)
-{
-	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-
-	if (bytes != pdu->io.len) { /* the file has become shorter */
-		end(rq, BLK_STS_IOERR);
-		return;
-	}
-	pdu->done += bytes;
-	pdu->at += pdu->io.pieces;
-	if (has_bytes(rq) && pdu->at < pdu->elements)
-		go_on(rq, 0);
-	else
-		end(rq, BLK_STS_OK);
-}
-
-static void part_done(struct unic_kio *io, int status, uint32_t bytes)
+static void io_done(struct unic_kio *io, int status, uint32_t bytes)
 {
 	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
 	struct request *rq = blk_mq_rq_from_pdu(pdu);
 
-	if (!status)
-		part_moved(rq, bytes);
+	if (!status) /* else the file has become shorter */
+		end(rq, bytes == io->len ? BLK_STS_OK : BLK_STS_IOERR);
 	else if (status == -EREMOTEIO) /* its word means nothing else to us */
 		end(rq, io->remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
 	else if (status == -ENODEV)
 		end(rq, BLK_STS_IOERR);
 	else
-		again(rq, BLK_STS_TIMEOUT);
+		again(rq);
 }
 
 /* ----------------------------------------------------------------- blk-mq */
 
+static bool has_bytes(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+}
+
+static blk_status_t map(struct unicblk *b, struct request *rq)
+{
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	struct unic_kio *io = &pdu->io;
+	struct scatterlist *sg;
+	int i, n;
+
+	sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
+	pdu->mapped = blk_rq_map_sg(rq->q, rq, pdu->sg);
+	n = dma_map_sg(unic_resident_dma(b->resident), pdu->sg, pdu->mapped,
+		       rq_dma_dir(rq));
+	if (n <= 0) {
+		pdu->mapped = 0;
+		return BLK_STS_RESOURCE;
+	}
+	for_each_sg(pdu->sg, sg, n, i) io->piece[i] = (struct unic_token_piece){
+		.bus = unic_to_le64(sg_dma_address(sg)),
+		.len = unic_to_le32(sg_dma_len(sg)),
+	};
+	io->pieces = n;
+	io->len = blk_rq_bytes(rq);
+	io->offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	return BLK_STS_OK;
+}
+
+/* Once, however often it is begun. */
 static blk_status_t prepare(struct unicblk *b, struct request *rq)
 {
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	int n = 0;
+	struct unic_kio *io = &pdu->io;
+	blk_status_t status = BLK_STS_OK;
 
-	pdu->done = 0;
-	pdu->at = 0;
-	pdu->elements = 0;
 	pdu->mapped = 0;
-	pdu->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
-	if (has_bytes(rq)) {
-		sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
-		pdu->mapped = blk_rq_map_sg(rq->q, rq, pdu->sg);
-		n = dma_map_sg(unic_resident_dma(b->resident), pdu->sg,
-			       pdu->mapped, rq_dma_dir(rq));
-		if (n <= 0) {
-			pdu->mapped = 0;
-			return BLK_STS_RESOURCE;
-		}
-	} else if (req_op(rq) != REQ_OP_FLUSH) {
-		return BLK_STS_NOTSUPP;
-	}
-	pdu->elements = n;
+	io->pieces = 0;
+	io->len = 0;
+	io->offset = 0;
+	if (has_bytes(rq))
+		status = map(b, rq);
+	else if (req_op(rq) != REQ_OP_FLUSH)
+		status = BLK_STS_NOTSUPP;
+	if (status)
+		return status;
+	io->op = !has_bytes(rq)		     ? UNIC_KIO_SYNC
+		 : req_op(rq) == REQ_OP_READ ? UNIC_KIO_READ
+					     : UNIC_KIO_WRITE;
+	io->name_bytes = strlen(b->file);
+	memcpy(io->name, b->file, io->name_bytes);
+	io->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
+	io->done = io_done;
 	rq->rq_flags |= RQF_DONTPREP;
 	return BLK_STS_OK;
 }
@@ -243,6 +184,7 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 {
 	struct unicblk *b = hctx->queue->queuedata;
 	struct request *rq = bd->rq;
+	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
 	int err;
 
@@ -252,15 +194,15 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 			return status;
 	}
 	blk_mq_start_request(rq);
-	err = start_part(b, rq);
+	err = unic_resident_start(b->resident, &pdu->io, b->ipv4);
 	if (err == -EBUSY)
-		again(rq, BLK_STS_TIMEOUT);
+		again(rq);
 	else if (err)
 		end(rq, errno_to_blk_status(err));
 	return BLK_STS_OK;
 }
 
-/* Each part has a deadline of its own, and the NIC has its pages until it ends. */
+/* It has a deadline of its own, and the NIC has its pages until it ends. */
 static enum blk_eh_timer_return unicblk_timeout(struct request *rq)
 {
 	return BLK_EH_RESET_TIMER;

@@ -384,6 +384,19 @@ static void submit(void *ctx, uint64_t arg)
 		sim_fail("eval", "an I/O is refused");
 }
 
+static bool link_prepare(struct unic_kio_client *c, struct unic_kio *io)
+{
+	(void)c;
+	(void)io;
+	return true; /* tokens are all that a READ needs */
+}
+
+static void link_release(struct unic_kio_client *c, struct unic_kio *io)
+{
+	(void)c;
+	(void)io;
+}
+
 static bool link_send(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 		      const struct unic_kio *io)
 {
@@ -466,6 +479,8 @@ static void link_cancel(struct unic_kio_client *c, uint32_t at,
 }
 
 static const struct unic_kio_link link_ops = {
+	.prepare = link_prepare,
+	.release = link_release,
 	.send = link_send,
 	.data = link_data,
 	.token = link_token,

@@ -39,6 +39,8 @@ static uint32_t got[40], finished, most, tokens_wanted, cancels_wanted;
 static uint32_t posts[2], server_wants, server_cancels, buffers_used, runs;
 static struct unic_kio_server server;
 static uint8_t written[1 << 20];
+static uint32_t form; /* of the client's NIC; there is one */
+static bool form_taken;
 static bool deaf;  /* the server */
 static bool rough; /* peers lie */
 
@@ -153,7 +155,7 @@ static bool post(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 
 static bool post_data(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 		      const struct unic_kio_msg *msg, uint32_t token,
-		      uint64_t key, uint32_t buf, uint32_t bytes, uint64_t id)
+		      uint64_t key, struct unic_sge bytes, uint64_t id)
 {
 	struct unic_sq_slot *s = &qp->sq[qp->sq_tail % RIG_SLOTS];
 	uint32_t at = SENDS + qp->sq_tail % RIG_SLOTS * 512;
@@ -165,12 +167,15 @@ static bool post_data(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 	s->flags = UNIC_WR_SIGNALED;
 	s->ctrl_len = unic_to_le32(sizeof(*msg));
 	s->num_sge = 2;
-	s->sge[1] = (struct unic_sge){
-		.iova = unic_to_le64(mr->iova + buf),
-		.len = unic_to_le32(bytes),
-		.lkey = unic_to_le32(mr->stag),
-	};
+	s->sge[1] = bytes;
 	return true;
+}
+
+static struct unic_sge sge(uint32_t lkey, uint64_t iova, uint32_t len)
+{
+	return (struct unic_sge){ .iova = unic_to_le64(iova),
+				  .len = unic_to_le32(len),
+				  .lkey = unic_to_le32(lkey) };
 }
 
 static bool server_send(struct unic_kio_server *s,
@@ -187,7 +192,9 @@ static bool server_data(struct unic_kio_server *s, uint32_t at,
 
 	return post_data(&rb, &qb, &pb, msg, unic_from_le32(job->ask.token),
 			 unic_from_le64(job->ask.key),
-			 (uint32_t)((uint8_t *)job->buf - pb.mem), bytes,
+			 sge(pb.stag,
+			     pb.iova + (size_t)((uint8_t *)job->buf - pb.mem),
+			     bytes),
 			 DATA_OF(at));
 }
 
@@ -240,14 +247,58 @@ static bool link_send(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 	return post(&ra, &qa, &pa, msg, i, 0);
 }
 
+static bool link_prepare(struct unic_kio_client *c, struct unic_kio *i)
+{
+	(void)c;
+	i->form = 0;
+	if (i->op != UNIC_KIO_WRITE || i->pieces == 1)
+		return true;
+	if (form_taken)
+		return false;
+	form_taken = true;
+	i->form = form;
+	return true;
+}
+
+static void link_release(struct unic_kio_client *c, struct unic_kio *i)
+{
+	(void)c;
+	if (i->form)
+		form_taken = false;
+}
+
+/* What the form is made of, by a request that says nothing if it is done. */
+static bool post_form(const struct unic_kio *i)
+{
+	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
+	struct unic_sge *list = (void *)(pa.mem + AT(3));
+	uint32_t k;
+
+	if (!room(&ra))
+		return false;
+	for (k = 0; k < i->pieces; k++)
+		list[k] = sge(pa.stag, unic_from_le64(i->piece[k].bus),
+			      unic_from_le32(i->piece[k].len));
+	rig_send(&ra, &qa, UNIC_WR_REG_INDIRECT, 0, &pa, AT(3),
+		 i->pieces * (uint32_t)sizeof(*list), 0, form);
+	s->imm = unic_to_le32(UNIC_WR_IMM_KEY(form));
+	s->flags = 0;
+	return true;
+}
+
 static bool link_data(struct unic_kio_client *c, uint32_t at,
 		      const struct unic_kio_msg *msg, const struct unic_kio *i)
 {
+	struct unic_sge from =
+		sge(pa.stag, unic_from_le64(i->piece[0].bus), i->len);
+
 	(void)c;
-	return post_data(
-		&ra, &qa, &pa, msg, i->token, i->key,
-		(uint32_t)(unic_from_le64(i->piece[0].bus) - RIG_KERNEL_BUS),
-		i->len, DATA_OF(at));
+	if (i->form && !post_form(i))
+		return false;
+	if (i->form)
+		from = sge(form, 0, i->len);
+	return post_data(&ra, &qa, &pa, msg, i->token, i->key, from,
+			 DATA_OF(at));
 }
 
 static void link_token(struct unic_kio_client *c, uint32_t at,
@@ -267,6 +318,8 @@ static void link_cancel(struct unic_kio_client *c, uint32_t at,
 }
 
 static const struct unic_kio_link link_ops = {
+	.prepare = link_prepare,
+	.release = link_release,
 	.send = link_send,
 	.data = link_data,
 	.token = link_token,
@@ -425,6 +478,20 @@ static void step(void)
 	unic_kio_client_poll(&client, ra.nic.now_ns);
 }
 
+static void get_form(void)
+{
+	struct unic_cmd_mr_alloc cmd = {
+		.pd = unic_to_le32(qa.pd),
+		.kind = UNIC_FORM_INDIRECT,
+		.n = unic_to_le32(UNIC_TOKEN_PIECES),
+	};
+	struct unic_cpl_mr_reg cpl;
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_ALLOC, &cmd, &cpl), 0);
+	form = unic_from_le32(cpl.stag);
+	form_taken = false;
+}
+
 static int up(void **state)
 {
 	uint32_t i, a, b;
@@ -447,6 +514,7 @@ static int up(void **state)
 		rig_recv(&ra, &qa, RECVS + i * 512, &pa, RECVS + i * 512, 512);
 		rig_recv(&rb, &qb, RECVS + i * 512, &pb, RECVS + i * 512, 512);
 	}
+	get_form();
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
@@ -531,6 +599,7 @@ static void nothing_left(void)
 	assert_int_equal(client.busy, 0);
 	assert_true(unic_kio_server_idle(&server));
 	assert_int_equal(buffers_used, 0);
+	assert_false(form_taken);
 	assert_int_equal(ra.nic.physical.used, 0);
 	assert_int_equal(ra.nic.tokens.used, 0);
 	assert_int_equal(rb.nic.tokens.used, 0);
@@ -730,12 +799,16 @@ static void token_that_comes_too_late(void **state)
 
 static void fill(uint32_t i)
 {
-	uint8_t *p =
-		pa.mem + (unic_from_le64(io[i].piece[0].bus) - RIG_KERNEL_BUS);
-	uint32_t k;
+	uint64_t at = io[i].offset;
+	uint32_t k, j;
 
-	for (k = 0; k < io[i].len; k++)
-		p[k] = content((uint8_t)io[i].name[0], io[i].offset + k);
+	for (k = 0; k < io[i].pieces; k++) {
+		uint8_t *p = pa.mem + (unic_from_le64(io[i].piece[k].bus) -
+				       RIG_KERNEL_BUS);
+
+		for (j = 0; j < unic_from_le32(io[i].piece[k].len); j++)
+			p[j] = content((uint8_t)io[i].name[0], at++);
+	}
 }
 
 static void expect_written(uint32_t i)
@@ -762,6 +835,54 @@ static void writes_arrive_whole(void **state)
 		assert_int_equal(got[i], io[i].len);
 		expect_written(i);
 	}
+	nothing_left();
+}
+
+/* However scattered: one request, one message with all of the data. They are begun
+ * together, and share the form. */
+static void scattered_writes_are_one_io(void **state)
+{
+	uint64_t messages = rig_count(&ra, tx_frames);
+	uint32_t i, n;
+
+	(void)state;
+	for (n = 0; n < 40; n += 4) {
+		for (i = n; i < n + 4; i++) {
+			start(i, UNIC_KIO_WRITE, 'a' + i, i * 2000,
+			      AT(4) - i * 31, 2 + i * 5 % 15);
+			fill(i);
+		}
+		run(n + 4);
+		for (i = n; i < n + 4; i++) {
+			assert_int_equal(status[i], 0);
+			assert_int_equal(got[i], io[i].len);
+		}
+		expect_written(n + 3);
+	}
+	assert_int_equal(runs, 40);
+	assert_int_equal(rig_count(&rb, tokens_used), 40);
+	assert_int_equal(rig_count(&ra, forms_made), 40);
+	assert_int_equal(rig_count(&ra, forms_refused), 0);
+	/* WRITE, 17 packets of data at 1024 bytes each, what acknowledges */
+	assert_in_range(rig_count(&ra, tx_frames) - messages, 40 * 17, 40 * 22);
+	nothing_left();
+}
+
+/* What needs the form waits for it, and what is behind that, too: until its time
+ * is over. */
+static void one_that_waits_for_a_form_ends_in_time(void **state)
+{
+	(void)state;
+	form_taken = true; /* by nobody who will ever end */
+	start(0, UNIC_KIO_WRITE, 'w', 0, 1000, 2);
+	start(1, UNIC_KIO_READ, 'r', 0, 1000, 1);
+	run(2);
+	assert_int_equal(status[0], -ETIMEDOUT);
+	assert_int_equal(client.busy, 0);
+	form_taken = false;
+	start(2, UNIC_KIO_WRITE, 'w', 0, 1000, 2);
+	run(3);
+	assert_int_equal(status[2], 0);
 	nothing_left();
 }
 
@@ -877,7 +998,7 @@ static void ends_at_every_step(void **state)
 	(void)state;
 	for (at = 0; at < 12; at++) {
 		finished = 0;
-		start(0, UNIC_KIO_WRITE, 'w', 0, 9000, 1);
+		start(0, UNIC_KIO_WRITE, 'w', 0, 9000, 1 + at % 2 * 15);
 		start(1, UNIC_KIO_READ, 'r', 0, 9000, 3);
 		for (i = 0; i < at; i++)
 			step();
@@ -902,7 +1023,7 @@ static void reset_ends_all(void **state)
 	(void)state;
 	for (i = 0; i < 20; i++)
 		start(i, i % 2 ? UNIC_KIO_READ : UNIC_KIO_WRITE, 'r', 0, 4000,
-		      1);
+		      i ? 1 : 16);
 	commands();
 	rig_run2(&ra, &rb, MS);
 	unic_kio_lost(&client, -ENOLINK);
@@ -911,6 +1032,7 @@ static void reset_ends_all(void **state)
 	unic_kio_server_down(&server, true);
 	assert_true(unic_kio_server_idle(&server));
 	assert_int_equal(buffers_used, 0);
+	assert_false(form_taken);
 }
 
 /* --------------------------------------------------------------- bad peers */
@@ -950,6 +1072,25 @@ static void strange_answers(void **state)
 	assert_int_equal(status[1], -EREMOTEIO);
 	assert_int_equal(io[1].remote, EIO);
 	assert_int_equal(got[1], 0);
+}
+
+/* "Written", before a byte has left. */
+static void answered_without_data(void **state)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_ANSWER };
+	uint32_t i;
+
+	(void)state;
+	deaf = true;
+	for (i = 0; i < 2; i++) {
+		start(i, UNIC_KIO_WRITE, 'w', 0, 100, 1);
+		msg.id = unic_to_le32(io[i].id);
+		msg.len = unic_to_le32(100 * i);
+		unic_kio_message(&client, &msg, 0, 0);
+		assert_int_equal(finished, i + 1);
+		assert_int_equal(status[i], -EREMOTEIO);
+		assert_int_equal(io[i].remote, EIO);
+	}
 }
 
 static bool says(struct unic_kio_msg *msg, const char *name, uint32_t bytes,
@@ -1228,6 +1369,106 @@ static void data_in_pieces(void **state)
 	test_free(mem);
 }
 
+#define FORM 0x1234578u
+
+/* One list, one message that names the form; @at is the slot of the first. */
+static void expect_form(struct unic_kio_ring *r, uint32_t at)
+{
+	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
+	struct unic_kio_data data = { .piece = piece,
+				      .pieces = UNIC_TOKEN_PIECES,
+				      .form = FORM };
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA };
+	struct unic_ctl_qp_create where = { 0 };
+	const struct unic_sq_slot *sq, *reg, *token;
+	const struct unic_sge *list;
+	uint32_t i;
+
+	unic_kio_ring_qp(r, 1, &where);
+	sq = (void *)(r->mem + unic_from_le64(where.sq_iova) - r->bus);
+	reg = &sq[at % 64];
+	token = &sq[(at + 1) % 64];
+	for (i = 0; i < UNIC_TOKEN_PIECES; i++)
+		piece[i] = (struct unic_token_piece){
+			.bus = unic_to_le64(0x10000ull * (i + 1)),
+			.len = unic_to_le32(i + 1),
+		};
+	assert_true(
+		unic_kio_ring_data(r, 1, &msg, &data, UNIC_KIO_TAG_CLIENT, 3));
+	assert_int_equal(reg->opcode, UNIC_WR_REG_INDIRECT);
+	assert_int_equal(reg->flags, 0);
+	assert_int_equal(reg->num_sge, 1);
+	assert_int_equal(unic_from_le32(reg->rkey), FORM);
+	assert_int_equal(unic_from_le32(reg->imm), FORM & 0xff);
+	assert_int_equal(unic_from_le32(reg->sge[0].lkey), r->stag);
+	assert_int_equal(unic_from_le32(reg->sge[0].len),
+			 UNIC_TOKEN_PIECES * sizeof(*list));
+	list = (void *)(r->mem + unic_from_le64(reg->sge[0].iova) - r->bus);
+	for (i = 0; i < UNIC_TOKEN_PIECES; i++) {
+		assert_int_equal(unic_from_le64(list[i].iova),
+				 0x10000 * (i + 1));
+		assert_int_equal(unic_from_le32(list[i].len), i + 1);
+		assert_int_equal(unic_from_le32(list[i].lkey), r->stag);
+	}
+	assert_int_equal(token->opcode, UNIC_WR_TOKEN);
+	assert_int_equal(token->num_sge, 2);
+	assert_int_equal(unic_from_le64(token->sge[1].iova), 0);
+	assert_int_equal(unic_from_le32(token->sge[1].len), 16 * 17 / 2);
+	assert_int_equal(unic_from_le32(token->sge[1].lkey), FORM);
+}
+
+/* The form first, then the message; both or, if there is no room, none. */
+static void data_by_a_form(void **state)
+{
+	static _Alignas(64) uint8_t slot[3 * 4096];
+	void *mem = test_malloc(unic_kio_ring_bytes(false));
+	struct unic_token_piece one = { .len = unic_to_le32(4) };
+	struct unic_kio_data data = { .piece = &one, .pieces = 1 };
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA };
+	struct unic_kio_ring r;
+	uint32_t n;
+
+	(void)state;
+	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
+	r.stag = 99;
+	unic_kio_ring_up(&r, 1, 5);
+	for (n = 0; n < 100; n++) {
+		expect_form(&r, 2 * n);
+		complete(&r, n,
+			 UNIC_KIO_TAG_CLIENT | 3u << 8 | 1u << 16 |
+				 (uint64_t)(2 * n + 1) << 32);
+	}
+	for (n = 0; n < 63; n++)
+		assert_true(unic_kio_ring_data(&r, 1, &msg, &data,
+					       UNIC_KIO_TAG_CLIENT, 3));
+	data.form = FORM;
+	assert_false(
+		unic_kio_ring_data(&r, 1, &msg, &data, UNIC_KIO_TAG_CLIENT, 3));
+	assert_int_equal(r.link[1].posted, 263);
+	test_free(mem);
+}
+
+static void forms_are_lent_once(void **state)
+{
+	struct unic_kio_ring r = { 0 };
+	uint32_t n, got_form[UNIC_KIO_FORMS];
+
+	(void)state;
+	assert_int_equal(unic_kio_ring_form(&r), 0);
+	for (n = 1; unic_kio_ring_add_form(&r, n * 0x100); n++)
+		;
+	assert_int_equal(n, UNIC_KIO_FORMS);
+	for (n = 0; n < UNIC_KIO_FORMS; n++) {
+		got_form[n] = unic_kio_ring_form(&r);
+		assert_int_equal(got_form[n], (n + 1) * 0x100);
+	}
+	assert_int_equal(unic_kio_ring_form(&r), 0);
+	unic_kio_ring_form_put(&r, got_form[5]);
+	unic_kio_ring_form_put(&r, 0x77); /* of another NIC's life */
+	assert_int_equal(unic_kio_ring_form(&r), got_form[5]);
+	assert_int_equal(unic_kio_ring_form(&r), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1240,6 +1481,9 @@ int main(void)
 		cmocka_unit_test_setup(link_goes_and_comes, up),
 		cmocka_unit_test_setup(token_that_comes_too_late, up),
 		cmocka_unit_test_setup(writes_arrive_whole, up),
+		cmocka_unit_test_setup(scattered_writes_are_one_io, up),
+		cmocka_unit_test_setup(one_that_waits_for_a_form_ends_in_time,
+				       up),
 		cmocka_unit_test_setup(many_at_once, up),
 		cmocka_unit_test_setup(others_have_no_bytes, up),
 		cmocka_unit_test_setup(granted_to_nobody, up),
@@ -1247,12 +1491,15 @@ int main(void)
 		cmocka_unit_test_setup(ends_at_every_step, up),
 		cmocka_unit_test_setup(reset_ends_all, up),
 		cmocka_unit_test_setup(strange_answers, up),
+		cmocka_unit_test_setup(answered_without_data, up),
 		cmocka_unit_test_setup(strange_requests, up),
 		cmocka_unit_test_setup(data_in_the_wrong_token, up),
 		cmocka_unit_test_setup(too_many_requests, up),
 		cmocka_unit_test_setup(random_messages, up),
 		cmocka_unit_test_setup(wrong_requests, up),
 		cmocka_unit_test(data_in_pieces),
+		cmocka_unit_test(data_by_a_form),
+		cmocka_unit_test(forms_are_lent_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
