@@ -11,8 +11,7 @@
 
 static uint spin_us = 50;
 module_param(spin_us, uint, 0644);
-MODULE_PARM_DESC(spin_us, "microseconds that a caller polls the NIC before it "
-			  "sleeps");
+MODULE_PARM_DESC(spin_us, "us that a caller polls the NIC before it sleeps");
 
 #define SPIN_US_MAX 100000u
 #define LOOK_NS	    250000000ull /* how often a NIC that left is noticed */

@@ -28,8 +28,7 @@
 
 static uint probe_wait_ms = 3000;
 module_param(probe_wait_ms, uint, 0644);
-MODULE_PARM_DESC(probe_wait_ms, "milliseconds a NIC may take to show its "
-				"magic");
+MODULE_PARM_DESC(probe_wait_ms, "ms that a NIC may take to show its magic");
 
 static char *ip = "10.0.0.1";
 module_param(ip, charp, 0444);
@@ -37,17 +36,13 @@ MODULE_PARM_DESC(ip, "IPv4 address of the first NIC; those of others follow");
 
 static uint grace_us, deliver_us, reaper_us, residence_us;
 module_param(grace_us, uint, 0444);
-MODULE_PARM_DESC(grace_us, "T, microseconds to give a region back; 0: the "
-			   "NIC's own");
+MODULE_PARM_DESC(grace_us, "T, us to give a region back; 0: the NIC's own");
 module_param(deliver_us, uint, 0444);
-MODULE_PARM_DESC(deliver_us, "H, microseconds to deliver an upcall; 0: the "
-			     "NIC's own");
+MODULE_PARM_DESC(deliver_us, "H, us to deliver an upcall; 0: the NIC's own");
 module_param(reaper_us, uint, 0444);
-MODULE_PARM_DESC(reaper_us, "period of the reaper, microseconds; 0: the NIC's "
-			    "own");
+MODULE_PARM_DESC(reaper_us, "period of the reaper, us; 0: the NIC's own");
 module_param(residence_us, uint, 0444);
-MODULE_PARM_DESC(residence_us, "minimum residence, microseconds; 0: the NIC's "
-			       "own");
+MODULE_PARM_DESC(residence_us, "minimum residence, us; 0: the NIC's own");
 
 static int low = -1, high = -1;
 module_param(low, int, 0444);
