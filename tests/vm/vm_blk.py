@@ -17,7 +17,7 @@ import time
 import initramfs
 import pair
 import vm_check
-from hosts import IP
+from hosts import BIN, IP
 from vm_check import must
 
 MIB = 1 << 20
@@ -34,7 +34,7 @@ VERIFY = ("--name=verify --rw=randrw --bsrange=512-128k --direct=1 "
 
 class Blk(vm_check.Check):
     """loss: of the wire, as unic-wire takes it; None: none."""
-    PROGRAMS = ("mke2fs",)
+    PROGRAMS = ("mke2fs", os.path.join(BIN, "scatter"))
     FILES = ()
     COMMAND_LINE = ""
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
@@ -180,6 +180,21 @@ def test_checksums(c):
     """fio verifies what it wrote, in all sizes from a sector on."""
     c.add()
     c.verify(16 * MIB)
+    c.remove()
+
+
+def test_scattered(c):
+    """Pages that lie anywhere go in one I/O each, of a form: one for 16, and one for
+    9; what fits into a work request needs none."""
+    c.add()
+    for pages, forms in ((16, 1), (9, 1), (5, 0)):
+        before = c.ctl(0, "stats")["nic"]["forms_made"]
+        said = c.guest.run(f"scatter {NODE} 200 {pages * 4096}", 60)
+        must(said.startswith("scatter: ok"), said)
+        made = c.ctl(0, "stats")["nic"]["forms_made"] - before
+        # two pages happen to lie side by side
+        must(190 * forms <= made <= 200 * forms, f"{pages} pages: {made} forms")
+    must(not c.count("failed") and not c.count("again"), "an I/O failed")
     c.remove()
 
 
