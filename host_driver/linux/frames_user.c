@@ -173,6 +173,8 @@ static struct unic_pin *take(struct unic_frame_tables *t, unsigned long first,
 		list_del_init(&p->node);
 		return p;
 	}
+	if (first != last && unic_pin_comes(t->mem, first, last, write))
+		return ERR_PTR(-EAGAIN); /* many are not tried in vain */
 	p = unic_pin_fetch(t->mem, first, last, write, false);
 	if (PTR_ERR_OR_ZERO(p) == -EAGAIN)
 		unic_pin_later(t->mem, first, last, write);

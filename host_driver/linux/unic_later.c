@@ -95,24 +95,47 @@ static void fetch_work(struct work_struct *work)
 	unic_dev_kick(mem->os);
 	unic_mem_put(mem);
 	module_put(
-		THIS_MODULE); /* unic_later_exit() waits for our last steps */
+		THIS_MODULE); /* for our last steps unic_later_exit() waits */
+}
+
+/* The one of this range; a free one; or NULL. */
+static struct unic_fetch *fetch_of(struct unic_mem *mem, unsigned long first,
+				   unsigned long last, bool write)
+{
+	struct unic_fetch *f, *place = NULL;
+
+	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
+		if (f->mem && f->first == first && f->last == last &&
+		    f->write >= write)
+			return f;
+		if (!f->mem)
+			place = f;
+	}
+	return place;
+}
+
+bool unic_pin_comes(struct unic_mem *mem, unsigned long first,
+		    unsigned long last, bool write)
+{
+	const struct unic_fetch *f;
+	bool comes;
+
+	spin_lock(&mem->lock);
+	f = fetch_of(mem, first, last, write);
+	comes = f && f->mem;
+	spin_unlock(&mem->lock);
+	return comes;
 }
 
 void unic_pin_later(struct unic_mem *mem, unsigned long first,
 		    unsigned long last, bool write)
 {
-	struct unic_fetch *f, *place = NULL;
+	struct unic_fetch *place;
 
 	spin_lock(&mem->lock);
-	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
-		if (f->mem && f->first == first && f->last == last &&
-		    f->write >= write)
-			goto out; /* under way */
-		if (!f->mem)
-			place = f;
-	}
-	if (!place || !try_module_get(THIS_MODULE))
-		goto out; /* it is asked for again */
+	place = fetch_of(mem, first, last, write);
+	if (!place || place->mem || !try_module_get(THIS_MODULE))
+		goto out; /* under way, or it is asked for again */
 	place->mem = mem;
 	place->first = first;
 	place->last = last;

@@ -175,6 +175,10 @@ void unic_later_flush(void);
 void unic_pin_later(struct unic_mem *mem, unsigned long first,
 		    unsigned long last, bool write);
 
+/** unic_pin_comes() - is unic_pin_later() about it still? */
+bool unic_pin_comes(struct unic_mem *mem, unsigned long first,
+		    unsigned long last, bool write);
+
 /* Between the two files. */
 
 /** unic_mem_touch() - wait until pages are there; mm->mmap_lock is not held, neither

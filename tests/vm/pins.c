@@ -570,6 +570,51 @@ static void late(void)
 	PINNED(0);
 }
 
+/* A region that waited for room, and whose pages were given up meanwhile, gets them
+ * back when it is granted. */
+static void granted(void)
+{
+	struct unic_mr_attr a = { .length = 4 * PAGE,
+				  .rights = RW,
+				  .flags = UNIC_MR_WAIT | UNIC_MR_ASYNC };
+	struct unic_mr *mr, *filler[64];
+	struct unic_event ev = { 0 };
+	uint8_t *p = pages_of(64 * 64, 1);
+	pthread_t thread;
+	static int fd;
+	int i, n = 0;
+
+	a.addr = nobodys(&fd);
+	OK(pthread_create(&thread, NULL, provides, &fd));
+	for (i = 64; i; i /= 2) /* pages of one, until none fits */
+		while (n < 64 &&
+		       !try_reg(p + n * 64 * PAGE, i * PAGE, RW, &filler[n]))
+			n++;
+	IS(n < 64);
+	OK(unic_reg_mr(pd, &a, &mr));
+	IS(unic_mr_life(mr) == UNIC_MR_WAITING);
+	OK(madvise(a.addr, 4 * PAGE, MADV_DONTNEED));
+	while (ev.mr != mr || ev.type != UNIC_EV_GRANTED) {
+		struct pollfd pfd = { .fd = unic_event_fd(ctx),
+				      .events = POLLIN };
+
+		if (ev.type)
+			unic_ack_event(&ev);
+		ev.type = 0;
+		while (unic_get_event(ctx, &ev))
+			IS(poll(&pfd, 1, 2000) == 1);
+		IS(ev.type != UNIC_EV_WAIT_ENDED);
+	}
+	unic_ack_event(&ev);
+	IS(nic_writes(mr, 0, 1) == UNIC_WC_SUCCESS);
+	p = a.addr;
+	IS(!memcmp(p, src, PAGE) && all(p + PAGE, 5, 3 * PAGE));
+	OK(unic_dereg_mr(mr));
+	while (n)
+		(void)unic_dereg_mr(filler[--n]); /* some were taken */
+	PINNED(0);
+}
+
 /* So many that a worker drops them; what was dropped can be registered at once. */
 static void many(void)
 {
@@ -763,6 +808,7 @@ int main(int argc, char **argv)
 		noticed();
 		demand();
 		late();
+		granted();
 		huge();
 		many();
 	}
