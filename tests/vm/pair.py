@@ -57,10 +57,9 @@ class Pair(Hosts):
         """The guest, with our programs and modules in it."""
         bus = run_nic.bus_info(self.path("bus0"))
         there = f"/lib/modules/{guest.kernel.newest()}/updates/"
-        ours = [(built(MODULES, name), there + name)
+        built(MODULES, "unic.ko")
+        ours = [(os.path.join(MODULES, name), there + name)
                 for name in os.listdir(MODULES) if name.endswith(".ko")]
-        if not ours:
-            built(MODULES, "unic.ko")
         self.guest = guest.Guest(
             self.tmp, bus, programs=[*(built(BIN, t) for t in TOOLS),
                                      *programs],
