@@ -49,6 +49,7 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port)
 	nic->port = port;
 	nic->now_ns = unic_port_now_ns(port);
 	nic->idle_since_ns = nic->now_ns;
+	nic->spin_ns = SPIN_NS;
 	unic_port_link(port, &nic->link);
 	unic_trace_init(nic);
 	init_tables(nic);
@@ -258,7 +259,7 @@ static uint64_t idle(struct unic_nic *nic)
 		return nic->timers_ns;
 	}
 	nic->stale = CLOCK_ROUNDS;
-	if (nic->now_ns - nic->idle_since_ns >= SPIN_NS)
+	if (nic->now_ns - nic->idle_since_ns >= nic->spin_ns)
 		arm(nic, true);
 	return 0;
 }

@@ -43,6 +43,7 @@ struct unic_nic {
 	uint64_t now_ns;	/* NIC time, at most a few rounds old */
 	uint64_t timers_ns;	/* next time the timed modules want a look */
 	uint64_t idle_since_ns; /* last time a round found work */
+	uint32_t spin_ns; /* it sleeps so long after; hal/ may change it */
 	uint32_t epoch;
 	uint8_t state;	/* enum unic_nic_state */
 	bool armed;	/* asleep flags are set */

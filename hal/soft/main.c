@@ -22,6 +22,7 @@ static struct unic_nic nic;
 struct options {
 	struct soft_config config;
 	uint8_t mac[6];
+	uint32_t spin_us; /* 0: not said */
 };
 
 static const struct argp_option option_list[] = {
@@ -31,6 +32,8 @@ static const struct argp_option option_list[] = {
 	  0 },
 	{ "wire", 'l', "SOCKET", 0, "ivshmem socket of unic-wire", 0 },
 	{ "mac", 'm', "MAC", 0, "our Ethernet address", 0 },
+	{ "spin", 's', "US", 0,
+	  "without work, look around for so long before sleeping (20)", 0 },
 	{ 0 }
 };
 
@@ -47,6 +50,17 @@ static void parse_mac(struct argp_state *state, struct options *o,
 	for (i = 0; i < 6; i++)
 		o->mac[i] = (uint8_t)b[i];
 	o->config.mac = o->mac;
+}
+
+static void parse_spin(struct argp_state *state, struct options *o,
+		       const char *text)
+{
+	char *end;
+	unsigned long us = strtoul(text, &end, 10);
+
+	if (!us || us > 1000000 || *end)
+		argp_error(state, "'%s' is not 1 to 1000000 us", text);
+	o->spin_us = (uint32_t)us;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -68,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'm':
 		parse_mac(state, o, arg);
+		return 0;
+	case 's':
+		parse_spin(state, o, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "what is '%s'?", arg);
@@ -124,6 +141,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	unic_nic_init(&nic, &port);
+	if (o.spin_us)
+		nic.spin_ns = o.spin_us * 1000;
 	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
 	       port.windows.count, port.has_wire ? "up" : "none");
 	fflush(stdout);
