@@ -17,7 +17,7 @@ import pair
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("forms", "memory", "pins", "datagrams", "survivor")
+PROGRAMS = ("calls", "forms", "memory", "pins", "datagrams", "survivor")
 COPY_BYTES = 2 << 20
 # What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
@@ -151,6 +151,14 @@ def test_file(c):
 
 test_exits = memory(test_memory.test_exits)
 test_batch = memory(test_memory.test_batch)
+
+
+def test_calls(c):
+    """Messages take no system call, but one that wakes a NIC that sleeps."""
+    c.start("target", "calls", "target", c.socket(1),
+            show=False).expect("ready")
+    said = c.guest.run(f"calls {pair.NODE} {IP[1]}", 60)
+    must(said.endswith("calls: ok\n"), said)
 
 
 def test_datagrams(c):
