@@ -167,6 +167,7 @@ class Hosts:
         self.line = Timeline()
         self.running = []
         self.nics = []  # processes, by host
+        self.nic_options = ()  # of the first one
 
     def path(self, *parts):
         return os.path.join(self.tmp, *parts)
@@ -209,7 +210,8 @@ class Hosts:
         """A NIC on a bus that is there."""
         bus = self.path(f"bus{host}")
         how = {"link": self.links[host],
-               "image": None if host else self.image}
+               "image": None if host else self.image,
+               "more": () if host else self.nic_options}
         if self.links[host] != "shm":
             # a stream, for it may lag by more than a datagram socket's 10 frames
             # (not an address that a NIC on the shared-memory link gives itself)

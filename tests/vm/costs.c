@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * costs NODE - what the Linux module costs, each thing in turns with its yardstick:
- * lines "what ours yardstick", nanoseconds, medians. Run by bench_vm.py.
+ * costs NODE PART... - what the Linux module costs, each thing in turns with its
+ * yardstick: lines "what ours yardstick", nanoseconds, medians. Run by bench_vm.py.
  *
- *	reg N	register and deregister N pages, beside io_uring's fixed buffers
+ *	reg	register and deregister 1, 16 and 256 pages, beside io_uring's fixed
+ *		buffers. Beside that of one page also: after a pause, in which the
+ *		NIC falls asleep; two requests that the driver refuses; and how much
+ *		longer two commands to the NIC take
  *	call	a command to the NIC and back, beside a cache line to a thread that
  *		spins and back (two processors)
  *	upcall	a region is asked back and the process, blocked in poll(), knows it,
@@ -32,6 +35,7 @@
 
 static struct unic_ctx *ctx;
 static struct unic_pd *pd;
+static struct unic_conn *conn; /* another one, of a client without a slot */
 
 #define OK(x)                                                                 \
 	do {                                                                  \
@@ -63,11 +67,16 @@ static uint64_t median(uint64_t *ns)
 	return ns[ROUNDS / 2];
 }
 
+static void say(const char *what, uint64_t ours, uint64_t yardstick)
+{
+	printf("%s %llu %llu\n", what, (unsigned long long)ours,
+	       (unsigned long long)yardstick);
+	fflush(stdout);
+}
+
 static void report(const char *what, uint64_t *ours, uint64_t *yardstick)
 {
-	printf("%s %llu %llu\n", what, (unsigned long long)median(ours),
-	       (unsigned long long)median(yardstick));
-	fflush(stdout);
+	say(what, median(ours), median(yardstick));
 }
 
 /* ---------------------------------------------------------------- registering */
@@ -119,23 +128,89 @@ static uint64_t region(void *at, size_t bytes)
 	return now_ns() - start;
 }
 
-static void registering(unsigned int pages)
+static struct iovec memory(unsigned int pages)
 {
-	static uint64_t ours[ROUNDS], theirs[ROUNDS];
 	struct iovec iov = { .iov_len = pages * PAGE };
-	char what[32];
-	int i;
 
 	iov.iov_base = mmap(NULL, iov.iov_len, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	OK(iov.iov_base != MAP_FAILED);
 	memset(iov.iov_base, 1, iov.iov_len);
+	return iov;
+}
+
+static void registering(const char *what, unsigned int pages,
+			unsigned int pause_us)
+{
+	static uint64_t ours[ROUNDS], theirs[ROUNDS];
+	struct iovec iov = memory(pages);
+	int i;
+
 	for (i = 0; i < ROUNDS; i++) {
+		if (pause_us)
+			usleep(pause_us);
 		ours[i] = region(iov.iov_base, iov.iov_len);
+		if (pause_us)
+			usleep(pause_us);
 		theirs[i] = fixed_buffers(&iov);
 	}
-	snprintf(what, sizeof(what), "reg-%u", pages);
 	report(what, ours, theirs);
+}
+
+/* One that the driver answers by itself: who has no slot has no region. */
+static void refused(void)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(0) };
+	struct unic_call call = { .rec = &rec };
+
+	OK(unic_conn_call(conn, UNIC_CTL_MR_DEREG, &call) ==
+	   UNIC_CTL_ST_NO_HELLO);
+}
+
+static void asked(void)
+{
+	struct unic_usage usage;
+
+	OK(!unic_query_usage(ctx, &usage));
+}
+
+static uint64_t twice(void (*request)(void))
+{
+	uint64_t start = now_ns();
+
+	request();
+	request();
+	return now_ns() - start;
+}
+
+/* What no driver of this form can save: the ways into the kernel and back, and
+ * the NIC's. */
+static void floors(void)
+{
+	static uint64_t kernel[ROUNDS], nic[ROUNDS], theirs[ROUNDS];
+	struct iovec iov = memory(1);
+	uint64_t in, yardstick;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		kernel[i] = twice(refused);
+		nic[i] = twice(asked);
+		theirs[i] = fixed_buffers(&iov);
+	}
+	in = median(kernel);
+	yardstick = median(theirs);
+	say("reg-kernel", in, yardstick);
+	say("reg-nic", median(nic) > in ? median(nic) - in : 0, yardstick);
+}
+
+static void registers(void)
+{
+	sparse_table();
+	registering("reg-1", 1, 0);
+	registering("reg-16", 16, 0);
+	registering("reg-256", 256, 0);
+	registering("reg-asleep", 1, 2000);
+	floors();
 }
 
 /* -------------------------------------------------------------------- a command */
@@ -161,14 +236,13 @@ static void *echo(void *arg)
 static void calls(void)
 {
 	static uint64_t ours[ROUNDS], theirs[ROUNDS];
-	struct unic_usage usage;
 	pthread_t thread;
 	uint32_t n;
 
 	for (n = 0; n < ROUNDS; n++) {
 		uint64_t start = now_ns();
 
-		OK(!unic_query_usage(ctx, &usage));
+		asked();
 		ours[n] = now_ns() - start;
 	}
 	OK(!pthread_create(&thread, NULL, echo, NULL));
@@ -222,7 +296,7 @@ static uint64_t wait_told(uint64_t start)
 }
 
 /* Another connection of this process asks for it, as root may. */
-static uint64_t evict(struct unic_conn *conn, void *at)
+static uint64_t evict(void *at)
 {
 	struct unic_mr_attr a = { .addr = at, .length = PAGE, .rights = RW };
 	struct unic_ctl_obj rec = { .id = unic_to_le32(0) };
@@ -239,18 +313,17 @@ static uint64_t evict(struct unic_conn *conn, void *at)
 	return took;
 }
 
-static void upcalls(const char *node)
+static void upcalls(void)
 {
 	static uint64_t ours[ROUNDS], theirs[ROUNDS];
 	void *at = unic_alloc(ctx, PAGE, PAGE);
 	int fd = unic_event_fd(ctx), i;
-	struct unic_conn *conn;
 	pthread_t thread;
 	uint64_t one = 1;
 
 	event = eventfd(0, 0);
 	answer = eventfd(0, 0);
-	OK(at && event >= 0 && answer >= 0 && !unic_conn_open(node, &conn));
+	OK(at && event >= 0 && answer >= 0);
 	OK(!pthread_create(&thread, NULL, waiter, &event));
 	usleep(10000);
 	for (i = 0; i < ROUNDS; i++) {
@@ -263,25 +336,34 @@ static void upcalls(const char *node)
 	OK(!pthread_create(&thread, NULL, waiter, &fd));
 	usleep(10000);
 	for (i = 0; i < ROUNDS; i++) {
-		ours[i] = evict(conn, at);
+		ours[i] = evict(at);
 		usleep(1000);
 	}
 	report("upcall", ours, theirs);
-	unic_conn_close(conn);
 }
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{ "reg", registers },
+	{ "call", calls },
+	{ "upcall", upcalls },
+};
 
 int main(int argc, char **argv)
 {
-	if (argc != 2)
+	unsigned int i;
+	int arg;
+
+	if (argc < 3)
 		return 2;
-	OK(!unic_open(argv[1], &ctx) && !unic_alloc_pd(ctx, &pd));
-	sparse_table();
-	registering(1);
-	registering(16);
-	registering(256);
-	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
-		calls();
-	upcalls(argv[1]);
+	OK(!unic_open(argv[1], &ctx) && !unic_alloc_pd(ctx, &pd) &&
+	   !unic_conn_open(argv[1], &conn));
+	for (arg = 2; arg < argc; arg++)
+		for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+			if (!strcmp(argv[arg], parts[i].name))
+				parts[i].run();
 	puts("costs: ok");
 	fflush(stdout);
 	_exit(0); /* with the waiters */
