@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins NODE [limit|stuck|file PATH] - memory of any kind, registered where it is, with the Linux
+ * pins NODE [limit|stuck|storm SECONDS|file PATH] - memory of any kind, registered where it is, with the Linux
  * module and a NIC that talks to itself: what is counted in VmPin at every step, and
  * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
  * moves what it registered. Run by vm_check.py.
  *
  *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
  *	stuck	memory that nobody provides (userfaultfd) holds up nobody else
+ *	storm	threads register, unmap, drop, protect and fork at random
  *	file	a file on a disk, 4 pages of it, is not written behind the back of its
  *		file system
  */
@@ -703,6 +704,108 @@ static void stuck(const char *node)
 	IS(now_s() - start < 1);
 }
 
+#define ARENA 64u /* pages */
+
+struct storm {
+	pthread_t thread;
+	uint8_t *arena;
+	double until;
+	unsigned int seed, done;
+};
+
+static uint32_t any(struct storm *s, uint32_t below)
+{
+	return (uint32_t)rand_r(&s->seed) / 7 % below;
+}
+
+/* Something to [@at, @at + @n) pages that others register just now. */
+static void shake(struct storm *s, uint32_t at, uint32_t n)
+{
+	uint8_t *p = s->arena + at * PAGE;
+	pid_t child;
+
+	switch (any(s, 5)) {
+	case 0:
+		madvise(p, n * PAGE, MADV_DONTNEED);
+		break;
+	case 1:
+		mmap(p, n * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		break;
+	case 2:
+		mprotect(p, n * PAGE, PROT_READ);
+		sched_yield();
+		mprotect(p, n * PAGE, PROT_READ | PROT_WRITE);
+		break;
+	case 3:
+		child = fork();
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+		break;
+	default: /* memset() would meet what others protected */
+		madvise(p, n * PAGE, MADV_POPULATE_WRITE);
+	}
+}
+
+/* Whatever it is answered. */
+static void *storms(void *arg)
+{
+	struct storm *s = arg;
+	struct unic_mr *mr[8] = { 0 };
+	uint32_t i;
+
+	while (now_s() < s->until) {
+		uint32_t at = any(s, ARENA), n = 1 + any(s, ARENA - at);
+		struct unic_mr_attr a = {
+			.addr = s->arena + at * PAGE,
+			.length = n * PAGE,
+			.rights = any(s, 2) ? RW : UNIC_MR_REMOTE_READ,
+			.residency = any(s, 2) ? UNIC_DEMAND : UNIC_RESIDENT,
+		};
+
+		i = any(s, 8);
+		if (mr[i])
+			(void)unic_dereg_mr(mr[i]);
+		mr[i] = NULL;
+		if (!any(s, 3))
+			shake(s, at, n);
+		else if (unic_reg_mr(pd, &a, &mr[i]))
+			mr[i] = NULL;
+		else
+			s->done++;
+	}
+	for (i = 0; i < 8; i++)
+		if (mr[i])
+			(void)unic_dereg_mr(mr[i]);
+	return NULL;
+}
+
+static void storm(double seconds)
+{
+	struct storm s[4];
+	uint8_t *arena = pages_of(ARENA, 1);
+	struct unic_event ev;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		s[i] = (struct storm){ .arena = arena,
+				       .until = now_s() + seconds,
+				       .seed = i + 1 };
+		OK(pthread_create(&s[i].thread, NULL, storms, &s[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		OK(pthread_join(s[i].thread, NULL));
+		IS(s[i].done > 3);
+	}
+	while (!unic_get_event(ctx, &ev))
+		unic_ack_event(&ev);
+	OK(munmap(arena, ARENA * PAGE));
+	for (i = 0; i < 200 && vm_pin() != base; i++)
+		usleep(10000);
+	PINNED(0);
+}
+
 /* A file that is mapped shared is only read by the NIC; what is mapped privately is
  * a copy that it may write. */
 static void on_disk(const char *path)
@@ -782,6 +885,9 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2 && !strcmp(argv[2], "stuck")) {
 		stuck(argv[1]);
+	} else if (argc > 3 && !strcmp(argv[2], "storm")) {
+		set_up(argv[1]);
+		storm(atof(argv[3]));
 	} else if (argc > 3 && !strcmp(argv[2], "file")) {
 		set_up(argv[1]);
 		on_disk(argv[3]);

@@ -136,6 +136,11 @@ def test_stuck(c):
     must(c.guest.run(f"pins {pair.NODE} stuck", 60) == "pins: ok\n", "not ok")
 
 
+def test_storm(c):
+    """Four threads do to memory whatever can be done while it is registered."""
+    must(c.guest.run(f"pins {pair.NODE} storm 2", 60) == "pins: ok\n", "not ok")
+
+
 def test_file(c):
     """A file on a disk."""
     c.guest.run("modprobe loop && modprobe ext4 && cd /tmp && "
