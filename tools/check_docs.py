@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_docs.py - what README.md, CONTRIBUTING.md and docs/*.md point at is
-there: links and their headings, files, `make` targets, options of programs."""
+there: links and their headings, files, `make` targets, options of programs. And
+tables are tables."""
 
 import glob
 import os
@@ -65,6 +66,15 @@ def bad_links(name, text):
             yield f"no heading {link}"
 
 
+def torn_tables(text):
+    """A table needs an empty line before it, else it is words."""
+    before = ""
+    for line in text.splitlines():
+        if line.startswith("|") and before and not before.startswith("|"):
+            yield f"a table in the middle of words: {line[:40]}"
+        before = line
+
+
 def bad_commands(text, targets, options):
     for command in commands(text):
         for words in TARGETS.findall(command):
@@ -92,7 +102,7 @@ def main():
     for name in ["README.md", "CONTRIBUTING.md"] + tree("docs/*.md"):
         text = read(name)
         bad += [f"{name}: {why}" for why in [
-            *bad_links(name, text), *bad_commands(text, targets, options),
+            *bad_links(name, text), *torn_tables(text), *bad_commands(text, targets, options),
             *(f"no file {p}" for p in PATH.findall(text)
               if not NOT_THERE.search(p) and not there(p)
               and not there("host_driver/" + p))]]
