@@ -99,9 +99,9 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 
 	if (bytes <= UNIC_CTL_BYTES)
 		r = xchg(&f->spare, NULL);
-	if (!r)
+	if (!r) /* of no cgroup: room in one is not looked for under the lock */
 		r = kmalloc(struct_size(r, msg, max(bytes, UNIC_CTL_BYTES)),
-			    GFP_KERNEL_ACCOUNT);
+			    GFP_KERNEL);
 	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
 	if (!r) { /* all that it has ends when it closes the device */
@@ -384,6 +384,11 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 
 /* ------------------------------------------------------- read, poll: upcalls */
 
+static bool is_cut_off(const struct unic_file *f)
+{
+	return READ_ONCE(f->ended) || READ_ONCE(f->lost);
+}
+
 static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
 			 size_t bytes, bool wait)
 {
@@ -393,12 +398,12 @@ static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
 	if (bytes < sizeof(one))
 		return -EINVAL;
 	while (!xchg(flag, false)) {
-		if (READ_ONCE(f->ended))
+		if (is_cut_off(f))
 			return -ENODEV;
 		if (!wait)
 			return -EAGAIN;
-		err = wait_event_interruptible(
-			f->wait, READ_ONCE(*flag) || READ_ONCE(f->ended));
+		err = wait_event_interruptible(f->wait, READ_ONCE(*flag) ||
+								is_cut_off(f));
 		if (err)
 			return err;
 	}
@@ -413,7 +418,7 @@ static __poll_t poll_flag(struct unic_file *f, const bool *flag,
 	poll_wait(file, &f->wait, table);
 	if (READ_ONCE(*flag))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (READ_ONCE(f->ended))
+	if (is_cut_off(f))
 		mask |= EPOLLHUP | EPOLLRDHUP | EPOLLERR;
 	return mask;
 }
