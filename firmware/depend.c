@@ -22,12 +22,17 @@ void unic_depend_init(struct unic_nic *nic)
 
 /* ---------------------------------------------------------------- the pool */
 
-/* The first @n free elements that lie side by side, or NIL. */
-static uint32_t run_of(const struct unic_forms *f, uint32_t n)
+/* The first @n free elements that lie side by side, or NIL. The last quarter is for
+ * the driver's own domain: elements are never asked back, and its I/Os must not
+ * depend on how many processes hoard them. */
+static uint32_t run_of(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 {
-	uint32_t i, have = 0;
+	const struct unic_forms *f = &nic->forms;
+	bool own = nic->physical.pd[pd];
+	uint32_t kept = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC, have = 0;
+	uint32_t i = own ? kept : 0, end = own ? UNIC_ELEMENTS : kept;
 
-	for (i = 0; i < UNIC_ELEMENTS; i++) {
+	for (; i < end; i++) {
 		have = f->element[i].owner == NIL ? have + 1 : 0;
 		if (have == n)
 			return i + 1 - n;
@@ -35,11 +40,11 @@ static uint32_t run_of(const struct unic_forms *f, uint32_t n)
 	return NIL;
 }
 
-int unic_depend_room(const struct unic_nic *nic, uint32_t proc, uint32_t n)
+int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 {
-	const struct unic_forms *f = &nic->forms;
+	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
 
-	if (f->held[proc] + n > UNIC_ELEMENTS_PROC || run_of(f, n) == NIL)
+	if (held + n > UNIC_ELEMENTS_PROC || run_of(nic, pd, n) == NIL)
 		return -UNIC_EELEMENTS;
 	return 0;
 }
@@ -49,7 +54,7 @@ void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
 {
 	struct unic_forms *f = &nic->forms;
 	struct unic_form *form = &f->form[mr];
-	uint32_t first = run_of(f, n), i;
+	uint32_t first = run_of(nic, nic->mrs.mr[mr].pd, n), i;
 
 	UNIC_ASSERT(nic, first != NIL);
 	UNIC_ASSERT(nic, !form->n && form->head == NIL);

@@ -56,16 +56,17 @@ struct unic_forms {
 	uint16_t stamp;
 };
 
-/* What one process may have of the pool. */
+/* What one process may have of the pool; so much of it is the driver's own, too. */
 #define UNIC_ELEMENTS_PROC (UNIC_ELEMENTS / 4u)
 
 void unic_depend_init(struct unic_nic *nic);
 
 /**
- * unic_depend_room() - could a form of @proc have @n elements?
- * 0, or -UNIC_EELEMENTS (the pool, its part of it, or no @n side by side).
+ * unic_depend_room() - could a form of @pd have @n elements?
+ * 0, or -UNIC_EELEMENTS (the pool, its process's part of it, or no @n side by
+ * side).
  */
-int unic_depend_room(const struct unic_nic *nic, uint32_t proc, uint32_t n);
+int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n);
 
 /** unic_depend_alloc() - give form @mr @n elements; unic_depend_room() said 0. */
 void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,

@@ -82,8 +82,7 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
 		unic_wait_denied(nic, nic->mrs.pd[a->pd].proc, args.n_pages);
 	if (!err)
-		err = unic_depend_room(nic, nic->mrs.pd[a->pd].proc,
-				       elements_for(a));
+		err = unic_depend_room(nic, a->pd, elements_for(a));
 	if (!err && !fast &&
 	    !unic_cache_bare_room(nic, nic->mrs.pd[a->pd].proc))
 		err = -UNIC_EMRFULL;

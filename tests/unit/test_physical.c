@@ -524,6 +524,27 @@ static void no_other_form_is_made_anew(void **state)
 	assert_int_equal(make_status(&form, &mr, LOCAL), UNIC_ST_STATE);
 }
 
+/* Processes cannot take the elements that the driver's forms need. */
+static void elements_are_kept_for_the_driver(void **state)
+{
+	uint32_t pd[UNIC_PROCS], i, k, at;
+	struct rig_mr form;
+
+	(void)state;
+	rig_attach(&rb, 2, 1);
+	for (i = 0; i < UNIC_PROCS; i++) {
+		pd[i] = rig_pd(&rb, i);
+		alloc_form(&rb, pd[i], UNIC_FORM_INDIRECT,
+			   UNIC_ELEMENTS_PROC - !i, &form);
+		at = rb.nic.forms.form[form.mr].first;
+		assert_in_range(at, 0, UNIC_ELEMENTS - UNIC_ELEMENTS_PROC - 1);
+	}
+	assert_int_equal(rb.nic.forms.used, UNIC_ELEMENTS * 3 / 4 - 1);
+	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
+	k = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC;
+	assert_int_equal(rb.nic.forms.form[form.mr].first, k);
+}
+
 /* Forms end with their region, those in use, too. */
 static void forms_end_with_the_slot(void **state)
 {
@@ -802,6 +823,7 @@ int main(void)
 		cmocka_unit_test_setup(the_wait_for_a_form_is_bounded, up),
 		cmocka_unit_test_setup(a_form_with_tokens_stays, up),
 		cmocka_unit_test_setup(no_other_form_is_made_anew, up),
+		cmocka_unit_test_setup(elements_are_kept_for_the_driver, up),
 		cmocka_unit_test_setup(forms_end_with_the_slot, up),
 		cmocka_unit_test_setup(scattered_payload_comes_whole, up),
 		cmocka_unit_test_setup(shorter_message_and_second_one, up),
