@@ -389,6 +389,11 @@ static bool is_cut_off(const struct unic_file *f)
 	return READ_ONCE(f->ended) || READ_ONCE(f->lost);
 }
 
+static bool may_read(const struct unic_file *f, const bool *flag)
+{
+	return READ_ONCE(*flag) || is_cut_off(f);
+}
+
 static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
 			 size_t bytes, bool wait)
 {
@@ -402,8 +407,7 @@ static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
 			return -ENODEV;
 		if (!wait)
 			return -EAGAIN;
-		err = wait_event_interruptible(f->wait, READ_ONCE(*flag) ||
-								is_cut_off(f));
+		err = wait_event_interruptible(f->wait, may_read(f, flag));
 		if (err)
 			return err;
 	}
