@@ -188,6 +188,18 @@ static int unic_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
+/* A descriptor is closed. When its process ends, or is another program now, it is no
+ * client any more, though its memory, and with it this file, may be kept by who
+ * waits for a page of it. */
+static int unic_flush(struct file *file, fl_owner_t id)
+{
+	struct unic_file *f = file->private_data;
+
+	if (task_tgid_nr(current) == f->core.pid && current->mm != f->mem->mm)
+		mem_ended(f->mem);
+	return 0;
+}
+
 static int unic_release(struct inode *inode, struct file *file)
 {
 	struct unic_file *f = file->private_data;
@@ -546,6 +558,7 @@ static int unic_mmap(struct file *file, struct vm_area_struct *vma)
 static const struct file_operations fops = {
 	.owner = THIS_MODULE,
 	.open = unic_open,
+	.flush = unic_flush,
 	.release = unic_release,
 	.unlocked_ioctl = unic_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,

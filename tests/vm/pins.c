@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins NODE [limit|stuck|storm SECONDS|file PATH] - memory of any kind, registered where it is, with the Linux
+ * pins NODE [limit|stuck|hostage|storm SECONDS|file PATH] - memory of any kind, registered where it is, with the Linux
  * module and a NIC that talks to itself: what is counted in VmPin at every step, and
  * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
  * moves what it registered. Run by vm_check.py.
  *
  *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
  *	stuck	memory that nobody provides (userfaultfd) holds up nobody else
+ *	hostage	a page that was missed is never provided, and who could do it is another
+ *		process, "held by" which it says
  *	storm	threads register, unmap, drop, protect and fork at random
  *	file	a file on a disk, 4 pages of it, is not written behind the back of its
  *		file system
@@ -678,6 +680,37 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+static void hostage(const char *node)
+{
+	struct unic_mr_attr a = { .length = 4 * PAGE,
+				  .rights = RW,
+				  .residency = UNIC_DEMAND };
+	struct unic_sg sg;
+	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+				   .num_sge = 1,
+				   .sg = &sg };
+	struct unic_mr *mr;
+	pid_t holder;
+	int fd;
+
+	a.addr = nobodys(&fd);
+	holder = fork();
+	IS(holder >= 0);
+	if (!holder)
+		for (;;)
+			pause();
+	set_up(node);
+	OK(unic_reg_mr(pd, &a, &mr));
+	sg = (struct unic_sg){ src, PAGE, src_mr->stag };
+	wr.remote = mr->iova;
+	wr.rkey = mr->stag;
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	usleep(200000);
+	printf("held by %d\n", holder);
+	fflush(stdout);
+	pause();
+}
+
 static void stuck(const char *node)
 {
 	int ready[2];
@@ -885,6 +918,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2 && !strcmp(argv[2], "stuck")) {
 		stuck(argv[1]);
+	} else if (argc > 2 && !strcmp(argv[2], "hostage")) {
+		hostage(argv[1]);
 	} else if (argc > 3 && !strcmp(argv[2], "storm")) {
 		set_up(argv[1]);
 		storm(atof(argv[3]));

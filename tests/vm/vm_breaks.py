@@ -45,6 +45,8 @@ BREAKS = (
 	    (VM_MAYWRITE | VM_READ)""", "VM_MAYWRITE)) == VM_MAYWRITE",
      "test_pins"),  # guard pages can be read
     ("unic_mem.c", " || (p->write && is_tracked(vma))", "", "test_file"),
+    ("unic_cdev.c", "	.flush = unic_flush,", "",
+     "test_hostage"),  # a process that is gone keeps its pins
     ("frames_user.c", "if (PTR_ERR_OR_ZERO(p) == -EAGAIN)",
      "if (PTR_ERR_OR_ZERO(p) == -EAGAIN && first == last)",
      "test_pins"),  # a granted region's pages are nobody's to fetch

@@ -136,6 +136,21 @@ def test_stuck(c):
     must(c.guest.run(f"pins {pair.NODE} stuck", 60) == "pins: ok\n", "not ok")
 
 
+def test_hostage(c):
+    """A worker waits for a page that nobody provides: the process that wanted it is
+    gone, the module says that it is in use, and only until the page comes."""
+    user = c.start("user", "pins", pair.NODE, "hostage", show=False)
+    holder = user.expect("held by").split()[-1]
+    user.kill()
+    user.wait(10)
+    c.nothing_pinned()
+    must(c.guest.ask("rmmod unic", 10)[0] != 0, "unloaded, with a worker in it")
+    must(c.ctl(0, "info")["nic"] == "ready", "nobody else can use it")
+    c.guest.run(f"kill -9 {holder}")
+    c.guest.wait_for("rmmod unic", 5)
+    c.load()
+
+
 def test_storm(c):
     """Four threads do to memory whatever can be done while it is registered."""
     must(c.guest.run(f"pins {pair.NODE} storm 2", 60) == "pins: ok\n", "not ok")
