@@ -5,11 +5,13 @@
 # The Linux module: its own make, for the kernel that guests run, among links to
 # the sources, so that nothing it makes is among them.
 KERNEL ?= $(shell tests/vm/kernel.py)
-KMOD   := $(CURDIR)/$(B)/kmod
+# ... or one of our own making, in a folder with a /boot and a /lib/modules.
+export UNIC_VM_SYSTEM ?=
+KMOD   := $(or $(UNIC_VM_SYSTEM),$(CURDIR)/$(B))/kmod
 kmod: ## linux: build unic.ko and unicblk.ko in build/kmod [KERNEL=release]
 	@mkdir -p $(KMOD)/host_driver && cp -rsf $(CURDIR)/abi $(KMOD) && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)/host_driver
-	$(Q)$(MAKE) --no-print-directory -C /lib/modules/$(KERNEL)/build \
+	$(Q)$(MAKE) --no-print-directory -C $(UNIC_VM_SYSTEM)/lib/modules/$(KERNEL)/build \
 		M=$(KMOD)/host_driver/linux UNIC_VERSION=$(BUILD_ID) modules
 	@echo "$@: ok"
 
@@ -63,5 +65,19 @@ vm-endure: vm-build ## linux: loads, resets, removals, kills, and a NIC that lie
 	@tests/vm/vm_endure.py $(VM_OPTIONS) && echo "$@: ok"
 vm-breaks: vm-build ## breaks: break the Linux module: the tests in the guest must fail
 	@tests/vm/vm_breaks.py && echo "$@: ok"
+
+# A kernel with KASAN, lockdep and faults to inject, and the tests under it: all is
+# slower there, so each limit is longer.
+VM_SRCS += tests/vm/nth.c
+$(B)/bin/nth: $(call objects,host,tests/vm/nth.c) $(B)/lib/libunic.a
+DEBUG_KERNEL ?= $(CURDIR)/$(B)/debug-kernel
+debug-kernel: $(DEBUG_KERNEL)/done ## linux: build a kernel that looks for faults; fetches 160 MB, half an hour
+$(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug_kernel.sh
+	@tools/install_deps.sh packages-debug.txt
+	@mkdir -p $(@D) && tools/debug_kernel.sh $(@D) && touch $@
+vm-debug: $(DEBUG_KERNEL)/done ## linux: the tests in a guest under that kernel, and faults injected
+	@export UNIC_VM_SYSTEM=$(DEBUG_KERNEL) UNIC_VM_SLOW=8; \
+	$(MAKE) --no-print-directory vm-build $(B)/bin/nth UBSAN_SANITIZE=y && \
+	tests/vm/vm_check.py && tests/vm/vm_faults.py && echo "$@: ok"
 vm-shell: vm-build ## try: run the commands on stdin in a Linux guest that has the module
 	@tests/vm/pair.py $(VM_OPTIONS)

@@ -44,6 +44,7 @@ static int hello_fds(int fd, struct unic_call *call)
 	return 0;
 }
 
+/* 0, -errno, or what a driver would answer. */
 static int transact(int fd, struct unic_ioc_call *ioc)
 {
 	int ret;
@@ -54,6 +55,9 @@ static int transact(int fd, struct unic_ioc_call *ioc)
 	} while (ret < 0 && errno == EINTR);
 	if (!ret)
 		return 0;
+	/* it did not take the request */
+	if (errno == ENOMEM && unic_from_le32(ioc->bytes))
+		return UNIC_CTL_ST_NO_MEMORY;
 	return errno == ETIMEDOUT ? -ETIMEDOUT : -ENOTCONN;
 }
 

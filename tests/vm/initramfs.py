@@ -85,9 +85,9 @@ def build(out, release, programs=(), modules=(), files=()):
     put(root, os.path.join(HERE, "init"), "/init")
     for program in programs:
         put_program(root, program)
-    for path in wanted_modules(release, (*LINE, *modules)):
-        put(root, f"{kernel.modules(release)}/{path}")
-    put(root, kernel.modules(release) + "/modules.builtin")
+    for path in (*wanted_modules(release, (*LINE, *modules)), "modules.builtin"):
+        put(root, f"{kernel.modules(release)}/{path}",
+            f"/lib/modules/{release}/{path}")
     for path, there in files:
         put(root, path, there)
     subprocess.run(["/sbin/depmod", "-b", root, release], check=True,

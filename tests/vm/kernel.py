@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Prints the release of the kernel that guests run: the newest one of the
-distribution that is installed with its headers."""
+distribution that is installed with its headers, or that of UNIC_VM_SYSTEM, a folder
+with a /boot and a /lib/modules of its own (make debug-kernel)."""
 import glob
 import lzma
 import os
@@ -12,18 +13,21 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-UNPACKED = os.path.join(ROOT, "build", "vm")
+SYSTEM = os.environ.get("UNIC_VM_SYSTEM", "")
+# What is made for that kernel.
+BUILT = SYSTEM or os.path.join(ROOT, "build")
+UNPACKED = os.path.join(BUILT, "vm")
 
 HELP = ("no kernel in /boot with its headers in /lib/modules: "
         "apt-get install linux-image-amd64 linux-headers-amd64")
 
 
 def image(release):
-    return f"/boot/vmlinuz-{release}"
+    return f"{SYSTEM}/boot/vmlinuz-{release}"
 
 
 def modules(release):
-    return f"/lib/modules/{release}"
+    return f"{SYSTEM}/lib/modules/{release}"
 
 
 def newest():
@@ -39,6 +43,8 @@ def payload(path):
     """What is packed in a bzImage (Documentation/x86/boot.rst), or None."""
     with open(path, "rb") as f:
         image_ = f.read()
+    if image_.startswith(b"\x7fELF"):
+        return None
     setup_sectors = image_[0x1f1] or 4
     offset, size = struct.unpack_from("<II", image_, 0x248)
     start = (setup_sectors + 1) * 512 + offset

@@ -19,8 +19,9 @@ import tempfile
 import guest
 from hosts import BIN, IP, ROOT, Failure, Hosts, plain, run_nic
 
-RAM = 256 << 20
-MODULES = os.path.join(ROOT, "build", "kmod", "host_driver", "linux")
+# A kernel that looks for faults keeps books of all memory.
+RAM = (1024 if guest.kernel.SYSTEM else 256) << 20
+MODULES = os.path.join(guest.kernel.BUILT, "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
 # H. An emulated host on a busy machine may be away for longer than the 50 ms

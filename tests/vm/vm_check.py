@@ -21,9 +21,13 @@ PROGRAMS = ("calls", "forms", "memory", "pins", "datagrams", "survivor")
 COPY_BYTES = 2 << 20
 # What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
-                  r"hung task|blocked for more than|Bad page|use-after-free|"
+                  r"hung task|blocked for more than|Bad page|use-after-free(?! debug)|"
                   r"list_(?:add|del) corruption|refcount_t|memory corruption|"
-                  r"Redzone|Poison overwritten|Object padding")
+                  r"Redzone|Poison overwritten|Object padding|UBSAN|ODEBUG|"
+                  r"DMA-API: (?!preallocated|debugging enabled)|INFO: |suspicious|"
+                  r"kmemleak: (?:\d+ new|.*disabled)|workqueue lockup")
+# Where a kernel says what it lost, if it looks for that.
+LEAKS = "/sys/kernel/debug/kmemleak"
 # Freed memory, objects and pages, is filled, and looked at before it is used
 # again: what the module or the NIC still writes there is seen.
 CAREFUL = "slub_debug=FZP page_poison=1"
@@ -68,6 +72,17 @@ class Check(pair.Pair):
         if new:
             raise Failure("the kernel says:\n" +
                           "\n".join(log[new[0]:new[0] + 30]))
+
+    def no_leak(self):
+        """Memory that nobody has a pointer to; young objects are not judged, and
+        what moved meanwhile only if it is not found twice."""
+        if self.guest.ask(f"test -e {LEAKS}")[0]:
+            return
+        time.sleep(6)
+        for _ in (1, 2):
+            self.guest.run(f"echo scan >{LEAKS}", 120)
+        leaked = self.guest.run(f"cat {LEAKS}", 60)
+        must(not leaked, f"leaked:\n{leaked[:4000]}")
 
     def same_as_ever(self):
         self.end_tasks()
@@ -345,8 +360,11 @@ def run_all(make, tests):
                 if c.guest.qemu.poll() is not None:
                     break  # the rest would fail of the same
                 c.end_tasks()
+            c.no_leak()
+            c.no_complaint()
         except Failure as e:
             print(f"FAILED  {e}")
+            passed = min(passed, len(tests) - 1)
         finally:
             c.end()
     return passed
