@@ -210,7 +210,7 @@ static void stream(const struct place *there)
 
 int main(int argc, char **argv)
 {
-	struct unic_conn_param none = { .rights = 0 };
+	struct unic_conn_param patient = { .timeout = 18 }; /* 1 s */
 	unsigned int bytes = sizeof(struct place);
 	struct place there;
 
@@ -221,8 +221,8 @@ int main(int argc, char **argv)
 		target();
 	}
 	set_up(argv[1]);
-	OK(!unic_connect(qp, ntohl(inet_addr(argv[2])), SERVICE, &none, 10000,
-			 &there, &bytes) &&
+	OK(!unic_connect(qp, ntohl(inet_addr(argv[2])), SERVICE, &patient,
+			 10000, &there, &bytes) &&
 	   bytes >= sizeof(there));
 	count_calls();
 	messages(&there, BATCH);
