@@ -48,7 +48,6 @@ static void die(const char *what)
 	exit(BROKEN);
 }
 
-/* From now on; 0: no more. */
 static void fail_nth(unsigned int n)
 {
 	char text[16];
@@ -58,13 +57,16 @@ static void fail_nth(unsigned int n)
 		die("fail-nth");
 }
 
+/* How many there are still to come; then none is. It may be this that fails. */
 static int nth_left(void)
 {
 	char text[16] = "";
+	int left = pread(nth_fd, text, sizeof(text) - 1, 0) < 0 ? 1
+								: atoi(text);
 
-	if (pread(nth_fd, text, sizeof(text) - 1, 0) < 0)
-		die("fail-nth");
-	return atoi(text);
+	while (pwrite(nth_fd, "0", 1, 0) != 1)
+		;
+	return left;
 }
 
 /* ------------------------------------------------------------------ the steps */
@@ -186,7 +188,6 @@ static int life(unsigned int broken, unsigned int n)
 		if (i != broken)
 			continue;
 		left = nth_left();
-		fail_nth(0);
 		if (err == -ENOMEM && !left)
 			return steps[i].run() ? BROKEN : REFUSED;
 		if (err)
@@ -210,7 +211,6 @@ static int write_text(const char *path, const char *text, unsigned int n)
 	fail_nth(n);
 	bytes = write(fd, text, strlen(text));
 	left = nth_left();
-	fail_nth(0);
 	if (bytes < 0)
 		return left ? BROKEN : REFUSED;
 	return left ? MISSED : WORKED;

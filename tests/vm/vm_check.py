@@ -35,6 +35,7 @@ CAREFUL = "slub_debug=FZP page_poison=1"
 
 class Check(pair.Pair):
     """Guest and peer, and what is the same after every test."""
+    HURT = HURT
 
     def __init__(self, board, tmp, cpus=1):
         super().__init__(board, tmp)
@@ -67,7 +68,7 @@ class Check(pair.Pair):
     def no_complaint(self):
         """Nothing new in the kernel's log that it should not have to say."""
         log = self.guest.run("dmesg").splitlines()
-        bad = [n for n, text in enumerate(log) if HURT.search(text)]
+        bad = [n for n, text in enumerate(log) if self.HURT.search(text)]
         new, self.complaints = bad[self.complaints:], len(bad)
         if new:
             raise Failure("the kernel says:\n" +
@@ -168,7 +169,9 @@ def test_hostage(c):
 
 def test_storm(c):
     """Four threads do to memory whatever can be done while it is registered."""
-    must(c.guest.run(f"pins {pair.NODE} storm 2", 60) == "pins: ok\n", "not ok")
+    seconds = round(2 * pair.guest.Patience.SLOW)
+    must(c.guest.run(f"pins {pair.NODE} storm {seconds}", 60) == "pins: ok\n",
+         "not ok")
 
 
 def test_file(c):
