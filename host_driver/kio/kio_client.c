@@ -14,8 +14,8 @@ void unic_kio_client_init(struct unic_kio_client *c,
 	c->window = UNIC_KIO_WINDOW;
 }
 
-/* Bytes come to it, so it needs a token. */
-static bool comes(const struct unic_kio *io)
+/* Bytes come to it. */
+static bool needs_token(const struct unic_kio *io)
 {
 	return io->op == UNIC_KIO_READ || io->op == UNIC_KIO_LIST;
 }
@@ -34,7 +34,7 @@ static void begin(struct unic_kio_client *c, uint32_t at)
 	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
 	io->moved = 0;
 	io->given = false;
-	if (!comes(io)) {
+	if (!needs_token(io)) {
 		ask(c, at);
 		return;
 	}
@@ -70,7 +70,7 @@ static void end(struct unic_kio_client *c, uint32_t at, int status,
 	io->done(io, status, bytes);
 }
 
-/* Its pages may still be written to, or read: not before the NIC has done. */
+/* The NIC may still use its pages: it ends when that is over. */
 static void give_up(struct unic_kio_client *c, uint32_t at, int why)
 {
 	struct unic_kio *io = c->slot[at];
@@ -80,7 +80,7 @@ static void give_up(struct unic_kio_client *c, uint32_t at, int why)
 		return;
 	io->why = why;
 	io->state = UNIC_KIO_CANCEL;
-	if (state == UNIC_KIO_ASKED && comes(io))
+	if (state == UNIC_KIO_ASKED && needs_token(io))
 		c->link->cancel(c, at, io);
 	else if (state == UNIC_KIO_ASKED)
 		end(c, at, why, io->moved);
@@ -102,7 +102,7 @@ uint64_t unic_kio_demand(const struct unic_kio_client *c)
 
 static bool good(const struct unic_kio *io)
 {
-	bool bytes = comes(io) || io->op == UNIC_KIO_WRITE;
+	bool bytes = needs_token(io) || io->op == UNIC_KIO_WRITE;
 	uint64_t sum = 0;
 	uint32_t i;
 
@@ -151,7 +151,7 @@ static void ask(struct unic_kio_client *c, uint32_t at)
 		.len = unic_to_le32(io->len),
 	};
 
-	if (comes(io)) {
+	if (needs_token(io)) {
 		msg.token = unic_to_le32(io->token);
 		msg.key = unic_to_le64(io->key);
 	}
@@ -183,7 +183,7 @@ void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->slot[at];
 
-	if (!io || !comes(io))
+	if (!io || !needs_token(io))
 		return;
 	if (io->state == UNIC_KIO_CANCEL)
 		end(c, at, io->why, 0);
@@ -215,7 +215,7 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 
 	io->size = unic_from_le64(msg->size);
 	io->remote = status < 4096 ? status : EIO;
-	if (comes(io) && payload && token == io->token) {
+	if (needs_token(io) && payload && token == io->token) {
 		/* placed is the NIC's word: and then the token is used up */
 		end(c, at, status ? -EIO : 0, payload);
 		return;

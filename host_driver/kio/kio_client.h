@@ -2,6 +2,10 @@
 /*
  * kio_client.h - the client of the kernel-resident page service.
  *
+ * An I/O has its bytes in pieces, each a range of bus addresses. A link is what
+ * carries it to one other host: a connection, made again when it ends. The window
+ * has sixteen slots; an I/O under way has one of them, the others wait.
+ *
  * Secret: the life of an I/O: it holds a payload token from the time it is asked
  * for until it is answered, or borrows one of the server's, and nothing of the NIC
  * otherwise. Its pages are given back to the caller only when the NIC has done
@@ -34,9 +38,8 @@ enum unic_kio_state {
 	UNIC_KIO_CANCEL,
 };
 
-/* One I/O; the caller's, who fills in the first part and leaves it alone until
- * done(). */
 struct unic_kio {
+	/* filled in by the caller, who leaves all of it alone until done() */
 	uint8_t op;	    /* of a request */
 	uint8_t name_bytes; /* 0: the export itself (LIST) */
 	char name[UNIC_KIO_NAME_MAX];

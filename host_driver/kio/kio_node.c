@@ -122,7 +122,7 @@ enum {
 	STEP_HELLO,
 	STEP_PD,
 	STEP_REGION,
-	STEP_FORM,
+	STEP_FORMS,
 	STEP_CQ,
 	STEP_LISTEN,
 	STEP_UP,
@@ -160,8 +160,8 @@ static bool ask_region(struct unic_kio_node *n)
 	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0, 0);
 }
 
-/* One after the other, of a region of which anything may be a piece. */
-static bool ask_form(struct unic_kio_node *n)
+/* All at once: after a reset I/Os wait for this. */
+static bool ask_forms(struct unic_kio_node *n)
 {
 	struct unic_ctl_mr_alloc r = {
 		.pd = unic_to_le32(n->pd),
@@ -169,7 +169,10 @@ static bool ask_form(struct unic_kio_node *n)
 		.n = unic_to_le32(UNIC_TOKEN_PIECES),
 	};
 
-	return unic_kio_ask(n, UNIC_CTL_MR_ALLOC, &r, 0, 0, 0);
+	for (n->forms_open = 0; n->forms_open < UNIC_KIO_FORMS; n->forms_open++)
+		if (!unic_kio_ask(n, UNIC_CTL_MR_ALLOC, &r, 0, 0, 0))
+			break;
+	return n->forms_open;
 }
 
 static bool ask_cq(struct unic_kio_node *n)
@@ -192,7 +195,7 @@ static void set_up(struct unic_kio_node *n)
 {
 	static bool (*const steps[])(struct unic_kio_node *) = {
 		[STEP_HELLO] = ask_hello,   [STEP_PD] = ask_pd,
-		[STEP_REGION] = ask_region, [STEP_FORM] = ask_form,
+		[STEP_REGION] = ask_region, [STEP_FORMS] = ask_forms,
 		[STEP_CQ] = ask_cq,	    [STEP_LISTEN] = ask_listen,
 	};
 
@@ -204,7 +207,7 @@ static void set_up(struct unic_kio_node *n)
 		n->retry_ns = n->now_ns + RETRY_NS;
 		return;
 	}
-	if (n->step == STEP_FORM && !n->config.mem)
+	if (n->step == STEP_FORMS && !n->config.mem)
 		n->step = STEP_CQ; /* data lies in one piece, in a buffer */
 	if (n->step == STEP_LISTEN && !n->config.store)
 		n->step = STEP_UP;
@@ -256,10 +259,7 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	n->asked = false;
 	memcpy(&r, rec, sizeof(r));
 	if (status) {
-		if (n->step == STEP_FORM && n->ring.forms)
-			n->step++; /* with fewer I/Os at a time */
-		else
-			set_up_failed(n, status);
+		set_up_failed(n, status);
 		return;
 	}
 	switch (n->step) {
@@ -273,10 +273,6 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 		n->mr = unic_from_le32(r.id);
 		n->ring.stag = unic_from_le32(r.stag);
 		break;
-	case STEP_FORM:
-		if (unic_kio_ring_add_form(&n->ring, unic_from_le32(r.stag)))
-			return;
-		break;
 	case STEP_CQ:
 		n->cq = unic_from_le32(r.id);
 		break;
@@ -284,6 +280,24 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 		break;
 	}
 	n->step++;
+}
+
+/* With fewer than all, fewer I/Os are under way. */
+static void form_done(struct unic_kio_node *n, uint32_t status,
+		      const uint64_t *rec)
+{
+	struct unic_ctl_mr_reg_reply r;
+
+	memcpy(&r, rec, sizeof(r));
+	if (!status)
+		unic_kio_ring_add_form(&n->ring, unic_from_le32(r.stag));
+	if (--n->forms_open)
+		return;
+	n->asked = false;
+	if (n->ring.forms)
+		n->step++;
+	else
+		set_up_failed(n, status);
 }
 
 /* All that we had is gone; the slot is not. */
@@ -331,10 +345,12 @@ static bool take_reply(struct unic_kio_node *n)
 	case UNIC_CTL_HELLO:
 	case UNIC_CTL_PD_ALLOC:
 	case UNIC_CTL_MR_REG:
-	case UNIC_CTL_MR_ALLOC:
 	case UNIC_CTL_CQ_CREATE:
 	case UNIC_CTL_LISTEN:
 		set_up_done(n, unic_from_le16(hdr.status), rec);
+		break;
+	case UNIC_CTL_MR_ALLOC:
+		form_done(n, unic_from_le16(hdr.status), rec);
 		break;
 	default:
 		unic_kio_link_reply(n, &ask, unic_from_le16(hdr.status), rec);

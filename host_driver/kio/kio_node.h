@@ -101,6 +101,7 @@ struct unic_kio_node {
 	uint64_t now_ns, retry_ns;
 	uint32_t seq, upcall;
 	uint32_t pd, mr, cq; /* ids */
+	uint32_t forms_open; /* asked for */
 	struct unic_kio_ring ring;
 	struct unic_kio_ask ask[UNIC_KIO_ASKS];
 	struct unic_kio_reply reply[UNIC_KIO_REPLIES];

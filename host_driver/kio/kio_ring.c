@@ -420,11 +420,10 @@ void unic_kio_ring_put(struct unic_kio_ring *r, void *buf)
 
 /* -------------------------------------------------------------------- forms */
 
-bool unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag)
+void unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag)
 {
 	r->form[r->forms] = stag;
-	r->free_forms |= 1u << r->forms;
-	return ++r->forms < UNIC_KIO_FORMS;
+	r->free_forms |= 1u << r->forms++;
 }
 
 uint32_t unic_kio_ring_form(struct unic_kio_ring *r)

@@ -31,7 +31,7 @@
 	(UNIC_SQ_SGE_MAX - \
 	 1u) /* pieces that data can be sent from without one */
 
-/* Whose send it is; with the place in its window. */
+/* What completes; for data, with the place in its owner's window. */
 enum unic_kio_tag {
 	UNIC_KIO_TAG_RECV = 1,
 	UNIC_KIO_TAG_SEND = 2,	 /* a message: nobody asks */
@@ -48,8 +48,9 @@ struct unic_kio_ring {
 	uint32_t stag;	   /* of the region */
 	uint32_t fifo;	   /* doorbell words written */
 	uint32_t cq_ci;	   /* completions read */
-	uint32_t armed;	   /* cq_ci at which we asked to be rung, plus 1 */
-	uint32_t bad;	   /* completions of nothing */
+	uint32_t
+		armed; /* cq_ci at which we asked to be rung, plus 1; 0: never */
+	uint32_t bad;  /* completions that fit no slot that is posted */
 	struct {
 		uint32_t qpn;
 		uint32_t posted, done; /* send slots */
@@ -133,9 +134,9 @@ bool unic_kio_ring_rest(struct unic_kio_ring *r);
 void *unic_kio_ring_get(struct unic_kio_ring *r);
 void unic_kio_ring_put(struct unic_kio_ring *r, void *buf);
 
-/** unic_kio_ring_add_form() - one more, an indirect region of UNIC_TOKEN_PIECES
- * elements. False: it was the last that there is room for. */
-bool unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag);
+/** unic_kio_ring_add_form() - one more, of UNIC_KIO_FORMS at most: an indirect
+ * region of UNIC_TOKEN_PIECES elements. */
+void unic_kio_ring_add_form(struct unic_kio_ring *r, uint32_t stag);
 
 /** unic_kio_ring_form() - a form for data, or 0. It is given back when the data has
  * left. */

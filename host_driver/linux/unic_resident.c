@@ -6,7 +6,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "kio_node.h"
@@ -62,6 +61,7 @@ static void resident_gone(struct unic_kclient *kc)
 
 /* -------------------------------------------------------------- life of one */
 
+/* All that it needs is there: the service of this NIC begins. The lock is held. */
 static void begin(struct unic_resident *r)
 {
 	struct unic_os *os = r->os;
@@ -96,10 +96,11 @@ static void discard(struct unic_resident *r)
 	kfree(r);
 }
 
-/* It has @os's reference from then on. */
+/* With its memory, and begun. It has @os's reference from then on. */
 static struct unic_resident *make(struct unic_os *os)
 {
 	struct unic_resident *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	unsigned int noio;
 	int err = -ENODEV;
 
 	if (!r)
@@ -107,7 +108,7 @@ static struct unic_resident *make(struct unic_os *os)
 	r->node = kvzalloc(sizeof(*r->node), GFP_KERNEL);
 	r->os = os;
 	r->users = 1;
-	mutex_lock(&os->lock);
+	noio = unic_lock(os);
 	if (os->host) {
 		r->dma = get_device(unic_dev_dma(os));
 		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(0),
@@ -116,7 +117,7 @@ static struct unic_resident *make(struct unic_os *os)
 	}
 	if (!err)
 		begin(r);
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	if (!err)
 		return r;
 	discard(r);
@@ -150,21 +151,23 @@ EXPORT_SYMBOL_GPL(unic_resident_get);
  * memory. True: it has, or cannot any more. */
 static bool wait_quiet(struct unic_resident *r)
 {
-	u32 slot = r->node->core.slot, ms;
 	bool quiet = false;
+	unsigned int noio;
+	u32 slot, ms;
 
-	mutex_lock(&r->os->lock);
+	noio = unic_lock(r->os);
+	slot = r->node->core.slot;
 	if (!r->gone)
 		unic_kio_node_fini(r->node);
-	mutex_unlock(&r->os->lock);
+	unic_unlock(r->os, noio);
 	if (slot == UNIC_OS_NO_SLOT)
 		return true;
 	for (ms = 0; ms < QUIET_MS && !quiet; ms++) {
 		unic_dev_kick(r->os);
 		fsleep(1000);
-		mutex_lock(&r->os->lock);
+		noio = unic_lock(r->os);
 		quiet = r->gone || !r->os->slot[slot].kernel;
-		mutex_unlock(&r->os->lock);
+		unic_unlock(r->os, noio);
 	}
 	return quiet;
 }
@@ -173,10 +176,10 @@ static void end(struct unic_resident *r)
 {
 	struct unic_os *os = r->os;
 	bool quiet = wait_quiet(r);
+	unsigned int noio = unic_lock(os);
 
-	mutex_lock(&os->lock);
 	os->kclient = NULL;
-	mutex_unlock(&os->lock);
+	unic_unlock(os, noio);
 	if (!quiet) {
 		dev_err(r->dma, "the NIC keeps %llu KiB of the page service\n",
 			unic_kio_ring_bytes(0) >> 10);
@@ -212,12 +215,10 @@ EXPORT_SYMBOL_GPL(unic_resident_window);
 int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
 {
 	struct unic_os *os = r->os;
-	unsigned int noio =
-		memalloc_noio_save(); /* who frees memory waits for us */
+	unsigned int noio = unic_lock(os);
 	u64 next, wakes;
 	int err = -ENODEV;
 
-	mutex_lock(&os->lock);
 	if (!r->gone)
 		err = unic_kio_node_start(r->node, io, ipv4);
 	if (!err) {
@@ -226,8 +227,7 @@ int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
 		if (!wakes || next < wakes)
 			unic_dev_kick(os);
 	}
-	mutex_unlock(&os->lock);
-	memalloc_noio_restore(noio);
+	unic_unlock(os, noio);
 	return err;
 }
 EXPORT_SYMBOL_GPL(unic_resident_start);

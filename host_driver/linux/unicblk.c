@@ -89,7 +89,7 @@ static void unicblk_complete(struct request *rq)
 }
 
 /* The block layer gives it to us again. */
-static void again(struct request *rq)
+static void retry_or_end(struct request *rq)
 {
 	struct request_queue *q = rq->q;
 	struct unicblk *b = q->queuedata;
@@ -116,7 +116,7 @@ static void io_done(struct unic_kio *io, int status, uint32_t bytes)
 	else if (status == -ENODEV)
 		end(rq, BLK_STS_IOERR);
 	else
-		again(rq);
+		retry_or_end(rq);
 }
 
 /* ----------------------------------------------------------------- blk-mq */
@@ -196,7 +196,7 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	blk_mq_start_request(rq);
 	err = unic_resident_start(b->resident, &pdu->io, b->ipv4);
 	if (err == -EBUSY)
-		again(rq);
+		retry_or_end(rq);
 	else if (err)
 		end(rq, errno_to_blk_status(err));
 	return BLK_STS_OK;
@@ -222,11 +222,17 @@ struct question {
 	int status;
 };
 
+/* A peer's word: not one of our kernel's own, nor none. */
+static int error_of(u32 remote)
+{
+	return remote && remote <= EHWPOISON ? -(int)remote : -EIO;
+}
+
 static void question_done(struct unic_kio *io, int status, uint32_t bytes)
 {
 	struct question *q = container_of(io, struct question, io);
 
-	q->status = status == -EREMOTEIO ? -(int)io->remote : status;
+	q->status = status == -EREMOTEIO ? error_of(io->remote) : status;
 	if (status == -ENOLINK || status == -EIO)
 		q->status = -EAGAIN;
 	complete(&q->over);
@@ -411,34 +417,38 @@ static int make_disk(struct unicblk *b)
 }
 
 /* The rest of @b goes with the last reference to the disk. */
-static void drop_disk(struct unicblk *b)
+static void remove(struct unicblk *b)
 {
+	list_del(&b->list);
+	del_gendisk(b->disk);
 	blk_mq_free_tag_set(&b->tags);
 	unic_resident_put(b->resident);
 	put_disk(b->disk);
 }
 
-static void remove(struct unicblk *b)
+static int add_disk_of(struct unicblk *b)
 {
-	list_del(&b->list);
-	del_gendisk(b->disk);
-	drop_disk(b);
+	int err = make_disk(b);
+
+	if (err)
+		return err;
+	err = device_add_disk(NULL, b->disk, disk_groups);
+	if (err) { /* then nobody calls unicblk_free() */
+		put_disk(b->disk);
+		blk_mq_free_tag_set(&b->tags);
+	}
+	return err;
 }
 
 /* @b, its file known, becomes a disk, or is freed. */
 static int add(struct unicblk *b)
 {
-	int err = make_disk(b);
+	int err = add_disk_of(b);
 
 	if (err) {
 		unic_resident_put(b->resident);
 		ida_free(&numbers, b->number);
 		kfree(b);
-		return err;
-	}
-	err = device_add_disk(NULL, b->disk, disk_groups);
-	if (err) {
-		drop_disk(b);
 		return err;
 	}
 	list_add(&b->list, &disks);
