@@ -120,12 +120,17 @@ class Blk(vm_check.Check):
         return self.tasks[-1]
 
     def verify_on(self):
-        """fio verifies again and again until end_verify(), and has begun to."""
-        ios = "awk '{print $1 + $5}' /sys/block/unicblk0/stat"
-        before = int(self.guest.run(f"rm -f /run/enough; {ios}"))
-        task = self.task(f"until test -e /run/enough; do {FIO} --filename={NODE} "
-                         f"{VERIFY} --size={4 * MIB} || exit 1; done")
-        self.guest.wait_for(f"test $({ios}) -gt {before + 50}", 30)
+        """fio verifies again and again until end_verify(), and has begun to. As it
+        has more to compute than to wait for here, there is a dd, too, which always
+        has an I/O open."""
+        writes = "awk '{print $5}' /sys/block/unicblk0/stat"
+        before = int(self.guest.run(f"rm -f /run/enough; {writes}"))
+        until = "until test -e /run/enough; do"
+        task = self.task(
+            f"({until} dd if={NODE} of=/dev/null bs=64k iflag=direct || exit; done)&"
+            f"{until} {FIO} --filename={NODE} {VERIFY} --size={4 * MIB} || "
+            "{ wait; exit 1; }; done; wait")
+        self.guest.wait_for(f"test $({writes}) -gt {before + 50}", 30)
         return task
 
     def met(self, what, blow):
