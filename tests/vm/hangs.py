@@ -3,7 +3,6 @@
 clock, which runs whether the guest does or not. What is the fault of this machine,
 which gave the emulator no processor, is taken off: a time in which one of its
 threads waited for one does not count."""
-import bisect
 import threading
 import time
 
@@ -20,8 +19,7 @@ class Hangs:
     def __init__(self, guest, path):
         self.guest, self.pid = guest, guest.emulator()
         self.ahead = min(self._clock() for _ in range(CLOCK_TRIES))[1]
-        # times, and how long the guest had run by then if it was let run
-        self.times, self.own = [time.monotonic()], [0.0]
+        self.waits = []  # (from, until) of a thread; it is told when it is over
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
@@ -42,20 +40,19 @@ class Hangs:
             except OSError:
                 return  # QEMU has ended
             now = time.monotonic()
-            late = max((n - last.get(thread, n) for thread, n in new.items()),
-                       default=0) / 1e9
-            step = now - self.times[-1]
-            self.own.append(self.own[-1] + max(0, step - late))
-            self.times.append(now)
+            self.waits += [(now - (n - last.get(thread, n)) / 1e9, now)
+                           for thread, n in new.items()
+                           if n > last.get(thread, n)]
             last = new
 
-    def _own(self, at):
-        """How long it had run at a time of its clock."""
-        at -= self.ahead
-        n = min(max(1, bisect.bisect(self.times, at)), len(self.times) - 1)
-        t0, t1 = self.times[n - 1:n + 1]
-        part = min(1, max(0, (at - t0) / (t1 - t0)))
-        return self.own[n - 1] + part * (self.own[n] - self.own[n - 1])
+    def _own(self, start, end):
+        """Seconds of our clock from one to the other, without the waits."""
+        own, at = 0.0, start
+        for first, until in sorted(w for w in self.waits
+                                   if w[1] > start and w[0] < end):
+            own += max(0, min(first, end) - at)
+            at = max(at, until)
+        return own + max(0, end - at)
 
     def longest(self):
         """(seconds, who says so) at last."""
@@ -68,7 +65,7 @@ class Hangs:
         self.thread.join()
         found = [(0.0, "nobody")]
         for line in self.task.lines:
-            who, number, start, end = line.split()
-            found.append((self._own(int(end) / 1e6) - self._own(int(start) / 1e6),
+            who, number, *times = line.split()
+            found.append((self._own(*(int(t) / 1e6 - self.ahead for t in times)),
                           f"{who} {number}"))
         return max(found)

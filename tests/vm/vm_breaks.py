@@ -23,7 +23,7 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"],
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
-SPIN = "for (u64 i = 0; i < 600000000; i++) barrier()"  # work, not time
+SPIN = "for (u64 i = 0; i < 2000000000; i++) barrier()"  # work, not time
 SLEEP = "schedule_timeout_uninterruptible(4 * HZ)"
 # file, what stands there, what shall stand there, test that must fail
 BREAKS = (
