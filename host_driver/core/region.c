@@ -514,7 +514,7 @@ static void reg_done(struct unic_call *call)
 		reg_queued(req, mr);
 	else if (status)
 		reg_refused(req, mr, status);
-	else if (call->list || mr->residency)
+	else if (call->list_bytes || mr->residency)
 		reg_active(req->host, mr, req);
 	else
 		load(req, mr);
