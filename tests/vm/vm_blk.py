@@ -86,7 +86,7 @@ class Blk(vm_check.Check):
 
     # -------------------------------------------------------------- the disk
 
-    def add(self, more="", size=DISK):
+    def add(self, more="timeout_ms=60000", size=DISK):
         self.guest.run(f"echo 'nic=0 addr={IP[1]} file={FILE} size={size} "
                        f"{more}' >/sys/class/unicblk/add")
         self.guest.wait_for(f"test -b {NODE}")
