@@ -9,6 +9,7 @@ nothing is pinned, and the kernel has complained of nothing.
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -374,6 +375,8 @@ def run_all(make, tests):
 def run(*rounds):
     """Each: of a Check, made of a folder, and its tests. Returns the exit
     status."""
+    # so that what was started is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
     wanted = sum(len(tests) for _, tests in rounds)
     passed = sum(run_all(make, tests) for make, tests in rounds)
     print(f"{passed} passed, {wanted - passed} failed")
