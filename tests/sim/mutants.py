@@ -80,7 +80,7 @@ MUTANTS = (
      "sq->retries--; sq->una++;",
      "requester: a timeout forgets the oldest request"),
     ("once live", "host_driver/core/mbox_client.c", "	m->slot[at] = NULL;\n"
-     "	m->open--;\n	if (call->list", "	m->open--;\n	if (call->list",
+     "	m->open--;\n", "	m->open--;\n",
      "driver: a completed command stays open"),
     ("once", "firmware/evict.c",
      "if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx))",
