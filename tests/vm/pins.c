@@ -40,20 +40,26 @@ static uint8_t *src; /* 16 pages that differ everywhere */
 static struct unic_mr *src_mr;
 static long base; /* VmPin of queues, src, and nothing else */
 
-/* Pages, by the kernel's account of us. */
-static long vm_pin(void)
+/* Of the first line of @path that is like this. */
+static long number_in(const char *path, const char *line_format)
 {
-	FILE *f = fopen("/proc/self/status", "r");
+	FILE *f = fopen(path, "r");
 	char text[128];
-	long kib = -1;
+	long n = -1;
 
 	IS(f);
 	while (fgets(text, sizeof(text), f))
-		if (sscanf(text, "VmPin: %ld kB", &kib) == 1)
+		if (sscanf(text, line_format, &n) == 1)
 			break;
 	fclose(f);
-	IS(kib >= 0);
-	return kib / 4;
+	IS(n >= 0);
+	return n;
+}
+
+/* Pages, by the kernel's account of us. */
+static long vm_pin(void)
+{
+	return number_in("/proc/self/status", "VmPin: %ld kB") / 4;
 }
 
 static void pinned(long pages, int at)
@@ -883,17 +889,7 @@ static void on_disk(const char *path)
 /* Pages that anybody pinned since the start. */
 static long acquired(void)
 {
-	FILE *f = fopen("/proc/vmstat", "r");
-	char text[128];
-	long n = -1;
-
-	IS(f);
-	while (fgets(text, sizeof(text), f))
-		if (sscanf(text, "nr_foll_pin_acquired %ld", &n) == 1)
-			break;
-	fclose(f);
-	IS(n >= 0);
-	return n;
+	return number_in("/proc/vmstat", "nr_foll_pin_acquired %ld");
 }
 
 /* All or nothing, up to the limit, not even for a moment: those of a batch are
