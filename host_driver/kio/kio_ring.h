@@ -27,9 +27,8 @@
 #define UNIC_KIO_CQES	 2048u /* a completion for each slot there is, and more */
 #define UNIC_KIO_BUFFERS 32u   /* of UNIC_KIO_MAX bytes, at most */
 #define UNIC_KIO_FORMS	 UNIC_KIO_WINDOW /* at most */
-#define UNIC_KIO_GATHER    \
-	(UNIC_SQ_SGE_MAX - \
-	 1u) /* pieces that data can be sent from without one */
+/* Pieces that data can be sent from without a form. */
+#define UNIC_KIO_GATHER (UNIC_SQ_SGE_MAX - 1u)
 
 /* What completes; for data, with the place in its owner's window. */
 enum unic_kio_tag {
@@ -48,9 +47,9 @@ struct unic_kio_ring {
 	uint32_t stag;	   /* of the region */
 	uint32_t fifo;	   /* doorbell words written */
 	uint32_t cq_ci;	   /* completions read */
-	uint32_t
-		armed; /* cq_ci at which we asked to be rung, plus 1; 0: never */
-	uint32_t bad;  /* completions that fit no slot that is posted */
+	/* cq_ci at which we asked to be rung, plus 1; 0: never */
+	uint32_t armed;
+	uint32_t bad; /* completions that fit no slot that is posted */
 	struct {
 		uint32_t qpn;
 		uint32_t posted, done; /* send slots */
@@ -107,8 +106,8 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 /* Bytes for a token of the peer. */
 struct unic_kio_data {
 	const struct unic_token_piece *piece;
-	uint32_t
-		pieces; /* UNIC_KIO_GATHER at most, with a form all there can be */
+	/* UNIC_KIO_GATHER at most, with a form all there can be */
+	uint32_t pieces;
 	uint32_t form; /* unic_kio_ring_form(); 0: none */
 	uint32_t token;
 	uint64_t key;

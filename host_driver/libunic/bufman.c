@@ -20,10 +20,6 @@
 
 #define CLASSES 24	      /* sizes 4 KiB << 0..23 */
 #define LATE_NS 1000000000ull /* the end of a wait is told before */
-#define FIRST_RATE \
-	32000 /* bytes per millisecond, before anything was measured */
-#define RATE_MAX  100000000
-#define PIECE_MAX (16u << 20)
 
 enum chunk_state {
 	CHUNK_REGISTERING,
