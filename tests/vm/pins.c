@@ -663,27 +663,33 @@ static void *waits_for_ever(void *p)
 	return NULL;
 }
 
-/* A child that waits for its pages in a registration and in a miss; says when. */
-static void victim(const char *node, int ready)
+/* The NIC writes to pages of a region that are not on it. */
+static void miss(void *p)
 {
-	struct unic_mr_attr a = { .length = 4 * PAGE,
+	struct unic_mr_attr a = { .addr = p,
+				  .length = 4 * PAGE,
 				  .rights = RW,
 				  .residency = UNIC_DEMAND };
-	struct unic_sg sg;
+	struct unic_sg sg = { src, PAGE, src_mr->stag };
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .num_sge = 1,
 				   .sg = &sg };
 	struct unic_mr *mr;
+
+	OK(unic_reg_mr(pd, &a, &mr));
+	wr.remote = mr->iova;
+	wr.rkey = mr->stag;
+	IS(unic_post_send(qp[0], &wr, 1) == 1);
+}
+
+/* A child that waits for its pages in a registration and in a miss; says when. */
+static void victim(const char *node, int ready)
+{
 	pthread_t thread;
 	int fd;
 
 	set_up(node);
-	a.addr = nobodys(&fd);
-	OK(unic_reg_mr(pd, &a, &mr));
-	sg = (struct unic_sg){ src, PAGE, src_mr->stag };
-	wr.remote = mr->iova;
-	wr.rkey = mr->stag;
-	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	miss(nobodys(&fd));
 	OK(pthread_create(&thread, NULL, waits_for_ever, nobodys(&fd)));
 	usleep(100000);
 	IS(write(ready, "", 1) == 1);
@@ -700,29 +706,18 @@ static double now_s(void)
 
 static void hostage(const char *node)
 {
-	struct unic_mr_attr a = { .length = 4 * PAGE,
-				  .rights = RW,
-				  .residency = UNIC_DEMAND };
-	struct unic_sg sg;
-	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
-				   .num_sge = 1,
-				   .sg = &sg };
-	struct unic_mr *mr;
+	void *p;
 	pid_t holder;
 	int fd;
 
-	a.addr = nobodys(&fd);
+	p = nobodys(&fd);
 	holder = fork();
 	IS(holder >= 0);
 	if (!holder)
 		for (;;)
 			pause();
 	set_up(node);
-	OK(unic_reg_mr(pd, &a, &mr));
-	sg = (struct unic_sg){ src, PAGE, src_mr->stag };
-	wr.remote = mr->iova;
-	wr.rkey = mr->stag;
-	IS(unic_post_send(qp[0], &wr, 1) == 1);
+	miss(p);
 	usleep(200000);
 	printf("held by %d\n", holder);
 	fflush(stdout);
