@@ -10,9 +10,10 @@ the --qemu command, which ends in -kernel) or a command line ("make lint").
 A program says how it went by its last "N passed, N failed" line, or by
 cmocka's summary, or only by its exit code, which then counts as one test. A
 program that outlives its time is killed with all of its children and has
-failed. A line "skipped: ..." of a program is shown. The last line of the output
-is the sum, "N passed, N failed", after "NAME: ok" if a name was given and
-nothing failed; the exit code is 0 then.
+failed. A line "skipped: ..." of a program is shown; of one that failed, the
+lines that say so and the last ones, and once more which and why at the end. The
+last line of the output is the sum, "N passed, N failed", after "NAME: ok" if a
+name was given and nothing failed; the exit code is 0 then.
 """
 import concurrent.futures
 import os
@@ -29,6 +30,10 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 SUM = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.M)
 SKIPPED = re.compile(r"^skipped: .*", re.M)
+# How the programs here, cmocka, compilers and sanitizers begin bad news.
+BAD = re.compile(r"^(?: *FAIL(?:ED)?\b|not ok\b|\[  (?:FAILED|ERROR) |"
+                 r".*\b(?:error|ERROR): ).*", re.M)
+BAD_LINES = 12
 CMOCKA = re.compile(r"^\[  (PASSED|FAILED)  \] (\d+) test\(s\)", re.M)
 
 
@@ -109,21 +114,31 @@ def run(command, qemu, timeout):
     return passed, failed, time.monotonic() - start, output
 
 
+def bad_lines(output):
+    return BAD.findall(output)[:BAD_LINES]
+
+
+def short_name(command):
+    return os.path.basename(command) if " " not in command else command
+
+
 def show(command, result):
     passed, failed, seconds, output = result
-    name = os.path.basename(command) if " " not in command else command
+    name = short_name(command)
     verdict = "FAILED" if failed else "ok"
     print(f"  {verdict:<7}{name:<34}{passed:5} passed {failed:3} failed "
           f"{seconds:6.1f} s")
     for line in SKIPPED.findall(output):
         print("         " + line)
     if failed:
+        for line in bad_lines(output):
+            print("      > " + line)
         for line in output.splitlines()[-TAIL_LINES:]:
             print("      | " + line)
 
 
-def run_level(level, qemu):
-    """Returns (passed, failed) of the level."""
+def run_level(level, qemu, failures):
+    """Returns (passed, failed) of the level; adds to failures what went wrong."""
     passed = failed = 0
     print(f"== {level.name}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(level.jobs) as pool:
@@ -135,17 +150,25 @@ def run_level(level, qemu):
             sys.stdout.flush()
             passed += result[0]
             failed += result[1]
+            if result[1]:
+                failures.append((short_name(command), bad_lines(result[3])))
     print(f"   {level.name}: {passed} passed, {failed} failed\n", flush=True)
     return passed, failed
 
 
 def main():
     name, qemu, levels = parse(sys.argv[1:])
-    sums = [run_level(level, qemu) for level in levels if level.commands]
+    failures = []
+    sums = [run_level(level, qemu, failures) for level in levels
+            if level.commands]
     passed = sum(s[0] for s in sums)
     failed = sum(s[1] for s in sums)
     if not sums:
         print("nothing to run")
+    for command, lines in failures:
+        print(f"FAILED {command}")
+        for line in lines:
+            print("  " + line)
     if name and failed == 0 and sums:
         print(f"{name}: ok")
     print(f"{passed} passed, {failed} failed")
