@@ -16,7 +16,7 @@
 #include "semihost.h"
 #include "unic_mbox.h"
 
-#define TALK_OFF 0xd0000u /* in the mailbox memory; free in the real layout */
+#define TALK_OFF    0xd0000u /* in the mailbox memory; free in the real layout */
 #define PATIENCE_NS 10000000000u /* for what takes milliseconds at most */
 
 enum mode {
