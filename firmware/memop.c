@@ -129,8 +129,7 @@ static int make(struct unic_nic *nic, struct unic_qp *qp,
 		err = unic_form_make(nic, &plan);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
-	if (qp->sq.inval_ns)
-		qp->sq.inval_ns = 0;
+	qp->sq.inval_ns = 0;
 	return outcome(nic, slot, wr, err, plan.wrong);
 }
 
