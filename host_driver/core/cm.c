@@ -270,7 +270,7 @@ static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
 		.reason = reason,
 	};
 
-	unic_conn_send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
+	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
 }
 
 /* A peer that is unic repeats its REQ as long as it wants the connection. */
@@ -529,7 +529,7 @@ static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		.remote_comm = msg->local_comm,
 	};
 
-	unic_conn_send_mad(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
+	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
 	if (c && c->state == C_DREQ_SENT) {
 		dreq_over(host, c);
 	} else if (c && is_up(c)) {

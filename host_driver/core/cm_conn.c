@@ -32,28 +32,41 @@ static void mad_done(struct unic_call *call)
 	unic_req_free(unic_req_of(call));
 }
 
-/* Unreliable by nature: what cannot be sent is sent again or given up. */
-void unic_conn_send_mad(struct unic_host *host, uint32_t ipv4,
-			const uint8_t mac[6], const struct unic_cm_msg *msg)
+struct unic_req *unic_conn_mad_new(struct unic_host *host)
+{
+	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	if (req && !unic_req_list(req, UNIC_MAD_BYTES)) {
+		unic_req_free(req);
+		return NULL;
+	}
+	return req;
+}
+
+void unic_conn_mad_send(struct unic_req *req, uint32_t ipv4,
+			const uint8_t mac[6])
 {
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(ipv4) };
-	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+
+	memcpy(cmd.mac, mac, sizeof(cmd.mac));
+	req->call.list_bytes = UNIC_MAD_BYTES;
+	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
+}
+
+void unic_conn_send_cm(struct unic_host *host, uint32_t ipv4,
+		       const uint8_t mac[6], const struct unic_cm_msg *msg)
+{
+	struct unic_req *req = unic_conn_mad_new(host);
 
 	if (!req)
 		return;
-	if (!unic_req_list(req, 256)) {
-		unic_req_free(req);
-		return;
-	}
-	memcpy(cmd.mac, mac, sizeof(cmd.mac));
 	unic_cm_build(msg, req->call.list);
-	req->call.list_bytes = 256;
-	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
+	unic_conn_mad_send(req, ipv4, mac);
 }
 
 void unic_conn_resend(struct unic_host *host, struct conn *c)
 {
-	unic_conn_send_mad(host, c->ipv4, c->mac, &c->sent);
+	unic_conn_send_cm(host, c->ipv4, c->mac, &c->sent);
 }
 
 /* Begin a message of connection @c. */

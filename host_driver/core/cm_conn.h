@@ -83,9 +83,23 @@ void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 /** unic_conn_free() - forget it; its QP is free for another. */
 void unic_conn_free(struct unic_host *host, struct conn *c);
 
-/** unic_conn_send_mad() - one datagram, unreliably. */
-void unic_conn_send_mad(struct unic_host *host, uint32_t ipv4,
-			const uint8_t mac[6], const struct unic_cm_msg *msg);
+/**
+ * unic_conn_mad_new() - a datagram to fill in: UNIC_MAD_BYTES at call.list.
+ *
+ * Returns NULL if there is no memory for it.
+ */
+struct unic_req *unic_conn_mad_new(struct unic_host *host);
+
+/**
+ * unic_conn_mad_send() - one datagram, unreliably: what cannot be sent is sent
+ * again or given up by those who wait for an answer. Takes @req.
+ */
+void unic_conn_mad_send(struct unic_req *req, uint32_t ipv4,
+			const uint8_t mac[6]);
+
+/** unic_conn_send_cm() - one message of the connection manager. */
+void unic_conn_send_cm(struct unic_host *host, uint32_t ipv4,
+		       const uint8_t mac[6], const struct unic_cm_msg *msg);
 
 /** unic_conn_message() - begin message c->sent of @type. */
 void unic_conn_message(struct conn *c, uint16_t type);

@@ -143,9 +143,9 @@ static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
 	get_private(m + REP_PRIV, msg, true);
 }
 
-void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256])
+void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 {
-	memset(mad, 0, 256);
+	memset(mad, 0, UNIC_MAD_BYTES);
 	mad[0] = 1;    /* base version */
 	mad[1] = 0x07; /* class: communication management */
 	mad[2] = 2;    /* class version */
@@ -176,7 +176,7 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256])
 	}
 }
 
-bool unic_cm_parse(const uint8_t mad[256], struct unic_cm_msg *msg)
+bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 {
 	memset(msg, 0, sizeof(*msg));
 	if (mad[0] != 1 || mad[1] != 0x07 || mad[2] != 2 || mad[3] != 0x03)

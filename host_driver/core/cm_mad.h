@@ -12,6 +12,7 @@
 
 #include "unic_ctl.h"
 #include "unic_os.h"
+#include "unic_wire.h"
 
 enum unic_cm_type { /* attribute ids, IBTA table 98 */
 	UNIC_CM_REQ = 0x10,
@@ -56,14 +57,14 @@ struct unic_cm_msg {
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX];
 };
 
-/** unic_cm_build() - 256 bytes for the wire. */
-void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[256]);
+/** unic_cm_build() - UNIC_MAD_BYTES for the wire. */
+void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES]);
 
 /**
  * unic_cm_parse() - false if this is not a datagram of the communication
  * manager, version 2, that we know, or a REQ is not for a connection, reliable or
  * not, over IPv4. Every field of @msg is in range afterwards.
  */
-bool unic_cm_parse(const uint8_t mad[256], struct unic_cm_msg *msg);
+bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg);
 
 #endif /* UNIC_CM_MAD_H */

@@ -27,14 +27,15 @@ static uint64_t get(const uint8_t *p, uint32_t bytes)
 	return v;
 }
 
-void unic_holder_build(const struct unic_holder_msg *msg, uint8_t mad[256])
+void unic_holder_build(const struct unic_holder_msg *msg,
+		       uint8_t mad[UNIC_MAD_BYTES])
 {
 	const uint32_t w[] = { msg->local_comm, msg->remote_comm, msg->kind,
 			       msg->number,	msg->grace_us,	  msg->ipv4,
 			       msg->qpn,	msg->status };
 	uint32_t i;
 
-	memset(mad, 0, 256);
+	memset(mad, 0, UNIC_MAD_BYTES);
 	mad[0] = 1; /* base version */
 	mad[1] = CLASS;
 	mad[2] = 1;    /* class version */
@@ -46,7 +47,8 @@ void unic_holder_build(const struct unic_holder_msg *msg, uint8_t mad[256])
 		put(mad + HDR + 4 + 4 * i, w[i], 4);
 }
 
-bool unic_holder_parse(const uint8_t mad[256], struct unic_holder_msg *msg)
+bool unic_holder_parse(const uint8_t mad[UNIC_MAD_BYTES],
+		       struct unic_holder_msg *msg)
 {
 	const uint8_t *p = mad + HDR + 4;
 
@@ -69,29 +71,18 @@ bool unic_holder_parse(const uint8_t mad[256], struct unic_holder_msg *msg)
 	       msg->type <= UNIC_HOLDER_DELEGATED;
 }
 
-static void send_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
-/* Unreliable: questions are repeated, answers are given again. */
+/* Questions are repeated, answers are given again. */
 static void send(struct unic_host *host, const struct conn *c,
 		 struct unic_holder_msg *msg)
 {
-	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(c->ipv4) };
-	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
+	struct unic_req *req = unic_conn_mad_new(host);
 
-	if (!req || !unic_req_list(req, 256)) {
-		if (req)
-			unic_req_free(req);
+	if (!req)
 		return;
-	}
 	msg->local_comm = c->obj.id;
 	msg->remote_comm = c->remote_comm;
-	memcpy(cmd.mac, c->mac, sizeof(cmd.mac));
-	unic_holder_build(msg, (uint8_t *)req->call.list);
-	req->call.list_bytes = 256;
-	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, send_done);
+	unic_holder_build(msg, req->call.list);
+	unic_conn_mad_send(req, c->ipv4, c->mac);
 }
 
 /* Up, to a peer that knows what we say. */

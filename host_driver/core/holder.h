@@ -21,6 +21,7 @@
 #define UNIC_HOLDER_H
 
 #include "region.h"
+#include "unic_wire.h"
 
 enum unic_holder_type { /* attribute ids of the class */
 	UNIC_HOLDER_INVALIDATE = 1,
@@ -41,10 +42,12 @@ struct unic_holder_msg {
 	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
 };
 
-/** unic_holder_build() - 256 bytes for the wire. */
-void unic_holder_build(const struct unic_holder_msg *msg, uint8_t mad[256]);
+/** unic_holder_build() - UNIC_MAD_BYTES for the wire. */
+void unic_holder_build(const struct unic_holder_msg *msg,
+		       uint8_t mad[UNIC_MAD_BYTES]);
 /** unic_holder_parse() - false if it is something else. */
-bool unic_holder_parse(const uint8_t mad[256], struct unic_holder_msg *msg);
+bool unic_holder_parse(const uint8_t mad[UNIC_MAD_BYTES],
+		       struct unic_holder_msg *msg);
 
 /** unic_holder_notice() - the process of @mr was asked for it: ask its holders. */
 void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr);
