@@ -30,7 +30,8 @@
 #define WINDOW	8u
 #define BATCH	16u
 #define BATCHES 800u
-#define TRY_NS	15000000000u /* for a NIC that stays awake on a busy machine */
+#define TRY_NS	60000000000ull /* for a NIC that stays awake on a busy machine */
+#define WAIT_NS 20000000000ull /* for messages that take microseconds */
 #define NAPS	50u
 #define EVENTS	"/sys/kernel/tracing/events/"
 
@@ -145,7 +146,7 @@ static void messages(const struct place *there, uint32_t n)
 				   .sg = &sg,
 				   .remote = there->iova,
 				   .rkey = there->stag };
-	uint64_t until = now_ns() + 5000000000u;
+	uint64_t until = now_ns() + WAIT_NS;
 	uint32_t sent = 0, done = 0;
 	struct unic_wc wc;
 
@@ -222,7 +223,7 @@ int main(int argc, char **argv)
 	}
 	set_up(argv[1]);
 	OK(!unic_connect(qp, ntohl(inet_addr(argv[2])), SERVICE, &patient,
-			 10000, &there, &bytes) &&
+			 30000, &there, &bytes) &&
 	   bytes >= sizeof(there));
 	count_calls();
 	messages(&there, BATCH);

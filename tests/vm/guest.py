@@ -74,7 +74,7 @@ class Guest:
         ram = (f"memory-backend-file,id=ram,share=on,mem-path={memory},"
                f"size={bus['slot_bytes']}" if bus else
                f"memory-backend-ram,id=ram,size={RAM}")
-        args = ["timeout", "-k", "5", str(LIFE_S), QEMU,
+        args = ["timeout", "-k", "5", str(LIFE_S * Patience.SLOW), QEMU,
                 "-M", "q35,memory-backend=ram", "-accel", "tcg",
                 "-cpu", "max", "-smp", f"{cpus},maxcpus=2",
                 "-m", str(bus["slot_bytes"] >> 20) if bus else RAM,
@@ -146,7 +146,7 @@ class Guest:
             raise Failure(f"guest: {command}: exit {status}: {said.strip()}")
         return said
 
-    def wait_for(self, command, seconds=10):
+    def wait_for(self, command, seconds=20):
         """Until a command succeeds: what it says."""
         patience = Patience(self, seconds)
         while True:
@@ -160,13 +160,14 @@ class Guest:
 
     # --------------------------------------------------------------- the end
 
-    def power_off(self, seconds=10):
+    def power_off(self, seconds=20):
         """The guest ends itself."""
         self.line.sendall(b"poweroff -f\n")
-        try:
-            self.qemu.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise Failure("the guest does not power off") from None
+        patience = Patience(self, seconds)
+        while self.qemu.poll() is None:
+            if patience.over():
+                raise Failure("the guest does not power off")
+            time.sleep(0.05)
 
     def end(self):
         if self.qemu.poll() is None:
@@ -193,7 +194,8 @@ class Patience:
     def left(self):
         delayed = min(self.guest.delayed_s() - self.delayed,
                       (self.MOST - 1) * self.seconds)
-        return self.start + self.seconds + delayed - time.monotonic()
+        return self.start + self.seconds + max(0, delayed) - \
+            time.monotonic()
 
     def over(self):
         return self.left() <= 0
@@ -230,7 +232,7 @@ class Task:
             self.returncode = None if status or not said else int(said)
         return self.returncode
 
-    def wait(self, timeout):
+    def wait(self, timeout=20):
         patience = Patience(self.guest, timeout)
         while self.poll() is None:
             if patience.over():
@@ -284,7 +286,7 @@ class Task:
     def end(self):
         if self.poll() is None:
             self.kill()
-            self.wait(10)
+            self.wait()
 
 
 def interactive(guest):

@@ -2,7 +2,7 @@
 """How long a guest hung. gaps.c in it tells when it was that nothing went on, by its
 clock, which runs whether the guest does or not. What is the fault of this machine,
 which gave the emulator no processor, is taken off: a time in which one of its
-threads waited for one does not count."""
+threads waited for one does not count, nor one in which we were stopped, too."""
 import threading
 import time
 
@@ -10,6 +10,7 @@ from guest import Task
 from hosts import Failure, waited_ns
 
 SAMPLE_S = 0.01
+LATE_S = 0.05  # a look that comes so late: this machine stood still
 CLOCK_TRIES = 5
 
 
@@ -33,13 +34,15 @@ class Hangs:
         return after - before, theirs - (before + after) / 2
 
     def _watch(self):
-        last = waited_ns(self.pid)
+        last, now = waited_ns(self.pid), time.monotonic()
         while not self.over.wait(SAMPLE_S):
             try:
                 new = waited_ns(self.pid)
             except OSError:
                 return  # QEMU has ended
-            now = time.monotonic()
+            before, now = now, time.monotonic()
+            if now - before > LATE_S:
+                self.waits.append((before, now))
             self.waits += [(now - (n - last.get(thread, n)) / 1e9, now)
                            for thread, n in new.items()
                            if n > last.get(thread, n)]
@@ -54,8 +57,9 @@ class Hangs:
             at = max(at, until)
         return own + max(0, end - at)
 
-    def longest(self):
-        """(seconds, who says so) at last."""
+    def longest(self, more=()):
+        """(seconds, who says so) at last. more: lines like those of gaps.c, of
+        others that know how long they waited."""
         time.sleep(3 * SAMPLE_S)
         if self.task.poll() is not None:
             raise Failure(f"gaps: {self.task.last()}")
@@ -64,7 +68,7 @@ class Hangs:
         self.over.set()
         self.thread.join()
         found = [(0.0, "nobody")]
-        for line in self.task.lines:
+        for line in (*self.task.lines, *more):
             who, number, *times = line.split()
             found.append((self._own(*(int(t) / 1e6 - self.ahead for t in times)),
                           f"{who} {number}"))

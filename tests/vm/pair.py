@@ -26,7 +26,7 @@ TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
 # H. An emulated host on a busy machine may be away for longer than the 50 ms
 # that a NIC gives a driver otherwise.
-DELIVER_US = 1000000
+DELIVER_US = 5000000
 
 
 def sha256(path):

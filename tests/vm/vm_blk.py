@@ -17,6 +17,7 @@ import time
 import initramfs
 import pair
 import vm_check
+from guest import Patience
 from hosts import BIN, IP
 from vm_check import must
 
@@ -24,6 +25,8 @@ MIB = 1 << 20
 DISK = 48 * MIB
 FILE = "disk"
 NODE = "/dev/unicblk0"
+ATTRIBUTES = "/sys/block/unicblk0/unicblk"
+READ = f"dd if={NODE} of=/dev/null bs=4k count=1 iflag=direct"
 # fio comes with 90 MB of libraries, so it has a disk instead of memory.
 FIO = "chroot /opt /bin/fio --verify_state_save=0"
 # Everything that a block layer makes of requests: small, merged, scattered.
@@ -36,7 +39,7 @@ class Blk(vm_check.Check):
     """loss: of the wire, as unic-wire takes it; None: none."""
     PROGRAMS = ("mke2fs", os.path.join(BIN, "scatter"))
     FILES = ()
-    COMMAND_LINE = ""
+    COMMAND_LINE = OPTIONS = ""
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
 
     def __init__(self, board, tmp, cpus=1, loss=None):
@@ -57,7 +60,7 @@ class Blk(vm_check.Check):
                   files=self.FILES, cpus=self.cpus,
                   command_line=self.COMMAND_LINE, more=[
             "-drive", f"file={image},format=raw,if=virtio,readonly=on"])
-        self.load("deliver_us=500000")  # of an H for machines that emulate
+        self.load(self.OPTIONS)
         self.guest.run("modprobe unicblk && "
                        "modprobe -a crc32c_generic ext4 virtio_pci virtio_blk")
         self.guest.wait_for("test -b /dev/vda")
@@ -96,7 +99,7 @@ class Blk(vm_check.Check):
         must(self.guest.ask(f"test -e {NODE}")[0] != 0, "the node is left")
 
     def count(self, what):
-        return int(self.guest.run(f"cat /sys/block/unicblk0/unicblk/{what}"))
+        return int(self.guest.run(f"cat {ATTRIBUTES}/{what}"))
 
     def fio(self, options, seconds=60, node=NODE):
         """Its report of the one job."""
@@ -135,9 +138,9 @@ class Blk(vm_check.Check):
 
     def met(self, what, blow):
         """Do @blow until an I/O that was under way has been begun again by it."""
-        before, until = self.count("again"), time.monotonic() + 60
+        before, patience = self.count("again"), Patience(self.guest, 60)
         while self.count("again") == before:
-            must(time.monotonic() < until, f"no I/O met {what}")
+            must(not patience.over(), f"no I/O met {what}")
             blow()
             time.sleep(0.2)
 
@@ -209,19 +212,18 @@ def test_reaper_pressure(c):
     hogs = [vm_check.hog(c, f"--answer={a}", "--again", "--keep")
             for a in ("release", "ignore")]
     hogs[0].expect("holds .* entries")
-    c.fio(f"{VERIFY} --size={MIB}", 120)
-    must(c.count("window") < 16, "the window did not shrink")
-    c.verify(4 * MIB)
+    task = c.verify_on()
+    c.guest.wait_for(f"test $(cat {ATTRIBUTES}/window) -lt 16", 60)  # it shrinks
+    c.end_verify(task)
     for h in hogs:
         must(h.poll() is None, "a hog ended")
-    c.remove()
 
 
 def test_swap(c):
     """Pages of a group go there when its memory is short, and come back: who
     frees memory waits for the disk, and the disk for nobody who does."""
     c.add(size=96 * MIB)
-    c.guest.run(f"mkswap {NODE} && swapon {NODE}", 20)
+    c.guest.run(f"mkswap {NODE} && swapon {NODE}")
     c.guest.run("mkdir -p /run/cg && mount -t cgroup2 none /run/cg && "
                 "echo +memory >/run/cg/cgroup.subtree_control && "
                 "mkdir /run/cg/few && echo 32M >/run/cg/few/memory.max")
@@ -275,18 +277,26 @@ def test_server_comes_back(c):
     c.end_verify(task)
 
 
+def fails_in_time(c):
+    """A read does, at least one of three that this machine did not keep waiting."""
+    took = []
+    for _ in range(3):
+        start = time.monotonic()
+        must(c.guest.ask(READ)[0], "read from nobody")
+        took.append(time.monotonic() - start)
+    must(min(took) < 5, f"errors after 1 s took {took} s")
+
+
 def test_server_dies(c):
     """It does not come back: errors, after the time that was given, no hang."""
     c.add("timeout_ms=1000")
     task = c.verify_on()
     c.kill_server()
-    must(task.wait(10) != 0, "fio did not notice")
+    must(task.wait() != 0, "fio did not notice")
     must(c.count("failed"), "nothing failed")
-    status = c.guest.ask(f"dd if={NODE} of=/dev/null bs=4k count=1 "
-                         "iflag=direct", 20)[0]
-    must(status, "read from nobody")
+    fails_in_time(c)
     c.start_server()
-    c.guest.run(f"dd if={NODE} of=/dev/null bs=4k count=1", 20)
+    c.guest.wait_for(READ)
     c.remove()
 
 
@@ -295,26 +305,24 @@ def test_nic_dies(c):
     c.add("timeout_ms=1000")
     task = c.verify_on()
     c.nics[0].end()
-    must(task.wait(10) != 0, "fio did not notice")
-    read = f"dd if={NODE} of=/dev/null bs=4k count=1 iflag=direct"
-    must(c.guest.ask(read, 10)[0], "read without a NIC")
+    must(task.wait() != 0, "fio did not notice")
+    fails_in_time(c)
     c.nics[0] = c.plug_nic(0, show=False)
-    c.guest.wait_for(read)
+    c.guest.wait_for(READ)
     c.remove()
 
 
 def test_nic_removed(c):
-    """The PCI function goes while I/Os are open: they end at once, and the disk is
-    of no use. It comes back: so does a new disk."""
-    c.add("timeout_ms=30000")
+    """The PCI function goes while I/Os are open: they end long before their time, and
+    the disk is of no use. It comes back: so does a new disk."""
+    c.add("timeout_ms=600000")
     task = c.verify_on()
     c.guest.run("for d in /sys/bus/pci/drivers/unic/0*; do echo 1 >$d/remove; "
-                "done", 20)
-    must(task.wait(10) != 0, "fio did not notice")
-    must(c.guest.ask(f"dd if={NODE} of=/dev/null bs=4k count=1 "
-                     "iflag=direct", 5)[0], "read without a NIC")
+                "done")
+    must(task.wait() != 0, "fio did not notice")
+    must(c.guest.ask(READ)[0], "read without a NIC")
     c.remove()
-    c.guest.run("echo 1 >/sys/bus/pci/rescan", 20)
+    c.guest.run("echo 1 >/sys/bus/pci/rescan")
     c.guest.wait_for(f"test -c {pair.NODE}")
     c.add()
     c.verify(2 * MIB)
@@ -324,7 +332,7 @@ def test_nic_removed(c):
 def test_bad_words(c):
     """What is no disk is refused, and leaves nothing behind."""
     def refused(words):
-        must(c.guest.ask(f"echo '{words}' >/sys/class/unicblk/add", 30)[0] != 0,
+        must(c.guest.ask(f"echo '{words}' >/sys/class/unicblk/add")[0] != 0,
              f"taken: {words}")
     refused("")
     refused("nic=0")
@@ -343,14 +351,14 @@ def test_unload(c):
     task = c.task(f"sleep 100 <{NODE}")
     must(c.guest.ask("rmmod unicblk")[0] != 0, "unloaded while it is open")
     task.kill()
-    task.wait(10)
-    c.guest.wait_for("rmmod unicblk", 10)
+    task.wait()
+    c.guest.wait_for("rmmod unicblk")
     must(c.guest.ask(f"test -e {NODE}")[0] != 0, "the node is left")
-    c.guest.wait_for("rmmod unic", 10)
+    c.guest.wait_for("rmmod unic")
     c.load()
     c.guest.run("modprobe unicblk")
     c.add()
-    c.guest.run(f"dd if={NODE} of=/dev/null bs=64k count=16", 20)
+    c.guest.run(f"dd if={NODE} of=/dev/null bs=64k count=16")
     c.remove()
 
 

@@ -63,8 +63,8 @@ def test_values(c):
     must(int(attr(c, "pinned_pages")) - before >= 256, "pins are not counted")
     must(attr(c, "slots_used") == "1", "it has no slot")
     h.kill()
-    h.wait(10)
-    c.guest.wait_for(f"grep -qx {before} {SYS}/pinned_pages", 5)
+    h.wait()
+    c.guest.wait_for(f"grep -qx {before} {SYS}/pinned_pages")
 
 
 def test_rights(c):
@@ -98,7 +98,7 @@ def test_tables(c):
     code, text = c.guest.ask(f"cat {DEBUG}/crash")
     must(code and "No data" in text, f"a crash? {text}")
     h.kill()
-    h.wait(10)
+    h.wait()
 
 
 def test_counters(c):
@@ -137,7 +137,7 @@ def test_trace_request(c):
     def run():
         h = holder(c, 64)
         h.kill()
-        h.wait(10)
+        h.wait()
         c.nothing_pinned()
 
     got = traced(c, ("request", "reply", "pin", "unpin", "ring"), run)
@@ -167,7 +167,7 @@ def test_trace_upcalls(c):
         third.expect("holds")
         for h in (*held, third):
             h.kill()
-            h.wait(10)
+            h.wait()
 
     got = traced(c, ("upcall", "rang"), run)
     must(any("type=NOTICE" in line for line in got["upcall"]), "no notice")
@@ -179,7 +179,7 @@ def test_trace_reset(c):
     def run():
         c.guest.run(f"echo 1 >{SYS}/reset")
         c.guest.wait_for(f"grep -q STARTING {TRACING}/trace && "
-                         f"grep -q READY {TRACING}/trace", 10)
+                         f"grep -q READY {TRACING}/trace")
 
     got = traced(c, ("request", "nic"), run)
     must(any("op=RESET" in line for line in got["request"]), "no request")
@@ -199,7 +199,7 @@ def test_removed(c):
             c.guest.run(f"echo 1 >{PCI}/devices/{function}/remove", 30)
             must(c.guest.ask(f"test -e {DEBUG}")[0], "tables are left")
             c.guest.run(f"echo 1 >{PCI}/rescan", 30)
-            c.guest.wait_for(f"grep -q ready {SYS}/state", 10)
+            c.guest.wait_for(f"grep -q ready {SYS}/state")
     finally:
         c.guest.run("kill $(cat /tmp/readers); rm /tmp/readers")
     must(table(c, "procs") == [], "somebody is there")
@@ -208,14 +208,14 @@ def test_removed(c):
 def test_no_nic(c):
     """The NIC ends: what needs it says so, the rest goes on."""
     c.nics[0].end()
-    c.guest.wait_for(f"grep -q absent {SYS}/state", 10)
+    c.guest.wait_for(f"grep -q absent {SYS}/state")
     must(attr(c, "ip") == "0.0.0.0" and attr(c, "entries") == "0",
          "something is left of it")
     code, text = c.guest.ask(f"cat {DEBUG}/tlb")
     must(code and "No such device" in text, text)
     must(table(c, "procs") == [], "somebody is there")
     c.nics[0] = c.plug_nic(0, show=False)
-    c.guest.wait_for(f"grep -q ready {SYS}/state", 10)
+    c.guest.wait_for(f"grep -q ready {SYS}/state")
     must(table(c, "tlb") == [], "the table is not empty")
 
 
