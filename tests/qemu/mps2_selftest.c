@@ -18,7 +18,7 @@
 #define TALK_OFF 0xd0000u /* in the mailbox memory; free in the real layout */
 #define RINGS	 500u
 #define FRAMES	 200u
-#define SECOND	 1000000000u
+#define PATIENCE 10000000000u /* ns, for what takes milliseconds at most */
 
 /* Words that only one side writes. */
 struct talk {
@@ -172,30 +172,43 @@ static void test_mem(void)
 
 /* ----------------------------------------------------- time and doorbells */
 
-static void test_sleep(void)
+/* The least of some: the host may put this machine aside, but not each time. */
+static uint64_t least_sleep_ns(int64_t ns)
 {
-	uint64_t start = now(), until = start + 5000000;
+	uint64_t least = UINT64_MAX;
 
-	while (now() < until)
-		machine_sleep(port, until);
-	check("5 ms of sleep are 5 ms", now() - start < 50000000);
-	start = now();
-	machine_sleep(port, start - 1);
-	check("until the past is not at all", now() - start < 5000000);
+	for (uint32_t i = 0; i < 10; i++) {
+		uint64_t start = now(), until = start + (uint64_t)ns, took;
+
+		do
+			machine_sleep(port, until);
+		while (now() < until);
+		took = now() - start;
+		if (took < least)
+			least = took;
+	}
+	return least;
 }
 
-/* A ring that is slept through costs a second. */
+static void test_sleep(void)
+{
+	check("5 ms of sleep are 5 ms", least_sleep_ns(5000000) < 50000000);
+	check("until the past is not at all", least_sleep_ns(-1) < 5000000);
+}
+
+/* A ring that is slept through ends one sleep at its limit. */
 static void test_doorbells(void)
 {
-	uint32_t late = 0;
+	bool late = false;
 
 	step(1);
 	for (uint32_t n = 1; n <= RINGS; n++) {
-		uint64_t until = now() + SECOND;
+		uint64_t until = now() + PATIENCE;
 
-		while (UNIC_READ_ONCE(talk->rings) < n && now() < until)
+		while (UNIC_READ_ONCE(talk->rings) < n && !late) {
 			machine_sleep(port, until);
-		late += now() >= until;
+			late = now() >= until;
+		}
 		UNIC_WRITE_ONCE(talk->seen, n);
 	}
 	check("no doorbell is slept through", !late);
@@ -241,7 +254,7 @@ static bool right(const struct unic_rx *rx, uint32_t n, uint32_t max)
 /* Sleeps as the core does: arm, look once more, sleep. */
 static bool await_frame(struct unic_rx *rx)
 {
-	uint64_t until = now() + SECOND;
+	uint64_t until = now() + PATIENCE;
 
 	for (;;) {
 		if (unic_port_rx_next(port, rx))
