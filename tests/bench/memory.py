@@ -17,9 +17,6 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
 import hosts  # noqa: E402
 
 BOARDS = ("soft", "virt")
-# H, so that a driver that does not get to run is not taken for a dead one: what it
-# has to do with the figures is said in them.
-PATIENT = ("--deliver-us", "2000000")
 CORES = sorted(os.sched_getaffinity(0))
 
 
@@ -121,7 +118,7 @@ def notices(rig, clock_ns):
 def evict(board, ops):
     with one_host(board) as rig:
         result = program("miss-bench", rig.path("bus0"), core=CORES[0])
-        start_driver(rig, *PATIENT)
+        start_driver(rig)
         result |= notices(rig, result["clock_ns"])
         hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0),
                         "--answer", "ignore", "--again", "--chunk", "16",
@@ -134,7 +131,7 @@ def evict(board, ops):
     if len(CORES) > 2:  # NIC, driver and process each spin
         with one_host(board) as rig:
             clock = program("miss-bench", rig.path("bus0"), core=CORES[0])
-            start_driver(rig, *PATIENT, "--spin-us", "1000000")
+            start_driver(rig, "--spin-us", "1000000")
             spun = notices(rig, clock["clock_ns"])
             result["spun_per_hop"] = spun["polled_ns"] / spun["line_ns"]
     return result

@@ -84,6 +84,11 @@ static struct region reg(struct bench *b, uint32_t page, uint32_t pages,
 
 static void set_up_process(struct bench *b)
 {
+	/* H: a driver that does not get to run is not to be taken for dead */
+	struct unic_cmd_set_params params = {
+		.hdr = { .opcode = UNIC_CMD_SET_PARAMS },
+		.deliver_us = unic_to_le32(5000000),
+	};
 	struct unic_cmd_set_addr addr = {
 		.hdr = { .opcode = UNIC_CMD_SET_ADDR },
 		.ipv4 = unic_to_le32(IPV4),
@@ -101,6 +106,7 @@ static void set_up_process(struct bench *b)
 	b->sq = (void *)(b->d.slot + AT(PAGE_SQ));
 	b->cq = (void *)(b->d.slot + AT(PAGE_CQ));
 	memset(b->d.slot, 0, AT(PAGE_SOURCE + 1));
+	driver_command(&b->d, &params, NULL);
 	driver_command(&b->d, &addr, NULL);
 	driver_command(&b->d, &attach, NULL);
 	driver_command(&b->d, &pd, &cpl);

@@ -186,7 +186,7 @@ static struct unic_event event(enum unic_ev_type type)
 	struct unic_event ev;
 
 	while (unic_get_event(ctx, &ev) == -EAGAIN)
-		IS(poll(&pfd, 1, 10000) == 1);
+		IS(poll(&pfd, 1, 60000) == 1);
 	IS(ev.type == type);
 	return ev;
 }
@@ -216,9 +216,9 @@ static void call_uc(uint32_t ipv4)
 
 	OK(unic_destroy_qp(uc));
 	uc = new_qp(UNIC_QPT_UC);
-	IS(unic_connect(uc, ipv4, SERVICE, &all, 10000, NULL, NULL) ==
+	IS(unic_connect(uc, ipv4, SERVICE, &all, 60000, NULL, NULL) ==
 	   -ECONNREFUSED);
-	OK(unic_connect(uc, ipv4, SERVICE, &all, 10000, NULL, NULL));
+	OK(unic_connect(uc, ipv4, SERVICE, &all, 60000, NULL, NULL));
 }
 
 static void fill(uint8_t *at, uint32_t seed)

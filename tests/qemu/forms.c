@@ -201,7 +201,7 @@ static void ends(void)
 
 	OK(unic_reg_sub(mr, mem, 100, RW, &sub));
 	OK(unic_dereg_mr(mr));
-	for (i = 0; i < 2000 && !seen; i++) {
+	for (i = 0; i < 30000 && !seen; i++) {
 		while (!unic_get_event(ctx, &ev)) {
 			seen |= ev.type == UNIC_EV_EVICTED && ev.mr == sub;
 			unic_ack_event(&ev);

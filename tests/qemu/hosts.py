@@ -19,7 +19,10 @@ BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
-START_S = 10
+# For what takes milliseconds: the machine may be put aside, or be slow.
+PATIENCE_S = 60
+# H: not the 50 ms after which a NIC takes its driver for dead.
+DELIVER_US = "5000000"
 IP = ("10.0.0.1", "10.0.0.2")
 
 
@@ -45,17 +48,34 @@ def plain(text):
     return re.sub(r"^(unic-\w+|hog \d+): ", "", text)
 
 
-def waited_ns(pid):
-    """Of each thread of a process: how long it waited for a processor."""
+def schedstat(pid, column):
+    """Of each thread of a process: nanoseconds that it ran (0), or waited for a
+    processor (1)."""
     said = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{thread}/schedstat",
                       encoding="ascii") as f:
-                said[thread] = int(f.read().split()[1])
+                said[thread] = int(f.read().split()[column])
         except OSError:
             pass  # it ended
     return said
+
+
+def waited_ns(pid):
+    return schedstat(pid, 1)
+
+
+def least_share(pid, slices=5, seconds=0.5):
+    """Of a processor, by a process, in the quietest of some slices of time: one
+    that does not sleep is busy in each, whatever the machine does."""
+    shares = []
+    for _ in range(slices):
+        start, ran = time.monotonic_ns(), sum(schedstat(pid, 0).values())
+        time.sleep(seconds)
+        shares.append((sum(schedstat(pid, 0).values()) - ran) /
+                      (time.monotonic_ns() - start))
+    return min(shares)
 
 
 def delayed_ns(pid):
@@ -63,27 +83,34 @@ def delayed_ns(pid):
 
 
 class Delays(threading.Thread):
-    """When a process waited for a processor: the machine may have other things
-    to do, and who does not run is late."""
+    """When processes waited for a processor, and when the whole machine stood
+    still, us included: it may have other things to do, and who does not run is
+    late."""
     STEP_S = 0.005
 
-    def __init__(self, pid):
+    def __init__(self, *pids):
         super().__init__(daemon=True)
-        self.pid, self.when, self.sum_ns = pid, [], []
+        self.pids, self.when, self.sum_ns = pids, [], []
         self.start()
 
     def run(self):
+        still = last = 0
         try:
             while True:
-                self.sum_ns.append(delayed_ns(self.pid))
-                self.when.append(time.monotonic())
+                waited = sum(delayed_ns(pid) for pid in self.pids)
+                now = time.monotonic()
+                if last and now - last > 2 * self.STEP_S:
+                    still += (now - last - self.STEP_S) * 1e9
+                self.sum_ns.append(waited + still)
+                self.when.append(now)
+                last = now
                 time.sleep(self.STEP_S)
         except OSError:
-            pass  # it is gone
+            pass  # one is gone
 
     def within_us(self, start, end):
         """Of the time from @start to @end, and a step more on either side."""
-        last = len(self.when) - 1
+        last = min(len(self.when), len(self.sum_ns)) - 1
         first = max(0, bisect.bisect(self.when, start) - 1)
         until = min(last, bisect.bisect(self.when, end))
         return max(0, self.sum_ns[until] - self.sum_ns[first]) / 1000
@@ -114,7 +141,7 @@ class Process:
         if self.show:
             self.timeline.say(self.who, plain(text))
 
-    def expect(self, pattern, seconds=START_S):
+    def expect(self, pattern, seconds=PATIENCE_S):
         """The next line that matches; Failure when none comes."""
         until = time.monotonic() + seconds
         while True:
@@ -138,7 +165,7 @@ class Process:
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.who} was not done after {seconds} s; last: "
                           f"{self.last()}") from None
-        self.reader.join(timeout=2)
+        self.reader.join(timeout=PATIENCE_S)
         if code:
             raise Failure(f"{self.who} failed (exit {code}): {self.last()}")
 
@@ -147,7 +174,7 @@ class Process:
             self.child.send_signal(signal.SIGCONT)
             self.child.terminate()
             try:
-                self.child.wait(timeout=3)
+                self.child.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
@@ -185,7 +212,7 @@ class Hosts:
     def ctl(self, host, *args):
         r = subprocess.run([os.path.join(BIN, "unicctl"), "--socket",
                             self.socket(host), "--json", *args],
-                           capture_output=True, text=True, timeout=START_S)
+                           capture_output=True, text=True, timeout=PATIENCE_S)
         if r.returncode:
             raise Failure(f"unicctl {' '.join(args)}: {r.stderr.strip()}")
         return json.loads(r.stdout)
@@ -226,15 +253,17 @@ class Hosts:
         return nic
 
     def start_driver(self, host, *more):
+        """... with an H of DELIVER_US if it is given no other."""
         self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
                    "--socket", self.socket(host), "--ip", IP[host],
                    "--crash-file", self.path(f"crash{host}"),
+                   "--deliver-us", DELIVER_US,
                    *run_nic.driver_options(self.boards[host],
                                            self.path(f"bus{host}")), *more,
                    show=False).expect("ready")
 
     def wait_nic(self, host):
-        until = time.monotonic() + START_S
+        until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             info = self.ctl(host, "info")
             if info["nic"] == "ready":
@@ -245,7 +274,7 @@ class Hosts:
                 return info
             time.sleep(0.05)
         raise Failure(f"the NIC of host {host} is {info['nic']} after "
-                      f"{START_S} s")
+                      f"{PATIENCE_S} s")
 
     def end(self):
         for p in reversed(self.running):

@@ -87,7 +87,7 @@ static inline struct unic_wc next(void)
 	struct unic_wc wc = { 0 };
 	int i, n = 0;
 
-	for (i = 0; i < 500 && !n; i++) {
+	for (i = 0; i < 3000 && !n; i++) {
 		n = unic_poll_cq(cq, 1, &wc);
 		if (!n && !unic_req_notify(cq, false))
 			unic_wait_cq(cq, 10);

@@ -36,8 +36,7 @@ FALLS = 1  # the host whose driver and NIC are killed; the other must stay flat
 SHOW_S = 10
 TRANSFER_S = 60
 STRANDED_S = 40  # unic-copy waits for 30 s for a peer that says nothing
-QUIET_S = 10
-DELIVER_US = 1_000_000  # H
+QUIET_S = 30
 WARM_ROUNDS = 20  # by then everything has been allocated once
 # Of NIC 0, which is never reset: each token that was given out has one end.
 TOKEN_ENDS = ("tokens_used", "tokens_cancelled", "tokens_expired",
@@ -91,7 +90,7 @@ class Transfer:
         """"equal", or what ended it; Failure if nothing did."""
         p = self.process
         code = p.child.returncode
-        p.reader.join(timeout=2)
+        p.reader.join(timeout=QUIET_S)
         if code == 0:
             if not os.path.exists(self.copy):
                 raise Failure(f"{p.who}: said to be done, but nothing arrived")
@@ -211,11 +210,7 @@ class Soak(Hosts):
         return time.monotonic() - self.start_s
 
     def driver(self, host):
-        # Two NICs and a dozen processes share the processors here: a driver
-        # may wait for its turn for longer than the 50 ms of the default H,
-        # after which the NIC takes it for dead.
-        self.start_driver(host, "--low", "0", "--high", "0", "--deliver-us",
-                          str(DELIVER_US))
+        self.start_driver(host, "--low", "0", "--high", "0")
         self.drivers[host] = self.running[-1]
 
     def begin(self):

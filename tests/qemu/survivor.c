@@ -50,7 +50,7 @@ static struct unic_event wait_event(enum unic_ev_type type)
 	struct unic_event ev = { .type = 0 };
 	int i;
 
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < 30000; i++) {
 		while (!unic_get_event(ctx, &ev)) {
 			unic_ack_event(&ev);
 			if (ev.type == type)
@@ -68,7 +68,7 @@ static struct unic_wc completion(void)
 	int n;
 
 	while (!(n = unic_poll_cq(cq, 1, &wc)))
-		check(unic_wait_cq(cq, 5000), "wait");
+		check(unic_wait_cq(cq, 60000), "wait");
 	check(n, "poll");
 	return wc;
 }
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	printf("ready\n");
 	while (fgets(line, sizeof(line), stdin)) {
 		wait_event(UNIC_EV_RESET);
-		check(unic_recover(ctx, 10000), "recover");
+		check(unic_recover(ctx, 60000), "recover");
 		wait_event(UNIC_EV_QP_ERROR);
 		wait_event(UNIC_EV_QP_ERROR);
 		expect(mr->stag == stag && unic_mr_life(mr) == UNIC_MR_LIVE,

@@ -22,7 +22,7 @@ def run(board):
             rig.start_driver(0)
             rig.wait_nic(0)
             out = subprocess.run([f"{hosts.BIN}/forms", rig.socket(0)],
-                                 capture_output=True, text=True, timeout=60,
+                                 capture_output=True, text=True, timeout=90,
                                  check=False)
         finally:
             rig.end()

@@ -23,6 +23,7 @@ import traceback
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "qemu"), os.path.dirname(__file__)]
+import hosts  # noqa: E402
 import run_nic  # noqa: E402
 import unicd_client as u  # noqa: E402
 
@@ -30,6 +31,9 @@ import unicd_client as u  # noqa: E402
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 UNICD = os.environ.get("UNICD", os.path.join(BIN, "unicd"))
 SQ, RQ, CQ = u.VA0, u.VA0 + 0x1000, u.VA0 + 0x2000  # of a queue's page group
+# T: the usual one, one to look around within, one that does not end
+GRACE_US, NOTICE_US, LONG_US = 20_000, 2_000_000, 10_000_000
+LINGER_S = 30
 
 
 class Rig:
@@ -71,8 +75,8 @@ class Rig:
             return f.read().decode(errors="replace")
 
     def argv(self):
-        where = (["--bus", self.dir] if self.board else
-                 ["--provider", "loop", "--slots", "4"])
+        where = (["--bus", self.dir, "--deliver-us", hosts.DELIVER_US]
+                 if self.board else ["--provider", "loop", "--slots", "4"])
         return [UNICD, "--socket", self.sock] + where + self.args
 
     def up(self):
@@ -90,7 +94,7 @@ class Rig:
             if p.poll() is None:
                 p.terminate()
                 try:
-                    p.wait(5)
+                    p.wait(hosts.PATIENCE_S)
                 except subprocess.TimeoutExpired:
                     p.kill()
                     p.wait()
@@ -129,7 +133,7 @@ def ps(c):
     return rows
 
 
-def until(what, test, seconds=5.0):
+def until(what, test, seconds=hosts.PATIENCE_S):
     end = time.monotonic() + seconds
     while not test():
         assert time.monotonic() < end, f"timeout: {what}"
@@ -423,7 +427,8 @@ def test_refused_connections(rig):
     assert a.wait(seq).status == u.UNREACHABLE
     start = time.monotonic()
     b.upcall_of(u.UP_DISCONNECTED)
-    assert time.monotonic() - start < 1, "it was told so"
+    # by itself it would take 8 s
+    assert time.monotonic() - start < 4, "it was not told so"
     a.close()
     b.close()
 
@@ -441,8 +446,8 @@ def test_no_datagrams(rig):
 
 
 def test_duplicate_start(rig):
-    p = subprocess.run(rig.argv(), capture_output=True, text=True, timeout=10,
-                       check=False)
+    p = subprocess.run(rig.argv(), capture_output=True, text=True,
+                       timeout=hosts.PATIENCE_S, check=False)
     assert p.returncode == 1 and "another" in p.stderr, p.stderr
     rig.client().close()
 
@@ -535,7 +540,8 @@ def test_bad_doorbell(rig):
     assert not other.upcalls(0.1)
     _, cq, _, _ = queues(other, other.pd())
     out = subprocess.run([f"{BIN}/unicctl", "--socket", rig.sock, "--json",
-                          "cq"], capture_output=True, check=True, timeout=10)
+                          "cq"], capture_output=True, check=True,
+                         timeout=hosts.PATIENCE_S)
     rows = [r for r in json.loads(out.stdout) if r["proc"] == other.proc]
     assert [(r["entries"], r["users"], r["error"]) for r in rows] == [
         (16, 2, "none")], (cq, rows)
@@ -555,7 +561,7 @@ def test_broken_descriptors(rig):
     time.sleep(0.1)
     c.call(u.QP_MODIFY, struct.pack("<IB", qa[2], 5))
     assert cqe(c, 0)[0] == 42  # flushed, and the event is on its way
-    assert select.select([c.event], [], [], 5)[0], "no event"
+    assert select.select([c.event], [], [], hosts.PATIENCE_S)[0], "no event"
     assert os.read(c.event, 8) and not select.select([c.event], [], [], 0.1)[0]
     if rig.board:
         mr = c.reg(c.pd(), 4096)[0]
@@ -582,7 +588,7 @@ def test_child_keeps_slot(rig):
         child_pid = os.fork()
         if child_pid:
             os.write(w, struct.pack("<II", child_pid, c.proc))
-        time.sleep(30)
+        time.sleep(4 * hosts.PATIENCE_S)
         os._exit(0)
     kid, slot = struct.unpack("<II", os.read(r, 8))
     os.close(r)
@@ -664,7 +670,8 @@ def test_a_look_does_not_hold_up_the_nic(rig):
         worst, begun, all_of_it = 0, time.monotonic(), worked_s(rig.driver)
         while slot in ps(c):
             since = worked_s(rig.driver)
-            assert time.monotonic() - begun < 20, "the slot is not free"
+            assert time.monotonic() - begun < hosts.PATIENCE_S, \
+                "the slot is not free"
             c.call(u.PD_FREE, struct.pack("<I", c.pd()))
             worst = max(worst, worked_s(rig.driver) - since)
         all_of_it = worked_s(rig.driver) - all_of_it
@@ -725,17 +732,15 @@ def test_connections_per_user(rig):
             s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             s.connect(rig.sock)
             got.append(s)
-        time.sleep(0.3)
-        n = 0
+        # those that were turned away end; the others have nothing to read
+        ended = select.poll()
         for s in got:
-            s.setblocking(False)
-            try:
-                s.recv(1)
-            except BlockingIOError:
-                n += 1
-            except ConnectionError:
-                pass
-        return n
+            ended.register(s, select.POLLIN)
+        end = time.monotonic() + hosts.PATIENCE_S
+        while len(got) - len(ended.poll(0)) > 32 and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.3)  # are there more?
+        return len(got) - len(ended.poll(0))
 
     if os.geteuid() == 0:
         n = as_nobody(rig, body)
@@ -766,7 +771,7 @@ def test_descriptor_that_lingers(rig):
         except BlockingIOError:
             pass
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                       struct.pack("ii", 1, 10))
+                       struct.pack("ii", 1, LINGER_S))
         rig.driver.send_signal(signal.SIGSTOP)
         try:
             socket.send_fds(to, [msg.ljust(64, b"\0")], [end.fileno()])
@@ -777,7 +782,8 @@ def test_descriptor_that_lingers(rig):
             rig.driver.send_signal(signal.SIGCONT)
         start = time.monotonic()
         other.call(u.INFO)
-        assert time.monotonic() - start < 3, "the driver was stopped"
+        assert time.monotonic() - start < LINGER_S / 2, \
+            "the driver was stopped"
         peer.close()
     rows[1][0].close()
     c.close()
@@ -811,8 +817,8 @@ def test_duplicate_start_of_stopped(rig):
             except BlockingIOError:
                 break
         p = subprocess.run([UNICD, "--provider", "loop", "--socket", rig.sock],
-                           capture_output=True, text=True, timeout=5,
-                           check=False)
+                           capture_output=True, text=True,
+                           timeout=hosts.PATIENCE_S, check=False)
         assert p.returncode == 1 and "another" in p.stderr, p.stderr
     finally:
         rig.driver.send_signal(signal.SIGCONT)
@@ -835,7 +841,7 @@ def test_cancel_races_grant(rig):
     """WAIT_CANCEL, then MR_DEREG, while the grant is on its way: nothing is
     left behind, whoever wins."""
     hog, c = rig.client(name=b"hog"), rig.client(name=b"meek")
-    rig_params(rig, grace=5_000_000)
+    rig_params(rig, grace=LONG_US)
     try:
         hpd, pd = hog.pd(), c.pd()
         c.frames(1)
@@ -858,7 +864,7 @@ def test_cancel_races_grant(rig):
             hog.wait(d)
             mine = hog.reg(hpd, 4096, va=1 << 41, shift=12)[0]
     finally:
-        rig_params(rig, grace=20000)
+        rig_params(rig, grace=GRACE_US)
         hog.close()
         c.close()
 
@@ -866,7 +872,7 @@ def test_cancel_races_grant(rig):
 def test_waits_are_shared(rig):
     """One process cannot fill the places to wait."""
     hog, meek = rig.client(), rig.client()
-    rig_params(rig, grace=5_000_000)
+    rig_params(rig, grace=LONG_US)
     try:
         pd, mpd = hog.pd(), meek.pd()
         fill_tlb(hog, pd)
@@ -883,13 +889,15 @@ def test_waits_are_shared(rig):
                       want=None)
         assert r.status in (u.OK, u.PENDING), r.status
     finally:
-        rig_params(rig, grace=20000)
+        rig_params(rig, grace=GRACE_US)
         hog.close()
         meek.close()
 
 
 def test_notice_and_deadline(rig):
+    """What is asked of it between is within T, however slow the machine is."""
     c = rig.client()
+    rig_params(rig, grace=NOTICE_US)
     pd = c.pd()
     c.frames(8)
     mr, stag, _ = c.reg(pd, 8 * 4096, user=99)
@@ -903,13 +911,14 @@ def test_notice_and_deadline(rig):
     r = c.call(u.RESYNC)
     row = struct.unpack_from("<6IQ", r.tail)
     assert row[0] == mr and row[4] == 3 and row[5] == nseq
-    assert abs(row[6] - deadline) < 20_000_000
+    assert abs(row[6] - deadline) < NOTICE_US * 500
     up = c.upcall_of(u.UP_EVICTED)
     now = time.monotonic_ns()
     assert up[2] == mr and now >= deadline, "grace ended early"
     assert ps(c)[c.proc]["pinned"] == 0
     c.obj(u.MR_DEREG, mr)
     c.obj(u.MR_DEREG, mr, want=u.NO_MR)
+    rig_params(rig, grace=GRACE_US)
     c.close()
 
 
@@ -925,12 +934,8 @@ def test_storm_of_notices(rig):
         c.obj(u.EVICT, mr)
         if i < 999:
             c.obj(u.MR_DEREG, mr)
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        written = struct.unpack_from("<I", c.mem, 2 * 4096)[0]
-        if written >= 1000:
-            break
-        time.sleep(0.01)
+    until("1,000 notices", lambda: struct.unpack_from(
+        "<I", c.mem, 2 * 4096)[0] >= 1000)
     wakes = 0
     while select.select([c.upcall], [], [], 0)[0]:
         os.read(c.upcall, 8)
@@ -950,6 +955,7 @@ def test_storm_of_notices(rig):
 
 def test_release_and_offer(rig):
     c = rig.client()
+    rig_params(rig, grace=LONG_US)
     pd = c.pd()
     c.frames(20)
     a = c.reg(pd, 8 * 4096)[0]
@@ -974,6 +980,7 @@ def test_release_and_offer(rig):
     assert rows[a] == 2 and rows[b] == 3, rows
     c.obj(u.MR_DEREG, b)
     assert ps(c)[c.proc]["pinned"] == 9
+    rig_params(rig, grace=GRACE_US)
     c.close()
 
 
@@ -1006,7 +1013,7 @@ def test_register_wait(rig):
     mr, stag, n = meek.reg(mpd, 64 * 4096, flags=u.WAIT)
     waited = time.monotonic() - start
     assert n == 64 and stag, (mr, stag, n)
-    assert waited < 2, waited
+    assert waited < 10, waited
     up = hog.upcall_of(u.UP_EVICTED)
     assert up[2] in mine
     # asynchronous: PENDING at once, then GRANTED
@@ -1023,7 +1030,7 @@ def test_register_wait(rig):
 
 def test_wait_cancel_and_timeout(rig):
     hog, meek = rig.client(name=b"hog"), rig.client(name=b"meek")
-    rig_params(rig, grace=2_000_000)
+    rig_params(rig, grace=LONG_US)
     try:
         fill_tlb(hog, hog.pd())
         mpd = meek.pd()
@@ -1039,7 +1046,7 @@ def test_wait_cancel_and_timeout(rig):
         assert meek.wait(seq).status == u.TIMEOUT
         assert ps(meek)[meek.proc]["regions"] == 0
     finally:
-        rig_params(rig, grace=20000)
+        rig_params(rig, grace=GRACE_US)
         hog.close()
         meek.close()
 
@@ -1208,7 +1215,7 @@ def survive(rig, how, plan):
                 said = p.stdout.readline()
                 assert said == "ok\n", f"after {what}: {said}"
             p.stdin.close()
-            assert p.stdout.readline() == "bye\n" and not p.wait(10)
+            assert p.stdout.readline() == "bye\n" and not p.wait(hosts.PATIENCE_S)
         finally:
             p.kill()
 
@@ -1262,7 +1269,7 @@ def test_nic_killed(rig):
     until("absent", lambda: c.call(u.INFO).get("I", 40)[0] == 0)
     c.call(u.PD_ALLOC, want=u.NO_NIC)
     rig.nic = rig.start(run_nic.command(rig.board, rig.dir, link="none"))
-    until("back", lambda: c.call(u.INFO).get("I", 40)[0] == 2, 10)
+    until("back", lambda: c.call(u.INFO).get("I", 40)[0] == 2)
     c.reg(c.pd(), 4096)
     c.close()
 
@@ -1341,7 +1348,7 @@ def run(label, tests, board, retries):
                 rig.down()
                 rig = Rig(board)
         rig.driver.send_signal(signal.SIGTERM)
-        if rig.driver.wait(5) or os.path.exists(rig.sock):
+        if rig.driver.wait(hosts.PATIENCE_S) or os.path.exists(rig.sock):
             failed += 1
             print(f"FAILED  {label} clean end", rig.text()[-2000:])
     finally:

@@ -12,7 +12,7 @@ import threading
 import time
 
 REC, MAX = 64, 8192
-SLOT_WAIT = 5  # seconds
+PATIENCE_S = 60  # for what takes milliseconds
 HDR = struct.Struct("<HHIII")  # op, status, seq, epoch, tail_bytes
 HELLO, FRAMES_ALLOC, FRAMES_FREE, PD_ALLOC, PD_FREE = 1, 2, 3, 4, 5
 MR_REG, MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER, RESYNC, USAGE = 8, 9, 10, 11, 12, 13
@@ -59,7 +59,7 @@ class Reply:
 class Client:
     def __init__(self, path, name=b"test", flags=0):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.sock.settimeout(15)
+        self.sock.settimeout(PATIENCE_S)
         self.sock.connect(path)
         self.name, self.seq, self.early = name, 0, {}
         self.flags = flags
@@ -73,7 +73,7 @@ class Client:
         for fd in (self.doorbell, self.event, self.upcall):
             os.close(fd)
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.sock.settimeout(15)
+        self.sock.settimeout(PATIENCE_S)
         self.sock.connect(path)
         self.flags |= RESUME
         r = self.hello()
@@ -133,7 +133,7 @@ class Client:
                            self.proc if self.flags & RESUME else 0)
         r = self.call(HELLO, body, want=None)
         # A slot comes free a while after its process left it.
-        until = time.monotonic() + SLOT_WAIT
+        until = time.monotonic() + PATIENCE_S
         while (want == OK and r.status == NO_SLOT and
                time.monotonic() < until):
             time.sleep(0.01)
@@ -204,7 +204,7 @@ class Client:
 
     # --- upcalls
 
-    def upcalls(self, timeout=5.0):
+    def upcalls(self, timeout=PATIENCE_S):
         """Wait for upcalls; returns them as (type, reason, id, bytes)."""
         out = []
         if not select.select([self.upcall], [], [], timeout)[0]:
@@ -221,7 +221,7 @@ class Client:
             self.n += 1
             out.append((kind, reason, ident, rec))
 
-    def upcall_of(self, kind, timeout=5.0, match=lambda up: True):
+    def upcall_of(self, kind, timeout=PATIENCE_S, match=lambda up: True):
         """The first that matches; those read with it are lost."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -255,5 +255,5 @@ class Evictor(threading.Thread):
 
     def end(self):
         self.over = True
-        self.join(timeout=5)
+        self.join(timeout=PATIENCE_S)
         self.client.close()
