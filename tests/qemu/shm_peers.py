@@ -11,6 +11,7 @@ import subprocess
 import time
 import zlib
 
+PATIENCE_S = 60  # for what takes milliseconds
 LINK_MAGIC = 0x4B4E4C55
 DIRECT, NO_ICRC = 1, 2
 SLOT_NO_ICRC = 1
@@ -19,7 +20,7 @@ SLOT_NO_ICRC = 1
 class IvshmemClient:
     """What QEMU's ivshmem-doorbell does with its chardev."""
 
-    def __init__(self, path, vectors, timeout=5):
+    def __init__(self, path, vectors, timeout=PATIENCE_S):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(path)
         self.sock.settimeout(timeout)
@@ -54,7 +55,7 @@ class IvshmemClient:
             self.take(*self.receive())
         return sorted(self.peers)
 
-    def hears(self, peers, timeout=5.0):
+    def hears(self, peers, timeout=PATIENCE_S):
         """True once those, and no others, are there."""
         until = time.monotonic() + timeout
         while self.news() != peers:
@@ -66,7 +67,7 @@ class IvshmemClient:
     def ring(self, peer, vector=0):
         os.write(self.peers[peer][vector], struct.pack("=Q", 1))
 
-    def wait(self, vector=0, timeout=2.0):
+    def wait(self, vector=0, timeout=PATIENCE_S):
         """True if our doorbell rings in time."""
         fd = self.peers[self.id][vector]
         if not select.select([fd], [], [], timeout)[0]:
@@ -111,7 +112,7 @@ class LinkPort(IvshmemClient):
     def state(self, port):
         return self.word[self.row(port) // 4]
 
-    def send(self, frame, to=0, flags=0, timeout=5.0):
+    def send(self, frame, to=0, flags=0, timeout=PATIENCE_S):
         ring = self.ring_at(self.id, to)
         n = self.next_tx.setdefault(to, self.word[ring // 4])
         end = time.monotonic() + timeout
@@ -127,7 +128,7 @@ class LinkPort(IvshmemClient):
             self.news()
             self.ring(to)
 
-    def settle(self, to=0, timeout=5.0):
+    def settle(self, to=0, timeout=PATIENCE_S):
         """Wait until everything sent to a port was taken."""
         ring = self.ring_at(self.id, to) // 4
         end = time.monotonic() + timeout
@@ -148,7 +149,7 @@ class LinkPort(IvshmemClient):
         self.word[ring // 4] = n + 1
         return frame, flags
 
-    def expect(self, timeout=2.0, source=0):
+    def expect(self, timeout=PATIENCE_S, source=0):
         """Next frame from a ring, polling; None when it does not come."""
         end = time.monotonic() + timeout
         while True:
@@ -157,7 +158,7 @@ class LinkPort(IvshmemClient):
                 return got
             time.sleep(0.0002)
 
-    def expect_asleep(self, timeout=2.0):
+    def expect_asleep(self, timeout=PATIENCE_S):
         """The same, but waiting for the doorbell as a sleeping NIC does."""
         asleep = (self.row(self.id) + 64) // 4
         self.word[asleep] = 1
@@ -181,7 +182,7 @@ class Driver:
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.sock.connect(path)
-        self.sock.settimeout(5)
+        self.sock.settimeout(PATIENCE_S)
         self.doorbells = {}
         kind, data, fds = self.receive()
         self.refused_by = None
@@ -204,7 +205,7 @@ class Driver:
         assert version == 1 and count == len(fds)
         return kind, data, fds
 
-    def news(self, timeout=2.0):
+    def news(self, timeout=PATIENCE_S):
         """The next notice: ("joined" or "left", peer), or None."""
         if not select.select([self.sock], [], [], timeout)[0]:
             return None
@@ -221,7 +222,7 @@ class Driver:
     def ring(self, vector, peer=1):
         os.write(self.doorbells[peer][vector], struct.pack("=Q", 1))
 
-    def wait(self, vector, timeout=2.0):
+    def wait(self, vector, timeout=PATIENCE_S):
         if not select.select([self.events[vector]], [], [], timeout)[0]:
             return False
         os.read(self.events[vector], 8)
@@ -239,15 +240,10 @@ class Daemon:
         assert ": ready " in ready, f"{program}: {ready!r}"
         self.ready = dict(f.split("=") for f in ready.split() if "=" in f)
 
-    def cpu_s(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def stop(self):
         """Returns the exit code."""
         self.process.terminate()
-        code = self.process.wait(10)
+        code = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
         return code
 

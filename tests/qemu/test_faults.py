@@ -16,13 +16,15 @@ import time
 import hosts
 
 BOARD = sys.argv[2] if len(sys.argv) > 2 else "soft"
-IDLE_S, IDLE_MAX = 3.0, 0.02
+IDLE_MAX = 0.02  # of a processor
+H_US, TRIES = 50_000, 5
 
 
 class World(hosts.Hosts):
     """One host."""
 
-    def __init__(self):
+    def __init__(self, *driver_options):
+        self.driver_options = driver_options
         self.folder = tempfile.TemporaryDirectory(prefix="unic-faults-")
         super().__init__(BOARD, None, self.folder.name)
 
@@ -30,7 +32,7 @@ class World(hosts.Hosts):
         try:
             self.start_wire()
             self.start_nic(0, show=False)
-            self.start_driver(0)
+            self.start_driver(0, *self.driver_options)
             self.wait_nic(0)
         except hosts.Failure:
             self.__exit__()
@@ -49,27 +51,46 @@ class World(hosts.Hosts):
         return self.ctl(0, "stats", "--all")["nic"]
 
 
-def until(what, seconds, condition):
-    end = time.monotonic() + seconds
+def until(what, condition):
+    end = time.monotonic() + hosts.PATIENCE_S
     while not condition():
-        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        assert time.monotonic() < end, f"{what}: not for {hosts.PATIENCE_S} s"
         time.sleep(0.05)
 
 
 def test_lost_interrupts():
     """The driver looks by itself: an answer or an upcall may be late, never
     lost, and never so late that the NIC gives the driver up (H)."""
-    with World() as w:
+    for _ in range(TRIES):
+        wrong, away_us = interrupts_lost()
+        if not wrong or away_us < H_US / 2:
+            break
+        print(f"     {wrong}, but NIC and driver did not get to run for "
+              f"{away_us:.0f} us", flush=True)
+    assert not wrong, wrong
+
+
+def given_up(w):
+    info = w.ctl(0, "info")
+    return info["nic"] != "ready" or info["resets"] > 1
+
+
+def interrupts_lost():
+    """What went wrong, and for how long who could help it did not run."""
+    with World("--deliver-us", str(H_US)) as w:
+        delays = hosts.Delays(*(p.child.pid for p in w.running
+                                if p.who in ("nic 0", "unicd 0")))
+        began = time.monotonic()
         w.ctl(0, "fault", "drop-events", "8")
         # somebody else is there: who fills the TLB borrows, and is asked
         w.hog("other", "--max=32").expect("holds .* entries")
         w.hog("hog", "--answer=release", "--again").expect("holds .* entries")
-        until("eight notices delivered", 5,
-              lambda: w.stats()["notice_acks"] >= 8)
-        stats = w.stats()
-        assert stats["driver_failures"] == 0, "H ran out"
-        assert stats["released"] > 0, "nobody heard the upcalls"
-        assert w.ctl(0, "info")["nic"] == "ready"
+        until("eight notices delivered, or the driver given up",
+              lambda: w.stats()["notice_acks"] >= 8 or given_up(w))
+        wrong = ("H ran out" if given_up(w) else
+                 "nobody heard the upcalls" if not w.stats()["released"] else
+                 None)
+        return wrong, delays.within_us(began, time.monotonic())
 
 
 def test_firmware_crash():
@@ -79,7 +100,7 @@ def test_firmware_crash():
             w.ctl(0, "fault", "crash")
         except hosts.Failure:
             pass  # nobody is left to answer
-        until("crash seen", 6, lambda: w.ctl(0, "info")["nic"] != "ready")
+        until("crash seen", lambda: w.ctl(0, "info")["nic"] != "ready")
         record = w.ctl(0, "crash")
         text = str(record)
         assert "cmd.c" in text, f"no place in the crash record: {text}"
@@ -101,10 +122,10 @@ def patch(pid, symbol, code):
 
 
 def crash_of(w, what):
-    until("crash seen: " + what, 6,
+    until("crash seen: " + what,
           lambda: w.ctl(0, "info")["nic"] != "ready")
     record = w.ctl(0, "crash")
-    code = w.nics[0].child.wait(5)
+    code = w.nics[0].child.wait(hosts.PATIENCE_S)
     return record, code
 
 
@@ -146,29 +167,18 @@ def test_the_bus_is_gone():
         bus, nic = (next(p for p in w.running if p.who == who)
                     for who in ("bus 0", "nic 0"))
         bus.child.kill()
-        assert nic.child.wait(5) == 1
-        nic.reader.join(timeout=2)
+        assert nic.child.wait(hosts.PATIENCE_S) == 1
+        nic.reader.join(timeout=hosts.PATIENCE_S)
         assert "the bus is gone" in nic.last(), nic.last()
     with World() as w:
         nic = w.nics[0].child
         nic.terminate()
-        assert nic.wait(5) == 0
+        assert nic.wait(hosts.PATIENCE_S) == 0
 
 
 def test_idle_nic_sleeps():
     with World() as w:
-        pid = w.nics[0].child.pid
-
-        def cpu():
-            with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-                fields = f.read().rsplit(")", 1)[1].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf(
-                "SC_CLK_TCK")
-
-        time.sleep(0.5)
-        before = cpu()
-        time.sleep(IDLE_S)
-        used = (cpu() - before) / IDLE_S
+        used = hosts.least_share(w.nics[0].child.pid)
         assert used <= IDLE_MAX, f"an idle NIC uses {used:.1%} of a core"
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import hosts
 import shm_peers
 from shm_peers import Daemon, LinkPort, icrc, is_roce, psn_of, roce, run_tests
 
@@ -84,9 +85,8 @@ def test_wakes_sleepers_and_sleeps():
             a.send(roce(a.mac, b.mac, n))
             got = b.expect_asleep()
             assert got and psn_of(got[0]) == n, f"lost wake-up at {n}"
-        before = net.wire.cpu_s()
-        time.sleep(0.5)
-        assert net.wire.cpu_s() - before <= 0.02, "an idle switch is busy"
+        used = hosts.least_share(net.wire.process.pid)
+        assert used <= 0.04, f"an idle switch uses {used:.1%} of a processor"
 
 
 def test_icrc_offload_stays_on_the_link():
@@ -158,7 +158,8 @@ def faulty_run(seed):
                 a.settle()  # or b's ring would overflow on a busy machine
             while got := b.receive_from(0):
                 bad += judge(got, psns)
-        while got := b.expect(0.1):
+        a.settle()
+        while got := b.expect(1):  # the wire may be late with the last ones
             bad += judge(got, psns)
         counts = net.stop()["ports"]
         assert counts["2"]["tx_dropped"] == 0
@@ -189,6 +190,8 @@ def test_faults_are_seeded():
     assert psns != sorted(psns), "nothing was reordered"
     assert len(psns) - len(set(psns)) > 0, "nothing arrived twice"
     again = faulty_run(7)
+    # A frame is held back for a millisecond at most, and only one at a time.
+    assert abs(again[2].pop("reordered") - count.pop("reordered")) < 10
     assert again[2] == count, "the same seed, other faults"
     assert sorted(again[0]) == sorted(psns), "the same seed, other frames"
     assert sorted(faulty_run(8)[0]) != sorted(psns)
@@ -197,11 +200,15 @@ def test_faults_are_seeded():
 def test_delay():
     with Net("--delay-us", "20000") as net:
         a, b = net.nic
-        start = time.monotonic()
-        for n in range(10):
-            a.send(roce(a.mac, ALL, n))
-        assert [psn_of(b.expect()[0]) for _ in range(10)] == list(range(10))
-        assert 0.02 <= time.monotonic() - start < 0.5
+        took = []
+        for _ in range(5):  # each may be late, but not all of them
+            start = time.monotonic()
+            for n in range(10):
+                a.send(roce(a.mac, ALL, n))
+            assert [psn_of(b.expect()[0]) for _ in range(10)] == list(
+                range(10))
+            took.append(time.monotonic() - start)
+        assert 0.02 <= min(took) < 0.1, took
 
 
 def test_socket_ports():
@@ -209,11 +216,14 @@ def test_socket_ports():
         nic = net.nic[0]
         dgram = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         dgram.bind(f"{net.dir}/d.qemu")
-        dgram.settimeout(2)
+        dgram.settimeout(shm_peers.PATIENCE_S)
         stream = socket.socket(socket.AF_UNIX)
         stream.connect(f"{net.dir}/s.wire")
-        stream.settimeout(2)
-        time.sleep(0.05)
+        stream.settimeout(shm_peers.PATIENCE_S)
+        # Heard through it, so the wire has taken the stream up.
+        data = roce(b"\x02strea", ALL, 2, b"first")
+        stream.send(struct.pack(">I", len(data)) + data)
+        assert nic.expect() == (data, 0) and dgram.recv(65536) == data
         frame = roce(nic.mac, ALL, 3, b"out", fill=False)
         nic.send(frame, flags=shm_peers.SLOT_NO_ICRC)
         want = frame[:-4] + icrc(frame)
@@ -235,7 +245,7 @@ def test_socket_ports():
         assert stream.recv(10) == b""
         stream = socket.socket(socket.AF_UNIX)
         stream.connect(f"{net.dir}/s.wire")
-        stream.settimeout(2)
+        stream.settimeout(shm_peers.PATIENCE_S)
         stream.send(data)
         assert nic.expect() == (back, 0)
         # Group members hear each other across port kinds.
@@ -251,8 +261,9 @@ def test_full_ring_drops_and_counts():
         net.learn()
         for n in range(b.slots + 50):
             a.send(roce(a.mac, b.mac, n))
-        time.sleep(0.1)
-        assert [psn_of(b.expect(0.1)[0]) for _ in range(b.slots)] == list(
+        a.settle()
+        time.sleep(0.5)  # it has taken them; let it be done with them
+        assert [psn_of(b.expect()[0]) for _ in range(b.slots)] == list(
             range(b.slots))
         assert b.expect(0.05) is None
         assert net.stop()["ports"]["2"]["tx_dropped"] == 50
@@ -284,7 +295,7 @@ def test_nics_come_and_go():
         net.learn()
         number = b.id
         b.close()
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + shm_peers.PATIENCE_S
         while a.state(number) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not a.state(number), "a dead NIC is still in the table"
@@ -311,7 +322,7 @@ def test_direct():
 
 def refused(*args):
     done = subprocess.run([WIRE, *args], text=True, capture_output=True,
-                          timeout=10)
+                          timeout=shm_peers.PATIENCE_S)
     assert done.returncode, f"{args} was accepted"
     return done.stderr
 
