@@ -48,12 +48,12 @@ static void fail_if(int bad, const char *what)
 #define OK(x) (line = __LINE__, fail_if((x) != 0, #x))
 #define IS(x) (line = __LINE__, fail_if(!(x), #x))
 
-static uint64_t now_us(void)
+static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void set_up(const char *socket)
@@ -94,7 +94,7 @@ static struct unic_event wait_for(enum unic_ev_type type)
 				return ev;
 			unic_ack_event(&ev);
 		}
-		IS(poll(&fd, 1, 20000) == 1);
+		IS(poll(&fd, 1, 60000) == 1);
 	}
 }
 
@@ -109,7 +109,7 @@ static void export(unsigned int n, int only_last)
 	struct unic_listener *l;
 	struct unic_event ev;
 	unsigned int i;
-	uint64_t asked;
+	uint64_t asked, deadline, now;
 
 	IS(n && n <= PEERS);
 	OK(unic_listen(ctx, SERVICE, &l));
@@ -123,12 +123,14 @@ static void export(unsigned int n, int only_last)
 	}
 	printf("region %u\n", mr->id);
 	ev = wait_for(UNIC_EV_NOTICE);
-	asked = now_us();
+	asked = now_ns();
+	deadline = ev.deadline_ns;
 	unic_ack_event(&ev);
 	ev = wait_for(UNIC_EV_EVICTED);
-	printf("evicted after %llu us: %s\n",
-	       (unsigned long long)(now_us() - asked),
-	       unic_reason_str(ev.reason));
+	now = now_ns();
+	printf("evicted after %llu us, %lld us after its deadline: %s\n",
+	       (unsigned long long)(now - asked) / 1000,
+	       (long long)(now - deadline) / 1000, unic_reason_str(ev.reason));
 	unic_ack_event(&ev);
 }
 
@@ -147,7 +149,7 @@ static unsigned int write_it(struct unic_qp *qp, const struct given *g)
 	int i, n = 0;
 
 	IS(unic_post_send(qp, &wr, 1) == 1);
-	for (i = 0; i < 500 && !n; i++) {
+	for (i = 0; i < 3000 && !n; i++) {
 		n = unic_poll_cq(cq, 1, &wc);
 		if (!n && !unic_req_notify(cq, false))
 			unic_wait_cq(cq, 10);
@@ -166,7 +168,7 @@ static void hold(const char *peer, char **more)
 	uint32_t ipv4;
 
 	OK(unic_parse_ipv4(peer, &ipv4));
-	OK(unic_connect(qp, ipv4, SERVICE, &p, 10000, &g, &len));
+	OK(unic_connect(qp, ipv4, SERVICE, &p, 60000, &g, &len));
 	IS(len == sizeof(g));
 	IS(write_it(qp, &g) == UNIC_WC_SUCCESS);
 	printf("holds, qpn %u\n", unic_qp_num(qp));

@@ -356,7 +356,7 @@ static void use(void)
 
 	for (i = 0; i < 3; i++)
 		copy(mr, 0, src, src_mr, 1000);
-	for (i = 0; i < 40; i++) { /* within a second */
+	for (i = 0; i < 400; i++) { /* within a second */
 		err = unic_query_use(mr, &u);
 		if (!err && u.uses >= 3)
 			break;
@@ -367,14 +367,14 @@ static void use(void)
 	say("ready"); /* now reports count */
 	for (i = 0; i < 7; i++)
 		unic_report_use(mr);
-	for (i = 0; i < 40 && u.reported < 7; i++) {
+	for (i = 0; i < 400 && u.reported < 7; i++) {
 		nanosleep(&nap, NULL);
 		OK(unic_query_use(mr, &u));
 	}
 	IS(u.reported == 7);
 	IS(u.uses == 3);
 	say("reported");
-	for (i = 0; i < 5; i++) { /* for the recorder */
+	for (i = 0; i < 8; i++) { /* for the recorder */
 		copy(mr, 0, src, src_mr, 1000);
 		nanosleep(&nap, NULL);
 	}

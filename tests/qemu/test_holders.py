@@ -14,8 +14,8 @@ import tempfile
 import hosts
 import unicd_client as u
 
-GRACE_US = 400_000
-SLACK_US = 300_000  # of a busy machine
+GRACE_US = 2_000_000
+SLACK_US = 1_500_000  # of a busy machine; another T would be more
 
 
 class Scene:
@@ -39,13 +39,13 @@ class Scene:
         return p, p.expect("qpn").split()[-1]
 
     def ask_back(self, exporter):
-        """Returns (microseconds, reason)."""
+        """Returns (microseconds, ... after the deadline, reason)."""
         region = int(exporter.expect("region").split()[-1])
         with u.Client(self.rig.socket(0)) as admin:
             admin.obj(u.EVICT, region)
-        m = re.match(r"evicted after (\d+) us: (.*)",
+        m = re.match(r"evicted after (\d+) us, (-?\d+) us after .*: (.*)",
                      exporter.expect("evicted"))
-        return int(m.group(1)), m.group(2)
+        return int(m.group(1)), int(m.group(2)), m.group(3)
 
     def end(self):
         for p in self.running:
@@ -55,7 +55,7 @@ class Scene:
 def all_answer(scene):
     exporter = scene.export(2)
     a, b = scene.hold()[0], scene.hold()[0]
-    us, why = scene.ask_back(exporter)
+    us, _, why = scene.ask_back(exporter)
     assert why == "all holders answered", why
     assert us < GRACE_US / 2, us
     for p in (a, b):
@@ -67,10 +67,10 @@ def one_is_silent(scene):
     exporter = scene.export(2)
     scene.hold()
     silent = scene.hold("silent")[0]
-    us, why = scene.ask_back(exporter)
+    us, late_us, why = scene.ask_back(exporter)
     silent.expect("asked")
     assert why == "administrator", why
-    assert GRACE_US - 1000 <= us < GRACE_US + SLACK_US, us
+    assert 0 <= late_us and us < GRACE_US + SLACK_US, (us, late_us)
     return us
 
 
@@ -79,7 +79,7 @@ def one_is_killed(scene):
     scene.hold()
     dead = scene.hold("silent")[0]
     dead.child.kill()
-    us, why = scene.ask_back(exporter)
+    us, _, why = scene.ask_back(exporter)
     assert why == "all holders answered", why
     assert us < GRACE_US, us
     return us
@@ -91,20 +91,20 @@ def handed_on(scene, *how):
     first, qpn = scene.hold(*how)
     second = scene.hold("pass", hosts.IP[1], qpn)[0]
     second.expect("handed on")
-    us, why = scene.ask_back(exporter)
+    us, late_us, why = scene.ask_back(exporter)
     first.expect("asked")
-    return us, why
+    return us, late_us, why
 
 
 def all_answer_of_a_delegation(scene):
-    us, why = handed_on(scene)
+    us, _, why = handed_on(scene)
     assert why == "all holders answered" and us < GRACE_US / 2, (us, why)
     return us
 
 
 def silent_one_of_a_delegation(scene):
-    us, why = handed_on(scene, "silent")
-    assert why == "administrator" and us >= GRACE_US - 1000, (us, why)
+    us, late_us, why = handed_on(scene, "silent")
+    assert why == "administrator" and late_us >= 0, (us, late_us, why)
     return us
 
 
