@@ -8,6 +8,7 @@
 #include "access.h"
 #include "cm_conn.h"
 #include "cm_mad.h"
+#include "frames_slot.h"
 #include "holder.h"
 #include "mbox_client.h"
 #include "region.h"
@@ -26,6 +27,8 @@ struct unic_os {
 	char audit[128]; /* the last line of the log of calls */
 	bool mapped;	 /* a process has its old slot mapped */
 	long live;	 /* allocations */
+	uint32_t *hide;	 /* becomes 0 when so many bytes are allocated */
+	size_t hide_at;
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
 };
@@ -39,6 +42,8 @@ void *unic_os_alloc(struct unic_os *os, size_t bytes)
 {
 	if (os->fail_alloc && !--os->fail_alloc)
 		return NULL;
+	if (os->hide && bytes == os->hide_at)
+		*os->hide = 0;
 	os->live++;
 	return calloc(1, bytes);
 }
@@ -797,6 +802,46 @@ static void list_has_our_frames(void **state)
 				 0);
 		assert_int_equal(unic_from_le64(list[i]), bus);
 	}
+	fake_delete(f);
+}
+
+/* A list that has memory, but whose pages cannot be named, does not go with the
+ * command: the region is filled in before it is called good. */
+static void list_without_names_is_filled_in(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_reg reg = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_MR_REG) },
+		.va = unic_to_le64(VA),
+		.iova = unic_to_le64(VA),
+		.length = unic_to_le64(8 * 4096),
+	};
+	struct unic_cmd_mr_fill fill;
+	struct unic_cmd_mr_reg cmd;
+	uint32_t at = 0, *runs, was;
+	const struct unic_obj *pd;
+
+	(void)state;
+	region(f, 4);
+	pd = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_PD,
+			   UNIC_OBJ_ANYONE);
+	reg.pd = unic_to_le32(pd->id);
+	runs = &f->host->proc[f->client.slot].frames.t->runs;
+	was = *runs;
+	f->os.hide = runs;
+	f->os.hide_at = 8 * sizeof(unic_le64);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &reg, sizeof(reg)));
+	f->os.hide = NULL;
+	assert_int_equal(*runs, 0);
+	*runs = was;
+	settle(f);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.n_pages), 8);
+	assert_int_equal(cmd.flags & UNIC_REG_LIST, 0);
+	memcpy(&fill, f->last[UNIC_CMD_MR_FILL], sizeof(fill));
+	assert_int_equal(unic_from_le32(fill.count), 8);
+	assert_int_equal(f->os.replies, 1);
 	fake_delete(f);
 }
 
@@ -3914,6 +3959,7 @@ int main(void)
 		cmocka_unit_test(more_commands_than_slots),
 		cmocka_unit_test(too_many_requests),
 		cmocka_unit_test(list_has_our_frames),
+		cmocka_unit_test(list_without_names_is_filled_in),
 		cmocka_unit_test(each_call_is_logged),
 		cmocka_unit_test(notice_is_told_then_acknowledged),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
