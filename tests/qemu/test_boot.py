@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import flash_image  # noqa: E402
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def boot(flash):

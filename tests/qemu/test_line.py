@@ -25,7 +25,9 @@ from hosts import BIN, IP, ROOT, Failure, Hosts, Process, Timeline
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
-PATIENCE_S = 30
+PATIENCE_S = 60
+LINE_H = ("--deliver-us", "5000000")  # H: a line that is dead for a while is no
+# dead driver, and neither is a machine that is
 IMAGE = os.path.join(ROOT, "build/lm3s6965evb/unic.elf")
 
 
@@ -134,7 +136,7 @@ class Rig:
     def start_driver(self):
         self.driver = self.start("unicd", "unicd", "--bus", self.tmp, "--link",
                                  self.path("line"), "--crash-file",
-                                 self.path("crash"))
+                                 self.path("crash"), *LINE_H)
         self.driver.expect("unicd: ready", PATIENCE_S)
 
     def ctl(self, *args):
@@ -158,7 +160,7 @@ class Rig:
         for p in reversed(self.running):
             p.end()
         self.uart.over = True
-        self.uart.join(timeout=2)
+        self.uart.join(timeout=PATIENCE_S)
         shutil.rmtree(self.tmp, ignore_errors=True)
 
 
@@ -195,7 +197,7 @@ class Pair:
         self.hosts.end()
         if self.uart:
             self.uart.over = True
-            self.uart.join(timeout=2)
+            self.uart.join(timeout=PATIENCE_S)
         shutil.rmtree(self.tmp, ignore_errors=True)
 
 
@@ -264,6 +266,9 @@ def test_hang_up(rig):
         os.kill(rig.driver.child.pid, signal.SIGSTOP)
         rig.uart.hang_up = True
         time.sleep(1)
+        until = time.monotonic() + PATIENCE_S
+        while rig.uart.hang_up and time.monotonic() < until:
+            time.sleep(0.1)
         need(not rig.uart.hang_up, "the line did not end")
         os.kill(rig.driver.child.pid, signal.SIGCONT)
         rig.wait("ready")
@@ -307,7 +312,7 @@ def test_copy(pair):
             pair.uart.cut = True
             time.sleep(0.5)
             pair.uart.cut = False
-            copy.finish(100)
+            copy.finish(200)
     need(pair.uart.flipped > 2, f"{pair.uart.flipped} bits flipped")
     need(pair.hosts.ctl(0, "info")["resets"] == 1, "a reset")
 

@@ -18,7 +18,7 @@ QEMU = ["qemu-system-arm", "-M", "lm3s6965evb", "-accel", "tcg", "-nodefaults",
         "-display", "none"]
 AS_IT_IS = os.path.join(ROOT, "build/template/unic.elf")
 WRITTEN = os.path.join(ROOT, "build/template/template_board.elf")
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def names_what_is_missing(line, tmp):
