@@ -160,6 +160,7 @@ static void post_recv(struct unic_kio_ring *r, uint32_t link, uint32_t at)
 		.wr_id = unic_to_le64(wr_id(UNIC_KIO_TAG_RECV, at, link, 0)),
 		.sge = { sge(r, msg_in(r, link, at), MSG_BYTES) },
 	};
+	unic_os_wmb(); /* what was read of it, and the slot, before its tail */
 	UNIC_STORE(row(r, QP_ROW(link))->rq, unic_to_le32(n + 1));
 	ring(r, UNIC_DB_RQ, QP_ROW(link), n + 1);
 }
@@ -226,6 +227,7 @@ static void slot_post(struct unic_kio_ring *r, uint32_t link,
 
 	r->link[link].posted = n + 1;
 	s->wr_id = unic_to_le64(wr_id(tag, at, link, n));
+	unic_os_wmb();
 	UNIC_STORE(row(r, QP_ROW(link))->sq, unic_to_le32(n + 1));
 	ring(r, UNIC_DB_SQ, QP_ROW(link), n + 1);
 }
@@ -376,6 +378,7 @@ bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out)
 		unic_os_rmb();
 		memcpy(&cqe, at, sizeof(cqe));
 		r->cq_ci++;
+		unic_os_mb(); /* the copy before its room is given back */
 		UNIC_STORE(row(r, CQ_ROW)->cq_ci, unic_to_le32(r->cq_ci));
 		memset(out, 0, sizeof(*out));
 		if (parse(r, &cqe, out))
