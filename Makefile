@@ -75,7 +75,7 @@ UNIT_CORE := test_ahead test_arp test_attributes test_badinput test_batch test_b
 	test_physical test_policy test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_same test_set test_share test_strays test_tlb test_token \
 	test_turns test_unrel test_use
-UNIT_HOST := test_hostcore test_kio test_libunic test_policysim test_serial
+UNIT_HOST := test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -178,6 +178,7 @@ $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ihost_driver/core -Ifirm
 $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
+$1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
@@ -396,6 +397,7 @@ $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
 	host_driver/kio/,kio_client.c kio_ring.c kio_server.c)) \
 	$(B)/$d/core.a))
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio_node: $(call objects,$d,$(KIO))))
 # ... of a board that has the near end.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
 	$(NEAR) $(FAR))))

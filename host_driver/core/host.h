@@ -105,6 +105,10 @@ void unic_host_slot_free(struct unic_host *host, uint32_t slot);
  * one that was: it uses nobody's memory. */
 bool unic_host_quiet(const struct unic_host *host);
 
+/** unic_host_slot_leaves() - who had @slot is gone, and the NIC may still use what
+ * was theirs. */
+bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot);
+
 /**
  * unic_host_unmapped() - the process of @slot has [@va, @va + @length) no longer
  * mapped, or something else there: its regions on that end, of DEMAND ones the

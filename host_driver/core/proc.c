@@ -149,6 +149,14 @@ bool unic_host_quiet(const struct unic_host *host)
 	return true;
 }
 
+bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot)
+{
+	const struct unic_hproc *proc = &host->proc[slot];
+
+	return proc->state == UNIC_HPROC_DETACHING ||
+	       (proc->state == UNIC_HPROC_ATTACHING && !proc->client);
+}
+
 /* ------------------------------------------------------------------- enter */
 
 /* Where the slot begins in its file, in 64 KiB. */

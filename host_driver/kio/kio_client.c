@@ -321,6 +321,21 @@ void unic_kio_refuse(struct unic_kio_client *c, int status)
 	expire_queued(c, UINT64_MAX, status);
 }
 
+uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c)
+{
+	uint64_t at_ns = UINT64_MAX;
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_WINDOW; at++) {
+		const struct unic_kio *io = c->slot[at];
+
+		if (io && io->state == UNIC_KIO_CANCEL &&
+		    io->deadline_ns + UNIC_KIO_LATE_NS < at_ns)
+			at_ns = io->deadline_ns + UNIC_KIO_LATE_NS;
+	}
+	return at_ns;
+}
+
 uint64_t unic_kio_client_poll(struct unic_kio_client *c, uint64_t now_ns)
 {
 	uint64_t next = UINT64_MAX;

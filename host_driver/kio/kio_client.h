@@ -9,8 +9,8 @@
  * Secret: the life of an I/O: it holds a payload token from the time it is asked
  * for until it is answered, or borrows one of the server's, and nothing of the NIC
  * otherwise. Its pages are given back to the caller only when the NIC has done
- * with them: the token has ended, the data has left. And it ends at its deadline or
- * before, whatever the peer does.
+ * with them: the token has ended, the data has left. And it ends at its deadline,
+ * or UNIC_KIO_LATE_NS later with its connection, whatever the peer does.
  *
  *   READ, LIST    QUEUED -> TOKEN -> ASKED -> done
  *                             |        +-> CANCEL -> done (late, refused, no link)
@@ -28,6 +28,8 @@
 #include "unic_kio.h"
 #include "unic_mbox.h"
 #include "unic_os.h"
+
+#define UNIC_KIO_LATE_NS 500000000ull
 
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
@@ -150,6 +152,11 @@ void unic_kio_window(struct unic_kio_client *c, uint32_t n);
 
 /** unic_kio_demand() - bytes of buffer that it would use: window x mean I/O. */
 uint64_t unic_kio_demand(const struct unic_kio_client *c);
+
+/** unic_kio_stuck_ns() - when the connection is to be ended for the sake of an I/O
+ * that is over for its caller, but whose pages the NIC has still: a peer may hold up
+ * what is sent to it for ever. UINT64_MAX: there is none. */
+uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c);
 
 /** unic_kio_client_poll() - end what is late at @now_ns. Returns the next
  * deadline, UINT64_MAX: none. */

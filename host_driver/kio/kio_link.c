@@ -242,6 +242,7 @@ static void down(struct unic_kio_conn *c)
 		return;
 	}
 	c->gone = false;
+	c->retry_ns = 0;
 	enter(c, UNIC_KIO_C_DOWN);
 	if (ours(c))
 		unic_kio_up(client_of(c), false);
@@ -418,9 +419,18 @@ static void token(struct unic_kio_conn *c, uint32_t at, uint32_t status,
 				      unic_from_le64(r.key));
 }
 
+/* Refused (no memory for it, or the NIC is being reset), it is still there, and the
+ * NIC may use what it names: it is asked for again. */
+static void not_destroyed(struct unic_kio_conn *c)
+{
+	c->asked = false;
+	c->retry_ns = c->node->now_ns + AGAIN_NS;
+}
+
 static void cancelled(struct unic_kio_conn *c, uint32_t at, uint32_t status)
 {
-	if (status == UNIC_ST_BUSY) { /* a message is arriving */
+	/* BUSY: a message is arriving; others: see not_destroyed() */
+	if (status && status != UNIC_ST_NO_TOKEN) {
 		c->want_cancel |= 1u << at;
 		c->cancel_ns = c->node->now_ns + AGAIN_NS;
 	} else if (ours(c)) {
@@ -445,7 +455,10 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 		connected(c, status, rec);
 		break;
 	case UNIC_CTL_QP_DESTROY:
-		destroyed(c);
+		if (!status || status == UNIC_ST_NO_QP)
+			destroyed(c);
+		else
+			not_destroyed(c);
 		break;
 	case UNIC_CTL_TOKEN_ALLOC:
 		token(c, ask->at, status, rec);
@@ -639,6 +652,18 @@ static void ask_tokens(struct unic_kio_conn *c)
 	}
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One of ours that is in use ends then. */
+static uint64_t patience_ns(struct unic_kio_conn *c)
+{
+	return earlier(c->heard_ns + SILENT_NS + 1,
+		       unic_kio_stuck_ns(client_of(c)));
+}
+
 /* What its state says is to be asked for. */
 static void step(struct unic_kio_conn *c)
 {
@@ -656,11 +681,12 @@ static void step(struct unic_kio_conn *c)
 	case UNIC_KIO_C_UP:
 		if (ours(c) && !client_of(c)->busy)
 			c->heard_ns = c->node->now_ns;
-		else if (ours(c) && c->node->now_ns - c->heard_ns > SILENT_NS)
+		else if (ours(c) && c->node->now_ns >= patience_ns(c))
 			down(c);
 		break;
 	case UNIC_KIO_C_DOWN:
-		c->asked = ask_destroy(c);
+		if (c->node->now_ns >= c->retry_ns)
+			c->asked = ask_destroy(c);
 		break;
 	case UNIC_KIO_C_DRAIN:
 		if (unic_kio_server_idle(server_of(c)))
@@ -669,11 +695,6 @@ static void step(struct unic_kio_conn *c)
 	default:
 		break;
 	}
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* When there is something to do again. */
@@ -688,10 +709,11 @@ static uint64_t next_of(struct unic_kio_conn *c, uint64_t ends)
 	if (c->state == UNIC_KIO_C_WAIT && !idle(c))
 		ends = earlier(ends, c->retry_ns > now ? c->retry_ns : now);
 	if (c->state == UNIC_KIO_C_UP && ours(c) && client_of(c)->busy)
-		ends = earlier(ends, c->heard_ns + SILENT_NS + 1);
+		ends = earlier(ends, patience_ns(c));
+	if (!c->asked && c->state == UNIC_KIO_C_DOWN)
+		ends = earlier(ends, c->retry_ns > now ? c->retry_ns : now);
 	if (!c->asked &&
-	    (c->state == UNIC_KIO_C_CREATE || c->state == UNIC_KIO_C_CONNECT ||
-	     c->state == UNIC_KIO_C_DOWN))
+	    (c->state == UNIC_KIO_C_CREATE || c->state == UNIC_KIO_C_CONNECT))
 		ends = earlier(ends, now);
 	return ends;
 }

@@ -20,6 +20,7 @@ void unic_kio_node_init(struct unic_kio_node *n,
 					.privileged = true,
 					.kernel = true,
 					.slot = UNIC_OS_NO_SLOT };
+	n->left = UNIC_OS_NO_SLOT;
 	n->window = UNIC_KIO_WINDOW;
 	for (i = 0; i < UNIC_KIO_USERS; i++)
 		n->user[i].node = n;
@@ -73,7 +74,7 @@ void unic_kio_node_gone(struct unic_kio_node *n)
 {
 	uint32_t i;
 
-	n->wanted = n->up = false;
+	n->wanted = n->up = n->lost = false;
 	for (i = 0; i < UNIC_KIO_OUT; i++)
 		unic_kio_refuse(&n->client[i], -ENODEV);
 	unic_kio_link_lost(n, -ENODEV);
@@ -199,7 +200,7 @@ static void set_up(struct unic_kio_node *n)
 		[STEP_CQ] = ask_cq,	    [STEP_LISTEN] = ask_listen,
 	};
 
-	if (n->asked || n->now_ns < n->retry_ns ||
+	if (n->lost || n->asked || n->now_ns < n->retry_ns ||
 	    unic_host_nic(n->config.host) != UNIC_CTL_NIC_READY)
 		return;
 	if (n->step == STEP_HELLO && unsupported(n)) {
@@ -300,16 +301,44 @@ static void form_done(struct unic_kio_node *n, uint32_t status,
 		set_up_failed(n, status);
 }
 
+/* Pages of others stay the NIC's until it was reset, or is gone, or has let go of
+ * the slot that we left (INV-14). Buffers of our own nobody gets before we are up
+ * again. */
+static bool may_use(const struct unic_kio_node *n)
+{
+	uint32_t nic = unic_host_nic(n->config.host);
+
+	if (!n->config.mem)
+		return false;
+	return nic == UNIC_CTL_NIC_STARTING || nic == UNIC_CTL_NIC_DEAD ||
+	       (n->left != UNIC_OS_NO_SLOT &&
+		unic_host_slot_leaves(n->config.host, n->left));
+}
+
+static void end_lost(struct unic_kio_node *n)
+{
+	if (!n->lost || may_use(n))
+		return;
+	n->lost = false;
+	n->left = UNIC_OS_NO_SLOT;
+	unic_kio_link_lost(n, -ENOLINK);
+}
+
 /* All that we had is gone; the slot is not. */
 static void lost(struct unic_kio_node *n)
 {
+	uint32_t i;
+
 	n->up = false;
 	n->step = STEP_HELLO;
 	n->asked = false;
 	n->taken = n->replies;
 	memset(n->ask, 0, sizeof(n->ask));
 	n->retry_ns = n->now_ns;
-	unic_kio_link_lost(n, -ENOLINK);
+	n->lost = true;
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		unic_kio_up(&n->client[i], false);
+	end_lost(n);
 }
 
 /* We know not any more what became of what: another slot. */
@@ -317,6 +346,7 @@ static void restart(struct unic_kio_node *n)
 {
 	unic_os_log(n->config.os, UNIC_LOG_ERROR,
 		    "kio: begins anew in another slot");
+	n->left = n->core.slot;
 	unic_host_client_gone(n->config.host, &n->core);
 	n->upcall = 0;
 	lost(n);
@@ -565,6 +595,7 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 	while (budget && n->core.slot != UNIC_OS_NO_SLOT && take_upcall(n))
 		budget--;
 	if (!n->up) {
+		end_lost(n);
 		set_up(n);
 		next = expire(n);
 		if (n->retry_ns > n->now_ns && n->retry_ns < next)

@@ -95,11 +95,13 @@ struct unic_kio_node {
 	void (*done)(struct unic_kio_user *user, int status, uint32_t bytes);
 	struct unic_client core; /* we, as the access layer sees us */
 	bool wanted, up;
+	bool lost;  /* what we had: I/Os that the NIC had end when it lets go */
 	bool asked; /* for step */
 	uint8_t step;
 	uint32_t why; /* enum unic_ctl_status of the last set-up that failed */
 	uint64_t now_ns, retry_ns;
 	uint32_t seq, upcall;
+	uint32_t left;	     /* a slot that we gave up, see lost */
 	uint32_t pd, mr, cq; /* ids */
 	uint32_t forms_open; /* asked for */
 	struct unic_kio_ring ring;
