@@ -6,6 +6,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/module.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "kio_node.h"
@@ -48,6 +49,15 @@ static u64 resident_poll(struct unic_kclient *kc)
 	return unic_kio_node_poll(resident_of(kc)->node);
 }
 
+/* While the device has its driver: the lock is held. */
+static void free_mem(struct unic_resident *r)
+{
+	if (r->mem)
+		dma_free_coherent(r->dma, unic_kio_ring_bytes(0), r->mem,
+				  r->bus);
+	r->mem = NULL;
+}
+
 /* No DMA any more. Who has I/Os open gets his pages back now. */
 static void resident_gone(struct unic_kclient *kc)
 {
@@ -55,8 +65,7 @@ static void resident_gone(struct unic_kclient *kc)
 
 	r->gone = true;
 	unic_kio_node_gone(r->node);
-	dma_free_coherent(r->dma, unic_kio_ring_bytes(0), r->mem, r->bus);
-	r->mem = NULL;
+	free_mem(r);
 }
 
 /* -------------------------------------------------------------- life of one */
@@ -88,9 +97,6 @@ static void begin(struct unic_resident *r)
 
 static void discard(struct unic_resident *r)
 {
-	if (r->mem)
-		dma_free_coherent(r->dma, unic_kio_ring_bytes(0), r->mem,
-				  r->bus);
 	put_device(r->dma);
 	kvfree(r->node);
 	kfree(r);
@@ -117,6 +123,8 @@ static struct unic_resident *make(struct unic_os *os)
 	}
 	if (!err)
 		begin(r);
+	else
+		free_mem(r);
 	unic_unlock(os, noio);
 	if (!err)
 		return r;
@@ -179,12 +187,12 @@ static void end(struct unic_resident *r)
 	unsigned int noio = unic_lock(os);
 
 	os->kclient = NULL;
-	unic_unlock(os, noio);
-	if (!quiet) {
+	if (quiet)
+		free_mem(r);
+	else
 		dev_err(r->dma, "the NIC keeps %llu KiB of the page service\n",
 			unic_kio_ring_bytes(0) >> 10);
-		r->mem = NULL;
-	}
+	unic_unlock(os, noio);
 	discard(r);
 	unic_dev_put(os);
 }
@@ -200,27 +208,71 @@ EXPORT_SYMBOL_GPL(unic_resident_put);
 
 /* ------------------------------------------------------------------- I/Os */
 
-struct device *unic_resident_dma(const struct unic_resident *r)
-{
-	return r->dma;
-}
-EXPORT_SYMBOL_GPL(unic_resident_dma);
-
 u32 unic_resident_window(const struct unic_resident *r)
 {
 	return READ_ONCE(r->node->window);
 }
 EXPORT_SYMBOL_GPL(unic_resident_window);
 
-int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4)
+static void unmap(struct unic_resident_io *io)
+{
+	if (io->elements)
+		dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
+}
+
+/* The bus addresses of its pages. */
+static int map(struct unic_resident_io *io)
+{
+	int i, n = 0;
+
+	if (io->elements) {
+		n = dma_map_sg(io->of->dma, io->sg, io->elements, io->dir);
+		if (n <= 0)
+			return -EBUSY;
+	}
+	for (i = 0; i < n; i++) {
+		io->io.piece[i].bus = unic_to_le64(sg_dma_address(&io->sg[i]));
+		io->io.piece[i].len = unic_to_le32(sg_dma_len(&io->sg[i]));
+	}
+	io->io.pieces = n;
+	return 0;
+}
+
+static void io_done(struct unic_kio *kio, int status, uint32_t bytes)
+{
+	struct unic_resident_io *io =
+		container_of(kio, struct unic_resident_io, io);
+
+	unmap(io);
+	io->done(io, status, bytes);
+}
+
+static int begin_io(struct unic_resident *r, struct unic_resident_io *io,
+		    u32 ipv4)
+{
+	int err;
+
+	if (r->gone)
+		return -ENODEV;
+	io->of = r;
+	io->io.done = io_done;
+	err = map(io);
+	if (err)
+		return err;
+	err = unic_kio_node_start(r->node, &io->io, ipv4);
+	if (err)
+		unmap(io);
+	return err;
+}
+
+int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
+			u32 ipv4)
 {
 	struct unic_os *os = r->os;
 	unsigned int noio = unic_lock(os);
+	int err = begin_io(r, io, ipv4);
 	u64 next, wakes;
-	int err = -ENODEV;
 
-	if (!r->gone)
-		err = unic_kio_node_start(r->node, io, ipv4);
 	if (!err) {
 		next = unic_kio_node_poll(r->node);
 		wakes = READ_ONCE(os->wakes_ns);

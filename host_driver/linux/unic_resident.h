@@ -10,11 +10,26 @@
 #ifndef UNIC_RESIDENT_H
 #define UNIC_RESIDENT_H
 
+#include <linux/dma-direction.h>
+
 #include "kio_client.h"
 #include "kio_ring.h"
 
-struct device;
+struct scatterlist;
 struct unic_resident;
+
+/* The NIC reaches the pages from when it begins until it is done, or the NIC goes. */
+struct unic_resident_io {
+	struct unic_kio io;	/* what and when; not its pieces and done() */
+	struct scatterlist *sg; /* an array: io.len bytes */
+	int elements;		/* UNIC_TOKEN_PIECES at most */
+	enum dma_data_direction dir;
+	/** done() - see unic_resident_start(); @status and @bytes: as in struct
+	 * unic_kio. */
+	void (*done)(struct unic_resident_io *io, int status, u32 bytes);
+	/* the service's */
+	struct unic_resident *of;
+};
 
 /**
  * unic_resident_get() - the service of NIC @number (/dev/unicN), set up if nobody
@@ -27,9 +42,6 @@ struct unic_resident *unic_resident_get(unsigned int number);
 /** unic_resident_put() - no I/O of the caller is open. May sleep. */
 void unic_resident_put(struct unic_resident *r);
 
-/** unic_resident_dma() - the device whose bus addresses pieces have. */
-struct device *unic_resident_dma(const struct unic_resident *r);
-
 /** unic_resident_window() - I/Os that it has under way with a host, at most, now:
  * fewer while the NIC asks processes for entries. */
 u32 unic_resident_window(const struct unic_resident *r);
@@ -38,9 +50,11 @@ u32 unic_resident_window(const struct unic_resident *r);
  * unic_resident_start() - begin @io at the service of host @ipv4 (host order): the
  * caller's part is filled in. May sleep, but waits for no host.
  * Returns 0, and io->done() follows: once, with a lock of the driver held, so it
- * may neither sleep nor call us; perhaps before this returns. The pieces are the
- * caller's again then. -EINVAL; -EBUSY, too many hosts; -ENODEV, the NIC is gone.
+ * may neither sleep nor call us; perhaps before this returns. The pages are the
+ * caller's again then. -EINVAL; -EBUSY, too many hosts, or no room to map the
+ * pages: later; -ENODEV, the NIC is gone.
  */
-int unic_resident_start(struct unic_resident *r, struct unic_kio *io, u32 ipv4);
+int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
+			u32 ipv4);
 
 #endif /* UNIC_RESIDENT_H */

@@ -6,9 +6,9 @@
  *   echo nic=0 addr=10.0.0.2 file=disk.img size=64M > /sys/class/unicblk/add
  *   echo 0 > /sys/class/unicblk/remove
  *
- * Secret: how a request becomes an I/O of the page service. Its pages are mapped for
- * DMA once and moved where they are, all at once: to them by a payload token that
- * names them, from them by a form that is made of them.
+ * Secret: how a request becomes an I/O of the page service. Its pages are moved where
+ * they are, all at once: to them by a payload token that names them, from them by a
+ * form that is made of them.
  *
  * What the service could not do for now (no token, no connection, the NIC was
  * reset) is begun again until the request's time is over: then, and only then, or
@@ -17,7 +17,6 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/delay.h>
-#include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/ktime.h>
@@ -49,8 +48,7 @@ struct unicblk {
 
 /* Behind each request. */
 struct unicblk_pdu {
-	struct unic_kio io;
-	int mapped; /* elements of `sg`, before the DMA API's merge */
+	struct unic_resident_io io;
 	blk_status_t status;
 	struct scatterlist sg[UNIC_TOKEN_PIECES];
 };
@@ -58,6 +56,63 @@ struct unicblk_pdu {
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);
 static DEFINE_IDA(numbers);
+
+/* -------------------------------------------- the block layer, by its version */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#define map_sg(rq, sg) blk_rq_map_sg(rq, sg)
+#else
+#define map_sg(rq, sg) blk_rq_map_sg((rq)->q, rq, sg)
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MERGE 0 /* always */
+#else
+#define MERGE BLK_MQ_F_SHOULD_MERGE
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+static struct gendisk *disk_new(struct unicblk *b)
+{
+	struct queue_limits limits = {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+		.features = BLK_FEAT_WRITE_CACHE,
+#endif
+		.logical_block_size = SECTOR_SIZE,
+		.physical_block_size = PAGE_SIZE,
+		.max_hw_sectors = UNIC_KIO_MAX >> SECTOR_SHIFT,
+		.max_segments = UNIC_TOKEN_PIECES,
+		.max_segment_size = UNIC_KIO_MAX,
+	};
+
+	return blk_mq_alloc_disk(&b->tags, &limits, b);
+}
+#else
+static struct gendisk *disk_new(struct unicblk *b)
+{
+	struct gendisk *disk = blk_mq_alloc_disk(&b->tags, b);
+	struct request_queue *q;
+
+	if (IS_ERR(disk))
+		return disk;
+	q = disk->queue;
+	blk_queue_logical_block_size(q, SECTOR_SIZE);
+	blk_queue_physical_block_size(q, PAGE_SIZE);
+	blk_queue_max_hw_sectors(q, UNIC_KIO_MAX >> SECTOR_SHIFT);
+	blk_queue_max_segments(q, UNIC_TOKEN_PIECES);
+	blk_queue_max_segment_size(q, UNIC_KIO_MAX);
+	return disk;
+}
+#endif
+
+/* It has a cache, which a flush empties, and no heads. */
+static void set_features(struct request_queue *q)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_write_cache(q, true, false);
+#endif
+}
 
 /* ------------------------------------------------------------------- ends */
 
@@ -78,13 +133,8 @@ static void end(struct request *rq, blk_status_t status)
 
 static void unicblk_complete(struct request *rq)
 {
-	struct unicblk *b = rq->q->queuedata;
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
-	if (pdu->mapped)
-		dma_unmap_sg(unic_resident_dma(b->resident), pdu->sg,
-			     pdu->mapped, rq_dma_dir(rq));
-	pdu->mapped = 0;
 	blk_mq_end_request(rq, pdu->status);
 }
 
@@ -95,7 +145,7 @@ static void retry_or_end(struct request *rq)
 	struct unicblk *b = q->queuedata;
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
-	if (ktime_get_ns() >= pdu->io.deadline_ns) {
+	if (ktime_get_ns() >= pdu->io.io.deadline_ns) {
 		end(rq, BLK_STS_TIMEOUT);
 		return;
 	}
@@ -104,15 +154,16 @@ static void retry_or_end(struct request *rq)
 	blk_mq_delay_kick_requeue_list(q, AGAIN_MS);
 }
 
-static void io_done(struct unic_kio *io, int status, uint32_t bytes)
+static void io_done(struct unic_resident_io *io, int status, u32 bytes)
 {
 	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
 	struct request *rq = blk_mq_rq_from_pdu(pdu);
 
 	if (!status) /* else the file has become shorter */
-		end(rq, bytes == io->len ? BLK_STS_OK : BLK_STS_IOERR);
+		end(rq, bytes == io->io.len ? BLK_STS_OK : BLK_STS_IOERR);
 	else if (status == -EREMOTEIO) /* its word means nothing else to us */
-		end(rq, io->remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
+		end(rq,
+		    io->io.remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
 	else if (status == -ENODEV)
 		end(rq, BLK_STS_IOERR);
 	else
@@ -121,60 +172,46 @@ static void io_done(struct unic_kio *io, int status, uint32_t bytes)
 
 /* ----------------------------------------------------------------- blk-mq */
 
-static bool has_bytes(const struct request *rq)
+static int op_of(const struct request *rq)
 {
-	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return UNIC_KIO_READ;
+	case REQ_OP_WRITE:
+		return UNIC_KIO_WRITE;
+	case REQ_OP_FLUSH:
+		return UNIC_KIO_SYNC;
+	default:
+		return -EOPNOTSUPP;
+	}
 }
 
-static blk_status_t map(struct unicblk *b, struct request *rq)
+static void name_file(const struct unicblk *b, struct unic_kio *io)
 {
-	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	struct unic_kio *io = &pdu->io;
-	struct scatterlist *sg;
-	int i, n;
-
-	sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
-	pdu->mapped = blk_rq_map_sg(rq->q, rq, pdu->sg);
-	n = dma_map_sg(unic_resident_dma(b->resident), pdu->sg, pdu->mapped,
-		       rq_dma_dir(rq));
-	if (n <= 0) {
-		pdu->mapped = 0;
-		return BLK_STS_RESOURCE;
-	}
-	for_each_sg(pdu->sg, sg, n, i) io->piece[i] = (struct unic_token_piece){
-		.bus = unic_to_le64(sg_dma_address(sg)),
-		.len = unic_to_le32(sg_dma_len(sg)),
-	};
-	io->pieces = n;
-	io->len = blk_rq_bytes(rq);
-	io->offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
-	return BLK_STS_OK;
+	io->name_bytes = strlen(b->file);
+	memcpy(io->name, b->file, io->name_bytes);
 }
 
 /* Once, however often it is begun. */
 static blk_status_t prepare(struct unicblk *b, struct request *rq)
 {
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	struct unic_kio *io = &pdu->io;
-	blk_status_t status = BLK_STS_OK;
+	struct unic_resident_io *r = &pdu->io;
+	struct unic_kio *io = &r->io;
+	int op = op_of(rq);
 
-	pdu->mapped = 0;
-	io->pieces = 0;
-	io->len = 0;
-	io->offset = 0;
-	if (has_bytes(rq))
-		status = map(b, rq);
-	else if (req_op(rq) != REQ_OP_FLUSH)
-		status = BLK_STS_NOTSUPP;
-	if (status)
-		return status;
-	io->op = !has_bytes(rq)		     ? UNIC_KIO_SYNC
-		 : req_op(rq) == REQ_OP_READ ? UNIC_KIO_READ
-					     : UNIC_KIO_WRITE;
-	io->name_bytes = strlen(b->file);
-	memcpy(io->name, b->file, io->name_bytes);
+	if (op < 0)
+		return BLK_STS_NOTSUPP;
+	io->op = op;
+	io->len = op == UNIC_KIO_SYNC ? 0 : blk_rq_bytes(rq);
+	io->offset = io->len ? (u64)blk_rq_pos(rq) << SECTOR_SHIFT : 0;
+	name_file(b, io);
 	io->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
-	io->done = io_done;
+	sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
+	r->sg = pdu->sg;
+	r->elements = io->len ? map_sg(rq, pdu->sg) : 0;
+	r->dir = rq_dma_dir(rq);
+	r->done = io_done;
 	rq->rq_flags |= RQF_DONTPREP;
 	return BLK_STS_OK;
 }
@@ -217,7 +254,7 @@ static const struct blk_mq_ops mq_ops = {
 /* --------------------------------------------- the file, before it is a disk */
 
 struct question {
-	struct unic_kio io;
+	struct unic_resident_io io;
 	struct completion over;
 	int status;
 };
@@ -228,11 +265,11 @@ static int error_of(u32 remote)
 	return remote && remote <= EHWPOISON ? -(int)remote : -EIO;
 }
 
-static void question_done(struct unic_kio *io, int status, uint32_t bytes)
+static void question_done(struct unic_resident_io *io, int status, u32 bytes)
 {
 	struct question *q = container_of(io, struct question, io);
 
-	q->status = status == -EREMOTEIO ? error_of(io->remote) : status;
+	q->status = status == -EREMOTEIO ? error_of(io->io.remote) : status;
 	if (status == -ENOLINK || status == -EIO)
 		q->status = -EAGAIN;
 	complete(&q->over);
@@ -247,11 +284,10 @@ static int ask(struct unicblk *b, struct question *q, u8 op, u64 offset)
 	do {
 		memset(&q->io, 0, sizeof(q->io));
 		init_completion(&q->over);
-		q->io.op = op;
-		q->io.name_bytes = strlen(b->file);
-		memcpy(q->io.name, b->file, q->io.name_bytes);
-		q->io.offset = offset;
-		q->io.deadline_ns = deadline;
+		q->io.io.op = op;
+		name_file(b, &q->io.io);
+		q->io.io.offset = offset;
+		q->io.io.deadline_ns = deadline;
 		q->io.done = question_done;
 		err = unic_resident_start(b->resident, &q->io, b->ipv4);
 		if (!err) {
@@ -276,13 +312,14 @@ static int look_at_file(struct unicblk *b)
 		return -ENOMEM;
 	err = ask(b, q, UNIC_KIO_STAT, 0);
 	if (b->bytes && !b->read_only &&
-	    (err == -ENOENT || (!err && q->io.size < b->bytes))) {
+	    (err == -ENOENT || (!err && q->io.io.size < b->bytes))) {
 		err = ask(b, q, UNIC_KIO_CUT, b->bytes);
-		q->io.size = b->bytes;
+		q->io.io.size = b->bytes;
 	}
-	if (!err && (!b->bytes || q->io.size < b->bytes))
-		b->bytes = q->io.size;
-	if (!err && b->bytes < PAGE_SIZE)
+	if (!err && (!b->bytes || q->io.io.size < b->bytes))
+		b->bytes = q->io.io.size;
+	/* a peer's word, too: what the system counts bytes of a disk with is signed */
+	if (!err && (b->bytes < PAGE_SIZE || b->bytes > S64_MAX))
 		err = -EINVAL;
 	kfree(q);
 	return err;
@@ -352,40 +389,6 @@ static const struct block_device_operations disk_ops = {
 	.free_disk = unicblk_free,
 };
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-static struct gendisk *disk_new(struct unicblk *b)
-{
-	struct queue_limits limits = {
-		.features = BLK_FEAT_WRITE_CACHE,
-		.logical_block_size = SECTOR_SIZE,
-		.physical_block_size = PAGE_SIZE,
-		.max_hw_sectors = UNIC_KIO_MAX >> SECTOR_SHIFT,
-		.max_segments = UNIC_TOKEN_PIECES,
-		.max_segment_size = UNIC_KIO_MAX,
-	};
-
-	return blk_mq_alloc_disk(&b->tags, &limits, b);
-}
-#else
-static struct gendisk *disk_new(struct unicblk *b)
-{
-	struct gendisk *disk = blk_mq_alloc_disk(&b->tags, b);
-	struct request_queue *q;
-
-	if (IS_ERR(disk))
-		return disk;
-	q = disk->queue;
-	blk_queue_logical_block_size(q, SECTOR_SIZE);
-	blk_queue_physical_block_size(q, PAGE_SIZE);
-	blk_queue_max_hw_sectors(q, UNIC_KIO_MAX >> SECTOR_SHIFT);
-	blk_queue_max_segments(q, UNIC_TOKEN_PIECES);
-	blk_queue_max_segment_size(q, UNIC_KIO_MAX);
-	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
-	blk_queue_write_cache(q, true, false);
-	return disk;
-}
-#endif
-
 /* The disk has @b from then on, for as long as somebody has the disk. */
 static int make_disk(struct unicblk *b)
 {
@@ -397,7 +400,7 @@ static int make_disk(struct unicblk *b)
 	b->tags.queue_depth = DEPTH;
 	b->tags.numa_node = NUMA_NO_NODE;
 	b->tags.cmd_size = sizeof(struct unicblk_pdu);
-	b->tags.flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_BLOCKING;
+	b->tags.flags = MERGE | BLK_MQ_F_BLOCKING;
 	err = blk_mq_alloc_tag_set(&b->tags);
 	if (err)
 		return err;
@@ -407,6 +410,7 @@ static int make_disk(struct unicblk *b)
 		return PTR_ERR(disk);
 	}
 	b->disk = disk;
+	set_features(disk->queue);
 	disk->private_data = b;
 	disk->fops = &disk_ops;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "unicblk%u",

@@ -10,6 +10,7 @@ not come back fails them in time.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ FILE = "disk"
 NODE = "/dev/unicblk0"
 ATTRIBUTES = "/sys/block/unicblk0/unicblk"
 READ = f"dd if={NODE} of=/dev/null bs=4k count=1 iflag=direct"
+TRACING = "/sys/kernel/tracing"
 # fio comes with 90 MB of libraries, so it has a disk instead of memory.
 FIO = "chroot /opt /bin/fio --verify_state_save=0"
 # Everything that a block layer makes of requests: small, merged, scattered.
@@ -149,6 +151,22 @@ class Blk(vm_check.Check):
         task.finish(90)
         must(not self.count("failed"), "an I/O failed")
         self.remove()
+
+    def count_maps(self):
+        """From now on, of pages for devices. False: not by this kernel; that of `make
+        debug-kernel` complains itself of what is left mapped."""
+        if self.guest.ask(f"test -e {TRACING}/kprobe_events")[0]:
+            return False
+        self.guest.run(f"cd {TRACING} && echo 'p:maps dma_map_sg_attrs' "
+                       ">kprobe_events && echo 'p:unmaps dma_unmap_sg_attrs' "
+                       ">>kprobe_events && echo 1 >events/kprobes/enable")
+        return True
+
+    def maps(self):
+        """(made, ended)"""
+        lines = self.guest.run(f"cat {TRACING}/kprobe_profile").splitlines()
+        hits = dict(line.split()[:2] for line in lines)
+        return int(hits["maps"]), int(hits["unmaps"])
 
     def end_tasks(self):
         """What a test that failed has left is of no use to the next."""
@@ -312,15 +330,42 @@ def test_nic_dies(c):
     c.remove()
 
 
+def test_nic_hangs(c):
+    """It stands still: the pages that it has of I/Os are its own until it has been
+    reset, because it may still write there. Then those end, too."""
+    c.add("timeout_ms=1000")
+    task = c.verify_on()
+    nic = c.nics[0].child
+    nic.send_signal(signal.SIGSTOP)
+    c.guest.wait_for("grep -q dead /sys/class/unic/unic0/state")
+    time.sleep(2)
+    left = c.guest.run("cat /sys/block/unicblk0/inflight").split()
+    nic.send_signal(signal.SIGCONT)
+    must(any(map(int, left)), "pages that the NIC had were given back")
+    must(task.wait() != 0, "fio did not notice")
+    c.guest.wait_for(READ)
+    c.remove()
+
+
 def test_nic_removed(c):
-    """The PCI function goes while I/Os are open: they end long before their time, and
-    the disk is of no use. It comes back: so does a new disk."""
+    """The PCI function goes while I/Os are open: they end long before their time,
+    none of their pages is left mapped for it, and the disk is of no use. It comes
+    back: so does a new disk."""
     c.add("timeout_ms=600000")
+    counted = c.count_maps()
     task = c.verify_on()
     c.guest.run("for d in /sys/bus/pci/drivers/unic/0*; do echo 1 >$d/remove; "
                 "done")
+    if counted:
+        made, ended = c.maps()
+        must(made > 50, f"only {made} times mapped")
+        must(made == ended, f"{made - ended} left mapped")
     must(task.wait() != 0, "fio did not notice")
     must(c.guest.ask(READ)[0], "read without a NIC")
+    if counted:
+        must(c.maps() == (made, made), "mapped for a NIC that is gone")
+        c.guest.run(f"cd {TRACING} && echo 0 >events/kprobes/enable && "
+                    "echo >kprobe_events")
     c.remove()
     c.guest.run("echo 1 >/sys/bus/pci/rescan")
     c.guest.wait_for(f"test -c {pair.NODE}")
