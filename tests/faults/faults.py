@@ -42,8 +42,9 @@ import unicd_client as u  # noqa: E402
 
 BIN = os.path.join(ROOT, "build", "bin")
 INJECT = os.path.join(ROOT, "build", "faults", "inject.so")
-LIFE_S = 20  # of the scenario; libunic gives a call up after 10 s
-START_S = 10
+LIFE_S = 60  # of the scenario; libunic gives a call up after 10 s
+START_S = 60
+QUIET_S = 30  # until nothing is left of those who went
 SLOTS = 4
 NIC_SLOTS = 8  # the NIC wants so many
 K_MAX = 150  # calls of one kind beyond that repeat themselves
@@ -267,7 +268,7 @@ class System:
 
     def client(self):
         c = u.Client(os.path.join(self.dir, "sock"))
-        c.sock.settimeout(3)
+        c.sock.settimeout(10)
         return c
 
     def scenario(self, injected=False):
@@ -339,7 +340,7 @@ def looks_around(process):
 def quiet_state(system, what):
     """Descriptors and live allocations once all clients are gone."""
     p = system.running[what]
-    until = time.monotonic() + 3
+    until = time.monotonic() + QUIET_S
     while attempt(use_all_slots, system)[1]:
         if time.monotonic() > until:
             raise Bad("not all process slots can be had")
@@ -412,10 +413,11 @@ def rounds(system):
     """Rounds of the scenario that failed. A driver looks at /proc for slots to
     give away for a quarter of its time at most: then they come a little later,
     which is no failure."""
-    bad = failures(system.scenario())
-    if any("process slots are taken" in reason for _, reason in bad):
-        time.sleep(1)
+    for _ in range(5):
         bad = failures(system.scenario())
+        if not any("process slots are taken" in reason for _, reason in bad):
+            break
+        time.sleep(1)
     return bad
 
 
@@ -465,7 +467,7 @@ def live_library(system):
         raise Bad(f"rounds lost: {bad}")
     check_reasons(bad, True, "libunic")
     live, _ = counters(system.counts)
-    until = time.monotonic() + 3
+    until = time.monotonic() + QUIET_S
     while not all_free(system):
         if time.monotonic() > until:
             raise Bad("a process slot was not given back")
