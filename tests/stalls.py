@@ -5,7 +5,7 @@
     stalls.py [--seed N] [--kind machine|process] [--every S] COMMAND [ARG...]
 
 At random times all processes that the command started, or one of them, stop
-for 5 to 300 ms and go on. A virtual machine whose host is busy elsewhere does
+for 5 to 500 ms and go on. A virtual machine whose host is busy elsewhere does
 that to its programs ("machine"), a scheduler to one of them ("process"). The
 clocks go on. A process that something else had stopped stays stopped. How many
 stalls there were goes to stderr; the exit code is the command's.
@@ -20,7 +20,7 @@ import sys
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
-SHORTEST_S, LONGEST_S = 0.005, 0.3
+SHORTEST_S, LONGEST_S = 0.005, 0.5
 
 
 def state(pid):
@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kind", choices=("machine", "process"),
                         default="machine")
-    parser.add_argument("--every", type=float, default=0.3, metavar="S",
+    parser.add_argument("--every", type=float, default=0.4, metavar="S",
                         help="seconds between two stalls, in the middle")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
