@@ -583,7 +583,7 @@ L_unit-m3 := --level "unit target (Cortex-M3)" --timeout 300 \
 	"tests/boards.py --board mps2-an385 --kind unit" \
 	"tests/boards.py --board lm3s6965evb --kind unit" \
 	"tests/boards.py --only test_same"
-L_litmus := --level "litmus" --timeout 240 tests/qemu/test_litmus.py
+L_litmus := --level "litmus" --timeout 300 tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" --timeout 300 \
 	"tests/faults/faults.py --sample 100"
 L_sim := --level "simulated systems" --timeout 180 \
