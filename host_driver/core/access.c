@@ -122,8 +122,11 @@ static const struct op ops[] = {
 
 struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot)
 {
-	struct unic_req *req = unic_os_alloc(host->os, sizeof(*req));
+	struct unic_req *req = host->spare;
 
+	host->spare = NULL;
+	if (!req)
+		req = unic_os_alloc(host->os, sizeof(*req));
 	if (!req)
 		return NULL;
 	req->host = host;
@@ -133,6 +136,25 @@ struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot)
 		req->next->prev = req;
 	host->reqs = req;
 	return req;
+}
+
+void unic_req_discard(struct unic_os *os, struct unic_req *req)
+{
+	if (req)
+		unic_os_free(os, req->call.list);
+	unic_os_free(os, req);
+}
+
+/* For the next one; all of it but the list is as when it was new. */
+static void keep(struct unic_host *host, struct unic_req *req)
+{
+	void *list = req->call.list;
+	uint32_t room = req->room;
+
+	memset(req, 0, sizeof(*req));
+	req->call.list = list;
+	req->room = room;
+	host->spare = req;
 }
 
 uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes)
@@ -157,9 +179,6 @@ void unic_req_free(struct unic_req *req)
 	bool pooled = req->prev || req == host->reqs;
 	struct unic_batch *batch = one_of(req) ? req->batch : NULL;
 
-	unic_os_free(host->os, req->call.list);
-	req->call.list = NULL;
-	req->room = 0;
 	if (req->client && !batch)
 		req->client->open--;
 	if (!pooled)
@@ -170,7 +189,10 @@ void unic_req_free(struct unic_req *req)
 		host->reqs = req->next;
 	if (req->next)
 		req->next->prev = req->prev;
-	unic_os_free(host->os, req);
+	if (host->spare)
+		unic_req_discard(host->os, req);
+	else
+		keep(host, req);
 	if (batch)
 		unic_batch_left(batch);
 }

@@ -189,10 +189,11 @@ struct unic_host {
 	struct unic_host_config config;
 	struct unic_objects objects;
 	struct unic_hproc proc[UNIC_HOST_SLOTS_MAX];
-	struct unic_req *reqs; /* all that are open */
-	uint32_t state;	       /* enum unic_provider_state */
-	bool ready;	       /* state READY and set up */
-	bool dark;	       /* the NIC may use what we forget: keep pins */
+	struct unic_req *reqs;	/* all that are open */
+	struct unic_req *spare; /* the last that ended; or NULL */
+	uint32_t state;		/* enum unic_provider_state */
+	bool ready;		/* state READY and set up */
+	bool dark;		/* the NIC may use what we forget: keep pins */
 	uint32_t epoch, host_id, arp_seq;
 	uint32_t slots; /* usable: ours and the NIC has as many */
 	uint32_t share[UNIC_OBJ_TYPES];	      /* objects one process may have */
@@ -237,7 +238,8 @@ struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot);
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type);
 
 /** unic_req_list() - its list, of @bytes at least: UNIC_LIST_BYTES if the answer
- * comes there too. What was in a shorter one is lost. NULL: out of memory. */
+ * comes there too. It begins with anything; what was in a shorter one is lost.
+ * NULL: out of memory. */
 uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes);
 
 /** unic_req_send() - have the provider execute @cmd (64 bytes; its header needs
@@ -279,6 +281,9 @@ void unic_req_done_status(struct unic_call *call);
 
 /** unic_req_free() - without an answer. */
 void unic_req_free(struct unic_req *req);
+
+/** unic_req_discard() - the memory of @req, of which nobody knows; or NULL. */
+void unic_req_discard(struct unic_os *os, struct unic_req *req);
 
 /** unic_req_arp() - find the MAC of @ipv4, then call @then with OK (req->mac)
  * or an error. */

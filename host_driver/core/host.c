@@ -408,6 +408,7 @@ void unic_host_delete(struct unic_host *host)
 
 	while (host->reqs)
 		unic_req_free(host->reqs);
+	unic_req_discard(os, host->spare);
 	for (i = 0; i < host->config.slots; i++)
 		unic_frames_fini(&host->proc[i].frames);
 	unic_fault_fini(host);
