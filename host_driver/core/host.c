@@ -430,9 +430,9 @@ void unic_host_plug(struct unic_host *host, bool there)
 
 uint64_t unic_host_poll(struct unic_host *host)
 {
-	uint64_t next = host->provider->ops->poll(host->provider);
-	uint64_t away = unic_restore_away(host), cm, fault, held, load, set,
-		 now;
+	uint64_t now = unic_os_now_ns(host->os);
+	uint64_t next = host->provider->ops->poll(host->provider, now);
+	uint64_t away = unic_restore_away(host), cm, fault, held, load, set;
 
 	if (away < next)
 		next = away;
@@ -440,7 +440,6 @@ uint64_t unic_host_poll(struct unic_host *host)
 		set = host->epoch ? setup(host) : UINT64_MAX;
 		return set < next ? set : next;
 	}
-	now = unic_os_now_ns(host->os);
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);
 	cm = unic_cm_poll(host, now);
@@ -453,9 +452,17 @@ uint64_t unic_host_poll(struct unic_host *host)
 	return cm < next ? cm : next;
 }
 
+bool unic_host_soon(struct unic_host *host)
+{
+	struct unic_provider *p = host->provider;
+
+	return p->ops->soon && p->ops->soon(p);
+}
+
 bool unic_host_rest(struct unic_host *host, bool on)
 {
-	return host->provider->ops->rest(host->provider, on);
+	return !(on && unic_host_soon(host)) &&
+	       host->provider->ops->rest(host->provider, on);
 }
 
 uint32_t unic_host_nic(const struct unic_host *host)

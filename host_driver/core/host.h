@@ -65,6 +65,10 @@ void unic_host_plug(struct unic_host *host, bool there);
  * (CLOCK_MONOTONIC, ns); a time that is over means at once. */
 uint64_t unic_host_poll(struct unic_host *host);
 
+/** unic_host_soon() - wait for what a NIC that is awake owes us, for no longer than
+ * going to sleep and being woken would take. True: it is there, poll. */
+bool unic_host_soon(struct unic_host *host);
+
 /** unic_host_rest() - call with @on before waiting for the NIC's doorbell. False:
  * there is work already. Without @on by who is about to poll, so that the NIC does
  * not ring; any poll says so as well. */

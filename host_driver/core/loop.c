@@ -570,7 +570,7 @@ static void loop_start(struct unic_provider *p)
 	l->info.boot_epoch = unic_to_le32(l->epoch);
 }
 
-static uint64_t loop_poll(struct unic_provider *p)
+static uint64_t loop_poll(struct unic_provider *p, uint64_t now)
 {
 	struct loop *l = self(p);
 	struct unic_call *last = l->tail, *call;
@@ -595,7 +595,7 @@ static uint64_t loop_poll(struct unic_provider *p)
 		unic_host_mad(p->host, &mad);
 	}
 	work |= loop_data_poll(l);
-	return work || l->head ? 0 : unic_os_now_ns(p->os) + 1000000000;
+	return work || l->head ? 0 : now + 1000000000;
 }
 
 static bool loop_rest(struct unic_provider *p, bool on)

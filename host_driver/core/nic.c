@@ -213,10 +213,9 @@ static void look_again(struct unic_nic_provider *n, uint64_t now)
 		n->back_ns = now;
 }
 
-static uint64_t nic_poll(struct unic_provider *p)
+static uint64_t nic_poll(struct unic_provider *p, uint64_t now)
 {
 	struct unic_nic_provider *n = self(p);
-	uint64_t now = unic_os_now_ns(p->os);
 
 	look_again(n, now);
 	unic_mbox_client_irq(&n->m, false);
@@ -239,10 +238,12 @@ static uint64_t nic_poll(struct unic_provider *p)
 
 static bool nic_rest(struct unic_provider *p, bool on)
 {
-	struct unic_nic_provider *n = self(p);
+	return !unic_mbox_client_irq(&self(p)->m, on);
+}
 
-	return !(on && unic_mbox_client_soon(&n->m)) &&
-	       !unic_mbox_client_irq(&n->m, on);
+static bool nic_soon(struct unic_provider *p)
+{
+	return unic_mbox_client_soon(&self(p)->m);
 }
 
 static int nic_command(struct unic_provider *p, struct unic_call *call)
@@ -287,6 +288,7 @@ static const struct unic_provider_ops nic_ops = {
 	.start = nic_start,
 	.command = nic_command,
 	.poll = nic_poll,
+	.soon = nic_soon,
 	.rest = nic_rest,
 	.peek = nic_peek,
 	.tables = nic_tables,

@@ -59,9 +59,11 @@ struct unic_provider_ops {
 	void (*start)(struct unic_provider *p);
 	/** command() - take @call. 0; -ENODEV when not READY. */
 	int (*command)(struct unic_provider *p, struct unic_call *call);
-	/** poll() - bounded work; calls back. Returns the time (CLOCK_MONOTONIC,
-	 * ns) at which it wants to be called again, UINT64_MAX: when rung. */
-	uint64_t (*poll)(struct unic_provider *p);
+	/** poll() - bounded work; calls back. @now: CLOCK_MONOTONIC, ns. Returns
+	 * when it wants to be called again, UINT64_MAX: when rung. */
+	uint64_t (*poll)(struct unic_provider *p, uint64_t now);
+	/** soon() - as unic_host_soon(). NULL: there is nothing to wait for. */
+	bool (*soon)(struct unic_provider *p);
 	/** rest() - @on: nobody polls now, ring from here on. Returns false if
 	 * there is work already: poll again. Not @on: somebody is about to. */
 	bool (*rest)(struct unic_provider *p, bool on);

@@ -50,10 +50,14 @@ static void rest(struct unic_os *os, u64 next)
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 {
 	u64 until = ktime_get_ns() + min(spin_us, SPIN_US_MAX) * NSEC_PER_USEC;
-	u64 next = unic_host_poll(os->host);
+	u64 next;
 
-	while (!over(arg) && !need_resched() && !signal_pending(current) &&
-	       ktime_get_ns() < until) {
+	for (;;) {
+		unic_host_soon(os->host);
+		next = unic_host_poll(os->host);
+		if (over(arg) || need_resched() || signal_pending(current) ||
+		    ktime_get_ns() >= until)
+			break;
 		mutex_unlock(&os->lock);
 		cpu_relax();
 		mutex_lock(&os->lock);
