@@ -84,7 +84,7 @@ struct unic_os {
 	struct task_struct *thread;
 	wait_queue_head_t wake;
 	atomic_t kicked;
-	u64 wakes_ns; /* it sleeps until then at the latest; 0: it does not */
+	u64 wakes_ns; /* its next turn, unless it is kicked; 0: at once */
 	bool plugged;
 	u32 nic; /* enum unic_ctl_nic, as it was told to who traces */
 

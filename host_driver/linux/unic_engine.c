@@ -40,10 +40,8 @@ static void look_for_nic(struct unic_os *os)
  * woken if that is not all. */
 static void rest(struct unic_os *os, u64 next)
 {
-	u64 wakes = READ_ONCE(os->wakes_ns);
-
 	if (!unic_host_rest(os->host, true) || os->kclient ||
-	    (wakes && next < wakes))
+	    (os->wakes_ns && next < os->wakes_ns))
 		unic_dev_kick(os);
 }
 
@@ -63,7 +61,6 @@ void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 		mutex_lock(&os->lock);
 		if (!os->host)
 			return;
-		next = unic_host_poll(os->host);
 	}
 	rest(os, next);
 }
@@ -77,13 +74,14 @@ static void trace_nic(struct unic_os *os)
 	os->nic = now;
 }
 
-/* Returns when to run again; now: there is work. */
+/* Returns when to run again; 0: now. */
 static u64 turn(struct unic_os *os)
 {
-	u64 next, other;
+	u64 next, other, now;
 	unsigned int noio;
 
 	noio = unic_lock(os);
+	os->wakes_ns = 0;
 	look_for_nic(os);
 	next = unic_host_poll(os->host);
 	trace_nic(os);
@@ -93,8 +91,10 @@ static u64 turn(struct unic_os *os)
 	}
 	other = unic_slots_poll(os);
 	next = min(next, other);
-	if (next > ktime_get_ns() && !unic_host_rest(os->host, true))
-		next = 0;
+	now = ktime_get_ns();
+	if (next > now && unic_host_rest(os->host, true))
+		os->wakes_ns = min(next, now + LOOK_NS);
+	next = os->wakes_ns;
 	unic_unlock(os, noio);
 	return next;
 }
@@ -103,16 +103,13 @@ static void rest_until(struct unic_os *os, u64 next)
 {
 	u64 now = ktime_get_ns();
 
-	if (next <= now) {
+	if (next <= now)
 		cond_resched();
-		return;
-	}
-	next = min_t(u64, next - now, LOOK_NS);
-	WRITE_ONCE(os->wakes_ns, now + next);
-	wait_event_interruptible_hrtimeout(
-		os->wake, atomic_xchg(&os->kicked, 0) || kthread_should_stop(),
-		ns_to_ktime(next));
-	WRITE_ONCE(os->wakes_ns, 0);
+	else
+		wait_event_interruptible_hrtimeout(
+			os->wake,
+			atomic_xchg(&os->kicked, 0) || kthread_should_stop(),
+			ns_to_ktime(next - now));
 }
 
 static int engine(void *data)

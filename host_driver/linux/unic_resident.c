@@ -271,12 +271,11 @@ int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
 	struct unic_os *os = r->os;
 	unsigned int noio = unic_lock(os);
 	int err = begin_io(r, io, ipv4);
-	u64 next, wakes;
+	u64 next;
 
 	if (!err) {
 		next = unic_kio_node_poll(r->node);
-		wakes = READ_ONCE(os->wakes_ns);
-		if (!wakes || next < wakes)
+		if (!os->wakes_ns || next < os->wakes_ns)
 			unic_dev_kick(os);
 	}
 	unic_unlock(os, noio);
