@@ -27,10 +27,11 @@
 
 /*
  * UNIC_IOC_CALL. Send a request and wait for its reply, or just wait: the
- * driver sets `bytes` to 0 when it has taken the request, so who is interrupted
- * calls again with the same record. Any number of threads may wait at once.
+ * driver sets `bytes` to 0 before it waits, so who is interrupted calls again
+ * with the same record. Any number of threads may wait at once.
  * ETIMEDOUT: `until_ns` (CLOCK_MONOTONIC; 0: never) came first; EAGAIN: too many
- * replies were not fetched, the request was not taken.
+ * replies were not fetched, the request was not taken; EINVAL: less than a record,
+ * or no room for one.
  */
 struct unic_ioc_call {
 	unic_le64 msg;	 /* address of the request: record and tail */

@@ -70,8 +70,10 @@ static int ahead_one(struct unic_mem *mem, const void *msg,
 	memcpy(&hdr, msg, sizeof(hdr));
 	switch (unic_from_le16(hdr.op)) {
 	case UNIC_CTL_MR_REG:
+		unic_mem_limit(mem);
 		return ahead_reg(mem, msg, pins);
 	case UNIC_CTL_MR_REREG:
+		unic_mem_limit(mem);
 		return ahead_rereg(mem, msg, pins);
 	default:
 		return 0;

@@ -305,15 +305,16 @@ static int send(struct awaited *a, const struct unic_ioc_call *call)
 	LIST_HEAD(pins);
 	int err;
 
+	if (bytes < sizeof(record))
+		return -EINVAL;
 	if (bytes > UNIC_CTL_MSG_MAX)
 		return -EMSGSIZE;
 	if (bytes > sizeof(record))
 		msg = memdup_user(from, bytes);
-	else if (copy_from_user(record, from, bytes))
+	else if (copy_from_user(record, from, sizeof(record)))
 		return -EFAULT;
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	unic_mem_limit(mem);
 	err = unic_ahead(mem, msg, bytes, &pins);
 	if (!err)
 		err = submit(a, msg, bytes, &pins);
@@ -359,15 +360,20 @@ static int await(struct awaited *a, u64 until_ns)
 	return err ? err : -ENODEV;
 }
 
+/* The record, and of the tail what there is room for. */
 static int give(const struct unic_reply *r, struct unic_ioc_call *call)
 {
+	u8 __user *to = u64_to_user_ptr(unic_from_le64(call->reply));
 	u32 got = min(r->bytes, unic_from_le32(call->room));
 
+	if (got < UNIC_CTL_BYTES)
+		return -EINVAL;
+	if (copy_to_user(to, r->msg, UNIC_CTL_BYTES) ||
+	    copy_to_user(to + UNIC_CTL_BYTES, r->msg + UNIC_CTL_BYTES,
+			 got - UNIC_CTL_BYTES))
+		return -EFAULT;
 	call->got = unic_to_le32(got);
-	return copy_to_user(u64_to_user_ptr(unic_from_le64(call->reply)),
-			    r->msg, got)
-		       ? -EFAULT
-		       : 0;
+	return 0;
 }
 
 static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
@@ -379,11 +385,10 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 	if (copy_from_user(&call, arg, sizeof(call)))
 		return -EFAULT;
 	a.seq = unic_from_le32(call.seq);
-	if (call.bytes) {
+	if (call.bytes)
 		err = send(&a, &call);
-		if (!err && put_user(0, (u32 __user *)&arg->bytes))
-			err = -EFAULT;
-	}
+	if (!err && !a.reply)
+		err = put_user(0, (u32 __user *)&arg->bytes);
 	if (!err && !a.reply)
 		err = await(&a, unic_from_le64(call.until_ns));
 	if (!err)

@@ -110,6 +110,8 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 	struct interval_tree_node *node;
 	struct unic_pin *found = NULL;
 
+	if (!READ_ONCE(mem->loose))
+		return NULL;
 	spin_lock(&mem->lock);
 	for (node = interval_tree_iter_first(&mem->live, first, last);
 	     node && !found;
