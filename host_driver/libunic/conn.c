@@ -33,7 +33,7 @@ struct unic_conn {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct waiter *waiters;
-	uint32_t seq;
+	uint32_t seq; /* atomic */
 	bool reading; /* some thread is at the socket */
 	bool dead;
 };
@@ -355,6 +355,16 @@ static void forget(struct unic_conn *conn, struct waiter *w)
 	*p = w->next;
 }
 
+static uint32_t next_seq(struct unic_conn *conn)
+{
+	uint32_t seq;
+
+	do
+		seq = __atomic_add_fetch(&conn->seq, 1, __ATOMIC_RELAXED);
+	while (!seq);
+	return seq;
+}
+
 int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call)
 {
@@ -371,15 +381,11 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 	hdr->op = unic_to_le16((uint16_t)op);
 	hdr->status = unic_to_le16(0);
 	hdr->tail_bytes = unic_to_le32((uint32_t)call->tail_bytes);
-	pthread_mutex_lock(&conn->lock);
-	if (!++conn->seq)
-		conn->seq = 1;
-	__atomic_store_n(&call->seq, conn->seq, __ATOMIC_RELEASE);
+	__atomic_store_n(&call->seq, next_seq(conn), __ATOMIC_RELEASE);
 	hdr->seq = unic_to_le32(call->seq);
-	if (conn->device) {
-		pthread_mutex_unlock(&conn->lock);
+	if (conn->device)
 		return call_device(conn, call, until);
-	}
+	pthread_mutex_lock(&conn->lock);
 	w.next = conn->waiters;
 	/* It leaves the list before this function returns. */
 	/* cppcheck-suppress autoVariables */

@@ -250,9 +250,7 @@ static bool ended(int status)
 /* A resync meanwhile must not call it lost. */
 static void set_leaving(struct unic_region *r, bool leaving)
 {
-	pthread_mutex_lock(&r->mr.ctx->evt_lock);
-	r->leaving = leaving;
-	pthread_mutex_unlock(&r->mr.ctx->evt_lock);
+	__atomic_store_n(&r->leaving, leaving, __ATOMIC_RELEASE);
 }
 
 /* The answer to MR_DEREG: the NIC is through with the memory, or not. */

@@ -106,7 +106,7 @@ struct unic_region {
 	uint32_t old_stag;    /* forms: of before the last posted request */
 	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
-	bool leaving;	      /* the driver is being asked to end it */
+	bool leaving;	      /* the driver is being asked to end it; atomic */
 	bool random_base;     /* the driver chose its IOVA */
 };
 

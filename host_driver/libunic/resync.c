@@ -100,7 +100,9 @@ static void lose_the_rest(struct unic_ctx *ctx)
 
 	for (i = 0; i < UNIC_MR_HANDLES; i++) {
 		r = ctx->region[i];
-		if (r && r->known && !r->leaving && r->life != UNIC_MR_GONE &&
+		if (r && r->known &&
+		    !__atomic_load_n(&r->leaving, __ATOMIC_ACQUIRE) &&
+		    r->life != UNIC_MR_GONE &&
 		    r->resync != (uint32_t)ctx->count.resyncs)
 			lose(ctx, r);
 	}
