@@ -37,16 +37,17 @@ kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c pins.c rxe.c scatter.c)
+VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c node.c pins.c rxe.c scatter.c)
 $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
 $(B)/bin/calls: $(call objects,host,tests/vm/calls.c) $(B)/lib/libunic.a
 $(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
 $(B)/bin/gaps: $(call objects,host,tests/vm/gaps.c)
+$(B)/bin/node: $(call objects,host,tests/vm/node.c)
 $(B)/bin/scatter: $(call objects,host,tests/vm/scatter.c)
 $(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
 $(B)/bin/rxe: LIBS := -libverbs
-VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs forms gaps memory pins scatter datagrams survivor)
+VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs forms gaps memory node pins scatter datagrams survivor)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
 vm-build: programs build-soft kmod $(VM_PROGRAMS) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
 vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]

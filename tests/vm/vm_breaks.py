@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Do the tests in the guest notice? A line of the Linux module is broken, the module
-built anew among its links, and the named test must fail.
+built anew among its links, and the named test must fail; or one of libunic, under a
+program of that test.
 
     vm_breaks.py [TEST ...]    only those of these tests
 
@@ -9,12 +10,14 @@ Ends in "N passed, N failed".
 """
 import argparse
 import contextlib
+import glob
 import os
 import subprocess
 import sys
+import tempfile
 
 import kernel
-from pair import MODULES, ROOT
+from pair import BIN, MODULES, ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The programs of tests that are not in vm_check.py
@@ -25,6 +28,7 @@ NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
 SPIN = "for (u64 i = 0; i < 2000000000; i++) barrier()"  # work, not time
 SLEEP = "schedule_timeout_uninterruptible(4 * HZ)"
+LIBUNIC = "host_driver/libunic"
 # file, what stands there, what shall stand there, test that must fail
 BREAKS = (
     ("unic_mem.c", "*added = last - first + 1 - covered(mem, first, last);",
@@ -50,6 +54,19 @@ BREAKS = (
     ("frames_user.c", "if (PTR_ERR_OR_ZERO(p) == -EAGAIN)",
      "if (PTR_ERR_OR_ZERO(p) == -EAGAIN && first == last)",
      "test_pins"),  # a granted region's pages are nobody's to fetch
+    ("unic_cdev.c", "	unic_mem_leave(f->mem);",
+     "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
+     "test_stuck"),  # a process that is killed lives on for a while
+    ("unic_cdev.c", "nsecs_to_jiffies(until_ns - now)",
+     "nsecs_to_jiffies(until_ns - ktime_get_ns())",
+     "test_deadline"),  # the end of a wait passes between two looks at the clock
+    ("unic_cdev.c", "if (!os->leaving)", "if (os->host)",
+     "test_unbind"),  # who was opening it when the device went is a client
+    ("../kio/kio_client.c", "(len || io->op == UNIC_KIO_WRITE)",
+     "len && io->op != UNIC_KIO_WRITE",
+     "test_lies_to_disk"),  # a WRITE is answered that was never sent
+    (f"{LIBUNIC}/doorbell.c", "if (unic_load_acquire(&ctx->np->asleep))", "",
+     "test_calls"),  # each message rings
     ("../kio/kio_node.c", "next = expire(n);", "next = UINT64_MAX;",
      "test_nic_dies"),  # I/Os wait for ever
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SPIN,
@@ -59,12 +76,51 @@ BREAKS = (
 )
 
 
-def build():
+def build_module():
     """With what stands in the links' folder, not among the sources."""
     return subprocess.run(
         ["make", "-s", "-C", f"{kernel.modules(kernel.newest())}/build",
          f"M={MODULES}", "modules"], stdout=subprocess.DEVNULL,
         stderr=subprocess.STDOUT, check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def module(link, text):
+    """With this text of a file; does it compile?"""
+    source = os.path.realpath(link)
+    os.unlink(link)
+    try:
+        with open(link, "w", encoding="utf-8") as f:
+            f.write(text)
+        yield build_module()
+    finally:
+        os.unlink(link)
+        os.symlink(source, link)
+        # a link's age is that of its source: what was built is of the break
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.splitext(link)[0] + ".o")
+
+
+@contextlib.contextmanager
+def library(path, text):
+    """... under `calls`, in a folder of programs that are otherwise as they were."""
+    with tempfile.TemporaryDirectory(prefix="unic-breaks-") as tmp:
+        for name in os.listdir(BIN):
+            os.symlink(os.path.join(BIN, name), os.path.join(tmp, name))
+        program = os.path.join(tmp, "calls")
+        os.unlink(program)
+        changed = os.path.join(tmp, os.path.basename(path))
+        with open(changed, "w", encoding="utf-8") as f:
+            f.write(text)
+        sources = [changed if s == path else s for s in glob.glob(f"{LIBUNIC}/*.c")]
+        os.environ["UNIC_BIN"] = tmp
+        try:
+            yield not subprocess.run(
+                ["gcc", "-std=gnu11", "-O2", "-w", "-D_GNU_SOURCE=", "-Iabi",
+                 f"-I{LIBUNIC}", "tests/vm/calls.c", *sources, "-o", program],
+                check=False).returncode
+        finally:
+            del os.environ["UNIC_BIN"]
 
 
 def red(test):
@@ -78,25 +134,16 @@ def red(test):
 
 def broken(name, old, new, test):
     """Why the break was not noticed, or None."""
-    link = os.path.join(MODULES, name)
-    with open(link, encoding="utf-8") as f:
+    put = library if name.startswith(LIBUNIC) else module
+    path = name if put is library else os.path.join(MODULES, name)
+    with open(path, encoding="utf-8") as f:
         text = f.read()
     if text.count(old) != 1:
         return f"{name} has '{old.strip()}' {text.count(old)} times"
-    source = os.path.realpath(link)
-    os.unlink(link)
-    try:
-        with open(link, "w", encoding="utf-8") as f:
-            f.write(text.replace(old, new))
-        if not build():
+    with put(path, text.replace(old, new)) as compiles:
+        if not compiles:
             return "does not compile"
         return None if red(test) else "not noticed"
-    finally:
-        os.unlink(link)
-        os.symlink(source, link)
-        # a link's age is that of its source: what was built is of the break
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.splitext(link)[0] + ".o")
 
 
 def main():
@@ -111,7 +158,7 @@ def main():
         print("FAILED " if why else "ok     ", f"{entry[3]}: {entry[0]}:",
               " ".join(entry[1].split())[:50], f": {why}" if why else "",
               flush=True)
-    build()
+    build_module()
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return failed != 0
 

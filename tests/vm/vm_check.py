@@ -20,7 +20,8 @@ from hangs import Hangs
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("calls", "forms", "gaps", "memory", "pins", "datagrams", "survivor")
+PROGRAMS = ("calls", "forms", "gaps", "memory", "node", "pins",
+            "datagrams", "survivor")
 STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
 COPY_BYTES = 2 << 20
@@ -211,6 +212,12 @@ def test_calls(c):
     must(said.endswith("calls: ok\n"), said)
 
 
+def test_deadline(c):
+    """A call that nobody answers ends at its time."""
+    said = c.guest.run(f"node {pair.NODE} deadline", 150)
+    must(said.startswith("node: ok"), said)
+
+
 def test_datagrams(c):
     """To a host with unicd and from it."""
     answer = c.start("answer", "datagrams", "answer", pair.NODE,
@@ -318,16 +325,24 @@ def test_suspend(c):
 
 def test_unbind(c):
     """The driver is taken from its NIC and given it back while others come and go:
-    who comes in that moment is told so."""
-    c.guest.run("while :; do unicctl --socket " + pair.NODE + " info; done "
-                ">/dev/null 2>&1 & echo $! >/run/comers")
+    who comes in that moment is told so. The NIC takes a while to let go."""
     driver = "/sys/bus/pci/drivers/unic"
     address = re.search(r"\d{4}:\d\d:\d\d\.\d",
                         c.guest.run(f"ls {driver}")).group()
-    for _ in range(8):
-        c.guest.run(f"echo {address} >{driver}/unbind")
+    comers = c.start("comers", "node", pair.NODE, "comers", show=False)
+    for _ in range(3):
+        c.guest.wait_for("! grep -qx 0 /sys/class/unic/unic*/slots_used")
+        c.nics[0].child.send_signal(signal.SIGSTOP)
+        c.guest.run("rm -f /run/unbound; "
+                    f"{{ echo {address} >{driver}/unbind; >/run/unbound; }} &")
+        time.sleep(0.3)
+        c.nics[0].child.send_signal(signal.SIGCONT)
+        c.guest.wait_for("test -e /run/unbound")
+        # else it would be found again as unic1
+        c.guest.wait_for("grep -qx 0 /sys/module/unic/refcnt")
         c.guest.run(f"echo {address} >{driver}/bind")
-    c.guest.run("kill $(cat /run/comers)")
+    must(comers.poll() is None, comers.last())
+    comers.kill()
     c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
 
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * node.c - the device node by hand: moments that libunic does not meet.
+ *
+ *   node NODE deadline	nobody answers: each call ends at its time, also if that
+ *			comes while the call looks at the clock
+ *   node NODE comers	until it is killed: opens the node, and asks until it is
+ *			told that the device is gone. Threads that are in no hurry wait
+ *			for each other in open(), so that one or another is in the
+ *			middle of it when that happens.
+ *
+ * Run by vm_check.py.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unic_ctl.h"
+#include "unic_ioctl.h"
+
+#define CALLS	   800
+#define PATIENCE_S 20
+#define OPENERS	   100
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "node: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+/* A call that waits for a reply to nothing, for so long at most. How long it took;
+ * 0: it did not end as it must. */
+static uint64_t waits(int fd, uint64_t ns)
+{
+	uint64_t start = now_ns();
+	struct unic_ioc_call call = { .until_ns = unic_to_le64(start + ns),
+				      .seq = unic_to_le32(1) };
+
+	if (!ioctl(fd, UNIC_IOC_CALL, &call) || errno != ETIMEDOUT)
+		return 0;
+	return now_ns() - start;
+}
+
+/* A time that is over when it is looked at ends the call at once, a later one at a
+ * tick: between the two lies what this is about, so that is looked for. */
+static int deadline(const char *path)
+{
+	uint64_t ns = 5000, step = 1000, took;
+	int fd = open(path, O_RDWR | O_CLOEXEC), i;
+
+	if (fd < 0)
+		return fail(path);
+	for (i = 0; i < CALLS; i++) {
+		alarm(PATIENCE_S);
+		took = waits(fd, ns);
+		if (!took)
+			return fail("not its time");
+		if (took > 500000)
+			ns = ns > step ? ns - step : 0;
+		else
+			ns += step;
+		if (step > 20)
+			step -= step / 8;
+	}
+	printf("node: ok, near %llu ns\n", (unsigned long long)ns);
+	return 0;
+}
+
+/* Is it done? The device is gone, or not ready yet. */
+static bool ask(int fd, uint16_t op)
+{
+	struct unic_ctl_hello rec = { .hdr = { .op = unic_to_le16(op) } };
+	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
+	const struct unic_ctl_hdr *hdr = (const void *)reply;
+	struct unic_ioc_call call = {
+		.msg = unic_to_le64((uintptr_t)&rec),
+		.reply = unic_to_le64((uintptr_t)reply),
+		.bytes = unic_to_le32(sizeof(rec)),
+		.room = unic_to_le32(sizeof(reply)),
+	};
+
+	if (op == UNIC_CTL_HELLO)
+		rec.version = unic_to_le32(UNIC_CTL_VERSION);
+	return !ioctl(fd, UNIC_IOC_CALL, &call) && !unic_from_le16(hdr->status);
+}
+
+/* Who is a client though the node is gone goes on asking. */
+static void *opens(void *path)
+{
+	int fd;
+
+	for (;;) {
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0) {
+			usleep(1000);
+			continue;
+		}
+		while (access(path, F_OK) && ask(fd, UNIC_CTL_INFO))
+			usleep(1000);
+		close(fd);
+	}
+	return NULL;
+}
+
+/* Has a slot, so that a device that goes has something to wait for. */
+static void *holds(void *path)
+{
+	int fd;
+
+	for (;; usleep(1000)) {
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (ask(fd, UNIC_CTL_HELLO))
+			while (ask(fd, UNIC_CTL_INFO))
+				usleep(20000);
+		close(fd);
+	}
+	return NULL;
+}
+
+static int comers(char *path)
+{
+	struct sched_param even = { 0 };
+	pthread_t thread;
+	int i;
+
+	if (pthread_create(&thread, NULL, holds, path))
+		return fail("pthread_create");
+	if (sched_setscheduler(0, SCHED_IDLE, &even))
+		return fail("sched_setscheduler");
+	for (i = 0; i < OPENERS; i++)
+		if (pthread_create(&thread, NULL, opens, path))
+			return fail("pthread_create");
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[2], "deadline"))
+		return deadline(argv[1]);
+	if (argc == 3 && !strcmp(argv[2], "comers"))
+		return comers(argv[1]);
+	return 2;
+}
