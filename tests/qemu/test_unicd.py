@@ -228,6 +228,7 @@ def test_garbage(rig):
                 body = bytes(rnd.choice((0, 0, 1, 255, rnd.randrange(256)))
                              for _ in range(n))
                 c.seq += 1
+                c.sock.settimeout(hosts.PATIENCE_S)
                 c.sock.send((u.HDR.pack(op, 0, c.seq, 0, 0) + body).ljust(
                     64, b"\0")[:rnd.choice((64, 64, 64, 17, 63))])
                 try:
