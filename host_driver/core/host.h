@@ -26,6 +26,8 @@ struct unic_client {
 
 struct unic_host_config {
 	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
+	uint32_t user_slots;   /* that all processes of one uid have at most, if
+				* they are not privileged; 0: any number */
 	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
 	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
 				* the first begins, a multiple of 64 KiB */

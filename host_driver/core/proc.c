@@ -217,22 +217,29 @@ static void hello_done(struct unic_call *call)
 }
 
 /* One that is not privileged has one slot, and keeps a few that it left but
- * still has mapped. */
+ * still has mapped. What its user has with all processes leaves some to others. */
 static bool may_have(const struct unic_host *host,
 		     const struct unic_client *client)
 {
-	uint32_t i, live = 0, all = 0, most = host->slots / 2;
+	uint32_t i, live = 0, all = 0, user = 0, most = host->slots / 2;
 
 	for (i = 0; i < host->slots; i++) {
 		const struct unic_hproc *proc = &host->proc[i];
 
-		if (proc->state == UNIC_HPROC_FREE || proc->pid != client->pid)
+		if (proc->state == UNIC_HPROC_FREE)
+			continue;
+		user += proc->uid == client->uid;
+		if (proc->pid != client->pid)
 			continue;
 		all++;
 		live += proc->state == UNIC_HPROC_LIVE ||
 			proc->state == UNIC_HPROC_ATTACHING;
 	}
-	return client->privileged || (!live && all < (most ? most : 1));
+	if (client->privileged)
+		return true;
+	if (host->config.user_slots && user >= host->config.user_slots)
+		return false;
+	return !live && all < (most ? most : 1);
 }
 
 /* The slot for a process: its old one if it does not use that any more (its

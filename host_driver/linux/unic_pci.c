@@ -50,6 +50,10 @@ MODULE_PARM_DESC(low, "reap when fewer entries are free; -1: the NIC's own");
 module_param(high, int, 0444);
 MODULE_PARM_DESC(high, "... until as many are free");
 
+static uint user_slots;
+module_param(user_slots, uint, 0444);
+MODULE_PARM_DESC(user_slots, "process slots of one user; 0: all but a quarter");
+
 void unic_pci_ring(struct unic_os *os, u32 vector)
 {
 	unsigned long flags;
@@ -166,11 +170,21 @@ static int reach(struct pci_dev *pdev, void __iomem **regs, void **bar)
 	return err;
 }
 
+/* Of those that the NIC and its vectors make. */
+static u32 most_of_user(const struct unic_os *os)
+{
+	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
+	u32 slots = min(unic_from_le32(UNIC_LOAD(info->procs)), os->slots);
+
+	return user_slots ? user_slots : max(slots - slots / 4, 1u);
+}
+
 static int make_host(struct unic_os *os)
 {
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
 	struct unic_host_config config = {
 		.slots = os->slots,
+		.user_slots = most_of_user(os),
 		.slot_bytes = ram + UNIC_SLOT_PAGES * PAGE_SIZE,
 		.slot_mem = os->slot_mem,
 		.params = {

@@ -3385,6 +3385,28 @@ static void one_that_starts_over_has_nothing_kept(void **state)
 	fake_delete(f);
 }
 
+/* With however many processes; what is left is for others. */
+static void one_user_has_not_all_slots(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+
+	(void)state;
+	f->host->config.user_slots = 1;
+	f->client.privileged = false;
+	f->client.uid = 5;
+	hello(f);
+	assert_int_equal(f->client.slot, 0);
+	f->client = (struct unic_client){ .pid = 8,
+					  .uid = 5,
+					  .slot = UNIC_OS_NO_SLOT };
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), UNIC_CTL_ST_NO_SLOT);
+	f->client.uid = 6;
+	hello(f);
+	assert_int_equal(f->client.slot, 1);
+	fake_delete(f);
+}
+
 /* It may have several, of which each comes back by itself: a new one takes
  * nothing from the others. */
 static void privileged_one_keeps_what_others_of_it_had(void **state)
@@ -4055,6 +4077,7 @@ int main(void)
 			stranger_gets_nothing_of_the_dead, keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			one_that_starts_over_has_nothing_kept, keep, no_keep),
+		cmocka_unit_test(one_user_has_not_all_slots),
 		cmocka_unit_test_setup_teardown(
 			privileged_one_keeps_what_others_of_it_had, keep,
 			no_keep),

@@ -285,6 +285,22 @@ def test_hogs(c):
     copied(c, "rdma")
 
 
+def test_slots(c):
+    """One user has three quarters of the process slots at most, with however many
+    processes; another, and root, find one."""
+    def of(user):
+        return c.start("hog", "start-stop-daemon", "-S", "-p", "/run/none", "-c",
+                       user, "-a", "/bin/unic-hog", "--", "--max", "1",
+                       "--socket", pair.NODE, show=False)
+
+    c.guest.run("mkdir -p /etc; for n in 0 1 2; do echo user$n:x:$n:$n::/:; done "
+                ">/etc/passwd")
+    slots = int(c.guest.run("cat /sys/class/unic/unic0/slots"))
+    for user in ["user1"] * (slots - slots // 4) + ["user2", "user0"]:
+        of(user).expect("holds .* entries")
+    must(of("user1").wait() != 0, "one more of the same user")
+
+
 def test_kill(c):
     """Hogs and a copy are killed at one point or another."""
     for turn in range(4):
