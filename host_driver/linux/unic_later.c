@@ -255,6 +255,7 @@ static void drop_work(struct work_struct *work)
 		cond_resched();
 		spin_lock(&mem->lock);
 	}
+	WRITE_ONCE(mem->dropping, false);
 	spin_unlock(&mem->lock);
 	unic_mem_put(mem);
 }
@@ -263,6 +264,7 @@ void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p)
 {
 	spin_lock(&mem->lock);
 	list_add(&p->node, &mem->dropped);
+	WRITE_ONCE(mem->dropping, true);
 	if (queue_work(keepers, &mem->drop))
 		unic_mem_get(mem);
 	spin_unlock(&mem->lock);

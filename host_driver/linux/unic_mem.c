@@ -348,7 +348,8 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 
 	if (last - first >= min_t(u64, READ_ONCE(mem->max), UNIC_PIN_PAGES))
 		return ERR_PTR(-EDQUOT);
-	if (wait) /* what is being dropped does not count any more, but is there */
+	/* what is being dropped does not count any more, but is there */
+	if (wait && READ_ONCE(mem->dropping))
 		flush_work(&mem->drop);
 	p = pin_new(first, last, write, wait);
 	if (!p)

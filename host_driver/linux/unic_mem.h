@@ -84,6 +84,7 @@ struct unic_mem {
 	u32 looks;			 /* that could not say */
 	struct delayed_work look;
 	struct list_head dropped;
+	bool dropping; /* the worker has some of them, or will */
 	struct work_struct drop;
 	struct unic_fetch fetch[UNIC_FETCHES];
 };
