@@ -30,7 +30,8 @@
 struct unic_reply {
 	struct list_head node;
 	u32 seq, bytes;
-	u8 msg[];
+	u64 record[UNIC_CTL_BYTES / 8];
+	u8 tail[];
 };
 
 struct unic_file {
@@ -95,13 +96,13 @@ static void end(struct unic_file *f)
 void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 {
 	struct unic_reply *r = NULL;
+	u32 tail = bytes - UNIC_CTL_BYTES;
 	struct unic_ctl_hdr hdr;
 
-	if (bytes <= UNIC_CTL_BYTES)
+	if (!tail)
 		r = xchg(&f->spare, NULL);
 	if (!r) /* of no cgroup: room in one is not looked for under the lock */
-		r = kmalloc(struct_size(r, msg, max(bytes, UNIC_CTL_BYTES)),
-			    GFP_KERNEL);
+		r = kmalloc(struct_size(r, tail, tail), GFP_KERNEL);
 	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
 	if (!r) { /* all that it has ends when it closes the device */
@@ -116,7 +117,8 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 	memcpy(&hdr, msg, sizeof(hdr));
 	r->seq = unic_from_le32(hdr.seq);
 	r->bytes = bytes;
-	memcpy(r->msg, msg, bytes);
+	memcpy(r->record, msg, sizeof(r->record));
+	memcpy(r->tail, msg + sizeof(r->record), tail);
 	list_add_tail(&r->node, &f->replies);
 	f->unread++;
 	if (wq_has_sleeper(&f->answered))
@@ -126,7 +128,7 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 /* The next one may use it. */
 static void reply_free(struct unic_file *f, struct unic_reply *r)
 {
-	if (r && r->bytes <= UNIC_CTL_BYTES)
+	if (r && r->bytes == sizeof(r->record))
 		r = xchg(&f->spare, r);
 	kfree(r);
 }
@@ -365,12 +367,12 @@ static int give(const struct unic_reply *r, struct unic_ioc_call *call)
 {
 	u8 __user *to = u64_to_user_ptr(unic_from_le64(call->reply));
 	u32 got = min(r->bytes, unic_from_le32(call->room));
+	u32 record = sizeof(r->record);
 
-	if (got < UNIC_CTL_BYTES)
+	if (got < record)
 		return -EINVAL;
-	if (copy_to_user(to, r->msg, UNIC_CTL_BYTES) ||
-	    copy_to_user(to + UNIC_CTL_BYTES, r->msg + UNIC_CTL_BYTES,
-			 got - UNIC_CTL_BYTES))
+	if (copy_to_user(to, r->record, sizeof(r->record)) ||
+	    (got > record && copy_to_user(to + record, r->tail, got - record)))
 		return -EFAULT;
 	call->got = unic_to_le32(got);
 	return 0;

@@ -47,14 +47,17 @@ static void rest(struct unic_os *os, u64 next)
 
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 {
-	u64 until = ktime_get_ns() + min(spin_us, SPIN_US_MAX) * NSEC_PER_USEC;
-	u64 next;
+	u64 until = 0, now, next;
 
 	for (;;) {
 		unic_host_soon(os->host);
 		next = unic_host_poll(os->host);
-		if (over(arg) || need_resched() || signal_pending(current) ||
-		    ktime_get_ns() >= until)
+		if (over(arg) || need_resched() || signal_pending(current))
+			break;
+		now = ktime_get_ns();
+		if (!until)
+			until = now + min(spin_us, SPIN_US_MAX) * NSEC_PER_USEC;
+		if (now >= until)
 			break;
 		mutex_unlock(&os->lock);
 		cpu_relax();
