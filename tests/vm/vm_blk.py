@@ -333,17 +333,25 @@ def test_nic_dies(c):
 def test_nic_hangs(c):
     """It stands still: the pages that it has of I/Os are its own until it has been
     reset, because it may still write there. Then those end, too."""
-    c.add("timeout_ms=1000")
-    task = c.verify_on()
-    nic = c.nics[0].child
-    nic.send_signal(signal.SIGSTOP)
-    c.guest.wait_for("grep -q dead /sys/class/unic/unic0/state")
-    time.sleep(2)
-    left = c.guest.run("cat /sys/block/unicblk0/inflight").split()
+    def under_way():
+        nic.send_signal(signal.SIGSTOP)
+        return any(map(int, c.guest.run(
+            "cat /sys/block/unicblk0/inflight").split()))
+
+    c.add("timeout_ms=5000")
+    task, nic, patience = c.verify_on(), c.nics[0].child, Patience(c.guest, 60)
+    while not under_way():
+        must(not patience.over(), "there is no I/O")
+        nic.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    has_it = not c.count("again")  # else some may wait for a connection
+    c.guest.wait_for("grep -q dead /sys/class/unic/unic0/state", 60)
+    time.sleep(5)
+    kept = under_way()
     nic.send_signal(signal.SIGCONT)
-    must(any(map(int, left)), "pages that the NIC had were given back")
-    must(task.wait() != 0, "fio did not notice")
-    c.guest.wait_for(READ)
+    must(kept or not has_it, "pages that the NIC had were given back")
+    must(task.wait(60) != 0, "fio did not notice")
+    c.guest.wait_for(READ, 60)
     c.remove()
 
 
