@@ -235,10 +235,11 @@ static int move_block(struct client *c)
 
 static int dial(struct client *c);
 
-static bool broken(int err)
+/* -ENODEV: the NIC is being reset, and what is kept is not gone with it. */
+static bool broken(const struct client *c, int err)
 {
 	return err == -ENOTCONN || err == -ECONNRESET || err == -EIO ||
-	       err == -ETIME;
+	       err == -ETIME || (c->p->keep && err == -ENODEV);
 }
 
 /* Another connection. Without --keep nothing but the old one may be lost. */
@@ -265,7 +266,7 @@ static int mend(struct client *c, int err)
 	char why[200];
 	int refused = 0;
 
-	if (!broken(err) || ++c->mends > MENDS)
+	if (!broken(c, err) || ++c->mends > MENDS)
 		return err;
 	snprintf(why, sizeof(why), "%s", unic_last_error());
 	c->again = true;
