@@ -571,38 +571,38 @@ STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-p
 	check-memory-tests check-docs
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
-L_static := --level "static checks" --timeout 600 --jobs 2 \
+L_static := --level "static checks" --jobs 2 \
 	$(foreach t,$(STATIC),"make -s $(t)")
-L_unit := --level "unit host" --timeout 120 --jobs 2 $(UNIT_PROGS)
-L_corpora := --level "fuzz corpora" --timeout 60 --jobs 2 \
+L_unit := --level "unit host" --jobs 2 $(UNIT_PROGS)
+L_corpora := --level "fuzz corpora" --jobs 2 \
 	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
 		$(wildcard tests/fuzz/found/$f)")
-L_unit-target := --level "unit target (Cortex-A15)" --timeout 120 --jobs 2 \
+L_unit-target := --level "unit target (Cortex-A15)" --jobs 2 \
 	$(TARGET_ELF)
-L_unit-m3 := --level "unit target (Cortex-M3)" --timeout 300 \
+L_unit-m3 := --level "unit target (Cortex-M3)" \
 	"tests/boards.py --board mps2-an385 --kind unit" \
 	"tests/boards.py --board lm3s6965evb --kind unit" \
 	"tests/boards.py --only test_same"
-L_litmus := --level "litmus" --timeout 300 tests/qemu/test_litmus.py
-L_faults := --level "calls of the system that fail (a sample)" --timeout 300 \
+L_litmus := --level "litmus" tests/qemu/test_litmus.py
+L_faults := --level "calls of the system that fail (a sample)" \
 	"tests/faults/faults.py --sample 100"
-L_sim := --level "simulated systems" --timeout 180 \
+L_sim := --level "simulated systems" \
 	"$(B)/bin/unic-sim --seeds 1000" \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
-L_policies := --level "trace simulator" --timeout 60 \
+L_policies := --level "trace simulator" \
 	tests/eval/test_policysim.py
-L_pool := --level "a pool of connections" --timeout 60 $(B)/bin/unic-pool
-L_crowd := --level "the page service beside 15 hoarders" --timeout 60 \
+L_pool := --level "a pool of connections" $(B)/bin/unic-pool
+L_crowd := --level "the page service beside 15 hoarders" \
 	$(B)/bin/kio-crowd
-L_eval := --level "evaluation, a small one" --timeout 300 \
+L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py)
-L_insn := --level "instruction counts, sizes" --timeout 60 \
+L_insn := --level "instruction counts, sizes" \
 	"tests/bench/insn.py --no-budget" tests/bench/sizes.py
 L_models := --level "models" --timeout 1200 "tests/models/check.py small"
-L_proofs := --level "proofs (a few)" --timeout 120 \
+L_proofs := --level "proofs (a few)" \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
-L_e2e := --level "parts: board, bus, wire, driver" --timeout 600 \
+L_e2e := --level "parts: board, bus, wire, driver" \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py \
@@ -618,12 +618,12 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 600 \
 	"tests/qemu/test_faults.py --board virt" \
 	"tests/qemu/test_faults.py --board mps2-an385" \
 	"tests/qemu/test_memory.py --board mps2-an385" \
-	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" --level "whole: two hosts, soft NICs" --timeout 120 \
+	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" --level "whole: two hosts, soft NICs" \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
 	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
 	"tests/qemu/demo.py --board soft --mode table --loss 5%" \
-	--level "whole: two hosts, NICs in QEMU" --timeout 180 \
+	--level "whole: two hosts, NICs in QEMU" \
 	"tests/qemu/demo.py --board virt" \
 	"tests/qemu/demo.py --board virt --mode demand" \
 	"tests/qemu/demo.py --board virt --loss 5%" \
@@ -631,8 +631,8 @@ L_e2e := --level "parts: board, bus, wire, driver" --timeout 600 \
 	"tests/qemu/demo.py --board lm3s6965evb" \
 	"tests/qemu/demo.py --board mps2-an385" \
 	"tests/qemu/demo.py --board mps2-an385 --peer soft" \
-	--level "flash, by OpenOCD over a model" --timeout 600 tests/flash/test_flash.py \
-	--level "the wire, seen by strangers" --timeout 60 tests/qemu/test_pcap.py
+	--level "flash, by OpenOCD over a model" tests/flash/test_flash.py \
+	--level "the wire, seen by strangers" tests/qemu/test_pcap.py
 
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \

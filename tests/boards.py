@@ -56,7 +56,7 @@ SYSTEM = {
                     "tests/qemu/test_boot.py",
                     "tests/qemu/demo.py --board lm3s6965evb"],
 }
-TIMEOUT_S = {"unit": 90, "system": 300}
+TIMEOUT_S = {"unit": 300, "system": 600}
 
 
 def end_of(elf):

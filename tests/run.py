@@ -25,6 +25,7 @@ import sys
 import time
 
 TAIL_LINES = 40
+TIMEOUT_S = 600.0  # of each program; most take seconds on an idle machine
 # A make run from here is not part of the make that runs us.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
@@ -40,7 +41,7 @@ CMOCKA = re.compile(r"^\[  (PASSED|FAILED)  \] (\d+) test\(s\)", re.M)
 class Level:
     def __init__(self, name):
         self.name = name
-        self.timeout = 60.0
+        self.timeout = TIMEOUT_S
         self.jobs = 1
         self.commands = []
 

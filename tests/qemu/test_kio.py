@@ -23,6 +23,7 @@ import unicd_client as u
 
 SERVER = hosts.IP[1]
 SIZES = (0, 1, 4096, (8 << 20) + 1)
+PATIENT = ("--timeout", "60")  # for an I/O whose time is not the point
 
 
 class Rig(hosts.Hosts):
@@ -63,7 +64,7 @@ class Rig(hosts.Hosts):
     def argv(self, *args):
         return [f"{hosts.BIN}/unic-kio", "--socket", self.socket(0), *args]
 
-    def kio(self, *args, seconds=120):
+    def kio(self, *args, seconds=240):
         return subprocess.run(self.argv(*args), capture_output=True,
                               text=True, timeout=seconds, check=False)
 
@@ -91,9 +92,9 @@ def digest(path):
 
 def there_and_back(rig, size):
     want = rig.file("f", size, size)
-    rig.good("get", f"{SERVER}:f", rig.path("got"))
+    rig.good(*PATIENT, "get", f"{SERVER}:f", rig.path("got"))
     assert digest(rig.path("got")) == want, f"{size}: other bytes came"
-    rig.good("put", rig.path("got"), f"{SERVER}:back")
+    rig.good(*PATIENT, "put", rig.path("got"), f"{SERVER}:back")
     assert digest(os.path.join(rig.folder, "back")) == want, \
         f"{size}: other bytes were written"
 
