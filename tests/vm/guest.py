@@ -62,7 +62,7 @@ class Guest:
         start = time.monotonic()
         try:
             self.kernel_s = float(self._read_line(Patience(self, BOOT_S)))
-        except Failure:
+        except BaseException:  # also when we are told to end
             self.end()
             raise
         self.boot_s = time.monotonic() - start

@@ -21,7 +21,7 @@ from pair import BIN, MODULES, ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The programs of tests that are not in vm_check.py
-PROGRAMS = {"test_nic_dies": ["vm_blk.py"],
+PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
             "test_lies_to_disk": ["vm_endure.py", "--quick"]}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
@@ -62,11 +62,10 @@ BREAKS = (
      "test_deadline"),  # the end of a wait passes between two looks at the clock
     ("unic_cdev.c", "if (!os->leaving)", "if (os->host)",
      "test_unbind"),  # who was opening it when the device went is a client
-    ("../kio/kio_client.c", "(len || io->op == UNIC_KIO_WRITE)",
-     "len && io->op != UNIC_KIO_WRITE",
-     "test_lies_to_disk"),  # a WRITE is answered that was never sent
     (f"{LIBUNIC}/doorbell.c", "if (unic_load_acquire(&ctx->np->asleep))", "",
      "test_calls"),  # each message rings
+    ("../kio/kio_node.c", "	if (!n->config.mem)\n", "	if (nic + 1)\n",
+     "test_nic_hangs"),  # pages are given back that a NIC that hangs has
     ("../kio/kio_node.c", "next = expire(n);", "next = UINT64_MAX;",
      "test_nic_dies"),  # I/Os wait for ever
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SPIN,
