@@ -150,8 +150,8 @@ def main():
     sources = sorted(f"firmware/{f}" for f in
                      os.listdir(os.path.join(WORK, "firmware"))
                      if f.endswith(".c") and f != "icrc_small.c")
-    objects = {s: build(s) for s in
-               sources + ["hal/fake/fake_port.c", "tests/unit/rig.c"]}
+    rig = [f"tests/unit/{name}.c" for name in ("pair", "rig", "rig_kernel")]
+    objects = {s: build(s) for s in sources + ["hal/fake/fake_port.c"] + rig}
     concerns = includers(sources)
     for test in TESTS:
         build(f"tests/unit/{test}.c")
