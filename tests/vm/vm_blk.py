@@ -330,28 +330,36 @@ def test_nic_dies(c):
     c.remove()
 
 
-def test_nic_hangs(c):
-    """It stands still: the pages that it has of I/Os are its own until it has been
-    reset, because it may still write there. Then those end, too."""
+def hang(c):
+    """Stop a NIC that has I/Os, for longer than these may take. True: some are still
+    under way then. While their server does nothing, they get as far as the NIC."""
+    nic = c.nics[0].child
+
     def under_way():
-        nic.send_signal(signal.SIGSTOP)
         return any(map(int, c.guest.run(
             "cat /sys/block/unicblk0/inflight").split()))
 
-    c.add("timeout_ms=5000")
-    task, nic, patience = c.verify_on(), c.nics[0].child, Patience(c.guest, 60)
-    while not under_way():
-        must(not patience.over(), "there is no I/O")
-        nic.send_signal(signal.SIGCONT)
-        time.sleep(0.05)
-    has_it = not c.count("again")  # else some may wait for a connection
+    task = c.verify_on()
+    c.driver.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    nic.send_signal(signal.SIGSTOP)
+    c.driver.send_signal(signal.SIGCONT)
+    must(under_way(), "there is no I/O")
     c.guest.wait_for("grep -q dead /sys/class/unic/unic0/state", 60)
     time.sleep(5)
     kept = under_way()
     nic.send_signal(signal.SIGCONT)
-    must(kept or not has_it, "pages that the NIC had were given back")
     must(task.wait(60) != 0, "fio did not notice")
     c.guest.wait_for(READ, 60)
+    return kept
+
+
+def test_nic_hangs(c):
+    """It stands still: the pages that it has of I/Os are its own until it has been
+    reset, because it may still write there. Then those end, too. (On a machine that
+    stands still as well it may not have got one: a few tries.)"""
+    c.add("timeout_ms=5000")
+    must(any(hang(c) for _ in range(4)), "pages that the NIC had were given back")
     c.remove()
 
 
