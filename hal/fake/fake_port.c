@@ -13,12 +13,36 @@ void fake_port_init(struct unic_port *port, uint8_t id)
 	memcpy(port->mac, mac, sizeof(mac));
 	port->mac[5] = id;
 	port->entropy = 0x9e3779b97f4a7c15ull * (id + 1u);
+	memset(port->room, FAKE_NEVER_FULL, sizeof(port->room));
 }
 
 void fake_wire(struct unic_port *a, struct unic_port *b)
 {
 	a->peer = b;
 	b->peer = a;
+}
+
+void fake_room(struct unic_port *port, uint32_t path, uint32_t frames)
+{
+	port->room[path % FAKE_PATHS] = (uint8_t)frames;
+}
+
+/* How many of @n buffers the path has room for. */
+static uint32_t room_for(struct unic_port *port, uint32_t path, uint32_t n)
+{
+	uint32_t room = port->room[path % FAKE_PATHS];
+
+	if (!room)
+		port->tx_full++;
+	return room < n ? room : n;
+}
+
+static void take_room(struct unic_port *port, uint32_t path, uint32_t n)
+{
+	uint8_t *room = &port->room[path % FAKE_PATHS];
+
+	if (*room != FAKE_NEVER_FULL)
+		*room = (uint8_t)(*room - n);
 }
 
 static bool fails(struct unic_port *port)
@@ -145,19 +169,19 @@ void unic_port_link(struct unic_port *port, struct unic_link *out)
 uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
 {
 	(void)port;
-	return mac[5];
+	return fake_path(mac[5]);
 }
 
 uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	uint32_t i;
 
-	(void)path;
-	if (fails(port))
+	if (fails(port) || !room_for(port, path, 1))
 		return NULL;
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		if (!(port->tx_held & 1u << i)) {
 			port->tx_held |= 1u << i;
+			take_room(port, path, 1);
 			return port->tx[i].bytes;
 		}
 	return NULL;
@@ -182,13 +206,13 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 bool unic_port_tx_run(struct unic_port *port, uint32_t path,
 		      struct unic_tx_run *run)
 {
-	(void)path;
 	if (port->tx_held || fails(port))
 		return false;
+	run->n = room_for(port, path, UNIC_TX_BUFS);
 	run->frame = port->tx[0].bytes;
 	run->stride = sizeof(port->tx[0]);
-	run->n = UNIC_TX_BUFS;
-	return true;
+	port->run_path = (uint8_t)path;
+	return run->n;
 }
 
 void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
@@ -196,6 +220,7 @@ void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
 {
 	uint32_t i;
 
+	take_room(port, port->run_path, n);
 	for (i = 0; i < n; i++)
 		unic_port_tx_put(port, run->frame + i * run->stride, len,
 				 flags);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * fake_port.h - the machine of the unit tests: RAM for windows and mailbox, a
- * clock that stands still until told, wires that a test can cut, DMA that can
- * be late or fail, and a switch that makes the k-th call fail.
+ * clock that stands still until told, wires that a test can cut, destinations
+ * that take no frames, DMA that can be late or fail, and a switch that makes the
+ * k-th call fail.
  *
  * It is a real port: every function of hal/unic_port.h keeps its contract,
  * bounds checks included. No operating system, so it runs on a board too.
@@ -21,6 +22,8 @@
 #define FAKE_FRAME_BYTES  4224u
 #define FAKE_PENDING	  64u /* transfers that answered PENDING */
 #define FAKE_VECTORS	  9u
+#define FAKE_PATHS	  256u /* of a path: the last byte of the address */
+#define FAKE_NEVER_FULL	  255u /* room of a path, until a test says another */
 
 struct fake_frame {
 	uint32_t len, flags;
@@ -59,11 +62,14 @@ struct unic_port {
 	uint32_t rung[FAKE_VECTORS];
 	uint32_t dma_refused; /* transfers outside the windows */
 	uint32_t rx_overrun;  /* frames lost because nobody took them */
+	uint32_t tx_full;     /* asks for a buffer along a path without room */
 	bool armed;
 	/* its own */
 	uint8_t mac[6];
 	uint32_t rx_head, rx_tail, rx_done;
 	uint32_t tx_held; /* bit per buffer */
+	uint8_t room[FAKE_PATHS];
+	uint8_t run_path; /* of the run got last */
 	uint32_t n_transfers, next_transfer;
 	uint64_t entropy;
 	struct fake_transfer transfer[FAKE_PENDING];
@@ -82,6 +88,21 @@ void fake_wire(struct unic_port *a, struct unic_port *b);
 /** fake_deliver() - put a frame into @to's receive queue. */
 void fake_deliver(struct unic_port *to, const uint8_t *frame, uint32_t len,
 		  uint32_t flags);
+
+/** fake_path() - the path from any port to port @id. */
+static inline uint32_t fake_path(uint8_t id)
+{
+	return id;
+}
+
+/**
+ * fake_room() - @path takes @frames more frames, 0 .. 254, then none until this
+ * is called again; FAKE_NEVER_FULL: as many as come. A peer that stopped has 0.
+ *
+ * As in a ring of the link, a buffer got takes room, sent or not; other paths
+ * keep theirs. UNIC_TX_BUFS bounds what is held along all paths together.
+ */
+void fake_room(struct unic_port *port, uint32_t path, uint32_t frames);
 
 /** fake_dma_run() - carry out the next @n late transfers, oldest first; their
  * completions are then reported. Returns how many there were. */
