@@ -169,7 +169,7 @@ void unic_port_link(struct unic_port *port, struct unic_link *out)
 uint32_t unic_port_path(struct unic_port *port, const uint8_t mac[6])
 {
 	(void)port;
-	return fake_path(mac[5]);
+	return mac[0] & 1 ? 0 : fake_path(mac[5]);
 }
 
 uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)

@@ -22,7 +22,7 @@
 #define FAKE_FRAME_BYTES  4224u
 #define FAKE_PENDING	  64u /* transfers that answered PENDING */
 #define FAKE_VECTORS	  9u
-#define FAKE_PATHS	  256u /* of a path: the last byte of the address */
+#define FAKE_PATHS	  8u   /* as a link of 7 NICs and a switch has them */
 #define FAKE_NEVER_FULL	  255u /* room of a path, until a test says another */
 
 struct fake_frame {
@@ -89,10 +89,11 @@ void fake_wire(struct unic_port *a, struct unic_port *b);
 void fake_deliver(struct unic_port *to, const uint8_t *frame, uint32_t len,
 		  uint32_t flags);
 
-/** fake_path() - the path from any port to port @id. */
+/** fake_path() - the path from any port to port @id, 1 .. 7. Path 0 leads to all
+ * others, and to multicast addresses. */
 static inline uint32_t fake_path(uint8_t id)
 {
-	return id;
+	return id < FAKE_PATHS ? id : 0;
 }
 
 /**

@@ -31,12 +31,17 @@ static bool send_one(uint32_t path)
 static void a_path_per_address(void **state)
 {
 	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	static const uint8_t group[6] = { 0x01, 0, 0x5e, 0, 0, 2 };
+	static const uint8_t far[6] = { 0x02, 'u', 'n', 'i', 'c', FAKE_PATHS };
 
 	(void)state;
 	assert_int_equal(unic_port_path(&a, b.mac), fake_path(2));
 	assert_int_equal(unic_port_path(&a, c.mac), fake_path(3));
 	assert_int_equal(unic_port_path(&c, b.mac), fake_path(2));
-	assert_int_equal(unic_port_path(&a, all), 255);
+	assert_true(fake_path(2) != fake_path(3));
+	assert_int_equal(unic_port_path(&a, all), 0);
+	assert_int_equal(unic_port_path(&a, group), 0);
+	assert_int_equal(unic_port_path(&a, far), 0);
 }
 
 static void never_full_unless_told(void **state)
@@ -70,7 +75,7 @@ static void a_full_path_is_full_alone(void **state)
 		assert_int_equal(a.tx_held, 0);
 	}
 	fake_room(&a, fake_path(3), FAKE_NEVER_FULL);
-	for (i = 0; i < 2 * FAKE_PATHS; i++)
+	for (i = 0; i < 2 * FAKE_NEVER_FULL; i++)
 		assert_true(send_one(fake_path(3)));
 }
 
