@@ -20,6 +20,11 @@
 #endif
 #define UNIC_MTU 4096u
 
+/* Queues that a link may have, each with room of its own: see unic_port_path(). */
+#ifndef UNIC_PATHS
+#define UNIC_PATHS 8u
+#endif
+
 /* See firmware/mbox.h; a board for which it is 1 says so before. */
 #ifndef UNIC_ALWAYS_RING
 #define UNIC_ALWAYS_RING 0

@@ -247,10 +247,10 @@ static inline uint32_t lesser(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Requests like sq.ready, the next one is: some of them, while *@deficit is
+/* Requests like sq.ready, the next one is: some of them, while *@left is
  * positive. */
 static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *deficit)
+				 int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
@@ -271,25 +271,25 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	}
 	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))
 		return UNIC_LANE_NOT;
-	cost = y->wr.len + UNIC_PACKET_COST;
+	cost = y->wr.len + nic->sched.cost;
 	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
 	n = lesser(n, run.tx.n);
 	n = lesser(n, UNIC_PSN_MASK + 1 - sq->psn); /* until they wrap */
-	if (unlikely(n * cost > (uint32_t)*deficit))
-		n = lesser(n, ((uint32_t)*deficit + cost - 1) / cost);
+	if (unlikely(n * cost > (uint32_t)*left))
+		n = lesser(n, ((uint32_t)*left + cost - 1) / cost);
 	run.n = n;
 	run.psn = sq->psn;
 	n = fill(&run, y, slot, &sq->wr[at]);
 	UNIC_ASSERT(nic, n); /* the first one is like itself */
 	publish(nic, &run.tx, n, y->bytes);
-	*deficit -= (int32_t)(n * cost);
+	*left -= (int32_t)(n * cost);
 	settle(nic, qp, &run.win, n);
 	return UNIC_LANE_DONE;
 }
 
 /* A call: within its caller it would have too few registers. */
 CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
-				     int32_t *deficit)
+				     int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	enum unic_lane r;
@@ -307,8 +307,8 @@ CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
 						  : UNIC_LANE_NOT;
 		if (unlikely(!prepare(qp, unic_sq_slot(sq, sq->next))))
 			return UNIC_LANE_NOT;
-		r = send_alike(nic, qp, deficit);
-	} while (!r && *deficit > 0);
+		r = send_alike(nic, qp, left);
+	} while (!r && *left > 0);
 	return r;
 }
 
@@ -464,7 +464,7 @@ static inline uint32_t room(const struct unic_sq *sq)
 }
 
 enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *deficit)
+				 int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -479,18 +479,18 @@ enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
 		next_part(qp, slot, wr, &p);
 		if (!unic_port_tx_run(nic->port, qp->tmpl.path, &p.tx))
 			break;
-		cost = p.len + UNIC_PACKET_COST;
+		cost = p.len + nic->sched.cost;
 		n = lesser(lesser(p.n, p.tx.n), room(sq));
-		p.n = lesser(n, ((uint32_t)*deficit + cost - 1) / cost);
+		p.n = lesser(n, ((uint32_t)*left + cost - 1) / cost);
 		n = fill_part(nic, qp, &p, wr->len);
 		publish(nic, &p.tx, n,
 			UNIC_EXT_OFF + p.ext + ((p.len + 3) & ~3u) +
 				UNIC_ICRC_BYTES);
 		if (!n)
 			break;
-		*deficit -= (int32_t)(n * cost);
+		*left -= (int32_t)(n * cost);
 		sent += n;
 		advance(nic, qp, &p, n);
-	} while (!p.last && *deficit > 0 && room(sq));
+	} while (!p.last && *left > 0 && room(sq));
 	return sent ? UNIC_LANE_DONE : UNIC_LANE_NOT;
 }

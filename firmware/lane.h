@@ -29,23 +29,23 @@ enum unic_lane {
 
 /**
  * unic_lane_send() - send posted requests of @qp, which is in RTS, from the
- * next one on, while they fit the lane and *@deficit is positive; takes the
+ * next one on, while they fit the lane and *@left is positive; takes the
  * bytes sent off it.
- * Returns DONE: the deficit or the ring is used up. NOT: the next request, or
+ * Returns DONE: *@left or the ring is used up. NOT: the next request, or
  * the state of the queue pair, is for the long way, or there is no frame buffer
  * now. DEAD: a request is to be completed with its error.
  */
 enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
-			      int32_t *deficit);
+			      int32_t *left);
 
 /**
  * unic_lane_message() - send packets of request sq.cur, which is ready, from
- * sq.psn on, while *@deficit is positive; takes the bytes sent off it.
+ * sq.psn on, while *@left is positive; takes the bytes sent off it.
  * Returns DONE: some are sent, perhaps all. NOT: the next is for the long way,
  * or there is no frame buffer now.
  */
 enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *deficit);
+				 int32_t *left);
 
 /**
  * unic_lane_rx() - one received frame, and those like it behind it.

@@ -68,7 +68,7 @@ static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 		*until = nic->now_ns + nic->evict.notices.grace_us * NS_PER_US;
 	if (nic->now_ns >= *until)
 		unic_qp_cut(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
-	return -UNIC_EAGAIN;
+	return -UNIC_EPENDING;
 }
 
 static int invalidate(struct unic_nic *nic, struct unic_qp *qp,
@@ -82,9 +82,7 @@ static int invalidate(struct unic_nic *nic, struct unic_qp *qp,
 		return outcome(nic, slot, wr, -UNIC_EINVAL, 0);
 	err = unic_form_close(nic, stag, qp->pd, false);
 	if (err == -UNIC_EAGAIN)
-		err = wait_idle(nic, qp, stag);
-	if (err == -UNIC_EAGAIN)
-		return err;
+		return wait_idle(nic, qp, stag);
 	qp->sq.inval_ns = 0;
 	if (!err)
 		unic_form_unmake(nic, stag);
@@ -135,16 +133,31 @@ static int make(struct unic_nic *nic, struct unic_qp *qp,
 
 /* ---------------------------------------------------------- lists in memory */
 
-/* One list is read at a time, for whichever queue pair came first. */
+/* The first that finds the reader taken is the next to have it; one of another
+ * process than the one that has it now comes before one of the same. */
+static void ask_for_reader(struct unic_list_reader *l, const struct unic_qp *qp)
+{
+	if (l->next_qpn && (l->next_proc != l->proc || qp->proc == l->proc))
+		return;
+	l->next_qpn = qp->qpn;
+	l->next_proc = qp->proc;
+}
+
+/* One list is read at a time. */
 static bool take_reader(struct unic_nic *nic, const struct unic_qp *qp)
 {
 	struct unic_list_reader *l = &nic->memop;
 
 	if (l->qpn == qp->qpn)
 		return true;
-	if (l->qpn || l->sgl.pending)
+	if (l->qpn || l->sgl.pending ||
+	    (l->next_qpn && l->next_qpn != qp->qpn)) {
+		ask_for_reader(l, qp);
 		return false;
+	}
 	l->qpn = qp->qpn;
+	l->proc = qp->proc;
+	l->next_qpn = 0;
 	l->started = false;
 	return true;
 }
@@ -186,13 +199,13 @@ static int read_list(struct unic_nic *nic, struct unic_qp *qp,
 	int err = 0;
 
 	if (!take_reader(nic, qp))
-		return -UNIC_EAGAIN;
+		return -UNIC_EPENDING;
 	if (!l->started)
 		err = start_reading(nic, qp, sge);
 	if (!err)
 		err = unic_dma_run(nic, &l->sgl);
 	if (l->sgl.pending || err == -UNIC_EAGAIN)
-		return -UNIC_EAGAIN;
+		return -UNIC_EPENDING;
 	return l->sgl.failed ? -UNIC_EBUS : err;
 }
 
@@ -208,6 +221,8 @@ void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp)
 {
 	if (nic->memop.qpn == qp->qpn)
 		nic->memop.qpn = 0;
+	if (nic->memop.next_qpn == qp->qpn)
+		nic->memop.next_qpn = 0;
 }
 
 /* --------------------------------------------------------------- a request */
@@ -217,7 +232,7 @@ static int make_of_memory(struct unic_nic *nic, struct unic_qp *qp,
 {
 	int err = read_list(nic, qp, &slot->sge[0]);
 
-	if (err == -UNIC_EAGAIN)
+	if (err == -UNIC_EPENDING)
 		return err;
 	if (err)
 		outcome(nic, slot, wr, err, 0);
@@ -225,7 +240,7 @@ static int make_of_memory(struct unic_nic *nic, struct unic_qp *qp,
 		err = make(nic, qp, slot, wr, nic->memop.list,
 			   unic_from_le32(slot->sge[0].len));
 	unic_memop_drop(nic, qp);
-	return err == -UNIC_EAGAIN ? err : 0;
+	return err == -UNIC_EPENDING ? err : 0;
 }
 
 int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp, struct unic_wr *wr)

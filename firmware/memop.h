@@ -28,7 +28,8 @@ static inline bool unic_memop_is(uint8_t opcode)
 /**
  * unic_memop_run() - carry out request sq.next of @qp, all slots of which are in
  * the window; @wr: for its outcome. Returns 0: it was, well or not.
- * -UNIC_EAGAIN: not yet, nothing changed that matters: call again.
+ * -UNIC_EPENDING: it waits until its region is idle, or for its list; nothing
+ * changed that matters, and nobody will tell: call again.
  */
 int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp,
 		   struct unic_wr *wr);
@@ -36,12 +37,15 @@ int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp,
 /* A list that lies in host memory, on its way to private memory. */
 struct unic_list_reader {
 	struct unic_sgl sgl;
-	uint32_t qpn; /* whose; 0: nobody's */
+	uint32_t qpn;		  /* whose; 0: nobody's */
+	uint32_t next_qpn;	  /* who is to have it next; 0: whoever asks */
+	uint16_t proc, next_proc; /* theirs */
 	bool started;
 	uint64_t list[UNIC_LIST_ELEMENTS * 20u / 8u];
 };
 
-/** unic_memop_drop() - @qp does not want its list any more. */
+/** unic_memop_drop() - @qp does not go on with its list now: the next may read
+ * one. */
 void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp);
 
 /** unic_memop_fetched() - the list that was being read is here, or not. */

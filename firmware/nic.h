@@ -83,6 +83,7 @@ struct unic_nic {
 	struct unic_put_off put_off;
 	struct unic_uses uses;
 	struct unic_bounces bounces;
+	struct unic_sched_order order;
 };
 
 /* Count something (abi/unic_stats.h). */

@@ -248,6 +248,7 @@ struct unic_qp {
 	uint8_t type;	   /* enum unic_qp_type */
 	uint8_t miss;	   /* enum unic_qp_miss */
 	bool bounced;	   /* a frame of it is kept, see bounce.h */
+	uint8_t path;	   /* on whose lists of the scheduler it is */
 	uint32_t qkey;	   /* UD */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 };

@@ -90,7 +90,8 @@ static uint32_t response_opcode(bool first, bool last)
 }
 
 /* One packet of the READ at the head; @first of this execution. */
-static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
+static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
+			 int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -102,6 +103,7 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first)
 
 	if (!tx)
 		return -UNIC_EAGAIN;
+	*left -= (int32_t)(len + nic->sched.cost);
 	if (first || last) {
 		unic_put_word(unic_frame_words(tx->frame), UNIC_W_EXT,
 			      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
@@ -160,16 +162,16 @@ static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 }
 
 /* Responses of the READ at the head, as many as one turn may send. */
-static __attribute__((noinline)) enum unic_turn run_read(struct unic_nic *nic,
-							 struct unic_qp *qp)
+static __attribute__((noinline)) enum unic_turn
+run_read(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
 	uint32_t n;
 	int r;
 
-	for (n = 0; n < READ_BURST; n++) {
-		r = send_response(nic, qp, rd->off == rd->start);
+	for (n = 0; n<READ_BURST && * left> 0; n++) {
+		r = send_response(nic, qp, rd->off == rd->start, left);
 		if (r == -UNIC_EAGAIN)
 			return n ? UNIC_TURN_MORE : UNIC_TURN_BLOCKED;
 		if (r == -UNIC_EMISS) {
@@ -216,7 +218,8 @@ void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	unic_sched_reply(nic, idx);
 }
 
-enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
+enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx,
+				    int32_t *left)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
@@ -226,7 +229,7 @@ enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
 	if (rsp->gathering | rsp->miss_wait)
 		return UNIC_TURN_DONE;
 	if (rsp->rd_active) {
-		enum unic_turn turn = run_read(nic, qp);
+		enum unic_turn turn = run_read(nic, qp, left);
 
 		if (turn != UNIC_TURN_MORE || rsp->rd_active)
 			return turn;
@@ -235,5 +238,6 @@ enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx)
 		return UNIC_TURN_BLOCKED;
 	if (rsp->ack && !send_ack(nic, qp))
 		return UNIC_TURN_BLOCKED;
+	*left -= nic->sched.cost;
 	return UNIC_TURN_DONE;
 }

@@ -3,6 +3,7 @@
 #include "requester.h"
 
 #include "lane.h"
+#include "memop.h"
 #include "nic.h"
 #include "rq.h"
 #include "sq.h"
@@ -323,7 +324,7 @@ void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
 }
 
 static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *deficit)
+			       int32_t *left)
 {
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
 	struct packet p;
@@ -344,7 +345,7 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		qp->sq.gathering = true; /* the next waits for this one */
 		qp->sq.gather_psn = qp->sq.psn;
 	}
-	*deficit -= (int32_t)p.bytes + UNIC_PACKET_COST;
+	*left -= (int32_t)(p.bytes + nic->sched.cost);
 	advance(nic, qp, p.psns, p.last);
 	return UNIC_TURN_MORE;
 }
@@ -385,8 +386,10 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 	int r;
 
 	if (sq->gathering || sq->rnr_wait || qp->state != UNIC_QPS_RTS ||
-	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS)
+	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS) {
+		unic_memop_drop(nic, qp); /* others may read their lists */
 		return UNIC_TURN_DONE;
+	}
 	while (sq->cur != sq->next &&
 	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
 		sq->cur += unic_sq_slots(sq, sq->cur);
@@ -394,7 +397,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 		return UNIC_TURN_MORE;
 	r = unic_sq_start(nic, qp);
 	if (r < 0)
-		return UNIC_TURN_BLOCKED;
+		return r == -UNIC_EPENDING ? UNIC_TURN_WAIT : UNIC_TURN_BLOCKED;
 	if (!r)
 		return UNIC_TURN_DONE;
 	if (unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT)
@@ -403,7 +406,9 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 	return unic_sq_retire(nic, qp) ? UNIC_TURN_AGAIN : UNIC_TURN_BLOCKED;
 }
 
-static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
+/* A batch of completions takes the processor about as long as a turn. */
+static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp,
+			    int32_t *left)
 {
 	int r;
 
@@ -412,6 +417,7 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 	r = unic_sq_flush(nic, qp);
 	if (r < 0)
 		return UNIC_TURN_BLOCKED;
+	*left -= UNIC_SCHED_TURN;
 	if (!unic_rq_flush(nic, qp) || !r)
 		return UNIC_TURN_MORE;
 	return UNIC_TURN_DONE;
@@ -420,62 +426,61 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp)
 /* One packet, or more of its request. A call: what the lane sends has no use for
  * its registers. */
 static __attribute__((noinline)) enum unic_turn
-send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *deficit)
+send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	enum unic_turn turn = ready(nic, qp);
 
 	if (__builtin_expect(turn == UNIC_TURN_AGAIN, 0)) {
-		*deficit -= UNIC_PACKET_COST;
+		*left -= nic->sched.cost;
 		return UNIC_TURN_MORE;
 	}
 	if (turn != UNIC_TURN_MORE)
 		return turn;
-	if (unic_lane_message(nic, qp, deficit) == UNIC_LANE_NOT)
-		return send_one(nic, qp, deficit);
+	if (unic_lane_message(nic, qp, left) == UNIC_LANE_NOT)
+		return send_one(nic, qp, left);
 	return UNIC_TURN_MORE;
 }
 
 /* Some packets. */
 static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
-				int32_t *deficit)
+				int32_t *left)
 {
-	switch (unic_lane_send(nic, qp, deficit)) {
+	switch (unic_lane_send(nic, qp, left)) {
 	case UNIC_LANE_DONE:
-		return *deficit > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
+		return *left > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
 	case UNIC_LANE_DEAD: /* perhaps all before it are done */
-		*deficit -= UNIC_PACKET_COST;
+		*left -= nic->sched.cost;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:
-		return send_packet(nic, qp, deficit);
+		return send_packet(nic, qp, left);
 	}
 }
 
 /* A queue pair that is not of RC in RTS. */
 static __attribute__((noinline, cold)) enum unic_turn
-send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *deficit)
+send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	if (qp->state == UNIC_QPS_ERR)
-		return flush(nic, qp);
-	return unic_qp_sends(qp) ? unic_unrel_send(nic, qp, deficit)
+		return flush(nic, qp, left);
+	return unic_qp_sends(qp) ? unic_unrel_send(nic, qp, left)
 				 : UNIC_TURN_DONE;
 }
 
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
-				   int32_t *deficit)
+				   int32_t *left)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	enum unic_turn turn = UNIC_TURN_MORE;
 
 	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
-		return send_otherwise(nic, qp, deficit);
+		return send_otherwise(nic, qp, left);
 	/* what could not complete when it was acknowledged */
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
-	while (*deficit > 0 && turn == UNIC_TURN_MORE &&
-	       qp->state == UNIC_QPS_RTS)
-		turn = send_some(nic, qp, deficit);
+	while (*left > 0 && turn == UNIC_TURN_MORE && qp->state == UNIC_QPS_RTS)
+		turn = send_some(nic, qp, left);
 	/* it may have died on the way: then there is something to flush */
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }

@@ -25,18 +25,19 @@ enum unic_turn {
 	UNIC_TURN_DONE = 0, /* nothing to do until something happens */
 	UNIC_TURN_MORE,	    /* there is more, did something */
 	UNIC_TURN_BLOCKED,  /* there is more, could do nothing just now */
+	UNIC_TURN_WAIT,	    /* there is more, but something of its own is to
+			     * happen first of which nobody will tell */
 	UNIC_TURN_AGAIN,    /* requester.c: nothing was sent, look again */
 };
 
 /**
  * unic_requester_send() - fetch, start and send work requests of QP @idx, or
- * flush them, while *@deficit is positive; takes the bytes sent off it.
+ * flush them, while *@left is positive; takes off it what that costs: bytes of
+ * payload, and sched.cost for each frame, local operation and request that
+ * ended unsent.
  */
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
-				   int32_t *deficit);
-
-/* What the scheduler counts for a frame itself, in bytes. */
-#define UNIC_PACKET_COST 64
+				   int32_t *left);
 
 /* A long message asks for acknowledgement when these bits of the PSN are set. */
 #define UNIC_ACK_EVERY 31u

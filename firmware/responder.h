@@ -49,8 +49,10 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 /** unic_responder_owe_ack() - an acknowledgement is due. */
 void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_responder_reply() - send what QP @idx owes; one turn. */
-enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx);
+/** unic_responder_reply() - send what QP @idx owes; READ responses while *@left
+ * is positive. Takes off it what that costs, as unic_requester_send() does. */
+enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx,
+				    int32_t *left);
 
 /** unic_responder_last_word() - the QP is in ERR, because of the request with
  * @psn: @syndrome (NAK, or UNIC_RSP_VACK) is owed, now and when the peer asks

@@ -90,7 +90,7 @@ struct unic_roce {
 	/* of this round, not yet in the counters: unic_roce_count() */
 	uint32_t tx_frames, tx_bytes, rx_frames, rx_bytes;
 	uint8_t tx_free;  /* index, UNIC_TX_BUFS: none */
-	bool tx_blocked;  /* the link had no room */
+	bool tx_blocked;  /* a path had no room; for sched.c */
 	uint8_t rx_stage; /* enum unic_rx_stage */
 	bool rx_response; /* the frame is a READ response */
 	bool rx_counted;  /* it is one of rx_qp's dmas */
@@ -123,14 +123,14 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp);
 /**
  * unic_frame_get() - a frame buffer along @qp's path, for one frame that needs
  * no DMA that might wait; hand it to unic_frame_send() (frame.h).
- * Returns NULL when the link has no room (then roce.tx_blocked is set).
+ * Returns NULL when that has no room (then roce.tx_blocked is set), or when all
+ * transmit jobs wait.
  */
 uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp);
 
 /**
  * unic_tx_get() - a frame of @qp, headers up to BTH still missing.
- * Returns NULL when the link has no room or all transmit jobs wait (then
- * roce.tx_blocked is set). The extension headers go to tx->frame +
+ * Returns NULL as unic_frame_get(). The extension headers go to tx->frame +
  * UNIC_EXT_OFF; the caller describes payload in tx->sgl (n, span, local) or
  * copies it himself with sgl.n = 0; then unic_tx_put().
  */

@@ -121,10 +121,13 @@ static void give_back(struct unic_nic *nic, struct unic_tx *tx)
 
 static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
 {
-	uint8_t *frame = NULL;
+	uint8_t *frame;
 
-	if (nic->qps.roce.tx_free < UNIC_TX_BUFS)
-		frame = unic_port_tx_get(nic->port, path);
+	if (__builtin_expect(nic->qps.roce.tx_free == UNIC_TX_BUFS, 0)) {
+		UNIC_COUNT(nic, tx_no_room);
+		return NULL;
+	}
+	frame = unic_port_tx_get(nic->port, path);
 	if (__builtin_expect(!frame, 0)) {
 		nic->qps.roce.tx_blocked = true;
 		UNIC_COUNT(nic, tx_no_room);

@@ -9,21 +9,44 @@
 /* Work of one round: enough to pay for its fixed cost, little enough that
  * commands and received frames do not wait long. */
 #define ROUND_BYTES 65536
-#define ROUND_QPS   16u
+#define ROUND_QPS   32u
+
+/* A path that was full less than this ago is the bottleneck of its senders. */
+#define CONTENDED_NS 1000000u
+
+/* Virtual time of a byte of a process with weight 1; weights have 16 bits. */
+#define SCALE (1u << 20)
+
+/*
+ * How far a tag can be ahead of its clock: what one round may charge, with the
+ * least weight and all destinations. A pair whose tag is farther ahead slept
+ * while the clock went round.
+ */
+#define LEAD_MAX ((uint64_t)SCALE * (2 * ROUND_BYTES) * UNIC_PATHS)
+
+_Static_assert(UNIC_PATHS <= 16, "a bit of `full` for each");
 
 void unic_sched_init(struct unic_nic *nic)
 {
-	struct unic_sched *s = &nic->sched;
-	uint32_t p;
+	struct unic_sched_order *s = &nic->order;
+	uint32_t x, p, l;
 
+	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
-	s->reply.head = UNIC_QP_NIL;
-	for (p = 0; p < UNIC_PROCS; p++)
-		s->send[p].head = UNIC_QP_NIL;
+	nic->sched.cost = UNIC_COST_LINK;
+	s->wait.head = UNIC_QP_NIL;
+	for (x = 0; x < UNIC_PATHS; x++) {
+		unic_top_init(&s->path[x].first);
+		for (p = 0; p < UNIC_PROCS; p++)
+			for (l = 0; l < UNIC_LISTS; l++)
+				s->path[x].pair[p].list[l].head = UNIC_QP_NIL;
+	}
 }
 
-static void append(struct unic_nic *nic, struct unic_sched_list *list,
-		   uint16_t idx, uint32_t which)
+/* ------------------------------------------------------------------- lists */
+
+static void append_to(struct unic_nic *nic, struct unic_sched_list *list,
+		      uint16_t idx, uint32_t which)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -35,27 +58,7 @@ static void append(struct unic_nic *nic, struct unic_sched_list *list,
 	list->tail = idx;
 }
 
-static void append_send(struct unic_nic *nic, uint16_t idx)
-{
-	struct unic_sched *s = &nic->sched;
-	uint32_t p = nic->qps.qp[idx].proc;
-
-	unic_set_add(&s->ready, p);
-	append(nic, &s->send[p], idx, UNIC_LIST_SEND);
-}
-
-/* It is not alone any more. */
-static void append_sole(struct unic_nic *nic)
-{
-	struct unic_sched *s = &nic->sched;
-
-	if (s->sole_on == UNIC_ON_SEND)
-		append_send(nic, s->sole);
-	else
-		append(nic, &s->reply, s->sole, UNIC_LIST_REPLY);
-	s->sole_on = 0;
-}
-
+/* The first of @list, which is on it no more. */
 static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
 			   uint32_t which)
 {
@@ -86,6 +89,79 @@ static void unlink_from(struct unic_nic *nic, struct unic_sched_list *list,
 	nic->sched.work--;
 }
 
+/* ------------------------------------------------------------------- pairs */
+
+static bool has_work(const void *path, uint32_t p)
+{
+	const struct unic_sched_pair *pair =
+		&((const struct unic_sched_path *)path)->pair[p];
+
+	return pair->list[UNIC_LIST_SEND].head != UNIC_QP_NIL ||
+	       pair->list[UNIC_LIST_REPLY].head != UNIC_QP_NIL;
+}
+
+/* Tags are compared as they lie around the clock: it goes round at 2^64. */
+static bool is_before(const void *path, uint32_t a, uint32_t b)
+{
+	const struct unic_sched_path *in = path;
+	int64_t ahead = (int64_t)(in->pair[a].tag - in->pair[b].tag);
+
+	return ahead < 0 || (!ahead && a < b);
+}
+
+static bool is_full(const struct unic_sched_order *s, uint32_t x)
+{
+	return s->full >> x & 1u;
+}
+
+/* What a process saved while it had no work is lost; what it owes is not. */
+static void pair_join(struct unic_sched_order *s, uint32_t x, uint32_t p)
+{
+	struct unic_sched_path *path = &s->path[x];
+	uint64_t clock =
+		(is_full(s, x) ? path->stopped : s->now) - path->offset;
+
+	if (path->pair[p].tag - clock > LEAD_MAX)
+		path->pair[p].tag = clock;
+	s->has[p] |= (uint16_t)(1u << x);
+	s->busy |= (uint16_t)(1u << x);
+	unic_top_play(&path->first, p, path, has_work, is_before);
+}
+
+/* The tag of the pair changed, or it has lost its last queue pair. */
+static void pair_settle(struct unic_sched_order *s, uint32_t x, uint32_t p)
+{
+	struct unic_sched_path *path = &s->path[x];
+
+	if (!has_work(path, p))
+		s->has[p] &= (uint16_t) ~(1u << x);
+	unic_top_play(&path->first, p, path, has_work, is_before);
+	if (unic_top_first(&path->first, path, has_work) == UNIC_TOP_NIL)
+		s->busy &= (uint16_t) ~(1u << x);
+}
+
+static void append(struct unic_nic *nic, uint16_t idx, uint32_t which)
+{
+	struct unic_sched_order *s = &nic->order;
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	uint32_t x = qp->tmpl.path % UNIC_PATHS, p = qp->proc;
+
+	qp->path = (uint8_t)x;
+	append_to(nic, &s->path[x].pair[p].list[which], idx, which);
+	if (!(s->has[p] >> x & 1u))
+		pair_join(s, x, p);
+}
+
+/* It is not alone any more. */
+static void append_sole(struct unic_nic *nic)
+{
+	struct unic_sched *s = &nic->sched;
+
+	append(nic, s->sole,
+	       s->sole_on == UNIC_ON_SEND ? UNIC_LIST_SEND : UNIC_LIST_REPLY);
+	s->sole_on = 0;
+}
+
 /* One more has something to do. True if it is alone. */
 static inline bool alone(struct unic_nic *nic, struct unic_qp *qp, uint16_t idx,
 			 uint32_t on)
@@ -108,7 +184,7 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
 	if (!(qp->on & UNIC_ON_SEND) && !alone(nic, qp, idx, UNIC_ON_SEND))
-		append_send(nic, idx);
+		append(nic, idx, UNIC_LIST_SEND);
 }
 
 void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
@@ -116,113 +192,202 @@ void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
 	if (!(qp->on & UNIC_ON_REPLY) && !alone(nic, qp, idx, UNIC_ON_REPLY))
-		append(nic, &nic->sched.reply, idx, UNIC_LIST_REPLY);
+		append(nic, idx, UNIC_LIST_REPLY);
+}
+
+/* The queue pair waits for something of its own. */
+static void sched_wait(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	if ((qp->on & UNIC_ON_SEND) || alone(nic, qp, idx, UNIC_ON_SEND))
+		return;
+	qp->on |= UNIC_ON_WAIT;
+	append_to(nic, &nic->order.wait, idx, UNIC_LIST_SEND);
+}
+
+/* The one that waits longest looks again, in its turn. */
+static void sched_unwait(struct unic_nic *nic)
+{
+	struct unic_sched_order *s = &nic->order;
+	uint16_t idx = s->wait.head;
+
+	if (idx == UNIC_QP_NIL)
+		return;
+	take_first(nic, &s->wait, UNIC_LIST_SEND);
+	nic->qps.qp[idx].on &= (uint8_t)~UNIC_ON_WAIT;
+	unic_sched_send(nic, idx);
 }
 
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_sched *s = &nic->sched;
+	struct unic_sched_order *s = &nic->order;
 	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_sched_pair *pair;
 
-	if (s->sole_on)
+	if (nic->sched.sole_on)
 		append_sole(nic);
+	if (qp->on & UNIC_ON_WAIT) {
+		unlink_from(nic, &s->wait, idx, UNIC_LIST_SEND);
+		qp->on &= (uint8_t)~UNIC_ON_WAIT;
+	}
+	if (!qp->on)
+		return;
+	pair = &s->path[qp->path].pair[qp->proc];
 	if (qp->on & UNIC_ON_REPLY)
-		unlink_from(nic, &s->reply, idx, UNIC_LIST_REPLY);
-	if (qp->on & UNIC_ON_SEND) {
-		unlink_from(nic, &s->send[qp->proc], idx, UNIC_LIST_SEND);
-		if (s->send[qp->proc].head == UNIC_QP_NIL)
-			unic_set_del(&s->ready, qp->proc);
+		unlink_from(nic, &pair->list[UNIC_LIST_REPLY], idx,
+			    UNIC_LIST_REPLY);
+	if (qp->on & UNIC_ON_SEND)
+		unlink_from(nic, &pair->list[UNIC_LIST_SEND], idx,
+			    UNIC_LIST_SEND);
+	pair_settle(s, qp->path, qp->proc);
+}
+
+/* ------------------------------------------------------------------- turns */
+
+/* The path of @qp has no room: its clock stops. */
+static void path_stop(struct unic_nic *nic, const struct unic_qp *qp)
+{
+	struct unic_sched_order *s = &nic->order;
+	uint32_t x = qp->tmpl.path % UNIC_PATHS;
+
+	s->path[x].full_ns = nic->now_ns;
+	if (is_full(s, x))
+		return;
+	s->path[x].stopped = s->now;
+	s->full |= (uint16_t)(1u << x);
+}
+
+/* Whether there is room by now, an attempt will tell. */
+static void paths_try(struct unic_sched_order *s)
+{
+	uint32_t x;
+
+	for (x = 0; s->full; x++) {
+		if (is_full(s, x))
+			s->path[x].offset += s->now - s->path[x].stopped;
+		s->full &= (uint16_t) ~(1u << x);
 	}
 }
 
-/* Each QP on the list once; one that is not through goes to its end. */
-static bool run_replies(struct unic_nic *nic)
+/* The path of the pair that was charged least, if any is open: the clock is set
+ * to it. Otherwise UNIC_PATHS. */
+static uint32_t path_pick(struct unic_sched_order *s)
 {
-	struct unic_sched *s = &nic->sched;
-	uint16_t last = s->reply.tail;
-	uint16_t idx = UNIC_QP_NIL;
-	bool worked = false;
+	uint32_t open = s->busy & ~(uint32_t)s->full, best = UNIC_PATHS, x, p;
+	int64_t least = 0, ahead;
 
-	if (s->reply.head == UNIC_QP_NIL)
-		return false;
-	do {
-		enum unic_turn turn;
-
-		idx = take_first(nic, &s->reply, UNIC_LIST_REPLY);
-		turn = unic_responder_reply(nic, idx);
-		worked |= turn != UNIC_TURN_BLOCKED;
-		if (turn != UNIC_TURN_DONE)
-			unic_sched_reply(nic, idx);
-	} while (idx != last && s->reply.head != UNIC_QP_NIL);
-	return worked;
+	for (; open; open &= open - 1) {
+		x = (uint32_t)__builtin_ctz(open);
+		p = unic_top_first(&s->path[x].first, &s->path[x], has_work);
+		ahead = (int64_t)(s->path[x].pair[p].tag + s->path[x].offset -
+				  s->now);
+		if (best != UNIC_PATHS && ahead >= least)
+			continue;
+		best = x;
+		least = ahead;
+	}
+	if (least > 0)
+		s->now += (uint64_t)least;
+	return best;
 }
 
-/* One turn of the first QP of process @p, on the process's deficit. */
-static bool run_one(struct unic_nic *nic, uint32_t p, int32_t *budget)
+/* Replies first; while READ responses are left, both lists alternate. */
+static uint32_t list_pick(const struct unic_sched_pair *pair)
 {
-	struct unic_sched *s = &nic->sched;
-	uint16_t idx = take_first(nic, &s->send[p], UNIC_LIST_SEND);
-	int32_t before = s->deficit[p];
-	enum unic_turn turn;
+	bool reply = pair->list[UNIC_LIST_REPLY].head != UNIC_QP_NIL;
+	bool send = pair->list[UNIC_LIST_SEND].head != UNIC_QP_NIL;
 
-	if (s->send[p].head == UNIC_QP_NIL)
-		unic_set_del(&s->ready, p);
-	turn = unic_requester_send(nic, idx, &s->deficit[p]);
-	*budget -= before - s->deficit[p];
-	if (turn != UNIC_TURN_DONE)
+	return reply && !(send && pair->send_next) ? UNIC_LIST_REPLY
+						   : UNIC_LIST_SEND;
+}
+
+static enum unic_turn qp_run(struct unic_nic *nic, uint16_t idx, uint32_t which,
+			     int32_t *left)
+{
+	nic->qps.roce.tx_blocked = false;
+	if (which == UNIC_LIST_REPLY)
+		return unic_responder_reply(nic, idx, left);
+	return unic_requester_send(nic, idx, left);
+}
+
+/* Where the queue pair goes after its turn. */
+static void qp_requeue(struct unic_nic *nic, uint16_t idx, uint32_t which,
+		       enum unic_turn turn)
+{
+	if (turn == UNIC_TURN_WAIT)
+		sched_wait(nic, idx);
+	else if (turn != UNIC_TURN_DONE && which == UNIC_LIST_REPLY)
+		unic_sched_reply(nic, idx);
+	else if (turn != UNIC_TURN_DONE)
 		unic_sched_send(nic, idx);
-	return turn != UNIC_TURN_BLOCKED;
 }
 
-static int32_t quantum(const struct unic_nic *nic, uint32_t p)
+/* One queue pair of @pair; its path is closed if that is full. */
+static enum unic_turn pair_run_one(struct unic_nic *nic,
+				   struct unic_sched_pair *pair, int32_t *left)
 {
-	uint32_t w = nic->evict.share.owner[p].weight;
+	uint32_t which = list_pick(pair);
+	uint16_t idx = take_first(nic, &pair->list[which], which);
+	int32_t before = *left;
+	enum unic_turn turn = qp_run(nic, idx, which, left);
 
-	if (w < 1)
-		w = 1;
-	if (w > UNIC_SCHED_WEIGHT)
-		w = UNIC_SCHED_WEIGHT;
-	return (int32_t)(w * UNIC_SCHED_QUANTUM);
+	pair->send_next = which == UNIC_LIST_REPLY && turn == UNIC_TURN_MORE;
+	if (turn == UNIC_TURN_BLOCKED && nic->qps.roce.tx_blocked)
+		path_stop(nic, &nic->qps.qp[idx]);
+	else if (*left == before)
+		*left -= UNIC_COST_IDLE;
+	qp_requeue(nic, idx, which, turn);
+	return turn;
 }
 
-/* The process behind @p that has work, round and round; there is one. */
-static uint32_t next_ready(const struct unic_sched *s, uint32_t p)
+/* Virtual time of a byte for process @p, now that it has work for @paths. */
+static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
 {
-	uint32_t next = unic_set_next(&s->ready, p + 1);
+	struct unic_sched_order *s = &nic->order;
+	uint32_t weight = nic->evict.share.owner[p].weight, n = 0;
 
-	return next < UNIC_PROCS ? next : unic_set_first(&s->ready);
-}
-
-/* The process whose turn it is, its deficit filled up when the turn begins. One
- * that ran out of work forgets what it saved. */
-static uint32_t whose_turn(struct unic_nic *nic)
-{
-	struct unic_sched *s = &nic->sched;
-	uint32_t p = s->turn;
-
-	while (!unic_set_has(&s->ready, p) || s->deficit[p] <= 0) {
-		if (!unic_set_has(&s->ready, p))
-			s->deficit[p] = 0;
-		p = next_ready(s, p);
-		s->deficit[p] += quantum(nic, p);
+	if (__builtin_expect(s->weight[p] != weight, 0)) {
+		s->weight[p] = weight;
+		s->scale[p] = SCALE / (weight ? weight : 1);
 	}
-	s->turn = (uint16_t)p;
-	return p;
+	for (; paths; paths &= paths - 1)
+		n++;
+	return (uint64_t)s->scale[p] * (n ? n : 1);
 }
 
-static bool run_sends(struct unic_nic *nic)
+/* @bytes of process @p's turn on path @x. */
+static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
+			int32_t bytes)
 {
-	struct unic_sched *s = &nic->sched;
-	int32_t budget = ROUND_BYTES;
+	struct unic_sched_order *s = &nic->order;
+	uint32_t open = s->has[p] & ~(uint32_t)s->full;
+
+	s->path[x].pair[p].tag += (uint32_t)bytes * byte_time(nic, p, open);
+	pair_settle(s, x, p);
+}
+
+/* A turn on path @x. True if anything was done. */
+static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
+		     uint32_t *qps)
+{
+	struct unic_sched_path *path = &nic->order.path[x];
+	uint32_t p = unic_top_first(&path->first, path, has_work);
+	int32_t left = UNIC_SCHED_TURN;
+	enum unic_turn turn;
 	bool worked = false;
-	uint32_t n;
 
-	for (n = 0; n < ROUND_QPS && unic_set_any(&s->ready) && budget > 0;
-	     n++) {
-		worked |= run_one(nic, whose_turn(nic), &budget);
-		if (nic->qps.roce.tx_blocked)
-			break;
-	}
+	nic->sched.cost = nic->now_ns - path->full_ns < CONTENDED_NS
+				  ? UNIC_COST_LINK
+				  : UNIC_COST_CPU;
+	do {
+		turn = pair_run_one(nic, &path->pair[p], &left);
+		worked |= turn <= UNIC_TURN_MORE;
+		(*qps)--;
+	} while (left > 0 && *qps && turn <= UNIC_TURN_MORE &&
+		 has_work(path, p));
+	*bytes -= UNIC_SCHED_TURN - left;
+	pair_charge(nic, x, p, UNIC_SCHED_TURN - left);
 	return worked;
 }
 
@@ -231,7 +396,7 @@ static bool run_sends(struct unic_nic *nic)
 static bool run_sole(struct unic_nic *nic)
 {
 	struct unic_sched *s = &nic->sched;
-	int32_t budget = ROUND_BYTES;
+	int32_t left = ROUND_BYTES;
 	uint32_t on = s->sole_on;
 	uint16_t idx = s->sole;
 	enum unic_turn turn;
@@ -240,26 +405,35 @@ static bool run_sole(struct unic_nic *nic)
 	s->sole_on = 0;
 	s->work = 0;
 	if (on == UNIC_ON_REPLY) {
-		turn = unic_responder_reply(nic, idx);
+		turn = unic_responder_reply(nic, idx, &left);
 		if (turn != UNIC_TURN_DONE)
 			unic_sched_reply(nic, idx);
 	} else {
-		turn = unic_requester_send(nic, idx, &budget);
+		turn = unic_requester_send(nic, idx, &left);
 		if (turn != UNIC_TURN_DONE)
 			unic_sched_send(nic, idx);
 	}
-	return turn != UNIC_TURN_BLOCKED;
+	return turn <= UNIC_TURN_MORE;
+}
+
+/* Those who are not alone. */
+static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
+{
+	struct unic_sched_order *s = &nic->order;
+	int32_t bytes = ROUND_BYTES;
+	uint32_t qps = ROUND_QPS;
+	bool worked = false;
+
+	paths_try(s);
+	sched_unwait(nic);
+	while ((s->busy & ~(uint32_t)s->full) && bytes > 0 && qps)
+		worked |= path_run(nic, path_pick(s), &bytes, &qps);
+	return worked;
 }
 
 bool unic_sched_run(struct unic_nic *nic)
 {
-	bool worked;
-
-	nic->qps.roce.tx_blocked = false;
 	if (__builtin_expect(nic->sched.sole_on, 1))
 		return run_sole(nic);
-	worked = run_replies(nic);
-	if (!nic->qps.roce.tx_blocked)
-		worked |= run_sends(nic);
-	return worked;
+	return run_order(nic);
 }

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * sched.h - who may send next.
+ * sched.h - which queue pair sends next.
  *
- * Secret: the order. Replies (acknowledgements, READ responses) come first;
- * then deficit round robin over the processes, in bytes, with the weights of
- * their fair shares; then round robin over a process's queue pairs. A process
- * with ten queue pairs gets no more than one with one.
+ * Secret: the order. A turn belongs to a process and a destination (a path of
+ * the port). The scheduler charges a turn what it sent, acknowledgements and
+ * READ responses included, divided by the weight of its process, and gives the
+ * next turn to the pair that was charged least: start-time fair queueing (Goyal,
+ * Vin, Cheng, SIGCOMM 1996). A process that sends to n destinations at a time is
+ * charged n times as fast for each of them, so it gets no more than one that
+ * sends to one. Within a turn, queue pairs that owe their peers something come
+ * first, then those with work requests, each list in the order of arrival; while
+ * READ responses are left both lists alternate.
+ *
+ *   - A destination without room takes no part, and its clock stands still, so
+ *     that it neither saves up turns nor changes the order of those who wait for
+ *     it. Each round tries it again, at the cost of one attempt.
+ *   - A queue pair that waits for something of its own (a region that is in use,
+ *     a list that is being read) leaves the order; each round brings one back.
+ *   - A turn that sends nothing is charged all the same.
+ *
+ * INV-18 of DESIGN.md follows: nobody's turn waits for somebody else's queue
+ * pair or destination. Cost: a turn O(log processes + paths), a queue pair that
+ * joins O(log processes) at the most.
  */
 #ifndef UNIC_SCHED_H
 #define UNIC_SCHED_H
@@ -14,21 +30,53 @@
 #include <stdint.h>
 
 #include "board.h"
-#include "set.h"
+#include "top.h"
+#include "unic_port.h"
 
 struct unic_nic;
 
-#define UNIC_SCHED_QUANTUM 4352u /* bytes per round and unit of weight */
-#define UNIC_SCHED_WEIGHT  64u	 /* weights above count as this */
+/* What a turn may send, in the units of `cost`; its last frame may exceed it. */
+#define UNIC_SCHED_TURN 4352
+
+/*
+ * What a frame costs besides its bytes, in bytes. While its destination lacks
+ * room, the link is the bottleneck, and a frame costs what it takes there.
+ * Otherwise the processor is, and handling a frame costs it as much as moving
+ * this many bytes does (bench-insn: a WRITE of 8 B in a batch takes about half
+ * the instructions of a further 4 KiB of a long message, its copy included).
+ */
+#define UNIC_COST_LINK 64u
+#define UNIC_COST_CPU  512u
+
+/* What a queue pair is charged for a turn that cost nothing else. */
+#define UNIC_COST_IDLE 256u
 
 /* unic_qp.on: the lists it is on, or would be on if it were not alone; also indices of unic_qp.next[] */
 #define UNIC_LIST_SEND	0u
 #define UNIC_LIST_REPLY 1u
+#define UNIC_LISTS	2u
 #define UNIC_ON_SEND	(1u << UNIC_LIST_SEND)
 #define UNIC_ON_REPLY	(1u << UNIC_LIST_REPLY)
+#define UNIC_ON_WAIT	(1u << UNIC_LISTS) /* ON_SEND, and on the list `wait` */
 
 struct unic_sched_list {
 	uint16_t head, tail; /* through unic_qp.next[] */
+};
+
+/* A process and a destination. */
+struct unic_sched_pair {
+	uint64_t tag; /* virtual time at which its next turn starts */
+	struct unic_sched_list list[UNIC_LISTS];
+	bool send_next; /* the reply list had its turn */
+};
+
+/* A destination. Its clock: virtual time less `offset`. */
+struct unic_sched_path {
+	uint64_t offset;
+	uint64_t stopped;      /* virtual time when it was found full */
+	uint64_t full_ns;      /* NIC time when it was found full last */
+	struct unic_top first; /* of the processes that have work for it */
+	struct unic_sched_pair pair[UNIC_PROCS];
 };
 
 struct unic_sched {
@@ -39,11 +87,19 @@ struct unic_sched {
 	 */
 	uint8_t sole_on;
 	uint16_t sole;
-	struct unic_sched_list reply;
-	struct unic_sched_list send[UNIC_PROCS];
-	int32_t deficit[UNIC_PROCS]; /* bytes; never above one round's */
-	uint16_t turn;		     /* the process whose turn it is */
-	struct unic_set ready; /* processes with a queue pair on their list */
+	uint16_t cost; /* of a frame in this turn, UNIC_COST_* */
+};
+
+/* The order of those who are not alone. */
+struct unic_sched_order {
+	uint16_t busy; /* bit x: somebody has work for path x */
+	uint16_t full; /* bit x: path x had no room in this round */
+	uint64_t now;  /* virtual time: the tag of the turn that began last */
+	uint16_t has[UNIC_PROCS];    /* bit x: this process has, for path x */
+	uint32_t weight[UNIC_PROCS]; /* that `scale` was computed from */
+	uint32_t scale[UNIC_PROCS];  /* virtual time of a byte */
+	struct unic_sched_list wait;
+	struct unic_sched_path path[UNIC_PATHS];
 };
 
 void unic_sched_init(struct unic_nic *nic);
@@ -57,7 +113,8 @@ void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx);
 
-/** unic_sched_run() - one bounded round. True if anything was done. */
+/** unic_sched_run() - one bounded round: at most 64 KiB and one frame, and 32
+ * turns of queue pairs. True if anything was done. */
 bool unic_sched_run(struct unic_nic *nic);
 
 #endif /* UNIC_SCHED_H */

@@ -33,7 +33,7 @@ struct unic_qp;
 
 /** unic_unrel_send() - as unic_requester_send(), for a queue pair in RTS. */
 enum unic_turn unic_unrel_send(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *deficit);
+			       int32_t *left);
 
 /** unic_unrel_gathered() - the packet that waited for its payload is sent (@err
  * 0), or not. */

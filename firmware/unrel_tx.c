@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "memop.h"
 #include "nic.h"
 #include "sq.h"
 
@@ -61,14 +62,18 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 	uint8_t detail;
 	int r;
 
-	if (sq->gathering || sq->rnr_wait)
+	if (sq->gathering || sq->rnr_wait) {
+		unic_memop_drop(nic, qp); /* others may read their lists */
 		return UNIC_TURN_DONE;
+	}
 	while (sq->cur != sq->next &&
 	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
 		sq->cur += unic_sq_slots(sq, sq->cur);
 	if (sq->cur != sq->next)
 		return UNIC_TURN_MORE;
 	r = unic_sq_start(nic, qp);
+	if (r == -UNIC_EPENDING)
+		return UNIC_TURN_WAIT;
 	if (r <= 0)
 		return r ? UNIC_TURN_BLOCKED : UNIC_TURN_DONE;
 	wr = unic_sq_wr(sq, sq->cur);
@@ -196,7 +201,7 @@ static enum unic_turn no_route(struct unic_nic *nic, struct unic_qp *qp)
 /* ----------------------------------------------------------------- turns */
 
 static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *deficit)
+			       int32_t *left)
 {
 	struct unic_tx *tx;
 	struct packet p;
@@ -215,33 +220,33 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		unic_requester_not_read(nic, qp, qp->sq.psn, r);
 		return r == -UNIC_EMISS ? UNIC_TURN_DONE : UNIC_TURN_MORE;
 	}
-	*deficit -= (int32_t)p.bytes + UNIC_PACKET_COST;
+	*left -= (int32_t)(p.bytes + nic->sched.cost);
 	qp->sq.gathering = r; /* sent when that ends */
 	return r ? UNIC_TURN_DONE : sent(nic, qp);
 }
 
 static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
-				  int32_t *deficit)
+				  int32_t *left)
 {
 	enum unic_turn turn = ready(nic, qp);
 
 	if (turn == UNIC_TURN_AGAIN) {
-		*deficit -= UNIC_PACKET_COST;
+		*left -= nic->sched.cost;
 		return UNIC_TURN_MORE;
 	}
-	return turn == UNIC_TURN_MORE ? send_one(nic, qp, deficit) : turn;
+	return turn == UNIC_TURN_MORE ? send_one(nic, qp, left) : turn;
 }
 
 enum unic_turn unic_unrel_send(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *deficit)
+			       int32_t *left)
 {
 	enum unic_turn turn = UNIC_TURN_MORE;
 
 	/* what could not complete when it was sent */
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
-	while (*deficit > 0 && turn == UNIC_TURN_MORE && unic_qp_sends(qp))
-		turn = send_packet(nic, qp, deficit);
+	while (*left > 0 && turn == UNIC_TURN_MORE && unic_qp_sends(qp))
+		turn = send_packet(nic, qp, left);
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
 

@@ -172,8 +172,10 @@ struct unic_rx {
 void unic_port_link(struct unic_port *port, struct unic_link *out);
 
 /**
- * unic_port_path() - a small number that stands for "frames to this address",
- * so that a link with a ring per peer finds it without a search per frame.
+ * unic_port_path() - a number below UNIC_PATHS (board.h) that stands for "frames to this
+ * address", so that a link with a ring per peer finds it without a search per
+ * frame. Room is a matter of a path: if there is none for one frame along it,
+ * there is none for any other.
  * @mac: destination; multicast and unknown addresses are valid too.
  * The number may be stale later; frames then still arrive, by a slower way.
  */

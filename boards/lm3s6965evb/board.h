@@ -28,6 +28,7 @@
 #define UNIC_LIST_ELEMENTS  16u
 #define UNIC_BOUNCES	    1u
 #define UNIC_MTU	    1024u
+#define UNIC_PATHS	    1u
 #define UNIC_ALWAYS_RING    0
 
 #define UNIC_BOX_INFO	0u   /* 192 */
