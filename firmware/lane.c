@@ -271,7 +271,7 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	}
 	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))
 		return UNIC_LANE_NOT;
-	cost = y->wr.len + nic->sched.cost;
+	cost = y->wr.len + nic->sched.cost_last;
 	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
 	n = lesser(n, run.tx.n);
 	n = lesser(n, UNIC_PSN_MASK + 1 - sq->psn); /* until they wrap */
@@ -479,7 +479,8 @@ enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
 		next_part(qp, slot, wr, &p);
 		if (!unic_port_tx_run(nic->port, qp->tmpl.path, &p.tx))
 			break;
-		cost = p.len + nic->sched.cost;
+		cost = p.len +
+		       (p.last ? nic->sched.cost_last : nic->sched.cost);
 		n = lesser(lesser(p.n, p.tx.n), room(sq));
 		p.n = lesser(n, ((uint32_t)*left + cost - 1) / cost);
 		n = fill_part(nic, qp, &p, wr->len);

@@ -103,7 +103,8 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 
 	if (!tx)
 		return -UNIC_EAGAIN;
-	*left -= (int32_t)(len + nic->sched.cost);
+	*left -= (int32_t)len;
+	*left -= last ? nic->sched.cost_last : nic->sched.cost;
 	if (first || last) {
 		unic_put_word(unic_frame_words(tx->frame), UNIC_W_EXT,
 			      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
@@ -238,6 +239,6 @@ enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx,
 		return UNIC_TURN_BLOCKED;
 	if (rsp->ack && !send_ack(nic, qp))
 		return UNIC_TURN_BLOCKED;
-	*left -= nic->sched.cost;
+	*left -= (int32_t)nic->sched.cost;
 	return UNIC_TURN_DONE;
 }

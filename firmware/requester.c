@@ -323,6 +323,20 @@ void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
 	advance(nic, qp, 1, last);
 }
 
+/* The bytes that a READ asks for come by another way of the link; the processor
+ * takes its time for them. */
+static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct packet *p)
+{
+	uint32_t cost = p->last ? nic->sched.cost_last : nic->sched.cost;
+	uint64_t read;
+
+	if (p->psns == 1 || nic->sched.cost == UNIC_COST_LINK)
+		return (int32_t)(p->bytes + cost);
+	read = (uint64_t)p->psns * (nic->sched.cost + (1u << qp->mtu_shift));
+	return read < UNIC_SCHED_DEBT ? (int32_t)read : UNIC_SCHED_DEBT;
+}
+
 static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 			       int32_t *left)
 {
@@ -345,7 +359,7 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		qp->sq.gathering = true; /* the next waits for this one */
 		qp->sq.gather_psn = qp->sq.psn;
 	}
-	*left -= (int32_t)(p.bytes + nic->sched.cost);
+	*left -= packet_cost(nic, qp, &p);
 	advance(nic, qp, p.psns, p.last);
 	return UNIC_TURN_MORE;
 }
@@ -431,7 +445,7 @@ send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 	enum unic_turn turn = ready(nic, qp);
 
 	if (__builtin_expect(turn == UNIC_TURN_AGAIN, 0)) {
-		*left -= nic->sched.cost;
+		*left -= (int32_t)nic->sched.cost_last;
 		return UNIC_TURN_MORE;
 	}
 	if (turn != UNIC_TURN_MORE)
@@ -449,7 +463,7 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 	case UNIC_LANE_DONE:
 		return *left > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
 	case UNIC_LANE_DEAD: /* perhaps all before it are done */
-		*left -= nic->sched.cost;
+		*left -= (int32_t)nic->sched.cost_last;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:

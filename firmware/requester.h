@@ -32,9 +32,9 @@ enum unic_turn {
 
 /**
  * unic_requester_send() - fetch, start and send work requests of QP @idx, or
- * flush them, while *@left is positive; takes off it what that costs: bytes of
- * payload, and sched.cost for each frame, local operation and request that
- * ended unsent.
+ * flush them, while *@left is positive. Takes off it what that costs: payload,
+ * sched.cost for each frame, and sched.cost_last for the last one of a request,
+ * for a local operation, and for a request that ended unsent.
  */
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 				   int32_t *left);

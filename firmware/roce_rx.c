@@ -17,6 +17,11 @@
 #define PKEY_MEMBER  0x7fffu
 #define HEADERS	     (UNIC_EXT_OFF + UNIC_ICRC_BYTES)
 
+/* Frames that a round takes while there is something to send: full ones are as
+ * many bytes as it may send, so that those who receive leave the senders their
+ * time (INV-18). */
+#define BATCH_BESIDE_SENDS (UNIC_RX_BATCH / 2)
+
 /* A header word, read once: another party may be writing the frame. */
 static inline uint32_t word_at(const uint8_t *frame, uint32_t off)
 {
@@ -384,19 +389,20 @@ static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 						  struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
+	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
 	uint32_t n = 0, bytes = 0, some;
 	enum unic_lane lane;
 
 	UNIC_IN_REGISTER(roce);
 
 	do {
-		some = UNIC_RX_BATCH - n;
+		some = most - n;
 		lane = unic_lane_rx(nic, rx, &some);
 		n += some;
 		bytes += some * rx->len;
 		if (unlikely(lane != UNIC_LANE_DONE) && take_slowly(nic, rx))
 			break;
-	} while (n < UNIC_RX_BATCH && unic_port_rx_next(nic->port, rx));
+	} while (n < most && unic_port_rx_next(nic->port, rx));
 	if (likely(roce->rx_stage == UNIC_RX_IDLE))
 		unic_port_rx_done(nic->port);
 	roce->rx_frames += n;

@@ -11,20 +11,16 @@
 #define ROUND_BYTES 65536
 #define ROUND_QPS   32u
 
-/* A path that was full less than this ago is the bottleneck of its senders. */
-#define CONTENDED_NS 1000000u
-
 /* Virtual time of a byte of a process with weight 1; weights have 16 bits. */
 #define SCALE (1u << 20)
 
-/*
- * How far a tag can be ahead of its clock: what one round may charge, with the
- * least weight and all destinations. A pair whose tag is farther ahead slept
- * while the clock went round.
- */
-#define LEAD_MAX ((uint64_t)SCALE * (2 * ROUND_BYTES) * UNIC_PATHS)
-
 _Static_assert(UNIC_PATHS <= 16, "a bit of `full` for each");
+
+static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last)
+{
+	nic->sched.cost = frame;
+	nic->sched.cost_last = last;
+}
 
 void unic_sched_init(struct unic_nic *nic)
 {
@@ -33,7 +29,7 @@ void unic_sched_init(struct unic_nic *nic)
 
 	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
-	nic->sched.cost = UNIC_COST_LINK;
+	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK);
 	s->wait.head = UNIC_QP_NIL;
 	for (x = 0; x < UNIC_PATHS; x++) {
 		unic_top_init(&s->path[x].first);
@@ -114,15 +110,20 @@ static bool is_full(const struct unic_sched_order *s, uint32_t x)
 	return s->full >> x & 1u;
 }
 
-/* What a process saved while it had no work is lost; what it owes is not. */
+/* What a process saved while it had no work is lost; what it owes is not, up to a
+ * bound: after 8 TB without work a tag looks as if it were ahead. */
 static void pair_join(struct unic_sched_order *s, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &s->path[x];
 	uint64_t clock =
 		(is_full(s, x) ? path->stopped : s->now) - path->offset;
+	uint64_t most = (uint64_t)UNIC_SCHED_DEBT * s->scale[p];
+	int64_t owed = (int64_t)(path->pair[p].tag - clock);
 
-	if (path->pair[p].tag - clock > LEAD_MAX)
+	if (owed < 0)
 		path->pair[p].tag = clock;
+	else if ((uint64_t)owed > most)
+		path->pair[p].tag = clock + most;
 	s->has[p] |= (uint16_t)(1u << x);
 	s->busy |= (uint16_t)(1u << x);
 	unic_top_play(&path->first, p, path, has_work, is_before);
@@ -251,7 +252,6 @@ static void path_stop(struct unic_nic *nic, const struct unic_qp *qp)
 	struct unic_sched_order *s = &nic->order;
 	uint32_t x = qp->tmpl.path % UNIC_PATHS;
 
-	s->path[x].full_ns = nic->now_ns;
 	if (is_full(s, x))
 		return;
 	s->path[x].stopped = s->now;
@@ -377,9 +377,6 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 	enum unic_turn turn;
 	bool worked = false;
 
-	nic->sched.cost = nic->now_ns - path->full_ns < CONTENDED_NS
-				  ? UNIC_COST_LINK
-				  : UNIC_COST_CPU;
 	do {
 		turn = pair_run_one(nic, &path->pair[p], &left);
 		worked |= turn <= UNIC_TURN_MORE;
@@ -424,10 +421,14 @@ static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 	uint32_t qps = ROUND_QPS;
 	bool worked = false;
 
+	if (!s->stuck)
+		cost_set(nic, UNIC_COST_CPU, UNIC_COST_CPU_LAST);
 	paths_try(s);
 	sched_unwait(nic);
 	while ((s->busy & ~(uint32_t)s->full) && bytes > 0 && qps)
 		worked |= path_run(nic, path_pick(s), &bytes, &qps);
+	s->stuck = s->busy && !(s->busy & ~(uint32_t)s->full);
+	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK);
 	return worked;
 }
 

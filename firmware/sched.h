@@ -35,21 +35,29 @@
 
 struct unic_nic;
 
-/* What a turn may send, in the units of `cost`; its last frame may exceed it. */
-#define UNIC_SCHED_TURN 4352
+/* What a turn may be charged; its last frame may exceed it. */
+#define UNIC_SCHED_TURN 8192
 
 /*
- * What a frame costs besides its bytes, in bytes. While its destination lacks
- * room, the link is the bottleneck, and a frame costs what it takes there.
- * Otherwise the processor is, and handling a frame costs it as much as moving
- * this many bytes does (bench-insn: a WRITE of 8 B in a batch takes about half
- * the instructions of a further 4 KiB of a long message, its copy included).
+ * What a frame costs besides its payload, in bytes, and what the last frame of a
+ * request does (its work request, acknowledgement and completion included).
+ *
+ * If in the round before all that was left to send was towards full paths, the
+ * link is the bottleneck, and a frame costs what Ethernet makes of it: preamble,
+ * headers up to RETH, checks and gap. Otherwise the processor is, and handling a
+ * frame costs what it could have copied meanwhile: tests/bench/insn.c counts
+ * about 10 bytes for each instruction, 130 instructions for a further frame of a
+ * long message and 300 for a small one from its doorbell to its completion.
  */
-#define UNIC_COST_LINK 64u
-#define UNIC_COST_CPU  512u
+#define UNIC_COST_LINK	   98u
+#define UNIC_COST_CPU	   1280u
+#define UNIC_COST_CPU_LAST 3072u
+
+/* What a process can owe for a destination, in bytes: a long READ. */
+#define UNIC_SCHED_DEBT (64 << 20)
 
 /* What a queue pair is charged for a turn that cost nothing else. */
-#define UNIC_COST_IDLE 256u
+#define UNIC_COST_IDLE 512u
 
 /* unic_qp.on: the lists it is on, or would be on if it were not alone; also indices of unic_qp.next[] */
 #define UNIC_LIST_SEND	0u
@@ -74,7 +82,6 @@ struct unic_sched_pair {
 struct unic_sched_path {
 	uint64_t offset;
 	uint64_t stopped;      /* virtual time when it was found full */
-	uint64_t full_ns;      /* NIC time when it was found full last */
 	struct unic_top first; /* of the processes that have work for it */
 	struct unic_sched_pair pair[UNIC_PROCS];
 };
@@ -87,14 +94,16 @@ struct unic_sched {
 	 */
 	uint8_t sole_on;
 	uint16_t sole;
-	uint16_t cost; /* of a frame in this turn, UNIC_COST_* */
+	/* of a frame in this turn, of the last one of a request: UNIC_COST_* */
+	uint32_t cost, cost_last;
 };
 
 /* The order of those who are not alone. */
 struct unic_sched_order {
 	uint16_t busy; /* bit x: somebody has work for path x */
 	uint16_t full; /* bit x: path x had no room in this round */
-	uint64_t now;  /* virtual time: the tag of the turn that began last */
+	bool stuck; /* the last round ended because all that was busy was full */
+	uint64_t now; /* virtual time: the tag of the turn that began last */
 	uint16_t has[UNIC_PROCS];    /* bit x: this process has, for path x */
 	uint32_t weight[UNIC_PROCS]; /* that `scale` was computed from */
 	uint32_t scale[UNIC_PROCS];  /* virtual time of a byte */
@@ -113,8 +122,8 @@ void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx);
 
-/** unic_sched_run() - one bounded round: at most 64 KiB and one frame, and 32
- * turns of queue pairs. True if anything was done. */
+/** unic_sched_run() - one bounded round: at most 64 KiB and one frame, as
+ * they are charged, and 32 queue pairs. True if anything was done. */
 bool unic_sched_run(struct unic_nic *nic);
 
 #endif /* UNIC_SCHED_H */

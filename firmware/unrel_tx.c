@@ -220,7 +220,9 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		unic_requester_not_read(nic, qp, qp->sq.psn, r);
 		return r == -UNIC_EMISS ? UNIC_TURN_DONE : UNIC_TURN_MORE;
 	}
-	*left -= (int32_t)(p.bytes + nic->sched.cost);
+	*left -= (int32_t)p.bytes;
+	*left -= p.bytes == 1u << qp->mtu_shift ? nic->sched.cost
+						: nic->sched.cost_last;
 	qp->sq.gathering = r; /* sent when that ends */
 	return r ? UNIC_TURN_DONE : sent(nic, qp);
 }
@@ -231,7 +233,7 @@ static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
 	enum unic_turn turn = ready(nic, qp);
 
 	if (turn == UNIC_TURN_AGAIN) {
-		*left -= nic->sched.cost;
+		*left -= (int32_t)nic->sched.cost_last;
 		return UNIC_TURN_MORE;
 	}
 	return turn == UNIC_TURN_MORE ? send_one(nic, qp, left) : turn;

@@ -300,7 +300,7 @@ static void completions_cost_a_turn(void **state)
 		for (i = 0; i < 10; i++)
 			rig_send(&ra, &qa[0], ops[k], i, &mr, 0, 8, mb[0].iova,
 				 mb[0].stag);
-		turn_of(0, 3 * ra.nic.sched.cost);
+		turn_of(0, 3 * ra.nic.sched.cost_last);
 		for (n = 0; rig_cqe(&ra, &qa[0], &cqe); n++)
 			assert_int_equal(cqe.status, UNIC_WC_EVICTED);
 		assert_int_equal(n, 3);

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_sched.c - who sends next when not everybody can: destinations without
+ * room, queue pairs that wait for something of their own, READs of a peer, and
+ * shares of the link and of the processor (INV-18).
+ */
+#include "unit.h"
+
+#include "memop.h"
+#include "rig.h"
+
+#define US    1000ull
+#define MS    1000000ull
+#define QPS   6u
+#define PROCS 3u
+#define LONG  8192u /* a message of eight frames */
+
+/* NIC A sends to B and to C. */
+static struct rig ra, rb, rc;
+static struct rig_qp qa[QPS], far[QPS];
+static struct rig_mr ma[PROCS], mb[PROCS], mc[PROCS];
+static uint32_t pa[PROCS], pb[PROCS], pc[PROCS];
+static bool to_c[QPS];
+static uint32_t qps;
+
+/* Whose frames A sent: by process, in order. */
+static uint8_t order[16384];
+static uint32_t frames, sent[PROCS];
+
+static void on_frame(struct unic_port *port, const uint8_t *f, uint32_t len,
+		     uint32_t flags)
+{
+	uint32_t qpn = (uint32_t)f[47] << 16 | f[48] << 8 | f[49], i;
+
+	(void)port;
+	for (i = 0; i < qps; i++)
+		if (far[i].qpn == qpn && to_c[i] == (f[5] == 3))
+			break;
+	assert_true(i < qps && frames < sizeof(order));
+	order[frames++] = (uint8_t)qa[i].proc;
+	sent[qa[i].proc]++;
+	fake_deliver(f[5] == 3 ? &rc.port : &rb.port, f, len, flags);
+}
+
+static void nic_up(struct rig *r, uint8_t id, const uint32_t *weight,
+		   uint32_t *pd, struct rig_mr *mr)
+{
+	uint32_t i;
+
+	rig_up(r, id);
+	for (i = 0; i < PROCS; i++) {
+		rig_attach(r, i, weight[i]);
+		pd[i] = rig_pd(r, i);
+		assert_int_equal(rig_reg(r, i, pd[i], 2, 0, UNIC_REG_LIST, 0,
+					 &mr[i]),
+				 0);
+	}
+}
+
+static void nics_up(uint32_t w0, uint32_t w1, uint32_t w2)
+{
+	const uint32_t weight[PROCS] = { w0, w1, w2 };
+
+	nic_up(&ra, 1, weight, pa, ma);
+	nic_up(&rb, 2, weight, pb, mb);
+	nic_up(&rc, 3, weight, pc, mc);
+	fake_wire(&rb.port, &ra.port);
+	rc.port.peer = &ra.port;
+	ra.port.on_frame = on_frame;
+	qps = 0;
+	frames = 0;
+	memset(sent, 0, sizeof(sent));
+}
+
+/* Queue pair qa[] of process @proc to NIC C or B. Returns which. */
+static uint32_t connect_to(bool c, uint32_t proc)
+{
+	struct rig *r = c ? &rc : &rb;
+	uint32_t i = qps++;
+
+	assert_true(i < QPS);
+	to_c[i] = c;
+	rig_qp(&ra, proc, pa[proc], i, &qa[i]);
+	rig_qp(r, proc, (c ? pc : pb)[proc], i, &far[i]);
+	rig_connect(&ra, &qa[i], r, &far[i]);
+	return i;
+}
+
+static void write_by(uint32_t q, uint32_t len)
+{
+	uint32_t p = qa[q].proc;
+	const struct rig_mr *to = to_c[q] ? &mc[p] : &mb[p];
+
+	rig_send(&ra, &qa[q], UNIC_WR_WRITE, 1, &ma[p], 0, len, to->iova,
+		 to->stag);
+}
+
+/* B and C take all that A sent. */
+static void round_of_all(void)
+{
+	unic_nic_poll(&ra.nic);
+	rig_poll(&rb);
+	rig_poll(&rc);
+	assert_int_equal(rb.port.rx_overrun + rc.port.rx_overrun, 0);
+}
+
+static uint32_t completed(uint32_t q)
+{
+	struct unic_cqe cqe;
+	uint32_t n = 0;
+
+	while (rig_cqe(&ra, &qa[q], &cqe)) {
+		assert_int_equal(cqe.status, 0);
+		n++;
+	}
+	return n;
+}
+
+/* Poll, and keep @busy queue pairs (a bit each) supplied with WRITEs of @len
+ * bytes, until A has sent @n frames more. */
+static void stream(uint32_t busy, uint32_t len, uint32_t n)
+{
+	uint32_t until = frames + n, polls, q;
+
+	for (polls = 0; frames < until && polls < 20 * n; polls++) {
+		for (q = 0; q < qps; q++) {
+			completed(q);
+			while ((busy >> q & 1) &&
+			       qa[q].sq_tail - ra.nic.qps.qp[qa[q].qpn & 0xff]
+						       .sq.una <
+				       14)
+				write_by(q, len);
+		}
+		round_of_all();
+		ra.port.now_ns += 100;
+	}
+	assert_true(frames >= until);
+}
+
+/* ----------------------------------------------------- destinations, waiting */
+
+/* C stands still: what goes to B arrives, of whatever process; and what goes to C
+ * when it goes on. */
+static void a_full_destination_holds_up_nobody(void **state)
+{
+	uint32_t q[4], i;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(true, 0);
+	q[1] = connect_to(false, 0);
+	q[2] = connect_to(true, 1);
+	q[3] = connect_to(false, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	for (i = 0; i < 4; i++)
+		write_by(q[i], LONG);
+	for (i = 0; i < 20; i++)
+		round_of_all();
+	assert_int_equal(completed(q[1]), 1);
+	assert_int_equal(completed(q[3]), 1);
+	assert_int_equal(completed(q[0]) + completed(q[2]), 0);
+	fake_room(&ra.port, fake_path(3), FAKE_NEVER_FULL);
+	for (i = 0; i < 20; i++)
+		round_of_all();
+	assert_int_equal(completed(q[0]), 1);
+	assert_int_equal(completed(q[2]), 1);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+}
+
+/* While C takes no frame its processes save nothing up: when it does, the others
+ * still have their share. */
+static void a_full_destination_is_no_credit(void **state)
+{
+	uint32_t c, b, before, start;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	c = connect_to(true, 0);
+	b = connect_to(false, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	stream(1u << c | 1u << b, LONG, 400);
+	assert_int_equal(sent[0], 0);
+	fake_room(&ra.port, fake_path(3), FAKE_NEVER_FULL);
+	before = sent[1];
+	start = frames;
+	stream(1u << c | 1u << b, LONG, 90);
+	assert_in_range((sent[1] - before) * 100 / (frames - start), 40, 60);
+}
+
+/* Two processes wait for the little room that C has, while a third one sends to
+ * B as much as it can: they divide it by their weights. */
+static void scarce_room_goes_by_weight(void **state)
+{
+	uint32_t heavy, light, other, i;
+
+	(void)state;
+	nics_up(3, 1, 1);
+	light = connect_to(true, 1);
+	heavy = connect_to(true, 0);
+	other = connect_to(false, 2);
+	fake_room(&ra.port, fake_path(3), 0);
+	for (i = 0; i < 120; i++) {
+		stream(1u << heavy | 1u << light | 1u << other, LONG, 8);
+		fake_room(&ra.port, fake_path(3), 1);
+	}
+	assert_in_range(sent[0] + sent[1], 100, 140);
+	assert_in_range(sent[0] * 10 / sent[1], 24, 36);
+}
+
+/* With two destinations a process gets no more than with one. */
+static void destinations_are_no_shares(void **state)
+{
+	uint32_t q[3];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(true, 0);
+	q[2] = connect_to(false, 1);
+	stream(1u << q[0] | 1u << q[1] | 1u << q[2], LONG, 400);
+	assert_in_range(sent[0], 180, 220);
+}
+
+/* ------------------------------------------------------- shares of the link */
+
+/* A peer that reads over four queue pairs gets what its process is due, not all
+ * of the link. */
+static void reads_of_a_peer_are_charged(void **state)
+{
+	uint32_t q[4], w, i, polls;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 4; i++)
+		q[i] = connect_to(false, 0);
+	w = connect_to(false, 1);
+	for (polls = 0; frames < 300 && polls < 4000; polls++) {
+		struct unic_cqe cqe;
+
+		for (i = 0; i < 4; i++) {
+			struct rig_qp *b = &far[q[i]];
+
+			while (rig_cqe(&rb, b, &cqe))
+				assert_int_equal(cqe.status, 0);
+			while (b->sq_tail -
+				       rb.nic.qps.qp[b->qpn & 0xff].sq.una <
+			       4)
+				rig_send(&rb, b, UNIC_WR_READ, 1, &mb[0], 0,
+					 LONG, ma[0].iova, ma[0].stag);
+		}
+		completed(w);
+		while (qa[w].sq_tail - ra.nic.qps.qp[qa[w].qpn & 0xff].sq.una <
+		       14)
+			write_by(w, LONG);
+		round_of_all();
+		ra.port.now_ns += 100;
+		rb.port.now_ns += 100;
+	}
+	assert_true(frames >= 300);
+	assert_in_range(sent[1], frames * 45 / 100, frames * 62 / 100);
+}
+
+/* A process that is read from also sends, and both go on. */
+static void reads_leave_its_own_process_half(void **state)
+{
+	uint32_t q, w, i, seen[2] = { 0 };
+	struct unic_cqe cqe;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q = connect_to(false, 0);
+	w = connect_to(false, 0);
+	for (i = 0; i < 4; i++)
+		rig_send(&rb, &far[q], UNIC_WR_READ, 1, &mb[0], 0, LONG,
+			 ma[0].iova, ma[0].stag);
+	for (i = 0; i < 4; i++)
+		write_by(w, LONG);
+	unic_nic_poll(&rb.nic);
+	for (i = 0; i < 300 && seen[0] + seen[1] < 4; i++) {
+		round_of_all();
+		while (rig_cqe(&rb, &far[q], &cqe))
+			seen[0]++;
+		seen[1] += completed(w);
+	}
+	assert_true(seen[0] && seen[1]);
+}
+
+/* Weights are what they are, however large. */
+static void weights_have_no_bound(void **state)
+{
+	uint32_t q[2];
+
+	(void)state;
+	nics_up(10000, 1000, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 1);
+	stream(1u << q[0] | 1u << q[1], LONG, 440);
+	assert_in_range(sent[0] / sent[1], 8, 12);
+}
+
+/* A flood of small messages, while there is room for all, takes the processor as
+ * long as its share, not its bytes, allows. */
+static void small_frames_cost_what_they_take(void **state)
+{
+	uint32_t q[3], i, k, n[2] = { 0 };
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 0);
+	q[2] = connect_to(false, 1);
+	for (i = 0; i < 12; i++) {
+		write_by(q[0], 8);
+		write_by(q[1], 8);
+		write_by(q[2], LONG);
+	}
+	ra.port.now_ns += 10 * MS; /* no path was full for long */
+	for (i = 0; i < 30; i++)
+		round_of_all();
+	for (k = 0; n[0] < 20; k++)
+		n[order[k]]++;
+	assert_true(n[1] >= 5);
+}
+
+/* ------------------------------------------- queue pairs that wait themselves */
+
+static struct unic_sq_slot local_op(uint8_t opcode, uint32_t stag)
+{
+	return (struct unic_sq_slot){
+		.opcode = opcode,
+		.flags = UNIC_WR_SIGNALED,
+		.rkey = unic_to_le32(stag),
+	};
+}
+
+static void post(uint32_t q, struct unic_sq_slot s)
+{
+	qa[q].sq[qa[q].sq_tail % RIG_SLOTS] = s;
+	rig_ring(&ra, qa[q].proc, UNIC_DB_SQ, qa[q].row, ++qa[q].sq_tail);
+}
+
+/* A form of process @proc without contents. */
+static void form_of(uint32_t proc, struct rig_mr *out)
+{
+	struct unic_cmd_mr_alloc cmd = { .pd = unic_to_le32(pa[proc]),
+					 .kind = UNIC_FORM_INDIRECT,
+					 .n = unic_to_le32(1) };
+	struct unic_cpl_mr_reg cpl;
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_ALLOC, &cmd, &cpl), 0);
+	memset(out, 0, sizeof(*out));
+	out->mr = unic_from_le32(cpl.mr);
+	out->gen = unic_from_le32(cpl.gen);
+	out->stag = unic_from_le32(cpl.stag);
+}
+
+/* REG_INDIRECT of @form, over a list that is in its process's region. */
+static void make_of_memory(uint32_t q, const struct rig_mr *form)
+{
+	struct unic_sq_slot s = local_op(UNIC_WR_REG_INDIRECT, form->stag);
+	const struct rig_mr *mr = &ma[qa[q].proc];
+	struct unic_sge e = { .iova = unic_to_le64(mr->iova + 512),
+			      .len = unic_to_le32(64),
+			      .lkey = unic_to_le32(mr->stag) };
+
+	memcpy(mr->mem, &e, sizeof(e));
+	s.imm = unic_to_le32(1u | (uint32_t)UNIC_MR_REMOTE_READ << 8);
+	s.num_sge = 1;
+	s.sge[0] = (struct unic_sge){ .iova = unic_to_le64(mr->iova),
+				      .len = unic_to_le32(sizeof(e)),
+				      .lkey = unic_to_le32(mr->stag) };
+	post(q, s);
+}
+
+/* A LOCAL_INV waits for a region that somebody uses; others send meanwhile. */
+static void a_waiting_invalidation_holds_up_nobody(void **state)
+{
+	uint32_t q[4], i, rounds, served = 0;
+	struct unic_cqe cqe;
+	struct rig_mr x;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(false, 0);
+	q[3] = connect_to(false, 1);
+	form_of(0, &x);
+	make_of_memory(q[0], &x);
+	rig_poll(&ra);
+	assert_int_equal(completed(q[0]), 1);
+	x.stag = (x.stag & ~0xffu) | 1;
+	unic_mr_hold(&ra.nic, (uint16_t)x.mr); /* as a READ of a peer does */
+	for (i = 0; i < 3; i++)
+		post(q[i], local_op(UNIC_WR_LOCAL_INV, x.stag));
+	for (i = 0; i < 4; i++)
+		unic_nic_poll(&ra.nic);
+	write_by(q[3], LONG);
+	for (rounds = 0; rounds < 20; rounds++)
+		round_of_all();
+	assert_int_equal(completed(q[3]), 1);
+	assert_int_equal(completed(q[0]), 0);
+	unic_mr_unhold(&ra.nic, (uint16_t)x.mr);
+	for (rounds = 0; rounds < 20; rounds++)
+		round_of_all();
+	for (i = 0; i < 3; i++) { /* the first is served, the others are late */
+		assert_true(rig_cqe(&ra, &qa[q[i]], &cqe));
+		served += !cqe.status;
+	}
+	assert_int_equal(served, 1);
+}
+
+/* A queue pair that its peer tells to be silent gives the reader of lists up. */
+static void a_silent_queue_pair_reads_no_list(void **state)
+{
+	uint32_t a, b, i;
+	struct rig_mr x[2];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	a = connect_to(false, 0);
+	b = connect_to(false, 1);
+	form_of(0, &x[0]);
+	form_of(1, &x[1]);
+	rig_send(&ra, &qa[a], UNIC_WR_SEND, 1, &ma[0], 0, 8, 0, 0);
+	make_of_memory(a, &x[0]);
+	ra.port.late_dma = true;
+	for (i = 0; i < 20 && !ra.nic.memop.qpn; i++) {
+		unic_nic_poll(&ra.nic);
+		if (!ra.nic.memop.qpn)
+			fake_dma_run(&ra.port, 1);
+	}
+	assert_int_equal(ra.nic.memop.qpn, qa[a].qpn);
+	rig_poll(&rb); /* it has no receive: RNR NAK */
+	for (i = 0; i < 20; i++) {
+		rig_poll(&ra);
+		fake_dma_run(&ra.port, FAKE_PENDING);
+	}
+	assert_true(ra.nic.qps.qp[qa[a].qpn & 0xff].sq.rnr_wait);
+	make_of_memory(b, &x[1]);
+	for (i = 0; i < 20; i++) {
+		rig_poll(&ra);
+		fake_dma_run(&ra.port, FAKE_PENDING);
+	}
+	assert_int_equal(completed(b), 1);
+}
+
+/* The reader of lists goes to another process before it goes to the same. */
+static void lists_are_read_for_all_processes(void **state)
+{
+	uint32_t q[3], i, k, before = 0;
+	struct rig_mr x[5];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(false, i == 2);
+	for (i = 0; i < 5; i++)
+		form_of(i == 4, &x[i]);
+	for (i = 0; i < 4; i++)
+		make_of_memory(q[i % 2], &x[i]);
+	ra.port.late_dma = true;
+	for (k = 0; k < 200; k++) {
+		if (k == 1)
+			make_of_memory(q[2], &x[4]);
+		unic_nic_poll(&ra.nic);
+		ra.port.now_ns += 1000;
+		fake_dma_run(&ra.port, 1);
+		before += completed(q[0]) + completed(q[1]);
+		if (completed(q[2]))
+			break;
+	}
+	assert_true(k < 200);
+	assert_true(before <= 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_destination_holds_up_nobody),
+		cmocka_unit_test(a_full_destination_is_no_credit),
+		cmocka_unit_test(scarce_room_goes_by_weight),
+		cmocka_unit_test(destinations_are_no_shares),
+		cmocka_unit_test(reads_of_a_peer_are_charged),
+		cmocka_unit_test(reads_leave_its_own_process_half),
+		cmocka_unit_test(weights_have_no_bound),
+		cmocka_unit_test(small_frames_cost_what_they_take),
+		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
+		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
+		cmocka_unit_test(lists_are_read_for_all_processes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
