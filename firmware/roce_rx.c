@@ -370,18 +370,17 @@ static bool resume(struct unic_nic *nic)
 	return true;
 }
 
-/* FAULT: the frames that the driver wants lost. True if another one is there. */
-static __attribute__((noinline, cold)) bool lose(struct unic_nic *nic,
+/* FAULT: the frames that the driver wants lost, @rx first; a burst at most. */
+static __attribute__((noinline, cold)) void lose(struct unic_nic *nic,
 						 struct unic_rx *rx)
 {
+	uint32_t n = UNIC_RX_BATCH;
+
 	do {
 		nic->rx_fault--;
 		UNIC_COUNT(nic, rx_fault_dropped);
 		unic_port_rx_done(nic->port);
-		if (!unic_port_rx_next(nic->port, rx))
-			return false;
-	} while (nic->rx_fault);
-	return true;
+	} while (--n && nic->rx_fault && unic_port_rx_next(nic->port, rx));
 }
 
 /* Frames from @rx on, until one is kept: those before it are held with it. */
@@ -419,7 +418,9 @@ bool unic_rx_poll(struct unic_nic *nic)
 		return !nic->dma.busy; /* else a DMA's end wakes us */
 	if (!unic_port_rx_next(nic->port, &rx))
 		return false;
-	if (likely(!nic->rx_fault) || lose(nic, &rx))
+	if (likely(!nic->rx_fault))
 		take_frames(nic, &rx);
+	else
+		lose(nic, &rx);
 	return true;
 }

@@ -232,6 +232,12 @@ bool unic_port_rx_ready(struct unic_port *port);
 /**
  * unic_port_rx_next() - the oldest received frame not yet taken. Those taken
  * are held, UNIC_RX_BUFS at most, until unic_port_rx_done().
+ *
+ * What came in and is no frame (its length is impossible, its sender gave the
+ * buffer back, it is damaged) is taken as a frame with @rx->len 0: it counts
+ * against the caller's burst, so that a sender of nothing but such cannot keep
+ * a poll round from ending, nor have frames slept through (INV-1).
+ *
  * Returns false if there is none; while frames are held it may say so too
  * early.
  */

@@ -222,7 +222,8 @@ static uint32_t frames_waiting(const struct lan9118 *lan)
 	return *reg(lan, RX_FIFO_INF) >> 16 & 0xff;
 }
 
-/* Out of the FIFO into the next buffer, or, if it is no good, into none. */
+/* Out of the FIFO into the next buffer. Of one that is no good the buffer holds
+ * nothing: a frame of no bytes (unic_port_rx_next()). */
 static void fetch(struct lan9118 *lan)
 {
 	uint32_t status = *reg(lan, RX_STATUS);
@@ -237,7 +238,8 @@ static void fetch(struct lan9118 *lan)
 		while (n--)
 			(void)*fifo;
 		lan->rx_bad++;
-		return;
+		bytes = CRC_BYTES;
+		n = 0;
 	}
 	while (n--)
 		*word++ = *fifo;

@@ -520,17 +520,8 @@ static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 	return NULL;
 }
 
-/* A frame of length 0 or of an impossible one was passed over. */
-static SELDOM void rx_pass(struct link_ring *lr, struct link_ring_rx *rx,
-			   uint32_t len)
-{
-	lr->rx_bad += len != 0;
-	if (rx->seq == rx->head + 2) /* nothing before it is held */
-		rx_release(rx);
-}
-
-/* The frame that is there. Returns false if it was passed over. */
-static inline bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
+/* The frame that is there; one whose length is impossible has none. */
+static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 			   struct unic_rx *out)
 {
 	struct unic_link_slot *slot = (struct unic_link_slot *)rx->slot;
@@ -542,14 +533,13 @@ static inline bool rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 	len = form & 0xffff;
 	rx->slot = next == rx->end ? rx->first : next;
 	rx->seq++;
-	if (unlikely(len - 1 >= lr->max_frame)) {
-		rx_pass(lr, rx, len);
-		return false;
+	if (unlikely(len > lr->max_frame)) {
+		lr->rx_bad++;
+		len = 0;
 	}
 	out->frame = slot->frame;
 	out->len = len;
 	out->flags = form >> 16 & lr->rx_flags;
-	return true;
 }
 
 static SELDOM struct link_ring_rx *rx_refreshed(struct link_ring *lr)
@@ -581,20 +571,6 @@ static inline struct link_ring_rx *rx_other(struct link_ring *lr)
 	return rx;
 }
 
-/* Something was passed over; there may be more, at most a lap of each ring. */
-static SELDOM bool rx_next_good(struct link_ring *lr, struct unic_rx *out)
-{
-	uint32_t tries = lr->ports * lr->slots;
-
-	for (; tries; tries--) {
-		if (!rx_there(lr->turn) && !rx_other(lr))
-			return false;
-		if (rx_take(lr, lr->turn, out))
-			return true;
-	}
-	return false;
-}
-
 inline bool link_ring_rx_ready(const struct link_ring *lr)
 {
 	return rx_ready(lr) != NULL;
@@ -609,7 +585,8 @@ inline bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 		if (!ring)
 			return false;
 	}
-	return rx_take(lr, ring, rx) || rx_next_good(lr, rx);
+	rx_take(lr, ring, rx);
+	return true;
 }
 
 /* How many slots from @slot on, up to @end, are published one behind another?

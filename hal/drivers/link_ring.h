@@ -172,7 +172,7 @@ uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path);
 
 /**
  * link_ring_tx_put() - publish a buffer of link_ring_tx_get().
- * @len:   bytes, at most max_frame; 0: the consumer passes over it.
+ * @len:   bytes, at most max_frame; 0: no frame, as the consumer will see.
  * @flags: UNIC_FRAME_*.
  */
 void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
@@ -200,7 +200,9 @@ bool link_ring_rx_ready(const struct link_ring *lr);
 
 /**
  * link_ring_rx_next() - the next frame of the ring whose turn it is.
- * @rx: filled if true; frame points into link memory.
+ * @rx: filled if true; frame points into link memory. Its len is 0 if the slot
+ *      holds no frame: the sender gave it back, or (counted) its length is an
+ *      impossible one. A call takes one slot, whatever is in it.
  *
  * Frames are held until link_ring_rx_done(); a burst, that is what is taken up
  * to then, comes from one ring. Returns false, with @rx undefined, if there is

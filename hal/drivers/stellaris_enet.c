@@ -147,8 +147,8 @@ static bool is_there(struct stellaris_enet *net)
 }
 
 /* Take a frame out of the FIFO; its length is in its first two bytes, which it
- * counts. False: it is none for us. */
-static bool receive(struct stellaris_enet *net, struct stellaris_frame *f)
+ * counts. One that is none for us has no bytes (unic_port_rx_next()). */
+static void receive(struct stellaris_enet *net, struct stellaris_frame *f)
 {
 	uint32_t word = *reg(net, MACDATA), all = word & 0xffff, at;
 
@@ -162,10 +162,9 @@ static bool receive(struct stellaris_enet *net, struct stellaris_frame *f)
 	if (all < LEN_BYTES + HDR_BYTES + FCS_BYTES ||
 	    all - LEN_BYTES - FCS_BYTES > STELLARIS_ENET_MAX_FRAME) {
 		net->rx_bad++;
-		return false;
+		all = LEN_BYTES + FCS_BYTES;
 	}
 	f->len = (uint16_t)(all - LEN_BYTES - FCS_BYTES);
-	return true;
 }
 
 bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx)
@@ -174,8 +173,7 @@ bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx)
 
 	if (net->rx_held == STELLARIS_ENET_RX || !is_there(net))
 		return false;
-	if (!receive(net, f))
-		return false; /* the next one at the next call */
+	receive(net, f);
 	net->rx_held++;
 	*rx = (struct unic_rx){ .frame = f->bytes + LEN_BYTES, .len = f->len };
 	return true;

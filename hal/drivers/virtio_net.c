@@ -137,20 +137,17 @@ bool virtio_net_rx_next(struct virtio_net *net, struct unic_rx *rx)
 {
 	uint32_t id, len;
 
-	while (virtq_take(&net->rxq, &id, &len)) {
-		if (len <= HEADER_BYTES ||
-		    len > HEADER_BYTES + VIRTIO_NET_MAX_FRAME) {
-			net->rx_bad++;
-			virtio_net_repost(net, id);
-			continue;
-		}
-		rx->frame = net->rx[id] + FRAME_OFF;
-		rx->len = len - HEADER_BYTES;
-		rx->flags = 0;
-		net->rx_held |= 1u << id;
-		return true;
+	if (!virtq_take(&net->rxq, &id, &len))
+		return false;
+	if (len <= HEADER_BYTES || len > HEADER_BYTES + VIRTIO_NET_MAX_FRAME) {
+		net->rx_bad++;
+		len = HEADER_BYTES; /* no frame: unic_port_rx_next() */
 	}
-	return false;
+	rx->frame = net->rx[id] + FRAME_OFF;
+	rx->len = len - HEADER_BYTES;
+	rx->flags = 0;
+	net->rx_held |= 1u << id;
+	return true;
 }
 
 void virtio_net_rx_done(struct virtio_net *net)

@@ -52,6 +52,8 @@ static void come_in(struct wire_switch *sw, struct frame *f, uint64_t now_ns)
 	struct port_count *count = &sw->count[f->from];
 	struct faults *faults = &sw->faults[f->from];
 
+	if (!f->len)
+		return; /* a buffer given back, or a slot of bad length */
 	if (f->len < WIRE_FRAME_MIN) {
 		count->rx_bad++;
 		return;

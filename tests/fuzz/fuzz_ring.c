@@ -74,7 +74,7 @@ static void take(void)
 
 	if (held.n_rx == UNIC_RX_BUFS || !link_ring_rx_next(&us, &rx))
 		return;
-	must(rx.len && rx.len <= us.max_frame);
+	must(rx.len <= us.max_frame);
 	in_memory(rx.frame, rx.len);
 	held.n_rx++;
 }

@@ -52,9 +52,11 @@ static void lay_out(struct link_ring *lr, const struct layout *l)
 
 static uint8_t touched;
 
-/* All of the frame is there. */
+/* All of the frame is there, if there is one. */
 static void look(const struct unic_rx *rx)
 {
+	if (!rx->len)
+		return;
 	touched = rx->frame[0];
 	touched = rx->frame[rx->len - 1];
 }
@@ -71,7 +73,7 @@ static void check_rx(const struct link_ring *lr)
 	/*@ check lr->turn->from < lr->ports; */
 }
 
-/* link_ring_rx_next() is no more than calls 0 and 10, some times. */
+/* link_ring_rx_next() is call 0, or calls 10 and 0. */
 #define CALLS 11u
 static void one_call(struct link_ring *lr, uint32_t call)
 {
@@ -81,8 +83,10 @@ static void one_call(struct link_ring *lr, uint32_t call)
 
 	switch (call) {
 	case 0:
-		if (rx_there(lr->turn) && rx_take(lr, lr->turn, &rx))
-			look(&rx);
+		if (!rx_there(lr->turn))
+			break;
+		rx_take(lr, lr->turn, &rx);
+		look(&rx);
 		break;
 	case 10:
 		rx_other(lr);

@@ -185,12 +185,20 @@ static void keeps_order_when_put_out_of_order(void **state)
 		assert_int_equal(receive(2), i);
 }
 
-static void passes_over_buffers_given_back(void **state)
+/* A slot without a frame is a frame of no bytes: the order stays, and whoever
+ * reads counts it. */
+static void shows_buffers_given_back(void **state)
 {
+	struct unic_rx rx;
+
 	(void)state;
 	link_ring_tx_put(&port[1], link_ring_tx_get(&port[1], 2), 0, 0);
 	assert_true(send_byte(1, 2, 7));
-	assert_int_equal(receive(2), 7);
+	assert_true(link_ring_rx_next(&port[2], &rx));
+	assert_int_equal(rx.len, 0);
+	assert_true(link_ring_rx_next(&port[2], &rx));
+	assert_int_equal(rx.frame[0], 7);
+	link_ring_rx_done(&port[2]);
 	assert_int_equal(port[2].rx_bad, 0);
 	assert_int_equal(port[2].rx[1].head, 2);
 }
@@ -425,18 +433,50 @@ static void refuses_bad_layouts(void **state)
 
 static void drops_impossible_lengths(void **state)
 {
+	static const uint16_t lens[] = { MAX_FRAME + 1, 0xffff };
 	struct unic_rx rx;
+	uint32_t i;
 
 	(void)state;
-	assert_true(send_byte(1, 2, 1));
-	slot(1, 2, 0)->len = unic_to_le16(MAX_FRAME + 1);
-	assert_true(send_byte(1, 2, 2));
-	slot(1, 2, 1)->len = unic_to_le16(0xffff);
+	for (i = 0; i < 2; i++) {
+		assert_true(send_byte(1, 2, 1));
+		slot(1, 2, i)->len = unic_to_le16(lens[i]);
+	}
 	assert_true(send_byte(1, 2, 3));
+	for (i = 0; i < 2; i++) {
+		assert_true(link_ring_rx_next(&port[2], &rx));
+		assert_int_equal(rx.len, 0);
+	}
 	assert_true(link_ring_rx_next(&port[2], &rx));
 	assert_int_equal(rx.frame[0], 3);
-	assert_true(rx.len <= MAX_FRAME);
+	assert_int_equal(rx.len, 60);
 	assert_int_equal(port[2].rx_bad, 2);
+}
+
+/* Each slot looked at is one that the reader may count: a call takes one, and
+ * a burst of them is given back as any other is. */
+static void bad_lengths_count_against_the_burst(void **state)
+{
+	static const uint16_t lens[] = { 0, MAX_FRAME + 1, 0xffff };
+	struct unic_rx rx;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < SLOTS; i++) {
+		assert_true(send_byte(1, 2, 1));
+		slot(1, 2, i)->len = unic_to_le16(lens[i % 3]);
+	}
+	assert_true(send_byte(3, 2, 9)); /* a neighbour waits for its turn */
+	for (i = 0; i < 3; i++) {
+		assert_true(link_ring_rx_next(&port[2], &rx));
+		assert_int_equal(rx.len, 0);
+		assert_int_equal(port[2].rx[1].seq, i + 2);
+		assert_int_equal(port[2].rx[1].head, 0);
+	}
+	assert_int_equal(port[2].rx_bad, 2);
+	link_ring_rx_done(&port[2]);
+	assert_int_equal(port[2].rx[1].head, 3);
+	assert_int_equal(receive(2), 9);
 }
 
 static void ignores_wild_seqs(void **state)
@@ -469,19 +509,21 @@ static void wild_head_is_a_full_ring(void **state)
 	assert_true(send_byte(1, 2, 0));
 }
 
+/* Every slot always looks published: the number of each next lap. */
 static void endless_empty_frames_are_bounded(void **state)
 {
-	uint32_t i, n;
+	struct unic_rx rx;
+	uint32_t n;
 
 	(void)state;
-	/* every slot always looks published: the number of each next lap */
-	for (n = 0; n < 4; n++) {
-		for (i = 0; i < SLOTS; i++) {
-			slot(1, 2, i)->seq = unic_to_le32(n * SLOTS + i + 1);
-			slot(1, 2, i)->len = unic_to_le16(0);
-		}
-		assert_int_equal(receive(2), -1);
-		assert_int_equal(port[2].rx[1].head, (n + 1) * SLOTS);
+	for (n = 0; n < 4 * SLOTS; n++) {
+		slot(1, 2, n)->len = unic_to_le16(0);
+		slot(1, 2, n)->seq = unic_to_le32(n + 1);
+		slot(1, 2, n + 1)->seq = unic_to_le32(n + 2);
+		assert_true(link_ring_rx_next(&port[2], &rx));
+		assert_int_equal(rx.len, 0);
+		link_ring_rx_done(&port[2]);
+		assert_int_equal(port[2].rx[1].head, n + 1);
 	}
 }
 
@@ -552,7 +594,7 @@ int main(void)
 		TEST(passes_runs),
 		TEST(finds_paths),
 		TEST(keeps_order_when_put_out_of_order),
-		TEST(passes_over_buffers_given_back),
+		TEST(shows_buffers_given_back),
 		TEST(full_ring_says_no_and_recovers),
 		TEST(frees_a_burst_at_once),
 		TEST(ends_a_burst_whose_source_has_left),
@@ -566,6 +608,7 @@ int main(void)
 		TEST(full_ring_to_the_dead_goes_to_the_switch),
 		TEST(refuses_bad_layouts),
 		TEST(drops_impossible_lengths),
+		TEST(bad_lengths_count_against_the_burst),
 		TEST(ignores_wild_seqs),
 		TEST(wild_head_is_a_full_ring),
 		TEST(endless_empty_frames_are_bounded),

@@ -240,6 +240,59 @@ static void sleeping_nic_is_armed(void **state)
 	assert_false(unic_from_le32(idx->asleep) || ra.port.armed);
 }
 
+static uint32_t dropped(uint32_t rounds)
+{
+	uint64_t before = rig_count(&ra, rx_fault_dropped);
+
+	while (rounds--)
+		unic_nic_poll(&ra.nic);
+	return (uint32_t)(rig_count(&ra, rx_fault_dropped) - before);
+}
+
+/* FAULT: a round loses no more frames than it would take, of those that come
+ * as fast as it looks, too; none that comes after the last is lost. */
+static void frames_are_lost_by_the_burst(void **state)
+{
+	struct unic_cmd_fault cmd = {
+		.fault = unic_to_le32(UNIC_FAULT_DROP_RX),
+		.arg = unic_to_le32(UNIC_RX_BATCH + 8),
+	};
+	uint8_t frame[64] = { 0 };
+	uint64_t strange;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&ra, 1);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_FAULT, &cmd, NULL), UNIC_ST_OK);
+	rig_poll(&ra);
+	strange = rig_count(&ra, rx_not_ours);
+	for (i = 0; i < UNIC_RX_BATCH + 10; i++)
+		fake_deliver(&ra.port, frame, sizeof(frame), 0);
+	assert_int_equal(dropped(1), UNIC_RX_BATCH);
+	assert_int_equal(dropped(1), 8);
+	assert_int_equal(dropped(1), 0);
+	assert_int_equal(rig_count(&ra, rx_not_ours) - strange, 2);
+}
+
+/* What is no frame at all is one for the burst and for the counters. */
+static void frames_of_no_bytes_count(void **state)
+{
+	uint64_t frames, bad;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&ra, 1);
+	frames = rig_count(&ra, rx_frames);
+	bad = rig_count(&ra, rx_short);
+	for (i = 0; i < UNIC_RX_BATCH + 1; i++)
+		fake_deliver(&ra.port, (const uint8_t *)"", 0, 0);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.port.rx_tail - ra.port.rx_done, 1);
+	rig_poll(&ra);
+	assert_int_equal(rig_count(&ra, rx_frames) - frames, UNIC_RX_BATCH + 1);
+	assert_int_equal(rig_count(&ra, rx_short) - bad, UNIC_RX_BATCH + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +303,8 @@ int main(void)
 		cmocka_unit_test(failed_nic_is_silent_and_says_so),
 		cmocka_unit_test(detaching_process_may_ring),
 		cmocka_unit_test(sleeping_nic_is_armed),
+		cmocka_unit_test(frames_are_lost_by_the_burst),
+		cmocka_unit_test(frames_of_no_bytes_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
