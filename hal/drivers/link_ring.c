@@ -520,6 +520,12 @@ static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 	return NULL;
 }
 
+static SELDOM uint32_t rx_none(struct link_ring *lr)
+{
+	lr->rx_bad++;
+	return 0;
+}
+
 /* The frame that is there; one whose length is impossible has none. */
 static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 			   struct unic_rx *out)
@@ -531,13 +537,11 @@ static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 	unic_rmb();
 	form = rd32(form_of(slot));
 	len = form & 0xffff;
+	out->frame = slot->frame;
 	rx->slot = next == rx->end ? rx->first : next;
 	rx->seq++;
-	if (unlikely(len > lr->max_frame)) {
-		lr->rx_bad++;
-		len = 0;
-	}
-	out->frame = slot->frame;
+	if (unlikely(len > lr->max_frame))
+		len = rx_none(lr);
 	out->len = len;
 	out->flags = form >> 16 & lr->rx_flags;
 }
