@@ -36,6 +36,8 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.timer_ns = UNIC_NEVER;
 	nic->qps.evts_due = 0;
 	nic->qps.sweeps = 0;
+	nic->qps.sweep_lost = false;
+	nic->qps.sweep_stale = false;
 	nic->qps.sweep_fetching = false;
 	nic->qps.sweep_have = 0;
 	memset(nic->qps.ahead, 0, sizeof(nic->qps.ahead));
@@ -712,7 +714,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
 
-	if (qps->sweeps)
+	if (unic_rq_sweep_due(nic))
 		worked |= unic_rq_sweep(nic);
 	worked |= unic_rq_ahead(nic);
 	worked |= unic_bounce_run(nic);
@@ -720,8 +722,9 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 		worked |= publish_due(nic);
 	if (nic->cqs.evts_due)
 		unic_cq_events(nic);
-	nic->chores = qps->sweeps || qps->evts_due || nic->cqs.evts_due ||
-		      unic_rq_ahead_due(nic) || nic->bounces.ready;
+	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
+		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
+		      nic->bounces.ready;
 	return worked;
 }
 

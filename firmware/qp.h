@@ -281,6 +281,16 @@ struct unic_qps {
 	struct unic_qp qp[UNIC_QPS];
 	/* the datagram in hand, see unrel_rx.c */
 	uint32_t datagram[(UNIC_GRH_BYTES + UNIC_MTU) / 4u];
+	/* each STag that is swept for has a lap: until so many QPs have been
+	 * passed, ever */
+	uint32_t sweep_until[UNIC_QP_SWEEPS];
+	uint32_t sweep_passed;
+	uint32_t lost_until; /* lap of those that there was no place for */
+	bool sweep_lost;
+	uint16_t ahead_at; /* the QP whose turn it is to be looked ahead of */
+	/* receives that messages may still pass over in this round of work */
+	uint16_t looks;
+	uint32_t looks_round;
 };
 
 void unic_qp_init(struct unic_nic *nic);

@@ -9,6 +9,13 @@
 
 #define FLUSH_BATCH 16u
 #define FETCH_ALIGN 4096u /* no region has smaller pages */
+/* Receives that messages pass over in a round because their regions are gone or
+ * they lie far behind; the message goes on with the next round. Not all of them
+ * are for one that is looked at again, so that it gets on. */
+#define LOOKS	  (2u * UNIC_RQ_WINDOW)
+#define AHEAD_QPS 4u /* looked at ahead of their messages in a round */
+
+static bool taken_back(const struct unic_nic *nic, uint32_t lkey);
 
 static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
 {
@@ -192,6 +199,18 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 
 /* ------------------------------------------------------------- the choice */
 
+/* May a message pass over one more receive in this round? */
+static bool may_look(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+
+	if (qps->looks_round != nic->polls + 1) {
+		qps->looks_round = nic->polls + 1;
+		qps->looks = LOOKS;
+	}
+	return qps->looks && qps->looks--;
+}
+
 static int refuse(uint8_t *detail, enum unic_wc_detail why)
 {
 	*detail = (uint8_t)why;
@@ -220,6 +239,11 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 		r = unic_access(nic, unic_from_le32(slot->sge[i].lkey), qp->pd,
 				UNIC_MR_LOCAL_WRITE,
 				unic_from_le64(slot->sge[i].iova), len, &piece);
+		/* what its index is now says nothing of a receive that the
+		 * sweep would have found before */
+		if (r == -UNIC_ESTAG &&
+		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+			r = -UNIC_EEVICTED;
 		if (r) {
 			*detail = unic_qp_detail(r);
 			return r;
@@ -239,7 +263,7 @@ static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			 : err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
 					       : UNIC_WC_LOC_PROT_ERR;
 
-	if (!post_failed(nic, qp, slot, status, detail))
+	if (!may_look(nic) || !post_failed(nic, qp, slot, status, detail))
 		return -UNIC_EAGAIN;
 	take_out(&qp->rq, s);
 	if (err != -UNIC_EEVICTED)
@@ -331,7 +355,7 @@ static uint64_t length_of(const struct unic_rq_slot *slot)
 /*
  * All of the window is too short for a substitute: the receives behind it, from
  * where the search was when it had to wait. At most a ring of them, once for
- * each time that something is posted.
+ * each time that something is posted, and some in each round.
  */
 static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
 {
@@ -346,6 +370,8 @@ static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
 	for (; s != rq->tail; s++) {
 		if (gone(rq, s))
 			continue;
+		if (!may_look(nic))
+			return -UNIC_EAGAIN; /* from here on */
 		r = fetch_far(nic, qp, s);
 		if (r)
 			return r;
@@ -594,22 +620,35 @@ static bool ahead_of(struct unic_nic *nic, struct unic_qp *qp)
 	return r != -UNIC_EAGAIN || rq->fetching;
 }
 
+/* The first QP of those that want it, from QP @from on; UNIC_QPS: none. */
+static uint32_t wants_ahead(const struct unic_qps *qps, uint32_t from)
+{
+	uint32_t i = from / 32, left;
+
+	for (; i < UNIC_QP_WORDS; i++, from = 0) {
+		left = qps->ahead[i] & ~0u << from % 32;
+		if (left)
+			return i * 32 + (uint32_t)__builtin_ctz(left);
+	}
+	return UNIC_QPS;
+}
+
 bool unic_rq_ahead(struct unic_nic *nic)
 {
+	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
-	uint32_t i, left;
+	uint32_t n, i;
 
-	for (i = 0; i < UNIC_QP_WORDS; i++) {
-		left = nic->qps.ahead[i];
-		nic->qps.ahead[i] = 0;
-		for (; left; left &= left - 1u) {
-			struct unic_qp *qp =
-				&nic->qps.qp[i * 32u +
-					     (uint32_t)__builtin_ctz(left)];
-
-			if (is_posted_to(qp))
-				worked |= ahead_of(nic, qp);
-		}
+	for (n = 0; n < AHEAD_QPS; n++) {
+		i = wants_ahead(qps, qps->ahead_at);
+		if (i == UNIC_QPS)
+			i = wants_ahead(qps, 0);
+		if (i == UNIC_QPS)
+			break;
+		qps->ahead_at = (uint16_t)(i + 1);
+		qps->ahead[i / 32] &= ~(1u << i % 32);
+		if (is_posted_to(&qps->qp[i]))
+			worked |= ahead_of(nic, &qps->qp[i]);
 	}
 	return worked;
 }
@@ -625,47 +664,103 @@ bool unic_rq_ahead_due(const struct unic_nic *nic)
 
 /* ---------------------------------------------------------------- sweep */
 
+bool unic_rq_sweep_due(const struct unic_nic *nic)
+{
+	return nic->qps.sweeps || nic->qps.sweep_lost;
+}
+
+/* Does @lkey name a region that can be used, or could before it was taken back
+ * in this very moment? The consumer's byte may be one to come. */
+static bool is_there(const struct unic_nic *nic, uint32_t lkey)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[lkey >> UNIC_MR_IDX_SHIFT];
+
+	return !((mr->stag ^ lkey) & ~0xffu) && mr->state != UNIC_MR_FREE &&
+	       mr->state < UNIC_MR_DRAINING;
+}
+
+/* Was the region of @lkey taken back within a lap of the sweep? */
+static bool taken_back(const struct unic_nic *nic, uint32_t lkey)
+{
+	const struct unic_qps *qps = &nic->qps;
+	uint32_t k;
+
+	for (k = 0; k < qps->sweeps; k++)
+		if (qps->sweep_stag[k] == lkey)
+			return true;
+	return qps->sweep_lost && !is_there(nic, lkey);
+}
+
+/* The sweep is at its QP's oldest receive. */
+static void begin_qp(struct unic_qps *qps)
+{
+	qps->sweep_at = qps->qp[qps->sweep_qp].rq.head;
+	qps->sweep_have = 0;
+	qps->sweep_stale = qps->sweep_fetching;
+}
+
 void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_qps *qps = &nic->qps;
+	/* all QPs, and once more the one that it may be in the middle of */
+	uint32_t until = qps->sweep_passed + UNIC_QPS + 1;
 
-	while (qps->sweeps == UNIC_QP_SWEEPS) {
-		if (!unic_rq_sweep(nic))
-			return; /* a message that meets one takes it out */
-	}
+	if (!unic_rq_sweep_due(nic))
+		begin_qp(qps);
 	nic->chores = true;
-	qps->sweep_stag[qps->sweeps++] = nic->mrs.mr[mr].stag;
-	qps->sweep_stale = qps->sweep_fetching;
-	qps->sweep_qp = 0; /* all over, with all of them */
-	qps->sweep_at = qps->qp[0].rq.head;
-	qps->sweep_have = 0;
+	if (qps->sweeps == UNIC_QP_SWEEPS) {
+		qps->sweep_lost = true;
+		qps->lost_until = until;
+		return;
+	}
+	qps->sweep_stag[qps->sweeps] = nic->mrs.mr[mr].stag;
+	qps->sweep_until[qps->sweeps++] = until;
 }
 
-static bool names(const struct unic_qps *qps, const struct unic_rq_slot *slot)
+static bool names(const struct unic_nic *nic, const struct unic_rq_slot *slot)
 {
-	uint32_t i, k;
+	uint32_t i;
 
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
-		for (k = 0; k < qps->sweeps; k++)
-			if (unic_from_le32(slot->sge[i].lkey) ==
-				    qps->sweep_stag[k] &&
-			    unic_from_le32(slot->sge[i].len))
-				return true;
+		if (slot->sge[i].len &&
+		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+			return true;
 	return false;
+}
+
+static bool is_over(const struct unic_qps *qps, uint32_t until)
+{
+	return (int32_t)(qps->sweep_passed - until) >= 0;
+}
+
+/* The oldest come first: those whose lap is over are done with. */
+static void end_laps(struct unic_qps *qps)
+{
+	uint32_t n = 0, i;
+
+	while (n < qps->sweeps && is_over(qps, qps->sweep_until[n]))
+		n++;
+	for (i = n; n && i < qps->sweeps; i++) {
+		qps->sweep_stag[i - n] = qps->sweep_stag[i];
+		qps->sweep_until[i - n] = qps->sweep_until[i];
+	}
+	qps->sweeps = (uint16_t)(qps->sweeps - n);
+	if (qps->sweep_lost && is_over(qps, qps->lost_until))
+		qps->sweep_lost = false;
 }
 
 static void next_qp(struct unic_qps *qps)
 {
-	qps->sweep_have = 0;
+	qps->sweep_passed++;
 	if (++qps->sweep_qp == UNIC_QPS)
-		qps->sweeps = 0;
-	else
-		qps->sweep_at = qps->qp[qps->sweep_qp].rq.head;
+		qps->sweep_qp = 0;
+	end_laps(qps);
+	begin_qp(qps);
 }
 
 void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
 {
-	if (nic->qps.sweeps && nic->qps.sweep_qp == idx)
+	if (unic_rq_sweep_due(nic) && nic->qps.sweep_qp == idx)
 		next_qp(&nic->qps);
 }
 
@@ -674,14 +769,12 @@ void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
 	struct unic_qps *qps = &nic->qps;
 
 	qps->sweep_fetching = false;
-	if (qps->sweep_stale) { /* asked for before it started all over */
+	if (qps->sweep_stale) /* the sweep went on meanwhile */
 		qps->sweep_stale = false;
-	} else if (qps->sweeps && qps->sweep_qp == idx) {
-		if (ok)
-			qps->sweep_have = (uint16_t)count;
-		else
-			next_qp(qps);
-	}
+	else if (ok)
+		qps->sweep_have = (uint16_t)count;
+	else
+		next_qp(qps);
 	unic_qp_dma_end(nic, &qps->qp[idx]);
 }
 
@@ -692,11 +785,14 @@ static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_qps *qps = &nic->qps;
 	struct unic_rq *rq = &qp->rq;
 	uint32_t n = run_of(rq, qps->sweep_at);
+	uint32_t kept = rq->fetched - qps->sweep_at;
 	int r;
 
-	if ((int32_t)(qps->sweep_at - rq->fetched) < 0) {
-		qps->sweep_slot[0] = *slot_of(rq, qps->sweep_at);
-		qps->sweep_have = 1;
+	if ((int32_t)kept > 0) {
+		n = min_of(n, kept);
+		memcpy(qps->sweep_slot, slot_of(rq, qps->sweep_at),
+		       n * UNIC_SLOT_BYTES);
+		qps->sweep_have = (uint16_t)n;
 		return 0;
 	}
 	r = fetch_slots(nic, qp, qps->sweep_at, n, UNIC_DMA_SWEEP,
@@ -716,7 +812,7 @@ static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	struct unic_rq *rq = &qp->rq;
 
 	if ((int32_t)(s - rq->head) < 0 || gone(rq, s) ||
-	    (rq->picked && s == rq->pick) || !names(&nic->qps, slot))
+	    (rq->picked && s == rq->pick) || !names(nic, slot))
 		return true;
 	if (!post_failed(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
 		return false;
@@ -730,11 +826,23 @@ static bool sweepable(const struct unic_qps *qps, const struct unic_qp *qp)
 	return is_posted_to(qp) && (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
 }
 
+/* What was read, at most a window. False: there is no room for a completion. */
+static bool sweep_slots(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_qps *qps = &nic->qps;
+	uint32_t i, n = qps->sweep_have;
+
+	qps->sweep_have = 0; /* what is left is read again */
+	for (i = 0; i < n; i++, qps->sweep_at++)
+		if (!sweep_slot(nic, qp, qps->sweep_at, &qps->sweep_slot[i]))
+			return false;
+	return true;
+}
+
 bool unic_rq_sweep(struct unic_nic *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	struct unic_qp *qp = &qps->qp[qps->sweep_qp];
-	uint32_t i;
 	int r = 0;
 
 	if (qps->sweep_fetching)
@@ -753,13 +861,5 @@ bool unic_rq_sweep(struct unic_nic *nic)
 		next_qp(qps); /* it will find out by itself */
 	if (r)
 		return r != -UNIC_EAGAIN;
-	for (i = 0; i < qps->sweep_have; i++) {
-		if (!sweep_slot(nic, qp, qps->sweep_at, &qps->sweep_slot[i])) {
-			qps->sweep_have = 0; /* read them again */
-			return false;
-		}
-		qps->sweep_at++;
-	}
-	qps->sweep_have = 0;
-	return true;
+	return sweep_slots(nic, qp);
 }

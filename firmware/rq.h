@@ -9,6 +9,13 @@
  * completed out of order are marked by slot until the head passes them. A
  * substitute is looked for among all posted receives: first in the window at
  * the head, then one by one behind it, and not again before another is posted.
+ *
+ * The sweep goes round and round the queue pairs, a window of receives in each
+ * round of work, until each STag that it looks for had a lap: an eviction only
+ * names one more, and does not begin anew. Of more STags than it has places for
+ * it looks for what names no region (that is there). Until their lap is over,
+ * receives of an evicted region are known as such to messages, too, even if the
+ * region's index is in use again.
  */
 #ifndef UNIC_RQ_H
 #define UNIC_RQ_H
@@ -27,7 +34,8 @@ struct unic_sgl;
  * @data: bytes will be placed: its regions must pass the access check. Without
  *        (WRITE with immediate) any posted receive does.
  *
- * Returns 0: qp->rq.picked. -UNIC_EAGAIN: DMA must end first, ask again.
+ * Returns 0: qp->rq.picked. -UNIC_EAGAIN: DMA must end first, or as many
+ * receives were passed over as a round allows; ask again in the next one.
  * -UNIC_ENOQP: nothing (suitable) is posted. -UNIC_EMISS: a page of it is not on
  * the NIC, and asked for. Any other error: the receive at
  * the head is bad; it has completed with that error.
@@ -75,12 +83,15 @@ void unic_rq_ahead_more(struct unic_nic *nic);
 /**
  * unic_rq_ahead() - fetch receives that were posted, at most a window of them, and
  * ask for their pages before their messages come (memory.md section 1:
- * "pre-translated"). A bounded step. True if there was work.
+ * "pre-translated"). A bounded step: four queue pairs. True if there was work.
  */
 bool unic_rq_ahead(struct unic_nic *nic);
 
 /** unic_rq_ahead_due() - is there work for it? */
 bool unic_rq_ahead_due(const struct unic_nic *nic);
+
+/** unic_rq_sweep_due() - is there work for unic_rq_sweep()? */
+bool unic_rq_sweep_due(const struct unic_nic *nic);
 
 /** unic_rq_sweep() - a bounded step of looking for receives of evicted regions.
  * True if there was work. */
