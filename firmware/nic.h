@@ -122,6 +122,12 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 /**
  * unic_nic_poll() - one round of bounded work; if there is none, some more
  * looks for it.
+ *
+ * How long a round can be, in instructions and by step, is stated in
+ * tests/bench/steps.json; `make bench-insn` measures the worst case of each. What
+ * grows with a table there (the tokens or dependents of a region that ends, the
+ * regions of a process that leaves) is one round's work for all of it.
+ *
  * Returns 0: there may be more, poll again at once. Otherwise the NIC time in
  * ns until which the caller may sleep: all asleep flags are set, the link is
  * armed and a further look found nothing, so whatever happens from now on

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * steps.c - the longest rounds of work: each table as full as it gets, each step
+ * with as much to do as a driver, a process or a peer can give it, and then
+ * unic_nic_poll(), round by round. Prints "INSN name count" for the longest round
+ * of each; tests/bench/steps.py compares with the bounds that are stated.
+ *
+ * The clock stands still but where time is the point.
+ */
+#include "count.h"
+#include "rig.h"
+#include "rq.h"
+#include "unit.h"
+
+#define SLOTS UNIC_QP_SLOTS
+#define CQES  2048u
+
+static struct rig a, b;
+static struct rig_qp qa, qb;
+static struct rig_mr ma, mb;
+static uint32_t pda, pdb;
+
+static void report(const char *name, uint32_t n)
+{
+	printf("INSN %s %u\n", name, (unsigned int)n);
+}
+
+static __attribute__((noinline)) uint32_t one_round(struct rig *r)
+{
+	uint32_t n;
+
+	MEASURE(n, unic_nic_poll(&r->nic));
+	return n;
+}
+
+/* The longest of @n rounds; the other side has nothing to say to it. */
+static uint32_t longest(struct rig *r, uint32_t n)
+{
+	uint32_t most = 0, is;
+
+	while (n--) {
+		r->nic.stale = UINT8_MAX; /* and one at the clock */
+		r->nic.armed = true; /* no looks beside those of the round */
+		is = one_round(r);
+		most = is > most ? is : most;
+	}
+	return most;
+}
+
+static void fresh(void)
+{
+	rig_up(&a, 1);
+	rig_up(&b, 2);
+	rig_attach(&a, 0, 1);
+	rig_attach(&b, 0, 1);
+	pda = rig_pd(&a, 0);
+	pdb = rig_pd(&b, 0);
+	rig_qp(&a, 0, pda, 0, &qa);
+	rig_qp(&b, 0, pdb, 0, &qb);
+	qa.mtu_shift = qb.mtu_shift = 12;
+	rig_connect(&a, &qa, &b, &qb);
+	assert_int_equal(rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &ma),
+			 0);
+	assert_int_equal(rig_reg(&b, 0, pdb, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mb),
+			 0);
+	a.nic.trace.mask = b.nic.trace.mask = 0;
+	longest(&a, 4);
+	longest(&b, 4);
+}
+
+/* The commands at @cmd are there at once; the longest round from now on. */
+static uint32_t commands(void *cmds, uint32_t n)
+{
+	struct unic_driver_page *page =
+		(void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	struct unic_cmd_hdr *hdr;
+	uint32_t i, most;
+
+	for (i = 0; i < n; i++, a.cmd_tail++) {
+		hdr = (void *)((uint8_t *)cmds + 64 * i);
+		hdr->epoch = unic_to_le32(a.nic.epoch);
+		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
+			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
+		       hdr, 64);
+	}
+	page->cmd_tail = unic_to_le32(a.cmd_tail);
+	most = longest(&a, 64);
+	a.cpl_head = a.nic.mbox.cpl_tail;
+	page->cpl_head = unic_to_le32(a.cpl_head);
+	return most;
+}
+
+static void no_events(void)
+{
+	uint64_t evt[8];
+
+	while (rig_event(&a, evt))
+		;
+}
+
+/* ---------------------------------------------------------------- frames */
+
+/* A burst of slots whose length is impossible. */
+static void bad_lengths(void)
+{
+	uint32_t i;
+	uint8_t *f;
+
+	fresh();
+	for (i = 0; i < 2 * UNIC_RX_BATCH; i++) {
+		f = unic_port_tx_get(&a.port, 2);
+		assert_non_null(f);
+		unic_port_tx_put(&a.port, f, 0xffff, 0);
+	}
+	report("burst_of_bad_lengths", longest(&b, 8));
+}
+
+/* --------------------------------------------------------------- receives */
+
+static struct rig_qp big;
+static struct unic_rq_slot *ring;
+static uint32_t posted;
+
+/* The receive ring of NIC B is as long as can be. */
+static void long_ring(void)
+{
+	struct unic_cmd_cq_create cq = { .pd = unic_to_le32(pdb),
+					 .entries = unic_to_le32(CQES),
+					 .db_index = unic_to_le32(7) };
+	struct unic_cmd_qp_create create = {
+		.pd = unic_to_le32(pdb),
+		.sq_slots = unic_to_le16(2),
+		.rq_slots = unic_to_le16(SLOTS),
+		.db_index = unic_to_le32(7),
+	};
+	struct rig_mr rings;
+	struct unic_cpl_obj cpl;
+	struct rig_qp from;
+
+	assert_int_equal(rig_reg(&b, 0, pdb, 33, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &rings),
+			 0);
+	memset(rings.mem, 0, 33 * 4096);
+	cq.stag = create.stag = unic_to_le32(rings.stag);
+	cq.iova = unic_to_le64(rings.iova + 17 * 4096);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_CREATE, &cq, &cpl), 0);
+	create.send_cq = create.recv_cq = cpl.id;
+	create.sq_iova = unic_to_le64(rings.iova);
+	create.rq_iova = unic_to_le64(rings.iova + 4096);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_QP_CREATE, &create, &cpl), 0);
+	big = qb;
+	big.row = 7;
+	big.qpn = unic_from_le32(cpl.id);
+	ring = (void *)(rings.mem + 4096);
+	posted = 0;
+	rig_qp(&a, 0, pda, 8, &from);
+	rig_connect(&a, &from, &b, &big);
+	qa = from;
+}
+
+static void post(const struct rig_mr *mr, uint32_t len)
+{
+	ring[posted++ % SLOTS] = (struct unic_rq_slot){
+		.num_sge = 1,
+		.sge[0].iova = unic_to_le64(mr->iova),
+		.sge[0].len = unic_to_le32(len),
+		.sge[0].lkey = unic_to_le32(mr->stag),
+	};
+}
+
+static uint32_t send_to_b(void)
+{
+	rig_send(&a, &qa, UNIC_WR_SEND, 1, &ma, 0, 64, 0, 0);
+	longest(&a, 2);
+	return longest(&b, SLOTS);
+}
+
+#define REGIONS 20u
+
+/* More regions than the sweep has places for, all of a ring's receives. */
+static void sweep(void)
+{
+	struct rig_mr gone[REGIONS];
+	uint32_t i, n, most = 0;
+
+	fresh();
+	long_ring();
+	for (i = 0; i < REGIONS; i++)
+		assert_int_equal(rig_reg(&b, 0, pdb, 1, UNIC_CLASS_MESSAGING,
+					 UNIC_REG_LIST, 0, &gone[i]),
+				 0);
+	for (i = 0; i < SLOTS; i++)
+		post(&gone[i % REGIONS], 64);
+	rig_ring(&b, 0, UNIC_DB_RQ, big.row, posted);
+	longest(&b, 4);
+	for (i = 0; i < REGIONS; i++) {
+		MEASURE(n, unic_qp_sweep(&b.nic, (uint16_t)gone[i].mr));
+		most = n > most ? n : most;
+	}
+	report("receives_name_a_region", most);
+	report("receives_sweep", longest(&b, 2 * UNIC_QPS + SLOTS));
+}
+
+/* The message comes behind a ring of receives of a region that is gone, and, if
+ * @far, one that is behind a ring of receives which are too short. */
+static void passed_over(const char *name, bool far)
+{
+	struct unic_cmd_mr cmd = { 0 };
+	struct rig_mr gone;
+	uint32_t i;
+
+	fresh();
+	long_ring();
+	assert_int_equal(rig_reg(&b, 0, pdb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &gone),
+			 0);
+	cmd.mr = unic_to_le32(gone.mr);
+	cmd.gen = unic_to_le32(gone.gen);
+	assert_int_equal(rig_cmd(&b, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	longest(&b, 2 * UNIC_QPS);
+	b.nic.qps.qp[big.qpn & 0xff].rq.class_bytes = 1000;
+	post(&gone, 1000);
+	for (i = 2; i < SLOTS; i++)
+		post(far ? &mb : &gone, 100);
+	post(&mb, 1000);
+	rig_ring(&b, 0, UNIC_DB_RQ, big.row, posted);
+	longest(&b, 4);
+	report(name, send_to_b());
+}
+
+/* ---------------------------------------------------------------- regions */
+
+/* Of one region: all entries that are left, all tokens. */
+static void largest_region(void)
+{
+	uint32_t pages = a.nic.tlb.free < 250 ? a.nic.tlb.free : 250, i;
+	struct unic_cmd_mr dereg = { .hdr = { .opcode = UNIC_CMD_MR_DEREG } };
+	struct unic_token_args args = { .length = 64, .ttl_us = 1000000 };
+	struct rig_mr mr;
+	uint64_t key;
+
+	fresh();
+	assert_int_equal(rig_reg(&a, 0, pda, pages, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	dereg.mr = unic_to_le32(mr.mr);
+	dereg.gen = unic_to_le32(mr.gen);
+	report("dereg_250_entries", commands(&dereg, 1));
+	fresh();
+	assert_int_equal(rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	args.pd = a.nic.mrs.mr[mr.mr].pd;
+	args.stag = mr.stag;
+	args.iova = mr.iova;
+	for (i = 0; i < UNIC_TOKENS; i++)
+		if (unic_token_alloc(&a.nic, &args, &key) < 0)
+			break;
+	assert_true(i > UNIC_TOKENS / 2);
+	dereg.mr = unic_to_le32(mr.mr);
+	dereg.gen = unic_to_le32(mr.gen);
+	report("dereg_all_tokens", commands(&dereg, 1));
+	no_events();
+	assert_int_equal(rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	args.stag = mr.stag;
+	args.iova = mr.iova;
+	for (i = 0; i < UNIC_TOKENS; i++)
+		if (unic_token_alloc(&a.nic, &args, &key) < 0)
+			break;
+	a.port.now_ns += 2000000000ull;
+	report("all_tokens_expire", longest(&a, 64));
+}
+
+/* As many regions as there are: looked at for their use, at a heartbeat; then
+ * their owner goes. */
+static void all_regions(void)
+{
+	struct unic_cmd_obj detach = {
+		.hdr = { .opcode = UNIC_CMD_PROC_DETACH },
+	};
+	struct rig_mr mr;
+	uint32_t n = 0;
+
+	fresh();
+	while (!rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr))
+		n++;
+	assert_true(n > UNIC_TLB_ENTRIES / 2 || n > UNIC_MRS / 2);
+	a.port.now_ns += 200000000ull;
+	report("heartbeat_all_regions", longest(&a, 16));
+	no_events();
+	report("detach_all_regions", commands(&detach, 1));
+}
+
+/* @n registrations of @pages pages, as fast as they can be asked for. */
+static uint32_t registrations(uint32_t n, uint32_t pages)
+{
+	struct unic_cmd_mr_reg cmd[8];
+	uint32_t i, k;
+
+	fresh();
+	for (i = 0; i < n; i++) {
+		uint64_t *list = (void *)(a.port.bar + UNIC_BAR_LIST_OFF +
+					  (a.cmd_tail + i) % UNIC_CMD_ENTRIES *
+						  UNIC_LIST_BYTES);
+
+		for (k = 0; k < pages; k++)
+			list[k] = UNIC_BUS(0, (16 + k % 200) * 4096ull);
+		cmd[i] = (struct unic_cmd_mr_reg){
+			.hdr = { .opcode = UNIC_CMD_MR_REG },
+			.pd = unic_to_le32(pda),
+			.rights = UNIC_MR_LOCAL_WRITE,
+			.page_shift = 12,
+			.iova = unic_to_le64(0x80000000ull + i * 0x1000000),
+			.length = unic_to_le64(pages * 4096ull),
+			.n_pages = unic_to_le32(pages),
+			.flags = UNIC_REG_LIST,
+		};
+	}
+	k = commands(cmd, n);
+	assert_int_equal(a.nic.counter[UNIC_C_mr_registered], n + 2);
+	return k;
+}
+
+/* ------------------------------------------------------------ queue pairs */
+
+/* All queue pairs, over the same rings and one completion queue. */
+static uint32_t all_qps(void)
+{
+	struct unic_cmd_qp_create create = {
+		.pd = unic_to_le32(pda),
+		.sq_slots = unic_to_le16(RIG_SLOTS),
+		.rq_slots = unic_to_le16(RIG_SLOTS),
+		.stag = unic_to_le32(qa.rings.stag),
+		.send_cq = unic_to_le32(qa.cq),
+		.recv_cq = unic_to_le32(qa.cq),
+		.sq_iova = unic_to_le64(qa.rings.iova),
+		.rq_iova = unic_to_le64(qa.rings.iova + 4096),
+	};
+	struct unic_cpl_obj cpl;
+	struct rig_qp qp = qa;
+	uint32_t n;
+
+	for (n = 1; n < UNIC_QPS; n++) {
+		create.db_index = unic_to_le32(n);
+		if (rig_cmd(&a, UNIC_CMD_QP_CREATE, &create, &cpl))
+			break;
+		qp.qpn = unic_from_le32(cpl.id);
+		qp.row = n;
+		rig_connect(&a, &qp, &a, &qp);
+		qp.sq_tail = qp.rq_tail = 0;
+	}
+	return n;
+}
+
+static void ring_all(uint32_t n, enum unic_db_kind kind)
+{
+	uint32_t row;
+
+	for (row = 0; row < n; row++)
+		rig_ring(&a, 0, kind, row, RIG_SLOTS);
+}
+
+static void queue_pairs(void)
+{
+	uint32_t n;
+
+	fresh();
+	n = all_qps();
+	ring_all(n, UNIC_DB_RQ);
+	report("doorbells_of_all_qps", longest(&a, 1));
+	longest(&a, 64);
+	MEASURE(n, unic_nic_quiesce(&a.nic));
+	report("quiesce_all_qps", n);
+	fresh();
+	n = all_qps();
+	ring_all(n, UNIC_DB_RQ);
+	longest(&a, 64);
+	for (n = 0; n < UNIC_QPS; n++)
+		if (a.nic.qps.qp[n].used)
+			unic_qp_error(&a.nic, &a.nic.qps.qp[n],
+				      UNIC_WC_LOC_BUS_ERR);
+	report("flush_all_qps", longest(&a, 64));
+	fresh();
+	all_qps();
+	for (n = 0; n < UNIC_QPS; n++)
+		if (a.nic.qps.qp[n].used)
+			unic_qp_timer(&a.nic, &a.nic.qps.qp[n],
+				      a.nic.now_ns + 1000);
+	a.port.now_ns += 10000;
+	report("timers_of_idle_qps", longest(&a, 4));
+}
+
+/* --------------------------------------------------------- the rest of it */
+
+static void tables(void)
+{
+	struct unic_cmd_dump dump = { .hdr = { .opcode = UNIC_CMD_DUMP } };
+	struct unic_driver_page *page;
+	uint32_t i, n, most = 0;
+
+	fresh();
+	for (i = 0; i < 8; i++) {
+		dump.table = unic_to_le32(i);
+		n = commands(&dump, 1);
+		most = n > most ? n : most;
+	}
+	report("dump", most);
+	for (i = 0; i < UNIC_ARP_ENTRIES; i++) {
+		uint8_t mac[6];
+
+		unic_arp_resolve(&a.nic, 0x0a000100 + i, i, mac);
+	}
+	a.port.now_ns += 10000000000ull;
+	report("arp_all_questions", longest(&a, 8));
+	page = (void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	page->reset_req = unic_to_le32(7777);
+	report("reset", longest(&a, 8));
+}
+
+static void all(void **state)
+{
+	(void)state;
+	count_init();
+	MEASURE(empty, );
+	bad_lengths();
+	sweep();
+	passed_over("message_over_gone_receives", false);
+	passed_over("message_to_a_far_receive", true);
+	largest_region();
+	all_regions();
+	report("registration_of_half_the_entries",
+	       registrations(1, UNIC_TLB_ENTRIES / 2));
+	report("eight_registrations", registrations(8, UNIC_TLB_ENTRIES / 16));
+	queue_pairs();
+	tables();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(all) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
