@@ -716,8 +716,8 @@ models: ## long: Spin: the models of docs/MODELS.md in full, and all their mutan
 mutants: ## breaks: break the core token by token: docs/MUTANTS.md [SAMPLE=420] [SEED=1]
 	@tests/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
-mutations: ## breaks: break the core by hand-written patches: unit tests must fail
-	@tests/mutations.py && echo "$@: ok"
+mutations: ## breaks: break firmware and driver by hand-written patches: unit tests must fail [ONLY=words]
+	@tests/mutations.py $(if $(ONLY),--only "$(ONLY)") && echo "$@: ok"
 promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test must fail
 	@tests/promises.py && echo "$@: ok"
 sim-mutants: ## breaks: break firmware and driver: the named checker must object

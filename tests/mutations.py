@@ -1,184 +1,160 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Deliberate breaks of what must not break: the access check, the grace timer,
-the payload tokens, the fair share. Each is made in a copy of the tree, the unit
-tests of the core are built and run there, and must go red.
+"""Deliberate breaks of what must not break, in firmware and host driver. Each is
+made in a copy of the tree; unit tests are built and run there and must go red.
 
-usage: mutations.py            prints a table, ends in "N passed, N failed"
+usage: mutations.py [--only WORDS]   prints a table, ends in "N passed, N failed"
+
+--only runs those whose description, file or area contains WORDS.
+
+The breaks are in tests/mutations.d/<area>.py. Each file sets MUTATIONS to a
+sequence of (file, what stands there, what shall stand there, description) or
+(..., program) or (..., (program, program)). The file is named from the root of
+the tree; all places are changed where the text stands. A program is one of
+tests/unit; every one that is named must go red. Where none is named, one of
+TESTS must.
 """
+import argparse
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ENTRIES = os.path.join(ROOT, "tests", "mutations.d")
 WORK = os.path.join(ROOT, "build", "mutations")
-PARTS = ("abi", "boards", "firmware", "hal", "tests")
+BUILT = os.path.join(WORK, "build")
+KEPT = os.path.join(WORK, "kept")  # what BUILT was without any break
+PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "mk",
+         "qemu", "tests")
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_evict",
          "test_revoke", "test_rc", "test_hostile")
-FLAGS = ["-std=gnu11", "-O1", "-w", "-fsanitize=address,undefined",
-         "-fno-sanitize-recover=all", "-Itests/unit", "-Ifirmware", "-Ihal",
-         "-Ihal/fake", "-Iabi", "-Iboards/fake"]
-
-# file, what stands there, what shall stand there, in words
-MUTATIONS = (
-    ("access.h", "mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT)",
-     "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
-     "access: the consumer's byte of the STag is not compared"),
-    ("access.h", "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT);",
-     "(stag ^ (uint32_t)mr->pd << UNIC_MR_IDX_SHIFT);",
-     "access: the protection domain is not compared"),
-    ("access.h", "!(need & ~(uint32_t)mr->rights);", "1;",
-     "access: rights are not compared"),
-    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
-     "len <= (uint32_t)mr->length;", "access: the end is not checked"),
-    ("access.c", "!(off >> 32) && ", "", "access: wraps at 2^32"),
-    ("access.c", "len <= (uint32_t)mr->length - (uint32_t)off;",
-     "len <= (uint32_t)mr->length - (uint32_t)off + 1;",
-     "access: one byte behind the end"),
-    ("access.h", "mr->win_hi != (uint32_t)(iova >> 32)", "0",
-     "window: the upper half of the address is not compared"),
-    ("access.h", "room <= mr->win_bytes && len <= room", "len <= room",
-     "window: has no beginning"),
-    ("access.h", "room <= mr->win_bytes && len <= room",
-     "room <= mr->win_bytes && len <= room + 1",
-     "window: one byte behind its end"),
-    ("access.h", "room <= mr->win_bytes && len <= room",
-     "room <= mr->win_bytes + 1 && len <= room",
-     "window: one byte before it"),
-    ("window.h", "return w->last - iova <= w->places;",
-     "return (int32_t)(w->last - iova) >= 0;",
-     "run: its window has no beginning"),
-    ("window.h", "return w->last - iova <= w->places;",
-     "return (int32_t)(w->last - iova) <= (int32_t)w->places;",
-     "run: one may end behind its window"),
-    ("lane.c", "unic_from_le32(slot->sge[0].lkey) != win->stag ||", "",
-     "run: only the first local STag is compared"),
-    ("lane_rx.c", "((*reth & but_low.v) ^ want->reth)",
-     "((*reth ^ want->reth) & ~but_low.v & 0)",
-     "run: only the first RETH is compared"),
-    ("lane_rx.c", "{ ~0u, 0, ~0u, ~0u }", "{ 0, 0, ~0u, ~0u }",
-     "run: the upper half of a remote address is not compared"),
-    ("mr.c", "mr->win_bytes = 0;", "", "window: outlives its region"),
-    ("notice.c", "if (at <= now_ns)", "if (at <= now_ns + 1)",
-     "grace: ends 1 ns early"),
-    ("notice.c", "if (at <= now_ns)", "if (at < now_ns)",
-     "grace: ends 1 ns late"),
-    ("notice.c", "n->grace_us * 1000ull", "n->grace_us * 999ull",
-     "grace: 0.1 % too short"),
-    ("token.c", "return unic_whole(&t->key) == key &&",
-     "return (uint32_t)t->key == (uint32_t)key &&",
-     "token: half of the key is compared"),
-    ("token.c", "end <= t->length;",
-     "end <= t->length + 1;",
-     "token: one byte too many is placed"),
-    ("token.c", "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);", "",
-     "token: a claim does not cancel (two messages for one token)"),
-    ("token.c", "unic_whole(&nic->now_ns) >=",
-     "unic_whole(&nic->now_ns) >", "token: lives 1 ns too long"),
-    ("token.c", "ipv4 == qp->dest_ipv4)", "1)",
-     "token: from any address"),
-    ("token.c", "qpn == qp->dest_qpn)", "1)",
-     "token: from any queue pair"),
-    ("token.c", "&& t->lock == qp->pd;", "&& !unic_token_state(t);",
-     "token: good on any protection domain"),
-    ("share.c", "net * s->weights >", "net * s->weights >=",
-     "share: who holds just his share is a victim"),
-    ("share.c", "if ((uint64_t)net * s->weights >",
-     "if (wanter == UNIC_OWNER_NIL || (uint64_t)net * s->weights >",
-     "share: for a watermark anybody gives"),
-    ("share.c", "if (with > s->capacity)", "if (0)",
-     "share: a product of units and weight wraps"),
-    ("evict.c", "unic_mr_strip(nic, idx); /* INV-3 */", "",
-     "evict: the entries are not freed"),
-    ("access.h", "return !mr->holds && ", "return ",
-     "evict: does not wait for operations that hold the region"),
-    ("access.h", "&& !mr->dmas && ", "&& ",
-     "evict: does not wait for DMA in flight"),
-    ("access.h", " && !mr->n_tokens && !mr->deps;", " && !mr->deps;",
-     "evict: does not wait for messages that have claimed a token"),
-)
+CFLAGS = "-std=gnu11 -O1 -w -MMD -MP"
+PATIENCE = 20  # times what a program takes without a break ...
+LEAST_S = 20   # ... and at least that, before it is red
 
 
-def run(*args):
-    return subprocess.run(args, cwd=WORK, capture_output=True, text=True,
-                          timeout=300)
+def entries(only):
+    """Yields (file, old, new, description, programs or None)."""
+    for name in sorted(os.listdir(ENTRIES)):
+        if not name.endswith(".py"):
+            continue
+        for entry in runpy.run_path(os.path.join(ENTRIES, name))["MUTATIONS"]:
+            path, old, new, words, *rest = entry
+            programs = rest[0] if rest else None
+            if isinstance(programs, str):
+                programs = (programs,)
+            if only in f"{name[:-3]}\0{path}\0{words}":
+                yield path, old, new, words, programs
 
 
-def build(path):
-    obj = path.replace("/", "_")[:-2] + ".o"
-    r = run("gcc", *FLAGS, "-c", path, "-o", obj)
-    if r.returncode:
-        sys.exit(f"mutations: {path} does not compile:\n{r.stderr}")
-    return obj
+def make(*programs):
+    """None, or what the compiler says."""
+    r = subprocess.run(
+        ["make", "-s", f"-j{os.cpu_count()}", f"CFLAGS={CFLAGS}",
+         "BUILD_ID=break", *(f"build/unit/bin/{p}" for p in programs)],
+        cwd=WORK, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
+        text=True, check=False)
+    return r.stderr if r.returncode else None
 
 
-def includers(sources):
-    """For each file of firmware/, the sources that are made of it, however
-    indirectly they include it."""
-    of = {}
-    for source in sources:
-        for word in run("gcc", *FLAGS, "-MM", source).stdout.split():
-            if word.startswith("firmware/"):
-                of.setdefault(os.path.basename(word), []).append(source)
-    return of
+def is_red(program, seconds):
+    try:
+        return subprocess.run([f"build/unit/bin/{program}"], cwd=WORK,
+                              capture_output=True, timeout=seconds,
+                              check=False).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
 
 
-def red(objects):
-    """True as soon as one test program fails."""
-    for test in TESTS:
-        r = run("gcc", "-fsanitize=address,undefined", *objects,
-                f"tests_unit_{test}.o", "-lcmocka", "-o", test)
-        if r.returncode:
-            sys.exit(f"mutations: {test} does not link:\n{r.stderr}")
-        try:
-            if run(f"./{test}").returncode:
-                return test
-        except subprocess.TimeoutExpired:
-            return test
-    return None
+def files_under(folder):
+    for where, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.relpath(os.path.join(where, name), folder)
+
+
+def put_back():
+    """Makes BUILT what it was without a break, dates included: the next break
+    compiles only what depends on it."""
+    for name in files_under(BUILT):
+        now, then = os.path.join(BUILT, name), os.path.join(KEPT, name)
+        if not os.path.exists(then):
+            os.unlink(now)
+        elif os.stat(now).st_mtime_ns != os.stat(then).st_mtime_ns:
+            shutil.copy2(then, now)
+
+
+def judge(programs, limits):
+    """(whether the break is found, by what)"""
+    named = programs is not None
+    for program in programs or TESTS:
+        error = make(program)
+        if error:
+            return False, f"DOES NOT BUILD\n{error}"
+        if is_red(program, limits[program]) != named:
+            return not named, program
+    return named, ", ".join(programs or ())
+
+
+def broken(path, old, new, programs, limits):
+    """What judge() says with @old replaced in @path."""
+    at = os.path.join(WORK, path)
+    dates = os.stat(at)
+    with open(at, encoding="utf-8") as f:
+        text = f.read()
+    if old not in text:
+        return False, f"{path} does not say '{old}'"
+    with open(at, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new))
+    try:
+        return judge(programs, limits)
+    finally:
+        with open(at, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.utime(at, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+        put_back()
+
+
+def prepare(programs):
+    """Builds and runs @programs unbroken. How long each may take."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    os.makedirs(WORK)
+    for part in PARTS:
+        source, copy = os.path.join(ROOT, part), os.path.join(WORK, part)
+        if os.path.isdir(source):
+            shutil.copytree(source, copy)
+        else:
+            shutil.copy2(source, copy)
+    error = make(*programs)
+    if error:
+        sys.exit(f"mutations: does not build without any:\n{error}")
+    shutil.copytree(BUILT, KEPT)
+    limits = {}
+    for program in programs:
+        begun = time.monotonic()
+        if is_red(program, 600):
+            sys.exit(f"mutations: {program} is red without any")
+        limits[program] = max(LEAST_S, PATIENCE * (time.monotonic() - begun))
+    return limits
 
 
 def main():
-    if {"-h", "--help"} & set(sys.argv):
-        print(__doc__)
-        return 0
-    shutil.rmtree(WORK, ignore_errors=True)
-    for part in PARTS:
-        shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
-    # a board has the checksum by one of two, the tests by the table
-    sources = sorted(f"firmware/{f}" for f in
-                     os.listdir(os.path.join(WORK, "firmware"))
-                     if f.endswith(".c") and f != "icrc_small.c")
-    rig = [f"tests/unit/{name}.c" for name in ("pair", "rig", "rig_kernel")]
-    objects = {s: build(s) for s in sources + ["hal/fake/fake_port.c"] + rig}
-    concerns = includers(sources)
-    for test in TESTS:
-        build(f"tests/unit/{test}.c")
-    by = red(objects.values())
-    if by:
-        sys.exit(f"mutations: {by} is red without any")
-    survived = 0
-    for name, old, new, words in MUTATIONS:
-        path = os.path.join(WORK, "firmware", name)
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        if old not in text:
-            sys.exit(f"mutations: {name} does not say '{old}' any more")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace(old, new))
-        for source in concerns[name]:
-            build(source)
-        by = red(objects.values())
-        survived += not by
-        print(f"{'killed by ' + by if by else 'SURVIVED':24} {words}",
-              flush=True)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        for source in concerns[name]:
-            build(source)
-    print(f"{len(MUTATIONS) - survived} passed, {survived} failed")
-    return survived != 0
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="", metavar="WORDS")
+    todo = list(entries(parser.parse_args().only))
+    limits = prepare(sorted({p for e in todo for p in e[4] or TESTS}))
+    passed = 0
+    for path, old, new, words, programs in todo:
+        good, by = broken(path, old, new, programs, limits)
+        passed += good
+        if not good:
+            by = f"SURVIVED {by}"
+        print(f"{'killed by ' + by if good else by:24} {words}", flush=True)
+    print(f"{passed} passed, {len(todo) - passed} failed")
+    return passed != len(todo)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+MUTATIONS = (
+    ("firmware/token.c", "return unic_whole(&t->key) == key &&",
+     "return (uint32_t)t->key == (uint32_t)key &&",
+     "token: half of the key is compared"),
+    ("firmware/token.c", "end <= t->length;",
+     "end <= t->length + 1;",
+     "token: one byte too many is placed"),
+    ("firmware/token.c",
+     "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);",
+     "",
+     "token: a claim does not cancel (two messages for one token)"),
+    ("firmware/token.c", "unic_whole(&nic->now_ns) >=",
+     "unic_whole(&nic->now_ns) >", "token: lives 1 ns too long"),
+    ("firmware/token.c", "ipv4 == qp->dest_ipv4)", "1)",
+     "token: from any address"),
+    ("firmware/token.c", "qpn == qp->dest_qpn)", "1)",
+     "token: from any queue pair"),
+    ("firmware/token.c", "&& t->lock == qp->pd;", "&& !unic_token_state(t);",
+     "token: good on any protection domain"),
+)
