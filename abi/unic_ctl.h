@@ -609,6 +609,9 @@ struct unic_ctl_qp_modify {
  * time-out, and at the passive side, by DISCONNECTED, when it hears of that:
  * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
  * and 10 s after it. A consumer has 30 s to accept.
+ *
+ * The starting PSN in REQ and REP is the one at which their receiver begins to
+ * send (IBTA 12.7): the sender expects it.
  */
 
 /* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,

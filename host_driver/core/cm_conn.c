@@ -238,7 +238,7 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		cmd.rnr_timer = c->par.rnr_timer;
 		cmd.max_dest_rd = c->par.max_dest_rd;
 		cmd.dest_qpn = unic_to_le32(c->peer_qpn);
-		cmd.rq_psn = unic_to_le32(c->peer_psn);
+		cmd.rq_psn = unic_to_le32(c->my_psn);
 		cmd.dest_ipv4 = unic_to_le32(c->ipv4);
 		memcpy(cmd.dest_mac, c->mac, sizeof(cmd.dest_mac));
 		cmd.vendor = c->vendor;
@@ -247,7 +247,7 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		cmd.timeout = c->par.timeout;
 		cmd.retry_cnt = c->par.retry_cnt;
 		cmd.rnr_retry = c->par.rnr_retry;
-		cmd.sq_psn = unic_to_le32(c->my_psn);
+		cmd.sq_psn = unic_to_le32(c->peer_psn);
 	}
 	if (c->qp_type == UNIC_QPT_UC)
 		without_answers(&cmd);

@@ -43,7 +43,9 @@ struct conn {
 	bool active;
 	uint8_t mac[6];
 	uint32_t ipv4, user, qp; /* id of the QP */
-	uint32_t remote_comm, peer_qpn, my_psn, peer_psn;
+	uint32_t remote_comm, peer_qpn;
+	uint32_t my_psn;   /* at which the peer begins to send */
+	uint32_t peer_psn; /* at which we begin */
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;

@@ -43,7 +43,8 @@ struct unic_cm_msg {
 	uint64_t service;	     /* REQ */
 	uint64_t guid;		     /* REQ, REP: of the sender's device */
 	uint32_t qpn;		     /* REQ, REP: sender's; DREQ: receiver's */
-	uint32_t psn;		     /* REQ, REP: first the sender will send */
+	uint32_t psn;		     /* REQ, REP: first the receiver will send
+				      * (IBTA 12.7, Starting PSN) */
 	uint32_t src_ipv4, dst_ipv4; /* REQ: of the path */
 	uint16_t reason;	     /* REJ */
 	uint8_t max_dest_rd;	     /* REQ, REP: responder resources */

@@ -130,10 +130,11 @@ struct fake {
 	uint8_t *bar;
 	void *slot[SLOTS], *journal;
 	uint32_t cmd_head, cpl_tail, evt_tail, epoch, commands;
-	uint8_t answer[64];   /* status by opcode */
-	uint64_t cpl[64][8];  /* completion template by opcode */
-	uint64_t last[64][8]; /* last command by opcode */
-	bool lists;	      /* `listed` is the answer in a list page */
+	uint8_t answer[64];	 /* status by opcode */
+	uint64_t cpl[64][8];	 /* completion template by opcode */
+	uint64_t last[64][8];	 /* last command by opcode */
+	uint64_t modified[8][8]; /* last QP_MODIFY by state */
+	bool lists;		 /* `listed` is the answer in a list page */
 	uint8_t listed[UNIC_LIST_BYTES];
 };
 
@@ -156,6 +157,15 @@ static void complete(struct fake *f, const uint64_t *rec)
 {
 	memcpy(f->bar + UNIC_BAR_CPL_OFF + f->cpl_tail % 64 * 64, rec, 64);
 	idx(f)->cpl_tail = unic_to_le32(++f->cpl_tail);
+}
+
+static void remember_modify(struct fake *f, const uint64_t *rec)
+{
+	struct unic_cmd_qp_modify m;
+
+	memcpy(&m, rec, sizeof(m));
+	assert_true(m.state < 8);
+	memcpy(f->modified[m.state], rec, 64);
 }
 
 /* Execute what the driver asked, as the tables say. */
@@ -181,6 +191,8 @@ static void nic_run(struct fake *f)
 		memcpy(&hdr, rec, sizeof(hdr));
 		assert_true(hdr.opcode < 64);
 		memcpy(f->last[hdr.opcode], rec, 64);
+		if (hdr.opcode == UNIC_CMD_QP_MODIFY)
+			remember_modify(f, rec);
 		if (f->lists)
 			memcpy(f->bar + UNIC_BAR_LIST_OFF +
 				       f->cmd_head % 64 * UNIC_LIST_BYTES,
@@ -1594,9 +1606,11 @@ static void cm_messages_survive_the_wire(void **state)
 
 #define PEER 0x0a000002u
 
-static void mad_from(struct fake *f, uint32_t ipv4, struct unic_cm_msg *msg)
+static void put_mad(struct fake *f, uint32_t ipv4, uint8_t mac,
+		    const struct unic_cm_msg *msg)
 {
-	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(ipv4) };
+	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(ipv4),
+				  .mac = { [5] = mac } };
 	uint32_t n = unic_from_le32(idx(f)->mad_tail);
 
 	unic_cm_build(msg, rx.data);
@@ -1604,20 +1618,34 @@ static void mad_from(struct fake *f, uint32_t ipv4, struct unic_cm_msg *msg)
 		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
 	       &rx, sizeof(rx));
 	idx(f)->mad_tail = unic_to_le32(n + 1);
+}
+
+static void mad_from_mac(struct fake *f, uint32_t ipv4, uint8_t mac,
+			 const struct unic_cm_msg *msg)
+{
+	put_mad(f, ipv4, mac, msg);
 	settle(f);
+}
+
+static void mad_from(struct fake *f, uint32_t ipv4,
+		     const struct unic_cm_msg *msg)
+{
+	mad_from_mac(f, ipv4, 0, msg);
+}
+
+/* The bytes of the datagram that the driver sent last. */
+static const uint8_t *bytes_sent(struct fake *f)
+{
+	return f->bar + UNIC_BAR_LIST_OFF +
+	       (f->cmd_head - 1) % 64 * UNIC_LIST_BYTES;
 }
 
 /* What the driver sent last, which must be a datagram. */
 static struct unic_cm_msg mad_sent(struct fake *f)
 {
 	struct unic_cm_msg msg;
-	uint8_t mad[256];
 
-	memcpy(mad,
-	       f->bar + UNIC_BAR_LIST_OFF +
-		       (f->cmd_head - 1) % 64 * UNIC_LIST_BYTES,
-	       sizeof(mad));
-	assert_true(unic_cm_parse(mad, &msg));
+	assert_true(unic_cm_parse(bytes_sent(f), &msg));
 	return msg;
 }
 
@@ -2836,7 +2864,9 @@ static void unreliable_is_accepted(void **state)
 
 struct peer {
 	uint32_t ipv4, comm; /* its id of the connection */
-	uint32_t conn;	     /* ours */
+	uint32_t conn;	     /* ours, as our process knows it */
+	uint32_t ours;	     /* ours on the wire */
+	uint32_t qpn;	     /* of our QP */
 };
 
 /* A connection of a peer to our listener, up. */
@@ -2858,8 +2888,10 @@ static void peer_connects(struct fake *f, struct peer *p, uint32_t mr)
 	p->conn = unic_from_le32(up.id);
 	accept.conn = up.id;
 	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &accept), 0);
+	p->ours = mad_sent(f).local_comm;
+	p->qpn = mad_sent(f).qpn;
 	m.type = UNIC_CM_RTU;
-	m.remote_comm = p->conn;
+	m.remote_comm = p->ours;
 	mad_from(f, p->ipv4, &m);
 }
 
@@ -2895,6 +2927,113 @@ static void slow_nics_say_so(void **state)
 	rep = mad_sent(f);
 	assert_int_equal(rep.type, UNIC_CM_REP);
 	assert_int_equal(rep.timeout, 17);
+	fake_delete(f);
+}
+
+/* --------------------------------------------------------- both sides of REQ */
+
+static struct conn *conn_with(struct fake *f, uint32_t ipv4)
+{
+	struct conn *c;
+	uint32_t at = 0;
+
+	while ((c = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_CONN,
+				  UNIC_OBJ_ANYONE)))
+		if (c->ipv4 == ipv4)
+			return c;
+	return NULL;
+}
+
+/* The REQ of a connection to PEER that one of our processes asks for. */
+static struct unic_cm_msg connecting(struct fake *f)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+
+	r.qp = unic_to_le32(queues(f, region(f, 4)));
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+	return mad_sent(f);
+}
+
+/* ... and the REP that PEER answers. */
+static struct unic_cm_msg reply_of(const struct unic_cm_msg *req)
+{
+	return (struct unic_cm_msg){ .type = UNIC_CM_REP,
+				     .tid = req->tid,
+				     .local_comm = 0x99,
+				     .remote_comm = req->local_comm,
+				     .qpn = 6,
+				     .psn = 0x654321,
+				     .vendor = 1 };
+}
+
+static void listens(struct fake *f, uint32_t *mr)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+
+	*mr = region(f, 4);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+}
+
+/* A connection that PEER asks for, accepted; the REP. */
+static struct unic_cm_msg accepted(struct fake *f)
+{
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .tid = 0x1234567890,
+				   .local_comm = 0x99,
+				   .service = 4711,
+				   .qpn = 6,
+				   .psn = 0x123456,
+				   .mtu_shift = 10,
+				   .vendor = 1 };
+	struct unic_ctl_connect a = { 0 };
+	uint32_t mr;
+
+	listens(f, &mr);
+	mad_from(f, PEER, &req);
+	a.conn = unic_to_le32(conn_with(f, PEER)->obj.id);
+	a.qp = unic_to_le32(queues(f, mr));
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+	assert_int_equal(conn_with(f, PEER)->state, C_REP_SENT);
+	return mad_sent(f);
+}
+
+static uint32_t psn_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+}
+
+static struct unic_cmd_qp_modify modified_to(const struct fake *f,
+					     uint32_t state)
+{
+	struct unic_cmd_qp_modify m;
+
+	memcpy(&m, f->modified[state], sizeof(m));
+	return m;
+}
+
+/* The PSN in REQ and REP is the one at which their receiver begins to send. */
+static void starting_psn_is_the_other_sides(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg req = connecting(f), rep = reply_of(&req);
+	uint32_t said = psn_at(bytes_sent(f) + 24 + 44);
+
+	(void)state;
+	assert_true(said);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTR).rq_psn),
+			 said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTS).sq_psn),
+			 0x654321);
+	fake_delete(f);
+	f = fake_new();
+	accepted(f);
+	said = psn_at(bytes_sent(f) + 24 + 20);
+	assert_true(said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTR).rq_psn),
+			 said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTS).sq_psn),
+			 0x123456);
 	fake_delete(f);
 }
 
@@ -2949,7 +3088,7 @@ static void says(struct fake *f, const struct peer *p,
 	if (!msg.local_comm)
 		msg.local_comm = p->comm;
 	if (!msg.remote_comm)
-		msg.remote_comm = p->conn;
+		msg.remote_comm = p->ours;
 	unic_holder_build(&msg, rx.data);
 	memcpy(f->bar + UNIC_BAR_MAD_RX_OFF +
 		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
@@ -3103,8 +3242,10 @@ static void holder_whose_connection_ends(void **state)
 	assert_int_equal(grant(f, mr, &a), 0);
 	notice_of(f, mr);
 	assert_false(released(f));
+	dreq.tid = a.comm;
 	dreq.local_comm = a.comm;
-	dreq.remote_comm = a.conn;
+	dreq.remote_comm = a.ours;
+	dreq.qpn = a.qpn;
 	mad_from(f, a.ipv4, &dreq);
 	r.id = unic_to_le32(a.conn);
 	assert_int_equal(request(f, UNIC_CTL_DISCONNECT, &r), 0);
@@ -4021,6 +4162,7 @@ int main(void)
 		cmocka_unit_test(silent_peer_has_given_up),
 		cmocka_unit_test(queue_of_requests_is_ones_own),
 		cmocka_unit_test(late_rep_is_told_so),
+		cmocka_unit_test(starting_psn_is_the_other_sides),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
 		cmocka_unit_test(connect_of_a_dying_qp_is_refused),
