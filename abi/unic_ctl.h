@@ -610,8 +610,15 @@ struct unic_ctl_qp_modify {
  * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
  * and 10 s after it. A consumer has 30 s to accept.
  *
- * The starting PSN in REQ and REP is the one at which their receiver begins to
- * send (IBTA 12.7): the sender expects it.
+ * On the wire. Each side gives a connection an id of 32 random bits, other than
+ * the one in these records; a REQ has a transaction id of 64 random bits, which
+ * REP, RTU, REJ and DREP repeat, and between two that are unic DREQ, too (another
+ * peer may begin a transaction with it). A message changes a connection only if
+ * it comes from the peer's IPv4 and MAC address, names both ids (of what answers a
+ * REQ, ours; in a REJ of who heard nothing of us yet, his and no other), and has
+ * that transaction, and a DREQ the number of our QP (IBTA 12.6.10). The starting
+ * PSN in REQ and REP is the one at which their receiver begins to send (IBTA 12.7):
+ * the sender expects it.
  */
 
 /* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,

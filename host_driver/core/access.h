@@ -178,8 +178,11 @@ struct unic_held {
 	uint64_t next_ns;
 };
 
+#define UNIC_COMM_BUCKETS 256u
+
 struct unic_cm {
-	uint32_t comm_seq;
+	struct conn *by_comm[UNIC_COMM_BUCKETS]; /* cm_conn.c */
+	uint32_t strays;  /* messages that fit no connection */
 	uint64_t next_ns; /* earliest timer of a connection */
 };
 

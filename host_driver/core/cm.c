@@ -3,9 +3,10 @@
  * cm.c - connections: requests of the processes, datagrams of the peers,
  * timers. See cm_conn.h for the states.
  *
- * Datagrams may be lost, doubled and late: a repeated REQ, REP or DREQ is
- * answered by what was answered before; whatever fits no connection is dropped
- * (DREQ and REP: answered, so that the peer can end).
+ * Datagrams may be lost, doubled, late and forged: a repeated REQ, REP or DREQ is
+ * answered by what was answered before. What names no connection of ours with
+ * its sender is dropped (DREQ and REP: answered, so that the peer can end); what
+ * names one and does not fit it, too, without an answer.
  */
 #include "cm_conn.h"
 
@@ -55,14 +56,6 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	return !(r->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE));
 }
 
-static uint32_t random_psn(struct unic_host *host)
-{
-	uint32_t psn;
-
-	unic_os_random(host->os, &psn, sizeof(psn));
-	return psn & 0xffffff;
-}
-
 static void resolved(struct unic_req *req, uint32_t status)
 {
 	struct unic_host *host = req->host;
@@ -83,7 +76,8 @@ static void resolved(struct unic_req *req, uint32_t status)
 	unic_conn_message(c, UNIC_CM_REQ);
 	c->sent.service = c->service;
 	c->sent.guid = host->host_id;
-	c->sent.qpn = qp->qpn;
+	c->qpn = qp->qpn;
+	c->sent.qpn = c->qpn;
 	c->sent.psn = c->my_psn;
 	c->sent.src_ipv4 = host->config.ipv4;
 	c->sent.dst_ipv4 = c->ipv4;
@@ -97,20 +91,6 @@ static void resolved(struct unic_req *req, uint32_t status)
 	add_private(c, req);
 	c->state = C_REQ_SENT;
 	unic_conn_send_until(host, c, c->give_up_ns);
-}
-
-/* A new connection of process @owner. */
-static struct conn *conn_new(struct unic_host *host, uint32_t owner)
-{
-	struct conn *c = unic_obj_alloc(&host->objects, UNIC_OBJ_CONN, owner,
-					sizeof(*c));
-
-	if (c) {
-		c->again_ns = UINT64_MAX;
-		c->give_up_ns = UINT64_MAX;
-		c->my_psn = random_psn(host);
-	}
-	return c;
 }
 
 /* It has a connection, is being destroyed, or came back from a reset and its
@@ -149,7 +129,7 @@ void unic_cm_connect(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}
-	c = conn_new(host, req->slot);
+	c = unic_conn_new(host, req->slot);
 	if (!c) {
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
@@ -160,7 +140,6 @@ void unic_cm_connect(struct unic_req *req)
 	c->user = qp->user;
 	c->qp = qp->obj.id;
 	c->qp_type = (uint8_t)unic_queue_qp_type(qp);
-	c->tid = c->obj.id;
 	c->req = req;
 	req->id2 = c->obj.id;
 	if (!take_params(host, c, &r) || !c->ipv4) {
@@ -241,23 +220,31 @@ static struct listener *listener_of(struct unic_host *host, uint64_t service)
 	return NULL;
 }
 
-/* The connection that this REQ already made, and how many of @owner wait like
- * it: who accepts none must not keep others from being connected to. */
-static struct conn *conn_of_req(struct unic_host *host, uint32_t ipv4,
-				const struct unic_cm_msg *msg, uint32_t owner,
-				uint32_t *waiting)
+/* The connection that the REQ which @msg is, or is about, already made. */
+static struct conn *conn_of_req(struct unic_host *host,
+				const struct unic_mad_rx *mad,
+				const struct unic_cm_msg *msg)
 {
 	struct conn *c;
 	uint32_t at = 0;
 
 	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
-				  UNIC_OBJ_ANYONE))) {
-		*waiting += c->state == C_REQUESTED && c->obj.owner == owner;
-		if (!c->active && c->ipv4 == ipv4 && c->tid == msg->tid &&
-		    c->remote_comm == msg->local_comm)
+				  UNIC_OBJ_ANYONE)))
+		if (!c->active && unic_conn_is_peer(c, mad) &&
+		    c->tid == msg->tid && c->remote_comm == msg->local_comm)
 			return c;
-	}
 	return NULL;
+}
+
+/* Who accepts none must not keep others from being connected to. */
+static uint32_t waiting(struct unic_host *host, uint32_t owner)
+{
+	struct conn *c;
+	uint32_t at = 0, n = 0;
+
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
+		n += c->state == C_REQUESTED;
+	return n;
 }
 
 static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
@@ -266,7 +253,10 @@ static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
 	struct unic_cm_msg rej = {
 		.type = UNIC_CM_REJ,
 		.tid = msg->tid,
+		.local_comm = msg->remote_comm,
 		.remote_comm = msg->local_comm,
+		.rejected = msg->type == UNIC_CM_REP ? UNIC_CM_OF_REP
+						     : UNIC_CM_OF_REQ,
 		.reason = reason,
 	};
 
@@ -286,10 +276,9 @@ static void wait_accept(struct unic_host *host, struct conn *c)
 static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		   const struct unic_cm_msg *msg)
 {
-	uint32_t ipv4 = unic_from_le32(mad->ipv4), waiting = 0;
 	struct listener *l = listener_of(host, msg->service);
-	struct conn *c = conn_of_req(
-		host, ipv4, msg, l ? l->obj.owner : UNIC_OBJ_ANYONE, &waiting);
+	struct conn *c = conn_of_req(host, mad, msg);
+	uint32_t ipv4 = unic_from_le32(mad->ipv4);
 
 	if (c) {
 		if (c->state == C_REP_SENT)
@@ -298,7 +287,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 			wait_accept(host, c);
 		return;
 	}
-	c = l && waiting < BACKLOG_MAX ? conn_new(host, l->obj.owner) : NULL;
+	if (l && waiting(host, l->obj.owner) < BACKLOG_MAX)
+		c = unic_conn_new(host, l->obj.owner);
 	if (!c) {
 		refuse(host, mad, msg,
 		       l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
@@ -382,6 +372,7 @@ void unic_cm_accept(struct unic_req *req)
 	if (slow > c->par.timeout)
 		c->par.timeout = slow;
 	c->qp = qp->obj.id;
+	c->qpn = qp->qpn;
 	c->user = qp->user;
 	qp->conn = c->obj.id;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -529,6 +520,8 @@ static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		.remote_comm = msg->local_comm,
 	};
 
+	if (c && c->state == C_MODIFY)
+		return; /* it comes again */
 	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
 	if (c && c->state == C_DREQ_SENT) {
 		dreq_over(host, c);
@@ -648,21 +641,24 @@ void unic_cm_lost(struct unic_host *host)
 
 /* ----------------------------------------------------------------- receive */
 
-/* The connection a message is about, or NULL. A REJ of who heard nothing from
- * us yet names none of ours. */
-static struct conn *conn_of(struct unic_host *host, uint32_t ipv4,
+/* The connection that a message names, by both ids and where it comes from, or
+ * NULL. A REJ of who heard nothing from us yet names none of ours; what answers a
+ * REQ tells us the peer's. */
+static struct conn *conn_of(struct unic_host *host,
+			    const struct unic_mad_rx *mad,
 			    const struct unic_cm_msg *msg)
 {
-	uint32_t waiting = 0;
+	bool first = msg->type == UNIC_CM_REP || msg->type == UNIC_CM_REJ;
 	struct conn *c;
 
 	if (msg->type == UNIC_CM_REJ && !msg->remote_comm)
-		return conn_of_req(host, ipv4, msg, UNIC_OBJ_ANYONE, &waiting);
-	c = conn_get(host, msg->remote_comm, UNIC_OBJ_ANYONE);
-	if (c && (c->ipv4 != ipv4 || (c->remote_comm && msg->local_comm &&
-				      c->remote_comm != msg->local_comm)))
-		return NULL; /* somebody else's */
-	return c;
+		return conn_of_req(host, mad, msg);
+	c = unic_conn_find(host, msg->remote_comm);
+	if (!c || !unic_conn_is_peer(c, mad))
+		return NULL;
+	if (first && c->state == C_REQ_SENT)
+		return c;
+	return c->remote_comm == msg->local_comm ? c : NULL;
 }
 
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
@@ -678,7 +674,10 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 		on_req(host, mad, &msg);
 		return;
 	}
-	c = conn_of(host, unic_from_le32(mad->ipv4), &msg);
+	c = conn_of(host, mad, &msg);
+	host->cm.strays += !c || !unic_conn_fits(c, &msg);
+	if (c && !unic_conn_fits(c, &msg))
+		return;
 	if (msg.type == UNIC_CM_DREQ)
 		on_dreq(host, mad, c, &msg);
 	else if (!c && msg.type == UNIC_CM_REP)

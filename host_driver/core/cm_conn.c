@@ -15,10 +15,73 @@ void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		host->cm.next_ns = give_up;
 }
 
+/* --------------------------------------------------------------- identity */
+
+static struct conn **bucket(struct unic_host *host, uint32_t comm)
+{
+	return &host->cm.by_comm[comm % UNIC_COMM_BUCKETS];
+}
+
+struct conn *unic_conn_find(struct unic_host *host, uint32_t comm)
+{
+	struct conn *c = *bucket(host, comm);
+
+	while (c && c->comm != comm)
+		c = c->next;
+	return c;
+}
+
+/* 0 is the id of who has none. */
+static uint32_t new_comm(struct unic_host *host)
+{
+	uint32_t comm;
+
+	do
+		unic_os_random(host->os, &comm, sizeof(comm));
+	while (!comm || unic_conn_find(host, comm));
+	return comm;
+}
+
+struct conn *unic_conn_new(struct unic_host *host, uint32_t owner)
+{
+	struct conn *c = unic_obj_alloc(&host->objects, UNIC_OBJ_CONN, owner,
+					sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->again_ns = UINT64_MAX;
+	c->give_up_ns = UINT64_MAX;
+	c->comm = new_comm(host);
+	unic_os_random(host->os, &c->tid, sizeof(c->tid));
+	unic_os_random(host->os, &c->my_psn, sizeof(c->my_psn));
+	c->my_psn &= 0xffffff;
+	c->next = *bucket(host, c->comm);
+	*bucket(host, c->comm) = c;
+	return c;
+}
+
+bool unic_conn_is_peer(const struct conn *c, const struct unic_mad_rx *mad)
+{
+	return c->ipv4 == unic_from_le32(mad->ipv4) &&
+	       !memcmp(c->mac, mad->mac, sizeof(c->mac));
+}
+
+bool unic_conn_fits(const struct conn *c, const struct unic_cm_msg *msg)
+{
+	if (msg->type != UNIC_CM_DREQ)
+		return msg->tid == c->tid;
+	return c->qpn && msg->qpn == c->qpn &&
+	       (!c->vendor || msg->tid == c->tid);
+}
+
 void unic_conn_free(struct unic_host *host, struct conn *c)
 {
 	struct unic_hqp *qp = qp_get(host, c);
+	struct conn **p = bucket(host, c->comm);
 
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
 	if (qp && qp->conn == c->obj.id)
 		qp->conn = 0;
 	unic_holder_conn_gone(host, c->obj.id);
@@ -75,7 +138,7 @@ void unic_conn_message(struct conn *c, uint16_t type)
 	memset(&c->sent, 0, sizeof(c->sent));
 	c->sent.type = type;
 	c->sent.tid = c->tid;
-	c->sent.local_comm = c->obj.id;
+	c->sent.local_comm = c->comm;
 	c->sent.remote_comm = c->remote_comm;
 }
 
@@ -88,10 +151,19 @@ void unic_conn_send_until(struct unic_host *host, struct conn *c,
 	unic_conn_timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
 }
 
+/* The last message that came. */
+static uint8_t rejected(const struct conn *c)
+{
+	if (!c->active)
+		return UNIC_CM_OF_REQ;
+	return c->state == C_MODIFY ? UNIC_CM_OF_REP : UNIC_CM_OF_NONE;
+}
+
 void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
 {
 	unic_conn_message(c, UNIC_CM_REJ);
 	c->sent.reason = reason;
+	c->sent.rejected = rejected(c);
 	unic_conn_resend(host, c);
 }
 
@@ -261,7 +333,6 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 static void qp_established(struct unic_req *req, struct conn *c)
 {
 	struct unic_host *host = req->host;
-	struct unic_hqp *qp = qp_get(host, c);
 
 	c->req = NULL;
 	if (c->active) {
@@ -270,7 +341,7 @@ static void qp_established(struct unic_req *req, struct conn *c)
 		c->state = C_ESTABLISHED;
 	} else {
 		unic_conn_message(c, UNIC_CM_REP);
-		c->sent.qpn = qp->qpn;
+		c->sent.qpn = c->qpn;
 		c->sent.psn = c->my_psn;
 		c->sent.max_dest_rd = c->par.max_dest_rd;
 		c->sent.max_rd = c->par.max_rd;

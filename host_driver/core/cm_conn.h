@@ -13,7 +13,11 @@
  * more, so the passive side ends at once or QUIET_NS later. A REP that comes
  * too late is answered REJ; if nothing comes, REP_SENT ends after CONNECT_US.
  *
- * An id of a connection is its communication id on the wire too.
+ * On the wire a connection has a communication id of its own, 32 random bits
+ * (unic_os_random()) that no other living one has; a process knows it by
+ * another, its object's. The id, the transaction id of a REQ (64 random bits) and
+ * the starting PSN are what a peer must have received from us: a message changes
+ * a connection only if unic_conn_fits().
  */
 #ifndef UNIC_CM_CONN_H
 #define UNIC_CM_CONN_H
@@ -42,10 +46,12 @@ struct conn {
 	uint8_t state; /* enum conn_state */
 	bool active;
 	uint8_t mac[6];
-	uint32_t ipv4, user, qp; /* id of the QP */
-	uint32_t remote_comm, peer_qpn;
-	uint32_t my_psn;   /* at which the peer begins to send */
-	uint32_t peer_psn; /* at which we begin */
+	uint32_t ipv4, user, qp;    /* id of the QP */
+	uint32_t comm, remote_comm; /* ids on the wire: ours, the peer's */
+	struct conn *next;	    /* of the same bucket of host->cm.by_comm */
+	uint32_t qpn, peer_qpn;	    /* of the QPs; ours 0: none yet */
+	uint32_t my_psn;	    /* at which the peer begins to send */
+	uint32_t peer_psn;	    /* at which we begin */
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;
@@ -81,6 +87,27 @@ static inline void add_private(struct conn *c, const struct unic_req *req)
  * UINT64_MAX: not). */
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		      uint64_t give_up);
+
+/** unic_conn_new() - a connection of process @owner with an id, PSN and
+ * transaction id of its own. NULL: no memory or no object id left. */
+struct conn *unic_conn_new(struct unic_host *host, uint32_t owner);
+
+/** unic_conn_find() - the connection that has @comm on the wire, or NULL. */
+struct conn *unic_conn_find(struct unic_host *host, uint32_t comm);
+
+/**
+ * unic_conn_is_peer() - whether @mad comes from where the peer of @c is: its IPv4
+ * and MAC address.
+ */
+bool unic_conn_is_peer(const struct conn *c, const struct unic_mad_rx *mad);
+
+/**
+ * unic_conn_fits() - whether @msg is of the transaction of @c, whose ids and peer
+ * it has: DREQ by the QP that it names (IBTA 12.6.10: the receiver's) and, as IBTA
+ * gives it a transaction of its own, by the REQ's only if the peer is unic;
+ * all others by the REQ's (DREP: the DREQ's, which is the same).
+ */
+bool unic_conn_fits(const struct conn *c, const struct unic_cm_msg *msg);
 
 /** unic_conn_free() - forget it; its QP is free for another. */
 void unic_conn_free(struct unic_host *host, struct conn *c);

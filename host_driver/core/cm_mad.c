@@ -163,8 +163,7 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 		build_rep(msg, mad);
 		break;
 	case UNIC_CM_REJ:
-		/* rejected: 0 REQ, 1 REP, 2 neither */
-		mad[HDR + 8] = msg->reason == UNIC_CM_TIMEOUT ? 2 << 6 : 0;
+		mad[HDR + 8] = (uint8_t)(msg->rejected << 6);
 		put(mad + HDR + 10, msg->reason, 2);
 		put_private(mad + REJ_PRIV, msg, true);
 		break;
@@ -193,6 +192,7 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		parse_rep(mad, msg);
 		return true;
 	case UNIC_CM_REJ:
+		msg->rejected = mad[HDR + 8] >> 6;
 		msg->reason = bits((uint32_t)get(mad + HDR + 10, 2), 255);
 		get_private(mad + REJ_PRIV, msg, true);
 		return true;

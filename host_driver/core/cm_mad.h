@@ -34,10 +34,17 @@ enum unic_cm_reject { /* IBTA table 108 */
 	UNIC_CM_CONSUMER = 28,
 };
 
+enum unic_cm_rejected { /* which message, IBTA 12.6.7 */
+	UNIC_CM_OF_REQ = 0,
+	UNIC_CM_OF_REP = 1,
+	UNIC_CM_OF_NONE = 2,
+};
+
 /* What unic knows of a message; fields a type does not have are 0. */
 struct unic_cm_msg {
 	uint16_t type;	     /* enum unic_cm_type */
-	uint64_t tid;	     /* REQ's, repeated by all that belong to it */
+	uint64_t tid;	     /* REQ's, repeated by all that belong to it; a
+			      * DREQ may have its own */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
 	uint64_t service;	     /* REQ */
@@ -47,6 +54,7 @@ struct unic_cm_msg {
 				      * (IBTA 12.7, Starting PSN) */
 	uint32_t src_ipv4, dst_ipv4; /* REQ: of the path */
 	uint16_t reason;	     /* REJ */
+	uint8_t rejected;	     /* REJ: enum unic_cm_rejected */
 	uint8_t max_dest_rd;	     /* REQ, REP: responder resources */
 	uint8_t max_rd;		     /* REQ, REP: initiator depth */
 	uint8_t retry_cnt, rnr_retry;

@@ -79,7 +79,7 @@ static void send(struct unic_host *host, const struct conn *c,
 
 	if (!req)
 		return;
-	msg->local_comm = c->obj.id;
+	msg->local_comm = c->comm;
 	msg->remote_comm = c->remote_comm;
 	unic_holder_build(msg, req->call.list);
 	unic_conn_mad_send(req, c->ipv4, c->mac);
@@ -483,10 +483,9 @@ void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 
 	if (!unic_holder_parse(mad->data, &msg))
 		return;
-	c = conn_get(host, msg.remote_comm, UNIC_OBJ_ANYONE);
+	c = unic_conn_find(host, msg.remote_comm);
 	if (!speaks(c) || c->obj.owner == UNIC_NOBODY ||
-	    c->ipv4 != unic_from_le32(mad->ipv4) ||
-	    c->remote_comm != msg.local_comm) {
+	    !unic_conn_is_peer(c, mad) || c->remote_comm != msg.local_comm) {
 		host->held.refused++;
 		return;
 	}

@@ -47,7 +47,7 @@ static struct {
 	uint32_t cmd_head, cpl_tail, evt_tail, mad_tail, drop_tail, epoch,
 		asked;
 	struct asked region[REGIONS];
-	uint32_t arp_user, qpn, cq;
+	uint32_t arp_user, qpn, cq, randoms;
 	struct unic_cm_msg sent; /* the last datagram */
 } dev;
 
@@ -84,6 +84,8 @@ void unic_os_random(struct unic_os *o, void *buf, size_t bytes)
 {
 	(void)o;
 	memset(buf, 0x5a, bytes);
+	memcpy(buf, &dev.randoms, bytes < 2 ? bytes : 2);
+	dev.randoms++;
 }
 
 void unic_os_ring_nic(struct unic_os *o)
@@ -353,7 +355,7 @@ static void datagram(struct input *in)
 				      : 1 + in_below(in, 3),
 		.remote_comm = in_odd(in) ? in_u8(in) : dev.sent.local_comm,
 		.service = in_below(in, 3),
-		.qpn = 0x100u + in_below(in, 2),
+		.qpn = in_below(in, 2) ? 0x100u : dev.qpn & 0xffffff,
 		.psn = in_u16(in),
 		.src_ipv4 = 0x0a000002,
 		.dst_ipv4 = 0x0a000001,

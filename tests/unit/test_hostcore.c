@@ -24,10 +24,11 @@
 struct unic_os {
 	uint64_t now_ns;
 	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited, randoms;
-	char audit[128]; /* the last line of the log of calls */
-	bool mapped;	 /* a process has its old slot mapped */
-	long live;	 /* allocations */
-	uint32_t *hide;	 /* becomes 0 when so many bytes are allocated */
+	uint32_t same_randoms; /* so many are as the one before */
+	char audit[128];       /* the last line of the log of calls */
+	bool mapped;	       /* a process has its old slot mapped */
+	long live;	       /* allocations */
+	uint32_t *hide;	       /* becomes 0 when so many bytes are allocated */
 	size_t hide_at;
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
@@ -73,7 +74,10 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 	memcpy(buf, &os->randoms, bytes < 2 ? bytes : 2);
 	if (bytes >= 8)
 		memcpy((uint8_t *)buf + 4, &os->randoms, 2);
-	os->randoms++;
+	if (os->same_randoms)
+		os->same_randoms--;
+	else
+		os->randoms++;
 }
 
 void unic_os_ring_nic(struct unic_os *os)
@@ -2930,7 +2934,7 @@ static void slow_nics_say_so(void **state)
 	fake_delete(f);
 }
 
-/* --------------------------------------------------------- both sides of REQ */
+/* ------------------------------------------------------------- forged messages */
 
 static struct conn *conn_with(struct fake *f, uint32_t ipv4)
 {
@@ -2997,6 +3001,233 @@ static struct unic_cm_msg accepted(struct fake *f)
 	return mad_sent(f);
 }
 
+/* A message of PEER about the connection that @ours, of ours, is of. */
+static struct unic_cm_msg message(uint16_t type, const struct unic_cm_msg *ours)
+{
+	return (struct unic_cm_msg){ .type = type,
+				     .tid = ours->tid,
+				     .local_comm = 0x99,
+				     .remote_comm = ours->local_comm,
+				     .qpn = 5 };
+}
+
+static struct unic_cm_msg to_confirm(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg rep = accepted(f);
+
+	return message(type, &rep);
+}
+
+static struct unic_cm_msg to_answer(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg req = connecting(f), m = reply_of(&req);
+
+	m.type = type;
+	if (type == UNIC_CM_REJ) {
+		m.local_comm = 0; /* it made no connection */
+		m.reason = UNIC_CM_CONSUMER;
+	}
+	return m;
+}
+
+/* The connection is up, by our wish or by the peer's. */
+static struct unic_cm_msg to_end(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg m = to_confirm(f, UNIC_CM_RTU);
+
+	mad_from(f, PEER, &m);
+	m.type = type;
+	return m;
+}
+
+static struct unic_cm_msg to_end_ours(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg m = to_answer(f, UNIC_CM_REP);
+
+	mad_from(f, PEER, &m);
+	m.type = type;
+	m.qpn = 5;
+	return m;
+}
+
+static struct unic_cm_msg to_part(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg m = to_end(f, type);
+	struct unic_ctl_obj r = { 0 };
+
+	r.id = unic_to_le32(conn_with(f, PEER)->obj.id);
+	assert_int_equal(request(f, UNIC_CTL_DISCONNECT, &r), -1);
+	return m;
+}
+
+#define GONE 99
+
+enum forgery {
+	NO_LOCAL = 1u << 0,
+	OTHER_LOCAL = 1u << 1,
+	NO_REMOTE = 1u << 2,
+	OTHER_REMOTE = 1u << 3,
+	OTHER_TID = 1u << 4,
+	OTHER_QPN = 1u << 5,
+	OTHER_ADDRESS = 1u << 6,
+	OTHER_MAC = 1u << 7,
+	ANY = 0xff,
+};
+
+static void forge(struct fake *f, struct unic_cm_msg m, uint32_t what)
+{
+	if (what == NO_LOCAL || what == OTHER_LOCAL)
+		m.local_comm = what == NO_LOCAL ? 0 : m.local_comm + 1;
+	if (what == NO_REMOTE || what == OTHER_REMOTE)
+		m.remote_comm = what == NO_REMOTE ? 0 : m.remote_comm ^ 1;
+	if (what == OTHER_TID)
+		m.tid ^= 1ull << 40;
+	if (what == OTHER_QPN)
+		m.qpn++;
+	mad_from_mac(f, what == OTHER_ADDRESS ? PEER + 1 : PEER,
+		     what == OTHER_MAC, &m);
+}
+
+/* A message that fits a connection in all but one field leaves it as it is, in
+ * each of the states in which one that fits changes it. */
+static void forged_messages_change_nothing(void **state)
+{
+	static const struct {
+		struct unic_cm_msg (*begin)(struct fake *f, uint16_t type);
+		uint16_t type;
+		uint8_t then;	/* enum conn_state, or GONE */
+		uint32_t fixed; /* enum forgery: what the peer cannot vary */
+	} t[] = {
+		/* who refuses a REQ need not have an id of its own */
+		{ to_answer, UNIC_CM_REP, C_ESTABLISHED,
+		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
+		{ to_answer, UNIC_CM_REJ, GONE,
+		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
+		{ to_confirm, UNIC_CM_RTU, C_ESTABLISHED, ANY & ~OTHER_QPN },
+		/* who did not hear of us names no id of ours */
+		{ to_confirm, UNIC_CM_REJ, C_CLOSED,
+		  ANY & ~(OTHER_QPN | NO_REMOTE) },
+		{ to_confirm, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_end, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_end_ours, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_part, UNIC_CM_DREP, GONE, ANY & ~OTHER_QPN },
+		{ to_part, UNIC_CM_DREQ, GONE, ANY },
+	};
+	uint32_t i, bit, upcalls;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fake *f = fake_new();
+		struct unic_cm_msg m = t[i].begin(f, t[i].type);
+		struct conn *c = conn_with(f, PEER), before = *c;
+
+		upcalls = f->host->upcalls;
+		for (bit = 1; bit <= OTHER_MAC; bit <<= 1) {
+			if (!(t[i].fixed & bit))
+				continue;
+			forge(f, m, bit);
+			assert_ptr_equal(conn_with(f, PEER), c);
+			assert_memory_equal(c, &before, sizeof(before));
+			assert_int_equal(f->host->upcalls, upcalls);
+		}
+		forge(f, m, 0);
+		if (t[i].then == GONE)
+			assert_null(conn_with(f, PEER));
+		else
+			assert_int_equal(c->state, t[i].then);
+		fake_delete(f);
+	}
+}
+
+/* The peer that answered REP ends the connection before our QP is ready: it
+ * repeats its DREQ, which is answered once there is something to end. */
+static void dreq_before_the_qp_is_ready(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_answer(f, UNIC_CM_REP), dreq;
+	uint32_t i, n = f->commands;
+
+	(void)state;
+	dreq = m;
+	dreq.type = UNIC_CM_DREQ;
+	dreq.qpn = 5;
+	put_mad(f, PEER, 0, &m);
+	put_mad(f, PEER, 0, &dreq);
+	for (i = 0; i < 3; i++)
+		unic_host_poll(f->host);
+	assert_int_equal(conn_with(f, PEER)->state, C_MODIFY);
+	settle(f);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	assert_int_equal(f->commands, n + 4); /* three of the QP, and RTU */
+	mad_from(f, PEER, &dreq);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	fake_delete(f);
+}
+
+/* IBTA has a DREQ begin a transaction of its own: only a peer that is unic repeats
+ * the REQ's. */
+static void dreq_of_a_stranger_has_its_own_transaction(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_end_ours(f, UNIC_CM_DREQ);
+
+	(void)state;
+	conn_with(f, PEER)->vendor = 0;
+	forge(f, m, OTHER_QPN);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	forge(f, m, OTHER_TID);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	fake_delete(f);
+}
+
+static void guessed_dreqs_end_nothing(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg right = to_end(f, UNIC_CM_DREQ), m = right;
+	uint32_t i, seed = 1;
+
+	(void)state;
+	for (i = 0; i < 10000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		m.remote_comm = i % 2 ? seed : 0x2000 + i / 2;
+		m.local_comm = i % 3 ? 0x99 : 0;
+		m.tid = i % 5 ? right.tid : m.remote_comm;
+		mad_from(f, PEER, &m);
+		assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	}
+	/* nobody knows it: so it has ended, and the peer need not go on */
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
+	mad_from(f, PEER, &right);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
+	fake_delete(f);
+}
+
+/* An id is as random as the system's random numbers, and of one living connection;
+ * what our process calls it, or the next one's, says nothing of it. */
+static void ids_on_the_wire_are_random(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i, id[3];
+	struct unic_cm_msg m;
+
+	(void)state;
+	f->os.same_randoms = 20;
+	for (i = 0; i < 3; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		m = mad_sent(f);
+		assert_int_equal(m.type, UNIC_CM_REQ);
+		id[i] = m.local_comm;
+		assert_int_equal(m.tid >> 48, 0x5a5a);
+		assert_int_equal(id[i] >> 24, 0x5a);
+	}
+	assert_int_not_equal(id[0], id[1]);
+	assert_int_not_equal(id[1], id[2]);
+	fake_delete(f);
+}
+
 static uint32_t psn_at(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
@@ -3034,6 +3265,30 @@ static void starting_psn_is_the_other_sides(void **state)
 			 said);
 	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTS).sq_psn),
 			 0x123456);
+	fake_delete(f);
+}
+
+/* A REJ says which message is refused, and with the ids of both sides. */
+static void rej_names_what_it_refuses(void **state)
+{
+	struct unic_cm_msg req, rep = { .type = UNIC_CM_REP,
+					.tid = 5,
+					.local_comm = 0x88,
+					.remote_comm = 0x12345,
+					.qpn = 7 };
+	struct unic_ctl_reject r = { 0 };
+	struct fake *f = requested(&req);
+
+	(void)state;
+	mad_from(f, PEER, &rep);
+	assert_int_equal(bytes_sent(f)[24 + 8] >> 6, 1);
+	assert_int_equal(mad_sent(f).local_comm, 0x12345);
+	assert_int_equal(mad_sent(f).remote_comm, 0x88);
+	r.conn = unic_to_le32(conn_with(f, PEER)->obj.id);
+	assert_int_equal(request(f, UNIC_CTL_REJECT, &r), 0);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+	assert_int_equal(bytes_sent(f)[24 + 8] >> 6, 0);
+	assert_int_equal(mad_sent(f).remote_comm, 0x77);
 	fake_delete(f);
 }
 
@@ -4162,7 +4417,13 @@ int main(void)
 		cmocka_unit_test(silent_peer_has_given_up),
 		cmocka_unit_test(queue_of_requests_is_ones_own),
 		cmocka_unit_test(late_rep_is_told_so),
+		cmocka_unit_test(forged_messages_change_nothing),
+		cmocka_unit_test(dreq_before_the_qp_is_ready),
+		cmocka_unit_test(dreq_of_a_stranger_has_its_own_transaction),
+		cmocka_unit_test(guessed_dreqs_end_nothing),
+		cmocka_unit_test(ids_on_the_wire_are_random),
 		cmocka_unit_test(starting_psn_is_the_other_sides),
+		cmocka_unit_test(rej_names_what_it_refuses),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
 		cmocka_unit_test(connect_of_a_dying_qp_is_refused),
