@@ -619,6 +619,14 @@ struct unic_ctl_qp_modify {
  * that transaction, and a DREQ the number of our QP (IBTA 12.6.10). The starting
  * PSN in REQ and REP is the one at which their receiver begins to send (IBTA 12.7):
  * the sender expects it.
+ *
+ * 64 requests of a process wait for ACCEPT. One more takes the place of the oldest
+ * one of the address that has most, which ends DISCONNECTED, reason 2; its peer
+ * is told nothing, and gets a place again when it repeats its REQ. So a request
+ * of an address that has fewer waiting than another always stays, and any other
+ * until 64 more came: at 1000 REQs a second for 64 ms. After ACCEPT, while 64 of
+ * the process's connections are not confirmed, the oldest ones are given up 1 s
+ * after their REP.
  */
 
 /* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,
@@ -1052,7 +1060,8 @@ struct unic_upcall_conn {
 	unic_le32 peer_ipv4;
 	unic_le32 peer_qpn;
 	unic_le32 qp;		 /* id; CONN_REQUEST: 0 */
-	unic_le32 reason;	 /* DISCONNECTED: 0 asked, 1 peer silent */
+	unic_le32 reason;	 /* DISCONNECTED: 0 asked, 1 peer silent, 2 its
+				  * place in the queue of requests was needed */
 	unic_le32 private_bytes; /* CONN_QUERY has them */
 	unic_le32 rsvd[5];
 };

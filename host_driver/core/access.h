@@ -183,6 +183,7 @@ struct unic_held {
 struct unic_cm {
 	struct conn *by_comm[UNIC_COMM_BUCKETS]; /* cm_conn.c */
 	uint32_t strays;  /* messages that fit no connection */
+	uint32_t crowded; /* half-open ones that gave way */
 	uint64_t next_ns; /* earliest timer of a connection */
 };
 

@@ -236,15 +236,64 @@ static struct conn *conn_of_req(struct unic_host *host,
 	return NULL;
 }
 
-/* Who accepts none must not keep others from being connected to. */
-static uint32_t waiting(struct unic_host *host, uint32_t owner)
+/* The requests that a process has neither accepted nor refused. */
+struct backlog {
+	struct conn *c[BACKLOG_MAX];
+	uint32_t n;
+};
+
+static void gather(struct unic_host *host, uint32_t owner, struct backlog *b)
 {
 	struct conn *c;
-	uint32_t at = 0, n = 0;
+	uint32_t at = 0;
 
-	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
-		n += c->state == C_REQUESTED;
+	b->n = 0;
+	while (b->n < BACKLOG_MAX &&
+	       (c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
+		if (c->state == C_REQUESTED)
+			b->c[b->n++] = c;
+}
+
+static uint32_t count_of(const struct backlog *b, uint32_t ipv4)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < b->n; i++)
+		n += b->c[i]->ipv4 == ipv4;
 	return n;
+}
+
+/* Who gives way to one more request of @ipv4: cm_conn.h. */
+static struct conn *victim_of(const struct backlog *b, uint32_t ipv4)
+{
+	struct conn *victim = NULL;
+	uint32_t i, n, most = 0;
+
+	for (i = 0; i < b->n; i++) {
+		struct conn *c = b->c[i];
+
+		n = count_of(b, c->ipv4) + (c->ipv4 == ipv4);
+		if (n > most ||
+		    (n == most && c->accept_ns < victim->accept_ns)) {
+			most = n;
+			victim = c;
+		}
+	}
+	return victim;
+}
+
+static void make_room(struct unic_host *host, uint32_t owner, uint32_t ipv4)
+{
+	struct conn *victim;
+	struct backlog b;
+
+	gather(host, owner, &b);
+	if (b.n < BACKLOG_MAX)
+		return;
+	victim = victim_of(&b, ipv4);
+	host->cm.crowded++;
+	unic_conn_upcall(host, victim, UNIC_UP_DISCONNECTED, 0, 2);
+	unic_conn_free(host, victim);
 }
 
 static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
@@ -287,8 +336,9 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 			wait_accept(host, c);
 		return;
 	}
-	if (l && waiting(host, l->obj.owner) < BACKLOG_MAX)
-		c = unic_conn_new(host, l->obj.owner);
+	if (l)
+		make_room(host, l->obj.owner, ipv4);
+	c = l ? unic_conn_new(host, l->obj.owner) : NULL;
 	if (!c) {
 		refuse(host, mad, msg,
 		       l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
@@ -309,6 +359,37 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->accept_ns = unic_os_now_ns(host->os) + ACCEPT_NS;
 	wait_accept(host, c);
 	unic_conn_upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
+}
+
+/* No RTU came. */
+static void unconfirmed(struct unic_host *host, struct conn *c)
+{
+	c->state = C_CLOSED;
+	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+	unic_conn_qp_err(host, c);
+	unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+}
+
+/* @owner accepts one more. BACKLOG_MAX - 1 others may still be confirmed, and
+ * those that have not had CONFIRM_NS for it; else the oldest is given up. */
+static void end_unconfirmed(struct unic_host *host, uint32_t owner)
+{
+	uint64_t young =
+		unic_os_now_ns(host->os) + CONNECT_US * 1000ull - CONFIRM_NS;
+	struct conn *c, *oldest = NULL;
+	uint32_t at = 0, n = 0;
+
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
+		if (c->state != C_REP_SENT)
+			continue;
+		n++;
+		if (!oldest || c->give_up_ns < oldest->give_up_ns)
+			oldest = c;
+	}
+	if (n < BACKLOG_MAX || oldest->give_up_ns > young)
+		return;
+	host->cm.crowded++;
+	unconfirmed(host, oldest);
 }
 
 static void on_rtu(struct unic_host *host, struct conn *c)
@@ -376,6 +457,8 @@ void unic_cm_accept(struct unic_req *req)
 	c->user = qp->user;
 	qp->conn = c->obj.id;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+	end_unconfirmed(host, req->slot);
+	end_unconfirmed(host, req->slot); /* so that they become fewer */
 	unic_conn_step(req, c, UNIC_QPS_INIT);
 }
 
@@ -717,10 +800,7 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 		unic_conn_free(host, c);
 		break;
 	case C_REP_SENT:
-		c->state = C_CLOSED;
-		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-		unic_conn_qp_err(host, c);
-		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
+		unconfirmed(host, c);
 		break;
 	default:
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);

@@ -18,6 +18,23 @@
  * another, its object's. The id, the transaction id of a REQ (64 random bits) and
  * the starting PSN are what a peer must have received from us: a message changes
  * a connection only if unic_conn_fits().
+ *
+ * Who holds a place, how long, and who gives way (cm.c). A process has BACKLOG_MAX
+ * places for requests that it has neither accepted nor refused:
+ *
+ *  REQUESTED  8 s after the last REQ of a peer that is unic, 30 s at most; and
+ *             until another REQ needs the place. Then the address with most
+ *             requests gives one up, its oldest; of several such addresses, the
+ *             oldest of all. The process hears DISCONNECTED, the peer nothing: it
+ *             repeats its REQ, which is taken like a new one.
+ *  REP_SENT   10 s; but only CONFIRM_NS while BACKLOG_MAX of the process wait
+ *             for RTU: then one more that is accepted ends the two oldest.
+ *
+ * So a request of an address that has fewer waiting than another is never pushed
+ * out; any other one stays for as long as BACKLOG_MAX - 1 requests take to come
+ * (64 ms at 1000 a second). REQ cannot prove that its sender is where it says
+ * (nothing in IBTA 12 is echoed before REP), so nothing better can be promised to
+ * one address among 64 forged ones.
  */
 #ifndef UNIC_CM_CONN_H
 #define UNIC_CM_CONN_H
@@ -29,6 +46,7 @@
 #define AGAIN_MAX  1600000000ull
 #define QUIET_NS   (5 * AGAIN_MAX) /* a REQ comes again within */
 #define CONNECT_US 10000000u
+#define CONFIRM_NS 1000000000ull /* REP went out four times */
 
 enum conn_state {
 	C_RESOLVE,

@@ -111,14 +111,22 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 		ctx->count.ring_failed++;
 }
 
-void unic_event_purge(struct unic_ctx *ctx, const void *obj)
+static bool is_about(const struct unic_event *ev, const void *obj)
+{
+	return ev->mr == obj || (const void *)ev->qp == obj ||
+	       (const void *)ev->cq == obj || (const void *)ev->listener == obj;
+}
+
+/* Forgets what is about @obj, and the request of connection @conn (0: none). */
+static void forget(struct unic_ctx *ctx, const void *obj, uint32_t conn)
 {
 	struct unic_note **p = &ctx->notes;
 	struct unic_note *n;
 
 	while ((n = *p)) {
-		if (n->ev.mr != obj && (void *)n->ev.qp != obj &&
-		    (void *)n->ev.cq != obj && (void *)n->ev.listener != obj) {
+		if (!(obj && is_about(&n->ev, obj)) &&
+		    !(conn && n->ev.type == UNIC_EV_CONNECT &&
+		      n->ev.conn == conn)) {
 			p = &n->next;
 			continue;
 		}
@@ -128,6 +136,11 @@ void unic_event_purge(struct unic_ctx *ctx, const void *obj)
 		free(n);
 	}
 	ctx->notes_end = p;
+}
+
+void unic_event_purge(struct unic_ctx *ctx, const void *obj)
+{
+	forget(ctx, obj, 0);
 }
 
 /* ----------------------------------------------- one upcall, one event */
@@ -309,6 +322,8 @@ static bool on_conn(struct unic_ctx *ctx, const void *rec,
 	ev->type = is_up ? UNIC_EV_CONNECTED : UNIC_EV_DISCONNECTED;
 	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
 			       unic_from_le32(up->qp));
+	if (!ev->qp && !is_up)
+		forget(ctx, NULL, ev->conn); /* a request that has ended */
 	return ev->qp &&
 	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
 }

@@ -655,7 +655,8 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 
 /** unic_accept() - accept the request @conn of a UNIC_EV_CONNECT with @qp (state
  * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(); -ECONNREFUSED
- * not the type that was asked for (ev.qp_type), which the peer is told. */
+ * not the type that was asked for (ev.qp_type), which the peer is told; -ENOENT
+ * the request has ended: its peer gave it up, or its place was needed. */
 int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		const struct unic_conn_param *param);
 int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,

@@ -1857,21 +1857,31 @@ static void queue_of_requests_is_ones_own(void **state)
 				     .version = unic_to_le32(1) };
 	struct unic_ctl_listen l = { .hdr.op = unic_to_le16(UNIC_CTL_LISTEN),
 				     .service = unic_to_le64(4712) };
+	struct unic_upcall_conn up;
 	struct unic_cm_msg req;
 	struct fake *f = requested(&req);
+	uint32_t n;
 
 	(void)state;
 	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
 	settle(f);
 	assert_true(unic_host_request(f->host, &other, &l, sizeof(l)));
 	settle(f);
-	for (req.tid = 100; req.tid < 164; req.tid++)
+	for (req.tid = 100; req.tid < 163; req.tid++)
 		mad_from(f, PEER, &req);
-	assert_int_equal(mad_sent(f).reason, UNIC_CM_NO_RESOURCES);
-	assert_int_equal(mad_sent(f).tid, 163);
+	n = f->host->upcalls;
 	req.service = 4712;
 	mad_from(f, PEER, &req);
-	assert_int_equal(mad_sent(f).tid, 163); /* not refused */
+	assert_int_equal(f->host->upcalls, n + 1);
+	req.service = 4711;
+	mad_from(f, PEER, &req); /* repeated: the same one */
+	assert_int_equal(f->host->upcalls, n + 1);
+	req.tid++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n + 3);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 2), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_DISCONNECTED);
+	assert_int_equal(unic_from_le32(up.reason), 2);
 	fake_delete(f);
 }
 
@@ -3292,6 +3302,142 @@ static void rej_names_what_it_refuses(void **state)
 	fake_delete(f);
 }
 
+/* ------------------------------------------------------------ floods of REQs */
+
+/* @n REQs that nobody means. */
+static void flood(struct fake *f, uint32_t n, uint32_t ipv4, uint32_t step)
+{
+	static uint32_t tid = 1000000;
+	struct unic_cm_msg m = {
+		.type = UNIC_CM_REQ, .service = 4711, .qpn = 5, .mtu_shift = 10
+	};
+
+	while (n--) {
+		m.tid = m.local_comm = ++tid;
+		mad_from(f, ipv4, &m);
+		ipv4 += step;
+	}
+}
+
+static uint32_t n_conns(struct fake *f, uint32_t state)
+{
+	struct conn *c;
+	uint32_t at = 0, n = 0;
+
+	while ((c = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_CONN,
+				  UNIC_OBJ_ANYONE)))
+		n += c->state == state;
+	return n;
+}
+
+static const struct unic_cm_msg meant = { .type = UNIC_CM_REQ,
+					  .tid = 99,
+					  .local_comm = 0x77,
+					  .service = 4711,
+					  .qpn = 5,
+					  .mtu_shift = 10,
+					  .vendor = 1 };
+
+/* An address that asks more than others pushes out its own, the oldest first. */
+static void flood_of_one_address_is_its_own_harm(void **state)
+{
+	struct unic_ctl_connect a = { 0 };
+	struct fake *f = fake_new();
+	uint32_t mr, id;
+	struct conn *c;
+
+	(void)state;
+	listens(f, &mr);
+	flood(f, 1000, PEER + 1, 0);
+	assert_int_equal(n_conns(f, C_REQUESTED), 64);
+	mad_from(f, PEER, &meant);
+	c = conn_with(f, PEER);
+	assert_non_null(c);
+	id = c->obj.id;
+	flood(f, 1000, PEER + 1, 0);
+	mad_from(f, PEER, &meant); /* repeated: the same request */
+	flood(f, 30, PEER + 2, 0); /* one that asks less than the most */
+	assert_ptr_equal(conn_with(f, PEER), c);
+	assert_int_equal(c->obj.id, id);
+	assert_int_equal(n_conns(f, C_REQUESTED), 64);
+	a.conn = unic_to_le32(id);
+	a.qp = unic_to_le32(queues(f, mr));
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REP);
+	fake_delete(f);
+}
+
+/* Of addresses that ask the same the oldest request gives way: one stays for as
+ * long as 63 others take to come, and its repetition is taken like a new one. */
+static void flood_of_many_addresses_leaves_time(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, id, n;
+	struct unic_upcall_hdr up;
+
+	(void)state;
+	listens(f, &mr);
+	flood(f, 100, PEER + 1000, 1);
+	assert_int_equal(n_conns(f, C_REQUESTED), 64);
+	mad_from(f, PEER, &meant);
+	assert_non_null(conn_with(f, PEER));
+	id = conn_with(f, PEER)->obj.id;
+	flood(f, 63, PEER + 2000, 1);
+	assert_non_null(conn_with(f, PEER));
+	n = f->host->upcalls;
+	flood(f, 1, PEER + 3000, 1);
+	assert_null(conn_with(f, PEER));
+	assert_int_equal(f->host->upcalls, n + 2);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 2), sizeof(up));
+	assert_int_equal(up.type, UNIC_UP_DISCONNECTED);
+	assert_int_equal(unic_from_le32(up.id), id);
+	/* the peer is told nothing, so it repeats its REQ */
+	mad_from(f, PEER, &meant);
+	assert_int_not_equal(conn_with(f, PEER)->obj.id, id);
+	assert_int_equal(n_conns(f, C_REQUESTED), 64);
+	fake_delete(f);
+}
+
+static void accepts(struct fake *f, uint32_t mr, uint32_t ipv4)
+{
+	struct unic_ctl_connect a = { 0 };
+
+	flood(f, 1, ipv4, 0);
+	a.conn = unic_to_le32(conn_with(f, ipv4)->obj.id);
+	a.qp = unic_to_le32(queues(f, mr));
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+}
+
+/* An application that accepts everybody has its QPs back after a second if more
+ * than 64 peers do not confirm, else after 10. */
+static void unconfirmed_ones_give_way(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, i;
+
+	(void)state;
+	listens(f, &mr);
+	for (i = 0; i < 70; i++)
+		accepts(f, mr, PEER + 1 + i);
+	assert_int_equal(n_conns(f, C_REP_SENT), 70);
+	pass(f, 900);
+	accepts(f, mr, PEER + 100);
+	assert_int_equal(n_conns(f, C_REP_SENT), 71);
+	pass(f, 200);
+	accepts(f, mr, PEER + 101);
+	assert_int_equal(n_conns(f, C_REP_SENT), 70);
+	assert_int_equal(conn_with(f, PEER + 1)->state, C_CLOSED);
+	assert_int_equal(conn_with(f, PEER + 2)->state, C_CLOSED);
+	assert_int_equal(conn_with(f, PEER + 3)->state, C_REP_SENT);
+	for (i = 0; i < 10; i++) {
+		pass(f, 1);
+		accepts(f, mr, PEER + 102 + i);
+	}
+	assert_int_equal(n_conns(f, C_REP_SENT), 64);
+	assert_int_equal(conn_with(f, PEER + 100)->state, C_REP_SENT);
+	fake_delete(f);
+}
+
 /* An exporter with one region and two peers. */
 static struct fake *exporter(struct peer *a, struct peer *b, uint32_t *mr)
 {
@@ -4424,6 +4570,9 @@ int main(void)
 		cmocka_unit_test(ids_on_the_wire_are_random),
 		cmocka_unit_test(starting_psn_is_the_other_sides),
 		cmocka_unit_test(rej_names_what_it_refuses),
+		cmocka_unit_test(flood_of_one_address_is_its_own_harm),
+		cmocka_unit_test(flood_of_many_addresses_leaves_time),
+		cmocka_unit_test(unconfirmed_ones_give_way),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
 		cmocka_unit_test(connect_of_a_dying_qp_is_refused),

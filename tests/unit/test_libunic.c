@@ -1126,6 +1126,40 @@ static void a_storm_is_survived(void **state)
 	rig_down(&r);
 }
 
+/* A request that ended before anybody looked is not told of: a peer that asks and
+ * asks fills no list. */
+static void requests_that_ended_are_not_told(void **state)
+{
+	struct unic_upcall_conn up = { 0 };
+	struct unic_listener *l;
+	struct unic_event ev;
+	unsigned int i;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_listen(r.ctx, 5, &l), 0);
+	up.listener = unic_to_le32(l->id);
+	for (i = 0; i < 4; i++) {
+		up.hdr.id = unic_to_le32(900 + i);
+		upcall(&up, UNIC_UP_CONN_REQUEST);
+	}
+	up.listener = unic_to_le32(0);
+	up.hdr.id = unic_to_le32(901);
+	upcall(&up, UNIC_UP_DISCONNECTED);
+	up.hdr.id = unic_to_le32(903);
+	upcall(&up, UNIC_UP_DISCONNECTED);
+	for (i = 0; i < 4; i += 2) {
+		assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+		assert_int_equal(ev.type, UNIC_EV_CONNECT);
+		assert_int_equal(ev.conn, 900 + i);
+		unic_ack_event(&ev);
+	}
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
+	assert_int_equal(unic_unlisten(l), 0);
+	rig_down(&r);
+}
+
 static void the_upcall_after_a_resync_is_read(void **state)
 {
 	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
@@ -1792,6 +1826,7 @@ int main(void)
 		WITH_DRIVER(bad_doorbell_is_told),
 		WITH_DRIVER(lost_upcalls_are_made_good),
 		WITH_DRIVER(a_storm_is_survived),
+		WITH_DRIVER(requests_that_ended_are_not_told),
 		WITH_DRIVER(the_upcall_after_a_resync_is_read),
 		WITH_DRIVER(lost_ends_are_told),
 		WITH_DRIVER(a_dead_driver_is_seen),
