@@ -3304,7 +3304,7 @@ static void rej_names_what_it_refuses(void **state)
 
 /* ------------------------------------------------------------ floods of REQs */
 
-/* @n REQs that nobody means. */
+/* @n REQs that nobody means, 1 us apart. */
 static void flood(struct fake *f, uint32_t n, uint32_t ipv4, uint32_t step)
 {
 	static uint32_t tid = 1000000;
@@ -3314,6 +3314,7 @@ static void flood(struct fake *f, uint32_t n, uint32_t ipv4, uint32_t step)
 
 	while (n--) {
 		m.tid = m.local_comm = ++tid;
+		f->os.now_ns += 1000;
 		mad_from(f, ipv4, &m);
 		ipv4 += step;
 	}
@@ -3357,13 +3358,31 @@ static void flood_of_one_address_is_its_own_harm(void **state)
 	flood(f, 1000, PEER + 1, 0);
 	mad_from(f, PEER, &meant); /* repeated: the same request */
 	flood(f, 30, PEER + 2, 0); /* one that asks less than the most */
-	assert_ptr_equal(conn_with(f, PEER), c);
 	assert_int_equal(c->obj.id, id);
 	assert_int_equal(n_conns(f, C_REQUESTED), 64);
 	a.conn = unic_to_le32(id);
 	a.qp = unic_to_le32(queues(f, mr));
 	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
 	assert_int_equal(mad_sent(f).type, UNIC_CM_REP);
+	fake_delete(f);
+}
+
+/* Two that have half of the places each: one more of either is at its own cost. */
+static void one_request_more_counts(void **state)
+{
+	struct fake *f = fake_new();
+	struct conn *c;
+	uint32_t mr;
+
+	(void)state;
+	listens(f, &mr);
+	mad_from(f, PEER, &meant);
+	c = conn_with(f, PEER);
+	flood(f, 31, PEER, 0);
+	flood(f, 32 + 40, PEER + 1, 0);
+	assert_ptr_equal(conn_with(f, PEER), c);
+	assert_int_equal(c->tid, meant.tid);
+	assert_int_equal(n_conns(f, C_REQUESTED), 64);
 	fake_delete(f);
 }
 
@@ -3556,7 +3575,7 @@ static void holders_end_a_grace(void **state)
 	answers(f, &b, qa.nonce);     /* for another */
 	answers(f, &a, qb.nonce);     /* another's number */
 	answers(f, &a, qa.nonce + 1); /* a guess */
-	none.conn = a.conn;
+	none.ours = a.ours;
 	none.comm = a.comm;
 	answers(f, &none, qa.nonce); /* from elsewhere */
 	lie = (struct unic_holder_msg){ .type = UNIC_HOLDER_INVALIDATED,
@@ -4571,6 +4590,7 @@ int main(void)
 		cmocka_unit_test(starting_psn_is_the_other_sides),
 		cmocka_unit_test(rej_names_what_it_refuses),
 		cmocka_unit_test(flood_of_one_address_is_its_own_harm),
+		cmocka_unit_test(one_request_more_counts),
 		cmocka_unit_test(flood_of_many_addresses_leaves_time),
 		cmocka_unit_test(unconfirmed_ones_give_way),
 		cmocka_unit_test(eviction_before_the_completion),
