@@ -37,7 +37,7 @@ kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c node.c pins.c rxe.c scatter.c)
+VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c node.c pins.c rdma_cm.c rxe.c scatter.c)
 $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
 $(B)/bin/calls: $(call objects,host,tests/vm/calls.c) $(B)/lib/libunic.a
@@ -45,6 +45,7 @@ $(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
 $(B)/bin/gaps: $(call objects,host,tests/vm/gaps.c)
 $(B)/bin/node: $(call objects,host,tests/vm/node.c)
 $(B)/bin/scatter: $(call objects,host,tests/vm/scatter.c)
+$(B)/bin/rdma-cm: $(call objects,host,tests/vm/rdma_cm.c) $(B)/lib/libunic.a
 $(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
 $(B)/bin/rxe: LIBS := -libverbs
 VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs forms gaps memory node pins scatter datagrams survivor)
@@ -56,6 +57,8 @@ vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a se
 	@tests/vm/vm_blk.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
+vm-rdma-cm: programs build-soft $(B)/bin/rdma-cm ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB
+	@tests/vm/rdma_cm.py && echo "$@: ok"
 bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
 vm-deps:

@@ -32,7 +32,8 @@ PACKAGES = """busybox-static ibverbs-providers iproute2 kmod libbpf1 libbsd0
 libc6 libcap2 libdb5.3 libelf1 libibumad3 libibverbs1 libmd0 libmnl0
 libnl-3-200 libnl-route-3-200 libpci3 libpcre2-8-0 librdmacm1 libselinux1
 libtirpc3 libudev1 libzstd1 liblzma5 libgssapi-krb5-2 perftest
-qemu-system-common qemu-system-data qemu-system-x86 seabios zlib1g""".split()
+qemu-system-common qemu-system-data qemu-system-x86 rdmacm-utils seabios
+zlib1g""".split()
 MODULES = ("rdma_rxe", "dummy", "crc32_generic")
 LIBS = "usr/lib/x86_64-linux-gnu"
 INIT = """#!/bin/busybox sh
