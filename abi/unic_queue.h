@@ -259,9 +259,10 @@ enum unic_token_end {
  * fifo_seq % UNIC_DB_FIFO, then store fifo_seq + 1 (release), then (full
  * barrier) wake the NIC by the slot's doorbell if unic_nic_page.asleep is set.
  * The NIC compares fifo_seq with what it saw last: one load per process when
- * idle. If it fell more than UNIC_DB_FIFO behind, it scans `tail` instead, so
- * an overrun costs time and loses nothing. Writers of one process serialise
- * among themselves.
+ * idle. If it fell UNIC_DB_FIFO behind or more, before it read or while it did, it
+ * scans `tail` instead, so an overrun costs time and loses nothing: a word is
+ * stored before it is published, so of a full FIFO the oldest may be another one
+ * already. Writers of one process serialise among themselves.
  */
 #define UNIC_DB_FIFO	256u
 #define UNIC_DB_OBJECTS 64u /* queue objects of one process, at most */

@@ -5,8 +5,11 @@
 #include "nic.h"
 
 #define NO_PROC	     0xffffu
-#define UNIC_DB_WHAT 0x3ffu   /* object and kind of a doorbell word */
-#define DB_RETRY_NS  1000000u /* the event ring is full: again after */
+#define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
+/* Words that are as they were published: the writer stores the next one before it
+ * publishes that, over the oldest of a FIFO that is full (INV-1). */
+#define INTACT	    (UNIC_BOX_DB_FIFO - 1u)
+#define DB_RETRY_NS 1000000u /* the event ring is full: again after */
 
 /* The first place watches itself while it is nobody's. */
 static void watch_nobody(struct unic_procs *ps)
@@ -359,7 +362,7 @@ static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
 }
 
 /*
- * The FIFO was overrun: words are lost, the tail table is not. CQs are not
+ * The FIFO was overrun, or may be: words are lost, the tail table is not. CQs are not
  * armed from it blindly: an arm word seen twice is harmless (it names a record
  * number), so they are.
  */
@@ -385,14 +388,14 @@ __attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
 		return;
 	}
 	unic_rmb();
-	if (n - 1 < UNIC_BOX_DB_FIFO) { /* 0: it came back meanwhile */
+	if (n - 1 < INTACT) { /* 0: it came back meanwhile */
 		ring_words(nic, p, at, seq);
 		/* the writer may have lapped us while we read */
 		unic_rmb();
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
 	}
 	w->seen = seq;
-	if (n > UNIC_BOX_DB_FIFO)
+	if (n > INTACT)
 		ring_all(nic, p);
 }
 

@@ -85,7 +85,8 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd);
 /** unic_proc_live() - attached and not detaching. */
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
 
-/** unic_proc_take() - the doorbells of watch[@i], at most UNIC_BOX_DB_FIFO words. */
+/** unic_proc_take() - the doorbells of watch[@i]: fewer than UNIC_BOX_DB_FIFO words,
+ * or the tails of all its queues. */
 void unic_proc_take(struct unic_nic *nic, uint32_t i);
 
 /** unic_proc_detaching() - go on with slots that detach. */

@@ -308,6 +308,8 @@ void unic_port_ring(struct unic_port *port, uint32_t vector)
 {
 	if (vector < FAKE_VECTORS)
 		port->rung[vector]++;
+	if (port->on_ring)
+		port->on_ring(port, vector);
 }
 
 uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)

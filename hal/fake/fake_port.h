@@ -55,6 +55,8 @@ struct unic_port {
 	/* decides about each frame sent; NULL: deliver to `peer` */
 	void (*on_frame)(struct unic_port *port, const uint8_t *frame,
 			 uint32_t len, uint32_t flags);
+	/* somebody else at work, in the midst of a round; NULL: nobody */
+	void (*on_ring)(struct unic_port *port, uint32_t vector);
 	struct unic_port *peer;
 	void *user;
 	/* what the test may look at */

@@ -467,20 +467,22 @@ static uint32_t new_words(struct far *f, struct far_page *p, uint32_t seq,
 	uint32_t n = seq - p->seq, i;
 	unic_le32 word;
 
-	if (n > f->fifo || n * 4 > room)
+	if (n >= f->fifo || n * 4 > room)
 		return 0;
 	for (i = 0; i < n; i++) {
 		word = UNIC_READ_ONCE(db->fifo[(p->seq + i) % UNIC_DB_FIFO]);
 		memcpy(to + 4 * i, &word, sizeof(word));
 	}
-	return n;
+	unic_rmb(); /* the process may have lapped us while we read (INV-1) */
+	i = unic_from_le32(UNIC_READ_ONCE(db->fifo_seq)) - p->seq;
+	return i < UNIC_DB_FIFO ? n : 0;
 }
 
 /* What is left out of the FIFO must look like an overrun. */
 static uint32_t seq_for(const struct far *f, const struct far_page *p,
 			uint32_t seq, uint32_t words)
 {
-	return words || seq == p->seq || seq - p->seq > f->fifo ? seq : p->seq;
+	return words || seq - p->seq >= f->fifo ? seq : p->seq;
 }
 
 static void send_page(struct far *f, uint32_t i)

@@ -439,27 +439,39 @@ static void arm(struct loop *l, uint32_t proc, uint32_t row)
 	}
 }
 
-/* Only arming needs the words; posted work is seen in the tails. */
-static void doorbells(struct loop *l, uint32_t p)
+/* Words [@at, @seq) of the FIFO. Only arming needs them; posted work is seen in
+ * the tails. */
+static void arm_words(struct loop *l, uint32_t p, uint32_t at, uint32_t seq)
 {
-	struct loop_proc *proc = &l->proc[p];
-	uint32_t seq = unic_from_le32(UNIC_LOAD(proc->db->fifo_seq)), row;
+	const struct unic_db_page *db = l->proc[p].db;
 
-	if (seq == proc->db_seen)
-		return;
-	unic_os_rmb();
-	if (seq - proc->db_seen > UNIC_DB_FIFO) {
-		proc->db_seen = seq;
-		for (row = 0; row < UNIC_DB_OBJECTS; row++)
-			arm(l, p, row);
-	}
-	for (; proc->db_seen != seq; proc->db_seen++) {
-		uint32_t w = unic_from_le32(UNIC_LOAD(
-			proc->db->fifo[proc->db_seen % UNIC_DB_FIFO]));
+	for (; at != seq; at++) {
+		uint32_t w =
+			unic_from_le32(UNIC_LOAD(db->fifo[at % UNIC_DB_FIFO]));
 
 		if ((w >> 8 & 3) == UNIC_DB_ARM)
 			arm(l, p, w & 0xff);
 	}
+}
+
+static void doorbells(struct loop *l, uint32_t p)
+{
+	struct loop_proc *proc = &l->proc[p];
+	uint32_t seq = unic_from_le32(UNIC_LOAD(proc->db->fifo_seq)), row;
+	uint32_t at = proc->db_seen, n = seq - at;
+
+	if (!n)
+		return;
+	unic_os_rmb();
+	if (n < UNIC_DB_FIFO) {
+		arm_words(l, p, at, seq);
+		/* the writer may have lapped us while we read (INV-1) */
+		unic_os_rmb();
+		n = unic_from_le32(UNIC_LOAD(proc->db->fifo_seq)) - at;
+	}
+	proc->db_seen = seq;
+	for (row = 0; n >= UNIC_DB_FIFO && row < UNIC_DB_OBJECTS; row++)
+		arm(l, p, row);
 }
 
 static bool poll_qp(struct loop *l, struct loop_qp *qp)

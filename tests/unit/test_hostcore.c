@@ -10,6 +10,7 @@
 #include "cm_mad.h"
 #include "frames_slot.h"
 #include "holder.h"
+#include "loop.h"
 #include "mbox_client.h"
 #include "region.h"
 #include "unic_queue.h"
@@ -30,6 +31,7 @@ struct unic_os {
 	long live;	       /* allocations */
 	uint32_t *hide;	       /* becomes 0 when so many bytes are allocated */
 	size_t hide_at;
+	void (*on_ring)(void); /* somebody else at work */
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
 };
@@ -87,8 +89,9 @@ void unic_os_ring_nic(struct unic_os *os)
 
 void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
 {
-	(void)os;
 	(void)slot;
+	if (os->on_ring)
+		os->on_ring();
 }
 
 void unic_os_upcall(struct unic_os *os, uint32_t slot)
@@ -4524,6 +4527,104 @@ static void a_batch_of_somebody_who_left(void **state)
 	fake_delete(f);
 }
 
+/* ------------------------------- loop-back: a writer that laps the reader */
+
+#define LAP_WORDS (3 * UNIC_DB_FIFO)
+
+static struct loop looped;
+static struct unic_db_page looped_db;
+static struct unic_nic_page looped_np;
+static uint32_t looped_more; /* words that come while others are read */
+static bool looped_half;     /* and one more that is not published yet */
+
+static void looped_store(enum unic_db_kind kind, uint32_t row)
+{
+	uint32_t seq = unic_from_le32(looped_db.fifo_seq);
+
+	looped_db.fifo[seq % UNIC_DB_FIFO] =
+		unic_to_le32(UNIC_DB_WORD(kind, row, 0));
+}
+
+static void looped_append(enum unic_db_kind kind, uint32_t row)
+{
+	looped_store(kind, row);
+	looped_db.fifo_seq =
+		unic_to_le32(unic_from_le32(looped_db.fifo_seq) + 1);
+}
+
+static void looped_go_on(void)
+{
+	uint32_t n;
+
+	looped.p.os->on_ring = NULL;
+	for (n = looped_more; n; n--)
+		looped_append(UNIC_DB_SQ, 9);
+	if (looped_half)
+		looped_store(UNIC_DB_SQ, 9);
+}
+
+/* Two completion queues of one process: to arm the first is answered at once. */
+static void looped_up(struct unic_os *os)
+{
+	uint32_t i;
+
+	memset(&looped, 0, sizeof(looped));
+	memset(&looped_db, 0, sizeof(looped_db));
+	looped.p.os = os;
+	looped.slots = 1;
+	looped.proc[0].db = &looped_db;
+	looped.proc[0].np = &looped_np;
+	for (i = 0; i < 2; i++)
+		looped.cq[i] = (struct loop_cq){
+			.used = true,
+			.db = i,
+			.written = !i,
+		};
+}
+
+/* However far the process rings on while the words are read, and if it is in the
+ * midst of one: no arming is lost. */
+static void loop_back_loses_no_arming(void **state)
+{
+	struct unic_os os = { 0 };
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 2 * LAP_WORDS; n++) {
+		looped_up(&os);
+		looped_append(UNIC_DB_ARM, 0);
+		looped_append(UNIC_DB_ARM, 1);
+		looped_more = n / 2;
+		looped_half = n & 1;
+		os.on_ring = looped_go_on;
+		while (looped.proc[0].db_seen !=
+		       unic_from_le32(looped_db.fifo_seq))
+			loop_data_poll(&looped);
+		assert_null(os.on_ring);
+		assert_true(looped.cq[1].armed);
+	}
+}
+
+/* Nor one that is the oldest of a full FIFO, while the next word is stored. */
+static void loop_back_and_the_next_word(void **state)
+{
+	struct unic_os os = { 0 };
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < LAP_WORDS; n++) {
+		looped_up(&os);
+		looped_append(UNIC_DB_ARM, 1);
+		looped_more = n;
+		looped_half = true;
+		looped_go_on();
+		while (looped.proc[0].db_seen !=
+		       unic_from_le32(looped_db.fifo_seq))
+			loop_data_poll(&looped);
+		assert_true(looped.cq[1].armed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -4666,6 +4767,8 @@ int main(void)
 		cmocka_unit_test(rereg_pins_first),
 		cmocka_unit_test_setup_teardown(base_is_random, keep, no_keep),
 		cmocka_unit_test(forms_pin_nothing),
+		cmocka_unit_test(loop_back_loses_no_arming),
+		cmocka_unit_test(loop_back_and_the_next_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

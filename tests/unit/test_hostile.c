@@ -508,6 +508,121 @@ static void doorbell_count_that_goes_back(void **state)
 	still_alive(&a);
 }
 
+/* -------------------------------------------- a writer that laps the reader */
+
+static struct rig_qp bells;
+static uint32_t to_append; /* words, while the NIC takes others */
+static bool half_way;	   /* and one more that is not published yet */
+
+static struct unic_db_page *bell_page(void)
+{
+	return (void *)a.port.window[0];
+}
+
+/* The first half of a ring: the word is there, its number is not published. */
+static void store_word(enum unic_db_kind kind)
+{
+	bell_page()->fifo[a.fifo_seq[0] % UNIC_DB_FIFO] =
+		unic_to_le32(UNIC_DB_WORD(kind, bells.row, 0));
+}
+
+static void publish_word(void)
+{
+	bell_page()->fifo_seq = unic_to_le32(++a.fifo_seq[0]);
+}
+
+static void append_words(uint32_t n)
+{
+	for (; n; n--) {
+		store_word(UNIC_DB_RQ);
+		publish_word();
+	}
+	if (half_way)
+		store_word(UNIC_DB_RQ);
+}
+
+static void append_meanwhile(struct unic_port *port, uint32_t vector)
+{
+	uint32_t n = to_append;
+
+	(void)vector;
+	port->on_ring = NULL;
+	append_words(n);
+}
+
+static uint32_t sends_seen(void)
+{
+	return a.nic.qps.qp[bells.qpn & 0xff].sq.tail;
+}
+
+static void take_all(void)
+{
+	while (unic_watch_moved(&a.nic.procs.watch[0]))
+		unic_proc_take(&a.nic, 0);
+}
+
+static void bells_up(void)
+{
+	rig_up(&a, 1);
+	rig_attach(&a, 0, 1);
+	rig_qp(&a, 0, rig_pd(&a, 0), 3, &bells);
+	/* every arming is due at once */
+	bell_page()->tail[bells.row].arm = unic_to_le32(0x7fffffff);
+}
+
+/* The NIC looks while its process has stored the next word, over the oldest that
+ * the NIC did not take, and has not published it. */
+static void a_doorbell_under_the_next_word(void **state)
+{
+	uint32_t behind, at;
+
+	(void)state;
+	bells_up();
+	for (behind = 1; behind <= 2 * UNIC_DB_FIFO; behind++) {
+		if (behind == 10)
+			behind = UNIC_DB_FIFO - 3;
+		if (behind == UNIC_DB_FIFO + 3)
+			behind = 2 * UNIC_DB_FIFO;
+		at = sends_seen() + 1;
+		bell_page()->tail[bells.row].sq = unic_to_le32(at);
+		store_word(UNIC_DB_SQ);
+		publish_word();
+		half_way = true;
+		append_words(behind - 1);
+		take_all();
+		assert_int_equal(sends_seen(), at);
+	}
+	assert_int_equal(rig_count(&a, db_bad), 0);
+}
+
+/* The process rings on while the NIC takes words: any number of them, and half of
+ * one more. */
+static void a_doorbell_while_words_are_taken(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 4 * UNIC_DB_FIFO; n++) {
+		bells_up();
+		store_word(UNIC_DB_ARM); /* the NIC answers with an interrupt */
+		publish_word();
+		append_words(1);
+		bell_page()->tail[bells.row].sq = unic_to_le32(1);
+		store_word(UNIC_DB_SQ);
+		publish_word();
+		to_append = n / 2;
+		half_way = n & 1;
+		a.port.on_ring = append_meanwhile;
+		take_all();
+		assert_null(a.port.on_ring);
+		assert_int_equal(sends_seen(), 1);
+		if (n == 20)
+			n = 2 * UNIC_DB_FIFO - 20;
+		if (n == 2 * UNIC_DB_FIFO + 20)
+			n = 4 * UNIC_DB_FIFO - 4;
+	}
+}
+
 static void bad_doorbell_waits_for_a_full_ring(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_QP_ERROR };
@@ -553,6 +668,8 @@ int main(void)
 		cmocka_unit_test(completions_never_read_do_not_stop_evictions),
 		cmocka_unit_test(bad_doorbells_are_told_once),
 		cmocka_unit_test(doorbell_count_that_goes_back),
+		cmocka_unit_test(a_doorbell_under_the_next_word),
+		cmocka_unit_test(a_doorbell_while_words_are_taken),
 		cmocka_unit_test(bad_doorbell_waits_for_a_full_ring),
 	};
 

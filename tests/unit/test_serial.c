@@ -593,7 +593,7 @@ static void post(uint32_t row, uint32_t kind, uint32_t tail)
 static void doorbells_come_through(void **state)
 {
 	struct near_pages *pages;
-	uint32_t i;
+	uint32_t i, n;
 
 	(void)state;
 	begin();
@@ -622,6 +622,14 @@ static void doorbells_come_through(void **state)
 		assert_int_equal(
 			unic_from_le32(pages->db.tail[i % UNIC_BOX_DB_ROWS].sq),
 			100 + i);
+	/* as many as the near FIFO has room for, one less, one more */
+	for (i = UNIC_BOX_DB_FIFO - 1; i <= UNIC_BOX_DB_FIFO + 1; i++) {
+		for (n = 0; n < i; n++)
+			post(7, UNIC_DB_SQ, 200 + n);
+		steps(20);
+		assert_int_equal(unic_from_le32(pages->db.fifo_seq),
+				 unic_from_le32(db()->fifo_seq));
+	}
 	/* and back */
 	pages->np.epoch = unic_to_le32(4);
 	pages->np.cq_events[5] = unic_to_le32(6);
