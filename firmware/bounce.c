@@ -32,7 +32,8 @@ static struct unic_bounce *copy(struct unic_nic *nic, struct unic_qp *qp)
 	if (!b || qp->bounced || rx->len > sizeof(b->frame) - 2u)
 		return NULL;
 	qp->bounced = true;
-	b->qpn = qp->qpn;
+	b->conn = qp->conn;
+	b->qp = unic_qp_index(nic, qp);
 	b->until_ns = nic->now_ns + unic_miss_bound_ns(nic);
 	b->len = (uint16_t)rx->len;
 	b->flags = rx->flags;
@@ -60,7 +61,7 @@ void unic_bounce_filled(struct unic_nic *nic, uint16_t idx)
 	for (i = 0; i < UNIC_BOUNCES; i++) {
 		struct unic_bounce *b = &nic->bounces.bounce[i];
 
-		if (b->state != UNIC_BOUNCE_WAITS || (b->qpn & 0xff) != idx)
+		if (b->state != UNIC_BOUNCE_WAITS || b->qp != idx)
 			continue;
 		b->state = UNIC_BOUNCE_READY;
 		nic->bounces.ready = true;
@@ -91,14 +92,34 @@ bool unic_bounce_run(struct unic_nic *nic)
 	return false;
 }
 
+void unic_bounce_forget(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint16_t idx = unic_qp_index(nic, qp);
+	uint32_t i;
+
+	if (!qp->bounced)
+		return;
+	for (i = 0; i < UNIC_BOUNCES; i++) {
+		struct unic_bounce *b = &nic->bounces.bounce[i];
+
+		if (b->qp != idx || b->conn != qp->conn ||
+		    (b->state != UNIC_BOUNCE_WAITS &&
+		     b->state != UNIC_BOUNCE_READY))
+			continue;
+		b->state = UNIC_BOUNCE_FREE;
+		qp->bounced = false;
+		UNIC_COUNT(nic, rx_no_qp);
+	}
+}
+
 void unic_bounce_done(struct unic_nic *nic)
 {
 	struct unic_bounce *b = &nic->bounces.bounce[nic->bounces.given];
-	struct unic_qp *qp = unic_qp_by_number(nic, b->qpn);
+	struct unic_qp *qp = &nic->qps.qp[b->qp];
 
 	if (b->state != UNIC_BOUNCE_GIVEN)
 		return; /* it waits again */
 	b->state = UNIC_BOUNCE_FREE;
-	if (qp)
+	if (qp->conn == b->conn) /* else it may have kept another (INV-18) */
 		qp->bounced = false;
 }

@@ -31,9 +31,10 @@ enum unic_bounce_state {
 
 struct unic_bounce {
 	uint64_t until_ns; /* no longer */
-	uint32_t qpn;
-	uint32_t flags; /* UNIC_FRAME_* */
+	uint32_t conn;	   /* qp->conn of its queue pair */
+	uint32_t flags;	   /* UNIC_FRAME_* */
 	uint16_t len;
+	uint16_t qp;
 	uint8_t state; /* enum unic_bounce_state */
 	/* 2 bytes, so that what is behind Ethernet is aligned, and the frame */
 	uint32_t frame[(2u + UNIC_MTU + UNIC_FRAME_OVERHEAD + 3u) / 4u];
@@ -58,6 +59,10 @@ void unic_bounce_filled(struct unic_nic *nic, uint16_t idx);
 /** unic_bounce_run() - give frames again whose pages may be there. True if there
  * was one. */
 bool unic_bounce_run(struct unic_nic *nic);
+
+/** unic_bounce_forget() - what was kept for @qp is of no use to it; one that was
+ * given again ends by itself. */
+void unic_bounce_forget(struct unic_nic *nic, struct unic_qp *qp);
 
 /** unic_bounce_done() - the frame given again is done with. */
 void unic_bounce_done(struct unic_nic *nic);

@@ -83,6 +83,16 @@ bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
 	return any >> idx % 32 & 1;
 }
 
+void unic_miss_forget(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t left, others = ~(1u << idx % 32);
+
+	ms->starved[idx / 32] &= others;
+	for (left = ms->busy; left; left &= left - 1u)
+		ms->miss[__builtin_ctz(left)].qps[idx / 32] &= others;
+}
+
 /* ------------------------------------------------------------------ slots */
 
 /* The next of those in *@left, which it leaves; there must be one. */

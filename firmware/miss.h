@@ -92,6 +92,9 @@ void unic_miss_wait(struct unic_nic *nic, uint16_t idx);
 /** unic_miss_waits() - does it wait still? */
 bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx);
 
+/** unic_miss_forget() - it does not wait any more, whatever comes. */
+void unic_miss_forget(struct unic_nic *nic, uint16_t idx);
+
 /** unic_miss_mr_gone() - region @mr ends. */
 void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr);
 

@@ -42,6 +42,7 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.sweep_have = 0;
 	memset(nic->qps.ahead, 0, sizeof(nic->qps.ahead));
 	nic->qps.ahead_short = false;
+	nic->qps.conns = 0;
 	memset(&nic->bounces, 0, sizeof(nic->bounces));
 	memset(&nic->memop, 0, sizeof(nic->memop));
 }
@@ -125,7 +126,7 @@ static int free_index(const struct unic_nic *nic)
 }
 
 /* What RESET means: empty rings, no connection. */
-static void reset_transport(struct unic_qp *qp)
+static void reset_transport(struct unic_nic *nic, struct unic_qp *qp)
 {
 	uint64_t sq_iova = qp->sq.iova, rq_iova = qp->rq.iova;
 	uint32_t sq_mask = qp->sq.mask, rq_mask = qp->rq.mask;
@@ -143,11 +144,13 @@ static void reset_transport(struct unic_qp *qp)
 	qp->dest_ipv4 = 0;
 	qp->dest_qpn = 0;
 	qp->route_ns = 0;
+	qp->bounced = false;
+	qp->conn = ++nic->qps.conns;
 	qp->state = UNIC_QPS_RESET;
 }
 
-static void set_up(struct unic_qp *qp, const struct unic_cmd_qp_create *cmd,
-		   uint32_t idx)
+static void set_up(struct unic_nic *nic, struct unic_qp *qp,
+		   const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
 	uint16_t gen = (uint16_t)(qp->gen + 1);
 
@@ -166,7 +169,7 @@ static void set_up(struct unic_qp *qp, const struct unic_cmd_qp_create *cmd,
 	qp->rq.class_bytes = unic_from_le32(cmd->rq_class);
 	qp->type = cmd->type;
 	qp->miss = cmd->miss;
-	reset_transport(qp);
+	reset_transport(nic, qp);
 	expect_nothing(qp);
 }
 
@@ -196,7 +199,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	if (r)
 		return r;
 	qp = &nic->qps.qp[idx];
-	set_up(qp, cmd, (uint32_t)idx);
+	set_up(nic, qp, cmd, (uint32_t)idx);
 	qp->proc = proc;
 	qp->mr = mr;
 	scq->users++;
@@ -251,12 +254,15 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 	expect_nothing(qp);
 }
 
-/* Silent from now on: nothing is sent, held or timed any more. */
+/* Silent from now on: nothing is sent, held, kept or timed any more, and nothing is
+ * waited for. */
 static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
 	unic_memop_drop(nic, qp);
+	unic_miss_forget(nic, unic_qp_index(nic, qp));
+	unic_bounce_forget(nic, qp);
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
 	qp->sq.gathering = false;
@@ -561,7 +567,7 @@ static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 	unic_rq_sweep_forget(nic, unic_qp_index(nic, qp));
 	forget_events(nic, qp);
 	set_state(nic, qp, UNIC_QPS_RESET, 0);
-	reset_transport(qp);
+	reset_transport(nic, qp);
 	return 0;
 }
 

@@ -250,6 +250,7 @@ struct unic_qp {
 	bool bounced;	   /* a frame of it is kept, see bounce.h */
 	uint8_t path;	   /* on whose lists of the scheduler it is */
 	uint32_t qkey;	   /* UD */
+	uint32_t conn;	   /* of its connection, no other has had it; see qps */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 };
 
@@ -278,6 +279,8 @@ struct unic_qps {
 	 * some wait for room among the misses */
 	uint32_t ahead[UNIC_QP_WORDS];
 	bool ahead_short;
+	uint32_t conns; /* connections so far: one ends, another may come, with
+			 * RESET; what waits names the one it is of (INV-18) */
 	struct unic_qp qp[UNIC_QPS];
 	/* the datagram in hand, see unrel_rx.c */
 	uint32_t datagram[(UNIC_GRH_BYTES + UNIC_MTU) / 4u];
@@ -300,7 +303,8 @@ void unic_qp_init(struct unic_nic *nic);
  * -UNIC_EBUSY (doorbell row), the errors of unic_access(). */
 int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
 
-/** unic_qp_modify() - QP_MODIFY. 0; -UNIC_ENOQP; -UNIC_ESTATE (no such
+/** unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
+ * takes effect any more, and what it occupied is free (INV-18). 0; -UNIC_ENOQP; -UNIC_ESTATE (no such
  * transition); -UNIC_EINVAL (attribute); -UNIC_ENOROUTE (we have no address);
  * -UNIC_EBUSY (to RESET while DMA is in flight: ask again). */
 int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);

@@ -96,7 +96,7 @@ struct unic_roce {
 	bool rx_counted;  /* it is one of rx_qp's dmas */
 	bool rx_again;	  /* it was kept, and is not the port's: bounce.h */
 	int16_t rx_err;	  /* -UNIC_E*: could not be placed wholly */
-	uint32_t rx_qpn;  /* number of rx_qp when the frame came */
+	uint32_t rx_conn; /* qp->conn of rx_qp when the frame came */
 	uint16_t rx_qp;
 	struct unic_tx tx[UNIC_TX_BUFS];
 	struct unic_rx rx;	/* the frame held while rx_stage is not IDLE */

@@ -151,7 +151,7 @@ static inline void take_in_hand(struct unic_nic *nic, const struct unic_qp *qp,
 {
 	UNIC_TRACE(nic, RX, qp->proc, pkt->opcode, qp->qpn, pkt->psn, pkt->len);
 	nic->qps.roce.rx_qp = unic_qp_index(nic, qp);
-	nic->qps.roce.rx_qpn = qp->qpn;
+	nic->qps.roce.rx_conn = qp->conn;
 	nic->qps.roce.rx_response = false;
 }
 
@@ -236,15 +236,20 @@ static int demux(struct unic_nic *nic, const struct unic_rx *rx)
 	return roce_frame(nic, rx);
 }
 
-/* The QP the frame in hand is for, if it is still the same one. */
+/* Is the connection over that the frame in hand is of? (INV-18) */
+static inline bool is_over(const struct unic_nic *nic)
+{
+	const struct unic_roce *roce = &nic->qps.roce;
+
+	return nic->qps.qp[roce->rx_qp].conn != roce->rx_conn;
+}
+
+/* The QP the frame in hand is for, if it still receives for that connection. */
 static struct unic_qp *rx_qp(struct unic_nic *nic)
 {
-	struct unic_roce *roce = &nic->qps.roce;
-	struct unic_qp *qp = &nic->qps.qp[roce->rx_qp];
+	struct unic_qp *qp = &nic->qps.qp[nic->qps.roce.rx_qp];
 
-	if (!qp->used || qp->qpn != roce->rx_qpn || !unic_qp_receives(qp))
-		return NULL;
-	return qp;
+	return is_over(nic) || !unic_qp_receives(qp) ? NULL : qp;
 }
 
 static bool placed(struct unic_nic *nic, struct unic_qp *qp, int err)
@@ -259,8 +264,10 @@ static enum unic_rx_stage finish(struct unic_nic *nic)
 	struct unic_qp *qp = rx_qp(nic);
 	int err = roce->rx_sgl.failed ? -UNIC_EBUS : roce->rx_err;
 
-	if (!qp)
+	if (!qp) {
+		drop(nic, UNIC_C_rx_no_qp);
 		return UNIC_RX_IDLE;
+	}
 	if (roce->rx_response)
 		unic_requester_placed(nic, qp, err);
 	else if (!placed(nic, qp, err))
@@ -323,6 +330,16 @@ static enum unic_rx_stage begin(struct unic_nic *nic, const struct unic_rx *rx)
 	return r ? UNIC_RX_REDO : UNIC_RX_IDLE;
 }
 
+/* The frame in hand could not be taken, and may be now. */
+static enum unic_rx_stage again(struct unic_nic *nic)
+{
+	if (is_over(nic)) {
+		drop(nic, UNIC_C_rx_no_qp);
+		return UNIC_RX_IDLE;
+	}
+	return begin(nic, &nic->qps.roce.rx);
+}
+
 /* A frame that is not for the lane. True if it is kept. */
 static __attribute__((noinline)) bool take_slowly(struct unic_nic *nic,
 						  const struct unic_rx *rx)
@@ -359,7 +376,7 @@ static bool resume(struct unic_nic *nic)
 	struct unic_roce *roce = &nic->qps.roce;
 
 	if (roce->rx_stage == UNIC_RX_REDO)
-		roce->rx_stage = (uint8_t)begin(nic, &roce->rx);
+		roce->rx_stage = (uint8_t)again(nic);
 	else if (roce->rx_stage == UNIC_RX_PLACE)
 		roce->rx_stage = (uint8_t)place(nic);
 	else

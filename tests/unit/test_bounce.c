@@ -361,6 +361,7 @@ static void kept_for_a_queue_pair_that_goes(void **state)
 	datagram(1, 1, 100);
 	cmd.id = unic_to_le32(db.qpn);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_DESTROY, &cmd, NULL), 0);
+	assert_int_equal(rig_count(&rb, rx_no_qp), 1); /* at once */
 	serve(true);
 	pair_run(1 * MS);
 	assert_int_equal(rig_count(&rb, rx_no_qp), 1);
