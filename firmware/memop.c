@@ -190,18 +190,31 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-/* 0: the list is in nic->memop.list. Nothing holds its region meanwhile: if it
- * ends, so does the reading. */
+/* Nothing holds the region while the port moves none of it: it may have ended, and
+ * its index be another's, or be registered for others. So all of the access check
+ * again (INV-19). */
+static int may_go_on(struct unic_nic *nic, const struct unic_qp *qp,
+		     const struct unic_sge *sge)
+{
+	int r = unic_mr_check(nic, unic_from_le32(sge->lkey), qp->pd, 0,
+			      unic_from_le64(sge->iova),
+			      unic_from_le32(sge->len));
+
+	return r < 0 ? r : 0;
+}
+
+/* 0: the list is in nic->memop.list. If its region ends meanwhile, so does the
+ * reading. */
 static int read_list(struct unic_nic *nic, struct unic_qp *qp,
 		     const struct unic_sge *sge)
 {
 	struct unic_list_reader *l = &nic->memop;
-	int err = 0;
+	int err;
 
 	if (!take_reader(nic, qp))
 		return -UNIC_EPENDING;
-	if (!l->started)
-		err = start_reading(nic, qp, sge);
+	err = l->started ? may_go_on(nic, qp, sge)
+			 : start_reading(nic, qp, sge);
 	if (!err)
 		err = unic_dma_run(nic, &l->sgl);
 	if (l->sgl.pending || err == -UNIC_EAGAIN)

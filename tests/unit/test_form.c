@@ -1071,6 +1071,116 @@ static void lists_are_read_in_turn(void **state)
 	assert_int_equal(rb.nic.memop.qpn, 0);
 }
 
+/* Indirect region @x is to be made of a list of one element in mb[2], of which the
+ * port has read nothing yet; it moves nothing until it may. */
+static void begin_a_list(struct rig_mr *x)
+{
+	struct unic_sge e = piece(&mb[1], 5, 100);
+	struct unic_sq_slot s;
+
+	memcpy(mb[2].mem, &e, sizeof(e));
+	alloc_ok(UNIC_FORM_INDIRECT, 1, x);
+	s = memop(UNIC_WR_REG_INDIRECT, x->stag, 1, RW, 0, 0);
+	s.num_sge = 1;
+	s.flags = UNIC_WR_SIGNALED;
+	s.sge[0] = piece(&mb[2], 0, 16);
+	qb.sq[qb.sq_tail % RIG_SLOTS] = s;
+	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
+	rb.port.again_call = rb.port.calls + 2; /* behind the slot */
+	unic_nic_poll(&rb.nic);
+	assert_int_equal(rb.port.calls, rb.port.again_call);
+	assert_true(rb.nic.memop.started);
+	rb.port.no_dma = true;
+}
+
+static struct unic_cqe end_of_the_list(void)
+{
+	rb.port.no_dma = false;
+	rb.port.again_call = 0;
+	return done(&rb, &qb);
+}
+
+/* As many commands of one round: regions of one page for process 1 at the address
+ * of @like, all of them page @page of its window, until one has that index. */
+static void take_its_index(const struct rig_mr *like, uint32_t pd,
+			   uint32_t page)
+{
+	const struct unic_mr_args args = {
+		.pd = (uint16_t)pd,
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.mr_class = UNIC_CLASS_RDMA,
+		.page_shift = 12,
+		.flags = UNIC_REG_LIST,
+		.iova = like->iova,
+		.length = 4096,
+		.n_pages = 1,
+	};
+	const uint64_t bus = UNIC_BUS(1, page * 4096u);
+	struct unic_mr_result y;
+
+	do {
+		assert_int_equal(unic_mr_reg(&rb.nic, &args, &bus, &y), 0);
+	} while (y.mr != like->mr);
+}
+
+/* Its region ends while the list is read, and the index is given to another process,
+ * which has such a list at the same address. */
+static void list_of_another_process(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 5, 100);
+	struct unic_cqe cqe;
+	struct rig_mr x;
+	uint32_t other;
+
+	(void)state;
+	rig_attach(&rb, 1, 1);
+	other = rig_pd(&rb, 1);
+	begin_a_list(&x);
+	memset(mb[2].mem, 0, sizeof(e));
+	memcpy(rb.port.window[1] + 100 * 4096, &e, sizeof(e));
+	assert_int_equal(unic_mr_dereg(&rb.nic, mb[2].mr, mb[2].gen), 0);
+	take_its_index(&mb[2], other, 100);
+	cqe = end_of_the_list();
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.memop.qpn, 0);
+}
+
+/* It is registered anew, under its STag and with its generation, and not for this
+ * queue pair. */
+static void list_that_is_not_ours_any_more(void **state)
+{
+	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(mb[2].mr),
+				       .gen = unic_to_le32(mb[2].gen),
+				       .pd = unic_to_le32(rig_pd(&rb, 0)),
+				       .what = UNIC_REREG_PD };
+	struct unic_cqe cqe;
+	struct rig_mr x;
+
+	(void)state;
+	begin_a_list(&x);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+	cqe = end_of_the_list();
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PD);
+	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+}
+
+/* It stays, and so the list is read when the port moves something again. */
+static void list_that_had_to_wait(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr x;
+
+	(void)state;
+	begin_a_list(&x);
+	unic_nic_poll(&rb.nic);
+	cqe = end_of_the_list();
+	assert_int_equal(cqe.status, 0);
+	assert_int_equal(rb.nic.forms.form[x.mr].used, 1);
+}
+
 /* --------------------------------------------------------- fast registration */
 
 static const uint8_t *runs(uint32_t off)
@@ -1613,6 +1723,9 @@ int main(void)
 		TEST(local_inv_has_no_other_field),
 		TEST(lists_that_are_none),
 		TEST(lists_are_read_in_turn),
+		TEST(list_of_another_process),
+		TEST(list_that_is_not_ours_any_more),
+		TEST(list_that_had_to_wait),
 		TEST(posted_fast_registration),
 		TEST(each_wrong_fast_registration),
 		TEST(dependents_end_with_their_region),
