@@ -544,7 +544,9 @@ struct unic_cpl_mr_pages {
  * BUSY: a DMA piece is under way through the region; nothing happened.
  *
  * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
- * of a DEMAND region a MISS is sent for those that are not there. DONT_NEED:
+ * of a DEMAND region a MISS is sent for those that are not there, as far as
+ * there is room among the misses: no more than half of them are advised ones,
+ * and what an operation waits for goes before. `done` says how many were. DONT_NEED:
  * its entries may be dropped first, and are, but for those in use; drop records
  * say which.
  */

@@ -14,6 +14,8 @@
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
 #define ALL_SLOTS  ((1u << UNIC_MISSES) - 1u)
+#define COLD	   __attribute__((noinline, cold))
+#define MOST_AHEAD (UNIC_MISSES / 2u) /* slots for pages only advised */
 
 _Static_assert(UNIC_MISSES < 32, "a bit for each in unic_misses.busy");
 
@@ -22,6 +24,7 @@ void unic_miss_init(struct unic_nic *nic)
 	memset(&nic->misses, 0, sizeof(nic->misses));
 	nic->misses.next_ns = UINT64_MAX;
 	nic->misses.last = UNIC_MISS_NONE;
+	nic->misses.easy = ALL_SLOTS;
 }
 
 static void look_again(struct unic_nic *nic, uint64_t at_ns)
@@ -127,8 +130,23 @@ static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
 	return NULL;
 }
 
+/* Does somebody wait for the driver? One that failed may go. */
+static inline bool is_open(const struct unic_miss *m)
+{
+	return m->state == UNIC_MISS_DUE || m->state == UNIC_MISS_SENT;
+}
+
+static uint32_t open_slots(const struct unic_misses *ms)
+{
+	uint32_t left, n = 0;
+
+	for (left = ms->busy; left; left &= left - 1u)
+		n += is_open(&ms->miss[__builtin_ctz(left)]);
+	return n;
+}
+
 /* An empty one, or the one that failed first. */
-static struct unic_miss *take(struct unic_misses *ms)
+static struct unic_miss *take_free(struct unic_misses *ms)
 {
 	struct unic_miss *found = NULL;
 	uint32_t left = ms->busy, empty = ~left & ALL_SLOTS;
@@ -143,6 +161,149 @@ static struct unic_miss *take(struct unic_misses *ms)
 			found = m;
 	}
 	return found;
+}
+
+static uint16_t proc_of(const struct unic_nic *nic, const struct unic_miss *m)
+{
+	return nic->mrs.mr[m->mr].proc;
+}
+
+/* Who has how many slots, and @proc, which wants one more. @advised: as if there
+ * were nothing but pages that are only advised. */
+static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
+		       struct unic_share *s)
+{
+	const struct unic_share_owner *of = nic->evict.share.owner;
+	const struct unic_misses *ms = &nic->misses;
+	uint32_t left;
+	uint16_t p;
+
+	unic_share_init(s, advised ? MOST_AHEAD : UNIC_MISSES);
+	for (left = ms->busy; left; left &= left - 1u) {
+		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+
+		p = proc_of(nic, m);
+		if (!is_open(m) || (advised && !m->ahead))
+			continue;
+		unic_share_weigh(s, p, of[p].weight);
+		unic_share_hold(s, p, 1);
+	}
+	unic_share_weigh(s, proc, of[proc].weight);
+	unic_share_want(s, proc, 1);
+}
+
+/* The youngest slot of @proc, or of anybody; @advised: that is only advised. */
+static struct unic_miss *youngest(const struct unic_nic *nic, uint32_t proc,
+				  bool advised)
+{
+	const struct unic_misses *ms = &nic->misses;
+	const struct unic_miss *found = NULL;
+	uint32_t left;
+
+	for (left = ms->busy; left; left &= left - 1u) {
+		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+
+		if (is_open(m) && (m->ahead || !advised) &&
+		    (proc == UNIC_OWNER_NIL || proc_of(nic, m) == proc) &&
+		    (!found || m->since_ns >= found->since_ns))
+			found = m;
+	}
+	return (struct unic_miss *)found;
+}
+
+/* The slot that @proc may have in place of another, or NULL (INV-20). */
+static struct unic_miss *give_way(const struct unic_nic *nic, uint16_t proc,
+				  bool advised)
+{
+	struct unic_miss *m = NULL;
+	struct unic_share s;
+	uint32_t from;
+
+	if (!advised)
+		m = youngest(nic, UNIC_OWNER_NIL, true);
+	if (m)
+		return m;
+	slot_share(nic, proc, advised, &s);
+	if (!unic_share_entitled(&s, proc, 1))
+		return NULL;
+	from = unic_share_victim(&s, proc, 1);
+	return from == UNIC_OWNER_NIL ? NULL : youngest(nic, from, advised);
+}
+
+/* Who waits for @m waits for a slot now. */
+static void give_up_slot(struct unic_nic *nic, struct unic_miss *m)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++) {
+		ms->any_starved |= m->qps[i] != 0;
+		ms->starved[i] |= m->qps[i];
+		m->qps[i] = 0;
+	}
+	look_again(nic, nic->now_ns + RETRY_NS);
+}
+
+/* Others have found none a moment ago: may @proc take one of those that are left?
+ * As long as others have some, its share says so; and as many as it has it may leave
+ * to whoever comes. */
+static COLD bool leaves_some(const struct unic_nic *nic, uint16_t proc)
+{
+	uint32_t open = open_slots(&nic->misses), held;
+	struct unic_share s;
+
+	slot_share(nic, proc, false, &s);
+	held = s.owner[proc].held;
+	return held < UNIC_MISSES - open ||
+	       (held < open && unic_share_entitled(&s, proc, 1));
+}
+
+/* From now on some slots are left to others, for as long as a page may take. */
+static void narrow(struct unic_nic *nic)
+{
+	struct unic_misses *ms = &nic->misses;
+
+	ms->easy = 0;
+	ms->narrow_ns = nic->now_ns + nic->evict.notices.deliver_us * 1000ull;
+}
+
+/* Some are to be left, or there is none that is empty: a slot for an operation of
+ * @proc, or NULL. */
+static COLD struct unic_miss *take_hard(struct unic_nic *nic, uint16_t proc)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = take_free(ms);
+
+	if (nic->now_ns >= ms->narrow_ns)
+		ms->easy = ALL_SLOTS;
+	if (m)
+		return ms->easy || leaves_some(nic, proc) ? m : NULL;
+	m = give_way(nic, proc, false);
+	if (!m)
+		return NULL;
+	if (proc_of(nic, m) != proc)
+		narrow(nic);
+	give_up_slot(nic, m);
+	return m;
+}
+
+/* A slot for an operation on region @mr, or NULL. */
+static inline struct unic_miss *take(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t empty = ms->easy & ~ms->busy;
+
+	if (UNIC_UNLIKELY(!empty))
+		return take_hard(nic, nic->mrs.mr[mr].proc);
+	return next_of(ms, &empty);
+}
+
+/* A slot for what is only advised by @proc, or NULL. */
+static COLD struct unic_miss *take_ahead(struct unic_nic *nic, uint16_t proc)
+{
+	if (open_slots(&nic->misses) < MOST_AHEAD)
+		return take_free(&nic->misses);
+	return give_way(nic, proc, true);
 }
 
 /* It is over with: who waits looks for itself how. One that failed is kept for a
@@ -183,6 +344,19 @@ int unic_miss_starved(struct unic_nic *nic)
 	return -UNIC_EMISS;
 }
 
+/* The driver is told of it at the end of the round. */
+static inline void ask(struct unic_nic *nic, struct unic_miss *m, uint16_t mr,
+		       uint32_t page, uint32_t ahead)
+{
+	set_state(&nic->misses, m, UNIC_MISS_DUE);
+	m->short_of = false;
+	m->mr = mr;
+	m->first = page;
+	m->count = bounded(&nic->mrs.mr[mr], page, ahead);
+	m->since_ns = nic->now_ns;
+	look_again(nic, 0);
+}
+
 int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		    uint32_t ahead)
 {
@@ -192,19 +366,30 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	if (m && m->state == UNIC_MISS_FAILED)
 		return -UNIC_ENOPAGE;
 	if (!m) {
-		m = take(ms);
+		m = take(nic, mr);
 		if (!m)
 			return unic_miss_starved(nic);
-		set_state(ms, m, UNIC_MISS_DUE);
-		m->short_of = false;
-		m->mr = mr;
-		m->first = page;
-		m->count = bounded(&nic->mrs.mr[mr], page, ahead);
-		m->since_ns = nic->now_ns;
-		look_again(nic, 0);
+		ask(nic, m, mr, page, ahead);
 	}
+	m->ahead = false;
 	ms->last = (uint16_t)(m - ms->miss);
 	return -UNIC_EMISS;
+}
+
+/* The same for what nobody waits for yet. False: there is no slot for it. */
+static bool raise_ahead(struct unic_nic *nic, uint16_t mr, uint32_t page,
+			uint32_t ahead)
+{
+	struct unic_miss *m;
+
+	if (find(&nic->misses, mr, page))
+		return true;
+	m = take_ahead(nic, nic->mrs.mr[mr].proc);
+	if (!m)
+		return false;
+	ask(nic, m, mr, page, ahead);
+	m->ahead = true;
+	return true;
 }
 
 void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
@@ -382,35 +567,38 @@ int unic_miss_invalidate(struct unic_nic *nic,
 	return 0;
 }
 
-/* Entries that are not there are read, or asked for, at most so many at once. */
-static int will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
-		     uint32_t count, uint32_t *done)
+/* Entries that are not there are read, or asked for, at most so many at once, and
+ * as long as there is room. *done came, or will. */
+static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		      uint32_t count, uint32_t *done)
 {
 	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
-	uint32_t end_page = first + count;
+	uint32_t end_page = first + count, left = AHEAD_READ;
+	int r;
 
-	for (; first < end_page && *done < AHEAD_READ; first++) {
+	for (; first < end_page && left; first++) {
 		if (unic_cache_has(nic, mr, first))
 			continue;
+		left--;
 		if (demand) {
-			unic_miss_raise(nic, mr, first, end_page - first);
-			(*done)++;
+			if (!raise_ahead(nic, mr, first, end_page - first))
+				return;
 			first += UNIC_MISS_AHEAD - 1u;
-		} else if (!unic_cache_read(nic, mr, first, false)) {
 			(*done)++;
+			continue;
 		}
+		r = unic_cache_read(nic, mr, first, false);
+		if (r == -UNIC_EAGAIN)
+			return;
+		*done += !r;
 	}
-	return 0;
 }
 
-/* Half of the slots are for operations that wait. */
-static bool crowded(const struct unic_misses *ms)
+/* Could nothing more be asked for ahead, for @proc? */
+static bool crowded(const struct unic_nic *nic, uint16_t proc)
 {
-	uint32_t left, n = 0;
-
-	for (left = ms->busy; left; left &= left - 1u)
-		n += ms->miss[__builtin_ctz(left)].state != UNIC_MISS_FAILED;
-	return n >= UNIC_MISSES / 2u;
+	return open_slots(&nic->misses) >= MOST_AHEAD &&
+	       !give_way(nic, proc, true);
 }
 
 bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
@@ -424,7 +612,7 @@ bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	    !unic_mr_grants(mr, UNIC_MR_LOCAL_WRITE) || off >= mr->length ||
 	    len > mr->length - off)
 		return true;
-	if (crowded(&nic->misses))
+	if (crowded(nic, mr->proc))
 		return false;
 	mask = (1u << mr->page_shift) - 1u;
 	off += (uint32_t)mr->iova & mask;
@@ -450,7 +638,8 @@ int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 		return r;
 	switch (unic_from_le32(cmd->advice)) {
 	case UNIC_ADVISE_WILL_NEED:
-		return will_need(nic, mr, first, count, done);
+		will_need(nic, mr, first, count, done);
+		return 0;
 	case UNIC_ADVISE_DONT_NEED:
 		if (unic_cache_busy(nic, mr))
 			return -UNIC_EBUSY;

@@ -13,6 +13,13 @@
  *
  * A FAILED slot is remembered for another H, so that all who wait, and a peer
  * that was put off, are told; then the page may be asked for again.
+ *
+ * Slots are shared as entries are (memory.md section 4): idle ones may be borrowed,
+ * and an operation that finds none has one at once from a page that is only
+ * advised, or, within its process's share, from a process above its own (INV-20).
+ * Who gives one up asks for it again. For H after that a process above its share
+ * leaves as many as it has, so that the next who comes need not take one back. No
+ * more than half of the slots are for what is only advised.
  */
 #ifndef UNIC_MISS_H
 #define UNIC_MISS_H
@@ -44,6 +51,7 @@ struct unic_miss {
 	uint16_t mr;
 	uint8_t state; /* enum unic_miss_state */
 	bool short_of; /* the driver brought it, but there was no room */
+	bool ahead;    /* only advised: no operation waits for it */
 	uint32_t qps[UNIC_QP_WORDS]; /* bit per queue pair that waits */
 };
 
@@ -51,7 +59,10 @@ struct unic_misses {
 	struct unic_miss miss[UNIC_MISSES];
 	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
 	uint64_t next_ns;
-	uint32_t busy; /* bit per slot that is not FREE */
+	uint64_t narrow_ns; /* one was taken back: till then some are left */
+	uint32_t busy;	    /* bit per slot that is not FREE */
+	uint32_t
+		easy; /* those that may be taken without a look: all, or none */
 	uint16_t last; /* of the last access that missed, or MISS_NONE */
 	bool any_starved;
 };

@@ -292,13 +292,88 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 	unic_req_send(req, UNIC_CMD_MR_FAULT, &cmd, fault_done);
 }
 
+static bool is_about(const struct unic_hfault *f,
+		     const struct unic_evt_miss *evt)
+{
+	return f->used && !f->under_way &&
+	       f->user == unic_from_le32(evt->user) &&
+	       f->mr == unic_from_le32(evt->mr) &&
+	       f->gen == unic_from_le32(evt->gen) &&
+	       f->first == unic_from_le32(evt->first);
+}
+
+#define NO_OWNER UINT32_MAX
+
+/* Whose each place is; NO_OWNER, if its region has ended. */
+static void owners(struct unic_host *host, uint32_t owner[UNIC_FAULTS])
+{
+	const struct unic_hmr *mr;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		mr = region_of_fault(host, &host->fault[i]);
+		owner[i] = mr ? mr->obj.owner : NO_OWNER;
+	}
+}
+
+/* How many places the owner of place @i has; nobody has more than NO_OWNER. */
+static uint32_t places_of(const uint32_t owner[UNIC_FAULTS], uint32_t i)
+{
+	uint32_t k, n = 0;
+
+	for (k = 0; k < UNIC_FAULTS; k++)
+		n += owner[k] == owner[i];
+	return owner[i] == NO_OWNER ? UNIC_FAULTS + 1 : n;
+}
+
+/*
+ * All places are taken. The NIC waits for fewer pages than there are places: some of
+ * who has most are of misses that it has given up. The oldest of these is one, if
+ * its answer is not under way.
+ */
+static struct unic_hfault *oldest_of_most(struct unic_host *host)
+{
+	struct unic_hfault *found = NULL, *f;
+	uint32_t owner[UNIC_FAULTS], most = 0, n, i;
+
+	owners(host, owner);
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		f = &host->fault[i];
+		n = places_of(owner, i);
+		if (f->under_way || n < most ||
+		    (n == most && f->give_up_ns >= found->give_up_ns))
+			continue;
+		found = f;
+		most = n;
+	}
+	return found;
+}
+
+/* Where @evt is kept until it is answered: where the same was asked before, an empty
+ * place, or that of another. NULL: there is none. */
+static struct unic_hfault *place_for(struct unic_host *host,
+				     const struct unic_evt_miss *evt)
+{
+	struct unic_hfault *empty = NULL;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		if (is_about(&host->fault[i], evt))
+			return &host->fault[i];
+		if (!empty && !host->fault[i].used)
+			empty = &host->fault[i];
+	}
+	return empty ? empty : oldest_of_most(host);
+}
+
 void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
 {
 	uint32_t first = unic_from_le32(evt->first);
-	uint32_t count = unic_from_le32(evt->count), i;
+	uint32_t count = unic_from_le32(evt->count);
 	struct unic_hmr *mr = region_of(host, unic_from_le32(evt->user),
 					unic_from_le32(evt->mr),
 					unic_from_le32(evt->gen));
+	struct unic_hfault *f;
 
 	if (!mr)
 		return; /* it ended meanwhile */
@@ -307,15 +382,14 @@ void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
 		host->audits++;
 		return;
 	}
-	for (i = 0; i < UNIC_FAULTS && host->fault[i].used; i++)
-		;
-	if (i == UNIC_FAULTS) {
+	f = place_for(host, evt);
+	if (!f) {
 		host->audits++; /* the NIC asks for less at a time */
 		return;
 	}
-	host->fault[i] = (struct unic_hfault){
+	*f = (struct unic_hfault){
 		.used = true,
-		.turn = host->fault[i].turn,
+		.turn = f->turn,
 		.user = unic_from_le32(evt->user),
 		.mr = mr->mr,
 		.gen = mr->gen,
@@ -325,7 +399,7 @@ void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
 		.give_up_ns = unic_os_now_ns(host->os) + GIVE_UP_NS,
 	};
 	host->faults++;
-	answer(host, &host->fault[i]);
+	answer(host, f);
 }
 
 void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)

@@ -7,8 +7,9 @@
  * record, fewer pages done than asked, the end of the region), and not a moment
  * longer. All pages that a TABLE region lists are pinned as long as it lives.
  *
- * A MISS is answered within the poll that brings it. BUSY (the NIC has no room
- * just now) is tried again; after H the NIC does not wait any more.
+ * A MISS is answered within the poll that brings it, whatever others wait for:
+ * with no place left, the oldest of the process that has most goes. BUSY (the NIC
+ * has no room just now) is tried again; after H the NIC does not wait any more.
  */
 #ifndef UNIC_FAULT_H
 #define UNIC_FAULT_H
