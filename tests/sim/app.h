@@ -107,6 +107,7 @@ enum qp_state {
 	QP_RTS,
 	QP_FLUSHING,
 	QP_DEAD,
+	QP_ENDED, /* flushed, and the same one is to be connected again */
 };
 
 struct app;

@@ -2,7 +2,8 @@
 /*
  * app_qp.c - queue pairs of applications. One page holds send queue, receive
  * queue and completion queue; two ends find each other through struct link.
- * When either end fails, both flush, destroy and make a new pair.
+ * When either end fails, both flush, and destroy theirs and make another, or take
+ * theirs to RESET and connect it again: nothing of the last connection may show.
  */
 #include "app.h"
 #include "oracle.h"
@@ -101,7 +102,7 @@ void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
 
 void app_qp_arm(struct qp *q)
 {
-	if (q->state < QP_CREATED || q->state == QP_DEAD)
+	if (q->state < QP_CREATED || q->state >= QP_DEAD)
 		return;
 	app_qp_ring(q->app, UNIC_DB_ARM, q->index, q->cq_ci & 0x7fffffff);
 }
@@ -128,6 +129,7 @@ static const struct {
 	[QP_RTR] = { QP_RTS, QP_RTR },
 	[QP_FLUSHING] = { QP_FLUSHING, QP_FLUSHING },
 	[QP_DEAD] = { QP_HAS_CQ, QP_DEAD },
+	[QP_ENDED] = { QP_CREATED, QP_ENDED },
 };
 
 /* The QP has no bytes under way any more that could be placed. */
@@ -145,6 +147,14 @@ static void destroyed(struct qp *q)
 	q->dying = false;
 	q->sq_tail = q->rq_tail = 0;
 	q->sq_slots = 0;
+}
+
+/* Tails of an earlier connection, or an earlier QP of this row, would be posted
+ * again. */
+static void forget_tails(struct qp *q)
+{
+	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
+	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
 }
 
 static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
@@ -185,6 +195,9 @@ static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
 		app_kick(q->link->qp[!q->end]->app, sim_now() + 10 * US);
 	} else if (was == QP_DEAD) {
 		destroyed(q);
+	} else if (was == QP_ENDED) {
+		destroyed(q);
+		forget_tails(q);
 	}
 }
 
@@ -250,9 +263,7 @@ static void ask_qp(struct qp *q)
 		.miss = q->link->miss,
 	};
 
-	/* tails of an earlier QP of this row would be posted again */
-	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
-	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
+	forget_tails(q);
 	ask(q, UNIC_CTL_QP_CREATE, &r);
 }
 
@@ -339,20 +350,33 @@ static void build(struct qp *q)
 	}
 }
 
-/* To ERR, wait until all has been flushed, destroy. */
+/* Every other time the same queue pair is connected again. Not one of UC or UD: what
+ * was on the wire when it ended is a message for whoever has its number. */
+static bool is_kept(const struct qp *q)
+{
+	return q->app->state == APP_RUNS && q->link->type == UNIC_QPT_RC &&
+	       (q->gen & 1);
+}
+
+/* To ERR, wait until all has been flushed, destroy, or RESET. */
 static void tear_down(struct qp *q)
 {
+	bool over = q->state == QP_DEAD || q->state == QP_ENDED;
+
 	if (!q->dying) {
 		q->dying = true;
 		q->failed = true;
 		q->state = QP_FLUSHING;
 		ask_state(q, UNIC_QPS_ERR);
-	} else if (q->state == QP_FLUSHING && !q->sq_open && !q->rq_open) {
-		q->state = QP_DEAD;
-		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
-	} else if (q->state == QP_DEAD) {
-		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
+		return;
 	}
+	if (!over && (q->state != QP_FLUSHING || q->sq_open || q->rq_open))
+		return;
+	q->state = is_kept(q) ? QP_ENDED : QP_DEAD;
+	if (q->state == QP_ENDED)
+		ask_state(q, UNIC_QPS_RESET);
+	else
+		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
 }
 
 /* After the QP: its completion queue, then the region that both live in. */
