@@ -32,7 +32,6 @@ static struct unic_bounce *copy(struct unic_nic *nic, struct unic_qp *qp)
 	if (!b || qp->bounced || rx->len > sizeof(b->frame) - 2u)
 		return NULL;
 	qp->bounced = true;
-	b->conn = qp->conn;
 	b->qp = unic_qp_index(nic, qp);
 	b->until_ns = nic->now_ns + unic_miss_bound_ns(nic);
 	b->len = (uint16_t)rx->len;
@@ -102,9 +101,8 @@ void unic_bounce_forget(struct unic_nic *nic, struct unic_qp *qp)
 	for (i = 0; i < UNIC_BOUNCES; i++) {
 		struct unic_bounce *b = &nic->bounces.bounce[i];
 
-		if (b->qp != idx || b->conn != qp->conn ||
-		    (b->state != UNIC_BOUNCE_WAITS &&
-		     b->state != UNIC_BOUNCE_READY))
+		if (b->qp != idx || (b->state != UNIC_BOUNCE_WAITS &&
+				     b->state != UNIC_BOUNCE_READY))
 			continue;
 		b->state = UNIC_BOUNCE_FREE;
 		qp->bounced = false;
@@ -120,6 +118,5 @@ void unic_bounce_done(struct unic_nic *nic)
 	if (b->state != UNIC_BOUNCE_GIVEN)
 		return; /* it waits again */
 	b->state = UNIC_BOUNCE_FREE;
-	if (qp->conn == b->conn) /* else it may have kept another (INV-18) */
-		qp->bounced = false;
+	qp->bounced = false; /* no other is kept while this one is in hand */
 }

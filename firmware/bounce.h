@@ -31,7 +31,6 @@ enum unic_bounce_state {
 
 struct unic_bounce {
 	uint64_t until_ns; /* no longer */
-	uint32_t conn;	   /* qp->conn of its queue pair */
 	uint32_t flags;	   /* UNIC_FRAME_* */
 	uint16_t len;
 	uint16_t qp;
