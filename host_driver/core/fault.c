@@ -340,8 +340,9 @@ static struct unic_hfault *oldest_of_most(struct unic_host *host)
 	for (i = 0; i < UNIC_FAULTS; i++) {
 		f = &host->fault[i];
 		n = places_of(owner, i);
-		if (f->under_way || n < most ||
-		    (n == most && f->give_up_ns >= found->give_up_ns))
+		if (f->under_way || n < most)
+			continue;
+		if (found && n == most && f->give_up_ns >= found->give_up_ns)
 			continue;
 		found = f;
 		most = n;
