@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_attacks.c - a third party on the wire that forges frames, ICRC included:
+ * what it reaches when it knows all but one field, and what when it knows all.
+ * docs/SECURITY.md names each of these tests, and the odds that they compute.
+ *
+ * A and B have two connections: qa to qb of process 0, oa to ob of process 1.
+ * The third party needs no NIC.
+ */
+#include "unit.h"
+
+#include "frame.h"
+#include "icrc.h"
+#include "pair.h"
+
+#define MS	  1000000ull
+#define BYTES	  8u /* that a forged WRITE would place */
+#define UNTOUCHED 0x11
+#define FORGED	  0x77
+#define A_IP	  0x0a000001u
+#define B_IP	  0x0a000002u
+#define STRANGER  0x0a000003u
+#define PSNS	  (UNIC_PSN_MASK + 1u)
+#define PLACE	  4096u /* where true WRITEs go, in B's region */
+
+static struct rig_qp oa, ob;
+static struct rig_mr na, nb; /* of processes 1 */
+
+static int up(void **state)
+{
+	(void)state;
+	pair_make(true, PAIR_PAGES);
+	rig_attach(&ra, 1, 1);
+	rig_attach(&rb, 1, 1);
+	rig_qp(&ra, 1, rig_pd(&ra, 1), 3, &oa);
+	rig_qp(&rb, 1, rig_pd(&rb, 1), 5, &ob);
+	rig_connect(&ra, &oa, &rb, &ob);
+	assert_int_equal(rig_reg(&ra, 1, oa.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &na),
+			 0);
+	assert_int_equal(rig_reg(&rb, 1, ob.pd, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &nb),
+			 0);
+	memset(mb.mem, UNTOUCHED, PAIR_BYTES);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	pair_run(MS);
+	pair_quiet();
+	return 0;
+}
+
+/* ------------------------------------------------------------ the forger */
+
+/* What a forged frame says. */
+struct forged {
+	uint32_t src, qpn, psn;
+	uint8_t op;
+	uint8_t body[64]; /* behind BTH */
+	uint32_t len;	  /* of it, a multiple of four */
+};
+
+static void put32(uint8_t *at, uint32_t v)
+{
+	unic_be32 be = unic_to_be32(v);
+
+	memcpy(at, &be, sizeof(be));
+}
+
+static struct unic_qp *at_a(void)
+{
+	return unic_qp_by_number(&ra.nic, qa.qpn);
+}
+
+static struct unic_qp *at_b(void)
+{
+	return unic_qp_by_number(&rb.nic, qb.qpn);
+}
+
+/* The checksum of an IPv4 header is right. */
+static void put_checksum(uint32_t *w)
+{
+	const uint8_t *ip = (const uint8_t *)w - 2 + UNIC_ETH_BYTES;
+	uint32_t sum = 0, i;
+
+	unic_put_word(w, UNIC_W_IP_CSUM, UNIC_IP_TTL_UDP << 16);
+	for (i = 0; i < UNIC_IP_BYTES; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	unic_put_word(w, UNIC_W_IP_CSUM,
+		      UNIC_IP_TTL_UDP << 16 | (~sum & 0xffff));
+}
+
+/* @f is on the wire to @to. Ethernet header, UDP port and all else that @f does
+ * not say are those of the true peer's frames. */
+static void put_on_wire(struct rig *to, const struct forged *f)
+{
+	const struct unic_headers *true_ones =
+		&(to == &ra ? at_a() : at_b())->expect[0].h;
+	uint8_t buf[2 + 256] __attribute__((aligned(4))) = { 0 };
+	uint32_t *w = unic_frame_words(buf + 2), icrc;
+	uint32_t ip = UNIC_EXT_OFF - UNIC_ETH_BYTES + f->len + UNIC_ICRC_BYTES;
+
+	memcpy(buf + 2, &true_ones->dst01, sizeof(true_ones->dst01));
+	memcpy(w, true_ones->word, sizeof(true_ones->word));
+	unic_put_word(w, UNIC_W_IP_LEN, UNIC_IP_VERSION_TOS | ip);
+	unic_put_word(w, UNIC_W_IP_SRC, f->src);
+	unic_put_word(w, UNIC_W_UDP_LEN, (ip - UNIC_IP_BYTES) << 16);
+	unic_put_word(w, UNIC_W_BTH_OP, unic_op_word((uint32_t)f->op << 8));
+	unic_put_word(w, UNIC_W_BTH_DQPN, f->qpn);
+	unic_put_word(w, UNIC_W_BTH_APSN, f->psn | UNIC_BTH_ACKREQ);
+	put_checksum(w);
+	memcpy(buf + 2 + UNIC_EXT_OFF, f->body, f->len);
+	icrc = unic_icrc(buf + 2, UNIC_EXT_OFF + f->len);
+	memcpy(buf + 2 + UNIC_EXT_OFF + f->len, &icrc, sizeof(icrc));
+	fake_deliver(&to->port, buf + 2, UNIC_ETH_BYTES + ip, 0);
+}
+
+/* @f arrives at @to. */
+static void forge(struct rig *to, const struct forged *f)
+{
+	put_on_wire(to, f);
+	rig_poll(to);
+}
+
+/* To B in A's name, right in everything. Whatever the opcode, it has address,
+ * key and length where a WRITE or READ has them. */
+static struct forged request(uint8_t op)
+{
+	struct forged f = { .src = A_IP,
+			    .qpn = qb.qpn,
+			    .psn = at_b()->rsp.psn,
+			    .op = op,
+			    .len = sizeof(struct unic_reth) };
+
+	put32(f.body, (uint32_t)(mb.iova >> 32));
+	put32(f.body + 4, (uint32_t)mb.iova);
+	put32(f.body + 8, mb.stag);
+	put32(f.body + 12, BYTES);
+	memset(f.body + f.len, FORGED, BYTES);
+	if (op != UNIC_OP_READ_REQUEST)
+		f.len += BYTES;
+	return f;
+}
+
+/* To A in B's name. */
+static struct forged answer(uint8_t op, uint8_t syndrome, uint32_t psn)
+{
+	struct forged f = { .src = B_IP,
+			    .qpn = qa.qpn,
+			    .psn = psn,
+			    .op = op,
+			    .len = sizeof(struct unic_aeth) };
+
+	put32(f.body, (uint32_t)syndrome << 24);
+	memset(f.body + f.len, FORGED, BYTES);
+	if (op == UNIC_OP_READ_RESP_ONLY || op == UNIC_OP_VACK)
+		f.len += BYTES;
+	return f;
+}
+
+static uint32_t answers; /* frames of B */
+
+static void count(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		  uint32_t flags)
+{
+	answers++;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+static void lose(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		 uint32_t flags)
+{
+	(void)port;
+	(void)frame;
+	(void)len;
+	(void)flags;
+}
+
+static void nothing_placed(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < PAIR_BYTES; i++)
+		assert_int_equal(mb.mem[i], UNTOUCHED);
+}
+
+/* A WRITE of @len true bytes arrives. */
+static void write_arrives(uint32_t len)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, len, &ma, 0, len, mb.iova + PLACE,
+		 mb.stag);
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, len, UNIC_WC_SUCCESS, len);
+	assert_memory_equal(mb.mem + PLACE, ma.mem, len);
+	memset(mb.mem + PLACE, UNTOUCHED, len);
+}
+
+/* ... and on the other connection. */
+static void other_lives(void)
+{
+	rig_send(&ra, &oa, UNIC_WR_WRITE, 77, &na, 0, 100, nb.iova, nb.stag);
+	pair_run(20 * MS);
+	pair_expect(&ra, &oa, 77, UNIC_WC_SUCCESS, 100);
+}
+
+/* -------------------------------------------- all is known but one field */
+
+/* Another address than that of the peer: no opcode reaches anything. */
+static void stranger_reaches_nobody(void **state)
+{
+	uint32_t psn = at_b()->rsp.psn, round, op;
+	struct forged f;
+
+	(void)state;
+	for (round = 1; round <= 2; round++) {
+		for (op = 0; op < 256; op++) {
+			f = request((uint8_t)op);
+			f.src = STRANGER;
+			forge(&rb, &f);
+		}
+		assert_int_equal(rig_count(&rb, rx_no_qp), round * 256);
+		assert_int_equal(at_b()->rsp.psn, psn);
+		nothing_placed();
+		write_arrives(3000); /* with headers known by heart from here */
+		psn = at_b()->rsp.psn;
+	}
+	other_lives();
+}
+
+/* Another queue pair number: each bit wrong, and a sample of all others. */
+static void wrong_number_reaches_nobody(void **state)
+{
+	uint32_t psn = at_b()->rsp.psn, sent = 0, i, n;
+	struct forged f;
+
+	(void)state;
+	for (i = 0; i < 24 + 4096; i++) {
+		f = request(UNIC_OP_WRITE_ONLY);
+		n = i < 24 ? qb.qpn ^ 1u << i : i * 4093u & UNIC_QPN_MASK;
+		if (n == qb.qpn || n == ob.qpn || n == 1)
+			continue;
+		f.qpn = n;
+		forge(&rb, &f);
+		sent++;
+	}
+	assert_int_equal(rig_count(&rb, rx_no_qp), sent);
+	assert_int_equal(at_b()->rsp.psn, psn);
+	nothing_placed();
+	write_arrives(100);
+	other_lives();
+}
+
+/* Of B's queue pair nothing changes, whatever is asked for at @psn. At most one
+ * frame says so, to A: a forger gets no more out of it than it puts in. */
+static void not_at(uint32_t psn)
+{
+	static const uint8_t ops[] = { UNIC_OP_WRITE_ONLY, UNIC_OP_SEND_ONLY,
+				       UNIC_OP_READ_REQUEST };
+	uint32_t want = at_b()->rsp.psn, before = answers, i;
+	struct forged f;
+
+	for (i = 0; i < sizeof(ops); i++) {
+		f = request(ops[i]);
+		f.psn = psn & UNIC_PSN_MASK;
+		forge(&rb, &f);
+	}
+	assert_in_range(answers - before, 0, sizeof(ops));
+	assert_int_equal(at_b()->rsp.psn, want);
+	assert_int_equal(at_b()->rsp.rd_active, 0);
+	rig_poll(&ra);
+}
+
+/* Of all PSNs, those around the right one and a sample of the others. */
+static void wrong_psn_changes_nothing(void **state)
+{
+	uint32_t i, psn;
+
+	(void)state;
+	write_arrives(100);
+	rig_recv(&rb, &qb, 1, &mb, 8192, 64);
+	rb.port.on_frame = count;
+	psn = at_b()->rsp.psn;
+	for (i = 1; i <= 512; i++) {
+		not_at(psn + i);
+		not_at(psn - i);
+	}
+	for (i = 1; i < 2048; i++)
+		not_at(psn + i * (PSNS / 2048u));
+	nothing_placed();
+	assert_int_equal(rig_count(&rb, rx_out_of_seq) +
+				 rig_count(&rb, rx_duplicate),
+			 3 * (1024 + 2047));
+	pair_expect_none(&rb, &qb);
+	write_arrives(100);
+	other_lives();
+}
+
+/* Packets of A are under way, and nobody answers. */
+static uint32_t in_flight(uint32_t len)
+{
+	ra.port.on_frame = lose;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, len, mb.iova + PLACE,
+		 mb.stag);
+	rig_poll(&ra);
+	return at_a()->sq.psn_una;
+}
+
+static const uint8_t said[][2] = {
+	{ UNIC_OP_ACK, UNIC_AETH_ACK },
+	{ UNIC_OP_ACK, UNIC_NAK_PSN_SEQ },
+	{ UNIC_OP_ACK, UNIC_NAK_INV_REQ },
+	{ UNIC_OP_ACK, UNIC_NAK_REM_ACCESS },
+	{ UNIC_OP_ACK, UNIC_NAK_REM_OP },
+	{ UNIC_OP_ACK, UNIC_AETH_RNR | 1 },
+	{ UNIC_OP_VACK, 0 },
+	{ UNIC_OP_READ_RESP_ONLY, 0 },
+};
+
+/* It changes nothing of A's queue pair, whose oldest packet is @psn. */
+static void unheard(const struct forged *f, uint32_t psn)
+{
+	forge(&ra, f);
+	assert_int_equal(at_a()->state, UNIC_QPS_RTS);
+	assert_int_equal(at_a()->sq.psn_una, psn);
+	assert_false(at_a()->sq.rnr_wait);
+}
+
+/* Answers from a stranger, and those to other packets than are under way. */
+static void wrong_answers_change_nothing(void **state)
+{
+	uint32_t psn = in_flight(4096), i, k;
+	struct forged f;
+
+	(void)state;
+	assert_int_equal(at_a()->sq.psn_max - psn, 4);
+	for (i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		for (k = 0; k < 4; k++) {
+			f = answer(said[i][0], said[i][1], psn + k);
+			f.src = STRANGER;
+			unheard(&f, psn);
+		}
+		f = answer(said[i][0], said[i][1], psn - 1);
+		unheard(&f, psn);
+		for (k = 0; k < 1024; k++) {
+			f.psn = (psn + 4 + k * (PSNS / 1024u)) & UNIC_PSN_MASK;
+			unheard(&f, psn);
+		}
+	}
+	pair_expect_none(&ra, &qa);
+	ra.port.on_frame = NULL;
+	pair_run(20 * MS); /* they are sent again, and answered */
+	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 4096);
+	assert_memory_equal(mb.mem + PLACE, ma.mem, 4096);
+}
+
+/*
+ * Requests ahead of the right PSN make B ask for what it misses, so A sends
+ * that again. It costs time and frames; the retries of A are not used up by it,
+ * because each such question proves that B has what was before.
+ */
+static void forged_ahead_costs_only_time(void **state)
+{
+	uint32_t round, i;
+	struct forged f;
+
+	(void)state;
+	for (round = 0; round < 20; round++) {
+		rig_send(&ra, &qa, UNIC_WR_WRITE, round, &ma, 0, 20000,
+			 mb.iova + PLACE, mb.stag);
+		for (i = 0; i < 40; i++) {
+			unic_nic_poll(&ra.nic);
+			f = request(UNIC_OP_WRITE_ONLY);
+			f.psn = unic_psn_add(f.psn, 30);
+			forge(&rb, &f);
+		}
+		pair_run(20 * MS);
+		pair_expect(&ra, &qa, round, UNIC_WC_SUCCESS, 20000);
+		assert_memory_equal(mb.mem + PLACE, ma.mem, 20000);
+	}
+	assert_true(rig_count(&rb, rx_out_of_seq) > 20);
+}
+
+/* ------------------------------------------------------------------- odds */
+
+/*
+ * What a blind forger has to hit. It knows both addresses and the index of the
+ * queue pair (there are few). Then the rest of the number is one of 2^16, where
+ * no number of this index was ever heard, and the PSN one of 2^24 for a request,
+ * one of those under way for an answer.
+ */
+static void odds_of_a_blind_frame(void **state)
+{
+	const uint64_t numbers = (UNIC_QPN_MASK + 1ull) / 256u;
+	const uint64_t rate = 1000000; /* frames in a second */
+	uint32_t psn, i, hits = 0;
+	struct forged f;
+
+	(void)state;
+	assert_int_equal(numbers, 1u << 16);
+	/* all numbers and PSNs are tried in 12 days, all PSNs of a known
+	 * number in 16 seconds, an answer is hit in 65 ms */
+	assert_int_equal(numbers * PSNS / rate / 86400, 12);
+	assert_int_equal(PSNS / rate, 16);
+	assert_int_equal(PSNS / UNIC_QP_PACKETS, 1u << 16);
+	assert_int_equal(PSNS / UNIC_QP_PACKETS * 1000 / rate, 65);
+	/* ... which are as many as the window has, and no more */
+	for (i = 0; i < 12; i++) {
+		up(NULL);
+		psn = in_flight(4096) - 4 + i;
+		f = answer(UNIC_OP_ACK, UNIC_NAK_REM_ACCESS, psn);
+		forge(&ra, &f);
+		hits += at_a()->state == UNIC_QPS_ERR;
+		assert_int_equal(at_a()->state == UNIC_QPS_ERR,
+				 i >= 4 && i < 8);
+	}
+	assert_int_equal(hits, 4);
+}
+
+/* --------------------------------------------- all is known: what remains */
+
+/* Whoever knows addresses, number, PSN and key is the peer: RoCEv2 has nothing
+ * that tells them apart. The true peer's next packet then counts as carried out,
+ * and its bytes are lost without a word. */
+static void one_that_knows_all_can_write(void **state)
+{
+	struct forged f = request(UNIC_OP_WRITE_ONLY);
+
+	(void)state;
+	forge(&rb, &f);
+	assert_int_equal(mb.mem[0], FORGED);
+	assert_int_equal(mb.mem[BYTES], UNTOUCHED);
+	assert_int_equal(at_b()->rsp.psn, unic_psn_add(f.psn, 1));
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 4, &ma, 0, BYTES, mb.iova + PLACE,
+		 mb.stag);
+	pair_run(MS);
+	pair_expect(&ra, &qa, 4, UNIC_WC_SUCCESS, BYTES);
+	assert_int_equal(mb.mem[PLACE], UNTOUCHED);
+}
+
+/* A request without a right key, in the peer's name, ends the connection, and
+ * nothing else: no byte is placed, both ends are told, it is counted. */
+static void one_wrong_key_ends_its_connection(void **state)
+{
+	struct forged f = request(UNIC_OP_WRITE_ONLY);
+	struct unic_evt_obj evt;
+
+	(void)state;
+	put32(f.body + 8, mb.stag ^ 0x1000);
+	forge(&rb, &f);
+	nothing_placed();
+	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
+	assert_int_equal(rig_count(&rb, access_stag), 1);
+	rig_expect(&rb, UNIC_EVT_QP_ERROR, &evt);
+	assert_int_equal(unic_from_le32(evt.id), qb.qpn);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova, mb.stag);
+	pair_run(200 * MS);
+	pair_expect(&ra, &qa, 3, UNIC_WC_REM_ACCESS_ERR, 0);
+	nothing_placed();
+	other_lives();
+}
+
+/* So does one refusal in the peer's name. */
+static void one_refusal_ends_its_connection(void **state)
+{
+	uint32_t psn = in_flight(100);
+	struct forged f = answer(UNIC_OP_ACK, UNIC_NAK_REM_OP, psn);
+
+	(void)state;
+	forge(&ra, &f);
+	assert_int_equal(at_a()->state, UNIC_QPS_ERR);
+	pair_expect(&ra, &qa, 5, UNIC_WC_REM_OP_ERR, 0);
+	ra.port.on_frame = NULL;
+	other_lives();
+}
+
+/* What was heard on the wire once is not carried out a second time; a READ is
+ * answered once more, to its peer (INV-16). */
+static void replayed_frames_do_nothing(void **state)
+{
+	static const uint8_t ops[] = { UNIC_OP_WRITE_ONLY, UNIC_OP_SEND_ONLY,
+				       UNIC_OP_READ_REQUEST };
+	struct forged f;
+	uint32_t i, k;
+
+	(void)state;
+	rig_recv(&rb, &qb, 1, &mb, 8192, 64);
+	rig_recv(&rb, &qb, 2, &mb, 8192, 64);
+	for (i = 0; i < sizeof(ops); i++) {
+		f = request(ops[i]);
+		forge(&rb, &f);
+		memset(mb.mem, UNTOUCHED, PAIR_BYTES);
+		for (k = 0; k < 10; k++)
+			forge(&rb, &f);
+		nothing_placed();
+		assert_int_equal(at_b()->rsp.psn, unic_psn_add(f.psn, 1));
+	}
+	pair_expect(&rb, &qb, 1, UNIC_WC_SUCCESS,
+		    sizeof(struct unic_reth) + BYTES);
+	pair_expect_none(&rb, &qb);
+	assert_int_equal(rig_count(&rb, rx_duplicate), 30);
+}
+
+/* ------------------------------------------------------ unreliable queues */
+
+/* UC and UD have no PSN that must be right: of UC the number alone decides, of
+ * UD number and Q_Key. A WRITE needs its key as ever. */
+static void unreliable_ones_have_no_psn(void **state)
+{
+	struct rig_qp ua, ub, db;
+	struct forged f;
+
+	(void)state;
+	rig_qp_of(&ra, 0, qa.pd, 6, UNIC_QPT_UC, 0, 0, &ua);
+	rig_qp_of(&rb, 0, qb.pd, 7, UNIC_QPT_UC, 0, 0, &ub);
+	rig_connect(&ra, &ua, &rb, &ub);
+	rig_qp_of(&rb, 0, qb.pd, 9, UNIC_QPT_UD, 0, 0, &db);
+	rig_connect(&rb, &db, &rb, &db);
+	rig_recv(&rb, &ub, 1, &mb, 4096, 64);
+	rig_recv(&rb, &db, 2, &mb, 8192, 128);
+	f = request(UNIC_OP_UC_SEND_ONLY);
+	f.qpn = ub.qpn;
+	f.psn = 0x654321;
+	f.src = STRANGER;
+	forge(&rb, &f);
+	pair_expect_none(&rb, &ub);
+	f.src = A_IP;
+	forge(&rb, &f);
+	pair_expect(&rb, &ub, 1, UNIC_WC_SUCCESS, f.len);
+	f.op = UNIC_OP_UC_WRITE_ONLY;
+	put32(f.body + 8, mb.stag ^ 0x1000);
+	forge(&rb, &f);
+	assert_int_equal(mb.mem[0], UNTOUCHED);
+	f.op = UNIC_OP_UD_SEND_ONLY;
+	f.qpn = db.qpn;
+	f.src = STRANGER;
+	put32(f.body, db.qkey ^ 1);
+	forge(&rb, &f);
+	pair_expect_none(&rb, &db);
+	assert_int_equal(rig_count(&rb, ud_bad_qkey), 1);
+	put32(f.body, db.qkey);
+	forge(&rb, &f);
+	pair_expect(&rb, &db, 2, UNIC_WC_SUCCESS,
+		    UNIC_GRH_BYTES + f.len -
+			    (uint32_t)sizeof(struct unic_deth));
+}
+
+/* ------------------------------------------------------- peers, not forgers */
+
+/* A peer reaches regions of the domain that its queue pair is of, and no others
+ * of the same process, with the whole right STag of one. */
+static void peer_reaches_its_domain_only(void **state)
+{
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, rig_pd(&rb, 0), 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr),
+			 0);
+	memset(mr.mem, UNTOUCHED, 8);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mr.iova, mr.stag);
+	pair_run(MS);
+	pair_expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
+	assert_int_equal(rig_count(&rb, access_pd), 1);
+	assert_int_equal(mr.mem[0], UNTOUCHED);
+	/* nor those of another process */
+	rig_send(&ra, &oa, UNIC_WR_WRITE, 2, &na, 0, 8, mb.iova, mb.stag);
+	pair_run(MS);
+	pair_expect(&ra, &oa, 2, UNIC_WC_REM_ACCESS_ERR, 0);
+	assert_int_equal(
+		rig_count(&rb, access_pd) + rig_count(&rb, access_stag), 2);
+	nothing_placed();
+}
+
+static uint32_t misses(struct rig *r)
+{
+	uint8_t evt[64]; /* its type comes first */
+	uint32_t n = 0;
+
+	while (rig_event(r, evt))
+		n += evt[0] == UNIC_EVT_MISS;
+	return n;
+}
+
+/* Pages that come when they are used are those of one region, of bounded length:
+ * no peer makes the driver bring any other page. */
+static void pages_on_demand_are_of_one_region(void **state)
+{
+	struct unic_cmd_mr_reg cmd = { .pd = unic_to_le32(qb.pd),
+				       .rights = UNIC_MR_REMOTE_READ,
+				       .residency = UNIC_DEMAND,
+				       .page_shift = 12 };
+	const uint32_t most = UNIC_CACHED_PAGES;
+	struct rig_mr mr;
+
+	(void)state;
+	cmd.n_pages = unic_to_le32(most + 1);
+	cmd.length = unic_to_le64((most + 1ull) * 4096);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REG, &cmd, NULL),
+			 UNIC_ST_TOO_LARGE);
+	assert_int_equal(most * 4096ull >> 20, 256); /* MiB */
+	assert_int_equal(rig_reg_cached(&rb, qb.pd, 4, UNIC_DEMAND, 0, &mr), 0);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 8, mr.iova + 4 * 4096 - 4,
+		 mr.stag);
+	pair_run(MS);
+	assert_int_equal(misses(&rb), 0);
+	pair_expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
+	assert_int_equal(rig_count(&rb, access_bounds), 1);
+}
+
+/* ------------------------------------------------------------------ floods */
+
+/* B answers READs of one process without end, and its other process sends: within
+ * so many frames, whatever the READs ask for. */
+static void reads_leave_turns(void **state)
+{
+	uint32_t i, worst = 0;
+
+	(void)state;
+	rb.port.on_frame = count;
+	for (i = 0; i < 40; i++) {
+		uint32_t before, k;
+		struct unic_cqe cqe;
+
+		for (k = 0; k < 4; k++)
+			rig_send(&ra, &qa, UNIC_WR_READ, k, &ma, 0, 16384,
+				 mb.iova, mb.stag);
+		rig_poll(&ra);
+		unic_nic_poll(&rb.nic);
+		rig_send(&rb, &ob, UNIC_WR_WRITE, 8, &nb, 0, 64, na.iova,
+			 na.stag);
+		before = answers;
+		for (k = 0; k < 1000 && !rig_cqe(&rb, &ob, &cqe); k++) {
+			unic_nic_poll(&rb.nic);
+			unic_nic_poll(&ra.nic);
+		}
+		assert_in_range(k, 0, 999);
+		assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+		if (answers - before > worst)
+			worst = answers - before;
+		pair_run(20 * MS);
+		while (rig_cqe(&ra, &qa, &cqe))
+			assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	}
+	assert_in_range(worst, 0, 64);
+}
+
+/* Frames for nobody before and behind a true one, as many as the link holds: they
+ * are dropped and counted, the true one is not. */
+static void frames_for_nobody_pass_by(void **state)
+{
+	uint64_t before = rig_count(&rb, rx_no_qp);
+	struct forged f;
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 50; i++) {
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 64,
+			 mb.iova + PLACE, mb.stag);
+		for (k = 0; k < FAKE_FRAMES - 1; k++) {
+			f = request(UNIC_OP_WRITE_ONLY);
+			f.src = STRANGER + k;
+			put_on_wire(&rb, &f);
+			if (k == FAKE_FRAMES / 2)
+				rig_poll(&ra);
+		}
+		assert_int_equal(rb.port.rx_tail - rb.port.rx_done,
+				 FAKE_FRAMES);
+		pair_run(MS);
+		pair_expect(&ra, &qa, i, UNIC_WC_SUCCESS, 64);
+	}
+	assert_int_equal(rig_count(&rb, rx_no_qp) - before,
+			 50 * (FAKE_FRAMES - 1));
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+}
+
+/* ------------------------------------------------------------------- lives */
+
+#define LIVES 64u
+
+/* Numbers of queue pairs and tokens' keys of one life of a NIC say nothing of
+ * those of the next: each bit is drawn anew. */
+static void lives_have_nothing_in_common(void **state)
+{
+	uint32_t i, ones = 0, zeros = 0;
+	uint64_t key, ones64 = 0, zeros64 = 0;
+	struct unic_cmd_token_alloc cmd;
+	struct unic_cpl_token cpl;
+	struct rig_qp qp;
+	struct rig_mr mr;
+	uint32_t pd;
+
+	(void)state;
+	for (i = 0; i < LIVES; i++) {
+		rig_reset(&ra);
+		rig_attach(&ra, 0, 1);
+		pd = rig_pd(&ra, 0);
+		rig_qp(&ra, 0, pd, 0, &qp);
+		assert_int_equal(rig_reg(&ra, 0, pd, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &mr),
+				 0);
+		cmd = (struct unic_cmd_token_alloc){
+			.pd = unic_to_le32(pd),
+			.stag = unic_to_le32(mr.stag),
+			.iova = unic_to_le64(mr.iova),
+			.length = unic_to_le32(64),
+		};
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_TOKEN_ALLOC, &cmd, &cpl),
+				 0);
+		key = unic_from_le64(cpl.key);
+		ones |= qp.qpn >> 8;
+		zeros |= ~qp.qpn >> 8;
+		ones64 |= key;
+		zeros64 |= ~key;
+	}
+	assert_int_equal(ones, UNIC_QPN_MASK >> 8);
+	assert_int_equal(zeros & UNIC_QPN_MASK >> 8, UNIC_QPN_MASK >> 8);
+	assert_true(ones64 == UINT64_MAX && zeros64 == UINT64_MAX);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
+#define LONE(f) cmocka_unit_test_setup(f, up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(stranger_reaches_nobody),
+		TEST(wrong_number_reaches_nobody),
+		TEST(wrong_psn_changes_nothing),
+		TEST(wrong_answers_change_nothing),
+		TEST(forged_ahead_costs_only_time),
+		LONE(odds_of_a_blind_frame),
+		TEST(one_that_knows_all_can_write),
+		TEST(one_wrong_key_ends_its_connection),
+		TEST(one_refusal_ends_its_connection),
+		TEST(replayed_frames_do_nothing),
+		TEST(unreliable_ones_have_no_psn),
+		TEST(peer_reaches_its_domain_only),
+		TEST(pages_on_demand_are_of_one_region),
+		TEST(reads_leave_turns),
+		TEST(frames_for_nobody_pass_by),
+		LONE(lives_have_nothing_in_common),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
