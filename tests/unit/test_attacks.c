@@ -576,6 +576,56 @@ static void peer_reaches_its_domain_only(void **state)
 	nothing_placed();
 }
 
+/* A's queue pair @qp is to send to B's @to from @psn on: what a process may say of
+ * its own queue pairs, without B. */
+static void point_at(const struct rig_qp *qp, const struct rig_qp *to,
+		     uint32_t psn)
+{
+	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qp->proc),
+					  .qpn = unic_to_le32(qp->qpn) };
+	uint8_t state;
+
+	for (state = UNIC_QPS_INIT; state <= UNIC_QPS_RTS; state++) {
+		cmd.state = state;
+		if (state == UNIC_QPS_RTR) {
+			cmd.mtu_shift = qp->mtu_shift;
+			cmd.dest_qpn = unic_to_le32(to->qpn);
+			cmd.dest_ipv4 = unic_to_le32(B_IP);
+			memcpy(cmd.dest_mac, rb.port.mac, 6);
+		}
+		if (state == UNIC_QPS_RTS) {
+			cmd.timeout = 10;
+			cmd.sq_psn = unic_to_le32(psn);
+		}
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL),
+				 0);
+	}
+}
+
+/* A packet names no queue pair that it comes from. So another process of the
+ * peer's host, whose address is right, has number, PSN and key to guess, and is
+ * the peer if it knows them. */
+static void other_process_of_the_host_must_guess(void **state)
+{
+	struct rig_qp xa[2];
+	uint32_t i, psn;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		rig_qp(&ra, 1, oa.pd, 10 + i, &xa[i]);
+		psn = at_b()->rsp.psn;
+		point_at(&xa[i], &qb, unic_psn_add(psn, 1 - i));
+		rig_send(&ra, &xa[i], UNIC_WR_WRITE, 1, &na, 0, BYTES, mb.iova,
+			 mb.stag);
+		pair_run(100 * MS);
+		if (i == 0)
+			nothing_placed();
+		pair_expect(&ra, &xa[i], 1, UNIC_WC_RETRY_EXC_ERR, 0);
+	}
+	assert_memory_equal(mb.mem, na.mem, BYTES);
+	assert_int_equal(at_b()->rsp.psn, unic_psn_add(psn, 1));
+}
+
 static uint32_t misses(struct rig *r)
 {
 	uint8_t evt[64]; /* its type comes first */
@@ -740,6 +790,7 @@ int main(void)
 		TEST(replayed_frames_do_nothing),
 		TEST(unreliable_ones_have_no_psn),
 		TEST(peer_reaches_its_domain_only),
+		TEST(other_process_of_the_host_must_guess),
 		TEST(pages_on_demand_are_of_one_region),
 		TEST(reads_leave_turns),
 		TEST(frames_for_nobody_pass_by),
