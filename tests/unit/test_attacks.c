@@ -387,27 +387,36 @@ static void forged_ahead_costs_only_time(void **state)
 
 /* ------------------------------------------------------------------- odds */
 
+#define RATE 1000000ull /* frames in a second */
+
+/* Milliseconds until one of @all is hit, each tried once, in the mean. */
+static uint64_t mean_ms(uint64_t all)
+{
+	return all * 1000 / 2 / RATE;
+}
+
 /*
  * What a blind forger has to hit. It knows both addresses and the index of the
  * queue pair (there are few). Then the rest of the number is one of 2^16, where
  * no number of this index was ever heard, and the PSN one of 2^24 for a request,
- * one of those under way for an answer.
+ * one of those under way for an answer. UC has no PSN, UD a Q_Key.
  */
 static void odds_of_a_blind_frame(void **state)
 {
 	const uint64_t numbers = (UNIC_QPN_MASK + 1ull) / 256u;
-	const uint64_t rate = 1000000; /* frames in a second */
+	const uint64_t qkeys = 1ull << 31; /* a process has those below */
 	uint32_t psn, i, hits = 0;
 	struct forged f;
 
 	(void)state;
 	assert_int_equal(numbers, 1u << 16);
-	/* all numbers and PSNs are tried in 12 days, all PSNs of a known
-	 * number in 16 seconds, an answer is hit in 65 ms */
-	assert_int_equal(numbers * PSNS / rate / 86400, 12);
-	assert_int_equal(PSNS / rate, 16);
+	assert_int_equal(PSNS, 1u << 24);
+	assert_int_equal(mean_ms(numbers * PSNS) / 86400000, 6); /* days */
+	assert_int_equal(mean_ms(PSNS) / 1000, 8);		 /* s */
 	assert_int_equal(PSNS / UNIC_QP_PACKETS, 1u << 16);
-	assert_int_equal(PSNS / UNIC_QP_PACKETS * 1000 / rate, 65);
+	assert_int_equal(mean_ms(PSNS / UNIC_QP_PACKETS), 32);
+	assert_int_equal(mean_ms(numbers), 32);
+	assert_int_equal((mean_ms(qkeys) + 30000) / 60000, 18); /* minutes */
 	/* ... which are as many as the window has, and no more */
 	for (i = 0; i < 12; i++) {
 		up(NULL);
