@@ -133,6 +133,7 @@ static int do_entropy(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	unic_random_mix(nic, cmd->bytes);
 	unic_mr_rekey(nic);
+	unic_qp_rekey(nic);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "unrel.h"
 
 #define GEN_MASK      0xffffu
+#define NUMBER_ROUNDS 8u
 #define MTU_SHIFT_MIN 8u
 #define MTU_SHIFT_MAX 12u
 #define BLOCKED_NS    50000u /* the link had no room: look again after */
@@ -22,16 +23,33 @@ static void expect_nothing(struct unic_qp *qp)
 		qp->expect[i].bytes = UNIC_EXPECT_NOTHING;
 }
 
+static void draw_key(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		nic->qps.key[i] = unic_random_u32(nic);
+}
+
+void unic_qp_rekey(struct unic_nic *nic)
+{
+	uint32_t i, made = 0;
+
+	for (i = 0; i < UNIC_QPS; i++)
+		made |= nic->qps.qp[i].gen;
+	if (!made)
+		draw_key(nic);
+}
+
 void unic_qp_init(struct unic_nic *nic)
 {
 	uint32_t i;
 
 	unic_roce_init(nic);
 	memset(nic->qps.qp, 0, sizeof(nic->qps.qp));
-	for (i = 0; i < UNIC_QPS; i++) {
-		nic->qps.qp[i].gen = (uint16_t)unic_random_u32(nic);
+	for (i = 0; i < UNIC_QPS; i++)
 		expect_nothing(&nic->qps.qp[i]);
-	}
+	draw_key(nic);
 	unic_sched_init(nic);
 	nic->qps.timer_ns = UNIC_NEVER;
 	nic->qps.evts_due = 0;
@@ -149,15 +167,41 @@ static void reset_transport(struct unic_nic *nic, struct unic_qp *qp)
 	qp->state = UNIC_QPS_RESET;
 }
 
+/*
+ * Of the @gen-th QP of index @idx: a Feistel network whose round function is
+ * ChaCha20. Eight rounds, because halves of eight bits are small.
+ */
+static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
+			  uint32_t gen)
+{
+	uint32_t l = gen >> 8 & 0xff, r = gen & 0xff, i, was;
+
+	for (i = 0; i < NUMBER_ROUNDS; i++) {
+		const uint32_t nonce[4] = { idx, i, r, 0 };
+		uint32_t block[16];
+
+		unic_chacha20_block(nic->qps.key, nonce, block);
+		was = l;
+		l = r;
+		r = was ^ (block[0] & 0xff);
+	}
+	return l << 8 | r;
+}
+
+/* Its number is the next one of its index; 0 and 1 are nobody's. */
 static void set_up(struct unic_nic *nic, struct unic_qp *qp,
 		   const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
-	uint16_t gen = (uint16_t)(qp->gen + 1);
+	uint16_t gen = qp->gen;
+	uint32_t number;
 
+	do {
+		number = number_of(nic, idx, ++gen);
+	} while (!number);
 	memset(qp, 0, sizeof(*qp));
-	qp->gen = gen ? gen : 1;
+	qp->gen = gen;
 	qp->used = true;
-	qp->qpn = (uint32_t)qp->gen << 8 | idx;
+	qp->qpn = number << 8 | idx;
 	qp->pd = (uint16_t)unic_from_le32(cmd->pd);
 	qp->send_cq = (uint16_t)unic_from_le32(cmd->send_cq);
 	qp->recv_cq = (uint16_t)unic_from_le32(cmd->recv_cq);

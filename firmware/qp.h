@@ -13,8 +13,9 @@
  * completes all that is posted to it WR_FLUSH_ERR, or with the error that was
  * its own.
  *
- * QP number = generation << 8 | index: a packet for a QP that is gone reaches
- * nobody until 2^16 QPs were made of its index.
+ * QP number = 16 bits << 8 | index, of which the 16 walk a keyed permutation: a
+ * packet for a QP that is gone reaches nobody until 2^16 QPs were made of its
+ * index, and numbers that were heard say nothing of those that follow.
  */
 #ifndef UNIC_QP_H
 #define UNIC_QP_H
@@ -232,7 +233,7 @@ struct unic_qp {
 	uint16_t proc, pd, mr;
 	uint16_t send_cq, recv_cq;
 	uint16_t dmas; /* fetches and frames in flight */
-	uint16_t gen;
+	uint16_t gen;  /* QPs made of this index, this epoch */
 	uint32_t qpn;
 	uint32_t dest_qpn;
 	uint32_t dest_ipv4;
@@ -265,6 +266,7 @@ struct unic_qp {
 struct unic_qps {
 	struct unic_roce roce;
 	uint64_t timer_ns; /* no QP timer is due before */
+	uint32_t key[8];   /* of the permutations of numbers */
 	uint16_t evts_due;
 	/* receives looked through for evicted regions, see rq.h */
 	uint32_t sweep_stag[UNIC_QP_SWEEPS];
@@ -297,6 +299,10 @@ struct unic_qps {
 };
 
 void unic_qp_init(struct unic_nic *nic);
+
+/** unic_qp_rekey() - the random numbers are better than before: a new key, if no
+ * QP was made in this epoch. */
+void unic_qp_rekey(struct unic_nic *nic);
 
 /** unic_qp_create() - QP_CREATE. Returns the QP number, or an error that
  * changed nothing: -UNIC_ENOPD, -UNIC_ENOCQ, -UNIC_EINVAL, -UNIC_EQPFULL,

@@ -781,6 +781,54 @@ static void lives_have_nothing_in_common(void **state)
 	assert_true(ones64 == UINT64_MAX && zeros64 == UINT64_MAX);
 }
 
+/* Whoever heard a queue pair's number does not know the next one of its index. */
+static void numbers_do_not_count_up(void **state)
+{
+	struct unic_cmd_obj cmd = { 0 };
+	uint32_t i, last = 0, followed = 0;
+	struct rig_qp qp;
+
+	(void)state;
+	for (i = 0; i < LIVES; i++) {
+		rig_qp(&ra, 0, qa.pd, 9, &qp);
+		followed += qp.qpn >> 8 == (last >> 8) + 1;
+		last = qp.qpn;
+		cmd.id = unic_to_le32(qp.qpn);
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
+				 0);
+		cmd.id = unic_to_le32(qp.cq);
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL),
+				 0);
+		assert_int_equal(rig_dereg(&ra, &qp.rings), 0);
+		ra.next_page[0] = 64; /* its pages are free again */
+		cmd = (struct unic_cmd_obj){ 0 };
+	}
+	assert_in_range(followed, 0, 2);
+}
+
+/* A board without a source of randomness has numbers of what its driver gives. */
+static void drivers_entropy_makes_numbers(void **state)
+{
+	struct unic_cmd_entropy cmd = { 0 };
+	uint32_t i, number[2];
+	struct rig_qp qp;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		fake_port_init(&ra.port, 1);
+		ra.port.no_entropy = true;
+		unic_nic_init(&ra.nic, &ra.port);
+		ra.cmd_tail = ra.cpl_head = ra.evt_head = 0;
+		rig_reset(&ra);
+		cmd = (struct unic_cmd_entropy){ .bytes = { (uint8_t)i } };
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_ENTROPY, &cmd, NULL), 0);
+		rig_attach(&ra, 0, 1);
+		rig_qp(&ra, 0, rig_pd(&ra, 0), 0, &qp);
+		number[i] = qp.qpn;
+	}
+	assert_int_not_equal(number[0], number[1]);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
 #define LONE(f) cmocka_unit_test_setup(f, up)
 
@@ -804,6 +852,8 @@ int main(void)
 		TEST(reads_leave_turns),
 		TEST(frames_for_nobody_pass_by),
 		LONE(lives_have_nothing_in_common),
+		LONE(numbers_do_not_count_up),
+		LONE(drivers_entropy_makes_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
