@@ -3264,6 +3264,32 @@ static struct unic_cmd_qp_modify modified_to(const struct fake *f,
 	return m;
 }
 
+/* The 24 bits at which a peer begins are drawn for each connection, whichever side
+ * asks for it. (unic_os_random() draws 0x..5axxxx here.) */
+static void starting_psns_are_drawn(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i, psn[4];
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		psn[i] = mad_sent(f).psn;
+	}
+	fake_delete(f);
+	f = fake_new();
+	f->os.randoms = 1000;
+	to_confirm(f, UNIC_CM_RTU);
+	psn[3] = mad_sent(f).psn;
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(psn[i] >> 16, 0x5a);
+		assert_int_not_equal(psn[i], psn[(i + 1) % 4]);
+	}
+	fake_delete(f);
+}
+
 /* The PSN in REQ and REP is the one at which their receiver begins to send. */
 static void starting_psn_is_the_other_sides(void **state)
 {
@@ -4732,6 +4758,7 @@ int main(void)
 		cmocka_unit_test(guessed_dreqs_end_nothing),
 		cmocka_unit_test(ids_on_the_wire_are_random),
 		cmocka_unit_test(starting_psn_is_the_other_sides),
+		cmocka_unit_test(starting_psns_are_drawn),
 		cmocka_unit_test(rej_names_what_it_refuses),
 		cmocka_unit_test(flood_of_one_address_is_its_own_harm),
 		cmocka_unit_test(one_request_more_counts),
