@@ -19,7 +19,7 @@
 
 /* Frames that a round takes while there is something to send: full ones are as
  * many bytes as it may send, so that those who receive leave the senders their
- * time (INV-18). */
+ * time (INV-21). */
 #define BATCH_BESIDE_SENDS (UNIC_RX_BATCH / 2)
 
 /* A header word, read once: another party may be writing the frame. */

@@ -19,7 +19,7 @@
  *     a list that is being read) leaves the order; each round brings one back.
  *   - A turn that sends nothing is charged all the same.
  *
- * INV-18 of DESIGN.md follows: nobody's turn waits for somebody else's queue
+ * INV-21 of DESIGN.md follows: nobody's turn waits for somebody else's queue
  * pair or destination. Cost: a turn O(log processes + paths), a queue pair that
  * joins O(log processes) at the most.
  */

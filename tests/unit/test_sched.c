@@ -2,7 +2,7 @@
 /*
  * test_sched.c - who sends next when not everybody can: destinations without
  * room, queue pairs that wait for something of their own, READs of a peer, and
- * shares of the link and of the processor (INV-18).
+ * shares of the link and of the processor (INV-21).
  */
 #include "unit.h"
 
@@ -322,6 +322,59 @@ static void small_frames_cost_what_they_take(void **state)
 	assert_true(n[1] >= 5);
 }
 
+/* A READ is paid for by the process that asks: the bytes come by another way, but
+ * it is its processor's time. */
+static void reads_cost_what_they_ask_for(void **state)
+{
+	uint32_t q[3], i, k, reads = 0, others = 0;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 0);
+	q[2] = connect_to(false, 1);
+	for (i = 0; i < 4; i++)
+		for (k = 0; k < 2; k++)
+			rig_send(&ra, &qa[q[k]], UNIC_WR_READ, 1, &ma[0], 0,
+				 LONG, mb[0].iova, mb[0].stag);
+	for (i = 0; i < 12; i++)
+		write_by(q[2], LONG);
+	for (i = 0; i < 8; i++)
+		unic_nic_poll(&ra.nic);
+	for (k = 0; k < frames && reads < 8; k++) {
+		reads += order[k] == 0;
+		others += order[k] == 1;
+	}
+	assert_int_equal(reads, 8);
+	assert_true(others >= 40);
+}
+
+/* Frames come in without end; while there is something to send they take half of
+ * a round's burst. */
+static void receiving_leaves_time_to_send(void **state)
+{
+	static const uint8_t nothing[60] = { 2, 0, 0, 0, 0, 1 };
+	uint32_t i, k, taken[2];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < UNIC_RX_BATCH; i++)
+			fake_deliver(&ra.port, nothing, sizeof(nothing), 0);
+		taken[k] = ra.port.rx_done;
+		unic_nic_poll(&ra.nic);
+		taken[k] = ra.port.rx_done - taken[k];
+		rig_poll(&ra);
+		if (k)
+			break;
+		fake_room(&ra.port, fake_path(3), 0);
+		write_by(connect_to(true, 0), LONG);
+		unic_nic_poll(&ra.nic);
+	}
+	assert_int_equal(taken[0], UNIC_RX_BATCH);
+	assert_int_equal(taken[1], UNIC_RX_BATCH / 2);
+}
+
 /* ------------------------------------------- queue pairs that wait themselves */
 
 static struct unic_sq_slot local_op(uint8_t opcode, uint32_t stag)
@@ -484,6 +537,8 @@ int main(void)
 		cmocka_unit_test(reads_leave_its_own_process_half),
 		cmocka_unit_test(weights_have_no_bound),
 		cmocka_unit_test(small_frames_cost_what_they_take),
+		cmocka_unit_test(reads_cost_what_they_ask_for),
+		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
 		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
