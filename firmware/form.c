@@ -229,12 +229,43 @@ static int check_shape(const struct unic_form *form,
 
 /* -------------------------------------------------------- pages of a form */
 
+/*
+ * Pages that a run touches, @in_page = their size - 1. They are counted, because
+ * the end of a run may be 2^64, which no address is.
+ */
+static inline uint32_t pages_of(const struct unic_sge *run, uint32_t in_page,
+				uint32_t shift)
+{
+	uint32_t before = (uint32_t)unic_from_le64(run->iova) & in_page;
+	uint32_t behind = unic_from_le32(run->len) - 1u;
+
+	return (behind >> shift) + ((before + (behind & in_page)) >> shift) +
+	       1u;
+}
+
+/* Is each page of @run, a range of @of, found there? */
+static inline bool is_found(const struct unic_nic *nic,
+			    const struct unic_mr *of,
+			    const struct unic_sge *run, uint32_t shift)
+{
+	uint32_t in_page = (1u << shift) - 1u;
+	uint32_t left = pages_of(run, in_page, shift);
+	uint64_t at = unic_from_le64(run->iova);
+	struct unic_spot spot;
+
+	for (; left; left--, at = (at | in_page) + 1)
+		if (!unic_access_spot(nic, of, at, &spot))
+			return false;
+	return true;
+}
+
 /* Runs of whole pages, which must fit together in @mr. */
-static int check_runs(struct unic_nic *nic, const struct unic_mr *mr,
-		      struct unic_form_plan *p, uint64_t bytes)
+static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
+						const struct unic_mr *mr,
+						struct unic_form_plan *p,
+						uint64_t bytes)
 {
 	uint64_t size = 1ull << mr->page_shift, from, to;
-	struct unic_spot at;
 
 	if ((p->iova ^ unic_from_le64(p->list[0].iova)) & (size - 1))
 		return -UNIC_EALIGN;
@@ -242,42 +273,44 @@ static int check_runs(struct unic_nic *nic, const struct unic_mr *mr,
 		return -UNIC_ETOOLARGE;
 	for (p->wrong = 0; p->wrong < p->n; p->wrong++) {
 		const struct unic_sge *sge = &p->list[p->wrong];
-		uint32_t of = unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT;
+		uint32_t idx = unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT;
+		const struct unic_mr *of = &nic->mrs.mr[idx];
 
 		from = unic_from_le64(sge->iova);
 		to = from + unic_from_le32(sge->len);
 		if ((p->wrong && (from & (size - 1))) ||
 		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
-		    nic->mrs.mr[of].page_shift < mr->page_shift)
+		    of->page_shift < mr->page_shift ||
+		    !is_found(nic, of, sge, mr->page_shift))
 			return -UNIC_EALIGN;
-		for (; from < to; from = (from | (size - 1)) + 1)
-			if (!unic_access_spot(nic, &nic->mrs.mr[of], from, &at))
-				return -UNIC_EALIGN;
 	}
 	p->wrong = 0;
 	return 0;
 }
 
 /* Copy their addresses into the entries of @mr. */
-static void copy_runs(struct unic_nic *nic, struct unic_mr *mr,
-		      const struct unic_form_plan *p)
+static __attribute__((noinline)) void copy_runs(struct unic_nic *nic,
+						struct unic_mr *mr,
+						const struct unic_form_plan *p)
 {
-	uint64_t size = 1ull << mr->page_shift, from, to;
+	uint32_t in_page = (1u << mr->page_shift) - 1u;
+	uint32_t i, left, page = 0;
 	struct unic_spot at;
-	uint32_t i, page = 0;
+	uint64_t from;
 
 	for (i = 0; i < p->n; i++) {
 		uint32_t of = unic_from_le32(p->list[i].lkey) >>
 			      UNIC_MR_IDX_SHIFT;
 
 		from = unic_from_le64(p->list[i].iova);
-		to = from + unic_from_le32(p->list[i].len);
-		for (; from < to; from = (from | (size - 1)) + 1) {
+		left = pages_of(&p->list[i], in_page, mr->page_shift);
+		for (; left; left--, from = (from | in_page) + 1) {
 			unic_access_spot(nic, &nic->mrs.mr[of], from, &at);
 			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
-				      at.bus & ~(size - 1));
+				      at.bus & ~(uint64_t)in_page);
 		}
 	}
+	UNIC_ASSERT(nic, page <= mr->n_pages); /* INV-2 */
 	mr->filled = (uint16_t)page;
 }
 

@@ -100,19 +100,20 @@ void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 	struct unic_hmr *mr;
 	uint32_t at = 0;
 
-	while (host->ready &&
+	while (host->ready && length &&
 	       (mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, slot))) {
+		/* last bytes: behind them may be 2^64 */
+		uint64_t of_mr = mr->va + (mr->length - 1);
+		uint64_t last = va + (length - 1);
 		uint64_t from = mr->va > va ? mr->va : va;
-		uint64_t to = mr->va + mr->length < va + length
-				      ? mr->va + mr->length
-				      : va + length;
+		uint64_t to = of_mr < last ? of_mr : last;
 
 		if (mr->kind != UNIC_FORM_PLAIN || mr->state < R_ACTIVE ||
-		    mr->state == R_EVICTED || mr->revoked || from >= to ||
+		    mr->state == R_EVICTED || mr->revoked || from > to ||
 		    mr->residency == UNIC_PHYSICAL)
 			continue;
 		if (mr->residency == UNIC_DEMAND)
-			invalidate(host, mr, from, to - 1);
+			invalidate(host, mr, from, to);
 		else
 			revoke(host, mr);
 	}

@@ -1256,6 +1256,85 @@ static void each_wrong_fast_registration(void **state)
 	assert_int_equal(cqe.status, 0);
 }
 
+/* Region @mr of three pages, moved to where its last byte is the last there is. */
+static void move_to_the_end(struct rig_mr *mr)
+{
+	uint64_t *list = (uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF) +
+			 rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8);
+	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(mr->mr),
+				       .gen = unic_to_le32(mr->gen),
+				       .what = UNIC_REREG_RANGE,
+				       .length = unic_to_le64(3 * PAGE),
+				       .n_pages = unic_to_le32(3) };
+	uint32_t i;
+
+	mr->iova = 0 - 3ull * PAGE;
+	c.iova = unic_to_le64(mr->iova);
+	for (i = 0; i < 3; i++)
+		list[i] = UNIC_BUS(0, (uint64_t)(mr->mem - rb.port.window[0]) +
+					      i * PAGE);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+}
+
+static const uint8_t *last_then_first(uint32_t off)
+{
+	return off < 2 * PAGE ? mb[1].mem + PAGE + off
+			      : mb[0].mem + off - 2 * PAGE;
+}
+
+/* The end of a run is 0 there, which is before its beginning. */
+static void runs_that_end_at_2_to_the_64(void **state)
+{
+	struct unic_sge list[2];
+	struct unic_piece p;
+	struct rig_mr f, sub, list_of;
+	struct plan strided = { .n = 1, .rights = RW };
+
+	(void)state;
+	move_to_the_end(&mb[1]);
+	list[0] = piece(&mb[1], PAGE, 2 * PAGE);
+	list[1] = piece(&mb[0], 0, 100);
+	alloc_ok(UNIC_FORM_FAST, 3, &f);
+	assert_int_equal(
+		post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, list, 2).status,
+		0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 3);
+	assert_bytes(&f, 2 * PAGE + 100, last_then_first);
+	assert_int_equal(access_b(&f, RW, 2 * PAGE + 100, 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(write_to(&f, 0, 2 * PAGE + 100), UNIC_WC_SUCCESS);
+	assert_memory_equal(mb[1].mem + PAGE, ma.mem, 2 * PAGE);
+	/* the form may end there as well */
+	assert_int_equal(local_inv(f.stag).status, 0);
+	assert_int_equal(post_make(UNIC_WR_REG_MR, &f, 2, RW, 0 - 2ull * PAGE,
+				   list, 1)
+				 .status,
+			 0);
+	assert_bytes(&f, 2 * PAGE, last_then_first);
+	/* ... and nothing goes on behind it */
+	list[0] = piece(&mb[1], PAGE, 2 * PAGE + 1);
+	assert_int_equal(local_inv(f.stag).status, 0);
+	assert_int_equal(
+		post_make(UNIC_WR_REG_MR, &f, 3, RW, 0x7000, list, 1).detail,
+		UNIC_WD_BOUNDS);
+	again();
+	/* the other forms of the same bytes */
+	alloc_ok(UNIC_FORM_SUB, 0, &sub);
+	assert_int_equal(make_one(&sub, &mb[1], PAGE, 2 * PAGE, RW, 0), 0);
+	assert_int_equal(access_b(&sub, RW, 2 * PAGE - 1, 1, &p), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus,
+			 mb[1].mem + 3 * PAGE - 1);
+	assert_int_equal(access_b(&sub, RW, 2 * PAGE - 1, 2, &p),
+			 -UNIC_EBOUNDS);
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &list_of);
+	strided.sge[0] = piece(&mb[1], PAGE, 2 * PAGE);
+	assert_int_equal(make(&list_of, &strided), 0);
+	assert_bytes(&list_of, 2 * PAGE, last_then_first);
+	strided.sge[0] = piece(&mb[1], 2 * PAGE, PAGE + 1);
+	assert_int_equal(inval(&list_of), 0);
+	assert_int_equal(make(&list_of, &strided), UNIC_ST_BOUNDS);
+}
+
 /* -------------------------------------------------------------------- ends */
 
 /* Ask for @mr back; its notice. */
@@ -1728,6 +1807,7 @@ int main(void)
 		TEST(list_that_had_to_wait),
 		TEST(posted_fast_registration),
 		TEST(each_wrong_fast_registration),
+		TEST(runs_that_end_at_2_to_the_64),
 		TEST(dependents_end_with_their_region),
 		TEST(held_dependent_keeps_its_region),
 		TEST(write_through_an_evicted_element_is_cut),

@@ -1050,6 +1050,25 @@ static void unmapped_regions_end(void **state)
 	fake_delete(f);
 }
 
+/* What is behind the last byte is 0 there. */
+static void unmapped_up_to_2_to_the_64(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t slot;
+
+	(void)state;
+	region(f, 8);
+	slot = f->client.slot;
+	unic_host_unmapped(f->host, slot, VA + 8 * 4096, 0 - (VA + 8 * 4096));
+	unic_host_unmapped(f->host, slot, 0, 0);
+	settle(f);
+	assert_int_equal(pinned(f), 8);
+	unic_host_unmapped(f->host, slot, VA + 7 * 4096, 0 - (VA + 7 * 4096));
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
 static void unmapped_pages_of_demand_go(void **state)
 {
 	struct fake *f = fake_new();
@@ -4727,6 +4746,7 @@ int main(void)
 		cmocka_unit_test(notice_is_told_then_acknowledged),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
 		cmocka_unit_test(unmapped_regions_end),
+		cmocka_unit_test(unmapped_up_to_2_to_the_64),
 		cmocka_unit_test(unmapped_pages_of_demand_go),
 		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
 		cmocka_unit_test(faults_without_room_are_tried_again),
