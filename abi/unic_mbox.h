@@ -627,9 +627,11 @@ struct unic_cmd_mr_alloc {
 /*
  * MR_MAKE. What a work request does, by command: the list is in the list page.
  * WINDOW1 and WINDOW2 with n = 0: unbind. Completion struct unic_cpl_mr_reg.
- * NO_MR, EVICTED (of the form or an element), NO_PD (an element is of another),
- * RIGHTS, BOUNDS, ALIGN, STATE (valid already, or another kind), BUSY (a type 1
- * window in use), TOO_LARGE (elements, pages, bytes): nothing happened.
+ * NO_MR, EVICTED (of the form or an element), NO_PD (an element is of another of
+ * the same process; what others have is NO_MR), RIGHTS, BOUNDS, ALIGN, STATE
+ * (valid already, or another kind), BUSY (a type 1 window in use; or the process
+ * has named too many wrong STags and is held off for 100 ms), TOO_LARGE
+ * (elements, pages, bytes): nothing happened.
  */
 struct unic_cmd_mr_make {
 	struct unic_cmd_hdr hdr;

@@ -23,25 +23,26 @@ _Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
 /*
  * Off the straight path: which step refused. The same work for all of them, so
  * that a remote side learns nothing from the time it takes: each step is looked
- * at, and none is jumped over. (`refused_*` of tests/bench/insn.c)
+ * at, and none is jumped over. (`refused_*` of tests/bench/insn.c) A region of
+ * another process is none.
  */
 int __attribute__((noinline, cold))
 unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 		    uint32_t stag, uint16_t pd, uint32_t need)
 {
+	uint32_t proc = nic->mrs.pd[pd].proc, own = mr->pd;
 	/* 0 or 1 each; a product is "and" without a branch */
-	uint32_t at = mr->state, flags = mr->flags;
-	int same = mr->stag == stag, past = same * (at >= UNIC_MR_DRAINING);
-	int here = same * (at == UNIC_MR_ACTIVE || at == UNIC_MR_NOTIFIED);
-	int taken = past * !(flags & UNIC_MR_F_GONE);
-	int live = here * !(flags & (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL));
-	int ours = live * (mr->pd == pd);
+	int same = !((mr->stag ^ stag) | (mr->proc ^ proc));
+	int past = same * (mr->state >= UNIC_MR_DRAINING);
+	int here = same * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
+	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
+	int ours = here * (own == pd);
 	int granted = ours * !(need & ~(uint32_t)mr->rights);
 	//@ assert same == 0 || same == 1;
 	//@ assert (past == 0 || past == 1) && (here == 0 || here == 1);
-	//@ assert (taken == 0 || taken == 1) && (live == 0 || live == 1);
+	//@ assert taken == 0 || taken == 1;
 	//@ assert (ours == 0 || ours == 1) && (granted == 0 || granted == 1);
-	int i = taken ? 4 : live + ours + granted;
+	int i = 4 * taken + here + ours + granted;
 
 	unic_count(&nic->counter[UNIC_C_access_stag + i], 1u);
 	return -(UNIC_ESTAG + i);

@@ -72,6 +72,8 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 
 	if (!m)
 		return -UNIC_ENOMR;
+	if (unic_guess_held(nic, UNIC_GUESS_LOCAL, m->proc))
+		return -UNIC_EBUSY;
 	if (cmd->strided > 1 || n > UNIC_LIST_ELEMENTS)
 		return -UNIC_EINVAL;
 	for (i = 0; i < sizeof(cmd->rsvd0); i++)

@@ -108,14 +108,15 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 
 /* ------------------------------------------------------------------ checks */
 
-/* The form of @stag, whole and of @pd: its index, or the error. */
+/* The form of @stag, whole and of @pd: its index, or the error. What another
+ * process has is not there. */
 static int find(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	if (mr->stag != stag || mr->state == UNIC_MR_FREE ||
-	    (mr->flags & UNIC_MR_F_GONE))
+	    (mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)
 		return -UNIC_ESTAG;
 	if (mr->pd != pd)
 		return -UNIC_EPD;
@@ -439,6 +440,16 @@ static int check_plan(struct unic_nic *nic, uint16_t idx,
 					    : check_range(nic, p);
 }
 
+/* The error @err of a request of the owner of @pd, counted. */
+static int __attribute__((noinline, cold))
+refuse(struct unic_nic *nic, uint16_t pd, int err)
+{
+	UNIC_COUNT(nic, forms_refused);
+	if (err == -UNIC_ESTAG)
+		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, nic->mrs.pd[pd].proc);
+	return err;
+}
+
 int unic_form_make(struct unic_nic *nic, struct unic_form_plan *p)
 {
 	int r = find(nic, p->stag, p->pd);
@@ -450,11 +461,8 @@ int unic_form_make(struct unic_nic *nic, struct unic_form_plan *p)
 	p->repeat = p->repeat ? p->repeat : 1;
 	if (!err)
 		err = check_plan(nic, idx, p);
-	if (err) {
-		if (err != -UNIC_EAGAIN)
-			UNIC_COUNT(nic, forms_refused);
-		return err;
-	}
+	if (err)
+		return err == -UNIC_EAGAIN ? err : refuse(nic, p->pd, err);
 	mr = &nic->mrs.mr[idx];
 	if (!(mr->flags & UNIC_MR_F_SHUT))
 		shut(nic, idx);
@@ -492,7 +500,9 @@ int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	uint16_t idx = (uint16_t)r;
 	int err = r < 0 ? r : check_close(nic, idx, remote);
 
-	if (err) {
+	if (err && !remote)
+		return refuse(nic, pd, err);
+	if (err) { /* whoever asked is told, and counted, elsewhere */
 		UNIC_COUNT(nic, forms_refused);
 		return err;
 	}

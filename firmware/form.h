@@ -56,8 +56,9 @@ struct unic_form_plan {
 /**
  * unic_form_make() - make a SHUT form valid, under a new STag; or make anew, of
  * something else, a window of type 1 or an indirect region of a physical domain.
- * 0; on error nothing happened: -UNIC_ESTAG (of the form or of an element),
- * -UNIC_EPD, -UNIC_ERIGHTS, -UNIC_EBOUNDS, -UNIC_EEVICTED, -UNIC_EALIGN,
+ * 0; on error nothing happened: -UNIC_ESTAG (of the form or of an element; what
+ * another process has is not there, and whoever names it is counted, guess.h),
+ * -UNIC_EPD (of another domain of the same process), -UNIC_ERIGHTS, -UNIC_EBOUNDS, -UNIC_EEVICTED, -UNIC_EALIGN,
  * -UNIC_ESTATE (valid already; a kind not meant), -UNIC_EBUSY (a bound window
  * of type 1 in use, an indirect region that forms or tokens are made of),
  * -UNIC_EAGAIN (one that queues still use), -UNIC_ETOOLARGE, -UNIC_EINVAL.

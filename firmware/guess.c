@@ -7,36 +7,51 @@
 void unic_guess_init(struct unic_nic *nic)
 {
 	memset(&nic->guesses, 0, sizeof(nic->guesses));
-	nic->guesses.key = unic_random_u32(nic);
 }
 
-/* Multiplicative: neighbours in one subnet fall apart; keyed: nobody can choose
- * an address that falls together with another's. */
-static uint32_t place_of(const struct unic_nic *nic, uint32_t ipv4)
+static bool has_ended(const struct unic_nic *nic,
+		      const struct unic_guess_place *p)
 {
-	return (ipv4 ^ nic->guesses.key) * 0x9e3779b1u >> 27;
+	return nic->now_ns >= p->until_ns;
 }
 
-void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4)
+/* The place of @ipv4; or the one it would get, which may be one that ended. */
+static struct unic_guess_place *place_of(struct unic_nic *nic, uint32_t ipv4,
+					 uint32_t proc)
 {
-	uint32_t i = place_of(nic, ipv4);
+	struct unic_guess_place *p = nic->guesses.of[proc].peer, *found = NULL;
+	uint32_t i;
 
-	if (nic->now_ns >= nic->guesses.place[i].until_ns) {
-		nic->guesses.place[i].until_ns = nic->now_ns + UNIC_GUESS_NS;
-		nic->guesses.place[i].wrong = 0;
+	if (ipv4 == UNIC_GUESS_LOCAL)
+		return &nic->guesses.of[proc].local;
+	for (i = 0; i < UNIC_GUESS_PEERS; i++) {
+		if (has_ended(nic, &p[i]))
+			found = found ? found : &p[i];
+		else if (p[i].ipv4 == ipv4)
+			return &p[i];
+	}
+	return found ? found : &nic->guesses.of[proc].rest;
+}
+
+void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+{
+	struct unic_guess_place *p = place_of(nic, ipv4, proc);
+
+	if (has_ended(nic, p)) {
+		p->until_ns = nic->now_ns + UNIC_GUESS_NS;
+		p->wrong = 0;
+		p->ipv4 = ipv4;
 	}
 	/* with many queue pairs connected before: they are paid for afterwards */
-	if (++nic->guesses.place[i].wrong > UNIC_GUESS_FREE)
-		nic->guesses.place[i].until_ns +=
-			UNIC_GUESS_NS / UNIC_GUESS_FREE;
+	if (++p->wrong > UNIC_GUESS_FREE)
+		p->until_ns += UNIC_GUESS_NS / UNIC_GUESS_FREE;
 }
 
-bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4)
+bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
-	uint32_t i = place_of(nic, ipv4);
+	const struct unic_guess_place *p = place_of(nic, ipv4, proc);
 
-	if (nic->guesses.place[i].wrong < UNIC_GUESS_FREE ||
-	    nic->now_ns >= nic->guesses.place[i].until_ns)
+	if (p->wrong < UNIC_GUESS_FREE || has_ended(nic, p))
 		return false;
 	UNIC_COUNT(nic, guess_held);
 	return true;

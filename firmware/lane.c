@@ -266,7 +266,7 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	if (unlikely(r)) {
 		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
 			return UNIC_LANE_NOT;
-		unic_sq_refused(qp, r);
+		unic_sq_refused(nic, qp, r);
 		return UNIC_LANE_DEAD;
 	}
 	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))

@@ -174,6 +174,8 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 		return bytes ? -UNIC_ETOOLARGE : -UNIC_EINVAL;
 	err = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, 0,
 			  unic_from_le64(sge->iova), bytes, &piece);
+	if (err == -UNIC_ESTAG)
+		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, qp->proc);
 	if (err)
 		return err;
 	l->started = true;

@@ -155,7 +155,8 @@ struct unic_piece {
  *
  * Checks all @len bytes; translates only the first piece, and the caller goes
  * on with unic_xlate(). Counts a use and @len bytes; counts each refusal.
- * Returns 0, or -UNIC_ESTAG, -UNIC_EPD, -UNIC_ERIGHTS, -UNIC_EBOUNDS,
+ * Returns 0, or -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process;
+ * a region of another process is as good as none), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
  * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error
  * *out is untouched. Regions of residency DEMAND and TABLE also have
  * -UNIC_EMISS: all checks passed, the first page is not on the NIC but asked for,

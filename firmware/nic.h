@@ -71,7 +71,6 @@ struct unic_nic {
 	struct unic_random random;
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;
-	struct unic_guesses guesses;
 	struct unic_forms forms;
 	struct unic_list_reader memop;
 	struct unic_cache cache;
@@ -84,6 +83,7 @@ struct unic_nic {
 	struct unic_uses uses;
 	struct unic_bounces bounces;
 	struct unic_sched_order order;
+	struct unic_guesses guesses;
 };
 
 /* Count something (abi/unic_stats.h). */

@@ -93,6 +93,13 @@ uint8_t unic_qp_detail(int err)
 	}
 }
 
+uint8_t unic_qp_refused(struct unic_nic *nic, const struct unic_qp *qp, int err)
+{
+	if (err == -UNIC_ESTAG)
+		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, qp->proc);
+	return unic_qp_detail(err);
+}
+
 /* ------------------------------------------------------------- creation */
 
 static bool slots_ok(uint32_t n)
@@ -562,7 +569,8 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	if (!mtu_ok(nic, qp, cmd->mtu_shift) || !peer_ok(qp, cmd) ||
 	    psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
-	if (unic_guess_held(nic, unic_from_le32(cmd->dest_ipv4)))
+	if (unic_guess_held(nic, unic_from_le32(cmd->dest_ipv4), qp->proc) ||
+	    unic_guess_held(nic, UNIC_GUESS_LOCAL, qp->proc))
 		return -UNIC_EBUSY;
 	qp->mtu_shift = cmd->mtu_shift;
 	qp->rsp.rnr_code = cmd->rnr_timer;

@@ -409,6 +409,11 @@ void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn);
 /** unic_qp_detail() - enum unic_wc_detail of an access error. */
 uint8_t unic_qp_detail(int err);
 
+/** unic_qp_refused() - the same for a request of @qp's own process, which may have
+ * guessed: a wrong STag is counted (guess.h). */
+uint8_t unic_qp_refused(struct unic_nic *nic, const struct unic_qp *qp,
+			int err);
+
 /** unic_qp_timer() - qp->sq.timer_ns = @at_ns. */
 void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns);
 

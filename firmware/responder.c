@@ -137,7 +137,7 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 		return;
 	}
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
-		unic_guess_wrong(nic, qp->dest_ipv4);
+		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
 	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
 }
 
@@ -324,7 +324,7 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 /* The peer has named too many wrong keys: not even a right one is looked at. */
 static bool held_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
-	qp->rsp.guessed = unic_guess_held(nic, qp->dest_ipv4);
+	qp->rsp.guessed = unic_guess_held(nic, qp->dest_ipv4, qp->proc);
 	if (qp->rsp.guessed)
 		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_GUESS_RNR);
 	return qp->rsp.guessed;
@@ -360,7 +360,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->multi = false;
 	m->refused = unic_token_claim(nic, &t, qp);
 	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
-		unic_guess_wrong(nic, qp->dest_ipv4);
+		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	sgl->n = 0;

@@ -245,7 +245,7 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
 			r = -UNIC_EEVICTED;
 		if (r) {
-			*detail = unic_qp_detail(r);
+			*detail = unic_qp_refused(nic, qp, r);
 			return r;
 		}
 		rq->mr[i] = piece.mr;

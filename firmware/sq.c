@@ -118,9 +118,10 @@ static uint8_t bad(struct unic_nic *nic, struct unic_wr *wr, uint8_t detail)
 	return UNIC_WC_LOC_QP_OP_ERR;
 }
 
-static uint8_t refused(struct unic_wr *wr, int err)
+static uint8_t refused(struct unic_nic *nic, const struct unic_qp *qp,
+		       struct unic_wr *wr, int err)
 {
-	wr->detail = unic_qp_detail(err);
+	wr->detail = unic_qp_refused(nic, qp, err);
 	return err == -UNIC_EEVICTED ? UNIC_WC_EVICTED : UNIC_WC_LOC_PROT_ERR;
 }
 
@@ -178,7 +179,7 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 				unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
 		if (__builtin_expect(r, 0) && r != -UNIC_EMISS)
-			return refused(wr, r);
+			return refused(nic, qp, wr, r);
 	}
 	return UNIC_WC_SUCCESS;
 }
@@ -335,7 +336,7 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
 	if (__builtin_expect(r, 0)) {
 		if (r != -UNIC_EMISS)
-			return refused(wr, r);
+			return refused(nic, qp, wr, r);
 		piece.len = 0; /* it is waited for when its turn comes */
 	}
 	unic_mr_hold(nic, piece.mr);
@@ -366,13 +367,13 @@ static void bury(struct unic_sq *sq, struct unic_wr *wr)
 	sq->stopped = wr->status != UNIC_WC_EVICTED;
 }
 
-void unic_sq_refused(struct unic_qp *qp, int err)
+void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
 
 	*wr = (struct unic_wr){ .psn = sq->psn, .slots = 1 };
-	wr->status = refused(wr, err);
+	wr->status = refused(nic, qp, wr, err);
 	sq->next++;
 	bury(sq, wr);
 }

@@ -54,7 +54,7 @@ int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp);
 
 /** unic_sq_refused() - the next request, of one slot, failed its access check
  * with @err: it is DEAD, sq.next moved. */
-void unic_sq_refused(struct unic_qp *qp, int err);
+void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err);
 
 /** unic_sq_withdraw() - the request started last, of which nothing was sent, is
  * malformed after all, as @detail says: it is DEAD, and ends the QP in its turn. */

@@ -280,7 +280,7 @@ static int write_refused(struct unic_nic *nic, struct unic_qp *qp,
 	if (err == -UNIC_EINVAL)
 		return lose(nic, qp, UNIC_C_rx_bad_opcode);
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE) {
-		unic_guess_wrong(nic, p->ipv4);
+		unic_guess_wrong(nic, p->ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	return lose(nic, qp, UNIC_C_unrel_refused);
@@ -290,7 +290,7 @@ static bool held_off(struct unic_nic *nic, struct unic_qp *qp,
 		     const struct packet *p)
 {
 	if (qp->rsp.guessed)
-		qp->rsp.guessed = unic_guess_held(nic, p->ipv4);
+		qp->rsp.guessed = unic_guess_held(nic, p->ipv4, qp->proc);
 	return qp->rsp.guessed;
 }
 

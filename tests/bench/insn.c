@@ -127,9 +127,10 @@ static __attribute__((noinline)) void refusals(const struct rig_mr *mr)
 	static const char *const name[] = { "refused_stag", "refused_pd",
 					    "refused_rights",
 					    "refused_bounds" };
+	uint32_t other = rig_pd(&a, 0);
 	const struct wrong wrong[] = {
 		{ mr->stag ^ 1u, m->pd, 0, mr->iova, -UNIC_ESTAG },
-		{ mr->stag, m->pd + 1u, 0, mr->iova, -UNIC_EPD },
+		{ mr->stag, other, 0, mr->iova, -UNIC_EPD },
 		{ mr->stag, m->pd, UNIC_MR_MW_BIND, mr->iova, -UNIC_ERIGHTS },
 		{ mr->stag, m->pd, 0, mr->iova + m->length, -UNIC_EBOUNDS },
 	};

@@ -108,7 +108,7 @@ static void table_miss_is_served_at_once(void **state)
 	assert_int_equal(rig_count(&a, table_filled), 3);
 	assert_int_equal(a.nic.evict.share.owner[0].held, 3);
 	assert_int_equal(touch(&mr, pd0, 16, 1, &p), -UNIC_EBOUNDS);
-	assert_int_equal(touch(&mr, pd1, 3, 1, &p), -UNIC_EPD);
+	assert_int_equal(touch(&mr, pd1, 3, 1, &p), -UNIC_ESTAG);
 	assert_int_equal(rig_dereg(&a, &mr), 0);
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_ESTAG);

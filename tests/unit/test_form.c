@@ -303,8 +303,8 @@ static void sub_region_is_a_range(void **state)
 	assert_int_equal(access_b(&s, RW, (uint64_t)-1, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(access_b(&s, UNIC_MR_MW_BIND, 0, 1, &p),
 			 -UNIC_ERIGHTS);
-	assert_int_equal(unic_access(&rb.nic, s.stag, (uint16_t)(pb + 1), 0,
-				     s.iova, 1, &p),
+	assert_int_equal(unic_access(&rb.nic, s.stag, (uint16_t)rig_pd(&rb, 0),
+				     0, s.iova, 1, &p),
 			 -UNIC_EPD);
 	/* it has no entries of its own, and can be made once */
 	assert_int_equal(rb.nic.mrs.mr[s.mr].n_pages, 0);

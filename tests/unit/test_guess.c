@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_guess.c - peers that guess STags and token keys are held off, each for
- * itself, and only for a while.
+ * test_guess.c - peers and processes that guess STags and token keys are held
+ * off, each for itself, and only for a while.
  */
 #include "unit.h"
 
+#include "form.h"
 #include "rig.h"
 
 #define MS    1000000ull
@@ -175,13 +176,236 @@ static void hoarded(void **state)
 	(void)state;
 	for (ms = 0; ms < 2000; ms++) {
 		run(MS);
-		if (unic_guess_held(&ra.nic, OTHER))
+		if (unic_guess_held(&ra.nic, OTHER, 0))
 			continue;
 		for (i = 0; i < 64; i++)
-			unic_guess_wrong(&ra.nic, OTHER);
+			unic_guess_wrong(&ra.nic, OTHER, 0);
 		total += 64;
 	}
 	assert_in_range(total, 160, 2 * 160 + 64);
+}
+
+/* What a peer, or one process in its name, does to one process is nothing to
+ * the others. */
+static void of_one_process(void **state)
+{
+	uint32_t i, ip = ra.nic.ipv4, pb1;
+	struct rig_qp qb1;
+
+	(void)state;
+	rig_attach(&rb, 1, 1);
+	pb1 = rig_pd(&rb, 1);
+	rig_qp(&rb, 1, pb1, 1, &qb1);
+	for (i = 0; i < UNIC_GUESS_FREE; i++)
+		guess_stag(i, mb.stag ^ (i + 1) << 12);
+	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
+	assert_int_equal(to_rtr(&rb, &qb1, ip), UNIC_ST_OK);
+	/* who comes into its slot is held off as it was */
+	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
+}
+
+/* Wrong ones of address @ipv4, as many as are let through. */
+static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
+{
+	uint32_t n = 0;
+
+	for (; n < 1000 && !unic_guess_held(&ra.nic, ipv4, proc); n++)
+		unic_guess_wrong(&ra.nic, ipv4, proc);
+	return n;
+}
+
+/* Many addresses share what is free, take no place from one that is held off, and
+ * hold nobody off for longer than they are themselves. */
+static void many_addresses(void **state)
+{
+	const uint32_t each = UNIC_GUESS_FREE;
+	uint32_t i, ms, total = 0;
+
+	(void)state;
+	assert_int_equal(guess_all(OTHER, 0), each);
+	for (i = 1; i < UNIC_GUESS_PEERS; i++)
+		assert_int_equal(guess_all(OTHER + i, 0), each);
+	assert_int_equal(guess_all(OTHER + 100, 0), each);
+	for (i = 101; i < 300; i++)
+		assert_int_equal(guess_all(OTHER + i, 0), 0);
+	assert_true(unic_guess_held(&ra.nic, OTHER, 0));
+	assert_false(unic_guess_held(&ra.nic, OTHER + 7, 1));
+	assert_false(unic_guess_held(&ra.nic, UNIC_GUESS_LOCAL, 0));
+	run(UNIC_GUESS_NS);
+	assert_false(unic_guess_held(&ra.nic, OTHER, 0));
+	for (ms = 0; ms < 2000; ms++) {
+		for (i = 0; i < 40; i++)
+			total += guess_all(OTHER + i, 0);
+		run(MS);
+	}
+	assert_in_range(total, 20 * each, 21 * each * (UNIC_GUESS_PEERS + 1));
+}
+
+/* ------------------------------------------------- a process of its own NIC */
+
+/* A list of one element, by command: the answer. */
+static uint8_t make_of(uint32_t pd, uint32_t lkey)
+{
+	static struct unic_mr_result form;
+	struct unic_form_alloc alloc = { .pd = (uint16_t)pd,
+					 .kind = UNIC_FORM_INDIRECT,
+					 .n = 1 };
+	struct unic_sge sge = { .iova = unic_to_le64(mb.iova),
+				.len = unic_to_le32(8),
+				.lkey = unic_to_le32(lkey) };
+	struct unic_cmd_mr_make make = { .n = unic_to_le32(1) };
+	uint8_t status;
+
+	assert_int_equal(unic_form_alloc(&rb.nic, &alloc, &form), 0);
+	make.mr = unic_to_le32(form.mr);
+	make.gen = unic_to_le32(form.gen);
+	memcpy(rb.port.bar + UNIC_BAR_LIST_OFF +
+		       rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES,
+	       &sge, sizeof(sge));
+	status = rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL);
+	assert_int_equal(unic_mr_dereg(&rb.nic, form.mr, form.gen), 0);
+	return status;
+}
+
+/* Regions of process 0 in its states: there, taken back, given back. */
+static void others(uint32_t stag[3])
+{
+	struct rig_mr m;
+	uint32_t i;
+
+	stag[0] = mb.stag;
+	for (i = 1; i < 3; i++) {
+		assert_int_equal(rig_reg(&rb, 0, pb, 1, UNIC_CLASS_MESSAGING,
+					 UNIC_REG_LIST, 0, &m),
+				 0);
+		stag[i] = m.stag;
+		if (i == 1)
+			assert_int_equal(unic_evict_admin(&rb.nic, m.mr, m.gen),
+					 0);
+		else
+			assert_int_equal(rig_dereg(&rb, &m), 0);
+	}
+	run(MS);
+	assert_int_equal(rb.nic.mrs.mr[stag[1] >> UNIC_MR_IDX_SHIFT].state,
+			 UNIC_MR_EVICTED);
+}
+
+/* There, in another domain, taken back, never there: it is told one thing. */
+static void one_answer_for_what_others_have(void **state)
+{
+	const uint8_t none = UNIC_ST_NO_MR;
+	struct unic_piece p;
+	uint32_t stag[3], pb1, pb2, i;
+
+	(void)state;
+	rig_attach(&rb, 1, 1);
+	pb1 = rig_pd(&rb, 1);
+	pb2 = rig_pd(&rb, 0);
+	others(stag);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(make_of(pb1, stag[i]), none);
+		assert_int_equal(unic_access(&rb.nic, stag[i], (uint16_t)pb1, 0,
+					     mb.iova, 1, &p),
+				 -UNIC_ESTAG);
+		assert_int_equal(unic_form_close(&rb.nic, stag[i],
+						 (uint16_t)pb1, false),
+				 -UNIC_ESTAG);
+	}
+	assert_int_equal(make_of(pb1, stag[0] ^ 0x100), none);
+	assert_int_equal(rig_count(&rb, access_pd), 0);
+	assert_int_equal(rig_count(&rb, access_evicted), 0);
+	/* of its own it learns all */
+	assert_int_equal(make_of(pb2, stag[0]), UNIC_ST_NO_PD);
+	assert_int_equal(make_of(pb2, stag[1]), UNIC_ST_EVICTED);
+	assert_int_equal(make_of(pb2, stag[2]), none);
+}
+
+/* As a peer is. */
+static void guesser_of_its_own_nic(void **state)
+{
+	uint32_t i, pb1, ip = ra.nic.ipv4;
+	struct rig_mr m1;
+	struct rig_qp qb1;
+
+	(void)state;
+	rig_attach(&rb, 1, 1);
+	pb1 = rig_pd(&rb, 1);
+	rig_qp(&rb, 1, pb1, 1, &qb1);
+	assert_int_equal(rig_reg(&rb, 1, pb1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &m1),
+			 0);
+	for (i = 0; i < UNIC_GUESS_FREE; i++)
+		assert_int_equal(make_of(pb1, mb.stag + (i << 8)),
+				 UNIC_ST_NO_MR);
+	/* not even a right one is looked at */
+	assert_int_equal(make_of(pb1, m1.stag), UNIC_ST_BUSY);
+	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_BUSY);
+	assert_int_equal(make_of(pb, mb.stag + 0x100), UNIC_ST_NO_MR);
+	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
+	run(UNIC_GUESS_NS);
+	assert_int_equal(make_of(pb1, m1.stag), UNIC_ST_BOUNDS);
+	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_OK);
+}
+
+/* Its work requests that name such, each of which ends a queue pair. */
+static void guesser_that_posts(void **state)
+{
+	struct rig_mr bad = mb;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_GUESS_FREE; i++) {
+		reset(&ra, &qa);
+		reset(&rb, &qb);
+		rig_connect(&ra, &qa, &rb, &qb);
+		bad.stag = mb.stag ^ (i + 1) << 12;
+		if (i % 2) {
+			rig_send(&rb, &qb, UNIC_WR_WRITE, i, &bad, 0, 8,
+				 ma.iova, ma.stag);
+		} else {
+			rig_recv(&rb, &qb, i, &bad, 0, 8);
+			rig_send(&ra, &qa, UNIC_WR_SEND, i, &ma, 0, 8, 0, 0);
+		}
+		run(MS);
+		assert_true(rig_cqe(&rb, &qb, &cqe));
+		assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+		assert_int_equal(cqe.detail, UNIC_WD_STAG);
+	}
+	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_BUSY);
+	assert_int_equal(make_of(pb, mb.stag), UNIC_ST_BUSY);
+	run(UNIC_GUESS_NS);
+	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
+}
+
+/* ------------------------------------------------------------------ the odds */
+
+/* Seconds until one of @good of 2^@bits is met in the mean, at what @places that
+ * are counted apart have free. */
+static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
+{
+	const uint64_t a_second =
+		UNIC_GUESS_FREE * 1000000000ull / UNIC_GUESS_NS * places;
+
+	return (1ull << (bits - 1)) / good / a_second;
+}
+
+/* The figures of guess.h and docs/STATUS.md. */
+static void odds(void **state)
+{
+	const uint32_t stag = 24, all = UNIC_GUESS_PEERS + 1;
+	const uint64_t hour = 3600, year = 31557600;
+
+	(void)state;
+	assert_int_equal(seconds(stag, 1, 1) * 10 / hour, 145);	 /* 14.6 h */
+	assert_int_equal(seconds(stag, 256, 1), 204);		 /* 3.4 min */
+	assert_int_equal(seconds(stag, 1, all) * 10 / hour, 20); /* 2.1 h */
+	assert_int_equal(seconds(stag, 256, all), 29);
+	/* 42 bits of a base are random; 2^22 of the 2^42 here, the rest below */
+	assert_in_range((seconds(stag + 22, 1, 1) << 20) / year / 1000000, 7000,
+			7500);
+	/* one in 2^24, and the part of an index that was seen is gone */
+	assert_int_equal(32 - 8, stag);
 }
 
 int main(void)
@@ -191,6 +415,12 @@ int main(void)
 		cmocka_unit_test_setup(now_and_then, up),
 		cmocka_unit_test_setup(keys, up),
 		cmocka_unit_test_setup(hoarded, up),
+		cmocka_unit_test_setup(of_one_process, up),
+		cmocka_unit_test_setup(many_addresses, up),
+		cmocka_unit_test_setup(one_answer_for_what_others_have, up),
+		cmocka_unit_test_setup(guesser_of_its_own_nic, up),
+		cmocka_unit_test_setup(guesser_that_posts, up),
+		cmocka_unit_test_setup(odds, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

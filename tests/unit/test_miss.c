@@ -578,7 +578,7 @@ static void page_that_a_responder_cannot_have(void **state)
 	refuse(&rb, &mb);
 	run(1 * MS);
 	expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
-	assert_int_equal(unic_guess_held(&rb.nic, 0x0a000001), 0);
+	assert_int_equal(unic_guess_held(&rb.nic, 0x0a000001, 0), 0);
 }
 
 static void receive_page_that_cannot_be_had(void **state)

@@ -101,10 +101,10 @@ static void not_for_processes(void **state)
 
 	(void)state;
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_CQ_CREATE, &cq, NULL),
-			 UNIC_ST_NO_PD);
+			 UNIC_ST_NO_MR);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL),
-			 UNIC_ST_NO_PD);
-	assert_int_equal(rig_count(&rb, access_pd), 2);
+			 UNIC_ST_NO_MR);
+	assert_int_equal(rig_count(&rb, access_stag), 2);
 }
 
 static void peers_get_nothing(void **state)
@@ -298,7 +298,8 @@ static void only_one_kind_of_form(void **state)
 	}
 	for (i = 0; i < 3; i++) {
 		alloc_form(&rb, pd[i], UNIC_FORM_INDIRECT, 1, &form);
-		assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_NO_PD);
+		assert_int_equal(make_status(&form, &pb, LOCAL),
+				 i < 2 ? UNIC_ST_NO_PD : UNIC_ST_NO_MR);
 	}
 	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
