@@ -27,7 +27,7 @@ FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batc
 	physical.c \
 	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
 	reads.c reply.c requester.c responder.c \
-	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c tlb.c token.c trace.c \
+	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c stag.c tlb.c token.c trace.c \
 	unrel_rx.c unrel_tx.c use.c wait.c)
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/icrc_small.c
@@ -76,7 +76,7 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_physical test_policy test_port test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_same test_sched test_set test_share test_slots \
 	test_strays test_sweep test_tlb test_token test_turns test_unrel test_use
-UNIT_HOST := test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial
+UNIT_HOST := test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial test_stags
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -212,6 +212,8 @@ $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 # The cores that know no TLB, for something else (tests/pool).
 $(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),pool,POOL))
+# Fast, with the tables of the boards that have room (tests/unit/test_stags.c).
+$(eval $(call compile_rules,$(B)/stags,$(CC) $(CFLAGS) $(GNU),virt,STAGS))
 # 64 entries and 16 processes (tests/unit/test_kio.c).
 $(eval $(call compile_rules,$(B)/crowd,$(CC) $(CFLAGS) $(GNU) \
 	-DFAKE_WINDOWS=16u,crowd,CROWD))
@@ -410,6 +412,10 @@ $(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/test_seria
 $(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
 	$(FAKE) $(UNIT_RIG) $(addprefix host_driver/kio/,kio_client.c kio_ring.c kio_server.c))
 $(B)/bin/kio-crowd: LIBS := -lcmocka
+# In full, of a board whose STags have parts of 16 bits.
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_stags: $(B)/$d/core.a))
+$(B)/bin/stags: $(call objects,stags,tests/unit/test_stags.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
+$(B)/bin/stags: LIBS := -lcmocka
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
@@ -598,6 +604,7 @@ L_policies := --level "trace simulator" \
 L_pool := --level "a pool of connections" $(B)/bin/unic-pool
 L_crowd := --level "the page service beside 15 hoarders" \
 	$(B)/bin/kio-crowd
+L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
 L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py)
@@ -641,11 +648,11 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
 		$(L_faults)
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
-	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(addprefix $(B)/bench/,insn.elf steps.elf)
@@ -674,7 +681,8 @@ boards-report: $(UNIT_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	@tests/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## test: memory barriers between host and emulated core
 e2e: check-build ## test: real programs: bus, wire, driver, soft NICs, NICs in QEMU
-unit corpora litmus e2e:
+stags: $(B)/bin/stags ## test: 2^25 STags used up beside another process, and a solver for 10^5
+unit corpora stags litmus e2e:
 	@$(RUN) $(L_$@) && echo "$@: ok"
 
 # Host programs under a checker, and with calls of the system that fail.

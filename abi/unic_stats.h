@@ -116,7 +116,8 @@
 	X(ud_no_route, "UD messages not sent: nobody answered ARP")          \
 	X(miss_dropped, "UC, UD packets dropped for a page")                 \
 	X(miss_substituted, "UC, UD messages in another receive for a page") \
-	X(miss_bounced, "UC, UD packets kept for a page")
+	X(miss_bounced, "UC, UD packets kept for a page")                    \
+	X(stag_rests, "indices of regions used up for a while")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

@@ -34,6 +34,12 @@ bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
 	       o->quota;
 }
 
+/* Indices @proc has: of regions, and of what it used up (stag.h). */
+static uint32_t indices_of(const struct unic_nic *nic, uint32_t proc)
+{
+	return nic->procs.proc[proc].mrs + nic->stags.charged[proc];
+}
+
 /* Regions @proc may have while indices are scarce; while not, all of them. */
 static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
 {
@@ -47,7 +53,7 @@ static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
 static bool entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	return unic_share_entitled(&nic->evict.share, proc, n) &&
-	       nic->procs.proc[proc].mrs < fair_indices(nic, proc);
+	       indices_of(nic, proc) < fair_indices(nic, proc);
 }
 
 /*
@@ -72,9 +78,9 @@ static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
 			struct unic_place *p)
 {
 	const struct unic_share *s = &nic->evict.share;
-	uint32_t most = most_weights(
-		nic, proc, s->owner[proc].held + p->need.entries + n,
-		nic->procs.proc[proc].mrs + p->need.indices);
+	uint32_t most = most_weights(nic, proc,
+				     s->owner[proc].held + p->need.entries + n,
+				     indices_of(nic, proc) + p->need.indices);
 
 	if (s->weights > most) {
 		p->above = most;
@@ -139,7 +145,7 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 	p.n = waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
 	p.seq = waits ? e->wait[head].id : nic->denials.of[proc].seq;
 	p.there = unic_set_has(&e->demands.waiters, proc);
-	if (!p.there ||
+	if (!p.there || unic_stag_shut(nic, proc) ||
 	    unic_demand_over_quota(nic, proc, e->share.owner[proc].held, p.n))
 		return p;
 	add_requests(nic, proc, &p);
@@ -273,7 +279,7 @@ static uint32_t scarce_indices(struct unic_nic *nic)
 
 	if (unic_mr_indices(&nic->mrs) > asked)
 		return PLENTY;
-	return unic_mr_capacity(&nic->mrs);
+	return unic_mr_capacity(nic);
 }
 
 /* That indices are scarce, or so many others, moves all who wait. */

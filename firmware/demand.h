@@ -49,6 +49,7 @@ struct unic_demands {
 	struct unic_top urgent, borrowers;
 	struct unic_top growing, shrinking; /* shares: whom that moves first */
 	struct unic_set waiters;	    /* who has a request, or a denial */
+	uint32_t not_open;	/* unic_wait_open(): a closer look is due */
 	struct unic_set capped; /* whom only its quota stops, for long */
 	struct unic_set away;	/* see unic_demand_away() */
 	uint32_t indices;	/* how many, while they are scarce */

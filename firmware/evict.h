@@ -147,6 +147,9 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 /** unic_wait_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
 int unic_wait_cancel(struct unic_nic *nic, uint32_t id);
 
+/** unic_wait_rests_changed() - @proc has more or fewer indices at rest (stag.h). */
+void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc);
+
 /**
  * unic_wait_quota_changed() - @proc has another quota: its requests that can
  * never fit under it end with UNIC_ST_TOO_LARGE.

@@ -8,63 +8,10 @@
 #include "reap.h"
 #include "wait.h"
 
-#define KEY_BITS   8u
 #define IDX_SHIFT  UNIC_MR_IDX_SHIFT
-#define PART_BITS  (IDX_SHIFT - KEY_BITS)
-#define HALF_BITS  ((PART_BITS + 1u) / 2u)
-#define HALF_MASK  ((1u << HALF_BITS) - 1u)
 #define PD_NO_PROC 0xffffu
 
-/* Steps of an index's permutation before it is retired. */
-#define STEPS ((1u << PART_BITS) < 65535u ? 1u << PART_BITS : 65535u)
-
-/* ---------------------------------------------------------------- STags */
-
-/* The high bits of a product depend on all bits of the factor. */
-static uint32_t mix(uint32_t v)
-{
-	v *= 0x9e3779b1u;
-	return v ^ v >> 15;
-}
-
-static uint32_t half(uint32_t v, uint32_t key)
-{
-	return (v + key) * 0x85ebca77u >> (32u - HALF_BITS);
-}
-
-/*
- * Step @x of the keyed permutation of index @idx: a Feistel network over the
- * NIC part, walked until it stays inside when the part has an odd width.
- */
-static uint32_t permute(const uint64_t key[2], uint32_t idx, uint32_t x)
-{
-	uint32_t k0 = mix((uint32_t)key[0] + idx);
-	uint32_t k1 = mix((uint32_t)(key[0] >> 32) ^ k0);
-	uint32_t l, r;
-
-	do {
-		l = x >> HALF_BITS;
-		r = x & HALF_MASK;
-		l ^= half(r, k0);
-		r ^= half(l, k1);
-		l ^= half(r, k0 >> 16 ^ k1);
-		r ^= half(l, k1 >> 16 ^ k0);
-		x = l << HALF_BITS | r;
-	} while (x >> PART_BITS);
-	return x;
-}
-
-/*
- * Of the next region of the index, but for the consumer's byte. A restored index
- * has a permutation of its own, which begins with the part it was restored with:
- * that part does not come again, and it says nothing of the others.
- */
-static uint32_t next_stag(const struct unic_mrs *m, uint32_t idx)
-{
-	uint32_t part = permute(m->key, idx, m->mr[idx].gen) ^ m->twist[idx];
-
-	return idx << IDX_SHIFT | part << KEY_BITS;
-}
+/* ----------------------------------------------------------------- locks */
 
 /* No STag of the index makes it with any PD: a PD does not reach the top bit. */
 static uint32_t no_lock(uint32_t idx)
@@ -93,13 +40,15 @@ void unic_mr_open(struct unic_nic *nic, uint16_t mr)
  */
 static void prepare(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_mrs *m = &nic->mrs;
-	struct unic_mr *mr = &m->mr[idx];
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t random;
 
 	UNIC_IN_REGISTER(mr);
 	mr->lock = no_lock(idx);
-	mr->stag = next_stag(m, idx);
-	mr->tlb_base = UNIC_TLB_BASE(idx, mix((uint32_t)m->key[1] + mr->stag));
+	mr->stag = unic_stag_next(nic, idx, &random);
+	mr->tlb_base = UNIC_TLB_BASE(idx, random);
+	if (mr->gen == UINT16_MAX)
+		mr->gen = 1; /* 0: never used; and it has rested since */
 	mr->win_bytes = 0;
 	mr->bytes = mr->bytes_high = mr->uses = 0;
 	mr->holds = mr->dmas = 0;
@@ -117,24 +66,51 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	unic_use_end(nic, idx);
 }
 
-/* Free indices lie in random order: a new one goes to a random place. */
-static void index_put(struct unic_nic *nic, uint16_t idx)
+/*
+ * Free indices lie in random order: a new one goes to a random place, what was
+ * there to the top. So each that is free is the next one with the same chance,
+ * also that which its process gave back just now: who sees which it gets learns
+ * nothing of which others get.
+ */
+static void push(struct unic_nic *nic, uint16_t idx, uint32_t random)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t at;
 
-	m->mr[idx].state = UNIC_MR_FREE;
 	prepare(nic, idx);
-	if (m->mr[idx].gen >= STEPS) {
-		m->retired++; /* until the next epoch */
-		return;
-	}
 	m->free++;
-	at = (uint32_t)((uint64_t)unic_policy_random(&nic->evict.rng) *
-				m->free >>
-			32);
+	at = (uint32_t)((uint64_t)random * m->free >> 32);
 	m->order[m->free - 1u] = m->order[at];
 	m->order[at] = idx;
+}
+
+/* The region there has ended. Its lot is in the low bits of what its place is in
+ * the high ones of. */
+static void index_put(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t random = unic_random_u32(nic);
+
+	mr->state = UNIC_MR_FREE;
+	if (!unic_stag_used(nic, idx, mr->proc, random)) {
+		push(nic, idx, random);
+		return;
+	}
+	/* nobody's, but as closed as a free one */
+	mr->lock = no_lock(idx);
+	mr->flags = UNIC_MR_F_GONE;
+	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	unic_use_end(nic, idx);
+}
+
+uint64_t unic_mr_rested(struct unic_nic *nic)
+{
+	uint64_t next_ns = UINT64_MAX;
+	uint16_t idx;
+
+	while ((idx = unic_stag_rested(nic, &next_ns)) != UNIC_MR_NIL)
+		push(nic, idx, unic_random_u32(nic));
+	return next_ns;
 }
 
 static void tomb_unlink(struct unic_mrs *m, uint16_t idx)
@@ -172,9 +148,11 @@ static void tomb_free(struct unic_nic *nic, uint16_t idx)
 	index_put(nic, idx);
 }
 
-/* Recycle tombstones, oldest first, until an index is free. */
+/* Recycle tombstones, oldest first, until an index is free: one that has rested, if
+ * there is one. */
 static void __attribute__((noinline, cold)) recycle(struct unic_nic *nic)
 {
+	unic_mr_rested(nic);
 	while (!nic->mrs.free && nic->mrs.tombstones)
 		tomb_free(nic, nic->mrs.tomb_head);
 }
@@ -191,6 +169,11 @@ bool unic_mr_room(struct unic_nic *nic)
 	return nic->mrs.free;
 }
 
+uint32_t unic_mr_capacity(const struct unic_nic *nic)
+{
+	return UNIC_MRS - unic_stag_left(nic);
+}
+
 void unic_mr_forget(struct unic_nic *nic, uint32_t proc)
 {
 	uint16_t i = nic->mrs.tomb_head, next;
@@ -205,16 +188,14 @@ void unic_mr_forget(struct unic_nic *nic, uint32_t proc)
 /* A new key, and all indices, none of them used, in a new random order. */
 static void draw(struct unic_nic *nic)
 {
-	struct unic_mrs *m = &nic->mrs;
 	uint32_t i;
 
-	for (i = 0; i < 2; i++)
-		m->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
-			    unic_random_u32(nic);
-	nic->evict.rng = m->key[1] | 1; /* index_put() draws from it */
-	m->free = m->retired = 0;
+	unic_stag_draw(nic);
+	nic->evict.rng = (uint64_t)unic_random_u32(nic) << 32 |
+			 unic_random_u32(nic) | 1u;
+	nic->mrs.free = 0;
 	for (i = 0; i < UNIC_MRS; i++)
-		index_put(nic, (uint16_t)i);
+		push(nic, (uint16_t)i, unic_random_u32(nic));
 }
 
 void unic_mr_init(struct unic_nic *nic)
@@ -589,14 +570,13 @@ static void claim(struct unic_nic *nic, uint32_t stag)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
-	uint32_t part = stag >> KEY_BITS & ((1u << PART_BITS) - 1u);
 
 	while (at < top && m->order[at] != idx)
 		at++;
 	UNIC_ASSERT(nic, m->order[at] == idx);
 	m->order[at] = m->order[top];
 	m->order[top] = (uint16_t)idx;
-	m->twist[idx] = permute(m->key, idx, 0) ^ part;
+	unic_stag_begin(nic, (uint16_t)idx, stag);
 	prepare(nic, (uint16_t)idx);
 }
 

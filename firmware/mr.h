@@ -3,10 +3,8 @@
  * mr.h - memory regions, STags, protection domains, and the one access check
  * (memory.md section 2).
  *
- * Secret: the region table and how an STag is made. STag = index (random
- * order) | NIC part (walks a keyed permutation at each reuse of the index) |
- * 8 bits of the consumer. An index whose permutation is used up is retired
- * until the next epoch.
+ * Secret: the region table, and the order of its free indices, which is random.
+ * How an STag is made of an index, and when an index rests, is in stag.h.
  *
  *   FREE -> LOADING -> ACTIVE -> NOTIFIED -> DRAINING -> EVICTED -> FREE
  *              |          |          |          ^  |
@@ -25,6 +23,7 @@
 
 #include "board.h"
 #include "err.h"
+#include "stag.h"
 #include "tlb.h"
 #include "unic_mbox.h"
 
@@ -64,9 +63,11 @@ struct unic_mr {
 	uint16_t tokens;   /* dependents: first token of the region, or NIL */
 	uint64_t since_ns; /* became ACTIVE */
 	uint32_t user;	   /* driver's id */
-	uint16_t gen;	   /* registrations of this index so far, this epoch */
-	uint16_t n_pages;  /* entries it holds, filled or reserved */
-	uint16_t filled;   /* of them: filled */
+	/* registrations of this index so far, this epoch; after 65535, of which it
+	 * rested between two at least (stag.h), it counts on from 2 */
+	uint16_t gen;
+	uint16_t n_pages; /* entries it holds, filled or reserved */
+	uint16_t filled;  /* of them: filled */
 	uint16_t proc;
 	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
 	uint16_t prev, next; /* of the process's regions */
@@ -129,11 +130,8 @@ struct unic_mrs {
 	struct unic_pd pd[UNIC_PDS];
 	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
 	uint16_t free;		  /* how many are on it */
-	uint16_t retired;	  /* indices that are used up */
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
-	uint64_t key[2];	       /* of the permutation; new each epoch */
-	uint32_t twist[UNIC_MRS];      /* of a restored index, else 0 */
 	uint32_t restored;	       /* regions, this epoch */
 };
 
@@ -208,13 +206,13 @@ void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr);
 int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
-/** unic_mr_init() - all free; draws the permutation key. */
+/** unic_mr_init() - all free; draws the key of STags. */
 void unic_mr_init(struct unic_nic *nic);
 
 /**
- * unic_mr_rekey() - entropy came: draw the permutation key and the order of the
+ * unic_mr_rekey() - entropy came: draw the key of STags and the order of the
  * indices again, so that STags are as good as it. Nothing happens once a region
- * was made in this epoch: the permutation of a key must be walked to its end.
+ * was made in this epoch: under another key its STag could come again at once.
  */
 void unic_mr_rekey(struct unic_nic *nic);
 
@@ -290,12 +288,12 @@ static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
 	return (uint32_t)m->free + m->tombstones;
 }
 
-/** unic_mr_capacity() - how many regions there can be at a time: all indices
- * that are not retired. */
-static inline uint32_t unic_mr_capacity(const struct unic_mrs *m)
-{
-	return UNIC_MRS - m->retired;
-}
+/** unic_mr_rested() - indices whose rest has ended are free. Returns when to call
+ * again (NIC time, UINT64_MAX: none rests). */
+uint64_t unic_mr_rested(struct unic_nic *nic);
+
+/** unic_mr_capacity() - how many indices all processes together can have. */
+uint32_t unic_mr_capacity(const struct unic_nic *nic);
 
 /** unic_mr_room() - is an index free? Recycles tombstones if not. */
 bool unic_mr_room(struct unic_nic *nic);

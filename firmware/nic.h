@@ -30,6 +30,7 @@
 #include "proc.h"
 #include "qp.h"
 #include "random.h"
+#include "stag.h"
 #include "tlb.h"
 #include "token.h"
 #include "trace.h"
@@ -84,6 +85,7 @@ struct unic_nic {
 	struct unic_bounces bounces;
 	struct unic_sched_order order;
 	struct unic_guesses guesses;
+	struct unic_stags stags;
 };
 
 /* Count something (abi/unic_stats.h). */

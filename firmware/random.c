@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* random.c - ChaCha20 (RFC 8439 section 2.3) with fast key erasure. */
+/* random.c - ChaCha20 (RFC 8439 section 2.3) with fast key erasure, SipHash. */
 #include <string.h>
 
 #include "nic.h"
@@ -99,4 +99,44 @@ uint32_t unic_random_u32(struct unic_nic *nic)
 	v = r->pool[--r->left];
 	r->pool[r->left] = 0;
 	return v;
+}
+
+/* ---------------------------------------------------------------- SipHash */
+
+static inline uint64_t rotl64(uint64_t v, uint32_t n)
+{
+	return v << n | v >> (64u - n);
+}
+
+static inline void sip_rounds(uint64_t v[4], uint32_t n)
+{
+	for (; n; n--) {
+		v[0] += v[1];
+		v[2] += v[3];
+		v[1] = rotl64(v[1], 13) ^ v[0];
+		v[3] = rotl64(v[3], 16) ^ v[2];
+		v[0] = rotl64(v[0], 32);
+		v[2] += v[1];
+		v[0] += v[3];
+		v[1] = rotl64(v[1], 17) ^ v[2];
+		v[3] = rotl64(v[3], 21) ^ v[0];
+		v[2] = rotl64(v[2], 32);
+	}
+}
+
+uint64_t unic_siphash(const uint64_t key[2], uint64_t msg)
+{
+	/* "somepseudorandomlygeneratedbytes" */
+	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575u,
+			  key[1] ^ 0x646f72616e646f6du,
+			  key[0] ^ 0x6c7967656e657261u,
+			  key[1] ^ 0x7465646279746573u };
+
+	msg = (msg & ~(0xffull << 56)) | 7ull << 56; /* its length */
+	v[3] ^= msg;
+	sip_rounds(v, 2);
+	v[0] ^= msg;
+	v[2] ^= 0xff;
+	sip_rounds(v, 4);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * random.h - the NIC's random generator: ChaCha20 (RFC 8439) with fast key
- * erasure, seeded by the board's entropy source or by the host.
+ * erasure, seeded by the board's entropy source or by the host; and the keyed
+ * functions.
  */
 #ifndef UNIC_RANDOM_H
 #define UNIC_RANDOM_H
@@ -35,5 +36,11 @@ uint32_t unic_random_u32(struct unic_nic *nic);
  * holds the counter in its first word. Pure. */
 void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
 			 uint32_t out[16]);
+
+/**
+ * unic_siphash() - SipHash-2-4 (Aumasson, Bernstein: SipHash, a fast short-input
+ * PRF) of a message of 7 bytes, the low ones of @msg, under @key of 128 bits. Pure.
+ */
+uint64_t unic_siphash(const uint64_t key[2], uint64_t msg);
 
 #endif /* UNIC_RANDOM_H */

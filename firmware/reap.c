@@ -254,7 +254,8 @@ static void refresh_after(struct unic_nic *nic, uint32_t p)
 	unic_share_coming(s, p, o->coming + nic->put_off.of[p] - a->coming);
 }
 
-/* and of regions, counted and shared as entries are. */
+/* and of regions, counted and shared as entries are; indices at rest are had by who
+ * used them up. */
 static void refresh_regions(struct unic_nic *nic, uint32_t p)
 {
 	struct unic_evict *e = &nic->evict;
@@ -263,7 +264,7 @@ static void refresh_regions(struct unic_nic *nic, uint32_t p)
 	struct unic_share_owner *r = &s->owner[p];
 	bool there = o->weight;
 
-	r->held = there ? nic->procs.proc[p].mrs : 0;
+	r->held = there ? nic->procs.proc[p].mrs + nic->stags.charged[p] : 0;
 	r->wanted = there && unic_set_has(&e->demands.waiters, p);
 	r->weight = o->weight;
 	r->pain = there ? o->pain : 0;
@@ -283,7 +284,7 @@ static __attribute__((noinline, cold)) void refresh(struct unic_nic *nic)
 		refresh_after(nic, p);
 		refresh_regions(nic, p);
 	}
-	e->regions.capacity = unic_mr_capacity(&nic->mrs);
+	e->regions.capacity = unic_mr_capacity(nic);
 }
 
 /* The next who has to give for @w. Who misses a page competes as if it waited. */

@@ -11,6 +11,23 @@
 
 /* ------------------------------------------------------- queues and slots */
 
+/* Whoever comes next need not look closer if neither is so. */
+static void settle_open(struct unic_nic *nic)
+{
+	nic->evict.demands.not_open =
+		unic_set_any(&nic->evict.demands.waiters) ||
+		unic_stag_crowded(&nic->stags);
+}
+
+static void waits(struct unic_nic *nic, uint32_t proc, bool on)
+{
+	if (on)
+		unic_set_add(&nic->evict.demands.waiters, proc);
+	else
+		unic_set_del(&nic->evict.demands.waiters, proc);
+	settle_open(nic);
+}
+
 void unic_wait_init(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
@@ -27,6 +44,21 @@ void unic_wait_init(struct unic_nic *nic)
 	e->wait_ns = UINT64_MAX;
 	e->wait_without = UNIC_PROCS;
 	unic_demand_init(nic);
+	settle_open(nic);
+}
+
+/* Those who wait may be served now, or not any more; and what it has counts in
+ * its share of the region table. */
+void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	settle_open(nic);
+	unic_set_add(&e->share.moved, proc);
+	UNIC_SET_EACH(i, &e->demands.waiters)
+	unic_set_add(&e->share.moved, i);
+	unic_evict_kick(nic);
 }
 
 static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
@@ -89,7 +121,7 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
 	e->waiting--;
 	if (e->wait_head[w->proc] == UNIC_WAIT_NIL)
-		unic_set_del(&e->demands.waiters, w->proc);
+		waits(nic, w->proc, false);
 	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
 	promise(nic, w->proc, 0);
 	nic->mrs.pd[w->args.pd].users--;
@@ -111,7 +143,7 @@ static void forget_denied(struct unic_nic *nic, uint32_t proc)
 		return;
 	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
 	promise(nic, proc, 0);
-	unic_set_del(&e->demands.waiters, proc);
+	waits(nic, proc, false);
 	nic->denials.count--;
 	nic->denials.of[proc].n = 0;
 }
@@ -132,6 +164,7 @@ void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	uint32_t seq = denied(nic, proc) ? d->of[proc].seq : 0;
 
 	if (!n || e->wait_head[proc] != UNIC_WAIT_NIL ||
+	    unic_stag_shut(nic, proc) ||
 	    !unic_share_entitled(&e->share, proc, n))
 		return;
 	forget_denied(nic, proc);
@@ -141,7 +174,7 @@ void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (d->of[proc].until_ns < e->wait_ns)
 		e->wait_ns = d->of[proc].until_ns;
 	d->count++;
-	unic_set_add(&e->demands.waiters, proc);
+	waits(nic, proc, true);
 	unic_share_want(&e->share, proc, (int32_t)n);
 	unic_evict_kick(nic);
 }
@@ -193,7 +226,7 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	w->mr = UNIC_MR_NIL;
 	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
 	e->waiting++;
-	unic_set_add(&e->demands.waiters, proc);
+	waits(nic, proc, true);
 	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
 	nic->mrs.pd[args->pd].users++;
 	UNIC_COUNT(nic, waits_queued);
@@ -262,7 +295,8 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_ECTRLCAP;
 	if (unic_demand_over_quota(nic, proc, o->held, n))
 		return -UNIC_EQUOTA;
-	if (!unic_mr_room(nic))
+	unic_mr_rested(nic);
+	if (unic_stag_shut(nic, proc) || !unic_mr_room(nic))
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
@@ -426,6 +460,7 @@ static void give_up(struct unic_nic *nic)
 uint64_t unic_wait_poll(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
+	uint64_t rested_ns = unic_mr_rested(nic);
 
 	grant_all(nic);
 	if (nic->now_ns >= e->wait_ns)
@@ -433,7 +468,7 @@ uint64_t unic_wait_poll(struct unic_nic *nic)
 	publish_ended(nic);
 	if (e->ended_head != UNIC_WAIT_NIL)
 		return nic->now_ns + RETRY_NS;
-	return e->wait_ns;
+	return e->wait_ns < rested_ns ? e->wait_ns : rested_ns;
 }
 
 int unic_wait_cancel(struct unic_nic *nic, uint32_t id)

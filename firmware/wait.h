@@ -14,6 +14,9 @@
  * in this order, and entries that were taken back for it against every
  * registration that did not wait.
  *
+ * Who has used up too many indices (stag.h) is served when its rests end: it
+ * reserves nothing, and nobody waits for it.
+ *
  * A REGISTER that is refused asks, too, if it is within its process's fair
  * share: for B + T the process counts as one that wants that many entries, so
  * they are asked back, and kept for it to come again. It is one request a
@@ -33,7 +36,8 @@ void unic_wait_init(struct unic_nic *nic);
 /**
  * unic_wait_admit() - may @proc register @args now?
  * Returns 0, -UNIC_ETOOLARGE (it never can), -UNIC_ECTRLCAP, -UNIC_EQUOTA,
- * -UNIC_EMRFULL, -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
+ * -UNIC_EMRFULL (no index is free; or it has too many at rest, stag.h),
+ * -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
  * and promises end that the registration would break, or that it was promised.
  */
 int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
@@ -41,7 +45,8 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 
 /**
  * unic_wait_open() - true if unic_wait_admit() would return 0 for the simplest of
- * reasons: nobody waits, there is room, and no quota or cap to look at.
+ * reasons: nobody waits, few indices rest, there is room, and no quota or cap to
+ * look at.
  */
 static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
 				  const struct unic_mr_args *args)
@@ -49,8 +54,7 @@ static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
 	const struct unic_evict *e = &nic->evict;
 
 	UNIC_IN_REGISTER(e);
-	return !unic_set_any(&e->demands.waiters) &&
-	       !e->share.owner[proc].quota &&
+	return !e->demands.not_open && !e->share.owner[proc].quota &&
 	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
 	       args->n_pages <= nic->tlb.free;
 }

@@ -112,17 +112,17 @@ def check_row(number, bold, where, by):
 
 def odds():
     """What STATUS.md says of guessing an STag follows from guess.h (row 2.9):
-    half of 2^24, 256 regions at once, and all places of the table at once."""
+    half of 2^24, 256 regions at once, and all places of a process at once."""
     code = text("firmware/guess.h")
     free, ns, places = (int(re.search(rf"#define UNIC_GUESS_{n}\s+(\d+)u",
                                       code)[1])
-                        for n in ("FREE", "NS", "PLACES"))
+                        for n in ("FREE", "NS", "PEERS"))
     seconds = 2**23 / (free * 1e9 / ns)
     said = " ".join(text("docs/STATUS.md").split())
     for words in (f"limited to {free} in {ns // 10**6} ms",
                   f"after {seconds / 3600:.0f} hours in the mean",
                   f"{seconds / 256 / 60:.1f} minutes where one of 256",
-                  f"up to {places} times"):
+                  f"up to {places + 1} times"):
         if words not in said:
             yield f"2.9: docs/STATUS.md does not say '{words}'"
 

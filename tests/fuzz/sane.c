@@ -414,7 +414,7 @@ static void check_indices(const struct unic_nic *nic, struct books *b)
 		unused += m->mr[i].state == UNIC_MR_FREE;
 	for (i = 0; i < m->free; i++)
 		must(m->mr[m->order[i]].state == UNIC_MR_FREE);
-	must(m->free == unused - m->retired);
+	must(m->free == unused - nic->stags.resting);
 	must(listed + tombs + (unused - m->free) == UNIC_MRS);
 }
 

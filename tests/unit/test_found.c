@@ -613,9 +613,9 @@ static void no_new_key_while_stags_are_out(void **state)
 	(void)state;
 	reg_ok(0, 1, &m);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
-	key = r.nic.mrs.key[0];
+	key = r.nic.stags.key[0];
 	unic_mr_rekey(&r.nic);
-	assert_true(r.nic.mrs.key[0] == key);
+	assert_true(r.nic.stags.key[0] == key);
 }
 
 /* Where nobody gave any, STags are made, but no secret is. */

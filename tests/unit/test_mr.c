@@ -397,34 +397,94 @@ static void deregistered_stag_is_dead_and_changes(void **state)
 	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
 }
 
-/* The permutation of an index repeats nothing, and then it is retired. */
-static void used_up_index_is_retired(void **state)
+/* Only this index is free. */
+static void leave_free(uint32_t idx)
+{
+	r.nic.mrs.order[0] = (uint16_t)idx;
+	r.nic.mrs.free = 1;
+}
+
+/* Registers until the walk of @idx ends: what came before does not come again. */
+static uint32_t walk_to_its_end(uint32_t idx)
 {
 	static uint8_t seen[1u << 24 >> 3];
-	const uint32_t steps = 65535;
-	struct unic_mr_result m = reg_ok(0, PAGE);
-	uint32_t part, n, retired = m.mr;
+	struct unic_mr_result m;
+	uint32_t part, n;
 
-	(void)state;
 	memset(seen, 0, sizeof(seen));
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
-	/* only this index is free */
-	r.nic.mrs.order[0] = (uint16_t)retired;
-	r.nic.mrs.free = 1;
-	for (n = 1; n < steps; n++) {
+	for (n = 0; r.nic.mrs.free; n++) {
 		m = reg_ok(0, PAGE);
-		assert_int_equal(m.mr, retired);
+		assert_int_equal(m.mr, idx);
 		part = m.stag >> 8 & 0xffffff;
 		assert_false(seen[part >> 3] >> (part & 7) & 1);
 		seen[part >> 3] |= (uint8_t)(1u << (part & 7));
 		unic_mr_dereg(&r.nic, m.mr, m.gen);
 	}
-	assert_int_equal(r.nic.mrs.free, 0);
-	{
-		struct unic_mr_args a = args_of(0, PAGE);
+	return n;
+}
 
-		assert_int_equal(reg(&a, &m), -UNIC_EMRFULL);
+static uint32_t longest_walk(uint32_t idx, uint32_t walks)
+{
+	uint32_t n, most = 0;
+
+	for (; walks; walks--) {
+		n = walk_to_its_end(idx);
+		most = n > most ? n : most;
+		r.nic.now_ns += UNIC_STAG_REST_NS;
+		unic_mr_rested(&r.nic);
 	}
+	return most;
+}
+
+/* Walks repeat nothing, have an end that differs, and between two of them the
+ * index rests. */
+static void used_up_index_rests(void **state)
+{
+	struct unic_mr_args a = args_of(0, PAGE);
+	struct unic_mr_result m = reg_ok(0, PAGE);
+	uint32_t idx = m.mr, most;
+
+	(void)state;
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	leave_free(idx);
+	walk_to_its_end(idx);
+	assert_int_equal(r.nic.stags.resting, 1);
+	assert_int_equal(r.nic.stags.charged[0], 1);
+	assert_int_equal(reg(&a, &m), -UNIC_EMRFULL);
+	r.nic.now_ns += UNIC_STAG_REST_NS - 1;
+	assert_int_equal(reg(&a, &m), -UNIC_EMRFULL);
+	r.nic.now_ns++;
+	assert_int_equal(reg(&a, &m), 0);
+	assert_int_equal(r.nic.stags.resting, 0);
+	assert_int_equal(r.nic.stags.charged[0], 0);
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	most = longest_walk(idx, 12);
+	assert_in_range(most, UNIC_STAG_MEAN, UNIC_STAG_STEPS);
+	/* more than 65535 in all: it counts on, and never from 0 */
+	assert_int_equal(rig_count(&r, stag_rests), 13);
+	assert_int_not_equal(r.nic.mrs.mr[idx].gen, 0);
+}
+
+/* No STag of a walk comes before half of all have, and the next walk is another. */
+static void next_walk_is_another(void **state)
+{
+	struct unic_mr_result m = reg_ok(0, PAGE);
+	uint32_t idx = m.mr, first[8], i, k, same = 0;
+
+	(void)state;
+	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	leave_free(idx);
+	for (k = 0; k < 2; k++) {
+		walk_to_its_end(idx);
+		r.nic.now_ns += UNIC_STAG_REST_NS;
+		for (i = 0; i < 8; i++) {
+			m = reg_ok(0, PAGE);
+			same += k && first[i] == m.stag;
+			first[i] = m.stag;
+			unic_mr_dereg(&r.nic, m.mr, m.gen);
+		}
+	}
+	assert_int_equal(same, 0);
 }
 
 /* Who sees some of them learns nothing of the others: neither which comes next
@@ -574,8 +634,8 @@ static void keys_have_all_their_bits(void **state)
 	for (i = 0; i < 64; i++) {
 		rig_reset(&r);
 		for (k = 0; k < 2; k++) {
-			ones[k] |= r.nic.mrs.key[k];
-			zeros[k] |= ~r.nic.mrs.key[k];
+			ones[k] |= r.nic.stags.key[k];
+			zeros[k] |= ~r.nic.stags.key[k];
 		}
 	}
 	for (k = 0; k < 2; k++) {
@@ -592,11 +652,11 @@ static void restored_stag_does_not_come_again(void **state)
 	uint32_t steps;
 
 	(void)state;
-	memcpy(key, r.nic.mrs.key, sizeof(key));
+	memcpy(key, r.nic.stags.key, sizeof(key));
 	while ((m = reg_ok(0, 100)).gen < 5)
 		unic_mr_dereg(&r.nic, m.mr, m.gen);
 	reset();
-	memcpy(r.nic.mrs.key, key, sizeof(key));
+	memcpy(r.nic.stags.key, key, sizeof(key));
 	assert_int_equal(restore(m.stag, 0, 100, &res), 0);
 	for (steps = 0; steps < 4000; steps++) {
 		assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
@@ -667,7 +727,8 @@ int main(void)
 		cmocka_unit_test_setup(loading_is_filled_page_by_page, setup),
 		cmocka_unit_test_setup(deregistered_stag_is_dead_and_changes,
 				       setup),
-		cmocka_unit_test_setup(used_up_index_is_retired, setup),
+		cmocka_unit_test_setup(used_up_index_rests, setup),
+		cmocka_unit_test_setup(next_walk_is_another, setup),
 		cmocka_unit_test_setup(indices_come_in_no_order, setup),
 		cmocka_unit_test_setup(stags_differ_between_epochs, setup),
 		cmocka_unit_test_setup(consumers_byte_is_the_low_one, setup),

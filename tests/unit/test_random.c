@@ -72,9 +72,26 @@ static void mixing_counts(void **state)
 	assert_int_equal(unic_random_u32(&r.nic), block[15]);
 }
 
+/* vectors.h of the reference implementation, the message of 7 bytes; the others
+ * differ in its length, which is a part of it. */
+static void siphash_vector(void **state)
+{
+	const uint64_t key[2] = { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u };
+
+	(void)state;
+	assert_true(unic_siphash(key, 0x06050403020100u) ==
+		    0xab0200f58b01d137u);
+	/* bytes behind the seventh are none of it */
+	assert_true(unic_siphash(key, 0xff06050403020100u) ==
+		    0xab0200f58b01d137u);
+	assert_true(unic_siphash(key, 0x07050403020100u) !=
+		    0xab0200f58b01d137u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(siphash_vector),
 		cmocka_unit_test(block_of_the_rfc),
 		cmocka_unit_test(keys_are_erased),
 		cmocka_unit_test(mixing_counts),
