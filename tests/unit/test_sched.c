@@ -207,6 +207,23 @@ static void scarce_room_goes_by_weight(void **state)
 	assert_in_range(sent[0] * 10 / sent[1], 24, 36);
 }
 
+/* Who had nothing to send while others did gets its share when it has, no more. */
+static void idleness_is_no_credit(void **state)
+{
+	uint32_t q[3], before, start, i;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(false, i);
+	stream(1u << q[0] | 1u << q[1] | 1u << q[2], LONG, 60);
+	stream(1u << q[0] | 1u << q[1], LONG, 400);
+	before = sent[2];
+	start = frames;
+	stream(1u << q[0] | 1u << q[1] | 1u << q[2], LONG, 90);
+	assert_in_range((sent[2] - before) * 100 / (frames - start), 25, 40);
+}
+
 /* With two destinations a process gets no more than with one. */
 static void destinations_are_no_shares(void **state)
 {
@@ -234,8 +251,11 @@ static void reads_of_a_peer_are_charged(void **state)
 	for (i = 0; i < 4; i++)
 		q[i] = connect_to(false, 0);
 	w = connect_to(false, 1);
-	for (polls = 0; frames < 300 && polls < 4000; polls++) {
+	for (polls = 0; frames < 400 && polls < 4000; polls++) {
 		struct unic_cqe cqe;
+
+		if (frames < 100)
+			sent[0] = sent[1] = 0; /* not yet both */
 
 		for (i = 0; i < 4; i++) {
 			struct rig_qp *b = &far[q[i]];
@@ -256,8 +276,8 @@ static void reads_of_a_peer_are_charged(void **state)
 		ra.port.now_ns += 100;
 		rb.port.now_ns += 100;
 	}
-	assert_true(frames >= 300);
-	assert_in_range(sent[1], frames * 45 / 100, frames * 62 / 100);
+	assert_true(frames >= 400);
+	assert_in_range(sent[1] * 100 / (sent[0] + sent[1]), 45, 55);
 }
 
 /* A process that is read from also sends, and both go on. */
@@ -428,7 +448,7 @@ static void make_of_memory(uint32_t q, const struct rig_mr *form)
 /* A LOCAL_INV waits for a region that somebody uses; others send meanwhile. */
 static void a_waiting_invalidation_holds_up_nobody(void **state)
 {
-	uint32_t q[4], i, rounds, served = 0;
+	uint32_t q[4], i, rounds, start, served = 0;
 	struct unic_cqe cqe;
 	struct rig_mr x;
 
@@ -452,6 +472,11 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 		round_of_all();
 	assert_int_equal(completed(q[3]), 1);
 	assert_int_equal(completed(q[0]), 0);
+	for (i = 0; i < 12; i++) /* and they take none of its time */
+		write_by(q[3], LONG);
+	start = frames;
+	unic_nic_poll(&ra.nic);
+	assert_true(frames - start >= 22);
 	unic_mr_unhold(&ra.nic, (uint16_t)x.mr);
 	for (rounds = 0; rounds < 20; rounds++)
 		round_of_all();
@@ -532,6 +557,7 @@ int main(void)
 		cmocka_unit_test(a_full_destination_holds_up_nobody),
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
+		cmocka_unit_test(idleness_is_no_credit),
 		cmocka_unit_test(destinations_are_no_shares),
 		cmocka_unit_test(reads_of_a_peer_are_charged),
 		cmocka_unit_test(reads_leave_its_own_process_half),
