@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Each test and each source file that docs/MEMORY-TESTS.md names is there, each
 test is run by somebody, and the rows with a bold number are those that
-tests/promises.py breaks. See there for how they are named.
+tests/promises.py breaks. See there for how they are named. Each test that
+docs/SECURITY.md names is there, too.
 
 usage: check_memory_tests.py [--list]    --list prints the tests, one a line
 """
@@ -41,7 +42,7 @@ def py_function(path, name):
     return os.path.basename(path) in text("Makefile") and re.search(
         rf"^ *def {name}\(", code, re.M) and (
             len(re.findall(rf"\b{name}\b", code)) > 1
-            or name.startswith("test_") and "globals().items()" in code)
+            or name.startswith("test_") and "globals()" in code)
 
 
 def unit(program, name):
@@ -69,7 +70,8 @@ KINDS = {
     "demo": lambda n: py_function("tests/qemu/demo.py", n),
     "soak": lambda n: py_function("tests/qemu/soak.py", n),
     "vm_check": lambda n: has("tests/vm/vm_check.py", f"def {n}(c)"),
-    "vm_blk": lambda n: has("tests/vm/vm_blk.py", f"def {n}(c)"),
+    **{vm: lambda n, vm=vm: has(f"tests/vm/{vm}.py", f"def {n}(c)")
+       for vm in ("vm_blk", "vm_look", "vm_faults", "vm_endure")},
     "pins": lambda n: c_function("tests/vm/pins.c", n),
     "static": lambda n: text(f"tools/{n}.py"),
 }
@@ -127,12 +129,22 @@ def odds():
             yield f"2.9: docs/STATUS.md does not say '{words}'"
 
 
+def security():
+    """`x` and `test_x` are how the page says what names look like."""
+    said = " ".join(text("docs/SECURITY.md").split())
+    for kind, names in NAMED.findall(said):
+        for name in names.split(", "):
+            if name != "x" and kind != "test_x" and not there(kind, name):
+                yield f"docs/SECURITY.md: no test '{kind}: {name}'"
+
+
 def main():
     rows = [m.groups() for m in map(ROW.match, text(TABLE).splitlines()) if m]
     numbers = [number for _, number, _, _, _ in rows]
     bad = [b for bold, number, _, where, by in rows
            for b in check_row(number, bold, where, by)]
     bad += odds()
+    bad += security()
     bad += [f"{n} is there twice" for n in sorted(set(numbers))
             if numbers.count(n) > 1]
     bad += [f"promises.py breaks {b[0]}, which is no row" for b in BREAKS
