@@ -104,8 +104,8 @@ POLICYSIM := tests/eval/policysim.c $(REPLAYED)
 # ... and the policies of the firmware, as they are.
 POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
 	policy_look.c share.c)
-EVAL      := $(addprefix tests/eval/,actor.c cache.c conn.c grace.c hoard.c \
-	inside.c kernel.c kio.c lists.c main.c message.c quiet.c residency.c stage.c)
+EVAL      := $(addprefix tests/eval/,actor.c cache.c churn.c conn.c fair.c grace.c \
+	hoard.c inside.c kernel.c kio.c lists.c main.c message.c player.c quiet.c residency.c stage.c)
 SCALE     := tests/eval/scale.c
 # ... with the ends of the page service, not the service of a host.
 EVAL_KIO  := $(addprefix host_driver/kio/,kio_client.c kio_server.c)
@@ -208,7 +208,7 @@ $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 $(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
 # Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
-	-DPORT_SLOT_BYTES=0xb00000u,eval,EVAL))
+	-DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u,eval,EVAL))
 # The cores that know no TLB, for something else (tests/pool).
 $(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),pool,POOL))

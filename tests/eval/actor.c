@@ -188,7 +188,7 @@ static void hello(void *ctx, uint64_t arg)
 	struct actor *a = ctx;
 	struct unic_ctl_hello r = {
 		.version = unic_to_le32(UNIC_CTL_VERSION),
-		.weight = unic_to_le32(1),
+		.weight = unic_to_le32(a->weight ? a->weight : 1),
 		.policy = unic_to_le32(UNIC_POLICY_LRU),
 		.name = "eval",
 	};

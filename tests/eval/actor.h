@@ -29,6 +29,7 @@ struct actor {
 	uint32_t *frame;    /* of each page */
 	bool up;	    /* it has all of the above */
 	uint8_t page_shift; /* of runs of its pages on the bus; 0: 12 */
+	uint32_t weight;    /* 0: 1 */
 	struct sim_rng rng;
 	struct end *end[ACTOR_ENDS]; /* conn.h */
 	struct {

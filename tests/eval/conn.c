@@ -130,6 +130,7 @@ static void ask_qp(struct end *e)
 		.rq_slots = unic_to_le16(CONN_SLOTS),
 		.rq_class = unic_to_le32(256),
 		.db_index = (uint8_t)e->row,
+		.type = e->conn->type,
 		.pd = unic_to_le32(e->a->pd),
 	};
 
@@ -140,6 +141,12 @@ static void ask_qp(struct end *e)
 	ask(e, UNIC_CTL_QP_CREATE, &r);
 }
 
+static const uint8_t rights[] = {
+	[UNIC_QPT_RC] = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE,
+	[UNIC_QPT_UC] = UNIC_MR_REMOTE_WRITE,
+	[UNIC_QPT_UD] = 0,
+};
+
 static void ask_state(struct end *e, uint8_t state)
 {
 	const struct conn *c = e->conn;
@@ -147,24 +154,30 @@ static void ask_state(struct end *e, uint8_t state)
 	struct unic_ctl_qp_modify r = { .id = unic_to_le32(e->id),
 					.state = state };
 
-	if (state == UNIC_QPS_INIT)
-		r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
-	if (state == UNIC_QPS_RTR) {
+	if (state == UNIC_QPS_INIT) {
+		r.rights = rights[c->type];
+		r.qkey = unic_to_le32(c->type == UNIC_QPT_UD ? CONN_QKEY : 0);
+	}
+	if (state == UNIC_QPS_RTR)
 		r.mtu_shift = c->mtu_shift;
-		r.rnr_timer = 10; /* 0.32 ms */
+	if (state == UNIC_QPS_RTR && !c->type) {
+		r.rnr_timer = c->rnr_timer ? c->rnr_timer : 10; /* 0.32 ms */
 		r.max_dest_rd = 4;
+		r.vendor = 1;
+	}
+	if (state == UNIC_QPS_RTR && c->type != UNIC_QPT_UD) {
 		r.dest_qpn = unic_to_le32(peer->qpn);
 		r.rq_psn = unic_to_le32(peer->psn);
 		r.dest_ipv4 = unic_to_le32(0x0a000001u + peer->a->node);
 		port_mac((uint8_t)peer->a->node, r.dest_mac);
-		r.vendor = 1;
 	}
-	if (state == UNIC_QPS_RTS) {
+	if (state == UNIC_QPS_RTS)
+		r.sq_psn = unic_to_le32(e->psn);
+	if (state == UNIC_QPS_RTS && !c->type) {
 		r.max_rd = 4;
 		r.timeout = c->timeout;
 		r.retry_cnt = 7;
 		r.rnr_retry = 7;
-		r.sq_psn = unic_to_le32(e->psn);
 	}
 	ask(e, UNIC_CTL_QP_MODIFY, &r);
 }
@@ -251,6 +264,12 @@ static void to_error(struct end *e)
 	ask_state(e, UNIC_QPS_ERR);
 }
 
+static void again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	advance(ctx);
+}
+
 static void done(struct actor *a, void *ctx, uint32_t status, const void *rec,
 		 uint32_t bytes)
 {
@@ -258,6 +277,11 @@ static void done(struct actor *a, void *ctx, uint32_t status, const void *rec,
 	uint8_t from = (uint8_t)(e->state - END_BUSY);
 
 	(void)bytes;
+	if (status == UNIC_ST_BUSY && from == END_INIT) {
+		e->state = END_INIT; /* its peer has been guessing */
+		sim_at(sim_now() + MS, again, e, 0);
+		return;
+	}
 	if (status)
 		sim_fail("eval", "process %u: a queue's step %u answers %u",
 			 a->c.core.pid, from, status);

@@ -13,6 +13,7 @@
 
 #define CONN_SLOTS 16u /* of each work queue */
 #define CONN_CQES  64u
+#define CONN_QKEY  0x1234u /* of UD */
 
 struct conn;
 
@@ -34,7 +35,9 @@ struct conn {
 	bool up, remaking;
 	uint8_t timeout; /* as in IBTA: 4.096 us * 2^timeout */
 	uint8_t mtu_shift;
-	uint32_t remade; /* so far */
+	uint8_t type;	   /* enum unic_qp_type */
+	uint8_t rnr_timer; /* IBTA table 45; 0: 10, 0.32 ms */
+	uint32_t remade;   /* so far */
 	/* both ends are in RTS (again), with empty queues */
 	void (*on_up)(struct conn *c);
 	void *user;

@@ -36,6 +36,7 @@ void message(const struct options *o);
 void residency(const struct options *o);
 void lists(const struct options *o);
 void kio(const struct options *o);
+void fair(const struct options *o);
 
 /* ------------------------------------------------------------------ stage.c */
 

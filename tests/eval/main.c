@@ -9,7 +9,7 @@
 
 static const char usage[] = "usage: unic-eval "
 			    "hoard|grace|message|residency|lists|"
-			    "kio\n"
+			    "kio|fair\n"
 			    "  [--seed N] [--how WORD]\n"
 			    "  [--meek N] [--load PERCENT] [--grace US] [--ms "
 			    "N] [--rounds N]\n"
@@ -23,7 +23,8 @@ static const struct {
 	void (*run)(const struct options *o);
 } experiments[] = { { "hoard", hoard },	    { "grace", grace },
 		    { "message", message }, { "residency", residency },
-		    { "lists", lists },	    { "kio", kio } };
+		    { "lists", lists },	    { "kio", kio },
+		    { "fair", fair } };
 
 static struct options opt = {
 	.seed = 1,

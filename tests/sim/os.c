@@ -132,7 +132,9 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
-	memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
+	if (os->node->zeroed[slot]) /* else it is still new */
+		memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
+	os->node->zeroed[slot] = true;
 }
 
 /* Its process has nothing mapped there: it lives in another slot, or ended before

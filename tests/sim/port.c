@@ -29,6 +29,30 @@ void port_init(struct unic_port *p, uint8_t id)
 	sim_rng_init(&p->rng, sim_seed(), 0x100u + id);
 }
 
+/* -------------------------------------------------------------------- time */
+
+void port_spend(struct unic_port *p, uint64_t n, uint32_t ns)
+{
+	p->spent_ps += n * ns * 1000;
+	p->worked |= n != 0;
+}
+
+uint64_t port_poll_ns(struct unic_port *p)
+{
+	uint64_t ns = p->worked ? p->cost.round : p->cost.idle;
+
+	ns += p->spent_ps / 1000;
+	p->worked_ns += p->worked ? ns : 0;
+	p->spent_ps = 0;
+	p->worked = false;
+	return ns;
+}
+
+static uint64_t now_ps(const struct unic_port *p)
+{
+	return sim_now() * 1000 + p->spent_ps;
+}
+
 static void drop_rx(struct unic_port *p)
 {
 	p->rx_lost += p->rx_tail - p->rx_head;
@@ -50,7 +74,7 @@ void port_power_cut(struct unic_port *p)
 
 uint64_t unic_port_now_ns(struct unic_port *p)
 {
-	return sim_now() - p->on_ns + US;
+	return now_ps(p) / 1000 - p->on_ns + US;
 }
 
 void *unic_port_bar(struct unic_port *p)
@@ -156,6 +180,8 @@ int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
 			  tag, p->power,	dir,   false };
 
 	looked(p);
+	port_spend(p, 1, p->cost.dma);
+	p->spent_ps += (uint64_t)len * p->cost.byte_ps;
 	if (!x.host || !len || len > UNIC_DMA_MAX) {
 		p->refused++;
 		return UNIC_PORT_EFAULT;
@@ -179,6 +205,7 @@ bool unic_port_dma_poll(struct unic_port *p, uint32_t *tag, int *status)
 	looked(p);
 	if (!p->n_done)
 		return false;
+	p->worked = true;
 	*tag = p->done[p->first_done].tag;
 	*status = p->done[p->first_done].status;
 	p->first_done = (p->first_done + 1) % PORT_XFERS;
@@ -214,10 +241,14 @@ void unic_port_link(struct unic_port *p, struct unic_link *out)
 	out->max_frame = PORT_FRAME_MAX;
 }
 
+static uint32_t queue_of(const struct unic_port *p, uint32_t to)
+{
+	return p->link.one || to >= PORT_PEERS ? 0 : to;
+}
+
 uint32_t unic_port_path(struct unic_port *p, const uint8_t mac[6])
 {
-	(void)p;
-	return mac[5];
+	return queue_of(p, mac[5]);
 }
 
 /* A call about sending, and a run is not put: that must come first. */
@@ -237,13 +268,57 @@ static void room(void *ctx, uint64_t arg)
 	p->wake(p);
 }
 
-static bool full(struct unic_port *p)
+static bool full_until(struct unic_port *p, uint64_t at_ns)
+{
+	if (at_ns <= now_ps(p) / 1000)
+		return false;
+	if (!p->room_due)
+		sim_at(at_ns, room, p, 0);
+	p->room_due = true;
+	return true;
+}
+
+uint64_t port_link_put(struct unic_port *p, uint32_t to, uint32_t len)
+{
+	uint32_t q = queue_of(p, to);
+
+	if (p->queue[q].busy_ps < now_ps(p))
+		p->queue[q].busy_ps = now_ps(p);
+	p->queue[q].busy_ps +=
+		(uint64_t)(len + p->link.frame_bytes) * p->link.byte_ps;
+	p->queue[q].ring++;
+	return p->queue[q].busy_ps / 1000;
+}
+
+void port_link_taken(struct unic_port *p, uint32_t to)
+{
+	uint32_t q = queue_of(p, to);
+
+	p->queue[q].ring--;
+	if (!p->queue[q].due)
+		return;
+	p->queue[q].due = false;
+	p->wake(p);
+}
+
+static bool link_full(struct unic_port *p, uint32_t q)
+{
+	uint64_t queue_ps = (uint64_t)p->link.queue_bytes * p->link.byte_ps;
+	uint64_t busy_ps = p->queue[q].busy_ps;
+
+	if (p->queue[q].ring >= p->link.ring) {
+		p->queue[q].due = true;
+		return true;
+	}
+	return busy_ps > queue_ps && full_until(p, (busy_ps - queue_ps) / 1000);
+}
+
+static bool full(struct unic_port *p, uint32_t path)
 {
 	no_run(p);
-	if (p->busy_ns > sim_now()) {
-		if (!p->room_due)
-			sim_at(p->busy_ns, room, p, 0);
-		p->room_due = true;
+	if (full_until(p, p->busy_ns) ||
+	    (p->link.byte_ps && link_full(p, queue_of(p, path)))) {
+		p->spent_ps += p->cost.full * 1000ull;
 		return true;
 	}
 	if (!sim_chance(&p->rng, p->odds.full_ppm))
@@ -256,9 +331,8 @@ uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
 {
 	uint32_t i;
 
-	(void)path;
 	looked(p);
-	if (full(p))
+	if (full(p, path))
 		return NULL;
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		if (!(p->tx_held & 1u << i)) {
@@ -271,6 +345,7 @@ uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
 static void send(struct unic_port *p, uint8_t *frame, uint32_t len,
 		 uint32_t flags)
 {
+	port_spend(p, 1, p->cost.tx);
 	p->tx_frames++;
 	p->tx_bytes += len;
 	p->sent(p, frame, len, flags);
@@ -295,8 +370,7 @@ void unic_port_tx_put(struct unic_port *p, uint8_t *frame, uint32_t len,
 bool unic_port_tx_run(struct unic_port *p, uint32_t path,
 		      struct unic_tx_run *run)
 {
-	(void)path;
-	if (p->kind == PORT_LATE || full(p))
+	if (p->kind == PORT_LATE || p->link.byte_ps || full(p, path))
 		return false; /* frames go one by one */
 	p->tx_ran = (uint32_t)sim_range(&p->rng, 1, PORT_RUN);
 	run->frame = p->run[0] + 2;
@@ -325,8 +399,8 @@ void unic_port_tx_flush(struct unic_port *p)
 	no_run(p);
 }
 
-void port_deliver(struct unic_port *p, const uint8_t *frame, uint32_t len,
-		  uint32_t flags)
+void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,
+		  uint32_t len, uint32_t flags)
 {
 	struct port_frame *f;
 
@@ -340,16 +414,20 @@ void port_deliver(struct unic_port *p, const uint8_t *frame, uint32_t len,
 	memcpy(f->bytes, frame, len);
 	f->len = len;
 	f->flags = flags;
+	f->from = from;
 	if (p->armed)
 		p->wake(p);
 }
 
 bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 {
-	struct port_frame *f = &p->rx[p->rx_head % PORT_RX];
+	struct port_frame *f;
 
 	looked(p);
 	p->rx_ran = 0;
+	if (p->rx_rings && p->rx_done == p->rx_tail)
+		p->fetch(p);
+	f = &p->rx[p->rx_head % PORT_RX];
 	if (p->rx_head == p->rx_tail || p->rx_head - p->rx_done >= UNIC_RX_BUFS)
 		return false;
 	rx->frame = f->bytes;
@@ -357,12 +435,13 @@ bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 	rx->flags = f->flags;
 	p->rx_head++;
 	p->rx_frames++;
+	port_spend(p, 1, p->cost.rx);
 	return true;
 }
 
 bool unic_port_rx_ready(struct unic_port *p)
 {
-	return p->rx_head != p->rx_tail;
+	return p->rx_head != p->rx_tail || p->rx_rings;
 }
 
 uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
@@ -386,6 +465,7 @@ uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
 	}
 	p->rx_head += n;
 	p->rx_frames += n;
+	port_spend(p, n, p->cost.rx);
 	p->rx_ran = n;
 	return n;
 }
@@ -409,6 +489,8 @@ void unic_port_rx_done(struct unic_port *p)
 
 		/* poison: a frame given back must not be looked at again */
 		memset(f->bytes, 0xdb, f->len);
+		if (p->link.byte_ps)
+			p->taken(p, f->from);
 	}
 }
 

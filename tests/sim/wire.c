@@ -3,17 +3,58 @@
 #include "world.h"
 
 struct flying {
-	uint32_t to, len, flags;
+	struct flying *next; /* in a ring */
+	uint32_t from, to, len, flags;
 	uint8_t pad[2];
 	uint8_t bytes[];
 };
 
+/* With links, each NIC has a ring of each other. */
+static void enter(struct flying *f)
+{
+	struct unic_port *p = &world->node[f->to]->port;
+	struct flying **at = &world->ring[f->to][f->from].first;
+
+	if (*at)
+		at = &world->ring[f->to][f->from].last->next;
+	*at = f;
+	world->ring[f->to][f->from].last = f;
+	p->rx_rings++;
+	if (p->armed)
+		p->wake(p);
+}
+
+void world_fetch(struct node *n)
+{
+	struct flying *f;
+	uint32_t i;
+
+	do
+		n->turn = (n->turn + 1) % world->nodes;
+	while (!world->ring[n->id][n->turn].first);
+	for (i = 0; i < UNIC_RX_BUFS; i++) {
+		f = world->ring[n->id][n->turn].first;
+		if (!f)
+			return;
+		world->ring[n->id][n->turn].first = f->next;
+		n->port.rx_rings--;
+		port_deliver(&n->port, f->from, f->bytes, f->len, f->flags);
+		sim_free(f);
+	}
+}
+
 static void land(void *ctx, uint64_t arg)
 {
 	struct flying *f = ctx;
+	const struct port_link *link = &world->node[f->to]->port.link;
 
 	(void)arg;
-	port_deliver(&world->node[f->to]->port, f->bytes, f->len, f->flags);
+	if (link->byte_ps && !link->one) {
+		enter(f);
+		return;
+	}
+	port_deliver(&world->node[f->to]->port, f->from, f->bytes, f->len,
+		     f->flags);
 	sim_free(f);
 }
 
@@ -34,6 +75,7 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 	uint64_t at = sim_now() + sim_range(r, 500, 3 * US);
 	uint64_t *last = &world->wire_ns[from][to];
 
+	f->from = from;
 	f->to = to;
 	f->len = len;
 	f->flags = flags;
@@ -53,6 +95,35 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 	sim_at(at, land, f, 0);
 }
 
+/* A link of some rate: nothing is by chance. */
+static void leave(uint32_t from, uint32_t to, const uint8_t *frame,
+		  uint32_t len, uint32_t flags)
+{
+	struct unic_port *p = &world->node[from]->port;
+	uint64_t at = port_link_put(p, to, len);
+	struct flying *f;
+
+	if (world->left)
+		world->left(from, to, len + p->link.frame_bytes, at);
+	if (world->far[to] == WORLD_FAR_STANDS)
+		return;
+	if (world->far[to] == WORLD_FAR_SILENT ||
+	    (world->lose[to] && ++world->frames[to] % world->lose[to] == 0)) {
+		world->frames_lost++;
+		port_link_taken(p, to);
+		return;
+	}
+	if (p->link.prompt)
+		port_link_taken(p, to);
+	f = sim_alloc(sizeof(*f) + len);
+	f->from = from;
+	f->to = to;
+	f->len = len;
+	f->flags = flags;
+	memcpy(f->bytes, frame, len);
+	sim_at(at + p->link.delay_ns, land, f, 0);
+}
+
 static void carry(uint32_t from, uint32_t to, const uint8_t *frame,
 		  uint32_t len, uint32_t flags)
 {
@@ -60,6 +131,10 @@ static void carry(uint32_t from, uint32_t to, const uint8_t *frame,
 
 	if (sim_chance(r, world->odds.loss)) {
 		world->frames_lost++;
+		return;
+	}
+	if (world->node[from]->port.link.byte_ps) {
+		leave(from, to, frame, len, flags);
 		return;
 	}
 	fly(from, to, frame, len, flags);

@@ -9,19 +9,75 @@ struct world *world;
 
 /* ------------------------------------------------------------- who runs when */
 
+/* Doorbell words that this poll will take. */
+static void spend_bells(struct node *n)
+{
+	uint32_t i, seq, words;
+
+	for (i = 0; i < WORLD_SLOTS && n->port.cost.bell; i++) {
+		seq = unic_from_le32(
+			((const struct unic_db_page *)n->slot[i])->fifo_seq);
+		words = seq - n->bells[i];
+		n->bells[i] = seq;
+		if (n->owner[i])
+			port_spend(&n->port,
+				   words < UNIC_DB_FIFO ? words : UNIC_DB_FIFO,
+				   n->port.cost.bell);
+	}
+}
+
+static uint32_t command_head(const struct node *n)
+{
+	const struct unic_nic_idx *idx =
+		(const void *)(n->bar + UNIC_BAR_NIC_OFF);
+
+	return unic_from_le32(idx->cmd_head);
+}
+
+static uint32_t pages_of(const struct unic_cmd_mr_reg *cmd)
+{
+	return cmd->hdr.opcode == UNIC_CMD_MR_REG ? unic_from_le32(cmd->n_pages)
+						  : 0;
+}
+
+/* Commands from @head on have been taken by the poll that is over. */
+static void spend_commands(struct node *n, uint32_t head)
+{
+	const struct unic_cmd_mr_reg *ring =
+		(const void *)(n->bar + UNIC_BAR_CMD_OFF);
+
+	for (; n->port.cost.command && head != command_head(n); head++) {
+		port_spend(&n->port, 1, n->port.cost.command);
+		port_spend(&n->port, pages_of(&ring[head % UNIC_CMD_ENTRIES]),
+			   n->port.cost.page);
+	}
+}
+
+static uint64_t round_ns(struct node *n)
+{
+	uint64_t ns = port_poll_ns(&n->port);
+
+	return ns ? ns : sim_range(&n->rng, n->round_ns / 2, n->round_ns);
+}
+
 static void poll_nic(void *ctx, uint64_t due)
 {
 	struct node *n = ctx;
 	uint64_t until, gone;
+	uint32_t head;
 
 	if (n->nic_due != due)
 		return; /* it was moved */
 	n->nic_due = UINT64_MAX;
 	check_before_poll(n);
+	spend_bells(n);
+	head = command_head(n);
 	until = core_nic_poll(n->nic);
+	spend_commands(n, head);
 	port_poll_over(&n->port);
 	check_after_poll(n);
-	gone = sim_now() + sim_range(&n->rng, n->round_ns / 2, n->round_ns);
+	gone = sim_now() + round_ns(n);
+	n->nic_free = n->port.cost.round ? gone : 0;
 	world_kick_nic(n, until ? until + n->port.on_ns - US : gone);
 }
 
@@ -29,6 +85,8 @@ void world_kick_nic(struct node *n, uint64_t at_ns)
 {
 	if (at_ns <= sim_now())
 		at_ns = sim_now() + 1;
+	if (at_ns < n->nic_free)
+		at_ns = n->nic_free;
 	if (at_ns >= n->nic_due)
 		return;
 	n->nic_due = at_ns;
@@ -134,6 +192,19 @@ static void on_sent(struct unic_port *p, const uint8_t *frame, uint32_t len,
 		    uint32_t flags)
 {
 	world_wire(((struct node *)p->user)->id, frame, len, flags);
+}
+
+static void on_taken(struct unic_port *p, uint32_t from)
+{
+	struct unic_port *at = &world->node[from]->port;
+
+	if (!at->link.prompt)
+		port_link_taken(at, p->id);
+}
+
+static void on_fetch(struct unic_port *p)
+{
+	world_fetch(p->user);
 }
 
 static void on_panic(struct unic_port *p, const char *file, uint32_t line)
@@ -408,6 +479,8 @@ static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 	n->port.rung = on_rung;
 	n->port.sent = on_sent;
 	n->port.panic = on_panic;
+	n->port.taken = on_taken;
+	n->port.fetch = on_fetch;
 	n->nic_due = UINT64_MAX;
 	return n;
 }
@@ -429,6 +502,13 @@ void world_new(uint32_t n, bool icrc, const uint8_t *kind,
 		check_node(node);
 		start_driver(node);
 	}
+}
+
+void world_machine(uint32_t node, const struct port_cost *cost,
+		   const struct port_link *link)
+{
+	world->node[node]->port.cost = *cost;
+	world->node[node]->port.link = *link;
 }
 
 void world_odds(const struct world_odds *odds)

@@ -29,7 +29,15 @@ struct world_odds {
 	struct port_odds port;
 };
 
+/* What the wire does to frames for a NIC that it does not deliver. */
+enum world_far {
+	WORLD_FAR_TAKES = 0,
+	WORLD_FAR_SILENT, /* they vanish */
+	WORLD_FAR_STANDS, /* they stay where they are, with links: in the ring */
+};
+
 struct node;
+struct flying;
 
 /* One connection of a process to its driver; the user embeds it. */
 struct world_client {
@@ -70,7 +78,11 @@ struct node {
 	struct unic_cmd_set_params params;
 	uint32_t round_ns; /* a poll round of this NIC takes about this */
 	struct sim_rng rng;
-	uint64_t nic_due, host_due; /* next poll; UINT64_MAX: none */
+	uint64_t nic_due, host_due;  /* next poll; UINT64_MAX: none */
+	uint32_t bells[WORLD_SLOTS]; /* doorbell words, as counted */
+	bool zeroed[WORLD_SLOTS];    /* its memory was, once */
+	uint32_t turn;		     /* whose ring its NIC took last */
+	uint64_t nic_free;	     /* until then its processor is busy */
 	uint32_t resets, power_cuts, driver_deaths;
 };
 
@@ -81,6 +93,15 @@ struct world {
 	uint64_t frames_lost, frames_made; /* by the wire */
 	struct sim_rng wire_rng;
 	uint64_t wire_ns[WORLD_NODES][WORLD_NODES]; /* keeps the order */
+	uint8_t far[WORLD_NODES];		    /* enum world_far */
+	uint32_t lose[WORLD_NODES]; /* every so manieth frame to it */
+	uint32_t frames[WORLD_NODES];
+	struct {
+		struct flying *first, *last;
+	} ring[WORLD_NODES][WORLD_NODES]; /* to, from: arrived, with links */
+	/* with links: @bytes of @from to @to have left at @at_ns */
+	void (*left)(uint32_t from, uint32_t to, uint32_t bytes,
+		     uint64_t at_ns);
 };
 
 extern struct world *world;
@@ -90,6 +111,10 @@ void world_new(uint32_t n, bool icrc, const uint8_t *kind,
 	       const struct unic_cmd_set_params *params);
 /** world_odds() - from now on. */
 void world_odds(const struct world_odds *odds);
+
+/** world_machine() - the processor and the link of @node, from now on. */
+void world_machine(uint32_t node, const struct port_cost *cost,
+		   const struct port_link *link);
 
 /** world_connect() - a process opens the driver's socket. False: nobody there. */
 bool world_connect(struct world_client *c, uint32_t node, uint32_t pid);
@@ -117,6 +142,8 @@ void world_reset(uint32_t node);
 /** world_wire() - wire.c: @from sends a frame. */
 void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
 		uint32_t flags);
+/** world_fetch() - wire.c: the NIC takes what is in the next ring. */
+void world_fetch(struct node *n);
 /** world_bell() - has a doorbell of @rng's owner been lost? else *at: when it
  * arrives; *again: and once more. */
 bool world_bell(struct sim_rng *rng, uint64_t *at, bool *again);
