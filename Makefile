@@ -607,6 +607,7 @@ L_crowd := --level "the page service beside 15 hoarders" \
 L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
 L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
+L_fair := --level "fairness matrix" tests/eval/test_fair.py
 L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py)
 L_insn := --level "instruction counts, sizes" \
 	"tests/bench/insn.py --no-budget" tests/bench/steps.py tests/bench/sizes.py
@@ -648,7 +649,7 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags) $(L_eval) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags) $(L_eval) $(L_fair) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
 		$(L_faults)
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \

@@ -10,6 +10,7 @@ import os
 import subprocess
 
 import counted
+import fairness
 import scale
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -22,6 +23,7 @@ PLANTS = {
     "linear": "the cost of a lookup grows with the table",
     "no-table": "the runs of residency table are of residency demand",
     "no-kernel": "the runs with the kernel-resident service have none",
+    "heavy": "the attackers of the fairness matrix have eight times the weight",
     "no-list": "the runs with an indirect region have a region a piece",
 }
 
@@ -60,6 +62,20 @@ class CountedJob(Job):
         del call
         out, insn = counted.run([self.program, *self.argv])
         return [dict(r, **insn) for r in parse(out)]
+
+
+class FairJob(Job):
+    """All cells of some attackers, each with its own call of unic-eval."""
+
+    def run(self, call):
+        def one(options):
+            try:
+                return only(call(Job("", {}, argv("fair", **options), None)),
+                            "fair")[0]
+            except (RuntimeError, IndexError) as err:
+                return f"did not run: {err}"
+        return fairness.run_all(fairness.cells(self.key["attackers"]), one, 2,
+                                self.key["heavy"])
 
 
 class PolicyJob(Job):
@@ -415,7 +431,22 @@ def kio(quick, plant):
     return jobs
 
 
+# ------------------------------------------------------------------- fairness
+
+def fair_rows(job, result):
+    del job
+    return {"fair": [row for row in result.values()
+                     if not isinstance(row, str)]}
+
+
+def fair(quick, plant):
+    """What a process gets of its NIC beside others, whatever they do."""
+    attackers = fairness.QUICK if quick else tuple(fairness.ATTACKERS)
+    return [FairJob("fair", dict(attackers=attackers, heavy=plant == "heavy"),
+                    [], fair_rows)]
+
+
 ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
        "grace": grace, "message": message, "scale": sizes,
-       "residency": residency, "lists": lists, "kio": kio,
+       "residency": residency, "lists": lists, "kio": kio, "fair": fair,
        "replacement": replacement}

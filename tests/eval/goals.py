@@ -8,6 +8,8 @@ import json
 import math
 import os
 
+import fairness
+
 KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.json")
 
 
@@ -217,6 +219,24 @@ def kio(rows):
     ]
 
 
+def fair(rows):
+    """A small evaluation has a few attackers, any other all."""
+    there = {(r["attacker"], r["victim"], r["regime"]) for r in rows}
+    small = {c[0] for c in there} <= set(fairness.QUICK)
+    wanted = fairness.cells(fairness.QUICK) if small else fairness.cells()
+    absent = len([c for c in wanted if c not in there])
+    out = [goal("fair-cells", "every cell of the fairness matrix was run",
+                f"{len(wanted) - absent} of {len(wanted)}", not absent)]
+    for regime, words in fairness.REGIMES.items():
+        mine = [r for r in rows if r["regime"] == regime]
+        good = sum(r["ok"] == "yes" for r in mine)
+        out.append(goal(
+            f"fair-{regime}", "a process gets 90 % of its weighted share in "
+            f"any 10 ms, whatever others do: {words}",
+            f"{good} of {len(mine)} cells", mine and good == len(mine)))
+    return out
+
+
 # --------------------------------------------------------------- replacement
 
 def replacement(rows):
@@ -259,7 +279,7 @@ def stream(rows):
 
 JUDGES = (("hoard", hoard), ("alone", alone), ("grace", grace),
           ("message", message), ("scale", scale),
-          ("residency", residency), ("lists", lists), ("kio", kio),
+          ("residency", residency), ("lists", lists), ("kio", kio), ("fair", fair),
           ("replacement", replacement), ("hints", hints), ("stream", stream))
 
 

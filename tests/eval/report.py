@@ -10,6 +10,7 @@ import re
 
 import plot
 import report_cost
+import report_fair
 from tables import num, pick, short, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -359,7 +360,7 @@ def write(folder, page):
     replacement_plot(folder, t["replacement"])
     report_cost.plots(folder, t)
     facts = {**replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
-             **report_cost.facts(t),
+             **report_cost.facts(t), **report_fair.facts(t["fair"]),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),
              "virt": report_cost.virt_words(t),

@@ -55,6 +55,7 @@ def main():
         planted(one, "residency", "no-table", "residency-table")
         planted(one, "lists", "no-list", "list-exact")
         planted(one, "kio", "no-kernel", "kio-entries")
+        planted(one, "fair", "heavy", "fair-link")
         for name in os.listdir(one):
             os.remove(os.path.join(one, name))
         for folder in (one, two):

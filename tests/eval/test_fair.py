@@ -9,7 +9,6 @@ counts the cells that did not run as failed. --only: cells whose name contains
 TEXT ("attacker/victim/regime").
 """
 import argparse
-import concurrent.futures
 import os
 import subprocess
 import sys
@@ -22,12 +21,11 @@ import fairness     # noqa: E402
 PROGRAM = os.path.join(HERE, "../../build/bin/unic-eval")
 
 
-def run(cell, alone=False):
+def call(options):
     """What fair.c says, or the words with which it failed."""
-    argv = [PROGRAM, *experiments.argv("fair", **fairness.options(
-        *cell, alone=alone))]
     try:
-        p = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+        p = subprocess.run([PROGRAM, *experiments.argv("fair", **options)],
+                           capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         return "does not end"
     rows = experiments.only(experiments.parse(p.stdout), "fair")
@@ -36,17 +34,17 @@ def run(cell, alone=False):
     return rows[0]
 
 
-def show(cell, result):
+def show(cell, row):
     """One line; True if the cell is as it should be."""
     name = "/".join(cell)
-    if isinstance(result, str):
-        print(f"  MISSED {name:46} did not run: {result}")
+    if isinstance(row, str):
+        print(f"  MISSED {name:42} did not run: {row}")
         return False
-    ok = result["ok"] == "yes"
-    print(f"  {'ok    ' if ok else 'MISSED'} {name:46} {result['pct']:>6} % of "
-          f"{result['due']}; longest {result['longest_us']} us, link "
-          f"{result['link_pct']} %, processor {result['cpu_pct']} %, attacker "
-          f"{result['attacker_ops']}")
+    ok = row["ok"] == "yes"
+    unit = "ns at most" if cell[1] == "ping" else "B in 10 ms"
+    print(f"  {'ok    ' if ok else 'MISSED'} {name:42} {row['pct']:>6} % of "
+          f"{row['due']} {unit}; longest {row['longest_us']} us, link "
+          f"{row['link_pct']} %, processor {row['cpu_pct']} %")
     return ok
 
 
@@ -55,23 +53,11 @@ def main():
     p.add_argument("--only", default="")
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
-    cells = [c for c in fairness.cells() if args.only in "/".join(c)]
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        alones = fairness.alones()
-        alone = dict(zip(alones, pool.map(lambda c: run(c, True), alones)))
-        rows = dict(zip(cells, pool.map(run, cells)))
-    good = 0
-    for cell in cells:
-        beside = alone[(fairness.alone_of(cell[0]), *cell[1:])]
-        row = rows.get(cell, "absent")
-        for part in (row, beside):
-            if isinstance(part, str):
-                row = part
-        if not isinstance(row, str):
-            row = fairness.judge(cell, row, beside)
-        good += show(cell, row)
-    print(f"{good} passed, {len(cells) - good} failed")
-    return 0 if cells and good == len(cells) else 1
+    wanted = [c for c in fairness.cells() if args.only in "/".join(c)]
+    rows = fairness.run_all(wanted, call, args.jobs)
+    good = sum(show(c, rows.get(c, "absent")) for c in wanted)
+    print(f"{good} passed, {len(wanted) - good} failed")
+    return 0 if wanted and good == len(wanted) else 1
 
 
 if __name__ == "__main__":
