@@ -97,7 +97,7 @@ YARD      := $(addprefix tests/bench/,yard.c driver.c evict_bench.c mbox_bench.c
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c main.c model.c once.c oracle.c os.c \
-	pins.c port.c probe.c run.c scenario.c shrink.c sim.c tap.c view.c wire.c \
+	pins.c port.c probe.c run.c scenario.c shrink.c sim.c stand.c tap.c view.c wire.c \
 	world.c)
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
@@ -668,9 +668,10 @@ build-m3:
 		$(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
-sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1]
+sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
-		$(SEEDS),1000)) $(if $(TRACE),--trace) $(if $(SALT),--salt \
+		$(SEEDS),1000)) $(if $(TRACE),--trace) \
+		$(if $(STAND),--stand) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers

@@ -13,15 +13,16 @@
 
 static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
 			    "[--salt N]\n"
-			    "                [--trace] [--twice] [--no-shrink] "
-			    "[--first]\n"
+			    "                [--stand] [--trace] [--twice] "
+			    "[--no-shrink] [--first]\n"
 			    "  runs seeds N, N + 1, ..., or one; --salt: other "
 			    "draws for the same\n"
-			    "  numbers; --twice runs each two times and "
-			    "compares the logs; the exit\n"
-			    "  code is 1 if one failed\n";
+			    "  numbers; --stand: scenarios in which a NIC "
+			    "stands still; --twice runs\n"
+			    "  each two times and compares the logs; the exit "
+			    "code is 1 if one failed\n";
 
-static bool trace, twice, first, shrink_too = true;
+static bool trace, twice, first, stand, shrink_too = true;
 static uint64_t salt;
 
 /* What no checker can say: the code under test never came back. Of this
@@ -60,6 +61,8 @@ static void report(const struct scenario *s, const struct sim_verdict *v)
 	       "SEED=%llu TRACE=1",
 	       (unsigned long long)s->seed, (unsigned long long)(v->at_ns / US),
 	       v->checker, v->text, (unsigned long long)s->seed);
+	if (stand)
+		printf(" STAND=1");
 	if (salt)
 		printf(" SALT=%llu", (unsigned long long)salt);
 	printf("\n");
@@ -76,7 +79,10 @@ static bool run_seed(uint64_t seed)
 	static struct scenario s;
 	struct sim_verdict v, w;
 
-	scenario_make(&s, seed);
+	if (stand)
+		scenario_stand(&s, seed);
+	else
+		scenario_make(&s, seed);
 	watch(seed);
 	if (trace)
 		scenario_print(&s, stdout);
@@ -97,15 +103,13 @@ static bool run_seed(uint64_t seed)
 /* False: an option that there is not. */
 static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 {
-	static const struct option opts[] = { { "from", 1, NULL, 'f' },
-					      { "seeds", 1, NULL, 'n' },
-					      { "seed", 1, NULL, 'o' },
-					      { "salt", 1, NULL, 'x' },
-					      { "trace", 0, NULL, 't' },
-					      { "twice", 0, NULL, '2' },
-					      { "no-shrink", 0, NULL, 's' },
-					      { "first", 0, NULL, '1' },
-					      { 0 } };
+	static const struct option opts[] = {
+		{ "from", 1, NULL, 'f' },      { "seeds", 1, NULL, 'n' },
+		{ "seed", 1, NULL, 'o' },      { "salt", 1, NULL, 'x' },
+		{ "trace", 0, NULL, 't' },     { "twice", 0, NULL, '2' },
+		{ "no-shrink", 0, NULL, 's' }, { "stand", 0, NULL, 'b' },
+		{ "first", 0, NULL, '1' },     { 0 }
+	};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
@@ -123,6 +127,8 @@ static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 			twice = true;
 		else if (c == '1')
 			first = true;
+		else if (c == 'b')
+			stand = true;
 		else if (c == 's')
 			shrink_too = false;
 		else if (c != 'f')

@@ -24,6 +24,10 @@ void port_mac(uint8_t id, uint8_t mac[6])
 
 void port_init(struct unic_port *p, uint8_t id)
 {
+	uint32_t i;
+
+	for (i = 0; i < PORT_PEERS; i++)
+		p->room[i] = PORT_ENDLESS;
 	p->id = id;
 	p->on_ns = sim_now();
 	sim_rng_init(&p->rng, sim_seed(), 0x100u + id);
@@ -251,6 +255,22 @@ uint32_t unic_port_path(struct unic_port *p, const uint8_t mac[6])
 	return queue_of(p, mac[5]);
 }
 
+void port_room(struct unic_port *p, uint32_t to, uint32_t frames)
+{
+	p->room[queue_of(p, to)] = frames;
+	if (frames)
+		p->wake(p);
+}
+
+static void take_room(struct unic_port *p, uint32_t path, uint32_t n)
+{
+	if (p->room[path] == PORT_ENDLESS)
+		return;
+	if (n > p->room[path])
+		sim_fail("port", "nic %u sends where there is no room", p->id);
+	p->room[path] -= n;
+}
+
 /* A call about sending, and a run is not put: that must come first. */
 static void no_run(const struct unic_port *p)
 {
@@ -316,6 +336,10 @@ static bool link_full(struct unic_port *p, uint32_t q)
 static bool full(struct unic_port *p, uint32_t path)
 {
 	no_run(p);
+	if (path >= PORT_PEERS)
+		sim_fail("port", "nic %u: there is no path %u", p->id, path);
+	if (!p->room[path])
+		return true;
 	if (full_until(p, p->busy_ns) ||
 	    (p->link.byte_ps && link_full(p, queue_of(p, path)))) {
 		p->spent_ps += p->cost.full * 1000ull;
@@ -337,6 +361,7 @@ uint8_t *unic_port_tx_get(struct unic_port *p, uint32_t path)
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		if (!(p->tx_held & 1u << i)) {
 			p->tx_held |= 1u << i;
+			take_room(p, path, 1);
 			return p->tx[i] + 2;
 		}
 	return NULL;
@@ -373,6 +398,9 @@ bool unic_port_tx_run(struct unic_port *p, uint32_t path,
 	if (p->kind == PORT_LATE || p->link.byte_ps || full(p, path))
 		return false; /* frames go one by one */
 	p->tx_ran = (uint32_t)sim_range(&p->rng, 1, PORT_RUN);
+	if (p->tx_ran > p->room[path])
+		p->tx_ran = p->room[path];
+	p->run_path = (uint8_t)path;
 	run->frame = p->run[0] + 2;
 	run->stride = sizeof(p->run[0]);
 	run->n = p->tx_ran;
@@ -389,6 +417,7 @@ void unic_port_tx_run_put(struct unic_port *p, const struct unic_tx_run *run,
 	    len > PORT_FRAME_MAX)
 		sim_fail("port", "nic %u puts a run it never got", p->id);
 	p->tx_ran = 0;
+	take_room(p, p->run_path, n);
 	for (i = 0; i < n; i++)
 		send(p, run->frame + i * run->stride, len, flags);
 }

@@ -27,9 +27,10 @@
 #ifndef PORT_RX
 #define PORT_RX 64u
 #endif
-#define PORT_XFERS 64u
-#define PORT_RUN   8u
-#define PORT_PEERS 8u /* NICs on the wire */
+#define PORT_XFERS   64u
+#define PORT_RUN     8u
+#define PORT_PEERS   8u /* NICs on the wire */
+#define PORT_ENDLESS UINT32_MAX
 
 struct port_frame {
 	uint32_t len, flags, from;
@@ -137,6 +138,8 @@ struct unic_port {
 	uint32_t tx_held;
 	uint32_t tx_ran; /* frames of a run that was got and not yet put */
 	bool armed;
+	uint32_t room[PORT_PEERS]; /* frames that a path takes */
+	uint8_t run_path;	   /* of the run got last */
 	uint8_t tx[UNIC_TX_BUFS][PORT_FRAME_MAX + 8];
 	uint8_t run[PORT_RUN][PORT_FRAME_MAX + 8];
 	struct view view;
@@ -166,6 +169,12 @@ void port_link_taken(struct unic_port *p, uint32_t to);
 /** port_power_cut() - transfers under way and frames received vanish; a new
  * life begins. */
 void port_power_cut(struct unic_port *p);
+
+/**
+ * port_room() - the path to NIC @to takes @frames more frames, then none until this is called
+ * again. PORT_ENDLESS: as many as come, which is so at first.
+ */
+void port_room(struct unic_port *p, uint32_t to, uint32_t frames);
 
 /** port_deliver() - a frame of NIC @from arrives. */
 void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,

@@ -11,6 +11,7 @@
 
 #define FINISH_NS     (3000 * MS) /* after the last fault */
 #define LEAVE_NS      (1500 * MS)
+#define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 */
 #define PATIENCE      (400 * US) /* of a fault that waits for its moment */
 #define LONG_PATIENCE (4 * MS)	 /* ... for a token's */
 
@@ -138,6 +139,9 @@ static void strike(void *ctx, uint64_t arg)
 	case SCN_BREAK:
 		break_one(f);
 		return;
+	case SCN_STAND:
+		world_stand(f->target, f->room);
+		return;
 	default:
 		app_evict_storm(f->target);
 	}
@@ -223,6 +227,35 @@ static void must_finish(uint64_t until_ns, const char *what)
 			app_say_stuck(apps[i], what);
 }
 
+static bool all_apart_finished(void *ctx)
+{
+	const struct scn_fault *f = ctx;
+	uint32_t i;
+
+	for (i = 0; i < scn.apps; i++)
+		if (!scn.app[i].off && scenario_apart(&scn, i, f->target) &&
+		    !app_finished(apps[i]))
+			return false;
+	return true;
+}
+
+/* While a NIC stands still, whoever has nothing to do with it is not held up. */
+static void must_finish_beside(void)
+{
+	const struct scn_fault *f = &scn.fault[0];
+	uint32_t i;
+
+	if (!scn.beside || f->off)
+		return;
+	if (!sim_until(sim_now() + BESIDE_NS, all_apart_finished, (void *)f))
+		for (i = 0; i < scn.apps; i++)
+			if (!scn.app[i].off && !app_finished(apps[i]) &&
+			    scenario_apart(&scn, i, f->target))
+				app_say_stuck(apps[i], "finish beside a NIC "
+						       "that stands still");
+	world_go(f->target);
+}
+
 static bool drivers_idle(void *ctx)
 {
 	uint32_t i;
@@ -266,7 +299,8 @@ static void everything(void *arg)
 	set_up();
 	over = plan_faults();
 	sim_until(over, NULL, NULL);
-	must_finish(over + FINISH_NS, "finish");
+	must_finish_beside();
+	must_finish(sim_now() + FINISH_NS, "finish");
 	must_leave();
 	if (!sim_until(sim_now() + LEAVE_NS, drivers_idle, NULL))
 		sim_fail("live", "a driver never comes to rest");

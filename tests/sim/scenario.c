@@ -143,7 +143,7 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 	for (i = 0; i < s->faults; i++) {
 		struct scn_fault *f = &s->fault[i];
 
-		f->kind = (uint8_t)sim_below(r, SCN_FAULT_KINDS);
+		f->kind = (uint8_t)sim_below(r, SCN_DRAWN);
 		f->target = (uint8_t)sim_below(
 			r, f->kind == SCN_KILL_APP || f->kind == SCN_BREAK
 				   ? s->apps
@@ -207,6 +207,7 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_RESET] = "reset of NIC",
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
 	[SCN_BREAK] = "end of the connections of application",
+	[SCN_STAND] = "standstill of NIC",
 };
 
 static const char *const type_name[] = {

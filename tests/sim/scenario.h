@@ -37,6 +37,9 @@ enum scn_fault_kind {
 	SCN_RESET,
 	SCN_EVICT_STORM, /* an admin asks for every region back */
 	SCN_BREAK, /* an application ends its connections, makes new ones */
+	SCN_DRAWN, /* the others are not drawn for every scenario */
+	SCN_STAND =
+		SCN_DRAWN, /* a NIC stands still until it is told to go on */
 	SCN_FAULT_KINDS,
 };
 
@@ -62,6 +65,8 @@ struct scn_fault {
 	bool off;
 	bool waits; /* for a moment at which bytes are on their way, a while */
 	uint64_t at_ns, for_ns;
+	uint32_t
+		room; /* STAND: frames that it still takes, of each other NIC */
 };
 
 struct scenario {
@@ -70,6 +75,7 @@ struct scenario {
 	bool icrc;
 	bool resident; /* all regions are: the NIC's entries run short */
 	bool odds_off; /* the shrinker took the wire's faults away */
+	bool beside; /* of scenario_stand(): some must finish while a NIC stands */
 	struct unic_cmd_set_params params;
 	struct world_odds odds;
 	uint64_t odds_until_ns;
@@ -82,11 +88,20 @@ struct scenario {
 
 /** scenario_make() - from a seed. */
 void scenario_make(struct scenario *s, uint64_t seed);
+/**
+ * scenario_stand() - another, of three nodes: applications of the first have to do
+ * with the second, or with the third, whose NIC stands still in the middle, and
+ * stays so until those have finished who have nothing to do with it.
+ */
+void scenario_stand(struct scenario *s, uint64_t seed);
 /** scenario_print() - for a human; what is off is left out. */
 void scenario_print(const struct scenario *s, FILE *f);
 /** scenario_calm() - nothing goes wrong by itself in it: no fault, but for an
  * admin who asks regions back, and the wire is perfect. */
 bool scenario_calm(const struct scenario *s);
+/** scenario_apart() - has application @app, and all it is connected with, directly
+ * or not, no connection to @node? */
+bool scenario_apart(const struct scenario *s, uint32_t app, uint32_t node);
 /** scenario_run() - from power-on to the last checker (run.c). */
 void scenario_run(const struct scenario *s, bool trace,
 		  struct sim_verdict *out);

@@ -69,6 +69,8 @@ static void poll_nic(void *ctx, uint64_t due)
 	if (n->nic_due != due)
 		return; /* it was moved */
 	n->nic_due = UINT64_MAX;
+	if (n->stands)
+		return;
 	check_before_poll(n);
 	spend_bells(n);
 	head = command_head(n);
@@ -307,6 +309,30 @@ void world_reset(uint32_t node)
 		n->port.xfers);
 	unic_host_plug(n->host, true);
 	world_kick_host(n, sim_now());
+}
+
+static void set_room(uint32_t node, uint32_t frames)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->nodes; i++)
+		if (i != node)
+			port_room(&world->node[i]->port, node, frames);
+}
+
+void world_stand(uint32_t node, uint32_t room)
+{
+	sim_log("nic %u: stands still, with room for %u frames", node, room);
+	world->node[node]->stands = true;
+	set_room(node, room);
+}
+
+void world_go(uint32_t node)
+{
+	sim_log("nic %u: goes on", node);
+	world->node[node]->stands = false;
+	set_room(node, PORT_ENDLESS);
+	world_kick_nic(world->node[node], sim_now() + US);
 }
 
 /* ---------------------------------------------------------------- processes */

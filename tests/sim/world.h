@@ -83,6 +83,7 @@ struct node {
 	bool zeroed[WORLD_SLOTS];    /* its memory was, once */
 	uint32_t turn;		     /* whose ring its NIC took last */
 	uint64_t nic_free;	     /* until then its processor is busy */
+	bool stands;		     /* the NIC is not polled */
 	uint32_t resets, power_cuts, driver_deaths;
 };
 
@@ -138,6 +139,14 @@ void world_start_driver(uint32_t node);
 void world_power_cut(uint32_t node);
 /** world_reset() - the driver resets the NIC. */
 void world_reset(uint32_t node);
+
+/**
+ * world_stand() - the NIC of @node stands still, with all that it has, and no
+ * power is lost: of each other one it takes @room more frames at most.
+ * world_go() - it goes on.
+ */
+void world_stand(uint32_t node, uint32_t room);
+void world_go(uint32_t node);
 
 /** world_wire() - wire.c: @from sends a frame. */
 void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
