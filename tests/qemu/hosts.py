@@ -23,7 +23,7 @@ import run_nic  # noqa: E402
 PATIENCE_S = 60
 # H: not the 50 ms after which a NIC takes its driver for dead.
 DELIVER_US = "5000000"
-IP = ("10.0.0.1", "10.0.0.2")
+IP = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
 
 class Failure(Exception):
@@ -181,14 +181,15 @@ class Process:
 
 
 class Hosts:
-    """At most two hosts. board: of their NICs, or of the first one's; link: see
+    """At most @n hosts. board: of their NICs, or of the first one's; link: see
     run_nic.py, None is the usual one of a board."""
 
-    def __init__(self, board, link, tmp, peer=None):
-        self.boards = (board, peer or board)
+    def __init__(self, board, link, tmp, peer=None, n=2):
+        others = n - 1
+        self.boards = (board, *[peer or board] * others)
         self.links = (link or run_nic.links(board)[0],
-                      run_nic.links(peer)[0] if peer else
-                      link or run_nic.links(board)[0])
+                      *[run_nic.links(peer)[0] if peer else
+                        link or run_nic.links(board)[0]] * others)
         self.tmp = tmp
         self.image = None  # of the first NIC; None: the one that was made
         self.line = Timeline()
@@ -218,10 +219,11 @@ class Hosts:
         return json.loads(r.stdout)
 
     def start_wire(self, *more):
-        args = ["--dir", self.path("wire"), "--nics", "2", *more]
-        for host in (0, 1):
-            if self.links[host] != "shm":
-                args += ["--lan" if self.links[host] == "lan" else "--stream",
+        args = ["--dir", self.path("wire"), "--nics", str(len(self.links)),
+                *more]
+        for host, link in enumerate(self.links):
+            if link != "shm":
+                args += ["--lan" if link == "lan" else "--stream",
                          f"nic{host}"]
         self.start("wire", "unic-wire", *args, show=False).expect("ready")
 
