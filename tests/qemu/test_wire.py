@@ -269,6 +269,77 @@ def test_full_ring_drops_and_counts():
         assert net.stop()["ports"]["2"]["tx_dropped"] == 50
 
 
+def test_full_ring_is_nobody_elses():
+    """A NIC that takes nothing loses its own frames; those between others, and
+    those to all, come in order and without a gap."""
+    with Net(nics=3) as net:
+        a, b, c = net.nic
+        net.learn()
+        for n in range(3 * c.slots):
+            a.send(roce(a.mac, c.mac, n))
+            a.send(roce(a.mac, b.mac, n))
+            b.send(roce(b.mac, a.mac, n))
+            got = b.expect(), a.expect()
+            assert [psn_of(g[0]) for g in got] == [n, n]
+        a.send(roce(a.mac, ALL, 7))
+        assert psn_of(b.expect()[0]) == 7
+        assert [psn_of(c.expect()[0]) for _ in range(c.slots)] == list(
+            range(c.slots))
+        assert c.expect(0.05) is None
+        a.send(roce(a.mac, c.mac, 8))
+        assert psn_of(c.expect()[0]) == 8, "it is heard no more"
+        ports = net.stop()["ports"]
+        assert ports["3"]["tx_dropped"] == 2 * c.slots + 1, ports
+        assert not ports["1"]["tx_dropped"] + ports["2"]["tx_dropped"]
+
+
+def drained(connection):
+    """The frames that came over a stream."""
+    data = b""
+    connection.settimeout(0.5)
+    try:
+        while part := connection.recv(1 << 20):
+            data += part
+    except TimeoutError:
+        pass
+    while data:
+        size, = struct.unpack_from(">I", data)
+        assert len(data) >= 4 + size, "half a frame"
+        yield data[4:4 + size]
+        data = data[4 + size:]
+
+
+def test_stopped_socket_is_nobody_elses():
+    """The same of a QEMU that reads nothing: what it may lag is bounded, what it
+    gets is whole frames in order."""
+    with Net("--stream", "s.wire", "--dgram", "d.wire,d.qemu") as net:
+        a, b = net.nic
+        far = {b"\x02strea": socket.socket(socket.AF_UNIX),
+               b"\x02dgram": socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)}
+        stream, dgram = far.values()
+        dgram.bind(f"{net.dir}/d.qemu")
+        stream.connect(f"{net.dir}/s.wire")
+        net.learn()
+        hello = roce(b"\x02strea", ALL, 0)
+        stream.send(struct.pack(">I", len(hello)) + hello)
+        dgram.sendto(roce(b"\x02dgram", ALL, 1), f"{net.dir}/d.wire")
+        for nic in (a, b):
+            assert sorted(psn_of(nic.expect()[0]) for _ in far) == [0, 1]
+        many = 1000
+        for n in range(many):
+            for mac in far:
+                a.send(roce(a.mac, mac, n, bytes(3000)))
+            a.send(roce(a.mac, b.mac, n))
+            assert psn_of(b.expect()[0]) == n
+        psns = [psn_of(f) for f in drained(stream)
+                if f[:6] == b"\x02strea"]
+        assert psns and psns == list(range(len(psns))), "a gap, or no order"
+        ports = net.stop()["ports"]
+        assert ports["8"]["tx_dropped"] >= many // 2, ports
+        assert ports["9"]["tx_dropped"] >= many // 2, ports
+        assert not ports["1"]["tx_dropped"] + ports["2"]["tx_dropped"]
+
+
 def test_hostile_nic():
     with Net() as net:
         a, b = net.nic
