@@ -598,7 +598,8 @@ L_faults := --level "calls of the system that fail (a sample)" \
 	"tests/faults/faults.py --sample 100"
 L_sim := --level "simulated systems" \
 	"$(B)/bin/unic-sim --seeds 1000" \
-	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice"
+	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice" \
+	"$(B)/bin/unic-sim --stand --seeds 300"
 L_policies := --level "trace simulator" \
 	tests/eval/test_policysim.py
 L_pool := --level "a pool of connections" $(B)/bin/unic-pool
@@ -617,13 +618,14 @@ L_proofs := --level "proofs (a few)" \
 L_e2e := --level "parts: board, bus, wire, driver" \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
-	test_holders.py test_datagrams.py test_copy.py \
+	test_holders.py test_datagrams.py test_copy.py test_paused.py \
 	test_kio.py test_memory.py test_example.py) \
 	"tests/bench/bench.py --part miss --only soft" \
 	"tests/bench/bench.py --part reg --only soft" \
 	"tests/bench/bench.py --part evict --only soft --ops 100000" \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
+	"tests/qemu/test_paused.py --board virt sends responds switch_sends" \
 	"tests/qemu/test_debug.py --board virt" \
 	"tests/qemu/test_unicd.py --board virt" \
 	"tests/qemu/test_unicd.py --board mps2-an385" \
