@@ -95,13 +95,32 @@ void world_kick_nic(struct node *n, uint64_t at_ns)
 	sim_at(at_ns, poll_nic, n, at_ns);
 }
 
+static void poll_host(void *ctx, uint64_t due);
+
+/* An event at host_due, unless one before it will see to that. Of those far away
+ * one is enough: a busy driver names such a time at each of its polls. */
+static void arm_host(struct node *n)
+{
+	if (n->host_far <= n->host_due)
+		return;
+	sim_at(n->host_due, poll_host, n, n->host_due);
+	if (n->host_due - sim_now() >= MS)
+		n->host_far = n->host_due;
+}
+
 static void poll_host(void *ctx, uint64_t due)
 {
 	struct node *n = ctx;
+	bool far = n->host_far == due;
 	uint64_t next;
 
-	if (n->host_due != due || !n->host)
+	if (far)
+		n->host_far = UINT64_MAX;
+	if (n->host_due != due || !n->host) {
+		if (far && n->host && n->host_due != UINT64_MAX)
+			arm_host(n);
 		return;
+	}
 	n->host_due = UINT64_MAX;
 	next = unic_host_poll(n->host);
 	if (!unic_host_rest(n->host, true) ||
@@ -120,7 +139,7 @@ void world_kick_host(struct node *n, uint64_t at_ns)
 	if (!n->host || at_ns >= n->host_due)
 		return;
 	n->host_due = at_ns;
-	sim_at(at_ns, poll_host, n, at_ns);
+	arm_host(n);
 }
 
 bool world_bell(struct sim_rng *rng, uint64_t *at, bool *again)
@@ -508,6 +527,7 @@ static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 	n->port.taken = on_taken;
 	n->port.fetch = on_fetch;
 	n->nic_due = UINT64_MAX;
+	n->host_far = UINT64_MAX;
 	return n;
 }
 

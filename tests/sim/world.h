@@ -78,7 +78,9 @@ struct node {
 	struct unic_cmd_set_params params;
 	uint32_t round_ns; /* a poll round of this NIC takes about this */
 	struct sim_rng rng;
-	uint64_t nic_due, host_due;  /* next poll; UINT64_MAX: none */
+	uint64_t nic_due, host_due; /* next poll; UINT64_MAX: none */
+	uint64_t
+		host_far; /* an event for the driver a while from now; as above */
 	uint32_t bells[WORLD_SLOTS]; /* doorbell words, as counted */
 	bool zeroed[WORLD_SLOTS];    /* its memory was, once */
 	uint32_t turn;		     /* whose ring its NIC took last */
