@@ -8,8 +8,10 @@
 #include "reap.h"
 #include "wait.h"
 
-#define IDX_SHIFT  UNIC_MR_IDX_SHIFT
-#define PD_NO_PROC 0xffffu
+#define IDX_SHIFT UNIC_MR_IDX_SHIFT
+/* How many of the next regions have their STags before they are asked for. */
+#define DRAWN_AHEAD 8u
+#define PD_NO_PROC  0xffffu
 
 /* ----------------------------------------------------------------- locks */
 
@@ -33,20 +35,50 @@ void unic_mr_open(struct unic_nic *nic, uint16_t mr)
 
 /* --------------------------------------------------------- free indices */
 
-/*
- * What the next region of index @idx is made of, as far as it is known before
- * it is asked for: STags and statistics are paid for when a region ends, so that
- * a registration is short.
- */
-static void prepare(struct unic_nic *nic, uint16_t idx)
+static void __attribute__((noinline))
+draw_stag(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t random;
 
-	UNIC_IN_REGISTER(mr);
-	mr->lock = no_lock(idx);
 	mr->stag = unic_stag_next(nic, idx, &random);
 	mr->tlb_base = UNIC_TLB_BASE(idx, random);
+	mr->drawn = true;
+}
+
+void unic_mr_draw(struct unic_nic *nic)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t i;
+
+	if (--m->draw_in)
+		return;
+	for (i = m->free; i && i + DRAWN_AHEAD > m->free; i--)
+		if (!m->mr[m->order[i - 1u]].drawn) {
+			draw_stag(nic, m->order[i - 1u]);
+			m->draw_in = 1;
+			return;
+		}
+}
+
+static inline void draw_later(struct unic_nic *nic)
+{
+	nic->mrs.draw_in = 2;
+	nic->chores = true;
+}
+
+/*
+ * What the next region of index @idx is made of, as far as it is known before
+ * it is asked for: statistics are paid for when a region ends, so that a
+ * registration is short.
+ */
+static void prepare(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	UNIC_IN_REGISTER(mr);
+	mr->lock = no_lock(idx);
+	mr->drawn = false;
 	if (mr->gen == UINT16_MAX)
 		mr->gen = 1; /* 0: never used; and it has rested since */
 	mr->win_bytes = 0;
@@ -82,6 +114,7 @@ static void push(struct unic_nic *nic, uint16_t idx, uint32_t random)
 	at = (uint32_t)((uint64_t)random * m->free >> 32);
 	m->order[m->free - 1u] = m->order[at];
 	m->order[at] = idx;
+	draw_later(nic);
 }
 
 /* The region there has ended. Its lot is in the low bits of what its place is in
@@ -293,6 +326,10 @@ make(struct unic_nic *nic, const struct unic_mr_args *args)
 	idx = m->order[--m->free];
 	mr = &m->mr[idx];
 	UNIC_IN_REGISTER(mr);
+	if (__builtin_expect(!mr->drawn, 0)) {
+		draw_stag(nic, idx);
+		draw_later(nic);
+	}
 	fill_in(nic, mr, args);
 	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */

@@ -78,7 +78,7 @@ struct unic_mr {
 	uint16_t queues;   /* QPs and CQs whose rings lie in it */
 	uint16_t n_tokens; /* dependents, LIVE or CLAIMED */
 	uint8_t flags;	   /* UNIC_MR_F_* */
-	uint8_t rsvd;
+	bool drawn;	   /* free: STag and tlb_base are the next region's */
 	uint32_t seq;	   /* of its notice; kept for EVICTED */
 	uint16_t deps;	   /* elements of forms that lie in it, depend.h */
 	uint16_t for_proc; /* it was taken back for its request; OWNER_NIL */
@@ -133,6 +133,7 @@ struct unic_mrs {
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
 	uint32_t restored;	       /* regions, this epoch */
+	uint8_t draw_in;	       /* see unic_mr_draw() */
 };
 
 /* What an access check hands out: host memory that lies together. */
@@ -294,6 +295,14 @@ uint64_t unic_mr_rested(struct unic_nic *nic);
 
 /** unic_mr_capacity() - how many indices all processes together can have. */
 uint32_t unic_mr_capacity(const struct unic_nic *nic);
+
+/**
+ * unic_mr_draw() - work out the STag of one of the regions that are made next,
+ * which takes ten times as long as a registration. Called while draw_in is not
+ * 0, once in a round: in the first one nothing happens, so that the answer to a
+ * command is out before. A region that is made sooner pays for its own.
+ */
+void unic_mr_draw(struct unic_nic *nic);
 
 /** unic_mr_room() - is an index free? Recycles tombstones if not. */
 bool unic_mr_room(struct unic_nic *nic);

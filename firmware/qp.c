@@ -774,6 +774,8 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 
 	if (unic_rq_sweep_due(nic))
 		worked |= unic_rq_sweep(nic);
+	if (nic->mrs.draw_in)
+		unic_mr_draw(nic);
 	worked |= unic_rq_ahead(nic);
 	worked |= unic_bounce_run(nic);
 	if (qps->evts_due)
@@ -782,7 +784,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 		unic_cq_events(nic);
 	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
 		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
-		      nic->bounces.ready;
+		      nic->bounces.ready || nic->mrs.draw_in;
 	return worked;
 }
 
