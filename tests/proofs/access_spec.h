@@ -165,7 +165,7 @@ static inline uint64_t unic_whole(const uint64_t *at);
 */
 static inline void unic_count(uint64_t *counter, uint64_t n);
 
-/*@ requires \valid(nic) && \valid_read(mr);
+/*@ requires \valid(nic) && \valid_read(mr) && pd < UNIC_PDS;
   assigns nic->counter[UNIC_C_access_evicted],
     nic->counter[UNIC_C_access_stag], nic->counter[UNIC_C_access_pd],
     nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];

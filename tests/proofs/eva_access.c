@@ -68,8 +68,10 @@ void access_all(void)
 	uint16_t mr = (uint16_t)below(UNIC_MRS);
 
 	any_tables();
-	unic_access(&nic, any32(), any16(), any32(), any64(), any32(), &out);
-	unic_mr_check(&nic, any32(), any16(), any32(), any64(), any64());
+	unic_access(&nic, any32(), (uint16_t)below(UNIC_PDS), any32(), any64(),
+		    any32(), &out);
+	unic_mr_check(&nic, any32(), (uint16_t)below(UNIC_PDS), any32(),
+		      any64(), any64());
 	unic_xlate(&nic, mr, any64(), any32(), &out);
 	unic_mr_hold(&nic, mr);
 	unic_mr_unhold(&nic, mr);
