@@ -115,7 +115,8 @@ static bool is_full(const struct unic_sched_order *s, uint32_t x)
 static void pair_join(struct unic_sched_order *s, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &s->path[x];
-	uint64_t clock = s->now - path->offset;
+	uint64_t clock =
+		(is_full(s, x) ? path->stopped : s->now) - path->offset;
 	uint64_t most = (uint64_t)UNIC_SCHED_DEBT * s->scale[p];
 	int64_t owed = (int64_t)(path->pair[p].tag - clock);
 

@@ -116,6 +116,14 @@ static uint32_t completed(uint32_t q)
 	return n;
 }
 
+/* Does queue pair @q have @most requests under way? */
+static bool is_busy(uint32_t q, uint32_t most)
+{
+	const struct unic_qp *qp = &ra.nic.qps.qp[qa[q].qpn & 0xff];
+
+	return qa[q].sq_tail - qp->sq.una >= most;
+}
+
 /* Poll, and keep @busy queue pairs (a bit each) supplied with WRITEs of @len
  * bytes, until A has sent @n frames more. */
 static void stream(uint32_t busy, uint32_t len, uint32_t n)
@@ -205,6 +213,36 @@ static void scarce_room_goes_by_weight(void **state)
 	}
 	assert_in_range(sent[0] + sent[1], 100, 140);
 	assert_in_range(sent[0] * 10 / sent[1], 24, 36);
+}
+
+/* Two share the little room of C, one of them with one frame at a time. What
+ * somebody else sends to B meanwhile, a lot or nothing, is no matter. */
+static void one_at_a_time_gets_its_room_back(void **state)
+{
+	uint32_t q, with, i, got[2];
+
+	(void)state;
+	for (with = 0; with < 2; with++) {
+		nics_up(1, 1, 1);
+		connect_to(true, 0);
+		connect_to(true, 1);
+		connect_to(false, 2);
+		fake_room(&ra.port, fake_path(3), 0);
+		for (i = 0; i < 600; i++) {
+			frames = 0;
+			for (q = 0; q < qps; q++) {
+				completed(q);
+				while (!is_busy(q, q == 1 ? 1 : 12) &&
+				       (q < 2 || with))
+					write_by(q, q == 1 ? 1024 : LONG);
+			}
+			fake_room(&ra.port, fake_path(3), 1);
+			round_of_all();
+			ra.port.now_ns += 100;
+		}
+		got[with] = sent[1];
+	}
+	assert_true(got[0] >= 180 && got[1] >= got[0] * 9 / 10);
 }
 
 /* Who had nothing to send while others did gets its share when it has, no more. */
@@ -557,6 +595,7 @@ int main(void)
 		cmocka_unit_test(a_full_destination_holds_up_nobody),
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
+		cmocka_unit_test(one_at_a_time_gets_its_room_back),
 		cmocka_unit_test(idleness_is_no_credit),
 		cmocka_unit_test(destinations_are_no_shares),
 		cmocka_unit_test(reads_of_a_peer_are_charged),
