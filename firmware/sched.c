@@ -292,7 +292,8 @@ static uint32_t path_pick(struct unic_sched_order *s)
 	return best;
 }
 
-/* Replies first; while READ responses are left, both lists alternate. */
+/* Replies first; while READ responses are left, or one has no room, both lists
+ * alternate: what is on the other may need none. */
 static uint32_t list_pick(const struct unic_sched_pair *pair)
 {
 	bool reply = pair->list[UNIC_LIST_REPLY].head != UNIC_QP_NIL;
@@ -332,7 +333,7 @@ static enum unic_turn pair_run_one(struct unic_nic *nic,
 	int32_t before = *left;
 	enum unic_turn turn = qp_run(nic, idx, which, left);
 
-	pair->send_next = which == UNIC_LIST_REPLY && turn == UNIC_TURN_MORE;
+	pair->send_next = which == UNIC_LIST_REPLY && turn != UNIC_TURN_DONE;
 	if (turn == UNIC_TURN_BLOCKED && nic->qps.roce.tx_blocked)
 		path_stop(nic, &nic->qps.qp[idx]);
 	else if (*left == before)
@@ -367,6 +368,33 @@ static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
 	pair_settle(s, x, p);
 }
 
+/* A queue pair of process @p, on path @x, that was full a moment ago. */
+static bool path_ask(struct unic_nic *nic, uint32_t x, uint32_t p)
+{
+	int32_t left = UNIC_SCHED_TURN;
+	enum unic_turn turn =
+		pair_run_one(nic, &nic->order.path[x].pair[p], &left);
+
+	pair_charge(nic, x, p, UNIC_SCHED_TURN - left);
+	return turn <= UNIC_TURN_MORE;
+}
+
+/* Path @x is full, and process @p, who is the first, needs room there. Others may
+ * not: they have something to flush, or local operations, or a datagram that goes
+ * elsewhere. Each round asks one of them, in turn. */
+static bool path_ask_next(struct unic_nic *nic, uint32_t x, uint32_t p)
+{
+	struct unic_sched_path *path = &nic->order.path[x];
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		path->asked = (uint16_t)((path->asked + 1u) % UNIC_PROCS);
+		if (path->asked != p && has_work(path, path->asked))
+			return path_ask(nic, x, path->asked);
+	}
+	return false;
+}
+
 /* A turn on path @x. True if anything was done. */
 static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 		     uint32_t *qps)
@@ -385,6 +413,10 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 		 has_work(path, p));
 	*bytes -= UNIC_SCHED_TURN - left;
 	pair_charge(nic, x, p, UNIC_SCHED_TURN - left);
+	if (is_full(&nic->order, x) && *qps) {
+		worked |= path_ask_next(nic, x, p);
+		(*qps)--;
+	}
 	return worked;
 }
 

@@ -10,11 +10,12 @@
  * charged n times as fast for each of them, so it gets no more than one that
  * sends to one. Within a turn, queue pairs that owe their peers something come
  * first, then those with work requests, each list in the order of arrival; while
- * READ responses are left both lists alternate.
+ * READ responses are left, or one has no room, both lists alternate.
  *
  *   - A destination without room takes no part, and its clock stands still, so
  *     that it neither saves up turns nor changes the order of those who wait for
- *     it. Each round tries it again, at the cost of one attempt.
+ *     it. Each round tries it again: the one who is due, and one other process,
+ *     whose queue pair may need no room (it flushes, or sends elsewhere next).
  *   - A queue pair that waits for something of its own (a region that is in use,
  *     a list that is being read) leaves the order; each round brings one back.
  *   - A turn that sends nothing is charged all the same.
@@ -83,6 +84,7 @@ struct unic_sched_path {
 	uint64_t offset;
 	uint64_t stopped;      /* virtual time when it was found full */
 	struct unic_top first; /* of the processes that have work for it */
+	uint16_t asked;	       /* last, of those who are not the first */
 	struct unic_sched_pair pair[UNIC_PROCS];
 };
 

@@ -11,6 +11,12 @@ MUTATIONS = (
      "s->now - path->offset;",
      "sched: who comes to a full destination is put behind its clock",
      "test_sched"),
+    (SCHED, "\t\tworked |= path_ask_next(nic, x, p);\n", "",
+     "sched: who needs no room waits for it behind another process",
+     "test_sched"),
+    (SCHED, "which == UNIC_LIST_REPLY && turn != UNIC_TURN_DONE;",
+     "which == UNIC_LIST_REPLY && turn == UNIC_TURN_MORE;",
+     "sched: who needs no room waits for it behind a reply", "test_sched"),
     (SCHED, "return (uint64_t)s->scale[p] * (n ? n : 1);",
      "return (uint64_t)s->scale[p];",
      "sched: each destination is a share", "test_sched"),
@@ -19,8 +25,8 @@ MUTATIONS = (
      "sched: weights above 64 count as 64", "test_sched"),
     (SCHED, "if (owed < 0)", "if (0)",
      "sched: idleness is credit", "test_sched"),
-    (SCHED, "\tpair->send_next = which == UNIC_LIST_REPLY && turn == "
-     "UNIC_TURN_MORE;\n", "",
+    (SCHED, "\tpair->send_next = which == UNIC_LIST_REPLY && turn != "
+     "UNIC_TURN_DONE;\n", "",
      "sched: READs of a peer before all that a process sends", "test_sched"),
     (SCHED, "\tif (turn == UNIC_TURN_WAIT)\n\t\tsched_wait(nic, idx);\n\telse ",
      "\t", "sched: who waits for something of its own stays in line",

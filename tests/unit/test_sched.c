@@ -175,6 +175,65 @@ static void a_full_destination_holds_up_nobody(void **state)
 	assert_int_equal(rig_count(&ra, retransmits), 0);
 }
 
+static void set_error(const struct rig_qp *qp)
+{
+	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qp->proc),
+					  .qpn = unic_to_le32(qp->qpn),
+					  .state = UNIC_QPS_ERR };
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
+}
+
+/* Queue pair @q, towards C which is full, is told to flush, and does. */
+static void flushes(uint32_t q)
+{
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	set_error(&qa[q]);
+	for (i = 0; i < 20; i++)
+		unic_nic_poll(&ra.nic);
+	assert_true(rig_cqe(&ra, &qa[q], &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
+}
+
+/* A process waits for room at C, and is the first there. What another one has
+ * to do that needs no room is done. */
+static void who_needs_no_room_goes_on(void **state)
+{
+	uint32_t a, b;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	a = connect_to(true, 0);
+	b = connect_to(true, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	write_by(a, LONG);
+	round_of_all();
+	write_by(b, LONG);
+	round_of_all();
+	flushes(b);
+}
+
+/* The same, while the process owes C an acknowledgement. */
+static void a_reply_without_room_holds_up_no_flush(void **state)
+{
+	uint32_t a, b, i;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	a = connect_to(true, 0);
+	b = connect_to(true, 0);
+	fake_room(&ra.port, fake_path(3), 0);
+	rig_send(&rc, &far[a], UNIC_WR_WRITE, 1, &mc[0], 0, 8, ma[0].iova,
+		 ma[0].stag);
+	unic_nic_poll(&rc.nic);
+	write_by(b, LONG);
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&ra.nic);
+	flushes(b);
+}
+
 /* While C takes no frame its processes save nothing up: when it does, the others
  * still have their share. */
 static void a_full_destination_is_no_credit(void **state)
@@ -593,6 +652,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_destination_holds_up_nobody),
+		cmocka_unit_test(who_needs_no_room_goes_on),
+		cmocka_unit_test(a_reply_without_room_holds_up_no_flush),
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
 		cmocka_unit_test(one_at_a_time_gets_its_room_back),
