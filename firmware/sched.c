@@ -2,6 +2,7 @@
 /* sched.c - see sched.h. */
 #include <string.h>
 
+#include "memop.h"
 #include "nic.h"
 #include "requester.h"
 #include "responder.h"
@@ -312,10 +313,13 @@ static enum unic_turn qp_run(struct unic_nic *nic, uint16_t idx, uint32_t which,
 	return unic_requester_send(nic, idx, left);
 }
 
-/* Where the queue pair goes after its turn. */
+/* Where the queue pair goes after its turn. Only one that waits reads a list: one
+ * that cannot send may be in the way of others for long. */
 static void qp_requeue(struct unic_nic *nic, uint16_t idx, uint32_t which,
 		       enum unic_turn turn)
 {
+	if (which == UNIC_LIST_SEND && turn != UNIC_TURN_WAIT)
+		unic_memop_drop(nic, &nic->qps.qp[idx]);
 	if (turn == UNIC_TURN_WAIT)
 		sched_wait(nic, idx);
 	else if (turn != UNIC_TURN_DONE && which == UNIC_LIST_REPLY)

@@ -584,6 +584,30 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 	assert_int_equal(served, 1);
 }
 
+/* Until queue pair @q reads a list, of which nothing comes yet. */
+static void until_reading(uint32_t q)
+{
+	uint32_t i;
+
+	ra.port.late_dma = true;
+	for (i = 0; i < 20 && !ra.nic.memop.qpn; i++) {
+		unic_nic_poll(&ra.nic);
+		if (!ra.nic.memop.qpn)
+			fake_dma_run(&ra.port, 1);
+	}
+	assert_int_equal(ra.nic.memop.qpn, qa[q].qpn);
+}
+
+/* What was sent before is lost, and is to be sent again. */
+static void time_out(uint32_t q)
+{
+	ra.nic.qps.qp[qa[q].qpn & 0xff].sq.timer_ns = ra.nic.now_ns;
+	ra.nic.qps.timer_ns = 0;
+	ra.nic.timers_ns = 0;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+}
+
 /* A queue pair that its peer tells to be silent gives the reader of lists up. */
 static void a_silent_queue_pair_reads_no_list(void **state)
 {
@@ -598,13 +622,7 @@ static void a_silent_queue_pair_reads_no_list(void **state)
 	form_of(1, &x[1]);
 	rig_send(&ra, &qa[a], UNIC_WR_SEND, 1, &ma[0], 0, 8, 0, 0);
 	make_of_memory(a, &x[0]);
-	ra.port.late_dma = true;
-	for (i = 0; i < 20 && !ra.nic.memop.qpn; i++) {
-		unic_nic_poll(&ra.nic);
-		if (!ra.nic.memop.qpn)
-			fake_dma_run(&ra.port, 1);
-	}
-	assert_int_equal(ra.nic.memop.qpn, qa[a].qpn);
+	until_reading(a);
 	rig_poll(&rb); /* it has no receive: RNR NAK */
 	for (i = 0; i < 20; i++) {
 		rig_poll(&ra);
@@ -614,6 +632,31 @@ static void a_silent_queue_pair_reads_no_list(void **state)
 	make_of_memory(b, &x[1]);
 	for (i = 0; i < 20; i++) {
 		rig_poll(&ra);
+		fake_dma_run(&ra.port, FAKE_PENDING);
+	}
+	assert_int_equal(completed(b), 1);
+}
+
+/* So does one that is to send again what C has no room for. */
+static void a_blocked_queue_pair_reads_no_list(void **state)
+{
+	struct rig_mr x[2];
+	uint32_t a, b, i;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	a = connect_to(true, 0);
+	b = connect_to(false, 1);
+	form_of(0, &x[0]);
+	form_of(1, &x[1]);
+	rig_send(&ra, &qa[a], UNIC_WR_SEND, 1, &ma[0], 0, 8, 0, 0);
+	make_of_memory(a, &x[0]);
+	until_reading(a);
+	fake_room(&ra.port, fake_path(3), 0);
+	time_out(a);
+	make_of_memory(b, &x[1]);
+	for (i = 0; i < 40; i++) {
+		unic_nic_poll(&ra.nic);
 		fake_dma_run(&ra.port, FAKE_PENDING);
 	}
 	assert_int_equal(completed(b), 1);
@@ -667,6 +710,7 @@ int main(void)
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
 		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
+		cmocka_unit_test(a_blocked_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
 	};
 
