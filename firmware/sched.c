@@ -31,7 +31,8 @@ void unic_sched_init(struct unic_nic *nic)
 	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
 	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK);
-	s->wait.head = UNIC_QP_NIL;
+	for (p = 0; p < UNIC_PROCS; p++)
+		s->wait[p].head = UNIC_QP_NIL;
 	for (x = 0; x < UNIC_PATHS; x++) {
 		unic_top_init(&s->path[x].first);
 		for (p = 0; p < UNIC_PROCS; p++)
@@ -205,19 +206,21 @@ static void sched_wait(struct unic_nic *nic, uint16_t idx)
 	if ((qp->on & UNIC_ON_SEND) || alone(nic, qp, idx, UNIC_ON_SEND))
 		return;
 	qp->on |= UNIC_ON_WAIT;
-	append_to(nic, &nic->order.wait, idx, UNIC_LIST_SEND);
+	nic->order.waits++;
+	append_to(nic, &nic->order.wait[qp->proc], idx, UNIC_LIST_SEND);
 }
 
-/* The one that waits longest looks again, in its turn. */
-static void sched_unwait(struct unic_nic *nic)
+/* The one of process @p that waits longest looks again, in its turn. */
+static void sched_unwait(struct unic_nic *nic, uint32_t p)
 {
 	struct unic_sched_order *s = &nic->order;
-	uint16_t idx = s->wait.head;
+	uint16_t idx = s->wait[p].head;
 
 	if (idx == UNIC_QP_NIL)
 		return;
-	take_first(nic, &s->wait, UNIC_LIST_SEND);
+	take_first(nic, &s->wait[p], UNIC_LIST_SEND);
 	nic->qps.qp[idx].on &= (uint8_t)~UNIC_ON_WAIT;
+	s->waits--;
 	unic_sched_send(nic, idx);
 }
 
@@ -230,7 +233,8 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 	if (nic->sched.sole_on)
 		append_sole(nic);
 	if (qp->on & UNIC_ON_WAIT) {
-		unlink_from(nic, &s->wait, idx, UNIC_LIST_SEND);
+		unlink_from(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);
+		s->waits--;
 		qp->on &= (uint8_t)~UNIC_ON_WAIT;
 	}
 	if (!qp->on)
@@ -454,13 +458,14 @@ static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 {
 	struct unic_sched_order *s = &nic->order;
 	int32_t bytes = ROUND_BYTES;
-	uint32_t qps = ROUND_QPS;
+	uint32_t qps = ROUND_QPS, p;
 	bool worked = false;
 
 	if (!s->stuck)
 		cost_set(nic, UNIC_COST_CPU, UNIC_COST_CPU_LAST);
 	paths_try(s);
-	sched_unwait(nic);
+	for (p = 0; s->waits && p < UNIC_PROCS; p++)
+		sched_unwait(nic, p);
 	while ((s->busy & ~(uint32_t)s->full) && bytes > 0 && qps)
 		worked |= path_run(nic, path_pick(s), &bytes, &qps);
 	s->stuck = s->busy && !(s->busy & ~(uint32_t)s->full);

@@ -17,7 +17,8 @@
  *     it. Each round tries it again: the one who is due, and one other process,
  *     whose queue pair may need no room (it flushes, or sends elsewhere next).
  *   - A queue pair that waits for something of its own (a region that is in use,
- *     a list that is being read) leaves the order; each round brings one back.
+ *     a list that is being read) leaves the order; each round brings one of each
+ *     process back.
  *   - A turn that sends nothing is charged all the same.
  *
  * INV-21 of DESIGN.md follows: nobody's turn waits for somebody else's queue
@@ -109,7 +110,8 @@ struct unic_sched_order {
 	uint16_t has[UNIC_PROCS];    /* bit x: this process has, for path x */
 	uint32_t weight[UNIC_PROCS]; /* that `scale` was computed from */
 	uint32_t scale[UNIC_PROCS];  /* virtual time of a byte */
-	struct unic_sched_list wait;
+	uint32_t waits;		     /* queue pairs on `wait` */
+	struct unic_sched_list wait[UNIC_PROCS];
 	struct unic_sched_path path[UNIC_PATHS];
 };
 

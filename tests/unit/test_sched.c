@@ -584,6 +584,48 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 	assert_int_equal(served, 1);
 }
 
+/* A form of process @proc that was made and is in use, by queue pair @q. */
+static void form_in_use(uint32_t q, struct rig_mr *form)
+{
+	form_of(qa[q].proc, form);
+	make_of_memory(q, form);
+	rig_poll(&ra);
+	assert_int_equal(completed(q), 1);
+	form->stag = (form->stag & ~0xffu) | 1;
+	unic_mr_hold(&ra.nic, (uint16_t)form->mr);
+}
+
+/* Five queue pairs wait, and one of another process, for a region of its own. That
+ * one looks again as soon as if they did not. */
+static void who_waits_does_not_wait_for_others(void **state)
+{
+	uint32_t i, phase, rounds, worst = 0;
+	struct rig_mr x, y;
+	struct unic_cqe cqe;
+
+	(void)state;
+	for (phase = 0; phase < QPS; phase++) {
+		nics_up(1, 1, 1);
+		for (i = 0; i < QPS; i++)
+			connect_to(false, i == 5);
+		form_in_use(0, &x);
+		form_in_use(5, &y);
+		for (i = 0; i < QPS; i++)
+			post(i, local_op(UNIC_WR_LOCAL_INV,
+					 i == 5 ? y.stag : x.stag));
+		for (i = 0; i < 10 + phase; i++)
+			unic_nic_poll(&ra.nic);
+		unic_mr_unhold(&ra.nic, (uint16_t)y.mr);
+		for (rounds = 1; rounds < 20; rounds++) {
+			unic_nic_poll(&ra.nic);
+			if (rig_cqe(&ra, &qa[5], &cqe))
+				break;
+		}
+		worst = rounds > worst ? rounds : worst;
+	}
+	assert_true(worst <= 2);
+}
+
 /* Until queue pair @q reads a list, of which nothing comes yet. */
 static void until_reading(uint32_t q)
 {
@@ -709,6 +751,7 @@ int main(void)
 		cmocka_unit_test(reads_cost_what_they_ask_for),
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
+		cmocka_unit_test(who_waits_does_not_wait_for_others),
 		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
 		cmocka_unit_test(a_blocked_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
