@@ -234,6 +234,21 @@ static void a_reply_without_room_holds_up_no_flush(void **state)
 	flushes(b);
 }
 
+/* What a process waits to send to C takes nothing from what it sends to B. */
+static void a_full_destination_costs_nothing(void **state)
+{
+	uint32_t c, q[2];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	c = connect_to(true, 0);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	stream(1u << c | 1u << q[0] | 1u << q[1], LONG, 400);
+	assert_in_range(sent[0], 180, 220);
+}
+
 /* While C takes no frame its processes save nothing up: when it does, the others
  * still have their share. */
 static void a_full_destination_is_no_credit(void **state)
@@ -402,6 +417,35 @@ static void reads_leave_its_own_process_half(void **state)
 	assert_true(seen[0] && seen[1]);
 }
 
+/* The BTH opcode of the first frame that goes out. */
+static uint8_t first_opcode;
+
+static void note_first(struct unic_port *port, const uint8_t *f, uint32_t len,
+		       uint32_t flags)
+{
+	first_opcode = first_opcode ? first_opcode : f[42];
+	on_frame(port, f, len, flags);
+}
+
+/* What is owed to a peer comes before what a process sends, in one turn. */
+static void replies_come_first(void **state)
+{
+	uint32_t q[2];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 0);
+	rig_send(&rb, &far[q[0]], UNIC_WR_WRITE, 1, &mb[0], 0, 8, ma[0].iova,
+		 ma[0].stag);
+	unic_nic_poll(&rb.nic);
+	write_by(q[1], LONG);
+	first_opcode = 0;
+	ra.port.on_frame = note_first;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(first_opcode, UNIC_OP_ACK);
+}
+
 /* Weights are what they are, however large. */
 static void weights_have_no_bound(void **state)
 {
@@ -437,6 +481,32 @@ static void small_frames_cost_what_they_take(void **state)
 	for (k = 0; n[0] < 20; k++)
 		n[order[k]]++;
 	assert_true(n[1] >= 5);
+}
+
+/* The same beside a destination that is full, and stays so: who sends the small
+ * messages may have seen to that. */
+static void a_full_destination_makes_nothing_cheap(void **state)
+{
+	uint32_t c, q[3], i, k, n[2] = { 0 };
+
+	(void)state;
+	nics_up(1, 1, 1);
+	c = connect_to(true, 0);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 0);
+	q[2] = connect_to(false, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	write_by(c, LONG);
+	stream(1u << q[2], LONG, 64);
+	for (i = 0; i < 10; i++) {
+		write_by(q[0], 8);
+		write_by(q[1], 8);
+	}
+	k = frames;
+	stream(1u << q[2], LONG, 80);
+	for (; n[0] < 20; k++)
+		n[order[k]]++;
+	assert_true(n[1] >= 16);
 }
 
 /* A READ is paid for by the process that asks: the bytes come by another way, but
@@ -626,6 +696,51 @@ static void who_waits_does_not_wait_for_others(void **state)
 	assert_true(worst <= 2);
 }
 
+static void reset(const struct rig_qp *qp)
+{
+	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qp->proc),
+					  .qpn = unic_to_le32(qp->qpn),
+					  .state = UNIC_QPS_RESET };
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
+}
+
+/* A queue pair that waits, and one that has waited, can end; nothing of either
+ * is left on any list. */
+static void who_waits_can_go(void **state)
+{
+	uint32_t q[3], i;
+	struct rig_mr x;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(false, 0);
+	form_in_use(q[0], &x);
+	post(q[0], local_op(UNIC_WR_LOCAL_INV, x.stag));
+	post(q[1], local_op(UNIC_WR_LOCAL_INV, x.stag));
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&ra.nic);
+	reset(&qa[q[1]]); /* it waits */
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.sched.work, 1);
+	fake_room(&ra.port, fake_path(2), 0);
+	write_by(q[2], LONG); /* so that nobody is alone */
+	unic_nic_poll(&ra.nic);
+	unic_mr_unhold(&ra.nic, (uint16_t)x.mr);
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&ra.nic);
+	assert_int_equal(completed(q[0]), 1);
+	reset(&qa[q[0]]); /* it has waited */
+	assert_int_equal(ra.nic.sched.work, 1);
+	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
+	for (i = 0; i < 5; i++)
+		round_of_all();
+	assert_int_equal(completed(q[2]), 1);
+	assert_int_equal(ra.nic.sched.work, 0);
+}
+
 /* Until queue pair @q reads a list, of which nothing comes yet. */
 static void until_reading(uint32_t q)
 {
@@ -704,6 +819,34 @@ static void a_blocked_queue_pair_reads_no_list(void **state)
 	assert_int_equal(completed(b), 1);
 }
 
+/* The next reader of lists may end before its turn; others read then. */
+static void the_next_reader_can_go(void **state)
+{
+	uint32_t q[3], i;
+	struct rig_mr x[3];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++) {
+		q[i] = connect_to(false, i);
+		form_of(i, &x[i]);
+	}
+	make_of_memory(q[0], &x[0]);
+	make_of_memory(q[1], &x[1]);
+	until_reading(q[0]);
+	fake_dma_run(&ra.port, 1); /* the other's request */
+	for (i = 0; i < 4; i++)
+		unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.memop.next_qpn, qa[q[1]].qpn);
+	set_error(&qa[q[1]]);
+	make_of_memory(q[2], &x[2]);
+	for (i = 0; i < 40; i++) {
+		unic_nic_poll(&ra.nic);
+		fake_dma_run(&ra.port, FAKE_PENDING);
+	}
+	assert_int_equal(completed(q[2]), 1);
+}
+
 /* The reader of lists goes to another process before it goes to the same. */
 static void lists_are_read_for_all_processes(void **state)
 {
@@ -755,6 +898,11 @@ int main(void)
 		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
 		cmocka_unit_test(a_blocked_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
+		cmocka_unit_test(a_full_destination_costs_nothing),
+		cmocka_unit_test(a_full_destination_makes_nothing_cheap),
+		cmocka_unit_test(replies_come_first),
+		cmocka_unit_test(who_waits_can_go),
+		cmocka_unit_test(the_next_reader_can_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
