@@ -324,14 +324,16 @@ void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
 }
 
 /* The bytes that a READ asks for come by another way of the link; the processor
- * takes its time for them. */
+ * takes its time for them. They are paid for once: a peer that loses them, or
+ * never answers, costs its requester no more than the frames that ask again. */
 static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
 			   const struct packet *p)
 {
 	uint32_t cost = p->last ? nic->sched.cost_last : nic->sched.cost;
 	uint64_t read;
 
-	if (p->psns == 1 || nic->sched.cost == UNIC_COST_LINK)
+	if (p->psns == 1 || nic->sched.cost == UNIC_COST_LINK ||
+	    unic_psn_diff(qp->sq.psn_max, qp->sq.psn) > 0)
 		return (int32_t)(p->bytes + cost);
 	read = (uint64_t)p->psns * (nic->sched.cost + (1u << qp->mtu_shift));
 	return read < UNIC_SCHED_DEBT ? (int32_t)read : UNIC_SCHED_DEBT;

@@ -21,6 +21,7 @@ static struct rig_qp qa[QPS], far[QPS];
 static struct rig_mr ma[PROCS], mb[PROCS], mc[PROCS];
 static uint32_t pa[PROCS], pb[PROCS], pc[PROCS];
 static bool to_c[QPS];
+static bool deaf; /* B hears nothing */
 static uint32_t qps;
 
 /* Whose frames A sent: by process, in order. */
@@ -39,7 +40,8 @@ static void on_frame(struct unic_port *port, const uint8_t *f, uint32_t len,
 	assert_true(i < qps && frames < sizeof(order));
 	order[frames++] = (uint8_t)qa[i].proc;
 	sent[qa[i].proc]++;
-	fake_deliver(f[5] == 3 ? &rc.port : &rb.port, f, len, flags);
+	if (f[5] == 3 || !deaf)
+		fake_deliver(f[5] == 3 ? &rc.port : &rb.port, f, len, flags);
 }
 
 static void nic_up(struct rig *r, uint8_t id, const uint32_t *weight,
@@ -536,6 +538,49 @@ static void reads_cost_what_they_ask_for(void **state)
 	assert_true(others >= 40);
 }
 
+/* A peer answers no READ, which is asked for again and again. Frames of another
+ * process before the next one that its requester sends. */
+static uint32_t behind_a_read(uint32_t again)
+{
+	uint32_t w[2], q[2], i, k;
+	const struct unic_qp *qp;
+	struct rig_mr big;
+
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 0);
+	qp = &ra.nic.qps.qp[qa[q[1]].qpn & 0xff];
+	w[0] = connect_to(true, 1);
+	w[1] = connect_to(true, 1);
+	assert_int_equal(rig_reg(&ra, 0, pa[0], 16, 0, UNIC_REG_LIST, 0, &big),
+			 0);
+	stream(1u << w[0] | 1u << w[1], LONG, 64);
+	rig_send(&ra, &qa[q[0]], UNIC_WR_READ, 1, &big, 0, 16 * 4096,
+		 mb[0].iova, mb[0].stag);
+	deaf = true;
+	for (i = 0; i <= again; i++) {
+		stream(1u << w[0] | 1u << w[1], LONG, 8);
+		ra.nic.qps.qp[qa[q[0]].qpn & 0xff].sq.timer_ns =
+			i < again ? ra.nic.now_ns : UNIC_NEVER;
+		ra.nic.qps.timer_ns = 0;
+		ra.nic.timers_ns = 0;
+	}
+	write_by(q[1], LONG);
+	k = sent[1];
+	while (qp->sq.psn == qa[q[1]].psn)
+		stream(1u << w[0] | 1u << w[1], LONG, 1);
+	deaf = false;
+	return sent[1] - k;
+}
+
+static void reads_are_paid_for_once(void **state)
+{
+	uint32_t once = behind_a_read(0);
+
+	(void)state;
+	assert_true(behind_a_read(3) <= once);
+}
+
 /* Frames come in without end; while there is something to send they take half of
  * a round's burst. */
 static void receiving_leaves_time_to_send(void **state)
@@ -892,6 +937,7 @@ int main(void)
 		cmocka_unit_test(weights_have_no_bound),
 		cmocka_unit_test(small_frames_cost_what_they_take),
 		cmocka_unit_test(reads_cost_what_they_ask_for),
+		cmocka_unit_test(reads_are_paid_for_once),
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
 		cmocka_unit_test(who_waits_does_not_wait_for_others),
