@@ -35,7 +35,7 @@ unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 	int same = !((mr->stag ^ stag) | (mr->proc ^ proc));
 	int past = same * (mr->state >= UNIC_MR_DRAINING);
 	int here =
-		(same - past) * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
+		same * !past * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
 	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
 	int ours = here * (own == pd);
 	int granted = ours * !(need & ~(uint32_t)mr->rights);
