@@ -483,6 +483,16 @@ send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 				 : UNIC_TURN_DONE;
 }
 
+bool unic_requester_is_local(struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (qp->state == UNIC_QPS_ERR)
+		return true;
+	return sq->cur == sq->next && sq->next != sq->fetched &&
+	       unic_memop_is(unic_sq_slot(sq, sq->next)->opcode);
+}
+
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 				   int32_t *left)
 {

@@ -42,6 +42,10 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 /* A long message asks for acknowledgement when these bits of the PSN are set. */
 #define UNIC_ACK_EVERY 31u
 
+/** unic_requester_is_local() - what @qp does next needs no room on the link: it
+ * flushes, or a memory operation is due. */
+bool unic_requester_is_local(struct unic_qp *qp);
+
 /** unic_requester_advance() - the packet with sq.psn, of one PSN, was sent;
  * @last: of its request. */
 void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp,

@@ -376,20 +376,31 @@ static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
 	pair_settle(s, x, p);
 }
 
-/* A queue pair of process @p, on path @x, that was full a moment ago. */
+/*
+ * The first queue pair of process @p on path @x, which was full a moment ago, if it
+ * needs no room there; else it goes to the end, so that the next one is asked next.
+ * Room that comes this instant is for those who are due: one step, and no frame.
+ */
 static bool path_ask(struct unic_nic *nic, uint32_t x, uint32_t p)
 {
-	int32_t left = UNIC_SCHED_TURN;
-	enum unic_turn turn =
-		pair_run_one(nic, &nic->order.path[x].pair[p], &left);
+	struct unic_sched_pair *pair = &nic->order.path[x].pair[p];
+	enum unic_turn turn = UNIC_TURN_BLOCKED;
+	int32_t left = 1;
+	uint16_t idx;
 
-	pair_charge(nic, x, p, UNIC_SCHED_TURN - left);
+	if (pair->list[UNIC_LIST_SEND].head == UNIC_QP_NIL)
+		return false;
+	idx = take_first(nic, &pair->list[UNIC_LIST_SEND], UNIC_LIST_SEND);
+	if (unic_requester_is_local(&nic->qps.qp[idx]))
+		turn = qp_run(nic, idx, UNIC_LIST_SEND, &left);
+	qp_requeue(nic, idx, UNIC_LIST_SEND, turn);
+	pair_charge(nic, x, p, 1 - left);
 	return turn <= UNIC_TURN_MORE;
 }
 
 /* Path @x is full, and process @p, who is the first, needs room there. Others may
- * not: they have something to flush, or local operations, or a datagram that goes
- * elsewhere. Each round asks one of them, in turn. */
+ * not: they have something to flush, or local operations. Each round asks one of
+ * them, in turn. */
 static bool path_ask_next(struct unic_nic *nic, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &nic->order.path[x];

@@ -15,7 +15,7 @@
  *   - A destination without room takes no part, and its clock stands still, so
  *     that it neither saves up turns nor changes the order of those who wait for
  *     it. Each round tries it again: the one who is due, and one other process,
- *     whose queue pair may need no room (it flushes, or sends elsewhere next).
+ *     whose queue pair may need no room (it flushes, or has a local operation next).
  *   - A queue pair that waits for something of its own (a region that is in use,
  *     a list that is being read) leaves the order; each round brings one of each
  *     process back.
