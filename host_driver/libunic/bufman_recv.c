@@ -156,6 +156,17 @@ void *unic_bm_recv_buf(const struct unic_bm_recv *rx, uint64_t wr_id)
 	       wr_id % rx->per_set * rx->attr.bytes;
 }
 
+/* As unic_post_recv(). */
+static int post_buf(struct unic_bm_recv *rx, const struct set *set, uint64_t id)
+{
+	struct unic_sg sg;
+	struct unic_recv_wr wr = { .wr_id = id, .num_sge = 1, .sg = &sg };
+	int err = unic_sg_of(set->mr, unic_bm_recv_buf(rx, id), rx->attr.bytes,
+			     &sg);
+
+	return err ? err : unic_post_recv(rx->qp, &wr, 1);
+}
+
 /*
  * Post what lies idle. The ring may have no room although buffers are idle, when
  * a set was evicted out of turn: then others are posted before them, and the
@@ -168,17 +179,9 @@ static int post_idle(struct unic_bm_recv *rx, unsigned int s)
 	int n;
 
 	for (i = 0; i < rx->per_set; i++) {
-		uint64_t id = (uint64_t)s * rx->per_set + i;
-		struct unic_sg sg = { .addr = unic_bm_recv_buf(rx, id),
-				      .len = rx->attr.bytes,
-				      .lkey = set->mr->stag };
-		struct unic_recv_wr wr = { .wr_id = id,
-					   .num_sge = 1,
-					   .sg = &sg };
-
 		if (!(set->idle & 1u << i))
 			continue;
-		n = unic_post_recv(rx->qp, &wr, 1);
+		n = post_buf(rx, set, (uint64_t)s * rx->per_set + i);
 		if (n == -EAGAIN)
 			return 0;
 		if (n < 0)

@@ -138,27 +138,32 @@ static int alloc_and_make(struct unic_pd *pd, uint8_t kind, uint32_t n,
 	return err;
 }
 
-/* A range of @mr by its local address; the IOVA it has there. */
-static struct unic_sg range_of(const struct unic_mr *mr, void *addr, size_t len)
+/* [@addr, @addr + @len) of @mr. A form that has no addresses of ours begins at 0,
+ * and the NIC knows its bounds. */
+static int range_of(const struct unic_mr *mr, const void *addr, size_t len,
+		    struct unic_sg *out)
 {
-	uint64_t off = (uintptr_t)addr - (uintptr_t)mr->addr;
-
-	return (struct unic_sg){
-		.addr = (void *)(uintptr_t)(mr->iova + off),
+	if (mr->addr)
+		return unic_sg_of(mr, addr, len, out);
+	*out = (struct unic_sg){
+		.addr = (void *)(uintptr_t)(mr->iova + (uintptr_t)addr),
 		.len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len,
 		.lkey = mr->stag,
 	};
+	return 0;
 }
 
 int unic_reg_sub(struct unic_mr *mr, void *addr, size_t length,
 		 unsigned int rights, struct unic_mr **out)
 {
-	struct unic_sg sg = range_of(mr, addr, length);
-	struct unic_list list = {
-		.sg = &sg, .n = 1, .rights = rights, .iova = (uintptr_t)sg.addr
-	};
-	int err = alloc_and_make(mr->pd, UNIC_FORM_SUB, 0, &list, out);
+	struct unic_sg sg;
+	struct unic_list list = { .sg = &sg, .n = 1, .rights = rights };
+	int err = range_of(mr, addr, length, &sg);
 
+	if (err)
+		return err;
+	list.iova = (uintptr_t)sg.addr;
+	err = alloc_and_make(mr->pd, UNIC_FORM_SUB, 0, &list, out);
 	if (err)
 		return err;
 	(*out)->addr = addr;
@@ -179,12 +184,12 @@ int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 {
 	struct unic_sg sg = { 0 };
 	struct unic_list list = { .sg = &sg, .rights = rights };
+	int err = length ? range_of(mr, addr, length, &sg) : 0;
 
-	if (length) {
-		sg = range_of(mr, addr, length);
-		list.n = 1;
-		list.iova = (uintptr_t)sg.addr;
-	}
+	if (err)
+		return err;
+	list.n = length != 0;
+	list.iova = (uintptr_t)sg.addr;
 	return make(mw, &list);
 }
 
@@ -323,12 +328,12 @@ int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 {
 	struct unic_sg sg = { 0 };
 	struct unic_list list = { .sg = &sg, .rights = rights };
+	int err = length ? range_of(mr, addr, length, &sg) : 0;
 
-	if (length) {
-		sg = range_of(mr, addr, length);
-		list.n = 1;
-		list.iova = (uintptr_t)sg.addr;
-	}
+	if (err)
+		return err;
+	list.n = length != 0;
+	list.iova = (uintptr_t)sg.addr;
 	return post_inline(qp, UNIC_WR_BIND_MW, wr_id, flags, mw, &list);
 }
 
@@ -356,7 +361,7 @@ int unic_post_reg_mr(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 			   unsigned int flags, struct unic_mr *form,
 			   const struct unic_list *list,
-			   const struct unic_sg *mem)
+			   const struct unic_mr *mr, void *mem)
 {
 	struct unic_sg sg;
 	struct unic_send_wr wr = {
@@ -366,19 +371,20 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 		.num_sge = 1,
 		.sg = &sg,
 	};
+	int err;
 
 	if (list_bytes(list) <= UNIC_SQ_INLINE_MAX)
 		return post_inline(qp, UNIC_WR_REG_INDIRECT, wr_id, flags, form,
 				   list);
-	if (!mem || mem->len < list_bytes(list))
+	if (!mem || list->n > UNIC_FORM_ELEMENTS)
 		return unic_fail(-EINVAL,
 				 "a list of %u elements needs %u "
 				 "bytes of registered memory",
 				 list->n, list_bytes(list));
-	put_list(mem->addr, list);
-	sg = (struct unic_sg){ .addr = mem->addr,
-			       .len = list_bytes(list),
-			       .lkey = mem->lkey };
+	err = unic_sg_of(mr, mem, list_bytes(list), &sg);
+	if (err)
+		return err;
+	put_list(mem, list);
 	return post(qp, &wr, form, list);
 }
 

@@ -176,6 +176,24 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
 	return 0;
 }
 
+int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
+	       struct unic_sg *out)
+{
+	uint64_t off = (uintptr_t)at - (uintptr_t)mr->addr;
+
+	if (off > mr->length || len > mr->length - off || len > UINT32_MAX)
+		return unic_fail(-ERANGE,
+				 "%zu bytes at %p are not in the "
+				 "region of %zu at %p",
+				 len, at, mr->length, mr->addr);
+	*out = (struct unic_sg){
+		.addr = (void *)(uintptr_t)(mr->iova + off),
+		.len = (uint32_t)len,
+		.lkey = mr->stag,
+	};
+	return 0;
+}
+
 int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 			struct unic_region **out, struct unic_ctl_mr_reg *req)
 {

@@ -252,6 +252,19 @@ int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 int unic_dereg_mr_batch(struct unic_ctx *ctx, struct unic_mr **mr,
 			unsigned int n);
 
+struct unic_sg;
+
+/**
+ * unic_sg_of() - what a work request or a list calls [@at, @at + @len) of @mr.
+ * *@out: the IOVA and the STag of now, so after unic_rereg_mr() and whatever changes
+ * a form's STag it is to be asked for anew. Cheap, no system call. @mr: one of
+ * unic_reg_mr() or unic_reg_sub() that is granted; other forms have no addresses of
+ * ours, their bytes are form->iova and offset.
+ * 0, or -ERANGE with *@out as it was: not all of it lies in the region.
+ */
+int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
+	       struct unic_sg *out);
+
 /* What a region is used for, as the NIC shows it: at most a second old. */
 struct unic_use {
 	uint64_t bytes;
@@ -330,7 +343,9 @@ static inline uint32_t unic_inc_rkey(uint32_t stag)
 }
 
 /** unic_reg_sub() - [@addr, @addr + @length) of @mr under an STag of its own with
- * some of its @rights. It holds no entries. */
+ * some of its @rights; bytes have the IOVA that they have in @mr. It holds no
+ * entries. Of a form that has no addr, @addr is the offset (unic_bind_mw() and
+ * unic_post_bind_mw(), too). */
 int unic_reg_sub(struct unic_mr *mr, void *addr, size_t length,
 		 unsigned int rights, struct unic_mr **out);
 
@@ -539,7 +554,7 @@ void unic_qp_set_user(struct unic_qp *qp, void *user);
 void *unic_qp_user(const struct unic_qp *qp);
 
 struct unic_sg {
-	void *addr; /* in the region, or its IOVA if that is another */
+	void *addr; /* IOVA (unic_sg_of()); INLINE: address in the process */
 	uint32_t len;
 	uint32_t lkey;
 };
@@ -579,7 +594,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
  * use what it makes. They complete like others (UNIC_WC_BIND_MW, _REG_MR,
  * _LOCAL_INV). form->stag is the new STag at once; if the request completes with
  * an error, unic_post_undo() puts the old one back. @flags: UNIC_WR_*. Return 0,
- * -EAGAIN (queue full), -EINVAL.
+ * -EAGAIN (queue full), -EINVAL, -ERANGE (not in @mr).
  * The peer closes one of ours by UNIC_WR_SEND_INV with its STag in rkey; the
  * receive completes with UNIC_WC_WITH_INV and that STag.
  */
@@ -594,11 +609,12 @@ int unic_post_reg_mr(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 		     struct unic_mr *form, const struct unic_list *list);
 /** unic_post_reg_indirect() - lists of up to UNIC_SQ_INLINE_MAX bytes (6
  * elements, 4 with strides) go with the request; for longer ones @mem is memory
- * of a region, of 20 bytes an element, that the NIC reads before completion. */
+ * of region @mr, of 20 bytes an element, that the NIC reads before completion.
+ * -EINVAL: it is NULL; -ERANGE: it is not all in @mr. */
 int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 			   unsigned int flags, struct unic_mr *form,
 			   const struct unic_list *list,
-			   const struct unic_sg *mem);
+			   const struct unic_mr *mr, void *mem);
 void unic_post_undo(struct unic_mr *form);
 
 /**

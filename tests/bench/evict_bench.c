@@ -308,17 +308,18 @@ static void open_client(struct client *c, const char *socket)
 static void post(struct client *c, const struct unic_bm_hold *from,
 		 const struct unic_bm_hold *to, uint32_t n)
 {
-	struct unic_sg sg = { from->addr, 8, from->mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr[OUTSTANDING];
 	uint32_t i;
 
 	memset(wr, 0, sizeof(wr));
+	check(unic_sg_of(from->mr, from->addr, 8, &sg), "address");
 	for (i = 0; i < n; i++) {
 		wr[i].opcode = UNIC_WR_WRITE;
 		wr[i].flags = UNIC_WR_SIGNALED;
 		wr[i].num_sge = 1;
 		wr[i].sg = &sg;
-		wr[i].remote = (uintptr_t)to->addr + 64;
+		wr[i].remote = to->iova + 64;
 		wr[i].rkey = to->mr->stag;
 	}
 	check(unic_post_send(c->qp, wr, n) == (int)n ? 0 : -1, "post");

@@ -153,13 +153,14 @@ static double batch_ns(struct bench *b, size_t s)
 
 static void post_pair(struct bench *b, size_t s, struct unic_mr *form)
 {
-	struct unic_sg sg = { b->mem, sizes[s], b->whole->stag };
+	struct unic_sg sg;
 	struct unic_list list = { .sg = &sg,
 				  .n = 1,
 				  .rights = UNIC_MR_LOCAL_WRITE |
 					    UNIC_MR_REMOTE_WRITE,
-				  .iova = (uintptr_t)b->mem };
+				  .iova = b->whole->iova };
 
+	check(unic_sg_of(b->whole, b->mem, sizes[s], &sg), "address");
 	check(unic_post_reg_mr(b->qp, 0, 0, form, &list), "post");
 	check(unic_post_local_inv(b->qp, 0, UNIC_WR_SIGNALED, form), "post");
 }

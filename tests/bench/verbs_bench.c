@@ -126,9 +126,10 @@ static void post(struct end *e, const struct target *t, uint8_t opcode,
 		 uint32_t len, uint32_t n)
 {
 	struct unic_send_wr wr[OUTSTANDING];
-	struct unic_sg sg = { e->mem, len, e->mr->stag };
+	struct unic_sg sg;
 	uint32_t i;
 
+	check(unic_sg_of(e->mr, e->mem, len, &sg), "address");
 	memset(wr, 0, sizeof(wr));
 	for (i = 0; i < n; i++) {
 		wr[i].opcode = opcode;

@@ -225,8 +225,7 @@ static int completion(struct life *l, struct unic_cq *cq)
 
 static int message(struct life *l)
 {
-	struct unic_sg to = { l->mem + BYTES / 2, BYTES / 2, l->mr->stag };
-	struct unic_sg from = { l->mem, BYTES / 2, l->mr->stag };
+	struct unic_sg to, from;
 	struct unic_recv_wr recv = { .num_sge = 1, .sg = &to };
 	struct unic_send_wr send = { .opcode = UNIC_WR_SEND,
 				     .flags = UNIC_WR_SIGNALED,
@@ -235,7 +234,12 @@ static int message(struct life *l)
 	int err;
 
 	memset(l->mem, 0x33, BYTES / 2);
-	err = lib(l, unic_post_recv(l->qp[1], &recv, 1));
+	err = lib(l, unic_sg_of(l->mr, l->mem, BYTES / 2, &from));
+	if (!err)
+		err = lib(l, unic_sg_of(l->mr, l->mem + BYTES / 2, BYTES / 2,
+					&to));
+	if (!err)
+		err = lib(l, unic_post_recv(l->qp[1], &recv, 1));
 	if (!err)
 		err = lib(l, unic_post_send(l->qp[0], &send, 1));
 	if (!err)

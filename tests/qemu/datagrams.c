@@ -77,9 +77,10 @@ static struct unic_qp *new_qp(uint8_t type)
 
 static void receive(struct unic_qp *qp, uint8_t *at, uint32_t len)
 {
-	struct unic_sg sg = { at, len, qp == ud ? dm->stag : mr->stag };
+	struct unic_sg sg;
 	struct unic_recv_wr wr = { .num_sge = 1, .sg = &sg };
 
+	OK(unic_sg_of(qp == ud ? dm : mr, at, len, &sg));
 	IS(unic_post_recv(qp, &wr, 1) == 1);
 }
 
@@ -138,7 +139,7 @@ static void say(uint32_t ipv4, uint32_t qpn)
 	struct word w = { .qpn = unic_qp_num(uc),
 			  .stag = mr->stag,
 			  .iova = mr->iova };
-	struct unic_sg sg = { dmem + OUT, sizeof(w), dm->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -147,6 +148,7 @@ static void say(uint32_t ipv4, uint32_t qpn)
 				   .rkey = qpn };
 
 	memcpy(dmem + OUT, &w, sizeof(w));
+	OK(unic_sg_of(dm, dmem + OUT, sizeof(w), &sg));
 	IS(unic_post_send(ud, &wr, 1) == 1);
 	next(UNIC_WC_SEND); /* before there can be an answer */
 }
@@ -232,13 +234,14 @@ static void fill(uint8_t *at, uint32_t seed)
 /* Two messages of several packets each: a SEND, and a WRITE that says so. */
 static void send_over_uc(const struct word *peer)
 {
-	struct unic_sg sg = { mem, LONG, mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
 				   .sg = &sg };
 
 	fill(mem, 7);
+	OK(unic_sg_of(mr, mem, LONG, &sg));
 	IS(unic_post_send(uc, &wr, 1) == 1);
 	next(UNIC_WC_SEND);
 	wr.opcode = UNIC_WR_WRITE_IMM;

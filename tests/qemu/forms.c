@@ -42,7 +42,7 @@ static void set_up(const char *socket)
 /* qp[0] writes @len bytes of src to @iova of @stag; how that ends. */
 static unsigned int write_to(uint64_t iova, uint32_t stag, uint32_t len)
 {
-	struct unic_sg sg = { src, len, src_mr->stag };
+	struct unic_sg sg = sg_of(src_mr, src, len);
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -93,9 +93,9 @@ static void windows(void)
 	IS(wc.status == UNIC_WC_SUCCESS && wc.opcode == UNIC_WC_BIND_MW &&
 	   wc.wr_id == 7);
 	IS(write_to(w2->iova, w2->stag, PAGE) == UNIC_WC_SUCCESS);
-	sg = (struct unic_sg){ mem + 2 * PAGE, PAGE, mr->stag };
+	sg = sg_of(mr, mem + 2 * PAGE, PAGE);
 	IS(unic_post_recv(qp[1], &recv, 1) == 1);
-	sg = (struct unic_sg){ src, 100, src_mr->stag };
+	sg = sg_of(src_mr, src, 100);
 	inv.rkey = w2->stag;
 	IS(unic_post_send(qp[0], &inv, 1) == 1);
 	for (i = 0; i < 2; i++) {
@@ -116,8 +116,8 @@ static void windows(void)
 static void fast(void)
 {
 	struct unic_sg sg[2] = {
-		{ mem + PAGE + 100, 2 * PAGE - 100, mr->stag },
-		{ mem + 8 * PAGE, PAGE + 50, mr->stag },
+		sg_of(mr, mem + PAGE + 100, 2 * PAGE - 100),
+		sg_of(mr, mem + 8 * PAGE, PAGE + 50),
 	};
 	struct unic_list list = {
 		.sg = sg, .n = 2, .rights = RW, .iova = 0x700000 + 100
@@ -148,8 +148,8 @@ static void fast(void)
 static void t10(void)
 {
 	static const uint32_t stride[2] = { 512, 8 };
-	struct unic_sg sg[2] = { { mem, 512, mr->stag },
-				 { mem + 10 * PAGE + 3, 8, mr->stag } };
+	struct unic_sg sg[2] = { sg_of(mr, mem, 512),
+				 sg_of(mr, mem + 10 * PAGE + 3, 8) };
 	struct unic_list list = {
 		.sg = sg, .n = 2, .strides = stride, .repeat = 16, .rights = RW
 	};
@@ -169,18 +169,18 @@ static void t10(void)
 
 static void indirect(void)
 {
-	struct unic_sg sg[20], list_mem = { src + 15 * PAGE, 400, 0 };
+	struct unic_sg sg[20];
 	struct unic_list list = { .sg = sg, .n = 20, .rights = RW };
 	struct unic_mr *x;
 	uint32_t i, off;
 
-	list_mem.lkey = src_mr->stag;
 	for (i = 0; i < 20; i++)
-		sg[i] = (struct unic_sg){ mem + 1000 * i + 7, 100 + i,
-					  mr->stag };
+		sg[i] = sg_of(mr, mem + 1000 * i + 7, 100 + i);
 	OK(unic_alloc_indirect(pd, 20, &x));
-	OK(unic_post_reg_indirect(qp[1], 1, UNIC_WR_SIGNALED, x, &list,
-				  &list_mem));
+	IS(unic_post_reg_indirect(qp[1], 1, 0, x, &list, src_mr,
+				  src + 16 * PAGE - 319) == -ERANGE);
+	OK(unic_post_reg_indirect(qp[1], 1, UNIC_WR_SIGNALED, x, &list, src_mr,
+				  src + 15 * PAGE));
 	IS(next().status == UNIC_WC_SUCCESS);
 	memset(mem, 0, BYTES);
 	IS(write_to(0, x->stag, 2190) == UNIC_WC_SUCCESS);

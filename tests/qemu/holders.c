@@ -138,7 +138,7 @@ static void export(unsigned int n, int only_last)
 
 static unsigned int write_it(struct unic_qp *qp, const struct given *g)
 {
-	struct unic_sg sg = { mr->addr, 64, mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -148,6 +148,7 @@ static unsigned int write_it(struct unic_qp *qp, const struct given *g)
 	struct unic_wc wc = { 0 };
 	int i, n = 0;
 
+	OK(unic_sg_of(mr, mr->addr, 64, &sg));
 	IS(unic_post_send(qp, &wr, 1) == 1);
 	for (i = 0; i < 3000 && !n; i++) {
 		n = unic_poll_cq(cq, 1, &wc);

@@ -66,9 +66,10 @@ static void open_all(const char *socket)
 
 static void post_recv(uint32_t at)
 {
-	struct unic_sg sg = { mem + at * MSG, MSG, mr->stag };
+	struct unic_sg sg;
 	struct unic_recv_wr wr = { .wr_id = at, .sg = &sg, .num_sge = 1 };
 
+	check(unic_sg_of(mr, mem + at * MSG, MSG, &sg), "address");
 	(void)unic_post_recv(qp, &wr, 1); /* it may be over */
 }
 
@@ -139,13 +140,14 @@ static void lie(void)
 {
 	uint8_t *msg = mem + RECVS * MSG + rnd(16) * MSG;
 	uint32_t bytes = make_lie(msg), token;
-	struct unic_sg sg[2] = { { msg, bytes, mr->stag },
-				 { mem, 1 + rnd(5000), mr->stag } };
+	struct unic_sg sg[2];
 	struct unic_send_wr wr = { .sg = sg,
 				   .num_sge = 1,
 				   .opcode = UNIC_WR_SEND,
 				   .flags = UNIC_WR_SIGNALED };
 
+	check(unic_sg_of(mr, msg, bytes, &sg[0]), "address");
+	check(unic_sg_of(mr, mem, 1 + rnd(5000), &sg[1]), "address");
 	if (!rnd(3)) {
 		memcpy(&wr.remote, last + 32, 8);
 		memcpy(&token, last + 40, 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|batch|use|hold - a process and its memory, through libunic, a
- * driver and a NIC that talks to itself. Run by test_memory.py.
+ * memory SOCKET pins|busy|batch|use|hold - a process and its memory, through
+ * libunic, a driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
  *	       for a line
@@ -64,10 +64,8 @@ static void set_up(const char *socket)
 	src_mr = reg(src, 16 * PAGE, RW);
 }
 
-static void post(const void *from, uint32_t len, uint32_t lkey, uint64_t iova,
-		 uint32_t rkey)
+static void post(struct unic_sg sg, uint64_t iova, uint32_t rkey)
 {
-	struct unic_sg sg = { (void *)(uintptr_t)from, len, lkey };
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -82,7 +80,7 @@ static void post(const void *from, uint32_t len, uint32_t lkey, uint64_t iova,
 static void copy(const struct unic_mr *to, uint32_t off, const void *from,
 		 const struct unic_mr *mr, uint32_t len)
 {
-	post(from, len, mr->stag, to->iova + off, to->stag);
+	post(sg_of(mr, from, len), to->iova + off, to->stag);
 	IS(next().status == UNIC_WC_SUCCESS);
 }
 
@@ -253,13 +251,13 @@ static void busy(void)
 	a = reg(p, bytes, RW);
 	b = reg(p + bytes, bytes, RW);
 	for (i = 0; i < 8; i++)
-		post(p, bytes, a->stag, b->iova, b->stag);
+		post(sg_of(a, p, bytes), b->iova, b->stag);
 	puts("busy");
 	fflush(stdout);
 	fcntl(0, F_SETFL, flags | O_NONBLOCK);
 	for (;;) {
 		IS(next().status == UNIC_WC_SUCCESS);
-		post(p, bytes, a->stag, b->iova, b->stag);
+		post(sg_of(a, p, bytes), b->iova, b->stag);
 		if (read(0, &c, 1) == 1)
 			_exit(0); /* with all of that under way */
 	}
@@ -302,13 +300,13 @@ static void tokens_in_one(void)
 	struct unic_pay_attr a[MANY] = { { .mr = src_mr } };
 	struct unic_pay_token t[MANY], more[2];
 	struct unic_pay_end end[MANY];
-	struct unic_sg sg = { src, 16, src_mr->stag };
+	struct unic_sg sg = sg_of(src_mr, src, 16);
 	struct unic_recv_wr rr = { .num_sge = 1, .sg = &sg };
 	struct unic_send_wr wr = { .opcode = UNIC_WR_TOKEN,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
 				   .ctrl_len = 16 };
-	struct unic_sg all = { src, 32, src_mr->stag };
+	struct unic_sg all = sg_of(src_mr, src, 32);
 	uint32_t i, got;
 
 	for (i = 0; i < MANY; i++)

@@ -72,6 +72,14 @@ static inline void connect_pair(void)
 	to_rts(qp[1], unic_qp_num(qp[0]), attr.ipv4);
 }
 
+/** new_pair() - an error ended the connection: another one. */
+static inline void new_pair(void)
+{
+	OK(unic_destroy_qp(qp[0]));
+	OK(unic_destroy_qp(qp[1]));
+	connect_pair();
+}
+
 /** open_pair() - everything, at the driver's socket or node. */
 static inline void open_pair(const char *path)
 {
@@ -94,6 +102,16 @@ static inline struct unic_wc next(void)
 	}
 	fail_if(n != 1, "no completion");
 	return wc;
+}
+
+/** sg_of() - unic_sg_of(), which must be good. */
+static inline struct unic_sg sg_of(const struct unic_mr *mr, const void *at,
+				   size_t len)
+{
+	struct unic_sg sg;
+
+	OK(unic_sg_of(mr, at, len, &sg));
+	return sg;
 }
 
 /** numbered() - bytes of our own that differ everywhere. */

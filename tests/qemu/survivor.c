@@ -122,7 +122,7 @@ static void set_up(const char *socket)
 static void post(struct unic_qp *q, uint8_t opcode, uint64_t id, uint32_t from,
 		 uint32_t to)
 {
-	struct unic_sg sg = { mem + from, 64, mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .wr_id = id,
 				   .sg = &sg,
 				   .num_sge = 1,
@@ -131,6 +131,7 @@ static void post(struct unic_qp *q, uint8_t opcode, uint64_t id, uint32_t from,
 				   .remote = mr->iova + to,
 				   .rkey = mr->stag };
 
+	check(unic_sg_of(mr, mem + from, 64, &sg), "address");
 	if (opcode == UNIC_WR_SEND)
 		wr.remote = wr.rkey = 0;
 	expect(unic_post_send(q, &wr, 1) == 1, "post");
@@ -138,9 +139,10 @@ static void post(struct unic_qp *q, uint8_t opcode, uint64_t id, uint32_t from,
 
 static void post_recv(struct unic_qp *q, uint64_t id, uint32_t at)
 {
-	struct unic_sg sg = { mem + at, 64, mr->stag };
+	struct unic_sg sg;
 	struct unic_recv_wr wr = { .wr_id = id, .sg = &sg, .num_sge = 1 };
 
+	check(unic_sg_of(mr, mem + at, 64, &sg), "address");
 	expect(unic_post_recv(q, &wr, 1) == 1, "post a receive");
 }
 

@@ -54,6 +54,7 @@ struct driver {
 	bool full;
 	uint16_t wait_end;
 	uint32_t waiting; /* user of the one that does */
+	uint32_t drawn;	  /* bases */
 };
 
 static struct driver drv;
@@ -85,6 +86,18 @@ static size_t frames_reply(const void *req, uint8_t *out)
 	return n * sizeof(*tail);
 }
 
+/* As the driver does it. */
+static uint64_t base_of(const struct unic_ctl_mr_reg *r)
+{
+	uint64_t below = (1ull << 21) - 1;
+
+	if (!(r->flags & UNIC_CTL_REG_RANDOM))
+		return unic_from_le64(r->iova);
+	drv.drawn++;
+	return (0x2badcafe5eull + drv.drawn * 0x1000001ull) << 21 |
+	       (unic_from_le64(r->va) & below);
+}
+
 static size_t reg_reply(const void *req, uint8_t *out)
 {
 	const struct unic_ctl_mr_reg *r = req;
@@ -111,6 +124,7 @@ static size_t reg_reply(const void *req, uint8_t *out)
 	reply->id = unic_to_le32(drv.last_mr);
 	reply->stag = unic_to_le32(0x1000 + drv.last_mr);
 	reply->entries = unic_to_le32(entries ? entries : 1);
+	reply->iova = unic_to_le64(base_of(r));
 	return 0;
 }
 
@@ -823,6 +837,106 @@ static void a_refused_registration_says_why(void **state)
 	assert_int_equal(usage.used, 1000);
 	assert_non_null(strstr(unic_last_error(), "1000 of 1024"));
 	drv.reg_status = UNIC_ST_OK;
+	rig_down(&r);
+}
+
+static struct unic_mr *reg_based(struct rig *r, void *mem, unsigned int flags)
+{
+	struct unic_mr_attr attr = { .addr = mem,
+				     .length = 2 * PAGE,
+				     .rights = UNIC_MR_LOCAL_WRITE,
+				     .flags = flags };
+	struct unic_mr *mr;
+
+	assert_int_equal(unic_reg_mr(r->pd, &attr, &mr), 0);
+	return mr;
+}
+
+/* What a request calls them; nothing outside has a name. */
+static void bytes_have_an_address(void **state)
+{
+	const struct unic_sg none = { (void *)1, 2, 3 };
+	struct unic_sg sg = none;
+	struct unic_mr *mr, *mw;
+	uint8_t *mem;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 4 * PAGE, PAGE);
+	mr = reg_based(&r, mem + PAGE, UNIC_MR_RANDOM_BASE);
+	assert_int_equal(unic_alloc_mw(r.pd, 1, &mw), 0);
+	assert_int_equal(unic_sg_of(mr, mem, 1, &sg), -ERANGE);
+	assert_int_equal(unic_sg_of(mr, mem, 2 * PAGE, &sg), -ERANGE);
+	assert_int_equal(unic_sg_of(mr, mem + PAGE, 2 * PAGE + 1, &sg),
+			 -ERANGE);
+	assert_int_equal(unic_sg_of(mr, mem + 3 * PAGE - 1, 2, &sg), -ERANGE);
+	assert_int_equal(unic_sg_of(mr, mem + 3 * PAGE + 1, 0, &sg), -ERANGE);
+	assert_int_equal(unic_sg_of(mr, mem + PAGE + 1, SIZE_MAX, &sg),
+			 -ERANGE);
+	assert_int_equal(unic_sg_of(mr, NULL, 1, &sg), -ERANGE);
+	assert_int_equal(unic_sg_of(mr, (void *)(uintptr_t)mr->iova, 1, &sg),
+			 -ERANGE);
+	assert_int_equal(unic_sg_of(mw, mem, 1, &sg), -ERANGE);
+	assert_non_null(strstr(unic_last_error(), "not in the region"));
+	assert_memory_equal(&sg, &none, sizeof(sg));
+	assert_int_equal(unic_sg_of(mr, mem + PAGE, 2 * PAGE, &sg), 0);
+	assert_true((uintptr_t)sg.addr == mr->iova);
+	assert_int_equal(sg.len, 2 * PAGE);
+	assert_int_equal(sg.lkey, mr->stag);
+	assert_int_equal(unic_sg_of(mr, mem + 3 * PAGE - 1, 1, &sg), 0);
+	assert_true((uintptr_t)sg.addr == mr->iova + 2 * PAGE - 1);
+	assert_int_equal(unic_sg_of(mr, mem + 3 * PAGE, 0, &sg), 0);
+	assert_int_equal(unic_dereg_mr(mw), 0);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
+/* Forms are made of what is in the region, and called so. */
+static void forms_stay_inside(void **state)
+{
+	struct unic_sg sg[20];
+	const struct unic_list list = { .sg = sg, .n = 20 };
+	struct unic_mr *mr, *mw, *x;
+	uint8_t *mem;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 2 * PAGE, PAGE);
+	mr = reg_based(&r, mem, UNIC_MR_RANDOM_BASE);
+	assert_int_equal(unic_reg_sub(mr, mem + PAGE, PAGE + 1, 0, &x),
+			 -ERANGE);
+	assert_int_equal(unic_reg_sub(mr, mem + PAGE, PAGE, 0, &x), 0);
+	assert_true(x->iova == mr->iova + PAGE);
+	assert_int_equal(unic_sg_of(x, mem, 1, sg), -ERANGE);
+	assert_int_equal(unic_sg_of(x, mem + PAGE, 1, sg), 0);
+	assert_int_equal(unic_dereg_mr(x), 0);
+	assert_int_equal(unic_alloc_mw(r.pd, 1, &mw), 0);
+	assert_int_equal(unic_bind_mw(mw, mr, mem - 1, 2, 0), -ERANGE);
+	assert_int_equal(unic_post_bind_mw(r.qp, 1, 0, mw, mr, mem - 1, 2, 0),
+			 -ERANGE);
+	assert_int_equal(unic_bind_mw(mw, mr, mem + 8, 2, 0), 0);
+	assert_true(mw->iova == mr->iova + 8);
+	assert_int_equal(unic_dereg_mr(mw), 0);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(unic_sg_of(mr, mem + i, 1, &sg[i]), 0);
+	assert_int_equal(unic_alloc_indirect(r.pd, 20, &x), 0);
+	assert_int_equal(unic_post_reg_indirect(r.qp, 1, 0, x, &list, mr, NULL),
+			 -EINVAL);
+	assert_int_equal(unic_post_reg_indirect(r.qp, 1, 0, x, &list, mr,
+						mem + 2 * PAGE - 319),
+			 -ERANGE);
+	assert_int_equal(mem[2 * PAGE - 319], 0);
+	assert_int_equal(unic_post_reg_indirect(r.qp, 1, 0, x, &list, mr,
+						mem + 2 * PAGE - 320),
+			 0);
+	assert_true(unic_from_le64(sq_ring()[0].sge[0].iova) ==
+		    mr->iova + 2 * PAGE - 320);
+	assert_memory_equal(mem + 2 * PAGE - 320, &sg[0].addr, 8);
+	assert_int_equal(unic_dereg_mr(x), 0);
+	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r);
 }
 
@@ -1816,6 +1930,8 @@ int main(void)
 		WITH_DRIVER(leftovers_are_not_given_to_a_new_driver),
 		WITH_DRIVER(a_region_that_does_not_end_stays),
 		WITH_DRIVER(a_refused_registration_says_why),
+		WITH_DRIVER(bytes_have_an_address),
+		WITH_DRIVER(forms_stay_inside),
 		WITH_DRIVER(posts_reach_the_ring),
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),

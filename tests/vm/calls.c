@@ -139,7 +139,7 @@ static uint64_t now_ns(void)
 /* @n messages, WINDOW of them under way. */
 static void messages(const struct place *there, uint32_t n)
 {
-	struct unic_sg sg = { mr->addr, BYTES, mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -150,6 +150,7 @@ static void messages(const struct place *there, uint32_t n)
 	uint32_t sent = 0, done = 0;
 	struct unic_wc wc;
 
+	OK(!unic_sg_of(mr, mr->addr, BYTES, &sg));
 	while (done < n) {
 		if (sent < n && sent - done < WINDOW)
 			sent += unic_post_send(qp, &wr, 1) == 1;

@@ -123,7 +123,7 @@ static uint32_t transfer(enum unic_wr_opcode op, void *local,
 			 const struct unic_mr *lmr, uint64_t iova,
 			 uint32_t rkey, uint32_t len)
 {
-	struct unic_sg sg = { local, len, lmr->stag };
+	struct unic_sg sg = sg_of(lmr, local, len);
 	struct unic_send_wr wr = { .opcode = op,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
@@ -141,14 +141,6 @@ static uint32_t nic_writes(const struct unic_mr *to, uint32_t page,
 {
 	return transfer(UNIC_WR_WRITE, src + page * PAGE, src_mr, to->iova,
 			to->stag, pages * PAGE);
-}
-
-/* An error ends the connection: the next test wants another one. */
-static void new_pair(void)
-{
-	OK(unic_destroy_qp(qp[0]));
-	OK(unic_destroy_qp(qp[1]));
-	connect_pair();
 }
 
 static int all(const uint8_t *p, uint8_t byte, size_t n)
@@ -725,7 +717,7 @@ static void miss(void *p)
 				  .length = 4 * PAGE,
 				  .rights = RW,
 				  .residency = UNIC_DEMAND };
-	struct unic_sg sg = { src, PAGE, src_mr->stag };
+	struct unic_sg sg = sg_of(src_mr, src, PAGE);
 	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
 				   .num_sge = 1,
 				   .sg = &sg };

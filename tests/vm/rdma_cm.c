@@ -41,7 +41,7 @@ static void set_up(const char *socket)
 	struct unic_mr_attr a = { .length = 4096,
 				  .rights = UNIC_MR_LOCAL_WRITE };
 	struct unic_qp_attr q = { .sq_slots = 8, .rq_slots = 8 };
-	struct unic_sg sg = { .len = BYTES };
+	struct unic_sg sg;
 	struct unic_recv_wr wr = { .num_sge = 1, .sg = &sg };
 	struct unic_pd *pd;
 
@@ -55,8 +55,7 @@ static void set_up(const char *socket)
 	OK(!unic_reg_mr(pd, &a, &mr));
 	q.send_cq = q.recv_cq = cq;
 	OK(!unic_create_qp(pd, &q, &qp));
-	sg.addr = mem + IN;
-	sg.lkey = mr->stag;
+	OK(!unic_sg_of(mr, mem + IN, BYTES, &sg));
 	OK(unic_post_recv(qp, &wr, 1) == 1);
 }
 
@@ -77,12 +76,13 @@ static void next(uint8_t opcode)
 
 static void send_first(void)
 {
-	struct unic_sg sg = { mem, BYTES, mr->stag };
+	struct unic_sg sg;
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
 				   .sg = &sg };
 
+	OK(!unic_sg_of(mr, mem, BYTES, &sg));
 	OK(unic_post_send(qp, &wr, 1) == 1);
 	next(UNIC_WC_SEND);
 }
