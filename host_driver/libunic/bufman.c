@@ -295,7 +295,6 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 		.rights = bm->attr.rights,
 		.importance = bm->attr.importance,
 		.residency = bm->attr.residency,
-		.flags = bm->attr.random_base ? UNIC_MR_RANDOM_BASE : 0,
 		.user = c,
 	};
 	struct unic_mr *mr = NULL;

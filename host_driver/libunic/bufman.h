@@ -64,9 +64,7 @@ struct unic_bm_attr {
 	unsigned int chunk_entries; /* 1..UNIC_BM_CHUNK_MAX; 0: 64 */
 	unsigned int importance;
 	unsigned int residency; /* enum unic_residency, of all of them */
-	bool random_base; /* UNIC_MR_RANDOM_BASE: peers are told nothing of where
-			   * memory lies; see unic_bm_hold.iova */
-	uint32_t wait_us; /* longest REGISTER_WAIT; 0: 10 s */
+	uint32_t wait_us;	/* longest REGISTER_WAIT; 0: 10 s */
 	/* Events of the context that are not the manager's; called from its
 	 * thread, must not block. May be NULL. */
 	void (*on_event)(void *arg, const struct unic_event *ev);

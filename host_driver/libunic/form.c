@@ -225,16 +225,6 @@ int unic_invalidate(struct unic_mr *form)
 
 /* ------------------------------------------------------------- re-register */
 
-/* Of @addr in @mr, which is moved there: a base that nobody knows stays so. */
-static uint64_t moved_iova(struct unic_mr *mr, const void *addr)
-{
-	uint64_t va = (uintptr_t)addr;
-
-	return unic_region(mr)->random_base
-		       ? mr->iova + (va - (uintptr_t)mr->addr)
-		       : va;
-}
-
 int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		  bool *survived)
 {
@@ -256,7 +246,8 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 			rec.req.pd = unic_to_le32(attr->pd->id);
 		if (attr->what & UNIC_REREG_RANGE) {
 			rec.req.va = unic_to_le64((uintptr_t)attr->addr);
-			rec.req.iova = unic_to_le64(moved_iova(mr, attr->addr));
+			rec.req.iova = unic_to_le64(
+				unic_region_iova(unic_region(mr), attr->addr));
 			rec.req.length = unic_to_le64(attr->length);
 		}
 		err = ask(unic_region(mr), UNIC_CTL_MR_REREG, &rec, NULL, 0,
@@ -268,7 +259,7 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		return err;
 	mr->entries = unic_from_le32(rec.reply.entries);
 	if (attr->what & UNIC_REREG_RANGE) {
-		mr->iova = moved_iova(mr, attr->addr);
+		mr->iova = unic_region_iova(unic_region(mr), attr->addr);
 		mr->addr = attr->addr;
 		mr->length = attr->length;
 	}

@@ -75,6 +75,8 @@ static unsigned int page_shift_of(unsigned int page_bytes)
 						     : 0;
 }
 
+#define BASES (UNIC_MR_ZERO_BASED | UNIC_MR_RANDOM_BASE | UNIC_MR_VA_BASE)
+
 static int check_attr(const struct unic_mr_attr *attr)
 {
 	if (!attr->length || attr->rights & ~UNIC_MR_RIGHTS_ALL ||
@@ -89,10 +91,9 @@ static int check_attr(const struct unic_mr_attr *attr)
 					  "local write");
 	if (attr->flags & UNIC_MR_ASYNC && !(attr->flags & UNIC_MR_WAIT))
 		return unic_fail(-EINVAL, "unic_reg_mr: ASYNC needs WAIT");
-	if (attr->flags & UNIC_MR_ZERO_BASED &&
-	    attr->flags & UNIC_MR_RANDOM_BASE)
-		return unic_fail(-EINVAL, "unic_reg_mr: a base is zero or "
-					  "random");
+	if (__builtin_popcount(attr->flags & BASES) > 1)
+		return unic_fail(-EINVAL, "unic_reg_mr: a base is random, or "
+					  "zero, or the address");
 	return 0;
 }
 
@@ -105,7 +106,7 @@ static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
 		flags |= UNIC_CTL_REG_WAIT;
 	if (attr->flags & UNIC_MR_ASYNC)
 		flags |= UNIC_CTL_REG_ASYNC;
-	if (attr->flags & UNIC_MR_RANDOM_BASE)
+	if (r->base == BASE_DRAWN)
 		flags |= UNIC_CTL_REG_RANDOM;
 	*req = (struct unic_ctl_mr_reg){
 		.va = unic_to_le64((uintptr_t)attr->addr),
@@ -133,7 +134,7 @@ void unic_region_reply(struct unic_region *r,
 	pthread_mutex_lock(&ctx->evt_lock);
 	r->mr.id = unic_from_le32(reply->id);
 	r->known = true;
-	if (r->random_base)
+	if (r->base == BASE_DRAWN)
 		r->mr.iova = unic_from_le64(reply->iova);
 	if (!pending) {
 		r->mr.stag = unic_from_le32(reply->stag);
@@ -176,6 +177,30 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
 	return 0;
 }
 
+/* The driver draws a base when it has the request. */
+static void set_base(struct unic_region *r, const struct unic_mr_attr *attr)
+{
+	r->page_shift = (uint8_t)page_shift_of(attr->page_bytes);
+	r->base = attr->flags & UNIC_MR_VA_BASE	     ? BASE_ADDRESS
+		  : attr->flags & UNIC_MR_ZERO_BASED ? BASE_ZERO
+						     : BASE_DRAWN;
+	r->mr.iova = unic_region_iova(r, attr->addr);
+}
+
+uint64_t unic_region_iova(const struct unic_region *r, const void *at)
+{
+	uint64_t va = (uintptr_t)at;
+
+	switch (r->base) {
+	case BASE_ADDRESS:
+		return va;
+	case BASE_ZERO:
+		return va & ((1ull << r->page_shift) - 1);
+	default:
+		return r->mr.iova + (va - (uintptr_t)r->mr.addr);
+	}
+}
+
 int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
 	       struct unic_sg *out)
 {
@@ -210,12 +235,7 @@ int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	r->mr.addr = attr->addr;
 	r->mr.length = attr->length;
 	r->mr.user = attr->user;
-	r->mr.iova = (uintptr_t)attr->addr;
-	if (attr->flags & UNIC_MR_ZERO_BASED)
-		r->mr.iova &= (1ull << page_shift_of(attr->page_bytes)) - 1;
-	r->random_base = attr->flags & UNIC_MR_RANDOM_BASE;
-	if (r->random_base)
-		r->mr.iova = 0;
+	set_base(r, attr);
 	build_reg(attr, r, req);
 	*out = r;
 	return 0;

@@ -92,6 +92,13 @@ struct unic_pd {
 	unsigned int users; /* atomic */
 };
 
+/* What is the IOVA of a region's first byte? */
+enum unic_base {
+	BASE_DRAWN,   /* the driver says */
+	BASE_ADDRESS, /* its address */
+	BASE_ZERO,    /* its offset in the page */
+};
+
 /* A region: what the application sees comes first. */
 struct unic_region {
 	struct unic_mr mr;
@@ -107,7 +114,8 @@ struct unic_region {
 	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
 	bool leaving;	      /* the driver is being asked to end it; atomic */
-	bool random_base;     /* the driver chose its IOVA */
+	uint8_t base;	      /* enum unic_base */
+	uint8_t page_shift;   /* not of forms */
 };
 
 #define UNIC_BACKLOG 64u /* of the driver: more requests are refused */
@@ -252,6 +260,8 @@ void unic_region_reply(struct unic_region *r,
  * and answered by unic_region_reply() or unic_region_drop(). 0 or -errno. */
 int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 			struct unic_region **out, struct unic_ctl_mr_reg *req);
+/** unic_region_iova() - what the IOVA of @at is, were it the first byte of @r. */
+uint64_t unic_region_iova(const struct unic_region *r, const void *at);
 /** unic_region_leave() - @mr is about to be deregistered: its id, 0 if the driver
  * does not have it. Then unic_region_left() with the status of MR_DEREG (-1: the
  * driver is gone), which frees @mr if it ended. 0 or -errno. */

@@ -173,13 +173,23 @@ int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out);
 /** unic_free_pd() - -EBUSY while regions or queues use it. */
 int unic_free_pd(struct unic_pd *pd);
 
-#define UNIC_MR_WAIT	   (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
-#define UNIC_MR_ASYNC	   (1u << 1) /* with WAIT: do not block, an event follows */
-#define UNIC_MR_ZERO_BASED (1u << 2) /* IOVA = offset in the first page */
-/* The IOVA is chosen by the driver, 42 bits of it at random: a peer that guesses
- * an STag (or is told of a region of zero base) does not know an address for it.
- * See mr->iova. Not with ZERO_BASED. */
-#define UNIC_MR_RANDOM_BASE (1u << 3)
+#define UNIC_MR_WAIT  (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
+#define UNIC_MR_ASYNC (1u << 1) /* with WAIT: do not block, an event follows */
+/*
+ * The base of a region: the IOVA of its first byte, which is how work requests and
+ * peers call it. Without one of the first two the driver draws it anew for each
+ * registration: 42 bits are random, the low 21 those of the buffer's address. An
+ * address in the process is none then, neither in a work request (unic_sg_of()
+ * translates) nor for a peer, who is told mr->iova and offset. So who guesses an
+ * STag must guess an address, too, and learns nothing of where the process has its
+ * memory. At most one of them, else -EINVAL. unic_rereg_mr() goes on in the same
+ * way.
+ */
+#define UNIC_MR_ZERO_BASED (1u << 2) /* offset in the first page */
+/* The buffer's own address, for programs that cannot tell their peers another one.
+ * Predictable: of a guessed STag nothing is left to guess. */
+#define UNIC_MR_VA_BASE	    (1u << 4)
+#define UNIC_MR_RANDOM_BASE (1u << 3) /* the default by name: changes nothing */
 
 struct unic_mr_attr {
 	void *addr;
@@ -204,7 +214,7 @@ struct unic_mr {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	void *addr;
-	uint64_t iova; /* of addr */
+	uint64_t iova; /* of addr: its base */
 	size_t length;
 	uint32_t stag;	  /* lkey and rkey */
 	uint32_t entries; /* TLB entries it holds; its pages, if not RESIDENT */
@@ -320,6 +330,8 @@ struct unic_rereg_attr {
 
 /**
  * unic_rereg_mr() - as ibv_rereg_mr(): change a region without losing its STag.
+ * A range of its own base (the default) keeps the distance of IOVA and address, so
+ * bytes that were in the region before have the IOVA they had.
  * After an error the old region is as it was (*survived, may be NULL, is true),
  * but for -ENOTCONN, after which nothing is. -EBUSY: an operation or a form
  * uses it.

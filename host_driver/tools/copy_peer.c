@@ -98,7 +98,6 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
 		.residency = residency,
-		.random_base = true,
 		.on_event = on_event,
 		.on_note = on_note,
 		.arg = p,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|batch|use|hold - a process and its memory, through
+ * memory SOCKET pins|busy|batch|bases|use|hold - a process and its memory, through
  * libunic, a driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
@@ -8,6 +8,7 @@
  *	busy   says "busy" and lets the NIC move bytes until it is killed, or told
  *	       by a line to exit in the middle of it
  *	batch  regions and tokens, many in one request
+ *	bases  what the NIC calls the bytes of a region
  *	hold   says "held" with two queue pairs that are connected and two tokens
  *	use    what regions are used for; says "ready", waits for lines
  */
@@ -342,6 +343,100 @@ static void tokens_in_one(void)
 	IS(unic_alloc_tokens(pd, a, 2, more) == -ERANGE);
 }
 
+/* ------------------------------------------------------------------- bases */
+
+#define DRAWN (((1ull << 42) - 1) << 21)
+
+/* Of a thousand registrations of one buffer no bit is always the same. */
+static void bases_differ(uint8_t *p)
+{
+	struct unic_mr *twice[2];
+	uint64_t ones = 0, zeros = 0;
+	uint32_t i;
+
+	for (i = 0; i < 1000; i++) {
+		struct unic_mr *mr = reg(p, PAGE, RW);
+
+		ones |= mr->iova;
+		zeros |= ~mr->iova;
+		OK(unic_dereg_mr(mr));
+	}
+	IS((ones & zeros) == DRAWN);
+	for (i = 0; i < 2; i++)
+		twice[i] = reg(p, 2 * PAGE, RW);
+	IS((twice[0]->iova ^ twice[1]->iova) & DRAWN);
+	for (i = 0; i < 2; i++) {
+		copy(twice[i], 0, src + PAGE * i, src_mr, PAGE);
+		IS(!memcmp(p, src + PAGE * i, PAGE));
+		OK(unic_dereg_mr(twice[i]));
+	}
+}
+
+/* The address in the process is none for the NIC: ours, and what a peer says. */
+static void pointers_are_none(uint8_t *p)
+{
+	struct unic_mr *mr = reg(p, PAGE, RW);
+	struct unic_sg by_pointer = { p, 64, mr->stag };
+	struct unic_wc wc;
+
+	post(by_pointer, src_mr->iova, src_mr->stag);
+	wc = next();
+	IS(wc.status == UNIC_WC_LOC_PROT_ERR && wc.detail == UNIC_WD_BOUNDS);
+	new_pair();
+	post(sg_of(src_mr, src, 64), (uintptr_t)p, mr->stag);
+	IS(next().status == UNIC_WC_REM_ACCESS_ERR);
+	new_pair();
+	OK(unic_dereg_mr(mr));
+}
+
+/* ... but where the process wants it so. */
+static void pointers_are_addresses(uint8_t *p)
+{
+	struct unic_mr_attr a = { .addr = p,
+				  .length = PAGE,
+				  .rights = RW,
+				  .flags = UNIC_MR_VA_BASE };
+	struct unic_sg by_pointer = { p, 64, 0 };
+	struct unic_mr *mr;
+
+	OK(unic_reg_mr(pd, &a, &mr));
+	by_pointer.lkey = mr->stag;
+	post(by_pointer, (uintptr_t)p + 64, mr->stag);
+	IS(next().status == UNIC_WC_SUCCESS);
+	IS(!memcmp(p, p + 64, 64));
+	OK(unic_dereg_mr(mr));
+}
+
+/* Registered again, bytes that stay keep their address. */
+static void bases_stay(uint8_t *p)
+{
+	struct unic_mr *mr = reg(p + PAGE, PAGE, RW);
+	struct unic_rereg_attr a = { .what = UNIC_REREG_RANGE,
+				     .addr = p,
+				     .length = 3 * PAGE };
+	uint64_t was = mr->iova;
+
+	OK(unic_rereg_mr(mr, &a, NULL));
+	post(sg_of(src_mr, src, 64), was + 8, mr->stag);
+	IS(next().status == UNIC_WC_SUCCESS);
+	IS(!memcmp(p + PAGE + 8, src, 64));
+	copy(mr, 0, src, src_mr, PAGE);
+	IS(!memcmp(p, src, PAGE));
+	OK(unic_dereg_mr(mr));
+}
+
+static void bases(void)
+{
+	uint8_t *p = unic_alloc(ctx, 4 * PAGE, PAGE);
+
+	IS(p);
+	bases_differ(p);
+	pointers_are_none(p);
+	pointers_are_addresses(p);
+	bases_stay(p);
+	OK(unic_free(ctx, p));
+}
+
 /* --------------------------------------------------------------------- use */
 
 static void use(void)
@@ -406,6 +501,8 @@ int main(int argc, char **argv)
 		use();
 	else if (!strcmp(argv[2], "hold"))
 		hold();
+	else if (!strcmp(argv[2], "bases"))
+		bases();
 	if (!strcmp(argv[2], "batch")) {
 		regions_in_one();
 		tokens_in_one();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a process pins, batches and uses, with libunic, driver and a NIC that talks
-to itself (tests/qemu/memory.c).
+"""What a process pins, batches, addresses and uses, with libunic, driver and a NIC
+that talks to itself (tests/qemu/memory.c).
 
     test_memory.py [--board soft|virt|mps2-an385] [--only NAME]
 """
@@ -189,7 +189,13 @@ def check_refs(rig, refs):
          out.stderr.strip() or "unic-policysim says nothing")
 
 
-TESTS = (test_pins, test_exits, test_batch, test_uses)
+def test_bases(_rig, program):
+    """The base of a region is drawn, an address in the process is none to the NIC,
+    and what is registered again keeps its base."""
+    program("bases").finish()
+
+
+TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses)
 
 
 def run(board, test):

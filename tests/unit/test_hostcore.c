@@ -26,6 +26,7 @@ struct unic_os {
 	uint64_t now_ns;
 	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited, randoms;
 	uint32_t same_randoms; /* so many are as the one before */
+	uint64_t all_random;   /* not 0: 8 bytes are drawn from it */
 	char audit[128];       /* the last line of the log of calls */
 	bool mapped;	       /* a process has its old slot mapped */
 	long live;	       /* allocations */
@@ -73,6 +74,11 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 {
 	memset(buf, 0x5a, bytes);
+	if (os->all_random && bytes == 8) {
+		os->all_random = os->all_random * 6364136223846793005ull + 1;
+		memcpy(buf, &os->all_random, 8);
+		return;
+	}
 	memcpy(buf, &os->randoms, bytes < 2 ? bytes : 2);
 	if (bytes >= 8)
 		memcpy((uint8_t *)buf + 4, &os->randoms, 2);
@@ -2495,6 +2501,40 @@ static void base_is_random(void **state)
 	fake_delete(f);
 }
 
+/* None of the 42 bits stands still. */
+static void bases_differ_in_all_their_bits(void **state)
+{
+	const uint64_t drawn = ((1ull << 42) - 1) << 21;
+	uint64_t base, ones = 0, zeros = 0;
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_reg reg, r;
+	struct unic_ctl_mr_reg_reply rep;
+	const struct unic_hmr *mr;
+	uint32_t i;
+
+	(void)state;
+	mr = unic_obj_get(&f->host->objects, region(f, 1), UNIC_OBJ_MR,
+			  UNIC_OBJ_ANYONE);
+	memcpy(&reg, mr->made, sizeof(reg));
+	reg.flags = UNIC_CTL_REG_RANDOM;
+	reg.iova = unic_to_le64(0);
+	f->os.all_random = 1;
+	for (i = 0; i < 1000; i++) {
+		struct unic_ctl_obj end = { 0 };
+
+		r = reg;
+		assert_int_equal(request(f, UNIC_CTL_MR_REG, &r), 0);
+		memcpy(&rep, f->os.reply[0], sizeof(rep));
+		base = unic_from_le64(rep.iova);
+		ones |= base;
+		zeros |= ~base;
+		end.id = rep.id;
+		assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &end), 0);
+	}
+	assert_true((ones & zeros) == drawn);
+	fake_delete(f);
+}
+
 static void notice_is_void_after_a_reset(void **state)
 {
 	struct fake *f = fake_new();
@@ -4856,6 +4896,7 @@ int main(void)
 			any_word_of_the_journal_is_wrong, keep, no_keep),
 		cmocka_unit_test(rereg_pins_first),
 		cmocka_unit_test_setup_teardown(base_is_random, keep, no_keep),
+		cmocka_unit_test(bases_differ_in_all_their_bits),
 		cmocka_unit_test(forms_pin_nothing),
 		cmocka_unit_test(slow_pages_of_another),
 		cmocka_unit_test(loop_back_loses_no_arming),

@@ -54,7 +54,11 @@ struct driver {
 	bool full;
 	uint16_t wait_end;
 	uint32_t waiting; /* user of the one that does */
-	uint32_t drawn;	  /* bases */
+	/* the last requests, the last base drawn, and how often */
+	struct unic_ctl_mr_reg reg;
+	struct unic_ctl_mr_rereg rereg;
+	uint64_t base;
+	uint32_t regs, drawn;
 };
 
 static struct driver drv;
@@ -91,11 +95,13 @@ static uint64_t base_of(const struct unic_ctl_mr_reg *r)
 {
 	uint64_t below = (1ull << 21) - 1;
 
+	drv.regs++;
 	if (!(r->flags & UNIC_CTL_REG_RANDOM))
 		return unic_from_le64(r->iova);
 	drv.drawn++;
-	return (0x2badcafe5eull + drv.drawn * 0x1000001ull) << 21 |
-	       (unic_from_le64(r->va) & below);
+	drv.base = (0x2badcafe5eull + drv.drawn * 0x1000001ull) << 21 |
+		   (unic_from_le64(r->va) & below);
+	return drv.base;
 }
 
 static size_t reg_reply(const void *req, uint8_t *out)
@@ -106,6 +112,7 @@ static size_t reg_reply(const void *req, uint8_t *out)
 	uint32_t entries = (uint32_t)(unic_from_le64(r->length) / PAGE);
 
 	drv.last_user = unic_from_le32(r->user);
+	memcpy(&drv.reg, r, sizeof(drv.reg));
 	if (drv.full)
 		drv.reg_status = r->flags & UNIC_CTL_REG_WAIT
 					 ? UNIC_ST_PENDING
@@ -203,6 +210,9 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		return frames_reply(req, out);
 	case UNIC_CTL_MR_REG:
 		return reg_reply(req, out);
+	case UNIC_CTL_MR_REREG:
+		memcpy(&drv.rereg, req, sizeof(drv.rereg));
+		return 0;
 	case UNIC_CTL_FRAMES_FREE:
 		drv.freed += unic_from_le32(
 			((const struct unic_ctl_frames *)req)->pages);
@@ -387,6 +397,11 @@ static struct unic_cqe *cq_ring(void)
 static struct unic_sq_slot *sq_ring(void)
 {
 	return (void *)(drv.slot + (SLOT_PAGES - 2) * PAGE);
+}
+
+static struct unic_rq_slot *rq_ring(void)
+{
+	return (void *)(sq_ring() + 4);
 }
 
 static void complete(uint32_t n, uint32_t qpn, uint8_t opcode, uint64_t wr_id)
@@ -852,6 +867,111 @@ static struct unic_mr *reg_based(struct rig *r, void *mem, unsigned int flags)
 	return mr;
 }
 
+/* Nobody asked for it. Rings are regions, too. */
+static void bases_are_drawn(void **state)
+{
+	static const unsigned int flags[] = { 0, 0, UNIC_MR_RANDOM_BASE,
+					      UNIC_MR_WAIT,
+					      UNIC_MR_WAIT | UNIC_MR_ASYNC };
+	uint8_t *mem;
+	uint64_t last = 0;
+	struct rig r;
+	size_t i;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(drv.regs, 2);
+	assert_int_equal(drv.drawn, 2);
+	mem = unic_alloc(r.ctx, 2 * PAGE, PAGE);
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		struct unic_mr *mr;
+
+		if (flags[i] & UNIC_MR_ASYNC)
+			drv.reg_status = UNIC_ST_PENDING;
+		mr = reg_based(&r, mem, flags[i]);
+		drv.reg_status = UNIC_ST_OK;
+		assert_true(drv.reg.flags & UNIC_CTL_REG_RANDOM);
+		assert_true(!unic_from_le64(drv.reg.iova));
+		assert_true(mr->iova == drv.base);
+		assert_true(mr->iova != (uintptr_t)mem && mr->iova != last);
+		last = mr->iova;
+		assert_int_equal(unic_dereg_mr(mr), 0);
+	}
+	rig_down(&r);
+}
+
+static void bases_can_be_had_otherwise(void **state)
+{
+	static const unsigned int wrong[] = {
+		UNIC_MR_VA_BASE | UNIC_MR_RANDOM_BASE,
+		UNIC_MR_VA_BASE | UNIC_MR_ZERO_BASED,
+		UNIC_MR_ZERO_BASED | UNIC_MR_RANDOM_BASE,
+	};
+	struct unic_mr_attr attr = { .length = PAGE };
+	struct unic_mr *mr;
+	uint8_t *mem;
+	struct rig r;
+	size_t i;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 4 * PAGE, PAGE);
+	mr = reg_based(&r, mem + 100, UNIC_MR_VA_BASE);
+	assert_false(drv.reg.flags & UNIC_CTL_REG_RANDOM);
+	assert_true(unic_from_le64(drv.reg.iova) == (uintptr_t)mem + 100);
+	assert_true(mr->iova == (uintptr_t)mem + 100);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	mr = reg_based(&r, mem + 100, UNIC_MR_ZERO_BASED);
+	assert_false(drv.reg.flags & UNIC_CTL_REG_RANDOM);
+	assert_int_equal(unic_from_le64(drv.reg.iova), 100);
+	assert_int_equal(mr->iova, 100);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	attr.addr = mem;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		attr.flags = wrong[i];
+		assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EINVAL);
+	}
+	rig_down(&r);
+}
+
+/* The request has what the region then says. */
+static void move(struct unic_mr *mr, uint8_t *to, uint64_t iova)
+{
+	struct unic_rereg_attr attr = { .what = UNIC_REREG_RANGE,
+					.addr = to,
+					.length = 2 * PAGE };
+
+	assert_int_equal(unic_rereg_mr(mr, &attr, NULL), 0);
+	assert_true(unic_from_le64(drv.rereg.va) == (uintptr_t)to);
+	assert_true(unic_from_le64(drv.rereg.iova) == iova);
+	assert_true(mr->iova == iova);
+}
+
+static void bases_stay_what_they_were(void **state)
+{
+	struct unic_mr *mr;
+	uint64_t base;
+	uint8_t *mem;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 8 * PAGE, PAGE);
+	mr = reg_based(&r, mem + 2 * PAGE, 0);
+	base = mr->iova;
+	move(mr, mem + 5 * PAGE + 8, base + 3 * PAGE + 8);
+	move(mr, mem, base - 2 * PAGE);
+	move(mr, mem + 2 * PAGE, base);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	mr = reg_based(&r, mem, UNIC_MR_VA_BASE);
+	move(mr, mem + 3 * PAGE, (uintptr_t)mem + 3 * PAGE);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	mr = reg_based(&r, mem, UNIC_MR_ZERO_BASED);
+	move(mr, mem + 3 * PAGE + 7, 7);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 /* What a request calls them; nothing outside has a name. */
 static void bytes_have_an_address(void **state)
 {
@@ -864,7 +984,7 @@ static void bytes_have_an_address(void **state)
 	(void)state;
 	rig_up(&r);
 	mem = unic_alloc(r.ctx, 4 * PAGE, PAGE);
-	mr = reg_based(&r, mem + PAGE, UNIC_MR_RANDOM_BASE);
+	mr = reg_based(&r, mem + PAGE, 0);
 	assert_int_equal(unic_alloc_mw(r.pd, 1, &mw), 0);
 	assert_int_equal(unic_sg_of(mr, mem, 1, &sg), -ERANGE);
 	assert_int_equal(unic_sg_of(mr, mem, 2 * PAGE, &sg), -ERANGE);
@@ -905,7 +1025,7 @@ static void forms_stay_inside(void **state)
 	(void)state;
 	rig_up(&r);
 	mem = unic_alloc(r.ctx, 2 * PAGE, PAGE);
-	mr = reg_based(&r, mem, UNIC_MR_RANDOM_BASE);
+	mr = reg_based(&r, mem, 0);
 	assert_int_equal(unic_reg_sub(mr, mem + PAGE, PAGE + 1, 0, &x),
 			 -ERANGE);
 	assert_int_equal(unic_reg_sub(mr, mem + PAGE, PAGE, 0, &x), 0);
@@ -1652,6 +1772,7 @@ static void receives_come_back(void **state)
 	assert_int_equal(unic_bm_recv_credits(rx), 0);
 	assert_int_equal(unic_bm_recv_start(rx, r.qp), 0);
 	assert_int_equal(credits, 4);
+	assert_true(unic_from_le64(rq_ring()[3].sge[0].iova) == drv.base + 100);
 	user = drv.last_user;
 	upcall_mr(UNIC_UP_EVICTED, user - 1, 0); /* the first half */
 	wait_until(&credits, 2);
@@ -1877,6 +1998,9 @@ static void manager_takes_less_after_a_cut(void **state)
 	assert_int_equal(unic_bm_transfer(bm, &x), -EIO);
 	nic_down();
 	assert_int_equal(nic.done, 3); /* two flew, a third when one was done */
+	for (i = 0; i < 3; i++)
+		assert_true(unic_from_le64(nic.seen[i].sge[0].iova) ==
+			    drv.base + unic_from_le64(nic.seen[i].remote));
 	assert_int_equal(unic_pace_expect(unic_bm_pace(bm), 1000), 2000);
 	for (i = 0; i < 20; i++)
 		unic_pace_cut(unic_bm_pace(bm));
@@ -1930,6 +2054,9 @@ int main(void)
 		WITH_DRIVER(leftovers_are_not_given_to_a_new_driver),
 		WITH_DRIVER(a_region_that_does_not_end_stays),
 		WITH_DRIVER(a_refused_registration_says_why),
+		WITH_DRIVER(bases_are_drawn),
+		WITH_DRIVER(bases_can_be_had_otherwise),
+		WITH_DRIVER(bases_stay_what_they_were),
 		WITH_DRIVER(bytes_have_an_address),
 		WITH_DRIVER(forms_stay_inside),
 		WITH_DRIVER(posts_reach_the_ring),

@@ -202,6 +202,7 @@ def test_file(c):
 
 test_exits = memory(test_memory.test_exits)
 test_batch = memory(test_memory.test_batch)
+test_bases = memory(test_memory.test_bases)
 
 
 def test_calls(c):

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+MR = "host_driver/libunic/mr.c"
+FORM = "host_driver/libunic/form.c"
+REGION = "host_driver/core/region.c"
+MUTATIONS = (
+    (MR, ": BASE_DRAWN;", ": BASE_ADDRESS;",
+     "libunic: a base is the address unless asked otherwise", "test_libunic"),
+    (MR, "\t\t\t\t\t\t     : BASE_DRAWN;",
+     "\t\t\t\t\t\t     : attr->flags & UNIC_MR_RANDOM_BASE ? "
+     "BASE_DRAWN : BASE_ADDRESS;",
+     "libunic: a base is drawn for who asks", "test_libunic"),
+    (MR, "attr->flags & UNIC_MR_VA_BASE\t     ? BASE_ADDRESS",
+     "attr->flags & UNIC_MR_VA_BASE\t     ? BASE_DRAWN",
+     "libunic: VA_BASE is drawn, too", "test_libunic"),
+    (MR, "if (__builtin_popcount(attr->flags & BASES) > 1)",
+     "if (__builtin_popcount(attr->flags & BASES) > 2)",
+     "libunic: two bases for one region", "test_libunic"),
+    (MR, "\tif (r->base == BASE_DRAWN)\n\t\tr->mr.iova",
+     "\tif (r->base == BASE_DRAWN && !pending)\n\t\tr->mr.iova",
+     "libunic: no base while it waits", "test_libunic"),
+    (MR, "\tcase BASE_ZERO:\n", "",
+     "libunic: a zero base moves with the buffer", "test_libunic"),
+    (MR, "return r->mr.iova + (va - (uintptr_t)r->mr.addr);",
+     "return r->mr.iova;", "libunic: registered again, bytes change address",
+     "test_libunic"),
+    (MR, "off > mr->length || ", "", "sg_of: before or behind the region",
+     "test_libunic"),
+    (MR, "len > mr->length - off", "len > mr->length",
+     "sg_of: over the end", "test_libunic"),
+    (MR, "(void *)(uintptr_t)(mr->iova + off)",
+     "(void *)(uintptr_t)at", "sg_of: the pointer", "test_libunic"),
+    (FORM, "\tif (mr->addr)\n\t\treturn unic_sg_of(mr, addr, len, out);\n",
+     "\taddr = (void *)((uintptr_t)addr - (uintptr_t)mr->addr);\n",
+     "form: parts of a region have no bounds", "test_libunic"),
+    (FORM, "err = unic_sg_of(mr, mem, list_bytes(list), &sg);",
+     "err = unic_sg_of(mr, mem, 0, &sg);",
+     "form: a list may leave its memory", "test_libunic"),
+    ("host_driver/libunic/bufman_recv.c",
+     "int err = unic_sg_of(set->mr, unic_bm_recv_buf(rx, id), "
+     "rx->attr.bytes,\n\t\t\t     &sg);",
+     "int err = unic_sg_of(set->mr, set->mem, rx->attr.bytes, &sg);",
+     "bufman: each receive into the first buffer", "test_libunic"),
+    (REGION, "base >> 1 & ~below", "base >> 2 & ~below",
+     "region: 41 random bits", "test_hostcore"),
+    (REGION, "base >> 1 & ~below", "base >> 1 & ~(below << 1)",
+     "region: a bit of the base is always 0", "test_hostcore"),
+)
