@@ -73,4 +73,9 @@ MUTATIONS = (
     ('host_driver/core/fault.c', 'f->under_way || n < most',
      'f->under_way || n > most',
      'fault: who has few gives way', 'test_hostcore'),
+    ('host_driver/core/fault.c', 'f->give_up_ns >= found->give_up_ns',
+     'f->give_up_ns < found->give_up_ns',
+     'fault: the youngest gives way', 'test_hostcore'),
+    ('firmware/miss.c', '\tms->starved[idx / 32] &= others;\n', '',
+     'miss: a wait for a slot outlives the connection', 'test_slots'),
 )

@@ -806,6 +806,23 @@ static void numbers_do_not_count_up(void **state)
 	assert_in_range(followed, 0, 2);
 }
 
+/* Nor that of another index: the first one of each says nothing of the others. */
+static void numbers_of_indices_differ(void **state)
+{
+	uint32_t i, k, alike = 0;
+	struct rig_qp qp[4];
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_attach(&ra, 0, 1);
+	for (i = 0; i < 4; i++) {
+		rig_qp(&ra, 0, rig_pd(&ra, 0), i, &qp[i]);
+		for (k = 0; k < i; k++)
+			alike += qp[i].qpn >> 8 == qp[k].qpn >> 8;
+	}
+	assert_int_equal(alike, 0);
+}
+
 /* A board without a source of randomness has numbers of what its driver gives. */
 static void drivers_entropy_makes_numbers(void **state)
 {
@@ -853,6 +870,7 @@ int main(void)
 		TEST(frames_for_nobody_pass_by),
 		LONE(lives_have_nothing_in_common),
 		LONE(numbers_do_not_count_up),
+		LONE(numbers_of_indices_differ),
 		LONE(drivers_entropy_makes_numbers),
 	};
 

@@ -4637,6 +4637,8 @@ static void slow_pages_of_another(void **state)
 		f->os.now_ns += 100; /* none is tried again yet */
 	}
 	assert_int_equal(faults_of(f, slow), UNIC_FAULTS);
+	for (i = 0; i < UNIC_FAULTS; i++) /* the oldest gave way */
+		assert_true(f->host->fault[i].first >= 40);
 	f->client = (struct unic_client){ .slot = UNIC_OS_NO_SLOT };
 	id = demand_region(f, 8);
 	for (i = 0; i < 8; i++) {

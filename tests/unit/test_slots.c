@@ -295,6 +295,28 @@ static void slots_by_weight(void **state)
 	assert_int_equal(slots_of(&theirs), UNIC_MISSES * 3 / 4);
 }
 
+/* Nor does it wait for a slot in its next connection. */
+static void who_finds_no_slot_can_go(void **state)
+{
+	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qa.proc),
+					  .qpn = unic_to_le32(qa.qpn),
+					  .state = UNIC_QPS_RESET };
+	uint16_t idx = qa.qpn & 0xff;
+	struct rig_mr more;
+
+	(void)state;
+	assert_int_equal(
+		rig_reg_cached(&ra, qa.pd, PAGES, UNIC_DEMAND, 0, &more), 0);
+	miss(&more, 0, UNIC_MISSES - 1);
+	miss(&theirs, 0, 1);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 77, &mine, 0, 64, mb.iova, mb.stag);
+	pair_run(1 * US);
+	assert_int_equal(slots_of(&mine), 0);
+	assert_true(unic_miss_waits(&ra.nic, idx));
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
+	assert_false(unic_miss_waits(&ra.nic, idx));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup(alone_again, up),
 		cmocka_unit_test_setup(share_is_kept, up),
 		cmocka_unit_test_setup(who_lost_a_slot_goes_on, up),
+		cmocka_unit_test_setup(who_finds_no_slot_can_go, up),
 		cmocka_unit_test_setup(advice_on_a_table_is_bounded, up),
 		cmocka_unit_test_setup(slots_by_weight, up),
 	};
