@@ -176,7 +176,8 @@ static void reset_transport(struct unic_nic *nic, struct unic_qp *qp)
 
 /*
  * Of the @gen-th QP of index @idx: a Feistel network whose round function is
- * ChaCha20. Eight rounds, because halves of eight bits are small.
+ * ChaCha20. Eight rounds, because halves of eight bits are small. Another one for
+ * each 2^16 QPs: who made them all heard the whole of the last.
  */
 static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
 			  uint32_t gen)
@@ -184,7 +185,7 @@ static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
 	uint32_t l = gen >> 8 & 0xff, r = gen & 0xff, i, was;
 
 	for (i = 0; i < NUMBER_ROUNDS; i++) {
-		const uint32_t nonce[4] = { idx, i, r, 0 };
+		const uint32_t nonce[4] = { idx, i, r, gen >> 16 };
 		uint32_t block[16];
 
 		unic_chacha20_block(nic->qps.key, nonce, block);
@@ -199,8 +200,7 @@ static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
 static void set_up(struct unic_nic *nic, struct unic_qp *qp,
 		   const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
-	uint16_t gen = qp->gen;
-	uint32_t number;
+	uint32_t gen = qp->gen, number;
 
 	do {
 		number = number_of(nic, idx, ++gen);

@@ -13,9 +13,10 @@
  * completes all that is posted to it WR_FLUSH_ERR, or with the error that was
  * its own.
  *
- * QP number = 16 bits << 8 | index, of which the 16 walk a keyed permutation: a
- * packet for a QP that is gone reaches nobody until 2^16 QPs were made of its
- * index, and numbers that were heard say nothing of those that follow.
+ * QP number = 16 bits << 8 | index, of which the 16 walk a keyed permutation, and
+ * another one after each 2^16 QPs: a packet for a QP that is gone reaches nobody
+ * until its index's walk ends, but for one of the next 2^16, and numbers that were
+ * heard say nothing of those that follow.
  */
 #ifndef UNIC_QP_H
 #define UNIC_QP_H
@@ -233,7 +234,6 @@ struct unic_qp {
 	uint16_t proc, pd, mr;
 	uint16_t send_cq, recv_cq;
 	uint16_t dmas; /* fetches and frames in flight */
-	uint16_t gen;  /* QPs made of this index, this epoch */
 	uint32_t qpn;
 	uint32_t dest_qpn;
 	uint32_t dest_ipv4;
@@ -251,6 +251,7 @@ struct unic_qp {
 	bool bounced;	   /* a frame of it is kept, see bounce.h */
 	uint8_t path;	   /* on whose lists of the scheduler it is */
 	uint32_t qkey;	   /* UD */
+	uint32_t gen;	   /* QPs made of this index, this epoch */
 	uint32_t conn;	   /* of its connection, no other has had it; see qps */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 };

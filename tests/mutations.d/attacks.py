@@ -41,7 +41,9 @@ MUTATIONS = (
     ("firmware/cache.c", "if (pages > UNIC_CACHED_PAGES ||",
      "if (pages > 2 * UNIC_CACHED_PAGES ||",
      "wire: pages on demand of any number", "test_attacks"),
-    ("firmware/qp.c", "nonce[4] = { idx, i, r, 0 };",
-     "nonce[4] = { 0 * idx, i, r, 0 };",
+    ("firmware/qp.c", "i, r, gen >> 16 };", "i, r, 0 };",
+     "qp: numbers that were all heard come again in their order",
+     "test_attacks"),
+    ("firmware/qp.c", "nonce[4] = { idx, i,", "nonce[4] = { 0 * idx, i,",
      "qp: the number of one index says those of others", "test_attacks"),
 )

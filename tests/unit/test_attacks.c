@@ -806,6 +806,33 @@ static void numbers_do_not_count_up(void **state)
 	assert_in_range(followed, 0, 2);
 }
 
+/* Nor do all that an index can have, heard in a row: the next row is another. */
+static void numbers_have_no_period(void **state)
+{
+	struct unic_cmd_obj cmd = { 0 };
+	uint32_t i, first[8], again = 0;
+	struct rig_qp qp;
+
+	(void)state;
+	for (i = 0; i < 65535 + 8; i++) {
+		rig_qp(&ra, 0, qa.pd, 9, &qp);
+		if (i < 8)
+			first[i] = qp.qpn;
+		else if (i >= 65535)
+			again += qp.qpn == first[i - 65535];
+		cmd.id = unic_to_le32(qp.qpn);
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
+				 0);
+		cmd.id = unic_to_le32(qp.cq);
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL),
+				 0);
+		assert_int_equal(rig_dereg(&ra, &qp.rings), 0);
+		ra.next_page[0] = 64; /* its pages are free again */
+		cmd = (struct unic_cmd_obj){ 0 };
+	}
+	assert_in_range(again, 0, 1);
+}
+
 /* Nor that of another index: the first one of each says nothing of the others. */
 static void numbers_of_indices_differ(void **state)
 {
@@ -871,6 +898,7 @@ int main(void)
 		LONE(lives_have_nothing_in_common),
 		LONE(numbers_do_not_count_up),
 		LONE(numbers_of_indices_differ),
+		LONE(numbers_have_no_period),
 		LONE(drivers_entropy_makes_numbers),
 	};
 
