@@ -310,10 +310,14 @@ void unic_qp_rekey(struct unic_nic *nic);
  * -UNIC_EBUSY (doorbell row), the errors of unic_access(). */
 int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
 
-/** unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
- * takes effect any more, and what it occupied is free (INV-18). 0; -UNIC_ENOQP; -UNIC_ESTATE (no such
- * transition); -UNIC_EINVAL (attribute); -UNIC_ENOROUTE (we have no address);
- * -UNIC_EBUSY (to RESET while DMA is in flight: ask again). */
+/**
+ * unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
+ * takes effect any more, and what it occupied is free (INV-18).
+ *
+ * Returns 0; -UNIC_ENOQP; -UNIC_ESTATE (no such transition); -UNIC_EINVAL
+ * (attribute); -UNIC_ENOROUTE (we have no address); -UNIC_EBUSY (to RESET while
+ * DMA is in flight: ask again).
+ */
 int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);
 
 /** unic_qp_destroy() - QP_DESTROY. Work requests not completed are forgotten.

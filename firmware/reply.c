@@ -100,11 +100,10 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
 	bool last = rd->off + 1 == rd->npkt;
 	uint32_t ext = 0;
+	int r;
 
 	if (!tx)
 		return -UNIC_EAGAIN;
-	*left -= (int32_t)len;
-	*left -= last ? nic->sched.cost_last : nic->sched.cost;
 	if (first || last) {
 		unic_put_word(unic_frame_words(tx->frame), UNIC_W_EXT,
 			      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
@@ -119,8 +118,13 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 		};
 		tx->sgl.local = tx->frame + UNIC_EXT_OFF + ext;
 	}
-	return unic_tx_put(nic, tx, response_opcode(first, last) << 8,
-			   unic_psn_add(rd->psn, rd->off), ext + len);
+	r = unic_tx_put(nic, tx, response_opcode(first, last) << 8,
+			unic_psn_add(rd->psn, rd->off), ext + len);
+	if (__builtin_expect(r && r != -UNIC_EPENDING, 0))
+		return r; /* not sent */
+	*left -= (int32_t)len;
+	*left -= last ? nic->sched.cost_last : nic->sched.cost;
+	return r;
 }
 
 /* A page of it is missing: no more of it until it is there. */

@@ -19,7 +19,8 @@
  *   - A queue pair that waits for something of its own (a region that is in use,
  *     a list that is being read) leaves the order; each round brings one of each
  *     process back.
- *   - A turn that sends nothing is charged all the same.
+ *   - A turn that does nothing is charged all the same, unless the destination had
+ *     no room. A queue pair that is alone on the NIC is charged nothing.
  *
  * INV-21 of DESIGN.md follows: nobody's turn waits for somebody else's queue
  * pair or destination. Cost: a turn O(log processes + paths), a queue pair that
@@ -126,8 +127,8 @@ void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx);
 
-/** unic_sched_run() - one bounded round: at most 64 KiB and one frame, as
- * they are charged, and 32 queue pairs. True if anything was done. */
+/** unic_sched_run() - one bounded round: at most 64 KiB and one turn, as they
+ * are charged (a READ request: with the bytes it asks for), and 32 queue pairs. True if anything was done. */
 bool unic_sched_run(struct unic_nic *nic);
 
 #endif /* UNIC_SCHED_H */
