@@ -31,14 +31,15 @@ struct conn *unic_conn_find(struct unic_host *host, uint32_t comm)
 	return c;
 }
 
-/* 0 is the id of who has none. */
+/* 0 is the id of who has none. One that is taken, which is rare, gives its next
+ * one: a source of randomness that repeats itself does not stop the driver. */
 static uint32_t new_comm(struct unic_host *host)
 {
 	uint32_t comm;
 
-	do
-		unic_os_random(host->os, &comm, sizeof(comm));
-	while (!comm || unic_conn_find(host, comm));
+	unic_os_random(host->os, &comm, sizeof(comm));
+	while (!comm || unic_conn_find(host, comm))
+		comm++;
 	return comm;
 }
 

@@ -5,7 +5,7 @@ MUTATIONS = (
     (CONN, "unic_os_random(host->os, &comm, sizeof(comm));",
      "comm = 0x2000 + ++host->cm.strays;", "cm: ids on the wire count up",
      "test_hostcore"),
-    (CONN, "while (!comm || unic_conn_find(host, comm));", "while (!comm);",
+    (CONN, "while (!comm || unic_conn_find(host, comm))", "while (!comm)",
      "cm: two connections may have one id", "test_hostcore"),
     (CONN, "unic_os_random(host->os, &c->tid, sizeof(c->tid));",
      "c->tid = c->obj.id;", "cm: transactions count up", "test_hostcore"),
