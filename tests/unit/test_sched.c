@@ -7,6 +7,8 @@
 #include "unit.h"
 
 #include "memop.h"
+#include "requester.h"
+#include "responder.h"
 #include "rig.h"
 
 #define US    1000ull
@@ -921,9 +923,109 @@ static void lists_are_read_for_all_processes(void **state)
 	assert_true(before <= 2);
 }
 
+/* ------------------------------------------------------------- what it costs */
+
+static struct unic_qp *qp_of(uint32_t q)
+{
+	return &ra.nic.qps.qp[qa[q].qpn & 0xff];
+}
+
+/* A batch of completions of a queue pair that died is a turn. */
+static void a_flush_costs_a_turn(void **state)
+{
+	int32_t left = 3 * UNIC_SCHED_TURN;
+	uint32_t q;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q = connect_to(false, 0);
+	write_by(q, 8);
+	unic_proc_take(&ra.nic, 0);
+	unic_qp_error(&ra.nic, qp_of(q), UNIC_WC_LOC_PROT_ERR);
+	unic_requester_send(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &left);
+	assert_int_equal(left, 2 * UNIC_SCHED_TURN);
+}
+
+static void an_acknowledgement_costs_a_frame(void **state)
+{
+	int32_t left = UNIC_SCHED_TURN;
+	uint32_t q;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q = connect_to(false, 0);
+	unic_responder_owe_ack(&ra.nic, qp_of(q));
+	unic_responder_reply(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &left);
+	assert_int_equal(left, UNIC_SCHED_TURN - (int32_t)ra.nic.sched.cost);
+}
+
+/* Queue pairs whose turns come to nothing use up their process's share, too. */
+static void turns_for_nothing_are_charged(void **state)
+{
+	const struct unic_sched_pair *pair;
+	uint32_t q[2], i;
+	uint64_t before;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 2; i++) {
+		q[i] = connect_to(false, 0);
+		rig_poll(&ra);
+	}
+	pair = &ra.nic.order.path[fake_path(2)].pair[0];
+	for (i = 0; i < 2; i++)
+		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+	before = pair->tag;
+	unic_sched_run(&ra.nic);
+	assert_true(pair->tag - before >=
+		    2ull * UNIC_COST_IDLE * ra.nic.order.scale[0]);
+	assert_int_equal(ra.nic.sched.work, 0);
+}
+
+/* A destination is full when it has no room, not when DMA or a transmit job is
+ * missing. */
+static void shortage_closes_no_destination(void **state)
+{
+	uint32_t q[QPS], i, seen = 0;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < QPS; i++)
+		q[i] = connect_to(i == 0, i % PROCS);
+	fake_room(&ra.port, fake_path(3), 0);
+	for (i = 0; i < QPS; i++)
+		write_by(q[i], LONG);
+	for (i = 0; i < 4; i++) /* work requests are fetched */
+		unic_proc_take(&ra.nic, i % PROCS);
+	ra.port.no_dma = true;
+	for (i = 0; i < 8; i++) {
+		unic_nic_poll(&ra.nic);
+		seen |= ra.nic.order.full;
+	}
+	ra.port.no_dma = false;
+	ra.port.late_dma =
+		true; /* more frames are filled than there are jobs */
+	for (i = 0; i < 400 && !seen; i++) {
+		unic_nic_poll(&ra.nic);
+		seen |= ra.nic.order.full;
+		if (i % 2)
+			fake_dma_run(&ra.port, 1);
+	}
+	ra.port.no_dma = true; /* what is left of the messages cannot be read */
+	for (i = 0; i < 8; i++) {
+		unic_nic_poll(&ra.nic);
+		seen |= ra.nic.order.full;
+	}
+	assert_int_equal(seen, 1u << fake_path(3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flush_costs_a_turn),
+		cmocka_unit_test(an_acknowledgement_costs_a_frame),
+		cmocka_unit_test(turns_for_nothing_are_charged),
+		cmocka_unit_test(shortage_closes_no_destination),
 		cmocka_unit_test(a_full_destination_holds_up_nobody),
 		cmocka_unit_test(who_needs_no_room_goes_on),
 		cmocka_unit_test(a_reply_without_room_holds_up_no_flush),
