@@ -34,8 +34,8 @@ unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 	/* 0 or 1 each; a product is "and" without a branch */
 	int same = !((mr->stag ^ stag) | (mr->proc ^ proc));
 	int past = same * (mr->state >= UNIC_MR_DRAINING);
-	int here =
-		same * !past * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
+	/* a lock that opens is that of a region which is not past */
+	int here = same * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
 	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
 	int ours = here * (own == pd);
 	int granted = ours * !(need & ~(uint32_t)mr->rights);

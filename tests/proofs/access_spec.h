@@ -63,7 +63,8 @@ predicate window_ok(struct unic_mr *m) =
     window_fits(m->win_hi, m->win_end, m->win_bytes, m->iova, m->length);
 
 predicate region_ok(struct unic_nic *nic, integer i) =
-  lock_ok(&nic->mrs.mr[i], i) && window_ok(&nic->mrs.mr[i]);
+  lock_ok(&nic->mrs.mr[i], i) && window_ok(&nic->mrs.mr[i]) &&
+  nic->mrs.mr[i].pd < UNIC_PDS;
 
 // What a grant promises.
 predicate inside(struct unic_mr *m, integer iova, integer len) =
@@ -166,6 +167,7 @@ static inline uint64_t unic_whole(const uint64_t *at);
 static inline void unic_count(uint64_t *counter, uint64_t n);
 
 /*@ requires \valid(nic) && \valid_read(mr) && pd < UNIC_PDS;
+  requires lock_ok(mr, stag >> 24) && mr->pd < UNIC_PDS;
   assigns nic->counter[UNIC_C_access_evicted],
     nic->counter[UNIC_C_access_stag], nic->counter[UNIC_C_access_pd],
     nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
