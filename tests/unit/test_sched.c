@@ -920,7 +920,7 @@ static void lists_are_read_for_all_processes(void **state)
 			break;
 	}
 	assert_true(k < 200);
-	assert_true(before <= 2);
+	assert_true(before <= 1);
 }
 
 /* ------------------------------------------------------------- what it costs */
