@@ -175,7 +175,7 @@ run_read(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 	uint32_t n;
 	int r;
 
-	for (n = 0; n<READ_BURST && * left> 0; n++) {
+	for (n = 0; *left > 0 && n < READ_BURST; n++) {
 		r = send_response(nic, qp, rd->off == rd->start, left);
 		if (r == -UNIC_EAGAIN)
 			return n ? UNIC_TURN_MORE : UNIC_TURN_BLOCKED;
