@@ -781,27 +781,32 @@ static void lives_have_nothing_in_common(void **state)
 	assert_true(ones64 == UINT64_MAX && zeros64 == UINT64_MAX);
 }
 
+/* The number of a queue pair that is made and destroyed. */
+static uint32_t number_of_a_life(void)
+{
+	struct unic_cmd_obj cmd = { 0 };
+	struct rig_qp qp;
+
+	rig_qp(&ra, 0, qa.pd, 9, &qp);
+	cmd.id = unic_to_le32(qp.qpn);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL), 0);
+	cmd = (struct unic_cmd_obj){ .id = unic_to_le32(qp.cq) };
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL), 0);
+	assert_int_equal(rig_dereg(&ra, &qp.rings), 0);
+	ra.next_page[0] = 64; /* its pages are free again */
+	return qp.qpn;
+}
+
 /* Whoever heard a queue pair's number does not know the next one of its index. */
 static void numbers_do_not_count_up(void **state)
 {
-	struct unic_cmd_obj cmd = { 0 };
-	uint32_t i, last = 0, followed = 0;
-	struct rig_qp qp;
+	uint32_t i, qpn, last = 0, followed = 0;
 
 	(void)state;
 	for (i = 0; i < LIVES; i++) {
-		rig_qp(&ra, 0, qa.pd, 9, &qp);
-		followed += qp.qpn >> 8 == (last >> 8) + 1;
-		last = qp.qpn;
-		cmd.id = unic_to_le32(qp.qpn);
-		assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
-				 0);
-		cmd.id = unic_to_le32(qp.cq);
-		assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL),
-				 0);
-		assert_int_equal(rig_dereg(&ra, &qp.rings), 0);
-		ra.next_page[0] = 64; /* its pages are free again */
-		cmd = (struct unic_cmd_obj){ 0 };
+		qpn = number_of_a_life();
+		followed += qpn >> 8 == (last >> 8) + 1;
+		last = qpn;
 	}
 	assert_in_range(followed, 0, 2);
 }
@@ -809,26 +814,15 @@ static void numbers_do_not_count_up(void **state)
 /* Nor do all that an index can have, heard in a row: the next row is another. */
 static void numbers_have_no_period(void **state)
 {
-	struct unic_cmd_obj cmd = { 0 };
-	uint32_t i, first[8], again = 0;
-	struct rig_qp qp;
+	uint32_t i, qpn, first[8], again = 0;
 
 	(void)state;
 	for (i = 0; i < 65535 + 8; i++) {
-		rig_qp(&ra, 0, qa.pd, 9, &qp);
+		qpn = number_of_a_life();
 		if (i < 8)
-			first[i] = qp.qpn;
+			first[i] = qpn;
 		else if (i >= 65535)
-			again += qp.qpn == first[i - 65535];
-		cmd.id = unic_to_le32(qp.qpn);
-		assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
-				 0);
-		cmd.id = unic_to_le32(qp.cq);
-		assert_int_equal(rig_cmd(&ra, UNIC_CMD_CQ_DESTROY, &cmd, NULL),
-				 0);
-		assert_int_equal(rig_dereg(&ra, &qp.rings), 0);
-		ra.next_page[0] = 64; /* its pages are free again */
-		cmd = (struct unic_cmd_obj){ 0 };
+			again += qpn == first[i - 65535];
 	}
 	assert_in_range(again, 0, 1);
 }
