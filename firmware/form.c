@@ -502,7 +502,7 @@ int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 	if (err && !remote)
 		return refuse(nic, pd, err);
-	if (err) { /* whoever asked is told, and counted, elsewhere */
+	if (err) { /* the transport answers the peer, and counts its guess */
 		UNIC_COUNT(nic, forms_refused);
 		return err;
 	}

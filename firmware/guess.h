@@ -56,7 +56,7 @@ struct unic_guesses {
 		struct unic_guess_place peer[UNIC_GUESS_PEERS];
 		struct unic_guess_place rest; /* all other peers */
 		struct unic_guess_place local;
-	} of[UNIC_PROCS]; /* a process inherits from who had its slot */
+	} of[UNIC_PROCS]; /* a slot's next process inherits its places */
 };
 
 void unic_guess_init(struct unic_nic *nic);
