@@ -80,6 +80,7 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 		o->refused = true;
 	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
 		   o->kind == SCN_WRITE) {
+		op_set_remote(o, peer, private); /* whose end is its excuse */
 		s->remote = unic_to_le64(private->iova);
 		s->rkey = unic_to_le32(private->stag);
 	} else {
