@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Run what takes too long for make check, each on a clean clone of the last
+commit, and write what came out into docs/TESTING.md.
+
+usage: long.py [--list] [--table] [NAME...]
+    NAME: of a run (--list shows them), or of a group; none: all of them.
+    --table: only write the table again from the results that are there.
+
+A result stays in tests/long.json, with the version it was seen on, until the
+same run is made again. What a run said is in build/long/NAME.log. Ends in
+"N passed, N failed".
+"""
+import argparse
+import fcntl
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RESULTS = os.path.join(ROOT, "tests", "long.json")
+PAGE = os.path.join(ROOT, "docs", "TESTING.md")
+WORK = os.path.join(ROOT, "build", "long")
+FUZZ = ("mbox", "queue", "frame", "driver", "unicd", "line", "ring")
+# name: command
+RUNS = {
+    "sim": "make sim FROM=1 SEEDS=100000",
+    "models": "make models",
+    "proofs": "make proofs",
+    **{f"fuzz-{name}": f"make fuzz FUZZER={name} RUNS=1000000"
+       for name in FUZZ},
+    "stags": "make stags",
+    "mutations": "make mutations",
+    "sim-mutants": "make sim-mutants",
+    "proof-mutants": "make proof-mutants",
+    "promises": "make promises",
+    "vm-rdma-cm": "make vm-rdma-cm",
+    "tsan": "make tsan",
+    "valgrind": "make valgrind",
+    "faults": "make faults",
+    "vm-check": "make vm-check",
+    "vm-blk": "make vm-blk",
+    "vm-endure": "make vm-endure",
+    "vm-debug": "make vm-debug",
+    "vm-breaks": "make vm-breaks",
+}
+GROUPS = {
+    "fuzz": [name for name in RUNS if name.startswith("fuzz-")],
+    "vm": [name for name in RUNS if name.startswith("vm-")],
+}
+SUM = re.compile(r"^\d+ passed, \d+ failed\s*$|^  \w+: \d+ executions$", re.M)
+BEGIN, END = "<!-- long -->\n\n", "\n<!-- end -->\n"
+
+
+def git(*args):
+    return subprocess.run(["git", "-C", ROOT, *args], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+
+
+def clone(version):
+    """A clean clone of this version, for this process alone."""
+    tree = os.path.join(WORK, f"{version}-{os.getpid()}")
+    shutil.rmtree(tree, ignore_errors=True)
+    subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
+    subprocess.run(["git", "-C", tree, "checkout", "-q", version], check=True)
+    return tree
+
+
+def run(name, tree, version):
+    """Makes one run; returns its row of the table."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    with open(os.path.join(WORK, name + ".log"), "w+", encoding="utf-8",
+              errors="replace") as log:
+        code = subprocess.run(RUNS[name].split(), cwd=tree, stdout=log,
+                              stdin=subprocess.DEVNULL, check=False,
+                              stderr=subprocess.STDOUT).returncode
+        log.seek(0)
+        said = SUM.findall(log.read())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = (after.ru_utime + after.ru_stime - before.ru_utime -
+             before.ru_stime)
+    result = said[-1].strip() if said else "ok" if not code else "failed"
+    if code and "failed" not in result:
+        result += ", then failed"
+    return {"version": version, "result": result, "good": not code,
+            "minutes": round((time.monotonic() - start) / 60, 1),
+            "processor": round(spent / 60, 1)}
+
+
+def keep(name, row):
+    """Adds a row to the results; others may do so at the same time."""
+    with open(os.path.join(WORK, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        rows = results()
+        rows[name] = row
+        with open(RESULTS, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1, sort_keys=True)
+            file.write("\n")
+        write_table(rows)
+
+
+def results():
+    if not os.path.exists(RESULTS):
+        return {}
+    with open(RESULTS, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_table(rows):
+    lines = ["| command | version | result | minutes | of them processor |\n",
+             "| --- | --- | --- | --- | --- |\n"]
+    for name, command in RUNS.items():
+        row = rows.get(name)
+        if row:
+            lines.append(f"| `{command}` | {row['version']} | {row['result']} "
+                         f"| {row['minutes']} | {row['processor']} |\n")
+    with open(PAGE, encoding="utf-8") as file:
+        text = file.read()
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(head + BEGIN + "".join(lines) + END + tail)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    args = parser.parse_args()
+    if args.list:
+        for name, command in RUNS.items():
+            print(f"{name:<16}{command}")
+        return 0
+    if args.table:
+        write_table(results())
+        return 0
+    chosen = [n for name in args.names or RUNS for n in GROUPS.get(name, [name])]
+    unknown = [name for name in chosen if name not in RUNS]
+    if unknown:
+        sys.exit(f"long.py: no run {unknown[0]}; there are "
+                 f"{', '.join([*RUNS, *GROUPS])}")
+    os.makedirs(WORK, exist_ok=True)
+    version = git("rev-parse", "--short", "HEAD")
+    if git("status", "--porcelain", "--untracked-files=no"):
+        print(f"  what is not committed is not in it: {version} runs")
+    tree, passed = clone(version), 0
+    for name in chosen:
+        row = run(name, tree, version)
+        keep(name, row)
+        passed += row["good"]
+        print(f"  {'ok' if row['good'] else 'FAILED':<7}{name:<16}"
+              f"{row['result']}, {row['minutes']} min"
+              f"{'' if row['good'] else ': build/long/' + name + '.log'}",
+              flush=True)
+    shutil.rmtree(tree)
+    print(f"{passed} passed, {len(chosen) - passed} failed")
+    return 0 if passed == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
