@@ -310,6 +310,24 @@ static void wait_upcall(struct app *a, const void *rec, bool granted)
 	}
 }
 
+/* An upcall may overtake the reply that has the id; `user` says which region it
+ * is about, and the key which life of it. */
+static struct region *region_told(struct app *a,
+				  const struct unic_upcall_mr *up)
+{
+	struct region *r = app_region(a, unic_from_le32(up->hdr.id));
+	uint32_t i = unic_from_le32(up->user);
+
+	if (r && r->state != REGION_ASKED)
+		return r;
+	r = i < a->how->regions ? &a->region[i] : NULL;
+	return r && r->state == REGION_ASKED &&
+			       (uint8_t)r->life ==
+				       (uint8_t)unic_from_le32(up->stag)
+		       ? r
+		       : NULL;
+}
+
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 {
 	struct unic_upcall_mr up;
@@ -324,8 +342,8 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 		app_form_evicted(a, unic_from_le32(up.hdr.id));
 	if (type == UNIC_UP_NOTICE)
 		app_form_noticed(a, unic_from_le32(up.hdr.id));
-	r = app_region(a, unic_from_le32(up.hdr.id));
-	if (!r || r->state == REGION_ASKED)
+	r = region_told(a, &up);
+	if (!r)
 		return;
 	if (type == UNIC_UP_NOTICE) {
 		revoked(r);
