@@ -332,7 +332,7 @@ static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
 	uint32_t cost = p->last ? nic->sched.cost_last : nic->sched.cost;
 	uint64_t read;
 
-	if (p->psns == 1 || nic->sched.cost == UNIC_COST_LINK ||
+	if (p->psns == 1 || nic->sched.cost != UNIC_COST_CPU ||
 	    unic_psn_diff(qp->sq.psn_max, qp->sq.psn) > 0)
 		return (int32_t)(p->bytes + cost);
 	read = (uint64_t)p->psns * (nic->sched.cost + (1u << qp->mtu_shift));
@@ -433,7 +433,7 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp,
 	r = unic_sq_flush(nic, qp);
 	if (r < 0)
 		return UNIC_TURN_BLOCKED;
-	*left -= UNIC_SCHED_TURN;
+	*left -= nic->sched.turn;
 	if (!unic_rq_flush(nic, qp) || !r)
 		return UNIC_TURN_MORE;
 	return UNIC_TURN_DONE;

@@ -17,10 +17,27 @@
 
 _Static_assert(UNIC_PATHS <= 16, "a bit of `full` for each");
 
-static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last)
+/* Charges are in 2^-@fine bytes. */
+static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last,
+		     uint8_t fine)
 {
-	nic->sched.cost = frame;
-	nic->sched.cost_last = last;
+	nic->sched.cost = frame << fine;
+	nic->sched.cost_last = last << fine;
+	nic->sched.turn = UNIC_SCHED_TURN << fine;
+	nic->sched.fine = fine;
+}
+
+/* For a round in which @stuck: the link is the bottleneck. */
+static void cost_choose(struct unic_nic *nic, bool stuck)
+{
+	uint32_t slot = nic->link.max_frame;
+
+	if (!stuck)
+		cost_set(nic, UNIC_COST_CPU, UNIC_COST_CPU_LAST, 0);
+	else if (nic->link.slots)
+		cost_set(nic, slot, slot, UNIC_SLOT_FINE);
+	else
+		cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 }
 
 void unic_sched_init(struct unic_nic *nic)
@@ -30,7 +47,7 @@ void unic_sched_init(struct unic_nic *nic)
 
 	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
-	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK);
+	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 	for (p = 0; p < UNIC_PROCS; p++)
 		s->wait[p].head = UNIC_QP_NIL;
 	for (x = 0; x < UNIC_PATHS; x++) {
@@ -345,7 +362,7 @@ static enum unic_turn pair_run_one(struct unic_nic *nic,
 	if (turn == UNIC_TURN_BLOCKED && nic->qps.roce.tx_blocked)
 		path_stop(nic, &nic->qps.qp[idx]);
 	else if (*left == before)
-		*left -= UNIC_COST_IDLE;
+		*left -= (int32_t)UNIC_COST_IDLE << nic->sched.fine;
 	qp_requeue(nic, idx, which, turn);
 	return turn;
 }
@@ -365,14 +382,15 @@ static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
 	return (uint64_t)s->scale[p] * (n ? n : 1);
 }
 
-/* @bytes of process @p's turn on path @x. */
+/* What process @p's turn on path @x used up, in the unit of this round. */
 static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
-			int32_t bytes)
+			int32_t used)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t open = s->has[p] & ~(uint32_t)s->full;
 
-	s->path[x].pair[p].tag += (uint32_t)bytes * byte_time(nic, p, open);
+	s->path[x].pair[p].tag +=
+		((uint32_t)used >> nic->sched.fine) * byte_time(nic, p, open);
 	pair_settle(s, x, p);
 }
 
@@ -420,7 +438,7 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 {
 	struct unic_sched_path *path = &nic->order.path[x];
 	uint32_t p = unic_top_first(&path->first, path, has_work);
-	int32_t left = UNIC_SCHED_TURN;
+	int32_t left = nic->sched.turn;
 	enum unic_turn turn;
 	bool worked = false;
 
@@ -430,13 +448,23 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 		(*qps)--;
 	} while (left > 0 && *qps && turn <= UNIC_TURN_MORE &&
 		 has_work(path, p));
-	*bytes -= UNIC_SCHED_TURN - left;
-	pair_charge(nic, x, p, UNIC_SCHED_TURN - left);
+	*bytes -= nic->sched.turn - left;
+	pair_charge(nic, x, p, nic->sched.turn - left);
 	if (is_full(&nic->order, x) && *qps) {
 		worked |= path_ask_next(nic, x, p);
 		(*qps)--;
 	}
 	return worked;
+}
+
+/* Who is alone could not go on. If that was for want of room, the link is the
+ * bottleneck for those who come, too. */
+static __attribute__((noinline, cold)) void sole_blocked(struct unic_nic *nic,
+							 enum unic_turn turn)
+{
+	nic->order.stuck = turn == UNIC_TURN_BLOCKED &&
+			   nic->qps.roce.tx_blocked;
+	nic->qps.roce.tx_blocked = false;
 }
 
 /* The only thing to do. There is nobody to be fair to, so it may use up the
@@ -461,26 +489,29 @@ static bool run_sole(struct unic_nic *nic)
 		if (turn != UNIC_TURN_DONE)
 			unic_sched_send(nic, idx);
 	}
-	return turn <= UNIC_TURN_MORE;
+	if (__builtin_expect(turn <= UNIC_TURN_MORE, 1))
+		return true;
+	sole_blocked(nic, turn);
+	return false;
 }
 
 /* Those who are not alone. */
 static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 {
 	struct unic_sched_order *s = &nic->order;
-	int32_t bytes = ROUND_BYTES;
+	int32_t bytes;
 	uint32_t qps = ROUND_QPS, p;
 	bool worked = false;
 
-	if (!s->stuck)
-		cost_set(nic, UNIC_COST_CPU, UNIC_COST_CPU_LAST);
+	cost_choose(nic, s->stuck);
+	bytes = ROUND_BYTES << nic->sched.fine;
 	paths_try(s);
 	for (p = 0; s->waits && p < UNIC_PROCS; p++)
 		sched_unwait(nic, p);
 	while ((s->busy & ~(uint32_t)s->full) && bytes > 0 && qps)
 		worked |= path_run(nic, path_pick(s), &bytes, &qps);
 	s->stuck = s->busy && !(s->busy & ~(uint32_t)s->full);
-	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK);
+	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 	return worked;
 }
 

@@ -38,7 +38,7 @@
 
 struct unic_nic;
 
-/* What a turn may be charged; its last frame may exceed it. */
+/* What a turn may be charged, in bytes; its last frame may exceed it. */
 #define UNIC_SCHED_TURN 8192
 
 /*
@@ -51,15 +51,21 @@ struct unic_nic;
  * frame costs what it could have copied meanwhile: tests/bench/insn.c counts
  * about 10 bytes for each instruction, 130 instructions for a further frame of a
  * long message and 300 for a small one from its doorbell to its completion.
+ *
+ * A link that is short of slots (unic_link.slots) is a bottleneck of another kind:
+ * there a frame costs a slot, so many bytes as the longest frame has, whatever is
+ * in it. So that the functions that send need not know that, charges of such a
+ * round are in 1 / 2^UNIC_SLOT_FINE of a byte, in which payload hardly counts.
  */
 #define UNIC_COST_LINK	   98u
 #define UNIC_COST_CPU	   1280u
 #define UNIC_COST_CPU_LAST 3072u
+#define UNIC_SLOT_FINE	   6u
 
 /* What a process can owe for a destination, in bytes: a long READ. */
 #define UNIC_SCHED_DEBT (64 << 20)
 
-/* What a queue pair is charged for a turn that cost nothing else. */
+/* What a queue pair is charged for a turn that cost nothing else, in bytes. */
 #define UNIC_COST_IDLE 512u
 
 /* unic_qp.on: the lists it is on, or would be on if it were not alone; also indices of unic_qp.next[] */
@@ -98,8 +104,12 @@ struct unic_sched {
 	 */
 	uint8_t sole_on;
 	uint16_t sole;
-	/* of a frame in this turn, of the last one of a request: UNIC_COST_* */
+	/* of a frame in this turn, of the last one of a request: UNIC_COST_*,
+	 * or a slot */
 	uint32_t cost, cost_last;
+	/* UNIC_SCHED_TURN in the unit of this round, which is 2^-fine bytes */
+	int32_t turn;
+	uint8_t fine;
 };
 
 /* The order of those who are not alone. */

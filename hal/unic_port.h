@@ -153,7 +153,10 @@ enum unic_port_frame_flags {
 struct unic_link {
 	uint8_t mac[6]; /* our address on this link */
 	bool up;
-	bool icrc_offload;  /* frames may carry UNIC_FRAME_NO_ICRC */
+	bool icrc_offload; /* frames may carry UNIC_FRAME_NO_ICRC */
+	bool slots; /* what a path is short of when it has no room: places of
+		     * frames, each as good for a long frame as for a short one;
+		     * false: time on a wire, by bytes */
 	uint32_t max_frame; /* bytes from Ethernet header to ICRC */
 };
 

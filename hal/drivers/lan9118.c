@@ -151,6 +151,7 @@ void lan9118_info(const struct lan9118 *lan, struct unic_link *out)
 	memcpy(out->mac, lan->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = false;
+	out->slots = false;
 	out->max_frame = LAN9118_MAX_FRAME;
 }
 

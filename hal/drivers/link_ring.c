@@ -290,6 +290,7 @@ void link_ring_info(struct link_ring *lr, struct unic_link *out)
 	memcpy(out->mac, lr->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = lr->flags & UNIC_LINK_NO_ICRC;
+	out->slots = true;
 	out->max_frame = lr->max_frame;
 }
 

@@ -69,6 +69,7 @@ void virtio_net_info(const struct virtio_net *net, struct unic_link *out)
 	memcpy(out->mac, net->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = false;
+	out->slots = false;
 	out->max_frame = VIRTIO_NET_MAX_FRAME;
 }
 

@@ -162,6 +162,7 @@ void unic_port_link(struct unic_port *port, struct unic_link *out)
 	memcpy(out->mac, port->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = !port->icrc;
+	out->slots = true;
 	out->max_frame = port->max_frame ? port->max_frame
 					 : FAKE_FRAME_BYTES - 16;
 }

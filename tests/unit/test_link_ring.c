@@ -93,6 +93,18 @@ static int receive(uint32_t at)
 
 /* ------------------------------------------------------------ fair weather */
 
+static void says_what_it_is(void **state)
+{
+	struct unic_link link;
+
+	(void)state;
+	memset(&link, 0, sizeof(link));
+	link_ring_info(&port[1], &link);
+	assert_true(link.up && link.slots && link.icrc_offload);
+	assert_int_equal(link.max_frame, MAX_FRAME);
+	assert_memory_equal(link.mac, mac[1], sizeof(link.mac));
+}
+
 static void passes_a_frame(void **state)
 {
 	struct unic_rx rx;
@@ -590,6 +602,7 @@ static void survives_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(says_what_it_is),
 		TEST(passes_a_frame),
 		TEST(passes_runs),
 		TEST(finds_paths),

@@ -294,14 +294,16 @@ static void scarce_room_goes_by_weight(void **state)
 }
 
 /* Two share the little room of C, one of them with one frame at a time. What
- * somebody else sends to B meanwhile, a lot or nothing, is no matter. */
+ * somebody else sends to B meanwhile, a lot or nothing, is no matter; nor is what
+ * the link is short of, for their frames are of one length. */
 static void one_at_a_time_gets_its_room_back(void **state)
 {
-	uint32_t q, with, i, got[2];
+	uint32_t q, with, i, got[4];
 
 	(void)state;
-	for (with = 0; with < 2; with++) {
+	for (with = 0; with < 4; with++) {
 		nics_up(1, 1, 1);
+		ra.nic.link.slots = with < 2;
 		connect_to(true, 0);
 		connect_to(true, 1);
 		connect_to(false, 2);
@@ -311,7 +313,7 @@ static void one_at_a_time_gets_its_room_back(void **state)
 			for (q = 0; q < qps; q++) {
 				completed(q);
 				while (!is_busy(q, q == 1 ? 1 : 12) &&
-				       (q < 2 || with))
+				       (q < 2 || with % 2))
 					write_by(q, q == 1 ? 1024 : LONG);
 			}
 			fake_room(&ra.port, fake_path(3), 1);
@@ -320,7 +322,44 @@ static void one_at_a_time_gets_its_room_back(void **state)
 		}
 		got[with] = sent[1];
 	}
-	assert_true(got[0] >= 180 && got[1] >= got[0] * 9 / 10);
+	for (i = 0; i < 4; i += 2)
+		assert_true(got[i] >= 180 && got[i + 1] >= got[i] * 9 / 10);
+}
+
+/* Two share the little room of C, one of them with small messages and one with
+ * long ones. Returns which part of the frames, in per cent, is the latter's. */
+static uint32_t long_beside_small(bool slots)
+{
+	uint32_t q, i;
+
+	nics_up(1, 1, 1);
+	ra.nic.link.slots = slots;
+	connect_to(true, 0);
+	connect_to(true, 0);
+	connect_to(true, 1);
+	fake_room(&ra.port, fake_path(3), 0);
+	for (i = 0; i < 600; i++) {
+		frames = 0;
+		for (q = 0; q < qps; q++) {
+			completed(q);
+			while (!is_busy(q, 14))
+				write_by(q, q == 2 ? LONG : 8);
+		}
+		fake_room(&ra.port, fake_path(3), 1);
+		round_of_all();
+		ra.port.now_ns += 100;
+	}
+	assert_in_range(sent[0] + sent[1], 550, 600);
+	return sent[1] * 100 / (sent[0] + sent[1]);
+}
+
+/* Of slots each gets half; of a wire each gets half of the time, and a small
+ * frame takes a tenth of that of a long one. */
+static void small_frames_take_no_room(void **state)
+{
+	(void)state;
+	assert_in_range(long_beside_small(true), 48, 52);
+	assert_in_range(long_beside_small(false), 7, 12);
 }
 
 /* Who had nothing to send while others did gets its share when it has, no more. */
@@ -495,6 +534,7 @@ static void a_full_destination_makes_nothing_cheap(void **state)
 
 	(void)state;
 	nics_up(1, 1, 1);
+	ra.nic.link.slots = false;
 	c = connect_to(true, 0);
 	q[0] = connect_to(false, 0);
 	q[1] = connect_to(false, 0);
@@ -1032,6 +1072,7 @@ int main(void)
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
 		cmocka_unit_test(one_at_a_time_gets_its_room_back),
+		cmocka_unit_test(small_frames_take_no_room),
 		cmocka_unit_test(idleness_is_no_credit),
 		cmocka_unit_test(destinations_are_no_shares),
 		cmocka_unit_test(reads_of_a_peer_are_charged),
