@@ -100,6 +100,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
 	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
+	unic_sched_proc_new(nic, slot);
 	watch(&nic->procs, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
 	return 0;

@@ -129,13 +129,20 @@ static bool is_full(const struct unic_sched_order *s, uint32_t x)
 	return s->full >> x & 1u;
 }
 
+/* The time of path @x. */
+static uint64_t path_clock(const struct unic_sched_order *s, uint32_t x)
+{
+	const struct unic_sched_path *path = &s->path[x];
+
+	return (is_full(s, x) ? path->stopped : s->now) - path->offset;
+}
+
 /* What a process saved while it had no work is lost; what it owes is not, up to a
  * bound: after 8 TB without work a tag looks as if it were ahead. */
 static void pair_join(struct unic_sched_order *s, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &s->path[x];
-	uint64_t clock =
-		(is_full(s, x) ? path->stopped : s->now) - path->offset;
+	uint64_t clock = path_clock(s, x);
 	uint64_t most = (uint64_t)UNIC_SCHED_DEBT * s->scale[p];
 	int64_t owed = (int64_t)(path->pair[p].tag - clock);
 
@@ -158,6 +165,15 @@ static void pair_settle(struct unic_sched_order *s, uint32_t x, uint32_t p)
 	unic_top_play(&path->first, p, path, has_work, is_before);
 	if (unic_top_first(&path->first, path, has_work) == UNIC_TOP_NIL)
 		s->busy &= (uint16_t) ~(1u << x);
+}
+
+void unic_sched_proc_new(struct unic_nic *nic, uint32_t p)
+{
+	struct unic_sched_order *s = &nic->order;
+	uint32_t x;
+
+	for (x = 0; x < UNIC_PATHS; x++)
+		s->path[x].pair[p].tag = path_clock(s, x);
 }
 
 static void append(struct unic_nic *nic, uint16_t idx, uint32_t which)

@@ -128,6 +128,10 @@ struct unic_sched_order {
 
 void unic_sched_init(struct unic_nic *nic);
 
+/** unic_sched_proc_new() - slot @p, which has no queue pair, is another process's,
+ * which owes nothing. */
+void unic_sched_proc_new(struct unic_nic *nic, uint32_t p);
+
 /** unic_sched_send() - QP @idx has something to send, fetch or flush. */
 void unic_sched_send(struct unic_nic *nic, uint16_t idx);
 

@@ -104,4 +104,6 @@ MUTATIONS = (
      "test_sched"),
     ("hal/drivers/link_ring.c", "out->slots = true;", "out->slots = false;",
      "link_ring: a ring of slots says that it is a wire", "test_link_ring"),
+    ("firmware/proc.c", "\tunic_sched_proc_new(nic, slot);\n", "",
+     "sched: a slot comes with what its last process owed", "test_sched"),
 )

@@ -623,6 +623,66 @@ static void reads_are_paid_for_once(void **state)
 	assert_true(behind_a_read(3) <= once);
 }
 
+/* Process @proc ends, and another one takes its slot. */
+static void comes_anew(struct rig *r, uint32_t proc, uint32_t *pd,
+		       struct rig_mr *mr)
+{
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(proc) };
+
+	assert_int_equal(rig_cmd(r, UNIC_CMD_PROC_DETACH, &cmd, NULL), 0);
+	rig_attach(r, proc, 1);
+	pd[proc] = rig_pd(r, proc);
+	assert_int_equal(rig_reg(r, proc, pd[proc], 2, 0, UNIC_REG_LIST, 0,
+				 &mr[proc]),
+			 0);
+}
+
+static void lose_of_second(struct unic_port *port, const uint8_t *f,
+			   uint32_t len, uint32_t flags)
+{
+	uint32_t qpn = (uint32_t)f[47] << 16 | f[48] << 8 | f[49];
+
+	if (qpn != far[1].qpn)
+		on_frame(port, f, len, flags);
+}
+
+/* Process 1 owes B's path long READs, which never arrive. */
+static void owes_reads(void)
+{
+	struct rig_mr big;
+	uint32_t i;
+
+	nics_up(1, 1, 1);
+	connect_to(false, 0);
+	connect_to(false, 1);
+	assert_int_equal(rig_reg(&ra, 1, pa[1], 16, 0, UNIC_REG_LIST, 0, &big),
+			 0);
+	ra.port.on_frame = lose_of_second;
+	stream(1u << 0, LONG, 32);
+	for (i = 0; i < 4; i++)
+		rig_send(&ra, &qa[1], UNIC_WR_READ, 1, &big, 0, 16 * 4096,
+			 mb[1].iova, mb[1].stag);
+	stream(1u << 0, LONG, 32);
+	while (is_busy(0, 1))
+		round_of_all();
+	ra.port.on_frame = on_frame;
+}
+
+/* Whose slot it was, and what that process owed, is nothing to the next one. */
+static void a_slot_comes_without_debt(void **state)
+{
+	(void)state;
+	owes_reads();
+	comes_anew(&ra, 1, pa, ma);
+	comes_anew(&rb, 1, pb, mb);
+	qps = 1;
+	connect_to(false, 1);
+	stream(1u << 0, LONG, 8);
+	sent[0] = sent[1] = 0;
+	stream(1u << 0 | 1u << 1, LONG, 80);
+	assert_in_range(sent[1] * 100 / (sent[0] + sent[1]), 40, 60);
+}
+
 /* Frames come in without end; while there is something to send they take half of
  * a round's burst. */
 static void receiving_leaves_time_to_send(void **state)
@@ -1081,6 +1141,7 @@ int main(void)
 		cmocka_unit_test(small_frames_cost_what_they_take),
 		cmocka_unit_test(reads_cost_what_they_ask_for),
 		cmocka_unit_test(reads_are_paid_for_once),
+		cmocka_unit_test(a_slot_comes_without_debt),
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
 		cmocka_unit_test(who_waits_does_not_wait_for_others),
