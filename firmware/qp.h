@@ -62,7 +62,9 @@ struct unic_wr {
 /* That lies in one page, and has the bus address in the place of the IOVA. The
  * hold keeps it right. */
 #define UNIC_WR_DIRECT 0x80u
-#define UNIC_WR_SLOTS  3u
+/* A READ that was charged all that it asks for. */
+#define UNIC_WR_PAID  0x20u
+#define UNIC_WR_SLOTS 3u
 
 /* First word of no slot, but for UNIC_WR_SIGNALED. */
 #define UNIC_NO_FORM UINT32_MAX

@@ -335,7 +335,8 @@ static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
 	if (p->psns == 1 || nic->sched.cost != UNIC_COST_CPU ||
 	    unic_psn_diff(qp->sq.psn_max, qp->sq.psn) > 0)
 		return (int32_t)(p->bytes + cost);
-	read = (uint64_t)p->psns * (nic->sched.cost + (1u << qp->mtu_shift));
+	unic_sq_wr(&qp->sq, qp->sq.cur)->slots |= UNIC_WR_PAID;
+	read = unic_sched_read_cost(qp->mtu_shift, p->psns);
 	return read < UNIC_SCHED_DEBT ? (int32_t)read : UNIC_SCHED_DEBT;
 }
 
@@ -689,6 +690,7 @@ static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 
 	if (unic_psn_diff(end, sq->psn_max) > 0) /* then nothing follows it */
 		end = sq->psn_max;
+	unic_sched_unread(nic, qp, wr);
 	if (psn != wr->psn) /* it had begun */
 		wr->detail = UNIC_WD_BUSY;
 	wr->psn = psn;

@@ -410,6 +410,36 @@ static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
 	pair_settle(s, x, p);
 }
 
+/* What a READ was charged for packets that did not come. */
+static uint64_t unread_cost(const struct unic_qp *qp, const struct unic_wr *wr)
+{
+	uint64_t paid = unic_sched_read_cost(qp->mtu_shift, wr->npkt), had;
+	int32_t came = unic_psn_diff(qp->sq.psn_una, wr->psn);
+
+	paid = paid < UNIC_SCHED_DEBT ? paid : UNIC_SCHED_DEBT;
+	had = unic_sched_read_cost(qp->mtu_shift,
+				   came > 0 ? (uint32_t)came : 0);
+	return paid > had ? paid - had : 0;
+}
+
+void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
+		       struct unic_wr *wr)
+{
+	struct unic_sched_order *s = &nic->order;
+	uint64_t *tag = &s->path[qp->path].pair[qp->proc].tag, back;
+	int64_t owed;
+
+	if (!(wr->slots & UNIC_WR_PAID))
+		return;
+	wr->slots &= (uint8_t)~UNIC_WR_PAID;
+	owed = (int64_t)(*tag - path_clock(s, qp->path));
+	if (owed <= 0)
+		return;
+	back = unread_cost(qp, wr) * s->scale[qp->proc];
+	*tag -= back < (uint64_t)owed ? back : (uint64_t)owed;
+	pair_settle(s, qp->path, qp->proc);
+}
+
 /*
  * The first queue pair of process @p on path @x, which was full a moment ago, if it
  * needs no room there; else it goes to the end, so that the next one is asked next.

@@ -37,6 +37,8 @@
 #include "unic_port.h"
 
 struct unic_nic;
+struct unic_qp;
+struct unic_wr;
 
 /* What a turn may be charged, in bytes; its last frame may exceed it. */
 #define UNIC_SCHED_TURN 8192
@@ -137,6 +139,20 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx);
 
 /** unic_sched_reply() - QP @idx owes its peer something. */
 void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
+
+/** unic_sched_read_cost() - of @psns packets that a READ asks for, while the
+ * processor is the bottleneck. A READ is charged UNIC_SCHED_DEBT at the most. */
+static inline uint64_t unic_sched_read_cost(uint32_t mtu_shift, uint32_t psns)
+{
+	return (uint64_t)psns * (UNIC_COST_CPU + (1u << mtu_shift));
+}
+
+/** unic_sched_unread() - request @wr of @qp ends, or is refused. What it was charged
+ * (UNIC_WR_PAID) for packets from sq.psn_una on, which do not come, is given back,
+ * as far as it is still owed: to a process with more than one open destination the
+ * price of one. */
+void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
+		       struct unic_wr *wr);
 
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_nic *nic, uint16_t idx);

@@ -274,6 +274,7 @@ void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 			wr->status = UNIC_WC_EVICTED;
 			wr->detail = UNIC_WD_BUSY;
 		}
+		unic_sched_unread(nic, qp, wr);
 		wr->state = UNIC_WRS_DEAD; /* before: unholding may come back */
 		unic_sq_release(nic, sq, s);
 	}
@@ -547,7 +548,7 @@ static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 /* state, status, detail, slots of a request that is well and holds one region:
  * they are one word, least significant byte first. */
 #define WELL   (UNIC_WRS_SENT | (1u | UNIC_WR_ONE_SGE) << 24)
-#define DIRECT (UNIC_WR_DIRECT << 24)
+#define EITHER ((UNIC_WR_DIRECT | UNIC_WR_PAID) << 24)
 
 static inline uint32_t how_is(const struct unic_wr *wr)
 {
@@ -600,7 +601,7 @@ static CALLED uint32_t retire_alike(struct unic_qp *qp, struct unic_cqe *cqe,
 		return 0;
 	do {
 		acked -= (int32_t)wr->npkt;
-		if (acked < 0 || (how_is(wr) & ~DIRECT) != WELL ||
+		if (acked < 0 || (how_is(wr) & ~EITHER) != WELL ||
 		    form_of(slot) != form || slot->sge[0].lkey != lkey)
 			break;
 		write_done(cqe, slot, wr->len, qpn, opcode);

@@ -623,6 +623,33 @@ static void reads_are_paid_for_once(void **state)
 	assert_true(behind_a_read(3) <= once);
 }
 
+/* A READ is refused: its key is wrong. Its process had been charged for what it
+ * asked for, but has its share of what follows: that it hears of it, first. */
+static void a_refused_read_is_not_owed(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr big;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	connect_to(false, 0);
+	connect_to(false, 1);
+	connect_to(false, 1);
+	assert_int_equal(rig_reg(&ra, 1, pa[1], 48, 0, UNIC_REG_LIST, 0, &big),
+			 0);
+	stream(1u << 0, LONG, 32);
+	rig_send(&ra, &qa[1], UNIC_WR_READ, 1, &big, 0, 48 * 4096, mb[1].iova,
+		 mb[1].stag ^ 1);
+	sent[0] = 0;
+	while (!rig_cqe(&ra, &qa[1], &cqe))
+		stream(1u << 0, LONG, 1);
+	assert_int_equal(cqe.status, UNIC_WC_REM_ACCESS_ERR);
+	assert_in_range(sent[0], 0, 90);
+	sent[0] = sent[1] = 0;
+	stream(1u << 0 | 1u << 2, LONG, 80);
+	assert_in_range(sent[1] * 100 / (sent[0] + sent[1]), 40, 60);
+}
+
 /* Process @proc ends, and another one takes its slot. */
 static void comes_anew(struct rig *r, uint32_t proc, uint32_t *pd,
 		       struct rig_mr *mr)
@@ -1030,6 +1057,63 @@ static struct unic_qp *qp_of(uint32_t q)
 	return &ra.nic.qps.qp[qa[q].qpn & 0xff];
 }
 
+/* Process 1 has just sent a READ of 64 packets beside another process, and was
+ * charged for them. */
+static struct unic_sched_pair *charged_for_a_read(void)
+{
+	struct rig_mr big;
+
+	nics_up(1, 1, 1);
+	connect_to(false, 0);
+	connect_to(false, 1);
+	assert_int_equal(rig_reg(&ra, 1, pa[1], 16, 0, UNIC_REG_LIST, 0, &big),
+			 0);
+	ra.port.on_frame = lose_of_second;
+	stream(1u << 0, LONG, 32);
+	rig_send(&ra, &qa[1], UNIC_WR_READ, 1, &big, 0, 16 * 4096, mb[1].iova,
+		 mb[1].stag);
+	while (qp_of(1)->sq.psn == qa[1].psn)
+		stream(1u << 0, LONG, 1);
+	return &ra.nic.order.path[fake_path(2)].pair[1];
+}
+
+/* What did not come of a READ is given back, once, and no more than is owed. */
+static void what_comes_of_a_read_is_owed(void **state)
+{
+	uint64_t packet = UNIC_COST_CPU + 1024, scale, tag;
+	struct unic_sched_pair *pair = charged_for_a_read();
+	struct unic_qp *qp = qp_of(1);
+	struct unic_wr *wr = &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW];
+
+	(void)state;
+	tag = pair->tag;
+	scale = ra.nic.order.scale[1];
+	assert_true(tag - ra.nic.order.now >= 64 * packet * scale);
+	qp->sq.psn_una = unic_psn_add(qp->sq.psn_una, 16);
+	unic_sched_unread(&ra.nic, qp, wr);
+	assert_true(tag - pair->tag == 48 * packet * scale);
+	tag = pair->tag;
+	unic_sched_unread(&ra.nic, qp, wr);
+	assert_true(tag == pair->tag);
+	pair->tag = ra.nic.order.now + 8; /* the rest was paid meanwhile */
+	wr->slots |= UNIC_WR_PAID;
+	unic_sched_unread(&ra.nic, qp, wr);
+	assert_true(pair->tag == ra.nic.order.now);
+}
+
+/* Nor is a READ owed whose region is gone, though its queue pair lives on. */
+static void an_evicted_read_is_not_owed(void **state)
+{
+	struct unic_sched_pair *pair = charged_for_a_read();
+	uint64_t tag = pair->tag;
+
+	(void)state;
+	unic_requester_vack(&ra.nic, qp_of(1), qp_of(1)->sq.psn_una,
+			    UNIC_EV_EVICTED, 0);
+	assert_int_equal(qp_of(1)->state, UNIC_QPS_RTS);
+	assert_true(tag - pair->tag >= 64ull * 1024 * ra.nic.order.scale[1]);
+}
+
 /* A batch of completions of a queue pair that died is a turn. */
 static void a_flush_costs_a_turn(void **state)
 {
@@ -1122,6 +1206,8 @@ static void shortage_closes_no_destination(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_comes_of_a_read_is_owed),
+		cmocka_unit_test(an_evicted_read_is_not_owed),
 		cmocka_unit_test(a_flush_costs_a_turn),
 		cmocka_unit_test(an_acknowledgement_costs_a_frame),
 		cmocka_unit_test(turns_for_nothing_are_charged),
@@ -1141,6 +1227,7 @@ int main(void)
 		cmocka_unit_test(small_frames_cost_what_they_take),
 		cmocka_unit_test(reads_cost_what_they_ask_for),
 		cmocka_unit_test(reads_are_paid_for_once),
+		cmocka_unit_test(a_refused_read_is_not_owed),
 		cmocka_unit_test(a_slot_comes_without_debt),
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
