@@ -1050,6 +1050,31 @@ static void lists_are_read_for_all_processes(void **state)
 	assert_true(before <= 1);
 }
 
+/* Three ask for the reader of lists while another has it. The first is of the same
+ * process, and gives way to one of another process, who gives way to nobody. */
+static void another_process_reads_next(void **state)
+{
+	static const uint32_t proc[] = { 0, 0, 1, 2 }, next[] = { 0, 1, 2, 2 };
+	uint32_t q[4], i, k;
+	struct rig_mr x[4];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 4; i++) {
+		q[i] = connect_to(false, proc[i]);
+		form_of(proc[i], &x[i]);
+	}
+	for (i = 0; i < 4; i++)
+		make_of_memory(q[i], &x[i]);
+	until_reading(q[0]);
+	for (i = 1; i < 4; i++) {
+		fake_dma_run(&ra.port, 1); /* its request */
+		for (k = 0; k < 4; k++)
+			unic_nic_poll(&ra.nic);
+		assert_int_equal(ra.nic.memop.next_qpn, qa[q[next[i]]].qpn);
+	}
+}
+
 /* ------------------------------------------------------------- what it costs */
 
 static struct unic_qp *qp_of(uint32_t q)
@@ -1112,6 +1137,88 @@ static void an_evicted_read_is_not_owed(void **state)
 			    UNIC_EV_EVICTED, 0);
 	assert_int_equal(qp_of(1)->state, UNIC_QPS_RTS);
 	assert_true(tag - pair->tag >= 64ull * 1024 * ra.nic.order.scale[1]);
+}
+
+/* What a process owes when it comes back is bounded. */
+static void debts_have_a_bound(void **state)
+{
+	struct unic_sched_path *path = &ra.nic.order.path[fake_path(2)];
+	uint32_t q[2], i;
+	uint64_t most;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 2; i++)
+		q[i] = connect_to(false, i);
+	stream(1u << q[0] | 1u << q[1], LONG, 40);
+	while (is_busy(q[0], 1) || is_busy(q[1], 1))
+		round_of_all();
+	most = (uint64_t)UNIC_SCHED_DEBT * ra.nic.order.scale[1];
+	path->pair[1].tag = ra.nic.order.now - path->offset + 5 * most;
+	for (i = 0; i < 2; i++)
+		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+	assert_true(path->pair[1].tag ==
+		    ra.nic.order.now - path->offset + most);
+}
+
+/* So is what one READ costs, and what is given back of it. */
+static void a_read_has_a_bound(void **state)
+{
+	struct unic_sched_path *path = &ra.nic.order.path[fake_path(2)];
+	int32_t left = UNIC_SCHED_TURN;
+	uint64_t most, tag;
+	struct unic_qp *qp;
+	struct unic_wr *wr;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	connect_to(false, 0);
+	connect_to(false, 1);
+	qp = qp_of(0);
+	wr = &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW];
+	stream(1u << 1, LONG, 40);
+	fake_room(&ra.port, fake_path(2), 0);
+	rig_send(&ra, &qa[0], UNIC_WR_READ, 1, &ma[0], 0, LONG, mb[0].iova,
+		 mb[0].stag);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(wr->npkt, LONG / 1024);
+	wr->npkt = 1u << 16; /* as if there were memory for it */
+	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
+	ra.nic.sched.cost = UNIC_COST_CPU;
+	unic_requester_send(&ra.nic, (uint16_t)(qa[0].qpn & 0xff), &left);
+	assert_int_equal(UNIC_SCHED_TURN - left, UNIC_SCHED_DEBT);
+	ra.nic.order.scale[0] = 1;
+	most = UNIC_SCHED_DEBT;
+	tag = ra.nic.order.now - path->offset + 2 * most;
+	path->pair[0].tag = tag;
+	unic_sched_unread(&ra.nic, qp, wr);
+	assert_true(tag - path->pair[0].tag == most);
+}
+
+/* That one destination has no room says nothing of another, for which DMA is
+ * missing. */
+static void want_of_room_is_forgotten(void **state)
+{
+	uint32_t q[3], i, k;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(i == 0, i);
+	fake_room(&ra.port, fake_path(3), 0);
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 12; k++)
+			write_by(q[i], LONG);
+	unic_nic_poll(&ra.nic);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.order.full, 1u << fake_path(3));
+	assert_true(is_busy(q[1], 1) && is_busy(q[2], 1));
+	ra.port.no_dma = true;
+	for (i = 0; i < 8; i++) {
+		unic_nic_poll(&ra.nic);
+		assert_int_equal(ra.nic.order.full & 1u << fake_path(2), 0);
+	}
+	assert_true(is_busy(q[1], 1) && is_busy(q[2], 1));
 }
 
 /* A batch of completions of a queue pair that died is a turn. */
@@ -1208,6 +1315,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_comes_of_a_read_is_owed),
 		cmocka_unit_test(an_evicted_read_is_not_owed),
+		cmocka_unit_test(debts_have_a_bound),
+		cmocka_unit_test(a_read_has_a_bound),
+		cmocka_unit_test(want_of_room_is_forgotten),
 		cmocka_unit_test(a_flush_costs_a_turn),
 		cmocka_unit_test(an_acknowledgement_costs_a_frame),
 		cmocka_unit_test(turns_for_nothing_are_charged),
@@ -1235,6 +1345,7 @@ int main(void)
 		cmocka_unit_test(a_silent_queue_pair_reads_no_list),
 		cmocka_unit_test(a_blocked_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
+		cmocka_unit_test(another_process_reads_next),
 		cmocka_unit_test(a_full_destination_costs_nothing),
 		cmocka_unit_test(a_full_destination_makes_nothing_cheap),
 		cmocka_unit_test(replies_come_first),

@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include "pair.h"
+#include "requester.h"
 #include "unic_wire.h"
 
 #define US     1000ull
@@ -434,6 +435,40 @@ static void ud_send(uint8_t op, uint64_t wr_id, uint32_t off, uint32_t len,
 		 qpn);
 }
 
+/* What a turn of @qp used up, of a frame's 1000 and a last frame's 3000. */
+static int32_t turn_costs(const struct rig_qp *qp)
+{
+	int32_t left = 1 << 20;
+
+	unic_proc_take(&ra.nic, 0);
+	ra.nic.sched.cost = 1000;
+	ra.nic.sched.cost_last = 3000;
+	unic_requester_send(&ra.nic, (uint16_t)(qp->qpn & 0xff), &left);
+	return (1 << 20) - left;
+}
+
+/* Its bytes, and a frame; what is left of a message makes the last frame. */
+static void frames_have_a_price(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	rig_recv(&rb, &db, 11, &mb, 0, GRH + 1024);
+	ud_send(UNIC_WR_SEND, 1, 0, 8, IP(2), db.qpn, 0x1234);
+	pair_run(1 * MS); /* ARP knows now */
+	get(&ra, &da, 1, &cqe);
+	get(&rb, &db, 11, &cqe);
+	ud_send(UNIC_WR_SEND, 2, 0, 100, IP(2), db.qpn, 0x1234);
+	ud_send(UNIC_WR_SEND, 3, 0, 1024, IP(2), db.qpn, 0x1234);
+	assert_int_equal(turn_costs(&da), 3000 + 100 + 1000 + 1024);
+	uc_write(UNIC_WR_WRITE, 4, 0, 2500);
+	assert_int_equal(turn_costs(&ua), 2 * 1000 + 3000 + 2500);
+	pair_run(1 * MS);
+	get(&ra, &da, 2, &cqe);
+	get(&ra, &da, 3, &cqe);
+	get(&ra, &ua, 4, &cqe);
+}
+
 /* The first one waits for ARP. The receive begins with the IPv4 header, and the
  * completion says whom to answer. */
 static void ud_datagrams_arrive(void **state)
@@ -747,6 +782,7 @@ int main(void)
 		TEST(uc_guesses_are_held_off),
 		TEST(wrong_requests),
 		TEST(attributes_by_type),
+		TEST(frames_have_a_price),
 		TEST(ud_datagrams_arrive),
 		TEST(ud_goes_anywhere),
 		TEST(ud_what_does_not_fit_is_dropped),
