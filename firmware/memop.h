@@ -44,8 +44,13 @@ struct unic_list_reader {
 	uint64_t list[UNIC_LIST_ELEMENTS * 20u / 8u];
 };
 
-/** unic_memop_drop() - @qp does not go on with its list now: the next may read
- * one. */
+/**
+ * unic_memop_drop() - @qp does not go on with its list now: the next may read
+ * one. Three find that out: ready() of its type, when it falls silent; sched.c,
+ * after a turn beside others that does not end in waiting (who is alone is in
+ * nobody's way); and qp.c, when it stops. One place for the first two would be in
+ * every turn of a queue pair that is alone.
+ */
 void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp);
 
 /** unic_memop_fetched() - the list that was being read is here, or not. */
