@@ -434,7 +434,7 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp,
 	r = unic_sq_flush(nic, qp);
 	if (r < 0)
 		return UNIC_TURN_BLOCKED;
-	*left -= nic->sched.turn;
+	*left -= unic_sched_unit(nic, UNIC_SCHED_TURN);
 	if (!unic_rq_flush(nic, qp) || !r)
 		return UNIC_TURN_MORE;
 	return UNIC_TURN_DONE;

@@ -23,8 +23,12 @@ static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last,
 {
 	nic->sched.cost = frame << fine;
 	nic->sched.cost_last = last << fine;
-	nic->sched.turn = UNIC_SCHED_TURN << fine;
-	nic->sched.fine = fine;
+	nic->order.fine = fine;
+}
+
+int32_t unic_sched_unit(const struct unic_nic *nic, int32_t bytes)
+{
+	return bytes << nic->order.fine;
 }
 
 /* For a round in which @stuck: the link is the bottleneck. */
@@ -378,7 +382,7 @@ static enum unic_turn pair_run_one(struct unic_nic *nic,
 	if (turn == UNIC_TURN_BLOCKED && nic->qps.roce.tx_blocked)
 		path_stop(nic, &nic->qps.qp[idx]);
 	else if (*left == before)
-		*left -= (int32_t)UNIC_COST_IDLE << nic->sched.fine;
+		*left -= unic_sched_unit(nic, UNIC_COST_IDLE);
 	qp_requeue(nic, idx, which, turn);
 	return turn;
 }
@@ -406,7 +410,7 @@ static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
 	uint32_t open = s->has[p] & ~(uint32_t)s->full;
 
 	s->path[x].pair[p].tag +=
-		((uint32_t)used >> nic->sched.fine) * byte_time(nic, p, open);
+		((uint32_t)used >> s->fine) * byte_time(nic, p, open);
 	pair_settle(s, x, p);
 }
 
@@ -484,7 +488,8 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 {
 	struct unic_sched_path *path = &nic->order.path[x];
 	uint32_t p = unic_top_first(&path->first, path, has_work);
-	int32_t left = nic->sched.turn;
+	int32_t whole = unic_sched_unit(nic, UNIC_SCHED_TURN);
+	int32_t left = whole;
 	enum unic_turn turn;
 	bool worked = false;
 
@@ -494,8 +499,8 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 		(*qps)--;
 	} while (left > 0 && *qps && turn <= UNIC_TURN_MORE &&
 		 has_work(path, p));
-	*bytes -= nic->sched.turn - left;
-	pair_charge(nic, x, p, nic->sched.turn - left);
+	*bytes -= whole - left;
+	pair_charge(nic, x, p, whole - left);
 	if (is_full(&nic->order, x) && *qps) {
 		worked |= path_ask_next(nic, x, p);
 		(*qps)--;
@@ -550,7 +555,7 @@ static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 	bool worked = false;
 
 	cost_choose(nic, s->stuck);
-	bytes = ROUND_BYTES << nic->sched.fine;
+	bytes = unic_sched_unit(nic, ROUND_BYTES);
 	paths_try(s);
 	for (p = 0; s->waits && p < UNIC_PROCS; p++)
 		sched_unwait(nic, p);

@@ -109,9 +109,6 @@ struct unic_sched {
 	/* of a frame in this turn, of the last one of a request: UNIC_COST_*,
 	 * or a slot */
 	uint32_t cost, cost_last;
-	/* UNIC_SCHED_TURN in the unit of this round, which is 2^-fine bytes */
-	int32_t turn;
-	uint8_t fine;
 };
 
 /* The order of those who are not alone. */
@@ -119,6 +116,7 @@ struct unic_sched_order {
 	uint16_t busy; /* bit x: somebody has work for path x */
 	uint16_t full; /* bit x: path x had no room in this round */
 	bool stuck; /* the last round ended because all that was busy was full */
+	uint8_t fine; /* charges of this round are in 2^-fine bytes */
 	uint64_t now; /* virtual time: the tag of the turn that began last */
 	uint16_t has[UNIC_PROCS];    /* bit x: this process has, for path x */
 	uint32_t weight[UNIC_PROCS]; /* that `scale` was computed from */
@@ -129,6 +127,9 @@ struct unic_sched_order {
 };
 
 void unic_sched_init(struct unic_nic *nic);
+
+/** unic_sched_unit() - @bytes in the unit of what is charged in this round. */
+int32_t unic_sched_unit(const struct unic_nic *nic, int32_t bytes);
 
 /** unic_sched_proc_new() - slot @p, which has no queue pair, is another process's,
  * which owes nothing. */
