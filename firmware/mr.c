@@ -551,27 +551,47 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 	return err;
 }
 
-/* Residency DEMAND or TABLE: no entries now, so it is ACTIVE at once. */
+/* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
 static int __attribute__((noinline, cold))
-reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
-	   struct unic_mr_result *out)
+may_cache(struct unic_nic *nic, const struct unic_mr_args *args)
 {
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
 	struct unic_mr_args a = *args;
 	int err = unic_cache_check(nic, args, args->n_pages);
 
 	a.n_pages = 0;
-	if (!err && !unic_wait_open(nic, nic->mrs.pd[a.pd].proc, &a))
-		err = unic_wait_admit(nic, nic->mrs.pd[a.pd].proc, &a);
-	if (!err)
-		err = reg_now(nic, &a, NULL, out);
-	if (err) {
+	if (!err && !unic_wait_open(nic, proc, &a))
+		err = unic_wait_admit(nic, proc, &a);
+	if (err)
 		UNIC_COUNT(nic, mr_denied);
-		return err;
-	}
+	return err;
+}
+
+/* It may be; so it is ACTIVE at once. */
+static void __attribute__((noinline, cold))
+make_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	    struct unic_mr_result *out)
+{
+	struct unic_mr_args a = *args;
+	int err;
+
+	a.n_pages = 0;
+	err = reg_now(nic, &a, NULL, out);
+	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
 	unic_cache_adopt(nic, (uint16_t)out->mr,
 			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
 	activate(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
-	return 0;
+}
+
+static int __attribute__((noinline, cold))
+reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	   struct unic_mr_result *out)
+{
+	int err = may_cache(nic, args);
+
+	if (!err)
+		make_cached(nic, args, out);
+	return err;
 }
 
 void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -635,9 +655,16 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		return -UNIC_ETLBFULL;
 	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
 		return -UNIC_ETOOLARGE;
+	/* or the index's next region would have an STag of the past (INV-26) */
+	if (cached)
+		err = may_cache(nic, args);
+	if (err)
+		return err;
 	claim(nic, stag);
-	err = cached ? reg_cached(nic, args, out)
-		     : reg_now(nic, args, pages, out);
+	if (cached)
+		make_cached(nic, args, out);
+	else
+		err = reg_now(nic, args, pages, out);
 	/* 1 even if the list was wrong: its index was used then */
 	m->restored += m->mr[stag >> IDX_SHIFT].gen;
 	return err;

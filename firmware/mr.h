@@ -240,8 +240,10 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 /**
  * unic_mr_restore() - MR_REG with UNIC_REG_RESTORE: as unic_mr_reg(), with all
  * of STag @stag, and nobody waits. Only while every region of this epoch was
- * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, EBUS, ESTATE
- * (the index was used in this epoch, or the time for it is over).
+ * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, ESTATE (the
+ * index was used in this epoch, or the time for it is over), of residency DEMAND
+ * and TABLE those of unic_cache_check() and unic_wait_admit(). -UNIC_EBUS: the
+ * index counts as used.
  */
 int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		    uint32_t stag, const uint64_t *pages,

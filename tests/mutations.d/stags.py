@@ -73,4 +73,9 @@ MUTATIONS = (
     ('host_driver/core/unmap.c', 'uint64_t last = va + (length - 1);',
      'uint64_t last = va + length - 1 + !(va + length);',
      'unmap: up to 2^64 is nothing', 'test_hostcore'),
+    ('firmware/mr.c', 'if (cached)\n\t\terr = may_cache(nic, args);\n\tif (err)\n'
+     '\t\treturn err;\n\tclaim(nic, stag);\n',
+     'claim(nic, stag);\n\tif (cached)\n\t\terr = may_cache(nic, args);\n'
+     '\tif (err)\n\t\treturn err;\n',
+     'restore: one that is refused leaves its STag', 'test_mr'),
 )

@@ -710,6 +710,37 @@ static void wrong_restores_change_nothing(void **state)
 	assert_int_equal(r.nic.mrs.mr[m.mr].stag, m.stag);
 }
 
+/* Of residency DEMAND. */
+static int restore_demand(uint32_t stag, uint64_t length,
+			  struct unic_mr_result *out)
+{
+	struct unic_mr_args a = args_of(0, length);
+
+	a.flags = 0;
+	a.residency = UNIC_DEMAND;
+	a.key = (uint8_t)stag;
+	return unic_mr_restore(&r.nic, &a, stag, NULL, out);
+}
+
+/* It is not the next region's, and can be asked for again. */
+static void refused_restore_leaves_no_stag(void **state)
+{
+	const uint64_t too_many = (UNIC_CACHED_PAGES + 1ull) * PAGE;
+	struct unic_mr_result m = reg_ok(0, 100), res;
+
+	(void)state;
+	reset();
+	assert_int_equal(restore_demand(m.stag, too_many, &res),
+			 -UNIC_ETOOLARGE);
+	assert_int_equal(restore_demand(m.stag, 100, &res), 0);
+	assert_int_equal(res.stag, m.stag);
+	reset();
+	assert_int_equal(restore_demand(m.stag, too_many, &res),
+			 -UNIC_ETOOLARGE);
+	res = reg_ok(0, 100);
+	assert_int_not_equal(res.stag & ~0xffu, m.stag & ~0xffu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -744,6 +775,7 @@ int main(void)
 		cmocka_unit_test_setup(restoring_ends_with_the_first_new_region,
 				       setup),
 		cmocka_unit_test_setup(wrong_restores_change_nothing, setup),
+		cmocka_unit_test_setup(refused_restore_leaves_no_stag, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
