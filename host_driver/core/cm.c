@@ -412,9 +412,9 @@ static void refuse_accept(struct unic_req *req, struct conn *c, uint16_t reason)
 void unic_cm_accept(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
-	struct unic_ctl_connect r;
-	uint8_t offered_rd, offered_dest, slow, mtu;
+	struct unic_ctl_connect r, offer;
 	struct unic_hqp *qp;
+	uint8_t mtu;
 	struct conn *c;
 
 	memcpy(&r, req->rec, sizeof(r));
@@ -434,11 +434,10 @@ void unic_cm_accept(struct unic_req *req)
 		refuse_accept(req, c, UNIC_CM_BAD_TYPE);
 		return;
 	}
-	offered_rd = c->par.max_rd;
-	offered_dest = c->par.max_dest_rd;
-	slow = c->par.timeout;
+	offer = c->par;
 	mtu = c->mtu_shift;
 	if (!take_params(host, c, &r) || r.service || r.ipv4) {
+		c->par = offer;
 		c->mtu_shift = mtu;
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
@@ -448,10 +447,10 @@ void unic_cm_accept(struct unic_req *req)
 		return;
 	}
 	c->mtu_shift = mtu;
-	c->par.max_rd = smaller(c->par.max_rd, offered_rd);
-	c->par.max_dest_rd = smaller(c->par.max_dest_rd, offered_dest);
-	if (slow > c->par.timeout)
-		c->par.timeout = slow;
+	c->par.max_rd = smaller(c->par.max_rd, offer.max_rd);
+	c->par.max_dest_rd = smaller(c->par.max_dest_rd, offer.max_dest_rd);
+	if (offer.timeout > c->par.timeout)
+		c->par.timeout = offer.timeout;
 	c->qp = qp->obj.id;
 	c->qpn = qp->qpn;
 	c->user = qp->user;

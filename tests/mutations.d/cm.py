@@ -71,4 +71,7 @@ MUTATIONS = (
      "", "backlog: unconfirmed ones never become fewer", "test_hostcore"),
     ("host_driver/libunic/event.c", "forget(ctx, NULL, ev->conn);", ";",
      "backlog: a request that has ended is told of", "test_libunic"),
+    ('host_driver/core/cm.c', 'c->par = offer;\n', '',
+     "cm: an ACCEPT that is refused forgets the peer's offer",
+     'test_hostcore'),
 )

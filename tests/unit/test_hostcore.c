@@ -3082,6 +3082,39 @@ static struct unic_cm_msg accepted(struct fake *f)
 	return mad_sent(f);
 }
 
+/* What the peer offered is not forgotten when an ACCEPT is refused. */
+static void refused_accept_keeps_the_offer(void **state)
+{
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .tid = 9,
+				   .local_comm = 0x99,
+				   .service = 4711,
+				   .qpn = 6,
+				   .mtu_shift = 10,
+				   .max_rd = 2,
+				   .max_dest_rd = 1,
+				   .timeout = 17 };
+	struct unic_ctl_connect a = { .rights = UNIC_MR_LOCAL_WRITE };
+	struct fake *f = fake_new();
+	struct unic_cmd_qp_modify m;
+	uint32_t mr;
+
+	(void)state;
+	listens(f, &mr);
+	mad_from(f, PEER, &req);
+	a.conn = unic_to_le32(conn_with(f, PEER)->obj.id);
+	a.qp = unic_to_le32(queues(f, mr));
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), UNIC_ST_INVALID);
+	a.rights = 0;
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+	memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+	assert_int_equal(m.state, UNIC_QPS_RTS);
+	assert_int_equal(m.max_rd, 1);
+	assert_int_equal(m.timeout, 17);
+	assert_int_equal(mad_sent(f).max_dest_rd, 2);
+	fake_delete(f);
+}
+
 /* A message of PEER about the connection that @ours, of ours, is of. */
 static struct unic_cm_msg message(uint16_t type, const struct unic_cm_msg *ours)
 {
@@ -4859,6 +4892,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(types_of_queue_pairs, keep,
 						no_keep),
 		cmocka_unit_test(unreliable_connects),
+		cmocka_unit_test(refused_accept_keeps_the_offer),
 		cmocka_unit_test(slow_nics_say_so),
 		cmocka_unit_test(unreliable_is_accepted),
 		cmocka_unit_test(resync_tells_of_everything),
