@@ -64,20 +64,34 @@ static uint8_t fill(struct loop_mr *mr, uint32_t first, uint32_t count,
 	return UNIC_ST_OK;
 }
 
-/* A free region, and the generation it gets; LOOP_MRS: none. */
-static uint32_t choose_mr(const struct loop *l,
-			  const struct unic_cmd_mr_reg *cmd, uint32_t *gen)
+/* All of its next STag but the consumer's byte, not the one that it had last. */
+static uint32_t next_stag(const struct loop *l, uint32_t i, uint32_t part)
 {
-	uint32_t stag = unic_from_le32(cmd->stag), i = stag >> 8 & 0xfff;
+	uint32_t stag = i << LOOP_IDX_SHIFT | (part & LOOP_PART_MASK);
+
+	return (stag ^ l->mr[i].stag) >> 8 ? stag : stag ^ 0x100u;
+}
+
+/* A free region, and what its STag is made of; LOOP_MRS: none. */
+static uint32_t choose_mr(const struct loop *l,
+			  const struct unic_cmd_mr_reg *cmd, uint32_t *stag)
+{
+	uint64_t drawn;
+	uint32_t i, n;
 
 	if (cmd->flags & UNIC_REG_RESTORE) {
-		*gen = stag >> 20;
-		return i < LOOP_MRS && !l->mr[i].page ? i : LOOP_MRS;
+		*stag = unic_from_le32(cmd->stag) & ~0xffu;
+		i = *stag >> LOOP_IDX_SHIFT;
+		return l->mr[i].page ? LOOP_MRS : i;
 	}
-	for (i = 0; i < LOOP_MRS && l->mr[i].page; i++)
-		;
-	if (i < LOOP_MRS)
-		*gen = l->mr[i].gen + 1;
+	unic_os_random(l->p.os, &drawn, sizeof(drawn));
+	i = (uint32_t)(drawn >> 32) % LOOP_MRS;
+	for (n = 0; l->mr[i].page; n++) {
+		if (n == LOOP_MRS)
+			return LOOP_MRS;
+		i = (i + 1) % LOOP_MRS;
+	}
+	*stag = next_stag(l, i, (uint32_t)drawn);
 	return i;
 }
 
@@ -86,18 +100,20 @@ static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
 	struct unic_cmd_mr_reg cmd;
 	struct unic_cpl_mr_reg *cpl = out;
 	struct loop_mr *mr;
-	uint32_t i, gen = 0;
+	uint32_t i, gen, stag;
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (unic_from_le32(cmd.pd) >= LOOP_PDS ||
 	    l->pd[unic_from_le32(cmd.pd)] == LOOP_NONE)
 		return UNIC_ST_NO_PD;
-	i = choose_mr(l, &cmd, &gen);
+	i = choose_mr(l, &cmd, &stag);
 	if (i == LOOP_MRS)
 		return UNIC_ST_MR_FULL;
 	mr = &l->mr[i];
+	gen = mr->gen + 1;
 	memset(mr, 0, sizeof(*mr));
 	mr->gen = gen;
+	mr->stag = stag | cmd.key;
 	mr->n_pages = unic_from_le32(cmd.n_pages);
 	mr->page = unic_os_alloc(l->p.os, (size_t)mr->n_pages * 8);
 	if (!mr->page)
@@ -107,13 +123,12 @@ static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
 	mr->length = unic_from_le64(cmd.length);
 	mr->rights = cmd.rights;
 	mr->shift = cmd.page_shift;
-	mr->key = cmd.key;
 	mr->user = unic_from_le32(cmd.user);
 	if (cmd.flags & UNIC_REG_LIST)
 		fill(mr, 0, mr->n_pages, call->list);
 	cpl->mr = unic_to_le32(i);
 	cpl->gen = unic_to_le32(gen);
-	cpl->stag = unic_to_le32((gen & 0xfff) << 20 | i << 8 | mr->key);
+	cpl->stag = unic_to_le32(mr->stag);
 	return UNIC_ST_OK;
 }
 
@@ -246,12 +261,10 @@ static uint8_t do_pd_free(struct loop *l, struct unic_call *call, void *out)
 static struct loop_mr *ring_mr(struct loop *l, uint32_t stag, uint32_t pd,
 			       uint64_t iova, uint64_t bytes)
 {
-	uint32_t i = stag >> 8 & 0xfff;
-	struct loop_mr *mr = i < LOOP_MRS ? &l->mr[i] : NULL;
+	struct loop_mr *mr = loop_mr_of(l, stag);
 
-	if (!mr || !mr->page || mr->pd != pd || mr->filled != mr->n_pages ||
-	    iova & 63 || iova < mr->iova || bytes > mr->length ||
-	    iova - mr->iova > mr->length - bytes)
+	if (!mr || mr->pd != pd || iova & 63 || iova < mr->iova ||
+	    bytes > mr->length || iova - mr->iova > mr->length - bytes)
 		return NULL;
 	return mr;
 }

@@ -5,6 +5,12 @@
  *
  * It has one page table per region like the NIC, and no limit that is worth
  * fighting for, so it never evicts; tokens it does not have.
+ *
+ * STag = index | part | 8 bits of the consumer, as the NIC has it. Index and part
+ * are drawn by unic_os_random(): what was seen says nothing of what comes, and no
+ * index has a part twice in succession. Nothing rests (an old request is none on a
+ * wire that is not there), so an old STag is worth as much as any guess; and who
+ * guesses is not held off, but each wrong one costs it its connection.
  */
 #ifndef UNIC_LOOP_H
 #define UNIC_LOOP_H
@@ -20,11 +26,16 @@
 #define LOOP_MADS  16u
 #define LOOP_NONE  0xffffu
 
+#define LOOP_IDX_SHIFT 22u /* in an STag; the part lies below */
+#define LOOP_PART_MASK ((1u << LOOP_IDX_SHIFT) - 0x100u)
+_Static_assert(LOOP_MRS == 1u << (32u - LOOP_IDX_SHIFT), "any STag has a row");
+
 struct loop_mr {
 	uint64_t *page; /* bus addresses; NULL: free */
 	uint64_t iova, length;
+	uint32_t stag; /* whole; while it is free, the last one */
 	uint32_t gen, pd, n_pages, filled, user, queues;
-	uint8_t rights, shift, key;
+	uint8_t rights, shift;
 };
 
 struct loop_cq {
@@ -65,6 +76,16 @@ struct loop {
 	struct unic_mad_rx mad[LOOP_MADS];
 	uint32_t mad_head, mad_tail;
 };
+
+/** loop_mr_of() - the region that has @stag, all of it, and all its pages; NULL:
+ * none. */
+static inline struct loop_mr *loop_mr_of(struct loop *l, uint32_t stag)
+{
+	struct loop_mr *mr = &l->mr[stag >> LOOP_IDX_SHIFT];
+
+	return mr->page && mr->stag == stag && mr->filled == mr->n_pages ? mr
+									 : NULL;
+}
 
 /** loop_data_poll() - bounded data work for all queues. True: there was some. */
 bool loop_data_poll(struct loop *l);

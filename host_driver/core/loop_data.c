@@ -32,12 +32,10 @@ static struct loop_mr *access(struct loop *l, uint32_t stag, uint32_t pd,
 			      uint8_t need, uint64_t iova, uint64_t len,
 			      uint8_t *detail)
 {
-	uint32_t i = stag >> 8 & 0xfff;
-	struct loop_mr *mr = i < LOOP_MRS ? &l->mr[i] : NULL;
+	struct loop_mr *mr = loop_mr_of(l, stag);
 
 	*detail = UNIC_WD_STAG;
-	if (!mr || !mr->page || mr->filled != mr->n_pages ||
-	    stag != ((mr->gen & 0xfff) << 20 | i << 8 | mr->key))
+	if (!mr)
 		return NULL;
 	*detail = UNIC_WD_PD;
 	if (mr->pd != pd)
@@ -83,7 +81,7 @@ static uint8_t *next_piece(struct loop *l, struct cursor *c, uint32_t *len)
 	if (c->inline_data) {
 		p = (uint8_t *)(uintptr_t)c->inline_data + c->off;
 	} else {
-		mr = &l->mr[unic_from_le32(s->lkey) >> 8 & 0xfff];
+		mr = &l->mr[unic_from_le32(s->lkey) >> LOOP_IDX_SHIFT];
 		p = loop_piece(l, mr, unic_from_le64(s->iova) + c->off, len);
 	}
 	c->off += *len;

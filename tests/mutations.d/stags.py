@@ -78,4 +78,17 @@ MUTATIONS = (
      'claim(nic, stag);\n\tif (cached)\n\t\terr = may_cache(nic, args);\n'
      '\tif (err)\n\t\treturn err;\n',
      'restore: one that is refused leaves its STag', 'test_mr'),
+    ('host_driver/core/loop.c', 'i = (uint32_t)(drawn >> 32) % LOOP_MRS;',
+     'i = 0;',
+     'loop: the lowest index is the next', 'test_hostcore'),
+    ('host_driver/core/loop.c', 'next_stag(l, i, (uint32_t)drawn);',
+     'next_stag(l, i, l->mr[i].gen << 8);',
+     'loop: STags count up', 'test_hostcore'),
+    ('host_driver/core/loop.c', 'stag : stag ^ 0x100u;', 'stag : stag;',
+     'loop: the same STag again', 'test_hostcore'),
+    ('host_driver/core/loop.h', 'mr->page && mr->stag == stag &&', 'mr->page &&',
+     'loop: any STag of the index', 'test_hostcore'),
+    ('host_driver/core/loop.h', 'return mr->page && mr->stag',
+     'return mr->stag',
+     'loop: regions that ended', 'test_hostcore'),
 )

@@ -4788,6 +4788,134 @@ static void loop_back_and_the_next_word(void **state)
 	}
 }
 
+/* ------------------------------------------------------ loop-back: its STags */
+
+static void looped_done(struct unic_call *call)
+{
+	(void)call;
+}
+
+/* One command of it, carried out. Its completion. */
+static const void *looped_call(struct loop *l, struct unic_call *call,
+			       uint8_t opcode, const void *cmd)
+{
+	struct unic_cmd_hdr hdr;
+
+	memcpy(call->cmd, cmd, sizeof(call->cmd));
+	memcpy(&hdr, cmd, sizeof(hdr));
+	hdr.opcode = opcode;
+	memcpy(call->cmd, &hdr, sizeof(hdr));
+	call->done = looped_done;
+	call->state = UNIC_CALL_TAKEN;
+	assert_int_equal(l->p.ops->command(&l->p, call), 0);
+	l->p.ops->poll(&l->p, 0);
+	assert_int_equal(call->state, UNIC_CALL_IDLE);
+	memcpy(&hdr, call->cpl, sizeof(hdr));
+	assert_int_equal(hdr.status, UNIC_ST_OK);
+	return call->cpl;
+}
+
+/* A region of one page in domain 0. */
+static struct unic_cpl_mr_reg looped_reg(struct loop *l, uint8_t flags,
+					 uint32_t stag)
+{
+	unic_le64 page = unic_to_le64(0);
+	struct unic_call call = { .list = &page, .list_bytes = sizeof(page) };
+	struct unic_cmd_mr_reg cmd = { .length = unic_to_le64(100),
+				       .rights = UNIC_MR_REMOTE_WRITE,
+				       .page_shift = 12,
+				       .n_pages = unic_to_le32(1),
+				       .key = 7,
+				       .flags = flags | UNIC_REG_LIST,
+				       .stag = unic_to_le32(stag) };
+	struct unic_cpl_mr_reg cpl;
+
+	memcpy(&cpl, looped_call(l, &call, UNIC_CMD_MR_REG, &cmd), sizeof(cpl));
+	return cpl;
+}
+
+static void looped_dereg(struct loop *l, const struct unic_cpl_mr_reg *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = mr->mr, .gen = mr->gen };
+	struct unic_call call = { 0 };
+
+	looped_call(l, &call, UNIC_CMD_MR_DEREG, &cmd);
+}
+
+static struct loop *looped_ready(struct fake *f)
+{
+	void *mem = f; /* nothing is read there */
+	struct unic_provider *p = unic_loop_provider(&f->os, 1, &mem, 4096);
+	struct loop *l = (struct loop *)(void *)p;
+
+	p->host = f->host;
+	l->state = UNIC_PROVIDER_READY;
+	l->pd[0] = 0;
+	return l;
+}
+
+static void looped_end(struct fake *f, struct loop *l)
+{
+	l->p.ops->fini(&l->p);
+	unic_os_free(&f->os, l);
+}
+
+/* 24 bits of an STag are drawn, the low ones the consumer's. Of a source that
+ * repeats itself no index has its STag twice in succession. */
+static void loop_back_draws_stags(void **state)
+{
+	uint32_t ones = 0, zeros = 0, i, stag, last;
+	struct fake *f = fake_new();
+	struct loop *l = looped_ready(f);
+	struct unic_cpl_mr_reg mr;
+
+	(void)state;
+	f->os.all_random = 1;
+	for (i = 0; i < 1000; i++) {
+		mr = looped_reg(l, 0, 0);
+		stag = unic_from_le32(mr.stag);
+		assert_ptr_equal(loop_mr_of(l, stag),
+				 &l->mr[unic_from_le32(mr.mr)]);
+		assert_null(loop_mr_of(l, stag ^ 0x100));
+		assert_null(loop_mr_of(l, stag ^ 1));
+		looped_dereg(l, &mr);
+		assert_null(loop_mr_of(l, stag));
+		ones |= stag;
+		zeros |= ~stag;
+	}
+	assert_int_equal(ones & zeros, 0xffffff00);
+	assert_int_equal(ones & 0xff, 7);
+	for (i = 0, last = 0; i < 8; i++, last = stag) {
+		f->os.all_random = 1;
+		mr = looped_reg(l, 0, 0);
+		stag = unic_from_le32(mr.stag);
+		looped_dereg(l, &mr);
+		assert_int_not_equal(stag, last);
+	}
+	/* after a reset they are what they were */
+	mr = looped_reg(l, UNIC_REG_RESTORE, stag);
+	assert_int_equal(unic_from_le32(mr.stag), stag);
+	looped_end(f, l);
+	fake_delete(f);
+}
+
+/* All of its regions at once: each has an index of its own. */
+static void loop_back_gives_each_index_once(void **state)
+{
+	struct fake *f = fake_new();
+	struct loop *l = looped_ready(f);
+	uint32_t i;
+
+	(void)state;
+	f->os.all_random = 1;
+	for (i = 0; i < LOOP_MRS; i++)
+		looped_reg(l, 0, 0);
+	for (i = 0; i < LOOP_MRS; i++)
+		assert_ptr_equal(loop_mr_of(l, l->mr[i].stag), &l->mr[i]);
+	looped_end(f, l);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -4937,6 +5065,8 @@ int main(void)
 		cmocka_unit_test(slow_pages_of_another),
 		cmocka_unit_test(loop_back_loses_no_arming),
 		cmocka_unit_test(loop_back_and_the_next_word),
+		cmocka_unit_test(loop_back_draws_stags),
+		cmocka_unit_test(loop_back_gives_each_index_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
