@@ -11,6 +11,9 @@
 #define HALF_MASK ((1u << HALF_BITS) - 1u)
 #define PART_MASK ((1u << PART_BITS) - 1u)
 
+/* At rest, of any process whatever others left behind: an eighth for all slots. */
+#define LEAST (UNIC_MRS / 8u / UNIC_PROCS ? UNIC_MRS / 8u / UNIC_PROCS : 1u)
+
 _Static_assert(PART_BITS >= 12u && PART_BITS <= 20u, "a walk has 2^11 steps or "
 						     "more, a half no more "
 						     "than 10 bits");
@@ -146,19 +149,6 @@ uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
 
 /* ----------------------------------------------------------------- the charges */
 
-bool unic_stag_shut(const struct unic_nic *nic, uint32_t proc)
-{
-	const struct unic_stags *s = &nic->stags;
-	const struct unic_share *share = &nic->evict.share;
-	uint32_t part;
-
-	if (!unic_stag_crowded(s))
-		return false;
-	part = (uint32_t)((uint64_t)(UNIC_MRS / 2u) *
-			  share->owner[proc].weight / share->all_weights);
-	return s->charged[proc] >= (part ? part : 1u);
-}
-
 uint32_t unic_stag_left(const struct unic_nic *nic)
 {
 	uint32_t i, n = 0;
@@ -169,4 +159,19 @@ uint32_t unic_stag_left(const struct unic_nic *nic)
 		if (!nic->evict.share.owner[i].weight)
 			n += nic->stags.charged[i];
 	return n;
+}
+
+bool unic_stag_shut(const struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_stags *s = &nic->stags;
+	const struct unic_share *share = &nic->evict.share;
+	uint32_t left, part;
+
+	if (!unic_stag_crowded(s))
+		return false;
+	left = unic_stag_left(nic);
+	part = left < UNIC_MRS / 2u ? UNIC_MRS / 2u - left : 0;
+	part = (uint32_t)((uint64_t)part * share->owner[proc].weight /
+			  share->all_weights);
+	return s->charged[proc] >= (part > LEAST ? part : LEAST);
 }

@@ -24,7 +24,9 @@
  * A process may have its part of half of the region table at rest, by weight,
  * and more while less than a quarter of the table rests: whoever has more gets
  * -UNIC_EMRFULL, or waits, until a rest of its own ends. So others find free
- * indices whatever it does. The charge stays with the process slot.
+ * indices whatever it does. The charge stays with the process slot, and what is
+ * charged to slots that nobody has is not there to be shared: who comes again in
+ * another slot finds so much less. But a few each process may always have.
  */
 #ifndef UNIC_STAG_H
 #define UNIC_STAG_H

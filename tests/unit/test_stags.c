@@ -22,7 +22,7 @@
 #define MS   1000000ull
 
 static struct rig r;
-static uint16_t pd[3];
+static uint16_t pd[UNIC_PROCS];
 
 static int setup(void **state)
 {
@@ -170,22 +170,57 @@ static void waiter_that_used_them_up(void **state)
 	assert_int_equal(r.nic.stags.resting, 0);
 }
 
+static void leave(uint32_t proc)
+{
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(proc) };
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &cmd, NULL), 0);
+}
+
+/* Nobody else has its window: there are fewer of them than slots. */
+static void come(uint32_t proc)
+{
+	struct unic_cmd_proc_attach cmd = {
+		.proc = unic_to_le32(proc),
+		.weight = unic_to_le32(1),
+		.doorbell = unic_to_le64(UNIC_BUS(proc % 2, 0)),
+	};
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_ATTACH, &cmd, NULL), 0);
+	pd[proc] = (uint16_t)rig_pd(&r, proc);
+}
+
 /* Whoever comes into the slot of one that is gone has its rests to wait for. */
 static void leaving_pays_nothing(void **state)
 {
-	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(0) };
-
 	(void)state;
 	use_up(0);
-	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &cmd, NULL), 0);
+	leave(0);
 	assert_int_equal(unic_mr_capacity(&r.nic), UNIC_MRS - PART);
-	rig_attach(&r, 0, 1);
-	pd[0] = (uint16_t)rig_pd(&r, 0);
+	come(0);
 	assert_int_equal(unic_mr_capacity(&r.nic), UNIC_MRS);
 	assert_int_equal(pair(0), -UNIC_EMRFULL);
 	assert_int_equal(pair(1), 0);
 	r.nic.now_ns += UNIC_STAG_REST_NS;
 	assert_int_equal(pair(0), 0);
+}
+
+/* Nor does one get more that comes again in one slot after the other. */
+static void each_slot_in_turn(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	leave(1);
+	for (i = 0; i < UNIC_PROCS - 1u; i++) {
+		if (i)
+			come(i);
+		use_up(i);
+		leave(i);
+	}
+	assert_in_range(r.nic.stags.resting, UNIC_MRS / 2, UNIC_MRS * 3 / 4);
+	come(UNIC_PROCS - 1u);
+	assert_int_equal(pair(UNIC_PROCS - 1u), 0);
 }
 
 /* While a quarter of the table does not rest, nobody is held to his part. */
@@ -685,6 +720,7 @@ int main(void)
 		cmocka_unit_test_setup(one_uses_up_what_it_can, setup),
 		cmocka_unit_test_setup(waiter_that_used_them_up, setup),
 		cmocka_unit_test_setup(leaving_pays_nothing, setup),
+		cmocka_unit_test_setup(each_slot_in_turn, setup),
 		cmocka_unit_test_setup(nobody_is_held_to_his_part_before,
 				       setup),
 		cmocka_unit_test_setup(steps_are_charged_by_lot, setup),
