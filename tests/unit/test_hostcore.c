@@ -146,6 +146,7 @@ struct fake {
 	uint8_t answer[64];	 /* status by opcode */
 	uint64_t cpl[64][8];	 /* completion template by opcode */
 	uint64_t last[64][8];	 /* last command by opcode */
+	uint32_t given[64];	 /* commands by opcode */
 	uint64_t modified[8][8]; /* last QP_MODIFY by state */
 	bool lists;		 /* `listed` is the answer in a list page */
 	uint8_t listed[UNIC_LIST_BYTES];
@@ -204,6 +205,7 @@ static void nic_run(struct fake *f)
 		memcpy(&hdr, rec, sizeof(hdr));
 		assert_true(hdr.opcode < 64);
 		memcpy(f->last[hdr.opcode], rec, 64);
+		f->given[hdr.opcode]++;
 		if (hdr.opcode == UNIC_CMD_QP_MODIFY)
 			remember_modify(f, rec);
 		if (f->lists)
@@ -3587,6 +3589,179 @@ static void unconfirmed_ones_give_way(void **state)
 	fake_delete(f);
 }
 
+/* ------------------------------------------ lost messages, and those who end */
+
+/* Nothing is sent to PEER for a while that is longer than any of CM's. */
+static void is_silent(struct fake *f)
+{
+	uint32_t n = f->given[UNIC_CMD_MAD_SEND], i;
+
+	for (i = 0; i < 40; i++)
+		pass(f, 1000);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n);
+}
+
+/* What was answered is not said again, nor is a connection that is up given up. */
+static void who_was_answered_is_silent(void **state)
+{
+	struct unic_cm_msg m;
+	struct fake *f = fake_new();
+
+	(void)state;
+	m = to_answer(f, UNIC_CM_REP);
+	mad_from(f, PEER, &m);
+	is_silent(f);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	fake_delete(f);
+	f = fake_new();
+	m = to_confirm(f, UNIC_CM_RTU);
+	mad_from(f, PEER, &m);
+	is_silent(f);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	m.type = UNIC_CM_DREQ;
+	mad_from(f, PEER, &m);
+	is_silent(f);
+	fake_delete(f);
+	f = fake_new();
+	m = to_confirm(f, UNIC_CM_DREQ); /* RTU was lost */
+	mad_from(f, PEER, &m);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	is_silent(f);
+	fake_delete(f);
+}
+
+/* Of a REQ or REP that comes again, what was answered is said again at once. */
+static void who_asks_again_is_answered_again(void **state)
+{
+	struct unic_cm_msg rep, m;
+	struct fake *f = fake_new();
+	uint32_t n;
+
+	(void)state;
+	rep = accepted(f);
+	m = message(UNIC_CM_REQ, &rep);
+	m.service = 4711;
+	m.mtu_shift = 10;
+	n = f->given[UNIC_CMD_MAD_SEND];
+	mad_from(f, PEER, &m);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 1);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REP);
+	assert_int_equal(mad_sent(f).psn, rep.psn);
+	assert_int_equal(n_conns(f, C_REP_SENT), 1);
+	fake_delete(f);
+	f = fake_new();
+	m = to_answer(f, UNIC_CM_REP);
+	mad_from(f, PEER, &m);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	mad_from(f, PEER, &m);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 1);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_RTU);
+	fake_delete(f);
+}
+
+static void rejects(struct fake *f, uint16_t reason)
+{
+	struct unic_cm_msg rej = mad_sent(f);
+
+	assert_int_equal(rej.type, UNIC_CM_REJ);
+	assert_int_equal(rej.reason, reason);
+	assert_null(conn_with(f, PEER));
+}
+
+/* Who waits no longer tells the other side, with all that it knows. */
+static void who_gives_up_says_so(void **state)
+{
+	struct unic_cm_msg req;
+	struct fake *f = fake_new();
+
+	(void)state;
+	req = connecting(f);
+	pass(f, CONNECT_US / 1000 + 1);
+	rejects(f, UNIC_CM_TIMEOUT);
+	assert_int_equal(mad_sent(f).local_comm, req.local_comm);
+	fake_delete(f);
+	f = requested(&req);
+	pass(f, QUIET_NS / 1000000 + 1);
+	rejects(f, UNIC_CM_TIMEOUT);
+	assert_int_equal(mad_sent(f).remote_comm, req.local_comm);
+	fake_delete(f);
+}
+
+/* A process ends while its QP is being made ready for PEER, which has said REP. */
+static void who_ends_too_early_says_so(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_answer(f, UNIC_CM_REP);
+	uint32_t i;
+
+	(void)state;
+	put_mad(f, PEER, 0, &m);
+	for (i = 0; i < 3; i++)
+		unic_host_poll(f->host);
+	assert_int_equal(conn_with(f, PEER)->state, C_MODIFY);
+	unic_host_client_gone(f->host, &f->client);
+	assert_null(conn_with(f, PEER));
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], 2);
+	fake_delete(f);
+}
+
+/* However a connection ends that was up at our end, what is posted is flushed. */
+static void ends_flush(void **state)
+{
+	static const uint16_t types[] = { 0, UNIC_CM_REJ, UNIC_CM_DREQ };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct fake *f = fake_new();
+		struct unic_cm_msg m = to_confirm(f, types[i]);
+
+		assert_false(f->modified[UNIC_QPS_ERR][0]);
+		if (types[i])
+			mad_from(f, PEER, &m);
+		else
+			pass(f, CONNECT_US / 1000 + 1);
+		assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+		assert_true(f->modified[UNIC_QPS_ERR][0]);
+		fake_delete(f);
+	}
+}
+
+/* A peer that is gone is told six times that we go. */
+static void goodbye_is_said_six_times(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t n, i;
+
+	(void)state;
+	to_part(f, 0);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREQ);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	for (i = 0; i < 100; i++)
+		pass(f, 100);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 5);
+	assert_null(conn_with(f, PEER));
+	fake_delete(f);
+}
+
+/* Which address has most counts with the request that comes: of two with as many
+ * it is the one that asks for more. */
+static void who_asks_for_more_gives_way(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, id;
+
+	(void)state;
+	listens(f, &mr);
+	flood(f, 32, PEER, 0);
+	id = conn_with(f, PEER)->obj.id;
+	flood(f, 32, PEER + 1, 0);
+	flood(f, 1, PEER + 1, 0);
+	assert_int_equal(conn_with(f, PEER)->obj.id, id);
+	fake_delete(f);
+}
+
 /* An exporter with one region and two peers. */
 static struct fake *exporter(struct peer *a, struct peer *b, uint32_t *mr)
 {
@@ -4987,6 +5162,13 @@ int main(void)
 		cmocka_unit_test(one_request_more_counts),
 		cmocka_unit_test(flood_of_many_addresses_leaves_time),
 		cmocka_unit_test(unconfirmed_ones_give_way),
+		cmocka_unit_test(who_was_answered_is_silent),
+		cmocka_unit_test(who_asks_again_is_answered_again),
+		cmocka_unit_test(who_gives_up_says_so),
+		cmocka_unit_test(who_ends_too_early_says_so),
+		cmocka_unit_test(ends_flush),
+		cmocka_unit_test(goodbye_is_said_six_times),
+		cmocka_unit_test(who_asks_for_more_gives_way),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
 		cmocka_unit_test(connect_of_a_dying_qp_is_refused),
