@@ -819,6 +819,7 @@ static void numbers_have_no_period(void **state)
 	(void)state;
 	for (i = 0; i < 65535 + 8; i++) {
 		qpn = number_of_a_life();
+		assert_true(qpn >> 8); /* 0 and 1 are not for connections */
 		if (i < 8)
 			first[i] = qpn;
 		else if (i >= 65535)

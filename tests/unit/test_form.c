@@ -601,6 +601,31 @@ static void peer_may_not_invalidate(void **state)
 					 (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL),
 				 0);
 	}
+	/* an STag that is wrong is the peer's guess, not the process's */
+	send_inv(mb[1].stag ^ 0x100, 10);
+	assert_int_equal(done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong, 1);
+	assert_int_equal(rb.nic.guesses.of[0].local.wrong, 0);
+}
+
+/* What is granted of a form does not keep it from being invalidated. */
+static void invalidation_ends_tokens(void **state)
+{
+	struct unic_cmd_token_alloc token = {
+		.length = unic_to_le32(100),
+	};
+	struct rig_mr x;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_INDIRECT, 1, &x);
+	assert_int_equal(make_one(&x, &mb[1], 0, PAGE, RW, 1), 0);
+	token.pd = unic_to_le32(qb.pd);
+	token.stag = unic_to_le32(rb.nic.mrs.mr[x.mr].stag);
+	token.iova = unic_to_le64(rb.nic.mrs.mr[x.mr].iova);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL), 0);
+	assert_int_equal(rb.nic.mrs.mr[x.mr].n_tokens, 1);
+	assert_int_equal(inval(&x), 0);
+	assert_int_equal(rb.nic.mrs.mr[x.mr].n_tokens, 0);
 }
 
 static void local_inv_waits_and_cuts(void **state)
@@ -623,6 +648,8 @@ static void local_inv_waits_and_cuts(void **state)
 	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
 	cqe = done(&rb, &qb);
 	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	/* the next one has all of T again */
+	assert_true(!rb.nic.qps.qp[qb.qpn & 0xff].sq.inval_ns);
 	/* not valid: an error; so is what cannot be invalidated */
 	cqe = local_inv(w.stag);
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
@@ -866,6 +893,7 @@ static void nested_to_a_depth(void **state)
 	assert_int_equal(make(&x[i], &p), UNIC_ST_TOO_LARGE);
 	/* what others are made of cannot be invalidated, but deregistered */
 	assert_int_equal(inval(&x[0]), UNIC_ST_BUSY);
+	assert_int_equal(access_b(&x[0], RW, 0, 100, &out), 0);
 	assert_int_equal(rig_dereg(&rb, &mb[0]), UNIC_ST_OK);
 	for (i = 0; i < UNIC_FORM_DEPTH; i++)
 		assert_int_equal(access_b(&x[i], 0, 0, 1, &out),
@@ -1069,6 +1097,63 @@ static void lists_are_read_in_turn(void **state)
 	}
 	rb.port.late_dma = false;
 	assert_int_equal(rb.nic.memop.qpn, 0);
+}
+
+/* @x, of a list in mb[2] that @q posts. */
+static void post_a_list(struct rig_qp *q, struct rig_mr *x)
+{
+	struct unic_sq_slot s;
+
+	alloc_ok(UNIC_FORM_INDIRECT, 1, x);
+	s = memop(UNIC_WR_REG_INDIRECT, x->stag, 1, RW, 0, 0);
+	s.num_sge = 1;
+	s.flags = UNIC_WR_SIGNALED;
+	s.sge[0] = piece(&mb[2], 0, 16);
+	q->sq[q->sq_tail % RIG_SLOTS] = s;
+	rig_ring(&rb, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
+}
+
+/* A queue pair ends with its list on the way: what comes late is not taken for the
+ * list of the next one. */
+static void late_list_is_nobodys(void **state)
+{
+	struct unic_cmd_qp_modify err = { .qpn = unic_to_le32(qb.qpn),
+					  .state = UNIC_QPS_ERR };
+	struct unic_sge e = piece(&mb[1], 5, 100);
+	struct rig_qp far, near;
+	struct unic_cqe cqe;
+	struct rig_mr x, y;
+	uint32_t k;
+
+	(void)state;
+	rig_qp(&ra, 0, pa, 9, &far);
+	rig_qp(&rb, 0, pb, 9, &near);
+	rig_connect(&ra, &far, &rb, &near);
+	memcpy(mb[2].mem, &e, sizeof(e));
+	rb.port.late_dma = true;
+	post_a_list(&qb, &x);
+	post_a_list(&near, &y);
+	rig_poll(&rb);
+	while (rb.nic.memop.next_qpn != near.qpn) {
+		fake_dma_run(&rb.port, 1);
+		rig_poll(&rb);
+	}
+	assert_int_equal(rb.nic.memop.sgl.pending, 1);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &err, NULL), 0);
+	for (k = 0; k < 50; k++)
+		rig_poll(&rb);
+	assert_int_equal(rb.nic.memop.qpn, 0);
+	for (k = 0; k < 50; k++) {
+		fake_dma_run(&rb.port, 1);
+		rig_poll(&rb);
+		rb.port.now_ns += 1000;
+	}
+	rb.port.late_dma = false;
+	assert_true(rig_cqe(&rb, &near, &cqe));
+	assert_int_equal(cqe.status, 0);
+	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.forms.form[y.mr].used, 1);
+	assert_int_equal(rb.nic.memop.sgl.pending, 0);
 }
 
 /* Indirect region @x is to be made of a list of one element in mb[2], of which the
@@ -1791,6 +1876,7 @@ int main(void)
 		TEST(peer_invalidates),
 		TEST(peer_invalidates_what_is_used),
 		TEST(peer_may_not_invalidate),
+		TEST(invalidation_ends_tokens),
 		TEST(local_inv_waits_and_cuts),
 		TEST(indirect_over_three_regions),
 		TEST(addresses_that_cross_4_gib),
@@ -1802,6 +1888,7 @@ int main(void)
 		TEST(local_inv_has_no_other_field),
 		TEST(lists_that_are_none),
 		TEST(lists_are_read_in_turn),
+		TEST(late_list_is_nobodys),
 		TEST(list_of_another_process),
 		TEST(list_that_is_not_ours_any_more),
 		TEST(list_that_had_to_wait),

@@ -977,7 +977,7 @@ static void bytes_have_an_address(void **state)
 {
 	const struct unic_sg none = { (void *)1, 2, 3 };
 	struct unic_sg sg = none;
-	struct unic_mr *mr, *mw;
+	struct unic_mr *mr, *mw, big;
 	uint8_t *mem;
 	struct rig r;
 
@@ -998,6 +998,10 @@ static void bytes_have_an_address(void **state)
 	assert_int_equal(unic_sg_of(mr, (void *)(uintptr_t)mr->iova, 1, &sg),
 			 -ERANGE);
 	assert_int_equal(unic_sg_of(mw, mem, 1, &sg), -ERANGE);
+	big = *mr;
+	big.length = 1ull << 33;
+	assert_int_equal(unic_sg_of(&big, mem + PAGE, 1ull << 32, &sg),
+			 -ERANGE); /* more than an SGE counts */
 	assert_non_null(strstr(unic_last_error(), "not in the region"));
 	assert_memory_equal(&sg, &none, sizeof(sg));
 	assert_int_equal(unic_sg_of(mr, mem + PAGE, 2 * PAGE, &sg), 0);

@@ -624,6 +624,27 @@ static void restored_regions_have_their_stags(void **state)
 	}
 }
 
+/* Under another key a region's STag could come again, whatever its index. */
+static void one_region_ends_rekeying(void **state)
+{
+	struct unic_mr_result m;
+	struct unic_piece piece;
+	uint64_t key[2];
+
+	(void)state;
+	memcpy(key, r.nic.stags.key, sizeof(key));
+	unic_mr_rekey(&r.nic);
+	assert_memory_not_equal(key, r.nic.stags.key, sizeof(key));
+	for (m = reg_ok(0, 100); !m.mr; m = reg_ok(0, 100))
+		reset();
+	memcpy(key, r.nic.stags.key, sizeof(key));
+	unic_mr_rekey(&r.nic);
+	assert_memory_equal(key, r.nic.stags.key, sizeof(key));
+	assert_int_equal(r.nic.mrs.free, UNIC_MRS - 1);
+	assert_int_equal(unic_access(&r.nic, m.stag, pd, RW, 0, 100, &piece),
+			 0);
+}
+
 /* Each bit of the key in which STags are drawn is random, each epoch. */
 static void keys_have_all_their_bits(void **state)
 {
@@ -767,6 +788,7 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(full_table_of_regions, setup),
 		cmocka_unit_test_setup(keys_have_all_their_bits, setup),
+		cmocka_unit_test_setup(one_region_ends_rekeying, setup),
 		cmocka_unit_test_setup(pds_have_owners_and_users, setup),
 		cmocka_unit_test_setup(restored_regions_have_their_stags,
 				       setup),

@@ -500,6 +500,10 @@ static void a_form_with_tokens_stays(void **state)
 	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
+	/* never of itself */
+	form.stag = rb.nic.mrs.mr[form.mr].stag;
+	form.iova = AT(1);
+	assert_int_equal(make_status(&form, &form, LOCAL), UNIC_ST_TOO_LARGE);
 	token.stag = unic_to_le32(rb.nic.mrs.mr[form.mr].stag);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL), 0);
 	assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_BUSY);
