@@ -13,6 +13,7 @@
 #define ACCEPT_NS   30000000000ull /* a consumer decides within */
 #define DREQ_TRIES  6u
 #define BACKLOG_MAX 64u
+#define ORPHANS_MAX 256u /* as many as a NIC can have QPs */
 
 struct listener {
 	struct unic_obj obj;
@@ -662,6 +663,10 @@ static void orphan(struct unic_host *host, struct conn *c)
 	c->qp = 0;
 	if (up)
 		start_dreq(host, c);
+	/* it is said once, or places of all go to those who have no owner */
+	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
+	    ORPHANS_MAX)
+		unic_conn_free(host, c);
 }
 
 void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)

@@ -30,6 +30,10 @@
  *  REP_SENT   10 s; but only CONFIRM_NS while BACKLOG_MAX of the process wait
  *             for RTU: then one more that is accepted ends the two oldest.
  *
+ *  DREQ_SENT  until the peer answers, or it was said six times (3.2 s). Those of
+ *             processes and QPs that are gone have no owner; they are ORPHANS_MAX
+ *             at most, and to the peers of any more DREQ is said once.
+ *
  * So a request of an address that has fewer waiting than another is never pushed
  * out; any other one stays for as long as BACKLOG_MAX - 1 requests take to come
  * (64 ms at 1000 a second). REQ cannot prove that its sender is where it says

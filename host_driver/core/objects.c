@@ -34,13 +34,16 @@ void unic_objects_fini(struct unic_objects *t)
 	memset(t, 0, sizeof(*t));
 }
 
+/* Where those who are not told apart are counted, too. */
+static uint32_t row_of(uint32_t owner)
+{
+	return owner < UNIC_OBJ_OWNERS ? owner : UNIC_OBJ_OWNERS - 1;
+}
+
 /* How many of its kind its owner has. */
 static uint16_t *many(struct unic_objects *t, const struct unic_obj *obj)
 {
-	uint32_t i = obj->owner;
-
-	return &t->many[i < UNIC_OBJ_OWNERS ? i : UNIC_OBJ_OWNERS - 1]
-		       [obj->type];
+	return &t->many[row_of(obj->owner)][obj->type];
 }
 
 static void enter(struct unic_objects *t, struct unic_obj *obj)
@@ -167,7 +170,7 @@ void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
 			uint32_t owner)
 {
-	return t->many[owner][type];
+	return t->many[row_of(owner)][type];
 }
 
 void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj)

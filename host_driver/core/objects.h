@@ -94,7 +94,7 @@ void *unic_obj_get(const struct unic_objects *t, uint32_t id,
 void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 		    uint32_t owner);
 
-/** unic_obj_count() - how many of this type @owner, a slot, has. */
+/** unic_obj_count() - how many of this type @owner, a slot or UNIC_NOBODY, has. */
 uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
 			uint32_t owner);
 

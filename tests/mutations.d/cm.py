@@ -107,4 +107,6 @@ MUTATIONS = (
     (CM, '\t\tunic_conn_qp_err(host, c);\n\t\tunic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);\n\t} else if',
      '\t\tunic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);\n\t} else if',
      'cm: REJ, and no flush', "test_hostcore"),
+    (CM, "UNIC_NOBODY) >\n\t    ORPHANS_MAX", "UNIC_NOBODY) >\n\t    UNIC_OBJ_MAX",
+     "cm: connections of nobody fill the table", "test_hostcore"),
 )

@@ -3745,6 +3745,45 @@ static void goodbye_is_said_six_times(void **state)
 	fake_delete(f);
 }
 
+static uint32_t the_cq(struct fake *f)
+{
+	uint32_t at = 0;
+	const struct unic_obj *cq = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_CQ, UNIC_OBJ_ANYONE);
+
+	return cq->id;
+}
+
+/* A process makes one connection after the other with a peer that never answers
+ * DREQ, and destroys the queue pair under each: nobody's connections do not fill
+ * the table of all, and each is told of once at least. */
+static void goodbyes_are_bounded(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+		struct unic_ctl_obj qp = { 0 }, cq = { 0 };
+		struct unic_cm_msg req, rep;
+
+		qp.id = r.qp = unic_to_le32(queues(f, mr));
+		cq.id = unic_to_le32(the_cq(f));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		req = mad_sent(f);
+		rep = reply_of(&req);
+		mad_from(f, PEER, &rep);
+		assert_int_equal(request(f, UNIC_CTL_QP_DESTROY, &qp), 0);
+		assert_int_equal(request(f, UNIC_CTL_CQ_DESTROY, &cq), 0);
+	}
+	assert_in_range(n_conns(f, C_DREQ_SENT), 200, 300);
+	for (i = 0; i < 100; i++)
+		pass(f, 100);
+	assert_int_equal(n_conns(f, C_DREQ_SENT), 0);
+	fake_delete(f);
+}
+
 /* Which address has most counts with the request that comes: of two with as many
  * it is the one that asks for more. */
 static void who_asks_for_more_gives_way(void **state)
@@ -5168,6 +5207,7 @@ int main(void)
 		cmocka_unit_test(who_ends_too_early_says_so),
 		cmocka_unit_test(ends_flush),
 		cmocka_unit_test(goodbye_is_said_six_times),
+		cmocka_unit_test(goodbyes_are_bounded),
 		cmocka_unit_test(who_asks_for_more_gives_way),
 		cmocka_unit_test(eviction_before_the_completion),
 		cmocka_unit_test(qp_gone_before_the_completion),
