@@ -82,4 +82,8 @@ MUTATIONS = (
      ' || len > UINT32_MAX)',
      ')',
      'libunic: more than an SGE counts', 'test_libunic'),
+    ('firmware/form.c',
+     'if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL)',
+     'if (!(mr->flags & UNIC_MR_F_INVAL)',
+     'form: another one of the index is finished', 'test_form'),
 )

@@ -568,6 +568,9 @@ static void peer_invalidates_what_is_used(void **state)
 	assert_false(rig_cqe(&rb, &qb, &cqe)); /* told to come again */
 	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
 	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
+	/* nor does who closed another one of that index finish this one */
+	assert_false(
+		unic_form_unmake(&rb.nic, rb.nic.mrs.mr[w.mr].stag ^ 0x100));
 	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
 	assert_int_equal(done(&ra, &qa).status, UNIC_WC_SUCCESS);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
