@@ -122,8 +122,12 @@ struct qp {
 	uint32_t sq_tail, rq_tail, sq_open, rq_open, sq_slots, cq_ci;
 	uint32_t grant;
 	bool has_cq;
-	bool failed; /* an operation of it ended badly: the others may, too */
-	bool dying;  /* it goes to ERR */
+	bool failed;  /* an operation of it ended badly: the others may, too */
+	bool dying;   /* it goes to ERR, or ... */
+	bool at_once; /* ... to RESET */
+	uint32_t quick_gen;
+	bool quick_failed;
+	uint32_t told_gen, told_psn; /* the peer was told this PSN before it */
 	bool unexplained; /* flushed, and QP_ERROR has not come yet */
 };
 
@@ -343,6 +347,11 @@ void app_link_break(struct link *l);
  * must have found out: a peer whose operation was cut is told by the NIC.
  */
 void app_link_fail(struct link *l, bool cut);
+/**
+ * app_qp_anew() - @q goes to RESET and is connected with the same one again, all
+ * asked for in one go. False: that cannot be now.
+ */
+bool app_qp_anew(struct qp *q);
 /** app_qp_ring() - a doorbell word. */
 void app_qp_ring(struct app *a, enum unic_db_kind kind, uint32_t row,
 		 uint32_t index);
@@ -371,6 +380,8 @@ bool app_op_reap(struct app *a);
 void app_op_settle(const struct qp *q);
 /** app_op_drop_quiet() - @q is gone: what was to be quiet will be. */
 void app_op_drop_quiet(struct qp *q);
+/** app_op_drop() - @q went to RESET: nobody says what became of its operations. */
+void app_op_drop(struct qp *q);
 bool app_op_idle(const struct app *a);
 void app_token_upcall(struct app *a, const void *rec);
 

@@ -5,6 +5,7 @@
  */
 #include "app_op.h"
 #include "check.h"
+#include "lives.h"
 #include "oracle.h"
 
 /* -------------------------------------------------------------- completions */
@@ -59,6 +60,7 @@ static void succeeded(struct app *a, struct op *o)
 	if (op_reliable(o) &&
 	    (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM))
 		check_written(a, o);
+	lives_well(o->id);
 	a->ops_ok++;
 }
 
@@ -217,6 +219,10 @@ static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 	uint32_t len = unic_from_le32(c->byte_len) - grh;
 	uint64_t id = message_id(a, data);
 
+	if (op_reliable(o) && c->opcode == UNIC_WC_RECV_WRITE_IMM)
+		lives_received_imm(l, o->gen, from, unic_from_le32(c->imm));
+	else if (op_reliable(o))
+		lives_received(l, o->gen, from, id);
 	if (c->opcode == UNIC_WC_RECV_WRITE_IMM || o->gen != l->gen)
 		return;
 	if (grh)

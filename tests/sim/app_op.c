@@ -3,6 +3,7 @@
  * app_op.c - operations of an application: what the script says is posted.
  */
 #include "app_op.h"
+#include "lives.h"
 #include "oracle.h"
 
 #define LINGER 8u  /* WRITEs of UC, then their connection is made anew */
@@ -192,6 +193,9 @@ void op_post(struct app *a, struct op *o)
 			: o->ctrl    ? o->ctrl
 				     : o->len;
 	}
+	if (o->kind == SCN_SEND || o->kind == SCN_SEND_IMM ||
+	    o->kind == SCN_TOKEN || o->kind == SCN_WRITE_IMM)
+		lives_post(l, q->gen, q->end, o->id);
 	once_post(o->id, op_queue(q), o->quiet);
 	q->sq_open += !o->quiet;
 	q->sq_slots++;

@@ -119,6 +119,25 @@ void app_op_settle(const struct qp *q)
 		}
 }
 
+void app_op_drop(struct qp *q)
+{
+	struct app *a = q->app;
+	uint32_t i;
+
+	for (i = 0; i < APP_OPEN; i++) {
+		struct op *o = &a->op[i];
+
+		if (o->state != OP_POSTED || o->qp != q)
+			continue;
+		once_forget(o->id, ~0ull);
+		if (o->kind == RECEIVE)
+			op_let_go(o);
+		else
+			op_end(a, o, 1);
+	}
+	q->sq_open = q->rq_open = 0;
+}
+
 void app_op_forget(struct app *a, bool safe)
 {
 	uint32_t i;

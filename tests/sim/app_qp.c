@@ -6,6 +6,7 @@
  * theirs to RESET and connect it again: nothing of the last connection may show.
  */
 #include "app.h"
+#include "lives.h"
 #include "oracle.h"
 
 #define RQ_OFF 1024u
@@ -138,15 +139,19 @@ static void destroyed(struct qp *q)
 	while (app_op_reap(q->app))
 		;
 	app_read_upcalls(q->app);
-	if (q->unexplained)
+	if (q->unexplained && !q->at_once)
 		sim_fail("once", "app %u: QP %x was flushed, nobody said why",
 			 q->app->index, q->qpn);
+	if (q->at_once)
+		app_op_drop(q);
 	app_op_drop_quiet(q);
 	app_op_settle(q);
-	q->failed = false;
-	q->dying = false;
+	if (!q->app->scn->odds.port.bus_ppm) /* else completions are lost */
+		lives_over(q->link, q->gen, !q->end);
+	q->failed = q->dying = q->at_once = false;
 	q->sq_tail = q->rq_tail = 0;
 	q->sq_slots = 0;
+	q->unexplained = false;
 }
 
 /* Tails of an earlier connection, or an earlier QP of this row, would be posted
@@ -155,6 +160,18 @@ static void forget_tails(struct qp *q)
 {
 	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
 	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
+}
+
+/* Far from that of the last connection: what is on the wire still is old. */
+static uint32_t some_psn(struct qp *q)
+{
+	uint32_t psn = (uint32_t)sim_u64(&q->app->rng) & 0xffffff;
+
+	if (sim_below(&q->app->rng, 4) == 0)
+		psn |= 0xfffff0; /* about to wrap */
+	if (((psn - q->psn + 0x1000) & 0xffffff) < 0x2000)
+		psn ^= 0x400000;
+	return psn;
 }
 
 static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
@@ -187,9 +204,8 @@ static void done(struct app *a, uint32_t arg, uint32_t status, const void *rec,
 		q->id = unic_from_le32(obj.id);
 		q->qpn = unic_from_le32(obj.number);
 	} else if (was == QP_CREATED) {
-		q->psn = (uint32_t)sim_u64(&a->rng) & 0xffffff;
-		if (sim_below(&a->rng, 4) == 0)
-			q->psn |= 0xfffff0; /* about to wrap */
+		q->psn = q->told_gen == q->link->gen ? q->told_psn
+						     : some_psn(q);
 		q->gen = q->link->gen;
 		q->link->sends[q->end] = q->link->got[q->end] = 0;
 		app_kick(q->link->qp[!q->end]->app, sim_now() + 10 * US);
@@ -267,12 +283,11 @@ static void ask_qp(struct qp *q)
 	ask(q, UNIC_CTL_QP_CREATE, &r);
 }
 
-static void ask_state(struct qp *q, uint8_t state)
+static struct unic_ctl_qp_modify modify(const struct qp *q, uint8_t state)
 {
 	const struct qp *peer = q->link->qp[!q->end];
 	struct unic_ctl_qp_modify r = { .id = unic_to_le32(q->id),
 					.state = state };
-
 	bool rc = q->link->type == UNIC_QPT_RC,
 	     ud = q->link->type == UNIC_QPT_UD;
 
@@ -302,6 +317,13 @@ static void ask_state(struct qp *q, uint8_t state)
 		r.retry_cnt = 7;
 		r.rnr_retry = 6;
 	}
+	return r;
+}
+
+static void ask_state(struct qp *q, uint8_t state)
+{
+	struct unic_ctl_qp_modify r = modify(q, state);
+
 	ask(q, UNIC_CTL_QP_MODIFY, &r);
 }
 
@@ -358,7 +380,15 @@ static bool is_kept(const struct qp *q)
 	       (q->gen & 1);
 }
 
-/* To ERR, wait until all has been flushed, destroy, or RESET. */
+/* Half of these go to RESET with everything under way, the others by ERR. */
+static bool is_at_once(const struct qp *q)
+{
+	return is_kept(q) &&
+	       (q->gen / 2 + (uint32_t)(q->link - links) + q->end) % 2;
+}
+
+/* To ERR, wait until all has been flushed, destroy, or RESET; or RESET at once, and
+ * nobody says what became of the operations. */
 static void tear_down(struct qp *q)
 {
 	bool over = q->state == QP_DEAD || q->state == QP_ENDED;
@@ -366,17 +396,82 @@ static void tear_down(struct qp *q)
 	if (!q->dying) {
 		q->dying = true;
 		q->failed = true;
-		q->state = QP_FLUSHING;
-		ask_state(q, UNIC_QPS_ERR);
-		return;
+		q->at_once = is_at_once(q);
+		if (!q->at_once) {
+			q->state = QP_FLUSHING;
+			ask_state(q, UNIC_QPS_ERR);
+			return;
+		}
 	}
-	if (!over && (q->state != QP_FLUSHING || q->sq_open || q->rq_open))
+	if (!over && !q->at_once &&
+	    (q->state != QP_FLUSHING || q->sq_open || q->rq_open))
 		return;
 	q->state = is_kept(q) ? QP_ENDED : QP_DEAD;
 	if (q->state == QP_ENDED)
 		ask_state(q, UNIC_QPS_RESET);
 	else
 		ask_obj(q, UNIC_CTL_QP_DESTROY, q->id);
+}
+
+/* ----------------------------------------------------------- all in one go */
+
+static const uint8_t in_one_go[] = { UNIC_QPS_RESET, UNIC_QPS_INIT,
+				     UNIC_QPS_RTR, UNIC_QPS_RTS };
+
+static void quick_done(struct app *a, uint32_t arg, uint32_t status,
+		       const void *rec, uint32_t bytes)
+{
+	struct qp *q = &a->qp[arg >> 8];
+
+	(void)rec;
+	(void)bytes;
+	q->quick_failed |= status != 0;
+	if (!(arg & 255) && !status)
+		destroyed(q);
+	if ((arg & 255) < sizeof(in_one_go) - 1)
+		return;
+	q->dying = q->failed = q->at_once = q->quick_failed;
+	if (q->quick_failed) {
+		later(q, QP_ENDED);
+		return;
+	}
+	q->gen = q->quick_gen;
+	q->link->sends[q->end] = q->link->got[q->end] = 0;
+	q->state = QP_RTS;
+}
+
+static bool can_be_quick(const struct qp *q)
+{
+	return is_kept(q) && q->state == QP_RTS && q->gen == q->link->gen &&
+	       !q->dying && !q->app->reset;
+}
+
+bool app_qp_anew(struct qp *q)
+{
+	struct qp *peer = q->link->qp[!q->end];
+	struct unic_ctl_qp_modify r;
+	uint32_t i;
+
+	if (!can_be_quick(q) || !can_be_quick(peer))
+		return false;
+	sim_log("app %u: QP %x is connected anew in one go", q->app->index,
+		q->qpn);
+	app_link_break(q->link);
+	q->quick_gen = peer->told_gen = q->link->gen;
+	q->quick_failed = false;
+	q->dying = q->failed = q->at_once = true;
+	q->psn = some_psn(q);
+	peer->told_psn = some_psn(peer);
+	forget_tails(q);
+	for (i = 0; i < sizeof(in_one_go); i++) {
+		r = modify(q, in_one_go[i]);
+		if (in_one_go[i] == UNIC_QPS_RTR)
+			r.rq_psn = unic_to_le32(peer->told_psn);
+		q->quick_failed |= !app_ask(q->app, UNIC_CTL_QP_MODIFY, &r,
+					    q->index << 8 | i, quick_done);
+	}
+	q->state = QP_BUSY;
+	return true;
 }
 
 /* After the QP: its completion queue, then the region that both live in. */
@@ -459,7 +554,8 @@ void app_qp_forget(struct app *a, bool safe)
 		q->state = QP_NONE;
 		q->gen = 0;
 		q->has_cq = false;
-		q->failed = q->dying = q->unexplained = false;
+		q->failed = q->dying = q->at_once = q->unexplained = false;
+		lives_unknown(q->link, !q->end);
 		q->sq_tail = q->rq_tail = q->sq_slots = 0;
 		q->sq_open = q->rq_open = 0;
 		if (safe)
@@ -480,7 +576,8 @@ static void restored(struct qp *q)
 	if (q->gen == q->link->gen)
 		app_link_break(q->link);
 	q->gen = 0;
-	q->failed = q->dying = q->unexplained = false;
+	q->failed = q->dying = q->at_once = q->unexplained = false;
+	lives_unknown(q->link, !q->end);
 	q->sq_tail = q->rq_tail = q->sq_slots = 0;
 	q->sq_open = q->rq_open = 0;
 	q->state = QP_RESTORED;

@@ -5,6 +5,7 @@
  *
  *   oracle.c    every byte moved was permitted at that instant, and right
  *   pins.c      no DMA to a frame that is not pinned; nothing pinned too long
+ *   lives.c     nothing of one connection takes effect in another
  *   once.c      one completion per operation, one end per token, one reply
  *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
  *   live.c      after the faults everything finishes
@@ -35,6 +36,10 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
  */
 void check_window_written(struct node *n, uint64_t bus, const void *host,
 			  uint32_t len);
+/** check_took() - its core looks at a frame, perhaps once more. check_sent() - it
+ * sends one. */
+void check_took(struct node *n, const uint8_t *frame, uint32_t len);
+void check_sent(struct node *n, const uint8_t *frame, uint32_t len);
 /** check_driver_gone() - about to be killed. check_power_cut() - the same. */
 void check_driver_gone(struct node *n);
 void check_power_cut(struct node *n);

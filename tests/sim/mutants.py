@@ -223,6 +223,10 @@ MUTANTS = (
      "		if (!host->dark)\n			unic_queue_token_reset",
      "		unic_queue_token_reset",
      "token: its end is told while the NIC still runs"),
+    ("lives", "firmware/roce_rx.c",
+     "	return nic->qps.qp[roce->rx_qp].conn != roce->rx_conn;",
+     "	return !roce;",
+     "connections: the frame in hand outlives RESET"),
 )
 
 

@@ -177,6 +177,20 @@ static void later(struct unic_port *p, const struct xfer *x)
 	sim_at(due, finish, own, 0);
 }
 
+static void go_on(void *ctx, uint64_t arg)
+{
+	struct unic_port *p = ctx;
+
+	(void)arg;
+	p->wake(p);
+}
+
+void port_stall(struct unic_port *p, uint64_t until_ns)
+{
+	p->stall_ns = until_ns;
+	sim_at(until_ns, go_on, p, 0);
+}
+
 int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
 		  void *local, uint32_t len, uint32_t tag)
 {
@@ -190,7 +204,7 @@ int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
 		p->refused++;
 		return UNIC_PORT_EFAULT;
 	}
-	if (p->xfers == PORT_XFERS ||
+	if (p->xfers == PORT_XFERS || sim_now() < p->stall_ns ||
 	    (p->kind != PORT_COPYING && sim_chance(&p->rng, p->odds.again_ppm)))
 		return UNIC_PORT_EAGAIN;
 	x.broken = sim_chance(&p->rng, p->odds.bus_ppm);
@@ -224,6 +238,7 @@ void *unic_port_window(struct unic_port *p, uint64_t bus, uint32_t len)
 	uint8_t *host = at(p, bus, len);
 
 	if (p->kind == PORT_LATE || p->xfers || !host ||
+	    sim_now() < p->stall_ns ||
 	    (p->kind == PORT_MOODY && sim_below(&p->rng, 4) == 0))
 		return NULL;
 	/* judged by what was true until now */
@@ -462,6 +477,7 @@ bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 	rx->frame = f->bytes;
 	rx->len = f->len;
 	rx->flags = f->flags;
+	p->took(p, f->bytes, f->len);
 	p->rx_head++;
 	p->rx_frames++;
 	port_spend(p, 1, p->cost.rx);
@@ -490,6 +506,7 @@ uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
 		f = &p->rx[(p->rx_head + n) % PORT_RX];
 		if (f->len != rx->len || f->flags != rx->flags)
 			break;
+		p->took(p, f->bytes, f->len);
 		n++;
 	}
 	p->rx_head += n;

@@ -106,6 +106,8 @@ struct unic_port {
 	void (*sent)(struct unic_port *p, const uint8_t *frame, uint32_t len,
 		     uint32_t flags);
 	void (*panic)(struct unic_port *p, const char *file, uint32_t line);
+	/* the core looks at a frame; it may do so again */
+	void (*took)(struct unic_port *p, const uint8_t *frame, uint32_t len);
 	/* with a link: through with a frame of NIC @from */
 	void (*taken)(struct unic_port *p, uint32_t from);
 	/* deliver what is in the next ring, UNIC_RX_BUFS frames at most */
@@ -117,6 +119,7 @@ struct unic_port {
 	uint32_t power; /* +1 at each power cut: events of before are void */
 	uint32_t xfers, first_done, n_done;
 	uint64_t write_ns;  /* the last pending write is due then */
+	uint64_t stall_ns;  /* until then the bus takes no transfer */
 	uint64_t busy_ns;   /* no room on the link before; set by a slow wire */
 	bool room_due;	    /* and the core will be told then */
 	uint64_t spent_ps;  /* in this poll so far */
@@ -175,6 +178,9 @@ void port_power_cut(struct unic_port *p);
  * again. PORT_ENDLESS: as many as come, which is so at first.
  */
 void port_room(struct unic_port *p, uint32_t to, uint32_t frames);
+
+/** port_stall() - the bus takes no transfer before @until_ns; those under way end. */
+void port_stall(struct unic_port *p, uint64_t until_ns);
 
 /** port_deliver() - a frame of NIC @from arrives. */
 void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,

@@ -6,13 +6,16 @@
 #include "app.h"
 #include "check.h"
 #include "core.h"
+#include "lives.h"
 #include "oracle.h"
 #include "probe.h"
+#include "unic_wire.h"
 
 #define FINISH_NS     (3000 * MS) /* after the last fault */
 #define LEAVE_NS      (1500 * MS)
 #define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 */
 #define PATIENCE      (400 * US) /* of a fault that waits for its moment */
+#define CORE_BUSY_NS  (40 * US)	 /* four requests are through */
 #define LONG_PATIENCE (4 * MS)	 /* ... for a token's */
 
 static struct scenario scn;
@@ -23,6 +26,7 @@ static void set_up(void)
 
 	oracle_reset();
 	once_reset();
+	lives_reset();
 	conserve_reset();
 	pins_reset();
 	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);
@@ -89,6 +93,28 @@ static struct app *being_filled(void)
 	return NULL;
 }
 
+/* The queue pair whose message the NIC is at, or NULL. */
+static struct qp *in_hand(uint32_t node)
+{
+	const struct unic_port *p = &world->node[node]->port;
+	const uint8_t *f = p->rx[p->rx_done % PORT_RX].bytes;
+	const uint8_t *qpn = f + UNIC_BTH_OFF + 5;
+	uint32_t i, k;
+
+	if (p->rx_done == p->rx_head || f[UNIC_BTH_OFF] > UNIC_OP_SEND_ONLY_IMM)
+		return NULL;
+	for (i = 0; i < scn.apps; i++)
+		for (k = 0; k < APP_QPS; k++) {
+			struct qp *q = &apps[i]->qp[k];
+
+			if (q->link && scn.app[i].node == node &&
+			    q->qpn == ((uint32_t)qpn[0] << 16 | qpn[1] << 8 |
+				       qpn[2]))
+				return q;
+		}
+	return NULL;
+}
+
 /* Should it wait? The worst moment is one at which bytes are on their way; for
  * the end of connections, bytes that a token waits for. */
 static bool too_early(const struct scn_fault *f)
@@ -98,6 +124,9 @@ static bool too_early(const struct scn_fault *f)
 
 	if (!f->waits)
 		return false;
+	if (f->kind == SCN_STALL)
+		return !(in_hand(node) && moving(node)) &&
+		       sim_now() < f->at_ns + LONG_PATIENCE;
 	if (f->kind == SCN_BREAK)
 		return !being_filled() && sim_now() < f->at_ns + LONG_PATIENCE;
 	return !moving(node) && sim_now() < f->at_ns + PATIENCE;
@@ -108,6 +137,30 @@ static void break_one(const struct scn_fault *f)
 	struct app *a = f->waits ? being_filled() : NULL;
 
 	app_break(a ? a : apps[f->target]);
+}
+
+static void go_on(void *ctx, uint64_t arg)
+{
+	(void)ctx;
+	world_go((uint32_t)arg);
+}
+
+/* Its payload is there, and there is no room on the bus for its completion. */
+static void connect_anew(void *ctx, uint64_t arg)
+{
+	const struct scn_fault *f = ctx;
+	struct unic_port *p = &world->node[f->target]->port;
+	struct qp *q = in_hand(f->target);
+
+	(void)arg;
+	if (!q || sim_now() >= p->stall_ns)
+		return;
+	if (p->xfers) {
+		sim_at(sim_now() + US, connect_anew, ctx, 0);
+	} else if (app_qp_anew(q)) {
+		world_stand(f->target, PORT_ENDLESS);
+		sim_at(sim_now() + CORE_BUSY_NS, go_on, NULL, f->target);
+	}
 }
 
 static void strike(void *ctx, uint64_t arg)
@@ -138,6 +191,11 @@ static void strike(void *ctx, uint64_t arg)
 		return;
 	case SCN_BREAK:
 		break_one(f);
+		return;
+	case SCN_STALL:
+		port_stall(&world->node[f->target]->port,
+			   sim_now() + f->for_ns);
+		connect_anew(f, 0);
 		return;
 	case SCN_STAND:
 		world_stand(f->target, f->room);

@@ -154,6 +154,24 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 	}
 }
 
+/* One of three scenarios. A stream of its own, as above. */
+static void make_stalls(struct scenario *s)
+{
+	struct sim_rng r;
+	uint32_t i, n;
+
+	sim_rng_init(&r, s->seed, 4);
+	n = sim_below(&r, 3) ? 0 : (uint32_t)sim_range(&r, 1, 3);
+	for (i = 0; i < n; i++)
+		s->fault[s->faults++] = (struct scn_fault){
+			.kind = SCN_STALL,
+			.target = (uint8_t)sim_below(&r, s->nodes),
+			.waits = true,
+			.at_ns = sim_range(&r, 200 * US, 10 * MS),
+			.for_ns = sim_range(&r, 50 * US, 500 * US),
+		};
+}
+
 void scenario_make(struct scenario *s, uint64_t seed)
 {
 	struct sim_rng r;
@@ -171,6 +189,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	make_types(s);
 	make_ops(s, &r);
 	make_faults(s, &r);
+	make_stalls(s);
 }
 
 bool scenario_calm(const struct scenario *s)
@@ -208,6 +227,7 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
 	[SCN_BREAK] = "end of the connections of application",
 	[SCN_STAND] = "standstill of NIC",
+	[SCN_STALL] = "bus and core busy, connection made anew on NIC",
 };
 
 static const char *const type_name[] = {

@@ -40,6 +40,8 @@ enum scn_fault_kind {
 	SCN_DRAWN, /* the others are not drawn for every scenario */
 	SCN_STAND =
 		SCN_DRAWN, /* a NIC stands still until it is told to go on */
+	SCN_STALL, /* the bus takes no transfer while a message is in hand, and its
+		    * queue pair is connected anew before the NIC next looks */
 	SCN_FAULT_KINDS,
 };
 

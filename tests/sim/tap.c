@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "core.h"
+#include "lives.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +103,7 @@ static void hear_command(struct node *n, struct tap *t, uint32_t at)
 	memcpy(c->rec, n->bar + UNIC_BAR_CMD_OFF + at * 64, 64);
 	c->seen_ns = sim_now();
 	c->open = true;
+	lives_command(n, c);
 	sim_free(c->list);
 	c->list = hear_table(n, c->rec);
 	if (!has_list(c->rec) && !is_batch(c->rec))
@@ -126,6 +128,10 @@ static struct tap_cmd *find(struct tap *t, const uint64_t *rec)
 static void hear_done(struct node *n, struct tap *t, const struct tap_cmd *c,
 		      const uint64_t *rec)
 {
+	struct unic_cmd_hdr hdr;
+
+	memcpy(&hdr, rec, sizeof(hdr));
+	lives_done(n, c, hdr.status);
 	bounds_done(n, &t->model, c, rec);
 	conserve_done(n, rec);
 	model_done(&t->model, c, rec);
@@ -210,6 +216,7 @@ static void hear_epoch(struct node *n, struct tap *t)
 	n->resets++;
 	model_epoch(&t->model, info_page(n));
 	pins_epoch(n);
+	lives_epoch(n);
 }
 
 static void hear_nic(struct node *n)
@@ -320,6 +327,16 @@ void check_window_written(struct node *n, uint64_t bus, const void *host,
 	note(n, UNIC_DMA_TO_HOST, bus, len);
 	oracle_written(n, check_model(n), bus, host, len);
 	pins_moved(n, bus, len);
+}
+
+void check_took(struct node *n, const uint8_t *frame, uint32_t len)
+{
+	lives_took(n, frame, len);
+}
+
+void check_sent(struct node *n, const uint8_t *frame, uint32_t len)
+{
+	lives_sent(n, frame, len);
 }
 
 void check_driver_gone(struct node *n)

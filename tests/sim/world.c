@@ -212,7 +212,13 @@ static void on_rung(struct unic_port *p, uint32_t vector)
 static void on_sent(struct unic_port *p, const uint8_t *frame, uint32_t len,
 		    uint32_t flags)
 {
+	check_sent(p->user, frame, len);
 	world_wire(((struct node *)p->user)->id, frame, len, flags);
+}
+
+static void on_took(struct unic_port *p, const uint8_t *frame, uint32_t len)
+{
+	check_took(p->user, frame, len);
 }
 
 static void on_taken(struct unic_port *p, uint32_t from)
@@ -523,6 +529,7 @@ static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 	n->port.wake = on_wake;
 	n->port.rung = on_rung;
 	n->port.sent = on_sent;
+	n->port.took = on_took;
 	n->port.panic = on_panic;
 	n->port.taken = on_taken;
 	n->port.fetch = on_fetch;

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* lives.c - see lives.h. */
+#include "lives.h"
+
+#include <string.h>
+
+#include "app.h"
+#include "unic_wire.h"
+
+#define QUEUES	 64u /* of all NICs, in use or not */
+#define MESSAGES 1024u
+
+/* One that answers: where its PSN may be. */
+struct life {
+	uint32_t dest_qpn, dest_node, psn, mtu_shift;
+};
+
+struct queue {
+	bool used;
+	bool live;   /* `now` says something */
+	bool coming; /* QP_MODIFY to RTR is on the ring: `next` will be `now` */
+	uint32_t node, qpn;
+	struct life now, next;
+};
+
+struct message {
+	uint64_t id; /* 0: free */
+	const struct link *link;
+	uint32_t gen, from;
+	bool well, received, over;
+};
+
+static struct queue *queues;
+static struct message *messages;
+static uint32_t last_queue, high_message;
+
+void lives_reset(void)
+{
+	queues = sim_alloc(QUEUES * sizeof(*queues));
+	messages = sim_alloc(MESSAGES * sizeof(*messages));
+	last_queue = high_message = 0;
+}
+
+/* ----------------------------------------------------------------- the wire */
+
+static struct queue *find_queue(uint32_t node, uint32_t qpn)
+{
+	uint32_t i;
+
+	for (i = 0; i < QUEUES; i++)
+		if (queues[i].used && queues[i].node == node &&
+		    queues[i].qpn == qpn)
+			return &queues[i];
+	return NULL;
+}
+
+/* One whose number nobody has any more makes room, the oldest first. */
+static struct queue *add_queue(uint32_t node, uint32_t qpn)
+{
+	struct queue *q = &queues[last_queue++ % QUEUES];
+
+	*q = (struct queue){ .used = true, .node = node, .qpn = qpn };
+	return q;
+}
+
+static bool modifies(const struct tap_cmd *c, struct unic_cmd_qp_modify *cmd)
+{
+	memcpy(cmd, c->rec, sizeof(*cmd));
+	return cmd->hdr.opcode == UNIC_CMD_QP_MODIFY;
+}
+
+/* From now on it may take frames of that life. */
+void lives_command(const struct node *n, const struct tap_cmd *c)
+{
+	struct unic_cmd_qp_modify cmd;
+	struct queue *q;
+	uint32_t qpn;
+
+	if (!modifies(c, &cmd) || cmd.state != UNIC_QPS_RTR || !cmd.dest_ipv4)
+		return;
+	qpn = unic_from_le32(cmd.qpn);
+	q = find_queue(n->id, qpn);
+	if (!q)
+		q = add_queue(n->id, qpn);
+	q->coming = true;
+	q->next = (struct life){ unic_from_le32(cmd.dest_qpn), cmd.dest_mac[5],
+				 unic_from_le32(cmd.rq_psn), cmd.mtu_shift };
+}
+
+void lives_done(const struct node *n, const struct tap_cmd *c, uint8_t status)
+{
+	struct unic_cmd_qp_modify cmd;
+	struct queue *q;
+
+	if (!modifies(c, &cmd) || cmd.state != UNIC_QPS_RTR)
+		return;
+	q = find_queue(n->id, unic_from_le32(cmd.qpn));
+	if (!q || !q->coming)
+		return;
+	q->coming = false;
+	if (status)
+		return;
+	q->now = q->next;
+	q->live = true;
+}
+
+void lives_epoch(const struct node *n)
+{
+	uint32_t i;
+
+	for (i = 0; i < QUEUES; i++)
+		if (queues[i].node == n->id)
+			queues[i].used = false;
+}
+
+static uint32_t word(const uint8_t *f, uint32_t at)
+{
+	return (uint32_t)f[at] << 24 | (uint32_t)f[at + 1] << 16 |
+	       (uint32_t)f[at + 2] << 8 | f[at + 3];
+}
+
+/* A frame between queue pairs, or not: is it whole enough? */
+static bool parse(const uint8_t *f, uint32_t len, uint8_t *opcode,
+		  uint32_t *qpn, uint32_t *psn)
+{
+	if (len < UNIC_EXT_OFF + UNIC_ICRC_BYTES ||
+	    word(f, 12) >> 16 != UNIC_ETHERTYPE_IP)
+		return false;
+	*opcode = f[UNIC_BTH_OFF];
+	*qpn = word(f, UNIC_BTH_OFF + 4) & UNIC_QPN_MASK;
+	*psn = word(f, UNIC_BTH_OFF + 8) & UNIC_PSN_MASK;
+	return true;
+}
+
+static bool is_request(uint8_t opcode)
+{
+	return opcode <= UNIC_OP_READ_REQUEST ||
+	       opcode == UNIC_OP_SEND_LAST_INV ||
+	       opcode == UNIC_OP_SEND_ONLY_INV ||
+	       (opcode >= UNIC_OP_TOKEN_FIRST && opcode <= UNIC_OP_TOKEN_ONLY);
+}
+
+/* PSNs that a request takes: a READ one for each packet of its response. */
+static uint32_t psns(const uint8_t *f, uint32_t len, uint8_t opcode,
+		     uint32_t shift)
+{
+	uint32_t bytes;
+
+	if (opcode != UNIC_OP_READ_REQUEST || len < UNIC_EXT_OFF + 16)
+		return 1;
+	bytes = word(f, UNIC_EXT_OFF + 12);
+	return bytes ? ((bytes - 1) >> shift) + 1 : 1;
+}
+
+static void took(struct life *l, const uint8_t *f, uint32_t len, uint8_t opcode,
+		 uint32_t psn)
+{
+	if (psn == l->psn)
+		l->psn = (psn + psns(f, len, opcode, l->mtu_shift)) &
+			 UNIC_PSN_MASK;
+}
+
+void lives_took(const struct node *n, const uint8_t *frame, uint32_t len)
+{
+	uint32_t qpn, psn;
+	struct queue *q;
+	uint8_t opcode;
+
+	if (!parse(frame, len, &opcode, &qpn, &psn) || !is_request(opcode))
+		return;
+	q = find_queue(n->id, qpn);
+	if (q && q->live)
+		took(&q->now, frame, len, opcode, psn);
+	if (q && q->coming)
+		took(&q->next, frame, len, opcode, psn);
+}
+
+/* Which PSN may an answer name at most: that of a request that was taken, or the
+ * one that is asked for. */
+static bool may_say(const struct life *l, const uint8_t *f, uint8_t opcode,
+		    uint32_t psn)
+{
+	uint8_t syndrome = f[UNIC_EXT_OFF] & UNIC_AETH_TYPE_MASK;
+	bool asks = opcode == UNIC_OP_VACK ||
+		    (opcode == UNIC_OP_ACK && syndrome);
+
+	return ((l->psn - !asks - psn) & UNIC_PSN_MASK) <= UNIC_PSN_MASK / 2;
+}
+
+static bool is_answer(uint8_t opcode)
+{
+	return (opcode >= UNIC_OP_READ_RESP_FIRST && opcode <= UNIC_OP_ACK) ||
+	       opcode == UNIC_OP_VACK;
+}
+
+/* The life of @q in which it is connected with QP @qpn of NIC @to: one that is
+ * coming counts as well. */
+static bool is_of(const struct life *l, uint32_t qpn, uint32_t to)
+{
+	return l->dest_qpn == qpn && l->dest_node == to;
+}
+
+/* Whoever is connected with that one may say it, or nobody is. */
+void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len)
+{
+	const struct queue *of = NULL, *q;
+	uint32_t qpn, psn;
+	uint8_t opcode;
+
+	if (!parse(frame, len, &opcode, &qpn, &psn) || !is_answer(opcode))
+		return;
+	for (q = queues; q < queues + QUEUES; q++) {
+		if (!q->used || q->node != n->id)
+			continue;
+		if (q->coming && is_of(&q->next, qpn, frame[5]) &&
+		    may_say(&q->next, frame, opcode, psn))
+			return;
+		if (!q->live || !is_of(&q->now, qpn, frame[5]))
+			continue;
+		if (may_say(&q->now, frame, opcode, psn))
+			return;
+		of = q;
+	}
+	if (of)
+		sim_fail("lives",
+			 "nic %u: QP %x answers PSN %x with opcode %x, the "
+			 "next that it may take in this connection is %x",
+			 n->id, of->qpn, psn, opcode, of->now.psn);
+}
+
+/* ----------------------------------------------------------------- messages */
+
+static struct message *find_message(uint64_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_message; i++)
+		if (messages[i].id == id)
+			return &messages[i];
+	return NULL;
+}
+
+void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id)
+{
+	struct message *m = find_message(0);
+
+	if (l->type != UNIC_QPT_RC)
+		return; /* nobody says what became of it */
+	if (!m && high_message == MESSAGES)
+		sim_fail("sim", "more than %u messages", MESSAGES);
+	if (!m)
+		m = &messages[high_message++];
+	*m = (struct message){ .id = id, .link = l, .gen = gen, .from = from };
+}
+
+static void judge(const struct message *m)
+{
+	if (m->well && m->over && !m->received)
+		sim_fail("lives",
+			 "message %llx was sent well in life %u of its link "
+			 "and did not arrive in it",
+			 (unsigned long long)m->id, m->gen);
+}
+
+void lives_well(uint64_t id)
+{
+	struct message *m = find_message(id);
+
+	if (!m)
+		return;
+	m->well = true;
+	judge(m);
+}
+
+static void arrived(struct message *m, const struct link *l, uint32_t gen)
+{
+	if (m->link != l || m->gen != gen)
+		sim_fail("lives",
+			 "message %llx of life %u arrives in life %u%s",
+			 (unsigned long long)m->id, m->gen, gen,
+			 m->link == l ? "" : " of another link");
+	m->received = true;
+}
+
+void lives_received(const struct link *l, uint32_t gen, uint32_t from,
+		    uint64_t id)
+{
+	struct message *m = find_message(id);
+
+	(void)from;
+	if (m && id)
+		arrived(m, l, gen);
+}
+
+void lives_received_imm(const struct link *l, uint32_t gen, uint32_t from,
+			uint32_t low)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_message; i++) {
+		struct message *m = &messages[i];
+
+		if (m->id && m->link == l && m->from == from &&
+		    (uint32_t)m->id == low)
+			arrived(m, l, gen);
+	}
+}
+
+void lives_over(const struct link *l, uint32_t gen, uint32_t from)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_message; i++) {
+		struct message *m = &messages[i];
+
+		if (!m->id || m->link != l || m->from != from || m->gen != gen)
+			continue;
+		m->over = true;
+		judge(m);
+	}
+}
+
+void lives_unknown(const struct link *l, uint32_t from)
+{
+	uint32_t i;
+
+	for (i = 0; i < high_message; i++)
+		if (messages[i].link == l && messages[i].from == from)
+			messages[i].id = 0;
+}
