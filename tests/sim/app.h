@@ -72,6 +72,7 @@ struct region {
 	bool cancelled;
 	uint32_t notice_seq; /* not answered yet; 0: none */
 	uint64_t answer_ns, retry_ns;
+	bool held_back; /* none is made until app_exchange() */
 };
 
 enum form_state {
@@ -304,6 +305,12 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type);
 struct region *app_region(struct app *a, uint32_t id);
 /** app_rereg() - script: give one back. */
 void app_rereg(struct app *a, uint64_t r);
+/** app_hold_back() - give one back, and make none in its place before
+ * app_exchange(). NULL: it has none. */
+struct region *app_hold_back(struct app *a);
+/** app_exchange() - give @old back and make @made, which was held back, at its
+ * address, both in one go. */
+void app_exchange(struct app *a, struct region *old, struct region *made);
 /** app_chunk() - @len bytes of @part of region @r, or UINT32_MAX: none free. */
 uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
 
@@ -318,6 +325,9 @@ bool app_form_none(const struct app *a);
 void app_form_evicted(struct app *a, uint32_t id);
 /** app_form_noticed() - if @id is one: the NIC wants its entries back. */
 void app_form_noticed(struct app *a, uint32_t id);
+/** app_form_list() - ask for an indirect region of nobody, by a list in memory. The
+ * region of the list; NULL: that cannot be now. *slot: the work request. */
+struct region *app_form_list(struct app *a, const void **slot);
 /** app_form_done() - a work request about it completed. */
 void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status);
 /** app_form_may_fail() - may it be refused? */

@@ -253,6 +253,67 @@ static void post_inval(struct app *a, uint32_t i)
 	op_post(a, o);
 }
 
+/* A list of which nothing is to be made lies in @m, and is read. */
+static bool post_list(struct app *a, struct region *m, const void **slot)
+{
+	uint32_t i, form = sim_below(&a->rng, APP_REGIONS);
+	struct unic_sge sge[3];
+	struct unic_sq_slot *s;
+	uint32_t at;
+	struct op *o;
+
+	at = app_chunk(m, PART_SOURCE, sizeof(sge));
+	if (at == NOTHING)
+		return false;
+	o = request(a, form, UNIC_WR_REG_INDIRECT, &s);
+	if (!o) {
+		m->open[PART_SOURCE]--;
+		return false;
+	}
+	o->form_id = ~0u; /* whatever that form is */
+	o->refused = true;
+	o->local = m;
+	o->local_life = m->life;
+	o->local_at = at;
+	o->len = sizeof(sge);
+	o->part = PART_SOURCE;
+	for (i = 0; i < 3; i++)
+		put(&sge[i], m, 0, 64);
+	for (i = 0; i < sizeof(sge); i++)
+		*app_mem(a, at + i) = ((const uint8_t *)sge)[i];
+	s->rkey = unic_to_le32(0xff000000u | sim_below(&a->rng, 0x1000000));
+	s->num_sge = 1;
+	s->sge[0].iova = unic_to_le64(op_iova(m, at));
+	s->sge[0].len = unic_to_le32(sizeof(sge));
+	s->sge[0].lkey = unic_to_le32(m->stag);
+	*slot = s;
+	op_post(a, o);
+	return true;
+}
+
+/* Nothing is under way in it, so it ends as soon as it is given back. */
+static bool is_idle(const struct app *a, uint32_t i)
+{
+	const struct region *r = &a->region[i];
+	uint32_t k, open = 0;
+
+	for (k = 0; k < PARTS; k++)
+		open += r->open[k];
+	return r->state == REGION_ACTIVE && !r->revoked && r->resident &&
+	       !open && a->form[i].state == FORM_NONE;
+}
+
+struct region *app_form_list(struct app *a, const void **slot)
+{
+	uint32_t i;
+
+	for (i = 1; i < a->how->regions; i++)
+		if (is_idle(a, i))
+			return post_list(a, &a->region[i], slot) ? &a->region[i]
+								 : NULL;
+	return NULL;
+}
+
 /* Is @o still about what is there now? */
 static bool concerns(const struct op *o)
 {

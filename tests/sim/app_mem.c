@@ -103,7 +103,8 @@ static uint8_t some_residency(struct app *a)
 	return a->scn->resident ? UNIC_RESIDENT : of[sim_below(&a->rng, 4)];
 }
 
-static void reg(struct app *a, uint32_t i)
+/* @like: at the address of that one, and at once or not at all; NULL: at any. */
+static void reg(struct app *a, uint32_t i, const struct region *like)
 {
 	struct region *r = &a->region[i];
 	uint32_t life = r->life + 1, first = 0, last = 0;
@@ -130,6 +131,8 @@ static void reg(struct app *a, uint32_t i)
 	r->iova = first;
 	if (sim_below(&a->rng, 2))
 		r->iova += sim_u64(&a->rng) & 0x7ffffffffffff000ull;
+	if (like)
+		r->iova = (like->iova & ~0xfffull) + first;
 	req.va = unic_to_le64(APP_VA + r->at);
 	req.iova = unic_to_le64(r->iova);
 	req.length = unic_to_le64(r->bytes);
@@ -138,7 +141,7 @@ static void reg(struct app *a, uint32_t i)
 	req.page_shift = 12;
 	req.residency = some_residency(a);
 	r->resident = req.residency == UNIC_RESIDENT;
-	if (!a->gathers && (a->how->waits || sim_below(&a->rng, 2))) {
+	if (!a->gathers && !like && (a->how->waits || sim_below(&a->rng, 2))) {
 		req.flags = UNIC_CTL_REG_WAIT;
 		if (sim_below(&a->rng, 3) == 0)
 			req.flags |= UNIC_CTL_REG_ASYNC;
@@ -153,6 +156,8 @@ static void reg(struct app *a, uint32_t i)
 	oracle_clear(a->node, a->slot, (APP_QPS + i * APP_REG_PAGES) * 4096,
 		     APP_REG_PAGES * 4096);
 	fill_export(a, r);
+	if (r->rights & UNIC_MR_REMOTE_READ)
+		oracle_name(a->node, a->slot, r->at, r->bytes / PARTS);
 }
 
 /* It was granted or ended meanwhile, or it ends now: MR_REG is answered. */
@@ -217,6 +222,32 @@ void app_rereg(struct app *a, uint64_t r)
 
 	if (m->state == REGION_ACTIVE)
 		dereg(a, m);
+}
+
+/* ----------------------------------------------------------------- exchange */
+
+struct region *app_hold_back(struct app *a)
+{
+	uint32_t i;
+
+	for (i = 1; i < a->how->regions; i++) {
+		struct region *r = &a->region[i];
+
+		if (r->state == REGION_ACTIVE && dereg(a, r)) {
+			r->held_back = true;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+void app_exchange(struct app *a, struct region *old, struct region *made)
+{
+	made->held_back = false;
+	if (old->state != REGION_ACTIVE || !dereg(a, old))
+		return;
+	if (made->state == REGION_NONE)
+		reg(a, index_of(a, made), old);
 }
 
 /* ------------------------------------------------------------------ notices */
@@ -380,7 +411,8 @@ static void step(struct app *a, uint32_t i, bool wanted)
 		return;
 	}
 	if (r->state == REGION_NONE && wanted) {
-		reg(a, i);
+		if (!r->held_back)
+			reg(a, i, NULL);
 		return;
 	}
 	if (r->state == REGION_ASKED && !wanted && !r->cancelled)
@@ -414,6 +446,7 @@ void app_mem_forget(struct app *a)
 		revoked(&a->region[i]);
 		a->region[i].state = REGION_NONE;
 		a->region[i].retry_ns = 0;
+		a->region[i].held_back = false;
 	}
 }
 

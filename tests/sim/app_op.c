@@ -197,6 +197,8 @@ void op_post(struct app *a, struct op *o)
 	    o->kind == SCN_TOKEN || o->kind == SCN_WRITE_IMM)
 		lives_post(l, q->gen, q->end, o->id);
 	once_post(o->id, op_queue(q), o->quiet);
+	if (o->part == PART_SOURCE)
+		oracle_name(a->node, a->slot, o->local_at, o->len);
 	q->sq_open += !o->quiet;
 	q->sq_slots++;
 	sim_log("app %u: posts %llx kind %u, %u bytes from page %u + %u",

@@ -240,6 +240,7 @@ static void ask_region(struct qp *q)
 	};
 
 	memset(ring(q, 0), 0, 4096);
+	oracle_name(q->app->node, q->app->slot, q->index * 4096, CQ_OFF);
 	q->cq_ci = 0;
 	app_db(q->app)->tail[q->index].cq_ci = unic_to_le32(0);
 	ask(q, UNIC_CTL_MR_REG, &r);

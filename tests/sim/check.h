@@ -29,6 +29,8 @@ void check_after_host(struct node *n);
 /** check_moved() - bytes moved by DMA, just now; @host: the memory. */
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		 const void *host, uint32_t len);
+/** check_shown() - a window opens: its bytes may be read from now on. */
+void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len);
 /**
  * check_window_written() - bytes the NIC wrote through a window, a moment ago: what its
  * mailbox says by now may be newer, so they are held against what it had said
@@ -51,6 +53,9 @@ struct model *check_model(const struct node *n);
 void oracle_moved(struct node *n, const struct model *m,
 		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
 		  uint32_t len);
+
+void oracle_shown(struct node *n, const struct model *m, uint64_t bus,
+		  const void *host, uint32_t len);
 
 void oracle_written(struct node *n, const struct model *m, uint64_t bus,
 		    const void *host, uint32_t len);

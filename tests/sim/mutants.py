@@ -227,6 +227,9 @@ MUTANTS = (
      "	return nic->qps.qp[roce->rx_qp].conn != roce->rx_conn;",
      "	return !roce;",
      "connections: the frame in hand outlives RESET"),
+    ("oracle", "firmware/memop.c",
+     "	return r < 0 ? r : 0;", "	return r < 0 ? 0 : 0;",
+     "lists: read on when their region's index has another owner"),
 )
 
 

@@ -18,13 +18,20 @@ struct grant {
 
 static struct grant *grants;
 static uint32_t last_grant, high_grant;
-static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES]; /* by frame; 0: none */
+static uint8_t (*named)[WORLD_SLOTS][PORT_SLOT_BYTES]; /* as grants: by byte */
+static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES];   /* by frame; 0: none */
 
 void oracle_reset(void)
 {
 	grants = sim_alloc(GRANTS * sizeof(*grants));
 	page_of = sim_alloc(WORLD_NODES * sizeof(*page_of));
+	named = sim_alloc(WORLD_NODES * sizeof(*named));
 	last_grant = high_grant = 0;
+}
+
+void oracle_name(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
+{
+	memset(named[node][slot] + at, 1, len);
 }
 
 void oracle_map(uint32_t node, uint32_t slot, uint32_t page, uint32_t frame)
@@ -37,6 +44,7 @@ void oracle_unmap(uint32_t node, uint32_t slot)
 	uint32_t i;
 
 	memset(page_of[node][slot], 0, sizeof(page_of[node][slot]));
+	memset(named[node][slot], 0, sizeof(named[node][slot]));
 	for (i = 0; i < high_grant; i++)
 		if (grants[i].node == node && grants[i].slot == slot)
 			grants[i].number = 0;
@@ -88,6 +96,7 @@ void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
 		    at < g->at + g->len)
 			g->number = 0;
 	}
+	memset(named[node][slot] + at, 0, len);
 }
 
 /* ---------------------------------------------------------------- judgement */
@@ -148,6 +157,26 @@ static void check_write(const struct node *n, uint32_t slot, uint64_t off,
 	}
 }
 
+/* Each byte was named, by somebody who may: see oracle_name(). */
+static void check_read(const struct node *n, uint32_t slot, uint64_t off,
+		       uint32_t len)
+{
+	while (len) {
+		uint32_t in = (uint32_t)(off % 4096);
+		uint32_t here = len < 4096 - in ? len : 4096 - in;
+		uint32_t page = page_of[n->id][slot][off / 4096];
+		const uint8_t *map = named[n->id][slot];
+
+		if (page && memchr(map + (page - 1) * 4096 + in, 0, here))
+			sim_fail("oracle",
+				 "nic %u reads %u bytes at slot %u page %d "
+				 "offset %u, which nobody named",
+				 n->id, here, slot, (int)page - 1, in);
+		off += here;
+		len -= here;
+	}
+}
+
 static void judge(struct node *n, const struct model *m,
 		  enum unic_port_dma_dir dir, uint64_t bus, const void *host,
 		  uint32_t len, bool whole)
@@ -175,6 +204,14 @@ void oracle_moved(struct node *n, const struct model *m,
 		  uint32_t len)
 {
 	judge(n, m, dir, bus, host, len, true);
+	if (dir == UNIC_DMA_FROM_HOST)
+		check_read(n, UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus), len);
+}
+
+void oracle_shown(struct node *n, const struct model *m, uint64_t bus,
+		  const void *host, uint32_t len)
+{
+	judge(n, m, UNIC_DMA_FROM_HOST, bus, host, len, true);
 }
 
 void oracle_written(struct node *n, const struct model *m, uint64_t bus,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * oracle.h - what the applications tell the memory oracle: which bytes of
- * their memory may be written now, by whom, and with what.
+ * their memory may be written now, by whom, and with what; and which may be read.
  *
  * Memory of a process is named by its own pages, not by frames: the oracle
  * knows from the driver's answer which frame is behind which page, so a wrong
@@ -41,8 +41,14 @@ uint32_t oracle_grant(uint32_t node, uint32_t slot, uint32_t at, uint32_t len,
 		      enum oracle_kind kind, uint64_t op);
 /** oracle_revoke() - not any more; 0 and what is over already are fine. */
 void oracle_revoke(uint32_t grant);
-/** oracle_clear() - no grant touches these bytes any more: the region they were
- * in is gone. */
+/**
+ * oracle_name() - these bytes may be read from now on, for as long as the region
+ * lives that they are in: an operation names them, or a peer may. That an operation
+ * is over ends nothing, since what was sent may be sent again.
+ */
+void oracle_name(uint32_t node, uint32_t slot, uint32_t at, uint32_t len);
+/** oracle_clear() - no grant touches these bytes any more, and nobody names them:
+ * the region they were in is gone. */
 void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len);
 
 #endif /* SIM_ORACLE_H */

@@ -125,10 +125,41 @@ void port_poll_over(struct unic_port *p)
 		sim_fail("port", "nic %u never puts a run it got", p->id);
 }
 
+static void go_on(void *ctx, uint64_t arg)
+{
+	struct unic_port *p = ctx;
+
+	(void)arg;
+	p->wake(p);
+}
+
+void port_stall(struct unic_port *p, uint64_t until_ns)
+{
+	p->stall_ns = until_ns;
+	p->stall_at = NULL;
+	sim_at(until_ns, go_on, p, 0);
+}
+
+void port_stall_at(struct unic_port *p, const void *host, uint64_t ns)
+{
+	p->stall_at = host;
+	p->stall_for_ns = ns;
+}
+
+/* The core reads @len bytes at @host. */
+static void read_it(struct unic_port *p, const uint8_t *host, uint32_t len)
+{
+	const uint8_t *at = p->stall_at;
+
+	if (at && at >= host && at < host + len)
+		port_stall(p, sim_now() + p->stall_for_ns);
+}
+
 static void move(struct unic_port *p, const struct xfer *x)
 {
 	if (x->dir == UNIC_DMA_FROM_HOST) {
 		memcpy(x->local, x->host, x->len);
+		read_it(p, x->host, x->len);
 	} else {
 		memcpy(x->host, x->local, x->len);
 		view_moved(&p->view, x->bus, x->len);
@@ -175,20 +206,6 @@ static void later(struct unic_port *p, const struct xfer *x)
 		p->write_ns = due;
 	p->xfers++;
 	sim_at(due, finish, own, 0);
-}
-
-static void go_on(void *ctx, uint64_t arg)
-{
-	struct unic_port *p = ctx;
-
-	(void)arg;
-	p->wake(p);
-}
-
-void port_stall(struct unic_port *p, uint64_t until_ns)
-{
-	p->stall_ns = until_ns;
-	sim_at(until_ns, go_on, p, 0);
 }
 
 int unic_port_dma(struct unic_port *p, enum unic_port_dma_dir dir, uint64_t bus,
@@ -245,7 +262,8 @@ void *unic_port_window(struct unic_port *p, uint64_t bus, uint32_t len)
 	view_written(&p->view, written, p);
 	if (!view_open(&p->view, bus, host, len))
 		return NULL;
-	p->moved(p, UNIC_DMA_FROM_HOST, bus, host, len);
+	p->shown(p, bus, host, len);
+	read_it(p, host, len);
 	return host;
 }
 

@@ -98,6 +98,9 @@ struct unic_port {
 	void *user;
 	void (*moved)(struct unic_port *p, enum unic_port_dma_dir dir,
 		      uint64_t bus, const void *host, uint32_t len);
+	/* a window opens: the core may read all of it */
+	void (*shown)(struct unic_port *p, uint64_t bus, const void *host,
+		      uint32_t len);
 	/* by the core itself, through a window; it may not be open any more */
 	void (*written)(struct unic_port *p, uint64_t bus, const void *host,
 			uint32_t len);
@@ -118,7 +121,9 @@ struct unic_port {
 	/* its own */
 	uint32_t power; /* +1 at each power cut: events of before are void */
 	uint32_t xfers, first_done, n_done;
-	uint64_t write_ns;  /* the last pending write is due then */
+	uint64_t write_ns;    /* the last pending write is due then */
+	const void *stall_at; /* NULL, or: the bus is busy once this is read */
+	uint64_t stall_for_ns;
 	uint64_t stall_ns;  /* until then the bus takes no transfer */
 	uint64_t busy_ns;   /* no room on the link before; set by a slow wire */
 	bool room_due;	    /* and the core will be told then */
@@ -181,6 +186,10 @@ void port_room(struct unic_port *p, uint32_t to, uint32_t frames);
 
 /** port_stall() - the bus takes no transfer before @until_ns; those under way end. */
 void port_stall(struct unic_port *p, uint64_t until_ns);
+
+/** port_stall_at() - the same for @ns from when the core has read byte @host of its
+ * host's memory. */
+void port_stall_at(struct unic_port *p, const void *host, uint64_t ns);
 
 /** port_deliver() - a frame of NIC @from arrives. */
 void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,

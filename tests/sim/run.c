@@ -19,6 +19,13 @@
 #define LONG_PATIENCE (4 * MS)	 /* ... for a token's */
 
 static struct scenario scn;
+/* One that the NIC is to read, of each application; and in place of its region
+ * another one comes. */
+static struct list {
+	struct region *region, *other;
+	uint32_t life;
+	bool busy; /* one at a time */
+} list_of[SCN_APPS];
 
 static void set_up(void)
 {
@@ -32,6 +39,7 @@ static void set_up(void)
 	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);
 	if (!scn.odds_off)
 		world_odds(&scn.odds);
+	memset(list_of, 0, sizeof(list_of));
 	apps_calm = scenario_calm(&scn);
 	apps_count = scn.apps;
 	links_count = scn.links;
@@ -119,10 +127,11 @@ static struct qp *in_hand(uint32_t node)
  * the end of connections, bytes that a token waits for. */
 static bool too_early(const struct scn_fault *f)
 {
-	bool app = f->kind == SCN_KILL_APP || f->kind == SCN_BREAK;
+	bool app = f->kind == SCN_KILL_APP || f->kind == SCN_BREAK ||
+		   f->kind == SCN_LIST;
 	uint32_t node = app ? scn.app[f->target].node : f->target;
 
-	if (!f->waits)
+	if (!f->waits || f->kind == SCN_LIST)
 		return false;
 	if (f->kind == SCN_STALL)
 		return !(in_hand(node) && moving(node)) &&
@@ -163,6 +172,72 @@ static void connect_anew(void *ctx, uint64_t arg)
 	}
 }
 
+/* Its driver knows it, and it knows of no reset. */
+static bool is_there(const struct app *a)
+{
+	return a->state == APP_RUNS && !a->reset && !a->stopping;
+}
+
+/* The work request was on its way to the NIC, and its list will not be: the core is
+ * busy until the region of the list has been exchanged. */
+static void exchange(void *ctx, uint64_t arg)
+{
+	const struct scn_fault *f = ctx;
+	struct app *a = apps[f->target];
+	struct list l = list_of[f->target];
+
+	(void)arg;
+	memset(&list_of[f->target], 0, sizeof(l));
+	if (l.region->life != l.life || !is_there(a)) {
+		l.other->held_back = false;
+		return;
+	}
+	world_stand(a->node, PORT_ENDLESS);
+	sim_at(sim_now() + CORE_BUSY_NS, go_on, NULL, a->node);
+	app_exchange(a, l.region, l.other);
+}
+
+static void take_list(void *ctx, uint64_t end_ns)
+{
+	const struct scn_fault *f = ctx;
+	const struct unic_port *p = &world->node[apps[f->target]->node]->port;
+
+	if (p->stall_at && sim_now() < end_ns)
+		sim_at(sim_now() + US, take_list, ctx, end_ns);
+	else
+		sim_at(sim_now() + f->for_ns / 2, exchange, ctx, 0);
+}
+
+/* First there must be room for another region, then a list. False: later. */
+static bool read_list(struct scn_fault *f)
+{
+	struct list *l = &list_of[f->target];
+	struct app *a = apps[f->target];
+	const void *slot;
+
+	if (l->busy)
+		return true;
+	if (is_there(a) && !l->other) {
+		l->other = app_hold_back(a);
+		return false;
+	}
+	if (is_there(a) && l->other && l->other->state == REGION_NONE)
+		l->region = app_form_list(a, &slot);
+	if (!l->region && sim_now() < f->at_ns + LONG_PATIENCE)
+		return false;
+	if (!l->region && l->other)
+		l->other->held_back = false;
+	if (!l->region) {
+		l->other = NULL;
+		return true;
+	}
+	l->busy = true;
+	l->life = l->region->life;
+	port_stall_at(&world->node[a->node]->port, slot, f->for_ns);
+	take_list(f, sim_now() + PATIENCE);
+	return true;
+}
+
 static void strike(void *ctx, uint64_t arg)
 {
 	struct scn_fault *f = ctx;
@@ -196,6 +271,10 @@ static void strike(void *ctx, uint64_t arg)
 		port_stall(&world->node[f->target]->port,
 			   sim_now() + f->for_ns);
 		connect_anew(f, 0);
+		return;
+	case SCN_LIST:
+		if (!scn.app[f->target].off && !read_list(f))
+			sim_at(sim_now() + 20 * US, strike, f, 0);
 		return;
 	case SCN_STAND:
 		world_stand(f->target, f->room);

@@ -154,7 +154,7 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 	}
 }
 
-/* One of three scenarios. A stream of its own, as above. */
+/* One of three scenarios has those of one kind, half have the others. A stream of its own, as above. */
 static void make_stalls(struct scenario *s)
 {
 	struct sim_rng r;
@@ -169,6 +169,15 @@ static void make_stalls(struct scenario *s)
 			.waits = true,
 			.at_ns = sim_range(&r, 200 * US, 10 * MS),
 			.for_ns = sim_range(&r, 50 * US, 500 * US),
+		};
+	n = sim_below(&r, 2) ? 0 : (uint32_t)sim_range(&r, 1, 3);
+	for (i = 0; i < n; i++)
+		s->fault[s->faults++] = (struct scn_fault){
+			.kind = SCN_LIST,
+			.target = (uint8_t)sim_below(&r, s->apps),
+			.waits = true,
+			.at_ns = sim_range(&r, 500 * US, 10 * MS),
+			.for_ns = sim_range(&r, 100 * US, 500 * US),
 		};
 }
 
@@ -227,6 +236,7 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_EVICT_STORM] = "eviction of every region of NIC",
 	[SCN_BREAK] = "end of the connections of application",
 	[SCN_STAND] = "standstill of NIC",
+	[SCN_LIST] = "bus busy, and end of a list that is read for application",
 	[SCN_STALL] = "bus and core busy, connection made anew on NIC",
 };
 

@@ -42,6 +42,8 @@ enum scn_fault_kind {
 		SCN_DRAWN, /* a NIC stands still until it is told to go on */
 	SCN_STALL, /* the bus takes no transfer while a message is in hand, and its
 		    * queue pair is connected anew before the NIC next looks */
+	SCN_LIST, /* the bus is busy while a list is to be read, and an application
+		   * gives back the region that it is in */
 	SCN_FAULT_KINDS,
 };
 

@@ -321,6 +321,14 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 	pins_moved(n, bus, len);
 }
 
+void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len)
+{
+	hear_nic(n);
+	note(n, UNIC_DMA_FROM_HOST, bus, len);
+	oracle_shown(n, check_model(n), bus, host, len);
+	pins_moved(n, bus, len);
+}
+
 void check_window_written(struct node *n, uint64_t bus, const void *host,
 			  uint32_t len)
 {

@@ -169,6 +169,12 @@ static void on_moved(struct unic_port *p, enum unic_port_dma_dir dir,
 	check_moved(p->user, dir, bus, host, len);
 }
 
+static void on_shown(struct unic_port *p, uint64_t bus, const void *host,
+		     uint32_t len)
+{
+	check_shown(p->user, bus, host, len);
+}
+
 static void on_written(struct unic_port *p, uint64_t bus, const void *host,
 		       uint32_t len)
 {
@@ -525,6 +531,7 @@ static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 	n->port.kind = kind;
 	n->port.user = n;
 	n->port.moved = on_moved;
+	n->port.shown = on_shown;
 	n->port.written = on_written;
 	n->port.wake = on_wake;
 	n->port.rung = on_rung;
