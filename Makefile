@@ -97,7 +97,7 @@ YARD      := $(addprefix tests/bench/,yard.c driver.c evict_bench.c mbox_bench.c
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c lives.c main.c model.c once.c oracle.c os.c \
-	pins.c port.c probe.c run.c scenario.c shrink.c sim.c stand.c tap.c view.c wire.c \
+	pins.c port.c probe.c run.c scenario.c shrink.c sim.c stags.c stand.c tap.c view.c wire.c \
 	world.c)
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)

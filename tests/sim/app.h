@@ -177,6 +177,8 @@ struct op {
 	struct token *token;
 	struct form *form; /* of a MEMOP */
 	uint32_t form_id;
+	uint32_t lie; /* an STag that opens nothing to its process, or 0 */
+	bool lie_is_local;
 	uint32_t
 		through; /* first STag of the form it names at the peer, or 0 */
 };

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "lives.h"
 #include "oracle.h"
+#include "stags.h"
 
 /* -------------------------------------------------------------- completions */
 
@@ -110,6 +111,8 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 
 	if (o->kind == MEMOP && c->status != UNIC_WC_WR_FLUSH_ERR)
 		return memop_excused(a, o, c->status);
+	if (o->lie && c->status != UNIC_WC_WR_FLUSH_ERR)
+		return true; /* hear_lie() has judged it */
 	switch (c->status) {
 	case UNIC_WC_EVICTED:
 		return !op_local_alive(o) || reset_since(a, o->local_resets) ||
@@ -301,6 +304,15 @@ static void end_quiet(struct app *a, const struct qp *q, uint64_t before)
 	}
 }
 
+static void hear_lie(const struct app *a, const struct op *o,
+		     const struct unic_cqe *c)
+{
+	const struct app *whose = o->lie_is_local ? a : o->peer;
+
+	stags_answer(check_model(world->node[whose->node]), o->lie, whose->slot,
+		     o->lie_is_local, c);
+}
+
 static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 {
 	uint64_t id = unic_from_le64(c->wr_id);
@@ -322,6 +334,8 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		end_recv(a, o, c);
 		return;
 	}
+	if (o->lie)
+		hear_lie(a, o, c);
 	end_quiet(a, q, id);
 	once_complete(id, op_queue(q), !c->status);
 	if (c->status)

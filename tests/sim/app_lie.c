@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* app_lie.c - what a process may do and must not get away with. */
 #include "app_op.h"
+#include "check.h"
 #include "oracle.h"
+#include "stags.h"
 
 /* -------------------------------------------------------------------- lies */
 
@@ -52,6 +54,29 @@ static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
 	s->sge[0].lkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
 }
 
+/* An STag of the past, of another process or of nobody, in place of one of its own
+ * or of the peer's. False: there is none now. */
+static bool name_wrong(struct app *a, struct op *o, struct unic_sq_slot *s,
+		       uint64_t r, bool local)
+{
+	const struct app *whose = local ? a : o->peer;
+	uint64_t iova;
+
+	o->lie = stags_wrong(check_model(world->node[whose->node]), whose->slot,
+			     r, &iova);
+	o->lie_is_local = local;
+	if (!o->lie)
+		return false;
+	if (local) {
+		s->sge[0].lkey = unic_to_le32(o->lie);
+		s->sge[0].iova = unic_to_le64(iova);
+	} else {
+		s->rkey = unic_to_le32(o->lie);
+		s->remote = unic_to_le64(iova);
+	}
+	return true;
+}
+
 /* It must not succeed, and touch nothing that is not its own. */
 bool op_lie(struct app *a, struct op *o, uint64_t r)
 {
@@ -76,8 +101,12 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 	if (r >> 42 & 1) {
 		s->remote = unic_to_le64(m->iova + m->bytes / PARTS);
 		s->rkey = unic_to_le32(m->stag);
-		lie_local(a, s, r);
+		if (!(r >> 43 & 1) || !name_wrong(a, o, s, r >> 44, true))
+			lie_local(a, s, r);
 		o->refused = true;
+	} else if (r >> 43 & 1 && o->link->type != UNIC_QPT_UD &&
+		   name_wrong(a, o, s, r >> 44, false)) {
+		;
 	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
 		   o->kind == SCN_WRITE) {
 		op_set_remote(o, peer, private); /* whose end is its excuse */

@@ -8,6 +8,7 @@
  *   lives.c     nothing of one connection takes effect in another
  *   once.c      one completion per operation, one end per token, one reply
  *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
+ *   stags.c     an STag of the past opens nothing, one of others is nobody's
  *   live.c      after the faults everything finishes
  *   conserve.c  counters add up; nothing is left at the end
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* model.c - see model.h. */
 #include "model.h"
+#include "stags.h"
 
 #include <string.h>
 
@@ -59,6 +60,7 @@ static bool promised(const struct model_mr *r)
 
 static void gone(struct model *m, struct model_mr *r)
 {
+	stags_end(m, r->stag);
 	m->proc[r->proc].held -= r->held;
 	m->proc[r->proc].regions--;
 	if (promised(r))
@@ -107,6 +109,7 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 	if (r->n_pages > MODEL_PAGES)
 		sim_fail("model", "a region of %u pages was accepted",
 			 r->n_pages);
+	stags_begin(m, stag, r->proc);
 	r->residency = c->residency;
 	r->held = r->residency ? 0 : r->n_pages;
 	m->proc[r->proc].held += r->held;
@@ -566,6 +569,7 @@ void model_round(const struct model *m)
 void model_epoch(struct model *m, const struct unic_info *info)
 {
 	memset(m, 0, sizeof(*m));
+	stags_epoch(m);
 	m->epoch = unic_from_le32(info->boot_epoch);
 	m->capacity = unic_from_le32(info->tlb_entries);
 	m->grace_ns = unic_from_le32(info->grace_us) * US;

@@ -230,6 +230,11 @@ MUTANTS = (
     ("oracle", "firmware/memop.c",
      "	return r < 0 ? r : 0;", "	return r < 0 ? 0 : 0;",
      "lists: read on when their region's index has another owner"),
+    ("stags model assert", "firmware/stag.c", "	s->of[idx].step++;\n", "",
+     "stags: the next region of an index has the last one's"),
+    ("stags", "firmware/access.c",
+     "!((mr->stag ^ stag) | (mr->proc ^ proc));", "!(mr->stag ^ stag);",
+     "stags: what others have is told from what nobody has"),
 )
 
 

@@ -9,6 +9,7 @@
 #include "lives.h"
 #include "oracle.h"
 #include "probe.h"
+#include "stags.h"
 #include "unic_wire.h"
 
 #define FINISH_NS     (3000 * MS) /* after the last fault */
@@ -34,6 +35,7 @@ static void set_up(void)
 	oracle_reset();
 	once_reset();
 	lives_reset();
+	stags_reset();
 	conserve_reset();
 	pins_reset();
 	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);

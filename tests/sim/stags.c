@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* stags.c - see stags.h. */
+#include "stags.h"
+
+#define STAGS	 4096u
+#define REST_NS	 (4294ull * MS) /* at least, from the end of its region */
+#define KEY_BITS 8u		/* the consumer's */
+#define IDX_BITS 5u		/* of the simulated NICs: 32 regions */
+
+/* Round and round, the oldest goes. */
+struct given {
+	const struct model *m; /* whose NIC; NULL: none */
+	uint32_t stag, proc;
+	uint64_t end_ns; /* UINT64_MAX: it is there */
+};
+
+static struct given *book;
+static uint32_t entries;
+
+void stags_reset(void)
+{
+	book = sim_alloc(STAGS * sizeof(*book));
+	entries = 0;
+}
+
+static struct given *next_of(const struct model *m, uint32_t stag, uint32_t *i)
+{
+	for (; *i < entries && *i < STAGS; ++*i)
+		if (book[*i].m == m &&
+		    book[*i].stag >> KEY_BITS == stag >> KEY_BITS)
+			return &book[(*i)++];
+	return NULL;
+}
+
+void stags_begin(const struct model *m, uint32_t stag, uint32_t proc)
+{
+	const struct given *g;
+	uint32_t i = 0;
+
+	while ((g = next_of(m, stag, &i)))
+		if (g->end_ns == UINT64_MAX || sim_now() < g->end_ns + REST_NS)
+			sim_fail("stags",
+				 "STag %x of process %u is given again, to "
+				 "process %u",
+				 g->stag, g->proc, proc);
+	book[entries++ % STAGS] = (struct given){ m, stag, proc, UINT64_MAX };
+}
+
+void stags_end(const struct model *m, uint32_t stag)
+{
+	struct given *g;
+	uint32_t i = 0;
+
+	while ((g = next_of(m, stag, &i)))
+		if (g->end_ns == UINT64_MAX)
+			g->end_ns = sim_now();
+}
+
+void stags_epoch(const struct model *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < entries && i < STAGS; i++)
+		if (book[i].m == m)
+			book[i].m = NULL;
+}
+
+/* -------------------------------------------------------------------- lies */
+
+static const struct model_mr *region_at(const struct model *m, uint32_t index)
+{
+	const struct model_mr *r = &m->mr[index % MODEL_MRS];
+
+	return r->state >= MODEL_ACTIVE ? r : NULL;
+}
+
+static uint32_t past(const struct model *m, uint64_t r, uint64_t *iova)
+{
+	uint32_t n = entries < STAGS ? entries : STAGS, i;
+
+	for (i = 0; i < n; i++) {
+		const struct given *g = &book[(r + i) % n];
+		const struct model_mr *at =
+			region_at(m, g->stag >> (32u - IDX_BITS));
+
+		if (g->m != m || g->end_ns == UINT64_MAX || !at)
+			continue;
+		*iova = at->iova;
+		return g->stag;
+	}
+	return 0;
+}
+
+static uint32_t of_another(const struct model *m, uint32_t proc, uint64_t r,
+			   uint64_t *iova)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++) {
+		const struct model_mr *at = region_at(m, (uint32_t)r + i);
+
+		if (!at || at->proc == proc)
+			continue;
+		*iova = at->iova;
+		return at->stag;
+	}
+	return 0;
+}
+
+uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
+		     uint64_t *iova)
+{
+	if (r % 3 == 0)
+		return past(m, r >> 2, iova);
+	if (r % 3 == 1)
+		return of_another(m, proc, r >> 2, iova);
+	*iova = r >> 8 & 0xfff;
+	return 0xff000000u | (uint32_t)(r >> 20);
+}
+
+/* It had one of that name: it may be told that this one was taken back. */
+static bool had(const struct model *m, uint32_t stag, uint32_t proc)
+{
+	const struct given *g;
+	uint32_t i = 0;
+
+	while ((g = next_of(m, stag, &i)))
+		if (g->proc == proc)
+			return true;
+	return false;
+}
+
+void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
+		  bool local, const struct unic_cqe *c)
+{
+	uint8_t refused = local ? UNIC_WC_LOC_PROT_ERR : UNIC_WC_REM_ACCESS_ERR;
+	uint8_t taken = local ? UNIC_WC_EVICTED : UNIC_WC_REM_EVICTED;
+	uint8_t detail = local ? UNIC_WD_STAG : UNIC_WD_NONE;
+
+	if (!c->status && local)
+		sim_fail("stags", "STag %x opens to process %u, which has none",
+			 stag, proc);
+	if ((c->status == refused && c->detail != detail) ||
+	    (c->status == taken && !had(m, stag, proc)))
+		sim_fail("stags",
+			 "STag %x, which process %u has not, is answered %u "
+			 "detail %u, one that nobody has %u detail %u",
+			 stag, proc, c->status, c->detail, refused, detail);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * stags.h - an STag of the past opens nothing (INV-26), and nobody learns of those
+ * of others (INV-27).
+ *
+ * Secret: which STags each NIC gave, to whom, and until when, as its mailbox says.
+ */
+#ifndef SIM_STAGS_H
+#define SIM_STAGS_H
+
+#include "model.h"
+#include "unic_queue.h"
+
+void stags_reset(void);
+/** stags_begin() - region or form @stag of @proc begins. stags_end() - it is over.
+ * stags_epoch() - all are: their numbers may come again. */
+void stags_begin(const struct model *m, uint32_t stag, uint32_t proc);
+void stags_end(const struct model *m, uint32_t stag);
+void stags_epoch(const struct model *m);
+
+/**
+ * stags_wrong() - an STag that opens nothing to @proc: one of the past whose index
+ * is used again, one of another process, or nobody's, as @r says. *iova: an address
+ * that it might open. 0: there is none of that kind.
+ */
+uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
+		     uint64_t *iova);
+/** stags_answer() - a request that named such a one for @proc is answered with @c.
+ * @local: in its own element. */
+void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
+		  bool local, const struct unic_cqe *c);
+
+#endif /* SIM_STAGS_H */
