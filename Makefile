@@ -89,6 +89,7 @@ MPS2      := tests/qemu/mps2_selftest.c
 PORTED    := tests/qemu/template_chip.c
 INSN      := $(addprefix tests/bench/,insn.c bench_port.c)
 STEPS     := $(addprefix tests/bench/,steps.c bench_port.c)
+STEPS_QP  := $(addprefix tests/bench/,steps_qp.c bench_port.c)
 # The image of the instruction counts: that of virt has no name, and all have its
 # sizes of tables.
 BENCH     := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))
@@ -468,6 +469,8 @@ $(B)/$(BENCH)/insn.elf: $(call objects,$(BENCH),$(INSN) $(BOARD_COPY_SRCS) $(FIR
 	$(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
 $(B)/$(BENCH)/steps.elf: $(call objects,$(BENCH),$(STEPS) $(BOARD_COPY_SRCS) $(FIRMWARE) \
 	$(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
+$(B)/$(BENCH)/steps_qp.elf: $(call objects,$(BENCH),$(STEPS_QP) $(BOARD_COPY_SRCS) \
+	$(FIRMWARE) $(RING) $(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT)))
 # Some are a driver themselves, the others a process of unicd.
 YARD_PROGS := $(addprefix $(B)/bin/,evict-bench mbox-bench miss-bench reg-bench verbs-bench)
 $(addprefix $(B)/bin/,mbox-bench miss-bench): $(B)/bin/%-bench: \
@@ -658,11 +661,11 @@ check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNI
 	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
-		$(B)/virt/hal_selftest.elf $(addprefix $(B)/bench/,insn.elf steps.elf)
+		$(B)/virt/hal_selftest.elf $(addprefix $(B)/bench/,insn.elf steps.elf steps_qp.elf)
 build-m3:
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 image \
 		$(B)/mps2-an385/mps2_selftest.elf \
-		$(addprefix $(B)/bench-mps2-an385/,insn.elf steps.elf)
+		$(addprefix $(B)/bench-mps2-an385/,insn.elf steps.elf steps_qp.elf)
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image \
 		$(B)/lm3s6965evb/flash.bin \
 		$(B)/lm3s6965evb/cortexm_selftest.elf
@@ -749,8 +752,8 @@ bench-profile: ## measure: where the instructions of a WRITE go, by function
 policies: $(B)/bin/unic-policysim ## measure: replacement policies beside Belady's MIN [SEED=1]
 	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 bench-insn: ## measure: instructions of hot paths and of the longest rounds of work against their budgets, on two processors
-	@$(MAKE) --no-print-directory BOARD=virt $(addprefix $(B)/bench/,insn.elf steps.elf)
-	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(addprefix $(B)/bench-mps2-an385/,insn.elf steps.elf)
+	@$(MAKE) --no-print-directory BOARD=virt $(addprefix $(B)/bench/,insn.elf steps.elf steps_qp.elf)
+	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(addprefix $(B)/bench-mps2-an385/,insn.elf steps.elf steps_qp.elf)
 	@tests/bench/insn.py; insn=$$?; tests/bench/steps.py && [ $$insn = 0 ] && echo "$@: ok"
 
 # ------------------------------------------------------------------- checks
@@ -801,7 +804,7 @@ check-sources: ## source: every source file is in a list of the Makefile
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(STEPS) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
+		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
 		$(FAULTS) $(PROOFS) $(KMOD_SRCS) $(VM_SRCS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -9,16 +9,10 @@
 #include "form.h"
 #include "icrc.h"
 #include "reap.h"
-#include "rig.h"
 #include "rig_kernel.h"
 #include "unit.h"
 
-static struct rig a, b;
-
-static void report(const char *name, uint32_t n)
-{
-	printf("INSN %s %u\n", name, (unsigned int)n);
-}
+#include "two_nics.h"
 
 /* ----------------------------------------------------------- single steps */
 
@@ -212,9 +206,6 @@ static uint32_t copies(void)
 }
 
 /* ------------------------------------------------------------ whole paths */
-
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
 
 static __attribute__((noinline)) void pump(void)
 {
@@ -634,28 +625,12 @@ static void crc(void)
 
 static void all(void **state)
 {
-	uint32_t pda, pdb, copy_4096;
+	uint32_t copy_4096;
 
 	(void)state;
 	count_init();
 	MEASURE(empty, );
-	rig_up(&a, 1);
-	rig_up(&b, 2);
-	rig_attach(&a, 0, 1);
-	rig_attach(&b, 0, 1);
-	pda = rig_pd(&a, 0);
-	pdb = rig_pd(&b, 0);
-	rig_qp(&a, 0, pda, 0, &qa);
-	rig_qp(&b, 0, pdb, 0, &qb);
-	qa.mtu_shift = qb.mtu_shift = 12;
-	rig_connect(&a, &qa, &b, &qb);
-	assert_int_equal(rig_reg(&a, 0, pda, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
-				 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&b, 0, pdb, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
-				 0, &mb),
-			 0);
-	a.nic.trace.mask = b.nic.trace.mask = 0;
+	two_nics_up(8);
 	lookups(&ma);
 	refusals(&ma);
 	tokens(&ma);

@@ -7,90 +7,12 @@
  *
  * The clock stands still but where time is the point.
  */
-#include "count.h"
-#include "rig.h"
 #include "rq.h"
-#include "unit.h"
+
+#include "steps.h"
 
 #define SLOTS UNIC_QP_SLOTS
 #define CQES  2048u
-
-static struct rig a, b;
-static struct rig_qp qa, qb;
-static struct rig_mr ma, mb;
-static uint32_t pda, pdb;
-
-static void report(const char *name, uint32_t n)
-{
-	printf("INSN %s %u\n", name, (unsigned int)n);
-}
-
-static __attribute__((noinline)) uint32_t one_round(struct rig *r)
-{
-	uint32_t n;
-
-	MEASURE(n, unic_nic_poll(&r->nic));
-	return n;
-}
-
-/* The longest of @n rounds; the other side has nothing to say to it. */
-static uint32_t longest(struct rig *r, uint32_t n)
-{
-	uint32_t most = 0, is;
-
-	while (n--) {
-		r->nic.stale = UINT8_MAX; /* and one at the clock */
-		r->nic.armed = true; /* no looks beside those of the round */
-		is = one_round(r);
-		most = is > most ? is : most;
-	}
-	return most;
-}
-
-static void fresh(void)
-{
-	rig_up(&a, 1);
-	rig_up(&b, 2);
-	rig_attach(&a, 0, 1);
-	rig_attach(&b, 0, 1);
-	pda = rig_pd(&a, 0);
-	pdb = rig_pd(&b, 0);
-	rig_qp(&a, 0, pda, 0, &qa);
-	rig_qp(&b, 0, pdb, 0, &qb);
-	qa.mtu_shift = qb.mtu_shift = 12;
-	rig_connect(&a, &qa, &b, &qb);
-	assert_int_equal(rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
-				 0, &ma),
-			 0);
-	assert_int_equal(rig_reg(&b, 0, pdb, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
-				 0, &mb),
-			 0);
-	a.nic.trace.mask = b.nic.trace.mask = 0;
-	longest(&a, 4);
-	longest(&b, 4);
-}
-
-/* The commands at @cmd are there at once; the longest round from now on. */
-static uint32_t commands(void *cmds, uint32_t n)
-{
-	struct unic_driver_page *page =
-		(void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
-	struct unic_cmd_hdr *hdr;
-	uint32_t i, most;
-
-	for (i = 0; i < n; i++, a.cmd_tail++) {
-		hdr = (void *)((uint8_t *)cmds + 64 * i);
-		hdr->epoch = unic_to_le32(a.nic.epoch);
-		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
-			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
-		       hdr, 64);
-	}
-	page->cmd_tail = unic_to_le32(a.cmd_tail);
-	most = longest(&a, 64);
-	a.cpl_head = a.nic.mbox.cpl_tail;
-	page->cpl_head = unic_to_le32(a.cpl_head);
-	return most;
-}
 
 static void no_events(void)
 {
@@ -325,76 +247,164 @@ static uint32_t registrations(uint32_t n, uint32_t pages)
 	return k;
 }
 
-/* ------------------------------------------------------------ queue pairs */
+/* ------------------------------------------------------------- long commands */
 
-/* All queue pairs, over the same rings and one completion queue. */
-static uint32_t all_qps(void)
+#define BATCH UNIC_BATCH_MAX
+
+/* The list page of the next command but @n. */
+static uint8_t *list_of(uint32_t n)
 {
-	struct unic_cmd_qp_create create = {
-		.pd = unic_to_le32(pda),
-		.sq_slots = unic_to_le16(RIG_SLOTS),
-		.rq_slots = unic_to_le16(RIG_SLOTS),
-		.stag = unic_to_le32(qa.rings.stag),
-		.send_cq = unic_to_le32(qa.cq),
-		.recv_cq = unic_to_le32(qa.cq),
-		.sq_iova = unic_to_le64(qa.rings.iova),
-		.rq_iova = unic_to_le64(qa.rings.iova + 4096),
+	return a.port.bar + UNIC_BAR_LIST_OFF +
+	       (a.cmd_tail + n) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+}
+
+/* @n commands, each of which asks for as many tokens of @mr as it can. */
+static uint32_t token_batches(uint32_t n, uint32_t pd, const struct rig_mr *mr)
+{
+	struct unic_cmd_token_alloc alloc = {
+		.hdr = { .opcode = UNIC_CMD_TOKEN_ALLOC },
+		.pd = unic_to_le32(pd),
+		.stag = unic_to_le32(mr->stag),
+		.iova = unic_to_le64(mr->iova),
+		.length = unic_to_le32(64),
 	};
-	struct unic_cpl_obj cpl;
-	struct rig_qp qp = qa;
-	uint32_t n;
+	struct unic_cmd_batch cmd[UNIC_CMD_ENTRIES];
+	uint32_t i, k;
 
-	for (n = 1; n < UNIC_QPS; n++) {
-		create.db_index = unic_to_le32(n);
-		if (rig_cmd(&a, UNIC_CMD_QP_CREATE, &create, &cpl))
-			break;
-		qp.qpn = unic_from_le32(cpl.id);
-		qp.row = n;
-		rig_connect(&a, &qp, &a, &qp);
-		qp.sq_tail = qp.rq_tail = 0;
+	for (i = 0; i < n; i++) {
+		cmd[i] = (struct unic_cmd_batch){
+			.hdr = { .opcode = UNIC_CMD_TOKEN_BATCH },
+			.count = unic_to_le32(BATCH),
+		};
+		for (k = 0; k < BATCH; k++)
+			memcpy(list_of(i) + 64 * k, &alloc, 64);
 	}
-	return n;
+	return commands(cmd, n);
 }
 
-static void ring_all(uint32_t n, enum unic_db_kind kind)
+/* Tokens of a full table, of which those at the end alone may be taken back. */
+static uint32_t recalls(void)
 {
-	uint32_t row;
+	struct rig_mr other;
+	uint32_t pd, i;
 
-	for (row = 0; row < n; row++)
-		rig_ring(&a, 0, kind, row, RIG_SLOTS);
+	fresh();
+	rig_attach(&a, 1, 1);
+	pd = rig_pd(&a, 1);
+	assert_int_equal(rig_reg(&a, 1, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &other),
+			 0);
+	for (i = 0; i < UNIC_TOKENS / 2 / BATCH - 1; i++)
+		token_batches(1, pda, &ma);
+	for (i = 0; i < UNIC_TOKENS / 2 / BATCH + 1; i++)
+		token_batches(1, pd, &other);
+	assert_int_equal(a.nic.tokens.used, UNIC_TOKENS);
+	return token_batches(1, pda, &ma);
 }
 
-static void queue_pairs(void)
+static uint32_t batch_of_deregs(void)
 {
-	uint32_t n;
+	struct unic_cmd_batch cmd = { .hdr = { .opcode = UNIC_CMD_MR_BATCH },
+				      .count = unic_to_le32(BATCH) };
+	struct unic_cmd_mr dereg = { .hdr = { .opcode = UNIC_CMD_MR_DEREG } };
+	struct rig_mr mr;
+	uint32_t i, gone[BATCH], gen[BATCH];
 
 	fresh();
-	n = all_qps();
-	ring_all(n, UNIC_DB_RQ);
-	report("doorbells_of_all_qps", longest(&a, 1));
-	longest(&a, 64);
-	MEASURE(n, unic_nic_quiesce(&a.nic));
-	report("quiesce_all_qps", n);
+	for (i = 0; i < BATCH; i++) {
+		assert_int_equal(rig_reg(&a, 0, pda, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, &mr),
+				 0);
+		gone[i] = mr.mr;
+		gen[i] = mr.gen;
+	}
+	for (i = 0; i < BATCH; i++) {
+		dereg.mr = unic_to_le32(gone[i]);
+		dereg.gen = unic_to_le32(gen[i]);
+		memcpy(list_of(0) + 64 * i, &dereg, 64);
+	}
+	return commands(&cmd, 1);
+}
+
+static void batches(void)
+{
 	fresh();
-	n = all_qps();
-	ring_all(n, UNIC_DB_RQ);
-	longest(&a, 64);
-	for (n = 0; n < UNIC_QPS; n++)
-		if (a.nic.qps.qp[n].used)
-			unic_qp_error(&a.nic, &a.nic.qps.qp[n],
-				      UNIC_WC_LOC_BUS_ERR);
-	report("flush_all_qps", longest(&a, 64));
+	report("batch_of_64_tokens", token_batches(1, pda, &ma));
 	fresh();
-	all_qps();
-	for (n = 0; n < UNIC_QPS; n++)
-		if (a.nic.qps.qp[n].used)
-			unic_qp_timer(&a.nic, &a.nic.qps.qp[n],
-				      a.nic.now_ns + 1000);
-	a.port.now_ns += 10000;
-	report("timers_of_idle_qps", longest(&a, 4));
+	report("four_batches_of_64_tokens", token_batches(4, pda, &ma));
+	report("batch_of_64_recalls", recalls());
+	/* an answer that is in the ring is not late: all of it, at the clock */
+	fresh();
+	a.port.now_ns += 60000000;
+	report("commands_at_the_clock",
+	       token_batches(UNIC_CMD_ENTRIES, pda, &ma));
+	report("batch_of_64_deregs", batch_of_deregs());
+}
+
+/* The pages of one command: as many as are there, or as a list has. */
+#define PAGES (UNIC_TLB_ENTRIES / 2u)
+
+static void missing_pages(void)
+{
+	struct unic_cmd_mr_fault fault = {
+		.hdr = { .opcode = UNIC_CMD_MR_FAULT },
+		.count = unic_to_le32(PAGES),
+	};
+	struct unic_cmd_mr_pages drop = {
+		.hdr = { .opcode = UNIC_CMD_MR_INVALIDATE },
+		.count = unic_to_le32(PAGES),
+	};
+	struct rig_mr mr;
+	uint64_t *list;
+	uint32_t i;
+
+	fresh();
+	assert_int_equal(rig_reg_cached(&a, pda, PAGES, UNIC_DEMAND, 0, &mr),
+			 0);
+	list = (void *)list_of(0);
+	for (i = 0; i < PAGES; i++)
+		list[i] = UNIC_BUS(0, (16 + i % 200) * 4096ull);
+	fault.mr = drop.mr = unic_to_le32(mr.mr);
+	fault.gen = drop.gen = unic_to_le32(mr.gen);
+	report("pages_brought", commands(&fault, 1));
+	assert_true(a.nic.mrs.mr[mr.mr].filled == PAGES ||
+		    a.nic.counter[UNIC_C_miss_filled] == PAGES);
+	report("pages_dropped", commands(&drop, 1));
 }
 
 /* --------------------------------------------------------- the rest of it */
+
+/* All regions' ends are known at once by a driver that did not read events. */
+static void held_back(void)
+{
+	struct unic_cmd_proc_detach detach = {
+		.hdr = { .opcode = UNIC_CMD_PROC_DETACH },
+	};
+	struct unic_driver_page *page =
+		(void *)(a.port.bar + UNIC_BAR_DRIVER_OFF);
+	struct unic_cmd_mr cmd;
+	struct rig_mr mr[UNIC_MRS];
+	uint32_t n = 0, i;
+
+	fresh();
+	while (!rig_reg(&a, 0, pda, 1, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
+			&mr[n]))
+		n++;
+	/* the ring looks full */
+	a.nic.mbox.evt_tail = a.nic.mbox.evt_head + UNIC_EVT_ENTRIES;
+	page->evt_head = unic_to_le32(a.nic.mbox.evt_head);
+	for (i = 0; i < n; i++) {
+		cmd = (struct unic_cmd_mr){ .mr = unic_to_le32(mr[i].mr),
+					    .gen = unic_to_le32(mr[i].gen) };
+		assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	}
+	longest(&a, 400);
+	assert_true(a.nic.evict.evts_due > n / 2);
+	page->evt_head = unic_to_le32(a.nic.mbox.evt_tail);
+	a.port.now_ns += 1000000;
+	report("events_held_back", longest(&a, 16));
+	report("detach_all_tombstones", commands(&detach, 1));
+}
 
 static void tables(void)
 {
@@ -435,7 +445,9 @@ static void all(void **state)
 	report("registration_of_half_the_entries",
 	       registrations(1, UNIC_TLB_ENTRIES / 2));
 	report("eight_registrations", registrations(8, UNIC_TLB_ENTRIES / 16));
-	queue_pairs();
+	batches();
+	missing_pages();
+	held_back();
 	tables();
 }
 
