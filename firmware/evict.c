@@ -703,50 +703,34 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	return e->kicked ? nic->now_ns : next;
 }
 
-/* A region of @proc that has not begun to end, or NIL. */
-static uint16_t remaining(const struct unic_nic *nic, uint32_t proc,
-			  bool keep_control)
+/* Region @idx ends with its process: no tombstone is left, nor stays. */
+static void leave(struct unic_nic *nic, uint16_t idx)
 {
-	uint16_t i = nic->procs.proc[proc].mr_head;
+	struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next) {
-		const struct unic_mr *mr = &nic->mrs.mr[i];
-
-		if (mr->state < UNIC_MR_DRAINING &&
-		    !(keep_control && mr->mr_class == UNIC_CLASS_CONTROL))
-			break;
+	if (mr->state == UNIC_MR_EVICTED && !mr->evt_due) {
+		unic_proc_leaves(nic, UNIC_LEAVE_TOMB);
+		unic_mr_forget(nic, idx);
+		return;
 	}
-	return i;
+	mr->flags |= UNIC_MR_F_GONE;
+	if (mr->state >= UNIC_MR_DRAINING)
+		return; /* its end is on the way */
+	unic_proc_leaves(nic, UNIC_LEAVE_MR + mr->n_pages);
+	mr->why = UNIC_WHY_EXIT;
+	owner_drain(nic, idx);
 }
 
-static bool none_left(struct unic_nic *nic, uint32_t proc, bool keep_control)
+/* No region of a process that detaches is new, so each index is passed once. */
+bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
-	uint16_t i = nic->procs.proc[proc].mr_head;
+	uint16_t *at = &nic->endings.mr_at[proc];
 
-	for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next) {
-		struct unic_mr *mr = &nic->mrs.mr[i];
+	for (; *at < UNIC_MRS && unic_proc_may_leave(nic); (*at)++) {
+		const struct unic_mr *mr = &nic->mrs.mr[*at];
 
-		mr->flags |= mr->state >= UNIC_MR_DRAINING ? UNIC_MR_F_GONE : 0;
-		if (!(keep_control && mr->mr_class == UNIC_CLASS_CONTROL))
-			return false;
+		if (mr->proc == proc && mr->state != UNIC_MR_FREE)
+			leave(nic, *at);
 	}
-	return true;
-}
-
-bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
-			  bool keep_control)
-{
-	uint16_t i;
-
-	unic_wait_proc_gone(nic, proc);
-	while ((i = remaining(nic, proc, keep_control)) != UNIC_MR_NIL) {
-		nic->mrs.mr[i].flags |= UNIC_MR_F_GONE;
-		nic->mrs.mr[i].why = UNIC_WHY_EXIT;
-		owner_drain(nic, i);
-	}
-	if (!none_left(nic, proc, keep_control))
-		return false;
-	if (!keep_control)
-		unic_mr_forget(nic, proc);
-	return true;
+	return *at == UNIC_MRS && nic->procs.proc[proc].mr_head == UNIC_MR_NIL;
 }

@@ -157,12 +157,11 @@ void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc);
 void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc);
 
 /**
- * unic_evict_proc_gone() - the process is detaching: cancel its waits (no
- * events), drain its regions, all but those of class control if @keep_control.
- * Returns true when none of its regions (of those) is left.
+ * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain
+ * its regions, as many as a round does (proc.h); call again. True when none is left,
+ * and no tombstone.
  */
-bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc,
-			  bool keep_control);
+bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc);
 
 /* Accounts, see reap.c. */
 

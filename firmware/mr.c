@@ -207,15 +207,9 @@ uint32_t unic_mr_capacity(const struct unic_nic *nic)
 	return UNIC_MRS - unic_stag_left(nic);
 }
 
-void unic_mr_forget(struct unic_nic *nic, uint32_t proc)
+void unic_mr_forget(struct unic_nic *nic, uint16_t mr)
 {
-	uint16_t i = nic->mrs.tomb_head, next;
-
-	for (; i != UNIC_MR_NIL; i = next) {
-		next = nic->mrs.mr[i].next;
-		if (nic->mrs.mr[i].proc == proc)
-			tomb_free(nic, i);
-	}
+	tomb_free(nic, mr);
 }
 
 /* A new key, and all indices, none of them used, in a new random order. */
@@ -395,7 +389,10 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 	if (mr >= UNIC_MRS)
 		return NULL;
 	m = &nic->mrs.mr[mr];
-	return m->state == UNIC_MR_FREE || m->gen != gen ? NULL : m;
+	if (m->state == UNIC_MR_FREE || m->gen != gen ||
+	    nic->procs.proc[m->proc].detaching)
+		return NULL;
+	return m;
 }
 
 /* --------------------------------------------------- MR_REG and MR_FILL */

@@ -277,8 +277,9 @@ struct unic_rereg {
 int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
 
 /**
- * unic_mr_get() - the live region with this generation (LOADING .. EVICTED).
- * Returns NULL if there is none.
+ * unic_mr_get() - the live region with this generation (LOADING .. EVICTED), as a
+ * command names it. Returns NULL if there is none, or if its process detaches: what
+ * is half gone is named by nobody.
  */
 struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
@@ -339,8 +340,8 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t mr);
  */
 void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
 
-/** unic_mr_forget() - free all tombstones that were @proc's. */
-void unic_mr_forget(struct unic_nic *nic, uint32_t proc);
+/** unic_mr_forget() - free tombstone @mr. */
+void unic_mr_forget(struct unic_nic *nic, uint16_t mr);
 
 /** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
 int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);

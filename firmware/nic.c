@@ -15,9 +15,6 @@
  */
 #define CLOCK_ROUNDS 4u
 
-/* How often a detaching process is looked at. */
-#define DETACH_NS 100000u
-
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 static void init_tables(struct unic_nic *nic)
@@ -105,7 +102,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Everything that happens because time passes. */
 static __attribute__((noinline)) void timed(struct unic_nic *nic)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next;
 	uint32_t i;
 
 	/* what starts now is timed from now, not from a while ago (INV-6) */
@@ -120,8 +117,7 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 		unic_mbox_beat(nic);
 		nic->uses.next_ns = 0;
 	}
-	if (nic->procs.n_detaching)
-		unic_proc_detaching(nic);
+	next = unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = earlier(next, unic_evict_poll(nic));
 	next = earlier(next, unic_use_sweep(nic));
@@ -132,8 +128,6 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 	if (nic->db_errors.due)
 		next = earlier(next, unic_proc_db_events(nic));
 	next = earlier(next, nic->beat_ns);
-	if (nic->procs.n_detaching)
-		next = earlier(next, nic->now_ns + DETACH_NS);
 	nic->timers_ns = earlier(nic->timers_ns, next);
 }
 

@@ -30,12 +30,20 @@
 #include "proc.h"
 #include "qp.h"
 #include "random.h"
+#include "ration.h"
 #include "stag.h"
 #include "tlb.h"
 #include "token.h"
 #include "trace.h"
 #include "use.h"
 #include "unic_port.h"
+
+/* What ends in rounds: so much of it in each, see ration.h. */
+struct unic_endings {
+	struct unic_ration told;    /* token.c: TOKEN_ENDs */
+	struct unic_ration leaving; /* proc.c: of processes that detach */
+	uint16_t mr_at[UNIC_PROCS]; /* which region is the next to leave */
+};
 
 /* What idle rounds and hot paths touch comes first, large tables last: on Arm
  * an offset below 4096 is part of the instruction. */
@@ -86,6 +94,7 @@ struct unic_nic {
 	struct unic_sched_order order;
 	struct unic_guesses guesses;
 	struct unic_stags stags;
+	struct unic_endings endings;
 };
 
 /* Count something (abi/unic_stats.h). */
@@ -126,9 +135,8 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
  * looks for it.
  *
  * How long a round can be, in instructions and by step, is stated in
- * tests/bench/steps.json; `make bench-insn` measures the worst case of each. What
- * grows with a table there (the tokens or dependents of a region that ends, the
- * regions of a process that leaves) is one round's work for all of it.
+ * docs/DESIGN.md, section 16; `make bench-insn` measures the worst case of each.
+ * What grows with a table there is one round's work for all of it.
  *
  * Returns 0: there may be more, poll again at once. Otherwise the NIC time in
  * ns until which the caller may sleep: all asleep flags are set, the link is

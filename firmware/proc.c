@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nic.h"
+#include "wait.h"
 
 #define NO_PROC	     0xffffu
 #define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
@@ -10,6 +11,7 @@
  * publishes that, over the oldest of a FIFO that is full (INV-1). */
 #define INTACT	    (UNIC_BOX_DB_FIFO - 1u)
 #define DB_RETRY_NS 1000000u /* the event ring is full: again after */
+#define DETACH_NS   100000u  /* something is in flight: again after */
 
 /* The first place watches itself while it is nobody's. */
 static void watch_nobody(struct unic_procs *ps)
@@ -25,6 +27,7 @@ void unic_proc_init(struct unic_nic *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
 	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
+	memset(&nic->endings, 0, sizeof(nic->endings));
 	watch_nobody(&nic->procs);
 }
 
@@ -156,20 +159,28 @@ static void pds_gone(struct unic_nic *nic, uint32_t slot)
 			nic->mrs.pd[i].proc = NO_PROC;
 }
 
+bool unic_proc_may_leave(struct unic_nic *nic)
+{
+	return unic_ration_left(&nic->endings.leaving, nic->polls,
+				UNIC_LEAVE_ROUND);
+}
+
+void unic_proc_leaves(struct unic_nic *nic, uint32_t cost)
+{
+	unic_ration_spend(&nic->endings.leaving, cost);
+}
+
 /*
- * One step of a detach; called until it returns true. Queues go first, because
- * operations hold regions, and control regions last, because queues are in
- * them.
+ * One step of a detach; called until it returns true. Queue pairs go first, because
+ * operations hold regions and completions need their queues; then completion
+ * queues; regions last, because queues are in them.
  */
 static bool detach_step(struct unic_nic *nic, uint32_t slot)
 {
-	bool qps_gone = unic_qp_proc_gone(nic, slot);
-	bool mrs_gone = unic_evict_proc_gone(nic, slot, !qps_gone);
-
-	if (!qps_gone || !mrs_gone)
+	if (!unic_qp_proc_gone(nic, slot))
 		return false;
 	unic_cq_proc_gone(nic, slot);
-	if (!unic_evict_proc_gone(nic, slot, false))
+	if (!unic_evict_proc_gone(nic, slot))
 		return false;
 	pds_gone(nic, slot);
 	return true;
@@ -180,6 +191,8 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 	if (!unic_proc_live(nic, slot))
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
+	nic->endings.mr_at[slot] = 0;
+	unic_wait_proc_gone(nic, slot); /* or they are granted meanwhile */
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;
 		nic->timers_ns = 0;
@@ -204,16 +217,21 @@ static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
 	return true;
 }
 
-void unic_proc_detaching(struct unic_nic *nic)
+uint64_t unic_proc_detaching(struct unic_nic *nic)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i = 0, slot;
 
+	if (!ps->n_detaching)
+		return UINT64_MAX;
 	while (i < ps->n_active) {
 		slot = ps->watch[i].slot;
 		if (!ps->proc[slot].detaching || !detach_go_on(nic, slot))
 			i++; /* else another slot took this place */
 	}
+	if (!ps->n_detaching)
+		return UINT64_MAX;
+	return unic_proc_may_leave(nic) ? nic->now_ns + DETACH_NS : nic->now_ns;
 }
 
 int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,

@@ -89,8 +89,24 @@ bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
  * or the tails of all its queues. */
 void unic_proc_take(struct unic_nic *nic, uint32_t i);
 
-/** unic_proc_detaching() - go on with slots that detach. */
-void unic_proc_detaching(struct unic_nic *nic);
+/** unic_proc_detaching() - go on with slots that detach, as far as a round goes.
+ * Returns when to call again, UINT64_MAX: none does. */
+uint64_t unic_proc_detaching(struct unic_nic *nic);
+
+/* What processes that detach may cost in a round, all together, in units of some 40
+ * instructions; what each thing costs (tests/bench/steps.json). The first that is
+ * too much is the last of the round. */
+#define UNIC_LEAVE_ROUND 512u
+#define UNIC_LEAVE_QP	 80u /* with a full window */
+#define UNIC_LEAVE_MR	 24u /* and 1 for each entry */
+#define UNIC_LEAVE_TOMB	 15u /* of a region that was taken before */
+
+/** unic_proc_may_leave() - may one more thing of a process that detaches end in this
+ * round? */
+bool unic_proc_may_leave(struct unic_nic *nic);
+
+/** unic_proc_leaves() - one that costs so much does. */
+void unic_proc_leaves(struct unic_nic *nic, uint32_t cost);
 
 /** unic_proc_bad_doorbell() - @word of process @proc names nothing: count it,
  * and have DB_ERROR sent unless one is on its way or not acknowledged. */

@@ -441,12 +441,16 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 		if (!qp->used || qp->proc != proc)
 			continue;
 		qp->tell = false;
-		if (!qp->dying)
+		if (!qp->dying) {
+			if (!unic_proc_may_leave(nic))
+				return false;
+			unic_proc_leaves(nic, UNIC_LEAVE_QP);
 			gone &= retire(nic, qp);
-		else if (in_flight(qp))
+		} else if (in_flight(qp)) {
 			gone = false;
-		else
+		} else {
 			release(nic, qp); /* only its event was missing */
+		}
 	}
 	return gone;
 }

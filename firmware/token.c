@@ -6,7 +6,10 @@
 #include "nic.h"
 #include "physical.h"
 
-#define EXPIRIES 64u	 /* ended per poll */
+#define EXPIRIES 64u /* ended per poll */
+/* TOKEN_ENDs in a round, so that the end of a region with all tokens is no long
+ * one. Others are due then, as if the event ring were full. */
+#define TELLS	 (UNIC_TOKENS / 4u < 64u ? UNIC_TOKENS / 4u : 64u)
 #define RETRY_NS 100000u /* look again for room on the event ring */
 #define NO_PROC	 0xffffu
 
@@ -54,7 +57,8 @@ void unic_token_init(struct unic_nic *nic)
 	ts->next_expiry_ns = UINT64_MAX;
 }
 
-static void region_link(struct unic_nic *nic, uint16_t i)
+/* Token @i is the first of its region. */
+static void region_put(struct unic_nic *nic, uint16_t i)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 	struct unic_mr *mr = &nic->mrs.mr[t->mr];
@@ -64,7 +68,12 @@ static void region_link(struct unic_nic *nic, uint16_t i)
 	if (t->next != UNIC_TOKEN_NIL)
 		nic->tokens.token[t->next].prev = i;
 	mr->tokens = i;
-	mr->n_tokens++;
+}
+
+static void region_link(struct unic_nic *nic, uint16_t i)
+{
+	region_put(nic, i);
+	nic->mrs.mr[nic->tokens.token[i].mr].n_tokens++;
 }
 
 static void region_unlink(struct unic_nic *nic, uint16_t i)
@@ -146,10 +155,21 @@ static void told(struct unic_nic *nic, uint16_t i)
 	free_put(nic, i);
 }
 
+/* False: no room, or enough for this round. */
+static bool tell_now(struct unic_nic *nic, uint16_t i)
+{
+	struct unic_ration *told = &nic->endings.told;
+
+	if (!unic_ration_left(told, nic->polls, TELLS) || !publish(nic, i))
+		return false;
+	unic_ration_spend(told, 1);
+	return true;
+}
+
 /* @tell: its process does not know yet. */
 static void settle(struct unic_nic *nic, uint16_t i, bool tell)
 {
-	if (!tell || publish(nic, i))
+	if (!tell || tell_now(nic, i))
 		free_put(nic, i);
 	else
 		tell_later(nic, i);
@@ -176,7 +196,7 @@ static void publish_all(struct unic_nic *nic)
 	for (i = 0; i < UNIC_TOKENS && ts->evts_due; i++) {
 		if (!ts->token[i].evt_due)
 			continue;
-		if (!publish(nic, i))
+		if (!tell_now(nic, i))
 			return;
 		told(nic, i);
 	}
@@ -212,23 +232,67 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed)
 	end_claim(nic, index, UNIC_TOKEN_ABORTED, placed);
 }
 
+/* Token @i has ended, on no list of its region and in no account any more. False:
+ * its process is told later; it is not tried @now. */
+static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+
+	if (unic_mr_physical(&nic->mrs.mr[t->mr]))
+		unic_physical_unlist(nic, t->mr, t->iova);
+	set_state(t, UNIC_TOKEN_S_FREE);
+	t->end = end;
+	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
+	if (end == UNIC_TOKEN_CANCELLED || (now && tell_now(nic, i))) {
+		free_put(nic, i);
+		return true;
+	}
+	t->evt_due = true;
+	return false;
+}
+
+/* @n tokens of region @mr have ended so, @due of which their process is not told
+ * yet. */
+static void account_for(struct unic_nic *nic, struct unic_mr *mr, uint8_t end,
+			uint32_t n, uint32_t due)
+{
+	struct unic_tokens *ts = &nic->tokens;
+
+	mr->n_tokens = (uint16_t)(mr->n_tokens - n);
+	ts->used = (uint16_t)(ts->used - n);
+	ts->held[mr->proc] -= n;
+	nic->counter[counter_of(end)] += n;
+	if (!due)
+		return;
+	ts->evts_due = (uint16_t)(ts->evts_due + due);
+	nic->timers_ns = 0;
+}
+
 /*
- * A process that leaves is told nothing: its tokens are cancelled with it.
+ * All in one call, because from now on nothing opens its tokens (INV-4): what each
+ * of a thousand costs is kept short, and the accounts are settled for all of them. A
+ * process that leaves is told nothing: its tokens are cancelled with it.
  */
 void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
-	bool tell = m->why != UNIC_WHY_EXIT;
+	struct unic_token *token = nic->tokens.token;
+	struct unic_mr *m = &nic->mrs.mr[mr];
+	uint8_t end = m->why == UNIC_WHY_EXIT ? UNIC_TOKEN_CANCELLED
+					      : UNIC_TOKEN_EVICTED;
 	uint16_t i = m->tokens, next;
+	uint32_t n = 0, due = 0;
 
+	m->tokens = UNIC_TOKEN_NIL;
 	for (; i != UNIC_TOKEN_NIL; i = next) {
-		next = nic->tokens.token[i].next;
-		if (waits(&nic->tokens.token[i]))
-			end_token(nic, i,
-				  tell ? UNIC_TOKEN_EVICTED
-				       : UNIC_TOKEN_CANCELLED,
-				  tell);
+		next = token[i].next;
+		if (waits(&token[i])) {
+			n++;
+			due += !end_one_of(nic, i, end, !due);
+		} else {
+			region_put(nic, i); /* its message ends it */
+		}
 	}
+	account_for(nic, m, end, n, due);
 }
 
 void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
@@ -272,9 +336,11 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 		ts->next_expiry_ns = left ? next : nic->now_ns;
 	}
 	next = ts->next_expiry_ns;
-	if (ts->evts_due && nic->now_ns + RETRY_NS < next)
-		next = nic->now_ns + RETRY_NS;
-	return next;
+	if (!ts->evts_due)
+		return next;
+	if (!unic_ration_left(&nic->endings.told, nic->polls, TELLS))
+		return nic->now_ns;
+	return next < nic->now_ns + RETRY_NS ? next : nic->now_ns + RETRY_NS;
 }
 
 /* ------------------------------------------------------ alloc and cancel */

@@ -131,8 +131,9 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
  * comes again: the token is as it was, or ends with its region. */
 void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
 
-/** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED (claimed
- * ones stay for their QP to abort, which evict.c asks for). */
+/** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED at once (claimed
+ * ones stay for their QP to abort, which evict.c asks for). Their process is told in
+ * this round and the next ones. */
 void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);
 
 /**

@@ -44,7 +44,7 @@ def document(bounds, write):
     text = open(DESIGN).read()
     begin = text.index(BEGIN) + len(BEGIN)
     end = text.index(END)
-    new = text[:begin] + "\n" + table(bounds) + "\n" + text[end:]
+    new = text[:begin] + "\n\n" + table(bounds) + "\n\n" + text[end:]
     if write:
         with open(DESIGN, "w") as f:
             f.write(new)

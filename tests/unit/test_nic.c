@@ -220,6 +220,116 @@ static void detaching_process_may_ring(void **state)
 	} while (gone.hdr.type != UNIC_EVT_PROC_GONE);
 }
 
+/* Process 1 of NIC A, with all regions that it can have. How many. */
+static uint32_t all_regions(uint32_t pd, struct rig_mr *mr)
+{
+	uint32_t n = 0;
+
+	while (n < UNIC_MRS && !rig_reg(&ra, 1, pd, 1, UNIC_CLASS_RDMA,
+					UNIC_REG_LIST, 0, &mr[n]))
+		n++;
+	assert_true(n * (UNIC_LEAVE_MR + 1) > UNIC_LEAVE_ROUND);
+	return n;
+}
+
+/* A process with all it can have leaves in rounds, and each of these serves others:
+ * their frames and commands. What is half gone opens nothing, and says so. */
+static void detach_lets_others_through(void **state)
+{
+	struct unic_cmd_proc_attach attach = {
+		.proc = unic_to_le32(1),
+		.weight = unic_to_le32(1),
+		.doorbell = unic_to_le64(UNIC_BUS(1, 0)),
+	};
+	const struct unic_proc *p = &ra.nic.procs.proc[1];
+	struct unic_cmd_nop nop = { .data = 0 };
+	struct rig_mr mr[UNIC_MRS] = { 0 };
+	struct unic_evt_obj gone;
+	uint32_t pd, n;
+
+	(void)state;
+	pair_make(false, 2);
+	rig_attach(&ra, 1, 1);
+	pd = rig_pd(&ra, 1);
+	n = all_regions(pd, mr);
+	pair_at_once();
+	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	assert_true(p->mrs && p->mrs < n);
+	/* no more of it in this round, whoever asks */
+	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_ENOPROC);
+	assert_int_equal(unic_proc_attach(&ra.nic, &attach), -UNIC_EBUSY);
+	assert_int_equal(unic_pd_alloc(&ra.nic, 1, false), -UNIC_ENOPROC);
+	for (n = 0; n < UNIC_MRS; n++)
+		assert_int_equal(unic_mr_dereg(&ra.nic, mr[n].mr, mr[n].gen),
+				 -UNIC_ENOMR);
+	n = p->mrs;
+	assert_int_equal(unic_proc_detaching(&ra.nic), ra.nic.now_ns);
+	assert_int_equal(p->mrs, n);
+	/* the others' turn comes before the rest */
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 8, ma.iova, ma.stag);
+	unic_nic_poll(&rb.nic);
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_NOP, &nop, NULL), 0);
+	unic_nic_poll(&rb.nic);
+	pair_expect(&rb, &qb, 1, UNIC_WC_SUCCESS, 8);
+	rig_poll(&ra);
+	rig_expect(&ra, UNIC_EVT_PROC_GONE, &gone);
+	assert_false(rig_event(&ra, &gone));
+	assert_int_equal(p->mrs, 0);
+	/* the slot's next process leaves as whole */
+	assert_int_equal(unic_proc_attach(&ra.nic, &attach), 0);
+	assert_int_equal(rig_reg(&ra, 1, rig_pd(&ra, 1), 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &mr[0]),
+			 0);
+	assert_int_equal(unic_proc_detach(&ra.nic, 1), 0);
+	assert_int_equal(p->mrs, 0);
+}
+
+/* Regions wait until no queue pair is left that could use them. */
+static void queue_pairs_leave_before_regions(void **state)
+{
+	const struct unic_proc *p = &ra.nic.procs.proc[1];
+	struct rig_qp qp[3];
+	struct unic_evt_obj gone;
+	uint32_t pd, n, mrs;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_attach(&ra, 1, 1);
+	pd = rig_pd(&ra, 1);
+	for (n = 0; n < 3; n++)
+		rig_qp(&ra, 1, pd, n, &qp[n]);
+	mrs = p->mrs;
+	/* others that leave have left room for two in this round */
+	assert_true(unic_proc_may_leave(&ra.nic));
+	unic_proc_leaves(&ra.nic, UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
+	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	assert_int_equal(p->qps, 1);
+	assert_int_equal(p->mrs, mrs);
+	assert_int_equal(p->cqs, n);
+	rig_poll(&ra);
+	rig_expect(&ra, UNIC_EVT_PROC_GONE, &gone);
+	assert_int_equal(p->qps + p->cqs + p->mrs, 0);
+}
+
+/* A reset in the middle ends it: nothing of it comes afterwards. */
+static void reset_ends_a_detach(void **state)
+{
+	struct rig_mr mr[UNIC_MRS];
+	struct unic_evt_obj evt;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_attach(&ra, 1, 1);
+	all_regions(rig_pd(&ra, 1), mr);
+	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	rig_reset(&ra);
+	rig_attach(&ra, 1, 1);
+	all_regions(rig_pd(&ra, 1), mr);
+	rig_run(&ra, 1000000);
+	assert_false(rig_event(&ra, &evt));
+	assert_true(unic_proc_live(&ra.nic, 1));
+}
+
 /* Doorbells, commands and frames that come while it sleeps find it armed. */
 static void sleeping_nic_is_armed(void **state)
 {
@@ -302,6 +412,9 @@ int main(void)
 		cmocka_unit_test(acknowledgement_in_the_ring_is_in_time),
 		cmocka_unit_test(failed_nic_is_silent_and_says_so),
 		cmocka_unit_test(detaching_process_may_ring),
+		cmocka_unit_test(detach_lets_others_through),
+		cmocka_unit_test(queue_pairs_leave_before_regions),
+		cmocka_unit_test(reset_ends_a_detach),
 		cmocka_unit_test(sleeping_nic_is_armed),
 		cmocka_unit_test(frames_are_lost_by_the_burst),
 		cmocka_unit_test(frames_of_no_bytes_count),

@@ -102,6 +102,57 @@ static void end_is_told_when_there_is_room(void **state)
 	expect_end(i, UNIC_TOKEN_ABORTED, 4);
 }
 
+/* A region with all tokens there are ends at once, and all of them with it; what is
+ * told of them is told in rounds, once each, and no index is taken again before. */
+static void all_end_at_once_and_are_told_in_rounds(void **state)
+{
+	uint32_t i, told = 0, most = 0, rounds = 0, n, seen = 0;
+	uint64_t key[UNIC_TOKENS];
+	struct unic_evt_token evt;
+
+	(void)state;
+	for (i = 0; i < UNIC_TOKENS; i++)
+		assert_int_equal(alloc(0, &key[i]), i);
+	assert_int_equal(claim(2, key[2], 10), UNIC_TOKEN_LIVE);
+	rig_poll(&r);
+	assert_int_equal(unic_mr_dereg(&r.nic, mr.mr, mr.gen), -UNIC_EPENDING);
+	assert_int_equal(r.nic.tokens.used, 1); /* its message goes on */
+	assert_int_equal(r.nic.tokens.held[0], 1);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 1);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].tokens, 2);
+	for (i = 0; i < UNIC_TOKENS; i++)
+		assert_int_equal(claim(i, key[i], 10),
+				 i == 2 ? UNIC_TOKEN_BUSY : UNIC_TOKEN_EVICTED);
+	unic_token_finish(&r.nic, 2, 10);
+	assert_int_equal(r.nic.tokens.used, 0);
+	while (told < UNIC_TOKENS - 1) {
+		assert_true(rounds++ < 100);
+		for (n = 0; rig_event(&r, &evt);) {
+			if (evt.hdr.type != UNIC_EVT_TOKEN_END)
+				continue;
+			i = unic_from_le32(evt.index);
+			assert_int_equal(unic_from_le32(evt.end),
+					 UNIC_TOKEN_EVICTED);
+			assert_false(seen >> i & 1);
+			seen |= 1u << i;
+			n++;
+		}
+		told += n;
+		most = n > most ? n : most;
+		unic_nic_poll(&r.nic);
+	}
+	assert_true(most <= UNIC_TOKENS / 4);
+	assert_int_equal(rig_count(&r, tokens_evicted), UNIC_TOKENS - 1);
+	assert_int_equal(r.nic.tokens.evts_due, 0);
+	rig_poll(&r);
+	assert_false(rig_event(&r, &evt));
+	assert_int_equal(rig_reg(&r, 0, pd, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	for (i = 0; i < UNIC_TOKENS; i++)
+		alloc(0, &key[i]);
+}
+
 /* No index behind the table is one, whatever may lie there. */
 static void index_behind_the_table(void **state)
 {
@@ -453,6 +504,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_wrong_argument, setup),
 		cmocka_unit_test_setup(end_is_told_when_there_is_room, setup),
+		cmocka_unit_test_setup(all_end_at_once_and_are_told_in_rounds,
+				       setup),
 		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
