@@ -110,6 +110,12 @@ int unic_mr_dereg(struct unic_nic *n, uint32_t mr, uint32_t gen)
 	return any_answer(&mr, sizeof(mr));
 }
 
+bool unic_guess_held(struct unic_nic *n, uint32_t ipv4, uint32_t proc)
+{
+	(void)n, (void)ipv4, (void)proc;
+	return below(2);
+}
+
 struct unic_mr *unic_mr_get(struct unic_nic *n, uint32_t mr, uint32_t gen)
 {
 	(void)gen;

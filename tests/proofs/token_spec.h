@@ -2,9 +2,9 @@
 /*
  * token_spec.h - the payload table (firmware/token.c): its contracts.
  *
- * INV-9 is read off the states: the only function that makes a token FREE is
- * end_token(), it demands that it was not, and between an end and the next one
- * of the same index lies an unic_token_alloc().
+ * INV-9 is read off the states: the only functions that make a token FREE are
+ * end_token() and end_one_of(), they demand that it was not, and between an end and
+ * the next one of the same index lies an unic_token_alloc().
  */
 #ifndef PROOFS_TOKEN_SPEC_H
 #define PROOFS_TOKEN_SPEC_H
@@ -119,6 +119,18 @@ static void free_put(struct unic_nic *nic, uint16_t i);
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[i].prev, nic->tokens.token[i].next,
     nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
+    nic->mrs.mr[nic->tokens.token[i].mr].tokens;
+  ensures TABLE_OK(nic);
+  ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
+  ensures free_same{Pre, Here}(&nic->tokens) &&
+    counts_same{Pre, Here}(&nic->tokens);
+  exits \false;
+*/
+static void region_put(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  assigns nic->tokens.token[i].prev, nic->tokens.token[i].next,
+    nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
     nic->mrs.mr[nic->tokens.token[i].mr].tokens,
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens;
   ensures TABLE_OK(nic);
@@ -147,6 +159,33 @@ static void region_unlink(struct unic_nic *nic, uint16_t i);
   exits \false;
 */
 static bool publish(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid(r);
+  assigns *r;
+  exits \false;
+*/
+static inline uint32_t unic_ration_left(struct unic_ration *r, uint32_t polls,
+					uint32_t full);
+
+/*@ requires \valid(r);
+  assigns r->left;
+  exits \false;
+*/
+static inline void unic_ration_spend(struct unic_ration *r, uint32_t n);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS;
+  assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
+    nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
+    nic->endings.told;
+  exits \false;
+*/
+static bool tell_now(struct unic_nic *nic, uint16_t i);
+
+/*@ requires \valid_read(mr);
+  assigns \nothing;
+  exits \false;
+*/
+static inline bool unic_mr_physical(const struct unic_mr *mr);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->physical.used;
@@ -213,7 +252,8 @@ static void told(struct unic_nic *nic, uint16_t i);
     nic->tokens.free_head, nic->tokens.free_tail,
     nic->tokens.token[i].evt_due, nic->tokens.evts_due,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
-    nic->mbox.evt_head, nic->mbox.irq_due, nic->timers_ns;
+    nic->mbox.evt_head, nic->mbox.irq_due, nic->timers_ns,
+    nic->endings.told;
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
   ensures nic->tokens.token[i].end == \old(nic->tokens.token[i].end);
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -236,7 +276,7 @@ static void settle(struct unic_nic *nic, uint16_t i, bool tell);
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens,
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->timers_ns;
+    nic->trace.seq, nic->timers_ns, nic->endings.told;
   ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
@@ -248,6 +288,23 @@ static void settle(struct unic_nic *nic, uint16_t i, bool tell);
   exits \false;
 */
 static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  requires waiting(&nic->tokens.token[i]);
+  requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
+  assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
+    nic->tokens.token[i].lock, nic->tokens.token[i].end,
+    nic->tokens.token[i].evt_due, nic->tokens.free_head,
+    nic->tokens.free_tail, nic->physical.used,
+    nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
+    nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
+    nic->trace.seq, nic->endings.told;
+  ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[i].end == end;
+  ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
+  exits \false;
+*/
+static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && TABLE_OK(nic);
   assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
@@ -265,7 +322,7 @@ void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->tokens, nic->mrs, nic->tlb, nic->evict, nic->mbox,
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
-    nic->trace.seq, nic->timers_ns;
+    nic->trace.seq, nic->timers_ns, nic->endings.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
