@@ -76,7 +76,7 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_physical test_policy test_port test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_same test_sched test_set test_share test_slots \
 	test_strays test_sweep test_tlb test_token test_turns test_unrel test_use
-UNIT_HOST := test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial test_stags
+UNIT_HOST := test_conn test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial test_stags
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -182,6 +182,7 @@ $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
 $1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
+$1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
@@ -189,6 +190,7 @@ $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/datagrams.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/crowd.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
 $1/flags: FORCE
@@ -446,6 +448,10 @@ $(B)/bin/forms: $(call objects,host,$(FORMS)) $(B)/lib/libunic.a
 MEMORY := tests/qemu/memory.c
 $(B)/bin/memory: $(call objects,host,$(MEMORY)) $(B)/lib/libunic.a
 
+# Threads of one context, and children; for test_process.py.
+CROWD := tests/qemu/crowd.c
+$(B)/bin/crowd: $(call objects,host,$(CROWD)) $(B)/lib/libunic.a
+
 # A peer of the page service that lies; for test_kio.py.
 LIAR := tests/qemu/kio_liar.c
 $(B)/bin/kio-liar: $(call objects,host,$(LIAR)) $(B)/lib/libunic.a
@@ -622,7 +628,7 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
 	test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py test_paused.py \
-	test_kio.py test_memory.py test_example.py) \
+	test_kio.py test_memory.py test_process.py test_example.py) \
 	"tests/bench/bench.py --part miss --only soft" \
 	"tests/bench/bench.py --part reg --only soft" \
 	"tests/bench/bench.py --part evict --only soft --ops 100000" \
@@ -658,7 +664,7 @@ check: ## test: what CI runs; ends in "N passed, N failed"
 		$(L_faults)
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
-	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/crowd bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(addprefix $(B)/bench/,insn.elf steps.elf steps_qp.elf)
@@ -702,9 +708,9 @@ $(B)/bin/fault-scenario: $(call objects,host,tests/faults/scenario.c) \
 tsan-build:
 	@$(MAKE) --no-print-directory B=$(B)/tsan \
 		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft \
-		$(B)/tsan/bin/survivor
+		$(B)/tsan/bin/survivor $(B)/tsan/bin/crowd
 tsan: tsan-build ## long: end-to-end tests with the host programs under ThreadSanitizer
-valgrind: programs build-soft $(B)/bin/survivor $(B)/faults/pidfd_shim.so ## long: end-to-end tests with the host programs under memcheck
+valgrind: programs build-soft $(B)/bin/survivor $(B)/bin/crowd $(B)/faults/pidfd_shim.so ## long: end-to-end tests with the host programs under memcheck
 tsan valgrind:
 	@tests/faults/checked.py $@ && echo "$@: ok"
 faults-build: programs build-soft $(B)/faults/inject.so $(B)/bin/fault-scenario
@@ -804,7 +810,7 @@ check-sources: ## source: every source file is in a list of the Makefile
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
+		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(CROWD) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
 		$(FAULTS) $(PROOFS) $(KMOD_SRCS) $(VM_SRCS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -19,23 +19,56 @@
 
 #define SLICE_MS  500
 #define CONNECT_S 2 /* a full backlog for so long: the driver is stopped */
+#define NAP_MS	  1 /* until the kernel may have memory again */
+
+/*
+ * Calls that are under way at once, so that the driver refuses none and any
+ * number of threads can call. Those that may last do not keep out the others,
+ * and what gives something back waits for neither.
+ */
+enum lane {
+	LANE_SHORT,
+	LANE_GIVE,
+	LANE_LONG,
+	LANES,
+};
+
+static const unsigned int lane_max[LANES] = {
+	[LANE_SHORT] = UNIC_CTL_OPEN_MAX / 4,
+	[LANE_GIVE] = UNIC_CTL_OPEN_MAX / 4,
+	[LANE_LONG] = UNIC_CTL_OPEN_MAX / 2,
+};
 
 struct waiter {
 	struct unic_call *call;
 	struct waiter *next;
+	pthread_cond_t cond;
+	enum lane lane;
+	bool asleep; /* until its reply is there, or it is to read */
+	bool has_turn;
 	bool done;
 	int status;
 };
 
+/*
+ * Of those that wait for memory the driver takes fewer, and does not say how many:
+ * there is room for one less whenever it refuses one, and for one more when it
+ * has refused none for a while.
+ */
+struct queue {
+	struct waiter *first, **end; /* in the order they came */
+	unsigned int under_way, room, well;
+};
+
 struct unic_conn {
 	int sock;
-	bool device; /* and no socket */
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	struct waiter *waiters;
-	uint32_t seq; /* atomic */
-	bool reading; /* some thread is at the socket */
-	bool dead;
+	bool device;	      /* and no socket */
+	pthread_mutex_t lock; /* nobody sends, reads or sleeps with it held */
+	struct queue lane[LANES];
+	struct waiter *waiters; /* a request is, or is to be, sent */
+	uint32_t seq;		/* atomic */
+	bool reading;		/* some thread is at the socket */
+	bool dead;		/* atomic */
 };
 
 static void limit(int sock, time_t seconds)
@@ -79,7 +112,6 @@ static int reach(int sock, const struct sockaddr_un *addr)
 			      ? -errno
 			      : 0;
 	} while (err == -EINTR && unic_now_ns() < until);
-	limit(sock, UNIC_CALL_MS / 1000);
 	if (err == -EAGAIN || err == -EINTR)
 		return unic_fail(-ENOTCONN,
 				 "the driver at %s does not answer; is it "
@@ -119,6 +151,20 @@ static int open_socket(const char *path)
 	return sock;
 }
 
+/* Nobody calls. */
+static void init(struct unic_conn *conn)
+{
+	unsigned int i;
+
+	pthread_mutex_init(&conn->lock, NULL);
+	conn->waiters = NULL;
+	conn->reading = false;
+	for (i = 0; i < LANES; i++) {
+		conn->lane[i] = (struct queue){ .room = lane_max[i] };
+		conn->lane[i].end = &conn->lane[i].first;
+	}
+}
+
 int unic_conn_open(const char *path, struct unic_conn **out)
 {
 	bool device = is_device(path);
@@ -134,8 +180,7 @@ int unic_conn_open(const char *path, struct unic_conn **out)
 	}
 	conn->sock = sock;
 	conn->device = device;
-	pthread_mutex_init(&conn->lock, NULL);
-	unic_cond_init(&conn->cond);
+	init(conn);
 	*out = conn;
 	return 0;
 }
@@ -146,19 +191,17 @@ void unic_conn_close(struct unic_conn *conn)
 		return;
 	if (conn->sock >= 0)
 		close(conn->sock);
-	pthread_cond_destroy(&conn->cond);
 	pthread_mutex_destroy(&conn->lock);
 	free(conn);
 }
 
 void unic_conn_forked(struct unic_conn *conn)
 {
-	close(conn->sock);
+	if (conn->sock >= 0)
+		close(conn->sock);
 	conn->sock = -1;
 	conn->dead = true;
-	conn->waiters = NULL;
-	pthread_mutex_init(&conn->lock, NULL);
-	unic_cond_init(&conn->cond);
+	init(conn);
 }
 
 bool unic_conn_hung_up(const struct unic_conn *conn)
@@ -220,6 +263,7 @@ static void give(struct waiter *w, const uint8_t *msg, size_t len,
 	give_fds(call, fds, n_fds);
 	w->status = unic_from_le16(hdr->status);
 	w->done = true;
+	pthread_cond_signal(&w->cond);
 }
 
 /* A reply for somebody, or nonsense, which ends the connection. */
@@ -259,6 +303,50 @@ static int read_fds(struct msghdr *mh, int *fds)
 	return n;
 }
 
+/* Would the same call be answered otherwise a moment later? */
+static bool is_passing(int err)
+{
+	return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;
+}
+
+static void nap(void)
+{
+	poll(NULL, 0, NAP_MS);
+}
+
+/* Of the time left, at most a slice; 0: it is over. */
+static int slice_ms(int64_t until_ns)
+{
+	int64_t left = until_ns < 0 ? INT64_MAX
+				    : until_ns - (int64_t)unic_now_ns();
+
+	if (left <= 0)
+		return 0;
+	return left > SLICE_MS * 1000000ll ? SLICE_MS
+					   : (int)(left / 1000000) + 1;
+}
+
+static int64_t until_ms(int ms)
+{
+	return ms < 0 ? -1 : (int64_t)unic_now_ns() + ms * 1000000ll;
+}
+
+/* ------------------------------------------------------------------ reaping */
+
+/*
+ * Who waits for a reply while nobody reads reads for all, until its own is there.
+ * Every request that was sent has its thread here, so while a reply is owed
+ * somebody reads, whatever those do who send.
+ */
+
+static void wake_all(struct unic_conn *conn)
+{
+	struct waiter *w;
+
+	for (w = conn->waiters; w; w = w->next)
+		pthread_cond_signal(&w->cond);
+}
+
 /* Called and returns with the lock held; it is not held while waiting. */
 static void read_one(struct unic_conn *conn, int ms)
 {
@@ -273,22 +361,75 @@ static void read_one(struct unic_conn *conn, int ms)
 	};
 	struct pollfd pfd = { .fd = conn->sock, .events = POLLIN };
 	int fds[UNIC_CONN_FDS];
-	ssize_t len = -1;
+	ssize_t len;
+	int err = 0;
 
 	conn->reading = true;
 	pthread_mutex_unlock(&conn->lock);
-	errno = EAGAIN;
-	if (poll(&pfd, 1, ms) > 0)
+	len = poll(&pfd, 1, ms);
+	if (len > 0)
 		len = recvmsg(conn->sock, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (!len || (len < 0 && errno != EAGAIN && errno != EINTR))
+	else if (!len)
+		err = EAGAIN;
+	if (len < 0)
+		err = errno;
+	if (!len && !err)
+		err = ENOTCONN;
+	if (err && !is_passing(err))
 		unic_conn_kill(conn);
+	if (err == ENOMEM || err == ENOBUFS)
+		nap();
 	pthread_mutex_lock(&conn->lock);
 	conn->reading = false;
 	if (len > 0)
 		dispatch(conn, msg, (size_t)len, fds, read_fds(&mh, fds));
-	pthread_cond_broadcast(&conn->cond);
+	if (unic_conn_dead(conn))
+		wake_all(conn);
 }
 
+/* The next one to read, now that who did has its reply. */
+static void hand_over(struct unic_conn *conn)
+{
+	struct waiter *w = conn->waiters;
+
+	if (conn->reading)
+		return;
+	while (w && (!w->asleep || w->done))
+		w = w->next;
+	if (w)
+		pthread_cond_signal(&w->cond);
+}
+
+static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
+{
+	int ms;
+
+	while (!w->done) {
+		if (unic_conn_dead(conn))
+			return -ENOTCONN;
+		ms = slice_ms(until_ns);
+		if (!ms) {
+			unic_conn_kill(conn);
+			wake_all(conn);
+			return -ETIMEDOUT;
+		}
+		if (!conn->reading) {
+			read_one(conn, ms);
+			continue;
+		}
+		w->asleep = true;
+		unic_cond_wait_ms(&w->cond, &conn->lock, ms);
+		w->asleep = false;
+	}
+	hand_over(conn);
+	return w->status;
+}
+
+/* --------------------------------------------------------------- submission */
+
+/* A driver does not read who does not take its replies, or who comes while it
+ * is busy: that passes. 0, -ETIMEDOUT, -ENOTCONN, or UNIC_CTL_ST_NO_MEMORY: the
+ * kernel never had any, and nothing was sent. */
 static int transmit(struct unic_conn *conn, const struct unic_call *call)
 {
 	struct iovec iov[2] = {
@@ -299,51 +440,24 @@ static int transmit(struct unic_conn *conn, const struct unic_call *call)
 		.msg_iov = iov,
 		.msg_iovlen = call->tail_bytes ? 2 : 1,
 	};
-	ssize_t n;
+	struct pollfd pfd = { .fd = conn->sock, .events = POLLOUT };
+	int64_t until = until_ms(UNIC_CALL_MS);
+	int ms, err;
 
-	/* With a time limit the kernel does not go on after a signal. */
-	do {
-		n = sendmsg(conn->sock, &mh, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -ENOTCONN : 0;
-}
-
-static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
-{
-	int64_t left;
-	int ms;
-
-	while (!w->done) {
-		if (conn->dead)
+	while (sendmsg(conn->sock, &mh, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		err = errno;
+		if (!is_passing(err) || unic_conn_dead(conn))
 			return -ENOTCONN;
-		left = until_ns < 0 ? INT64_MAX
-				    : until_ns - (int64_t)unic_now_ns();
-		if (left <= 0) {
-			unic_conn_kill(conn);
-			return -ETIMEDOUT;
-		}
-		ms = left > SLICE_MS * 1000000ll ? SLICE_MS
-						 : (int)(left / 1000000) + 1;
-		if (conn->reading)
-			unic_cond_wait_ms(&conn->cond, &conn->lock, ms);
+		ms = slice_ms(until);
+		if (!ms)
+			return err == EAGAIN ? -ETIMEDOUT
+					     : UNIC_CTL_ST_NO_MEMORY;
+		if (err != EAGAIN)
+			nap();
 		else
-			read_one(conn, ms);
+			poll(&pfd, 1, ms);
 	}
-	return w->status;
-}
-
-/* Each thread waits in a system call of its own. */
-static int call_device(struct unic_conn *conn, struct unic_call *call,
-		       int64_t until_ns)
-{
-	int ret;
-
-	if (unic_conn_dead(conn))
-		return -ENOTCONN;
-	ret = unic_dev_call(conn->sock, call, until_ns);
-	if (ret < 0)
-		unic_conn_kill(conn);
-	return ret;
+	return 0;
 }
 
 static void forget(struct unic_conn *conn, struct waiter *w)
@@ -353,6 +467,169 @@ static void forget(struct unic_conn *conn, struct waiter *w)
 	while (*p != w)
 		p = &(*p)->next;
 	*p = w->next;
+}
+
+/* Called and returns with the lock held, like all that follow. */
+static int call_socket(struct unic_conn *conn, struct waiter *w,
+		       int64_t until_ns)
+{
+	int ret;
+
+	w->done = false;
+	w->next = conn->waiters;
+	/* It leaves the list before its caller goes on. */
+	/* cppcheck-suppress autoVariables */
+	conn->waiters = w;
+	pthread_mutex_unlock(&conn->lock);
+	ret = transmit(conn, w->call);
+	pthread_mutex_lock(&conn->lock);
+	if (ret < 0) {
+		unic_conn_kill(conn);
+		wake_all(conn);
+	}
+	if (!ret)
+		ret = await(conn, w, until_ns);
+	forget(conn, w);
+	return ret;
+}
+
+/* Each thread waits in a system call of its own. */
+static int call_device(struct unic_conn *conn, struct waiter *w,
+		       int64_t until_ns)
+{
+	int ret;
+
+	pthread_mutex_unlock(&conn->lock);
+	ret = unic_dev_call(conn->sock, w->call, until_ns);
+	if (ret < 0)
+		unic_conn_kill(conn);
+	pthread_mutex_lock(&conn->lock);
+	return ret;
+}
+
+/* -------------------------------------------------------------------- turns */
+
+static enum lane lane_of(unsigned int op, const struct unic_call *call)
+{
+	switch (op) {
+	case UNIC_CTL_MR_DEREG:
+	case UNIC_CTL_WAIT_CANCEL:
+	case UNIC_CTL_NOTICE_ANSWER:
+	case UNIC_CTL_INVALIDATED:
+		return LANE_GIVE;
+	default:
+		return call->timeout_ms < 0 || call->timeout_ms > UNIC_CALL_MS
+			       ? LANE_LONG
+			       : LANE_SHORT;
+	}
+}
+
+static void leave_queue(struct queue *q, struct waiter *w)
+{
+	struct waiter **p = &q->first;
+
+	while (*p != w)
+		p = &(*p)->next;
+	*p = w->next;
+	if (!*p)
+		q->end = p;
+}
+
+static void enter_queue(struct queue *q, struct waiter *w)
+{
+	w->next = NULL;
+	*q->end = w;
+	q->end = &w->next;
+}
+
+/* Whoever has waited longest goes first. */
+static void let_go(struct queue *q)
+{
+	struct waiter *w;
+
+	while ((w = q->first) && q->under_way < q->room) {
+		leave_queue(q, w);
+		q->under_way++;
+		w->has_turn = true;
+		pthread_cond_signal(&w->cond);
+	}
+}
+
+/* It is in the queue. 0; -ENOTCONN; UNIC_CTL_ST_TOO_MANY: its turn did not come
+ * before @until_ns. */
+static int wait_turn(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
+{
+	struct queue *q = &conn->lane[w->lane];
+	int ms = 1;
+
+	let_go(q);
+	while (!w->has_turn && !unic_conn_dead(conn)) {
+		ms = slice_ms(until_ns);
+		if (!ms)
+			break;
+		unic_cond_wait_ms(&w->cond, &conn->lock, ms);
+	}
+	if (w->has_turn)
+		return 0;
+	leave_queue(q, w);
+	return ms ? -ENOTCONN : UNIC_CTL_ST_TOO_MANY;
+}
+
+static void end_turn(struct queue *q, enum lane lane)
+{
+	q->under_way--;
+	if (++q->well >= q->room && q->room < lane_max[lane]) {
+		q->room++;
+		q->well = 0;
+	}
+	let_go(q);
+}
+
+/* The driver has no place for one more that waits, because of calls of ours:
+ * it is next when one of them is over. False: it is not for those. */
+static bool again(struct queue *q, struct waiter *w, int status)
+{
+	if (status != UNIC_ST_WAIT_FULL || w->lane != LANE_LONG ||
+	    q->under_way < 2)
+		return false;
+	q->room = --q->under_way;
+	q->well = 0;
+	w->has_turn = false;
+	w->next = q->first;
+	if (!q->first)
+		q->end = &w->next;
+	q->first = w;
+	return true;
+}
+
+static int call_once(struct unic_conn *conn, struct waiter *w, int ms)
+{
+	if (unic_conn_dead(conn))
+		return -ENOTCONN;
+	return conn->device ? call_device(conn, w, until_ms(ms))
+			    : call_socket(conn, w, until_ms(ms));
+}
+
+/* The time of the reply begins with the turn. */
+static int in_turn(struct unic_conn *conn, struct waiter *w, int ms)
+{
+	struct queue *q = &conn->lane[w->lane];
+	int64_t until =
+		until_ms(w->call->patience_ms ? w->call->patience_ms : ms);
+	uint64_t request[UNIC_CTL_BYTES / 8];
+	int ret;
+
+	memcpy(request, w->call->rec, sizeof(request));
+	enter_queue(q, w);
+	while (!(ret = wait_turn(conn, w, until))) {
+		ret = call_once(conn, w, ms);
+		if (!again(q, w, ret)) {
+			end_turn(q, w->lane);
+			break;
+		}
+		memcpy(w->call->rec, request, sizeof(request));
+	}
+	return ret;
 }
 
 static uint32_t next_seq(struct unic_conn *conn)
@@ -369,34 +646,21 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
-	struct waiter w = { .call = call };
-	int64_t until = -1;
+	struct waiter w = { .call = call, .lane = lane_of(op, call) };
 	int ret;
 
-	if (call->timeout_ms >= 0)
-		until = (int64_t)unic_now_ns() +
-			(call->timeout_ms ? call->timeout_ms : UNIC_CALL_MS) *
-				1000000ll;
 	call->reply_bytes = 0;
 	hdr->op = unic_to_le16((uint16_t)op);
 	hdr->status = unic_to_le16(0);
 	hdr->tail_bytes = unic_to_le32((uint32_t)call->tail_bytes);
 	__atomic_store_n(&call->seq, next_seq(conn), __ATOMIC_RELEASE);
 	hdr->seq = unic_to_le32(call->seq);
-	if (conn->device)
-		return call_device(conn, call, until);
+	unic_cond_init(&w.cond);
 	pthread_mutex_lock(&conn->lock);
-	w.next = conn->waiters;
-	/* It leaves the list before this function returns. */
-	/* cppcheck-suppress autoVariables */
-	conn->waiters = &w;
-	ret = conn->dead ? -ENOTCONN : transmit(conn, call);
-	if (ret)
-		unic_conn_kill(conn);
-	else
-		ret = await(conn, &w, until);
-	forget(conn, &w);
+	ret = in_turn(conn, &w,
+		      call->timeout_ms ? call->timeout_ms : UNIC_CALL_MS);
 	pthread_mutex_unlock(&conn->lock);
+	pthread_cond_destroy(&w.cond);
 	return ret;
 }
 

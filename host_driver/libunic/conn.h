@@ -3,8 +3,10 @@
  * conn.h - requests and replies between this process and the driver
  * (abi/unic_ctl.h).
  *
- * Secret: the socket, or what is in its place. Any number of threads may have a request open; whichever
- * of them waits reads replies for all (there is no thread of the library).
+ * Secret: the socket, or what is in its place. Any number of threads may call.
+ * As many as the driver takes are under way, the others wait for their turn; one
+ * of those whose request is sent reads replies for all (there is no thread of
+ * the library). Sending and reading share no lock.
  */
 #ifndef UNIC_LIB_CONN_H
 #define UNIC_LIB_CONN_H
@@ -31,7 +33,8 @@ struct unic_call {
 	size_t reply_bytes;	/* out */
 	int fds[UNIC_CONN_FDS]; /* out: descriptors that came along */
 	int n_fds;		/* in: wanted; out: got */
-	int timeout_ms;		/* 0: UNIC_CALL_MS */
+	int timeout_ms;		/* for the reply; 0: UNIC_CALL_MS */
+	int patience_ms;	/* for its turn; 0: as timeout_ms */
 	uint32_t seq;		/* out: of the request, set before it is sent */
 };
 
@@ -70,7 +73,10 @@ void unic_conn_kill(struct unic_conn *conn);
  * unic_conn_call() - send @op with call->rec and wait for the reply.
  * Returns the reply's status (>= 0, enum unic_status or unic_ctl_status), or
  * -ENOTCONN (the driver is gone), -ETIMEDOUT (it does not answer: the
- * connection is given up). rec is unchanged on error.
+ * connection is given up). rec is unchanged on error, but for its header.
+ * Statuses of our own: UNIC_CTL_ST_TOO_MANY, its turn did not come within
+ * patience_ms; UNIC_CTL_ST_NO_MEMORY, the kernel has none for the request.
+ * Nothing was sent then, and the connection goes on.
  */
 int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call);

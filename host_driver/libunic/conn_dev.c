@@ -3,12 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "error.h"
 #include "unic_ioctl.h"
+#include "wait.h"
+
+#define NAP_MS 1 /* until replies may have been fetched */
 
 int unic_dev_open(const char *path)
 {
@@ -44,21 +49,35 @@ static int hello_fds(int fd, struct unic_call *call)
 	return 0;
 }
 
-/* 0, -errno, or what a driver would answer. */
-static int transact(int fd, struct unic_ioc_call *ioc)
+static bool is_over(int64_t until_ns)
 {
-	int ret;
+	return until_ns >= 0 && (int64_t)unic_now_ns() >= until_ns;
+}
 
-	/* whoever was interrupted waits on: the request is there */
-	do {
-		ret = ioctl(fd, UNIC_IOC_CALL, ioc);
-	} while (ret < 0 && errno == EINTR);
-	if (!ret)
-		return 0;
-	/* it did not take the request */
-	if (errno == ENOMEM && unic_from_le32(ioc->bytes))
-		return UNIC_CTL_ST_NO_MEMORY;
-	return errno == ETIMEDOUT ? -ETIMEDOUT : -ENOTCONN;
+/* 0, -errno, or what a driver would answer. */
+static int transact(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
+{
+	int err;
+
+	while (ioctl(fd, UNIC_IOC_CALL, ioc) < 0) {
+		err = errno;
+		/* whoever was interrupted waits on: the request is there */
+		if (err == EINTR)
+			continue;
+		if (err == ETIMEDOUT)
+			return -ETIMEDOUT;
+		if (err != EAGAIN && err != ENOMEM && err != ENOBUFS)
+			return -ENOTCONN;
+		/* it did not take the request */
+		if (unic_from_le32(ioc->bytes) &&
+		    (err != EAGAIN || is_over(until_ns)))
+			return err == EAGAIN ? UNIC_CTL_ST_TOO_MANY
+					     : UNIC_CTL_ST_NO_MEMORY;
+		if (is_over(until_ns))
+			return -ETIMEDOUT;
+		poll(NULL, 0, NAP_MS);
+	}
+	return 0;
 }
 
 static int take(struct unic_call *call, const uint8_t *msg, uint32_t bytes)
@@ -96,7 +115,7 @@ int unic_dev_call(int fd, struct unic_call *call, int64_t until_ns)
 	memcpy(msg, call->rec, UNIC_CTL_BYTES);
 	if (call->tail_bytes)
 		memcpy(msg + UNIC_CTL_BYTES, call->tail, call->tail_bytes);
-	status = transact(fd, &ioc);
+	status = transact(fd, &ioc, until_ns);
 	if (!status)
 		status = take(call, msg, unic_from_le32(ioc.got));
 	if (status || !call->n_fds) {

@@ -14,7 +14,9 @@
 int unic_dev_open(const char *path);
 
 /**
- * unic_dev_call() - send call->rec, whose header is filled in, and wait.
+ * unic_dev_call() - send call->rec, whose header is filled in, and wait. A device
+ * without room for a moment is asked again until @until_ns, then the answer is
+ * UNIC_CTL_ST_TOO_MANY.
  * Returns the reply's status, or -ENOTCONN, -ETIMEDOUT (at @until_ns,
  * CLOCK_MONOTONIC; -1: never), as unic_conn_call(). The descriptors that HELLO
  * promises are made here.

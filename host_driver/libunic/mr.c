@@ -151,6 +151,14 @@ union reg_rec {
 	struct unic_ctl_mr_reg_reply reply;
 };
 
+/* How long a registration that waits does so for its turn already. */
+static int patience_ms(const struct unic_mr_attr *attr)
+{
+	uint64_t ms = (attr->timeout_us + 999ull) / 1000;
+
+	return attr->flags & UNIC_MR_WAIT && ms < INT32_MAX ? (int)ms : 0;
+}
+
 static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
 		       union reg_rec *rec)
 {
@@ -161,11 +169,14 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
 		.reply_room = sizeof(usage),
 		.timeout_ms = attr->flags & UNIC_MR_WAIT ? UNIC_CALL_FOREVER
 							 : 0,
+		.patience_ms = patience_ms(attr),
 	};
 	int status;
 	int err;
 
 	status = unic_ctl(r->mr.ctx, UNIC_CTL_MR_REG, &call);
+	if (status == UNIC_CTL_ST_TOO_MANY && call.patience_ms)
+		status = UNIC_ST_TIMEOUT;
 	err = unic_fail_status("register memory", status);
 	if (err) {
 		if (call.reply_bytes == sizeof(usage))

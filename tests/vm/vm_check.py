@@ -20,7 +20,7 @@ from hangs import Hangs
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("calls", "forms", "gaps", "memory", "node", "pins",
+PROGRAMS = ("calls", "crowd", "forms", "gaps", "memory", "node", "pins",
             "datagrams", "survivor")
 STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
@@ -123,6 +123,12 @@ def test_load(c):
 def test_forms(c):
     """Windows, sub-regions, fast and indirect registration."""
     must(c.guest.run(f"forms {pair.NODE}", 60) == "forms: ok\n", "not ok")
+
+
+def test_crowd(c):
+    """Four hundred threads with one open device, and none is told that its driver
+    is gone."""
+    must(c.guest.run(f"crowd {pair.NODE} 400 20", 240) == "ok\n", "not ok")
 
 
 class Program(pair.guest.Task):
