@@ -52,7 +52,7 @@ UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
 	kio.c kio_files.c kio_worker.c line.c look.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_recv.c \
 	bufman_xfer.c cm.c conn.c conn_dev.c context.c cq.c doorbell.c error.c \
-	event.c fastpool.c form.c \
+	event.c fastpool.c fork.c form.c \
 	holder.c mem.c move.c mr.c pace.c qp.c recover.c resync.c token.c use.c)
 UNICCTL  := $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_print.c \
 	ctl_uses.c)
@@ -190,6 +190,7 @@ $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/kio_liar.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/holders.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/datagrams.o: INC = -Ihost_driver/libunic
+$1/tests/qemu/forks.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/crowd.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/memory.o: INC = -Ihost_driver/libunic
 $(addprefix $1/,$(YARD:.c=.o)): INC = -Itests/bench -Ihost_driver/libunic
@@ -451,6 +452,8 @@ $(B)/bin/memory: $(call objects,host,$(MEMORY)) $(B)/lib/libunic.a
 # Threads of one context, and children; for test_process.py.
 CROWD := tests/qemu/crowd.c
 $(B)/bin/crowd: $(call objects,host,$(CROWD)) $(B)/lib/libunic.a
+FORKS := tests/qemu/forks.c
+$(B)/bin/forks: $(call objects,host,$(FORKS)) $(B)/lib/libunic.a
 
 # A peer of the page service that lies; for test_kio.py.
 LIAR := tests/qemu/kio_liar.c
@@ -664,7 +667,7 @@ check: ## test: what CI runs; ends in "N passed, N failed"
 		$(L_faults)
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
-	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/crowd bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
+	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/crowd bin/forks bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image \
 		$(B)/virt/hal_selftest.elf $(addprefix $(B)/bench/,insn.elf steps.elf steps_qp.elf)
@@ -708,9 +711,9 @@ $(B)/bin/fault-scenario: $(call objects,host,tests/faults/scenario.c) \
 tsan-build:
 	@$(MAKE) --no-print-directory B=$(B)/tsan \
 		VARIANT="-fsanitize=thread -Wno-tsan" programs build-soft \
-		$(B)/tsan/bin/survivor $(B)/tsan/bin/crowd
+		$(addprefix $(B)/tsan/bin/,survivor crowd forks)
 tsan: tsan-build ## long: end-to-end tests with the host programs under ThreadSanitizer
-valgrind: programs build-soft $(B)/bin/survivor $(B)/bin/crowd $(B)/faults/pidfd_shim.so ## long: end-to-end tests with the host programs under memcheck
+valgrind: programs build-soft $(addprefix $(B)/bin/,survivor crowd forks) $(B)/faults/pidfd_shim.so ## long: end-to-end tests with the host programs under memcheck
 tsan valgrind:
 	@tests/faults/checked.py $@ && echo "$@: ok"
 faults-build: programs build-soft $(B)/faults/inject.so $(B)/bin/fault-scenario
@@ -810,7 +813,7 @@ check-sources: ## source: every source file is in a list of the Makefile
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
-		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(CROWD) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
+		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(CROWD) $(FORKS) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
 		$(FAULTS) $(PROOFS) $(KMOD_SRCS) $(VM_SRCS) \
 		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
 		tests/abi/layout.c $(call board_srcs,virt) \

@@ -48,7 +48,7 @@ $(B)/bin/scatter: $(call objects,host,tests/vm/scatter.c)
 $(B)/bin/rdma-cm: $(call objects,host,tests/vm/rdma_cm.c) $(B)/lib/libunic.a
 $(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
 $(B)/bin/rxe: LIBS := -libverbs
-VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs crowd forms gaps memory node pins scatter datagrams survivor)
+VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs crowd forks forms gaps memory node pins scatter datagrams survivor)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
 vm-build: programs build-soft kmod $(VM_PROGRAMS) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
 vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]

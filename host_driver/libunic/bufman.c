@@ -92,6 +92,12 @@ static void say(struct unic_bm *bm, const char *fmt, ...)
 	bm->attr.on_note(bm->attr.arg, text);
 }
 
+/* In a child its thread is not there, and who has the lock may not be. */
+static bool is_parents(const struct unic_bm *bm)
+{
+	return bm->ctx->forked;
+}
+
 /* --------------------------------------------------------- chunks, locked */
 
 static struct unic_chunk *find(struct unic_bm *bm, const uint8_t *va)
@@ -353,6 +359,8 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 	size_t covered;
 	int ret;
 
+	if (is_parents(bm))
+		return unic_fail_forked();
 	pthread_mutex_lock(&bm->lock);
 	do {
 		c = find(bm, va);
@@ -405,6 +413,9 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 	struct unic_chunk *c = hold->chunk;
 	bool asked;
 
+	hold->chunk = NULL;
+	if (is_parents(bm))
+		return;
 	pthread_mutex_lock(&bm->lock);
 	asked = unic_mr_life(c->mr) == UNIC_MR_ASKED;
 	if (!--c->holds &&
@@ -417,7 +428,6 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 		chunk_end(bm, c);
 	}
 	pthread_mutex_unlock(&bm->lock);
-	hold->chunk = NULL;
 }
 
 /* ---------------------------------------------------------------- upcalls */
@@ -517,6 +527,8 @@ struct unic_pd *unic_bm_pd(const struct unic_bm *bm)
 
 void unic_bm_watch(struct unic_bm *bm, struct unic_bm_watch *w)
 {
+	if (is_parents(bm))
+		return;
 	pthread_mutex_lock(&bm->lock);
 	w->next = bm->watches;
 	bm->watches = w;
@@ -527,6 +539,8 @@ void unic_bm_unwatch(struct unic_bm *bm, struct unic_bm_watch *w)
 {
 	struct unic_bm_watch **p = &bm->watches;
 
+	if (is_parents(bm))
+		return;
 	pthread_mutex_lock(&bm->lock);
 	while (*p != w)
 		p = &(*p)->next;
@@ -605,6 +619,10 @@ void *unic_bm_get(struct unic_bm *bm, size_t bytes)
 		errno = EINVAL;
 		return NULL;
 	}
+	if (is_parents(bm)) {
+		errno = -unic_fail_forked();
+		return NULL;
+	}
 	pthread_mutex_lock(&bm->lock);
 	b = bm->pool[i];
 	if (b)
@@ -640,8 +658,10 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes)
 	unsigned int i = class_of(bytes);
 	struct pooled *b = mem && i < CLASSES ? calloc(1, sizeof(*b)) : NULL;
 
-	if (!b)
+	if (!b || is_parents(bm)) {
+		free(b);
 		return; /* it stays on the list of all, for close */
+	}
 	b->mem = mem;
 	pthread_mutex_lock(&bm->lock);
 	b->next = bm->pool[i];
@@ -703,6 +723,8 @@ int unic_bm_recover(struct unic_bm *bm, int timeout_ms)
 	uint64_t count;
 	int err, no_thread;
 
+	if (is_parents(bm))
+		return unic_fail_forked();
 	stop_thread(bm);
 	err = unic_recover(bm->ctx, timeout_ms);
 	while (read(bm->stop_efd, &count, sizeof(count)) != sizeof(count))
@@ -737,6 +759,11 @@ void unic_bm_close(struct unic_bm *bm)
 
 	if (!bm)
 		return;
+	if (is_parents(bm)) { /* buffers end with the context */
+		close(bm->stop_efd);
+		free(bm);
+		return;
+	}
 	stop_thread(bm);
 	pthread_mutex_lock(&bm->lock);
 	/* What the driver will not end now ends with the context. */

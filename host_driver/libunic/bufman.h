@@ -78,7 +78,8 @@ struct unic_bm_attr {
 int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 		 struct unic_bm **out);
 /** unic_bm_close() - ends its registrations; memory from unic_bm_get() is freed.
- * No operation may be in flight. */
+ * No operation may be in flight. In a child of fork() the manager is its parent's:
+ * nothing of it is ended, and all other calls fail, or do nothing. */
 void unic_bm_close(struct unic_bm *bm);
 
 /** unic_bm_recover() - unic_recover() of its context (unic_open_kept()), during

@@ -89,6 +89,8 @@ unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx)
 {
 	unsigned int n;
 
+	if (rx->pd->ctx->forked)
+		return 0;
 	pthread_mutex_lock(&rx->lock);
 	n = count(rx);
 	pthread_mutex_unlock(&rx->lock);
@@ -211,6 +213,8 @@ int unic_bm_recv_start(struct unic_bm_recv *rx, struct unic_qp *qp)
 {
 	unsigned int s;
 
+	if (rx->pd->ctx->forked)
+		return unic_fail_forked();
 	pthread_mutex_lock(&rx->lock);
 	rx->qp = qp;
 	for (s = 0; s < SETS; s++)
@@ -221,6 +225,8 @@ int unic_bm_recv_start(struct unic_bm_recv *rx, struct unic_qp *qp)
 
 int unic_bm_recv_done(struct unic_bm_recv *rx, uint64_t wr_id)
 {
+	if (rx->pd->ctx->forked)
+		return unic_fail_forked();
 	if (wr_id >= (uint64_t)SETS * rx->per_set)
 		return unic_fail(-EINVAL, "no receive buffer has number %llu",
 				 (unsigned long long)wr_id);

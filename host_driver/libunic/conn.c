@@ -69,6 +69,7 @@ struct unic_conn {
 	uint32_t seq;		/* atomic */
 	bool reading;		/* some thread is at the socket */
 	bool dead;		/* atomic */
+	bool forked;		/* the parent's */
 };
 
 static void limit(int sock, time_t seconds)
@@ -201,6 +202,7 @@ void unic_conn_forked(struct unic_conn *conn)
 		close(conn->sock);
 	conn->sock = -1;
 	conn->dead = true;
+	conn->forked = true;
 	init(conn);
 }
 
@@ -650,6 +652,8 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 	int ret;
 
 	call->reply_bytes = 0;
+	if (conn->forked)
+		return -EOWNERDEAD;
 	hdr->op = unic_to_le16((uint16_t)op);
 	hdr->status = unic_to_le16(0);
 	hdr->tail_bytes = unic_to_le32((uint32_t)call->tail_bytes);

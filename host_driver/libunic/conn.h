@@ -55,7 +55,8 @@ int unic_conn_open(const char *path, struct unic_conn **out);
 void unic_conn_close(struct unic_conn *conn);
 
 /** unic_conn_forked() - in the child of a fork(): the connection is the parent's;
- * drop this side of it, so that it ends when the parent does. */
+ * drop this side of it, so that it ends when the parent does. Calls answer
+ * -EOWNERDEAD. */
 void unic_conn_forked(struct unic_conn *conn);
 
 /** unic_conn_hung_up() - like unic_conn_dead(), but looks at the socket, too. */
@@ -73,10 +74,11 @@ void unic_conn_kill(struct unic_conn *conn);
  * unic_conn_call() - send @op with call->rec and wait for the reply.
  * Returns the reply's status (>= 0, enum unic_status or unic_ctl_status), or
  * -ENOTCONN (the driver is gone), -ETIMEDOUT (it does not answer: the
- * connection is given up). rec is unchanged on error, but for its header.
- * Statuses of our own: UNIC_CTL_ST_TOO_MANY, its turn did not come within
- * patience_ms; UNIC_CTL_ST_NO_MEMORY, the kernel has none for the request.
- * Nothing was sent then, and the connection goes on.
+ * connection is given up), -EOWNERDEAD (the connection is of the process that
+ * forked this one). rec is unchanged on error, but for its header. Statuses of
+ * our own: UNIC_CTL_ST_TOO_MANY, its turn did not come within patience_ms;
+ * UNIC_CTL_ST_NO_MEMORY, the kernel has none for the request. Nothing was sent
+ * then, and the connection goes on.
  */
 int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call);

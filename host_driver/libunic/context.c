@@ -27,6 +27,8 @@ bool unic_nic_reset(const struct unic_ctx *ctx)
 
 int unic_fail_dead(struct unic_ctx *ctx)
 {
+	if (ctx->forked)
+		return unic_fail_forked();
 	unic_ctx_dead(ctx);
 	return unic_fail(-ENOTCONN, "the driver is gone or the NIC was reset; "
 				    "close the context and open it again");
@@ -61,15 +63,6 @@ int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
 	return unic_ctl_simple(ctx, op, &rec, what);
 }
 
-/* --------------------------------------------- all contexts of the process */
-
-/* fork() and a driver that was started again concern them all. */
-static struct {
-	pthread_mutex_t lock; /* of unic_forks_off() */
-	pthread_once_t once;
-	struct unic_ctx *first;
-} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
-
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -85,84 +78,12 @@ void unic_ctx_close_fds(struct unic_ctx *ctx)
 	ctx->slot.fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
 }
 
-static void init_locks(struct unic_ctx *ctx)
+void unic_ctx_init_locks(struct unic_ctx *ctx)
 {
 	pthread_mutex_init(&ctx->db_lock, NULL);
 	pthread_mutex_init(&ctx->wake_lock, NULL);
 	unic_cond_init(&ctx->wake_cond);
 	unic_mem_init(ctx);
-}
-
-/* The child does not inherit pages of the slot; a look at them finds zeroes. */
-static void blank_page(const void *p)
-{
-	if (p &&
-	    mmap((void *)p, UNIC_PAGE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		abort(); /* the child would use what it maps there next */
-}
-
-/* The attachment is the parent's. What the child could hold of it is let go, so
- * that it ends with the parent; the locks may have been held by threads that
- * the child does not have. */
-static void forked(struct unic_ctx *ctx)
-{
-	unic_ctx_dead(ctx);
-	unic_ctx_close_fds(ctx);
-	blank_page(ctx->db);
-	blank_page(ctx->np);
-	blank_page(ctx->upcalls);
-	if (ctx->conn)
-		unic_conn_forked(ctx->conn);
-	ctx->sock = -1;
-	ctx->areas = NULL;
-	init_locks(ctx);
-	unic_event_forked(ctx);
-}
-
-void unic_forks_off(void)
-{
-	pthread_mutex_lock(&all.lock);
-}
-
-void unic_forks_on(void)
-{
-	pthread_mutex_unlock(&all.lock);
-}
-
-static void in_child(void)
-{
-	struct unic_ctx *ctx;
-
-	for (ctx = all.first; ctx; ctx = ctx->next)
-		forked(ctx);
-	unic_move_forked();
-	pthread_mutex_unlock(&all.lock);
-}
-
-static void watch_forks(void)
-{
-	pthread_atfork(unic_forks_off, unic_forks_on, in_child);
-}
-
-static void list_add(struct unic_ctx *ctx)
-{
-	pthread_once(&all.once, watch_forks);
-	pthread_mutex_lock(&all.lock);
-	ctx->next = all.first;
-	all.first = ctx;
-	pthread_mutex_unlock(&all.lock);
-}
-
-static void list_del(struct unic_ctx *ctx)
-{
-	struct unic_ctx **p = &all.first;
-
-	pthread_mutex_lock(&all.lock);
-	while (*p != ctx)
-		p = &(*p)->next;
-	*p = ctx->next;
-	pthread_mutex_unlock(&all.lock);
 }
 
 /*
@@ -174,13 +95,14 @@ static int refuse_leftovers(void)
 {
 	struct unic_ctx *c;
 
-	pthread_mutex_lock(&all.lock);
-	for (c = all.first; c; c = c->next) {
-		if (__atomic_load_n(&c->areas, __ATOMIC_RELAXED) &&
+	unic_forks_off();
+	for (c = unic_ctx_first(); c; c = c->next) {
+		if (!c->forked &&
+		    __atomic_load_n(&c->areas, __ATOMIC_RELAXED) &&
 		    (unic_nic_reset(c) || unic_conn_hung_up(c->conn)))
 			break;
 	}
-	pthread_mutex_unlock(&all.lock);
+	unic_forks_on();
 	return c ? unic_fail(-EBUSY, "the driver or the NIC of another context "
 				     "of this process is gone, and memory is "
 				     "in its slot still: close that context "
@@ -306,7 +228,7 @@ static void unmap_page(const void *p)
 
 static void release(struct unic_ctx *ctx)
 {
-	list_del(ctx);
+	unic_ctx_del(ctx);
 	unmap_page(ctx->db);
 	unmap_page(ctx->np);
 	unmap_page(ctx->upcalls);
@@ -326,8 +248,8 @@ static struct unic_ctx *ctx_new(void)
 		return NULL;
 	ctx->slot.fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
 	ctx->note_efd = ctx->event_fd = -1;
-	init_locks(ctx);
-	list_add(ctx);
+	unic_ctx_init_locks(ctx);
+	unic_ctx_add(ctx);
 	return ctx;
 }
 

@@ -92,6 +92,8 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	unsigned int bad = 0;
 	struct unic_cqe cqe;
 
+	if (cq->ctx->forked)
+		return unic_fail_forked();
 	pthread_mutex_lock(&cq->lock);
 	while (got < n && cq->next_left < cq->n_left)
 		wc[got++] = cq->left[cq->next_left++];
@@ -119,6 +121,8 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	uint32_t arm;
 	int there;
 
+	if (cq->ctx->forked)
+		return unic_fail_forked();
 	pthread_mutex_lock(&cq->lock);
 	arm = (cq->ci & 0x7fffffff) | (solicited_only ? 1u << 31 : 0);
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
@@ -139,8 +143,9 @@ int unic_wait_cq(struct unic_cq *cq, int timeout_ms)
 
 	for (;;) {
 		seq = unic_wake_seq(cq->ctx);
-		if (unic_req_notify(cq, false))
-			return 0;
+		err = unic_req_notify(cq, false);
+		if (err)
+			return err < 0 ? err : 0;
 		err = unic_wake_wait(cq->ctx, seq, until);
 		if (err == -ETIME)
 			return unic_fail(err, "no completion within %d ms",

@@ -147,6 +147,11 @@ int unic_fail_status(const char *what, int status)
 				 "%s: the driver does not answer; is it "
 				 "stopped?",
 				 what);
+	if (status == -EOWNERDEAD)
+		return unic_fail(-ENOTCONN,
+				 "%s: the context is of the process that "
+				 "forked this one; open one here",
+				 what);
 	if (status < 0)
 		return unic_fail(-ENOTCONN,
 				 "%s: the driver is gone; open again when it "

@@ -91,6 +91,8 @@ void unic_event_forked(struct unic_ctx *ctx)
 	if (ctx->event_fd >= 0)
 		close(ctx->event_fd);
 	ctx->note_efd = ctx->event_fd = -1;
+	ctx->notes = NULL; /* a thread may have been at them */
+	ctx->notes_end = &ctx->notes;
 	init_lock(ctx);
 }
 
@@ -495,6 +497,8 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	struct unic_note *n;
 	uint64_t count;
 
+	if (ctx->forked)
+		return unic_fail_forked();
 	pthread_mutex_lock(&ctx->evt_lock);
 	/* Drained first, looked second: what comes later rings again. */
 	if (!unic_drain(ctx->upcall_efd))

@@ -184,8 +184,18 @@ static struct unic_area *area_new(uint8_t *va, size_t bytes,
 
 static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 {
+	unic_forks_off();
 	a->next = ctx->areas;
 	__atomic_store_n(&ctx->areas, a, __ATOMIC_RELAXED);
+	unic_forks_on();
+}
+
+/* No child gets a copy of what its parent has at these addresses next. */
+static void unmap(struct unic_area *a)
+{
+	unic_forks_off();
+	munmap(a->va, a->bytes);
+	unic_forks_on();
 }
 
 /* Where the driver takes any memory, ours is the process's own. */
@@ -195,7 +205,6 @@ static int map_own(uint8_t *va, size_t bytes, unsigned int shift)
 		return unic_fail(-ENOMEM, "no memory: %s", strerror(errno));
 	if (shift == 21)
 		madvise(va, bytes, MADV_HUGEPAGE);
-	madvise(va, bytes, MADV_DONTFORK);
 	return 0;
 }
 
@@ -295,7 +304,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	if (!err || err == -ENOTCONN) {
 		if (a) {
 			*p = a->next;
-			munmap(a->va, a->bytes);
+			unmap(a);
 			free(a);
 			err = 0;
 		}
@@ -586,9 +595,9 @@ void unic_mem_fini(struct unic_ctx *ctx)
 	for (a = ctx->areas; a; a = a->next) {
 		moved |= a->moved;
 		if (!a->moved)
-			munmap(a->va, a->bytes);
+			unmap(a);
 	}
-	if (moved)
+	if (moved && !ctx->forked)
 		unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX);
 	while ((a = ctx->areas)) {
 		__atomic_store_n(&ctx->areas, a->next, __ATOMIC_RELAXED);

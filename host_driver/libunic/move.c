@@ -193,6 +193,8 @@ static int alone(int (*fn)(void *), void *arg)
 	struct sigaction old;
 	int err;
 
+	/* a child has what is mapped now, or what is mapped then */
+	unic_forks_off();
 	pthread_mutex_lock(&park.lock);
 	sigfillset(&sa.sa_mask);
 	sigaction(PARK_SIGNAL, &sa, &old);
@@ -204,6 +206,7 @@ static int alone(int (*fn)(void *), void *arg)
 		err = fn(arg);
 	go_on();
 	pthread_mutex_unlock(&park.lock);
+	unic_forks_on();
 	return err;
 }
 

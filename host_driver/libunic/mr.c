@@ -436,6 +436,8 @@ static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
 	struct unic_call call = { .rec = &rec };
 	int status;
 
+	if (mr->ctx->forked)
+		return unic_fail_forked();
 	if (unic_mr_life(mr) != UNIC_MR_ASKED)
 		return unic_fail(-ESTALE, "nobody asks for this region");
 	rec.req.id = unic_to_le32(mr->id);

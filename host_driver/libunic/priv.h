@@ -30,6 +30,7 @@ struct unic_area; /* mem.c */
 struct unic_note; /* event.c */
 
 struct unic_region;
+struct unic_kept; /* fork.c */
 
 /* The memory of the slot. */
 struct unic_slot {
@@ -52,7 +53,9 @@ struct unic_ctx {
 	const struct unic_upcall_ring *upcalls;
 	uint32_t dead; /* atomic: all is void, or to be recovered */
 	bool kept;
-	char socket[108]; /* of the driver */
+	bool forked;		     /* it is the parent's */
+	struct unic_kept *kept_copy; /* of its memory, while a fork goes on */
+	char socket[108];	     /* of the driver */
 
 	pthread_mutex_t db_lock;
 	uint32_t fifo_seq;
@@ -153,10 +156,8 @@ int unic_hello(struct unic_ctx *ctx, bool resume);
 void unic_ctx_close_fds(struct unic_ctx *ctx);
 /** unic_fail_dead() - -ENOTCONN with words. */
 int unic_fail_dead(struct unic_ctx *ctx);
-/** unic_forks_off() - no fork() until unic_forks_on(), so that a child does not
- * inherit what is mapped meanwhile. Nests with no lock but mem_lock. */
-void unic_forks_off(void);
-void unic_forks_on(void);
+/** unic_ctx_init_locks() - but those of events and queues. */
+void unic_ctx_init_locks(struct unic_ctx *ctx);
 /** unic_ctl() - unic_conn_call() with the epoch filled in. */
 int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call);
 /** unic_ctl_simple() - no tails; 0 or -errno with words. */
@@ -165,6 +166,22 @@ int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
 /** unic_ctl_obj() - a request that only names object @id. */
 int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
 		 const char *what);
+
+/* fork.c */
+
+/** unic_forks_off() - no fork() until unic_forks_on(), so that a child does not
+ * inherit what is mapped meanwhile, nor get copies of what goes. Nests with no lock
+ * but mem_lock, and park() of move.c. */
+void unic_forks_off(void);
+void unic_forks_on(void);
+/** unic_ctx_add(), unic_ctx_del() - to and from the contexts of the process. */
+void unic_ctx_add(struct unic_ctx *ctx);
+void unic_ctx_del(struct unic_ctx *ctx);
+/** unic_ctx_first() - of them; the others by ctx->next. Forks are off. */
+struct unic_ctx *unic_ctx_first(void);
+/** unic_fail_forked() - -ENOTCONN with words: what a context of the parent
+ * answers in a child. */
+int unic_fail_forked(void);
 
 /* batch.c */
 

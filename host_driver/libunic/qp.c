@@ -122,6 +122,8 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 	unsigned int i;
 	unsigned int slots;
 
+	if (qp->ctx->forked)
+		return unic_fail_forked();
 	for (i = 0; i < n; i++) {
 		if (!slots_of(&wr[i]))
 			return unic_fail(-EINVAL,
@@ -151,6 +153,8 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 	unsigned int i;
 	unsigned int k;
 
+	if (qp->ctx->forked)
+		return unic_fail_forked();
 	for (i = 0; i < n; i++) {
 		if (wr[i].num_sge > UNIC_RQ_SGE_MAX)
 			return unic_fail(-EINVAL,

@@ -57,6 +57,7 @@ static int try_resume(struct unic_ctx *ctx)
 		unic_conn_close(fresh.conn);
 		return err == -ENOTCONN ? err : -EAGAIN;
 	}
+	unic_forks_off();
 	unic_event_unwatch(ctx);
 	unic_ctx_close_fds(ctx);
 	unic_conn_close(ctx->conn);
@@ -66,6 +67,7 @@ static int try_resume(struct unic_ctx *ctx)
 	ctx->nic_efd = fresh.nic_efd;
 	ctx->evt_efd = fresh.evt_efd;
 	ctx->upcall_efd = fresh.upcall_efd;
+	unic_forks_on();
 	return unic_event_watch(ctx);
 }
 
@@ -152,6 +154,8 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 	uint32_t old = ctx->attr.epoch;
 	int err = 0;
 
+	if (ctx->forked)
+		return unic_fail_forked();
 	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 	pthread_mutex_lock(&ctx->evt_lock);

@@ -65,8 +65,18 @@ struct unic_attr {
  * memory is in the slot of another context of this process whose driver or NIC
  * is gone: close that one first, or its memory would be lost.
  *
- * The child of a fork() has no part in the attachment: contexts are dead in it
- * (unic_nic_reset()), and only unic_close() may be called on them.
+ * The child of a fork() has no part in the attachment. It has the memory, of
+ * unic_alloc(), and what was moved in, as it was when fork() began, at the same
+ * addresses and for itself alone; of memory that others write meanwhile, each page
+ * is what it was at some moment of the call. (What the application mapped, or
+ * unmapped, in another thread at that moment may be missing, and so is all of it
+ * when there is neither memory nor a descriptor left for the copies.) On contexts of
+ * the parent each call answers -ENOTCONN and says so, but those that give something
+ * back: they free the child's copy. A child may open contexts of its own.
+ *
+ * That is the work of handlers (pthread_atfork()), the first of the process. A
+ * fork() in a signal handler may wait for ever; _Fork() and clone() run none, and
+ * their child has no such memory. vfork() and posix_spawn() run none and need none.
  */
 int unic_open(const char *socket, struct unic_ctx **out);
 
@@ -233,7 +243,7 @@ enum unic_mr_life {
  * unic_reg_mr() - register memory (S1; S0 for WAIT).
  * Memory that did not come from unic_alloc() is moved into the slot first: the
  * pages stay at their addresses, other threads of the process are parked
- * meanwhile, a child of fork() does not inherit them. Only private anonymous
+ * meanwhile, a child of fork() gets copies (unic_open()). Only private anonymous
  * memory can be moved; file and shared mappings and the stacks of threads are
  * -EACCES. Unmapped and mapped again, or moved by realloc(), it is moved anew
  * by the next registration; -EBUSY while a region of before is on it still.
@@ -507,11 +517,13 @@ int unic_create_cq(struct unic_pd *pd, unsigned int entries,
 int unic_destroy_cq(struct unic_cq *cq);
 
 /** unic_poll_cq() - up to @n completions. Returns how many; -EPROTO when the
- * NIC wrote a record that cannot be (it is skipped and counted). */
+ * NIC wrote a record that cannot be (it is skipped and counted); -ENOTCONN in a
+ * child of who made it. */
 int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc);
 
 /** unic_req_notify() - make unic_cq_fd() readable at the next completion (or
- * solicited one). Returns 1 if one is there already: poll before sleeping. */
+ * solicited one). Returns 1 if one is there already: poll before sleeping;
+ * -ENOTCONN in a child of who made it. */
 int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 
 /** unic_cq_fd() - readable when an armed CQ of the context got a completion.

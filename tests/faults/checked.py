@@ -23,7 +23,7 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PROGRAMS = ("unic-bus", "unic-wire", "unicd", "unicctl", "unic-hog",
-            "unic-copy", "unic-nic", "survivor", "crowd")
+            "unic-copy", "unic-nic", "survivor", "crowd", "forks")
 FILE_BYTES = 1 << 20
 TIME_S = 1800  # a hang; on a busy machine a scenario has taken more than 300
 # What a program leaves when it ends is not a leak of a daemon; what nobody
@@ -114,7 +114,7 @@ def scenarios(kind, path):
                           "loss", "paths", "bad_clients", "hogs"]),)
     return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft",
                        "--retries", "3", *skip]),
-            ("threads", ["tests/qemu/test_process.py", "--board", "soft"]),
+            ("threads, children", ["tests/qemu/test_process.py", "--board", "soft"]),
             ("unicd faults", ["tests/qemu/test_faults.py", "--board", "soft"]),
             ("demo", ["tests/qemu/demo.py", "--board", "soft", "--file",
                       path]),

@@ -3,6 +3,8 @@
 tests/mutations.py."""
 CONN = "host_driver/libunic/conn.c"
 DEVICE = "host_driver/libunic/conn_dev.c"
+FORK = "host_driver/libunic/fork.c"
+LIB = "host_driver/libunic/"
 
 MUTATIONS = (
     (CONN, "\tpthread_mutex_unlock(&conn->lock);\n\tret = transmit(conn, w->call);\n"
@@ -34,4 +36,29 @@ MUTATIONS = (
      "device: no room for a moment is the end", "test_conn"),
     (DEVICE, "(err != EAGAIN || is_over(until_ns))", "(err != EAGAIN)",
      "device: no room is waited for beyond its time", "test_conn"),
+    (FORK, "\t\tgood &= place(copy, &k->map[i]);\n", "",
+     "fork: the child has no copies", "test_libunic"),
+    (FORK, "\tctx->forked = true;\n", "",
+     "fork: the child takes the context for its own", "test_libunic"),
+    (FORK, "\tfor (i = 0; i < k->maps; i++)\n"
+     "\t\tmadvise(k->map[i].va, k->map[i].bytes, MADV_DONTFORK);\n", "",
+     "fork: who asks for it shares with the NIC", "test_libunic"),
+    (FORK, "\t\t\tpthread_mutex_init(&ctx->cq[i]->lock, NULL);\n", "\t\t\t;\n",
+     "fork: a lock of a thread that the child has not", "test_libunic"),
+    (FORK, "__attribute__((constructor)) ", "",
+     "fork: nothing is done at all", "test_libunic"),
+    (LIB + "qp.c", "\tif (qp->ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
+     "fork: a child posts", "test_libunic"),
+    (LIB + "cq.c", "\tif (cq->ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
+     "fork: a child looks for completions", "test_libunic"),
+    (LIB + "event.c", "\tif (ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
+     "fork: a child has events", "test_libunic"),
+    (LIB + "recover.c", "\tif (ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
+     "fork: a child recovers its parent's context", "test_libunic"),
+    (LIB + "conn.c", "\tif (conn->forked)\n\t\treturn -EOWNERDEAD;\n", "",
+     "fork: the driver is said to be gone", "test_libunic"),
+    (LIB + "bufman.c", "\treturn bm->ctx->forked;", "\treturn false;",
+     "fork: a child ends the manager of its parent", "test_libunic"),
+    (LIB + "context.c", "!c->forked &&", "",
+     "fork: a child can have no context of its own", "test_libunic"),
 )

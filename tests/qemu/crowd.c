@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * crowd SOCKET THREADS ROUNDS - threads that share one context. Over and over, half
+ * crowd SOCKET THREADS ROUNDS - threads that share one context. Over and over, a quarter
  * of them register a page, waiting for its entries, and deregister it, some have the
  * NIC copy its bytes meanwhile; the others get memory, give it back and ask for
  * figures. No call may fail. Run by test_process.py, and in a guest by vm_check.py.
@@ -14,7 +14,7 @@
 #define PROGRAM "crowd"
 #include "own_pair.h"
 
-#define COPIERS 6u /* threads with queues of their own */
+#define COPIERS 4u /* threads with queues of their own */
 #define WAIT_US 60000000u
 #define HALF	(PAGE / 2)
 
@@ -134,7 +134,8 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < n; i++)
 		OK(pthread_create(&all[i].thread, NULL,
-				  i < COPIERS || i % 2 ? hold : ask, &all[i]));
+				  i < COPIERS || i % 4 == 1 ? hold : ask,
+				  &all[i]));
 	for (i = 0; i < n; i++)
 		OK(pthread_join(all[i].thread, NULL));
 	free(all);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The threads of a process on one context (tests/qemu/crowd.c), with the loop-back
-provider, and with a bus and a NIC.
+"""The threads of a process on one context (tests/qemu/crowd.c), and its children
+(tests/qemu/forks.c), with the loop-back provider, and with a bus and a NIC.
 
     test_process.py [--board soft|virt|none] [--only NAME] [--threads N]
 """
@@ -67,7 +67,12 @@ def test_crowd(rig, opt):
     program(rig, "crowd", str(opt.threads), str(ROUNDS))
 
 
-TESTS = (test_crowd,)
+def test_forks(rig, _opt):
+    """A child has the memory of its parent as it was, and no part in the rest."""
+    program(rig, "forks")
+
+
+TESTS = (test_crowd, test_forks)
 
 
 def run(board, test, opt):

@@ -741,6 +741,62 @@ static void stacks_of_threads_are_not(void **state)
 	munmap(stack, len + 4 * PAGE);
 }
 
+static bool is_parents(int err)
+{
+	return err == -ENOTCONN && strstr(unic_last_error(), "forked");
+}
+
+/* What a child can do with what it has of its parent; the memory is its own. */
+static bool child_is_alone(struct rig *r, uint8_t *mem)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	struct unic_recv_wr rwr = { .num_sge = 0 };
+	struct unic_mr_attr attr = { .addr = mem, .length = PAGE };
+	struct unic_event ev;
+	struct unic_wc wc;
+	struct unic_mr *mr;
+	bool ok = unic_nic_reset(r->ctx) && mem[0] == 5;
+
+	mem[0] = 6;
+	ok &= !unic_alloc(r->ctx, 1, PAGE) && is_parents(-errno);
+	ok &= unic_cq_fd(r->ctx) < 0 && unic_event_fd(r->ctx) < 0;
+	ok &= is_parents(unic_reg_mr(r->pd, &attr, &mr));
+	ok &= is_parents(unic_post_send(r->qp, &wr, 1));
+	ok &= is_parents(unic_post_recv(r->qp, &rwr, 1));
+	ok &= is_parents(unic_poll_cq(r->cq, 1, &wc));
+	ok &= is_parents(unic_req_notify(r->cq, false));
+	ok &= is_parents(unic_wait_cq(r->cq, 1000));
+	ok &= is_parents(unic_get_event(r->ctx, &ev));
+	ok &= is_parents(unic_recover(r->ctx, 1000));
+	return ok;
+}
+
+static void *hang_up(void *listener)
+{
+	close(accept(*(int *)listener, NULL, NULL));
+	return NULL;
+}
+
+/* It gets to the driver, who hangs up; not -EBUSY. */
+static bool child_may_open(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	struct unic_ctx *own;
+	pthread_t t;
+	int err;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/test_libunic.%d.s",
+		 (int)getpid());
+	if (bind(listener, (void *)&addr, sizeof(addr)) ||
+	    listen(listener, 1) || pthread_create(&t, NULL, hang_up, &listener))
+		return false;
+	err = unic_open(addr.sun_path, &own);
+	pthread_join(t, NULL);
+	unlink(addr.sun_path);
+	return err == -ENOTCONN;
+}
+
 static void a_child_has_no_part_in_it(void **state)
 {
 	uint8_t *mem;
@@ -752,17 +808,21 @@ static void a_child_has_no_part_in_it(void **state)
 	rig_up(&r);
 	mem = unic_alloc(r.ctx, PAGE, PAGE);
 	mem[0] = 5;
+	assert_int_equal(madvise(mem, PAGE, MADV_DOFORK), 0);
+	pthread_mutex_lock(&r.cq->lock); /* as another thread might */
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		bool ok = unic_nic_reset(r.ctx) &&
-			  !unic_alloc(r.ctx, 1, PAGE) &&
-			  unic_cq_fd(r.ctx) < 0 && unic_event_fd(r.ctx) < 0 &&
-			  madvise(mem, PAGE, MADV_NORMAL);
+		bool ok;
 
+		alarm(20);
+		ok = child_is_alone(&r, mem) && child_may_open();
+		ok &= !unic_destroy_qp(r.qp) && !unic_free(r.ctx, mem) &&
+		      madvise(mem, PAGE, MADV_NORMAL) && errno == ENOMEM;
 		unic_close(r.ctx);
 		_exit(ok ? 0 : 1);
 	}
+	pthread_mutex_unlock(&r.cq->lock);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_false(unic_nic_reset(r.ctx));
@@ -1659,6 +1719,45 @@ static void manager_tells_why_a_wait_ended(void **state)
 	rig_down(&r);
 }
 
+/* Who has a lock of the manager, or its thread, is not in the child. */
+static void a_child_has_no_part_in_a_manager(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t i;
+	pid_t child;
+	void *mem;
+	int status;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, PAGE);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		bool ok = is_parents(unic_bm_hold(bm, mem, PAGE, 0, false, &h));
+
+		ok &= !unic_bm_get(bm, PAGE) && is_parents(-errno);
+		ok &= is_parents(unic_bm_recover(bm, 1000));
+		unic_bm_put(bm, mem, PAGE);
+		unic_bm_close(bm);
+		unic_close(r.ctx);
+		_exit(ok ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* its thread goes on: it answers a notice, and another */
+	for (i = 1; i < 3; i++) {
+		assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), 0);
+		unic_bm_drop(bm, &h);
+		upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+		wait_until(&drv.deregs, i);
+	}
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 static void manager_keeps_what_does_not_end(void **state)
 {
 	struct unic_bm_hold h;
@@ -2077,6 +2176,7 @@ int main(void)
 		WITH_DRIVER(the_upcall_after_a_resync_is_read),
 		WITH_DRIVER(lost_ends_are_told),
 		WITH_DRIVER(a_dead_driver_is_seen),
+		WITH_DRIVER(a_child_has_no_part_in_a_manager),
 		WITH_DRIVER(manager_releases_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
 		WITH_DRIVER(manager_reaps_before_it_waits),

@@ -20,7 +20,7 @@ from hangs import Hangs
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("calls", "crowd", "forms", "gaps", "memory", "node", "pins",
+PROGRAMS = ("calls", "crowd", "forks", "forms", "gaps", "memory", "node", "pins",
             "datagrams", "survivor")
 STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
@@ -129,6 +129,11 @@ def test_crowd(c):
     """Four hundred threads with one open device, and none is told that its driver
     is gone."""
     must(c.guest.run(f"crowd {pair.NODE} 400 20", 240) == "ok\n", "not ok")
+
+
+def test_forks(c):
+    """What a child has of its parent's memory and device."""
+    must(c.guest.run(f"forks {pair.NODE}", 120) == "ok\n", "not ok")
 
 
 class Program(pair.guest.Task):
