@@ -198,6 +198,8 @@ static void unmap(struct unic_area *a)
 	unic_forks_on();
 }
 
+static int sweep(struct unic_ctx *ctx, bool *strays);
+
 /* Where the driver takes any memory, ours is the process's own. */
 static int map_own(uint8_t *va, size_t bytes, unsigned int shift)
 {
@@ -240,6 +242,19 @@ static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	return err;
 }
 
+/* Addresses that the application had moved in and unmapped, or moved away from,
+ * are the driver's to it still. */
+static int alloc_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
+			unsigned int shift)
+{
+	int err = alloc_locked(ctx, va, bytes, shift);
+	bool strays;
+
+	if (err != -EADDRINUSE || sweep(ctx, &strays))
+		return err;
+	return alloc_locked(ctx, va, bytes, shift);
+}
+
 void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes)
 {
 	unsigned int shift =
@@ -269,7 +284,7 @@ void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes)
 	}
 	pthread_mutex_lock(&ctx->mem_lock);
 	err = unic_conn_kernel(ctx->conn) ? alloc_own(ctx, va, bytes, shift)
-					  : alloc_locked(ctx, va, bytes, shift);
+					  : alloc_frames(ctx, va, bytes, shift);
 	pthread_mutex_unlock(&ctx->mem_lock);
 	if (!err)
 		return va;

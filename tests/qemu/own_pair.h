@@ -19,7 +19,7 @@ static struct unic_ctx *ctx;
 static struct unic_pd *pd;
 static struct unic_cq *cq;
 static struct unic_qp *qp[2];
-static int line;
+static __thread int line;
 
 static inline void fail_if(int bad, const char *what)
 {

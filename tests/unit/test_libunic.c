@@ -47,6 +47,7 @@ struct driver {
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
 	uint16_t offer_status, dereg_status;
 	uint32_t freed; /* frames given back */
+	bool taken;	/* the addresses of the next are, until then */
 	uint32_t region_state;
 	struct unic_ctl_object object[4]; /* in the answer to RESYNC */
 	uint32_t objects;
@@ -207,13 +208,18 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		return 0;
 	}
 	case UNIC_CTL_FRAMES_ALLOC:
-		return frames_reply(req, out);
+		if (!drv.taken)
+			return frames_reply(req, out);
+		((struct unic_ctl_hdr *)out)->status =
+			unic_to_le16(UNIC_CTL_ST_IN_USE);
+		return 0;
 	case UNIC_CTL_MR_REG:
 		return reg_reply(req, out);
 	case UNIC_CTL_MR_REREG:
 		memcpy(&drv.rereg, req, sizeof(drv.rereg));
 		return 0;
 	case UNIC_CTL_FRAMES_FREE:
+		drv.taken = false;
 		drv.freed += unic_from_le32(
 			((const struct unic_ctl_frames *)req)->pages);
 		return 0;
@@ -573,6 +579,30 @@ static uint8_t *own_pages(void *at, size_t n)
 static void move_in(struct rig *r, void *mem, size_t n)
 {
 	assert_int_equal(unic_dereg_mr(reg(r, mem, n * PAGE)), 0);
+}
+
+/* The driver has memory at addresses that the application unmapped, and the kernel
+ * gives those again. */
+static void addresses_that_came_back_can_be_had(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1), *other;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, mem, 1);
+	munmap(mem, PAGE);
+	drv.taken = true;
+	other = unic_alloc(r.ctx, PAGE, PAGE);
+	assert_non_null(other);
+	assert_int_equal(drv.freed, 1);
+	assert_int_equal(unic_free(r.ctx, other), 0);
+	/* nothing of it is ours to give back */
+	drv.taken = true;
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	assert_int_equal(errno, EADDRINUSE);
+	drv.taken = false;
+	rig_down(&r);
 }
 
 static void memory_that_came_back_is_new(void **state)
@@ -2147,6 +2177,7 @@ int main(void)
 		WITH_DRIVER(a_wild_frame_is_refused),
 		WITH_DRIVER(foreign_memory_is_moved),
 		WITH_DRIVER(files_and_stacks_are_not),
+		WITH_DRIVER(addresses_that_came_back_can_be_had),
 		WITH_DRIVER(memory_that_came_back_is_new),
 		WITH_DRIVER(memory_that_went_elsewhere_is_found),
 		WITH_DRIVER(close_leaves_foreign_memory_alone),
