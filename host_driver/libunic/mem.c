@@ -262,6 +262,10 @@ void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes)
 	uint8_t *va = NULL;
 	int err = -EINVAL;
 
+	if (ctx->forked) {
+		err = unic_fail_forked();
+		goto fail;
+	}
 	if ((shift != 12 && shift != 16 && shift != 21) ||
 	    page_bytes & (page_bytes - 1) || !bytes) {
 		unic_fail(err, "unic_alloc: pages are 4096, 65536 or 2097152 "
