@@ -29,6 +29,7 @@ struct chunk {
 	struct unic_mr *mr; /* NULL: not registered */
 	unsigned int entries;
 	bool held;
+	bool late; /* lost, and its region has not ended */
 };
 
 struct hog {
@@ -141,14 +142,8 @@ static int grab_all(struct hog *h)
 	return 0;
 }
 
-/* Gone or given back: end the object, and queue up for it again if told. */
-static void lose(struct hog *h, struct chunk *c)
+static void queue_up(struct hog *h, struct chunk *c)
 {
-	held(h, c, false);
-	unic_dereg_mr(c->mr);
-	c->mr = NULL;
-	if (!h->again)
-		return;
 	if (register_chunk(h, c, UNIC_MR_WAIT | UNIC_MR_ASYNC)) {
 		say("cannot wait for %u entries: %s", c->entries,
 		    unic_last_error());
@@ -158,6 +153,28 @@ static void lose(struct hog *h, struct chunk *c)
 		held(h, c, true);
 	else
 		say("waits for %u entries", c->entries);
+}
+
+/* Gone or given back: end the object, and queue up for it again if told. A NIC
+ * that does not answer has it still. */
+static void lose(struct hog *h, struct chunk *c)
+{
+	held(h, c, false);
+	c->late = unic_dereg_mr(c->mr);
+	if (c->late)
+		return;
+	c->mr = NULL;
+	if (h->again)
+		queue_up(h, c);
+}
+
+static void end_late(struct hog *h)
+{
+	unsigned int i;
+
+	for (i = 0; i < h->chunks; i++)
+		if (h->chunk[i].late)
+			lose(h, &h->chunk[i]);
 }
 
 static void on_notice(struct hog *h, struct chunk *c,
@@ -231,8 +248,10 @@ static int run(struct hog *h)
 		err = grab_all(h);
 	pfd = (struct pollfd){ .fd = unic_event_fd(h->ctx), .events = POLLIN };
 	while (!err && !stop) {
-		if (poll(&pfd, 1, 1000) <= 0)
+		if (poll(&pfd, 1, 1000) <= 0) {
+			end_late(h);
 			continue;
+		}
 		while (!stop && !unic_get_event(h->ctx, &ev))
 			on_event(h, &ev);
 	}

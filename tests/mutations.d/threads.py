@@ -63,4 +63,9 @@ MUTATIONS = (
      "fork: a child can have no context of its own", "test_libunic"),
     (LIB + "mem.c", "err != -EADDRINUSE || ", "err || ",
      "mem: addresses that were moved in once are never had again", "test_libunic"),
+    ("host_driver/tools/unic-hog.c", "\tc->late = unic_dereg_mr(c->mr);\n",
+     "\tc->late = unic_dereg_mr(c->mr) && 0;\n",
+     "hog: a region that does not end is forgotten", "test_hog"),
+    ("host_driver/tools/unic-hog.c", "\t\tif (h->chunk[i].late)\n", "\t\tif (0)\n",
+     "hog: a region that does not end is never ended", "test_hog"),
 )

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_hog.c - unic-hog with a library that is played: what it does with a region
+ * that does not end when it is told to.
+ */
+#include "unit.h"
+
+#include "unic.h"
+
+static int dereg_err;
+static unsigned int deregs, regs;
+static struct unic_mr regions[4];
+
+static int played_dereg(struct unic_mr *mr)
+{
+	assert_true(mr >= regions && mr < regions + 4);
+	deregs++;
+	return dereg_err;
+}
+
+static int played_reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		      struct unic_mr **out)
+{
+	(void)pd;
+	(void)attr;
+	*out = &regions[++regs];
+	return 0;
+}
+
+static enum unic_mr_life played_life(const struct unic_mr *mr)
+{
+	(void)mr;
+	return UNIC_MR_LIVE;
+}
+
+#define unic_dereg_mr played_dereg
+#define unic_reg_mr   played_reg
+#define unic_mr_life  played_life
+#define main	      hog_main
+#include "unic-hog.c"
+#undef main
+
+static struct hog hog;
+
+/* One chunk of eight entries, and nothing happened yet. */
+static struct chunk *begin(bool again)
+{
+	struct chunk *c = &hog.chunk[0];
+
+	memset(&hog, 0, sizeof(hog));
+	hog.again = again;
+	hog.chunks = 1;
+	c->mr = &regions[0];
+	c->entries = 8;
+	held(&hog, c, true);
+	deregs = regs = 0;
+	dereg_err = -ENODEV;
+	return c;
+}
+
+static void what_does_not_end_is_ended_later(void **state)
+{
+	struct chunk *c = begin(false);
+
+	(void)state;
+	lose(&hog, c);
+	assert_int_equal(hog.holding, 0);
+	assert_ptr_equal(c->mr, &regions[0]);
+	end_late(&hog);
+	assert_ptr_equal(c->mr, &regions[0]);
+	dereg_err = 0;
+	end_late(&hog);
+	assert_null(c->mr);
+	assert_int_equal(deregs, 3);
+	end_late(&hog);
+	assert_int_equal(deregs, 3);
+}
+
+static void its_entries_are_asked_for_when_it_has_ended(void **state)
+{
+	struct chunk *c = begin(true);
+
+	(void)state;
+	lose(&hog, c);
+	assert_int_equal(regs, 0);
+	dereg_err = 0;
+	end_late(&hog);
+	assert_int_equal(regs, 1);
+	assert_ptr_equal(c->mr, &regions[1]);
+	assert_int_equal(hog.holding, 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_does_not_end_is_ended_later),
+		cmocka_unit_test(its_entries_are_asked_for_when_it_has_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
