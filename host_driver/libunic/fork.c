@@ -179,19 +179,37 @@ static void in_parent(void)
 
 /* -------------------------------------------------------------- in the child */
 
-/* Not where the parent mapped something else at the last moment. */
-static bool place(uint8_t *copy, const struct unic_slot_map *m)
+static bool is_hole(const struct unic_slot_map *m)
+{
+	unsigned char there;
+	size_t at;
+
+	for (at = 0; at < m->bytes; at += UNIC_PAGE)
+		if (!mincore(m->va + at, UNIC_PAGE, &there))
+			return false;
+	return true;
+}
+
+static bool reserve(const struct unic_slot_map *m, int how)
 {
 	void *p = mmap(m->va, m->bytes, PROT_NONE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-		       0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
 
-	if (p == MAP_FAILED)
-		return false;
-	if (p != m->va ||
-	    mremap(copy, m->bytes, m->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   m->va) == MAP_FAILED) {
+	if (p != MAP_FAILED && p != m->va)
 		munmap(p, m->bytes);
+	return p == m->va;
+}
+
+/* Not where the parent mapped something else at the last moment. Valgrind does
+ * not know what a child does not inherit, nor MAP_FIXED_NOREPLACE. */
+static bool place(uint8_t *copy, const struct unic_slot_map *m)
+{
+	if (!reserve(m, MAP_FIXED_NOREPLACE) &&
+	    !(is_hole(m) && reserve(m, MAP_FIXED)))
+		return false;
+	if (mremap(copy, m->bytes, m->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   m->va) == MAP_FAILED) {
+		munmap(m->va, m->bytes);
 		return false;
 	}
 	return m->prot == (PROT_READ | PROT_WRITE) ||

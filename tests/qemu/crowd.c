@@ -138,6 +138,11 @@ int main(int argc, char **argv)
 				  &all[i]));
 	for (i = 0; i < n; i++)
 		OK(pthread_join(all[i].thread, NULL));
+	for (i = 0; i < n && i < COPIERS; i++) {
+		OK(unic_destroy_qp(all[i].qp[0]));
+		OK(unic_destroy_qp(all[i].qp[1]));
+		OK(unic_destroy_cq(all[i].cq));
+	}
 	free(all);
 	unic_close(ctx);
 	puts("ok");
