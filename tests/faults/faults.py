@@ -121,7 +121,11 @@ class Program:
 
     def check_words(self):
         """It ended by itself, and said why. Returns the last line."""
-        if self.p.wait() < 0:
+        try:
+            self.p.wait(5)
+        except subprocess.TimeoutExpired:
+            raise Bad(f"{self.name}: does not end") from None
+        if self.p.returncode < 0:
             raise Bad(f"{self.name}: signal {-self.p.returncode}")
         words = [line for line in self.log().splitlines() if line.strip()]
         if not words:
@@ -243,9 +247,13 @@ class System:
             self.start(what, False)
 
     def revive(self):
-        """A neighbour that the fault cost its connection after its start."""
+        """A neighbour that the fault cost its connection after its start, or the
+        target itself: others may wait for it."""
         for what, p in list(self.running.items()):
-            if what == self.target or p.p.poll() is None:
+            if p.p.poll() is None:
+                continue
+            if what == self.target:
+                self.again()
                 continue
             if not self.case or self.lost:
                 return  # its end will be noticed
