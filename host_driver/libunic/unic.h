@@ -9,16 +9,19 @@
  *  - Objects belong to the caller from alloc/create/reg until free/destroy/
  *    dereg, and go in reverse order of creation.
  *  - All functions are thread-safe. Queues have a lock each; the data path
- *    (post, poll) makes no system call while the NIC is awake.
+ *    (post, poll) makes no system call while the NIC is awake. Calls to the driver
+ *    of more threads than it serves at once take turns, in the order they came;
+ *    those that wait for memory do not keep out the others.
  *  - Addresses of work requests (IOVAs) are the virtual addresses of the
  *    region, unless it was registered zero-based or with a random base.
  *
  * errno of failed calls: ENOMEM a NIC table is full (unic_usage says whose
  * fault it is), EDQUOT the hard quota, E2BIG can never fit, EOWNERDEAD the
  * region was evicted, ETIME a deadline passed, ECANCELED cancelled, EBUSY
- * something must go first, ENOTCONN the driver is gone or the NIC was reset,
- * EPROTO the driver or the NIC answered nonsense, EINVAL/EACCES/ENOENT/ERANGE
- * arguments.
+ * something must go first, ENOTCONN the driver is gone or the NIC was reset, or
+ * the context is of the process that forked this one, EAGAIN the turn of the call
+ * did not come within seconds, EPROTO the driver or the NIC answered nonsense,
+ * EINVAL/EACCES/ENOENT/ERANGE arguments.
  */
 #ifndef UNIC_H
 #define UNIC_H
