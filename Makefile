@@ -38,7 +38,7 @@ NEAR     := hal/serial/near.c
 FAR      := hal/serial/far.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
-	ivshmem_server.c run_dir.c unic_bus_main.c)
+	ivshmem_server.c run_dir.c say.c unic_bus_main.c)
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
@@ -160,8 +160,9 @@ $1/host_driver/bus/%.o: INC = -Ihost_driver/bus
 $1/host_driver/core/%.o: INC = -Ihost_driver/core
 $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
-	-Ihost_driver/kio
-$1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihal/serial
+	-Ihost_driver/kio -Ihost_driver/bus
+$1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihost_driver/bus \
+	-Ihal/serial
 $1/host_driver/libunic/%.o $1/examples/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
@@ -300,9 +301,10 @@ all: programs image ## build: host programs in build/bin and the image of BOARD=
 programs: $(PROGRAMS:%=$(B)/bin/%)
 $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
-	host_driver/bus/ivshmem_server.c host_driver/bus/run_dir.c)
+	$(addprefix host_driver/bus/,ivshmem_server.c run_dir.c say.c))
 $(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
-$(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR)) $(B)/host/core.a
+$(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR) \
+	$(addprefix host_driver/bus/,run_dir.c say.c)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
@@ -506,7 +508,8 @@ $(B)/$1/bin/fuzz_line: $(call objects,$1,$(SERIAL) $(NEAR) $(FAR))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
-	host_driver/unicd/,clients.c kio.c kio_files.c kio_worker.c unicd_os.c) $(KIO))
+	host_driver/,unicd/clients.c unicd/kio.c unicd/kio_files.c unicd/kio_worker.c \
+	unicd/unicd_os.c bus/run_dir.c bus/say.c) $(KIO))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
 	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef

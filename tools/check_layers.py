@@ -26,12 +26,13 @@ RULES = [
     (r"host_driver/(core|bus)/", []),
     (r"host_driver/kio/", [r"host_driver/core/(host|provider|unic_os)\.h"]),
     (r"host_driver/unicd/", [r"host_driver/(core|kio)/",
+                             r"host_driver/bus/(run_dir|say)\.h",
                              PORT, r"hal/serial/(far|stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_ring|ivshmem_client)\.h",
-                r"host_driver/bus/(ivshmem_server|run_dir)\.h"]),
+                r"host_driver/bus/(ivshmem_server|run_dir|say)\.h"]),
 ]
 ANYTHING = re.compile(r"tests/")
 

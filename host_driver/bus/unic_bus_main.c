@@ -26,6 +26,7 @@
 #include "bus_memory.h"
 #include "ivshmem_server.h"
 #include "run_dir.h"
+#include "say.h"
 #include "unic_mbox.h"
 
 struct options {
@@ -153,8 +154,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int complain(const char *what, const char *where, int err)
 {
-	fprintf(stderr, "unic-bus: %s%s%s: %s\n", what, where ? " " : "",
-		where ? where : "", strerror(-err));
+	say(STDERR_FILENO, "unic-bus: %s%s%s: %s", what, where ? " " : "",
+	    where ? where : "", strerror(-err));
 	return 1;
 }
 
@@ -240,12 +241,12 @@ static int announce(struct bus *bus)
 	err = run_dir_write(&bus->dir, "bus.json", json);
 	if (err)
 		return complain("cannot write bus.json in", bus->dir.path, err);
-	printf("unic-bus: ready dir=%s pid=%d bar_bytes=%u bar_fd=%d "
-	       "slot_bytes=%llu slot_fds=%s vectors=%d\n",
-	       bus->dir.path, getpid(), bus->mem.bar_bytes, bus->mem.bar_fd,
-	       (unsigned long long)bus->mem.slot_bytes, slots,
-	       bus->srv.vectors);
-	return fflush(stdout) ? complain("stdout", NULL, -errno) : 0;
+	say(STDOUT_FILENO,
+	    "unic-bus: ready dir=%s pid=%d bar_bytes=%u bar_fd=%d "
+	    "slot_bytes=%llu slot_fds=%s vectors=%d",
+	    bus->dir.path, getpid(), bus->mem.bar_bytes, bus->mem.bar_fd,
+	    (unsigned long long)bus->mem.slot_bytes, slots, bus->srv.vectors);
+	return 0;
 }
 
 static int start(struct bus *bus, const struct options *o)
@@ -253,10 +254,10 @@ static int start(struct bus *bus, const struct options *o)
 	int err = run_dir_init(&bus->dir, o->dir, "bus");
 
 	if (err == -EBUSY) {
-		fprintf(stderr,
-			"unic-bus: another unic-bus runs in %s; stop it or "
-			"choose another --dir\n",
-			o->dir);
+		say(STDERR_FILENO,
+		    "unic-bus: another unic-bus runs in %s; stop it or "
+		    "choose another --dir",
+		    o->dir);
 		return 1;
 	}
 	if (err)
@@ -291,7 +292,8 @@ static void nic_event(struct bus *bus, int peer, bool joined)
 	/* A guest is told nothing, so it is made to look. */
 	if (bus->guest)
 		ivshmem_server_ring(&bus->srv, 1u << UNIC_BUS_PEER_HOST);
-	printf("unic-bus: NIC %d %s\n", peer, joined ? "joined" : "left");
+	say(STDOUT_FILENO, "unic-bus: NIC %d %s", peer,
+	    joined ? "joined" : "left");
 }
 
 static void ivshmem_events(struct bus *bus)
@@ -303,11 +305,10 @@ static void ivshmem_events(struct bus *bus)
 	while (ivshmem_server_next(&bus->srv, &evt)) {
 		joined = evt.type == IVSHMEM_JOINED;
 		if (evt.peer == UNIC_BUS_PEER_HOST)
-			printf("unic-bus: guest %s\n",
-			       joined ? "joined" : "left");
+			say(STDOUT_FILENO, "unic-bus: guest %s",
+			    joined ? "joined" : "left");
 		else
 			nic_event(bus, evt.peer, joined);
-		fflush(stdout);
 	}
 	if (bus->srv.refused != refused)
 		complain("a NIC is turned away", NULL, -bus->srv.refused_errno);
@@ -328,16 +329,14 @@ static void driver_knocks(struct bus *bus)
 		(void)bus_attach_check(&bus->at);
 		return;
 	}
-	printf("unic-bus: driver %d attached\n", bus->at.driver_pid);
-	fflush(stdout);
+	say(STDOUT_FILENO, "unic-bus: driver %d attached", bus->at.driver_pid);
 }
 
 static void driver_speaks(struct bus *bus)
 {
 	if (!bus_attach_check(&bus->at))
 		return;
-	puts("unic-bus: driver left");
-	fflush(stdout);
+	say(STDOUT_FILENO, "unic-bus: driver left");
 }
 
 static int run(struct bus *bus)
@@ -394,12 +393,14 @@ int main(int argc, char **argv)
 					   .listen_fd = -1,
 					   .host_fd = -1 };
 	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };
+	say_start();
 	status = start(&bus, &o);
 	if (status) {
 		run_dir_fini(&bus.dir);
-		return status;
+	} else {
+		status = run(&bus);
+		stop(&bus);
 	}
-	status = run(&bus);
-	stop(&bus);
+	say_end();
 	return status;
 }

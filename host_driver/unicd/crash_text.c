@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "crash_text.h"
+#include "say.h"
 #include "unic_stats.h"
 #include "unicd.h"
 
@@ -90,6 +94,22 @@ static void print_crash(struct unic_host *host, FILE *to,
 	print_trace(host, to, unic_from_le32(c->trace_seq));
 }
 
+static void say_crash(struct unic_host *host, const struct unic_crash *c)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (!to) {
+		unicd_say("out of memory for what the firmware says");
+		return;
+	}
+	print_crash(host, to, c);
+	if (!fclose(to))
+		say_text(STDERR_FILENO, text, bytes);
+	free(text);
+}
+
 void unicd_crash_report(struct unic_host *host, const char *file)
 {
 	struct unic_crash c;
@@ -98,7 +118,7 @@ void unicd_crash_report(struct unic_host *host, const char *file)
 	if (!unic_host_peek(host, UNIC_BAR_CRASH_OFF, &c, sizeof(c)) ||
 	    unic_from_le32(c.magic) != UNIC_CRASH_MAGIC)
 		return;
-	print_crash(host, stderr, &c);
+	say_crash(host, &c);
 	if (!file)
 		return;
 	to = fopen(file, "w");

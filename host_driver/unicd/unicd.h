@@ -34,7 +34,7 @@ struct unicd_options {
 	const char *provider;
 	const char *crash_file;
 	uint32_t ipv4;
-	uint32_t slots; /* loop only */
+	uint32_t slots;	     /* loop only */
 	uint64_t slot_bytes;
 	uint32_t spin_us; /* poll that long before sleeping */
 	bool audit;
@@ -151,7 +151,7 @@ enum unicd_event {
 int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
 		uint32_t number, uint32_t events);
 
-/** unicd_say() - one line to stderr, "unicd: ...". */
+/** unicd_say() - one line to stderr, "unicd: ...". Never waits (say.h). */
 void unicd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** unicd_wake_new() - a fresh pair, not readable. 0 or -errno. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "crash_text.h"
+#include "say.h"
 #include "unicd.h"
 
 /* What is free at the end of the heap is kept up to this: what a batch of requests
@@ -359,9 +360,8 @@ static void report(struct unic_os *os, uint32_t *shown, bool *announced)
 	if (state != UNIC_CTL_NIC_READY || *announced)
 		return;
 	*announced = true;
-	printf("unicd: ready pid %d socket %s provider %s slots %u\n",
-	       (int)getpid(), os->opt.socket, os->opt.provider, os->slots);
-	fflush(stdout);
+	say(STDOUT_FILENO, "unicd: ready pid %d socket %s provider %s slots %u",
+	    (int)getpid(), os->opt.socket, os->opt.provider, os->slots);
 }
 
 /* Milliseconds to sleep; 0 while there is work or we spin. */
@@ -433,6 +433,7 @@ int main(int argc, char **argv)
 		os.opt.socket = path;
 	}
 	init(&os);
+	say_start();
 	err = start(&os);
 	if (err) {
 		unicd_say("not started: %s", strerror(-err));
@@ -447,5 +448,6 @@ int main(int argc, char **argv)
 		unicd_line_fini(&os);
 		unic_host_delete(os.host);
 	}
+	say_end();
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -16,6 +15,7 @@
 #include <linux/sockios.h>
 
 #include "kio_ring.h"
+#include "say.h"
 #include "unicd.h"
 
 #if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16
@@ -27,9 +27,7 @@ void unicd_say(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fputs("unicd: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	say_va(STDERR_FILENO, "unicd: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -62,9 +60,8 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 	if (level == UNIC_LOG_AUDIT && !os->opt.audit)
 		return;
 	va_start(ap, fmt);
-	fputs(level == UNIC_LOG_AUDIT ? "unicd: audit: " : "unicd: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	say_va(STDERR_FILENO,
+	       level == UNIC_LOG_AUDIT ? "unicd: audit: " : "unicd: ", fmt, ap);
 	va_end(ap);
 }
 

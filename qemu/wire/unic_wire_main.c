@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "say.h"
 #include "switch.h"
 
 #define LINK_BUDGET   64
@@ -48,7 +49,7 @@ struct wire {
 
 static int complain(const char *what, const char *which, int err)
 {
-	fprintf(stderr, "unic-wire: %s %s: %s\n", what, which, strerror(-err));
+	say(STDERR_FILENO, "unic-wire: %s %s: %s", what, which, strerror(-err));
 	return 1;
 }
 
@@ -123,12 +124,12 @@ static int announce(struct wire *w)
 	err = run_dir_write(&w->dir, "wire.json", json);
 	if (err)
 		return complain("cannot write wire.json in", w->dir.path, err);
-	printf("unic-wire: ready dir=%s pid=%d nics=%u link_bytes=%llu "
-	       "sockets=%d direct=%d\n",
-	       w->dir.path, getpid(), w->o->shape.nics,
-	       (unsigned long long)link->bytes, w->sw->socks,
-	       !!(w->o->shape.flags & UNIC_LINK_DIRECT));
-	fflush(stdout);
+	say(STDOUT_FILENO,
+	    "unic-wire: ready dir=%s pid=%d nics=%u link_bytes=%llu "
+	    "sockets=%d direct=%d",
+	    w->dir.path, getpid(), w->o->shape.nics,
+	    (unsigned long long)link->bytes, w->sw->socks,
+	    !!(w->o->shape.flags & UNIC_LINK_DIRECT));
 	return 0;
 }
 
@@ -151,10 +152,10 @@ static int start(struct wire *w)
 
 	err = run_dir_init(&w->dir, o->dir, "wire");
 	if (err == -EBUSY) {
-		fprintf(stderr,
-			"unic-wire: another unic-wire runs in %s; stop it or "
-			"choose another --dir\n",
-			o->dir);
+		say(STDERR_FILENO,
+		    "unic-wire: another unic-wire runs in %s; stop it or "
+		    "choose another --dir",
+		    o->dir);
 		return 1;
 	}
 	if (err)
@@ -162,7 +163,7 @@ static int start(struct wire *w)
 	set_up_faults(w);
 	why = o->pcap ? capture_open(&w->sw->capture, o->pcap) : NULL;
 	if (why) {
-		fprintf(stderr, "unic-wire: cannot capture: %s\n", why);
+		say(STDERR_FILENO, "unic-wire: cannot capture: %s", why);
 		return 1;
 	}
 	err = link_side_init(&w->sw->link, &w->dir, &o->shape);
@@ -207,9 +208,8 @@ static void on_ivshmem(struct wire *w)
 	while (link_side_event(&w->sw->link, &evt)) {
 		if (evt.type == IVSHMEM_LEFT)
 			mac_table_forget(&w->sw->macs, evt.peer);
-		printf("unic-wire: NIC %d %s\n", evt.peer,
-		       evt.type == IVSHMEM_LEFT ? "left" : "joined");
-		fflush(stdout);
+		say(STDOUT_FILENO, "unic-wire: NIC %d %s", evt.peer,
+		    evt.type == IVSHMEM_LEFT ? "left" : "joined");
 	}
 }
 
@@ -339,6 +339,7 @@ int main(int argc, char **argv)
 	w.sw = calloc(1, sizeof(*w.sw));
 	if (!w.sw)
 		return complain("no memory for", "the switch", -ENOMEM);
+	say_start();
 	status = start(&w);
 	if (status) {
 		run_dir_fini(&w.dir);
@@ -347,5 +348,6 @@ int main(int argc, char **argv)
 		status = finish(&w);
 	}
 	free(w.sw);
+	say_end();
 	return status;
 }

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "say.h"
+
+#define ROOM 65536u /* a power of two */
+#define LINE 1024u
+#define HEAD 2u /* of a line in the ring: its length */
+
+/* A ring of lines with a thread; all under the lock, but for what the thread
+ * copied out. stdout and stderr have one each: either may stand still. */
+struct stream {
+	pthread_mutex_t lock;
+	pthread_cond_t work, empty;
+	int fd;
+	bool runs, busy;     /* the thread; it writes */
+	uint32_t head, tail; /* bytes, free-running */
+	uint32_t dropped;    /* lines that nobody was told of */
+	uint8_t ring[ROOM];
+};
+
+#define STREAM(number)                                             \
+	{                                                          \
+		.lock = PTHREAD_MUTEX_INITIALIZER,                 \
+		.work = PTHREAD_COND_INITIALIZER,                  \
+		.empty = PTHREAD_COND_INITIALIZER, .fd = (number), \
+	}
+
+static struct stream out = STREAM(STDOUT_FILENO), err = STREAM(STDERR_FILENO);
+
+static struct stream *stream_of(int fd)
+{
+	return fd == STDOUT_FILENO ? &out : &err;
+}
+
+static void write_all(int fd, const char *text, size_t bytes)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	while (bytes) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno == EAGAIN)
+			(void)poll(&p, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return;
+		if (n < 0)
+			continue;
+		text += n;
+		bytes -= (size_t)n;
+	}
+}
+
+static void put(struct stream *s, const void *from, uint32_t bytes)
+{
+	const uint8_t *p = from;
+
+	while (bytes--)
+		s->ring[s->head++ % ROOM] = *p++;
+}
+
+static void get(struct stream *s, void *to, uint32_t bytes)
+{
+	uint8_t *p = to;
+
+	while (bytes--)
+		*p++ = s->ring[s->tail++ % ROOM];
+}
+
+static bool enqueue(struct stream *s, const char *text, uint32_t bytes)
+{
+	const uint8_t head[HEAD] = { (uint8_t)(bytes >> 8), (uint8_t)bytes };
+
+	if (s->head - s->tail + HEAD + bytes > ROOM)
+		return false;
+	put(s, head, HEAD);
+	put(s, text, bytes);
+	pthread_cond_signal(&s->work);
+	return true;
+}
+
+/* With its newline; by whoever says it if there is no thread. */
+static void line(struct stream *s, const char *text, uint32_t bytes)
+{
+	bool runs;
+
+	pthread_mutex_lock(&s->lock);
+	runs = s->runs;
+	if (runs && !enqueue(s, text, bytes))
+		s->dropped++;
+	pthread_mutex_unlock(&s->lock);
+	if (!runs)
+		write_all(s->fd, text, bytes);
+}
+
+/* The next line of the ring, under the lock: waits for one. What was dropped is
+ * told behind the last one that was not. */
+static uint32_t next(struct stream *s, char *text)
+{
+	uint8_t head[HEAD];
+	uint32_t n;
+
+	while (s->head == s->tail && !s->dropped) {
+		pthread_cond_signal(&s->empty);
+		pthread_cond_wait(&s->work, &s->lock);
+	}
+	if (s->head == s->tail) {
+		n = (uint32_t)snprintf(text, LINE,
+				       "(%u lines dropped: nobody read)\n",
+				       s->dropped);
+		s->dropped = 0;
+		return n;
+	}
+	get(s, head, HEAD);
+	n = (uint32_t)head[0] << 8 | head[1];
+	get(s, text, n);
+	return n;
+}
+
+static void *work(void *arg)
+{
+	struct stream *s = arg;
+	char text[LINE + 1];
+	uint32_t n;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		s->busy = false;
+		n = next(s, text);
+		s->busy = true;
+		pthread_mutex_unlock(&s->lock);
+		write_all(s->fd, text, n);
+		pthread_mutex_lock(&s->lock);
+	}
+	return NULL;
+}
+
+static void start(struct stream *s)
+{
+	pthread_t thread;
+
+	s->runs = !pthread_create(&thread, NULL, work, s);
+	if (s->runs)
+		pthread_detach(thread);
+}
+
+void say_start(void)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's */
+	start(&out);
+	start(&err);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void say_text(int fd, const char *text, unsigned long bytes)
+{
+	while (bytes) {
+		const char *end = memchr(text, '\n', bytes);
+		unsigned long n = end ? (unsigned long)(end - text) + 1 : bytes;
+
+		n = n < LINE ? n : LINE;
+		line(stream_of(fd), text, (uint32_t)n);
+		text += n;
+		bytes -= n;
+	}
+}
+
+void say_va(int fd, const char *who, const char *fmt, va_list ap)
+{
+	char text[LINE];
+	int n = snprintf(text, sizeof(text), "%s", who);
+
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	n = (int)strlen(text);
+	text[n++] = '\n';
+	line(stream_of(fd), text, (uint32_t)n);
+}
+
+void say(int fd, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_va(fd, "", fmt, ap);
+	va_end(ap);
+}
+
+static void drain(struct stream *s, const struct timespec *until)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->runs && (s->busy || s->head != s->tail || s->dropped))
+		if (pthread_cond_timedwait(&s->empty, &s->lock, until))
+			break;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void say_end(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	drain(&out, &until);
+	drain(&err, &until);
+}
