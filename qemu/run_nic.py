@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 
@@ -47,6 +48,11 @@ class Problem(Exception):
 def read_json(directory, name, daemon):
     path = os.path.join(directory, name)
     try:
+        st = os.lstat(directory)
+        if st.st_uid not in (0, os.geteuid()) or st.st_mode & 0o022 or \
+                not stat.S_ISDIR(st.st_mode):
+            raise Problem(f"{directory}: it is another user's, others may "
+                          "write to it, or it is a link")
         with open(path, encoding="utf-8") as f:
             info = json.load(f)
         os.kill(info["pid"], 0)

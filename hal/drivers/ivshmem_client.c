@@ -23,6 +23,17 @@ struct news {
 
 /* -------------------------------------------------------------- messages */
 
+/* Who serves us gives us memory to write to: root or our own user. */
+static int check_server(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -errno;
+	return cred.uid && cred.uid != geteuid() ? -EPERM : 0;
+}
+
 static int open_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -35,8 +46,11 @@ static int open_socket(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		err = check_server(fd);
+	else
+		err = -errno;
+	if (!err)
 		return fd;
-	err = -errno;
 	close(fd);
 	return err;
 }

@@ -32,7 +32,7 @@ struct ivshmem_client {
  * until our own @vectors doorbells have come.
  * @timeout_ms: how long to wait for the server's greeting.
  * Returns 0 or -errno (-EPROTO: not an ivshmem server, or fewer vectors;
- * -ETIMEDOUT: it is silent, -ECONNRESET: it has no number left for us); on an
+ * -EPERM: it is another user's; -ETIMEDOUT: it is silent, -ECONNRESET: it has no number left for us); on an
  * error nothing is left open.
  */
 int ivshmem_client_connect(struct ivshmem_client *c, const char *path,

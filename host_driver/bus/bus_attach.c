@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bus_attach.h"
+#include "run_dir.h"
 
 #define FDS_MAX (2 * (1 + UNIC_BUS_SLOTS_MAX))
 
@@ -127,6 +128,11 @@ int bus_attach_accept(struct bus_attach *at)
 
 	if (fd < 0)
 		return -errno;
+	err = run_dir_peer(fd);
+	if (err) {
+		close(fd);
+		return err;
+	}
 	/* The old driver may be dead already and its end not reported yet. */
 	if (at->driver_fd >= 0)
 		(void)bus_attach_check(at);

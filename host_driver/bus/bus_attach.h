@@ -31,7 +31,7 @@ void bus_attach_init(struct bus_attach *at, int listen_fd,
  * bus_attach_accept() - somebody knocks. Greets the first one with the memory,
  * the event fds and the NICs there are; refuses others.
  * Returns the driver's descriptor to watch for its end, or -errno; -EBUSY: there
- * is one already.
+ * is one already; -EPERM: it is another user's.
  */
 int bus_attach_accept(struct bus_attach *at);
 

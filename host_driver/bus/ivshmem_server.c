@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ivshmem_server.h"
+#include "run_dir.h"
 
 #define IVSHMEM_PROTOCOL 0
 #define IVSHMEM_SHM	 (-1)
@@ -204,7 +205,9 @@ static int join(struct ivshmem_server *srv, enum watched door)
 
 	if (fd < 0)
 		return refuse(srv, errno);
-	p = free_number(srv, door);
+	p = run_dir_peer(fd);
+	if (!p)
+		p = free_number(srv, door);
 	err = p < 0 ? p : make_doorbells(srv, p);
 	if (err) {
 		close(fd);

@@ -41,7 +41,8 @@ struct ivshmem_server {
 		int event[IVSHMEM_VECTORS_MAX]; /* -1: no holder yet */
 	} peer[IVSHMEM_PEERS_MAX];
 	uint32_t refused;  /* connections that could not be served, ... */
-	int refused_errno; /* the last of them: why; EUSERS: no number free */
+	int refused_errno; /* the last of them: why; EUSERS: no number free,
+			    * EPERM: of another user */
 };
 
 enum ivshmem_event_type {

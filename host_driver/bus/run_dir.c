@@ -3,136 +3,326 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "run_dir.h"
 
 #define LISTEN_BACKLOG 8
 
-static int join(char out[RUN_DIR_PATH], const char *dir, const char *name)
+/* ---------------------------------------------------------- one directory */
+
+/* A slash at the end would lead through a symbolic link. */
+static int without_slashes(char out[PATH_MAX], const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(out, dir, n + 1);
+	while (n > 1 && out[n - 1] == '/')
+		out[--n] = 0;
+	return 0;
+}
+
+static int check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_mode & (S_IWGRP | S_IWOTH) ||
+	    (st.st_uid && st.st_uid != geteuid()))
+		return -EPERM;
+	return 0;
+}
+
+int run_dir_open(const char *dir)
+{
+	char path[PATH_MAX];
+	int fd, err = without_slashes(path, dir);
+
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = check_owner(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+const char *run_dir_why(int err)
+{
+	if (err == -EPERM)
+		return "it is another user's, or others may write to it; "
+		       "choose one of your own (mktemp -d)";
+	return strerror(-err);
+}
+
+/* Bound or connected to by the descriptor of the directory: its path may mean
+ * another one by then. */
+static int address(struct sockaddr_un *addr, int dir, const char *name)
 {
 	int n;
 
-	if (strchr(name, '/'))
-		n = snprintf(out, RUN_DIR_PATH, "%s", name);
-	else
-		n = snprintf(out, RUN_DIR_PATH, "%s/%s", dir, name);
-	return n < RUN_DIR_PATH ? 0 : -ENAMETOOLONG;
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	n = snprintf(addr->sun_path, sizeof(addr->sun_path),
+		     "/proc/self/fd/%d/%s", dir, name);
+	return n < (int)sizeof(addr->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
-static int resolve(struct run_dir *rd, const char *dir)
+int run_dir_peer(int fd)
 {
-	char full[PATH_MAX];
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
 
-	if (mkdir(dir, 0700) && errno != EEXIST)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
 		return -errno;
-	if (!realpath(dir, full))
+	return cred.uid && cred.uid != geteuid() ? -EPERM : 0;
+}
+
+int run_dir_connect(int fd, int dir, const char *name)
+{
+	struct sockaddr_un addr;
+	int err = address(&addr, dir, name);
+
+	if (err)
+		return err;
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return -errno;
-	if (strlen(full) >= sizeof(rd->path))
+	return run_dir_peer(fd);
+}
+
+int run_dir_bind(int fd, int dir, const char *name, mode_t mode)
+{
+	struct sockaddr_un addr;
+	int err = address(&addr, dir, name);
+	mode_t old;
+
+	if (err)
+		return err;
+	/* a socket in the file system gets the mode of the one it is for */
+	if (fchmod(fd, mode))
+		return -errno;
+	old = umask(0);
+	err = bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
+	umask(old);
+	return err;
+}
+
+int run_dir_unlink(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	return unlinkat(dir, name, 0) ? -errno : 0;
+}
+
+/* ------------------------------------------------------------ of a daemon */
+
+static int make(const char *dir)
+{
+	char path[PATH_MAX];
+	int err = without_slashes(path, dir);
+
+	if (!err && mkdir(path, 0700) && errno != EEXIST)
+		err = -errno;
+	return err;
+}
+
+static int find_path(struct run_dir *rd)
+{
+	char link[64], full[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", rd->fd);
+	n = readlink(link, full, sizeof(full));
+	if (n < 0)
+		return -errno;
+	if (n >= (ssize_t)sizeof(rd->path))
 		return -ENAMETOOLONG;
-	strcpy(rd->path, full);
+	memcpy(rd->path, full, (size_t)n);
+	rd->path[n] = 0;
 	return 0;
+}
+
+/* To be removed by fini, the last one first. */
+static int record(struct run_dir *rd, int dir, const char *name)
+{
+	struct run_dir_file *f = &rd->file[rd->files];
+
+	if (rd->files == RUN_DIR_FILES)
+		return -ENOSPC;
+	if (strlen(name) >= sizeof(f->name))
+		return -ENAMETOOLONG;
+	strcpy(f->name, name);
+	f->dir = dir;
+	rd->files++;
+	return 0;
+}
+
+static int lock(struct run_dir *rd, const char *name)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s.lock", name);
+	rd->lock_fd = openat(rd->fd, file,
+			     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (rd->lock_fd < 0)
+		return -errno;
+	if (!flock(rd->lock_fd, LOCK_EX | LOCK_NB))
+		return record(rd, -1, file);
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
 int run_dir_init(struct run_dir *rd, const char *dir, const char *name)
 {
-	char lock[RUN_DIR_PATH], file[64];
-	int err;
+	int err = make(dir);
 
 	memset(rd, 0, sizeof(*rd));
 	rd->lock_fd = -1;
-	err = resolve(rd, dir);
+	rd->fd = err ? err : run_dir_open(dir);
+	if (rd->fd < 0)
+		return rd->fd;
+	err = find_path(rd);
+	if (!err)
+		err = lock(rd, name);
 	if (err)
-		return err;
-	snprintf(file, sizeof(file), "%s.lock", name);
-	err = join(lock, rd->path, file);
-	if (err)
-		return err;
-	rd->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (rd->lock_fd < 0)
-		return -errno;
-	if (flock(rd->lock_fd, LOCK_EX | LOCK_NB)) {
-		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		close(rd->lock_fd);
-		rd->lock_fd = -1;
-		return err;
-	}
-	/* The lock file goes too: recorded first, removed last. */
-	strcpy(rd->file[rd->files++], lock);
-	return 0;
+		run_dir_fini(rd);
+	return err;
 }
 
-const char *run_dir_file(struct run_dir *rd, const char *name)
+/* Where @name is: a directory (*@dir, -1: ours), and what it is called there. */
+static int place(const char *name, int *dir, const char **last)
 {
-	char *path;
+	const char *slash = strrchr(name, '/');
+	char path[PATH_MAX];
 
-	if (rd->files == RUN_DIR_FILES) {
-		errno = ENOSPC;
-		return NULL;
-	}
-	path = rd->file[rd->files];
-	if (join(path, rd->path, name)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	unlink(path);
-	rd->files++;
-	return path;
+	*last = slash ? slash + 1 : name;
+	*dir = -1;
+	if (!slash)
+		return 0;
+	if (slash - name >= PATH_MAX - 1)
+		return -ENAMETOOLONG;
+	snprintf(path, sizeof(path), "%.*s/", (int)(slash - name), name);
+	*dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *dir < 0 ? -errno : 0;
+}
+
+static int reserve(struct run_dir *rd, const char *name)
+{
+	const char *last;
+	int dir, err = place(name, &dir, &last);
+
+	if (!err)
+		err = run_dir_unlink(dir < 0 ? rd->fd : dir, last);
+	if (!err)
+		err = record(rd, dir, last);
+	if (err && dir >= 0)
+		close(dir);
+	return err;
+}
+
+int run_dir_reserve(struct run_dir *rd, const char *name,
+		    char path[RUN_DIR_PATH])
+{
+	int n = snprintf(path, RUN_DIR_PATH, "%s%s%s",
+			 strchr(name, '/') ? "" : rd->path,
+			 strchr(name, '/') ? "" : "/", name);
+
+	return n < RUN_DIR_PATH ? reserve(rd, name) : -ENAMETOOLONG;
+}
+
+static int listen_to(int fd, int dir, const char *name, int type)
+{
+	const int on = 1;
+	int err = run_dir_bind(fd, dir, name, 0600);
+
+	if (err)
+		return err;
+	if (type == SOCK_DGRAM) /* the receiver asks who sent each */
+		err = setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	else
+		err = listen(fd, LISTEN_BACKLOG);
+	return err ? -errno : 0;
 }
 
 int run_dir_listen(struct run_dir *rd, const char *name, int type)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const char *path = run_dir_file(rd, name);
-	int fd, err;
+	const struct run_dir_file *f = &rd->file[rd->files];
+	int fd, err = reserve(rd, name);
 
-	if (!path)
-		return -errno;
+	if (err)
+		return err;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	strcpy(addr.sun_path, path);
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    (type != SOCK_DGRAM && listen(fd, LISTEN_BACKLOG))) {
+	err = listen_to(fd, f->dir < 0 ? rd->fd : f->dir, f->name, type);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int write_file(int dir, const char *name, const char *text)
+{
+	size_t bytes = strlen(text);
+	int fd, err = 0;
+
+	(void)unlinkat(dir, name, 0); /* of a daemon that was killed */
+	fd = openat(dir, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, bytes) != (ssize_t)bytes)
+		err = errno ? -errno : -EIO;
+	if (close(fd) && !err)
 		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
+	return err;
 }
 
 int run_dir_write(struct run_dir *rd, const char *name, const char *text)
 {
-	char tmp[RUN_DIR_PATH + 8];
-	const char *path = run_dir_file(rd, name);
-	FILE *f;
+	char new[RUN_DIR_PATH];
+	int err;
 
-	if (!path)
-		return -errno;
-	snprintf(tmp, sizeof(tmp), "%s.new", path);
-	f = fopen(tmp, "we");
-	if (!f)
-		return -errno;
-	fputs(text, f);
-	if (fclose(f) || rename(tmp, path)) {
-		unlink(tmp);
-		return -errno;
-	}
-	return 0;
+	if (snprintf(new, sizeof(new), "%s.new", name) >= (int)sizeof(new))
+		return -ENAMETOOLONG;
+	errno = 0;
+	err = write_file(rd->fd, new, text);
+	if (!err && renameat(rd->fd, new, rd->fd, name))
+		err = -errno;
+	if (!err)
+		return record(rd, -1, name);
+	(void)unlinkat(rd->fd, new, 0);
+	return err;
 }
 
 void run_dir_fini(struct run_dir *rd)
 {
-	while (rd->files)
-		unlink(rd->file[--rd->files]);
+	while (rd->files) {
+		struct run_dir_file *f = &rd->file[--rd->files];
+
+		if (f->dir < 0) {
+			(void)unlinkat(rd->fd, f->name, 0);
+			continue;
+		}
+		(void)run_dir_unlink(f->dir, f->name);
+		close(f->dir);
+	}
 	if (rd->lock_fd >= 0)
 		close(rd->lock_fd);
+	if (rd->fd >= 0)
+		close(rd->fd);
 	rd->lock_fd = -1;
+	rd->fd = -1;
 }

@@ -260,8 +260,11 @@ static int start(struct bus *bus, const struct options *o)
 		    o->dir);
 		return 1;
 	}
-	if (err)
-		return complain("cannot use directory", o->dir, err);
+	if (err) {
+		say(STDERR_FILENO, "unic-bus: cannot use directory %s: %s",
+		    o->dir, run_dir_why(err));
+		return 1;
+	}
 	bus->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = bus->epoll_fd < 0 ? -errno : watch_signals(bus);
 	if (err)
@@ -388,7 +391,7 @@ int main(int argc, char **argv)
 	status = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (status)
 		return complain("options", NULL, -status);
-	bus.dir.lock_fd = -1;
+	bus.dir.lock_fd = bus.dir.fd = -1;
 	bus.srv = (struct ivshmem_server){ .epoll_fd = -1,
 					   .listen_fd = -1,
 					   .host_fd = -1 };

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "run_dir.h"
 #include "unic_bus.h"
 #include "unicd.h"
 
@@ -135,34 +135,40 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 	return map_slots(os);
 }
 
-static int connect_bus(struct unic_os *os)
+static int no_bus(const struct unic_os *os, int err)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = 5 };
-	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/attach",
-			 os->opt.bus);
-	int fd;
-
-	if (n < 0 || (size_t)n >= sizeof(addr.sun_path)) {
-		unicd_say("%s: path too long", os->opt.bus);
-		return -ENAMETOOLONG;
-	}
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
-		os->bus_fd = fd;
-		return 0;
-	}
-	n = -errno;
-	if (n == -EACCES)
-		unicd_say("no right to use the unic-bus at %s", addr.sun_path);
+	if (err == -EACCES || err == -EPERM)
+		unicd_say("no right to use the unic-bus at %s", os->opt.bus);
 	else
 		unicd_say("no unic-bus at %s (%s): start `unic-bus --dir %s' "
 			  "first",
-			  addr.sun_path, strerror(-n), os->opt.bus);
-	if (fd >= 0)
+			  os->opt.bus, strerror(-err), os->opt.bus);
+	return err;
+}
+
+static int connect_bus(struct unic_os *os)
+{
+	struct timeval patience = { .tv_sec = 5 };
+	int fd, err;
+
+	os->bus_dir = run_dir_open(os->opt.bus);
+	if (os->bus_dir == -EPERM) {
+		unicd_say("%s: %s", os->opt.bus, run_dir_why(-EPERM));
+		return -EPERM;
+	}
+	if (os->bus_dir < 0)
+		return no_bus(os, os->bus_dir);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return no_bus(os, -errno);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	err = run_dir_connect(fd, os->bus_dir, "attach");
+	if (err) {
 		close(fd);
-	return n;
+		return no_bus(os, err);
+	}
+	os->bus_fd = fd;
+	return 0;
 }
 
 int unicd_board_attach(struct unic_os *os)

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -13,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "run_dir.h"
 #include "unicd.h"
 
 static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
@@ -23,53 +25,100 @@ static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 /* ------------------------------------------------------------------ listen */
 
 /* Does somebody serve this socket? */
-static bool served(const struct sockaddr_un *addr)
+static bool served(int dir, const char *name)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			0);
-	/* EAGAIN: somebody does, and is stopped or very busy */
-	bool yes = fd >= 0 && (!connect(fd, (const struct sockaddr *)addr,
-					sizeof(*addr)) ||
-			       errno == EAGAIN);
+	int err = fd < 0 ? 0 : run_dir_connect(fd, dir, name);
 
-	if (fd >= 0)
-		close(fd);
-	return yes;
+	if (fd < 0)
+		return false;
+	close(fd);
+	/* EAGAIN: somebody does, and is stopped or very busy; EPERM: it is
+	 * another user's */
+	return !err || err == -EAGAIN || err == -EPERM;
 }
 
-int unicd_clients_listen(struct unic_os *os)
+/* The folder of @path, or -errno; *@name: what the socket is called there. */
+static int folder_of(const char *path, const char **name)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const char *path = os->opt.socket;
-	/* who gets a slot gets all memory there is: nobody but our own user */
-	mode_t mode = os->slots_at ? 0600 : 0666;
-	int fd, err;
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	int fd;
 
-	if (strlen(path) >= sizeof(addr.sun_path)) {
-		unicd_say("%s: path too long for a socket", path);
-		return -ENAMETOOLONG;
-	}
-	strcpy(addr.sun_path, path);
-	if (served(&addr)) {
+	*name = slash ? slash + 1 : path;
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s/", (int)(slash - path), path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int take_name(struct unic_os *os, const char *name)
+{
+	const char *path = os->opt.socket;
+	int err;
+
+	if (served(os->socket_dir, name)) {
 		unicd_say("another unicd serves %s: end it first, or give "
 			  "another --socket",
 			  path);
 		return -EADDRINUSE;
 	}
-	unlink(path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    chmod(path, mode) || listen(fd, 64)) {
-		err = -errno;
+	err = run_dir_unlink(os->socket_dir, name);
+	if (err == -EEXIST)
+		unicd_say("%s is there and is no socket: give another --socket",
+			  path);
+	else if (err)
 		unicd_say("%s: %s", path, strerror(-err));
-		if (fd >= 0)
-			close(fd);
+	return err;
+}
+
+static int listen_at(struct unic_os *os, const char *name)
+{
+	/* who gets a slot gets all memory there is: nobody but our own user */
+	mode_t mode = os->slots_at ? 0600 : 0666;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = run_dir_bind(fd, os->socket_dir, name, mode);
+	if (!err && listen(fd, 64))
+		err = -errno;
+	if (err) {
+		close(fd);
 		return err;
 	}
-	unicd_refuse_fds(fd);
 	os->listen_fd = fd;
+	return 0;
+}
+
+int unicd_clients_listen(struct unic_os *os)
+{
+	const char *path = os->opt.socket, *name;
+	int err;
+
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+		unicd_say("%s: path too long for a socket", path);
+		return -ENAMETOOLONG;
+	}
+	os->socket_dir = folder_of(path, &name);
+	if (os->socket_dir < 0) {
+		unicd_say("%s: %s", path, strerror(-os->socket_dir));
+		return os->socket_dir;
+	}
+	err = take_name(os, name);
+	if (err)
+		return err;
+	err = listen_at(os, name);
+	if (err) {
+		unicd_say("%s: %s", path, strerror(-err));
+		return err;
+	}
+	unicd_refuse_fds(os->listen_fd);
 	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return unicd_watch(os, fd, UNICD_EV_LISTEN, 0, EPOLLIN);
+	return unicd_watch(os, os->listen_fd, UNICD_EV_LISTEN, 0, EPOLLIN);
 }
 
 static struct unicd_client *free_client(struct unic_os *os)
@@ -438,6 +487,7 @@ void unicd_clients_reap(struct unic_os *os)
 
 void unicd_clients_fini(struct unic_os *os)
 {
+	const char *name;
 	uint32_t i;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
@@ -445,6 +495,8 @@ void unicd_clients_fini(struct unic_os *os)
 			end_client(os, &os->client[i]);
 	if (os->listen_fd >= 0) {
 		close(os->listen_fd);
-		unlink(os->opt.socket);
+		name = strrchr(os->opt.socket, '/');
+		(void)run_dir_unlink(os->socket_dir,
+				     name ? name + 1 : os->opt.socket);
 	}
 }

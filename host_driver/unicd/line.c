@@ -16,6 +16,7 @@
 
 #include "crash_text.h"
 #include "far.h"
+#include "run_dir.h"
 #include "unicd.h"
 
 #define RETRY_NS  1000000000ull /* between two looks for the path */
@@ -106,8 +107,11 @@ static int open_socket(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		err = run_dir_peer(fd);
+	else
+		err = -errno;
+	if (!err)
 		return fd;
-	err = -errno;
 	close(fd);
 	return err;
 }

@@ -87,19 +87,26 @@ static void take_over(struct unic_os *os, uint32_t slot)
 		(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
 }
 
+/* What a driver leaves for the next one, in the directory of the bus. */
+static int open_ours(const struct unic_os *os, const char *name)
+{
+	int fd = openat(os->bus_dir, name,
+			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
 void unicd_slots_init(struct unic_os *os)
 {
-	char path[256];
 	uint32_t i;
 
-	os->slots_file = -1;
-	if (!os->opt.bus)
+	if (os->bus_dir < 0)
 		return; /* the loop-back's memory dies with us */
-	snprintf(path, sizeof(path), "%s/unicd.slots", os->opt.bus);
-	os->slots_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	os->slots_file = open_ours(os, "unicd.slots");
 	if (os->slots_file < 0) {
-		unicd_say("%s: %s; owners of slots are not remembered", path,
-			  strerror(errno));
+		unicd_say("%s/unicd.slots: %s; owners of slots are not "
+			  "remembered",
+			  os->opt.bus, strerror(-os->slots_file));
 		return;
 	}
 	for (i = 0; i < os->slots; i++)
@@ -109,17 +116,16 @@ void unicd_slots_init(struct unic_os *os)
 void *unicd_slots_journal(const struct unic_os *os)
 {
 	size_t bytes = unic_host_journal_bytes(os->slots, os->slot_bytes);
-	char path[256];
 	void *p;
-	int fd;
+	int fd, err;
 
-	if (!os->opt.bus)
+	if (os->bus_dir < 0)
 		return NULL;
-	snprintf(path, sizeof(path), "%s/unicd.journal", os->opt.bus);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || posix_fallocate(fd, 0, (off_t)bytes)) {
-		unicd_say("%s: %s; processes will not outlive us", path,
-			  strerror(errno));
+	fd = open_ours(os, "unicd.journal");
+	err = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)bytes);
+	if (err) {
+		unicd_say("%s/unicd.journal: %s; processes will not outlive us",
+			  os->opt.bus, strerror(-err));
 		if (fd >= 0)
 			close(fd);
 		return NULL;

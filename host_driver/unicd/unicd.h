@@ -99,6 +99,8 @@ struct unic_os {
 	struct unicd_options opt;
 	struct unic_host *host;
 	int epoll_fd, signal_fd, listen_fd, bus_fd, spare_fd;
+	int bus_dir;	/* opt.bus, run_dir_open(); -1: none */
+	int socket_dir; /* in which opt.socket is */
 	uint32_t slots;
 	uint64_t slot_bytes;
 	uint64_t slots_at; /* 0: a file each; else where they begin in the

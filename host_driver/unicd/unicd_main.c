@@ -259,6 +259,8 @@ static void init(struct unic_os *os)
 	uint32_t i;
 
 	os->bus_fd = -1;
+	os->bus_dir = -1;
+	os->socket_dir = -1;
 	os->listen_fd = -1;
 	os->slots_file = -1;
 	for (i = 0; i <= UNIC_HOST_SLOTS_MAX; i++) {

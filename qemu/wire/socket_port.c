@@ -20,7 +20,8 @@
 int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 		      const char *local, const char *remote)
 {
-	const char *path;
+	char path[RUN_DIR_PATH];
+	int err;
 
 	sp->listen_fd = -1;
 	sp->stream = false;
@@ -28,9 +29,9 @@ int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 	if (sp->fd < 0)
 		return sp->fd;
 	/* QEMU makes the remote one; a stale one is removed before it does. */
-	path = run_dir_file(rd, remote);
-	if (!path)
-		return -errno;
+	err = run_dir_reserve(rd, remote, path);
+	if (err)
+		return err;
 	sp->remote.sun_family = AF_UNIX;
 	strcpy(sp->remote.sun_path, path);
 	return 0;
@@ -64,6 +65,10 @@ int socket_port_accept(struct socket_port *sp)
 
 	if (fd < 0)
 		return -1;
+	if (run_dir_peer(fd)) {
+		close(fd);
+		return -1;
+	}
 	hang_up(sp);
 	if (sp->lan)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes,
@@ -74,14 +79,39 @@ int socket_port_accept(struct socket_port *sp)
 
 /* ------------------------------------------------------------- receiving */
 
+/* Did root or our own user send it? */
+static bool is_ours(struct msghdr *msg)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	struct ucred cred;
+
+	if (!c || c->cmsg_level != SOL_SOCKET ||
+	    c->cmsg_type != SCM_CREDENTIALS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(cred)))
+		return false;
+	memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+	return !cred.uid || cred.uid == geteuid();
+}
+
 static enum socket_port_result receive_dgram(struct socket_port *sp,
 					     struct frame *f)
 {
-	ssize_t n = recv(sp->fd, f->data, sizeof(f->data),
-			 MSG_DONTWAIT | MSG_TRUNC);
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(struct ucred))];
+	} ctl;
+	struct iovec iov = { .iov_base = f->data, .iov_len = sizeof(f->data) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = ctl.buf,
+			      .msg_controllen = sizeof(ctl.buf) };
+	ssize_t n = recvmsg(sp->fd, &msg,
+			    MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
 
 	if (n < 0)
 		return SOCKET_PORT_NONE;
+	if (!is_ours(&msg))
+		return SOCKET_PORT_BAD;
 	if (n < (ssize_t)WIRE_FRAME_MIN || n > (ssize_t)sizeof(f->data))
 		return SOCKET_PORT_BAD;
 	f->len = (uint32_t)n;

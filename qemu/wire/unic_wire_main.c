@@ -158,8 +158,11 @@ static int start(struct wire *w)
 		    o->dir);
 		return 1;
 	}
-	if (err)
-		return complain("cannot use directory", o->dir, err);
+	if (err) {
+		say(STDERR_FILENO, "unic-wire: cannot use directory %s: %s",
+		    o->dir, run_dir_why(err));
+		return 1;
+	}
 	set_up_faults(w);
 	why = o->pcap ? capture_open(&w->sw->capture, o->pcap) : NULL;
 	if (why) {
@@ -335,7 +338,7 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&o, argc, argv);
-	w.dir.lock_fd = -1;
+	w.dir.lock_fd = w.dir.fd = -1;
 	w.sw = calloc(1, sizeof(*w.sw));
 	if (!w.sw)
 		return complain("no memory for", "the switch", -ENOMEM);
