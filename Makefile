@@ -633,7 +633,7 @@ L_proofs := --level "proofs (a few)" \
 	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
 L_e2e := --level "parts: board, bus, wire, driver" \
 	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
-	test_unicd.py test_faults.py test_soak.py test_forms.py \
+	test_host.py test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py test_paused.py \
 	test_kio.py test_memory.py test_process.py test_example.py) \
 	"tests/bench/bench.py --part miss --only soft" \

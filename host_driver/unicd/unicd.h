@@ -35,6 +35,7 @@ struct unicd_options {
 	const char *crash_file;
 	uint32_t ipv4;
 	uint32_t slots;	     /* loop only */
+	uint32_t user_slots; /* 0: all but a quarter */
 	uint64_t slot_bytes;
 	uint32_t spin_us; /* poll that long before sleeping */
 	bool audit;

@@ -42,6 +42,7 @@ enum {
 	OPT_KIO_WRITABLE,
 	OPT_LINK,
 	OPT_BAUD,
+	OPT_USER_SLOTS,
 };
 
 static const struct argp_option options[] = {
@@ -73,6 +74,10 @@ static const struct argp_option options[] = {
 	{ "link", OPT_LINK, "PATH", 0,
 	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
 	{ "baud", OPT_BAUD, "RATE", 0, "with --link: bits a second (921600)",
+	  0 },
+	{ "user-slots", OPT_USER_SLOTS, "N", 0,
+	  "process slots that one user may have, other than root and the user "
+	  "of the driver (default: all but a quarter)",
 	  0 },
 	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
 	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0,
@@ -162,6 +167,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SLOT_SIZE:
 		o->slot_bytes = number(state, arg, 1 << 20, 1 << 30) & ~4095ull;
 		return 0;
+	case OPT_USER_SLOTS:
+		o->user_slots =
+			(uint32_t)number(state, arg, 1, UNIC_HOST_SLOTS_MAX);
+		return 0;
 	case OPT_KIO:
 		o->kio_export = arg;
 		return 0;
@@ -225,10 +234,21 @@ static int watch_signals(struct unic_os *os)
 					       UNICD_EV_SIGNAL, 0, EPOLLIN);
 }
 
+/* A quarter is left to others, one slot at least if there are two. */
+static uint32_t user_slots(const struct unic_os *os)
+{
+	uint32_t rest = (os->slots + 3) / 4;
+
+	if (os->opt.user_slots)
+		return os->opt.user_slots;
+	return os->slots > rest ? os->slots - rest : 1;
+}
+
 static int make_host(struct unic_os *os, bool loop)
 {
 	struct unic_host_config config = {
 		.slots = os->slots,
+		.user_slots = user_slots(os),
 		.slot_bytes = os->slot_bytes,
 		.slots_at = os->slots_at,
 		.slot_mem = os->slot_mem,
