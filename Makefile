@@ -49,7 +49,7 @@ CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \
-	kio.c kio_files.c kio_worker.c line.c look.c slots.c unicd_main.c unicd_os.c)
+	kio.c kio_files.c kio_worker.c line.c slots.c unicd_main.c unicd_os.c)
 LIBUNIC  := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_recv.c \
 	bufman_xfer.c cm.c conn.c conn_dev.c context.c cq.c doorbell.c error.c \
 	event.c fastpool.c fork.c form.c \

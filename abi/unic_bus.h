@@ -4,17 +4,23 @@
  * unic-bus: messages over a Unix SOCK_SEQPACKET socket (DIR/attach).
  *
  * unic-bus owns the mailbox memory, the memory of the process slots and the
- * doorbells (event fds); a driver comes and goes. Every message is 32 bytes,
- * bus to driver; descriptors travel with it (SCM_RIGHTS). The driver sends
- * nothing. The first message is HELLO or REFUSED; after REFUSED the bus closes
- * the socket. After HELLO comes one NIC_JOINED per NIC that is there, then
- * NIC_JOINED and NIC_LEFT as they happen. A driver that does not read its
- * messages is cut off. End of file means that the bus is gone.
+ * doorbells (event fds); a driver comes and goes. Every message is 32 bytes;
+ * descriptors travel with it (SCM_RIGHTS). The first message is HELLO or
+ * REFUSED; after REFUSED the bus closes the socket. After HELLO comes one
+ * NIC_JOINED per NIC that is there, then NIC_JOINED and NIC_LEFT as they happen.
+ * The driver sends RENEW only; each is answered by one RENEWED. A driver that
+ * does not read its messages is cut off. End of file means that the bus is gone.
  *
  * The NIC's side is the ivshmem protocol, version 0 (QEMU,
  * docs/specs/ivshmem-spec), on DIR/ivshmem. The host is peer 0 there for ever,
  * whether a driver is attached or not; a NIC is peer 1 (a second one 2, ...).
  * Vectors of both: 0 = the mailbox, 1 + p = process slot p.
+ *
+ * A NIC that can exchange the memory of a slot while it runs attaches to DIR/nic
+ * instead. That is the same protocol with one message more, in both directions:
+ * the number UNIC_BUS_WINDOW - p. To the NIC, with a descriptor: the memory of
+ * slot p, for each p before its own doorbells, and later whenever it was renewed.
+ * From the NIC, without: it has that mapped, and the memory of before no more.
  *
  * A host that is a machine (unic-bus --guest) is peer 0 itself, by the same
  * protocol on DIR/guest, and there is no DIR/attach. Its RAM is one memory file,
@@ -27,16 +33,19 @@
 
 #include "unic_types.h"
 
-#define UNIC_BUS_VERSION   1u
+#define UNIC_BUS_VERSION   2u
 #define UNIC_BUS_SLOTS_MAX 24u /* each is a PCI function of the NIC's machine */
 #define UNIC_BUS_PEER_HOST 0u
 #define UNIC_BUS_PEER_NIC  1u
+#define UNIC_BUS_WINDOW	   (-2)
 
 enum unic_bus_type {
 	UNIC_BUS_HELLO = 1,
 	UNIC_BUS_REFUSED = 2,
 	UNIC_BUS_NIC_JOINED = 3,
 	UNIC_BUS_NIC_LEFT = 4,
+	UNIC_BUS_RENEW = 5, /* of the driver */
+	UNIC_BUS_RENEWED = 6,
 };
 
 /* First 8 bytes of every message. */
@@ -89,6 +98,21 @@ struct unic_bus_nic {
 	unic_le32 rsvd[5];
 };
 
+/*
+ * RENEW, driver to bus: slot `slot` is to have other memory, of zeros. The driver
+ * asks when nothing of the one that had it is left on the NIC. RENEWED comes with
+ * one descriptor, now the driver's, when no NIC has the old memory mapped any
+ * more; or with none, and then nothing changed: a NIC is there that cannot
+ * exchange memory, all memory is one file, or the bus is out of descriptors. A
+ * NIC that stands still holds up RENEWED until it goes on, or ends. One that
+ * attaches to DIR/ivshmem later than RENEWED has the new memory.
+ */
+struct unic_bus_slot {
+	struct unic_bus_hdr hdr;
+	unic_le32 slot;
+	unic_le32 rsvd[5];
+};
+
 UNIC_ABI_AT(unic_bus_hdr, fds, 4);
 UNIC_ABI_SIZE(unic_bus_hdr, 8);
 UNIC_ABI_AT(unic_bus_hello, slots, 8);
@@ -101,5 +125,7 @@ UNIC_ABI_AT(unic_bus_refused, reason, 8);
 UNIC_ABI_SIZE(unic_bus_refused, 32);
 UNIC_ABI_AT(unic_bus_nic, peer, 8);
 UNIC_ABI_SIZE(unic_bus_nic, 32);
+UNIC_ABI_AT(unic_bus_slot, slot, 8);
+UNIC_ABI_SIZE(unic_bus_slot, 32);
 
 #endif /* UNIC_BUS_H */

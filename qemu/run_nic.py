@@ -233,9 +233,7 @@ def lm3s_command(bus, wire, link, image, icount, mac, console, dgram, stream):
 
 
 def soft_command(bus, wire, link, image, mac):
-    args = [image, "--bus", bus["ivshmem"]]
-    for path in windows(bus):
-        args += ["--window", path]
+    args = [image, "--bus", bus["nic"]]
     if link == "shm":
         args += ["--wire", wire_info(wire)["ivshmem"]]
     return args + (["--mac", mac] if mac else [])

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ivshmem_client.h"
+#include "unic_bus.h"
 
 #define IVSHMEM_PROTOCOL 0
 #define IVSHMEM_SHM	 (-1)
@@ -139,11 +140,31 @@ static void forget(struct ivshmem_client *c, int peer)
 		close(c->event[peer][--c->count[peer]]);
 }
 
+static void window_news(struct ivshmem_client *c, const struct news *news)
+{
+	uint64_t w = (uint64_t)(UNIC_BUS_WINDOW - news->value);
+
+	if (w >= IVSHMEM_CLIENT_WINDOWS || news->fd < 0) {
+		if (news->fd >= 0)
+			close(news->fd);
+		return;
+	}
+	if (c->fresh >> w & 1)
+		close(c->window_fd[w]);
+	c->window_fd[w] = news->fd;
+	c->fresh |= 1u << w;
+	c->due[w]++;
+}
+
 /* A peer with a descriptor: its next doorbell. Without: it left. */
 static void peer_news(struct ivshmem_client *c, const struct news *news)
 {
 	int peer = (int)news->value;
 
+	if (news->value <= UNIC_BUS_WINDOW) {
+		window_news(c, news);
+		return;
+	}
 	if (news->value < 0 || news->value >= IVSHMEM_CLIENT_PEERS) {
 		if (news->fd >= 0)
 			close(news->fd);
@@ -233,6 +254,34 @@ int ivshmem_client_news(struct ivshmem_client *c)
 	return got;
 }
 
+int ivshmem_client_window(struct ivshmem_client *c, int *fd)
+{
+	int w = c->fresh ? __builtin_ctz(c->fresh) : -1;
+
+	if (w < 0)
+		return -1;
+	*fd = c->window_fd[w];
+	c->fresh &= ~(1u << w);
+	return w;
+}
+
+static bool tell_mapped(struct ivshmem_client *c, int w)
+{
+	int64_t le = (int64_t)htole64((uint64_t)(int64_t)(UNIC_BUS_WINDOW - w));
+
+	return send(c->fd, &le, sizeof(le), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(le);
+}
+
+void ivshmem_client_mapped(struct ivshmem_client *c)
+{
+	int w;
+
+	for (w = 0; w < IVSHMEM_CLIENT_WINDOWS; w++)
+		while (c->due[w] && !(c->fresh >> w & 1) && tell_mapped(c, w))
+			c->due[w]--;
+}
+
 void ivshmem_client_ring(const struct ivshmem_client *c, uint32_t peer,
 			 uint32_t vector)
 {
@@ -250,8 +299,12 @@ void ivshmem_client_close(struct ivshmem_client *c)
 {
 	int peer;
 
+	int fd;
+
 	for (peer = 0; peer < IVSHMEM_CLIENT_PEERS; peer++)
 		forget(c, peer);
+	while (ivshmem_client_window(c, &fd) >= 0)
+		close(fd);
 	if (c->shm_fd >= 0)
 		close(c->shm_fd);
 	if (c->fd >= 0)

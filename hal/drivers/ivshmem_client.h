@@ -4,6 +4,9 @@
  * NICs that are Linux processes: what QEMU's ivshmem-doorbell device does, so
  * that a server cannot tell the two apart.
  *
+ * At a socket for it, a server gives memory files, too, and others later
+ * (UNIC_BUS_WINDOW in abi/unic_bus.h).
+ *
  * The secret: how doorbells of peers come and go. Not thread-safe.
  */
 #ifndef IVSHMEM_CLIENT_H
@@ -14,6 +17,7 @@
 
 #define IVSHMEM_CLIENT_PEERS   8
 #define IVSHMEM_CLIENT_VECTORS 32
+#define IVSHMEM_CLIENT_WINDOWS 24
 
 struct ivshmem_client {
 	int fd; /* connection; readable when there is news */
@@ -25,6 +29,10 @@ struct ivshmem_client {
 	int64_t part;
 	int count[IVSHMEM_CLIENT_PEERS]; /* doorbells known of each peer */
 	int event[IVSHMEM_CLIENT_PEERS][IVSHMEM_CLIENT_VECTORS];
+	uint32_t fresh; /* windows that came and were not taken; their files */
+	int window_fd[IVSHMEM_CLIENT_WINDOWS];
+	uint8_t due
+		[IVSHMEM_CLIENT_WINDOWS]; /* that the server is not told of */
 };
 
 /**
@@ -50,6 +58,16 @@ void ivshmem_client_ring(const struct ivshmem_client *c, uint32_t peer,
 
 /** ivshmem_client_event() - event fd of our own doorbell @vector. */
 int ivshmem_client_event(const struct ivshmem_client *c, int vector);
+
+/**
+ * ivshmem_client_window() - a window that has another file: *@fd, now the
+ * caller's, who maps it in place of the one of before and says so. -1: none.
+ */
+int ivshmem_client_window(struct ivshmem_client *c, int *fd);
+
+/** ivshmem_client_mapped() - tell the server of all windows that were taken. What
+ * it has no room for just now is told by the next call. */
+void ivshmem_client_mapped(struct ivshmem_client *c);
 
 /** ivshmem_client_close() - leave; everything of it is closed. */
 void ivshmem_client_close(struct ivshmem_client *c);

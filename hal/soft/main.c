@@ -26,10 +26,7 @@ struct options {
 };
 
 static const struct argp_option option_list[] = {
-	{ "bus", 'b', "SOCKET", 0, "ivshmem socket of unic-bus", 0 },
-	{ "window", 'w', "FILE", 0,
-	  "DMA window: memory file of a process slot; repeatable, in order",
-	  0 },
+	{ "bus", 'b', "SOCKET", 0, "socket `nic' of unic-bus", 0 },
 	{ "wire", 'l', "SOCKET", 0, "ivshmem socket of unic-wire", 0 },
 	{ "mac", 'm', "MAC", 0, "our Ethernet address", 0 },
 	{ "spin", 's', "US", 0,
@@ -70,12 +67,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'b':
 		o->config.bus = arg;
-		return 0;
-	case 'w':
-		if (o->config.windows == DMA_WINDOWS_MAX)
-			argp_error(state, "at most %u windows",
-				   DMA_WINDOWS_MAX);
-		o->config.window[o->config.windows++] = arg;
 		return 0;
 	case 'l':
 		o->config.wire = arg;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,29 +56,40 @@ static int attach_bus(struct unic_port *port, const char *path)
 	return 0;
 }
 
-static int attach_window(struct unic_port *port, const char *path)
+/* In the place of the file of before, whose pages nobody names any more; pointers
+ * into the window stay what they are. */
+static int map_window(struct unic_port *port, uint32_t w, int fd)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
-	uint32_t w = port->windows.count;
-	uint8_t *base = NULL;
+	uint8_t *old = port->windows.window[w].base, *base;
 	struct stat st;
 
-	if (fd < 0)
-		return complain("cannot open the window", path, -errno);
 	if (fstat(fd, &st))
-		err = -errno;
-	else if (st.st_size <= 0 || st.st_size > UINT32_MAX)
-		err = -EFBIG;
-	if (!err) {
-		base = map(fd, (uint64_t)st.st_size);
-		err = base ? 0 : -errno;
-	}
-	close(fd);
-	if (err)
-		return complain("cannot map the window", path, err);
+		return -errno;
+	if (st.st_size <= 0 || st.st_size > UINT32_MAX ||
+	    (old && (uint64_t)st.st_size != port->windows.window[w].bytes))
+		return -EFBIG;
+	base = mmap(old, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | (old ? MAP_FIXED : 0), fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
 	port->windows.window[w].base = base;
 	port->windows.window[w].bytes = (uint32_t)st.st_size;
-	port->windows.count++;
+	if (w >= port->windows.count)
+		port->windows.count = w + 1;
+	return 0;
+}
+
+static int take_windows(struct unic_port *port)
+{
+	int w, fd, err;
+
+	while ((w = ivshmem_client_window(&port->bus, &fd)) >= 0) {
+		err = map_window(port, (uint32_t)w, fd);
+		close(fd);
+		if (err)
+			return complain("cannot map", "a window", err);
+	}
+	ivshmem_client_mapped(&port->bus);
 	return 0;
 }
 
@@ -152,17 +162,14 @@ static uint64_t monotonic_ns(void)
 
 int soft_port_init(struct unic_port *port, const struct soft_config *config)
 {
-	uint32_t w;
-
 	memset(port, 0, sizeof(*port));
 	port->bus.fd = -1;
 	port->wire.fd = -1;
 	port->start_ns = monotonic_ns();
 	if (catch_signals(port) || attach_bus(port, config->bus))
 		return -1;
-	for (w = 0; w < config->windows; w++)
-		if (attach_window(port, config->window[w]))
-			return -1;
+	if (take_windows(port))
+		return -1;
 	if (config->wire && attach_wire(port, config->wire, config->mac))
 		return -1;
 	watch_all(port);
@@ -221,6 +228,8 @@ int soft_port_check(struct unic_port *port)
 	err = ivshmem_client_news(&port->bus);
 	if (err)
 		return complain("the bus", "is gone", err);
+	if (take_windows(port))
+		return -1;
 	err = port->has_wire ? ivshmem_client_news(&port->wire) : 0;
 	return err ? complain("the wire", "is gone", err) : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * soft_port.h - the machine of the soft NIC: a Linux process that attaches to
- * unic-bus and to the wire exactly as QEMU does.
+ * unic-bus and to the wire as QEMU does, but for its windows: those it has from
+ * the bus, and exchanges when it is told to.
  */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H
@@ -31,10 +32,8 @@ struct unic_port {
 };
 
 struct soft_config {
-	const char *bus;  /* path of unic-bus' ivshmem socket */
-	const char *wire; /* path of the wire's ivshmem socket, or NULL */
-	const char *window[DMA_WINDOWS_MAX]; /* memory files, in window order */
-	uint32_t windows;
+	const char *bus;    /* path of unic-bus' socket of NICs that map */
+	const char *wire;   /* path of the wire's ivshmem socket, or NULL */
 	const uint8_t *mac; /* NULL: made from our number on the wire */
 };
 
@@ -54,9 +53,9 @@ void soft_port_sleep(struct unic_port *port, uint64_t until_ns);
 
 /**
  * soft_port_check() - take in what does not hurry: signals, peers that came and
- * went. Cheap enough for every few thousand polls.
- * Returns 0; 1: a signal tells us to end; -1: the bus or the wire is gone, said
- * on stderr.
+ * went, windows that are other memory. Cheap enough for every few thousand polls.
+ * Returns 0; 1: a signal tells us to end; -1: the bus or the wire is gone, or a
+ * window cannot be mapped, said on stderr.
  */
 int soft_port_check(struct unic_port *port);
 

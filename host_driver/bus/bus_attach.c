@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -154,18 +155,43 @@ int bus_attach_accept(struct bus_attach *at)
 
 bool bus_attach_check(struct bus_attach *at)
 {
-	char junk[256];
-	ssize_t n;
+	struct pollfd p = { .fd = at->driver_fd, .events = POLLRDHUP };
 
 	if (at->driver_fd < 0)
 		return true;
-	n = recv(at->driver_fd, junk, sizeof(junk), MSG_DONTWAIT);
-	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+	if (poll(&p, 1, 0) <= 0)
 		return false;
 	close(at->driver_fd);
 	at->driver_fd = -1;
 	at->driver_pid = 0;
 	return true;
+}
+
+int bus_attach_receive(struct bus_attach *at)
+{
+	struct unic_bus_slot msg;
+	ssize_t n = recv(at->driver_fd, &msg, sizeof(msg),
+			 MSG_DONTWAIT | MSG_TRUNC);
+	uint32_t slot = unic_from_le32(msg.slot);
+
+	if (n != sizeof(msg) ||
+	    unic_from_le16(msg.hdr.version) != UNIC_BUS_VERSION ||
+	    unic_from_le16(msg.hdr.type) != UNIC_BUS_RENEW ||
+	    slot >= (uint32_t)at->mem->slots)
+		return -1;
+	return (int)slot;
+}
+
+void bus_attach_renewed(struct bus_attach *at, int slot, bool done)
+{
+	struct unic_bus_slot msg = {
+		.hdr = header(UNIC_BUS_RENEWED, done),
+		.slot = unic_to_le32((uint32_t)slot),
+	};
+
+	if (at->driver_fd >= 0 && !send_msg(at->driver_fd, &msg, sizeof(msg),
+					    &at->mem->slot_fd[slot], done))
+		shutdown(at->driver_fd, SHUT_RDWR);
 }
 
 int bus_attach_nic(struct bus_attach *at, int peer, bool joined)

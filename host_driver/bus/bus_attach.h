@@ -36,10 +36,18 @@ void bus_attach_init(struct bus_attach *at, int listen_fd,
 int bus_attach_accept(struct bus_attach *at);
 
 /**
- * bus_attach_check() - the driver's descriptor is readable: has it ended?
+ * bus_attach_check() - has the driver ended?
  * Returns true if it has; its descriptor is closed then.
  */
 bool bus_attach_check(struct bus_attach *at);
+
+/** bus_attach_receive() - the next slot that the driver wants renewed, or -1: it
+ * says nothing of the kind now. */
+int bus_attach_receive(struct bus_attach *at);
+
+/** bus_attach_renewed() - answer the driver, if any: @slot has other memory, or
+ * (@done false) has not. One that does not take it is cut off. */
+void bus_attach_renewed(struct bus_attach *at, int slot, bool done);
 
 /**
  * bus_attach_nic() - tell the driver, if any, that NIC @peer joined or left.

@@ -25,16 +25,22 @@ static int sealed_file(const char *name, uint64_t bytes)
 	return err;
 }
 
-static int make_slots(struct bus_memory *mem)
+static int slot_file(const struct bus_memory *mem, int slot)
 {
 	char name[32];
+
+	snprintf(name, sizeof(name), "unic-slot-%d", slot);
+	return sealed_file(name, mem->slot_bytes);
+}
+
+static int make_slots(struct bus_memory *mem)
+{
 	int s;
 
 	for (s = 0; s < mem->slots; s++) {
-		snprintf(name, sizeof(name), "unic-slot-%d", s);
 		mem->slot_fd[s] =
 			mem->joint ? fcntl(mem->bar_fd, F_DUPFD_CLOEXEC, 0)
-				   : sealed_file(name, mem->slot_bytes);
+				   : slot_file(mem, s);
 		if (mem->slot_fd[s] < 0)
 			return mem->joint ? -errno : mem->slot_fd[s];
 	}
@@ -71,6 +77,19 @@ int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
 		err = make_slots(mem);
 	if (err)
 		bus_memory_fini(mem);
+	return err;
+}
+
+int bus_memory_renew(struct bus_memory *mem, int slot)
+{
+	int fd = mem->joint ? -EOPNOTSUPP : slot_file(mem, slot), err = 0;
+
+	if (fd < 0)
+		return fd;
+	/* whoever opens it by the number that bus.json says has the new one */
+	if (dup3(fd, mem->slot_fd[slot], O_CLOEXEC) < 0)
+		err = -errno;
+	close(fd);
 	return err;
 }
 

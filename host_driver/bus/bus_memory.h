@@ -32,6 +32,12 @@ int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
 		    uint32_t bar_bytes, bool joint);
 
 /**
+ * bus_memory_renew() - another file of zeros for @slot, under the same descriptor.
+ * Returns 0; -EOPNOTSUPP: all is one file; -errno. On an error nothing changed.
+ */
+int bus_memory_renew(struct bus_memory *mem, int slot);
+
+/**
  * bus_memory_nic_gone() - the NIC died without saying so: its info page loses
  * its magic, so that no driver takes it for alive. The rest (crash record,
  * trace) stays readable.

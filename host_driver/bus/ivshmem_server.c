@@ -12,9 +12,12 @@
 
 #include "ivshmem_server.h"
 #include "run_dir.h"
+#include "unic_bus.h"
 
 #define IVSHMEM_PROTOCOL 0
 #define IVSHMEM_SHM	 (-1)
+
+_Static_assert(IVSHMEM_WINDOWS_MAX == UNIC_BUS_SLOTS_MAX, "a window for each");
 
 /* One message: a little-endian number, with or without a descriptor. */
 static bool send_one(int to, int64_t value, int fd)
@@ -98,6 +101,7 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 enum watched {
 	WATCHED_LISTEN,
 	WATCHED_HOST, /* listens for peer 0 */
+	WATCHED_MAPPING,
 	WATCHED_CLIENT,
 };
 
@@ -116,6 +120,7 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 	memset(srv, 0, sizeof(*srv));
 	srv->listen_fd = listen_fd;
 	srv->host_fd = -1;
+	srv->map_fd = -1;
 	srv->shm_fd = shm_fd;
 	srv->vectors = vectors;
 	srv->peers = peers;
@@ -144,6 +149,15 @@ int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd)
 	return watch(srv, listen_fd, WATCHED_HOST) ? 0 : -errno;
 }
 
+int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
+				 const int *window_fd, int windows)
+{
+	srv->map_fd = listen_fd;
+	srv->window_fd = window_fd;
+	srv->windows = windows;
+	return watch(srv, listen_fd, WATCHED_MAPPING) ? 0 : -errno;
+}
+
 int ivshmem_server_fd(const struct ivshmem_server *srv)
 {
 	return srv->epoll_fd;
@@ -154,15 +168,36 @@ static void drop(struct ivshmem_server *srv, int p)
 	close(srv->peer[p].fd);
 	srv->peer[p].fd = -1;
 	srv->peer[p].told = 0;
+	srv->peer[p].maps = false;
+	memset(srv->peer[p].owes, 0, sizeof(srv->peer[p].owes));
 }
 
-/* Number, memory, everybody who is there, and last its own doorbells. */
+static bool send_window(struct ivshmem_server *srv, int p, int w)
+{
+	if (srv->peer[p].owes[w] == UINT8_MAX ||
+	    !send_one(srv->peer[p].fd, UNIC_BUS_WINDOW - w, srv->window_fd[w]))
+		return false;
+	srv->peer[p].owes[w]++;
+	return true;
+}
+
+static bool send_windows(struct ivshmem_server *srv, int p)
+{
+	int w;
+
+	for (w = 0; srv->peer[p].maps && w < srv->windows; w++)
+		if (!send_window(srv, p, w))
+			return false;
+	return true;
+}
+
+/* Number, memory, windows, everybody who is there, and last its own doorbells. */
 static bool introduce(struct ivshmem_server *srv, int p)
 {
 	int to = srv->peer[p].fd, q;
 
 	if (!send_one(to, IVSHMEM_PROTOCOL, -1) || !send_one(to, p, -1) ||
-	    !send_one(to, IVSHMEM_SHM, srv->shm_fd))
+	    !send_one(to, IVSHMEM_SHM, srv->shm_fd) || !send_windows(srv, p))
 		return false;
 	for (q = 0; q < srv->peers; q++)
 		if (q != p && (q == 0 || srv->peer[q].fd >= 0) &&
@@ -193,14 +228,20 @@ static int refuse(struct ivshmem_server *srv, int err)
 	return -1;
 }
 
+static int door_of(const struct ivshmem_server *srv, enum watched door)
+{
+	return door == WATCHED_HOST	 ? srv->host_fd
+	       : door == WATCHED_MAPPING ? srv->map_fd
+					 : srv->listen_fd;
+}
+
 /*
  * Returns the new peer's number, or -1. Another peer that does not take the
  * news is shut down here; its end is told when epoll shows it.
  */
 static int join(struct ivshmem_server *srv, enum watched door)
 {
-	int fd = accept4(door == WATCHED_HOST ? srv->host_fd : srv->listen_fd,
-			 NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(door_of(srv, door), NULL, NULL, SOCK_CLOEXEC);
 	int p, q, err;
 
 	if (fd < 0)
@@ -214,6 +255,7 @@ static int join(struct ivshmem_server *srv, enum watched door)
 		return refuse(srv, -err);
 	}
 	srv->peer[p].fd = fd;
+	srv->peer[p].maps = door == WATCHED_MAPPING;
 	if (!introduce(srv, p) || !watch(srv, fd, WATCHED_CLIENT)) {
 		err = errno;
 		drop(srv, p);
@@ -226,22 +268,40 @@ static int join(struct ivshmem_server *srv, enum watched door)
 	return p;
 }
 
-/* A client has nothing to say: whatever it sends is thrown away. */
-static bool gone(int fd)
+/* It mapped a window. */
+static void hear(struct ivshmem_server *srv, int p, int64_t le)
 {
-	char junk[256];
-	ssize_t n = recv(fd, junk, sizeof(junk), MSG_DONTWAIT);
+	int64_t w = UNIC_BUS_WINDOW - (int64_t)le64toh((uint64_t)le);
 
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+	if (w < 0 || w >= srv->windows || !srv->peer[p].owes[w])
+		return;
+	srv->peer[p].owes[w]--;
+	srv->mapped = true;
+}
+
+/* Other clients have nothing to say: whatever they send is thrown away. A message
+ * that is cut ends the connection of one that has. */
+static bool gone(struct ivshmem_server *srv, int p)
+{
+	int64_t said[32];
+	ssize_t n = recv(srv->peer[p].fd, said, sizeof(said), MSG_DONTWAIT), i;
+
+	if (n < 0)
+		return errno != EAGAIN && errno != EINTR;
+	if (!srv->peer[p].maps)
+		return !n;
+	for (i = 0; i < n / (ssize_t)sizeof(said[0]); i++)
+		hear(srv, p, said[i]);
+	return !n || n % (ssize_t)sizeof(said[0]);
 }
 
 /* A client that left, whether or not its end was reported yet; -1: nobody. */
-static int somebody_gone(const struct ivshmem_server *srv)
+static int somebody_gone(struct ivshmem_server *srv)
 {
 	int p;
 
 	for (p = 0; p < srv->peers; p++)
-		if (srv->peer[p].fd >= 0 && gone(srv->peer[p].fd))
+		if (srv->peer[p].fd >= 0 && gone(srv, p))
 			return p;
 	return -1;
 }
@@ -263,6 +323,11 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 			evt->peer = p;
 			return true;
 		}
+		if (srv->mapped) {
+			srv->mapped = false;
+			evt->type = IVSHMEM_MAPPED;
+			return true;
+		}
 		if (ev.data.u32 == WATCHED_CLIENT)
 			continue;
 		p = join(srv, ev.data.u32);
@@ -272,6 +337,45 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 		evt->peer = p;
 		return true;
 	}
+	return false;
+}
+
+bool ivshmem_server_all_map(const struct ivshmem_server *srv)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0 && !srv->peer[p].maps)
+			return false;
+	return true;
+}
+
+void ivshmem_server_expel(struct ivshmem_server *srv)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0 && !srv->peer[p].maps)
+			shutdown(srv->peer[p].fd, SHUT_RDWR);
+}
+
+void ivshmem_server_window(struct ivshmem_server *srv, int w)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0 && srv->peer[p].maps &&
+		    !send_window(srv, p, w))
+			shutdown(srv->peer[p].fd, SHUT_RDWR);
+}
+
+bool ivshmem_server_owed(const struct ivshmem_server *srv, int w)
+{
+	int p;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0 && srv->peer[p].owes[w])
+			return true;
 	return false;
 }
 
@@ -311,7 +415,10 @@ void ivshmem_server_fini(struct ivshmem_server *srv)
 		close(srv->listen_fd);
 	if (srv->host_fd >= 0)
 		close(srv->host_fd);
+	if (srv->map_fd >= 0)
+		close(srv->map_fd);
 	srv->epoll_fd = -1;
 	srv->listen_fd = -1;
 	srv->host_fd = -1;
+	srv->map_fd = -1;
 }

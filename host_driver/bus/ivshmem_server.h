@@ -17,6 +17,9 @@
  * heap. QEMU's own server hardly ever gives a number twice; our numbers are
  * ports.
  *
+ * A third socket is for peers that exchange memory (UNIC_BUS_WINDOW in
+ * abi/unic_bus.h): "mapping" peers.
+ *
  * No callbacks: the user polls one descriptor and asks what happened.
  */
 #ifndef IVSHMEM_SERVER_H
@@ -27,10 +30,15 @@
 
 #define IVSHMEM_PEERS_MAX   8
 #define IVSHMEM_VECTORS_MAX 32
+#define IVSHMEM_WINDOWS_MAX 24
 
 struct ivshmem_server {
 	int listen_fd;
 	int host_fd; /* listens for peer 0, -1: we are that */
+	int map_fd;  /* listens for mapping peers, -1: there are none */
+	const int *window_fd;
+	int windows;
+	bool mapped; /* to be told */
 	int epoll_fd;
 	int shm_fd;
 	int vectors;
@@ -38,6 +46,9 @@ struct ivshmem_server {
 	struct ivshmem_peer {
 		int fd;	       /* connection, -1: nobody */
 		uint32_t told; /* bit q: it has the doorbells of peer q */
+		bool maps;
+		/* windows sent that it has not mapped yet */
+		uint8_t owes[IVSHMEM_WINDOWS_MAX];
 		int event[IVSHMEM_VECTORS_MAX]; /* -1: no holder yet */
 	} peer[IVSHMEM_PEERS_MAX];
 	uint32_t refused;  /* connections that could not be served, ... */
@@ -48,6 +59,7 @@ struct ivshmem_server {
 enum ivshmem_event_type {
 	IVSHMEM_JOINED = 1,
 	IVSHMEM_LEFT = 2,
+	IVSHMEM_MAPPED = 3, /* some peer did: see ivshmem_server_owed() */
 };
 
 struct ivshmem_event {
@@ -73,6 +85,29 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
  * Returns 0 or -errno.
  */
 int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd);
+
+/**
+ * ivshmem_server_admit_mapping() - who connects to @listen_fd (as in
+ * ivshmem_server_init(); now the server's, whatever is returned) is given
+ * @windows memory files at @window_fd, the caller's, which must outlive @srv.
+ * Returns 0 or -errno.
+ */
+int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
+				 const int *window_fd, int windows);
+
+/** ivshmem_server_all_map() - nobody but mapping peers is there. */
+bool ivshmem_server_all_map(const struct ivshmem_server *srv);
+
+/** ivshmem_server_expel() - those that are not are hung up; their end is told. */
+void ivshmem_server_expel(struct ivshmem_server *srv);
+
+/** ivshmem_server_window() - window @w is another file: tell all of them. One that
+ * does not take it is hung up. */
+void ivshmem_server_window(struct ivshmem_server *srv, int w);
+
+/** ivshmem_server_owed() - somebody has not said yet that it mapped the latest
+ * file of window @w, and no other. */
+bool ivshmem_server_owed(const struct ivshmem_server *srv, int w);
 
 /** ivshmem_server_fd() - readable when ivshmem_server_next() has work. */
 int ivshmem_server_fd(const struct ivshmem_server *srv);

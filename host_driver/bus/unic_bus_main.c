@@ -3,8 +3,9 @@
  * unic-bus - the motherboard of one host.
  *
  * Owns what must survive a driver: the mailbox memory, the process slots and
- * the doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem), the driver
- * by abi/unic_bus.h (DIR/attach). DIR/bus.json says where everything is.
+ * the doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem, or DIR/nic if
+ * they can exchange memory), the driver by abi/unic_bus.h (DIR/attach).
+ * DIR/bus.json says where everything is.
  *
  * A host that is a machine of its own, a QEMU with Linux, takes the place of the
  * driver as peer 0 of the ivshmem protocol (DIR/guest). Its RAM is ours too: the
@@ -54,6 +55,7 @@ struct bus {
 	int nics;
 	int slots;
 	bool guest;
+	uint32_t renewing; /* slots whose RENEW is not answered */
 };
 
 /* --------------------------------------------------------------- options */
@@ -195,6 +197,20 @@ static int open_host(struct bus *bus)
 	return watch(bus, fd, WATCH_ATTACH);
 }
 
+/* For NICs that can have other memory while they run. */
+static int open_mapping(struct bus *bus)
+{
+	int fd;
+
+	if (bus->mem.joint)
+		return 0;
+	fd = run_dir_listen(&bus->dir, "nic", SOCK_STREAM);
+	if (fd < 0)
+		return complain("cannot make the socket in", bus->dir.path, fd);
+	return ivshmem_server_admit_mapping(&bus->srv, fd, bus->mem.slot_fd,
+					    bus->mem.slots);
+}
+
 static int open_sockets(struct bus *bus)
 {
 	int fd, err;
@@ -206,7 +222,9 @@ static int open_sockets(struct bus *bus)
 				  1 + bus->slots, IVSHMEM_PEERS_MAX);
 	if (err)
 		return complain("cannot serve ivshmem", NULL, err);
-	err = open_host(bus);
+	err = open_mapping(bus);
+	if (!err)
+		err = open_host(bus);
 	if (!err)
 		err = watch(bus, ivshmem_server_fd(&bus->srv), WATCH_IVSHMEM);
 	return err < 0 ? complain("epoll", NULL, err) : err;
@@ -231,11 +249,11 @@ static int announce(struct bus *bus)
 	slot_fds(bus, slots, sizeof(slots));
 	snprintf(json, sizeof(json),
 		 "{\"pid\": %d, \"joint\": %s, \"ivshmem\": \"%s/ivshmem\", "
-		 "\"%s\": \"%s/%s\", \"vectors\": %d,\n"
+		 "\"%s\": \"%s/%s\", \"nic\": \"%s/nic\", \"vectors\": %d,\n"
 		 " \"bar_bytes\": %u, \"bar_fd\": %d, "
 		 "\"slot_bytes\": %llu, \"slot_fds\": [%s]}\n",
 		 getpid(), bus->mem.joint ? "true" : "false", bus->dir.path,
-		 host, bus->dir.path, host, bus->srv.vectors,
+		 host, bus->dir.path, host, bus->dir.path, bus->srv.vectors,
 		 bus->mem.bar_bytes, bus->mem.bar_fd,
 		 (unsigned long long)bus->mem.slot_bytes, slots);
 	err = run_dir_write(&bus->dir, "bus.json", json);
@@ -299,6 +317,21 @@ static void nic_event(struct bus *bus, int peer, bool joined)
 	    joined ? "joined" : "left");
 }
 
+/* Those for which no NIC has old memory any more. */
+static void answer_renewed(struct bus *bus)
+{
+	uint32_t rest = bus->renewing;
+	int s;
+
+	for (; rest; rest &= rest - 1) {
+		s = __builtin_ctz(rest);
+		if (ivshmem_server_owed(&bus->srv, s))
+			continue;
+		bus->renewing &= ~(1u << s);
+		bus_attach_renewed(&bus->at, s, true);
+	}
+}
+
 static void ivshmem_events(struct bus *bus)
 {
 	uint32_t refused = bus->srv.refused;
@@ -306,12 +339,17 @@ static void ivshmem_events(struct bus *bus)
 	bool joined;
 
 	while (ivshmem_server_next(&bus->srv, &evt)) {
+		if (evt.type == IVSHMEM_MAPPED) {
+			answer_renewed(bus);
+			continue;
+		}
 		joined = evt.type == IVSHMEM_JOINED;
 		if (evt.peer == UNIC_BUS_PEER_HOST)
 			say(STDOUT_FILENO, "unic-bus: guest %s",
 			    joined ? "joined" : "left");
 		else
 			nic_event(bus, evt.peer, joined);
+		answer_renewed(bus);
 	}
 	if (bus->srv.refused != refused)
 		complain("a NIC is turned away", NULL, -bus->srv.refused_errno);
@@ -321,6 +359,8 @@ static void driver_knocks(struct bus *bus)
 {
 	int fd = bus_attach_accept(&bus->at), err;
 
+	if (fd >= 0)
+		bus->renewing = 0; /* of one that ended unseen */
 	if (fd < 0 && fd != -EBUSY && fd != -EAGAIN)
 		complain("a driver is turned away", NULL, fd);
 	if (fd < 0)
@@ -335,10 +375,52 @@ static void driver_knocks(struct bus *bus)
 	say(STDOUT_FILENO, "unic-bus: driver %d attached", bus->at.driver_pid);
 }
 
+/*
+ * Who cannot exchange memory opens it by its name after it connected. So those
+ * that wait at the door are let in before we look who is there; and one that came
+ * while the file was exchanged may have either, so it has to come again.
+ */
+static int renew(struct bus *bus, int slot)
+{
+	int err;
+
+	ivshmem_events(bus);
+	if (!ivshmem_server_all_map(&bus->srv))
+		return -EBUSY;
+	err = bus_memory_renew(&bus->mem, slot);
+	if (err)
+		return err;
+	ivshmem_events(bus);
+	ivshmem_server_expel(&bus->srv);
+	ivshmem_server_window(&bus->srv, slot);
+	return 0;
+}
+
+static void driver_wants(struct bus *bus, int slot)
+{
+	int err = renew(bus, slot);
+
+	if (err) {
+		if (err != -EBUSY && err != -EOPNOTSUPP)
+			complain("no other memory for a slot", NULL, err);
+		bus_attach_renewed(&bus->at, slot, false);
+		return;
+	}
+	bus->renewing |= 1u << slot;
+	answer_renewed(bus);
+}
+
 static void driver_speaks(struct bus *bus)
 {
-	if (!bus_attach_check(&bus->at))
+	int slot;
+
+	if (!bus_attach_check(&bus->at)) {
+		slot = bus_attach_receive(&bus->at);
+		if (slot >= 0)
+			driver_wants(bus, slot);
 		return;
+	}
+	bus->renewing = 0; /* the next one asks for itself */
 	say(STDOUT_FILENO, "unic-bus: driver left");
 }
 
@@ -392,9 +474,9 @@ int main(int argc, char **argv)
 	if (status)
 		return complain("options", NULL, -status);
 	bus.dir.lock_fd = bus.dir.fd = -1;
-	bus.srv = (struct ivshmem_server){ .epoll_fd = -1,
-					   .listen_fd = -1,
-					   .host_fd = -1 };
+	bus.srv = (struct ivshmem_server){
+		.epoll_fd = -1, .listen_fd = -1, .host_fd = -1, .map_fd = -1
+	};
 	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };
 	say_start();
 	status = start(&bus, &o);

@@ -84,6 +84,7 @@ struct unic_hproc {
 	struct unic_proc_note *note; /* NULL: nothing of it outlives us */
 	struct unic_client *client;
 	uint32_t pid, uid;
+	uint32_t left; /* HELD: when, a number that counts up */
 	uint8_t name[16];
 	uint32_t weight, quota, policy;
 	struct unic_frames frames;
@@ -200,6 +201,7 @@ struct unic_host {
 	bool dark;		/* the NIC may use what we forget: keep pins */
 	uint32_t epoch, host_id, arp_seq;
 	uint32_t slots; /* usable: ours and the NIC has as many */
+	uint32_t left;	/* slots, so far */
 	uint32_t share[UNIC_OBJ_TYPES];	      /* objects one process may have */
 	uint64_t features;		      /* of the device, UNIC_FEAT_* */
 	uint32_t waits;			      /* places of the NIC to wait in */

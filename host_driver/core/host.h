@@ -28,6 +28,9 @@ struct unic_host_config {
 	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
 	uint32_t user_slots;   /* that all processes of one uid have at most, if
 				* they are not privileged; 0: any number */
+	bool slots_of_users;   /* a slot that unic_os_slot_unused() goes back to
+				* any process of the user who had it, not only
+				* to the process */
 	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
 	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
 				* the first begins, a multiple of 64 KiB */
@@ -90,21 +93,24 @@ void unic_host_client_gone(struct unic_host *host, struct unic_client *client);
 
 /**
  * unic_host_slot_hold() - at start, before the first unic_host_plug(): @slot may
- * still be mapped by process @pid that an earlier driver served.
+ * still be mapped by process @pid of user @uid, which an earlier driver served; 0:
+ * that one ended.
  * Returns true if the journal has what it kept: then it is served again, and
  * may come back for it (HELLO_RESUME) within a minute; else it is waited for its
  * end.
  */
-bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid);
+bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
+			 uint32_t uid);
 
 /** unic_host_slot_ended() - the process of a slot that is served without a
- * connection ended. */
+ * connection, or that was left, ended. */
 void unic_host_slot_ended(struct unic_host *host, uint32_t slot);
 
 /** unic_host_journal_bytes() - of config.journal. */
 size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes);
 
-/** unic_host_slot_free() - the process that had this quiet slot is no more. */
+/** unic_host_slot_free() - nobody that had this quiet slot has its memory: anybody
+ * may have it. */
 void unic_host_slot_free(struct unic_host *host, uint32_t slot);
 
 /** unic_host_quiet() - no slot is a process's, nor is the NIC still letting go of

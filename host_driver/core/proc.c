@@ -7,9 +7,10 @@
  *              ATTACHING <---------------------+
  *
  * DETACHING ends when the NIC says that nothing of the process is left; HELD
- * ends when the process is no more and nobody it gave the slot's memory to (a
- * child) has that either. Until then only the same process can have it again,
- * when it has dropped its old mappings: what it still reads is not zeroed.
+ * ends when nobody has the slot's memory any more, or it has other memory. Until
+ * then only the same process can have it again (or the same user, see
+ * config.slots_of_users), when it does not use the old memory: what is still read
+ * is not zeroed.
  */
 #include "access.h"
 
@@ -37,6 +38,7 @@ static void finish(struct unic_host *host, uint32_t slot)
 	unic_queue_drop(host, slot, UNIC_CTL_ST_RESET);
 	unic_frames_clear(&proc->frames);
 	proc->state = UNIC_HPROC_HELD;
+	proc->left = ++host->left;
 	unic_os_slot_zero(host->os, slot);
 	unic_os_slot_quiet(host->os, slot);
 }
@@ -114,7 +116,8 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 		unic_restore_pins(host);
 }
 
-bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
+bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
+			 uint32_t uid)
 {
 	if (pid && unic_journal_load(host, slot, pid)) {
 		host->away = true;
@@ -122,6 +125,7 @@ bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid)
 	}
 	host->proc[slot].state = UNIC_HPROC_HELD;
 	host->proc[slot].pid = pid;
+	host->proc[slot].uid = uid;
 	return false;
 }
 
@@ -130,6 +134,8 @@ void unic_host_slot_ended(struct unic_host *host, uint32_t slot)
 	if (host->proc[slot].state == UNIC_HPROC_LIVE &&
 	    !host->proc[slot].client)
 		unic_proc_leave(host, slot);
+	else if (host->proc[slot].state == UNIC_HPROC_HELD)
+		host->proc[slot].pid = 0;
 }
 
 void unic_host_slot_free(struct unic_host *host, uint32_t slot)
@@ -216,12 +222,26 @@ static void hello_done(struct unic_call *call)
 	hello_reply(req);
 }
 
-/* One that is not privileged has one slot, and keeps a few that it left but
- * still has mapped. What its user has with all processes leaves some to others. */
+/* One that is not privileged has one slot at a time. */
+static bool has_one(const struct unic_host *host,
+		    const struct unic_client *client)
+{
+	uint32_t i;
+
+	for (i = 0; !client->privileged && i < host->slots; i++)
+		if (host->proc[i].pid == client->pid &&
+		    (host->proc[i].state == UNIC_HPROC_LIVE ||
+		     host->proc[i].state == UNIC_HPROC_ATTACHING))
+			return true;
+	return false;
+}
+
+/* Of those that nobody had: it keeps a few that it left but still has mapped, and
+ * what its user has with all processes leaves some to others. */
 static bool may_have(const struct unic_host *host,
 		     const struct unic_client *client)
 {
-	uint32_t i, live = 0, all = 0, user = 0, most = host->slots / 2;
+	uint32_t i, all = 0, user = 0, most = host->slots / 2;
 
 	for (i = 0; i < host->slots; i++) {
 		const struct unic_hproc *proc = &host->proc[i];
@@ -229,36 +249,56 @@ static bool may_have(const struct unic_host *host,
 		if (proc->state == UNIC_HPROC_FREE)
 			continue;
 		user += proc->uid == client->uid;
-		if (proc->pid != client->pid)
-			continue;
-		all++;
-		live += proc->state == UNIC_HPROC_LIVE ||
-			proc->state == UNIC_HPROC_ATTACHING;
+		all += proc->pid == client->pid;
 	}
 	if (client->privileged)
 		return true;
 	if (host->config.user_slots && user >= host->config.user_slots)
 		return false;
-	return !live && all < (most ? most : 1);
+	return all < (most ? most : 1);
 }
 
-/* The slot for a process: its old one if it does not use that any more (its
- * memory is about to be zeroed), else a free one. */
+/* May a slot that somebody left be this one's? */
+static bool returns_to(const struct unic_host *host, uint32_t slot,
+		       const struct unic_client *client)
+{
+	const struct unic_hproc *proc = &host->proc[slot];
+
+	if (proc->state != UNIC_HPROC_HELD)
+		return false;
+	if (host->config.slots_of_users ? proc->uid != client->uid
+					: proc->pid != client->pid)
+		return false;
+	return unic_os_slot_unused(host->os, slot, client->pid);
+}
+
+/*
+ * The slot for a process: one that comes back to it, else a free one. But with
+ * slots_of_users one of a process that lives is the last resort, the one that was
+ * left first: it may still read what was there.
+ */
 static uint32_t find_slot(const struct unic_host *host,
 			  const struct unic_client *client)
 {
-	uint32_t i, found = UNIC_OS_NO_SLOT;
+	uint32_t i, found = UNIC_OS_NO_SLOT, own = UNIC_OS_NO_SLOT;
 
+	if (has_one(host, client))
+		return UNIC_OS_NO_SLOT;
 	for (i = 0; i < host->slots; i++) {
-		if (host->proc[i].state == UNIC_HPROC_HELD &&
-		    host->proc[i].pid == client->pid &&
-		    unic_os_slot_unused(host->os, i, client->pid))
+		if (host->proc[i].state == UNIC_HPROC_FREE) {
+			if (found == UNIC_OS_NO_SLOT)
+				found = i;
+			continue;
+		}
+		if (!returns_to(host, i, client))
+			continue;
+		if (!host->config.slots_of_users || !host->proc[i].pid)
 			return i;
-		if (host->proc[i].state == UNIC_HPROC_FREE &&
-		    found == UNIC_OS_NO_SLOT)
-			found = i;
+		if (own == UNIC_OS_NO_SLOT ||
+		    host->proc[i].left < host->proc[own].left)
+			own = i;
 	}
-	return may_have(host, client) ? found : UNIC_OS_NO_SLOT;
+	return found != UNIC_OS_NO_SLOT && may_have(host, client) ? found : own;
 }
 
 static void begin(struct unic_hproc *proc, struct unic_client *client,

@@ -84,9 +84,9 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot);
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot);
 
 /**
- * unic_os_slot_unused() - @slot is quiet, and process @pid, which had it, has
- * given up every mapping and descriptor of its memory, and so has everybody
- * else. False if that cannot be known.
+ * unic_os_slot_unused() - @slot is quiet, and its memory may be zeroed for process
+ * @pid: the one that had it, or, with slots_of_users, another of its user. False if
+ * somebody else may still use it.
  */
 bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid);
 

@@ -21,6 +21,7 @@ struct bus_msg {
 		struct unic_bus_hello hello;
 		struct unic_bus_refused refused;
 		struct unic_bus_nic nic;
+		struct unic_bus_slot slot;
 	} u;
 	int fd[FDS_MAX];
 	uint32_t fds;
@@ -73,15 +74,6 @@ static void *map(int fd, uint64_t bytes, uint64_t at)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static struct unicd_file file_of(int fd)
-{
-	struct stat st = { 0 };
-
-	if (fstat(fd, &st))
-		unicd_say("memory file: %s", strerror(errno));
-	return (struct unicd_file){ .dev = st.st_dev, .ino = st.st_ino };
-}
-
 uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i)
 {
 	return os->slots_at ? os->slots_at + i * os->slot_bytes : 0;
@@ -92,7 +84,6 @@ static int map_slots(struct unic_os *os)
 	uint32_t i;
 
 	for (i = 0; i < os->slots; i++) {
-		os->slot_file[i] = file_of(os->slot_fd[i]);
 		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes,
 				      unicd_slot_at(os, i));
 		if (!os->slot_mem[i]) {
@@ -108,6 +99,7 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 {
 	const struct unic_bus_hello *h = &msg->u.hello;
 	uint32_t n = unic_from_le32(h->slots), i;
+	struct stat st;
 
 	if (n < 1 || n > UNIC_HOST_SLOTS_MAX || msg->fds != 2 * (1 + n) ||
 	    unic_from_le32(h->bar_bytes) < UNIC_BAR_BYTES ||
@@ -121,7 +113,8 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 	os->slot_bytes = unic_from_le64(h->slot_bytes);
 	if (unic_from_le32(h->joint))
 		os->slots_at = unic_from_le32(h->bar_bytes);
-	os->bar_file = file_of(msg->fd[0]);
+	if (!fstat(msg->fd[0], &st))
+		os->board = st.st_ino;
 	os->bar = map(msg->fd[0], UNIC_BAR_BYTES, 0);
 	close(msg->fd[0]);
 	if (!os->bar) {
@@ -235,6 +228,17 @@ static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 	unic_host_plug(os->host, true);
 }
 
+/* For a slot of ours, with a file or without. */
+static void renewed(struct unic_os *os, const struct bus_msg *msg)
+{
+	uint32_t slot = unic_from_le32(msg->u.slot.slot);
+
+	if (slot < os->slots && msg->fds <= 1)
+		unicd_slots_renewed(os, slot, msg->fds ? msg->fd[0] : -1);
+	else
+		close_all(msg->fd, msg->fds);
+}
+
 int unicd_board_event(struct unic_os *os)
 {
 	struct bus_msg msg;
@@ -259,38 +263,90 @@ int unicd_board_event(struct unic_os *os)
 			drop_doorbells(os);
 			unic_host_plug(os->host, false);
 		}
-		/* fall through */
+		unicd_slots_nic_left(os);
+		close_all(msg.fd, msg.fds);
+		return 0;
+	case UNIC_BUS_RENEWED:
+		renewed(os, &msg);
+		return 0;
 	default:
 		close_all(msg.fd, msg.fds);
 		return 0;
 	}
 }
 
-/* -------------------------------------------------------------- loop-back */
+/* ------------------------------------------------------------ other memory */
 
-static int own_slot(struct unic_os *os, uint32_t i)
+/* Where the old file is mapped, so that who has a pointer there keeps it. */
+int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd)
 {
-	int fd = memfd_create("unic-slot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p = map(fd, os->slot_bytes, 0);
 
-	if (fd < 0 || ftruncate(fd, (off_t)os->slot_bytes) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return -errno;
-	os->slot_fd[i] = fd;
+	if (!p || mremap(p, os->slot_bytes, os->slot_bytes,
+			 MREMAP_MAYMOVE | MREMAP_FIXED,
+			 os->slot_mem[slot]) == MAP_FAILED) {
+		unicd_say("cannot map process slot %u: %s", slot,
+			  strerror(errno));
+		if (p)
+			munmap(p, os->slot_bytes);
+		return -ENOMEM;
+	}
+	close(os->slot_fd[slot]);
+	os->slot_fd[slot] = fd;
 	return 0;
 }
+
+static int own_file(const struct unic_os *os)
+{
+	int fd = memfd_create("unic-slot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)os->slot_bytes) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int unicd_board_renew(struct unic_os *os, uint32_t slot)
+{
+	struct unic_bus_slot msg = {
+		.hdr = { .type = unic_to_le16(UNIC_BUS_RENEW),
+			 .version = unic_to_le16(UNIC_BUS_VERSION) },
+		.slot = unic_to_le32(slot),
+	};
+	int fd;
+
+	if (os->bus_fd >= 0)
+		return send(os->bus_fd, &msg, sizeof(msg),
+			    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(msg)
+			       ? 0
+			       : -errno;
+	fd = own_file(os);
+	if (fd < 0)
+		return fd;
+	unicd_slots_renewed(os, slot, fd);
+	return 0;
+}
+
+/* -------------------------------------------------------------- loop-back */
 
 int unicd_board_own(struct unic_os *os)
 {
 	uint32_t i;
-	int err = 0;
 
 	os->slots = os->opt.slots;
 	os->slot_bytes = os->opt.slot_bytes;
-	for (i = 0; i < os->slots && !err; i++)
-		err = own_slot(os, i);
-	if (err) {
-		unicd_say("cannot make process slots: %s", strerror(-err));
-		return err;
+	for (i = 0; i < os->slots; i++) {
+		os->slot_fd[i] = own_file(os);
+		if (os->slot_fd[i] >= 0)
+			continue;
+		unicd_say("cannot make process slots: %s",
+			  strerror(-os->slot_fd[i]));
+		return os->slot_fd[i];
 	}
 	return map_slots(os);
 }

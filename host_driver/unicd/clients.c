@@ -280,9 +280,7 @@ static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
 static void want(struct unic_os *os, struct unicd_client *c)
 {
 	struct epoll_event ev = {
-		.events = c->head   ? EPOLLOUT
-			  : c->look ? 0
-				    : EPOLLIN,
+		.events = c->head ? EPOLLOUT : EPOLLIN,
 		.data.u32 = UNICD_EV_CLIENT << 16 | index_of(os, c),
 	};
 
@@ -317,10 +315,11 @@ static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
 static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 			 uint32_t slot)
 {
+	bool owned = os->slot_state[slot] == UNICD_SLOT_OWNED &&
+		     os->slot_pidfd[slot] >= 0;
 	int err;
 
-	if (os->upcall_wake[slot].ours >= 0 && !os->slot_quiet[slot] &&
-	    os->slot_pidfd[slot] >= 0)
+	if (os->upcall_wake[slot].ours >= 0 && owned)
 		return; /* HELLO again */
 	err = unicd_wake_new(&os->upcall_wake[slot]);
 	if (!err)
@@ -333,7 +332,7 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 		c->dead = true;
 		return;
 	}
-	if (os->slot_pidfd[slot] >= 0 && !os->slot_quiet[slot])
+	if (owned)
 		unicd_wake(&os->upcall_wake[slot]); /* it came back: look */
 	unicd_slots_own(os, slot, c);
 }
@@ -381,32 +380,6 @@ static void flush(struct unic_os *os, struct unicd_client *c)
 
 /* ------------------------------------------------------------------- events */
 
-/* A process that had a slot before asks for one: is the old one free? */
-static bool wait_for_look(struct unic_os *os, struct unicd_client *c)
-{
-	if (c->core.slot != UNIC_OS_NO_SLOT || c->looked)
-		return false;
-	c->look = unicd_slots_wait(os, c->core.pid);
-	if (c->look)
-		want(os, c);
-	return c->look;
-}
-
-void unicd_clients_looked(struct unic_os *os, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
-		struct unicd_client *c = &os->client[i];
-
-		if (c->fd < 0 || c->dead || !c->look || c->look > n)
-			continue;
-		c->look = 0;
-		c->looked = true;
-		want(os, c);
-	}
-}
-
 static bool take(struct unic_os *os, struct unicd_client *c, const void *msg,
 		 size_t bytes)
 {
@@ -445,10 +418,6 @@ void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
 	if (events & EPOLLOUT)
 		flush(os, c);
 	if (events & EPOLLIN && !c->waits && !c->dead) {
-		/* who is gone waits for nothing */
-		if (!(events & EPOLLHUP) && (c->look || wait_for_look(os, c)))
-			return;
-		c->looked = false;
 		receive(os, c);
 	} else if (events & (EPOLLHUP | EPOLLERR))
 		c->dead = true;

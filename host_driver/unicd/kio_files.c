@@ -9,6 +9,7 @@
  * opened. Hard links, and what is mounted below, belong to it.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

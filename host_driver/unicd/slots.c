@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * slots.c - a slot's memory is not given to another process while the one that
- * had it, or anybody who got it from that one (a child), may still reach it,
- * even if that one is stopped, and even if we were killed and started again in
- * between: the owners are in a small file. What they keep over that is in
- * another one, the core's journal; only we can read or write either. Who reaches
- * a slot's memory: look.c.
+ * slots.c - whose a slot's memory is. Whoever has it may keep it for ever: mapped,
+ * as a descriptor that lies in a socket, as a page in a pipe. So it is not given
+ * to another: a slot that is left gets other memory, and then it is anybody's.
+ * Where a NIC cannot exchange memory the slot goes back to the user who had it,
+ * and to nobody else, until that NIC is gone.
+ *
+ *   FRESH -> OWNED -> LEFT -> ASKED -> FRESH
+ *              ^        ^       | no
+ *              |        |       v
+ *              +--------+---- KEPT      (LEFT again when the NIC left)
+ *
+ * Who had which slot is in a small file, for the driver after us; what processes
+ * keep over that is in another one, the core's journal. Only we can read or write
+ * either.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,7 +23,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "unicd.h"
@@ -23,8 +30,7 @@
 /* One per slot in the file; pid 0: nobody. */
 struct owner {
 	uint64_t started; /* of the process, clock ticks since boot */
-	uint32_t pid;
-	uint32_t rsvd;
+	uint32_t pid, uid;
 };
 
 int unicd_pidfd(pid_t pid)
@@ -80,10 +86,10 @@ static void take_over(struct unic_os *os, uint32_t slot)
 		fd = -1; /* its number is another's now */
 	}
 	os->slot_pidfd[slot] = fd < 0 ? -1 : fd;
-	os->slot_pid[slot] = fd < 0 ? 0 : o.pid;
-	if (!unic_host_slot_hold(os->host, slot, os->slot_pid[slot]))
+	os->slot_state[slot] = UNICD_SLOT_OWNED;
+	if (!unic_host_slot_hold(os->host, slot, fd < 0 ? 0 : o.pid, o.uid))
 		unic_os_slot_quiet(os, slot);
-	if (fd >= 0)
+	else
 		(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
 }
 
@@ -135,6 +141,7 @@ void *unicd_slots_journal(const struct unic_os *os)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Or it is not known. */
 static bool ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -147,8 +154,7 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 {
 	if (os->slot_pidfd[slot] >= 0)
 		close(os->slot_pidfd[slot]);
-	os->slot_quiet[slot] = false;
-	os->slot_pid[slot] = client->core.pid;
+	os->slot_state[slot] = UNICD_SLOT_OWNED;
 	/*
 	 * Not a duplicate: the event loop must forget it when it is closed. It
 	 * is the same process if the client's own descriptor says afterwards
@@ -163,143 +169,94 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 	}
 	remember(os, slot,
 		 (struct owner){ .pid = client->core.pid,
+				 .uid = client->core.uid,
 				 .started = started(client->core.pid) });
 }
 
 void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 {
-	if (!os->slot_quiet[slot]) { /* it never came back to us */
-		unic_host_slot_ended(os->host, slot);
-		/* once is enough; unicd_slots_check() looks again */
-		epoll_ctl(os->epoll_fd, EPOLL_CTL_DEL, os->slot_pidfd[slot],
-			  NULL);
-		return;
-	}
-	if (os->slot_pidfd[slot] >= 0)
-		close(os->slot_pidfd[slot]); /* leaves the event loop too */
-	os->slot_pidfd[slot] = -1;
-	/* unicd_slots_check() sees to the rest */
+	unic_host_slot_ended(os->host, slot);
+	epoll_ctl(os->epoll_fd, EPOLL_CTL_DEL, os->slot_pidfd[slot], NULL);
 }
 
-/* ------------------------------------------------------------ when to look */
+/* ------------------------------------------------------------ other memory */
 
-#define LOOK_NS	  100000000ull /* between looks that nobody waits for */
-#define CREDIT_NS 200000000    /* most that may be spent at once */
-#define PAUSE_NS  10000000ull  /* until there is credit again */
+#define AGAIN_NS 100000000ull /* what could not be asked for now */
 
-/* Processor time: a busy machine makes a look last long, but not cost more. */
-static uint64_t spent_ns(void)
+void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	os->slot_state[slot] = UNICD_SLOT_LEFT;
+	unicd_wakes_end(os, slot);
 }
 
-/* A quarter of our time may go there: a process that comes and goes must not
- * keep us looking all day. */
-static bool afford(struct unic_os *os, uint64_t now)
-{
-	os->credit_ns += (int64_t)((now - os->credit_at_ns) / 4);
-	if (os->credit_ns > CREDIT_NS)
-		os->credit_ns = CREDIT_NS;
-	os->credit_at_ns = now;
-	return os->credit_ns > 0;
-}
-
-static void looked(struct unic_os *os, uint32_t found)
-{
-	os->held = found | os->missed;
-	if (!os->missed)
-		os->look_due_ns =
-			unic_os_now_ns(os) + 20 * os->look_cost_ns + LOOK_NS;
-	unicd_clients_looked(os, os->looks);
-}
-
-static void go_on(struct unic_os *os)
-{
-	uint64_t cost = spent_ns();
-	uint32_t found;
-	bool more = unicd_look_go_on(os, &found);
-
-	cost = spent_ns() - cost;
-	os->credit_ns -= (int64_t)cost;
-	os->look_cost_ns += cost;
-	if (!more)
-		looked(os, found);
-}
-
-static void begin(struct unic_os *os)
-{
-	os->looks++;
-	os->missed = 0;
-	os->look_cost_ns = 0;
-	unicd_look_begin(os);
-}
-
-/*
- * Whoever had nothing of a slot at some moment has nothing of it ever after, so
- * an old look that found it unused still holds.
- */
 bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
 {
-	(void)pid; /* nobody at all */
-	return os->slot_quiet[slot] && !(os->held >> slot & 1);
+	(void)pid; /* its user had it before */
+	return os->slot_state[slot] == UNICD_SLOT_KEPT;
 }
 
-uint32_t unicd_slots_wait(struct unic_os *os, uint32_t pid)
+/* For its user, and better not before its process ended. */
+static void keep(struct unic_os *os, uint32_t slot)
 {
-	uint32_t i;
-
-	for (i = 0; i < os->slots; i++)
-		if (os->slot_quiet[i] && os->slot_pid[i] == pid &&
-		    os->held >> i & 1)
-			return os->looks_asked = os->looks + 1;
-	return 0;
+	os->slot_state[slot] = UNICD_SLOT_KEPT;
+	if (ended(os->slot_pidfd[slot]))
+		unic_host_slot_ended(os->host, slot);
+	else /* EEXIST: watched already */
+		(void)unicd_watch(os, os->slot_pidfd[slot], UNICD_EV_OWNER,
+				  slot, EPOLLIN);
 }
 
 static void release(struct unic_os *os, uint32_t slot)
 {
-	os->slot_quiet[slot] = false;
-	os->slot_pid[slot] = 0;
+	if (os->slot_pidfd[slot] >= 0)
+		close(os->slot_pidfd[slot]);
+	os->slot_pidfd[slot] = -1;
+	os->slot_state[slot] = UNICD_SLOT_FRESH;
 	remember(os, slot, (struct owner){ 0 });
 	unic_host_slot_free(os->host, slot);
 }
 
-/* Mask of the quiet slots whose process is no more. */
-static uint32_t orphans(struct unic_os *os)
+void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd)
 {
-	uint32_t i, over = 0;
+	bool asked = os->slot_state[slot] == UNICD_SLOT_ASKED;
 
-	for (i = 0; i < os->slots; i++) {
-		if (!os->slot_quiet[i])
-			continue;
-		if (ended(os->slot_pidfd[i])) {
-			unicd_slots_ended(os, i);
-			over |= 1u << i;
-		} else { /* EEXIST: watched already */
-			(void)unicd_watch(os, os->slot_pidfd[i], UNICD_EV_OWNER,
-					  i, EPOLLIN);
-		}
+	if (asked && fd >= 0 && !unicd_board_exchange(os, slot, fd)) {
+		release(os, slot);
+		return;
 	}
-	return over;
+	if (asked && fd < 0)
+		keep(os, slot);
+	else if (asked) /* its memory is not ours any more: once more */
+		os->slot_state[slot] = UNICD_SLOT_LEFT;
+	if (fd >= 0)
+		close(fd);
+}
+
+void unicd_slots_nic_left(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < os->slots; i++)
+		if (os->slot_state[i] == UNICD_SLOT_KEPT)
+			os->slot_state[i] = UNICD_SLOT_LEFT;
 }
 
 uint64_t unicd_slots_check(struct unic_os *os)
 {
-	uint32_t i, over = orphans(os);
 	uint64_t now = unic_os_now_ns(os);
+	uint32_t i;
 
-	if (!unicd_look_runs(os) &&
-	    (os->looks_asked > os->looks ||
-	     (over & os->held && now >= os->look_due_ns)))
-		begin(os);
-	if (unicd_look_runs(os) && afford(os, now))
-		go_on(os);
-	for (i = 0; i < os->slots; i++)
-		if (over >> i & ~os->held >> i & 1)
-			release(os, i);
-	if (!unicd_look_runs(os))
-		return UINT64_MAX;
-	return os->credit_ns > 0 ? now : now + PAUSE_NS;
+	if (now < os->slots_again_ns)
+		return os->slots_again_ns;
+	for (i = 0; i < os->slots; i++) {
+		if (os->slot_state[i] != UNICD_SLOT_LEFT)
+			continue;
+		os->slot_state[i] = UNICD_SLOT_ASKED;
+		if (!unicd_board_renew(os, i))
+			continue;
+		os->slot_state[i] = UNICD_SLOT_LEFT;
+		os->slots_again_ns = now + AGAIN_NS;
+		return os->slots_again_ns;
+	}
+	return UINT64_MAX;
 }

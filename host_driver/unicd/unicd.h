@@ -7,8 +7,7 @@
  *   board.c       the memory and doorbells: from unic-bus, or our own
  *   line.c        a NIC at the other end of a UART
  *   clients.c     the socket of the processes
- *   slots.c       when a slot's memory may be given to another process
- *   look.c        who has which slot's memory
+ *   slots.c       whose a slot's memory is
  *   kio.c         the page service: what processes ask of it
  *   kio_files.c   ... and the files that it exports
  *   kio_worker.c  ... in a thread of their own
@@ -16,7 +15,6 @@
 #ifndef UNICD_H
 #define UNICD_H
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -57,8 +55,6 @@ struct unicd_client {
 	int fd, pidfd; /* fd -1: no client here */
 	bool dead;     /* to be ended by the loop */
 	bool waits;    /* for room in its socket: not read meanwhile */
-	uint32_t look; /* ... nor until that one is over; 0: none */
-	bool looked;   /* it was */
 	uint32_t kio;  /* of its UNIC_CTL_KIO without reply */
 	struct unicd_reply *head, *tail;
 };
@@ -74,25 +70,12 @@ struct unicd_wake {
 	int ours, theirs; /* -1: none */
 };
 
-/* Names a memory file, whoever holds it. */
-struct unicd_file {
-	dev_t dev;
-	ino_t ino; /* 0: none */
-};
-
-/* A look at /proc under way (look.c): how deep we are, and what we saw. */
-struct unicd_look {
-	bool runs;
-	DIR *proc, *tasks, *fds; /* what is being listed, or NULL */
-	int thread;		 /* its directory, or -1 */
-	FILE *maps;
-	char *line; /* of maps */
-	size_t room;
-	uint32_t has; /* of this process: slots; */
-	bool board;   /* it is the bus or a NIC; */
-	bool mapped;  /* its mappings were seen; */
-	bool unsure;  /* we had not what it takes to look at it all */
-	uint32_t found;
+enum unicd_slot_state {
+	UNICD_SLOT_FRESH = 0, /* nobody had its memory */
+	UNICD_SLOT_OWNED,
+	UNICD_SLOT_LEFT,  /* by its process: it needs other memory, ... */
+	UNICD_SLOT_ASKED, /* ... which the bus was asked for, ... */
+	UNICD_SLOT_KEPT,  /* ... and cannot exchange now */
 };
 
 /* The core's view of us. */
@@ -108,7 +91,7 @@ struct unic_os {
 			    * mailbox's */
 	void *bar;
 	int slot_fd[UNIC_HOST_SLOTS_MAX];
-	struct unicd_file slot_file[UNIC_HOST_SLOTS_MAX], bar_file;
+	uint64_t board; /* names the memory of the bus */
 	void *slot_mem[UNIC_HOST_SLOTS_MAX];
 	int host_ev[1 + UNIC_HOST_SLOTS_MAX]; /* we wait */
 	int nic_ev[1 + UNIC_HOST_SLOTS_MAX];  /* the NIC waits; -1: none */
@@ -116,20 +99,11 @@ struct unic_os {
 	struct unicd_wake upcall_wake[UNIC_HOST_SLOTS_MAX];
 	struct unicd_wake doorbell[UNIC_HOST_SLOTS_MAX]; /* rung by a process */
 	int slot_pidfd[UNIC_HOST_SLOTS_MAX];		 /* -1: nobody */
-	bool slot_quiet[UNIC_HOST_SLOTS_MAX];		 /* told by the core */
-	int slots_file;					 /* -1: none */
-	uint32_t slot_pid[UNIC_HOST_SLOTS_MAX]; /* whose it is or was; 0 */
-	struct unicd_look look;
-	uint32_t held;	       /* quiet slots not known to be unused */
-	uint32_t missed;       /* quiet since the look began */
-	uint32_t looks;	       /* begun; the last may not be over */
-	uint32_t looks_asked;  /* somebody waits for that one */
-	uint64_t look_cost_ns; /* processor time of the last one */
-	uint64_t look_due_ns;  /* none without need before */
-	int64_t credit_ns;     /* what may be spent on looking ... */
-	uint64_t credit_at_ns; /* ... then */
-	uint64_t turned_ns;    /* last line about somebody turned away */
-	uint32_t turned;       /* so many since */
+	uint8_t slot_state[UNIC_HOST_SLOTS_MAX]; /* enum unicd_slot_state */
+	int slots_file;				 /* -1: none */
+	uint64_t slots_again_ns; /* nothing is asked for before */
+	uint64_t turned_ns;	 /* last line about somebody turned away */
+	uint32_t turned;	 /* so many since */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
 	struct unicd_kio *kio;	 /* NULL: none, out of memory */
 	struct unicd_line *line; /* NULL: the NIC is on the bus */
@@ -178,6 +152,9 @@ void unicd_refuse_fds(int fd);
 /** unicd_doorbell_new() - a fresh one for the process of @slot. 0 or -errno. */
 int unicd_doorbell_new(struct unic_os *os, uint32_t slot);
 
+/** unicd_wakes_end() - the process of @slot left: close what woke it. */
+void unicd_wakes_end(struct unic_os *os, uint32_t slot);
+
 /** unicd_ring() - the process of @slot rang: pass it on to the NIC. Takes a
  * bounded number of what it sent; what is left is told again. */
 void unicd_ring(struct unic_os *os, uint32_t slot);
@@ -190,6 +167,14 @@ int unicd_board_attach(struct unic_os *os);
 
 /** unicd_slot_at() - where slot @i begins in its file. */
 uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i);
+
+/** unicd_board_renew() - ask for other memory for @slot; unicd_slots_renewed()
+ * follows, perhaps at once. 0; -errno: not now. */
+int unicd_board_renew(struct unic_os *os, uint32_t slot);
+
+/** unicd_board_exchange() - map file @fd, ours if 0 is returned, in place of the
+ * memory of @slot. -ENOMEM: nothing changed, said. */
+int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd);
 
 /** unicd_board_own() - memory and doorbells of our own, for the loop-back. */
 int unicd_board_own(struct unic_os *os);
@@ -231,10 +216,6 @@ void unicd_clients_ended(struct unic_os *os, uint32_t i);
 /** unicd_clients_reap() - end the clients that were found dead. */
 void unicd_clients_reap(struct unic_os *os);
 
-/** unicd_clients_looked() - look @n is over: read those again that waited for
- * it. */
-void unicd_clients_looked(struct unic_os *os, uint32_t n);
-
 /** unicd_clients_fini() - end all, remove the socket. */
 void unicd_clients_fini(struct unic_os *os);
 
@@ -250,40 +231,19 @@ void *unicd_slots_journal(const struct unic_os *os);
 void unicd_slots_own(struct unic_os *os, uint32_t slot,
 		     const struct unicd_client *client);
 
-/** unicd_slots_check() - free the quiet slots whose process is no more and whose
- * memory nobody has; takes about a millisecond at most. Returns when to call it
- * again even if nothing happens. */
+/** unicd_slots_check() - ask for other memory for the slots that were left. Returns
+ * when to call it again even if nothing happens. */
 uint64_t unicd_slots_check(struct unic_os *os);
 
-/**
- * unicd_slots_wait() - process @pid is about to ask for a slot. Returns 0, or
- * the look that should be over before, because it had one that it may have
- * given up.
- */
-uint32_t unicd_slots_wait(struct unic_os *os, uint32_t pid);
+/** unicd_slots_renewed() - @slot has another file @fd, now ours; or, -1, the memory
+ * that it had. */
+void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd);
+
+/** unicd_slots_nic_left() - what a NIC could not exchange can be, perhaps. */
+void unicd_slots_nic_left(struct unic_os *os);
 
 /** unicd_slots_ended() - the owner of @slot ended. */
 void unicd_slots_ended(struct unic_os *os, uint32_t slot);
-
-/* --- look.c */
-
-/** unicd_look_begin() - begin to look; none may run. */
-void unicd_look_begin(struct unic_os *os);
-
-/** unicd_look_runs() - one was begun and is not over. */
-bool unicd_look_runs(const struct unic_os *os);
-
-/**
- * unicd_look_go_on() - look for half a millisecond, and the system call that is
- * running then (a listing comes in buffers of 32 KiB).
- * @found: mask of the slots whose memory somebody can reach, or may: set when it
- * is over.
- * Returns false when it is over.
- */
-bool unicd_look_go_on(struct unic_os *os, uint32_t *found);
-
-/** unicd_look_end() - give up the one that runs, if one does. */
-void unicd_look_end(struct unic_os *os);
 
 /** unicd_pidfd() - a descriptor of a process, or -errno. */
 int unicd_pidfd(pid_t pid);

@@ -249,11 +249,12 @@ static int make_host(struct unic_os *os, bool loop)
 	struct unic_host_config config = {
 		.slots = os->slots,
 		.user_slots = user_slots(os),
+		.slots_of_users = true,
 		.slot_bytes = os->slot_bytes,
 		.slots_at = os->slots_at,
 		.slot_mem = os->slot_mem,
 		.journal = unicd_slots_journal(os),
-		.board = os->bar_file.ino,
+		.board = os->board,
 		.ipv4 = os->opt.ipv4,
 		.pid = (uint32_t)getpid(),
 		/* 0.5 s: a packet's payload takes 12 ms at 921,600 baud, and 8
@@ -464,7 +465,6 @@ int main(int argc, char **argv)
 		err = os.bus_fd < 0 && os.opt.bus ? -EPIPE : 0;
 	}
 	if (os.host) {
-		unicd_look_end(&os);
 		unicd_clients_fini(&os);
 		unicd_kio_fini(&os);
 		unicd_line_fini(&os);

@@ -215,12 +215,8 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 		memset(os->slot_mem[slot], 0, os->slot_bytes);
 }
 
-void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
+void unicd_wakes_end(struct unic_os *os, uint32_t slot)
 {
-	os->slot_quiet[slot] = true;
-	os->held |= 1u << slot;
-	os->missed |= 1u << slot;
-	os->look_due_ns = 0;
 	close_pair(&os->cq_wake[slot]);
 	close_pair(&os->upcall_wake[slot]);
 	close_pair(&os->doorbell[slot]);

@@ -55,6 +55,7 @@ int link_side_init(struct link_side *ls, struct run_dir *rd,
 	ls->srv.epoll_fd = -1;
 	ls->srv.listen_fd = -1;
 	ls->srv.host_fd = -1;
+	ls->srv.map_fd = -1;
 	err = make_memory(ls, shape);
 	if (err)
 		return err;

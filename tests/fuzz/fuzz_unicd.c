@@ -130,21 +130,21 @@ int unicd_pidfd(pid_t pid)
 void unicd_slots_own(struct unic_os *o, uint32_t s,
 		     const struct unicd_client *client)
 {
-	o->slot_quiet[s] = false;
+	o->slot_state[s] = UNICD_SLOT_OWNED;
 	o->slot_pidfd[s] = 0; /* somebody */
 	must(client->core.slot == s);
 }
 
-/* Some wait for a look; it is over at the next turn. */
-uint32_t unicd_slots_wait(struct unic_os *o, uint32_t pid)
+void unic_os_slot_quiet(struct unic_os *o, uint32_t s)
 {
-	return pid % 3 ? o->looks + 1 : 0;
+	o->slot_state[s] = UNICD_SLOT_LEFT;
+	unicd_wakes_end(o, s);
 }
 
+/* Some slots are kept for their users. */
 bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
 {
-	(void)pid;
-	return o->slot_quiet[s];
+	return pid % 3 && o->slot_state[s] == UNICD_SLOT_LEFT;
 }
 
 /* -------------------------------------------------------------- the processes */
@@ -283,12 +283,11 @@ static void turn(void)
 	unicd_clients_reap(&os);
 	unicd_kio_poll(&os);
 	for (s = 0; s < SLOTS; s++)
-		if (os.slot_quiet[s]) {
-			os.slot_quiet[s] = false;
+		if (os.slot_state[s] == UNICD_SLOT_LEFT) {
+			os.slot_state[s] = UNICD_SLOT_FRESH;
 			os.slot_pidfd[s] = -1;
 			unic_host_slot_free(os.host, s);
 		}
-	unicd_clients_looked(&os, ++os.looks);
 	n = epoll_wait(os.epoll_fd, ev, 16, 0);
 	for (i = 0; i < n; i++)
 		if (ev[i].data.u32 >> 16 == UNICD_EV_CLIENT)

@@ -84,6 +84,28 @@ class IvshmemClient:
         os.close(self.shm_fd)
 
 
+class MappingNic(IvshmemClient):
+    """A NIC that exchanges the memory of slots (DIR/nic)."""
+
+    def __init__(self, path, vectors, answers=True):
+        self.windows, self.answers = {}, answers
+        super().__init__(path, vectors)
+
+    def take(self, peer, fd):
+        if peer > -2:
+            super().take(peer, fd)
+            return
+        old = self.windows.get(-2 - peer)
+        self.windows[-2 - peer] = fd
+        if old is not None:
+            os.close(old)
+        if self.answers:
+            self.mapped(-2 - peer)
+
+    def mapped(self, window):
+        self.sock.send(struct.pack("<q", -2 - window))
+
+
 class LinkPort(IvshmemClient):
     """A NIC on the shared-memory link (abi/unic_link.h)."""
 
@@ -177,7 +199,7 @@ class LinkPort(IvshmemClient):
 class Driver:
     """A driver of unic-bus (abi/unic_bus.h)."""
 
-    HELLO, REFUSED, JOINED, LEFT = 1, 2, 3, 4
+    HELLO, REFUSED, JOINED, LEFT, RENEW, RENEWED = 1, 2, 3, 4, 5, 6
 
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -202,7 +224,7 @@ class Driver:
             raise ConnectionResetError("the bus hung up")
         assert len(data) == 32, len(data)
         kind, version, count = struct.unpack_from("<HHI", data)
-        assert version == 1 and count == len(fds)
+        assert version == 2 and count == len(fds)
         return kind, data, fds
 
     def news(self, timeout=PATIENCE_S):
@@ -218,6 +240,19 @@ class Driver:
         for fd in self.doorbells.pop(peer):
             os.close(fd)
         return "left", peer
+
+    def renew(self, slot):
+        self.sock.send(struct.pack("<HHII", self.RENEW, 2, 0, slot).ljust(
+            32, b"\0"))
+
+    def renewed(self, timeout=PATIENCE_S):
+        """(slot, its memory or None), or None: no answer. News are skipped."""
+        while select.select([self.sock], [], [], timeout)[0]:
+            kind, data, fds = self.receive()
+            if kind == self.RENEWED:
+                return struct.unpack_from("<I", data, 8)[0], \
+                    fds[0] if fds else None
+        return None
 
     def ring(self, vector, peer=1):
         os.write(self.doorbells[peer][vector], struct.pack("=Q", 1))

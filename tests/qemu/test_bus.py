@@ -11,12 +11,14 @@ import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-from shm_peers import PATIENCE_S, Daemon, Driver, IvshmemClient, run_tests
+from shm_peers import (PATIENCE_S, Daemon, Driver, IvshmemClient, MappingNic,
+                       run_tests)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "qemu"))
@@ -44,6 +46,9 @@ class Bus:
 
     def driver(self):
         return Driver(f"{self.dir}/attach")
+
+    def mapping_nic(self, answers=True):
+        return MappingNic(f"{self.dir}/nic", VECTORS, answers)
 
     def nic(self, vectors=VECTORS):
         return IvshmemClient(f"{self.dir}/ivshmem", vectors)
@@ -298,6 +303,115 @@ def test_joint():
         assert nic.wait(7)
     with Bus() as bus:
         assert bus.driver().joint == 0
+
+
+def same(a, b):
+    return os.path.samestat(os.fstat(a), os.fstat(b))
+
+
+def said_file(bus, slot):
+    """What whoever comes now opens for the slot."""
+    said = run_nic.bus_info(bus.dir)
+    return os.open(run_nic.windows(said)[slot], os.O_RDWR)
+
+
+def test_memory_is_exchanged():
+    with Bus() as bus:
+        driver = bus.driver()
+        driver.renew(3)  # nobody else has it
+        slot, fd = driver.renewed()
+        assert slot == 3 and not same(fd, driver.memory[4])
+        assert os.fstat(fd).st_size == SLOT_BYTES
+        assert fcntl.fcntl(fd, F_GET_SEALS) & SEALS == SEALS
+        assert same(fd, said_file(bus, 3))
+        nic = bus.mapping_nic()
+        assert sorted(nic.windows) == list(range(SLOTS))
+        assert same(nic.windows[3], fd)
+        assert same(nic.windows[2], driver.memory[3])
+        for k in (3, 7, 3):
+            driver.renew(k)
+            until = time.monotonic() + PATIENCE_S
+            while not nic.windows or not (got := driver.renewed(0.01)):
+                nic.news()
+                assert time.monotonic() < until
+            assert got[0] == k and same(got[1], nic.windows[k])
+        driver.sock.close()
+        assert same(bus.driver().memory[4], nic.windows[3])
+
+
+def test_nic_that_does_not_answer_holds_memory_up():
+    """Until it says so, or ends; a driver that came meanwhile asks for itself."""
+    with Bus() as bus:
+        driver, nic = bus.driver(), bus.mapping_nic(answers=False)
+        for k in range(SLOTS):
+            nic.mapped(k)
+        driver.renew(1)
+        assert driver.renewed(0.2) is None, "it may still write to the old"
+        nic.mapped(2)  # owes nothing there
+        nic.mapped(99)
+        assert driver.renewed(0.2) is None
+        nic.mapped(1)
+        assert driver.renewed()[0] == 1
+        driver.renew(1)
+        driver.renew(5)
+        assert driver.renewed(0.2) is None
+        driver.sock.close()
+        driver = bus.driver()
+        driver.renew(5)
+        assert driver.renewed(0.2) is None
+        nic.mapped(5)
+        assert driver.renewed(0.2) is None, "that was about the one before"
+        nic.close()
+        slot, fd = driver.renewed()
+        assert slot == 5 and same(fd, said_file(bus, 5))
+        assert driver.renewed(0.2) is None
+
+
+def test_who_cannot_exchange_memory_keeps_it():
+    with Bus() as bus:
+        driver, nic = bus.driver(), bus.nic()
+        assert driver.news() == ("joined", 1)
+        driver.renew(1)
+        assert driver.renewed() == (1, None)
+        assert same(said_file(bus, 1), driver.memory[2])
+        nic.close()
+        assert driver.news() == ("left", 1)
+        driver.renew(1)
+        assert driver.renewed()[1] is not None
+    with Bus("--joint", "--slots", 2, "--slot-size", "2M") as bus:
+        driver = bus.driver()
+        driver.renew(1)
+        assert driver.renewed() == (1, None)
+
+
+def test_attaches_while_memory_is_exchanged():
+    """Whoever opened the old file under its name is told to come again."""
+    with Bus() as bus:
+        driver = bus.driver()
+        for k in range(12):
+            os.kill(bus.bus.process.pid, signal.SIGSTOP)
+            driver.renew(k % SLOTS)
+            ready, told = os.pipe()
+            pid = os.fork()
+            if not pid:
+                nic = socket.socket(socket.AF_UNIX)
+                nic.connect(f"{bus.dir}/ivshmem")
+                fd = said_file(bus, k % SLOTS)
+                os.write(told, b"x")
+                nic.settimeout(PATIENCE_S)
+                until = time.monotonic() + 0.2
+                stays = True
+                while stays and time.monotonic() < until:
+                    if select.select([nic], [], [], 0.05)[0]:
+                        stays = bool(nic.recv(4096))
+                os._exit(stays and not same(fd, said_file(bus, k % SLOTS)))
+            time.sleep(0.001 * (k % 3))
+            os.kill(bus.bus.process.pid, signal.SIGCONT)
+            os.read(ready, 1)
+            os.close(ready)
+            os.close(told)
+            driver.renewed()
+            assert not os.waitpid(pid, 0)[1], "it has memory of before"
 
 
 def refused(*args):

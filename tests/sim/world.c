@@ -270,7 +270,8 @@ static void start_driver(struct node *n)
 	for (i = 0; i < WORLD_SLOTS; i++)
 		if (n->owner_pid[i]) {
 			n->quiet[i] = !unic_host_slot_hold(
-				n->host, i, n->ended[i] ? 0 : n->owner_pid[i]);
+				n->host, i, n->ended[i] ? 0 : n->owner_pid[i],
+				0);
 			/* true: as soon as the NIC is reset */
 		}
 	unic_host_plug(n->host, true);

@@ -4188,7 +4188,7 @@ static void restart_driver(struct fake *f, uint32_t pid)
 	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
 	memset(f->last, 0, sizeof(f->last));
 	start_driver(f);
-	unic_host_slot_hold(f->host, 0, pid);
+	unic_host_slot_hold(f->host, 0, pid, 0);
 	unic_host_plug(f->host, true);
 	f->client.pid = pid;
 	settle(f);
@@ -4312,6 +4312,107 @@ static void one_user_has_not_all_slots(void **state)
 	fake_delete(f);
 }
 
+static uint32_t hello_as(struct fake *f, uint32_t pid, uint32_t uid)
+{
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+
+	f->client = (struct unic_client){ .pid = pid,
+					  .uid = uid,
+					  .slot = UNIC_OS_NO_SLOT };
+	return request(f, UNIC_CTL_HELLO, &r);
+}
+
+static void leave(struct fake *f)
+{
+	uint32_t slot = f->client.slot;
+
+	unic_host_client_gone(f->host, &f->client);
+	settle(f);
+	assert_int_equal(f->host->proc[slot].state, UNIC_HPROC_HELD);
+}
+
+/* Memory that cannot be exchanged: what a user left is his, whether he asks with
+ * the same process or another, and nobody else's. */
+static void slot_goes_back_to_its_user(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	f->host->config.slots_of_users = true;
+	assert_int_equal(hello_as(f, 8, 5), 0);
+	assert_int_equal(f->client.slot, 0);
+	leave(f);
+	/* of one that lives: not before there is no other */
+	assert_int_equal(hello_as(f, 9, 5), 0);
+	assert_int_equal(f->client.slot, 1);
+	leave(f);
+	assert_int_equal(hello_as(f, 10, 6), UNIC_CTL_ST_NO_SLOT);
+	f->os.mapped = true;
+	assert_int_equal(hello_as(f, 8, 5), UNIC_CTL_ST_NO_SLOT);
+	f->os.mapped = false;
+	assert_int_equal(hello_as(f, 9, 5), 0); /* the first that was left */
+	assert_int_equal(f->client.slot, 0);
+	leave(f);
+	unic_host_slot_ended(f->host, 0);
+	assert_int_equal(hello_as(f, 11, 5), 0);
+	assert_int_equal(f->client.slot, 0); /* though 1 was left before */
+	leave(f);
+	unic_host_slot_free(f->host, 1);
+	unic_host_slot_ended(f->host, 0);
+	assert_int_equal(hello_as(f, 12, 5), 0);
+	assert_int_equal(f->client.slot, 0); /* and 1 is for others */
+	leave(f);
+	assert_int_equal(hello_as(f, 13, 6), 0);
+	assert_int_equal(f->client.slot, 1);
+	fake_delete(f);
+}
+
+/* What was left counts as its user's, also after a restart of the driver. */
+static void held_slot_is_of_its_user(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	unic_host_delete(f->host);
+	start_driver(f);
+	f->host->config.slots_of_users = true;
+	f->host->config.user_slots = 1;
+	unic_host_slot_hold(f->host, 0, 0, 5);
+	unic_host_plug(f->host, true);
+	settle(f);
+	f->os.mapped = true;
+	assert_int_equal(hello_as(f, 8, 5), UNIC_CTL_ST_NO_SLOT);
+	assert_int_equal(hello_as(f, 9, 6), 0);
+	assert_int_equal(f->client.slot, 1);
+	f->os.mapped = false;
+	assert_int_equal(hello_as(f, 8, 5), 0);
+	assert_int_equal(f->client.slot, 0);
+	fake_delete(f);
+}
+
+/* A slot that it left does not make it two. */
+static void one_slot_at_a_time(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_client second = { .pid = 8,
+				      .uid = 5,
+				      .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+
+	(void)state;
+	assert_int_equal(hello_as(f, 8, 5), 0);
+	leave(f);
+	f->os.mapped = true;
+	assert_int_equal(hello_as(f, 8, 5), UNIC_CTL_ST_NO_SLOT);
+	f->os.mapped = false;
+	unic_host_slot_free(f->host, 0);
+	assert_int_equal(hello_as(f, 8, 5), 0);
+	unic_host_slot_hold(f->host, 1, 8, 5);
+	f->client = second;
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), UNIC_CTL_ST_NO_SLOT);
+	fake_delete(f);
+}
+
 /* It may have several, of which each comes back by itself: a new one takes
  * nothing from the others. */
 static void privileged_one_keeps_what_others_of_it_had(void **state)
@@ -4402,7 +4503,7 @@ static void any_word_of_the_journal_is_wrong(void **state)
 		memcpy(j, good, words * 4);
 		j[i] ^= 1u << i % 32;
 		start_driver(f);
-		unic_host_slot_hold(f->host, 0, 7);
+		unic_host_slot_hold(f->host, 0, 7, 0);
 		unic_host_plug(f->host, true);
 		settle(f);
 	}
@@ -5267,6 +5368,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			one_that_starts_over_has_nothing_kept, keep, no_keep),
 		cmocka_unit_test(one_user_has_not_all_slots),
+		cmocka_unit_test(slot_goes_back_to_its_user),
+		cmocka_unit_test(held_slot_is_of_its_user),
+		cmocka_unit_test(one_slot_at_a_time),
 		cmocka_unit_test_setup_teardown(
 			privileged_one_keeps_what_others_of_it_had, keep,
 			no_keep),
