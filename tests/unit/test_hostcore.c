@@ -4353,9 +4353,12 @@ static void slot_goes_back_to_its_user(void **state)
 	assert_int_equal(hello_as(f, 9, 5), 0); /* the first that was left */
 	assert_int_equal(f->client.slot, 0);
 	leave(f);
-	unic_host_slot_ended(f->host, 0);
+	assert_int_equal(hello_as(f, 8, 5), 0); /* and now 1 is */
+	assert_int_equal(f->client.slot, 1);
+	leave(f);
+	unic_host_slot_ended(f->host, 1);
 	assert_int_equal(hello_as(f, 11, 5), 0);
-	assert_int_equal(f->client.slot, 0); /* though 1 was left before */
+	assert_int_equal(f->client.slot, 1); /* though 0 was left before */
 	leave(f);
 	unic_host_slot_free(f->host, 1);
 	unic_host_slot_ended(f->host, 0);
