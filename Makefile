@@ -161,8 +161,8 @@ $1/host_driver/core/%.o: INC = -Ihost_driver/core
 $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
 	-Ihost_driver/kio -Ihost_driver/bus
-$1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihost_driver/bus \
-	-Ihal/serial
+$1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihost_driver/kio \
+	-Ihost_driver/bus -Ihal/serial
 $1/host_driver/libunic/%.o $1/examples/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
@@ -171,7 +171,7 @@ $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
 $1/tests/unit/test_policysim.o: INC = -Itests/unit -Itests/eval
 $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
-$1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/unicd
+$1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/kio -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
 $1/tests/sim/core_nic.o: INC = -Itests/sim -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/%.o: INC = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core -Ihost_driver/kio

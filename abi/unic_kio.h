@@ -13,10 +13,14 @@
  *   STAT, CUT, SYNC   -->
  *                     <-- ANSWER
  *
- * A request is a record and the name of its file, and nothing else; so a server
- * knows nothing of a client between two requests, and each can be repeated. All
- * others are the record alone. Both are read from a message buffer that the peer
- * wrote: every field is checked.
+ * A request is a record and the name of its file, and nothing else, so each can be
+ * repeated. All others are the record alone. Both are read from a message buffer
+ * that the peer wrote: every field is checked.
+ *
+ * An ANSWER that says 0 carries the boot id of the server: random, another one after
+ * each start of it, and whenever it cannot say that all it was given is in its
+ * files. A client that saw it change since a WRITE or CUT was answered has a SYNC
+ * of that file fail, once: what was written may be lost.
  */
 #ifndef UNIC_KIO_H
 #define UNIC_KIO_H
@@ -24,7 +28,7 @@
 #include "unic_types.h"
 
 #define UNIC_KIO_SERVICE \
-	0x756e69636b696f01ull		/* of the connection: unickio 1 */
+	0x756e69636b696f02ull		/* of the connection: unickio 2 */
 #define UNIC_KIO_MAX	  (64u * 1024u) /* bytes of one transfer */
 #define UNIC_KIO_NAME_MAX 255u
 #define UNIC_KIO_WINDOW	  16u /* requests open on a connection, at most */
@@ -53,7 +57,7 @@ struct unic_kio_msg {
 	unic_le32 len; /* READ, LIST: room; WRITE: bytes; ANSWER: bytes moved */
 	unic_le64 offset; /* CUT: the length; LIST: entries to skip */
 	unic_le64 size;	  /* ANSWER: bytes of the file now; LIST: entries */
-	unic_le64 key;	  /* READ, LIST, GRANT: of the token */
+	unic_le64 key;	  /* READ, LIST, GRANT: of the token; ANSWER: boot id */
 	unic_le32 token;  /* ... and its index */
 	unic_le32 rsvd2;
 };

@@ -155,6 +155,8 @@ static void ask(struct unic_kio_client *c, uint32_t at)
 		msg.token = unic_to_le32(io->token);
 		msg.key = unic_to_le64(io->key);
 	}
+	if (io->file)
+		io->wrote = io->file->wrote;
 	io->state = UNIC_KIO_ASKED;
 	if (!c->link->send(c, &msg, io))
 		give_up(c, at, -ENOLINK);
@@ -205,6 +207,27 @@ void unic_kio_sent(struct unic_kio_client *c, uint32_t at)
 	fill_window(c);
 }
 
+/* Server @boot did what was asked for. Returns 0, or why it is worth nothing. */
+static uint32_t learn(const struct unic_kio *io, uint64_t boot)
+{
+	struct unic_kio_file *f = io->file;
+	bool lost;
+
+	if (!f)
+		return 0;
+	if (f->wrote != f->synced && f->boot != boot)
+		f->lost = true;
+	f->boot = boot;
+	if (io->op == UNIC_KIO_WRITE || io->op == UNIC_KIO_CUT)
+		f->wrote++;
+	if (io->op != UNIC_KIO_SYNC)
+		return 0;
+	lost = f->lost;
+	f->lost = false;
+	f->synced = io->wrote; /* what came later is for the next one */
+	return lost ? EIO : 0;
+}
+
 static void answered(struct unic_kio_client *c, uint32_t at,
 		     const struct unic_kio_msg *msg, uint32_t token,
 		     uint32_t payload)
@@ -224,6 +247,8 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 		io->moved = len;
 	else if (!status && (len || io->op == UNIC_KIO_WRITE))
 		status = io->remote = EIO; /* a payload refused, or none sent */
+	if (!status)
+		status = io->remote = learn(io, unic_from_le64(msg->key));
 	give_up(c, at, status ? -EREMOTEIO : 0);
 }
 

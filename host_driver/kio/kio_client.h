@@ -40,6 +40,17 @@ enum unic_kio_state {
 	UNIC_KIO_CANCEL,
 };
 
+/*
+ * What is known of a file that somebody writes, and flushes: the caller's, zeroed
+ * at first, for as long as it uses the file.
+ */
+struct unic_kio_file {
+	uint64_t boot; /* of the server that has what was written */
+	uint32_t wrote,
+		synced; /* WRITEs and CUTs answered; ... before a SYNC */
+	bool lost;	/* the server changed in between */
+};
+
 struct unic_kio {
 	/* filled in by the caller, who leaves all of it alone until done() */
 	uint8_t op;	    /* of a request */
@@ -51,6 +62,9 @@ struct unic_kio {
 	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
 	uint32_t pieces;
 	uint64_t deadline_ns;
+	/* of WRITE, CUT and SYNC, or NULL: a SYNC ends with `remote` EIO when the
+	 * server that has what was written since the last one is no more */
+	struct unic_kio_file *file;
 	/*
 	 * @status: 0, and @bytes were moved; -EREMOTEIO (the server says
 	 * `remote`), -ENOLINK (the connection ended under it), -ENOBUFS (no
@@ -68,7 +82,8 @@ struct unic_kio {
 	uint64_t key;
 	uint32_t form; /* the link's; 0: none */
 	uint32_t moved;
-	int why; /* CANCEL: what to say */
+	uint32_t wrote; /* SYNC: what had been answered when it was asked for */
+	int why;	/* CANCEL: what to say */
 	uint8_t state;
 	bool given; /* WRITE: its data is on its way, or there */
 };

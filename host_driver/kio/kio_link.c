@@ -524,6 +524,19 @@ static struct unic_kio_conn *most_silent(struct unic_kio_node *n)
 	return found;
 }
 
+static bool may_connect(const struct unic_kio_node *n, uint32_t ipv4)
+{
+	uint32_t i;
+
+	for (i = 0; i < n->config.allows; i++) {
+		const struct unic_kio_net *net = &n->config.allow[i];
+
+		if (!net->bits || !((ipv4 ^ net->ipv4) >> (32 - net->bits)))
+			return true;
+	}
+	return !n->config.allows;
+}
+
 /*
  * A host has one connection; one that comes again has given up the one before,
  * perhaps without a word, and what it asked for there must not be done after what it
@@ -535,6 +548,10 @@ void unic_kio_link_request(struct unic_kio_node *n,
 	uint32_t ipv4 = unic_from_le32(up->peer_ipv4);
 	struct unic_kio_conn *c, *found = NULL;
 
+	if (!may_connect(n, ipv4)) {
+		reject(n, unic_from_le32(up->hdr.id));
+		return;
+	}
 	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++) {
 		if (c->state == UNIC_KIO_C_FREE)
 			found = found ? found : c;

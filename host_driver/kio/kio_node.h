@@ -26,6 +26,11 @@
 #define UNIC_KIO_ASKS	 24u /* requests to the driver without answer */
 #define UNIC_KIO_REPLIES 64u
 
+/* Hosts whose address has these first @bits. */
+struct unic_kio_net {
+	uint32_t ipv4, bits;
+};
+
 struct unic_kio_config {
 	struct unic_os *os;
 	struct unic_host *host;
@@ -37,7 +42,9 @@ struct unic_kio_config {
 	uint64_t bus_first,
 		bus_bytes; /* with `mem`: what pieces may be, it too */
 	uint32_t pid;	   /* the driver's */
-	struct unic_kio_store *store; /* what is exported; NULL: nothing */
+	struct unic_kio_store *store;	  /* what is exported; NULL: nothing */
+	const struct unic_kio_net *allow; /* to those; for the node's life */
+	uint32_t allows;		  /* 0: to every host */
 };
 
 enum unic_kio_conn_state {

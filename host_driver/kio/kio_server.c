@@ -31,7 +31,7 @@ static void job_free(struct unic_kio_server *s, struct unic_kio_job *job)
 }
 
 static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
-				     uint64_t size)
+				     uint64_t size, uint64_t boot)
 {
 	return (struct unic_kio_msg){
 		.op = UNIC_KIO_ANSWER,
@@ -40,14 +40,16 @@ static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
 		.len = unic_to_le32(n < 0 ? 0 : (uint32_t)n),
 		.offset = job->ask.offset,
 		.size = unic_to_le64(size),
+		.key = unic_to_le64(boot),
 	};
 }
 
 /* By itself, and the job is over. */
 static void finish(struct unic_kio_server *s, struct unic_kio_job *job, int n,
-		   uint64_t size)
+		   const struct unic_kio_task *task)
 {
-	struct unic_kio_msg msg = answer_to(job, n, size);
+	struct unic_kio_msg msg =
+		answer_to(job, n, task ? task->size : 0, task ? task->boot : 0);
 	bool mute = job->mute;
 
 	job_free(s, job);
@@ -72,12 +74,13 @@ static void ask_store(struct unic_kio_server *s, uint32_t at)
 
 	job->state = UNIC_KIO_JOB_STORE;
 	job->begun = s->store->begin(s->store, &task);
+	s->kept |= job->begun && s->store->end;
 }
 
 /* Its token has ended, or it never got one. */
 static void undo(struct unic_kio_server *s, uint32_t at)
 {
-	finish(s, &s->job[at], s->job[at].status, 0);
+	finish(s, &s->job[at], s->job[at].status, NULL);
 }
 
 static void cancel(struct unic_kio_server *s, uint32_t at, int why)
@@ -91,10 +94,11 @@ static void cancel(struct unic_kio_server *s, uint32_t at, int why)
 
 /* The bytes of a READ or LIST are in its buffer. */
 static void send_bytes(struct unic_kio_server *s, uint32_t at, uint32_t n,
-		       uint64_t size)
+		       const struct unic_kio_task *task)
 {
 	struct unic_kio_job *job = &s->job[at];
-	struct unic_kio_msg msg = answer_to(job, (int)n, size);
+	struct unic_kio_msg msg =
+		answer_to(job, (int)n, task->size, task->boot);
 
 	job->state = UNIC_KIO_JOB_SENDING;
 	if (!s->link->data(s, at, &msg, n))
@@ -107,15 +111,15 @@ void unic_kio_server_stored(const struct unic_kio_task *task)
 	struct unic_kio_job *job = &s->job[task->at];
 	bool comes = task->op == UNIC_KIO_READ || task->op == UNIC_KIO_LIST;
 
-	if (job->state != UNIC_KIO_JOB_STORE || !job->begun ||
+	if (!task->op || job->state != UNIC_KIO_JOB_STORE || !job->begun ||
 	    job->turn != task->turn)
 		return; /* its connection ended */
 	if (!comes || task->n <= 0) {
-		finish(s, job, task->n, task->size);
+		finish(s, job, task->n, task);
 		return;
 	}
 	memcpy(job->buf, task->buf, (uint32_t)task->n);
-	send_bytes(s, task->at, (uint32_t)task->n, task->size);
+	send_bytes(s, task->at, (uint32_t)task->n, task);
 }
 
 /* False: there is no buffer for it now. */
@@ -124,7 +128,7 @@ static bool serve(struct unic_kio_server *s, uint32_t at)
 	struct unic_kio_job *job = &s->job[at];
 
 	if (!s->store) {
-		finish(s, job, -ENODEV, 0);
+		finish(s, job, -ENODEV, NULL);
 		return true;
 	}
 	if (has_bytes(job->ask.op)) {
@@ -170,6 +174,11 @@ uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 {
 	uint64_t next = serve_all(s, now_ns);
 	uint32_t at;
+
+	if (s->ends)
+		s->ends = !s->store->end(s->store, s);
+	if (s->ends)
+		next = now_ns + RETRY_NS;
 
 	for (at = 0; at < UNIC_KIO_JOBS; at++) {
 		struct unic_kio_job *job = &s->job[at];
@@ -258,7 +267,7 @@ static bool request(struct unic_kio_server *s, const struct unic_kio_msg *ask,
 	memcpy(job->name, name, ask->name_bytes);
 	job->state = UNIC_KIO_JOB_WAIT;
 	if (!ask_good(ask, name))
-		finish(s, job, -EINVAL, 0);
+		finish(s, job, -EINVAL, NULL);
 	return true;
 }
 
@@ -285,7 +294,7 @@ static bool data(struct unic_kio_server *s, const struct unic_kio_msg *msg,
 	if (!payload || token != job->token)
 		cancel(s, (uint32_t)(job - s->job), -EIO);
 	else if (payload != unic_from_le32(job->ask.len))
-		finish(s, job, -EIO, 0);
+		finish(s, job, -EIO, NULL);
 	else
 		ask_store(s, (uint32_t)(job - s->job));
 	return true;
@@ -340,6 +349,8 @@ void unic_kio_server_down(struct unic_kio_server *s, bool lost)
 		    job->state == UNIC_KIO_JOB_SENDING)
 			job_free(s, job);
 	}
+	s->ends |= s->kept;
+	s->kept = false;
 }
 
 bool unic_kio_server_idle(const struct unic_kio_server *s)
@@ -349,5 +360,5 @@ bool unic_kio_server_idle(const struct unic_kio_server *s)
 	for (at = 0; at < UNIC_KIO_JOBS; at++)
 		if (s->job[at].state != UNIC_KIO_JOB_FREE)
 			return false;
-	return true;
+	return !s->ends;
 }

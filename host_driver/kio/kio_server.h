@@ -41,6 +41,7 @@ struct unic_kio_task {
 	int n; /* bytes moved, fewer than len only at the end; -errno */
 	uint64_t
 		size; /* of the file afterwards; LIST: see struct unic_kio_msg */
+	uint64_t boot; /* the store's boot id then, see abi/unic_kio.h */
 };
 
 /*
@@ -54,6 +55,10 @@ struct unic_kio_store {
 		      const struct unic_kio_task *task);
 	/** next() - one that is done. False: none. */
 	bool (*next)(struct unic_kio_store *s, struct unic_kio_task *task);
+	/** end() - behind what was begun of @of: its connection is over, and so
+	 * is what the store keeps for it. False: no room, try again later. NULL:
+	 * it keeps nothing. */
+	bool (*end)(struct unic_kio_store *s, struct unic_kio_server *of);
 };
 
 /* The data of an answer may not be known to have left when the client, which has
@@ -108,6 +113,8 @@ struct unic_kio_server {
 	struct unic_kio_job job[UNIC_KIO_JOBS];
 	uint32_t next; /* who is looked at first */
 	bool starved;  /* the last token was refused */
+	bool kept;     /* the store may keep something for this connection, */
+	bool ends;     /* which is over */
 };
 
 /** unic_kio_server_init() - no request. */

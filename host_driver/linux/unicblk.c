@@ -44,6 +44,7 @@ struct unicblk {
 	bool read_only;
 	atomic64_t again, failed; /* begun again; ended in error */
 	char file[UNIC_KIO_NAME_MAX + 1];
+	struct unic_kio_file written; /* under the lock of the service */
 };
 
 /* Behind each request. */
@@ -206,6 +207,7 @@ static blk_status_t prepare(struct unicblk *b, struct request *rq)
 	io->len = op == UNIC_KIO_SYNC ? 0 : blk_rq_bytes(rq);
 	io->offset = io->len ? (u64)blk_rq_pos(rq) << SECTOR_SHIFT : 0;
 	name_file(b, io);
+	io->file = op == UNIC_KIO_READ ? NULL : &b->written;
 	io->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
 	sg_init_table(pdu->sg, UNIC_TOKEN_PIECES);
 	r->sg = pdu->sg;

@@ -211,6 +211,16 @@ static struct request *keep(struct unicd_kio *k, struct unicd_client *c,
 	return r;
 }
 
+static bool may_ask(const struct unic_os *os, const struct unicd_client *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < os->opt.kio_users; i++)
+		if (os->opt.kio_user[i] == c->core.uid)
+			return true;
+	return c->core.privileged || !os->opt.kio_users;
+}
+
 void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 		       const void *msg, size_t bytes)
 {
@@ -224,6 +234,8 @@ void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 	if (!status && ask.name_bytes &&
 	    memchr((const uint8_t *)msg + sizeof(ask), 0, ask.name_bytes))
 		status = UNIC_ST_INVALID;
+	if (!status && ask.what != UNIC_CTL_KIO_STATE && !may_ask(os, c))
+		status = UNIC_CTL_ST_PERMISSION;
 	if (!status && c->kio >= UNIC_CTL_KIO_OPEN)
 		status = UNIC_CTL_ST_TOO_MANY;
 	if (!status && ask.what == UNIC_CTL_KIO_STATE) {
@@ -325,7 +337,8 @@ uint64_t unicd_kio_poll(struct unic_os *os)
 static int open_export(struct unicd_kio *k)
 {
 	k->files = unicd_files_open(k->os->opt.kio_export,
-				    k->os->opt.kio_writable);
+				    k->os->opt.kio_writable,
+				    k->os->opt.kio_max_bytes);
 	if (k->files)
 		k->store = unicd_worker_start(k->os, k->files);
 	if (k->store)
@@ -355,6 +368,8 @@ int unicd_kio_init(struct unic_os *os)
 		return -EINVAL;
 	}
 	config.store = k->store;
+	config.allow = os->opt.kio_allow;
+	config.allows = os->opt.kio_allows;
 	unic_kio_node_init(&k->node, &config);
 	k->node.done = done;
 	if (config.store)

@@ -7,6 +7,11 @@
  * path is walked folder by folder, from a descriptor of the exported one; no
  * symbolic link is followed, no part of a name leads up, and only plain files are
  * opened. Hard links, and what is mounted below, belong to it.
+ *
+ * A file stays open for its connection, since only a descriptor that was there when
+ * bytes were written is sure to hear that they could not be kept. When that is not
+ * so (the name is another file by now, fsync failed without anybody to tell), the
+ * boot id changes: then all clients are told at their next SYNC.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -14,6 +19,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,11 +27,26 @@
 #include "unicd.h"
 
 #define ENTRIES_MAX 65536u /* of a folder that is listed */
+#define KEPT_MAX    64u	   /* files that stay open, ... */
+#define KEPT_EACH   8u	   /* ... of one connection */
+
+/* A file that stays open. */
+struct kept {
+	const struct unic_kio_server *of; /* NULL: none */
+	char path[UNIC_KIO_NAME_MAX + 1];
+	int fd;
+	bool writes; /* the descriptor may, */
+	bool dirty;  /* and did since the last fsync */
+	uint64_t used;
+};
 
 struct unicd_files {
 	int root;	     /* the folder */
 	char only[NAME_MAX]; /* the one file in it; "": all */
 	bool writable;
+	uint64_t max_bytes; /* of a file */
+	uint64_t boot, uses;
+	struct kept kept[KEPT_MAX];
 };
 
 /* ---------------------------------------------------------------------- walk */
@@ -119,33 +140,179 @@ static int move(int fd, uint8_t op, uint8_t *buf, uint32_t len, uint64_t offset)
 	return (int)n;
 }
 
-static int on_file(const struct unicd_files *f, uint8_t op, int at,
-		   const char *name, uint64_t offset, void *buf, uint32_t len,
-		   uint64_t *size)
-{
-	bool writes = op == UNIC_KIO_WRITE || op == UNIC_KIO_CUT;
-	struct stat st;
-	int fd, n = 0;
+/* ------------------------------------------------------------ kept open */
 
-	if (writes && !f->writable)
-		return -EROFS;
-	fd = open_plain(at, name,
-			op == UNIC_KIO_CUT ? O_WRONLY | O_CREAT
-			: writes	   ? O_WRONLY
-					   : O_RDONLY);
+static void new_boot(struct unicd_files *f)
+{
+	uint64_t old = f->boot;
+
+	while (f->boot == old || !f->boot)
+		if (getrandom(&f->boot, sizeof(f->boot), 0) < 0)
+			f->boot = old + 1;
+}
+
+/* Nobody will ask this descriptor any more. */
+static void let_go(struct unicd_files *f, struct kept *k)
+{
+	if (k->dirty && fsync(k->fd))
+		new_boot(f);
+	close(k->fd);
+	k->of = NULL;
+}
+
+static void let_go_all(struct unicd_files *f, const struct unic_kio_server *of)
+{
+	uint32_t i;
+
+	for (i = 0; i < KEPT_MAX; i++)
+		if (f->kept[i].of == of)
+			let_go(f, &f->kept[i]);
+}
+
+static struct kept *find(struct unicd_files *f,
+			 const struct unic_kio_server *of, const char *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < KEPT_MAX; i++)
+		if (f->kept[i].of == of && !strcmp(f->kept[i].path, path))
+			return &f->kept[i];
+	return NULL;
+}
+
+/* For one more of @of: its own that was used least recently if it has enough. */
+static struct kept *make_room(struct unicd_files *f,
+			      const struct unic_kio_server *of)
+{
+	struct kept *oldest = NULL, *spare = NULL;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < KEPT_MAX; i++) {
+		struct kept *k = &f->kept[i];
+
+		if (!k->of)
+			spare = k;
+		if (k->of != of)
+			continue;
+		n++;
+		if (!oldest || k->used < oldest->used)
+			oldest = k;
+	}
+	if (n < KEPT_EACH && spare)
+		return spare;
+	if (oldest)
+		let_go(f, oldest);
+	return oldest;
+}
+
+/* Is it still what its name says? Else what was written is not there. */
+static bool is_current(const struct kept *k, int at, const char *name)
+{
+	struct stat now, then;
+
+	return !fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) &&
+	       !fstat(k->fd, &then) && now.st_dev == then.st_dev &&
+	       now.st_ino == then.st_ino;
+}
+
+static int keep(struct unicd_files *f, const struct unic_kio_task *task, int at,
+		const char *name, const char *path, struct kept **out)
+{
+	bool writes = task->op == UNIC_KIO_WRITE || task->op == UNIC_KIO_CUT;
+	int fd = open_plain(at, name,
+			    task->op == UNIC_KIO_CUT ? O_RDWR | O_CREAT
+			    : writes		     ? O_RDWR
+						     : O_RDONLY);
+	struct kept *k;
+
 	if (fd < 0)
 		return fd;
-	if (op == UNIC_KIO_CUT)
-		n = ftruncate(fd, (off_t)offset) ? -errno : 0;
-	else if (op == UNIC_KIO_SYNC)
-		n = fsync(fd) ? -errno : 0;
-	else if (len)
-		n = move(fd, op, buf, len, offset);
-	if (n >= 0 && fstat(fd, &st))
+	k = make_room(f, task->server);
+	if (!k) { /* more connections than there can be */
+		close(fd);
+		return -ENFILE;
+	}
+	*k = (struct kept){ .of = task->server, .fd = fd, .writes = writes };
+	strcpy(k->path, path);
+	*out = k;
+	return 0;
+}
+
+/* The file that @path, which is @name in @at, is now. */
+static int open_kept(struct unicd_files *f, const struct unic_kio_task *task,
+		     int at, const char *name, const char *path,
+		     struct kept **out)
+{
+	bool writes = task->op == UNIC_KIO_WRITE || task->op == UNIC_KIO_CUT;
+	struct kept *k = find(f, task->server, path);
+	int err;
+
+	if (k && !is_current(k, at, name)) {
+		if (k->dirty)
+			new_boot(f);
+		let_go(f, k);
+		k = NULL;
+	}
+	if (k && writes && !k->writes) {
+		let_go(f, k);
+		k = NULL;
+	}
+	err = k ? 0 : keep(f, task, at, name, path, &k);
+	if (err)
+		return err;
+	k->used = ++f->uses;
+	*out = k;
+	return 0;
+}
+
+static int too_large(const struct unicd_files *f,
+		     const struct unic_kio_task *task)
+{
+	if (task->op != UNIC_KIO_WRITE && task->op != UNIC_KIO_CUT)
+		return 0;
+	if (!f->writable)
+		return -EROFS;
+	return task->offset + task->len > f->max_bytes ? -EFBIG : 0;
+}
+
+static int act(struct kept *k, struct unic_kio_task *task)
+{
+	int err;
+
+	switch (task->op) {
+	case UNIC_KIO_CUT:
+		k->dirty = true;
+		return ftruncate(k->fd, (off_t)task->offset) ? -errno : 0;
+	case UNIC_KIO_SYNC:
+		err = fsync(k->fd) ? -errno : 0;
+		k->dirty = false; /* or somebody was told */
+		return err;
+	case UNIC_KIO_WRITE:
+		k->dirty = true;
+		/* fall through */
+	default:
+		return task->len ? move(k->fd, task->op, task->buf, task->len,
+					task->offset)
+				 : 0;
+	}
+}
+
+static int on_file(struct unicd_files *f, struct unic_kio_task *task, int at,
+		   const char *name, const char *path)
+{
+	struct kept *k = NULL;
+	struct stat st;
+	int n = too_large(f, task);
+
+	if (!n)
+		n = open_kept(f, task, at, name, path, &k);
+	if (n)
+		return n;
+	n = act(k, task);
+	if (n >= 0 && fstat(k->fd, &st))
 		n = -errno;
 	else if (n >= 0)
-		*size = (uint64_t)st.st_size;
-	close(fd);
+		task->size = (uint64_t)st.st_size;
 	return n;
 }
 
@@ -217,15 +384,15 @@ static int list(const struct unicd_files *f, int at, const char *name,
 
 /* ------------------------------------------------------------------------ run */
 
-int unicd_files_run(const struct unicd_files *f, struct unic_kio_task *task)
+static int run(struct unicd_files *f, struct unic_kio_task *task)
 {
-	char path[UNIC_KIO_NAME_MAX + 1];
+	char path[UNIC_KIO_NAME_MAX + 1], whole[UNIC_KIO_NAME_MAX + 1];
 	const char *last = "";
 	int at, n;
 
-	task->size = 0;
 	memcpy(path, task->name, task->name_bytes);
 	path[task->name_bytes] = 0;
+	strcpy(whole, path);
 	if (!allowed(f, path))
 		return -ENOENT;
 	at = walk(f, path, &last);
@@ -235,9 +402,21 @@ int unicd_files_run(const struct unicd_files *f, struct unic_kio_task *task)
 		n = list(f, at, last, task->offset, task->buf, task->len,
 			 &task->size);
 	else
-		n = on_file(f, task->op, at, last, task->offset, task->buf,
-			    task->len, &task->size);
+		n = on_file(f, task, at, last, whole);
 	close(at);
+	return n;
+}
+
+int unicd_files_run(struct unicd_files *f, struct unic_kio_task *task)
+{
+	int n = 0;
+
+	task->size = 0;
+	if (task->op)
+		n = run(f, task);
+	else
+		let_go_all(f, task->server);
+	task->boot = f->boot;
 	return n;
 }
 
@@ -264,7 +443,8 @@ static int open_one(struct unicd_files *f, const char *path)
 	return f->root < 0 ? -errno : 0;
 }
 
-struct unicd_files *unicd_files_open(const char *path, bool writable)
+struct unicd_files *unicd_files_open(const char *path, bool writable,
+				     uint64_t max_bytes)
 {
 	struct unicd_files *f = calloc(1, sizeof(*f));
 	int err = 0;
@@ -274,6 +454,8 @@ struct unicd_files *unicd_files_open(const char *path, bool writable)
 		return NULL;
 	}
 	f->writable = writable;
+	f->max_bytes = max_bytes;
+	new_boot(f);
 	f->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->root < 0)
 		err = errno == ENOTDIR ? open_one(f, path) : -errno;
@@ -288,6 +470,11 @@ struct unicd_files *unicd_files_open(const char *path, bool writable)
 
 void unicd_files_close(struct unicd_files *f)
 {
+	uint32_t i;
+
+	for (i = 0; f && i < KEPT_MAX; i++)
+		if (f->kept[i].of)
+			close(f->kept[i].fd); /* the next boot is another */
 	if (f)
 		close(f->root);
 	free(f);

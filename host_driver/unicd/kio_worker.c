@@ -110,6 +110,13 @@ static bool begin(struct unic_kio_store *s, const struct unic_kio_task *task)
 	return true;
 }
 
+static bool end_of(struct unic_kio_store *s, struct unic_kio_server *of)
+{
+	struct unic_kio_task task = { .server = of, .name = "" };
+
+	return begin(s, &task);
+}
+
 /* Its place may be used again by the next begin(), which nobody calls before he
  * is through with what we give him. */
 static bool next(struct unic_kio_store *s, struct unic_kio_task *task)
@@ -150,6 +157,7 @@ struct unic_kio_store *unicd_worker_start(struct unic_os *os,
 	if (w) {
 		w->store.begin = begin;
 		w->store.next = next;
+		w->store.end = end_of;
 		w->files = files;
 		pthread_mutex_init(&w->lock, NULL);
 		pthread_cond_init(&w->work, NULL);

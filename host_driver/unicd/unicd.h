@@ -19,8 +19,10 @@
 #include <sys/types.h>
 
 #include "host.h"
+#include "kio_node.h"
 
 #define UNICD_CLIENTS_MAX  128
+#define UNICD_KIO_RULES	   16u
 #define UNICD_CLIENTS_ROOT 16 /* of them kept for the privileged */
 #define UNICD_CLIENTS_USER 32 /* most of one other user */
 
@@ -39,6 +41,11 @@ struct unicd_options {
 	bool audit;
 	const char *kio_export; /* folder or file; NULL: nothing */
 	bool kio_writable;
+	uint64_t kio_max_bytes;
+	struct unic_kio_net kio_allow[UNICD_KIO_RULES];
+	uint32_t kio_allows; /* 0: every host */
+	uint32_t kio_user[UNICD_KIO_RULES];
+	uint32_t kio_users; /* 0: every user */
 	struct unic_cmd_set_params params;
 };
 
@@ -278,15 +285,15 @@ struct unic_kio_task;
 struct unic_kio_store;
 
 /** unicd_files_open() - the folder, or the one file, @path. NULL: said why.
- * @writable: may be written and made longer, shorter and anew. */
-struct unicd_files *unicd_files_open(const char *path, bool writable);
+ * @writable: may be written and made longer, shorter and anew, up to @max_bytes. */
+struct unicd_files *unicd_files_open(const char *path, bool writable,
+				     uint64_t max_bytes);
 
 void unicd_files_close(struct unicd_files *files);
 
-/** unicd_files_run() - do @task, whose buffer is ours. Returns its n, sets its
- * size. */
-int unicd_files_run(const struct unicd_files *files,
-		    struct unic_kio_task *task);
+/** unicd_files_run() - do @task, whose buffer is ours; op 0: the connection of
+ * @task->server is over. Returns its n, sets its size and boot id. */
+int unicd_files_run(struct unicd_files *files, struct unic_kio_task *task);
 
 /* --- kio_worker.c */
 

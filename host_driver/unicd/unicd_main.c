@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <arpa/inet.h>
 #include <malloc.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,9 @@ enum {
 	OPT_SLOT_SIZE,
 	OPT_KIO,
 	OPT_KIO_WRITABLE,
+	OPT_KIO_ALLOW,
+	OPT_KIO_USER,
+	OPT_KIO_MAX,
 	OPT_LINK,
 	OPT_BAUD,
 	OPT_USER_SLOTS,
@@ -71,6 +75,15 @@ static const struct argp_option options[] = {
 	  "let other hosts read what is there (unic-kio get, ls)", 0 },
 	{ "kio-writable", OPT_KIO_WRITABLE, NULL, 0,
 	  "with --kio-export: write it, and make new files (unic-kio put)", 0 },
+	{ "kio-allow", OPT_KIO_ALLOW, "ADDRESS[/BITS]", 0,
+	  "with --kio-export: these hosts only; repeatable", 0 },
+	{ "kio-max-bytes", OPT_KIO_MAX, "BYTES", 0,
+	  "with --kio-writable: no file becomes longer than that", 0 },
+	{ "kio-user", OPT_KIO_USER, "USER", 0,
+	  "who may use files of other hosts from here, beside root and the "
+	  "user "
+	  "of the driver (everybody); repeatable",
+	  0 },
 	{ "link", OPT_LINK, "PATH", 0,
 	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
 	{ "baud", OPT_BAUD, "RATE", 0, "with --link: bits a second (921600)",
@@ -97,6 +110,38 @@ static uint64_t number(struct argp_state *state, const char *arg, uint64_t lo,
 		argp_error(state, "%s: a number from %llu to %llu is needed",
 			   arg, (unsigned long long)lo, (unsigned long long)hi);
 	return v;
+}
+
+static void add_host(struct argp_state *state, struct unicd_options *o,
+		     const char *arg)
+{
+	struct unic_kio_net *net = &o->kio_allow[o->kio_allows];
+	const char *slash = strchr(arg, '/');
+	char text[INET_ADDRSTRLEN];
+	struct in_addr in;
+	int n = snprintf(text, sizeof(text), "%.*s",
+			 slash ? (int)(slash - arg) : (int)strlen(arg), arg);
+
+	if (o->kio_allows == UNICD_KIO_RULES)
+		argp_error(state, "--kio-allow: %u at most", UNICD_KIO_RULES);
+	if (n >= (int)sizeof(text) || inet_pton(AF_INET, text, &in) != 1)
+		argp_error(state, "%s is not an IPv4 address, or such /BITS",
+			   arg);
+	net->ipv4 = ntohl(in.s_addr);
+	net->bits = slash ? (uint32_t)number(state, slash + 1, 0, 32) : 32;
+	o->kio_allows++;
+}
+
+static void add_user(struct argp_state *state, struct unicd_options *o,
+		     const char *arg)
+{
+	const struct passwd *pw = getpwnam(arg);
+
+	if (o->kio_users == UNICD_KIO_RULES)
+		argp_error(state, "--kio-user: %u at most", UNICD_KIO_RULES);
+	o->kio_user[o->kio_users++] =
+		pw ? pw->pw_uid
+		   : (uint32_t)number(state, arg, 0, UINT32_MAX - 1);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -174,6 +219,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_KIO:
 		o->kio_export = arg;
 		return 0;
+	case OPT_KIO_ALLOW:
+		add_host(state, o, arg);
+		return 0;
+	case OPT_KIO_USER:
+		add_user(state, o, arg);
+		return 0;
+	case OPT_KIO_MAX:
+		o->kio_max_bytes = number(state, arg, 0, INT64_MAX);
+		return 0;
 	case OPT_LINK:
 		o->link = arg;
 		return 0;
@@ -186,6 +240,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->link && !unic_from_le32(o->params.deliver_us))
 			o->params.deliver_us = unic_to_le32(LINE_DELIVER_US);
+		if ((o->kio_allows || o->kio_max_bytes != INT64_MAX) &&
+		    !o->kio_export)
+			argp_error(state, "--kio-allow and --kio-max-bytes "
+					  "limit an export: --kio-export DIR "
+					  "says of what");
 		if (o->kio_writable && !o->kio_export)
 			argp_error(state, "--kio-writable says how to export: "
 					  "--kio-export DIR says what");
@@ -438,6 +497,7 @@ int main(int argc, char **argv)
 		.opt = { .provider = "nic",
 			 .ipv4 = 0x0a000001,
 			 .baud = 921600,
+			 .kio_max_bytes = INT64_MAX,
 			 .slots = 8,
 			 .slot_bytes = 16 << 20 },
 	};

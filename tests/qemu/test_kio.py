@@ -335,6 +335,79 @@ def test_exports(board, tmp):
         rig.end()
 
 
+def kept_open(rig, name):
+    """How many descriptors the server has of a file."""
+    fds = f"/proc/{rig.drivers[1].pid}/fd"
+    path, n = os.path.join(rig.folder, name), 0
+    for fd in os.listdir(fds):
+        try:
+            n += os.readlink(os.path.join(fds, fd)) == path
+        except OSError:
+            pass
+    return n
+
+
+def test_files_stay_open(board, tmp):
+    """... for their connection, eight at most, and only while they are what
+    their name says."""
+    rig = Rig(board, tmp)
+    try:
+        want = rig.file("f", 100000)
+        rig.good("get", f"{SERVER}:f", rig.path("got"))
+        assert kept_open(rig, "f") == 1
+        rig.good("put", rig.path("got"), f"{SERVER}:g")
+        rig.good("get", f"{SERVER}:g", rig.path("got"))
+        assert kept_open(rig, "g") == 1 and kept_open(rig, "f") == 1
+        assert digest(rig.path("got")) == want
+        want = rig.file("new", 5000, 2)
+        os.rename(os.path.join(rig.folder, "new"), os.path.join(rig.folder, "g"))
+        rig.good("get", f"{SERVER}:g", rig.path("got"))
+        assert digest(rig.path("got")) == want, "the file of before was read"
+        os.unlink(os.path.join(rig.folder, "f"))
+        rig.bad("no such file", "get", f"{SERVER}:f", rig.path("got"))
+        for i in range(12):
+            want = rig.file(f"n{i}", 3000 + i, i)
+            rig.good("get", f"{SERVER}:n{i}", rig.path("got"))
+            assert digest(rig.path("got")) == want
+        assert sum(kept_open(rig, f"n{i}") for i in range(12)) <= 8
+        assert kept_open(rig, "n11") == 1 and not kept_open(rig, "f")
+    finally:
+        rig.end()
+
+
+def test_limits(board, tmp):
+    """Hosts, users and sizes."""
+    rig = Rig(board, tmp, drivers=(("--kio-user", "nobody"),
+                                   ("--kio-allow", "10.9.0.0/16", "--kio-allow",
+                                    "10.0.0.0/30", "--kio-max-bytes", "70000")))
+    try:
+        rig.file("large", 100000)
+        rig.good("get", f"{SERVER}:large", rig.path("got"))
+        rig.bad("", "put", rig.path("got"), f"{SERVER}:new")
+        new = os.path.join(rig.folder, "new")
+        assert not os.path.exists(new) or os.path.getsize(new) <= 70000
+        with open(rig.path("small"), "wb") as f:
+            f.write(b"s" * 70000)
+        rig.good("put", rig.path("small"), f"{SERVER}:new")
+        if os.geteuid() == 0:
+            os.chmod(tmp, 0o755)
+            for uid, fine in ((65534, True), (65533, False)):
+                r = subprocess.run(rig.argv("get", f"{SERVER}:new", "-"),
+                                   capture_output=True, timeout=60,
+                                   check=False, user=uid, group=65534,
+                                   extra_groups=[])
+                assert (not r.returncode) == fine, (uid, r.stderr)
+                assert bool(r.stdout) == fine
+        rig.kill(1)
+        rig.more = ((), ("--kio-allow", "10.0.0.2", "--kio-allow", "10.0.0.4/30"))
+        rig.up(1)
+        rig.bad("", "--timeout", "3", "get", f"{SERVER}:new", rig.path("got2"))
+        assert not os.path.exists(rig.path("got2")) or \
+            not os.path.getsize(rig.path("got2"))
+    finally:
+        rig.end()
+
+
 KIO = struct.Struct("<HHIIIQIIIBB2s6I")  # struct unic_ctl_kio
 
 

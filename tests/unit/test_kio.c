@@ -43,6 +43,7 @@ static uint32_t form; /* of the client's NIC; there is one */
 static bool form_taken;
 static bool deaf;  /* the server */
 static bool rough; /* peers lie */
+static struct unic_kio_file file, *file_of_it; /* of the next I/Os */
 
 static uint8_t content(uint32_t object, uint64_t at)
 {
@@ -84,7 +85,10 @@ static struct {
 	char name[UNIC_KIO_NAME_MAX];
 } place[PLACES];
 static uint32_t begun, taken;
-static bool slow; /* nothing is done */
+static bool slow;     /* nothing is done */
+static uint64_t boot; /* id of the store */
+static uint32_t ends; /* connections it was told of */
+static bool no_room;
 
 static bool store_begin(struct unic_kio_store *s,
 			const struct unic_kio_task *task)
@@ -116,12 +120,22 @@ static bool store_next(struct unic_kio_store *s, struct unic_kio_task *task)
 		return false;
 	taken++;
 	place[at].task.n = run_task(&place[at].task, place[at].buf);
+	place[at].task.boot = boot;
 	*task = place[at].task;
 	return true;
 }
 
+static bool store_end(struct unic_kio_store *s, struct unic_kio_server *of)
+{
+	(void)s;
+	assert_ptr_equal(of, &server);
+	ends += !no_room;
+	return !no_room;
+}
+
 static struct unic_kio_store store = { .begin = store_begin,
-				       .next = store_next };
+				       .next = store_next,
+				       .end = store_end };
 
 /* There is a slot. Who names wrong tokens is made to wait by the other NIC, so
  * then all sends are counted until they complete. */
@@ -518,7 +532,10 @@ static int up(void **state)
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
-	deaf = rough = slow = false;
+	deaf = rough = slow = no_room = false;
+	boot = 1;
+	ends = 0;
+	file_of_it = NULL;
 	begun = taken = 0;
 	posts[0] = posts[1] = 0;
 	finished = most = tokens_wanted = cancels_wanted = 0;
@@ -535,19 +552,20 @@ static void done(struct unic_kio *i, int why, uint32_t bytes)
 	finished++;
 }
 
-static void start(uint32_t i, uint8_t op, uint32_t file, uint64_t offset,
+static void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset,
 		  uint32_t len, uint32_t n)
 {
 	uint32_t k, left = len, at = PAGES + i % 4 * AT(4);
 
 	io[i] = (struct unic_kio){
 		.op = op,
-		.name = { (char)file, 'x' },
+		.name = { (char)name, 'x' },
 		.name_bytes = 1 + i % 2,
 		.offset = offset,
 		.len = len,
 		.pieces = n,
 		.deadline_ns = ra.nic.now_ns + 400 * MS,
+		.file = file_of_it,
 		.done = done,
 	};
 	for (k = 0; k < n; k++) {
@@ -563,10 +581,10 @@ static void start(uint32_t i, uint8_t op, uint32_t file, uint64_t offset,
 }
 
 /* In @n pieces, the last of which takes the rest. */
-static void read_at(uint32_t i, uint32_t file, uint64_t offset, uint32_t len,
+static void read_at(uint32_t i, uint32_t name, uint64_t offset, uint32_t len,
 		    uint32_t n)
 {
-	start(i, UNIC_KIO_READ, file, offset, len, n);
+	start(i, UNIC_KIO_READ, name, offset, len, n);
 }
 
 static void expect_content(uint32_t i)
@@ -597,6 +615,7 @@ static void run(uint32_t n)
 static void nothing_left(void)
 {
 	assert_int_equal(client.busy, 0);
+	unic_kio_server_poll(&server, rb.nic.now_ns); /* the store is told */
 	assert_true(unic_kio_server_idle(&server));
 	assert_int_equal(buffers_used, 0);
 	assert_false(form_taken);
@@ -920,6 +939,85 @@ static void others_have_no_bytes(void **state)
 	assert_int_equal(status[2], -EREMOTEIO);
 	assert_int_equal(status[3], -EREMOTEIO);
 	assert_int_equal(io[3].remote, ENOENT);
+	nothing_left();
+}
+
+/* One more of file `w', and to its end. */
+static int one_of_file(uint8_t op)
+{
+	uint32_t i = finished;
+
+	file_of_it = &file;
+	start(i, op, 'w', 0, op == UNIC_KIO_WRITE ? 100 : 0,
+	      op == UNIC_KIO_WRITE);
+	run(i + 1);
+	return status[i];
+}
+
+/* What was written before it may be lost: that is told, once. */
+static void flush_after_another_life_of_the_server_fails(void **state)
+{
+	static const uint8_t writes[] = { UNIC_KIO_WRITE, UNIC_KIO_CUT };
+	uint32_t k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		file = (struct unic_kio_file){ 0 };
+		assert_int_equal(one_of_file(writes[k]), 0);
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
+		boot++; /* nothing of ours is to be lost */
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
+		assert_int_equal(one_of_file(writes[k]), 0);
+		boot++;
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), -EREMOTEIO);
+		assert_int_equal(io[finished - 1].remote, EIO);
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
+		assert_int_equal(one_of_file(writes[k]), 0);
+		boot++; /* a later write goes to the next life */
+		assert_int_equal(one_of_file(writes[k]), 0);
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), -EREMOTEIO);
+		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
+	}
+	nothing_left();
+}
+
+/* One that is answered while a SYNC is under way is for the next SYNC. */
+static void write_behind_a_flush_is_not_in_it(void **state)
+{
+	(void)state;
+	file = (struct unic_kio_file){ 0 };
+	assert_int_equal(one_of_file(UNIC_KIO_WRITE), 0);
+	slow = true;
+	start(1, UNIC_KIO_SYNC, 'w', 0, 0, 0);
+	file.wrote++; /* one that is answered meanwhile */
+	slow = false;
+	run(2);
+	assert_int_equal(status[1], 0);
+	boot++;
+	assert_int_equal(one_of_file(UNIC_KIO_SYNC), -EREMOTEIO);
+	nothing_left();
+}
+
+/* The store hears of the end behind all that it began, also when it had no room. */
+static void store_hears_of_the_end(void **state)
+{
+	(void)state;
+	start(0, UNIC_KIO_SYNC, 's', 0, 0, 0);
+	run(1);
+	no_room = true;
+	unic_kio_up(&client, false);
+	unic_kio_server_down(&server, false);
+	step();
+	assert_int_equal(ends, 0);
+	assert_false(unic_kio_server_idle(&server));
+	no_room = false;
+	step();
+	step();
+	assert_int_equal(ends, 1);
+	assert_true(unic_kio_server_idle(&server));
+	unic_kio_server_down(&server, false);
+	step();
+	assert_int_equal(ends, 1); /* it keeps nothing */
 	nothing_left();
 }
 
@@ -1485,6 +1583,10 @@ int main(void)
 				       up),
 		cmocka_unit_test_setup(many_at_once, up),
 		cmocka_unit_test_setup(others_have_no_bytes, up),
+		cmocka_unit_test_setup(
+			flush_after_another_life_of_the_server_fails, up),
+		cmocka_unit_test_setup(write_behind_a_flush_is_not_in_it, up),
+		cmocka_unit_test_setup(store_hears_of_the_end, up),
 		cmocka_unit_test_setup(granted_to_nobody, up),
 		cmocka_unit_test_setup(slow_files, up),
 		cmocka_unit_test_setup(ends_at_every_step, up),
