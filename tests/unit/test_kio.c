@@ -41,8 +41,8 @@ static struct unic_kio_server server;
 static uint8_t written[1 << 20];
 static uint32_t form; /* of the client's NIC; there is one */
 static bool form_taken;
-static bool deaf;  /* the server */
-static bool rough; /* peers lie */
+static bool deaf;			       /* the server */
+static bool rough;			       /* peers lie */
 static struct unic_kio_file file, *file_of_it; /* of the next I/Os */
 
 static uint8_t content(uint32_t object, uint64_t at)
