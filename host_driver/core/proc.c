@@ -272,10 +272,19 @@ static bool returns_to(const struct unic_host *host, uint32_t slot,
 	return unic_os_slot_unused(host->os, slot, client->pid);
 }
 
+/* Of two that living processes left: its own, then the one that was left first. */
+static bool sooner(const struct unic_hproc *a, const struct unic_hproc *b,
+		   uint32_t pid)
+{
+	if ((a->pid == pid) != (b->pid == pid))
+		return a->pid == pid;
+	return a->left < b->left;
+}
+
 /*
  * The slot for a process: one that comes back to it, else a free one. But with
- * slots_of_users one of a process that lives is the last resort, the one that was
- * left first: it may still read what was there.
+ * slots_of_users one of a process that lives is the last resort: it may still read
+ * what was there.
  */
 static uint32_t find_slot(const struct unic_host *host,
 			  const struct unic_client *client)
@@ -295,7 +304,7 @@ static uint32_t find_slot(const struct unic_host *host,
 		if (!host->config.slots_of_users || !host->proc[i].pid)
 			return i;
 		if (own == UNIC_OS_NO_SLOT ||
-		    host->proc[i].left < host->proc[own].left)
+		    sooner(&host->proc[i], &host->proc[own], client->pid))
 			own = i;
 	}
 	return found != UNIC_OS_NO_SLOT && may_have(host, client) ? found : own;

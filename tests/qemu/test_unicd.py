@@ -301,7 +301,7 @@ def test_stopped_keeps_memory(rig):
         me = rig.client(hello=False)
         until("slot left", lambda: left(rig, me, slot))
     mine = []
-    for _ in range(3):
+    for _ in range(3 if rig.renews else 1):
         mine.append(rig.client())
         mine[-1].frames(1)
         mine[-1].poke(u.VA0, b"of another")

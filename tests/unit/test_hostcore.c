@@ -4350,7 +4350,10 @@ static void slot_goes_back_to_its_user(void **state)
 	f->os.mapped = true;
 	assert_int_equal(hello_as(f, 8, 5), UNIC_CTL_ST_NO_SLOT);
 	f->os.mapped = false;
-	assert_int_equal(hello_as(f, 9, 5), 0); /* the first that was left */
+	assert_int_equal(hello_as(f, 9, 5), 0); /* its own, not another's */
+	assert_int_equal(f->client.slot, 1);
+	leave(f);
+	assert_int_equal(hello_as(f, 14, 5), 0); /* the first that was left */
 	assert_int_equal(f->client.slot, 0);
 	leave(f);
 	assert_int_equal(hello_as(f, 8, 5), 0); /* and now 1 is */
