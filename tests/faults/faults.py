@@ -338,13 +338,6 @@ def check_reasons(bad, log, how):
             raise Bad(f"cut off without a word in any log: {reason}")
 
 
-def looks_around(process):
-    try:
-        return any(name.startswith("/proc") for name in process.descriptors())
-    except FileNotFoundError:  # it closed one
-        return True
-
-
 def quiet_state(system, what):
     """Descriptors and live allocations once all clients are gone."""
     p = system.running[what]
@@ -356,11 +349,6 @@ def quiet_state(system, what):
     while attempt(all_free, system)[0] is not True:
         if time.monotonic() > until:
             raise Bad("a process slot was not given back")
-        time.sleep(0.01)
-    # a look through /proc ends, and with it what it has open
-    while looks_around(p):
-        if time.monotonic() > until:
-            raise Bad("it does not end looking through /proc")
         time.sleep(0.01)
     while True:
         time.sleep(0.02)

@@ -306,7 +306,7 @@ def test_stopped_keeps_memory(rig):
         mine[-1].frames(1)
         mine[-1].poke(u.VA0, b"of another")
     with open(f"/proc/{pid}/maps", encoding="ascii") as f:
-        theirs = {int(line.split()[4]) for line in f if "unic-slot" in line}
+        theirs = {int(line.split()[4]) for line in f if "memfd:unic-" in line}
     assert theirs
     if "--joint" not in run_nic.bus_options(rig.board):
         assert not theirs & {c.file for c in mine}, "it was given away"
@@ -768,6 +768,12 @@ def test_descriptors_go_with_the_process(rig):
     def descriptors():
         return len(os.listdir(f"/proc/{rig.driver.pid}/fd"))
 
+    def settled():  # clients of other tests are gone
+        n = descriptors()
+        time.sleep(0.2)
+        return n == descriptors()
+
+    until("settled", settled)
     ours, before = set(ps(me)), descriptors()
     pid = child(rig, lambda c: c.frames(1))
     assert descriptors() > before
