@@ -19,7 +19,7 @@
 #include "unic.h"
 #include "unic_queue.h"
 
-#define SERVICE	 0x756e69636b696f01ull /* as in abi/unic_kio.h */
+#define SERVICE	 0x756e69636b696f02ull /* as in abi/unic_kio.h */
 #define RECVS	 32u
 #define MSG	 512u
 #define MSG_SIZE 48u
