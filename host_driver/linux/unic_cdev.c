@@ -23,15 +23,16 @@
 #include "unic_mem.h"
 
 #define MINORS 64
-/* Replies that nobody fetched; of who has said HELLO. */
-#define STRANGER_MAX 8
+/* Requests under way and replies that nobody fetched; of who has said HELLO. */
+#define STRANGER_MAX 2
 #define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)
 
+/* A place for the reply to a request: who asks makes it, before the lock and at his
+ * own expense, so that the answer finds it. */
 struct unic_reply {
 	struct list_head node;
-	u32 seq, bytes;
-	u64 record[UNIC_CTL_BYTES / 8];
-	u8 tail[];
+	u32 seq, room, bytes;
+	u8 *msg; /* room for as much as is asked for, a record at least */
 };
 
 struct unic_file {
@@ -39,15 +40,14 @@ struct unic_file {
 	struct unic_os *os;
 	struct list_head node; /* of os->files, while it is a client */
 	struct unic_mem *mem;
-	bool ended; /* no client any more */
-	bool lost; /* a reply: what it was about nobody knows, so it is as ended */
+	bool ended;			  /* no client any more */
 	u32 slot;			  /* that it has or had */
 	wait_queue_head_t wait, answered; /* for upcalls; for replies */
 	struct fasync_struct *fasync;
-	bool upcalls, cqs; /* to be read */
-	struct list_head replies;
-	u32 unread;
-	struct unic_reply *spare; /* a short one */
+	bool upcalls, cqs;		/* to be read */
+	struct list_head open, replies; /* places: to be filled, to be read */
+	u32 places;
+	struct unic_reply *spare;
 };
 
 static dev_t first_dev;
@@ -93,44 +93,73 @@ static void end(struct unic_file *f)
 	unic_dev_kick(f->os);
 }
 
+static struct unic_reply *find(struct list_head *places, u32 seq)
+{
+	struct unic_reply *r;
+
+	list_for_each_entry(r, places, node)
+		if (r->seq == seq)
+			return r;
+	return NULL;
+}
+
 void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 {
-	struct unic_reply *r = NULL;
-	u32 tail = bytes - UNIC_CTL_BYTES;
+	struct unic_reply *r;
 	struct unic_ctl_hdr hdr;
 
-	if (!tail)
-		r = xchg(&f->spare, NULL);
-	if (!r) /* of no cgroup: room in one is not looked for under the lock */
-		r = kmalloc(struct_size(r, tail, tail), GFP_KERNEL);
+	memcpy(&hdr, msg, sizeof(hdr));
 	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
-	if (!r) { /* all that it has ends when it closes the device */
-		dev_err_ratelimited(&f->os->dev,
-				    "out of memory: no reply for process %u\n",
-				    f->core.pid);
-		f->lost = true;
-		wake_up_all(&f->wait);
-		wake_up_all(&f->answered);
+	r = find(&f->open, unic_from_le32(hdr.seq));
+	if (WARN_ON_ONCE(!r)) /* each request brings its place */
 		return;
-	}
-	memcpy(&hdr, msg, sizeof(hdr));
-	r->seq = unic_from_le32(hdr.seq);
-	r->bytes = bytes;
-	memcpy(r->record, msg, sizeof(r->record));
-	memcpy(r->tail, msg + sizeof(r->record), tail);
-	list_add_tail(&r->node, &f->replies);
-	f->unread++;
+	r->bytes = min(bytes, r->room);
+	memcpy(r->msg, msg, r->bytes);
+	list_move_tail(&r->node, &f->replies);
 	if (wq_has_sleeper(&f->answered))
 		wake_up_interruptible_all(&f->answered);
+}
+
+static void reply_discard(struct unic_reply *r)
+{
+	if (r)
+		free_pages_exact(r->msg, r->room);
+	kfree(r);
 }
 
 /* The next one may use it. */
 static void reply_free(struct unic_file *f, struct unic_reply *r)
 {
-	if (r && r->bytes == sizeof(r->record))
-		r = xchg(&f->spare, r);
+	reply_discard(r ? xchg(&f->spare, r) : NULL);
+}
+
+/* For a reply of @room bytes at most; no lock is held. */
+static struct unic_reply *reply_new(struct unic_file *f, u32 room)
+{
+	struct unic_reply *r = xchg(&f->spare, NULL);
+
+	if (r && r->room >= room)
+		return r;
+	reply_discard(r);
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return NULL;
+	r->room = room;
+	/* most make room for the longest, which is whole pages */
+	r->msg = alloc_pages_exact(room, GFP_KERNEL_ACCOUNT);
+	if (r->msg)
+		return r;
 	kfree(r);
+	return NULL;
+}
+
+static void discard_all(struct list_head *places)
+{
+	struct unic_reply *r, *next;
+
+	list_for_each_entry_safe(r, next, places, node)
+		reply_discard(r);
 }
 
 /* --------------------------------------------------------------- open, release */
@@ -160,6 +189,7 @@ static struct unic_file *file_new(struct unic_os *os)
 	f->core.privileged = capable(CAP_NET_ADMIN);
 	init_waitqueue_head(&f->wait);
 	init_waitqueue_head(&f->answered);
+	INIT_LIST_HEAD(&f->open);
 	INIT_LIST_HEAD(&f->replies);
 	return f;
 }
@@ -206,7 +236,6 @@ static int unic_release(struct inode *inode, struct file *file)
 {
 	struct unic_file *f = file->private_data;
 	struct unic_os *os = f->os;
-	struct unic_reply *r, *next;
 	unsigned int noio;
 
 	unic_mem_leave(f->mem);
@@ -215,9 +244,9 @@ static int unic_release(struct inode *inode, struct file *file)
 	if (f->slot != UNIC_OS_NO_SLOT)
 		unic_slot_leave(os, f->slot);
 	unic_unlock(os, noio);
-	list_for_each_entry_safe(r, next, &f->replies, node)
-		kfree(r);
-	kfree(f->spare);
+	discard_all(&f->open);
+	discard_all(&f->replies);
+	reply_discard(f->spare);
 	kfree(f);
 	put_device(&os->dev);
 	return 0;
@@ -228,21 +257,19 @@ static int unic_release(struct inode *inode, struct file *file)
 /* Its reply, if it is there: it is the caller's. */
 static struct unic_reply *take(struct unic_file *f, u32 seq)
 {
-	struct unic_reply *r;
+	struct unic_reply *r = find(&f->replies, seq);
 
-	list_for_each_entry(r, &f->replies, node) {
-		if (r->seq != seq)
-			continue;
+	if (r) {
 		list_del(&r->node);
-		f->unread--;
-		return r;
+		f->places--;
 	}
-	return NULL;
+	return r;
 }
 
 struct awaited {
 	struct unic_file *f;
 	u32 seq;
+	struct unic_reply *place; /* for the reply, until it is asked */
 	struct unic_reply *reply;
 	int err; /* it was not asked */
 };
@@ -252,31 +279,40 @@ static bool is_over(void *arg)
 	struct awaited *a = arg;
 
 	a->reply = take(a->f, a->seq);
-	return a->reply || a->f->ended || a->f->lost || a->err;
+	return a->reply || a->f->ended || a->err;
+}
+
+static bool is_full(const struct unic_file *f)
+{
+	return READ_ONCE(f->places) >= (READ_ONCE(f->slot) == UNIC_OS_NO_SLOT
+						? STRANGER_MAX
+						: REPLIES_MAX);
 }
 
 /* @pins: what was fetched for it; what is left of them stays there. */
-static int request(struct unic_file *f, const void *msg, u32 bytes,
+static int request(struct awaited *a, const void *msg, u32 bytes,
 		   struct list_head *pins)
 {
+	struct unic_file *f = a->f;
 	struct unic_os *os = f->os;
 	struct unic_frame_tables *t = NULL;
-	u32 max = STRANGER_MAX;
-	bool ok;
+	struct unic_reply *r = a->place;
 
+	if (is_full(f))
+		return -EAGAIN;
 	if (f->core.slot != UNIC_OS_NO_SLOT) {
 		t = os->slot[f->core.slot].frames;
-		max = REPLIES_MAX;
-	}
-	if (f->unread >= max)
-		return -EAGAIN;
-	if (t)
 		unic_pins_ready(t, pins);
+	}
+	a->place = NULL;
+	f->places++;
+	list_add_tail(&r->node, &f->open);
 	trace_unic_request(os, f->core.pid, msg, bytes);
-	ok = unic_host_request(os->host, &f->core, msg, bytes);
+	/* a record is there, so it is answered */
+	unic_host_request(os->host, &f->core, msg, bytes);
 	if (t)
 		unic_pins_ready(t, NULL);
-	return ok ? 0 : -EINVAL;
+	return 0;
 }
 
 /* Who asks polls, so the NIC does not ring. */
@@ -286,9 +322,9 @@ static int submit(struct awaited *a, const void *msg, u32 bytes,
 	struct unic_os *os = a->f->os;
 	unsigned int noio = unic_lock(os);
 
-	if (!a->f->ended && !a->f->lost) {
+	if (!a->f->ended) {
 		unic_host_rest(os->host, false);
-		a->err = request(a->f, msg, bytes, pins);
+		a->err = request(a, msg, bytes, pins);
 		unic_engine_spin(os, is_over, a);
 	} else {
 		a->err = -ENODEV;
@@ -297,17 +333,38 @@ static int submit(struct awaited *a, const void *msg, u32 bytes,
 	return a->err;
 }
 
-static int send(struct awaited *a, const struct unic_ioc_call *call)
+/* With a place for the reply, and what is to be registered, at hand. */
+static int ask(struct awaited *a, const void *msg, u32 bytes, u32 room)
 {
-	u32 bytes = unic_from_le32(call->bytes);
-	const void __user *from = u64_to_user_ptr(unic_from_le64(call->msg));
-	struct unic_mem *mem = a->f->mem;
-	u64 record[UNIC_CTL_BYTES / 8];
-	void *msg = record;
+	struct unic_ctl_hdr hdr;
 	LIST_HEAD(pins);
 	int err;
 
-	if (bytes < sizeof(record))
+	if (is_full(a->f))
+		return -EAGAIN; /* nor is memory taken for it */
+	a->place = reply_new(a->f, room);
+	if (!a->place)
+		return -ENOMEM;
+	memcpy(&hdr, msg, sizeof(hdr));
+	a->place->seq = unic_from_le32(hdr.seq);
+	err = unic_ahead(a->f->mem, msg, bytes, &pins);
+	if (!err)
+		err = submit(a, msg, bytes, &pins);
+	unic_ahead_drop(a->f->mem, &pins);
+	reply_free(a->f, a->place);
+	return err;
+}
+
+static int send(struct awaited *a, const struct unic_ioc_call *call)
+{
+	u32 bytes = unic_from_le32(call->bytes);
+	u32 room = min(unic_from_le32(call->room), UNIC_CTL_MSG_MAX);
+	const void __user *from = u64_to_user_ptr(unic_from_le64(call->msg));
+	u64 record[UNIC_CTL_BYTES / 8];
+	void *msg = record;
+	int err;
+
+	if (bytes < sizeof(record) || room < sizeof(record))
 		return -EINVAL;
 	if (bytes > UNIC_CTL_MSG_MAX)
 		return -EMSGSIZE;
@@ -317,10 +374,7 @@ static int send(struct awaited *a, const struct unic_ioc_call *call)
 		return -EFAULT;
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	err = unic_ahead(mem, msg, bytes, &pins);
-	if (!err)
-		err = submit(a, msg, bytes, &pins);
-	unic_ahead_drop(mem, &pins);
+	err = ask(a, msg, bytes, room);
 	if (msg != record)
 		kfree(msg);
 	return err;
@@ -367,12 +421,10 @@ static int give(const struct unic_reply *r, struct unic_ioc_call *call)
 {
 	u8 __user *to = u64_to_user_ptr(unic_from_le64(call->reply));
 	u32 got = min(r->bytes, unic_from_le32(call->room));
-	u32 record = sizeof(r->record);
 
-	if (got < record)
+	if (got < UNIC_CTL_BYTES)
 		return -EINVAL;
-	if (copy_to_user(to, r->record, sizeof(r->record)) ||
-	    (got > record && copy_to_user(to + record, r->tail, got - record)))
+	if (copy_to_user(to, r->msg, got))
 		return -EFAULT;
 	call->got = unic_to_le32(got);
 	return 0;
@@ -405,7 +457,7 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 
 static bool is_cut_off(const struct unic_file *f)
 {
-	return READ_ONCE(f->ended) || READ_ONCE(f->lost);
+	return READ_ONCE(f->ended);
 }
 
 static bool may_read(const struct unic_file *f, const bool *flag)

@@ -19,8 +19,11 @@ uint64_t unic_os_now_ns(struct unic_os *os)
 
 void *unic_os_alloc(struct unic_os *os, size_t bytes)
 {
-	/* not by way of a disk that hangs on this NIC */
-	return kvzalloc(bytes, GFP_NOIO);
+	/* not by way of a disk that hangs on this NIC; and the lock is held, so what
+	 * is small fails rather than wait for somebody to be killed */
+	if (bytes > PAGE_SIZE)
+		return kvzalloc(bytes, GFP_NOIO);
+	return kzalloc(bytes, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 }
 
 void unic_os_free(struct unic_os *os, void *p)

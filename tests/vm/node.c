@@ -8,6 +8,9 @@
  *			told that the device is gone. Threads that are in no hurry wait
  *			for each other in open(), so that one or another is in the
  *			middle of it when that happens.
+ *   node NODE unread N	opens the node N times, asks as often as it may each time, and
+ *			reads no answer; then lives on
+ *   node NODE threads N	N threads ask on one descriptor; each is answered
  *
  * Run by vm_check.py.
  */
@@ -22,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -154,8 +158,112 @@ static int comers(char *path)
 		pause();
 }
 
+#define ASKS 100
+
+/* A request whose answer is left where it is: another one is waited for, until a
+ * time that is over. True: it was taken. */
+static bool ask_only(int fd, uint32_t seq)
+{
+	struct unic_ctl_plain rec = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_STATS),
+			 .seq = unic_to_le32(seq) },
+	};
+	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
+	struct unic_ioc_call call = {
+		.msg = unic_to_le64((uintptr_t)&rec),
+		.reply = unic_to_le64((uintptr_t)reply),
+		.until_ns = unic_to_le64(1),
+		.bytes = unic_to_le32(sizeof(rec)),
+		.room = unic_to_le32(sizeof(reply)),
+		.seq = unic_to_le32(UINT32_MAX),
+	};
+
+	return ioctl(fd, UNIC_IOC_CALL, &call) && errno == ETIMEDOUT;
+}
+
+static int unread(const char *path, uint32_t n)
+{
+	struct rlimit files = { n + 16, n + 16 };
+	uint32_t asked = 0, seq;
+	int fd;
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		return fail("setrlimit");
+	while (n--) {
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return fail(path);
+		for (seq = 1; seq < ASKS && ask_only(fd, seq); seq++)
+			asked++;
+		if (seq == ASKS || errno != EAGAIN)
+			return fail("there is no end of it");
+	}
+	printf("node: %u unread\n", asked);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static int shared_fd;
+
+static void *asks(void *arg)
+{
+	struct unic_ctl_plain rec = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_INFO) },
+	};
+	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
+	const struct unic_ctl_hdr *hdr = (const void *)reply;
+	uint32_t i = 0;
+
+	while (i < ASKS) {
+		struct unic_ioc_call call = {
+			.msg = unic_to_le64((uintptr_t)&rec),
+			.reply = unic_to_le64((uintptr_t)reply),
+			.bytes = unic_to_le32(sizeof(rec)),
+			.room = unic_to_le32(sizeof(reply)),
+		};
+
+		rec.hdr.seq =
+			unic_to_le32((uint32_t)(uintptr_t)arg * ASKS + ++i);
+		call.seq = rec.hdr.seq;
+		while (ioctl(shared_fd, UNIC_IOC_CALL, &call)) {
+			if (errno != EAGAIN && errno != EINTR)
+				return "refused";
+			sched_yield();
+		}
+		if (unic_from_le32(hdr->seq) != unic_from_le32(rec.hdr.seq))
+			return "another's answer";
+	}
+	return NULL;
+}
+
+static int threads(const char *path, uintptr_t n)
+{
+	pthread_t thread[n];
+	uintptr_t i;
+	void *why;
+
+	shared_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (shared_fd < 0)
+		return fail(path);
+	alarm(PATIENCE_S);
+	for (i = 0; i < n; i++)
+		if (pthread_create(&thread[i], NULL, asks, (void *)i))
+			return fail("pthread_create");
+	for (i = 0; i < n; i++)
+		if (pthread_join(thread[i], &why) || why)
+			return fail(why);
+	printf("node: ok\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && !strcmp(argv[2], "unread"))
+		return unread(argv[1], (uint32_t)atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[2], "threads"))
+		return threads(argv[1], (uintptr_t)atoi(argv[3]));
+
 	if (argc == 3 && !strcmp(argv[2], "deadline"))
 		return deadline(argv[1]);
 	if (argc == 3 && !strcmp(argv[2], "comers"))

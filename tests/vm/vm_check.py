@@ -79,6 +79,12 @@ class Check(pair.Pair):
             raise Failure("the kernel says:\n" +
                           "\n".join(log[new[0]:new[0] + 30]))
 
+    def forget_log(self, pattern):
+        """The kernel said this, as it must: that it did is no complaint."""
+        log = self.guest.run("dmesg -c")
+        must(re.search(pattern, log), f"the kernel does not say '{pattern}'")
+        self.complaints = 0
+
     def no_leak(self):
         """Memory that nobody has a pointer to; young objects are not judged, and
         what moved meanwhile only if it is not found twice."""
@@ -228,6 +234,45 @@ def test_deadline(c):
     """A call that nobody answers ends at its time."""
     said = c.guest.run(f"node {pair.NODE} deadline", 150)
     must(said.startswith("node: ok"), said)
+
+
+UNREAD, UNREAD_KIB, GROUP_KIB = 2500, 65536, 24576
+
+
+def used_kib(c):
+    """Of all memory, but for what is given back on demand."""
+    said = c.guest.run("grep -E '^Mem(Total|Available):' /proc/meminfo")
+    total, available = map(int, re.findall(r"(\d+) kB", said))
+    return total - available
+
+
+def test_unread(c):
+    """Replies that nobody reads are few, and are their reader's: descriptors without
+    end leave the machine its memory, and a group of processes has them counted."""
+    before = used_kib(c)
+    user = c.start("user", "node", pair.NODE, "unread", str(UNREAD), show=False)
+    said = user.expect("unread|node:", 60)
+    taken = used_kib(c) - before
+    print(f"        {said}: {taken} KiB", flush=True)
+    must(said.endswith("unread") and taken < UNREAD_KIB, f"{taken} KiB")
+    must(c.ctl(0, "info")["nic"] == "ready", "nobody else can use it")
+    user.kill()
+    user.wait()
+    c.guest.run("mkdir -p /run/cg && mount -t cgroup2 none /run/cg && "
+                "echo +memory >/run/cg/cgroup.subtree_control && "
+                "mkdir /run/cg/few && "
+                f"echo {GROUP_KIB << 10} >/run/cg/few/memory.max")
+    status, said = c.guest.ask(
+        "(sh -c 'echo 0 >/run/cg/few/cgroup.procs; "
+        f"exec node {pair.NODE} unread {UNREAD}')", 60)
+    c.guest.wait_for("rmdir /run/cg/few && umount /run/cg")
+    c.forget_log("Memory cgroup out of memory: Killed process .* .node.")
+    must(status, f"a group with {GROUP_KIB} KiB took more: {said}")
+
+
+def test_threads(c):
+    """A hundred threads ask on one descriptor: each is answered, sooner or later."""
+    must(c.guest.run(f"node {pair.NODE} threads 100", 60) == "node: ok\n", "not ok")
 
 
 def test_datagrams(c):
