@@ -12,6 +12,7 @@
 #define UNIC_OS_H
 
 #ifdef __KERNEL__
+#include <asm/barrier.h>
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/string.h>
@@ -92,22 +93,30 @@ bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid);
 
 /* ------------------------------------------- memory shared with others */
 
+/* The other side is a device: a kernel has barriers of its own for those, which are
+ * there with one processor, too. */
+#ifndef __KERNEL__
+#define dma_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define dma_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define mb()	  __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
 /* Reads that decide before reads of what they guard. */
 static inline void unic_os_rmb(void)
 {
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	dma_rmb();
 }
 
 /* Writes of a record before the write that publishes it. */
 static inline void unic_os_wmb(void)
 {
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	dma_wmb();
 }
 
 /* A word of ours before the read of a word of theirs. */
 static inline void unic_os_mb(void)
 {
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	mb();
 }
 
 /* One access, neither torn, repeated nor invented by the compiler. */
