@@ -24,13 +24,15 @@ struct unic_resident {
 	struct device *dma;
 	unsigned int users;
 	bool gone; /* the NIC */
+	struct list_head watches;
 	void *mem; /* of the queues */
 	dma_addr_t bus;
 };
 
 static DEFINE_MUTEX(users_lock);
 
-#define QUIET_MS 5000u /* for the NIC to have done with our slot */
+#define REACH	 U32_MAX /* bus addresses below can be of an I/O */
+#define QUIET_MS 5000u	 /* for the NIC to have done with our slot */
 
 static struct unic_resident *resident_of(struct unic_kclient *kc)
 {
@@ -63,7 +65,11 @@ static void resident_gone(struct unic_kclient *kc)
 {
 	struct unic_resident *r = resident_of(kc);
 
+	struct unic_resident_watch *w;
+
 	r->gone = true;
+	list_for_each_entry(w, &r->watches, node)
+		w->gone(w);
 	unic_kio_node_gone(r->node);
 	free_mem(r);
 }
@@ -81,9 +87,8 @@ static void begin(struct unic_resident *r)
 		.slot_bytes = UNIC_SLOT_PAGES * PAGE_SIZE,
 		.mem = r->mem,
 		.bus = r->bus,
-		/* more than the NIC can reach; that much a region can be */
 		.bus_first = 0,
-		.bus_bytes = U32_MAX,
+		.bus_bytes = REACH, /* that much a region can be */
 	};
 
 	unic_kio_node_init(r->node, &config);
@@ -114,8 +119,11 @@ static struct unic_resident *make(struct unic_os *os)
 	r->node = kvzalloc(sizeof(*r->node), GFP_KERNEL);
 	r->os = os;
 	r->users = 1;
+	INIT_LIST_HEAD(&r->watches);
 	noio = unic_lock(os);
-	if (os->host) {
+	if (os->host && dma_get_required_mask(unic_dev_dma(os)) > REACH) {
+		err = -EOPNOTSUPP; /* not all memory can be of an I/O */
+	} else if (os->host) {
 		r->dma = get_device(unic_dev_dma(os));
 		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(0),
 					    &r->bus, GFP_KERNEL);
@@ -140,7 +148,10 @@ struct unic_resident *unic_resident_get(unsigned int number)
 
 	if (!os)
 		return ERR_PTR(-ENODEV);
-	mutex_lock(&users_lock);
+	if (mutex_lock_interruptible(&users_lock)) {
+		unic_dev_put(os);
+		return ERR_PTR(-EINTR);
+	}
 	kc = READ_ONCE(os->kclient);
 	if (kc) {
 		r = resident_of(kc);
@@ -148,12 +159,36 @@ struct unic_resident *unic_resident_get(unsigned int number)
 	} else {
 		r = make(os);
 	}
-	mutex_unlock(&users_lock);
-	if (IS_ERR(r) || r->users > 1)
+	if (kc || IS_ERR(r)) /* one that was made keeps it */
 		unic_dev_put(os);
+	mutex_unlock(&users_lock);
 	return r;
 }
 EXPORT_SYMBOL_GPL(unic_resident_get);
+
+bool unic_resident_watch(struct unic_resident *r, struct unic_resident_watch *w)
+{
+	unsigned int noio = unic_lock(r->os);
+	bool there = !r->gone;
+
+	if (there)
+		list_add(&w->node, &r->watches);
+	else
+		INIT_LIST_HEAD(&w->node);
+	unic_unlock(r->os, noio);
+	return there;
+}
+EXPORT_SYMBOL_GPL(unic_resident_watch);
+
+void unic_resident_unwatch(struct unic_resident *r,
+			   struct unic_resident_watch *w)
+{
+	unsigned int noio = unic_lock(r->os);
+
+	list_del_init(&w->node);
+	unic_unlock(r->os, noio);
+}
+EXPORT_SYMBOL_GPL(unic_resident_unwatch);
 
 /* Until the NIC has answered that it is done with the slot it may write to our
  * memory. True: it has, or cannot any more. */
@@ -214,6 +249,12 @@ u32 unic_resident_window(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_window);
 
+size_t unic_resident_max(const struct unic_resident *r)
+{
+	return min_t(size_t, UNIC_KIO_MAX, dma_max_mapping_size(r->dma));
+}
+EXPORT_SYMBOL_GPL(unic_resident_max);
+
 static void unmap(struct unic_resident_io *io)
 {
 	if (io->elements)
@@ -231,6 +272,11 @@ static int map(struct unic_resident_io *io)
 			return -EBUSY;
 	}
 	for (i = 0; i < n; i++) {
+		if (sg_dma_address(&io->sg[i]) + sg_dma_len(&io->sg[i]) >
+		    REACH) {
+			unmap(io);
+			return -EIO;
+		}
 		io->io.piece[i].bus = unic_to_le64(sg_dma_address(&io->sg[i]));
 		io->io.piece[i].len = unic_to_le32(sg_dma_len(&io->sg[i]));
 	}

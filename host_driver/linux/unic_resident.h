@@ -11,6 +11,7 @@
 #define UNIC_RESIDENT_H
 
 #include <linux/dma-direction.h>
+#include <linux/list.h>
 
 #include "kio_client.h"
 #include "kio_ring.h"
@@ -35,12 +36,31 @@ struct unic_resident_io {
  * unic_resident_get() - the service of NIC @number (/dev/unicN), set up if nobody
  * used it so far. May sleep. It lasts until unic_resident_put(); the NIC may go
  * before, then no I/O begins any more.
- * Returns it, or ERR_PTR(): -ENODEV, no such NIC; -ENOMEM.
+ * Returns it, or ERR_PTR(): -ENODEV, no such NIC; -ENOMEM; -EINTR; -EOPNOTSUPP, the
+ * machine has memory where an I/O does not reach.
  */
 struct unic_resident *unic_resident_get(unsigned int number);
 
 /** unic_resident_put() - no I/O of the caller is open. May sleep. */
 void unic_resident_put(struct unic_resident *r);
+
+/* Who wants to know when the NIC goes. */
+struct unic_resident_watch {
+	struct list_head node;
+	/** gone() - the NIC was taken from its driver: no I/O begins any more. Called
+	 * once, with a lock of the driver held. */
+	void (*gone)(struct unic_resident_watch *w);
+};
+
+/** unic_resident_watch() - @w is told, until unic_resident_unwatch(). False: it has
+ * gone already, and nothing is told. */
+bool unic_resident_watch(struct unic_resident *r,
+			 struct unic_resident_watch *w);
+void unic_resident_unwatch(struct unic_resident *r,
+			   struct unic_resident_watch *w);
+
+/** unic_resident_max() - bytes of an I/O at most. */
+size_t unic_resident_max(const struct unic_resident *r);
 
 /** unic_resident_window() - I/Os that it has under way with a host, at most, now:
  * fewer while the NIC asks processes for entries. */

@@ -43,6 +43,8 @@ struct unicblk {
 	u64 bytes;
 	bool read_only;
 	atomic64_t again, failed; /* begun again; ended in error */
+	struct unic_resident_watch watch;
+	struct work_struct dead;
 	char file[UNIC_KIO_NAME_MAX + 1];
 	struct unic_kio_file written; /* under the lock of the service */
 };
@@ -57,6 +59,8 @@ struct unicblk_pdu {
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);
 static DEFINE_IDA(numbers);
+static struct workqueue_struct
+	*later; /* what nobody waits for; ends before us */
 
 /* -------------------------------------------- the block layer, by its version */
 
@@ -81,7 +85,8 @@ static struct gendisk *disk_new(struct unicblk *b)
 #endif
 		.logical_block_size = SECTOR_SIZE,
 		.physical_block_size = PAGE_SIZE,
-		.max_hw_sectors = UNIC_KIO_MAX >> SECTOR_SHIFT,
+		.max_hw_sectors = unic_resident_max(b->resident) >>
+				  SECTOR_SHIFT,
 		.max_segments = UNIC_TOKEN_PIECES,
 		.max_segment_size = UNIC_KIO_MAX,
 	};
@@ -99,7 +104,8 @@ static struct gendisk *disk_new(struct unicblk *b)
 	q = disk->queue;
 	blk_queue_logical_block_size(q, SECTOR_SIZE);
 	blk_queue_physical_block_size(q, PAGE_SIZE);
-	blk_queue_max_hw_sectors(q, UNIC_KIO_MAX >> SECTOR_SHIFT);
+	blk_queue_max_hw_sectors(q, unic_resident_max(b->resident) >>
+					    SECTOR_SHIFT);
 	blk_queue_max_segments(q, UNIC_TOKEN_PIECES);
 	blk_queue_max_segment_size(q, UNIC_KIO_MAX);
 	return disk;
@@ -255,11 +261,29 @@ static const struct blk_mq_ops mq_ops = {
 
 /* --------------------------------------------- the file, before it is a disk */
 
+/* Who asked may be gone before the answer: then it is the answer's. */
+enum question_state {
+	ASKED,
+	ANSWERED,
+	LEFT,
+};
+
 struct question {
 	struct unic_resident_io io;
 	struct completion over;
+	atomic_t state;
 	int status;
+	struct unic_resident *of; /* LEFT: its, too */
+	struct work_struct end;
 };
+
+static void question_end(struct work_struct *work)
+{
+	struct question *q = container_of(work, struct question, end);
+
+	unic_resident_put(q->of);
+	kfree(q);
+}
 
 /* A peer's word: not one of our kernel's own, nor none. */
 static int error_of(u32 remote)
@@ -274,30 +298,64 @@ static void question_done(struct unic_resident_io *io, int status, u32 bytes)
 	q->status = status == -EREMOTEIO ? error_of(io->io.remote) : status;
 	if (status == -ENOLINK || status == -EIO)
 		q->status = -EAGAIN;
-	complete(&q->over);
+	if (atomic_cmpxchg(&q->state, ASKED, ANSWERED) == LEFT)
+		queue_work(later, &q->end);
+	else
+		complete(&q->over);
+}
+
+static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
+				     u64 deadline_ns)
+{
+	struct question *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return NULL;
+	init_completion(&q->over);
+	INIT_WORK(&q->end, question_end);
+	q->of = b->resident;
+	q->io.io.op = op;
+	name_file(b, &q->io.io);
+	q->io.io.offset = offset;
+	q->io.io.deadline_ns = deadline_ns;
+	q->io.done = question_done;
+	return q;
+}
+
+/* -EINTR: somebody does not want to wait any more, for a NIC that is dead perhaps;
+ * b->resident is not the caller's then. */
+static int ask_once(struct unicblk *b, u8 op, u64 offset, u64 deadline_ns,
+		    u64 *size)
+{
+	struct question *q = question_new(b, op, offset, deadline_ns);
+	int err;
+
+	if (!q)
+		return -ENOMEM;
+	err = unic_resident_start(b->resident, &q->io, b->ipv4);
+	if (!err && wait_for_completion_interruptible(&q->over) &&
+	    atomic_cmpxchg(&q->state, ASKED, LEFT) == ASKED) {
+		b->resident = NULL;
+		return -EINTR;
+	}
+	if (!err)
+		err = q->status;
+	*size = q->io.io.size;
+	kfree(q);
+	return err;
 }
 
 /* STAT or CUT, asked again until SET_UP_MS are over. 0 or a negative errno. */
-static int ask(struct unicblk *b, struct question *q, u8 op, u64 offset)
+static int ask(struct unicblk *b, u8 op, u64 offset, u64 *size)
 {
 	u64 deadline = ktime_get_ns() + (u64)SET_UP_MS * NSEC_PER_MSEC;
 	int err;
 
 	do {
-		memset(&q->io, 0, sizeof(q->io));
-		init_completion(&q->over);
-		q->io.io.op = op;
-		name_file(b, &q->io.io);
-		q->io.io.offset = offset;
-		q->io.io.deadline_ns = deadline;
-		q->io.done = question_done;
-		err = unic_resident_start(b->resident, &q->io, b->ipv4);
-		if (!err) {
-			wait_for_completion(&q->over);
-			err = q->status;
-		}
-		if (err == -EAGAIN || err == -EBUSY)
-			msleep(AGAIN_MS);
+		err = ask_once(b, op, offset, deadline, size);
+		if ((err == -EAGAIN || err == -EBUSY) &&
+		    msleep_interruptible(AGAIN_MS))
+			err = -EINTR;
 	} while ((err == -EAGAIN || err == -EBUSY) &&
 		 ktime_get_ns() < deadline);
 	return err;
@@ -307,23 +365,19 @@ static int ask(struct unicblk *b, struct question *q, u8 op, u64 offset)
  * that is longer stays as it is. */
 static int look_at_file(struct unicblk *b)
 {
-	struct question *q = kzalloc(sizeof(*q), GFP_KERNEL);
-	int err;
+	u64 size = 0;
+	int err = ask(b, UNIC_KIO_STAT, 0, &size);
 
-	if (!q)
-		return -ENOMEM;
-	err = ask(b, q, UNIC_KIO_STAT, 0);
 	if (b->bytes && !b->read_only &&
-	    (err == -ENOENT || (!err && q->io.io.size < b->bytes))) {
-		err = ask(b, q, UNIC_KIO_CUT, b->bytes);
-		q->io.io.size = b->bytes;
+	    (err == -ENOENT || (!err && size < b->bytes))) {
+		err = ask(b, UNIC_KIO_CUT, b->bytes, &size);
+		size = b->bytes;
 	}
-	if (!err && (!b->bytes || q->io.io.size < b->bytes))
-		b->bytes = q->io.io.size;
+	if (!err && (!b->bytes || size < b->bytes))
+		b->bytes = size;
 	/* a peer's word, too: what the system counts bytes of a disk with is signed */
 	if (!err && (b->bytes < PAGE_SIZE || b->bytes > S64_MAX))
 		err = -EINVAL;
-	kfree(q);
 	return err;
 }
 
@@ -422,10 +476,23 @@ static int make_disk(struct unicblk *b)
 	return 0;
 }
 
+static void dead_work(struct work_struct *work)
+{
+	blk_mark_disk_dead(container_of(work, struct unicblk, dead)->disk);
+}
+
+/* Nobody waits for a NIC that is gone, nor has to find out I/O by I/O. */
+static void nic_gone(struct unic_resident_watch *watch)
+{
+	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);
+}
+
 /* The rest of @b goes with the last reference to the disk. */
 static void remove(struct unicblk *b)
 {
 	list_del(&b->list);
+	unic_resident_unwatch(b->resident, &b->watch);
+	flush_work(&b->dead);
 	del_gendisk(b->disk);
 	blk_mq_free_tag_set(&b->tags);
 	unic_resident_put(b->resident);
@@ -442,8 +509,12 @@ static int add_disk_of(struct unicblk *b)
 	if (err) { /* then nobody calls unicblk_free() */
 		put_disk(b->disk);
 		blk_mq_free_tag_set(&b->tags);
+		return err;
 	}
-	return err;
+	b->watch.gone = nic_gone;
+	if (!unic_resident_watch(b->resident, &b->watch))
+		queue_work(later, &b->dead);
+	return 0;
 }
 
 /* @b, its file known, becomes a disk, or is freed. */
@@ -508,6 +579,7 @@ static int parse(struct unicblk *b, char *text)
 	char *word;
 	int err;
 
+	INIT_WORK(&b->dead, dead_work);
 	b->timeout_ms = TIMEOUT_MS;
 	while ((word = strsep(&text, "\n "))) {
 		err = *word ? parse_word(b, word) : 0;
@@ -532,7 +604,7 @@ static int find(struct unicblk *b)
 	err = PTR_ERR_OR_ZERO(b->resident);
 	if (!err) {
 		err = look_at_file(b);
-		if (err)
+		if (err && b->resident)
 			unic_resident_put(b->resident);
 	}
 	if (err)
@@ -553,13 +625,14 @@ static ssize_t add_store(CLASS_ARGS, const char *buf, size_t count)
 	int err = b && text ? parse(b, text) : -ENOMEM;
 
 	kfree(text);
-	mutex_lock(&disks_lock);
 	if (!err)
 		err = find(b);
-	if (err)
+	if (err) {
 		kfree(b);
-	else
-		err = add(b);
+		return err;
+	}
+	mutex_lock(&disks_lock);
+	err = add(b);
 	mutex_unlock(&disks_lock);
 	return err ? err : count;
 }
@@ -585,9 +658,11 @@ static ssize_t remove_store(CLASS_ARGS, const char *buf, size_t count)
 	unsigned int number;
 	int err = kstrtouint(buf, 0, &number);
 
-	mutex_lock(&disks_lock);
-	if (!err)
-		err = remove_number(number);
+	if (err)
+		return err;
+	if (mutex_lock_interruptible(&disks_lock))
+		return -EINTR;
+	err = remove_number(number);
 	mutex_unlock(&disks_lock);
 	return err ? err : count;
 }
@@ -605,7 +680,15 @@ static struct class unicblk_class = { .name = "unicblk",
 
 static int __init unicblk_init(void)
 {
-	return class_register(&unicblk_class);
+	int err;
+
+	later = alloc_workqueue("unicblk", WQ_UNBOUND, 0);
+	if (!later)
+		return -ENOMEM;
+	err = class_register(&unicblk_class);
+	if (err)
+		destroy_workqueue(later);
+	return err;
 }
 
 static void __exit unicblk_exit(void)
@@ -615,6 +698,7 @@ static void __exit unicblk_exit(void)
 	class_unregister(&unicblk_class);
 	list_for_each_entry_safe(b, next, &disks, list)
 		remove(b);
+	destroy_workqueue(later);
 	ida_destroy(&numbers);
 }
 

@@ -377,7 +377,9 @@ def test_nic_removed(c):
         must(made > 50, f"only {made} times mapped")
         must(made == ended, f"{made - ended} left mapped")
     must(task.wait() != 0, "fio did not notice")
+    failed = c.count("failed")
     must(c.guest.ask(READ)[0], "read without a NIC")
+    must(c.count("failed") == failed, "the disk is not dead: it is tried")
     if counted:
         must(c.maps() == (made, made), "mapped for a NIC that is gone")
         c.guest.run(f"cd {TRACING} && echo 0 >events/kprobes/enable && "
@@ -387,6 +389,24 @@ def test_nic_removed(c):
     c.guest.wait_for(f"test -c {pair.NODE}")
     c.add()
     c.verify(2 * MIB)
+    c.remove()
+
+
+def test_add_interrupted(c):
+    """Who adds a disk of a NIC that stands still may be told not to wait for it."""
+    c.nics[0].child.send_signal(signal.SIGSTOP)
+    try:
+        adder = c.task(f"echo 'nic=0 addr={IP[1]} file={FILE} size={DISK}' "
+                       ">/sys/class/unicblk/add")
+        c.guest.wait_for("grep -q dead /sys/class/unic/unic0/state", 60)
+        must(adder.poll() is None, "it is added")
+        adder.kill()
+        must(adder.wait(5) != 0, "added")
+    finally:
+        c.nics[0].child.send_signal(signal.SIGCONT)
+    c.guest.wait_for("grep -q ready /sys/class/unic/unic0/state")
+    c.add()
+    c.guest.wait_for(READ)
     c.remove()
 
 
