@@ -130,6 +130,11 @@ bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot);
 void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 			uint64_t length);
 
+/** unic_host_region() - where region @id of the process of @client lies. False: it
+ * has no such one. */
+bool unic_host_region(struct unic_host *host, const struct unic_client *client,
+		      uint32_t id, uint64_t *va, uint64_t *length);
+
 /** unic_host_notices() - regions asked back from processes so far: how crowded the
  * table is. Free-running. */
 uint32_t unic_host_notices(const struct unic_host *host);

@@ -40,6 +40,18 @@ bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
 	return true;
 }
 
+bool unic_host_region(struct unic_host *host, const struct unic_client *client,
+		      uint32_t id, uint64_t *va, uint64_t *length)
+{
+	const struct unic_hmr *mr =
+		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, client->slot);
+
+	if (!mr || client->slot == UNIC_OS_NO_SLOT)
+		return false;
+	span(mr, va, length);
+	return true;
+}
+
 static uint32_t pin_status(int err)
 {
 	switch (err) {

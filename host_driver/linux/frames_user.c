@@ -3,9 +3,9 @@
  * frames_user.c - frames.h where frames are any memory of a process: it is
  * pinned where it is (unic_mem.c).
  *
- * Secret: which pins a request brought along. What it is about to register was
- * fetched before the lock was taken, so that nobody waits for it; pages of others
- * (missed, or granted later) are taken only if they are there at once.
+ * Secret: where pins come from while the lock is held. What a request is about to
+ * register was fetched before the lock was taken; other pages (missed, granted later,
+ * of a region that is restored) are fetched by a worker, and asked for again.
  */
 #include <linux/slab.h>
 
@@ -15,6 +15,7 @@
 
 #define AGAIN_NS 1000000ull /* until unmapped memory is looked at again */
 #define REST_NS	 250000000ull
+#define TAKE_NS	 1000000000ull /* until what was fetched is dropped */
 
 struct unic_frame_tables {
 	struct unic_frames *f;	 /* whose `pinned` is kept */
@@ -134,7 +135,7 @@ uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
 	p = find_ready(f->t, first, last);
 	if (!p)
 		p = unic_pin_exact(f->t->mem, first, last);
-	if (!p || unic_pin_map(f->t->mem, p))
+	if (!p || p->err || unic_pin_map(f->t->mem, p))
 		return UNIC_FRAME_SHIFT;
 	for (i = 0; i < ARRAY_SIZE(larger); i++)
 		if (larger[i] <= max &&
@@ -169,16 +170,13 @@ static struct unic_pin *take(struct unic_frame_tables *t, unsigned long first,
 {
 	struct unic_pin *p = find_ready(t, first, last);
 
+	if (p && p->err)
+		return ERR_PTR(p->err);
 	if (p && p->write >= write) {
 		list_del_init(&p->node);
 		return p;
 	}
-	if (first != last && unic_pin_comes(t->mem, first, last, write))
-		return ERR_PTR(-EAGAIN); /* many are not tried in vain */
-	p = unic_pin_fetch(t->mem, first, last, write, false);
-	if (PTR_ERR_OR_ZERO(p) == -EAGAIN)
-		unic_pin_later(t->mem, first, last, write);
-	return p;
+	return unic_pin_later(t->mem, first, last, write);
 }
 
 int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
@@ -253,6 +251,7 @@ void unic_pins_bind(struct unic_frame_tables *t, struct unic_mem *mem)
 {
 	unic_pins_unbind(t);
 	unic_mem_get(mem);
+	unic_pin_bound(mem, true);
 	t->mem = mem;
 }
 
@@ -260,6 +259,7 @@ void unic_pins_unbind(struct unic_frame_tables *t)
 {
 	if (!t->mem)
 		return;
+	unic_pin_bound(t->mem, false);
 	unic_frames_clear(t->f);
 	unic_mem_put(t->mem);
 	t->mem = NULL;
@@ -279,23 +279,26 @@ void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
  * is left. */
 u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 {
-	u64 now = ktime_get_ns();
+	u64 now = ktime_get_ns(), take = U64_MAX;
 	unsigned long at = 0, first, last;
 
-	if (t->mem)
+	if (t->mem) {
 		drop_loose(t);
+		if (unic_pin_untaken(t->mem))
+			take = now + TAKE_NS;
+	}
 	if (!t->mem || !READ_ONCE(t->mem->stale)) {
 		t->look_ns = 0;
 		t->wait_ns = AGAIN_NS;
-		return U64_MAX;
+		return take;
 	}
 	if (now < t->look_ns)
-		return t->look_ns;
+		return min(t->look_ns, take);
 	for (; unic_pin_stale(t->mem, at, &first, &last); at = last + 1)
 		unic_host_unmapped(t->f->os->host, slot,
 				   (u64)first << PAGE_SHIFT,
 				   (u64)(last - first + 1) << PAGE_SHIFT);
 	t->look_ns = now + t->wait_ns;
 	t->wait_ns = min(t->wait_ns * 2, REST_NS);
-	return t->look_ns;
+	return min(t->look_ns, take);
 }

@@ -31,8 +31,10 @@ static int fetch(struct unic_mem *mem, u64 va, u64 length, bool write,
 	err = unic_mem_settle(mem, first, last);
 	if (err)
 		return err;
-	p = unic_pin_fetch(mem, first, last, write, true);
-	if (!IS_ERR(p))
+	p = unic_pin_fetch(mem, first, last, write);
+	if (IS_ERR(p)) /* the core is told why, when it asks */
+		p = unic_pin_failed(first, last, PTR_ERR(p));
+	if (p)
 		list_add_tail(&p->node, pins);
 	return 0;
 }
@@ -50,20 +52,38 @@ static int ahead_reg(struct unic_mem *mem, const void *msg,
 		     pins);
 }
 
-static int ahead_rereg(struct unic_mem *mem, const void *msg,
-		       struct list_head *pins)
+/* Pages that could only be read are to be written. */
+static int ahead_rights(struct unic_mem *mem, struct unic_client *client,
+			const struct unic_ctl_mr_rereg *r,
+			struct list_head *pins)
+{
+	unsigned int noio = unic_lock(mem->os);
+	u64 va, length;
+	bool known = mem->os->host &&
+		     unic_host_region(mem->os->host, client,
+				      unic_from_le32(r->id), &va, &length);
+
+	unic_unlock(mem->os, noio);
+	return known ? fetch(mem, va, length, true, pins) : 0;
+}
+
+static int ahead_rereg(struct unic_mem *mem, struct unic_client *client,
+		       const void *msg, struct list_head *pins)
 {
 	struct unic_ctl_mr_rereg r;
 
 	memcpy(&r, msg, sizeof(r));
+	if (!(r.what & UNIC_REREG_RANGE) && r.what & UNIC_REREG_RIGHTS &&
+	    writes(r.rights))
+		return ahead_rights(mem, client, &r, pins);
 	if (!(r.what & UNIC_REREG_RANGE))
 		return 0;
 	return fetch(mem, unic_from_le64(r.va), unic_from_le64(r.length),
 		     !(r.what & UNIC_REREG_RIGHTS) || writes(r.rights), pins);
 }
 
-static int ahead_one(struct unic_mem *mem, const void *msg,
-		     struct list_head *pins)
+static int ahead_one(struct unic_mem *mem, struct unic_client *client,
+		     const void *msg, struct list_head *pins)
 {
 	struct unic_ctl_hdr hdr;
 
@@ -74,14 +94,14 @@ static int ahead_one(struct unic_mem *mem, const void *msg,
 		return ahead_reg(mem, msg, pins);
 	case UNIC_CTL_MR_REREG:
 		unic_mem_limit(mem);
-		return ahead_rereg(mem, msg, pins);
+		return ahead_rereg(mem, client, msg, pins);
 	default:
 		return 0;
 	}
 }
 
-int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
-	       struct list_head *pins)
+int unic_ahead(struct unic_mem *mem, struct unic_client *client,
+	       const void *msg, u32 bytes, struct list_head *pins)
 {
 	struct unic_ctl_hdr hdr;
 	u32 at, n = 0;
@@ -91,10 +111,10 @@ int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
 		return 0;
 	memcpy(&hdr, msg, sizeof(hdr));
 	if (unic_from_le16(hdr.op) != UNIC_CTL_BATCH)
-		return ahead_one(mem, msg, pins);
+		return ahead_one(mem, client, msg, pins);
 	for (at = UNIC_CTL_BYTES; at + UNIC_CTL_BYTES <= bytes && n < BATCH_MAX;
 	     at += UNIC_CTL_BYTES, n++) {
-		err = ahead_one(mem, msg + at, pins);
+		err = ahead_one(mem, client, msg + at, pins);
 		if (err && list_empty(pins))
 			return err;
 		if (err)

@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
 #include <linux/version.h>
 
 #include "unic_dev.h"
@@ -175,6 +176,18 @@ static void mem_ended(struct unic_mem *mem)
 	unic_unlock(f->os, noio);
 }
 
+/* Whose limits count: the ids that a user made up in a namespace of his own are that
+ * user's. */
+static u32 whose(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_euid();
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return from_kuid_munged(&init_user_ns, uid);
+}
+
 static struct unic_file *file_new(struct unic_os *os)
 {
 	struct unic_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
@@ -185,8 +198,9 @@ static struct unic_file *file_new(struct unic_os *os)
 	f->slot = UNIC_OS_NO_SLOT;
 	f->core.slot = UNIC_OS_NO_SLOT;
 	f->core.pid = task_tgid_nr(current);
-	f->core.uid = from_kuid_munged(&init_user_ns, current_euid());
-	f->core.privileged = capable(CAP_NET_ADMIN);
+	f->core.uid = whose();
+	/* it is no offence not to be privileged */
+	f->core.privileged = ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
 	init_waitqueue_head(&f->wait);
 	init_waitqueue_head(&f->answered);
 	INIT_LIST_HEAD(&f->open);
@@ -202,7 +216,7 @@ static int unic_open(struct inode *inode, struct file *file)
 
 	if (!f)
 		return -ENOMEM;
-	f->mem = unic_mem_new(os, f, mem_ended);
+	f->mem = unic_mem_new(os, f, f->core.uid, mem_ended);
 	if (IS_ERR(f->mem)) {
 		int err = PTR_ERR(f->mem);
 
@@ -347,7 +361,7 @@ static int ask(struct awaited *a, const void *msg, u32 bytes, u32 room)
 		return -ENOMEM;
 	memcpy(&hdr, msg, sizeof(hdr));
 	a->place->seq = unic_from_le32(hdr.seq);
-	err = unic_ahead(a->f->mem, msg, bytes, &pins);
+	err = unic_ahead(a->f->mem, &a->f->core, msg, bytes, &pins);
 	if (!err)
 		err = submit(a, msg, bytes, &pins);
 	unic_ahead_drop(a->f->mem, &pins);
@@ -658,22 +672,32 @@ int unic_cdev_prepare(struct unic_os *os, struct device *parent)
 	return err;
 }
 
-int unic_cdev_add(struct unic_os *os)
-{
-	return cdev_device_add(&os->cdev, &os->dev);
-}
-
-void unic_cdev_del(struct unic_os *os)
+/* Who has it open has nothing any more. */
+static void cut_off(struct unic_os *os)
 {
 	struct unic_file *f, *next;
 	unsigned int noio;
 
-	cdev_device_del(&os->cdev, &os->dev);
 	noio = unic_lock(os);
 	os->leaving = true; /* who was opening it just now comes too late */
 	list_for_each_entry_safe(f, next, &os->files, node)
 		end(f);
 	unic_unlock(os, noio);
+}
+
+int unic_cdev_add(struct unic_os *os)
+{
+	int err = cdev_device_add(&os->cdev, &os->dev);
+
+	if (err) /* somebody may have found it in between */
+		cut_off(os);
+	return err;
+}
+
+void unic_cdev_del(struct unic_os *os)
+{
+	cdev_device_del(&os->cdev, &os->dev);
+	cut_off(os);
 }
 
 struct unic_os *unic_dev_get(unsigned int number)

@@ -29,10 +29,13 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
+#include "frames.h"
 #include "host.h"
 #include "unic_ask.h"
 
 #define UNIC_SLOT_PAGES 3u /* UNIC_SLOT_FRAMES: doorbell, NIC, upcalls */
+/* offsets for mmap, and the pages that the NIC translates, are of 4 KiB */
+static_assert(PAGE_SIZE == UNIC_FRAME_BYTES);
 
 struct unic_file;
 struct unic_frame_tables;
@@ -215,8 +218,8 @@ void unic_pins_unbind(struct unic_frame_tables *t);
 /** unic_ahead() - fetch what a request, not vetted yet, would register, for
  * unic_pins_ready(). May take as long as a disk does. 0, or -ERESTARTSYS before
  * anything was fetched. */
-int unic_ahead(struct unic_mem *mem, const void *msg, u32 bytes,
-	       struct list_head *pins);
+int unic_ahead(struct unic_mem *mem, struct unic_client *client,
+	       const void *msg, u32 bytes, struct list_head *pins);
 
 /** unic_ahead_drop() - what is left of them. */
 void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins);

@@ -18,13 +18,14 @@
 
 #define LOOK_JIFFIES \
 	(HZ / 100 + 1) /* until one that did not tell is repeated */
-#define LOOKS 100
+#define LOOKS	    100
+#define WORKERS_MAX WQ_MAX_ACTIVE
 
 static struct workqueue_struct *fetchers, *keepers;
 
 int unic_later_init(void)
 {
-	fetchers = alloc_workqueue("unic_fetch", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	fetchers = alloc_workqueue("unic_fetch", WQ_UNBOUND, WORKERS_MAX);
 	keepers = alloc_workqueue("unic_keep", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (fetchers && keepers)
 		return 0;
@@ -75,76 +76,196 @@ void unic_mem_touch(struct mm_struct *mm, unsigned long first,
 		mmap_read_unlock(mm);
 }
 
+/*
+ * A page that never comes keeps its worker, also when the process that wanted it is
+ * gone. So one user has a part of the workers at most, whatever processes it makes.
+ */
+#define USERS 64u
+
+static uint user_fetches = 3 * UNIC_FETCHES;
+module_param(user_fetches, uint, 0644);
+MODULE_PARM_DESC(user_fetches, "workers that may wait for pages of one user's "
+			       "processes");
+
+static DEFINE_SPINLOCK(users_lock);
+static struct {
+	u32 uid, n; /* 0: nobody's */
+} users[USERS];
+
+static bool user_get(u32 uid)
+{
+	u32 i, place = USERS;
+
+	spin_lock(&users_lock);
+	for (i = 0; i < USERS; i++) {
+		if (users[i].n && users[i].uid == uid)
+			break;
+		if (!users[i].n)
+			place = i;
+	}
+	if (i == USERS)
+		i = place;
+	if (i < USERS && users[i].n >= READ_ONCE(user_fetches))
+		i = USERS;
+	if (i < USERS) {
+		users[i].uid = uid;
+		users[i].n++;
+	}
+	spin_unlock(&users_lock);
+	return i < USERS;
+}
+
+static void user_put(u32 uid)
+{
+	u32 i;
+
+	spin_lock(&users_lock);
+	for (i = 0; i < USERS; i++)
+		if (users[i].n && users[i].uid == uid)
+			break;
+	if (!WARN_ON_ONCE(i == USERS))
+		users[i].n--;
+	spin_unlock(&users_lock);
+}
+
+static struct unic_pin *get_pages(struct unic_fetch *f)
+{
+	struct unic_pin *p = ERR_PTR(-ENOENT);
+	struct unic_mem *mem = f->mem;
+
+	if (!mmget_not_zero(mem->mm))
+		return p;
+	unic_mem_touch(mem->mm, f->first, f->last, f->write);
+	mmput_async(mem->mm);
+	return unic_pin_fetch(mem, f->first, f->last, f->write);
+}
+
+static void drop(struct unic_mem *mem, struct unic_pin *p)
+{
+	if (!IS_ERR_OR_NULL(p))
+		unic_pin_drop(mem, p);
+}
+
 static void fetch_work(struct work_struct *work)
 {
 	struct unic_fetch *f = container_of(work, struct unic_fetch, work);
+	struct unic_pin *p = get_pages(f);
 	struct unic_mem *mem = f->mem;
-	struct unic_pin *p;
 
-	if (mmget_not_zero(mem->mm)) {
-		unic_mem_touch(mem->mm, f->first, f->last, f->write);
-		mmput_async(mem->mm);
-		/* those that could not be pinned where they were are moved here */
-		p = unic_pin_fetch(mem, f->first, f->last, f->write, false);
-		if (!IS_ERR(p))
-			unic_pin_drop(mem, p);
-	}
+	user_put(mem->uid);
 	spin_lock(&mem->lock);
 	f->mem = NULL;
+	f->since = jiffies;
+	if (mem->bound)
+		swap(f->pin, p);
 	spin_unlock(&mem->lock);
+	drop(mem, p);
 	unic_dev_kick(mem->os);
 	unic_mem_put(mem);
 	module_put(
 		THIS_MODULE); /* for our last steps unic_later_exit() waits */
 }
 
-/* The one of this range; a free one; or NULL. */
+static bool is_of(const struct unic_fetch *f, unsigned long first,
+		  unsigned long last, bool write)
+{
+	return (f->mem || f->pin) && f->first == first && f->last == last &&
+	       f->write >= write;
+}
+
+/* The one of this range; or a free one; or one that was done longest ago; or NULL. */
 static struct unic_fetch *fetch_of(struct unic_mem *mem, unsigned long first,
 				   unsigned long last, bool write)
 {
 	struct unic_fetch *f, *place = NULL;
 
 	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
-		if (f->mem && f->first == first && f->last == last &&
-		    f->write >= write)
+		if (is_of(f, first, last, write))
 			return f;
-		if (!f->mem)
+		if (f->mem || (place && !place->pin))
+			continue;
+		if (!f->pin || !place || time_before(f->since, place->since))
 			place = f;
 	}
 	return place;
 }
 
-bool unic_pin_comes(struct unic_mem *mem, unsigned long first,
-		    unsigned long last, bool write)
+static void start(struct unic_mem *mem, struct unic_fetch *f,
+		  unsigned long first, unsigned long last, bool write)
 {
-	const struct unic_fetch *f;
-	bool comes;
+	if (!user_get(mem->uid))
+		return;
+	if (!try_module_get(THIS_MODULE)) {
+		user_put(mem->uid);
+		return;
+	}
+	f->mem = mem;
+	f->first = first;
+	f->last = last;
+	f->write = write;
+	unic_mem_get(mem);
+	queue_work(fetchers, &f->work);
+	trace_unic_later(mem->os, mem->pid, first, last, write, 0);
+}
+
+struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write)
+{
+	struct unic_pin *p = NULL, *untaken = NULL;
+	struct unic_fetch *f;
 
 	spin_lock(&mem->lock);
 	f = fetch_of(mem, first, last, write);
-	comes = f && f->mem;
+	if (f && is_of(f, first, last, write))
+		swap(f->pin, p);
+	else if (f)
+		swap(f->pin, untaken);
+	if (!IS_ERR_OR_NULL(p) && p->stale)
+		swap(p, untaken); /* other pages may be there by now */
+	if (f && !f->mem && (!p || p == ERR_PTR(-EAGAIN)))
+		start(mem, f, first, last, write);
 	spin_unlock(&mem->lock);
-	return comes;
+	drop(mem, untaken);
+	return p ? p : ERR_PTR(-EAGAIN);
 }
 
-void unic_pin_later(struct unic_mem *mem, unsigned long first,
-		    unsigned long last, bool write)
+/* One that is done, and for long enough; it is the caller's. */
+static struct unic_pin *done(struct unic_mem *mem, unsigned long jiffies_ago)
 {
-	struct unic_fetch *place;
+	struct unic_pin *p = NULL;
+	u32 i;
 
 	spin_lock(&mem->lock);
-	place = fetch_of(mem, first, last, write);
-	if (!place || place->mem || !try_module_get(THIS_MODULE))
-		goto out; /* under way, or it is asked for again */
-	place->mem = mem;
-	place->first = first;
-	place->last = last;
-	place->write = write;
-	unic_mem_get(mem);
-	queue_work(fetchers, &place->work);
-	trace_unic_later(mem->os, mem->pid, first, last, write, 0);
-out:
+	for (i = 0; i < UNIC_FETCHES && !p; i++)
+		if (mem->fetch[i].pin &&
+		    time_after_eq(jiffies, mem->fetch[i].since + jiffies_ago))
+			swap(mem->fetch[i].pin, p);
 	spin_unlock(&mem->lock);
+	return p;
+}
+
+void unic_pin_bound(struct unic_mem *mem, bool bound)
+{
+	struct unic_pin *p;
+
+	spin_lock(&mem->lock);
+	mem->bound = bound;
+	spin_unlock(&mem->lock);
+	while (!bound && (p = done(mem, 0)))
+		drop(mem, p);
+}
+
+bool unic_pin_untaken(struct unic_mem *mem)
+{
+	struct unic_pin *p;
+	bool any = false;
+	u32 i;
+
+	while ((p = done(mem, HZ)))
+		drop(mem, p);
+	for (i = 0; i < UNIC_FETCHES; i++)
+		any |= READ_ONCE(mem->fetch[i].pin) != NULL;
+	return any;
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -222,7 +343,8 @@ static void look_work(struct work_struct *work)
 	spin_lock(&mem->lock);
 	mem->looking.is = !sure;
 	mem->looks = sure ? 0 : mem->looks + 1;
-	again = !sure && queue_delayed_work(keepers, &mem->look, LOOK_JIFFIES);
+	again = !sure && !mem->left &&
+		queue_delayed_work(keepers, &mem->look, LOOK_JIFFIES);
 	spin_unlock(&mem->lock);
 	wake_up_all(&mem->fresh);
 	if (!again)
@@ -232,6 +354,8 @@ static void look_work(struct work_struct *work)
 void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
 		    unsigned long last)
 {
+	if (mem->left)
+		return; /* nor would anybody wait for a look that is due later */
 	unic_span_add(&mem->doubt, first, last);
 	/* somebody has a reference, or we were not called */
 	if (mod_delayed_work(keepers, &mem->look, 0))
@@ -288,6 +412,9 @@ void unic_later_new(struct unic_mem *mem)
 
 void unic_later_end(struct unic_mem *mem)
 {
+	spin_lock(&mem->lock);
+	mem->left = true;
+	spin_unlock(&mem->lock);
 	if (cancel_delayed_work_sync(&mem->look))
 		unic_mem_put(mem);
 }

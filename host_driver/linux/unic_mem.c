@@ -264,15 +264,15 @@ static int get_now(struct mm_struct *mm, struct unic_pin *p)
 	return err;
 }
 
-static int get_all(struct unic_mem *mem, struct unic_pin *p, bool wait)
+static int get_all(struct unic_mem *mem, struct unic_pin *p)
 {
 	u32 tries = 0;
 	int err;
 
 	if (!mmget_not_zero(mem->mm))
 		return -ENOENT;
-	while ((err = get_now(mem->mm, p)) == -EAGAIN && wait &&
-	       tries++ < TRIES && !fatal_signal_pending(current))
+	while ((err = get_now(mem->mm, p)) == -EAGAIN && tries++ < TRIES &&
+	       !fatal_signal_pending(current))
 		unic_mem_touch(mem->mm, p->range.start + p->n, p->range.last,
 			       p->write);
 	/* the end of it comes to us again: not from here */
@@ -280,14 +280,13 @@ static int get_all(struct unic_mem *mem, struct unic_pin *p, bool wait)
 	return err;
 }
 
-/* Who does not @wait may have unic_os.lock: his cgroup is not made to find room. */
 static struct unic_pin *pin_new(unsigned long first, unsigned long last,
-				bool write, bool wait)
+				bool write)
 {
 	size_t n = last - first + 1;
 	struct unic_pin *p =
 		kvzalloc(struct_size(p, bus, n) + n * sizeof(*p->page),
-			 wait ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+			 GFP_KERNEL_ACCOUNT);
 
 	if (!p)
 		return NULL;
@@ -341,7 +340,7 @@ static void withdraw(struct unic_mem *mem, struct unic_pin *p)
 }
 
 struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
-				unsigned long last, bool write, bool wait)
+				unsigned long last, bool write)
 {
 	struct unic_pin *p;
 	int err;
@@ -349,14 +348,14 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 	if (last - first >= min_t(u64, READ_ONCE(mem->max), UNIC_PIN_PAGES))
 		return ERR_PTR(-EDQUOT);
 	/* what is being dropped does not count any more, but is there */
-	if (wait && READ_ONCE(mem->dropping))
+	if (READ_ONCE(mem->dropping))
 		flush_work(&mem->drop);
-	p = pin_new(first, last, write, wait);
+	p = pin_new(first, last, write);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	err = announce(mem, p);
 	if (!err) {
-		err = get_all(mem, p, wait);
+		err = get_all(mem, p);
 		if (!err)
 			return p;
 		withdraw(mem, p);
@@ -374,8 +373,25 @@ static void let_go(struct unic_mem *mem, struct unic_pin *p)
 		unic_pin_free(mem, p);
 }
 
+struct unic_pin *unic_pin_failed(unsigned long first, unsigned long last,
+				 int err)
+{
+	struct unic_pin *p = kvzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+
+	if (!p)
+		return NULL;
+	p->range.start = first;
+	p->range.last = last;
+	p->err = err;
+	return p;
+}
+
 void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin)
 {
+	if (pin->err) {
+		kvfree(pin);
+		return;
+	}
 	withdraw(mem, pin);
 	let_go(mem, pin);
 }
@@ -594,7 +610,7 @@ void unic_mem_limit(struct unic_mem *mem)
 				     : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT);
 }
 
-struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
+struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 			      void (*ended)(struct unic_mem *mem))
 {
 	struct unic_mem *mem;
@@ -609,6 +625,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
 	mem->os = os;
 	mem->mm = current->mm;
 	mem->pid = task_tgid_nr(current);
+	mem->uid = uid;
 	unic_mem_limit(mem);
 	mem->owner = owner;
 	mem->ended = ended;

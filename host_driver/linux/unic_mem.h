@@ -44,6 +44,7 @@ struct unic_pin {
 	u32 n;	      /* pages got */
 	u32 mapped;   /* of them with a bus address */
 	u64 charged;  /* pages, until it is live */
+	int err; /* it could not be had: nothing but this and its range counts */
 	bool write, stale;
 	bool loose;  /* unpinned with all others, and not asked for again yet */
 	bool shaken; /* came while what lies there seemed to change */
@@ -57,11 +58,14 @@ static inline struct unic_pin *unic_pin_of(struct interval_tree_node *node)
 	return node ? container_of(node, struct unic_pin, range) : NULL;
 }
 
-/* Pages that take time. */
+/* Pages that somebody with the lock asked for, got by a worker without it: free,
+ * running, or done until it is taken. */
 struct unic_fetch {
 	struct work_struct work;
-	struct unic_mem *mem; /* NULL: free */
+	struct unic_mem *mem; /* NULL: not running */
+	struct unic_pin *pin; /* NULL: not done; or ERR_PTR */
 	unsigned long first, last;
+	unsigned long since; /* done: jiffies */
 	bool write;
 };
 
@@ -69,7 +73,7 @@ struct unic_mem {
 	struct kref ref;
 	struct unic_os *os;
 	struct mm_struct *mm;
-	u32 pid;
+	u32 pid, uid;
 	u64 max; /* pages that may be pinned */
 	void *owner;
 	void (*ended)(
@@ -87,11 +91,14 @@ struct unic_mem {
 	bool dropping; /* the worker has some of them, or will */
 	struct work_struct drop;
 	struct unic_fetch fetch[UNIC_FETCHES];
+	bool bound; /* somebody takes what is fetched */
+	bool left;  /* nobody looks any more */
 };
 
 /** unic_mem_new() - the memory of the caller, to be given to a device; @ended is
- * called once, perhaps at once, in a context that may sleep. Or ERR_PTR. */
-struct unic_mem *unic_mem_new(struct unic_os *os, void *owner,
+ * called once, perhaps at once, in a context that may sleep. @uid: whose limits
+ * count. Or ERR_PTR. */
+struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 			      void (*ended)(struct unic_mem *mem));
 
 /** unic_mem_leave() - @ended is not called any more; drops the reference of
@@ -105,13 +112,18 @@ void unic_mem_get(struct unic_mem *mem);
 void unic_mem_put(struct unic_mem *mem);
 
 /**
- * unic_pin_fetch() - get pages [@first, @last].
- * @wait: as long as it takes, else -EAGAIN if it takes any time.
+ * unic_pin_fetch() - get pages [@first, @last], as long as it takes; unic_os.lock is
+ * not held.
  * ERR_PTR: -ENOENT (not mapped so), -EDQUOT, -ENOMEM, -EAGAIN (stale pins are
- * there; or see @wait).
+ * there; or they went again and again).
  */
 struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
-				unsigned long last, bool write, bool wait);
+				unsigned long last, bool write);
+
+/** unic_pin_failed() - what says that pages cannot be had, for who asks later. NULL:
+ * no memory for even that. */
+struct unic_pin *unic_pin_failed(unsigned long first, unsigned long last,
+				 int err);
 
 /** unic_pin_map() - bus addresses for all of it; 0 or -EIO. */
 int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin);
@@ -171,14 +183,19 @@ void unic_later_exit(void);
 /** unic_later_flush() - what was dropped so far has no bus address any more. */
 void unic_later_flush(void);
 
-/** unic_pin_later() - have pages that took time fetched, and the core run then. The
- * module is in use until they are there. */
-void unic_pin_later(struct unic_mem *mem, unsigned long first,
-		    unsigned long last, bool write);
+/** unic_pin_later() - what a worker got of these pages: a pin that is not live, or
+ * the error of unic_pin_fetch(). -EAGAIN: it is at it now, and has the core run then.
+ * The module is in use until they are there. unic_os.lock may be held: pinning may
+ * wait for pages that are moved, for other processors, or for memory. */
+struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write);
 
-/** unic_pin_comes() - is unic_pin_later() about it still? */
-bool unic_pin_comes(struct unic_mem *mem, unsigned long first,
-		    unsigned long last, bool write);
+/** unic_pin_bound() - is there who takes what is fetched? If not, all of it is
+ * dropped, what comes as well. */
+void unic_pin_bound(struct unic_mem *mem, bool bound);
+
+/** unic_pin_untaken() - drop what nobody took for a second. True: something is left. */
+bool unic_pin_untaken(struct unic_mem *mem);
 
 /* Between the two files. */
 

@@ -25,10 +25,17 @@
 #define REG_ID	   0x08 /* our number among the peers */
 #define REG_RING   0x0c
 #define LEAVE_MS   3500 /* a NIC that is well lets go of all within */
+#define UNIC_NICS  16
 
 static uint probe_wait_ms = 3000;
 module_param(probe_wait_ms, uint, 0644);
 MODULE_PARM_DESC(probe_wait_ms, "ms that a NIC may take to show its magic");
+
+static char *nic[UNIC_NICS];
+static int nics;
+module_param_array(nic, charp, &nics, 0444);
+MODULE_PARM_DESC(nic, "PCI addresses of NICs; also those whose driver_override "
+		      "says unic");
 
 static char *ip = "10.0.0.1";
 module_param(ip, charp, 0444);
@@ -130,7 +137,23 @@ static int take_irqs(struct unic_os *os)
 
 /* ----------------------------------------------------------------------- probe */
 
-/* Somebody else's shared memory is none of ours. */
+/* Its number is that of any shared memory, and what lies in that can be forged by who
+ * shares it: who has the machine says which one is a NIC. */
+static bool is_named(const struct pci_dev *pdev)
+{
+	const char *name = pci_name(pdev);
+	int i;
+
+	if (pdev->driver_override)
+		return true; /* or we would not be asked */
+	for (i = 0; i < nics; i++)
+		if (!strcmp(nic[i], name) ||
+		    (!pci_domain_nr(pdev->bus) && !strcmp(nic[i], name + 5)))
+			return true;
+	return false;
+}
+
+/* One that does not run yet shows nothing. */
 static int wait_magic(const void *bar)
 {
 	const struct unic_info *info = bar + UNIC_BAR_INFO_OFF;
@@ -315,7 +338,7 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	void __iomem *regs;
 	struct unic_os *os;
 	void *bar;
-	int err = reach(pdev, &regs, &bar);
+	int err = is_named(pdev) ? reach(pdev, &regs, &bar) : -ENODEV;
 
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
  *			middle of it when that happens.
  *   node NODE unread N	opens the node N times, asks as often as it may each time, and
  *			reads no answer; then lives on
+ *   node NODE ids	how many slots one user gets who makes up users in a namespace
  *   node NODE threads N	N threads ask on one descriptor; each is answered
  *
  * Run by vm_check.py.
@@ -19,13 +20,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -257,8 +262,79 @@ static int threads(const char *path, uintptr_t n)
 	return 0;
 }
 
+#define IDS 16
+
+/* What is written there, or not. */
+static int put(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+	int fd, ok;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+	close(fd);
+	return ok ? 0 : fail(path);
+}
+
+/* Each as somebody else, as far as the namespace goes. */
+static int made_up(const char *path)
+{
+	int i, fd, got[2], n = 0;
+	pid_t pid[IDS];
+	char c;
+
+	if (pipe(got))
+		return fail("pipe");
+	for (i = 0; i < IDS; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			if (setresuid((uid_t)i, (uid_t)i, (uid_t)i))
+				_exit(fail("setresuid"));
+			fd = open(path, O_RDWR | O_CLOEXEC);
+			c = fd >= 0 && ask(fd, UNIC_CTL_HELLO);
+			if (write(got[1], &c, 1) == 1)
+				pause();
+			_exit(1);
+		}
+		if (read(got[0], &c, 1) != 1)
+			return fail("read");
+		n += c;
+	}
+	while (i--)
+		kill(pid[i], SIGKILL);
+	printf("node: %d slots\n", n);
+	return 0;
+}
+
+static int ids(const char *path)
+{
+	int go[2], made[2], status;
+	char c = 0;
+	pid_t pid;
+
+	if (pipe(go) || pipe(made))
+		return fail("pipe");
+	pid = fork();
+	if (!pid) {
+		if (setresuid(1000, 1000, 1000) || unshare(CLONE_NEWUSER) ||
+		    prctl(PR_SET_DUMPABLE, 1) || write(made[1], &c, 1) != 1 ||
+		    read(go[0], &c, 1) != 1 || setresuid(0, 0, 0))
+			_exit(fail("namespace"));
+		status = made_up(path);
+		fflush(stdout);
+		_exit(status);
+	}
+	if (read(made[0], &c, 1) != 1 || put(pid, "uid_map", "0 100000 100") ||
+	    write(go[1], &c, 1) != 1 || waitpid(pid, &status, 0) != pid)
+		return fail("namespace");
+	return status;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[2], "ids"))
+		return ids(argv[1]);
 	if (argc == 4 && !strcmp(argv[2], "unread"))
 		return unread(argv[1], (uint32_t)atoi(argv[3]));
 	if (argc == 4 && !strcmp(argv[2], "threads"))

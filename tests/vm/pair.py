@@ -24,6 +24,7 @@ RAM = (1024 if guest.kernel.SYSTEM else 256) << 20
 MODULES = os.path.join(guest.kernel.BUILT, "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
+ADDRESS = "0000:00:01.0"  # of the NIC in the guest
 # H. An emulated host on a busy machine may be away for longer than the 50 ms
 # that a NIC gives a driver otherwise.
 DELIVER_US = 5000000
@@ -70,7 +71,8 @@ class Pair(Hosts):
         return self.guest
 
     def load(self, options=""):
-        self.guest.run(f"modprobe unic ip={IP[0]} deliver_us={DELIVER_US} "
+        self.guest.run(f"modprobe unic nic={ADDRESS} ip={IP[0]} "
+                       f"deliver_us={DELIVER_US} "
                        f"{options}")
         self.guest.wait_for(f"test -c {NODE}")
 

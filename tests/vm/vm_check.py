@@ -24,6 +24,7 @@ PROGRAMS = ("calls", "crowd", "forks", "forms", "gaps", "memory", "node", "pins"
             "datagrams", "survivor")
 STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
+TRACING = "/sys/kernel/tracing"
 COPY_BYTES = 2 << 20
 # What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
@@ -117,7 +118,16 @@ def no_hang(hangs, more=()):
 # ---------------------------------------------------------------- the tests
 
 def test_load(c):
-    """It finds its NIC, not the other ivshmem device, and has a node."""
+    """It takes the NIC that it is told, and nothing else that shares memory; and has
+    a node."""
+    bound = "ls -d /sys/bus/pci/drivers/unic/0*"
+    c.guest.run("modprobe unic")
+    must(c.guest.ask(bound)[0], "bound to what nobody named")
+    override = f"/sys/bus/pci/devices/{pair.ADDRESS}/driver_override"
+    c.guest.run(f"echo unic >{override}; "
+                f"echo {pair.ADDRESS} >/sys/bus/pci/drivers/unic/bind")
+    c.guest.wait_for(bound)
+    c.guest.run(f"rmmod unic; echo >{override}")
     c.load()
     driver = c.guest.run("ls -l /sys/bus/pci/drivers/unic")
     bound = re.findall(r"\d{4}:\d\d:\d\d\.\d", driver)
@@ -356,6 +366,47 @@ def test_slots(c):
     for user in ["user1"] * (slots - slots // 4) + ["user2", "user0"]:
         of(user).expect("holds .* entries")
     must(of("user1").wait() != 0, "one more of the same user")
+
+
+def test_ids(c):
+    """Users that a user makes up in a namespace are that user."""
+    slots = int(c.guest.run("cat /sys/class/unic/unic0/slots"))
+    said = c.guest.run(f"node {pair.NODE} ids")
+    must(said == f"node: {slots - slots // 4} slots\n", said)
+
+
+def test_starved(c):
+    """Pages that never come keep a part of the workers at most, whoever wants them:
+    another user's come."""
+    limit = "/sys/module/unic/parameters/user_fetches"
+    c.guest.run("echo 1 >/proc/sys/vm/unprivileged_userfaultfd; mkdir -p /etc; "
+                f"echo user1:x:1:1::/: >/etc/passwd; echo 2 >{limit}")
+    try:
+        wait, more = (["pins", pair.NODE, "hostage"] for _ in (1, 2))
+        for _ in range(2):
+            c.start("held", *wait, show=False).expect("held by")
+        late = c.start("late", *more, show=False)
+        c.start("other", "start-stop-daemon", "-S", "-p", "/run/none", "-c",
+                "user1", "-a", "/bin/pins", "--", pair.NODE, "hostage",
+                show=False).expect("held by")
+        late.take()
+        must(not late.lines, "one more worker waits for the same user")
+    finally:
+        c.guest.ask(f"killall -9 pins; echo 48 >{limit}")
+        c.guest.wait_for("! pidof pins")
+
+
+def test_not_pinned_in_a_lock(c):
+    """The thread that has the lock does not pin: pages may have to be moved."""
+    if c.guest.ask(f"test -e {TRACING}/kprobe_events")[0]:
+        return
+    c.guest.run(f"cd {TRACING} && echo 'p:pins pin_user_pages_remote' "
+                ">kprobe_events && echo 'comm == \"unic0\"' >events/kprobes/pins/filter "
+                "&& echo 1 >events/kprobes/pins/enable && echo >trace")
+    c.guest.run(f"pins {pair.NODE}", 60)
+    said = c.guest.run(f"cd {TRACING} && grep -c 'pins:' trace; "
+                       "echo 0 >events/kprobes/pins/enable; echo >kprobe_events")
+    must(said == "0\n", f"{said.strip()} times")
 
 
 def test_kill(c):
