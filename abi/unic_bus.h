@@ -26,7 +26,9 @@
  * protocol on DIR/guest, and there is no DIR/attach. Its RAM is one memory file,
  * DMA window 0 of the NIC: a bus address is an address of the machine. It is not
  * told who joins and leaves, but its vector 0 is rung then, for it to look at
- * unic_info.magic.
+ * unic_info.magic. When it rings vector 0 of peer 7, which nobody else can, the bus
+ * ends the NICs: their processes are killed. That they have no memory any more is
+ * said by unic_info.magic, which is 0 then, as after any NIC that left.
  */
 #ifndef UNIC_BUS_H
 #define UNIC_BUS_H
@@ -38,6 +40,7 @@
 #define UNIC_BUS_PEER_HOST 0u
 #define UNIC_BUS_PEER_NIC  1u
 #define UNIC_BUS_WINDOW	   (-2)
+#define UNIC_BUS_PEER_END  7u /* nobody: see below */
 
 enum unic_bus_type {
 	UNIC_BUS_HELLO = 1,

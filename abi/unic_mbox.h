@@ -20,7 +20,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u
-#define UNIC_ABI_MINOR 2u
+#define UNIC_ABI_MINOR 3u
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -128,7 +128,8 @@ struct unic_nic_idx {
 	unic_le32 asleep; /* not 0: ring vector 0 after a command */
 	unic_le32 rsvd4[15];
 	unic_le32 drop_tail; /* drop records written */
-	unic_le32 rsvd5[15];
+	unic_le32 fenced;    /* = unic_driver_page.fence: see there */
+	unic_le32 rsvd5[14];
 };
 
 /* Driver writes. */
@@ -156,7 +157,15 @@ struct unic_driver_page {
 	 * first.
 	 */
 	unic_le32 reset_req;
-	unic_le32 rsvd5[15];
+	/*
+	 * Not 0: the NIC starts no DMA from its next look on, which is the first
+	 * thing it does in each round and after each wait. When none is under way it
+	 * forgets all objects, as by a reset, and answers with the same value in
+	 * unic_nic_idx.fenced: from then on it touches no memory but the mailbox,
+	 * until reset_req asks for a reset (the driver zeroes its page before).
+	 */
+	unic_le32 fence;
+	unic_le32 rsvd5[14];
 	unic_le32 drop_head; /* drop records consumed */
 	unic_le32 rsvd6[15];
 };
@@ -1233,10 +1242,12 @@ UNIC_ABI_AT(unic_info, grace_us, 152);
 UNIC_ABI_SIZE(unic_info, 184);
 UNIC_ABI_AT(unic_nic_idx, asleep, 256);
 UNIC_ABI_AT(unic_nic_idx, drop_tail, 320);
+UNIC_ABI_AT(unic_nic_idx, fenced, 324);
 UNIC_ABI_SIZE(unic_nic_idx, 384);
 UNIC_ABI_AT(unic_driver_page, want_irq, 256);
 UNIC_ABI_AT(unic_driver_page, reset_req, 320);
 UNIC_ABI_AT(unic_driver_page, drop_head, 384);
+UNIC_ABI_AT(unic_driver_page, fence, 324);
 UNIC_ABI_SIZE(unic_driver_page, 448);
 UNIC_ABI_SIZE(unic_cmd_hdr, 8);
 UNIC_ABI_SIZE(unic_cmd_nop, 64);

@@ -137,8 +137,22 @@ void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
 	m->reset_ack = req;
 	m->cmd_tail_at = &theirs(nic)->cmd_tail;
 	m->reset_req_at = &theirs(nic)->reset_req;
+	m->fence_at = &theirs(nic)->fence;
 	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
 	unic_mbox_sleep(nic, false);
+}
+
+bool unic_mbox_said(struct unic_nic *nic, uint32_t fence)
+{
+	return nic->mbox.fenced == fence;
+}
+
+void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence)
+{
+	nic->mbox.fenced = fence;
+	unic_mb(); /* all that was written to memory, before it is used anew */
+	UNIC_WRITE_ONCE(ours(nic)->fenced, unic_to_le32(fence));
+	nic->mbox.irq_due = true;
 }
 
 /* ---------------------------------------------------------- completions */

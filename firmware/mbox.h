@@ -29,7 +29,7 @@ struct unic_nic;
 
 struct unic_mbox {
 	/* an idle round looks at these */
-	const unic_le32 *cmd_tail_at, *reset_req_at; /* theirs */
+	const unic_le32 *cmd_tail_at, *reset_req_at, *fence_at; /* theirs */
 	uint32_t cmd_head;
 	uint32_t reset_ack;
 	bool irq_due;  /* records were written since the last interrupt */
@@ -40,6 +40,7 @@ struct unic_mbox {
 	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
 	uint32_t drop_tail, drop_head;
 	uint32_t beats;
+	uint32_t fenced;    /* the fence that was answered; 0: none */
 	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
 };
 
@@ -73,6 +74,19 @@ static inline bool unic_mbox_due(const struct unic_mbox *m)
 
 	return tail != m->cmd_head || req != m->reset_ack;
 }
+
+/** unic_mbox_fence() - not 0: no DMA is to be started. */
+static inline uint32_t unic_mbox_fence(const struct unic_mbox *m)
+{
+	return unic_from_le32(*(const volatile unic_le32 *)m->fence_at);
+}
+
+/** unic_mbox_fenced() - no DMA is under way, nor will be before a reset: say so of
+ * @fence. */
+void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence);
+
+/** unic_mbox_said() - was that said of @fence? */
+bool unic_mbox_said(struct unic_nic *nic, uint32_t fence);
 
 /**
  * unic_mbox_poll() - take and execute commands, a bounded number; none while

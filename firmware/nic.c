@@ -86,6 +86,21 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 	nic->mbox.irq_due = true;
 }
 
+/* The driver wants its memory back, whatever was agreed. Processes are not told:
+ * their pages are memory as well. */
+static __attribute__((noinline, cold)) void fence(struct unic_nic *nic,
+						  uint32_t value)
+{
+	nic->state = UNIC_NIC_RESET;
+	if (unic_dma_busy(nic) || unic_mbox_said(nic, value))
+		return;
+	nic->epoch = next_epoch(nic->epoch);
+	unic_roce_count(nic);
+	init_tables(nic);
+	unic_mbox_publish(nic);
+	unic_mbox_fenced(nic, value);
+}
+
 void unic_nic_quiesce(struct unic_nic *nic)
 {
 	unic_qp_quiesce(nic);
@@ -144,7 +159,10 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 static __attribute__((noinline, cold)) bool silent_round(struct unic_nic *nic)
 {
 	bool worked = nic->dma.busy && unic_dma_poll(nic);
+	uint32_t value = unic_mbox_fence(&nic->mbox);
 
+	if (value)
+		fence(nic, value);
 	nic->now_ns = unic_port_now_ns(nic->port);
 	if (unic_mbox_due(&nic->mbox))
 		worked |= unic_mbox_poll(nic);
@@ -173,7 +191,8 @@ static inline bool round_of_work(struct unic_nic *nic)
 {
 	bool worked = false;
 
-	if (unlikely(nic->state != UNIC_NIC_READY))
+	if (unlikely(nic->state != UNIC_NIC_READY ||
+		     unic_mbox_fence(&nic->mbox)))
 		return silent_round(nic);
 	if (unlikely(nic->stale >= CLOCK_ROUNDS)) {
 		nic->now_ns = unic_port_now_ns(nic->port);

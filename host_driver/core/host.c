@@ -428,6 +428,18 @@ void unic_host_plug(struct unic_host *host, bool there)
 	host->provider->ops->plug(host->provider, there);
 }
 
+void unic_host_fence(struct unic_host *host)
+{
+	if (host->provider->ops->fence)
+		host->provider->ops->fence(host->provider);
+}
+
+bool unic_host_fenced(struct unic_host *host)
+{
+	return !host->provider->ops->fence ||
+	       host->provider->ops->fenced(host->provider);
+}
+
 uint64_t unic_host_poll(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);

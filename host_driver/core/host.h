@@ -66,6 +66,16 @@ void unic_host_delete(struct unic_host *host);
 /** unic_host_plug() - the NIC joined or left the bus. Joined: it is reset. */
 void unic_host_plug(struct unic_host *host, bool there);
 
+/**
+ * unic_host_fence() - the device is to keep off all memory, and is asked for nothing
+ * any more. What it may still write to stays what it is (INV-14) until
+ * unic_host_fenced(): it has answered, or its bus says that it is no more. Then
+ * unic_host_plug(), not @there, gives all of it back. With @there instead, whatever it
+ * answered, the device is reset.
+ */
+void unic_host_fence(struct unic_host *host);
+bool unic_host_fenced(struct unic_host *host);
+
 /** unic_host_poll() - bounded work. Returns when to call again at the latest
  * (CLOCK_MONOTONIC, ns); a time that is over means at once. */
 uint64_t unic_host_poll(struct unic_host *host);

@@ -39,6 +39,7 @@ void unic_mbox_client_reset(struct unic_mbox_client *m)
 	UNIC_STORE(page->mad_head, unic_to_le32(0));
 	UNIC_STORE(page->drop_head, unic_to_le32(0));
 	UNIC_STORE(page->want_irq, unic_to_le32(1));
+	UNIC_STORE(page->fence, unic_to_le32(0));
 	m->cmd_tail = 0;
 	m->cpl_head = 0;
 	m->evt_head = 0;
@@ -208,6 +209,24 @@ struct unic_call *unic_mbox_client_reap(struct unic_mbox_client *m)
 	}
 	send_waiting(m);
 	return call;
+}
+
+/* ------------------------------------------------------------------ fence */
+
+void unic_mbox_client_fence(struct unic_mbox_client *m)
+{
+	uint32_t before = unic_from_le32(UNIC_LOAD(nic_page(m)->fenced));
+
+	m->fence = before + 1 ? before + 1 : 1;
+	UNIC_STORE(driver_page(m)->fence, unic_to_le32(m->fence));
+	unic_os_mb(); /* it is asleep, perhaps */
+	unic_os_ring_nic(m->os);
+}
+
+bool unic_mbox_client_fenced(const struct unic_mbox_client *m)
+{
+	return m->fence &&
+	       unic_from_le32(UNIC_LOAD(nic_page(m)->fenced)) == m->fence;
 }
 
 /* ----------------------------------------------------------------- events */

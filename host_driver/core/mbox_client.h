@@ -24,6 +24,7 @@ struct unic_mbox_client {
 	uint32_t evt_seen;	 /* events that may be handled this round */
 	uint32_t open;		 /* commands without completion: */
 	uint32_t oldest;	 /* the first of them */
+	uint32_t fence;		 /* that was raised last */
 	uint32_t turn;		 /* makes cookies differ between laps */
 	uint32_t bad, bad_epoch; /* ever; in this epoch */
 	struct unic_call *slot[UNIC_CMD_ENTRIES]; /* by ring position */
@@ -38,6 +39,12 @@ void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
 /** unic_mbox_client_reset() - zero the driver page and all indices, as must be
  * before reset_req is written. Commands under way are lost: fail them first. */
 void unic_mbox_client_reset(struct unic_mbox_client *m);
+
+/** unic_mbox_client_fence() - tell the NIC to keep off all memory. */
+void unic_mbox_client_fence(struct unic_mbox_client *m);
+
+/** unic_mbox_client_fenced() - it has answered that it does. */
+bool unic_mbox_client_fenced(const struct unic_mbox_client *m);
 
 /** unic_mbox_client_epoch() - the reset is complete, commands may go. */
 void unic_mbox_client_epoch(struct unic_mbox_client *m, uint32_t epoch);

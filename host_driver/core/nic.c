@@ -283,6 +283,24 @@ static void nic_plug(struct unic_provider *p, bool there)
 		nic_down(n, UNIC_PROVIDER_ABSENT);
 }
 
+static void nic_fence(struct unic_provider *p)
+{
+	struct unic_nic_provider *n = self(p);
+
+	n->plugged = false; /* nor is it asked again */
+	nic_down(n, UNIC_PROVIDER_DEAD);
+	unic_mbox_client_fence(&n->m);
+}
+
+/* What is not there at all reads as ones, and says nothing of the NIC. */
+static bool nic_fenced(struct unic_provider *p)
+{
+	struct unic_nic_provider *n = self(p);
+
+	return unic_mbox_client_fenced(&n->m) ||
+	       !unic_from_le32(UNIC_LOAD(info_page(n)->magic));
+}
+
 static const struct unic_provider_ops nic_ops = {
 	.name = "nic",
 	.start = nic_start,
@@ -293,6 +311,8 @@ static const struct unic_provider_ops nic_ops = {
 	.peek = nic_peek,
 	.tables = nic_tables,
 	.plug = nic_plug,
+	.fence = nic_fence,
+	.fenced = nic_fenced,
 };
 
 struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar)

@@ -77,6 +77,10 @@ struct unic_provider_ops {
 	unic_le64 *(*tables)(struct unic_provider *p);
 	/** gone() - the device left the bus, or joined it (@there). */
 	void (*plug)(struct unic_provider *p, bool there);
+	/** fence(), fenced() - as unic_host_fence(). NULL: it touches nothing but
+	 * when it is polled. */
+	void (*fence)(struct unic_provider *p);
+	bool (*fenced)(struct unic_provider *p);
 	/** fini() - free what it allocated, but not @p. NULL: nothing. */
 	void (*fini)(struct unic_provider *p);
 };

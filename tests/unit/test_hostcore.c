@@ -1077,6 +1077,39 @@ static void unmapped_up_to_2_to_the_64(void **state)
 	fake_delete(f);
 }
 
+/* Memory of a NIC that is to keep off stays what it is until it has said that it
+ * does, or its bus that it is no more; meanwhile it is asked for nothing. */
+static void fenced_memory_goes_back_with_the_answer(void **state)
+{
+	uint32_t how;
+
+	(void)state;
+	for (how = 0; how < 2; how++) {
+		struct fake *f = fake_new();
+
+		region(f, 8);
+		unic_host_fence(f->host);
+		assert_int_not_equal(unic_from_le32(driver(f)->fence), 0);
+		f->os.now_ns += 10000000000ull;
+		unic_host_poll(f->host);
+		assert_int_not_equal(unic_from_le32(driver(f)->fence), 0);
+		assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_DEAD);
+		assert_false(unic_host_fenced(f->host));
+		assert_int_equal(pinned(f), 8);
+		info(f)->magic =
+			unic_to_le32(0xffffffff); /* not there at all */
+		assert_false(unic_host_fenced(f->host));
+		if (how)
+			idx(f)->fenced = driver(f)->fence;
+		info(f)->magic = unic_to_le32(how ? UNIC_MAGIC : 0);
+		assert_true(unic_host_fenced(f->host));
+		unic_host_plug(f->host, false);
+		assert_int_equal(pinned(f), 0);
+		assert_int_equal(unic_from_le32(driver(f)->fence), 0);
+		fake_delete(f);
+	}
+}
+
 static void unmapped_pages_of_demand_go(void **state)
 {
 	struct fake *f = fake_new();
@@ -5271,6 +5304,7 @@ int main(void)
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
 		cmocka_unit_test(unmapped_regions_end),
 		cmocka_unit_test(unmapped_up_to_2_to_the_64),
+		cmocka_unit_test(fenced_memory_goes_back_with_the_answer),
 		cmocka_unit_test(unmapped_pages_of_demand_go),
 		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
 		cmocka_unit_test(faults_without_room_are_tried_again),

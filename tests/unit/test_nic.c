@@ -85,6 +85,63 @@ static void reset_begins_nothing(void **state)
 	assert_int_equal(unic_from_le32(info(&ra)->reset_ack), req);
 }
 
+static struct unic_nic_idx *nic_idx(void)
+{
+	return (struct unic_nic_idx *)(ra.port.bar + UNIC_BAR_NIC_OFF);
+}
+
+/* Nothing is begun behind a fence: neither what was rung for nor what came; nor is the
+ * answer given before what is under way has ended. */
+static void fence_begins_nothing(void **state)
+{
+	uint32_t waiting;
+
+	(void)state;
+	pair_make(false, 2);
+	ra.port.late_dma = true;
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
+	unic_nic_poll(&rb.nic);
+	unic_nic_poll(&ra.nic);
+	waiting = fake_dma_waiting(&ra.port);
+	assert_true(waiting > 0);
+	driver_page(&ra)->fence = unic_to_le32(7);
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 2, &mb, 0, 64, ma.iova, ma.stag);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 64, 0, 0);
+	unic_nic_poll(&rb.nic);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(fake_dma_waiting(&ra.port), waiting);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 0);
+	fake_dma_run(&ra.port, waiting);
+	unic_nic_poll(&ra.nic);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 7);
+}
+
+/* Nor after it, though the fence is gone: before a reset there is nothing that the
+ * NIC would know. */
+static void fence_forgets(void **state)
+{
+	uint32_t req, epoch;
+
+	(void)state;
+	pair_make(false, 2);
+	epoch = unic_from_le32(info(&ra)->boot_epoch);
+	driver_page(&ra)->fence = unic_to_le32(9);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 9);
+	assert_int_not_equal(unic_from_le32(info(&ra)->boot_epoch), epoch);
+	driver_page(&ra)->fence = unic_to_le32(0);
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
+	unic_nic_poll(&rb.nic);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.state, UNIC_NIC_RESET);
+	req = unic_from_le32(info(&ra)->reset_ack) + 1;
+	driver_page(&ra)->reset_req = unic_to_le32(req);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.state, UNIC_NIC_READY);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 0);
+}
+
 static void ask_back(struct unic_evt_mr *notice)
 {
 	struct unic_cmd_mr evict;
@@ -408,6 +465,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reset_ends_under_traffic),
 		cmocka_unit_test(reset_begins_nothing),
+		cmocka_unit_test(fence_begins_nothing),
+		cmocka_unit_test(fence_forgets),
 		cmocka_unit_test(grace_starts_at_the_acknowledgement),
 		cmocka_unit_test(acknowledgement_in_the_ring_is_in_time),
 		cmocka_unit_test(failed_nic_is_silent_and_says_so),

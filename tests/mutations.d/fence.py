@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What keeps a NIC from memory that its driver wants back (INV-29)."""
+MUTATIONS = (
+    ("firmware/nic.c", "nic->state != UNIC_NIC_READY ||\n\t\t     unic_mbox_fence(&nic->mbox)",
+     "nic->state != UNIC_NIC_READY",
+     "fence: a round begins without a look at it", "test_nic"),
+    ("firmware/nic.c", "if (unic_dma_busy(nic) || unic_mbox_said(nic, value))",
+     "if (unic_mbox_said(nic, value))",
+     "fence: it is answered while DMA is under way", "test_nic"),
+    ("firmware/nic.c", "\tnic->state = UNIC_NIC_RESET;\n\tif (unic_dma_busy(nic) || unic_mbox_said",
+     "\tif (unic_dma_busy(nic) || unic_mbox_said",
+     "fence: it holds only as long as the word", "test_nic"),
+    ("host_driver/core/nic.c", "\tn->plugged = false; /* nor is it asked again */\n", "",
+     "fence: a NIC that does not answer is reset, and the word with it", "test_hostcore"),
+    ("host_driver/core/nic.c", "!unic_from_le32(UNIC_LOAD(info_page(n)->magic));",
+     "!info_there(n);",
+     "fence: what is not there at all is gone", "test_hostcore"),
+    ("host_driver/core/mbox_client.c", "\tUNIC_STORE(page->fence, unic_to_le32(0));\n", "",
+     "fence: it is left for the next driver", "test_hostcore"),
+)
