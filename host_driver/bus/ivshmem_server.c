@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -97,6 +99,26 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 	return 0;
 }
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Who connected, whatever becomes of the number of that process. An older kernel has
+ * only the number, and we are early. */
+static int process_of(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(int);
+	int process;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &len))
+		return process;
+	len = sizeof(cred);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -1;
+	return (int)syscall(SYS_pidfd_open, cred.pid, 0);
+}
+
 /* What is watched. Which client it is that left, we look for anyway. */
 enum watched {
 	WATCHED_LISTEN,
@@ -127,6 +149,7 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 	srv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	for (p = 0; p < IVSHMEM_PEERS_MAX; p++) {
 		srv->peer[p].fd = -1;
+		srv->peer[p].process = -1;
 		memset(srv->peer[p].event, 0xff, sizeof(srv->peer[p].event));
 	}
 	if (vectors < 1 || vectors > IVSHMEM_VECTORS_MAX || peers < 2 ||
@@ -158,6 +181,30 @@ int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
 	return watch(srv, listen_fd, WATCHED_MAPPING) ? 0 : -errno;
 }
 
+int ivshmem_server_add_number(struct ivshmem_server *srv, int p)
+{
+	int err = p >= srv->peers && p < IVSHMEM_PEERS_MAX
+			  ? make_doorbells(srv, p)
+			  : -EINVAL;
+
+	if (err)
+		return err;
+	srv->extra = p;
+	return srv->peer[p].event[0];
+}
+
+int ivshmem_server_end(struct ivshmem_server *srv)
+{
+	int p, failed = 0;
+
+	for (p = 1; p < srv->peers; p++)
+		if (srv->peer[p].fd >= 0)
+			failed += syscall(SYS_pidfd_send_signal,
+					  srv->peer[p].process, SIGKILL, NULL,
+					  0) != 0;
+	return failed;
+}
+
 int ivshmem_server_fd(const struct ivshmem_server *srv)
 {
 	return srv->epoll_fd;
@@ -166,7 +213,10 @@ int ivshmem_server_fd(const struct ivshmem_server *srv)
 static void drop(struct ivshmem_server *srv, int p)
 {
 	close(srv->peer[p].fd);
+	if (srv->peer[p].process >= 0)
+		close(srv->peer[p].process);
 	srv->peer[p].fd = -1;
+	srv->peer[p].process = -1;
 	srv->peer[p].told = 0;
 	srv->peer[p].maps = false;
 	memset(srv->peer[p].owes, 0, sizeof(srv->peer[p].owes));
@@ -203,6 +253,8 @@ static bool introduce(struct ivshmem_server *srv, int p)
 		if (q != p && (q == 0 || srv->peer[q].fd >= 0) &&
 		    !send_doorbells(srv, p, q))
 			return false;
+	if (!p && srv->extra && !send_doorbells(srv, p, srv->extra))
+		return false;
 	return send_doorbells(srv, p, p);
 }
 
@@ -256,6 +308,7 @@ static int join(struct ivshmem_server *srv, enum watched door)
 	}
 	srv->peer[p].fd = fd;
 	srv->peer[p].maps = door == WATCHED_MAPPING;
+	srv->peer[p].process = process_of(fd);
 	if (!introduce(srv, p) || !watch(srv, fd, WATCHED_CLIENT)) {
 		err = errno;
 		drop(srv, p);
@@ -405,8 +458,7 @@ void ivshmem_server_fini(struct ivshmem_server *srv)
 
 	for (p = 0; p < IVSHMEM_PEERS_MAX; p++) {
 		if (srv->peer[p].fd >= 0)
-			close(srv->peer[p].fd);
-		srv->peer[p].fd = -1;
+			drop(srv, p);
 		close_doorbells(&srv->peer[p]);
 	}
 	if (srv->epoll_fd >= 0)

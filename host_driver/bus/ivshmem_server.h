@@ -43,8 +43,10 @@ struct ivshmem_server {
 	int shm_fd;
 	int vectors;
 	int peers; /* highest number + 1 that may be given */
+	int extra; /* a number with doorbells that only peer 0 has; 0: none */
 	struct ivshmem_peer {
 		int fd;	       /* connection, -1: nobody */
+		int process;   /* pidfd of who connected, -1: unknown */
 		uint32_t told; /* bit q: it has the doorbells of peer q */
 		bool maps;
 		/* windows sent that it has not mapped yet */
@@ -108,6 +110,17 @@ void ivshmem_server_window(struct ivshmem_server *srv, int w);
 /** ivshmem_server_owed() - somebody has not said yet that it mapped the latest
  * file of window @w, and no other. */
 bool ivshmem_server_owed(const struct ivshmem_server *srv, int w);
+
+/**
+ * ivshmem_server_add_number() - number @p, above those that are given, has doorbells
+ * that are ours to read, and who is peer 0 is told of them.
+ * Returns the event fd of vector 0, the server's still, or -errno.
+ */
+int ivshmem_server_add_number(struct ivshmem_server *srv, int p);
+
+/** ivshmem_server_end() - kill the processes of all peers but 0. Their end is told
+ * as any other. Returns how many could not be killed. */
+int ivshmem_server_end(struct ivshmem_server *srv);
 
 /** ivshmem_server_fd() - readable when ivshmem_server_next() has work. */
 int ivshmem_server_fd(const struct ivshmem_server *srv);

@@ -44,6 +44,7 @@ enum watch {
 	WATCH_IVSHMEM,
 	WATCH_ATTACH,
 	WATCH_DRIVER,
+	WATCH_END,
 };
 
 struct bus {
@@ -52,6 +53,7 @@ struct bus {
 	struct ivshmem_server srv;
 	struct bus_attach at;
 	int epoll_fd;
+	int end_fd; /* a machine wants its NICs to end */
 	int nics;
 	int slots;
 	bool guest;
@@ -191,8 +193,15 @@ static int open_host(struct bus *bus)
 
 	if (fd < 0)
 		return complain("cannot make the socket in", bus->dir.path, fd);
-	if (bus->guest)
+	if (bus->guest) {
+		bus->end_fd =
+			ivshmem_server_add_number(&bus->srv, UNIC_BUS_PEER_END);
+		if (bus->end_fd < 0)
+			return bus->end_fd;
+		if (watch(bus, bus->end_fd, WATCH_END))
+			return -errno;
 		return ivshmem_server_admit_host(&bus->srv, fd);
+	}
 	bus_attach_init(&bus->at, fd, &bus->mem, &bus->srv);
 	return watch(bus, fd, WATCH_ATTACH);
 }
@@ -219,7 +228,7 @@ static int open_sockets(struct bus *bus)
 	if (fd < 0)
 		return complain("cannot make the socket in", bus->dir.path, fd);
 	err = ivshmem_server_init(&bus->srv, fd, bus->mem.bar_fd,
-				  1 + bus->slots, IVSHMEM_PEERS_MAX);
+				  1 + bus->slots, UNIC_BUS_PEER_END);
 	if (err)
 		return complain("cannot serve ivshmem", NULL, err);
 	err = open_mapping(bus);
@@ -424,6 +433,20 @@ static void driver_speaks(struct bus *bus)
 	say(STDOUT_FILENO, "unic-bus: driver left");
 }
 
+/* The driver of a machine does not trust its NIC any more: one that does not answer
+ * may be in the middle of a write, and only its end says that it writes no more. */
+static void end_nics(struct bus *bus)
+{
+	uint64_t rung;
+
+	if (read(bus->end_fd, &rung, sizeof(rung)) != sizeof(rung))
+		return;
+	printf("unic-bus: the guest ends its NICs\n");
+	if (ivshmem_server_end(&bus->srv))
+		complain("a NIC cannot be ended", NULL, -errno);
+	fflush(stdout);
+}
+
 static int run(struct bus *bus)
 {
 	struct epoll_event ev;
@@ -440,6 +463,8 @@ static int run(struct bus *bus)
 			ivshmem_events(bus);
 		else if (ev.data.u32 == WATCH_ATTACH)
 			driver_knocks(bus);
+		else if (ev.data.u32 == WATCH_END)
+			end_nics(bus);
 		else
 			driver_speaks(bus);
 	}
