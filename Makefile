@@ -625,7 +625,7 @@ L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
 L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_fair := --level "fairness matrix" tests/eval/test_fair.py
-L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py)
+L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py vm_leave.py)
 L_insn := --level "instruction counts, sizes" \
 	"tests/bench/insn.py --no-budget" tests/bench/steps.py tests/bench/sizes.py
 L_models := --level "models" --timeout 1200 "tests/models/check.py small"

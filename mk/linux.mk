@@ -22,7 +22,7 @@ kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 	@tools/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
 
 # Compiled by Kbuild alone.
-KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_mem.c unic_later.c \
+KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_fence.c unic_mem.c unic_later.c \
 	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
 KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c unic_trace.c)
 
@@ -37,24 +37,27 @@ kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
-VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c node.c pins.c rdma_cm.c rxe.c scatter.c)
+VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c kexec.c node.c pins.c rdma_cm.c rxe.c scatter.c)
 $(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
 $(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
 $(B)/bin/calls: $(call objects,host,tests/vm/calls.c) $(B)/lib/libunic.a
 $(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
 $(B)/bin/gaps: $(call objects,host,tests/vm/gaps.c)
+$(B)/bin/kexec: $(call objects,host,tests/vm/kexec.c)
 $(B)/bin/node: $(call objects,host,tests/vm/node.c)
 $(B)/bin/scatter: $(call objects,host,tests/vm/scatter.c)
 $(B)/bin/rdma-cm: $(call objects,host,tests/vm/rdma_cm.c) $(B)/lib/libunic.a
 $(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
 $(B)/bin/rxe: LIBS := -libverbs
-VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs crowd forks forms gaps memory node pins scatter datagrams survivor)
+VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs crowd forks forms gaps kexec memory node pins scatter datagrams survivor)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
 vm-build: programs build-soft kmod $(VM_PROGRAMS) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
 vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a server that dies
 	@tests/vm/vm_blk.py $(VM_OPTIONS) && echo "$@: ok"
+vm-leave: vm-build ## linux: a NIC is taken away while it stands still, suspend, kexec
+	@tests/vm/vm_leave.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
 vm-rdma-cm: programs build-soft $(B)/bin/rdma-cm ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB

@@ -265,6 +265,11 @@ void unic_pins_unbind(struct unic_frame_tables *t)
 	t->mem = NULL;
 }
 
+u32 unic_pins_pages(const struct unic_frame_tables *t)
+{
+	return t->f->pinned;
+}
+
 void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
 {
 	struct unic_pin *p;
@@ -283,7 +288,9 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	unsigned long at = 0, first, last;
 
 	if (t->mem) {
-		drop_loose(t);
+		/* a fence is no end: what is pinned is had again */
+		if (!t->f->os->fenced)
+			drop_loose(t);
 		if (unic_pin_untaken(t->mem))
 			take = now + TAKE_NS;
 	}

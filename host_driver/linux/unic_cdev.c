@@ -649,6 +649,7 @@ static void dev_release(struct device *dev)
 
 	unic_slots_free(os);
 	ida_free(&minors, MINOR(dev->devt) - MINOR(first_dev));
+	pci_dev_put(os->pdev);
 	kvfree(os);
 }
 
@@ -672,8 +673,7 @@ int unic_cdev_prepare(struct unic_os *os, struct device *parent)
 	return err;
 }
 
-/* Who has it open has nothing any more. */
-static void cut_off(struct unic_os *os)
+void unic_cdev_cut(struct unic_os *os)
 {
 	struct unic_file *f, *next;
 	unsigned int noio;
@@ -690,14 +690,14 @@ int unic_cdev_add(struct unic_os *os)
 	int err = cdev_device_add(&os->cdev, &os->dev);
 
 	if (err) /* somebody may have found it in between */
-		cut_off(os);
+		unic_cdev_cut(os);
 	return err;
 }
 
 void unic_cdev_del(struct unic_os *os)
 {
 	cdev_device_del(&os->cdev, &os->dev);
-	cut_off(os);
+	unic_cdev_cut(os);
 }
 
 struct unic_os *unic_dev_get(unsigned int number)

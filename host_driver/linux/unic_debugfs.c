@@ -350,6 +350,16 @@ static const struct file_operations table_fops = {
 	.release = seq_release_private,
 };
 
+/* -------------------------------------------------------------------- errors */
+
+/* Not every bus has errors: written to, it is as if there had been one. */
+static int error_set(void *data, u64 value)
+{
+	unic_pci_error(data);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(error_fops, NULL, error_set, "%llu\n");
+
 /* ----------------------------------------------------------------- its folder */
 
 void unic_debugfs_init(void)
@@ -373,6 +383,7 @@ void unic_debugfs_add(struct unic_os *os)
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
 		debugfs_create_file(tables[i].name, 0400, os->debugfs,
 				    (void *)&tables[i], &table_fops);
+	debugfs_create_file_unsafe("error", 0200, os->debugfs, os, &error_fops);
 }
 
 void unic_debugfs_del(struct unic_os *os)

@@ -4,6 +4,7 @@
  *
  *   unic_pci.c     how a NIC is found, reached and left
  *   unic_engine.c  when the core runs
+ *   unic_fence.c   how the NIC is kept from memory, and what happens until it is
  *   unic_os.c      what the core asks of a kernel
  *   unic_slot.c    the control pages of processes, and who has them
  *   unic_cdev.c    /dev/unicN
@@ -28,6 +29,7 @@
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "frames.h"
 #include "host.h"
@@ -60,20 +62,27 @@ struct unic_kclient {
 	void (*reply)(struct unic_kclient *kc, const void *msg, u32 bytes);
 	/** poll() - after each unic_host_poll(). Returns when to call again. */
 	u64 (*poll)(struct unic_kclient *kc);
+	/** leave() - the driver is about to leave the device: nothing is begun any
+	 * more. */
+	void (*leave)(struct unic_kclient *kc);
 	/** gone() - the device is, and reaches no memory: nothing is called any
 	 * more. */
 	void (*gone)(struct unic_kclient *kc);
+	/** pages() - that the NIC may use. */
+	u64 (*pages)(struct unic_kclient *kc);
 };
 
 /* One NIC: what the core is given as its surroundings. */
 struct unic_os {
 	struct device dev; /* unicN; its end frees this */
 	struct cdev cdev;
-	struct pci_dev *pdev;	/* for messages; bound until gone */
+	struct pci_dev *pdev;	/* has a reference; bound, or in quarantine */
+	struct list_head node;	/* of those that are bound */
 	struct mutex lock;	/* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
 	bool leaving;		/* no process comes any more */
 	struct unic_kclient *kclient;
+	struct list_head orphans; /* unic_resident.c's */
 	struct unic_ask ask;
 	struct dentry *debugfs;
 	struct list_head files;
@@ -89,7 +98,13 @@ struct unic_os {
 	atomic_t kicked;
 	u64 wakes_ns; /* its next turn, unless it is kicked; 0: at once */
 	bool plugged;
-	u32 nic; /* enum unic_ctl_nic, as it was told to who traces */
+	bool fenced; /* the NIC is kept off, or is to be: it is not looked for */
+	u32 nic;     /* enum unic_ctl_nic, as it was told to who traces */
+
+	/* in quarantine: nobody's device any more */
+	struct list_head kept;
+	struct delayed_work quarantine;
+	bool held; /* the module, too */
 
 	u32 slots;
 	struct unic_kslot slot[UNIC_HOST_SLOTS_MAX];
@@ -122,6 +137,48 @@ static inline void unic_unlock(struct unic_os *os, unsigned int flags)
  * context. */
 void unic_pci_ring(struct unic_os *os, u32 vector);
 
+/** unic_pci_ring_at() - vector @vector of the NIC, whoever has @regs. */
+void unic_pci_ring_at(void __iomem *regs, u32 vector);
+
+/** unic_pci_end_nic() - ask the bus to end the NIC. */
+void unic_pci_end_nic(struct unic_os *os);
+
+/** unic_pci_leave_all() - no NIC is used any more. False: one may still write to
+ * memory. */
+bool unic_pci_leave_all(void);
+
+/** unic_pci_tear_down() - the NIC reaches no memory: nothing of it is left. */
+void unic_pci_tear_down(struct unic_os *os);
+
+/** unic_pci_error() - what would happen if the bus told of an error, for tests. */
+void unic_pci_error(struct unic_os *os);
+
+/* --- unic_fence.c */
+
+/** unic_fence_init(), unic_fence_exit() - once each. The end waits for a NIC that
+ * does not answer, for seconds. */
+int unic_fence_init(void);
+void unic_fence_exit(void);
+
+/** unic_fence() - keep the NIC from all memory, for as long as it takes it to answer,
+ * or its bus to end it: seconds. True: all that it could reach has been given back.
+ * False: nothing of that is, and nothing has begun since. */
+bool unic_fence(struct unic_os *os);
+
+/** unic_unfence() - it is reset, and used again. */
+void unic_unfence(struct unic_os *os);
+
+/** unic_quarantine() - unic_fence() said false, and the driver leaves: @os, with a
+ * reference, ends when the NIC has let go. */
+void unic_quarantine(struct unic_os *os);
+
+/** unic_quarantine_settle() - nothing of this place on the bus is in quarantine, or
+ * it goes back now. -EBUSY: the NIC does not answer. */
+int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs);
+
+/** unic_quarantined() - pages. */
+u64 unic_quarantined(void);
+
 /* --- unic_engine.c */
 
 /** unic_engine_start() - from now on the core runs. 0 or -errno. */
@@ -147,6 +204,9 @@ void unic_slots_unmap(struct unic_os *os);
 
 /** unic_slots_free() - the end of them; processes may have them mapped still. */
 void unic_slots_free(struct unic_os *os);
+
+/** unic_pages() - that the NIC may use, at most. */
+u64 unic_pages(struct unic_os *os);
 
 /** unic_slot_take() - @file said HELLO and has @slot; unic_os.lock is held. */
 void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file);
@@ -176,6 +236,9 @@ int unic_cdev_prepare(struct unic_os *os, struct device *parent);
 
 /** unic_cdev_add() - /dev/unicN appears. 0 or -errno. */
 int unic_cdev_add(struct unic_os *os);
+
+/** unic_cdev_cut() - open files are cut off, and no process comes any more. */
+void unic_cdev_cut(struct unic_os *os);
 
 /** unic_cdev_del() - it disappears; open files are cut off. */
 void unic_cdev_del(struct unic_os *os);
@@ -210,6 +273,9 @@ void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins);
  * when to call again. */
 u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot);
 
+/** unic_pins_pages() - of @t. */
+u32 unic_pins_pages(const struct unic_frame_tables *t);
+
 /** unic_pins_unbind() - nothing is pinned, and nobody's memory is meant. */
 void unic_pins_unbind(struct unic_frame_tables *t);
 
@@ -223,6 +289,12 @@ int unic_ahead(struct unic_mem *mem, struct unic_client *client,
 
 /** unic_ahead_drop() - what is left of them. */
 void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins);
+
+/* --- unic_resident.c */
+
+/** unic_resident_free_orphans() - the NIC reaches no memory: what nobody had any more
+ * is freed. */
+void unic_resident_free_orphans(struct unic_os *os);
 
 /* --- unic_sysfs.c */
 

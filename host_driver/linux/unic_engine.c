@@ -28,7 +28,7 @@ static void look_for_nic(struct unic_os *os)
 	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
 	bool there = unic_from_le32(UNIC_LOAD(info->magic)) == UNIC_MAGIC;
 
-	if (there == os->plugged)
+	if (there == os->plugged || os->fenced)
 		return;
 	os->plugged = there;
 	dev_info_ratelimited(&os->dev, "the NIC %s\n",

@@ -24,7 +24,6 @@
 #define BAR_SHARED 2
 #define REG_ID	   0x08 /* our number among the peers */
 #define REG_RING   0x0c
-#define LEAVE_MS   3500 /* a NIC that is well lets go of all within */
 #define UNIC_NICS  16
 
 static uint probe_wait_ms = 3000;
@@ -61,6 +60,11 @@ static uint user_slots;
 module_param(user_slots, uint, 0444);
 MODULE_PARM_DESC(user_slots, "process slots of one user; 0: all but a quarter");
 
+void unic_pci_ring_at(void __iomem *regs, u32 vector)
+{
+	iowrite32(UNIC_BUS_PEER_NIC << 16 | vector, regs + REG_RING);
+}
+
 void unic_pci_ring(struct unic_os *os, u32 vector)
 {
 	unsigned long flags;
@@ -68,8 +72,17 @@ void unic_pci_ring(struct unic_os *os, u32 vector)
 	trace_unic_ring(os, vector);
 	spin_lock_irqsave(&os->ring_lock, flags);
 	if (os->regs)
-		iowrite32(UNIC_BUS_PEER_NIC << 16 | vector,
-			  os->regs + REG_RING);
+		unic_pci_ring_at(os->regs, vector);
+	spin_unlock_irqrestore(&os->ring_lock, flags);
+}
+
+void unic_pci_end_nic(struct unic_os *os)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&os->ring_lock, flags);
+	if (os->regs)
+		iowrite32(UNIC_BUS_PEER_END << 16, os->regs + REG_RING);
 	spin_unlock_irqrestore(&os->ring_lock, flags);
 }
 
@@ -167,29 +180,79 @@ static int wait_magic(const void *bar)
 	return 0;
 }
 
-static int reach(struct pci_dev *pdev, void __iomem **regs, void **bar)
+/* What of the function is mapped: of a NIC in quarantine, longer than it is bound. */
+struct reach {
+	void __iomem *regs;
+	void *bar;
+};
+
+static void unmap(struct reach *r)
 {
-	int err = pcim_enable_device(pdev);
+	if (r->bar)
+		memunmap(r->bar);
+	if (r->regs)
+		iounmap(r->regs);
+}
+
+static int map(struct pci_dev *pdev, struct reach *r)
+{
+	r->regs = pci_iomap(pdev, BAR_REGS, 0);
+	r->bar = memremap(pci_resource_start(pdev, BAR_SHARED),
+			  pci_resource_len(pdev, BAR_SHARED), MEMREMAP_WB);
+	if (r->regs && r->bar)
+		return 0;
+	unmap(r);
+	return -ENXIO;
+}
+
+static int is_nic(struct pci_dev *pdev, const struct reach *r)
+{
+	int err = wait_magic(r->bar);
 
 	if (err)
 		return err;
+	if (ioread32(r->regs + REG_ID) != UNIC_BUS_PEER_HOST)
+		return -ENODEV; /* the NIC would ring somebody else */
+	err = unic_quarantine_settle(pdev, r->bar, r->regs);
+	if (err) {
+		pci_err(pdev, "its NIC has memory still, and does not "
+			      "answer\n");
+		return err;
+	}
+	/* a bus address is an offset in window 0 */
+	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(48));
+}
+
+static void leave_alone(struct pci_dev *pdev)
+{
+	pci_clear_master(pdev);
+	pci_release_regions(pdev);
+	pci_disable_device(pdev);
+}
+
+static int reach(struct pci_dev *pdev, struct reach *r)
+{
+	int err;
+
 	if (!pdev->msix_cap ||
 	    pci_resource_len(pdev, BAR_SHARED) < UNIC_BAR_BYTES)
 		return -ENODEV;
-	err = pci_request_regions(pdev, "unic");
+	err = pci_enable_device(pdev);
 	if (err)
 		return err;
-	*regs = pcim_iomap(pdev, BAR_REGS, 0);
-	*bar = devm_memremap(&pdev->dev, pci_resource_start(pdev, BAR_SHARED),
-			     pci_resource_len(pdev, BAR_SHARED), MEMREMAP_WB);
-	if (!*regs || IS_ERR(*bar))
-		err = -ENXIO;
-	if (!err)
-		err = wait_magic(*bar);
-	if (!err && ioread32(*regs + REG_ID) != UNIC_BUS_PEER_HOST)
-		err = -ENODEV; /* the NIC would ring somebody else */
-	if (!err)	       /* a bus address is an offset in window 0 */
-		err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(48));
+	err = pci_request_regions(pdev, "unic");
+	if (err) {
+		pci_disable_device(pdev);
+		return err;
+	}
+	err = map(pdev, r);
+	if (!err) {
+		err = is_nic(pdev, r);
+		if (err)
+			unmap(r);
+	}
+	if (err)
+		leave_alone(pdev);
 	return err;
 }
 
@@ -274,50 +337,50 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 
 	if (!os)
 		return ERR_PTR(-ENOMEM);
-	os->pdev = pdev;
+	os->pdev = pci_dev_get(pdev);
 	mutex_init(&os->lock);
 	unic_ask_init(&os->ask);
 	spin_lock_init(&os->ring_lock);
 	init_waitqueue_head(&os->wake);
 	INIT_LIST_HEAD(&os->files);
+	INIT_LIST_HEAD(&os->orphans);
 	err = unic_cdev_prepare(os, &pdev->dev);
 	if (!err)
 		return os;
+	pci_dev_put(pdev);
 	kvfree(os);
 	return ERR_PTR(err);
 }
 
 /* ----------------------------------------------------------------------- leave */
 
-static bool all_quiet(struct unic_os *os)
+static LIST_HEAD(bound);
+static DEFINE_MUTEX(bound_lock);
+
+/* Nothing new begins, and what the NIC has is taken from it. False: it may still
+ * write there. */
+static bool leave(struct unic_os *os)
 {
-	bool quiet;
 	unsigned int noio;
 
+	unic_cdev_cut(os);
 	noio = unic_lock(os);
-	quiet = unic_host_quiet(os->host);
+	if (os->kclient)
+		os->kclient->leave(os->kclient);
 	unic_unlock(os, noio);
-	return quiet;
+	return unic_fence(os);
 }
 
-/* A NIC that still uses memory of processes is given time to let go of it, then
- * it is kept from reaching any. */
-static void leave(struct unic_os *os)
+static void stop(struct unic_os *os)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(LEAVE_MS);
-
-	while (!all_quiet(os) && time_before(jiffies, until))
-		fsleep(2000);
-	if (!all_quiet(os))
-		dev_warn(&os->dev, "the NIC does not let go of memory\n");
 	unic_engine_stop(os);
 	free_irqs(os, os->vectors);
-	pci_clear_master(os->pdev);
 }
 
-static void tear_down(struct unic_os *os)
+void unic_pci_tear_down(struct unic_os *os)
 {
 	struct unic_host *host = os->host;
+	struct reach r = { os->regs, os->bar };
 	unsigned int noio;
 
 	set_regs(os, NULL);
@@ -329,33 +392,60 @@ static void tear_down(struct unic_os *os)
 	unic_unlock(os, noio);
 	if (host)
 		unic_host_delete(host);
+	unic_resident_free_orphans(os);
 	unic_later_flush();
 	unic_slots_unmap(os);
+	unmap(&r);
+}
+
+bool unic_pci_leave_all(void)
+{
+	struct unic_os *os;
+	bool all = true;
+
+	mutex_lock(&bound_lock);
+	list_for_each_entry(os, &bound, node)
+		all &= leave(os);
+	mutex_unlock(&bound_lock);
+	return all;
 }
 
 static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	void __iomem *regs;
+	struct reach r = { NULL, NULL };
 	struct unic_os *os;
-	void *bar;
-	int err = is_named(pdev) ? reach(pdev, &regs, &bar) : -ENODEV;
+	int err = is_named(pdev) ? reach(pdev, &r) : -ENODEV;
+	bool kept = false;
 
 	if (err)
 		return err;
 	os = os_new(pdev);
-	if (IS_ERR(os))
+	if (IS_ERR(os)) {
+		unmap(&r);
+		leave_alone(pdev);
 		return PTR_ERR(os);
-	os->bar = bar;
-	set_regs(os, regs);
+	}
+	os->bar = r.bar;
+	set_regs(os, r.regs);
 	err = set_up(os);
 	if (err) {
-		if (os->thread)
-			leave(os);
-		tear_down(os);
-		put_device(&os->dev);
+		if (os->thread) {
+			kept = !leave(os);
+			stop(os);
+		}
+		if (kept) {
+			unic_quarantine(os);
+		} else {
+			unic_pci_tear_down(os);
+			put_device(&os->dev);
+		}
+		leave_alone(pdev);
 		return err;
 	}
 	pci_set_drvdata(pdev, os);
+	mutex_lock(&bound_lock);
+	list_add(&os->node, &bound);
+	mutex_unlock(&bound_lock);
 	dev_info(&os->dev, "%u process slots\n", os->slots);
 	return 0;
 }
@@ -363,13 +453,112 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 static void unic_remove(struct pci_dev *pdev)
 {
 	struct unic_os *os = pci_get_drvdata(pdev);
+	bool let_go;
 
+	mutex_lock(&bound_lock);
+	list_del(&os->node);
+	mutex_unlock(&bound_lock);
 	unic_debugfs_del(os);
 	unic_cdev_del(os);
-	leave(os);
-	tear_down(os);
-	put_device(&os->dev);
+	let_go = leave(os);
+	stop(os);
+	leave_alone(pdev);
+	if (let_go) {
+		unic_pci_tear_down(os);
+		put_device(&os->dev);
+	} else {
+		unic_quarantine(os);
+	}
 }
+
+/* The machine stops, or another kernel begins (see unic_fence.c). */
+static void unic_shutdown(struct pci_dev *pdev)
+{
+	struct unic_os *os = pci_get_drvdata(pdev);
+
+	if (!leave(os))
+		dev_emerg(&os->dev, "the NIC may still write to memory: what "
+				    "runs next on this machine may find its "
+				    "own changed\n");
+}
+
+/* ----------------------------------------------------------- suspend and errors */
+
+/* A NIC would write to memory that sleeps. Processes keep what they have. */
+static int unic_suspend(struct device *dev)
+{
+	struct unic_os *os = dev_get_drvdata(dev);
+
+	if (unic_fence(os))
+		return 0;
+	dev_err(dev, "not suspended: the NIC does not let go of memory\n");
+	unic_unfence(os);
+	return -EBUSY;
+}
+
+static int unic_resume(struct device *dev)
+{
+	unic_unfence(dev_get_drvdata(dev));
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, unic_suspend, unic_resume);
+
+/* The function may not be reachable: nothing is waited for, nothing goes back. */
+static pci_ers_result_t error_detected(struct pci_dev *pdev,
+				       pci_channel_state_t state)
+{
+	struct unic_os *os = pci_get_drvdata(pdev);
+	unsigned int noio = unic_lock(os);
+
+	os->fenced = true;
+	os->plugged = false;
+	unic_host_fence(os->host);
+	unic_unlock(os, noio);
+	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT
+						    : PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	pci_set_master(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void error_resume(struct pci_dev *pdev)
+{
+	unic_unfence(pci_get_drvdata(pdev));
+}
+
+void unic_pci_error(struct unic_os *os)
+{
+	struct pci_dev *pdev = os->pdev;
+
+	pci_save_state(pdev);
+	if (error_detected(pdev, pci_channel_io_frozen) ==
+		    PCI_ERS_RESULT_NEED_RESET &&
+	    slot_reset(pdev) == PCI_ERS_RESULT_RECOVERED)
+		error_resume(pdev);
+}
+
+static const struct pci_error_handlers error_handlers = {
+	.error_detected = error_detected,
+	.slot_reset = slot_reset,
+	.resume = error_resume,
+};
+
+static ssize_t quarantined_pages_show(struct device_driver *driver, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", unic_quarantined());
+}
+static DRIVER_ATTR_RO(quarantined_pages);
+
+static struct attribute *driver_attrs[] = {
+	&driver_attr_quarantined_pages.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(driver);
 
 static const struct pci_device_id ids[] = {
 	{ PCI_DEVICE(PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1110) }, /* ivshmem */
@@ -382,7 +571,12 @@ static struct pci_driver driver = {
 	.id_table = ids,
 	.probe = unic_probe,
 	.remove = unic_remove,
-	.driver = { .probe_type = PROBE_PREFER_ASYNCHRONOUS },
+	.shutdown = unic_shutdown,
+	.err_handler = &error_handlers,
+	.groups = driver_groups,
+	.driver = { .probe_type = PROBE_PREFER_ASYNCHRONOUS,
+		    .pm = pm_sleep_ptr(&pm_ops),
+		    },
 };
 
 static int __init unic_init(void)
@@ -391,6 +585,9 @@ static int __init unic_init(void)
 
 	if (err)
 		return err;
+	err = unic_fence_init();
+	if (err)
+		goto no_fence;
 	err = unic_cdev_init();
 	if (err)
 		goto no_cdev;
@@ -401,6 +598,8 @@ static int __init unic_init(void)
 	unic_debugfs_exit();
 	unic_cdev_exit();
 no_cdev:
+	unic_fence_exit();
+no_fence:
 	unic_later_exit();
 	return err;
 }
@@ -409,6 +608,7 @@ module_init(unic_init);
 static void __exit unic_exit(void)
 {
 	pci_unregister_driver(&driver);
+	unic_fence_exit();
 	unic_later_exit(); /* what is being fetched has a device */
 	unic_debugfs_exit();
 	unic_cdev_exit();

@@ -23,9 +23,13 @@ struct unic_resident {
 	struct unic_os *os;
 	struct device *dma;
 	unsigned int users;
-	bool gone; /* the NIC */
+	bool gone; /* the NIC, or it is about to go */
+	bool over; /* it is gone */
+	u64 pages; /* of I/Os that it has */
 	struct list_head watches;
-	void *mem; /* of the queues */
+	struct list_head
+		orphan; /* of unic_os: nobody's, but the NIC's perhaps */
+	void *mem;	/* of the queues */
 	dma_addr_t bus;
 };
 
@@ -60,16 +64,31 @@ static void free_mem(struct unic_resident *r)
 	r->mem = NULL;
 }
 
+/* I/Os that are open wait for the NIC: it has their pages. */
+static void resident_leave(struct unic_kclient *kc)
+{
+	struct unic_resident *r = resident_of(kc);
+	struct unic_resident_watch *w;
+
+	if (r->gone)
+		return;
+	r->gone = true;
+	list_for_each_entry(w, &r->watches, node)
+		w->gone(w);
+}
+
+static u64 resident_pages(struct unic_kclient *kc)
+{
+	return resident_of(kc)->pages + (unic_kio_ring_bytes(0) >> PAGE_SHIFT);
+}
+
 /* No DMA any more. Who has I/Os open gets his pages back now. */
 static void resident_gone(struct unic_kclient *kc)
 {
 	struct unic_resident *r = resident_of(kc);
 
-	struct unic_resident_watch *w;
-
-	r->gone = true;
-	list_for_each_entry(w, &r->watches, node)
-		w->gone(w);
+	resident_leave(kc);
+	r->over = true;
 	unic_kio_node_gone(r->node);
 	free_mem(r);
 }
@@ -94,7 +113,9 @@ static void begin(struct unic_resident *r)
 	unic_kio_node_init(r->node, &config);
 	r->kc.reply = resident_reply;
 	r->kc.poll = resident_poll;
+	r->kc.leave = resident_leave;
 	r->kc.gone = resident_gone;
+	r->kc.pages = resident_pages;
 	os->kclient = &r->kc;
 	unic_kio_node_want(r->node);
 	unic_dev_kick(os);
@@ -200,7 +221,7 @@ static bool wait_quiet(struct unic_resident *r)
 
 	noio = unic_lock(r->os);
 	slot = r->node->core.slot;
-	if (!r->gone)
+	if (!r->over)
 		unic_kio_node_fini(r->node);
 	unic_unlock(r->os, noio);
 	if (slot == UNIC_OS_NO_SLOT)
@@ -209,7 +230,7 @@ static bool wait_quiet(struct unic_resident *r)
 		unic_dev_kick(r->os);
 		fsleep(1000);
 		noio = unic_lock(r->os);
-		quiet = r->gone || !r->os->slot[slot].kernel;
+		quiet = r->over || !r->os->slot[slot].kernel;
 		unic_unlock(r->os, noio);
 	}
 	return quiet;
@@ -225,11 +246,22 @@ static void end(struct unic_resident *r)
 	if (quiet)
 		free_mem(r);
 	else
-		dev_err(r->dma, "the NIC keeps %llu KiB of the page service\n",
-			unic_kio_ring_bytes(0) >> 10);
+		list_add(&r->orphan, &os->orphans);
 	unic_unlock(os, noio);
-	discard(r);
+	if (quiet)
+		discard(r);
 	unic_dev_put(os);
+}
+
+void unic_resident_free_orphans(struct unic_os *os)
+{
+	struct unic_resident *r, *next;
+
+	list_for_each_entry_safe(r, next, &os->orphans, orphan) {
+		free_mem(r);
+		discard(r);
+	}
+	INIT_LIST_HEAD(&os->orphans);
 }
 
 void unic_resident_put(struct unic_resident *r)
@@ -249,6 +281,16 @@ u32 unic_resident_window(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_window);
 
+bool unic_resident_waits(struct unic_resident *r)
+{
+	unsigned int noio = unic_lock(r->os);
+	bool waits = r->gone && !r->over && r->pages;
+
+	unic_unlock(r->os, noio);
+	return waits;
+}
+EXPORT_SYMBOL_GPL(unic_resident_waits);
+
 size_t unic_resident_max(const struct unic_resident *r)
 {
 	return min_t(size_t, UNIC_KIO_MAX, dma_max_mapping_size(r->dma));
@@ -257,8 +299,10 @@ EXPORT_SYMBOL_GPL(unic_resident_max);
 
 static void unmap(struct unic_resident_io *io)
 {
-	if (io->elements)
-		dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
+	if (!io->elements)
+		return;
+	io->of->pages -= io->elements;
+	dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
 }
 
 /* The bus addresses of its pages. */
@@ -270,6 +314,7 @@ static int map(struct unic_resident_io *io)
 		n = dma_map_sg(io->of->dma, io->sg, io->elements, io->dir);
 		if (n <= 0)
 			return -EBUSY;
+		io->of->pages += io->elements;
 	}
 	for (i = 0; i < n; i++) {
 		if (sg_dma_address(&io->sg[i]) + sg_dma_len(&io->sg[i]) >

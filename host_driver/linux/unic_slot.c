@@ -67,6 +67,20 @@ void unic_slots_free(struct unic_os *os)
 			put_page(os->slot[i].pages);
 }
 
+u64 unic_pages(struct unic_os *os)
+{
+	unsigned int noio = unic_lock(os);
+	u64 pages = 0;
+	u32 i;
+
+	for (i = 0; os->host && i < os->slots; i++)
+		pages += UNIC_SLOT_PAGES + unic_pins_pages(os->slot[i].frames);
+	if (os->kclient)
+		pages += os->kclient->pages(os->kclient);
+	unic_unlock(os, noio);
+	return pages;
+}
+
 /* ---------------------------------------------------------------- its owner */
 
 static void set_file(struct unic_kslot *s, struct unic_file *file)

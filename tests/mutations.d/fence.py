@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What keeps a NIC from memory that its driver wants back (INV-29)."""
+"""What keeps a NIC from memory that its driver wants back (INV-31)."""
 MUTATIONS = (
     ("firmware/nic.c", "nic->state != UNIC_NIC_READY ||\n\t\t     unic_mbox_fence(&nic->mbox)",
      "nic->state != UNIC_NIC_READY",

@@ -22,7 +22,13 @@ from pair import BIN, MODULES, ROOT
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The programs of tests that are not in vm_check.py
 PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
-            "test_lies_to_disk": ["vm_endure.py", "--quick"]}
+            "test_lies_to_disk": ["vm_endure.py", "--quick"],
+            **{name: ["vm_leave.py"] for name in (
+                "test_quarantine", "test_disk_quarantine", "test_ended", "test_error",
+                "test_quarantine_settled", "test_suspend_refused",
+                "test_kexec_waits")},
+            **{name: ["vm_blk.py"] for name in (
+                "test_nic_removed", "test_add_interrupted")}}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
@@ -51,8 +57,7 @@ BREAKS = (
     ("unic_mem.c", " || (p->write && is_tracked(vma))", "", "test_file"),
     ("unic_cdev.c", "	.flush = unic_flush,", "",
      "test_hostage"),  # a process that is gone keeps its pins
-    ("frames_user.c", "if (PTR_ERR_OR_ZERO(p) == -EAGAIN)",
-     "if (PTR_ERR_OR_ZERO(p) == -EAGAIN && first == last)",
+    ("unic_later.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
      "test_pins"),  # a granted region's pages are nobody's to fetch
     ("unic_cdev.c", "	unic_mem_leave(f->mem);",
      "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
@@ -67,6 +72,36 @@ BREAKS = (
      "test_unread"),  # they are nobody's
     ("unic_cdev.c", "if (!os->leaving)", "if (os->host)",
      "test_unbind"),  # who was opening it when the device went is a client
+    ("unic_fence.c", """	if (kept_off)
+		give_back(os);
+	return kept_off;""", """	give_back(os);
+	return true;""", "test_quarantine"),  # memory of a NIC that stands still is used
+    ("unic_fence.c", "		unic_pci_end_nic(os);", "", "test_ended"),
+    ("unic_fence.c", "return device_is_registered(&os->pdev->dev);", "return false;",
+     "test_quarantine"),  # nobody looks for the answer
+    ("unic_fence.c", "err = err ?: settles(bar, regs) ? 0 : -EBUSY;", "",
+     "test_quarantine_settled"),  # a NIC that does not answer is used
+    ("unic_fence.c", "while (!unic_pci_leave_all() || unic_quarantined())",
+     "while (false)", "test_kexec_waits"),
+    ("unic_pci.c", """	if (unic_fence(os))
+		return 0;""", """	unic_fence(os);
+	return 0;""", "test_suspend_refused"),
+    ("unic_pci.c", "	os->fenced = true;", """	if (state)
+		return PCI_ERS_RESULT_DISCONNECT;""", "test_error"),
+    ("unicblk.c", " || unic_resident_waits(b->resident)", "",
+     "test_disk_quarantine"),  # who removes a disk waits for a NIC
+    ("unicblk.c", "	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);",
+     "", "test_nic_removed"),
+    ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
+     "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
+    ("unic_cdev.c", """	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;""", "", "test_ids"),
+    ("unic_later.c", "users[i].n >= READ_ONCE(user_fetches)", "false", "test_starved"),
+    ("frames_user.c", "	return unic_pin_later(t->mem, first, last, write);",
+     """	p = unic_pin_fetch(t->mem, first, last, write);
+	return p;""", "test_not_pinned_in_a_lock"),
+    ("unic_pci.c", "int err = is_named(pdev) ? reach(pdev, &r) : -ENODEV;",
+     "int err = reach(pdev, &r);", "test_load"),
     (f"{LIBUNIC}/doorbell.c", "if (unic_load_acquire(&ctx->np->asleep))", "",
      "test_calls"),  # each message rings
     ("../kio/kio_node.c", "	if (!n->config.mem)\n", "	if (nic + 1)\n",

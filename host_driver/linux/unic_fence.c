@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_fence.c - how a NIC is kept from memory, and what becomes of memory while it is
+ * not.
+ *
+ * Secret: what makes sure of it. Bus mastering does not: the NIC has a way of its own
+ * to the machine's memory. It is asked by a word in its BAR, which it looks at before
+ * it touches anything, and answers. If it does not answer, its bus is asked to end it.
+ * Until one of the two is so, nothing that it may write to goes back: its device is in
+ * quarantine, with all pins, mappings and pages, and outlives the driver.
+ */
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "unic_dev.h"
+
+#define ANSWER_MS 2000u /* a NIC that is well answers within, a bus as well */
+#define LOOK_MS	  200u
+#define LAST_MS	  10000u /* before memory is given up for good */
+
+/* Devices whose NIC did not let go; of one that is bound, nothing. */
+static LIST_HEAD(kept);
+static DEFINE_MUTEX(kept_lock);
+static struct workqueue_struct *keeper;
+
+/* ------------------------------------------------------------------- the fence */
+
+static bool is_fenced(struct unic_os *os)
+{
+	unsigned int noio = unic_lock(os);
+	bool yes = unic_host_fenced(os->host);
+
+	unic_unlock(os, noio);
+	return yes;
+}
+
+static bool wait_fenced(struct unic_os *os)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(ANSWER_MS);
+
+	while (!is_fenced(os)) {
+		if (time_after(jiffies, until))
+			return false;
+		fsleep(500);
+	}
+	return true;
+}
+
+/* It does not touch anything any more: all of it goes back. */
+static void give_back(struct unic_os *os)
+{
+	unsigned int noio = unic_lock(os);
+
+	unic_host_plug(os->host, false);
+	unic_unlock(os, noio);
+}
+
+bool unic_fence(struct unic_os *os)
+{
+	unsigned int noio = unic_lock(os);
+	bool kept_off;
+
+	os->fenced = true;
+	os->plugged = false;
+	unic_host_fence(os->host);
+	unic_unlock(os, noio);
+	kept_off = wait_fenced(os);
+	if (!kept_off) {
+		dev_warn(&os->dev, "the NIC does not answer: its end is asked "
+				   "for\n");
+		unic_pci_end_nic(os);
+		kept_off = wait_fenced(os);
+	}
+	if (kept_off)
+		give_back(os);
+	return kept_off;
+}
+
+void unic_unfence(struct unic_os *os)
+{
+	unsigned int noio = unic_lock(os);
+
+	os->fenced = false; /* and it is found again, and reset */
+	os->plugged = false;
+	unic_unlock(os, noio);
+	unic_dev_kick(os);
+}
+
+/* ------------------------------------------------------------------ quarantine */
+
+static void release(struct unic_os *os)
+{
+	u64 pages = unic_pages(os);
+
+	give_back(os);
+	unic_pci_tear_down(os);
+	dev_info(&os->dev, "the NIC has let go: %llu pages leave quarantine\n",
+		 pages);
+	put_device(&os->dev);
+}
+
+/* A place in the bus that is not there any more may be somebody else's. */
+static bool may_look(struct unic_os *os)
+{
+	return device_is_registered(&os->pdev->dev);
+}
+
+static void look_work(struct work_struct *work)
+{
+	struct unic_os *os =
+		container_of(work, struct unic_os, quarantine.work);
+	bool over;
+
+	mutex_lock(&kept_lock);
+	over = !list_empty(&os->kept) && may_look(os) && is_fenced(os);
+	if (over)
+		list_del_init(&os->kept);
+	else if (!list_empty(&os->kept))
+		queue_delayed_work(keeper, &os->quarantine,
+				   msecs_to_jiffies(LOOK_MS));
+	mutex_unlock(&kept_lock);
+	if (!over)
+		return;
+	release(os);
+	module_put(
+		THIS_MODULE); /* for our last steps unic_fence_exit() waits */
+}
+
+void unic_quarantine(struct unic_os *os)
+{
+	dev_err(&os->dev,
+		"the NIC may still write to %llu pages: they stay in "
+		"quarantine\n",
+		unic_pages(os));
+	INIT_DELAYED_WORK(&os->quarantine, look_work);
+	mutex_lock(&kept_lock);
+	list_add(&os->kept, &kept);
+	os->held = try_module_get(THIS_MODULE);
+	if (os->held) /* else it is about to be unloaded: unic_fence_exit() */
+		queue_delayed_work(keeper, &os->quarantine,
+				   msecs_to_jiffies(LOOK_MS));
+	mutex_unlock(&kept_lock);
+}
+
+static bool same_place(const struct pci_dev *a, const struct pci_dev *b)
+{
+	return pci_domain_nr(a->bus) == pci_domain_nr(b->bus) &&
+	       a->bus->number == b->bus->number && a->devfn == b->devfn;
+}
+
+/* With the BAR as it is found now, by the words themselves. */
+static bool settles(void *bar, void __iomem *regs)
+{
+	struct unic_driver_page *page = bar + UNIC_BAR_DRIVER_OFF;
+	struct unic_nic_idx *nic = bar + UNIC_BAR_NIC_OFF;
+	const struct unic_info *info = bar + UNIC_BAR_INFO_OFF;
+	u32 value = unic_from_le32(UNIC_LOAD(nic->fenced)) + 1, ms;
+
+	value += !value;
+	UNIC_STORE(page->fence, unic_to_le32(value));
+	unic_os_mb();
+	unic_pci_ring_at(regs, 0);
+	for (ms = 0; ms < ANSWER_MS; ms++) {
+		if (!unic_from_le32(UNIC_LOAD(info->magic)) ||
+		    unic_from_le32(UNIC_LOAD(nic->fenced)) == value)
+			return true;
+		fsleep(1000);
+	}
+	return false;
+}
+
+int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
+{
+	struct unic_os *os, *next;
+	LIST_HEAD(over);
+	int err = 0;
+
+	mutex_lock(&kept_lock);
+	list_for_each_entry_safe(os, next, &kept, kept) {
+		if (!same_place(os->pdev, pdev))
+			continue;
+		err = err ?: settles(bar, regs) ? 0 : -EBUSY;
+		if (!err)
+			list_move(&os->kept, &over);
+	}
+	mutex_unlock(&kept_lock);
+	list_for_each_entry_safe(os, next, &over, kept) {
+		list_del_init(&os->kept);
+		cancel_delayed_work_sync(&os->quarantine);
+		release(os);
+		module_put(THIS_MODULE); /* who calls has it, too */
+	}
+	return err;
+}
+
+u64 unic_quarantined(void)
+{
+	struct unic_os *os;
+	u64 pages = 0;
+
+	mutex_lock(&kept_lock);
+	list_for_each_entry(os, &kept, kept)
+		pages += unic_pages(os);
+	mutex_unlock(&kept_lock);
+	return pages;
+}
+
+/* ------------------------------------------------------------------------ kexec */
+
+/*
+ * The next kernel takes all memory for its own. No driver can refuse kexec; but as long
+ * as this does not return the machine goes on as it is, and whoever wants the other
+ * kernel waits. Any other restart loses the memory anyway: it is only said.
+ */
+static int on_reboot(struct notifier_block *nb, unsigned long action, void *cmd)
+{
+	bool said = false;
+
+	if (!cmd || strcmp(cmd, "kexec reboot"))
+		return NOTIFY_DONE;
+	while (!unic_pci_leave_all() || unic_quarantined()) {
+		if (!said)
+			pr_emerg("unic: kexec waits: a NIC may still write to "
+				 "memory\n");
+		said = true;
+		schedule_timeout_idle(msecs_to_jiffies(LOOK_MS));
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block reboot = { .notifier_call = on_reboot };
+
+int unic_fence_init(void)
+{
+	int err;
+
+	keeper = alloc_workqueue("unic_kept", WQ_UNBOUND, 0);
+	if (!keeper)
+		return -ENOMEM;
+	err = register_reboot_notifier(&reboot);
+	if (err)
+		destroy_workqueue(keeper);
+	return err;
+}
+
+/* Only control pages: who had anything else would have kept the module. */
+static void last_look(struct unic_os *os)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(LAST_MS);
+
+	while (!is_fenced(os) && time_before(jiffies, until))
+		fsleep(1000);
+	list_del_init(&os->kept);
+	if (is_fenced(os))
+		release(os);
+	else
+		dev_emerg(&os->dev, "%llu pages are lost until a restart\n",
+			  unic_pages(os));
+}
+
+void unic_fence_exit(void)
+{
+	struct unic_os *os, *next;
+
+	unregister_reboot_notifier(&reboot);
+	list_for_each_entry_safe(os, next, &kept, kept)
+		last_look(os);
+	destroy_workqueue(keeper);
+}

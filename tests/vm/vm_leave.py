@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A driver leaves its NIC: it is taken away, the machine suspends, restarts, or goes on
+with another kernel. A NIC that stands still in the middle of its work is ended by its
+bus; if that stands still as well, nothing that the NIC may write to is used again
+before it has answered.
+
+    vm_leave.py [--board soft|virt] [--cpus 1|2] [--only NAME ...]
+"""
+import os
+import signal
+import sys
+import time
+
+import guest
+import initramfs
+import pair
+from hosts import BIN, IP, Failure
+import vm_blk
+import vm_check
+from vm_check import hog, must
+
+DRIVER = "/sys/bus/pci/drivers/unic"
+QUARANTINE = f"{DRIVER}/quarantined_pages"
+KERNEL, INITRD = "/boot/kernel", "/boot/initrd"
+FILL_BYTES = 24 << 20
+
+
+class Leave(vm_blk.Blk):
+    """Beside the disk: what it takes to begin another kernel."""
+    PROGRAMS = (*vm_blk.Blk.PROGRAMS, *(os.path.join(BIN, name)
+                                        for name in ("forms", "kexec")))
+
+    def begin(self):
+        release = guest.kernel.newest()
+        again = self.path("again")
+        there = f"/lib/modules/{release}/updates/unic.ko"
+        initramfs.build(again, release, [os.path.join(BIN, "unicctl")],
+                        files=[(os.path.join(pair.MODULES, "unic.ko"), there)])
+        self.FILES = ((guest.kernel.image(release), KERNEL), (again, INITRD))
+        super().begin()
+
+    def bus(self):
+        """That of the guest."""
+        return next(p for p in self.running if p.who == "bus 0").child
+
+    def stop(self, *more):
+        """The NIC stands still, and what else is said."""
+        for child in (self.nics[0].child, *more):
+            child.send_signal(signal.SIGSTOP)
+
+    def go_on(self, *more):
+        for child in (self.nics[0].child, *more):
+            if child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+
+    def quarantined(self):
+        return int(self.guest.run(f"cat {QUARANTINE}"))
+
+    def end_tasks(self):
+        """A test that failed leaves the next a NIC that is bound."""
+        if self.guest.qemu.poll() is not None:
+            return
+        super().end_tasks()
+        self.go_on(self.bus())
+        if self.guest.ask(f"rm -rf /dev/shm/*; test -c {pair.NODE}")[0]:
+            self.new_nic()
+            self.guest.ask(f"echo {pair.ADDRESS} >{DRIVER}/bind", 60)
+
+    def same_as_ever(self):
+        if self.guest.qemu.poll() is None:
+            super().same_as_ever()
+
+    def no_leak(self):
+        if self.guest.qemu.poll() is None:
+            super().no_leak()
+
+    def no_complaint(self):
+        if self.guest.qemu.poll() is None:
+            super().no_complaint()
+
+    def unbind(self):
+        self.guest.run(f"echo {pair.ADDRESS} >{DRIVER}/unbind", 60)
+
+    def bind(self):
+        self.guest.run(f"echo {pair.ADDRESS} >{DRIVER}/bind", 60)
+        self.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
+
+    def new_nic(self):
+        self.nics[0].end()
+        self.nics[0] = self.plug_nic(0, show=False)
+
+
+# ---------------------------------------------------------------- the tests
+
+def receive(c):
+    """The guest's memory is written to by the other host; the task that has it."""
+    served = "/dev/shm/served"
+    c.guest.run(f"mkdir -p {served}")
+    server = c.start("server", "unic-copy", "serve", "--dir", served, "--socket",
+                     pair.NODE, show=False)
+    server.expect("ready")
+    path = c.path("long")
+    with open(path, "wb") as f:
+        f.write(os.urandom(24 << 20))
+    put = c.start("put", "unic-copy", "put", path, "--name", "file", "--socket",
+                  c.socket(1), "--peer", IP[0], "--quiet", show=False)
+    c.guest.wait_for(f"test $(ls -s {served} | awk '/ / {{n += $1}} END "
+                     "{print n + 0}') -gt 1000")
+    return server, put
+
+
+def fill(c):
+    """What was free has other contents: a file of this text."""
+    text = f"yes 'not the NIC' | head -c {FILL_BYTES}"
+    c.guest.run(f"rm -rf /dev/shm/served; {text} >/dev/shm/fill", 60)
+    return text
+
+
+def late_writes(c, others):
+    """A NIC that stands still while it writes to a process is taken from its driver, and
+    goes on when its memory is used for something else."""
+    server, put = receive(c)
+    c.stop(*others)
+    server.kill()
+    c.unbind()
+    text = fill(c)
+    kept = c.guest.ask(f"cat {QUARANTINE}")[1].strip()
+    c.go_on()
+    time.sleep(1)
+    said = c.guest.ask(f"{text} | cmp - /dev/shm/fill", 60)
+    must(said == (0, ""), f"the NIC wrote into what was freed: {said[1]}")
+    put.end()
+    c.guest.run("rm /dev/shm/fill")
+    return kept
+
+
+def test_ended(c):
+    """The bus ends a NIC that does not answer, and its pages go back at once."""
+    kept = late_writes(c, ())
+    must(kept == "0", f"{kept} pages in quarantine")
+    must(c.nics[0].child.wait(10) == -signal.SIGKILL, "the NIC was not ended")
+    c.nothing_pinned()
+    c.new_nic()
+    c.bind()
+
+
+def test_quarantine(c):
+    """Nobody can end it: its pages are kept until it answers."""
+    try:
+        kept = late_writes(c, (c.bus(),))
+        must(int(kept) > 0, "nothing in quarantine")
+        print(f"        {kept} pages", flush=True)
+        c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
+        c.nothing_pinned()
+    finally:
+        c.bus().send_signal(signal.SIGCONT)  # and does what it was told
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.bind()
+
+
+def test_quarantine_settled(c):
+    """... or until a driver finds one that answers."""
+    try:
+        server, put = receive(c)
+        c.stop(c.bus())
+        server.kill()
+        c.unbind()
+        must(c.quarantined(), "nothing in quarantine")
+        c.guest.run("rmmod unicblk")
+        must(c.guest.ask("rmmod unic")[0], "unloaded")
+        c.guest.run("modprobe unicblk")
+        must(c.guest.ask(f"echo {pair.ADDRESS} >{DRIVER}/bind", 60)[0],
+             "bound to a NIC that does not answer")
+        c.go_on()
+        c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
+        c.bind()
+        put.end()
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
+
+
+def with_disk(c, others):
+    """... with I/Os under way; the task that does them."""
+    c.add("timeout_ms=600000")
+    task = c.verify_on()
+    c.driver.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    c.stop(*others)
+    c.driver.send_signal(signal.SIGCONT)
+    c.unbind()
+    return task
+
+
+def test_disk_ended(c):
+    """I/Os end when the NIC does."""
+    task = with_disk(c, ())
+    must(task.wait(60) != 0, "fio did not notice")
+    c.remove()
+    must(not c.quarantined(), "in quarantine")
+    c.new_nic()
+    c.bind()
+
+
+def test_disk_quarantine(c):
+    """I/Os that the NIC has do not end before it has answered, and their disk stays;
+    then all of it goes."""
+    try:
+        task = with_disk(c, (c.bus(),))
+        must(c.quarantined(), "nothing in quarantine")
+        time.sleep(2)
+        must(any(map(int, c.guest.run(
+            "cat /sys/block/unicblk0/inflight").split())), "an I/O ended")
+        must(c.guest.ask("echo 0 >/sys/class/unicblk/remove")[0], "removed")
+        c.go_on()
+        c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
+        must(task.wait(60) != 0, "fio did not notice")
+        c.remove()
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.bind()
+
+
+def test_error(c):
+    """The bus tells of an error: the NIC is reset, and processes go on."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    c.guest.run("echo 1 >/sys/kernel/debug/unic/unic0/error")
+    keeper.expect("goes on, holding 64", 30)
+
+
+SUSPEND = ("echo 0 >/sys/module/suspend/parameters/pm_test_delay; "
+           "echo devices >/sys/power/pm_test && echo freeze >/sys/power/state")
+
+
+def test_suspend(c):
+    """Memory is not written to while the machine sleeps; then a process goes on."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    c.guest.run(SUSPEND, 60)
+    keeper.expect("goes on, holding 64", 30)
+
+
+def test_suspend_refused(c):
+    """Not with a NIC that does not answer, and that nobody ends."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    c.stop(c.bus())
+    try:
+        must(c.guest.ask(SUSPEND, 60)[0], "suspended")
+        c.go_on()
+        keeper.expect("goes on, holding 64", 30)
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    keeper.expect("goes on, holding 64", 30)
+
+
+def kexec(c):
+    """Asked for, in the background."""
+    c.guest.run(f"{{ kexec {KERNEL} {INITRD} '{guest.COMMAND_LINE}' "
+                ">/run/kexec 2>&1; } &")
+
+
+def booted(c, seconds):
+    """The other kernel is there, and so is the NIC."""
+    patience = guest.Patience(c.guest, seconds)
+    float(c.guest._read_line(patience))
+    c.tasks.clear()
+    c.complaints = 0
+    c.load()
+    c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
+
+
+def test_kexec_waits(c):
+    """Another kernel does not get the memory that a NIC may write to; the machine goes
+    on meanwhile. Then it does."""
+    receive(c)
+    c.stop(c.bus())
+    kexec(c)
+    c.guest.wait_for("dmesg | grep -q 'kexec waits'", 30)
+    time.sleep(3)
+    must(c.guest.run("echo here") == "here\n", "it is gone")
+    c.go_on()
+    booted(c, 120)
+    c.bus().send_signal(signal.SIGCONT)
+
+
+def test_restart(c):
+    """A restart is not held up, but whoever reads the console knows. (The last one: the
+    guest is gone.)"""
+    receive(c)
+    c.stop(c.bus())
+    c.guest.line.sendall(b"reboot -f\n")
+    patience = guest.Patience(c.guest, 30)
+    while c.guest.qemu.poll() is None:
+        must(not patience.over(), "it does not restart")
+        time.sleep(0.1)
+    must("the NIC may still write to memory" in c.guest.last_words(),
+         "nothing on the console")
+    c.tasks.clear()
+    c.go_on(c.bus())
+
+
+def main():
+    o = vm_check.parser(__doc__).parse_args()
+    tests = vm_check.tests_of(globals())
+    return vm_check.run((lambda tmp: Leave(o.board, tmp, o.cpus),
+                         {name: tests[name] for name in o.only or tests}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
