@@ -182,7 +182,7 @@ static int who(struct unicd_client *c)
 	c->core.pid = (uint32_t)cred.pid;
 	c->core.uid = cred.uid;
 	c->core.privileged = !cred.uid || cred.uid == geteuid();
-	c->pidfd = unicd_pidfd(cred.pid);
+	c->pidfd = unicd_peer_pidfd(c->fd, cred.pid);
 	return c->pidfd < 0 ? c->pidfd : 0;
 }
 
