@@ -20,7 +20,7 @@ include boards/$(BOARD)/board.mk
 
 # ------------------------------------------------------------------ sources
 
-FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c \
+FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c cut.c \
 	demand.c depend.c dma.c dump.c \
 	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
 	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \

@@ -11,7 +11,7 @@
 #define REAPER_US    1000u
 #define LOW	     (UNIC_TLB_ENTRIES / 64u)
 #define HIGH	     (UNIC_TLB_ENTRIES / 32u)
-#define DEADLINES    16u     /* handled per poll */
+#define DEADLINES    16u     /* handled per poll: see weight_of() */
 #define RETRY_NS     100000u /* look again for room on the event ring */
 
 void unic_evict_init(struct unic_nic *nic)
@@ -187,6 +187,7 @@ static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
 		nic->evict.open[mr->proc]--;
 	unic_notice_close(&nic->evict.notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
+	unic_cut_forget(nic, (uint16_t)(mr - nic->mrs.mr));
 	let_go(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
@@ -281,13 +282,13 @@ static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
 {
 	(void)of;
 	unic_depend_close(nic, mr, cut_all);
-	unic_qp_cut(nic, mr);
+	unic_cut(nic, mr);
 }
 
 /*
- * Time is over for a region that is still used: its operations end now. Pieces
- * of DMA in flight end by themselves within the drain bound; should they not,
- * we come back and cut again.
+ * Time is over for a region that is still used: its operations end, in this round
+ * or those that follow. Pieces of DMA in flight end by themselves within the drain
+ * bound; should they not, we come back and cut again.
  */
 static void cut(struct unic_nic *nic, uint16_t idx)
 {
@@ -297,6 +298,7 @@ static void cut(struct unic_nic *nic, uint16_t idx)
 	unic_notice_defer(&nic->evict.notices, mr->notice,
 			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
 	cut_all(nic, idx, idx);
+	unic_cut_run(nic);
 	unic_evict_idle(nic, idx);
 }
 
@@ -490,13 +492,20 @@ static void deadline(struct unic_nic *nic, uint16_t idx)
 		cut(nic, idx);
 }
 
+/* What ends with region @mr, as so many regions. */
+static uint32_t weight_of(const struct unic_mr *mr)
+{
+	return 1 + mr->deps + mr->n_tokens / 16u + mr->n_pages / 64u;
+}
+
+/* The first one is handled whatever it weighs: it is closed as a whole (INV-4). */
 static void deadlines(struct unic_nic *nic)
 {
 	struct unic_notices *ns = &nic->evict.notices;
-	uint32_t left;
+	uint32_t done = 0;
 	uint16_t i;
 
-	for (left = DEADLINES; left; left--) {
+	while (done < DEADLINES) {
 		i = unic_notice_due(ns, nic->now_ns);
 		if (i == UNIC_NOTICE_NIL)
 			return;
@@ -504,6 +513,7 @@ static void deadlines(struct unic_nic *nic)
 			driver_failed(nic, &ns->notice[i]);
 			return;
 		}
+		done += weight_of(&nic->mrs.mr[ns->notice[i].subject]);
 		deadline(nic, ns->notice[i].subject);
 	}
 	unic_evict_kick(nic);

@@ -59,15 +59,19 @@ static int outcome(struct unic_nic *nic, const struct unic_sq_slot *slot,
 /* -------------------------------------------------------------- invalidate */
 
 /* What uses the region may go on for T; then it is cut, and only pieces of DMA
- * are left to wait for. */
+ * are left to wait for. A region that is not closed may be used again meanwhile:
+ * after the drain bound it is cut once more. */
 static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 {
 	uint64_t *until = &qp->sq.inval_ns;
 
 	if (!*until)
 		*until = nic->now_ns + nic->evict.notices.grace_us * NS_PER_US;
-	if (nic->now_ns >= *until)
-		unic_qp_cut(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
+	if (nic->now_ns >= *until) {
+		*until = nic->now_ns + UNIC_DRAIN_BOUND_US * NS_PER_US;
+		unic_cut(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
+		unic_cut_run(nic);
+	}
 	return -UNIC_EPENDING;
 }
 

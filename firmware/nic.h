@@ -17,6 +17,7 @@
 #include "bounce.h"
 #include "cache.h"
 #include "cq.h"
+#include "cut.h"
 #include "depend.h"
 #include "dma.h"
 #include "err.h"
@@ -95,6 +96,7 @@ struct unic_nic {
 	struct unic_guesses guesses;
 	struct unic_stags stags;
 	struct unic_endings endings;
+	struct unic_cuts cuts;
 };
 
 /* Count something (abi/unic_stats.h). */

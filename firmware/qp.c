@@ -14,6 +14,11 @@
 #define MTU_SHIFT_MAX 12u
 #define BLOCKED_NS    50000u /* the link had no room: look again after */
 
+/* What it costs to look through a queue pair for holds, and to end it, beside its
+ * window; in units of UNIC_CUT_ROUND. */
+#define UNIC_CUT_LOOK 2u
+#define UNIC_CUT_END  16u
+
 /* The lane is to look at the state before it takes a frame. */
 static void expect_nothing(struct unic_qp *qp)
 {
@@ -63,6 +68,7 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.conns = 0;
 	memset(&nic->bounces, 0, sizeof(nic->bounces));
 	memset(&nic->memop, 0, sizeof(nic->memop));
+	memset(&nic->cuts, 0, sizeof(nic->cuts));
 }
 
 struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
@@ -307,7 +313,8 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 
 /* Silent from now on: nothing is sent, held, kept or timed any more, and nothing is
  * waited for. */
-static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
+static void stop(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_cuts *evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
@@ -323,7 +330,7 @@ static void stop(struct unic_nic *nic, struct unic_qp *qp, uint16_t evicted)
 }
 
 static void die(struct unic_nic *nic, struct unic_qp *qp,
-		enum unic_wc_status status, uint16_t evicted)
+		enum unic_wc_status status, const struct unic_cuts *evicted)
 {
 	if (qp->state == UNIC_QPS_ERR || qp->state == UNIC_QPS_RESET)
 		return;
@@ -341,7 +348,7 @@ static void die(struct unic_nic *nic, struct unic_qp *qp,
 void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
 		   enum unic_wc_status status)
 {
-	die(nic, qp, status, UNIC_MR_NIL);
+	die(nic, qp, status, NULL);
 }
 
 void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
@@ -356,21 +363,20 @@ void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
 	}
 }
 
-void unic_qp_cut(struct unic_nic *nic, uint16_t mr)
+uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx)
 {
-	uint32_t i;
+	struct unic_qp *qp = &nic->qps.qp[idx];
+	uint32_t sent = qp->sq.next - qp->sq.una;
 
-	for (i = 0; i < UNIC_QPS; i++) {
-		struct unic_qp *qp = &nic->qps.qp[i];
-
-		if (!qp->used)
-			continue;
-		if (qp->type)
-			unic_unrel_cut(nic, qp, mr);
-		if (unic_requester_holds(qp, mr) ||
-		    unic_responder_holds(qp, mr))
-			die(nic, qp, UNIC_WC_EVICTED, mr);
-	}
+	if (!qp->used)
+		return 1;
+	if (qp->type)
+		unic_unrel_cut(nic, qp);
+	if (!unic_requester_holds(qp, &nic->cuts) &&
+	    unic_responder_holds(qp, &nic->cuts) == UNIC_MR_NIL)
+		return UNIC_CUT_LOOK + sent;
+	die(nic, qp, UNIC_WC_EVICTED, &nic->cuts);
+	return UNIC_CUT_END + 3 * sent;
 }
 
 void unic_qp_quiesce(struct unic_nic *nic)
@@ -405,7 +411,7 @@ static bool retire(struct unic_nic *nic, struct unic_qp *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 
-	stop(nic, qp, UNIC_MR_NIL);
+	stop(nic, qp, NULL);
 	set_state(nic, qp, UNIC_QPS_RESET, 0);
 	unic_sched_drop(nic, idx);
 	unic_rq_sweep_forget(nic, idx);
@@ -618,7 +624,7 @@ static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 {
 	if (in_flight(qp))
 		return -UNIC_EBUSY;
-	stop(nic, qp, UNIC_MR_NIL);
+	stop(nic, qp, NULL);
 	unic_sched_drop(nic, unic_qp_index(nic, qp));
 	unic_rq_sweep_forget(nic, unic_qp_index(nic, qp));
 	forget_events(nic, qp);
@@ -660,7 +666,7 @@ int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd)
 	case UNIC_QPS_ERR:
 		if (qp->state == UNIC_QPS_RESET)
 			return -UNIC_ESTATE;
-		die(nic, qp, UNIC_WC_SUCCESS, UNIC_MR_NIL);
+		die(nic, qp, UNIC_WC_SUCCESS, NULL);
 		return 0;
 	case UNIC_QPS_INIT:
 	case UNIC_QPS_RTR:
@@ -778,6 +784,8 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 
 	if (unic_rq_sweep_due(nic))
 		worked |= unic_rq_sweep(nic);
+	if (nic->cuts.left)
+		worked |= unic_cut_run(nic);
 	if (nic->mrs.draw_in)
 		unic_mr_draw(nic);
 	worked |= unic_rq_ahead(nic);
@@ -788,7 +796,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 		unic_cq_events(nic);
 	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
 		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
-		      nic->bounces.ready || nic->mrs.draw_in;
+		      nic->bounces.ready || nic->mrs.draw_in || nic->cuts.left;
 	return worked;
 }
 

@@ -341,10 +341,9 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
  * that name it complete EVICTED, over the next poll rounds. */
 void unic_qp_sweep(struct unic_nic *nic, uint16_t mr);
 
-/** unic_qp_cut() - @mr's time is over: operations that hold it complete
- * EVICTED, their QPs go to ERR, peers whose requests they are are told, all their holds are dropped at once. DMA pieces
- * in flight end by themselves. */
-void unic_qp_cut(struct unic_nic *nic, uint16_t mr);
+/** unic_qp_cut() - QP @idx, if there is one, dies if it holds what nic->cuts has
+ * (cut.h). What that cost: a slot of its window that was looked at, or as much. */
+uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx);
 
 /** unic_qp_quiesce() - all QPs to ERR. */
 void unic_qp_quiesce(struct unic_nic *nic);

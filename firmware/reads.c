@@ -177,14 +177,15 @@ void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp)
 	qp->rsp.rd_active = 0;
 }
 
-bool unic_reads_hold(const struct unic_qp *qp, uint16_t mr)
+uint16_t unic_reads_hold(const struct unic_qp *qp, const struct unic_cuts *cuts)
 {
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active && qp->rsp.read[i].mr == mr)
-			return true;
-	return false;
+		if (qp->rsp.read[i].active &&
+		    unic_cuts_has(cuts, qp->rsp.read[i].mr))
+			return qp->rsp.read[i].mr;
+	return UNIC_MR_NIL;
 }
 
 uint32_t unic_reads_oldest(const struct unic_rsp *rsp)

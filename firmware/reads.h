@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct unic_cuts;
 struct unic_nic;
 struct unic_qp;
 struct unic_rsp;
@@ -47,8 +48,10 @@ void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp);
 /** unic_reads_drop() - none is owed or remembered any more. */
 void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_reads_hold() - does one that is owed hold @mr? */
-bool unic_reads_hold(const struct unic_qp *qp, uint16_t mr);
+/** unic_reads_hold() - the first region of @cuts that one which is owed holds, or
+ * UNIC_MR_NIL. */
+uint16_t unic_reads_hold(const struct unic_qp *qp,
+			 const struct unic_cuts *cuts);
 
 /** unic_reads_oldest() - the oldest PSN that was not answered. */
 uint32_t unic_reads_oldest(const struct unic_rsp *rsp);

@@ -17,6 +17,7 @@
 #include "unic_queue.h"
 
 struct unic_nic;
+struct unic_cuts;
 struct unic_pkt;
 struct unic_qp;
 
@@ -87,14 +88,14 @@ void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
 /** unic_requester_timeout() - sq.timer_ns is over. */
 void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_requester_drop_holds() - of all work requests in the window; @mr: those
- * that held it will complete EVICTED (UNIC_MR_NIL: none). */
+/** unic_requester_drop_holds() - of all work requests in the window; those that
+ * held what @cuts has will complete EVICTED (NULL: none). */
 void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
-			       uint16_t mr);
+			       const struct unic_cuts *cuts);
 
 /** unic_requester_holds() - does a work request of @qp, not acknowledged, hold
- * @mr? */
-bool unic_requester_holds(struct unic_qp *qp, uint16_t mr);
+ * what @cuts has? */
+bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts);
 
 /** unic_requester_gathered() - a frame that waited for its payload ended. */
 void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err);

@@ -686,34 +686,38 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 /* ------------------------------------------------------------------ death */
 
-static bool message_holds(const struct unic_qp *qp, uint16_t mr)
+static uint16_t message_holds(const struct unic_qp *qp,
+			      const struct unic_cuts *cuts)
 {
 	const struct unic_msg *m = &qp->rsp.msg;
+	bool by_token = m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi;
 
-	if (m->mr == mr &&
-	    (m->held || (m->kind == UNIC_MSG_TOKEN && !m->refused &&
-			 !m->multi))) /* held by its token */
-		return true;
-	return unic_rq_holds(qp, mr);
+	if ((m->held || by_token) && unic_cuts_has(cuts, m->mr))
+		return m->mr;
+	return unic_rq_holds(qp, cuts);
 }
 
-bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr)
+uint16_t unic_responder_holds(const struct unic_qp *qp,
+			      const struct unic_cuts *cuts)
 {
-	return unic_reads_hold(qp, mr) || message_holds(qp, mr);
+	uint16_t mr = unic_reads_hold(qp, cuts);
+
+	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
 }
 
-void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_cuts *cuts)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
 	uint32_t psn = unic_reads_oldest(rsp);
 	uint8_t word = UNIC_NAK_REM_OP;
 
-	if (mr == UNIC_MR_NIL || !unic_responder_holds(qp, mr)) {
+	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
 		remember(qp, psn, word);
 		return;
 	}
-	if (rsp->rd_active ? rsp->read[rsp->rd_head].mr == mr
-			   : message_holds(qp, mr))
+	if (rsp->rd_active ? unic_cuts_has(cuts, rsp->read[rsp->rd_head].mr)
+			   : message_holds(qp, cuts) != UNIC_MR_NIL)
 		word = unic_responder_cut_syndrome(qp);
 	unic_responder_last_word(nic, qp, psn, word);
 }
@@ -761,9 +765,10 @@ void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 	m->kind = UNIC_MSG_NONE;
 }
 
-void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
+			  const struct unic_cuts *cuts)
 {
-	qp->rq.cut |= mr != UNIC_MR_NIL && unic_rq_holds(qp, mr);
+	qp->rq.cut |= unic_rq_holds(qp, cuts) != UNIC_MR_NIL;
 	unic_rq_drop_holds(nic, qp);
 	drop_target(nic, &qp->rsp.msg);
 	unic_responder_dma_end(nic, qp);

@@ -26,6 +26,8 @@
 #include "qp.h"
 #include "requester.h"
 
+struct unic_cuts;
+
 /**
  * unic_responder_request() - one request packet for @qp.
  * Returns 0: through with it. -UNIC_EAGAIN: nothing happened, give the packet
@@ -83,17 +85,18 @@ void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp);
 
 /**
  * unic_responder_part() - the QP dies because a region was taken back, before
- * unic_responder_abort(). If requests of the peer use it (@mr), the peer is told
- * at the oldest PSN that was not answered: EVICTED, if it is one of them. If
- * only our own do (then @mr may be UNIC_MR_NIL), the peer is told when it asks.
+ * unic_responder_abort(). If requests of the peer hold what @cuts has, the peer
+ * is told at the oldest PSN that was not answered: EVICTED, if it is one of them.
+ * If only our own do (then @cuts may be NULL), the peer is told when it asks.
  */
-void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr);
+void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_cuts *cuts);
 
 /** unic_responder_abort() - the QP dies: holds dropped, token aborted (when
- * the last DMA of the QP has ended); if a receive being filled holds @mr
- * (UNIC_MR_NIL: none), it will complete EVICTED. */
+ * the last DMA of the QP has ended); if a receive being filled holds
+ * what @cuts has (NULL: nothing), it will complete EVICTED. */
 void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
-			  uint16_t mr);
+			  const struct unic_cuts *cuts);
 
 /** unic_responder_dma_end() - of a dead QP: nothing of it moves any more, so a
  * token that it had claimed ends now. */
@@ -103,8 +106,10 @@ void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp);
  * that is being answered. */
 void unic_responder_filled(struct unic_nic *nic, uint16_t idx);
 
-/** unic_responder_holds() - does anything of this half hold @mr? */
-bool unic_responder_holds(const struct unic_qp *qp, uint16_t mr);
+/** unic_responder_holds() - the first region of @cuts that anything of this half
+ * holds, or UNIC_MR_NIL. */
+uint16_t unic_responder_holds(const struct unic_qp *qp,
+			      const struct unic_cuts *cuts);
 
 /** unic_responder_gathered() - a READ response that waited for its payload is
  * sent (@err 0) or was given back. */

@@ -495,16 +495,16 @@ void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
 			unic_mr_unhold(nic, qp->rq.mr[i]);
 }
 
-bool unic_rq_holds(const struct unic_qp *qp, uint16_t mr)
+uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts)
 {
 	uint32_t i;
 
 	if (!qp->rq.held)
-		return false;
+		return UNIC_MR_NIL;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
-		if (used_sges(&qp->rq, i) && qp->rq.mr[i] == mr)
-			return true;
-	return false;
+		if (used_sges(&qp->rq, i) && unic_cuts_has(cuts, qp->rq.mr[i]))
+			return qp->rq.mr[i];
+	return UNIC_MR_NIL;
 }
 
 /* ---------------------------------------------------------------- flush */

@@ -25,6 +25,7 @@
 
 #include "unic_queue.h"
 
+struct unic_cuts;
 struct unic_nic;
 struct unic_qp;
 struct unic_sgl;
@@ -59,8 +60,9 @@ void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp);
 /** unic_rq_drop_holds() - of the receive in use, which is not freed. */
 void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_rq_holds() - does the receive in use hold @mr? */
-bool unic_rq_holds(const struct unic_qp *qp, uint16_t mr);
+/** unic_rq_holds() - the first region of @cuts that the receive in use holds, or
+ * UNIC_MR_NIL. */
+uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts);
 
 /**
  * unic_rq_complete() - complete the receive in use with @cqe (wr_id and qpn are

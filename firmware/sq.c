@@ -208,13 +208,14 @@ void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 	}
 }
 
-static bool names(struct unic_sq *sq, uint32_t s, uint16_t mr)
+/* Does it name a region whose time is over? */
+static bool names(struct unic_sq *sq, uint32_t s, const struct unic_cuts *c)
 {
 	uint32_t i;
 
 	for (i = 0; i < unic_sq_slot(sq, s)->num_sge; i++)
 		if (sge_of(sq, s, i)->len &&
-		    unic_stag_index(sge_of(sq, s, i)->lkey) == mr)
+		    unic_cuts_has(c, unic_stag_index(sge_of(sq, s, i)->lkey)))
 			return true;
 	return false;
 }
@@ -225,7 +226,7 @@ static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
 	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
 }
 
-bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
+bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
@@ -234,7 +235,7 @@ bool unic_requester_holds(struct unic_qp *qp, uint16_t mr)
 		struct unic_wr *wr = unic_sq_wr(sq, s);
 
 		if (wr->state == UNIC_WRS_SENT && !acked(sq, wr) &&
-		    names(sq, s, mr))
+		    names(sq, s, cuts))
 			return true;
 	}
 	return false;
@@ -258,8 +259,20 @@ static __attribute__((noinline, cold)) bool no_room(struct unic_nic *nic,
 	return false;
 }
 
+/* Request @s is not acknowledged, and what it names is gone. */
+static __attribute__((noinline, cold)) void
+cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
+{
+	struct unic_wr *wr = unic_sq_wr(sq, s);
+
+	if (wr->status || acked(sq, wr) || !names(sq, s, cuts))
+		return;
+	wr->status = UNIC_WC_EVICTED;
+	wr->detail = UNIC_WD_BUSY;
+}
+
 void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
-			       uint16_t mr)
+			       const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
@@ -269,12 +282,10 @@ void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 
 		if (wr->state != UNIC_WRS_SENT)
 			continue;
-		if (mr != UNIC_MR_NIL && !wr->status && !acked(sq, wr) &&
-		    names(sq, s, mr)) {
-			wr->status = UNIC_WC_EVICTED;
-			wr->detail = UNIC_WD_BUSY;
-		}
-		unic_sched_unread(nic, qp, wr);
+		if (cuts)
+			cut_request(sq, s, cuts);
+		if (wr->slots & UNIC_WR_PAID)
+			unic_sched_unread(nic, qp, wr);
 		wr->state = UNIC_WRS_DEAD; /* before: unholding may come back */
 		unic_sq_release(nic, sq, s);
 	}

@@ -55,8 +55,8 @@ int unic_unrel_packet(struct unic_nic *nic, struct unic_qp *qp,
  * not. False: no room for its completion, call again. */
 bool unic_unrel_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
 
-/** unic_unrel_cut() - region @mr was taken back: the message being received, if
- * it uses that, is given up. The queue pair goes on. */
-void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr);
+/** unic_unrel_cut() - the time of regions is over (cut.h): the message being
+ * received, if it uses one, is given up. The queue pair goes on. */
+void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp);
 
 #endif /* UNIC_UNREL_H */

@@ -509,11 +509,12 @@ bool unic_unrel_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	return true;
 }
 
-void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp, uint16_t mr)
+void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_roce *roce = &nic->qps.roce;
+	uint16_t mr = unic_responder_holds(qp, &nic->cuts);
 
-	if (!unic_responder_holds(qp, mr))
+	if (mr == UNIC_MR_NIL)
 		return;
 	if (roce->rx_stage != UNIC_RX_IDLE &&
 	    roce->rx_qp == unic_qp_index(nic, qp))

@@ -369,6 +369,148 @@ static void reread_is_told(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 1);
 }
 
+/* -------------------------------------------------------- cut into rounds */
+
+#define MANY 3u
+
+static struct rig_qp many[MANY]; /* of A; that of B is the same */
+static struct rig_mr other;	 /* of A */
+
+/* Queue pairs of A, the first to the last with a WRITE under way: of MA, but the
+ * last of `other`. Nothing arrives. */
+static void all_busy(void)
+{
+	uint32_t pd = qa.pd, i;
+	struct rig_qp to;
+
+	set_up(true);
+	assert_int_equal(rig_reg(&ra, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &other),
+			 0);
+	many[0] = qa;
+	for (i = 1; i < MANY; i++) {
+		rig_qp(&ra, 0, pd, 10 + i, &many[i]);
+		rig_qp(&rb, 0, qb.pd, 10 + i, &to);
+		rig_connect(&ra, &many[i], &rb, &to);
+		unic_qp_by_number(&ra.nic, many[i].qpn)->timeout_ns =
+			TIMEOUT_NS;
+	}
+	pass = 0;
+	for (i = 0; i < MANY; i++)
+		rig_send(&ra, &many[i], UNIC_WR_WRITE, i,
+			 i + 1 < MANY ? &ma : &other, 0, 8, mb.iova, mb.stag);
+	run(1000);
+	pass = UINT32_MAX;
+}
+
+static uint32_t dead(void)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < MANY; i++)
+		n += state_of(&ra, &many[i]) == UNIC_QPS_ERR;
+	return n;
+}
+
+/* Others have left room for one look in the round that runs. */
+static void little_is_left(void)
+{
+	struct unic_ration *r = &ra.nic.cuts.ration;
+
+	unic_ration_left(r, ra.nic.polls, UNIC_CUT_ROUND);
+	unic_ration_spend(r, UNIC_CUT_ROUND - 1);
+}
+
+/* The time of @mr is over; no round has begun. */
+static void time_over(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_evt_mr evt;
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	rig_poll(&ra);
+	rig_expect(&ra, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&ra, &evt), 0);
+	ra.port.now_ns += 20 * MS;
+	ra.nic.stale = UINT8_MAX;
+}
+
+/* A region in use by many: they end in rounds, but the region is closed at once and
+ * others are served. It ends with the last of them, once. */
+static void cut_lets_others_through(void **state)
+{
+	struct unic_mr *mr;
+	struct unic_evt_mr evt;
+
+	(void)state;
+	all_busy();
+	mr = &ra.nic.mrs.mr[ma.mr];
+	time_over(&ma);
+	little_is_left();
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(dead(), 1);
+	assert_int_equal(mr->state, UNIC_MR_DRAINING);
+	assert_false(rig_event(&ra, &evt) && evt.hdr.type == UNIC_EVT_EVICTED);
+	assert_int_equal(unic_mr_check(&ra.nic, ma.stag, (uint16_t)qa.pd, 0,
+				       ma.iova, 8),
+			 -UNIC_EEVICTED);
+	/* no more of it in this round, whoever asks */
+	ra.nic.polls--;
+	assert_false(unic_cut_run(&ra.nic));
+	ra.nic.polls++;
+	/* another's message comes before the rest */
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 7, &mb, 0, 8, other.iova, other.stag);
+	unic_nic_poll(&rb.nic);
+	little_is_left();
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(dead(), 2);
+	assert_int_equal(rig_count(&ra, evicted_regions), 1);
+	pair_rounds(&ra, 2 * UNIC_QPS);
+	assert_int_equal(dead(), 2);
+	assert_int_equal(ra.nic.cuts.left, 0);
+	rig_expect(&ra, UNIC_EVT_EVICTED, &evt);
+	assert_true(unic_from_le32(evt.flags) & UNIC_EVICTED_WAS_BUSY);
+	while (rig_event(&ra, &evt))
+		assert_int_not_equal(evt.hdr.type, UNIC_EVT_EVICTED);
+	expect(0, UNIC_WC_EVICTED, UNIC_WD_BUSY);
+	expect_none();
+}
+
+/* Regions whose time is over together are looked for together. One that has ended
+ * is looked for no more: its index may be another's. */
+static void one_look_for_all(void **state)
+{
+	struct unic_cuts *c = &ra.nic.cuts;
+
+	(void)state;
+	all_busy();
+	unic_cut(&ra.nic, (uint16_t)ma.mr);
+	unic_cut(&ra.nic, (uint16_t)other.mr);
+	unic_cut_run(&ra.nic);
+	assert_int_equal(dead(), MANY);
+	assert_int_equal(c->left, 0);
+	assert_false(unic_cuts_has(c, ma.mr) || unic_cuts_has(c, other.mr));
+	all_busy();
+	time_over(&other);
+	c->at = (uint16_t)(many[MANY - 1].qpn & 0xff);
+	little_is_left();
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(dead(), 1);
+	assert_int_equal(rig_count(&ra, evicted_regions), 1);
+	assert_true(c->left);
+	assert_false(unic_cuts_has(c, other.mr));
+	/* one that comes meanwhile has a whole lap, and no more than one */
+	little_is_left();
+	unic_cut(&ra.nic, (uint16_t)ma.mr);
+	assert_int_equal(c->left, UNIC_QPS);
+	unic_cut_run(&ra.nic);
+	unic_cut(&ra.nic, (uint16_t)ma.mr);
+	assert_int_equal(c->left, UNIC_QPS - 1);
+	pair_rounds(&ra, 2 * UNIC_QPS);
+	assert_int_equal(dead(), MANY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +526,8 @@ int main(void)
 		cmocka_unit_test(reader_of_two_is_told),
 		cmocka_unit_test(executed_is_acknowledged),
 		cmocka_unit_test(reread_is_told),
+		cmocka_unit_test(cut_lets_others_through),
+		cmocka_unit_test(one_look_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -666,6 +666,77 @@ static void local_inv_waits_and_cuts(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_STAG);
 }
 
+/* Who uses it is looked for once T is over, and then not at each turn. */
+static void local_inv_cuts_once(void **state)
+{
+	struct unic_cuts *c = &rb.nic.cuts;
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
+		  1);
+	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	qb.sq[qb.sq_tail % RIG_SLOTS] =
+		memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
+	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
+	rig_run2(&ra, &rb, 5 * MS);
+	assert_int_equal(c->ration.round, 0);
+	rig_run2(&ra, &rb, 16 * MS);
+	assert_int_not_equal(c->ration.round, 0);
+	assert_int_equal(c->left, 0);
+	c->ration = (struct unic_ration){ 0 };
+	rb.nic.stale = UINT8_MAX;
+	unic_nic_poll(&rb.nic);
+	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, qb.sq_tail);
+	unic_nic_poll(&rb.nic);
+	assert_int_equal(c->ration.round, 0);
+	rig_run2(&ra, &rb, 2 * MS); /* something holds it yet */
+	assert_int_not_equal(c->ration.round, 0);
+	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+}
+
+static void asked_back(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_evt_mr evt;
+
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	rig_poll(&rb);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+}
+
+/* A region that takes many forms along has a round to itself. */
+static void deadline_of_many_forms_is_a_round(void **state)
+{
+	const struct unic_mr *light, *heavy;
+	struct plan p = { .n = 1, .rights = UNIC_MR_REMOTE_READ };
+	struct rig_mr form;
+	uint32_t i;
+
+	(void)state;
+	light = &rb.nic.mrs.mr[mb[0].mr];
+	heavy = &rb.nic.mrs.mr[mb[1].mr];
+	p.sge[0] = piece(&mb[1], 0, PAGE);
+	p.iova = mb[1].iova;
+	for (i = 0; i < UNIC_ELEMENTS / 4; i++) {
+		alloc_ok(UNIC_FORM_SUB, 0, &form);
+		assert_int_equal(make(&form, &p), UNIC_ST_OK);
+	}
+	asked_back(&mb[0]); /* the last one is found first */
+	asked_back(&mb[1]);
+	rb.nic.now_ns += 20 * MS;
+	unic_evict_poll(&rb.nic);
+	assert_true(heavy->state >= UNIC_MR_DRAINING);
+	assert_int_equal(light->state, UNIC_MR_NOTIFIED);
+	assert_int_equal(rb.nic.timers_ns, 0); /* in the next one */
+	unic_evict_poll(&rb.nic);
+	assert_true(light->state >= UNIC_MR_DRAINING);
+}
+
 /* ----------------------------------------------------------------- indirect */
 
 static const uint8_t *three(uint32_t off)
@@ -1881,6 +1952,8 @@ int main(void)
 		TEST(peer_may_not_invalidate),
 		TEST(invalidation_ends_tokens),
 		TEST(local_inv_waits_and_cuts),
+		TEST(local_inv_cuts_once),
+		TEST(deadline_of_many_forms_is_a_round),
 		TEST(indirect_over_three_regions),
 		TEST(addresses_that_cross_4_gib),
 		TEST(messages_that_cross_4_gib),
