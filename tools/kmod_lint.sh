@@ -3,8 +3,8 @@
 #
 # kmod_lint.sh KERNEL SOURCES - the Linux modules, the core and all in them: compiled
 # with W=1 and looked at by sparse, where every warning is an error; then the
-# kernel's checkpatch.pl, if it is there: CHECKPATCH=, or that of a Debian package
-# linux-source-*, which is too large to ask for.
+# kernel's checkpatch.pl and, with Coccinelle (spatch), its semantic patches, both from
+# a Debian package linux-source-*. CHECKPATCH= names another checkpatch.pl.
 set -eu
 kernel=$1 work=$2 build=/lib/modules/$1/build
 cd "$(dirname "$0")/.."
@@ -27,7 +27,8 @@ find_checkpatch()
 	[ -e "$scripts/checkpatch.pl" ] ||
 		tar -xJf "$tar" -C "$work" --strip-components=1 --wildcards \
 			'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
-			'*/scripts/const_structs.checkpatch'
+			'*/scripts/const_structs.checkpatch' \
+			'*/scripts/coccinelle'
 	echo "$scripts/checkpatch.pl"
 }
 
@@ -38,8 +39,9 @@ find_checkpatch()
 #     checkpatch takes KERNEL_VERSION() for a constant on the wrong side
 #   PREFER_KERNEL_TYPES: functions of unic_os.h and frames.h have portable types
 #   COMPLEX_MACRO, MACRO_ARG_REUSE: lists X(name), and names of fields in tables
+#   SPLIT_STRING: clang-format splits them, as everywhere in the tree
 linux=BLOCK_COMMENT_STYLE,OPEN_ENDED_LINE,LINUX_VERSION_CODE,CONSTANT_COMPARISON
-linux=$linux,PREFER_KERNEL_TYPES,COMPLEX_MACRO,MACRO_ARG_REUSE
+linux=$linux,PREFER_KERNEL_TYPES,COMPLEX_MACRO,MACRO_ARG_REUSE,SPLIT_STRING
 # Headers of tracepoints look like this in the kernel, too.
 trace=$linux,TRAILING_SEMICOLON,PARENTHESIS_ALIGNMENT,LINE_SPACING
 # The core is not only for Linux, so not with --strict, and without:
@@ -62,6 +64,16 @@ checkpatch()
 		--ignore "$ignored" -f "$@"
 }
 
+# The kernel's own rules, each on all files of the modules, two at a time. Says what
+# they find.
+coccicheck()
+{
+	grep -rl --include='*.cocci' '^virtual.*report' "$work/scripts/coccinelle" |
+		sort | xargs -P 2 -I RULE sh -c 'spatch -D report --very-quiet \
+			$(sed -n "s,^// *Options: *,,p" RULE) \
+			--cocci-file RULE "$@" 2>/dev/null' sh "$@"
+}
+
 compile
 script=$(find_checkpatch)
 if [ -z "$script" ]; then
@@ -74,4 +86,10 @@ checkpatch "$linux" $(ls host_driver/linux/*.[ch] | grep -v unic_trace.h) || bad
 checkpatch "$trace" host_driver/linux/unic_trace.h || bad=1
 strict=
 checkpatch "$core" host_driver/core/*.[ch] host_driver/kio/*.[ch] || bad=1
+if ! command -v spatch >/dev/null || [ ! -d "$work/scripts/coccinelle" ]; then
+	echo "kmod-lint: no spatch, or no linux-source-*: coccicheck left out"
+	exit $bad
+fi
+found=$(coccicheck host_driver/linux/*.c)
+[ -z "$found" ] || { echo "$found"; bad=1; }
 exit $bad

@@ -98,25 +98,25 @@ bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid);
 #ifndef __KERNEL__
 #define dma_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define dma_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
-#define mb()	  __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define mb()	  __atomic_thread_fence(__ATOMIC_SEQ_CST) /* all before all */
 #endif
 
 /* Reads that decide before reads of what they guard. */
 static inline void unic_os_rmb(void)
 {
-	dma_rmb();
+	dma_rmb(); /* with the device's unic_wmb() */
 }
 
 /* Writes of a record before the write that publishes it. */
 static inline void unic_os_wmb(void)
 {
-	dma_wmb();
+	dma_wmb(); /* with the device's unic_rmb() */
 }
 
 /* A word of ours before the read of a word of theirs. */
 static inline void unic_os_mb(void)
 {
-	mb();
+	mb(); /* with the device's unic_mb() */
 }
 
 /* One access, neither torn, repeated nor invented by the compiler. */

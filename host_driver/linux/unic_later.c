@@ -264,7 +264,7 @@ bool unic_pin_untaken(struct unic_mem *mem)
 	while ((p = done(mem, HZ)))
 		drop(mem, p);
 	for (i = 0; i < UNIC_FETCHES; i++)
-		any |= READ_ONCE(mem->fetch[i].pin) != NULL;
+		any |= !!READ_ONCE(mem->fetch[i].pin);
 	return any;
 }
 

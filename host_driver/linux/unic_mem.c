@@ -598,7 +598,7 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 			!any;
 		}),
 		HZ);
-	return left < 0 ? left : 0;
+	return min(left, 0l);
 }
 
 /* ----------------------------------------------------------------- life of it */
