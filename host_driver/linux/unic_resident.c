@@ -281,16 +281,6 @@ u32 unic_resident_window(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_window);
 
-bool unic_resident_waits(struct unic_resident *r)
-{
-	unsigned int noio = unic_lock(r->os);
-	bool waits = r->gone && !r->over && r->pages;
-
-	unic_unlock(r->os, noio);
-	return waits;
-}
-EXPORT_SYMBOL_GPL(unic_resident_waits);
-
 size_t unic_resident_max(const struct unic_resident *r)
 {
 	return min_t(size_t, UNIC_KIO_MAX, dma_max_mapping_size(r->dma));

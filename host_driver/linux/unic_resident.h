@@ -59,10 +59,6 @@ bool unic_resident_watch(struct unic_resident *r,
 void unic_resident_unwatch(struct unic_resident *r,
 			   struct unic_resident_watch *w);
 
-/** unic_resident_waits() - the NIC was taken from its driver, but may still write to
- * pages of I/Os: those do not end before it is known not to. */
-bool unic_resident_waits(struct unic_resident *r);
-
 /** unic_resident_max() - bytes of an I/O at most. */
 size_t unic_resident_max(const struct unic_resident *r);
 

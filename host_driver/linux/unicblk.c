@@ -645,7 +645,7 @@ static int remove_number(unsigned int number)
 	list_for_each_entry(b, &disks, list) {
 		if (b->number != number)
 			continue;
-		if (disk_openers(b->disk) || unic_resident_waits(b->resident))
+		if (disk_openers(b->disk))
 			return -EBUSY;
 		remove(b);
 		return 0;

@@ -88,8 +88,6 @@ BREAKS = (
 	return 0;""", "test_suspend_refused"),
     ("unic_pci.c", "	os->fenced = true;", """	if (state)
 		return PCI_ERS_RESULT_DISCONNECT;""", "test_error"),
-    ("unicblk.c", " || unic_resident_waits(b->resident)", "",
-     "test_disk_quarantine"),  # who removes a disk waits for a NIC
     ("unicblk.c", "	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);",
      "", "test_nic_removed"),
     ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
