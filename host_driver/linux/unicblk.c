@@ -43,6 +43,7 @@ struct unicblk {
 	u64 bytes;
 	bool read_only;
 	atomic64_t again, failed; /* begun again; ended in error */
+	atomic64_t lost;	  /* flushes of what the other host has lost */
 	struct unic_resident_watch watch;
 	struct work_struct dead;
 	char file[UNIC_KIO_NAME_MAX + 1];
@@ -161,6 +162,18 @@ static void retry_or_end(struct request *rq)
 	blk_mq_delay_kick_requeue_list(q, AGAIN_MS);
 }
 
+/* What was answered since the flush before is not there, or not for long: the server
+ * was another one in between, or its disk failed. */
+static void flush_failed(struct request *rq)
+{
+	struct unicblk *b = rq->q->queuedata;
+
+	atomic64_inc(&b->lost);
+	pr_err_ratelimited("unicblk%u: the other host lost writes\n",
+			   b->number);
+	end(rq, BLK_STS_IOERR);
+}
+
 static void io_done(struct unic_resident_io *io, int status, u32 bytes)
 {
 	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
@@ -168,6 +181,8 @@ static void io_done(struct unic_resident_io *io, int status, u32 bytes)
 
 	if (!status) /* else the file has become shorter */
 		end(rq, bytes == io->io.len ? BLK_STS_OK : BLK_STS_IOERR);
+	else if (status == -EREMOTEIO && io->io.op == UNIC_KIO_SYNC)
+		flush_failed(rq);
 	else if (status == -EREMOTEIO) /* its word means nothing else to us */
 		end(rq,
 		    io->io.remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
@@ -401,6 +416,15 @@ static ssize_t failed_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(failed);
 
+static ssize_t lost_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "%lld\n", (s64)atomic64_read(&b->lost));
+}
+static DEVICE_ATTR_RO(lost);
+
 static ssize_t source_show(struct device *dev, struct device_attribute *attr,
 			   char *buf)
 {
@@ -421,11 +445,8 @@ static ssize_t window_show(struct device *dev, struct device_attribute *attr,
 static DEVICE_ATTR_RO(window);
 
 static struct attribute *disk_attrs[] = {
-	&dev_attr_again.attr,
-	&dev_attr_failed.attr,
-	&dev_attr_source.attr,
-	&dev_attr_window.attr,
-	NULL,
+	&dev_attr_again.attr,  &dev_attr_failed.attr, &dev_attr_lost.attr,
+	&dev_attr_source.attr, &dev_attr_window.attr, NULL,
 };
 
 static const struct attribute_group disk_group = { .name = "unicblk",

@@ -295,6 +295,24 @@ def test_server_comes_back(c):
     c.end_verify(task)
 
 
+def test_flush_of_lost_writes(c):
+    """The server is another one before what was written is flushed: it may have lost
+    it, so the flush fails, once, and the disk says so."""
+    flush = f"dd if=/dev/null of={NODE} conv=fsync,notrunc"
+    write = f"dd if=/dev/urandom of={NODE} bs=4k count=1 oflag=direct"
+    c.add("timeout_ms=30000")
+    c.guest.run(f"{write} && {flush}", 60)
+    must(not c.count("lost"), "lost without a reason")
+    c.guest.run(write)
+    c.kill_server()
+    c.start_server()
+    must(c.guest.ask(flush, 60)[0], "lost writes are durable, it says")
+    must(c.count("lost") == 1, f"{c.count('lost')} flushes of lost writes")
+    c.guest.run(f"{write} && {flush}", 60)
+    must(c.count("lost") == 1, "told twice")
+    c.remove()
+
+
 def fails_in_time(c):
     """A read does, at least one of three that this machine did not keep waiting."""
     took = []

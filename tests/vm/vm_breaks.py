@@ -28,6 +28,7 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
                 "test_quarantine_settled", "test_suspend_refused",
                 "test_kexec_waits")},
             **{name: ["vm_blk.py"] for name in (
+                "test_flush_of_lost_writes",
                 "test_nic_removed", "test_add_interrupted")}}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
@@ -90,6 +91,9 @@ BREAKS = (
 		return PCI_ERS_RESULT_DISCONNECT;""", "test_error"),
     ("unicblk.c", "	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);",
      "", "test_nic_removed"),
+    ("unicblk.c", "io->file = op == UNIC_KIO_READ ? NULL : &b->written;", "",
+     "test_flush_of_lost_writes"),
+    ("unicblk.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
     ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_cdev.c", """	for (; ns != &init_user_ns; ns = ns->parent)
