@@ -291,12 +291,14 @@ def test_kexec_waits(c):
     c.go_on()
     booted(c, 120)
     c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
 
 
 def test_restart(c):
     """A restart is not held up, but whoever reads the console knows. (The last one: the
     guest is gone.)"""
-    receive(c)
     c.stop(c.bus())
     c.guest.line.sendall(b"reboot -f\n")
     patience = guest.Patience(c.guest, 30)
