@@ -85,7 +85,7 @@ inline ring(o)
 	seen[o] = mem[TAIL + o]
 }
 
-/* unic_proc_take(); doorbells() of loop_data.c, send_page() of far.c */
+/* unic_proc_take(); doorbells() of loop_data.c */
 active proctype nic()
 {
 	byte taken, seq, at, n, what;
