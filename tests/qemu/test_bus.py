@@ -29,6 +29,7 @@ SLOTS = 8
 SLOT_BYTES = 16 << 20
 BAR_BYTES = 1 << 21
 VECTORS = 1 + SLOTS
+PEER_END = 7  # nobody: who rings it has the NICs ended
 F_GET_SEALS, SEALS = 1034, 1 | 2 | 4  # seal, shrink, grow
 
 
@@ -434,7 +435,7 @@ def test_a_guest_is_the_host():
         nic = bus.nic()
         guest = guest_of(bus)
         assert (nic.id, guest.id, guest.bytes) == (1, 0, BAR_BYTES)
-        assert guest.hears([0, 1])
+        assert guest.hears([0, 1, PEER_END]) and nic.hears([0, 1])
         for v in range(VECTORS):
             guest.ring(1, v)
             assert nic.wait(v)
@@ -455,13 +456,34 @@ def test_a_guest_is_the_host():
 def test_a_guest_is_made_to_look_when_a_nic_comes_and_goes():
     with Bus("--guest", "16M") as bus:
         guest = guest_of(bus)
-        assert guest.hears([0])
+        assert guest.hears([0, PEER_END])
         for _ in range(2):  # the second time its doorbells are known
             nic = bus.nic()
-            assert guest.wait(0) and guest.hears([0, 1])
+            assert guest.wait(0) and guest.hears([0, 1, PEER_END])
             guest.map[0:4] = b"CINU"
             nic.close()
             assert guest.wait(0) and guest.map[0:4] == bytes(4)
+
+
+def test_a_guest_has_its_nics_ended():
+    with Bus("--guest", "16M") as bus:
+        guest = guest_of(bus)
+        ready, told = os.pipe()
+        pid = os.fork()
+        if not pid:
+            nic = bus.nic()
+            os.write(told, b"x")
+            signal.pause()
+            os._exit(nic.id)
+        os.read(ready, 1)
+        assert guest.wait(0) and guest.hears([0, 1, PEER_END])
+        os.kill(pid, signal.SIGSTOP)  # it does not answer, but it ends
+        guest.map[0:4] = b"CINU"
+        guest.ring(PEER_END)
+        assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+        assert guest.wait(0) and guest.map[0:4] == bytes(4)
+        os.close(ready)
+        os.close(told)
 
 
 def test_refusals():
