@@ -30,10 +30,10 @@ struct unic_cuts {
 };
 
 /** unic_cuts_has() - is region @mr's time over, by @c (NULL: that of none)? Asked
- * about regions that are held. */
+ * about regions that are held, and about none (UNIC_MR_NIL), of a READ of no bytes. */
 static inline bool unic_cuts_has(const struct unic_cuts *c, uint32_t mr)
 {
-	return c && c->mr[mr / 32] >> mr % 32 & 1;
+	return c && mr < UNIC_MRS && c->mr[mr / 32] >> mr % 32 & 1;
 }
 
 /** unic_cut() - @mr's time is over: operations that hold it complete EVICTED,

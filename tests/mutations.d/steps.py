@@ -37,6 +37,8 @@ MUTATIONS = (
      "steps: a region is cut from half of the queue pairs", "test_cut"),
     ("firmware/cut.c", "if (c->left && unic_cuts_has(c, mr))\n\t\treturn;",
      ";", "steps: a cut begins anew at each turn", "test_cut"),
+    ("firmware/cut.h", " && mr < UNIC_MRS", "",
+     "steps: what a READ of nothing holds is looked up", "test_cut"),
     ("firmware/evict.c",
      "\tunic_cut_forget(nic, (uint16_t)(mr - nic->mrs.mr));\n", "",
      "steps: a region that has ended is cut", "test_cut"),

@@ -319,6 +319,25 @@ static void reader_of_two_is_told(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 0);
 }
 
+/* Two READs, and the first is of nothing: no region stands for it in what is cut,
+ * nor does it hide the second. */
+static void reader_of_nothing_is_told(void **state)
+{
+	(void)state;
+	set_up(true);
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 0, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, 100, mb.iova, mb.stag);
+	run(1000);
+	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->rsp.rd_active, 2);
+	take_back(&rb, &mb);
+	rb.port.tx_held = 0;
+	run(SOON);
+	expect(1, UNIC_WC_REM_OP_ERR, 0);
+	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+}
+
 /* A WRITE whose acknowledgement was lost when the QP died: it was executed. */
 static void executed_is_acknowledged(void **state)
 {
@@ -524,6 +543,7 @@ int main(void)
 		cmocka_unit_test(next_request_is_answered),
 		cmocka_unit_test(reader_is_told),
 		cmocka_unit_test(reader_of_two_is_told),
+		cmocka_unit_test(reader_of_nothing_is_told),
 		cmocka_unit_test(executed_is_acknowledged),
 		cmocka_unit_test(reread_is_told),
 		cmocka_unit_test(cut_lets_others_through),
