@@ -477,6 +477,15 @@ static void driver_failed(struct unic_nic *nic, const struct unic_notice *n)
 	unic_nic_quiesce(nic);
 }
 
+/* What a process that detaches was asked for cannot be acknowledged any more: it has
+ * no name. It ends like one whose grace is over. */
+static bool not_delivered(const struct unic_nic *nic,
+			  const struct unic_notice *n)
+{
+	return n->state == UNIC_NOTICE_SENT &&
+	       !nic->procs.proc[n->owner].detaching;
+}
+
 static void deadline(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -509,7 +518,7 @@ static void deadlines(struct unic_nic *nic)
 		i = unic_notice_due(ns, nic->now_ns);
 		if (i == UNIC_NOTICE_NIL)
 			return;
-		if (ns->notice[i].state == UNIC_NOTICE_SENT) {
+		if (not_delivered(nic, &ns->notice[i])) {
 			driver_failed(nic, &ns->notice[i]);
 			return;
 		}

@@ -368,6 +368,48 @@ static void queue_pairs_leave_before_regions(void **state)
 	assert_int_equal(p->qps + p->cqs + p->mrs, 0);
 }
 
+/* A process leaves while a notice of its region is not acknowledged, and something
+ * keeps its queue pair. The driver answers in time, but what is half gone has no name:
+ * no reason to say that the driver has failed. */
+static void notice_of_one_who_leaves(void **state)
+{
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(1) };
+	struct unic_cmd_mr admin;
+	struct unic_evt_obj gone;
+	struct unic_evt_mr notice;
+	struct rig_mr mr;
+	struct rig_qp qp;
+	uint32_t pd;
+
+	(void)state;
+	rig_up(&ra, 1);
+	rig_attach(&ra, 1, 1);
+	pd = rig_pd(&ra, 1);
+	rig_qp(&ra, 1, pd, 0, &qp);
+	assert_int_equal(rig_reg(&ra, 1, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	admin = (struct unic_cmd_mr){ .mr = unic_to_le32(mr.mr),
+				      .gen = unic_to_le32(mr.gen) };
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &admin, NULL), 0);
+	rig_poll(&ra);
+	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
+	rig_run(&ra, H_NS - 1000);
+	unic_qp_by_number(&ra.nic, qp.qpn)->dmas++; /* a piece in flight */
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_PROC_DETACH, &cmd, NULL),
+			 UNIC_ST_PENDING);
+	assert_int_equal(rig_ack(&ra, &notice), UNIC_ST_NO_MR);
+	rig_run(&ra, 2000);
+	assert_int_equal(rig_count(&ra, driver_failures), 0);
+	assert_int_equal(ra.nic.state, UNIC_NIC_READY);
+	unic_qp_dma_end(&ra.nic, unic_qp_by_number(&ra.nic, qp.qpn));
+	rig_run(&ra, 1000000);
+	do {
+		assert_true(rig_event(&ra, &gone));
+	} while (gone.hdr.type != UNIC_EVT_PROC_GONE);
+	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
+}
+
 /* A reset in the middle ends it: nothing of it comes afterwards. */
 static void reset_ends_a_detach(void **state)
 {
@@ -473,6 +515,7 @@ int main(void)
 		cmocka_unit_test(detaching_process_may_ring),
 		cmocka_unit_test(detach_lets_others_through),
 		cmocka_unit_test(queue_pairs_leave_before_regions),
+		cmocka_unit_test(notice_of_one_who_leaves),
 		cmocka_unit_test(reset_ends_a_detach),
 		cmocka_unit_test(sleeping_nic_is_armed),
 		cmocka_unit_test(frames_are_lost_by_the_burst),
