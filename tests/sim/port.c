@@ -475,10 +475,17 @@ void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,
 	f = &p->rx[p->rx_tail++ % PORT_RX];
 	memcpy(f->bytes, frame, len);
 	f->len = len;
-	f->flags = flags;
+	f->flags = flags & ~PORT_DAMAGED;
+	f->damaged = flags & PORT_DAMAGED;
 	f->from = from;
 	if (p->armed)
 		p->wake(p);
+}
+
+static void take(struct unic_port *p, const struct port_frame *f)
+{
+	if (!f->damaged)
+		p->took(p, f->bytes, f->len);
 }
 
 bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
@@ -495,7 +502,7 @@ bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)
 	rx->frame = f->bytes;
 	rx->len = f->len;
 	rx->flags = f->flags;
-	p->took(p, f->bytes, f->len);
+	take(p, f);
 	p->rx_head++;
 	p->rx_frames++;
 	port_spend(p, 1, p->cost.rx);
@@ -524,7 +531,7 @@ uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
 		f = &p->rx[(p->rx_head + n) % PORT_RX];
 		if (f->len != rx->len || f->flags != rx->flags)
 			break;
-		p->took(p, f->bytes, f->len);
+		take(p, f);
 		n++;
 	}
 	p->rx_head += n;

@@ -34,7 +34,8 @@
 
 struct port_frame {
 	uint32_t len, flags, from;
-	uint8_t pad[2];
+	bool damaged;
+	uint8_t pad;
 	uint8_t bytes[PORT_FRAME_MAX + 2]; /* address = 2 modulo 4 */
 };
 
@@ -190,6 +191,8 @@ void port_stall(struct unic_port *p, uint64_t until_ns);
 /** port_stall_at() - the same for @ns from when the core has read byte @host of its
  * host's memory. */
 void port_stall_at(struct unic_port *p, const void *host, uint64_t ns);
+
+#define PORT_DAMAGED (1u << 31) /* a flag of a frame that nobody takes */
 
 /** port_deliver() - a frame of NIC @from arrives. */
 void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,

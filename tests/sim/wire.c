@@ -82,6 +82,8 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 	memcpy(f->bytes, frame, len);
 	if (world->node[from]->port.icrc && sim_chance(r, world->odds.corrupt))
 		damage(f, r);
+	if (memcmp(f->bytes, frame, len))
+		f->flags |= PORT_DAMAGED;
 	if (sim_chance(r, world->odds.reorder))
 		at += sim_range(r, 0, world->odds.delay_ns);
 	else if (at < *last)
