@@ -743,8 +743,9 @@ void unic_region_wait_event(struct unic_host *host,
 					   unic_from_le32(evt->user),
 					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
 
-	if (!mr || mr->state != R_WAITING ||
-	    mr->wait != unic_from_le32(evt->wait)) {
+	if (!mr)
+		return; /* it ended with its process, whose end is heard first */
+	if (mr->state != R_WAITING || mr->wait != unic_from_le32(evt->wait)) {
 		host->audits++;
 		return;
 	}
