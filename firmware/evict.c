@@ -469,23 +469,6 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 	return 0;
 }
 
-/* The driver has not delivered a notice within H (memory.md section 5). */
-static void driver_failed(struct unic_nic *nic, const struct unic_notice *n)
-{
-	UNIC_COUNT(nic, driver_failures);
-	UNIC_TRACE(nic, DRIVER_FAILED, n->owner, n->seq, 0, 0, 0);
-	unic_nic_quiesce(nic);
-}
-
-/* What a process that detaches was asked for cannot be acknowledged any more: it has
- * no name. It ends like one whose grace is over. */
-static bool not_delivered(const struct unic_nic *nic,
-			  const struct unic_notice *n)
-{
-	return n->state == UNIC_NOTICE_SENT &&
-	       !nic->procs.proc[n->owner].detaching;
-}
-
 static void deadline(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -499,6 +482,22 @@ static void deadline(struct unic_nic *nic, uint16_t idx)
 	}
 	if (mr->state == UNIC_MR_DRAINING)
 		cut(nic, idx);
+}
+
+/* A notice was not delivered within H: the driver has failed (memory.md section 5).
+ * Not if its process detaches: what is half gone has no name, so nothing of it can be
+ * acknowledged, and it ends like what has had its grace. */
+static __attribute__((noinline, cold)) void
+not_delivered(struct unic_nic *nic, const struct unic_notice *n)
+{
+	if (nic->procs.proc[n->owner].detaching) {
+		deadline(nic, n->subject);
+		unic_evict_kick(nic);
+		return;
+	}
+	UNIC_COUNT(nic, driver_failures);
+	UNIC_TRACE(nic, DRIVER_FAILED, n->owner, n->seq, 0, 0, 0);
+	unic_nic_quiesce(nic);
 }
 
 /* What ends with region @mr, as so many regions. */
@@ -518,8 +517,8 @@ static void deadlines(struct unic_nic *nic)
 		i = unic_notice_due(ns, nic->now_ns);
 		if (i == UNIC_NOTICE_NIL)
 			return;
-		if (not_delivered(nic, &ns->notice[i])) {
-			driver_failed(nic, &ns->notice[i]);
+		if (ns->notice[i].state == UNIC_NOTICE_SENT) {
+			not_delivered(nic, &ns->notice[i]);
 			return;
 		}
 		done += weight_of(&nic->mrs.mr[ns->notice[i].subject]);
