@@ -17,4 +17,6 @@ MUTATIONS = (
      "fence: what is not there at all is gone", "test_hostcore"),
     ("host_driver/core/mbox_client.c", "\tUNIC_STORE(page->fence, unic_to_le32(0));\n", "",
      "fence: it is left for the next driver", "test_hostcore"),
+    ("firmware/nic.c", " || unic_mbox_said(nic, value)", "",
+     "fence: it is answered in each round", "test_nic"),
 )

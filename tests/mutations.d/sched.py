@@ -136,4 +136,11 @@ MUTATIONS = (
      "sched: a READ may cost anything", "test_sched"),
     (SCHED, "\tpaid = paid < UNIC_SCHED_DEBT ? paid : UNIC_SCHED_DEBT;\n", "",
      "sched: more of a READ is given back than it cost", "test_sched"),
+    ("firmware/sched.c", "pair[p].tag = path_clock(s, x);",
+     "pair[p].tag = s->now;",
+     "sched: a new process has the time of no path", "test_sched"),
+    ("firmware/sched.c",
+     "(uint64_t)owed;\n\tpair_settle(s, qp->path, qp->proc);\n",
+     "(uint64_t)owed;\n",
+     "sched: who is given back what it paid keeps its place", "test_sched"),
 )

@@ -496,6 +496,23 @@ static void cut_lets_others_through(void **state)
 	expect_none();
 }
 
+/* A round in which nobody was found is not the last. */
+static void cut_goes_on_by_itself(void **state)
+{
+	(void)state;
+	all_busy();
+	pair_rounds(&ra, 8);
+	assert_false(ra.nic.chores);
+	little_is_left();
+	unic_cut(&ra.nic, (uint16_t)other.mr);
+	unic_cut_run(&ra.nic);
+	ra.nic.polls++;
+	assert_int_equal(dead(), 0);
+	pair_rounds(&ra, 2 * UNIC_QPS);
+	assert_int_equal(dead(), 1);
+	assert_int_equal(ra.nic.cuts.left, 0);
+}
+
 /* Regions whose time is over together are looked for together. One that has ended
  * is looked for no more: its index may be another's. */
 static void one_look_for_all(void **state)
@@ -547,6 +564,7 @@ int main(void)
 		cmocka_unit_test(executed_is_acknowledged),
 		cmocka_unit_test(reread_is_told),
 		cmocka_unit_test(cut_lets_others_through),
+		cmocka_unit_test(cut_goes_on_by_itself),
 		cmocka_unit_test(one_look_for_all),
 	};
 

@@ -1292,6 +1292,31 @@ static void dereg_before_its_evicted_is_told(void **state)
 	assert_int_equal(r.nic.mrs.tombstones, 0);
 }
 
+/* Nor is its slot another's before. */
+static void exit_before_its_evicted_is_told(void **state)
+{
+	struct unic_cmd_proc_detach c = { .proc = 0 };
+	struct unic_evt_mr evt;
+	struct rig_mr m;
+	uint32_t n;
+
+	(void)state;
+	rig_reg(&r, 0, pd[0], 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0, &m);
+	n = fill_ring();
+	assert_int_equal(unic_evict_admin(&r.nic, m.mr, m.gen), 0);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL),
+			 UNIC_ST_PENDING);
+	assert_int_equal(r.nic.evict.evts_due, 1);
+	assert_int_equal(r.nic.procs.proc[0].mrs, 1);
+	empty_ring(n);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), m.mr);
+	assert_int_equal(unic_from_le32(evt.flags), 0);
+	rig_expect(&r, UNIC_EVT_PROC_GONE, &evt);
+	assert_int_equal(r.nic.mrs.free, UNIC_MRS);
+	assert_int_equal(r.nic.mrs.tombstones, 0);
+}
+
 /* ------------------------------------------------------------- exit */
 
 static void exit_drains_and_forgets(void **state)
@@ -1475,6 +1500,7 @@ int main(void)
 		T(extended_grace_does_not_delay_the_entitled),
 		T(events_are_held_back_not_lost),
 		T(dereg_before_its_evicted_is_told),
+		T(exit_before_its_evicted_is_told),
 		T(exit_drains_and_forgets),
 	};
 

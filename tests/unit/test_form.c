@@ -697,6 +697,26 @@ static void local_inv_cuts_once(void **state)
 	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
 }
 
+/* A form that is made anew while others are still looked for is nobody's to cut. */
+static void made_anew_is_not_cut(void **state)
+{
+	struct unic_sge e = piece(&mb[1], 0, PAGE);
+	struct rig_mr w;
+
+	(void)state;
+	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
+	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
+		  1);
+	w.stag = rb.nic.mrs.mr[w.mr].stag;
+	unic_cut(&rb.nic, (uint16_t)mb[2].mr);
+	unic_cut(&rb.nic, (uint16_t)w.mr);
+	assert_int_equal(
+		unic_form_close(&rb.nic, w.stag, (uint16_t)qb.pd, false), 0);
+	assert_true(unic_form_unmake(&rb.nic, w.stag));
+	assert_true(unic_cuts_has(&rb.nic.cuts, mb[2].mr));
+	assert_false(unic_cuts_has(&rb.nic.cuts, w.mr));
+}
+
 static void asked_back(const struct rig_mr *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
@@ -1953,6 +1973,7 @@ int main(void)
 		TEST(invalidation_ends_tokens),
 		TEST(local_inv_waits_and_cuts),
 		TEST(local_inv_cuts_once),
+		TEST(made_anew_is_not_cut),
 		TEST(deadline_of_many_forms_is_a_round),
 		TEST(indirect_over_three_regions),
 		TEST(addresses_that_cross_4_gib),

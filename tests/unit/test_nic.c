@@ -130,6 +130,9 @@ static void fence_forgets(void **state)
 	unic_nic_poll(&ra.nic);
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 9);
 	assert_int_not_equal(unic_from_le32(info(&ra)->boot_epoch), epoch);
+	epoch = unic_from_le32(info(&ra)->boot_epoch);
+	rig_poll(&ra); /* it is answered once */
+	assert_int_equal(ra.nic.epoch, epoch);
 	driver_page(&ra)->fence = unic_to_le32(0);
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
 	unic_nic_poll(&rb.nic);

@@ -710,6 +710,23 @@ static void a_slot_comes_without_debt(void **state)
 	assert_in_range(sent[1] * 100 / (sent[0] + sent[1]), 40, 60);
 }
 
+/* The time at which it comes is that of each path, which may have stood still. */
+static void a_slot_comes_at_the_time_of_its_path(void **state)
+{
+	struct unic_sched_order *s = &ra.nic.order;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	s->now = 5000;
+	s->path[0].offset = 1000;
+	unic_sched_proc_new(&ra.nic, 2);
+	assert_true(s->path[0].pair[2].tag == 4000);
+	s->full = 1;
+	s->path[0].stopped = 3000;
+	unic_sched_proc_new(&ra.nic, 2);
+	assert_true(s->path[0].pair[2].tag == 2000);
+}
+
 /* Frames come in without end; while there is something to send they take half of
  * a round's burst. */
 static void receiving_leaves_time_to_send(void **state)
@@ -1126,6 +1143,29 @@ static void what_comes_of_a_read_is_owed(void **state)
 	assert_true(pair->tag == ra.nic.order.now);
 }
 
+/* Who owes no more has its place again, ahead of those who owe less than it did. */
+static void who_is_given_back_has_its_turn(void **state)
+{
+	struct unic_sched_pair *pair = charged_for_a_read();
+	struct unic_sched_path *path = &ra.nic.order.path[fake_path(2)];
+	uint32_t q[PROCS] = { 0, 1, connect_to(false, 2) }, i;
+	const uint16_t *above = &path->first.node[(UNIC_PROCS + 1) / 2];
+	struct unic_qp *qp = qp_of(1);
+
+	(void)state;
+	for (i = 0; i < PROCS; i++)
+		unic_sched_drop(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+	for (i = 0; i < PROCS; i++)
+		path->pair[i].tag = ra.nic.order.now - path->offset +
+				    4096ull * ra.nic.order.scale[i];
+	pair->tag += 4096ull * ra.nic.order.scale[1];
+	for (i = 0; i < PROCS; i++)
+		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+	assert_int_not_equal(*above, 1);
+	unic_sched_unread(&ra.nic, qp, &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW]);
+	assert_int_equal(*above, 1);
+}
+
 /* Nor is a READ owed whose region is gone, though its queue pair lives on. */
 static void an_evicted_read_is_not_owed(void **state)
 {
@@ -1314,6 +1354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_comes_of_a_read_is_owed),
+		cmocka_unit_test(who_is_given_back_has_its_turn),
 		cmocka_unit_test(an_evicted_read_is_not_owed),
 		cmocka_unit_test(debts_have_a_bound),
 		cmocka_unit_test(a_read_has_a_bound),
@@ -1339,6 +1380,7 @@ int main(void)
 		cmocka_unit_test(reads_are_paid_for_once),
 		cmocka_unit_test(a_refused_read_is_not_owed),
 		cmocka_unit_test(a_slot_comes_without_debt),
+		cmocka_unit_test(a_slot_comes_at_the_time_of_its_path),
 		cmocka_unit_test(receiving_leaves_time_to_send),
 		cmocka_unit_test(a_waiting_invalidation_holds_up_nobody),
 		cmocka_unit_test(who_waits_does_not_wait_for_others),
