@@ -145,6 +145,51 @@ static void fence_forgets(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 0);
 }
 
+/* A reset that is asked for behind a fence, even while DMA is under way, opens
+ * nothing; another word is answered for itself. */
+static void fence_outlives_a_reset(void **state)
+{
+	uint32_t req, waiting, i;
+
+	(void)state;
+	pair_make(false, 2);
+	ra.port.late_dma = true;
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
+	unic_nic_poll(&rb.nic);
+	unic_nic_poll(&ra.nic);
+	waiting = fake_dma_waiting(&ra.port);
+	assert_true(waiting > 0);
+	req = unic_from_le32(info(&ra)->reset_ack) + 1;
+	driver_page(&ra)->fence = unic_to_le32(7);
+	driver_page(&ra)->reset_req = unic_to_le32(req);
+	unic_nic_poll(&ra.nic);
+	assert_int_not_equal(unic_from_le32(info(&ra)->reset_ack), req);
+	driver_page(&ra)->fence = unic_to_le32(8);
+	fake_dma_run(&ra.port, waiting);
+	for (i = 0; i < 4; i++)
+		unic_nic_poll(&ra.nic);
+	assert_int_equal(unic_from_le32(info(&ra)->reset_ack), req);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 8);
+	assert_int_equal(unic_from_le32(info(&ra)->state), UNIC_NIC_RESET);
+	driver_page(&ra)->fence = unic_to_le32(9);
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 9);
+	assert_int_equal(fake_dma_waiting(&ra.port), 0);
+}
+
+/* Nor does the first reset open one that was there before the NIC. */
+static void fence_is_there_first(void **state)
+{
+	(void)state;
+	rig_up(&ra, 1);
+	driver_page(&ra)->fence = unic_to_le32(5);
+	unic_nic_init(&ra.nic, &ra.port);
+	unic_nic_poll(&ra.nic); /* it finds the request for a reset, too */
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.state, UNIC_NIC_RESET);
+	assert_int_equal(unic_from_le32(nic_idx()->fenced), 5);
+}
+
 static void ask_back(struct unic_evt_mr *notice)
 {
 	struct unic_cmd_mr evict;
@@ -512,6 +557,8 @@ int main(void)
 		cmocka_unit_test(reset_begins_nothing),
 		cmocka_unit_test(fence_begins_nothing),
 		cmocka_unit_test(fence_forgets),
+		cmocka_unit_test(fence_outlives_a_reset),
+		cmocka_unit_test(fence_is_there_first),
 		cmocka_unit_test(grace_starts_at_the_acknowledgement),
 		cmocka_unit_test(acknowledgement_in_the_ring_is_in_time),
 		cmocka_unit_test(failed_nic_is_silent_and_says_so),
