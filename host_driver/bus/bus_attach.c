@@ -8,33 +8,14 @@
 
 #include "bus_attach.h"
 #include "run_dir.h"
+#include "send_fds.h"
 
 #define FDS_MAX (2 * (1 + UNIC_BUS_SLOTS_MAX))
 
+_Static_assert(FDS_MAX <= SEND_FDS_MAX, "all in one message");
 _Static_assert(1 + UNIC_BUS_SLOTS_MAX <= IVSHMEM_VECTORS_MAX, "a vector for "
 							      "the mailbox and "
 							      "for each slot");
-
-static bool send_msg(int to, const void *data, size_t bytes, const int *fd,
-		     int fds)
-{
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(FDS_MAX * sizeof(int))];
-	} ctl = { 0 };
-	struct iovec iov = { .iov_base = (void *)data, .iov_len = bytes };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (fds) {
-		msg.msg_control = ctl.buf;
-		msg.msg_controllen = CMSG_SPACE(fds * sizeof(int));
-		ctl.hdr.cmsg_level = SOL_SOCKET;
-		ctl.hdr.cmsg_type = SCM_RIGHTS;
-		ctl.hdr.cmsg_len = CMSG_LEN(fds * sizeof(int));
-		memcpy(CMSG_DATA(&ctl.hdr), fd, fds * sizeof(int));
-	}
-	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes;
-}
 
 static struct unic_bus_hdr header(enum unic_bus_type type, int fds)
 {
@@ -71,7 +52,7 @@ static bool send_hello(const struct bus_attach *at, int to)
 	n += mem->slots;
 	n += add_doorbells(at, UNIC_BUS_PEER_HOST, fd + n);
 	hello.hdr = header(UNIC_BUS_HELLO, n);
-	return send_msg(to, &hello, sizeof(hello), fd, n);
+	return send_fds(to, &hello, sizeof(hello), fd, n);
 }
 
 static bool send_nic(const struct bus_attach *at, int to, int peer, bool joined)
@@ -82,7 +63,7 @@ static bool send_nic(const struct bus_attach *at, int to, int peer, bool joined)
 	if (joined)
 		n = add_doorbells(at, peer, fd);
 	nic.hdr = header(joined ? UNIC_BUS_NIC_JOINED : UNIC_BUS_NIC_LEFT, n);
-	return send_msg(to, &nic, sizeof(nic), fd, n);
+	return send_fds(to, &nic, sizeof(nic), fd, n);
 }
 
 static void refuse(const struct bus_attach *at, int to)
@@ -93,7 +74,7 @@ static void refuse(const struct bus_attach *at, int to)
 		.holder_pid = unic_to_le32((uint32_t)at->driver_pid),
 	};
 
-	(void)send_msg(to, &msg, sizeof(msg), NULL, 0);
+	(void)send_fds(to, &msg, sizeof(msg), NULL, 0);
 }
 
 static bool greet(const struct bus_attach *at, int to)
@@ -189,7 +170,7 @@ void bus_attach_renewed(struct bus_attach *at, int slot, bool done)
 		.slot = unic_to_le32((uint32_t)slot),
 	};
 
-	if (at->driver_fd >= 0 && !send_msg(at->driver_fd, &msg, sizeof(msg),
+	if (at->driver_fd >= 0 && !send_fds(at->driver_fd, &msg, sizeof(msg),
 					    &at->mem->slot_fd[slot], done))
 		shutdown(at->driver_fd, SHUT_RDWR);
 }

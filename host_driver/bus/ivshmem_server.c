@@ -9,11 +9,11 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "ivshmem_server.h"
 #include "run_dir.h"
+#include "send_fds.h"
 #include "unic_bus.h"
 
 #define IVSHMEM_PROTOCOL 0
@@ -24,23 +24,9 @@ _Static_assert(IVSHMEM_WINDOWS_MAX == UNIC_BUS_SLOTS_MAX, "a window for each");
 /* One message: a little-endian number, with or without a descriptor. */
 static bool send_one(int to, int64_t value, int fd)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int))];
-	} ctl = { 0 };
 	int64_t le = (int64_t)htole64((uint64_t)value);
-	struct iovec iov = { .iov_base = &le, .iov_len = sizeof(le) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (fd >= 0) {
-		msg.msg_control = ctl.buf;
-		msg.msg_controllen = sizeof(ctl.buf);
-		ctl.hdr.cmsg_level = SOL_SOCKET;
-		ctl.hdr.cmsg_type = SCM_RIGHTS;
-		ctl.hdr.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&ctl.hdr), &fd, sizeof(fd));
-	}
-	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(le);
+	return send_fds(to, &le, sizeof(le), &fd, fd >= 0);
 }
 
 /* To peer @to, unless it has them. */
