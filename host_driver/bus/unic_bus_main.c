@@ -441,7 +441,7 @@ static void end_nics(struct bus *bus)
 
 	if (read(bus->end_fd, &rung, sizeof(rung)) != sizeof(rung))
 		return;
-	printf("unic-bus: the guest ends its NICs\n");
+	say(STDOUT_FILENO, "unic-bus: the guest ends its NICs");
 	if (ivshmem_server_end(&bus->srv))
 		complain("a NIC cannot be ended", NULL, -errno);
 	fflush(stdout);
