@@ -38,7 +38,8 @@ NEAR     := hal/serial/near.c
 FAR      := hal/serial/far.c
 FAKE     := hal/fake/fake_port.c
 BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
-	ivshmem_server.c run_dir.c say.c send_fds.c unic_bus_main.c)
+	ivshmem_server.c peer_pidfd.c run_dir.c say.c \
+	send_fds.c unic_bus_main.c)
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
@@ -301,10 +302,10 @@ all: programs image ## build: host programs in build/bin and the image of BOARD=
 programs: $(PROGRAMS:%=$(B)/bin/%)
 $(B)/bin/unic-bus:  $(call objects,host,$(BUS))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
-	$(addprefix host_driver/bus/,ivshmem_server.c run_dir.c say.c send_fds.c))
+	$(addprefix host_driver/bus/,ivshmem_server.c peer_pidfd.c run_dir.c say.c send_fds.c))
 $(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
 $(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR) \
-	$(addprefix host_driver/bus/,run_dir.c say.c)) $(B)/host/core.a
+	$(addprefix host_driver/bus/,peer_pidfd.c run_dir.c say.c)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a

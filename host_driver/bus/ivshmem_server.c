@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ivshmem_server.h"
+#include "peer_pidfd.h"
 #include "run_dir.h"
 #include "send_fds.h"
 #include "unic_bus.h"
@@ -83,26 +84,6 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 		return err;
 	}
 	return 0;
-}
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
-
-/* Who connected, whatever becomes of the number of that process. An older kernel has
- * only the number, and we are early. */
-static int process_of(int fd)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(int);
-	int process;
-
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &len))
-		return process;
-	len = sizeof(cred);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
-		return -1;
-	return (int)syscall(SYS_pidfd_open, cred.pid, 0);
 }
 
 /* What is watched. Which client it is that left, we look for anyway. */
@@ -294,7 +275,7 @@ static int join(struct ivshmem_server *srv, enum watched door)
 	}
 	srv->peer[p].fd = fd;
 	srv->peer[p].maps = door == WATCHED_MAPPING;
-	srv->peer[p].process = process_of(fd);
+	srv->peer[p].process = peer_pidfd(fd);
 	if (!introduce(srv, p) || !watch(srv, fd, WATCHED_CLIENT)) {
 		err = errno;
 		drop(srv, p);

@@ -46,7 +46,7 @@ struct ivshmem_server {
 	int extra; /* a number with doorbells that only peer 0 has; 0: none */
 	struct ivshmem_peer {
 		int fd;	       /* connection, -1: nobody */
-		int process;   /* pidfd of who connected, -1: unknown */
+		int process;   /* pidfd of who connected, negative: unknown */
 		uint32_t told; /* bit q: it has the doorbells of peer q */
 		bool maps;
 		/* windows sent that it has not mapped yet */

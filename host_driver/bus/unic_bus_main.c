@@ -444,7 +444,6 @@ static void end_nics(struct bus *bus)
 	say(STDOUT_FILENO, "unic-bus: the guest ends its NICs");
 	if (ivshmem_server_end(&bus->srv))
 		complain("a NIC cannot be ended", NULL, -errno);
-	fflush(stdout);
 }
 
 static int run(struct bus *bus)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "run_dir.h"
+#include "peer_pidfd.h"
 #include "unicd.h"
 
 static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
@@ -182,7 +183,7 @@ static int who(struct unicd_client *c)
 	c->core.pid = (uint32_t)cred.pid;
 	c->core.uid = cred.uid;
 	c->core.privileged = !cred.uid || cred.uid == geteuid();
-	c->pidfd = unicd_peer_pidfd(c->fd, cred.pid);
+	c->pidfd = peer_pidfd(c->fd);
 	return c->pidfd < 0 ? c->pidfd : 0;
 }
 

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,23 +38,6 @@ int unicd_pidfd(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd < 0 ? -errno : fd;
-}
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
-
-int unicd_peer_pidfd(int sock, pid_t pid)
-{
-	int fd = -1;
-	socklen_t len = sizeof(fd);
-
-	if (!getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
-		return fd;
-	if (errno == ENOPROTOOPT)
-		return unicd_pidfd(pid);
-	/* so kernels call one that nobody waits for any more */
-	return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
 }
 
 /* Field 22 of /proc/PID/stat; with the pid it names a process for ever. */

@@ -254,10 +254,6 @@ void unicd_slots_ended(struct unic_os *os, uint32_t slot);
 
 /** unicd_pidfd() - a descriptor of a process, or -errno. */
 int unicd_pidfd(pid_t pid);
-/** unicd_peer_pidfd() - of the process that connected @sock, whose number was
- * @pid, or -errno; -ESRCH: it is gone. Before Linux 6.5 by its number, which
- * another process may have by now. */
-int unicd_peer_pidfd(int sock, pid_t pid);
 
 /* --- kio.c */
 

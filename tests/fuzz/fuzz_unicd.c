@@ -121,10 +121,9 @@ int unicd_watch(struct unic_os *o, int fd, enum unicd_event kind,
 	return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-int unicd_peer_pidfd(int sock, pid_t pid)
+int peer_pidfd(int sock)
 {
 	(void)sock;
-	(void)pid;
 	return eventfd(0, EFD_CLOEXEC);
 }
 
