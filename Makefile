@@ -569,7 +569,9 @@ coverage: $(COV_PROGS) ## long: branches that unit tests and corpora take: docs/
 
 # One core for each size of the experiment on scale: entries, processes, places
 # in the region table.
-SCALE_SIZES := $(if $(QUICK),64-8-4096 4096-8-4096,$(foreach e,64 256 1024 \
+SCALE_QUICK := $(foreach e,64 1024 65536,$e-8-4096) $(foreach p,2 1024,1024-$p-4096) \
+	64-8-64 2048-8-2048
+SCALE_SIZES := $(if $(QUICK),$(SCALE_QUICK),$(foreach e,64 256 1024 \
 	4096 16384 65536,$e-8-4096) $(foreach p,2 4 16 32 64 128 256 512 1024,1024-$p-4096) \
 	64-8-64 256-8-256 2048-8-2048)
 # Two at a time, unless whoever called make said how many.

@@ -97,7 +97,7 @@ def main():
         page = os.path.join(out if args.quick else os.path.dirname(out),
                             "EVALUATION.md")
         report.write(out, page)
-    return goals.tell(judged, args.quick)
+    return goals.tell(judged)
 
 
 if __name__ == "__main__":

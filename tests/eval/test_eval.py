@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The goals of the evaluation are judged: what is broken on purpose is missed,
-and the same experiments give the same bytes."""
+the same experiments give the same bytes, and a small evaluation (build/eval-quick)
+is as hard as the whole one."""
+import csv
 import os
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import goals  # noqa: E402
 
@@ -36,7 +39,24 @@ def read(folder):
             for name in sorted(os.listdir(folder))}
 
 
+def goals_of(folder):
+    with open(os.path.join(ROOT, folder, "goals.csv"), encoding="utf-8") as f:
+        return {row["goal"]: row for row in csv.DictReader(f)}
+
+
+def quick_is_as_hard():
+    """The small evaluation judges each goal of the whole one, and finds missed
+    what that finds missed."""
+    small, whole = goals_of("build/eval-quick"), goals_of("docs/eval")
+    check("a small evaluation has all goals", set(small) == set(whole),
+          str(set(small) ^ set(whole)))
+    unlike = [g for g in set(small) & set(whole)
+              if small[g]["met"] != whole[g]["met"]]
+    check("it finds what the whole one finds", not unlike, str(unlike))
+
+
 def main():
+    quick_is_as_hard()
     for name, points in (("flat", [(64, 20), (4096, 21), (32768, 20)]),
                          ("flat", [(2, 300), (32, 310), (1024, 200)]),
                          ("logarithmic", [(64, 200), (256, 300), (1024, 400)]),
