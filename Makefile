@@ -755,12 +755,12 @@ promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test 
 sim-mutants: ## breaks: break firmware and driver: the named checker must object
 	@tests/sim/mutants.py && echo "$@: ok"
 proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
-	@tools/install_deps.sh packages-proofs.txt
+	@tools/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
 long: ## long: the runs that are not in make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
 	@tests/long.py $(ONLY) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
-	@tools/install_deps.sh packages-proofs.txt
+	@tools/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"
 bench-profile: ## measure: where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf

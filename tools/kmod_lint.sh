@@ -77,7 +77,7 @@ coccicheck()
 compile
 script=$(find_checkpatch)
 if [ -z "$script" ]; then
-	echo "kmod-lint: no checkpatch.pl (package linux-source-*): left out"
+	echo "skipped: 2 checkpatch.pl and coccicheck: linux-source-* is not installed"
 	exit 0
 fi
 bad=0
@@ -87,7 +87,7 @@ checkpatch "$trace" host_driver/linux/unic_trace.h || bad=1
 strict=
 checkpatch "$core" host_driver/core/*.[ch] host_driver/kio/*.[ch] || bad=1
 if ! command -v spatch >/dev/null || [ ! -d "$work/scripts/coccinelle" ]; then
-	echo "kmod-lint: no spatch, or no linux-source-*: coccicheck left out"
+	echo "skipped: 1 coccicheck: coccinelle, or linux-source-*, is not installed"
 	exit $bad
 fi
 found=$(coccicheck host_driver/linux/*.c)

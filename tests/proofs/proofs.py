@@ -153,7 +153,8 @@ def main():
     missing = [p for p in ("frama-c", "why3", "z3", "cvc4")
                if not shutil.which(p)]
     if missing and args.if_installed:
-        print(f"skipped: {missing[0]} not installed\n0 passed, 0 failed")
+        print(f"skipped: {len(args.names or PROOFS)} proofs: {missing[0]} is "
+              "not installed\n0 passed, 0 failed")
         return 0
     if args.quick:
         EFFORT[0] = "quick"
