@@ -757,7 +757,7 @@ sim-mutants: ## breaks: break firmware and driver: the named checker must object
 proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
 	@tools/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
-long: ## long: the runs that are not in make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
+check-long: ## long: what takes too long for make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
 	@tests/long.py $(ONLY) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
 	@tools/install_deps.sh packages.txt proofs

@@ -7,9 +7,10 @@ usage: long.py [--list] [--table] [NAME...]
     NAME: of a run (--list shows them), or of a group; none: all of them.
     --table: only write the table again from the results that are there.
 
-A result stays in tests/long.json, with the version it was seen on, until the
-same run is made again. What a run said is in build/long/NAME.log. Ends in
-"N passed, N failed".
+A result stays in docs/evidence/long.json, with the version it was seen on, until
+the same run is made again; beside it NAME.txt has the lines of its log that say
+how its parts went. All that it said is in build/long/NAME.log. Ends in "N passed,
+N failed".
 """
 import argparse
 import fcntl
@@ -23,7 +24,8 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RESULTS = os.path.join(ROOT, "tests", "long.json")
+EVIDENCE = os.path.join(ROOT, "docs", "evidence")
+RESULTS = os.path.join(EVIDENCE, "long.json")
 PAGE = os.path.join(ROOT, "docs", "TESTING.md")
 WORK = os.path.join(ROOT, "build", "long")
 FUZZ = ("mbox", "queue", "frame", "driver", "unicd", "line", "ring")
@@ -53,7 +55,11 @@ GROUPS = {
     "fuzz": [name for name in RUNS if name.startswith("fuzz-")],
     "vm": [name for name in RUNS if name.startswith("vm-")],
 }
-SUM = re.compile(r"^\d+ passed, \d+ failed\s*$|^  \w+: \d+ executions$", re.M)
+SUM = re.compile(r"^\d+ passed, \d+ failed(?:, \d+ skipped)?\s*$|"
+                 r"^  \w+: \d+ executions$", re.M)
+# Lines that tell how a part of a run went, and what was left out.
+PART = re.compile(r"passed|executions|skipped|^==|^ *(?:ok|FAIL\w*|MISSED)\b")
+PARTS_MAX = 400
 BEGIN, END = "<!-- long -->\n\n", "\n<!-- end -->\n"
 
 
@@ -81,16 +87,33 @@ def run(name, tree, version):
                               stdin=subprocess.DEVNULL, check=False,
                               stderr=subprocess.STDOUT).returncode
         log.seek(0)
-        said = SUM.findall(log.read())
+        text = log.read()
+    said = SUM.findall(text)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = (after.ru_utime + after.ru_stime - before.ru_utime -
              before.ru_stime)
     result = said[-1].strip() if said else "ok" if not code else "failed"
     if code and "failed" not in result:
         result += ", then failed"
-    return {"version": version, "result": result, "good": not code,
-            "minutes": round((time.monotonic() - start) / 60, 1),
-            "processor": round(spent / 60, 1)}
+    row = {"version": version, "result": result, "good": not code,
+           "minutes": round((time.monotonic() - start) / 60, 1),
+           "processor": round(spent / 60, 1)}
+    write_summary(name, row, text)
+    return row
+
+
+def write_summary(name, row, text):
+    lines = [line for line in text.splitlines() if PART.search(line)]
+    left = len(lines) - PARTS_MAX
+    if left > 0:
+        lines = [f"({left} lines before these)", *lines[left:]]
+    os.makedirs(EVIDENCE, exist_ok=True)
+    with open(os.path.join(EVIDENCE, name + ".txt"), "w",
+              encoding="utf-8") as file:
+        file.write(f"{RUNS[name]}\nversion {row['version']}, "
+                   f"{time.strftime('%Y-%m-%d')}, {row['minutes']} minutes, "
+                   f"{os.cpu_count()} cores\n\n")
+        file.writelines(line + "\n" for line in lines)
 
 
 def keep(name, row):
