@@ -104,16 +104,11 @@ def environment(kind):
 
 
 def scenarios(kind, path):
-    # same_process_again gives slots back as fast as it takes them; a look at
-    # /proc, on which unicd spends a quarter of its time, is too slow for that
-    # under valgrind.
-    skip = ["--skip", "same_process"] if kind == "valgrind" else []
     # The page service has a thread in unicd; that is about races.
     more = () if kind == "valgrind" else (
         ("remote files", ["tests/qemu/test_kio.py", "--board", "soft", "sizes",
                           "loss", "paths", "bad_clients", "hogs"]),)
-    return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft",
-                       "--retries", "3", *skip]),
+    return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft"]),
             ("threads, children", ["tests/qemu/test_process.py", "--board", "soft"]),
             ("unicd faults", ["tests/qemu/test_faults.py", "--board", "soft"]),
             ("demo", ["tests/qemu/demo.py", "--board", "soft", "--file",

@@ -17,7 +17,8 @@ fails. Each time:
   - afterwards everything works, and no descriptor, allocation, process slot or
     file is left that was not there without the fault.
 
-Prints the cases that fail and "N passed, N failed" (N of cases).
+Prints the cases that fail and "N passed, N failed" (N of cases). A call that the
+program never made in the life in which it was to fail is skipped, no pass.
 """
 import argparse
 import collections
@@ -538,9 +539,10 @@ def run_target(name, options, rnd, share):
         for case in cases:
             try:
                 state, made = target.one(case)
-                missed += not made[case[0]][1]
+                came = made[case[0]][1] > 0
                 compare(state, whole)
-                passed += 1
+                passed += came
+                missed += not came
             except Bad as e:
                 failed += 1
                 print(f"FAIL {name} {case[0]}:{case[1]}:{case[2]}  {e}",
@@ -550,8 +552,10 @@ def run_target(name, options, rnd, share):
     finally:
         target.close()
     print(f"{name:<11} {passed:5} ok {failed:4} failed "
-          f"{missed:4} calls never came {time.monotonic() - start:6.1f} s",
-          flush=True)
+          f"{time.monotonic() - start:6.1f} s", flush=True)
+    if missed:
+        print(f"skipped: {missed} failing calls of {name} that it did not make",
+              flush=True)
     return passed, failed
 
 
