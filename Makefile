@@ -600,22 +600,23 @@ STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-p
 	check-memory-tests check-docs
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
-L_static := --level "static checks" --jobs 2 \
+L_static := --level "static checks" --jobs 2 tests/test_run.py \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --jobs 2 $(UNIT_PROGS)
-L_corpora := --level "fuzz corpora" --jobs 2 \
+L_corpora := --level "fuzz corpora" --apart "inputs of fuzzers" --jobs 2 \
 	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
 		$(wildcard tests/fuzz/found/$f)")
-L_unit-target := --level "unit target (Cortex-A15)" --jobs 2 \
+AGAIN := --apart "tests again on another board"
+L_unit-target := --level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
 	$(TARGET_ELF)
-L_unit-m3 := --level "unit target (Cortex-M3)" \
+L_unit-m3 := --level "unit target (Cortex-M3)" $(AGAIN) \
 	"tests/boards.py --board mps2-an385 --kind unit" \
 	"tests/boards.py --board lm3s6965evb --kind unit" \
 	"tests/boards.py --only test_same"
 L_litmus := --level "litmus" tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" \
-	"tests/faults/faults.py --sample 100"
-L_sim := --level "simulated systems" \
+	--apart "failing calls" "tests/faults/faults.py --sample 100"
+L_sim := --level "simulated systems" --apart seeds \
 	"$(B)/bin/unic-sim --seeds 1000" \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice" \
 	"$(B)/bin/unic-sim --stand --seeds 300"
@@ -623,11 +624,12 @@ L_policies := --level "trace simulator" \
 	tests/eval/test_policysim.py
 L_pool := --level "a pool of connections" $(B)/bin/unic-pool
 L_crowd := --level "the page service beside 15 hoarders" \
+	--apart "tests again beside hoarders" \
 	$(B)/bin/kio-crowd
 L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
 L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
-L_fair := --level "fairness matrix" tests/eval/test_fair.py
+L_fair := --level "fairness matrix" --apart "cells of the fairness matrix" tests/eval/test_fair.py
 L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py vm_leave.py)
 L_insn := --level "instruction counts, sizes" \
 	"tests/bench/insn.py --no-budget" tests/bench/steps.py tests/bench/sizes.py
@@ -642,6 +644,12 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	"tests/bench/bench.py --part miss --only soft" \
 	"tests/bench/bench.py --part reg --only soft" \
 	"tests/bench/bench.py --part evict --only soft --ops 100000" \
+	--level "whole: two hosts, soft NICs" \
+	"tests/qemu/demo.py --board soft" \
+	"tests/qemu/demo.py --board soft --loss 5%" \
+	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
+	"tests/qemu/demo.py --board soft --mode table --loss 5%" \
+	--level "parts again, NICs in QEMU" $(AGAIN) \
 	"tests/qemu/test_forms.py --board virt" \
 	"tests/qemu/test_kio.py --board virt sizes loss" \
 	"tests/qemu/test_paused.py --board virt sends responds switch_sends" \
@@ -651,12 +659,8 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	"tests/qemu/test_faults.py --board virt" \
 	"tests/qemu/test_faults.py --board mps2-an385" \
 	"tests/qemu/test_memory.py --board mps2-an385" \
-	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" --level "whole: two hosts, soft NICs" \
-	"tests/qemu/demo.py --board soft" \
-	"tests/qemu/demo.py --board soft --loss 5%" \
-	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
-	"tests/qemu/demo.py --board soft --mode table --loss 5%" \
-	--level "whole: two hosts, NICs in QEMU" \
+	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" \
+	--level "whole again: two hosts, NICs in QEMU" $(AGAIN) \
 	"tests/qemu/demo.py --board virt" \
 	"tests/qemu/demo.py --board virt --mode demand" \
 	"tests/qemu/demo.py --board virt --loss 5%" \
@@ -668,7 +672,7 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	--level "the wire, seen by strangers" tests/qemu/test_pcap.py
 
 check: ## test: what CI runs; ends in "N passed, N failed"
-	@$(RUN) --name $@ --level build --timeout 1200 "make -s -k -j2 check-build" \
+	@$(RUN) --name $@ --level build --needed --apart build --timeout 3000 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
 		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags) $(L_eval) $(L_fair) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
 		$(L_faults)
@@ -759,6 +763,9 @@ proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
 check-long: ## long: what takes too long for make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
 	@tests/long.py $(ONLY) && echo "$@: ok"
+steady: check-build ## long: each test that starts processes 20 times at a load of 8; goes on where it was stopped [RUNS=20] [LOAD=8] [ONLY=word]
+	@tests/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) $(if $(ONLY),--only $(ONLY)) -- \
+		--qemu none $(L_litmus) $(L_e2e) $(L_vm) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
 	@tools/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"

@@ -2,19 +2,31 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Run test programs level by level and count.
 
-    run.py [--name NAME] [--qemu CMD] --level NAME [--timeout S] [--jobs N] COMMAND...
-                        --level NAME ...
+    run.py [--name NAME] [--qemu CMD] --level NAME [OPTIONS] COMMAND...
+                                      --level NAME ...
 
 A COMMAND is one argument: a program, a .py script, a bare-metal .elf (run under
 the --qemu command, which ends in -kernel) or a command line ("make lint").
+A level's OPTIONS: --timeout S of each command; --jobs N at a time; --apart WHAT:
+its passes are no tests of their own, but WHAT ("seeds"); --needed: if it fails
+nothing else is run.
+
 A program says how it went by its last "N passed, N failed" line, or by
-cmocka's summary, or only by its exit code, which then counts as one test. A
-program that outlives its time is killed with all of its children and has
-failed. A line "skipped: ..." of a program is shown; of one that failed, the
-lines that say so and the last ones, and once more which and why at the end. The
-last line of the output is the sum, "N passed, N failed", after "NAME: ok" if a
-name was given and nothing failed; the exit code is 0 then.
+cmocka's summary; one that says neither, or that ran nothing, has failed. A
+command of `make` says it by its exit code, and counts as one test. A program
+that outlives its time is killed with all of its children and has failed.
+
+"skipped: N WHAT" of a program, and what cmocka skips, is shown and counted. With
+CI set in the environment, to skip what is "not installed" is a failure. Of a
+program that failed, the lines that say so and the last ones are shown, and once
+more which and why at the end.
+
+After each level its time is printed, and at the end that of all, what was counted
+apart, and the sum of the others, "N passed, N failed, N skipped", after "NAME: ok"
+if a name was given and nothing failed; the exit code is 0 then. What failed
+anywhere is in the sum.
 """
+import collections
 import concurrent.futures
 import os
 import re
@@ -29,13 +41,14 @@ TIMEOUT_S = 600.0  # of each program; most take seconds on an idle machine
 # A make run from here is not part of the make that runs us.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-SUM = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.M)
-SKIPPED = re.compile(r"^skipped: .*", re.M)
+ON_CI = bool(os.environ.get("CI"))
+SUM = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*$", re.M)
+SKIPPED = re.compile(r"^skipped: (\d+) (.*)", re.M)
 # How the programs here, cmocka, compilers and sanitizers begin bad news.
 BAD = re.compile(r"^(?: *FAIL(?:ED)?\b|not ok\b|\[  (?:FAILED|ERROR) |"
                  r".*\b(?:error|ERROR): ).*", re.M)
 BAD_LINES = 12
-CMOCKA = re.compile(r"^\[  (PASSED|FAILED)  \] (\d+) test\(s\)", re.M)
+CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED) *\] (\d+) test\(s\)", re.M)
 
 
 class Level:
@@ -43,7 +56,64 @@ class Level:
         self.name = name
         self.timeout = TIMEOUT_S
         self.jobs = 1
+        self.apart = None
+        self.needed = False
         self.commands = []
+
+
+class Result:
+    """How one command went. skipped: [(how many, what)]."""
+
+    def __init__(self, command, output, code, seconds):
+        self.name = (command if " " in command else
+                     os.path.basename(command))
+        self.output, self.seconds = output, seconds
+        self.skipped = [(int(n), what) for n, what in SKIPPED.findall(output)]
+        self.passed, self.failed = self.count(command, code)
+        if code != 0 and self.failed == 0:
+            self.failed = 1
+        prevented = sum(n for n, what in self.skipped
+                        if "not installed" in what)
+        if ON_CI and prevented:
+            self.failed += prevented
+            self.output += "FAILED: on CI nothing is left out\n"
+
+    def count(self, command, code):
+        """(passed, failed) as the program said."""
+        sums = SUM.findall(self.output)
+        said = CMOCKA.findall(self.output)
+        passed = failed = 0
+        if sums:
+            passed, failed = map(int, sums[-1])
+        elif said:
+            count = collections.Counter()
+            for word, n in said:
+                count[word] += int(n)
+            passed, failed = count["PASSED"], count["FAILED"]
+            if count["SKIPPED"]:
+                self.skipped.append((count["SKIPPED"], "tests, by themselves"))
+        elif shlex.split(command)[0] == "make":
+            passed, failed = int(code == 0), int(code != 0)
+        if passed + failed + sum(n for n, _ in self.skipped) == 0:
+            self.output += "FAILED: it ran no test\n"
+            failed = 1
+        return passed, failed
+
+    def bad_lines(self):
+        return BAD.findall(self.output)[:BAD_LINES]
+
+    def show(self):
+        verdict = "FAILED" if self.failed else "ok"
+        print(f"  {verdict:<7}{self.name:<34}{self.passed:5} passed "
+              f"{self.failed:3} failed {self.seconds:6.1f} s")
+        for n, what in self.skipped:
+            print(f"         skipped: {n} {what}")
+        if self.failed:
+            for line in self.bad_lines():
+                print("      > " + line)
+            for line in self.output.splitlines()[-TAIL_LINES:]:
+                print("      | " + line)
+        sys.stdout.flush()
 
 
 def parse(argv):
@@ -61,6 +131,10 @@ def parse(argv):
                 levels[-1].timeout = float(next(args))
             elif arg == "--jobs":
                 levels[-1].jobs = int(next(args))
+            elif arg == "--apart":
+                levels[-1].apart = next(args)
+            elif arg == "--needed":
+                levels[-1].needed = True
             else:
                 levels[-1].commands.append(arg)
     except (StopIteration, IndexError, ValueError):
@@ -77,24 +151,7 @@ def command_line(command, qemu):
     return words
 
 
-def counts(output, code):
-    """(passed, failed) as the program said, made to agree with its exit code."""
-    sums = SUM.findall(output)
-    if sums:
-        passed, failed = map(int, sums[-1])
-    else:
-        said = CMOCKA.findall(output)
-        passed = sum(int(n) for word, n in said if word == "PASSED")
-        failed = sum(int(n) for word, n in said if word == "FAILED")
-        if not said:
-            passed = 1 if code == 0 else 0
-    if code != 0 and failed == 0:
-        failed = 1
-    return passed, failed
-
-
 def run(command, qemu, timeout):
-    """Returns (passed, failed, seconds, output)."""
     start = time.monotonic()
     try:
         proc = subprocess.Popen(
@@ -102,7 +159,7 @@ def run(command, qemu, timeout):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=ENVIRONMENT, start_new_session=True)
     except OSError as err:
-        return 0, 1, 0.0, f"cannot start: {err}\n"
+        return Result(command, f"cannot start: {err}\n", -1, 0.0)
     try:
         raw, _ = proc.communicate(timeout=timeout)
         note, code = "", proc.returncode
@@ -110,70 +167,67 @@ def run(command, qemu, timeout):
         os.killpg(proc.pid, signal.SIGKILL)
         raw, _ = proc.communicate()
         note, code = f"killed: not finished after {timeout:.0f} s\n", -1
-    output = raw.decode(errors="replace") + note
-    passed, failed = counts(output, code)
-    return passed, failed, time.monotonic() - start, output
+    return Result(command, raw.decode(errors="replace") + note, code,
+                  time.monotonic() - start)
 
 
-def bad_lines(output):
-    return BAD.findall(output)[:BAD_LINES]
-
-
-def short_name(command):
-    return os.path.basename(command) if " " not in command else command
-
-
-def show(command, result):
-    passed, failed, seconds, output = result
-    name = short_name(command)
-    verdict = "FAILED" if failed else "ok"
-    print(f"  {verdict:<7}{name:<34}{passed:5} passed {failed:3} failed "
-          f"{seconds:6.1f} s")
-    for line in SKIPPED.findall(output):
-        print("         " + line)
-    if failed:
-        for line in bad_lines(output):
-            print("      > " + line)
-        for line in output.splitlines()[-TAIL_LINES:]:
-            print("      | " + line)
-
-
-def run_level(level, qemu, failures):
-    """Returns (passed, failed) of the level; adds to failures what went wrong."""
-    passed = failed = 0
+def run_level(level, qemu):
+    """Returns the results of the level's commands."""
     print(f"== {level.name}", flush=True)
+    start, results = time.monotonic(), []
     with concurrent.futures.ThreadPoolExecutor(level.jobs) as pool:
-        jobs = [(c, pool.submit(run, c, qemu, level.timeout))
-                for c in level.commands]
-        for command, job in jobs:
-            result = job.result()
-            show(command, result)
-            sys.stdout.flush()
-            passed += result[0]
-            failed += result[1]
-            if result[1]:
-                failures.append((short_name(command), bad_lines(result[3])))
-    print(f"   {level.name}: {passed} passed, {failed} failed\n", flush=True)
-    return passed, failed
+        for job in [pool.submit(run, c, qemu, level.timeout)
+                    for c in level.commands]:
+            results.append(job.result())
+            results[-1].show()
+    passed = sum(r.passed for r in results)
+    what = f" {level.apart}" if level.apart else ""
+    print(f"   {level.name}: {passed}{what} passed, "
+          f"{sum(r.failed for r in results)} failed in "
+          f"{time.monotonic() - start:.0f} s\n", flush=True)
+    return results
+
+
+def tell_apart(done):
+    """What was counted apart. Returns how many tests passed besides."""
+    apart, passed = collections.Counter(), 0
+    for level, results in done:
+        n = sum(r.passed for r in results)
+        if level.apart:
+            apart[level.apart] += n
+        else:
+            passed += n
+    if apart:
+        print("apart: " + ", ".join(f"{n} {what}"
+                                    for what, n in apart.items()))
+    return passed
 
 
 def main():
     name, qemu, levels = parse(sys.argv[1:])
-    failures = []
-    sums = [run_level(level, qemu, failures) for level in levels
-            if level.commands]
-    passed = sum(s[0] for s in sums)
-    failed = sum(s[1] for s in sums)
-    if not sums:
+    start, done = time.monotonic(), []
+    levels = [level for level in levels if level.commands]
+    for level in levels:
+        done.append((level, run_level(level, qemu)))
+        if level.needed and any(r.failed for r in done[-1][1]):
+            print(f"{level.name} failed: nothing after it was run\n")
+            break
+    if not done:
         print("nothing to run")
-    for command, lines in failures:
-        print(f"FAILED {command}")
-        for line in lines:
-            print("  " + line)
-    if name and failed == 0 and sums:
+    results = [r for _, all_of in done for r in all_of]
+    failed = sum(r.failed for r in results)
+    for r in results:
+        if r.failed:
+            print(f"FAILED {r.name}")
+            for line in r.bad_lines():
+                print("  " + line)
+    passed = tell_apart(done)
+    print(f"{(time.monotonic() - start) / 60:.1f} minutes")
+    if name and failed == 0 and done:
         print(f"{name}: ok")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not sums else 0
+    skipped = sum(n for r in results for n, _ in r.skipped)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not done else 0
 
 
 if __name__ == "__main__":
