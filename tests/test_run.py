@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
@@ -68,9 +69,11 @@ def test_death_behind_good_words():
 
 
 def test_time_is_over():
+    start = time.monotonic()
     code, counts, said = run("--level", "a", "--timeout", "0.3",
                              "$" + GOOD + "; sleep 30")
     assert (code, counts) == (1, (3, 1, 0)) and "not finished" in said
+    assert time.monotonic() - start < 20  # the child is dead, too
 
 
 def test_skips_are_counted():
