@@ -77,7 +77,7 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_physical test_policy test_port test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_same test_sched test_set test_share test_slots \
 	test_strays test_sweep test_tlb test_token test_turns test_unrel test_use
-UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_node test_libunic test_policysim test_serial test_stags
+UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_node test_libunic test_policysim test_recover test_serial test_stags
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -187,6 +187,7 @@ $1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_drive
 $1/tests/unit/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
 $1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
+$1/tests/unit/test_recover.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic

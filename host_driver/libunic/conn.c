@@ -233,6 +233,13 @@ void unic_conn_kill(struct unic_conn *conn)
 	__atomic_store_n(&conn->dead, true, __ATOMIC_RELEASE);
 }
 
+void unic_conn_hang_up(struct unic_conn *conn)
+{
+	unic_conn_kill(conn);
+	if (!conn->device)
+		shutdown(conn->sock, SHUT_RDWR);
+}
+
 static void close_fds(const int *fds, int n)
 {
 	while (n > 0)

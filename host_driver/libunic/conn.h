@@ -69,6 +69,8 @@ int unic_conn_fd(const struct unic_conn *conn);
 bool unic_conn_dead(const struct unic_conn *conn);
 /** unic_conn_kill() - treat it as gone from now on. */
 void unic_conn_kill(struct unic_conn *conn);
+/** unic_conn_hang_up() - so that the driver sees its end, too. */
+void unic_conn_hang_up(struct unic_conn *conn);
 
 /**
  * unic_conn_call() - send @op with call->rec and wait for the reply.

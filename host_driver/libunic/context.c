@@ -160,13 +160,15 @@ static void no_block(int fd)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-int unic_hello(struct unic_ctx *ctx, bool resume)
+int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 {
 	union {
 		struct unic_ctl_hello req;
 		struct unic_ctl_hello_reply reply;
 	} rec = { .req = { .version = unic_to_le32(UNIC_CTL_VERSION) } };
-	struct unic_call call = { .rec = &rec, .n_fds = 4 };
+	struct unic_call call = { .rec = &rec,
+				  .n_fds = 4,
+				  .timeout_ms = timeout_ms };
 	int status;
 	int err;
 
@@ -188,7 +190,7 @@ int unic_hello(struct unic_ctx *ctx, bool resume)
 	if (err)
 		return err;
 	if (resume && !rec.reply.resumed)
-		return -ENOTCONN;
+		return -ESTALE;
 	no_block(ctx->evt_efd);
 	no_block(ctx->upcall_efd);
 	return take_hello(ctx, &rec.reply, call.n_fds);
@@ -285,7 +287,7 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 	if (!err && !unic_conn_kernel(ctx->conn))
 		err = refuse_leftovers();
 	if (!err)
-		err = unic_hello(ctx, false);
+		err = unic_hello(ctx, false, 0);
 	if (!err)
 		err = map_pages(ctx);
 	if (!err)

@@ -262,6 +262,7 @@ static void flush_all(struct unic_cq *cq)
 	}
 	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
 	cq->ci = 0;
+	cq->overrun = false;
 	unic_store_release(&cq->ctx->db->tail[cq->db].arm, 0);
 	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, 0);
 }

@@ -150,8 +150,9 @@ static inline unsigned int unic_pow2(unsigned int n)
 /** unic_ctx_dead() - the driver is gone or the NIC was reset. */
 void unic_ctx_dead(struct unic_ctx *ctx);
 /** unic_hello() - attach over ctx->conn: descriptors and attributes. @resume: only
- * to slot ctx->attr.proc, as it is; -ENOTCONN if that is not there. */
-int unic_hello(struct unic_ctx *ctx, bool resume);
+ * to slot ctx->attr.proc, as it is; -ESTALE if that is not there. @timeout_ms: for
+ * the answer, 0: UNIC_CALL_MS. */
+int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms);
 /** unic_ctx_close_fds() - those that HELLO brought. */
 void unic_ctx_close_fds(struct unic_ctx *ctx);
 /** unic_fail_dead() - -ENOTCONN with words. */

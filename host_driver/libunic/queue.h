@@ -84,8 +84,8 @@ void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp);
 
 /** unic_cq_recover() - the NIC was reset and writes nothing here: what it wrote is
- * kept, all that is outstanding is flushed, and counting begins anew. -ENOMEM:
- * nothing happened. */
+ * kept, all that is outstanding is flushed, and counting begins anew. evt_lock held.
+ * -ENOMEM: nothing happened. */
 int unic_cq_recover(struct unic_cq *cq);
 /** unic_qp_recover() - its rings are empty; its owner is told by an event. evt_lock
  * held. */

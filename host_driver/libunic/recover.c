@@ -35,8 +35,20 @@ static bool same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-/* 0; -EAGAIN: not yet; -ENOTCONN: it knows us no more. */
-static int try_resume(struct unic_ctx *ctx)
+/* Of the time until @until_ns, for a call; 1 at least, as 0 has another meaning. */
+static int ms_left(uint64_t until_ns)
+{
+	uint64_t now = unic_now_ns();
+
+	if (now >= until_ns)
+		return 1;
+	return until_ns - now < UNIC_CALL_MS * 1000000ull
+		       ? (int)((until_ns - now) / 1000000) + 1
+		       : UNIC_CALL_MS;
+}
+
+/* 0; -EAGAIN: not yet; -ESTALE: it knows us no more. */
+static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	struct unic_ctx fresh = { .slot.fd = -1,
 				  .nic_efd = -1,
@@ -44,18 +56,21 @@ static int try_resume(struct unic_ctx *ctx)
 				  .upcall_efd = -1,
 				  .kept = true,
 				  .attr.proc = ctx->attr.proc };
-	int err = unic_conn_open(ctx->socket, &fresh.conn);
+	int err;
 
+	/* one that was only too slow still has us at the old one */
+	unic_conn_hang_up(ctx->conn);
+	err = unic_conn_open(ctx->socket, &fresh.conn);
 	if (err)
 		return -EAGAIN;
-	err = unic_hello(&fresh, true);
+	err = unic_hello(&fresh, true, ms_left(until_ns));
 	if (!err && (!same_file(fresh.slot.fd, ctx->slot.fd) ||
 		     fresh.slot.first != ctx->slot.first))
-		err = -ENOTCONN;
+		err = -ESTALE;
 	if (err) {
 		unic_ctx_close_fds(&fresh);
 		unic_conn_close(fresh.conn);
-		return err == -ENOTCONN ? err : -EAGAIN;
+		return err == -ESTALE ? err : -EAGAIN;
 	}
 	unic_forks_off();
 	unic_event_unwatch(ctx);
@@ -71,45 +86,48 @@ static int try_resume(struct unic_ctx *ctx)
 	return unic_event_watch(ctx);
 }
 
-static int resume(struct unic_ctx *ctx, uint64_t until_ns)
-{
-	int err;
-
-	do
-		err = try_resume(ctx);
-	while (err == -EAGAIN && nap(until_ns));
-	if (err == -ENOTCONN)
-		return unic_fail(err, "the driver does not know this process "
-				      "any more; close the context");
-	return err == -EAGAIN ? unic_fail(-ETIME, "no driver came back") : err;
-}
-
 /* -------------------------------------------------------------- catching up */
 
-/* The driver answers requests about objects only when all is restored. */
-static int wait_restored(struct unic_ctx *ctx, uint32_t old, uint64_t until_ns)
+/* The driver answers requests about objects only when all is restored. 0, or
+ * -EAGAIN: it is not yet, or the driver went away again. */
+static int is_restored(struct unic_ctx *ctx, uint64_t until_ns)
 {
-	uint32_t epoch = old;
-	int status;
+	struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
+	struct unic_ctl_region rows[240];
+	struct unic_call call = { .rec = &rec,
+				  .reply_tail = rows,
+				  .reply_room = sizeof(rows),
+				  .timeout_ms = ms_left(until_ns) };
+	uint32_t epoch;
+
+	if (unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)
+		return -EAGAIN;
+	epoch = unic_from_le32(rec.hdr.epoch);
+	if (epoch == ctx->attr.epoch)
+		return -EAGAIN;
+	ctx->attr.epoch = epoch;
+	return 0;
+}
+
+static int wait_restored(struct unic_ctx *ctx, uint64_t until_ns)
+{
+	bool here;
+	int err;
 
 	do {
-		struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
-		struct unic_ctl_region rows[240];
-		struct unic_call call = { .rec = &rec,
-					  .reply_tail = rows,
-					  .reply_room = sizeof(rows) };
-
-		status = unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call);
-		if (status < 0)
-			return status;
-		if (status == UNIC_ST_OK)
-			epoch = unic_from_le32(rec.hdr.epoch);
-		if (status == UNIC_ST_OK && epoch != old) {
-			ctx->attr.epoch = epoch;
-			return 0;
-		}
-	} while (nap(until_ns));
-	return unic_fail(-ETIME, "the NIC did not come back");
+		here = !unic_conn_hung_up(ctx->conn);
+		err = here ? 0 : try_resume(ctx, until_ns);
+		if (!err)
+			err = is_restored(ctx, until_ns);
+	} while (err == -EAGAIN && nap(until_ns));
+	if (err == -ESTALE)
+		return unic_fail(-ENOTCONN, "the driver does not know this "
+					    "process any "
+					    "more; close the context");
+	return err == -EAGAIN ? unic_fail(-ETIME, here ? "the NIC did not come "
+							 "back"
+						       : "no driver came back")
+			      : err;
 }
 
 static int query(struct unic_qp *qp)
@@ -148,10 +166,24 @@ static int recover_queues(struct unic_ctx *ctx)
 	return err;
 }
 
+/* What it came back from may happen again at each step. */
+static int recover(struct unic_ctx *ctx, uint64_t until_ns)
+{
+	int err;
+
+	do {
+		err = wait_restored(ctx, until_ns);
+		if (err)
+			return err;
+		unic_event_revive(ctx);
+		err = recover_queues(ctx);
+	} while (err == -ENOTCONN && nap(until_ns));
+	return err == -ENOTCONN ? unic_fail(-ETIME, "it went away again") : err;
+}
+
 int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 {
 	uint64_t until = unic_now_ns() + (uint64_t)timeout_ms * 1000000u;
-	uint32_t old = ctx->attr.epoch;
 	int err = 0;
 
 	if (ctx->forked)
@@ -159,17 +191,8 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 	pthread_mutex_lock(&ctx->evt_lock);
-	if (unic_conn_hung_up(ctx->conn))
-		err = resume(ctx, until);
-	else if (!unic_nic_reset(ctx))
-		goto out;
-	if (!err)
-		err = wait_restored(ctx, old, until);
-	if (err)
-		goto out;
-	unic_event_revive(ctx);
-	err = recover_queues(ctx);
-out:
+	if (unic_conn_hung_up(ctx->conn) || unic_nic_reset(ctx))
+		err = recover(ctx, until);
 	if (err)
 		unic_ctx_dead(ctx);
 	pthread_mutex_unlock(&ctx->evt_lock);

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""unic_recover(). See tests/mutations.py."""
+LIB = "host_driver/libunic/"
+
+MUTATIONS = (
+    (LIB + "cq.c", "	there = cq->next_left < cq->n_left || readable(cq);",
+     "	there = readable(cq);",
+     "cq: what was left by a reset is slept over", "test_recover"),
+    (LIB + "recover.c", """	if (!err && (!same_file(fresh.slot.fd, ctx->slot.fd) ||
+		     fresh.slot.first != ctx->slot.first))
+		err = -ESTALE;
+""", "", "recover: other memory is taken for one's own", "test_recover"),
+    (LIB + "recover.c", "	if (epoch == ctx->attr.epoch)\n		return -EAGAIN;\n", "",
+     "recover: goes on before the NIC was reset", "test_recover"),
+    (LIB + "recover.c", "	ctx->attr.epoch = epoch;\n", "",
+     "recover: asks in the old epoch", "test_recover"),
+    (LIB + "recover.c", "		unic_qp_recover(qp);\n", "",
+     "recover: a queue pair that was reset is not told", "test_recover"),
+    (LIB + "recover.c", "			err = unic_modify_qp(qp, &to_reset);\n",
+     "			;\n", "recover: a queue pair keeps its state",
+     "test_recover"),
+    (LIB + "recover.c", "		qp->qpn = unic_from_le32(rec.reply.number) & 0xffffff;",
+     "		;", "recover: a queue pair has its old number", "test_recover"),
+    (LIB + "recover.c", "			err = unic_cq_recover(ctx->cq[i]);",
+     "			err = 0;", "recover: requests of before never end",
+     "test_recover"),
+    (LIB + "recover.c", """	if (!ctx->kept)
+		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
+""", "", "recover: a context that is not kept", "test_recover"),
+    (LIB + "recover.c", "	if (unic_conn_hung_up(ctx->conn) || unic_nic_reset(ctx))\n		err = recover",
+     "	if (1)\n		err = recover", "recover: nothing had happened", "test_recover"),
+    (LIB + "recover.c", "	unic_event_revive(ctx);\n", "",
+     "recover: it stays dead", "test_recover"),
+    (LIB + "recover.c", """	if (err)
+		unic_ctx_dead(ctx);
+	pthread""", "	pthread", "recover: that failed, and the context lives",
+     "test_recover"),
+    (LIB + "recover.c", "	unic_conn_hang_up(ctx->conn);\n", "",
+     "recover: a driver that was too slow has the old connection still",
+     "test_recover"),
+    (LIB + "recover.c", "		return err == -ESTALE ? err : -EAGAIN;",
+     "		return err;", "recover: a driver that ends at HELLO is the end",
+     "test_recover"),
+    (LIB + "recover.c", "unic_hello(&fresh, true, ms_left(until_ns))",
+     "unic_hello(&fresh, true, 0)",
+     "recover: HELLO is waited for beyond the time", "test_recover"),
+    (LIB + "recover.c", "				  .timeout_ms = ms_left(until_ns) };",
+     "				};", "recover: RESYNC is waited for beyond the time",
+     "test_recover"),
+    (LIB + "recover.c", "	} while (err == -ENOTCONN && nap(until_ns));",
+     "	} while (0);", "recover: a driver that ends at a queue is the end",
+     "test_recover"),
+    (LIB + "recover.c", "unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)\n		return -EAGAIN;",
+     "unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)\n		return -ENOTCONN;",
+     "recover: a driver that ends at RESYNC is the end", "test_recover"),
+    (LIB + "context.c", "		return -ESTALE;", "		;",
+     "recover: a slot that is new is taken for one's own", "test_recover"),
+    (LIB + "cq.c", "	cq->overrun = false;\n", "",
+     "recover: the next overrun of a queue is not told", "test_recover"),
+    (LIB + "event.c", "	unic_resync_regions(ctx);\n	/* tell_reset() took it off */",
+     "	/* tell_reset() took it off */",
+     "recover: regions that ended are thought to live", "test_recover"),
+    (LIB + "event.c", "	watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);\n}",
+     "}", "recover: the next end of the driver is not seen", "test_recover"),
+    (LIB + "event.c", "	ctx->reset_told = false;\n", "",
+     "recover: the next reset is not told", "test_recover"),
+    (LIB + "cq.c", "	ring->posted = ring->done = 0;\n", "",
+     "recover: a ring is not empty", "test_recover"),
+    (LIB + "cq.c", "	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));\n",
+     "", "recover: old completions are there again", "test_recover"),
+    (LIB + "cq.c", "	cq->ci = 0;\n", "",
+     "recover: completions are looked for where none come", "test_recover"),
+)
