@@ -100,11 +100,22 @@ static struct unic_event wait_for(enum unic_ev_type type)
 
 /* --------------------------------------------------------------- exporter */
 
-static void export(unsigned int n, int only_last)
+/* Not before it is recorded: the peer may do anything with it at once. */
+static void tell(struct unic_qp *qp)
 {
 	struct given g = { .iova = mr->iova, .stag = mr->stag };
-	struct unic_conn_param p = { .private_data = &g,
-				     .private_len = sizeof(g) };
+	struct unic_sg sg = { .addr = &g, .len = sizeof(g) };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
+				   .flags = UNIC_WR_INLINE,
+				   .num_sge = 1,
+				   .sg = &sg };
+
+	IS(unic_post_send(qp, &wr, 1) == 1);
+}
+
+static void export(unsigned int n, int only_last)
+{
+	struct unic_conn_param p = { .private_len = 0 };
 	struct unic_qp *qp[PEERS];
 	struct unic_listener *l;
 	struct unic_event ev;
@@ -120,6 +131,7 @@ static void export(unsigned int n, int only_last)
 		OK(unic_accept(ctx, ev.conn, qp[i], &p));
 		if (i == n - 1 || !only_last)
 			OK(unic_grant(mr, qp[i]));
+		tell(qp[i]);
 	}
 	printf("region %u\n", mr->id);
 	ev = wait_for(UNIC_EV_NOTICE);
@@ -136,20 +148,11 @@ static void export(unsigned int n, int only_last)
 
 /* ----------------------------------------------------------------- holder */
 
-static unsigned int write_it(struct unic_qp *qp, const struct given *g)
+static unsigned int completed(void)
 {
-	struct unic_sg sg;
-	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
-				   .flags = UNIC_WR_SIGNALED,
-				   .num_sge = 1,
-				   .sg = &sg,
-				   .remote = g->iova,
-				   .rkey = g->stag };
 	struct unic_wc wc = { 0 };
 	int i, n = 0;
 
-	OK(unic_sg_of(mr, mr->addr, 64, &sg));
-	IS(unic_post_send(qp, &wr, 1) == 1);
 	for (i = 0; i < 3000 && !n; i++) {
 		n = unic_poll_cq(cq, 1, &wc);
 		if (!n && !unic_req_notify(cq, false))
@@ -159,18 +162,44 @@ static unsigned int write_it(struct unic_qp *qp, const struct given *g)
 	return wc.status;
 }
 
+static void hear(struct unic_qp *qp, struct given *g)
+{
+	struct unic_sg sg;
+	struct unic_recv_wr wr = { .num_sge = 1, .sg = &sg };
+	char *at = (char *)mr->addr + PAGE;
+
+	OK(unic_sg_of(mr, at, sizeof(*g), &sg));
+	IS(unic_post_recv(qp, &wr, 1) == 1);
+	IS(completed() == UNIC_WC_SUCCESS);
+	memcpy(g, at, sizeof(*g));
+}
+
+static unsigned int write_it(struct unic_qp *qp, const struct given *g)
+{
+	struct unic_sg sg;
+	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 1,
+				   .sg = &sg,
+				   .remote = g->iova,
+				   .rkey = g->stag };
+
+	OK(unic_sg_of(mr, mr->addr, 64, &sg));
+	IS(unic_post_send(qp, &wr, 1) == 1);
+	return completed();
+}
+
 static void hold(const char *peer, char **more)
 {
 	struct unic_conn_param p = { .private_len = 0 };
-	unsigned int len = sizeof(struct given);
 	struct unic_qp *qp = new_qp();
 	struct unic_event ev;
 	struct given g;
 	uint32_t ipv4;
 
 	OK(unic_parse_ipv4(peer, &ipv4));
-	OK(unic_connect(qp, ipv4, SERVICE, &p, 60000, &g, &len));
-	IS(len == sizeof(g));
+	OK(unic_connect(qp, ipv4, SERVICE, &p, 60000, NULL, NULL));
+	hear(qp, &g);
 	IS(write_it(qp, &g) == UNIC_WC_SUCCESS);
 	printf("holds, qpn %u\n", unic_qp_num(qp));
 	if (*more && !strcmp(*more, "pass")) {
