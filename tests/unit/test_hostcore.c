@@ -3,6 +3,9 @@
  * The portable host driver against a device that is a piece of memory: the
  * test plays the NIC, well or badly. Host only.
  */
+#include <pthread.h>
+#include <signal.h>
+
 #include "unit.h"
 
 #include "access.h"
@@ -1424,6 +1427,7 @@ static void notice_of_another_life(void **state)
 	/* said before the last reset */
 	evt.hdr.epoch = unic_to_le32(f->epoch - 1);
 	nic_says(f, &evt);
+	assert_int_equal(unic_nic_bad_records(f->host->provider), 1);
 	assert_int_equal(pinned(f), 4);
 	assert_int_equal(f->host->upcalls, 0);
 	evt.gen = unic_to_le32(8); /* an older registration of the index */
@@ -1433,6 +1437,31 @@ static void notice_of_another_life(void **state)
 	event(f, &evt);
 	assert_int_equal(pinned(f), 4);
 	assert_int_equal(f->host->upcalls, 0);
+	fake_delete(f);
+}
+
+/* Who does not know of the reset yet does nothing to what there is now. */
+static void request_of_another_life(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(UNIC_CTL_PD_ALLOC) };
+	struct unic_ctl_plain r = { 0 };
+	uint32_t k;
+
+	(void)state;
+	hello(f);
+	for (k = 0; k < 3; k++) { /* of before; of now; not said */
+		hdr.epoch = unic_to_le32(k < 2 ? f->epoch - 1 + k : 0);
+		memcpy(&r, &hdr, sizeof(hdr));
+		f->os.replies = 0;
+		assert_true(unic_host_request(f->host, &f->client, &r, 64));
+		settle(f);
+		memcpy(&hdr, f->os.reply[0], sizeof(hdr));
+		assert_int_equal(unic_from_le16(hdr.status),
+				 k ? UNIC_ST_OK : UNIC_ST_STALE_EPOCH);
+		assert_int_equal(f->host->objects.live, k);
+		hdr.status = unic_to_le16(0);
+	}
 	fake_delete(f);
 }
 
@@ -1501,6 +1530,65 @@ static void upcall_storm_is_bounded_and_loss_shows(void **state)
 	assert_int_equal(unic_from_le32(seq), 1 + 3 * UNIC_UPCALLS);
 	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
 	assert_int_equal(reply_u32(f, 24), 201);
+	fake_delete(f);
+}
+
+#define LOOKS 5000u
+
+static struct {
+	const struct unic_upcall_ring *ring;
+	pthread_t driver;
+	volatile sig_atomic_t at; /* the record that is written now */
+	volatile uint32_t looks, wrong;
+} reader;
+
+/* A reader between any two instructions of the driver. */
+static void look_at_upcall(int sig)
+{
+	const void *at = reader.ring->record[reader.at % UNIC_UPCALLS];
+	struct unic_upcall_obj up;
+	uint32_t seq;
+
+	(void)sig;
+	reader.looks++;
+	memcpy(&up, at, sizeof(up));
+	seq = unic_from_le32(up.hdr.seq);
+	reader.wrong += seq && (unic_from_le32(up.hdr.id) != seq ||
+				unic_from_le32(up.user) != seq ||
+				unic_from_le32(up.detail) != seq);
+}
+
+static void *interrupt_driver(void *arg)
+{
+	(void)arg;
+	while (reader.looks < LOOKS)
+		pthread_kill(reader.driver, SIGUSR1);
+	return NULL;
+}
+
+/* A record that has a number is whole, at every moment. */
+static void upcalls_are_read_whole(void **state)
+{
+	struct fake *f = fake_new();
+	pthread_t thread;
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	reader.looks = reader.wrong = 0;
+	reader.ring = f->host->proc[f->client.slot].ring;
+	reader.driver = pthread_self();
+	signal(SIGUSR1, look_at_upcall);
+	assert_int_equal(pthread_create(&thread, NULL, interrupt_driver, NULL),
+			 0);
+	for (i = 1; reader.looks < LOOKS; i++) {
+		reader.at = (sig_atomic_t)(i - 1);
+		unic_proc_upcall_obj(f->host, f->client.slot, UNIC_UP_DB_ERROR,
+				     i, i, i);
+	}
+	pthread_join(thread, NULL);
+	signal(SIGUSR1, SIG_DFL);
+	assert_int_equal(reader.wrong, 0);
 	fake_delete(f);
 }
 
@@ -2202,6 +2290,49 @@ static void grant_is_heard_after_the_end(void **state)
 	fake_delete(f);
 }
 
+/* Its pages lay together when it was asked for; they do not when it is granted, and
+ * the NIC would write to what lies between. */
+static void frames_are_exchanged_under_a_wait(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_frames large = { .va = unic_to_le64(VA),
+					 .pages = unic_to_le32(16),
+					 .page_shift = 16 },
+			       small = large;
+	struct unic_cpl_mr_reg cpl = { .wait = unic_to_le32(4) };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(65536),
+				       .flags = UNIC_CTL_REG_WAIT |
+						UNIC_CTL_REG_ASYNC };
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_upcall_wait up;
+	struct unic_evt_wait evt;
+
+	(void)state;
+	info(f)->waits = unic_to_le32(8);
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &large), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_PENDING);
+	evt = granted(reply_u32(f, 16));
+	small.page_shift = 0;
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_FREE, &small), 0);
+	small.page_shift = 12;
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &small), 0);
+	event(f, &evt);
+	assert_int_equal(f->given[UNIC_CMD_MR_FILL], 0);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 1);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_WAIT_ENDED);
+	assert_int_equal(unic_from_le32(up.status), UNIC_CTL_ST_NOT_MAPPED);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
 static void dereg_of_a_waiting_region_cancels(void **state)
 {
 	struct fake *f = fake_new();
@@ -2439,6 +2570,34 @@ static void end_of_a_token_that_a_cancel_did_not_find(void **state)
 	assert_int_equal(reply_status(f), UNIC_ST_NO_TOKEN);
 	assert_int_equal(f->os.upcalls, upcalls + 1);
 	assert_int_equal(f->host->objects.live, 2);
+	fake_delete(f);
+}
+
+/* However it ends, of a token no object stays; and one goes at each use. */
+static void tokens_leave_no_object(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_ctl_obj r = { 0 };
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		ask_token(f, mr, 1000 + i);
+		settle(f);
+		assert_int_equal(f->host->objects.live, 3);
+		r.id = unic_to_le32(reply_u32(f, 24));
+		if (i == 0) /* it expires */
+			token_ends(f, unic_from_le32(r.id));
+		else if (i == 1) /* used: the NIC gives its index again */
+			continue;
+		else
+			f->answer[UNIC_CMD_TOKEN_CANCEL] =
+				i == 2 ? UNIC_ST_OK : UNIC_ST_NO_TOKEN;
+		settle(f);
+		if (i > 1) /* cancelled; or used, and cancelled */
+			(void)request(f, UNIC_CTL_TOKEN_CANCEL, &r);
+		assert_int_equal(f->host->objects.live, 2);
+	}
 	fake_delete(f);
 }
 
@@ -5330,6 +5489,7 @@ int main(void)
 		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(contiguous_frames_are_large_pages),
 		cmocka_unit_test(notice_of_another_life),
+		cmocka_unit_test(request_of_another_life),
 		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
 		cmocka_unit_test(own_services_are_the_drivers),
 		cmocka_unit_test(tables_are_for_the_administrator),
@@ -5337,6 +5497,7 @@ int main(void)
 		cmocka_unit_test(dereg_waits_for_the_drain),
 		cmocka_unit_test(dereg_of_one_that_ends_just_now),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
+		cmocka_unit_test(upcalls_are_read_whole),
 		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
 		cmocka_unit_test(client_leaves_while_waiting),
 		cmocka_unit_test(every_allocation_fails),
@@ -5373,6 +5534,7 @@ int main(void)
 		cmocka_unit_test(proc_gone_before_the_completion),
 		cmocka_unit_test(dereg_crosses_the_grant),
 		cmocka_unit_test(grant_is_heard_after_the_end),
+		cmocka_unit_test(frames_are_exchanged_under_a_wait),
 		cmocka_unit_test(dereg_of_a_waiting_region_cancels),
 		cmocka_unit_test(cancelled_and_granted),
 		cmocka_unit_test(cancel_of_what_cannot_wait),
@@ -5383,6 +5545,7 @@ int main(void)
 		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
 		cmocka_unit_test(pieces_are_for_the_driver),
 		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
+		cmocka_unit_test(tokens_leave_no_object),
 		cmocka_unit_test_setup_teardown(
 			kept_region_is_restored_with_its_stag, keep, no_keep),
 		cmocka_unit_test_setup_teardown(notice_is_void_after_a_reset,

@@ -41,8 +41,10 @@ static struct unic_kio_server server;
 static uint8_t written[1 << 20];
 static uint32_t form; /* of the client's NIC; there is one */
 static bool form_taken;
-static bool deaf;			       /* the server */
-static bool rough;			       /* peers lie */
+static bool deaf;	  /* the server */
+static bool rough;	  /* peers lie */
+static uint32_t short_by; /* bytes that a WRITE does not send */
+static uint32_t claims;	  /* ... that its answer says too much */
 static struct unic_kio_file file, *file_of_it; /* of the next I/Os */
 
 static uint8_t content(uint32_t object, uint64_t at)
@@ -311,6 +313,7 @@ static bool link_data(struct unic_kio_client *c, uint32_t at,
 		return false;
 	if (i->form)
 		from = sge(form, 0, i->len);
+	from.len = unic_to_le32(i->len - short_by);
 	return post_data(&ra, &qa, &pa, msg, i->token, i->key, from,
 			 DATA_OF(at));
 }
@@ -487,8 +490,10 @@ static void step(void)
 	unic_kio_server_poll(&server, rb.nic.now_ns);
 	while (store_next(&store, &task))
 		unic_kio_server_stored(&task);
-	while (message(&ra, &qa, &pa, &m))
+	while (message(&ra, &qa, &pa, &m)) {
+		m.msg.len = unic_to_le32(unic_from_le32(m.msg.len) + claims);
 		unic_kio_message(&client, &m.msg, m.token, m.payload);
+	}
 	unic_kio_client_poll(&client, ra.nic.now_ns);
 }
 
@@ -533,6 +538,7 @@ static int up(void **state)
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
 	deaf = rough = slow = no_room = false;
+	short_by = claims = 0;
 	boot = 1;
 	ends = 0;
 	file_of_it = NULL;
@@ -1087,6 +1093,62 @@ static void slow_files(void **state)
 	nothing_left();
 }
 
+/* What the store did for a request of the old connection is no answer to the one of
+ * the new that has its place. */
+static void answers_of_an_earlier_turn(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	slow = true;
+	read_at(0, 'a', 0, 4000, 1);
+	for (i = 0; i < 20; i++)
+		step();
+	assert_int_equal(begun, 1);
+	unic_kio_up(&client, false);
+	unic_kio_server_down(&server, false);
+	run(1);
+	unic_kio_up(&client, true);
+	read_at(1, 'b', 77, 3000, 1);
+	for (i = 0; i < 20; i++)
+		step();
+	assert_int_equal(begun, 2);
+	assert_true(server.job[0].begun); /* the same place */
+	slow = false;
+	run(2);
+	assert_int_equal(status[1], 0);
+	assert_int_equal(got[1], 3000);
+	expect_content(1);
+	nothing_left();
+}
+
+/* An answer to a WRITE cannot have moved more than there was. */
+static void server_that_claims_more(void **state)
+{
+	(void)state;
+	start(0, UNIC_KIO_WRITE, 'w', 0, 5000, 1);
+	claims = 1;
+	run(1);
+	assert_int_equal(status[0], -EREMOTEIO);
+	assert_int_equal(io[0].remote, EIO);
+	assert_int_equal(got[0], 0);
+	claims = 0;
+	nothing_left();
+}
+
+/* Nor does a WRITE whose data is short take the rest from what the buffer had. */
+static void data_that_is_short(void **state)
+{
+	(void)state;
+	start(0, UNIC_KIO_WRITE, 'w', 0, 5000, 1);
+	short_by = 1;
+	run(1);
+	assert_int_equal(status[0], -EREMOTEIO);
+	assert_int_equal(io[0].remote, EIO);
+	assert_int_equal(runs, 0);
+	nothing_left();
+}
+
 /* The connection ends at every step of a WRITE and a READ: done() once, and
  * nothing is left on either side. */
 static void ends_at_every_step(void **state)
@@ -1589,6 +1651,9 @@ int main(void)
 		cmocka_unit_test_setup(store_hears_of_the_end, up),
 		cmocka_unit_test_setup(granted_to_nobody, up),
 		cmocka_unit_test_setup(slow_files, up),
+		cmocka_unit_test_setup(answers_of_an_earlier_turn, up),
+		cmocka_unit_test_setup(server_that_claims_more, up),
+		cmocka_unit_test_setup(data_that_is_short, up),
 		cmocka_unit_test_setup(ends_at_every_step, up),
 		cmocka_unit_test_setup(reset_ends_all, up),
 		cmocka_unit_test_setup(strange_answers, up),

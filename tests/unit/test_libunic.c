@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -1306,6 +1307,156 @@ static void no_wake_up_is_lost(void **state)
 	rig_down(&r);
 }
 
+/* Between two looks of a thread another one was woken for both: it looks again. */
+static void a_wake_up_is_for_all(void **state)
+{
+	uint64_t one = 1, from;
+	struct pollfd pfd = { .fd = drv.evt_efd, .events = POLLIN };
+	struct rig r;
+	uint32_t seq;
+
+	(void)state;
+	rig_up(&r);
+	seq = unic_wake_seq(r.ctx);
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wake_wait(r.ctx, seq, -1), 0);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
+	from = unic_now_ns();
+	assert_int_equal(unic_wake_wait(r.ctx, seq, -1), 0);
+	/* without a sleep, whose end counts */
+	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
+	assert_true(unic_now_ns() - from < 10000000000ull);
+	/* and who sleeps next does so at the descriptor */
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wake_wait(r.ctx, seq + 1, -1), 0);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	rig_down(&r);
+}
+
+struct sleeper {
+	struct unic_ctx *ctx;
+	uint32_t seq;
+	uint64_t woke_ns;
+	bool asleep;
+};
+
+static void *sleep_once(void *arg)
+{
+	struct sleeper *s = arg;
+
+	__atomic_store_n(&s->asleep, true, __ATOMIC_RELEASE);
+	unic_wake_wait(s->ctx, s->seq, -1);
+	s->woke_ns = unic_now_ns();
+	return NULL;
+}
+
+/* Of the threads that sleep one is at the descriptor, and all are woken. */
+static void all_that_sleep_wake(void **state)
+{
+	struct sleeper s[3];
+	pthread_t thread[3];
+	uint64_t one = 1, from, last, best = UINT64_MAX;
+	struct rig r;
+	int try, i;
+
+	(void)state;
+	rig_up(&r);
+	/* the best of some: a busy machine may be late, one that forgets always
+	 * is, by half a second */
+	for (try = 0; try < 10 && best > 200000000; try++) {
+		for (i = 0; i < 3; i++) {
+			s[i] = (struct sleeper){ .ctx = r.ctx,
+						 .seq = unic_wake_seq(r.ctx) };
+			pthread_create(&thread[i], NULL, sleep_once, &s[i]);
+		}
+		for (i = 0; i < 3; i++)
+			while (!__atomic_load_n(&s[i].asleep, __ATOMIC_ACQUIRE))
+				usleep(100);
+		usleep(20000);
+		from = unic_now_ns();
+		assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+		for (i = 0, last = 0; i < 3; i++) {
+			pthread_join(thread[i], NULL);
+			last = s[i].woke_ns > last ? s[i].woke_ns : last;
+		}
+		if (last - from < best)
+			best = last - from;
+	}
+	assert_true(best < 200000000);
+	rig_down(&r);
+}
+
+#define ROUNDS 5000u
+
+static uint32_t round_of_nic; /* completions that are to be, atomic */
+
+/* Others want the processor, too. */
+static void spin_once(uint32_t *turns)
+{
+	if (!(++*turns % 256))
+		sched_yield();
+}
+
+static void jitter(uint32_t *seed)
+{
+	uint32_t i;
+
+	*seed = *seed * 1664525 + 1013904223;
+	for (i = *seed >> 24; i; i--)
+		__asm__ volatile("" ::: "memory");
+}
+
+/* Writes a completion at any time, and rings if the queue is armed for it: as the
+ * NIC does, which keeps no interrupt for later. */
+static void *complete_and_ring(void *arg)
+{
+	uint32_t n, seed = 7, turns = 0;
+	uint64_t one = 1;
+
+	(void)arg;
+	for (n = 0; n < ROUNDS; n++) {
+		while (__atomic_load_n(&round_of_nic, __ATOMIC_ACQUIRE) <= n)
+			spin_once(&turns);
+		jitter(&seed);
+		complete(n, 77, UNIC_WC_SEND, n);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (unic_from_le32(*(volatile unic_le32 *)&db()->tail[0].arm) ==
+		    n)
+			assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	}
+	return NULL;
+}
+
+static void a_completion_meets_the_arming(void **state)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	struct pollfd pfd = { .events = POLLIN };
+	struct unic_wc wc;
+	pthread_t nic;
+	uint32_t n, seed = 3, turns = 0;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	pfd.fd = unic_cq_fd(r.ctx);
+	round_of_nic = 0;
+	db()->tail[0].arm = unic_to_le32(UINT32_MAX);
+	pthread_create(&nic, NULL, complete_and_ring, NULL);
+	for (n = 0; n < ROUNDS; n++) {
+		assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+		__atomic_store_n(&round_of_nic, n + 1, __ATOMIC_RELEASE);
+		jitter(&seed);
+		if (!unic_req_notify(r.cq, false))
+			assert_int_equal(poll(&pfd, 1, 60000), 1);
+		while (unic_poll_cq(r.cq, 1, &wc) != 1)
+			spin_once(&turns); /* rung for the one before */
+		unic_drain(drv.evt_efd);
+	}
+	pthread_join(nic, NULL);
+	rig_down(&r);
+}
+
 static void upcalls_change_regions(void **state)
 {
 	struct unic_event ev;
@@ -1354,6 +1505,104 @@ static void bad_doorbell_is_told(void **state)
 	assert_int_equal(ev.type, UNIC_EV_DB_ERROR);
 	assert_int_equal(ev.status, 0x10203);
 	unic_ack_event(&ev);
+	rig_down(&r);
+}
+
+/* What is readable says that there is an event, as long as there is one. */
+static void queued_events_keep_it_readable(void **state)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	struct pollfd pfd = { .events = POLLIN };
+	struct unic_event ev;
+	unsigned int i;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	pfd.fd = unic_event_fd(r.ctx);
+	for (i = 0; i < 3; i++)
+		upcall(&up, UNIC_UP_DB_ERROR);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(poll(&pfd, 1, 0), 1);
+		assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	}
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	rig_down(&r);
+}
+
+#define TEARS 20000u
+
+static struct {
+	uint32_t n; /* the record that is written now, atomic */
+	bool over;
+} tearing;
+
+static void tear(uint32_t seq, uint32_t mark)
+{
+	struct unic_upcall_ring *ring = (void *)(drv.slot + 2 * PAGE);
+	uint8_t *at = ring->record[(seq - 1) % UNIC_UPCALLS];
+	struct unic_upcall_mr up = { .hdr = { .type = UNIC_UP_NOTICE },
+				     .user = unic_to_le32(drv.last_user),
+				     .notice_seq = unic_to_le32(mark),
+				     .entries = unic_to_le32(mark),
+				     .rank = unic_to_le32(mark),
+				     .pain = unic_to_le32(mark),
+				     .deadline_ns = unic_to_le64(mark) };
+
+	__atomic_store_n((uint32_t *)at, 0, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	memcpy(at + 4, (uint8_t *)&up + 4, 60);
+	__atomic_store_n((uint32_t *)at, unic_to_le32(seq), __ATOMIC_RELEASE);
+}
+
+/* A driver that laps the reader, again and again at the record that he is at. */
+static void *write_over(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&tearing.over, __ATOMIC_ACQUIRE)) {
+		uint32_t n = __atomic_load_n(&tearing.n, __ATOMIC_ACQUIRE);
+
+		tear(n, 1);
+		tear(n + UNIC_UPCALLS, 2);
+	}
+	return NULL;
+}
+
+static void torn_upcalls_are_not_believed(void **state)
+{
+	struct unic_event ev;
+	struct unic_mr *mr;
+	pthread_t thread;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	drv.region_state = UNIC_CTL_R_ACTIVE;
+	while (!unic_get_event(r.ctx, &ev))
+		unic_ack_event(&ev);
+	tearing.over = false;
+	tearing.n = r.ctx->upcall_next + 1;
+	pthread_create(&thread, NULL, write_over, NULL);
+	for (i = 0; i < TEARS; i++) {
+		if (!unic_get_event(r.ctx, &ev)) {
+			if (ev.type == UNIC_EV_NOTICE && ev.seq) {
+				assert_int_equal(ev.seq, 1);
+				assert_int_equal(ev.entries, 1);
+				assert_int_equal(ev.rank, 1);
+				assert_int_equal(ev.pain, 1);
+				assert_int_equal(ev.deadline_ns, 1);
+			}
+			unic_ack_event(&ev);
+		}
+		drv.upcalls = r.ctx->upcall_next;
+		__atomic_store_n(&tearing.n, r.ctx->upcall_next + 1,
+				 __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&tearing.over, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r);
 }
 
@@ -2199,8 +2448,13 @@ int main(void)
 		WITH_DRIVER(completions_are_not_believed),
 		WITH_DRIVER(receives_end_in_any_order),
 		WITH_DRIVER(no_wake_up_is_lost),
+		WITH_DRIVER(a_wake_up_is_for_all),
+		WITH_DRIVER(all_that_sleep_wake),
+		WITH_DRIVER(a_completion_meets_the_arming),
 		WITH_DRIVER(upcalls_change_regions),
 		WITH_DRIVER(bad_doorbell_is_told),
+		WITH_DRIVER(queued_events_keep_it_readable),
+		WITH_DRIVER(torn_upcalls_are_not_believed),
 		WITH_DRIVER(lost_upcalls_are_made_good),
 		WITH_DRIVER(a_storm_is_survived),
 		WITH_DRIVER(requests_that_ended_are_not_told),

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Wake-ups, records that are torn, and answers that belong to a turn that is over.
+See tests/mutations.py."""
+LIB = "host_driver/libunic/"
+CORE = "host_driver/core/"
+KIO = "host_driver/kio/"
+
+MUTATIONS = (
+    (LIB + "event.c", "\tif (!ctx->notes && read(ctx->note_efd,",
+     "\tif (read(ctx->note_efd,",
+     "event: events are queued and nothing is readable", "test_libunic"),
+    (LIB + "event.c", "\tif (!ctx->notes && read(ctx->note_efd,",
+     "\tif (0 && read(ctx->note_efd,",
+     "event: readable though nothing is queued", "test_libunic"),
+    (LIB + "event.c", """	if (!unic_drain(ctx->upcall_efd))
+		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
+		see_driver(ctx);
+	pump_locked(ctx);
+""", """	pump_locked(ctx);
+	if (!unic_drain(ctx->upcall_efd))
+		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
+		see_driver(ctx);
+""", "event: looked first, drained second", "test_libunic"),
+    (LIB + "event.c", "return record_seq(ctx, n) == n + 1 ? 1 : -1;", "return 1;",
+     "event: a record that is torn is read", "test_libunic"),
+    (CORE + "proc.c", """	UNIC_STORE(*seq, unic_to_le32(0));
+	unic_os_wmb();
+	memcpy(to + 4,""", "	memcpy(to + 4,",
+     "upcall: a reader in the old record does not notice", "test_hostcore"),
+    (CORE + "proc.c", """	memcpy(to + 4, (uint8_t *)rec + 4, 60);
+	unic_os_wmb();
+	UNIC_STORE(*seq, unic_to_le32(n + 1));
+""", """	UNIC_STORE(*seq, unic_to_le32(n + 1));
+	unic_os_wmb();
+	memcpy(to + 4, (uint8_t *)rec + 4, 60);
+""", "upcall: there before it is written", "test_hostcore"),
+    (LIB + "cq.c", """	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+	/* Armed first, looked second: one written meanwhile is seen here, one
+	 * written later rings. */
+	there = cq->next_left < cq->n_left || readable(cq);
+""", """	there = cq->next_left < cq->n_left || readable(cq);
+	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+""", "cq: looked first, armed second", "test_libunic"),
+    (LIB + "doorbell.c", "	if (ctx->wake_seq != seq) {", "	if (0) {",
+     "wake: who was rung while it looked sleeps", "test_libunic"),
+    (LIB + "doorbell.c", "	pthread_cond_broadcast(&ctx->wake_cond);\n", "",
+     "wake: only one of the threads wakes", "test_libunic"),
+    (LIB + "doorbell.c", "	ctx->wake_leader = false;\n", "",
+     "wake: nobody sleeps on the descriptor again", "test_libunic"),
+    (CORE + "mbox_client.c", """	    unic_from_le32(hdr.epoch) != m->epoch ||
+	    hdr.opcode != asked.opcode) {""", "	    hdr.opcode != asked.opcode) {",
+     "mailbox: an answer of an old epoch", "test_hostcore"),
+    (CORE + "mbox_client.c", "m->cookie[at] != cookie ||", "",
+     "mailbox: an answer to an earlier command", "test_hostcore"),
+    (CORE + "mbox_client.c", """	    hdr.opcode != asked.opcode) {""", "	    0) {",
+     "mailbox: an answer to another command", "test_hostcore"),
+    (CORE + "mbox_client.c", "	if (unic_from_le32(hdr.epoch) == m->epoch)\n",
+     "	if (1)\n", "mailbox: an event of an old epoch", "test_hostcore"),
+    (CORE + "access.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
+     "if (0)", "driver: a request of an old epoch", "test_hostcore"),
+    (CORE + "region.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
+     "		;", "region: frames that were exchanged while it waited",
+     "test_hostcore"),
+    (CORE + "queue.c", "	unic_proc_upcall(host, t->obj.owner, &up);\n	token_free(host, t);\n}\n\nvoid unic_queue_token_reset",
+     "	unic_proc_upcall(host, t->obj.owner, &up);\n}\n\nvoid unic_queue_token_reset",
+     "token: its end leaves an object", "test_hostcore"),
+    (CORE + "queue.c", "	if (t && !status)\n		token_free(req->host, t);\n	else if",
+     "	if (t && !status)\n		;\n	else if",
+     "token: cancelled, it leaves an object", "test_hostcore"),
+    (CORE + "queue.c", "		if (t->replaced)\n			token_free(host, t);",
+     "		if (0)\n			token_free(host, t);",
+     "token: used, it leaves an object", "test_hostcore"),
+    (CORE + "queue.c", "	if (old)\n		token_replace(host, old);\n", "",
+     "token: used and its index given again, it leaves an object", "test_hostcore"),
+    (CORE + "queue.c", "	else if (t && status == UNIC_ST_NO_TOKEN)\n		token_replace(req->host, t);\n",
+     "", "token: used and cancelled, it leaves an object", "test_hostcore"),
+    (KIO + "kio_server.c", """	    job->turn != task->turn)""", "	    0)",
+     "kio: what the store did for an earlier request", "test_kio"),
+    (KIO + "kio_server.c", "	job->turn++;\n", "",
+     "kio: requests have one turn", "test_kio"),
+    (KIO + "kio_server.c", "job->state != UNIC_KIO_JOB_STORE || !job->begun ||",
+     "", "kio: the store answers what nobody asked it", "test_kio"),
+    (KIO + "kio_client.c", "	if (!status && io->given && len <= io->len)",
+     "	if (!status && io->given)",
+     "kio: a server has taken more than there was", "test_kio"),
+    (KIO + "kio_client.c", "	if (!status && io->given && len <= io->len)",
+     "	if (!status && len <= io->len)",
+     "kio: a server has taken what was not sent", "test_kio"),
+    (KIO + "kio_client.c", "	if (!io || io->id != id ||", "	if (!io ||",
+     "kio: an answer to an earlier I/O", "test_kio"),
+    (KIO + "kio_client.c", "needs_token(io) && payload && token == io->token",
+     "needs_token(io) && payload",
+     "kio: bytes of another token are an answer", "test_kio"),
+    (KIO + "kio_server.c", "	if (!payload || token != job->token)\n",
+     "	if (!payload)\n", "kio: bytes of another token are a WRITE's", "test_kio"),
+    (KIO + "kio_server.c", "	else if (payload != unic_from_le32(job->ask.len))\n",
+     "	else if (0)\n", "kio: a WRITE of fewer bytes is done with old ones",
+     "test_kio"),
+)
