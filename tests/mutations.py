@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Deliberate breaks of what must not break, in firmware and host driver. Each is
-made in a copy of the tree; unit tests are built and run there and must go red.
+made in a copy of the tree; tests are built and run there and must go red.
 
 usage: mutations.py [--only WORDS]   prints a table, ends in "N passed, N failed"
 
@@ -11,13 +11,16 @@ The breaks are in tests/mutations.d/<area>.py. Each file sets MUTATIONS to a
 sequence of (file, what stands there, what shall stand there, description) or
 (..., program) or (..., (program, program)). The file is named from the root of
 the tree; all places are changed where the text stands. A program is one of
-tests/unit; every one that is named must go red. Where none is named, one of
-TESTS must.
+tests/unit, or a script of tests/qemu with its arguments ("test_bus.py --only joint"),
+under which the programs of the host and the soft NIC are built; every one that is
+named must go red. Where none is named, one of TESTS must.
 """
 import argparse
+import contextlib
 import os
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -50,23 +53,36 @@ def entries(only):
                 yield path, old, new, words, programs
 
 
+def is_script(program):
+    return program.split()[0].endswith(".py")
+
+
 def make(*programs):
     """None, or what the compiler says."""
+    targets = [f"build/unit/bin/{p}" for p in programs if not is_script(p)]
+    if any(map(is_script, programs)):
+        targets += ["programs", "build-soft"]
     r = subprocess.run(
         ["make", "-s", f"-j{os.cpu_count()}", f"CFLAGS={CFLAGS}",
-         "BUILD_ID=break", *(f"build/unit/bin/{p}" for p in programs)],
+         "BUILD_ID=break", *targets],
         cwd=WORK, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
         text=True, check=False)
     return r.stderr if r.returncode else None
 
 
 def is_red(program, seconds):
-    try:
-        return subprocess.run([f"build/unit/bin/{program}"], cwd=WORK,
-                              capture_output=True, timeout=seconds,
-                              check=False).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+    args = ([f"tests/qemu/{program.split()[0]}", *program.split()[1:]]
+            if is_script(program) else [f"build/unit/bin/{program}"])
+    with subprocess.Popen(args, cwd=WORK, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL,
+                          start_new_session=True) as p:
+        try:
+            return p.wait(seconds) != 0
+        except subprocess.TimeoutExpired:
+            return True
+        finally:  # and what it started, which may be broken
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(p.pid, signal.SIGKILL)
 
 
 def files_under(folder):
@@ -83,6 +99,7 @@ def put_back():
         if not os.path.exists(then):
             os.unlink(now)
         elif os.stat(now).st_mtime_ns != os.stat(then).st_mtime_ns:
+            os.unlink(now)  # perhaps it runs still
             shutil.copy2(then, now)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """unic-bus with real drivers, real NIC processes and a real QEMU.
 
-usage: test_bus.py [UNIC_BUS]        (default build/bin/unic-bus)
+usage: test_bus.py [UNIC_BUS] [--only WORDS]        (default build/bin/unic-bus)
 """
 import fcntl
 import json
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "qemu"))
 import run_nic  # noqa: E402
 
-BUS = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-bus"
+BUS = sys.argv[1] if len(sys.argv) % 2 == 0 else "build/bin/unic-bus"
 SLOTS = 8
 SLOT_BYTES = 16 << 20
 BAR_BYTES = 1 << 21

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """unic-wire with real peers on real sockets and shared memory.
 
-usage: test_wire.py [UNIC_WIRE]        (default build/bin/unic-wire)
+usage: test_wire.py [UNIC_WIRE] [--only WORDS]        (default build/bin/unic-wire)
 """
 import json
 import os
@@ -18,7 +18,7 @@ import hosts
 import shm_peers
 from shm_peers import Daemon, LinkPort, icrc, is_roce, psn_of, roce, run_tests
 
-WIRE = sys.argv[1] if len(sys.argv) > 1 else "build/bin/unic-wire"
+WIRE = sys.argv[1] if len(sys.argv) % 2 == 0 else "build/bin/unic-wire"
 ALL = b"\xff" * 6
 FRAMES = 3000
 
