@@ -27,6 +27,8 @@ struct request {
 	struct unic_kio_user *user;  /* NULL: not begun, or to be begun again */
 	struct unic_ctl_kio ask;
 	uint64_t deadline_ns, retry_ns;
+	uint32_t uid;
+	bool privileged;
 	uint8_t tail[]; /* name, data */
 };
 
@@ -202,6 +204,8 @@ static struct request *keep(struct unicd_kio *k, struct unicd_client *c,
 	       bytes - sizeof(r->ask));
 	ms = unic_from_le32(r->ask.timeout_ms);
 	r->client = c;
+	r->uid = c->core.uid;
+	r->privileged = c->core.privileged;
 	r->deadline_ns = unic_os_now_ns(k->os) +
 			 1000000ull * (ms ? ms : UNIC_CTL_KIO_TIMEOUT_MS);
 	while (*at)
@@ -292,6 +296,42 @@ static void begin(struct unicd_kio *k, struct request *r,
 	unic_kio_user_put(user);
 }
 
+/*
+ * Who waits for a host that does not answer keeps his place, and that host a
+ * connection, until his time is over. So one user, with all processes, has half of
+ * the places at most, and of the hosts that we speak with.
+ */
+static bool has_its_part(const struct unicd_kio *k, const struct request *r)
+{
+	unic_le32 host[UNIC_KIO_USERS];
+	uint32_t i, j, places = 0, hosts = 0;
+
+	for (i = 0; !r->privileged && i < UNIC_KIO_USERS; i++) {
+		const struct unic_kio_user *user = &k->node.user[i];
+		const struct request *o = user->of;
+
+		if (!user->used || o->uid != r->uid)
+			continue;
+		places++;
+		for (j = 0; j < hosts && host[j] != o->ask.ipv4; j++)
+			;
+		if (j == hosts)
+			host[hosts++] = o->ask.ipv4;
+	}
+	for (j = 0; j < hosts && host[j] != r->ask.ipv4; j++)
+		;
+	return places >= UNIC_KIO_USERS / 2 ||
+	       (j == hosts && hosts >= UNIC_KIO_OUT / 2);
+}
+
+static struct unic_kio_user *place_for(struct unicd_kio *k,
+				       const struct request *r, uint64_t now)
+{
+	if (now < r->retry_ns || has_its_part(k, r))
+		return NULL;
+	return unic_kio_user_get(&k->node);
+}
+
 /* Begin what can be, end what is late or for nobody. */
 static uint64_t look(struct unicd_kio *k, uint64_t now)
 {
@@ -308,7 +348,7 @@ static uint64_t look(struct unicd_kio *k, uint64_t now)
 			fail(k, r, late(k, r), 0);
 			continue;
 		}
-		user = now >= r->retry_ns ? unic_kio_user_get(&k->node) : NULL;
+		user = place_for(k, r, now);
 		if (user) {
 			begin(k, r, user);
 			next = now;

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Places of the page service. As root. See tests/mutations.py."""
+KIO = "host_driver/unicd/kio.c"
+PART = "test_kio.py one_user_has_a_part"
+LIMITS = """	return places >= UNIC_KIO_USERS / 2 ||
+	       (j == hosts && hosts >= UNIC_KIO_OUT / 2);"""
+
+MUTATIONS = (
+    (KIO, LIMITS, "	return j == hosts && hosts >= UNIC_KIO_OUT / 2;",
+     "unicd: one user has all places for remote files", PART),
+    (KIO, LIMITS, "	return places >= UNIC_KIO_USERS / 2;",
+     "unicd: one user has all connections for remote files", PART),
+    (KIO, "if (!user->used || o->uid != r->uid)", "if (!user->used)",
+     "unicd: what one user has of remote files counts for all", PART),
+)
