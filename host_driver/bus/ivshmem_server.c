@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "ivshmem_server.h"
@@ -56,14 +57,23 @@ static void close_doorbells(struct ivshmem_peer *peer)
 	}
 }
 
+/* Never waits, though that it does not is a flag that its holders share. */
+static void drain(int fd)
+{
+	eventfd_t junk;
+	struct iovec iov = { .iov_base = &junk, .iov_len = sizeof(junk) };
+
+	if (preadv2(fd, &iov, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP)
+		(void)eventfd_read(fd, &junk); /* Linux before 5.8 */
+}
+
 /* What a former holder of the number did not hear is not for the next one. */
 static void quiet_doorbells(const struct ivshmem_server *srv, int p)
 {
-	eventfd_t junk;
 	int v;
 
 	for (v = 0; v < srv->vectors; v++)
-		(void)eventfd_read(srv->peer[p].event[v], &junk);
+		drain(srv->peer[p].event[v]);
 }
 
 static int make_doorbells(struct ivshmem_server *srv, int p)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Places of the page service. As root. See tests/mutations.py."""
+"""What one user, or a NIC, takes from the others. As root. See tests/mutations.py."""
 KIO = "host_driver/unicd/kio.c"
 PART = "test_kio.py one_user_has_a_part"
 LIMITS = """	return places >= UNIC_KIO_USERS / 2 ||
@@ -12,4 +12,7 @@ MUTATIONS = (
      "unicd: one user has all connections for remote files", PART),
     (KIO, "if (!user->used || o->uid != r->uid)", "if (!user->used)",
      "unicd: what one user has of remote files counts for all", PART),
+    ("host_driver/bus/ivshmem_server.c", "preadv2(fd, &iov, 1, -1, RWF_NOWAIT)",
+     "preadv2(fd, &iov, 1, -1, 0)", "bus: the doorbell of a NIC makes it wait",
+     "test_bus.py --only doorbell_blocks"),
 )

@@ -226,6 +226,22 @@ def maps(pid, name, timeout=PATIENCE_S):
     return False
 
 
+def test_nic_whose_doorbell_blocks():
+    """All who hold a doorbell share its flags. One that left it so that a read of
+    it waits does not keep out the next NIC."""
+    with Bus() as bus:
+        driver, nic = bus.driver(), bus.nic()
+        assert driver.news() == ("joined", 1)
+        driver.ring(0)
+        for fd in nic.peers[nic.id]:
+            os.set_blocking(fd, True)
+        nic.close()
+        nic = bus.nic()
+        assert not nic.wait(0, 0), "rung for the one before"
+        assert bus.driver().refused_by == os.getpid()
+        nic.close()
+
+
 def test_qemu_attaches():
     with Bus() as bus:
         driver = bus.driver()
