@@ -172,7 +172,8 @@ static void turn_away(struct unic_os *os)
 	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* 0, or -errno; -ESRCH: it is gone already. */
+/* 0, or -errno; -ESRCH: it is gone already; -ENXIO: it is in another PID namespace,
+ * and all of those are process 0. */
 static int who(struct unicd_client *c)
 {
 	struct ucred cred;
@@ -183,6 +184,8 @@ static int who(struct unicd_client *c)
 	c->core.pid = (uint32_t)cred.pid;
 	c->core.uid = cred.uid;
 	c->core.privileged = !cred.uid || cred.uid == geteuid();
+	if (!cred.pid)
+		return -ENXIO;
 	c->pidfd = peer_pidfd(c->fd);
 	return c->pidfd < 0 ? c->pidfd : 0;
 }
@@ -228,6 +231,11 @@ void unicd_clients_accept(struct unic_os *os)
 	c->pidfd = -1;
 	c->core.slot = UNIC_OS_NO_SLOT;
 	err = who(c);
+	if (err == -ENXIO) {
+		say_turned(os, "a process that has no number here");
+		c->dead = true;
+		return;
+	}
 	if (!err && !room_for(os, c)) {
 		say_turned(os, "too many connections of one user");
 		c->dead = true;

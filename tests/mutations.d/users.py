@@ -15,4 +15,7 @@ MUTATIONS = (
     ("host_driver/bus/ivshmem_server.c", "preadv2(fd, &iov, 1, -1, RWF_NOWAIT)",
      "preadv2(fd, &iov, 1, -1, 0)", "bus: the doorbell of a NIC makes it wait",
      "test_bus.py --only doorbell_blocks"),
+    ("host_driver/unicd/clients.c", "	if (!cred.pid)\n		return -ENXIO;\n", "",
+     "unicd: processes without a number are one",
+     "test_host.py --only without_a_number"),
 )

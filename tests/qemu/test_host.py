@@ -326,6 +326,27 @@ def test_socket_is_a_file():
         assert os.path.exists(name), "a file was removed for a socket"
 
 
+def test_process_without_a_number():
+    """A driver in a PID namespace cannot tell processes outside of it apart: all
+    are process 0. It serves none of them."""
+    with Place() as p:
+        name = p.path("u.sock")
+        driver = p.start("unshare", "--fork", "--kill-child", "--pid",
+                         "--mount-proc", f"{BIN}/unicd", "--provider", "loop",
+                         "--socket", name, stderr=subprocess.PIPE)
+        assert b"ready" in driver.stdout.readline()
+        c = u.Client(name)
+        try:
+            c.hello()
+        except OSError:
+            pass
+        else:
+            raise AssertionError("it has a slot")
+        while b"no number" not in (line := driver.stderr.readline()):
+            assert line, "why is not said"
+        driver.stderr.close()
+
+
 # ---------------------------------------------------------------- the log
 
 def fill(fd):
