@@ -86,6 +86,8 @@ static int alloc_some(struct unic_ctx *ctx, const struct unic_pay_attr *attr,
 			return err;
 	}
 	err = unic_ctl_batch(ctx, rec, n, "allocate tokens");
+	if (err)
+		return err;
 	for (i = 0; i < n && !err; i++) {
 		one = unic_fail_status("allocate tokens",
 				       unic_from_le16(rec[i].hdr.status));

@@ -98,4 +98,9 @@ MUTATIONS = (
     (KIO + "kio_server.c", "	else if (payload != unic_from_le32(job->ask.len))\n",
      "	else if (0)\n", "kio: a WRITE of fewer bytes is done with old ones",
      "test_kio"),
+    (LIB + "token.c", """	err = unic_ctl_batch(ctx, rec, n, "allocate tokens");
+	if (err)
+		return err;
+""", """	err = unic_ctl_batch(ctx, rec, n, "allocate tokens");
+""", "token: what nothing is known of is cancelled", "test_libunic"),
 )

@@ -61,6 +61,7 @@ struct driver {
 	struct unic_ctl_mr_rereg rereg;
 	uint64_t base;
 	uint32_t regs, drawn;
+	uint32_t batches; /* whose answers are missing */
 };
 
 static struct driver drv;
@@ -242,6 +243,9 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 	case UNIC_CTL_QP_CREATE:
 		q->id = unic_to_le32(++drv.next_id);
 		q->number = unic_to_le32(77);
+		return 0;
+	case UNIC_CTL_BATCH:
+		drv.batches++;
 		return 0;
 	case UNIC_CTL_USAGE:
 		memset(out + UNIC_CTL_BYTES, 0, sizeof(struct unic_cpl_usage));
@@ -1508,6 +1512,26 @@ static void bad_doorbell_is_told(void **state)
 	rig_down(&r);
 }
 
+/* Where nothing is known of any, none is cancelled: the numbers would be others'. */
+static void tokens_that_are_not_known(void **state)
+{
+	struct unic_pay_attr attr[2];
+	struct unic_pay_token token[2];
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	attr[0] = attr[1] = (struct unic_pay_attr){ .mr = mr,
+						    .addr = mr->addr,
+						    .length = 64 };
+	assert_int_equal(unic_alloc_tokens(r.pd, attr, 2, token), -EPROTO);
+	assert_int_equal(drv.batches, 1);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 /* What is readable says that there is an event, as long as there is one. */
 static void queued_events_keep_it_readable(void **state)
 {
@@ -2453,6 +2477,7 @@ int main(void)
 		WITH_DRIVER(a_completion_meets_the_arming),
 		WITH_DRIVER(upcalls_change_regions),
 		WITH_DRIVER(bad_doorbell_is_told),
+		WITH_DRIVER(tokens_that_are_not_known),
 		WITH_DRIVER(queued_events_keep_it_readable),
 		WITH_DRIVER(torn_upcalls_are_not_believed),
 		WITH_DRIVER(lost_upcalls_are_made_good),
