@@ -13,7 +13,8 @@
 
 #include "queue.h"
 
-#define NAP_NS 2000000l
+#define NAP_NS	2000000l
+#define CALL_MS 200 /* at least */
 
 static bool nap(uint64_t until_ns)
 {
@@ -35,16 +36,16 @@ static bool same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Of the time until @until_ns, for a call; 1 at least, as 0 has another meaning. */
+/* Of the time until @until_ns, for a call: a driver that is there gets to answer also
+ * at its end. */
 static int ms_left(uint64_t until_ns)
 {
 	uint64_t now = unic_now_ns();
+	uint64_t ms = now < until_ns ? (until_ns - now) / 1000000 : 0;
 
-	if (now >= until_ns)
-		return 1;
-	return until_ns - now < UNIC_CALL_MS * 1000000ull
-		       ? (int)((until_ns - now) / 1000000) + 1
-		       : UNIC_CALL_MS;
+	return ms < CALL_MS	   ? CALL_MS
+	       : ms > UNIC_CALL_MS ? UNIC_CALL_MS
+				   : (int)ms;
 }
 
 /* 0; -EAGAIN: not yet; -ESTALE: it knows us no more. */
