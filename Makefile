@@ -77,7 +77,7 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_physical test_policy test_port test_qp test_random test_rc test_reap test_reasons \
 	test_receives test_revoke test_roce test_same test_sched test_set test_share test_slots \
 	test_strays test_sweep test_tlb test_token test_turns test_unrel test_use
-UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_node test_libunic test_policysim test_recover test_serial test_stags
+UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_files test_kio_node test_libunic test_policysim test_recover test_serial test_stags
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -184,6 +184,8 @@ $1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
 $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
 $1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
+$1/tests/unit/test_kio_files.o: INC = -Itests/unit -Ihost_driver/unicd -Ihost_driver/kio \
+	-Ihost_driver/core
 $1/tests/unit/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
 $1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
@@ -411,6 +413,8 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix 
 	host_driver/kio/,kio_client.c kio_ring.c kio_server.c)) \
 	$(B)/$d/core.a))
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio_node: $(call objects,$d,$(KIO))))
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio_files: $(call objects,$d,\
+	host_driver/unicd/kio_files.c)))
 # ... of a board that has the near end.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
 	$(NEAR) $(FAR))))

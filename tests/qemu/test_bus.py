@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -145,6 +146,22 @@ def test_many_drivers_in_turn():
         more = settled(lambda: len(os.listdir(
             f"/proc/{bus.bus.process.pid}/fd")) - before)
         assert not more, f"{more} descriptors leaked"
+
+
+def test_driver_that_died_before_its_end_is_told():
+    """The next one knocks first, and is let in."""
+    with Bus() as bus:
+        pid = doomed_driver(f"{bus.dir}/attach")
+        os.kill(bus.bus.process.pid, signal.SIGSTOP)
+        try:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            sock.connect(f"{bus.dir}/attach")
+            kill(pid)
+        finally:
+            os.kill(bus.bus.process.pid, signal.SIGCONT)
+        sock.settimeout(PATIENCE_S)
+        assert struct.unpack_from("<H", sock.recv(64))[0] == Driver.HELLO
+        sock.close()
 
 
 def test_second_driver_is_refused():
@@ -369,6 +386,10 @@ def test_nic_that_does_not_answer_holds_memory_up():
         assert driver.renewed(0.2) is None
         nic.mapped(1)
         assert driver.renewed()[0] == 1
+        driver.renew(2)
+        assert driver.renewed(0.2) is None, "what it said too early counts"
+        nic.mapped(2)
+        assert driver.renewed()[0] == 2
         driver.renew(1)
         driver.renew(5)
         assert driver.renewed(0.2) is None
@@ -382,6 +403,31 @@ def test_nic_that_does_not_answer_holds_memory_up():
         slot, fd = driver.renewed()
         assert slot == 5 and same(fd, said_file(bus, 5))
         assert driver.renewed(0.2) is None
+        # the one that has its number next owes nothing of that
+        nic = bus.mapping_nic()
+        driver.renew(5)
+        until = time.monotonic() + PATIENCE_S
+        while not driver.renewed(0.01):
+            nic.news()
+            assert time.monotonic() < until, "for ever"
+        nic.close()
+
+
+def test_nic_that_says_nonsense():
+    """About windows that there are not, and half of a word."""
+    with Bus() as bus:
+        nic = bus.mapping_nic()
+        for w in range(-300, 300):
+            if not 0 <= w < SLOTS:
+                nic.mapped(w)
+        driver = bus.driver()
+        assert driver.news() == ("joined", nic.id)
+        for v in range(VECTORS):
+            driver.ring(v)
+            assert nic.wait(v), f"doorbell {v} is lost"
+        nic.sock.send(b"half")
+        assert driver.news() == ("left", 1)
+        assert bus.nic().id == 1
 
 
 def test_who_cannot_exchange_memory_keeps_it():

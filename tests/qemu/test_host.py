@@ -133,7 +133,7 @@ def test_directory_of_another():
         os.mkdir(theirs, 0o755)
         os.chown(theirs, NOBODY, NOBODY)
         os.mkdir(open_one)
-        for mode in (0o777, 0o1777, 0o775):
+        for mode in (0o777, 0o1777, 0o775, 0o757):
             os.chmod(open_one, mode)
             for args in daemons(p, open_one):
                 assert "others may write" in refused(*args), (args, mode)
@@ -324,6 +324,45 @@ def test_socket_is_a_file():
         p.driver.terminate()
         assert not p.driver.wait(hosts.PATIENCE_S)
         assert os.path.exists(name), "a file was removed for a socket"
+
+
+def test_socket_of_another_user():
+    """One that another user serves is not taken away: who is it that serves?"""
+    with Place() as p:
+        folder = p.path("open")
+        os.mkdir(folder)
+        os.chmod(folder, 0o1777)
+        name = p.path("open/u.sock")
+        heard, told = os.pipe()
+        pid = os.fork()
+        if not pid:
+            os.setuid(NOBODY)
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.bind(name)
+            s.listen()
+            os.write(told, b"x")
+            time.sleep(10 * hosts.PATIENCE_S)
+            os._exit(0)
+        try:
+            os.read(heard, 1)
+            assert "another unicd" in refused(f"{BIN}/unicd", "--provider",
+                                              "loop", "--socket", name)
+            assert os.stat(name).st_uid == NOBODY
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def test_joint_memory_is_our_own():
+    """Where who has a slot has all memory, nobody else may connect."""
+    with Place() as p:
+        p.bus("bus", "--joint", "--slots", "2")
+        os.chmod(p.path("bus"), 0o755)
+        name = p.path("u.sock")
+        p.start(f"{BIN}/unicd", "--bus", p.path("bus"), "--socket", name)
+        until("it serves", lambda: os.path.exists(name))
+        mode = stat.S_IMODE(os.stat(name).st_mode)
+        assert mode == 0o600, oct(mode)
 
 
 def test_process_without_a_number():

@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 sys.path[:0] = [os.path.join(ROOT, "qemu"), os.path.dirname(__file__)]
 import hosts  # noqa: E402
 import run_nic  # noqa: E402
+import shm_peers  # noqa: E402
 import unicd_client as u  # noqa: E402
 
 # Other builds of the programs (make tsan, make valgrind) are elsewhere.
@@ -253,18 +254,40 @@ def test_garbage(rig):
 
 
 def test_flood(rig):
-    """A process that never reads replies blocks itself and nobody else."""
+    """A process that never reads replies blocks itself and nobody else: it is not
+    read, and nothing is done for it meanwhile. Its replies come in order."""
     c = rig.client()
     c.sock.setblocking(False)
+    sent = []
     try:
-        while True:
-            c.send(u.INFO)
+        while len(sent) < 20000:
+            sent.append(c.send(u.INFO))
     except BlockingIOError:
         pass
+    assert len(sent) < 20000, "all of it was taken"
     other = rig.client()
     other.frames(4)
     other.close()
+    # (a machine with much to do gives one that spins a few percent, too)
+    used = [spent(rig.driver.pid, 1)]
+    while used[-1] > 0.03 and len(used) < 5:
+        used.append(spent(rig.driver.pid, 1))
+    assert used[-1] <= 0.03, f"{used} s of 1"
+    c.sock.setblocking(True)
+    got = [u.HDR.unpack_from(c.sock.recv(u.MAX))[2] for _ in sent]
+    assert got == sorted(got), "one overtook another"
     c.close()
+
+
+def spent(pid, seconds):
+    """Processor time of a process in that while."""
+    def now():
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            words = f.read().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    begun = now()
+    time.sleep(seconds)
+    return now() - begun
 
 
 def test_kill_and_reuse(rig):
@@ -481,6 +504,17 @@ def test_admin(rig):
     usage = c.call(u.USAGE)
     assert len(usage.tail) == 64
     c.close()
+
+    def body():
+        """How many of them nobody may."""
+        mine = rig.client()
+        mine.call(u.INFO)
+        return sum(mine.call(op, want=None).status != u.PERMISSION
+                   for op in (u.TRACE, u.CRASH, u.DUMP, u.FAULT, u.PARAMS,
+                              u.POLICY, u.EVICT, u.TRACE_MASK, u.RESET))
+    joint = rig.board and "--joint" in run_nic.bus_options(rig.board)
+    if os.geteuid() == 0 and not joint:
+        assert as_nobody(rig, body) == 0
 
 
 def break_fds(c):
@@ -737,6 +771,40 @@ def test_new_memory_waits_for_the_nic(rig):
     queues(c, c.pd())  # the NIC and we mean the same memory
     for c in cs:
         c.close()
+
+
+def test_slots_kept_for_their_user(rig):
+    """While a NIC is on the bus that cannot exchange memory, a slot goes back to the
+    user who had it, to no other, and to anybody when that NIC left."""
+    me = rig.client(hello=False)
+    nic = shm_peers.IvshmemClient(f"{rig.dir}/ivshmem",
+                                  run_nic.bus_info(rig.dir)["vectors"])
+    cs = []
+    try:
+        slot, sock = parked(rig, 65534)
+        until("slot left", lambda: ps(me).get(slot, {}).get("state") == 4)
+        while (r := (c := rig.client(hello=False)).call(
+                u.HELLO, struct.pack("<II16sIII", 1, 0, b"x", 0, 0, 0),
+                want=None)).status == u.OK:
+            cs.append(c)
+            assert r.get("I", 24)[0] != slot, "another user has it"
+        assert r.status == u.NO_SLOT
+        again, other = parked(rig, 65534)
+        other.close()
+        assert again == slot, "its own user has it not"
+        until("slot left", lambda: ps(me).get(slot, {}).get("state") == 4)
+        nic.close()
+        until("slot free", lambda: slot not in ps(me))
+        c = rig.client()
+        assert c.proc == slot
+        _, fds, _, _ = socket.recv_fds(sock, 1, 1)
+        assert os.fstat(fds[0]).st_ino != c.file
+        os.close(fds[0])
+        sock.close()
+        cs.append(c)
+    finally:
+        for c in cs:
+            c.close()
 
 
 def test_slots_go_back_when_the_nic_left(rig):
@@ -1398,7 +1466,7 @@ NIC = [test_bad_doorbell, test_notice_and_deadline, test_storm_of_notices,
        test_driver_killed_kept, test_away_ends_with_its_process,
        test_survivor,
        test_nic_killed]
-SOFT = [test_new_memory_waits_for_the_nic]
+SOFT = [test_new_memory_waits_for_the_nic, test_slots_kept_for_their_user]
 VIRT = [test_slots_go_back_when_the_nic_left]
 
 
