@@ -69,7 +69,7 @@ PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-k
 
 # Tests of these run on the host and on the target; the others on the host only.
 UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_badinput test_batch \
-	test_bounce test_cache test_cmd test_cq \
+	test_between test_bounce test_cache test_cmd test_cq \
 	test_cut test_delegate test_dma \
 	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile \
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_between.c - what one request has to do with another: fences, how often each
+ * may be tried, answers and questions that are those of another.
+ */
+#include "unit.h"
+
+#include "pair.h"
+#include "requester.h"
+
+#define MS    1000000ull
+#define BTH   42u
+#define EXT   54u
+#define PSN   51u
+#define TRIES 3u /* of each kind: rig_connect() */
+
+/* What the wire does to the frames of both directions. */
+static struct {
+	uint32_t of[256]; /* frames by opcode */
+	int32_t keep;	  /* frames of this opcode, from now on; -1: none */
+	bool swallow;	  /* what is kept does not arrive, */
+	uint32_t with;	  /* nor so many behind it */
+	uint32_t lose;	  /* so many more do not arrive */
+	uint32_t n;
+	struct {
+		uint8_t bytes[FAKE_FRAME_BYTES];
+		uint32_t len, flags;
+	} kept[4];
+} wire;
+
+static void keep_frame(const uint8_t *frame, uint32_t len, uint32_t flags)
+{
+	assert_true(wire.n < 4);
+	memcpy(wire.kept[wire.n].bytes, frame, len);
+	wire.kept[wire.n].len = len;
+	wire.kept[wire.n++].flags = flags;
+}
+
+static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		     uint32_t flags)
+{
+	bool is_kept = frame[BTH] == wire.keep;
+
+	wire.of[frame[BTH]]++;
+	if (is_kept)
+		keep_frame(frame, len, flags);
+	if (is_kept && wire.swallow)
+		wire.lose = 1 + wire.with;
+	if (!wire.lose)
+		fake_deliver(port->peer, frame, len, flags);
+	else
+		wire.lose--;
+}
+
+static void keep(uint8_t op, bool swallow)
+{
+	wire.keep = op;
+	wire.swallow = swallow;
+	wire.n = 0;
+}
+
+/* The frame that was kept as number @i, from 0, arrives at @to. */
+static void arrive(struct rig *to, uint32_t i)
+{
+	assert_true(i < wire.n);
+	fake_deliver(&to->port, wire.kept[i].bytes, wire.kept[i].len,
+		     wire.kept[i].flags);
+	pair_at_once();
+}
+
+static uint32_t get(uint32_t i, uint32_t off)
+{
+	const uint8_t *f = wire.kept[i].bytes + off;
+
+	return (uint32_t)f[0] << 24 | (uint32_t)f[1] << 16 |
+	       (uint32_t)f[2] << 8 | f[3];
+}
+
+static void put(uint32_t i, uint32_t off, uint32_t v)
+{
+	uint32_t k;
+
+	for (k = 0; k < 4; k++)
+		wire.kept[i].bytes[off + k] = (uint8_t)(v >> (24 - 8 * k));
+}
+
+static int up(void **state)
+{
+	(void)state;
+	memset(&wire, 0, sizeof(wire));
+	wire.keep = -1;
+	pair_up();
+	ra.port.on_frame = rb.port.on_frame = on_frame;
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	pair_quiet();
+	return 0;
+}
+
+static struct unic_sq *sq(void)
+{
+	return &unic_qp_by_number(&ra.nic, qa.qpn)->sq;
+}
+
+/* ------------------------------------------------------------------- fences */
+
+/* As rig_send(), behind a fence. */
+static void fenced(uint8_t opcode, uint64_t wr_id, uint32_t off, uint32_t len,
+		   uint64_t remote)
+{
+	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
+
+	rig_send(&ra, &qa, opcode, wr_id, &ma, off, len, remote, mb.stag);
+	s->flags |= UNIC_WR_FENCE;
+}
+
+/* READs of 100 bytes, whose answers are on the way. */
+static void reads_are_slow(uint32_t n)
+{
+	uint32_t i;
+
+	keep(UNIC_OP_READ_RESP_ONLY, true);
+	for (i = 0; i < n; i++)
+		rig_send(&ra, &qa, UNIC_WR_READ, i + 1, &ma, 100 * i, 100,
+			 mb.iova + 8192 + 100 * i, mb.stag);
+	pair_at_once();
+	assert_int_equal(wire.n, n);
+	wire.keep = -1;
+}
+
+/* What the READ brings is what the request behind it sends. */
+static void fence_waits_for_a_read(void **state)
+{
+	static const struct {
+		uint8_t opcode, op;
+		uint32_t len;
+	} kind[] = {
+		{ UNIC_WR_WRITE, UNIC_OP_WRITE_ONLY, 100 },
+		{ UNIC_WR_WRITE, UNIC_OP_WRITE_FIRST, 2000 },
+		{ UNIC_WR_SEND, UNIC_OP_SEND_ONLY, 100 },
+		{ UNIC_WR_READ, UNIC_OP_READ_REQUEST, 50 },
+	};
+	uint32_t i, before;
+
+	for (i = 0; i < sizeof(kind) / sizeof(kind[0]); i++) {
+		up(state);
+		rig_recv(&rb, &qb, 9, &mb, 0, 4096);
+		reads_are_slow(1);
+		before = wire.of[kind[i].op];
+		fenced(kind[i].opcode, 2, 0, kind[i].len, mb.iova);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 4096, 8,
+			 mb.iova + 4096, mb.stag);
+		pair_at_once();
+		assert_int_equal(wire.of[kind[i].op], before);
+		assert_memory_not_equal(mb.mem + 4096, ma.mem + 4096, 8);
+		pair_expect_none(&ra, &qa);
+		arrive(&ra, 0); /* nothing else wakes it */
+		pair_expect(&ra, &qa, 1, 0, 100);
+		pair_expect(&ra, &qa, 2, 0, kind[i].len);
+		pair_expect(&ra, &qa, 3, 0, 8);
+		if (kind[i].opcode != UNIC_WR_READ)
+			assert_memory_equal(mb.mem, mb.mem + 8192, 100);
+		assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 8);
+		assert_int_equal(rig_count(&ra, retransmits), 0);
+		down(state);
+	}
+}
+
+/* All READs before it, not the first or the last. */
+static void fence_waits_for_each_read(void **state)
+{
+	(void)state;
+	reads_are_slow(3);
+	fenced(UNIC_WR_WRITE, 4, 0, 300, mb.iova);
+	pair_at_once();
+	arrive(&ra, 0);
+	arrive(&ra, 1);
+	assert_int_equal(wire.of[UNIC_OP_WRITE_ONLY], 0);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&ra, &qa, 2, 0, 100);
+	arrive(&ra, 2);
+	pair_expect(&ra, &qa, 3, 0, 100);
+	pair_expect(&ra, &qa, 4, 0, 300);
+	assert_memory_equal(mb.mem, mb.mem + 8192, 300);
+}
+
+/* Without the flag nothing waits; with it, nothing but READs is waited for. */
+static void only_a_fence_waits_and_only_for_reads(void **state)
+{
+	(void)state;
+	keep(UNIC_OP_ACK, true);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
+	pair_at_once();
+	assert_int_equal(wire.n, 1);
+	fenced(UNIC_WR_WRITE, 2, 16, 8, mb.iova + 16);
+	pair_at_once();
+	assert_memory_equal(mb.mem + 16, ma.mem + 16, 8);
+	pair_expect_none(&ra, &qa);
+	arrive(&ra, 1);
+	pair_expect(&ra, &qa, 1, 0, 8);
+	pair_expect(&ra, &qa, 2, 0, 8);
+	reads_are_slow(1);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 4096, 8, mb.iova + 4096,
+		 mb.stag);
+	pair_at_once();
+	assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 8);
+	pair_run(20 * MS); /* that one's acknowledgement: asked for again */
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&ra, &qa, 3, 0, 8);
+}
+
+/* A READ that is refused is done, too. */
+static void fence_waits_for_no_read_that_was_refused(void **state)
+{
+	struct rig_mr gone;
+
+	(void)state;
+	pair_gone_region(&rb, qb.pd, &gone);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, gone.iova, gone.stag);
+	fenced(UNIC_WR_WRITE, 2, 16, 8, mb.iova + 16);
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 1, UNIC_WC_REM_EVICTED, 0);
+	pair_expect(&ra, &qa, 2, 0, 8);
+	assert_int_equal(sq()->reads, 0);
+}
+
+/* ------------------------------------------------------------------ patience */
+
+/* SEND @wr_id: there is no receive for it @times times, then one. */
+static void not_ready(uint64_t wr_id, uint32_t times)
+{
+	uint32_t i, want = wire.of[UNIC_OP_SEND_ONLY] + times;
+
+	rig_send(&ra, &qa, UNIC_WR_SEND, wr_id, &ma, 0, 100, 0, 0);
+	for (i = 0; i < 1000 && wire.of[UNIC_OP_SEND_ONLY] != want; i++)
+		pair_run(1000);
+	assert_int_equal(wire.of[UNIC_OP_SEND_ONLY], want);
+	rig_recv(&rb, &qb, wr_id, &mb, 0, 100);
+	pair_run(MS);
+}
+
+/* Each request may be told "not ready" as often as the one before it. */
+static void each_request_may_find_no_receive(void **state)
+{
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= 4; i++) {
+		not_ready(i, TRIES);
+		pair_expect(&ra, &qa, i, 0, 100);
+		pair_expect(&rb, &qb, i, 0, 100);
+		assert_int_equal(rig_count(&rb, tx_rnr_naks), i * TRIES);
+	}
+	not_ready(i, TRIES + 1);
+	pair_expect(&ra, &qa, i, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+}
+
+/* ... and each may be lost as often. */
+static void each_request_may_be_lost(void **state)
+{
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= 5; i++) {
+		wire.lose = TRIES + (i == 5);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_run(40 * MS);
+		pair_expect(&ra, &qa, i, i == 5 ? UNIC_WC_RETRY_EXC_ERR : 0, 8);
+	}
+	assert_int_equal(rig_count(&ra, timeouts), 4 * TRIES + TRIES + 1);
+}
+
+/* To be lost is not to be told "not ready", nor the other way round: both are
+ * counted to their end, one between two others. */
+static void two_kinds_of_patience(void **state)
+{
+	uint32_t i, us;
+
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+	for (i = 1; i <= TRIES; i++) {
+		pair_at_once();
+		assert_int_equal(rig_count(&rb, tx_rnr_naks), i);
+		assert_int_equal(sq()->rnrs, TRIES - i);
+		assert_int_equal(sq()->retries, TRIES - (i - 1));
+		pair_expect_none(&ra, &qa);
+		wire.lose = 1;
+		for (us = 0; us < 5000 && rig_count(&ra, timeouts) < i; us++)
+			pair_run(1000);
+	}
+	pair_expect(&ra, &qa, 1, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+	assert_int_equal(rig_count(&rb, tx_rnr_naks), TRIES + 1);
+}
+
+/* Seven is for ever, and six is not. */
+static void seven_is_for_ever(void **state)
+{
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+
+	(void)state;
+	qp->rnr_retry = 7;
+	qp->sq.rnrs = 7;
+	not_ready(1, 30);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	qp->rnr_retry = 6;
+	not_ready(2, 1); /* counted as before */
+	pair_expect(&ra, &qa, 2, 0, 100);
+	not_ready(3, 7);
+	pair_expect(&ra, &qa, 3, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+}
+
+/* The peer says @n times when to come again for the packet that is under way. */
+static void put_off(uint32_t n)
+{
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+
+	while (n-- && qp->state == UNIC_QPS_RTS) {
+		unic_requester_vack(&ra.nic, qp, qp->sq.psn_una,
+				    UNIC_EV_RETRY_AFTER, 0);
+		wire.lose = 1;
+		pair_run(11000);
+	}
+}
+
+/* How often one packet was put off is nothing to the next; nor are the other two
+ * kinds of patience used up by it. */
+static void each_packet_may_be_put_off(void **state)
+{
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= 3; i++) {
+		wire.lose = 1;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_run(1000);
+		put_off(4000);
+		pair_expect_none(&ra, &qa);
+		assert_int_equal(sq()->afters, 4000);
+		assert_int_equal(sq()->retries, TRIES);
+		assert_int_equal(sq()->rnrs, TRIES);
+		wire.lose = 0;
+		pair_run(10 * MS);
+		pair_expect(&ra, &qa, i, 0, 8);
+	}
+}
+
+/* -------------------------------------------------------------- of another */
+
+/* The response of READ 1, of @len bytes at @off, in the place of READ 2's. */
+static void response_for(uint32_t len, uint32_t want)
+{
+	uint8_t last[3];
+	uint32_t i;
+
+	up(NULL);
+	keep(UNIC_OP_READ_RESP_ONLY, false);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, len, mb.iova, mb.stag);
+	pair_at_once();
+	pair_expect(&ra, &qa, 1, 0, len);
+	keep(UNIC_OP_READ_RESP_ONLY, true);
+	memset(ma.mem, 0x5a, 2048);
+	wire.n = 1; /* behind it */
+	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, want, mb.iova, mb.stag);
+	pair_at_once();
+	assert_int_equal(wire.n, 2);
+	memcpy(last, wire.kept[1].bytes + PSN, 3);
+	memcpy(wire.kept[0].bytes + PSN, last, 3);
+	wire.keep = -1;
+	arrive(&ra, 0);
+	for (i = 0; i < 2048; i++)
+		assert_int_equal(ma.mem[i], 0x5a);
+}
+
+/* An answer has the length that was asked for: none longer, none shorter. */
+static void response_of_another_length(void **state)
+{
+	static const uint32_t len[] = { 1, 96, 99, 101, 104, 1024 };
+	uint32_t i;
+
+	for (i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		response_for(len[i], 100);
+		pair_expect_none(&ra, &qa);
+		assert_int_equal(rig_count(&ra, rx_bad_opcode), 1);
+		arrive(&ra, 1);
+		pair_expect(&ra, &qa, 2, 0, 100);
+		assert_memory_equal(ma.mem, mb.mem, 100);
+		assert_int_equal(ma.mem[100], 0x5a);
+		down(state);
+	}
+}
+
+/* The first, a middle and the last of three packets in each other's place. */
+static void response_of_another_place(void **state)
+{
+	static const uint8_t op[] = { UNIC_OP_READ_RESP_FIRST,
+				      UNIC_OP_READ_RESP_MIDDLE,
+				      UNIC_OP_READ_RESP_LAST,
+				      UNIC_OP_READ_RESP_ONLY };
+	uint32_t i, k;
+
+	for (i = 0; i < 3; i++) {
+		for (k = 0; k < 4; k++) {
+			if (i == k || i + k == 5) /* the last is the only one */
+				continue;
+			up(state);
+			keep(op[i], true);
+			wire.with = 100;
+			rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 3 * 1024,
+				 mb.iova, mb.stag);
+			pair_at_once();
+			assert_true(wire.n > 0);
+			wire.keep = -1;
+			memset(ma.mem + 1024 * i, 0x5a, 1024);
+			wire.lose = 0;
+			wire.kept[0].bytes[BTH] = op[k];
+			arrive(&ra, 0);
+			pair_expect_none(&ra, &qa);
+			assert_int_equal(ma.mem[1024 * i], 0x5a);
+			assert_int_equal(rig_count(&ra, rx_bad_opcode), 1);
+			pair_run(20 * MS);
+			pair_expect(&ra, &qa, 1, 0, 3 * 1024);
+			assert_memory_equal(ma.mem, mb.mem, 3 * 1024);
+			down(state);
+		}
+	}
+}
+
+/* The answer to a READ whose place WRITEs of nothing have taken: its region may be
+ * somebody else's by then. */
+static void response_to_one_that_is_over(void **state)
+{
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+
+	(void)state;
+	reads_are_slow(1);
+	memset(ma.mem, 0x5a, 100);
+	wire.lose = 1;
+	unic_requester_vack(&ra.nic, qp, qp->sq.psn_una, UNIC_EV_EVICTED, 0);
+	pair_at_once();
+	assert_int_equal(wire.lose, 0);
+	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
+	pair_expect_none(&ra, &qa);
+	arrive(&ra, 0);
+	pair_expect_none(&ra, &qa);
+	assert_int_equal(ma.mem[0], 0x5a);
+	assert_int_equal(ma.mem[99], 0x5a);
+	assert_int_equal(rig_count(&ra, rx_stale_ack), 1);
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 1, UNIC_WC_REM_EVICTED, 0);
+}
+
+#define RETH_IOVA (EXT + 4u) /* its low half */
+#define RETH_RKEY (EXT + 8u)
+#define RETH_LEN  (EXT + 12u)
+
+/* How many responses the peer sends to what was kept. */
+static uint32_t answers(void)
+{
+	uint32_t before = rig_count(&rb, tx_frames);
+
+	arrive(&rb, 0);
+	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+			 UNIC_QPS_RTS);
+	return rig_count(&rb, tx_frames) - before;
+}
+
+static void question_with(uint32_t off, uint32_t v)
+{
+	uint32_t was = get(0, off);
+
+	put(0, off, v);
+	assert_int_equal(answers(), 0);
+	put(0, off, was);
+}
+
+/* A READ that comes again asks for what it asked for before, or for the rest of it,
+ * and nothing else. */
+static void question_that_is_another(void **state)
+{
+	struct rig_mr other;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 4, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	rb.nic.mrs.mr[other.mr].iova = mb.iova;
+	keep(UNIC_OP_READ_REQUEST, false);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 3000, mb.iova, mb.stag);
+	pair_at_once();
+	pair_expect(&ra, &qa, 1, 0, 3000);
+	wire.keep = -1;
+	assert_int_equal(answers(), 3);
+	question_with(RETH_LEN, 2999);
+	question_with(RETH_LEN, 3001);
+	question_with(RETH_LEN, 1);
+	question_with(RETH_LEN, 3000 - 1024);
+	question_with(RETH_IOVA, (uint32_t)mb.iova + 1);
+	question_with(RETH_IOVA, (uint32_t)mb.iova + 1024);
+	question_with(RETH_RKEY, other.stag); /* as good a key, at that time */
+	assert_int_equal(answers(), 3);
+	/* the rest of it */
+	wire.kept[0].bytes[PSN + 2]++;
+	assert_int_equal(answers(), 0);
+	put(0, RETH_LEN, 3000 - 1024);
+	assert_int_equal(answers(), 0);
+	put(0, RETH_IOVA, (uint32_t)mb.iova + 1024);
+	assert_int_equal(answers(), 2);
+	question_with(RETH_LEN, 3000 - 1024 + 1);
+	question_with(RETH_LEN, 3000);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
+#define LOOP(f) cmocka_unit_test(f)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LOOP(fence_waits_for_a_read),
+		TEST(fence_waits_for_each_read),
+		TEST(only_a_fence_waits_and_only_for_reads),
+		TEST(fence_waits_for_no_read_that_was_refused),
+		TEST(each_request_may_find_no_receive),
+		TEST(each_request_may_be_lost),
+		TEST(two_kinds_of_patience),
+		TEST(seven_is_for_ever),
+		TEST(each_packet_may_be_put_off),
+		LOOP(response_of_another_length),
+		LOOP(response_of_another_place),
+		TEST(response_to_one_that_is_over),
+		TEST(question_that_is_another),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
