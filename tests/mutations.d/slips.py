@@ -2,6 +2,7 @@
 """Slips of one line that all tests survived once: docs/TESTING.md, "What slips
 the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/requester.c"
+ARP = "firmware/arp.c"
 
 MUTATIONS = (
     ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
@@ -44,4 +45,12 @@ MUTATIONS = (
      "slip: a duplicate READ of another key is answered", "test_between"),
     ("firmware/reads.c", "ask->iova != rd->iova + skip ||", "",
      "slip: a duplicate READ of another address is answered", "test_between"),
+    (ARP, "if (e->state != UNIC_ARP_ASKED || e->ipv4 != ipv4)",
+     "if (e->state == UNIC_ARP_FREE || e->ipv4 != ipv4)",
+     "slip: an unasked ARP reply overwrites a known address", "test_arp"),
+    (ARP, "if (e->state != UNIC_ARP_ASKED || e->ipv4 != ipv4)",
+     "if (e->state != UNIC_ARP_ASKED)",
+     "slip: an ARP reply of another address is the answer", "test_arp"),
+    (ARP, " ||\n\t    get_ipv4(arp.tpa) != nic->ipv4) {", ") {",
+     "slip: an ARP reply to another is the answer", "test_arp"),
 )

@@ -157,13 +157,15 @@ static void questions_of_queue_pairs(void **state)
 	assert_false(rig_event(&ra, &evt));
 }
 
-/* Answers that nobody asked for change nothing; damaged ones neither. */
-static void forged(void **state)
+struct reply {
+	struct unic_eth eth;
+	struct unic_arp arp;
+};
+
+/* To us: 10.0.0.@host has an address that is not true. */
+static struct reply reply_of(uint8_t host)
 {
-	struct {
-		struct unic_eth eth;
-		struct unic_arp arp;
-	} f = {
+	return (struct reply){
 		.eth.type = unic_to_be16(UNIC_ETHERTYPE_ARP),
 		.arp = { .htype = unic_to_be16(1),
 			 .ptype = unic_to_be16(0x0800),
@@ -171,15 +173,70 @@ static void forged(void **state)
 			 .plen = 4,
 			 .op = unic_to_be16(2),
 			 .sha = { 2, 9, 9, 9, 9, 9 },
-			 .spa = { 10, 0, 0, 9 },
+			 .spa = { 10, 0, 0, host },
 			 .tpa = { 10, 0, 0, 1 } },
 	};
+}
+
+static void arrives(struct reply *f)
+{
+	fake_deliver(&ra.port, (uint8_t *)f, sizeof(*f), 0);
+	rig_poll(&ra);
+}
+
+/* An answer that nobody asked for changes nothing of what is known, and its time
+ * is no longer for it. */
+static void known_is_not_overwritten(void **state)
+{
+	struct reply f = reply_of(2);
+	struct unic_cpl_arp cpl;
+	struct unic_evt_arp evt;
+
+	(void)state;
+	assert_int_equal(resolve(PEER, 77, NULL), UNIC_ST_PENDING);
+	rig_run2(&ra, &rb, 0);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS / 2);
+	arrives(&f);
+	assert_int_equal(resolve(PEER, 78, &cpl), UNIC_ST_OK);
+	assert_memory_equal(cpl.mac, rb.port.mac, 6);
+	assert_false(rig_event(&ra, &evt));
+	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS / 2);
+	assert_int_equal(resolve(PEER, 79, NULL), UNIC_ST_PENDING);
+}
+
+/* An answer about another address, or to another, is none. */
+static void answers_of_others(void **state)
+{
+	struct reply f = reply_of(3);
+	struct unic_evt_arp evt;
+
+	(void)state;
+	ra.port.on_frame = nowhere;
+	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
+	arrives(&f);
+	assert_int_equal(rig_count(&ra, rx_not_ours), 0);
+	f = reply_of(2);
+	f.arp.tpa[3] = 4;
+	arrives(&f);
+	assert_int_equal(rig_count(&ra, rx_not_ours), 1);
+	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
+	assert_false(rig_event(&ra, &evt));
+	f = reply_of(2);
+	arrives(&f);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	assert_memory_equal(evt.mac, f.arp.sha, 6);
+}
+
+/* Answers that nobody asked for change nothing; damaged ones neither. */
+static void forged(void **state)
+{
+	struct reply f = reply_of(9);
 	uint32_t n;
 
 	(void)state;
 	assert_int_equal(sizeof(f), 42);
-	fake_deliver(&ra.port, (uint8_t *)&f, sizeof(f), 0);
-	rig_poll(&ra);
+	arrives(&f);
 	ra.port.on_frame = nowhere;
 	assert_int_equal(resolve(0x0a000009, 1, NULL), UNIC_ST_PENDING);
 	for (n = 0; n < sizeof(f); n++)
@@ -187,8 +244,7 @@ static void forged(void **state)
 	assert_int_equal(rig_count(&ra, rx_short), sizeof(f));
 	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
 	f.arp.sha[0] = 0xff; /* nobody's address is a group's */
-	fake_deliver(&ra.port, (uint8_t *)&f, sizeof(f), 0);
-	rig_poll(&ra);
+	arrives(&f);
 	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
 }
 
@@ -201,6 +257,8 @@ int main(void)
 		cmocka_unit_test_setup(own_and_wild_addresses, up),
 		cmocka_unit_test_setup(table_full, up),
 		cmocka_unit_test_setup(questions_of_queue_pairs, up),
+		cmocka_unit_test_setup(known_is_not_overwritten, up),
+		cmocka_unit_test_setup(answers_of_others, up),
 		cmocka_unit_test_setup(forged, up),
 	};
 
