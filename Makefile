@@ -75,8 +75,9 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_icrc test_lane test_limits test_link_ring test_loss test_miss \
 	test_model test_mr test_multi test_nic test_notice test_order \
 	test_physical test_policy test_port test_qp test_random test_rc test_reap test_reasons \
-	test_receives test_revoke test_roce test_same test_sched test_set test_share test_slots \
-	test_strays test_sweep test_tlb test_token test_turns test_unrel test_use
+	test_receives test_revoke test_roce test_same test_sched test_set test_share \
+	test_sizes test_slots test_strays test_sweep test_tlb test_token test_turns \
+	test_unrel test_use
 UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_files test_kio_node test_libunic test_policysim test_recover test_serial test_stags
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line

@@ -3,6 +3,9 @@
 the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/requester.c"
 ARP = "firmware/arp.c"
+FORM = "firmware/form.c"
+MISS = "firmware/miss.c"
+MR = "firmware/mr.c"
 
 MUTATIONS = (
     ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
@@ -53,4 +56,64 @@ MUTATIONS = (
      "slip: an ARP reply of another address is the answer", "test_arp"),
     (ARP, " ||\n\t    get_ipv4(arp.tpa) != nic->ipv4) {", ") {",
      "slip: an ARP reply to another is the answer", "test_arp"),
+    (FORM, "\t\t    of->page_shift < mr->page_shift ||\n", "",
+     "size: a fast registration with larger pages than the region's",
+     "test_sizes"),
+    (MR, "(uint32_t)a->iova & ((1u << a->page_shift) - 1u);",
+     "(uint32_t)a->iova & 4095u;",
+     "size: pages of a region begin where small ones do", "test_sizes"),
+    (MR, "if (low & ((1u << mr->page_shift) - 1)) {", "if (low & 4095) {",
+     "size: a large page may begin where a small one can", "test_sizes"),
+    (MR, "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift",
+     "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> 12",
+     "size: a zero-based region begins in its first 4 KiB", "test_sizes"),
+    (MR, "if (low & ((1u << m->page_shift) - 1))", "if (low & 4095)",
+     "size: other pages of a region may begin anywhere", "test_sizes"),
+    (MISS, "\tuint32_t mask = (1u << mr->page_shift) - 1u;\n\n"
+     "\treturn (uint32_t)(((", "\tuint32_t mask = 4095u;\n\n"
+     "\treturn (uint32_t)(((",
+     "size: a region that misses has fewer pages", "test_sizes"),
+    (MISS, "((end - 1) >> region->page_shift) -\n\t\t\t  (region->iova >>"
+     " region->page_shift));",
+     "((end - 1) >> 12) -\n\t\t\t  (region->iova >> 12));",
+     "size: pages ahead are counted as small ones", "test_sizes"),
+    (MISS, "mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;", "mask = 4095u;",
+     "size: a missed page may begin anywhere", "test_sizes"),
+    (MISS, "\tmask = (1u << mr->page_shift) - 1u;\n", "\tmask = 4095u;\n",
+     "size: a receive's pages begin where small ones do", "test_sizes"),
+    (MISS, "(uint32_t)((off + len - 1u) >> mr->page_shift) - first",
+     "(uint32_t)((off + len) >> mr->page_shift) - first",
+     "size: a receive has one page more", "test_sizes"),
+    ("firmware/cache.c", "!((at ^ e->bus) >> mr->page_shift)",
+     "!((at ^ e->bus) >> 12)",
+     "size: a large page that is shown is not hidden", "test_sizes"),
+    ("firmware/cache.c", "bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))",
+     "bus & 4095u)",
+     "size: a large page of a table may begin anywhere", "test_sizes"),
+    (FORM, "uint32_t shift = nic->mrs.mr[of].page_shift;",
+     "uint32_t shift = nic->mrs.mr[of].page_shift == NO_PAGES_SHIFT ?"
+     " NO_PAGES_SHIFT : 12;",
+     "size: a window may lie otherwise in a large page", "test_sizes"),
+    (FORM, "(uint32_t)((unic_from_le64(p->list[0].iova) >> m->page_shift) -\n"
+     "\t\t\t   (m->iova >> m->page_shift));",
+     "(uint32_t)((unic_from_le64(p->list[0].iova) - m->iova) >>"
+     " m->page_shift);",
+     "size: a window's first entry is counted from the region's first byte",
+     "test_sizes"),
+    (FORM, "if ((p->wrong && (from & (size - 1))) ||",
+     "if ((p->wrong && (from & 4095)) ||",
+     "size: a run begins in the midst of a page", "test_sizes"),
+    (FORM, "(p->wrong + 1 < p->n && (to & (size - 1))) ||",
+     "(p->wrong + 1 < p->n && (to & 4095)) ||",
+     "size: a run ends in the midst of a page", "test_sizes"),
+    (FORM, "at.bus & ~(uint64_t)in_page);", "at.bus & ~4095ull);",
+     "size: a copied entry points into its page", "test_sizes"),
+    (FORM, "if ((p->iova & (size - 1)) + bytes > mr->n_pages * size)",
+     "if (bytes > mr->n_pages * size)",
+     "size: what is before the first byte of a form needs no room",
+     "test_sizes"),
+    (FORM, "\t\t\t       ? 0\n\t\t\t       : -UNIC_EINVAL;\n"
+     "\tif (a->page_shift)", "\t\t\t       ? 0\n\t\t\t       : 0;\n"
+     "\tif (a->page_shift)", "size: a form has pages of any size",
+     "test_sizes"),
 )
