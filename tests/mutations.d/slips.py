@@ -116,4 +116,8 @@ MUTATIONS = (
      "\tif (a->page_shift)", "\t\t\t       ? 0\n\t\t\t       : 0;\n"
      "\tif (a->page_shift)", "size: a form has pages of any size",
      "test_sizes"),
+    (FORM, "\tif (mr->pd != pd)\n\t\treturn -UNIC_EPD;\n", "",
+     "slip: a form of another domain is made and closed", "test_form"),
+    (FORM, "if ((bit(of) & WINDOWS) || ", "if (",
+     "slip: a window is an element of a list", "test_form"),
 )

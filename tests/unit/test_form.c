@@ -71,10 +71,11 @@ static int setup(void **state)
 
 /* ------------------------------------------------------------ commands of b */
 
-static uint8_t alloc(uint8_t kind, uint32_t n, struct rig_mr *out)
+static uint8_t alloc_in(uint32_t pd, uint8_t kind, uint32_t n,
+			struct rig_mr *out)
 {
 	struct unic_cmd_mr_alloc c = {
-		.pd = unic_to_le32(pb),
+		.pd = unic_to_le32(pd),
 		.kind = kind,
 		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
 		.n = unic_to_le32(n),
@@ -88,6 +89,11 @@ static uint8_t alloc(uint8_t kind, uint32_t n, struct rig_mr *out)
 	out->gen = unic_from_le32(cpl.gen);
 	out->stag = unic_from_le32(cpl.stag);
 	return status;
+}
+
+static uint8_t alloc(uint8_t kind, uint32_t n, struct rig_mr *out)
+{
+	return alloc_in(pb, kind, n, out);
 }
 
 static void alloc_ok(uint8_t kind, uint32_t n, struct rig_mr *out)
@@ -486,6 +492,45 @@ static void each_wrong_bind(void **state)
 	again();
 	cqe = post_make(UNIC_WR_BIND_MW, &x, 1, 0, 0, &good, 1);
 	assert_int_equal(cqe.detail, UNIC_WD_STATE); /* no window */
+}
+
+/* A form of another domain is none for a queue pair, though both are of one process:
+ * nobody makes it or closes it that way. */
+static void forms_of_another_domain(void **state)
+{
+	uint32_t other = rig_pd(&rb, 0);
+	struct unic_piece p;
+	struct rig_mr m, w, open;
+	struct unic_sge e;
+	struct unic_cqe cqe;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, other, 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_LIST, 0, &m),
+			 0);
+	assert_int_equal(rights_of(&rb, &m, RWB), 0);
+	assert_int_equal(alloc_in(other, UNIC_FORM_WINDOW2, 0, &w), 0);
+	e = piece(&mb[1], 0, PAGE); /* which this queue pair may name */
+	cqe = post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE,
+			mb[1].iova, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_MW_BIND_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PD);
+	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
+	again();
+	assert_int_equal(alloc_in(other, UNIC_FORM_WINDOW2, 0, &open), 0);
+	assert_int_equal(make_one(&open, &m, 0, PAGE, UNIC_MR_REMOTE_WRITE, 1),
+			 0);
+	cqe = local_inv(open.stag);
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PD);
+	again();
+	rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
+	rig_send(&ra, &qa, UNIC_WR_SEND_INV, 6, &ma, 0, 10, 0, open.stag);
+	assert_int_equal(done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(unic_access(&rb.nic, open.stag, (uint16_t)other,
+				     UNIC_MR_REMOTE_WRITE, open.iova, PAGE, &p),
+			 0);
+	assert_int_equal(rig_count(&rb, forms_invalidated), 0);
 }
 
 static void type_1_is_bound_by_command(void **state)
@@ -924,6 +969,42 @@ static void lists_with_every_element_wrong(void **state)
 	good.iova = UINT64_MAX - 8191; /* ends at the end */
 	assert_int_equal(make(&x, &good), 0);
 	assert_bytes(&x, 8192, three);
+}
+
+/* A window has no local key: whoever has its STag has no element by it, though it
+ * is bound and has the rights. */
+static void windows_are_no_elements(void **state)
+{
+	static const uint8_t kind[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
+					UNIC_FORM_WINDOW2, UNIC_FORM_FAST,
+					UNIC_FORM_INDIRECT };
+	uint32_t type, i;
+	struct rig_mr w, x;
+
+	(void)state;
+	for (type = UNIC_FORM_WINDOW1; type <= UNIC_FORM_WINDOW2; type++) {
+		alloc_ok((uint8_t)type, 0, &w);
+		assert_int_equal(make_one(&w, &mb[1], 0, PAGE,
+					  UNIC_MR_REMOTE_READ, 1),
+				 0);
+		for (i = 0; i < sizeof(kind); i++) {
+			alloc_ok(kind[i], kind[i] >= UNIC_FORM_FAST, &x);
+			assert_int_not_equal(make_one(&x, &w, 0, PAGE,
+						      UNIC_MR_REMOTE_READ, 1),
+					     UNIC_ST_OK);
+			if (kind[i] == UNIC_FORM_INDIRECT)
+				assert_int_equal(make_one(&x, &w, 0, PAGE,
+							  UNIC_MR_REMOTE_READ,
+							  1),
+						 UNIC_ST_NO_MR);
+			assert_int_equal(make_one(&x, &mb[1], 0, PAGE,
+						  UNIC_MR_REMOTE_READ, 1),
+					 UNIC_ST_OK);
+			assert_int_equal(rig_dereg(&rb, &x), 0);
+		}
+		assert_int_equal(rb.nic.mrs.mr[w.mr].deps, 0);
+		assert_int_equal(rig_dereg(&rb, &w), 0);
+	}
 }
 
 /* T10-PI: blocks of 512 bytes from one region, 8 bytes of protection
@@ -1966,6 +2047,7 @@ int main(void)
 		TEST(allocations_that_cannot_be),
 		TEST(posted_bind_and_unbind),
 		TEST(each_wrong_bind),
+		TEST(forms_of_another_domain),
 		TEST(type_1_is_bound_by_command),
 		TEST(peer_invalidates),
 		TEST(peer_invalidates_what_is_used),
@@ -1979,6 +2061,7 @@ int main(void)
 		TEST(addresses_that_cross_4_gib),
 		TEST(messages_that_cross_4_gib),
 		TEST(lists_with_every_element_wrong),
+		TEST(windows_are_no_elements),
 		TEST(protection_information_interleaved),
 		TEST(nested_to_a_depth),
 		TEST(posted_lists),
