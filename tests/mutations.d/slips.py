@@ -2,6 +2,7 @@
 """Slips of one line that all tests survived once: docs/TESTING.md, "What slips
 the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/requester.c"
+RESPONDER = "firmware/responder.c"
 ARP = "firmware/arp.c"
 FORM = "firmware/form.c"
 MISS = "firmware/miss.c"
@@ -120,4 +121,21 @@ MUTATIONS = (
      "slip: a form of another domain is made and closed", "test_form"),
     (FORM, "if ((bit(of) & WINDOWS) || ", "if (",
      "slip: a window is an element of a list", "test_form"),
+    ("firmware/roce_rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
+     " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
+     "slip: a dead queue pair has words for any address", "test_attacks"),
+    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+     "if (err != -UNIC_EPD && err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+     "slip: the key of another domain is no guess", "test_guess"),
+    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+     "if (err != -UNIC_ERIGHTS && err != -UNIC_EEVICTED &&"
+     " err != -UNIC_ENOPAGE)",
+     "slip: a key without the rights is no guess", "test_guess"),
+    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+     "if (err != -UNIC_EBOUNDS && err != -UNIC_EEVICTED &&"
+     " err != -UNIC_ENOPAGE)",
+     "slip: an address out of bounds is no guess", "test_guess"),
+    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+     "if (err != -UNIC_ENOPAGE)",
+     "slip: the key of what was taken back is a guess", "test_guess"),
 )

@@ -487,6 +487,45 @@ static void one_refusal_ends_its_connection(void **state)
 	other_lives();
 }
 
+/* A connection that has ended still has a word for its peer, so many times, and
+ * none for a stranger: to him it is silent, and the peer's words are not used up. */
+static void last_words_are_for_the_peer(void **state)
+{
+	struct forged f = request(UNIC_OP_WRITE_ONLY);
+	uint32_t i, op, before, words = 0;
+
+	(void)state;
+	put32(f.body + 8, mb.stag ^ 0x1000);
+	forge(&rb, &f);
+	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
+	rb.port.on_frame = count;
+	answers = 0;
+	before = rig_count(&rb, rx_no_qp);
+	f = request(UNIC_OP_WRITE_ONLY);
+	f.src = STRANGER;
+	for (op = 0; op < 256; op++) {
+		f.op = (uint8_t)op;
+		forge(&rb, &f);
+	}
+	f.op = UNIC_OP_WRITE_ONLY;
+	for (i = 0; i < 100; i++) {
+		forge(&rb, &f);
+		f.psn = unic_psn_add(f.psn, -(i & 1));
+	}
+	assert_int_equal(answers, 0);
+	assert_int_equal(rig_count(&rb, rx_no_qp), before + 356);
+	f = request(UNIC_OP_WRITE_ONLY);
+	rig_poll(&rb);
+	for (i = 0; i < 200; i++) {
+		before = answers;
+		forge(&rb, &f);
+		words += answers - before;
+	}
+	assert_int_equal(words, 63);
+	nothing_placed();
+	other_lives();
+}
+
 /* What was heard on the wire once is not carried out a second time; a READ is
  * answered once more, to its peer (INV-16). */
 static void replayed_frames_do_nothing(void **state)
@@ -883,6 +922,7 @@ int main(void)
 		TEST(one_that_knows_all_can_write),
 		TEST(one_wrong_key_ends_its_connection),
 		TEST(one_refusal_ends_its_connection),
+		TEST(last_words_are_for_the_peer),
 		TEST(replayed_frames_do_nothing),
 		TEST(unreliable_ones_have_no_psn),
 		TEST(peer_reaches_its_domain_only),

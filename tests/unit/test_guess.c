@@ -100,6 +100,74 @@ static void stags(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
 }
 
+/* As guess_stag(), of @mr; @vendor: the peer understands what is gone. */
+static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
+		 bool vendor)
+{
+	struct unic_cqe cqe;
+
+	reset(&ra, &qa);
+	reset(&rb, &qb);
+	rig_connect(&ra, &qa, &rb, &qb);
+	unic_qp_by_number(&rb.nic, qb.qpn)->vendor = vendor;
+	rig_send(&ra, &qa, opcode, 1, &ma, 0, len, mr->iova, mr->stag);
+	run(MS);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status,
+			 vendor ? UNIC_WC_REM_EVICTED : UNIC_WC_REM_ACCESS_ERR);
+}
+
+/* A key is wrong that opens nothing for this queue pair, whatever the reason: each
+ * of them tells as much to who tries. */
+static void each_wrong_key_is_a_guess(void **state)
+{
+	uint32_t kind, i, ip = ra.nic.ipv4, pd;
+	struct rig_mr m[4];
+
+	(void)state;
+	pd = rig_pd(&rb, 0);
+	rig_attach(&rb, 1, 1);
+	for (kind = 0; kind < 4; kind++)
+		assert_int_equal(rig_reg(&rb, kind == 3,
+					 kind == 0   ? pd
+					 : kind == 3 ? rig_pd(&rb, 1)
+						     : pb,
+					 1, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0,
+					 &m[kind]),
+				 0);
+	m[1].iova += 4096 - 7;		   /* out of bounds by one */
+	rb.nic.mrs.mr[m[2].mr].rights = 0; /* not for peers */
+	for (kind = 0; kind < 4; kind++) {
+		for (i = 0; i < UNIC_GUESS_FREE; i++) {
+			assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
+			name(&m[kind], 8, i % 2 ? UNIC_WR_READ : UNIC_WR_WRITE,
+			     false);
+		}
+		assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
+		assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong,
+				 UNIC_GUESS_FREE);
+		run(UNIC_GUESS_NS);
+	}
+}
+
+/* A key that was right once is none, whether the peer can be told so or not. */
+static void key_of_what_was_taken_back(void **state)
+{
+	struct rig_mr m;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, pb, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &m),
+			 0);
+	assert_int_equal(unic_evict_admin(&rb.nic, m.mr, m.gen), 0);
+	run(MS);
+	for (i = 0; i < 2 * UNIC_GUESS_FREE; i++)
+		name(&m, 8, UNIC_WR_WRITE, i % 2);
+	assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong, 0);
+	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
+}
+
 /* Wrong ones that do not come at once hold nobody off. */
 static void now_and_then(void **state)
 {
@@ -412,6 +480,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(stags, up),
+		cmocka_unit_test_setup(each_wrong_key_is_a_guess, up),
+		cmocka_unit_test_setup(key_of_what_was_taken_back, up),
 		cmocka_unit_test_setup(now_and_then, up),
 		cmocka_unit_test_setup(keys, up),
 		cmocka_unit_test_setup(hoarded, up),
