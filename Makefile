@@ -78,7 +78,7 @@ UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_bad
 	test_receives test_revoke test_roce test_same test_sched test_set test_share \
 	test_sizes test_slots test_strays test_sweep test_tlb test_token test_turns \
 	test_unrel test_use
-UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_files test_kio_node test_libunic test_policysim test_recover test_serial test_stags
+UNIT_HOST := test_conn test_hog test_hostcore test_kio test_kio_files test_kio_node test_libunic test_policysim test_recover test_serial test_stags test_switch
 UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
 FUZZERS   := mbox queue frame ring driver unicd line
 FUZZ_NIC  := $(addprefix tests/fuzz/,world.c memory.c sane.c lists.c order.c changes.c)
@@ -187,6 +187,7 @@ $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/cor
 $1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 $1/tests/unit/test_kio_files.o: INC = -Itests/unit -Ihost_driver/unicd -Ihost_driver/kio \
 	-Ihost_driver/core
+$1/tests/unit/test_switch.o: INC = -Itests/unit -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
 $1/tests/unit/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
 $1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
@@ -410,6 +411,9 @@ $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
 $(B)/m3/core.a:     $(call objects,m3,$(CORE_TEST))
 $(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
 $(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
+# The switch, but for its way to the link and what needs libraries.
+$(foreach d,unit cov,$(eval $(B)/$d/bin/test_switch: $(call objects,$d,$(addprefix \
+	qemu/wire/,faults.c mac_table.c socket_port.c switch.c))))
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio: $(call objects,$d,$(addprefix \
 	host_driver/kio/,kio_client.c kio_ring.c kio_server.c)) \
 	$(B)/$d/core.a))

@@ -4,9 +4,13 @@ the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/requester.c"
 RESPONDER = "firmware/responder.c"
 ARP = "firmware/arp.c"
+FAULTS = "qemu/wire/faults.c"
 FORM = "firmware/form.c"
+MACS = "qemu/wire/mac_table.c"
 MISS = "firmware/miss.c"
 MR = "firmware/mr.c"
+SOCKET = "qemu/wire/socket_port.c"
+SWITCH = "qemu/wire/switch.c"
 
 MUTATIONS = (
     ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
@@ -117,6 +121,53 @@ MUTATIONS = (
      "\tif (a->page_shift)", "\t\t\t       ? 0\n\t\t\t       : 0;\n"
      "\tif (a->page_shift)", "size: a form has pages of any size",
      "test_sizes"),
+    (MACS, " &&\n\t\t    now_ns - e->seen_ns < t->age_ns)", ")",
+     "wire: an address is known for ever", "test_switch"),
+    (MACS, "now_ns - e->seen_ns < t->age_ns", "now_ns - e->seen_ns <= t->age_ns",
+     "wire: an address is known a moment too long", "test_switch"),
+    (MACS, "\te->seen_ns = now_ns;\n",
+     "\tif (!e->seen_ns)\n\t\te->seen_ns = now_ns;\n",
+     "wire: who is heard again is forgotten", "test_switch"),
+    (MACS, "bucket[i].seen_ns < e->seen_ns", "bucket[i].seen_ns > e->seen_ns",
+     "wire: who was heard last gives way", "test_switch"),
+    (MACS, "\te->port = (uint8_t)port;\n",
+     "\te->port = e->port ? e->port : (uint8_t)port;\n",
+     "wire: who moves is where he was", "test_switch"),
+    (MACS, "if (t->entry[i].port == port)", "if (t->entry[i].port != port)",
+     "wire: with one that leaves the others are forgotten", "test_switch"),
+    (MACS, "\tif (mac[0] & 1)\n\t\treturn;\n", "",
+     "wire: the address of a group is somebody's", "test_switch"),
+    (FAULTS, "\tif (f->held && f->held->due_ns < due)\n"
+     "\t\tdue = f->held->due_ns;\n", "",
+     "wire: nobody wakes for a frame that is held", "test_switch"),
+    (FAULTS, "\tif (f->held && f->held->due_ns <= now_ns)\n"
+     "\t\tlet_go(f, now_ns);\n", "",
+     "wire: a held frame waits for the next for ever", "test_switch"),
+    (FAULTS, "\tif (f->held)\n\t\tenqueue(f, f->held, now_ns);\n"
+     "\tf->held = NULL;", "\tfree(f->held);\n\tf->held = NULL;",
+     "wire: a held frame is lost", "test_switch"),
+    (FAULTS, "if (hold && !f->held) {", "if (hold) {",
+     "wire: a second held frame takes the place of the first", "test_switch"),
+    (FAULTS, "\tlet_go(f, now_ns);\n}\n\nbool", "}\n\nbool",
+     "wire: a held frame is not let go by the next", "test_switch"),
+    (FAULTS, "\tf->queued--;\n", "",
+     "wire: the places of delayed frames are not given back", "test_switch"),
+    (FAULTS, "\tif (!f->first)\n\t\tf->last = &f->first;\n", "",
+     "wire: a queue that was empty once loses frames", "test_switch"),
+    (SWITCH, "else if (to != f->from)", "else",
+     "wire: a frame comes back to its sender", "test_switch"),
+    (SWITCH, "\t\t(void)socket_port_drain(&sw->sock[p], now_ns);\n", "\t\t;\n",
+     "wire: what a stream could not take stays", "test_switch"),
+    (SOCKET, "\tmemmove(sp->out, sp->out + n, sp->out_bytes);\n", "",
+     "wire: a stream begins again at each try", "test_switch"),
+    (SOCKET, "\tsp->in_bytes = 0;\n\tsp->out_bytes = 0;\n\tsp->begun = 0;\n",
+     "\tsp->out_bytes = 0;\n\tsp->begun = 0;\n",
+     "wire: who connects begins in the frame of who left", "test_switch"),
+    (SOCKET, "PREFIX + f->len > sizeof(sp->out) - sp->out_bytes",
+     "f->len > sizeof(sp->out) - sp->out_bytes",
+     "wire: a stream's queue is four bytes too long", "test_switch"),
+    (SOCKET, "\tsp->begun = bytes - (uint32_t)n;\n", "",
+     "wire: what is left of a frame is taken for a frame", "test_switch"),
     (FORM, "\tif (mr->pd != pd)\n\t\treturn -UNIC_EPD;\n", "",
      "slip: a form of another domain is made and closed", "test_form"),
     (FORM, "if ((bit(of) & WINDOWS) || ", "if (",
