@@ -4,6 +4,7 @@ the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/requester.c"
 RESPONDER = "firmware/responder.c"
 ARP = "firmware/arp.c"
+CM = "host_driver/core/cm.c"
 FAULTS = "qemu/wire/faults.c"
 FORM = "firmware/form.c"
 MACS = "qemu/wire/mac_table.c"
@@ -189,4 +190,12 @@ MUTATIONS = (
     (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "if (err != -UNIC_ENOPAGE)",
      "slip: the key of what was taken back is a guess", "test_guess"),
+    (CM, "\t\tif (!c->active && unic_conn_is_peer(c, mad) &&\n",
+     "\t\tif (!c->active &&\n",
+     "slip: a connection request of any address is the one before",
+     "test_hostcore"),
+    (CM, "c->tid == msg->tid && c->remote_comm == msg->local_comm)",
+     "c->tid == msg->tid)",
+     "slip: a connection request of another id is the one before",
+     "test_hostcore"),
 )

@@ -2009,6 +2009,33 @@ static void uses_of_ones_own_regions(void **state)
 	fake_delete(f);
 }
 
+/* A request that comes again is the one before only if transaction, id and both
+ * addresses are its own. */
+static void request_of_another_is_another(void **state)
+{
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+	uint32_t n = f->host->upcalls;
+
+	(void)state;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n);
+	mad_from(f, PEER + 1, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	mad_from_mac(f, PEER, 1, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	req.tid++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	req.tid--;
+	req.local_comm++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n);
+	fake_delete(f);
+}
+
 /* A process that accepts nothing fills its own queue, and nobody else's. */
 static void queue_of_requests_is_ones_own(void **state)
 {
@@ -5506,6 +5533,7 @@ int main(void)
 		cmocka_unit_test(cm_garbage_is_refused),
 		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
 		cmocka_unit_test(silent_peer_has_given_up),
+		cmocka_unit_test(request_of_another_is_another),
 		cmocka_unit_test(queue_of_requests_is_ones_own),
 		cmocka_unit_test(late_rep_is_told_so),
 		cmocka_unit_test(forged_messages_change_nothing),
