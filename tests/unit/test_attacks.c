@@ -526,6 +526,102 @@ static void last_words_are_for_the_peer(void **state)
 	other_lives();
 }
 
+/* Nothing is said of what its peer asks out of its turn, though it could be heard;
+ * and what is owed already is said first. */
+static uint32_t words[4]; /* syndrome and PSN of what B answers */
+static uint32_t n_words;
+
+static void note_words(struct unic_port *port, const uint8_t *frame,
+		       uint32_t len, uint32_t flags)
+{
+	(void)port;
+	(void)len;
+	(void)flags;
+	assert_true(n_words < 4);
+	words[n_words++] = (uint32_t)frame[54] << 24 |
+			   (uint32_t)frame[51] << 16 |
+			   (uint32_t)frame[52] << 8 | frame[53];
+}
+
+static void last_words_are_in_order(void **state)
+{
+	struct forged read = request(UNIC_OP_READ_REQUEST), f;
+
+	(void)state;
+	forge(&rb, &read);
+	f = request(UNIC_OP_WRITE_ONLY);
+	put32(f.body + 8, mb.stag ^ 0x1000);
+	n_words = 0;
+	rb.port.on_frame = note_words;
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1; /* nothing can be sent */
+	forge(&rb, &f);
+	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
+	forge(&rb, &read); /* is older: not now */
+	assert_int_equal(n_words, 0);
+	rb.port.tx_held = 0;
+	rig_poll(&rb);
+	assert_int_equal(n_words, 1);
+	assert_int_equal(words[0], (uint32_t)UNIC_NAK_REM_ACCESS << 24 | f.psn);
+	f.psn = unic_psn_add(f.psn, 1);
+	forge(&rb, &f);
+	f.psn = unic_psn_add(f.psn, 1000);
+	forge(&rb, &f);
+	assert_int_equal(n_words, 1);
+}
+
+/* All packets of a message but the first have bytes. */
+static void message_ends_with_bytes(void **state)
+{
+	struct forged f;
+	struct unic_cqe cqe;
+
+	(void)state;
+	rig_recv(&rb, &qb, 1, &mb, 0, 4096);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 1028, 0, 0);
+	ra.port.on_frame = NULL;
+	ra.port.peer = &rb.port;
+	rig_poll(&ra);
+	rb.port.rx_tail--; /* its last packet is lost */
+	rb.port.on_frame = lose;
+	rig_poll(&rb);
+	f = request(UNIC_OP_SEND_LAST);
+	f.len = 0;
+	forge(&rb, &f);
+	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_not_equal(cqe.status, UNIC_WC_SUCCESS);
+	rb.port.on_frame = NULL;
+	pair_run(200 * MS);
+}
+
+/* Answers that lack what they are about, or that such a peer cannot give, are none:
+ * nothing is taken for acknowledged, nor to be done otherwise. */
+static void answers_that_are_none(void **state)
+{
+	uint32_t psn = in_flight(100);
+	struct forged f = answer(UNIC_OP_ACK, UNIC_AETH_ACK_NOCREDIT, psn);
+
+	(void)state;
+	f.len = 0;
+	forge(&ra, &f);
+	assert_int_equal(rig_count(&ra, rx_short), 1);
+	f = answer(UNIC_OP_VACK, 0, psn);
+	put32(f.body, UNIC_EV_EVICTED);
+	f.len = 4;
+	forge(&ra, &f);
+	assert_int_equal(rig_count(&ra, rx_short), 2);
+	f.len = sizeof(struct unic_evth);
+	at_a()->vendor = 0;
+	forge(&ra, &f);
+	assert_int_equal(rig_count(&ra, rx_bad_opcode), 1);
+	assert_int_equal(at_a()->sq.psn_una, psn);
+	pair_expect_none(&ra, &qa);
+	at_a()->vendor = 1;
+	ra.port.on_frame = NULL;
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 100);
+}
+
 /* What was heard on the wire once is not carried out a second time; a READ is
  * answered once more, to its peer (INV-16). */
 static void replayed_frames_do_nothing(void **state)
@@ -923,6 +1019,9 @@ int main(void)
 		TEST(one_wrong_key_ends_its_connection),
 		TEST(one_refusal_ends_its_connection),
 		TEST(last_words_are_for_the_peer),
+		TEST(last_words_are_in_order),
+		TEST(message_ends_with_bytes),
+		TEST(answers_that_are_none),
 		TEST(replayed_frames_do_nothing),
 		TEST(unreliable_ones_have_no_psn),
 		TEST(peer_reaches_its_domain_only),

@@ -16,11 +16,12 @@
 
 /* What the wire does to the frames of both directions. */
 static struct {
-	uint32_t of[256]; /* frames by opcode */
-	int32_t keep;	  /* frames of this opcode, from now on; -1: none */
-	bool swallow;	  /* what is kept does not arrive, */
-	uint32_t with;	  /* nor so many behind it */
-	uint32_t lose;	  /* so many more do not arrive */
+	uint32_t of[256];   /* frames by opcode */
+	int32_t keep;	    /* frames of this opcode, from now on; -1: none */
+	bool swallow;	    /* what is kept does not arrive, */
+	uint32_t with;	    /* nor so many behind it */
+	uint32_t lose;	    /* so many more do not arrive */
+	uint32_t lose_of_a; /* frames of A that do not: bit 0 is the next */
 	uint32_t n;
 	struct {
 		uint8_t bytes[FAKE_FRAME_BYTES];
@@ -42,6 +43,10 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	bool is_kept = frame[BTH] == wire.keep;
 
 	wire.of[frame[BTH]]++;
+	if (port == &ra.port) {
+		wire.lose += wire.lose_of_a & 1;
+		wire.lose_of_a >>= 1;
+	}
 	if (is_kept)
 		keep_frame(frame, len, flags);
 	if (is_kept && wire.swallow)
@@ -350,6 +355,260 @@ static void each_packet_may_be_put_off(void **state)
 	}
 }
 
+/* What the peer says when it is not ready is heard once: a copy of it neither
+ * counts nor begins the silence anew. */
+static void not_ready_is_heard_once(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	unic_qp_by_number(&rb.nic, qb.qpn)->rsp.rnr_code = 14; /* 1.28 ms */
+	keep(UNIC_OP_ACK, false);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+	pair_at_once();
+	assert_int_equal(sq()->rnrs, TRIES - 1);
+	for (i = 0; i < 3; i++) {
+		pair_run(400000);
+		arrive(&ra, 0);
+		assert_int_equal(sq()->rnrs, TRIES - 1);
+		assert_int_equal(wire.of[UNIC_OP_SEND_ONLY], 1);
+	}
+	rig_recv(&rb, &qb, 1, &mb, 0, 100);
+	wire.keep = -1;
+	pair_run(80000);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&rb, &qb, 1, 0, 100);
+}
+
+/* What is said of a request behind a READ whose answer is missing counts when the
+ * READ has its answer. */
+static void refusal_waits_for_a_read(void **state)
+{
+	(void)state;
+	reads_are_slow(1);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 100, 0, 0);
+	wire.lose = 1;
+	rig_poll(&ra);
+	wire.lose = 0;
+	rig_poll(&rb);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 3, &ma, 0, 100, 0, 0);
+	rig_poll(&ra);
+	pair_expect_none(&ra, &qa);
+	assert_int_equal(sq()->rnrs, TRIES);
+	assert_int_equal(sq()->retries, TRIES);
+	keep(UNIC_OP_READ_RESP_ONLY, true);
+	rig_poll(&rb);
+	rig_poll(&ra); /* "that one is missing": not before the READ */
+	assert_int_equal(sq()->retries, TRIES);
+	pair_expect_none(&ra, &qa);
+	wire.keep = -1;
+	rig_recv(&rb, &qb, 8, &mb, 0, 100);
+	rig_recv(&rb, &qb, 9, &mb, 0, 100);
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&ra, &qa, 2, 0, 100);
+	pair_expect(&ra, &qa, 3, 0, 100);
+}
+
+/* However soon or late a peer says that it is to come again: not before 10 us, and
+ * after a second. */
+static void silence_has_bounds(void **state)
+{
+	static const struct {
+		uint32_t us, want_us;
+	} t[] = {
+		{ 0, 10 },
+		{ 9, 10 },
+		{ 11, 11 },
+		{ 999999, 999999 },
+		{ 1000001, 1000000 },
+		{ UINT32_MAX, 1000000 },
+	};
+	uint32_t i, before;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+
+		wire.lose = 1;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_at_once();
+		before = wire.of[UNIC_OP_WRITE_ONLY];
+		unic_requester_vack(&ra.nic, qp, qp->sq.psn_una,
+				    UNIC_EV_RETRY_AFTER, t[i].us);
+		pair_run(t[i].want_us * 1000ull - 1);
+		assert_int_equal(wire.of[UNIC_OP_WRITE_ONLY], before);
+		pair_run(1);
+		assert_int_equal(wire.of[UNIC_OP_WRITE_ONLY], before + 1);
+		pair_expect(&ra, &qa, i, 0, 8);
+	}
+}
+
+/* A gap is told once, and each gap: what comes after the first one was closed, by a
+ * message or by a READ, may have gaps again. Nobody waits for time to pass. */
+static void each_gap_is_told(void **state)
+{
+	static const uint32_t lost[] = { 0x01, 0x05, 0x11, 0x13 };
+	uint32_t way, i, first, k;
+
+	for (way = 0; way < 2; way++)
+		for (first = 0; first < 2; first++)
+			for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+				up(state);
+				if (way) /* no windows */
+					ra.port.fail_call = rb.port.fail_call =
+						UINT32_MAX;
+				wire.lose_of_a = lost[i];
+				for (k = 0; k < 3; k++)
+					rig_send(&ra, &qa,
+						 k || first ? UNIC_WR_WRITE
+							    : UNIC_WR_READ,
+						 k, &ma, 16 * k, 8,
+						 mb.iova + 16 * k, mb.stag);
+				pair_at_once();
+				assert_int_equal(wire.lose_of_a, 0);
+				for (k = 0; k < 3; k++)
+					pair_expect(&ra, &qa, k, 0, 8);
+				assert_int_equal(rig_count(&ra, timeouts), 0);
+				down(state);
+			}
+}
+
+/* A READ whose answer is lost is asked for again at once, once; and once more after
+ * its time has passed. */
+static void each_time_has_its_question(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	keep(UNIC_OP_READ_RESP_ONLY, true);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, mb.iova, mb.stag);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 200, 100, mb.iova + 200,
+		 mb.stag);
+	pair_at_once();
+	assert_int_equal(rig_count(&ra, retransmits), 1);
+	for (i = 0; i < 5000 && !rig_count(&ra, timeouts); i++)
+		pair_run(1000);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+	assert_int_equal(rig_count(&ra, retransmits), 3);
+	wire.keep = -1;
+	pair_run(20 * MS);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&ra, &qa, 2, 0, 100);
+}
+
+/* Each message of however many packets, and each READ, is one more for the peer
+ * that counts them (IBTA 9.7.5.1.5). */
+static void messages_are_counted(void **state)
+{
+	uint32_t way, i;
+
+	for (way = 0; way < 2; way++) {
+		up(state);
+		if (way) /* no windows */
+			ra.port.fail_call = rb.port.fail_call = UINT32_MAX;
+		rig_recv(&rb, &qb, 9, &mb, 0, 4096);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 0, &ma, 0, 3000, mb.iova,
+			 mb.stag);
+		rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 3000, 0, 0);
+		rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, 3000, mb.iova,
+			 mb.stag);
+		pair_at_once();
+		keep(UNIC_OP_ACK, false);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_at_once();
+		assert_int_equal(wire.n, 1);
+		assert_int_equal(get(0, EXT) & 0xffffff, 4);
+		for (i = 0; i < 4; i++)
+			pair_expect(&ra, &qa, i, 0, i < 3 ? 3000 : 8);
+		down(state);
+	}
+}
+
+/* A packet is gathered once more when the answer to its first copy comes: that its
+ * bytes cannot be read any more is nobody's matter. */
+static void gathered_for_nothing(void **state)
+{
+	uint32_t k, i, met = 0;
+
+	for (k = 1; k < 8; k++) {
+		struct unic_cqe cqe;
+
+		up(state);
+		ra.port.late_dma = true;
+		keep(UNIC_OP_ACK, true);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 4096 - 100, 300,
+			 mb.iova, mb.stag);
+		for (i = 0; i < 30; i++) {
+			rig_poll(&ra);
+			fake_dma_run(&ra.port, 1);
+			rig_poll(&rb);
+		}
+		assert_int_equal(wire.n, 1);
+		ra.port.fail_call = ra.port.calls + k;
+		ra.port.now_ns += 5 * MS;
+		for (i = 0; i < 4 && !sq()->gathering; i++)
+			rig_poll(&ra);
+		if (!sq()->gathering || ra.port.calls < ra.port.fail_call)
+			continue;
+		ra.port.fail_call = 0;
+		met++;
+		fake_deliver(&ra.port, wire.kept[0].bytes, wire.kept[0].len,
+			     wire.kept[0].flags);
+		for (i = 0; i < 30; i++) {
+			rig_poll(&ra);
+			fake_dma_run(&ra.port, 1);
+		}
+		assert_true(rig_cqe(&ra, &qa, &cqe));
+		assert_int_equal(cqe.status, 0);
+		assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
+				 UNIC_QPS_RTS);
+	}
+	assert_true(met > 0);
+}
+
+static uint32_t asked[32]; /* packets of a message that want an answer */
+static uint32_t n_asked, n_packets;
+
+static void note_asked(struct unic_port *port, const uint8_t *frame,
+		       uint32_t len, uint32_t flags)
+{
+	if (frame[BTH + 8] & 0x80)
+		asked[n_asked++] = n_packets;
+	n_packets++;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+/* A message asks for an answer with its last packet, and with each 32nd: whichever
+ * way it goes. */
+static void long_messages_ask_on_the_way(void **state)
+{
+	uint32_t way;
+
+	for (way = 0; way < 2; way++) {
+		up(state);
+		if (way)
+			ra.port.fail_call = UINT32_MAX; /* no windows */
+		ra.port.on_frame = note_asked;
+		n_asked = n_packets = 0;
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 28 * 1024, mb.iova,
+			 mb.stag); /* from 0x1000 */
+		rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 28 * 1024, mb.iova,
+			 mb.stag);
+		pair_run(20 * MS);
+		pair_expect(&ra, &qa, 1, 0, 28 * 1024);
+		pair_expect(&ra, &qa, 2, 0, 28 * 1024);
+		assert_int_equal(n_packets, 56);
+		assert_int_equal(n_asked, 3);
+		assert_int_equal(asked[0], 27);
+		assert_int_equal(asked[1], 31);
+		assert_int_equal(asked[2], 55);
+		down(state);
+	}
+}
+
 /* -------------------------------------------------------------- of another */
 
 /* The response of READ 1, of @len bytes at @off, in the place of READ 2's. */
@@ -530,6 +789,14 @@ int main(void)
 		TEST(two_kinds_of_patience),
 		TEST(seven_is_for_ever),
 		TEST(each_packet_may_be_put_off),
+		TEST(not_ready_is_heard_once),
+		TEST(refusal_waits_for_a_read),
+		TEST(silence_has_bounds),
+		LOOP(each_gap_is_told),
+		TEST(each_time_has_its_question),
+		LOOP(messages_are_counted),
+		LOOP(gathered_for_nothing),
+		LOOP(long_messages_ask_on_the_way),
 		LOOP(response_of_another_length),
 		LOOP(response_of_another_place),
 		TEST(response_to_one_that_is_over),

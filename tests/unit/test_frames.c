@@ -116,6 +116,16 @@ static int up_icrc(void **state)
 	return 0;
 }
 
+/* No frame goes the short way: the port has no windows, as one has none whose
+ * transfers may fail. */
+static int up_long_way(void **state)
+{
+	(void)state;
+	set_up(false);
+	ra.port.fail_call = rb.port.fail_call = UINT32_MAX;
+	return 0;
+}
+
 static void done(struct rig *r, struct rig_qp *qp, uint64_t wr_id, uint32_t len)
 {
 	struct unic_cqe cqe;
@@ -442,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup(mixed, up),
 		cmocka_unit_test_setup(mixed, up_icrc),
 		cmocka_unit_test_setup(solicited, up),
+		cmocka_unit_test_setup(solicited, up_long_way),
 		cmocka_unit_test_setup(every_buffer, up),
 		cmocka_unit_test_setup(questions, up),
 		cmocka_unit_test_setup(sums_that_carry, up),

@@ -617,6 +617,101 @@ static void driver_that_never_answers(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_miss_timeouts], 1);
 }
 
+/* Who waits for a page is told to be silent by the peer, for a request before: the
+ * page ends no silence. */
+static void page_ends_no_silence(void **state)
+{
+	struct unic_qp *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
+
+	(void)state;
+	rb.nic.qps.qp[qb.qpn & 0xff].rsp.rnr_code = 14; /* 1.28 ms */
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ra_mr, 0, 100, 0, 0);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	run(1000);
+	assert_int_equal(rig_count(&rb, tx_rnr_naks), 1);
+	assert_true(qp->sq.rnr_wait);
+	rig_recv(&rb, &qb, 7, &rb_mr, 4096, 100);
+	assert_true(serve(&ra, &ma, A_FIRST, 16));
+	run(1 * MS);
+	assert_true(qp->sq.rnr_wait);
+	expect_none(&ra, &qa);
+	run(1 * MS);
+	expect(&ra, &qa, 1, 0, 0);
+	expect(&ra, &qa, 2, 0, 0);
+}
+
+/* The page of the next miss of A comes, and goes again before it is used. */
+static void page_comes_and_goes(void)
+{
+	struct unic_evt_miss evt;
+
+	rig_expect(&ra, UNIC_EVT_MISS, &evt);
+	ra.port.tx_held = (1u << UNIC_TX_BUFS) - 1; /* nothing can be sent */
+	assert_int_equal(rig_fault(&ra, &ma, unic_from_le32(evt.first), 1,
+				   unic_from_le32(evt.seq), 0, A_FIRST, NULL),
+			 0);
+	assert_int_equal(
+		rig_pages(&ra, &ma, unic_from_le32(evt.first), 1, 0, NULL), 0);
+	ra.port.tx_held = 0;
+}
+
+/* A page that is there each time it is too late: a packet waits for it for twice as
+ * long as one may take, and not for ever. */
+static void page_that_never_stays(void **state)
+{
+	uint64_t bound = unic_miss_bound_ns(&ra.nic), step = bound / 4;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
+		 rb_mr.stag);
+	rig_run2(&ra, &rb, 0);
+	for (i = 0; i < 8; i++) { /* to 2 * bound, and not beyond */
+		page_comes_and_goes();
+		rig_run2(&ra, &rb, step);
+		expect_none(&ra, &qa);
+	}
+	for (i = 0; i < 4 && !rig_cqe(&ra, &qa, &cqe); i++) {
+		page_comes_and_goes();
+		rig_run2(&ra, &rb, step);
+	}
+	assert_in_range(i, 1, 2);
+	assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
+	assert_int_equal(rig_count(&ra, miss_timeouts), 1);
+}
+
+/* ... but each packet of a request has that time for its own. */
+static void each_page_has_its_time(void **state)
+{
+	uint64_t step = unic_miss_bound_ns(&ra.nic) / 4;
+	struct unic_evt_miss evt;
+	uint32_t i, k;
+
+	(void)state;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, BYTES, rb_mr.iova,
+		 rb_mr.stag);
+	rig_run2(&ra, &rb, 0);
+	for (i = 0; i < PAGES; i++) {
+		for (k = 0; k < 3; k++) {
+			page_comes_and_goes();
+			rig_run2(&ra, &rb, step);
+			expect_none(&ra, &qa);
+		}
+		rig_expect(&ra, UNIC_EVT_MISS, &evt);
+		assert_int_equal(unic_from_le32(evt.first), i);
+		assert_int_equal(rig_fault(&ra, &ma, i, 1,
+					   unic_from_le32(evt.seq), 0,
+					   A_FIRST + i, NULL),
+				 0);
+		rig_run2(&ra, &rb, MS);
+	}
+	expect(&ra, &qa, 1, 0, 0);
+	same(rb_mr.mem, ma.mem, BYTES);
+}
+
 /* A peer that says RETRY_AFTER for ever is not listened to for ever. */
 static void endless_retry_after(void **state)
 {
@@ -685,6 +780,9 @@ int main(void)
 		TEST(receive_page_that_cannot_be_had),
 		TEST(read_source_that_cannot_be_had),
 		TEST(driver_that_never_answers),
+		TEST(page_ends_no_silence),
+		TEST(page_that_never_stays),
+		TEST(each_page_has_its_time),
 		TEST(endless_retry_after),
 		TEST(region_that_ends_meanwhile),
 	};
