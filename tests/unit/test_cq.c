@@ -78,6 +78,115 @@ static void full_is_an_error(void **state)
 	assert_int_equal(rig_count(&r, cq_overflows), 1);
 }
 
+static void post_to(uint32_t cq, uint32_t qpn)
+{
+	struct unic_cqe cqe = { .qpn = unic_to_le32(qpn) };
+
+	assert_true(unic_cq_post(&r.nic, cq, &cqe));
+}
+
+static uint8_t state_of(uint32_t qpn)
+{
+	return unic_qp_by_number(&r.nic, qpn)->state;
+}
+
+/* A queue pair ends with either of its completion queues, and with no other. */
+static void ends_its_queue_pairs(void **state)
+{
+	struct unic_cmd_cq_create cq = { .pd = unic_to_le32(pd),
+					 .entries = unic_to_le32(2) };
+	struct unic_cmd_qp_create create = {
+		.pd = unic_to_le32(pd),
+		.sq_slots = unic_to_le16(2),
+		.rq_slots = unic_to_le16(2),
+		.stag = unic_to_le32(qp.rings.stag),
+		.sq_iova = unic_to_le64(qp.rings.iova + 2048),
+		.rq_iova = unic_to_le64(qp.rings.iova + 4096 + 2048),
+	};
+	struct unic_cpl_obj cpl;
+	uint32_t i, id[3], qpn[2];
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct unic_cmd_cq_create c = cq;
+
+		c.stag = unic_to_le32(qp.rings.stag);
+		c.iova = unic_to_le64(qp.rings.iova + 8192 + 1024 * (i + 1));
+		c.db_index = unic_to_le32(10 + i);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &c, &cpl), 0);
+		id[i] = unic_from_le32(cpl.id);
+	}
+	for (i = 0; i < 2; i++) { /* 0 and 1; 1 and 2 */
+		struct unic_cmd_qp_create c = create;
+		struct unic_cmd_qp_modify init;
+
+		c.send_cq = unic_to_le32(id[i]);
+		c.recv_cq = unic_to_le32(id[i + 1]);
+		c.db_index = unic_to_le32(20 + i);
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_CREATE, &c, &cpl), 0);
+		qpn[i] = unic_from_le32(cpl.id);
+		init = (struct unic_cmd_qp_modify){ .qpn = cpl.id,
+						    .state = UNIC_QPS_INIT };
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_MODIFY, &init, NULL),
+				 0);
+	}
+	for (i = 0; i < 2; i++) { /* by what it sends, by what it receives */
+		uint32_t n;
+
+		assert_int_equal(state_of(qpn[i]), UNIC_QPS_INIT);
+		for (n = 0; n < 2; n++)
+			post_to(id[2 * i], qpn[i]);
+		assert_int_equal(state_of(qpn[i]), UNIC_QPS_INIT);
+		post_to(id[2 * i], qpn[i]); /* one too many */
+		assert_int_equal(state_of(qpn[i]), UNIC_QPS_ERR);
+	}
+	assert_int_equal(rig_count(&r, cq_overflows), 2);
+	assert_int_equal(r.nic.qps.qp[qp.qpn & 0xff].state, UNIC_QPS_RESET);
+}
+
+/* Who sleeps is woken when its queue fails, and who arms a queue that has failed is
+ * told at once. */
+static void failure_wakes(void **state)
+{
+	uint32_t i, before = announced(), rung = r.port.rung[1];
+
+	(void)state;
+	arm(RIG_SLOTS + 5); /* nothing that fits will be enough */
+	for (i = 0; i < RIG_SLOTS; i++)
+		assert_true(post(i, 0));
+	assert_int_equal(announced(), before);
+	assert_true(post(i, 0));
+	assert_int_equal(announced(), before + 1);
+	assert_int_equal(r.port.rung[1], rung + 1);
+	arm(RIG_SLOTS + 5);
+	assert_int_equal(announced(), before + 2);
+	assert_int_equal(r.port.rung[1], rung + 2);
+}
+
+/* Nothing is told of a queue that is gone by then. */
+static void untold_failure_goes_with_it(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(qp.qpn) };
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL), 0);
+	while (unic_mbox_event(&r.nic, &evt))
+		evt.hdr.type = UNIC_EVT_PROC_GONE;
+	for (i = 0; i <= RIG_SLOTS; i++)
+		assert_true(post(i, 0));
+	assert_int_equal(r.nic.cqs.evts_due, 1);
+	cmd = (struct unic_cmd_obj){ .id = unic_to_le32(qp.cq) };
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &cmd, NULL), 0);
+	assert_int_equal(r.nic.cqs.evts_due, 0);
+	while (rig_event(&r, &evt))
+		assert_int_equal(evt.hdr.type, UNIC_EVT_PROC_GONE);
+	rig_run(&r, 10000000);
+	assert_false(rig_event(&r, &evt));
+	assert_false(r.nic.chores);
+}
+
 /* An index beyond what was written is as if it had not moved. */
 static void wild_consumer(void **state)
 {
@@ -321,6 +430,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(goes_round, up),
 		cmocka_unit_test_setup(full_is_an_error, up),
+		cmocka_unit_test_setup(ends_its_queue_pairs, up),
+		cmocka_unit_test_setup(failure_wakes, up),
+		cmocka_unit_test_setup(untold_failure_goes_with_it, up),
 		cmocka_unit_test_setup(wild_consumer, up),
 		cmocka_unit_test_setup(told_once_per_arming, up),
 		cmocka_unit_test_setup(solicited_only, up),

@@ -242,6 +242,112 @@ static void error_flushes(void **state)
 	assert_int_equal(seen, 0x123);
 }
 
+static uint32_t frames;
+
+static void count(struct unic_port *port, const uint8_t *frame, uint32_t len,
+		  uint32_t flags)
+{
+	(void)port;
+	(void)frame;
+	(void)len;
+	(void)flags;
+	frames++;
+}
+
+/* What was posted before it may be sent is sent when it may, without another
+ * doorbell. */
+static void posted_before_rts(void **state)
+{
+	struct rig_mr mr;
+
+	(void)state;
+	frames = 0;
+	r.port.on_frame = count;
+	assert_int_equal(rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	rig_send(&r, &qp, UNIC_WR_WRITE, 3, &mr, 0, 8, 0x1000, 0x100);
+	rig_poll(&r);
+	assert_int_equal(enter(UNIC_QPS_RTR), UNIC_ST_OK);
+	rig_poll(&r);
+	assert_int_equal(frames, 0);
+	assert_int_equal(enter(UNIC_QPS_RTS), UNIC_ST_OK);
+	rig_poll(&r);
+	assert_int_equal(frames, 1);
+}
+
+static uint8_t destroy(uint32_t proc)
+{
+	struct unic_cmd_obj cmd = { .proc = unic_to_le32(proc),
+				    .id = unic_to_le32(qp.qpn) };
+
+	return rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL);
+}
+
+/* As long as DMA of it is under way it can neither begin anew nor be gone; it is
+ * destroyed once, by its owner, and told gone once. */
+static void in_flight(void **state)
+{
+	struct unic_evt_obj evt;
+	struct rig_mr mr;
+
+	(void)state;
+	rig_attach(&r, 1, 1);
+	r.port.on_frame = count;
+	assert_int_equal(rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &mr),
+			 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTR), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RTS), UNIC_ST_OK);
+	r.port.late_dma = true;
+	rig_send(&r, &qp, UNIC_WR_WRITE, 3, &mr, 0, 8, 0x1000, 0x100);
+	rig_poll(&r);
+	assert_int_equal(core_qp()->dmas, 1);
+	assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_BUSY);
+	assert_int_equal(core_qp()->state, UNIC_QPS_RTS);
+	assert_int_equal(destroy(1), UNIC_ST_NO_QP);
+	assert_int_equal(destroy(0), UNIC_ST_PENDING);
+	assert_int_equal(destroy(0), UNIC_ST_NO_QP);
+	assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_NO_QP);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_NO_QP);
+	assert_false(rig_event(&r, &evt));
+	assert_true(core_qp()->used);
+	fake_dma_run(&r.port, 8);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_QP_GONE, &evt);
+	assert_int_equal(unic_from_le32(evt.id), qp.qpn);
+	assert_false(rig_event(&r, &evt));
+	assert_false(core_qp()->used);
+	assert_int_equal(r.nic.qps.evts_due, 0);
+	assert_false(r.nic.chores);
+	assert_int_equal(destroy(0), UNIC_ST_NO_QP);
+}
+
+/* An error that could not be told before the connection ended is not told of the
+ * next one. */
+static void error_is_of_its_connection(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
+
+	(void)state;
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	while (unic_mbox_event(&r.nic, &evt))
+		evt.hdr.type = UNIC_EVT_PROC_GONE;
+	unic_qp_error(&r.nic, &r.nic.qps.qp[qp.qpn & 0xff],
+		      UNIC_WC_LOC_PROT_ERR);
+	rig_run(&r, 1000);
+	assert_int_equal(r.nic.qps.evts_due, 1);
+	assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(r.nic.qps.evts_due, 0);
+	while (rig_event(&r, &evt))
+		assert_int_equal(evt.hdr.type, UNIC_EVT_PROC_GONE);
+	rig_run(&r, 10000000);
+	assert_false(rig_event(&r, &evt));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +359,9 @@ int main(void)
 		cmocka_unit_test_setup(of_the_owner_only, up),
 		cmocka_unit_test_setup(row_tells, up),
 		cmocka_unit_test_setup(error_flushes, up),
+		cmocka_unit_test_setup(posted_before_rts, up),
+		cmocka_unit_test_setup(in_flight, up),
+		cmocka_unit_test_setup(error_is_of_its_connection, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
