@@ -489,6 +489,73 @@ static void replies_come_first(void **state)
 	assert_int_equal(first_opcode, UNIC_OP_ACK);
 }
 
+static uint8_t opcodes[3];
+static uint32_t noted;
+
+static void note_some(struct unic_port *port, const uint8_t *f, uint32_t len,
+		      uint32_t flags)
+{
+	if (noted < sizeof(opcodes))
+		opcodes[noted++] = f[42];
+	on_frame(port, f, len, flags);
+}
+
+/* All of it, though a process has more to send between any two. */
+static void all_replies_come_first(void **state)
+{
+	uint32_t q[3], i;
+
+	(void)state;
+	nics_up(1, 1, 1);
+	for (i = 0; i < 3; i++)
+		q[i] = connect_to(false, 0);
+	for (i = 0; i < 2; i++)
+		rig_send(&rb, &far[q[i]], UNIC_WR_WRITE, 1, &mb[0], 0, 8,
+			 ma[0].iova, ma[0].stag);
+	unic_nic_poll(&rb.nic);
+	write_by(q[2], LONG);
+	noted = 0;
+	ra.port.on_frame = note_some;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(noted, 3);
+	assert_int_equal(opcodes[0], UNIC_OP_ACK);
+	assert_int_equal(opcodes[1], UNIC_OP_ACK);
+	assert_int_equal(opcodes[2], UNIC_OP_WRITE_FIRST);
+}
+
+/* ... when nothing is under way. */
+static void set_weight(uint32_t proc, uint32_t weight)
+{
+	struct unic_cmd_proc_set cmd = { .proc = unic_to_le32(proc),
+					 .weight = unic_to_le32(weight) };
+
+	while (is_busy(0, 1) || is_busy(1, 1))
+		round_of_all();
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_PROC_SET, &cmd, NULL), 0);
+}
+
+/* A weight that is changed counts from then on, up and down. */
+static void weights_change(void **state)
+{
+	uint32_t q[2];
+
+	(void)state;
+	nics_up(1, 1, 1);
+	q[0] = connect_to(false, 0);
+	q[1] = connect_to(false, 1);
+	stream(1u << q[0] | 1u << q[1], LONG, 440);
+	assert_in_range(sent[0] * 10 / sent[1], 8, 12);
+	set_weight(0, 4);
+	memset(sent, 0, sizeof(sent));
+	stream(1u << q[0] | 1u << q[1], LONG, 440);
+	assert_in_range(sent[0] * 10 / sent[1], 30, 50);
+	set_weight(0, 1);
+	set_weight(1, 4);
+	memset(sent, 0, sizeof(sent));
+	stream(1u << q[0] | 1u << q[1], LONG, 440);
+	assert_in_range(sent[1] * 10 / sent[0], 30, 50);
+}
+
 /* Weights are what they are, however large. */
 static void weights_have_no_bound(void **state)
 {
@@ -912,6 +979,7 @@ static void who_waits_can_go(void **state)
 	post(q[1], local_op(UNIC_WR_LOCAL_INV, x.stag));
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&ra.nic);
+	assert_int_equal(ra.nic.order.waits, 2);
 	reset(&qa[q[1]]); /* it waits */
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&ra.nic);
@@ -930,6 +998,7 @@ static void who_waits_can_go(void **state)
 		round_of_all();
 	assert_int_equal(completed(q[2]), 1);
 	assert_int_equal(ra.nic.sched.work, 0);
+	assert_int_equal(ra.nic.order.waits, 0);
 }
 
 /* Until queue pair @q reads a list, of which nothing comes yet. */
@@ -1141,6 +1210,11 @@ static void what_comes_of_a_read_is_owed(void **state)
 	wr->slots |= UNIC_WR_PAID;
 	unic_sched_unread(&ra.nic, qp, wr);
 	assert_true(pair->tag == ra.nic.order.now);
+	pair->tag =
+		ra.nic.order.now - 8; /* nothing is owed: nothing is saved */
+	wr->slots |= UNIC_WR_PAID;
+	unic_sched_unread(&ra.nic, qp, wr);
+	assert_true(pair->tag == ra.nic.order.now - 8);
 }
 
 /* Who owes no more has its place again, ahead of those who owe less than it did. */
@@ -1374,6 +1448,8 @@ int main(void)
 		cmocka_unit_test(destinations_are_no_shares),
 		cmocka_unit_test(reads_of_a_peer_are_charged),
 		cmocka_unit_test(reads_leave_its_own_process_half),
+		cmocka_unit_test(all_replies_come_first),
+		cmocka_unit_test(weights_change),
 		cmocka_unit_test(weights_have_no_bound),
 		cmocka_unit_test(small_frames_cost_what_they_take),
 		cmocka_unit_test(reads_cost_what_they_ask_for),
