@@ -364,4 +364,12 @@ MUTATIONS = (
      "\tpair->send_next = which == UNIC_LIST_REPLY;",
      "slip: what is sent comes between two replies",
      "test_sched"),
+    ("firmware/access.c", "\tat.before = less(at.before, low);\n",
+     "",
+     "slip: a form below 4 GiB is there 4 GiB above, too",
+     "test_form"),
+    ("firmware/window.h", "\tmr->uses += n - 1;\n",
+     "",
+     "slip: a run of uses is one",
+     "test_lane"),
 )

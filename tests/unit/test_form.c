@@ -900,6 +900,11 @@ static void addresses_that_cross_4_gib(void **state)
 			assert_int_equal(p.len, left);
 			assert_true(unic_mr_in_window(
 				mr, (uint32_t)(x.iova + j), p.len));
+			/* what is below 4 GiB is not there 4 GiB above */
+			assert_int_equal(access_b(&x, RW,
+						  (1ull << 32) + j % 2048, 1,
+						  &p),
+					 -UNIC_EBOUNDS);
 		}
 	}
 	assert_int_equal(access_b(&x, RW, 0, PAGE + 1, &p), -UNIC_EBOUNDS);
@@ -1272,6 +1277,7 @@ static void lists_are_read_in_turn(void **state)
 	}
 	rb.port.late_dma = false;
 	assert_int_equal(rb.nic.memop.qpn, 0);
+	assert_int_equal(rb.nic.order.waits, 0);
 }
 
 /* @x, of a list in mb[2] that @q posts. */

@@ -506,10 +506,32 @@ static void each_use_counts_once(void **state)
 	}
 }
 
+/* ... and of messages side by side, which go in one run. */
+static void a_run_counts_each_use(void **state)
+{
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		bring_up(false);
+		ra.port.again_call = rb.port.again_call = i ? ~0u : 0;
+		for (k = 0; k < 6; k++)
+			write_at(k, 16 * k, 8);
+		rig_run2(&ra, &rb, MS);
+		for (k = 0; k < 6; k++)
+			expect(k, 0);
+		assert_int_equal(ra.nic.mrs.mr[ma.mr].uses, 6);
+		assert_int_equal(rb.nic.mrs.mr[mb.mr].uses, 6);
+		assert_int_equal(ra.nic.mrs.mr[ma.mr].bytes, 48);
+		assert_int_equal(rb.nic.mrs.mr[mb.mr].bytes, 48);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_use_counts_once),
+		cmocka_unit_test(a_run_counts_each_use),
 		cmocka_unit_test(one_is_lost),
 		cmocka_unit_test(one_is_damaged),
 		cmocka_unit_test(one_is_elsewhere),
