@@ -25,10 +25,10 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
             "test_lies_to_disk": ["vm_endure.py", "--quick"],
             **{name: ["vm_leave.py"] for name in (
                 "test_quarantine", "test_disk_quarantine", "test_ended", "test_error",
-                "test_quarantine_settled", "test_suspend_refused",
-                "test_kexec_waits")},
+                "test_quarantine_settled", "test_suspend_refused", "test_sleep",
+                "test_file_stays", "test_kexec", "test_kexec_waits")},
             **{name: ["vm_blk.py"] for name in (
-                "test_flush_of_lost_writes",
+                "test_flush_of_lost_writes", "test_older_copy",
                 "test_nic_removed", "test_add_interrupted")}}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
@@ -77,6 +77,16 @@ BREAKS = (
 		give_back(os);
 	return kept_off;""", """	give_back(os);
 	return true;""", "test_quarantine"),  # memory of a NIC that stands still is used
+    ("unic_fence.c", """	unic_host_fence(os->host);
+	unic_unlock(os, noio);
+	kept_off = wait_fenced(os);""", """	unic_unlock(os, noio);
+	kept_off = true;""", "test_file_stays"),  # pages go back at once
+    ("unic_pci.c", """	if (unic_fence(os))
+		return 0;
+	dev_err(dev""", """	if (os)
+		return 0;
+	dev_err(dev""", "test_sleep"),  # the NIC goes on
+    ("unic_pci.c", "	return unic_fence(os);", "	return true;", "test_kexec"),
     ("unic_fence.c", "		unic_pci_end_nic(os);", "", "test_ended"),
     ("unic_fence.c", "return device_is_registered(&os->pdev->dev);", "return false;",
      "test_quarantine"),  # nobody looks for the answer
@@ -94,6 +104,9 @@ BREAKS = (
     ("unicblk.c", "io->file = op == UNIC_KIO_READ ? NULL : &b->written;", "",
      "test_flush_of_lost_writes"),
     ("unicblk.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
+    ("unicblk.c", """		   b->number);
+	end(rq, BLK_STS_IOERR);""", """		   b->number);
+	end(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
     ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_cdev.c", """	for (; ns != &init_user_ns; ns = ns->parent)
@@ -165,26 +178,28 @@ def library(path, text):
 
 
 def red(test):
-    """Does it fail, and not the loading before it?"""
+    """What it says when it fails, and not the loading before it; or ''."""
     program, *how = PROGRAMS.get(test, ["vm_check.py"])
     said = subprocess.run(
         [os.path.join(HERE, program), *how, "--only", test],
         capture_output=True, text=True, check=False).stdout
-    return f"FAILED  {test}:" in said
+    return next((line.split(": ", 1)[1] for line in said.splitlines()
+                 if line.startswith(f"FAILED  {test}: ")), "")
 
 
 def broken(name, old, new, test):
-    """Why the break was not noticed, or None."""
+    """(was it noticed?, what the test said, or why not)"""
     put = library if name.startswith(LIBUNIC) else module
     path = name if put is library else os.path.join(MODULES, name)
     with open(path, encoding="utf-8") as f:
         text = f.read()
     if text.count(old) != 1:
-        return f"{name} has '{old.strip()}' {text.count(old)} times"
+        return False, f"{name} has '{old.strip()}' {text.count(old)} times"
     with put(path, text.replace(old, new)) as compiles:
         if not compiles:
-            return "does not compile"
-        return None if red(test) else "not noticed"
+            return False, "does not compile"
+        said = red(test)
+        return bool(said), said or "not noticed"
 
 
 def main():
@@ -194,11 +209,10 @@ def main():
     chosen = [b for b in BREAKS if not tests or b[3] in tests]
     failed = 0
     for entry in chosen:
-        why = broken(*entry)
-        failed += why is not None
-        print("FAILED " if why else "ok     ", f"{entry[3]}: {entry[0]}:",
-              " ".join(entry[1].split())[:50], f": {why}" if why else "",
-              flush=True)
+        noticed, why = broken(*entry)
+        failed += not noticed
+        print("ok     " if noticed else "FAILED ", f"{entry[3]}: {entry[0]}:",
+              " ".join(entry[1].split())[:50], ":", why[:100], flush=True)
     build_module()
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return failed != 0

@@ -8,7 +8,9 @@ before it has answered.
     vm_leave.py [--board soft|virt] [--cpus 1|2] [--only NAME ...]
 """
 import os
+import re
 import signal
+import socket
 import sys
 import time
 
@@ -30,6 +32,7 @@ class Leave(vm_blk.Blk):
     """Beside the disk: what it takes to begin another kernel."""
     PROGRAMS = (*vm_blk.Blk.PROGRAMS, *(os.path.join(BIN, name)
                                         for name in ("forms", "kexec")))
+    MODULES = (*vm_blk.Blk.MODULES, "button")
 
     def begin(self):
         release = guest.kernel.newest()
@@ -37,8 +40,21 @@ class Leave(vm_blk.Blk):
         there = f"/lib/modules/{release}/updates/unic.ko"
         initramfs.build(again, release, [os.path.join(BIN, "unicctl")],
                         files=[(os.path.join(pair.MODULES, "unic.ko"), there)])
+        self.MORE = ("-monitor",
+                     f"unix:{self.path('monitor')},server=on,wait=off")
         self.FILES = ((guest.kernel.image(release), KERNEL), (again, INITRD))
         super().begin()
+        self.guest.run("modprobe button")
+
+    def press_button(self):
+        """That of the machine's power: who sleeps wakes up."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(self.path("monitor"))
+            s.settimeout(10)
+            s.sendall(b"system_powerdown\n")
+            said = b""
+            while said.count(b"(qemu)") < 2:
+                said += s.recv(1 << 16)
 
     def bus(self):
         """That of the guest."""
@@ -227,6 +243,40 @@ def test_disk_quarantine(c):
     c.bind()
 
 
+def test_file_stays(c):
+    """A NIC that stands still has I/Os of a disk and WRITEs into a process when the
+    module is taken away. A file that is written then has the same sum when the NIC has
+    gone on."""
+    file = "/dev/shm/fill"
+    c.add("timeout_ms=600000")
+    task = c.verify_on()
+    server, put = receive(c)
+    try:
+        c.driver.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        c.stop(c.bus())
+        c.driver.send_signal(signal.SIGCONT)
+        server.kill()
+        c.unbind()
+        c.guest.ask("rmmod unic")  # as far as it can be
+        fill(c)
+        before = c.guest.run(f"sha256sum {file}")
+        c.go_on()
+        time.sleep(2)
+        must(c.guest.run(f"sha256sum {file}") == before,
+             "the NIC wrote into a file")
+        c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
+        must(task.wait(60) != 0, "fio did not notice")
+        c.remove()
+        put.end()
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.guest.run(f"rm {file}")
+    c.new_nic()
+    c.bind()
+
+
 def test_error(c):
     """The bus tells of an error: the NIC is reset, and processes go on."""
     keeper = hog(c, "--keep", "--max", "64")
@@ -245,6 +295,55 @@ def test_suspend(c):
     keeper.expect("holds 64")
     c.guest.run(SUSPEND, 60)
     keeper.expect("goes on, holding 64", 30)
+
+
+def arrived(c):
+    """What is in the guest's memory of the file behind its disk."""
+    bus = pair.run_nic.bus_info(c.path("bus0"))
+    with open(f"/proc/{bus['pid']}/fd/{bus['slot_fds'][0]}", "rb") as f:
+        return re.findall(rb"on the disk \d{8}\n", f.read())
+
+
+def read_on(c):
+    """A disk whose file is full of lines, and who reads here and there, eight I/Os at a
+    time."""
+    line, size = b"on the disk %08d\n", 8 << 20
+    with open(os.path.join(c.export, vm_blk.FILE), "wb") as f:
+        f.write(b"".join(line % n for n in range(size // len(line % 0) + 1)))
+    c.add("timeout_ms=60000", size)
+    c.task(f"{vm_blk.FIO} --filename={vm_blk.NODE} --name=read --rw=randread "
+           "--bs=64k --direct=1 --ioengine=libaio --iodepth=8 --time_based "
+           "--runtime=600")
+    c.guest.wait_for("test $(awk '{print $1}' /sys/block/unicblk0/stat) -gt 20")
+
+
+def test_sleep(c):
+    """The machine sleeps until its button is pressed. Its NIC goes on, and what was
+    asked for comes meanwhile, but nothing of it is written to memory; then processes
+    and a disk go on."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    read_on(c)
+    slept = "cat /sys/power/suspend_stats/success"
+    before = int(c.guest.run(slept))
+    c.driver.send_signal(signal.SIGSTOP)  # I/Os wait for it
+    try:
+        c.guest.run("echo none >/sys/power/pm_test; { sleep 0.2; "
+                    "echo freeze >/sys/power/state; } >/run/slept 2>&1 &")
+        time.sleep(3)
+        asleep = arrived(c)
+    finally:
+        c.driver.send_signal(signal.SIGCONT)
+    time.sleep(1)
+    must(arrived(c) == asleep, "the NIC wrote to memory of a machine that sleeps")
+    c.press_button()
+    c.guest.wait_for(f"test $({slept}) -gt {before}", 60)
+    must(not c.guest.run("cat /run/slept"), "it did not sleep")
+    keeper.expect("goes on, holding 64", 30)
+    c.guest.run(vm_blk.READ, 60)
+    must(c.count("again") and not c.count("failed"), "no I/O was under way")
+    c.end_tasks()
+    os.unlink(os.path.join(c.export, vm_blk.FILE))
 
 
 def test_suspend_refused(c):
@@ -269,14 +368,17 @@ def kexec(c):
                 ">/run/kexec 2>&1; } &")
 
 
-def booted(c, seconds):
-    """The other kernel is there, and so is the NIC."""
-    patience = guest.Patience(c.guest, seconds)
-    float(c.guest._read_line(patience))
+def begun(c):
+    """The other kernel has the NIC."""
     c.tasks.clear()
     c.complaints = 0
     c.load()
     c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
+
+
+def booted(c):
+    """The other kernel is there."""
+    float(c.guest._read_line(guest.Patience(c.guest, 120)))
 
 
 def test_kexec_waits(c):
@@ -289,11 +391,33 @@ def test_kexec_waits(c):
     time.sleep(3)
     must(c.guest.run("echo here") == "here\n", "it is gone")
     c.go_on()
-    booted(c, 120)
+    booted(c)
+    begun(c)
     c.bus().send_signal(signal.SIGCONT)
     c.nics[0].child.wait(10)
     c.new_nic()
     c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
+
+
+def test_kexec(c):
+    """A NIC that answers holds up nobody and lives on. What was asked for comes when
+    the other kernel has begun, and is not written to its memory. (In a guest of its
+    own: what it has is another kernel.)"""
+    read_on(c)
+    c.driver.send_signal(signal.SIGSTOP)
+    try:
+        kexec(c)
+        booted(c)
+        c.guest.run("head -c 100000000 /dev/zero >/dev/shm/fill")
+        before = arrived(c)
+    finally:
+        c.driver.send_signal(signal.SIGCONT)
+    time.sleep(1)
+    must(arrived(c) == before, "the NIC wrote to memory of the other kernel")
+    c.guest.run("rm /dev/shm/fill")
+    must("kexec waits" not in c.guest.last_words(), "it waited")
+    must(c.nics[0].child.poll() is None, "the NIC was ended")
+    begun(c)
 
 
 def test_restart(c):
@@ -311,11 +435,18 @@ def test_restart(c):
     c.go_on(c.bus())
 
 
+ALONE = ("test_kexec",)  # in a guest of its own
+
+
 def main():
     o = vm_check.parser(__doc__).parse_args()
     tests = vm_check.tests_of(globals())
-    return vm_check.run((lambda tmp: Leave(o.board, tmp, o.cpus),
-                         {name: tests[name] for name in o.only or tests}))
+    chosen = o.only or tests
+    rounds = [[name for name in chosen if name not in ALONE],
+              *([name] for name in chosen if name in ALONE)]
+    return vm_check.run(*(
+        (lambda tmp: Leave(o.board, tmp, o.cpus),
+         {name: tests[name] for name in names}) for names in rounds if names))
 
 
 if __name__ == "__main__":
