@@ -41,8 +41,8 @@ struct unic_file {
 	struct unic_os *os;
 	struct list_head node; /* of os->files, while it is a client */
 	struct unic_mem *mem;
-	bool ended;			  /* no client any more */
-	u32 slot;			  /* that it has or had */
+	bool ended; /* no client any more */
+	u32 slot;   /* that it has or had, not that it has asked for */
 	wait_queue_head_t wait, answered; /* for upcalls; for replies */
 	struct fasync_struct *fasync;
 	bool upcalls, cqs;		/* to be read */
@@ -110,8 +110,6 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 	struct unic_ctl_hdr hdr;
 
 	memcpy(&hdr, msg, sizeof(hdr));
-	if (f->core.slot != UNIC_OS_NO_SLOT)
-		WRITE_ONCE(f->slot, f->core.slot);
 	r = find(&f->open, unic_from_le32(hdr.seq));
 	if (WARN_ON_ONCE(!r)) /* each request brings its place */
 		return;
@@ -120,6 +118,11 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 	list_move_tail(&r->node, &f->replies);
 	if (wq_has_sleeper(&f->answered))
 		wake_up_interruptible_all(&f->answered);
+}
+
+void unic_file_has_slot(struct unic_file *f, u32 slot)
+{
+	WRITE_ONCE(f->slot, slot);
 }
 
 static void reply_discard(struct unic_reply *r)

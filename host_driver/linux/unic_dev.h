@@ -250,6 +250,9 @@ void unic_dev_put(struct unic_os *os);
 /** unic_file_reply() - @msg for the process; unic_os.lock is held. */
 void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes);
 
+/** unic_file_has_slot() - from now on, until its last reference goes. */
+void unic_file_has_slot(struct unic_file *f, u32 slot);
+
 /** unic_file_upcall(), unic_file_cq() - wake who waits for that. Any context. */
 void unic_file_upcall(struct unic_file *f);
 void unic_file_cq(struct unic_file *f);

@@ -101,6 +101,7 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
 		return; /* HELLO again */
 	unic_pins_bind(s->frames, unic_file_mem(file));
 	set_file(s, file);
+	unic_file_has_slot(file, slot);
 }
 
 void unic_slot_leave(struct unic_os *os, u32 slot)

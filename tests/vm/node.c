@@ -11,6 +11,8 @@
  *   node NODE unread N	opens the node N times, asks as often as it may each time, and
  *			reads no answer; then lives on
  *   node NODE ids	how many slots one user gets who makes up users in a namespace
+ *   node NODE early	asks for a slot, and something else that is answered before a NIC
+ *			that stands still has answered that: there is nothing to map
  *   node NODE threads N	N threads ask on one descriptor; each is answered
  *
  * Run by vm_check.py.
@@ -27,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -167,11 +170,10 @@ static int comers(char *path)
 
 /* A request whose answer is left where it is: another one is waited for, until a
  * time that is over. True: it was taken. */
-static bool ask_only(int fd, uint32_t seq)
+static bool ask_only(int fd, uint16_t op, uint32_t seq)
 {
-	struct unic_ctl_plain rec = {
-		.hdr = { .op = unic_to_le16(UNIC_CTL_STATS),
-			 .seq = unic_to_le32(seq) },
+	struct unic_ctl_hello rec = {
+		.hdr = { .op = unic_to_le16(op), .seq = unic_to_le32(seq) },
 	};
 	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
 	struct unic_ioc_call call = {
@@ -183,6 +185,8 @@ static bool ask_only(int fd, uint32_t seq)
 		.seq = unic_to_le32(UINT32_MAX),
 	};
 
+	if (op == UNIC_CTL_HELLO)
+		rec.version = unic_to_le32(UNIC_CTL_VERSION);
 	return ioctl(fd, UNIC_IOC_CALL, &call) && errno == ETIMEDOUT;
 }
 
@@ -198,7 +202,8 @@ static int unread(const char *path, uint32_t n)
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			return fail(path);
-		for (seq = 1; seq < ASKS && ask_only(fd, seq); seq++)
+		for (seq = 1; seq < ASKS && ask_only(fd, UNIC_CTL_STATS, seq);
+		     seq++)
 			asked++;
 		if (seq == ASKS || errno != EAGAIN)
 			return fail("there is no end of it");
@@ -207,6 +212,21 @@ static int unread(const char *path, uint32_t n)
 	fflush(stdout);
 	for (;;)
 		pause();
+}
+
+static int early(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail(path);
+	if (!ask_only(fd, UNIC_CTL_HELLO, 1) || !ask(fd, UNIC_CTL_INFO))
+		return fail("asking");
+	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) !=
+	    MAP_FAILED)
+		return fail("has the doorbells of a slot that is not its own");
+	printf("node: ok\n");
+	return 0;
 }
 
 static int shared_fd;
@@ -340,6 +360,8 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[2], "threads"))
 		return threads(argv[1], (uintptr_t)atoi(argv[3]));
 
+	if (argc == 3 && !strcmp(argv[2], "early"))
+		return early(argv[1]);
 	if (argc == 3 && !strcmp(argv[2], "deadline"))
 		return deadline(argv[1]);
 	if (argc == 3 && !strcmp(argv[2], "comers"))

@@ -410,6 +410,18 @@ def test_not_pinned_in_a_lock(c):
     must(said == "0\n", f"{said.strip()} times")
 
 
+def test_early(c):
+    """Who has asked for a process slot has none before it is told so: it may not get
+    it, and then somebody else does."""
+    c.nics[0].child.send_signal(signal.SIGSTOP)
+    try:
+        said = c.guest.run(f"node {pair.NODE} early")
+    finally:
+        c.nics[0].child.send_signal(signal.SIGCONT)
+    must(said == "node: ok\n", said)
+    c.guest.wait_for(f"grep -q ready {STATE}")
+
+
 def test_kill(c):
     """Hogs and a copy are killed at one point or another."""
     for turn in range(4):
