@@ -276,7 +276,8 @@ static const struct blk_mq_ops mq_ops = {
 
 /* --------------------------------------------- the file, before it is a disk */
 
-/* Who asked may be gone before the answer: then it is the answer's. */
+/* Who asked may be gone before the answer: then it is the answer's. As long as there is
+ * one, the module stays. */
 enum question_state {
 	ASKED,
 	ANSWERED,
@@ -292,12 +293,18 @@ struct question {
 	struct work_struct end;
 };
 
+static void question_free(struct question *q)
+{
+	kfree(q);
+	module_put(THIS_MODULE); /* for our last steps unicblk_exit() waits */
+}
+
 static void question_end(struct work_struct *work)
 {
 	struct question *q = container_of(work, struct question, end);
 
 	unic_resident_put(q->of);
-	kfree(q);
+	question_free(q);
 }
 
 /* A peer's word: not one of our kernel's own, nor none. */
@@ -324,8 +331,10 @@ static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
 {
 	struct question *q = kzalloc(sizeof(*q), GFP_KERNEL);
 
-	if (!q)
+	if (!q || !try_module_get(THIS_MODULE)) {
+		kfree(q);
 		return NULL;
+	}
 	init_completion(&q->over);
 	INIT_WORK(&q->end, question_end);
 	q->of = b->resident;
@@ -348,15 +357,17 @@ static int ask_once(struct unicblk *b, u8 op, u64 offset, u64 deadline_ns,
 	if (!q)
 		return -ENOMEM;
 	err = unic_resident_start(b->resident, &q->io, b->ipv4);
-	if (!err && wait_for_completion_interruptible(&q->over) &&
-	    atomic_cmpxchg(&q->state, ASKED, LEFT) == ASKED) {
-		b->resident = NULL;
-		return -EINTR;
+	if (!err && wait_for_completion_interruptible(&q->over)) {
+		if (atomic_cmpxchg(&q->state, ASKED, LEFT) == ASKED) {
+			b->resident = NULL;
+			return -EINTR;
+		}
+		wait_for_completion(&q->over); /* it is being answered */
 	}
 	if (!err)
 		err = q->status;
 	*size = q->io.io.size;
-	kfree(q);
+	question_free(q);
 	return err;
 }
 

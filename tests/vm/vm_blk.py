@@ -459,6 +459,25 @@ def test_add_interrupted(c):
     c.remove()
 
 
+def test_asked_and_unloaded(c):
+    """The module stays until it has the answer that nobody waits for any more."""
+    c.nics[0].child.send_signal(signal.SIGSTOP)
+    try:
+        adder = c.task(f"echo 'nic=0 addr={IP[1]} file={FILE} size={DISK}' "
+                       ">/sys/class/unicblk/add")
+        time.sleep(1)
+        adder.kill()
+        adder.wait()
+        must(c.guest.ask("rmmod unicblk")[0], "unloaded, and an answer will come")
+    finally:
+        c.nics[0].child.send_signal(signal.SIGCONT)
+    c.guest.wait_for("rmmod unicblk")
+    c.guest.run("modprobe unicblk")
+    c.add()
+    c.guest.wait_for(READ)
+    c.remove()
+
+
 def test_bad_words(c):
     """What is no disk is refused, and leaves nothing behind."""
     def refused(words):
