@@ -354,6 +354,8 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 
 /* ----------------------------------------------------------------------- leave */
 
+/* Who is on the way to this list, or from it to quarantine, has the lock: so kexec
+ * finds each NIC in one of them. */
 static LIST_HEAD(bound);
 static DEFINE_MUTEX(bound_lock);
 
@@ -410,12 +412,44 @@ bool unic_pci_leave_all(void)
 	return all;
 }
 
+/* All of it goes, or what the NIC may write to stays in quarantine. */
+static void end(struct unic_os *os)
+{
+	bool let_go = true;
+
+	if (os->thread) {
+		let_go = leave(os);
+		stop(os);
+	}
+	leave_alone(os->pdev);
+	if (let_go) {
+		unic_pci_tear_down(os);
+		put_device(&os->dev);
+	} else {
+		unic_quarantine(os);
+	}
+}
+
+/* Set up, and in the list; or ended. */
+static int begin(struct unic_os *os)
+{
+	int err;
+
+	mutex_lock(&bound_lock);
+	err = set_up(os);
+	if (err)
+		end(os);
+	else
+		list_add(&os->node, &bound);
+	mutex_unlock(&bound_lock);
+	return err;
+}
+
 static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct reach r = { NULL, NULL };
 	struct unic_os *os;
 	int err = is_named(pdev) ? reach(pdev, &r) : -ENODEV;
-	bool kept = false;
 
 	if (err)
 		return err;
@@ -427,48 +461,23 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 	os->bar = r.bar;
 	set_regs(os, r.regs);
-	err = set_up(os);
-	if (err) {
-		if (os->thread) {
-			kept = !leave(os);
-			stop(os);
-		}
-		if (kept) {
-			unic_quarantine(os);
-		} else {
-			unic_pci_tear_down(os);
-			put_device(&os->dev);
-		}
-		leave_alone(pdev);
-		return err;
-	}
 	pci_set_drvdata(pdev, os);
-	mutex_lock(&bound_lock);
-	list_add(&os->node, &bound);
-	mutex_unlock(&bound_lock);
-	dev_info(&os->dev, "%u process slots\n", os->slots);
-	return 0;
+	err = begin(os);
+	if (!err)
+		dev_info(&os->dev, "%u process slots\n", os->slots);
+	return err;
 }
 
 static void unic_remove(struct pci_dev *pdev)
 {
 	struct unic_os *os = pci_get_drvdata(pdev);
-	bool let_go;
 
-	mutex_lock(&bound_lock);
-	list_del(&os->node);
-	mutex_unlock(&bound_lock);
 	unic_debugfs_del(os);
 	unic_cdev_del(os);
-	let_go = leave(os);
-	stop(os);
-	leave_alone(pdev);
-	if (let_go) {
-		unic_pci_tear_down(os);
-		put_device(&os->dev);
-	} else {
-		unic_quarantine(os);
-	}
+	mutex_lock(&bound_lock);
+	list_del(&os->node);
+	end(os);
+	mutex_unlock(&bound_lock);
 }
 
 /* The machine stops, or another kernel begins (see unic_fence.c). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * kexec KERNEL INITRD COMMAND-LINE - go on with another kernel at once, without the
- * machine being reset. Run by vm_leave.py.
+ * machine being reset, when stdin has a byte or ends. Run by vm_leave.py.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,6 +31,9 @@ int main(int argc, char **argv)
 	if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(argv[3]) + 1,
 		    argv[3], 0l))
 		return fail("load");
+	printf("loaded\n");
+	fflush(stdout);
+	getchar();
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
 		LINUX_REBOOT_CMD_KEXEC, NULL);
 	return fail("reboot");

@@ -399,6 +399,26 @@ def test_kexec_waits(c):
     c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
 
 
+def test_kexec_meets_unbind(c):
+    """... also not when the NIC is just being taken away. (In a guest of its own.)"""
+    receive(c)
+    c.tasks.append(guest.Task(
+        c.guest, ["kexec", KERNEL, INITRD, guest.COMMAND_LINE], stdin=True))
+    c.tasks[-1].expect("loaded", 60)
+    c.stop(c.bus())
+    c.guest.run(f"{{ echo {pair.ADDRESS} >{DRIVER}/unbind; }} &")
+    time.sleep(0.5)
+    c.tasks[-1].send("")
+    time.sleep(8)
+    must(c.guest.run("echo here") == "here\n", "it is gone")
+    c.guest.wait_for("dmesg | grep -q 'kexec waits'")
+    c.go_on()
+    booted(c)
+    c.tasks.clear()
+    c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+
+
 def test_kexec(c):
     """A NIC that answers holds up nobody and lives on. What was asked for comes when
     the other kernel has begun, and is not written to its memory. (In a guest of its
@@ -435,7 +455,7 @@ def test_restart(c):
     c.go_on(c.bus())
 
 
-ALONE = ("test_kexec",)  # in a guest of its own
+ALONE = ("test_kexec", "test_kexec_meets_unbind")
 
 
 def main():
