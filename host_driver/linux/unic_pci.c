@@ -462,6 +462,7 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	os->bar = r.bar;
 	set_regs(os, r.regs);
 	pci_set_drvdata(pdev, os);
+	pci_save_state(pdev); /* an error may take it */
 	err = begin(os);
 	if (!err)
 		dev_info(&os->dev, "%u process slots\n", os->slots);
@@ -507,6 +508,7 @@ static int unic_suspend(struct device *dev)
 
 static int unic_resume(struct device *dev)
 {
+	pci_save_state(to_pci_dev(dev)); /* what was saved before was used */
 	unic_unfence(dev_get_drvdata(dev));
 	return 0;
 }
@@ -531,6 +533,7 @@ static pci_ers_result_t error_detected(struct pci_dev *pdev,
 static pci_ers_result_t slot_reset(struct pci_dev *pdev)
 {
 	pci_restore_state(pdev);
+	pci_save_state(pdev); /* for the next time */
 	pci_set_master(pdev);
 	return PCI_ERS_RESULT_RECOVERED;
 }
@@ -544,7 +547,6 @@ void unic_pci_error(struct unic_os *os)
 {
 	struct pci_dev *pdev = os->pdev;
 
-	pci_save_state(pdev);
 	if (error_detected(pdev, pci_channel_io_frozen) ==
 		    PCI_ERS_RESULT_NEED_RESET &&
 	    slot_reset(pdev) == PCI_ERS_RESULT_RECOVERED)

@@ -285,6 +285,21 @@ def test_error(c):
     keeper.expect("goes on, holding 64", 30)
 
 
+def test_error_loses_state(c):
+    """... and what the function was told is lost by the reset of its slot, more than
+    once."""
+    keeper = hog(c, "--keep", "--max", "64")
+    keeper.expect("holds 64")
+    config = f"/sys/bus/pci/devices/{pair.ADDRESS}/config"
+    for suspend in (False, False, True):
+        if suspend:
+            c.guest.run(SUSPEND, 60)
+            keeper.expect("goes on, holding 64", 30)
+        c.guest.run(f"printf '\\0\\0' | dd of={config} bs=1 seek=4 conv=notrunc; "
+                    "echo 1 >/sys/kernel/debug/unic/unic0/error")
+        keeper.expect("goes on, holding 64", 30)
+
+
 SUSPEND = ("echo 0 >/sys/module/suspend/parameters/pm_test_delay; "
            "echo devices >/sys/power/pm_test && echo freeze >/sys/power/state")
 
