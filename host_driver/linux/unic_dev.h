@@ -76,9 +76,10 @@ struct unic_kclient {
 struct unic_os {
 	struct device dev; /* unicN; its end frees this */
 	struct cdev cdev;
-	struct pci_dev *pdev;	/* has a reference; bound, or in quarantine */
-	struct list_head node;	/* of those that are bound */
-	struct mutex lock;	/* around every call of the core */
+	struct pci_dev *pdev; /* has a reference; bound, or in quarantine */
+	struct list_head
+		node;	   /* of those that are bound, or leave quarantine */
+	struct mutex lock; /* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
 	bool leaving;		/* no process comes any more */
 	struct unic_kclient *kclient;

@@ -184,12 +184,13 @@ int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
 		if (!same_place(os->pdev, pdev))
 			continue;
 		err = err ?: settles(bar, regs) ? 0 : -EBUSY;
-		if (!err)
-			list_move(&os->kept, &over);
+		if (err)
+			continue;
+		list_del_init(&os->kept); /* nor does look_work() release it */
+		list_add(&os->node, &over);
 	}
 	mutex_unlock(&kept_lock);
-	list_for_each_entry_safe(os, next, &over, kept) {
-		list_del_init(&os->kept);
+	list_for_each_entry_safe(os, next, &over, node) {
 		cancel_delayed_work_sync(&os->quarantine);
 		release(os);
 		module_put(THIS_MODULE); /* who calls has it, too */

@@ -200,6 +200,28 @@ def test_quarantine_settled(c):
     c.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
 
 
+def test_quarantine_settled_at_once(c):
+    """... which is just what it is asked for: its memory goes back once."""
+    try:
+        server, put = receive(c)
+        c.stop(c.bus())
+        server.kill()
+        c.unbind()
+        must(c.quarantined(), "nothing in quarantine")
+        c.guest.run(f"echo {pair.ADDRESS} >{DRIVER}/bind &")
+        time.sleep(0.5)
+        c.go_on()
+        c.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
+        must(c.quarantined() == 0, "pages are in quarantine")
+        c.nothing_pinned()
+        put.end()
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
+
+
 def with_disk(c, others):
     """... with I/Os under way; the task that does them."""
     c.add("timeout_ms=600000")
