@@ -142,7 +142,10 @@ static struct unic_resident *make(struct unic_os *os)
 	r->users = 1;
 	INIT_LIST_HEAD(&r->watches);
 	noio = unic_lock(os);
-	if (os->host && dma_get_required_mask(unic_dev_dma(os)) > REACH) {
+	if (os->leaving) {
+		err = -ENODEV; /* who would be told that it has gone? */
+	} else if (os->host &&
+		   dma_get_required_mask(unic_dev_dma(os)) > REACH) {
 		err = -EOPNOTSUPP; /* not all memory can be of an I/O */
 	} else if (os->host) {
 		r->dma = get_device(unic_dev_dma(os));
@@ -242,6 +245,7 @@ static void end(struct unic_resident *r)
 	bool quiet = wait_quiet(r);
 	unsigned int noio = unic_lock(os);
 
+	quiet |= r->over; /* and nobody looks for orphans any more */
 	os->kclient = NULL;
 	if (quiet)
 		free_mem(r);

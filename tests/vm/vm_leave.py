@@ -222,6 +222,29 @@ def test_quarantine_settled_at_once(c):
     c.guest.wait_for("grep -q ready /sys/class/unic/unic*/state")
 
 
+def test_add_too_late(c):
+    """Who waited to add a disk while the NIC was taken away is told so, though its
+    pages are in quarantine."""
+    c.add()
+    try:
+        c.stop(c.bus())
+        remover = c.task("echo 0 >/sys/class/unicblk/remove")
+        time.sleep(0.5)
+        adder = c.task(f"echo 'nic=0 addr={IP[1]} file={vm_blk.FILE}' "
+                       ">/sys/class/unicblk/add")
+        c.unbind()
+        must(c.quarantined(), "nothing in quarantine")
+        remover.wait(20)
+        must(adder.wait(5), "added")
+        c.go_on()
+        c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
+    finally:
+        c.bus().send_signal(signal.SIGCONT)
+    c.nics[0].child.wait(10)
+    c.new_nic()
+    c.bind()
+
+
 def with_disk(c, others):
     """... with I/Os under way; the task that does them."""
     c.add("timeout_ms=600000")
