@@ -26,10 +26,13 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
             **{name: ["vm_leave.py"] for name in (
                 "test_quarantine", "test_disk_quarantine", "test_ended", "test_error",
                 "test_quarantine_settled", "test_suspend_refused", "test_sleep",
-                "test_file_stays", "test_kexec", "test_kexec_waits")},
+                "test_file_stays", "test_kexec", "test_kexec_waits",
+                "test_kexec_meets_unbind", "test_error_loses_state",
+                "test_quarantine_settled_at_once", "test_add_too_late")},
             **{name: ["vm_blk.py"] for name in (
                 "test_flush_of_lost_writes", "test_older_copy",
-                "test_nic_removed", "test_add_interrupted")}}
+                "test_nic_removed", "test_add_interrupted",
+                "test_asked_and_unloaded")}}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
@@ -87,6 +90,19 @@ BREAKS = (
 		return 0;
 	dev_err(dev""", "test_sleep"),  # the NIC goes on
     ("unic_pci.c", "	return unic_fence(os);", "	return true;", "test_kexec"),
+    ("unic_fence.c", "over = !list_empty(&os->kept) && may_look(os) && is_fenced(os);",
+     "over = !list_empty(&os->kept);", "test_quarantine"),  # let go before it answers
+    ("unic_fence.c", """	unic_host_fence(os->host);
+	unic_unlock(os, noio);
+	kept_off""", """	unic_unlock(os, noio);
+	kept_off""", "test_kexec"),  # the NIC is not told
+    ("unic_fence.c", """		list_del_init(&os->kept); /* nor does look_work() release it */
+		list_add(&os->node, &over);
+	}
+	mutex_unlock(&kept_lock);""", """		list_add(&os->node, &over);
+	}
+	mutex_unlock(&kept_lock);
+	fsleep(500000);""", "test_quarantine_settled_at_once"),  # released twice
     ("unic_fence.c", "		unic_pci_end_nic(os);", "", "test_ended"),
     ("unic_fence.c", "return device_is_registered(&os->pdev->dev);", "return false;",
      "test_quarantine"),  # nobody looks for the answer
@@ -104,6 +120,30 @@ BREAKS = (
     ("unicblk.c", "io->file = op == UNIC_KIO_READ ? NULL : &b->written;", "",
      "test_flush_of_lost_writes"),
     ("unicblk.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
+    ("unic_pci.c", """	list_del(&os->node);
+	end(os);
+	mutex_unlock(&bound_lock);""", """	list_del(&os->node);
+	mutex_unlock(&bound_lock);
+	end(os);""", "test_kexec_meets_unbind"),  # it is in no list
+    ("unic_pci.c", "	pci_save_state(pdev); /* an", "	/* an",
+     "test_error_loses_state"),
+    ("unic_pci.c", "	pci_save_state(pdev); /* for the", "	/* for the",
+     "test_error_loses_state"),
+    ("unic_pci.c", "	pci_save_state(to_pci_dev(dev)); /* what", "	/* what",
+     "test_error_loses_state"),
+    ("unic_resident.c", "	if (os->leaving) {", "	if (false) {", "test_add_too_late"),
+    ("unicblk.c", "if (!q || !try_module_get(THIS_MODULE)) {",
+     "if (!q || (__module_get(THIS_MODULE), module_put(THIS_MODULE), false)) {",
+     "test_asked_and_unloaded"),  # it goes before the answer
+    ("unicblk.c", "	module_put(THIS_MODULE); /* for", "	/* for",
+     "test_asked_and_unloaded"),  # it never goes
+    ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
+     "test_hostage"),  # it goes before its worker
+    ("unic_cdev.c", "	r = find(&f->open, unic_from_le32(hdr.seq));",
+     """	if (f->core.slot != UNIC_OS_NO_SLOT)
+		WRITE_ONCE(f->slot, f->core.slot);
+	r = find(&f->open, unic_from_le32(hdr.seq));""",
+     "test_early"),  # a slot that was asked for is had
     ("unicblk.c", """		   b->number);
 	end(rq, BLK_STS_IOERR);""", """		   b->number);
 	end(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
