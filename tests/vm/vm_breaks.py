@@ -25,7 +25,8 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
             "test_lies_to_disk": ["vm_endure.py", "--quick"],
             **{name: ["vm_leave.py"] for name in (
                 "test_quarantine", "test_disk_quarantine", "test_ended", "test_error",
-                "test_quarantine_settled", "test_suspend_refused", "test_sleep",
+                "test_quarantine_settled", "test_suspend_refused", "test_suspend",
+                "test_sleep",
                 "test_file_stays", "test_kexec", "test_kexec_waits",
                 "test_kexec_meets_unbind", "test_error_loses_state",
                 "test_quarantine_settled_at_once", "test_add_too_late")},
@@ -95,7 +96,7 @@ BREAKS = (
     ("unic_fence.c", """	unic_host_fence(os->host);
 	unic_unlock(os, noio);
 	kept_off""", """	unic_unlock(os, noio);
-	kept_off""", "test_kexec"),  # the NIC is not told
+	kept_off""", "test_suspend"),  # the NIC is not told
     ("unic_fence.c", """		list_del_init(&os->kept); /* nor does look_work() release it */
 		list_add(&os->node, &over);
 	}

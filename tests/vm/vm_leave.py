@@ -56,6 +56,13 @@ class Leave(vm_blk.Blk):
             while said.count(b"(qemu)") < 2:
                 said += s.recv(1 << 16)
 
+    def says(self, what, seconds):
+        """Until its console does."""
+        patience = guest.Patience(self.guest, seconds)
+        while what not in self.guest.last_words():
+            must(not patience.over(), f"the console does not say '{what}'")
+            time.sleep(0.1)
+
     def bus(self):
         """That of the guest."""
         return next(p for p in self.running if p.who == "bus 0").child
@@ -388,9 +395,11 @@ def test_sleep(c):
     before = int(c.guest.run(slept))
     c.driver.send_signal(signal.SIGSTOP)  # I/Os wait for it
     try:
-        c.guest.run("echo none >/sys/power/pm_test; { sleep 0.2; "
+        c.guest.run("echo none >/sys/power/pm_test; echo 1 >/sys/power/pm_debug_messages; "
+                    "echo N >/sys/module/printk/parameters/console_suspend; "
+                    "echo 8 >/proc/sys/kernel/printk; { sleep 0.2; "
                     "echo freeze >/sys/power/state; } >/run/slept 2>&1 &")
-        time.sleep(3)
+        c.says("PM: suspend-to-idle", 30)
         asleep = arrived(c)
     finally:
         c.driver.send_signal(signal.SIGCONT)
@@ -398,6 +407,7 @@ def test_sleep(c):
     must(arrived(c) == asleep, "the NIC wrote to memory of a machine that sleeps")
     c.press_button()
     c.guest.wait_for(f"test $({slept}) -gt {before}", 60)
+    c.guest.run("echo 4 >/proc/sys/kernel/printk")
     must(not c.guest.run("cat /run/slept"), "it did not sleep")
     keeper.expect("goes on, holding 64", 30)
     c.guest.run(vm_blk.READ, 60)
@@ -438,7 +448,7 @@ def begun(c):
 
 def booted(c):
     """The other kernel is there."""
-    float(c.guest._read_line(guest.Patience(c.guest, 120)))
+    float(c.guest._read_line(guest.Patience(c.guest, 60)))
 
 
 def test_kexec_waits(c):
@@ -448,6 +458,7 @@ def test_kexec_waits(c):
     c.stop(c.bus())
     kexec(c)
     c.guest.wait_for("dmesg | grep -q 'kexec waits'", 30)
+    c.guest.run("{ reboot -f; } &")  # nor does this go on
     time.sleep(3)
     must(c.guest.run("echo here") == "here\n", "it is gone")
     c.go_on()
