@@ -110,7 +110,7 @@ class Blk(vm_check.Check):
             f"{FIO} --filename={node} --output-format=json {options}",
             seconds)
         begin = said.find("{")
-        must(not status and begin >= 0, f"fio: exit {status}: {said[-600:]}")
+        must(not status and begin >= 0, f"fio: exit {status}: {said[:600]}")
         job = json.loads(said[begin:])["jobs"][0]
         must(not job["error"], f"fio: {said[-600:]}")
         return job
