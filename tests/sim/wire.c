@@ -2,6 +2,8 @@
 /* wire.c - a switch that loses, repeats, delays, overtakes and damages. */
 #include "world.h"
 
+#include "unic_wire.h"
+
 struct flying {
 	struct flying *next; /* in a ring */
 	uint32_t from, to, len, flags;
@@ -67,6 +69,28 @@ static void damage(struct flying *f, struct sim_rng *r)
 			(uint8_t)(1u << sim_below(r, 8));
 }
 
+/* Does an ICRC guard byte @at? Not the Ethernet header, nor what routers change: TOS,
+ * TTL, both checksums, a byte of the BTH. */
+static bool is_guarded(uint32_t at)
+{
+	uint32_t udp = UNIC_ETH_BYTES + UNIC_IP_BYTES;
+
+	return at >= UNIC_ETH_BYTES && at != UNIC_ETH_BYTES + 1 &&
+	       at != UNIC_ETH_BYTES + 8 && at / 2 != UNIC_ETH_BYTES / 2 + 5 &&
+	       at / 2 != udp / 2 + 3 && at != UNIC_BTH_OFF + 4;
+}
+
+/* A frame that is damaged elsewhere may be taken. */
+static bool is_damaged(const struct flying *f, const uint8_t *was)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->len; i++)
+		if (f->bytes[i] != was[i] && is_guarded(i))
+			return true;
+	return false;
+}
+
 static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 		uint32_t flags)
 {
@@ -82,7 +106,7 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 	memcpy(f->bytes, frame, len);
 	if (world->node[from]->port.icrc && sim_chance(r, world->odds.corrupt))
 		damage(f, r);
-	if (memcmp(f->bytes, frame, len))
+	if (is_damaged(f, frame))
 		f->flags |= PORT_DAMAGED;
 	if (sim_chance(r, world->odds.reorder))
 		at += sim_range(r, 0, world->odds.delay_ns);
