@@ -100,7 +100,7 @@ YARD      := $(addprefix tests/bench/,yard.c driver.c evict_bench.c mbox_bench.c
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c lives.c main.c model.c once.c oracle.c os.c \
-	pins.c port.c probe.c run.c scenario.c shrink.c sim.c stags.c stand.c tap.c view.c wire.c \
+	pins.c port.c probe.c run.c scenario.c shrink.c sim.c slots.c stags.c stand.c tap.c view.c wire.c \
 	world.c)
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
@@ -217,7 +217,7 @@ keep = @mkdir -p $(@D); echo '$1' | cmp -s - $@ || { [ -e $@ ]; first=$$?; \
 $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
-$(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),fake,SIM))
+$(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),small,SIM))
 # Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 	-DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u,eval,EVAL))

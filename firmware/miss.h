@@ -33,7 +33,9 @@
 
 struct unic_nic;
 
-#define UNIC_MISSES	 16u
+#ifndef UNIC_MISSES
+#define UNIC_MISSES 16u
+#endif
 #define UNIC_MISS_AHEAD	 16u /* pages of one miss */
 #define UNIC_MISS_BEFORE 4u  /* of a posted receive, before its message */
 #define UNIC_MISS_NONE	 UNIC_MISSES

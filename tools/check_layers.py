@@ -15,7 +15,7 @@ import re
 import sys
 
 PORT = "hal/unic_port.h"
-BOARD_H = r"boards/[\w-]+/(board|\.\./usual|\.\./[\w-]+/board)\.h"
+BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual)\.h"
 
 # (source, what it may include besides its own folder and abi/); first match.
 RULES = [

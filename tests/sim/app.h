@@ -179,6 +179,10 @@ struct op {
 	uint32_t form_id;
 	uint32_t lie; /* an STag that opens nothing to its process, or 0 */
 	bool lie_is_local;
+	uint64_t posted_ns;
+	bool read; /* its first byte was, by a transfer */
+	uint64_t
+		short_ns; /* slots.c: since then it lacks a slot; 0: it does not */
 	uint32_t
 		through; /* first STag of the form it names at the peer, or 0 */
 };
@@ -313,6 +317,8 @@ struct region *app_hold_back(struct app *a);
 /** app_exchange() - give @old back and make @made, which was held back, at its
  * address, both in one go. */
 void app_exchange(struct app *a, struct region *old, struct region *made);
+/** app_drop_pages() - nobody on @node needs any page now. */
+void app_drop_pages(uint32_t node);
 /** app_chunk() - @len bytes of @part of region @r, or UINT32_MAX: none free. */
 uint32_t app_chunk(struct region *r, enum app_part part, uint32_t len);
 
@@ -381,6 +387,8 @@ void app_qp_arm(struct qp *q);
 /* ----------------------------------------------------------------- app_op.c */
 
 void app_op_step(struct app *a);
+/** app_op_open() - operations that are not complete, receives not counted. */
+uint32_t app_op_open(const struct app *a);
 void app_op_forget(struct app *a, bool safe);
 /** app_token_restore() - after a reset: all have ended. Whose end was not told was
  * used, and the completion that said so was lost. */

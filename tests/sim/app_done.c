@@ -65,12 +65,14 @@ static void succeeded(struct app *a, struct op *o)
 	a->ops_ok++;
 }
 
-/* The doorbell that tells the driver of a missing page was lost or late: with H
- * as short as some seeds have it, the page is given up before the driver next
- * looks. Only if the NIC did wait H: one that gives up earlier is wrong. */
+/* The doorbell that tells the driver of a missing page was lost or late, or the
+ * driver did not run: with H as short as some seeds have it, the page is given up
+ * before the driver next looks. Only if the NIC did wait H: one that gives up
+ * earlier is wrong. */
 static bool unheard(const struct app *a, const struct region *r)
 {
-	return (a->scn->odds.bell_lost || a->scn->odds.bell_late) &&
+	return (a->scn->odds.bell_lost || a->scn->odds.bell_late ||
+		world->node[a->node]->slept) &&
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 

@@ -95,12 +95,16 @@ static uint8_t some_rights(struct app *a)
 	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 }
 
-static uint8_t some_residency(struct app *a)
+/* Receives are in RESIDENT memory where all other regions are DEMAND: only operations
+ * want slots then. */
+static uint8_t some_residency(struct app *a, uint32_t i)
 {
 	static const uint8_t of[] = { UNIC_RESIDENT, UNIC_RESIDENT, UNIC_DEMAND,
 				      UNIC_TABLE };
 
-	return a->scn->resident ? UNIC_RESIDENT : of[sim_below(&a->rng, 4)];
+	if (a->scn->residency)
+		return i ? a->scn->residency - 1 : UNIC_RESIDENT;
+	return of[sim_below(&a->rng, 4)];
 }
 
 /* @like: at the address of that one, and at once or not at all; NULL: at any. */
@@ -139,7 +143,7 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 	req.rights = r->rights | (i ? UNIC_MR_MW_BIND : 0);
 	req.mr_class = r->mr_class;
 	req.page_shift = 12;
-	req.residency = some_residency(a);
+	req.residency = some_residency(a, i);
 	r->resident = req.residency == UNIC_RESIDENT;
 	if (!a->gathers && !like && (a->how->waits || sim_below(&a->rng, 2))) {
 		req.flags = UNIC_CTL_REG_WAIT;
@@ -400,6 +404,21 @@ static void advise(struct app *a, struct region *r)
 	};
 
 	app_ask(a, UNIC_CTL_MR_ADVISE, &req, 0, NULL);
+}
+
+void app_drop_pages(uint32_t node)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < apps_count; i++)
+		for (k = 0; k < APP_REGIONS; k++) {
+			struct region *r = &apps[i]->region[k];
+
+			if (apps[i]->node == node &&
+			    apps[i]->state == APP_RUNS && !r->resident &&
+			    r->state == REGION_ACTIVE && !r->evicted)
+				advise(apps[i], r);
+		}
 }
 
 static void step(struct app *a, uint32_t i, bool wanted)

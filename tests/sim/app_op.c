@@ -182,6 +182,7 @@ void op_post(struct app *a, struct op *o)
 	struct link *l = q->link;
 
 	o->state = OP_POSTED;
+	o->posted_ns = sim_now();
 	o->local_resets = world->node[o->qp->app->node]->resets;
 	if (o->peer)
 		o->remote_resets = world->node[o->peer->node]->resets;
@@ -460,7 +461,7 @@ static bool do_op(struct app *a, const struct scn_op *s)
 	return try_post(a, s);
 }
 
-static uint32_t in_flight(const struct app *a)
+uint32_t app_op_open(const struct app *a)
 {
 	uint32_t i, n = 0;
 
@@ -487,7 +488,7 @@ void app_op_step(struct app *a)
 	for (i = 0; i < APP_TOKENS && !a->stopping; i++)
 		if (!a->token[i].there && sim_chance(&a->rng, 200000))
 			op_token_alloc(a, i, sim_u64(&a->rng));
-	while (more(a) && in_flight(a) < a->how->window) {
+	while (more(a) && app_op_open(a) < a->how->window) {
 		if (sim_now() < a->pause_ns) {
 			app_kick(a, a->pause_ns);
 			return;

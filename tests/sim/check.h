@@ -8,6 +8,7 @@
  *   lives.c     nothing of one connection takes effect in another
  *   once.c      one completion per operation, one end per token, one reply
  *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
+ *   slots.c     who has few slots of misses gets one
  *   stags.c     an STag of the past opens nothing, one of others is nobody's
  *   live.c      after the faults everything finishes
  *   conserve.c  counters add up; nothing is left at the end
@@ -76,6 +77,12 @@ void bounds_event(struct node *n, struct model *m, const void *evt);
  * while the region is there or in its grace? */
 bool bounds_too_early(const struct node *n, uint32_t stag);
 void bounds_tick(struct node *n, struct model *m);
+
+/** slots_tick() - whoever has less than its share of the slots of misses gets one
+ * for each page that an operation of it waits for (INV-20). */
+void slots_tick(struct node *n, const struct model *m);
+/** slots_read() - a transfer read these bytes. */
+void slots_read(const struct node *n, const void *host, uint32_t len);
 
 void conserve_reset(void);
 void conserve_command(struct node *n, const void *cpl);

@@ -20,6 +20,8 @@ void core_nic_again(struct unic_nic *nic, struct unic_port *port);
 /** core_nic_poll() - as unic_nic_poll(), but a pause that passes by itself
  * takes no rounds. */
 uint64_t core_nic_poll(struct unic_nic *nic);
+/** core_misses() - pages that a NIC may wait for at a time. */
+uint32_t core_misses(void);
 /** core_pins() - registrations that cover frame @frame of slot @slot. */
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame);
 /** core_pinned() - frames of the slot under at least one. */

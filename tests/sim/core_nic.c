@@ -21,3 +21,8 @@ uint64_t core_nic_poll(struct unic_nic *nic)
 {
 	return unic_nic_poll(nic);
 }
+
+uint32_t core_misses(void)
+{
+	return UNIC_MISSES;
+}

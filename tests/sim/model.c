@@ -185,8 +185,10 @@ static void done_fault(struct model *m, const struct tap_cmd *c,
 	    done > unic_from_le32(cmd.count) || first + done > r->n_pages)
 		sim_fail("model", "pages were brought to no DEMAND region");
 	for (i = 0; i < done; i++)
-		if (!r->bus[first + i])
+		if (!r->bus[first + i]) {
 			r->bus[first + i] = c->list[i];
+			r->moved_ns[first + i] = sim_now();
+		}
 }
 
 void model_dropped(struct model *m, const struct unic_drop *drop)
@@ -201,6 +203,7 @@ void model_dropped(struct model *m, const struct unic_drop *drop)
 		sim_fail("once", "page %u of region %u was dropped twice", page,
 			 r->mr);
 	r->bus[page] = 0;
+	r->moved_ns[page] = sim_now();
 }
 
 /* A form ends with its regions. It holds nothing and is asked for by nobody, but
@@ -400,10 +403,10 @@ static void event_miss(struct model *m, const struct unic_evt_miss *e)
 	for (i = 1; i < MODEL_MISSES; i++) /* a free one, or the oldest */
 		if (m->miss[i].at_ns < m->miss[at].at_ns)
 			at = i;
-	m->miss[at] = (struct model_miss){ unic_from_le32(e->mr),
-					   unic_from_le32(e->gen),
-					   unic_from_le32(e->first),
-					   sim_now() };
+	m->miss[at] = (struct model_miss){
+		unic_from_le32(e->mr), unic_from_le32(e->gen),
+		unic_from_le32(e->first), unic_from_le32(e->count), sim_now()
+	};
 }
 
 static struct model_wait *wait_of(struct model *m, uint32_t id)

@@ -38,7 +38,8 @@ struct model_mr {
 	uint64_t notice_ns; /* published */
 	uint64_t ack_ns;    /* earliest time at which T can have started; 0 */
 	uint64_t grace_ns;  /* T, and what was added by EXTEND */
-	uint64_t bus[MODEL_PAGES]; /* DEMAND: 0 if it is not on the NIC */
+	uint64_t bus[MODEL_PAGES];	/* DEMAND: 0 if it is not on the NIC */
+	uint64_t moved_ns[MODEL_PAGES]; /* DEMAND: it came, or went */
 };
 
 struct model_wait {
@@ -59,7 +60,7 @@ struct model_proc {
 
 /* A page that the NIC asked the driver for. */
 struct model_miss {
-	uint32_t mr, gen, first;
+	uint32_t mr, gen, first, count;
 	uint64_t at_ns; /* 0: none */
 };
 

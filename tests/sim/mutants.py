@@ -21,7 +21,7 @@ WORK = os.path.join(ROOT, "build", "sim-mutants")
 PARTS = ("abi", "boards", "firmware", "hal", "host_driver", "tests/sim")
 FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=", "-Iabi", "-Ihal"]
 INCLUDES = {
-    "firmware": ["-Ifirmware", "-Iboards/fake"],
+    "firmware": ["-Ifirmware", "-Iboards/small"],
     "host_driver/core": ["-Ihost_driver/core"],
     "tests/sim": ["-Itests/sim", "-Ihost_driver/core"],
 }
@@ -235,6 +235,10 @@ MUTANTS = (
     ("stags", "firmware/access.c",
      "!((mr->stag ^ stag) | (mr->proc ^ proc));", "!(mr->stag ^ stag);",
      "stags: what others have is told from what nobody has"),
+    ("slots", "firmware/miss.c",
+     "	m = give_way(nic, proc, false);\n	if (!m)\n		return NULL;\n",
+     "	return NULL;\n",
+     "misses: slots are never taken back"),
 )
 
 
@@ -243,7 +247,7 @@ def compile_one(path, suffix=""):
     obj = path.replace("/", "_")[:-2] + suffix + ".o"
     inc = INCLUDES[os.path.dirname(path)]
     if path.endswith("core_nic.c"):
-        inc = ["-Itests/sim", "-Ifirmware", "-Iboards/fake"]
+        inc = ["-Itests/sim", "-Ifirmware", "-Iboards/small"]
     r = subprocess.run(["gcc", *FLAGS, *inc, "-MMD", "-c", path, "-o", obj],
                        cwd=WORK, capture_output=True, text=True)
     if r.returncode:

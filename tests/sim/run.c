@@ -16,8 +16,10 @@
 #define LEAVE_NS      (1500 * MS)
 #define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 */
 #define PATIENCE      (400 * US) /* of a fault that waits for its moment */
-#define CORE_BUSY_NS  (40 * US)	 /* four requests are through */
-#define LONG_PATIENCE (4 * MS)	 /* ... for a token's */
+#define FEW_OPS	      3u
+#define DROP_NS	      (30 * US) /* a driver passes its processes' advice on */
+#define CORE_BUSY_NS  (40 * US) /* four requests are through */
+#define LONG_PATIENCE (4 * MS)	/* ... for a token's */
 
 static struct scenario scn;
 /* One that the NIC is to read, of each application; and in place of its region
@@ -125,6 +127,17 @@ static struct qp *in_hand(uint32_t node)
 	return NULL;
 }
 
+/* Are operations under way at two applications of @node at least? */
+static bool busy(uint32_t node)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < scn.apps; i++)
+		n += !scn.app[i].off && scn.app[i].node == node &&
+		     app_op_open(apps[i]) >= FEW_OPS;
+	return n >= 2;
+}
+
 /* Should it wait? The worst moment is one at which bytes are on their way; for
  * the end of connections, bytes that a token waits for. */
 static bool too_early(const struct scn_fault *f)
@@ -135,12 +148,22 @@ static bool too_early(const struct scn_fault *f)
 
 	if (!f->waits || f->kind == SCN_LIST)
 		return false;
+	if (f->kind == SCN_SLEEP)
+		return !busy(f->target) && sim_now() < f->at_ns + LONG_PATIENCE;
 	if (f->kind == SCN_STALL)
 		return !(in_hand(node) && moving(node)) &&
 		       sim_now() < f->at_ns + LONG_PATIENCE;
 	if (f->kind == SCN_BREAK)
 		return !being_filled() && sim_now() < f->at_ns + LONG_PATIENCE;
 	return !moving(node) && sim_now() < f->at_ns + PATIENCE;
+}
+
+static void fall_asleep(void *ctx, uint64_t arg)
+{
+	const struct scn_fault *f = ctx;
+
+	(void)arg;
+	world_sleep(f->target, f->for_ns);
 }
 
 static void break_one(const struct scn_fault *f)
@@ -277,6 +300,10 @@ static void strike(void *ctx, uint64_t arg)
 	case SCN_LIST:
 		if (!scn.app[f->target].off && !read_list(f))
 			sim_at(sim_now() + 20 * US, strike, f, 0);
+		return;
+	case SCN_SLEEP:
+		app_drop_pages(f->target);
+		sim_at(sim_now() + DROP_NS, fall_asleep, f, 0);
 		return;
 	case SCN_STAND:
 		world_stand(f->target, f->room);

@@ -54,7 +54,8 @@ static void make_ports(struct scenario *s)
 	sim_rng_init(&r, s->seed, 2);
 	for (i = 0; i < WORLD_NODES; i++)
 		s->port[i] = kinds[sim_below(&r, sizeof(kinds))];
-	s->resident = sim_below(&r, 3) == 0;
+	/* the NIC's entries run short */
+	s->residency = sim_below(&r, 3) ? 0 : UNIC_RESIDENT + 1;
 }
 
 static void make_apps(struct scenario *s, struct sim_rng *r)
@@ -64,6 +65,8 @@ static void make_apps(struct scenario *s, struct sim_rng *r)
 
 	s->apps =
 		(uint32_t)sim_range(r, 2, s->nodes * 2 < 6 ? s->nodes * 2 : 6);
+	if (s->sleeps)
+		s->apps = s->nodes * WORLD_SLOTS;
 	if (s->apps < s->nodes)
 		s->apps = s->nodes;
 	for (i = 0; i < s->apps; i++) {
@@ -89,7 +92,7 @@ static void make_links(struct scenario *s, struct sim_rng *r)
 			other = sim_below(r, s->apps);
 			if (other == i || ends[other] == APP_QPS ||
 			    s->links == SCN_LINKS ||
-			    (ends[i] && sim_below(r, 2)))
+			    (ends[i] && !s->sleeps && sim_below(r, 2)))
 				continue;
 			s->link[s->links].app[0] = (uint8_t)i;
 			s->link[s->links++].app[1] = (uint8_t)other;
@@ -181,6 +184,44 @@ static void make_stalls(struct scenario *s)
 		};
 }
 
+/* A driver does not run now and then, in the middle of operations whose pages have to
+ * be brought; all have the same share of the slots. A stream of its own, as above. */
+static void make_sleeps(struct scenario *s)
+{
+	struct sim_rng r;
+	uint32_t i, n;
+
+	for (i = 0; i < s->apps; i++)
+		s->app[i].weight = 1;
+	for (i = 0; i < s->ops; i++)
+		if (s->op[i].kind == SCN_POLICY)
+			s->op[i].kind = SCN_WRITE;
+	sim_rng_init(&r, s->seed, 6);
+	if (sim_below(&r, 4))
+		s->residency = UNIC_DEMAND + 1;
+	n = (uint32_t)sim_range(&r, 3, 8);
+	for (i = 0; i < n; i++)
+		s->fault[s->faults++] = (struct scn_fault){
+			.kind = SCN_SLEEP,
+			.target = (uint8_t)sim_below(&r, s->nodes),
+			.waits = true,
+			.at_ns = sim_range(&r, 500 * US, 6 * MS),
+			.for_ns = sim_range(&r, 400 * US, MS),
+		};
+}
+
+/* One of six scenarios has drivers that do not run now and then: then many
+ * processes share the slots of misses of few NICs. */
+static uint32_t some_nodes(struct scenario *s, struct sim_rng *r)
+{
+	uint32_t n = sim_below(r, 8) ? 2 : (uint32_t)sim_range(r, 2, 8);
+	struct sim_rng own;
+
+	sim_rng_init(&own, s->seed, 5);
+	s->sleeps = !sim_below(&own, 6);
+	return s->sleeps ? 2 : n;
+}
+
 void scenario_make(struct scenario *s, uint64_t seed)
 {
 	struct sim_rng r;
@@ -188,7 +229,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	memset(s, 0, sizeof(*s));
 	s->seed = seed;
 	sim_rng_init(&r, seed, 1);
-	s->nodes = sim_below(&r, 8) ? 2 : (uint32_t)sim_range(&r, 2, 8);
+	s->nodes = some_nodes(s, &r);
 	s->icrc = sim_below(&r, 4) == 0;
 	make_params(s, &r);
 	make_odds(s, &r);
@@ -199,6 +240,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	make_ops(s, &r);
 	make_faults(s, &r);
 	make_stalls(s);
+	if (s->sleeps)
+		make_sleeps(s);
 }
 
 bool scenario_calm(const struct scenario *s)
@@ -237,6 +280,7 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_BREAK] = "end of the connections of application",
 	[SCN_STAND] = "standstill of NIC",
 	[SCN_LIST] = "bus busy, and end of a list that is read for application",
+	[SCN_SLEEP] = "driver that does not run, of NIC",
 	[SCN_STALL] = "bus and core busy, connection made anew on NIC",
 };
 
@@ -250,6 +294,11 @@ static const char *const port_name[PORT_KINDS] = {
 	[PORT_LATE] = "late",
 	[PORT_COPYING] = "copying",
 	[PORT_MOODY] = "moody",
+};
+
+static const char *const residency_name[] = {
+	[UNIC_RESIDENT] = "RESIDENT",
+	[UNIC_DEMAND] = "DEMAND",
 };
 
 static void print_odds(const struct world_odds *o, FILE *f)
@@ -278,8 +327,9 @@ void scenario_print(const struct scenario *s, FILE *f)
 		unic_from_le32(s->params.reaper_us));
 	for (i = 0; i < s->nodes; i++)
 		fprintf(f, "  port of nic %u: %s\n", i, port_name[s->port[i]]);
-	if (s->resident)
-		fprintf(f, "  all regions are RESIDENT\n");
+	if (s->residency)
+		fprintf(f, "  all regions are %s\n",
+			residency_name[s->residency - 1]);
 	if (!s->odds_off)
 		print_odds(&s->odds, f);
 	for (i = 0; i < s->apps; i++)

@@ -44,6 +44,7 @@ enum scn_fault_kind {
 		    * queue pair is connected anew before the NIC next looks */
 	SCN_LIST, /* the bus is busy while a list is to be read, and an application
 		   * gives back the region that it is in */
+	SCN_SLEEP, /* a driver does not run for a while, less than H */
 	SCN_FAULT_KINDS,
 };
 
@@ -77,8 +78,9 @@ struct scenario {
 	uint64_t seed;
 	uint32_t nodes, apps, links, ops, faults;
 	bool icrc;
-	bool resident; /* all regions are: the NIC's entries run short */
-	bool odds_off; /* the shrinker took the wire's faults away */
+	bool sleeps;	   /* drivers do not run now and then */
+	uint8_t residency; /* of all regions, + 1; 0: mixed */
+	bool odds_off;	   /* the shrinker took the wire's faults away */
 	bool beside; /* of scenario_stand(): some must finish while a NIC stands */
 	struct unic_cmd_set_params params;
 	struct world_odds odds;

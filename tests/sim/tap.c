@@ -271,6 +271,7 @@ void check_after_poll(struct node *n)
 	hear_nic(n);
 	model_round(check_model(n));
 	bounds_tick(n, check_model(n));
+	slots_tick(n, check_model(n));
 }
 
 /* Everything that was said has been heard, by both. */
@@ -318,6 +319,8 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 	hear_nic(n);
 	note(n, dir, bus, len);
 	oracle_moved(n, check_model(n), dir, bus, host, len);
+	if (dir == UNIC_DMA_FROM_HOST)
+		slots_read(n, host, len);
 	pins_moved(n, bus, len);
 }
 

@@ -122,6 +122,10 @@ static void poll_host(void *ctx, uint64_t due)
 		return;
 	}
 	n->host_due = UINT64_MAX;
+	if (sim_now() < n->host_off_ns) {
+		world_kick_host(n, n->host_off_ns);
+		return;
+	}
 	next = unic_host_poll(n->host);
 	if (!unic_host_rest(n->host, true) ||
 	    next <= unic_os_now_ns(n->os)) /* more at once */
@@ -136,6 +140,8 @@ void world_kick_host(struct node *n, uint64_t at_ns)
 {
 	if (at_ns <= sim_now())
 		at_ns = sim_now() + 1;
+	if (at_ns < n->host_off_ns)
+		at_ns = n->host_off_ns;
 	if (!n->host || at_ns >= n->host_due)
 		return;
 	n->host_due = at_ns;
@@ -276,6 +282,7 @@ static void start_driver(struct node *n)
 		}
 	unic_host_plug(n->host, true);
 	n->host_due = UINT64_MAX;
+	n->host_off_ns = 0;
 	world_kick_host(n, sim_now() + US);
 }
 
@@ -329,6 +336,16 @@ void world_power_cut(uint32_t node)
 	world_kick_host(n, sim_now() + 20 * US); /* the bus tells it */
 	if (n->host)
 		unic_host_plug(n->host, true);
+}
+
+void world_sleep(uint32_t node, uint64_t ns)
+{
+	struct node *n = world->node[node];
+
+	sim_log("host %u: the driver does not run for %llu us", node,
+		(unsigned long long)(ns / US));
+	n->host_off_ns = sim_now() + ns;
+	n->slept = true;
 }
 
 void world_reset(uint32_t node)
@@ -399,6 +416,10 @@ static void serve(void *ctx, uint64_t arg)
 	struct world_client *c = r->c;
 
 	(void)arg;
+	if (sim_now() < c->node->host_off_ns) {
+		sim_at(c->node->host_off_ns, serve, r, 0);
+		return;
+	}
 	if (c->open && c->life == r->life && c->node->host) {
 		unic_host_request(c->node->host, &c->core, r->msg, r->bytes);
 		world_kick_host(c->node, sim_now());
@@ -413,6 +434,9 @@ void world_send(struct world_client *c, const void *msg, uint32_t bytes)
 
 	if (at < c->send_ns)
 		at = c->send_ns;
+	if (at <=
+	    c->node->host_off_ns) /* behind those that are kept till then */
+		at = c->node->host_off_ns + 1;
 	c->send_ns = at;
 	r->c = c;
 	r->life = c->life;

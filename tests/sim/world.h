@@ -86,6 +86,8 @@ struct node {
 	uint32_t turn;		     /* whose ring its NIC took last */
 	uint64_t nic_free;	     /* until then its processor is busy */
 	bool stands;		     /* the NIC is not polled */
+	uint64_t host_off_ns;	     /* until then the driver does not run */
+	bool slept;		     /* that was so, once */
 	uint32_t resets, power_cuts, driver_deaths;
 };
 
@@ -139,6 +141,8 @@ void world_kill_driver(uint32_t node);
 void world_start_driver(uint32_t node);
 /** world_power_cut() - the NIC loses power for a moment, DMA under way too. */
 void world_power_cut(uint32_t node);
+/** world_sleep() - the driver gets no processor for @ns. */
+void world_sleep(uint32_t node, uint64_t ns);
 /** world_reset() - the driver resets the NIC. */
 void world_reset(uint32_t node);
 
