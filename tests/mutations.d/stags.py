@@ -97,4 +97,12 @@ MUTATIONS = (
     ('host_driver/core/loop.h', 'return mr->page && mr->stag',
      'return mr->stag',
      'loop: regions that ended', 'test_hostcore'),
+    ('host_driver/core/region.c',
+     'unic_obj_get(&host->objects, id, UNIC_OBJ_MR, owner);\n\n	if (!mr || (mr->state != R_ACTIVE',
+     'unic_obj_get(&host->objects, id, UNIC_OBJ_MR, UNIC_OBJ_ANYONE);\n\n'
+     '	(void)owner;\n	if (!mr || (mr->state != R_ACTIVE',
+     'driver: queues and tokens in a region of another', 'test_hostcore'),
+    ('host_driver/core/region.h', 'UNIC_OBJ_MR,\n			    unic_req_owner(req));',
+     'UNIC_OBJ_MR,\n			    UNIC_OBJ_ANYONE);',
+     'driver: requests about a region of another', 'test_hostcore'),
 )

@@ -90,6 +90,7 @@ struct form {
 	bool wrong;   /* what it shall be made of is refused */
 	bool gone;    /* LOCAL_INV said so: nothing goes through it */
 	uint32_t id, stag, life;
+	uint32_t lie;	     /* one that MR_MAKE names, see app_lie.c; or 0 */
 	uint32_t first_stag; /* as it was allocated */
 	uint64_t iova;	     /* of the region's first byte */
 	uint64_t retry_ns;
@@ -336,6 +337,9 @@ void app_form_noticed(struct app *a, uint32_t id);
 /** app_form_list() - ask for an indirect region of nobody, by a list in memory. The
  * region of the list; NULL: that cannot be now. *slot: the work request. */
 struct region *app_form_list(struct app *a, const void **slot);
+/** app_form_lie() - LOCAL_INV or REG_INDIRECT of an STag that is not its own, as @r
+ * says. False: that cannot be now. */
+bool app_form_lie(struct app *a, uint64_t r);
 /** app_form_done() - a work request about it completed. */
 void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status);
 /** app_form_may_fail() - may it be refused? */

@@ -310,9 +310,12 @@ static void hear_lie(const struct app *a, const struct op *o,
 		     const struct unic_cqe *c)
 {
 	const struct app *whose = o->lie_is_local ? a : o->peer;
+	uint8_t refused = o->kind == MEMOP  ? UNIC_WC_MEM_OP_ERR
+			  : o->lie_is_local ? UNIC_WC_LOC_PROT_ERR
+					    : UNIC_WC_REM_ACCESS_ERR;
 
 	stags_answer(check_model(world->node[whose->node]), o->lie, whose->slot,
-		     o->lie_is_local, c);
+		     refused, c);
 }
 
 static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)

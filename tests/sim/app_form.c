@@ -6,6 +6,8 @@
  * command or by a work request, and ends by MR_DEREG, LOCAL_INV or a SEND.
  */
 #include "app_op.h"
+#include "check.h"
+#include "stags.h"
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
 
@@ -60,6 +62,12 @@ static void dereg(struct app *a, uint32_t i)
 
 /* --------------------------------------------------------------------- make */
 
+/* A fast registration has entries that are asked back. */
+static bool taken_back(const struct form *f, uint32_t status)
+{
+	return f->kind == UNIC_FORM_FAST && status == UNIC_ST_EVICTED;
+}
+
 static void make_done(struct app *a, uint32_t arg, uint32_t status,
 		      const void *rec, uint32_t bytes)
 {
@@ -70,6 +78,9 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 	memcpy(&rep, rec, sizeof(rep));
 	f->state = FORM_MADE;
 	f->stag = unic_from_le32(rep.stag);
+	if (f->lie && !taken_back(f, status))
+		stags_status(check_model(world->node[a->node]), f->lie, a->slot,
+			     status);
 	if (f->wrong && !status)
 		sim_fail("oracle",
 			 "app %u: a form of kind %u is made of more than its "
@@ -77,7 +88,8 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 			 a->index, f->kind);
 	if (!status)
 		return;
-	if (!f->wrong && same_region(a, arg) && !a->region[arg].revoked &&
+	if (!f->wrong && !f->lie && same_region(a, arg) &&
+	    !a->region[arg].revoked &&
 	    (status == UNIC_ST_INVALID || status == UNIC_ST_ALIGN ||
 	     status == UNIC_ST_BOUNDS || status == UNIC_ST_RIGHTS))
 		sim_fail("once", "app %u: MR_MAKE of kind %u answers %u",
@@ -122,6 +134,22 @@ static void spoil(struct app *a, const struct region *r, const struct form *f,
 		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
 }
 
+/* A liar names an STag of the past, of another process or of nobody. */
+static void lie(struct app *a, struct form *f, struct unic_sge *sge)
+{
+	uint64_t iova = unic_from_le64(sge->iova);
+
+	f->lie = 0;
+	if (!a->how->lies || sim_below(&a->rng, 2))
+		return;
+	f->lie = stags_wrong(check_model(world->node[a->node]), a->slot,
+			     sim_u64(&a->rng), &iova);
+	if (!f->lie)
+		return;
+	sge->lkey = unic_to_le32(f->lie);
+	sge->iova = unic_to_le64(iova);
+}
+
 static void make(struct app *a, uint32_t i)
 {
 	const struct region *r = &a->region[i];
@@ -148,7 +176,8 @@ static void make(struct app *a, uint32_t i)
 	msg.req.rights = r->rights;
 	if (f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_WINDOW1)
 		msg.req.rights &= REMOTE;
-	f->wrong = !sim_below(&a->rng, 6);
+	lie(a, f, &msg.sge[0]);
+	f->wrong = !f->lie && !sim_below(&a->rng, 6);
 	if (f->wrong)
 		spoil(a, r, f, &msg.sge[n - 1], &msg.req.rights);
 	if (!app_ask_list(a, UNIC_CTL_MR_MAKE, &msg.req, n * 16, i, make_done))
@@ -287,6 +316,36 @@ static bool post_list(struct app *a, struct region *m, const void **slot)
 	s->sge[0].len = unic_to_le32(sizeof(sge));
 	s->sge[0].lkey = unic_to_le32(m->stag);
 	*slot = s;
+	op_post(a, o);
+	return true;
+}
+
+bool app_form_lie(struct app *a, uint64_t r)
+{
+	uint32_t i = (uint32_t)r % APP_REGIONS;
+	struct unic_sq_slot *s;
+	uint64_t iova;
+	uint32_t stag;
+	struct op *o;
+
+	stag = stags_wrong(check_model(world->node[a->node]), a->slot, r >> 8,
+			   &iova);
+	if (!stag)
+		return false;
+	o = request(a, i, UNIC_WR_LOCAL_INV, &s);
+	if (!o)
+		return false;
+	o->form_id = ~0u; /* whatever that form is */
+	o->refused = true;
+	o->lie = stag;
+	o->lie_is_local = true;
+	s->rkey = unic_to_le32(stag);
+	if (r >> 4 & 1) { /* to be made of what nobody has */
+		s->opcode = UNIC_WR_REG_INDIRECT;
+		s->flags |= UNIC_WR_INLINE;
+		s->inline_len = sizeof(s->sge[0]);
+		s->sge[0].len = unic_to_le32(64);
+	}
 	op_post(a, o);
 	return true;
 }

@@ -452,7 +452,9 @@ static bool do_op(struct app *a, const struct scn_op *s)
 			op_ring_wildly(a, s->r >> 8);
 		if (s->r % 4 == 1)
 			op_ask_wildly(a, s->r >> 8);
-		if (s->r % 4 < 2)
+		if (s->r % 4 == 2 && s->r >> 2 & 1)
+			app_form_lie(a, s->r >> 8);
+		if (s->r % 4 < 2 || (s->r % 4 == 2 && s->r >> 2 & 1))
 			return true;
 		break;
 	default:

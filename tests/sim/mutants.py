@@ -235,6 +235,18 @@ MUTANTS = (
     ("stags", "firmware/access.c",
      "!((mr->stag ^ stag) | (mr->proc ^ proc));", "!(mr->stag ^ stag);",
      "stags: what others have is told from what nobody has"),
+    ("stags", "firmware/form.c",
+     "			  reach(p, i));\n	if (r < 0)\n		return r;\n",
+     "			  reach(p, i));\n"
+     "	of = form_of(nic, unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT);\n"
+     "	if (r < 0 && nic->mrs.mr[of - nic->forms.form].stag == "
+     "unic_from_le32(sge->lkey))\n		return -UNIC_ERIGHTS;\n"
+     "	if (r < 0)\n		return r;\n",
+     "stags: an element that another has is refused for its rights"),
+    ("stags", "firmware/form.c",
+     "(mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)",
+     "(mr->flags & UNIC_MR_F_GONE))",
+     "stags: what is to be invalidated is told from what nobody has"),
     ("slots", "firmware/miss.c",
      "	m = give_way(nic, proc, false);\n	if (!m)\n		return NULL;\n",
      "	return NULL;\n",

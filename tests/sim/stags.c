@@ -2,6 +2,8 @@
 /* stags.c - see stags.h. */
 #include "stags.h"
 
+#include "unic_ctl.h"
+
 #define STAGS	 4096u
 #define REST_NS	 (4294ull * MS) /* at least, from the end of its region */
 #define KEY_BITS 8u		/* the consumer's */
@@ -131,9 +133,9 @@ static bool had(const struct model *m, uint32_t stag, uint32_t proc)
 }
 
 void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
-		  bool local, const struct unic_cqe *c)
+		  uint8_t refused, const struct unic_cqe *c)
 {
-	uint8_t refused = local ? UNIC_WC_LOC_PROT_ERR : UNIC_WC_REM_ACCESS_ERR;
+	bool local = refused != UNIC_WC_REM_ACCESS_ERR;
 	uint8_t taken = local ? UNIC_WC_EVICTED : UNIC_WC_REM_EVICTED;
 	uint8_t detail = local ? UNIC_WD_STAG : UNIC_WD_NONE;
 
@@ -146,4 +148,22 @@ void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
 			 "STag %x, which process %u has not, is answered %u "
 			 "detail %u, one that nobody has %u detail %u",
 			 stag, proc, c->status, c->detail, refused, detail);
+}
+
+/* What the form that is to be made, its process or the driver can be the reason of. */
+static bool says_nothing(uint32_t status)
+{
+	return status == UNIC_ST_NO_MR || status == UNIC_ST_BUSY ||
+	       status == UNIC_ST_STATE || status >= UNIC_CTL_ST_NO_HELLO;
+}
+
+void stags_status(const struct model *m, uint32_t stag, uint32_t proc,
+		  uint32_t status)
+{
+	if (!says_nothing(status) &&
+	    !(status == UNIC_ST_EVICTED && had(m, stag, proc)))
+		sim_fail("stags",
+			 "MR_MAKE of STag %x, which process %u has not, is "
+			 "answered %u, of one that nobody has %u",
+			 stag, proc, status, UNIC_ST_NO_MR);
 }

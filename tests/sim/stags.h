@@ -25,9 +25,13 @@ void stags_epoch(const struct model *m);
  */
 uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
 		     uint64_t *iova);
+/** stags_status() - MR_MAKE of elements that named such a one for @proc is answered with
+ * @status. */
+void stags_status(const struct model *m, uint32_t stag, uint32_t proc,
+		  uint32_t status);
 /** stags_answer() - a request that named such a one for @proc is answered with @c.
- * @local: in its own element. */
+ * @refused: the status of one that nobody has. */
 void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
-		  bool local, const struct unic_cqe *c);
+		  uint8_t refused, const struct unic_cqe *c);
 
 #endif /* SIM_STAGS_H */

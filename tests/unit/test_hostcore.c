@@ -2036,6 +2036,61 @@ static void request_of_another_is_another(void **state)
 	fake_delete(f);
 }
 
+/* Where each request names a region by its id. */
+static const struct {
+	uint16_t op, at;
+} names_region[] = {
+	{ UNIC_CTL_MR_DEREG, offsetof(struct unic_ctl_obj, id) },
+	{ UNIC_CTL_MR_INVAL, offsetof(struct unic_ctl_obj, id) },
+	{ UNIC_CTL_MR_MAKE, offsetof(struct unic_ctl_mr_make, id) },
+	{ UNIC_CTL_MR_REREG, offsetof(struct unic_ctl_mr_rereg, id) },
+	{ UNIC_CTL_MR_ADVISE, offsetof(struct unic_ctl_mr_advise, id) },
+	{ UNIC_CTL_TOKEN_ALLOC, offsetof(struct unic_ctl_token_alloc, mr) },
+	{ UNIC_CTL_CQ_CREATE, offsetof(struct unic_ctl_cq_create, mr) },
+	{ UNIC_CTL_QP_CREATE, offsetof(struct unic_ctl_qp_create, mr) },
+};
+
+/* What the driver answers @other, who names region @id in request @i. */
+static uint32_t told_of(struct fake *f, struct unic_client *other, uint32_t i,
+			uint32_t id)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(names_region[i].op) };
+	unic_le32 named = unic_to_le32(id);
+	uint8_t rec[64] = { 0 };
+
+	memcpy(rec, &hdr, sizeof(hdr));
+	memcpy(rec + names_region[i].at, &named, sizeof(named));
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, other, rec, sizeof(rec)));
+	settle(f);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&hdr, f->os.reply[0], sizeof(hdr));
+	return unic_from_le16(hdr.status);
+}
+
+/* INV-27: the NIC is asked about regions of the process only, so STags of others come
+ * to it in MR_MAKE's list alone. */
+static void ids_of_others_are_nobodys(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = { .hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+				     .version = unic_to_le32(1) };
+	struct fake *f = fake_new();
+	uint32_t i, told, asked, id = region(f, 4);
+
+	(void)state;
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	asked = f->commands;
+	for (i = 0; i < sizeof(names_region) / sizeof(*names_region); i++) {
+		told = told_of(f, &other, i, id);
+		assert_int_equal(told, told_of(f, &other, i, id + 1));
+		assert_int_not_equal(told, 0);
+	}
+	assert_int_equal(f->commands, asked);
+	fake_delete(f);
+}
+
 /* A process that accepts nothing fills its own queue, and nobody else's. */
 static void queue_of_requests_is_ones_own(void **state)
 {
@@ -5534,6 +5589,7 @@ int main(void)
 		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
 		cmocka_unit_test(silent_peer_has_given_up),
 		cmocka_unit_test(request_of_another_is_another),
+		cmocka_unit_test(ids_of_others_are_nobodys),
 		cmocka_unit_test(queue_of_requests_is_ones_own),
 		cmocka_unit_test(late_rep_is_told_so),
 		cmocka_unit_test(forged_messages_change_nothing),
