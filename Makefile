@@ -100,7 +100,7 @@ YARD      := $(addprefix tests/bench/,yard.c driver.c evict_bench.c mbox_bench.c
 SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c \
 	app_op.c app_open.c app_qp.c app_token.c bounds.c \
 	conserve.c core_host.c core_nic.c lives.c main.c model.c once.c oracle.c os.c \
-	pins.c port.c probe.c run.c scenario.c shrink.c sim.c slots.c stags.c stand.c tap.c view.c wire.c \
+	pins.c port.c probe.c run.c scenario.c seed.c shrink.c sim.c slots.c stags.c stand.c tap.c view.c wire.c \
 	world.c)
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
@@ -217,7 +217,21 @@ keep = @mkdir -p $(@D); echo '$1' | cmp -s - $@ || { [ -e $@ ]; first=$$?; \
 $(eval $(call compile_rules,$(B)/host,$(CC) $(CFLAGS) $(GNU),soft,CC))
 $(eval $(call compile_rules,$(B)/unit,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),fake,CC))
-$(eval $(call compile_rules,$(B)/sim,$(CC) $(CFLAGS) $(GNU),small,SIM))
+# The simulator, with tables of four sizes: that of the unit tests, and those of boards.
+SIM_SIZES := small tiny mps2 virt
+SIM_BOARD_small := small
+SIM_BOARD_tiny  := tiny
+SIM_BOARD_mps2  := mps2-an385
+SIM_BOARD_virt  := virt
+# $1 processes, $2 regions, $3 protection domains and requests that wait
+sim_model = -DPORT_SLOTS=$1u -DMODEL_PROCS=$1u -DMODEL_MRS=$2u -DMODEL_PDS=$3u -DMODEL_WAITS=$3u \
+	-DUNIC_SPIN_LOOKS=2u
+SIM_MODEL_small := $(call sim_model,3,32,8)
+SIM_MODEL_tiny  := $(call sim_model,2,16,8)
+SIM_MODEL_mps2  := $(call sim_model,7,256,64)
+SIM_MODEL_virt  := $(call sim_model,8,256,64)
+$(foreach s,$(SIM_SIZES),$(eval $(call compile_rules,$(B)/sim/$s,$(CC) $(CFLAGS) $(GNU) \
+	-DSIM_SIZE=$s $(SIM_MODEL_$s),$(SIM_BOARD_$s),SIM)))
 # Larger tables than any board, and more memory a process.
 $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 	-DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u,eval,EVAL))
@@ -449,7 +463,15 @@ $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 $(B)/bin/litmus-host: $(call objects,host,tests/qemu/litmus_host.c)
 
 # Many NICs and drivers in one process, in virtual time.
-$(B)/bin/unic-sim: $(call objects,sim,$(SIM) $(FIRMWARE) $(CORE))
+$(B)/bin/unic-sim: $(call objects,sim/small,tests/sim/main.c) $(SIM_SIZES:%=$(B)/sim/%.o)
+# One of each size, of which only its entry is seen. The driver knows no sizes.
+define sim_size
+$(B)/sim/$1.o: $(call objects,sim/$1,$(filter-out %/main.c,$(SIM)) $(FIRMWARE)) \
+		$(call objects,sim/small,$(CORE))
+	$$(call say,SIZE)
+	$(Q)ld -r $$^ -o $$@ && objcopy -G seed_run_$1 $$@
+endef
+$(foreach s,$(SIM_SIZES),$(eval $(call sim_size,$s)))
 
 # Experiments on the same machines, larger and without checkers.
 $(B)/bin/unic-eval: $(call objects,eval,$(EVAL) $(EVAL_SIM) $(FIRMWARE) $(CORE) $(EVAL_KIO))
@@ -703,10 +725,10 @@ build-m3:
 		$(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
-sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1]
+sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
 		$(SEEDS),1000)) $(if $(TRACE),--trace) \
-		$(if $(STAND),--stand) $(if $(SALT),--salt \
+		$(if $(STAND),--stand) $(if $(SIZE),--size $(SIZE)) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers

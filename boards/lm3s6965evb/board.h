@@ -9,27 +9,10 @@
 
 #include "unic_queue.h"
 
-#define UNIC_TLB_ENTRIES 64u
-#define UNIC_MRS	 16u
-#define UNIC_QPS	 8u
-#define UNIC_CQS	 8u
-#define UNIC_TOKENS	 32u
-#define UNIC_ELEMENTS	 32u
-#define UNIC_PROCS	 2u
-#define UNIC_PDS	 8u
-#define UNIC_WAITS	 8u
-#define UNIC_GHOSTS	 16u
+#include "tables.h"
 
-#define UNIC_QP_WINDOW	    8u
-#define UNIC_RQ_WINDOW	    4u
-#define UNIC_QP_SLOTS	    256u
-#define UNIC_DMA_JOBS	    16u
-#define UNIC_PHYSICAL_LISTS 2u
-#define UNIC_LIST_ELEMENTS  16u
-#define UNIC_BOUNCES	    1u
-#define UNIC_MTU	    1024u
-#define UNIC_PATHS	    1u
-#define UNIC_ALWAYS_RING    0
+#define UNIC_PATHS	 1u
+#define UNIC_ALWAYS_RING 0
 
 #define UNIC_BOX_INFO	0u   /* 192 */
 #define UNIC_BOX_NIC	192u /* 384 */

@@ -11,8 +11,6 @@
 /* Interrupts, poll rounds and the way of commands, on top of B. */
 #define SLACK_NS      (400 * US)
 #define SLACK_BELL_NS (110 * MS) /* a lost doorbell costs a heartbeat or poll */
-#define FEW_REGIONS   16u	 /* with more, indices may be what is short */
-#define INDICES	      28u	 /* of regions, but those that are worn out */
 
 static uint64_t wait_slack(void)
 {
@@ -118,6 +116,12 @@ static bool another_above(const struct model *m, uint32_t victim)
 	return false;
 }
 
+/* Indices of regions, but those that are worn out. */
+static uint32_t indices(const struct model *m)
+{
+	return m->mrs - m->mrs / 8;
+}
+
 static uint32_t all_regions(const struct model *m)
 {
 	uint32_t i, n = 0;
@@ -125,6 +129,12 @@ static uint32_t all_regions(const struct model *m)
 	for (i = 0; i < MODEL_PROCS; i++)
 		n += m->proc[i].regions;
 	return n;
+}
+
+/* With more, indices may be what is short. */
+static bool many_regions(const struct model *m)
+{
+	return all_regions(m) > m->mrs / 2;
 }
 
 static void noticed(struct node *n, struct model *m,
@@ -143,7 +153,7 @@ static void noticed(struct node *n, struct model *m,
 			 "asked for a watermark",
 			 n->id, r->proc, net(m, r->proc),
 			 model_fair(m, r->proc, false));
-	if (m->proc[r->proc].wanted || all_regions(m) > FEW_REGIONS)
+	if (m->proc[r->proc].wanted || many_regions(m))
 		return; /* it takes from itself, or indices are short */
 	if (!may_be_above(m, r->proc) && another_above(m, r->proc))
 		sim_fail("bounds",
@@ -253,7 +263,7 @@ static bool has_indices(const struct model *m, uint32_t proc)
 		n += m->wait[i].id && m->wait[i].proc == proc;
 	for (i = 0; i < MODEL_PROCS; i++)
 		weights += m->proc[i].attached ? m->proc[i].weight : 0;
-	return n * weights <= INDICES * m->proc[proc].weight;
+	return n * weights <= indices(m) * m->proc[proc].weight;
 }
 
 /* Then that one is asked at the reaper's next round. */
@@ -288,7 +298,7 @@ void bounds_tick(struct node *n, struct model *m)
 			continue;
 		}
 		fed(n, m, w);
-		if (all_regions(m) > FEW_REGIONS)
+		if (many_regions(m))
 			w->since_ns = sim_now();
 		else if (sim_now() - w->since_ns > bound)
 			sim_fail("bounds",

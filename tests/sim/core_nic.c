@@ -3,6 +3,9 @@
 #include "core.h"
 
 #include "nic.h"
+#include "port.h"
+
+_Static_assert(UNIC_PROCS <= PORT_SLOTS, "a window for each process");
 
 struct unic_nic *core_nic_new(struct unic_port *port)
 {

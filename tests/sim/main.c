@@ -9,21 +9,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shrink.h"
+#include "seed.h"
 
 static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
-			    "[--salt N]\n"
-			    "                [--stand] [--trace] [--twice] "
-			    "[--no-shrink] [--first]\n"
+			    "[--salt N] [--stand]\n"
+			    "                [--trace] [--twice] [--no-shrink] "
+			    "[--first] [--size NAME]\n"
 			    "  runs seeds N, N + 1, ..., or one; --salt: other "
 			    "draws for the same\n"
 			    "  numbers; --stand: scenarios in which a NIC "
 			    "stands still; --twice runs\n"
-			    "  each two times and compares the logs; the exit "
-			    "code is 1 if one failed\n";
+			    "  each two times and compares the logs; --size: "
+			    "all with tables of that\n"
+			    "  size (small, tiny, mps2, virt); the exit code "
+			    "is 1 if one failed\n";
 
-static bool trace, twice, first, stand, shrink_too = true;
-static uint64_t salt;
+static bool first;
+static struct seed_how how = { .shrink = true };
 
 /* What no checker can say: the code under test never came back. Of this
  * process's own time: that others use the machine proves nothing. */
@@ -52,64 +54,68 @@ static void watch(uint64_t seed)
 	setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-static void report(const struct scenario *s, const struct sim_verdict *v)
-{
-	struct scenario small = *s;
-	struct sim_verdict w = *v;
+/* Sizes of tables, and how many of sixteen seeds each has. */
+static const struct size {
+	const char *name;
+	bool (*run)(uint64_t seed, const struct seed_how *how);
+	uint32_t share;
+} sizes[] = {
+	{ "small", seed_run_small, 10 },
+#ifndef SIM_SMALL_ONLY /* mutants.py */
+	{ "tiny", seed_run_tiny, 2 },
+	{ "mps2", seed_run_mps2, 2 },
+	{ "virt", seed_run_virt, 2 },
+#endif
+};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-	printf("FAILED seed %llu at %llu us, %s: %s\n  again: make sim "
-	       "SEED=%llu TRACE=1",
-	       (unsigned long long)s->seed, (unsigned long long)(v->at_ns / US),
-	       v->checker, v->text, (unsigned long long)s->seed);
-	if (stand)
-		printf(" STAND=1");
-	if (salt)
-		printf(" SALT=%llu", (unsigned long long)salt);
-	printf("\n");
-	if (shrink_too) {
-		shrink(&small, &w);
-		printf("  shrunk, then %s: %s\n", w.checker, w.text);
-		scenario_print(&small, stdout);
-	}
-	fflush(stdout);
+static const struct size *forced; /* or NULL: as the seed says */
+
+static const struct size *size_of(uint64_t seed)
+{
+	uint64_t z = (seed + how.salt + 1) * 0x9e3779b97f4a7c15ull;
+	uint32_t i, at = (uint32_t)(z >> 60);
+
+	for (i = 0; i < SIZES; at -= sizes[i++].share)
+		if (at < sizes[i].share)
+			return &sizes[i];
+	return &sizes[0];
 }
 
 static bool run_seed(uint64_t seed)
 {
-	static struct scenario s;
-	struct sim_verdict v, w;
+	const struct size *size = forced ? forced : size_of(seed);
 
-	if (stand)
-		scenario_stand(&s, seed);
-	else
-		scenario_make(&s, seed);
 	watch(seed);
-	if (trace)
-		scenario_print(&s, stdout);
-	scenario_run(&s, trace, &v);
-	if (twice) {
-		scenario_run(&s, false, &w);
-		if (v.log_hash != w.log_hash || v.events != w.events) {
-			printf("FAILED seed %llu: two runs differ\n",
-			       (unsigned long long)seed);
-			return false;
-		}
-	}
-	if (v.checker)
-		report(&s, &v);
-	return !v.checker;
+	if (how.trace)
+		printf("  tables of size %s\n", size->name);
+	return size->run(seed, &how);
+}
+
+static bool force(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < SIZES; i++)
+		if (!strcmp(sizes[i].name, name))
+			forced = &sizes[i];
+	return forced;
 }
 
 /* False: an option that there is not. */
 static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 {
-	static const struct option opts[] = {
-		{ "from", 1, NULL, 'f' },      { "seeds", 1, NULL, 'n' },
-		{ "seed", 1, NULL, 'o' },      { "salt", 1, NULL, 'x' },
-		{ "trace", 0, NULL, 't' },     { "twice", 0, NULL, '2' },
-		{ "no-shrink", 0, NULL, 's' }, { "stand", 0, NULL, 'b' },
-		{ "first", 0, NULL, '1' },     { 0 }
-	};
+	static const struct option opts[] = { { "from", 1, NULL, 'f' },
+					      { "seeds", 1, NULL, 'n' },
+					      { "seed", 1, NULL, 'o' },
+					      { "salt", 1, NULL, 'x' },
+					      { "trace", 0, NULL, 't' },
+					      { "twice", 0, NULL, '2' },
+					      { "no-shrink", 0, NULL, 's' },
+					      { "stand", 0, NULL, 'b' },
+					      { "first", 0, NULL, '1' },
+					      { "size", 1, NULL, 'z' },
+					      { 0 } };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
@@ -120,17 +126,20 @@ static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 		else if (c == 'n')
 			*n = strtoull(optarg, NULL, 0);
 		else if (c == 'x')
-			salt = strtoull(optarg, NULL, 0);
+			how.salt = strtoull(optarg, NULL, 0);
 		else if (c == 't')
-			trace = true;
+			how.trace = true;
 		else if (c == '2')
-			twice = true;
+			how.twice = true;
 		else if (c == '1')
 			first = true;
 		else if (c == 'b')
-			stand = true;
-		else if (c == 's')
-			shrink_too = false;
+			how.stand = true;
+		else if (c == 'z') {
+			if (!force(optarg))
+				return false;
+		} else if (c == 's')
+			how.shrink = false;
 		else if (c != 'f')
 			return false;
 	}
@@ -150,7 +159,6 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, 65536);
 	if (!options(argc, argv, &from, &n))
 		return fputs(usage, stderr), 2;
-	sim_salt(salt);
 	for (i = 0; i < n && !(first && failed); i++)
 		failed += !run_seed(from + i);
 	n = i;

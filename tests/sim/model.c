@@ -575,6 +575,12 @@ void model_epoch(struct model *m, const struct unic_info *info)
 	stags_epoch(m);
 	m->epoch = unic_from_le32(info->boot_epoch);
 	m->capacity = unic_from_le32(info->tlb_entries);
+	m->mrs = unic_from_le32(info->mrs);
+	if (m->mrs > MODEL_MRS || unic_from_le32(info->waits) > MODEL_WAITS ||
+	    unic_from_le32(info->pds) > MODEL_PDS ||
+	    unic_from_le32(info->procs) > MODEL_PROCS)
+		sim_fail("sim", "the model has fewer regions, requests, "
+				"domains or processes than the NIC");
 	m->grace_ns = unic_from_le32(info->grace_us) * US;
 	m->deliver_ns = unic_from_le32(info->deliver_us) * US;
 	m->reaper_ns = unic_from_le32(info->reaper_us) * US;

@@ -10,11 +10,13 @@
 #include "sim.h"
 #include "unic_mbox.h"
 
-#define MODEL_MRS    64u
+#ifndef MODEL_MRS /* at least what the board has */
+#define MODEL_MRS   32u
+#define MODEL_WAITS 8u
+#define MODEL_PDS   8u
+#define MODEL_PROCS 3u
+#endif
 #define MODEL_PAGES  64u
-#define MODEL_WAITS  16u
-#define MODEL_PDS    16u
-#define MODEL_PROCS  3u
 #define MODEL_MISSES 32u
 
 #define MODEL_CLASS_FORM 255u /* no enum unic_mr_class */
@@ -65,7 +67,7 @@ struct model_miss {
 };
 
 struct model {
-	uint32_t epoch, capacity;
+	uint32_t epoch, capacity, mrs;
 	uint64_t grace_ns, deliver_ns, reaper_ns, drain_ns;
 	struct model_mr mr[MODEL_MRS];
 	struct model_wait wait[MODEL_WAITS];

@@ -19,8 +19,10 @@
 #include "unic_port.h"
 #include "view.h"
 
-#ifndef PORT_SLOTS	   /* the evaluation has larger machines */
-#define PORT_SLOTS	3u /* process slots = DMA windows, = UNIC_PROCS */
+#ifndef PORT_SLOTS
+#define PORT_SLOTS 3u /* process slots = DMA windows, at least UNIC_PROCS */
+#endif
+#ifndef PORT_SLOT_BYTES
 #define PORT_SLOT_BYTES (256u * 1024u)
 #endif
 #define PORT_FRAME_MAX 4200u

@@ -58,6 +58,11 @@ static void make_ports(struct scenario *s)
 	s->residency = sim_below(&r, 3) ? 0 : UNIC_RESIDENT + 1;
 }
 
+static uint32_t most(uint32_t n, uint32_t at_most)
+{
+	return n < at_most ? n : at_most;
+}
+
 static void make_apps(struct scenario *s, struct sim_rng *r)
 {
 	uint32_t i, node = 0;
@@ -66,7 +71,7 @@ static void make_apps(struct scenario *s, struct sim_rng *r)
 	s->apps =
 		(uint32_t)sim_range(r, 2, s->nodes * 2 < 6 ? s->nodes * 2 : 6);
 	if (s->sleeps)
-		s->apps = s->nodes * WORLD_SLOTS;
+		s->apps = s->nodes * most(WORLD_SLOTS, SCN_APPS / 2);
 	if (s->apps < s->nodes)
 		s->apps = s->nodes;
 	for (i = 0; i < s->apps; i++) {

@@ -7,7 +7,6 @@
 #define STAGS	 4096u
 #define REST_NS	 (4294ull * MS) /* at least, from the end of its region */
 #define KEY_BITS 8u		/* the consumer's */
-#define IDX_BITS 5u		/* of the simulated NICs: 32 regions */
 
 /* Round and round, the oldest goes. */
 struct given {
@@ -17,19 +16,20 @@ struct given {
 };
 
 static struct given *book;
+static uint32_t *names; /* of the same, without keys: what is looked for */
 static uint32_t entries;
 
 void stags_reset(void)
 {
 	book = sim_alloc(STAGS * sizeof(*book));
+	names = sim_alloc(STAGS * sizeof(*names));
 	entries = 0;
 }
 
 static struct given *next_of(const struct model *m, uint32_t stag, uint32_t *i)
 {
 	for (; *i < entries && *i < STAGS; ++*i)
-		if (book[*i].m == m &&
-		    book[*i].stag >> KEY_BITS == stag >> KEY_BITS)
+		if (names[*i] == stag >> KEY_BITS && book[*i].m == m)
 			return &book[(*i)++];
 	return NULL;
 }
@@ -45,6 +45,7 @@ void stags_begin(const struct model *m, uint32_t stag, uint32_t proc)
 				 "STag %x of process %u is given again, to "
 				 "process %u",
 				 g->stag, g->proc, proc);
+	names[entries % STAGS] = stag >> KEY_BITS;
 	book[entries++ % STAGS] = (struct given){ m, stag, proc, UINT64_MAX };
 }
 
@@ -76,14 +77,21 @@ static const struct model_mr *region_at(const struct model *m, uint32_t index)
 	return r->state >= MODEL_ACTIVE ? r : NULL;
 }
 
+static uint32_t index_shift(const struct model *m)
+{
+	return 32u - (uint32_t)__builtin_ctz(m->mrs);
+}
+
 static uint32_t past(const struct model *m, uint64_t r, uint64_t *iova)
 {
 	uint32_t n = entries < STAGS ? entries : STAGS, i;
 
+	if (!m->mrs)
+		return 0; /* it is being reset */
 	for (i = 0; i < n; i++) {
 		const struct given *g = &book[(r + i) % n];
 		const struct model_mr *at =
-			region_at(m, g->stag >> (32u - IDX_BITS));
+			region_at(m, g->stag >> index_shift(m));
 
 		if (g->m != m || g->end_ns == UINT64_MAX || !at)
 			continue;

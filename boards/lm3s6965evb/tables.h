@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* tables.h - table sizes of the LM3S6965, for its own mailbox (board.h) and for one of
+ * the usual size (boards/tiny). */
+#ifndef UNIC_TABLES_H
+#define UNIC_TABLES_H
+
+#define UNIC_TLB_ENTRIES 64u
+#define UNIC_MRS	 16u
+#define UNIC_QPS	 8u
+#define UNIC_CQS	 8u
+#define UNIC_TOKENS	 32u
+#define UNIC_ELEMENTS	 32u
+#define UNIC_PROCS	 2u
+#define UNIC_PDS	 8u
+#define UNIC_WAITS	 8u
+#define UNIC_GHOSTS	 16u
+
+#define UNIC_QP_WINDOW	    8u
+#define UNIC_RQ_WINDOW	    4u
+#define UNIC_QP_SLOTS	    256u
+#define UNIC_DMA_JOBS	    16u
+#define UNIC_PHYSICAL_LISTS 2u
+#define UNIC_LIST_ELEMENTS  16u
+#define UNIC_BOUNCES	    1u
+#define UNIC_MTU	    1024u
+
+#endif /* UNIC_TABLES_H */

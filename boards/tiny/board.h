@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Table sizes of the LM3S6965 behind a mailbox that is all there, for the simulator and
+ * the fuzzers. */
+#ifndef UNIC_BOARD_TINY_H
+#define UNIC_BOARD_TINY_H
+
+#include "../lm3s6965evb/tables.h"
+
+#include "../usual.h"
+
+/* One thread: nobody writes between two looks. */
+#define UNIC_SPIN_LOOKS 2u
+
+#endif /* UNIC_BOARD_TINY_H */
