@@ -405,7 +405,7 @@ size: image ## build: memory of the image: text, data, bss [BOARD=]
 
 # -------------------------------------------------------------------- tests
 
-UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST))
+UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST) batch_virt)
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
 M3_ELF     := $(UNIT_CORE:%=$(B)/m3/bin/%.elf)
 # ... of which few fit 64 KiB of RAM: tests/boards.py.
@@ -448,6 +448,10 @@ $(B)/bin/kio-crowd: LIBS := -lcmocka
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_stags: $(B)/$d/core.a))
 $(B)/bin/stags: $(call objects,stags,tests/unit/test_stags.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
 $(B)/bin/stags: LIBS := -lcmocka
+# More tokens than a round ends.
+$(B)/unit/bin/batch_virt: $(call objects,stags,tests/unit/test_batch.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
+	$(call say,LINK)
+	$(Q)$(CC) $(PARTS) -lcmocka -o $@
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \

@@ -18,4 +18,9 @@ MUTATIONS = (
      "token: from any queue pair"),
     ("firmware/token.c", "&& t->lock == qp->pd;", "&& !unic_token_state(t);",
      "token: good on any protection domain"),
+    ('firmware/token.c', 'ts->next_expiry_ns = left ? next : nic->now_ns;',
+     'ts->next_expiry_ns = next;',
+     'token: what a round does not end never expires', 'batch_virt'),
+    ('firmware/token.c', 'uint32_t left = EXPIRIES;', 'uint32_t left = UNIC_TOKENS;',
+     'token: all that expire end in one round', 'batch_virt'),
 )

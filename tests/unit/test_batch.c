@@ -115,6 +115,94 @@ static void tokens_by_the_dozen(void **state)
 	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 0);
 }
 
+#define TTL_US 500u
+/* More than batches of which a round ends one. */
+#define MANY (UNIC_TOKENS < 150u ? UNIC_TOKENS : 150u)
+
+/* Tokens by batches, all of which expire at the same time. */
+static void take_many(void)
+{
+	static uint8_t got[UNIC_BATCH_MAX][64];
+	uint32_t i, n, done;
+
+	for (done = 0; done < MANY; done += n) {
+		n = MANY - done < UNIC_BATCH_MAX ? MANY - done : UNIC_BATCH_MAX;
+		for (i = 0; i < n; i++) {
+			struct unic_cmd_token_alloc a = alloc_of(i);
+
+			a.user = unic_to_le32(done + i);
+			a.ttl_us = unic_to_le32(TTL_US);
+			put(i, &a);
+		}
+		assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, n, got), n);
+	}
+	assert_int_equal(r.nic.tokens.used, MANY);
+}
+
+/* Each end that the driver can read now is one that it has not read before. */
+static uint32_t read_ends(bool told[MANY])
+{
+	struct unic_evt_token evt;
+	uint32_t n = 0, user;
+
+	for (; rig_event(&r, &evt); n++) {
+		assert_int_equal(evt.hdr.type, UNIC_EVT_TOKEN_END);
+		assert_int_equal(unic_from_le32(evt.end), UNIC_TOKEN_EXPIRED);
+		user = unic_from_le32(evt.user);
+		assert_true(user < MANY);
+		assert_false(told[user]);
+		told[user] = true;
+	}
+	return n;
+}
+
+/* None before its time, then all of them in one instant. */
+static void expire_together(void)
+{
+	r.port.now_ns = r.nic.tokens.next_expiry_ns - 1;
+	unic_nic_poll(&r.nic);
+	assert_int_equal(r.nic.tokens.used, MANY);
+	r.port.now_ns += TTL_US * 1000u; /* the last of them, too */
+}
+
+/* @reads: the driver reads after each round, else when the NIC has said all it can. */
+static void all_expire(bool reads)
+{
+	bool told[MANY] = { false };
+	uint32_t n = 0, rounds, was;
+
+	take_many();
+	expire_together();
+	for (rounds = 0; rounds < 400 && n < MANY; rounds++) {
+		was = r.nic.tokens.used;
+		unic_nic_poll(&r.nic);
+		assert_true(was - r.nic.tokens.used <= UNIC_BATCH_MAX);
+		if (reads || rounds % 100 == 99)
+			n += read_ends(told);
+		r.port.now_ns += 10000;
+	}
+	assert_int_equal(n, MANY);
+	assert_int_equal(r.nic.tokens.used, 0);
+	assert_int_equal(r.nic.tokens.evts_due, 0);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 0);
+	assert_int_equal(rig_count(&r, tokens_expired), MANY);
+	rig_run(&r, 1000000);
+	assert_int_equal(read_ends(told), 0);
+	take_many();
+}
+
+static void many_expire_at_once(void **state)
+{
+	(void)state;
+	all_expire(true);
+}
+
+static void many_expire_and_nobody_reads(void **state)
+{
+	(void)state;
+	all_expire(false);
+}
+
 /* One that is wrong is answered by itself, and is no reason for the others. */
 static void each_is_answered_by_itself(void **state)
 {
@@ -329,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tokens_by_the_dozen),  TEST(each_is_answered_by_itself),
 		TEST(wrong_counts),	    TEST(more_than_there_are),
+		TEST(many_expire_at_once),  TEST(many_expire_and_nobody_reads),
 		TEST(none_before_seeding),  TEST(with_their_pages),
 		TEST(list_behind_the_page), TEST(list_behind_one_too_long),
 	};
