@@ -279,8 +279,11 @@ static void deadlines(void)
 /* A form of region MA: all of it. False: there are no more. */
 static bool make_form(uint8_t kind, struct rig_mr *form)
 {
-	struct unic_cmd_mr_alloc alloc = { .pd = unic_to_le32(pda),
-					   .kind = kind };
+	struct unic_cmd_mr_alloc alloc = {
+		.pd = unic_to_le32(pda),
+		.kind = kind,
+		.n = unic_to_le32(kind == UNIC_FORM_INDIRECT),
+	};
 	struct unic_cmd_mr_make make = {
 		.n = unic_to_le32(1),
 		.rights = UNIC_MR_REMOTE_READ,
@@ -333,6 +336,42 @@ static void dependents(void)
 	evict(&ma);
 	a.port.now_ns += 21000000;
 	report("deadline_of_all_dependents", longest(&a, 64));
+}
+
+/* Queue pair @row is to invalidate @form. */
+static void invalidate(uint32_t row, const struct rig_mr *form)
+{
+	ring[0] = (struct unic_sq_slot){
+		.opcode = UNIC_WR_LOCAL_INV,
+		.flags = UNIC_WR_SIGNALED,
+		.rkey = unic_to_le32(form->stag),
+	};
+	rig_ring(&a, 0, UNIC_DB_SQ, row, 1);
+	longest(&a, 8);
+}
+
+/* T is over for requests that use @forms, each of which a queue pair of its own is to
+ * invalidate: @users queue pairs have full windows of them. */
+static void invalidations(const char *name, uint32_t forms, uint32_t users)
+{
+	static struct rig_mr form[LATE];
+	uint32_t i, k;
+
+	assert_true(all_qps(CQES) >= users + forms);
+	for (i = 0; i < forms; i++)
+		assert_true(make_form(UNIC_FORM_INDIRECT, &form[i]));
+	for (k = 0; k < REQUESTS; k++)
+		request(k, &form[k % forms], &form[k % forms], 64);
+	for (i = 1; i <= users; i++)
+		rig_ring(&a, 0, UNIC_DB_SQ, i, REQUESTS);
+	longest(&a, 400);
+	for (i = 0; i < forms; i++)
+		invalidate(users + 1 + i, &form[i]);
+	assert_int_equal(rig_count(&a, forms_invalidated), 0);
+	a.port.now_ns += 21000000;
+	report(name, longest(&a, 64));
+	longest(&a, 400);
+	assert_int_equal(rig_count(&a, forms_invalidated), forms);
 }
 
 /* The longest list that a work request can name, in memory. */
@@ -432,6 +471,9 @@ static void all(void **state)
 	destroy();
 	deadlines();
 	dependents();
+	invalidations("local_inv_beyond_t", 1, UNIC_QPS / 2 - 4);
+	invalidations("local_invs_of_16_regions", LATE,
+		      UNIC_QPS / 2 - 4 - LATE);
 	largest_list();
 	bursts();
 	together();
