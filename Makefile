@@ -223,13 +223,14 @@ SIM_BOARD_small := small
 SIM_BOARD_tiny  := tiny
 SIM_BOARD_mps2  := mps2-an385
 SIM_BOARD_virt  := virt
-# $1 processes, $2 regions, $3 protection domains and requests that wait
-sim_model = -DPORT_SLOTS=$1u -DMODEL_PROCS=$1u -DMODEL_MRS=$2u -DMODEL_PDS=$3u -DMODEL_WAITS=$3u \
+# $1 processes, $2 regions, $3 protection domains and requests that wait, $4 bytes of a
+# process: with 8 MiB there are pages of 2 MiB
+sim_model = -DPORT_SLOT_BYTES=$4u -DPORT_SLOTS=$1u -DMODEL_PROCS=$1u -DMODEL_MRS=$2u -DMODEL_PDS=$3u -DMODEL_WAITS=$3u \
 	-DUNIC_SPIN_LOOKS=2u
-SIM_MODEL_small := $(call sim_model,3,32,8)
-SIM_MODEL_tiny  := $(call sim_model,2,16,8)
-SIM_MODEL_mps2  := $(call sim_model,7,256,64)
-SIM_MODEL_virt  := $(call sim_model,8,256,64)
+SIM_MODEL_small := $(call sim_model,3,32,8,0x100000)
+SIM_MODEL_tiny  := $(call sim_model,2,16,8,0x100000)
+SIM_MODEL_mps2  := $(call sim_model,7,256,64,0x100000)
+SIM_MODEL_virt  := $(call sim_model,8,256,64,0x800000)
 $(foreach s,$(SIM_SIZES),$(eval $(call compile_rules,$(B)/sim/$s,$(CC) $(CFLAGS) $(GNU) \
 	-DSIM_SIZE=$s $(SIM_MODEL_$s),$(SIM_BOARD_$s),SIM)))
 # Larger tables than any board, and more memory a process.

@@ -27,6 +27,28 @@ uint8_t *app_mem(struct app *a, uint32_t at)
 	       (size_t)a->frame[at / 4096] * 4096 + at % 4096;
 }
 
+/*
+ * Pages are of 4 KiB, one after the other. Or regions are where large ones meet: each
+ * where two of 64 KiB do, and one of them where two of 2 MiB do.
+ */
+#define APART (64u * 1024u)
+
+static uint64_t middle_of(const struct app *a, uint32_t region)
+{
+	uint32_t meets = a->area == 16 ? 1 : (1u << a->area) / APART - 1;
+
+	return APP_BIG_VA + (uint64_t)(meets + region) * APART;
+}
+
+uint64_t app_va(const struct app *a, uint32_t at)
+{
+	uint32_t home = APP_REG_PAGES * 4096, in = at - APP_QPS * 4096;
+
+	if (a->area == 12 || at < APP_QPS * 4096)
+		return APP_VA + at;
+	return middle_of(a, in / home) - home / 2 + in % home;
+}
+
 struct unic_db_page *app_db(struct app *a)
 {
 	return (void *)world->node[a->node]->slot[a->slot];
@@ -94,6 +116,7 @@ static void on_hangup(struct world_client *c)
 
 void app_init(struct app *a, const struct scenario *s, uint32_t index)
 {
+	static const uint8_t areas[] = { 12, 16, 21 };
 	struct sim_rng rng;
 	uint32_t i;
 
@@ -113,6 +136,8 @@ void app_init(struct app *a, const struct scenario *s, uint32_t index)
 	}
 	sim_rng_init(&rng, sim_seed(), 0x700u + index);
 	a->keep = sim_below(&rng, 4);
+	/* all that there is room for */
+	a->area = areas[sim_below(&rng, PORT_SLOT_BYTES < 4u << 21 ? 2 : 3)];
 }
 
 void app_start(struct app *a)
@@ -226,32 +251,67 @@ static void ask_pd(struct app *a)
 	app_ask(a, UNIC_CTL_PD_ALLOC, &r, 0, pd_done);
 }
 
-static void frames_done(struct app *a, uint32_t arg, uint32_t status,
+static void ask_frames(struct app *a, bool large);
+
+/* @list: the first frame of each run that lies together, from address @base on. */
+static void map(struct app *a, const unic_le32 *list, uint64_t base,
+		uint32_t shift, uint32_t from, uint32_t to)
+{
+	for (; from < to; from++) {
+		uint64_t off = app_va(a, from * 4096) - base;
+
+		a->frame[from] = unic_from_le32(list[off >> shift]) +
+				 (uint32_t)(off % (1ull << shift) / 4096);
+		oracle_map(a->node, a->slot, from, a->frame[from]);
+	}
+}
+
+static void frames_done(struct app *a, uint32_t large, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
 	const unic_le32 *list = (const void *)((const uint8_t *)rec + 64);
-	uint32_t i;
+	bool more = !large && a->area > 12;
 
-	(void)arg;
+	(void)bytes;
 	a->knock_ns = sim_now() + 200 * US;
-	if (status || bytes < 64 + APP_PAGES * 4) {
+	if (status) {
 		a->state = APP_KNOCK;
 		return;
 	}
-	for (i = 0; i < APP_PAGES; i++) {
-		a->frame[i] = unic_from_le32(list[i]);
-		oracle_map(a->node, a->slot, i, a->frame[i]);
+	if (large)
+		map(a, list, APP_BIG_VA, a->area, APP_QPS, APP_PAGES);
+	else
+		map(a, list, APP_VA, 12, 0, more ? APP_QPS : APP_PAGES);
+	if (more) {
+		ask_frames(a, true);
+		return;
 	}
 	a->fresh = false;
 	ask_pd(a);
 }
 
+/* The memory of queues, and all that is in small pages, or of regions in @large ones. */
+static void ask_frames(struct app *a, bool large)
+{
+	uint32_t runs = a->area == 16 ? APP_REGIONS + 1 : 2;
+	struct unic_ctl_frames fr = {
+		.va = unic_to_le64(APP_VA),
+		.pages = unic_to_le32(a->area == 12 ? APP_PAGES : APP_QPS),
+		.page_shift = 12
+	};
+
+	if (large) {
+		fr.va = unic_to_le64(APP_BIG_VA);
+		fr.pages = unic_to_le32((runs << a->area) / 4096);
+		fr.page_shift = a->area;
+	}
+	a->state = APP_FRAMES;
+	app_ask(a, UNIC_CTL_FRAMES_ALLOC, &fr, large, frames_done);
+}
+
 static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 		       const void *rec, uint32_t bytes)
 {
-	struct unic_ctl_frames fr = { .va = unic_to_le64(APP_VA),
-				      .pages = unic_to_le32(APP_PAGES),
-				      .page_shift = 12 };
 	struct unic_ctl_hello_reply r;
 
 	(void)arg;
@@ -286,8 +346,7 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 	}
 	oracle_unmap(a->node, a->slot);
 	a->upcall_next = 0;
-	a->state = APP_FRAMES;
-	app_ask(a, UNIC_CTL_FRAMES_ALLOC, &fr, 0, frames_done);
+	ask_frames(a, false);
 }
 
 static void knock(struct app *a)

@@ -25,7 +25,8 @@
 #define APP_REG_PAGES 6u
 #define APP_PAGES     (APP_QPS + APP_REGIONS * APP_REG_PAGES)
 #define APP_VA	      0x10000000ull
-#define APP_SLOTS     16u /* of a work queue */
+#define APP_BIG_VA    0x20000000ull /* of regions in large pages */
+#define APP_SLOTS     16u	    /* of a work queue */
 #define APP_CQES      64u
 
 /* What makes one kind of application different from another. */
@@ -63,9 +64,11 @@ struct region {
 	bool revoked; /* asked back, given back or gone: EVICTED may be seen */
 	bool evicted;
 	bool resident; /* forms are made of no others */
-	uint32_t id, stag, n, life;
-	uint32_t at;   /* of its first byte, in the process's pages */
-	uint64_t iova; /* of that byte */
+	uint32_t id, stag, life;
+	uint32_t n, entries; /* pages of 4 KiB, and of its own size */
+	uint8_t shift;	     /* its pages are so large, log2 */
+	uint32_t at;	     /* of its first byte, in the process's pages */
+	uint64_t iova;	     /* of that byte */
 	uint32_t bytes;
 	uint32_t used[PARTS], open[PARTS];
 	uint32_t reg_seq; /* of the request that made it */
@@ -235,6 +238,7 @@ struct app {
 	uint64_t due; /* next step */
 	uint64_t knock_ns;
 	uint32_t slot, pd, seq, upcall_next, fifo;
+	uint8_t area; /* frames of regions lie in runs of such a size, log2 */
 	uint32_t frame[APP_PAGES];
 	struct ask ask[APP_ASKS];
 	bool gathers; /* requests are kept to go in one BATCH */
@@ -271,6 +275,8 @@ void app_say_stuck(const struct app *a, const char *what)
 void app_evict_storm(uint32_t node);
 /** app_mem() - byte @at of its memory. */
 uint8_t *app_mem(struct app *a, uint32_t at);
+/** app_va() - address of byte @at of its memory, as its driver knows it. */
+uint64_t app_va(const struct app *a, uint32_t at);
 /** app_db() - its doorbell page; the NIC's page follows. */
 struct unic_db_page *app_db(struct app *a);
 

@@ -112,8 +112,10 @@ static uint64_t some_iova(struct app *a, const struct region *r, bool pages)
 {
 	uint64_t iova = sim_u64(&a->rng) >> 8;
 
+	uint64_t mask = (1ull << r->shift) - 1;
+
 	if (pages)
-		return (iova & ~0xfffull) | (r->iova & 0xfff);
+		return (iova & ~mask) | (r->iova & mask);
 	return iova & 1 ? iova : r->iova + (iova >> 8) % 64 * 8;
 }
 

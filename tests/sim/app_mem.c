@@ -79,9 +79,9 @@ static void reg_done(struct app *a, uint32_t arg, uint32_t status,
 	r->id = unic_from_le32(rep.id);
 	r->stag = unic_from_le32(rep.stag);
 	r->state = REGION_ACTIVE;
-	if (unic_from_le32(rep.entries) != r->n)
+	if (unic_from_le32(rep.entries) != r->entries)
 		sim_fail("once", "app %u: a region of %u pages has %u entries",
-			 a->index, r->n, unic_from_le32(rep.entries));
+			 a->index, r->entries, unic_from_le32(rep.entries));
 }
 
 static uint8_t some_rights(struct app *a)
@@ -107,11 +107,21 @@ static uint8_t some_residency(struct app *a, uint32_t i)
 	return of[sim_below(&a->rng, 4)];
 }
 
+static uint8_t some_shift(struct app *a)
+{
+	static const uint8_t shifts[] = { 12, 16, 21 };
+
+	return shifts[sim_below(&a->rng, a->area == 12	 ? 1
+					 : a->area == 16 ? 2
+							 : 3)];
+}
+
 /* @like: at the address of that one, and at once or not at all; NULL: at any. */
 static void reg(struct app *a, uint32_t i, const struct region *like)
 {
 	struct region *r = &a->region[i];
 	uint32_t life = r->life + 1, first = 0, last = 0;
+	uint64_t in_page;
 	struct unic_ctl_mr_reg req = {
 		.pd = unic_to_le32(a->pd),
 		.user = unic_to_le32(i),
@@ -131,18 +141,21 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 	}
 	r->at = (APP_QPS + i * APP_REG_PAGES) * 4096 + first;
 	r->bytes = r->n * 4096 - first - last;
+	r->shift = like ? 12 : some_shift(a);
+	in_page = app_va(a, r->at) & ((1ull << r->shift) - 1);
+	r->entries = (uint32_t)((in_page + r->bytes - 1) >> r->shift) + 1;
 	/* many start at the same address: only the STag tells them apart */
-	r->iova = first;
+	r->iova = in_page;
 	if (sim_below(&a->rng, 2))
-		r->iova += sim_u64(&a->rng) & 0x7ffffffffffff000ull;
+		r->iova += sim_u64(&a->rng) >> r->shift << r->shift & INT64_MAX;
 	if (like)
-		r->iova = (like->iova & ~0xfffull) + first;
-	req.va = unic_to_le64(APP_VA + r->at);
+		r->iova = (like->iova & ~0xfffull) + in_page;
+	req.va = unic_to_le64(app_va(a, r->at));
 	req.iova = unic_to_le64(r->iova);
 	req.length = unic_to_le64(r->bytes);
 	req.rights = r->rights | (i ? UNIC_MR_MW_BIND : 0);
 	req.mr_class = r->mr_class;
-	req.page_shift = 12;
+	req.page_shift = r->shift;
 	req.residency = some_residency(a, i);
 	r->resident = req.residency == UNIC_RESIDENT;
 	if (!a->gathers && !like && (a->how->waits || sim_below(&a->rng, 2))) {

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #define GRANTS 1024u
+#define PAGES  64u /* of a process */
 
 struct grant {
 	uint32_t number; /* 0: free */
@@ -18,8 +19,8 @@ struct grant {
 
 static struct grant *grants;
 static uint32_t last_grant, high_grant;
-static uint8_t (*named)[WORLD_SLOTS][PORT_SLOT_BYTES]; /* as grants: by byte */
-static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES];   /* by frame; 0: none */
+static uint8_t (*named)[WORLD_SLOTS][PAGES * 4096];  /* as grants: by byte */
+static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES]; /* by frame; 0: none */
 
 void oracle_reset(void)
 {
@@ -36,7 +37,9 @@ void oracle_name(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
 
 void oracle_map(uint32_t node, uint32_t slot, uint32_t page, uint32_t frame)
 {
-	page_of[node][slot][frame % WORLD_PAGES] = (uint8_t)(page + 1);
+	if (page >= PAGES || frame >= WORLD_PAGES)
+		sim_fail("sim", "page %u is frame %u", page, frame);
+	page_of[node][slot][frame] = (uint8_t)(page + 1);
 }
 
 void oracle_unmap(uint32_t node, uint32_t slot)

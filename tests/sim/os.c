@@ -2,6 +2,7 @@
 /* os.c - host_driver/core/unic_os.h in virtual time. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "oracle.h"
 #include "world.h"
@@ -132,7 +133,8 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
-	if (os->node->zeroed[slot]) /* else it is still new */
+	if (os->node->zeroed[slot] && /* else it is still new */
+	    madvise(os->node->slot[slot], PORT_SLOT_BYTES, MADV_DONTNEED))
 		memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
 	os->node->zeroed[slot] = true;
 }

@@ -38,9 +38,10 @@ void pins_moved(struct node *n, uint64_t bus, uint32_t len)
 			 n->id, len, frame, slot);
 }
 
-static void count(const struct model *m, uint32_t slot, bool *need)
+/* Marks frames in @need, which is all false. How many. */
+static uint32_t count(const struct model *m, uint32_t slot, bool *need)
 {
-	uint32_t i, k;
+	uint32_t i, k, n = 0;
 	uint64_t off;
 
 	for (i = 0; i < MODEL_MRS; i++) {
@@ -50,29 +51,39 @@ static void count(const struct model *m, uint32_t slot, bool *need)
 			continue;
 		for (k = 0; k < r->n_pages; k++)
 			for (off = 0; r->bus[k] && off < 1ull << r->shift;
-			     off += 4096)
-				need[(UNIC_BUS_OFFSET(r->bus[k]) + off) / 4096 %
-				     WORLD_PAGES] = true;
+			     off += 4096) {
+				bool *at = &need[(UNIC_BUS_OFFSET(r->bus[k]) +
+						  off) /
+						 4096 % WORLD_PAGES];
+
+				n += !*at;
+				*at = true;
+			}
 	}
+	return n;
+}
+
+static void settled(const struct node *n, const struct model *m, uint32_t slot)
+{
+	bool need[WORLD_PAGES] = { false };
+	uint32_t i, needed = count(m, slot, need);
+
+	if (!needed && !core_pinned(n->host, slot))
+		return;
+	for (i = 0; i < WORLD_PAGES; i++)
+		if (need[i] != !!core_pins(n->host, slot, i))
+			sim_fail("pins", "host %u: frame %u of slot %u is %s",
+				 n->id, i, slot,
+				 need[i] ? "in a region but not pinned"
+					 : "pinned without a region");
 }
 
 void pins_settled(struct node *n, const struct model *m)
 {
-	uint32_t slot, i;
+	uint32_t slot;
 
-	for (slot = 0; n->host && slot < WORLD_SLOTS; slot++) {
-		bool need[WORLD_PAGES] = { false };
-
-		/* its regions go one by one, its pins all at the end */
-		if (m->proc[slot].leaving && m->proc[slot].attached)
-			continue;
-		count(m, slot, need);
-		for (i = 0; i < WORLD_PAGES; i++)
-			if (need[i] != !!core_pins(n->host, slot, i))
-				sim_fail("pins",
-					 "host %u: frame %u of slot %u is %s",
-					 n->id, i, slot,
-					 need[i] ? "in a region but not pinned"
-						 : "pinned without a region");
-	}
+	for (slot = 0; n->host && slot < WORLD_SLOTS; slot++)
+		/* else its regions go one by one, its pins all at the end */
+		if (!m->proc[slot].leaving || !m->proc[slot].attached)
+			settled(n, m, slot);
 }

@@ -23,7 +23,7 @@
 #define PORT_SLOTS 3u /* process slots = DMA windows, at least UNIC_PROCS */
 #endif
 #ifndef PORT_SLOT_BYTES
-#define PORT_SLOT_BYTES (256u * 1024u)
+#define PORT_SLOT_BYTES (1024u * 1024u)
 #endif
 #define PORT_FRAME_MAX 4200u
 #ifndef PORT_RX
