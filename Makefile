@@ -534,13 +534,14 @@ $(B)/bin/survivor: $(call objects,host,$(SURVIVOR)) $(B)/lib/libunic.a
 
 # A harness, its replay with gcc in `make check`, and the same with libFuzzer.
 # $1 folder, $2 what takes the place of libFuzzer
+NIC_WRAP := $(addprefix --for-linker=--wrap=unic_port_,dma dma_poll doorbells window \
+	rx_next rx_run rx_done)
 define fuzz_programs
 $(FUZZERS:%=$(B)/$1/bin/fuzz_%): $(B)/$1/bin/fuzz_%: \
 	$(B)/$1/tests/fuzz/fuzz_%.o $2
 $(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): $(call objects,$1,$(FUZZ_NIC)) \
 	$(B)/$1/core.a
-$(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(addprefix \
-	--for-linker=--wrap=unic_port_,dma dma_poll doorbells window rx_next rx_run rx_done)
+$(addprefix $(B)/$1/bin/fuzz_,mbox queue frame): WRAP := $(NIC_WRAP)
 $(B)/$1/bin/fuzz_ring: $(call objects,$1,$(RING))
 $(B)/$1/bin/fuzz_line: $(call objects,$1,$(SERIAL) $(NEAR) $(FAR))
 $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
@@ -563,7 +564,18 @@ $(B)/fuzz/bin/fuzz_%:
 	$(call say,LINK)
 	$(Q)$(CLANG) $(FUZZ_SAN) $(WRAP) $(PARTS) -lcmocka -o $@
 
-REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%)
+# The harnesses of the NIC once more, with the tables of virt.
+FUZZ_LARGE := mbox queue frame
+$(eval $(call compile_rules,$(B)/large,$(CC) $(CFLAGS) $(GNU) $(SANITIZE) \
+	-DUNIC_SPIN_LOOKS=2u,virt,LARGE))
+$(B)/large/core.a: $(call objects,large,$(CORE_TEST))
+$(FUZZ_LARGE:%=$(B)/large/bin/fuzz_%): $(B)/large/bin/fuzz_%: $(B)/large/tests/fuzz/fuzz_%.o \
+		$(call objects,large,$(REPLAY) $(FUZZ_NIC)) $(B)/large/core.a
+	$(call say,LINK)
+	$(Q)$(CC) $(SANITIZE) $(WRAP) $(PARTS) -lcmocka -o $@
+$(FUZZ_LARGE:%=$(B)/large/bin/fuzz_%): WRAP := $(NIC_WRAP)
+
+REPLAYS := $(FUZZERS:%=$(B)/unit/bin/fuzz_%) $(FUZZ_LARGE:%=$(B)/large/bin/fuzz_%)
 # New inputs stay in build/; `make fuzz-merge` chooses those worth keeping.
 FUZZ_IN  = $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f
 RUNS    ?= 20000
@@ -642,6 +654,8 @@ L_static := --level "static checks" --jobs 2 tests/test_run.py \
 L_unit := --level "unit host" --jobs 2 $(UNIT_PROGS)
 L_corpora := --level "fuzz corpora" --apart "inputs of fuzzers" --jobs 2 \
 	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
+		$(wildcard tests/fuzz/found/$f)") \
+	$(foreach f,$(FUZZ_LARGE),"$(B)/large/bin/fuzz_$f tests/fuzz/corpus/$f \
 		$(wildcard tests/fuzz/found/$f)")
 AGAIN := --apart "tests again on another board"
 L_unit-target := --level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
