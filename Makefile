@@ -651,14 +651,15 @@ RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
 L_static := --level "static checks" --jobs 2 tests/test_run.py \
 	$(foreach t,$(STATIC),"make -s $(t)")
-L_unit := --level "unit host" --jobs 2 $(UNIT_PROGS)
+L_unit := --level "unit host" --jobs 2 $(filter-out %_virt,$(UNIT_PROGS))
 L_corpora := --level "fuzz corpora" --apart "inputs of fuzzers" --jobs 2 \
 	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
 		$(wildcard tests/fuzz/found/$f)") \
 	$(foreach f,$(FUZZ_LARGE),"$(B)/large/bin/fuzz_$f tests/fuzz/corpus/$f \
 		$(wildcard tests/fuzz/found/$f)")
 AGAIN := --apart "tests again on another board"
-L_unit-target := --level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
+L_unit-target := --level "unit host, tables of virt" $(AGAIN) $(filter %_virt,$(UNIT_PROGS)) \
+	--level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
 	$(TARGET_ELF)
 L_unit-m3 := --level "unit target (Cortex-M3)" $(AGAIN) \
 	"tests/boards.py --board mps2-an385 --kind unit" \
