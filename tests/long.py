@@ -31,7 +31,8 @@ WORK = os.path.join(ROOT, "build", "long")
 FUZZ = ("mbox", "queue", "frame", "driver", "unicd", "line", "ring")
 # name: command
 RUNS = {
-    "sim": "make sim FROM=1 SEEDS=100000",
+    **{f"sim-{n}": f"make sim FROM={(n - 1) * 10000 + 1} SEEDS=10000"
+       for n in range(1, 11)},
     "models": "make models",
     "proofs": "make proofs",
     **{f"fuzz-{name}": f"make fuzz FUZZER={name} RUNS=1000000"
@@ -52,6 +53,8 @@ RUNS = {
     "vm-breaks": "make vm-breaks",
 }
 GROUPS = {
+    "sim": [name for name in RUNS if name.startswith("sim-")
+            and name != "sim-mutants"],
     "fuzz": [name for name in RUNS if name.startswith("fuzz-")],
     "vm": [name for name in RUNS if name.startswith("vm-")],
 }
