@@ -96,6 +96,7 @@ def environment(kind):
     env = dict(os.environ, UNIC_BIN=folder)
     if kind == "valgrind":
         wrap_for_valgrind(folder, log, supp)
+        env["UNIC_SLOWER"] = "20"
         start_broker(os.path.join(log, ".broker"))
     else:
         env["TSAN_OPTIONS"] = (f"suppressions={supp} log_path={log}/tsan "
