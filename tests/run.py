@@ -14,7 +14,9 @@ nothing else is run.
 A program says how it went by its last "N passed, N failed" line, or by
 cmocka's summary; one that says neither, or that ran nothing, has failed. A
 command of `make` says it by its exit code, and counts as one test. A program
-that outlives its time is killed with all of its children and has failed.
+that outlives its time is killed with all of its children and has failed; a child
+that left its session may live, and is not waited for. A level without a command is
+an error: a name of the Makefile that stands for nothing would end its tests.
 
 "skipped: N WHAT" of a program, and what cmocka skips, is shown and counted. With
 CI set in the environment, to skip what is "not installed" is a failure. Of a
@@ -38,6 +40,7 @@ import time
 
 TAIL_LINES = 40
 TIMEOUT_S = 600.0  # of each program; most take seconds on an idle machine
+LAST_WORDS_S = 5.0  # of a program that was killed
 # A make run from here is not part of the make that runs us.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
@@ -94,6 +97,9 @@ class Result:
                 self.skipped.append((count["SKIPPED"], "tests, by themselves"))
         elif shlex.split(command)[0] == "make":
             passed, failed = int(code == 0), int(code != 0)
+        else:
+            self.output += "FAILED: it does not say how it went\n"
+            failed = 1
         if passed + failed + sum(n for n, _ in self.skipped) == 0:
             self.output += "FAILED: it ran no test\n"
             failed = 1
@@ -139,6 +145,9 @@ def parse(argv):
                 levels[-1].commands.append(arg)
     except (StopIteration, IndexError, ValueError):
         sys.exit(__doc__)
+    empty = [level.name for level in levels if not level.commands]
+    if empty:
+        sys.exit(f"run.py: no command in level {', '.join(empty)}")
     return name, qemu, levels
 
 
@@ -149,6 +158,14 @@ def command_line(command, qemu):
     if words[0].endswith(".py"):
         return [sys.executable] + words
     return words
+
+
+def last_words(proc):
+    """What a program said that was killed."""
+    try:
+        return proc.communicate(timeout=LAST_WORDS_S)[0]
+    except subprocess.TimeoutExpired as late:  # somebody has its output still
+        return late.output or b""
 
 
 def run(command, qemu, timeout):
@@ -165,7 +182,7 @@ def run(command, qemu, timeout):
         note, code = "", proc.returncode
     except subprocess.TimeoutExpired:
         os.killpg(proc.pid, signal.SIGKILL)
-        raw, _ = proc.communicate()
+        raw = last_words(proc)
         note, code = f"killed: not finished after {timeout:.0f} s\n", -1
     return Result(command, raw.decode(errors="replace") + note, code,
                   time.monotonic() - start)
@@ -206,7 +223,6 @@ def tell_apart(done):
 def main():
     name, qemu, levels = parse(sys.argv[1:])
     start, done = time.monotonic(), []
-    levels = [level for level in levels if level.commands]
     for level in levels:
         done.append((level, run_level(level, qemu)))
         if level.needed and any(r.failed for r in done[-1][1]):

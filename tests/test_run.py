@@ -13,22 +13,25 @@ RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
 GOOD, BAD, NONE = ("printf '%s passed, %s failed\\n'" % n
                    for n in ((3, 0), (2, 1), (0, 0)))
 SKIPS = "echo 'skipped: 2 tests: thing not installed'; " + GOOD
-CMOCKA = "printf '[  PASSED  ] 4 test(s).\\n[  SKIPPED ] 1 test(s)'"
+CMOCKA = "printf '[  PASSED  ] 4 test(s).\\n[  SKIPPED ] 1 test(s)\\n'"
+CMOCKA_BAD = "printf '[  PASSED  ] 2 test(s).\\n[  FAILED  ] 3 test(s)\\n'"
+
+
+def script(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    os.chmod(path, 0o755)
+    return path
 
 
 def run(*args, ci=""):
     """(exit code, (passed, failed, skipped), all that was said). A word of args
     that begins with '$' is a script of the shell."""
     with tempfile.TemporaryDirectory() as folder:
-        words = []
-        for i, word in enumerate(args):
-            if word.startswith("$"):
-                path = os.path.join(folder, f"program{i}")
-                with open(path, "w", encoding="ascii") as f:
-                    f.write("#!/bin/sh\n" + word[1:] + "\n")
-                os.chmod(path, 0o755)
-                word = path
-            words.append(word)
+        words = [script(folder, f"program{i}", "#!/bin/sh\n" + word[1:] + "\n")
+                 if word.startswith("$") else word
+                 for i, word in enumerate(args)]
         r = subprocess.run([sys.executable, RUN, *words], text=True,
                            capture_output=True, timeout=60, check=False,
                            env=dict(os.environ, CI=ci))
@@ -44,12 +47,42 @@ def test_sum():
     assert "a: 5 passed, 1 failed in 0 s" in said
 
 
+def test_last_sum_counts():
+    assert run("--level", "a", "$" + BAD + "; " + GOOD)[1] == (3, 0, 0)
+    assert run("--level", "a", "$" + GOOD + "; " + BAD)[1] == (2, 1, 0)
+    # a line of its own, with what was skipped or without
+    assert run("--level", "a", "$echo '7 passed, 0 failed, 2 skipped'"
+               )[1] == (7, 0, 0)
+    assert run("--level", "a", "$" + GOOD + "; echo 'a: 9 passed, 0 failed'; "
+               "echo '9 passed, 0 failed in 3 s'")[1] == (3, 0, 0)
+
+
+def test_cmocka():
+    code, counts, said = run("--level", "a", "$" + CMOCKA_BAD)
+    assert (code, counts) == (1, (2, 3, 0)), said
+    groups = "$" + "; ".join((CMOCKA, CMOCKA_BAD, CMOCKA))
+    assert run("--level", "a", groups)[1] == (10, 3, 2)
+    assert run("--level", "a", "$" + CMOCKA + "; kill -11 $$")[1] == (4, 1, 1)
+
+
 def test_nothing_ran():
-    for script in (NONE, "exit 0", "echo ok"):
-        code, counts, said = run("--level", "a", "$" + script)
+    for text, why in ((NONE, "ran no test"), ("exit 0", "not say how"),
+                      ("echo make ok", "not say how")):
+        code, counts, said = run("--level", "a", "$" + text)
         assert (code, counts) == (1, (0, 1, 0)), said
-        assert "ran no test" in said
+        assert why in said
+    # to say what was skipped is not to say how the rest went
+    assert run("--level", "a", "$echo 'skipped: 2 tests'"
+               )[:2] == (1, (0, 1, 2))
     assert run()[0] == 1
+
+
+def test_level_without_a_command():
+    for levels in (("--level", "a", "--level", "b", "$" + GOOD),
+                   ("--level", "b", "$" + GOOD, "--level", "a", "--jobs", "2")):
+        r = subprocess.run([sys.executable, RUN, *levels], text=True,
+                           capture_output=True, timeout=60, check=False)
+        assert r.returncode == 1 and "level a" in r.stderr, r.stderr
 
 
 def test_make_counts_by_its_exit():
@@ -60,6 +93,9 @@ def test_make_counts_by_its_exit():
         for target, counts in (("good", (1, 0, 0)), ("bad", (0, 1, 0))):
             assert run("--level", "a", f"make -s -f {path} {target}"
                        )[1] == counts
+        # no other program may leave it at that
+        silent = script(folder, "remake", "#!/bin/sh\n")
+        assert run("--level", "a", silent + " make")[1] == (0, 1, 0)
 
 
 def test_death_behind_good_words():
@@ -74,6 +110,11 @@ def test_time_is_over():
                              "$" + GOOD + "; sleep 30")
     assert (code, counts) == (1, (3, 1, 0)) and "not finished" in said
     assert time.monotonic() - start < 20  # the child is dead, too
+    # one that left its session keeps nobody waiting
+    code, counts, said = run("--level", "a", "--timeout", "0.3",
+                             "$" + GOOD + "; setsid sleep 30")
+    assert (code, counts) == (1, (3, 1, 0)) and "not finished" in said
+    assert time.monotonic() - start < 25
 
 
 def test_skips_are_counted():
@@ -82,26 +123,76 @@ def test_skips_are_counted():
     # the last lines of a program that only skipped are no failure
     assert run("--level", "a", "$echo 'skipped: 2 tests'; " + NONE
                )[:2] == (0, (0, 0, 2))
+    twice = "$echo 'skipped: 1 a'; " + GOOD + "; echo 'skipped: 2 b'"
+    assert run("--level", "a", twice)[1] == (3, 0, 3)
 
 
 def test_on_ci_packages_are_there():
     code, counts, said = run("--level", "a", "$" + SKIPS, ci="true")
     assert (code, counts) == (1, (3, 2, 2)), said
+    # beside what failed; what no package prevents may be skipped
+    assert run("--level", "a", "$" + SKIPS + "; " + BAD, ci="true"
+               )[1] == (2, 3, 2)
+    assert run("--level", "a", "$echo 'skipped: 1 disk: no room for installed "
+               "files'; " + GOOD, ci="true")[1] == (3, 0, 1)
+
+
+def test_who_failed_is_said_at_the_end():
+    said = run("--level", "a", "$" + GOOD, "$echo 'FAIL one: why'; seq 50; " +
+               BAD)[2]
+    assert "\nFAILED program3\n  FAIL one: why\n" in said, said
+
+
+def test_how_commands_are_run():
+    with tempfile.TemporaryDirectory() as folder:
+        py = script(folder, "a.py", "import sys\nprint(len(sys.argv), "
+                    "'passed, 0 failed', file=sys.stderr)\n")
+        os.chmod(py, 0o644)
+        machine = script(folder, "machine", "#!/bin/sh\n[ $1 = -kernel ] && "
+                         "[ $2 = a.elf ] && " + GOOD + "\n")
+        code, counts, said = run("--qemu", machine + " -kernel", "--level", "a",
+                                 py + " b 'c d'", "a.elf")
+    assert (code, counts) == (0, (6, 0, 0)), said
+    code, counts, said = run("--level", "a", "/nowhere/program")
+    assert (code, counts) == (1, (0, 1, 0)) and "cannot start" in said
+    # a make that runs this is not the one that is run
+    os.environ["MAKEFLAGS"] = "n"
+    try:
+        text = "[ -z \"$MAKEFLAGS\" ] && " + GOOD
+        assert run("--level", "a", "$" + text)[:2] == (0, (3, 0, 0))
+    finally:
+        del os.environ["MAKEFLAGS"]
+
+
+def test_name_is_said_when_all_is_well():
+    assert "\nall: ok\n" in run("--name", "all", "--level", "a", "$" + GOOD)[2]
+    assert "all: ok" not in run("--name", "all", "--level", "a", "$" + BAD)[2]
+
+
+def test_options_are_of_their_level():
+    code, counts, said = run("--level", "a", "--timeout", "0.3", "$" + GOOD,
+                             "--level", "b", "--timeout", "30", "--apart",
+                             "seeds", "$sleep 1; " + GOOD)
+    assert (code, counts) == (0, (3, 0, 0)) and "apart: 3 seeds" in said
 
 
 def test_counted_apart():
     code, counts, said = run("--level", "a", "--apart", "seeds", "$" + GOOD,
                              "--level", "b", "$" + GOOD)
     assert (code, counts) == (0, (3, 0, 0)) and "apart: 3 seeds" in said
+    said = run("--level", "a", "--apart", "seeds", "$" + GOOD,
+               "--level", "b", "--apart", "cells", "$" + GOOD,
+               "--level", "c", "--apart", "seeds", "$" + GOOD)[2]
+    assert "apart: 6 seeds, 3 cells" in said
     # what fails there has failed all the same
     assert run("--level", "a", "--apart", "seeds", "$" + BAD,
                "--level", "b", "$" + GOOD)[:2] == (1, (3, 1, 0))
 
 
 def test_failed_build_ends_the_run():
-    code, counts, said = run("--level", "build", "--needed", "$" + BAD,
-                             "--level", "rest", "$" + GOOD)
-    assert (code, counts) == (1, (2, 1, 0)) and "== rest" not in said
+    code, counts, said = run("--level", "build", "--needed", "$" + GOOD,
+                             "$" + BAD, "--level", "rest", "$" + GOOD)
+    assert (code, counts) == (1, (5, 1, 0)) and "== rest" not in said
     assert run("--level", "build", "--needed", "$" + GOOD,
                "--level", "rest", "$" + GOOD)[1] == (6, 0, 0)
 
@@ -112,7 +203,7 @@ def main():
     for test in tests:
         try:
             test()
-        except AssertionError:
+        except Exception:  # whatever it is
             failed += 1
             print(f"FAILED {test.__name__}: {traceback.format_exc()}")
     print(f"{len(tests) - failed} passed, {failed} failed")
