@@ -87,17 +87,18 @@ def run(board, kind, test, command, why):
     how = "host" if board == "soft" else "qemu"
     row = {"board": board, "kind": kind, "test": test, "runner": how,
            "result": "passed", "passed": 0, "failed": 0, "seconds": 0.0,
-           "why": why, "same": None}
+           "why": why, "same": None, "skipped": []}
     if not command:
         row |= {"runner": "build-only", "result": "not run"}
         return row
-    row["passed"], row["failed"], row["seconds"], said = runner.run(
-        command, QEMU.get(board), TIMEOUT_S[kind])
-    row["same"] = next((text for text in said.splitlines()
-                        if text.startswith("same: ")), None)
+    result = runner.run(command, QEMU.get(board), TIMEOUT_S[kind])
+    for what in ("passed", "failed", "seconds", "skipped"):
+        row[what] = getattr(result, what)
+    lines = result.output.splitlines()
+    row["same"] = next((text for text in lines if text.startswith("same: ")),
+                       None)
     if row["failed"]:
         row["result"] = "failed"
-        lines = said.splitlines()
         row["why"] = "\n".join([x for x in lines[:-3] if "FAIL" in x] +
                                lines[-3:])
     return row
@@ -107,7 +108,7 @@ def same_bytes(done):
     """test_same says in one line what all of its bytes were: see there."""
     lines = {r["board"]: r["same"] for r in done if r["same"]}
     good = len(set(lines.values())) == 1
-    return {"board": "all", "kind": "unit", "same": None, "test":
+    return {"board": "all", "kind": "unit", "same": None, "skipped": [], "test":
             "the same bytes: " + " ".join(lines), "runner": "compared",
             "result": "passed" if good else "failed", "passed": int(good),
             "failed": int(not good), "seconds": 0.0,
@@ -186,6 +187,9 @@ def main():
                 for r in done)
         if n:
             print(f"skipped: {n} programs are build-only on {board}")
+    for r in done:
+        for n, what in r["skipped"]:
+            print(f"skipped: {n} {what}: {r['test']} on {r['board']}")
     failed = sum(r["failed"] for r in done)
     print(f"{sum(r['passed'] for r in done)} passed, {failed} failed")
     return 1 if failed else 0

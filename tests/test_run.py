@@ -9,6 +9,8 @@ import tempfile
 import time
 import traceback
 
+import boards
+
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
 GOOD, BAD, NONE = ("printf '%s passed, %s failed\\n'" % n
                    for n in ((3, 0), (2, 1), (0, 0)))
@@ -187,6 +189,18 @@ def test_counted_apart():
     # what fails there has failed all the same
     assert run("--level", "a", "--apart", "seeds", "$" + BAD,
                "--level", "b", "$" + GOOD)[:2] == (1, (3, 1, 0))
+
+
+def test_table_of_boards():
+    """tests/boards.py runs its programs by run.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = script(folder, "program", "#!/bin/sh\necho 'same: bytes'\n" +
+                      CMOCKA + "; " + CMOCKA_BAD + "\n")
+        row = boards.run("soft", "unit", "program", path, "")
+    found = [row[k] for k in ("result", "passed", "failed", "same", "skipped")]
+    assert found == ["failed", 6, 3, "same: bytes",
+                     [(1, "tests, by themselves")]], row
+    assert "FAILED" in row["why"]
 
 
 def test_failed_build_ends_the_run():
