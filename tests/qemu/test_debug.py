@@ -139,7 +139,8 @@ def main():
     p.add_argument("--board", default="lm3s6965evb")
     o = p.parse_args()
     if not shutil.which(GDB):
-        print(f"SKIPPED: {GDB} is not installed; apt-get install {GDB}")
+        print(f"skipped: 1 test: {GDB} is not installed; apt-get install {GDB}"
+              "\n0 passed, 0 failed")
         return 0
     tmp = tempfile.mkdtemp(prefix="unic-gdb-")
     rig = None
