@@ -679,6 +679,8 @@ L_crowd := --level "the page service beside 15 hoarders" \
 	--apart "tests again beside hoarders" \
 	$(B)/bin/kio-crowd
 L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
+# test_stags has counted them.
+L_stags-again := $(subst $(B),--apart "tests again in full size" $(B),$(L_stags))
 L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_fair := --level "fairness matrix" --apart "cells of the fairness matrix" tests/eval/test_fair.py
@@ -726,7 +728,7 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(RUN) --name $@ --level build --needed --apart build --timeout 3000 "make -s -k -j2 check-build" \
 		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags) $(L_eval) $(L_fair) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
+		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags-again) $(L_eval) $(L_fair) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
 		$(L_faults)
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
