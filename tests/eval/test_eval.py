@@ -3,7 +3,9 @@
 """The goals of the evaluation are judged: what is broken on purpose is missed,
 the same experiments give the same bytes, and a small evaluation (build/eval-quick)
 is as hard as the whole one."""
+import contextlib
 import csv
+import io
 import os
 import subprocess
 import sys
@@ -55,7 +57,27 @@ def quick_is_as_hard():
     check("it finds what the whole one finds", not unlike, str(unlike))
 
 
+def known_is_no_pass():
+    """A goal is met, or missed as known.json says; the latter is no test that
+    passed, and one that is met in spite of it is wrong there."""
+    def judged(*rows):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = goals.tell([{"goal": "g", "found": 1, "met": met,
+                                "known": known} for met, known in rows])
+        return code, said.getvalue()
+
+    code, said = judged(("yes", ""), ("no", "why"), ("yes", ""))
+    check("a goal known to be missed has not passed", code == 0 and
+          said.endswith("skipped: 1 goals that are known to be missed\n"
+                        "2 passed, 0 failed\n"), said)
+    code, said = judged(("no", ""), ("yes", "why"), ("yes", ""))
+    check("what is missed, or met as nobody knew, has failed",
+          code == 1 and said.endswith("\n1 passed, 2 failed\n"), said)
+
+
 def main():
+    known_is_no_pass()
     quick_is_as_hard()
     for name, points in (("flat", [(64, 20), (4096, 21), (32768, 20)]),
                          ("flat", [(2, 300), (32, 310), (1024, 200)]),
