@@ -372,4 +372,13 @@ MUTATIONS = (
      "",
      "slip: a run of uses is one",
      "test_lane"),
+    (ARP, "(!best || e->until_ns < best->until_ns)",
+     "(!best || e->until_ns > best->until_ns)",
+     "slip: the youngest ARP answer gives way", "test_arp"),
+    ("firmware/use.c", "\tif (mr->last_use_ns < last_ns)\n"
+     "\t\tmr->last_use_ns = last_ns;", "\tmr->last_use_ns = last_ns;",
+     "slip: a use of a form makes its region older", "test_use"),
+    ("firmware/cmd_batch.c", "done += !err || err == -UNIC_EPENDING;",
+     "done += !err;", "slip: a record of a batch that ends later is not done",
+     "test_batch"),
 )

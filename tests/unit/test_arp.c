@@ -205,6 +205,32 @@ static void known_is_not_overwritten(void **state)
 	assert_int_equal(resolve(PEER, 79, NULL), UNIC_ST_PENDING);
 }
 
+/* PEER + @i answers. */
+static void ask_and_hear(uint8_t i)
+{
+	struct reply f = reply_of((uint8_t)(2 + i));
+	struct unic_evt_arp evt;
+
+	assert_int_equal(resolve(PEER + i, i, NULL), UNIC_ST_PENDING);
+	arrives(&f);
+	rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
+	rig_run(&ra, MS);
+}
+
+/* A new question takes the place of the answer that is oldest, and of no other. */
+static void oldest_gives_way(void **state)
+{
+	uint8_t i;
+
+	(void)state;
+	ra.port.on_frame = nowhere;
+	for (i = 0; i < UNIC_ARP_ENTRIES + 2; i++)
+		ask_and_hear(i);
+	for (i = 2; i < UNIC_ARP_ENTRIES + 2; i++)
+		assert_int_equal(resolve(PEER + i, i, NULL), UNIC_ST_OK);
+	assert_int_equal(resolve(PEER + 1, 1, NULL), UNIC_ST_PENDING);
+}
+
 /* An answer about another address, or to another, is none. */
 static void answers_of_others(void **state)
 {
@@ -258,6 +284,7 @@ int main(void)
 		cmocka_unit_test_setup(table_full, up),
 		cmocka_unit_test_setup(questions_of_queue_pairs, up),
 		cmocka_unit_test_setup(known_is_not_overwritten, up),
+		cmocka_unit_test_setup(oldest_gives_way, up),
 		cmocka_unit_test_setup(answers_of_others, up),
 		cmocka_unit_test_setup(forged, up),
 	};

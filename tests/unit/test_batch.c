@@ -361,6 +361,25 @@ static void with_their_pages(void **state)
 	}
 }
 
+/* A region that is in use ends later, which is no failure. */
+static void one_that_ends_later_is_done(void **state)
+{
+	struct unic_cmd_mr c = { .hdr = { .opcode = UNIC_CMD_MR_DEREG },
+				 .mr = unic_to_le32(mr.mr),
+				 .gen = unic_to_le32(mr.gen) };
+	uint8_t got[2][64];
+
+	(void)state;
+	unic_mr_hold(&r.nic, (uint16_t)mr.mr);
+	put(0, &c);
+	c.gen = unic_to_le32(mr.gen + 1);
+	put(1, &c);
+	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
+	assert_int_equal(got[0][1], UNIC_ST_PENDING);
+	assert_int_not_equal(got[1][1], UNIC_ST_OK);
+	unic_mr_unhold(&r.nic, (uint16_t)mr.mr);
+}
+
 static void list_behind_the_page(void **state)
 {
 	struct unic_cmd_mr_reg reg;
@@ -415,11 +434,17 @@ static void list_behind_one_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(tokens_by_the_dozen),  TEST(each_is_answered_by_itself),
-		TEST(wrong_counts),	    TEST(more_than_there_are),
-		TEST(many_expire_at_once),  TEST(many_expire_and_nobody_reads),
-		TEST(none_before_seeding),  TEST(with_their_pages),
-		TEST(list_behind_the_page), TEST(list_behind_one_too_long),
+		TEST(tokens_by_the_dozen),
+		TEST(each_is_answered_by_itself),
+		TEST(wrong_counts),
+		TEST(more_than_there_are),
+		TEST(many_expire_at_once),
+		TEST(many_expire_and_nobody_reads),
+		TEST(none_before_seeding),
+		TEST(with_their_pages),
+		TEST(list_behind_the_page),
+		TEST(list_behind_one_too_long),
+		TEST(one_that_ends_later_is_done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,25 @@ static void form_keeps_its_region(void **state)
 	assert_int_equal(nic_mr(&mr[0])->uses, 2);
 }
 
+/* A form that was used before its region makes that no older. */
+static void form_was_used_before(void **state)
+{
+	struct rig_mr sub;
+	uint64_t last_ns;
+
+	(void)state;
+	form(UNIC_FORM_SUB, mr, 1, PAGE, &sub);
+	use(&sub, 0, 8);
+	rig_run(&r, MS);
+	use(&mr[0], 0, 8);
+	last_ns = nic_mr(&mr[0])->last_use_ns;
+	assert_int_equal(nic_mr(&mr[0])->uses, 1);
+	rig_run(&r, MS);
+	unic_use_fold(&r.nic, (uint16_t)sub.mr);
+	assert_int_equal(nic_mr(&mr[0])->uses, 2);
+	assert_true(nic_mr(&mr[0])->last_use_ns == last_ns);
+}
+
 /* An indirect region of three, and a sub-region of it. */
 static void nested_forms_keep_theirs(void **state)
 {
@@ -513,6 +532,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(form_keeps_its_region),
+		TEST(form_was_used_before),
 		TEST(nested_forms_keep_theirs),
 		TEST(unmade_form_was_used),
 		TEST(everybody_was_used),
