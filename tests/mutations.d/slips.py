@@ -381,4 +381,18 @@ MUTATIONS = (
     ("firmware/cmd_batch.c", "done += !err || err == -UNIC_EPENDING;",
      "done += !err;", "slip: a record of a batch that ends later is not done",
      "test_batch"),
+    ("host_driver/core/objects.c",
+     "if (!note[i].live && t->gen[i] < GEN_MAX)", "if (!note[i].live)",
+     "slip: an id that an earlier driver used up comes back",
+     "test_hostcore"),
+    ("host_driver/core/notice.c", "\t\tmr->extends = false;\n\t\tmr->deadline_ns",
+     "\t\tmr->deadline_ns", "slip: the next notice is extended, too",
+     "test_hostcore"),
+    ("host_driver/core/journal.c", "\tn->quota = proc->quota;\n", "",
+     "slip: a quota ends with the driver", "test_hostcore"),
+    ("host_driver/libunic/use.c", " ||\n\t    unic_from_le32(row.stag) != mr->stag)",
+     ")", "slip: uses of the region that had the index before", "test_libunic"),
+    ("host_driver/libunic/token.c", "\tif (err && got)\n"
+     "\t\tunic_cancel_tokens(pd->ctx, out, got, NULL);\n", "",
+     "slip: tokens stay of a batch that was refused", "test_libunic"),
 )

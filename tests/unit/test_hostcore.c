@@ -452,6 +452,37 @@ static void ids_never_come_back(void **state)
 	assert_int_equal(os.live, 0);
 }
 
+/* What an earlier driver used up stays so, whether its object was there at its end
+ * or not. */
+static void ids_that_were_used_up_do_not_come_back(void **state)
+{
+	const uint32_t last = UINT32_MAX << UNIC_OBJ_BITS;
+	struct unic_obj_note *note = calloc(UNIC_OBJ_MAX, sizeof(*note));
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *o;
+	uint32_t n = 0;
+
+	(void)state;
+	note[5].id = last | 5;
+	note[6].id = last | 6;
+	note[6].live = 1;
+	note[7].id = (last - UNIC_OBJ_MAX) | 7;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	unic_objects_journal(&t, note);
+	unic_objects_tidy(&t);
+	while ((o = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*o)))) {
+		uint32_t i = o->id % UNIC_OBJ_MAX;
+
+		assert_true(i != 5 && i != 6);
+		assert_int_equal(o->id, i == 7 ? last | 7 : UNIC_OBJ_MAX + i);
+		n++;
+	}
+	assert_int_equal(n, UNIC_OBJ_MAX - 2);
+	unic_objects_fini(&t);
+	free(note);
+}
+
 static void ids_run_out(void **state)
 {
 	struct unic_os os = { 0 };
@@ -4162,26 +4193,36 @@ static void answers(struct fake *f, const struct peer *p, uint64_t nonce)
 	says(f, p, msg);
 }
 
-static void notice_of(struct fake *f, uint32_t mr)
+static void notice_as(struct fake *f, uint32_t mr, uint32_t seq)
 {
 	struct unic_evt_mr evt = { .hdr = { .type = UNIC_EVT_NOTICE,
 					    .reason = UNIC_WHY_FAIR_SHARE },
 				   .mr = unic_to_le32(3),
 				   .gen = unic_to_le32(9),
 				   .user = unic_to_le32(mr),
-				   .seq = unic_to_le32(7),
+				   .seq = unic_to_le32(seq),
 				   .grace_us = unic_to_le32(20000) };
 
 	event(f, &evt);
 }
 
-static bool released(struct fake *f)
+static void notice_of(struct fake *f, uint32_t mr)
+{
+	notice_as(f, mr, 7);
+}
+
+static bool released_as(struct fake *f, uint32_t seq)
 {
 	struct unic_cmd_notice_answer cmd;
 
 	memcpy(&cmd, f->last[UNIC_CMD_NOTICE_ANSWER], sizeof(cmd));
 	return unic_from_le32(cmd.answer) == UNIC_ANSWER_RELEASE &&
-	       unic_from_le32(cmd.seq) == 7 && unic_from_le32(cmd.mr) == 3;
+	       unic_from_le32(cmd.seq) == seq && unic_from_le32(cmd.mr) == 3;
+}
+
+static bool released(struct fake *f)
+{
+	return released_as(f, 7);
 }
 
 /* When all have answered, and not one lie sooner. */
@@ -4257,6 +4298,32 @@ static void owner_who_extends_keeps_his_grace(void **state)
 	assert_false(released(f));
 	assert_int_equal(f->host->held.early, 0);
 	assert_int_equal(region_state(f, mr), R_NOTIFIED);
+	fake_delete(f);
+}
+
+/* ... of that notice: what he asked for then is over when the next one comes. */
+static void owner_who_extended_once(void **state)
+{
+	struct unic_ctl_notice_answer r = {
+		.notice_seq = unic_to_le32(7),
+		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
+		.extend_us = unic_to_le32(1000),
+	};
+	struct unic_holder_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	r.id = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+	notice_as(f, mr, 8);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_true(released_as(f, 8));
+	assert_int_equal(f->host->held.early, 1);
 	fake_delete(f);
 }
 
@@ -4555,6 +4622,31 @@ static void stranger_gets_nothing_of_the_dead(void **state)
 	hello(f); /* a slot of its own */
 	assert_int_equal(f->client.slot, 1);
 	assert_false(f->host->proc[1].resumed);
+	fake_delete(f);
+}
+
+/* What it may have was set by an administrator, and outlives the driver. */
+static void kept_process_has_the_share_that_was_set(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_policy r = {
+		.weight = unic_to_le32(3),
+		.quota = unic_to_le32(20),
+		.policy = unic_to_le32(UNIC_POLICY_LRU),
+		.flags = unic_to_le32(UNIC_CTL_POLICY_FLAGS_ALL),
+	};
+	struct unic_cmd_proc_attach cmd;
+
+	(void)state;
+	region(f, 4);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_POLICY, &r), 0);
+	restart_driver(f, 7);
+	memcpy(&cmd, f->last[UNIC_CMD_PROC_ATTACH], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.weight), 3);
+	assert_int_equal(unic_from_le32(cmd.quota), 20);
+	assert_int_equal(unic_from_le32(cmd.policy), UNIC_POLICY_LRU);
+	assert_int_equal(unic_from_le32(cmd.host_pid), 7);
 	fake_delete(f);
 }
 
@@ -5542,6 +5634,7 @@ int main(void)
 		cmocka_unit_test(misses_without_number),
 		cmocka_unit_test(lists_of_forms_are_passed_on),
 		cmocka_unit_test(forms_of_an_old_device),
+		cmocka_unit_test(ids_that_were_used_up_do_not_come_back),
 		cmocka_unit_test(ids_run_out),
 		cmocka_unit_test(objects_are_counted_by_owner),
 		cmocka_unit_test(frames_fill_and_empty),
@@ -5655,6 +5748,7 @@ int main(void)
 		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test(holders_end_a_grace),
 		cmocka_unit_test(owner_who_extends_keeps_his_grace),
+		cmocka_unit_test(owner_who_extended_once),
 		cmocka_unit_test(silent_holder_costs_the_grace),
 		cmocka_unit_test(holder_whose_connection_ends),
 		cmocka_unit_test(delegation_is_recorded),
@@ -5670,6 +5764,8 @@ int main(void)
 						no_keep),
 		cmocka_unit_test_setup_teardown(
 			stranger_gets_nothing_of_the_dead, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			kept_process_has_the_share_that_was_set, keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			one_that_starts_over_has_nothing_kept, keep, no_keep),
 		cmocka_unit_test(one_user_has_not_all_slots),

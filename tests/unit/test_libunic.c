@@ -24,6 +24,7 @@
 #include "queue.h"
 #include "unic.h"
 #include "unic_ctl.h"
+#include "unic_stats.h"
 
 #define PAGE	   4096u
 #define SLOT_PAGES 512u
@@ -61,7 +62,11 @@ struct driver {
 	struct unic_ctl_mr_rereg rereg;
 	uint64_t base;
 	uint32_t regs, drawn;
-	uint32_t batches; /* whose answers are missing */
+	uint32_t batches;	    /* whose answers are missing, unless ... */
+	bool in_batches;	    /* tokens are allocated, but the third */
+	uint32_t tokens, cancelled; /* the last two that were, 4 bits each */
+	struct unic_use_row uses;   /* of the region that is asked for */
+	uint32_t uses_asked, uses_rows;
 };
 
 static struct driver drv;
@@ -196,6 +201,40 @@ static void end_wait(void)
 	drv.waiting = 0;
 }
 
+static size_t batch_reply(const void *req, uint8_t *out)
+{
+	const struct unic_ctl_batch *b = req;
+	uint32_t n = unic_from_le32(b->count), i;
+	const uint8_t *in = (const uint8_t *)req + UNIC_CTL_BYTES;
+
+	for (i = 0; i < n; i++) {
+		struct unic_ctl_token_reply t = { .id = unic_to_le32(1 + i) };
+		struct unic_ctl_obj c;
+
+		memcpy(&c, in + 64 * i, sizeof(c));
+		if (unic_from_le16(c.hdr.op) == UNIC_CTL_TOKEN_CANCEL)
+			drv.cancelled = drv.cancelled << 4 |
+					unic_from_le32(c.id);
+		else if (++drv.tokens == 3)
+			t.hdr.status = unic_to_le16(UNIC_ST_TOKEN_FULL);
+		memcpy(out + UNIC_CTL_BYTES + 64 * i, &t, sizeof(t));
+	}
+	return 64 * n;
+}
+
+static size_t uses_reply(const void *req, uint8_t *out)
+{
+	struct unic_ctl_uses_reply *reply = (void *)out;
+
+	drv.uses_asked =
+		unic_from_le32(((const struct unic_ctl_uses *)req)->first);
+	memset(out + sizeof(struct unic_ctl_hdr), 0,
+	       UNIC_CTL_BYTES - sizeof(struct unic_ctl_hdr));
+	reply->time_ns = unic_to_le64(1000);
+	memcpy(out + UNIC_CTL_BYTES, &drv.uses, sizeof(drv.uses));
+	return drv.uses_rows * sizeof(drv.uses);
+}
+
 static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 {
 	struct unic_ctl_queue_reply *q = (void *)out;
@@ -246,7 +285,9 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		return 0;
 	case UNIC_CTL_BATCH:
 		drv.batches++;
-		return 0;
+		return drv.in_batches ? batch_reply(req, out) : 0;
+	case UNIC_CTL_USES:
+		return uses_reply(req, out);
 	case UNIC_CTL_USAGE:
 		memset(out + UNIC_CTL_BYTES, 0, sizeof(struct unic_cpl_usage));
 		return sizeof(struct unic_cpl_usage);
@@ -1532,6 +1573,73 @@ static void tokens_that_are_not_known(void **state)
 	rig_down(&r);
 }
 
+/* One that is refused is the end of all of them, of those behind it, too. */
+static void tokens_of_a_batch_go_together(void **state)
+{
+	struct unic_pay_attr attr[4];
+	struct unic_pay_token token[4];
+	struct unic_mr *mr;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	for (i = 0; i < 4; i++)
+		attr[i] = (struct unic_pay_attr){ .mr = mr,
+						  .addr = mr->addr,
+						  .length = 64 };
+	drv.in_batches = true;
+	assert_int_equal(unic_alloc_tokens(r.pd, attr, 2, token), 0);
+	assert_int_equal(token[0].id, 1);
+	assert_int_equal(token[1].id, 2);
+	assert_int_equal(drv.cancelled, 0);
+	drv.tokens = 0;
+	assert_int_not_equal(unic_alloc_tokens(r.pd, attr, 4, token), 0);
+	assert_int_equal(drv.cancelled, 0x124);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
+/* A row of the table is of the region that has the index now. */
+static void uses_are_those_of_the_region(void **state)
+{
+	struct unic_use use;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	mr->stag = 0x00c01234;
+	assert_int_equal(unic_query_use(mr, &use), -EOPNOTSUPP);
+	r.ctx->attr.mrs = 1024;
+	drv.uses = (struct unic_use_row){
+		.last_use_ns = unic_to_le64(400),
+		.bytes = unic_to_le64(70000),
+		.uses = unic_to_le32(5),
+		.reported = unic_to_le32(2),
+		.rate = unic_to_le32(9),
+		.stag = unic_to_le32(0x00c01234),
+	};
+	assert_int_equal(unic_query_use(mr, &use), -EAGAIN); /* no row */
+	drv.uses_rows = 1;
+	assert_int_equal(unic_query_use(mr, &use), 0);
+	assert_int_equal(drv.uses_asked, 3);
+	assert_int_equal(use.uses, 5);
+	assert_int_equal(use.reported, 2);
+	assert_int_equal(use.bytes, 70000);
+	assert_int_equal(use.rate, 9);
+	assert_int_equal(use.idle_ns, 600);
+	drv.uses.stag = unic_to_le32(0x00c01134); /* one of before */
+	assert_int_equal(unic_query_use(mr, &use), -EAGAIN);
+	unic_report_use(mr);
+	unic_report_use(mr);
+	assert_int_equal(unic_from_le32(db()->used[3]), 2);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 /* What is readable says that there is an event, as long as there is one. */
 static void queued_events_keep_it_readable(void **state)
 {
@@ -2504,6 +2612,8 @@ int main(void)
 		WITH_DRIVER(bad_doorbell_is_told),
 		WITH_DRIVER(tokens_that_are_not_known),
 		WITH_DRIVER(queued_events_keep_it_readable),
+		WITH_DRIVER(tokens_of_a_batch_go_together),
+		WITH_DRIVER(uses_are_those_of_the_region),
 		WITH_DRIVER(torn_upcalls_are_not_believed),
 		WITH_DRIVER(lost_upcalls_are_made_good),
 		WITH_DRIVER(a_storm_is_survived),
