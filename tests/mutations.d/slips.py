@@ -395,4 +395,18 @@ MUTATIONS = (
     ("host_driver/libunic/token.c", "\tif (err && got)\n"
      "\t\tunic_cancel_tokens(pd->ctx, out, got, NULL);\n", "",
      "slip: tokens stay of a batch that was refused", "test_libunic"),
+    ("host_driver/kio/kio_ring.c", "\t    r->link[out->link].qpn !="
+     " (unic_from_le32(cqe->qpn) & 0xffffff) ||\n", "",
+     "slip: a completion of a link's last queue pair counts", "test_kio"),
+    ("host_driver/kio/kio_ring.c", "\tif (out->bytes > MSG_BYTES)\n"
+     "\t\tout->bytes = MSG_BYTES;\n", "",
+     "slip: a message is as long as its completion says", "test_kio"),
+    (SWITCH, "if (f->len < WIRE_FRAME_MIN)", "if (f->len <= WIRE_FRAME_MIN)",
+     "slip: the shortest frame is none", "test_switch"),
+    ("hal/serial/stream.c", "if (moved > (uint8_t)(s->next - s->una))",
+     "if (moved > UNIC_SERIAL_WINDOW)",
+     "slip: what was not sent is acknowledged", "test_serial"),
+    ("hal/serial/stream.c", "\ts->gap_due = false;\n}\n\nstatic void send_syn",
+     "}\n\nstatic void send_syn", "slip: a gap is said again and again",
+     "test_serial"),
 )

@@ -1495,6 +1495,64 @@ static void complete(struct unic_kio_ring *r, uint32_t n, uint64_t wr_id)
 	assert_int_equal(done.at, 3);
 }
 
+static struct unic_cqe *next_cqe(struct unic_kio_ring *r)
+{
+	struct unic_ctl_cq_create where = { 0 };
+	struct unic_cqe *cqe;
+
+	unic_kio_ring_cq(r, &where);
+	cqe = (void *)(r->mem + unic_from_le64(where.iova) - r->bus);
+	return &cqe[r->cq_ci];
+}
+
+/* A completion that is of no queue pair that is there, or of nothing that is posted,
+ * is counted and none; a message is not longer than its buffer, whatever is said. */
+static void completions_that_are_none(void **state)
+{
+	static _Alignas(64) uint8_t slot[3 * 4096];
+	void *mem = test_malloc(unic_kio_ring_bytes(false));
+	struct unic_kio_done done;
+	struct unic_kio_ring r;
+	struct unic_cqe good, wrong[6];
+	uint32_t i;
+
+	(void)state;
+	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
+	unic_kio_ring_up(&r, 1, 5);
+	good = (struct unic_cqe){
+		.wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 3u << 8 | 1u << 16),
+		.opcode = UNIC_WC_RECV,
+		.qpn = unic_to_le32(5),
+		.byte_len = unic_to_le32(513),
+	};
+	for (i = 0; i < 6; i++)
+		wrong[i] = good;
+	wrong[0].qpn = unic_to_le32(4); /* the link's last one */
+	wrong[1].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 3u << 8 | 0u << 16);
+	wrong[2].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 64u << 8 | 1u << 16);
+	wrong[3].wr_id = unic_to_le64(3u << 8 | 1u << 16);
+	wrong[4].opcode = UNIC_WC_TOKEN;
+	wrong[5].wr_id = /* none is posted */
+		unic_to_le64(UNIC_KIO_TAG_CLIENT | 3u << 8 | 1u << 16);
+	wrong[5].opcode = UNIC_WC_TOKEN;
+	for (i = 0; i < 6; i++) {
+		wrong[i].seq = unic_to_le32(i + 1);
+		*next_cqe(&r) = wrong[i];
+		assert_false(unic_kio_ring_poll(&r, &done));
+		assert_int_equal(r.bad, i + 1);
+	}
+	good.seq = unic_to_le32(7);
+	*next_cqe(&r) = good;
+	assert_true(unic_kio_ring_poll(&r, &done));
+	assert_int_equal(done.tag, UNIC_KIO_TAG_RECV);
+	assert_int_equal(done.link, 1);
+	assert_int_equal(done.at, 3);
+	assert_int_equal(done.bytes, 512);
+	assert_int_equal(done.payload, 0);
+	assert_int_equal(r.bad, 6);
+	test_free(mem);
+}
+
 /* Data in more pieces than a slot names take a slot more, over the end of the
  * ring, too; and both are free again with the one completion. */
 static void data_in_pieces(void **state)
@@ -1663,6 +1721,7 @@ int main(void)
 		cmocka_unit_test_setup(too_many_requests, up),
 		cmocka_unit_test_setup(random_messages, up),
 		cmocka_unit_test_setup(wrong_requests, up),
+		cmocka_unit_test(completions_that_are_none),
 		cmocka_unit_test(data_in_pieces),
 		cmocka_unit_test(data_by_a_form),
 		cmocka_unit_test(forms_are_lent_once),

@@ -739,6 +739,93 @@ static void a_new_nic_is_told_of(void **state)
 	assert_int_equal(core.failed, 0);
 }
 
+/* ------------------------------------------------------------ a line's two ends */
+
+static struct stream left, right;
+
+/* The next frame of @s. Returns its bytes; 0: it has nothing to say. */
+static uint32_t next_frame_of(struct stream *s, uint8_t *line)
+{
+	uint32_t n = stream_output(s, 0, line, 1);
+
+	if (n)
+		n += stream_output(s, 0, line + 1, s->out_len - s->out_at);
+	return n;
+}
+
+/* One frame from one end to the other. Returns whether it was a message. */
+static bool passes(struct stream *from, struct stream *to)
+{
+	uint8_t line[FRAME_LINE];
+	const uint8_t *at = line;
+	struct stream_msg msg;
+	uint32_t n = next_frame_of(from, line);
+
+	assert_true(n > 0);
+	return stream_input(to, &at, &n, 0, &msg);
+}
+
+static void is_lost(struct stream *from)
+{
+	uint8_t line[FRAME_LINE];
+
+	assert_true(next_frame_of(from, line) > 0);
+}
+
+static void two_ends(uint32_t items)
+{
+	struct stream_item item = { .len = 4, .type = UNIC_SERIAL_FIRST };
+	struct unic_serial_syn syn = { 0 };
+
+	stream_init(&left, 1, 115200, &syn);
+	stream_init(&right, 2, 115200, &syn);
+	passes(&left, &right);
+	passes(&right, &left);
+	assert_true(left.up);
+	if (!right.up)
+		passes(&left, &right);
+	assert_true(right.up);
+	while (items--)
+		stream_put(&left, &item);
+}
+
+/* What was not sent was not received, whatever is said: an acknowledgement of it is
+ * dropped, and the message stays. */
+static void more_is_acknowledged_than_there_is(void **state)
+{
+	struct stream_item item;
+
+	(void)state;
+	two_ends(1);
+	assert_true(passes(&left, &right));
+	right.expect += 2;
+	passes(&right, &left);
+	assert_int_equal(left.counts.dropped, 1);
+	assert_false(stream_idle(&left));
+	assert_false(stream_done(&left, &item));
+	right.expect -= 2;
+	right.ack_due = true;
+	passes(&right, &left);
+	assert_true(stream_idle(&left));
+	assert_true(stream_done(&left, &item));
+	assert_false(stream_done(&left, &item));
+}
+
+/* That one is missing is said once: what is acknowledged later is no other gap. */
+static void gap_is_said_once(void **state)
+{
+	(void)state;
+	two_ends(3);
+	is_lost(&left);
+	assert_false(passes(&left, &right));
+	passes(&right, &left);
+	assert_int_equal(left.counts.gaps, 1);
+	is_lost(&left);
+	assert_false(passes(&left, &right));
+	passes(&right, &left);
+	assert_int_equal(left.counts.gaps, 1);
+}
+
 /* -------------------------------------------------------------- liars */
 
 /* Any message at all, in frames that are right. */
@@ -848,6 +935,8 @@ int main(void)
 		cmocka_unit_test_setup(events_are_not_lost, set_up),
 		cmocka_unit_test_setup(events_wait_for_room, set_up),
 		cmocka_unit_test_setup(a_datagram_comes_whole, set_up),
+		cmocka_unit_test(more_is_acknowledged_than_there_is),
+		cmocka_unit_test(gap_is_said_once),
 		cmocka_unit_test_setup(memory_is_moved_both_ways, set_up),
 		cmocka_unit_test_setup(a_wild_address_is_refused, set_up),
 		cmocka_unit_test_setup(noise_costs_time_only, set_up),

@@ -610,6 +610,30 @@ static void next_one_begins_with_a_whole_frame(void **state)
 	close(pair[1]);
 }
 
+/* A frame is two addresses and a type at least; what is none goes nowhere, and is
+ * counted where it came in. */
+static void frames_of_each_length(void **state)
+{
+	struct frame f = frame_of(1, 11, ALL, 0);
+
+	(void)state;
+	for (f.len = 1; f.len < 14; f.len++) {
+		in[n_in++] = f;
+		assert_int_equal(switch_link(&sw, 8, 0), 1);
+	}
+	assert_int_equal(n_out, 0);
+	assert_int_equal(sw.count[1].rx_bad, 13);
+	assert_int_equal(sw.count[1].rx_frames, 0);
+	in[n_in++] = f;
+	assert_int_equal(switch_link(&sw, 8, 0), 1);
+	came(2, 0);
+	came_to(3, 0);
+	assert_int_equal(sw.count[1].rx_bad, 13);
+	assert_int_equal(sw.count[1].rx_frames, 1);
+	assert_int_equal(sw.count[1].rx_bytes, 14);
+	assert_int_equal(sw.count[2].tx_bytes, 14);
+}
+
 /* Frames of one socket go to the others, and never back. */
 static void sockets_are_ports(void **state)
 {
@@ -654,6 +678,7 @@ int main(void)
 		TEST(paced_stream_goes_in_parts),
 		TEST(stream_lags_so_far),
 		TEST(next_one_begins_with_a_whole_frame),
+		TEST(frames_of_each_length),
 		TEST(sockets_are_ports),
 	};
 
