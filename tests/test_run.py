@@ -176,6 +176,8 @@ def test_options_are_of_their_level():
                              "--level", "b", "--timeout", "30", "--apart",
                              "seeds", "$sleep 1; " + GOOD)
     assert (code, counts) == (0, (3, 0, 0)) and "apart: 3 seeds" in said
+    assert run("--level", "a", "$sleep 1; " + GOOD, "--level", "b", "--timeout",
+               "0.3", "$" + GOOD + "; sleep 9")[:2] == (1, (6, 1, 0))
 
 
 def test_counted_apart():
