@@ -672,9 +672,9 @@ L_sim := --level "simulated systems" --apart seeds \
 	"$(B)/bin/unic-sim --seeds 1000" \
 	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice" \
 	"$(B)/bin/unic-sim --stand --seeds 300"
-L_policies := --level "trace simulator" \
+L_policies := --level "trace simulator" --by-exit \
 	tests/eval/test_policysim.py
-L_pool := --level "a pool of connections" $(B)/bin/unic-pool
+L_pool := --level "a pool of connections" --by-exit $(B)/bin/unic-pool
 L_crowd := --level "the page service beside 15 hoarders" \
 	--apart "tests again beside hoarders" \
 	$(B)/bin/kio-crowd
@@ -685,7 +685,7 @@ L_eval := --level "evaluation, a small one" \
 	"tests/eval/eval.py --quick" tests/eval/test_eval.py
 L_fair := --level "fairness matrix" --apart "cells of the fairness matrix" tests/eval/test_fair.py
 L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py vm_leave.py)
-L_insn := --level "instruction counts, sizes" \
+L_insn := --level "instruction counts, sizes" --by-exit \
 	"tests/bench/insn.py --no-budget" tests/bench/steps.py tests/bench/sizes.py
 L_models := --level "models" --timeout 1200 "tests/models/check.py small"
 L_proofs := --level "proofs (a few)" \
@@ -695,10 +695,11 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	test_host.py test_unicd.py test_faults.py test_soak.py test_forms.py \
 	test_holders.py test_datagrams.py test_copy.py test_paused.py \
 	test_kio.py test_memory.py test_process.py test_example.py) \
+	--level "benchmarks, small" --by-exit \
 	"tests/bench/bench.py --part miss --only soft" \
 	"tests/bench/bench.py --part reg --only soft" \
 	"tests/bench/bench.py --part evict --only soft --ops 100000" \
-	--level "whole: two hosts, soft NICs" \
+	--level "whole: two hosts, soft NICs" --by-exit \
 	"tests/qemu/demo.py --board soft" \
 	"tests/qemu/demo.py --board soft --loss 5%" \
 	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
@@ -714,7 +715,7 @@ L_e2e := --level "parts: board, bus, wire, driver" \
 	"tests/qemu/test_faults.py --board mps2-an385" \
 	"tests/qemu/test_memory.py --board mps2-an385" \
 	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" \
-	--level "whole again: two hosts, NICs in QEMU" $(AGAIN) \
+	--level "whole again: two hosts, NICs in QEMU" $(AGAIN) --by-exit \
 	"tests/qemu/demo.py --board virt" \
 	"tests/qemu/demo.py --board virt --mode demand" \
 	"tests/qemu/demo.py --board virt --loss 5%" \

@@ -9,11 +9,12 @@ A COMMAND is one argument: a program, a .py script, a bare-metal .elf (run under
 the --qemu command, which ends in -kernel) or a command line ("make lint").
 A level's OPTIONS: --timeout S of each command; --jobs N at a time; --apart WHAT:
 its passes are no tests of their own, but WHAT ("seeds"); --needed: if it fails
-nothing else is run.
+nothing else is run; --by-exit: each of its commands is one test, and its exit code
+says how it went.
 
 A program says how it went by its last "N passed, N failed" line, or by
 cmocka's summary; one that says neither, or that ran nothing, has failed. A
-command of `make` says it by its exit code, and counts as one test. A program
+command of `make` is one test, by its exit code. A program
 that outlives its time is killed with all of its children and has failed; a child
 that left its session may live, and is not waited for. A level without a command is
 an error: a name of the Makefile that stands for nothing would end its tests.
@@ -61,18 +62,22 @@ class Level:
         self.jobs = 1
         self.apart = None
         self.needed = False
+        self.by_exit = False
         self.commands = []
 
 
 class Result:
     """How one command went. skipped: [(how many, what)]."""
 
-    def __init__(self, command, output, code, seconds):
+    def __init__(self, command, output, code, seconds, by_exit=False):
         self.name = (command if " " in command else
                      os.path.basename(command))
         self.output, self.seconds = output, seconds
         self.skipped = [(int(n), what) for n, what in SKIPPED.findall(output)]
-        self.passed, self.failed = self.count(command, code)
+        if by_exit or shlex.split(command)[0] == "make":
+            self.passed, self.failed = int(code == 0), int(code != 0)
+        else:
+            self.passed, self.failed = self.count()
         if code != 0 and self.failed == 0:
             self.failed = 1
         prevented = sum(n for n, what in self.skipped
@@ -81,7 +86,7 @@ class Result:
             self.failed += prevented
             self.output += "FAILED: on CI nothing is left out\n"
 
-    def count(self, command, code):
+    def count(self):
         """(passed, failed) as the program said."""
         sums = SUM.findall(self.output)
         said = CMOCKA.findall(self.output)
@@ -95,8 +100,6 @@ class Result:
             passed, failed = count["PASSED"], count["FAILED"]
             if count["SKIPPED"]:
                 self.skipped.append((count["SKIPPED"], "tests, by themselves"))
-        elif shlex.split(command)[0] == "make":
-            passed, failed = int(code == 0), int(code != 0)
         else:
             self.output += "FAILED: it does not say how it went\n"
             failed = 1
@@ -141,6 +144,8 @@ def parse(argv):
                 levels[-1].apart = next(args)
             elif arg == "--needed":
                 levels[-1].needed = True
+            elif arg == "--by-exit":
+                levels[-1].by_exit = True
             else:
                 levels[-1].commands.append(arg)
     except (StopIteration, IndexError, ValueError):
@@ -168,7 +173,7 @@ def last_words(proc):
         return late.output or b""
 
 
-def run(command, qemu, timeout):
+def run(command, qemu, timeout, by_exit=False):
     start = time.monotonic()
     try:
         proc = subprocess.Popen(
@@ -185,7 +190,7 @@ def run(command, qemu, timeout):
         raw = last_words(proc)
         note, code = f"killed: not finished after {timeout:.0f} s\n", -1
     return Result(command, raw.decode(errors="replace") + note, code,
-                  time.monotonic() - start)
+                  time.monotonic() - start, by_exit)
 
 
 def run_level(level, qemu):
@@ -193,7 +198,8 @@ def run_level(level, qemu):
     print(f"== {level.name}", flush=True)
     start, results = time.monotonic(), []
     with concurrent.futures.ThreadPoolExecutor(level.jobs) as pool:
-        for job in [pool.submit(run, c, qemu, level.timeout)
+        for job in [pool.submit(run, c, qemu, level.timeout,
+                                level.by_exit)
                     for c in level.commands]:
             results.append(job.result())
             results[-1].show()

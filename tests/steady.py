@@ -104,8 +104,8 @@ class Record:
             return sum(row[k] for k in ("good", "bad"))
 
 
-def one(command, qemu, timeout, record):
-    result = run.run(command, qemu, timeout * SLOWER)
+def one(command, level, qemu, record):
+    result = run.run(command, qemu, level.timeout * SLOWER, level.by_exit)
     n = record.add(command, result)
     if result.failed:
         name = "".join(c if c.isalnum() else "_" for c in command)
@@ -131,14 +131,14 @@ def main():
     os.makedirs(LOGS, exist_ok=True)
     os.makedirs(os.path.dirname(RESULTS), exist_ok=True)
     record = Record(version())
-    todo = [(command, level.timeout) for n in range(args.runs)
+    todo = [(command, level) for n in range(args.runs)
             for level in levels for command in level.commands
             if args.only in command and record.runs(command) <= n]
     load = Load(args.load)
     start = time.monotonic()
     try:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(lambda t: one(t[0], qemu, t[1], record), todo))
+            list(pool.map(lambda t: one(*t, qemu, record), todo))
     finally:
         mean = load.end()
         rows = record.all["commands"].values()

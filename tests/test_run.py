@@ -100,6 +100,14 @@ def test_make_counts_by_its_exit():
         assert run("--level", "a", silent + " make")[1] == (0, 1, 0)
 
 
+def test_by_exit():
+    """For programs that people read."""
+    code, counts, said = run("--level", "a", "--by-exit", "$echo fine", "$exit 1",
+                             "--level", "b", "$" + GOOD)
+    assert (code, counts) == (1, (4, 1, 0)), said
+    assert run("--level", "a", "--by-exit", "$" + BAD)[1] == (1, 0, 0)
+
+
 def test_death_behind_good_words():
     assert run("--level", "a", "$" + GOOD + "; exit 3")[:2] == (1, (3, 1, 0))
     assert run("--level", "a", "$" + GOOD + "; kill -9 $$"
