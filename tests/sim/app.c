@@ -84,6 +84,7 @@ static void start_over(struct app *a)
 {
 	forget(a, false);
 	a->fresh = true;
+	a->large_only = false;
 	a->resume = false;
 }
 
@@ -147,6 +148,7 @@ void app_start(struct app *a)
 	a->life++;
 	a->pid = 2000 + a->index * 100 + a->life;
 	a->fresh = true;
+	a->large_only = false;
 	a->resume = a->resumed = a->reset = a->back = false;
 	a->giving_up = false;
 	a->state = APP_KNOCK;
@@ -282,6 +284,7 @@ static void frames_done(struct app *a, uint32_t large, uint32_t status,
 		map(a, list, APP_BIG_VA, a->area, APP_QPS, APP_PAGES);
 	else
 		map(a, list, APP_VA, 12, 0, more ? APP_QPS : APP_PAGES);
+	a->large_only = more;
 	if (more) {
 		ask_frames(a, true);
 		return;
@@ -344,9 +347,10 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 		ask_pd(a);
 		return;
 	}
-	oracle_unmap(a->node, a->slot);
+	if (!a->large_only)
+		oracle_unmap(a->node, a->slot);
 	a->upcall_next = 0;
-	ask_frames(a, false);
+	ask_frames(a, a->large_only);
 }
 
 static void knock(struct app *a)

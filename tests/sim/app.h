@@ -227,7 +227,9 @@ struct app {
 	uint32_t index, node, life, pid, epoch_life;
 	uint8_t state;
 	bool giving_up;
-	bool stopping, fresh; /* fresh: the frames are still to be allocated */
+	bool stopping,
+		fresh;	 /* fresh: the frames are still to be allocated ... */
+	bool large_only; /* ... but those of small pages */
 	bool reset; /* the NIC was reset: everything to be made anew, or ... */
 	bool keep;  /* ... what the driver restores, when it is ... */
 	bool back;
