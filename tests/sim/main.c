@@ -29,7 +29,6 @@ static struct seed_how how = { .shrink = true };
 
 /* What no checker can say: the code under test never came back. Of this
  * process's own time: that others use the machine proves nothing. */
-#define SEED_SECONDS 30u
 static char last_words[120];
 
 static void died(int sig)
@@ -46,12 +45,9 @@ static void died(int sig)
 
 static void watch(uint64_t seed)
 {
-	static const struct itimerval limit = { .it_value.tv_sec =
-							SEED_SECONDS };
-
 	snprintf(last_words, sizeof(last_words), "FAILED seed %llu, ",
 		 (unsigned long long)seed);
-	setitimer(ITIMER_PROF, &limit, NULL);
+	seed_watch();
 }
 
 /* Sizes of tables, and how many of sixteen seeds each has. */

@@ -7,7 +7,11 @@
 #define SIM_SEED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
+
+#define SEED_SECONDS 30 /* of the processor, for one run of a scenario */
 
 struct seed_how {
 	bool trace, twice, stand, shrink;
@@ -25,5 +29,14 @@ SEED_DECLARE(small)
 SEED_DECLARE(tiny)
 SEED_DECLARE(mps2)
 SEED_DECLARE(virt)
+
+/** seed_watch() - SIGPROF comes unless the run that begins now ends in time. */
+static inline void seed_watch(void)
+{
+	static const struct itimerval limit = { .it_value.tv_sec =
+							SEED_SECONDS };
+
+	setitimer(ITIMER_PROF, &limit, NULL);
+}
 
 #endif /* SIM_SEED_H */

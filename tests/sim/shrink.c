@@ -5,6 +5,8 @@
  */
 #include "shrink.h"
 
+#include "seed.h"
+
 #include <string.h>
 
 #define RUNS 300u
@@ -18,6 +20,7 @@ static bool still(const struct scenario *s, struct sim_verdict *v)
 	if (!left)
 		return false;
 	left--;
+	seed_watch();
 	scenario_run(s, false, &w);
 	if (!w.checker || strcmp(w.checker, v->checker))
 		return false;
