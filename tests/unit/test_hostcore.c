@@ -4274,15 +4274,23 @@ static void holders_end_a_grace(void **state)
 	fake_delete(f);
 }
 
-/* The grant was the owner's consent; who then asks for more time uses it himself,
- * and has his grace whatever the others say. */
-static void owner_who_extends_keeps_his_grace(void **state)
+/* The owner of @mr asks for more time under notice 7. */
+static void ask_extension(struct fake *f, uint32_t mr)
 {
 	struct unic_ctl_notice_answer r = {
+		.id = unic_to_le32(mr),
 		.notice_seq = unic_to_le32(7),
 		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
 		.extend_us = unic_to_le32(1000),
 	};
+
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+}
+
+/* The grant was the owner's consent; who then asks for more time uses it himself,
+ * and has his grace whatever the others say. */
+static void owner_who_extends_keeps_his_grace(void **state)
+{
 	struct unic_holder_msg q;
 	struct peer a, b;
 	uint32_t mr;
@@ -4291,8 +4299,7 @@ static void owner_who_extends_keeps_his_grace(void **state)
 	(void)state;
 	assert_int_equal(grant(f, mr, &a), 0);
 	notice_of(f, mr);
-	r.id = unic_to_le32(mr);
-	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+	ask_extension(f, mr);
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
 	answers(f, &a, q.nonce);
 	assert_false(released(f));
@@ -4304,11 +4311,6 @@ static void owner_who_extends_keeps_his_grace(void **state)
 /* ... of that notice: what he asked for then is over when the next one comes. */
 static void owner_who_extended_once(void **state)
 {
-	struct unic_ctl_notice_answer r = {
-		.notice_seq = unic_to_le32(7),
-		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
-		.extend_us = unic_to_le32(1000),
-	};
 	struct unic_holder_msg q;
 	struct peer a, b;
 	uint32_t mr;
@@ -4317,8 +4319,7 @@ static void owner_who_extended_once(void **state)
 	(void)state;
 	assert_int_equal(grant(f, mr, &a), 0);
 	notice_of(f, mr);
-	r.id = unic_to_le32(mr);
-	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+	ask_extension(f, mr);
 	notice_as(f, mr, 8);
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
 	answers(f, &a, q.nonce);
