@@ -11,9 +11,9 @@ The breaks are in tests/mutations.d/<area>.py. Each file sets MUTATIONS to a
 sequence of (file, what stands there, what shall stand there, description) or
 (..., program) or (..., (program, program)). The file is named from the root of
 the tree; all places are changed where the text stands. A program is one of
-tests/unit, or a script of tests/qemu with its arguments ("test_bus.py --only joint"),
-under which the programs of the host and the soft NIC are built; every one that is
-named must go red. Where none is named, one of TESTS must.
+tests/unit, or a script of tests/qemu or tests/faults with its arguments
+("test_bus.py --only joint"), under which the programs of the host and the soft NIC
+are built; every one that is named must go red. Where none is named, one of TESTS must.
 """
 import argparse
 import contextlib
@@ -34,6 +34,7 @@ PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "mk",
          "qemu", "tests")
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_evict",
          "test_revoke", "test_rc", "test_hostile")
+SCRIPTS = ("tests/qemu", "tests/faults")
 CFLAGS = "-std=gnu11 -O1 -w -MMD -MP"
 PATIENCE = 20  # times what a program takes without a break ...
 LEAST_S = 20   # ... and at least that, before it is red
@@ -57,11 +58,19 @@ def is_script(program):
     return program.split()[0].endswith(".py")
 
 
+def command(program):
+    name, *args = program.split()
+    if not is_script(program):
+        return [f"build/unit/bin/{name}"]
+    folder = next(d for d in SCRIPTS if os.path.exists(f"{ROOT}/{d}/{name}"))
+    return [f"{folder}/{name}", *args]
+
+
 def make(*programs):
     """None, or what the compiler says."""
     targets = [f"build/unit/bin/{p}" for p in programs if not is_script(p)]
     if any(map(is_script, programs)):
-        targets += ["programs", "build-soft"]
+        targets += ["programs", "build-soft", "faults-build"]
     r = subprocess.run(
         ["make", "-s", f"-j{os.cpu_count()}", f"CFLAGS={CFLAGS}",
          "BUILD_ID=break", *targets],
@@ -71,9 +80,7 @@ def make(*programs):
 
 
 def is_red(program, seconds):
-    args = ([f"tests/qemu/{program.split()[0]}", *program.split()[1:]]
-            if is_script(program) else [f"build/unit/bin/{program}"])
-    with subprocess.Popen(args, cwd=WORK, stdout=subprocess.DEVNULL,
+    with subprocess.Popen(command(program), cwd=WORK, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL,
                           start_new_session=True) as p:
         try:

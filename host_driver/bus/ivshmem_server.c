@@ -317,7 +317,7 @@ static bool gone(struct ivshmem_server *srv, int p)
 	ssize_t n = recv(srv->peer[p].fd, said, sizeof(said), MSG_DONTWAIT), i;
 
 	if (n < 0)
-		return errno != EAGAIN && errno != EINTR;
+		return errno != EAGAIN && !socket_error_passes(errno);
 	if (!srv->peer[p].maps)
 		return !n;
 	for (i = 0; i < n / (ssize_t)sizeof(said[0]); i++)
@@ -345,29 +345,28 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 	struct epoll_event ev;
 	int p;
 
-	while (epoll_wait(srv->epoll_fd, &ev, 1, 0) == 1) {
-		p = somebody_gone(srv);
-		if (p >= 0) {
-			drop(srv, p);
-			evt->type = IVSHMEM_LEFT;
-			evt->peer = p;
-			return true;
-		}
-		if (srv->mapped) {
-			srv->mapped = false;
-			evt->type = IVSHMEM_MAPPED;
-			return true;
-		}
-		if (ev.data.u32 == WATCHED_CLIENT)
-			continue;
-		p = join(srv, ev.data.u32);
-		if (p < 0)
-			return false; /* who cannot be let in must not hold us */
-		evt->type = IVSHMEM_JOINED;
+	if (epoll_wait(srv->epoll_fd, &ev, 1, 0) != 1)
+		return false;
+	p = somebody_gone(srv);
+	if (p >= 0) {
+		drop(srv, p);
+		evt->type = IVSHMEM_LEFT;
 		evt->peer = p;
 		return true;
 	}
-	return false;
+	if (srv->mapped) {
+		srv->mapped = false;
+		evt->type = IVSHMEM_MAPPED;
+		return true;
+	}
+	/* A client that said nothing of use, or cannot be read or let in for want of
+	 * memory, does not hold the caller: its event is still there. */
+	if (ev.data.u32 == WATCHED_CLIENT)
+		return false;
+	p = join(srv, ev.data.u32);
+	evt->type = IVSHMEM_JOINED;
+	evt->peer = p;
+	return p >= 0;
 }
 
 bool ivshmem_server_all_map(const struct ivshmem_server *srv)

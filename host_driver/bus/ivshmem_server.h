@@ -126,11 +126,12 @@ int ivshmem_server_end(struct ivshmem_server *srv);
 int ivshmem_server_fd(const struct ivshmem_server *srv);
 
 /**
- * ivshmem_server_next() - do what is pending until something is to be told.
+ * ivshmem_server_next() - carry out one step of what is pending.
  * Never blocks: a client that does not read what it is sent has left.
  * To ring a peer that LEFT does nothing; what was rung while nobody was there is
  * forgotten before the next one joins.
- * Returns false if there is nothing (more) to tell.
+ * Returns false if the step brought nothing to tell; what is left then keeps
+ * ivshmem_server_fd() readable.
  */
 bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);
 

@@ -9,8 +9,7 @@
 
 #define TRIES 10 /* a millisecond apart */
 
-/* Will the same call do better a moment later, whatever the peer does? */
-static bool is_passing(int err)
+bool socket_error_passes(int err)
 {
 	return err == ENOMEM || err == ENOBUFS || err == EINTR;
 }
@@ -22,7 +21,7 @@ static bool send_whole(int to, const struct msghdr *msg, size_t bytes)
 
 	for (tries = TRIES; tries; tries--) {
 		n = sendmsg(to, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n >= 0 || !is_passing(errno))
+		if (n >= 0 || !socket_error_passes(errno))
 			return n == (ssize_t)bytes;
 		poll(NULL, 0, 1);
 	}

@@ -8,6 +8,10 @@
 
 #define SEND_FDS_MAX 64
 
+/** socket_error_passes() - may the same call on a socket do better a moment later,
+ * whatever its peer does? @err: an errno, of memory that was short or of a signal. */
+bool socket_error_passes(int err);
+
 /** send_fds() - @bytes of @data with @fds descriptors at @fd, at most SEND_FDS_MAX,
  * to socket @to. The system may be short of memory for some milliseconds.
  * Returns false if it did not go out whole: the peer is gone, or does not read. */

@@ -346,6 +346,12 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 	unicd_slots_own(os, slot, c);
 }
 
+/* A socket that is full, or a kernel that is short of memory. */
+static bool can_go_later(int err)
+{
+	return err == EAGAIN || err == ENOBUFS || err == ENOMEM;
+}
+
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		   const void *msg, uint32_t bytes, uint32_t hello_slot)
 {
@@ -365,7 +371,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	}
 	if (send_reply(os, c->fd, msg, bytes, hello_slot) >= 0)
 		return;
-	if (errno == EAGAIN || errno == ENOBUFS)
+	if (can_go_later(errno))
 		enqueue(os, c, msg, bytes, hello_slot);
 	else
 		cut_off(os, c, "reply", errno);
@@ -377,7 +383,7 @@ static void flush(struct unic_os *os, struct unicd_client *c)
 
 	while ((r = c->head)) {
 		if (send_reply(os, c->fd, r->msg, r->bytes, r->slot) < 0) {
-			if (errno != EAGAIN && errno != ENOBUFS)
+			if (!can_go_later(errno))
 				cut_off(os, c, "reply", errno);
 			return;
 		}
@@ -410,8 +416,8 @@ static void receive(struct unic_os *os, struct unicd_client *c)
 	/* descriptors sent along are not taken: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+	if (n < 0 && (can_go_later(errno) || errno == EINTR))
+		return; /* epoll reports it again */
 	if (n < 0)
 		cut_off(os, c, "request", errno);
 	else if (!n || !take(os, c, msg, (size_t)n))

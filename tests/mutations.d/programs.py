@@ -84,6 +84,10 @@ MUTATIONS = (
      "test_bus.py --only nic_that_does_not_answer"),
     (BUS + "ivshmem_server.c", "	return !n || n % (ssize_t)sizeof(said[0]);",
      "	return !n;", "bus: half of a word of a NIC", "test_bus.py --only nonsense"),
+    (BUS + "ivshmem_server.c",
+     "errno != EAGAIN && !socket_error_passes(errno)", "errno != EAGAIN",
+     "bus: a NIC goes because memory was short once",
+     "faults.py --target unic-bus --only recv"),
     (BUS + "unic_bus_main.c", "	if (!ivshmem_server_all_map(&bus->srv))\n		return -EBUSY;\n",
      "", "bus: memory is exchanged under who cannot",
      "test_bus.py --only who_cannot"),
@@ -105,6 +109,12 @@ MUTATIONS = (
     ("hal/soft/soft_attach.c", "	base = mmap(old, (size_t)st.st_size,",
      "	base = old ? old : mmap(old, (size_t)st.st_size,",
      "soft NIC: it writes to memory of before", unicd("new_memory_waits")),
+    # --- unicd: clients
+    (UNICD + "clients.c",
+     "	if (n < 0 && (can_go_later(errno) || errno == EINTR))",
+     "	if (n < 0 && (errno == EAGAIN || errno == EINTR))",
+     "unicd: a client goes because memory was short once",
+     "faults.py --target unicd --only recv:"),
     # --- unicd: slots
     (UNICD + "slots.c", "		release(os, slot);\n		return;\n	}\n	if (asked && fd < 0)",
      "		release(os, slot);\n		return;\n	}\n	if (0)",
