@@ -62,10 +62,15 @@ static void dereg(struct app *a, uint32_t i)
 
 /* --------------------------------------------------------------------- make */
 
-/* A fast registration has entries that are asked back. */
-static bool taken_back(const struct form *f, uint32_t status)
+/* May the form itself, whose STag is @own, be the reason of @status? A fast
+ * registration has entries that are asked back; a reset of the NIC ends all forms. */
+static bool taken_back(const struct app *a, const struct form *f, uint32_t own,
+		       uint32_t status)
 {
-	return f->kind == UNIC_FORM_FAST && status == UNIC_ST_EVICTED;
+	if (status != UNIC_ST_EVICTED)
+		return false;
+	return f->kind == UNIC_FORM_FAST ||
+	       !stags_live(check_model(world->node[a->node]), own);
 }
 
 static void make_done(struct app *a, uint32_t arg, uint32_t status,
@@ -73,12 +78,13 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 {
 	struct form *f = &a->form[arg];
 	struct unic_ctl_mr_reg_reply rep;
+	uint32_t own = f->stag;
 
 	(void)bytes;
 	memcpy(&rep, rec, sizeof(rep));
 	f->state = FORM_MADE;
 	f->stag = unic_from_le32(rep.stag);
-	if (f->lie && !taken_back(f, status))
+	if (f->lie && !taken_back(a, f, own, status))
 		stags_status(check_model(world->node[a->node]), f->lie, a->slot,
 			     status);
 	if (f->wrong && !status)

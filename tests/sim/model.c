@@ -80,7 +80,9 @@ static void promise(struct model *m, struct model_mr *r, uint8_t state)
 static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 			      uint32_t mr, uint32_t gen, uint32_t stag)
 {
+	uint64_t before_gone_ns;
 	struct model_mr *r;
+	uint32_t before_gen;
 
 	if (mr >= MODEL_MRS)
 		sim_fail("model", "region index %u is out of range", mr);
@@ -93,7 +95,11 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 		m->owed++;
 		gone(m, r);
 	}
+	before_gen = r->gen;
+	before_gone_ns = r->gone_ns;
 	memset(r, 0, sizeof(*r));
+	r->before_gen = before_gen;
+	r->before_gone_ns = before_gone_ns;
 	r->state = MODEL_LOADING;
 	r->mr = mr;
 	r->gen = gen;
@@ -438,6 +444,14 @@ static void event_wait(struct model *m, const struct unic_evt_wait *e)
 	wait_over(m, w);
 }
 
+/* Did the region of @gen end in this round, whether or not its index was used again? */
+static bool ended_now(const struct model_mr *r, uint32_t gen)
+{
+	if (r->gen == gen)
+		return r->gone_ns == sim_now();
+	return r->before_gen == gen && r->before_gone_ns == sim_now();
+}
+
 /*
  * Completions and events of one poll round are heard in this order, not in the
  * true one: EVICTED was published, then the tombstone was deregistered.
@@ -452,9 +466,8 @@ static bool same_round(struct model *m, const struct unic_evt_mr *e)
 		m->owed--; /* ... and its index was used again */
 		return true;
 	}
-	if (e->hdr.type == UNIC_EVT_NOTICE) /* the process has left since */
-		return r->gen == unic_from_le32(e->gen) &&
-		       r->gone_ns == sim_now();
+	if (e->hdr.type == UNIC_EVT_NOTICE) /* the region has ended since */
+		return ended_now(r, unic_from_le32(e->gen));
 	if (e->hdr.type != UNIC_EVT_EVICTED || r->told ||
 	    r->gen != unic_from_le32(e->gen) || r->gone_ns != sim_now())
 		return false;

@@ -37,9 +37,11 @@ struct model_mr {
 	bool told;    /* EVICTED was published */
 	bool unheard; /* a MISS of it was answered after H */
 	uint64_t active_ns, left_ns, gone_ns;
-	uint64_t notice_ns; /* published */
-	uint64_t ack_ns;    /* earliest time at which T can have started; 0 */
-	uint64_t grace_ns;  /* T, and what was added by EXTEND */
+	uint32_t before_gen;	 /* of the index's region before this one */
+	uint64_t before_gone_ns; /* ... when it ended */
+	uint64_t notice_ns;	 /* published */
+	uint64_t ack_ns;   /* earliest time at which T can have started; 0 */
+	uint64_t grace_ns; /* T, and what was added by EXTEND */
 	uint64_t bus[MODEL_PAGES];	/* DEMAND: 0 if it is not on the NIC */
 	uint64_t moved_ns[MODEL_PAGES]; /* DEMAND: it came, or went */
 };

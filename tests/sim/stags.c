@@ -128,6 +128,17 @@ uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
 	return 0xff000000u | (uint32_t)(r >> 20);
 }
 
+bool stags_live(const struct model *m, uint32_t stag)
+{
+	const struct given *g;
+	uint32_t i = 0;
+
+	while ((g = next_of(m, stag, &i)))
+		if (g->end_ns == UINT64_MAX)
+			return true;
+	return false;
+}
+
 /* It had one of that name: it may be told that this one was taken back. */
 static bool had(const struct model *m, uint32_t stag, uint32_t proc)
 {

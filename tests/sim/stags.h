@@ -25,6 +25,10 @@ void stags_epoch(const struct model *m);
  */
 uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
 		     uint64_t *iova);
+/** stags_live() - has a region of this NIC that is there now the name @stag, whatever
+ * its key? */
+bool stags_live(const struct model *m, uint32_t stag);
+
 /** stags_status() - MR_MAKE of elements that named such a one for @proc is answered with
  * @status. */
 void stags_status(const struct model *m, uint32_t stag, uint32_t proc,
