@@ -173,10 +173,11 @@ static inline uint32_t unic_ration_left(struct unic_ration *r, uint32_t polls,
 */
 static inline void unic_ration_spend(struct unic_ration *r, uint32_t n);
 
-/*@ requires \valid(nic) && i < UNIC_TOKENS;
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
     nic->endings.told;
+  ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
 static bool tell_now(struct unic_nic *nic, uint16_t i);
@@ -246,6 +247,8 @@ static void tell_later(struct unic_nic *nic, uint16_t i);
 */
 static void told(struct unic_nic *nic, uint16_t i);
 
+/* The ration of a round is spent only if there is somebody to @tell: else that
+ * place is an empty range, which a caller's own assigns need not have. */
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
@@ -253,7 +256,7 @@ static void told(struct unic_nic *nic, uint16_t i);
     nic->tokens.token[i].evt_due, nic->tokens.evts_due,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
     nic->mbox.evt_head, nic->mbox.irq_due, nic->timers_ns,
-    nic->endings.told;
+    (&nic->endings.told)[0 .. (tell ? 0 : -1)];
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
   ensures nic->tokens.token[i].end == \old(nic->tokens.token[i].end);
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -276,7 +279,8 @@ static void settle(struct unic_nic *nic, uint16_t i, bool tell);
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens,
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->timers_ns, nic->endings.told;
+    nic->trace.seq, nic->timers_ns,
+    (&nic->endings.told)[0 .. (tell ? 0 : -1)];
   ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
