@@ -13,6 +13,9 @@
  *   STAT, CUT, SYNC   -->
  *                     <-- ANSWER
  *
+ * A token that was granted ends after a while without DATA: the ANSWER says ETIMEDOUT
+ * then, nothing was done, and the WRITE may be asked for again.
+ *
  * A request is a record and the name of its file, and nothing else, so each can be
  * repeated. All others are the record alone. Both are read from a message buffer
  * that the peer wrote: every field is checked.

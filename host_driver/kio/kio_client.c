@@ -228,6 +228,12 @@ static uint32_t learn(const struct unic_kio *io, uint64_t boot)
 	return lost ? EIO : 0;
 }
 
+/* The server's token ended before our data was there: it did nothing. */
+static bool too_late(const struct unic_kio *io, uint32_t status)
+{
+	return io->op == UNIC_KIO_WRITE && status == ETIMEDOUT;
+}
+
 static void answered(struct unic_kio_client *c, uint32_t at,
 		     const struct unic_kio_msg *msg, uint32_t token,
 		     uint32_t payload)
@@ -241,6 +247,10 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 	if (needs_token(io) && payload && token == io->token) {
 		/* placed is the NIC's word: and then the token is used up */
 		end(c, at, status ? -EIO : 0, payload);
+		return;
+	}
+	if (too_late(io, status)) {
+		give_up(c, at, -ENOBUFS);
 		return;
 	}
 	if (!status && io->given && len <= io->len)

@@ -68,9 +68,9 @@ struct unic_kio {
 	/*
 	 * @status: 0, and @bytes were moved; -EREMOTEIO (the server says
 	 * `remote`), -ENOLINK (the connection ended under it), -ENOBUFS (no
-	 * token), -EIO (what came is no answer), -ETIMEDOUT, or what
-	 * unic_kio_refuse() said. Of a WRITE or CUT
-	 * with an error it is not known whether it was done.
+	 * token, or that of the server ended before our data was there), -EIO
+	 * (what came is no answer), -ETIMEDOUT, or what unic_kio_refuse() said.
+	 * Of a WRITE or CUT with an error it is not known whether it was done.
 	 */
 	void (*done)(struct unic_kio *io, int status, uint32_t bytes);
 	/* the answer's */

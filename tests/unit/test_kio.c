@@ -42,6 +42,7 @@ static uint8_t written[1 << 20];
 static uint32_t form; /* of the client's NIC; there is one */
 static bool form_taken;
 static bool deaf;	  /* the server */
+static bool still;	  /* the client's host */
 static bool rough;	  /* peers lie */
 static uint32_t short_by; /* bytes that a WRITE does not send */
 static uint32_t claims;	  /* ... that its answer says too much */
@@ -490,11 +491,12 @@ static void step(void)
 	unic_kio_server_poll(&server, rb.nic.now_ns);
 	while (store_next(&store, &task))
 		unic_kio_server_stored(&task);
-	while (message(&ra, &qa, &pa, &m)) {
+	while (!still && message(&ra, &qa, &pa, &m)) {
 		m.msg.len = unic_to_le32(unic_from_le32(m.msg.len) + claims);
 		unic_kio_message(&client, &m.msg, m.token, m.payload);
 	}
-	unic_kio_client_poll(&client, ra.nic.now_ns);
+	if (!still)
+		unic_kio_client_poll(&client, ra.nic.now_ns);
 }
 
 static void get_form(void)
@@ -537,7 +539,7 @@ static int up(void **state)
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
-	deaf = rough = slow = no_room = false;
+	deaf = still = rough = slow = no_room = false;
 	short_by = claims = 0;
 	boot = 1;
 	ends = 0;
@@ -1045,6 +1047,40 @@ static void granted_to_nobody(void **state)
 		step();
 	assert_int_equal(runs, 0);
 	nothing_left();
+}
+
+/* A host stands still for longer than the server keeps a token for the data of a
+ * WRITE, and reads all that came meanwhile at once; or the first of it was lost. Nothing
+ * was done, which is no word about the file: the WRITE can be begun again. */
+static void data_that_comes_too_late(void **state)
+{
+	struct message m;
+	uint32_t i, k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		still = true;
+		start(2 * k, UNIC_KIO_WRITE, 'w', 0, 5000, 1);
+		io[2 * k].deadline_ns = ra.nic.now_ns + 30000 * MS;
+		for (i = 0; i < 25000; i++)
+			step();
+		still = false;
+		assert_true(unic_kio_server_idle(&server));
+		assert_int_equal(buffers_used, 0);
+		if (k) {
+			assert_true(message(&ra, &qa, &pa, &m));
+			assert_int_equal(m.msg.op, UNIC_KIO_GRANT);
+		}
+		run(2 * k + 1);
+		assert_int_equal(status[2 * k], -ENOBUFS);
+		assert_int_equal(runs, k);
+		start(2 * k + 1, UNIC_KIO_WRITE, 'x', 0, 5000, 1);
+		fill(2 * k + 1);
+		run(2 * k + 2);
+		assert_int_equal(status[2 * k + 1], 0);
+		expect_written(2 * k + 1);
+		nothing_left();
+	}
 }
 
 /* A disk that does nothing for a while: what waits, waits; a connection that ends
@@ -1708,6 +1744,7 @@ int main(void)
 		cmocka_unit_test_setup(write_behind_a_flush_is_not_in_it, up),
 		cmocka_unit_test_setup(store_hears_of_the_end, up),
 		cmocka_unit_test_setup(granted_to_nobody, up),
+		cmocka_unit_test_setup(data_that_comes_too_late, up),
 		cmocka_unit_test_setup(slow_files, up),
 		cmocka_unit_test_setup(answers_of_an_earlier_turn, up),
 		cmocka_unit_test_setup(server_that_claims_more, up),

@@ -296,6 +296,27 @@ def test_server_comes_back(c):
     c.end_verify(task)
 
 
+def test_guest_stands_still(c):
+    """The guest does nothing, for longer than the server waits for the data of a WRITE:
+    what it has said meanwhile fails no I/O. (The server is stopped first, for as long as
+    it takes until all that is open waits for it.)"""
+    def stand_still():
+        must(not c.count("failed"), "an I/O failed")
+        emulator = c.guest.emulator()
+        c.driver.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        os.kill(emulator, signal.SIGSTOP)
+        c.driver.send_signal(signal.SIGCONT)
+        time.sleep(3)
+        os.kill(emulator, signal.SIGCONT)
+
+    c.add()
+    task = c.verify_on()
+    for _ in range(3):
+        c.met("the stop", stand_still)
+    c.end_verify(task)
+
+
 def test_flush_of_lost_writes(c):
     """The server is another one before what was written is flushed: it may have lost
     it, so the flush fails, once, and the disk says so."""

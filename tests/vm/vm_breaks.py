@@ -33,7 +33,7 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
             **{name: ["vm_blk.py"] for name in (
                 "test_flush_of_lost_writes", "test_older_copy",
                 "test_nic_removed", "test_add_interrupted",
-                "test_asked_and_unloaded")}}
+                "test_asked_and_unloaded", "test_guest_stands_still")}}
 # With the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
@@ -164,6 +164,8 @@ BREAKS = (
      "test_nic_hangs"),  # pages are given back that a NIC that hangs has
     ("../kio/kio_node.c", "next = expire(n);", "next = UINT64_MAX;",
      "test_nic_dies"),  # I/Os wait for ever
+    ("../kio/kio_client.c", "io->op == UNIC_KIO_WRITE && status == ETIMEDOUT", "false",
+     "test_guest_stands_still"),  # a WRITE too late is one that the file refused
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SPIN,
      "test_lies_to_disk"),  # keeps a processor
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SLEEP,
