@@ -593,7 +593,7 @@ static void received(struct unic_kio_conn *c, const struct unic_kio_done *d)
 	if (bytes > sizeof(copy))
 		bytes = 0;	     /* no message of ours is so long */
 	memcpy(copy, d->msg, bytes); /* once: INV-12 */
-	unic_kio_ring_repost(&c->node->ring, link_of(c), d->at);
+	unic_kio_ring_repost(&c->node->ring, link_of(c));
 	c->heard_ns = c->node->now_ns;
 	if (c->state != UNIC_KIO_C_UP)
 		return;

@@ -24,7 +24,8 @@ _Static_assert(UNIC_TOKEN_PIECES * sizeof(struct unic_sge) <= MSG_BYTES,
 	       "and so does the list of a form");
 _Static_assert(UNIC_KIO_FORMS <= 32, "a bit of a word for each form");
 
-/* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 slot of the ring */
+/* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 which of all that the ring
+ * was ever given */
 static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
 {
 	return tag | at << 8 | link << 16 | (uint64_t)pos << 32;
@@ -150,14 +151,15 @@ static struct unic_sge sge(const struct unic_kio_ring *r, const void *p,
 	};
 }
 
-/* The message buffer that goes with the slot is its own. */
-static void post_recv(struct unic_kio_ring *r, uint32_t link, uint32_t at)
+/* The message buffer that goes with the slot is its own: they complete in turn, so it
+ * is free when the slot is. */
+static void post_recv(struct unic_kio_ring *r, uint32_t link)
 {
-	uint32_t n = r->link[link].receives++;
+	uint32_t n = r->link[link].receives++, at = n % UNIC_KIO_SLOTS;
 
-	rq(r, link)[n % UNIC_KIO_SLOTS] = (struct unic_rq_slot){
+	rq(r, link)[at] = (struct unic_rq_slot){
 		.num_sge = 1,
-		.wr_id = unic_to_le64(wr_id(UNIC_KIO_TAG_RECV, at, link, 0)),
+		.wr_id = unic_to_le64(wr_id(UNIC_KIO_TAG_RECV, at, link, n)),
 		.sge = { sge(r, msg_in(r, link, at), MSG_BYTES) },
 	};
 	unic_os_wmb(); /* what was read of it, and the slot, before its tail */
@@ -167,14 +169,12 @@ static void post_recv(struct unic_kio_ring *r, uint32_t link, uint32_t at)
 
 void unic_kio_ring_up(struct unic_kio_ring *r, uint32_t link, uint32_t qpn)
 {
-	uint32_t at;
-
 	r->link[link].qpn = qpn;
 	r->link[link].posted = r->link[link].done = 0;
-	r->link[link].receives = 0;
+	r->link[link].receives = r->link[link].received = 0;
 	r->link[link].live = true;
-	for (at = 0; at < UNIC_KIO_SLOTS; at++)
-		post_recv(r, link, at);
+	while (r->link[link].receives < UNIC_KIO_SLOTS)
+		post_recv(r, link);
 }
 
 void unic_kio_ring_down(struct unic_kio_ring *r, uint32_t link)
@@ -182,10 +182,10 @@ void unic_kio_ring_down(struct unic_kio_ring *r, uint32_t link)
 	r->link[link].live = false;
 }
 
-void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link, uint32_t at)
+void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link)
 {
 	if (r->link[link].live)
-		post_recv(r, link, at);
+		post_recv(r, link);
 }
 
 /* --------------------------------------------------------------------- posts */
@@ -330,6 +330,23 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 
 /* ------------------------------------------------------------- completions */
 
+/* A receive is the next of its link, or those before it were lost, and so is the
+ * link. False: it is not posted. */
+static bool in_turn(struct unic_kio_ring *r, uint32_t n,
+		    struct unic_kio_done *out)
+{
+	uint32_t first = r->link[out->link].received;
+
+	if (out->at != n % UNIC_KIO_SLOTS ||
+	    n - first >= r->link[out->link].receives - first)
+		return false;
+	if (n == first)
+		r->link[out->link].received++;
+	else
+		out->ok = false;
+	return true;
+}
+
 /* False: a completion of nothing that is posted. */
 static bool parse(struct unic_kio_ring *r, const struct unic_cqe *cqe,
 		  struct unic_kio_done *out)
@@ -354,6 +371,8 @@ static bool parse(struct unic_kio_ring *r, const struct unic_cqe *cqe,
 		r->link[out->link].done = pos + 1;
 		return true;
 	}
+	if (!in_turn(r, pos, out))
+		return false;
 	out->msg = msg_in(r, out->link, out->at);
 	out->bytes = unic_from_le32(cqe->byte_len);
 	if (out->bytes > MSG_BYTES)

@@ -52,8 +52,8 @@ struct unic_kio_ring {
 	uint32_t bad; /* completions that fit no slot that is posted */
 	struct {
 		uint32_t qpn;
-		uint32_t posted, done; /* send slots */
-		uint32_t receives;     /* posted */
+		uint32_t posted, done;	     /* send slots */
+		uint32_t receives, received; /* posted, completed */
 		bool live;
 	} link[UNIC_KIO_LINKS];
 	uint32_t free;		       /* bit per buffer */
@@ -66,7 +66,7 @@ struct unic_kio_done {
 	uint32_t link;
 	uint8_t tag; /* enum unic_kio_tag */
 	uint8_t at;
-	bool ok;
+	bool ok;		 /* no: the link can do nothing more */
 	uint32_t bytes;		 /* RECV: of the message, which is ... */
 	const void *msg;	 /* ... there, until unic_kio_ring_repost() */
 	uint32_t token, payload; /* RECV of a tagged message */
@@ -120,11 +120,12 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 			const struct unic_kio_data *data, enum unic_kio_tag tag,
 			uint32_t at);
 
-/** unic_kio_ring_poll() - the next completion. False: none. */
+/** unic_kio_ring_poll() - the next completion. False: none. A RECV that is not the
+ * next of its link is not ok: a NIC that left one out cannot be believed. */
 bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out);
 
-/** unic_kio_ring_repost() - the message of a RECV was read. */
-void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link, uint32_t at);
+/** unic_kio_ring_repost() - the message of the last RECV that was ok was read. */
+void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link);
 
 /** unic_kio_ring_rest() - ask to be rung. False: there is something already. */
 bool unic_kio_ring_rest(struct unic_kio_ring *r);

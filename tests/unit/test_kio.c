@@ -1556,7 +1556,7 @@ static void completions_that_are_none(void **state)
 	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
 	unic_kio_ring_up(&r, 1, 5);
 	good = (struct unic_cqe){
-		.wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 3u << 8 | 1u << 16),
+		.wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 0u << 8 | 1u << 16),
 		.opcode = UNIC_WC_RECV,
 		.qpn = unic_to_le32(5),
 		.byte_len = unic_to_le32(513),
@@ -1564,12 +1564,12 @@ static void completions_that_are_none(void **state)
 	for (i = 0; i < 6; i++)
 		wrong[i] = good;
 	wrong[0].qpn = unic_to_le32(4); /* the link's last one */
-	wrong[1].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 3u << 8 | 0u << 16);
+	wrong[1].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 0u << 8 | 0u << 16);
 	wrong[2].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 64u << 8 | 1u << 16);
-	wrong[3].wr_id = unic_to_le64(3u << 8 | 1u << 16);
+	wrong[3].wr_id = unic_to_le64(0u << 8 | 1u << 16);
 	wrong[4].opcode = UNIC_WC_TOKEN;
 	wrong[5].wr_id = /* none is posted */
-		unic_to_le64(UNIC_KIO_TAG_CLIENT | 3u << 8 | 1u << 16);
+		unic_to_le64(UNIC_KIO_TAG_CLIENT | 0u << 8 | 1u << 16);
 	wrong[5].opcode = UNIC_WC_TOKEN;
 	for (i = 0; i < 6; i++) {
 		wrong[i].seq = unic_to_le32(i + 1);
@@ -1582,10 +1582,67 @@ static void completions_that_are_none(void **state)
 	assert_true(unic_kio_ring_poll(&r, &done));
 	assert_int_equal(done.tag, UNIC_KIO_TAG_RECV);
 	assert_int_equal(done.link, 1);
-	assert_int_equal(done.at, 3);
+	assert_int_equal(done.at, 0);
 	assert_int_equal(done.bytes, 512);
 	assert_int_equal(done.payload, 0);
 	assert_int_equal(r.bad, 6);
+	test_free(mem);
+}
+
+enum turn {
+	NONE,
+	GOOD,
+	LOST
+};
+
+/* A receive of link 1 completes, by its number and message buffer. */
+static void receives(struct unic_kio_ring *r, uint64_t n, uint32_t at,
+		     enum turn want)
+{
+	struct unic_kio_done done;
+	uint32_t bad = r->bad;
+
+	*next_cqe(r) = (struct unic_cqe){
+		.wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | at << 8 | 1u << 16 |
+				      n << 32),
+		.opcode = UNIC_WC_RECV,
+		.qpn = unic_to_le32(5),
+		.seq = unic_to_le32(r->cq_ci + 1),
+	};
+	assert_int_equal(unic_kio_ring_poll(r, &done), want != NONE);
+	assert_int_equal(r->bad - bad, want == NONE);
+	if (want == NONE)
+		return;
+	assert_int_equal(done.tag, UNIC_KIO_TAG_RECV);
+	assert_int_equal(done.ok, want == GOOD);
+}
+
+/* Messages come in the order in which there was room for them, each once: else a
+ * buffer would be posted twice, and a message lie where another was. One that is not
+ * the next says that another one was lost. */
+static void receives_complete_in_turn(void **state)
+{
+	static _Alignas(64) uint8_t slot[3 * 4096];
+	const struct unic_db_page *db = (void *)slot;
+	void *mem = test_malloc(unic_kio_ring_bytes(false));
+	struct unic_kio_ring r;
+
+	(void)state;
+	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
+	unic_kio_ring_up(&r, 1, 5);
+	receives(&r, 0, 1, NONE); /* another's buffer */
+	receives(&r, 0, 0, GOOD);
+	receives(&r, 0, 0, NONE);	       /* again */
+	receives(&r, UNIC_KIO_SLOTS, 0, NONE); /* not posted yet */
+	unic_kio_ring_repost(&r, 1);
+	assert_int_equal(unic_from_le32(db->tail[2].rq), UNIC_KIO_SLOTS + 1);
+	receives(&r, 0, 0, NONE);
+	receives(&r, 2, 2, LOST);
+	receives(&r, UNIC_KIO_SLOTS, 0, LOST);
+	receives(&r, UNIC_KIO_SLOTS + 1, 1, NONE);
+	receives(&r, 1, 1, GOOD); /* it was a lie */
+	unic_kio_ring_up(&r, 1, 5);
+	receives(&r, 0, 0, GOOD);
 	test_free(mem);
 }
 
@@ -1759,6 +1816,7 @@ int main(void)
 		cmocka_unit_test_setup(random_messages, up),
 		cmocka_unit_test_setup(wrong_requests, up),
 		cmocka_unit_test(completions_that_are_none),
+		cmocka_unit_test(receives_complete_in_turn),
 		cmocka_unit_test(data_in_pieces),
 		cmocka_unit_test(data_by_a_form),
 		cmocka_unit_test(forms_are_lent_once),
