@@ -73,7 +73,8 @@ PROOFS = {
 
 def output(command, cwd):
     run = subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, check=False)
+                         stderr=subprocess.STDOUT, check=False,
+                         env={**os.environ, "PWD": cwd})  # Frama-C asks this
     return run.stdout, run.returncode
 
 
