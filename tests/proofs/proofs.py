@@ -124,7 +124,8 @@ def eva(tree, machine, file, what, slevel):
     reached = re.search(r"(\d+) functions? analyzed \(out of (\d+)\)", text)
     if code or not alarms:
         return False, "\n".join(text.splitlines()[-12:])
-    wrong = [line.strip() for line in text.splitlines()
+    lines = re.sub(r"\s*\n {2,}", " ", text).splitlines()  # it wraps them
+    wrong = [line.strip() for line in lines
              if ("eva:alarm" in line or "got status" in line) and
              "loop invariant" not in line]  # those are goals of WP
     note = f"{alarms[1]} alarms, {reached[1]} functions"
