@@ -20,17 +20,9 @@ include boards/$(BOARD)/board.mk
 
 # ------------------------------------------------------------------ sources
 
-FIRMWARE := $(addprefix firmware/,access.c arp.c bounce.c cache.c cmd.c cmd_batch.c cmd_form.c cq.c cut.c \
-	demand.c depend.c dma.c dump.c \
-	err.c evict.c form.c guess.c icrc.c icrc_table.c lane.c lane_rx.c \
-	learn.c mad.c mbox.c memop.c miss.c mr.c nic.c notice.c \
-	physical.c \
-	policy.c policy_fifo.c policy_look.c proc.c qp.c random.c reap.c \
-	reads.c reply.c requester.c responder.c \
-	roce_rx.c roce_tx.c rq.c sched.c share.c spot.c sq.c stag.c tlb.c token.c trace.c \
-	unrel_rx.c unrel_tx.c use.c wait.c)
+include firmware/sources.mk
 # What a board without room has instead of icrc_table.c.
-ICRC_SMALL := firmware/icrc_small.c
+ICRC_SMALL := firmware/base/icrc_small.c
 RING     := hal/drivers/link_ring.c
 # The serial host link: both ends, the NIC's, the host's.
 SERIAL   := $(addprefix hal/serial/,frame.c stream.c)
@@ -105,8 +97,8 @@ SIM       := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_li
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
 # ... and the policies of the firmware, as they are.
-POLICIES  := $(addprefix firmware/,learn.c policy.c policy_fifo.c \
-	policy_look.c share.c)
+POLICIES  := $(addprefix firmware/,arbiter/reuse.c arbiter/policy.c arbiter/policy_fifo.c \
+	arbiter/policy_sample.c arbiter/share.c)
 EVAL      := $(addprefix tests/eval/,actor.c cache.c churn.c conn.c fair.c grace.c \
 	hoard.c inside.c kernel.c kio.c lists.c main.c message.c player.c quiet.c residency.c stage.c)
 SCALE     := tests/eval/scale.c
@@ -154,8 +146,8 @@ objects = $(foreach d,$1,$(patsubst %,$(B)/$d/%.o,$(basename $2)))
 # $1 folder of the objects, $2 compiler and flags, $3 board, $4 what to say.
 define compile_rules
 $1/firmware/%.o: INC = -Ifirmware -Ihal -Iboards/$3
-$1/firmware/mbox.o: INC = -Ifirmware -Ihal -Iboards/$3 -include $(B)/build_id.h
-$1/firmware/mbox.o: $(B)/build_id.h
+$1/firmware/base/mailbox.o: INC = -Ifirmware -Ihal -Iboards/$3 -include $(B)/build_id.h
+$1/firmware/base/mailbox.o: $(B)/build_id.h
 $1/hal/%.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3
 $1/hal/%/main.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3 -Ifirmware
 $1/host_driver/bus/%.o: INC = -Ihost_driver/bus
@@ -456,7 +448,7 @@ $(B)/unit/bin/batch_virt: $(call objects,stags,tests/unit/test_batch.c $(FIRMWAR
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
-	$(call objects,host,firmware/share.c)))
+	$(call objects,host,firmware/arbiter/share.c)))
 $(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
 	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
 $(M3_ELF): $(B)/m3/bin/%.elf: $(B)/m3/tests/unit/%.o \
@@ -509,8 +501,8 @@ $(B)/bin/holders: $(call objects,host,$(HOLDERS)) $(B)/lib/libunic.a
 DATAGRAMS := tests/qemu/datagrams.c
 $(B)/bin/datagrams: $(call objects,host,$(DATAGRAMS)) $(B)/lib/libunic.a
 
-$(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/share.c \
-	firmware/notice.c)
+$(B)/bin/unic-pool: $(call objects,pool,$(POOL) firmware/arbiter/share.c \
+	firmware/arbiter/notice.c)
 $(B)/bin/unic-pool: LIBS := $(SANITIZE)
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests.

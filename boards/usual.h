@@ -26,7 +26,7 @@
 #define UNIC_PATHS 8u
 #endif
 
-/* See firmware/mbox.h; a board for which it is 1 says so before. */
+/* See firmware/base/mailbox.h; a board for which it is 1 says so before. */
 #ifndef UNIC_ALWAYS_RING
 #define UNIC_ALWAYS_RING 0
 #endif

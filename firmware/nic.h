@@ -12,31 +12,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arp.h"
+#include "transport/arp.h"
 #include "board.h"
-#include "bounce.h"
-#include "cache.h"
-#include "cq.h"
-#include "cut.h"
-#include "depend.h"
-#include "dma.h"
-#include "err.h"
-#include "evict.h"
-#include "guess.h"
-#include "mbox.h"
-#include "memop.h"
-#include "miss.h"
-#include "mr.h"
-#include "physical.h"
-#include "proc.h"
-#include "qp.h"
-#include "random.h"
-#include "ration.h"
-#include "stag.h"
-#include "tlb.h"
-#include "token.h"
-#include "trace.h"
-#include "use.h"
+#include "transport/parked.h"
+#include "memory/cache.h"
+#include "transport/cq.h"
+#include "transport/cut.h"
+#include "memory/dependents.h"
+#include "transport/dma.h"
+#include "base/err.h"
+#include "revoke/evict.h"
+#include "transport/key_guard.h"
+#include "base/mailbox.h"
+#include "transport/local_ops.h"
+#include "memory/fault.h"
+#include "memory/mr.h"
+#include "memory/dma_mr.h"
+#include "command/proc.h"
+#include "transport/qp.h"
+#include "base/random.h"
+#include "base/ration.h"
+#include "memory/stag.h"
+#include "memory/tlb.h"
+#include "memory/token.h"
+#include "base/trace.h"
+#include "memory/usage.h"
 #include "unic_port.h"
 
 /* What ends in rounds: so much of it in each, see ration.h. */
@@ -66,7 +66,7 @@ struct unic_nic {
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
 	uint64_t beat_ns;  /* next heartbeat */
 	struct unic_link link;
-	/* what the last frame was like, see lane_rx.c */
+	/* what the last frame was like, see fastpath_rx.c */
 	const struct unic_expect *like;
 	struct unic_trace trace;
 	struct unic_procs procs;

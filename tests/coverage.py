@@ -50,7 +50,8 @@ def gcov():
     found = {}
     here = os.getcwd() + "/"
     for part in PARTS:
-        for data in sorted(glob.glob(f"{COV}/{part}/*.gcda")):
+        for data in sorted(glob.glob(f"{COV}/{part}/**/*.gcda",
+                                     recursive=True)):
             text = subprocess.run(["gcov", "--json-format", "--stdout",
                                    "--branch-probabilities", data],
                                   capture_output=True, check=True).stdout

@@ -10,6 +10,7 @@ that what an array is followed by is the same each time.
 """
 import collections
 import concurrent.futures
+import glob
 import hashlib
 import json
 import math
@@ -31,6 +32,10 @@ INCLUDE = {
     "tests/sim/core_nic.c": ["-Itests/sim", *CORE],
     "": ["-Itests/unit", "-Ihal/fake", "-Ihal/drivers", *CORE],
 }
+# Where each file of the core is; no two rooms have one of the same name.
+CORE_PATHS = {os.path.basename(path): os.path.relpath(path, ROOT)
+              for path in glob.glob(os.path.join(ROOT, "firmware/**/*.c"),
+                                    recursive=True)}
 SEEDS = 300
 HARNESSES = ("mbox", "queue", "frame")  # those with a NIC in them
 WATCH = "tests/fuzz/memory.c"  # stands between the NIC and its port
@@ -232,8 +237,8 @@ class Killers:
         return []
 
     def judge(self, name, line, text, tmp):
-        """(verdict, by whom) on firmware/@name with @text in its place."""
-        path = f"firmware/{name}"
+        """(verdict, by whom) on @name of the core with @text in its place."""
+        path = CORE_PATHS[name]
         source = os.path.join(tmp, name)
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Mutants of the core: small breaks of firmware/*.c, made by a machine. A test
+"""Mutants of the core: small breaks of firmware/, made by a machine. A test
 must go red.
 
     mutants.py [--sample N] [--seed N] [--file NAME] [--jobs N] [--fresh]
@@ -32,7 +32,7 @@ import tempfile
 import threading
 import time
 
-from killers import ROOT, WORK, Killers, Stamps
+from killers import CORE_PATHS, ROOT, WORK, Killers, Stamps
 
 RESULTS = os.path.join(WORK, "results.json")
 VERDICTS = os.path.join(ROOT, "tests", "mutants.verdicts")
@@ -205,13 +205,12 @@ def mutants_of(name, text):
 
 
 def sources():
-    folder = os.path.join(ROOT, "firmware")
-    return sorted(f for f in os.listdir(folder)
-                  if f.endswith(".c") and f not in SKIP)
+    return sorted(name for name in CORE_PATHS if name not in SKIP)
 
 
 def read(name):
-    with open(os.path.join(ROOT, "firmware", name), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, CORE_PATHS[name]),
+              encoding="utf-8") as f:
         return f.read()
 
 

@@ -19,7 +19,7 @@ BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual)\.h"
 
 # (source, what it may include besides its own folder and abi/); first match.
 RULES = [
-    (r"firmware/", [PORT, BOARD_H]),
+    (r"firmware/", [PORT, BOARD_H, r"firmware/"]),
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),

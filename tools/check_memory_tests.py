@@ -7,6 +7,7 @@ docs/SECURITY.md names is there, too.
 
 usage: check_memory_tests.py [--list]    --list prints the tests, one a line
 """
+import glob
 import os
 import re
 import sys
@@ -85,8 +86,8 @@ def there(kind, name):
 
 
 def source(name):
-    return any(text(os.path.join(folder, name)) is not None
-               for folder in ("firmware", "host_driver", ""))
+    return any(glob.glob(os.path.join(folder, name))
+               for folder in ("firmware", "firmware/*", "host_driver", ""))
 
 
 def check_row(number, bold, where, by):
@@ -113,9 +114,9 @@ def check_row(number, bold, where, by):
 
 
 def odds():
-    """What STATUS.md says of guessing an STag follows from guess.h (row 2.9):
+    """What STATUS.md says of guessing an STag follows from key_guard.h (row 2.9):
     half of 2^24, 256 regions at once, and all places of a process at once."""
-    code = text("firmware/guess.h")
+    code = text("firmware/transport/key_guard.h")
     free, ns, places = (int(re.search(rf"#define UNIC_GUESS_{n}\s+(\d+)u",
                                       code)[1])
                         for n in ("FREE", "NS", "PEERS"))

@@ -28,15 +28,15 @@ ALLOWED = {
                                "the signal's own facts",
     ("hal/drivers/crash_record.c", "*"): "a private copy",
     ("hal/serial/near.c", "db"): "the near copy: nobody else sees it",
-    ("firmware/dump.c", "out"): "a private copy",
+    ("firmware/command/dump.c", "out"): "a private copy",
     ("hal/virt/crash.c", "*"): "a private copy",
     ("hal/drivers/link_ring.c", "slot"): "an array: its address",
     ("host_driver/core/proc.c", "ring"): "record: an array, its address; "
                                          "entries: before anybody is told",
     ("host_driver/libunic/event.c", "upcalls"): "an array: its address",
-    ("firmware/mbox.c", "i"): "facts, before magic and state publish them; "
+    ("firmware/base/mailbox.c", "i"): "facts, before magic and state publish them; "
                               "later the NIC alone writes, nothing hangs on it",
-    ("firmware/cmd.c", "info"): "a pair of clocks to show; nothing hangs on it",
+    ("firmware/command/cmd.c", "info"): "a pair of clocks to show; nothing hangs on it",
     ("host_driver/tools/ctl_fetch.c", "*"): "a private copy: a reply's tail",
     ("host_driver/unicd/crash_text.c", "*"): "a private copy",
     ("host_driver/core/admin.c", "*"): "a private copy of the device's facts",

@@ -12,7 +12,7 @@
 #define PAGE	4096ull
 #define LOOK_NS 5000000 /* the ring holds some reaper periods of references */
 
-/* What a NIC records until it is told otherwise (firmware/trace.c). */
+/* What a NIC records until it is told otherwise (firmware/base/trace.c). */
 #define GROUPS (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
 static void add_u(struct json_object *o, const char *key, uint64_t v)

@@ -4,11 +4,11 @@
  * whole NICs in one image, over the board's own DMA and the link of `virt`.
  * Prints "INSN name count" lines; tests/bench/insn.py compares with budgets.
  */
-#include "access.h"
+#include "memory/access.h"
 #include "count.h"
-#include "form.h"
-#include "icrc.h"
-#include "reap.h"
+#include "memory/derived.h"
+#include "base/icrc.h"
+#include "revoke/reclaim.h"
 #include "rig_kernel.h"
 #include "unit.h"
 

@@ -7,7 +7,7 @@
  *
  * The clock stands still but where time is the point.
  */
-#include "rq.h"
+#include "transport/rq.h"
 
 #include "steps.h"
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy.h"
+#include "arbiter/policy.h"
 #include "replay.h"
-#include "share.h"
+#include "arbiter/share.h"
 
 #define NOT_THERE 0xffffu
-#define STRANGERS 2u /* as in reap.c */
+#define STRANGERS 2u /* as in reclaim.c */
 #define FIRST	  16u
 
 _Static_assert(REFS_PROCESSES <= UNIC_PROCS, "shares for every process");

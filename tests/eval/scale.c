@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
+#include "memory/access.h"
 #include "fake_port.h"
 #include "nic.h"
-#include "reap.h"
-#include "wait.h"
+#include "revoke/reclaim.h"
+#include "revoke/admission.h"
 
 #define ROUNDS	    512u
 #define REGIONS	    (UNIC_TLB_ENTRIES < 2048u ? UNIC_TLB_ENTRIES : 2048u)

@@ -8,7 +8,7 @@
  * exactly once (INV-10), a region that nobody was given is as it was, and the
  * NIC sends a bounded number of frames for each that it gets.
  */
-#include "icrc.h"
+#include "base/icrc.h"
 #include "world.h"
 
 #define STEPS	 40u

@@ -4,7 +4,7 @@
  * regions and what is made of them, the orders of the policies. Each member is
  * on the list that it says it is on, and on no other.
  */
-#include "access.h"
+#include "memory/access.h"
 #include "world.h"
 
 /* --------------------------------------------------- pages that come and go */

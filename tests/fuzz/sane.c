@@ -5,8 +5,8 @@
  * that was forgotten can hide. Between two polls all of it must hold.
  */
 #include "world.h"
-#include "access.h"
-#include "sq.h"
+#include "memory/access.h"
+#include "transport/sq.h"
 
 /* What is counted of one region by those who use it. */
 struct uses {
@@ -128,7 +128,7 @@ static uint32_t count_claims(const struct unic_nic *nic)
 }
 
 /* Each list is that of one token: its IOVA is outside of its region, which lies
- * below 2^63 (physical.h). */
+ * below 2^63 (dma_mr.h). */
 static void count_pieces(const struct unic_nic *nic)
 {
 	uint32_t i, n = 0, lists = 0;

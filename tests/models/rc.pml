@@ -349,7 +349,7 @@ active proctype requester()
 end:	do
 	:: d_step { nfull(there) && MAY_SEND -> send() }
 
-	/* roce_rx.c hands a packet over */
+	/* rx.c hands a packet over */
 	:: atomic { nempty(back) -> back?op, p, req, k;
 		if
 		:: true

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 MUTATIONS = (
-    ("firmware/notice.c", "if (at <= now_ns)", "if (at <= now_ns + 1)",
+    ("firmware/arbiter/notice.c", "if (at <= now_ns)", "if (at <= now_ns + 1)",
      "grace: ends 1 ns early"),
-    ("firmware/notice.c", "if (at <= now_ns)", "if (at < now_ns)",
+    ("firmware/arbiter/notice.c", "if (at <= now_ns)", "if (at < now_ns)",
      "grace: ends 1 ns late"),
-    ("firmware/notice.c", "n->grace_us * 1000ull", "n->grace_us * 999ull",
+    ("firmware/arbiter/notice.c", "n->grace_us * 1000ull", "n->grace_us * 999ull",
      "grace: 0.1 % too short"),
 )

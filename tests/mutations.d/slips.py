@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Slips of one line that all tests survived once: docs/TESTING.md, "What slips
 the tests missed". See tests/mutations.py."""
-REQUESTER = "firmware/requester.c"
-RESPONDER = "firmware/responder.c"
-ARP = "firmware/arp.c"
+REQUESTER = "firmware/transport/requester.c"
+RESPONDER = "firmware/transport/responder.c"
+ARP = "firmware/transport/arp.c"
 CM = "host_driver/core/cm.c"
 FAULTS = "qemu/wire/faults.c"
-FORM = "firmware/form.c"
+FORM = "firmware/memory/derived.c"
 MACS = "qemu/wire/mac_table.c"
-MISS = "firmware/miss.c"
-MR = "firmware/mr.c"
+MISS = "firmware/memory/fault.c"
+MR = "firmware/memory/mr.c"
 SOCKET = "qemu/wire/socket_port.c"
 SWITCH = "qemu/wire/switch.c"
 
 MUTATIONS = (
-    ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
+    ("firmware/transport/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
      "if (0)", "slip: a fence waits for nothing", "test_between"),
-    ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) ||"
+    ("firmware/transport/sq.c", "if ((slot->flags & UNIC_WR_FENCE) ||"
      " slot->opcode >= UNIC_WR_READ) {", "if (slot->opcode >= UNIC_WR_READ) {",
      "slip: a fence holds nothing but READs", "test_between"),
-    ("firmware/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
+    ("firmware/transport/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
      "if (slot->flags & UNIC_WR_FENCE)",
      "slip: a fence waits for ever", "test_between"),
     (REQUESTER, "\tif (is_read)\n\t\tsq->reads--;\n", "\t(void)is_read;\n",
@@ -48,11 +48,11 @@ MUTATIONS = (
      "slip: a response for a READ that is over is placed", "test_between"),
     (REQUESTER, "\treturn ends == last && ", "\treturn (ends || 1) && ",
      "slip: any READ response may be the last", "test_between"),
-    ("firmware/reads.c", "\t    ask->len != rd->len - skip || ", "\t    ",
+    ("firmware/transport/rd_resources.c", "\t    ask->len != rd->len - skip || ", "\t    ",
      "slip: a duplicate READ of another length is answered", "test_between"),
-    ("firmware/reads.c", "ask->rkey != rd->rkey || ", "",
+    ("firmware/transport/rd_resources.c", "ask->rkey != rd->rkey || ", "",
      "slip: a duplicate READ of another key is answered", "test_between"),
-    ("firmware/reads.c", "ask->iova != rd->iova + skip ||", "",
+    ("firmware/transport/rd_resources.c", "ask->iova != rd->iova + skip ||", "",
      "slip: a duplicate READ of another address is answered", "test_between"),
     (ARP, "if (e->state != UNIC_ARP_ASKED || e->ipv4 != ipv4)",
      "if (e->state == UNIC_ARP_FREE || e->ipv4 != ipv4)",
@@ -90,10 +90,10 @@ MUTATIONS = (
     (MISS, "(uint32_t)((off + len - 1u) >> mr->page_shift) - first",
      "(uint32_t)((off + len) >> mr->page_shift) - first",
      "size: a receive has one page more", "test_sizes"),
-    ("firmware/cache.c", "!((at ^ e->bus) >> mr->page_shift)",
+    ("firmware/memory/cache.c", "!((at ^ e->bus) >> mr->page_shift)",
      "!((at ^ e->bus) >> 12)",
      "size: a large page that is shown is not hidden", "test_sizes"),
-    ("firmware/cache.c", "bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))",
+    ("firmware/memory/cache.c", "bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))",
      "bus & 4095u)",
      "size: a large page of a table may begin anywhere", "test_sizes"),
     (FORM, "uint32_t shift = nic->mrs.mr[of].page_shift;",
@@ -173,7 +173,7 @@ MUTATIONS = (
      "slip: a form of another domain is made and closed", "test_form"),
     (FORM, "if ((bit(of) & WINDOWS) || ", "if (",
      "slip: a window is an element of a list", "test_form"),
-    ("firmware/roce_rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
+    ("firmware/transport/rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
      " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
      "slip: a dead queue pair has words for any address", "test_attacks"),
     (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
@@ -198,187 +198,187 @@ MUTATIONS = (
      "c->tid == msg->tid)",
      "slip: a connection request of another id is the one before",
      "test_hostcore"),
-    ("firmware/requester.c", "\t} else if (nic->now_ns - sq->miss_ns > bound) {",
+    ("firmware/transport/requester.c", "\t} else if (nic->now_ns - sq->miss_ns > bound) {",
      "\t} else if (0) {",
      "slip: a packet waits for its page for ever",
      "test_miss"),
-    ("firmware/requester.c", "sq->miss_psn != psn || ",
+    ("firmware/transport/requester.c", "sq->miss_psn != psn || ",
      "",
      "slip: all packets of a request have one time for their pages",
      "test_miss"),
-    ("firmware/requester.c", "\tif (p->last && (slot->flags & UNIC_WR_SOLICITED))",
+    ("firmware/transport/requester.c", "\tif (p->last && (slot->flags & UNIC_WR_SOLICITED))",
      "\tif (slot->flags & UNIC_WR_SOLICITED)",
      "slip: each packet of a message is solicited",
      "test_frames"),
-    ("firmware/requester.c", "\tif (p->last || (sq->psn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)",
+    ("firmware/transport/requester.c", "\tif (p->last || (sq->psn & UNIC_ACK_EVERY) == UNIC_ACK_EVERY)",
      "\tif (p->last)",
      "slip: a long message asks for an answer at its end",
      "test_between"),
-    ("firmware/requester.c", "\tif (sq->rnr_wait && !sq->miss_wait)\n\t\treturn; /* of a packet "
+    ("firmware/transport/requester.c", "\tif (sq->rnr_wait && !sq->miss_wait)\n\t\treturn; /* of a packet "
      "sent before we fell silent */\n",
      "",
      "slip: each copy of \"not ready\" counts",
      "test_between"),
-    ("firmware/requester.c", "\tif (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn) "
+    ("firmware/transport/requester.c", "\tif (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn) "
      "||\n\t    psn != qp->sq.psn_una)",
      "\tif (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn))",
      "slip: what is said of a request behind a READ counts before it",
      "test_between"),
-    ("firmware/requester.c", "\tus = us < VACK_LEAST_US ? VACK_LEAST_US : us;\n",
+    ("firmware/transport/requester.c", "\tus = us < VACK_LEAST_US ? VACK_LEAST_US : us;\n",
      "",
      "slip: RETRY_AFTER may mean at once",
      "test_between"),
-    ("firmware/requester.c", "\tus = us < VACK_DELAY_US ? us : VACK_DELAY_US;\n",
+    ("firmware/transport/requester.c", "\tus = us < VACK_DELAY_US ? us : VACK_DELAY_US;\n",
      "",
      "slip: RETRY_AFTER may mean an hour",
      "test_between"),
-    ("firmware/requester.c", "\t\tsq->back_valid = false;\n\t\tretry(nic, qp, sq->psn_una, 0);",
+    ("firmware/transport/requester.c", "\t\tsq->back_valid = false;\n\t\tretry(nic, qp, sq->psn_una, 0);",
      "\t\tretry(nic, qp, sq->psn_una, 0);",
      "slip: after a timeout a lost answer is not asked for at once",
      "test_between"),
-    ("firmware/requester.c", "\tif (unic_psn_diff(psn, qp->sq.psn_una) < 0)\n\t\treturn; /* "
+    ("firmware/transport/requester.c", "\tif (unic_psn_diff(psn, qp->sq.psn_una) < 0)\n\t\treturn; /* "
      "sent before, and it arrived */\n",
      "",
      "slip: a packet that arrived fails when it is gathered again",
      "test_between"),
-    ("firmware/requester.c", "\tqp->sq.miss_wait = false;\n\tqp->rnr_total++;",
+    ("firmware/transport/requester.c", "\tqp->sq.miss_wait = false;\n\tqp->rnr_total++;",
      "\tqp->rnr_total++;",
      "slip: a page ends the silence that the peer asked for",
      "test_miss"),
-    ("firmware/responder.c", "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\trsp->nak_sent = "
+    ("firmware/transport/responder.c", "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\trsp->nak_sent = "
      "false;\n\tif (m->last)",
      "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\tif (m->last)",
      "slip: after one gap no other is told",
      "test_between"),
-    ("firmware/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
+    ("firmware/transport/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
      "false;\n\treturn 0;",
      "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\treturn 0;",
      "slip: after a gap that a READ closed no other is told",
      "test_between"),
-    ("firmware/responder.c", "\treturn len <= mtu && (len || (q->flags & FIRST));",
+    ("firmware/transport/responder.c", "\treturn len <= mtu && (len || (q->flags & FIRST));",
      "\treturn len <= mtu;",
      "slip: a message ends with a packet of nothing",
      "test_attacks"),
-    ("firmware/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
+    ("firmware/transport/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
      "\tif (!rsp->lasts || ahead > 0)",
      "slip: a newer word of the dead takes the place of an older",
      "test_attacks"),
-    ("firmware/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
+    ("firmware/transport/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
      "\tif (!rsp->lasts || rsp->nak)",
      "slip: the dead have words for what was not asked yet",
      "test_attacks"),
-    ("firmware/responder.c", "\tqp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);\n\tdrop_target",
+    ("firmware/transport/responder.c", "\tqp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);\n\tdrop_target",
      "\tdrop_target",
      "slip: messages are not counted for the peer",
      "test_between"),
-    ("firmware/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
+    ("firmware/transport/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
      "false;\n\treturn 0;",
      "\trsp->nak_sent = false;\n\treturn 0;",
      "slip: READs are not counted for the peer",
      "test_between"),
-    ("firmware/roce_rx.c", "\t\tif (pkt->len < sizeof(struct unic_aeth))\n\t\t\treturn "
+    ("firmware/transport/rx.c", "\t\tif (pkt->len < sizeof(struct unic_aeth))\n\t\t\treturn "
      "drop(nic, UNIC_C_rx_short);\n",
      "",
      "slip: an ACK without a syndrome is one",
      "test_attacks"),
-    ("firmware/roce_rx.c", "\t\tif (!qp->vendor)\n\t\t\treturn drop(nic, "
+    ("firmware/transport/rx.c", "\t\tif (!qp->vendor)\n\t\t\treturn drop(nic, "
      "UNIC_C_rx_bad_opcode);\n",
      "",
      "slip: a plain peer may say what only unic says",
      "test_attacks"),
-    ("firmware/roce_rx.c", "\t\tif (pkt->len < sizeof(struct unic_evth))\n\t\t\treturn "
+    ("firmware/transport/rx.c", "\t\tif (pkt->len < sizeof(struct unic_evth))\n\t\t\treturn "
      "drop(nic, UNIC_C_rx_short);\n",
      "",
      "slip: a VACK is read beyond its end",
      "test_attacks"),
-    ("firmware/qp.c", "\tif (qp->evt & UNIC_QP_EVT_GONE)\n\t\tnic->qps.evts_due--;\n"
+    ("firmware/transport/qp.c", "\tif (qp->evt & UNIC_QP_EVT_GONE)\n\t\tnic->qps.evts_due--;\n"
      "\tqp->evt = 0;",
      "\tqp->evt = 0;",
      "slip: a queue pair that is told gone is due for ever",
      "test_qp"),
-    ("firmware/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",
+    ("firmware/transport/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",
      "(qp->recv_cq == cq)",
      "slip: a queue pair outlives the queue of its sends",
      "test_cq"),
-    ("firmware/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",
+    ("firmware/transport/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",
      "(qp->send_cq == cq)",
      "slip: a queue pair outlives the queue of its receives",
      "test_cq"),
-    ("firmware/qp.c", "\tunic_sched_send(nic, unic_qp_index(nic, qp)); /* posted before "
+    ("firmware/transport/qp.c", "\tunic_sched_send(nic, unic_qp_index(nic, qp)); /* posted before "
      "*/\n",
      "",
      "slip: what is posted before RTS waits for a doorbell",
      "test_qp"),
-    ("firmware/qp.c", "\tif (in_flight(qp))\n\t\treturn -UNIC_EBUSY;\n",
+    ("firmware/transport/qp.c", "\tif (in_flight(qp))\n\t\treturn -UNIC_EBUSY;\n",
      "",
      "slip: RESET forgets DMA under way",
      "test_qp"),
-    ("firmware/qp.c", "\tunic_rq_sweep_forget(nic, unic_qp_index(nic, qp));\n"
+    ("firmware/transport/qp.c", "\tunic_rq_sweep_forget(nic, unic_qp_index(nic, qp));\n"
      "\tforget_events(nic, qp);\n\tset_state",
      "\tunic_rq_sweep_forget(nic, unic_qp_index(nic, qp));\n\tset_state",
      "slip: an error of the last connection is told of the next",
      "test_qp"),
-    ("firmware/qp.c", "if (!qp || qp->proc != unic_from_le32(cmd->proc) || qp->dying)",
+    ("firmware/transport/qp.c", "if (!qp || qp->proc != unic_from_le32(cmd->proc) || qp->dying)",
      "if (!qp || qp->proc != unic_from_le32(cmd->proc))",
      "slip: a queue pair that is destroyed can be connected",
      "test_qp"),
-    ("firmware/qp.c", "if (!qp || qp->proc != proc || qp->dying)",
+    ("firmware/transport/qp.c", "if (!qp || qp->proc != proc || qp->dying)",
      "if (!qp || qp->dying)",
      "slip: anybody's queue pair can be destroyed",
      "test_qp"),
-    ("firmware/qp.c", "if (!qp || qp->proc != proc || qp->dying)",
+    ("firmware/transport/qp.c", "if (!qp || qp->proc != proc || qp->dying)",
      "if (!qp || qp->proc != proc)",
      "slip: a queue pair is destroyed twice",
      "test_qp"),
-    ("firmware/cq.c", "\tif (cq->evt_due)\n\t\tnic->cqs.evts_due--;\n",
+    ("firmware/transport/cq.c", "\tif (cq->evt_due)\n\t\tnic->cqs.evts_due--;\n",
      "",
      "slip: the failure of a queue that is gone is due for ever",
      "test_cq"),
-    ("firmware/cq.c", "\tif (due(cq) || cq->error)\n",
+    ("firmware/transport/cq.c", "\tif (due(cq) || cq->error)\n",
      "\tif (due(cq))\n",
      "slip: who arms a queue that has failed sleeps",
      "test_cq"),
-    ("firmware/cq.c", "\tif (cq->armed)\n\t\tnotify(nic, cq); /* a sleeper must learn of "
+    ("firmware/transport/cq.c", "\tif (cq->armed)\n\t\tnotify(nic, cq); /* a sleeper must learn of "
      "it */\n",
      "",
      "slip: who sleeps at a queue that fails sleeps on",
      "test_cq"),
-    ("firmware/sched.c", "\ts->waits--;\n\tunic_sched_send(nic, idx);",
+    ("firmware/transport/sched.c", "\ts->waits--;\n\tunic_sched_send(nic, idx);",
      "\tunic_sched_send(nic, idx);",
      "slip: who waits and goes on is counted as waiting",
      "test_sched"),
-    ("firmware/sched.c", "\t\ts->waits--;\n\t\tqp->on &= (uint8_t)~UNIC_ON_WAIT;",
+    ("firmware/transport/sched.c", "\t\ts->waits--;\n\t\tqp->on &= (uint8_t)~UNIC_ON_WAIT;",
      "\t\tqp->on &= (uint8_t)~UNIC_ON_WAIT;",
      "slip: who waits and goes is counted as waiting",
      "test_sched"),
-    ("firmware/sched.c", "\tif (__builtin_expect(s->weight[p] != weight, 0)) {",
+    ("firmware/transport/sched.c", "\tif (__builtin_expect(s->weight[p] != weight, 0)) {",
      "\tif (__builtin_expect(!s->scale[p], 0)) {",
      "slip: a weight that is changed counts no more",
      "test_sched"),
-    ("firmware/sched.c", "\tif (owed <= 0)\n\t\treturn;\n",
+    ("firmware/transport/sched.c", "\tif (owed <= 0)\n\t\treturn;\n",
      "",
      "slip: a READ that did not come gives more back than was owed",
      "test_sched"),
-    ("firmware/sched.c", "\tpair->send_next = which == UNIC_LIST_REPLY && turn != "
+    ("firmware/transport/sched.c", "\tpair->send_next = which == UNIC_LIST_REPLY && turn != "
      "UNIC_TURN_DONE;",
      "\tpair->send_next = which == UNIC_LIST_REPLY;",
      "slip: what is sent comes between two replies",
      "test_sched"),
-    ("firmware/access.c", "\tat.before = less(at.before, low);\n",
+    ("firmware/memory/access.c", "\tat.before = less(at.before, low);\n",
      "",
      "slip: a form below 4 GiB is there 4 GiB above, too",
      "test_form"),
-    ("firmware/window.h", "\tmr->uses += n - 1;\n",
+    ("firmware/memory/window.h", "\tmr->uses += n - 1;\n",
      "",
      "slip: a run of uses is one",
      "test_lane"),
     (ARP, "(!best || e->until_ns < best->until_ns)",
      "(!best || e->until_ns > best->until_ns)",
      "slip: the youngest ARP answer gives way", "test_arp"),
-    ("firmware/use.c", "\tif (mr->last_use_ns < last_ns)\n"
+    ("firmware/memory/usage.c", "\tif (mr->last_use_ns < last_ns)\n"
      "\t\tmr->last_use_ns = last_ns;", "\tmr->last_use_ns = last_ns;",
      "slip: a use of a form makes its region older", "test_use"),
-    ("firmware/cmd_batch.c", "done += !err || err == -UNIC_EPENDING;",
+    ("firmware/command/cmd_batch.c", "done += !err || err == -UNIC_EPENDING;",
      "done += !err;", "slip: a record of a batch that ends later is not done",
      "test_batch"),
     ("host_driver/core/objects.c",

@@ -2,7 +2,7 @@
 /* pool.c - see pool.h. */
 #include <string.h>
 
-#include "err.h"
+#include "base/err.h"
 #include "pool.h"
 
 #define NIL UNIC_NOTICE_NIL

@@ -2,8 +2,8 @@
 /*
  * pool.h - a pool of database connections, shared by tenants (S0 section 4: the
  * protocol that takes translation entries back arbitrates other scarce things as
- * well). Fair shares are firmware/share.c, the conversation about a connection
- * that is asked back is firmware/notice.c; both are compiled as they are.
+ * well). Fair shares are firmware/arbiter/share.c, the conversation about a connection
+ * that is asked back is firmware/arbiter/notice.c; both are compiled as they are.
  *
  * Secret: whose request is served next, which connection of a victim is asked
  * for, and when.
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "notice.h"
-#include "share.h"
+#include "arbiter/notice.h"
+#include "arbiter/share.h"
 
 #define POOL_SIZE    UNIC_NOTICES
 #define POOL_TENANTS UNIC_PROCS

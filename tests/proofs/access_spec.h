@@ -24,7 +24,7 @@ predicate open_state(integer state) =
 
 predicate is_open(struct unic_mr *m) = open_state(m->state);
 
-// As mr.c, form.c, cache.c and physical.c let it through: no end behind 2^64, and
+// As mr.c, derived.c, cache.c and dma_mr.c let it through: no end behind 2^64, and
 // less than 2^32 bytes (with as few entries as fit UNIC_SPAN32). 31: no pages.
 predicate shape_fits(integer shift, integer iova, integer length) =
   (shift == 12 || shift == 16 || shift == 21 || shift == 31) &&

@@ -7,9 +7,9 @@
 #include "hostile.h"
 #include "nic.h"
 
-#include "access.h"
+#include "memory/access.h"
 
-#include "access.c"
+#include "memory/access.c"
 
 static struct unic_nic nic;
 

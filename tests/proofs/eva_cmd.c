@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_cmd.c - the decoding of every command (firmware/cmd.c, cmd_form.c,
+ * eva_cmd.c - the decoding of every command (firmware/command/cmd.c, cmd_derived.c,
  * cmd_batch.c): each opcode with any other bytes in its record, any list page
  * that changes all the time, any state. What a handler calls in another module
  * takes anything and answers anything (answers.h).
@@ -14,10 +14,10 @@
 #include "hostile.h"
 #include "nic.h"
 
-#include "cmd.c"
+#include "command/cmd.c"
 #undef REC_BYTES
-#include "cmd_form.c"
-#include "cmd_batch.c"
+#include "command/cmd_derived.c"
+#include "command/cmd_batch.c"
 
 #include "answers.h"
 

@@ -9,7 +9,7 @@
 #include "nic.h"
 
 #define UNIC_BUILD_ID "proof"
-#include "mbox.c"
+#include "base/mailbox.c"
 
 static struct unic_nic nic;
 

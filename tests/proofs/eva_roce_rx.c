@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_roce_rx.c - taking frames apart (firmware/roce_rx.c, mad.c, frame.h): any
+ * eva_roce_rx.c - taking frames apart (firmware/transport/rx.c, mad.c, frame.h): any
  * bytes, any length the port may give, in memory that changes all the time.
  * Whoever gets a packet reads all that it was told is there.
  */
@@ -9,9 +9,9 @@
 #include "hostile.h"
 #include "nic.h"
 
-#include "roce_rx.c"
-#include "frame.h"
-#include "mad.c"
+#include "transport/rx.c"
+#include "transport/frame.h"
+#include "transport/mad.c"
 
 #define FRAME_MAX 16384u
 

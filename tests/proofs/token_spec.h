@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token_spec.h - the payload table (firmware/token.c): its contracts.
+ * token_spec.h - the payload table (firmware/memory/token.c): its contracts.
  *
  * INV-9 is read off the states: the only functions that make a token FREE are
  * end_token() and end_one_of(), they demand that it was not, and between an end and

@@ -13,8 +13,8 @@
 
 #include "access_spec.h"
 
-#include "access.h"
-#include "spot.h"
+#include "memory/access.h"
+#include "memory/translate.h"
 
 /*@ requires \valid(mr) && shape_ok(mr) && len > 0;
   assigns \nothing;
@@ -92,7 +92,7 @@ static int out_of_bounds(struct unic_nic *nic);
 static int no_bytes(struct unic_nic *nic, struct unic_mr *mr,
 		    struct unic_piece *out);
 
-#include "access.c"
+#include "memory/access.c"
 
 /* Of what only access.c knows. */
 

@@ -10,4 +10,4 @@
 /* WP knows assignments better than bytes. */
 #include <string.h>
 #define memset(p, c, n) (*(p) = (__typeof__(*(p))){ 0 })
-#include "token.c"
+#include "memory/token.c"

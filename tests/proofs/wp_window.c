@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * wp_window.c - an access through a window (firmware/window.h) is one that the
+ * wp_window.c - an access through a window (firmware/memory/window.h) is one that the
  * access check would have granted: every address that the window has lies, with
  * all its bytes, in the region it was opened for, and in the memory behind it.
  */
@@ -8,7 +8,7 @@
 
 #include "access_spec.h"
 
-#include "access.h"
+#include "memory/access.h"
 
 /*@ requires \valid(mr) && lock_ok(mr, stag >> 24) && window_ok(mr);
   requires pd < UNIC_PDS && len > 0;
@@ -30,7 +30,7 @@ static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
 uint8_t *window_bytes(struct unic_port *port, uint64_t bus, uint32_t len);
 #define unic_port_window window_bytes
 
-#include "window.h"
+#include "memory/window.h"
 
 /*@
 // All that an open window has, in the region and in the CPU's sight.

@@ -9,8 +9,8 @@
  */
 #include "unit.h"
 
-#include "frame.h"
-#include "icrc.h"
+#include "transport/frame.h"
+#include "base/icrc.h"
 #include "pair.h"
 
 #define MS	  1000000ull

@@ -7,7 +7,7 @@
  * The same for registrations is in test_mr, for lists and windows in test_form,
  * for offers in test_evict, for pages in test_cache, for frames in test_roce.
  */
-#include "access.h"
+#include "memory/access.h"
 #include "pair.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "pair.h"
-#include "requester.h"
+#include "transport/requester.h"
 
 #define MS    1000000ull
 #define BTH   42u

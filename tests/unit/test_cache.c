@@ -4,7 +4,7 @@
  * hold, who gives way, what is said of it. Accesses are made as the transport
  * makes them, by unic_access() and unic_xlate().
  */
-#include "cache.h"
+#include "memory/cache.h"
 #include "rig.h"
 #include "unit.h"
 

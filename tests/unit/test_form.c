@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_form.c - sub-regions, windows, fast and indirect registration, by command
  * and by work request, and how they end. */
-#include "access.h"
-#include "form.h"
+#include "memory/access.h"
+#include "memory/derived.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include "rig.h"
 #include "unit.h"
-#include "wait.h"
+#include "revoke/admission.h"
 
 #define N    UNIC_TLB_ENTRIES
 #define MS   1000000ull

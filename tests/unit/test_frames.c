@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 
-#include "icrc.h"
+#include "base/icrc.h"
 #include "pair.h"
 
 #define MS    1000000ull

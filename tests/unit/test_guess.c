@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "form.h"
+#include "memory/derived.h"
 #include "rig.h"
 
 #define MS    1000000ull
@@ -458,7 +458,7 @@ static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 	return (1ull << (bits - 1)) / good / a_second;
 }
 
-/* The figures of guess.h and docs/STATUS.md. */
+/* The figures of key_guard.h and docs/STATUS.md. */
 static void odds(void **state)
 {
 	const uint32_t stag = 24, all = UNIC_GUESS_PEERS + 1;

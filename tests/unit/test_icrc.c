@@ -2,7 +2,7 @@
 /* test_icrc.c - the CRC against its definition, bit by bit. */
 #include "unit.h"
 
-#include "icrc.h"
+#include "base/icrc.h"
 #include "unic_wire.h"
 
 static uint32_t slow_byte(uint32_t crc, uint8_t v)

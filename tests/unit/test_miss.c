@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "requester.h"
+#include "transport/requester.h"
 #include "rig.h"
 
 #define PAGES	8u

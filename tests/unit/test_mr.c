@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_mr.c - regions, STags, PDs, and the one access check. */
-#include "policy.h"
+#include "arbiter/policy.h"
 #include "rig.h"
 #include "unit.h"
 

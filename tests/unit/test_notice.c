@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_notice.c - notices and their deadlines, to the nanosecond. */
-#include "err.h"
-#include "notice.h"
+#include "base/err.h"
+#include "arbiter/notice.h"
 #include "unic_mbox.h"
 #include "unit.h"
 

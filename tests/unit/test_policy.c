@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "policy.h"
+#include "arbiter/policy.h"
 #include "unit.h"
 
 #define ITEMS	  16u

@@ -3,8 +3,8 @@
  * test_reap.c - who is asked, and how soon: `random` among regions of which some
  * are too young, and the next one after an extension; what the trace says of it.
  */
-#include "access.h"
-#include "reap.h"
+#include "memory/access.h"
+#include "revoke/reclaim.h"
 #include "rig.h"
 #include "unit.h"
 

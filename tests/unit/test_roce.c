@@ -2,7 +2,7 @@
 /* test_roce.c - frames byte by byte, refusals by counter, and datagrams. */
 #include "unit.h"
 
-#include "icrc.h"
+#include "base/icrc.h"
 #include "pair.h"
 
 #define MS 1000000ull

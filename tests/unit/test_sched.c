@@ -6,9 +6,9 @@
  */
 #include "unit.h"
 
-#include "memop.h"
-#include "requester.h"
-#include "responder.h"
+#include "transport/local_ops.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
 #include "rig.h"
 
 #define US    1000ull

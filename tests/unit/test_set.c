@@ -8,8 +8,8 @@
 #undef UNIC_PROCS
 #define UNIC_PROCS 777u
 
-#include "set.h"
-#include "top.h"
+#include "base/bitset.h"
+#include "base/tournament.h"
 #include "unit.h"
 
 #define STEPS 30000u

@@ -3,7 +3,7 @@
  * test_share.c - fair shares, with a pool of database connections in place of
  * TLB entries (S0 section 4).
  */
-#include "share.h"
+#include "arbiter/share.h"
 #include "unit.h"
 
 #define CONNECTIONS 60u

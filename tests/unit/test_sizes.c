@@ -9,8 +9,8 @@
  */
 #include "unit.h"
 
-#include "access.h"
-#include "form.h"
+#include "memory/access.h"
+#include "memory/derived.h"
 #include "pair.h"
 
 #define MS  1000000ull

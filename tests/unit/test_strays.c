@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 
-#include "frame.h"
+#include "transport/frame.h"
 #include "pair.h"
 
 #define MS	1000000ull

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_tlb.c - the pool of translation entries. */
-#include "tlb.h"
+#include "memory/tlb.h"
 #include "unit.h"
 
 #define BASE UNIC_TLB_BASE

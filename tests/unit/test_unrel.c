@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "pair.h"
-#include "requester.h"
+#include "transport/requester.h"
 #include "unic_wire.h"
 
 #define US     1000ull

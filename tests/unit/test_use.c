@@ -3,7 +3,7 @@
  * test_use.c - what counts as a use of a region: uses of forms, what processes
  * report, what the host and the trace are shown; and what indices forms may hold.
  */
-#include "reap.h"
+#include "revoke/reclaim.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * policy.c - the replacement policies: how each chooses.
+ *
+ * Every policy has its owner's items in two circular lists. `random` and `lru`
+ * use the first one only. For the others newcomers wait there in the order they
+ * came until they are used, or known from before; the main list is gone round.
+ */
+#include "arbiter/policy_item.h"
+
+#define SAMPLE 5u /* items that `lru` looks at */
+#define FIRST  3u /* ... and who knows nobody yet */
+
+/* ---------------------------------------------------------------- lists */
+
+static inline void link_last(struct unic_chooser *c, uint32_t list, uint16_t i)
+{
+	struct unic_item *table = c->table->item, *item = &table[i];
+	uint16_t head = c->head[list];
+
+	UNIC_IN_REGISTER(table);
+	c->count[list]++;
+	if (head == UNIC_ITEM_NIL) {
+		c->head[list] = item->next = item->prev = i;
+		return;
+	}
+	item->next = head;
+	item->prev = table[head].prev;
+	table[item->prev].next = i;
+	table[head].prev = i;
+}
+
+void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i)
+{
+	item_of(c, i)->main = list & 1u;
+	link_last(c, list, i);
+}
+
+void unic_chooser_unlink(struct unic_chooser *c, uint16_t i)
+{
+	struct unic_item *table = c->table->item, *item = &table[i];
+	uint16_t *head = &c->head[item->main];
+
+	c->count[item->main]--;
+	if (item->next == i) {
+		*head = UNIC_ITEM_NIL;
+		return;
+	}
+	table[item->prev].next = item->next;
+	table[item->next].prev = item->prev;
+	if (*head == i)
+		*head = item->next;
+}
+
+void unic_policy_add(struct unic_chooser *c, uint16_t i)
+{
+	struct unic_item *item = item_of(c, i);
+
+	item->habit = UNIC_STRANGER;
+	item->main = NEW;
+	link_last(c, NEW, i);
+	if (c->stranger == UNIC_ITEM_NIL)
+		c->stranger = i;
+}
+
+void unic_policy_remove(struct unic_chooser *c, uint16_t i)
+{
+	uint32_t k;
+
+	if (c->stranger == i)
+		c->stranger = newcomer_after(c, i);
+	for (k = 0; k < c->pooled && c->pool[k].item != i; k++)
+		;
+	if (k < c->pooled)
+		for (c->pooled--; k < c->pooled; k++)
+			c->pool[k] = c->pool[k + 1u];
+	unic_chooser_unlink(c, i);
+}
+
+/* ---------------------------------------------------------------- `lru` */
+
+/*
+ * The list is kept in the order of last use, lazily: a head that was used after
+ * the tail goes to the end, which in a ring is one store. A newcomer at the tail
+ * that was not used yet is no reason to stay before it. The order heals as fast
+ * as victims are asked for.
+ */
+void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left)
+{
+	const struct unic_policy_table *table = c->table;
+	uint16_t at = c->head[list];
+	const uint8_t *t = told(table, table->item[at].prev);
+	uint64_t newest = last_ns(t);
+
+	if (newest == since_ns(table, t))
+		newest = 0;
+	for (; left; left--) {
+		t = told(table, at);
+		if (last_ns(t) <= newest || last_ns(t) == since_ns(table, t))
+			break;
+		newest = last_ns(t);
+		at = table->item[at].next;
+	}
+	c->head[list] = at;
+}
+
+/*
+ * The least recently used of the first @left of a list that are old enough; if
+ * there is none, the list is turned, when it may be, and others are looked at
+ * next time.
+ */
+static inline uint16_t oldest(struct unic_chooser *c, uint32_t list,
+			      uint32_t left, bool turns, uint64_t young_ns)
+{
+	const struct unic_policy_table *table = c->table;
+	uint16_t at = c->head[list], found = UNIC_ITEM_NIL;
+	uint64_t best = UINT64_MAX;
+
+	UNIC_IN_REGISTER(table);
+	if (at == UNIC_ITEM_NIL)
+		return UNIC_ITEM_NIL;
+	do {
+		const uint8_t *t = told(table, at);
+		uint64_t last = last_ns(t);
+
+		/* age last: mostly there is a better one */
+		if (last < best && since_ns(table, t) <= young_ns) {
+			best = last;
+			found = at;
+		}
+		at = table->item[at].next;
+	} while (--left);
+	if (found == UNIC_ITEM_NIL && turns)
+		c->head[list] = at;
+	return found;
+}
+
+static uint16_t by_last_use(struct unic_chooser *c, uint32_t list,
+			    uint64_t young_ns)
+{
+	if (c->head[list] == UNIC_ITEM_NIL)
+		return UNIC_ITEM_NIL;
+	unic_chooser_tidy(c, list, SAMPLE);
+	return oldest(c, list, SAMPLE, true, young_ns);
+}
+
+/* --------------------------------------------------------------- choice */
+
+/* No candidate: nobody is known yet, or those who are, are young or in use. */
+static __attribute__((noinline, cold)) uint16_t
+without_candidates(struct unic_chooser *c, uint64_t young_ns)
+{
+	/* in the order they came, which stays: the first ones are the oldest */
+	uint16_t i = oldest(c, NEW, FIRST, false, young_ns);
+
+	return i == UNIC_ITEM_NIL ? by_last_use(c, MAIN, young_ns) : i;
+}
+
+/* `app`: the newest newcomer, though nobody knows it, if it matters less than
+ * candidate @i; else @i. */
+static __attribute__((noinline, cold)) uint16_t
+less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
+{
+	const struct unic_policy_table *table = c->table;
+	const uint8_t *t;
+	uint16_t newest;
+
+	if (c->stranger == UNIC_ITEM_NIL)
+		return i;
+	newest = table->item[c->head[NEW]].prev;
+	t = told(table, newest);
+	if (since_ns(table, t) > young_ns ||
+	    t[table->hint] >= told(table, i)[table->hint])
+		return i;
+	return newest;
+}
+
+uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
+			    uint32_t entries)
+{
+	const struct unic_policy_table *table = c->table;
+	uint32_t k;
+
+	if (c->kind == UNIC_POLICY_LRU)
+		return by_last_use(c, NEW, young_ns);
+	if (c->kind == UNIC_POLICY_RANDOM)
+		return unic_chooser_any(c, young_ns);
+	if (c->kind == UNIC_POLICY_S3FIFO)
+		return unic_chooser_fifo(c, young_ns);
+	c->wanted = (uint16_t)unic_lg(entries);
+	for (k = 0; k < c->pooled; k++) {
+		uint16_t i = c->pool[k].item;
+		const uint8_t *t = told(table, i);
+
+		if (!used(&table->item[i], t) && since_ns(table, t) <= young_ns)
+			return c->kind == UNIC_POLICY_APP
+				       ? less_important(c, i, young_ns)
+				       : i;
+	}
+	return without_candidates(c, young_ns);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* policy_fifo.c - the policies that need nothing but the order of the items. */
+#include "arbiter/policy_item.h"
+
+#define SAMPLE 5u /* items that `random` chooses among */
+#define STEPS  6u /* `s3fifo`: items passed by in one choice */
+
+/* Any of the next few that are old enough, with the same odds. */
+uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns)
+{
+	uint16_t found = UNIC_ITEM_NIL, at = c->head[NEW];
+	uint32_t left = SAMPLE, nth = 0;
+
+	if (at == UNIC_ITEM_NIL)
+		return UNIC_ITEM_NIL;
+	do {
+		if (since_ns(c->table, told(c->table, at)) <= young_ns &&
+		    (uint64_t)unic_policy_random(c->table->rng) * ++nth >> 32 ==
+			    0)
+			found = at;
+		at = item_of(c, at)->next;
+	} while (at != c->head[NEW] && --left);
+	c->head[NEW] = at;
+	return found;
+}
+
+static uint32_t recent_uses(const struct unic_chooser *c,
+			    struct unic_item *item, const uint8_t *t)
+{
+	uint32_t uses;
+
+	if (strange(item))
+		introduce(c->table, item, t);
+	uses = item->habit + (used(item, t) ? notice(item, t) : 0u);
+	return uses > 3 ? 3 : uses;
+}
+
+/*
+ * S3-FIFO (Yang et al., SOSP 2023), with uses noticed when an item is reached: a
+ * tenth of the items are newcomers; who was used twice there gets into the main
+ * list, who was used in the main list gets round once more for each use, three
+ * at most. Who comes back soon begins in the main list.
+ */
+uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns)
+{
+	uint32_t left, all = c->count[NEW] + (uint32_t)c->count[MAIN];
+
+	for (left = all ? STEPS : 0; left; left--) {
+		bool is_new = !c->count[MAIN] || c->count[NEW] * 10u >= all;
+		uint16_t i = c->head[is_new ? NEW : MAIN];
+		struct unic_item *item = item_of(c, i);
+		const uint8_t *t = told(c->table, i);
+		uint32_t uses = recent_uses(c, item, t);
+
+		item->habit = uses & 3u;
+		if ((uses < (is_new ? 2 : 1) || left == 1) &&
+		    since_ns(c->table, t) <= young_ns)
+			return i;
+		item->habit = (is_new || !uses ? 0 : uses - 1) & 3u;
+		if (i == c->stranger)
+			c->stranger = newcomer_after(c, i);
+		to_main(c, i);
+	}
+	return UNIC_ITEM_NIL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * policy_item.h - items and their lists, for policy.c and policy_sample.c: what
+ * the owner of the table keeps of each, and what was noticed of that.
+ */
+#ifndef UNIC_POLICY_ITEM_H
+#define UNIC_POLICY_ITEM_H
+
+#include "arbiter/policy.h"
+#include "memory/tlb.h"
+
+static inline struct unic_item *item_of(const struct unic_chooser *c,
+					uint16_t i)
+{
+	return &c->table->item[i];
+}
+
+/* What the owner of the table keeps of item @i, see struct unic_policy_table. */
+static inline const uint8_t *told(const struct unic_policy_table *table,
+				  uint16_t i)
+{
+	return (const uint8_t *)table->last_use_ns + i * table->stride;
+}
+
+static inline uint64_t last_ns(const uint8_t *told)
+{
+	return unic_whole((const uint64_t *)(const void *)told);
+}
+
+static inline uint32_t uses_of(const uint8_t *told)
+{
+	return *(const uint32_t *)(const void *)(told + sizeof(uint64_t));
+}
+
+static inline uint64_t since_ns(const struct unic_policy_table *table,
+				const uint8_t *told)
+{
+	told += table->since;
+	return unic_whole((const uint64_t *)(const void *)told);
+}
+
+static inline bool strange(const struct unic_item *item)
+{
+	return item->habit == UNIC_STRANGER;
+}
+
+/* A stranger, as it was when it came. */
+static inline void introduce(const struct unic_policy_table *table,
+			     struct unic_item *item, const uint8_t *told)
+{
+	item->seen = unic_stamp(since_ns(table, told));
+	item->uses = 0;
+	item->habit = 0;
+}
+
+/* Used since it was looked at? */
+static inline bool used(const struct unic_item *item, const uint8_t *told)
+{
+	return unic_stamp(last_ns(told)) != item->seen;
+}
+
+/* How often it was, at least once; it has been seen now. */
+static inline uint32_t notice(struct unic_item *item, const uint8_t *told)
+{
+	uint16_t uses = (uint16_t)uses_of(told);
+	uint16_t more = (uint16_t)(uses - item->uses);
+
+	item->uses = uses;
+	item->seen = unic_stamp(last_ns(told));
+	return more ? more : 1u;
+}
+
+static inline bool learns(const struct unic_chooser *c)
+{
+	return c->kind == UNIC_POLICY_DEFAULT || c->kind == UNIC_POLICY_APP;
+}
+
+/* Lists, see policy.c. */
+#define NEW  0u
+#define MAIN 1u
+
+/* unic_chooser_link() - behind all others of the list. */
+void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i);
+void unic_chooser_unlink(struct unic_chooser *c, uint16_t i);
+
+/* The newcomer behind @i, or NIL. */
+static inline uint16_t newcomer_after(const struct unic_chooser *c, uint16_t i)
+{
+	uint16_t next = item_of(c, i)->next;
+
+	return next == c->head[NEW] ? UNIC_ITEM_NIL : next;
+}
+
+static inline void turn(struct unic_chooser *c, uint32_t list)
+{
+	c->head[list] = item_of(c, c->head[list])->next;
+}
+
+static inline void to_main(struct unic_chooser *c, uint16_t i)
+{
+	unic_chooser_unlink(c, i);
+	unic_chooser_link(c, MAIN, i);
+}
+
+/* unic_chooser_tidy() - `lru`: heads of the list that were used since they were
+ * seen go to its end, at most @left. */
+void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left);
+
+/* The choices of `random` and `s3fifo`, as unic_policy_victim(). */
+uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns);
+uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns);
+
+#endif /* UNIC_POLICY_ITEM_H */

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * policy_sample.c - what is done between two choices: getting to know newcomers,
+ * noticing uses, remembering who went, and finding the next candidates.
+ */
+#include "arbiter/policy_item.h"
+
+#define ROUND 4u  /* items of the main list looked at each time */
+#define TIDY  10u /* `lru`: items put into order each time */
+#define WAYS  4u  /* of the table of ghosts */
+
+/* `app`: a step of importance outweighs every worth. */
+#define HINT_STEP 16384
+
+/* --------------------------------------------------------------- ghosts */
+
+static inline uint16_t tag_of(uint32_t id)
+{
+	return (uint16_t)(id >> 16 | 1u);
+}
+
+static struct unic_ghost *ways(const struct unic_chooser *c, uint32_t id)
+{
+	return &c->table->ghost[(id & c->table->ghost_mask) * WAYS];
+}
+
+static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
+{
+	struct unic_ghost *g = ways(c, id), *end = g + WAYS;
+
+	for (; g < end; g++)
+		if (g->tag == tag_of(id))
+			return g;
+	return NULL;
+}
+
+/* What it is worth to remember an item: as much as having it while it has a
+ * habit, less than that if it has none, and less the older it is. */
+static inline int32_t ghost_worth(const struct unic_learn *l, uint16_t habit,
+				  uint32_t age)
+{
+	if (unic_habit_lasts(habit, age))
+		return unic_learn_worth(l, habit, age);
+	return 2 * UNIC_WORTH_NONE - (int32_t)(age >> 2);
+}
+
+/* A free place, or that of the ghost worth least, so that no scan makes known
+ * items forgotten. */
+static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
+				      uint32_t now)
+{
+	struct unic_ghost *g = ways(c, id), *found = g, *end = g + WAYS;
+	int32_t least = INT32_MAX, worth;
+
+	for (; g < end; g++) {
+		if (!g->tag)
+			return g;
+		worth = ghost_worth(&c->learn, g->habit, now - g->last);
+		if (worth < least) {
+			least = worth;
+			found = g;
+		}
+	}
+	return found;
+}
+
+/* ----------------------------------------------------------- candidates */
+
+/* Uses since the last look teach, and make the habit of the item. */
+static void observe(struct unic_chooser *c, struct unic_item *item,
+		    const uint8_t *t)
+{
+	uint32_t before = item->seen, uses, span;
+
+	if (!used(item, t))
+		return;
+	uses = notice(item, t);
+	span = item->seen - before;
+	unic_learn_hit(&c->learn, item->habit, span / uses);
+	item->habit = unic_habit_add(item->habit, span, uses) & 0x7fffu;
+}
+
+/* For each entry wanted: what else is in the item counts for nothing. */
+static int32_t worth_of(const struct unic_chooser *c, uint16_t i,
+			uint64_t now_ns)
+{
+	const uint8_t *t = told(c->table, i);
+	const void *entries = t + c->table->size;
+	int32_t worth, size = unic_lg(*(const uint16_t *)entries);
+	uint64_t age = (now_ns - last_ns(t)) >> 10;
+
+	worth = unic_learn_worth(&c->learn, item_of(c, i)->habit,
+				 age > UINT32_MAX ? UINT32_MAX : (uint32_t)age);
+	worth -= size < c->wanted ? size : c->wanted;
+	if (c->kind == UNIC_POLICY_APP)
+		worth += t[c->table->hint] * HINT_STEP;
+	return worth;
+}
+
+/* Into the order of the candidates, unless there are enough that are worth
+ * less. Of two that are worth the same the later one goes first. */
+static void candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
+{
+	struct unic_candidate new = { i, worth_of(c, i, now_ns) };
+	uint32_t k;
+
+	for (k = 0; k < c->pooled; k++)
+		if (c->pool[k].item == i)
+			return;
+	if (c->pooled < UNIC_POLICY_POOL)
+		c->pooled++;
+	else if (c->pool[--k].worth < new.worth)
+		return;
+	for (; k && c->pool[k - 1u].worth >= new.worth; k--)
+		c->pool[k] = c->pool[k - 1u];
+	c->pool[k] = new;
+}
+
+/* Candidates as they are now; those used meanwhile are none any more. */
+static void refresh(struct unic_chooser *c, uint64_t now_ns)
+{
+	struct unic_candidate old[UNIC_POLICY_POOL];
+	uint32_t k, n = c->pooled;
+
+	for (k = 0; k < n; k++)
+		old[k] = c->pool[k];
+	c->pooled = 0;
+	for (k = n; k--;)
+		if (!used(item_of(c, old[k].item), told(c->table, old[k].item)))
+			candidate(c, old[k].item, now_ns);
+}
+
+/* The oldest newcomers, if they were used, are none any more; else the first
+ * and the last of those that are known are candidates. */
+static void look_at_newcomers(struct unic_chooser *c, uint64_t now_ns)
+{
+	uint32_t left;
+	uint16_t i;
+
+	for (left = 2; left; left--) {
+		i = c->head[NEW];
+		if (i == UNIC_ITEM_NIL || strange(item_of(c, i)))
+			return;
+		if (!used(item_of(c, i), told(c->table, i)))
+			break;
+		observe(c, item_of(c, i), told(c->table, i));
+		to_main(c, i);
+	}
+	if (!left)
+		return;
+	candidate(c, i, now_ns);
+	i = item_of(c, c->stranger == UNIC_ITEM_NIL ? i : c->stranger)->prev;
+	if (!used(item_of(c, i), told(c->table, i)))
+		candidate(c, i, now_ns);
+}
+
+void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
+{
+	uint32_t left;
+
+	if (c->kind == UNIC_POLICY_LRU && c->head[NEW] != UNIC_ITEM_NIL)
+		unic_chooser_tidy(c, NEW, TIDY);
+	if (!learns(c))
+		return;
+	refresh(c, now_ns);
+	look_at_newcomers(c, now_ns);
+	left = c->count[MAIN] < ROUND ? c->count[MAIN] : ROUND;
+	for (; left; left--) {
+		uint16_t i = c->head[MAIN];
+
+		turn(c, MAIN);
+		observe(c, item_of(c, i), told(c->table, i));
+		candidate(c, i, now_ns);
+	}
+	unic_learn_step(&c->learn);
+}
+
+/* -------------------------------------------------- those who come and go */
+
+void unic_policy_init(struct unic_chooser *c,
+		      const struct unic_policy_table *table)
+{
+	c->table = table;
+	c->kind = UNIC_POLICY_DEFAULT;
+	c->pooled = 0;
+	c->wanted = 0;
+	c->head[NEW] = c->head[MAIN] = c->stranger = UNIC_ITEM_NIL;
+	c->count[NEW] = c->count[MAIN] = 0;
+	unic_learn_init(&c->learn);
+}
+
+/* All items become strangers: what they are is for the new policy to find. */
+void unic_policy_set(struct unic_chooser *c, uint32_t kind)
+{
+	uint16_t i;
+
+	if (c->kind == kind)
+		return;
+	c->kind = (uint8_t)kind;
+	c->pooled = 0;
+	while ((i = c->head[MAIN]) != UNIC_ITEM_NIL) {
+		unic_chooser_unlink(c, i);
+		unic_chooser_link(c, NEW, i);
+	}
+	c->stranger = c->head[NEW];
+	for (i = c->stranger; i != UNIC_ITEM_NIL; i = newcomer_after(c, i))
+		item_of(c, i)->habit = UNIC_STRANGER;
+}
+
+/* Its owner says that it matters: it need not prove it. */
+static bool hinted(const struct unic_chooser *c, uint16_t i)
+{
+	return c->kind == UNIC_POLICY_APP &&
+	       told(c->table, i)[c->table->hint] != 0;
+}
+
+void unic_policy_meet(struct unic_chooser *c, uint32_t id)
+{
+	uint16_t i = c->stranger;
+	struct unic_item *item = item_of(c, i);
+	struct unic_ghost *g = ghost_find(c, id);
+	uint32_t span;
+
+	c->stranger = newcomer_after(c, i);
+	introduce(c->table, item, told(c->table, i));
+	if (!g && !hinted(c, i))
+		return;
+	if (g && learns(c)) {
+		span = item->seen - g->last;
+		unic_learn_hit(&c->learn, g->habit, span);
+		item->habit = unic_habit_add(g->habit, span, 1) & 0x7fffu;
+	}
+	if (g)
+		g->tag = 0;
+	to_main(c, i);
+	if (learns(c) && !used(item, told(c->table, i)))
+		candidate(c, i, since_ns(c->table, told(c->table, i)));
+}
+
+void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
+			 uint64_t now_ns)
+{
+	struct unic_item *item = item_of(c, i);
+	uint32_t now = unic_stamp(now_ns);
+	struct unic_ghost *g;
+
+	if (c->kind == UNIC_POLICY_RANDOM || c->kind == UNIC_POLICY_LRU ||
+	    (c->kind == UNIC_POLICY_S3FIFO && item->main))
+		return;
+	if (strange(item))
+		introduce(c->table, item, told(c->table, i));
+	g = ghost_place(c, id, now);
+	if (learns(c)) {
+		observe(c, item, told(c->table, i));
+		if (g->tag)
+			unic_learn_end(&c->learn, g->habit, now - g->last);
+	}
+	g->tag = tag_of(id);
+	g->last = item->seen;
+	g->habit = learns(c) ? item->habit : 0;
+}
+
+/* ----------------------------------------------------------------- pain */
+
+#define HALF_LIFE_LOG2 27u
+#define FRACTION_BITS  8u
+
+/* pain / 2^(dt / half-life), the fractional part by a chord of the curve. */
+static uint32_t decayed(uint32_t pain, uint64_t dt_ns)
+{
+	uint64_t lives = dt_ns >> HALF_LIFE_LOG2;
+	uint32_t part = (uint32_t)(dt_ns >> (HALF_LIFE_LOG2 - FRACTION_BITS)) &
+			((1u << FRACTION_BITS) - 1);
+
+	if (lives >= 32)
+		return 0;
+	pain >>= lives;
+	return pain - (uint32_t)((uint64_t)pain * part >> (FRACTION_BITS + 1));
+}
+
+uint32_t unic_policy_pain(uint32_t pain, uint64_t at_ns, uint64_t now_ns,
+			  uint32_t bytes, uint32_t entries)
+{
+	uint32_t left = decayed(pain, now_ns - at_ns);
+	uint32_t fresh = entries ? bytes / entries : 0;
+
+	return left + fresh < left ? UINT32_MAX : left + fresh;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* reuse.c - from intervals between uses to what it is worth to keep an item. */
+#include <string.h>
+
+#include "arbiter/reuse.h"
+
+/* Samples of a class before all of them count half: new habits are learned
+ * within some hundred evictions. */
+#define MEMORY 256u
+
+/* Uses that count with those that were counted, at the rate to be expected. */
+#define PRIOR 4u
+/* The bin of the known that begins at UNIC_HABIT_LASTS. */
+#define LATE 11u
+/* An item used at random of which so many intervals, in 64ths, are known ... */
+#define KNOWN	   (8u << 6)
+#define RATE_ONE   (-6 * UNIC_LG_ONE)  /* ... once each mean interval */
+#define RATE_LEAST (-31 * UNIC_LG_ONE) /* 2^-31, what unlg() can turn round */
+
+/* So that no habit has all its 15 bits set. */
+#define MEAN_MAX 2046
+
+/* Where each bin of the known begins, in 64ths of the mean interval. */
+static const uint32_t ratio_edge[UNIC_LEARN_BINS + 1] = {
+	0,	 16,	  23,	   32,	    45,	     64,      91,
+	128,	 256,	  512,	   1 << 10, 1 << 11, 1 << 12, 1 << 13,
+	1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20,
+	1 << 21, 1 << 22, 1 << 23, 1 << 24,
+};
+
+static uint32_t edge(uint32_t class, uint32_t bin)
+{
+	if (class)
+		return ratio_edge[bin];
+	return bin ? 1u << bin : 0;
+}
+
+/* What unic_lg() was made of, but for what it rounded off. */
+static uint32_t unlg(int32_t lg)
+{
+	uint64_t x = (uint64_t)(64u + ((uint32_t)lg & 63u)) << (lg >> 6);
+
+	return (uint32_t)(x >> 6);
+}
+
+uint16_t unic_habit_add(uint16_t habit, uint32_t span, uint32_t uses)
+{
+	uint32_t known = unic_habit_known(habit), all;
+	uint64_t sum = span;
+	int32_t mean;
+
+	if (uses > UNIC_HABIT_MANY) { /* the older ones count no more */
+		known = 0;
+		all = uses;
+	} else {
+		all = known + uses;
+	}
+	if (known)
+		sum += (uint64_t)unlg(unic_habit_mean(habit)) * known;
+	if (sum > UINT32_MAX)
+		sum = UINT32_MAX;
+	mean = unic_lg((uint32_t)sum / all);
+	if (mean > MEAN_MAX)
+		mean = MEAN_MAX;
+	if (all > UNIC_HABIT_MANY)
+		all = UNIC_HABIT_MANY;
+	return (uint16_t)((uint32_t)mean << UNIC_HABIT_BITS | all);
+}
+
+void unic_learn_init(struct unic_learn *l)
+{
+	uint32_t b;
+
+	memset(l, 0, sizeof(*l));
+	for (b = 0; b < UNIC_LEARN_BINS; b++)
+		l->worth[0][b] = (int16_t)(-UNIC_LG_ONE * (int32_t)(b + 7));
+}
+
+static void count(struct unic_learn *l,
+		  uint8_t what[UNIC_LEARN_CLASSES][UNIC_LEARN_BINS],
+		  uint16_t habit, uint32_t age)
+{
+	uint32_t known = unic_habit_known(habit), b, part;
+	uint32_t class = unic_learn_class(known);
+	int32_t lg = unic_lg(age), mean = unic_habit_mean(habit);
+	uint8_t *n = &what[class][known ? unic_learn_ratio(lg - mean, &part)
+					: unic_learn_octave(lg)];
+
+	if (*n == UINT8_MAX || l->total[class] >= MEMORY) {
+		l->total[class] = 0;
+		for (b = 0; b < UNIC_LEARN_BINS; b++) {
+			l->hit[class][b] /= 2;
+			l->end[class][b] /= 2;
+			l->total[class] =
+				(uint16_t)(l->total[class] + l->hit[class][b] +
+					   l->end[class][b]);
+		}
+	}
+	(*n)++;
+	l->total[class]++;
+}
+
+void unic_learn_hit(struct unic_learn *l, uint16_t habit, uint32_t age)
+{
+	count(l, l->hit, habit, age);
+}
+
+void unic_learn_end(struct unic_learn *l, uint16_t habit, uint32_t age)
+{
+	count(l, l->end, habit, age);
+}
+
+static int32_t lg64(uint64_t x)
+{
+	uint32_t high = (uint32_t)(x >> 32), shift;
+
+	if (!high)
+		return unic_lg((uint32_t)x);
+	shift = 32u - (uint32_t)__builtin_clz(high);
+	return unic_lg((uint32_t)(x >> shift)) + UNIC_LG_ONE * (int32_t)shift;
+}
+
+/*
+ * The rate to be expected of a bin of which nothing was counted: that of the bin
+ * before, and less the longer an item has not been used. One without a habit is
+ * used half as often at twice the age; one with a habit no more often than that
+ * says, and at r times its mean interval as if it were used at random and k
+ * intervals were known: k / (k + r).
+ */
+static int32_t expected(const struct unic_learn *l, uint32_t class, uint32_t b)
+{
+	int32_t rate = l->worth[class][b ? b - 1u : 0];
+
+	if (!class) {
+		rate -= UNIC_LG_ONE;
+	} else {
+		if (!b || rate > RATE_ONE)
+			rate = RATE_ONE;
+		rate -= unic_lg(KNOWN + ratio_edge[b + 1u]) -
+			unic_lg(KNOWN + ratio_edge[b]);
+	}
+	return rate < RATE_LEAST ? RATE_LEAST : rate;
+}
+
+/* Nothing is to be expected of those whose habit is long over, nor of one that
+ * has none and has just been used. */
+static uint32_t prior(uint32_t class, uint32_t from)
+{
+	return (class ? from < LATE : from) ? PRIOR : 0;
+}
+
+/*
+ * The best ratio of hits to time among all ways to keep an item of this age for
+ * a while and give up then: while nothing is expected but in the distance, the
+ * distance counts; what comes soon or never is worth keeping a short while.
+ */
+static int32_t worth(const struct unic_learn *l, uint32_t class, uint32_t from)
+{
+	uint32_t b, ends, left = l->total[class], hits = prior(class, from);
+	int32_t best = UNIC_WORTH_NONE, now;
+	/* the time, in halves */
+	uint64_t twice = 2ull * hits * unlg(-expected(l, class, from));
+
+	for (b = 0; b < from; b++)
+		left -= l->hit[class][b] + (uint32_t)l->end[class][b];
+	for (; left || b == from; b++) {
+		uint32_t width = edge(class, b + 1) - edge(class, b);
+
+		ends = l->hit[class][b] + (uint32_t)l->end[class][b];
+		hits += l->hit[class][b];
+		twice += (uint64_t)(2 * left - ends) * width;
+		left -= ends;
+		if (!hits || (b != from && !l->hit[class][b]))
+			continue;
+		now = unic_lg(hits) + UNIC_LG_ONE - lg64(twice);
+		if (now > best)
+			best = now;
+	}
+	return best;
+}
+
+void unic_learn_step(struct unic_learn *l)
+{
+	uint32_t class = l->at / UNIC_LEARN_BINS, b = l->at % UNIC_LEARN_BINS;
+
+	if (l->total[class])
+		l->worth[class][b] = (int16_t)worth(l, class, b);
+	if (++l->at == UNIC_LEARN_CLASSES * UNIC_LEARN_BINS)
+		l->at = 0;
+}

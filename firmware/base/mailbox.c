@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* mailbox.c - the rings of the mailbox, firmware's side. */
+#include <string.h>
+
+#include "nic.h"
+
+#define REC_BYTES     64u
+#define CMDS_PER_POLL 4u
+#define BEAT_NS	      50000000u
+
+#ifndef UNIC_BUILD_ID
+#define UNIC_BUILD_ID "unknown"
+#endif
+
+static struct unic_info *info(struct unic_nic *nic)
+{
+	return (struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
+}
+
+static struct unic_nic_idx *ours(struct unic_nic *nic)
+{
+	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BOX_NIC);
+}
+
+static const struct unic_driver_page *theirs(struct unic_nic *nic)
+{
+	return (const struct unic_driver_page *)(nic->mbox.bar +
+						 UNIC_BOX_DRIVER);
+}
+
+/*
+ * An index of theirs: adopted only while tail - head <= entries, else counted
+ * and ignored.
+ */
+static void adopt_head(struct unic_nic *nic, uint32_t *head,
+		       const unic_le32 *shared, uint32_t tail, uint32_t entries)
+{
+	uint32_t v = unic_from_le32(UNIC_READ_ONCE(*shared));
+
+	if (tail - v > entries)
+		UNIC_COUNT(nic, mbox_bad_index);
+	else
+		*head = v;
+}
+
+void unic_mbox_publish(struct unic_nic *nic)
+{
+	struct unic_info *i = info(nic);
+	struct unic_notices *n = &nic->evict.notices;
+
+	i->boot_epoch = unic_to_le32(nic->epoch);
+	i->grace_us = unic_to_le32(n->grace_us);
+	i->deliver_us = unic_to_le32(n->deliver_us);
+	i->reaper_us = unic_to_le32(nic->evict.reaper_us);
+	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
+	i->ipv4 = unic_to_le32(nic->ipv4);
+	unic_wmb(); /* who reads READY reads the facts of this epoch */
+	UNIC_WRITE_ONCE(i->state, unic_to_le32(nic->state));
+	unic_wmb();
+	UNIC_WRITE_ONCE(i->reset_ack, unic_to_le32(nic->mbox.reset_ack));
+}
+
+static uint32_t path_mtu(const struct unic_link *link)
+{
+	uint32_t room = link->max_frame - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
+			sizeof(struct unic_tketh),
+		 mtu = 4096;
+
+	while (mtu > room)
+		mtu >>= 1;
+	return mtu;
+}
+
+static void publish_constants(struct unic_nic *nic)
+{
+	static const char build[] = UNIC_BUILD_ID;
+	struct unic_info *i = info(nic);
+
+	memset(i, 0, sizeof(*i));
+	i->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
+	i->abi_minor = unic_to_le16(UNIC_ABI_MINOR);
+	i->features = unic_to_le64(
+		UNIC_FEAT_TOKENS | UNIC_FEAT_REGISTER_WAIT | UNIC_FEAT_NOTICE |
+		UNIC_FEAT_STATS | UNIC_FEAT_RESTORE | UNIC_FEAT_DEMAND |
+		(UNIC_BOX_TABLE_BYTES ? UNIC_FEAT_TABLE : 0) |
+		UNIC_FEAT_WINDOWS | UNIC_FEAT_FAST_REG | UNIC_FEAT_INDIRECT |
+		UNIC_FEAT_PHYSICAL | UNIC_FEAT_BATCH |
+		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
+	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
+	i->mrs = unic_to_le32(UNIC_MRS);
+	i->qps = unic_to_le32(UNIC_QPS);
+	i->cqs = unic_to_le32(UNIC_CQS);
+	i->tokens = unic_to_le32(UNIC_TOKENS);
+	i->procs = unic_to_le32(UNIC_PROCS);
+	i->pds = unic_to_le32(UNIC_PDS);
+	i->waits = unic_to_le32(UNIC_WAITS);
+	i->max_frame = unic_to_le32(nic->link.max_frame);
+	i->path_mtu = unic_to_le32(path_mtu(&nic->link));
+	memcpy(i->mac, nic->link.mac, sizeof(i->mac));
+	i->link_up = nic->link.up;
+	i->icrc_offload = nic->link.icrc_offload;
+	memcpy(i->build_id, build,
+	       sizeof(build) < sizeof(i->build_id) ? sizeof(build)
+						   : sizeof(i->build_id) - 1);
+	i->nic_bytes = unic_to_le32(sizeof(struct unic_nic));
+}
+
+void unic_mbox_power_on(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	m->bar = unic_port_bar(nic->port);
+	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(0));
+	publish_constants(nic);
+	/*
+	 * Whatever the driver page says is a request: a driver that asked before
+	 * we were there is answered at once, and the commands of one that we
+	 * left behind carry an epoch that is over.
+	 */
+	unic_mbox_reset(nic,
+			unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req)) -
+				1);
+	unic_mbox_publish(nic);
+	unic_wmb();
+	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(UNIC_MAGIC));
+}
+
+void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint8_t *bar = m->bar;
+	uint32_t beats = m->beats;
+
+	memset(m, 0, sizeof(*m));
+	m->bar = bar;
+	m->beats = beats;
+	m->reset_ack = req;
+	m->cmd_tail_at = &theirs(nic)->cmd_tail;
+	m->reset_req_at = &theirs(nic)->reset_req;
+	m->fence_at = &theirs(nic)->fence;
+	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
+	unic_mbox_sleep(nic, false);
+}
+
+bool unic_mbox_said(struct unic_nic *nic, uint32_t fence)
+{
+	return nic->mbox.fenced == fence;
+}
+
+void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence)
+{
+	nic->mbox.fenced = fence;
+	unic_mb(); /* all that was written to memory, before it is used anew */
+	UNIC_WRITE_ONCE(ours(nic)->fenced, unic_to_le32(fence));
+	nic->mbox.irq_due = true;
+}
+
+/* ---------------------------------------------------------- completions */
+
+/* By words: a record is aligned on both sides. */
+static void copy_record(void *to, const void *from)
+{
+	memcpy(__builtin_assume_aligned(to, 4),
+	       __builtin_assume_aligned(from, 4), REC_BYTES);
+}
+
+static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
+			 unic_le32 *shared_tail, uint32_t *tail,
+			 uint32_t entries)
+{
+	copy_record(nic->mbox.bar + off + *tail % entries * REC_BYTES, rec);
+	unic_wmb();
+	(*tail)++;
+	UNIC_WRITE_ONCE(*shared_tail, unic_to_le32(*tail));
+	nic->mbox.irq_due = true;
+}
+
+/* Commands for which a clock that is some microseconds late will do: they start
+ * and end nothing that is timed. */
+static bool timeless(uint8_t opcode)
+{
+	const uint64_t set = 1ull << UNIC_CMD_NOP | 1ull << UNIC_CMD_SET_ADDR |
+			     1ull << UNIC_CMD_PD_ALLOC |
+			     1ull << UNIC_CMD_PD_FREE |
+			     1ull << UNIC_CMD_QUERY_USAGE |
+			     1ull << UNIC_CMD_DUMP | 1ull << UNIC_CMD_TRACE_CTL;
+
+	return opcode < 64 && (set >> opcode & 1);
+}
+
+static void execute(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint32_t rec[REC_BYTES / 4];
+
+	copy_record(rec, m->bar + UNIC_BOX_CMD + slot * REC_BYTES);
+	/* a grace, a time-out or a life that begins now begins now (INV-6) */
+	if (!timeless(((const struct unic_cmd_hdr *)rec)->opcode))
+		nic->now_ns = unic_port_now_ns(nic->port);
+	unic_cmd_execute(nic, rec,
+			 m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES);
+	write_record(nic, UNIC_BOX_CPL, rec, &ours(nic)->cpl_tail, &m->cpl_tail,
+		     UNIC_BOX_CPLS);
+}
+
+static bool cpl_room(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS)
+		return true;
+	adopt_head(nic, &m->cpl_head, &theirs(nic)->cpl_head, m->cpl_tail,
+		   UNIC_BOX_CPLS);
+	return m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS;
+}
+
+__attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint32_t tail, req, n;
+
+	req = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req));
+	if (__builtin_expect(req != m->reset_ack, 0)) {
+		unic_nic_reset(nic, req);
+		return true;
+	}
+	tail = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->cmd_tail));
+	if (__builtin_expect(
+		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
+		return false;
+	if (tail - m->cmd_head > UNIC_BOX_CMDS) {
+		if (m->wild != tail) /* count a value once, not per poll */
+			UNIC_COUNT(nic, mbox_bad_index);
+		m->wild = tail;
+		return false;
+	}
+	unic_rmb();
+	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
+		if (!cpl_room(nic))
+			break;
+		execute(nic, m->cmd_head % UNIC_BOX_CMDS);
+		m->cmd_head++;
+		UNIC_WRITE_ONCE(ours(nic)->cmd_head, unic_to_le32(m->cmd_head));
+	}
+	return n > 0;
+}
+
+/* --------------------------------------------------------------- events */
+
+bool unic_mbox_event(struct unic_nic *nic, void *evt)
+{
+	struct unic_mbox *m = &nic->mbox;
+	struct unic_evt_hdr *hdr = evt;
+	bool eviction = hdr->type == UNIC_EVT_NOTICE ||
+			hdr->type == UNIC_EVT_EVICTED;
+	uint32_t room = UNIC_BOX_EVTS - (eviction ? 0 : UNIC_EVT_RESERVED);
+
+	if (m->evt_tail - m->evt_head >= room)
+		adopt_head(nic, &m->evt_head, &theirs(nic)->evt_head,
+			   m->evt_tail, UNIC_BOX_EVTS);
+	if (m->evt_tail - m->evt_head >= room) {
+		UNIC_COUNT(nic, evt_stalls);
+		return false;
+	}
+	hdr->epoch = unic_to_le32(nic->epoch);
+	write_record(nic, UNIC_BOX_EVT, evt, &ours(nic)->evt_tail, &m->evt_tail,
+		     UNIC_BOX_EVTS);
+	return true;
+}
+
+uint32_t unic_mbox_drop_room(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	adopt_head(nic, &m->drop_head, &theirs(nic)->drop_head, m->drop_tail,
+		   UNIC_BOX_DROPS);
+	return UNIC_BOX_DROPS - (m->drop_tail - m->drop_head);
+}
+
+void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		    uint32_t page, uint32_t user)
+{
+	struct unic_mbox *m = &nic->mbox;
+	struct unic_drop *at = (struct unic_drop *)(m->bar + UNIC_BOX_DROP) +
+			       m->drop_tail % UNIC_BOX_DROPS;
+
+	at->mr = unic_to_le32(mr);
+	at->gen = unic_to_le32(gen);
+	at->page = unic_to_le32(page);
+	at->user = unic_to_le32(user);
+	unic_wmb();
+	m->drop_tail++;
+	UNIC_WRITE_ONCE(ours(nic)->drop_tail, unic_to_le32(m->drop_tail));
+	m->irq_due = true;
+}
+
+bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS)
+		adopt_head(nic, &m->mad_head, &theirs(nic)->mad_head,
+			   m->mad_tail, UNIC_BOX_MADS);
+	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS) {
+		UNIC_COUNT(nic, mad_rx_dropped);
+		return false;
+	}
+	memcpy(m->bar + UNIC_BOX_MAD +
+		       m->mad_tail % UNIC_BOX_MADS * sizeof(*mad),
+	       mad, sizeof(*mad));
+	unic_wmb();
+	m->mad_tail++;
+	UNIC_WRITE_ONCE(ours(nic)->mad_tail, unic_to_le32(m->mad_tail));
+	m->irq_due = true;
+	UNIC_COUNT(nic, mad_rx);
+	return true;
+}
+
+void unic_mbox_flush(struct unic_nic *nic)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	if (!m->irq_due)
+		return;
+	m->irq_due = false;
+	/* the tail before the look at want_irq; the driver does the reverse */
+	unic_mb();
+	if (!UNIC_ALWAYS_RING &&
+	    !unic_from_le32(UNIC_READ_ONCE(theirs(nic)->want_irq)))
+		return;
+	if (m->irq_fault)
+		m->irq_fault--;
+	else
+		unic_port_ring(nic->port, 0);
+}
+
+void unic_mbox_sleep(struct unic_nic *nic, bool asleep)
+{
+	UNIC_WRITE_ONCE(ours(nic)->asleep, UNIC_ASLEEP(asleep));
+}
+
+void unic_mbox_beat(struct unic_nic *nic)
+{
+	struct unic_info *i = info(nic);
+	struct unic_stats_page *s =
+		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BOX_STATS);
+	uint32_t c;
+
+	unic_roce_count(nic);
+	for (c = 0; c < UNIC_C_COUNT; c++)
+		s->counter[c] = unic_to_le64(nic->counter[c]);
+	s->version = unic_to_le32(1);
+	s->counters = unic_to_le32(UNIC_C_COUNT);
+	s->time_ns = unic_to_le64(nic->now_ns);
+	i->clock_ns = unic_to_le64(nic->now_ns);
+	UNIC_WRITE_ONCE(i->heartbeat, unic_to_le32(++nic->mbox.beats));
+	nic->beat_ns = nic->now_ns + BEAT_NS;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * mailbox.h - the firmware's side of the mailbox (abi/unic_mbox.h).
+ *
+ * Secret: the rings - index validation, fetch-once, suppression, and the credit
+ * of the event ring that is kept for eviction records.
+ */
+#ifndef UNIC_MBOX_RINGS_H
+#define UNIC_MBOX_RINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "unic_mbox.h"
+
+/* Bus addresses of one list page. */
+#define UNIC_BOX_LIST_MAX (UNIC_BOX_LIST_BYTES / 8u)
+
+/*
+ * The word of an `asleep` flag. UNIC_ALWAYS_RING 1 is a board on which no barrier
+ * orders our store before our later load, as the host sees them. Neither side may
+ * then conclude from a flag of the other that it looks by itself: we say `asleep`
+ * always, and ring for every record.
+ */
+#define UNIC_ASLEEP(asleep) unic_to_le32(UNIC_ALWAYS_RING || (asleep))
+
+struct unic_nic;
+
+struct unic_mbox {
+	/* an idle round looks at these */
+	const unic_le32 *cmd_tail_at, *reset_req_at, *fence_at; /* theirs */
+	uint32_t cmd_head;
+	uint32_t reset_ack;
+	bool irq_due;  /* records were written since the last interrupt */
+	uint32_t wild; /* last cmd_tail that was out of range */
+	/* the rest */
+	uint8_t *bar;
+	uint32_t cpl_tail, evt_tail, mad_tail; /* ours */
+	uint32_t cpl_head, evt_head, mad_head; /* theirs, as last seen */
+	uint32_t drop_tail, drop_head;
+	uint32_t beats;
+	uint32_t fenced;    /* the fence that was answered; 0: none */
+	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
+};
+
+/* Event records that may not be used by anything but NOTICE and EVICTED. */
+#define UNIC_EVT_RESERVED (UNIC_BOX_EVTS / 4u)
+
+/**
+ * unic_mbox_power_on() - publish the info page. No command is taken before the
+ * first reset, which comes at the next poll if a driver has asked for one.
+ */
+void unic_mbox_power_on(struct unic_nic *nic);
+
+/** unic_mbox_reset() - all indices 0; @req becomes reset_ack at the next
+ * unic_mbox_publish(). */
+void unic_mbox_reset(struct unic_nic *nic, uint32_t req);
+
+/** unic_mbox_called() - has the driver moved cmd_tail? For a NIC that spins. */
+static inline bool unic_mbox_called(const struct unic_mbox *m)
+{
+	return unic_from_le32(*(const volatile unic_le32 *)m->cmd_tail_at) !=
+	       m->cmd_head;
+}
+
+/** unic_mbox_due() - is there a command or a reset request? */
+static inline bool unic_mbox_due(const struct unic_mbox *m)
+{
+	uint32_t tail =
+		unic_from_le32(*(const volatile unic_le32 *)m->cmd_tail_at);
+	uint32_t req =
+		unic_from_le32(*(const volatile unic_le32 *)m->reset_req_at);
+
+	return tail != m->cmd_head || req != m->reset_ack;
+}
+
+/** unic_mbox_fence() - not 0: no DMA is to be started. */
+static inline uint32_t unic_mbox_fence(const struct unic_mbox *m)
+{
+	return unic_from_le32(*(const volatile unic_le32 *)m->fence_at);
+}
+
+/** unic_mbox_fenced() - no DMA is under way, nor will be before a reset: say so of
+ * @fence. */
+void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence);
+
+/** unic_mbox_said() - was that said of @fence? */
+bool unic_mbox_said(struct unic_nic *nic, uint32_t fence);
+
+/**
+ * unic_mbox_poll() - take and execute commands, a bounded number; none while
+ * the completion ring is full or before the first reset. Notices a reset
+ * request. True if there was work.
+ */
+bool unic_mbox_poll(struct unic_nic *nic);
+
+/**
+ * unic_mbox_event() - publish one 64-byte event (a struct unic_evt_*; type,
+ * reason and proc set by the caller, epoch filled in here).
+ * Returns false if the ring has no room for this type (counted once per
+ * refusal); the caller keeps what it wanted to say as state and tries again.
+ */
+bool unic_mbox_event(struct unic_nic *nic, void *evt);
+
+/** unic_mbox_drop() - write a drop record; there is room (INV-17). */
+void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		    uint32_t page, uint32_t user);
+
+/** unic_mbox_drop_room() - drop records that can be written now. */
+uint32_t unic_mbox_drop_room(struct unic_nic *nic);
+
+/** unic_mbox_mad() - pass a management datagram up. False: dropped, counted. */
+bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad);
+
+/** unic_mbox_flush() - interrupt the driver if it wants to know of records
+ * written since the last flush. Once per poll round. */
+void unic_mbox_flush(struct unic_nic *nic);
+
+/** unic_mbox_sleep() - set or clear the mailbox's `asleep` word. */
+void unic_mbox_sleep(struct unic_nic *nic, bool asleep);
+
+/** unic_mbox_beat() - heartbeat: clock, counters, parameters to the info and
+ * statistics pages. */
+void unic_mbox_beat(struct unic_nic *nic);
+
+/** unic_mbox_publish() - rewrite the changing part of the info page. */
+void unic_mbox_publish(struct unic_nic *nic);
+
+/* cmd.c: the opcode table */
+
+/**
+ * unic_cmd_execute() - validate and execute one fetched command.
+ * @rec:  64 bytes, the only copy that is looked at; becomes the completion.
+ * @list: the 4096-byte list page of the command's slot, in shared memory.
+ */
+void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list);
+
+/* dump.c: tables for people */
+
+/**
+ * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
+ * unic_row_* into the 4096-byte @list; free rows are left out.
+ * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
+ * call, 0 when there are no more.
+ */
+int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+	      uint8_t *list, uint32_t *next);
+
+struct unic_crash;
+
+/** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
+ * of @out. Trusts nothing of @nic. */
+void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
+
+#endif /* UNIC_MBOX_RINGS_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * tournament.h - which process comes first in an order that changes: a tournament, in
+ * which the change of one is played again from its leaf on. Cost: O(log
+ * processes) a change, O(1) a question.
+ *
+ * Node i has the first of nodes 2i and 2i + 1; node UNIC_PROCS + p is process p.
+ */
+#ifndef UNIC_TOP_H
+#define UNIC_TOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "board.h"
+
+#define UNIC_TOP_NIL 0xffffu /* = UNIC_OWNER_NIL */
+
+struct unic_top {
+	uint16_t node[UNIC_PROCS];
+};
+
+/* An order over what @in has: is @a before @b? Strict, and all are ordered. */
+typedef bool unic_top_in(const void *in, uint32_t p);
+typedef bool unic_top_before(const void *in, uint32_t a, uint32_t b);
+
+static inline void unic_top_init(struct unic_top *t)
+{
+	memset(t, 0xff, sizeof(*t)); /* nobody takes part */
+}
+
+static inline __attribute__((always_inline)) uint32_t
+unic_top_at(const struct unic_top *t, uint32_t node, const void *in,
+	    unic_top_in *has)
+{
+	if (node < UNIC_PROCS)
+		return t->node[node];
+	return has(in, node - UNIC_PROCS) ? node - UNIC_PROCS : UNIC_TOP_NIL;
+}
+
+/** unic_top_first() - the first process, or UNIC_TOP_NIL. */
+static inline __attribute__((always_inline)) uint32_t
+unic_top_first(const struct unic_top *t, const void *in, unic_top_in *has)
+{
+	return unic_top_at(t, 1, in, has);
+}
+
+/** unic_top_play() - process @p takes part now, or does not, or has another
+ * place. Ends where another one wins as before. */
+static inline __attribute__((always_inline)) void
+unic_top_play(struct unic_top *t, uint32_t p, const void *in, unic_top_in *has,
+	      unic_top_before *before)
+{
+	uint32_t best = has(in, p) ? p : UNIC_TOP_NIL, node;
+
+	for (node = UNIC_PROCS + p; node > 1; node /= 2) {
+		uint32_t other = unic_top_at(t, node ^ 1, in, has);
+		uint32_t was = t->node[node / 2];
+
+		if (best == UNIC_TOP_NIL ||
+		    (other != UNIC_TOP_NIL && before(in, other, best)))
+			best = other;
+		t->node[node / 2] = (uint16_t)best;
+		if (best == was && best != p)
+			return;
+	}
+}
+
+#endif /* UNIC_TOP_H */

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cmd.c - the mailbox commands: one handler and one row of the table each. */
+#include <string.h>
+
+#include "command/cmd_derived.h"
+#include "nic.h"
+
+#define REC_BYTES 64u
+
+/*
+ * A handler gets the one fetched copy of the command and a zeroed completion
+ * whose header is already right; it returns 0 or -UNIC_E*.
+ */
+typedef int unic_cmd_fn(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list);
+
+static int do_nop(struct unic_nic *nic, const void *rec, void *out,
+		  uint8_t *list)
+{
+	const struct unic_cmd_nop *cmd = rec;
+	struct unic_cmd_nop *cpl = out;
+
+	(void)nic;
+	(void)list;
+	cpl->data = cmd->data;
+	return 0;
+}
+
+static bool in_range(uint32_t v, uint32_t lo, uint32_t hi)
+{
+	return v == 0 || (v >= lo && v <= hi);
+}
+
+static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
+{
+	const uint32_t uses = UNIC_PARAM_USES_REPORTED |
+			      UNIC_PARAM_USES_COUNTED;
+
+	if (flags & ~(UNIC_PARAM_WATERMARKS | uses) || (flags & uses) == uses)
+		return false;
+	return flags & UNIC_PARAM_WATERMARKS
+		       ? low <= high && high <= UNIC_TLB_ENTRIES
+		       : !low && !high;
+}
+
+static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	const struct unic_cmd_set_params *cmd = rec;
+	struct unic_notices *n = &nic->evict.notices;
+	uint32_t grace = unic_from_le32(cmd->grace_us);
+	uint32_t deliver = unic_from_le32(cmd->deliver_us);
+	uint32_t reaper = unic_from_le32(cmd->reaper_us);
+	uint32_t low = unic_from_le32(cmd->low_entries);
+	uint32_t high = unic_from_le32(cmd->high_entries);
+	uint32_t flags = unic_from_le32(cmd->flags);
+
+	(void)out;
+	(void)list;
+	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
+	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
+	    unic_from_le32(cmd->residence_us) > 10000000 ||
+	    unic_from_le32(cmd->extend_us) > 10000000)
+		return -UNIC_EINVAL;
+	if (grace)
+		n->grace_us = grace;
+	if (deliver)
+		n->deliver_us = deliver;
+	if (reaper)
+		nic->evict.reaper_us = reaper;
+	if (flags & UNIC_PARAM_WATERMARKS) {
+		nic->evict.low = low;
+		nic->evict.high = high;
+	}
+	if (cmd->residence_us)
+		nic->evict.residence_us = unic_from_le32(cmd->residence_us);
+	if (cmd->extend_us)
+		n->extend_us = unic_from_le32(cmd->extend_us);
+	if (flags & ~UNIC_PARAM_WATERMARKS)
+		unic_use_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
+	unic_mbox_publish(nic);
+	unic_evict_kick(nic);
+	return 0;
+}
+
+static int do_host_time(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	const struct unic_cmd_host_time *cmd = rec;
+	struct unic_info *info =
+		(struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
+
+	(void)out;
+	(void)list;
+	info->pair_nic_ns = unic_to_le64(unic_port_now_ns(nic->port));
+	info->pair_host_ns = cmd->host_ns;
+	return 0;
+}
+
+static bool any_connected(const struct unic_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QPS; i++)
+		if (nic->qps.qp[i].used && nic->qps.qp[i].state > UNIC_QPS_INIT)
+			return true;
+	return false;
+}
+
+static int do_set_addr(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_set_addr *cmd = rec;
+	uint32_t ip = unic_from_le32(cmd->ipv4);
+
+	(void)out;
+	(void)list;
+	if (ip == 0 || ip >> 28 >= 14 || ip >> 24 == 127)
+		return -UNIC_EINVAL;
+	if (any_connected(nic))
+		return -UNIC_EBUSY;
+	nic->ipv4 = ip;
+	unic_mbox_publish(nic);
+	return 0;
+}
+
+static int do_entropy(struct unic_nic *nic, const void *rec, void *out,
+		      uint8_t *list)
+{
+	const struct unic_cmd_entropy *cmd = rec;
+
+	(void)out;
+	(void)list;
+	unic_random_mix(nic, cmd->bytes);
+	unic_mr_rekey(nic);
+	unic_qp_rekey(nic);
+	return 0;
+}
+
+static int do_proc_attach(struct unic_nic *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	(void)out;
+	(void)list;
+	return unic_proc_attach(nic, rec);
+}
+
+static int do_proc_detach(struct unic_nic *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	const struct unic_cmd_proc_detach *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_proc_detach(nic, unic_from_le32(cmd->proc));
+}
+
+static int do_db_ack(struct unic_nic *nic, const void *rec, void *out,
+		     uint8_t *list)
+{
+	const struct unic_cmd_db_ack *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_proc_db_ack(nic, unic_from_le32(cmd->proc));
+}
+
+static int do_proc_set(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	(void)out;
+	(void)list;
+	return unic_proc_set(nic, rec);
+}
+
+static int do_pd_alloc(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_pd *cmd = rec;
+	struct unic_cpl_pd *cpl = out;
+	uint32_t flags = unic_from_le32(cmd->flags);
+	int pd;
+
+	(void)list;
+	if (unic_from_le32(cmd->pd) || (flags & ~UNIC_PD_FLAGS_ALL))
+		return -UNIC_EINVAL;
+	pd = unic_pd_alloc(nic, unic_from_le32(cmd->proc),
+			   flags & UNIC_PD_PHYSICAL);
+	if (pd < 0)
+		return pd;
+	cpl->pd = unic_to_le32((uint32_t)pd);
+	return 0;
+}
+
+static int do_pd_free(struct unic_nic *nic, const void *rec, void *out,
+		      uint8_t *list)
+{
+	const struct unic_cmd_pd *cmd = rec;
+
+	(void)out;
+	(void)list;
+	if (unic_from_le32(cmd->flags))
+		return -UNIC_EINVAL;
+	return unic_pd_free(nic, unic_from_le32(cmd->proc),
+			    unic_from_le32(cmd->pd));
+}
+
+void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n)
+{
+	const uint64_t *shared = (const uint64_t *)(const void *)list;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = UNIC_READ_ONCE(shared[i]);
+}
+
+/* The list page is shared memory: each address is read once, into our copy. */
+static const uint64_t *fetch_list(struct unic_nic *nic, const uint8_t *list,
+				  uint32_t count)
+{
+	const unic_le64 *shared = (const unic_le64 *)list;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		nic->list[i] = unic_from_le64(UNIC_READ_ONCE(shared[i]));
+	return nic->list;
+}
+
+/* Errors that a struct unic_cpl_usage explains. */
+static bool explains(int err, uint32_t *table)
+{
+	switch (-err) {
+	case UNIC_EMRFULL:
+		*table = UNIC_TABLE_MR;
+		return true;
+	case UNIC_EWAITFULL:
+		*table = UNIC_TABLE_WAIT;
+		return true;
+	case UNIC_EELEMENTS:
+		*table = UNIC_TABLE_ELEMENT;
+		return true;
+	case UNIC_ETLBFULL:
+	case UNIC_EQUOTA:
+	case UNIC_ETOOLARGE:
+	case UNIC_ECTRLCAP:
+		*table = UNIC_TABLE_TLB;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void explain(struct unic_nic *nic, uint32_t proc, uint32_t table,
+		    struct unic_cpl_usage *cpl)
+{
+	unic_evict_usage(nic, proc, cpl);
+	cpl->table = unic_to_le32(table);
+	if (table == UNIC_TABLE_MR) {
+		cpl->limit = unic_to_le32(UNIC_MRS);
+		cpl->used = unic_to_le32((uint32_t)(UNIC_MRS - nic->mrs.free));
+	} else if (table == UNIC_TABLE_WAIT) {
+		cpl->limit = unic_to_le32(UNIC_WAITS);
+		cpl->used = unic_to_le32(nic->evict.waiting);
+	} else if (table == UNIC_TABLE_ELEMENT) {
+		cpl->limit = unic_to_le32(UNIC_ELEMENTS);
+		cpl->used = unic_to_le32(nic->forms.used);
+		cpl->holding = unic_to_le32(nic->forms.held[proc]);
+		cpl->fair_share = unic_to_le32(UNIC_ELEMENTS_PROC);
+	}
+}
+
+void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out)
+{
+	uint32_t table;
+
+	if (explains(err, &table))
+		explain(nic, nic->mrs.pd[pd].proc, table, out);
+}
+
+static void registered(struct unic_cpl_mr_reg *cpl,
+		       const struct unic_mr_result *res)
+{
+	cpl->mr = unic_to_le32(res->mr);
+	cpl->gen = unic_to_le32(res->gen);
+	cpl->stag = unic_to_le32(res->stag);
+	cpl->wait = unic_to_le32(res->wait);
+}
+
+/* MR_REG that is none of a region with pages: of a physical one, or wrong. */
+static int __attribute__((noinline, cold))
+reg_physical(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
+	     const struct unic_mr_args *a, void *out)
+{
+	struct unic_mr_result res = { 0 };
+	int err;
+
+	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
+	    a->table || cmd->flags)
+		return -UNIC_EINVAL;
+	err = unic_physical_reg(nic, a, &res);
+	unic_cmd_explain(nic, a->pd, err, out);
+	if (!err)
+		registered(out, &res);
+	return err;
+}
+
+static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
+		     uint8_t *list)
+{
+	const struct unic_cmd_mr_reg *cmd = rec;
+	struct unic_mr_result res = { 0 };
+	struct unic_mr_args a = {
+		.rights = cmd->rights,
+		.mr_class = cmd->mr_class,
+		.page_shift = cmd->page_shift,
+		.key = cmd->key,
+		.importance = cmd->importance,
+		.flags = cmd->flags & (uint8_t)~UNIC_REG_RESTORE,
+		.iova = unic_from_le64(cmd->iova),
+		.length = unic_from_le64(cmd->length),
+		.n_pages = unic_from_le32(cmd->n_pages),
+		.timeout_us = unic_from_le32(cmd->timeout_us),
+		.user = unic_from_le32(cmd->user),
+		.table = unic_from_le32(cmd->table),
+		.residency = cmd->residency,
+	};
+	uint32_t pd = unic_from_le32(cmd->pd);
+	uint32_t stag = unic_from_le32(cmd->stag);
+	bool restore = cmd->flags & UNIC_REG_RESTORE;
+	const uint64_t *pages = NULL;
+	int err;
+
+	if (pd >= UNIC_PDS)
+		return -UNIC_ENOPD;
+	a.pd = (uint16_t)pd;
+	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
+	    (a.table && cmd->residency != UNIC_TABLE))
+		return reg_physical(nic, cmd, &a, out);
+	if (a.flags & UNIC_REG_LIST) {
+		if (a.n_pages > UNIC_LIST_MAX)
+			return -UNIC_EINVAL;
+		if (a.n_pages > UNIC_BOX_LIST_MAX) /* nor has it the entries */
+			return -UNIC_ETOOLARGE;
+		pages = fetch_list(nic, list, a.n_pages);
+	}
+	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
+		      : unic_mr_reg(nic, &a, pages, &res);
+	unic_cmd_explain(nic, pd, err, out);
+	if (err == 0 || err == -UNIC_EPENDING)
+		registered(out, &res);
+	return err;
+}
+
+static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
+		      uint8_t *list)
+{
+	const struct unic_cmd_mr_fill *cmd = rec;
+	uint32_t count = unic_from_le32(cmd->count);
+
+	(void)out;
+	if (count < 1 || count > UNIC_BOX_LIST_MAX)
+		return -UNIC_EINVAL;
+	return unic_mr_fill(nic, unic_from_le32(cmd->mr),
+			    unic_from_le32(cmd->gen),
+			    unic_from_le32(cmd->first), count,
+			    fetch_list(nic, list, count));
+}
+
+static int pages_done(const struct unic_nic *nic, unic_le32 mr, uint32_t done,
+		      int err, struct unic_cpl_mr_pages *cpl)
+{
+	cpl->done = unic_to_le32(done);
+	if (err != -UNIC_ENOMR)
+		cpl->seq = unic_to_le32(nic->cache.of[unic_from_le32(mr)].seq);
+	return err;
+}
+
+static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_mr_fault *cmd = rec;
+	uint32_t count = unic_from_le32(cmd->count), done = 0;
+	uint32_t cannot = unic_from_le32(cmd->cannot);
+	const uint64_t *pages = NULL;
+	int err;
+
+	if (count < 1 || count > UNIC_BOX_LIST_MAX || cannot > 1)
+		return -UNIC_EINVAL;
+	if (!cannot)
+		pages = fetch_list(nic, list, count);
+	err = unic_miss_fault(nic, cmd, pages, &done);
+	return pages_done(nic, cmd->mr, done, err, out);
+}
+
+static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
+			    uint8_t *list)
+{
+	const struct unic_cmd_mr_pages *cmd = rec;
+	uint32_t done = 0;
+	int err = unic_miss_invalidate(nic, cmd, &done);
+
+	(void)list;
+	return pages_done(nic, cmd->mr, done, err, out);
+}
+
+static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	const struct unic_cmd_mr_pages *cmd = rec;
+	uint32_t done = 0;
+	int err = unic_miss_advise(nic, cmd, &done);
+
+	(void)list;
+	return pages_done(nic, cmd->mr, done, err, out);
+}
+
+static int do_mr_dereg(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_mr *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_mr_dereg(nic, unic_from_le32(cmd->mr),
+			     unic_from_le32(cmd->gen));
+}
+
+static int do_wait_cancel(struct unic_nic *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	const struct unic_cmd_wait_cancel *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_wait_cancel(nic, unic_from_le32(cmd->wait));
+}
+
+static int do_notice_ack(struct unic_nic *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	const struct unic_cmd_notice_ack *cmd = rec;
+	struct unic_cpl_notice *cpl = out;
+	uint64_t deadline = 0;
+	int err = unic_evict_ack(nic, unic_from_le32(cmd->mr),
+				 unic_from_le32(cmd->gen),
+				 unic_from_le32(cmd->seq), &deadline);
+
+	(void)list;
+	cpl->deadline_ns = unic_to_le64(deadline);
+	return err;
+}
+
+static int do_notice_answer(struct unic_nic *nic, const void *rec, void *out,
+			    uint8_t *list)
+{
+	struct unic_cpl_notice *cpl = out;
+	uint64_t deadline = 0;
+	uint8_t refusal = 0;
+	int err = unic_evict_answer(nic, rec, &deadline, &refusal);
+
+	(void)list;
+	cpl->deadline_ns = unic_to_le64(deadline);
+	cpl->detail = unic_to_le32(refusal);
+	return err;
+}
+
+static int do_mr_evict(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	const struct unic_cmd_mr *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_evict_admin(nic, unic_from_le32(cmd->mr),
+				unic_from_le32(cmd->gen));
+}
+
+static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	const struct unic_cmd_token_alloc *cmd = rec;
+	struct unic_cpl_token *cpl = out;
+	uint32_t pd = unic_from_le32(cmd->pd);
+	struct unic_token_args a = {
+		.pd = (uint16_t)pd,
+		.stag = unic_from_le32(cmd->stag),
+		.length = unic_from_le32(cmd->length),
+		.ttl_us = unic_from_le32(cmd->ttl_us),
+		.sender_ipv4 = unic_from_le32(cmd->sender_ipv4),
+		.sender_qpn = unic_from_le32(cmd->sender_qpn),
+		.user = unic_from_le32(cmd->user),
+		.flags = unic_from_le32(cmd->flags),
+		.iova = unic_from_le64(cmd->iova),
+		.n_pieces = unic_from_le32(cmd->pieces),
+	};
+	uint64_t key = 0;
+	int index;
+
+	if (pd >= UNIC_PDS)
+		return -UNIC_ENOPD;
+	if (a.n_pieces > UNIC_TOKEN_PIECES)
+		return -UNIC_EINVAL;
+	a.pieces = fetch_list(nic, list, 2 * a.n_pieces);
+	index = unic_token_alloc(nic, &a, &key);
+	if (index < 0)
+		return index;
+	cpl->index = unic_to_le32((uint32_t)index);
+	cpl->key = unic_to_le64(key);
+	return 0;
+}
+
+static int do_token_cancel(struct unic_nic *nic, const void *rec, void *out,
+			   uint8_t *list)
+{
+	const struct unic_cmd_token_cancel *cmd = rec;
+	struct unic_cpl_token *cpl = out;
+	uint32_t end = 0, placed = 0;
+	int err = unic_token_cancel(nic, unic_from_le32(cmd->proc),
+				    unic_from_le32(cmd->index),
+				    unic_from_le64(cmd->key), &end, &placed);
+
+	(void)list;
+	cpl->index = cmd->index;
+	cpl->end = unic_to_le32(end);
+	cpl->placed = unic_to_le32(placed);
+	return err;
+}
+
+/* An object id, or an error. */
+static int id_of(int id, void *out)
+{
+	struct unic_cpl_obj *cpl = out;
+
+	if (id < 0)
+		return id;
+	cpl->id = unic_to_le32((uint32_t)id);
+	return 0;
+}
+
+static int do_cq_create(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	(void)list;
+	return id_of(unic_cq_create(nic, rec), out);
+}
+
+static int do_cq_destroy(struct unic_nic *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	const struct unic_cmd_obj *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_cq_destroy(nic, unic_from_le32(cmd->proc),
+			       unic_from_le32(cmd->id));
+}
+
+static int do_qp_create(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	(void)list;
+	return id_of(unic_qp_create(nic, rec), out);
+}
+
+static int do_qp_modify(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	(void)out;
+	(void)list;
+	return unic_qp_modify(nic, rec);
+}
+
+static int do_qp_destroy(struct unic_nic *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	const struct unic_cmd_obj *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_qp_destroy(nic, unic_from_le32(cmd->proc),
+			       unic_from_le32(cmd->id));
+}
+
+static int do_arp(struct unic_nic *nic, const void *rec, void *out,
+		  uint8_t *list)
+{
+	const struct unic_cmd_arp *cmd = rec;
+	struct unic_cpl_arp *cpl = out;
+
+	(void)list;
+	return unic_arp_resolve(nic, unic_from_le32(cmd->ipv4),
+				unic_from_le32(cmd->user), cpl->mac);
+}
+
+static int do_mad_send(struct unic_nic *nic, const void *rec, void *out,
+		       uint8_t *list)
+{
+	uint8_t data[UNIC_MAD_BYTES];
+
+	(void)out;
+	memcpy(data, list, sizeof(data));
+	return unic_mad_send(nic, rec, data);
+}
+
+static int do_query_usage(struct unic_nic *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	const struct unic_cmd_obj *cmd = rec;
+	uint32_t proc = unic_from_le32(cmd->id);
+
+	(void)list;
+	if (unic_from_le32(cmd->proc))
+		return -UNIC_EINVAL;
+	if (!unic_proc_live(nic, proc))
+		return -UNIC_ENOPROC;
+	explain(nic, proc, 0, out);
+	return 0;
+}
+
+static int do_dump(struct unic_nic *nic, const void *rec, void *out,
+		   uint8_t *list)
+{
+	const struct unic_cmd_dump *cmd = rec;
+	struct unic_cpl_dump *cpl = out;
+	uint32_t next = 0;
+	int rows = unic_dump(nic, unic_from_le32(cmd->table),
+			     unic_from_le32(cmd->first), list, &next);
+
+	if (rows < 0)
+		return rows;
+	cpl->rows = unic_to_le32((uint32_t)rows);
+	cpl->next = unic_to_le32(next);
+	return 0;
+}
+
+static int do_trace_ctl(struct unic_nic *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	const struct unic_cmd_trace_ctl *cmd = rec;
+
+	(void)out;
+	(void)list;
+	nic->trace.mask = unic_from_le32(cmd->mask);
+	return 0;
+}
+
+static int do_fault(struct unic_nic *nic, const void *rec, void *out,
+		    uint8_t *list)
+{
+	const struct unic_cmd_fault *cmd = rec;
+	uint32_t arg = unic_from_le32(cmd->arg);
+
+	(void)out;
+	(void)list;
+	switch (unic_from_le32(cmd->fault)) {
+	case UNIC_FAULT_CRASH:
+		unic_port_panic(nic->port, __FILE__, __LINE__);
+	case UNIC_FAULT_DROP_RX:
+		nic->rx_fault = arg;
+		return 0;
+	case UNIC_FAULT_DROP_EVENTS:
+		nic->mbox.irq_fault = arg;
+		return 0;
+	default:
+		return -UNIC_EINVAL;
+	}
+}
+
+/* used: bytes of the record that mean something; all others must be 0 */
+#define CMD(op, fn, type, last)                               \
+	[UNIC_CMD_##op] = { fn, offsetof(struct type, last) + \
+					sizeof(((struct type *)0)->last) }
+
+static const struct {
+	unic_cmd_fn *run;
+	uint8_t used;
+} commands[] = {
+	CMD(NOP, do_nop, unic_cmd_nop, data),
+	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, flags),
+	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
+	CMD(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
+	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
+	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, host_pid),
+	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
+	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, policy),
+	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
+	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
+	CMD(PD_FREE, do_pd_free, unic_cmd_pd, flags),
+	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, table),
+	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
+	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
+	CMD(WAIT_CANCEL, do_wait_cancel, unic_cmd_wait_cancel, wait),
+	CMD(NOTICE_ACK, do_notice_ack, unic_cmd_notice_ack, seq),
+	CMD(NOTICE_ANSWER, do_notice_answer, unic_cmd_notice_answer, extend_us),
+	CMD(MR_EVICT, do_mr_evict, unic_cmd_mr, gen),
+	CMD(TOKEN_ALLOC, do_token_alloc, unic_cmd_token_alloc, pieces),
+	CMD(TOKEN_CANCEL, do_token_cancel, unic_cmd_token_cancel, key),
+	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
+	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),
+	CMD(QP_CREATE, do_qp_create, unic_cmd_qp_create, rsvd0),
+	CMD(QP_MODIFY, do_qp_modify, unic_cmd_qp_modify, qkey),
+	CMD(QP_DESTROY, do_qp_destroy, unic_cmd_obj, id),
+	CMD(ARP_RESOLVE, do_arp, unic_cmd_arp, user),
+	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
+	CMD(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
+	CMD(DUMP, do_dump, unic_cmd_dump, first),
+	CMD(MR_FAULT, do_mr_fault, unic_cmd_mr_fault, cannot),
+	CMD(MR_INVALIDATE, do_mr_invalidate, unic_cmd_mr_pages, advice),
+	CMD(MR_ADVISE, do_mr_advise, unic_cmd_mr_pages, advice),
+	CMD(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
+	CMD(FAULT, do_fault, unic_cmd_fault, arg),
+	CMD(MR_ALLOC, unic_cmd_mr_alloc, unic_cmd_mr_alloc, user),
+	CMD(MR_MAKE, unic_cmd_mr_make, unic_cmd_mr_make, rsvd0),
+	CMD(MR_INVAL, unic_cmd_mr_inval, unic_cmd_mr, gen),
+	CMD(MR_REREG, unic_cmd_mr_rereg, unic_cmd_mr_rereg, n_pages),
+	CMD(MR_BATCH, unic_cmd_mr_batch, unic_cmd_batch, count),
+	CMD(TOKEN_BATCH, unic_cmd_token_batch, unic_cmd_batch, count),
+};
+
+/* @rec is word-aligned. */
+static bool rest_is_zero(const uint8_t *rec, uint32_t used)
+{
+	uint32_t i = used, any = 0;
+
+	for (; i & 3; i++)
+		any |= rec[i];
+	for (; i < REC_BYTES; i += 4)
+		any |= *(const uint32_t *)(const void *)(rec + i);
+	return !any;
+}
+
+int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
+		 uint8_t *list)
+{
+	const struct unic_cmd_hdr *hdr = rec;
+
+	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used))
+		return -UNIC_EINVAL;
+	return commands[hdr->opcode].run(nic, rec, out, list);
+}
+
+static int run(struct unic_nic *nic, const uint8_t *rec, void *out,
+	       uint8_t *list)
+{
+	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
+
+	if (hdr->opcode >= sizeof(commands) / sizeof(commands[0]) ||
+	    !commands[hdr->opcode].run)
+		return -UNIC_EOPCODE;
+	if (unic_from_le32(hdr->epoch) != nic->epoch)
+		return -UNIC_EEPOCH;
+	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used))
+		return -UNIC_EINVAL;
+	if (nic->state != UNIC_NIC_READY && hdr->opcode != UNIC_CMD_DUMP &&
+	    hdr->opcode != UNIC_CMD_NOP)
+		return -UNIC_EFAILED;
+	return commands[hdr->opcode].run(nic, rec, out, list);
+}
+
+void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list)
+{
+	uint64_t out[REC_BYTES / 8] = { 0 };
+	struct unic_cmd_hdr *cpl = (struct unic_cmd_hdr *)out;
+	struct unic_cmd_hdr *cmd = rec;
+	int err = run(nic, rec, out, list);
+
+	cpl->opcode = cmd->opcode;
+	cpl->status = unic_err_status(err);
+	cpl->cookie = cmd->cookie;
+	cpl->epoch = unic_to_le32(nic->epoch);
+	UNIC_COUNT(nic, commands);
+	if (err && err != -UNIC_EPENDING)
+		UNIC_COUNT(nic, commands_failed);
+	UNIC_TRACE(nic, CMD, 0xffff, cmd->opcode, unic_from_le16(cmd->cookie),
+		   cpl->status, 0);
+	memcpy(rec, out, REC_BYTES);
+}

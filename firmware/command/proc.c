@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* proc.c - process slots and the doorbell pages. */
+#include <string.h>
+
+#include "nic.h"
+#include "revoke/admission.h"
+
+#define NO_PROC	     0xffffu
+#define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
+/* Words that are as they were published: the writer stores the next one before it
+ * publishes that, over the oldest of a FIFO that is full (INV-1). */
+#define INTACT	    (UNIC_BOX_DB_FIFO - 1u)
+#define DB_RETRY_NS 1000000u /* the event ring is full: again after */
+#define DETACH_NS   100000u  /* something is in flight: again after */
+
+/* The first place watches itself while it is nobody's. */
+static void watch_nobody(struct unic_procs *ps)
+{
+	ps->watch[0].seen = 0;
+	ps->watch[0].seq = &ps->watch[0].still;
+}
+
+/* The doorbell page and the NIC page. */
+#define DB_BYTES (sizeof(UNIC_BOX_DB_PAGE) + sizeof(UNIC_BOX_NIC_PAGE))
+
+void unic_proc_init(struct unic_nic *nic)
+{
+	memset(&nic->procs, 0, sizeof(nic->procs));
+	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
+	memset(&nic->endings, 0, sizeof(nic->endings));
+	watch_nobody(&nic->procs);
+}
+
+bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
+{
+	return proc < UNIC_PROCS && nic->procs.proc[proc].db &&
+	       !nic->procs.proc[proc].detaching;
+}
+
+static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
+{
+	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
+	       policy < UNIC_POLICIES;
+}
+
+static void watch(struct unic_procs *ps, uint32_t slot)
+{
+	struct unic_watch *w = &ps->watch[ps->n_active++];
+
+	w->seq = &ps->proc[slot].db->fifo_seq;
+	w->seen = unic_from_le32(UNIC_READ_ONCE(*w->seq));
+	w->slot = slot;
+}
+
+/* Two pages of ours at @pages, or one of them, are another slot's: what the NIC
+ * writes for one would ring for the other, for ever. */
+static bool pages_taken(const struct unic_procs *ps, const uint8_t *pages)
+{
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++) {
+		uintptr_t other = (uintptr_t)ps->proc[ps->watch[i].slot].db;
+
+		if ((uintptr_t)pages - other + DB_BYTES - 1 < 2 * DB_BYTES - 1)
+			return true;
+	}
+	return false;
+}
+
+int unic_proc_attach(struct unic_nic *nic,
+		     const struct unic_cmd_proc_attach *cmd)
+{
+	uint32_t slot = unic_from_le32(cmd->proc);
+	uint32_t weight = unic_from_le32(cmd->weight);
+	uint32_t quota = unic_from_le32(cmd->quota);
+	uint32_t policy = unic_from_le32(cmd->policy);
+	uint64_t bus = unic_from_le64(cmd->doorbell);
+	struct unic_proc *p;
+	uint8_t *pages;
+
+	if (slot >= UNIC_PROCS || (bus & 4095) ||
+	    !share_ok(weight, quota, policy))
+		return -UNIC_EINVAL;
+	p = &nic->procs.proc[slot];
+	if (p->db)
+		return -UNIC_EBUSY;
+	pages = unic_port_doorbells(nic->port, bus);
+	if (!pages)
+		return -UNIC_EBUS;
+	if (pages_taken(&nic->procs, pages))
+		return -UNIC_EBUSY;
+
+	memset(p, 0, sizeof(*p));
+	memset(p->qp_of, 0xff, sizeof(p->qp_of));
+	memset(p->cq_of, 0xff, sizeof(p->cq_of));
+	p->mr_head = UNIC_MR_NIL;
+	p->host_pid = unic_from_le32(cmd->host_pid);
+	p->policy = policy;
+	unic_use_policy(nic, slot, true);
+	p->db = (const UNIC_BOX_DB_PAGE *)pages;
+	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
+	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
+	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
+	unic_share_weigh(&nic->evict.share, slot, weight);
+	nic->evict.share.owner[slot].quota = quota;
+	unic_sched_proc_new(nic, slot);
+	watch(&nic->procs, slot);
+	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
+	return 0;
+}
+
+int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
+{
+	uint32_t slot = unic_from_le32(cmd->proc);
+	uint32_t weight = unic_from_le32(cmd->weight);
+	uint32_t quota = unic_from_le32(cmd->quota);
+	uint32_t policy = unic_from_le32(cmd->policy);
+
+	if (!unic_proc_live(nic, slot))
+		return -UNIC_ENOPROC;
+	if (!share_ok(weight, quota, policy))
+		return -UNIC_EINVAL;
+	unic_share_weigh(&nic->evict.share, slot, weight);
+	nic->evict.share.owner[slot].quota = quota;
+	nic->procs.proc[slot].policy = policy;
+	unic_use_policy(nic, slot, false);
+	unic_wait_quota_changed(nic, slot);
+	unic_evict_kick(nic);
+	return 0;
+}
+
+static void forget(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active && ps->watch[i].slot != slot; i++)
+		;
+	UNIC_ASSERT(nic, i < ps->n_active);
+	ps->watch[i] = ps->watch[--ps->n_active];
+	nic->db_errors.due -= nic->db_errors.of[slot].due;
+	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
+	if (!ps->n_active)
+		watch_nobody(ps);
+	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
+	ps->proc[slot].db = NULL;
+	unic_token_proc_gone(nic, slot);
+	unic_evict_proc_forget(nic, slot);
+	unic_share_weigh(&nic->evict.share, slot, 0);
+	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
+}
+
+static void pds_gone(struct unic_nic *nic, uint32_t slot)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PDS; i++)
+		if (nic->mrs.pd[i].proc == slot)
+			nic->mrs.pd[i].proc = NO_PROC;
+}
+
+bool unic_proc_may_leave(struct unic_nic *nic)
+{
+	return unic_ration_left(&nic->endings.leaving, nic->polls,
+				UNIC_LEAVE_ROUND);
+}
+
+void unic_proc_leaves(struct unic_nic *nic, uint32_t cost)
+{
+	unic_ration_spend(&nic->endings.leaving, cost);
+}
+
+/*
+ * One step of a detach; called until it returns true. Queue pairs go first, because
+ * operations hold regions and completions need their queues; then completion
+ * queues; regions last, because queues are in them.
+ */
+static bool detach_step(struct unic_nic *nic, uint32_t slot)
+{
+	if (!unic_qp_proc_gone(nic, slot))
+		return false;
+	unic_cq_proc_gone(nic, slot);
+	if (!unic_evict_proc_gone(nic, slot))
+		return false;
+	pds_gone(nic, slot);
+	return true;
+}
+
+int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
+{
+	if (!unic_proc_live(nic, slot))
+		return -UNIC_ENOPROC;
+	nic->procs.proc[slot].detaching = true;
+	nic->endings.mr_at[slot] = 0;
+	unic_wait_proc_gone(nic, slot); /* or they are granted meanwhile */
+	if (!detach_step(nic, slot)) {
+		nic->procs.n_detaching++;
+		nic->timers_ns = 0;
+		return -UNIC_EPENDING;
+	}
+	forget(nic, slot);
+	return 0;
+}
+
+static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_evt_obj evt = {
+		.hdr = { .type = UNIC_EVT_PROC_GONE,
+			 .proc = unic_to_le16((uint16_t)slot) },
+		.id = unic_to_le32(slot),
+	};
+
+	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))
+		return false;
+	forget(nic, slot);
+	nic->procs.n_detaching--;
+	return true;
+}
+
+uint64_t unic_proc_detaching(struct unic_nic *nic)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i = 0, slot;
+
+	if (!ps->n_detaching)
+		return UINT64_MAX;
+	while (i < ps->n_active) {
+		slot = ps->watch[i].slot;
+		if (!ps->proc[slot].detaching || !detach_go_on(nic, slot))
+			i++; /* else another slot took this place */
+	}
+	if (!ps->n_detaching)
+		return UINT64_MAX;
+	return unic_proc_may_leave(nic) ? nic->now_ns + DETACH_NS : nic->now_ns;
+}
+
+int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
+		   uint32_t db_index, uint16_t idx)
+{
+	struct unic_proc *p = &nic->procs.proc[proc];
+	uint16_t *row;
+
+	if (db_index >= UNIC_BOX_DB_ROWS)
+		return -UNIC_EINVAL;
+	row = kind == UNIC_DB_ARM ? &p->cq_of[db_index] : &p->qp_of[db_index];
+	if (idx != UNIC_DB_NONE && *row != UNIC_DB_NONE)
+		return -UNIC_EBUSY;
+	*row = idx;
+	return 0;
+}
+
+/* ------------------------------------------------------------ doorbells */
+
+void unic_proc_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
+{
+	struct unic_db_error *e = &nic->db_errors.of[proc];
+
+	UNIC_COUNT(nic, db_bad);
+	if (e->due || e->told)
+		return;
+	e->due = true;
+	e->word = word;
+	nic->db_errors.due++;
+	if (e->ns < nic->timers_ns)
+		nic->timers_ns = e->ns;
+}
+
+int unic_proc_db_ack(struct unic_nic *nic, uint32_t proc)
+{
+	if (!unic_proc_live(nic, proc))
+		return -UNIC_ENOPROC;
+	nic->db_errors.of[proc].told = false;
+	return 0;
+}
+
+/* When to try again; UINT64_MAX: it is on the ring. */
+static uint64_t send_db_error(struct unic_nic *nic, uint32_t slot)
+{
+	struct unic_db_error *e = &nic->db_errors.of[slot];
+	struct unic_evt_obj evt = {
+		.hdr = { .type = UNIC_EVT_DB_ERROR,
+			 .proc = unic_to_le16((uint16_t)slot) },
+		.id = unic_to_le32(e->word),
+	};
+
+	if (nic->now_ns < e->ns)
+		return e->ns;
+	if (!unic_mbox_event(nic, &evt))
+		return nic->now_ns + DB_RETRY_NS;
+	e->due = false;
+	e->told = true;
+	e->ns = nic->now_ns + 1000ull * UNIC_DB_ERROR_US;
+	nic->db_errors.due--;
+	return UINT64_MAX;
+}
+
+uint64_t unic_proc_db_events(struct unic_nic *nic)
+{
+	uint64_t next = UINT64_MAX, again;
+	uint32_t slot;
+
+	for (slot = 0; slot < UNIC_PROCS; slot++) {
+		if (!nic->db_errors.of[slot].due)
+			continue;
+		again = send_db_error(nic, slot);
+		if (again < next)
+			next = again;
+	}
+	return next;
+}
+
+/* The full index is in the tail table; the FIFO only says where to look. */
+static void ring_row(struct unic_nic *nic, struct unic_proc *p, uint32_t row,
+		     uint32_t kinds)
+{
+	const struct unic_db_tail *t = &p->db->tail[row];
+	uint16_t qp = p->qp_of[row], cq = p->cq_of[row];
+
+	if ((kinds & 1u << UNIC_DB_SQ) && qp != UNIC_DB_NONE)
+		unic_qp_doorbell_sq(nic, qp,
+				    unic_from_le32(UNIC_READ_ONCE(t->sq)));
+	if ((kinds & 1u << UNIC_DB_RQ) && qp != UNIC_DB_NONE)
+		unic_qp_doorbell_rq(nic, qp,
+				    unic_from_le32(UNIC_READ_ONCE(t->rq)));
+	if ((kinds & 1u << UNIC_DB_ARM) && cq != UNIC_DB_NONE)
+		unic_cq_arm(nic, cq, unic_from_le32(UNIC_READ_ONCE(t->arm)));
+}
+
+/* @what: object and kind, the low bits of a word. */
+static void ring_object(struct unic_nic *nic, struct unic_proc *p,
+			uint32_t what)
+{
+	uint32_t row = what & 0xff, kind = what >> 8;
+	const struct unic_db_tail *t;
+	uint16_t bound;
+
+	if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
+		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
+		t = &p->db->tail[row];
+		if (__builtin_expect(bound != UNIC_DB_NONE, 1)) {
+			if (__builtin_expect(kind == UNIC_DB_SQ, 1))
+				unic_qp_doorbell_sq(
+					nic, bound,
+					unic_from_le32(UNIC_READ_ONCE(t->sq)));
+			else
+				ring_row(nic, p, row, 1u << kind);
+			return;
+		}
+	}
+	unic_proc_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
+}
+
+/* Object and kind of word @n, read once. */
+static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
+{
+	return unic_from_le32(UNIC_READ_ONCE(fifo[n % UNIC_BOX_DB_FIFO])) &
+	       UNIC_DB_WHAT;
+}
+
+/*
+ * Words [at, seq) of the FIFO. Of a run of words for one object the last alone
+ * is rung: the index is in the tail table.
+ */
+static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
+		       uint32_t seq)
+{
+	const unic_le32 *fifo = &p->db->fifo[0];
+	uint32_t what, next;
+
+	UNIC_IN_REGISTER(fifo);
+	UNIC_COUNT_ADD(nic, db_words, seq - at);
+	what = word_at(fifo, at);
+	while (++at != seq) {
+		next = word_at(fifo, at);
+		if (__builtin_expect(next != what, 0)) {
+			ring_object(nic, p, what);
+			what = next;
+		}
+	}
+	ring_object(nic, p, what);
+}
+
+/*
+ * The FIFO was overrun, or may be: words are lost, the tail table is not. CQs are not
+ * armed from it blindly: an arm word seen twice is harmless (it names a record
+ * number), so they are.
+ */
+static void ring_all(struct unic_nic *nic, struct unic_proc *p)
+{
+	uint32_t row;
+
+	UNIC_COUNT(nic, db_overruns);
+	for (row = 0; row < UNIC_BOX_DB_ROWS; row++)
+		ring_row(nic, p, row, ~0u);
+}
+
+/* A call: a round without doorbells has no use for its registers. */
+__attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
+{
+	struct unic_watch *w = &nic->procs.watch[i];
+	struct unic_proc *p = &nic->procs.proc[w->slot];
+	uint32_t seq = unic_from_le32(UNIC_READ_ONCE(*w->seq));
+	uint32_t at = w->seen, n = seq - at;
+
+	if (p->detaching) {
+		w->seen = seq; /* nobody's any more */
+		return;
+	}
+	unic_rmb();
+	if (n - 1 < INTACT) { /* 0: it came back meanwhile */
+		ring_words(nic, p, at, seq);
+		/* the writer may have lapped us while we read */
+		unic_rmb();
+		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
+	}
+	w->seen = seq;
+	if (n > INTACT)
+		ring_all(nic, p);
+}
+
+void unic_proc_sleep(struct unic_nic *nic, bool asleep)
+{
+	struct unic_procs *ps = &nic->procs;
+	uint32_t i;
+
+	for (i = 0; i < ps->n_active; i++)
+		UNIC_WRITE_ONCE(ps->proc[ps->watch[i].slot].np->asleep,
+				UNIC_ASLEEP(asleep));
+}

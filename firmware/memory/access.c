@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * access.c - the one access check, translation, and the references that keep
+ * a region in place (memory.md section 2). The NIC's hottest code.
+ */
+#include "memory/access.h"
+#include "nic.h"
+#include "memory/translate.h"
+
+static int out_of_bounds(struct unic_nic *nic)
+{
+	UNIC_COUNT(nic, access_bounds);
+	return -UNIC_EBOUNDS;
+}
+
+/* What a step of the check is called and where it is counted follow its number. */
+_Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
+		       UNIC_C_access_bounds - UNIC_C_access_stag == 3 &&
+		       UNIC_EEVICTED - UNIC_ESTAG == 4 &&
+		       UNIC_C_access_evicted - UNIC_C_access_stag == 4,
+	       "in the order of the steps");
+
+/*
+ * Off the straight path: which step refused. The same work for all of them, so
+ * that a remote side learns nothing from the time it takes: each step is looked
+ * at, and none is jumped over. (`refused_*` of tests/bench/insn.c) A region of
+ * another process is none.
+ */
+int __attribute__((noinline, cold))
+unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+		    uint32_t stag, uint16_t pd, uint32_t need)
+{
+	uint32_t proc = nic->mrs.pd[pd].proc, own = mr->pd;
+	/* 0 or 1 each; a product is "and" without a branch */
+	int same = !((mr->stag ^ stag) | (mr->proc ^ proc));
+	int past = same * (mr->state >= UNIC_MR_DRAINING);
+	/* a lock that opens is that of a region which is not past */
+	int here = same * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
+	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
+	int ours = here * (own == pd);
+	int granted = ours * !(need & ~(uint32_t)mr->rights);
+	//@ assert same == 0 || same == 1;
+	//@ assert (past == 0 || past == 1) && (here == 0 || here == 1);
+	//@ assert taken == 0 || taken == 1;
+	//@ assert (ours == 0 || ours == 1) && (granted == 0 || granted == 1);
+	int i = 4 * taken + here + ours + granted;
+
+	unic_count(&nic->counter[UNIC_C_access_stag + i], 1u);
+	return -(UNIC_ESTAG + i);
+}
+
+#define SPAN32 UNIC_SPAN32
+
+/*
+ * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
+ * above any length.
+ */
+static inline bool within(const struct unic_mr *mr, uint64_t iova, uint64_t len)
+{
+	uint64_t off = iova - mr->iova;
+
+	if (SPAN32)
+		return !(off >> 32) && (uint32_t)off < (uint32_t)mr->length &&
+		       len <= (uint32_t)mr->length - (uint32_t)off;
+	return off < mr->length && len <= mr->length - off;
+}
+
+/* The translation of one address within a region. */
+struct spot {
+	const struct unic_tlb_entry *e;
+	uint32_t in_page,
+		room; /* bytes before it and from it on, in its page */
+};
+
+static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
+{
+	uint32_t shift = mr->page_shift, size = 1u << shift;
+
+	if (SPAN32) /* a difference of low halves is enough, pages before it */
+		return ((uint32_t)iova - ((uint32_t)mr->iova & -size)) >> shift;
+	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
+}
+
+static inline struct spot spot_of(const struct unic_nic *nic,
+				  const struct unic_mr *mr, uint64_t iova)
+{
+	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
+	const struct unic_tlb *tlb = &nic->tlb;
+
+	UNIC_IN_REGISTER(tlb);
+	return (struct spot){
+		.e = unic_tlb_hit(tlb, mr->tlb_base, page),
+		.in_page = (uint32_t)iova & (size - 1u),
+		.room = size - ((uint32_t)iova & (size - 1u)),
+	};
+}
+
+static inline uint32_t less(uint32_t n, uint64_t off)
+{
+	if (SPAN32)
+		return n < (uint32_t)off ? n : (uint32_t)off;
+	return n < off ? n : (uint32_t)off;
+}
+
+/* What region @mr has of the page of @iova, unless the region begins or ends in
+ * it. */
+static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
+				   const struct spot *at)
+{
+	uint64_t off = iova - mr->iova;
+
+	return (struct unic_spot){
+		.bus = at->e->bus | at->in_page,
+		.before = less(at->in_page, off),
+		.room = less(at->room, mr->length - off),
+	};
+}
+
+bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+		      uint64_t iova, struct unic_spot *out)
+{
+	struct spot at = spot_of(nic, mr, iova);
+
+	if (!at.e)
+		return false;
+	*out = own(mr, iova, &at);
+	return true;
+}
+
+static inline void answer(struct unic_piece *out, const struct spot *at,
+			  uint32_t mr, uint32_t len)
+{
+	out->mr = (uint16_t)mr;
+	out->bus = at->e->bus | at->in_page;
+	out->len = len < at->room ? len : at->room;
+}
+
+/* The straight path finds no entry of a region with cached ones. */
+static int __attribute__((noinline))
+cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
+	    struct spot *at)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t size = 1u << mr->page_shift, in_page;
+	int r;
+
+	in_page = (uint32_t)iova & (size - 1u);
+	r = unic_cache_entry(nic, idx, page_of(mr, iova),
+			     ((in_page + (len - 1u)) >> mr->page_shift) + 1u,
+			     &at->e);
+	at->in_page = in_page;
+	at->room = size - in_page;
+	return r;
+}
+
+/*
+ * As unic_xlate() where the straight path found no entry: cached ones, the bytes
+ * of a form that lie in other regions, or it is too late. Its arguments are in
+ * *@out: by themselves they would cost the straight path its registers.
+ */
+static int __attribute__((noinline, cold))
+cached_xlate(struct unic_nic *nic, struct unic_piece *out)
+{
+	uint64_t iova = out->bus;
+	struct unic_spot form;
+	struct spot at;
+	int r;
+
+	if (!unic_mr_cached(&nic->mrs.mr[out->mr])) {
+		if (!unic_spot_find(nic, out->mr, iova, &form))
+			return -UNIC_EEVICTED;
+		out->bus = form.bus;
+		out->len = out->len < form.room ? out->len : form.room;
+		return 0;
+	}
+	r = cached_spot(nic, out->mr, iova, out->len, &at);
+	if (!r)
+		answer(out, &at, out->mr, out->len);
+	return r;
+}
+
+inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
+			    uint64_t iova, uint32_t len, struct unic_piece *out)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+	struct spot at;
+
+	UNIC_IN_REGISTER(m);
+	at = spot_of(nic, m, iova);
+	if (UNIC_UNLIKELY(!at.e))
+		return false;
+	answer(out, &at, mr, len);
+	return true;
+}
+
+inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		      uint32_t len, struct unic_piece *out)
+{
+	if (__builtin_expect(unic_xlate_near(nic, mr, iova, len, out), 1))
+		return 0;
+	*out = (struct unic_piece){ iova, len, mr };
+	return cached_xlate(nic, out);
+}
+
+/*
+ * The end of an access to another page than that of the window: @at, where @iova
+ * was found, becomes the window, and as much of @len as lies there the piece.
+ */
+static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
+			uint64_t iova, uint32_t len, const struct unic_spot *at,
+			struct unic_piece *out)
+{
+	uint32_t low = (uint32_t)iova;
+
+	mr->win_hi = (uint32_t)(iova >> 32);
+	mr->win_end = low + at->room;
+	mr->win_bytes = at->room + at->before;
+	mr->win_add = (uint32_t)at->bus - low;
+	mr->win_bus = (uint32_t)(at->bus >> 32);
+	out->mr = (uint16_t)idx;
+	out->bus = at->bus;
+	out->len = len < at->room ? len : at->room;
+	unic_mr_used(nic, mr, len);
+	return 0;
+}
+
+/* No bytes: bounds are not checked, nothing is translated. */
+static int __attribute__((noinline, cold))
+no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
+{
+	unic_mr_used(nic, mr, 0);
+	out->bus = 0;
+	out->len = 0;
+	out->mr = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	return 0;
+}
+
+/*
+ * As unic_access_page(), for a form; @mr is found to have no entry for it. Upper
+ * halves may change anywhere in a form: there the window ends, and the piece.
+ */
+static int __attribute__((noinline, cold))
+form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
+	  struct unic_piece *out)
+{
+	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	uint32_t low = (uint32_t)iova;
+	struct unic_spot at;
+
+	/* accessible regions are filled (INV-2), forms lie in such regions */
+	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
+	at.before = less(at.before, low);
+	at.room = 1u + less(at.room - 1u, UINT32_MAX - low);
+	return found(nic, mr, idx, iova, len, &at, out);
+}
+
+/* As the end of unic_access_page(), but for a cached entry. */
+static int __attribute__((noinline, cold))
+cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+	    uint32_t len, struct unic_piece *out)
+{
+	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	struct unic_spot of_mr;
+	struct spot at;
+	int r;
+
+	if (!unic_mr_cached(mr))
+		return form_page(nic, mr, iova, len, out);
+	r = cached_spot(nic, idx, iova, len, &at);
+	if (r) {
+		out->mr = idx;
+		return r;
+	}
+	of_mr = own(mr, iova, &at);
+	return found(nic, mr, idx, iova, len, &of_mr, out);
+}
+
+int __attribute__((noinline))
+unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+		 uint32_t len, struct unic_piece *out)
+{
+	struct unic_spot of_mr;
+	struct spot at;
+
+	UNIC_IN_REGISTER(mr);
+	if (UNIC_UNLIKELY(!len))
+		return no_bytes(nic, mr, out);
+	if (UNIC_UNLIKELY(!within(mr, iova, len)))
+		return out_of_bounds(nic);
+	at = spot_of(nic, mr, iova);
+	if (UNIC_UNLIKELY(!at.e))
+		return cached_page(nic, mr, iova, len, out);
+	of_mr = own(mr, iova, &at);
+	return found(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len, &of_mr,
+		     out);
+}
+
+int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
+		uint64_t iova, uint32_t len, struct unic_piece *out)
+{
+	return unic_access_inline(nic, stag, pd, need, iova, len, out);
+}
+
+int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		  uint32_t need, uint64_t iova, uint64_t len)
+{
+	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
+	    !within(mr, iova, len))
+		return unic_access_refused(nic, mr, stag, pd, need);
+	return idx;
+}
+
+/* ----------------------------------------------------------- references */
+
+static void dropped(struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+
+	if (UNIC_UNLIKELY(m->state == UNIC_MR_DRAINING) && unic_mr_idle(m))
+		unic_evict_idle(nic, mr);
+}
+
+void unic_mr_hold(struct unic_nic *nic, uint16_t mr)
+{
+	nic->mrs.mr[mr].holds++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds); /* no wrap */
+}
+
+void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
+{
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds);
+	nic->mrs.mr[mr].holds--;
+	dropped(nic, mr);
+}
+
+void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr)
+{
+	nic->mrs.mr[mr].dmas++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas); /* no wrap */
+}
+
+void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
+{
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas);
+	nic->mrs.mr[mr].dmas--;
+	dropped(nic, mr);
+}
+
+void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr)
+{
+	nic->mrs.mr[mr].queues++;
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues); /* no wrap */
+}
+
+void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr)
+{
+	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues);
+	nic->mrs.mr[mr].queues--;
+}

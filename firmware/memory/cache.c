@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cache.c - see cache.h. */
+#include <string.h>
+
+#include "memory/access.h"
+#include "memory/fault.h"
+#include "nic.h"
+#include "revoke/admission.h"
+
+/* unic_tlb_entry.mark of a cached entry: when it came, and ... */
+#define USED	    (1u << 15) /* since the hand passed */
+#define WANTED	    (1u << 14) /* and not used yet */
+#define STAMP_SHIFT 18u	       /* 262 us */
+#define STAMP_MASK  0xfffu
+#define SPARED	    4u /* units of that: how long a wanted one is left alone */
+
+#define LOOKS	 16u	  /* candidates looked at for one victim */
+#define SHORT_NS 1000000u /* who still wants it asks more often than that */
+#define MIN_SET	 4u /* entries that a borrower may have while others wait */
+
+void unic_cache_init(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	memset(&nic->cache, 0, sizeof(nic->cache));
+	nic->cache.short_proc = UNIC_PROCS;
+	for (i = 0; i < UNIC_PROCS; i++)
+		nic->cache.hand[i] = UNIC_TLB_NIL;
+	unic_miss_init(nic);
+}
+
+static uint16_t stamp(const struct unic_nic *nic)
+{
+	return (uint16_t)(nic->now_ns >> STAMP_SHIFT & STAMP_MASK);
+}
+
+/* -------------------------------------------------------------- regions */
+
+static uint32_t bare(const struct unic_nic *nic, uint32_t proc)
+{
+	return (uint32_t)nic->cache.regions[proc] + nic->forms.bare[proc];
+}
+
+/* Shares shrink when others come; what is kept for these does not. */
+bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
+{
+	uint32_t own = bare(nic, proc), all = 0, i;
+
+	if (own < UNIC_MRS / UNIC_PROCS / 4u)
+		return true;
+	for (i = 0; i < UNIC_PROCS; i++)
+		all += bare(nic, i);
+	return all < UNIC_MRS / 2u &&
+	       own < unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
+}
+
+int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *a,
+		     uint32_t pages)
+{
+	uint32_t proc = nic->mrs.pd[a->pd].proc;
+
+	if (a->mr_class == UNIC_CLASS_CONTROL ||
+	    (a->flags & (UNIC_REG_LIST | UNIC_REG_WAIT)))
+		return -UNIC_EINVAL;
+	if (pages > UNIC_CACHED_PAGES ||
+	    (UNIC_SPAN32 && (a->length >> 32 || !(uint32_t)a->length)))
+		return -UNIC_ETOOLARGE;
+	if (a->residency == UNIC_TABLE &&
+	    (a->table % 8 || a->table > UNIC_BOX_TABLE_BYTES ||
+	     pages * 8u > UNIC_BOX_TABLE_BYTES - a->table))
+		return -UNIC_EINVAL;
+	if (!unic_cache_bare_room(nic, proc))
+		return -UNIC_EMRFULL;
+	return 0;
+}
+
+void unic_cache_adopt(struct unic_nic *nic, uint16_t idx, uint32_t table)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	nic->cache.of[idx] = (struct unic_cached_mr){
+		.base = mr->tlb_base,
+		.table = table,
+	};
+	mr->tlb_base = UNIC_CACHE_HIDDEN(idx);
+	mr->flags |= UNIC_MR_F_CACHED;
+	nic->cache.regions[mr->proc]++;
+}
+
+static bool is_demand(const struct unic_nic *nic, uint16_t mr)
+{
+	return nic->cache.of[mr].table == UNIC_NO_TABLE;
+}
+
+/* A received frame waits for DMA, with a place in @mr for its payload. */
+static bool parked(const struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_roce *roce = &nic->qps.roce;
+	uint32_t i;
+
+	if (roce->rx_stage != UNIC_RX_PLACE)
+		return false;
+	for (i = 0; i < roce->rx_sgl.n; i++)
+		if (roce->rx_sgl.span[i].mr == mr)
+			return true;
+	return false;
+}
+
+bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr)
+{
+	return nic->mrs.mr[mr].dmas || parked(nic, mr);
+}
+
+/* ---------------------------------------------------------------- rings */
+
+/* Behind all others: before the hand. */
+static void ring_add(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
+{
+	unic_tlb_idx *hand = &c->hand[proc];
+
+	if (*hand == UNIC_TLB_NIL) {
+		*hand = c->next[i] = c->prev[i] = i;
+		return;
+	}
+	c->next[i] = *hand;
+	c->prev[i] = c->prev[*hand];
+	c->next[c->prev[i]] = i;
+	c->prev[*hand] = i;
+}
+
+static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
+{
+	unic_tlb_idx *hand = &c->hand[proc];
+
+	if (c->next[i] == i) {
+		*hand = UNIC_TLB_NIL;
+		return;
+	}
+	c->next[c->prev[i]] = c->next[i];
+	c->prev[c->next[i]] = c->prev[i];
+	if (*hand == i)
+		*hand = c->next[i];
+}
+
+/* Does the region show this page in its window? */
+static bool shown(const struct unic_mr *mr, const struct unic_tlb_entry *e)
+{
+	uint64_t at = (uint64_t)mr->win_bus << 32 |
+		      (mr->win_add + mr->win_end - 1u);
+
+	return mr->win_bytes && !((at ^ e->bus) >> mr->page_shift);
+}
+
+static void hide(struct unic_mr *mr, const struct unic_tlb_entry *e)
+{
+	if (shown(mr, e))
+		mr->win_bytes = 0;
+}
+
+/* Entry @i is free afterwards, and nothing reaches its page any more. */
+static void drop(struct unic_nic *nic, unic_tlb_idx i, bool tell)
+{
+	struct unic_cache *c = &nic->cache;
+	struct unic_tlb_entry *e = &nic->tlb.entry[i];
+	uint16_t idx = (uint16_t)unic_tlb_mr(e->tag);
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t page = e->tag - c->of[idx].base;
+	bool had;
+
+	hide(mr, e);
+	e->mark = 0;
+	had = unic_tlb_invalidate(&nic->tlb, c->of[idx].base, page);
+	UNIC_ASSERT(nic, had);
+	ring_remove(c, mr->proc, i);
+	c->entries[mr->proc]--;
+	c->all_entries--;
+	mr->n_pages--;
+	mr->filled--;
+	unic_share_hold(&nic->evict.share, mr->proc, -1);
+	if (is_demand(nic, idx)) {
+		c->demand--;
+		if (tell)
+			unic_mbox_drop(nic, idx, mr->gen, page, mr->user);
+	}
+	UNIC_COUNT(nic, cache_dropped);
+	UNIC_TRACE(nic, DROPPED, mr->proc, idx, page, 0, 0);
+}
+
+/* All of @mr's, by way of its process's ring: a region may have many more pages
+ * than there are entries. */
+static uint32_t drop_all(struct unic_nic *nic, uint16_t idx, uint32_t first,
+			 uint32_t count, bool tell)
+{
+	struct unic_cache *c = &nic->cache;
+	uint32_t proc = nic->mrs.mr[idx].proc, n = 0, left;
+	unic_tlb_idx i = c->hand[proc], next;
+
+	for (left = c->entries[proc]; left; left--, i = next) {
+		uint32_t tag = nic->tlb.entry[i].tag;
+
+		next = c->next[i];
+		if (unic_tlb_mr(tag) != idx ||
+		    tag - c->of[idx].base - first >= count)
+			continue;
+		drop(nic, i, tell);
+		n++;
+	}
+	return n;
+}
+
+uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			 uint32_t count, bool tell)
+{
+	uint32_t base = nic->cache.of[mr].base, n = 0, i;
+
+	if (count > nic->cache.entries[nic->mrs.mr[mr].proc])
+		return drop_all(nic, mr, first, count, tell);
+	for (; count; count--, first++) {
+		i = unic_tlb_find(&nic->tlb, base, first);
+		if (i == UNIC_TLB_NIL)
+			continue;
+		drop(nic, (unic_tlb_idx)i, tell);
+		n++;
+	}
+	return n;
+}
+
+void unic_cache_strip(struct unic_nic *nic, uint16_t mr)
+{
+	nic->cache.regions[nic->mrs.mr[mr].proc]--;
+	drop_all(nic, mr, 0, UNIC_CACHED_PAGES, false);
+	unic_miss_mr_gone(nic, mr);
+}
+
+/* ---------------------------------------------------- which of them goes */
+
+static bool spared(const struct unic_nic *nic, const struct unic_tlb_entry *e)
+{
+	return (e->mark & WANTED) &&
+	       ((uint32_t)(stamp(nic) - e->mark) & STAMP_MASK) <= SPARED;
+}
+
+/* Not in use, and no operation still waits for it. */
+static bool may_go(const struct unic_nic *nic, const struct unic_tlb_entry *e)
+{
+	uint16_t mr = (uint16_t)unic_tlb_mr(e->tag);
+
+	return nic->mrs.mr[mr].state < UNIC_MR_DRAINING && !spared(nic, e) &&
+	       !unic_cache_busy(nic, mr);
+}
+
+/*
+ * The hand goes round until it meets one that was not used since it last came
+ * by. Behind a window uses are not noted, so a window ends when its page gets
+ * its second chance.
+ */
+static unic_tlb_idx victim(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_cache *c = &nic->cache;
+	unic_tlb_idx i = c->hand[proc], first = UNIC_TLB_NIL;
+	uint32_t left = c->entries[proc] < LOOKS ? c->entries[proc] : LOOKS;
+
+	for (; left; left--, i = c->next[i]) {
+		struct unic_tlb_entry *e = &nic->tlb.entry[i];
+
+		if (!may_go(nic, e))
+			continue;
+		if (!(e->mark & USED)) {
+			first = i;
+			break;
+		}
+		e->mark ^= USED; /* which is set */
+		hide(&nic->mrs.mr[unic_tlb_mr(e->tag)], e);
+		if (first == UNIC_TLB_NIL)
+			first = i;
+	}
+	c->hand[proc] = i;
+	return first;
+}
+
+uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	uint32_t taken = 0;
+	unic_tlb_idx i;
+
+	for (; taken < n && nic->cache.entries[proc]; taken++) {
+		i = victim(nic, proc);
+		if (i == UNIC_TLB_NIL)
+			break;
+		drop(nic, i, true);
+	}
+	return taken;
+}
+
+/* The reaper is to take a region back, for entries of @proc. */
+static void run_short(struct unic_nic *nic, uint32_t proc)
+{
+	nic->cache.short_proc = (uint16_t)proc;
+	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
+	unic_evict_kick(nic);
+}
+
+/*
+ * One entry of whoever should give one to @proc, which wants @n. If that is
+ * somebody who has none of this kind, it is one of its own, and a region is asked
+ * back.
+ */
+static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_share *s = &nic->evict.share;
+	bool others = false, taken = false;
+	uint32_t owner;
+
+	while (!taken &&
+	       (owner = unic_share_victim(s, proc, n)) != UNIC_OWNER_NIL) {
+		others |= owner != proc;
+		taken = unic_cache_take(nic, owner, 1);
+		if (!taken)
+			unic_share_skip(s, owner);
+	}
+	unic_share_unskip(s);
+	if (taken)
+		return true;
+	if (others)
+		run_short(nic, proc);
+	return unic_cache_take(nic, proc, 1);
+}
+
+/* Free, and not taken back for somebody else. */
+static uint32_t free_for(const struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_demands *d = &nic->evict.demands;
+	uint32_t promised = d->all_promised - d->promised[proc];
+
+	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
+}
+
+/* Shares are as if it held what it wants: who comes into the pool narrows the
+ * others' parts. */
+bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_share *s = &nic->evict.share;
+	bool more = free_for(nic, proc) < n;
+
+	if (!more)
+		return true;
+	if (free_for(nic, proc) + nic->cache.all_entries < n)
+		return false; /* in vain */
+	unic_share_want(s, proc, (int32_t)n);
+	while (more && take_by_share(nic, proc, n))
+		more = free_for(nic, proc) < n;
+	unic_share_want(s, proc, -(int32_t)n);
+	return !more;
+}
+
+/*
+ * One entry for @proc. At its quota, or as a borrower while others wait, it
+ * replaces one of its own.
+ */
+static bool room(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+
+	if (o->quota && o->held >= o->quota) {
+		unic_cache_take(nic, proc, o->held + 1 - o->quota);
+		if (o->held >= o->quota)
+			return false;
+	}
+	if (unic_set_any(&e->demands.waiters) &&
+	    nic->cache.entries[proc] >= MIN_SET &&
+	    !unic_share_entitled(&e->share, proc, 1) &&
+	    !unic_cache_take(nic, proc, 1))
+		return false;
+	return unic_cache_yield(nic, proc, 1);
+}
+
+/* ----------------------------------------------------------- in and found */
+
+static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
+		bool wanted)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_cache *c = &nic->cache;
+	struct unic_tlb *tlb = &nic->tlb;
+	unic_tlb_idx i = tlb->free_head;
+	bool had = unic_tlb_reserve(tlb, 1);
+
+	UNIC_ASSERT(nic, had);
+	unic_tlb_fill_one(tlb, c->of[idx].base, page, &bus);
+	tlb->entry[i].mark = (uint16_t)(stamp(nic) | (wanted ? WANTED : 0));
+	ring_add(c, mr->proc, i);
+	c->entries[mr->proc]++;
+	c->all_entries++;
+	if (UNIC_UNLIKELY(c->short_proc == mr->proc))
+		c->short_proc = UNIC_PROCS;
+	c->demand += is_demand(nic, idx);
+	mr->n_pages++;
+	mr->filled++;
+	unic_share_hold(&nic->evict.share, mr->proc, 1);
+	if (tlb->free < nic->evict.low)
+		unic_evict_kick(nic);
+	UNIC_TRACE(nic, CACHED, mr->proc, idx, page, 0, 0);
+}
+
+/* One region cannot have all of a table that is larger than its count. */
+static inline bool countable(const struct unic_mr *mr)
+{
+	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
+}
+
+int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		      uint64_t bus, bool wanted)
+{
+	/* what is on the NIC can always be dropped (INV-17) */
+	if (countable(&nic->mrs.mr[mr]) &&
+	    (!is_demand(nic, mr) ||
+	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
+	    room(nic, nic->mrs.mr[mr].proc)) {
+		put(nic, mr, page, bus, wanted);
+		return 0;
+	}
+	UNIC_COUNT(nic, cache_no_room);
+	run_short(nic, nic->mrs.mr[mr].proc);
+	return -UNIC_EAGAIN;
+}
+
+uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
+{
+	uint32_t proc = nic->cache.short_proc;
+	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+
+	if (proc == UNIC_PROCS || nic->now_ns >= nic->cache.short_until_ns ||
+	    !o->weight)
+		return UNIC_OWNER_NIL;
+	*quota = o->quota && o->held >= o->quota;
+	return proc;
+}
+
+/* The word is read at once: the driver may be writing it. */
+static uint64_t table_word(const struct unic_nic *nic, uint16_t mr,
+			   uint32_t page)
+{
+	const uint8_t *at = nic->mbox.bar + UNIC_BOX_TABLE +
+			    nic->cache.of[mr].table + 8u * page;
+
+	return unic_from_le64(UNIC_READ_ONCE(*(const unic_le64 *)(void *)at));
+}
+
+int unic_cache_read(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		    bool wanted)
+{
+	uint64_t word = table_word(nic, mr, page);
+	uint64_t bus = word & ~(uint64_t)UNIC_TABLE_VALID;
+	int r;
+
+	if (bus == word || bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))
+		return -UNIC_ENOPAGE;
+	r = unic_cache_insert(nic, mr, page, bus, wanted);
+	if (!r)
+		UNIC_COUNT(nic, table_filled);
+	return r;
+}
+
+bool unic_cache_has(const struct unic_nic *nic, uint16_t mr, uint32_t page)
+{
+	return unic_tlb_find(&nic->tlb, nic->cache.of[mr].base, page) !=
+	       UNIC_TLB_NIL;
+}
+
+static int __attribute__((noinline, cold))
+bring(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
+{
+	int r;
+
+	if (nic->mrs.mr[mr].state >= UNIC_MR_DRAINING)
+		return -UNIC_EEVICTED;
+	UNIC_COUNT(nic, misses);
+	nic->cache.of[mr].misses++;
+	if (is_demand(nic, mr))
+		return unic_miss_raise(nic, mr, page, ahead);
+	r = unic_cache_read(nic, mr, page, true);
+	return r == -UNIC_EAGAIN ? unic_miss_starved(nic) : r;
+}
+
+int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		     uint32_t ahead, const struct unic_tlb_entry **out)
+{
+	uint32_t base = nic->cache.of[mr].base;
+	uint32_t i = unic_tlb_find(&nic->tlb, base, page);
+	struct unic_tlb_entry *e;
+	int r;
+
+	if (UNIC_UNLIKELY(i == UNIC_TLB_NIL)) {
+		r = bring(nic, mr, page, ahead);
+		if (r)
+			return r;
+		i = unic_tlb_find(&nic->tlb, base, page);
+	}
+	e = &nic->tlb.entry[i];
+	/* the first use of one that was waited for is not a second one */
+	e->mark = (uint16_t)(e->mark & WANTED ? e->mark & ~WANTED
+					      : e->mark | USED);
+	*out = e;
+	return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* dependents.c - see dependents.h. */
+#include "memory/dependents.h"
+
+#include <string.h>
+
+#include "nic.h"
+
+#define NIL UNIC_ELEMENT_NIL
+
+void unic_depend_init(struct unic_nic *nic)
+{
+	struct unic_forms *f = &nic->forms;
+	uint32_t i;
+
+	memset(f, 0, sizeof(*f));
+	for (i = 0; i < UNIC_MRS; i++)
+		f->form[i].head = NIL;
+	for (i = 0; i < UNIC_ELEMENTS; i++)
+		f->element[i].owner = NIL;
+}
+
+/* ---------------------------------------------------------------- the pool */
+
+/* The first @n free elements that lie side by side, or NIL. The last quarter is for
+ * the driver's own domain: elements are never asked back, and its I/Os must not
+ * depend on how many processes hoard them. */
+static uint32_t run_of(const struct unic_nic *nic, uint16_t pd, uint32_t n)
+{
+	const struct unic_forms *f = &nic->forms;
+	bool own = nic->physical.pd[pd];
+	uint32_t kept = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC, have = 0;
+	uint32_t i = own ? kept : 0, end = own ? UNIC_ELEMENTS : kept;
+
+	for (; i < end; i++) {
+		have = f->element[i].owner == NIL ? have + 1 : 0;
+		if (have == n)
+			return i + 1 - n;
+	}
+	return NIL;
+}
+
+int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
+{
+	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
+
+	if (held + n > UNIC_ELEMENTS_PROC || run_of(nic, pd, n) == NIL)
+		return -UNIC_EELEMENTS;
+	return 0;
+}
+
+void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
+		       uint32_t n)
+{
+	struct unic_forms *f = &nic->forms;
+	struct unic_form *form = &f->form[mr];
+	uint32_t first = run_of(nic, nic->mrs.mr[mr].pd, n), i;
+
+	UNIC_ASSERT(nic, first != NIL);
+	UNIC_ASSERT(nic, !form->n && form->head == NIL);
+	form->kind = kind;
+	form->first = (uint16_t)first;
+	form->n = (uint16_t)n;
+	form->base = nic->mrs.mr[mr].tlb_base;
+	form->depth = 1;
+	for (i = first; i < first + n; i++)
+		f->element[i].owner = mr;
+	f->held[nic->mrs.mr[mr].proc] += (uint16_t)n;
+	f->bare[nic->mrs.mr[mr].proc] += kind != UNIC_FORM_FAST;
+	f->used = (uint16_t)(f->used + n);
+}
+
+void unic_depend_free(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_forms *f = &nic->forms;
+	struct unic_form *form = &f->form[mr];
+	uint32_t i;
+
+	if (!form->n)
+		return;
+	/* back to the pool last: a region that ends with it ends in between */
+	unic_depend_unmake(nic, mr);
+	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
+		f->element[i].owner = NIL;
+	f->held[nic->mrs.mr[mr].proc] -= form->n;
+	f->bare[nic->mrs.mr[mr].proc] -= form->kind != UNIC_FORM_FAST;
+	f->used = (uint16_t)(f->used - form->n);
+	form->n = 0;
+	form->kind = UNIC_FORM_PLAIN;
+	form->depth = 0;
+}
+
+/* ------------------------------------------------------------------- links */
+
+void unic_depend_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
+		      const struct unic_element *e)
+{
+	struct unic_forms *f = &nic->forms;
+	struct unic_form *form = &f->form[mr], *of = &f->form[e->mr];
+	uint16_t at = (uint16_t)(form->first + i);
+	struct unic_element *to = &f->element[at];
+
+	UNIC_ASSERT(nic, i == form->used && i < form->n);
+	*to = *e;
+	to->owner = mr;
+	to->prev = NIL;
+	to->next = of->head;
+	if (to->next != NIL)
+		f->element[to->next].prev = at;
+	of->head = at;
+	nic->mrs.mr[e->mr].deps++;
+	form->used++;
+	if (form->depth <= of->depth)
+		form->depth = (uint8_t)(of->depth + 1);
+}
+
+static void unlink_from(struct unic_forms *f, struct unic_element *e)
+{
+	if (e->prev == NIL)
+		f->form[e->mr].head = e->next;
+	else
+		f->element[e->prev].next = e->next;
+	if (e->next != NIL)
+		f->element[e->next].prev = e->prev;
+}
+
+void unic_depend_unmake(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_forms *f = &nic->forms;
+	struct unic_form *form = &f->form[mr];
+	uint32_t i, n = form->used;
+
+	unic_use_fold(nic, mr); /* what is not counted yet */
+	unic_cut_forget(nic, mr);
+	form->used = 0;
+	form->depth = 1;
+	for (i = form->first; i < form->first + n; i++) {
+		struct unic_element *e = &f->element[i];
+
+		unlink_from(f, e);
+		if (!--nic->mrs.mr[e->mr].deps)
+			unic_evict_idle(nic, e->mr);
+	}
+}
+
+/*
+ * First who, then what: @fn changes the lists. A form on the way of an outer
+ * call is left to that.
+ */
+void unic_depend_close(struct unic_nic *nic, uint16_t mr,
+		       void (*fn)(struct unic_nic *nic, uint16_t dependent,
+				  uint16_t mr))
+{
+	struct unic_forms *f = &nic->forms;
+	uint16_t i, todo = NIL;
+
+	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
+		struct unic_form *form = &f->form[f->element[i].owner];
+
+		if (form->marked)
+			continue;
+		form->marked = true;
+		form->todo = todo;
+		todo = f->element[i].owner;
+	}
+	while (todo != NIL) {
+		i = todo;
+		todo = f->form[i].todo;
+		f->form[i].marked = false;
+		fn(nic, i, mr);
+	}
+}
+
+/* Each form once, however many of its elements lie here. */
+static uint32_t count(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_forms *f = &nic->forms;
+	uint32_t n = 0;
+	uint16_t i, o;
+
+	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
+		o = f->element[i].owner;
+		if (f->form[o].stamp == f->stamp)
+			continue;
+		f->form[o].stamp = f->stamp;
+		n += 1 + nic->mrs.mr[o].n_tokens + count(nic, o);
+	}
+	return n;
+}
+
+uint32_t unic_depend_count(struct unic_nic *nic, uint16_t mr)
+{
+	uint32_t i;
+
+	if (!++nic->forms.stamp)
+		for (i = 0, nic->forms.stamp = 1; i < UNIC_MRS; i++)
+			nic->forms.form[i].stamp = 0;
+	return count(nic, mr);
+}

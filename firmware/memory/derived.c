@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* derived.c - see derived.h. */
+#include "memory/derived.h"
+
+#include <string.h>
+
+#include "memory/access.h"
+#include "nic.h"
+#include "revoke/reclaim.h"
+#include "memory/translate.h"
+#include "revoke/admission.h"
+
+/* No entry is ever filled under pages of this size: see translate.h. */
+#define NO_PAGES_SHIFT 31u
+
+#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+#define WINDOWS \
+	(UNIC_FORM_BIT(UNIC_FORM_WINDOW1) | UNIC_FORM_BIT(UNIC_FORM_WINDOW2))
+#define CAN_INVALIDATE                                                      \
+	(UNIC_FORM_BIT(UNIC_FORM_WINDOW2) | UNIC_FORM_BIT(UNIC_FORM_FAST) | \
+	 UNIC_FORM_BIT(UNIC_FORM_INDIRECT))
+
+static struct unic_form *form_of(struct unic_nic *nic, uint32_t idx)
+{
+	return &nic->forms.form[idx];
+}
+
+static uint32_t bit(const struct unic_form *form)
+{
+	return UNIC_FORM_BIT(form->kind);
+}
+
+/* ---------------------------------------------------------------- allocate */
+
+static uint32_t elements_for(const struct unic_form_alloc *a)
+{
+	if (a->kind == UNIC_FORM_INDIRECT)
+		return a->n;
+	return a->kind == UNIC_FORM_FAST ? UNIC_FAST_RUNS : 1;
+}
+
+static int check_alloc(const struct unic_nic *nic,
+		       const struct unic_form_alloc *a)
+{
+	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+		return -UNIC_ENOPD;
+	if (a->kind < UNIC_FORM_SUB || a->kind > UNIC_FORM_INDIRECT)
+		return -UNIC_EINVAL;
+	if (a->kind == UNIC_FORM_FAST)
+		return a->n && a->n <= UNIC_FAST_PAGES &&
+				       (a->page_shift == 12 ||
+					a->page_shift == 16 ||
+					a->page_shift == 21)
+			       ? 0
+			       : -UNIC_EINVAL;
+	if (a->page_shift)
+		return -UNIC_EINVAL;
+	if (a->kind == UNIC_FORM_INDIRECT)
+		return a->n && a->n <= UNIC_LIST_ELEMENTS ? 0 : -UNIC_EINVAL;
+	return a->n ? -UNIC_EINVAL : 0;
+}
+
+int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
+		    struct unic_mr_result *out)
+{
+	bool fast = a->kind == UNIC_FORM_FAST;
+	struct unic_mr_args args = {
+		.pd = a->pd,
+		.page_shift = fast ? a->page_shift : NO_PAGES_SHIFT,
+		.key = a->key,
+		.importance = a->importance,
+		.n_pages = fast ? a->n : 0,
+		.user = a->user,
+	};
+	int err = check_alloc(nic, a);
+	struct unic_mr *mr;
+	uint16_t idx;
+
+	if (err)
+		return err;
+	err = unic_wait_admit(nic, nic->mrs.pd[a->pd].proc, &args);
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_wait_denied(nic, nic->mrs.pd[a->pd].proc, args.n_pages);
+	if (!err)
+		err = unic_depend_room(nic, a->pd, elements_for(a));
+	if (!err && !fast &&
+	    !unic_cache_bare_room(nic, nic->mrs.pd[a->pd].proc))
+		err = -UNIC_EMRFULL;
+	if (err) {
+		UNIC_COUNT(nic, mr_denied);
+		return err;
+	}
+	idx = unic_mr_make(nic, &args);
+	mr = &nic->mrs.mr[idx];
+	unic_depend_alloc(nic, idx, a->kind, elements_for(a));
+	mr->state = UNIC_MR_ACTIVE;
+	mr->flags |= UNIC_MR_F_SHUT;
+	mr->last_use_ns = nic->now_ns;
+	if (fast)
+		unic_reap_add(nic, idx);
+	*out = (struct unic_mr_result){
+		.mr = idx,
+		.gen = mr->gen,
+		.stag = mr->stag,
+	};
+	return 0;
+}
+
+/* ------------------------------------------------------------------ checks */
+
+/* The form of @stag, whole and of @pd: its index, or the error. What another
+ * process has is not there. */
+static int find(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
+{
+	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (mr->stag != stag || mr->state == UNIC_MR_FREE ||
+	    (mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)
+		return -UNIC_ESTAG;
+	if (mr->pd != pd)
+		return -UNIC_EPD;
+	if (mr->state >= UNIC_MR_DRAINING)
+		return -UNIC_EEVICTED;
+	if (nic->forms.form[idx].kind == UNIC_FORM_PLAIN)
+		return -UNIC_ESTATE;
+	return (int)idx;
+}
+
+/* Rights that a form with @rights needs of what it is made of. */
+static uint32_t needed(const struct unic_form *form, uint8_t rights)
+{
+	if (!(bit(form) & WINDOWS))
+		return rights;
+	return UNIC_MR_MW_BIND |
+	       (rights & UNIC_MR_REMOTE_WRITE ? UNIC_MR_LOCAL_WRITE : 0);
+}
+
+static int check_rights(const struct unic_form *form,
+			const struct unic_form_plan *p)
+{
+	if (p->rights & ~UNIC_MR_RIGHTS_ALL)
+		return -UNIC_EINVAL;
+	if (bit(form) & WINDOWS)
+		return p->rights & ~REMOTE ? -UNIC_ERIGHTS : 0;
+	/* IBTA 10.6.3.2 */
+	if ((p->rights & UNIC_MR_REMOTE_WRITE) &&
+	    !(p->rights & UNIC_MR_LOCAL_WRITE))
+		return -UNIC_ERIGHTS;
+	return 0;
+}
+
+/* Bytes of @sge's region that it needs, all repetitions; 0: too many. */
+static uint64_t reach(const struct unic_form_plan *p, uint32_t i)
+{
+	uint64_t stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
+
+	return (p->repeat - 1) * stride + unic_from_le32(p->list[i].len);
+}
+
+/* Queues are not to be written into. A physical region is all that its owner has,
+ * queues too; but it has no entries, so only a form that is searched finds
+ * something there. */
+static bool is_closed(const struct unic_form *form, const struct unic_mr *of)
+{
+	return of->mr_class == UNIC_CLASS_CONTROL &&
+	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
+}
+
+/* Element @i of the plan against its region. The region's index, or why not. */
+static int check_element(struct unic_nic *nic, const struct unic_form *form,
+			 const struct unic_form_plan *p, uint32_t i)
+{
+	const struct unic_sge *sge = &p->list[i];
+	const struct unic_form *of;
+	int r;
+
+	if (!sge->len)
+		return -UNIC_EINVAL;
+	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,
+			  needed(form, p->rights), unic_from_le64(sge->iova),
+			  reach(p, i));
+	if (r < 0)
+		return r;
+	of = form_of(nic, (uint32_t)r);
+	/* a window has no local key; entries that may be dropped at any time
+	 * cannot be borrowed */
+	if ((bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
+	    is_closed(form, &nic->mrs.mr[r]))
+		return -UNIC_ESTAG;
+	if (of->depth >= UNIC_FORM_DEPTH || of == form)
+		return -UNIC_ETOOLARGE;
+	return r;
+}
+
+/* All of it, and how long a repetition is. */
+static int check_list(struct unic_nic *nic, const struct unic_form *form,
+		      struct unic_form_plan *p, uint64_t *bytes)
+{
+	int r;
+
+	*bytes = 0;
+	for (p->wrong = 0; p->wrong < p->n; p->wrong++) {
+		r = check_element(nic, form, p, p->wrong);
+		if (r < 0)
+			return r;
+		*bytes += unic_from_le32(p->list[p->wrong].len);
+	}
+	p->wrong = 0;
+	if (*bytes > UINT32_MAX || *bytes * p->repeat > UINT32_MAX)
+		return -UNIC_ETOOLARGE;
+	if (p->iova + (*bytes * p->repeat - 1) < p->iova)
+		return -UNIC_EINVAL;
+	return 0;
+}
+
+static int check_shape(const struct unic_form *form,
+		       const struct unic_form_plan *p)
+{
+	bool indirect = form->kind == UNIC_FORM_INDIRECT;
+
+	if (!(bit(form) & p->kinds))
+		return -UNIC_ESTATE;
+	if (!p->n && (bit(form) & WINDOWS))
+		return 0;
+	if (!p->n || (!indirect && (p->repeat != 1 || p->strides)))
+		return -UNIC_EINVAL;
+	return p->n > form->n ? -UNIC_ETOOLARGE : 0;
+}
+
+/* -------------------------------------------------------- pages of a form */
+
+/*
+ * Pages that a run touches, @in_page = their size - 1. They are counted, because
+ * the end of a run may be 2^64, which no address is.
+ */
+static inline uint32_t pages_of(const struct unic_sge *run, uint32_t in_page,
+				uint32_t shift)
+{
+	uint32_t before = (uint32_t)unic_from_le64(run->iova) & in_page;
+	uint32_t behind = unic_from_le32(run->len) - 1u;
+
+	return (behind >> shift) + ((before + (behind & in_page)) >> shift) +
+	       1u;
+}
+
+/* Is each page of @run, a range of @of, found there? */
+static inline bool is_found(const struct unic_nic *nic,
+			    const struct unic_mr *of,
+			    const struct unic_sge *run, uint32_t shift)
+{
+	uint32_t in_page = (1u << shift) - 1u;
+	uint32_t left = pages_of(run, in_page, shift);
+	uint64_t at = unic_from_le64(run->iova);
+	struct unic_spot spot;
+
+	for (; left; left--, at = (at | in_page) + 1)
+		if (!unic_access_spot(nic, of, at, &spot))
+			return false;
+	return true;
+}
+
+/* Runs of whole pages, which must fit together in @mr. */
+static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
+						const struct unic_mr *mr,
+						struct unic_form_plan *p,
+						uint64_t bytes)
+{
+	uint64_t size = 1ull << mr->page_shift, from, to;
+
+	if ((p->iova ^ unic_from_le64(p->list[0].iova)) & (size - 1))
+		return -UNIC_EALIGN;
+	if ((p->iova & (size - 1)) + bytes > mr->n_pages * size)
+		return -UNIC_ETOOLARGE;
+	for (p->wrong = 0; p->wrong < p->n; p->wrong++) {
+		const struct unic_sge *sge = &p->list[p->wrong];
+		uint32_t idx = unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT;
+		const struct unic_mr *of = &nic->mrs.mr[idx];
+
+		from = unic_from_le64(sge->iova);
+		to = from + unic_from_le32(sge->len);
+		if ((p->wrong && (from & (size - 1))) ||
+		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
+		    of->page_shift < mr->page_shift ||
+		    !is_found(nic, of, sge, mr->page_shift))
+			return -UNIC_EALIGN;
+	}
+	p->wrong = 0;
+	return 0;
+}
+
+/* Copy their addresses into the entries of @mr. */
+static __attribute__((noinline)) void copy_runs(struct unic_nic *nic,
+						struct unic_mr *mr,
+						const struct unic_form_plan *p)
+{
+	uint32_t in_page = (1u << mr->page_shift) - 1u;
+	uint32_t i, left, page = 0;
+	struct unic_spot at;
+	uint64_t from;
+
+	for (i = 0; i < p->n; i++) {
+		uint32_t of = unic_from_le32(p->list[i].lkey) >>
+			      UNIC_MR_IDX_SHIFT;
+
+		from = unic_from_le64(p->list[i].iova);
+		left = pages_of(&p->list[i], in_page, mr->page_shift);
+		for (; left; left--, from = (from | in_page) + 1) {
+			unic_access_spot(nic, &nic->mrs.mr[of], from, &at);
+			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
+				      at.bus & ~(uint64_t)in_page);
+		}
+	}
+	UNIC_ASSERT(nic, page <= mr->n_pages); /* INV-2 */
+	mr->filled = (uint16_t)page;
+}
+
+/* A range of one region is found under that one's entries, if it has any. */
+static int check_range(const struct unic_nic *nic,
+		       const struct unic_form_plan *p)
+{
+	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
+	uint32_t shift = nic->mrs.mr[of].page_shift;
+
+	if (shift != NO_PAGES_SHIFT &&
+	    ((p->iova ^ unic_from_le64(p->list[0].iova)) & ((1u << shift) - 1)))
+		return -UNIC_EALIGN;
+	return 0;
+}
+
+static void borrow_entries(struct unic_nic *nic, struct unic_mr *mr,
+			   const struct unic_form_plan *p)
+{
+	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
+	const struct unic_mr *m = &nic->mrs.mr[of];
+
+	mr->page_shift = m->page_shift;
+	if (m->page_shift == NO_PAGES_SHIFT)
+		return;
+	mr->tlb_base =
+		m->tlb_base +
+		(uint32_t)((unic_from_le64(p->list[0].iova) >> m->page_shift) -
+			   (m->iova >> m->page_shift));
+}
+
+/* -------------------------------------------------------------------- make */
+
+static void link_elements(struct unic_nic *nic, uint16_t idx,
+			  const struct unic_form_plan *p)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_element e = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < p->n; i++) {
+		e.mr = (uint16_t)(unic_from_le32(p->list[i].lkey) >>
+				  UNIC_MR_IDX_SHIFT);
+		e.iova = unic_from_le64(p->list[i].iova);
+		e.len = unic_from_le32(p->list[i].len);
+		e.stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
+		unic_depend_make(nic, idx, i, &e);
+		e.off += e.len;
+		if (nic->mrs.mr[e.mr].mr_class == UNIC_CLASS_MESSAGING)
+			mr->mr_class = UNIC_CLASS_MESSAGING;
+	}
+	form_of(nic, idx)->bytes = e.off;
+}
+
+static void open_form(struct unic_nic *nic, uint16_t idx,
+		      const struct unic_form_plan *p)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	mr->rights = p->rights;
+	mr->iova = p->iova;
+	mr->length = (uint64_t)form_of(nic, idx)->bytes * p->repeat;
+	mr->last_use_ns = nic->now_ns;
+	mr->flags &= (uint8_t)~UNIC_MR_F_SHUT;
+	unic_mr_open(nic, idx);
+	UNIC_COUNT(nic, forms_made);
+	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
+}
+
+/* Nothing of a form that was valid stays, but what it was allocated with. */
+static void shut(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_form *form = form_of(nic, idx);
+
+	unic_mr_close(nic, idx);
+	mr->flags &= (uint8_t)~UNIC_MR_F_INVAL;
+	mr->flags |= UNIC_MR_F_SHUT;
+	mr->win_bytes = 0;
+	mr->length = 0;
+	mr->tlb_base = form->base;
+	if (mr->filled)
+		unic_mr_unfill(nic, idx);
+	if (form->kind != UNIC_FORM_FAST)
+		mr->page_shift = NO_PAGES_SHIFT;
+	unic_depend_unmake(nic, idx);
+}
+
+/* A valid window of type 1 may be bound anew, and so may an indirect region of a
+ * physical domain, as soon as no queue uses it; everything else is SHUT. */
+static int check_shut(const struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint8_t kind = nic->forms.form[idx].kind;
+
+	if (mr->flags & UNIC_MR_F_SHUT)
+		return 0;
+	if (kind != UNIC_FORM_WINDOW1 &&
+	    (kind != UNIC_FORM_INDIRECT || !nic->physical.pd[mr->pd]))
+		return -UNIC_ESTATE;
+	if (unic_mr_idle(mr))
+		return 0;
+	return kind == UNIC_FORM_WINDOW1 || mr->deps || mr->n_tokens
+		       ? -UNIC_EBUSY
+		       : -UNIC_EAGAIN;
+}
+
+static int check_plan(struct unic_nic *nic, uint16_t idx,
+		      struct unic_form_plan *p)
+{
+	const struct unic_form *form = form_of(nic, idx);
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint64_t bytes;
+	int err = check_shape(form, p);
+
+	if (!err)
+		err = check_shut(nic, idx);
+	if (err || !p->n)
+		return err;
+	err = check_rights(form, p);
+	if (!err)
+		err = check_list(nic, form, p, &bytes);
+	if (err || form->kind == UNIC_FORM_INDIRECT)
+		return err;
+	return form->kind == UNIC_FORM_FAST ? check_runs(nic, mr, p, bytes)
+					    : check_range(nic, p);
+}
+
+/* The error @err of a request of the owner of @pd, counted. */
+static int __attribute__((noinline, cold))
+refuse(struct unic_nic *nic, uint16_t pd, int err)
+{
+	UNIC_COUNT(nic, forms_refused);
+	if (err == -UNIC_ESTAG)
+		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, nic->mrs.pd[pd].proc);
+	return err;
+}
+
+int unic_form_make(struct unic_nic *nic, struct unic_form_plan *p)
+{
+	int r = find(nic, p->stag, p->pd);
+	uint16_t idx = (uint16_t)r;
+	struct unic_mr *mr;
+	int err = r < 0 ? r : 0;
+
+	p->wrong = 0;
+	p->repeat = p->repeat ? p->repeat : 1;
+	if (!err)
+		err = check_plan(nic, idx, p);
+	if (err)
+		return err == -UNIC_EAGAIN ? err : refuse(nic, p->pd, err);
+	mr = &nic->mrs.mr[idx];
+	if (!(mr->flags & UNIC_MR_F_SHUT))
+		shut(nic, idx);
+	mr->stag = (mr->stag & ~0xffu) | p->key;
+	if (!p->n)
+		return 0; /* unbound */
+	mr->mr_class = UNIC_CLASS_RDMA;
+	if (form_of(nic, idx)->kind == UNIC_FORM_FAST)
+		copy_runs(nic, mr, p);
+	else if (form_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
+		borrow_entries(nic, mr, p);
+	link_elements(nic, idx, p);
+	open_form(nic, idx, p);
+	return 0;
+}
+
+/* -------------------------------------------------------------- invalidate */
+
+static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (!(bit(&nic->forms.form[idx]) & CAN_INVALIDATE) ||
+	    (mr->flags & UNIC_MR_F_SHUT))
+		return -UNIC_ESTATE;
+	if (remote && !(mr->rights & REMOTE))
+		return -UNIC_ERIGHTS;
+	return mr->deps ? -UNIC_EBUSY : 0;
+}
+
+int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		    bool remote)
+{
+	int r = find(nic, stag, pd);
+	uint16_t idx = (uint16_t)r;
+	int err = r < 0 ? r : check_close(nic, idx, remote);
+
+	if (err && !remote)
+		return refuse(nic, pd, err);
+	if (err) { /* the transport answers the peer, and counts its guess */
+		UNIC_COUNT(nic, forms_refused);
+		return err;
+	}
+	unic_mr_close(nic, idx);
+	nic->mrs.mr[idx].flags |= UNIC_MR_F_INVAL;
+	unic_token_mr_gone(nic, idx);
+	return unic_mr_idle(&nic->mrs.mr[idx]) ? 0 : -UNIC_EAGAIN;
+}
+
+bool unic_form_unmake(struct unic_nic *nic, uint32_t stag)
+{
+	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL) ||
+	    mr->state >= UNIC_MR_DRAINING || mr->state < UNIC_MR_ACTIVE)
+		return false;
+	shut(nic, idx);
+	UNIC_COUNT(nic, forms_invalidated);
+	return true;
+}

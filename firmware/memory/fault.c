@@ -1,0 +1,731 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* fault.c - see fault.h. */
+#include "memory/fault.h"
+
+#include <string.h>
+
+#include "memory/access.h"
+#include "memory/cache.h"
+#include "nic.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+#include "transport/rq.h"
+
+#define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
+#define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
+#define ALL_SLOTS  ((1u << UNIC_MISSES) - 1u)
+#define COLD	   __attribute__((noinline, cold))
+#define MOST_AHEAD (UNIC_MISSES / 2u) /* slots for pages only advised */
+
+_Static_assert(UNIC_MISSES < 32, "a bit for each in unic_misses.busy");
+
+void unic_miss_init(struct unic_nic *nic)
+{
+	memset(&nic->misses, 0, sizeof(nic->misses));
+	nic->misses.next_ns = UINT64_MAX;
+	nic->misses.last = UNIC_MISS_NONE;
+	nic->misses.easy = ALL_SLOTS;
+}
+
+static void look_again(struct unic_nic *nic, uint64_t at_ns)
+{
+	if (at_ns < nic->misses.next_ns)
+		nic->misses.next_ns = at_ns;
+	if (at_ns < nic->timers_ns)
+		nic->timers_ns = at_ns;
+}
+
+/* -------------------------------------------------------------- who waits */
+
+/* Queue pairs in @set go on; it is empty then. They may come back into it. */
+static void wake(struct unic_nic *nic, uint32_t *set)
+{
+	uint32_t i, left;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++) {
+		left = set[i];
+		set[i] = 0;
+		for (; left; left &= left - 1u) {
+			uint16_t qp = (uint16_t)(i * 32u +
+						 (uint32_t)__builtin_ctz(left));
+
+			unic_requester_filled(nic, qp);
+			unic_responder_filled(nic, qp);
+			unic_bounce_filled(nic, qp);
+		}
+	}
+}
+
+static void wake_starved(struct unic_nic *nic)
+{
+	if (!nic->misses.any_starved)
+		return;
+	nic->misses.any_starved = false;
+	wake(nic, nic->misses.starved);
+}
+
+void unic_miss_wait(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t *set = ms->starved;
+
+	if (ms->last < UNIC_MISSES)
+		set = ms->miss[ms->last].qps;
+	else
+		ms->any_starved = true;
+	set[idx / 32] |= 1u << idx % 32;
+}
+
+bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_misses *ms = &nic->misses;
+	uint32_t left, any = ms->starved[idx / 32];
+
+	for (left = ms->busy; left; left &= left - 1u)
+		any |= ms->miss[__builtin_ctz(left)].qps[idx / 32];
+	return any >> idx % 32 & 1;
+}
+
+void unic_miss_forget(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t left, others = ~(1u << idx % 32);
+
+	ms->starved[idx / 32] &= others;
+	for (left = ms->busy; left; left &= left - 1u)
+		ms->miss[__builtin_ctz(left)].qps[idx / 32] &= others;
+}
+
+/* ------------------------------------------------------------------ slots */
+
+/* The next of those in *@left, which it leaves; there must be one. */
+static inline struct unic_miss *next_of(struct unic_misses *ms, uint32_t *left)
+{
+	struct unic_miss *m = &ms->miss[__builtin_ctz(*left)];
+
+	*left &= *left - 1u;
+	return m;
+}
+
+static void set_state(struct unic_misses *ms, struct unic_miss *m,
+		      uint8_t state)
+{
+	uint32_t bit = 1u << (m - ms->miss);
+
+	m->state = state;
+	ms->busy = state == UNIC_MISS_FREE ? ms->busy & ~bit : ms->busy | bit;
+}
+
+static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
+			      uint32_t page)
+{
+	uint32_t left = ms->busy;
+
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
+
+		if (m->mr == mr && page - m->first < m->count)
+			return m;
+	}
+	return NULL;
+}
+
+/* Does somebody wait for the driver? One that failed may go. */
+static inline bool is_open(const struct unic_miss *m)
+{
+	return m->state == UNIC_MISS_DUE || m->state == UNIC_MISS_SENT;
+}
+
+static uint32_t open_slots(const struct unic_misses *ms)
+{
+	uint32_t left, n = 0;
+
+	for (left = ms->busy; left; left &= left - 1u)
+		n += is_open(&ms->miss[__builtin_ctz(left)]);
+	return n;
+}
+
+/* An empty one, or the one that failed first. */
+static struct unic_miss *take_free(struct unic_misses *ms)
+{
+	struct unic_miss *found = NULL;
+	uint32_t left = ms->busy, empty = ~left & ALL_SLOTS;
+
+	if (empty)
+		return next_of(ms, &empty);
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
+
+		if (m->state == UNIC_MISS_FAILED &&
+		    (!found || m->since_ns < found->since_ns))
+			found = m;
+	}
+	return found;
+}
+
+static uint16_t proc_of(const struct unic_nic *nic, const struct unic_miss *m)
+{
+	return nic->mrs.mr[m->mr].proc;
+}
+
+/* Who has how many slots, and @proc, which wants one more. @advised: as if there
+ * were nothing but pages that are only advised. */
+static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
+		       struct unic_share *s)
+{
+	const struct unic_share_owner *of = nic->evict.share.owner;
+	const struct unic_misses *ms = &nic->misses;
+	uint32_t left;
+	uint16_t p;
+
+	unic_share_init(s, advised ? MOST_AHEAD : UNIC_MISSES);
+	for (left = ms->busy; left; left &= left - 1u) {
+		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+
+		p = proc_of(nic, m);
+		if (!is_open(m) || (advised && !m->ahead))
+			continue;
+		unic_share_weigh(s, p, of[p].weight);
+		unic_share_hold(s, p, 1);
+	}
+	unic_share_weigh(s, proc, of[proc].weight);
+	unic_share_want(s, proc, 1);
+}
+
+/* The youngest slot of @proc, or of anybody; @advised: that is only advised. */
+static struct unic_miss *youngest(const struct unic_nic *nic, uint32_t proc,
+				  bool advised)
+{
+	const struct unic_misses *ms = &nic->misses;
+	const struct unic_miss *found = NULL;
+	uint32_t left;
+
+	for (left = ms->busy; left; left &= left - 1u) {
+		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+
+		if (is_open(m) && (m->ahead || !advised) &&
+		    (proc == UNIC_OWNER_NIL || proc_of(nic, m) == proc) &&
+		    (!found || m->since_ns >= found->since_ns))
+			found = m;
+	}
+	return (struct unic_miss *)found;
+}
+
+/* The slot that @proc may have in place of another, or NULL (INV-20). */
+static struct unic_miss *give_way(const struct unic_nic *nic, uint16_t proc,
+				  bool advised)
+{
+	struct unic_miss *m = NULL;
+	struct unic_share s;
+	uint32_t from;
+
+	if (!advised)
+		m = youngest(nic, UNIC_OWNER_NIL, true);
+	if (m)
+		return m;
+	slot_share(nic, proc, advised, &s);
+	if (!unic_share_entitled(&s, proc, 1))
+		return NULL;
+	from = unic_share_victim(&s, proc, 1);
+	return from == UNIC_OWNER_NIL ? NULL : youngest(nic, from, advised);
+}
+
+/* Who waits for @m waits for a slot now. */
+static void give_up_slot(struct unic_nic *nic, struct unic_miss *m)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++) {
+		ms->any_starved |= m->qps[i] != 0;
+		ms->starved[i] |= m->qps[i];
+		m->qps[i] = 0;
+	}
+	look_again(nic, nic->now_ns + RETRY_NS);
+}
+
+/* Others have found none a moment ago: may @proc take one of those that are left?
+ * As long as others have some, its share says so; and as many as it has it may leave
+ * to whoever comes. */
+static COLD bool leaves_some(const struct unic_nic *nic, uint16_t proc)
+{
+	uint32_t open = open_slots(&nic->misses), held;
+	struct unic_share s;
+
+	slot_share(nic, proc, false, &s);
+	held = s.owner[proc].held;
+	return held < UNIC_MISSES - open ||
+	       (held < open && unic_share_entitled(&s, proc, 1));
+}
+
+/* From now on some slots are left to others, for as long as a page may take. */
+static void narrow(struct unic_nic *nic)
+{
+	struct unic_misses *ms = &nic->misses;
+
+	ms->easy = 0;
+	ms->narrow_ns = nic->now_ns + nic->evict.notices.deliver_us * 1000ull;
+}
+
+/* Some are to be left, or there is none that is empty: a slot for an operation of
+ * @proc, or NULL. */
+static COLD struct unic_miss *take_hard(struct unic_nic *nic, uint16_t proc)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = take_free(ms);
+
+	if (nic->now_ns >= ms->narrow_ns)
+		ms->easy = ALL_SLOTS;
+	if (m)
+		return ms->easy || leaves_some(nic, proc) ? m : NULL;
+	m = give_way(nic, proc, false);
+	if (!m)
+		return NULL;
+	if (proc_of(nic, m) != proc)
+		narrow(nic);
+	give_up_slot(nic, m);
+	return m;
+}
+
+/* A slot for an operation on region @mr, or NULL. */
+static inline struct unic_miss *take(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t empty = ms->easy & ~ms->busy;
+
+	if (UNIC_UNLIKELY(!empty))
+		return take_hard(nic, nic->mrs.mr[mr].proc);
+	return next_of(ms, &empty);
+}
+
+/* A slot for what is only advised by @proc, or NULL. */
+static COLD struct unic_miss *take_ahead(struct unic_nic *nic, uint16_t proc)
+{
+	if (open_slots(&nic->misses) < MOST_AHEAD)
+		return take_free(&nic->misses);
+	return give_way(nic, proc, true);
+}
+
+/* It is over with: who waits looks for itself how. One that failed is kept for a
+ * while, and that is timed. */
+static void end(struct unic_nic *nic, struct unic_miss *m, uint8_t state)
+{
+	set_state(&nic->misses, m, state);
+	m->since_ns = nic->now_ns;
+	wake(nic, m->qps);
+	wake_starved(nic);
+	unic_rq_ahead_more(nic);
+	if (state == UNIC_MISS_FAILED)
+		look_again(nic, nic->now_ns);
+}
+
+static uint32_t pages_of(const struct unic_mr *mr)
+{
+	uint32_t mask = (1u << mr->page_shift) - 1u;
+
+	return (uint32_t)((((uint32_t)mr->iova & mask) + mr->length - 1) >>
+			  mr->page_shift) +
+	       1u;
+}
+
+/* As many of @ahead as there are from @page on, and one miss may ask for. */
+static uint32_t bounded(const struct unic_mr *mr, uint32_t page, uint32_t ahead)
+{
+	uint32_t left = pages_of(mr) - page;
+
+	ahead = ahead < left ? ahead : left;
+	return ahead < UNIC_MISS_AHEAD ? ahead : UNIC_MISS_AHEAD;
+}
+
+int unic_miss_starved(struct unic_nic *nic)
+{
+	nic->misses.last = UNIC_MISS_NONE;
+	look_again(nic, nic->now_ns + RETRY_NS);
+	return -UNIC_EMISS;
+}
+
+/* The driver is told of it at the end of the round. */
+static inline void ask(struct unic_nic *nic, struct unic_miss *m, uint16_t mr,
+		       uint32_t page, uint32_t ahead)
+{
+	set_state(&nic->misses, m, UNIC_MISS_DUE);
+	m->short_of = false;
+	m->mr = mr;
+	m->first = page;
+	m->count = bounded(&nic->mrs.mr[mr], page, ahead);
+	m->since_ns = nic->now_ns;
+	look_again(nic, 0);
+}
+
+int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		    uint32_t ahead)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = find(ms, mr, page);
+
+	if (m && m->state == UNIC_MISS_FAILED)
+		return -UNIC_ENOPAGE;
+	if (!m) {
+		m = take(nic, mr);
+		if (!m)
+			return unic_miss_starved(nic);
+		ask(nic, m, mr, page, ahead);
+	}
+	m->ahead = false;
+	ms->last = (uint16_t)(m - ms->miss);
+	return -UNIC_EMISS;
+}
+
+/* The same for what nobody waits for yet. False: there is no slot for it. */
+static bool raise_ahead(struct unic_nic *nic, uint16_t mr, uint32_t page,
+			uint32_t ahead)
+{
+	struct unic_miss *m;
+
+	if (find(&nic->misses, mr, page))
+		return true;
+	m = take_ahead(nic, nic->mrs.mr[mr].proc);
+	if (!m)
+		return false;
+	ask(nic, m, mr, page, ahead);
+	m->ahead = true;
+	return true;
+}
+
+void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
+{
+	struct unic_misses *ms = &nic->misses;
+	struct unic_miss *m = &ms->miss[ms->last];
+	const struct unic_mr *region;
+	uint32_t last, n;
+
+	if (ms->last == UNIC_MISS_NONE || m->state != UNIC_MISS_DUE ||
+	    m->mr != mr)
+		return;
+	region = &nic->mrs.mr[mr];
+	last = (uint32_t)(((end - 1) >> region->page_shift) -
+			  (region->iova >> region->page_shift));
+	if (last < m->first)
+		return;
+	n = bounded(region, m->first, last - m->first + 1u);
+	if (n > m->count)
+		m->count = n;
+}
+
+void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr)
+{
+	uint32_t left = nic->misses.busy;
+
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
+
+		if (m->mr == mr)
+			end(nic, m, UNIC_MISS_FREE);
+	}
+}
+
+/* --------------------------------------------------------------- commands */
+
+/* The region that a command names, with its pages in range. */
+static int named(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count)
+{
+	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	uint32_t pages;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
+		return -UNIC_ESTATE;
+	pages = pages_of(m);
+	if (!count || first >= pages || count > pages - first)
+		return -UNIC_EINVAL;
+	return 0;
+}
+
+/* Slots of @mr whose first page, the one that missed, is among these. */
+static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		     uint32_t count, uint8_t state)
+{
+	uint32_t left = nic->misses.busy;
+
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
+
+		if (m->mr == mr && m->first - first < count)
+			end(nic, m, state);
+	}
+}
+
+/* The driver says that there are no such pages. */
+static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		   uint32_t count)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint32_t left = ms->busy;
+
+	while (left) {
+		struct unic_miss *m = next_of(ms, &left);
+
+		if ((m->state != UNIC_MISS_DUE && m->state != UNIC_MISS_SENT) ||
+		    m->mr != mr || m->first - first >= count)
+			continue;
+		if (m->count > first + count - m->first)
+			m->count = first + count - m->first;
+		UNIC_COUNT(nic, miss_refused);
+		end(nic, m, UNIC_MISS_FAILED);
+	}
+}
+
+static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		uint32_t count, const uint64_t *pages, uint32_t *done)
+{
+	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
+	int r = 0;
+
+	for (*done = 0; *done < count; (*done)++) {
+		uint32_t page = first + *done;
+
+		if (pages[*done] & mask)
+			return -UNIC_EBUS;
+		if (unic_cache_has(nic, mr, page))
+			continue;
+		r = unic_cache_insert(nic, mr, page, pages[*done],
+				      find(&nic->misses, mr, page) != NULL);
+		if (r)
+			break;
+		UNIC_COUNT(nic, miss_filled);
+	}
+	return r;
+}
+
+/* These are waited for longer: the driver does what it can. */
+static void short_of_room(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			  uint32_t count)
+{
+	uint32_t left = nic->misses.busy;
+
+	while (left) {
+		struct unic_miss *m = next_of(&nic->misses, &left);
+
+		if (m->mr == mr && m->first - first < count)
+			m->short_of = true;
+	}
+}
+
+int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
+		    const uint64_t *pages, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (nic->cache.of[mr].table != UNIC_NO_TABLE)
+		return -UNIC_ESTATE;
+	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
+		return -UNIC_ESTALE;
+	if (!pages) {
+		refuse(nic, mr, first, count);
+		return 0;
+	}
+	r = fill(nic, mr, first, count, pages, done);
+	if (r == -UNIC_EAGAIN)
+		short_of_room(nic, mr, first + *done, count - *done);
+	if (*done)
+		answered(nic, mr, first, *done, UNIC_MISS_FREE);
+	return r;
+}
+
+int unic_miss_invalidate(struct unic_nic *nic,
+			 const struct unic_cmd_mr_pages *cmd, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (cmd->advice)
+		return -UNIC_EINVAL;
+	if (unic_cache_busy(nic, mr))
+		return -UNIC_EBUSY;
+	nic->cache.of[mr].seq++;
+	*done = unic_cache_drop(nic, mr, first, count, false);
+	while (left) { /* their answers would be stale */
+		struct unic_miss *m = next_of(&nic->misses, &left);
+
+		if (m->state == UNIC_MISS_SENT && m->mr == mr)
+			m->state = UNIC_MISS_DUE;
+	}
+	look_again(nic, 0);
+	return 0;
+}
+
+/* Entries that are not there are read, or asked for, at most so many at once, and
+ * as long as there is room. *done came, or will. */
+static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		      uint32_t count, uint32_t *done)
+{
+	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
+	uint32_t end_page = first + count, left = AHEAD_READ;
+	int r;
+
+	for (; first < end_page && left; first++) {
+		if (unic_cache_has(nic, mr, first))
+			continue;
+		left--;
+		if (demand) {
+			if (!raise_ahead(nic, mr, first, end_page - first))
+				return;
+			first += UNIC_MISS_AHEAD - 1u;
+			(*done)++;
+			continue;
+		}
+		r = unic_cache_read(nic, mr, first, false);
+		if (r == -UNIC_EAGAIN)
+			return;
+		*done += !r;
+	}
+}
+
+/* Could nothing more be asked for ahead, for @proc? */
+static bool crowded(const struct unic_nic *nic, uint16_t proc)
+{
+	return open_slots(&nic->misses) >= MOST_AHEAD &&
+	       !give_way(nic, proc, true);
+}
+
+bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		     uint64_t iova, uint32_t len)
+{
+	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT, mask, first, count, done = 0;
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint64_t off = iova - mr->iova;
+
+	if (!unic_mr_cached(mr) || !unic_mr_opens(mr, stag, pd) ||
+	    !unic_mr_grants(mr, UNIC_MR_LOCAL_WRITE) || off >= mr->length ||
+	    len > mr->length - off)
+		return true;
+	if (crowded(nic, mr->proc))
+		return false;
+	mask = (1u << mr->page_shift) - 1u;
+	off += (uint32_t)mr->iova & mask;
+	first = (uint32_t)(off >> mr->page_shift);
+	count = (uint32_t)((off + len - 1u) >> mr->page_shift) - first + 1u;
+	count = count < UNIC_MISS_BEFORE ? count : UNIC_MISS_BEFORE;
+	will_need(nic, (uint16_t)idx, first, count, &done);
+	if (done)
+		UNIC_COUNT(nic, rq_ahead);
+	return true;
+}
+
+int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
+		     uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	switch (unic_from_le32(cmd->advice)) {
+	case UNIC_ADVISE_WILL_NEED:
+		will_need(nic, mr, first, count, done);
+		return 0;
+	case UNIC_ADVISE_DONT_NEED:
+		if (unic_cache_busy(nic, mr))
+			return -UNIC_EBUSY;
+		*done = unic_cache_drop(nic, mr, first, count, true);
+		return 0;
+	default:
+		return -UNIC_EINVAL;
+	}
+}
+
+/* ----------------------------------------------------------------- events */
+
+static bool publish(struct unic_nic *nic, const struct unic_miss *m)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
+	uint32_t seq = nic->cache.of[m->mr].seq;
+	struct unic_evt_miss evt = {
+		.hdr = { .type = UNIC_EVT_MISS,
+			 .proc = unic_to_le16(mr->proc) },
+		.mr = unic_to_le32(m->mr),
+		.gen = unic_to_le32(mr->gen),
+		.user = unic_to_le32(mr->user),
+		.first = unic_to_le32(m->first),
+		.count = unic_to_le32(m->count),
+		.seq = unic_to_le32(seq),
+	};
+
+	if (!unic_mbox_event(nic, &evt))
+		return false;
+	UNIC_COUNT(nic, miss_events);
+	UNIC_TRACE(nic, MISS, mr->proc, m->mr, m->first, m->count, seq);
+	return true;
+}
+
+uint64_t unic_miss_bound_ns(const struct unic_nic *nic)
+{
+	const struct unic_evict *e = &nic->evict;
+
+	return (2ull * e->notices.deliver_us + e->notices.grace_us +
+		e->notices.extend_us + e->residence_us + e->reaper_us +
+		UNIC_DRAIN_BOUND_US) *
+	       1000u;
+}
+
+/* One slot. Returns when to look at it again. */
+static uint64_t step(struct unic_nic *nic, struct unic_miss *m)
+{
+	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
+
+	if (m->short_of && m->state != UNIC_MISS_FAILED)
+		bound = unic_miss_bound_ns(nic);
+	if (m->state == UNIC_MISS_DUE) {
+		if (publish(nic, m))
+			m->state = UNIC_MISS_SENT;
+		else if (nic->now_ns - m->since_ns < bound)
+			return nic->now_ns + RETRY_NS;
+	}
+	if (nic->now_ns - m->since_ns < bound)
+		return m->since_ns + bound;
+	if (m->state == UNIC_MISS_FAILED) {
+		set_state(&nic->misses, m, UNIC_MISS_FREE);
+		return UINT64_MAX;
+	}
+	UNIC_COUNT(nic, miss_timeouts);
+	end(nic, m, UNIC_MISS_FAILED);
+	return m->since_ns + bound;
+}
+
+uint64_t unic_miss_poll(struct unic_nic *nic)
+{
+	struct unic_misses *ms = &nic->misses;
+	uint64_t next = UINT64_MAX, at;
+	uint32_t left;
+
+	if (nic->now_ns < ms->next_ns)
+		return ms->next_ns;
+	ms->next_ns = UINT64_MAX;
+	wake_starved(nic);
+	left = ms->busy;
+	while (left) {
+		at = step(nic, next_of(ms, &left));
+		next = at < next ? at : next;
+	}
+	if (ms->any_starved && nic->now_ns + RETRY_NS < next)
+		next = nic->now_ns + RETRY_NS;
+	if (next < ms->next_ns)
+		ms->next_ns = next;
+	return ms->next_ns;
+}

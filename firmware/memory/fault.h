@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fault.h - pages that operations wait for: from the access that found no entry
+ * to the driver's answer (memory.md section 1).
+ *
+ * Secret: what is asked for already, and who waits for it. A miss takes one of
+ * UNIC_MISSES slots; whoever misses the same page meanwhile joins it. The event
+ * is written at the end of the poll round, or when its ring has room (INV-11).
+ *
+ *   FREE -> DUE -> SENT -> FREE    (filled: who waits goes on)
+ *            ^------+  \-> FAILED  (cannot, or not answered within H) -> FREE
+ *                  (invalidated: asked again)
+ *
+ * A FAILED slot is remembered for another H, so that all who wait, and a peer
+ * that was put off, are told; then the page may be asked for again.
+ *
+ * Slots are shared as entries are (memory.md section 4): idle ones may be borrowed,
+ * and an operation that finds none has one at once from a page that is only
+ * advised, or, within its process's share, from a process above its own (INV-20).
+ * Who gives one up asks for it again. For H after that a process above its share
+ * leaves as many as it has, so that the next who comes need not take one back. No
+ * more than half of the slots are for what is only advised.
+ */
+#ifndef UNIC_MISS_H
+#define UNIC_MISS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "transport/qp.h"
+#include "unic_mbox.h"
+
+struct unic_nic;
+
+#ifndef UNIC_MISSES
+#define UNIC_MISSES 16u
+#endif
+#define UNIC_MISS_AHEAD	 16u /* pages of one miss */
+#define UNIC_MISS_BEFORE 4u  /* of a posted receive, before its message */
+#define UNIC_MISS_NONE	 UNIC_MISSES
+
+enum unic_miss_state {
+	UNIC_MISS_FREE = 0,
+	UNIC_MISS_DUE,
+	UNIC_MISS_SENT,
+	UNIC_MISS_FAILED,
+};
+
+struct unic_miss {
+	uint64_t since_ns; /* raised, or failed */
+	uint32_t first, count;
+	uint16_t mr;
+	uint8_t state; /* enum unic_miss_state */
+	bool short_of; /* the driver brought it, but there was no room */
+	bool ahead;    /* only advised: no operation waits for it */
+	uint32_t qps[UNIC_QP_WORDS]; /* bit per queue pair that waits */
+};
+
+struct unic_misses {
+	struct unic_miss miss[UNIC_MISSES];
+	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
+	uint64_t next_ns;
+	uint64_t narrow_ns; /* one was taken back: till then some are left */
+	uint32_t busy;	    /* bit per slot that is not FREE */
+	uint32_t
+		easy; /* those that may be taken without a look: all, or none */
+	uint16_t last; /* of the last access that missed, or MISS_NONE */
+	bool any_starved;
+};
+
+void unic_miss_init(struct unic_nic *nic);
+
+/**
+ * unic_miss_raise() - page @page of DEMAND region @mr is not there; @ahead pages
+ * from it on will be needed.
+ * Returns -UNIC_EMISS (it is asked for, or will be), -UNIC_ENOPAGE (it was, and
+ * cannot be had).
+ */
+int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		    uint32_t ahead);
+
+/** unic_miss_starved() - there is no room for a page: who waits looks again
+ * soon. Returns -UNIC_EMISS. */
+int unic_miss_starved(struct unic_nic *nic);
+
+/** unic_miss_more() - the operation of the last access that missed goes on, in
+ * region @mr, to the byte before @end (IOVA). Nothing, if it missed elsewhere. */
+void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
+
+/**
+ * unic_miss_ahead() - a message will come for @len bytes at @iova of the region
+ * that @stag opens to @pd; the first UNIC_MISS_BEFORE pages of them are brought, if
+ * that region is of residency DEMAND or TABLE. What is wrong with it, the message
+ * will say. False: too many misses are open, nothing was asked for; then
+ * unic_rq_ahead_more() is called when one ends.
+ */
+bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		     uint64_t iova, uint32_t len);
+
+/** unic_miss_wait() - queue pair @idx goes on (unic_requester_filled(),
+ * unic_responder_filled()) when the last access that missed may succeed. */
+void unic_miss_wait(struct unic_nic *nic, uint16_t idx);
+
+/** unic_miss_waits() - does it wait still? */
+bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx);
+
+/** unic_miss_forget() - it does not wait any more, whatever comes. */
+void unic_miss_forget(struct unic_nic *nic, uint16_t idx);
+
+/** unic_miss_mr_gone() - region @mr ends. */
+void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_miss_fault() - MR_FAULT. @pages: bus addresses, NULL with `cannot`.
+ * 0, or -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL, -UNIC_ESTALE, -UNIC_EBUS,
+ * -UNIC_EAGAIN; *done pages are there.
+ */
+int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
+		    const uint64_t *pages, uint32_t *done);
+
+/** unic_miss_invalidate() - MR_INVALIDATE. 0, -UNIC_ENOMR, -UNIC_ESTATE,
+ * -UNIC_EINVAL, -UNIC_EBUSY; *done entries went. */
+int unic_miss_invalidate(struct unic_nic *nic,
+			 const struct unic_cmd_mr_pages *cmd, uint32_t *done);
+
+/** unic_miss_advise() - MR_ADVISE. 0, -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL,
+ * -UNIC_EBUSY (DONT_NEED: in use); *done entries came or went. */
+int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
+		     uint32_t *done);
+
+/** unic_miss_bound_ns() - how long a page may take for which a region of somebody
+ * else must be taken back first: B and H more. */
+uint64_t unic_miss_bound_ns(const struct unic_nic *nic);
+
+/** unic_miss_poll() - events that are due, misses that were not answered, those
+ * who look again. Returns when to call again. */
+uint64_t unic_miss_poll(struct unic_nic *nic);
+
+#endif /* UNIC_MISS_H */

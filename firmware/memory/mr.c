@@ -1,0 +1,826 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* mr.c - the region table, STags, and the way of a region to ACTIVE. */
+#include <string.h>
+
+#include "memory/access.h"
+#include "nic.h"
+#include "arbiter/policy.h"
+#include "revoke/reclaim.h"
+#include "revoke/admission.h"
+
+#define IDX_SHIFT UNIC_MR_IDX_SHIFT
+/* How many of the next regions have their STags before they are asked for. */
+#define DRAWN_AHEAD 8u
+#define PD_NO_PROC  0xffffu
+
+/* ----------------------------------------------------------------- locks */
+
+/* No STag of the index makes it with any PD: a PD does not reach the top bit. */
+static uint32_t no_lock(uint32_t idx)
+{
+	return (idx ^ UNIC_MRS / 2u) << IDX_SHIFT;
+}
+
+void unic_mr_close(struct unic_nic *nic, uint16_t mr)
+{
+	nic->mrs.mr[mr].lock = no_lock(mr);
+}
+
+void unic_mr_open(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	m->lock = m->stag ^ (uint32_t)m->pd << IDX_SHIFT;
+}
+
+/* --------------------------------------------------------- free indices */
+
+static void __attribute__((noinline))
+draw_stag(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t random;
+
+	mr->stag = unic_stag_next(nic, idx, &random);
+	mr->tlb_base = UNIC_TLB_BASE(idx, random);
+	mr->drawn = true;
+}
+
+void unic_mr_draw(struct unic_nic *nic)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t i;
+
+	if (--m->draw_in)
+		return;
+	for (i = m->free; i && i + DRAWN_AHEAD > m->free; i--)
+		if (!m->mr[m->order[i - 1u]].drawn) {
+			draw_stag(nic, m->order[i - 1u]);
+			m->draw_in = 1;
+			return;
+		}
+}
+
+static inline void draw_later(struct unic_nic *nic)
+{
+	nic->mrs.draw_in = 2;
+	nic->chores = true;
+}
+
+/*
+ * What the next region of index @idx is made of, as far as it is known before
+ * it is asked for: statistics are paid for when a region ends, so that a
+ * registration is short.
+ */
+static void prepare(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	UNIC_IN_REGISTER(mr);
+	mr->lock = no_lock(idx);
+	mr->drawn = false;
+	if (mr->gen == UINT16_MAX)
+		mr->gen = 1; /* 0: never used; and it has rested since */
+	mr->win_bytes = 0;
+	mr->bytes = mr->bytes_high = mr->uses = 0;
+	mr->holds = mr->dmas = 0;
+	mr->tokens = UNIC_MR_NIL;
+	mr->filled = 0;
+	mr->notice = UNIC_NOTICE_NIL;
+	mr->why = mr->evt_flags = mr->evt_due = 0;
+	mr->n_tokens =
+		0; /* `queues` is counted down by its queues, even later */
+	mr->for_proc = UNIC_OWNER_NIL;
+	mr->flags = 0;
+	mr->seq = 0;
+	mr->deps = 0;
+	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	unic_use_end(nic, idx);
+}
+
+/*
+ * Free indices lie in random order: a new one goes to a random place, what was
+ * there to the top. So each that is free is the next one with the same chance,
+ * also that which its process gave back just now: who sees which it gets learns
+ * nothing of which others get.
+ */
+static void push(struct unic_nic *nic, uint16_t idx, uint32_t random)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t at;
+
+	prepare(nic, idx);
+	m->free++;
+	at = (uint32_t)((uint64_t)random * m->free >> 32);
+	m->order[m->free - 1u] = m->order[at];
+	m->order[at] = idx;
+	draw_later(nic);
+}
+
+/* The region there has ended. Its lot is in the low bits of what its place is in
+ * the high ones of. */
+static void index_put(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t random = unic_random_u32(nic);
+
+	mr->state = UNIC_MR_FREE;
+	if (!unic_stag_used(nic, idx, mr->proc, random)) {
+		push(nic, idx, random);
+		return;
+	}
+	/* nobody's, but as closed as a free one */
+	mr->lock = no_lock(idx);
+	mr->flags = UNIC_MR_F_GONE;
+	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	unic_use_end(nic, idx);
+}
+
+uint64_t unic_mr_rested(struct unic_nic *nic)
+{
+	uint64_t next_ns = UINT64_MAX;
+	uint16_t idx;
+
+	while ((idx = unic_stag_rested(nic, &next_ns)) != UNIC_MR_NIL)
+		push(nic, idx, unic_random_u32(nic));
+	return next_ns;
+}
+
+static void tomb_unlink(struct unic_mrs *m, uint16_t idx)
+{
+	struct unic_mr *mr = &m->mr[idx];
+
+	if (mr->prev == UNIC_MR_NIL)
+		m->tomb_head = mr->next;
+	else
+		m->mr[mr->prev].next = mr->next;
+	if (mr->next == UNIC_MR_NIL)
+		m->tomb_tail = mr->prev;
+	else
+		m->mr[mr->next].prev = mr->prev;
+	m->tombstones--;
+}
+
+static void tomb_link(struct unic_mrs *m, uint16_t idx)
+{
+	struct unic_mr *mr = &m->mr[idx];
+
+	mr->next = UNIC_MR_NIL;
+	mr->prev = m->tomb_tail;
+	if (mr->prev == UNIC_MR_NIL)
+		m->tomb_head = idx;
+	else
+		m->mr[mr->prev].next = idx;
+	m->tomb_tail = idx;
+	m->tombstones++;
+}
+
+static void tomb_free(struct unic_nic *nic, uint16_t idx)
+{
+	tomb_unlink(&nic->mrs, idx);
+	index_put(nic, idx);
+}
+
+/* Recycle tombstones, oldest first, until an index is free: one that has rested, if
+ * there is one. */
+static void __attribute__((noinline, cold)) recycle(struct unic_nic *nic)
+{
+	unic_mr_rested(nic);
+	while (!nic->mrs.free && nic->mrs.tombstones)
+		tomb_free(nic, nic->mrs.tomb_head);
+}
+
+static inline void make_room(struct unic_nic *nic)
+{
+	if (__builtin_expect(!nic->mrs.free, 0))
+		recycle(nic);
+}
+
+bool unic_mr_room(struct unic_nic *nic)
+{
+	make_room(nic);
+	return nic->mrs.free;
+}
+
+uint32_t unic_mr_capacity(const struct unic_nic *nic)
+{
+	return UNIC_MRS - unic_stag_left(nic);
+}
+
+void unic_mr_forget(struct unic_nic *nic, uint16_t mr)
+{
+	tomb_free(nic, mr);
+}
+
+/* A new key, and all indices, none of them used, in a new random order. */
+static void draw(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	unic_stag_draw(nic);
+	nic->evict.rng = (uint64_t)unic_random_u32(nic) << 32 |
+			 unic_random_u32(nic) | 1u;
+	nic->mrs.free = 0;
+	for (i = 0; i < UNIC_MRS; i++)
+		push(nic, (uint16_t)i, unic_random_u32(nic));
+}
+
+void unic_mr_init(struct unic_nic *nic)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t i;
+
+	memset(m, 0, sizeof(*m));
+	unic_depend_init(nic);
+	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
+	for (i = 0; i < UNIC_PDS; i++)
+		m->pd[i].proc = PD_NO_PROC;
+	draw(nic);
+}
+
+/* All regions of this epoch, the ended ones too. */
+static uint32_t regions_made(const struct unic_mrs *m)
+{
+	uint32_t i, made = 0;
+
+	for (i = 0; i < UNIC_MRS; i++)
+		made += m->mr[i].gen;
+	return made;
+}
+
+void unic_mr_rekey(struct unic_nic *nic)
+{
+	if (!regions_made(&nic->mrs))
+		draw(nic);
+}
+
+/* ------------------------------------------------------ make and unmake */
+
+static inline void proc_link(struct unic_nic *nic, struct unic_mr *mr,
+			     uint16_t idx)
+{
+	struct unic_proc *p = &nic->procs.proc[mr->proc];
+
+	UNIC_IN_REGISTER(p);
+	mr->prev = UNIC_MR_NIL;
+	mr->next = p->mr_head;
+	if (mr->next != UNIC_MR_NIL)
+		nic->mrs.mr[mr->next].prev = idx;
+	p->mr_head = idx;
+	p->mrs++;
+}
+
+static void proc_unlink(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_proc *p = &nic->procs.proc[mr->proc];
+
+	if (mr->prev == UNIC_MR_NIL)
+		p->mr_head = mr->next;
+	else
+		nic->mrs.mr[mr->prev].next = mr->next;
+	if (mr->next != UNIC_MR_NIL)
+		nic->mrs.mr[mr->next].prev = mr->prev;
+	p->mrs--;
+}
+
+/* What prepare() could not know. */
+static inline void fill_in(struct unic_nic *nic, struct unic_mr *mr,
+			   const struct unic_mr_args *a)
+{
+	mr->rights = a->rights;
+	mr->page_shift = a->page_shift;
+	mr->state = UNIC_MR_LOADING;
+	mr->mr_class = a->mr_class;
+	mr->stag |= a->key;
+	mr->iova = a->iova;
+	mr->length = a->length;
+	mr->pd = a->pd;
+	mr->since_ns = nic->now_ns;
+	mr->user = a->user;
+	mr->gen++;
+	mr->n_pages = (uint16_t)a->n_pages;
+	mr->proc = nic->mrs.pd[a->pd].proc;
+	mr->importance = a->importance;
+}
+
+static inline __attribute__((always_inline)) uint16_t
+make(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	struct unic_mrs *m = &nic->mrs;
+	struct unic_evict *e = &nic->evict;
+	struct unic_mr *mr;
+	uint16_t idx;
+	bool fits;
+
+	UNIC_IN_REGISTER(m);
+	UNIC_IN_REGISTER(e);
+	make_room(nic);
+	UNIC_ASSERT(nic, m->free);
+	idx = m->order[--m->free];
+	mr = &m->mr[idx];
+	UNIC_IN_REGISTER(mr);
+	if (__builtin_expect(!mr->drawn, 0)) {
+		draw_stag(nic, idx);
+		draw_later(nic);
+	}
+	fill_in(nic, mr, args);
+	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
+	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
+	m->pd[args->pd].users++;
+	proc_link(nic, mr, idx);
+	unic_share_hold(&e->share, mr->proc, (int32_t)args->n_pages);
+	if (args->mr_class == UNIC_CLASS_CONTROL) {
+		e->control[mr->proc].entries += args->n_pages;
+		e->control[mr->proc].mrs++;
+	}
+	if (nic->tlb.free < e->low)
+		unic_evict_kick(nic);
+	UNIC_COUNT(nic, mr_registered);
+	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
+		   args->n_pages);
+	return idx;
+}
+
+uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	return make(nic, args);
+}
+
+void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t page, filled = 0;
+
+	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
+	if (__builtin_expect(nic->trace.mask & UNIC_TG_REF, 0))
+		unic_use_trace(nic, idx);
+	if (unic_mr_cached(mr))
+		unic_cache_strip(nic, idx);
+	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
+		filled += unic_tlb_invalidate(&nic->tlb, mr->tlb_base, page);
+	UNIC_ASSERT(nic, filled == mr->filled);
+	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
+	unic_share_hold(&nic->evict.share, mr->proc, -(int32_t)mr->n_pages);
+	if (mr->mr_class == UNIC_CLASS_CONTROL) {
+		nic->evict.control[mr->proc].entries -= mr->n_pages;
+		nic->evict.control[mr->proc].mrs--;
+	}
+	nic->mrs.pd[mr->pd].users--;
+}
+
+void unic_mr_bury(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	proc_unlink(nic, idx);
+	if (mr->flags & UNIC_MR_F_GONE) {
+		index_put(nic, idx);
+		return;
+	}
+	mr->state = UNIC_MR_EVICTED;
+	tomb_link(&nic->mrs, idx);
+}
+
+struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	struct unic_mr *m;
+
+	if (mr >= UNIC_MRS)
+		return NULL;
+	m = &nic->mrs.mr[mr];
+	if (m->state == UNIC_MR_FREE || m->gen != gen ||
+	    nic->procs.proc[m->proc].detaching)
+		return NULL;
+	return m;
+}
+
+/* --------------------------------------------------- MR_REG and MR_FILL */
+
+/* Pages that @a touches; SHAPE_BIG if too many to count. */
+#define SHAPE_BIG UINT32_MAX
+static inline uint32_t pages_of(const struct unic_mr_args *a)
+{
+	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
+	uint64_t span = before + (a->length - 1);
+
+	/* this does not wrap, since the last address does not */
+	if (__builtin_expect(!(span >> 32), 1))
+		return ((uint32_t)span >> a->page_shift) + 1u;
+	span >>= a->page_shift;
+	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
+}
+
+static inline int check_shape(const struct unic_mr_args *a)
+{
+	uint32_t pages;
+
+	/* a page size of 4 KiB, 64 KiB, 2 MiB */
+	if (a->page_shift > 21 ||
+	    !(1u << a->page_shift & (1u << 12 | 1u << 16 | 1u << 21)))
+		return -UNIC_EINVAL;
+	if (!a->length || a->iova + (a->length - 1) < a->iova)
+		return -UNIC_EINVAL;
+	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
+		return -UNIC_EINVAL;
+	pages = pages_of(a);
+	if (pages == SHAPE_BIG)
+		return -UNIC_ETOOLARGE;
+	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
+}
+
+#define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
+
+static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
+			     const uint64_t *pages)
+{
+	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+		return -UNIC_ENOPD;
+	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
+	    a->mr_class > UNIC_CLASS_CONTROL ||
+	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
+	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
+		return -UNIC_EINVAL;
+	/* IBTA 10.6.3.2: remote write implies local write */
+	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
+	    !(a->rights & UNIC_MR_LOCAL_WRITE))
+		return -UNIC_EINVAL;
+	return check_shape(a);
+}
+
+static inline void activate(struct unic_nic *nic, struct unic_mr *mr,
+			    uint16_t idx)
+{
+	mr->state = UNIC_MR_ACTIVE;
+	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
+	mr->since_ns = nic->now_ns;
+	mr->last_use_ns = nic->now_ns;
+	unic_reap_add(nic, idx);
+	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
+}
+
+/* Take pages [first, first + count) out again: they were wrong. */
+static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
+		   uint32_t count)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t i;
+	bool had = true;
+
+	for (i = 0; i < count; i++)
+		had &= unic_tlb_invalidate(&nic->tlb, mr->tlb_base, first + i);
+	had &= unic_tlb_reserve(&nic->tlb, count);
+	UNIC_ASSERT(nic, had);
+}
+
+void unic_mr_unfill(struct unic_nic *nic, uint16_t mr)
+{
+	unfill(nic, mr, 0, nic->mrs.mr[mr].filled);
+	nic->mrs.mr[mr].filled = 0;
+}
+
+static inline int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
+		       uint32_t count, const uint64_t *pages)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_tlb *tlb = &nic->tlb;
+	uint32_t low;
+
+	UNIC_IN_REGISTER(mr);
+	UNIC_IN_REGISTER(tlb);
+	if (count == 1)
+		low = unic_tlb_fill_one(tlb, mr->tlb_base, first, pages);
+	else
+		low = unic_tlb_fill_run(tlb, mr->tlb_base, first, count, pages);
+	if (low & ((1u << mr->page_shift) - 1)) {
+		unfill(nic, idx, first, count);
+		return -UNIC_EBUS;
+	}
+	mr->filled = (uint16_t)(mr->filled + count);
+	if (mr->filled == mr->n_pages)
+		activate(nic, mr, idx);
+	return 0;
+}
+
+static inline int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
+			  const uint64_t *pages, struct unic_mr_result *out)
+{
+	uint16_t idx = make(nic, args);
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	int err = pages ? fill(nic, idx, 0, args->n_pages, pages) : 0;
+
+	if (err) {
+		unic_mr_strip(nic, idx);
+		mr->flags |= UNIC_MR_F_GONE;
+		unic_mr_bury(nic, idx);
+		return err;
+	}
+	out->mr = idx;
+	out->gen = mr->gen;
+	out->stag = mr->stag;
+	out->wait = 0;
+	return 0;
+}
+
+/* Something may stand in the way. */
+static int __attribute__((noinline, cold))
+reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
+	    const uint64_t *pages, struct unic_mr_result *out)
+{
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	int err;
+
+	err = unic_wait_admit(nic, proc, args);
+	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
+		err = unic_wait_admit(nic, proc, args);
+	if (!err)
+		return reg_now(nic, args, pages, out);
+	if ((args->flags & UNIC_REG_WAIT) &&
+	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
+	     err == -UNIC_EQUOTA)) {
+		memset(out, 0, sizeof(*out));
+		err = unic_wait_queue(nic, args, &out->wait);
+	}
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_wait_denied(nic, proc, args->n_pages);
+	if (err != -UNIC_EPENDING)
+		UNIC_COUNT(nic, mr_denied);
+	return err;
+}
+
+/* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
+static int __attribute__((noinline, cold))
+may_cache(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	struct unic_mr_args a = *args;
+	int err = unic_cache_check(nic, args, args->n_pages);
+
+	a.n_pages = 0;
+	if (!err && !unic_wait_open(nic, proc, &a))
+		err = unic_wait_admit(nic, proc, &a);
+	if (err)
+		UNIC_COUNT(nic, mr_denied);
+	return err;
+}
+
+/* It may be; so it is ACTIVE at once. */
+static void __attribute__((noinline, cold))
+make_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	    struct unic_mr_result *out)
+{
+	struct unic_mr_args a = *args;
+	int err;
+
+	a.n_pages = 0;
+	err = reg_now(nic, &a, NULL, out);
+	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
+	unic_cache_adopt(nic, (uint16_t)out->mr,
+			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
+	activate(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
+}
+
+static int __attribute__((noinline, cold))
+reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	   struct unic_mr_result *out)
+{
+	int err = may_cache(nic, args);
+
+	if (!err)
+		make_cached(nic, args, out);
+	return err;
+}
+
+void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+		  uint8_t flag, struct unic_mr_result *out)
+{
+	int err = reg_now(nic, args, NULL, out);
+	struct unic_mr *mr = &nic->mrs.mr[out->mr];
+
+	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
+	mr->flags |= flag;
+	mr->tlb_base = UNIC_CACHE_HIDDEN(out->mr);
+	activate(nic, mr, (uint16_t)out->mr);
+}
+
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out)
+{
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
+		return reg_cached(nic, args, out);
+	if (unic_wait_open(nic, nic->mrs.pd[args->pd].proc, args))
+		return reg_now(nic, args, pages, out);
+	return reg_or_wait(nic, args, pages, out);
+}
+
+/* ------------------------------------------------------- after a reset */
+
+/* The next region is made at this free index, with this STag. */
+static void claim(struct unic_nic *nic, uint32_t stag)
+{
+	struct unic_mrs *m = &nic->mrs;
+	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
+
+	while (at < top && m->order[at] != idx)
+		at++;
+	UNIC_ASSERT(nic, m->order[at] == idx);
+	m->order[at] = m->order[top];
+	m->order[top] = (uint16_t)idx;
+	unic_stag_begin(nic, (uint16_t)idx, stag);
+	prepare(nic, (uint16_t)idx);
+}
+
+int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out)
+{
+	struct unic_mrs *m = &nic->mrs;
+	bool cached = args->residency != UNIC_RESIDENT;
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if ((args->flags & UNIC_REG_WAIT) || (uint8_t)stag != args->key)
+		return -UNIC_EINVAL;
+	if (m->mr[stag >> IDX_SHIFT].gen || regions_made(m) != m->restored)
+		return -UNIC_ESTATE;
+	if (!cached && args->n_pages > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
+		return -UNIC_ETOOLARGE;
+	/* or the index's next region would have an STag of the past (INV-26) */
+	if (cached)
+		err = may_cache(nic, args);
+	if (err)
+		return err;
+	claim(nic, stag);
+	if (cached)
+		make_cached(nic, args, out);
+	else
+		err = reg_now(nic, args, pages, out);
+	/* 1 even if the list was wrong: its index was used then */
+	m->restored += m->mr[stag >> IDX_SHIFT].gen;
+	return err;
+}
+
+int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count, const uint64_t *pages)
+{
+	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	uint32_t i;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (m->state != UNIC_MR_LOADING)
+		return -UNIC_ESTATE;
+	if (!count || first >= m->n_pages || count > m->n_pages - first)
+		return -UNIC_EINVAL;
+	for (i = first; m->filled && i < first + count; i++)
+		if (unic_tlb_find(&nic->tlb, m->tlb_base, i) != UNIC_TLB_NIL)
+			return -UNIC_ESTATE;
+	return fill(nic, (uint16_t)mr, first, count, pages);
+}
+
+/* ---------------------------------------------------------------- MR_REREG */
+
+static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
+		       const struct unic_rereg *r, struct unic_mr_args *a)
+{
+	uint32_t i, low = 0;
+
+	*a = (struct unic_mr_args){
+		.pd = m->pd,
+		.rights = r->what & UNIC_REREG_RIGHTS ? r->rights : m->rights,
+		.mr_class = m->mr_class,
+		.page_shift = m->page_shift,
+		.iova = r->what & UNIC_REREG_RANGE ? r->iova : m->iova,
+		.length = r->what & UNIC_REREG_RANGE ? r->length : m->length,
+		.n_pages = r->what & UNIC_REREG_RANGE ? r->n_pages : m->n_pages,
+	};
+	if (r->what & UNIC_REREG_PD) {
+		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->proc)
+			return -UNIC_ENOPD;
+		a->pd = (uint16_t)r->pd;
+	}
+	for (i = 0; r->what & UNIC_REREG_RANGE && i < r->n_pages; i++)
+		low |= (uint32_t)r->pages[i];
+	if (low & ((1u << m->page_shift) - 1))
+		return -UNIC_EBUS;
+	return check_args(nic, a, NULL);
+}
+
+/* May it have more entries than it has? */
+static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
+		      struct unic_mr_args a)
+{
+	if (a.n_pages <= m->n_pages)
+		return 0;
+	a.n_pages -= m->n_pages;
+	return unic_wait_admit(nic, m->proc, &a);
+}
+
+/* Other pages: as many entries more or fewer, and all filled anew. */
+static void exchange(struct unic_nic *nic, struct unic_mr *m, uint16_t idx,
+		     const struct unic_mr_args *a, const uint64_t *pages)
+{
+	bool fits;
+
+	unic_mr_unfill(nic, idx);
+	unic_tlb_unreserve(&nic->tlb, m->n_pages);
+	fits = unic_tlb_reserve(&nic->tlb, a->n_pages);
+	UNIC_ASSERT(nic, fits);
+	unic_share_hold(&nic->evict.share, m->proc,
+			(int32_t)a->n_pages - (int32_t)m->n_pages);
+	m->n_pages = (uint16_t)a->n_pages;
+	m->iova = a->iova;
+	m->length = a->length;
+	unic_tlb_fill_run(&nic->tlb, m->tlb_base, 0, a->n_pages, pages);
+	m->filled = m->n_pages;
+	unic_evict_kick(nic);
+}
+
+int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
+{
+	struct unic_mr *m = unic_mr_get(nic, r->mr, r->gen);
+	struct unic_mr_args a;
+	int err;
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->state != UNIC_MR_ACTIVE || nic->forms.form[r->mr].kind ||
+	    unic_mr_cached(m))
+		return -UNIC_ESTATE;
+	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
+	    m->mr_class == UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	err = check_rereg(nic, m, r, &a);
+	if (!err && !unic_mr_idle(m))
+		err = -UNIC_EBUSY;
+	if (!err)
+		err = admit_more(nic, m, a);
+	if (err)
+		return err;
+	unic_mr_close(nic, (uint16_t)r->mr);
+	m->win_bytes = 0;
+	if (r->what & UNIC_REREG_RANGE)
+		exchange(nic, m, (uint16_t)r->mr, &a, r->pages);
+	nic->mrs.pd[m->pd].users--;
+	nic->mrs.pd[a.pd].users++;
+	m->pd = a.pd;
+	m->rights = a.rights;
+	unic_mr_open(nic, (uint16_t)r->mr);
+	return 0;
+}
+
+int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->queues)
+		return -UNIC_EBUSY;
+	UNIC_TRACE(nic, MR_DEREG, m->proc, mr, gen, 0, 0);
+	if (m->state != UNIC_MR_EVICTED)
+		return unic_evict_give_up(nic, (uint16_t)mr);
+	if (m->evt_due) { /* its EVICTED is on the way: no tombstone after it */
+		m->flags |= UNIC_MR_F_GONE;
+		return 0;
+	}
+	tomb_free(nic, (uint16_t)mr);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ PDs */
+
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
+{
+	int i;
+
+	if (!unic_proc_live(nic, proc))
+		return -UNIC_ENOPROC;
+	for (i = 0; i < (int)UNIC_PDS; i++) {
+		if (nic->mrs.pd[i].proc != PD_NO_PROC)
+			continue;
+		nic->mrs.pd[i].proc = (uint16_t)proc;
+		nic->mrs.pd[i].users = 0;
+		nic->physical.pd[i] = physical;
+		return i;
+	}
+	return -UNIC_EPDFULL;
+}
+
+int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd)
+{
+	if (pd >= UNIC_PDS || proc >= UNIC_PROCS ||
+	    nic->mrs.pd[pd].proc != proc)
+		return -UNIC_ENOPD;
+	if (nic->mrs.pd[pd].users)
+		return -UNIC_EBUSY;
+	nic->mrs.pd[pd].proc = PD_NO_PROC;
+	return 0;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * mr.h - memory regions, STags, protection domains, and the one access check
+ * (memory.md section 2).
+ *
+ * Secret: the region table, and the order of its free indices, which is random.
+ * How an STag is made of an index, and when an index rests, is in stag.h.
+ *
+ *   FREE -> LOADING -> ACTIVE -> NOTIFIED -> DRAINING -> EVICTED -> FREE
+ *              |          |          |          ^  |
+ *              +----------+----------+----------+  +-> FREE (deregistered)
+ *
+ * A region in DRAINING or EVICTED fails every new access with -UNIC_EEVICTED
+ * (deregistered ones with -UNIC_ESTAG). Entries are freed at the end of
+ * DRAINING; EVICTED is a tombstone that remembers the STag and nothing else,
+ * recycled oldest first when the table is full.
+ */
+#ifndef UNIC_MR_H
+#define UNIC_MR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "base/err.h"
+#include "memory/stag.h"
+#include "memory/tlb.h"
+#include "unic_mbox.h"
+
+struct unic_nic;
+
+#define UNIC_MR_NIL 0xffffu
+#define UNIC_PD_NIL 0xffffu
+
+/* Entries of a region, at most: what its 16 bits count. */
+#define UNIC_MR_PAGES_MAX \
+	(UNIC_TLB_ENTRIES < 65536u ? UNIC_TLB_ENTRIES : 65535u)
+
+struct unic_mr {
+	/* the straight path of the access check reads and writes these */
+	uint32_t lock;	    /* STag and PD in one while it is accessible */
+	uint32_t win_hi;    /* window: upper half of the IOVAs in it */
+	uint32_t win_end;   /* lower half of the first one behind it */
+	uint32_t win_bytes; /* 0: no window */
+	uint32_t win_add;   /* makes a lower half that of a bus address */
+	uint32_t win_bus;   /* upper half of that */
+	uint32_t bytes;	    /* statistics, written at each access */
+	uint32_t bytes_high;
+	uint64_t last_use_ns;
+	uint32_t uses;
+	uint8_t rights;
+	uint8_t page_shift;
+	uint8_t state; /* enum unic_mr_state */
+	uint8_t mr_class;
+	uint32_t tlb_base; /* UNIC_TLB_BASE */
+	uint32_t stag;	   /* whole, consumer's byte included */
+	uint64_t iova;
+	uint64_t length;
+	/* the rest */
+	uint16_t pd;
+	uint16_t holds;	   /* operations that need it translatable till acked */
+	uint16_t dmas;	   /* DMA pieces in flight */
+	uint16_t tokens;   /* dependents: first token of the region, or NIL */
+	uint64_t since_ns; /* became ACTIVE */
+	uint32_t user;	   /* driver's id */
+	/* registrations of this index so far, this epoch; after 65535, of which it
+	 * rested between two at least (stag.h), it counts on from 2 */
+	uint16_t gen;
+	uint16_t n_pages; /* entries it holds, filled or reserved */
+	uint16_t filled;  /* of them: filled */
+	uint16_t proc;
+	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
+	uint16_t prev, next; /* of the process's regions */
+	uint8_t importance;
+	uint8_t why;	   /* enum unic_reason it is DRAINING for */
+	uint8_t evt_flags; /* UNIC_EVICTED_* gathered on the way */
+	uint8_t evt_due;   /* UNIC_MR_EVT_*: events not yet on the ring */
+	uint16_t queues;   /* QPs and CQs whose rings lie in it */
+	uint16_t n_tokens; /* dependents, LIVE or CLAIMED */
+	uint8_t flags;	   /* UNIC_MR_F_* */
+	bool drawn;	   /* free: STag and tlb_base are the next region's */
+	uint32_t seq;	   /* of its notice; kept for EVICTED */
+	uint16_t deps;	   /* elements of forms that lie in it, dependents.h */
+	uint16_t for_proc; /* it was taken back for its request; OWNER_NIL */
+};
+
+/*
+ * lock = stag ^ pd << UNIC_MR_IDX_SHIFT: the index part of an STag is known from
+ * where the region lies in the table, so the PD can be folded into it and one
+ * comparison checks both. A region that is not accessible has a lock that no
+ * STag and PD make.
+ */
+#define UNIC_MR_IDX_SHIFT (32u - (uint32_t)__builtin_ctz(UNIC_MRS))
+_Static_assert(2 * UNIC_PDS <= UNIC_MRS, "a PD leaves the top bit of a lock");
+
+/*
+ * The window is the translation used last: of one page, what belongs to the
+ * region. One comparison finds the entry again and checks the bounds. Behind a
+ * lock, so it ends with the region; no page straddles 2^32, so lower halves are
+ * enough to compare.
+ */
+
+static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
+{
+	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
+}
+
+/* flags of struct unic_mr */
+#define UNIC_MR_F_GONE	   (1u << 0) /* given up by its owner: answers ESTAG */
+#define UNIC_MR_F_COMING   (1u << 1) /* counted in the share's `coming` */
+#define UNIC_MR_F_QUIET	   (1u << 2) /* freed inside the call: no event follows */
+#define UNIC_MR_F_RING	   (1u << 3) /* its process's policy may choose it */
+#define UNIC_MR_F_SHUT	   (1u << 4) /* a form that is not valid, derived.h */
+#define UNIC_MR_F_INVAL	   (1u << 5) /* ... is being invalidated */
+#define UNIC_MR_F_PHYSICAL (1u << 6) /* residency PHYSICAL, dma_mr.h */
+#define UNIC_MR_F_CACHED   (1u << 7) /* residency DEMAND or TABLE, cache.h */
+
+static inline bool unic_mr_cached(const struct unic_mr *mr)
+{
+	return mr->flags & UNIC_MR_F_CACHED;
+}
+
+struct unic_pd {
+	uint16_t proc;	/* owner; 0xffff: free */
+	uint16_t users; /* regions, CQs and QPs */
+};
+
+struct unic_mrs {
+	struct unic_mr mr[UNIC_MRS];
+	struct unic_pd pd[UNIC_PDS];
+	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
+	uint16_t free;		  /* how many are on it */
+	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
+	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
+	uint32_t restored;	       /* regions, this epoch */
+	uint8_t draw_in;	       /* see unic_mr_draw() */
+};
+
+/* What an access check hands out: host memory that lies together. */
+struct unic_piece {
+	uint64_t bus;
+	uint32_t len; /* <= what was asked, ends at a page end */
+	uint16_t mr;
+};
+
+/**
+ * unic_access() - THE access check (memory.md section 2; siw's order): STag
+ * valid, PD, rights, bounds - then the translation of the first piece.
+ * @stag: lkey or rkey.
+ * @pd:   the queue's protection domain.
+ * @need: enum unic_mr_rights that all must be granted; 0 = local read.
+ * @iova: first byte, @len: bytes (0 allowed: then STag, PD and rights are
+ *        checked, out->len is 0).
+ *
+ * Checks all @len bytes; translates only the first piece, and the caller goes
+ * on with unic_xlate(). Counts a use and @len bytes; counts each refusal.
+ * Returns 0, or -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process;
+ * a region of another process is as good as none), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
+ * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error
+ * *out is untouched. Regions of residency DEMAND and TABLE also have
+ * -UNIC_EMISS: all checks passed, the first page is not on the NIC but asked for,
+ * out->mr is the region and nothing is counted; and -UNIC_ENOPAGE.
+ * Budget: 45 instructions on Cortex-A15 with a TLB hit.
+ */
+int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
+		uint64_t iova, uint32_t len, struct unic_piece *out);
+
+/**
+ * unic_xlate() - the piece of region @mr that starts at @iova, @len bytes at
+ * most. For ranges that unic_access() let through at this poll or that hold a
+ * reference.
+ * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived
+ * its region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h); then *out is undefined.
+ */
+int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
+	       struct unic_piece *out);
+
+/** unic_xlate_near() - the same for those whose registers are dear: entries of
+ * residency RESIDENT only. False: there is none, ask unic_xlate(). */
+bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		     uint32_t len, struct unic_piece *out);
+
+/**
+ * unic_mr_hold() / unic_mr_unhold() - an operation that has begun needs @mr
+ * translatable until it is acknowledged. Counted; the last unhold of a DRAINING
+ * region lets it go on.
+ */
+void unic_mr_hold(struct unic_nic *nic, uint16_t mr);
+void unic_mr_unhold(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_dma_get() / _put() - a DMA piece is in flight through @mr. */
+void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr);
+void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_queue_get() / _put() - a QP or CQ has its ring in control region @mr,
+ * which can then not be deregistered.
+ */
+void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr);
+void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_check() - the access check (@len > 0) without use and translation, for objects
+ * that are made of a range (tokens). Arguments and errors as unic_access().
+ * Returns the region's index or the error, counted.
+ */
+int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		  uint32_t need, uint64_t iova, uint64_t len);
+
+/** unic_mr_init() - all free; draws the key of STags. */
+void unic_mr_init(struct unic_nic *nic);
+
+/**
+ * unic_mr_rekey() - entropy came: draw the key of STags and the order of the
+ * indices again, so that STags are as good as it. Nothing happens once a region
+ * was made in this epoch: under another key its STag could come again at once.
+ */
+void unic_mr_rekey(struct unic_nic *nic);
+
+/**
+ * unic_mr_reg() - MR_REG of the mailbox, as documented at struct
+ * unic_cmd_mr_reg. @pages: bus addresses (REG_LIST) or NULL.
+ * Returns 0, -UNIC_EPENDING (out->wait), or an error that changed nothing:
+ * EINVAL, ENOPD, ETLBFULL, EMRFULL, EQUOTA, ETOOLARGE, EWAITFULL, ECTRLCAP,
+ * EBUS (a page address is not aligned). *out is written on 0 and EPENDING.
+ */
+struct unic_mr_args {
+	uint16_t pd;
+	uint8_t rights, mr_class, page_shift, key, importance, flags;
+	uint64_t iova, length;
+	uint32_t n_pages, timeout_us, user, table;
+	uint8_t residency;
+};
+struct unic_mr_result {
+	uint32_t mr, gen, stag, wait;
+};
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out);
+
+/**
+ * unic_mr_restore() - MR_REG with UNIC_REG_RESTORE: as unic_mr_reg(), with all
+ * of STag @stag, and nobody waits. Only while every region of this epoch was
+ * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, ESTATE (the
+ * index was used in this epoch, or the time for it is over), of residency DEMAND
+ * and TABLE those of unic_cache_check() and unic_wait_admit(). -UNIC_EBUS: the
+ * index counts as used.
+ */
+int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out);
+
+/**
+ * unic_mr_fill() - MR_FILL. -UNIC_ENOMR, -UNIC_ESTATE (not LOADING, or a page
+ * already filled: then nothing was filled), -UNIC_EINVAL (range), -UNIC_EBUS.
+ */
+int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count, const uint64_t *pages);
+
+/**
+ * unic_mr_dereg() - MR_DEREG, also RELEASE. 0: entries are free. -UNIC_EPENDING:
+ * EVICTED follows. -UNIC_ENOMR. -UNIC_EBUSY: class control and a queue uses it.
+ */
+int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+struct unic_rereg {
+	uint32_t mr, gen, pd, n_pages;
+	uint8_t what, rights; /* UNIC_REREG_*, UNIC_MR_* */
+	uint64_t iova, length;
+	const uint64_t *pages; /* of n_pages, private memory */
+};
+
+/**
+ * unic_mr_rereg() - MR_REREG (IBTA 11.2.8.8). 0; on error nothing happened:
+ * -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, or a form),
+ * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_wait_admit().
+ */
+int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
+
+/**
+ * unic_mr_get() - the live region with this generation (LOADING .. EVICTED), as a
+ * command names it. Returns NULL if there is none, or if its process detaches: what
+ * is half gone is named by nobody.
+ */
+struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+/* For admission.c and evict.c: the two ends of a registration. */
+
+/** unic_mr_indices() - how many regions could be made now, as far as indices
+ * go: tombstones give theirs. */
+static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
+{
+	return (uint32_t)m->free + m->tombstones;
+}
+
+/** unic_mr_rested() - indices whose rest has ended are free. Returns when to call
+ * again (NIC time, UINT64_MAX: none rests). */
+uint64_t unic_mr_rested(struct unic_nic *nic);
+
+/** unic_mr_capacity() - how many indices all processes together can have. */
+uint32_t unic_mr_capacity(const struct unic_nic *nic);
+
+/**
+ * unic_mr_draw() - work out the STag of one of the regions that are made next,
+ * which takes ten times as long as a registration. Called while draw_in is not
+ * 0, once in a round: in the first one nothing happens, so that the answer to a
+ * command is out before. A region that is made sooner pays for its own.
+ */
+void unic_mr_draw(struct unic_nic *nic);
+
+/** unic_mr_room() - is an index free? Recycles tombstones if not. */
+bool unic_mr_room(struct unic_nic *nic);
+
+/**
+ * unic_mr_make() - make a region in state LOADING with all its entries
+ * reserved (INV-7). The caller checked that both fit. Returns its index.
+ */
+uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
+
+/** unic_mr_open() - the opposite of unic_mr_close(), for forms. */
+void unic_mr_open(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_unfill() - the entries of @mr, all that are filled, are reserved
+ * again. */
+void unic_mr_unfill(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_bare() - make a checked region that never has an entry; ACTIVE, with
+ * @flag of UNIC_MR_F_*. */
+void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+		  uint8_t flag, struct unic_mr_result *out);
+
+/** unic_mr_close() - no access gets through any more, from this instant. */
+void unic_mr_close(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_strip() - free its entries, filled or not (INV-3: idle). */
+void unic_mr_strip(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_mr_bury() - a stripped region ends: with UNIC_MR_F_GONE the index is
+ * free, else it becomes a tombstone.
+ */
+void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
+
+/** unic_mr_forget() - free tombstone @mr. */
+void unic_mr_forget(struct unic_nic *nic, uint16_t mr);
+
+/** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);
+/** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
+int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
+
+_Static_assert(sizeof(struct unic_mr) == 128, "two cache lines");
+_Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,
+	       "region count must be a power of two, at most 4096");
+
+#define UNIC_MR_EVT_NOTICE  (1u << 0)
+#define UNIC_MR_EVT_EVICTED (1u << 1)
+
+#endif /* UNIC_MR_H */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * token.h - the incoming payload table: tokens for tagged messages (S3; memory.md
+ * section 7).
+ *
+ *   LIVE -> CLAIMED(QP, PSN) -> USED | ABORTED
+ *   LIVE, MULTI -> CANCELLED | EXPIRED | EVICTED | RESET
+ *
+ * A token for many messages (MULTI) is never claimed: each of them holds the
+ * region for itself, and those that have begun are finished when it ends.
+ *
+ * Each token ends exactly once (INV-9). A key has 64 random bits; a guess hits
+ * with odds 2^-64 per frame.
+ */
+#ifndef UNIC_TOKEN_H
+#define UNIC_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "memory/mr.h"
+
+#define UNIC_TOKEN_NIL 0xffffu
+
+enum unic_token_state {
+	UNIC_TOKEN_S_LIVE = 0,
+	UNIC_TOKEN_S_CLAIMED = 1,
+	UNIC_TOKEN_S_FREE = 2,
+	UNIC_TOKEN_S_MULTI = 3, /* as LIVE */
+};
+
+struct unic_qp;
+
+struct unic_token {
+	/* the check reads these */
+	uint64_t key;
+	uint64_t expires_ns; /* UINT64_MAX: never */
+	uint64_t sender;     /* UNIC_TOKEN_SENDER; either part 0: any */
+	uint32_t length;
+	uint32_t lock; /* UNIC_TOKEN_LOCK */
+	uint64_t iova;
+	uint16_t mr;
+	uint8_t end; /* of the last token of this index */
+	uint32_t user;
+	uint32_t placed;
+	uint16_t proc;
+	uint16_t prev, next; /* of the region's tokens; next: free list too */
+	bool evt_due;	     /* ended, TOKEN_END not yet on the event ring */
+};
+
+/* The PD of its region and its state in one: LIVE, it is the PD alone, so that
+ * one comparison with a queue pair's checks both. */
+#define UNIC_TOKEN_LOCK(pd, state) ((pd) | (uint32_t)(state) << 16)
+
+#define UNIC_TOKEN_SENDER(ipv4, qpn) ((uint64_t)(ipv4) << 32 | (qpn))
+
+static inline uint32_t unic_token_state(const struct unic_token *t)
+{
+	return t->lock >> 16;
+}
+
+struct unic_tokens {
+	struct unic_token token[UNIC_TOKENS];
+	/* a FIFO, so that an ended token is remembered as long as possible */
+	uint16_t free_head, free_tail;
+	uint16_t used; /* LIVE or CLAIMED */
+	uint16_t evts_due;
+	uint32_t held[UNIC_PROCS];
+	uint64_t next_expiry_ns; /* no token expires before this */
+};
+
+void unic_token_init(struct unic_nic *nic);
+
+struct unic_token_args {
+	uint16_t pd;
+	uint32_t stag, length, ttl_us, sender_ipv4, sender_qpn, user, flags;
+	uint64_t iova;
+	const uint64_t *pieces; /* two words each, struct unic_token_piece */
+	uint32_t n_pieces;	/* 0 unless flags have F_PIECES */
+};
+
+/** unic_token_alloc() - TOKEN_ALLOC. Returns the index with *key, or
+ * -UNIC_ENOPD, the errors of unic_access(), -UNIC_EINVAL, -UNIC_ETOKENFULL,
+ * -UNIC_EENTROPY. When the table is full, a process below its fair
+ * share of it gets the place of a LIVE token of the process that is most above
+ * its own, which ends EVICTED (memory.md section 4). */
+int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
+		     uint64_t *key);
+
+/** unic_token_cancel() - TOKEN_CANCEL. 0 with *end and *placed; -UNIC_EBUSY
+ * while CLAIMED; -UNIC_ENOTOKEN if index, key and process do not match a token
+ * remembered (the last one of each index is). */
+int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+		      uint64_t key, uint32_t *end, uint32_t *placed);
+
+/* What a tagged message says of itself, in host order. */
+struct unic_tag {
+	uint64_t key;
+	uint32_t index, payload, ctrl; /* bytes: for the token, for a receive */
+	uint32_t offset;	       /* where in the token they begin */
+};
+
+/**
+ * unic_token_claim() - first packet of a tagged message that came on @qp (hot
+ * path). Checks index and key, life, protection domain, length, sender, the
+ * region - in this order, before any DMA. The sender is @qp's peer.
+ * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED, or the reason of
+ * refusal (enum unic_token_end), counted; nothing changed then. If index and
+ * key name a token that has ended, the reason is that end. The region of a
+ * claimed token stays in place until finish or abort, where its use is counted;
+ * that of a MULTI token (unic_token_multi()) is for the caller to hold.
+ */
+uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+			 const struct unic_qp *qp);
+
+/** unic_token_multi() - may it be used again after this message? */
+static inline bool unic_token_multi(const struct unic_tokens *ts,
+				    uint32_t index)
+{
+	return unic_token_state(&ts->token[index]) == UNIC_TOKEN_S_MULTI;
+}
+
+/** unic_token_finish() - all bytes are placed: USED. */
+void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/** unic_token_abort() - its QP died midway: ABORTED, TOKEN_END event. */
+void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
+
+/** unic_token_unclaim() - the first packet of its message met a missing page and
+ * comes again: the token is as it was, or ends with its region. */
+void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
+
+/** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED at once (claimed
+ * ones stay for their QP to abort, which evict.c asks for). Their process is told in
+ * this round and the next ones. */
+void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);
+
+/**
+ * unic_token_proc_gone() - process slot @proc is given up and has no region
+ * left: ends it was not told yet are dropped, and what is remembered of its
+ * tokens is nobody's any more, for the slot's next process must not hear of it.
+ */
+void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc);
+
+/** unic_token_poll() - expire what is due, a bounded number per call. Returns
+ * when to call again (NIC time, UINT64_MAX: no need). */
+uint64_t unic_token_poll(struct unic_nic *nic);
+
+#endif /* UNIC_TOKEN_H */

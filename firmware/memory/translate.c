@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* translate.c - see translate.h. */
+#include "memory/translate.h"
+
+#include "nic.h"
+#include "memory/dma_mr.h"
+
+static uint32_t less(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The element of @form that has byte @off of a repetition: the last one that
+ * does not begin behind it. */
+static const struct unic_element *element_at(const struct unic_forms *f,
+					     const struct unic_form *form,
+					     uint32_t off)
+{
+	const struct unic_element *e = &f->element[form->first];
+	uint32_t lo = 0, hi = form->used;
+
+	while (hi - lo > 1) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (e[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &e[lo];
+}
+
+/* From byte @off of a form to the address in a region that it stands for. */
+static const struct unic_element *step(const struct unic_forms *f,
+				       const struct unic_form *form,
+				       uint64_t off, uint64_t *iova,
+				       struct unic_spot *out)
+{
+	const struct unic_element *e;
+	uint32_t low = (uint32_t)off, nth = 0;
+
+	if (low >= form->bytes) {
+		nth = low / form->bytes;
+		low %= form->bytes;
+	}
+	e = element_at(f, form, low);
+	low -= e->off;
+	*iova = e->iova + (uint64_t)nth * e->stride + low;
+	out->before = less(out->before, low);
+	out->room = less(out->room, e->len - low);
+	return e;
+}
+
+/* Where @iova of a region that is no form lies, as far as that goes on. */
+static bool in_region(const struct unic_nic *nic, const struct unic_mr *m,
+		      uint64_t iova, struct unic_spot *out)
+{
+	if (!unic_mr_physical(m))
+		return unic_access_spot(nic, m, iova, out);
+	unic_physical_spot(nic, m, iova, out);
+	return true;
+}
+
+bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+		    struct unic_spot *out)
+{
+	const struct unic_forms *f = &nic->forms;
+	struct unic_spot last;
+	uint32_t depth;
+
+	out->before = out->room = UINT32_MAX;
+	for (depth = 0; depth <= UNIC_FORM_DEPTH; depth++) {
+		const struct unic_mr *m = &nic->mrs.mr[mr];
+		const struct unic_form *form = &f->form[mr];
+		const struct unic_element *e;
+
+		if (in_region(nic, m, iova, &last)) {
+			out->bus = last.bus;
+			out->before = less(out->before, last.before);
+			out->room = less(out->room, last.room);
+			return true;
+		}
+		if (!form->used)
+			return false;
+		e = step(f, form, iova - m->iova, &iova, out);
+		mr = e->mr;
+	}
+	return false;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* usage.c - see usage.h. */
+#include "memory/usage.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "nic.h"
+#include "revoke/reclaim.h"
+
+#define NIL UNIC_ELEMENT_NIL
+
+_Static_assert(offsetof(struct unic_reported, uses) ==
+		       offsetof(struct unic_reported, last_use_ns) +
+			       sizeof(uint64_t),
+	       "policies find the uses behind the last one");
+
+#define FROM_USE(field)                                    \
+	((int16_t)(offsetof(struct unic_reported, field) - \
+		   offsetof(struct unic_reported, last_use_ns)))
+
+void unic_use_init(struct unic_nic *nic)
+{
+	struct unic_uses *u = &nic->uses;
+
+	memset(u, 0, sizeof(*u));
+	u->table = nic->evict.table;
+	u->table.last_use_ns = &u->reported[0].last_use_ns;
+	u->table.stride = sizeof(u->reported[0]);
+	u->table.since = FROM_USE(since_ns);
+	u->table.size = FROM_USE(n_pages);
+	u->table.hint = FROM_USE(importance);
+	u->next_ns = UINT64_MAX;
+}
+
+/* ------------------------------------------------------------------- forms */
+
+/* Some accesses of a form, through one of its elements or several: the bytes
+ * are taken as spread evenly. */
+static void count_for(struct unic_nic *nic, uint16_t idx, uint32_t uses,
+		      uint32_t bytes, uint64_t last_ns)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	mr->uses += uses;
+	if (__builtin_add_overflow(mr->bytes, bytes, &mr->bytes))
+		mr->bytes_high++;
+	if (mr->last_use_ns < last_ns)
+		mr->last_use_ns = last_ns;
+}
+
+/* Forms are made of forms to a fixed depth, so this ends. */
+void unic_use_fold(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_form *form = &nic->forms.form[idx];
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_seen *seen = &nic->uses.of[idx];
+	uint32_t uses = mr->uses - seen->uses, i;
+	uint32_t bytes = mr->bytes - seen->bytes;
+
+	if (!form->used || !uses)
+		return;
+	seen->uses = mr->uses;
+	seen->bytes = mr->bytes;
+	for (i = form->first; i < (uint32_t)form->first + form->used; i++) {
+		uint16_t of = nic->forms.element[i].mr;
+
+		count_for(nic, of, uses, bytes / form->used, mr->last_use_ns);
+		unic_use_fold(nic, of);
+	}
+}
+
+bool unic_use_fold_into(struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_forms *f = &nic->forms;
+	uint32_t before = nic->mrs.mr[mr].uses;
+	uint16_t i;
+
+	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
+		if (f->form[f->element[i].owner].head != NIL)
+			(void)unic_use_fold_into(nic, f->element[i].owner);
+		unic_use_fold(nic, f->element[i].owner);
+	}
+	return nic->mrs.mr[mr].uses != before;
+}
+
+/* ----------------------------------------------------------------- reports */
+
+static bool may_be_chosen(const struct unic_mr *mr)
+{
+	return mr->flags & UNIC_MR_F_RING;
+}
+
+/* What the process says; nothing for indices that its page has no word for. */
+static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
+{
+	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].proc].db;
+
+	if (!db || mr >= UNIC_BOX_DB_USED)
+		return 0;
+	return unic_from_le32(UNIC_READ_ONCE(db->used[mr]));
+}
+
+static void begin(struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+
+	nic->uses.reported[mr] = (struct unic_reported){
+		.last_use_ns = m->since_ns,
+		.since_ns = m->since_ns,
+		.seen = word_of(nic, mr),
+		.n_pages = m->n_pages,
+		.importance = m->importance,
+	};
+}
+
+/* Until the next sweep has met what comes here: it is as young as can be. */
+static void unknown(struct unic_nic *nic, uint16_t mr)
+{
+	nic->uses.reported[mr] = (struct unic_reported){
+		.last_use_ns = UINT64_MAX,
+		.since_ns = UINT64_MAX,
+		.n_pages = 1,
+	};
+}
+
+void unic_use_end(struct unic_nic *nic, uint16_t mr)
+{
+	nic->uses.of[mr] = (struct unic_seen){ 0 };
+	if (__builtin_expect(nic->uses.off, 0))
+		unknown(nic, mr);
+}
+
+/* He lies to himself at worst: what he reports only orders his own regions. */
+static void hear(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_uses *u = &nic->uses;
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_reported *r = &u->reported[mr];
+	uint32_t more;
+
+	if (r->since_ns == UINT64_MAX)
+		begin(nic, mr);
+	more = word_of(nic, mr) - r->seen;
+	r->n_pages = m->n_pages;
+	if (!more)
+		return;
+	r->seen += more;
+	r->uses += more;
+	r->last_use_ns = nic->now_ns;
+	if (u->told >> m->proc & 1)
+		return;
+	u->told |= 1u << m->proc;
+	unic_use_policy(nic, m->proc, false);
+}
+
+void unic_use_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
+{
+	struct unic_uses *u = &nic->uses;
+	uint32_t kind = nic->procs.proc[proc].policy;
+
+	if (fresh)
+		u->told &= ~(1u << proc);
+	if (u->off && !(u->told >> proc & 1))
+		kind = UNIC_POLICY_RANDOM;
+	unic_policy_set(&nic->evict.chooser[proc], kind);
+}
+
+/* From one table to the other: everybody is a stranger there. */
+static void move_to(struct unic_chooser *c,
+		    const struct unic_policy_table *table)
+{
+	uint32_t kind = c->kind;
+
+	unic_policy_set(c, kind == UNIC_POLICY_RANDOM ? UNIC_POLICY_LRU
+						      : UNIC_POLICY_RANDOM);
+	c->table = table;
+	unic_policy_set(c, kind);
+}
+
+void unic_use_switch(struct unic_nic *nic, bool off)
+{
+	struct unic_uses *u = &nic->uses;
+	uint16_t i;
+
+	if (u->off == off)
+		return;
+	u->off = off;
+	u->told = 0;
+	for (i = 0; off && i < UNIC_MRS; i++)
+		if (may_be_chosen(&nic->mrs.mr[i]))
+			begin(nic, i);
+		else
+			unknown(nic, i);
+	for (i = 0; i < UNIC_PROCS; i++) {
+		move_to(&nic->evict.chooser[i],
+			off ? &u->table : &nic->evict.table);
+		if (nic->procs.proc[i].db)
+			unic_use_policy(nic, i, true);
+	}
+	u->next_ns = 0;
+	nic->timers_ns = 0;
+}
+
+/* ------------------------------------------------------------ what is shown */
+
+/* Its last value, and what came since; nothing is changed by being looked at. */
+static uint32_t rate_of(const struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_pain *p = &nic->evict.pain[idx];
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t now = (uint32_t)(nic->now_ns >> 16);
+
+	return unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
+				mr->bytes - p->bytes, mr->n_pages);
+}
+
+/* A reader that sees the same STag before and after has a whole row. */
+static void show(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_use_row *row =
+		(struct unic_use_row *)(nic->mbox.bar + UNIC_BOX_USE) + idx;
+
+	UNIC_WRITE_ONCE(row->stag, unic_to_le32(0));
+	if (mr->state == UNIC_MR_FREE || mr->state == UNIC_MR_EVICTED)
+		return;
+	unic_wmb();
+	row->last_use_ns = unic_to_le64(mr->last_use_ns);
+	row->bytes = unic_to_le64(unic_mr_bytes(mr));
+	row->uses = unic_to_le32(mr->uses);
+	row->reported =
+		unic_to_le32(nic->uses.off ? nic->uses.reported[idx].uses : 0);
+	row->rate = unic_to_le32(rate_of(nic, idx));
+	unic_wmb();
+	UNIC_WRITE_ONCE(row->stag, unic_to_le32(mr->stag));
+}
+
+void unic_use_trace(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_seen *seen = &nic->uses.of[idx];
+	uint32_t uses = mr->uses - seen->traced;
+	uint64_t ago = nic->now_ns - mr->last_use_ns;
+
+	if (!uses || !mr->n_pages || mr->mr_class == UNIC_CLASS_CONTROL)
+		return;
+	seen->traced = mr->uses;
+	UNIC_TRACE(nic, REF, mr->proc, unic_reap_identity(mr),
+		   mr->n_pages | (uint32_t)mr->importance << 16, uses,
+		   ago > UINT32_MAX ? UINT32_MAX : (uint32_t)ago);
+}
+
+uint64_t unic_use_sweep(struct unic_nic *nic)
+{
+	struct unic_uses *u = &nic->uses;
+	bool often = u->off || nic->trace.mask & UNIC_TG_REF;
+	uint32_t left;
+
+	if (nic->now_ns < u->next_ns)
+		return u->next_ns;
+	for (left = UNIC_USE_SWEEP; left; left--) {
+		const struct unic_mr *mr = &nic->mrs.mr[u->at];
+
+		unic_use_fold(nic, u->at);
+		if (u->off && may_be_chosen(mr))
+			hear(nic, u->at);
+		if (nic->trace.mask & UNIC_TG_REF && mr->state != UNIC_MR_FREE)
+			unic_use_trace(nic, u->at);
+		show(nic, u->at);
+		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
+	}
+	u->next_ns = often ? nic->now_ns + nic->evict.reaper_us * 1000ull
+			   : UINT64_MAX;
+	return u->next_ns;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* admission.c - the queues of REGISTER_WAIT, and who is served first. */
+#include <string.h>
+
+#include "nic.h"
+#include "revoke/admission.h"
+
+#define CONTROL_MIN	16u /* entries of class control everybody may have */
+#define CONTROL_MRS_MIN (UNIC_MRS / UNIC_PROCS / 2u) /* ... and regions */
+#define RETRY_NS	100000u /* look again for room on the event ring */
+
+/* ------------------------------------------------------- queues and slots */
+
+/* Whoever comes next need not look closer if neither is so. */
+static void settle_open(struct unic_nic *nic)
+{
+	nic->evict.demands.not_open =
+		unic_set_any(&nic->evict.demands.waiters) ||
+		unic_stag_crowded(&nic->stags);
+}
+
+static void waits(struct unic_nic *nic, uint32_t proc, bool on)
+{
+	if (on)
+		unic_set_add(&nic->evict.demands.waiters, proc);
+	else
+		unic_set_del(&nic->evict.demands.waiters, proc);
+	settle_open(nic);
+}
+
+void unic_wait_init(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	memset(&nic->denials, 0, sizeof(nic->denials));
+	memset(e->wait_head, 0xff, sizeof(e->wait_head));
+	memset(e->wait_tail, 0xff, sizeof(e->wait_tail));
+	e->ended_head = e->ended_tail = UNIC_WAIT_NIL;
+	for (i = 0; i < UNIC_WAITS; i++)
+		e->wait[i].next = (uint16_t)(i + 1);
+	e->wait[UNIC_WAITS - 1].next = UNIC_WAIT_NIL;
+	e->wait_free = 0;
+	e->wait_ns = UINT64_MAX;
+	e->wait_without = UNIC_PROCS;
+	unic_demand_init(nic);
+	settle_open(nic);
+}
+
+/* Those who wait may be served now, or not any more; and what it has counts in
+ * its share of the region table. */
+void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	settle_open(nic);
+	unic_set_add(&e->share.moved, proc);
+	UNIC_SET_EACH(i, &e->demands.waiters)
+	unic_set_add(&e->share.moved, i);
+	unic_evict_kick(nic);
+}
+
+static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
+		   uint16_t i)
+{
+	e->wait[i].next = UNIC_WAIT_NIL;
+	if (*head == UNIC_WAIT_NIL)
+		*head = i;
+	else
+		e->wait[*tail].next = i;
+	*tail = i;
+}
+
+static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
+			uint16_t i)
+{
+	uint16_t prev = UNIC_WAIT_NIL, at = *head;
+
+	while (at != i) {
+		prev = at;
+		at = e->wait[at].next;
+	}
+	if (prev == UNIC_WAIT_NIL)
+		*head = e->wait[i].next;
+	else
+		e->wait[prev].next = e->wait[i].next;
+	if (*tail == i)
+		*tail = prev;
+}
+
+static void slot_free(struct unic_evict *e, uint16_t i)
+{
+	e->wait_used--;
+	if (!--e->wait_slots[e->wait[i].proc])
+		e->wait_without++;
+	e->wait[i].id = 0;
+	e->wait[i].next = e->wait_free;
+	e->wait_free = i;
+}
+
+static uint32_t next_id(struct unic_evict *e)
+{
+	if (++e->wait_seq == 0)
+		e->wait_seq = 1;
+	return e->wait_seq;
+}
+
+/* @n more, but no more than it wants. */
+static void promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	unic_demand_promise(nic, proc, nic->evict.demands.promised[proc] + n);
+}
+
+/* Take request @i out of its process's queue. */
+static void dequeue(struct unic_nic *nic, uint16_t i)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_wait *w = &e->wait[i];
+
+	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
+	e->waiting--;
+	if (e->wait_head[w->proc] == UNIC_WAIT_NIL)
+		waits(nic, w->proc, false);
+	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
+	promise(nic, w->proc, 0);
+	nic->mrs.pd[w->args.pd].users--;
+}
+
+/* --------------------------------------------------------------- denials */
+
+static bool denied(const struct unic_nic *nic, uint32_t proc)
+{
+	return nic->denials.of[proc].n;
+}
+
+/* It waits now, has what it wanted, or has not come again for it. */
+static void forget_denied(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+
+	if (!denied(nic, proc))
+		return;
+	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
+	promise(nic, proc, 0);
+	waits(nic, proc, false);
+	nic->denials.count--;
+	nic->denials.of[proc].n = 0;
+}
+
+/* B until the entries are there, and T to come for them. */
+static uint64_t denied_ns(const struct unic_evict *e)
+{
+	uint64_t us = e->notices.deliver_us + 2ull * e->notices.grace_us;
+
+	return (us + e->reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
+}
+
+void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_denials *d = &nic->denials;
+	/* who asks again keeps its place */
+	uint32_t seq = denied(nic, proc) ? d->of[proc].seq : 0;
+
+	if (!n || e->wait_head[proc] != UNIC_WAIT_NIL ||
+	    unic_stag_shut(nic, proc) ||
+	    !unic_share_entitled(&e->share, proc, n))
+		return;
+	forget_denied(nic, proc);
+	d->of[proc].n = n;
+	d->of[proc].seq = seq ? seq : next_id(e);
+	d->of[proc].until_ns = nic->now_ns + denied_ns(e);
+	if (d->of[proc].until_ns < e->wait_ns)
+		e->wait_ns = d->of[proc].until_ns;
+	d->count++;
+	waits(nic, proc, true);
+	unic_share_want(&e->share, proc, (int32_t)n);
+	unic_evict_kick(nic);
+}
+
+/* ------------------------------------------------------------- queueing */
+
+/*
+ * Slots are not taken back, so nobody gets more than its part, and the last
+ * ones are for those who have none (INV-8).
+ */
+static bool slots_used_up(const struct unic_evict *e, uint32_t proc)
+{
+	const struct unic_share *s = &e->share;
+	uint32_t part = UNIC_WAITS * s->owner[proc].weight / s->all_weights;
+
+	if (!e->wait_slots[proc])
+		return false;
+	return e->wait_slots[proc] >= part ||
+	       UNIC_WAITS - e->wait_used <= e->wait_without;
+}
+
+int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t *id)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	uint16_t i = e->wait_free;
+	struct unic_wait *w;
+
+	if (slots_used_up(e, proc))
+		return -UNIC_EWAITFULL;
+	UNIC_ASSERT(nic, i != UNIC_WAIT_NIL);
+	forget_denied(nic, proc);
+	e->wait_used++;
+	if (!e->wait_slots[proc]++)
+		e->wait_without--;
+	w = &e->wait[i];
+	e->wait_free = w->next;
+	memset(w, 0, sizeof(*w));
+	w->args = *args;
+	w->since_ns = nic->now_ns;
+	if (args->timeout_us) {
+		w->give_up_ns = nic->now_ns + args->timeout_us * 1000ull;
+		if (w->give_up_ns < e->wait_ns)
+			e->wait_ns = w->give_up_ns;
+	}
+	w->id = *id = next_id(e);
+	w->proc = (uint16_t)proc;
+	w->mr = UNIC_MR_NIL;
+	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
+	e->waiting++;
+	waits(nic, proc, true);
+	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
+	nic->mrs.pd[args->pd].users++;
+	UNIC_COUNT(nic, waits_queued);
+	UNIC_TRACE(nic, WAIT, proc, w->id, args->n_pages, nic->tlb.free, 0);
+	unic_demand_settle(nic);
+	unic_evict_kick(nic);
+	return -UNIC_EPENDING;
+}
+
+/* ------------------------------------------------------------- admission */
+
+/*
+ * Would it take from those who wait? Shares are counted as if it waited, too:
+ * who comes into the pool narrows the others' shares.
+ */
+static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t own =
+		e->share.owner[proc].wanted - nic->denials.of[proc].n + n;
+	uint32_t own_indices = 1;
+	struct unic_need kept;
+	uint16_t i;
+
+	unic_share_want(&e->share, proc, (int32_t)n);
+	kept = unic_demand_kept(nic, proc, n);
+	unic_share_want(&e->share, proc, -(int32_t)n);
+	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next)
+		own_indices++;
+	if (own_indices + kept.indices > unic_mr_indices(&nic->mrs))
+		return -UNIC_EMRFULL;
+	if (own + kept.entries > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	/* it may take what was promised to one whom only its quota stops */
+	unic_demand_trim(nic, nic->tlb.free - n);
+	return 0;
+}
+
+/* Entries and indices both: a region of one page takes an index as well. */
+static bool control_capped(struct unic_evict *e, uint32_t proc,
+			   const struct unic_mr_args *a)
+{
+	uint32_t cap = unic_share_fair(&e->share, proc) / 4;
+	uint32_t mrs = unic_share_part(&e->share, proc, UNIC_MRS) / 4;
+
+	if (cap < CONTROL_MIN)
+		cap = CONTROL_MIN;
+	if (mrs < CONTROL_MRS_MIN)
+		mrs = CONTROL_MRS_MIN;
+	return e->control[proc].entries + a->n_pages > cap ||
+	       e->control[proc].mrs >= mrs;
+}
+
+int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
+		    const struct unic_mr_args *args)
+{
+	struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+	uint32_t n = args->n_pages;
+	int err = 0;
+
+	if (n > UNIC_MR_PAGES_MAX || unic_share_above_quota(o, n))
+		return -UNIC_ETOOLARGE;
+	if (args->mr_class == UNIC_CLASS_CONTROL &&
+	    control_capped(e, proc, args))
+		return -UNIC_ECTRLCAP;
+	if (unic_demand_over_quota(nic, proc, o->held, n))
+		return -UNIC_EQUOTA;
+	unic_mr_rested(nic);
+	if (unic_stag_shut(nic, proc) || !unic_mr_room(nic))
+		return -UNIC_EMRFULL;
+	if (n > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	if (unic_set_any(&e->demands.waiters))
+		err = taken_by_waiters(nic, proc, n);
+	if (!err && n >= nic->denials.of[proc].n)
+		forget_denied(nic, proc);
+	return err;
+}
+
+/* ------------------------------------------------------------- ends */
+
+static bool publish(struct unic_nic *nic, const struct unic_wait *w)
+{
+	struct unic_evt_wait evt = {
+		.hdr = { .type = w->status ? UNIC_EVT_WAIT_ENDED
+					   : UNIC_EVT_GRANTED,
+			 .proc = unic_to_le16(w->proc) },
+		.wait = unic_to_le32(w->id),
+		.user = unic_to_le32(w->args.user),
+		.status = unic_to_le32(w->status),
+		.waited_us = unic_to_le32(w->waited_us),
+	};
+
+	if (!w->status) {
+		const struct unic_mr *mr = &nic->mrs.mr[w->mr];
+
+		evt.mr = unic_to_le32(w->mr);
+		evt.gen = unic_to_le32(mr->gen);
+		evt.stag = unic_to_le32(mr->stag);
+	}
+	return unic_mbox_event(nic, &evt);
+}
+
+static void publish_ended(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	while ((i = e->ended_head) != UNIC_WAIT_NIL &&
+	       publish(nic, &e->wait[i])) {
+		unlink_wait(e, &e->ended_head, &e->ended_tail, i);
+		slot_free(e, i);
+	}
+}
+
+static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_wait *w = &e->wait[i];
+	uint64_t us = (nic->now_ns - w->since_ns) / 1000;
+
+	w->waited_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+	w->status = status;
+	w->mr = mr;
+	w->ended = true;
+	append(e, &e->ended_head, &e->ended_tail, i);
+	if (status) {
+		UNIC_COUNT(nic, waits_ended);
+		UNIC_TRACE(nic, WAIT_END, w->proc, w->id, status, 0, 0);
+		return;
+	}
+	UNIC_COUNT(nic, waits_granted);
+	UNIC_COUNT_ADD(nic, wait_us_total, w->waited_us);
+	if (w->waited_us > e->longest_us[w->proc])
+		e->longest_us[w->proc] = w->waited_us;
+	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
+}
+
+void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	promise(nic, proc, n);
+	unic_demand_trim(nic, nic->tlb.free);
+}
+
+static void grant(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[proc], mr;
+	struct unic_wait *w = &e->wait[i];
+	uint32_t promised;
+
+	dequeue(nic, i);
+	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
+	    control_capped(e, proc, &w->args)) {
+		end(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
+		return;
+	}
+	mr = unic_mr_make(nic, &w->args);
+	promised = e->demands.promised[proc];
+	unic_demand_promise(nic, proc,
+			    promised - (n < promised ? n : promised));
+	unic_demand_trim(nic, nic->tlb.free);
+	end(nic, i, UNIC_ST_OK, mr);
+}
+
+static bool room_beside(struct unic_nic *nic, const struct unic_need *kept,
+			uint32_t n)
+{
+	return n + kept->entries <= nic->tlb.free && unic_mr_room(nic) &&
+	       kept->indices < unic_mr_indices(&nic->mrs);
+}
+
+/*
+ * The first in the order or nobody: whoever comes later would take from it. Who
+ * was denied is not there to be served; what it needs is kept.
+ */
+static void grant_all(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_need kept = { 0, 0 };
+	uint32_t p, n;
+
+	while (e->waiting && kept.entries < nic->tlb.free &&
+	       (p = unic_demand_first(nic)) != UNIC_OWNER_NIL) {
+		n = e->demands.of[p].n;
+		if (denied(nic, p)) {
+			kept.entries += n;
+			kept.indices++;
+			unic_demand_away(nic, p);
+		} else if (room_beside(nic, &kept, n)) {
+			grant(nic, p, n);
+		} else {
+			break;
+		}
+	}
+	unic_demand_back(nic);
+}
+
+static void give_up(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t next = UINT64_MAX;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++) {
+		if (!denied(nic, i))
+			continue;
+		if (nic->now_ns >= nic->denials.of[i].until_ns) {
+			forget_denied(nic, i);
+			unic_evict_kick(nic);
+		} else if (nic->denials.of[i].until_ns < next) {
+			next = nic->denials.of[i].until_ns;
+		}
+	}
+	for (i = 0; i < UNIC_WAITS; i++) {
+		struct unic_wait *w = &e->wait[i];
+
+		if (!w->id || w->ended || !w->give_up_ns)
+			continue;
+		if (nic->now_ns >= w->give_up_ns) {
+			dequeue(nic, i);
+			end(nic, i, UNIC_ST_TIMEOUT, UNIC_MR_NIL);
+		} else if (w->give_up_ns < next) {
+			next = w->give_up_ns;
+		}
+	}
+	e->wait_ns = next;
+}
+
+uint64_t unic_wait_poll(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t rested_ns = unic_mr_rested(nic);
+
+	grant_all(nic);
+	if (nic->now_ns >= e->wait_ns)
+		give_up(nic);
+	publish_ended(nic);
+	if (e->ended_head != UNIC_WAIT_NIL)
+		return nic->now_ns + RETRY_NS;
+	return e->wait_ns < rested_ns ? e->wait_ns : rested_ns;
+}
+
+int unic_wait_cancel(struct unic_nic *nic, uint32_t id)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	for (i = 0; id && i < UNIC_WAITS; i++) {
+		if (e->wait[i].id != id || e->wait[i].ended)
+			continue;
+		dequeue(nic, i);
+		UNIC_COUNT(nic, waits_ended);
+		UNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,
+			   UNIC_ST_CANCELLED, 0, 0);
+		slot_free(e, i);
+		unic_evict_kick(nic);
+		return 0;
+	}
+	return -UNIC_ENOWAIT;
+}
+
+void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[proc], next;
+
+	for (; i != UNIC_WAIT_NIL; i = next) {
+		next = e->wait[i].next;
+		if (!unic_share_above_quota(&e->share.owner[proc],
+					    e->wait[i].args.n_pages))
+			continue;
+		dequeue(nic, i);
+		end(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
+	}
+	unic_evict_kick(nic);
+}
+
+void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint16_t i;
+
+	forget_denied(nic, proc);
+	for (i = 0; i < UNIC_WAITS; i++) {
+		struct unic_wait *w = &e->wait[i];
+
+		if (!w->id || w->proc != proc)
+			continue;
+		if (w->ended) {
+			unlink_wait(e, &e->ended_head, &e->ended_tail, i);
+		} else {
+			dequeue(nic, i);
+			UNIC_COUNT(nic, waits_ended);
+		}
+		slot_free(e, i);
+		unic_evict_kick(nic);
+	}
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* demand.c - the order of those who wait, kept. */
+#include <string.h>
+
+#include "revoke/demand.h"
+#include "nic.h"
+
+#define PLENTY UINT32_MAX /* of indices */
+
+void unic_demand_init(struct unic_nic *nic)
+{
+	struct unic_demands *d = &nic->evict.demands;
+
+	memset(d, 0, sizeof(*d));
+	unic_top_init(&d->urgent);
+	unic_top_init(&d->borrowers);
+	unic_top_init(&d->growing);
+	unic_top_init(&d->shrinking);
+	d->indices = PLENTY;
+	d->lacking = UNIC_OWNER_NIL;
+}
+
+/* ------------------------------------------------------------- one process */
+
+bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
+			    uint32_t held, uint32_t n)
+{
+	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+	bool quota;
+
+	if (!o->quota)
+		return false;
+	return held + n + (n && unic_cache_short(nic, &quota) == proc) >
+	       o->quota;
+}
+
+/* Indices @proc has: of regions, and of what it used up (stag.h). */
+static uint32_t indices_of(const struct unic_nic *nic, uint32_t proc)
+{
+	return nic->procs.proc[proc].mrs + nic->stags.charged[proc];
+}
+
+/* Regions @proc may have while indices are scarce; while not, all of them. */
+static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
+{
+	uint32_t all = nic->evict.demands.indices;
+
+	if (all == PLENTY)
+		return UNIC_MRS;
+	return unic_share_part(&nic->evict.share, proc, all);
+}
+
+static bool entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	return unic_share_entitled(&nic->evict.share, proc, n) &&
+	       indices_of(nic, proc) < fair_indices(nic, proc);
+}
+
+/*
+ * The weights of all, at most, with which @entries and one more than @mrs regions
+ * are within the share of @proc: 2^16 x (2^16 - 1) fits.
+ */
+static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
+			     uint32_t entries, uint32_t mrs)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t weight = e->share.owner[proc].weight, by_mrs;
+	uint32_t most = e->share.capacity * weight / entries;
+
+	if (e->demands.indices == PLENTY)
+		return mrs < UNIC_MRS ? most : 0;
+	by_mrs = e->demands.indices * weight / (mrs + 1);
+	return most < by_mrs ? most : by_mrs;
+}
+
+/* One more request of @n for what @p needs, if it is within the fair share. */
+static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
+			struct unic_place *p)
+{
+	const struct unic_share *s = &nic->evict.share;
+	uint32_t most = most_weights(nic, proc,
+				     s->owner[proc].held + p->need.entries + n,
+				     indices_of(nic, proc) + p->need.indices);
+
+	if (s->weights > most) {
+		p->above = most;
+		return false;
+	}
+	p->most = most;
+	p->need.entries += n;
+	p->need.indices++;
+	return true;
+}
+
+/*
+ * Of its first requests that together stay within its fair share: all of them
+ * are due within B, not only the first.
+ */
+static void add_requests(const struct unic_nic *nic, uint32_t proc,
+			 struct unic_place *p)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint16_t i = e->wait_head[proc];
+
+	if (i == UNIC_WAIT_NIL)
+		add_request(nic, proc, p->n, p);
+	while (i != UNIC_WAIT_NIL &&
+	       add_request(nic, proc, e->wait[i].args.n_pages, p))
+		i = e->wait[i].next;
+}
+
+/* What @p, one process, keeps from one that does not wait. */
+static struct unic_need kept_for(const struct unic_place *p, uint32_t promised)
+{
+	struct unic_need need = p->need;
+
+	if (need.entries < promised)
+		need.entries = promised;
+	if (need.entries && !need.indices)
+		need.indices = 1;
+	return need;
+}
+
+/* ... and a borrower besides from one that borrows, too. */
+static struct unic_need borrowed_for(const struct unic_place *p)
+{
+	struct unic_need more = { 0, 0 };
+
+	if (p->kind == UNIC_PLACE_BORROWER) {
+		if (p->n > p->kept.entries)
+			more.entries = p->n - p->kept.entries;
+		more.indices = 1 - p->kept.indices;
+	}
+	return more;
+}
+
+/* Who was denied has one within its fair share only: it may not come again. */
+static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint16_t head = e->wait_head[proc];
+	bool waits = head != UNIC_WAIT_NIL;
+	struct unic_place p = { .kind = UNIC_PLACE_NONE, .most = UINT32_MAX };
+
+	p.n = waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
+	p.seq = waits ? e->wait[head].id : nic->denials.of[proc].seq;
+	p.there = unic_set_has(&e->demands.waiters, proc);
+	if (!p.there || unic_stag_shut(nic, proc) ||
+	    unic_demand_over_quota(nic, proc, e->share.owner[proc].held, p.n))
+		return p;
+	add_requests(nic, proc, &p);
+	if (p.need.indices) {
+		p.kind = UNIC_PLACE_ENTITLED;
+	} else if (waits) {
+		p.kind = UNIC_PLACE_BORROWER;
+		p.net = unic_share_net(&e->share, proc) + p.n;
+	} else {
+		return p;
+	}
+	p.kept = kept_for(&p, e->demands.promised[proc]);
+	return p;
+}
+
+/* Does even the return of all that is on its way not help it? */
+static bool is_capped(const struct unic_nic *nic, uint32_t proc)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t n;
+
+	if (e->wait_head[proc] == UNIC_WAIT_NIL)
+		return false;
+	n = e->wait[e->wait_head[proc]].args.n_pages;
+	return unic_demand_over_quota(nic, proc,
+				      unic_share_net(&e->share, proc), n) &&
+	       !unic_share_above_quota(&e->share.owner[proc], n);
+}
+
+/* ---------------------------------------------------------------- the order */
+
+static bool is_urgent(const void *in, uint32_t p)
+{
+	const struct unic_evict *e = in;
+
+	return e->demands.of[p].kind == UNIC_PLACE_ENTITLED &&
+	       !unic_set_has(&e->demands.away, p);
+}
+
+static bool is_borrower(const void *in, uint32_t p)
+{
+	const struct unic_evict *e = in;
+
+	return e->demands.of[p].kind == UNIC_PLACE_BORROWER;
+}
+
+static bool asked_before(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+
+	return (int32_t)(e->demands.of[a].seq - e->demands.of[b].seq) < 0;
+}
+
+static bool would_have_less(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+	uint64_t l = (uint64_t)e->demands.of[a].net * e->share.owner[b].weight;
+	uint64_t r = (uint64_t)e->demands.of[b].net * e->share.owner[a].weight;
+
+	return l != r ? l < r : asked_before(in, a, b);
+}
+
+/* Whom shares that grow move first, and whom those that shrink. */
+static bool is_there(const void *in, uint32_t p)
+{
+	const struct unic_evict *e = in;
+
+	return e->demands.of[p].there;
+}
+
+static bool has_more_above(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+	uint32_t l = e->demands.of[a].above, r = e->demands.of[b].above;
+
+	return l != r ? l > r : a < b;
+}
+
+static bool has_less_most(const void *in, uint32_t a, uint32_t b)
+{
+	const struct unic_evict *e = in;
+	uint32_t l = e->demands.of[a].most, r = e->demands.of[b].most;
+
+	return l != r ? l < r : a < b;
+}
+
+static void add(struct unic_need *sum, struct unic_need n)
+{
+	sum->entries += n.entries;
+	sum->indices += n.indices;
+}
+
+static void sub(struct unic_need *sum, struct unic_need n)
+{
+	sum->entries -= n.entries;
+	sum->indices -= n.indices;
+}
+
+/* @proc has changed: another place, and sums with it. */
+static __attribute__((noinline)) void move(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_demands *d = &e->demands;
+	struct unic_place *p = &d->of[proc];
+	uint32_t before = p->kind;
+
+	sub(&d->entitled, p->need);
+	sub(&d->kept, p->kept);
+	sub(&d->borrowed, borrowed_for(p));
+	*p = place_of(nic, proc);
+	add(&d->entitled, p->need);
+	add(&d->kept, p->kept);
+	add(&d->borrowed, borrowed_for(p));
+	if (before == UNIC_PLACE_ENTITLED || p->kind == UNIC_PLACE_ENTITLED)
+		unic_top_play(&d->urgent, proc, e, is_urgent, asked_before);
+	if (before == UNIC_PLACE_BORROWER || p->kind == UNIC_PLACE_BORROWER)
+		unic_top_play(&d->borrowers, proc, e, is_borrower,
+			      would_have_less);
+	unic_top_play(&d->growing, proc, e, is_there, has_more_above);
+	unic_top_play(&d->shrinking, proc, e, is_there, has_less_most);
+	if (is_capped(nic, proc))
+		unic_set_add(&d->capped, proc);
+	else
+		unic_set_del(&d->capped, proc);
+}
+
+/* Indices, when there are not enough for all who ask. */
+static uint32_t scarce_indices(struct unic_nic *nic)
+{
+	uint32_t asked = nic->evict.waiting + nic->denials.count;
+
+	if (unic_mr_indices(&nic->mrs) > asked)
+		return PLENTY;
+	return unic_mr_capacity(nic);
+}
+
+/* That indices are scarce, or so many others, moves all who wait. */
+static void settle_indices(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t indices = scarce_indices(nic), i;
+
+	if (e->demands.indices == indices)
+		return;
+	e->demands.indices = indices;
+	UNIC_SET_EACH(i, &e->demands.waiters)
+	unic_set_add(&e->share.moved, i);
+}
+
+/* When one comes or goes, all shares are others: that moves those only of whom
+ * more or fewer requests fit. */
+static void settle_shares(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_demands *d = &e->demands;
+	uint32_t i;
+
+	while ((i = unic_top_first(&d->growing, e, is_there)) != UNIC_TOP_NIL &&
+	       d->of[i].above >= e->share.weights)
+		move(nic, i);
+	while ((i = unic_top_first(&d->shrinking, e, is_there)) !=
+		       UNIC_TOP_NIL &&
+	       d->of[i].most < e->share.weights)
+		move(nic, i);
+}
+
+/* A page that is missing counts towards a quota, for a while. */
+static void settle_lacking(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	bool quota;
+	uint32_t was = e->demands.lacking;
+	uint32_t is = unic_cache_short(nic, &quota);
+
+	if (was == is)
+		return;
+	e->demands.lacking = is;
+	if (was != UNIC_OWNER_NIL)
+		unic_set_add(&e->share.moved, was);
+	if (is != UNIC_OWNER_NIL)
+		unic_set_add(&e->share.moved, is);
+}
+
+void unic_demand_settle(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_set *moved = &e->share.moved;
+
+	if (unic_set_any(&e->share.changed))
+		unic_share_settle(&e->share);
+	settle_indices(nic);
+	settle_lacking(nic);
+	while (unic_set_any(moved)) {
+		uint32_t i = unic_set_first(moved);
+
+		unic_set_del(moved, i);
+		unic_set_add(&e->stale, i);
+		if (unic_set_has(&e->demands.waiters, i) ||
+		    e->demands.of[i].there)
+			move(nic, i);
+	}
+	settle_shares(nic);
+}
+
+/* ----------------------------------------------------------------- questions */
+
+static void first_of(struct unic_evict *e, uint32_t *urgent, uint32_t *borrower)
+{
+	*urgent = unic_top_first(&e->demands.urgent, e, is_urgent);
+	*borrower = unic_top_first(&e->demands.borrowers, e, is_borrower);
+}
+
+/* A process that even the return of all that is on its way does not help. */
+static uint32_t find_capped(const struct unic_demands *d,
+			    const struct unic_set *tried)
+{
+	uint32_t i;
+
+	UNIC_SET_EACH(i, &d->capped)
+	if (!unic_set_has(tried, i))
+		return i;
+	return UNIC_OWNER_NIL;
+}
+
+void unic_demand_now(struct unic_nic *nic, const struct unic_set *tried,
+		     struct unic_demand *out)
+{
+	struct unic_evict *e = &nic->evict;
+	const struct unic_demands *d = &e->demands;
+
+	unic_demand_settle(nic);
+	out->entitled = d->entitled.entries;
+	out->indices = d->entitled.indices;
+	first_of(e, &out->urgent, &out->borrower);
+	out->urgent_n = out->borrower_n = 0;
+	if (out->urgent != UNIC_OWNER_NIL)
+		out->urgent_n = d->of[out->urgent].n;
+	if (out->borrower != UNIC_OWNER_NIL)
+		out->borrower_n = d->of[out->borrower].n;
+	out->capped = UNIC_OWNER_NIL;
+	if (unic_set_any(&d->capped))
+		out->capped = find_capped(d, tried);
+}
+
+bool unic_demand_urgent(struct unic_nic *nic)
+{
+	unic_demand_settle(nic);
+	return nic->evict.demands.entitled.indices;
+}
+
+uint32_t unic_demand_first(struct unic_nic *nic)
+{
+	uint32_t urgent, borrower;
+
+	unic_demand_settle(nic);
+	first_of(&nic->evict, &urgent, &borrower);
+	return urgent != UNIC_OWNER_NIL ? urgent : borrower;
+}
+
+void unic_demand_away(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+
+	unic_set_add(&e->demands.away, proc);
+	unic_top_play(&e->demands.urgent, proc, e, is_urgent, asked_before);
+}
+
+void unic_demand_back(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_set *away = &e->demands.away;
+
+	while (unic_set_any(away)) {
+		uint32_t i = unic_set_first(away);
+
+		unic_set_del(away, i);
+		unic_top_play(&e->demands.urgent, i, e, is_urgent,
+			      asked_before);
+	}
+}
+
+struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
+				  uint32_t n)
+{
+	struct unic_demands *d = &nic->evict.demands;
+	struct unic_need sum;
+
+	unic_demand_settle(nic);
+	sum = d->kept;
+	sub(&sum, d->of[proc].kept);
+	if (!entitled(nic, proc, n)) {
+		add(&sum, d->borrowed);
+		sub(&sum, borrowed_for(&d->of[proc]));
+	}
+	return sum;
+}
+
+/* ------------------------------------------------------------------ promises */
+
+static void promise(struct unic_evict *e, uint32_t proc, uint32_t n)
+{
+	struct unic_demands *d = &e->demands;
+
+	d->all_promised += n - d->promised[proc];
+	d->promised[proc] = n;
+	if (n)
+		unic_set_add(&d->owed, proc);
+	else
+		unic_set_del(&d->owed, proc);
+	unic_set_add(&e->share.moved, proc);
+}
+
+void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_evict *e = &nic->evict;
+
+	if (n > e->share.owner[proc].wanted)
+		n = e->share.owner[proc].wanted;
+	if (n != e->demands.promised[proc])
+		promise(e, proc, n);
+}
+
+void unic_demand_trim(struct unic_nic *nic, uint32_t left)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_demands *d = &e->demands;
+
+	while (d->all_promised > left) {
+		uint32_t last = unic_set_last(&d->owed);
+		uint32_t over = d->all_promised - left;
+
+		promise(e, last,
+			d->promised[last] > over ? d->promised[last] - over
+						 : 0);
+	}
+}

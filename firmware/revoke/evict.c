@@ -1,0 +1,754 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* evict.c - from the decision to take a region back to its free entries. */
+#include <string.h>
+
+#include "memory/access.h"
+#include "nic.h"
+#include "revoke/reclaim.h"
+#include "revoke/admission.h"
+
+#define RESIDENCE_US 5000u
+#define REAPER_US    1000u
+#define LOW	     (UNIC_TLB_ENTRIES / 64u)
+#define HIGH	     (UNIC_TLB_ENTRIES / 32u)
+#define DEADLINES    16u     /* handled per poll: see weight_of() */
+#define RETRY_NS     100000u /* look again for room on the event ring */
+
+void unic_evict_init(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t rng = e->rng; /* seeded by unic_mr_init() */
+
+	memset(e, 0, sizeof(*e));
+	e->rng = rng;
+	unic_share_init(&e->share, UNIC_TLB_ENTRIES);
+	unic_notice_init(&e->notices);
+	unic_wait_init(nic);
+	unic_reap_init(nic);
+	e->reaper_us = REAPER_US;
+	e->residence_us = RESIDENCE_US;
+	e->low = LOW;
+	e->high = HIGH;
+	e->next_ns = UINT64_MAX;
+}
+
+void unic_evict_kick(struct unic_nic *nic)
+{
+	nic->evict.kicked = true;
+	nic->timers_ns = 0;
+}
+
+/* --------------------------------------------------------------- events */
+
+static bool publish_notice(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_notices *ns = &nic->evict.notices;
+	const struct unic_notice *n = &ns->notice[mr->notice];
+	struct unic_evt_mr evt = {
+		.hdr = { .type = UNIC_EVT_NOTICE,
+			 .reason = mr->why,
+			 .proc = unic_to_le16(mr->proc) },
+		.mr = unic_to_le32(idx),
+		.gen = unic_to_le32(mr->gen),
+		.stag = unic_to_le32(mr->stag),
+		.user = unic_to_le32(mr->user),
+		.seq = unic_to_le32(mr->seq),
+		.entries = unic_to_le32(mr->n_pages),
+		.dependents = unic_to_le32(mr->n_tokens),
+		.rank = unic_to_le32(n->rank),
+		.grace_us = unic_to_le32(ns->grace_us),
+		.time_ns = unic_to_le64(n->sent_ns),
+		.pain = unic_to_le32(nic->evict.pain[idx].value),
+	};
+
+	if (__builtin_expect(mr->deps, 0))
+		evt.dependents = unic_to_le32(mr->n_tokens +
+					      unic_depend_count(nic, idx));
+	return unic_mbox_event(nic, &evt);
+}
+
+static bool publish_evicted(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t flags = mr->evt_flags;
+	struct unic_evt_mr evt = {
+		.hdr = { .type = UNIC_EVT_EVICTED,
+			 .reason = mr->why,
+			 .proc = unic_to_le16(mr->proc) },
+		.mr = unic_to_le32(idx),
+		.gen = unic_to_le32(mr->gen),
+		.stag = unic_to_le32(mr->stag),
+		.user = unic_to_le32(mr->user),
+		.seq = unic_to_le32(mr->seq),
+		.entries = unic_to_le32(mr->n_pages),
+		.dependents = unic_to_le32(mr->n_tokens),
+		.time_ns = unic_to_le64(mr->since_ns),
+	};
+
+	if (!(mr->flags & UNIC_MR_F_GONE))
+		flags |= UNIC_EVICTED_TOMBSTONE;
+	evt.flags = unic_to_le32(flags);
+	return unic_mbox_event(nic, &evt);
+}
+
+/* A record that found no room stays as a bit of its region (INV-11). */
+static void hold_back(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
+{
+	if (!mr->evt_due)
+		nic->evict.evts_due++;
+	mr->evt_due |= what;
+}
+
+static void let_go(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
+{
+	if (!(mr->evt_due & what))
+		return;
+	mr->evt_due &= (uint8_t)~what;
+	if (!mr->evt_due)
+		nic->evict.evts_due--;
+}
+
+static bool publish_held_back(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (mr->evt_due & UNIC_MR_EVT_NOTICE) {
+		if (!publish_notice(nic, idx))
+			return false;
+		let_go(nic, mr, UNIC_MR_EVT_NOTICE);
+	}
+	if (mr->evt_due & UNIC_MR_EVT_EVICTED) {
+		if (!publish_evicted(nic, idx))
+			return false;
+		let_go(nic, mr, UNIC_MR_EVT_EVICTED);
+		nic->evict.indices_coming[mr->proc]--;
+		unic_set_add(&nic->evict.share.moved, mr->proc);
+		unic_mr_bury(nic, idx);
+	}
+	return true;
+}
+
+static void publish_all(struct unic_nic *nic)
+{
+	uint16_t i;
+
+	for (i = 0; i < UNIC_MRS && nic->evict.evts_due; i++)
+		if (nic->mrs.mr[i].evt_due && !publish_held_back(nic, i))
+			return;
+}
+
+/* ------------------------------------------------------- end of a region */
+
+/* Entries that are on their way back with it. Cached ones come and go: they may
+ * be taken meanwhile, so they are not counted on. */
+static uint32_t supply(const struct unic_mr *mr)
+{
+	return unic_mr_cached(mr) ? 0 : mr->n_pages;
+}
+
+static void not_coming(struct unic_nic *nic, struct unic_mr *mr)
+{
+	if (mr->flags & UNIC_MR_F_COMING) {
+		unic_share_not_coming(&nic->evict.share, mr->proc, supply(mr));
+		nic->evict.indices_coming[mr->proc]--;
+	}
+	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
+}
+
+static bool is_put_off(const struct unic_mr *mr)
+{
+	return mr->state == UNIC_MR_NOTIFIED && !(mr->flags & UNIC_MR_F_COMING);
+}
+
+static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
+{
+	uint32_t n = off ? supply(mr) : 0u - supply(mr);
+
+	nic->put_off.of[mr->proc] += n;
+	nic->put_off.all += n;
+	unic_set_add(&nic->evict.share.moved, mr->proc);
+}
+
+static void coming(struct unic_nic *nic, struct unic_mr *mr)
+{
+	if (!(mr->flags & UNIC_MR_F_COMING)) {
+		unic_share_coming(&nic->evict.share, mr->proc, supply(mr));
+		nic->evict.indices_coming[mr->proc]++;
+	}
+	mr->flags |= UNIC_MR_F_COMING;
+}
+
+static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
+{
+	if (mr->notice == UNIC_NOTICE_NIL)
+		return;
+	if (mr->seq)
+		nic->evict.open[mr->proc]--;
+	unic_notice_close(&nic->evict.notices, mr->notice);
+	mr->notice = UNIC_NOTICE_NIL;
+	unic_cut_forget(nic, (uint16_t)(mr - nic->mrs.mr));
+	let_go(nic, mr, UNIC_MR_EVT_NOTICE);
+}
+
+static bool was_revoked(const struct unic_mr *mr)
+{
+	return mr->why != UNIC_WHY_DEREG && mr->why != UNIC_WHY_EXIT;
+}
+
+static void account(struct unic_nic *nic, const struct unic_mr *mr)
+{
+	if (!was_revoked(mr))
+		return;
+	UNIC_COUNT(nic, evicted_regions);
+	UNIC_COUNT_ADD(nic, evicted_entries, mr->n_pages);
+	if (mr->evt_flags & UNIC_EVICTED_WAS_BUSY)
+		UNIC_COUNT(nic, evicted_busy);
+	nic->evict.evictions[mr->proc]++;
+}
+
+/* DRAINING is over: free the entries, say so once (INV-4), end the region. */
+static void finish(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	uint32_t for_proc = mr->for_proc;
+	uint32_t n_pages = mr->n_pages;
+
+	close_notice(nic, mr);
+	not_coming(nic, mr);
+	unic_mr_strip(nic, idx); /* INV-3 */
+	account(nic, mr);
+	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
+		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
+	mr->state = UNIC_MR_EVICTED;
+	mr->since_ns = nic->now_ns;
+	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx)) {
+		unic_mr_bury(nic, idx);
+	} else {
+		hold_back(nic, mr, UNIC_MR_EVT_EVICTED);
+		nic->evict.indices_coming[mr->proc]++;
+	}
+	if (for_proc != UNIC_OWNER_NIL)
+		unic_wait_freed(nic, for_proc, n_pages);
+	unic_evict_kick(nic);
+	unic_depend_free(nic, idx); /* what it was made of may end now */
+}
+
+void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+
+	if (m->state == UNIC_MR_DRAINING && unic_mr_idle(m))
+		finish(nic, mr);
+}
+
+/*
+ * From here on no new operation is let through (INV-4). What the calls below
+ * drop may end the region under us: look at its state afterwards.
+ */
+static void drain(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	unic_reap_remove(nic, idx);
+	if (is_put_off(mr))
+		put_off(nic, mr, false);
+	coming(nic, mr);
+	let_go(nic, mr, UNIC_MR_EVT_NOTICE); /* there is no choice any more */
+	mr->state = UNIC_MR_DRAINING;
+	unic_mr_close(nic, idx); /* INV-4 */
+	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
+	unic_token_mr_gone(nic, idx);
+	if (mr->mr_class == UNIC_CLASS_MESSAGING)
+		unic_qp_sweep(nic, idx);
+	unic_depend_close(nic, idx, unic_evict_dependent);
+	unic_evict_idle(nic, idx);
+}
+
+void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	if (m->state >= UNIC_MR_DRAINING)
+		return;
+	m->why = nic->mrs.mr[of].why;
+	if (m->why == UNIC_WHY_EXIT)
+		m->flags |= UNIC_MR_F_GONE | UNIC_MR_F_QUIET;
+	UNIC_COUNT(nic, forms_evicted);
+	drain(nic, mr);
+}
+
+static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
+{
+	(void)of;
+	unic_depend_close(nic, mr, cut_all);
+	unic_cut(nic, mr);
+}
+
+/*
+ * Time is over for a region that is still used: its operations end, in this round
+ * or those that follow. Pieces of DMA in flight end by themselves within the drain
+ * bound; should they not, we come back and cut again.
+ */
+static void cut(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
+	unic_notice_defer(&nic->evict.notices, mr->notice,
+			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
+	cut_all(nic, idx, idx);
+	unic_cut_run(nic);
+	unic_evict_idle(nic, idx);
+}
+
+/*
+ * Its owner does not want it any more. Operations that hold it may last for T,
+ * or for what is left of a grace that runs.
+ */
+static int owner_drain(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	mr->flags |= UNIC_MR_F_QUIET;
+	drain(nic, idx);
+	if (mr->state != UNIC_MR_DRAINING)
+		return 0;
+	mr->flags &= (uint8_t)~UNIC_MR_F_QUIET;
+	if (mr->notice == UNIC_NOTICE_NIL)
+		mr->notice = unic_notice_timer(ns, nic->now_ns, idx, mr->proc,
+					       mr->n_pages);
+	else
+		unic_notice_hurry(ns, mr->notice, nic->now_ns);
+	unic_evict_kick(nic);
+	return -UNIC_EPENDING;
+}
+
+static uint32_t us_left(const struct unic_nic *nic, const struct unic_notice *n)
+{
+	return n->deadline_ns > nic->now_ns
+		       ? (uint32_t)((n->deadline_ns - nic->now_ns) / 1000)
+		       : 0;
+}
+
+static void released(struct unic_nic *nic, uint16_t idx)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
+
+	UNIC_COUNT(nic, released);
+	UNIC_TRACE(nic, RELEASE, mr->proc, mr->seq, idx, us_left(nic, n), 0);
+}
+
+int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	m->flags |= UNIC_MR_F_GONE;
+	if (m->state == UNIC_MR_DRAINING)
+		return -UNIC_EPENDING; /* its EVICTED will do */
+	if (m->state == UNIC_MR_NOTIFIED)
+		released(nic, mr);
+	else
+		m->why = UNIC_WHY_DEREG;
+	return owner_drain(nic, mr);
+}
+
+/* ------------------------------------------------------------ revocation */
+
+static void send_notice(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
+
+	UNIC_COUNT(nic, notices);
+	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
+	if (!publish_notice(nic, idx))
+		hold_back(nic, mr, UNIC_MR_EVT_NOTICE);
+}
+
+static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_notice *n;
+
+	mr->notice = unic_notice_open(ns, nic->now_ns, idx, mr->proc,
+				      mr->n_pages, mr->why, urgent);
+	n = &ns->notice[mr->notice];
+	n->rank = nic->evict.open[mr->proc]++;
+	mr->seq = n->seq;
+	mr->state = UNIC_MR_NOTIFIED;
+	unic_reap_remove(nic, idx);
+	coming(nic, mr);
+	send_notice(nic, idx);
+}
+
+/* No grace: what is being received or sent may end, within T (memory.md 5). */
+static void remove_at_once(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	UNIC_COUNT(nic, msg_evicted);
+	drain(nic, idx);
+	if (mr->state == UNIC_MR_DRAINING)
+		mr->notice = unic_notice_timer(&nic->evict.notices, nic->now_ns,
+					       idx, mr->proc, mr->n_pages);
+}
+
+void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
+		       uint32_t for_proc, bool urgent)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	UNIC_ASSERT(nic, m->state == UNIC_MR_ACTIVE);
+	m->why = why;
+	m->for_proc = (uint16_t)for_proc;
+	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,
+		   nic->evict.pain[mr].value, why);
+	if (m->mr_class == UNIC_CLASS_MESSAGING)
+		remove_at_once(nic, mr);
+	else
+		notify(nic, mr, urgent);
+	unic_evict_kick(nic);
+}
+
+/*
+ * An extended grace that ends within H + T is soon enough for anybody (INV-8).
+ * A longer one is asked for again, so that its owner hears of its new deadline
+ * and has T from then (INV-6).
+ */
+static void hasten(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_notice *n = &ns->notice[mr->notice];
+	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
+
+	n->urgent = true;
+	put_off(nic, mr, false);
+	coming(nic, mr);
+	if (n->deadline_ns <= nic->now_ns + us * 1000)
+		return;
+	unic_notice_renew(ns, mr->notice, nic->now_ns);
+	mr->seq = n->seq;
+	send_notice(nic, idx);
+	unic_evict_kick(nic);
+}
+
+bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
+{
+	uint16_t i = nic->procs.proc[owner].mr_head;
+
+	for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next) {
+		struct unic_mr *mr = &nic->mrs.mr[i];
+
+		if (mr->state != UNIC_MR_NOTIFIED ||
+		    (mr->flags & UNIC_MR_F_COMING))
+			continue;
+		mr->for_proc = (uint16_t)for_proc;
+		hasten(nic, i);
+		return true;
+	}
+	return false;
+}
+
+int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (m->mr_class == UNIC_CLASS_CONTROL || !m->n_pages)
+		return -UNIC_EINVAL;
+	if (m->state != UNIC_MR_ACTIVE)
+		return -UNIC_ESTATE;
+	unic_evict_revoke(nic, (uint16_t)mr, UNIC_WHY_ADMIN, UNIC_OWNER_NIL,
+			  false);
+	return 0;
+}
+
+static void deadline(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (mr->state == UNIC_MR_NOTIFIED) {
+		UNIC_COUNT(nic, deadlines);
+		UNIC_TRACE(nic, DEADLINE, mr->proc, mr->seq, idx, mr->holds, 0);
+		nic->evict.late[mr->proc]++;
+		mr->evt_flags |= UNIC_EVICTED_DEADLINE;
+		drain(nic, idx);
+	}
+	if (mr->state == UNIC_MR_DRAINING)
+		cut(nic, idx);
+}
+
+/* A notice was not delivered within H: the driver has failed (memory.md section 5).
+ * Not if its process detaches: what is half gone has no name, so nothing of it can be
+ * acknowledged, and it ends like what has had its grace. */
+static __attribute__((noinline, cold)) void
+not_delivered(struct unic_nic *nic, const struct unic_notice *n)
+{
+	if (nic->procs.proc[n->owner].detaching) {
+		deadline(nic, n->subject);
+		unic_evict_kick(nic);
+		return;
+	}
+	UNIC_COUNT(nic, driver_failures);
+	UNIC_TRACE(nic, DRIVER_FAILED, n->owner, n->seq, 0, 0, 0);
+	unic_nic_quiesce(nic);
+}
+
+/* What ends with region @mr, as so many regions. */
+static uint32_t weight_of(const struct unic_mr *mr)
+{
+	return 1 + mr->deps + mr->n_tokens / 16u + mr->n_pages / 64u;
+}
+
+/* The first one is handled whatever it weighs: it is closed as a whole (INV-4). */
+static void deadlines(struct unic_nic *nic)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	uint32_t done = 0;
+	uint16_t i;
+
+	while (done < DEADLINES) {
+		i = unic_notice_due(ns, nic->now_ns);
+		if (i == UNIC_NOTICE_NIL)
+			return;
+		if (ns->notice[i].state == UNIC_NOTICE_SENT) {
+			not_delivered(nic, &ns->notice[i]);
+			return;
+		}
+		done += weight_of(&nic->mrs.mr[ns->notice[i].subject]);
+		deadline(nic, ns->notice[i].subject);
+	}
+	unic_evict_kick(nic);
+}
+
+/* ------------------------------------------------------ the conversation */
+
+/* Nobody answers a notice that is still waiting for room on the ring. */
+static bool asked(const struct unic_mr *mr)
+{
+	return mr->state == UNIC_MR_NOTIFIED &&
+	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
+}
+
+int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		   uint32_t seq, uint64_t *deadline_ns)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	int err;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (!asked(m))
+		return -UNIC_ESTATE;
+	err = unic_notice_delivered(ns, m->notice, seq, nic->now_ns);
+	if (err)
+		return err;
+	*deadline_ns = ns->notice[m->notice].deadline_ns;
+	UNIC_COUNT(nic, notice_acks);
+	UNIC_TRACE(nic, ACKED, m->proc, seq, mr, ns->grace_us, 0);
+	unic_evict_kick(nic);
+	return 0;
+}
+
+static uint8_t check_offer(const struct unic_nic *nic, const struct unic_mr *mr,
+			   const struct unic_mr *offer)
+{
+	if (!offer)
+		return UNIC_REFUSED_NOT_ACTIVE;
+	if (offer == mr)
+		return UNIC_REFUSED_SAME;
+	if (offer->proc != mr->proc)
+		return UNIC_REFUSED_NOT_YOURS;
+	if (offer->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(offer))
+		return UNIC_REFUSED_CLASS;
+	if (offer->state != UNIC_MR_ACTIVE)
+		return UNIC_REFUSED_NOT_ACTIVE;
+	if (offer->n_pages < nic->evict.notices.notice[mr->notice].units)
+		return UNIC_REFUSED_SMALLER;
+	return UNIC_REFUSED_NONE;
+}
+
+/* The offered region takes the other's place, deadline included. */
+static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
+{
+	struct unic_mr *o = &nic->mrs.mr[old], *n = &nic->mrs.mr[new];
+	bool counted = o->flags & UNIC_MR_F_COMING;
+
+	n->notice = o->notice;
+	n->seq = o->seq;
+	n->for_proc = o->for_proc;
+	n->why = UNIC_WHY_OFFERED;
+	n->state = UNIC_MR_NOTIFIED;
+	unic_reap_remove(nic, new);
+	not_coming(nic, o);
+	if (counted) {
+		coming(nic, n);
+	} else {
+		put_off(nic, o, false);
+		put_off(nic, n, true);
+	}
+	unic_notice_replace(&nic->evict.notices, n->notice, new, n->n_pages);
+	o->notice = UNIC_NOTICE_NIL;
+	o->seq = 0;
+	o->why = 0;
+	o->for_proc = UNIC_OWNER_NIL;
+	o->state = UNIC_MR_ACTIVE;
+	unic_reap_add(nic, old);
+}
+
+static int answer_offer(struct unic_nic *nic, uint16_t mr, uint32_t offer_mr,
+			uint32_t offer_gen, uint8_t *refusal)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	*refusal = check_offer(nic, m, unic_mr_get(nic, offer_mr, offer_gen));
+	UNIC_TRACE(nic, OFFER, m->proc, m->seq, offer_mr, mr, *refusal);
+	if (*refusal) {
+		UNIC_COUNT(nic, offers_refused);
+		return -UNIC_EREFUSED;
+	}
+	UNIC_COUNT(nic, offers_taken);
+	swap_subject(nic, mr, (uint16_t)offer_mr);
+	return 0;
+}
+
+/*
+ * An extended grace is no supply any more that a request within its share
+ * could count on, so the region stops being one that is on its way back.
+ */
+static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
+			 uint8_t *refusal)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+	int err = -UNIC_EREFUSED;
+
+	*refusal = UNIC_REFUSED_WAITER;
+	if (!unic_demand_urgent(nic)) {
+		*refusal = UNIC_REFUSED_NONE;
+		err = unic_notice_extend(&nic->evict.notices, m->notice, us,
+					 refusal);
+	}
+	UNIC_TRACE(nic, EXTEND, m->proc, m->seq, us, *refusal, 0);
+	if (err) {
+		UNIC_COUNT(nic, extends_refused);
+		return err;
+	}
+	UNIC_COUNT(nic, extends_taken);
+	if (!is_put_off(m))
+		put_off(nic, m, true);
+	not_coming(nic, m);
+	unic_evict_kick(nic);
+	return 0;
+}
+
+int unic_evict_answer(struct unic_nic *nic,
+		      const struct unic_cmd_notice_answer *cmd,
+		      uint64_t *deadline_ns, uint8_t *refusal)
+{
+	struct unic_notices *ns = &nic->evict.notices;
+	uint32_t mr = unic_from_le32(cmd->mr), us;
+	struct unic_mr *m = unic_mr_get(nic, mr, unic_from_le32(cmd->gen));
+	uint16_t i;
+	int err;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (!asked(m))
+		return -UNIC_ESTATE;
+	i = m->notice;
+	us = unic_from_le32(cmd->extend_us);
+	if (unic_from_le32(cmd->seq) != ns->notice[i].seq ||
+	    unic_from_le32(cmd->answer) - UNIC_ANSWER_RELEASE >
+		    UNIC_ANSWER_EXTEND - UNIC_ANSWER_RELEASE ||
+	    (unic_from_le32(cmd->answer) == UNIC_ANSWER_EXTEND && !us))
+		return -UNIC_EINVAL;
+	/* who answers has got it, acknowledged or not */
+	if (ns->notice[i].state == UNIC_NOTICE_SENT)
+		unic_notice_delivered(ns, i, m->seq, nic->now_ns);
+	switch (unic_from_le32(cmd->answer)) {
+	case UNIC_ANSWER_RELEASE:
+		released(nic, (uint16_t)mr);
+		err = owner_drain(nic, (uint16_t)mr);
+		break;
+	case UNIC_ANSWER_OFFER:
+		err = answer_offer(nic, (uint16_t)mr,
+				   unic_from_le32(cmd->offer_mr),
+				   unic_from_le32(cmd->offer_gen), refusal);
+		break;
+	default:
+		err = answer_extend(nic, (uint16_t)mr, us, refusal);
+		break;
+	}
+	/* a notice that was closed keeps its last deadline until reused */
+	*deadline_ns = ns->notice[i].deadline_ns;
+	return err;
+}
+
+/* ------------------------------------------------------------- the rest */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t unic_evict_poll(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t next;
+
+	if (nic->state != UNIC_NIC_READY)
+		return UINT64_MAX;
+	if (!e->kicked && nic->now_ns < e->next_ns)
+		return e->next_ns;
+	e->kicked = false;
+	deadlines(nic);
+	if (nic->state != UNIC_NIC_READY)
+		return UINT64_MAX; /* the driver has failed */
+	publish_all(nic);
+	next = unic_wait_poll(nic);
+	if (e->evts_due)
+		next = earlier(next, nic->now_ns + RETRY_NS);
+	next = earlier(next, unic_reap_poll(nic));
+	next = earlier(next, e->notices.next_ns);
+	e->next_ns = next;
+	return e->kicked ? nic->now_ns : next;
+}
+
+/* Region @idx ends with its process: no tombstone is left, nor stays. */
+static void leave(struct unic_nic *nic, uint16_t idx)
+{
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
+	if (mr->state == UNIC_MR_EVICTED && !mr->evt_due) {
+		unic_proc_leaves(nic, UNIC_LEAVE_TOMB);
+		unic_mr_forget(nic, idx);
+		return;
+	}
+	mr->flags |= UNIC_MR_F_GONE;
+	if (mr->state >= UNIC_MR_DRAINING)
+		return; /* its end is on the way */
+	unic_proc_leaves(nic, UNIC_LEAVE_MR + mr->n_pages);
+	mr->why = UNIC_WHY_EXIT;
+	owner_drain(nic, idx);
+}
+
+/* No region of a process that detaches is new, so each index is passed once. */
+bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
+{
+	uint16_t *at = &nic->endings.mr_at[proc];
+
+	for (; *at < UNIC_MRS && unic_proc_may_leave(nic); (*at)++) {
+		const struct unic_mr *mr = &nic->mrs.mr[*at];
+
+		if (mr->proc == proc && mr->state != UNIC_MR_FREE)
+			leave(nic, *at);
+	}
+	return *at == UNIC_MRS && nic->procs.proc[proc].mr_head == UNIC_MR_NIL;
+}

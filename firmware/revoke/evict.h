@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * evict.h - taking entries back: the reaper, its choice of victims, and the
+ * way of a region from NOTIFIED to free entries (memory.md sections 5 and 6);
+ * and REGISTER_WAIT, whose queue is the demand that drives it (section 3).
+ */
+#ifndef UNIC_EVICT_H
+#define UNIC_EVICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "revoke/demand.h"
+#include "memory/mr.h"
+#include "arbiter/notice.h"
+#include "arbiter/policy.h"
+#include "arbiter/share.h"
+
+/* The longest a drain takes once operations are cut: one DMA piece. */
+#define UNIC_DRAIN_BOUND_US 1000u
+
+#define UNIC_WAIT_NIL 0xffffu
+
+/* Others whose last recall from or for it a process remembers, see reclaim.c. */
+#define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
+
+/*
+ * One REGISTER_WAIT. Queued it holds no entry: granted whole or not at all.
+ * Ended (granted, timed out) it is kept until its event is on the ring.
+ */
+struct unic_wait {
+	struct unic_mr_args args;
+	uint64_t since_ns;
+	uint64_t give_up_ns; /* 0: never */
+	uint32_t id;	     /* given to the driver; 0: this slot is free */
+	uint32_t waited_us;  /* ended: how long */
+	uint16_t proc;
+	uint16_t next;	/* FIFO of the process, list of the ended, or free */
+	uint16_t mr;	/* granted: the region, or UNIC_MR_NIL */
+	uint8_t status; /* ended: enum unic_status */
+	bool ended;
+};
+
+/*
+ * A REGISTER that was refused for want of room: its process is one that wants
+ * entries, although it does not wait, until then.
+ */
+struct unic_denials {
+	struct {
+		uint64_t until_ns;
+		uint32_t n; /* entries; 0: none, or it has come for them */
+		uint32_t seq;
+	} of[UNIC_PROCS]; /* none has requests queued as well */
+	uint32_t count;
+};
+
+/* What it would hurt to take region i back, as last measured; see policy.h. */
+struct unic_pain {
+	uint32_t at;	/* decayed to this time: 2^16 ns, wraps in 3 days */
+	uint32_t value; /* decayed bytes per entry */
+	uint32_t bytes; /* already counted in it, low 32 bits */
+};
+
+struct unic_evict {
+	struct unic_share share; /* of TLB entries */
+	/* ... when all that was asked back is gone, put off or not; of regions.
+	 * Right but for who is stale, see reclaim.c */
+	struct unic_share after, regions;
+	struct unic_set stale;
+	struct unic_notices notices;
+	uint64_t next_ns; /* nothing to do before, unless kicked */
+	bool kicked;
+	bool refilling;	   /* between low and high watermark */
+	uint16_t evts_due; /* regions with an event held back */
+	uint32_t reaper_us, residence_us, low, high;
+	uint64_t rng; /* policy random: state of its generator */
+	/* REGISTER_WAIT, see admission.h */
+	struct unic_wait wait[UNIC_WAITS];
+	uint16_t wait_free;
+	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
+	uint16_t ended_head, ended_tail;
+	uint16_t waiting;		 /* requests queued */
+	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
+	uint16_t wait_used;		 /* ... by all */
+	uint16_t wait_without;		 /* processes that have none */
+	uint32_t wait_seq;
+	uint64_t wait_ns; /* no request or denial ends before */
+	struct unic_demands demands;
+	/* victim choice, see reclaim.c */
+	struct unic_policy_table table; /* regions, as policies see them */
+	struct unic_chooser chooser[UNIC_PROCS];
+	struct unic_item item[UNIC_MRS];
+	struct unic_ghost ghost[UNIC_GHOSTS];		/* of all processes */
+	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
+	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
+	/* accounts */
+	uint16_t open[UNIC_PROCS];	     /* notices open */
+	uint16_t indices_coming[UNIC_PROCS]; /* of regions that end */
+	struct {
+		uint16_t entries, mrs;
+	} control[UNIC_PROCS]; /* of class control */
+	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS],
+		longest_us[UNIC_PROCS];
+};
+
+/* Units of regions whose grace was extended: on their way back, but nobody
+ * counts on them. */
+struct unic_put_off {
+	uint32_t all, of[UNIC_PROCS];
+};
+
+/** unic_evict_init() - default parameters (T 20 ms, H 50 ms, reaper 1 ms). */
+void unic_evict_init(struct unic_nic *nic);
+
+/**
+ * unic_evict_poll() - bounded work: deadlines, one reaper step when its period
+ * is over, grants to waiters, events held back. Called once per poll round.
+ * Returns the NIC time at which it next has something to do (UINT64_MAX:
+ * nothing until something happens).
+ */
+uint64_t unic_evict_poll(struct unic_nic *nic);
+
+/** unic_evict_kick() - entries were freed or wanted: look at the next poll. */
+void unic_evict_kick(struct unic_nic *nic);
+
+/** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,
+ * -UNIC_ESTATE (no open notice, none published yet, or already delivered),
+ * -UNIC_EINVAL (seq). */
+int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+		   uint32_t seq, uint64_t *deadline_ns);
+
+/** unic_evict_answer() - NOTICE_ANSWER. A released region leaves a tombstone, so
+ * that remote users of its STag learn EVICTED; 0 means that its entries are free
+ * and no event follows. An answer counts as delivery.
+ * 0 with *deadline_ns; -UNIC_EREFUSED with
+ * *refusal; -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL. RELEASE may also answer
+ * -UNIC_EPENDING (see unic_mr_dereg()). */
+int unic_evict_answer(struct unic_nic *nic,
+		      const struct unic_cmd_notice_answer *cmd,
+		      uint64_t *deadline_ns, uint8_t *refusal);
+
+/** unic_evict_admin() - MR_EVICT: ask this region back. -UNIC_ENOMR,
+ * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control, or it holds no
+ * entries: it ends with the region it is made of). */
+int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+
+/** unic_wait_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
+int unic_wait_cancel(struct unic_nic *nic, uint32_t id);
+
+/** unic_wait_rests_changed() - @proc has more or fewer indices at rest (stag.h). */
+void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc);
+
+/**
+ * unic_wait_quota_changed() - @proc has another quota: its requests that can
+ * never fit under it end with UNIC_ST_TOO_LARGE.
+ */
+void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc);
+
+/**
+ * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain
+ * its regions, as many as a round does (proc.h); call again. True when none is left,
+ * and no tombstone.
+ */
+bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc);
+
+/* Accounts, see reclaim.c. */
+
+/**
+ * unic_evict_proc_forget() - process slot @proc is given up: what was taken
+ * back for it is for nobody now, and its accounts are those of the slot's next
+ * process, all zero.
+ */
+void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc);
+
+/** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
+void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+		      struct unic_cpl_usage *out);
+
+/* For mr.c and reclaim.c. */
+
+/**
+ * unic_evict_revoke() - ask region @mr (ACTIVE) back: a notice, or removal at
+ * once for class messaging.
+ * @why: enum unic_reason; @for_proc: whose request needs it, or UNIC_OWNER_NIL;
+ * @urgent: that request is within its fair share.
+ */
+void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
+		       uint32_t for_proc, bool urgent);
+
+/**
+ * unic_evict_hasten() - request of @for_proc, within its fair share, cannot
+ * wait for the end of an extended grace: one such region of @owner counts as on
+ * its way back again, within H + T. False if it has none.
+ */
+bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc);
+
+/** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
+ * -UNIC_EPENDING (EVICTED follows). */
+int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
+
+/** unic_evict_dependent() - @mr is made of @of, which drains: so does it. */
+void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of);
+
+/** unic_evict_idle() - a DRAINING region lost its last hold and DMA piece. */
+void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
+
+#endif /* UNIC_EVICT_H */

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* reclaim.c - demand, supply, the choice of a victim, and the accounts of both. */
+#include <stddef.h>
+
+#include "nic.h"
+#include "arbiter/policy.h"
+#include "revoke/reclaim.h"
+#include "revoke/admission.h"
+
+#define BATCH	  8u /* revocations a poll */
+#define RECHOICES 4u /* of regions whose forms were used */
+
+/* Newcomers a policy gets to know after each choice, and before the first. */
+#define STRANGERS	2u
+#define FIRST_STRANGERS 16u
+
+/* -------------------------------------------------------- the candidates */
+
+_Static_assert(offsetof(struct unic_mr, uses) ==
+		       offsetof(struct unic_mr, last_use_ns) + sizeof(uint64_t),
+	       "policies find the uses behind the last one");
+_Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
+	       "the table of ghosts is a power of two");
+
+#define FROM_USE(field)                              \
+	((int16_t)(offsetof(struct unic_mr, field) - \
+		   offsetof(struct unic_mr, last_use_ns)))
+
+void unic_reap_init(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	e->table = (struct unic_policy_table){
+		.item = e->item,
+		.last_use_ns = &nic->mrs.mr[0].last_use_ns,
+		.stride = sizeof(nic->mrs.mr[0]),
+		.since = FROM_USE(since_ns),
+		.size = FROM_USE(n_pages),
+		.hint = FROM_USE(importance),
+		.ghost = e->ghost,
+		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
+		.rng = &e->rng,
+	};
+	unic_share_init(&e->after, UNIC_TLB_ENTRIES);
+	unic_share_init(&e->regions, UNIC_MRS);
+	for (i = 0; i < UNIC_PROCS; i++)
+		unic_policy_init(&e->chooser[i], &e->table);
+}
+
+void unic_reap_add(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	UNIC_IN_REGISTER(m);
+	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
+		return;
+	m->flags |= UNIC_MR_F_RING;
+	unic_policy_add(&nic->evict.chooser[m->proc], mr);
+}
+
+void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	if (!(m->flags & UNIC_MR_F_RING))
+		return;
+	m->flags &= (uint8_t)~UNIC_MR_F_RING;
+	unic_policy_remove(&nic->evict.chooser[m->proc], mr);
+}
+
+/*
+ * What comes back after an eviction is another region, of the same process and
+ * range. Not secret: who chooses ranges that collide mistakes his own regions
+ * for one another.
+ */
+uint32_t unic_reap_identity(const struct unic_mr *m)
+{
+	uint32_t h = (uint32_t)m->iova ^
+		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;
+
+	h = (h ^ h >> 15) * 0x85ebca77u + (uint32_t)m->length;
+	h = (h ^ h >> 13) * 0xc2b2ae3du + m->proc;
+	h = (h ^ h >> 16) * 0x9e3779b1u;
+	return h ^ h >> 15;
+}
+
+uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
+			bool patient)
+{
+	struct unic_evict *e = &nic->evict;
+	uint64_t residence = e->residence_us * 1000ull;
+	uint64_t now = unic_whole(&nic->now_ns), young = UINT64_MAX;
+	uint16_t found;
+
+	if (patient)
+		young = now > residence ? now - residence : 0;
+	found = unic_policy_victim(&e->chooser[proc], young, entries);
+	if (found == UNIC_MR_NIL)
+		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
+	return found;
+}
+
+__attribute__((noinline, cold)) uint16_t
+unic_reap_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
+		 uint32_t entries, bool patient)
+{
+	uint32_t left = RECHOICES;
+
+	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
+	       unic_use_fold_into(nic, found))
+		found = unic_reap_pick(nic, proc, entries, patient);
+	return found;
+}
+
+/* The policy of @proc gets to know up to @n newcomers, and looks around. */
+static __attribute__((noinline)) void prepare(struct unic_nic *nic,
+					      uint32_t proc, uint32_t n)
+{
+	struct unic_chooser *c = &nic->evict.chooser[proc];
+	uint16_t i;
+
+	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
+		unic_policy_meet(c, unic_reap_identity(&nic->mrs.mr[i]));
+	unic_policy_look(c, nic->now_ns);
+}
+
+/* ... remembers that @mr goes. */
+static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+{
+	unic_policy_evicted(&nic->evict.chooser[proc], mr,
+			    unic_reap_identity(&nic->mrs.mr[mr]), nic->now_ns);
+	unic_reap_remove(nic, mr);
+}
+
+/*
+ * The last recall between two processes. There may be too many pairs for a time
+ * for each: of those with a process whose numbers differ by UNIC_OPPONENTS, or
+ * twice that, the last one is kept, and in the time's low bits which it is. Whose
+ * is forgotten is not spared.
+ */
+#define TURNS (UNIC_PROCS <= 32 ? 1u : 32u)
+
+static uint64_t *recall_of(struct unic_evict *e, uint32_t a, uint32_t b)
+{
+	uint32_t first = a < b ? a : b, second = a < b ? b : a;
+
+	return &e->recall_ns[first][second % UNIC_OPPONENTS];
+}
+
+static uint32_t turn_of(uint32_t a, uint32_t b)
+{
+	return (a < b ? b : a) / UNIC_OPPONENTS % TURNS;
+}
+
+static void remember_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
+{
+	*recall_of(&nic->evict, a, b) =
+		nic->now_ns / TURNS * TURNS + turn_of(a, b);
+}
+
+/*
+ * Both sides of a recall for a borrower are above their shares; entries would
+ * go to and fro between them without end.
+ */
+static bool damped(struct unic_nic *nic, uint32_t a, uint32_t b)
+{
+	uint64_t last_ns = *recall_of(&nic->evict, a, b);
+
+	return last_ns && last_ns % TURNS == turn_of(a, b) &&
+	       nic->now_ns - last_ns / TURNS * TURNS <
+		       nic->evict.residence_us * 1000ull;
+}
+
+/* Why a victim is wanted, and for whom. */
+struct want {
+	uint32_t
+		proc; /* what is freed is kept for it; UNIC_OWNER_NIL: nobody */
+	uint32_t miss; /* it lacks a page; UNIC_OWNER_NIL: not for a miss */
+	uint32_t n;
+	uint8_t why;
+	bool urgent; /* entitled: residence and damping do not apply */
+	bool index;  /* not entries are short, but indices of regions */
+};
+
+static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+{
+	const struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_pain *p = &nic->evict.pain[mr];
+	uint32_t bytes = m->bytes, now = (uint32_t)(nic->now_ns >> 16);
+
+	p->value = unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
+				    bytes - p->bytes, m->n_pages);
+	p->at = now;
+	p->bytes = bytes;
+	unic_share_hurts(&nic->evict.share, proc, p->value);
+}
+
+static bool take_from(struct unic_nic *nic, uint32_t victim,
+		      const struct want *w)
+{
+	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->evict.high;
+	uint32_t cached = 0;
+	uint16_t mr;
+
+	/* what comes back by itself goes first, and at once */
+	if (nic->cache.entries[victim] && !w->index)
+		cached = unic_cache_take(nic, victim, w->n ? w->n : BATCH);
+	if (cached) {
+		if (w->proc != UNIC_OWNER_NIL)
+			unic_wait_freed(nic, w->proc, cached);
+		unic_evict_kick(nic);
+		return true;
+	}
+	if (unic_policy_blind(&nic->evict.chooser[victim]))
+		prepare(nic, victim, FIRST_STRANGERS);
+	mr = unic_reap_pick(nic, victim, entries, !w->urgent);
+	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))
+		mr = unic_reap_beside(nic, victim, mr, entries, !w->urgent);
+	if (mr != UNIC_MR_NIL)
+		chosen(nic, victim, mr);
+	prepare(nic, victim, STRANGERS);
+	if (mr == UNIC_MR_NIL)
+		return w->urgent && unic_evict_hasten(nic, victim, w->proc);
+	measure(nic, victim, mr);
+	unic_evict_revoke(nic, mr, w->why, w->proc, w->urgent);
+	return true;
+}
+
+/* ---------------------------------------------------- demand and supply */
+
+/* Between the low and the high watermark it depends on where we come from. */
+static bool low_water(struct unic_evict *e, uint32_t supply)
+{
+	e->refilling = supply < (e->refilling ? e->high : e->low);
+	return e->refilling;
+}
+
+/*
+ * Shares of something else than entries held are needed when the other thing is
+ * scarce only: those of processes that have changed since are then worked out.
+ * Shares as they are when all that was asked back is gone, put off or not;
+ */
+static void refresh_after(struct unic_nic *nic, uint32_t p)
+{
+	struct unic_share *s = &nic->evict.after;
+	const struct unic_share_owner *o = &nic->evict.share.owner[p];
+	struct unic_share_owner *a = &s->owner[p];
+
+	a->held = o->held;
+	a->wanted = o->wanted;
+	a->weight = o->weight;
+	a->pain = o->pain;
+	unic_share_coming(s, p, o->coming + nic->put_off.of[p] - a->coming);
+}
+
+/* and of regions, counted and shared as entries are; indices at rest are had by who
+ * used them up. */
+static void refresh_regions(struct unic_nic *nic, uint32_t p)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_share *s = &e->regions;
+	const struct unic_share_owner *o = &e->share.owner[p];
+	struct unic_share_owner *r = &s->owner[p];
+	bool there = o->weight;
+
+	r->held = there ? nic->procs.proc[p].mrs + nic->stags.charged[p] : 0;
+	r->wanted = there && unic_set_has(&e->demands.waiters, p);
+	r->weight = o->weight;
+	r->pain = there ? o->pain : 0;
+	unic_share_coming(s, p,
+			  (there ? e->indices_coming[p] : 0u) - r->coming);
+}
+
+static __attribute__((noinline, cold)) void refresh(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+
+	unic_demand_settle(nic);
+	while (unic_set_any(&e->stale)) {
+		uint32_t p = unic_set_first(&e->stale);
+
+		unic_set_del(&e->stale, p);
+		refresh_after(nic, p);
+		refresh_regions(nic, p);
+	}
+	e->regions.capacity = unic_mr_capacity(nic);
+}
+
+/* The next who has to give for @w. Who misses a page competes as if it waited. */
+static uint32_t victim_for(struct unic_share *s, const struct want *w)
+{
+	uint32_t victim;
+
+	if (w->miss == UNIC_OWNER_NIL)
+		return unic_share_victim(s, w->proc, w->index ? 1 : w->n);
+	unic_share_want(s, w->miss, 1);
+	victim = unic_share_victim(s, w->miss, 1);
+	unic_share_want(s, w->miss, -1);
+	return victim;
+}
+
+/* @s: shares of what is wanted. Whoever has nothing to give is passed over. */
+static bool take_by(struct unic_nic *nic, const struct want *w,
+		    struct unic_share *s)
+{
+	uint32_t victim;
+	bool taken = false;
+
+	while (!taken && (victim = victim_for(s, w)) != UNIC_OWNER_NIL) {
+		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
+			    w->proc != victim;
+
+		if (pair && damped(nic, w->proc, victim))
+			UNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);
+		else
+			taken = take_from(nic, victim, w);
+		if (taken && pair)
+			remember_recall(nic, w->proc, victim);
+		if (!taken)
+			unic_share_skip(s, victim);
+	}
+	if (unic_set_any(&s->skipped))
+		unic_share_unskip(s);
+	return taken;
+}
+
+/*
+ * Whose grace was extended gives back later, but does: nobody is brought below
+ * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
+ */
+static bool take(struct unic_nic *nic, const struct want *w)
+{
+	struct unic_evict *e = &nic->evict;
+
+	if (w->index || nic->put_off.all) {
+		refresh(nic);
+		if (take_by(nic, w, w->index ? &e->regions : &e->after))
+			return true;
+		if (w->index || !w->urgent)
+			return false;
+	}
+	return take_by(nic, w, &e->share);
+}
+
+/* Are there fewer indices than @n, those on their way back counted? */
+static bool few_indices(struct unic_nic *nic, uint32_t n)
+{
+	uint32_t there = unic_mr_indices(&nic->mrs);
+
+	if (there >= n)
+		return false;
+	refresh(nic);
+	return there + nic->evict.regions.coming < n;
+}
+
+/*
+ * What those who wait want most now. Entries and indices on their way back are
+ * supply already, so nothing is asked back twice.
+ */
+static bool waiters_want(struct unic_nic *nic, const struct unic_set *tried,
+			 struct want *out)
+{
+	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
+	struct unic_demand d;
+	bool entries;
+
+	unic_demand_now(nic, tried, &d);
+	entries = d.entitled > supply;
+	if (d.urgent != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices))) {
+		*out = (struct want){ .proc = d.urgent,
+				      .miss = UNIC_OWNER_NIL,
+				      .n = d.urgent_n,
+				      .why = UNIC_WHY_FAIR_SHARE,
+				      .urgent = true,
+				      .index = !entries };
+		return true;
+	}
+	if (d.capped != UNIC_OWNER_NIL) {
+		*out = (struct want){ .proc = d.capped,
+				      .miss = UNIC_OWNER_NIL,
+				      .why = UNIC_WHY_QUOTA };
+		return true;
+	}
+	entries = d.entitled + d.borrower_n > supply;
+	if (d.borrower != UNIC_OWNER_NIL &&
+	    (entries || few_indices(nic, d.indices + 1))) {
+		*out = (struct want){ .proc = d.borrower,
+				      .miss = UNIC_OWNER_NIL,
+				      .n = d.borrower_n,
+				      .why = UNIC_WHY_WAITER,
+				      .index = !entries };
+		return true;
+	}
+	return false;
+}
+
+/* A page is missing for which there is no entry: one region goes for it, after
+ * those for whom others wait. */
+static bool misses_want(struct unic_nic *nic, const struct unic_set *tried,
+			struct want *out)
+{
+	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
+	struct unic_demand d;
+	bool quota = false;
+	uint32_t proc = unic_cache_short(nic, &quota);
+
+	if (proc == UNIC_OWNER_NIL)
+		return false;
+	if (quota) {
+		*out = (struct want){ .proc = proc,
+				      .miss = UNIC_OWNER_NIL,
+				      .why = UNIC_WHY_QUOTA };
+		return !unic_set_has(tried, proc) &&
+		       !nic->evict.share.owner[proc].coming;
+	}
+	if (unic_set_any(&nic->evict.demands.waiters)) {
+		unic_demand_now(nic, tried, &d);
+		need += d.entitled + d.borrower_n;
+	}
+	*out = (struct want){ .proc = UNIC_OWNER_NIL,
+			      .miss = proc,
+			      .n = 1,
+			      .why = UNIC_WHY_WAITER };
+	return supply < need;
+}
+
+static bool next_want(struct unic_nic *nic, const struct unic_set *tried,
+		      struct want *out)
+{
+	struct unic_evict *e = &nic->evict;
+
+	if (unic_set_any(&e->demands.waiters) && waiters_want(nic, tried, out))
+		return true;
+	if (nic->cache.short_until_ns > nic->now_ns &&
+	    misses_want(nic, tried, out))
+		return true;
+	*out = (struct want){ .proc = UNIC_OWNER_NIL,
+			      .miss = UNIC_OWNER_NIL,
+			      .why = UNIC_WHY_REAPER };
+	return low_water(e, nic->tlb.free + e->share.coming);
+}
+
+/* Nothing to take: when nobody waits, only age changes that. */
+static uint64_t later(const struct unic_nic *nic, const struct want *w)
+{
+	const struct unic_evict *e = &nic->evict;
+	uint32_t us = e->reaper_us;
+
+	if (w->proc == UNIC_OWNER_NIL && us < e->residence_us)
+		us = e->residence_us;
+	return nic->now_ns + us * 1000ull;
+}
+
+uint64_t unic_reap_poll(struct unic_nic *nic)
+{
+	uint64_t again = UINT64_MAX;
+	struct unic_set tried = { { 0 } };
+	uint32_t left = BATCH;
+	struct want w;
+
+	while (left) {
+		if (!next_want(nic, &tried, &w))
+			return again;
+		if (w.why != UNIC_WHY_QUOTA) {
+			if (!take(nic, &w))
+				return again < later(nic, &w) ? again
+							      : later(nic, &w);
+			left--;
+		} else if (take_from(nic, w.proc, &w)) {
+			left--;
+		} else { /* its own business: others do not wait for it */
+			unic_set_add(&tried, w.proc);
+			again = later(nic, &w);
+		}
+	}
+	return nic->now_ns;
+}
+
+/* ------------------------------------------------------------ accounts */
+
+void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
+{
+	struct unic_evict *e = &nic->evict;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++)
+		if (nic->mrs.mr[i].for_proc == proc)
+			nic->mrs.mr[i].for_proc = UNIC_OWNER_NIL;
+	for (i = 0; i < UNIC_PROCS; i++)
+		*recall_of(e, i, proc) = 0;
+	unic_demand_promise(nic, proc, 0);
+	e->evictions[proc] = 0;
+	e->late[proc] = 0;
+	e->longest_us[proc] = 0;
+	unic_share_hurts(&e->share, proc, 0);
+}
+
+static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
+{
+	struct unic_set taken = { { 0 } };
+	uint32_t k, i;
+
+	for (k = 0; k < 3; k++) {
+		uint32_t top = UNIC_OWNER_NIL, held = 0;
+
+		for (i = 0; i < UNIC_PROCS; i++)
+			if (s->owner[i].held > held &&
+			    !unic_set_has(&taken, i)) {
+				top = i;
+				held = s->owner[i].held;
+			}
+		out->top_proc[k] = unic_to_le16((uint16_t)top);
+		out->top_held[k] = unic_to_le32(held);
+		if (top != UNIC_OWNER_NIL)
+			unic_set_add(&taken, top);
+	}
+}
+
+void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+		      struct unic_cpl_usage *out)
+{
+	struct unic_evict *e = &nic->evict;
+	const struct unic_share_owner *o = &e->share.owner[proc];
+	uint32_t fair = unic_share_fair(&e->share, proc);
+
+	out->used = unic_to_le32((uint32_t)(UNIC_TLB_ENTRIES - nic->tlb.free));
+	out->limit = unic_to_le32(UNIC_TLB_ENTRIES);
+	out->holding = unic_to_le32(o->held);
+	out->fair_share = unic_to_le32(fair);
+	out->waiters = unic_to_le32(e->waiting);
+	out->borrowed = unic_to_le32(o->held > fair ? o->held - fair : 0);
+	out->quota = unic_to_le32(o->quota);
+	out->bound_us =
+		unic_to_le32(e->notices.deliver_us + e->notices.grace_us +
+			     e->reaper_us + UNIC_DRAIN_BOUND_US);
+	top_holders(&e->share, out);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* dma.c - see dma.h. */
+#include <string.h>
+
+#include "nic.h"
+#include "transport/requester.h"
+#include "transport/rq.h"
+
+void unic_dma_init(struct unic_nic *nic)
+{
+	struct unic_dma *dma = &nic->dma;
+	uint32_t i;
+
+	memset(dma, 0, sizeof(*dma));
+	for (i = 0; i < UNIC_DMA_JOBS; i++)
+		dma->job[i].next = (uint16_t)(i + 1);
+	dma->job[UNIC_DMA_JOBS - 1].next = UNIC_DMA_NO_JOB;
+}
+
+bool unic_dma_busy(const struct unic_nic *nic)
+{
+	return nic->dma.busy != 0;
+}
+
+static struct unic_dma_job *take_job(struct unic_nic *nic, uint16_t mr,
+				     enum unic_dma_owner owner, uint16_t who)
+{
+	struct unic_dma *dma = &nic->dma;
+	struct unic_dma_job *job = &dma->job[dma->free_head];
+
+	dma->free_head = job->next;
+	dma->busy++;
+	job->busy = true;
+	job->mr = mr;
+	job->owner = (uint8_t)owner;
+	job->who = who;
+	unic_mr_dma_get(nic, mr);
+	return job;
+}
+
+void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
+		    enum unic_dma_owner owner, uint16_t who)
+{
+	take_job(nic, mr, owner, who);
+}
+
+/*
+ * One piece, under the tag of the next free job. Returns an enum
+ * unic_port_status; the caller takes the job if it is PENDING.
+ */
+static inline int submit(struct unic_nic *nic, bool to_host,
+			 const struct unic_piece *piece, void *local)
+{
+	uint32_t tag = nic->dma.free_head;
+	int r;
+
+	if (__builtin_expect(tag == UNIC_DMA_NO_JOB, 0))
+		return UNIC_PORT_EAGAIN;
+	r = unic_port_dma(nic->port,
+			  to_host ? UNIC_DMA_TO_HOST : UNIC_DMA_FROM_HOST,
+			  piece->bus, local, piece->len, tag);
+	if (__builtin_expect(r == UNIC_PORT_EFAULT, 0))
+		UNIC_COUNT(nic, dma_errors);
+	else if (r != UNIC_PORT_EAGAIN)
+		nic->dma.bytes += piece->len;
+	return r;
+}
+
+static int error_of(int port_status)
+{
+	return port_status == UNIC_PORT_EAGAIN ? -UNIC_EAGAIN : -UNIC_EBUS;
+}
+
+/* Where the next piece of @s is. */
+static inline int locate(struct unic_nic *nic, const struct unic_span *s,
+			 struct unic_piece *piece)
+{
+	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
+
+	if (__builtin_expect(!s->direct, 0))
+		return unic_xlate(nic, s->mr, s->iova, len, piece);
+	piece->bus = s->bus;
+	piece->len = len;
+	return 0;
+}
+
+int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
+{
+	struct unic_piece piece;
+	struct unic_span *s;
+	int r;
+
+	for (; sgl->i < sgl->n; sgl->i++) {
+		s = &sgl->span[sgl->i];
+		piece.len = 0;
+		while (s->len) {
+			r = locate(nic, s, &piece);
+			if (__builtin_expect(r, 0))
+				return r;
+			r = submit(nic, sgl->to_host, &piece, sgl->local);
+			if (__builtin_expect(r == UNIC_PORT_PENDING, 0)) {
+				take_job(nic, s->mr, sgl->owner, sgl->who);
+				sgl->pending++;
+			} else if (__builtin_expect(r != UNIC_PORT_OK, 0)) {
+				return error_of(r);
+			}
+			s->len -= piece.len;
+			if (!s->len)
+				break;
+			sgl->local += piece.len;
+			s->iova += piece.len;
+			s->bus += piece.len;
+		}
+		sgl->local += piece.len;
+	}
+	return 0;
+}
+
+int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
+		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
+		   uint32_t count)
+{
+	struct unic_piece piece = { .bus = bus,
+				    .len = count * UNIC_SLOT_BYTES };
+	int r = submit(nic, false, &piece, local);
+
+	if (r == UNIC_PORT_OK)
+		return 0;
+	if (r != UNIC_PORT_PENDING)
+		return error_of(r);
+	take_job(nic, mr, owner, who)->count = count;
+	return -UNIC_EPENDING;
+}
+
+int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
+		 const struct unic_cqe *cqe)
+{
+	struct unic_piece piece = { .bus = bus, .len = sizeof(*cqe) };
+	struct unic_dma *dma = &nic->dma;
+	struct unic_cqe *copy;
+	int r;
+
+	if (__builtin_expect(dma->free_head == UNIC_DMA_NO_JOB, 0))
+		return -UNIC_EAGAIN;
+	copy = &dma->job[dma->free_head].cqe; /* the port may read it later */
+	*copy = *cqe;
+	r = submit(nic, true, &piece, copy);
+	if (__builtin_expect(r == UNIC_PORT_OK, 1))
+		return 0;
+	if (r != UNIC_PORT_PENDING)
+		return error_of(r);
+	take_job(nic, mr, UNIC_DMA_CQE, cq);
+	return -UNIC_EPENDING;
+}
+
+static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
+{
+	sgl->pending--;
+	if (!ok)
+		sgl->failed = true;
+}
+
+static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
+		       bool ok)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+
+	switch (job->owner) {
+	case UNIC_DMA_SQ:
+		unic_sq_fetched(nic, job->who, job->count, ok);
+		break;
+	case UNIC_DMA_RQ:
+		unic_rq_fetched(nic, job->who, job->count, ok);
+		break;
+	case UNIC_DMA_SWEEP:
+		unic_rq_swept(nic, job->who, job->count, ok);
+		break;
+	case UNIC_DMA_CQE:
+		unic_cq_written(nic, job->who, unic_from_le32(job->cqe.qpn),
+				ok);
+		break;
+	case UNIC_DMA_TX:
+		sgl_piece_done(&roce->tx[job->who].sgl, ok);
+		unic_tx_gathered(nic, job->who);
+		break;
+	case UNIC_DMA_RX:
+		sgl_piece_done(&roce->rx_sgl, ok);
+		break;
+	case UNIC_DMA_LIST:
+		unic_memop_fetched(nic, ok);
+		break;
+	default:
+		break;
+	}
+}
+
+static void finish(struct unic_nic *nic, uint32_t tag, bool ok)
+{
+	struct unic_dma *dma = &nic->dma;
+	struct unic_dma_job *job = &dma->job[tag];
+	struct unic_dma_job done = *job;
+
+	job->busy = false;
+	job->next = (uint16_t)dma->free_head;
+	dma->free_head = tag;
+	dma->busy--;
+	if (!ok)
+		UNIC_COUNT(nic, dma_errors);
+	unic_mr_dma_put(nic, done.mr);
+	tell_owner(nic, &done, ok);
+}
+
+bool unic_dma_poll(struct unic_nic *nic)
+{
+	uint32_t n, tag;
+	int status;
+
+	if (__builtin_expect(!nic->dma.busy, 1))
+		return false;
+	for (n = 0; n < UNIC_DMA_JOBS; n++) {
+		if (!unic_port_dma_poll(nic->port, &tag, &status))
+			break;
+		UNIC_ASSERT(nic, tag < UNIC_DMA_JOBS && nic->dma.job[tag].busy);
+		finish(nic, tag, status == UNIC_PORT_OK);
+	}
+	return n != 0;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* fastpath_rx.c - the lane in, see fastpath.h. */
+#include "transport/frame.h"
+#include "transport/fastpath.h"
+#include "nic.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+#include "memory/window.h"
+
+#define unlikely(x)   __builtin_expect(!!(x), 0)
+#define COLD	      __attribute__((noinline, cold))
+#define CALLED	      __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
+#define AETH_BYTES ((uint32_t)sizeof(struct unic_aeth))
+#define MIN_BYTES  (UNIC_EXT_OFF + AETH_BYTES + UNIC_ICRC_BYTES)
+
+/* ------------------------------------------------------ what is expected */
+
+enum kind { /* unic_expect.kind */
+	KIND_ACK,
+	KIND_ONLY, /* all of a WRITE */
+	KIND_FIRST,
+	KIND_MIDDLE,
+	KIND_LAST,
+};
+
+#define OP_MASK	   0xff4fffffu /* solicited and pad may be anything */
+#define OP_WORD(o) ((uint32_t)(o) << 24 | UNIC_PKEY_DEFAULT)
+
+/*
+ * What a packet with this opcode is, and how long its payload, if it has @body
+ * bytes behind BTH. False: not for the lane.
+ */
+static bool classify(const struct unic_qp *qp, uint32_t op, uint32_t body,
+		     struct unic_expect *e)
+{
+	uint32_t mtu = 1u << qp->mtu_shift;
+	uint32_t pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
+	uint32_t ext = 0;
+
+	switch (op & OP_MASK) {
+	case OP_WORD(UNIC_OP_ACK):
+		e->kind = KIND_ACK;
+		e->len = 0;
+		return body == AETH_BYTES && !pad;
+	case OP_WORD(UNIC_OP_WRITE_ONLY):
+		e->kind = KIND_ONLY;
+		ext = RETH_BYTES;
+		break;
+	case OP_WORD(UNIC_OP_WRITE_FIRST):
+		e->kind = KIND_FIRST;
+		ext = RETH_BYTES;
+		break;
+	case OP_WORD(UNIC_OP_WRITE_MIDDLE):
+		e->kind = KIND_MIDDLE;
+		break;
+	case OP_WORD(UNIC_OP_WRITE_LAST):
+		e->kind = KIND_LAST;
+		break;
+	default:
+		return false;
+	}
+	if (body <= ext + pad || body - ext - pad > mtu ||
+	    !(qp->rights & UNIC_MR_REMOTE_WRITE))
+		return false;
+	e->len = (uint16_t)(body - ext - pad);
+	return e->len == mtu || e->kind == KIND_ONLY || e->kind == KIND_LAST;
+}
+
+/* Has the frame the headers that @e is about? */
+static inline bool is_like(const struct unic_rx *rx,
+			   const struct unic_expect *e)
+{
+	return e->bytes == rx->len && unic_headers_same(rx->frame, &e->h);
+}
+
+/* Is it as long, of the same opcode, for the same queue pair? All else that a
+ * header says follows from these. */
+static inline bool is_alike(const struct unic_rx *rx,
+			    const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+
+	return e->bytes == rx->len && /* first: others may end before BTH */
+	       !((UNIC_READ_ONCE(w[UNIC_W_BTH_OP]) ^ e->h.word[UNIC_W_BTH_OP]) |
+		 (UNIC_READ_ONCE(w[UNIC_W_BTH_DQPN]) ^
+		  e->h.word[UNIC_W_BTH_DQPN]));
+}
+
+/* One that is not like the last of its sort. Is it one of the lane's, of the
+ * peer of @qp, which may receive? Then others like it are expected now. */
+static bool learn(struct unic_nic *nic, struct unic_qp *qp,
+		  struct unic_expect *e, const struct unic_rx *rx)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t op = unic_get_word(w, UNIC_W_BTH_OP);
+	uint32_t ip = rx->len - UNIC_ETH_BYTES;
+
+	e->bytes = UNIC_EXPECT_NOTHING;
+	if (qp->state != UNIC_QPS_RTS || (ip & 3) ||
+	    !classify(qp, op, rx->len - UNIC_EXT_OFF - UNIC_ICRC_BYTES, e))
+		return false;
+	e->qp = unic_qp_index(nic, qp);
+	unic_roce_length(&qp->tmpl, &e->h, ip);
+	unic_put_word(e->h.word, UNIC_W_BTH_OP, op);
+	e->bytes = rx->len;
+	return unic_headers_same(rx->frame, &e->h);
+}
+
+/* Which of unic_qp.expect[]: one for each part of a long message, and one for
+ * acknowledgements, so that no stream in either direction learns anew. */
+static inline uint32_t place_of(uint32_t opcode)
+{
+	switch (opcode) {
+	case UNIC_OP_ACK:
+		return 1;
+	case UNIC_OP_WRITE_MIDDLE:
+		return 2;
+	case UNIC_OP_WRITE_LAST:
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+/* A frame that is not like the one before it. True if it is for the lane: then
+ * it is like nic->like. */
+static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	struct unic_expect *e;
+	struct unic_qp *qp;
+	uint32_t idx;
+
+	if (rx->len < MIN_BYTES)
+		return false;
+	idx = unic_get_word(w, UNIC_W_BTH_DQPN) & 0xff;
+	if (idx >= UNIC_QPS)
+		return false;
+	qp = &nic->qps.qp[idx];
+	UNIC_IN_REGISTER(qp);
+	e = &qp->expect[place_of(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
+	UNIC_IN_REGISTER(e);
+	if (!is_like(rx, e) && !learn(nic, qp, e, rx))
+		return false;
+	nic->like = e;
+	return true;
+}
+
+static inline bool sound(const struct unic_rx *rx)
+{
+	return rx->flags & UNIC_FRAME_NO_ICRC ||
+	       unic_icrc_ok(rx->frame, rx->len);
+}
+
+/* The trace of a frame that is like @e. */
+static COLD void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
+			  const struct unic_expect *e, const uint8_t *frame)
+{
+	const uint32_t *w = (const void *)(frame + 2);
+	uint32_t op = unic_get_word(w, UNIC_W_BTH_OP);
+
+	UNIC_TRACE(nic, RX, qp->proc, op >> 24, qp->qpn,
+		   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
+		   e->bytes - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
+			   (op >> (16 + UNIC_BTH_PAD_SHIFT) & 3));
+}
+
+static inline void trace(struct unic_nic *nic, const struct unic_qp *qp,
+			 const struct unic_expect *e, const uint8_t *frame)
+{
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
+		trace_rx(nic, qp, e, frame);
+}
+
+static inline uint64_t remote_va(const uint32_t *w)
+{
+	return (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32 |
+	       unic_get_word(w, UNIC_W_EXT + 1);
+}
+
+/* PSN and acknowledge request of a frame: is it the PSN expected? */
+static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
+{
+	return !((apsn ^ rsp->psn) << 8);
+}
+
+static COLD enum unic_lane refused(struct unic_nic *nic, struct unic_qp *qp,
+				   const struct unic_expect *e,
+				   const uint8_t *frame, int err)
+{
+	trace(nic, qp, e, frame);
+	unic_responder_refused(nic, qp, qp->rsp.psn, err);
+	return UNIC_LANE_DONE;
+}
+
+/* Frames one behind another, all of one length, none of them looked at. */
+struct burst {
+	const uint8_t *frame;
+	uint32_t stride, n;
+	uint32_t
+		sound; /* of them, from the first on: their integrity is certain */
+};
+
+static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
+			     const struct unic_expect *e, const struct burst *b,
+			     uint32_t n)
+{
+	const uint8_t *frame = b->frame;
+
+	for (; n; n--, frame += b->stride)
+		trace_rx(nic, qp, e, frame);
+}
+
+/* How many are sound, one behind another; the first one is. */
+static COLD uint32_t sound_ones(const struct burst *b, uint32_t bytes)
+{
+	const uint8_t *frame = b->frame;
+	uint32_t n = 1;
+
+	for (; n < b->n; n++) {
+		frame += b->stride;
+		if (!unic_icrc_ok(frame, bytes))
+			break;
+	}
+	return n;
+}
+
+/* As many as there are behind @rx, which is sound, at most @max with it. */
+static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
+			      uint32_t max, struct burst *b)
+{
+	b->frame = rx->frame;
+	b->n = 1 + unic_port_rx_run(nic->port, rx, max - 1, &b->stride);
+	b->sound = b->n;
+	if (unlikely(!(rx->flags & UNIC_FRAME_NO_ICRC)))
+		b->sound = sound_ones(b, rx->len);
+}
+
+/* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
+ * The others are not taken, but for the very first. */
+static inline enum unic_lane burst_done(struct unic_nic *nic,
+					struct unic_qp *qp,
+					const struct unic_expect *e,
+					const struct burst *b, uint32_t done,
+					uint32_t apsn, uint32_t *n)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	*n = done ? done : 1;
+	if (unlikely(b->n != done))
+		unic_port_rx_back(nic->port, b->n - *n);
+	if (unlikely(!done))
+		return UNIC_LANE_NOT;
+	nic->dma.bytes += done * e->len;
+	rsp->psn = unic_psn_add(rsp->psn, done);
+	rsp->nak_sent = false;
+	if (apsn >> 31 && !rsp->ack)
+		unic_responder_owe_ack(nic, qp);
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
+		trace_burst(nic, qp, e, b, done);
+	return UNIC_LANE_DONE;
+}
+
+/* -------------------------------------------------- WRITEs of one packet */
+
+/* What a frame of a burst must start with, in vectors: the headers, and an RETH
+ * for the window, but for the lower half of the address. */
+struct want {
+	unic_vector h0, h1, h2, reth;
+	uint32_t dst01;
+};
+
+static inline struct want want_of(const struct unic_expect *e,
+				  const struct unic_window *win)
+{
+	const unic_vector *h = (const void *)e->h.word;
+	struct want want = { .h0 = h[0], .h1 = h[1], .h2 = h[2] };
+	union unic_words reth;
+
+	want.dst01 = e->h.dst01;
+	reth.word[0] = (UNIC_FORCE uint32_t)unic_to_be32(win->hi);
+	reth.word[1] = 0; /* see is_wanted() */
+	reth.word[2] = (UNIC_FORCE uint32_t)unic_to_be32(win->stag);
+	reth.word[3] = (UNIC_FORCE uint32_t)unic_to_be32(e->len);
+	want.reth = reth.v;
+	return want;
+}
+
+static inline bool is_wanted(const uint8_t *frame, const struct want *want)
+{
+	const union unic_words but_low = { .word = { ~0u, 0, ~0u, ~0u } };
+	const unic_vector *is = (const void *)(frame + 2);
+	const unic_vector *reth = (const void *)(frame + UNIC_EXT_OFF);
+	uint32_t dst01 = UNIC_READ_ONCE(*(const uint16_t *)(const void *)frame);
+
+	return !(unic_vector_any((is[0] ^ want->h0) | (is[1] ^ want->h1) |
+				 (is[2] ^ want->h2) |
+				 ((*reth & but_low.v) ^ want->reth)) |
+		 (dst01 ^ want->dst01));
+}
+
+/* As place(), for WRITEs of @len bytes. */
+static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
+				       const struct unic_expect *e,
+				       const struct unic_window *win,
+				       uint32_t *apsn, uint32_t len)
+{
+	const struct want want = want_of(e, win);
+	uint32_t n = b->sound, psn = *apsn, acks = 0;
+	const uint8_t *frame = b->frame;
+
+	do {
+		const uint32_t *w = (const void *)(frame + 2);
+		uint32_t is = unic_get_word(w, UNIC_W_BTH_APSN);
+		uint32_t iova = unic_get_word(w, UNIC_W_EXT + 1);
+
+		if (unlikely((is ^ psn) << 8 || !is_wanted(frame, &want) ||
+			     !unic_window_has(win, iova)))
+			break;
+		unic_window_write(unic_window_at(win, iova),
+				  frame + UNIC_EXT_OFF + RETH_BYTES, len);
+		acks |= is;
+		psn++;
+		frame += b->stride;
+	} while (--n);
+	*apsn = acks;
+	return b->sound - n;
+}
+
+/* Place the frames of @b while they are like @e, in sequence, and for @win.
+ * @apsn: the PSN expected; afterwards their acknowledge requests, ored.
+ * Returns how many. */
+static CALLED uint32_t place(const struct burst *b, const struct unic_expect *e,
+			     const struct unic_window *win, uint32_t *apsn)
+{
+	if (e->len == 8)
+		return place_as(b, e, win, apsn, 8);
+	return place_as(b, e, win, apsn, e->len);
+}
+
+/* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
+ * *@n: how many, if done. */
+static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_rx *rx,
+				 const struct unic_expect *e, uint32_t max,
+				 uint32_t *n)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t stag = unic_get_word(w, UNIC_W_EXT + 2);
+	struct unic_mr *mr = unic_window_mr(nic, stag);
+	struct unic_rsp *rsp = &qp->rsp;
+	uint32_t apsn = rsp->psn, done;
+	uint64_t va = remote_va(w);
+	struct unic_window win;
+	struct burst b;
+	int r;
+
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind ||
+		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
+		return UNIC_LANE_NOT;
+	/* the headers are compared by place(), before anything comes of them */
+	if (unlikely(!unic_window_near(mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE,
+				       va, e->len) &&
+		     !is_like(rx, e)))
+		return UNIC_LANE_NOT;
+	r = unic_window_open(nic, mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE, va,
+			     e->len, &win);
+	if (unlikely(r))
+		return r == -UNIC_EAGAIN ? UNIC_LANE_NOT
+					 : refused(nic, qp, e, rx->frame, r);
+	burst_take(nic, rx, max, &b);
+	done = place(&b, e, &win, &apsn);
+	unic_window_used(nic, &win, done, e->len);
+	rsp->msn = unic_psn_add(rsp->msn, done);
+	return burst_done(nic, qp, e, &b, done, apsn, n);
+}
+
+/* ---------------------------------------------- WRITEs of several packets */
+
+/* Begin one at its RETH. 0, or the access error. */
+static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
+		       const uint32_t *w, uint32_t len)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_msg *m = &qp->rsp.msg;
+	uint64_t va = remote_va(w);
+	int r;
+
+	r = unic_access(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
+			UNIC_MR_REMOTE_WRITE, va, len, &piece);
+	m->iova = va;
+	m->bus = piece.bus;
+	m->left = len;
+	m->placed = 0;
+	m->mr = piece.mr;
+	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
+	return r;
+}
+
+/* Where @len bytes go that lie @off behind the next one; NULL: not the lane's. */
+static inline uint8_t *target(struct unic_nic *nic, const struct unic_msg *m,
+			      uint32_t off, uint32_t len)
+{
+	struct unic_piece piece;
+
+	if (m->direct)
+		return unic_port_window(nic->port, m->bus + off, len);
+	if (!unic_xlate_near(nic, m->mr, m->iova + off, len, &piece) ||
+	    piece.len != len)
+		return NULL;
+	return unic_port_window(nic->port, piece.bus, len);
+}
+
+/* Place the payload of @frame, @ext bytes behind BTH: the first or the last
+ * packet of the WRITE that rsp.msg is. */
+static enum unic_lane place_end(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_expect *e,
+				const uint8_t *frame, uint32_t ext, bool last)
+{
+	const uint32_t *w = (const void *)(frame + 2);
+	struct unic_msg *m = &qp->rsp.msg;
+	uint8_t *to = target(nic, m, 0, e->len);
+
+	if (unlikely(!to))
+		return UNIC_LANE_NOT;
+	trace(nic, qp, e, frame);
+	unic_window_write(to, frame + UNIC_EXT_OFF + ext, e->len);
+	m->kind = UNIC_MSG_WRITE;
+	m->bytes = e->len;
+	m->with = 0;
+	m->solicited = false;
+	m->last = last;
+	m->ackreq = unic_get_word(w, UNIC_W_BTH_APSN) >> 31;
+	nic->dma.bytes += e->len;
+	unic_responder_placed(nic, qp, 0);
+	return UNIC_LANE_DONE;
+}
+
+static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
+				  const struct unic_rx *rx,
+				  const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t len = unic_get_word(w, UNIC_W_EXT + 3);
+	struct unic_rsp *rsp = &qp->rsp;
+	int r;
+
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind || len <= e->len || len > UNIC_MSG_MAX))
+		return UNIC_LANE_NOT;
+	r = begin_write(nic, qp, w, len);
+	if (unlikely(r))
+		return refused(nic, qp, e, rx->frame, r);
+	return place_end(nic, qp, e, rx->frame, RETH_BYTES, false);
+}
+
+static enum unic_lane write_last(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_rx *rx,
+				 const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+		     rsp->msg.kind != UNIC_MSG_WRITE ||
+		     rsp->msg.left != e->len))
+		return UNIC_LANE_NOT;
+	return place_end(nic, qp, e, rx->frame, 0, true);
+}
+
+/* @bytes of the message are placed. */
+static inline void move_on(struct unic_msg *m, uint32_t bytes)
+{
+	m->iova += bytes;
+	m->bus += bytes;
+	m->left -= bytes;
+	m->placed += bytes;
+}
+
+/* As place(), for middle packets of the WRITE @m. */
+static CALLED uint32_t place_middles(struct unic_nic *nic,
+				     const struct burst *b,
+				     const struct unic_expect *e,
+				     struct unic_msg *m, uint32_t *apsn)
+{
+	uint32_t n = b->sound, psn = *apsn, acks = 0, len = e->len, off = 0;
+	const uint8_t *frame = b->frame;
+
+	do {
+		const uint32_t *w = (const void *)(frame + 2);
+		uint32_t is = unic_get_word(w, UNIC_W_BTH_APSN);
+		uint8_t *to;
+
+		if (unlikely((is ^ psn) << 8 || len >= m->left - off ||
+			     !unic_headers_same(frame, &e->h)))
+			break;
+		to = target(nic, m, off, len);
+		if (unlikely(!to))
+			break;
+		unic_window_write(to, frame + UNIC_EXT_OFF, len);
+		off += len;
+		acks |= is;
+		psn++;
+		frame += b->stride;
+	} while (--n);
+	move_on(m, off);
+	*apsn = acks;
+	return b->sound - n;
+}
+
+static enum unic_lane write_middles(struct unic_nic *nic, struct unic_qp *qp,
+				    const struct unic_rx *rx,
+				    const struct unic_expect *e, uint32_t max,
+				    uint32_t *n)
+{
+	uint32_t apsn = qp->rsp.psn, done;
+	struct burst b;
+
+	if (unlikely(qp->rsp.msg.kind != UNIC_MSG_WRITE))
+		return UNIC_LANE_NOT;
+	burst_take(nic, rx, max, &b);
+	done = place_middles(nic, &b, e, &qp->rsp.msg, &apsn);
+	return burst_done(nic, qp, e, &b, done, apsn, n);
+}
+
+/* ---------------------------------------------------------------- any frame */
+
+static enum unic_lane ack(struct unic_nic *nic, struct unic_qp *qp,
+			  const struct unic_rx *rx, const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+
+	trace(nic, qp, e, rx->frame);
+	unic_requester_ack(nic, qp,
+			   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
+			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
+	return UNIC_LANE_DONE;
+}
+
+/* One frame of a kind that comes less often. */
+static CALLED enum unic_lane other(struct unic_nic *nic, struct unic_qp *qp,
+				   const struct unic_rx *rx,
+				   const struct unic_expect *e)
+{
+	if (unlikely(!is_like(rx, e)))
+		return UNIC_LANE_NOT;
+	switch (e->kind) {
+	case KIND_FIRST:
+		return write_first(nic, qp, rx, e);
+	case KIND_LAST:
+		return write_last(nic, qp, rx, e);
+	default:
+		return ack(nic, qp, rx, e);
+	}
+}
+
+enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
+			    uint32_t *n)
+{
+	const struct unic_expect *e = nic->like;
+	uint32_t max = *n;
+	struct unic_qp *qp;
+
+	*n = 1;
+	if (unlikely(!is_alike(rx, e))) {
+		if (!find(nic, rx))
+			return UNIC_LANE_NOT;
+		e = nic->like;
+	}
+	if (unlikely(!sound(rx)))
+		return UNIC_LANE_NOT;
+	qp = &nic->qps.qp[e->qp];
+	UNIC_IN_REGISTER(qp);
+	if (e->kind == KIND_ONLY)
+		return write_only(nic, qp, rx, e, max, n);
+	if (e->kind == KIND_MIDDLE)
+		return write_middles(nic, qp, rx, e, max, n);
+	return other(nic, qp, rx, e);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* parked.c - see parked.h. */
+#include "transport/parked.h"
+
+#include <string.h>
+
+#include "nic.h"
+
+static uint8_t *frame_of(struct unic_bounce *b)
+{
+	return (uint8_t *)b->frame + 2;
+}
+
+/* The frame in hand was kept before, and misses a page again. */
+static struct unic_bounce *again(struct unic_nic *nic)
+{
+	struct unic_bounces *bs = &nic->bounces;
+	struct unic_bounce *b = &bs->bounce[bs->given];
+
+	return nic->now_ns < b->until_ns ? b : NULL;
+}
+
+static struct unic_bounce *copy(struct unic_nic *nic, struct unic_qp *qp)
+{
+	const struct unic_rx *rx = &nic->qps.roce.rx;
+	struct unic_bounce *b = NULL;
+	uint32_t i;
+
+	for (i = 0; i < UNIC_BOUNCES; i++)
+		if (nic->bounces.bounce[i].state == UNIC_BOUNCE_FREE)
+			b = &nic->bounces.bounce[i];
+	if (!b || qp->bounced || rx->len > sizeof(b->frame) - 2u)
+		return NULL;
+	qp->bounced = true;
+	b->qp = unic_qp_index(nic, qp);
+	b->until_ns = nic->now_ns + unic_miss_bound_ns(nic);
+	b->len = (uint16_t)rx->len;
+	b->flags = rx->flags;
+	memcpy(frame_of(b), rx->frame, rx->len);
+	UNIC_COUNT(nic, miss_bounced);
+	return b;
+}
+
+bool unic_bounce_keep(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_bounce *b;
+
+	b = nic->qps.roce.rx_again ? again(nic) : copy(nic, qp);
+	if (!b)
+		return false;
+	b->state = UNIC_BOUNCE_WAITS;
+	unic_miss_wait(nic, unic_qp_index(nic, qp));
+	return true;
+}
+
+void unic_bounce_filled(struct unic_nic *nic, uint16_t idx)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_BOUNCES; i++) {
+		struct unic_bounce *b = &nic->bounces.bounce[i];
+
+		if (b->state != UNIC_BOUNCE_WAITS || b->qp != idx)
+			continue;
+		b->state = UNIC_BOUNCE_READY;
+		nic->bounces.ready = true;
+		nic->chores = true;
+	}
+}
+
+bool unic_bounce_run(struct unic_nic *nic)
+{
+	struct unic_bounces *bs = &nic->bounces;
+	uint32_t i;
+
+	if (!bs->ready || nic->qps.roce.rx_stage != UNIC_RX_IDLE)
+		return false;
+	for (i = 0; i < UNIC_BOUNCES; i++) {
+		struct unic_bounce *b = &bs->bounce[i];
+
+		if (b->state != UNIC_BOUNCE_READY)
+			continue;
+		b->state = UNIC_BOUNCE_GIVEN;
+		bs->given = (uint8_t)i;
+		unic_rx_again(nic, &(struct unic_rx){ .frame = frame_of(b),
+						      .len = b->len,
+						      .flags = b->flags });
+		return true;
+	}
+	bs->ready = false;
+	return false;
+}
+
+void unic_bounce_forget(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint16_t idx = unic_qp_index(nic, qp);
+	uint32_t i;
+
+	if (!qp->bounced)
+		return;
+	for (i = 0; i < UNIC_BOUNCES; i++) {
+		struct unic_bounce *b = &nic->bounces.bounce[i];
+
+		if (b->qp != idx || (b->state != UNIC_BOUNCE_WAITS &&
+				     b->state != UNIC_BOUNCE_READY))
+			continue;
+		b->state = UNIC_BOUNCE_FREE;
+		qp->bounced = false;
+		UNIC_COUNT(nic, rx_no_qp);
+	}
+}
+
+void unic_bounce_done(struct unic_nic *nic)
+{
+	struct unic_bounce *b = &nic->bounces.bounce[nic->bounces.given];
+	struct unic_qp *qp = &nic->qps.qp[b->qp];
+
+	if (b->state != UNIC_BOUNCE_GIVEN)
+		return; /* it waits again */
+	b->state = UNIC_BOUNCE_FREE;
+	qp->bounced = false; /* no other is kept while this one is in hand */
+}

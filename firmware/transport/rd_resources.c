@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* rd_resources.c - READs of a peer, see rd_resources.h. */
+#include "transport/rd_resources.h"
+
+#include "memory/access.h"
+#include "nic.h"
+
+static int check(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_reads_ask *ask, uint16_t *mr)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	int r = 0;
+
+	if (ask->len && !(qp->rights & UNIC_MR_REMOTE_READ))
+		return -UNIC_ERIGHTS;
+	if (ask->len)
+		r = unic_access(nic, ask->rkey, qp->pd, UNIC_MR_REMOTE_READ,
+				ask->iova, ask->len, &piece);
+	*mr = piece.mr;
+	return r;
+}
+
+static void activate(struct unic_nic *nic, struct unic_read *rd, uint16_t mr,
+		     uint32_t off)
+{
+	rd->mr = mr;
+	rd->off = off;
+	rd->start = off;
+	rd->active = true;
+	if (mr != UNIC_MR_NIL)
+		unic_mr_hold(nic, mr);
+}
+
+static void deactivate(struct unic_nic *nic, struct unic_read *rd)
+{
+	rd->active = false;
+	if (rd->mr != UNIC_MR_NIL)
+		unic_mr_unhold(nic, rd->mr);
+	rd->mr = UNIC_MR_NIL;
+}
+
+/* READs are answered oldest first; read[] is in order from rd_next on. */
+static void find_head(struct unic_rsp *rsp)
+{
+	uint32_t k;
+
+	for (k = 0; k < UNIC_QP_READS; k++) {
+		rsp->rd_head = (uint8_t)((rsp->rd_next + k) % UNIC_QP_READS);
+		if (rsp->read[rsp->rd_head].active)
+			return;
+	}
+}
+
+/*
+ * A new READ says that the peer has all answers but those of the max_rd - 1
+ * before it: what is being answered again for nothing makes room. -UNIC_EAGAIN:
+ * a frame of the one to go is being filled.
+ */
+static int make_room(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (!rsp->max_rd)
+		return -UNIC_EINVAL;
+	while (rsp->rd_active >= rsp->max_rd ||
+	       rsp->read[rsp->rd_next].active) {
+		if (!rsp->read[rsp->rd_head].again)
+			return -UNIC_EINVAL;
+		if (rsp->gathering)
+			return -UNIC_EAGAIN;
+		unic_reads_done(nic, qp);
+	}
+	return 0;
+}
+
+int unic_reads_take(struct unic_nic *nic, struct unic_qp *qp,
+		    const struct unic_reads_ask *ask)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd;
+	uint16_t mr;
+	int r = make_room(nic, qp);
+
+	if (r)
+		return r;
+	if (ask->len > UNIC_MSG_MAX)
+		return -UNIC_EINVAL;
+	r = check(nic, qp, ask, &mr);
+	if (r)
+		return r;
+	rd = &rsp->read[rsp->rd_next];
+	rsp->rd_next = (uint8_t)((rsp->rd_next + 1) % UNIC_QP_READS);
+	*rd = (struct unic_read){
+		.valid = true,
+		.iova = ask->iova,
+		.rkey = ask->rkey,
+		.len = ask->len,
+		.psn = ask->psn,
+		.npkt = unic_packets(ask->len, qp->mtu_shift),
+	};
+	activate(nic, rd, mr, 0);
+	rsp->rd_active++;
+	find_head(rsp);
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+	return 0;
+}
+
+static struct unic_read *remembered(struct unic_qp *qp, uint32_t psn)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++) {
+		struct unic_read *rd = &qp->rsp.read[i];
+
+		if (rd->valid && unic_psn_diff(psn, rd->psn) >= 0 &&
+		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
+			return rd;
+	}
+	return NULL;
+}
+
+/* Answer @rd once more from packet @off on. */
+static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_read *rd, uint16_t mr, uint32_t off)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (rd->active)
+		deactivate(nic, rd);
+	else
+		rsp->rd_active++;
+	activate(nic, rd, mr, off);
+	rd->again = true;
+	find_head(rsp);
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+int unic_reads_again(struct unic_nic *nic, struct unic_qp *qp,
+		     const struct unic_reads_ask *ask)
+{
+	struct unic_read *rd = remembered(qp, ask->psn);
+	uint32_t k, skip;
+	uint16_t mr;
+	int r;
+
+	if (!rd)
+		return 0;
+	k = unic_psn_add(ask->psn, -rd->psn);
+	skip = k << qp->mtu_shift;
+	if (ask->rkey != rd->rkey || ask->iova != rd->iova + skip ||
+	    ask->len != rd->len - skip || qp->rsp.gathering)
+		return 0;
+	r = check(nic, qp, ask, &mr);
+	if (!r)
+		rewind_to(nic, qp, rd, mr, k);
+	return r;
+}
+
+void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+
+	deactivate(nic, &rsp->read[rsp->rd_head]);
+	rsp->rd_active--;
+	find_head(rsp);
+}
+
+void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++) {
+		if (qp->rsp.read[i].active)
+			deactivate(nic, &qp->rsp.read[i]);
+		qp->rsp.read[i].valid = false;
+	}
+	qp->rsp.rd_active = 0;
+}
+
+uint16_t unic_reads_hold(const struct unic_qp *qp, const struct unic_cuts *cuts)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_QP_READS; i++)
+		if (qp->rsp.read[i].active &&
+		    unic_cuts_has(cuts, qp->rsp.read[i].mr))
+			return qp->rsp.read[i].mr;
+	return UNIC_MR_NIL;
+}
+
+uint32_t unic_reads_oldest(const struct unic_rsp *rsp)
+{
+	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+
+	if (!rsp->rd_active)
+		return rsp->psn;
+	/* a response being gathered is not sent */
+	return unic_psn_add(rd->psn, rd->off - rsp->gathering);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * rd_resources.h - READs of a peer (IBTA 9.4.4, 9.7.5.1.2).
+ *
+ * Secret: which are owed and which are remembered. A READ that is owed holds its
+ * region; they are answered oldest first, by responder_tx.c. One that is answered stays
+ * until another takes its place, since the peer may ask for its end once more.
+ */
+#ifndef UNIC_READS_H
+#define UNIC_READS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct unic_cuts;
+struct unic_nic;
+struct unic_qp;
+struct unic_rsp;
+
+/* What a request asks for. */
+struct unic_reads_ask {
+	uint64_t iova;
+	uint32_t psn, rkey, len; /* len in bytes */
+};
+
+/**
+ * unic_reads_take() - the next request of the peer is a READ.
+ *
+ * Returns 0: it is owed, and the scheduler knows. -UNIC_EINVAL: more at once than
+ * was agreed, or longer than a message may be. -UNIC_EAGAIN: no place just now;
+ * the peer will ask again. Else what the access check said.
+ */
+int unic_reads_take(struct unic_nic *nic, struct unic_qp *qp,
+		    const struct unic_reads_ask *ask);
+
+/**
+ * unic_reads_again() - a READ with a PSN of the past. It is executed again if it
+ * is one of those remembered and asks for the end of the same range, else it is
+ * nothing. Returns 0, or what the access check said.
+ */
+int unic_reads_again(struct unic_nic *nic, struct unic_qp *qp,
+		     const struct unic_reads_ask *ask);
+
+/** unic_reads_done() - all responses of the READ at the head are sent; it is
+ * remembered. */
+void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_reads_drop() - none is owed or remembered any more. */
+void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_reads_hold() - the first region of @cuts that one which is owed holds, or
+ * UNIC_MR_NIL. */
+uint16_t unic_reads_hold(const struct unic_qp *qp,
+			 const struct unic_cuts *cuts);
+
+/** unic_reads_oldest() - the oldest PSN that was not answered. */
+uint32_t unic_reads_oldest(const struct unic_rsp *rsp);
+
+#endif /* UNIC_READS_H */

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* responder.c - requests as they come in, see responder.h. */
+#include "transport/responder.h"
+
+#include "memory/access.h"
+#include "memory/derived.h"
+#include "nic.h"
+#include "transport/rd_resources.h"
+#include "transport/rq.h"
+
+#define FIRST (1u << 0)
+#define LAST  (1u << 1)
+#define IMM   (1u << 2)
+#define INV   (1u << 3)
+
+/* A peer that hears nothing sends again at most 7 times (IBTA 9.7.6.1.3), and
+ * what it sends is sometimes doubled on the way. */
+#define LASTS	     63u
+#define LAST_EVICTED 0u
+
+/* What a request opcode says about its packet. */
+static const struct {
+	uint8_t kind; /* enum unic_msg_kind */
+	uint8_t flags;
+} ops[] = {
+	[UNIC_OP_SEND_FIRST] = { UNIC_MSG_SEND, FIRST },
+	[UNIC_OP_SEND_MIDDLE] = { UNIC_MSG_SEND, 0 },
+	[UNIC_OP_SEND_LAST] = { UNIC_MSG_SEND, LAST },
+	[UNIC_OP_SEND_LAST_IMM] = { UNIC_MSG_SEND, LAST | IMM },
+	[UNIC_OP_SEND_ONLY] = { UNIC_MSG_SEND, FIRST | LAST },
+	[UNIC_OP_SEND_ONLY_IMM] = { UNIC_MSG_SEND, FIRST | LAST | IMM },
+	[UNIC_OP_WRITE_FIRST] = { UNIC_MSG_WRITE, FIRST },
+	[UNIC_OP_WRITE_MIDDLE] = { UNIC_MSG_WRITE, 0 },
+	[UNIC_OP_WRITE_LAST] = { UNIC_MSG_WRITE, LAST },
+	[UNIC_OP_WRITE_LAST_IMM] = { UNIC_MSG_WRITE, LAST | IMM },
+	[UNIC_OP_WRITE_ONLY] = { UNIC_MSG_WRITE, FIRST | LAST },
+	[UNIC_OP_WRITE_ONLY_IMM] = { UNIC_MSG_WRITE, FIRST | LAST | IMM },
+	[UNIC_OP_READ_REQUEST] = { UNIC_MSG_NONE, FIRST | LAST },
+	[UNIC_OP_SEND_LAST_INV] = { UNIC_MSG_SEND, LAST | INV },
+	[UNIC_OP_SEND_ONLY_INV] = { UNIC_MSG_SEND, FIRST | LAST | INV },
+};
+
+static const uint8_t token_flags[] = { FIRST, 0, LAST, FIRST | LAST };
+
+/* The packet in hand, its headers being eaten from the front. */
+struct request {
+	const uint8_t *at; /* next byte */
+	uint32_t len;	   /* left */
+	uint8_t kind, flags;
+	uint32_t psn;
+};
+
+static uint32_t eat32(struct request *q)
+{
+	const unic_be32 *p = (const void *)q->at;
+
+	q->at += 4;
+	q->len -= 4;
+	return unic_from_be32(UNIC_READ_ONCE(*p));
+}
+
+static uint64_t eat64(struct request *q)
+{
+	uint64_t hi = eat32(q);
+
+	return hi << 32 | eat32(q);
+}
+
+/* --------------------------------------------------------------- refusals */
+
+static void owe_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		    uint8_t syndrome)
+{
+	qp->rsp.nak = syndrome;
+	qp->rsp.nak_psn = psn;
+	qp->rsp.nak_sent = true;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp)
+{
+	qp->rsp.ack = true;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+/* What a QP in ERR answers when its peer asks again. */
+static void remember(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	qp->rsp.nak_psn = psn;
+	qp->rsp.last = syndrome == UNIC_RSP_VACK ? LAST_EVICTED : syndrome & 3;
+	qp->rsp.lasts = LASTS;
+}
+
+void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
+			      uint32_t psn, uint8_t syndrome)
+{
+	remember(qp, psn, syndrome);
+	owe_nak(nic, qp, psn, syndrome);
+}
+
+/* Fatal to both sides (IBTA 9.9.3: responder class C). */
+static int refuse(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		  uint8_t syndrome, enum unic_wc_status status)
+{
+	unic_qp_error(nic, qp, status);
+	unic_responder_last_word(nic, qp, psn, syndrome);
+	return 0;
+}
+
+static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	UNIC_COUNT(nic, rx_bad_opcode);
+	return refuse(nic, qp, psn, UNIC_NAK_INV_REQ, UNIC_WC_REM_INV_REQ_ERR);
+}
+
+/* A page is missing and asked for: the peer is to come again. No PSN is used up,
+ * so that nothing of the message is lost. */
+static void put_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	UNIC_COUNT(nic, miss_put_off);
+	owe_nak(nic, qp, psn,
+		qp->vendor ? UNIC_RSP_AFTER
+			   : (uint8_t)(UNIC_AETH_RNR | qp->rsp.rnr_code));
+}
+
+/* An rkey that did not pass. The peer learns nothing but that (memory.md 2) -
+ * unless all of it names a region taken back, and the peer understands. */
+void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t psn, int err)
+{
+	if (err == -UNIC_EEVICTED && qp->vendor) {
+		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
+		return;
+	}
+	if (err == -UNIC_EMISS) {
+		put_off(nic, qp, psn);
+		return;
+	}
+	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
+		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
+	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
+}
+
+static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		      int err)
+{
+	unic_responder_refused(nic, qp, psn, err);
+	return 0;
+}
+
+/* What unic_rq_pick() answered, if not 0. */
+static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		      int err)
+{
+	if (err == -UNIC_EAGAIN)
+		return err;
+	if (err == -UNIC_EMISS) {
+		put_off(nic, qp, psn);
+		return 0;
+	}
+	if (err == -UNIC_ENOQP) {
+		owe_nak(nic, qp, psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+		return 0;
+	}
+	return refuse(nic, qp, psn, UNIC_NAK_REM_OP,
+		      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+		      : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
+					  : UNIC_WC_LOC_PROT_ERR);
+}
+
+/* The receive in use completes with an error, and the QP ends. */
+static int receive_failed(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn, enum unic_wc_status status,
+			  uint8_t syndrome)
+{
+	struct unic_cqe cqe = {
+		.opcode = UNIC_WC_RECV,
+		.status = (uint8_t)status,
+	};
+
+	if (qp->rq.picked && !unic_rq_complete(nic, qp, &cqe))
+		return -UNIC_EAGAIN;
+	return refuse(nic, qp, psn, syndrome, status);
+}
+
+static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	return receive_failed(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
+			      UNIC_NAK_INV_REQ);
+}
+
+/* ------------------------------------------------------------ SEND, WRITE */
+
+/*
+ * The peer wants an STag of ours closed (IBTA 9.4.1.1.3), which it is from now
+ * on: nobody gets in between this and the completion that says so. In use: not
+ * ready, so the peer comes again.
+ */
+static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
+			  struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	int r;
+
+	m->imm = eat32(q);
+	r = unic_form_close(nic, m->imm, qp->pd, true);
+	if (r == -UNIC_EAGAIN)
+		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+	else if (r)
+		bad_access(nic, qp, q->psn, r);
+	return r;
+}
+
+static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+	uint32_t placed = q->flags & FIRST ? 0 : m->placed;
+	int r;
+
+	if (q->flags & FIRST) {
+		r = unic_rq_pick(nic, qp, true);
+		if (r)
+			return no_receive(nic, qp, q->psn, r);
+	}
+	if (q->len > qp->rq.room - placed)
+		return too_long(nic, qp, q->psn);
+	m->placed = placed;
+	unic_rq_span(qp, placed, q->len, &nic->qps.roce.rx_sgl);
+	return -UNIC_EPENDING;
+}
+
+/* The RETH of a WRITE, and the one access check for all of it. */
+static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
+		       struct request *q, struct unic_msg *m)
+{
+	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	uint64_t va = eat64(q);
+	uint32_t rkey = eat32(q), len = eat32(q);
+	int r;
+
+	m->iova = va;
+	m->left = len;
+	m->placed = 0;
+	m->mr = UNIC_MR_NIL;
+	m->direct = false;
+	if (len > UNIC_MSG_MAX)
+		return -UNIC_EINVAL;
+	if (!len) /* no memory is named, so no key is looked at */
+		return 0;
+	if (!(qp->rights & UNIC_MR_REMOTE_WRITE))
+		return -UNIC_ERIGHTS;
+	r = unic_access(nic, rkey, qp->pd, UNIC_MR_REMOTE_WRITE, va, len,
+			&piece);
+	m->mr = piece.mr;
+	m->bus = piece.bus;
+	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
+	return r;
+}
+
+/* Where the next @len bytes of a WRITE or payload go, behind n spans. */
+static void target_span(struct unic_sgl *sgl, const struct unic_msg *m,
+			uint32_t len)
+{
+	if (len)
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = m->iova,
+			.bus = m->bus,
+			.len = len,
+			.mr = m->mr,
+			.direct = m->direct,
+		};
+}
+
+static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+	int r;
+
+	if (q->flags & FIRST) {
+		if (q->len < sizeof(struct unic_reth))
+			return bad_request(nic, qp, q->psn);
+		r = begin_write(nic, qp, q, m);
+		if (r == -UNIC_EINVAL)
+			return bad_request(nic, qp, q->psn);
+		if (r)
+			return bad_access(nic, qp, q->psn, r);
+	}
+	if (q->flags & IMM) {
+		if (q->len < 4)
+			return bad_request(nic, qp, q->psn);
+		m->imm = eat32(q);
+		r = unic_rq_pick(nic, qp, false);
+		if (r)
+			return no_receive(nic, qp, q->psn, r);
+	}
+	if (q->len > m->left || (!!(q->flags & LAST) != (q->len == m->left)))
+		return bad_request(nic, qp, q->psn);
+	sgl->n = 0;
+	target_span(sgl, m, q->len);
+	return -UNIC_EPENDING;
+}
+
+/* --------------------------------------------------------- tagged message */
+
+static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
+{
+	uint32_t total;
+
+	if (q->len < sizeof(struct unic_tketh))
+		return false;
+	t->index = eat32(q);
+	t->key = eat64(q);
+	t->payload = eat32(q);
+	t->ctrl = eat32(q);
+	t->offset = eat32(q);
+	if (t->offset > UNIC_MSG_MAX || t->ctrl > UNIC_TOKEN_CTRL_MAX ||
+	    t->payload > UNIC_MSG_MAX || t->ctrl > q->len)
+		return false;
+	total = t->ctrl + t->payload;
+	return q->flags & LAST ? q->len == total : q->len == mtu && total > mtu;
+}
+
+/* The peer has named too many wrong keys: not even a right one is looked at. */
+static bool held_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+{
+	qp->rsp.guessed = unic_guess_held(nic, qp->dest_ipv4, qp->proc);
+	if (qp->rsp.guessed)
+		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_GUESS_RNR);
+	return qp->rsp.guessed;
+}
+
+/*
+ * First packet. The receive comes before the claim: a claim cannot be taken
+ * back, and a message told "not ready" comes again (INV-9).
+ */
+static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
+		       struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+	struct unic_tag t;
+	int r;
+
+	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
+		return bad_request(nic, qp, q->psn);
+	if (__builtin_expect(qp->rsp.guessed, 0) && held_off(nic, qp, q->psn))
+		return 0;
+	r = unic_rq_pick(nic, qp, t.ctrl != 0);
+	if (r)
+		return no_receive(nic, qp, q->psn, r);
+	if (t.ctrl && t.ctrl > qp->rq.room)
+		return too_long(nic, qp, q->psn);
+	m->token = t.index;
+	m->left = t.payload;
+	m->placed = 0;
+	m->ctrl_len = (uint8_t)t.ctrl;
+	m->mr = UNIC_MR_NIL;
+	m->direct = false;
+	m->multi = false;
+	m->refused = unic_token_claim(nic, &t, qp);
+	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
+		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
+		qp->rsp.guessed = true;
+	}
+	sgl->n = 0;
+	if (t.ctrl)
+		unic_rq_span(qp, 0, t.ctrl, sgl);
+	q->len -= t.ctrl;
+	if (!m->refused) {
+		m->mr = nic->tokens.token[t.index].mr;
+		m->iova = nic->tokens.token[t.index].iova + t.offset;
+		if (unic_token_multi(&nic->tokens, t.index)) {
+			m->multi = m->held = true;
+			unic_mr_hold(nic, m->mr);
+		}
+		target_span(sgl, m, q->len);
+	}
+	return -UNIC_EPENDING;
+}
+
+static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (!qp->vendor)
+		return bad_request(nic, qp, q->psn);
+	if (q->flags & FIRST)
+		return begin_token(nic, qp, q);
+	if (q->len > m->left || (!!(q->flags & LAST) != (q->len == m->left)))
+		return bad_request(nic, qp, q->psn);
+	sgl->n = 0;
+	if (!m->refused) /* else it is discarded to its last packet */
+		target_span(sgl, m, q->len);
+	return -UNIC_EPENDING;
+}
+
+/* ------------------------------------------------------------------- READ */
+
+static void eat_read(struct request *q, struct unic_reads_ask *ask)
+{
+	ask->psn = q->psn;
+	ask->iova = eat64(q);
+	ask->rkey = eat32(q);
+	ask->len = eat32(q);
+}
+
+static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_reads_ask ask;
+	int r;
+
+	if (q->len != sizeof(struct unic_reth))
+		return bad_request(nic, qp, q->psn);
+	eat_read(q, &ask);
+	r = unic_reads_take(nic, qp, &ask);
+	if (r == -UNIC_EAGAIN)
+		return 0; /* as if the wire had lost it */
+	if (r == -UNIC_EINVAL)
+		return bad_request(nic, qp, q->psn);
+	if (r)
+		return bad_access(nic, qp, q->psn, r);
+	rsp->psn = unic_psn_add(rsp->psn, unic_packets(ask.len, qp->mtu_shift));
+	rsp->msn = unic_psn_add(rsp->msn, 1);
+	rsp->nak_sent = false;
+	return 0;
+}
+
+static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
+			  struct request *q)
+{
+	struct unic_reads_ask ask;
+	int r;
+
+	if (q->len != sizeof(struct unic_reth))
+		return 0;
+	eat_read(q, &ask);
+	r = unic_reads_again(nic, qp, &ask);
+	return r ? bad_access(nic, qp, q->psn, r) : 0;
+}
+
+/* ------------------------------------------------------------- one packet */
+
+static int out_of_order(struct unic_nic *nic, struct unic_qp *qp,
+			struct request *q)
+{
+	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
+		UNIC_COUNT(nic, rx_out_of_seq);
+		if (!qp->rsp.nak_sent)
+			owe_nak(nic, qp, qp->rsp.psn, UNIC_NAK_PSN_SEQ);
+		return 0;
+	}
+	UNIC_COUNT(nic, rx_duplicate);
+	if (q->kind == UNIC_MSG_NONE)
+		return duplicate_read(nic, qp, q);
+	unic_responder_owe_ack(nic, qp);
+	return 0;
+}
+
+/* First goes with no message in progress, all else with one of its kind; all
+ * but the last packet are full. */
+static bool in_order(const struct unic_qp *qp, const struct request *q)
+{
+	uint8_t now = qp->rsp.msg.kind;
+
+	if (q->flags & FIRST)
+		return now == UNIC_MSG_NONE;
+	return now == q->kind;
+}
+
+static bool size_ok(const struct unic_qp *qp, const struct request *q,
+		    uint32_t len)
+{
+	uint32_t mtu = 1u << qp->mtu_shift;
+
+	if (!(q->flags & LAST))
+		return len == mtu;
+	return len <= mtu && (len || (q->flags & FIRST));
+}
+
+static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	switch (q->kind) {
+	case UNIC_MSG_SEND:
+		if (q->flags & IMM) {
+			if (q->len < 4)
+				return bad_request(nic, qp, q->psn);
+			m->imm = eat32(q);
+		} else if (__builtin_expect(q->flags & INV, 0)) {
+			if (q->len < 4)
+				return bad_request(nic, qp, q->psn);
+			if (close_for_peer(nic, qp, q))
+				return 0;
+		}
+		return on_send(nic, qp, q);
+	case UNIC_MSG_WRITE:
+		return on_write(nic, qp, q);
+	case UNIC_MSG_TOKEN:
+		return on_token(nic, qp, q);
+	default:
+		return on_read(nic, qp, q);
+	}
+}
+
+/* Bytes that are not payload. */
+static uint32_t headers_of(const struct request *q)
+{
+	uint32_t n = q->flags & (IMM | INV) ? 4 : 0;
+
+	if (!(q->flags & FIRST))
+		return n;
+	if (q->kind == UNIC_MSG_WRITE || q->kind == UNIC_MSG_NONE)
+		return n + (uint32_t)sizeof(struct unic_reth);
+	if (q->kind == UNIC_MSG_TOKEN)
+		return n + (uint32_t)sizeof(struct unic_tketh);
+	return n;
+}
+
+int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_pkt *pkt)
+{
+	struct request q = { .at = pkt->ext, .len = pkt->len, .psn = pkt->psn };
+	struct unic_msg *m = &qp->rsp.msg;
+	uint32_t headers;
+	int r;
+
+	if (pkt->opcode >= UNIC_OP_TOKEN_FIRST) {
+		q.kind = UNIC_MSG_TOKEN;
+		q.flags = token_flags[pkt->opcode & 3];
+	} else {
+		q.kind = ops[pkt->opcode].kind;
+		q.flags = ops[pkt->opcode].flags;
+	}
+	if (__builtin_expect(pkt->psn != qp->rsp.psn, 0))
+		return out_of_order(nic, qp, &q);
+	headers = headers_of(&q);
+	if (!in_order(qp, &q) || q.len < headers ||
+	    !size_ok(qp, &q, q.len - headers))
+		return bad_request(nic, qp, q.psn);
+	r = dispatch(nic, qp, &q);
+	if (r != -UNIC_EPENDING)
+		return r;
+	m->kind = q.kind;
+	m->bytes = q.len;
+	m->last = q.flags & LAST;
+	m->with = q.flags & (IMM | INV);
+	m->solicited = pkt->solicited;
+	m->ackreq = pkt->ackreq;
+	nic->qps.roce.rx_sgl.local =
+		(uint8_t *)pkt->ext + headers; /* read only, in fact */
+	return -UNIC_EPENDING;
+}
+
+void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	unic_rq_hold(nic, qp);
+	if (!m->held && m->kind == UNIC_MSG_WRITE && m->mr != UNIC_MR_NIL) {
+		m->held = true;
+		unic_mr_hold(nic, m->mr);
+	}
+}
+
+static void drop_target(struct unic_nic *nic, struct unic_msg *m)
+{
+	if (m->held) {
+		m->held = false;
+		unic_mr_unhold(nic, m->mr);
+	}
+}
+
+/* The completion of a message that takes a receive. */
+static bool complete(struct unic_nic *nic, struct unic_qp *qp,
+		     const struct unic_msg *m, uint32_t placed)
+{
+	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
+
+	if (m->with) {
+		cqe.imm = unic_to_le32(m->imm);
+		cqe.flags = m->with & IMM ? UNIC_WC_WITH_IMM : UNIC_WC_WITH_INV;
+		if ((m->with & INV) && unic_form_unmake(nic, m->imm))
+			UNIC_COUNT(nic, forms_inv_remote);
+	}
+	if (m->solicited)
+		cqe.flags |= UNIC_WC_SOLICITED;
+	cqe.byte_len = unic_to_le32(placed);
+	if (m->kind == UNIC_MSG_WRITE) {
+		cqe.opcode = UNIC_WC_RECV_WRITE_IMM;
+	} else if (m->kind == UNIC_MSG_TOKEN) {
+		cqe.opcode = UNIC_WC_RECV_TOKEN;
+		cqe.byte_len = unic_to_le32(m->ctrl_len);
+		cqe.imm = unic_to_le32(m->refused ? 0 : placed);
+		cqe.token = unic_to_le32(m->token);
+		cqe.detail = m->refused;
+	}
+	return unic_rq_complete(nic, qp, &cqe);
+}
+
+/* The payload of the packet in hand met a missing page. A message that it was
+ * to begin has not begun. */
+static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (m->kind != UNIC_MSG_SEND)
+		unic_miss_more(nic, m->mr, m->iova + m->left);
+	if (!m->placed) {
+		drop_target(nic, m);
+		unic_rq_drop_holds(nic, qp);
+		if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
+			unic_token_unclaim(nic, (uint16_t)m->token);
+		m->kind = UNIC_MSG_NONE;
+	}
+	put_off(nic, qp, qp->rsp.psn);
+}
+
+static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	uint32_t psn = qp->rsp.psn;
+
+	if (err == -UNIC_EMISS) {
+		place_missed(nic, qp);
+		return true;
+	}
+	if (err == -UNIC_ENOPAGE && qp->rsp.msg.kind != UNIC_MSG_SEND) {
+		refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+		       UNIC_WC_REM_ACCESS_ERR);
+		return true;
+	}
+	if (err == -UNIC_ENOPAGE)
+		return receive_failed(nic, qp, psn, UNIC_WC_LOC_PROT_ERR,
+				      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
+	if (err == -UNIC_EEVICTED) {
+		qp->rq.cut = qp->rq.picked;
+		refuse(nic, qp, psn, unic_responder_cut_syndrome(qp),
+		       UNIC_WC_EVICTED);
+		return true;
+	}
+	return receive_failed(nic, qp, psn, UNIC_WC_LOC_BUS_ERR,
+			      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
+}
+
+/* The message is whole; its state is given up. */
+static void end_message(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	qp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);
+	drop_target(nic, m);
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
+		unic_token_finish(nic, (uint16_t)m->token, m->placed);
+	m->kind = UNIC_MSG_NONE;
+}
+
+bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_msg *m = &rsp->msg;
+
+	if (__builtin_expect(err, 0))
+		return place_failed(nic, qp, err);
+	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
+	    !complete(nic, qp, m, m->placed + m->bytes))
+		return false;
+	if (__builtin_expect(qp->state == UNIC_QPS_ERR, 0))
+		return true; /* its completion queue has failed */
+	m->placed += m->bytes;
+	m->iova += m->bytes;
+	m->bus += m->bytes;
+	m->left -= m->bytes;
+	rsp->psn = unic_psn_add(rsp->psn, 1);
+	rsp->nak_sent = false;
+	if (m->last)
+		end_message(nic, qp);
+	else
+		unic_responder_keep(nic, qp);
+	if (m->ackreq)
+		unic_responder_owe_ack(nic, qp);
+	return true;
+}
+
+/* ------------------------------------------------------------------ death */
+
+static uint16_t message_holds(const struct unic_qp *qp,
+			      const struct unic_cuts *cuts)
+{
+	const struct unic_msg *m = &qp->rsp.msg;
+	bool by_token = m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi;
+
+	if ((m->held || by_token) && unic_cuts_has(cuts, m->mr))
+		return m->mr;
+	return unic_rq_holds(qp, cuts);
+}
+
+uint16_t unic_responder_holds(const struct unic_qp *qp,
+			      const struct unic_cuts *cuts)
+{
+	uint16_t mr = unic_reads_hold(qp, cuts);
+
+	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
+}
+
+void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_cuts *cuts)
+{
+	const struct unic_rsp *rsp = &qp->rsp;
+	uint32_t psn = unic_reads_oldest(rsp);
+	uint8_t word = UNIC_NAK_REM_OP;
+
+	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
+		remember(qp, psn, word);
+		return;
+	}
+	if (rsp->rd_active ? unic_cuts_has(cuts, rsp->read[rsp->rd_head].mr)
+			   : message_holds(qp, cuts) != UNIC_MR_NIL)
+		word = unic_responder_cut_syndrome(qp);
+	unic_responder_last_word(nic, qp, psn, word);
+}
+
+/* What stands for a request that is evicted: it writes nothing. */
+static bool is_null(const struct unic_pkt *pkt)
+{
+	return pkt->opcode == UNIC_OP_WRITE_ONLY &&
+	       pkt->len == sizeof(struct unic_reth);
+}
+
+bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_pkt *pkt)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	int32_t ahead = unic_psn_diff(pkt->psn, rsp->psn);
+
+	/* what is owed already is older */
+	if (!rsp->lasts || rsp->nak || ahead > 0)
+		return false;
+	rsp->lasts--;
+	if (ahead < 0 && pkt->opcode != UNIC_OP_READ_REQUEST) {
+		unic_responder_owe_ack(nic, qp); /* it was executed */
+		return true;
+	}
+	if (pkt->psn != rsp->nak_psn || is_null(pkt))
+		rsp->last = UNIC_NAK_REM_OP & 3;
+	owe_nak(nic, qp, pkt->psn,
+		rsp->last == LAST_EVICTED
+			? UNIC_RSP_VACK
+			: (uint8_t)(UNIC_AETH_NAK | rsp->last));
+	return true;
+}
+
+/* A token has not ended while bytes are on their way to its buffer. */
+void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi) {
+		if (qp->dmas)
+			return; /* called again */
+		unic_token_abort(nic, (uint16_t)m->token, m->placed);
+	}
+	m->kind = UNIC_MSG_NONE;
+}
+
+void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
+			  const struct unic_cuts *cuts)
+{
+	qp->rq.cut |= unic_rq_holds(qp, cuts) != UNIC_MR_NIL;
+	unic_rq_drop_holds(nic, qp);
+	drop_target(nic, &qp->rsp.msg);
+	unic_responder_dma_end(nic, qp);
+	unic_reads_drop(nic, qp);
+	qp->rsp.ack = false;
+}

@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* rq.c - see rq.h. */
+#include "transport/rq.h"
+
+#include <string.h>
+
+#include "memory/fault.h"
+#include "nic.h"
+
+#define FLUSH_BATCH 16u
+#define FETCH_ALIGN 4096u /* no region has smaller pages */
+/* Receives that messages pass over in a round because their regions are gone or
+ * they lie far behind; the message goes on with the next round. Not all of them
+ * are for one that is looked at again, so that it gets on. */
+#define LOOKS	  (2u * UNIC_RQ_WINDOW)
+#define AHEAD_QPS 4u /* looked at ahead of their messages in a round */
+
+static bool taken_back(const struct unic_nic *nic, uint32_t lkey);
+
+static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
+{
+	return &rq->win[s % UNIC_RQ_WINDOW];
+}
+
+/* The receive in use. */
+static const struct unic_rq_slot *in_use(const struct unic_rq *rq)
+{
+	return rq->far_pick ? &rq->far : &rq->win[rq->pick % UNIC_RQ_WINDOW];
+}
+
+static bool gone(const struct unic_rq *rq, uint32_t s)
+{
+	s &= rq->mask;
+	return rq->gone[s / 32] >> s % 32 & 1;
+}
+
+/*
+ * Past all that is completed, also where it was never fetched: the process may
+ * post into every slot that it saw complete. While a fetch is under way the
+ * window stays where it is.
+ */
+static void advance(struct unic_rq *rq)
+{
+	uint32_t end = rq->fetching ? rq->fetched : rq->tail;
+
+	while (rq->head != end && gone(rq, rq->head)) {
+		uint32_t s = rq->head & rq->mask;
+
+		rq->gone[s / 32] &= ~(1u << s % 32);
+		rq->head++;
+	}
+	if ((int32_t)(rq->head - rq->fetched) > 0)
+		rq->fetched = rq->head;
+	if (!rq->picked && (int32_t)(rq->head - rq->pick) > 0)
+		rq->pick = rq->head;
+}
+
+static void take_out(struct unic_rq *rq, uint32_t s)
+{
+	s &= rq->mask;
+	rq->gone[s / 32] |= 1u << s % 32;
+	advance(rq);
+}
+
+/* ---------------------------------------------------------------- slots */
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Slots from @s on that lie together in the ring, the page and a window. */
+static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
+{
+	uint32_t at = s & rq->mask;
+	uint64_t iova = rq->iova + (uint64_t)at * UNIC_SLOT_BYTES;
+	uint32_t page = (uint32_t)(iova & (FETCH_ALIGN - 1));
+	uint32_t n = min_of(rq->tail - s, rq->mask + 1 - at);
+
+	n = min_of(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
+	return min_of(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
+}
+
+static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		       uint32_t n, enum unic_dma_owner owner, void *to)
+{
+	uint32_t bytes = n * UNIC_SLOT_BYTES;
+	struct unic_rq *rq = &qp->rq;
+	struct unic_piece piece;
+	int r;
+
+	r = unic_xlate(nic, qp->mr,
+		       rq->iova + (uint64_t)(s & rq->mask) * UNIC_SLOT_BYTES,
+		       bytes, &piece);
+	if (r)
+		return r;
+	if (piece.len < bytes)
+		return -UNIC_EBUS; /* run_of() keeps within a page */
+	return unic_dma_fetch(nic, owner, unic_qp_index(nic, qp), qp->mr,
+			      piece.bus, to, n);
+}
+
+static void fetched(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+{
+	qp->rq.fetched += n;
+	unic_rq_ahead_want(nic, qp);
+}
+
+/* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
+static int fetch(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t n = min_of(run_of(rq, rq->fetched),
+			    UNIC_RQ_WINDOW - (rq->fetched - rq->head));
+	int r;
+
+	if (rq->fetching)
+		return -UNIC_EAGAIN;
+	if (!n)
+		return -UNIC_ENOQP;
+	r = fetch_slots(nic, qp, rq->fetched, n, UNIC_DMA_RQ,
+			slot_of(rq, rq->fetched));
+	if (r == -UNIC_EPENDING) {
+		rq->fetching = true;
+		qp->dmas++;
+		return -UNIC_EAGAIN;
+	}
+	if (!r)
+		fetched(nic, qp, n);
+	else if (r != -UNIC_EAGAIN)
+		return -UNIC_EBUS;
+	return r;
+}
+
+void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->rq.fetching = false;
+	if (qp->rq.far_fetching)
+		qp->rq.far_have = ok;
+	else if (ok)
+		fetched(nic, qp, count);
+	qp->rq.far_fetching = false;
+	if (!ok)
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+	unic_qp_dma_end(nic, qp);
+}
+
+/* ---------------------------------------------------------- completions */
+
+static bool post(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_rq_slot *slot, struct unic_cqe *cqe)
+{
+	cqe->wr_id = slot->wr_id;
+	cqe->qpn = unic_to_le32(qp->qpn);
+	if (!unic_cq_post(nic, qp->recv_cq, cqe))
+		return false;
+	UNIC_TRACE(nic, WC, qp->proc, qp->qpn, cqe->opcode, cqe->status,
+		   unic_from_le32(cqe->byte_len));
+	return true;
+}
+
+/* A receive that nothing was placed in. */
+static bool post_failed(struct unic_nic *nic, struct unic_qp *qp,
+			const struct unic_rq_slot *slot, uint8_t status,
+			uint8_t detail)
+{
+	struct unic_cqe cqe = {
+		.opcode = UNIC_WC_RECV,
+		.status = status,
+		.detail = detail,
+	};
+
+	return post(nic, qp, slot, &cqe);
+}
+
+bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_cqe *cqe)
+{
+	struct unic_rq *rq = &qp->rq;
+
+	if (!post(nic, qp, in_use(rq), cqe))
+		return false;
+	unic_rq_drop_holds(nic, qp);
+	rq->picked = false;
+	rq->checked = false;
+	if (__builtin_expect(rq->pick == rq->head, 1)) {
+		rq->head++;
+		advance(rq);
+	} else {
+		take_out(rq, rq->pick);
+	}
+	if (rq->fetched - rq->head == UNIC_RQ_WINDOW / 2)
+		unic_rq_ahead_want(nic, qp);
+	return true;
+}
+
+/* ------------------------------------------------------------- the choice */
+
+/* May a message pass over one more receive in this round? */
+static bool may_look(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+
+	if (qps->looks_round != nic->polls + 1) {
+		qps->looks_round = nic->polls + 1;
+		qps->looks = LOOKS;
+	}
+	return qps->looks && qps->looks--;
+}
+
+static int refuse(uint8_t *detail, enum unic_wc_detail why)
+{
+	*detail = (uint8_t)why;
+	return -UNIC_EINVAL;
+}
+
+/* The access check of all of a receive's buffers. */
+static int check(struct unic_nic *nic, struct unic_qp *qp,
+		 const struct unic_rq_slot *slot, uint8_t *detail)
+{
+	static const uint8_t zero[sizeof(slot->rsvd0)];
+	struct unic_rq *rq = &qp->rq;
+	struct unic_piece piece;
+	uint64_t room = 0;
+	uint32_t i, len;
+	int r;
+
+	if (slot->num_sge > UNIC_RQ_SGE_MAX)
+		return refuse(detail, UNIC_WD_SGE);
+	if (memcmp(slot->rsvd0, zero, sizeof(zero)))
+		return refuse(detail, UNIC_WD_FLAGS);
+	for (i = 0; i < slot->num_sge; i++) {
+		len = unic_from_le32(slot->sge[i].len);
+		if (!len)
+			continue;
+		r = unic_access(nic, unic_from_le32(slot->sge[i].lkey), qp->pd,
+				UNIC_MR_LOCAL_WRITE,
+				unic_from_le64(slot->sge[i].iova), len, &piece);
+		/* what its index is now says nothing of a receive that the
+		 * sweep would have found before */
+		if (r == -UNIC_ESTAG &&
+		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+			r = -UNIC_EEVICTED;
+		if (r) {
+			*detail = unic_qp_refused(nic, qp, r);
+			return r;
+		}
+		rq->mr[i] = piece.mr;
+		room += len;
+	}
+	rq->room = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+	return 0;
+}
+
+/* Receive @s, which is @slot, met a message and is of no use. */
+static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		  const struct unic_rq_slot *slot, int err, uint8_t detail)
+{
+	uint8_t status = err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
+			 : err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+					       : UNIC_WC_LOC_PROT_ERR;
+
+	if (!may_look(nic) || !post_failed(nic, qp, slot, status, detail))
+		return -UNIC_EAGAIN;
+	take_out(&qp->rq, s);
+	if (err != -UNIC_EEVICTED)
+		return err;
+	UNIC_COUNT(nic, rq_substituted);
+	qp->rq.substitute = true;
+	return 0;
+}
+
+/* The next receive not before @*s that is fetched and not completed. */
+static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r;
+
+	for (;;) {
+		advance(rq);
+		if ((int32_t)(*s - rq->head) < 0)
+			*s = rq->head;
+		while (*s != rq->fetched && gone(rq, *s))
+			(*s)++;
+		if (*s != rq->fetched)
+			return 0;
+		r = fetch(nic, qp);
+		if (r)
+			return r;
+	}
+}
+
+/* Is receive @s good for a message with data? 1: yes, 0: look further. */
+static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		   const struct unic_rq_slot *slot)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint8_t detail = 0;
+	int r = check(nic, qp, slot, &detail);
+
+	if (r == -UNIC_EMISS)
+		return r;
+	if (r)
+		return reject(nic, qp, s, slot, r, detail);
+	return !rq->substitute || rq->room >= rq->class_bytes;
+}
+
+static void pick(struct unic_rq *rq, uint32_t s, bool data, bool far)
+{
+	rq->pick = s;
+	rq->picked = true;
+	rq->far_pick = far;
+	rq->far_have = false;
+	rq->checked = data;
+	rq->substitute = false;
+}
+
+/* Have receive @s, which is behind the window, in rq->far. */
+static int fetch_far(struct unic_nic *nic, struct unic_qp *qp, uint32_t s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r;
+
+	if (rq->fetching)
+		return -UNIC_EAGAIN;
+	if (rq->far_have && rq->far_at == s)
+		return 0;
+	rq->far_at = s;
+	rq->far_have = false;
+	r = fetch_slots(nic, qp, s, 1, UNIC_DMA_RQ, &rq->far);
+	if (r == -UNIC_EPENDING) {
+		rq->fetching = true;
+		rq->far_fetching = true;
+		qp->dmas++;
+		return -UNIC_EAGAIN;
+	}
+	rq->far_have = !r;
+	return !r || r == -UNIC_EAGAIN ? r : -UNIC_EBUS;
+}
+
+/* Bytes it says it has. */
+static uint64_t length_of(const struct unic_rq_slot *slot)
+{
+	uint64_t len = 0;
+	uint32_t i;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
+		len += unic_from_le32(slot->sge[i].len);
+	return len;
+}
+
+/*
+ * All of the window is too short for a substitute: the receives behind it, from
+ * where the search was when it had to wait. At most a ring of them, once for
+ * each time that something is posted, and some in each round.
+ */
+static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t s = rq->fetched;
+	int r;
+
+	if (rq->far_none)
+		return -UNIC_ENOQP;
+	if ((rq->far_have || rq->far_fetching) && (int32_t)(rq->far_at - s) > 0)
+		s = rq->far_at;
+	for (; s != rq->tail; s++) {
+		if (gone(rq, s))
+			continue;
+		if (!may_look(nic))
+			return -UNIC_EAGAIN; /* from here on */
+		r = fetch_far(nic, qp, s);
+		if (r)
+			return r;
+		if (length_of(&rq->far) < rq->class_bytes)
+			continue;
+		r = try_one(nic, qp, s, &rq->far);
+		if (r < 0)
+			return r;
+		if (r) {
+			pick(rq, s, true, true);
+			return 0;
+		}
+	}
+	rq->far_have = false;
+	rq->far_none = true;
+	return -UNIC_ENOQP;
+}
+
+int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t s = rq->head;
+	int r;
+
+	if (rq->picked && (rq->held || !data))
+		return 0;
+	rq->picked = false; /* of a packet given again: look anew */
+	for (;;) {
+		r = next_posted(nic, qp, &s);
+		if (r == -UNIC_ENOQP && data && rq->substitute)
+			return pick_far(nic, qp);
+		if (r)
+			return r;
+		r = data ? try_one(nic, qp, s, slot_of(rq, s)) : 1;
+		if (r < 0)
+			return r;
+		if (r)
+			break;
+		s++;
+	}
+	pick(rq, s, data, false);
+	return 0;
+}
+
+int unic_rq_pick_from(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t at;
+	int r;
+
+	rq->picked = false;
+	do {
+		r = next_posted(nic, qp, s);
+		if (r)
+			return r;
+		at = (*s)++;
+		r = try_one(nic, qp, at, slot_of(rq, at));
+	} while (!r);
+	if (r < 0)
+		return r;
+	pick(rq, at, true, false);
+	return 0;
+}
+
+void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl)
+{
+	const struct unic_rq *rq = &qp->rq;
+	const struct unic_rq_slot *slot = in_use(rq);
+	uint32_t i, n, have;
+
+	sgl->n = 0;
+	for (i = 0; i < slot->num_sge && len; i++) {
+		have = unic_from_le32(slot->sge[i].len);
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = min_of(len, have - off);
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = unic_from_le64(slot->sge[i].iova) + off,
+			.len = n,
+			.mr = rq->mr[i],
+		};
+		len -= n;
+		off = 0;
+	}
+}
+
+/* ---------------------------------------------------------------- holds */
+
+static uint32_t used_sges(const struct unic_rq *rq, uint32_t i)
+{
+	const struct unic_rq_slot *slot = in_use(rq);
+
+	return rq->checked && i < slot->num_sge &&
+	       unic_from_le32(slot->sge[i].len) != 0;
+}
+
+void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t i;
+
+	if (!qp->rq.picked || qp->rq.held)
+		return;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i))
+			unic_mr_hold(nic, qp->rq.mr[i]);
+	qp->rq.held = true;
+}
+
+void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t i;
+
+	if (!qp->rq.held)
+		return;
+	qp->rq.held = false;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i))
+			unic_mr_unhold(nic, qp->rq.mr[i]);
+}
+
+uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts)
+{
+	uint32_t i;
+
+	if (!qp->rq.held)
+		return UNIC_MR_NIL;
+	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
+		if (used_sges(&qp->rq, i) && unic_cuts_has(cuts, qp->rq.mr[i]))
+			return qp->rq.mr[i];
+	return UNIC_MR_NIL;
+}
+
+/* ---------------------------------------------------------------- flush */
+
+/* The ring cannot be read any more: complete what was posted all the same. */
+static void fetch_blank(struct unic_rq *rq)
+{
+	memset(slot_of(rq, rq->fetched), 0, sizeof(struct unic_rq_slot));
+	rq->fetched++;
+}
+
+static int flush_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r = next_posted(nic, qp, s);
+	bool cut;
+
+	if (r == -UNIC_EBUS) {
+		fetch_blank(rq);
+		return 0;
+	}
+	if (r)
+		return r;
+	cut = rq->cut && *s == rq->pick;
+	if (!post_failed(nic, qp, slot_of(rq, *s),
+			 cut ? UNIC_WC_EVICTED : UNIC_WC_WR_FLUSH_ERR,
+			 cut ? UNIC_WD_BUSY : UNIC_WD_NONE))
+		return -UNIC_EAGAIN;
+	if (cut)
+		rq->cut = false;
+	take_out(rq, *s);
+	return 0;
+}
+
+bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp)
+{
+	uint32_t s = qp->rq.head, n;
+	int r;
+
+	qp->rq.picked = false;
+	for (n = 0; n < FLUSH_BATCH; n++) {
+		r = flush_one(nic, qp, &s);
+		if (r)
+			return r == -UNIC_ENOQP;
+	}
+	return false;
+}
+
+/* -------------------------------------------------- ahead of a message */
+
+static bool is_posted_to(const struct unic_qp *qp)
+{
+	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET &&
+	       qp->state != UNIC_QPS_ERR;
+}
+
+void unic_rq_ahead_want(struct unic_nic *nic, const struct unic_qp *qp)
+{
+	uint32_t idx = unic_qp_index(nic, qp);
+
+	if (!nic->cache.regions[qp->proc])
+		return;
+	nic->qps.ahead[idx / 32] |= 1u << idx % 32;
+	nic->chores = true;
+}
+
+void unic_rq_ahead_more(struct unic_nic *nic)
+{
+	uint32_t i;
+
+	if (!nic->qps.ahead_short)
+		return;
+	nic->qps.ahead_short = false;
+	for (i = 0; i < UNIC_QPS; i++)
+		if (nic->qps.qp[i].used)
+			unic_rq_ahead_want(nic, &nic->qps.qp[i]);
+}
+
+/* False: too many misses are open. */
+static bool slot_ahead(struct unic_nic *nic, const struct unic_qp *qp,
+		       const struct unic_rq_slot *slot)
+{
+	uint32_t i, len;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++) {
+		len = unic_from_le32(slot->sge[i].len);
+		if (len &&
+		    !unic_miss_ahead(nic, unic_from_le32(slot->sge[i].lkey),
+				     qp->pd, unic_from_le64(slot->sge[i].iova),
+				     len))
+			return false;
+	}
+	return true;
+}
+
+static bool ahead_of(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	uint32_t idx = unic_qp_index(nic, qp);
+	int r = fetch(nic, qp); /* more: comes back here */
+
+	if (r == -UNIC_EAGAIN && !rq->fetching)
+		nic->qps.ahead[idx / 32] |= 1u << idx % 32;
+	if ((int32_t)(rq->ahead - rq->head) < 0)
+		rq->ahead = rq->head;
+	for (; (int32_t)(rq->fetched - rq->ahead) > 0; rq->ahead++) {
+		if (gone(rq, rq->ahead) ||
+		    slot_ahead(nic, qp, slot_of(rq, rq->ahead)))
+			continue;
+		nic->qps.ahead_short = true;
+		break;
+	}
+	return r != -UNIC_EAGAIN || rq->fetching;
+}
+
+/* The first QP of those that want it, from QP @from on; UNIC_QPS: none. */
+static uint32_t wants_ahead(const struct unic_qps *qps, uint32_t from)
+{
+	uint32_t i = from / 32, left;
+
+	for (; i < UNIC_QP_WORDS; i++, from = 0) {
+		left = qps->ahead[i] & ~0u << from % 32;
+		if (left)
+			return i * 32 + (uint32_t)__builtin_ctz(left);
+	}
+	return UNIC_QPS;
+}
+
+bool unic_rq_ahead(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+	bool worked = false;
+	uint32_t n, i;
+
+	for (n = 0; n < AHEAD_QPS; n++) {
+		i = wants_ahead(qps, qps->ahead_at);
+		if (i == UNIC_QPS)
+			i = wants_ahead(qps, 0);
+		if (i == UNIC_QPS)
+			break;
+		qps->ahead_at = (uint16_t)(i + 1);
+		qps->ahead[i / 32] &= ~(1u << i % 32);
+		if (is_posted_to(&qps->qp[i]))
+			worked |= ahead_of(nic, &qps->qp[i]);
+	}
+	return worked;
+}
+
+bool unic_rq_ahead_due(const struct unic_nic *nic)
+{
+	uint32_t i, any = 0;
+
+	for (i = 0; i < UNIC_QP_WORDS; i++)
+		any |= nic->qps.ahead[i];
+	return any != 0;
+}
+
+/* ---------------------------------------------------------------- sweep */
+
+bool unic_rq_sweep_due(const struct unic_nic *nic)
+{
+	return nic->qps.sweeps || nic->qps.sweep_lost;
+}
+
+/* Does @lkey name a region that can be used, or could before it was taken back
+ * in this very moment? The consumer's byte may be one to come. */
+static bool is_there(const struct unic_nic *nic, uint32_t lkey)
+{
+	const struct unic_mr *mr = &nic->mrs.mr[lkey >> UNIC_MR_IDX_SHIFT];
+
+	return !((mr->stag ^ lkey) & ~0xffu) && mr->state != UNIC_MR_FREE &&
+	       mr->state < UNIC_MR_DRAINING;
+}
+
+/* Was the region of @lkey taken back within a lap of the sweep? */
+static bool taken_back(const struct unic_nic *nic, uint32_t lkey)
+{
+	const struct unic_qps *qps = &nic->qps;
+	uint32_t k;
+
+	for (k = 0; k < qps->sweeps; k++)
+		if (qps->sweep_stag[k] == lkey)
+			return true;
+	return qps->sweep_lost && !is_there(nic, lkey);
+}
+
+/* The sweep is at its QP's oldest receive. */
+static void begin_qp(struct unic_qps *qps)
+{
+	qps->sweep_at = qps->qp[qps->sweep_qp].rq.head;
+	qps->sweep_have = 0;
+	qps->sweep_stale = qps->sweep_fetching;
+}
+
+void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
+{
+	struct unic_qps *qps = &nic->qps;
+	/* all QPs, and once more the one that it may be in the middle of */
+	uint32_t until = qps->sweep_passed + UNIC_QPS + 1;
+
+	if (!unic_rq_sweep_due(nic))
+		begin_qp(qps);
+	nic->chores = true;
+	if (qps->sweeps == UNIC_QP_SWEEPS) {
+		qps->sweep_lost = true;
+		qps->lost_until = until;
+		return;
+	}
+	qps->sweep_stag[qps->sweeps] = nic->mrs.mr[mr].stag;
+	qps->sweep_until[qps->sweeps++] = until;
+}
+
+static bool names(const struct unic_nic *nic, const struct unic_rq_slot *slot)
+{
+	uint32_t i;
+
+	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
+		if (slot->sge[i].len &&
+		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+			return true;
+	return false;
+}
+
+static bool is_over(const struct unic_qps *qps, uint32_t until)
+{
+	return (int32_t)(qps->sweep_passed - until) >= 0;
+}
+
+/* The oldest come first: those whose lap is over are done with. */
+static void end_laps(struct unic_qps *qps)
+{
+	uint32_t n = 0, i;
+
+	while (n < qps->sweeps && is_over(qps, qps->sweep_until[n]))
+		n++;
+	for (i = n; n && i < qps->sweeps; i++) {
+		qps->sweep_stag[i - n] = qps->sweep_stag[i];
+		qps->sweep_until[i - n] = qps->sweep_until[i];
+	}
+	qps->sweeps = (uint16_t)(qps->sweeps - n);
+	if (qps->sweep_lost && is_over(qps, qps->lost_until))
+		qps->sweep_lost = false;
+}
+
+static void next_qp(struct unic_qps *qps)
+{
+	qps->sweep_passed++;
+	if (++qps->sweep_qp == UNIC_QPS)
+		qps->sweep_qp = 0;
+	end_laps(qps);
+	begin_qp(qps);
+}
+
+void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
+{
+	if (unic_rq_sweep_due(nic) && nic->qps.sweep_qp == idx)
+		next_qp(&nic->qps);
+}
+
+void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
+{
+	struct unic_qps *qps = &nic->qps;
+
+	qps->sweep_fetching = false;
+	if (qps->sweep_stale) /* the sweep went on meanwhile */
+		qps->sweep_stale = false;
+	else if (ok)
+		qps->sweep_have = (uint16_t)count;
+	else
+		next_qp(qps);
+	unic_qp_dma_end(nic, &qps->qp[idx]);
+}
+
+/* Have slots [sweep_at, +sweep_have) in sweep_slot. What the window holds is
+ * what a message would use, so that is looked at where there is a choice. */
+static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_qps *qps = &nic->qps;
+	struct unic_rq *rq = &qp->rq;
+	uint32_t n = run_of(rq, qps->sweep_at);
+	uint32_t kept = rq->fetched - qps->sweep_at;
+	int r;
+
+	if ((int32_t)kept > 0) {
+		n = min_of(n, kept);
+		memcpy(qps->sweep_slot, slot_of(rq, qps->sweep_at),
+		       n * UNIC_SLOT_BYTES);
+		qps->sweep_have = (uint16_t)n;
+		return 0;
+	}
+	r = fetch_slots(nic, qp, qps->sweep_at, n, UNIC_DMA_SWEEP,
+			qps->sweep_slot);
+	if (!r)
+		qps->sweep_have = (uint16_t)n;
+	if (r == -UNIC_EPENDING) {
+		qps->sweep_fetching = true;
+		qp->dmas++;
+	}
+	return r;
+}
+
+static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		       const struct unic_rq_slot *slot)
+{
+	struct unic_rq *rq = &qp->rq;
+
+	if ((int32_t)(s - rq->head) < 0 || gone(rq, s) ||
+	    (rq->picked && s == rq->pick) || !names(nic, slot))
+		return true;
+	if (!post_failed(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
+		return false;
+	take_out(rq, s);
+	rq->substitute = true;
+	return true;
+}
+
+static bool sweepable(const struct unic_qps *qps, const struct unic_qp *qp)
+{
+	return is_posted_to(qp) && (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
+}
+
+/* What was read, at most a window. False: there is no room for a completion. */
+static bool sweep_slots(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_qps *qps = &nic->qps;
+	uint32_t i, n = qps->sweep_have;
+
+	qps->sweep_have = 0; /* what is left is read again */
+	for (i = 0; i < n; i++, qps->sweep_at++)
+		if (!sweep_slot(nic, qp, qps->sweep_at, &qps->sweep_slot[i]))
+			return false;
+	return true;
+}
+
+bool unic_rq_sweep(struct unic_nic *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+	struct unic_qp *qp = &qps->qp[qps->sweep_qp];
+	int r = 0;
+
+	if (qps->sweep_fetching)
+		return false;
+	if ((int32_t)(qps->sweep_at - qp->rq.head) < 0) {
+		qps->sweep_at = qp->rq.head; /* passed meanwhile */
+		qps->sweep_have = 0;
+	}
+	if (!sweepable(qps, qp)) {
+		next_qp(qps);
+		return true;
+	}
+	if (!qps->sweep_have)
+		r = sweep_read(nic, qp);
+	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED)
+		next_qp(qps); /* it will find out by itself */
+	if (r)
+		return r != -UNIC_EAGAIN;
+	return sweep_slots(nic, qp);
+}

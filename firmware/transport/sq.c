@@ -1,0 +1,775 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* sq.c - see sq.h. */
+#include "transport/sq.h"
+
+#include <string.h>
+
+#include "memory/access.h"
+#include "transport/local_ops.h"
+#include "nic.h"
+#include "transport/requester.h"
+
+#define FLUSH_BATCH 16u
+#define FETCH_MAX   8u	  /* slots of one DMA */
+#define FETCH_ALIGN 4096u /* no region has smaller pages */
+
+#define CALLED __attribute__((noinline))
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct unic_sge *sge_of(struct unic_sq *sq, uint32_t s, uint32_t i)
+{
+	struct unic_sq_ext *ext;
+
+	if (i < UNIC_SQ_SGE_BASE)
+		return &unic_sq_slot(sq, s)->sge[i];
+	ext = (void *)unic_sq_slot(sq, s + 1);
+	return &ext->sge[i - UNIC_SQ_SGE_BASE];
+}
+
+static uint32_t slots_of(const struct unic_sq_slot *slot)
+{
+	return slot->num_sge > UNIC_SQ_SGE_BASE ||
+			       slot->inline_len > UNIC_SQ_INLINE_BASE
+		       ? 2
+		       : 1;
+}
+
+/* ---------------------------------------------------------------- fetch */
+
+/* The ring's region cannot be taken back: a page is translated once, when the
+ * fetches come to it. */
+static __attribute__((noinline)) int
+turn_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
+{
+	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
+			(uint64_t)page * FETCH_ALIGN;
+	struct unic_piece piece;
+	int r = unic_xlate(nic, qp->mr, iova, FETCH_ALIGN, &piece);
+
+	if (r)
+		return r;
+	qp->sq.page = page + 1;
+	qp->sq.page_bus = piece.bus;
+	return 0;
+}
+
+/* How many slots can be fetched at once. @place: bytes of the first, from the
+ * start of slot 0's page on. */
+static inline uint32_t fetchable(const struct unic_sq *sq, uint32_t place)
+{
+	uint32_t n = min_of(sq->tail - sq->fetched,
+			    UNIC_QP_WINDOW - (sq->fetched - sq->una));
+
+	n = min_of(min_of(n, FETCH_MAX),
+		   sq->mask + 1 - (sq->fetched & sq->mask));
+	n = min_of(n, (FETCH_ALIGN - place % FETCH_ALIGN) / UNIC_SLOT_BYTES);
+	return min_of(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
+}
+
+int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
+			 (sq->fetched & sq->mask) * UNIC_SLOT_BYTES;
+	uint32_t n = fetchable(sq, place);
+	int r = 0;
+
+	if (!n || sq->fetching)
+		return -UNIC_ENOQP;
+	if (__builtin_expect(sq->page != place / FETCH_ALIGN + 1, 0))
+		r = turn_page(nic, qp, place / FETCH_ALIGN);
+	if (!r)
+		r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp),
+				   qp->mr, sq->page_bus + place % FETCH_ALIGN,
+				   unic_sq_slot(sq, sq->fetched), n);
+	if (r == -UNIC_EPENDING) {
+		sq->fetching = true;
+		qp->dmas++;
+		return -UNIC_ENOQP;
+	}
+	if (!r)
+		sq->fetched += n;
+	return r;
+}
+
+void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+		     bool ok)
+{
+	struct unic_qp *qp = &nic->qps.qp[idx];
+
+	qp->sq.fetching = false;
+	if (ok)
+		qp->sq.fetched += count;
+	else
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+	unic_qp_dma_end(nic, qp);
+}
+
+/* -------------------------------------------------------------- checking */
+
+static uint8_t bad(struct unic_nic *nic, struct unic_wr *wr, uint8_t detail)
+{
+	UNIC_COUNT(nic, wqe_bad);
+	wr->detail = detail;
+	return UNIC_WC_LOC_QP_OP_ERR;
+}
+
+static uint8_t refused(struct unic_nic *nic, const struct unic_qp *qp,
+		       struct unic_wr *wr, int err)
+{
+	wr->detail = unic_qp_refused(nic, qp, err);
+	return err == -UNIC_EEVICTED ? UNIC_WC_EVICTED : UNIC_WC_LOC_PROT_ERR;
+}
+
+/* The request itself; its length is known afterwards. */
+static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			  struct unic_wr *wr)
+{
+	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
+	bool inlined = slot->flags & UNIC_WR_INLINE;
+	uint64_t len = slot->inline_len;
+	uint32_t i;
+
+	if (slot->opcode < UNIC_WR_SEND ||
+	    (slot->opcode > UNIC_WR_TOKEN &&
+	     slot->opcode != UNIC_WR_SEND_INV) ||
+	    (slot->opcode == UNIC_WR_TOKEN && !qp->vendor) ||
+	    (slot->opcode == UNIC_WR_READ && !qp->max_rd))
+		return bad(nic, wr, UNIC_WD_OPCODE);
+	if ((slot->flags & ~UNIC_WR_FLAGS_ALL) ||
+	    (inlined && slot->opcode == UNIC_WR_READ))
+		return bad(nic, wr, UNIC_WD_FLAGS);
+	if (inlined ? slot->num_sge || slot->inline_len > UNIC_SQ_INLINE_MAX
+		    : slot->inline_len || slot->num_sge > UNIC_SQ_SGE_MAX)
+		return bad(nic, wr, UNIC_WD_SGE);
+	if (wr->slots != slots_of(slot))
+		return bad(nic, wr, UNIC_WD_SGE); /* second slot not posted */
+	for (i = 0; i < slot->num_sge; i++)
+		len += unic_from_le32(sge_of(&qp->sq, s, i)->len);
+	if (len > UNIC_MSG_MAX)
+		return bad(nic, wr, UNIC_WD_LENGTH);
+	if (ctrl && (slot->opcode != UNIC_WR_TOKEN ||
+		     ctrl > UNIC_TOKEN_CTRL_MAX || ctrl > len))
+		return bad(nic, wr, UNIC_WD_LENGTH);
+	wr->len = (uint32_t)len;
+	return UNIC_WC_SUCCESS;
+}
+
+/* Its buffers. All must pass before any is held. */
+static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
+			     uint32_t s, struct unic_wr *wr)
+{
+	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	uint32_t need = slot->opcode == UNIC_WR_READ ? UNIC_MR_LOCAL_WRITE : 0;
+	struct unic_piece piece;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < slot->num_sge; i++) {
+		struct unic_sge *sge = sge_of(&qp->sq, s, i);
+
+		if (!sge->len)
+			continue;
+		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
+				unic_from_le64(sge->iova),
+				unic_from_le32(sge->len), &piece);
+		if (__builtin_expect(r, 0) && r != -UNIC_EMISS)
+			return refused(nic, qp, wr, r);
+	}
+	return UNIC_WC_SUCCESS;
+}
+
+static void hold(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+{
+	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
+
+	for (i = 0; i < n; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		if (sge->len)
+			unic_mr_hold(nic, unic_stag_index(sge->lkey));
+	}
+}
+
+void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+{
+	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
+
+	for (i = 0; i < n; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		if (sge->len)
+			unic_mr_unhold(nic, unic_stag_index(sge->lkey));
+	}
+}
+
+/* Does it name a region whose time is over? */
+static bool names(struct unic_sq *sq, uint32_t s, const struct unic_cuts *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < unic_sq_slot(sq, s)->num_sge; i++)
+		if (sge_of(sq, s, i)->len &&
+		    unic_cuts_has(c, unic_stag_index(sge_of(sq, s, i)->lkey)))
+			return true;
+	return false;
+}
+
+/* Its completion may be late all the same. */
+static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
+{
+	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
+}
+
+bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state == UNIC_WRS_SENT && !acked(sq, wr) &&
+		    names(sq, s, cuts))
+			return true;
+	}
+	return false;
+}
+
+/* There is no room for completions. What is acknowledged needs its regions no
+ * more all the same, else they would wait for a process that does not read. */
+static __attribute__((noinline, cold)) bool no_room(struct unic_nic *nic,
+						    struct unic_sq *sq)
+{
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_SENT || !acked(sq, wr))
+			continue;
+		wr->state = UNIC_WRS_NULL; /* before: unholding may come back */
+		unic_sq_release(nic, sq, s);
+	}
+	return false;
+}
+
+/* Request @s is not acknowledged, and what it names is gone. */
+static __attribute__((noinline, cold)) void
+cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
+{
+	struct unic_wr *wr = unic_sq_wr(sq, s);
+
+	if (wr->status || acked(sq, wr) || !names(sq, s, cuts))
+		return;
+	wr->status = UNIC_WC_EVICTED;
+	wr->detail = UNIC_WD_BUSY;
+}
+
+void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
+			       const struct unic_cuts *cuts)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_SENT)
+			continue;
+		if (cuts)
+			cut_request(sq, s, cuts);
+		if (wr->slots & UNIC_WR_PAID)
+			unic_sched_unread(nic, qp, wr);
+		wr->state = UNIC_WRS_DEAD; /* before: unholding may come back */
+		unic_sq_release(nic, sq, s);
+	}
+}
+
+/* Must it wait for an earlier request? */
+static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
+{
+	if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)
+		return true;
+	if (slot->opcode == UNIC_WR_LOCAL_INV)
+		return qp->sq.psn_una != qp->sq.psn_max ||
+		       qp->sq.psn != qp->sq.psn_max;
+	return slot->opcode == UNIC_WR_READ && qp->max_rd &&
+	       qp->sq.reads >= qp->max_rd;
+}
+
+/* All slots of request @s in the window? 0, or as unic_sq_start(). */
+static int have_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t *slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	int r = 0;
+
+	if (sq->next == sq->fetched)
+		r = unic_sq_fetch(nic, qp);
+	if (r)
+		return r;
+	*slots = slots_of(unic_sq_slot(sq, sq->next));
+	if (*slots > sq->tail - sq->next)
+		*slots = 1; /* malformed, check_form() will say */
+	if (*slots > sq->fetched - sq->next)
+		r = unic_sq_fetch(nic, qp);
+	return r;
+}
+
+#define PLAIN_FLAGS (UNIC_WR_SIGNALED | UNIC_WR_SOLICITED | UNIC_WR_FENCE)
+
+/* By far the commonest form: data in one piece. */
+static bool is_plain(const struct unic_sq_slot *slot)
+{
+	return slot->num_sge == 1 && !slot->inline_len && !slot->ctrl_len &&
+	       slot->sge[0].len && !(slot->flags & ~PLAIN_FLAGS) &&
+	       slot->opcode >= UNIC_WR_SEND && slot->opcode <= UNIC_WR_READ &&
+	       unic_from_le32(slot->sge[0].len) <= UNIC_MSG_MAX;
+}
+
+/* As check_form(), check_buffers() and hold() for that form. */
+static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
+			   struct unic_sq_slot *slot, struct unic_wr *wr)
+{
+	bool is_read = slot->opcode == UNIC_WR_READ;
+	struct unic_piece piece;
+	int r;
+
+	if (is_read && !qp->max_rd)
+		return bad(nic, wr, UNIC_WD_OPCODE);
+	wr->len = unic_from_le32(slot->sge[0].len);
+	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
+			is_read ? UNIC_MR_LOCAL_WRITE : 0,
+			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
+	if (__builtin_expect(r, 0)) {
+		if (r != -UNIC_EMISS)
+			return refused(nic, qp, wr, r);
+		piece.len = 0; /* it is waited for when its turn comes */
+	}
+	unic_mr_hold(nic, piece.mr);
+	wr->slots |= UNIC_WR_ONE_SGE;
+	if (piece.len == wr->len && !unic_mr_cached_at(nic, piece.mr)) {
+		slot->sge[0].iova = unic_to_le64(piece.bus);
+		wr->slots |= UNIC_WR_DIRECT;
+	}
+	return UNIC_WC_SUCCESS;
+}
+
+static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			 struct unic_wr *wr)
+{
+	uint8_t status = check_form(nic, qp, s, wr);
+
+	if (!status)
+		status = check_buffers(nic, qp, s, wr);
+	if (!status)
+		hold(nic, &qp->sq, s);
+	return status;
+}
+
+/* It will complete with its error, in its turn. */
+static void bury(struct unic_sq *sq, struct unic_wr *wr)
+{
+	wr->state = UNIC_WRS_DEAD;
+	sq->stopped = wr->status != UNIC_WC_EVICTED;
+}
+
+void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = 1 };
+	wr->status = refused(nic, qp, wr, err);
+	sq->next++;
+	bury(sq, wr);
+}
+
+void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+
+	wr->status = bad(nic, wr, detail);
+	bury(sq, wr); /* before: unholding may come back */
+	unic_sq_release(nic, sq, sq->cur);
+}
+
+static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
+	if (__builtin_expect(is_plain(slot), 1))
+		wr->status = check_plain(nic, qp, slot, wr);
+	else
+		wr->status = check_any(nic, qp, sq->next, wr);
+	sq->next += slots;
+	if (__builtin_expect(wr->status, 0)) {
+		bury(sq, wr);
+		return;
+	}
+	wr->npkt = unic_packets(wr->len, qp->mtu_shift);
+	wr->state = UNIC_WRS_SENT;
+	if (slot->opcode == UNIC_WR_READ)
+		sq->reads++;
+}
+
+/* One that sends nothing: carried out now, completed in its turn. */
+static CALLED int start_memop(struct unic_nic *nic, struct unic_qp *qp,
+			      uint32_t slots)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+	int r;
+
+	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
+	r = unic_memop_run(nic, qp, wr);
+	if (r)
+		return r;
+	sq->next += slots;
+	wr->state = UNIC_WRS_DEAD;
+	sq->stopped = wr->status && wr->status != UNIC_WC_EVICTED;
+	return 1;
+}
+
+int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
+{
+	const struct unic_sq_slot *slot;
+	struct unic_sq *sq = &qp->sq;
+	uint32_t slots;
+	int r;
+
+	if (sq->stopped || sq->next == sq->tail)
+		return 0;
+	r = have_slots(nic, qp, &slots);
+	if (r == -UNIC_EAGAIN)
+		return r;
+	if (r == -UNIC_ENOQP)
+		return 0;
+	if (r) {
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+		return 0;
+	}
+	slot = unic_sq_slot(sq, sq->next);
+	if ((slot->flags & UNIC_WR_FENCE) || slot->opcode >= UNIC_WR_READ) {
+		if (must_wait(qp, slot))
+			return 0;
+		if (unic_memop_is(slot->opcode))
+			return start_memop(nic, qp, slots);
+	}
+	start(nic, qp, slots);
+	return 1;
+}
+
+/* ------------------------------------------------------------------ data */
+
+void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl)
+{
+	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
+
+	if (__builtin_expect(unic_sq_wr(sq, s)->slots & UNIC_WR_DIRECT, 1)) {
+		sgl->n = 1;
+		sgl->span[0].bus = unic_from_le64(slot->sge[0].iova) + off;
+		sgl->span[0].len = len;
+		sgl->span[0].mr = unic_stag_index(slot->sge[0].lkey);
+		sgl->span[0].direct = true;
+		return;
+	}
+	sgl->n = 0;
+	for (i = 0; i < count && len; i++) {
+		struct unic_sge *sge = sge_of(sq, s, i);
+
+		have = unic_from_le32(sge->len);
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = min_of(len, have - off);
+		sgl->span[sgl->n++] = (struct unic_span){
+			.iova = unic_from_le64(sge->iova) + off,
+			.len = n,
+			.mr = unic_stag_index(sge->lkey),
+		};
+		len -= n;
+		off = 0;
+	}
+}
+
+void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len)
+{
+	uint32_t n = min_of(len, UNIC_SQ_INLINE_BASE);
+
+	memcpy(to, unic_sq_slot(sq, s)->sge, n);
+	if (len > n)
+		memcpy(to + n, unic_sq_slot(sq, s + 1), len - n);
+}
+
+/* ------------------------------------------------------------ completion */
+
+static const uint8_t wc_of[] = {
+	[UNIC_WR_SEND] = UNIC_WC_SEND,
+	[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
+	[UNIC_WR_WRITE] = UNIC_WC_WRITE,
+	[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+	[UNIC_WR_READ] = UNIC_WC_READ,
+	[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+	[UNIC_WR_BIND_MW] = UNIC_WC_BIND_MW,
+	[UNIC_WR_LOCAL_INV] = UNIC_WC_LOCAL_INV,
+	[UNIC_WR_REG_MR] = UNIC_WC_REG_MR,
+	[UNIC_WR_REG_INDIRECT] = UNIC_WC_REG_MR,
+	[UNIC_WR_SEND_INV] = UNIC_WC_SEND,
+};
+
+static uint8_t wc_opcode(uint8_t wr_opcode)
+{
+	if (wr_opcode < sizeof(wc_of) && wc_of[wr_opcode])
+		return wc_of[wr_opcode];
+	return UNIC_WC_SEND; /* garbage was posted */
+}
+
+static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		 uint8_t status, uint8_t detail, uint32_t len)
+{
+	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
+	struct unic_cqe cqe = {
+		.wr_id = slot->wr_id,
+		.byte_len = unic_to_le32(len),
+		.qpn = unic_to_le32(qp->qpn),
+		.opcode = wc_opcode(slot->opcode),
+		.status = status,
+		.detail = detail,
+	};
+
+	if (!unic_cq_post(nic, qp->send_cq, &cqe))
+		return false;
+	UNIC_TRACE(nic, WC, qp->proc, qp->qpn, cqe.opcode, status, len);
+	return true;
+}
+
+/* state, status, detail, slots of a request that is well and holds one region:
+ * they are one word, least significant byte first. */
+#define WELL   (UNIC_WRS_SENT | (1u | UNIC_WR_ONE_SGE) << 24)
+#define EITHER ((UNIC_WR_DIRECT | UNIC_WR_PAID) << 24)
+
+static inline uint32_t how_is(const struct unic_wr *wr)
+{
+	return (uint32_t)wr->state | (uint32_t)wr->status << 8 |
+	       (uint32_t)wr->detail << 16 | (uint32_t)wr->slots << 24;
+}
+
+/* Opcode and flags are one word, too, with what both follow from. */
+static inline uint32_t form_of(const struct unic_sq_slot *slot)
+{
+	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
+	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
+}
+
+/* The record of a success, by words: gathered in a vector register it would go
+ * by way of the stack. All but its seq. */
+static inline void write_done(struct unic_cqe *cqe,
+			      const struct unic_sq_slot *slot, uint32_t len,
+			      uint32_t qpn, uint32_t opcode)
+{
+	const uint32_t *id = (const void *)&slot->wr_id;
+	uint32_t *to = (void *)cqe;
+
+	UNIC_WRITE_ONCE(to[0], id[0]);
+	UNIC_WRITE_ONCE(to[1], id[1]);
+	UNIC_WRITE_ONCE(cqe->byte_len, unic_to_le32(len));
+	UNIC_WRITE_ONCE(cqe->imm, unic_to_le32(0));
+	UNIC_WRITE_ONCE(cqe->qpn, unic_to_le32(qpn));
+	UNIC_WRITE_ONCE(to[5], (UNIC_FORCE uint32_t)unic_to_le32(opcode));
+	UNIC_WRITE_ONCE(cqe->token, unic_to_le32(0));
+}
+
+/*
+ * Records of requests from sq.una on, @n at most, to @cqe and behind: while they
+ * ended well, are of one form with the first, and hold the same region. Returns
+ * how many; the seq of the first is left out.
+ */
+static CALLED uint32_t retire_alike(struct unic_qp *qp, struct unic_cqe *cqe,
+				    uint32_t n, uint32_t seq)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+	int32_t acked = unic_psn_diff(sq->psn_una, wr->psn);
+	uint32_t form = form_of(slot), opcode = wc_opcode(slot->opcode);
+	uint32_t left = n, qpn = qp->qpn;
+	unic_le32 lkey = slot->sge[0].lkey;
+
+	if (!(slot->flags & UNIC_WR_SIGNALED))
+		return 0;
+	do {
+		acked -= (int32_t)wr->npkt;
+		if (acked < 0 || (how_is(wr) & ~EITHER) != WELL ||
+		    form_of(slot) != form || slot->sge[0].lkey != lkey)
+			break;
+		write_done(cqe, slot, wr->len, qpn, opcode);
+		if (left != n)
+			UNIC_WRITE_ONCE(cqe->seq, unic_to_le32(seq));
+		seq++;
+		slot++;
+		wr++;
+		cqe++;
+	} while (--left);
+	return n - left;
+}
+
+static __attribute__((noinline, cold)) void
+trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+{
+	uint32_t s = qp->sq.una;
+
+	for (; n; n--, s++)
+		UNIC_TRACE(nic, WC, qp->proc, qp->qpn,
+			   wc_of[unic_sq_slot(&qp->sq, s)->opcode], 0,
+			   unic_sq_wr(&qp->sq, s)->len);
+}
+
+/* @n requests do not hold @mr any more. */
+static void unhold(struct unic_nic *nic, uint16_t mr, uint32_t n)
+{
+	struct unic_mr *m = &nic->mrs.mr[mr];
+
+	UNIC_IN_REGISTER(m);
+	UNIC_ASSERT(nic, m->holds >= n);
+	m->holds = (uint16_t)(m->holds - (n - 1));
+	unic_mr_unhold(nic, mr);
+}
+
+/* Complete requests that ended well, side by side. False: there are none. */
+static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t first = sq->una;
+	uint32_t n = min_of(sq->next - first,
+			    UNIC_QP_WINDOW - first % UNIC_QP_WINDOW);
+	struct unic_cqe *at;
+
+	n = unic_cq_window(nic, qp->send_cq, n, &at);
+	if (__builtin_expect(n != 0, 1))
+		n = retire_alike(qp, at, n, unic_cq_seq(nic, qp->send_cq));
+	if (!n)
+		return false;
+	unic_cq_publish(nic, qp->send_cq, at, n);
+	if (__builtin_expect(nic->trace.mask & UNIC_TG_OF_WC, 0))
+		trace_done(nic, qp, n);
+	sq->una = first + n;
+	if ((int32_t)(sq->cur - sq->una) < 0)
+		sq->cur = sq->una;
+	unhold(nic, unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
+	return true;
+}
+
+/* The record of the oldest request, which has ended as @wr says; none is due of
+ * one that is not signaled and ended well. */
+static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
+		       const struct unic_wr *wr)
+{
+	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.una);
+	uint32_t len = wr->len;
+
+	if (!wr->status && !(slot->flags & UNIC_WR_SIGNALED))
+		return true;
+	if (wr->status && !unic_memop_is(slot->opcode))
+		len = 0; /* of a memory operation: which element was wrong */
+	return post(nic, qp, qp->sq.una, wr->status, wr->detail, len);
+}
+
+bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	while (sq->una != sq->next && retire_run(nic, qp))
+		;
+	while (sq->una != sq->next) {
+		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+		uint32_t slots = unic_sq_slots(sq, sq->una);
+
+		if (wr->state != UNIC_WRS_DEAD && !acked(sq, wr))
+			break;
+		if (!post_ended(nic, qp, wr))
+			return no_room(nic, sq);
+		if (sq->cur == sq->una)
+			sq->cur += slots;
+		/* a failing completion queue has released it already */
+		if (wr->state == UNIC_WRS_SENT)
+			unic_sq_release(nic, sq, sq->una);
+		wr->state = UNIC_WRS_DEAD;
+		sq->una += slots;
+		if (__builtin_expect(sq->stopped && sq->una == sq->next, 0)) {
+			unic_qp_error(nic, qp, wr->status);
+			break;
+		}
+	}
+	return true;
+}
+
+/* The record of the request at the head, of which @wr is known, or NULL: as it
+ * ended, if it had and only its completion was late. */
+static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
+		      const struct unic_wr *wr)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (!wr || (!wr->status && !acked(sq, wr)))
+		return post(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0, 0);
+	return post_ended(nic, qp, wr);
+}
+
+/* One request, known or not. */
+static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+	bool known = sq->una != sq->next;
+	uint32_t slots = 1;
+	int r = 0;
+
+	if (known)
+		slots = unic_sq_slots(sq, sq->una);
+	else
+		r = have_slots(nic, qp, &slots);
+	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED) {
+		/* unreadable: complete what was posted all the same */
+		slots = sq->fetched - sq->next + 1;
+		memset(unic_sq_slot(sq, sq->fetched), 0, UNIC_SLOT_BYTES);
+		sq->fetched++;
+	} else if (r) {
+		return r;
+	}
+	if (!post_last(nic, qp, known ? wr : NULL))
+		return -UNIC_EAGAIN;
+	sq->una += slots;
+	if (!known)
+		sq->next = sq->una;
+	sq->cur = sq->next;
+	return 0;
+}
+
+int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	uint32_t n;
+	int r;
+
+	for (n = 0; n < FLUSH_BATCH; n++) {
+		if (sq->una == sq->tail)
+			return 1;
+		r = flush_one(nic, qp);
+		if (r)
+			return r == -UNIC_ENOQP ? 1 : r;
+	}
+	return 0;
+}

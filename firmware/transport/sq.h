@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * sq.h - the send ring and its window.
+ *
+ * Secret: how work requests get from a ring that its process may rewrite at any
+ * time into private, checked copies; what makes one malformed; and in which
+ * order they complete. A request that needs two slots has them side by side in
+ * the window, modulo its size.
+ */
+#ifndef UNIC_SQ_H
+#define UNIC_SQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/mr.h"
+#include "transport/qp.h"
+
+static inline struct unic_sq_slot *unic_sq_slot(struct unic_sq *sq, uint32_t s)
+{
+	return &sq->win[s % UNIC_QP_WINDOW];
+}
+
+static inline struct unic_wr *unic_sq_wr(struct unic_sq *sq, uint32_t s)
+{
+	return &sq->wr[s % UNIC_QP_WINDOW];
+}
+
+/* How many slots request @s, which is known, takes. */
+static inline uint32_t unic_sq_slots(struct unic_sq *sq, uint32_t s)
+{
+	return unic_sq_wr(sq, s)->slots & UNIC_WR_SLOTS;
+}
+
+/* The region that a checked SGE names. */
+static inline uint16_t unic_stag_index(unic_le32 lkey)
+{
+	return (uint16_t)(unic_from_le32(lkey) >> UNIC_MR_IDX_SHIFT);
+}
+
+/**
+ * unic_sq_start() - make the next posted request ready to be sent: fetch, check,
+ * assign PSNs, hold its regions. One that fails its checks becomes DEAD.
+ * Returns 1: done, sq.next moved. 0: none, or it must wait for an earlier one
+ * or for its slots. -UNIC_EAGAIN: no DMA now. -UNIC_EPENDING: it is a
+ * memory operation that waits, see unic_memop_run().
+ */
+int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
+ * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
+ * be read. */
+int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_refused() - the next request, of one slot, failed its access check
+ * with @err: it is DEAD, sq.next moved. */
+void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err);
+
+/** unic_sq_withdraw() - the request started last, of which nothing was sent, is
+ * malformed after all, as @detail says: it is DEAD, and ends the QP in its turn. */
+void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail);
+
+/** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
+void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
+		  struct unic_sgl *sgl);
+
+/** unic_sq_inline() - copy the inline data of request @s, @len bytes. */
+void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len);
+
+/** unic_sq_release() - request @s needs its regions no more. */
+void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s);
+
+/* Is the oldest request one that unic_sq_retire() would complete? */
+static inline bool unic_sq_ended(struct unic_sq *sq)
+{
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
+
+	return sq->una != sq->next &&
+	       (wr->state == UNIC_WRS_DEAD ||
+		unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0);
+}
+
+/** unic_sq_retire() - complete what is acknowledged, in order. False: no room
+ * for a completion, call again. The QP may be in ERR afterwards. */
+bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp);
+
+/** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
+ * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
+int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp);
+
+#endif /* UNIC_SQ_H */
