@@ -36,9 +36,12 @@ WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
 UARTNIC  := qemu/uart/unic_uart_main.c
-CORE     := $(addprefix host_driver/core/,access.c admin.c batch.c cm.c cm_conn.c cm_mad.c \
-	fault.c form.c frames.c holder.c host.c journal.c loop.c loop_data.c mbox_client.c nic.c notice.c objects.c \
-	physical.c proc.c queue.c region.c restore.c unmap.c)
+CORE     := $(addprefix host_driver/core/,admin.c batch.c host.c journal.c \
+	objects.c proc.c queue.c request.c restore.c cm/cm.c cm/cm_conn.c \
+	cm/cm_mad.c cm/grants.c provider/mailbox_client.c provider/provider_loop.c \
+	provider/provider_loop_data.c provider/provider_nic.c region/frames.c \
+	region/region.c region/region_derived.c region/region_dma.c \
+	region/region_fault.c region/region_notice.c region/region_unmap.c)
 KIO      := $(addprefix host_driver/kio/,kio_client.c kio_link.c kio_node.c \
 	kio_ring.c kio_server.c)
 UNICD    := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c \

@@ -116,8 +116,9 @@ class Stamps:
 
 
 def include_of(path):
-    return INCLUDE.get(path) or INCLUDE.get(os.path.dirname(path),
-                                            INCLUDE[""])
+    return INCLUDE.get(path) or next(
+        i for folder, i in INCLUDE.items()
+        if not folder or path.startswith(folder + "/"))
 
 
 def compile_c(path, out, flags, of=None):

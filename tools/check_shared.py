@@ -41,8 +41,8 @@ ALLOWED = {
     ("host_driver/unicd/crash_text.c", "*"): "a private copy",
     ("host_driver/core/admin.c", "*"): "a private copy of the device's facts",
     ("host_driver/core/host.c", "*"): "a private copy of the device's facts",
-    ("host_driver/core/nic.c", "info"): "a private copy",
-    ("host_driver/core/loop.c", "*"): "the loop-back is the only one there",
+    ("host_driver/core/provider/provider_nic.c", "info"): "a private copy",
+    ("host_driver/core/provider/provider_loop.c", "*"): "the loop-back is the only one there",
 }
 DECLARED = re.compile(r"(?:struct )?(\bUNIC_BOX_\w+_PAGE|" + "|".join(SHARED) +
                       r")\s*\*\s*(?:const\s+)?(\w+)")

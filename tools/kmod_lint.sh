@@ -85,7 +85,7 @@ strict=--strict
 checkpatch "$linux" $(ls host_driver/linux/*.[ch] | grep -v unic_trace.h) || bad=1
 checkpatch "$trace" host_driver/linux/unic_trace.h || bad=1
 strict=
-checkpatch "$core" host_driver/core/*.[ch] host_driver/kio/*.[ch] || bad=1
+checkpatch "$core" host_driver/core/*.[ch] host_driver/core/*/*.[ch] host_driver/kio/*.[ch] || bad=1
 if ! command -v spatch >/dev/null || [ ! -d "$work/scripts/coccinelle" ]; then
 	echo "skipped: 1 coccicheck: coccinelle, or linux-source-*, is not installed"
 	exit $bad

@@ -3,8 +3,8 @@
  * admin.c - what unicctl asks: the device's own words, passed on as they are,
  * and what the driver knows of its processes.
  */
-#include "access.h"
-#include "region.h"
+#include "request.h"
+#include "region/region.h"
 #include "unic_stats.h"
 
 void unic_admin_info(struct unic_req *req)

@@ -7,7 +7,7 @@
  * in one command; whatever it says later goes by itself. The reply is sent when
  * the last one is answered.
  */
-#include "access.h"
+#include "request.h"
 
 #define REC_BYTES 64u
 

@@ -3,9 +3,9 @@
  * host.c - the life of the device as the access layer sees it: lost, reset,
  * set up, ready; and where its events go.
  */
-#include "access.h"
-#include "fault.h"
-#include "region.h"
+#include "request.h"
+#include "region/region_fault.h"
+#include "region/region.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */

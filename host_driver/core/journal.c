@@ -2,7 +2,7 @@
 /* journal.c - see journal.h. */
 #include "journal.h"
 
-#include "region.h"
+#include "region/region.h"
 
 #define MAGIC	0x4a4e5531u /* "1UNJ" */
 #define VERSION 1u

@@ -12,7 +12,7 @@
  * config.slots_of_users), when it does not use the old memory: what is still read
  * is not zeroed.
  */
-#include "access.h"
+#include "request.h"
 
 static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		       struct unic_cmd_proc_attach *cmd)

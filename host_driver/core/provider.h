@@ -4,8 +4,8 @@
  *
  * The access layer knows processes, ids, validation, pins and upcalls; a
  * provider executes commands of abi/unic_mbox.h and delivers events of the
- * same header. Two providers: the NIC behind a mailbox (nic.c) and a
- * loop-back in software (loop.c).
+ * same header. Two providers: the NIC behind a mailbox (provider_nic.c) and a
+ * loop-back in software (provider_loop.c).
  *
  * Promises of a provider, audited by the access layer (unic_host.audits):
  *  - a command taken is called back exactly once, never from inside

@@ -3,7 +3,7 @@
  * queue.c - protection domains, payload tokens, completion queues and queue
  * pairs: ids of the host on this side, table indices of the NIC on the other.
  */
-#include "access.h"
+#include "request.h"
 #include "unic_queue.h"
 
 static void *obj_get(const struct unic_req *req, uint32_t id,

@@ -9,8 +9,8 @@
  * work requests made of them is not in our records; they end EVICTED. Regions that wait come last:
  * the device restores no region after one that was made otherwise.
  */
-#include "fault.h"
-#include "region.h"
+#include "region/region_fault.h"
+#include "region/region.h"
 
 bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
 {

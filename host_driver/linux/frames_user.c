@@ -9,7 +9,7 @@
  */
 #include <linux/slab.h>
 
-#include "frames.h"
+#include "region/frames.h"
 #include "unic_dev.h"
 #include "unic_mem.h"
 

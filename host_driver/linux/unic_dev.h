@@ -31,7 +31,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "frames.h"
+#include "region/frames.h"
 #include "host.h"
 #include "unic_ask.h"
 

@@ -2,7 +2,7 @@
 /* kernel.c - see kernel.h. */
 #include "kernel.h"
 
-#include "access.h"
+#include "request.h"
 #include "eval.h"
 
 #define ROW	  0u

@@ -9,10 +9,10 @@
  * device is gone; a process's books of frames balance; in a process's memory
  * only its upcall page and frames handed out are written; nothing is leaked.
  */
-#include "access.h"
-#include "cm_mad.h"
+#include "request.h"
+#include "cm/cm_mad.h"
 #include "ctl.h"
-#include "frames_slot.h"
+#include "region/frames_slot.h"
 #include "unic_stats.h"
 
 #define SLOTS	   2u

@@ -21,9 +21,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "access.h"
+#include "request.h"
 #include "ctl.h"
-#include "frames_slot.h"
+#include "region/frames_slot.h"
 #include "unicd.h"
 #include "unic_queue.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 MR = "host_driver/libunic/mr.c"
 FORM = "host_driver/libunic/form.c"
-REGION = "host_driver/core/region.c"
+REGION = "host_driver/core/region/region.c"
 MUTATIONS = (
     (MR, ": BASE_DRAWN;", ": BASE_ADDRESS;",
      "libunic: a base is the address unless asked otherwise", "test_libunic"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-CM = "host_driver/core/cm.c"
-CONN = "host_driver/core/cm_conn.c"
+CM = "host_driver/core/cm/cm.c"
+CONN = "host_driver/core/cm/cm_conn.c"
 MUTATIONS = (
     (CONN, "unic_os_random(host->os, &comm, sizeof(comm));",
      "comm = 0x2000 + ++host->cm.strays;", "cm: ids on the wire count up",
@@ -42,7 +42,7 @@ MUTATIONS = (
     (CM, ".rejected = msg->type == UNIC_CM_REP ? UNIC_CM_OF_REP",
      ".rejected = 0 ? UNIC_CM_OF_REP",
      "cm: REJ of a REP says it is of a REQ", "test_hostcore"),
-    ("host_driver/core/holder.c", "!unic_conn_is_peer(c, mad) || ", "",
+    ("host_driver/core/cm/grants.c", "!unic_conn_is_peer(c, mad) || ", "",
      "cm: who holds a region answers from anywhere", "test_hostcore"),
     (CONN, "cmd.rq_psn = unic_to_le32(c->my_psn);",
      "cmd.rq_psn = unic_to_le32(c->peer_psn);",
@@ -71,7 +71,7 @@ MUTATIONS = (
      "", "backlog: unconfirmed ones never become fewer", "test_hostcore"),
     ("host_driver/libunic/event.c", "forget(ctx, NULL, ev->conn);", ";",
      "backlog: a request that has ended is told of", "test_libunic"),
-    ('host_driver/core/cm.c', 'c->par = offer;\n', '',
+    ('host_driver/core/cm/cm.c', 'c->par = offer;\n', '',
      "cm: an ACCEPT that is refused forgets the peer's offer",
      'test_hostcore'),
     (CM, '\tunic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);\n\tunic_conn_step(c->req',

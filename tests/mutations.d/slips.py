@@ -4,7 +4,7 @@ the tests missed". See tests/mutations.py."""
 REQUESTER = "firmware/transport/requester.c"
 RESPONDER = "firmware/transport/responder.c"
 ARP = "firmware/transport/arp.c"
-CM = "host_driver/core/cm.c"
+CM = "host_driver/core/cm/cm.c"
 FAULTS = "qemu/wire/faults.c"
 FORM = "firmware/memory/derived.c"
 MACS = "qemu/wire/mac_table.c"
@@ -385,7 +385,7 @@ MUTATIONS = (
      "if (!note[i].live && t->gen[i] < GEN_MAX)", "if (!note[i].live)",
      "slip: an id that an earlier driver used up comes back",
      "test_hostcore"),
-    ("host_driver/core/notice.c", "\t\tmr->extends = false;\n\t\tmr->deadline_ns",
+    ("host_driver/core/region/region_notice.c", "\t\tmr->extends = false;\n\t\tmr->deadline_ns",
      "\t\tmr->deadline_ns", "slip: the next notice is extended, too",
      "test_hostcore"),
     ("host_driver/core/journal.c", "\tn->quota = proc->quota;\n", "",

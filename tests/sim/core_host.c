@@ -2,8 +2,8 @@
 /* core_host.c - see core.h: the driver's half. */
 #include "core.h"
 
-#include "access.h"
-#include "frames_slot.h"
+#include "request.h"
+#include "region/frames_slot.h"
 
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame)
 {

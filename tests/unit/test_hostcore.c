@@ -8,14 +8,14 @@
 
 #include "unit.h"
 
-#include "access.h"
-#include "cm_conn.h"
-#include "cm_mad.h"
-#include "frames_slot.h"
-#include "holder.h"
-#include "loop.h"
-#include "mbox_client.h"
-#include "region.h"
+#include "request.h"
+#include "cm/cm_conn.h"
+#include "cm/cm_mad.h"
+#include "region/frames_slot.h"
+#include "cm/grants.h"
+#include "provider/provider_loop.h"
+#include "provider/mailbox_client.h"
+#include "region/region.h"
 #include "unic_queue.h"
 #include "unic_stats.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * form.c - regions made of others, and regions made anew (docs/DESIGN.md section
+ * region_derived.c - regions made of others, and regions made anew (docs/DESIGN.md section
  * 7). The NIC knows what depends on what; here a form is a region that pins
  * nothing, because what it is made of does.
  */
 #include "journal.h"
-#include "region.h"
+#include "region/region.h"
 #include "unic_queue.h"
 
 /* The region that a request is about, if nothing else is being done to it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* loop.c - the loop-back provider: commands. */
-#include "loop.h"
+/* provider_loop.c - the loop-back provider: commands. */
+#include "provider/provider_loop.h"
 
 static struct loop *self(struct unic_provider *p)
 {

@@ -8,7 +8,7 @@
  * its sender is dropped (DREQ and REP: answered, so that the peer can end); what
  * names one and does not fit it, too, without an answer.
  */
-#include "cm_conn.h"
+#include "cm/cm_conn.h"
 
 #define ACCEPT_NS   30000000000ull /* a consumer decides within */
 #define DREQ_TRIES  6u

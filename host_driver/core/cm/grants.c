@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* holder.c - see holder.h. */
-#include "holder.h"
-#include "cm_conn.h"
+/* grants.c - see grants.h. */
+#include "cm/grants.h"
+#include "cm/cm_conn.h"
 
 #define HDR	     24u
 #define ASK_AGAIN_NS 4000000ull /* a datagram may be lost */

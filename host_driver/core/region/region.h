@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * region.h - inside the access layer: memory regions as the driver sees them.
- * region.c registers and deregisters, notice.c is about asking them back.
+ * region.c registers and deregisters, region_notice.c is about asking them back.
  *
  *   REGISTERING -> (WAITING ->) FILLING -> ACTIVE <-> NOTIFIED
  *                                            |           |
@@ -20,7 +20,7 @@
 #ifndef UNIC_REGION_H
 #define UNIC_REGION_H
 
-#include "access.h"
+#include "request.h"
 
 enum region_state {
 	R_REGISTERING,
@@ -41,7 +41,7 @@ struct unic_hmr {
 	bool requeued; /* REGISTERING again after a reset: its id is known */
 	bool reregs;   /* `waiter` is MR_REREG */
 	bool loads;    /* FILLING, and its frames are on their way; */
-	bool revoked;  /* the driver ends it: unmap.c */
+	bool revoked;  /* the driver ends it: region_unmap.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
 	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
@@ -53,9 +53,9 @@ struct unic_hmr {
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
 	bool extends; /* its owner asked for more time: he uses it himself */
-	uint64_t noticed_ns;	     /* when it was asked for; 0: answered */
-	uint64_t deadline_ns;	     /* CLOCK_MONOTONIC */
-	uint32_t *there;	     /* DEMAND: bit per page, pinned; fault.c */
+	uint64_t noticed_ns;  /* when it was asked for; 0: answered */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	uint32_t *there;      /* DEMAND: bit per page, pinned; region_fault.c */
 	uint32_t table, table_units; /* TABLE */
 	/* MR_REREG under way: what it pinned, 0 bytes: nothing */
 	uint64_t next_va, next_bytes;

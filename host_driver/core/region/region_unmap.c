@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unmap.c - a process unmapped memory on which it has regions, without saying so:
+ * region_unmap.c - a process unmapped memory on which it has regions, without saying so:
  * they end, as if it had deregistered them, and it is told EVICTED. Of a DEMAND
  * region only the pages go.
  *
  * What was unmapped is pinned until the NIC has let go of it, so nobody else gets
  * the frames before that (INV-14).
  */
-#include "unmap.h"
+#include "region/region_unmap.h"
 
-#include "fault.h"
+#include "region/region_fault.h"
 
 /* ------------------------------------------------------------ whole regions */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * loop_data.c - the loop-back provider: SEND, WRITE and READ between queue
+ * provider_loop_data.c - the loop-back provider: SEND, WRITE and READ between queue
  * pairs of this host, by memcpy through the regions' page tables. Rings and
  * doorbells are hostile memory: copied out once, then checked.
  */
-#include "loop.h"
+#include "provider/provider_loop.h"
 
 #define WRS_PER_POLL 64u
 

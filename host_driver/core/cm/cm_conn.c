@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* cm_conn.c - see cm_conn.h. */
-#include "cm_conn.h"
+#include "cm/cm_conn.h"
 
 #define ACK_DELAY 5u /* what a NIC takes to acknowledge: 131 us */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fault.h - inside the access layer: regions of residency DEMAND and TABLE.
+ * region_fault.h - inside the access layer: regions of residency DEMAND and TABLE.
  *
  * Secret: which pages of a DEMAND region are pinned, and why. A page is pinned
  * from before MR_FAULT names it until the NIC says that it gave it up (a drop
@@ -14,7 +14,7 @@
 #ifndef UNIC_FAULT_H
 #define UNIC_FAULT_H
 
-#include "region.h"
+#include "region/region.h"
 
 /** unic_fault_begin() - a region of residency mr->residency is about to be asked
  * for, or again: its books, or its table (then its frames are pinned). False: no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#include "frames_slot.h"
+#include "region/frames_slot.h"
 
 #define BLOCK_FRAMES 512u /* 2 MiB: the largest run */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * holder.h - who was given an STag or a token, and may end a grace early by
+ * grants.h - who was given an STag or a token, and may end a grace early by
  * saying that he does not use it any more (S0 section 3, "invalidate holders";
  * memory.md section 5, remote side).
  *
@@ -20,7 +20,7 @@
 #ifndef UNIC_HOLDER_H
 #define UNIC_HOLDER_H
 
-#include "region.h"
+#include "region/region.h"
 #include "unic_wire.h"
 
 enum unic_holder_type { /* attribute ids of the class */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#include "mbox_client.h"
+#include "provider/mailbox_client.h"
 
 /* Some microseconds: a command takes half of one, a sleep and a wake-up five. */
 #define SOON_LOOKS 4096u

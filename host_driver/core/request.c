@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * access.c - the one way in: every request of every process goes through
+ * request.c - the one way in: every request of every process goes through
  * unic_host_request(), which validates, counts and audits it (S4).
  */
-#include "access.h"
+#include "request.h"
 
 /* ------------------------------------------------------------ the op table */
 

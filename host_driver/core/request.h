@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * access.h - inside the access layer: the host's state, requests under way,
+ * request.h - inside the access layer: the host's state, requests under way,
  * and what its files call of each other. Nobody outside host_driver/core
  * includes this, its unit tests excepted.
  *
- *   access.c        the one handler of all requests: validate, audit, answer
+ *   request.c        the one handler of all requests: validate, audit, answer
  *   host.c          life of the device: reset, setup, poll
  *   proc.c          life of a process: attach, upcalls, detach
  *   region.c        MR_REG ... RESYNC, and the events about regions
- *   form.c          MR_ALLOC ... MR_REREG
+ *   region_derived.c          MR_ALLOC ... MR_REREG
  *   restore.c       after a reset: everything is made again that can be
- *   fault.c         pages of DEMAND and TABLE regions
+ *   region_fault.c         pages of DEMAND and TABLE regions
  *   queue.c         PD, token, CQ, QP
  *   batch.c         several requests in one
  *   admin.c         what unicctl asks
@@ -19,7 +19,7 @@
 #ifndef UNIC_ACCESS_H
 #define UNIC_ACCESS_H
 
-#include "frames.h"
+#include "region/frames.h"
 #include "host.h"
 #include "objects.h"
 
@@ -146,7 +146,7 @@ struct unic_hfault {
 #define UNIC_ASKED    64u
 #define UNIC_HANDINGS 16u
 
-/* Somebody who was given something of region @mr; holder.c. */
+/* Somebody who was given something of region @mr; grants.c. */
 struct unic_hold {
 	uint32_t mr;   /* id; 0: none */
 	uint32_t conn; /* id: who */
@@ -202,10 +202,11 @@ struct unic_host {
 	uint32_t epoch, host_id, arp_seq;
 	uint32_t slots; /* usable: ours and the NIC has as many */
 	uint32_t left;	/* slots, so far */
-	uint32_t share[UNIC_OBJ_TYPES];	      /* objects one process may have */
-	uint64_t features;		      /* of the device, UNIC_FEAT_* */
-	uint32_t waits;			      /* places of the NIC to wait in */
-	uint8_t table_unit[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, fault.c */
+	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */
+	uint64_t features;		/* of the device, UNIC_FEAT_* */
+	uint32_t waits;			/* places of the NIC to wait in */
+	uint8_t table_unit
+		[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, region_fault.c */
 	struct unic_hfault fault[UNIC_FAULTS];
 	uint32_t faults, drops;
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
@@ -219,7 +220,7 @@ struct unic_host {
 	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
 	uint64_t loads_ns;	    /* region.c: when to look for frames */
-	uint64_t faults_ns;	    /* fault.c: when to answer again */
+	uint64_t faults_ns;	    /* region_fault.c: when to answer again */
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
@@ -233,7 +234,7 @@ void unic_host_info(struct unic_host *host, struct unic_info *info);
 /** unic_host_clock() - CLOCK_MONOTONIC of a NIC time; never later than true. */
 uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns);
 
-/* ------------------------------------------------------------- access.c */
+/* ------------------------------------------------------------- request.c */
 
 /** unic_req_new() - a request of the driver itself for process @slot. NULL when
  * out of memory. */
@@ -379,7 +380,7 @@ void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status);
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 		      uint32_t *stag, uint32_t *pd);
 
-/* -------------------------------------------------------------- fault.c */
+/* -------------------------------------------------------------- region_fault.c */
 
 /** unic_fault_miss() - MISS: pin the pages and send them. */
 void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
@@ -387,7 +388,7 @@ void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
 uint64_t unic_fault_poll(struct unic_host *host, uint64_t now);
 /** unic_fault_advise() - MR_ADVISE. */
 void unic_fault_advise(struct unic_req *req);
-/* --------------------------------------------------------------- form.c */
+/* --------------------------------------------------------------- region_derived.c */
 
 void unic_region_alloc(struct unic_req *req);
 void unic_region_make(struct unic_req *req);
@@ -468,7 +469,7 @@ void unic_admin_trace_mask(struct unic_req *req);
 void unic_admin_reset(struct unic_req *req);
 void unic_admin_usage(struct unic_req *req);
 
-/* ------------------------------------------------------------- holder.c */
+/* ------------------------------------------------------------- grants.c */
 
 void unic_holder_grant(struct unic_req *req);
 void unic_holder_delegate(struct unic_req *req);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * mbox_client.h - the driver's side of the mailbox rings (abi/unic_mbox.h).
+ * mailbox_client.h - the driver's side of the mailbox rings (abi/unic_mbox.h).
  *
  * Secret: the rings. Trusts no byte of the device: an index counts only while
  * it is ahead by at most the ring's size, each record is copied out once, and

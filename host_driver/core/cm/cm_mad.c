@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#include "cm_mad.h"
+#include "cm/cm_mad.h"
 
 #define HDR 24u /* of the datagram; attribute data follows */
 

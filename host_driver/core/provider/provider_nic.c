@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * nic.c - the provider behind a mailbox: reset, liveness, and pumping the
+ * provider_nic.c - the provider behind a mailbox: reset, liveness, and pumping the
  * rings.
  *
  *   ABSENT -> STARTING -> READY -> DEAD
@@ -11,7 +11,7 @@
  * while we did not look ourselves (stopped, or the whole machine was) is not held
  * against it: it may have been away as well.
  */
-#include "mbox_client.h"
+#include "provider/mailbox_client.h"
 #include "unic_stats.h"
 
 #define RESET_NS   2000000000ull /* a NIC answers reset_req within this */

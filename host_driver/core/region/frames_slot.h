@@ -6,7 +6,7 @@
 #ifndef UNIC_FRAMES_SLOT_H
 #define UNIC_FRAMES_SLOT_H
 
-#include "frames.h"
+#include "region/frames.h"
 
 /* Frames that lie together, behind consecutive pages of the process. */
 struct unic_frame_run {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* fault.c - see fault.h. */
-#include "fault.h"
+/* region_fault.c - see region_fault.h. */
+#include "region/region_fault.h"
 
 #define RETRY_NS   50000ull
 #define GIVE_UP_NS 200000000ull /* longer than any H worth waiting for */
@@ -8,7 +8,7 @@
 #define UNIT_WORDS 64u /* of a page table: what is given out at a time */
 #define UNITS	   (UNIC_TABLE_BYTES / 8u / UNIT_WORDS)
 
-_Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in access.h");
+_Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in request.h");
 
 /* ------------------------------------------------------------ DEMAND: pins */
 

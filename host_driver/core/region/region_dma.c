@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * physical.c - the region of the driver's own process slot (memory.md section 8):
+ * region_dma.c - the region of the driver's own process slot (memory.md section 8):
  * its memory by bus address. No frames are handed out there, so nothing is pinned;
  * it takes no entries, so nothing is asked back. It ends with its slot.
  */
-#include "region.h"
+#include "region/region.h"
 
 static void reg_done(struct unic_call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * loop.h - inside the loop-back provider: its tables. loop.c executes
- * commands, loop_data.c moves data.
+ * provider_loop.h - inside the loop-back provider: its tables. provider_loop.c executes
+ * commands, provider_loop_data.c moves data.
  *
  * It has one page table per region like the NIC, and no limit that is worth
  * fighting for, so it never evicts; tokens it does not have.

@@ -43,8 +43,8 @@
 #ifndef UNIC_CM_CONN_H
 #define UNIC_CM_CONN_H
 
-#include "access.h"
-#include "cm_mad.h"
+#include "request.h"
+#include "cm/cm_mad.h"
 
 #define AGAIN_NS   100000000ull /* first repetition after, doubling ... */
 #define AGAIN_MAX  1600000000ull

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* region.c - registering, waiting, deregistering: see region.h. */
-#include "region.h"
+#include "region/region.h"
 
-#include "fault.h"
+#include "region/region_fault.h"
 
 /* -------------------------------------------------------------------- pins */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
+ * region_notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
  * starts the grace, answers, evictions, and what is true for who lost upcalls.
  */
-#include "holder.h"
-#include "unmap.h"
+#include "cm/grants.h"
+#include "region/region_unmap.h"
 
 void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
 		     const struct unic_evt_mr *evt, uint8_t type)
