@@ -641,7 +641,7 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/EVALUATION.m
 
 STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-purity check-endian \
 	check-shared check-abi check-spec check-sources check-packages \
-	check-memory-tests check-docs
+	check-memory-tests check-breaks check-docs
 RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
 L_static := --level "static checks" --jobs 2 tests/test_run.py \
@@ -863,8 +863,9 @@ check-abi: ## source: layout of every shared struct on five machines
 check-packages: ## source: packages.txt names all that is needed
 check-shared: ## source: words of shared memory are accessed once, by named accessors
 check-memory-tests: ## source: the tests named in docs/MEMORY-TESTS.md exist
+check-breaks: ## source: what the deliberate breaks of the tests replace is there
 check-docs: ## source: links, files, targets and options that the documents name exist
-check-layers check-shared check-abi check-packages check-memory-tests check-docs:
+check-layers check-shared check-abi check-packages check-memory-tests check-breaks check-docs:
 	@tools/$(subst -,_,$@).py && echo "$@: ok"
 abi-golden: ## source: accept the layout as it is now
 	@tools/check_abi.py --rewrite && echo "$@: ok"
