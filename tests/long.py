@@ -31,6 +31,7 @@ WORK = os.path.join(ROOT, "build", "long")
 FUZZ = ("mbox", "queue", "frame", "driver", "unicd", "line", "ring")
 # name: command
 RUNS = {
+    "check": "make check",
     **{f"sim-{n}": f"make sim FROM={(n - 1) * 10000 + 1} SEEDS=10000"
        for n in range(1, 11)},
     "models": "make models",
