@@ -86,7 +86,7 @@ def there(kind, name):
 
 
 def source(name):
-    return any(glob.glob(os.path.join(folder, name))
+    return any(glob.glob(os.path.join(ROOT, folder, name))
                for folder in ("firmware", "firmware/*", "host_driver", ""))
 
 
