@@ -320,7 +320,7 @@ $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
 	$(addprefix host_driver/bus/,ivshmem_server.c peer_pidfd.c run_dir.c say.c send_fds.c))
 $(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
 $(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR) \
-	$(addprefix host_driver/bus/,peer_pidfd.c run_dir.c say.c)) $(B)/host/core.a
+	$(addprefix host_driver/bus/,peer_pidfd.c run_dir.c say.c send_fds.c)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
@@ -543,7 +543,7 @@ $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
 	host_driver/,unicd/clients.c unicd/kio.c unicd/kio_files.c unicd/kio_worker.c \
-	unicd/unicd_os.c bus/run_dir.c bus/say.c) $(KIO))
+	unicd/unicd_os.c bus/run_dir.c bus/say.c bus/send_fds.c) $(KIO))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
 	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef

@@ -27,7 +27,7 @@ RULES = [
     (r"host_driver/bus/", []),
     (r"host_driver/kio/", [r"host_driver/core/(host|provider|unic_os)\.h"]),
     (r"host_driver/unicd/", [r"host_driver/(core|kio)/",
-                             r"host_driver/bus/(peer_pidfd|run_dir|say)\.h",
+                             r"host_driver/bus/(peer_pidfd|run_dir|say|send_fds)\.h",
                              PORT, r"hal/serial/(far|stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),

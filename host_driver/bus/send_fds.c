@@ -14,21 +14,8 @@ bool socket_error_passes(int err)
 	return err == ENOMEM || err == ENOBUFS || err == EINTR;
 }
 
-static bool send_whole(int to, const struct msghdr *msg, size_t bytes)
-{
-	int tries;
-	ssize_t n;
-
-	for (tries = TRIES; tries; tries--) {
-		n = sendmsg(to, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n >= 0 || !socket_error_passes(errno))
-			return n == (ssize_t)bytes;
-		poll(NULL, 0, 1);
-	}
-	return false;
-}
-
-bool send_fds(int to, const void *data, size_t bytes, const int *fd, int fds)
+ssize_t send_fds_once(int to, const void *data, size_t bytes, const int *fd,
+		      int fds)
 {
 	union {
 		struct cmsghdr hdr;
@@ -46,5 +33,19 @@ bool send_fds(int to, const void *data, size_t bytes, const int *fd, int fds)
 		ctl.hdr.cmsg_len = CMSG_LEN(room);
 		memcpy(CMSG_DATA(&ctl.hdr), fd, room);
 	}
-	return send_whole(to, &msg, bytes);
+	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+bool send_fds(int to, const void *data, size_t bytes, const int *fd, int fds)
+{
+	int tries;
+	ssize_t n;
+
+	for (tries = TRIES; tries; tries--) {
+		n = send_fds_once(to, data, bytes, fd, fds);
+		if (n >= 0 || !socket_error_passes(errno))
+			return n == (ssize_t)bytes;
+		poll(NULL, 0, 1);
+	}
+	return false;
 }

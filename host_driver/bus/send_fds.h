@@ -5,12 +5,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define SEND_FDS_MAX 64
 
 /** socket_error_passes() - may the same call on a socket do better a moment later,
  * whatever its peer does? @err: an errno, of memory that was short or of a signal. */
 bool socket_error_passes(int err);
+
+/** send_fds_once() - @bytes of @data with @fds descriptors at @fd, at most
+ * SEND_FDS_MAX, to socket @to, if that goes now. Returns what sendmsg() does. */
+ssize_t send_fds_once(int to, const void *data, size_t bytes, const int *fd,
+		      int fds);
 
 /** send_fds() - @bytes of @data with @fds descriptors at @fd, at most SEND_FDS_MAX,
  * to socket @to. The system may be short of memory for some milliseconds.

@@ -14,8 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "run_dir.h"
 #include "peer_pidfd.h"
+#include "run_dir.h"
+#include "send_fds.h"
 #include "unicd.h"
 
 static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
@@ -266,24 +267,13 @@ static int hello_fds(const struct unic_os *os, uint32_t slot, int fd[4])
 static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
 			  uint32_t bytes, uint32_t slot)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(4 * sizeof(int))];
-	} ctl = { 0 };
-	struct iovec iov = { .iov_base = (void *)msg, .iov_len = bytes };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	int fd[4];
+	int fd[4], fds = 0;
 
 	if (slot != UNIC_OS_NO_SLOT) {
 		hello_fds(os, slot, fd);
-		m.msg_control = ctl.buf;
-		m.msg_controllen = sizeof(ctl.buf);
-		ctl.hdr.cmsg_level = SOL_SOCKET;
-		ctl.hdr.cmsg_type = SCM_RIGHTS;
-		ctl.hdr.cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(&ctl.hdr), fd, sizeof(fd));
+		fds = 4;
 	}
-	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return send_fds_once(to, msg, bytes, fd, fds);
 }
 
 static void want(struct unic_os *os, struct unicd_client *c)
@@ -346,10 +336,10 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 	unicd_slots_own(os, slot, c);
 }
 
-/* A socket that is full, or a kernel that is short of memory. */
+/* A socket that is full or empty, or a kernel that is short of memory. */
 static bool can_go_later(int err)
 {
-	return err == EAGAIN || err == ENOBUFS || err == ENOMEM;
+	return err == EAGAIN || socket_error_passes(err);
 }
 
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
@@ -416,7 +406,7 @@ static void receive(struct unic_os *os, struct unicd_client *c)
 	/* descriptors sent along are not taken: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
-	if (n < 0 && (can_go_later(errno) || errno == EINTR))
+	if (n < 0 && can_go_later(errno))
 		return; /* epoll reports it again */
 	if (n < 0)
 		cut_off(os, c, "request", errno);
