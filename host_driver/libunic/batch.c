@@ -30,7 +30,7 @@ int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
 }
 
 /* What the replies say; regions that were refused are dropped. */
-static int take(const union reg_rec *rec, struct unic_region **r,
+static int take(const union reg_rec *rec, struct unic_mem_region **r,
 		unsigned int n)
 {
 	unsigned int i;
@@ -40,19 +40,19 @@ static int take(const union reg_rec *rec, struct unic_region **r,
 		uint32_t status = unic_from_le16(rec[i].hdr.status);
 
 		if (!status) {
-			unic_region_reply(r[i], &rec[i].reply, false);
+			unic_mem_region_reply(r[i], &rec[i].reply, false);
 			continue;
 		}
 		one = unic_fail_status("register memory", (int)status);
 		err = err ? err : one;
-		unic_region_drop(r[i]);
+		unic_mem_region_forget(r[i]);
 		r[i] = NULL;
 	}
 	return err;
 }
 
 static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
-		    unsigned int n, struct unic_region **r)
+		    unsigned int n, struct unic_mem_region **r)
 {
 	union reg_rec rec[UNIC_BATCH_MAX];
 	unsigned int i = 0;
@@ -63,8 +63,8 @@ static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
 			err = unic_fail(-EINVAL, "unic_reg_mr_batch: regions "
 						 "of a batch cannot wait");
 		else
-			err = unic_region_prepare(pd, &attr[i], &r[i],
-						  &rec[i].req);
+			err = unic_mem_region_prepare(pd, &attr[i], &r[i],
+						      &rec[i].req);
 		rec[i].hdr.op = unic_to_le16(UNIC_CTL_MR_REG);
 	}
 	if (!err)
@@ -74,7 +74,7 @@ static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	if (!err)
 		return take(rec, r, n);
 	while (i--) {
-		unic_region_drop(r[i]);
+		unic_mem_region_forget(r[i]);
 		r[i] = NULL;
 	}
 	return err;
@@ -83,7 +83,7 @@ static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
 int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		      unsigned int n, struct unic_mr **out)
 {
-	struct unic_region *r[UNIC_BATCH_MAX] = { NULL };
+	struct unic_mem_region *r[UNIC_BATCH_MAX] = { NULL };
 	unsigned int at, some, done = 0, i;
 	int err = 0;
 
@@ -110,11 +110,11 @@ static int dereg_some(struct unic_ctx *ctx, struct unic_mr **mr, unsigned int n)
 	for (i = 0; i < n; i++)
 		rec[i].dereg = (struct unic_ctl_obj){
 			.hdr = { .op = unic_to_le16(UNIC_CTL_MR_DEREG) },
-			.id = unic_to_le32(unic_region_leave(mr[i])),
+			.id = unic_to_le32(unic_mem_region_leave(mr[i])),
 		};
 	err = unic_ctl_batch(ctx, rec, n, "deregister memory");
 	for (i = 0; i < n; i++) {
-		one = unic_region_left(
+		one = unic_mem_region_left(
 			mr[i], err ? -1 : unic_from_le16(rec[i].hdr.status));
 		err = err ? err : one;
 	}

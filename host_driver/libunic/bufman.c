@@ -255,7 +255,7 @@ static int wait_granted(struct unic_bm *bm, const struct unic_mr *mr)
 	if (unic_mr_life(mr) == UNIC_MR_WAITING)
 		return unic_fail(-ETIME, "register memory: no answer");
 	/* granted and gone again is the business of who uses it next */
-	status = unic_region(mr)->wait_status;
+	status = unic_mem_region(mr)->wait_status;
 	return unic_fail_status("register memory", (int)status);
 }
 

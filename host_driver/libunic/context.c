@@ -17,7 +17,7 @@ void unic_ctx_dead(struct unic_ctx *ctx)
 	__atomic_store_n(&ctx->dead, 1, __ATOMIC_RELEASE);
 }
 
-bool unic_nic_reset(const struct unic_ctx *ctx)
+bool unic_ctx_lost(const struct unic_ctx *ctx)
 {
 	uint32_t epoch = unic_load_acquire(&ctx->np->epoch);
 
@@ -99,7 +99,7 @@ static int refuse_leftovers(void)
 	for (c = unic_ctx_first(); c; c = c->next) {
 		if (!c->forked &&
 		    __atomic_load_n(&c->areas, __ATOMIC_RELAXED) &&
-		    (unic_nic_reset(c) || unic_conn_hung_up(c->conn)))
+		    (unic_ctx_lost(c) || unic_conn_hung_up(c->conn)))
 			break;
 	}
 	unic_forks_on();

@@ -135,5 +135,5 @@ int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
 		lead(ctx, ms);
 	}
 	pthread_mutex_unlock(&ctx->wake_lock);
-	return unic_nic_reset(ctx) ? -ENOTCONN : 0;
+	return unic_ctx_lost(ctx) ? -ENOTCONN : 0;
 }

@@ -106,7 +106,7 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 		return; /* the state of the region tells it still */
 	n->ev = *ev;
 	if (ev->mr)
-		unic_region(ev->mr)->refs++;
+		unic_mem_region(ev->mr)->refs++;
 	*ctx->notes_end = n;
 	ctx->notes_end = &n->next;
 	if (write(ctx->note_efd, &one, sizeof(one)) < 0)
@@ -134,7 +134,7 @@ static void forget(struct unic_ctx *ctx, const void *obj, uint32_t conn)
 		}
 		*p = n->next;
 		if (n->ev.mr)
-			unic_region_put(ctx, unic_region(n->ev.mr));
+			unic_mem_region_put(ctx, unic_mem_region(n->ev.mr));
 		free(n);
 	}
 	ctx->notes_end = p;
@@ -147,9 +147,9 @@ void unic_event_purge(struct unic_ctx *ctx, const void *obj)
 
 /* ----------------------------------------------- one upcall, one event */
 
-struct unic_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle)
+struct unic_mem_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle)
 {
-	struct unic_region *r;
+	struct unic_mem_region *r;
 
 	if ((handle & 0xffff) >= UNIC_MR_HANDLES)
 		return NULL;
@@ -157,7 +157,7 @@ struct unic_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle)
 	return r && r->handle == handle ? r : NULL;
 }
 
-void unic_event_life(struct unic_region *r, enum unic_mr_life life)
+void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life)
 {
 	__atomic_store_n(&r->life, (uint32_t)life, __ATOMIC_RELEASE);
 }
@@ -166,7 +166,7 @@ static bool on_notice(struct unic_ctx *ctx, const void *rec,
 		      struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
-	struct unic_region *r =
+	struct unic_mem_region *r =
 		unic_event_region(ctx, unic_from_le32(up->user));
 
 	if (!r || r->life == UNIC_MR_GONE)
@@ -190,7 +190,7 @@ static bool on_evicted(struct unic_ctx *ctx, const void *rec,
 		       struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
-	struct unic_region *r =
+	struct unic_mem_region *r =
 		unic_event_region(ctx, unic_from_le32(up->user));
 
 	if (!r)
@@ -209,7 +209,7 @@ static bool on_wait(struct unic_ctx *ctx, const void *rec,
 		    struct unic_event *ev)
 {
 	const struct unic_upcall_wait *up = rec;
-	struct unic_region *r =
+	struct unic_mem_region *r =
 		unic_event_region(ctx, unic_from_le32(up->user));
 	bool granted = up->hdr.type == UNIC_UP_GRANTED;
 
@@ -400,7 +400,7 @@ static void tell_reset(struct unic_ctx *ctx)
 {
 	struct unic_event ev = { .type = UNIC_EV_RESET };
 
-	if (ctx->reset_told || !unic_nic_reset(ctx))
+	if (ctx->reset_told || !unic_ctx_lost(ctx))
 		return;
 	ctx->reset_told = true;
 	/* Its end of file would make the event fd readable for ever. */
@@ -532,7 +532,7 @@ void unic_ack_event(struct unic_event *ev)
 		return;
 	ctx = ev->mr->ctx;
 	pthread_mutex_lock(&ctx->evt_lock);
-	unic_region_put(ctx, unic_region(ev->mr));
+	unic_mem_region_put(ctx, unic_mem_region(ev->mr));
 	pthread_mutex_unlock(&ctx->evt_lock);
 	ev->mr = NULL;
 }

@@ -44,7 +44,7 @@ static void put_list(uint8_t *to, const struct unic_list *list)
 /* ----------------------------------------------------------------- by call */
 
 /* A request with a list, or none; words and figures if it is refused. */
-static int ask(struct unic_region *r, unsigned int op, void *rec,
+static int ask(struct unic_mem_region *r, unsigned int op, void *rec,
 	       const void *list, size_t bytes, const char *what)
 {
 	struct unic_cpl_usage usage = { 0 };
@@ -72,7 +72,7 @@ static int alloc(struct unic_pd *pd, uint8_t kind, uint32_t n, uint8_t shift,
 			   .kind = kind,
 			   .page_shift = shift,
 			   .n = unic_to_le32(n) } };
-	struct unic_region *r = unic_region_new(pd);
+	struct unic_mem_region *r = unic_mem_region_new(pd);
 	int err;
 
 	if (!r)
@@ -81,10 +81,10 @@ static int alloc(struct unic_pd *pd, uint8_t kind, uint32_t n, uint8_t shift,
 	rec.req.user = unic_to_le32(r->handle);
 	err = ask(r, UNIC_CTL_MR_ALLOC, &rec, NULL, 0, "allocate a region");
 	if (err) {
-		unic_region_drop(r);
+		unic_mem_region_forget(r);
 		return err;
 	}
-	unic_region_reply(r, &rec.reply, false);
+	unic_mem_region_reply(r, &rec.reply, false);
 	*out = &r->mr;
 	return 0;
 }
@@ -108,7 +108,7 @@ static int make(struct unic_mr *mr, const struct unic_list *list)
 		return unic_fail(-EINVAL, "a list has up to %u elements",
 				 UNIC_FORM_ELEMENTS);
 	put_list(tail, list);
-	err = ask(unic_region(mr), UNIC_CTL_MR_MAKE, &rec, tail,
+	err = ask(unic_mem_region(mr), UNIC_CTL_MR_MAKE, &rec, tail,
 		  list_bytes(list), "make a region");
 	if (err)
 		return err;
@@ -246,11 +246,11 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 			rec.req.pd = unic_to_le32(attr->pd->id);
 		if (attr->what & UNIC_REREG_RANGE) {
 			rec.req.va = unic_to_le64((uintptr_t)attr->addr);
-			rec.req.iova = unic_to_le64(
-				unic_region_iova(unic_region(mr), attr->addr));
+			rec.req.iova = unic_to_le64(unic_mem_region_iova(
+				unic_mem_region(mr), attr->addr));
 			rec.req.length = unic_to_le64(attr->length);
 		}
-		err = ask(unic_region(mr), UNIC_CTL_MR_REREG, &rec, NULL, 0,
+		err = ask(unic_mem_region(mr), UNIC_CTL_MR_REREG, &rec, NULL, 0,
 			  "register memory anew");
 	}
 	if (survived)
@@ -259,7 +259,8 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		return err;
 	mr->entries = unic_from_le32(rec.reply.entries);
 	if (attr->what & UNIC_REREG_RANGE) {
-		mr->iova = unic_region_iova(unic_region(mr), attr->addr);
+		mr->iova =
+			unic_mem_region_iova(unic_mem_region(mr), attr->addr);
 		mr->addr = attr->addr;
 		mr->length = attr->length;
 	}
@@ -287,7 +288,7 @@ static int post(struct unic_qp *qp, struct unic_send_wr *wr,
 	n = unic_post_send(qp, wr, 1);
 	if (n != 1)
 		return n < 0 ? n : -EAGAIN;
-	unic_region(form)->old_stag = form->stag;
+	unic_mem_region(form)->old_stag = form->stag;
 	form->stag = (form->stag & ~0xffu) | key;
 	form->iova = list->iova;
 	return 0;
@@ -339,7 +340,7 @@ int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 	};
 	int n = unic_post_send(qp, &wr, 1);
 
-	unic_region(form)->old_stag = form->stag;
+	unic_mem_region(form)->old_stag = form->stag;
 	return n == 1 ? 0 : n < 0 ? n : -EAGAIN;
 }
 
@@ -381,5 +382,5 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 
 void unic_post_undo(struct unic_mr *form)
 {
-	form->stag = unic_region(form)->old_stag;
+	form->stag = unic_mem_region(form)->old_stag;
 }

@@ -317,7 +317,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 				mem);
 	else if (!unic_conn_kernel(ctx->conn))
 		err = put_frames(ctx, a->va, a->bytes);
-	else if (unic_region_within(ctx, a->va, a->bytes))
+	else if (unic_mem_region_within(ctx, a->va, a->bytes))
 		err = unic_fail(-EBUSY, "a region is registered on it");
 	/* After a reset the driver may have forgotten; the mapping is ours. */
 	if (!err || err == -ENOTCONN) {

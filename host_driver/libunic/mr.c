@@ -10,7 +10,7 @@
 
 #include "priv.h"
 
-static int handle_get(struct unic_ctx *ctx, struct unic_region *r)
+static int handle_get(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
 	uint32_t i;
 
@@ -24,16 +24,16 @@ static int handle_get(struct unic_ctx *ctx, struct unic_region *r)
 	return unic_fail(-ENOMEM, "more than %u regions", UNIC_MR_HANDLES);
 }
 
-void unic_region_put(struct unic_ctx *ctx, struct unic_region *r)
+void unic_mem_region_put(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
 	(void)ctx;
 	if (!--r->refs)
 		free(r);
 }
 
-struct unic_region *unic_region_new(struct unic_pd *pd)
+struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd)
 {
-	struct unic_region *r = calloc(1, sizeof(*r));
+	struct unic_mem_region *r = calloc(1, sizeof(*r));
 	int err;
 
 	if (!r) {
@@ -55,7 +55,7 @@ struct unic_region *unic_region_new(struct unic_pd *pd)
 	return r;
 }
 
-void unic_region_drop(struct unic_region *r)
+void unic_mem_region_forget(struct unic_mem_region *r)
 {
 	struct unic_ctx *ctx = r->mr.ctx;
 
@@ -63,7 +63,7 @@ void unic_region_drop(struct unic_region *r)
 	pthread_mutex_lock(&ctx->evt_lock);
 	ctx->region[r->handle & 0xffff] = NULL;
 	unic_event_purge(ctx, &r->mr);
-	unic_region_put(ctx, r);
+	unic_mem_region_put(ctx, r);
 	pthread_mutex_unlock(&ctx->evt_lock);
 }
 
@@ -97,8 +97,8 @@ static int check_attr(const struct unic_mr_attr *attr)
 	return 0;
 }
 
-static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
-		      struct unic_ctl_mr_reg *req)
+static void build_reg(const struct unic_mr_attr *attr,
+		      struct unic_mem_region *r, struct unic_ctl_mr_reg *req)
 {
 	uint8_t flags = 0;
 
@@ -126,8 +126,9 @@ static void build_reg(const struct unic_mr_attr *attr, struct unic_region *r,
 }
 
 /* A GRANTED upcall may have been read before the reply: it is the later one. */
-void unic_region_reply(struct unic_region *r,
-		       const struct unic_ctl_mr_reg_reply *reply, bool pending)
+void unic_mem_region_reply(struct unic_mem_region *r,
+			   const struct unic_ctl_mr_reg_reply *reply,
+			   bool pending)
 {
 	struct unic_ctx *ctx = r->mr.ctx;
 
@@ -159,8 +160,8 @@ static int patience_ms(const struct unic_mr_attr *attr)
 	return attr->flags & UNIC_MR_WAIT && ms < INT32_MAX ? (int)ms : 0;
 }
 
-static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
-		       union reg_rec *rec)
+static int register_it(struct unic_mem_region *r,
+		       const struct unic_mr_attr *attr, union reg_rec *rec)
 {
 	struct unic_cpl_usage usage = { 0 };
 	struct unic_call call = {
@@ -184,21 +185,21 @@ static int register_it(struct unic_region *r, const struct unic_mr_attr *attr,
 		return err;
 	}
 	r->wait_seq = call.seq;
-	unic_region_reply(r, &rec->reply, status == UNIC_ST_PENDING);
+	unic_mem_region_reply(r, &rec->reply, status == UNIC_ST_PENDING);
 	return 0;
 }
 
 /* The driver draws a base when it has the request. */
-static void set_base(struct unic_region *r, const struct unic_mr_attr *attr)
+static void set_base(struct unic_mem_region *r, const struct unic_mr_attr *attr)
 {
 	r->page_shift = (uint8_t)page_shift_of(attr->page_bytes);
 	r->base = attr->flags & UNIC_MR_VA_BASE	     ? BASE_ADDRESS
 		  : attr->flags & UNIC_MR_ZERO_BASED ? BASE_ZERO
 						     : BASE_DRAWN;
-	r->mr.iova = unic_region_iova(r, attr->addr);
+	r->mr.iova = unic_mem_region_iova(r, attr->addr);
 }
 
-uint64_t unic_region_iova(const struct unic_region *r, const void *at)
+uint64_t unic_mem_region_iova(const struct unic_mem_region *r, const void *at)
 {
 	uint64_t va = (uintptr_t)at;
 
@@ -230,17 +231,18 @@ int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
 	return 0;
 }
 
-int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
-			struct unic_region **out, struct unic_ctl_mr_reg *req)
+int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			    struct unic_mem_region **out,
+			    struct unic_ctl_mr_reg *req)
 {
-	struct unic_region *r;
+	struct unic_mem_region *r;
 	int err = check_attr(attr);
 
 	if (!err)
 		err = unic_mem_cover(pd->ctx, attr->addr, attr->length);
 	if (err)
 		return err;
-	r = unic_region_new(pd);
+	r = unic_mem_region_new(pd);
 	if (!r)
 		return -ENOMEM;
 	r->mr.addr = attr->addr;
@@ -256,14 +258,14 @@ static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	       struct unic_mr **out)
 {
 	union reg_rec rec;
-	struct unic_region *r;
-	int err = unic_region_prepare(pd, attr, &r, &rec.req);
+	struct unic_mem_region *r;
+	int err = unic_mem_region_prepare(pd, attr, &r, &rec.req);
 
 	if (err)
 		return err;
 	err = register_it(r, attr, &rec);
 	if (err) {
-		unic_region_drop(r);
+		unic_mem_region_forget(r);
 		return err;
 	}
 	*out = &r->mr;
@@ -281,7 +283,7 @@ int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 
 int unic_cancel_reg(struct unic_mr *mr)
 {
-	struct unic_region *r = unic_region(mr);
+	struct unic_mem_region *r = unic_mem_region(mr);
 	struct unic_ctl_wait_cancel rec = { .wait_seq =
 						    unic_to_le32(r->wait_seq) };
 
@@ -297,13 +299,13 @@ static bool ended(int status)
 }
 
 /* A resync meanwhile must not call it lost. */
-static void set_leaving(struct unic_region *r, bool leaving)
+static void set_leaving(struct unic_mem_region *r, bool leaving)
 {
 	__atomic_store_n(&r->leaving, leaving, __ATOMIC_RELEASE);
 }
 
 /* The answer to MR_DEREG: the NIC is through with the memory, or not. */
-static int forgotten(struct unic_region *r, int status)
+static int forgotten(struct unic_mem_region *r, int status)
 {
 	if (!ended(status)) {
 		set_leaving(r, false);
@@ -317,7 +319,7 @@ static int forgotten(struct unic_region *r, int status)
 }
 
 /* The object of the driver ends. */
-static int forget(struct unic_region *r)
+static int forget(struct unic_mem_region *r)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
 	struct unic_call call = { .rec = &rec };
@@ -328,9 +330,9 @@ static int forget(struct unic_region *r)
 	return forgotten(r, unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call));
 }
 
-uint32_t unic_region_leave(struct unic_mr *mr)
+uint32_t unic_mem_region_leave(struct unic_mr *mr)
 {
-	struct unic_region *r = unic_region(mr);
+	struct unic_mem_region *r = unic_mem_region(mr);
 
 	if (!r->known)
 		return 0;
@@ -338,24 +340,25 @@ uint32_t unic_region_leave(struct unic_mr *mr)
 	return mr->id;
 }
 
-int unic_region_left(struct unic_mr *mr, int status)
+int unic_mem_region_left(struct unic_mr *mr, int status)
 {
-	struct unic_region *r = unic_region(mr);
+	struct unic_mem_region *r = unic_mem_region(mr);
 	int err = r->known ? forgotten(r, status) : 0;
 
 	if (!err)
-		unic_region_drop(r);
+		unic_mem_region_forget(r);
 	return err;
 }
 
-bool unic_region_within(struct unic_ctx *ctx, const uint8_t *va, size_t bytes)
+bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
+			    size_t bytes)
 {
 	bool found = false;
 	unsigned int i;
 
 	pthread_mutex_lock(&ctx->evt_lock);
 	for (i = 0; i < UNIC_MR_HANDLES && !found; i++) {
-		const struct unic_region *r = ctx->region[i];
+		const struct unic_mem_region *r = ctx->region[i];
 		const uint8_t *at = r ? r->mr.addr : NULL;
 
 		found = at && r->known && at < va + bytes &&
@@ -382,7 +385,7 @@ int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 
 int unic_dereg_mr(struct unic_mr *mr)
 {
-	struct unic_region *r = unic_region(mr);
+	struct unic_mem_region *r = unic_mem_region(mr);
 	int err;
 
 	unic_event_pump(mr->ctx);
@@ -390,27 +393,27 @@ int unic_dereg_mr(struct unic_mr *mr)
 		unic_cancel_reg(mr);
 	err = forget(r);
 	if (!err)
-		unic_region_drop(r);
+		unic_mem_region_forget(r);
 	return err;
 }
 
 int unic_release(struct unic_mr *mr)
 {
-	return forget(unic_region(mr));
+	return forget(unic_mem_region(mr));
 }
 
 enum unic_mr_life unic_mr_life(const struct unic_mr *mr)
 {
-	const struct unic_region *r = unic_region(mr);
+	const struct unic_mem_region *r = unic_mem_region(mr);
 
-	if (unic_nic_reset(mr->ctx))
+	if (unic_ctx_lost(mr->ctx))
 		return UNIC_MR_GONE;
 	return (enum unic_mr_life)__atomic_load_n(&r->life, __ATOMIC_ACQUIRE);
 }
 
 bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us)
 {
-	const struct unic_region *r = unic_region(mr);
+	const struct unic_mem_region *r = unic_mem_region(mr);
 	uint64_t deadline;
 
 	unic_event_pump(mr->ctx);
@@ -428,7 +431,7 @@ bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us)
 static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
 		  unsigned int *refusal, uint64_t *deadline_ns)
 {
-	struct unic_region *r = unic_region(mr);
+	struct unic_mem_region *r = unic_mem_region(mr);
 	union {
 		struct unic_ctl_notice_answer req;
 		struct unic_ctl_notice_reply reply;
@@ -452,7 +455,8 @@ static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
 	return unic_fail_status("answer a notice", status);
 }
 
-static void set_asked(struct unic_region *r, uint32_t seq, uint64_t deadline_ns)
+static void set_asked(struct unic_mem_region *r, uint32_t seq,
+		      uint64_t deadline_ns)
 {
 	r->notice_seq = seq;
 	__atomic_store_n(&r->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
@@ -464,8 +468,8 @@ static void set_asked(struct unic_region *r, uint32_t seq, uint64_t deadline_ns)
 int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
 	       unsigned int *refusal)
 {
-	struct unic_region *r = unic_region(mr);
-	struct unic_region *o = unic_region(instead);
+	struct unic_mem_region *r = unic_mem_region(mr);
+	struct unic_mem_region *o = unic_mem_region(instead);
 	struct unic_ctl_notice_answer req = {
 		.answer = unic_to_le32(UNIC_ANSWER_OFFER),
 		.offer_id = unic_to_le32(instead->id),
@@ -496,7 +500,7 @@ int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 
 	if (err)
 		return err;
-	__atomic_store_n(&unic_region(mr)->deadline_ns, until,
+	__atomic_store_n(&unic_mem_region(mr)->deadline_ns, until,
 			 __ATOMIC_RELAXED);
 	if (deadline_ns)
 		*deadline_ns = until;

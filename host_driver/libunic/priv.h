@@ -29,7 +29,7 @@
 struct unic_area; /* mem.c */
 struct unic_note; /* event.c */
 
-struct unic_region;
+struct unic_mem_region;
 struct unic_kept; /* fork.c */
 
 /* The memory of the slot. */
@@ -75,7 +75,7 @@ struct unic_ctx {
 	struct unic_note *notes, **notes_end;
 	uint32_t upcall_next; /* number of the next upcall to read; atomic */
 	bool reset_told;
-	struct unic_region *region[UNIC_MR_HANDLES];
+	struct unic_mem_region *region[UNIC_MR_HANDLES];
 	uint16_t handle_gen[UNIC_MR_HANDLES];
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
 	struct unic_cq *cq[UNIC_DB_OBJECTS];
@@ -103,7 +103,7 @@ enum unic_base {
 };
 
 /* A region: what the application sees comes first. */
-struct unic_region {
+struct unic_mem_region {
 	struct unic_mr mr;
 	uint32_t life;	      /* enum unic_mr_life, atomic */
 	uint32_t handle;      /* "user" of upcalls: 15:0 index, 31:16 gen */
@@ -131,9 +131,9 @@ struct unic_listener {
 	uint32_t told[UNIC_BACKLOG], n_told;
 };
 
-static inline struct unic_region *unic_region(const struct unic_mr *mr)
+static inline struct unic_mem_region *unic_mem_region(const struct unic_mr *mr)
 {
-	return (struct unic_region *)mr;
+	return (struct unic_mem_region *)mr;
 }
 
 static inline unsigned int unic_pow2(unsigned int n)
@@ -267,29 +267,32 @@ int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 /** unic_reg_control() - memory and a region of class control for a queue. */
 int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
 void unic_dereg_control(struct unic_mr *mr);
-/** unic_region_new() - a region of @pd with a handle, WAITING; NULL with words. */
-struct unic_region *unic_region_new(struct unic_pd *pd);
-/** unic_region_drop() - forget one that the driver does not have. */
-void unic_region_drop(struct unic_region *r);
-/** unic_region_reply() - the driver has it now; not @pending: and it is LIVE. */
-void unic_region_reply(struct unic_region *r,
-		       const struct unic_ctl_mr_reg_reply *reply, bool pending);
-/** unic_region_prepare() - a checked region with its request, which is to be sent
- * and answered by unic_region_reply() or unic_region_drop(). 0 or -errno. */
-int unic_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
-			struct unic_region **out, struct unic_ctl_mr_reg *req);
-/** unic_region_iova() - what the IOVA of @at is, were it the first byte of @r. */
-uint64_t unic_region_iova(const struct unic_region *r, const void *at);
-/** unic_region_leave() - @mr is about to be deregistered: its id, 0 if the driver
- * does not have it. Then unic_region_left() with the status of MR_DEREG (-1: the
+/** unic_mem_region_new() - a region of @pd with a handle, WAITING; NULL with words. */
+struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd);
+/** unic_mem_region_forget() - forget one that the driver does not have. */
+void unic_mem_region_forget(struct unic_mem_region *r);
+/** unic_mem_region_reply() - the driver has it now; not @pending: and it is LIVE. */
+void unic_mem_region_reply(struct unic_mem_region *r,
+			   const struct unic_ctl_mr_reg_reply *reply,
+			   bool pending);
+/** unic_mem_region_prepare() - a checked region with its request, which is to be sent
+ * and answered by unic_mem_region_reply() or unic_mem_region_forget(). 0 or -errno. */
+int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			    struct unic_mem_region **out,
+			    struct unic_ctl_mr_reg *req);
+/** unic_mem_region_iova() - what the IOVA of @at is, were it the first byte of @r. */
+uint64_t unic_mem_region_iova(const struct unic_mem_region *r, const void *at);
+/** unic_mem_region_leave() - @mr is about to be deregistered: its id, 0 if the driver
+ * does not have it. Then unic_mem_region_left() with the status of MR_DEREG (-1: the
  * driver is gone), which frees @mr if it ended. 0 or -errno. */
-uint32_t unic_region_leave(struct unic_mr *mr);
-int unic_region_left(struct unic_mr *mr, int status);
-/** unic_region_within() - does the driver have a region on some of
+uint32_t unic_mem_region_leave(struct unic_mr *mr);
+int unic_mem_region_left(struct unic_mr *mr, int status);
+/** unic_mem_region_within() - does the driver have a region on some of
  * [@va, @va + @bytes)? */
-bool unic_region_within(struct unic_ctx *ctx, const uint8_t *va, size_t bytes);
-/** unic_region_put() - drop a reference; evt_lock held. */
-void unic_region_put(struct unic_ctx *ctx, struct unic_region *r);
+bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
+			    size_t bytes);
+/** unic_mem_region_put() - drop a reference; evt_lock held. */
+void unic_mem_region_put(struct unic_ctx *ctx, struct unic_mem_region *r);
 
 /* event.c */
 

@@ -99,11 +99,12 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev);
 /** unic_event_next() - @n is the number of the upcall to be read next. */
 void unic_event_next(struct unic_ctx *ctx, uint32_t n);
 /** unic_event_region(), _qp(), _cq() - what the driver's words name, or NULL. */
-struct unic_region *unic_event_region(struct unic_ctx *ctx, uint32_t handle);
+struct unic_mem_region *unic_event_region(struct unic_ctx *ctx,
+					  uint32_t handle);
 struct unic_qp *unic_event_qp(struct unic_ctx *ctx, uint32_t row, uint32_t id);
 struct unic_cq *unic_event_cq(struct unic_ctx *ctx, uint32_t row, uint32_t id);
 /** unic_event_life() - its state, for all threads. */
-void unic_event_life(struct unic_region *r, enum unic_mr_life life);
+void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life);
 /** unic_event_request() - make *ev a CONNECT. False: nobody listens, or it was
  * told before. */
 bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,

@@ -192,7 +192,7 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 	pthread_mutex_lock(&ctx->evt_lock);
-	if (unic_conn_hung_up(ctx->conn) || unic_nic_reset(ctx))
+	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx))
 		err = recover(ctx, until);
 	if (err)
 		unic_ctx_dead(ctx);

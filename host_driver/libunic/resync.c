@@ -10,7 +10,7 @@
 /* What an upcall would have said, from what is true now. */
 static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
 {
-	struct unic_region *r =
+	struct unic_mem_region *r =
 		unic_event_region(ctx, unic_from_le32(row->user));
 	struct unic_event ev = { .entries = unic_from_le32(row->entries) };
 	uint32_t state = unic_from_le32(row->state);
@@ -77,7 +77,7 @@ static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 
 /* The driver told of every region that it knows, and this is none of them: its
  * wait, or its life, ended in an upcall that was lost. */
-static void lose(struct unic_ctx *ctx, struct unic_region *r)
+static void lose(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
 	bool waited = r->life == UNIC_MR_WAITING;
 	struct unic_event ev = {
@@ -95,7 +95,7 @@ static void lose(struct unic_ctx *ctx, struct unic_region *r)
 
 static void lose_the_rest(struct unic_ctx *ctx)
 {
-	struct unic_region *r;
+	struct unic_mem_region *r;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_MR_HANDLES; i++) {

@@ -115,9 +115,9 @@ void unic_close(struct unic_ctx *ctx);
 /** unic_query() - facts. Never fails. */
 void unic_query(const struct unic_ctx *ctx, struct unic_attr *out);
 
-/** unic_nic_reset() - true once the NIC was reset or the driver went away:
+/** unic_ctx_lost() - true once the NIC was reset or the driver went away:
  * everything of this context is void; close it and open again. */
-bool unic_nic_reset(const struct unic_ctx *ctx);
+bool unic_ctx_lost(const struct unic_ctx *ctx);
 
 /** unic_last_error() - the last error of this thread in words. Never NULL,
  * valid until the thread's next failing call. */

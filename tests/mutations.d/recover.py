@@ -27,7 +27,7 @@ MUTATIONS = (
     (LIB + "recover.c", """	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 """, "", "recover: a context that is not kept", "test_recover"),
-    (LIB + "recover.c", "	if (unic_conn_hung_up(ctx->conn) || unic_nic_reset(ctx))\n		err = recover",
+    (LIB + "recover.c", "	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx))\n		err = recover",
      "	if (1)\n		err = recover", "recover: nothing had happened", "test_recover"),
     (LIB + "recover.c", "	unic_event_revive(ctx);\n", "",
      "recover: it stays dead", "test_recover"),

@@ -111,7 +111,7 @@ static void calls_are_refused(void)
 	struct unic_mr *mr;
 	struct unic_pd *other;
 
-	IS(unic_nic_reset(ctx));
+	IS(unic_ctx_lost(ctx));
 	refused(unic_post_send(qp[0], &wr, 1));
 	refused(unic_poll_cq(cq, 1, &wc));
 	refused(unic_wait_cq(cq, 1000));

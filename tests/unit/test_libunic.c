@@ -831,7 +831,7 @@ static bool child_is_alone(struct rig *r, uint8_t *mem)
 	struct unic_event ev;
 	struct unic_wc wc;
 	struct unic_mr *mr;
-	bool ok = unic_nic_reset(r->ctx) && mem[0] == 5;
+	bool ok = unic_ctx_lost(r->ctx) && mem[0] == 5;
 
 	mem[0] = 6;
 	ok &= !unic_alloc(r->ctx, 1, PAGE) && is_parents(-errno);
@@ -901,7 +901,7 @@ static void a_child_has_no_part_in_it(void **state)
 	pthread_mutex_unlock(&r.cq->lock);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_false(unic_nic_reset(r.ctx));
+	assert_false(unic_ctx_lost(r.ctx));
 	assert_int_equal(mem[0], 5);
 	assert_int_equal(unic_free(r.ctx, mem), 0);
 	rig_down(&r);
@@ -1979,7 +1979,7 @@ static void a_dead_driver_is_seen(void **state)
 	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
 	assert_int_equal(ev.type, UNIC_EV_RESET);
 	assert_int_equal(poll(&pfd, 1, 0), 0); /* told once */
-	assert_true(unic_nic_reset(r.ctx));
+	assert_true(unic_ctx_lost(r.ctx));
 	assert_int_equal(unic_wait_cq(r.cq, 1000), -ENOTCONN);
 	rig_down(&r);
 }

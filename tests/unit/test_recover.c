@@ -395,7 +395,7 @@ static void goes_on(uint32_t number)
 	struct unic_wc wc[8];
 
 	assert_int_equal(unic_qp_num(qp), number);
-	assert_false(unic_nic_reset(ctx));
+	assert_false(unic_ctx_lost(ctx));
 	assert_int_equal(unic_poll_cq(cq, 8, wc), 0);
 	post(50, 4); /* the ring is empty */
 	assert_int_equal(unic_from_le32(db()->tail[qp->db].sq), 4);
@@ -428,7 +428,7 @@ static void only_what_is_kept(void **state)
 	make_queues(false);
 	nic_is_reset();
 	assert_int_equal(unic_recover(ctx, 1000), -EINVAL);
-	assert_true(unic_nic_reset(ctx));
+	assert_true(unic_ctx_lost(ctx));
 	end_queues();
 }
 
@@ -519,7 +519,7 @@ static void driver_that_comes_back(void **state)
 	driver_ends();
 	assert_int_equal(events_of(UNIC_EV_RESET), 1);
 	assert_int_equal(unic_recover(ctx, 20), -ETIME); /* no answer */
-	assert_true(unic_nic_reset(ctx));
+	assert_true(unic_ctx_lost(ctx));
 	driver_comes();
 	assert_int_equal(unic_recover(ctx, 60000), 0);
 	assert_in_range(drv.resumes, 1, 2); /* of one that gave up, too */
@@ -555,7 +555,7 @@ static void driver_that_goes_again(void **state)
 		driver_comes();
 		assert_int_equal(unic_recover(ctx, 60000), 0);
 		assert_int_equal(drv.hang_up_at, 0);
-		assert_false(unic_nic_reset(ctx));
+		assert_false(unic_ctx_lost(ctx));
 	}
 	end_queues();
 }
@@ -576,7 +576,7 @@ static void driver_that_does_not_answer(void **state)
 		from = unic_now_ns();
 		assert_int_equal(unic_recover(ctx, 100), -ETIME);
 		assert_true(unic_now_ns() - from < 5000000000ull);
-		assert_true(unic_nic_reset(ctx));
+		assert_true(unic_ctx_lost(ctx));
 		drv.silent_at = 0;
 		assert_int_equal(unic_recover(ctx, 60000), 0);
 	}
@@ -590,15 +590,15 @@ static void driver_that_forgot(void **state)
 	make_queues(true);
 	driver_ends();
 	assert_int_equal(unic_recover(ctx, 20), -ETIME);
-	assert_true(unic_nic_reset(ctx));
+	assert_true(unic_ctx_lost(ctx));
 	drv.forgot = true;
 	driver_comes();
 	assert_int_equal(unic_recover(ctx, 60000), -ENOTCONN);
-	assert_true(unic_nic_reset(ctx));
+	assert_true(unic_ctx_lost(ctx));
 	drv.forgot = false;
 	drv.elsewhere = true;
 	assert_int_equal(unic_recover(ctx, 60000), -ENOTCONN);
-	assert_true(unic_nic_reset(ctx));
+	assert_true(unic_ctx_lost(ctx));
 	assert_int_equal(drv.resyncs, 0);
 	drv.elsewhere = false;
 	assert_int_equal(unic_recover(ctx, 60000), 0);
