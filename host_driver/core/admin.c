@@ -62,7 +62,7 @@ static void own_uses(const struct unic_req *req, struct unic_use_row *row,
 		     uint32_t first, uint32_t n)
 {
 	uint32_t keep[UNIC_CTL_USES_MAX / 32] = { 0 }, at = 0, i;
-	const struct unic_hmr *mr;
+	const struct unic_region *mr;
 
 	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
 				   unic_req_owner(req)))) {

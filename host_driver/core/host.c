@@ -148,7 +148,7 @@ static void device_lost(struct unic_host *host)
 	fail_arps(host);
 	unic_cm_lost(host);
 	unic_restore_lost(host);
-	unic_fault_reset(host);
+	unic_region_fault_reset(host);
 	if (had)
 		tell_all(host, false);
 }
@@ -322,7 +322,7 @@ static void event_miss(struct unic_host *host, const uint64_t *rec)
 	struct unic_evt_miss evt;
 
 	memcpy(&evt, rec, sizeof(evt));
-	unic_fault_miss(host, &evt);
+	unic_region_fault_miss(host, &evt);
 }
 
 static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
@@ -411,7 +411,7 @@ void unic_host_delete(struct unic_host *host)
 	unic_req_discard(os, host->spare);
 	for (i = 0; i < host->config.slots; i++)
 		unic_frames_fini(&host->proc[i].frames);
-	unic_fault_fini(host);
+	unic_region_fault_fini(host);
 	unic_objects_fini(&host->objects);
 	unic_os_free(os, host->token_of);
 	if (host->provider && host->provider->ops->fini)
@@ -455,11 +455,11 @@ uint64_t unic_host_poll(struct unic_host *host)
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);
 	cm = unic_cm_poll(host, now);
-	fault = unic_fault_poll(host, now);
+	fault = unic_region_fault_poll(host, now);
 	next = fault < next ? fault : next;
 	load = unic_region_poll(host, now);
 	next = load < next ? load : next;
-	held = unic_holder_poll(host, now);
+	held = unic_grants_poll(host, now);
 	next = held < next ? held : next;
 	return cm < next ? cm : next;
 }

@@ -132,19 +132,20 @@ void unic_journal_drop(struct unic_host *host, const struct unic_obj *obj)
 
 static bool load_region(struct unic_host *host, const struct unic_obj_note *n)
 {
-	struct unic_hmr *mr = unic_obj_recall(&host->objects, n, sizeof(*mr));
+	struct unic_region *mr =
+		unic_obj_recall(&host->objects, n, sizeof(*mr));
 	struct unic_ctl_mr_reg r;
 
 	if (!mr)
 		return false;
 	memcpy(&r, n->made, sizeof(r));
-	unic_hmr_fill_in(mr, &r);
+	unic_region_fill_in(mr, &r);
 	mr->state = R_ACTIVE;
 	mr->stag = n->a;
 	mr->mr = UNIC_LOST;
 	host->proc[n->owner].regions++;
 	/* the NIC that the last driver left may use them still (INV-14) */
-	return !unic_hmr_pin(host, mr);
+	return !unic_region_pin(host, mr);
 }
 
 static bool load_queue(struct unic_host *host, const struct unic_obj_note *n)

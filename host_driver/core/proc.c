@@ -34,7 +34,7 @@ static void finish(struct unic_host *host, uint32_t slot)
 	struct unic_hproc *proc = &host->proc[slot];
 
 	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, false);
-	unic_region_drop(host, slot, UNIC_CTL_ST_RESET);
+	unic_region_drop_all(host, slot, UNIC_CTL_ST_RESET);
 	unic_queue_drop(host, slot, UNIC_CTL_ST_RESET);
 	unic_frames_clear(&proc->frames);
 	proc->state = UNIC_HPROC_HELD;

@@ -124,7 +124,7 @@ static void token_free(struct unic_host *host, struct unic_htoken *t)
 	if (t->index < host->tokens && host->token_of &&
 	    host->token_of[t->index] == t->obj.id)
 		host->token_of[t->index] = 0;
-	unic_holder_token_gone(host, t->obj.id);
+	unic_grants_token_gone(host, t->obj.id);
 	unic_obj_free(&host->objects, &t->obj);
 }
 

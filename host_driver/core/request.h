@@ -16,15 +16,15 @@
  *   admin.c         what unicctl asks
  *   cm.c, cm_mad.c  connections
  */
-#ifndef UNIC_ACCESS_H
-#define UNIC_ACCESS_H
+#ifndef UNIC_REQUEST_H
+#define UNIC_REQUEST_H
 
 #include "region/frames.h"
 #include "host.h"
 #include "objects.h"
 
 struct unic_batch;
-struct unic_hmr;
+struct unic_region;
 
 /* A request of a process, or of the driver itself (client NULL). */
 struct unic_req {
@@ -129,8 +129,8 @@ struct unic_htoken {
 	bool replaced; /* its index is another token's: used, or ended */
 };
 
-#define UNIC_TABLE_UNITS 1536u
-#define UNIC_FAULTS	 64u
+#define UNIC_TABLE_UNITS   1536u
+#define UNIC_REGION_FAULTS 64u
 
 /* A MISS that is not answered yet, or whose answer is under way. */
 struct unic_hfault {
@@ -207,7 +207,7 @@ struct unic_host {
 	uint32_t waits;			/* places of the NIC to wait in */
 	uint8_t table_unit
 		[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, region_fault.c */
-	struct unic_hfault fault[UNIC_FAULTS];
+	struct unic_hfault fault[UNIC_REGION_FAULTS];
 	uint32_t faults, drops;
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t replaced;  /* tokens to forget when the events are read */
@@ -372,9 +372,10 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
 /** unic_region_wait_event() - GRANTED, WAIT_ENDED. */
 void unic_region_wait_event(struct unic_host *host,
 			    const struct unic_evt_wait *evt);
-/** unic_region_drop() - forget the regions of @owner (UNIC_OBJ_ANYONE: all);
+/** unic_region_drop_all() - forget the regions of @owner (UNIC_OBJ_ANYONE: all);
  * requests that wait for them are answered @status. */
-void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status);
+void unic_region_drop_all(struct unic_host *host, uint32_t owner,
+			  uint32_t status);
 /** unic_region_stag() - STag, the NIC's PD and class of region @id of @owner.
  * False if there is no such live region. */
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
@@ -382,12 +383,13 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 
 /* -------------------------------------------------------------- region_fault.c */
 
-/** unic_fault_miss() - MISS: pin the pages and send them. */
-void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt);
-/** unic_fault_poll() - answers that had no room. Returns when to call again. */
-uint64_t unic_fault_poll(struct unic_host *host, uint64_t now);
-/** unic_fault_advise() - MR_ADVISE. */
-void unic_fault_advise(struct unic_req *req);
+/** unic_region_fault_miss() - MISS: pin the pages and send them. */
+void unic_region_fault_miss(struct unic_host *host,
+			    const struct unic_evt_miss *evt);
+/** unic_region_fault_poll() - answers that had no room. Returns when to call again. */
+uint64_t unic_region_fault_poll(struct unic_host *host, uint64_t now);
+/** unic_region_fault_advise() - MR_ADVISE. */
+void unic_region_fault_advise(struct unic_req *req);
 /* --------------------------------------------------------------- region_derived.c */
 
 void unic_region_alloc(struct unic_req *req);
@@ -471,17 +473,17 @@ void unic_admin_usage(struct unic_req *req);
 
 /* ------------------------------------------------------------- grants.c */
 
-void unic_holder_grant(struct unic_req *req);
-void unic_holder_delegate(struct unic_req *req);
-void unic_holder_answer(struct unic_req *req);
-/** unic_holder_receive() - a datagram of a peer that is not of the CM. */
-void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad);
-/** unic_holder_conn_gone(), unic_holder_token_gone() - so is who held by it, and
+void unic_grants_grant(struct unic_req *req);
+void unic_grants_delegate(struct unic_req *req);
+void unic_grants_answer(struct unic_req *req);
+/** unic_grants_receive() - a datagram of a peer that is not of the CM. */
+void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad);
+/** unic_grants_conn_gone(), unic_grants_token_gone() - so is who held by it, and
  * what was held. */
-void unic_holder_conn_gone(struct unic_host *host, uint32_t conn);
-void unic_holder_token_gone(struct unic_host *host, uint32_t token);
-/** unic_holder_poll() - questions are repeated. Returns when to call again. */
-uint64_t unic_holder_poll(struct unic_host *host, uint64_t now);
+void unic_grants_conn_gone(struct unic_host *host, uint32_t conn);
+void unic_grants_token_gone(struct unic_host *host, uint32_t token);
+/** unic_grants_poll() - questions are repeated. Returns when to call again. */
+uint64_t unic_grants_poll(struct unic_host *host, uint64_t now);
 
 /* ----------------------------------------------------------------- cm.c */
 
@@ -513,4 +515,4 @@ bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note);
 /** unic_cm_qp_gone() - the QP of connection @conn is being destroyed. */
 void unic_cm_qp_gone(struct unic_host *host, uint32_t conn);
 
-#endif /* UNIC_ACCESS_H */
+#endif /* UNIC_REQUEST_H */

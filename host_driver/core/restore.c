@@ -25,27 +25,27 @@ bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
  * waits again; one that is being given back is. The others are as if nothing
  * happened, but for the device, which knows none of them.
  */
-static void lose_region(struct unic_host *host, struct unic_hmr *mr)
+static void lose_region(struct unic_host *host, struct unic_region *mr)
 {
 	bool leaving = mr->state >= R_ACTIVE && mr->waiter && !mr->reregs;
 
 	if (!unic_restore_keeps(host, mr->obj.owner)) {
-		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
+		unic_region_drop(host, mr, UNIC_CTL_ST_RESET);
 		return;
 	}
 	if (mr->requeued ||
 	    (mr->state == R_FILLING && !mr->waiter && !mr->dereg)) {
-		unic_mr_unpin(host, mr);
+		unic_region_unpin(host, mr);
 		mr->requeued = false;
 		mr->state = R_WAITING;
-		unic_hmr_waiting(host, mr, true);
+		unic_region_waiting(host, mr, true);
 	}
 	if (leaving || mr->dereg) {
-		unic_hmr_drop(host, mr, UNIC_ST_OK);
+		unic_region_drop(host, mr, UNIC_ST_OK);
 		return;
 	}
 	if (mr->state == R_REGISTERING || mr->state == R_FILLING) {
-		unic_hmr_drop(host, mr, UNIC_CTL_ST_RESET);
+		unic_region_drop(host, mr, UNIC_CTL_ST_RESET);
 		return;
 	}
 	if (mr->reregs) /* it is answered RESET when its call comes back */
@@ -79,7 +79,7 @@ static void lose(struct unic_host *host, struct unic_obj *obj)
 
 	switch (obj->type) {
 	case UNIC_OBJ_MR:
-		lose_region(host, (struct unic_hmr *)(void *)obj);
+		lose_region(host, (struct unic_region *)(void *)obj);
 		return;
 	case UNIC_OBJ_TOKEN: /* its end says that its bytes are final */
 		if (!host->dark)
@@ -114,16 +114,17 @@ void unic_restore_lost(struct unic_host *host)
 
 void unic_restore_pins(struct unic_host *host)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE))) {
-		unic_fault_forget(host, mr, false);
+		unic_region_fault_forget(host, mr, false);
 		if (!mr->pinned)
 			continue;
 		mr->pinned = false;
-		(void)unic_hmr_pin(host, mr); /* nobody freed them meanwhile */
+		(void)unic_region_pin(host,
+				      mr); /* nobody freed them meanwhile */
 	}
 }
 
@@ -131,7 +132,7 @@ void unic_restore_pins(struct unic_host *host)
 
 static void next(struct unic_host *host);
 
-static void told_evicted(struct unic_host *host, struct unic_hmr *mr)
+static void told_evicted(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_evt_mr evt = {
 		.hdr = { .reason = UNIC_WHY_RESET },
@@ -141,18 +142,18 @@ static void told_evicted(struct unic_host *host, struct unic_hmr *mr)
 	unic_os_log(host->os, UNIC_LOG_ERROR,
 		    "slot %u: region %x could not be restored", mr->obj.owner,
 		    mr->obj.id);
-	unic_mr_unpin(host, mr);
+	unic_region_unpin(host, mr);
 	mr->state = R_EVICTED;
 	mr->mr = UNIC_LOST;
 	unic_journal_drop(host, &mr->obj);
 	proc_of(host, mr)->evictions++;
-	unic_hmr_upcall(host, mr, &evt, UNIC_UP_EVICTED);
+	unic_region_upcall(host, mr, &evt, UNIC_UP_EVICTED);
 }
 
 /* The process learns it when it asks for the object. */
 static void give_up(struct unic_host *host, struct unic_obj *obj)
 {
-	struct unic_hmr *mr = (struct unic_hmr *)(void *)obj;
+	struct unic_region *mr = (struct unic_region *)(void *)obj;
 
 	if (obj->type != UNIC_OBJ_MR) {
 		unic_os_log(host->os, UNIC_LOG_ERROR,
@@ -162,18 +163,18 @@ static void give_up(struct unic_host *host, struct unic_obj *obj)
 		return;
 	}
 	if (mr->mr != UNIC_LOST)
-		unic_mr_send_dereg(host, mr);
+		unic_region_send_dereg(host, mr);
 	told_evicted(host, mr);
 }
 
 static void made(struct unic_call *call);
 
 /* True: it is on its way to the device. */
-static bool fill(struct unic_req *req, struct unic_hmr *mr)
+static bool fill(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_fill cmd;
 
-	if (unic_hmr_list(req, mr, &cmd))
+	if (unic_region_list(req, mr, &cmd))
 		return false;
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, made);
 	return true;
@@ -190,7 +191,7 @@ static uint32_t answer_u32(const struct unic_call *call)
 /* False: more is to come for this object. */
 static bool take(struct unic_req *req, struct unic_obj *obj)
 {
-	struct unic_hmr *mr = (struct unic_hmr *)(void *)obj;
+	struct unic_region *mr = (struct unic_region *)(void *)obj;
 	const struct unic_call *call = &req->call;
 	struct unic_cmd_mr_reg cmd;
 
@@ -210,7 +211,7 @@ static bool take(struct unic_req *req, struct unic_obj *obj)
 	}
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (cmd.hdr.opcode == UNIC_CMD_MR_REG) {
-		unic_hmr_numbers(mr, call);
+		unic_region_numbers(mr, call);
 		if (cmd.flags & UNIC_REG_LIST || mr->residency)
 			return true;
 		req->progress = 0;
@@ -244,17 +245,17 @@ static void made(struct unic_call *call)
 		next(host);
 }
 
-static bool send_region(struct unic_req *req, struct unic_hmr *mr)
+static bool send_region(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_reg cmd;
 
 	if (mr->state != R_ACTIVE)
 		return false; /* evicted, or it waits */
-	if (mr->kind != UNIC_FORM_PLAIN || unic_hmr_pin(req->host, mr)) {
+	if (mr->kind != UNIC_FORM_PLAIN || unic_region_pin(req->host, mr)) {
 		told_evicted(req->host, mr);
 		return false;
 	}
-	unic_hmr_command(req, mr, &cmd);
+	unic_region_command(req, mr, &cmd);
 	cmd.flags |= UNIC_REG_RESTORE;
 	cmd.stag = unic_to_le32(mr->stag);
 	cmd.key = (uint8_t)mr->stag;
@@ -300,7 +301,7 @@ static bool restore(struct unic_host *host, struct unic_obj *obj)
 	if (obj->type == UNIC_OBJ_PD)
 		unic_req_send(req, UNIC_CMD_PD_ALLOC, &pd, made);
 	else if (obj->type == UNIC_OBJ_MR)
-		sent = send_region(req, (struct unic_hmr *)(void *)obj);
+		sent = send_region(req, (struct unic_region *)(void *)obj);
 	else
 		sent = send_queue(req, obj);
 	if (!sent)
@@ -371,7 +372,7 @@ static void queued(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 	bool over = req->id2 != host->epoch;
 
@@ -382,35 +383,35 @@ static void queued(struct unic_call *call)
 	mr->requeued = false;
 	mr->state = R_WAITING;
 	if (!status || status == UNIC_ST_PENDING)
-		unic_hmr_numbers(mr, call);
+		unic_region_numbers(mr, call);
 	if (status == UNIC_ST_PENDING) {
-		unic_hmr_waits(host, mr);
+		unic_region_waits(host, mr);
 	} else if (!status) {
-		unic_hmr_granted(host, mr);
+		unic_region_granted(host, mr);
 	} else {
-		unic_hmr_failed(host, mr, mr->waiter, status);
+		unic_region_failed(host, mr, mr->waiter, status);
 	}
 	unic_req_free(req);
 }
 
-static void queue(struct unic_host *host, struct unic_hmr *mr)
+static void queue(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 	struct unic_req *req;
 	struct unic_cmd_mr_reg cmd;
 
 	if (mr->give_up_ns && mr->give_up_ns <= now) {
-		unic_hmr_failed(host, mr, mr->waiter, UNIC_ST_TIMEOUT);
+		unic_region_failed(host, mr, mr->waiter, UNIC_ST_TIMEOUT);
 		return;
 	}
 	req = unic_req_new(host, mr->obj.owner);
 	if (!req) {
-		unic_hmr_failed(host, mr, mr->waiter, UNIC_CTL_ST_NO_MEMORY);
+		unic_region_failed(host, mr, mr->waiter, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
 	req->id = mr->obj.id;
 	req->id2 = host->epoch;
-	unic_hmr_command(req, mr, &cmd);
+	unic_region_command(req, mr, &cmd);
 	cmd.flags |= UNIC_REG_WAIT;
 	if (mr->give_up_ns)
 		cmd.timeout_us = unic_to_le32(
@@ -422,7 +423,7 @@ static void queue(struct unic_host *host, struct unic_hmr *mr)
 
 void unic_restore_waits(struct unic_host *host)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,

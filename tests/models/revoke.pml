@@ -585,7 +585,7 @@ end:	do
 
 /* ---------------------------------------------------------------- driver */
 
-/* struct unic_hmr.state */
+/* struct unic_region.state */
 #define R_NONE	   0
 #define R_REG	   1
 #define R_ACTIVE   2
@@ -600,7 +600,7 @@ object hmr[R];
 bit ready = 1;	  /* UNIC_PROVIDER_READY, else STARTING */
 byte driver_epoch = 1, open;
 
-/* unic_mr_forget(), unic_mr_unpin() */
+/* unic_mr_forget(), unic_region_unpin() */
 inline unpin(i)
 {
 	pins[i]--

@@ -64,9 +64,9 @@ MUTANTS = (
      "	if (!mr->pinned)\n		return;\n", "	return;\n",
      "driver: never unpins"),
     ("pins oracle", "host_driver/core/region/region.c",
-     "	mr->waiter = req;\n	unic_hmr_answered(",
-     "	mr->waiter = req;\n	unic_mr_unpin(req->host, mr);\n"
-     "	unic_hmr_answered(",
+     "	mr->waiter = req;\n	unic_region_answered(",
+     "	mr->waiter = req;\n	unic_region_unpin(req->host, mr);\n"
+     "	unic_region_answered(",
      "driver: unpins before the region has drained"),
     ("bounds", "firmware/arbiter/notice.c", "n->grace_us * 1000ull",
      "n->grace_us * 999ull", "grace: 0.1 % too short"),
@@ -167,8 +167,8 @@ MUTANTS = (
      "		if (tell)\n", "		if (tell && page % 3)\n",
      "pages: a drop is not told"),
     ("pins", "host_driver/core/region/region_fault.c",
-     "1ull << mr->page_shift,\n				  unic_hmr_writable(mr));",
-     "4096,\n				  unic_hmr_writable(mr));",
+     "1ull << mr->page_shift,\n				  unic_region_writable(mr));",
+     "4096,\n				  unic_region_writable(mr));",
      "driver: of a large page only the first frame is pinned"),
     ("pins", "host_driver/core/region/region_fault.c",
      "for (i = done; i < f->sent; i++)", "for (i = 0; i < f->sent; i++)",

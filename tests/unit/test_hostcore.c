@@ -229,7 +229,7 @@ static void nic_run(struct fake *f)
 static void check_waits(struct fake *f)
 {
 	uint32_t n[SLOTS] = { 0 }, at = 0, i;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 
 	while ((mr = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE)))
@@ -1348,7 +1348,7 @@ static uint32_t faults_of(const struct fake *f, uint32_t id)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < UNIC_FAULTS; i++)
+	for (i = 0; i < UNIC_REGION_FAULTS; i++)
 		n += f->host->fault[i].used && f->host->fault[i].user == id;
 	return n;
 }
@@ -1361,7 +1361,7 @@ static void misses_without_number(void **state)
 
 	(void)state;
 	fault_answer(f, UNIC_ST_BUSY, 0);
-	for (i = 0; i < 2 * UNIC_FAULTS; i++)
+	for (i = 0; i < 2 * UNIC_REGION_FAULTS; i++)
 		miss(f, id, i % 8, 1);
 	assert_int_equal(faults_of(f, id), 8);
 	audits = f->host->audits;
@@ -1374,7 +1374,7 @@ static void misses_without_number(void **state)
 		f->os.now_ns += 30000000;
 		settle(f);
 	}
-	for (i = 0; i < UNIC_FAULTS; i++)
+	for (i = 0; i < UNIC_REGION_FAULTS; i++)
 		assert_false(f->host->fault[i].used);
 	assert_int_equal(pinned(f), 0);
 	dropped(f, id, 9);
@@ -2761,8 +2761,8 @@ static struct unic_cmd_mr_reg last_reg(struct fake *f)
 
 static uint32_t region_state(struct fake *f, uint32_t id)
 {
-	const struct unic_hmr *mr = unic_obj_get(&f->host->objects, id,
-						 UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	const struct unic_region *mr = unic_obj_get(
+		&f->host->objects, id, UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
 
 	return mr ? mr->state : UINT32_MAX;
 }
@@ -2797,7 +2797,7 @@ static void base_is_random(void **state)
 	struct fake *f = fake_new();
 	struct unic_ctl_mr_reg reg, r;
 	struct unic_ctl_mr_reg_reply rep;
-	const struct unic_hmr *mr;
+	const struct unic_region *mr;
 	uint64_t base[2];
 	uint32_t i;
 
@@ -2833,7 +2833,7 @@ static void bases_differ_in_all_their_bits(void **state)
 	struct fake *f = fake_new();
 	struct unic_ctl_mr_reg reg, r;
 	struct unic_ctl_mr_reg_reply rep;
-	const struct unic_hmr *mr;
+	const struct unic_region *mr;
 	uint32_t i;
 
 	(void)state;
@@ -2998,7 +2998,7 @@ static uint8_t queues_as(struct fake *f, uint32_t mr,
 	cq.mr = qp.mr = unic_to_le32(mr);
 	assert_int_equal(request(f, UNIC_CTL_CQ_CREATE, &cq), 0);
 	qp.send_cq = qp.recv_cq = unic_to_le32(reply_u32(f, 16));
-	qp.pd = unic_to_le32(((struct unic_hmr *)unic_obj_get(
+	qp.pd = unic_to_le32(((struct unic_region *)unic_obj_get(
 				      &f->host->objects, mr, UNIC_OBJ_MR, 0))
 				     ->pd);
 	return request(f, UNIC_CTL_QP_CREATE, &qp);
@@ -4148,7 +4148,7 @@ static int grant(struct fake *f, uint32_t mr, const struct peer *p)
 
 /* The latest message of @type that was sent to @p; false if none was. */
 static bool told(struct fake *f, const struct peer *p, uint16_t type,
-		 struct unic_holder_msg *msg)
+		 struct unic_grants_msg *msg)
 {
 	uint8_t mad[256];
 	uint32_t i;
@@ -4158,7 +4158,7 @@ static bool told(struct fake *f, const struct peer *p, uint16_t type,
 		       f->bar + UNIC_BAR_LIST_OFF +
 			       (f->cmd_head - i) % 64 * UNIC_LIST_BYTES,
 		       sizeof(mad));
-		if (unic_holder_parse(mad, msg) && msg->type == type &&
+		if (unic_grants_parse(mad, msg) && msg->type == type &&
 		    msg->remote_comm == p->comm)
 			return true;
 	}
@@ -4166,7 +4166,7 @@ static bool told(struct fake *f, const struct peer *p, uint16_t type,
 }
 
 static void says(struct fake *f, const struct peer *p,
-		 struct unic_holder_msg msg)
+		 struct unic_grants_msg msg)
 {
 	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(p->ipv4) };
 	uint32_t n = unic_from_le32(idx(f)->mad_tail);
@@ -4175,7 +4175,7 @@ static void says(struct fake *f, const struct peer *p,
 		msg.local_comm = p->comm;
 	if (!msg.remote_comm)
 		msg.remote_comm = p->ours;
-	unic_holder_build(&msg, rx.data);
+	unic_grants_build(&msg, rx.data);
 	memcpy(f->bar + UNIC_BAR_MAD_RX_OFF +
 		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
 	       &rx, sizeof(rx));
@@ -4185,7 +4185,7 @@ static void says(struct fake *f, const struct peer *p,
 
 static void answers(struct fake *f, const struct peer *p, uint64_t nonce)
 {
-	struct unic_holder_msg msg = { .type = UNIC_HOLDER_INVALIDATED,
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_INVALIDATED,
 				       .nonce = nonce,
 				       .kind = UNIC_CTL_HELD_STAG,
 				       .number = 0xabcd00 };
@@ -4228,7 +4228,7 @@ static bool released(struct fake *f)
 /* When all have answered, and not one lie sooner. */
 static void holders_end_a_grace(void **state)
 {
-	struct unic_holder_msg qa, qb, lie;
+	struct unic_grants_msg qa, qb, lie;
 	struct unic_upcall_hdr up;
 	struct peer a, b, none = { .ipv4 = PEER + 2, .comm = 0x99 };
 	uint32_t mr;
@@ -4254,7 +4254,7 @@ static void holders_end_a_grace(void **state)
 	none.ours = a.ours;
 	none.comm = a.comm;
 	answers(f, &none, qa.nonce); /* from elsewhere */
-	lie = (struct unic_holder_msg){ .type = UNIC_HOLDER_INVALIDATED,
+	lie = (struct unic_grants_msg){ .type = UNIC_HOLDER_INVALIDATED,
 					.nonce = qa.nonce,
 					.kind = UNIC_CTL_HELD_TOKEN,
 					.number = 0xabcd00 };
@@ -4291,7 +4291,7 @@ static void ask_extension(struct fake *f, uint32_t mr)
  * and has his grace whatever the others say. */
 static void owner_who_extends_keeps_his_grace(void **state)
 {
-	struct unic_holder_msg q;
+	struct unic_grants_msg q;
 	struct peer a, b;
 	uint32_t mr;
 	struct fake *f = exporter(&a, &b, &mr);
@@ -4311,7 +4311,7 @@ static void owner_who_extends_keeps_his_grace(void **state)
 /* ... of that notice: what he asked for then is over when the next one comes. */
 static void owner_who_extended_once(void **state)
 {
-	struct unic_holder_msg q;
+	struct unic_grants_msg q;
 	struct peer a, b;
 	uint32_t mr;
 	struct fake *f = exporter(&a, &b, &mr);
@@ -4330,7 +4330,7 @@ static void owner_who_extended_once(void **state)
 
 static void silent_holder_costs_the_grace(void **state)
 {
-	struct unic_holder_msg q, again;
+	struct unic_grants_msg q, again;
 	struct peer a, b;
 	uint32_t mr, commands;
 	struct fake *f = exporter(&a, &b, &mr);
@@ -4379,7 +4379,7 @@ static void holder_whose_connection_ends(void **state)
 static uint32_t handed(struct fake *f, const struct peer *from,
 		       const struct peer *to, uint32_t number)
 {
-	struct unic_holder_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_DELEGATE,
 				       .nonce = 1000 + number,
 				       .kind = UNIC_CTL_HELD_STAG,
 				       .number = number,
@@ -4396,7 +4396,7 @@ static uint32_t handed(struct fake *f, const struct peer *from,
 static void delegation_is_recorded(void **state)
 {
 	struct peer a, b, nobody = { .ipv4 = PEER + 9, .comm = 1 };
-	struct unic_holder_msg q;
+	struct unic_grants_msg q;
 	uint32_t mr;
 	struct fake *f = exporter(&a, &b, &mr);
 
@@ -4422,7 +4422,7 @@ static void delegation_is_recorded(void **state)
  * asks. */
 static void holder_is_told_and_answers(void **state)
 {
-	struct unic_holder_msg q = { .type = UNIC_HOLDER_INVALIDATE,
+	struct unic_grants_msg q = { .type = UNIC_HOLDER_INVALIDATE,
 				     .nonce = 4242,
 				     .kind = UNIC_CTL_HELD_STAG,
 				     .number = 5,
@@ -4468,7 +4468,7 @@ static void delegate_waits_for_the_exporter(void **state)
 		.ipv4 = unic_to_le32(PEER + 1),
 		.qpn = unic_to_le32(9),
 	};
-	struct unic_holder_msg q;
+	struct unic_grants_msg q;
 	struct peer a, b;
 	uint32_t mr, i;
 	struct fake *f = exporter(&a, &b, &mr);
@@ -5179,8 +5179,8 @@ static struct unic_ctl_mr_reg batch_reg(uint32_t pd, uint32_t i)
 
 static uint32_t pd_of_region(struct fake *f, uint32_t mr)
 {
-	struct unic_hmr *r = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
-					  UNIC_OBJ_ANYONE);
+	struct unic_region *r = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+					     UNIC_OBJ_ANYONE);
 
 	return r->pd;
 }
@@ -5364,18 +5364,19 @@ static void a_batch_of_somebody_who_left(void **state)
 static void slow_pages_of_another(void **state)
 {
 	struct fake *f = fake_new();
-	uint32_t slow = demand_region(f, UNIC_FAULTS + 40), id, i, audits;
+	uint32_t slow = demand_region(f, UNIC_REGION_FAULTS + 40), id, i,
+		 audits;
 
 	(void)state;
 	fault_answer(f, UNIC_ST_BUSY, 0);
 	audits = f->host->audits;
-	for (i = 0; i < UNIC_FAULTS + 40; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS + 40; i++) {
 		miss(f, slow, i, 1);
 		assert_int_equal(last_fault(f).first, unic_to_le32(i));
 		f->os.now_ns += 100; /* none is tried again yet */
 	}
-	assert_int_equal(faults_of(f, slow), UNIC_FAULTS);
-	for (i = 0; i < UNIC_FAULTS; i++) /* the oldest gave way */
+	assert_int_equal(faults_of(f, slow), UNIC_REGION_FAULTS);
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) /* the oldest gave way */
 		assert_true(f->host->fault[i].first >= 40);
 	f->client = (struct unic_client){ .slot = UNIC_OS_NO_SLOT };
 	id = demand_region(f, 8);
@@ -5384,7 +5385,7 @@ static void slow_pages_of_another(void **state)
 		assert_int_equal(last_fault(f).first, unic_to_le32(i));
 		assert_int_equal(faults_of(f, id), i + 1);
 	}
-	assert_int_equal(faults_of(f, slow), UNIC_FAULTS - 8);
+	assert_int_equal(faults_of(f, slow), UNIC_REGION_FAULTS - 8);
 	/* and who has few keeps them; the oldest of who has most go */
 	miss(f, slow, 0, 1);
 	assert_int_equal(faults_of(f, id), 8);

@@ -754,7 +754,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	struct conn *c;
 
 	if (!unic_cm_parse(mad->data, &msg)) {
-		unic_holder_receive(host, mad);
+		unic_grants_receive(host, mad);
 		return;
 	}
 	if (msg.type == UNIC_CM_REQ) {

@@ -85,7 +85,7 @@ void unic_conn_free(struct unic_host *host, struct conn *c)
 	*p = c->next;
 	if (qp && qp->conn == c->obj.id)
 		qp->conn = 0;
-	unic_holder_conn_gone(host, c->obj.id);
+	unic_grants_conn_gone(host, c->obj.id);
 	unic_obj_free(&host->objects, &c->obj);
 }
 

@@ -27,7 +27,7 @@ static uint64_t get(const uint8_t *p, uint32_t bytes)
 	return v;
 }
 
-void unic_holder_build(const struct unic_holder_msg *msg,
+void unic_grants_build(const struct unic_grants_msg *msg,
 		       uint8_t mad[UNIC_MAD_BYTES])
 {
 	const uint32_t w[] = { msg->local_comm, msg->remote_comm, msg->kind,
@@ -47,15 +47,15 @@ void unic_holder_build(const struct unic_holder_msg *msg,
 		put(mad + HDR + 4 + 4 * i, w[i], 4);
 }
 
-bool unic_holder_parse(const uint8_t mad[UNIC_MAD_BYTES],
-		       struct unic_holder_msg *msg)
+bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
+		       struct unic_grants_msg *msg)
 {
 	const uint8_t *p = mad + HDR + 4;
 
 	if (mad[0] != 1 || mad[1] != CLASS || mad[2] != 1 || mad[3] != 0x03 ||
 	    memcmp(mad + HDR, "UNIC", 4))
 		return false;
-	*msg = (struct unic_holder_msg){
+	*msg = (struct unic_grants_msg){
 		.type = (uint16_t)get(mad + 16, 2),
 		.nonce = get(mad + 8, 8),
 		.local_comm = (uint32_t)get(p, 4),
@@ -73,7 +73,7 @@ bool unic_holder_parse(const uint8_t mad[UNIC_MAD_BYTES],
 
 /* Questions are repeated, answers are given again. */
 static void send(struct unic_host *host, const struct conn *c,
-		 struct unic_holder_msg *msg)
+		 struct unic_grants_msg *msg)
 {
 	struct unic_req *req = unic_conn_mad_new(host);
 
@@ -81,7 +81,7 @@ static void send(struct unic_host *host, const struct conn *c,
 		return;
 	msg->local_comm = c->comm;
 	msg->remote_comm = c->remote_comm;
-	unic_holder_build(msg, req->call.list);
+	unic_grants_build(msg, req->call.list);
 	unic_conn_mad_send(req, c->ipv4, c->mac);
 }
 
@@ -110,8 +110,8 @@ static void wake_at(struct unic_host *host, uint64_t ns)
 
 /* ------------------------------------------------------------------ exporter */
 
-static struct unic_hmr *region_of(struct unic_host *host,
-				  const struct unic_hold *h)
+static struct unic_region *region_of(struct unic_host *host,
+				     const struct unic_hold *h)
 {
 	return unic_obj_get(&host->objects, h->mr, UNIC_OBJ_MR,
 			    UNIC_OBJ_ANYONE);
@@ -159,7 +159,7 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
  * would use it, unless its owner says that he does. */
 static void hold_over(struct unic_host *host, struct unic_hold *h)
 {
-	struct unic_hmr *mr = region_of(host, h);
+	struct unic_region *mr = region_of(host, h);
 	uint32_t i, id = h->mr;
 	bool asked = h->nonce != 0;
 
@@ -170,16 +170,16 @@ static void hold_over(struct unic_host *host, struct unic_hold *h)
 	if (asked && mr && mr->state == R_NOTIFIED && !mr->extends &&
 	    host->ready) {
 		host->held.early++;
-		unic_hmr_release(host, mr);
+		unic_region_release(host, mr);
 	}
 }
 
 static void ask(struct unic_host *host, struct unic_hold *h,
-		const struct unic_hmr *mr, uint64_t now)
+		const struct unic_region *mr, uint64_t now)
 {
 	const struct conn *c = conn_get(host, h->conn, UNIC_OBJ_ANYONE);
 	uint64_t left = mr->deadline_ns > now ? mr->deadline_ns - now : 0;
-	struct unic_holder_msg msg = {
+	struct unic_grants_msg msg = {
 		.type = UNIC_HOLDER_INVALIDATE,
 		.nonce = h->nonce,
 		.kind = h->kind,
@@ -197,7 +197,7 @@ static void ask(struct unic_host *host, struct unic_hold *h,
 	send(host, c, &msg);
 }
 
-void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr)
+void unic_grants_notice(struct unic_host *host, const struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 	uint32_t i;
@@ -213,7 +213,7 @@ void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr)
 }
 
 static void on_invalidated(struct unic_host *host, const struct conn *c,
-			   const struct unic_holder_msg *msg)
+			   const struct unic_grants_msg *msg)
 {
 	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
 
@@ -238,11 +238,11 @@ static struct conn *conn_to(struct unic_host *host, uint32_t owner,
 /* A holder hands on what it holds, to somebody who is connected to us, too:
  * nobody else could use it. */
 static uint32_t delegated(struct unic_host *host, const struct conn *c,
-			  const struct unic_holder_msg *msg)
+			  const struct unic_grants_msg *msg)
 {
 	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
 	struct conn *to = conn_to(host, c->obj.owner, msg->ipv4, msg->qpn);
-	struct unic_hmr *mr = h ? region_of(host, h) : NULL;
+	struct unic_region *mr = h ? region_of(host, h) : NULL;
 	struct unic_hold next;
 
 	if (!mr)
@@ -258,9 +258,9 @@ static uint32_t delegated(struct unic_host *host, const struct conn *c,
 }
 
 static void on_delegate(struct unic_host *host, const struct conn *c,
-			const struct unic_holder_msg *msg)
+			const struct unic_grants_msg *msg)
 {
-	struct unic_holder_msg answer = {
+	struct unic_grants_msg answer = {
 		.type = UNIC_HOLDER_DELEGATED,
 		.nonce = msg->nonce,
 		.kind = msg->kind,
@@ -271,13 +271,13 @@ static void on_delegate(struct unic_host *host, const struct conn *c,
 	send(host, c, &answer);
 }
 
-void unic_holder_grant(struct unic_req *req)
+void unic_grants_grant(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_ctl_grant r;
 	struct unic_hold hold = { 0 };
 	struct unic_htoken *t;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	struct conn *c;
 	uint32_t token;
 
@@ -307,7 +307,7 @@ void unic_holder_grant(struct unic_req *req)
 	unic_req_status(req, hold_new(host, unic_req_owner(req), &hold));
 }
 
-void unic_holder_token_gone(struct unic_host *host, uint32_t token)
+void unic_grants_token_gone(struct unic_host *host, uint32_t token)
 {
 	uint32_t i;
 
@@ -321,7 +321,7 @@ void unic_holder_token_gone(struct unic_host *host, uint32_t token)
 static void say_invalidated(struct unic_host *host, const struct conn *c,
 			    const struct unic_asked *a)
 {
-	struct unic_holder_msg msg = {
+	struct unic_grants_msg msg = {
 		.type = UNIC_HOLDER_INVALIDATED,
 		.nonce = a->nonce,
 		.kind = a->kind,
@@ -333,7 +333,7 @@ static void say_invalidated(struct unic_host *host, const struct conn *c,
 
 /* What its peer asked and asks again, or a new place for it. */
 static struct unic_asked *asked_of(struct unic_host *host, uint32_t conn,
-				   const struct unic_holder_msg *msg)
+				   const struct unic_grants_msg *msg)
 {
 	struct unic_asked *a;
 	uint32_t i;
@@ -352,7 +352,7 @@ static struct unic_asked *asked_of(struct unic_host *host, uint32_t conn,
 }
 
 static void on_invalidate(struct unic_host *host, const struct conn *c,
-			  const struct unic_holder_msg *msg)
+			  const struct unic_grants_msg *msg)
 {
 	const struct unic_asked *a = asked_of(host, c->obj.id, msg);
 	struct unic_upcall_held up = {
@@ -373,7 +373,7 @@ static void on_invalidate(struct unic_host *host, const struct conn *c,
 		unic_proc_upcall(host, c->obj.owner, &up);
 }
 
-void unic_holder_answer(struct unic_req *req)
+void unic_grants_answer(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_ctl_held_by r;
@@ -405,7 +405,7 @@ static void hand_send(struct unic_host *host, struct unic_handing *d,
 {
 	const struct conn *c = conn_get(host, d->conn, UNIC_OBJ_ANYONE);
 	struct unic_ctl_held_by r;
-	struct unic_holder_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_DELEGATE,
 				       .nonce = d->nonce };
 
 	memcpy(&r, d->req->rec, sizeof(r));
@@ -428,7 +428,7 @@ static void hand_end(struct unic_handing *d, uint32_t status)
 	unic_req_status(req, status);
 }
 
-void unic_holder_delegate(struct unic_req *req)
+void unic_grants_delegate(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_handing *d = NULL;
@@ -455,7 +455,7 @@ void unic_holder_delegate(struct unic_req *req)
 }
 
 static void on_delegated(struct unic_host *host, const struct conn *c,
-			 const struct unic_holder_msg *msg)
+			 const struct unic_grants_msg *msg)
 {
 	uint32_t i;
 
@@ -469,19 +469,19 @@ static void on_delegated(struct unic_host *host, const struct conn *c,
 
 /* ---------------------------------------------------------------------- both */
 
-void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad)
+void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 {
 	static void (*const on[])(struct unic_host *, const struct conn *,
-				  const struct unic_holder_msg *) = {
+				  const struct unic_grants_msg *) = {
 		[UNIC_HOLDER_INVALIDATE] = on_invalidate,
 		[UNIC_HOLDER_INVALIDATED] = on_invalidated,
 		[UNIC_HOLDER_DELEGATE] = on_delegate,
 		[UNIC_HOLDER_DELEGATED] = on_delegated,
 	};
-	struct unic_holder_msg msg;
+	struct unic_grants_msg msg;
 	const struct conn *c;
 
-	if (!unic_holder_parse(mad->data, &msg))
+	if (!unic_grants_parse(mad->data, &msg))
 		return;
 	c = unic_conn_find(host, msg.remote_comm);
 	if (!speaks(c) || c->obj.owner == UNIC_NOBODY ||
@@ -492,7 +492,7 @@ void unic_holder_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	on[msg.type](host, c, &msg);
 }
 
-void unic_holder_conn_gone(struct unic_host *host, uint32_t conn)
+void unic_grants_conn_gone(struct unic_host *host, uint32_t conn)
 {
 	uint32_t i;
 
@@ -512,7 +512,7 @@ void unic_holder_conn_gone(struct unic_host *host, uint32_t conn)
  * for it, is the end of the question. */
 static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 {
-	struct unic_hmr *mr = region_of(host, h);
+	struct unic_region *mr = region_of(host, h);
 
 	if (!mr || mr->state == R_EVICTED)
 		h->mr = 0;
@@ -524,7 +524,7 @@ static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 		wake_at(host, h->again_ns);
 }
 
-uint64_t unic_holder_poll(struct unic_host *host, uint64_t now)
+uint64_t unic_grants_poll(struct unic_host *host, uint64_t now)
 {
 	uint32_t i;
 

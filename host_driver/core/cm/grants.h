@@ -17,21 +17,21 @@
  * repeat a number that only that holder was told for this notice. So a lie ends
  * what the liar holds and nothing else, and silence costs T.
  */
-#ifndef UNIC_HOLDER_H
-#define UNIC_HOLDER_H
+#ifndef UNIC_GRANTS_H
+#define UNIC_GRANTS_H
 
 #include "region/region.h"
 #include "unic_wire.h"
 
-enum unic_holder_type { /* attribute ids of the class */
+enum unic_grants_type { /* attribute ids of the class */
 	UNIC_HOLDER_INVALIDATE = 1,
 	UNIC_HOLDER_INVALIDATED = 2,
 	UNIC_HOLDER_DELEGATE = 3,
 	UNIC_HOLDER_DELEGATED = 4,
 };
 
-struct unic_holder_msg {
-	uint16_t type;	     /* enum unic_holder_type */
+struct unic_grants_msg {
+	uint16_t type;	     /* enum unic_grants_type */
 	uint64_t nonce;	     /* of the question, repeated by the answer */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
@@ -42,14 +42,14 @@ struct unic_holder_msg {
 	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
 };
 
-/** unic_holder_build() - UNIC_MAD_BYTES for the wire. */
-void unic_holder_build(const struct unic_holder_msg *msg,
+/** unic_grants_build() - UNIC_MAD_BYTES for the wire. */
+void unic_grants_build(const struct unic_grants_msg *msg,
 		       uint8_t mad[UNIC_MAD_BYTES]);
-/** unic_holder_parse() - false if it is something else. */
-bool unic_holder_parse(const uint8_t mad[UNIC_MAD_BYTES],
-		       struct unic_holder_msg *msg);
+/** unic_grants_parse() - false if it is something else. */
+bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
+		       struct unic_grants_msg *msg);
 
-/** unic_holder_notice() - the process of @mr was asked for it: ask its holders. */
-void unic_holder_notice(struct unic_host *host, const struct unic_hmr *mr);
+/** unic_grants_notice() - the process of @mr was asked for it: ask its holders. */
+void unic_grants_notice(struct unic_host *host, const struct unic_region *mr);
 
-#endif /* UNIC_HOLDER_H */
+#endif /* UNIC_GRANTS_H */

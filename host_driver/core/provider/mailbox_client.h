@@ -9,8 +9,8 @@
  * ignored; after UNIC_MBOX_BAD_MAX of them in one epoch the device is to be
  * treated as broken.
  */
-#ifndef UNIC_MBOX_CLIENT_H
-#define UNIC_MBOX_CLIENT_H
+#ifndef UNIC_MAILBOX_CLIENT_H
+#define UNIC_MAILBOX_CLIENT_H
 
 #include "provider.h"
 
@@ -85,4 +85,4 @@ bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on);
  * UINT64_MAX: none. */
 uint64_t unic_mbox_client_oldest(const struct unic_mbox_client *m);
 
-#endif /* UNIC_MBOX_CLIENT_H */
+#endif /* UNIC_MAILBOX_CLIENT_H */

@@ -12,8 +12,8 @@
  * wire that is not there), so an old STag is worth as much as any guess; and who
  * guesses is not held off, but each wrong one costs it its connection.
  */
-#ifndef UNIC_LOOP_H
-#define UNIC_LOOP_H
+#ifndef UNIC_PROVIDER_LOOP_H
+#define UNIC_PROVIDER_LOOP_H
 
 #include "provider.h"
 #include "unic_queue.h"
@@ -102,4 +102,4 @@ uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
 void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
 		    uint32_t detail);
 
-#endif /* UNIC_LOOP_H */
+#endif /* UNIC_PROVIDER_LOOP_H */

@@ -7,7 +7,7 @@
 /* -------------------------------------------------------------------- pins */
 
 /* Whole pages of the region's size: that is what an entry reaches. */
-static void span(const struct unic_hmr *mr, uint64_t *va, uint64_t *length)
+static void span(const struct unic_region *mr, uint64_t *va, uint64_t *length)
 {
 	uint64_t mask = (1ull << mr->page_shift) - 1;
 
@@ -15,7 +15,7 @@ static void span(const struct unic_hmr *mr, uint64_t *va, uint64_t *length)
 	*length = ((mr->va + mr->length - 1) | mask) - *va + 1;
 }
 
-bool unic_hmr_writable(const struct unic_hmr *mr)
+bool unic_region_writable(const struct unic_region *mr)
 {
 	struct unic_ctl_mr_reg r;
 
@@ -25,13 +25,13 @@ bool unic_hmr_writable(const struct unic_hmr *mr)
 
 /* Who may write the pages is decided when they are pinned: pin them so, once
  * more. */
-bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
-		     uint8_t rights)
+bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
+			uint8_t rights)
 {
 	struct unic_frames *f = &proc_of(host, mr)->frames;
 	uint64_t va, length;
 
-	if (!unic_rights_write(rights) || unic_hmr_writable(mr))
+	if (!unic_rights_write(rights) || unic_region_writable(mr))
 		return true;
 	span(mr, &va, &length);
 	if (unic_frames_pin(f, va, length, true))
@@ -43,7 +43,7 @@ bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
 bool unic_host_region(struct unic_host *host, const struct unic_client *client,
 		      uint32_t id, uint64_t *va, uint64_t *length)
 {
-	const struct unic_hmr *mr =
+	const struct unic_region *mr =
 		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, client->slot);
 
 	if (!mr || client->slot == UNIC_OS_NO_SLOT)
@@ -68,7 +68,7 @@ static uint32_t pin_status(int err)
 	}
 }
 
-uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
+uint32_t unic_region_pin(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t va, length;
 	int err;
@@ -78,22 +78,22 @@ uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr)
 	if (mr->residency != UNIC_DEMAND) { /* else page by page, later */
 		span(mr, &va, &length);
 		err = unic_frames_pin(&proc_of(host, mr)->frames, va, length,
-				      unic_hmr_writable(mr));
+				      unic_region_writable(mr));
 		if (err)
 			return pin_status(err);
 		mr->pinned = true;
 	}
-	if (!mr->residency || unic_fault_begin(host, mr))
+	if (!mr->residency || unic_region_fault_begin(host, mr))
 		return UNIC_ST_OK;
-	unic_mr_unpin(host, mr);
+	unic_region_unpin(host, mr);
 	return UNIC_CTL_ST_NO_MEMORY;
 }
 
-void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_unpin(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t va, length;
 
-	unic_fault_forget(host, mr, !host->dark);
+	unic_region_fault_forget(host, mr, !host->dark);
 	if (!mr->pinned)
 		return;
 	mr->pinned = false;
@@ -103,7 +103,7 @@ void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr)
 	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
 }
 
-void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_unpin_next(struct unic_host *host, struct unic_region *mr)
 {
 	if (mr->next_bytes && !host->dark)
 		unic_frames_unpin(&proc_of(host, mr)->frames, mr->next_va,
@@ -111,7 +111,8 @@ void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr)
 	mr->next_bytes = 0;
 }
 
-void unic_hmr_waiting(struct unic_host *host, struct unic_hmr *mr, bool waits)
+void unic_region_waiting(struct unic_host *host, struct unic_region *mr,
+			 bool waits)
 {
 	uint32_t *n = &proc_of(host, mr)->waits;
 
@@ -119,11 +120,11 @@ void unic_hmr_waiting(struct unic_host *host, struct unic_hmr *mr, bool waits)
 	mr->waits = waits;
 }
 
-void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_forget(struct unic_host *host, struct unic_region *mr)
 {
-	unic_hmr_waiting(host, mr, false);
-	unic_mr_unpin(host, mr);
-	unic_mr_unpin_next(host, mr);
+	unic_region_waiting(host, mr, false);
+	unic_region_unpin(host, mr);
+	unic_region_unpin_next(host, mr);
 	proc_of(host, mr)->regions--;
 	unic_obj_free(&host->objects, &mr->obj);
 }
@@ -184,7 +185,7 @@ static uint32_t choose_shift(struct unic_hproc *proc,
 	return UNIC_ST_OK;
 }
 
-static void end_cancel(struct unic_hmr *mr, uint32_t status)
+static void end_cancel(struct unic_region *mr, uint32_t status)
 {
 	struct unic_req *cancel = mr->cancel;
 
@@ -194,7 +195,7 @@ static void end_cancel(struct unic_hmr *mr, uint32_t status)
 }
 
 /* The region ended by itself: so it is deregistered. */
-static void end_dereg(struct unic_hmr *mr, uint32_t status)
+static void end_dereg(struct unic_region *mr, uint32_t status)
 {
 	struct unic_req *dereg = mr->dereg;
 
@@ -203,7 +204,7 @@ static void end_dereg(struct unic_hmr *mr, uint32_t status)
 		unic_req_status(dereg, status);
 }
 
-static void upcall_wait(struct unic_host *host, const struct unic_hmr *mr,
+static void upcall_wait(struct unic_host *host, const struct unic_region *mr,
 			uint8_t type, uint32_t status)
 {
 	struct unic_upcall_wait up = {
@@ -219,7 +220,7 @@ static void upcall_wait(struct unic_host *host, const struct unic_hmr *mr,
 	unic_proc_upcall(host, mr->obj.owner, &up);
 }
 
-static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
+static void answer_reg(struct unic_req *req, const struct unic_region *mr,
 		       uint32_t status)
 {
 	struct unic_ctl_mr_reg_reply r = {
@@ -235,28 +236,28 @@ static void answer_reg(struct unic_req *req, const struct unic_hmr *mr,
 }
 
 /* The registration ended without a region: tell whoever asked, forget it. */
-void unic_hmr_failed(struct unic_host *host, struct unic_hmr *mr,
-		     struct unic_req *req, uint32_t status)
+void unic_region_failed(struct unic_host *host, struct unic_region *mr,
+			struct unic_req *req, uint32_t status)
 {
 	end_cancel(mr, UNIC_ST_NO_WAIT);
 	end_dereg(mr, UNIC_ST_OK);
 	if (!req)
 		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
 	mr->waiter = NULL;
-	unic_hmr_forget(host, mr);
+	unic_region_forget(host, mr);
 	if (req)
 		unic_req_status(req, status);
 }
 
-static void send_dereg(struct unic_req *req, struct unic_hmr *mr);
+static void send_dereg(struct unic_req *req, struct unic_region *mr);
 
-static void reg_active(struct unic_host *host, struct unic_hmr *mr,
+static void reg_active(struct unic_host *host, struct unic_region *mr,
 		       struct unic_req *req)
 {
 	struct unic_req *dereg = mr->dereg;
 
 	mr->state = R_ACTIVE;
-	unic_hmr_waiting(host, mr, false);
+	unic_region_waiting(host, mr, false);
 	mr->waiter = NULL;
 	unic_journal_put(host, &mr->obj, mr->made, mr->stag, 0);
 	end_cancel(mr, UNIC_ST_NO_WAIT);
@@ -269,7 +270,7 @@ static void reg_active(struct unic_host *host, struct unic_hmr *mr,
 		send_dereg(dereg, mr);
 }
 
-static void fill_next(struct unic_req *req, struct unic_hmr *mr);
+static void fill_next(struct unic_req *req, struct unic_region *mr);
 
 static void drop_failed(struct unic_call *call)
 {
@@ -278,7 +279,8 @@ static void drop_failed(struct unic_call *call)
 
 /* A region that could not be filled is taken back from the NIC; nobody can
  * have used it, so it goes at once. */
-void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr)
+void unic_region_send_dereg(struct unic_host *host,
+			    const struct unic_region *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
 				   .gen = unic_to_le32(mr->gen) };
@@ -292,7 +294,7 @@ static void fill_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 	struct unic_req *waiter;
 
@@ -311,12 +313,12 @@ static void fill_done(struct unic_call *call)
 		reg_active(host, mr, waiter);
 		return;
 	}
-	unic_mr_send_dereg(host, mr);
-	unic_hmr_failed(host, mr, waiter, status);
+	unic_region_send_dereg(host, mr);
+	unic_region_failed(host, mr, waiter, status);
 }
 
 /* @n pages from @first on, into the list page of @req. */
-static uint32_t list_pages(struct unic_req *req, const struct unic_hmr *mr,
+static uint32_t list_pages(struct unic_req *req, const struct unic_region *mr,
 			   uint32_t first, uint32_t n)
 {
 	uint64_t *list = unic_req_list(req, n * 8);
@@ -333,8 +335,8 @@ static uint32_t list_pages(struct unic_req *req, const struct unic_hmr *mr,
 	return UNIC_ST_OK;
 }
 
-uint32_t unic_hmr_list(struct unic_req *req, const struct unic_hmr *mr,
-		       struct unic_cmd_mr_fill *cmd)
+uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
+			  struct unic_cmd_mr_fill *cmd)
 {
 	uint32_t n = mr->n_pages - req->progress, status;
 
@@ -352,10 +354,10 @@ uint32_t unic_hmr_list(struct unic_req *req, const struct unic_hmr *mr,
 	return status;
 }
 
-static void fill_next(struct unic_req *req, struct unic_hmr *mr)
+static void fill_next(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_fill cmd;
-	uint32_t status = unic_hmr_list(req, mr, &cmd);
+	uint32_t status = unic_region_list(req, mr, &cmd);
 
 	if (status) {
 		struct unic_host *host = req->host;
@@ -363,8 +365,8 @@ static void fill_next(struct unic_req *req, struct unic_hmr *mr)
 
 		if (waiter != req)
 			unic_req_free(req);
-		unic_mr_send_dereg(host, mr);
-		unic_hmr_failed(host, mr, waiter, status);
+		unic_region_send_dereg(host, mr);
+		unic_region_failed(host, mr, waiter, status);
 		return;
 	}
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
@@ -374,7 +376,7 @@ static void fill_next(struct unic_req *req, struct unic_hmr *mr)
 #define LOAD_GIVE_UP_NS 1000000000ull
 
 /* False: it was tried for long enough. */
-static bool load_later(struct unic_host *host, struct unic_hmr *mr)
+static bool load_later(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 
@@ -390,14 +392,14 @@ static bool load_later(struct unic_host *host, struct unic_hmr *mr)
 
 /* The NIC has a LOADING region for us: pin, then fill. @req is the request that
  * waits for it, or one of our own. */
-static void load(struct unic_req *req, struct unic_hmr *mr)
+static void load(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_host *host = req->host;
 	struct unic_req *waiter = mr->waiter;
-	uint32_t status = unic_hmr_pin(host, mr);
+	uint32_t status = unic_region_pin(host, mr);
 
 	mr->state = R_FILLING;
-	unic_hmr_waiting(host, mr, false);
+	unic_region_waiting(host, mr, false);
 	if (!status &&
 	    unic_frames_shift(&proc_of(host, mr)->frames, mr->va, mr->iova,
 			      mr->length, mr->page_shift) != mr->page_shift)
@@ -410,11 +412,11 @@ static void load(struct unic_req *req, struct unic_hmr *mr)
 		unic_req_free(req);
 	if (status == UNIC_ST_BUSY && load_later(host, mr))
 		return;
-	unic_mr_send_dereg(host, mr);
-	unic_hmr_failed(host, mr, waiter, status);
+	unic_region_send_dereg(host, mr);
+	unic_region_failed(host, mr, waiter, status);
 }
 
-static void load_again(struct unic_host *host, struct unic_hmr *mr)
+static void load_again(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_req *req = mr->waiter;
 
@@ -431,7 +433,7 @@ static void load_again(struct unic_host *host, struct unic_hmr *mr)
 
 uint64_t unic_region_poll(struct unic_host *host, uint64_t now)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	if (now < host->loads_ns)
@@ -446,7 +448,7 @@ uint64_t unic_region_poll(struct unic_host *host, uint64_t now)
 
 static void cancel_done(struct unic_call *call);
 
-static void send_cancel(struct unic_req *req, struct unic_hmr *mr)
+static void send_cancel(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_wait_cancel cmd = { .wait = unic_to_le32(mr->wait) };
 
@@ -454,7 +456,7 @@ static void send_cancel(struct unic_req *req, struct unic_hmr *mr)
 	unic_req_send(req, UNIC_CMD_WAIT_CANCEL, &cmd, cancel_done);
 }
 
-void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_waits(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_req *cancel = mr->cancel;
 
@@ -465,20 +467,20 @@ void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr)
 		send_cancel(cancel, mr);
 }
 
-static void reg_queued(struct unic_req *req, struct unic_hmr *mr)
+static void reg_queued(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_host *host = req->host;
 
-	unic_mr_unpin(host, mr);
+	unic_region_unpin(host, mr);
 	mr->state = R_WAITING;
 	if (mr->async) {
 		mr->waiter = NULL;
 		answer_reg(req, mr, UNIC_ST_PENDING);
 	}
-	unic_hmr_waits(host, mr);
+	unic_region_waits(host, mr);
 }
 
-void unic_mr_refused(struct unic_req *req, uint32_t status)
+void unic_region_refused(struct unic_req *req, uint32_t status)
 {
 	uint64_t usage[UNIC_REC_WORDS], rec[UNIC_REC_WORDS] = { 0 };
 	bool explained =
@@ -492,15 +494,15 @@ void unic_mr_refused(struct unic_req *req, uint32_t status)
 }
 
 /* A refusal explains itself with the NIC's usage record. */
-static void reg_refused(struct unic_req *req, struct unic_hmr *mr,
+static void reg_refused(struct unic_req *req, struct unic_region *mr,
 			uint32_t status)
 {
 	end_cancel(mr, UNIC_ST_NO_WAIT);
-	unic_hmr_forget(req->host, mr);
-	unic_mr_refused(req, status);
+	unic_region_forget(req->host, mr);
+	unic_region_refused(req, status);
 }
 
-void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call)
+void unic_region_numbers(struct unic_region *mr, const struct unic_call *call)
 {
 	struct unic_cpl_mr_reg cpl;
 
@@ -514,14 +516,14 @@ void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call)
 static void reg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 
 	if (!mr) {
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
-	unic_hmr_numbers(mr, call);
+	unic_region_numbers(mr, call);
 	if (status == UNIC_ST_PENDING)
 		reg_queued(req, mr);
 	else if (status)
@@ -534,14 +536,14 @@ static void reg_done(struct unic_call *call)
 
 /* Short lists go with the command; long ones, and those of requests that may
  * wait, are filled in afterwards. */
-static bool list_now(struct unic_req *req, const struct unic_hmr *mr)
+static bool list_now(struct unic_req *req, const struct unic_region *mr)
 {
 	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned && !mr->residency &&
 	       !list_pages(req, mr, 0, mr->n_pages);
 }
 
 /* The NIC's number of its protection domain. */
-static uint32_t pd_of(struct unic_host *host, const struct unic_hmr *mr)
+static uint32_t pd_of(struct unic_host *host, const struct unic_region *mr)
 {
 	const struct unic_hpd *pd = unic_obj_get(&host->objects, mr->pd,
 						 UNIC_OBJ_PD, mr->obj.owner);
@@ -549,8 +551,8 @@ static uint32_t pd_of(struct unic_host *host, const struct unic_hmr *mr)
 	return pd ? pd->pd : UNIC_LOST;
 }
 
-void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
-		      struct unic_cmd_mr_reg *cmd)
+void unic_region_command(struct unic_req *req, const struct unic_region *mr,
+			 struct unic_cmd_mr_reg *cmd)
 {
 	struct unic_ctl_mr_reg r;
 
@@ -576,17 +578,17 @@ void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
 		cmd->flags |= UNIC_REG_LIST;
 }
 
-static void send_reg(struct unic_req *req, struct unic_hmr *mr)
+static void send_reg(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_reg cmd;
 	struct unic_ctl_mr_reg r;
 
 	memcpy(&r, mr->made, sizeof(r));
-	unic_hmr_command(req, mr, &cmd);
+	unic_region_command(req, mr, &cmd);
 	if (mr->may_wait) {
 		cmd.timeout_us = r.timeout_us;
 		cmd.flags |= UNIC_REG_WAIT;
-		unic_hmr_waiting(req->host, mr, true);
+		unic_region_waiting(req->host, mr, true);
 	}
 	req->id = mr->obj.id;
 	mr->waiter = req;
@@ -601,7 +603,8 @@ static bool may_wait(struct unic_req *req)
 	return unic_req_proc(req)->waits < (share ? share : 1);
 }
 
-void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r)
+void unic_region_fill_in(struct unic_region *mr,
+			 const struct unic_ctl_mr_reg *r)
 {
 	memcpy(mr->made, r, sizeof(*r));
 	mr->pd = unic_from_le32(r->pd);
@@ -634,7 +637,7 @@ void unic_region_reg(struct unic_req *req)
 	struct unic_hproc *proc = unic_req_proc(req);
 	struct unic_ctl_mr_reg r;
 	struct unic_hpd *pd;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t status;
 	uint8_t shift = 0;
 
@@ -667,14 +670,14 @@ void unic_region_reg(struct unic_req *req)
 	mr->state = R_REGISTERING;
 	r.page_shift = shift;
 	r.residency = residency_of(req->host, &r);
-	unic_hmr_fill_in(mr, &r);
+	unic_region_fill_in(mr, &r);
 	mr->reg_seq = req->seq;
 	if (unic_from_le32(r.timeout_us))
 		mr->give_up_ns = unic_os_now_ns(req->host->os) +
 				 1000ull * unic_from_le32(r.timeout_us);
-	status = mr->may_wait ? UNIC_ST_OK : unic_hmr_pin(req->host, mr);
+	status = mr->may_wait ? UNIC_ST_OK : unic_region_pin(req->host, mr);
 	if (status) {
-		unic_hmr_forget(req->host, mr);
+		unic_region_forget(req->host, mr);
 		unic_req_status(req, status);
 		return;
 	}
@@ -686,11 +689,12 @@ void unic_region_reg(struct unic_req *req)
 static void cancel_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 
 	if (!status && mr && mr->state == R_WAITING)
-		unic_hmr_failed(req->host, mr, mr->waiter, UNIC_ST_CANCELLED);
+		unic_region_failed(req->host, mr, mr->waiter,
+				   UNIC_ST_CANCELLED);
 	else if (!status && mr) /* granted and cancelled: which? */
 		req->host->audits++;
 	unic_req_status(req, status);
@@ -699,7 +703,7 @@ static void cancel_done(struct unic_call *call)
 void unic_region_cancel(struct unic_req *req)
 {
 	struct unic_ctl_wait_cancel r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	memcpy(&r, req->rec, sizeof(r));
@@ -719,15 +723,15 @@ void unic_region_cancel(struct unic_req *req)
 	unic_req_status(req, UNIC_ST_NO_WAIT);
 }
 
-void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_granted(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_req *req;
 
 	mr->state = R_FILLING;
 	req = mr->waiter ? mr->waiter : unic_req_new(host, mr->obj.owner);
 	if (!req) {
-		unic_mr_send_dereg(host, mr);
-		unic_hmr_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
+		unic_region_send_dereg(host, mr);
+		unic_region_failed(host, mr, NULL, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
 	req->id = mr->obj.id;
@@ -739,9 +743,9 @@ void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr)
 void unic_region_wait_event(struct unic_host *host,
 			    const struct unic_evt_wait *evt)
 {
-	struct unic_hmr *mr = unic_obj_get(&host->objects,
-					   unic_from_le32(evt->user),
-					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	struct unic_region *mr = unic_obj_get(&host->objects,
+					      unic_from_le32(evt->user),
+					      UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
 
 	if (!mr)
 		return; /* it ended with its process, whose end is heard first */
@@ -751,14 +755,14 @@ void unic_region_wait_event(struct unic_host *host,
 	}
 	mr->waited_us = unic_from_le32(evt->waited_us);
 	if (evt->hdr.type == UNIC_EVT_WAIT_ENDED) {
-		unic_hmr_failed(host, mr, mr->waiter,
-				unic_from_le32(evt->status));
+		unic_region_failed(host, mr, mr->waiter,
+				   unic_from_le32(evt->status));
 		return;
 	}
 	mr->mr = unic_from_le32(evt->mr);
 	mr->gen = unic_from_le32(evt->gen);
 	mr->stag = unic_from_le32(evt->stag);
-	unic_hmr_granted(host, mr);
+	unic_region_granted(host, mr);
 }
 
 /* -------------------------------------------------------------- deregister */
@@ -766,7 +770,7 @@ void unic_region_wait_event(struct unic_host *host,
 static void dereg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 
 	if (!mr || mr->waiter != req) {
@@ -778,25 +782,25 @@ static void dereg_done(struct unic_call *call)
 	mr->waiter = NULL;
 	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
 	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
-		unic_hmr_forget(req->host, mr);
+		unic_region_forget(req->host, mr);
 		status = UNIC_ST_OK;
 	}
 	unic_req_status(req, status);
 }
 
-static void send_dereg(struct unic_req *req, struct unic_hmr *mr)
+static void send_dereg(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
 				   .gen = unic_to_le32(mr->gen) };
 
 	mr->waiter = req;
-	unic_hmr_answered(req->host, mr);
+	unic_region_answered(req->host, mr);
 	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
 }
 
 /* MR_DEREG of a region that is not there yet: a wait is cancelled, a grant that
  * is under way is deregistered when it has arrived. */
-static void dereg_early(struct unic_req *req, struct unic_hmr *mr)
+static void dereg_early(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_req *own;
 
@@ -816,7 +820,7 @@ static void dereg_early(struct unic_req *req, struct unic_hmr *mr)
 void unic_region_dereg(struct unic_req *req)
 {
 	struct unic_ctl_obj r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
@@ -834,31 +838,33 @@ void unic_region_dereg(struct unic_req *req)
 
 /* --------------------------------------------------------------------- ends */
 
-void unic_hmr_drop(struct unic_host *host, struct unic_hmr *mr, uint32_t status)
+void unic_region_drop(struct unic_host *host, struct unic_region *mr,
+		      uint32_t status)
 {
 	struct unic_req *waiter = mr->waiter;
 
 	end_cancel(mr, status);
 	end_dereg(mr, status);
-	unic_hmr_forget(host, mr);
+	unic_region_forget(host, mr);
 	/* one that is with the provider is called back by it */
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE)
 		unic_req_status(waiter, status);
 }
 
-void unic_region_drop(struct unic_host *host, uint32_t owner, uint32_t status)
+void unic_region_drop_all(struct unic_host *host, uint32_t owner,
+			  uint32_t status)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, owner)))
-		unic_hmr_drop(host, mr, status);
+		unic_region_drop(host, mr, status);
 }
 
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 		      uint32_t *stag, uint32_t *pd)
 {
-	const struct unic_hmr *mr =
+	const struct unic_region *mr =
 		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, owner);
 
 	if (!mr || (mr->state != R_ACTIVE && mr->state != R_NOTIFIED) ||

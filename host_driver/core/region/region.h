@@ -31,7 +31,7 @@ enum region_state {
 	R_EVICTED,
 };
 
-struct unic_hmr {
+struct unic_region {
 	struct unic_obj obj;
 	uint8_t state; /* enum region_state */
 	uint8_t page_shift;
@@ -66,19 +66,20 @@ struct unic_hmr {
 };
 
 static inline struct unic_hproc *proc_of(struct unic_host *host,
-					 const struct unic_hmr *mr)
+					 const struct unic_region *mr)
 {
 	return &host->proc[mr->obj.owner];
 }
 
-static inline struct unic_hmr *mr_get(const struct unic_req *req, uint32_t id)
+static inline struct unic_region *mr_get(const struct unic_req *req,
+					 uint32_t id)
 {
 	return unic_obj_get(&req->host->objects, id, UNIC_OBJ_MR,
 			    unic_req_owner(req));
 }
 
-/** unic_hmr_writable() - the device may write there. */
-bool unic_hmr_writable(const struct unic_hmr *mr);
+/** unic_region_writable() - the device may write there. */
+bool unic_region_writable(const struct unic_region *mr);
 
 /** unic_rights_write() - these rights let the device write. */
 static inline bool unic_rights_write(uint8_t rights)
@@ -86,91 +87,94 @@ static inline bool unic_rights_write(uint8_t rights)
 	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
 }
 
-/** unic_hmr_allows() - its pages may be had with these rights, too. */
-bool unic_hmr_allows(struct unic_host *host, const struct unic_hmr *mr,
-		     uint8_t rights);
+/** unic_region_allows() - its pages may be had with these rights, too. */
+bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
+			uint8_t rights);
 
-/** unic_mr_unpin() - the NIC does not touch its frames any more; or nobody
+/** unic_region_unpin() - the NIC does not touch its frames any more; or nobody
  * knows, then they are unpinned when it is reset. */
-void unic_mr_unpin(struct unic_host *host, struct unic_hmr *mr);
+void unic_region_unpin(struct unic_host *host, struct unic_region *mr);
 
-/** unic_mr_unpin_next() - nothing comes of a MR_REREG under way. */
-void unic_mr_unpin_next(struct unic_host *host, struct unic_hmr *mr);
+/** unic_region_unpin_next() - nothing comes of a MR_REREG under way. */
+void unic_region_unpin_next(struct unic_host *host, struct unic_region *mr);
 
-/** unic_mr_refused() - answer @status, with the usage record of the NIC where it
+/** unic_region_refused() - answer @status, with the usage record of the NIC where it
  * explains that. */
-void unic_mr_refused(struct unic_req *req, uint32_t status);
+void unic_region_refused(struct unic_req *req, uint32_t status);
 
-/** unic_hmr_waiting() - it is, or is not any more, one of those of its process
+/** unic_region_waiting() - it is, or is not any more, one of those of its process
  * that wait or may come to, so that two requests at once do not get one place. */
-void unic_hmr_waiting(struct unic_host *host, struct unic_hmr *mr, bool waits);
+void unic_region_waiting(struct unic_host *host, struct unic_region *mr,
+			 bool waits);
 
-/** unic_hmr_forget() - unpin and free; its id ends. */
-void unic_hmr_forget(struct unic_host *host, struct unic_hmr *mr);
+/** unic_region_forget() - unpin and free; its id ends. */
+void unic_region_forget(struct unic_host *host, struct unic_region *mr);
 
-/** unic_hmr_fill_in() - what a region is by the request that made it, whose page
+/** unic_region_fill_in() - what a region is by the request that made it, whose page
  * size is the one used. */
-void unic_hmr_fill_in(struct unic_hmr *mr, const struct unic_ctl_mr_reg *r);
+void unic_region_fill_in(struct unic_region *mr,
+			 const struct unic_ctl_mr_reg *r);
 
-/** unic_hmr_pin() - once. OK; NOT_MAPPED: its frames are not there (any more);
+/** unic_region_pin() - once. OK; NOT_MAPPED: its frames are not there (any more);
  * NO_FRAMES, NO_MEMORY; BUSY: try again. */
-uint32_t unic_hmr_pin(struct unic_host *host, struct unic_hmr *mr);
+uint32_t unic_region_pin(struct unic_host *host, struct unic_region *mr);
 
 /** unic_region_poll() - regions whose frames were on their way. Returns when to
  * call again. */
 uint64_t unic_region_poll(struct unic_host *host, uint64_t now);
 
-/** unic_hmr_drop() - it ends without the NIC; requests that wait for it are
+/** unic_region_drop() - it ends without the NIC; requests that wait for it are
  * answered @status. */
-void unic_hmr_drop(struct unic_host *host, struct unic_hmr *mr,
-		   uint32_t status);
+void unic_region_drop(struct unic_host *host, struct unic_region *mr,
+		      uint32_t status);
 
-/** unic_hmr_command() - what registers it on the NIC; LIST is set, and @req has
+/** unic_region_command() - what registers it on the NIC; LIST is set, and @req has
  * the list, if that is short and its frames are pinned. */
-void unic_hmr_command(struct unic_req *req, const struct unic_hmr *mr,
-		      struct unic_cmd_mr_reg *cmd);
+void unic_region_command(struct unic_req *req, const struct unic_region *mr,
+			 struct unic_cmd_mr_reg *cmd);
 
-/** unic_hmr_numbers() - what the NIC calls it, from a completion of MR_REG. */
-void unic_hmr_numbers(struct unic_hmr *mr, const struct unic_call *call);
+/** unic_region_numbers() - what the NIC calls it, from a completion of MR_REG. */
+void unic_region_numbers(struct unic_region *mr, const struct unic_call *call);
 
-/** unic_hmr_list() - the next part of its list page for MR_FILL, from
+/** unic_region_list() - the next part of its list page for MR_FILL, from
  * @req->progress on. OK or an error; nothing is sent then. */
-uint32_t unic_hmr_list(struct unic_req *req, const struct unic_hmr *mr,
-		       struct unic_cmd_mr_fill *cmd);
+uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
+			  struct unic_cmd_mr_fill *cmd);
 
-/** unic_hmr_failed() - it never came to be: tell @req, or, if that is NULL, the
+/** unic_region_failed() - it never came to be: tell @req, or, if that is NULL, the
  * process by an upcall, and forget it. */
-void unic_hmr_failed(struct unic_host *host, struct unic_hmr *mr,
-		     struct unic_req *req, uint32_t status);
+void unic_region_failed(struct unic_host *host, struct unic_region *mr,
+			struct unic_req *req, uint32_t status);
 
-/** unic_hmr_waits() - the device queued it: what was asked of it meanwhile is
+/** unic_region_waits() - the device queued it: what was asked of it meanwhile is
  * done now. */
-void unic_hmr_waits(struct unic_host *host, struct unic_hmr *mr);
+void unic_region_waits(struct unic_host *host, struct unic_region *mr);
 
-/** unic_hmr_granted() - a wait is over: the NIC has it LOADING, by the numbers
+/** unic_region_granted() - a wait is over: the NIC has it LOADING, by the numbers
  * that are in @mr. */
-void unic_hmr_granted(struct unic_host *host, struct unic_hmr *mr);
+void unic_region_granted(struct unic_host *host, struct unic_region *mr);
 
-/** unic_hmr_release() - answer its notice in the name of its owner, who is told
+/** unic_region_release() - answer its notice in the name of its owner, who is told
  * EVICTED. */
-void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr);
+void unic_region_release(struct unic_host *host, struct unic_region *mr);
 
-/** unic_hmr_answered() - its owner says something to the notice that is open, if
+/** unic_region_answered() - its owner says something to the notice that is open, if
  * one is. */
-void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr);
+void unic_region_answered(struct unic_host *host, struct unic_region *mr);
 
-/** unic_hmr_evicted() - it is not on the NIC any more: its frames are unpinned,
+/** unic_region_evicted() - it is not on the NIC any more: its frames are unpinned,
  * its owner is told, or who waits for its end. @evt: why. */
-void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
-		      const struct unic_evt_mr *evt);
+void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
+			 const struct unic_evt_mr *evt);
 
-/** unic_hmr_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
+/** unic_region_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
  * driver's own. */
-void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
-		     const struct unic_evt_mr *evt, uint8_t type);
+void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
+			const struct unic_evt_mr *evt, uint8_t type);
 
-/** unic_mr_send_dereg() - have the NIC forget it too; nobody waits for that. */
-void unic_mr_send_dereg(struct unic_host *host, const struct unic_hmr *mr);
+/** unic_region_send_dereg() - have the NIC forget it too; nobody waits for that. */
+void unic_region_send_dereg(struct unic_host *host,
+			    const struct unic_region *mr);
 
 /** unic_region_physical() - MR_REG of residency PHYSICAL, by the driver itself. */
 void unic_region_physical(struct unic_req *req,

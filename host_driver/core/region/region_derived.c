@@ -9,7 +9,7 @@
 #include "unic_queue.h"
 
 /* The region that a request is about, if nothing else is being done to it. */
-static uint32_t pick(struct unic_req *req, uint32_t id, struct unic_hmr **mr)
+static uint32_t pick(struct unic_req *req, uint32_t id, struct unic_region **mr)
 {
 	req->id = id;
 	*mr = mr_get(req, id);
@@ -27,7 +27,7 @@ static uint32_t status_of(const struct unic_call *call)
 	return status == UNIC_ST_BAD_OPCODE ? UNIC_CTL_ST_UNSUPPORTED : status;
 }
 
-static void answer(struct unic_req *req, const struct unic_hmr *mr)
+static void answer(struct unic_req *req, const struct unic_region *mr)
 {
 	struct unic_ctl_mr_reg_reply r = {
 		.id = unic_to_le32(mr->obj.id),
@@ -44,7 +44,7 @@ static void answer(struct unic_req *req, const struct unic_hmr *mr)
 static void alloc_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = status_of(call);
 	struct unic_cpl_mr_reg cpl;
 
@@ -54,8 +54,8 @@ static void alloc_done(struct unic_call *call)
 	}
 	mr->waiter = NULL;
 	if (status) {
-		unic_hmr_forget(req->host, mr);
-		unic_mr_refused(req, status);
+		unic_region_forget(req->host, mr);
+		unic_region_refused(req, status);
 		return;
 	}
 	memcpy(&cpl, call->cpl, sizeof(cpl));
@@ -70,7 +70,7 @@ void unic_region_alloc(struct unic_req *req)
 {
 	struct unic_cmd_mr_alloc cmd = { 0 };
 	struct unic_ctl_mr_alloc r;
-	struct unic_hmr *mr = NULL;
+	struct unic_region *mr = NULL;
 	struct unic_hpd *pd;
 	uint32_t status;
 
@@ -112,7 +112,7 @@ void unic_region_alloc(struct unic_req *req)
 static void make_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = status_of(call);
 	struct unic_cpl_mr_reg cpl;
 
@@ -129,7 +129,7 @@ void unic_region_make(struct unic_req *req)
 {
 	struct unic_cmd_mr_make cmd = { 0 };
 	struct unic_ctl_mr_make r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t status, n;
 
 	memcpy(&r, req->rec, sizeof(r));
@@ -164,7 +164,7 @@ void unic_region_inval(struct unic_req *req)
 {
 	struct unic_cmd_mr cmd = { 0 };
 	struct unic_ctl_obj r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t status;
 
 	memcpy(&r, req->rec, sizeof(r));
@@ -182,13 +182,13 @@ void unic_region_inval(struct unic_req *req)
 
 /* The new range becomes the region's; what was pinned for the old one is not
  * any more. */
-static void take_range(struct unic_host *host, struct unic_hmr *mr,
+static void take_range(struct unic_host *host, struct unic_region *mr,
 		       const struct unic_ctl_mr_rereg *r)
 {
 	uint64_t iova = unic_from_le64(r->iova);
 	uint64_t length = unic_from_le64(r->length);
 
-	unic_mr_unpin(host, mr);
+	unic_region_unpin(host, mr);
 	mr->pinned = true;
 	mr->next_bytes = 0;
 	mr->va = unic_from_le64(r->va);
@@ -199,7 +199,7 @@ static void take_range(struct unic_host *host, struct unic_hmr *mr,
 }
 
 /* It is what it would be had it been registered so: restore.c does. */
-static void take(struct unic_host *host, struct unic_hmr *mr,
+static void take(struct unic_host *host, struct unic_region *mr,
 		 const struct unic_ctl_mr_rereg *r)
 {
 	struct unic_ctl_mr_reg made;
@@ -224,7 +224,7 @@ static void take(struct unic_host *host, struct unic_hmr *mr,
 static void rereg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = status_of(call);
 	struct unic_ctl_mr_rereg r;
 
@@ -235,8 +235,8 @@ static void rereg_done(struct unic_call *call)
 	mr->waiter = NULL;
 	mr->reregs = false;
 	if (status || mr->state == R_EVICTED) {
-		unic_mr_unpin_next(req->host, mr);
-		unic_mr_refused(req, status ? status : UNIC_ST_EVICTED);
+		unic_region_unpin_next(req->host, mr);
+		unic_region_refused(req, status ? status : UNIC_ST_EVICTED);
 		return;
 	}
 	memcpy(&r, req->rec, sizeof(r));
@@ -245,7 +245,7 @@ static void rereg_done(struct unic_call *call)
 }
 
 /* Pins and lists the new range. */
-static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
+static uint32_t prepare(struct unic_req *req, struct unic_region *mr,
 			const struct unic_ctl_mr_rereg *r,
 			struct unic_cmd_mr_rereg *cmd)
 {
@@ -270,12 +270,12 @@ static uint32_t prepare(struct unic_req *req, struct unic_hmr *mr,
 	if (unic_frames_pin(f, va & ~mask, n << mr->page_shift,
 			    r->what & UNIC_REREG_RIGHTS
 				    ? unic_rights_write(r->rights)
-				    : unic_hmr_writable(mr)))
+				    : unic_region_writable(mr)))
 		return UNIC_CTL_ST_NOT_MAPPED;
 	mr->next_va = va & ~mask;
 	mr->next_bytes = n << mr->page_shift;
 	if (unic_frames_list(f, va, mr->page_shift, 0, (uint32_t)n, list)) {
-		unic_mr_unpin_next(req->host, mr);
+		unic_region_unpin_next(req->host, mr);
 		return UNIC_CTL_ST_NOT_MAPPED;
 	}
 	for (i = 0; i < n; i++)
@@ -291,7 +291,7 @@ void unic_region_rereg(struct unic_req *req)
 {
 	struct unic_cmd_mr_rereg cmd = { 0 };
 	struct unic_ctl_mr_rereg r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	struct unic_hpd *pd;
 	uint32_t status;
 
@@ -309,7 +309,7 @@ void unic_region_rereg(struct unic_req *req)
 	if (!status && r.what & UNIC_REREG_RANGE)
 		status = prepare(req, mr, &r, &cmd);
 	else if (!status && r.what & UNIC_REREG_RIGHTS &&
-		 !unic_hmr_allows(req->host, mr, r.rights))
+		 !unic_region_allows(req->host, mr, r.rights))
 		status = UNIC_CTL_ST_NOT_MAPPED;
 	if (status) {
 		unic_req_status(req, status);

@@ -9,17 +9,17 @@
 static void reg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_mr_reg_reply r = { 0 };
 
 	if (!mr || status) {
 		if (mr)
-			unic_hmr_forget(req->host, mr);
+			unic_region_forget(req->host, mr);
 		unic_req_status(req, mr ? status : UNIC_CTL_ST_RESET);
 		return;
 	}
-	unic_hmr_numbers(mr, call);
+	unic_region_numbers(mr, call);
 	mr->waiter = NULL;
 	mr->state = R_ACTIVE;
 	r.id = unic_to_le32(mr->obj.id);
@@ -47,15 +47,15 @@ void unic_region_physical(struct unic_req *req, const struct unic_ctl_mr_reg *r)
 		.iova = r->iova,
 		.length = r->length,
 	};
-	struct unic_hmr *mr = unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
-					     req->slot, sizeof(*mr));
+	struct unic_region *mr = unic_obj_alloc(
+		&req->host->objects, UNIC_OBJ_MR, req->slot, sizeof(*mr));
 
 	if (!mr) {
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
 	unic_req_proc(req)->regions++;
-	unic_hmr_fill_in(mr, r);
+	unic_region_fill_in(mr, r);
 	mr->state = R_REGISTERING;
 	mr->n_pages = 0;
 	mr->waiter = req;

@@ -12,31 +12,32 @@ _Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in request.h");
 
 /* ------------------------------------------------------------ DEMAND: pins */
 
-static uint64_t page_va(const struct unic_hmr *mr, uint32_t page)
+static uint64_t page_va(const struct unic_region *mr, uint32_t page)
 {
 	uint64_t size = 1ull << mr->page_shift;
 
 	return (mr->va & ~(size - 1)) + page * size;
 }
 
-static bool is_there(const struct unic_hmr *mr, uint32_t page)
+static bool is_there(const struct unic_region *mr, uint32_t page)
 {
 	return mr->there[page / 32] >> page % 32 & 1;
 }
 
 /* 0; -EAGAIN: it is on its way; else: it is not mapped (any more). */
-static int pin_page(struct unic_host *host, struct unic_hmr *mr, uint32_t page)
+static int pin_page(struct unic_host *host, struct unic_region *mr,
+		    uint32_t page)
 {
 	int err = unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
 				  1ull << mr->page_shift,
-				  unic_hmr_writable(mr));
+				  unic_region_writable(mr));
 
 	if (!err)
 		mr->there[page / 32] |= 1u << page % 32;
 	return err;
 }
 
-static void unpin_page(struct unic_host *host, struct unic_hmr *mr,
+static void unpin_page(struct unic_host *host, struct unic_region *mr,
 		       uint32_t page)
 {
 	mr->there[page / 32] &= ~(1u << page % 32);
@@ -56,7 +57,7 @@ static bool may_have(const struct unic_host *host, uint32_t slot, uint32_t n)
 	return has + n <= UNITS / 2;
 }
 
-static bool take_table(struct unic_host *host, struct unic_hmr *mr)
+static bool take_table(struct unic_host *host, struct unic_region *mr)
 {
 	uint32_t n = (mr->n_pages + UNIT_WORDS - 1) / UNIT_WORDS, i, run = 0;
 
@@ -73,7 +74,7 @@ static bool take_table(struct unic_host *host, struct unic_hmr *mr)
 	return true;
 }
 
-static bool table_begin(struct unic_host *host, struct unic_hmr *mr)
+static bool table_begin(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_provider *p = host->provider;
 	struct unic_frames *f = &proc_of(host, mr)->frames;
@@ -95,7 +96,7 @@ static bool table_begin(struct unic_host *host, struct unic_hmr *mr)
 
 /* ------------------------------------------------------------------- both */
 
-bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr)
+bool unic_region_fault_begin(struct unic_host *host, struct unic_region *mr)
 {
 	if (mr->residency == UNIC_TABLE)
 		return table_begin(host, mr);
@@ -105,7 +106,8 @@ bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr)
 	return mr->there;
 }
 
-void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin)
+void unic_region_fault_forget(struct unic_host *host, struct unic_region *mr,
+			      bool unpin)
 {
 	uint32_t i;
 
@@ -119,8 +121,8 @@ void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin)
 	mr->table_units = 0;
 }
 
-void unic_fault_drop(struct unic_host *host, struct unic_hmr *mr,
-		     uint32_t first, uint32_t count)
+void unic_region_fault_drop(struct unic_host *host, struct unic_region *mr,
+			    uint32_t first, uint32_t count)
 {
 	uint32_t i;
 
@@ -129,7 +131,8 @@ void unic_fault_drop(struct unic_host *host, struct unic_hmr *mr,
 			unpin_page(host, mr, i);
 }
 
-bool unic_fault_there(const struct unic_hmr *mr, uint32_t first, uint32_t count)
+bool unic_region_fault_there(const struct unic_region *mr, uint32_t first,
+			     uint32_t count)
 {
 	uint32_t i;
 
@@ -139,31 +142,31 @@ bool unic_fault_there(const struct unic_hmr *mr, uint32_t first, uint32_t count)
 	return false;
 }
 
-void unic_fault_fini(struct unic_host *host)
+void unic_region_fault_fini(struct unic_host *host)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE)))
-		unic_fault_forget(host, mr, false);
+		unic_region_fault_forget(host, mr, false);
 }
 
 /* ----------------------------------------------------------------- faults */
 
-static struct unic_hmr *region_of(struct unic_host *host, uint32_t user,
-				  uint32_t nic_mr, uint32_t gen)
+static struct unic_region *region_of(struct unic_host *host, uint32_t user,
+				     uint32_t nic_mr, uint32_t gen)
 {
-	struct unic_hmr *mr = unic_obj_get(&host->objects, user, UNIC_OBJ_MR,
-					   UNIC_OBJ_ANYONE);
+	struct unic_region *mr = unic_obj_get(&host->objects, user, UNIC_OBJ_MR,
+					      UNIC_OBJ_ANYONE);
 
 	if (!mr || mr->mr != nic_mr || mr->gen != gen || !mr->there)
 		return NULL;
 	return mr;
 }
 
-static struct unic_hmr *region_of_fault(struct unic_host *host,
-					const struct unic_hfault *f)
+static struct unic_region *region_of_fault(struct unic_host *host,
+					   const struct unic_hfault *f)
 {
 	return region_of(host, f->user, f->mr, f->gen);
 }
@@ -182,7 +185,7 @@ static void fault_done(struct unic_call *call)
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
 	struct unic_hfault *f = &host->fault[req->id];
-	struct unic_hmr *mr = region_of_fault(host, f);
+	struct unic_region *mr = region_of_fault(host, f);
 	uint32_t status = unic_call_status(call), i, done;
 	struct unic_cpl_mr_pages cpl;
 
@@ -207,7 +210,7 @@ static void fault_done(struct unic_call *call)
 
 /* As many pages from the first on as can be pinned and are not there. @later:
  * there are none because the first one is on its way. */
-static uint32_t pin_run(struct unic_host *host, struct unic_hmr *mr,
+static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 			const struct unic_hfault *f, uint64_t *list,
 			bool *later)
 {
@@ -234,7 +237,7 @@ static bool on_its_way(const struct unic_host *host,
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_FAULTS; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		const struct unic_hfault *o = &host->fault[i];
 
 		if (o->used && o->under_way && o->user == f->user &&
@@ -246,7 +249,7 @@ static bool on_its_way(const struct unic_host *host,
 
 static void answer(struct unic_host *host, struct unic_hfault *f)
 {
-	struct unic_hmr *mr = region_of_fault(host, f);
+	struct unic_region *mr = region_of_fault(host, f);
 	struct unic_cmd_mr_fault cmd = {
 		.mr = unic_to_le32(f->mr),
 		.gen = unic_to_le32(f->gen),
@@ -305,25 +308,25 @@ static bool is_about(const struct unic_hfault *f,
 #define NO_OWNER UINT32_MAX
 
 /* Whose each place is; NO_OWNER, if its region has ended. */
-static void owners(struct unic_host *host, uint32_t owner[UNIC_FAULTS])
+static void owners(struct unic_host *host, uint32_t owner[UNIC_REGION_FAULTS])
 {
-	const struct unic_hmr *mr;
+	const struct unic_region *mr;
 	uint32_t i;
 
-	for (i = 0; i < UNIC_FAULTS; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		mr = region_of_fault(host, &host->fault[i]);
 		owner[i] = mr ? mr->obj.owner : NO_OWNER;
 	}
 }
 
 /* How many places the owner of place @i has; nobody has more than NO_OWNER. */
-static uint32_t places_of(const uint32_t owner[UNIC_FAULTS], uint32_t i)
+static uint32_t places_of(const uint32_t owner[UNIC_REGION_FAULTS], uint32_t i)
 {
 	uint32_t k, n = 0;
 
-	for (k = 0; k < UNIC_FAULTS; k++)
+	for (k = 0; k < UNIC_REGION_FAULTS; k++)
 		n += owner[k] == owner[i];
-	return owner[i] == NO_OWNER ? UNIC_FAULTS + 1 : n;
+	return owner[i] == NO_OWNER ? UNIC_REGION_FAULTS + 1 : n;
 }
 
 /*
@@ -334,10 +337,10 @@ static uint32_t places_of(const uint32_t owner[UNIC_FAULTS], uint32_t i)
 static struct unic_hfault *oldest_of_most(struct unic_host *host)
 {
 	struct unic_hfault *found = NULL, *f;
-	uint32_t owner[UNIC_FAULTS], most = 0, n, i;
+	uint32_t owner[UNIC_REGION_FAULTS], most = 0, n, i;
 
 	owners(host, owner);
-	for (i = 0; i < UNIC_FAULTS; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		f = &host->fault[i];
 		n = places_of(owner, i);
 		if (f->under_way || n < most)
@@ -358,7 +361,7 @@ static struct unic_hfault *place_for(struct unic_host *host,
 	struct unic_hfault *empty = NULL;
 	uint32_t i;
 
-	for (i = 0; i < UNIC_FAULTS; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		if (is_about(&host->fault[i], evt))
 			return &host->fault[i];
 		if (!empty && !host->fault[i].used)
@@ -367,13 +370,14 @@ static struct unic_hfault *place_for(struct unic_host *host,
 	return empty ? empty : oldest_of_most(host);
 }
 
-void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
+void unic_region_fault_miss(struct unic_host *host,
+			    const struct unic_evt_miss *evt)
 {
 	uint32_t first = unic_from_le32(evt->first);
 	uint32_t count = unic_from_le32(evt->count);
-	struct unic_hmr *mr = region_of(host, unic_from_le32(evt->user),
-					unic_from_le32(evt->mr),
-					unic_from_le32(evt->gen));
+	struct unic_region *mr = region_of(host, unic_from_le32(evt->user),
+					   unic_from_le32(evt->mr),
+					   unic_from_le32(evt->gen));
 	struct unic_hfault *f;
 
 	if (!mr)
@@ -405,9 +409,9 @@ void unic_fault_miss(struct unic_host *host, const struct unic_evt_miss *evt)
 
 void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
 {
-	struct unic_hmr *mr = region_of(host, unic_from_le32(drop->user),
-					unic_from_le32(drop->mr),
-					unic_from_le32(drop->gen));
+	struct unic_region *mr = region_of(host, unic_from_le32(drop->user),
+					   unic_from_le32(drop->mr),
+					   unic_from_le32(drop->gen));
 	uint32_t page = unic_from_le32(drop->page);
 
 	if (!mr)
@@ -420,22 +424,22 @@ void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
 	unpin_page(host, mr, page);
 }
 
-void unic_fault_reset(struct unic_host *host)
+void unic_region_fault_reset(struct unic_host *host)
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_FAULTS; i++)
+	for (i = 0; i < UNIC_REGION_FAULTS; i++)
 		host->fault[i].used = false;
 }
 
-uint64_t unic_fault_poll(struct unic_host *host, uint64_t now)
+uint64_t unic_region_fault_poll(struct unic_host *host, uint64_t now)
 {
 	uint32_t i;
 
 	if (now < host->faults_ns)
 		return host->faults_ns;
 	host->faults_ns = UINT64_MAX;
-	for (i = 0; i < UNIC_FAULTS; i++) {
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		struct unic_hfault *f = &host->fault[i];
 
 		if (f->used && !f->under_way && now >= f->retry_ns)
@@ -448,12 +452,12 @@ uint64_t unic_fault_poll(struct unic_host *host, uint64_t now)
 
 /* ----------------------------------------------------------------- advice */
 
-void unic_fault_advise(struct unic_req *req)
+void unic_region_fault_advise(struct unic_req *req)
 {
 	struct unic_cmd_mr_pages cmd = { 0 };
 	uint64_t first, last, offset, length;
 	struct unic_ctl_mr_advise r;
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 
 	memcpy(&r, req->rec, sizeof(r));
 	mr = mr_get(req, unic_from_le32(r.id));

@@ -11,33 +11,34 @@
  * with no place left, the oldest of the process that has most goes. BUSY (the NIC
  * has no room just now) is tried again; after H the NIC does not wait any more.
  */
-#ifndef UNIC_FAULT_H
-#define UNIC_FAULT_H
+#ifndef UNIC_REGION_FAULT_H
+#define UNIC_REGION_FAULT_H
 
 #include "region/region.h"
 
-/** unic_fault_begin() - a region of residency mr->residency is about to be asked
+/** unic_region_fault_begin() - a region of residency mr->residency is about to be asked
  * for, or again: its books, or its table (then its frames are pinned). False: no
- * memory, or no room for a table. unic_fault_forget() undoes it. */
-bool unic_fault_begin(struct unic_host *host, struct unic_hmr *mr);
+ * memory, or no room for a table. unic_region_fault_forget() undoes it. */
+bool unic_region_fault_begin(struct unic_host *host, struct unic_region *mr);
 
-/** unic_fault_forget() - the NIC does not touch its pages any more. @unpin:
+/** unic_region_fault_forget() - the NIC does not touch its pages any more. @unpin:
  * false: all pins of the process are taken at once, elsewhere (INV-14). */
-void unic_fault_forget(struct unic_host *host, struct unic_hmr *mr, bool unpin);
+void unic_region_fault_forget(struct unic_host *host, struct unic_region *mr,
+			      bool unpin);
 
-/** unic_fault_there() - some of pages [@first, @first + @count) of a DEMAND region
+/** unic_region_fault_there() - some of pages [@first, @first + @count) of a DEMAND region
  * is pinned. */
-bool unic_fault_there(const struct unic_hmr *mr, uint32_t first,
-		      uint32_t count);
+bool unic_region_fault_there(const struct unic_region *mr, uint32_t first,
+			     uint32_t count);
 
-/** unic_fault_drop() - these are not on the NIC any more: unpin them. */
-void unic_fault_drop(struct unic_host *host, struct unic_hmr *mr,
-		     uint32_t first, uint32_t count);
+/** unic_region_fault_drop() - these are not on the NIC any more: unpin them. */
+void unic_region_fault_drop(struct unic_host *host, struct unic_region *mr,
+			    uint32_t first, uint32_t count);
 
-/** unic_fault_fini() - free the books of all regions. */
-void unic_fault_fini(struct unic_host *host);
+/** unic_region_fault_fini() - free the books of all regions. */
+void unic_region_fault_fini(struct unic_host *host);
 
-/** unic_fault_reset() - the NIC forgot everything: no fault is under way. */
-void unic_fault_reset(struct unic_host *host);
+/** unic_region_fault_reset() - the NIC forgot everything: no fault is under way. */
+void unic_region_fault_reset(struct unic_host *host);
 
-#endif /* UNIC_FAULT_H */
+#endif /* UNIC_REGION_FAULT_H */

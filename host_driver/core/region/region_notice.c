@@ -6,8 +6,8 @@
 #include "cm/grants.h"
 #include "region/region_unmap.h"
 
-void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
-		     const struct unic_evt_mr *evt, uint8_t type)
+void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
+			const struct unic_evt_mr *evt, uint8_t type)
 {
 	struct unic_upcall_mr up = {
 		.hdr = { .type = type,
@@ -31,7 +31,7 @@ void unic_hmr_upcall(struct unic_host *host, const struct unic_hmr *mr,
 static void ack_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	struct unic_cpl_notice cpl;
 
 	memcpy(&cpl, call->cpl, sizeof(cpl));
@@ -59,7 +59,7 @@ static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
 	unic_req_send(req, UNIC_CMD_NOTICE_ACK, &cmd, ack_done);
 }
 
-static void notice(struct unic_host *host, struct unic_hmr *mr,
+static void notice(struct unic_host *host, struct unic_region *mr,
 		   const struct unic_evt_mr *evt)
 {
 	uint32_t seq = unic_from_le32(evt->seq);
@@ -77,13 +77,13 @@ static void notice(struct unic_host *host, struct unic_hmr *mr,
 			      unic_host_clock(host,
 					      unic_from_le64(evt->time_ns)),
 			      mr->noticed_ns);
-		unic_hmr_upcall(host, mr, evt, UNIC_UP_NOTICE);
-		unic_holder_notice(host, mr);
+		unic_region_upcall(host, mr, evt, UNIC_UP_NOTICE);
+		unic_grants_notice(host, mr);
 	}
 	ack(host, evt, mr->obj.owner, mr->obj.id);
 }
 
-void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_answered(struct unic_host *host, struct unic_region *mr)
 {
 	if (mr->state == R_NOTIFIED && mr->noticed_ns)
 		unic_pace_add(&proc_of(host, mr)->answer, mr->noticed_ns,
@@ -91,17 +91,17 @@ void unic_hmr_answered(struct unic_host *host, struct unic_hmr *mr)
 	mr->noticed_ns = 0;
 }
 
-void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
-		      const struct unic_evt_mr *evt)
+void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
+			 const struct unic_evt_mr *evt)
 {
 	struct unic_req *waiter = mr->waiter;
 
-	unic_mr_unpin(host, mr);
+	unic_region_unpin(host, mr);
 	mr->state = R_EVICTED;
 	unic_journal_drop(host, &mr->obj);
 	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
 		mr->waiter = NULL;
-		unic_hmr_forget(host, mr);
+		unic_region_forget(host, mr);
 		/* a form that ends with what it is made of may be faster than
 		 * its own MR_DEREG: dereg_done() answers then */
 		if (waiter->call.state == UNIC_CALL_IDLE)
@@ -111,12 +111,12 @@ void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
 	proc_of(host, mr)->evictions++;
 	if (unic_from_le32(evt->flags) & UNIC_EVICTED_DEADLINE)
 		proc_of(host, mr)->deadlines++;
-	unic_hmr_upcall(host, mr, evt, UNIC_UP_EVICTED);
+	unic_region_upcall(host, mr, evt, UNIC_UP_EVICTED);
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
 		/* its owner gave it up too: the tombstone is of no use */
-		unic_mr_send_dereg(host, mr);
+		unic_region_send_dereg(host, mr);
 		mr->waiter = NULL;
-		unic_hmr_forget(host, mr);
+		unic_region_forget(host, mr);
 		unic_req_status(waiter, UNIC_ST_OK);
 	}
 }
@@ -126,18 +126,18 @@ void unic_hmr_evicted(struct unic_host *host, struct unic_hmr *mr,
 static void release_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	struct unic_evt_mr evt = { .hdr = { .reason = UNIC_WHY_HOLDERS } };
 
 	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call)) {
 		evt.seq = unic_to_le32(mr->notice_seq);
 		evt.entries = unic_to_le32(mr->n_pages);
-		unic_hmr_evicted(req->host, mr, &evt);
+		unic_region_evicted(req->host, mr, &evt);
 	}
 	unic_req_free(req);
 }
 
-void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_release(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_cmd_notice_answer cmd = {
 		.mr = unic_to_le32(mr->mr),
@@ -155,9 +155,9 @@ void unic_hmr_release(struct unic_host *host, struct unic_hmr *mr)
 
 void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 {
-	struct unic_hmr *mr = unic_obj_get(&host->objects,
-					   unic_from_le32(evt->user),
-					   UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	struct unic_region *mr = unic_obj_get(&host->objects,
+					      unic_from_le32(evt->user),
+					      UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
 	bool ours = mr && mr->state >= R_ACTIVE && mr->state != R_EVICTED &&
 		    mr->mr == unic_from_le32(evt->mr) &&
 		    mr->gen == unic_from_le32(evt->gen);
@@ -170,17 +170,17 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 		return;
 	}
 	if (ours && mr->revoked && evt->hdr.reason == UNIC_WHY_DEREG)
-		unic_hmr_revoked(host, mr);
+		unic_region_revoked(host, mr);
 	else if (ours)
-		unic_hmr_evicted(host, mr, evt);
+		unic_region_evicted(host, mr, evt);
 }
 
 static void answer_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
-	struct unic_hmr *mr = mr_get(req, req->id);
-	struct unic_hmr *offered = mr_get(req, req->id2);
+	struct unic_region *mr = mr_get(req, req->id);
+	struct unic_region *offered = mr_get(req, req->id2);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_notice_reply r = { 0 };
 	struct unic_cpl_notice cpl;
@@ -196,7 +196,7 @@ static void answer_done(struct unic_call *call)
 		offered->notice_seq = mr->notice_seq;
 		offered->extends = false;
 		offered->deadline_ns = deadline;
-		unic_holder_notice(host, offered);
+		unic_grants_notice(host, offered);
 		if (mr->state == R_NOTIFIED)
 			mr->state = R_ACTIVE;
 	}
@@ -211,7 +211,7 @@ void unic_region_answer(struct unic_req *req)
 	struct unic_ctl_notice_answer r;
 	struct unic_cmd_notice_answer cmd = { 0 };
 	uint32_t answer;
-	struct unic_hmr *mr, *offer;
+	struct unic_region *mr, *offer;
 
 	memcpy(&r, req->rec, sizeof(r));
 	answer = unic_from_le32(r.answer);
@@ -238,7 +238,7 @@ void unic_region_answer(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}
-	unic_hmr_answered(req->host, mr);
+	unic_region_answered(req->host, mr);
 	mr->extends |= answer == UNIC_ANSWER_EXTEND;
 	cmd.mr = unic_to_le32(mr->mr);
 	cmd.gen = unic_to_le32(mr->gen);
@@ -256,7 +256,7 @@ void unic_region_evict(struct unic_req *req)
 {
 	struct unic_ctl_obj r;
 	struct unic_cmd_mr cmd = { 0 };
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
@@ -273,7 +273,7 @@ void unic_region_evict(struct unic_req *req)
 
 /* ------------------------------------------------------------------- resync */
 
-static uint32_t shown_state(const struct unic_hmr *mr)
+static uint32_t shown_state(const struct unic_region *mr)
 {
 	static const uint8_t state[] = {
 		[R_REGISTERING] = UNIC_CTL_R_WAITING,
@@ -287,7 +287,8 @@ static uint32_t shown_state(const struct unic_hmr *mr)
 	return state[mr->state];
 }
 
-static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
+static void region_row(const struct unic_region *mr,
+		       struct unic_ctl_region *row)
 {
 	*row = (struct unic_ctl_region){
 		.id = unic_to_le32(mr->obj.id),
@@ -305,7 +306,7 @@ static void region_row(const struct unic_hmr *mr, struct unic_ctl_region *row)
 static void object_row(struct unic_host *host, const struct unic_obj *obj,
 		       struct unic_ctl_object *row)
 {
-	const struct unic_hmr *mr = (const void *)obj;
+	const struct unic_region *mr = (const void *)obj;
 
 	/* the types have the same numbers */
 	*row = (struct unic_ctl_object){ .id = unic_to_le32(obj->id),

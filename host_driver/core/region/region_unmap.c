@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------ whole regions */
 
-void unic_hmr_revoked(struct unic_host *host, struct unic_hmr *mr)
+void unic_region_revoked(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_evt_mr evt = {
 		.hdr = { .reason = UNIC_WHY_UNMAPPED },
@@ -22,25 +22,25 @@ void unic_hmr_revoked(struct unic_host *host, struct unic_hmr *mr)
 
 	mr->revoked = false;
 	mr->mr = UNIC_LOST; /* it left no tombstone */
-	unic_hmr_evicted(host, mr, &evt);
+	unic_region_evicted(host, mr, &evt);
 }
 
 /* BUSY: a queue lives there. PENDING: EVICTED follows. */
 static void revoke_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 	uint32_t status = unic_call_status(call);
 
 	if (mr && status != UNIC_ST_PENDING) {
 		mr->revoked = false;
 		if (!status && mr->state >= R_ACTIVE && mr->state != R_EVICTED)
-			unic_hmr_revoked(req->host, mr);
+			unic_region_revoked(req->host, mr);
 	}
 	unic_req_free(req);
 }
 
-static void revoke(struct unic_host *host, struct unic_hmr *mr)
+static void revoke(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
 				   .gen = unic_to_le32(mr->gen) };
@@ -59,16 +59,16 @@ static void revoke(struct unic_host *host, struct unic_hmr *mr)
 static void invalidate_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hmr *mr = mr_get(req, req->id);
+	struct unic_region *mr = mr_get(req, req->id);
 
 	if (mr && !unic_call_status(call))
-		unic_fault_drop(req->host, mr, req->id2, req->progress);
+		unic_region_fault_drop(req->host, mr, req->id2, req->progress);
 	if (mr)
 		mr->revoked = false;
 	unic_req_free(req);
 }
 
-static void invalidate(struct unic_host *host, struct unic_hmr *mr,
+static void invalidate(struct unic_host *host, struct unic_region *mr,
 		       uint64_t from, uint64_t to)
 {
 	uint64_t base = mr->va >> mr->page_shift;
@@ -82,7 +82,7 @@ static void invalidate(struct unic_host *host, struct unic_hmr *mr,
 	};
 	struct unic_req *req;
 
-	if (!unic_fault_there(mr, first, count))
+	if (!unic_region_fault_there(mr, first, count))
 		return;
 	req = unic_req_new(host, mr->obj.owner);
 	if (!req)
@@ -97,7 +97,7 @@ static void invalidate(struct unic_host *host, struct unic_hmr *mr,
 void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 			uint64_t length)
 {
-	struct unic_hmr *mr;
+	struct unic_region *mr;
 	uint32_t at = 0;
 
 	while (host->ready && length &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* region_unmap.h - inside the access layer: regions under which memory is unmapped. */
-#ifndef UNIC_UNMAP_H
-#define UNIC_UNMAP_H
+#ifndef UNIC_REGION_UNMAP_H
+#define UNIC_REGION_UNMAP_H
 
 #include "region/region.h"
 
-/** unic_hmr_revoked() - the NIC has let go of a region that we revoked. */
-void unic_hmr_revoked(struct unic_host *host, struct unic_hmr *mr);
+/** unic_region_revoked() - the NIC has let go of a region that we revoked. */
+void unic_region_revoked(struct unic_host *host, struct unic_region *mr);
 
-#endif /* UNIC_UNMAP_H */
+#endif /* UNIC_REGION_UNMAP_H */
