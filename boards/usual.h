@@ -7,18 +7,18 @@
 #define UNIC_USUAL_H
 
 #ifndef UNIC_QP_WINDOW
-#define UNIC_QP_WINDOW	    32u	  /* send slots kept by the NIC, per QP */
-#define UNIC_RQ_WINDOW	    8u	  /* receive slots kept by the NIC, per QP */
-#define UNIC_QP_SLOTS	    1024u /* of a ring, at most */
-#define UNIC_DMA_JOBS	    64u	  /* pieces in flight; power of two */
-#define UNIC_PHYSICAL_LISTS 32u	  /* tokens of pieces, at a time; 32 at most */
-#define UNIC_LIST_ELEMENTS  UNIC_FORM_ELEMENTS /* of an indirect region */
-#define UNIC_MTU	    4096u /* longest payload of a frame that is kept */
+#define UNIC_QP_WINDOW	   32u	 /* send slots kept by the NIC, per QP */
+#define UNIC_RQ_WINDOW	   8u	 /* receive slots kept by the NIC, per QP */
+#define UNIC_QP_SLOTS	   1024u /* of a ring, at most */
+#define UNIC_DMA_JOBS	   64u	 /* pieces in flight; power of two */
+#define UNIC_DMA_MR_LISTS  32u	 /* tokens of pieces, at a time; 32 at most */
+#define UNIC_LIST_ELEMENTS UNIC_FORM_ELEMENTS /* of an indirect region */
+#define UNIC_MTU	   4096u /* longest payload of a frame that is kept */
 #endif
 
 /* Frames of UC and UD that are kept for a page at a time. */
-#ifndef UNIC_BOUNCES
-#define UNIC_BOUNCES 4u
+#ifndef UNIC_PARKED_FRAMES
+#define UNIC_PARKED_FRAMES 4u
 #endif
 
 /* Queues that a link may have, each with room of its own: see unic_port_path(). */

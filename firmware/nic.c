@@ -23,16 +23,16 @@ static void init_tables(struct unic_nic *nic)
 	unic_tlb_init(&nic->tlb);
 	unic_mr_init(nic);
 	unic_evict_init(nic);
-	unic_use_init(nic);
+	unic_usage_init(nic);
 	unic_cache_init(nic);
 	unic_token_init(nic);
-	unic_physical_init(nic);
+	unic_dma_mr_init(nic);
 	unic_cq_init(nic);
 	unic_qp_init(nic);
 	unic_dma_init(nic);
 	unic_arp_init(nic);
 	unic_proc_init(nic);
-	unic_guess_init(nic);
+	unic_key_guard_init(nic);
 }
 
 static uint32_t next_epoch(uint32_t epoch)
@@ -135,8 +135,8 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 	next = unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = earlier(next, unic_evict_poll(nic));
-	next = earlier(next, unic_use_sweep(nic));
-	next = earlier(next, unic_miss_poll(nic));
+	next = earlier(next, unic_usage_sweep(nic));
+	next = earlier(next, unic_fault_poll(nic));
 	next = earlier(next, unic_token_poll(nic));
 	next = earlier(next, unic_qp_timers(nic));
 	next = earlier(next, unic_arp_timers(nic));

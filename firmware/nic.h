@@ -81,19 +81,19 @@ struct unic_nic {
 	struct unic_random random;
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;
-	struct unic_forms forms;
+	struct unic_derived_regions forms;
 	struct unic_list_reader memop;
 	struct unic_cache cache;
-	struct unic_misses misses;
+	struct unic_faults misses;
 	uint64_t list[UNIC_BOX_LIST_BYTES /
 		      8u]; /* a command's list page, fetched once */
-	struct unic_physical physical;
+	struct unic_dma_mrs physical;
 	struct unic_denials denials;
 	struct unic_put_off put_off;
-	struct unic_uses uses;
-	struct unic_bounces bounces;
+	struct unic_usages uses;
+	struct unic_parked_frames bounces;
 	struct unic_sched_order order;
-	struct unic_guesses guesses;
+	struct unic_key_guards guesses;
 	struct unic_stags stags;
 	struct unic_endings endings;
 	struct unic_cuts cuts;

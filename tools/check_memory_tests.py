@@ -117,7 +117,7 @@ def odds():
     """What STATUS.md says of guessing an STag follows from key_guard.h (row 2.9):
     half of 2^24, 256 regions at once, and all places of a process at once."""
     code = text("firmware/transport/key_guard.h")
-    free, ns, places = (int(re.search(rf"#define UNIC_GUESS_{n}\s+(\d+)u",
+    free, ns, places = (int(re.search(rf"#define UNIC_KEY_GUARD_{n}\s+(\d+)u",
                                       code)[1])
                         for n in ("FREE", "NS", "PEERS"))
     seconds = 2**23 / (free * 1e9 / ns)

@@ -24,7 +24,7 @@ POINTERS = {
     "unic_cmd_one": r"do_\w+|unic_cmd_mr_(?!batch)\w+",
     "batch": r"in_(mr|token)_batch",
     "unic_dump": r"\w+_row",
-    "unic_depend_close": r"unic_evict_dependent|cut_all",
+    "unic_dependents_close": r"unic_evict_dependent|cut_all",
 }
 # Forms of forms (UNIC_FORM_DEPTH), and what is behind each of them.
 TIMES = 5

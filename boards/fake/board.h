@@ -3,7 +3,7 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_BOUNCES 2u
+#define UNIC_PARKED_FRAMES 2u
 
 #include "../usual.h"
 

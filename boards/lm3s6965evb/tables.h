@@ -15,13 +15,13 @@
 #define UNIC_WAITS	 8u
 #define UNIC_GHOSTS	 16u
 
-#define UNIC_QP_WINDOW	    8u
-#define UNIC_RQ_WINDOW	    4u
-#define UNIC_QP_SLOTS	    256u
-#define UNIC_DMA_JOBS	    16u
-#define UNIC_PHYSICAL_LISTS 2u
-#define UNIC_LIST_ELEMENTS  16u
-#define UNIC_BOUNCES	    1u
-#define UNIC_MTU	    1024u
+#define UNIC_QP_WINDOW	   8u
+#define UNIC_RQ_WINDOW	   4u
+#define UNIC_QP_SLOTS	   256u
+#define UNIC_DMA_JOBS	   16u
+#define UNIC_DMA_MR_LISTS  2u
+#define UNIC_LIST_ELEMENTS 16u
+#define UNIC_PARKED_FRAMES 1u
+#define UNIC_MTU	   1024u
 
 #endif /* UNIC_TABLES_H */

@@ -6,7 +6,7 @@
 #ifndef UNIC_BOARD_SMALL_H
 #define UNIC_BOARD_SMALL_H
 
-#define UNIC_MISSES 3u
+#define UNIC_FAULTS 3u
 
 #include "../fake/board.h"
 

@@ -71,7 +71,7 @@ struct unic_chooser {
 		uint16_t item;
 		int32_t worth;
 	} pool[UNIC_POLICY_POOL];
-	struct unic_learn learn;
+	struct unic_reuse learn;
 };
 
 /** unic_policy_init() - no items, policy `default`. @table must last. */

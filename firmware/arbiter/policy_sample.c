@@ -36,12 +36,12 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 
 /* What it is worth to remember an item: as much as having it while it has a
  * habit, less than that if it has none, and less the older it is. */
-static inline int32_t ghost_worth(const struct unic_learn *l, uint16_t habit,
+static inline int32_t ghost_worth(const struct unic_reuse *l, uint16_t habit,
 				  uint32_t age)
 {
-	if (unic_habit_lasts(habit, age))
-		return unic_learn_worth(l, habit, age);
-	return 2 * UNIC_WORTH_NONE - (int32_t)(age >> 2);
+	if (unic_interval_lasts(habit, age))
+		return unic_reuse_benefit(l, habit, age);
+	return 2 * UNIC_BENEFIT_NONE - (int32_t)(age >> 2);
 }
 
 /* A free place, or that of the ghost worth least, so that no scan makes known
@@ -76,8 +76,8 @@ static void observe(struct unic_chooser *c, struct unic_item *item,
 		return;
 	uses = notice(item, t);
 	span = item->seen - before;
-	unic_learn_hit(&c->learn, item->habit, span / uses);
-	item->habit = unic_habit_add(item->habit, span, uses) & 0x7fffu;
+	unic_reuse_hit(&c->learn, item->habit, span / uses);
+	item->habit = unic_interval_add(item->habit, span, uses) & 0x7fffu;
 }
 
 /* For each entry wanted: what else is in the item counts for nothing. */
@@ -89,8 +89,9 @@ static int32_t worth_of(const struct unic_chooser *c, uint16_t i,
 	int32_t worth, size = unic_lg(*(const uint16_t *)entries);
 	uint64_t age = (now_ns - last_ns(t)) >> 10;
 
-	worth = unic_learn_worth(&c->learn, item_of(c, i)->habit,
-				 age > UINT32_MAX ? UINT32_MAX : (uint32_t)age);
+	worth = unic_reuse_benefit(&c->learn, item_of(c, i)->habit,
+				   age > UINT32_MAX ? UINT32_MAX
+						    : (uint32_t)age);
 	worth -= size < c->wanted ? size : c->wanted;
 	if (c->kind == UNIC_POLICY_APP)
 		worth += t[c->table->hint] * HINT_STEP;
@@ -172,7 +173,7 @@ void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
 		observe(c, item_of(c, i), told(c->table, i));
 		candidate(c, i, now_ns);
 	}
-	unic_learn_step(&c->learn);
+	unic_reuse_step(&c->learn);
 }
 
 /* -------------------------------------------------- those who come and go */
@@ -186,7 +187,7 @@ void unic_policy_init(struct unic_chooser *c,
 	c->wanted = 0;
 	c->head[NEW] = c->head[MAIN] = c->stranger = UNIC_ITEM_NIL;
 	c->count[NEW] = c->count[MAIN] = 0;
-	unic_learn_init(&c->learn);
+	unic_reuse_init(&c->learn);
 }
 
 /* All items become strangers: what they are is for the new policy to find. */
@@ -227,8 +228,8 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 		return;
 	if (g && learns(c)) {
 		span = item->seen - g->last;
-		unic_learn_hit(&c->learn, g->habit, span);
-		item->habit = unic_habit_add(g->habit, span, 1) & 0x7fffu;
+		unic_reuse_hit(&c->learn, g->habit, span);
+		item->habit = unic_interval_add(g->habit, span, 1) & 0x7fffu;
 	}
 	if (g)
 		g->tag = 0;
@@ -253,7 +254,7 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 	if (learns(c)) {
 		observe(c, item, told(c->table, i));
 		if (g->tag)
-			unic_learn_end(&c->learn, g->habit, now - g->last);
+			unic_reuse_end(&c->learn, g->habit, now - g->last);
 	}
 	g->tag = tag_of(id);
 	g->last = item->seen;

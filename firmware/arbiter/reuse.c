@@ -10,7 +10,7 @@
 
 /* Uses that count with those that were counted, at the rate to be expected. */
 #define PRIOR 4u
-/* The bin of the known that begins at UNIC_HABIT_LASTS. */
+/* The bin of the known that begins at UNIC_INTERVAL_LASTS. */
 #define LATE 11u
 /* An item used at random of which so many intervals, in 64ths, are known ... */
 #define KNOWN	   (8u << 6)
@@ -21,7 +21,7 @@
 #define MEAN_MAX 2046
 
 /* Where each bin of the known begins, in 64ths of the mean interval. */
-static const uint32_t ratio_edge[UNIC_LEARN_BINS + 1] = {
+static const uint32_t ratio_edge[UNIC_REUSE_BINS + 1] = {
 	0,	 16,	  23,	   32,	    45,	     64,      91,
 	128,	 256,	  512,	   1 << 10, 1 << 11, 1 << 12, 1 << 13,
 	1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20,
@@ -43,52 +43,52 @@ static uint32_t unlg(int32_t lg)
 	return (uint32_t)(x >> 6);
 }
 
-uint16_t unic_habit_add(uint16_t habit, uint32_t span, uint32_t uses)
+uint16_t unic_interval_add(uint16_t habit, uint32_t span, uint32_t uses)
 {
-	uint32_t known = unic_habit_known(habit), all;
+	uint32_t known = unic_interval_known(habit), all;
 	uint64_t sum = span;
 	int32_t mean;
 
-	if (uses > UNIC_HABIT_MANY) { /* the older ones count no more */
+	if (uses > UNIC_INTERVAL_MANY) { /* the older ones count no more */
 		known = 0;
 		all = uses;
 	} else {
 		all = known + uses;
 	}
 	if (known)
-		sum += (uint64_t)unlg(unic_habit_mean(habit)) * known;
+		sum += (uint64_t)unlg(unic_interval_mean(habit)) * known;
 	if (sum > UINT32_MAX)
 		sum = UINT32_MAX;
 	mean = unic_lg((uint32_t)sum / all);
 	if (mean > MEAN_MAX)
 		mean = MEAN_MAX;
-	if (all > UNIC_HABIT_MANY)
-		all = UNIC_HABIT_MANY;
-	return (uint16_t)((uint32_t)mean << UNIC_HABIT_BITS | all);
+	if (all > UNIC_INTERVAL_MANY)
+		all = UNIC_INTERVAL_MANY;
+	return (uint16_t)((uint32_t)mean << UNIC_INTERVAL_BITS | all);
 }
 
-void unic_learn_init(struct unic_learn *l)
+void unic_reuse_init(struct unic_reuse *l)
 {
 	uint32_t b;
 
 	memset(l, 0, sizeof(*l));
-	for (b = 0; b < UNIC_LEARN_BINS; b++)
+	for (b = 0; b < UNIC_REUSE_BINS; b++)
 		l->worth[0][b] = (int16_t)(-UNIC_LG_ONE * (int32_t)(b + 7));
 }
 
-static void count(struct unic_learn *l,
-		  uint8_t what[UNIC_LEARN_CLASSES][UNIC_LEARN_BINS],
+static void count(struct unic_reuse *l,
+		  uint8_t what[UNIC_REUSE_CLASSES][UNIC_REUSE_BINS],
 		  uint16_t habit, uint32_t age)
 {
-	uint32_t known = unic_habit_known(habit), b, part;
-	uint32_t class = unic_learn_class(known);
-	int32_t lg = unic_lg(age), mean = unic_habit_mean(habit);
-	uint8_t *n = &what[class][known ? unic_learn_ratio(lg - mean, &part)
-					: unic_learn_octave(lg)];
+	uint32_t known = unic_interval_known(habit), b, part;
+	uint32_t class = unic_reuse_class(known);
+	int32_t lg = unic_lg(age), mean = unic_interval_mean(habit);
+	uint8_t *n = &what[class][known ? unic_reuse_ratio(lg - mean, &part)
+					: unic_reuse_octave(lg)];
 
 	if (*n == UINT8_MAX || l->total[class] >= MEMORY) {
 		l->total[class] = 0;
-		for (b = 0; b < UNIC_LEARN_BINS; b++) {
+		for (b = 0; b < UNIC_REUSE_BINS; b++) {
 			l->hit[class][b] /= 2;
 			l->end[class][b] /= 2;
 			l->total[class] =
@@ -100,12 +100,12 @@ static void count(struct unic_learn *l,
 	l->total[class]++;
 }
 
-void unic_learn_hit(struct unic_learn *l, uint16_t habit, uint32_t age)
+void unic_reuse_hit(struct unic_reuse *l, uint16_t habit, uint32_t age)
 {
 	count(l, l->hit, habit, age);
 }
 
-void unic_learn_end(struct unic_learn *l, uint16_t habit, uint32_t age)
+void unic_reuse_end(struct unic_reuse *l, uint16_t habit, uint32_t age)
 {
 	count(l, l->end, habit, age);
 }
@@ -127,7 +127,7 @@ static int32_t lg64(uint64_t x)
  * says, and at r times its mean interval as if it were used at random and k
  * intervals were known: k / (k + r).
  */
-static int32_t expected(const struct unic_learn *l, uint32_t class, uint32_t b)
+static int32_t expected(const struct unic_reuse *l, uint32_t class, uint32_t b)
 {
 	int32_t rate = l->worth[class][b ? b - 1u : 0];
 
@@ -154,10 +154,10 @@ static uint32_t prior(uint32_t class, uint32_t from)
  * a while and give up then: while nothing is expected but in the distance, the
  * distance counts; what comes soon or never is worth keeping a short while.
  */
-static int32_t worth(const struct unic_learn *l, uint32_t class, uint32_t from)
+static int32_t worth(const struct unic_reuse *l, uint32_t class, uint32_t from)
 {
 	uint32_t b, ends, left = l->total[class], hits = prior(class, from);
-	int32_t best = UNIC_WORTH_NONE, now;
+	int32_t best = UNIC_BENEFIT_NONE, now;
 	/* the time, in halves */
 	uint64_t twice = 2ull * hits * unlg(-expected(l, class, from));
 
@@ -179,12 +179,12 @@ static int32_t worth(const struct unic_learn *l, uint32_t class, uint32_t from)
 	return best;
 }
 
-void unic_learn_step(struct unic_learn *l)
+void unic_reuse_step(struct unic_reuse *l)
 {
-	uint32_t class = l->at / UNIC_LEARN_BINS, b = l->at % UNIC_LEARN_BINS;
+	uint32_t class = l->at / UNIC_REUSE_BINS, b = l->at % UNIC_REUSE_BINS;
 
 	if (l->total[class])
 		l->worth[class][b] = (int16_t)worth(l, class, b);
-	if (++l->at == UNIC_LEARN_CLASSES * UNIC_LEARN_BINS)
+	if (++l->at == UNIC_REUSE_CLASSES * UNIC_REUSE_BINS)
 		l->at = 0;
 }

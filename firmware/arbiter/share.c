@@ -7,7 +7,7 @@
 void unic_share_init(struct unic_share *s, uint32_t capacity)
 {
 	memset(s, 0, sizeof(*s));
-	unic_top_init(&s->heaviest);
+	unic_tournament_init(&s->heaviest);
 	s->capacity = capacity;
 }
 
@@ -36,7 +36,7 @@ static bool gives(const void *in, uint32_t owner)
 {
 	const struct unic_share *s = in;
 
-	return unic_share_net(s, owner) && !unic_set_has(&s->skipped, owner);
+	return unic_share_net(s, owner) && !unic_bitset_has(&s->skipped, owner);
 }
 
 static bool before(const void *in, uint32_t a, uint32_t b)
@@ -46,22 +46,22 @@ static bool before(const void *in, uint32_t a, uint32_t b)
 
 void unic_share_settle(struct unic_share *s)
 {
-	while (unic_set_any(&s->changed)) {
-		uint32_t i = unic_set_first(&s->changed);
+	while (unic_bitset_any(&s->changed)) {
+		uint32_t i = unic_bitset_first(&s->changed);
 		struct unic_share_owner *o = &s->owner[i];
 		uint32_t weight = o->held | o->wanted ? o->weight : 0;
 
 		s->weights += weight - o->counted;
 		o->counted = weight;
-		unic_set_del(&s->changed, i);
-		unic_set_add(&s->moved, i);
-		unic_top_play(&s->heaviest, i, s, gives, before);
+		unic_bitset_del(&s->changed, i);
+		unic_bitset_add(&s->moved, i);
+		unic_tournament_play(&s->heaviest, i, s, gives, before);
 	}
 }
 
 static inline void settle(struct unic_share *s)
 {
-	if (unic_set_any(&s->changed))
+	if (unic_bitset_any(&s->changed))
 		unic_share_settle(s);
 }
 
@@ -105,7 +105,7 @@ uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n)
 	uint32_t best, net, with;
 
 	settle(s);
-	best = unic_top_first(&s->heaviest, s, gives);
+	best = unic_tournament_first(&s->heaviest, s, gives);
 	if (best == UNIC_OWNER_NIL)
 		return best;
 	net = unic_share_net(s, best);
@@ -129,11 +129,11 @@ uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n)
 
 void unic_share_unskip(struct unic_share *s)
 {
-	while (unic_set_any(&s->skipped)) {
-		uint32_t i = unic_set_first(&s->skipped);
+	while (unic_bitset_any(&s->skipped)) {
+		uint32_t i = unic_bitset_first(&s->skipped);
 
-		unic_set_del(&s->skipped, i);
-		unic_set_add(&s->changed, i);
+		unic_bitset_del(&s->skipped, i);
+		unic_bitset_add(&s->changed, i);
 	}
 	settle(s);
 }
@@ -142,26 +142,26 @@ void unic_share_weigh(struct unic_share *s, uint32_t owner, uint32_t weight)
 {
 	s->all_weights += weight - s->owner[owner].weight;
 	s->owner[owner].weight = weight;
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 void unic_share_hurts(struct unic_share *s, uint32_t owner, uint32_t pain)
 {
 	s->owner[owner].pain = pain;
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
 {
 	s->owner[owner].wanted += (uint32_t)n;
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)
 {
 	s->owner[owner].coming += n;
 	s->coming += n;
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 void unic_share_not_coming(struct unic_share *s, uint32_t owner, uint32_t n)

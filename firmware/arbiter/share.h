@@ -42,12 +42,12 @@ struct unic_share {
 	uint32_t capacity; /* at most 65536 */
 	uint32_t coming;   /* sum over all owners */
 	uint32_t all_weights;
-	uint32_t weights;	 /* of all who hold or want, as last settled */
-	struct unic_set changed; /* since then */
-	struct unic_set moved;	 /* changed; for who works with shares */
-	struct unic_set skipped; /* see unic_share_skip() */
+	uint32_t weights; /* of all who hold or want, as last settled */
+	struct unic_bitset changed; /* since then */
+	struct unic_bitset moved;   /* changed; for who works with shares */
+	struct unic_bitset skipped; /* see unic_share_skip() */
 	struct unic_share_owner owner[UNIC_PROCS];
-	struct unic_top heaviest; /* of those who can give */
+	struct unic_tournament heaviest; /* of those who can give */
 };
 
 void unic_share_init(struct unic_share *s, uint32_t capacity);
@@ -105,8 +105,8 @@ uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n);
 /** unic_share_skip() - @owner has nothing to give now. */
 static inline void unic_share_skip(struct unic_share *s, uint32_t owner)
 {
-	unic_set_add(&s->skipped, owner);
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->skipped, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 /** unic_share_unskip() - whoever was skipped may have something again. */
@@ -122,7 +122,7 @@ static inline void unic_share_hold(struct unic_share *s, uint32_t owner,
 				   int32_t n)
 {
 	s->owner[owner].held += (uint32_t)n;
-	unic_set_add(&s->changed, owner);
+	unic_bitset_add(&s->changed, owner);
 }
 
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n);

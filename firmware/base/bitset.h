@@ -6,23 +6,23 @@
  * one that says which of these are not 0, so that finding a member costs the
  * same however many there may be.
  */
-#ifndef UNIC_SET_H
-#define UNIC_SET_H
+#ifndef UNIC_BITSET_H
+#define UNIC_BITSET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "board.h"
 
-#define UNIC_SET_WORDS (UNIC_PROCS <= 32 ? 1 : 1 + (UNIC_PROCS + 31) / 32)
+#define UNIC_BITSET_WORDS (UNIC_PROCS <= 32 ? 1 : 1 + (UNIC_PROCS + 31) / 32)
 
-struct unic_set {
-	uint32_t word[UNIC_SET_WORDS];
+struct unic_bitset {
+	uint32_t word[UNIC_BITSET_WORDS];
 };
 
 _Static_assert(UNIC_PROCS <= 1024, "one word says which words are not 0");
 
-static inline void unic_set_add(struct unic_set *s, uint32_t i)
+static inline void unic_bitset_add(struct unic_bitset *s, uint32_t i)
 {
 	if (UNIC_PROCS <= 32) {
 		s->word[0] |= 1u << i;
@@ -32,7 +32,7 @@ static inline void unic_set_add(struct unic_set *s, uint32_t i)
 	}
 }
 
-static inline void unic_set_del(struct unic_set *s, uint32_t i)
+static inline void unic_bitset_del(struct unic_bitset *s, uint32_t i)
 {
 	if (UNIC_PROCS <= 32) {
 		s->word[0] &= ~(1u << i);
@@ -43,20 +43,20 @@ static inline void unic_set_del(struct unic_set *s, uint32_t i)
 	}
 }
 
-static inline bool unic_set_has(const struct unic_set *s, uint32_t i)
+static inline bool unic_bitset_has(const struct unic_bitset *s, uint32_t i)
 {
 	if (UNIC_PROCS <= 32)
 		return s->word[0] >> i & 1;
 	return s->word[1 + i / 32] >> i % 32 & 1;
 }
 
-static inline bool unic_set_any(const struct unic_set *s)
+static inline bool unic_bitset_any(const struct unic_bitset *s)
 {
 	return s->word[0];
 }
 
-/** unic_set_first() - the least member; there is one. */
-static inline uint32_t unic_set_first(const struct unic_set *s)
+/** unic_bitset_first() - the least member; there is one. */
+static inline uint32_t unic_bitset_first(const struct unic_bitset *s)
 {
 	uint32_t at = (uint32_t)__builtin_ctz(s->word[0]);
 
@@ -65,8 +65,8 @@ static inline uint32_t unic_set_first(const struct unic_set *s)
 	return at * 32 + (uint32_t)__builtin_ctz(s->word[1 + at]);
 }
 
-/** unic_set_last() - the greatest member; there is one. */
-static inline uint32_t unic_set_last(const struct unic_set *s)
+/** unic_bitset_last() - the greatest member; there is one. */
+static inline uint32_t unic_bitset_last(const struct unic_bitset *s)
 {
 	uint32_t at = 31u - (uint32_t)__builtin_clz(s->word[0]);
 
@@ -75,8 +75,8 @@ static inline uint32_t unic_set_last(const struct unic_set *s)
 	return at * 32 + 31u - (uint32_t)__builtin_clz(s->word[1 + at]);
 }
 
-/** unic_set_next() - the least member of @i and above; UNIC_PROCS: none. */
-static inline uint32_t unic_set_next(const struct unic_set *s, uint32_t i)
+/** unic_bitset_next() - the least member of @i and above; UNIC_PROCS: none. */
+static inline uint32_t unic_bitset_next(const struct unic_bitset *s, uint32_t i)
 {
 	uint32_t left, at = i / 32;
 
@@ -96,10 +96,10 @@ static inline uint32_t unic_set_next(const struct unic_set *s, uint32_t i)
 	return at * 32 + (uint32_t)__builtin_ctz(s->word[1 + at]);
 }
 
-/** UNIC_SET_EACH() - for each member of @s, @i; it may be taken out, and others
+/** UNIC_BITSET_EACH() - for each member of @s, @i; it may be taken out, and others
  * too. */
-#define UNIC_SET_EACH(i, s)                           \
-	for (i = unic_set_next(s, 0); i < UNIC_PROCS; \
-	     i = unic_set_next(s, i + 1))
+#define UNIC_BITSET_EACH(i, s)                           \
+	for (i = unic_bitset_next(s, 0); i < UNIC_PROCS; \
+	     i = unic_bitset_next(s, i + 1))
 
-#endif /* UNIC_SET_H */
+#endif /* UNIC_BITSET_H */

@@ -5,8 +5,8 @@
  * Secret: the rings - index validation, fetch-once, suppression, and the credit
  * of the event ring that is kept for eviction records.
  */
-#ifndef UNIC_MBOX_RINGS_H
-#define UNIC_MBOX_RINGS_H
+#ifndef UNIC_MAILBOX_H
+#define UNIC_MAILBOX_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -153,4 +153,4 @@ struct unic_crash;
  * of @out. Trusts nothing of @nic. */
 void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
 
-#endif /* UNIC_MBOX_RINGS_H */
+#endif /* UNIC_MAILBOX_H */

@@ -6,8 +6,8 @@
  *
  * Node i has the first of nodes 2i and 2i + 1; node UNIC_PROCS + p is process p.
  */
-#ifndef UNIC_TOP_H
-#define UNIC_TOP_H
+#ifndef UNIC_TOURNAMENT_H
+#define UNIC_TOURNAMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,51 +15,53 @@
 
 #include "board.h"
 
-#define UNIC_TOP_NIL 0xffffu /* = UNIC_OWNER_NIL */
+#define UNIC_TOURNAMENT_NIL 0xffffu /* = UNIC_OWNER_NIL */
 
-struct unic_top {
+struct unic_tournament {
 	uint16_t node[UNIC_PROCS];
 };
 
 /* An order over what @in has: is @a before @b? Strict, and all are ordered. */
-typedef bool unic_top_in(const void *in, uint32_t p);
-typedef bool unic_top_before(const void *in, uint32_t a, uint32_t b);
+typedef bool unic_tournament_in(const void *in, uint32_t p);
+typedef bool unic_tournament_before(const void *in, uint32_t a, uint32_t b);
 
-static inline void unic_top_init(struct unic_top *t)
+static inline void unic_tournament_init(struct unic_tournament *t)
 {
 	memset(t, 0xff, sizeof(*t)); /* nobody takes part */
 }
 
 static inline __attribute__((always_inline)) uint32_t
-unic_top_at(const struct unic_top *t, uint32_t node, const void *in,
-	    unic_top_in *has)
+unic_tournament_at(const struct unic_tournament *t, uint32_t node,
+		   const void *in, unic_tournament_in *has)
 {
 	if (node < UNIC_PROCS)
 		return t->node[node];
-	return has(in, node - UNIC_PROCS) ? node - UNIC_PROCS : UNIC_TOP_NIL;
+	return has(in, node - UNIC_PROCS) ? node - UNIC_PROCS
+					  : UNIC_TOURNAMENT_NIL;
 }
 
-/** unic_top_first() - the first process, or UNIC_TOP_NIL. */
+/** unic_tournament_first() - the first process, or UNIC_TOURNAMENT_NIL. */
 static inline __attribute__((always_inline)) uint32_t
-unic_top_first(const struct unic_top *t, const void *in, unic_top_in *has)
+unic_tournament_first(const struct unic_tournament *t, const void *in,
+		      unic_tournament_in *has)
 {
-	return unic_top_at(t, 1, in, has);
+	return unic_tournament_at(t, 1, in, has);
 }
 
-/** unic_top_play() - process @p takes part now, or does not, or has another
+/** unic_tournament_play() - process @p takes part now, or does not, or has another
  * place. Ends where another one wins as before. */
 static inline __attribute__((always_inline)) void
-unic_top_play(struct unic_top *t, uint32_t p, const void *in, unic_top_in *has,
-	      unic_top_before *before)
+unic_tournament_play(struct unic_tournament *t, uint32_t p, const void *in,
+		     unic_tournament_in *has, unic_tournament_before *before)
 {
-	uint32_t best = has(in, p) ? p : UNIC_TOP_NIL, node;
+	uint32_t best = has(in, p) ? p : UNIC_TOURNAMENT_NIL, node;
 
 	for (node = UNIC_PROCS + p; node > 1; node /= 2) {
-		uint32_t other = unic_top_at(t, node ^ 1, in, has);
+		uint32_t other = unic_tournament_at(t, node ^ 1, in, has);
 		uint32_t was = t->node[node / 2];
 
-		if (best == UNIC_TOP_NIL ||
-		    (other != UNIC_TOP_NIL && before(in, other, best)))
+		if (best == UNIC_TOURNAMENT_NIL ||
+		    (other != UNIC_TOURNAMENT_NIL && before(in, other, best)))
 			best = other;
 		t->node[node / 2] = (uint16_t)best;
 		if (best == was && best != p)
@@ -67,4 +69,4 @@ unic_top_play(struct unic_top *t, uint32_t p, const void *in, unic_top_in *has,
 	}
 }
 
-#endif /* UNIC_TOP_H */
+#endif /* UNIC_TOURNAMENT_H */

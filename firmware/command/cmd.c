@@ -77,7 +77,7 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (flags & ~UNIC_PARAM_WATERMARKS)
-		unic_use_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
+		unic_usage_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
 	unic_mbox_publish(nic);
 	unic_evict_kick(nic);
 	return 0;
@@ -297,7 +297,7 @@ reg_physical(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
 	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
 	    a->table || cmd->flags)
 		return -UNIC_EINVAL;
-	err = unic_physical_reg(nic, a, &res);
+	err = unic_dma_mr_reg(nic, a, &res);
 	unic_cmd_explain(nic, a->pd, err, out);
 	if (!err)
 		registered(out, &res);
@@ -388,7 +388,7 @@ static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
 		return -UNIC_EINVAL;
 	if (!cannot)
 		pages = fetch_list(nic, list, count);
-	err = unic_miss_fault(nic, cmd, pages, &done);
+	err = unic_fault_refused(nic, cmd, pages, &done);
 	return pages_done(nic, cmd->mr, done, err, out);
 }
 
@@ -397,7 +397,7 @@ static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_mr_pages *cmd = rec;
 	uint32_t done = 0;
-	int err = unic_miss_invalidate(nic, cmd, &done);
+	int err = unic_fault_invalidate(nic, cmd, &done);
 
 	(void)list;
 	return pages_done(nic, cmd->mr, done, err, out);
@@ -408,7 +408,7 @@ static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_mr_pages *cmd = rec;
 	uint32_t done = 0;
-	int err = unic_miss_advise(nic, cmd, &done);
+	int err = unic_fault_advise(nic, cmd, &done);
 
 	(void)list;
 	return pages_done(nic, cmd->mr, done, err, out);
@@ -432,7 +432,7 @@ static int do_wait_cancel(struct unic_nic *nic, const void *rec, void *out,
 
 	(void)out;
 	(void)list;
-	return unic_wait_cancel(nic, unic_from_le32(cmd->wait));
+	return unic_admission_cancel(nic, unic_from_le32(cmd->wait));
 }
 
 static int do_notice_ack(struct unic_nic *nic, const void *rec, void *out,

@@ -30,7 +30,7 @@ int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
 	const struct unic_cmd_mr_alloc *cmd = rec;
 	uint32_t pd = unic_from_le32(cmd->pd);
 	struct unic_mr_result res = { 0 };
-	struct unic_form_alloc a = {
+	struct unic_derived_alloc a = {
 		.pd = (uint16_t)pd,
 		.kind = cmd->kind,
 		.key = cmd->key,
@@ -44,7 +44,7 @@ int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
-	err = unic_form_alloc(nic, &a, &res);
+	err = unic_derived_alloc(nic, &a, &res);
 	if (err)
 		unic_cmd_explain(nic, pd, err, out);
 	else
@@ -59,7 +59,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 	uint32_t n = unic_from_le32(cmd->n), mr = unic_from_le32(cmd->mr);
 	const struct unic_mr *m =
 		unic_mr_get(nic, mr, unic_from_le32(cmd->gen));
-	struct unic_form_plan plan = {
+	struct unic_derived_plan plan = {
 		.kinds = 0xff,
 		.key = cmd->key,
 		.rights = cmd->rights,
@@ -72,7 +72,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (unic_guess_held(nic, UNIC_GUESS_LOCAL, m->proc))
+	if (unic_key_guard_held(nic, UNIC_KEY_GUARD_LOCAL, m->proc))
 		return -UNIC_EBUSY;
 	if (cmd->strided > 1 || n > UNIC_LIST_ELEMENTS)
 		return -UNIC_EINVAL;
@@ -86,7 +86,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 		plan.strides = (const void *)(plan.list + n);
 	plan.stag = m->stag;
 	plan.pd = m->pd;
-	err = unic_form_make(nic, &plan);
+	err = unic_derived_make(nic, &plan);
 	if (err)
 		return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 	res = (struct unic_mr_result){ mr, m->gen, m->stag, 0 };
@@ -106,9 +106,9 @@ int unic_cmd_mr_inval(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (!m)
 		return -UNIC_ENOMR;
-	err = unic_form_close(nic, m->stag, m->pd, false);
+	err = unic_derived_close(nic, m->stag, m->pd, false);
 	if (!err)
-		unic_form_unmake(nic, m->stag);
+		unic_derived_unmake(nic, m->stag);
 	return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 }
 

@@ -6,8 +6,8 @@
  * Each gets the private copy of the command, a zeroed completion whose header
  * is already right, and the list page, which is shared; returns 0 or -UNIC_E*.
  */
-#ifndef UNIC_CMD_FORM_H
-#define UNIC_CMD_FORM_H
+#ifndef UNIC_CMD_DERIVED_H
+#define UNIC_CMD_DERIVED_H
 
 #include <stdint.h>
 
@@ -41,4 +41,4 @@ int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
 /** unic_cmd_fetch() - @n words of shared memory, each read once, to @to. */
 void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n);
 
-#endif /* UNIC_CMD_FORM_H */
+#endif /* UNIC_CMD_DERIVED_H */

@@ -41,7 +41,8 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->stag = unic_to_le32(m->stag);
 	r->proc = unic_to_le16(m->proc);
 	r->dependents = unic_to_le16(
-		(uint16_t)(m->n_tokens + unic_depend_count(nic, (uint16_t)i)));
+		(uint16_t)(m->n_tokens +
+			   unic_dependents_count(nic, (uint16_t)i)));
 	r->pd = unic_to_le16(m->pd);
 	r->kind = nic->forms.form[i].kind;
 	r->state = m->state;

@@ -96,7 +96,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
-	unic_use_policy(nic, slot, true);
+	unic_usage_policy(nic, slot, true);
 	p->db = (const UNIC_BOX_DB_PAGE *)pages;
 	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
 	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
@@ -123,8 +123,8 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
-	unic_use_policy(nic, slot, false);
-	unic_wait_quota_changed(nic, slot);
+	unic_usage_policy(nic, slot, false);
+	unic_admission_quota_changed(nic, slot);
 	unic_evict_kick(nic);
 	return 0;
 }
@@ -192,7 +192,7 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
 	nic->endings.mr_at[slot] = 0;
-	unic_wait_proc_gone(nic, slot); /* or they are granted meanwhile */
+	unic_admission_proc_gone(nic, slot); /* or they are granted meanwhile */
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;
 		nic->timers_ns = 0;

@@ -26,7 +26,7 @@ void unic_cache_init(struct unic_nic *nic)
 	nic->cache.short_proc = UNIC_PROCS;
 	for (i = 0; i < UNIC_PROCS; i++)
 		nic->cache.hand[i] = UNIC_TLB_NIL;
-	unic_miss_init(nic);
+	unic_fault_init(nic);
 }
 
 static uint16_t stamp(const struct unic_nic *nic)
@@ -229,7 +229,7 @@ void unic_cache_strip(struct unic_nic *nic, uint16_t mr)
 {
 	nic->cache.regions[nic->mrs.mr[mr].proc]--;
 	drop_all(nic, mr, 0, UNIC_CACHED_PAGES, false);
-	unic_miss_mr_gone(nic, mr);
+	unic_fault_mr_gone(nic, mr);
 }
 
 /* ---------------------------------------------------- which of them goes */
@@ -367,7 +367,7 @@ static bool room(struct unic_nic *nic, uint32_t proc)
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (unic_set_any(&e->demands.waiters) &&
+	if (unic_bitset_any(&e->demands.waiters) &&
 	    nic->cache.entries[proc] >= MIN_SET &&
 	    !unic_share_entitled(&e->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))
@@ -478,9 +478,9 @@ bring(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 	UNIC_COUNT(nic, misses);
 	nic->cache.of[mr].misses++;
 	if (is_demand(nic, mr))
-		return unic_miss_raise(nic, mr, page, ahead);
+		return unic_fault_raise(nic, mr, page, ahead);
 	r = unic_cache_read(nic, mr, page, true);
-	return r == -UNIC_EAGAIN ? unic_miss_starved(nic) : r;
+	return r == -UNIC_EAGAIN ? unic_fault_starved(nic) : r;
 }
 
 int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,

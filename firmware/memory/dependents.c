@@ -8,9 +8,9 @@
 
 #define NIL UNIC_ELEMENT_NIL
 
-void unic_depend_init(struct unic_nic *nic)
+void unic_dependents_init(struct unic_nic *nic)
 {
-	struct unic_forms *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->forms;
 	uint32_t i;
 
 	memset(f, 0, sizeof(*f));
@@ -27,7 +27,7 @@ void unic_depend_init(struct unic_nic *nic)
  * depend on how many processes hoard them. */
 static uint32_t run_of(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	bool own = nic->physical.pd[pd];
 	uint32_t kept = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC, have = 0;
 	uint32_t i = own ? kept : 0, end = own ? UNIC_ELEMENTS : kept;
@@ -40,7 +40,7 @@ static uint32_t run_of(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 	return NIL;
 }
 
-int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
+int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 {
 	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
 
@@ -49,11 +49,11 @@ int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 	return 0;
 }
 
-void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
-		       uint32_t n)
+void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
+			   uint32_t n)
 {
-	struct unic_forms *f = &nic->forms;
-	struct unic_form *form = &f->form[mr];
+	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived *form = &f->form[mr];
 	uint32_t first = run_of(nic, nic->mrs.mr[mr].pd, n), i;
 
 	UNIC_ASSERT(nic, first != NIL);
@@ -70,16 +70,16 @@ void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
 	f->used = (uint16_t)(f->used + n);
 }
 
-void unic_depend_free(struct unic_nic *nic, uint16_t mr)
+void unic_dependents_free(struct unic_nic *nic, uint16_t mr)
 {
-	struct unic_forms *f = &nic->forms;
-	struct unic_form *form = &f->form[mr];
+	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived *form = &f->form[mr];
 	uint32_t i;
 
 	if (!form->n)
 		return;
 	/* back to the pool last: a region that ends with it ends in between */
-	unic_depend_unmake(nic, mr);
+	unic_dependents_unmake(nic, mr);
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;
 	f->held[nic->mrs.mr[mr].proc] -= form->n;
@@ -92,11 +92,11 @@ void unic_depend_free(struct unic_nic *nic, uint16_t mr)
 
 /* ------------------------------------------------------------------- links */
 
-void unic_depend_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
-		      const struct unic_element *e)
+void unic_dependents_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
+			  const struct unic_element *e)
 {
-	struct unic_forms *f = &nic->forms;
-	struct unic_form *form = &f->form[mr], *of = &f->form[e->mr];
+	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived *form = &f->form[mr], *of = &f->form[e->mr];
 	uint16_t at = (uint16_t)(form->first + i);
 	struct unic_element *to = &f->element[at];
 
@@ -114,7 +114,7 @@ void unic_depend_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
 		form->depth = (uint8_t)(of->depth + 1);
 }
 
-static void unlink_from(struct unic_forms *f, struct unic_element *e)
+static void unlink_from(struct unic_derived_regions *f, struct unic_element *e)
 {
 	if (e->prev == NIL)
 		f->form[e->mr].head = e->next;
@@ -124,13 +124,13 @@ static void unlink_from(struct unic_forms *f, struct unic_element *e)
 		f->element[e->next].prev = e->prev;
 }
 
-void unic_depend_unmake(struct unic_nic *nic, uint16_t mr)
+void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
 {
-	struct unic_forms *f = &nic->forms;
-	struct unic_form *form = &f->form[mr];
+	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived *form = &f->form[mr];
 	uint32_t i, n = form->used;
 
-	unic_use_fold(nic, mr); /* what is not counted yet */
+	unic_usage_fold(nic, mr); /* what is not counted yet */
 	unic_cut_forget(nic, mr);
 	form->used = 0;
 	form->depth = 1;
@@ -147,15 +147,15 @@ void unic_depend_unmake(struct unic_nic *nic, uint16_t mr)
  * First who, then what: @fn changes the lists. A form on the way of an outer
  * call is left to that.
  */
-void unic_depend_close(struct unic_nic *nic, uint16_t mr,
-		       void (*fn)(struct unic_nic *nic, uint16_t dependent,
-				  uint16_t mr))
+void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
+			   void (*fn)(struct unic_nic *nic, uint16_t dependent,
+				      uint16_t mr))
 {
-	struct unic_forms *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->forms;
 	uint16_t i, todo = NIL;
 
 	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
-		struct unic_form *form = &f->form[f->element[i].owner];
+		struct unic_derived *form = &f->form[f->element[i].owner];
 
 		if (form->marked)
 			continue;
@@ -174,7 +174,7 @@ void unic_depend_close(struct unic_nic *nic, uint16_t mr,
 /* Each form once, however many of its elements lie here. */
 static uint32_t count(struct unic_nic *nic, uint16_t mr)
 {
-	struct unic_forms *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->forms;
 	uint32_t n = 0;
 	uint16_t i, o;
 
@@ -188,7 +188,7 @@ static uint32_t count(struct unic_nic *nic, uint16_t mr)
 	return n;
 }
 
-uint32_t unic_depend_count(struct unic_nic *nic, uint16_t mr)
+uint32_t unic_dependents_count(struct unic_nic *nic, uint16_t mr)
 {
 	uint32_t i;
 

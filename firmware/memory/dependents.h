@@ -8,8 +8,8 @@
  * made, each of them names a piece of a region and is on that region's list;
  * so a region finds its dependents, and a form what lies at an offset.
  */
-#ifndef UNIC_DEPEND_H
-#define UNIC_DEPEND_H
+#ifndef UNIC_DEPENDENTS_H
+#define UNIC_DEPENDENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,22 +33,22 @@ struct unic_element {
 };
 
 /* What the region table does not say, by the index of the region. */
-struct unic_form {
+struct unic_derived {
 	uint32_t bytes; /* of one repetition */
 	uint32_t base;	/* TLB base of its own */
 	uint16_t first; /* element */
 	uint16_t n;	/* elements it has */
 	uint16_t used;	/* ... of them on lists: it is made of these */
 	uint16_t head;	/* elements that lie in it: list of its dependents */
-	uint16_t todo;	/* unic_depend_close() */
-	uint16_t stamp; /* unic_depend_count() */
+	uint16_t todo;	/* unic_dependents_close() */
+	uint16_t stamp; /* unic_dependents_count() */
 	uint8_t kind;	/* enum unic_form_kind */
 	uint8_t depth;	/* 0 for a plain region */
 	bool marked;	/* `todo` means something */
 };
 
-struct unic_forms {
-	struct unic_form form[UNIC_MRS];
+struct unic_derived_regions {
+	struct unic_derived form[UNIC_MRS];
 	struct unic_element element[UNIC_ELEMENTS];
 	uint16_t held[UNIC_PROCS]; /* elements, by process */
 	uint16_t bare[UNIC_PROCS]; /* forms without entries of their own */
@@ -59,40 +59,40 @@ struct unic_forms {
 /* What one process may have of the pool; so much of it is the driver's own, too. */
 #define UNIC_ELEMENTS_PROC (UNIC_ELEMENTS / 4u)
 
-void unic_depend_init(struct unic_nic *nic);
+void unic_dependents_init(struct unic_nic *nic);
 
 /**
- * unic_depend_room() - could a form of @pd have @n elements?
+ * unic_dependents_room() - could a form of @pd have @n elements?
  * 0, or -UNIC_EELEMENTS (the pool, its process's part of it, or no @n side by
  * side).
  */
-int unic_depend_room(const struct unic_nic *nic, uint16_t pd, uint32_t n);
+int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n);
 
-/** unic_depend_alloc() - give form @mr @n elements; unic_depend_room() said 0. */
-void unic_depend_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
-		       uint32_t n);
+/** unic_dependents_alloc() - give form @mr @n elements; unic_dependents_room() said 0. */
+void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
+			   uint32_t n);
 
-/** unic_depend_make() - element @i of form @mr becomes @e, whose iova, off, len,
+/** unic_dependents_make() - element @i of form @mr becomes @e, whose iova, off, len,
  * stride and mr are filled in; on its region's list from now on. */
-void unic_depend_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
-		      const struct unic_element *e);
+void unic_dependents_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
+			  const struct unic_element *e);
 
-/** unic_depend_unmake() - form @mr is made of nothing any more; its elements
+/** unic_dependents_unmake() - form @mr is made of nothing any more; its elements
  * stay its own. A region that drains and was waiting for it ends. */
-void unic_depend_unmake(struct unic_nic *nic, uint16_t mr);
+void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr);
 
-/** unic_depend_free() - the same, and give its elements back; harmless for a
+/** unic_dependents_free() - the same, and give its elements back; harmless for a
  * plain region. */
-void unic_depend_free(struct unic_nic *nic, uint16_t mr);
+void unic_dependents_free(struct unic_nic *nic, uint16_t mr);
 
-/** unic_depend_close() - call @fn(dependent, @mr) once for each form made of
+/** unic_dependents_close() - call @fn(dependent, @mr) once for each form made of
  * @mr; @fn may end forms and call this again for them. */
-void unic_depend_close(struct unic_nic *nic, uint16_t mr,
-		       void (*fn)(struct unic_nic *nic, uint16_t dependent,
-				  uint16_t mr));
+void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
+			   void (*fn)(struct unic_nic *nic, uint16_t dependent,
+				      uint16_t mr));
 
-/** unic_depend_count() - forms that end with @mr, and their tokens; for a region
+/** unic_dependents_count() - forms that end with @mr, and their tokens; for a region
  * that has elements of forms. */
-uint32_t unic_depend_count(struct unic_nic *nic, uint16_t mr);
+uint32_t unic_dependents_count(struct unic_nic *nic, uint16_t mr);
 
-#endif /* UNIC_DEPEND_H */
+#endif /* UNIC_DEPENDENTS_H */

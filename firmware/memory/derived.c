@@ -14,25 +14,27 @@
 #define NO_PAGES_SHIFT 31u
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
-#define WINDOWS \
-	(UNIC_FORM_BIT(UNIC_FORM_WINDOW1) | UNIC_FORM_BIT(UNIC_FORM_WINDOW2))
-#define CAN_INVALIDATE                                                      \
-	(UNIC_FORM_BIT(UNIC_FORM_WINDOW2) | UNIC_FORM_BIT(UNIC_FORM_FAST) | \
-	 UNIC_FORM_BIT(UNIC_FORM_INDIRECT))
+#define WINDOWS                                \
+	(UNIC_DERIVED_BIT(UNIC_FORM_WINDOW1) | \
+	 UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2))
+#define CAN_INVALIDATE                         \
+	(UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2) | \
+	 UNIC_DERIVED_BIT(UNIC_FORM_FAST) |    \
+	 UNIC_DERIVED_BIT(UNIC_FORM_INDIRECT))
 
-static struct unic_form *form_of(struct unic_nic *nic, uint32_t idx)
+static struct unic_derived *form_of(struct unic_nic *nic, uint32_t idx)
 {
 	return &nic->forms.form[idx];
 }
 
-static uint32_t bit(const struct unic_form *form)
+static uint32_t bit(const struct unic_derived *form)
 {
-	return UNIC_FORM_BIT(form->kind);
+	return UNIC_DERIVED_BIT(form->kind);
 }
 
 /* ---------------------------------------------------------------- allocate */
 
-static uint32_t elements_for(const struct unic_form_alloc *a)
+static uint32_t elements_for(const struct unic_derived_alloc *a)
 {
 	if (a->kind == UNIC_FORM_INDIRECT)
 		return a->n;
@@ -40,7 +42,7 @@ static uint32_t elements_for(const struct unic_form_alloc *a)
 }
 
 static int check_alloc(const struct unic_nic *nic,
-		       const struct unic_form_alloc *a)
+		       const struct unic_derived_alloc *a)
 {
 	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
@@ -60,8 +62,8 @@ static int check_alloc(const struct unic_nic *nic,
 	return a->n ? -UNIC_EINVAL : 0;
 }
 
-int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
-		    struct unic_mr_result *out)
+int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
+		       struct unic_mr_result *out)
 {
 	bool fast = a->kind == UNIC_FORM_FAST;
 	struct unic_mr_args args = {
@@ -78,11 +80,12 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 
 	if (err)
 		return err;
-	err = unic_wait_admit(nic, nic->mrs.pd[a->pd].proc, &args);
+	err = unic_admission_admit(nic, nic->mrs.pd[a->pd].proc, &args);
 	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
-		unic_wait_denied(nic, nic->mrs.pd[a->pd].proc, args.n_pages);
+		unic_admission_denied(nic, nic->mrs.pd[a->pd].proc,
+				      args.n_pages);
 	if (!err)
-		err = unic_depend_room(nic, a->pd, elements_for(a));
+		err = unic_dependents_room(nic, a->pd, elements_for(a));
 	if (!err && !fast &&
 	    !unic_cache_bare_room(nic, nic->mrs.pd[a->pd].proc))
 		err = -UNIC_EMRFULL;
@@ -92,12 +95,12 @@ int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
 	}
 	idx = unic_mr_make(nic, &args);
 	mr = &nic->mrs.mr[idx];
-	unic_depend_alloc(nic, idx, a->kind, elements_for(a));
+	unic_dependents_alloc(nic, idx, a->kind, elements_for(a));
 	mr->state = UNIC_MR_ACTIVE;
 	mr->flags |= UNIC_MR_F_SHUT;
 	mr->last_use_ns = nic->now_ns;
 	if (fast)
-		unic_reap_add(nic, idx);
+		unic_reclaim_add(nic, idx);
 	*out = (struct unic_mr_result){
 		.mr = idx,
 		.gen = mr->gen,
@@ -128,7 +131,7 @@ static int find(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
 }
 
 /* Rights that a form with @rights needs of what it is made of. */
-static uint32_t needed(const struct unic_form *form, uint8_t rights)
+static uint32_t needed(const struct unic_derived *form, uint8_t rights)
 {
 	if (!(bit(form) & WINDOWS))
 		return rights;
@@ -136,8 +139,8 @@ static uint32_t needed(const struct unic_form *form, uint8_t rights)
 	       (rights & UNIC_MR_REMOTE_WRITE ? UNIC_MR_LOCAL_WRITE : 0);
 }
 
-static int check_rights(const struct unic_form *form,
-			const struct unic_form_plan *p)
+static int check_rights(const struct unic_derived *form,
+			const struct unic_derived_plan *p)
 {
 	if (p->rights & ~UNIC_MR_RIGHTS_ALL)
 		return -UNIC_EINVAL;
@@ -151,7 +154,7 @@ static int check_rights(const struct unic_form *form,
 }
 
 /* Bytes of @sge's region that it needs, all repetitions; 0: too many. */
-static uint64_t reach(const struct unic_form_plan *p, uint32_t i)
+static uint64_t reach(const struct unic_derived_plan *p, uint32_t i)
 {
 	uint64_t stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
 
@@ -161,18 +164,18 @@ static uint64_t reach(const struct unic_form_plan *p, uint32_t i)
 /* Queues are not to be written into. A physical region is all that its owner has,
  * queues too; but it has no entries, so only a form that is searched finds
  * something there. */
-static bool is_closed(const struct unic_form *form, const struct unic_mr *of)
+static bool is_closed(const struct unic_derived *form, const struct unic_mr *of)
 {
 	return of->mr_class == UNIC_CLASS_CONTROL &&
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
 /* Element @i of the plan against its region. The region's index, or why not. */
-static int check_element(struct unic_nic *nic, const struct unic_form *form,
-			 const struct unic_form_plan *p, uint32_t i)
+static int check_element(struct unic_nic *nic, const struct unic_derived *form,
+			 const struct unic_derived_plan *p, uint32_t i)
 {
 	const struct unic_sge *sge = &p->list[i];
-	const struct unic_form *of;
+	const struct unic_derived *of;
 	int r;
 
 	if (!sge->len)
@@ -194,8 +197,8 @@ static int check_element(struct unic_nic *nic, const struct unic_form *form,
 }
 
 /* All of it, and how long a repetition is. */
-static int check_list(struct unic_nic *nic, const struct unic_form *form,
-		      struct unic_form_plan *p, uint64_t *bytes)
+static int check_list(struct unic_nic *nic, const struct unic_derived *form,
+		      struct unic_derived_plan *p, uint64_t *bytes)
 {
 	int r;
 
@@ -214,8 +217,8 @@ static int check_list(struct unic_nic *nic, const struct unic_form *form,
 	return 0;
 }
 
-static int check_shape(const struct unic_form *form,
-		       const struct unic_form_plan *p)
+static int check_shape(const struct unic_derived *form,
+		       const struct unic_derived_plan *p)
 {
 	bool indirect = form->kind == UNIC_FORM_INDIRECT;
 
@@ -263,7 +266,7 @@ static inline bool is_found(const struct unic_nic *nic,
 /* Runs of whole pages, which must fit together in @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
 						const struct unic_mr *mr,
-						struct unic_form_plan *p,
+						struct unic_derived_plan *p,
 						uint64_t bytes)
 {
 	uint64_t size = 1ull << mr->page_shift, from, to;
@@ -290,9 +293,9 @@ static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
 }
 
 /* Copy their addresses into the entries of @mr. */
-static __attribute__((noinline)) void copy_runs(struct unic_nic *nic,
-						struct unic_mr *mr,
-						const struct unic_form_plan *p)
+static __attribute__((noinline)) void
+copy_runs(struct unic_nic *nic, struct unic_mr *mr,
+	  const struct unic_derived_plan *p)
 {
 	uint32_t in_page = (1u << mr->page_shift) - 1u;
 	uint32_t i, left, page = 0;
@@ -317,7 +320,7 @@ static __attribute__((noinline)) void copy_runs(struct unic_nic *nic,
 
 /* A range of one region is found under that one's entries, if it has any. */
 static int check_range(const struct unic_nic *nic,
-		       const struct unic_form_plan *p)
+		       const struct unic_derived_plan *p)
 {
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
 	uint32_t shift = nic->mrs.mr[of].page_shift;
@@ -329,7 +332,7 @@ static int check_range(const struct unic_nic *nic,
 }
 
 static void borrow_entries(struct unic_nic *nic, struct unic_mr *mr,
-			   const struct unic_form_plan *p)
+			   const struct unic_derived_plan *p)
 {
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
 	const struct unic_mr *m = &nic->mrs.mr[of];
@@ -346,7 +349,7 @@ static void borrow_entries(struct unic_nic *nic, struct unic_mr *mr,
 /* -------------------------------------------------------------------- make */
 
 static void link_elements(struct unic_nic *nic, uint16_t idx,
-			  const struct unic_form_plan *p)
+			  const struct unic_derived_plan *p)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_element e = { 0 };
@@ -358,7 +361,7 @@ static void link_elements(struct unic_nic *nic, uint16_t idx,
 		e.iova = unic_from_le64(p->list[i].iova);
 		e.len = unic_from_le32(p->list[i].len);
 		e.stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
-		unic_depend_make(nic, idx, i, &e);
+		unic_dependents_make(nic, idx, i, &e);
 		e.off += e.len;
 		if (nic->mrs.mr[e.mr].mr_class == UNIC_CLASS_MESSAGING)
 			mr->mr_class = UNIC_CLASS_MESSAGING;
@@ -367,7 +370,7 @@ static void link_elements(struct unic_nic *nic, uint16_t idx,
 }
 
 static void open_form(struct unic_nic *nic, uint16_t idx,
-		      const struct unic_form_plan *p)
+		      const struct unic_derived_plan *p)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -385,7 +388,7 @@ static void open_form(struct unic_nic *nic, uint16_t idx,
 static void shut(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	struct unic_form *form = form_of(nic, idx);
+	struct unic_derived *form = form_of(nic, idx);
 
 	unic_mr_close(nic, idx);
 	mr->flags &= (uint8_t)~UNIC_MR_F_INVAL;
@@ -397,7 +400,7 @@ static void shut(struct unic_nic *nic, uint16_t idx)
 		unic_mr_unfill(nic, idx);
 	if (form->kind != UNIC_FORM_FAST)
 		mr->page_shift = NO_PAGES_SHIFT;
-	unic_depend_unmake(nic, idx);
+	unic_dependents_unmake(nic, idx);
 }
 
 /* A valid window of type 1 may be bound anew, and so may an indirect region of a
@@ -420,9 +423,9 @@ static int check_shut(const struct unic_nic *nic, uint16_t idx)
 }
 
 static int check_plan(struct unic_nic *nic, uint16_t idx,
-		      struct unic_form_plan *p)
+		      struct unic_derived_plan *p)
 {
-	const struct unic_form *form = form_of(nic, idx);
+	const struct unic_derived *form = form_of(nic, idx);
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint64_t bytes;
 	int err = check_shape(form, p);
@@ -446,11 +449,12 @@ refuse(struct unic_nic *nic, uint16_t pd, int err)
 {
 	UNIC_COUNT(nic, forms_refused);
 	if (err == -UNIC_ESTAG)
-		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, nic->mrs.pd[pd].proc);
+		unic_key_guard_wrong(nic, UNIC_KEY_GUARD_LOCAL,
+				     nic->mrs.pd[pd].proc);
 	return err;
 }
 
-int unic_form_make(struct unic_nic *nic, struct unic_form_plan *p)
+int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *p)
 {
 	int r = find(nic, p->stag, p->pd);
 	uint16_t idx = (uint16_t)r;
@@ -493,8 +497,8 @@ static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
 	return mr->deps ? -UNIC_EBUSY : 0;
 }
 
-int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		    bool remote)
+int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		       bool remote)
 {
 	int r = find(nic, stag, pd);
 	uint16_t idx = (uint16_t)r;
@@ -512,7 +516,7 @@ int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	return unic_mr_idle(&nic->mrs.mr[idx]) ? 0 : -UNIC_EAGAIN;
 }
 
-bool unic_form_unmake(struct unic_nic *nic, uint32_t stag)
+bool unic_derived_unmake(struct unic_nic *nic, uint32_t stag)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
 	const struct unic_mr *mr = &nic->mrs.mr[idx];

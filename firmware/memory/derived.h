@@ -13,8 +13,8 @@
  *
  * Secret: which form may be made of what.
  */
-#ifndef UNIC_FORM_H
-#define UNIC_FORM_H
+#ifndef UNIC_DERIVED_H
+#define UNIC_DERIVED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,25 +25,25 @@
 struct unic_nic;
 struct unic_mr_result;
 
-struct unic_form_alloc {
+struct unic_derived_alloc {
 	uint16_t pd;
 	uint8_t kind, key, page_shift, importance;
 	uint32_t n, user;
 };
 
 /**
- * unic_form_alloc() - MR_ALLOC. 0 with *out, or an error that changed nothing:
+ * unic_derived_alloc() - MR_ALLOC. 0 with *out, or an error that changed nothing:
  * -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ETOOLARGE, -UNIC_EQUOTA, -UNIC_EMRFULL,
  * -UNIC_ETLBFULL, -UNIC_EELEMENTS.
  */
-int unic_form_alloc(struct unic_nic *nic, const struct unic_form_alloc *a,
-		    struct unic_mr_result *out);
+int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
+		       struct unic_mr_result *out);
 
 /* What a form shall be made of. The list is private memory of the caller. */
-struct unic_form_plan {
+struct unic_derived_plan {
 	uint32_t stag; /* of the form, as it is now */
 	uint16_t pd;
-	uint8_t kinds; /* UNIC_FORM_BIT() of those meant */
+	uint8_t kinds; /* UNIC_DERIVED_BIT() of those meant */
 	uint8_t key, rights;
 	uint64_t iova;
 	uint32_t n, repeat;
@@ -51,10 +51,10 @@ struct unic_form_plan {
 	const unic_le32 *strides; /* NULL: no stride */
 	uint32_t wrong;		  /* out, on error: the element it is about */
 };
-#define UNIC_FORM_BIT(kind) (1u << (kind))
+#define UNIC_DERIVED_BIT(kind) (1u << (kind))
 
 /**
- * unic_form_make() - make a SHUT form valid, under a new STag; or make anew, of
+ * unic_derived_make() - make a SHUT form valid, under a new STag; or make anew, of
  * something else, a window of type 1 or an indirect region of a physical domain.
  * 0; on error nothing happened: -UNIC_ESTAG (of the form or of an element; what
  * another process has is not there, and whoever names it is counted, key_guard.h),
@@ -63,21 +63,21 @@ struct unic_form_plan {
  * of type 1 in use, an indirect region that forms or tokens are made of),
  * -UNIC_EAGAIN (one that queues still use), -UNIC_ETOOLARGE, -UNIC_EINVAL.
  */
-int unic_form_make(struct unic_nic *nic, struct unic_form_plan *plan);
+int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *plan);
 
 /**
- * unic_form_close() - first half of an invalidation: from now on nobody gets
+ * unic_derived_close() - first half of an invalidation: from now on nobody gets
  * in. @remote: a peer asks, and only windows of type 2, fast and indirect
  * regions with a remote right obey.
- * 0: idle, call unic_form_unmake(). -UNIC_EAGAIN: closed, in use: ask again.
+ * 0: idle, call unic_derived_unmake(). -UNIC_EAGAIN: closed, in use: ask again.
  * Nothing happened: -UNIC_ESTAG, -UNIC_EPD, -UNIC_EEVICTED, -UNIC_ESTATE (not
  * valid, or cannot be invalidated), -UNIC_EBUSY (forms are made of it).
  */
-int unic_form_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		    bool remote);
+int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		       bool remote);
 
-/** unic_form_unmake() - second half: the closed, idle form of @stag is SHUT.
+/** unic_derived_unmake() - second half: the closed, idle form of @stag is SHUT.
  * False, nothing done: it has ended meanwhile, or is SHUT already. */
-bool unic_form_unmake(struct unic_nic *nic, uint32_t stag);
+bool unic_derived_unmake(struct unic_nic *nic, uint32_t stag);
 
-#endif /* UNIC_FORM_H */
+#endif /* UNIC_DERIVED_H */

@@ -16,9 +16,9 @@
  */
 #define LISTED	   (1ull << 63)
 #define LIST_SHIFT 32u
-#define ALL_LISTS  (UINT32_MAX >> (32u - UNIC_PHYSICAL_LISTS))
+#define ALL_LISTS  (UINT32_MAX >> (32u - UNIC_DMA_MR_LISTS))
 
-void unic_physical_init(struct unic_nic *nic)
+void unic_dma_mr_init(struct unic_nic *nic)
 {
 	nic->physical.used = 0;
 }
@@ -42,14 +42,14 @@ static int check(const struct unic_nic *nic, const struct unic_mr_args *a)
 	return a->length >> 32 ? -UNIC_ETOOLARGE : 0;
 }
 
-int unic_physical_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		      struct unic_mr_result *out)
+int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		    struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
 	int err = check(nic, args);
 
 	if (!err)
-		err = unic_wait_admit(nic, nic->mrs.pd[a.pd].proc, &a);
+		err = unic_admission_admit(nic, nic->mrs.pd[a.pd].proc, &a);
 	if (err) {
 		UNIC_COUNT(nic, mr_denied);
 		return err;
@@ -85,8 +85,8 @@ static void listed(const struct unic_nic *nic, uint64_t at,
 	};
 }
 
-void unic_physical_spot(const struct unic_nic *nic, const struct unic_mr *mr,
-			uint64_t iova, struct unic_spot *out)
+void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+		      uint64_t iova, struct unic_spot *out)
 {
 	if (iova & LISTED) {
 		listed(nic, from_base(mr, iova), out);
@@ -101,8 +101,8 @@ void unic_physical_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 
 /* ----------------------------------------------------------------- lists */
 
-int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-			const uint64_t *pieces, uint32_t n, uint32_t length)
+int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		      const uint64_t *pieces, uint32_t n, uint32_t length)
 {
 	uint64_t sum = 0;
 	uint32_t i;
@@ -129,10 +129,10 @@ int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	return nic->physical.used == ALL_LISTS ? -UNIC_ETOKENFULL : mr;
 }
 
-uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
-			    const uint64_t *pieces, uint32_t n)
+uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+			  const uint64_t *pieces, uint32_t n)
 {
-	struct unic_physical *p = &nic->physical;
+	struct unic_dma_mrs *p = &nic->physical;
 	uint32_t i, at = (uint32_t)__builtin_ctz(~p->used);
 
 	p->used |= 1u << at;
@@ -145,7 +145,7 @@ uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
 			 ((uint64_t)at << LIST_SHIFT));
 }
 
-void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
+void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -154,4 +154,4 @@ void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
 			~(1u << (from_base(m, iova) >> LIST_SHIFT));
 }
 
-_Static_assert(UNIC_PHYSICAL_LISTS <= 32, "a bit of a word for each list");
+_Static_assert(UNIC_DMA_MR_LISTS <= 32, "a bit of a word for each list");

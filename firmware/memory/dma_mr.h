@@ -17,8 +17,8 @@
  * none of its processes; the region's rights are local. The port refuses what lies
  * in no window of host memory.
  */
-#ifndef UNIC_PHYSICAL_H
-#define UNIC_PHYSICAL_H
+#ifndef UNIC_DMA_MR_H
+#define UNIC_DMA_MR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,11 +26,11 @@
 #include "memory/mr.h"
 #include "memory/translate.h"
 
-struct unic_physical {
+struct unic_dma_mrs {
 	struct {
 		uint64_t bus[UNIC_TOKEN_PIECES];
 		uint32_t len[UNIC_TOKEN_PIECES];
-	} list[UNIC_PHYSICAL_LISTS];
+	} list[UNIC_DMA_MR_LISTS];
 	uint32_t used;	   /* bit per list */
 	bool pd[UNIC_PDS]; /* UNIC_PD_PHYSICAL */
 };
@@ -40,39 +40,39 @@ static inline bool unic_mr_physical(const struct unic_mr *mr)
 	return mr->flags & UNIC_MR_F_PHYSICAL;
 }
 
-/** unic_physical_init() - no list is used. */
-void unic_physical_init(struct unic_nic *nic);
+/** unic_dma_mr_init() - no list is used. */
+void unic_dma_mr_init(struct unic_nic *nic);
 
 /**
- * unic_physical_reg() - MR_REG of residency PHYSICAL: ACTIVE at once.
+ * unic_dma_mr_reg() - MR_REG of residency PHYSICAL: ACTIVE at once.
  * 0 with *out; -UNIC_ENOPD (not a physical domain of a live process), -UNIC_EINVAL,
  * -UNIC_ETOOLARGE, -UNIC_EMRFULL, -UNIC_ECTRLCAP: nothing happened.
  */
-int unic_physical_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		      struct unic_mr_result *out);
+int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		    struct unic_mr_result *out);
 
-/** unic_physical_spot() - the spot of @iova, in the physical region @mr or in a
+/** unic_dma_mr_spot() - the spot of @iova, in the physical region @mr or in a
  * list of one of its tokens. */
-void unic_physical_spot(const struct unic_nic *nic, const struct unic_mr *mr,
-			uint64_t iova, struct unic_spot *out);
+void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+		      uint64_t iova, struct unic_spot *out);
 
 /**
- * unic_physical_check() - may @n pieces, two words each (struct
+ * unic_dma_mr_check() - may @n pieces, two words each (struct
  * unic_token_piece), of region @stag make a buffer of @length bytes?
  * The region's index; -UNIC_EINVAL (it, or its PD, is not physical; no piece, too
  * many, an empty one, or their sum is not @length), the errors of unic_access() for any
  * of them, -UNIC_ETOKENFULL if there is no list left.
  */
-int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-			const uint64_t *pieces, uint32_t n, uint32_t length);
+int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		      const uint64_t *pieces, uint32_t n, uint32_t length);
 
-/** unic_physical_list() - take a list for checked pieces of region @mr. Returns
+/** unic_dma_mr_list() - take a list for checked pieces of region @mr. Returns
  * the IOVA of their first byte. */
-uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
-			    const uint64_t *pieces, uint32_t n);
+uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+			  const uint64_t *pieces, uint32_t n);
 
-/** unic_physical_unlist() - the token at @iova of region @mr has ended; no effect
+/** unic_dma_mr_unlist() - the token at @iova of region @mr has ended; no effect
  * if it is a range of the region. */
-void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
+void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
 
-#endif /* UNIC_PHYSICAL_H */
+#endif /* UNIC_DMA_MR_H */

@@ -13,17 +13,17 @@
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
-#define ALL_SLOTS  ((1u << UNIC_MISSES) - 1u)
+#define ALL_SLOTS  ((1u << UNIC_FAULTS) - 1u)
 #define COLD	   __attribute__((noinline, cold))
-#define MOST_AHEAD (UNIC_MISSES / 2u) /* slots for pages only advised */
+#define MOST_AHEAD (UNIC_FAULTS / 2u) /* slots for pages only advised */
 
-_Static_assert(UNIC_MISSES < 32, "a bit for each in unic_misses.busy");
+_Static_assert(UNIC_FAULTS < 32, "a bit for each in unic_faults.busy");
 
-void unic_miss_init(struct unic_nic *nic)
+void unic_fault_init(struct unic_nic *nic)
 {
 	memset(&nic->misses, 0, sizeof(nic->misses));
 	nic->misses.next_ns = UINT64_MAX;
-	nic->misses.last = UNIC_MISS_NONE;
+	nic->misses.last = UNIC_FAULT_NONE;
 	nic->misses.easy = ALL_SLOTS;
 }
 
@@ -51,7 +51,7 @@ static void wake(struct unic_nic *nic, uint32_t *set)
 
 			unic_requester_filled(nic, qp);
 			unic_responder_filled(nic, qp);
-			unic_bounce_filled(nic, qp);
+			unic_parked_filled(nic, qp);
 		}
 	}
 }
@@ -64,21 +64,21 @@ static void wake_starved(struct unic_nic *nic)
 	wake(nic, nic->misses.starved);
 }
 
-void unic_miss_wait(struct unic_nic *nic, uint16_t idx)
+void unic_fault_wait(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint32_t *set = ms->starved;
 
-	if (ms->last < UNIC_MISSES)
+	if (ms->last < UNIC_FAULTS)
 		set = ms->miss[ms->last].qps;
 	else
 		ms->any_starved = true;
 	set[idx / 32] |= 1u << idx % 32;
 }
 
-bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
+bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx)
 {
-	const struct unic_misses *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->misses;
 	uint32_t left, any = ms->starved[idx / 32];
 
 	for (left = ms->busy; left; left &= left - 1u)
@@ -86,9 +86,9 @@ bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx)
 	return any >> idx % 32 & 1;
 }
 
-void unic_miss_forget(struct unic_nic *nic, uint16_t idx)
+void unic_fault_forget(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint32_t left, others = ~(1u << idx % 32);
 
 	ms->starved[idx / 32] &= others;
@@ -99,30 +99,31 @@ void unic_miss_forget(struct unic_nic *nic, uint16_t idx)
 /* ------------------------------------------------------------------ slots */
 
 /* The next of those in *@left, which it leaves; there must be one. */
-static inline struct unic_miss *next_of(struct unic_misses *ms, uint32_t *left)
+static inline struct unic_page_fault *next_of(struct unic_faults *ms,
+					      uint32_t *left)
 {
-	struct unic_miss *m = &ms->miss[__builtin_ctz(*left)];
+	struct unic_page_fault *m = &ms->miss[__builtin_ctz(*left)];
 
 	*left &= *left - 1u;
 	return m;
 }
 
-static void set_state(struct unic_misses *ms, struct unic_miss *m,
+static void set_state(struct unic_faults *ms, struct unic_page_fault *m,
 		      uint8_t state)
 {
 	uint32_t bit = 1u << (m - ms->miss);
 
 	m->state = state;
-	ms->busy = state == UNIC_MISS_FREE ? ms->busy & ~bit : ms->busy | bit;
+	ms->busy = state == UNIC_FAULT_FREE ? ms->busy & ~bit : ms->busy | bit;
 }
 
-static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
-			      uint32_t page)
+static struct unic_page_fault *find(struct unic_faults *ms, uint16_t mr,
+				    uint32_t page)
 {
 	uint32_t left = ms->busy;
 
 	while (left) {
-		struct unic_miss *m = next_of(ms, &left);
+		struct unic_page_fault *m = next_of(ms, &left);
 
 		if (m->mr == mr && page - m->first < m->count)
 			return m;
@@ -131,12 +132,12 @@ static struct unic_miss *find(struct unic_misses *ms, uint16_t mr,
 }
 
 /* Does somebody wait for the driver? One that failed may go. */
-static inline bool is_open(const struct unic_miss *m)
+static inline bool is_open(const struct unic_page_fault *m)
 {
-	return m->state == UNIC_MISS_DUE || m->state == UNIC_MISS_SENT;
+	return m->state == UNIC_FAULT_DUE || m->state == UNIC_FAULT_SENT;
 }
 
-static uint32_t open_slots(const struct unic_misses *ms)
+static uint32_t open_slots(const struct unic_faults *ms)
 {
 	uint32_t left, n = 0;
 
@@ -146,24 +147,25 @@ static uint32_t open_slots(const struct unic_misses *ms)
 }
 
 /* An empty one, or the one that failed first. */
-static struct unic_miss *take_free(struct unic_misses *ms)
+static struct unic_page_fault *take_free(struct unic_faults *ms)
 {
-	struct unic_miss *found = NULL;
+	struct unic_page_fault *found = NULL;
 	uint32_t left = ms->busy, empty = ~left & ALL_SLOTS;
 
 	if (empty)
 		return next_of(ms, &empty);
 	while (left) {
-		struct unic_miss *m = next_of(ms, &left);
+		struct unic_page_fault *m = next_of(ms, &left);
 
-		if (m->state == UNIC_MISS_FAILED &&
+		if (m->state == UNIC_FAULT_FAILED &&
 		    (!found || m->since_ns < found->since_ns))
 			found = m;
 	}
 	return found;
 }
 
-static uint16_t proc_of(const struct unic_nic *nic, const struct unic_miss *m)
+static uint16_t proc_of(const struct unic_nic *nic,
+			const struct unic_page_fault *m)
 {
 	return nic->mrs.mr[m->mr].proc;
 }
@@ -174,13 +176,14 @@ static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
 		       struct unic_share *s)
 {
 	const struct unic_share_owner *of = nic->evict.share.owner;
-	const struct unic_misses *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->misses;
 	uint32_t left;
 	uint16_t p;
 
-	unic_share_init(s, advised ? MOST_AHEAD : UNIC_MISSES);
+	unic_share_init(s, advised ? MOST_AHEAD : UNIC_FAULTS);
 	for (left = ms->busy; left; left &= left - 1u) {
-		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+		const struct unic_page_fault *m =
+			&ms->miss[__builtin_ctz(left)];
 
 		p = proc_of(nic, m);
 		if (!is_open(m) || (advised && !m->ahead))
@@ -193,29 +196,30 @@ static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
 }
 
 /* The youngest slot of @proc, or of anybody; @advised: that is only advised. */
-static struct unic_miss *youngest(const struct unic_nic *nic, uint32_t proc,
-				  bool advised)
+static struct unic_page_fault *youngest(const struct unic_nic *nic,
+					uint32_t proc, bool advised)
 {
-	const struct unic_misses *ms = &nic->misses;
-	const struct unic_miss *found = NULL;
+	const struct unic_faults *ms = &nic->misses;
+	const struct unic_page_fault *found = NULL;
 	uint32_t left;
 
 	for (left = ms->busy; left; left &= left - 1u) {
-		const struct unic_miss *m = &ms->miss[__builtin_ctz(left)];
+		const struct unic_page_fault *m =
+			&ms->miss[__builtin_ctz(left)];
 
 		if (is_open(m) && (m->ahead || !advised) &&
 		    (proc == UNIC_OWNER_NIL || proc_of(nic, m) == proc) &&
 		    (!found || m->since_ns >= found->since_ns))
 			found = m;
 	}
-	return (struct unic_miss *)found;
+	return (struct unic_page_fault *)found;
 }
 
 /* The slot that @proc may have in place of another, or NULL (INV-20). */
-static struct unic_miss *give_way(const struct unic_nic *nic, uint16_t proc,
-				  bool advised)
+static struct unic_page_fault *give_way(const struct unic_nic *nic,
+					uint16_t proc, bool advised)
 {
-	struct unic_miss *m = NULL;
+	struct unic_page_fault *m = NULL;
 	struct unic_share s;
 	uint32_t from;
 
@@ -231,9 +235,9 @@ static struct unic_miss *give_way(const struct unic_nic *nic, uint16_t proc,
 }
 
 /* Who waits for @m waits for a slot now. */
-static void give_up_slot(struct unic_nic *nic, struct unic_miss *m)
+static void give_up_slot(struct unic_nic *nic, struct unic_page_fault *m)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_WORDS; i++) {
@@ -254,14 +258,14 @@ static COLD bool leaves_some(const struct unic_nic *nic, uint16_t proc)
 
 	slot_share(nic, proc, false, &s);
 	held = s.owner[proc].held;
-	return held < UNIC_MISSES - open ||
+	return held < UNIC_FAULTS - open ||
 	       (held < open && unic_share_entitled(&s, proc, 1));
 }
 
 /* From now on some slots are left to others, for as long as a page may take. */
 static void narrow(struct unic_nic *nic)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 
 	ms->easy = 0;
 	ms->narrow_ns = nic->now_ns + nic->evict.notices.deliver_us * 1000ull;
@@ -269,10 +273,11 @@ static void narrow(struct unic_nic *nic)
 
 /* Some are to be left, or there is none that is empty: a slot for an operation of
  * @proc, or NULL. */
-static COLD struct unic_miss *take_hard(struct unic_nic *nic, uint16_t proc)
+static COLD struct unic_page_fault *take_hard(struct unic_nic *nic,
+					      uint16_t proc)
 {
-	struct unic_misses *ms = &nic->misses;
-	struct unic_miss *m = take_free(ms);
+	struct unic_faults *ms = &nic->misses;
+	struct unic_page_fault *m = take_free(ms);
 
 	if (nic->now_ns >= ms->narrow_ns)
 		ms->easy = ALL_SLOTS;
@@ -288,9 +293,9 @@ static COLD struct unic_miss *take_hard(struct unic_nic *nic, uint16_t proc)
 }
 
 /* A slot for an operation on region @mr, or NULL. */
-static inline struct unic_miss *take(struct unic_nic *nic, uint16_t mr)
+static inline struct unic_page_fault *take(struct unic_nic *nic, uint16_t mr)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint32_t empty = ms->easy & ~ms->busy;
 
 	if (UNIC_UNLIKELY(!empty))
@@ -299,7 +304,8 @@ static inline struct unic_miss *take(struct unic_nic *nic, uint16_t mr)
 }
 
 /* A slot for what is only advised by @proc, or NULL. */
-static COLD struct unic_miss *take_ahead(struct unic_nic *nic, uint16_t proc)
+static COLD struct unic_page_fault *take_ahead(struct unic_nic *nic,
+					       uint16_t proc)
 {
 	if (open_slots(&nic->misses) < MOST_AHEAD)
 		return take_free(&nic->misses);
@@ -308,14 +314,14 @@ static COLD struct unic_miss *take_ahead(struct unic_nic *nic, uint16_t proc)
 
 /* It is over with: who waits looks for itself how. One that failed is kept for a
  * while, and that is timed. */
-static void end(struct unic_nic *nic, struct unic_miss *m, uint8_t state)
+static void end(struct unic_nic *nic, struct unic_page_fault *m, uint8_t state)
 {
 	set_state(&nic->misses, m, state);
 	m->since_ns = nic->now_ns;
 	wake(nic, m->qps);
 	wake_starved(nic);
 	unic_rq_ahead_more(nic);
-	if (state == UNIC_MISS_FAILED)
+	if (state == UNIC_FAULT_FAILED)
 		look_again(nic, nic->now_ns);
 }
 
@@ -334,21 +340,21 @@ static uint32_t bounded(const struct unic_mr *mr, uint32_t page, uint32_t ahead)
 	uint32_t left = pages_of(mr) - page;
 
 	ahead = ahead < left ? ahead : left;
-	return ahead < UNIC_MISS_AHEAD ? ahead : UNIC_MISS_AHEAD;
+	return ahead < UNIC_FAULT_AHEAD ? ahead : UNIC_FAULT_AHEAD;
 }
 
-int unic_miss_starved(struct unic_nic *nic)
+int unic_fault_starved(struct unic_nic *nic)
 {
-	nic->misses.last = UNIC_MISS_NONE;
+	nic->misses.last = UNIC_FAULT_NONE;
 	look_again(nic, nic->now_ns + RETRY_NS);
 	return -UNIC_EMISS;
 }
 
 /* The driver is told of it at the end of the round. */
-static inline void ask(struct unic_nic *nic, struct unic_miss *m, uint16_t mr,
-		       uint32_t page, uint32_t ahead)
+static inline void ask(struct unic_nic *nic, struct unic_page_fault *m,
+		       uint16_t mr, uint32_t page, uint32_t ahead)
 {
-	set_state(&nic->misses, m, UNIC_MISS_DUE);
+	set_state(&nic->misses, m, UNIC_FAULT_DUE);
 	m->short_of = false;
 	m->mr = mr;
 	m->first = page;
@@ -357,18 +363,18 @@ static inline void ask(struct unic_nic *nic, struct unic_miss *m, uint16_t mr,
 	look_again(nic, 0);
 }
 
-int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
-		    uint32_t ahead)
+int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		     uint32_t ahead)
 {
-	struct unic_misses *ms = &nic->misses;
-	struct unic_miss *m = find(ms, mr, page);
+	struct unic_faults *ms = &nic->misses;
+	struct unic_page_fault *m = find(ms, mr, page);
 
-	if (m && m->state == UNIC_MISS_FAILED)
+	if (m && m->state == UNIC_FAULT_FAILED)
 		return -UNIC_ENOPAGE;
 	if (!m) {
 		m = take(nic, mr);
 		if (!m)
-			return unic_miss_starved(nic);
+			return unic_fault_starved(nic);
 		ask(nic, m, mr, page, ahead);
 	}
 	m->ahead = false;
@@ -380,7 +386,7 @@ int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 static bool raise_ahead(struct unic_nic *nic, uint16_t mr, uint32_t page,
 			uint32_t ahead)
 {
-	struct unic_miss *m;
+	struct unic_page_fault *m;
 
 	if (find(&nic->misses, mr, page))
 		return true;
@@ -392,14 +398,14 @@ static bool raise_ahead(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	return true;
 }
 
-void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
+void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 {
-	struct unic_misses *ms = &nic->misses;
-	struct unic_miss *m = &ms->miss[ms->last];
+	struct unic_faults *ms = &nic->misses;
+	struct unic_page_fault *m = &ms->miss[ms->last];
 	const struct unic_mr *region;
 	uint32_t last, n;
 
-	if (ms->last == UNIC_MISS_NONE || m->state != UNIC_MISS_DUE ||
+	if (ms->last == UNIC_FAULT_NONE || m->state != UNIC_FAULT_DUE ||
 	    m->mr != mr)
 		return;
 	region = &nic->mrs.mr[mr];
@@ -412,15 +418,15 @@ void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 		m->count = n;
 }
 
-void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr)
+void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr)
 {
 	uint32_t left = nic->misses.busy;
 
 	while (left) {
-		struct unic_miss *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
 		if (m->mr == mr)
-			end(nic, m, UNIC_MISS_FREE);
+			end(nic, m, UNIC_FAULT_FREE);
 	}
 }
 
@@ -450,7 +456,7 @@ static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	uint32_t left = nic->misses.busy;
 
 	while (left) {
-		struct unic_miss *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
 		if (m->mr == mr && m->first - first < count)
 			end(nic, m, state);
@@ -461,19 +467,20 @@ static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
 static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		   uint32_t count)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint32_t left = ms->busy;
 
 	while (left) {
-		struct unic_miss *m = next_of(ms, &left);
+		struct unic_page_fault *m = next_of(ms, &left);
 
-		if ((m->state != UNIC_MISS_DUE && m->state != UNIC_MISS_SENT) ||
+		if ((m->state != UNIC_FAULT_DUE &&
+		     m->state != UNIC_FAULT_SENT) ||
 		    m->mr != mr || m->first - first >= count)
 			continue;
 		if (m->count > first + count - m->first)
 			m->count = first + count - m->first;
 		UNIC_COUNT(nic, miss_refused);
-		end(nic, m, UNIC_MISS_FAILED);
+		end(nic, m, UNIC_FAULT_FAILED);
 	}
 }
 
@@ -506,15 +513,16 @@ static void short_of_room(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	uint32_t left = nic->misses.busy;
 
 	while (left) {
-		struct unic_miss *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
 		if (m->mr == mr && m->first - first < count)
 			m->short_of = true;
 	}
 }
 
-int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
-		    const uint64_t *pages, uint32_t *done)
+int unic_fault_refused(struct unic_nic *nic,
+		       const struct unic_cmd_mr_fault *cmd,
+		       const uint64_t *pages, uint32_t *done)
 {
 	uint32_t idx = unic_from_le32(cmd->mr);
 	uint32_t first = unic_from_le32(cmd->first);
@@ -536,12 +544,12 @@ int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
 	if (r == -UNIC_EAGAIN)
 		short_of_room(nic, mr, first + *done, count - *done);
 	if (*done)
-		answered(nic, mr, first, *done, UNIC_MISS_FREE);
+		answered(nic, mr, first, *done, UNIC_FAULT_FREE);
 	return r;
 }
 
-int unic_miss_invalidate(struct unic_nic *nic,
-			 const struct unic_cmd_mr_pages *cmd, uint32_t *done)
+int unic_fault_invalidate(struct unic_nic *nic,
+			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
 	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
 	uint32_t first = unic_from_le32(cmd->first);
@@ -558,10 +566,10 @@ int unic_miss_invalidate(struct unic_nic *nic,
 	nic->cache.of[mr].seq++;
 	*done = unic_cache_drop(nic, mr, first, count, false);
 	while (left) { /* their answers would be stale */
-		struct unic_miss *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
-		if (m->state == UNIC_MISS_SENT && m->mr == mr)
-			m->state = UNIC_MISS_DUE;
+		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
+			m->state = UNIC_FAULT_DUE;
 	}
 	look_again(nic, 0);
 	return 0;
@@ -583,7 +591,7 @@ static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		if (demand) {
 			if (!raise_ahead(nic, mr, first, end_page - first))
 				return;
-			first += UNIC_MISS_AHEAD - 1u;
+			first += UNIC_FAULT_AHEAD - 1u;
 			(*done)++;
 			continue;
 		}
@@ -601,8 +609,8 @@ static bool crowded(const struct unic_nic *nic, uint16_t proc)
 	       !give_way(nic, proc, true);
 }
 
-bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		     uint64_t iova, uint32_t len)
+bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		      uint64_t iova, uint32_t len)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT, mask, first, count, done = 0;
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -618,15 +626,15 @@ bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	off += (uint32_t)mr->iova & mask;
 	first = (uint32_t)(off >> mr->page_shift);
 	count = (uint32_t)((off + len - 1u) >> mr->page_shift) - first + 1u;
-	count = count < UNIC_MISS_BEFORE ? count : UNIC_MISS_BEFORE;
+	count = count < UNIC_FAULT_BEFORE ? count : UNIC_FAULT_BEFORE;
 	will_need(nic, (uint16_t)idx, first, count, &done);
 	if (done)
 		UNIC_COUNT(nic, rq_ahead);
 	return true;
 }
 
-int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
-		     uint32_t *done)
+int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
+		      uint32_t *done)
 {
 	uint32_t idx = unic_from_le32(cmd->mr);
 	uint32_t first = unic_from_le32(cmd->first);
@@ -652,7 +660,7 @@ int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 
 /* ----------------------------------------------------------------- events */
 
-static bool publish(struct unic_nic *nic, const struct unic_miss *m)
+static bool publish(struct unic_nic *nic, const struct unic_page_fault *m)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
 	uint32_t seq = nic->cache.of[m->mr].seq;
@@ -674,7 +682,7 @@ static bool publish(struct unic_nic *nic, const struct unic_miss *m)
 	return true;
 }
 
-uint64_t unic_miss_bound_ns(const struct unic_nic *nic)
+uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
 {
 	const struct unic_evict *e = &nic->evict;
 
@@ -685,32 +693,32 @@ uint64_t unic_miss_bound_ns(const struct unic_nic *nic)
 }
 
 /* One slot. Returns when to look at it again. */
-static uint64_t step(struct unic_nic *nic, struct unic_miss *m)
+static uint64_t step(struct unic_nic *nic, struct unic_page_fault *m)
 {
 	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
 
-	if (m->short_of && m->state != UNIC_MISS_FAILED)
-		bound = unic_miss_bound_ns(nic);
-	if (m->state == UNIC_MISS_DUE) {
+	if (m->short_of && m->state != UNIC_FAULT_FAILED)
+		bound = unic_fault_bound_ns(nic);
+	if (m->state == UNIC_FAULT_DUE) {
 		if (publish(nic, m))
-			m->state = UNIC_MISS_SENT;
+			m->state = UNIC_FAULT_SENT;
 		else if (nic->now_ns - m->since_ns < bound)
 			return nic->now_ns + RETRY_NS;
 	}
 	if (nic->now_ns - m->since_ns < bound)
 		return m->since_ns + bound;
-	if (m->state == UNIC_MISS_FAILED) {
-		set_state(&nic->misses, m, UNIC_MISS_FREE);
+	if (m->state == UNIC_FAULT_FAILED) {
+		set_state(&nic->misses, m, UNIC_FAULT_FREE);
 		return UINT64_MAX;
 	}
 	UNIC_COUNT(nic, miss_timeouts);
-	end(nic, m, UNIC_MISS_FAILED);
+	end(nic, m, UNIC_FAULT_FAILED);
 	return m->since_ns + bound;
 }
 
-uint64_t unic_miss_poll(struct unic_nic *nic)
+uint64_t unic_fault_poll(struct unic_nic *nic)
 {
-	struct unic_misses *ms = &nic->misses;
+	struct unic_faults *ms = &nic->misses;
 	uint64_t next = UINT64_MAX, at;
 	uint32_t left;
 

@@ -4,7 +4,7 @@
  * to the driver's answer (memory.md section 1).
  *
  * Secret: what is asked for already, and who waits for it. A miss takes one of
- * UNIC_MISSES slots; whoever misses the same page meanwhile joins it. The event
+ * UNIC_FAULTS slots; whoever misses the same page meanwhile joins it. The event
  * is written at the end of the poll round, or when its ring has room (INV-11).
  *
  *   FREE -> DUE -> SENT -> FREE    (filled: who waits goes on)
@@ -21,8 +21,8 @@
  * leaves as many as it has, so that the next who comes need not take one back. No
  * more than half of the slots are for what is only advised.
  */
-#ifndef UNIC_MISS_H
-#define UNIC_MISS_H
+#ifndef UNIC_FAULT_H
+#define UNIC_FAULT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,32 +33,32 @@
 
 struct unic_nic;
 
-#ifndef UNIC_MISSES
-#define UNIC_MISSES 16u
+#ifndef UNIC_FAULTS
+#define UNIC_FAULTS 16u
 #endif
-#define UNIC_MISS_AHEAD	 16u /* pages of one miss */
-#define UNIC_MISS_BEFORE 4u  /* of a posted receive, before its message */
-#define UNIC_MISS_NONE	 UNIC_MISSES
+#define UNIC_FAULT_AHEAD  16u /* pages of one miss */
+#define UNIC_FAULT_BEFORE 4u  /* of a posted receive, before its message */
+#define UNIC_FAULT_NONE	  UNIC_FAULTS
 
-enum unic_miss_state {
-	UNIC_MISS_FREE = 0,
-	UNIC_MISS_DUE,
-	UNIC_MISS_SENT,
-	UNIC_MISS_FAILED,
+enum unic_fault_state {
+	UNIC_FAULT_FREE = 0,
+	UNIC_FAULT_DUE,
+	UNIC_FAULT_SENT,
+	UNIC_FAULT_FAILED,
 };
 
-struct unic_miss {
+struct unic_page_fault {
 	uint64_t since_ns; /* raised, or failed */
 	uint32_t first, count;
 	uint16_t mr;
-	uint8_t state; /* enum unic_miss_state */
+	uint8_t state; /* enum unic_fault_state */
 	bool short_of; /* the driver brought it, but there was no room */
 	bool ahead;    /* only advised: no operation waits for it */
 	uint32_t qps[UNIC_QP_WORDS]; /* bit per queue pair that waits */
 };
 
-struct unic_misses {
-	struct unic_miss miss[UNIC_MISSES];
+struct unic_faults {
+	struct unic_page_fault miss[UNIC_FAULTS];
 	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
 	uint64_t next_ns;
 	uint64_t narrow_ns; /* one was taken back: till then some are left */
@@ -69,72 +69,73 @@ struct unic_misses {
 	bool any_starved;
 };
 
-void unic_miss_init(struct unic_nic *nic);
+void unic_fault_init(struct unic_nic *nic);
 
 /**
- * unic_miss_raise() - page @page of DEMAND region @mr is not there; @ahead pages
+ * unic_fault_raise() - page @page of DEMAND region @mr is not there; @ahead pages
  * from it on will be needed.
  * Returns -UNIC_EMISS (it is asked for, or will be), -UNIC_ENOPAGE (it was, and
  * cannot be had).
  */
-int unic_miss_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
-		    uint32_t ahead);
+int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+		     uint32_t ahead);
 
-/** unic_miss_starved() - there is no room for a page: who waits looks again
+/** unic_fault_starved() - there is no room for a page: who waits looks again
  * soon. Returns -UNIC_EMISS. */
-int unic_miss_starved(struct unic_nic *nic);
+int unic_fault_starved(struct unic_nic *nic);
 
-/** unic_miss_more() - the operation of the last access that missed goes on, in
+/** unic_fault_more() - the operation of the last access that missed goes on, in
  * region @mr, to the byte before @end (IOVA). Nothing, if it missed elsewhere. */
-void unic_miss_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
+void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
 
 /**
- * unic_miss_ahead() - a message will come for @len bytes at @iova of the region
- * that @stag opens to @pd; the first UNIC_MISS_BEFORE pages of them are brought, if
+ * unic_fault_ahead() - a message will come for @len bytes at @iova of the region
+ * that @stag opens to @pd; the first UNIC_FAULT_BEFORE pages of them are brought, if
  * that region is of residency DEMAND or TABLE. What is wrong with it, the message
  * will say. False: too many misses are open, nothing was asked for; then
  * unic_rq_ahead_more() is called when one ends.
  */
-bool unic_miss_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-		     uint64_t iova, uint32_t len);
+bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		      uint64_t iova, uint32_t len);
 
-/** unic_miss_wait() - queue pair @idx goes on (unic_requester_filled(),
+/** unic_fault_wait() - queue pair @idx goes on (unic_requester_filled(),
  * unic_responder_filled()) when the last access that missed may succeed. */
-void unic_miss_wait(struct unic_nic *nic, uint16_t idx);
+void unic_fault_wait(struct unic_nic *nic, uint16_t idx);
 
-/** unic_miss_waits() - does it wait still? */
-bool unic_miss_waits(const struct unic_nic *nic, uint16_t idx);
+/** unic_fault_waits() - does it wait still? */
+bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx);
 
-/** unic_miss_forget() - it does not wait any more, whatever comes. */
-void unic_miss_forget(struct unic_nic *nic, uint16_t idx);
+/** unic_fault_forget() - it does not wait any more, whatever comes. */
+void unic_fault_forget(struct unic_nic *nic, uint16_t idx);
 
-/** unic_miss_mr_gone() - region @mr ends. */
-void unic_miss_mr_gone(struct unic_nic *nic, uint16_t mr);
+/** unic_fault_mr_gone() - region @mr ends. */
+void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr);
 
 /**
- * unic_miss_fault() - MR_FAULT. @pages: bus addresses, NULL with `cannot`.
+ * unic_fault_refused() - MR_FAULT. @pages: bus addresses, NULL with `cannot`.
  * 0, or -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL, -UNIC_ESTALE, -UNIC_EBUS,
  * -UNIC_EAGAIN; *done pages are there.
  */
-int unic_miss_fault(struct unic_nic *nic, const struct unic_cmd_mr_fault *cmd,
-		    const uint64_t *pages, uint32_t *done);
+int unic_fault_refused(struct unic_nic *nic,
+		       const struct unic_cmd_mr_fault *cmd,
+		       const uint64_t *pages, uint32_t *done);
 
-/** unic_miss_invalidate() - MR_INVALIDATE. 0, -UNIC_ENOMR, -UNIC_ESTATE,
+/** unic_fault_invalidate() - MR_INVALIDATE. 0, -UNIC_ENOMR, -UNIC_ESTATE,
  * -UNIC_EINVAL, -UNIC_EBUSY; *done entries went. */
-int unic_miss_invalidate(struct unic_nic *nic,
-			 const struct unic_cmd_mr_pages *cmd, uint32_t *done);
+int unic_fault_invalidate(struct unic_nic *nic,
+			  const struct unic_cmd_mr_pages *cmd, uint32_t *done);
 
-/** unic_miss_advise() - MR_ADVISE. 0, -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL,
+/** unic_fault_advise() - MR_ADVISE. 0, -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL,
  * -UNIC_EBUSY (DONT_NEED: in use); *done entries came or went. */
-int unic_miss_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
-		     uint32_t *done);
+int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
+		      uint32_t *done);
 
-/** unic_miss_bound_ns() - how long a page may take for which a region of somebody
+/** unic_fault_bound_ns() - how long a page may take for which a region of somebody
  * else must be taken back first: B and H more. */
-uint64_t unic_miss_bound_ns(const struct unic_nic *nic);
+uint64_t unic_fault_bound_ns(const struct unic_nic *nic);
 
-/** unic_miss_poll() - events that are due, misses that were not answered, those
+/** unic_fault_poll() - events that are due, misses that were not answered, those
  * who look again. Returns when to call again. */
-uint64_t unic_miss_poll(struct unic_nic *nic);
+uint64_t unic_fault_poll(struct unic_nic *nic);
 
-#endif /* UNIC_MISS_H */
+#endif /* UNIC_FAULT_H */

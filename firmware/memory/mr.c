@@ -95,7 +95,7 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
 	mr->seq = 0;
 	mr->deps = 0;
 	nic->evict.pain[idx] = (struct unic_pain){ 0 };
-	unic_use_end(nic, idx);
+	unic_usage_end(nic, idx);
 }
 
 /*
@@ -133,7 +133,7 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 	mr->lock = no_lock(idx);
 	mr->flags = UNIC_MR_F_GONE;
 	nic->evict.pain[idx] = (struct unic_pain){ 0 };
-	unic_use_end(nic, idx);
+	unic_usage_end(nic, idx);
 }
 
 uint64_t unic_mr_rested(struct unic_nic *nic)
@@ -231,7 +231,7 @@ void unic_mr_init(struct unic_nic *nic)
 	uint32_t i;
 
 	memset(m, 0, sizeof(*m));
-	unic_depend_init(nic);
+	unic_dependents_init(nic);
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_PDS; i++)
 		m->pd[i].proc = PD_NO_PROC;
@@ -354,7 +354,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 
 	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
 	if (__builtin_expect(nic->trace.mask & UNIC_TG_REF, 0))
-		unic_use_trace(nic, idx);
+		unic_usage_trace(nic, idx);
 	if (unic_mr_cached(mr))
 		unic_cache_strip(nic, idx);
 	for (page = 0; page < mr->n_pages && filled < mr->filled; page++)
@@ -455,7 +455,7 @@ static inline void activate(struct unic_nic *nic, struct unic_mr *mr,
 	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
 	mr->since_ns = nic->now_ns;
 	mr->last_use_ns = nic->now_ns;
-	unic_reap_add(nic, idx);
+	unic_reclaim_add(nic, idx);
 	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
 }
 
@@ -530,19 +530,19 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
 	int err;
 
-	err = unic_wait_admit(nic, proc, args);
+	err = unic_admission_admit(nic, proc, args);
 	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
-		err = unic_wait_admit(nic, proc, args);
+		err = unic_admission_admit(nic, proc, args);
 	if (!err)
 		return reg_now(nic, args, pages, out);
 	if ((args->flags & UNIC_REG_WAIT) &&
 	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
 	     err == -UNIC_EQUOTA)) {
 		memset(out, 0, sizeof(*out));
-		err = unic_wait_queue(nic, args, &out->wait);
+		err = unic_admission_queue(nic, args, &out->wait);
 	}
 	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
-		unic_wait_denied(nic, proc, args->n_pages);
+		unic_admission_denied(nic, proc, args->n_pages);
 	if (err != -UNIC_EPENDING)
 		UNIC_COUNT(nic, mr_denied);
 	return err;
@@ -557,8 +557,8 @@ may_cache(struct unic_nic *nic, const struct unic_mr_args *args)
 	int err = unic_cache_check(nic, args, args->n_pages);
 
 	a.n_pages = 0;
-	if (!err && !unic_wait_open(nic, proc, &a))
-		err = unic_wait_admit(nic, proc, &a);
+	if (!err && !unic_admission_open(nic, proc, &a))
+		err = unic_admission_admit(nic, proc, &a);
 	if (err)
 		UNIC_COUNT(nic, mr_denied);
 	return err;
@@ -612,7 +612,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		return err;
 	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
 		return reg_cached(nic, args, out);
-	if (unic_wait_open(nic, nic->mrs.pd[args->pd].proc, args))
+	if (unic_admission_open(nic, nic->mrs.pd[args->pd].proc, args))
 		return reg_now(nic, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);
 }
@@ -720,7 +720,7 @@ static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
 	if (a.n_pages <= m->n_pages)
 		return 0;
 	a.n_pages -= m->n_pages;
-	return unic_wait_admit(nic, m->proc, &a);
+	return unic_admission_admit(nic, m->proc, &a);
 }
 
 /* Other pages: as many entries more or fewer, and all filled anew. */

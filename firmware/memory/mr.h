@@ -242,7 +242,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
  * of STag @stag, and nobody waits. Only while every region of this epoch was
  * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, ESTATE (the
  * index was used in this epoch, or the time for it is over), of residency DEMAND
- * and TABLE those of unic_cache_check() and unic_wait_admit(). -UNIC_EBUS: the
+ * and TABLE those of unic_cache_check() and unic_admission_admit(). -UNIC_EBUS: the
  * index counts as used.
  */
 int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -272,7 +272,7 @@ struct unic_rereg {
 /**
  * unic_mr_rereg() - MR_REREG (IBTA 11.2.8.8). 0; on error nothing happened:
  * -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, or a form),
- * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_wait_admit().
+ * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_admission_admit().
  */
 int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
 

@@ -109,7 +109,7 @@ static void rest(struct unic_nic *nic, uint16_t idx, uint32_t proc)
 	s->charged[proc]++;
 	s->resting++;
 	UNIC_COUNT(nic, stag_rests);
-	unic_wait_rests_changed(nic, proc);
+	unic_admission_rests_changed(nic, proc);
 }
 
 bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
@@ -143,7 +143,7 @@ uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
 	s->charged[proc]--;
 	s->resting--;
 	begin(s, idx);
-	unic_wait_rests_changed(nic, proc);
+	unic_admission_rests_changed(nic, proc);
 	return idx;
 }
 

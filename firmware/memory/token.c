@@ -182,7 +182,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 
 	UNIC_ASSERT(nic, unic_token_state(t) != UNIC_TOKEN_S_FREE); /* INV-9 */
 	region_unlink(nic, i);
-	unic_physical_unlist(nic, t->mr, t->iova);
+	unic_dma_mr_unlist(nic, t->mr, t->iova);
 	mark_ended(nic, i, end);
 	count_end(nic, i, end);
 	settle(nic, i, tell);
@@ -239,7 +239,7 @@ static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now)
 	struct unic_token *t = &nic->tokens.token[i];
 
 	if (unic_mr_physical(&nic->mrs.mr[t->mr]))
-		unic_physical_unlist(nic, t->mr, t->iova);
+		unic_dma_mr_unlist(nic, t->mr, t->iova);
 	set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
@@ -439,8 +439,8 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
 	/* its list ends with it, and a message may outlive a MULTI one */
 	if (a->iova || (a->flags & UNIC_TOKEN_F_MULTI))
 		return -UNIC_EINVAL;
-	return unic_physical_check(nic, a->stag, a->pd, a->pieces, a->n_pieces,
-				   a->length);
+	return unic_dma_mr_check(nic, a->stag, a->pd, a->pieces, a->n_pieces,
+				 a->length);
 }
 
 /* The region's index, or why not. */
@@ -468,7 +468,7 @@ static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
 {
 	if (!args->n_pieces)
 		return args->iova;
-	return unic_physical_list(nic, mr, args->pieces, args->n_pieces);
+	return unic_dma_mr_list(nic, mr, args->pieces, args->n_pieces);
 }
 
 /* What a message to free token @i is compared with, but for its lock. */

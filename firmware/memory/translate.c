@@ -12,9 +12,9 @@ static uint32_t less(uint32_t a, uint32_t b)
 
 /* The element of @form that has byte @off of a repetition: the last one that
  * does not begin behind it. */
-static const struct unic_element *element_at(const struct unic_forms *f,
-					     const struct unic_form *form,
-					     uint32_t off)
+static const struct unic_element *
+element_at(const struct unic_derived_regions *f,
+	   const struct unic_derived *form, uint32_t off)
 {
 	const struct unic_element *e = &f->element[form->first];
 	uint32_t lo = 0, hi = form->used;
@@ -31,8 +31,8 @@ static const struct unic_element *element_at(const struct unic_forms *f,
 }
 
 /* From byte @off of a form to the address in a region that it stands for. */
-static const struct unic_element *step(const struct unic_forms *f,
-				       const struct unic_form *form,
+static const struct unic_element *step(const struct unic_derived_regions *f,
+				       const struct unic_derived *form,
 				       uint64_t off, uint64_t *iova,
 				       struct unic_spot *out)
 {
@@ -57,21 +57,21 @@ static bool in_region(const struct unic_nic *nic, const struct unic_mr *m,
 {
 	if (!unic_mr_physical(m))
 		return unic_access_spot(nic, m, iova, out);
-	unic_physical_spot(nic, m, iova, out);
+	unic_dma_mr_spot(nic, m, iova, out);
 	return true;
 }
 
 bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	struct unic_spot last;
 	uint32_t depth;
 
 	out->before = out->room = UINT32_MAX;
 	for (depth = 0; depth <= UNIC_FORM_DEPTH; depth++) {
 		const struct unic_mr *m = &nic->mrs.mr[mr];
-		const struct unic_form *form = &f->form[mr];
+		const struct unic_derived *form = &f->form[mr];
 		const struct unic_element *e;
 
 		if (in_region(nic, m, iova, &last)) {

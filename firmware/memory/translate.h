@@ -6,8 +6,8 @@
  * and forms of forms down to an entry of the TLB. O(log n) in the elements of
  * each of at most UNIC_FORM_DEPTH levels.
  */
-#ifndef UNIC_SPOT_H
-#define UNIC_SPOT_H
+#ifndef UNIC_TRANSLATE_H
+#define UNIC_TRANSLATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,4 +34,4 @@ bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out);
 
-#endif /* UNIC_SPOT_H */
+#endif /* UNIC_TRANSLATE_H */

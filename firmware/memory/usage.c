@@ -19,9 +19,9 @@ _Static_assert(offsetof(struct unic_reported, uses) ==
 	((int16_t)(offsetof(struct unic_reported, field) - \
 		   offsetof(struct unic_reported, last_use_ns)))
 
-void unic_use_init(struct unic_nic *nic)
+void unic_usage_init(struct unic_nic *nic)
 {
-	struct unic_uses *u = &nic->uses;
+	struct unic_usages *u = &nic->uses;
 
 	memset(u, 0, sizeof(*u));
 	u->table = nic->evict.table;
@@ -50,9 +50,9 @@ static void count_for(struct unic_nic *nic, uint16_t idx, uint32_t uses,
 }
 
 /* Forms are made of forms to a fixed depth, so this ends. */
-void unic_use_fold(struct unic_nic *nic, uint16_t idx)
+void unic_usage_fold(struct unic_nic *nic, uint16_t idx)
 {
-	const struct unic_form *form = &nic->forms.form[idx];
+	const struct unic_derived *form = &nic->forms.form[idx];
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_seen *seen = &nic->uses.of[idx];
 	uint32_t uses = mr->uses - seen->uses, i;
@@ -66,20 +66,20 @@ void unic_use_fold(struct unic_nic *nic, uint16_t idx)
 		uint16_t of = nic->forms.element[i].mr;
 
 		count_for(nic, of, uses, bytes / form->used, mr->last_use_ns);
-		unic_use_fold(nic, of);
+		unic_usage_fold(nic, of);
 	}
 }
 
-bool unic_use_fold_into(struct unic_nic *nic, uint16_t mr)
+bool unic_usage_fold_into(struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	uint32_t before = nic->mrs.mr[mr].uses;
 	uint16_t i;
 
 	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
 		if (f->form[f->element[i].owner].head != NIL)
-			(void)unic_use_fold_into(nic, f->element[i].owner);
-		unic_use_fold(nic, f->element[i].owner);
+			(void)unic_usage_fold_into(nic, f->element[i].owner);
+		unic_usage_fold(nic, f->element[i].owner);
 	}
 	return nic->mrs.mr[mr].uses != before;
 }
@@ -124,7 +124,7 @@ static void unknown(struct unic_nic *nic, uint16_t mr)
 	};
 }
 
-void unic_use_end(struct unic_nic *nic, uint16_t mr)
+void unic_usage_end(struct unic_nic *nic, uint16_t mr)
 {
 	nic->uses.of[mr] = (struct unic_seen){ 0 };
 	if (__builtin_expect(nic->uses.off, 0))
@@ -134,7 +134,7 @@ void unic_use_end(struct unic_nic *nic, uint16_t mr)
 /* He lies to himself at worst: what he reports only orders his own regions. */
 static void hear(struct unic_nic *nic, uint16_t mr)
 {
-	struct unic_uses *u = &nic->uses;
+	struct unic_usages *u = &nic->uses;
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_reported *r = &u->reported[mr];
 	uint32_t more;
@@ -151,12 +151,12 @@ static void hear(struct unic_nic *nic, uint16_t mr)
 	if (u->told >> m->proc & 1)
 		return;
 	u->told |= 1u << m->proc;
-	unic_use_policy(nic, m->proc, false);
+	unic_usage_policy(nic, m->proc, false);
 }
 
-void unic_use_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
+void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
 {
-	struct unic_uses *u = &nic->uses;
+	struct unic_usages *u = &nic->uses;
 	uint32_t kind = nic->procs.proc[proc].policy;
 
 	if (fresh)
@@ -178,9 +178,9 @@ static void move_to(struct unic_chooser *c,
 	unic_policy_set(c, kind);
 }
 
-void unic_use_switch(struct unic_nic *nic, bool off)
+void unic_usage_switch(struct unic_nic *nic, bool off)
 {
-	struct unic_uses *u = &nic->uses;
+	struct unic_usages *u = &nic->uses;
 	uint16_t i;
 
 	if (u->off == off)
@@ -196,7 +196,7 @@ void unic_use_switch(struct unic_nic *nic, bool off)
 		move_to(&nic->evict.chooser[i],
 			off ? &u->table : &nic->evict.table);
 		if (nic->procs.proc[i].db)
-			unic_use_policy(nic, i, true);
+			unic_usage_policy(nic, i, true);
 	}
 	u->next_ns = 0;
 	nic->timers_ns = 0;
@@ -236,7 +236,7 @@ static void show(struct unic_nic *nic, uint16_t idx)
 	UNIC_WRITE_ONCE(row->stag, unic_to_le32(mr->stag));
 }
 
-void unic_use_trace(struct unic_nic *nic, uint16_t idx)
+void unic_usage_trace(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_seen *seen = &nic->uses.of[idx];
@@ -246,27 +246,27 @@ void unic_use_trace(struct unic_nic *nic, uint16_t idx)
 	if (!uses || !mr->n_pages || mr->mr_class == UNIC_CLASS_CONTROL)
 		return;
 	seen->traced = mr->uses;
-	UNIC_TRACE(nic, REF, mr->proc, unic_reap_identity(mr),
+	UNIC_TRACE(nic, REF, mr->proc, unic_reclaim_identity(mr),
 		   mr->n_pages | (uint32_t)mr->importance << 16, uses,
 		   ago > UINT32_MAX ? UINT32_MAX : (uint32_t)ago);
 }
 
-uint64_t unic_use_sweep(struct unic_nic *nic)
+uint64_t unic_usage_sweep(struct unic_nic *nic)
 {
-	struct unic_uses *u = &nic->uses;
+	struct unic_usages *u = &nic->uses;
 	bool often = u->off || nic->trace.mask & UNIC_TG_REF;
 	uint32_t left;
 
 	if (nic->now_ns < u->next_ns)
 		return u->next_ns;
-	for (left = UNIC_USE_SWEEP; left; left--) {
+	for (left = UNIC_USAGE_SWEEP; left; left--) {
 		const struct unic_mr *mr = &nic->mrs.mr[u->at];
 
-		unic_use_fold(nic, u->at);
+		unic_usage_fold(nic, u->at);
 		if (u->off && may_be_chosen(mr))
 			hear(nic, u->at);
 		if (nic->trace.mask & UNIC_TG_REF && mr->state != UNIC_MR_FREE)
-			unic_use_trace(nic, u->at);
+			unic_usage_trace(nic, u->at);
 		show(nic, u->at);
 		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
 	}

@@ -8,8 +8,8 @@
  * Secret: when all this is looked at. No access pays for it: a sweep compares
  * what regions have counted with what was known of them.
  */
-#ifndef UNIC_USE_H
-#define UNIC_USE_H
+#ifndef UNIC_USAGE_H
+#define UNIC_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ struct unic_reported {
 	uint8_t importance;
 };
 
-struct unic_uses {
+struct unic_usages {
 	struct unic_seen of[UNIC_MRS];
 	struct unic_reported reported[UNIC_MRS];
 	struct unic_policy_table table; /* the same, as policies see it */
@@ -46,34 +46,34 @@ struct unic_uses {
 	bool off; /* what the NIC counts is not looked at */
 };
 
-/** unic_use_init() - after unic_evict_init(): the NIC's own count is used. */
-void unic_use_init(struct unic_nic *nic);
+/** unic_usage_init() - after unic_evict_init(): the NIC's own count is used. */
+void unic_usage_init(struct unic_nic *nic);
 
-/** unic_use_switch() - @off: from now on policies know only what processes
+/** unic_usage_switch() - @off: from now on policies know only what processes
  * report, and choose by chance where none has come. Linear in regions. */
-void unic_use_switch(struct unic_nic *nic, bool off);
+void unic_usage_switch(struct unic_nic *nic, bool off);
 
-/** unic_use_policy() - the policy of process @proc has changed, or @proc is new
+/** unic_usage_policy() - the policy of process @proc has changed, or @proc is new
  * (@fresh: it has reported nothing yet). */
-void unic_use_policy(struct unic_nic *nic, uint32_t proc, bool fresh);
+void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh);
 
-/** unic_use_end() - index @mr is free: nothing is known of it. */
-void unic_use_end(struct unic_nic *nic, uint16_t mr);
+/** unic_usage_end() - index @mr is free: nothing is known of it. */
+void unic_usage_end(struct unic_nic *nic, uint16_t mr);
 
-/** unic_use_fold() - uses of form @mr since the last call count for the regions
+/** unic_usage_fold() - uses of form @mr since the last call count for the regions
  * that it is made of, and for theirs; nothing for others. */
-void unic_use_fold(struct unic_nic *nic, uint16_t mr);
+void unic_usage_fold(struct unic_nic *nic, uint16_t mr);
 
-/** unic_use_fold_into() - the same for all forms made of @mr. True: there were
+/** unic_usage_fold_into() - the same for all forms made of @mr. True: there were
  * some. */
-bool unic_use_fold_into(struct unic_nic *nic, uint16_t mr);
+bool unic_usage_fold_into(struct unic_nic *nic, uint16_t mr);
 
-/** unic_use_trace() - the trace has all uses of @mr so far. */
-void unic_use_trace(struct unic_nic *nic, uint16_t mr);
+/** unic_usage_trace() - the trace has all uses of @mr so far. */
+void unic_usage_trace(struct unic_nic *nic, uint16_t mr);
 
-/** unic_use_sweep() - look at UNIC_USE_SWEEP regions. Returns when to call
+/** unic_usage_sweep() - look at UNIC_USAGE_SWEEP regions. Returns when to call
  * again (NIC time; UINT64_MAX: at the next heartbeat). */
-uint64_t unic_use_sweep(struct unic_nic *nic);
-#define UNIC_USE_SWEEP (UNIC_MRS < 256u ? UNIC_MRS : 256u)
+uint64_t unic_usage_sweep(struct unic_nic *nic);
+#define UNIC_USAGE_SWEEP (UNIC_MRS < 256u ? UNIC_MRS : 256u)
 
-#endif /* UNIC_USE_H */
+#endif /* UNIC_USAGE_H */

@@ -15,20 +15,20 @@
 static void settle_open(struct unic_nic *nic)
 {
 	nic->evict.demands.not_open =
-		unic_set_any(&nic->evict.demands.waiters) ||
+		unic_bitset_any(&nic->evict.demands.waiters) ||
 		unic_stag_crowded(&nic->stags);
 }
 
 static void waits(struct unic_nic *nic, uint32_t proc, bool on)
 {
 	if (on)
-		unic_set_add(&nic->evict.demands.waiters, proc);
+		unic_bitset_add(&nic->evict.demands.waiters, proc);
 	else
-		unic_set_del(&nic->evict.demands.waiters, proc);
+		unic_bitset_del(&nic->evict.demands.waiters, proc);
 	settle_open(nic);
 }
 
-void unic_wait_init(struct unic_nic *nic)
+void unic_admission_init(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	uint32_t i;
@@ -36,10 +36,10 @@ void unic_wait_init(struct unic_nic *nic)
 	memset(&nic->denials, 0, sizeof(nic->denials));
 	memset(e->wait_head, 0xff, sizeof(e->wait_head));
 	memset(e->wait_tail, 0xff, sizeof(e->wait_tail));
-	e->ended_head = e->ended_tail = UNIC_WAIT_NIL;
+	e->ended_head = e->ended_tail = UNIC_ADMISSION_NIL;
 	for (i = 0; i < UNIC_WAITS; i++)
 		e->wait[i].next = (uint16_t)(i + 1);
-	e->wait[UNIC_WAITS - 1].next = UNIC_WAIT_NIL;
+	e->wait[UNIC_WAITS - 1].next = UNIC_ADMISSION_NIL;
 	e->wait_free = 0;
 	e->wait_ns = UINT64_MAX;
 	e->wait_without = UNIC_PROCS;
@@ -49,23 +49,23 @@ void unic_wait_init(struct unic_nic *nic)
 
 /* Those who wait may be served now, or not any more; and what it has counts in
  * its share of the region table. */
-void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc)
+void unic_admission_rests_changed(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 	uint32_t i;
 
 	settle_open(nic);
-	unic_set_add(&e->share.moved, proc);
-	UNIC_SET_EACH(i, &e->demands.waiters)
-	unic_set_add(&e->share.moved, i);
+	unic_bitset_add(&e->share.moved, proc);
+	UNIC_BITSET_EACH(i, &e->demands.waiters)
+	unic_bitset_add(&e->share.moved, i);
 	unic_evict_kick(nic);
 }
 
 static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
 		   uint16_t i)
 {
-	e->wait[i].next = UNIC_WAIT_NIL;
-	if (*head == UNIC_WAIT_NIL)
+	e->wait[i].next = UNIC_ADMISSION_NIL;
+	if (*head == UNIC_ADMISSION_NIL)
 		*head = i;
 	else
 		e->wait[*tail].next = i;
@@ -75,13 +75,13 @@ static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
 static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
 			uint16_t i)
 {
-	uint16_t prev = UNIC_WAIT_NIL, at = *head;
+	uint16_t prev = UNIC_ADMISSION_NIL, at = *head;
 
 	while (at != i) {
 		prev = at;
 		at = e->wait[at].next;
 	}
-	if (prev == UNIC_WAIT_NIL)
+	if (prev == UNIC_ADMISSION_NIL)
 		*head = e->wait[i].next;
 	else
 		e->wait[prev].next = e->wait[i].next;
@@ -120,7 +120,7 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 
 	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
 	e->waiting--;
-	if (e->wait_head[w->proc] == UNIC_WAIT_NIL)
+	if (e->wait_head[w->proc] == UNIC_ADMISSION_NIL)
 		waits(nic, w->proc, false);
 	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
 	promise(nic, w->proc, 0);
@@ -156,14 +156,14 @@ static uint64_t denied_ns(const struct unic_evict *e)
 	return (us + e->reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
 }
 
-void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
+void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_denials *d = &nic->denials;
 	/* who asks again keeps its place */
 	uint32_t seq = denied(nic, proc) ? d->of[proc].seq : 0;
 
-	if (!n || e->wait_head[proc] != UNIC_WAIT_NIL ||
+	if (!n || e->wait_head[proc] != UNIC_ADMISSION_NIL ||
 	    unic_stag_shut(nic, proc) ||
 	    !unic_share_entitled(&e->share, proc, n))
 		return;
@@ -196,8 +196,8 @@ static bool slots_used_up(const struct unic_evict *e, uint32_t proc)
 	       UNIC_WAITS - e->wait_used <= e->wait_without;
 }
 
-int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
-		    uint32_t *id)
+int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
+			 uint32_t *id)
 {
 	struct unic_evict *e = &nic->evict;
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
@@ -206,7 +206,7 @@ int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 
 	if (slots_used_up(e, proc))
 		return -UNIC_EWAITFULL;
-	UNIC_ASSERT(nic, i != UNIC_WAIT_NIL);
+	UNIC_ASSERT(nic, i != UNIC_ADMISSION_NIL);
 	forget_denied(nic, proc);
 	e->wait_used++;
 	if (!e->wait_slots[proc]++)
@@ -254,7 +254,8 @@ static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	unic_share_want(&e->share, proc, (int32_t)n);
 	kept = unic_demand_kept(nic, proc, n);
 	unic_share_want(&e->share, proc, -(int32_t)n);
-	for (i = e->wait_head[proc]; i != UNIC_WAIT_NIL; i = e->wait[i].next)
+	for (i = e->wait_head[proc]; i != UNIC_ADMISSION_NIL;
+	     i = e->wait[i].next)
 		own_indices++;
 	if (own_indices + kept.indices > unic_mr_indices(&nic->mrs))
 		return -UNIC_EMRFULL;
@@ -280,8 +281,8 @@ static bool control_capped(struct unic_evict *e, uint32_t proc,
 	       e->control[proc].mrs >= mrs;
 }
 
-int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
-		    const struct unic_mr_args *args)
+int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
+			 const struct unic_mr_args *args)
 {
 	struct unic_evict *e = &nic->evict;
 	const struct unic_share_owner *o = &e->share.owner[proc];
@@ -300,7 +301,7 @@ int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	if (unic_set_any(&e->demands.waiters))
+	if (unic_bitset_any(&e->demands.waiters))
 		err = taken_by_waiters(nic, proc, n);
 	if (!err && n >= nic->denials.of[proc].n)
 		forget_denied(nic, proc);
@@ -336,7 +337,7 @@ static void publish_ended(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 	uint16_t i;
 
-	while ((i = e->ended_head) != UNIC_WAIT_NIL &&
+	while ((i = e->ended_head) != UNIC_ADMISSION_NIL &&
 	       publish(nic, &e->wait[i])) {
 		unlink_wait(e, &e->ended_head, &e->ended_tail, i);
 		slot_free(e, i);
@@ -366,7 +367,7 @@ static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
 }
 
-void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
+void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	promise(nic, proc, n);
 	unic_demand_trim(nic, nic->tlb.free);
@@ -457,7 +458,7 @@ static void give_up(struct unic_nic *nic)
 	e->wait_ns = next;
 }
 
-uint64_t unic_wait_poll(struct unic_nic *nic)
+uint64_t unic_admission_poll(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	uint64_t rested_ns = unic_mr_rested(nic);
@@ -466,12 +467,12 @@ uint64_t unic_wait_poll(struct unic_nic *nic)
 	if (nic->now_ns >= e->wait_ns)
 		give_up(nic);
 	publish_ended(nic);
-	if (e->ended_head != UNIC_WAIT_NIL)
+	if (e->ended_head != UNIC_ADMISSION_NIL)
 		return nic->now_ns + RETRY_NS;
 	return e->wait_ns < rested_ns ? e->wait_ns : rested_ns;
 }
 
-int unic_wait_cancel(struct unic_nic *nic, uint32_t id)
+int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
 {
 	struct unic_evict *e = &nic->evict;
 	uint16_t i;
@@ -490,12 +491,12 @@ int unic_wait_cancel(struct unic_nic *nic, uint32_t id)
 	return -UNIC_ENOWAIT;
 }
 
-void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
+void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 	uint16_t i = e->wait_head[proc], next;
 
-	for (; i != UNIC_WAIT_NIL; i = next) {
+	for (; i != UNIC_ADMISSION_NIL; i = next) {
 		next = e->wait[i].next;
 		if (!unic_share_above_quota(&e->share.owner[proc],
 					    e->wait[i].args.n_pages))
@@ -506,7 +507,7 @@ void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc)
 	unic_evict_kick(nic);
 }
 
-void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc)
+void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 	uint16_t i;

@@ -22,8 +22,8 @@
  * they are asked back, and kept for it to come again. It is one request a
  * process, its last, and none beside queued ones.
  */
-#ifndef UNIC_WAIT_H
-#define UNIC_WAIT_H
+#ifndef UNIC_ADMISSION_H
+#define UNIC_ADMISSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,25 +31,26 @@
 #include "memory/mr.h"
 #include "nic.h"
 
-void unic_wait_init(struct unic_nic *nic);
+void unic_admission_init(struct unic_nic *nic);
 
 /**
- * unic_wait_admit() - may @proc register @args now?
+ * unic_admission_admit() - may @proc register @args now?
  * Returns 0, -UNIC_ETOOLARGE (it never can), -UNIC_ECTRLCAP, -UNIC_EQUOTA,
  * -UNIC_EMRFULL (no index is free; or it has too many at rest, stag.h),
  * -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
  * and promises end that the registration would break, or that it was promised.
  */
-int unic_wait_admit(struct unic_nic *nic, uint32_t proc,
-		    const struct unic_mr_args *args);
+int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
+			 const struct unic_mr_args *args);
 
 /**
- * unic_wait_open() - true if unic_wait_admit() would return 0 for the simplest of
+ * unic_admission_open() - true if unic_admission_admit() would return 0 for the simplest of
  * reasons: nobody waits, few indices rest, there is room, and no quota or cap to
  * look at.
  */
-static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
-				  const struct unic_mr_args *args)
+static inline bool unic_admission_open(const struct unic_nic *nic,
+				       uint32_t proc,
+				       const struct unic_mr_args *args)
 {
 	const struct unic_evict *e = &nic->evict;
 
@@ -59,28 +60,28 @@ static inline bool unic_wait_open(const struct unic_nic *nic, uint32_t proc,
 	       args->n_pages <= nic->tlb.free;
 }
 
-/** unic_wait_denied() - @proc was refused @n entries because they, or an index,
+/** unic_admission_denied() - @proc was refused @n entries because they, or an index,
  * were not free, and does not wait for them. Beyond its fair share it does not
  * count. */
-void unic_wait_denied(struct unic_nic *nic, uint32_t proc, uint32_t n);
+void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n);
 
-/** unic_wait_queue() - queue a checked request. -UNIC_EPENDING with *id, or
+/** unic_admission_queue() - queue a checked request. -UNIC_EPENDING with *id, or
  * -UNIC_EWAITFULL: the process has its weighted part of the slots (one at
  * least, which nobody else can take). Holds a use of the PD. */
-int unic_wait_queue(struct unic_nic *nic, const struct unic_mr_args *args,
-		    uint32_t *id);
+int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
+			 uint32_t *id);
 
-/** unic_wait_poll() - grant what fits, end what gives up, publish. Returns when
+/** unic_admission_poll() - grant what fits, end what gives up, publish. Returns when
  * to call again (NIC time, UINT64_MAX: no need). */
-uint64_t unic_wait_poll(struct unic_nic *nic);
+uint64_t unic_admission_poll(struct unic_nic *nic);
 
-/** unic_wait_freed() - @n entries taken back for @proc are free: they are
+/** unic_admission_freed() - @n entries taken back for @proc are free: they are
  * promised to its requests. */
-void unic_wait_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
+void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
 
-/** unic_wait_proc_gone() - forget @proc's requests; no events. */
-void unic_wait_proc_gone(struct unic_nic *nic, uint32_t proc);
+/** unic_admission_proc_gone() - forget @proc's requests; no events. */
+void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc);
 
 _Static_assert(UNIC_WAITS >= UNIC_PROCS, "a slot for everybody");
 
-#endif /* UNIC_WAIT_H */
+#endif /* UNIC_ADMISSION_H */

@@ -12,10 +12,10 @@ void unic_demand_init(struct unic_nic *nic)
 	struct unic_demands *d = &nic->evict.demands;
 
 	memset(d, 0, sizeof(*d));
-	unic_top_init(&d->urgent);
-	unic_top_init(&d->borrowers);
-	unic_top_init(&d->growing);
-	unic_top_init(&d->shrinking);
+	unic_tournament_init(&d->urgent);
+	unic_tournament_init(&d->borrowers);
+	unic_tournament_init(&d->growing);
+	unic_tournament_init(&d->shrinking);
 	d->indices = PLENTY;
 	d->lacking = UNIC_OWNER_NIL;
 }
@@ -102,9 +102,9 @@ static void add_requests(const struct unic_nic *nic, uint32_t proc,
 	const struct unic_evict *e = &nic->evict;
 	uint16_t i = e->wait_head[proc];
 
-	if (i == UNIC_WAIT_NIL)
+	if (i == UNIC_ADMISSION_NIL)
 		add_request(nic, proc, p->n, p);
-	while (i != UNIC_WAIT_NIL &&
+	while (i != UNIC_ADMISSION_NIL &&
 	       add_request(nic, proc, e->wait[i].args.n_pages, p))
 		i = e->wait[i].next;
 }
@@ -139,12 +139,12 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 {
 	const struct unic_evict *e = &nic->evict;
 	uint16_t head = e->wait_head[proc];
-	bool waits = head != UNIC_WAIT_NIL;
+	bool waits = head != UNIC_ADMISSION_NIL;
 	struct unic_place p = { .kind = UNIC_PLACE_NONE, .most = UINT32_MAX };
 
 	p.n = waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
 	p.seq = waits ? e->wait[head].id : nic->denials.of[proc].seq;
-	p.there = unic_set_has(&e->demands.waiters, proc);
+	p.there = unic_bitset_has(&e->demands.waiters, proc);
 	if (!p.there || unic_stag_shut(nic, proc) ||
 	    unic_demand_over_quota(nic, proc, e->share.owner[proc].held, p.n))
 		return p;
@@ -167,7 +167,7 @@ static bool is_capped(const struct unic_nic *nic, uint32_t proc)
 	const struct unic_evict *e = &nic->evict;
 	uint32_t n;
 
-	if (e->wait_head[proc] == UNIC_WAIT_NIL)
+	if (e->wait_head[proc] == UNIC_ADMISSION_NIL)
 		return false;
 	n = e->wait[e->wait_head[proc]].args.n_pages;
 	return unic_demand_over_quota(nic, proc,
@@ -182,7 +182,7 @@ static bool is_urgent(const void *in, uint32_t p)
 	const struct unic_evict *e = in;
 
 	return e->demands.of[p].kind == UNIC_PLACE_ENTITLED &&
-	       !unic_set_has(&e->demands.away, p);
+	       !unic_bitset_has(&e->demands.away, p);
 }
 
 static bool is_borrower(const void *in, uint32_t p)
@@ -260,16 +260,17 @@ static __attribute__((noinline)) void move(struct unic_nic *nic, uint32_t proc)
 	add(&d->kept, p->kept);
 	add(&d->borrowed, borrowed_for(p));
 	if (before == UNIC_PLACE_ENTITLED || p->kind == UNIC_PLACE_ENTITLED)
-		unic_top_play(&d->urgent, proc, e, is_urgent, asked_before);
+		unic_tournament_play(&d->urgent, proc, e, is_urgent,
+				     asked_before);
 	if (before == UNIC_PLACE_BORROWER || p->kind == UNIC_PLACE_BORROWER)
-		unic_top_play(&d->borrowers, proc, e, is_borrower,
-			      would_have_less);
-	unic_top_play(&d->growing, proc, e, is_there, has_more_above);
-	unic_top_play(&d->shrinking, proc, e, is_there, has_less_most);
+		unic_tournament_play(&d->borrowers, proc, e, is_borrower,
+				     would_have_less);
+	unic_tournament_play(&d->growing, proc, e, is_there, has_more_above);
+	unic_tournament_play(&d->shrinking, proc, e, is_there, has_less_most);
 	if (is_capped(nic, proc))
-		unic_set_add(&d->capped, proc);
+		unic_bitset_add(&d->capped, proc);
 	else
-		unic_set_del(&d->capped, proc);
+		unic_bitset_del(&d->capped, proc);
 }
 
 /* Indices, when there are not enough for all who ask. */
@@ -291,8 +292,8 @@ static void settle_indices(struct unic_nic *nic)
 	if (e->demands.indices == indices)
 		return;
 	e->demands.indices = indices;
-	UNIC_SET_EACH(i, &e->demands.waiters)
-	unic_set_add(&e->share.moved, i);
+	UNIC_BITSET_EACH(i, &e->demands.waiters)
+	unic_bitset_add(&e->share.moved, i);
 }
 
 /* When one comes or goes, all shares are others: that moves those only of whom
@@ -303,11 +304,12 @@ static void settle_shares(struct unic_nic *nic)
 	struct unic_demands *d = &e->demands;
 	uint32_t i;
 
-	while ((i = unic_top_first(&d->growing, e, is_there)) != UNIC_TOP_NIL &&
+	while ((i = unic_tournament_first(&d->growing, e, is_there)) !=
+		       UNIC_TOURNAMENT_NIL &&
 	       d->of[i].above >= e->share.weights)
 		move(nic, i);
-	while ((i = unic_top_first(&d->shrinking, e, is_there)) !=
-		       UNIC_TOP_NIL &&
+	while ((i = unic_tournament_first(&d->shrinking, e, is_there)) !=
+		       UNIC_TOURNAMENT_NIL &&
 	       d->of[i].most < e->share.weights)
 		move(nic, i);
 }
@@ -324,26 +326,26 @@ static void settle_lacking(struct unic_nic *nic)
 		return;
 	e->demands.lacking = is;
 	if (was != UNIC_OWNER_NIL)
-		unic_set_add(&e->share.moved, was);
+		unic_bitset_add(&e->share.moved, was);
 	if (is != UNIC_OWNER_NIL)
-		unic_set_add(&e->share.moved, is);
+		unic_bitset_add(&e->share.moved, is);
 }
 
 void unic_demand_settle(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
-	struct unic_set *moved = &e->share.moved;
+	struct unic_bitset *moved = &e->share.moved;
 
-	if (unic_set_any(&e->share.changed))
+	if (unic_bitset_any(&e->share.changed))
 		unic_share_settle(&e->share);
 	settle_indices(nic);
 	settle_lacking(nic);
-	while (unic_set_any(moved)) {
-		uint32_t i = unic_set_first(moved);
+	while (unic_bitset_any(moved)) {
+		uint32_t i = unic_bitset_first(moved);
 
-		unic_set_del(moved, i);
-		unic_set_add(&e->stale, i);
-		if (unic_set_has(&e->demands.waiters, i) ||
+		unic_bitset_del(moved, i);
+		unic_bitset_add(&e->stale, i);
+		if (unic_bitset_has(&e->demands.waiters, i) ||
 		    e->demands.of[i].there)
 			move(nic, i);
 	}
@@ -354,23 +356,24 @@ void unic_demand_settle(struct unic_nic *nic)
 
 static void first_of(struct unic_evict *e, uint32_t *urgent, uint32_t *borrower)
 {
-	*urgent = unic_top_first(&e->demands.urgent, e, is_urgent);
-	*borrower = unic_top_first(&e->demands.borrowers, e, is_borrower);
+	*urgent = unic_tournament_first(&e->demands.urgent, e, is_urgent);
+	*borrower =
+		unic_tournament_first(&e->demands.borrowers, e, is_borrower);
 }
 
 /* A process that even the return of all that is on its way does not help. */
 static uint32_t find_capped(const struct unic_demands *d,
-			    const struct unic_set *tried)
+			    const struct unic_bitset *tried)
 {
 	uint32_t i;
 
-	UNIC_SET_EACH(i, &d->capped)
-	if (!unic_set_has(tried, i))
+	UNIC_BITSET_EACH(i, &d->capped)
+	if (!unic_bitset_has(tried, i))
 		return i;
 	return UNIC_OWNER_NIL;
 }
 
-void unic_demand_now(struct unic_nic *nic, const struct unic_set *tried,
+void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
 		     struct unic_demand *out)
 {
 	struct unic_evict *e = &nic->evict;
@@ -386,7 +389,7 @@ void unic_demand_now(struct unic_nic *nic, const struct unic_set *tried,
 	if (out->borrower != UNIC_OWNER_NIL)
 		out->borrower_n = d->of[out->borrower].n;
 	out->capped = UNIC_OWNER_NIL;
-	if (unic_set_any(&d->capped))
+	if (unic_bitset_any(&d->capped))
 		out->capped = find_capped(d, tried);
 }
 
@@ -409,21 +412,22 @@ void unic_demand_away(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 
-	unic_set_add(&e->demands.away, proc);
-	unic_top_play(&e->demands.urgent, proc, e, is_urgent, asked_before);
+	unic_bitset_add(&e->demands.away, proc);
+	unic_tournament_play(&e->demands.urgent, proc, e, is_urgent,
+			     asked_before);
 }
 
 void unic_demand_back(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
-	struct unic_set *away = &e->demands.away;
+	struct unic_bitset *away = &e->demands.away;
 
-	while (unic_set_any(away)) {
-		uint32_t i = unic_set_first(away);
+	while (unic_bitset_any(away)) {
+		uint32_t i = unic_bitset_first(away);
 
-		unic_set_del(away, i);
-		unic_top_play(&e->demands.urgent, i, e, is_urgent,
-			      asked_before);
+		unic_bitset_del(away, i);
+		unic_tournament_play(&e->demands.urgent, i, e, is_urgent,
+				     asked_before);
 	}
 }
 
@@ -452,10 +456,10 @@ static void promise(struct unic_evict *e, uint32_t proc, uint32_t n)
 	d->all_promised += n - d->promised[proc];
 	d->promised[proc] = n;
 	if (n)
-		unic_set_add(&d->owed, proc);
+		unic_bitset_add(&d->owed, proc);
 	else
-		unic_set_del(&d->owed, proc);
-	unic_set_add(&e->share.moved, proc);
+		unic_bitset_del(&d->owed, proc);
+	unic_bitset_add(&e->share.moved, proc);
 }
 
 void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
@@ -474,7 +478,7 @@ void unic_demand_trim(struct unic_nic *nic, uint32_t left)
 	struct unic_demands *d = &e->demands;
 
 	while (d->all_promised > left) {
-		uint32_t last = unic_set_last(&d->owed);
+		uint32_t last = unic_bitset_last(&d->owed);
 		uint32_t over = d->all_promised - left;
 
 		promise(e, last,

@@ -46,17 +46,18 @@ struct unic_demands {
 	struct unic_place of[UNIC_PROCS]; /* as last settled, and sums of it: */
 	struct unic_need entitled, kept;
 	struct unic_need borrowed; /* kept from others beside */
-	struct unic_top urgent, borrowers;
-	struct unic_top growing, shrinking; /* shares: whom that moves first */
-	struct unic_set waiters;	    /* who has a request, or a denial */
-	uint32_t not_open;	/* unic_wait_open(): a closer look is due */
-	struct unic_set capped; /* whom only its quota stops, for long */
-	struct unic_set away;	/* see unic_demand_away() */
-	uint32_t indices;	/* how many, while they are scarce */
-	uint32_t lacking;	/* a page; or UNIC_OWNER_NIL */
+	struct unic_tournament urgent, borrowers;
+	struct unic_tournament growing,
+		shrinking;	    /* shares: whom that moves first */
+	struct unic_bitset waiters; /* who has a request, or a denial */
+	uint32_t not_open; /* unic_admission_open(): a closer look is due */
+	struct unic_bitset capped; /* whom only its quota stops, for long */
+	struct unic_bitset away;   /* see unic_demand_away() */
+	uint32_t indices;	   /* how many, while they are scarce */
+	uint32_t lacking;	   /* a page; or UNIC_OWNER_NIL */
 	/* entries freed for a process's requests; nobody at once takes them */
 	uint32_t promised[UNIC_PROCS], all_promised;
-	struct unic_set owed; /* who has a promise */
+	struct unic_bitset owed; /* who has a promise */
 };
 
 void unic_demand_init(struct unic_nic *nic);
@@ -78,7 +79,7 @@ struct unic_demand {
 
 /** unic_demand_now() - @tried: processes that are not reported as capped again,
  * since nothing can be taken from them now. */
-void unic_demand_now(struct unic_nic *nic, const struct unic_set *tried,
+void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
 		     struct unic_demand *out);
 
 /** unic_demand_urgent() - is there a request within a fair share? */

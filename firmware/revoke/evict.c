@@ -23,8 +23,8 @@ void unic_evict_init(struct unic_nic *nic)
 	e->rng = rng;
 	unic_share_init(&e->share, UNIC_TLB_ENTRIES);
 	unic_notice_init(&e->notices);
-	unic_wait_init(nic);
-	unic_reap_init(nic);
+	unic_admission_init(nic);
+	unic_reclaim_init(nic);
 	e->reaper_us = REAPER_US;
 	e->residence_us = RESIDENCE_US;
 	e->low = LOW;
@@ -64,7 +64,7 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 
 	if (__builtin_expect(mr->deps, 0))
 		evt.dependents = unic_to_le32(mr->n_tokens +
-					      unic_depend_count(nic, idx));
+					      unic_dependents_count(nic, idx));
 	return unic_mbox_event(nic, &evt);
 }
 
@@ -123,7 +123,7 @@ static bool publish_held_back(struct unic_nic *nic, uint16_t idx)
 			return false;
 		let_go(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]--;
-		unic_set_add(&nic->evict.share.moved, mr->proc);
+		unic_bitset_add(&nic->evict.share.moved, mr->proc);
 		unic_mr_bury(nic, idx);
 	}
 	return true;
@@ -167,7 +167,7 @@ static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
 
 	nic->put_off.of[mr->proc] += n;
 	nic->put_off.all += n;
-	unic_set_add(&nic->evict.share.moved, mr->proc);
+	unic_bitset_add(&nic->evict.share.moved, mr->proc);
 }
 
 static void coming(struct unic_nic *nic, struct unic_mr *mr)
@@ -229,9 +229,9 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 		nic->evict.indices_coming[mr->proc]++;
 	}
 	if (for_proc != UNIC_OWNER_NIL)
-		unic_wait_freed(nic, for_proc, n_pages);
+		unic_admission_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);
-	unic_depend_free(nic, idx); /* what it was made of may end now */
+	unic_dependents_free(nic, idx); /* what it was made of may end now */
 }
 
 void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
@@ -250,7 +250,7 @@ static void drain(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	unic_reap_remove(nic, idx);
+	unic_reclaim_remove(nic, idx);
 	if (is_put_off(mr))
 		put_off(nic, mr, false);
 	coming(nic, mr);
@@ -261,7 +261,7 @@ static void drain(struct unic_nic *nic, uint16_t idx)
 	unic_token_mr_gone(nic, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
 		unic_qp_sweep(nic, idx);
-	unic_depend_close(nic, idx, unic_evict_dependent);
+	unic_dependents_close(nic, idx, unic_evict_dependent);
 	unic_evict_idle(nic, idx);
 }
 
@@ -281,7 +281,7 @@ void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
 {
 	(void)of;
-	unic_depend_close(nic, mr, cut_all);
+	unic_dependents_close(nic, mr, cut_all);
 	unic_cut(nic, mr);
 }
 
@@ -380,7 +380,7 @@ static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
 	n->rank = nic->evict.open[mr->proc]++;
 	mr->seq = n->seq;
 	mr->state = UNIC_MR_NOTIFIED;
-	unic_reap_remove(nic, idx);
+	unic_reclaim_remove(nic, idx);
 	coming(nic, mr);
 	send_notice(nic, idx);
 }
@@ -586,7 +586,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	n->for_proc = o->for_proc;
 	n->why = UNIC_WHY_OFFERED;
 	n->state = UNIC_MR_NOTIFIED;
-	unic_reap_remove(nic, new);
+	unic_reclaim_remove(nic, new);
 	not_coming(nic, o);
 	if (counted) {
 		coming(nic, n);
@@ -600,7 +600,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	o->why = 0;
 	o->for_proc = UNIC_OWNER_NIL;
 	o->state = UNIC_MR_ACTIVE;
-	unic_reap_add(nic, old);
+	unic_reclaim_add(nic, old);
 }
 
 static int answer_offer(struct unic_nic *nic, uint16_t mr, uint32_t offer_mr,
@@ -712,10 +712,10 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	if (nic->state != UNIC_NIC_READY)
 		return UINT64_MAX; /* the driver has failed */
 	publish_all(nic);
-	next = unic_wait_poll(nic);
+	next = unic_admission_poll(nic);
 	if (e->evts_due)
 		next = earlier(next, nic->now_ns + RETRY_NS);
-	next = earlier(next, unic_reap_poll(nic));
+	next = earlier(next, unic_reclaim_poll(nic));
 	next = earlier(next, e->notices.next_ns);
 	e->next_ns = next;
 	return e->kicked ? nic->now_ns : next;

@@ -19,7 +19,7 @@
 /* The longest a drain takes once operations are cut: one DMA piece. */
 #define UNIC_DRAIN_BOUND_US 1000u
 
-#define UNIC_WAIT_NIL 0xffffu
+#define UNIC_ADMISSION_NIL 0xffffu
 
 /* Others whose last recall from or for it a process remembers, see reclaim.c. */
 #define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
@@ -66,7 +66,7 @@ struct unic_evict {
 	/* ... when all that was asked back is gone, put off or not; of regions.
 	 * Right but for who is stale, see reclaim.c */
 	struct unic_share after, regions;
-	struct unic_set stale;
+	struct unic_bitset stale;
 	struct unic_notices notices;
 	uint64_t next_ns; /* nothing to do before, unless kicked */
 	bool kicked;
@@ -144,17 +144,17 @@ int unic_evict_answer(struct unic_nic *nic,
  * entries: it ends with the region it is made of). */
 int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
-/** unic_wait_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
-int unic_wait_cancel(struct unic_nic *nic, uint32_t id);
+/** unic_admission_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
+int unic_admission_cancel(struct unic_nic *nic, uint32_t id);
 
-/** unic_wait_rests_changed() - @proc has more or fewer indices at rest (stag.h). */
-void unic_wait_rests_changed(struct unic_nic *nic, uint32_t proc);
+/** unic_admission_rests_changed() - @proc has more or fewer indices at rest (stag.h). */
+void unic_admission_rests_changed(struct unic_nic *nic, uint32_t proc);
 
 /**
- * unic_wait_quota_changed() - @proc has another quota: its requests that can
+ * unic_admission_quota_changed() - @proc has another quota: its requests that can
  * never fit under it end with UNIC_ST_TOO_LARGE.
  */
-void unic_wait_quota_changed(struct unic_nic *nic, uint32_t proc);
+void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc);
 
 /**
  * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain

@@ -26,7 +26,7 @@ _Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
 	((int16_t)(offsetof(struct unic_mr, field) - \
 		   offsetof(struct unic_mr, last_use_ns)))
 
-void unic_reap_init(struct unic_nic *nic)
+void unic_reclaim_init(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	uint32_t i;
@@ -48,7 +48,7 @@ void unic_reap_init(struct unic_nic *nic)
 		unic_policy_init(&e->chooser[i], &e->table);
 }
 
-void unic_reap_add(struct unic_nic *nic, uint16_t mr)
+void unic_reclaim_add(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -59,7 +59,7 @@ void unic_reap_add(struct unic_nic *nic, uint16_t mr)
 	unic_policy_add(&nic->evict.chooser[m->proc], mr);
 }
 
-void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
+void unic_reclaim_remove(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -74,7 +74,7 @@ void unic_reap_remove(struct unic_nic *nic, uint16_t mr)
  * range. Not secret: who chooses ranges that collide mistakes his own regions
  * for one another.
  */
-uint32_t unic_reap_identity(const struct unic_mr *m)
+uint32_t unic_reclaim_identity(const struct unic_mr *m)
 {
 	uint32_t h = (uint32_t)m->iova ^
 		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;
@@ -85,8 +85,8 @@ uint32_t unic_reap_identity(const struct unic_mr *m)
 	return h ^ h >> 15;
 }
 
-uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
-			bool patient)
+uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
+			   uint32_t entries, bool patient)
 {
 	struct unic_evict *e = &nic->evict;
 	uint64_t residence = e->residence_us * 1000ull;
@@ -102,14 +102,14 @@ uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
 }
 
 __attribute__((noinline, cold)) uint16_t
-unic_reap_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
-		 uint32_t entries, bool patient)
+unic_reclaim_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
+		    uint32_t entries, bool patient)
 {
 	uint32_t left = RECHOICES;
 
 	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
-	       unic_use_fold_into(nic, found))
-		found = unic_reap_pick(nic, proc, entries, patient);
+	       unic_usage_fold_into(nic, found))
+		found = unic_reclaim_pick(nic, proc, entries, patient);
 	return found;
 }
 
@@ -121,7 +121,7 @@ static __attribute__((noinline)) void prepare(struct unic_nic *nic,
 	uint16_t i;
 
 	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
-		unic_policy_meet(c, unic_reap_identity(&nic->mrs.mr[i]));
+		unic_policy_meet(c, unic_reclaim_identity(&nic->mrs.mr[i]));
 	unic_policy_look(c, nic->now_ns);
 }
 
@@ -129,8 +129,9 @@ static __attribute__((noinline)) void prepare(struct unic_nic *nic,
 static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	unic_policy_evicted(&nic->evict.chooser[proc], mr,
-			    unic_reap_identity(&nic->mrs.mr[mr]), nic->now_ns);
-	unic_reap_remove(nic, mr);
+			    unic_reclaim_identity(&nic->mrs.mr[mr]),
+			    nic->now_ns);
+	unic_reclaim_remove(nic, mr);
 }
 
 /*
@@ -208,15 +209,15 @@ static bool take_from(struct unic_nic *nic, uint32_t victim,
 		cached = unic_cache_take(nic, victim, w->n ? w->n : BATCH);
 	if (cached) {
 		if (w->proc != UNIC_OWNER_NIL)
-			unic_wait_freed(nic, w->proc, cached);
+			unic_admission_freed(nic, w->proc, cached);
 		unic_evict_kick(nic);
 		return true;
 	}
 	if (unic_policy_blind(&nic->evict.chooser[victim]))
 		prepare(nic, victim, FIRST_STRANGERS);
-	mr = unic_reap_pick(nic, victim, entries, !w->urgent);
+	mr = unic_reclaim_pick(nic, victim, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))
-		mr = unic_reap_beside(nic, victim, mr, entries, !w->urgent);
+		mr = unic_reclaim_beside(nic, victim, mr, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL)
 		chosen(nic, victim, mr);
 	prepare(nic, victim, STRANGERS);
@@ -265,7 +266,7 @@ static void refresh_regions(struct unic_nic *nic, uint32_t p)
 	bool there = o->weight;
 
 	r->held = there ? nic->procs.proc[p].mrs + nic->stags.charged[p] : 0;
-	r->wanted = there && unic_set_has(&e->demands.waiters, p);
+	r->wanted = there && unic_bitset_has(&e->demands.waiters, p);
 	r->weight = o->weight;
 	r->pain = there ? o->pain : 0;
 	unic_share_coming(s, p,
@@ -277,10 +278,10 @@ static __attribute__((noinline, cold)) void refresh(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 
 	unic_demand_settle(nic);
-	while (unic_set_any(&e->stale)) {
-		uint32_t p = unic_set_first(&e->stale);
+	while (unic_bitset_any(&e->stale)) {
+		uint32_t p = unic_bitset_first(&e->stale);
 
-		unic_set_del(&e->stale, p);
+		unic_bitset_del(&e->stale, p);
 		refresh_after(nic, p);
 		refresh_regions(nic, p);
 	}
@@ -320,7 +321,7 @@ static bool take_by(struct unic_nic *nic, const struct want *w,
 		if (!taken)
 			unic_share_skip(s, victim);
 	}
-	if (unic_set_any(&s->skipped))
+	if (unic_bitset_any(&s->skipped))
 		unic_share_unskip(s);
 	return taken;
 }
@@ -358,7 +359,7 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
  * What those who wait want most now. Entries and indices on their way back are
  * supply already, so nothing is asked back twice.
  */
-static bool waiters_want(struct unic_nic *nic, const struct unic_set *tried,
+static bool waiters_want(struct unic_nic *nic, const struct unic_bitset *tried,
 			 struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
@@ -398,7 +399,7 @@ static bool waiters_want(struct unic_nic *nic, const struct unic_set *tried,
 
 /* A page is missing for which there is no entry: one region goes for it, after
  * those for whom others wait. */
-static bool misses_want(struct unic_nic *nic, const struct unic_set *tried,
+static bool misses_want(struct unic_nic *nic, const struct unic_bitset *tried,
 			struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
@@ -412,10 +413,10 @@ static bool misses_want(struct unic_nic *nic, const struct unic_set *tried,
 		*out = (struct want){ .proc = proc,
 				      .miss = UNIC_OWNER_NIL,
 				      .why = UNIC_WHY_QUOTA };
-		return !unic_set_has(tried, proc) &&
+		return !unic_bitset_has(tried, proc) &&
 		       !nic->evict.share.owner[proc].coming;
 	}
-	if (unic_set_any(&nic->evict.demands.waiters)) {
+	if (unic_bitset_any(&nic->evict.demands.waiters)) {
 		unic_demand_now(nic, tried, &d);
 		need += d.entitled + d.borrower_n;
 	}
@@ -426,12 +427,13 @@ static bool misses_want(struct unic_nic *nic, const struct unic_set *tried,
 	return supply < need;
 }
 
-static bool next_want(struct unic_nic *nic, const struct unic_set *tried,
+static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
 	struct unic_evict *e = &nic->evict;
 
-	if (unic_set_any(&e->demands.waiters) && waiters_want(nic, tried, out))
+	if (unic_bitset_any(&e->demands.waiters) &&
+	    waiters_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
 	    misses_want(nic, tried, out))
@@ -453,10 +455,10 @@ static uint64_t later(const struct unic_nic *nic, const struct want *w)
 	return nic->now_ns + us * 1000ull;
 }
 
-uint64_t unic_reap_poll(struct unic_nic *nic)
+uint64_t unic_reclaim_poll(struct unic_nic *nic)
 {
 	uint64_t again = UINT64_MAX;
-	struct unic_set tried = { { 0 } };
+	struct unic_bitset tried = { { 0 } };
 	uint32_t left = BATCH;
 	struct want w;
 
@@ -471,7 +473,7 @@ uint64_t unic_reap_poll(struct unic_nic *nic)
 		} else if (take_from(nic, w.proc, &w)) {
 			left--;
 		} else { /* its own business: others do not wait for it */
-			unic_set_add(&tried, w.proc);
+			unic_bitset_add(&tried, w.proc);
 			again = later(nic, &w);
 		}
 	}
@@ -499,7 +501,7 @@ void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
 
 static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
 {
-	struct unic_set taken = { { 0 } };
+	struct unic_bitset taken = { { 0 } };
 	uint32_t k, i;
 
 	for (k = 0; k < 3; k++) {
@@ -507,14 +509,14 @@ static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
 
 		for (i = 0; i < UNIC_PROCS; i++)
 			if (s->owner[i].held > held &&
-			    !unic_set_has(&taken, i)) {
+			    !unic_bitset_has(&taken, i)) {
 				top = i;
 				held = s->owner[i].held;
 			}
 		out->top_proc[k] = unic_to_le16((uint16_t)top);
 		out->top_held[k] = unic_to_le32(held);
 		if (top != UNIC_OWNER_NIL)
-			unic_set_add(&taken, top);
+			unic_bitset_add(&taken, top);
 	}
 }
 

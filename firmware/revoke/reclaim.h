@@ -7,8 +7,8 @@
  * its regions by its policy (policy.h). The cost is flat: it does not grow with
  * the number of regions.
  */
-#ifndef UNIC_REAP_H
-#define UNIC_REAP_H
+#ifndef UNIC_RECLAIM_H
+#define UNIC_RECLAIM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,40 +16,40 @@
 struct unic_mr;
 struct unic_nic;
 
-void unic_reap_init(struct unic_nic *nic);
+void unic_reclaim_init(struct unic_nic *nic);
 
-/** unic_reap_add() - region @mr may be chosen from now on (it is ACTIVE);
+/** unic_reclaim_add() - region @mr may be chosen from now on (it is ACTIVE);
  * nothing for class control, nor for regions whose entries go one by one. */
-void unic_reap_add(struct unic_nic *nic, uint16_t mr);
+void unic_reclaim_add(struct unic_nic *nic, uint16_t mr);
 
-/** unic_reap_remove() - @mr may not be chosen any more; harmless if it could
+/** unic_reclaim_remove() - @mr may not be chosen any more; harmless if it could
  * not before. */
-void unic_reap_remove(struct unic_nic *nic, uint16_t mr);
+void unic_reclaim_remove(struct unic_nic *nic, uint16_t mr);
 
 /**
- * unic_reap_pick() - the region of @proc to ask back, by its policy, or
+ * unic_reclaim_pick() - the region of @proc to ask back, by its policy, or
  * UNIC_MR_NIL. @entries: how many are wanted, more count for nothing; @patient:
  * none younger than the minimum residence. Nothing is asked yet.
  */
-uint16_t unic_reap_pick(struct unic_nic *nic, uint32_t proc, uint32_t entries,
-			bool patient);
+uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
+			   uint32_t entries, bool patient);
 
 /**
- * unic_reap_beside() - @found, which was picked, has forms: when these were used
+ * unic_reclaim_beside() - @found, which was picked, has forms: when these were used
  * it was, too, and another choice may be better. What is not known after some of
- * them is taken. Arguments and answer as unic_reap_pick().
+ * them is taken. Arguments and answer as unic_reclaim_pick().
  */
-uint16_t unic_reap_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
-			  uint32_t entries, bool patient);
+uint16_t unic_reclaim_beside(struct unic_nic *nic, uint32_t proc,
+			     uint16_t found, uint32_t entries, bool patient);
 
-/** unic_reap_identity() - a hash that what comes back after an eviction has,
+/** unic_reclaim_identity() - a hash that what comes back after an eviction has,
  * too: of process and range. */
-uint32_t unic_reap_identity(const struct unic_mr *m);
+uint32_t unic_reclaim_identity(const struct unic_mr *m);
 
 /**
- * unic_reap_poll() - compare demand with supply and revoke, a bounded number of
+ * unic_reclaim_poll() - compare demand with supply and revoke, a bounded number of
  * regions. Returns when to call again (NIC time, UINT64_MAX: no need).
  */
-uint64_t unic_reap_poll(struct unic_nic *nic);
+uint64_t unic_reclaim_poll(struct unic_nic *nic);
 
-#endif /* UNIC_REAP_H */
+#endif /* UNIC_RECLAIM_H */

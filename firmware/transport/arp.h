@@ -7,8 +7,8 @@
  * set up, so a forged answer harms the connection being made and no other; an
  * answer that nobody asked for changes nothing.
  */
-#ifndef UNIC_ARP_CACHE_H
-#define UNIC_ARP_CACHE_H
+#ifndef UNIC_ARP_H
+#define UNIC_ARP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,4 +74,4 @@ uint64_t unic_arp_timers(struct unic_nic *nic);
  * dropped. */
 void unic_arp_frame(struct unic_nic *nic, const struct unic_rx *rx);
 
-#endif /* UNIC_ARP_CACHE_H */
+#endif /* UNIC_ARP_H */

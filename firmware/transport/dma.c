@@ -187,7 +187,7 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 		sgl_piece_done(&roce->rx_sgl, ok);
 		break;
 	case UNIC_DMA_LIST:
-		unic_memop_fetched(nic, ok);
+		unic_local_op_fetched(nic, ok);
 		break;
 	default:
 		break;

@@ -12,8 +12,8 @@
  * it copies itself, so nothing of it is ever in flight. On others the long way
  * does it all.
  */
-#ifndef UNIC_LANE_H
-#define UNIC_LANE_H
+#ifndef UNIC_FASTPATH_H
+#define UNIC_FASTPATH_H
 
 #include <stdint.h>
 
@@ -21,39 +21,39 @@ struct unic_nic;
 struct unic_qp;
 struct unic_rx;
 
-enum unic_lane {
-	UNIC_LANE_DONE = 0, /* all done */
-	UNIC_LANE_NOT,	    /* nothing happened: it is for the long way */
-	UNIC_LANE_DEAD,	    /* a request did not pass its checks */
+enum unic_fastpath {
+	UNIC_FASTPATH_DONE = 0, /* all done */
+	UNIC_FASTPATH_NOT,	/* nothing happened: it is for the long way */
+	UNIC_FASTPATH_DEAD,	/* a request did not pass its checks */
 };
 
 /**
- * unic_lane_send() - send posted requests of @qp, which is in RTS, from the
+ * unic_fastpath_send() - send posted requests of @qp, which is in RTS, from the
  * next one on, while they fit the lane and *@left is positive; takes the
  * bytes sent off it.
  * Returns DONE: *@left or the ring is used up. NOT: the next request, or
  * the state of the queue pair, is for the long way, or there is no frame buffer
  * now. DEAD: a request is to be completed with its error.
  */
-enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
-			      int32_t *left);
+enum unic_fastpath unic_fastpath_send(struct unic_nic *nic, struct unic_qp *qp,
+				      int32_t *left);
 
 /**
- * unic_lane_message() - send packets of request sq.cur, which is ready, from
+ * unic_fastpath_message() - send packets of request sq.cur, which is ready, from
  * sq.psn on, while *@left is positive; takes the bytes sent off it.
  * Returns DONE: some are sent, perhaps all. NOT: the next is for the long way,
  * or there is no frame buffer now.
  */
-enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *left);
+enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
+					 struct unic_qp *qp, int32_t *left);
 
 /**
- * unic_lane_rx() - one received frame, and those like it behind it.
+ * unic_fastpath_rx() - one received frame, and those like it behind it.
  * @n: how many may be taken at most; afterwards how many were, all of them
  * of rx->len bytes.
  * Returns DONE: through with them. NOT: @rx is for the long way.
  */
-enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
-			    uint32_t *n);
+enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
+				    const struct unic_rx *rx, uint32_t *n);
 
-#endif /* UNIC_LANE_H */
+#endif /* UNIC_FASTPATH_H */

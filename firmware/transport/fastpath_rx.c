@@ -187,13 +187,13 @@ static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
 	return !((apsn ^ rsp->psn) << 8);
 }
 
-static COLD enum unic_lane refused(struct unic_nic *nic, struct unic_qp *qp,
-				   const struct unic_expect *e,
-				   const uint8_t *frame, int err)
+static COLD enum unic_fastpath refused(struct unic_nic *nic, struct unic_qp *qp,
+				       const struct unic_expect *e,
+				       const uint8_t *frame, int err)
 {
 	trace(nic, qp, e, frame);
 	unic_responder_refused(nic, qp, qp->rsp.psn, err);
-	return UNIC_LANE_DONE;
+	return UNIC_FASTPATH_DONE;
 }
 
 /* Frames one behind another, all of one length, none of them looked at. */
@@ -241,11 +241,10 @@ static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
 
 /* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
  * The others are not taken, but for the very first. */
-static inline enum unic_lane burst_done(struct unic_nic *nic,
-					struct unic_qp *qp,
-					const struct unic_expect *e,
-					const struct burst *b, uint32_t done,
-					uint32_t apsn, uint32_t *n)
+static inline enum unic_fastpath
+burst_done(struct unic_nic *nic, struct unic_qp *qp,
+	   const struct unic_expect *e, const struct burst *b, uint32_t done,
+	   uint32_t apsn, uint32_t *n)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -253,7 +252,7 @@ static inline enum unic_lane burst_done(struct unic_nic *nic,
 	if (unlikely(b->n != done))
 		unic_port_rx_back(nic->port, b->n - *n);
 	if (unlikely(!done))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	nic->dma.bytes += done * e->len;
 	rsp->psn = unic_psn_add(rsp->psn, done);
 	rsp->nak_sent = false;
@@ -261,7 +260,7 @@ static inline enum unic_lane burst_done(struct unic_nic *nic,
 		unic_responder_owe_ack(nic, qp);
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
 		trace_burst(nic, qp, e, b, done);
-	return UNIC_LANE_DONE;
+	return UNIC_FASTPATH_DONE;
 }
 
 /* -------------------------------------------------- WRITEs of one packet */
@@ -343,10 +342,10 @@ static CALLED uint32_t place(const struct burst *b, const struct unic_expect *e,
 
 /* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
  * *@n: how many, if done. */
-static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
-				 const struct unic_rx *rx,
-				 const struct unic_expect *e, uint32_t max,
-				 uint32_t *n)
+static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
+				     const struct unic_rx *rx,
+				     const struct unic_expect *e, uint32_t max,
+				     uint32_t *n)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	uint32_t stag = unic_get_word(w, UNIC_W_EXT + 2);
@@ -361,16 +360,16 @@ static enum unic_lane write_only(struct unic_nic *nic, struct unic_qp *qp,
 	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind ||
 		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	/* the headers are compared by place(), before anything comes of them */
 	if (unlikely(!unic_window_near(mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE,
 				       va, e->len) &&
 		     !is_like(rx, e)))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	r = unic_window_open(nic, mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE, va,
 			     e->len, &win);
 	if (unlikely(r))
-		return r == -UNIC_EAGAIN ? UNIC_LANE_NOT
+		return r == -UNIC_EAGAIN ? UNIC_FASTPATH_NOT
 					 : refused(nic, qp, e, rx->frame, r);
 	burst_take(nic, rx, max, &b);
 	done = place(&b, e, &win, &apsn);
@@ -417,16 +416,17 @@ static inline uint8_t *target(struct unic_nic *nic, const struct unic_msg *m,
 
 /* Place the payload of @frame, @ext bytes behind BTH: the first or the last
  * packet of the WRITE that rsp.msg is. */
-static enum unic_lane place_end(struct unic_nic *nic, struct unic_qp *qp,
-				const struct unic_expect *e,
-				const uint8_t *frame, uint32_t ext, bool last)
+static enum unic_fastpath place_end(struct unic_nic *nic, struct unic_qp *qp,
+				    const struct unic_expect *e,
+				    const uint8_t *frame, uint32_t ext,
+				    bool last)
 {
 	const uint32_t *w = (const void *)(frame + 2);
 	struct unic_msg *m = &qp->rsp.msg;
 	uint8_t *to = target(nic, m, 0, e->len);
 
 	if (unlikely(!to))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	trace(nic, qp, e, frame);
 	unic_window_write(to, frame + UNIC_EXT_OFF + ext, e->len);
 	m->kind = UNIC_MSG_WRITE;
@@ -437,12 +437,12 @@ static enum unic_lane place_end(struct unic_nic *nic, struct unic_qp *qp,
 	m->ackreq = unic_get_word(w, UNIC_W_BTH_APSN) >> 31;
 	nic->dma.bytes += e->len;
 	unic_responder_placed(nic, qp, 0);
-	return UNIC_LANE_DONE;
+	return UNIC_FASTPATH_DONE;
 }
 
-static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
-				  const struct unic_rx *rx,
-				  const struct unic_expect *e)
+static enum unic_fastpath write_first(struct unic_nic *nic, struct unic_qp *qp,
+				      const struct unic_rx *rx,
+				      const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	uint32_t len = unic_get_word(w, UNIC_W_EXT + 3);
@@ -451,16 +451,16 @@ static enum unic_lane write_first(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind || len <= e->len || len > UNIC_MSG_MAX))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	r = begin_write(nic, qp, w, len);
 	if (unlikely(r))
 		return refused(nic, qp, e, rx->frame, r);
 	return place_end(nic, qp, e, rx->frame, RETH_BYTES, false);
 }
 
-static enum unic_lane write_last(struct unic_nic *nic, struct unic_qp *qp,
-				 const struct unic_rx *rx,
-				 const struct unic_expect *e)
+static enum unic_fastpath write_last(struct unic_nic *nic, struct unic_qp *qp,
+				     const struct unic_rx *rx,
+				     const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_rsp *rsp = &qp->rsp;
@@ -468,7 +468,7 @@ static enum unic_lane write_last(struct unic_nic *nic, struct unic_qp *qp,
 	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind != UNIC_MSG_WRITE ||
 		     rsp->msg.left != e->len))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	return place_end(nic, qp, e, rx->frame, 0, true);
 }
 
@@ -512,16 +512,17 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 	return b->sound - n;
 }
 
-static enum unic_lane write_middles(struct unic_nic *nic, struct unic_qp *qp,
-				    const struct unic_rx *rx,
-				    const struct unic_expect *e, uint32_t max,
-				    uint32_t *n)
+static enum unic_fastpath write_middles(struct unic_nic *nic,
+					struct unic_qp *qp,
+					const struct unic_rx *rx,
+					const struct unic_expect *e,
+					uint32_t max, uint32_t *n)
 {
 	uint32_t apsn = qp->rsp.psn, done;
 	struct burst b;
 
 	if (unlikely(qp->rsp.msg.kind != UNIC_MSG_WRITE))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	burst_take(nic, rx, max, &b);
 	done = place_middles(nic, &b, e, &qp->rsp.msg, &apsn);
 	return burst_done(nic, qp, e, &b, done, apsn, n);
@@ -529,8 +530,9 @@ static enum unic_lane write_middles(struct unic_nic *nic, struct unic_qp *qp,
 
 /* ---------------------------------------------------------------- any frame */
 
-static enum unic_lane ack(struct unic_nic *nic, struct unic_qp *qp,
-			  const struct unic_rx *rx, const struct unic_expect *e)
+static enum unic_fastpath ack(struct unic_nic *nic, struct unic_qp *qp,
+			      const struct unic_rx *rx,
+			      const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 
@@ -538,16 +540,16 @@ static enum unic_lane ack(struct unic_nic *nic, struct unic_qp *qp,
 	unic_requester_ack(nic, qp,
 			   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
 			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
-	return UNIC_LANE_DONE;
+	return UNIC_FASTPATH_DONE;
 }
 
 /* One frame of a kind that comes less often. */
-static CALLED enum unic_lane other(struct unic_nic *nic, struct unic_qp *qp,
-				   const struct unic_rx *rx,
-				   const struct unic_expect *e)
+static CALLED enum unic_fastpath other(struct unic_nic *nic, struct unic_qp *qp,
+				       const struct unic_rx *rx,
+				       const struct unic_expect *e)
 {
 	if (unlikely(!is_like(rx, e)))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	switch (e->kind) {
 	case KIND_FIRST:
 		return write_first(nic, qp, rx, e);
@@ -558,8 +560,8 @@ static CALLED enum unic_lane other(struct unic_nic *nic, struct unic_qp *qp,
 	}
 }
 
-enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
-			    uint32_t *n)
+enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
+				    const struct unic_rx *rx, uint32_t *n)
 {
 	const struct unic_expect *e = nic->like;
 	uint32_t max = *n;
@@ -568,11 +570,11 @@ enum unic_lane unic_lane_rx(struct unic_nic *nic, const struct unic_rx *rx,
 	*n = 1;
 	if (unlikely(!is_alike(rx, e))) {
 		if (!find(nic, rx))
-			return UNIC_LANE_NOT;
+			return UNIC_FASTPATH_NOT;
 		e = nic->like;
 	}
 	if (unlikely(!sound(rx)))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	qp = &nic->qps.qp[e->qp];
 	UNIC_IN_REGISTER(qp);
 	if (e->kind == KIND_ONLY)

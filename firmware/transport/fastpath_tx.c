@@ -249,8 +249,8 @@ static inline uint32_t lesser(uint32_t a, uint32_t b)
 
 /* Requests like sq.ready, the next one is: some of them, while *@left is
  * positive. */
-static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *left)
+static enum unic_fastpath send_alike(struct unic_nic *nic, struct unic_qp *qp,
+				     int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
@@ -265,12 +265,12 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 			     &run.win);
 	if (unlikely(r)) {
 		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
-			return UNIC_LANE_NOT;
+			return UNIC_FASTPATH_NOT;
 		unic_sq_refused(nic, qp, r);
-		return UNIC_LANE_DEAD;
+		return UNIC_FASTPATH_DEAD;
 	}
 	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	cost = y->wr.len + nic->sched.cost_last;
 	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
 	n = lesser(n, run.tx.n);
@@ -284,29 +284,29 @@ static enum unic_lane send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	publish(nic, &run.tx, n, y->bytes);
 	*left -= (int32_t)(n * cost);
 	settle(nic, qp, &run.win, n);
-	return UNIC_LANE_DONE;
+	return UNIC_FASTPATH_DONE;
 }
 
 /* A call: within its caller it would have too few registers. */
-CALLED enum unic_lane unic_lane_send(struct unic_nic *nic, struct unic_qp *qp,
-				     int32_t *left)
+CALLED enum unic_fastpath unic_fastpath_send(struct unic_nic *nic,
+					     struct unic_qp *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
-	enum unic_lane r;
+	enum unic_fastpath r;
 	int err;
 
 	UNIC_IN_REGISTER(sq);
 	if (unlikely(!may_send(sq)))
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	do {
 		if (sq->next == sq->tail)
-			return UNIC_LANE_DONE;
+			return UNIC_FASTPATH_DONE;
 		err = sq->next == sq->fetched ? unic_sq_fetch(nic, qp) : 0;
 		if (unlikely(err))
-			return err == -UNIC_ENOQP ? UNIC_LANE_DONE
-						  : UNIC_LANE_NOT;
+			return err == -UNIC_ENOQP ? UNIC_FASTPATH_DONE
+						  : UNIC_FASTPATH_NOT;
 		if (unlikely(!prepare(qp, unic_sq_slot(sq, sq->next))))
-			return UNIC_LANE_NOT;
+			return UNIC_FASTPATH_NOT;
 		r = send_alike(nic, qp, left);
 	} while (!r && *left > 0);
 	return r;
@@ -463,8 +463,8 @@ static inline uint32_t room(const struct unic_sq *sq)
 					      : 0;
 }
 
-enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
-				 int32_t *left)
+enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
+					 struct unic_qp *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -474,7 +474,7 @@ enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
 
 	if ((slot->opcode != UNIC_WR_WRITE && slot->opcode != UNIC_WR_SEND) ||
 	    slot->num_sge != 1 || wr->state != UNIC_WRS_SENT || !wr->len)
-		return UNIC_LANE_NOT;
+		return UNIC_FASTPATH_NOT;
 	do {
 		next_part(qp, slot, wr, &p);
 		if (!unic_port_tx_run(nic->port, qp->tmpl.path, &p.tx))
@@ -493,5 +493,5 @@ enum unic_lane unic_lane_message(struct unic_nic *nic, struct unic_qp *qp,
 		sent += n;
 		advance(nic, qp, &p, n);
 	} while (!p.last && *left > 0 && room(sq));
-	return sent ? UNIC_LANE_DONE : UNIC_LANE_NOT;
+	return sent ? UNIC_FASTPATH_DONE : UNIC_FASTPATH_NOT;
 }

@@ -4,27 +4,28 @@
 
 #include "nic.h"
 
-void unic_guess_init(struct unic_nic *nic)
+void unic_key_guard_init(struct unic_nic *nic)
 {
 	memset(&nic->guesses, 0, sizeof(nic->guesses));
 }
 
 static bool has_ended(const struct unic_nic *nic,
-		      const struct unic_guess_place *p)
+		      const struct unic_key_guard_place *p)
 {
 	return nic->now_ns >= p->until_ns;
 }
 
 /* The place of @ipv4; or the one it would get, which may be one that ended. */
-static struct unic_guess_place *place_of(struct unic_nic *nic, uint32_t ipv4,
-					 uint32_t proc)
+static struct unic_key_guard_place *place_of(struct unic_nic *nic,
+					     uint32_t ipv4, uint32_t proc)
 {
-	struct unic_guess_place *p = nic->guesses.of[proc].peer, *found = NULL;
+	struct unic_key_guard_place *p = nic->guesses.of[proc].peer,
+				    *found = NULL;
 	uint32_t i;
 
-	if (ipv4 == UNIC_GUESS_LOCAL)
+	if (ipv4 == UNIC_KEY_GUARD_LOCAL)
 		return &nic->guesses.of[proc].local;
-	for (i = 0; i < UNIC_GUESS_PEERS; i++) {
+	for (i = 0; i < UNIC_KEY_GUARD_PEERS; i++) {
 		if (has_ended(nic, &p[i]))
 			found = found ? found : &p[i];
 		else if (p[i].ipv4 == ipv4)
@@ -33,25 +34,25 @@ static struct unic_guess_place *place_of(struct unic_nic *nic, uint32_t ipv4,
 	return found ? found : &nic->guesses.of[proc].rest;
 }
 
-void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
-	struct unic_guess_place *p = place_of(nic, ipv4, proc);
+	struct unic_key_guard_place *p = place_of(nic, ipv4, proc);
 
 	if (has_ended(nic, p)) {
-		p->until_ns = nic->now_ns + UNIC_GUESS_NS;
+		p->until_ns = nic->now_ns + UNIC_KEY_GUARD_NS;
 		p->wrong = 0;
 		p->ipv4 = ipv4;
 	}
 	/* with many queue pairs connected before: they are paid for afterwards */
-	if (++p->wrong > UNIC_GUESS_FREE)
-		p->until_ns += UNIC_GUESS_NS / UNIC_GUESS_FREE;
+	if (++p->wrong > UNIC_KEY_GUARD_FREE)
+		p->until_ns += UNIC_KEY_GUARD_NS / UNIC_KEY_GUARD_FREE;
 }
 
-bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
-	const struct unic_guess_place *p = place_of(nic, ipv4, proc);
+	const struct unic_key_guard_place *p = place_of(nic, ipv4, proc);
 
-	if (p->wrong < UNIC_GUESS_FREE || has_ended(nic, p))
+	if (p->wrong < UNIC_KEY_GUARD_FREE || has_ended(nic, p))
 		return false;
 	UNIC_COUNT(nic, guess_held);
 	return true;

@@ -27,8 +27,8 @@
  * bits are never met. Who had more queue pairs connected may use them all up at
  * once, but then waits in proportion: for UNIC_QPS / 16 windows at most.
  */
-#ifndef UNIC_GUESS_H
-#define UNIC_GUESS_H
+#ifndef UNIC_KEY_GUARD_H
+#define UNIC_KEY_GUARD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,36 +37,36 @@
 
 struct unic_nic;
 
-#define UNIC_GUESS_FREE	 16u /* in one window */
-#define UNIC_GUESS_NS	 100000000ull
-#define UNIC_GUESS_RNR	 27u /* IBTA table 45: 122.88 ms, past the window */
-#define UNIC_GUESS_PEERS 6u  /* with a place, of each process */
+#define UNIC_KEY_GUARD_FREE  16u /* in one window */
+#define UNIC_KEY_GUARD_NS    100000000ull
+#define UNIC_KEY_GUARD_RNR   27u /* IBTA table 45: 122.88 ms, past the window */
+#define UNIC_KEY_GUARD_PEERS 6u	 /* with a place, of each process */
 
 /* In place of a peer's address: the process itself, by its own requests. */
-#define UNIC_GUESS_LOCAL 0u
+#define UNIC_KEY_GUARD_LOCAL 0u
 
-struct unic_guess_place {
+struct unic_key_guard_place {
 	uint64_t until_ns; /* end of the window, NIC time */
 	uint32_t wrong;	   /* in it */
 	uint32_t ipv4;	   /* whose, while it has not ended */
 };
 
-struct unic_guesses {
+struct unic_key_guards {
 	struct {
-		struct unic_guess_place peer[UNIC_GUESS_PEERS];
-		struct unic_guess_place rest; /* all other peers */
-		struct unic_guess_place local;
+		struct unic_key_guard_place peer[UNIC_KEY_GUARD_PEERS];
+		struct unic_key_guard_place rest; /* all other peers */
+		struct unic_key_guard_place local;
 	} of[UNIC_PROCS]; /* a slot's next process inherits its places */
 };
 
-void unic_guess_init(struct unic_nic *nic);
+void unic_key_guard_init(struct unic_nic *nic);
 
-/** unic_guess_wrong() - peer @ipv4 (host order) named a wrong one to @proc; or
- * @proc itself did (UNIC_GUESS_LOCAL). */
-void unic_guess_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
+/** unic_key_guard_wrong() - peer @ipv4 (host order) named a wrong one to @proc; or
+ * @proc itself did (UNIC_KEY_GUARD_LOCAL). */
+void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
 
-/** unic_guess_held() - has @ipv4 used up what is free in this window with @proc?
+/** unic_key_guard_held() - has @ipv4 used up what is free in this window with @proc?
  * Counted if so (guess_held): the caller holds something off. */
-bool unic_guess_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
+bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
 
-#endif /* UNIC_GUESS_H */
+#endif /* UNIC_KEY_GUARD_H */

@@ -18,9 +18,9 @@ struct inlined {
 };
 
 static const uint8_t kinds_of[] = {
-	[UNIC_WR_BIND_MW] = UNIC_FORM_BIT(UNIC_FORM_WINDOW2),
-	[UNIC_WR_REG_MR] = UNIC_FORM_BIT(UNIC_FORM_FAST),
-	[UNIC_WR_REG_INDIRECT] = UNIC_FORM_BIT(UNIC_FORM_INDIRECT),
+	[UNIC_WR_BIND_MW] = UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2),
+	[UNIC_WR_REG_MR] = UNIC_DERIVED_BIT(UNIC_FORM_FAST),
+	[UNIC_WR_REG_INDIRECT] = UNIC_DERIVED_BIT(UNIC_FORM_INDIRECT),
 };
 
 static uint8_t detail_of(int err)
@@ -84,12 +84,12 @@ static int invalidate(struct unic_nic *nic, struct unic_qp *qp,
 	if (slot->num_sge || slot->inline_len || slot->imm || slot->remote ||
 	    slot->ctrl_len || (slot->flags & UNIC_WR_INLINE))
 		return outcome(nic, slot, wr, -UNIC_EINVAL, 0);
-	err = unic_form_close(nic, stag, qp->pd, false);
+	err = unic_derived_close(nic, stag, qp->pd, false);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, stag);
 	qp->sq.inval_ns = 0;
 	if (!err)
-		unic_form_unmake(nic, stag);
+		unic_derived_unmake(nic, stag);
 	return outcome(nic, slot, wr, err, 0);
 }
 
@@ -97,7 +97,7 @@ static int invalidate(struct unic_nic *nic, struct unic_qp *qp,
 
 /* @bytes of list: how many elements, and where the strides begin. */
 static int lay_out(const void *list, uint32_t bytes, bool strided,
-		   struct unic_form_plan *plan)
+		   struct unic_derived_plan *plan)
 {
 	uint32_t each = SGE_BYTES + (strided ? STRIDE_BYTES : 0);
 
@@ -114,7 +114,7 @@ static int make(struct unic_nic *nic, struct unic_qp *qp,
 		const void *list, uint32_t bytes)
 {
 	uint32_t imm = unic_from_le32(slot->imm);
-	struct unic_form_plan plan = {
+	struct unic_derived_plan plan = {
 		.stag = unic_from_le32(slot->rkey),
 		.pd = qp->pd,
 		.kinds = kinds_of[slot->opcode],
@@ -128,7 +128,7 @@ static int make(struct unic_nic *nic, struct unic_qp *qp,
 	if (!err)
 		err = lay_out(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
 	if (!err)
-		err = unic_form_make(nic, &plan);
+		err = unic_derived_make(nic, &plan);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
 	qp->sq.inval_ns = 0;
@@ -179,7 +179,7 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 	err = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, 0,
 			  unic_from_le64(sge->iova), bytes, &piece);
 	if (err == -UNIC_ESTAG)
-		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, qp->proc);
+		unic_key_guard_wrong(nic, UNIC_KEY_GUARD_LOCAL, qp->proc);
 	if (err)
 		return err;
 	l->started = true;
@@ -228,7 +228,7 @@ static int read_list(struct unic_nic *nic, struct unic_qp *qp,
 	return l->sgl.failed ? -UNIC_EBUS : err;
 }
 
-void unic_memop_fetched(struct unic_nic *nic, bool ok)
+void unic_local_op_fetched(struct unic_nic *nic, bool ok)
 {
 	struct unic_sgl *sgl = &nic->memop.sgl;
 
@@ -236,7 +236,7 @@ void unic_memop_fetched(struct unic_nic *nic, bool ok)
 	sgl->failed |= !ok;
 }
 
-void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp)
+void unic_local_op_drop(struct unic_nic *nic, const struct unic_qp *qp)
 {
 	if (nic->memop.qpn == qp->qpn)
 		nic->memop.qpn = 0;
@@ -258,11 +258,12 @@ static int make_of_memory(struct unic_nic *nic, struct unic_qp *qp,
 	else
 		err = make(nic, qp, slot, wr, nic->memop.list,
 			   unic_from_le32(slot->sge[0].len));
-	unic_memop_drop(nic, qp);
+	unic_local_op_drop(nic, qp);
 	return err == -UNIC_EPENDING ? err : 0;
 }
 
-int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp, struct unic_wr *wr)
+int unic_local_op_run(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);

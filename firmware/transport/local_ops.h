@@ -7,8 +7,8 @@
  * that was carried out waits in the window, as a request that failed its checks
  * does, to be completed in its turn.
  */
-#ifndef UNIC_MEMOP_H
-#define UNIC_MEMOP_H
+#ifndef UNIC_LOCAL_OPS_H
+#define UNIC_LOCAL_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,19 +20,19 @@ struct unic_nic;
 struct unic_qp;
 struct unic_wr;
 
-static inline bool unic_memop_is(uint8_t opcode)
+static inline bool unic_local_op_is(uint8_t opcode)
 {
 	return opcode >= UNIC_WR_BIND_MW && opcode <= UNIC_WR_REG_INDIRECT;
 }
 
 /**
- * unic_memop_run() - carry out request sq.next of @qp, all slots of which are in
+ * unic_local_op_run() - carry out request sq.next of @qp, all slots of which are in
  * the window; @wr: for its outcome. Returns 0: it was, well or not.
  * -UNIC_EPENDING: it waits until its region is idle, or for its list; nothing
  * changed that matters, and nobody will tell: call again.
  */
-int unic_memop_run(struct unic_nic *nic, struct unic_qp *qp,
-		   struct unic_wr *wr);
+int unic_local_op_run(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_wr *wr);
 
 /* A list that lies in host memory, on its way to private memory. */
 struct unic_list_reader {
@@ -45,15 +45,15 @@ struct unic_list_reader {
 };
 
 /**
- * unic_memop_drop() - @qp does not go on with its list now: the next may read
+ * unic_local_op_drop() - @qp does not go on with its list now: the next may read
  * one. Three find that out: ready() of its type, when it falls silent; sched.c,
  * after a turn beside others that does not end in waiting (who is alone is in
  * nobody's way); and qp.c, when it stops. One place for the first two would be in
  * every turn of a queue pair that is alone.
  */
-void unic_memop_drop(struct unic_nic *nic, const struct unic_qp *qp);
+void unic_local_op_drop(struct unic_nic *nic, const struct unic_qp *qp);
 
-/** unic_memop_fetched() - the list that was being read is here, or not. */
-void unic_memop_fetched(struct unic_nic *nic, bool ok);
+/** unic_local_op_fetched() - the list that was being read is here, or not. */
+void unic_local_op_fetched(struct unic_nic *nic, bool ok);
 
-#endif /* UNIC_MEMOP_H */
+#endif /* UNIC_LOCAL_OPS_H */

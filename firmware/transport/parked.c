@@ -6,34 +6,34 @@
 
 #include "nic.h"
 
-static uint8_t *frame_of(struct unic_bounce *b)
+static uint8_t *frame_of(struct unic_parked *b)
 {
 	return (uint8_t *)b->frame + 2;
 }
 
 /* The frame in hand was kept before, and misses a page again. */
-static struct unic_bounce *again(struct unic_nic *nic)
+static struct unic_parked *again(struct unic_nic *nic)
 {
-	struct unic_bounces *bs = &nic->bounces;
-	struct unic_bounce *b = &bs->bounce[bs->given];
+	struct unic_parked_frames *bs = &nic->bounces;
+	struct unic_parked *b = &bs->bounce[bs->given];
 
 	return nic->now_ns < b->until_ns ? b : NULL;
 }
 
-static struct unic_bounce *copy(struct unic_nic *nic, struct unic_qp *qp)
+static struct unic_parked *copy(struct unic_nic *nic, struct unic_qp *qp)
 {
 	const struct unic_rx *rx = &nic->qps.roce.rx;
-	struct unic_bounce *b = NULL;
+	struct unic_parked *b = NULL;
 	uint32_t i;
 
-	for (i = 0; i < UNIC_BOUNCES; i++)
-		if (nic->bounces.bounce[i].state == UNIC_BOUNCE_FREE)
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
+		if (nic->bounces.bounce[i].state == UNIC_PARKED_FREE)
 			b = &nic->bounces.bounce[i];
 	if (!b || qp->bounced || rx->len > sizeof(b->frame) - 2u)
 		return NULL;
 	qp->bounced = true;
 	b->qp = unic_qp_index(nic, qp);
-	b->until_ns = nic->now_ns + unic_miss_bound_ns(nic);
+	b->until_ns = nic->now_ns + unic_fault_bound_ns(nic);
 	b->len = (uint16_t)rx->len;
 	b->flags = rx->flags;
 	memcpy(frame_of(b), rx->frame, rx->len);
@@ -41,46 +41,46 @@ static struct unic_bounce *copy(struct unic_nic *nic, struct unic_qp *qp)
 	return b;
 }
 
-bool unic_bounce_keep(struct unic_nic *nic, struct unic_qp *qp)
+bool unic_parked_keep(struct unic_nic *nic, struct unic_qp *qp)
 {
-	struct unic_bounce *b;
+	struct unic_parked *b;
 
 	b = nic->qps.roce.rx_again ? again(nic) : copy(nic, qp);
 	if (!b)
 		return false;
-	b->state = UNIC_BOUNCE_WAITS;
-	unic_miss_wait(nic, unic_qp_index(nic, qp));
+	b->state = UNIC_PARKED_WAITS;
+	unic_fault_wait(nic, unic_qp_index(nic, qp));
 	return true;
 }
 
-void unic_bounce_filled(struct unic_nic *nic, uint16_t idx)
+void unic_parked_filled(struct unic_nic *nic, uint16_t idx)
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_BOUNCES; i++) {
-		struct unic_bounce *b = &nic->bounces.bounce[i];
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
+		struct unic_parked *b = &nic->bounces.bounce[i];
 
-		if (b->state != UNIC_BOUNCE_WAITS || b->qp != idx)
+		if (b->state != UNIC_PARKED_WAITS || b->qp != idx)
 			continue;
-		b->state = UNIC_BOUNCE_READY;
+		b->state = UNIC_PARKED_READY;
 		nic->bounces.ready = true;
 		nic->chores = true;
 	}
 }
 
-bool unic_bounce_run(struct unic_nic *nic)
+bool unic_parked_run(struct unic_nic *nic)
 {
-	struct unic_bounces *bs = &nic->bounces;
+	struct unic_parked_frames *bs = &nic->bounces;
 	uint32_t i;
 
 	if (!bs->ready || nic->qps.roce.rx_stage != UNIC_RX_IDLE)
 		return false;
-	for (i = 0; i < UNIC_BOUNCES; i++) {
-		struct unic_bounce *b = &bs->bounce[i];
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
+		struct unic_parked *b = &bs->bounce[i];
 
-		if (b->state != UNIC_BOUNCE_READY)
+		if (b->state != UNIC_PARKED_READY)
 			continue;
-		b->state = UNIC_BOUNCE_GIVEN;
+		b->state = UNIC_PARKED_GIVEN;
 		bs->given = (uint8_t)i;
 		unic_rx_again(nic, &(struct unic_rx){ .frame = frame_of(b),
 						      .len = b->len,
@@ -91,32 +91,32 @@ bool unic_bounce_run(struct unic_nic *nic)
 	return false;
 }
 
-void unic_bounce_forget(struct unic_nic *nic, struct unic_qp *qp)
+void unic_parked_forget(struct unic_nic *nic, struct unic_qp *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 	uint32_t i;
 
 	if (!qp->bounced)
 		return;
-	for (i = 0; i < UNIC_BOUNCES; i++) {
-		struct unic_bounce *b = &nic->bounces.bounce[i];
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
+		struct unic_parked *b = &nic->bounces.bounce[i];
 
-		if (b->qp != idx || (b->state != UNIC_BOUNCE_WAITS &&
-				     b->state != UNIC_BOUNCE_READY))
+		if (b->qp != idx || (b->state != UNIC_PARKED_WAITS &&
+				     b->state != UNIC_PARKED_READY))
 			continue;
-		b->state = UNIC_BOUNCE_FREE;
+		b->state = UNIC_PARKED_FREE;
 		qp->bounced = false;
 		UNIC_COUNT(nic, rx_no_qp);
 	}
 }
 
-void unic_bounce_done(struct unic_nic *nic)
+void unic_parked_done(struct unic_nic *nic)
 {
-	struct unic_bounce *b = &nic->bounces.bounce[nic->bounces.given];
+	struct unic_parked *b = &nic->bounces.bounce[nic->bounces.given];
 	struct unic_qp *qp = &nic->qps.qp[b->qp];
 
-	if (b->state != UNIC_BOUNCE_GIVEN)
+	if (b->state != UNIC_PARKED_GIVEN)
 		return; /* it waits again */
-	b->state = UNIC_BOUNCE_FREE;
+	b->state = UNIC_PARKED_FREE;
 	qp->bounced = false; /* no other is kept while this one is in hand */
 }

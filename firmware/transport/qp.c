@@ -102,7 +102,7 @@ uint8_t unic_qp_detail(int err)
 uint8_t unic_qp_refused(struct unic_nic *nic, const struct unic_qp *qp, int err)
 {
 	if (err == -UNIC_ESTAG)
-		unic_guess_wrong(nic, UNIC_GUESS_LOCAL, qp->proc);
+		unic_key_guard_wrong(nic, UNIC_KEY_GUARD_LOCAL, qp->proc);
 	return unic_qp_detail(err);
 }
 
@@ -307,7 +307,7 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 		   status);
 	qp->state = (uint8_t)state;
 	if (qp->type && unic_qp_receives(qp))
-		qp->state |= UNIC_QPS_UNREL;
+		qp->state |= UNIC_QPS_UD_UC;
 	expect_nothing(qp);
 }
 
@@ -318,9 +318,9 @@ static void stop(struct unic_nic *nic, struct unic_qp *qp,
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
-	unic_memop_drop(nic, qp);
-	unic_miss_forget(nic, unic_qp_index(nic, qp));
-	unic_bounce_forget(nic, qp);
+	unic_local_op_drop(nic, qp);
+	unic_fault_forget(nic, unic_qp_index(nic, qp));
+	unic_parked_forget(nic, qp);
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
 	qp->sq.gathering = false;
@@ -371,7 +371,7 @@ uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx)
 	if (!qp->used)
 		return 1;
 	if (qp->type)
-		unic_unrel_cut(nic, qp);
+		unic_ud_uc_cut(nic, qp);
 	if (!unic_requester_holds(qp, &nic->cuts) &&
 	    unic_responder_holds(qp, &nic->cuts) == UNIC_MR_NIL)
 		return UNIC_CUT_LOOK + sent;
@@ -579,8 +579,9 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	if (!mtu_ok(nic, qp, cmd->mtu_shift) || !peer_ok(qp, cmd) ||
 	    psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
-	if (unic_guess_held(nic, unic_from_le32(cmd->dest_ipv4), qp->proc) ||
-	    unic_guess_held(nic, UNIC_GUESS_LOCAL, qp->proc))
+	if (unic_key_guard_held(nic, unic_from_le32(cmd->dest_ipv4),
+				qp->proc) ||
+	    unic_key_guard_held(nic, UNIC_KEY_GUARD_LOCAL, qp->proc))
 		return -UNIC_EBUSY;
 	qp->mtu_shift = cmd->mtu_shift;
 	qp->rsp.rnr_code = cmd->rnr_timer;
@@ -789,7 +790,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	if (nic->mrs.draw_in)
 		unic_mr_draw(nic);
 	worked |= unic_rq_ahead(nic);
-	worked |= unic_bounce_run(nic);
+	worked |= unic_parked_run(nic);
 	if (qps->evts_due)
 		worked |= publish_due(nic);
 	if (nic->cqs.evts_due)

@@ -260,7 +260,7 @@ struct unic_qp {
 };
 
 /* Added to RTR and RTS of UC and UD, see ud_uc.h. */
-#define UNIC_QPS_UNREL 8u
+#define UNIC_QPS_UD_UC 8u
 
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
@@ -376,7 +376,7 @@ static inline uint16_t unic_qp_index(const struct unic_nic *nic,
 /** unic_qp_state() - enum unic_qp_state, as others are told. */
 static inline uint8_t unic_qp_state(const struct unic_qp *qp)
 {
-	return qp->state & (uint8_t)~UNIC_QPS_UNREL;
+	return qp->state & (uint8_t)~UNIC_QPS_UD_UC;
 }
 
 /** unic_qp_receives(), unic_qp_sends() - whatever its type? */

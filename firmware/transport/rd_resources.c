@@ -6,7 +6,7 @@
 #include "nic.h"
 
 static int check(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_reads_ask *ask, uint16_t *mr)
+		 const struct unic_rd_resources_ask *ask, uint16_t *mr)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
 	int r = 0;
@@ -68,13 +68,13 @@ static int make_room(struct unic_nic *nic, struct unic_qp *qp)
 			return -UNIC_EINVAL;
 		if (rsp->gathering)
 			return -UNIC_EAGAIN;
-		unic_reads_done(nic, qp);
+		unic_rd_resources_done(nic, qp);
 	}
 	return 0;
 }
 
-int unic_reads_take(struct unic_nic *nic, struct unic_qp *qp,
-		    const struct unic_reads_ask *ask)
+int unic_rd_resources_take(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_rd_resources_ask *ask)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd;
@@ -135,8 +135,8 @@ static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-int unic_reads_again(struct unic_nic *nic, struct unic_qp *qp,
-		     const struct unic_reads_ask *ask)
+int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct unic_rd_resources_ask *ask)
 {
 	struct unic_read *rd = remembered(qp, ask->psn);
 	uint32_t k, skip;
@@ -156,7 +156,7 @@ int unic_reads_again(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
-void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rd_resources_done(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -165,7 +165,7 @@ void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp)
 	find_head(rsp);
 }
 
-void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rd_resources_drop(struct unic_nic *nic, struct unic_qp *qp)
 {
 	uint32_t i;
 
@@ -177,7 +177,8 @@ void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp)
 	qp->rsp.rd_active = 0;
 }
 
-uint16_t unic_reads_hold(const struct unic_qp *qp, const struct unic_cuts *cuts)
+uint16_t unic_rd_resources_hold(const struct unic_qp *qp,
+				const struct unic_cuts *cuts)
 {
 	uint32_t i;
 
@@ -188,7 +189,7 @@ uint16_t unic_reads_hold(const struct unic_qp *qp, const struct unic_cuts *cuts)
 	return UNIC_MR_NIL;
 }
 
-uint32_t unic_reads_oldest(const struct unic_rsp *rsp)
+uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp)
 {
 	const struct unic_read *rd = &rsp->read[rsp->rd_head];
 

@@ -6,8 +6,8 @@
  * region; they are answered oldest first, by responder_tx.c. One that is answered stays
  * until another takes its place, since the peer may ask for its end once more.
  */
-#ifndef UNIC_READS_H
-#define UNIC_READS_H
+#ifndef UNIC_RD_RESOURCES_H
+#define UNIC_RD_RESOURCES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,42 +18,42 @@ struct unic_qp;
 struct unic_rsp;
 
 /* What a request asks for. */
-struct unic_reads_ask {
+struct unic_rd_resources_ask {
 	uint64_t iova;
 	uint32_t psn, rkey, len; /* len in bytes */
 };
 
 /**
- * unic_reads_take() - the next request of the peer is a READ.
+ * unic_rd_resources_take() - the next request of the peer is a READ.
  *
  * Returns 0: it is owed, and the scheduler knows. -UNIC_EINVAL: more at once than
  * was agreed, or longer than a message may be. -UNIC_EAGAIN: no place just now;
  * the peer will ask again. Else what the access check said.
  */
-int unic_reads_take(struct unic_nic *nic, struct unic_qp *qp,
-		    const struct unic_reads_ask *ask);
+int unic_rd_resources_take(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_rd_resources_ask *ask);
 
 /**
- * unic_reads_again() - a READ with a PSN of the past. It is executed again if it
+ * unic_rd_resources_again() - a READ with a PSN of the past. It is executed again if it
  * is one of those remembered and asks for the end of the same range, else it is
  * nothing. Returns 0, or what the access check said.
  */
-int unic_reads_again(struct unic_nic *nic, struct unic_qp *qp,
-		     const struct unic_reads_ask *ask);
+int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct unic_rd_resources_ask *ask);
 
-/** unic_reads_done() - all responses of the READ at the head are sent; it is
+/** unic_rd_resources_done() - all responses of the READ at the head are sent; it is
  * remembered. */
-void unic_reads_done(struct unic_nic *nic, struct unic_qp *qp);
+void unic_rd_resources_done(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_reads_drop() - none is owed or remembered any more. */
-void unic_reads_drop(struct unic_nic *nic, struct unic_qp *qp);
+/** unic_rd_resources_drop() - none is owed or remembered any more. */
+void unic_rd_resources_drop(struct unic_nic *nic, struct unic_qp *qp);
 
-/** unic_reads_hold() - the first region of @cuts that one which is owed holds, or
+/** unic_rd_resources_hold() - the first region of @cuts that one which is owed holds, or
  * UNIC_MR_NIL. */
-uint16_t unic_reads_hold(const struct unic_qp *qp,
-			 const struct unic_cuts *cuts);
+uint16_t unic_rd_resources_hold(const struct unic_qp *qp,
+				const struct unic_cuts *cuts);
 
-/** unic_reads_oldest() - the oldest PSN that was not answered. */
-uint32_t unic_reads_oldest(const struct unic_rsp *rsp);
+/** unic_rd_resources_oldest() - the oldest PSN that was not answered. */
+uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp);
 
-#endif /* UNIC_READS_H */
+#endif /* UNIC_RD_RESOURCES_H */

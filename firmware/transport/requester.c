@@ -118,9 +118,9 @@ static void ask_ahead(struct unic_nic *nic, struct unic_sq *sq)
 	const struct unic_sge *sge = &slot->sge[0];
 
 	if (sq->cur != sq->next && slot->num_sge == 1)
-		unic_miss_more(nic, unic_stag_index(sge->lkey),
-			       unic_from_le64(sge->iova) +
-				       unic_from_le32(sge->len));
+		unic_fault_more(nic, unic_stag_index(sge->lkey),
+				unic_from_le64(sge->iova) +
+					unic_from_le32(sge->len));
 }
 
 /*
@@ -130,7 +130,7 @@ static void ask_ahead(struct unic_nic *nic, struct unic_sq *sq)
  */
 static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
-	uint64_t bound = 2 * unic_miss_bound_ns(nic);
+	uint64_t bound = 2 * unic_fault_bound_ns(nic);
 	struct unic_sq *sq = &qp->sq;
 
 	position(sq, psn);
@@ -147,7 +147,7 @@ static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 	sq->rnr_wait = true;
 	sq->miss_wait = true;
 	UNIC_COUNT(nic, miss_suspended);
-	if (!unic_miss_waits(nic, unic_qp_index(nic, qp)))
+	if (!unic_fault_waits(nic, unic_qp_index(nic, qp)))
 		unic_requester_filled(nic, unic_qp_index(nic, qp));
 }
 
@@ -390,7 +390,7 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 
 	qp->sq.gathering = false;
 	if (qp->type)
-		unic_unrel_gathered(nic, qp, err);
+		unic_ud_uc_gathered(nic, qp, err);
 	else if (err)
 		not_gathered(nic, qp, err);
 	unic_sched_send(nic, idx);
@@ -404,7 +404,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 
 	if (sq->gathering || sq->rnr_wait || qp->state != UNIC_QPS_RTS ||
 	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS) {
-		unic_memop_drop(nic, qp); /* others may read their lists */
+		unic_local_op_drop(nic, qp); /* others may read their lists */
 		return UNIC_TURN_DONE;
 	}
 	while (sq->cur != sq->next &&
@@ -453,7 +453,7 @@ send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 	}
 	if (turn != UNIC_TURN_MORE)
 		return turn;
-	if (unic_lane_message(nic, qp, left) == UNIC_LANE_NOT)
+	if (unic_fastpath_message(nic, qp, left) == UNIC_FASTPATH_NOT)
 		return send_one(nic, qp, left);
 	return UNIC_TURN_MORE;
 }
@@ -462,10 +462,10 @@ send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 				int32_t *left)
 {
-	switch (unic_lane_send(nic, qp, left)) {
-	case UNIC_LANE_DONE:
+	switch (unic_fastpath_send(nic, qp, left)) {
+	case UNIC_FASTPATH_DONE:
 		return *left > 0 ? UNIC_TURN_DONE : UNIC_TURN_MORE;
-	case UNIC_LANE_DEAD: /* perhaps all before it are done */
+	case UNIC_FASTPATH_DEAD: /* perhaps all before it are done */
 		*left -= (int32_t)nic->sched.cost_last;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
@@ -480,7 +480,7 @@ send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	if (qp->state == UNIC_QPS_ERR)
 		return flush(nic, qp, left);
-	return unic_qp_sends(qp) ? unic_unrel_send(nic, qp, left)
+	return unic_qp_sends(qp) ? unic_ud_uc_send(nic, qp, left)
 				 : UNIC_TURN_DONE;
 }
 
@@ -491,7 +491,7 @@ bool unic_requester_is_local(struct unic_qp *qp)
 	if (qp->state == UNIC_QPS_ERR)
 		return true;
 	return sq->cur == sq->next && sq->next != sq->fetched &&
-	       unic_memop_is(unic_sq_slot(sq, sq->next)->opcode);
+	       unic_local_op_is(unic_sq_slot(sq, sq->next)->opcode);
 }
 
 enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,

@@ -137,7 +137,7 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 		return;
 	}
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
-		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
+		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
 	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
 }
 
@@ -203,7 +203,7 @@ static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
 	int r;
 
 	m->imm = eat32(q);
-	r = unic_form_close(nic, m->imm, qp->pd, true);
+	r = unic_derived_close(nic, m->imm, qp->pd, true);
 	if (r == -UNIC_EAGAIN)
 		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
 	else if (r)
@@ -324,9 +324,9 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 /* The peer has named too many wrong keys: not even a right one is looked at. */
 static bool held_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
-	qp->rsp.guessed = unic_guess_held(nic, qp->dest_ipv4, qp->proc);
+	qp->rsp.guessed = unic_key_guard_held(nic, qp->dest_ipv4, qp->proc);
 	if (qp->rsp.guessed)
-		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_GUESS_RNR);
+		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_KEY_GUARD_RNR);
 	return qp->rsp.guessed;
 }
 
@@ -360,7 +360,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->multi = false;
 	m->refused = unic_token_claim(nic, &t, qp);
 	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
-		unic_guess_wrong(nic, qp->dest_ipv4, qp->proc);
+		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	sgl->n = 0;
@@ -398,7 +398,7 @@ static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 
 /* ------------------------------------------------------------------- READ */
 
-static void eat_read(struct request *q, struct unic_reads_ask *ask)
+static void eat_read(struct request *q, struct unic_rd_resources_ask *ask)
 {
 	ask->psn = q->psn;
 	ask->iova = eat64(q);
@@ -409,13 +409,13 @@ static void eat_read(struct request *q, struct unic_reads_ask *ask)
 static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_reads_ask ask;
+	struct unic_rd_resources_ask ask;
 	int r;
 
 	if (q->len != sizeof(struct unic_reth))
 		return bad_request(nic, qp, q->psn);
 	eat_read(q, &ask);
-	r = unic_reads_take(nic, qp, &ask);
+	r = unic_rd_resources_take(nic, qp, &ask);
 	if (r == -UNIC_EAGAIN)
 		return 0; /* as if the wire had lost it */
 	if (r == -UNIC_EINVAL)
@@ -431,13 +431,13 @@ static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
 			  struct request *q)
 {
-	struct unic_reads_ask ask;
+	struct unic_rd_resources_ask ask;
 	int r;
 
 	if (q->len != sizeof(struct unic_reth))
 		return 0;
 	eat_read(q, &ask);
-	r = unic_reads_again(nic, qp, &ask);
+	r = unic_rd_resources_again(nic, qp, &ask);
 	return r ? bad_access(nic, qp, q->psn, r) : 0;
 }
 
@@ -583,7 +583,7 @@ static bool complete(struct unic_nic *nic, struct unic_qp *qp,
 	if (m->with) {
 		cqe.imm = unic_to_le32(m->imm);
 		cqe.flags = m->with & IMM ? UNIC_WC_WITH_IMM : UNIC_WC_WITH_INV;
-		if ((m->with & INV) && unic_form_unmake(nic, m->imm))
+		if ((m->with & INV) && unic_derived_unmake(nic, m->imm))
 			UNIC_COUNT(nic, forms_inv_remote);
 	}
 	if (m->solicited)
@@ -608,7 +608,7 @@ static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_msg *m = &qp->rsp.msg;
 
 	if (m->kind != UNIC_MSG_SEND)
-		unic_miss_more(nic, m->mr, m->iova + m->left);
+		unic_fault_more(nic, m->mr, m->iova + m->left);
 	if (!m->placed) {
 		drop_target(nic, m);
 		unic_rq_drop_holds(nic, qp);
@@ -700,7 +700,7 @@ static uint16_t message_holds(const struct unic_qp *qp,
 uint16_t unic_responder_holds(const struct unic_qp *qp,
 			      const struct unic_cuts *cuts)
 {
-	uint16_t mr = unic_reads_hold(qp, cuts);
+	uint16_t mr = unic_rd_resources_hold(qp, cuts);
 
 	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
 }
@@ -709,7 +709,7 @@ void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
 			 const struct unic_cuts *cuts)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
-	uint32_t psn = unic_reads_oldest(rsp);
+	uint32_t psn = unic_rd_resources_oldest(rsp);
 	uint8_t word = UNIC_NAK_REM_OP;
 
 	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
@@ -772,6 +772,6 @@ void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
 	unic_rq_drop_holds(nic, qp);
 	drop_target(nic, &qp->rsp.msg);
 	unic_responder_dma_end(nic, qp);
-	unic_reads_drop(nic, qp);
+	unic_rd_resources_drop(nic, qp);
 	qp->rsp.ack = false;
 }

@@ -133,9 +133,9 @@ static void read_missed(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
 	uint16_t idx = unic_qp_index(nic, qp);
 
-	unic_miss_more(nic, rd->mr, rd->iova + rd->len);
+	unic_fault_more(nic, rd->mr, rd->iova + rd->len);
 	qp->rsp.miss_wait = true;
-	if (!unic_miss_waits(nic, idx))
+	if (!unic_fault_waits(nic, idx))
 		unic_responder_filled(nic, idx);
 }
 
@@ -193,7 +193,7 @@ run_read(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 			return UNIC_TURN_DONE; /* until it is gathered */
 		}
 		if (rd->off == rd->npkt) {
-			unic_reads_done(nic, qp);
+			unic_rd_resources_done(nic, qp);
 			break;
 		}
 	}
@@ -218,7 +218,7 @@ void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
 		if (err != -UNIC_EAGAIN)
 			read_failed(nic, qp, err);
 	} else if (rd->off == rd->npkt) {
-		unic_reads_done(nic, qp);
+		unic_rd_resources_done(nic, qp);
 	}
 	unic_sched_reply(nic, idx);
 }

@@ -181,8 +181,8 @@ int unic_tx_raw(struct unic_nic *nic, const void *frame, uint32_t len);
  */
 bool unic_rx_poll(struct unic_nic *nic);
 
-/** unic_rx_again() - a frame kept by unic_bounce_keep(), while rx_stage is IDLE:
- * as if it came now. unic_bounce_done() is called when it is done with. */
+/** unic_rx_again() - a frame kept by unic_parked_keep(), while rx_stage is IDLE:
+ * as if it came now. unic_parked_done() is called when it is done with. */
 void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx);
 
 /* mad.c */

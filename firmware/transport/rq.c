@@ -592,9 +592,9 @@ static bool slot_ahead(struct unic_nic *nic, const struct unic_qp *qp,
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++) {
 		len = unic_from_le32(slot->sge[i].len);
 		if (len &&
-		    !unic_miss_ahead(nic, unic_from_le32(slot->sge[i].lkey),
-				     qp->pd, unic_from_le64(slot->sge[i].iova),
-				     len))
+		    !unic_fault_ahead(nic, unic_from_le32(slot->sge[i].lkey),
+				      qp->pd, unic_from_le64(slot->sge[i].iova),
+				      len))
 			return false;
 	}
 	return true;

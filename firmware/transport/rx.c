@@ -175,7 +175,7 @@ static __attribute__((noinline, cold)) int to_other(struct unic_nic *nic,
 	if (qp && qp->type && unic_qp_receives(qp) &&
 	    (qp->type == UNIC_QPT_UD || qp->dest_ipv4 == pkt->ipv4)) {
 		take_in_hand(nic, qp, pkt);
-		return unic_unrel_packet(nic, qp, pkt, frame);
+		return unic_ud_uc_packet(nic, qp, pkt, frame);
 	}
 	if (qp && qp->dest_ipv4 == pkt->ipv4 && qp->state == UNIC_QPS_ERR &&
 	    is_request(pkt) && unic_responder_asked_again(nic, qp, pkt))
@@ -254,7 +254,7 @@ static struct unic_qp *rx_qp(struct unic_nic *nic)
 
 static bool placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
-	return qp->type ? unic_unrel_placed(nic, qp, err)
+	return qp->type ? unic_ud_uc_placed(nic, qp, err)
 			: unic_responder_placed(nic, qp, err);
 }
 
@@ -287,7 +287,7 @@ static enum unic_rx_stage place(struct unic_nic *nic)
 	if (r && r != -UNIC_EAGAIN) {
 		roce->rx_err = (int16_t)r;
 		if (r == -UNIC_EMISS && roce->rx_response)
-			unic_miss_wait(nic, roce->rx_qp);
+			unic_fault_wait(nic, roce->rx_qp);
 	}
 	if (__builtin_expect(roce->rx_sgl.pending || r == -UNIC_EAGAIN, 0)) {
 		if (!roce->rx_counted) {
@@ -360,7 +360,7 @@ static void give_back(struct unic_nic *nic)
 		return;
 	}
 	roce->rx_again = false;
-	unic_bounce_done(nic);
+	unic_parked_done(nic);
 }
 
 void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx)
@@ -407,16 +407,17 @@ static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
 	uint32_t n = 0, bytes = 0, some;
-	enum unic_lane lane;
+	enum unic_fastpath lane;
 
 	UNIC_IN_REGISTER(roce);
 
 	do {
 		some = most - n;
-		lane = unic_lane_rx(nic, rx, &some);
+		lane = unic_fastpath_rx(nic, rx, &some);
 		n += some;
 		bytes += some * rx->len;
-		if (unlikely(lane != UNIC_LANE_DONE) && take_slowly(nic, rx))
+		if (unlikely(lane != UNIC_FASTPATH_DONE) &&
+		    take_slowly(nic, rx))
 			break;
 	} while (n < most && unic_port_rx_next(nic->port, rx));
 	if (likely(roce->rx_stage == UNIC_RX_IDLE))

@@ -55,7 +55,7 @@ void unic_sched_init(struct unic_nic *nic)
 	for (p = 0; p < UNIC_PROCS; p++)
 		s->wait[p].head = UNIC_QP_NIL;
 	for (x = 0; x < UNIC_PATHS; x++) {
-		unic_top_init(&s->path[x].first);
+		unic_tournament_init(&s->path[x].first);
 		for (p = 0; p < UNIC_PROCS; p++)
 			for (l = 0; l < UNIC_LISTS; l++)
 				s->path[x].pair[p].list[l].head = UNIC_QP_NIL;
@@ -156,7 +156,7 @@ static void pair_join(struct unic_sched_order *s, uint32_t x, uint32_t p)
 		path->pair[p].tag = clock + most;
 	s->has[p] |= (uint16_t)(1u << x);
 	s->busy |= (uint16_t)(1u << x);
-	unic_top_play(&path->first, p, path, has_work, is_before);
+	unic_tournament_play(&path->first, p, path, has_work, is_before);
 }
 
 /* The tag of the pair changed, or it has lost its last queue pair. */
@@ -166,8 +166,9 @@ static void pair_settle(struct unic_sched_order *s, uint32_t x, uint32_t p)
 
 	if (!has_work(path, p))
 		s->has[p] &= (uint16_t) ~(1u << x);
-	unic_top_play(&path->first, p, path, has_work, is_before);
-	if (unic_top_first(&path->first, path, has_work) == UNIC_TOP_NIL)
+	unic_tournament_play(&path->first, p, path, has_work, is_before);
+	if (unic_tournament_first(&path->first, path, has_work) ==
+	    UNIC_TOURNAMENT_NIL)
 		s->busy &= (uint16_t) ~(1u << x);
 }
 
@@ -321,7 +322,8 @@ static uint32_t path_pick(struct unic_sched_order *s)
 
 	for (; open; open &= open - 1) {
 		x = (uint32_t)__builtin_ctz(open);
-		p = unic_top_first(&s->path[x].first, &s->path[x], has_work);
+		p = unic_tournament_first(&s->path[x].first, &s->path[x],
+					  has_work);
 		ahead = (int64_t)(s->path[x].pair[p].tag + s->path[x].offset -
 				  s->now);
 		if (best != UNIC_PATHS && ahead >= least)
@@ -360,7 +362,7 @@ static void qp_requeue(struct unic_nic *nic, uint16_t idx, uint32_t which,
 		       enum unic_turn turn)
 {
 	if (which == UNIC_LIST_SEND && turn != UNIC_TURN_WAIT)
-		unic_memop_drop(nic, &nic->qps.qp[idx]);
+		unic_local_op_drop(nic, &nic->qps.qp[idx]);
 	if (turn == UNIC_TURN_WAIT)
 		sched_wait(nic, idx);
 	else if (turn != UNIC_TURN_DONE && which == UNIC_LIST_REPLY)
@@ -487,7 +489,7 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 		     uint32_t *qps)
 {
 	struct unic_sched_path *path = &nic->order.path[x];
-	uint32_t p = unic_top_first(&path->first, path, has_work);
+	uint32_t p = unic_tournament_first(&path->first, path, has_work);
 	int32_t whole = unic_sched_unit(nic, UNIC_SCHED_TURN);
 	int32_t left = whole;
 	enum unic_turn turn;

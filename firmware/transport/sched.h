@@ -92,9 +92,10 @@ struct unic_sched_pair {
 /* A destination. Its clock: virtual time less `offset`. */
 struct unic_sched_path {
 	uint64_t offset;
-	uint64_t stopped;      /* virtual time when it was found full */
-	struct unic_top first; /* of the processes that have work for it */
-	uint16_t asked;	       /* last, of those who are not the first */
+	uint64_t stopped; /* virtual time when it was found full */
+	struct unic_tournament
+		first;	/* of the processes that have work for it */
+	uint16_t asked; /* last, of those who are not the first */
 	struct unic_sched_pair pair[UNIC_PROCS];
 };
 

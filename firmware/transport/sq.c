@@ -431,7 +431,7 @@ static CALLED int start_memop(struct unic_nic *nic, struct unic_qp *qp,
 	int r;
 
 	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
-	r = unic_memop_run(nic, qp, wr);
+	r = unic_local_op_run(nic, qp, wr);
 	if (r)
 		return r;
 	sq->next += slots;
@@ -462,7 +462,7 @@ int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
 	if ((slot->flags & UNIC_WR_FENCE) || slot->opcode >= UNIC_WR_READ) {
 		if (must_wait(qp, slot))
 			return 0;
-		if (unic_memop_is(slot->opcode))
+		if (unic_local_op_is(slot->opcode))
 			return start_memop(nic, qp, slots);
 	}
 	start(nic, qp, slots);
@@ -682,7 +682,7 @@ static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!wr->status && !(slot->flags & UNIC_WR_SIGNALED))
 		return true;
-	if (wr->status && !unic_memop_is(slot->opcode))
+	if (wr->status && !unic_local_op_is(slot->opcode))
 		len = 0; /* of a memory operation: which element was wrong */
 	return post(nic, qp, qp->sq.una, wr->status, wr->detail, len);
 }

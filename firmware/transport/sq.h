@@ -43,7 +43,7 @@ static inline uint16_t unic_stag_index(unic_le32 lkey)
  * assign PSNs, hold its regions. One that fails its checks becomes DEAD.
  * Returns 1: done, sq.next moved. 0: none, or it must wait for an earlier one
  * or for its slots. -UNIC_EAGAIN: no DMA now. -UNIC_EPENDING: it is a
- * memory operation that waits, see unic_memop_run().
+ * memory operation that waits, see unic_local_op_run().
  */
 int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
 

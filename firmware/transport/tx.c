@@ -195,7 +195,7 @@ static int gather(struct unic_nic *nic, struct unic_tx *tx)
 	tx->drop = false;
 	r = unic_dma_run(nic, sgl);
 	if (__builtin_expect(r, 0) && r == -UNIC_EMISS)
-		unic_miss_wait(nic, tx->qp);
+		unic_fault_wait(nic, tx->qp);
 	if (__builtin_expect(!sgl->pending, 1))
 		return r;
 	tx->err = (int16_t)r;

@@ -10,15 +10,15 @@
  * receive that such a message was to have stays posted.
  *
  * These queue pairs use the rings, windows and completions of the others (sq.h,
- * rq.h). They are never in RTR or RTS, but in these with UNIC_QPS_UNREL added:
+ * rq.h). They are never in RTR or RTS, but in these with UNIC_QPS_UD_UC added:
  * what looks for RC finds RC, and pays nothing for them.
  *
  * An incoming packet that meets a missing page is dropped, gets another receive,
  * or is kept until the page is there (parked.h), as its queue pair says (memory.md
  * section 1). The page is asked for in each case.
  */
-#ifndef UNIC_UNREL_H
-#define UNIC_UNREL_H
+#ifndef UNIC_UD_UC_H
+#define UNIC_UD_UC_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,32 +31,32 @@ struct unic_qp;
 
 /* ud_uc_tx.c */
 
-/** unic_unrel_send() - as unic_requester_send(), for a queue pair in RTS. */
-enum unic_turn unic_unrel_send(struct unic_nic *nic, struct unic_qp *qp,
+/** unic_ud_uc_send() - as unic_requester_send(), for a queue pair in RTS. */
+enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
 			       int32_t *left);
 
-/** unic_unrel_gathered() - the packet that waited for its payload is sent (@err
+/** unic_ud_uc_gathered() - the packet that waited for its payload is sent (@err
  * 0), or not. */
-void unic_unrel_gathered(struct unic_nic *nic, struct unic_qp *qp, int err);
+void unic_ud_uc_gathered(struct unic_nic *nic, struct unic_qp *qp, int err);
 
 /* ud_uc_rx.c */
 
 /**
- * unic_unrel_packet() - one packet for @qp, which receives. @frame: all of it,
+ * unic_ud_uc_packet() - one packet for @qp, which receives. @frame: all of it,
  * lengths and checksums checked.
  * Returns 0: through with it. -UNIC_EAGAIN: nothing happened, give it again
  * later. -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
- * unic_unrel_placed().
+ * unic_ud_uc_placed().
  */
-int unic_unrel_packet(struct unic_nic *nic, struct unic_qp *qp,
+int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
 		      const struct unic_pkt *pkt, const uint8_t *frame);
 
-/** unic_unrel_placed() - the payload of the packet in hand is placed (@err 0) or
+/** unic_ud_uc_placed() - the payload of the packet in hand is placed (@err 0) or
  * not. False: no room for its completion, call again. */
-bool unic_unrel_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
+bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
 
-/** unic_unrel_cut() - the time of regions is over (cut.h): the message being
+/** unic_ud_uc_cut() - the time of regions is over (cut.h): the message being
  * received, if it uses one, is given up. The queue pair goes on. */
-void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp);
+void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp);
 
-#endif /* UNIC_UNREL_H */
+#endif /* UNIC_UD_UC_H */

@@ -77,7 +77,7 @@ static int lose(struct unic_nic *nic, struct unic_qp *qp, enum unic_counter why)
 /* A page is missing, and asked for. */
 static int missed(struct unic_nic *nic, struct unic_qp *qp)
 {
-	if (qp->miss == UNIC_QPM_BOUNCE && unic_bounce_keep(nic, qp))
+	if (qp->miss == UNIC_QPM_BOUNCE && unic_parked_keep(nic, qp))
 		return 0;
 	return lose(nic, qp, UNIC_C_miss_dropped);
 }
@@ -184,7 +184,7 @@ static int choose(struct unic_nic *nic, struct unic_qp *qp, uint32_t len,
 	default:
 		if (!in_use) /* it has completed with that */
 			receives_failed(nic, qp, r);
-		else if (!unic_unrel_placed(nic, qp, r))
+		else if (!unic_ud_uc_placed(nic, qp, r))
 			return -UNIC_EAGAIN;
 		break;
 	}
@@ -241,7 +241,7 @@ static int uc_send(struct unic_nic *nic, struct unic_qp *qp,
 	if (r == -UNIC_ETOOLARGE)
 		return lose(nic, qp, UNIC_C_unrel_too_long);
 	if (r)
-		return unic_unrel_placed(nic, qp, r) ? 0 : -UNIC_EAGAIN;
+		return unic_ud_uc_placed(nic, qp, r) ? 0 : -UNIC_EAGAIN;
 	return -UNIC_EPENDING;
 }
 
@@ -280,7 +280,7 @@ static int write_refused(struct unic_nic *nic, struct unic_qp *qp,
 	if (err == -UNIC_EINVAL)
 		return lose(nic, qp, UNIC_C_rx_bad_opcode);
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE) {
-		unic_guess_wrong(nic, p->ipv4, qp->proc);
+		unic_key_guard_wrong(nic, p->ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	return lose(nic, qp, UNIC_C_unrel_refused);
@@ -290,7 +290,7 @@ static bool held_off(struct unic_nic *nic, struct unic_qp *qp,
 		     const struct packet *p)
 {
 	if (qp->rsp.guessed)
-		qp->rsp.guessed = unic_guess_held(nic, p->ipv4, qp->proc);
+		qp->rsp.guessed = unic_key_guard_held(nic, p->ipv4, qp->proc);
 	return qp->rsp.guessed;
 }
 
@@ -410,7 +410,7 @@ static int ud(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
 
 /* ------------------------------------------------------------- one packet */
 
-int unic_unrel_packet(struct unic_nic *nic, struct unic_qp *qp,
+int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
 		      const struct unic_pkt *pkt, const uint8_t *frame)
 {
 	struct packet p = {
@@ -484,7 +484,7 @@ static bool not_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	return true;
 }
 
-bool unic_unrel_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_msg *m = &rsp->msg;
@@ -509,7 +509,7 @@ bool unic_unrel_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	return true;
 }
 
-void unic_unrel_cut(struct unic_nic *nic, struct unic_qp *qp)
+void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint16_t mr = unic_responder_holds(qp, &nic->cuts);

@@ -63,7 +63,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 	int r;
 
 	if (sq->gathering || sq->rnr_wait) {
-		unic_memop_drop(nic, qp); /* others may read their lists */
+		unic_local_op_drop(nic, qp); /* others may read their lists */
 		return UNIC_TURN_DONE;
 	}
 	while (sq->cur != sq->next &&
@@ -239,7 +239,7 @@ static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
 	return turn == UNIC_TURN_MORE ? send_one(nic, qp, left) : turn;
 }
 
-enum unic_turn unic_unrel_send(struct unic_nic *nic, struct unic_qp *qp,
+enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
 			       int32_t *left)
 {
 	enum unic_turn turn = UNIC_TURN_MORE;
@@ -252,7 +252,7 @@ enum unic_turn unic_unrel_send(struct unic_nic *nic, struct unic_qp *qp,
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
 
-void unic_unrel_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
+void unic_ud_uc_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	if (!err)
 		sent(nic, qp);

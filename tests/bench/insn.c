@@ -332,14 +332,14 @@ static void idle(void)
 static void form_alloc(uint32_t pd, uint8_t kind, uint32_t n,
 		       struct unic_mr_result *out)
 {
-	struct unic_form_alloc f = {
+	struct unic_derived_alloc f = {
 		.pd = (uint16_t)pd,
 		.kind = kind,
 		.page_shift = kind == UNIC_FORM_FAST ? 12 : 0,
 		.n = n,
 	};
 
-	assert_int_equal(unic_form_alloc(&a.nic, &f, out), 0);
+	assert_int_equal(unic_derived_alloc(&a.nic, &f, out), 0);
 }
 
 /* What BIND_MW and REG_MR and a list come to when their work request is fetched:
@@ -348,7 +348,7 @@ static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
 		     uint32_t bytes, struct unic_mr_result *form)
 {
 	struct unic_sge list[4];
-	struct unic_form_plan plan = {
+	struct unic_derived_plan plan = {
 		.stag = form->stag,
 		.pd = (uint16_t)pd,
 		.kinds = 0xff,
@@ -365,7 +365,7 @@ static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
 			.len = unic_to_le32(bytes),
 			.lkey = unic_to_le32(mr->stag),
 		};
-	MEASURE(insns, err = unic_form_make(&a.nic, &plan));
+	MEASURE(insns, err = unic_derived_make(&a.nic, &plan));
 	assert_int_equal(err, 0);
 	form->stag &= ~0xffu;
 	return insns;
@@ -493,7 +493,7 @@ static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 {
 	uint32_t from = unic_share_victim(&nic->evict.share, proc, n);
 
-	return unic_reap_pick(nic, from, n, true);
+	return unic_reclaim_pick(nic, from, n, true);
 }
 
 /* A waiter is queued: the decision, and the step that acts on it four times. */
@@ -559,12 +559,12 @@ static void cached(uint32_t pd)
 	cmd.mr = unic_to_le32(demand.mr);
 	cmd.gen = unic_to_le32(demand.gen);
 	cmd.first = unic_to_le32(1);
-	MEASURE(n, unic_miss_fault(&a.nic, &cmd, pages, &done));
+	MEASURE(n, unic_fault_refused(&a.nic, &cmd, pages, &done));
 	assert_int_equal(done, 1);
 	report("demand_fill_1_page", n);
 	cmd.first = unic_to_le32(2);
 	cmd.count = unic_to_le32(17);
-	MEASURE(more, unic_miss_fault(&a.nic, &cmd, pages, &done));
+	MEASURE(more, unic_fault_refused(&a.nic, &cmd, pages, &done));
 	assert_int_equal(done, 17);
 	report("demand_fill_per_page", (more - n + 15) / 16);
 	MEASURE(n, done = unic_cache_take(&a.nic, 0, 8));

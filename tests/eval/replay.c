@@ -94,7 +94,7 @@ static bool take_from(struct replay *p, uint32_t process, uint32_t entries)
 	return true;
 }
 
-/* Entries for one of @process: from whom, as unic_reap_poll() decides. */
+/* Entries for one of @process: from whom, as unic_reclaim_poll() decides. */
 static bool take(struct replay *p, uint32_t process, uint32_t entries)
 {
 	uint32_t from;

@@ -83,27 +83,27 @@ uint32_t op_decide(void)
 {
 	uint32_t from = unic_share_victim(&nic.evict.share, UNIC_OWNER_NIL, 0);
 
-	return unic_reap_pick(&nic, from, 1, true);
+	return unic_reclaim_pick(&nic, from, 1, true);
 }
 
 uint64_t op_reap_idle(void)
 {
-	return unic_reap_poll(&nic);
+	return unic_reclaim_poll(&nic);
 }
 
 uint64_t op_reap(void)
 {
-	return unic_reap_poll(&nic);
+	return unic_reclaim_poll(&nic);
 }
 
 uint64_t op_reap_waiters(void)
 {
-	return unic_reap_poll(&nic);
+	return unic_reclaim_poll(&nic);
 }
 
 uint64_t op_reap_shifted(void)
 {
-	return unic_reap_poll(&nic);
+	return unic_reclaim_poll(&nic);
 }
 
 int op_wait(const struct unic_mr_args *args, struct unic_mr_result *out)
@@ -331,12 +331,15 @@ static void waiting(void)
 		op_reap_shifted();
 		unic_share_weigh(&nic.evict.share, 0, 1);
 		for (i = 0; i < UNIC_PROCS; i++)
-			check(!unic_wait_cancel(&nic, wait[i].wait), "a "
-								     "request "
-								     "cannot "
-								     "be "
-								     "cancelle"
-								     "d");
+			check(!unic_admission_cancel(&nic, wait[i].wait), "a "
+									  "requ"
+									  "est "
+									  "cann"
+									  "ot "
+									  "be "
+									  "canc"
+									  "elle"
+									  "d");
 		unic_demand_settle(&nic);
 		while (release())
 			;

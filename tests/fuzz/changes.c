@@ -110,8 +110,8 @@ void world_build_changes(struct rig *r)
 /* An answer to the miss in slot @i, or to none; now and then a wrong one. */
 static void serve(struct input *in)
 {
-	uint32_t i = in_below(in, UNIC_MISSES), how = in_u8(in), k;
-	const struct unic_miss *m = &world.rig.nic.misses.miss[i];
+	uint32_t i = in_below(in, UNIC_FAULTS), how = in_u8(in), k;
+	const struct unic_page_fault *m = &world.rig.nic.misses.miss[i];
 	const struct rig_mr *mr = &world.paged[how & 1];
 	struct unic_cmd_mr_fault cmd = {
 		.hdr = { .opcode = UNIC_CMD_MR_FAULT },
@@ -122,7 +122,7 @@ static void serve(struct input *in)
 	};
 	unic_le64 *list = list_page();
 
-	if (m->state == UNIC_MISS_SENT && how < 232) {
+	if (m->state == UNIC_FAULT_SENT && how < 232) {
 		mr = m->mr == world.paged[0].mr ? mr : &world.paged[1];
 		cmd.mr = unic_to_le32(m->mr);
 		cmd.gen = unic_to_le32(world.rig.nic.mrs.mr[m->mr].gen);
@@ -133,7 +133,7 @@ static void serve(struct input *in)
 		world.rig.nic.cache.of[unic_from_le32(cmd.mr)].seq -
 		(how >= 248));
 	cmd.cannot = unic_to_le32(how >= 216 && how < 224);
-	for (k = 0; k < UNIC_MISS_AHEAD; k++)
+	for (k = 0; k < UNIC_FAULT_AHEAD; k++)
 		list[k] = unic_to_le64(
 			UNIC_BUS(cmd.mr == unic_to_le32(world.paged[1].mr),
 				 4096ull * (PAGED_FIRST +

@@ -28,44 +28,45 @@ static void check_cached_regions(const struct unic_nic *nic)
 }
 
 /* No page is asked for twice; nobody waits for what is over. */
-static void check_miss(const struct unic_nic *nic, const struct unic_miss *m)
+static void check_miss(const struct unic_nic *nic,
+		       const struct unic_page_fault *m)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
 	uint32_t i;
 
-	must(m->state <= UNIC_MISS_FAILED);
-	if (m->state == UNIC_MISS_FREE || m->state == UNIC_MISS_FAILED)
+	must(m->state <= UNIC_FAULT_FAILED);
+	if (m->state == UNIC_FAULT_FREE || m->state == UNIC_FAULT_FAILED)
 		for (i = 0; i < UNIC_QP_WORDS; i++)
 			must(!m->qps[i]);
-	if (m->state == UNIC_MISS_FREE)
+	if (m->state == UNIC_FAULT_FREE)
 		return;
 	must(m->mr < UNIC_MRS && unic_mr_cached(mr));
 	must(mr->state >= UNIC_MR_ACTIVE && mr->state <= UNIC_MR_DRAINING);
 	must(nic->cache.of[m->mr].table == UNIC_NO_TABLE);
-	must(m->count >= 1 && m->count <= UNIC_MISS_AHEAD);
+	must(m->count >= 1 && m->count <= UNIC_FAULT_AHEAD);
 	must((uint64_t)(m->first + m->count - 1) << mr->page_shift <
 	     mr->length + (1ull << mr->page_shift) - 1);
-	for (i = 0; i < UNIC_MISSES; i++) {
-		const struct unic_miss *o = &nic->misses.miss[i];
+	for (i = 0; i < UNIC_FAULTS; i++) {
+		const struct unic_page_fault *o = &nic->misses.miss[i];
 
-		must(o == m || o->state == UNIC_MISS_FREE || o->mr != m->mr ||
+		must(o == m || o->state == UNIC_FAULT_FREE || o->mr != m->mr ||
 		     o->first != m->first);
 	}
 }
 
 static void check_misses(const struct unic_nic *nic)
 {
-	const struct unic_misses *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->misses;
 	uint32_t i;
 
-	for (i = 0; i < UNIC_MISSES; i++) {
+	for (i = 0; i < UNIC_FAULTS; i++) {
 		check_miss(nic, &ms->miss[i]);
-		must((ms->miss[i].state != UNIC_MISS_FREE) ==
+		must((ms->miss[i].state != UNIC_FAULT_FREE) ==
 		     (ms->busy >> i & 1));
 	}
 	for (i = 0; i < UNIC_QP_WORDS; i++)
 		must(!ms->starved[i] || ms->any_starved);
-	must(ms->last <= UNIC_MISS_NONE);
+	must(ms->last <= UNIC_FAULT_NONE);
 }
 
 /* ------------------------------------------------------------------- forms */
@@ -73,14 +74,14 @@ static void check_misses(const struct unic_nic *nic)
 /* The list of region @mr: elements of forms, linked both ways. */
 static uint32_t check_dependents(const struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	uint16_t at, prev = UNIC_ELEMENT_NIL;
 	uint32_t n = 0;
 
 	for (at = f->form[mr].head; at != UNIC_ELEMENT_NIL;
 	     prev = at, at = f->element[at].next) {
 		const struct unic_element *e = &f->element[at];
-		const struct unic_form *owner = &f->form[e->owner];
+		const struct unic_derived *owner = &f->form[e->owner];
 
 		must(at < UNIC_ELEMENTS && ++n <= UNIC_ELEMENTS);
 		must(e->mr == mr && e->prev == prev && e->owner < UNIC_MRS);
@@ -94,7 +95,7 @@ static uint32_t check_dependents(const struct unic_nic *nic, uint16_t mr)
 
 static void check_forms(const struct unic_nic *nic)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	uint32_t i, taken = 0, listed = 0, used = 0;
 
 	for (i = 0; i < UNIC_ELEMENTS; i++) {

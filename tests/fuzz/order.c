@@ -58,7 +58,7 @@ static void add_queue(const struct unic_nic *nic, struct want *w)
 	uint32_t mrs = nic->procs.proc[w->proc].mrs;
 	uint16_t i = e->wait_head[w->proc];
 
-	for (; i != UNIC_WAIT_NIL; i = e->wait[i].next) {
+	for (; i != UNIC_ADMISSION_NIL; i = e->wait[i].next) {
 		held += e->wait[i].args.n_pages;
 		if (held > part(nic, w->proc, UNIC_TLB_ENTRIES) ||
 		    ++mrs > indices(nic, w->proc))
@@ -74,7 +74,7 @@ static bool wants(const struct unic_nic *nic, uint32_t proc, struct want *w)
 	uint16_t head = e->wait_head[proc];
 	uint32_t held = e->share.owner[proc].held;
 
-	*w = (struct want){ .proc = proc, .waits = head != UNIC_WAIT_NIL };
+	*w = (struct want){ .proc = proc, .waits = head != UNIC_ADMISSION_NIL };
 	w->n = w->waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
 	w->seq = w->waits ? e->wait[head].id : nic->denials.of[proc].seq;
 	if (!w->n || capped(nic, proc, held, w->n))
@@ -127,7 +127,7 @@ static bool more_comes(const struct unic_nic *nic, uint32_t proc)
 	uint16_t head = e->wait_head[proc];
 	uint32_t n;
 
-	if (head == UNIC_WAIT_NIL)
+	if (head == UNIC_ADMISSION_NIL)
 		return true;
 	n = e->wait[head].args.n_pages;
 	return !capped(nic, proc, o->held - o->coming, n) || n > o->quota;
@@ -135,7 +135,7 @@ static bool more_comes(const struct unic_nic *nic, uint32_t proc)
 
 void sane_order(struct unic_nic *nic)
 {
-	static const struct unic_set nobody;
+	static const struct unic_bitset nobody;
 	const struct unic_demands *d = &nic->evict.demands;
 	struct want w, best[2] = { { .proc = UNIC_OWNER_NIL },
 				   { .proc = UNIC_OWNER_NIL } };

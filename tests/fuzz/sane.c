@@ -139,7 +139,7 @@ static void count_pieces(const struct unic_nic *nic)
 		n += unic_token_state(t) != UNIC_TOKEN_S_FREE &&
 		     unic_mr_physical(&nic->mrs.mr[t->mr]) && t->iova >> 63;
 	}
-	for (i = 0; i < UNIC_PHYSICAL_LISTS; i++)
+	for (i = 0; i < UNIC_DMA_MR_LISTS; i++)
 		lists += nic->physical.used >> i & 1;
 	must(n == lists);
 }
@@ -312,12 +312,12 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 /* Elements in use are those of forms, and on the list of their region. */
 static void count_forms(const struct unic_nic *nic, struct books *b)
 {
-	const struct unic_forms *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->forms;
 	uint32_t i, k, used = 0, held[UNIC_PROCS] = { 0 },
 		       bare[UNIC_PROCS] = { 0 };
 
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_form *form = &f->form[i];
+		const struct unic_derived *form = &f->form[i];
 
 		must(form->used <= form->n);
 		must(!form->n || nic->mrs.mr[i].state != UNIC_MR_FREE);
@@ -427,7 +427,7 @@ static void count_waits(const struct unic_nic *nic, struct books *b)
 	uint16_t at;
 
 	for (i = 0; i < UNIC_PROCS; i++)
-		for (at = e->wait_head[i]; at != UNIC_WAIT_NIL;
+		for (at = e->wait_head[i]; at != UNIC_ADMISSION_NIL;
 		     at = e->wait[at].next) {
 			must(++queued <= UNIC_WAITS);
 			must(e->wait[at].id && !e->wait[at].ended);
@@ -437,19 +437,21 @@ static void count_waits(const struct unic_nic *nic, struct books *b)
 			b->waits[i]++;
 		}
 	for (i = 0; i < UNIC_PROCS; i++) {
-		must(!nic->denials.of[i].n || e->wait_head[i] == UNIC_WAIT_NIL);
+		must(!nic->denials.of[i].n ||
+		     e->wait_head[i] == UNIC_ADMISSION_NIL);
 		must(!nic->denials.of[i].n ||
 		     e->wait_ns <= nic->denials.of[i].until_ns);
 		b->wanted[i] += nic->denials.of[i].n;
 		denials += !!nic->denials.of[i].n;
 	}
 	must(denials == nic->denials.count);
-	for (at = e->ended_head; at != UNIC_WAIT_NIL; at = e->wait[at].next) {
+	for (at = e->ended_head; at != UNIC_ADMISSION_NIL;
+	     at = e->wait[at].next) {
 		must(++ended <= UNIC_WAITS);
 		must(e->wait[at].id && e->wait[at].ended);
 		b->waits[e->wait[at].proc]++;
 	}
-	for (at = e->wait_free; at != UNIC_WAIT_NIL; at = e->wait[at].next)
+	for (at = e->wait_free; at != UNIC_ADMISSION_NIL; at = e->wait[at].next)
 		must(++spare <= UNIC_WAITS);
 	must(queued == e->waiting);
 	must(queued + ended + spare == UNIC_WAITS);
@@ -474,7 +476,7 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		slots += e->wait_slots[i];
 		without += !e->wait_slots[i];
 		weights += o->weight;
-		must(unic_set_has(&e->demands.waiters, i) == !!b->wanted[i]);
+		must(unic_bitset_has(&e->demands.waiters, i) == !!b->wanted[i]);
 		must(e->demands.promised[i] <= o->wanted);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;

@@ -407,7 +407,7 @@ inline find_head()
 	fi
 }
 
-/* unic_reads_done() */
+/* unic_rd_resources_done() */
 inline read_done()
 {
 	rd[rd_head].busy = 0;
@@ -415,7 +415,7 @@ inline read_done()
 	find_head()
 }
 
-/* unic_reads_take() */
+/* unic_rd_resources_take() */
 inline on_read()
 {
 	do
@@ -437,7 +437,7 @@ inline on_read()
 	n = PACKETS(kind[req]) - k
 }
 
-/* unic_reads_again(): executed again from where it asks */
+/* unic_rd_resources_again(): executed again from where it asks */
 inline duplicate_read(i)
 {
 	if

@@ -53,7 +53,7 @@ MUTATIONS = (
     ("firmware/transport/responder_tx.c", "\t*left -= (int32_t)len;\n", "",
      "reply: READ responses are charged to nobody", "test_sched"),
     ("firmware/transport/requester.c",
-     "\t\tunic_memop_drop(nic, qp); /* others may read their lists */\n", "",
+     "\t\tunic_local_op_drop(nic, qp); /* others may read their lists */\n", "",
      "requester: a silent queue pair keeps the reader of lists",
      "test_sched"),
     ("firmware/transport/requester.c",

@@ -80,8 +80,8 @@ int unic_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
-int unic_physical_reg(struct unic_nic *n, const struct unic_mr_args *a,
-		      struct unic_mr_result *out)
+int unic_dma_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
+		    struct unic_mr_result *out)
 {
 	any_result(out);
 	return for_pd(n, a->pd, a, sizeof(*a));
@@ -110,7 +110,7 @@ int unic_mr_dereg(struct unic_nic *n, uint32_t mr, uint32_t gen)
 	return any_answer(&mr, sizeof(mr));
 }
 
-bool unic_guess_held(struct unic_nic *n, uint32_t ipv4, uint32_t proc)
+bool unic_key_guard_held(struct unic_nic *n, uint32_t ipv4, uint32_t proc)
 {
 	(void)n, (void)ipv4, (void)proc;
 	return below(2);
@@ -122,14 +122,14 @@ struct unic_mr *unic_mr_get(struct unic_nic *n, uint32_t mr, uint32_t gen)
 	return mr < UNIC_MRS && below(2) ? &n->mrs.mr[mr] : NULL;
 }
 
-int unic_form_alloc(struct unic_nic *n, const struct unic_form_alloc *a,
-		    struct unic_mr_result *out)
+int unic_derived_alloc(struct unic_nic *n, const struct unic_derived_alloc *a,
+		       struct unic_mr_result *out)
 {
 	any_result(out);
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
-int unic_form_make(struct unic_nic *n, struct unic_form_plan *plan)
+int unic_derived_make(struct unic_nic *n, struct unic_derived_plan *plan)
 {
 	(void)n;
 	if (plan->n)
@@ -139,13 +139,14 @@ int unic_form_make(struct unic_nic *n, struct unic_form_plan *plan)
 	return any_answer(plan, sizeof(*plan));
 }
 
-int unic_form_close(struct unic_nic *n, uint32_t stag, uint16_t pd, bool remote)
+int unic_derived_close(struct unic_nic *n, uint32_t stag, uint16_t pd,
+		       bool remote)
 {
 	(void)n, (void)pd, (void)remote;
 	return any_answer(&stag, sizeof(stag));
 }
 
-bool unic_form_unmake(struct unic_nic *n, uint32_t stag)
+bool unic_derived_unmake(struct unic_nic *n, uint32_t stag)
 {
 	(void)n, (void)stag;
 	return below(2);
@@ -179,8 +180,8 @@ static int for_mr(uint32_t mr, const void *arg, size_t bytes, uint32_t *done)
 	return mr < UNIC_MRS ? err : -UNIC_ENOMR;
 }
 
-int unic_miss_fault(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
-		    const uint64_t *pages, uint32_t *done)
+int unic_fault_refused(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
+		       const uint64_t *pages, uint32_t *done)
 {
 	(void)n;
 	if (pages)
@@ -188,15 +189,15 @@ int unic_miss_fault(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-int unic_miss_invalidate(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
-			 uint32_t *done)
+int unic_fault_invalidate(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
+			  uint32_t *done)
 {
 	(void)n;
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-int unic_miss_advise(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
-		     uint32_t *done)
+int unic_fault_advise(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
+		      uint32_t *done)
 {
 	(void)n;
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);

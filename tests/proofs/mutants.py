@@ -76,8 +76,8 @@ MUTANTS = (
      "UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);\n"
      "	ts->free_head", "	ts->free_head", "token: given away while it lives"),
     ("token:end_one_of", "firmware/memory/token.c",
-     "unic_physical_unlist(nic, t->mr, t->iova);\n	set_state",
-     "unic_physical_unlist(nic, i, t->iova);\n	set_state",
+     "unic_dma_mr_unlist(nic, t->mr, t->iova);\n	set_state",
+     "unic_dma_mr_unlist(nic, i, t->iova);\n	set_state",
      "token: its pieces are looked for by its own number"),
     ("token:recall", "firmware/memory/token.c",
      "		end_token(nic, i, UNIC_TOKEN_EVICTED, false);",

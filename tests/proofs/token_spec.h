@@ -192,7 +192,7 @@ static inline bool unic_mr_physical(const struct unic_mr *mr);
   assigns nic->physical.used;
   exits \false;
 */
-void unic_physical_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
+void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
 
 /*@ requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns \nothing;
@@ -523,16 +523,16 @@ bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
   ensures \result < UNIC_MRS;
   exits \false;
 */
-int unic_physical_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
-			const uint64_t *pieces, uint32_t n, uint32_t length);
+int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+		      const uint64_t *pieces, uint32_t n, uint32_t length);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
   assigns nic->physical;
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
-uint64_t unic_physical_list(struct unic_nic *nic, uint16_t mr,
-			    const uint64_t *pieces, uint32_t n);
+uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+			  const uint64_t *pieces, uint32_t n);
 
 /*@ requires \valid(nic);
   assigns nic->random;

@@ -27,5 +27,5 @@ uint64_t core_nic_poll(struct unic_nic *nic)
 
 uint32_t core_misses(void)
 {
-	return UNIC_MISSES;
+	return UNIC_FAULTS;
 }

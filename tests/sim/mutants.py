@@ -48,7 +48,7 @@ MUTANTS = (
      "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
      "access: the consumer's byte of the STag is not compared"),
     ("assert live oracle", "firmware/revoke/evict.c",
-     "	unic_depend_close(nic, idx, unic_evict_dependent);\n", "",
+     "	unic_dependents_close(nic, idx, unic_evict_dependent);\n", "",
      "forms: stay open when their region drains"),
     # the assert: the index is used again with a form still in its list
     ("assert oracle pins", "firmware/memory/access.h",
@@ -189,12 +189,12 @@ MUTANTS = (
      "	if (!(bit(form) & WINDOWS))\n		return 0;",
      "forms: more rights than the region"),
     ("oracle", "firmware/transport/local_ops.c",
-     "	err = unic_form_close(nic, stag, qp->pd, false);",
+     "	err = unic_derived_close(nic, stag, qp->pd, false);",
      "	return outcome(nic, slot, wr, 0, 0);",
      "forms: LOCAL_INV says it is done and changes nothing"),
     ("oracle", "firmware/transport/local_ops.c",
-     "		err = unic_form_make(nic, &plan);",
-     "		err = unic_form_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
+     "		err = unic_derived_make(nic, &plan);",
+     "		err = unic_derived_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
      "err == -UNIC_ERIGHTS)\n		err = 0;",
      "forms: a request that is refused completes well"),
     ("oracle pins once", "firmware/command/cmd_batch.c", "	*off = end;\n", "",

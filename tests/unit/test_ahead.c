@@ -117,7 +117,7 @@ static void long_receive_is_bounded(void **state)
 	rig_recv(&rb, &qb, 1, &mc, 0, PAGES * 4096);
 	pair_run(20 * US);
 	assert_int_equal(serve(&pages), 1);
-	assert_int_equal(pages, UNIC_MISS_BEFORE);
+	assert_int_equal(pages, UNIC_FAULT_BEFORE);
 }
 
 /* A window of receives, then more as they are used up; nobody posts anew. */
@@ -156,9 +156,9 @@ static void half_of_the_misses_are_left(void **state)
 		rig_recv(&rb, &other, i, &mc, (2 * i + 1) * 4096, 100);
 	}
 	pair_run(20 * US);
-	assert_int_equal(rig_count(&rb, miss_events), UNIC_MISSES / 2);
-	assert_int_equal(serve(&pages), UNIC_MISSES);
-	assert_int_equal(rig_count(&rb, rq_ahead), UNIC_MISSES);
+	assert_int_equal(rig_count(&rb, miss_events), UNIC_FAULTS / 2);
+	assert_int_equal(serve(&pages), UNIC_FAULTS);
+	assert_int_equal(rig_count(&rb, rq_ahead), UNIC_FAULTS);
 }
 
 /* Nothing is asked for that its message would be refused: other rights, bounds,

@@ -61,9 +61,9 @@ static int down(void **state)
 	(void)state;
 	pair_run(1 * MS);
 	pair_quiet();
-	for (i = 0; i < UNIC_BOUNCES; i++)
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
 		assert_int_equal(rb.nic.bounces.bounce[i].state,
-				 UNIC_BOUNCE_FREE);
+				 UNIC_PARKED_FREE);
 	return 0;
 }
 
@@ -305,7 +305,7 @@ static void no_more_than_there_are(void **state)
 	struct rig_qp more;
 
 	(void)state;
-	assert_int_equal(UNIC_BOUNCES, 2);
+	assert_int_equal(UNIC_PARKED_FRAMES, 2);
 	rig_qp_of(&rb, 0, qb.pd, 10, UNIC_QPT_UD, UNIC_QPM_BOUNCE, 0, &more);
 	rig_connect(&rb, &more, &rb, &more);
 	rig_recv(&rb, &more, 31, &mc, 0, GRH + 100);

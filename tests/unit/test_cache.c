@@ -569,7 +569,7 @@ static void demand_miss_is_told_and_filled(void **state)
 	assert_int_equal(touch(&mr, pd0, 30, 34 * 4096, &p), -UNIC_EMISS);
 	rig_poll(&a);
 	rig_expect(&a, UNIC_EVT_MISS, &evt);
-	assert_int_equal(unic_from_le32(evt.count), UNIC_MISS_AHEAD);
+	assert_int_equal(unic_from_le32(evt.count), UNIC_FAULT_AHEAD);
 	/* pages that are there are left alone */
 	assert_int_equal(rig_fault(&a, &mr, 2, 4, 0, 0, FIRST + 50, &done), 0);
 	assert_int_equal(done, 4);
@@ -577,7 +577,7 @@ static void demand_miss_is_told_and_filled(void **state)
 	is_page(&p, 3);
 	assert_int_equal(rig_dereg(&a, &mr), 0);
 	assert_int_equal(a.nic.cache.demand, 0);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_FREE);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_FREE);
 }
 
 static void dropped_pages_are_recorded(void **state)
@@ -772,17 +772,17 @@ static void more_misses_than_slots(void **state)
 
 	(void)state;
 	assert_int_equal(rig_reg_cached(&a, pd0, 64, UNIC_DEMAND, 0, &mr), 0);
-	for (i = 0; i < UNIC_MISSES + 3; i++)
+	for (i = 0; i < UNIC_FAULTS + 3; i++)
 		assert_int_equal(touch(&mr, pd0, 2 * i, 8, &p), -UNIC_EMISS);
 	rig_poll(&a);
-	for (i = 0; i < UNIC_MISSES; i++)
+	for (i = 0; i < UNIC_FAULTS; i++)
 		rig_expect(&a, UNIC_EVT_MISS, &evt);
 	assert_false(rig_event(&a, &evt));
 	assert_int_equal(rig_fault(&a, &mr, 0, 1, 0, 0, FIRST, NULL), 0);
-	assert_int_equal(touch(&mr, pd0, 2 * UNIC_MISSES, 8, &p), -UNIC_EMISS);
+	assert_int_equal(touch(&mr, pd0, 2 * UNIC_FAULTS, 8, &p), -UNIC_EMISS);
 	rig_poll(&a);
 	rig_expect(&a, UNIC_EVT_MISS, &evt);
-	assert_int_equal(unic_from_le32(evt.first), 2 * UNIC_MISSES);
+	assert_int_equal(unic_from_le32(evt.first), 2 * UNIC_FAULTS);
 }
 
 /* INV-11: the event is due until its ring has room. */
@@ -799,11 +799,11 @@ static void full_event_ring_delays_a_miss(void **state)
 	a.nic.mbox.evt_tail = tail + UNIC_EVT_ENTRIES;
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
 	rig_run(&a, 1000000);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_DUE);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_DUE);
 	a.nic.mbox.evt_tail = tail;
 	rig_run(&a, 1000000);
 	rig_expect(&a, UNIC_EVT_MISS, &evt);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_MISS_SENT);
+	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_SENT);
 }
 
 /* Progress under thrash: what an operation waits for is not taken first. */

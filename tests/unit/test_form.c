@@ -326,7 +326,7 @@ static void sub_region_is_a_range(void **state)
 
 static void each_wrong_sub_region(void **state)
 {
-	static struct unic_forms before;
+	static struct unic_derived_regions before;
 	struct plan good = { .n = 1, .rights = RW }, p;
 	struct rig_mr s, w;
 
@@ -615,7 +615,7 @@ static void peer_invalidates_what_is_used(void **state)
 	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
 	/* nor does who closed another one of that index finish this one */
 	assert_false(
-		unic_form_unmake(&rb.nic, rb.nic.mrs.mr[w.mr].stag ^ 0x100));
+		unic_derived_unmake(&rb.nic, rb.nic.mrs.mr[w.mr].stag ^ 0x100));
 	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
 	assert_int_equal(done(&ra, &qa).status, UNIC_WC_SUCCESS);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
@@ -756,8 +756,8 @@ static void made_anew_is_not_cut(void **state)
 	unic_cut(&rb.nic, (uint16_t)mb[2].mr);
 	unic_cut(&rb.nic, (uint16_t)w.mr);
 	assert_int_equal(
-		unic_form_close(&rb.nic, w.stag, (uint16_t)qb.pd, false), 0);
-	assert_true(unic_form_unmake(&rb.nic, w.stag));
+		unic_derived_close(&rb.nic, w.stag, (uint16_t)qb.pd, false), 0);
+	assert_true(unic_derived_unmake(&rb.nic, w.stag));
 	assert_true(unic_cuts_has(&rb.nic.cuts, mb[2].mr));
 	assert_false(unic_cuts_has(&rb.nic.cuts, w.mr));
 }
@@ -941,7 +941,7 @@ static void messages_that_cross_4_gib(void **state)
 
 static void lists_with_every_element_wrong(void **state)
 {
-	static struct unic_forms before;
+	static struct unic_derived_regions before;
 	struct plan good, p;
 	struct rig_mr x;
 	uint32_t i;
@@ -1796,7 +1796,7 @@ static void elements_that_overlap(void **state)
 	assert_int_equal(mb[0].mem[11 + PAGE], 0);
 	/* the same range twice is two dependents of one region, once counted */
 	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 2);
-	assert_int_equal(unic_depend_count(&rb.nic, (uint16_t)mb[0].mr), 1);
+	assert_int_equal(unic_dependents_count(&rb.nic, (uint16_t)mb[0].mr), 1);
 }
 
 /* A posted request that names mb[1] is refused. That a region was taken back is

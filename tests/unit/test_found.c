@@ -219,7 +219,7 @@ static void beyond_the_share_of_indices_is_borrowing(void **state)
 /* Of two requests the first stays within the share of indices. */
 static void demand_counts_indices(void **state)
 {
-	static const struct unic_set nobody;
+	static const struct unic_bitset nobody;
 	struct unic_demand d;
 	struct rig_mr m;
 	uint32_t i;

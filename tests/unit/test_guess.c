@@ -89,12 +89,12 @@ static void stags(void **state)
 	uint32_t i, ip = ra.nic.ipv4;
 
 	(void)state;
-	for (i = 0; i < UNIC_GUESS_FREE; i++)
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
 		guess_stag(i, mb.stag ^ (i + 1) << 12);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 	assert_int_equal(rig_count(&rb, guess_held), 1);
 	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
-	run(UNIC_GUESS_NS - (UNIC_GUESS_FREE + 1) * MS);
+	run(UNIC_KEY_GUARD_NS - (UNIC_KEY_GUARD_FREE + 1) * MS);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 	run(2 * MS);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
@@ -138,15 +138,15 @@ static void each_wrong_key_is_a_guess(void **state)
 	m[1].iova += 4096 - 7;		   /* out of bounds by one */
 	rb.nic.mrs.mr[m[2].mr].rights = 0; /* not for peers */
 	for (kind = 0; kind < 4; kind++) {
-		for (i = 0; i < UNIC_GUESS_FREE; i++) {
+		for (i = 0; i < UNIC_KEY_GUARD_FREE; i++) {
 			assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
 			name(&m[kind], 8, i % 2 ? UNIC_WR_READ : UNIC_WR_WRITE,
 			     false);
 		}
 		assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 		assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong,
-				 UNIC_GUESS_FREE);
-		run(UNIC_GUESS_NS);
+				 UNIC_KEY_GUARD_FREE);
+		run(UNIC_KEY_GUARD_NS);
 	}
 }
 
@@ -162,7 +162,7 @@ static void key_of_what_was_taken_back(void **state)
 			 0);
 	assert_int_equal(unic_evict_admin(&rb.nic, m.mr, m.gen), 0);
 	run(MS);
-	for (i = 0; i < 2 * UNIC_GUESS_FREE; i++)
+	for (i = 0; i < 2 * UNIC_KEY_GUARD_FREE; i++)
 		name(&m, 8, UNIC_WR_WRITE, i % 2);
 	assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong, 0);
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
@@ -174,9 +174,9 @@ static void now_and_then(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < UNIC_GUESS_FREE + 4; i++) {
+	for (i = 0; i < UNIC_KEY_GUARD_FREE + 4; i++) {
 		guess_stag(i, mb.stag ^ (i + 1) << 12);
-		run(UNIC_GUESS_NS / 8);
+		run(UNIC_KEY_GUARD_NS / 8);
 	}
 	assert_int_equal(rig_count(&rb, guess_held), 0);
 }
@@ -220,7 +220,7 @@ static void keys(void **state)
 
 	(void)state;
 	rig_connect(&ra, &qa, &rb, &qb);
-	for (i = 0; i < UNIC_GUESS_FREE; i++)
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
 		assert_true(tagged(index, key + 1 + i, MS));
 	assert_false(tagged(index, key, 50 * MS));
 	assert_int_equal(rig_count(&rb, tokens_used), 0);
@@ -244,10 +244,10 @@ static void hoarded(void **state)
 	(void)state;
 	for (ms = 0; ms < 2000; ms++) {
 		run(MS);
-		if (unic_guess_held(&ra.nic, OTHER, 0))
+		if (unic_key_guard_held(&ra.nic, OTHER, 0))
 			continue;
 		for (i = 0; i < 64; i++)
-			unic_guess_wrong(&ra.nic, OTHER, 0);
+			unic_key_guard_wrong(&ra.nic, OTHER, 0);
 		total += 64;
 	}
 	assert_in_range(total, 160, 2 * 160 + 64);
@@ -264,7 +264,7 @@ static void of_one_process(void **state)
 	rig_attach(&rb, 1, 1);
 	pb1 = rig_pd(&rb, 1);
 	rig_qp(&rb, 1, pb1, 1, &qb1);
-	for (i = 0; i < UNIC_GUESS_FREE; i++)
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
 		guess_stag(i, mb.stag ^ (i + 1) << 12);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 	assert_int_equal(to_rtr(&rb, &qb1, ip), UNIC_ST_OK);
@@ -277,8 +277,8 @@ static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 {
 	uint32_t n = 0;
 
-	for (; n < 1000 && !unic_guess_held(&ra.nic, ipv4, proc); n++)
-		unic_guess_wrong(&ra.nic, ipv4, proc);
+	for (; n < 1000 && !unic_key_guard_held(&ra.nic, ipv4, proc); n++)
+		unic_key_guard_wrong(&ra.nic, ipv4, proc);
 	return n;
 }
 
@@ -286,27 +286,28 @@ static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
  * hold nobody off for longer than they are themselves. */
 static void many_addresses(void **state)
 {
-	const uint32_t each = UNIC_GUESS_FREE;
+	const uint32_t each = UNIC_KEY_GUARD_FREE;
 	uint32_t i, ms, total = 0;
 
 	(void)state;
 	assert_int_equal(guess_all(OTHER, 0), each);
-	for (i = 1; i < UNIC_GUESS_PEERS; i++)
+	for (i = 1; i < UNIC_KEY_GUARD_PEERS; i++)
 		assert_int_equal(guess_all(OTHER + i, 0), each);
 	assert_int_equal(guess_all(OTHER + 100, 0), each);
 	for (i = 101; i < 300; i++)
 		assert_int_equal(guess_all(OTHER + i, 0), 0);
-	assert_true(unic_guess_held(&ra.nic, OTHER, 0));
-	assert_false(unic_guess_held(&ra.nic, OTHER + 7, 1));
-	assert_false(unic_guess_held(&ra.nic, UNIC_GUESS_LOCAL, 0));
-	run(UNIC_GUESS_NS);
-	assert_false(unic_guess_held(&ra.nic, OTHER, 0));
+	assert_true(unic_key_guard_held(&ra.nic, OTHER, 0));
+	assert_false(unic_key_guard_held(&ra.nic, OTHER + 7, 1));
+	assert_false(unic_key_guard_held(&ra.nic, UNIC_KEY_GUARD_LOCAL, 0));
+	run(UNIC_KEY_GUARD_NS);
+	assert_false(unic_key_guard_held(&ra.nic, OTHER, 0));
 	for (ms = 0; ms < 2000; ms++) {
 		for (i = 0; i < 40; i++)
 			total += guess_all(OTHER + i, 0);
 		run(MS);
 	}
-	assert_in_range(total, 20 * each, 21 * each * (UNIC_GUESS_PEERS + 1));
+	assert_in_range(total, 20 * each,
+			21 * each * (UNIC_KEY_GUARD_PEERS + 1));
 }
 
 /* ------------------------------------------------- a process of its own NIC */
@@ -315,16 +316,16 @@ static void many_addresses(void **state)
 static uint8_t make_of(uint32_t pd, uint32_t lkey)
 {
 	static struct unic_mr_result form;
-	struct unic_form_alloc alloc = { .pd = (uint16_t)pd,
-					 .kind = UNIC_FORM_INDIRECT,
-					 .n = 1 };
+	struct unic_derived_alloc alloc = { .pd = (uint16_t)pd,
+					    .kind = UNIC_FORM_INDIRECT,
+					    .n = 1 };
 	struct unic_sge sge = { .iova = unic_to_le64(mb.iova),
 				.len = unic_to_le32(8),
 				.lkey = unic_to_le32(lkey) };
 	struct unic_cmd_mr_make make = { .n = unic_to_le32(1) };
 	uint8_t status;
 
-	assert_int_equal(unic_form_alloc(&rb.nic, &alloc, &form), 0);
+	assert_int_equal(unic_derived_alloc(&rb.nic, &alloc, &form), 0);
 	make.mr = unic_to_le32(form.mr);
 	make.gen = unic_to_le32(form.gen);
 	memcpy(rb.port.bar + UNIC_BAR_LIST_OFF +
@@ -375,8 +376,8 @@ static void one_answer_for_what_others_have(void **state)
 		assert_int_equal(unic_access(&rb.nic, stag[i], (uint16_t)pb1, 0,
 					     mb.iova, 1, &p),
 				 -UNIC_ESTAG);
-		assert_int_equal(unic_form_close(&rb.nic, stag[i],
-						 (uint16_t)pb1, false),
+		assert_int_equal(unic_derived_close(&rb.nic, stag[i],
+						    (uint16_t)pb1, false),
 				 -UNIC_ESTAG);
 	}
 	assert_int_equal(make_of(pb1, stag[0] ^ 0x100), none);
@@ -402,7 +403,7 @@ static void guesser_of_its_own_nic(void **state)
 	assert_int_equal(rig_reg(&rb, 1, pb1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &m1),
 			 0);
-	for (i = 0; i < UNIC_GUESS_FREE; i++)
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
 		assert_int_equal(make_of(pb1, mb.stag + (i << 8)),
 				 UNIC_ST_NO_MR);
 	/* not even a right one is looked at */
@@ -410,7 +411,7 @@ static void guesser_of_its_own_nic(void **state)
 	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_BUSY);
 	assert_int_equal(make_of(pb, mb.stag + 0x100), UNIC_ST_NO_MR);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
-	run(UNIC_GUESS_NS);
+	run(UNIC_KEY_GUARD_NS);
 	assert_int_equal(make_of(pb1, m1.stag), UNIC_ST_BOUNDS);
 	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_OK);
 }
@@ -423,7 +424,7 @@ static void guesser_that_posts(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < UNIC_GUESS_FREE; i++) {
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++) {
 		reset(&ra, &qa);
 		reset(&rb, &qb);
 		rig_connect(&ra, &qa, &rb, &qb);
@@ -442,7 +443,7 @@ static void guesser_that_posts(void **state)
 	}
 	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_BUSY);
 	assert_int_equal(make_of(pb, mb.stag), UNIC_ST_BUSY);
-	run(UNIC_GUESS_NS);
+	run(UNIC_KEY_GUARD_NS);
 	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
 }
 
@@ -452,8 +453,8 @@ static void guesser_that_posts(void **state)
  * are counted apart have free. */
 static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 {
-	const uint64_t a_second =
-		UNIC_GUESS_FREE * 1000000000ull / UNIC_GUESS_NS * places;
+	const uint64_t a_second = UNIC_KEY_GUARD_FREE * 1000000000ull /
+				  UNIC_KEY_GUARD_NS * places;
 
 	return (1ull << (bits - 1)) / good / a_second;
 }
@@ -461,7 +462,7 @@ static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 /* The figures of key_guard.h and docs/STATUS.md. */
 static void odds(void **state)
 {
-	const uint32_t stag = 24, all = UNIC_GUESS_PEERS + 1;
+	const uint32_t stag = 24, all = UNIC_KEY_GUARD_PEERS + 1;
 	const uint64_t hour = 3600, year = 31557600;
 
 	(void)state;

@@ -302,19 +302,19 @@ static void requester_waits_for_its_turn(void **state)
 	uint32_t i, n = 0;
 
 	(void)state;
-	assert_int_equal(rig_reg_cached(&ra, pa, 2 * UNIC_MISSES, UNIC_DEMAND,
+	assert_int_equal(rig_reg_cached(&ra, pa, 2 * UNIC_FAULTS, UNIC_DEMAND,
 					0, &many),
 			 0);
-	for (i = 0; i < UNIC_MISSES; i++)
+	for (i = 0; i < UNIC_FAULTS; i++)
 		assert_int_equal(unic_access(&ra.nic, many.stag, (uint16_t)pa,
 					     0, many.iova + i * 8192, 8, &p),
 				 -UNIC_EMISS);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
 		 rb_mr.stag);
 	run(MS);
-	while (n < UNIC_MISSES && serve(&ra, &many, 96, 1))
+	while (n < UNIC_FAULTS && serve(&ra, &many, 96, 1))
 		n++;
-	assert_int_equal(n, UNIC_MISSES);
+	assert_int_equal(n, UNIC_FAULTS);
 	run(MS);
 	assert_true(serve(&ra, &ma, A_FIRST, 1));
 	run(MS);
@@ -578,7 +578,7 @@ static void page_that_a_responder_cannot_have(void **state)
 	refuse(&rb, &mb);
 	run(1 * MS);
 	expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
-	assert_int_equal(unic_guess_held(&rb.nic, 0x0a000001, 0), 0);
+	assert_int_equal(unic_key_guard_held(&rb.nic, 0x0a000001, 0), 0);
 }
 
 static void receive_page_that_cannot_be_had(void **state)
@@ -660,7 +660,7 @@ static void page_comes_and_goes(void)
  * long as one may take, and not for ever. */
 static void page_that_never_stays(void **state)
 {
-	uint64_t bound = unic_miss_bound_ns(&ra.nic), step = bound / 4;
+	uint64_t bound = unic_fault_bound_ns(&ra.nic), step = bound / 4;
 	struct unic_cqe cqe;
 	uint32_t i;
 
@@ -686,7 +686,7 @@ static void page_that_never_stays(void **state)
 /* ... but each packet of a request has that time for its own. */
 static void each_page_has_its_time(void **state)
 {
-	uint64_t step = unic_miss_bound_ns(&ra.nic) / 4;
+	uint64_t step = unic_fault_bound_ns(&ra.nic) / 4;
 	struct unic_evt_miss evt;
 	uint32_t i, k;
 
@@ -749,7 +749,7 @@ static void region_that_ends_meanwhile(void **state)
 	assert_true(rig_cqe(&ra, &qa, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].state, UNIC_MR_FREE);
-	assert_int_equal(ra.nic.misses.miss[0].state, UNIC_MISS_FREE);
+	assert_int_equal(ra.nic.misses.miss[0].state, UNIC_FAULT_FREE);
 }
 
 #define TEST(f)		cmocka_unit_test_setup_teardown(f, up, down)

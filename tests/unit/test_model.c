@@ -291,7 +291,7 @@ static void step_cancel(void)
 	if (!n_wants)
 		return;
 	i = rnd(n_wants);
-	if (unic_wait_cancel(&r.nic, wants[i]) == 0)
+	if (unic_admission_cancel(&r.nic, wants[i]) == 0)
 		wants[i] = wants[--n_wants];
 }
 

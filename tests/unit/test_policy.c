@@ -422,98 +422,100 @@ static void habits_are_means(void **state)
 	uint32_t i;
 
 	(void)state;
-	h = unic_habit_add(h, 1000, 1);
-	assert_int_equal(unic_habit_known(h), 1);
-	assert_int_equal(unic_habit_mean(h), unic_lg(1000));
-	h = unic_habit_add(h, 3000, 1);
-	assert_int_equal(unic_habit_known(h), 2);
-	assert_in_range(unic_habit_mean(h), unic_lg(1980), unic_lg(2000));
+	h = unic_interval_add(h, 1000, 1);
+	assert_int_equal(unic_interval_known(h), 1);
+	assert_int_equal(unic_interval_mean(h), unic_lg(1000));
+	h = unic_interval_add(h, 3000, 1);
+	assert_int_equal(unic_interval_known(h), 2);
+	assert_in_range(unic_interval_mean(h), unic_lg(1980), unic_lg(2000));
 	for (i = 0; i < 200; i++)
-		h = unic_habit_add(h, 500, 1);
-	assert_int_equal(unic_habit_known(h), UNIC_HABIT_MANY);
-	assert_in_range(unic_habit_mean(h), unic_lg(480), unic_lg(520));
-	h = unic_habit_add(h, 100000, 100); /* many at once: those only */
-	assert_int_equal(unic_habit_mean(h), unic_lg(1000));
+		h = unic_interval_add(h, 500, 1);
+	assert_int_equal(unic_interval_known(h), UNIC_INTERVAL_MANY);
+	assert_in_range(unic_interval_mean(h), unic_lg(480), unic_lg(520));
+	h = unic_interval_add(h, 100000, 100); /* many at once: those only */
+	assert_int_equal(unic_interval_mean(h), unic_lg(1000));
 	for (i = 0; i < 20; i++)
-		h = unic_habit_add(h, UINT32_MAX, 1);
+		h = unic_interval_add(h, UINT32_MAX, 1);
 	assert_true(h < UNIC_STRANGER);
 }
 
-static void steps(struct unic_learn *l)
+static void steps(struct unic_reuse *l)
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_LEARN_CLASSES * UNIC_LEARN_BINS; i++)
-		unic_learn_step(l);
+	for (i = 0; i < UNIC_REUSE_CLASSES * UNIC_REUSE_BINS; i++)
+		unic_reuse_step(l);
 }
 
 /* Of a ring, what was used last is used again last of all. */
 static void a_ring_is_worth_more_with_age(void **state)
 {
-	uint16_t h = unic_habit_add(0, 3000, 3);
-	struct unic_learn l;
+	uint16_t h = unic_interval_add(0, 3000, 3);
+	struct unic_reuse l;
 	uint32_t i;
 
 	(void)state;
-	unic_learn_init(&l);
+	unic_reuse_init(&l);
 	for (i = 0; i < 100; i++)
-		unic_learn_hit(&l, h, 1000);
+		unic_reuse_hit(&l, h, 1000);
 	steps(&l);
-	assert_true(unic_learn_worth(&l, h, 900) >
-		    unic_learn_worth(&l, h, 100));
-	assert_true(unic_learn_worth(&l, h, 100) >
-		    unic_learn_worth(&l, h, 4000));
+	assert_true(unic_reuse_benefit(&l, h, 900) >
+		    unic_reuse_benefit(&l, h, 100));
+	assert_true(unic_reuse_benefit(&l, h, 100) >
+		    unic_reuse_benefit(&l, h, 4000));
 }
 
 /* Of a scan nothing comes back; of others, soon or never. */
 static void what_never_returns_is_worth_nothing(void **state)
 {
-	struct unic_learn l;
+	struct unic_reuse l;
 	uint32_t i;
 
 	(void)state;
-	unic_learn_init(&l);
-	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 99));
+	unic_reuse_init(&l);
+	assert_true(unic_reuse_benefit(&l, 0, 10) >
+		    unic_reuse_benefit(&l, 0, 99));
 	for (i = 0; i < 100; i++)
-		unic_learn_end(&l, 0, 100000);
+		unic_reuse_end(&l, 0, 100000);
 	steps(&l);
-	assert_int_equal(unic_learn_worth(&l, 0, 1), UNIC_WORTH_NONE);
+	assert_int_equal(unic_reuse_benefit(&l, 0, 1), UNIC_BENEFIT_NONE);
 	for (i = 0; i < 25; i++)
-		unic_learn_hit(&l, 0, 20);
+		unic_reuse_hit(&l, 0, 20);
 	steps(&l);
-	assert_true(unic_learn_worth(&l, 0, 10) > unic_learn_worth(&l, 0, 40));
-	assert_true(unic_learn_worth(&l, 0, 10) >
-		    unic_learn_worth(&l, 0, 5000) + 6 * UNIC_LG_ONE);
+	assert_true(unic_reuse_benefit(&l, 0, 10) >
+		    unic_reuse_benefit(&l, 0, 40));
+	assert_true(unic_reuse_benefit(&l, 0, 10) >
+		    unic_reuse_benefit(&l, 0, 5000) + 6 * UNIC_LG_ONE);
 }
 
 /* Beyond what was counted a habit fades and then is over; one that was seen to
  * end there is worth less at once. */
 static void a_habit_fades(void **state)
 {
-	uint16_t h = unic_habit_add(0, 8000, 8);
-	struct unic_learn l, ended;
+	uint16_t h = unic_interval_add(0, 8000, 8);
+	struct unic_reuse l, ended;
 	uint32_t i;
 
 	(void)state;
-	unic_learn_init(&l);
+	unic_reuse_init(&l);
 	for (i = 0; i < 100; i++)
-		unic_learn_hit(&l, h, 500 + i * 10);
+		unic_reuse_hit(&l, h, 500 + i * 10);
 	ended = l;
-	unic_learn_end(&ended, h, 15000);
+	unic_reuse_end(&ended, h, 15000);
 	steps(&l);
 	steps(&ended);
-	assert_true(unic_learn_worth(&l, h, 1000) >
-		    unic_learn_worth(&l, h, 8000));
-	assert_true(unic_learn_worth(&l, h, 8000) >
-		    unic_learn_worth(&l, h, 30000));
-	assert_true(unic_learn_worth(&l, h, 30000) >
-		    unic_learn_worth(&l, h, 1000) - 4 * UNIC_LG_ONE);
-	assert_true(unic_learn_worth(&l, h, 40000) <= UNIC_WORTH_NONE);
-	assert_true(unic_learn_worth(&ended, h, 8000) <
-		    unic_learn_worth(&l, h, 8000));
-	assert_true(unic_habit_lasts(h, 30000));
-	assert_false(unic_habit_lasts(h, 40000));
-	assert_false(unic_habit_lasts(0, 1));
+	assert_true(unic_reuse_benefit(&l, h, 1000) >
+		    unic_reuse_benefit(&l, h, 8000));
+	assert_true(unic_reuse_benefit(&l, h, 8000) >
+		    unic_reuse_benefit(&l, h, 30000));
+	assert_true(unic_reuse_benefit(&l, h, 30000) >
+		    unic_reuse_benefit(&l, h, 1000) - 4 * UNIC_LG_ONE);
+	assert_true(unic_reuse_benefit(&l, h, 40000) <= UNIC_BENEFIT_NONE);
+	assert_true(unic_reuse_benefit(&ended, h, 8000) <
+		    unic_reuse_benefit(&l, h, 8000));
+	assert_true(unic_interval_lasts(h, 30000));
+	assert_false(unic_interval_lasts(h, 40000));
+	assert_false(unic_interval_lasts(0, 1));
 }
 
 /* Hits per time: what always comes back after so long is worth one in that, to
@@ -529,18 +531,18 @@ static void worth_is_a_rate(void **state)
 		{ 3000, 100, 1500 },  /* ... or by multiples of a mean */
 		{ 3000, 100, 9000 },
 	};
-	struct unic_learn l;
+	struct unic_reuse l;
 	uint32_t k, i;
 	uint16_t h;
 
 	(void)state;
 	for (k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
-		h = known[k].mean ? unic_habit_add(0, known[k].mean, 1) : 0;
-		unic_learn_init(&l);
+		h = known[k].mean ? unic_interval_add(0, known[k].mean, 1) : 0;
+		unic_reuse_init(&l);
 		for (i = 0; i < known[k].n; i++)
-			unic_learn_hit(&l, h, known[k].age);
+			unic_reuse_hit(&l, h, known[k].age);
 		steps(&l);
-		assert_in_range(-unic_learn_worth(&l, h, 1),
+		assert_in_range(-unic_reuse_benefit(&l, h, 1),
 				unic_lg(known[k].age) - UNIC_LG_ONE / 2,
 				unic_lg(known[k].age) + UNIC_LG_ONE * 3 / 4);
 	}
@@ -548,16 +550,16 @@ static void worth_is_a_rate(void **state)
 
 static void counts_do_not_wrap(void **state)
 {
-	struct unic_learn l;
+	struct unic_reuse l;
 	uint32_t i;
 
 	(void)state;
-	unic_learn_init(&l);
+	unic_reuse_init(&l);
 	for (i = 0; i < 100000; i++)
-		unic_learn_hit(&l, 0, 20 + i % 3 * 1000);
+		unic_reuse_hit(&l, 0, 20 + i % 3 * 1000);
 	assert_in_range(l.total[0], 100, 256);
 	steps(&l);
-	assert_true(unic_learn_worth(&l, 0, 10) > UNIC_WORTH_NONE);
+	assert_true(unic_reuse_benefit(&l, 0, 10) > UNIC_BENEFIT_NONE);
 }
 
 /* --------------------------------------------------------------- pain */

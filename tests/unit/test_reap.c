@@ -78,7 +78,7 @@ static void random_among_the_old(void **state)
 
 		rng = 0x9e3779b97f4a7c15ull * round;
 		r.nic.evict.rng = rng;
-		got = unic_reap_pick(&r.nic, 0, 1, true);
+		got = unic_reclaim_pick(&r.nic, 0, 1, true);
 		for (i = 0; i < 5 && m[i].mr != got; i++)
 			;
 		assert_true(i < 5);
@@ -140,7 +140,7 @@ static void taken_back_is_known_again(void **state)
 	r.nic.mrs.mr[mine.mr].iova = r.nic.mrs.mr[m.mr].iova;
 	r.nic.mrs.mr[mine.mr].length = r.nic.mrs.mr[m.mr].length;
 	unic_policy_meet(&r.nic.evict.chooser[0],
-			 unic_reap_identity(&r.nic.mrs.mr[mine.mr]));
+			 unic_reclaim_identity(&r.nic.mrs.mr[mine.mr]));
 	assert_int_equal(r.nic.evict.item[mine.mr].main, 1);
 }
 

@@ -14,8 +14,8 @@
 
 #define STEPS 30000u
 
-static struct unic_set set;
-static struct unic_top top;
+static struct unic_bitset set;
+static struct unic_tournament top;
 static bool member[UNIC_PROCS];
 static uint32_t key[UNIC_PROCS];
 static uint64_t rng = 1;
@@ -33,7 +33,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&set, 0, sizeof(set));
 	memset(member, 0, sizeof(member));
-	unic_top_init(&top);
+	unic_tournament_init(&top);
 	return 0;
 }
 
@@ -63,18 +63,18 @@ static void members_are_found(void **state)
 		i = rnd(UNIC_PROCS);
 		member[i] = !rnd(step / 1024 % 2 ? 2 : 20); /* dense, sparse */
 		if (member[i])
-			unic_set_add(&set, i);
+			unic_bitset_add(&set, i);
 		else
-			unic_set_del(&set, i);
+			unic_bitset_del(&set, i);
 		i = rnd(UNIC_PROCS + 1);
-		assert_int_equal(unic_set_next(&set, i), next(i));
+		assert_int_equal(unic_bitset_next(&set, i), next(i));
 		if (i < UNIC_PROCS)
-			assert_int_equal(unic_set_has(&set, i), member[i]);
-		assert_int_equal(unic_set_any(&set), next(0) < UNIC_PROCS);
-		if (!unic_set_any(&set))
+			assert_int_equal(unic_bitset_has(&set, i), member[i]);
+		assert_int_equal(unic_bitset_any(&set), next(0) < UNIC_PROCS);
+		if (!unic_bitset_any(&set))
 			continue;
-		assert_int_equal(unic_set_first(&set), next(0));
-		assert_int_equal(unic_set_last(&set), last());
+		assert_int_equal(unic_bitset_first(&set), next(0));
+		assert_int_equal(unic_bitset_last(&set), last());
 	}
 }
 
@@ -84,14 +84,14 @@ static void each_is_met_once_though_it_goes(void **state)
 
 	(void)state;
 	for (i = 0; i < UNIC_PROCS; i += 31)
-		unic_set_add(&set, i);
-	UNIC_SET_EACH(i, &set)
+		unic_bitset_add(&set, i);
+	UNIC_BITSET_EACH(i, &set)
 	{
 		assert_int_equal(i, 31 * n++);
-		unic_set_del(&set, i);
+		unic_bitset_del(&set, i);
 	}
 	assert_int_equal(n, (UNIC_PROCS + 30) / 31);
-	assert_false(unic_set_any(&set));
+	assert_false(unic_bitset_any(&set));
 }
 
 static bool takes_part(const void *in, uint32_t p)
@@ -107,10 +107,11 @@ static bool less(const void *in, uint32_t a, uint32_t b)
 
 static uint32_t least(void)
 {
-	uint32_t i, best = UNIC_TOP_NIL;
+	uint32_t i, best = UNIC_TOURNAMENT_NIL;
 
 	for (i = 0; i < UNIC_PROCS; i++)
-		if (member[i] && (best == UNIC_TOP_NIL || less(NULL, i, best)))
+		if (member[i] &&
+		    (best == UNIC_TOURNAMENT_NIL || less(NULL, i, best)))
 			best = i;
 	return best;
 }
@@ -130,9 +131,10 @@ static void first_is_the_least(void **state)
 				member[i] = false;
 		}
 		for (k = 0; k < 3; k++)
-			unic_top_play(&top, changed[k], member, takes_part,
-				      less);
-		assert_int_equal(unic_top_first(&top, member, takes_part),
+			unic_tournament_play(&top, changed[k], member,
+					     takes_part, less);
+		assert_int_equal(unic_tournament_first(&top, member,
+						       takes_part),
 				 least());
 	}
 }

@@ -411,8 +411,8 @@ static void missed(const struct region *g, uint64_t off, uint32_t page,
 	struct unic_piece p;
 
 	assert_int_equal(access_of(g, off, 1, &p), -UNIC_EMISS);
-	unic_miss_more(&rb.nic, (uint16_t)g->mr.mr,
-		       g->mr.iova + off + 1 + (count - 1) * size_of(g));
+	unic_fault_more(&rb.nic, (uint16_t)g->mr.mr,
+			g->mr.iova + off + 1 + (count - 1) * size_of(g));
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_MISS, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), g->mr.mr);
@@ -478,8 +478,8 @@ static void pages_of_a_receive(uint32_t which, uint32_t off, uint32_t len,
 	struct region g;
 
 	register_as(&g, which, UNIC_DEMAND);
-	assert_true(unic_miss_ahead(&rb.nic, g.mr.stag, (uint16_t)qb.pd,
-				    g.mr.iova + off, len));
+	assert_true(unic_fault_ahead(&rb.nic, g.mr.stag, (uint16_t)qb.pd,
+				     g.mr.iova + off, len));
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_MISS, &evt);
 	assert_int_equal(unic_from_le32(evt.first), first);

@@ -13,7 +13,7 @@
 #define PAGES 512u /* of the hoarder's region */
 #define SPAN  16u  /* pages of one miss */
 #define FIRST 100u /* page of the window behind the others' regions */
-#define HALF  (UNIC_MISSES / 2u)
+#define HALF  (UNIC_FAULTS / 2u)
 
 static struct rig_mr mine, theirs; /* of ra, DEMAND: of process 0 and 1 */
 
@@ -32,12 +32,12 @@ static int up(void **state)
 
 static uint32_t slots_of(const struct rig_mr *mr)
 {
-	const struct unic_misses *ms = &ra.nic.misses;
+	const struct unic_faults *ms = &ra.nic.misses;
 	uint32_t i, n = 0;
 
-	for (i = 0; i < UNIC_MISSES; i++)
-		n += (ms->miss[i].state == UNIC_MISS_DUE ||
-		      ms->miss[i].state == UNIC_MISS_SENT) &&
+	for (i = 0; i < UNIC_FAULTS; i++)
+		n += (ms->miss[i].state == UNIC_FAULT_DUE ||
+		      ms->miss[i].state == UNIC_FAULT_SENT) &&
 		     ms->miss[i].mr == mr->mr;
 	return n;
 }
@@ -48,7 +48,7 @@ static void miss(const struct rig_mr *mr, uint32_t at, uint32_t n)
 	int r;
 
 	for (; n; n--, at += SPAN) {
-		r = unic_miss_raise(&ra.nic, (uint16_t)mr->mr, at % PAGES, 1);
+		r = unic_fault_raise(&ra.nic, (uint16_t)mr->mr, at % PAGES, 1);
 		assert_true(r == -UNIC_EMISS || r == -UNIC_ENOPAGE);
 	}
 }
@@ -163,11 +163,11 @@ static void hoarder_delays_nobody(void **state)
 
 	(void)state;
 	for (i = 0; i < 40; i++) {
-		miss(&theirs, i, UNIC_MISSES + 4);
+		miss(&theirs, i, UNIC_FAULTS + 4);
 		if (!i)
-			assert_int_equal(slots_of(&theirs), UNIC_MISSES);
+			assert_int_equal(slots_of(&theirs), UNIC_FAULTS);
 		write_in_time(i);
-		miss(&theirs, i + 5, UNIC_MISSES + 4);
+		miss(&theirs, i + 5, UNIC_FAULTS + 4);
 		pair_run(3 * MS);
 	}
 }
@@ -180,14 +180,14 @@ static void taken_back_once(void **state)
 	uint32_t events;
 
 	(void)state;
-	miss(&theirs, 0, UNIC_MISSES);
+	miss(&theirs, 0, UNIC_FAULTS);
 	write_in_time(0);
 	events = (uint32_t)rig_count(&ra, miss_events);
-	assert_int_equal(slots_of(&theirs), UNIC_MISSES - 1);
-	miss(&theirs, UNIC_MISSES * SPAN, 4);
-	assert_int_equal(slots_of(&theirs), UNIC_MISSES - 1);
+	assert_int_equal(slots_of(&theirs), UNIC_FAULTS - 1);
+	miss(&theirs, UNIC_FAULTS * SPAN, 4);
+	assert_int_equal(slots_of(&theirs), UNIC_FAULTS - 1);
 	write_in_time(1);
-	assert_int_equal(slots_of(&theirs), UNIC_MISSES - 1);
+	assert_int_equal(slots_of(&theirs), UNIC_FAULTS - 1);
 	assert_int_equal(rig_count(&ra, miss_events), events + 1);
 	while (rig_event(&ra, &evt))
 		;
@@ -197,12 +197,12 @@ static void taken_back_once(void **state)
 static void alone_again(void **state)
 {
 	(void)state;
-	miss(&theirs, 0, UNIC_MISSES);
+	miss(&theirs, 0, UNIC_FAULTS);
 	write_in_time(0);
 	pair_run(200 * MS);
 	assert_int_equal(slots_of(&theirs), 0);
-	miss(&theirs, 1, UNIC_MISSES);
-	assert_int_equal(slots_of(&theirs), UNIC_MISSES);
+	miss(&theirs, 1, UNIC_FAULTS);
+	assert_int_equal(slots_of(&theirs), UNIC_FAULTS);
 }
 
 /* Who has no more than its share keeps it. */
@@ -228,7 +228,7 @@ static void who_lost_a_slot_goes_on(void **state)
 	(void)state;
 	assert_int_equal(
 		rig_reg_cached(&ra, qa.pd, PAGES, UNIC_DEMAND, 0, &more), 0);
-	miss(&more, 0, UNIC_MISSES - 1);
+	miss(&more, 0, UNIC_FAULTS - 1);
 	pair_run(1 * US);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 77, &mine, 0, 64, mb.iova, mb.stag);
 	pair_run(1 * US);
@@ -244,15 +244,16 @@ static void who_lost_a_slot_goes_on(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 78, &mine, 0, 64, mb.iova, mb.stag);
 	pair_run(100 * US);
 	assert_int_equal(slots_of(&mine), 0); /* others have some: its share */
-	assert_int_equal(slots_of(&more), UNIC_MISSES - 1);
-	assert_int_equal(unic_miss_fault(&ra.nic,
-					 &(struct unic_cmd_mr_fault){
-						 .mr = unic_to_le32(more.mr),
-						 .gen = unic_to_le32(more.gen),
-						 .count = unic_to_le32(PAGES),
-						 .cannot = unic_to_le32(1) },
-					 NULL, &(uint32_t){ 0 }),
-			 0);
+	assert_int_equal(slots_of(&more), UNIC_FAULTS - 1);
+	assert_int_equal(
+		unic_fault_refused(&ra.nic,
+				   &(struct unic_cmd_mr_fault){
+					   .mr = unic_to_le32(more.mr),
+					   .gen = unic_to_le32(more.gen),
+					   .count = unic_to_le32(PAGES),
+					   .cannot = unic_to_le32(1) },
+				   NULL, &(uint32_t){ 0 }),
+		0);
 	pair_run(100 * US);
 	assert_true(told(&mine, &again));
 	answer(&mine, &again);
@@ -289,10 +290,10 @@ static void slots_by_weight(void **state)
 
 	(void)state;
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_PROC_SET, &set, NULL), 0);
-	miss(&theirs, 0, UNIC_MISSES);
+	miss(&theirs, 0, UNIC_FAULTS);
 	miss(&mine, 0, HALF);
-	assert_int_equal(slots_of(&mine), UNIC_MISSES / 4);
-	assert_int_equal(slots_of(&theirs), UNIC_MISSES * 3 / 4);
+	assert_int_equal(slots_of(&mine), UNIC_FAULTS / 4);
+	assert_int_equal(slots_of(&theirs), UNIC_FAULTS * 3 / 4);
 }
 
 /* Nor does it wait for a slot in its next connection. */
@@ -307,14 +308,14 @@ static void who_finds_no_slot_can_go(void **state)
 	(void)state;
 	assert_int_equal(
 		rig_reg_cached(&ra, qa.pd, PAGES, UNIC_DEMAND, 0, &more), 0);
-	miss(&more, 0, UNIC_MISSES - 1);
+	miss(&more, 0, UNIC_FAULTS - 1);
 	miss(&theirs, 0, 1);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 77, &mine, 0, 64, mb.iova, mb.stag);
 	pair_run(1 * US);
 	assert_int_equal(slots_of(&mine), 0);
-	assert_true(unic_miss_waits(&ra.nic, idx));
+	assert_true(unic_fault_waits(&ra.nic, idx));
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
-	assert_false(unic_miss_waits(&ra.nic, idx));
+	assert_false(unic_fault_waits(&ra.nic, idx));
 }
 
 int main(void)
