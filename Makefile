@@ -29,9 +29,10 @@ SERIAL   := $(addprefix hal/serial/,frame.c stream.c)
 NEAR     := hal/serial/near.c
 FAR      := hal/serial/far.c
 FAKE     := hal/fake/fake_port.c
-BUS      := $(addprefix host_driver/bus/,bus_attach.c bus_memory.c \
-	ivshmem_server.c peer_pidfd.c run_dir.c say.c \
-	send_fds.c unic_bus_main.c)
+# What the daemons share: a folder of their own, a log, and who their peers are.
+DAEMON   := $(addprefix host_driver/daemon/,peer_pidfd.c run_dir.c say.c send_fds.c)
+BUS      := $(addprefix qemu/bus/,bus_attach.c bus_memory.c ivshmem_server.c \
+	unic_bus_main.c)
 WIRE     := $(addprefix qemu/wire/,capture.c faults.c icrc.c link_side.c \
 	mac_table.c options.c socket_port.c switch.c switch_stats.c \
 	unic_wire_main.c)
@@ -153,17 +154,18 @@ $1/firmware/base/mailbox.o: INC = -Ifirmware -Ihal -Iboards/$3 -include $(B)/bui
 $1/firmware/base/mailbox.o: $(B)/build_id.h
 $1/hal/%.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3
 $1/hal/%/main.o: INC = -I$$(<D) -Ihal/drivers -Ihal -Iboards/$3 -Ifirmware
-$1/host_driver/bus/%.o: INC = -Ihost_driver/bus
+$1/qemu/bus/%.o: INC = -Iqemu/bus -Ihost_driver/daemon
+$1/host_driver/daemon/%.o: INC = -Ihost_driver/daemon
 $1/host_driver/core/%.o: INC = -Ihost_driver/core
 $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
-	-Ihost_driver/kio -Ihost_driver/bus
+	-Ihost_driver/kio -Ihost_driver/daemon
 $1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihost_driver/kio \
-	-Ihost_driver/bus -Ihal/serial
+	-Ihost_driver/daemon -Ihal/serial
 $1/host_driver/libunic/%.o $1/examples/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
-$1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
+$1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Iqemu/bus -Ihost_driver/daemon
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
 $1/tests/unit/test_policysim.o: INC = -Itests/unit -Itests/eval
@@ -182,7 +184,7 @@ $1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/cor
 $1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 $1/tests/unit/test_kio_files.o: INC = -Itests/unit -Ihost_driver/unicd -Ihost_driver/kio \
 	-Ihost_driver/core
-$1/tests/unit/test_switch.o: INC = -Itests/unit -Iqemu/wire -Ihal/drivers -Ihal -Ihost_driver/bus
+$1/tests/unit/test_switch.o: INC = -Itests/unit -Iqemu/wire -Ihal/drivers -Ihal -Iqemu/bus -Ihost_driver/daemon
 $1/tests/unit/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
 $1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
@@ -315,12 +317,12 @@ all: programs image ## build: host programs in build/bin and the image of BOARD=
 	@echo "all: ok"
 
 programs: $(PROGRAMS:%=$(B)/bin/%)
-$(B)/bin/unic-bus:  $(call objects,host,$(BUS))
+$(B)/bin/unic-bus:  $(call objects,host,$(BUS) $(DAEMON))
 $(B)/bin/unic-wire: $(call objects,host,$(WIRE) $(RING) \
-	$(addprefix host_driver/bus/,ivshmem_server.c peer_pidfd.c run_dir.c say.c send_fds.c))
+	qemu/bus/ivshmem_server.c $(DAEMON))
 $(B)/bin/unic-uart: $(call objects,host,$(UARTNIC) hal/drivers/ivshmem_client.c)
 $(B)/bin/unicd:     $(call objects,host,$(UNICD) $(KIO) $(SERIAL) $(FAR) \
-	$(addprefix host_driver/bus/,peer_pidfd.c run_dir.c say.c send_fds.c)) $(B)/host/core.a
+	$(DAEMON)) $(B)/host/core.a
 $(B)/bin/unicctl:   $(call objects,host,$(UNICCTL)) $(B)/lib/libunic.a
 $(B)/bin/unic-hog:  $(call objects,host,$(HOG)) $(B)/lib/libunic.a
 $(B)/bin/unic-copy: $(call objects,host,$(COPY)) $(B)/lib/libunic.a
@@ -543,7 +545,7 @@ $(B)/$1/bin/fuzz_driver $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(FUZZ_CTL)) \
 	$(B)/$1/driver.a
 $(B)/$1/bin/fuzz_unicd: $(call objects,$1,$(addprefix \
 	host_driver/,unicd/clients.c unicd/kio.c unicd/kio_files.c unicd/kio_worker.c \
-	unicd/unicd_os.c bus/run_dir.c bus/say.c bus/send_fds.c) $(KIO))
+	unicd/unicd_os.c daemon/run_dir.c daemon/say.c daemon/send_fds.c) $(KIO))
 $(B)/$1/bin/fuzz_unicd: WRAP := $(addprefix --for-linker=--wrap=unic,_os_now_ns \
 	_os_random _os_log _os_slot_zero _os_upcall d_say)
 endef
@@ -833,7 +835,7 @@ bench-insn: ## measure: instructions of hot paths and of the longest rounds of w
 
 C_DIRS   := abi examples firmware hal host_driver qemu tests
 C_FILES   = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
-HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) \
+HOST_C    = $(FIRMWARE) $(RING) $(SERIAL) $(FAR) $(FAKE) $(BUS) $(DAEMON) $(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) \
 	$(LIBUNIC) $(TOOLS) $(EXAMPLES) $(wildcard hal/soft/*.c)
 board_srcs = $(shell $(MAKE) -s BOARD=$1 board-sources)
 
@@ -874,7 +876,7 @@ spec: check-abi ## source: write the field tables of docs/SPEC.md from abi/
 check-spec: ## source: the tables of docs/SPEC.md are those of abi/
 	@tools/spec.py && echo "$@: ok"
 check-sources: ## source: every source file is in a list of the Makefile
-	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) \
+	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) $(DAEMON) \
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \

@@ -24,16 +24,15 @@ RULES = [
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),
     (r"host_driver/core/", [r"host_driver/core/"]),
-    (r"host_driver/bus/", []),
+    (r"host_driver/daemon/", []),
     (r"host_driver/kio/", [r"host_driver/core/(host|provider|unic_os)\.h"]),
-    (r"host_driver/unicd/", [r"host_driver/(core|kio)/",
-                             r"host_driver/bus/(peer_pidfd|run_dir|say|send_fds)\.h",
+    (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon)/",
                              PORT, r"hal/serial/(far|stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_ring|ivshmem_client)\.h",
-                r"host_driver/bus/(ivshmem_server|run_dir|say)\.h"]),
+                r"qemu/bus/ivshmem_server\.h", r"host_driver/daemon/"]),
 ]
 ANYTHING = re.compile(r"tests/")
 

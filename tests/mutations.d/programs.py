@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """unicd, unic-bus, unic-wire and the soft NIC, as programs. As root: what needs two
 users is left out otherwise. See tests/mutations.py."""
-BUS = "host_driver/bus/"
+BUS = "qemu/bus/"
+DAEMON = "host_driver/daemon/"
 UNICD = "host_driver/unicd/"
 DIRS = "test_host.py --only directory"
 LINKS = "test_host.py --only links_in_the_directory"
@@ -18,34 +19,34 @@ def unicd(test):
 
 MUTATIONS = (
     # --- run directories
-    (BUS + "run_dir.c", "O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC",
+    (DAEMON + "run_dir.c", "O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC",
      "O_RDONLY | O_DIRECTORY | O_CLOEXEC", "dir: it may be a link", DIRS),
-    (BUS + "run_dir.c", "	while (n > 1 && out[n - 1] == '/')\n", "	while (0)\n",
+    (DAEMON + "run_dir.c", "	while (n > 1 && out[n - 1] == '/')\n", "	while (0)\n",
      "dir: it may be a link with a slash", DIRS),
-    (BUS + "run_dir.c", "(S_IWGRP | S_IWOTH)", "(S_IWOTH)",
+    (DAEMON + "run_dir.c", "(S_IWGRP | S_IWOTH)", "(S_IWOTH)",
      "dir: its group may write to it", DIRS),
-    (BUS + "run_dir.c", "(S_IWGRP | S_IWOTH)", "(S_IWGRP)",
+    (DAEMON + "run_dir.c", "(S_IWGRP | S_IWOTH)", "(S_IWGRP)",
      "dir: anybody may write to it", DIRS),
-    (BUS + "run_dir.c", "	    (st.st_uid && st.st_uid != geteuid()))",
+    (DAEMON + "run_dir.c", "	    (st.st_uid && st.st_uid != geteuid()))",
      "	    0)", "dir: it may be another user's", DIRS),
-    (BUS + "run_dir.c", "O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);\n	if (rd->lock_fd",
+    (DAEMON + "run_dir.c", "O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);\n	if (rd->lock_fd",
      "O_RDWR | O_CREAT | O_CLOEXEC, 0600);\n	if (rd->lock_fd",
      "dir: the lock may be a link", LINKS),
-    (BUS + "run_dir.c", "	(void)unlinkat(dir, name, 0); /* of a daemon that was killed */\n",
+    (DAEMON + "run_dir.c", "	(void)unlinkat(dir, name, 0); /* of a daemon that was killed */\n",
      "", "dir: what a killed daemon was writing is in the way", LINKS),
-    (BUS + "run_dir.c", "	return cred.uid && cred.uid != geteuid() ? -EPERM : 0;",
+    (DAEMON + "run_dir.c", "	return cred.uid && cred.uid != geteuid() ? -EPERM : 0;",
      "	return 0;", "dir: anybody is a peer", PEERS),
-    (BUS + "run_dir.c", "	return run_dir_peer(fd);\n}\n\nint run_dir_bind",
+    (DAEMON + "run_dir.c", "	return run_dir_peer(fd);\n}\n\nint run_dir_bind",
      "	return 0;\n}\n\nint run_dir_bind", "dir: anybody is a server", SERVER),
-    (BUS + "run_dir.c", "	if (fchmod(fd, mode))\n		return -errno;\n", "",
+    (DAEMON + "run_dir.c", "	if (fchmod(fd, mode))\n		return -errno;\n", "",
      "dir: a socket has any mode", PEERS),
-    (BUS + "run_dir.c", "fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)",
+    (DAEMON + "run_dir.c", "fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)",
      "fstatat(dir, name, &st, 0)", "dir: a link to a socket is one", SOCKET),
-    (BUS + "run_dir.c", "	if (!S_ISSOCK(st.st_mode))\n		return -EEXIST;\n", "",
+    (DAEMON + "run_dir.c", "	if (!S_ISSOCK(st.st_mode))\n		return -EEXIST;\n", "",
      "dir: a file is removed for a socket", SOCKET),
-    (BUS + "run_dir.c", "	return errno == EWOULDBLOCK ? -EBUSY : -errno;",
+    (DAEMON + "run_dir.c", "	return errno == EWOULDBLOCK ? -EBUSY : -errno;",
      "	return 0;", "dir: two daemons", "test_bus.py --only refusals"),
-    (BUS + "run_dir.c", "		if (f->dir < 0) {\n			(void)unlinkat",
+    (DAEMON + "run_dir.c", "		if (f->dir < 0) {\n			(void)unlinkat",
      "		if (0) {\n			(void)unlinkat",
      "dir: files stay", "test_bus.py --only leaves_nothing"),
     ("qemu/wire/socket_port.c", "	return !cred.uid || cred.uid == geteuid();",
@@ -54,11 +55,11 @@ MUTATIONS = (
     ("qemu/wire/socket_port.c", "	if (run_dir_peer(fd)) {", "	if (0) {",
      "wire: a stream of another user", PEERS),
     # --- lines
-    (BUS + "say.c", "	if (s->head - s->tail + HEAD + bytes > ROOM)\n		return false;\n",
+    (DAEMON + "say.c", "	if (s->head - s->tail + HEAD + bytes > ROOM)\n		return false;\n",
      "", "say: a line has room where there is none", LOG),
-    (BUS + "say.c", "		s->dropped++;\n", "		;\n",
+    (DAEMON + "say.c", "		s->dropped++;\n", "		;\n",
      "say: what was dropped is not told", LOG),
-    (BUS + "say.c", "	s->runs = !pthread_create(&thread, NULL, work, s);",
+    (DAEMON + "say.c", "	s->runs = !pthread_create(&thread, NULL, work, s);",
      "	s->runs = false;", "say: who says it waits", LOG),
     # --- unic-bus
     (BUS + "ivshmem_server.c", "	p = run_dir_peer(fd);\n	if (!p)\n", "",

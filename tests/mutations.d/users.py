@@ -12,7 +12,7 @@ MUTATIONS = (
      "unicd: one user has all connections for remote files", PART),
     (KIO, "if (!user->used || o->uid != r->uid)", "if (!user->used)",
      "unicd: what one user has of remote files counts for all", PART),
-    ("host_driver/bus/ivshmem_server.c", "preadv2(fd, &iov, 1, -1, RWF_NOWAIT)",
+    ("qemu/bus/ivshmem_server.c", "preadv2(fd, &iov, 1, -1, RWF_NOWAIT)",
      "preadv2(fd, &iov, 1, -1, 0)", "bus: the doorbell of a NIC makes it wait",
      "test_bus.py --only doorbell_blocks"),
     ("host_driver/unicd/clients.c", "	if (!cred.pid)\n		return -ENXIO;\n", "",
