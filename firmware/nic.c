@@ -55,7 +55,7 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port)
 	unic_mbox_power_on(nic);
 }
 
-static void tell_processes(struct unic_nic *nic)
+static void publish_epoch(struct unic_nic *nic)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i;
@@ -71,7 +71,7 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 	if (unic_dma_busy(nic))
 		return; /* silent until it is done, then asked again */
 	nic->epoch = next_epoch(nic->epoch);
-	tell_processes(nic);
+	publish_epoch(nic);
 	unic_proc_sleep(nic, false);
 	unic_roce_count(nic); /* counters outlive a reset, tables do not */
 	init_tables(nic);
@@ -88,8 +88,8 @@ void unic_nic_reset(struct unic_nic *nic, uint32_t req)
 
 /* The driver wants its memory back, whatever was agreed. Processes are not told:
  * their pages are memory as well. */
-static __attribute__((noinline, cold)) void fence(struct unic_nic *nic,
-						  uint32_t value)
+static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
+							 uint32_t value)
 {
 	nic->state = UNIC_NIC_RESET;
 	if (unic_dma_busy(nic) || unic_mbox_said(nic, value))
@@ -109,13 +109,13 @@ void unic_nic_quiesce(struct unic_nic *nic)
 	nic->mbox.irq_due = true;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Everything that happens because time passes. */
-static __attribute__((noinline)) void timed(struct unic_nic *nic)
+static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 {
 	uint64_t next;
 	uint32_t i;
@@ -134,16 +134,16 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
 	}
 	next = unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
-	next = earlier(next, unic_evict_poll(nic));
-	next = earlier(next, unic_usage_sweep(nic));
-	next = earlier(next, unic_fault_poll(nic));
-	next = earlier(next, unic_token_poll(nic));
-	next = earlier(next, unic_qp_timers(nic));
-	next = earlier(next, unic_arp_timers(nic));
+	next = min_ns(next, unic_evict_poll(nic));
+	next = min_ns(next, unic_usage_sweep(nic));
+	next = min_ns(next, unic_fault_poll(nic));
+	next = min_ns(next, unic_token_poll(nic));
+	next = min_ns(next, unic_qp_timers(nic));
+	next = min_ns(next, unic_arp_timers(nic));
 	if (nic->db_errors.due)
-		next = earlier(next, unic_proc_db_events(nic));
-	next = earlier(next, nic->beat_ns);
-	nic->timers_ns = earlier(nic->timers_ns, next);
+		next = min_ns(next, unic_proc_db_events(nic));
+	next = min_ns(next, nic->beat_ns);
+	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
 
 /*
@@ -156,13 +156,13 @@ static __attribute__((noinline)) void timed(struct unic_nic *nic)
  * the nanosecond but deadlines, which must not come early.
  */
 /* Resetting or failed: nothing is accepted or started (nic.h). */
-static __attribute__((noinline, cold)) bool silent_round(struct unic_nic *nic)
+static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 {
 	bool worked = nic->dma.busy && unic_dma_poll(nic);
 	uint32_t value = unic_mbox_fence(&nic->mbox);
 
 	if (value)
-		fence(nic, value);
+		handle_fence(nic, value);
 	nic->now_ns = unic_port_now_ns(nic->port);
 	if (unic_mbox_due(&nic->mbox))
 		worked |= unic_mbox_poll(nic);
@@ -187,13 +187,13 @@ static bool take_doorbells(struct unic_nic *nic)
 	return any;
 }
 
-static inline bool round_of_work(struct unic_nic *nic)
+static inline bool poll_round(struct unic_nic *nic)
 {
 	bool worked = false;
 
 	if (unlikely(nic->state != UNIC_NIC_READY ||
 		     unic_mbox_fence(&nic->mbox)))
-		return silent_round(nic);
+		return poll_not_ready(nic);
 	if (unlikely(nic->stale >= CLOCK_ROUNDS)) {
 		nic->now_ns = unic_port_now_ns(nic->port);
 		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
@@ -206,13 +206,13 @@ static inline bool round_of_work(struct unic_nic *nic)
 		worked |= unic_mbox_poll(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
 			unic_port_tx_flush(nic->port);
-			(void)silent_round(nic);
+			(void)poll_not_ready(nic);
 			return true;
 		}
 	}
 	worked |= unic_qp_poll(nic);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
-		timed(nic);
+		run_timers(nic);
 		worked = true; /* it may have sent frames and records */
 	}
 	if (worked) {
@@ -224,7 +224,7 @@ static inline bool round_of_work(struct unic_nic *nic)
 }
 
 /* One look at nothing but the words that others write. */
-static inline bool look(const struct unic_nic *nic)
+static inline bool has_input(const struct unic_nic *nic)
 {
 	const struct unic_watch *w = nic->procs.watch;
 	const struct unic_watch *end = w + nic->procs.n_active;
@@ -242,17 +242,17 @@ static inline bool look(const struct unic_nic *nic)
  * Look until something comes: what a NIC without work does all day, and the
  * beginning of every answer. False: nothing came for a while.
  */
-static __attribute__((noinline)) bool spin(const struct unic_nic *nic)
+static __attribute__((noinline)) bool spin_for_input(const struct unic_nic *nic)
 {
 	uint32_t looks;
 
 	for (looks = UNIC_SPIN_LOOKS / 2; looks; looks--)
-		if (look(nic) || look(nic))
+		if (has_input(nic) || has_input(nic))
 			return true;
 	return false;
 }
 
-static __attribute__((noinline)) void arm(struct unic_nic *nic, bool on)
+static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
 	nic->stale = CLOCK_ROUNDS;
@@ -264,7 +264,7 @@ static __attribute__((noinline)) void arm(struct unic_nic *nic, bool on)
 }
 
 /* Nothing to do: until when may the caller sleep? */
-static uint64_t idle(struct unic_nic *nic)
+static uint64_t prepare_sleep(struct unic_nic *nic)
 {
 	unic_roce_count(nic);
 	if (nic->armed) { /* this round was the look after arming */
@@ -273,7 +273,7 @@ static uint64_t idle(struct unic_nic *nic)
 	}
 	nic->stale = CLOCK_ROUNDS;
 	if (nic->now_ns - nic->idle_since_ns >= nic->spin_ns)
-		arm(nic, true);
+		set_armed(nic, true);
 	return 0;
 }
 
@@ -281,13 +281,13 @@ uint64_t unic_nic_poll(struct unic_nic *nic)
 {
 	bool spun = false;
 
-	while (!round_of_work(nic)) {
-		if (spun || nic->armed || !spin(nic))
-			return idle(nic);
+	while (!poll_round(nic)) {
+		if (spun || nic->armed || !spin_for_input(nic))
+			return prepare_sleep(nic);
 		spun = true;
 	}
 	if (unlikely(nic->armed))
-		arm(nic, false);
+		set_armed(nic, false);
 	nic->idle_since_ns = nic->now_ns;
 	nic->polls++;
 	return 0;

@@ -72,10 +72,11 @@ BREAKS = (
     ("2.13", "firmware/transport/sq.c", "wr->detail = unic_qp_refused(nic, qp, err);",
      "wr->detail = unic_qp_refused(nic, qp, err) & 0;", "test_badinput: each_step_is_told_here"),
     ("2.14", "firmware/transport/responder.c",
-     "refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);",
-     "refuse(nic, qp, psn, err == -UNIC_EBOUNDS ? UNIC_NAK_INV_REQ\n"
+     "refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
+     "\t\t       UNIC_WC_REM_ACCESS_ERR);\n}",
+     "refuse_request(nic, qp, psn, err == -UNIC_EBOUNDS ? UNIC_NAK_INV_REQ\n"
      "\t\t\t\t\t\t     : UNIC_NAK_REM_ACCESS,\n"
-     "\t       UNIC_WC_REM_ACCESS_ERR);",
+     "\t       UNIC_WC_REM_ACCESS_ERR);\n}",
      "test_badinput: a_peer_is_told_nothing"),
     ("2.16", "firmware/memory/access.c", "past = same * (", "past = (", "test_evict: tombstone_answers_evicted"),
     ("2.19", "firmware/memory/derived.c",
@@ -93,9 +94,9 @@ BREAKS = (
      "test_token: ends_with_its_region"),
     ("2.28", "firmware/revoke/reclaim.c", "unic_to_le32(o->held > fair ? o->held - fair : 0)",
      "0", "test_limits: refusal_says_why"),
-    ("3.3", "firmware/revoke/admission.c", "\t\tdequeue(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
+    ("3.3", "firmware/revoke/admission.c", "\t\tdequeue_wait(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
      "\t\tUNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,",
-     "\t\tif (0)\n\t\t\tdequeue(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
+     "\t\tif (0)\n\t\t\tdequeue_wait(nic, i);\n\t\tUNIC_COUNT(nic, waits_ended);\n"
      "\t\treturn 0;\n\t\tUNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,",
      "test_evict: cancelled_is_never_granted"),
     ("3.4", "firmware/revoke/admission.c", "args->timeout_us * 1000ull",
@@ -137,11 +138,11 @@ BREAKS = (
      "test_share: nobody_at_or_below_its_share"),
     ("4.6", "firmware/revoke/reclaim.c", "now > residence ? now - residence : 0", "now",
      "test_evict: young_regions_are_spared_for_borrowers_only"),
-    ("4.7", "firmware/revoke/reclaim.c", "if (pair && damped(nic, w->proc, victim))", "if (0)",
+    ("4.7", "firmware/revoke/reclaim.c", "if (pair && is_damped(nic, w->proc, victim))", "if (0)",
      "test_evict: borrowers_do_not_thrash"),
-    ("4.7", "firmware/revoke/reclaim.c", "if (pair && damped(nic, w->proc, victim))\n"
+    ("4.7", "firmware/revoke/reclaim.c", "if (pair && is_damped(nic, w->proc, victim))\n"
      "\t\t\tUNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);",
-     "if (pair && damped(nic, w->proc, victim))\n\t\t\t;",
+     "if (pair && is_damped(nic, w->proc, victim))\n\t\t\t;",
      "test_reap: sparing_is_traced"),
     ("4.8", "firmware/memory/token.c", "if (!unic_share_entitled(&s, proc, 1))",
      "if (1)", "test_token: full_table_is_shared_fairly"),
@@ -154,7 +155,7 @@ BREAKS = (
     ("5.6", "firmware/transport/rq.c", "if (err != -UNIC_EEVICTED)\n\t\treturn err;",
      "return err;", "test_rc: messaging_evicted"),
     ("5.7", "firmware/revoke/evict.c", "if (m->mr_class == UNIC_CLASS_MESSAGING)\n"
-     "\t\tremove_at_once(nic, mr);\n\telse\n", "",
+     "\t\tdrain_without_grace(nic, mr);\n\telse\n", "",
      "test_evict: messaging_goes_without_notice"),
     ("5.8", "host_driver/libunic/bufman_recv.c",
      "if (mr && unic_mr_life(mr) != UNIC_MR_GONE)", "if (mr)",
@@ -172,7 +173,7 @@ BREAKS = (
      "\tset_deadline(n, t, t->sent_ns + n->grace_us * 1000ull);\n\treturn 0;",
      "test_notice: grace_counts_from_delivery"),
     ("5.13", "host_driver/core/region/region_notice.c",
-     "\tack(host, evt, mr->obj.owner, mr->obj.id);", "",
+     "\tsend_notice_ack(host, evt, mr->obj.owner, mr->obj.id);", "",
      "test_hostcore: notice_is_told_then_acknowledged"),
     ("5.15", "firmware/revoke/evict.c", "\tunic_nic_quiesce(nic);", "",
      "test_revoke: driver_that_never_delivers_is_a_failure"),
@@ -188,8 +189,8 @@ BREAKS = (
     ("5.21", "host_driver/libunic/bufman.c", "us > bm->pace.grace_us", "0",
      "test_libunic: manager_refuses_what_cannot_be_split"),
     ("5.22", "firmware/revoke/evict.c",
-     "\t\treleased(nic, (uint16_t)mr);\n\t\terr = owner_drain(nic, (uint16_t)mr);",
-     "\t\treleased(nic, (uint16_t)mr);\n\t\terr = 0;",
+     "\t\tcount_release(nic, (uint16_t)mr);\n\t\terr = owner_drain(nic, (uint16_t)mr);",
+     "\t\tcount_release(nic, (uint16_t)mr);\n\t\terr = 0;",
      "test_revoke: release_by_answer"),
     ("5.23", "firmware/revoke/evict.c",
      "if (offer->n_pages < nic->evict.notices.notice[mr->notice].units)",
@@ -201,7 +202,7 @@ BREAKS = (
     ("5.26", "firmware/arbiter/notice.c", "if (t->urgent) {", "if (0) {",
      "test_notice: urgent_ones_are_not_extended"),
     ("5.27", "firmware/revoke/evict.c", "\t\tmr->evt_flags |= UNIC_EVICTED_DEADLINE;\n"
-     "\t\tdrain(nic, idx);", "\t\tmr->evt_flags |= UNIC_EVICTED_DEADLINE;",
+     "\t\tdrain_mr(nic, idx);", "\t\tmr->evt_flags |= UNIC_EVICTED_DEADLINE;",
      "test_revoke: silent_process_loses_at_deadline_not_before"),
     ("5.28", "firmware/revoke/evict.c", "\tunic_mr_close(nic, idx); /* INV-4 */\n", "",
      "test_evict: busy_region_is_drained"),
@@ -221,7 +222,7 @@ BREAKS = (
     ("5.39", "firmware/base/mailbox.c", "(eviction ? 0 : UNIC_EVT_RESERVED)", "0",
      "test_hostile: news_leave_room_for_evictions"),
     ("5.40", "firmware/revoke/evict.c",
-     "\tif (!publish_notice(nic, idx))\n\t\thold_back(nic, mr, UNIC_MR_EVT_NOTICE);",
+     "\tif (!publish_notice(nic, idx))\n\t\tdefer_event(nic, mr, UNIC_MR_EVT_NOTICE);",
      "\tpublish_notice(nic, idx);\n\t(void)mr;",
      "test_evict: events_are_held_back_not_lost"),
     ("5.44", "host_driver/core/restore.c", "cmd.stag = unic_to_le32(mr->stag);",
@@ -289,7 +290,7 @@ BREAKS = (
      "test_token: notice_counts_dependents"),
     ("7.12", "firmware/memory/token.c", "late ? UNIC_TOKEN_EXPIRED : UNIC_TOKEN_CANCELLED",
      "UNIC_TOKEN_EXPIRED", "test_token: cancel_names_the_end"),
-    ("7.13", "firmware/memory/token.c", "\t\ttell_later(nic, i);", "\t\tfree_put(nic, i);",
+    ("7.13", "firmware/memory/token.c", "\t\tdefer_end_event(nic, i);", "\t\tfree_put(nic, i);",
      "test_token: end_is_told_even_if_late"),
     ("7.16", "firmware/memory/token.c",
      "if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)\n\t\treturn -UNIC_EBUSY;", "",
@@ -318,7 +319,7 @@ BREAKS = (
     ("8.6", "host_driver/kio/kio_client.c", "c->busy >= c->window)",
      "c->busy >= UNIC_KIO_WINDOW)", "test_kio: window_shrinks_and_grows"),
     ("9.5", "host_driver/core/request.c",
-     "\t\taudit(req, status);\n\t\tmemcpy(msg, rec,", "\t\tmemcpy(msg, rec,",
+     "\t\taudit_request(req, status);\n\t\tmemcpy(msg, rec,", "\t\tmemcpy(msg, rec,",
      "test_hostcore: each_call_is_logged"),
     ("9.6", "host_driver/core/objects.c", "\tt->gen[i]++;", "\tt->gen[i] = 1;",
      "test_hostcore: ids_never_come_back"),
@@ -328,7 +329,7 @@ BREAKS = (
     ("10.3", "host_driver/libunic/bufman.c", "\tbm->stats.offers++;\n", "",
      "test_libunic: manager_offers_for_what_is_busy"),
     ("10.7", "host_driver/libunic/bufman_xfer.c",
-     "\t\tunic_bm_count(w->bm, retries_local, 1);\n\t\tagain(w, p);",
+     "\t\tunic_bm_count(w->bm, retries_local, 1);\n\t\trequeue_piece(w, p);",
      "\t\tp->state = PIECE_FREE;",
      "test_libunic: manager_repeats_what_was_evicted"),
     ("11.2", "firmware/transport/sq.c", "\tuint64_t len = slot->inline_len;",

@@ -22,7 +22,7 @@ POINTERS = {
     "unic_cmd_execute": r"do_\w+|unic_cmd_(mr|token)_\w+",
     # a record of a batch is no batch (in_mr_batch(), in_token_batch())
     "unic_cmd_one": r"do_\w+|unic_cmd_mr_(?!batch)\w+",
-    "batch": r"in_(mr|token)_batch",
+    "run_batch": r"in_(mr|token)_batch",
     "unic_dump": r"\w+_row",
     "unic_dependents_close": r"unic_evict_dependent|cut_all",
 }

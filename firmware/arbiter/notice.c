@@ -35,7 +35,7 @@ static void set_deadline(struct unic_notices *n, struct unic_notice *t,
 		n->next_ns = deadline_ns;
 }
 
-static uint16_t take(struct unic_notices *n)
+static uint16_t alloc_notice(struct unic_notices *n)
 {
 	uint16_t i = n->free_head;
 	struct unic_notice *t = &n->notice[i];
@@ -66,7 +66,7 @@ uint16_t unic_notice_open(struct unic_notices *n, uint64_t now_ns,
 			  uint16_t subject, uint16_t owner, uint32_t units,
 			  uint8_t why, bool urgent)
 {
-	uint16_t i = take(n);
+	uint16_t i = alloc_notice(n);
 	struct unic_notice *t = &n->notice[i];
 
 	t->seq = new_seq(n);
@@ -84,7 +84,7 @@ uint16_t unic_notice_open(struct unic_notices *n, uint64_t now_ns,
 uint16_t unic_notice_timer(struct unic_notices *n, uint64_t now_ns,
 			   uint16_t subject, uint16_t owner, uint32_t units)
 {
-	uint16_t i = take(n);
+	uint16_t i = alloc_notice(n);
 	struct unic_notice *t = &n->notice[i];
 
 	t->sent_ns = now_ns;

@@ -89,13 +89,13 @@ void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left)
 {
 	const struct unic_policy_table *table = c->table;
 	uint16_t at = c->head[list];
-	const uint8_t *t = told(table, table->item[at].prev);
+	const uint8_t *t = item_usage(table, table->item[at].prev);
 	uint64_t newest = last_ns(t);
 
 	if (newest == since_ns(table, t))
 		newest = 0;
 	for (; left; left--) {
-		t = told(table, at);
+		t = item_usage(table, at);
 		if (last_ns(t) <= newest || last_ns(t) == since_ns(table, t))
 			break;
 		newest = last_ns(t);
@@ -109,8 +109,8 @@ void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left)
  * there is none, the list is turned, when it may be, and others are looked at
  * next time.
  */
-static inline uint16_t oldest(struct unic_chooser *c, uint32_t list,
-			      uint32_t left, bool turns, uint64_t young_ns)
+static inline uint16_t find_oldest(struct unic_chooser *c, uint32_t list,
+				   uint32_t left, bool turns, uint64_t young_ns)
 {
 	const struct unic_policy_table *table = c->table;
 	uint16_t at = c->head[list], found = UNIC_ITEM_NIL;
@@ -120,7 +120,7 @@ static inline uint16_t oldest(struct unic_chooser *c, uint32_t list,
 	if (at == UNIC_ITEM_NIL)
 		return UNIC_ITEM_NIL;
 	do {
-		const uint8_t *t = told(table, at);
+		const uint8_t *t = item_usage(table, at);
 		uint64_t last = last_ns(t);
 
 		/* age last: mostly there is a better one */
@@ -135,31 +135,31 @@ static inline uint16_t oldest(struct unic_chooser *c, uint32_t list,
 	return found;
 }
 
-static uint16_t by_last_use(struct unic_chooser *c, uint32_t list,
-			    uint64_t young_ns)
+static uint16_t find_lru_victim(struct unic_chooser *c, uint32_t list,
+				uint64_t young_ns)
 {
 	if (c->head[list] == UNIC_ITEM_NIL)
 		return UNIC_ITEM_NIL;
 	unic_chooser_tidy(c, list, SAMPLE);
-	return oldest(c, list, SAMPLE, true, young_ns);
+	return find_oldest(c, list, SAMPLE, true, young_ns);
 }
 
 /* --------------------------------------------------------------- choice */
 
 /* No candidate: nobody is known yet, or those who are, are young or in use. */
 static __attribute__((noinline, cold)) uint16_t
-without_candidates(struct unic_chooser *c, uint64_t young_ns)
+find_fallback_victim(struct unic_chooser *c, uint64_t young_ns)
 {
 	/* in the order they came, which stays: the first ones are the oldest */
-	uint16_t i = oldest(c, NEW, FIRST, false, young_ns);
+	uint16_t i = find_oldest(c, NEW, FIRST, false, young_ns);
 
-	return i == UNIC_ITEM_NIL ? by_last_use(c, MAIN, young_ns) : i;
+	return i == UNIC_ITEM_NIL ? find_lru_victim(c, MAIN, young_ns) : i;
 }
 
 /* `app`: the newest newcomer, though nobody knows it, if it matters less than
  * candidate @i; else @i. */
 static __attribute__((noinline, cold)) uint16_t
-less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
+pick_less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
 {
 	const struct unic_policy_table *table = c->table;
 	const uint8_t *t;
@@ -168,9 +168,9 @@ less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
 	if (c->stranger == UNIC_ITEM_NIL)
 		return i;
 	newest = table->item[c->head[NEW]].prev;
-	t = told(table, newest);
+	t = item_usage(table, newest);
 	if (since_ns(table, t) > young_ns ||
-	    t[table->hint] >= told(table, i)[table->hint])
+	    t[table->hint] >= item_usage(table, i)[table->hint])
 		return i;
 	return newest;
 }
@@ -182,7 +182,7 @@ uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
 	uint32_t k;
 
 	if (c->kind == UNIC_POLICY_LRU)
-		return by_last_use(c, NEW, young_ns);
+		return find_lru_victim(c, NEW, young_ns);
 	if (c->kind == UNIC_POLICY_RANDOM)
 		return unic_chooser_any(c, young_ns);
 	if (c->kind == UNIC_POLICY_S3FIFO)
@@ -190,12 +190,13 @@ uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
 	c->wanted = (uint16_t)unic_lg(entries);
 	for (k = 0; k < c->pooled; k++) {
 		uint16_t i = c->pool[k].item;
-		const uint8_t *t = told(table, i);
+		const uint8_t *t = item_usage(table, i);
 
-		if (!used(&table->item[i], t) && since_ns(table, t) <= young_ns)
+		if (!is_used(&table->item[i], t) &&
+		    since_ns(table, t) <= young_ns)
 			return c->kind == UNIC_POLICY_APP
-				       ? less_important(c, i, young_ns)
+				       ? pick_less_important(c, i, young_ns)
 				       : i;
 	}
-	return without_candidates(c, young_ns);
+	return find_fallback_victim(c, young_ns);
 }

@@ -14,7 +14,7 @@ uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns)
 	if (at == UNIC_ITEM_NIL)
 		return UNIC_ITEM_NIL;
 	do {
-		if (since_ns(c->table, told(c->table, at)) <= young_ns &&
+		if (since_ns(c->table, item_usage(c->table, at)) <= young_ns &&
 		    (uint64_t)unic_policy_random(c->table->rng) * ++nth >> 32 ==
 			    0)
 			found = at;
@@ -24,14 +24,14 @@ uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns)
 	return found;
 }
 
-static uint32_t recent_uses(const struct unic_chooser *c,
-			    struct unic_item *item, const uint8_t *t)
+static uint32_t update_frequency(const struct unic_chooser *c,
+				 struct unic_item *item, const uint8_t *t)
 {
 	uint32_t uses;
 
-	if (strange(item))
-		introduce(c->table, item, t);
-	uses = item->habit + (used(item, t) ? notice(item, t) : 0u);
+	if (is_stranger(item))
+		init_seen(c->table, item, t);
+	uses = item->habit + (is_used(item, t) ? count_new_uses(item, t) : 0u);
 	return uses > 3 ? 3 : uses;
 }
 
@@ -49,8 +49,8 @@ uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns)
 		bool is_new = !c->count[MAIN] || c->count[NEW] * 10u >= all;
 		uint16_t i = c->head[is_new ? NEW : MAIN];
 		struct unic_item *item = item_of(c, i);
-		const uint8_t *t = told(c->table, i);
-		uint32_t uses = recent_uses(c, item, t);
+		const uint8_t *t = item_usage(c->table, i);
+		uint32_t uses = update_frequency(c, item, t);
 
 		item->habit = uses & 3u;
 		if ((uses < (is_new ? 2 : 1) || left == 1) &&

@@ -16,8 +16,8 @@ static inline struct unic_item *item_of(const struct unic_chooser *c,
 }
 
 /* What the owner of the table keeps of item @i, see struct unic_policy_table. */
-static inline const uint8_t *told(const struct unic_policy_table *table,
-				  uint16_t i)
+static inline const uint8_t *item_usage(const struct unic_policy_table *table,
+					uint16_t i)
 {
 	return (const uint8_t *)table->last_use_ns + i * table->stride;
 }
@@ -39,13 +39,13 @@ static inline uint64_t since_ns(const struct unic_policy_table *table,
 	return unic_whole((const uint64_t *)(const void *)told);
 }
 
-static inline bool strange(const struct unic_item *item)
+static inline bool is_stranger(const struct unic_item *item)
 {
 	return item->habit == UNIC_STRANGER;
 }
 
 /* A stranger, as it was when it came. */
-static inline void introduce(const struct unic_policy_table *table,
+static inline void init_seen(const struct unic_policy_table *table,
 			     struct unic_item *item, const uint8_t *told)
 {
 	item->seen = unic_stamp(since_ns(table, told));
@@ -54,13 +54,14 @@ static inline void introduce(const struct unic_policy_table *table,
 }
 
 /* Used since it was looked at? */
-static inline bool used(const struct unic_item *item, const uint8_t *told)
+static inline bool is_used(const struct unic_item *item, const uint8_t *told)
 {
 	return unic_stamp(last_ns(told)) != item->seen;
 }
 
 /* How often it was, at least once; it has been seen now. */
-static inline uint32_t notice(struct unic_item *item, const uint8_t *told)
+static inline uint32_t count_new_uses(struct unic_item *item,
+				      const uint8_t *told)
 {
 	uint16_t uses = (uint16_t)uses_of(told);
 	uint16_t more = (uint16_t)(uses - item->uses);
@@ -70,7 +71,7 @@ static inline uint32_t notice(struct unic_item *item, const uint8_t *told)
 	return more ? more : 1u;
 }
 
-static inline bool learns(const struct unic_chooser *c)
+static inline bool has_predictor(const struct unic_chooser *c)
 {
 	return c->kind == UNIC_POLICY_DEFAULT || c->kind == UNIC_POLICY_APP;
 }
@@ -91,7 +92,7 @@ static inline uint16_t newcomer_after(const struct unic_chooser *c, uint16_t i)
 	return next == c->head[NEW] ? UNIC_ITEM_NIL : next;
 }
 
-static inline void turn(struct unic_chooser *c, uint32_t list)
+static inline void rotate_list(struct unic_chooser *c, uint32_t list)
 {
 	c->head[list] = item_of(c, c->head[list])->next;
 }

@@ -19,14 +19,14 @@ static inline uint16_t tag_of(uint32_t id)
 	return (uint16_t)(id >> 16 | 1u);
 }
 
-static struct unic_ghost *ways(const struct unic_chooser *c, uint32_t id)
+static struct unic_ghost *ghost_ways(const struct unic_chooser *c, uint32_t id)
 {
 	return &c->table->ghost[(id & c->table->ghost_mask) * WAYS];
 }
 
 static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 {
-	struct unic_ghost *g = ways(c, id), *end = g + WAYS;
+	struct unic_ghost *g = ghost_ways(c, id), *end = g + WAYS;
 
 	for (; g < end; g++)
 		if (g->tag == tag_of(id))
@@ -36,8 +36,8 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 
 /* What it is worth to remember an item: as much as having it while it has a
  * habit, less than that if it has none, and less the older it is. */
-static inline int32_t ghost_worth(const struct unic_reuse *l, uint16_t habit,
-				  uint32_t age)
+static inline int32_t ghost_benefit(const struct unic_reuse *l, uint16_t habit,
+				    uint32_t age)
 {
 	if (unic_interval_lasts(habit, age))
 		return unic_reuse_benefit(l, habit, age);
@@ -49,13 +49,13 @@ static inline int32_t ghost_worth(const struct unic_reuse *l, uint16_t habit,
 static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 				      uint32_t now)
 {
-	struct unic_ghost *g = ways(c, id), *found = g, *end = g + WAYS;
+	struct unic_ghost *g = ghost_ways(c, id), *found = g, *end = g + WAYS;
 	int32_t least = INT32_MAX, worth;
 
 	for (; g < end; g++) {
 		if (!g->tag)
 			return g;
-		worth = ghost_worth(&c->learn, g->habit, now - g->last);
+		worth = ghost_benefit(&c->learn, g->habit, now - g->last);
 		if (worth < least) {
 			least = worth;
 			found = g;
@@ -67,24 +67,24 @@ static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 /* ----------------------------------------------------------- candidates */
 
 /* Uses since the last look teach, and make the habit of the item. */
-static void observe(struct unic_chooser *c, struct unic_item *item,
-		    const uint8_t *t)
+static void update_interval(struct unic_chooser *c, struct unic_item *item,
+			    const uint8_t *t)
 {
 	uint32_t before = item->seen, uses, span;
 
-	if (!used(item, t))
+	if (!is_used(item, t))
 		return;
-	uses = notice(item, t);
+	uses = count_new_uses(item, t);
 	span = item->seen - before;
 	unic_reuse_hit(&c->learn, item->habit, span / uses);
 	item->habit = unic_interval_add(item->habit, span, uses) & 0x7fffu;
 }
 
 /* For each entry wanted: what else is in the item counts for nothing. */
-static int32_t worth_of(const struct unic_chooser *c, uint16_t i,
-			uint64_t now_ns)
+static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
+			    uint64_t now_ns)
 {
-	const uint8_t *t = told(c->table, i);
+	const uint8_t *t = item_usage(c->table, i);
 	const void *entries = t + c->table->size;
 	int32_t worth, size = unic_lg(*(const uint16_t *)entries);
 	uint64_t age = (now_ns - last_ns(t)) >> 10;
@@ -100,9 +100,9 @@ static int32_t worth_of(const struct unic_chooser *c, uint16_t i,
 
 /* Into the order of the candidates, unless there are enough that are worth
  * less. Of two that are worth the same the later one goes first. */
-static void candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
+static void add_candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
 {
-	struct unic_candidate new = { i, worth_of(c, i, now_ns) };
+	struct unic_candidate new = { i, item_benefit(c, i, now_ns) };
 	uint32_t k;
 
 	for (k = 0; k < c->pooled; k++)
@@ -118,7 +118,7 @@ static void candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
 }
 
 /* Candidates as they are now; those used meanwhile are none any more. */
-static void refresh(struct unic_chooser *c, uint64_t now_ns)
+static void refresh_candidates(struct unic_chooser *c, uint64_t now_ns)
 {
 	struct unic_candidate old[UNIC_POLICY_POOL];
 	uint32_t k, n = c->pooled;
@@ -127,32 +127,33 @@ static void refresh(struct unic_chooser *c, uint64_t now_ns)
 		old[k] = c->pool[k];
 	c->pooled = 0;
 	for (k = n; k--;)
-		if (!used(item_of(c, old[k].item), told(c->table, old[k].item)))
-			candidate(c, old[k].item, now_ns);
+		if (!is_used(item_of(c, old[k].item),
+			     item_usage(c->table, old[k].item)))
+			add_candidate(c, old[k].item, now_ns);
 }
 
 /* The oldest newcomers, if they were used, are none any more; else the first
  * and the last of those that are known are candidates. */
-static void look_at_newcomers(struct unic_chooser *c, uint64_t now_ns)
+static void sample_newcomers(struct unic_chooser *c, uint64_t now_ns)
 {
 	uint32_t left;
 	uint16_t i;
 
 	for (left = 2; left; left--) {
 		i = c->head[NEW];
-		if (i == UNIC_ITEM_NIL || strange(item_of(c, i)))
+		if (i == UNIC_ITEM_NIL || is_stranger(item_of(c, i)))
 			return;
-		if (!used(item_of(c, i), told(c->table, i)))
+		if (!is_used(item_of(c, i), item_usage(c->table, i)))
 			break;
-		observe(c, item_of(c, i), told(c->table, i));
+		update_interval(c, item_of(c, i), item_usage(c->table, i));
 		to_main(c, i);
 	}
 	if (!left)
 		return;
-	candidate(c, i, now_ns);
+	add_candidate(c, i, now_ns);
 	i = item_of(c, c->stranger == UNIC_ITEM_NIL ? i : c->stranger)->prev;
-	if (!used(item_of(c, i), told(c->table, i)))
-		candidate(c, i, now_ns);
+	if (!is_used(item_of(c, i), item_usage(c->table, i)))
+		add_candidate(c, i, now_ns);
 }
 
 void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
@@ -161,17 +162,17 @@ void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
 
 	if (c->kind == UNIC_POLICY_LRU && c->head[NEW] != UNIC_ITEM_NIL)
 		unic_chooser_tidy(c, NEW, TIDY);
-	if (!learns(c))
+	if (!has_predictor(c))
 		return;
-	refresh(c, now_ns);
-	look_at_newcomers(c, now_ns);
+	refresh_candidates(c, now_ns);
+	sample_newcomers(c, now_ns);
 	left = c->count[MAIN] < ROUND ? c->count[MAIN] : ROUND;
 	for (; left; left--) {
 		uint16_t i = c->head[MAIN];
 
-		turn(c, MAIN);
-		observe(c, item_of(c, i), told(c->table, i));
-		candidate(c, i, now_ns);
+		rotate_list(c, MAIN);
+		update_interval(c, item_of(c, i), item_usage(c->table, i));
+		add_candidate(c, i, now_ns);
 	}
 	unic_reuse_step(&c->learn);
 }
@@ -209,10 +210,10 @@ void unic_policy_set(struct unic_chooser *c, uint32_t kind)
 }
 
 /* Its owner says that it matters: it need not prove it. */
-static bool hinted(const struct unic_chooser *c, uint16_t i)
+static bool has_hint(const struct unic_chooser *c, uint16_t i)
 {
 	return c->kind == UNIC_POLICY_APP &&
-	       told(c->table, i)[c->table->hint] != 0;
+	       item_usage(c->table, i)[c->table->hint] != 0;
 }
 
 void unic_policy_meet(struct unic_chooser *c, uint32_t id)
@@ -223,10 +224,10 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 	uint32_t span;
 
 	c->stranger = newcomer_after(c, i);
-	introduce(c->table, item, told(c->table, i));
-	if (!g && !hinted(c, i))
+	init_seen(c->table, item, item_usage(c->table, i));
+	if (!g && !has_hint(c, i))
 		return;
-	if (g && learns(c)) {
+	if (g && has_predictor(c)) {
 		span = item->seen - g->last;
 		unic_reuse_hit(&c->learn, g->habit, span);
 		item->habit = unic_interval_add(g->habit, span, 1) & 0x7fffu;
@@ -234,8 +235,9 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 	if (g)
 		g->tag = 0;
 	to_main(c, i);
-	if (learns(c) && !used(item, told(c->table, i)))
-		candidate(c, i, since_ns(c->table, told(c->table, i)));
+	if (has_predictor(c) && !is_used(item, item_usage(c->table, i)))
+		add_candidate(c, i,
+			      since_ns(c->table, item_usage(c->table, i)));
 }
 
 void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
@@ -248,17 +250,17 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 	if (c->kind == UNIC_POLICY_RANDOM || c->kind == UNIC_POLICY_LRU ||
 	    (c->kind == UNIC_POLICY_S3FIFO && item->main))
 		return;
-	if (strange(item))
-		introduce(c->table, item, told(c->table, i));
+	if (is_stranger(item))
+		init_seen(c->table, item, item_usage(c->table, i));
 	g = ghost_place(c, id, now);
-	if (learns(c)) {
-		observe(c, item, told(c->table, i));
+	if (has_predictor(c)) {
+		update_interval(c, item, item_usage(c->table, i));
 		if (g->tag)
 			unic_reuse_end(&c->learn, g->habit, now - g->last);
 	}
 	g->tag = tag_of(id);
 	g->last = item->seen;
-	g->habit = learns(c) ? item->habit : 0;
+	g->habit = has_predictor(c) ? item->habit : 0;
 }
 
 /* ----------------------------------------------------------------- pain */
@@ -267,7 +269,7 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 #define FRACTION_BITS  8u
 
 /* pain / 2^(dt / half-life), the fractional part by a chord of the curve. */
-static uint32_t decayed(uint32_t pain, uint64_t dt_ns)
+static uint32_t decay_pain(uint32_t pain, uint64_t dt_ns)
 {
 	uint64_t lives = dt_ns >> HALF_LIFE_LOG2;
 	uint32_t part = (uint32_t)(dt_ns >> (HALF_LIFE_LOG2 - FRACTION_BITS)) &
@@ -282,7 +284,7 @@ static uint32_t decayed(uint32_t pain, uint64_t dt_ns)
 uint32_t unic_policy_pain(uint32_t pain, uint64_t at_ns, uint64_t now_ns,
 			  uint32_t bytes, uint32_t entries)
 {
-	uint32_t left = decayed(pain, now_ns - at_ns);
+	uint32_t left = decay_pain(pain, now_ns - at_ns);
 	uint32_t fresh = entries ? bytes / entries : 0;
 
 	return left + fresh < left ? UINT32_MAX : left + fresh;

@@ -13,9 +13,10 @@
 /* The bin of the known that begins at UNIC_INTERVAL_LASTS. */
 #define LATE 11u
 /* An item used at random of which so many intervals, in 64ths, are known ... */
-#define KNOWN	   (8u << 6)
-#define RATE_ONE   (-6 * UNIC_LG_ONE)  /* ... once each mean interval */
-#define RATE_LEAST (-31 * UNIC_LG_ONE) /* 2^-31, what unlg() can turn round */
+#define KNOWN	 (8u << 6)
+#define RATE_ONE (-6 * UNIC_LG_ONE) /* ... once each mean interval */
+#define RATE_LEAST \
+	(-31 * UNIC_LG_ONE) /* 2^-31, what inverse_lg() can turn round */
 
 /* So that no habit has all its 15 bits set. */
 #define MEAN_MAX 2046
@@ -28,7 +29,7 @@ static const uint32_t ratio_edge[UNIC_REUSE_BINS + 1] = {
 	1 << 21, 1 << 22, 1 << 23, 1 << 24,
 };
 
-static uint32_t edge(uint32_t class, uint32_t bin)
+static uint32_t bin_edge(uint32_t class, uint32_t bin)
 {
 	if (class)
 		return ratio_edge[bin];
@@ -36,7 +37,7 @@ static uint32_t edge(uint32_t class, uint32_t bin)
 }
 
 /* What unic_lg() was made of, but for what it rounded off. */
-static uint32_t unlg(int32_t lg)
+static uint32_t inverse_lg(int32_t lg)
 {
 	uint64_t x = (uint64_t)(64u + ((uint32_t)lg & 63u)) << (lg >> 6);
 
@@ -56,7 +57,7 @@ uint16_t unic_interval_add(uint16_t habit, uint32_t span, uint32_t uses)
 		all = known + uses;
 	}
 	if (known)
-		sum += (uint64_t)unlg(unic_interval_mean(habit)) * known;
+		sum += (uint64_t)inverse_lg(unic_interval_mean(habit)) * known;
 	if (sum > UINT32_MAX)
 		sum = UINT32_MAX;
 	mean = unic_lg((uint32_t)sum / all);
@@ -76,9 +77,9 @@ void unic_reuse_init(struct unic_reuse *l)
 		l->worth[0][b] = (int16_t)(-UNIC_LG_ONE * (int32_t)(b + 7));
 }
 
-static void count(struct unic_reuse *l,
-		  uint8_t what[UNIC_REUSE_CLASSES][UNIC_REUSE_BINS],
-		  uint16_t habit, uint32_t age)
+static void count_sample(struct unic_reuse *l,
+			 uint8_t what[UNIC_REUSE_CLASSES][UNIC_REUSE_BINS],
+			 uint16_t habit, uint32_t age)
 {
 	uint32_t known = unic_interval_known(habit), b, part;
 	uint32_t class = unic_reuse_class(known);
@@ -102,15 +103,15 @@ static void count(struct unic_reuse *l,
 
 void unic_reuse_hit(struct unic_reuse *l, uint16_t habit, uint32_t age)
 {
-	count(l, l->hit, habit, age);
+	count_sample(l, l->hit, habit, age);
 }
 
 void unic_reuse_end(struct unic_reuse *l, uint16_t habit, uint32_t age)
 {
-	count(l, l->end, habit, age);
+	count_sample(l, l->end, habit, age);
 }
 
-static int32_t lg64(uint64_t x)
+static int32_t lg_u64(uint64_t x)
 {
 	uint32_t high = (uint32_t)(x >> 32), shift;
 
@@ -127,7 +128,8 @@ static int32_t lg64(uint64_t x)
  * says, and at r times its mean interval as if it were used at random and k
  * intervals were known: k / (k + r).
  */
-static int32_t expected(const struct unic_reuse *l, uint32_t class, uint32_t b)
+static int32_t expected_rate(const struct unic_reuse *l, uint32_t class,
+			     uint32_t b)
 {
 	int32_t rate = l->worth[class][b ? b - 1u : 0];
 
@@ -144,7 +146,7 @@ static int32_t expected(const struct unic_reuse *l, uint32_t class, uint32_t b)
 
 /* Nothing is to be expected of those whose habit is long over, nor of one that
  * has none and has just been used. */
-static uint32_t prior(uint32_t class, uint32_t from)
+static uint32_t prior_hits(uint32_t class, uint32_t from)
 {
 	return (class ? from < LATE : from) ? PRIOR : 0;
 }
@@ -154,17 +156,20 @@ static uint32_t prior(uint32_t class, uint32_t from)
  * a while and give up then: while nothing is expected but in the distance, the
  * distance counts; what comes soon or never is worth keeping a short while.
  */
-static int32_t worth(const struct unic_reuse *l, uint32_t class, uint32_t from)
+static int32_t compute_benefit(const struct unic_reuse *l, uint32_t class,
+			       uint32_t from)
 {
-	uint32_t b, ends, left = l->total[class], hits = prior(class, from);
+	uint32_t b, ends, left = l->total[class],
+			  hits = prior_hits(class, from);
 	int32_t best = UNIC_BENEFIT_NONE, now;
 	/* the time, in halves */
-	uint64_t twice = 2ull * hits * unlg(-expected(l, class, from));
+	uint64_t twice =
+		2ull * hits * inverse_lg(-expected_rate(l, class, from));
 
 	for (b = 0; b < from; b++)
 		left -= l->hit[class][b] + (uint32_t)l->end[class][b];
 	for (; left || b == from; b++) {
-		uint32_t width = edge(class, b + 1) - edge(class, b);
+		uint32_t width = bin_edge(class, b + 1) - bin_edge(class, b);
 
 		ends = l->hit[class][b] + (uint32_t)l->end[class][b];
 		hits += l->hit[class][b];
@@ -172,7 +177,7 @@ static int32_t worth(const struct unic_reuse *l, uint32_t class, uint32_t from)
 		left -= ends;
 		if (!hits || (b != from && !l->hit[class][b]))
 			continue;
-		now = unic_lg(hits) + UNIC_LG_ONE - lg64(twice);
+		now = unic_lg(hits) + UNIC_LG_ONE - lg_u64(twice);
 		if (now > best)
 			best = now;
 	}
@@ -184,7 +189,7 @@ void unic_reuse_step(struct unic_reuse *l)
 	uint32_t class = l->at / UNIC_REUSE_BINS, b = l->at % UNIC_REUSE_BINS;
 
 	if (l->total[class])
-		l->worth[class][b] = (int16_t)worth(l, class, b);
+		l->worth[class][b] = (int16_t)compute_benefit(l, class, b);
 	if (++l->at == UNIC_REUSE_CLASSES * UNIC_REUSE_BINS)
 		l->at = 0;
 }

@@ -21,8 +21,8 @@ void unic_share_init(struct unic_share *s, uint32_t capacity)
  * more than that is enough to be above. So the products fit: (2^16 + 1) x
  * (2^16 - 1) is 2^32 - 1.
  */
-static inline bool heavier(const struct unic_share *s, uint32_t a, uint32_t net,
-			   uint32_t b)
+static inline bool is_heavier(const struct unic_share *s, uint32_t a,
+			      uint32_t net, uint32_t b)
 {
 	const struct unic_share_owner *x = &s->owner[a], *y = &s->owner[b];
 	uint32_t l = net * y->weight, r = unic_share_net(s, b) * x->weight;
@@ -32,16 +32,16 @@ static inline bool heavier(const struct unic_share *s, uint32_t a, uint32_t net,
 	return x->pain != y->pain ? x->pain < y->pain : a < b;
 }
 
-static bool gives(const void *in, uint32_t owner)
+static bool can_give_units(const void *in, uint32_t owner)
 {
 	const struct unic_share *s = in;
 
 	return unic_share_net(s, owner) && !unic_bitset_has(&s->skipped, owner);
 }
 
-static bool before(const void *in, uint32_t a, uint32_t b)
+static bool owner_before(const void *in, uint32_t a, uint32_t b)
 {
-	return heavier(in, a, unic_share_net(in, a), b);
+	return is_heavier(in, a, unic_share_net(in, a), b);
 }
 
 void unic_share_settle(struct unic_share *s)
@@ -55,11 +55,12 @@ void unic_share_settle(struct unic_share *s)
 		o->counted = weight;
 		unic_bitset_del(&s->changed, i);
 		unic_bitset_add(&s->moved, i);
-		unic_tournament_play(&s->heaviest, i, s, gives, before);
+		unic_tournament_play(&s->heaviest, i, s, can_give_units,
+				     owner_before);
 	}
 }
 
-static inline void settle(struct unic_share *s)
+static inline void settle_if_changed(struct unic_share *s)
 {
 	if (unic_bitset_any(&s->changed))
 		unic_share_settle(s);
@@ -72,7 +73,7 @@ uint32_t unic_share_part(struct unic_share *s, uint32_t owner, uint32_t pool)
 	const struct unic_share_owner *o = &s->owner[owner];
 	uint32_t weights;
 
-	settle(s);
+	settle_if_changed(s);
 	weights = s->weights + (o->counted ? 0 : o->weight);
 	if (!weights)
 		return 0;
@@ -104,16 +105,16 @@ uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n)
 {
 	uint32_t best, net, with;
 
-	settle(s);
-	best = unic_tournament_first(&s->heaviest, s, gives);
+	settle_if_changed(s);
+	best = unic_tournament_first(&s->heaviest, s, can_give_units);
 	if (best == UNIC_OWNER_NIL)
 		return best;
 	net = unic_share_net(s, best);
-	if (wanter != UNIC_OWNER_NIL && gives(s, wanter)) {
+	if (wanter != UNIC_OWNER_NIL && can_give_units(s, wanter)) {
 		with = unic_share_net(s, wanter) + n;
 		if (with > s->capacity)
 			with = s->capacity + 1;
-		if (best == wanter || heavier(s, wanter, with, best)) {
+		if (best == wanter || is_heavier(s, wanter, with, best)) {
 			best = wanter;
 			net = with;
 		}
@@ -135,7 +136,7 @@ void unic_share_unskip(struct unic_share *s)
 		unic_bitset_del(&s->skipped, i);
 		unic_bitset_add(&s->changed, i);
 	}
-	settle(s);
+	settle_if_changed(s);
 }
 
 void unic_share_weigh(struct unic_share *s, uint32_t owner, uint32_t weight)

@@ -450,7 +450,7 @@ static uint32_t load_le32(const uint8_t *p)
 	return unic_from_le32(v);
 }
 
-static inline uint32_t word(uint32_t k, uint32_t v)
+static inline uint32_t crc_word(uint32_t k, uint32_t v)
 {
 	const uint32_t(*t)[256] = table;
 
@@ -458,7 +458,7 @@ static inline uint32_t word(uint32_t k, uint32_t v)
 	       t[k + 1][v >> 16 & 255] ^ t[k][v >> 24];
 }
 
-static inline uint32_t byte(uint32_t crc, uint8_t v)
+static inline uint32_t crc_byte(uint32_t crc, uint8_t v)
 {
 	return crc >> 8 ^ table[0][(crc ^ v) & 255];
 }
@@ -466,23 +466,23 @@ static inline uint32_t byte(uint32_t crc, uint8_t v)
 uint32_t unic_crc32(uint32_t crc, const uint8_t *data, uint32_t len)
 {
 	while (len && ((uintptr_t)data & 3)) {
-		crc = byte(crc, *data++);
+		crc = crc_byte(crc, *data++);
 		len--;
 	}
 	while (len >= 16) {
-		crc = word(4, crc ^ load_le32(data)) ^
-		      word(0, load_le32(data + 4));
-		crc = word(4, crc ^ load_le32(data + 8)) ^
-		      word(0, load_le32(data + 12));
+		crc = crc_word(4, crc ^ load_le32(data)) ^
+		      crc_word(0, load_le32(data + 4));
+		crc = crc_word(4, crc ^ load_le32(data + 8)) ^
+		      crc_word(0, load_le32(data + 12));
 		data += 16;
 		len -= 16;
 	}
 	while (len >= 4) {
-		crc = word(0, crc ^ load_le32(data));
+		crc = crc_word(0, crc ^ load_le32(data));
 		data += 4;
 		len -= 4;
 	}
 	while (len--)
-		crc = byte(crc, *data++);
+		crc = crc_byte(crc, *data++);
 	return crc;
 }

@@ -12,17 +12,17 @@
 #define UNIC_BUILD_ID "unknown"
 #endif
 
-static struct unic_info *info(struct unic_nic *nic)
+static struct unic_info *mbox_info(struct unic_nic *nic)
 {
 	return (struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
 }
 
-static struct unic_nic_idx *ours(struct unic_nic *nic)
+static struct unic_nic_idx *nic_indices(struct unic_nic *nic)
 {
 	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BOX_NIC);
 }
 
-static const struct unic_driver_page *theirs(struct unic_nic *nic)
+static const struct unic_driver_page *driver_page(struct unic_nic *nic)
 {
 	return (const struct unic_driver_page *)(nic->mbox.bar +
 						 UNIC_BOX_DRIVER);
@@ -45,7 +45,7 @@ static void adopt_head(struct unic_nic *nic, uint32_t *head,
 
 void unic_mbox_publish(struct unic_nic *nic)
 {
-	struct unic_info *i = info(nic);
+	struct unic_info *i = mbox_info(nic);
 	struct unic_notices *n = &nic->evict.notices;
 
 	i->boot_epoch = unic_to_le32(nic->epoch);
@@ -74,7 +74,7 @@ static uint32_t path_mtu(const struct unic_link *link)
 static void publish_constants(struct unic_nic *nic)
 {
 	static const char build[] = UNIC_BUILD_ID;
-	struct unic_info *i = info(nic);
+	struct unic_info *i = mbox_info(nic);
 
 	memset(i, 0, sizeof(*i));
 	i->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
@@ -110,19 +110,19 @@ void unic_mbox_power_on(struct unic_nic *nic)
 	struct unic_mbox *m = &nic->mbox;
 
 	m->bar = unic_port_bar(nic->port);
-	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(0));
+	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(0));
 	publish_constants(nic);
 	/*
 	 * Whatever the driver page says is a request: a driver that asked before
 	 * we were there is answered at once, and the commands of one that we
 	 * left behind carry an epoch that is over.
 	 */
-	unic_mbox_reset(nic,
-			unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req)) -
-				1);
+	unic_mbox_reset(nic, unic_from_le32(UNIC_READ_ONCE(
+				     driver_page(nic)->reset_req)) -
+				     1);
 	unic_mbox_publish(nic);
 	unic_wmb();
-	UNIC_WRITE_ONCE(info(nic)->magic, unic_to_le32(UNIC_MAGIC));
+	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(UNIC_MAGIC));
 }
 
 void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
@@ -135,10 +135,10 @@ void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
 	m->bar = bar;
 	m->beats = beats;
 	m->reset_ack = req;
-	m->cmd_tail_at = &theirs(nic)->cmd_tail;
-	m->reset_req_at = &theirs(nic)->reset_req;
-	m->fence_at = &theirs(nic)->fence;
-	memset(ours(nic), 0, sizeof(struct unic_nic_idx));
+	m->cmd_tail_at = &driver_page(nic)->cmd_tail;
+	m->reset_req_at = &driver_page(nic)->reset_req;
+	m->fence_at = &driver_page(nic)->fence;
+	memset(nic_indices(nic), 0, sizeof(struct unic_nic_idx));
 	unic_mbox_sleep(nic, false);
 }
 
@@ -151,7 +151,7 @@ void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence)
 {
 	nic->mbox.fenced = fence;
 	unic_mb(); /* all that was written to memory, before it is used anew */
-	UNIC_WRITE_ONCE(ours(nic)->fenced, unic_to_le32(fence));
+	UNIC_WRITE_ONCE(nic_indices(nic)->fenced, unic_to_le32(fence));
 	nic->mbox.irq_due = true;
 }
 
@@ -177,7 +177,7 @@ static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
 
 /* Commands for which a clock that is some microseconds late will do: they start
  * and end nothing that is timed. */
-static bool timeless(uint8_t opcode)
+static bool is_untimed_cmd(uint8_t opcode)
 {
 	const uint64_t set = 1ull << UNIC_CMD_NOP | 1ull << UNIC_CMD_SET_ADDR |
 			     1ull << UNIC_CMD_PD_ALLOC |
@@ -188,19 +188,19 @@ static bool timeless(uint8_t opcode)
 	return opcode < 64 && (set >> opcode & 1);
 }
 
-static void execute(struct unic_nic *nic, uint32_t slot)
+static void execute_cmd(struct unic_nic *nic, uint32_t slot)
 {
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t rec[REC_BYTES / 4];
 
 	copy_record(rec, m->bar + UNIC_BOX_CMD + slot * REC_BYTES);
 	/* a grace, a time-out or a life that begins now begins now (INV-6) */
-	if (!timeless(((const struct unic_cmd_hdr *)rec)->opcode))
+	if (!is_untimed_cmd(((const struct unic_cmd_hdr *)rec)->opcode))
 		nic->now_ns = unic_port_now_ns(nic->port);
 	unic_cmd_execute(nic, rec,
 			 m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES);
-	write_record(nic, UNIC_BOX_CPL, rec, &ours(nic)->cpl_tail, &m->cpl_tail,
-		     UNIC_BOX_CPLS);
+	write_record(nic, UNIC_BOX_CPL, rec, &nic_indices(nic)->cpl_tail,
+		     &m->cpl_tail, UNIC_BOX_CPLS);
 }
 
 static bool cpl_room(struct unic_nic *nic)
@@ -209,7 +209,7 @@ static bool cpl_room(struct unic_nic *nic)
 
 	if (m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS)
 		return true;
-	adopt_head(nic, &m->cpl_head, &theirs(nic)->cpl_head, m->cpl_tail,
+	adopt_head(nic, &m->cpl_head, &driver_page(nic)->cpl_head, m->cpl_tail,
 		   UNIC_BOX_CPLS);
 	return m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS;
 }
@@ -219,12 +219,12 @@ __attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t tail, req, n;
 
-	req = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->reset_req));
+	req = unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->reset_req));
 	if (__builtin_expect(req != m->reset_ack, 0)) {
 		unic_nic_reset(nic, req);
 		return true;
 	}
-	tail = unic_from_le32(UNIC_READ_ONCE(theirs(nic)->cmd_tail));
+	tail = unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->cmd_tail));
 	if (__builtin_expect(
 		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
 		return false;
@@ -238,9 +238,10 @@ __attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
 	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
 		if (!cpl_room(nic))
 			break;
-		execute(nic, m->cmd_head % UNIC_BOX_CMDS);
+		execute_cmd(nic, m->cmd_head % UNIC_BOX_CMDS);
 		m->cmd_head++;
-		UNIC_WRITE_ONCE(ours(nic)->cmd_head, unic_to_le32(m->cmd_head));
+		UNIC_WRITE_ONCE(nic_indices(nic)->cmd_head,
+				unic_to_le32(m->cmd_head));
 	}
 	return n > 0;
 }
@@ -256,15 +257,15 @@ bool unic_mbox_event(struct unic_nic *nic, void *evt)
 	uint32_t room = UNIC_BOX_EVTS - (eviction ? 0 : UNIC_EVT_RESERVED);
 
 	if (m->evt_tail - m->evt_head >= room)
-		adopt_head(nic, &m->evt_head, &theirs(nic)->evt_head,
+		adopt_head(nic, &m->evt_head, &driver_page(nic)->evt_head,
 			   m->evt_tail, UNIC_BOX_EVTS);
 	if (m->evt_tail - m->evt_head >= room) {
 		UNIC_COUNT(nic, evt_stalls);
 		return false;
 	}
 	hdr->epoch = unic_to_le32(nic->epoch);
-	write_record(nic, UNIC_BOX_EVT, evt, &ours(nic)->evt_tail, &m->evt_tail,
-		     UNIC_BOX_EVTS);
+	write_record(nic, UNIC_BOX_EVT, evt, &nic_indices(nic)->evt_tail,
+		     &m->evt_tail, UNIC_BOX_EVTS);
 	return true;
 }
 
@@ -272,8 +273,8 @@ uint32_t unic_mbox_drop_room(struct unic_nic *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
-	adopt_head(nic, &m->drop_head, &theirs(nic)->drop_head, m->drop_tail,
-		   UNIC_BOX_DROPS);
+	adopt_head(nic, &m->drop_head, &driver_page(nic)->drop_head,
+		   m->drop_tail, UNIC_BOX_DROPS);
 	return UNIC_BOX_DROPS - (m->drop_tail - m->drop_head);
 }
 
@@ -290,7 +291,8 @@ void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	at->user = unic_to_le32(user);
 	unic_wmb();
 	m->drop_tail++;
-	UNIC_WRITE_ONCE(ours(nic)->drop_tail, unic_to_le32(m->drop_tail));
+	UNIC_WRITE_ONCE(nic_indices(nic)->drop_tail,
+			unic_to_le32(m->drop_tail));
 	m->irq_due = true;
 }
 
@@ -299,7 +301,7 @@ bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
 	struct unic_mbox *m = &nic->mbox;
 
 	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS)
-		adopt_head(nic, &m->mad_head, &theirs(nic)->mad_head,
+		adopt_head(nic, &m->mad_head, &driver_page(nic)->mad_head,
 			   m->mad_tail, UNIC_BOX_MADS);
 	if (m->mad_tail - m->mad_head >= UNIC_BOX_MADS) {
 		UNIC_COUNT(nic, mad_rx_dropped);
@@ -310,7 +312,7 @@ bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
 	       mad, sizeof(*mad));
 	unic_wmb();
 	m->mad_tail++;
-	UNIC_WRITE_ONCE(ours(nic)->mad_tail, unic_to_le32(m->mad_tail));
+	UNIC_WRITE_ONCE(nic_indices(nic)->mad_tail, unic_to_le32(m->mad_tail));
 	m->irq_due = true;
 	UNIC_COUNT(nic, mad_rx);
 	return true;
@@ -326,7 +328,7 @@ void unic_mbox_flush(struct unic_nic *nic)
 	/* the tail before the look at want_irq; the driver does the reverse */
 	unic_mb();
 	if (!UNIC_ALWAYS_RING &&
-	    !unic_from_le32(UNIC_READ_ONCE(theirs(nic)->want_irq)))
+	    !unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->want_irq)))
 		return;
 	if (m->irq_fault)
 		m->irq_fault--;
@@ -336,12 +338,12 @@ void unic_mbox_flush(struct unic_nic *nic)
 
 void unic_mbox_sleep(struct unic_nic *nic, bool asleep)
 {
-	UNIC_WRITE_ONCE(ours(nic)->asleep, UNIC_ASLEEP(asleep));
+	UNIC_WRITE_ONCE(nic_indices(nic)->asleep, UNIC_ASLEEP(asleep));
 }
 
 void unic_mbox_beat(struct unic_nic *nic)
 {
-	struct unic_info *i = info(nic);
+	struct unic_info *i = mbox_info(nic);
 	struct unic_stats_page *s =
 		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BOX_STATS);
 	uint32_t c;

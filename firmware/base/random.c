@@ -7,21 +7,21 @@
 #define WORDS	  16u
 #define KEY_WORDS 8u
 
-static uint32_t rotl(uint32_t v, uint32_t n)
+static uint32_t rotl_u32(uint32_t v, uint32_t n)
 {
 	return v << n | v >> (32u - n);
 }
 
-static void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
+static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
 {
 	*a += *b;
-	*d = rotl(*d ^ *a, 16);
+	*d = rotl_u32(*d ^ *a, 16);
 	*c += *d;
-	*b = rotl(*b ^ *c, 12);
+	*b = rotl_u32(*b ^ *c, 12);
 	*a += *b;
-	*d = rotl(*d ^ *a, 8);
+	*d = rotl_u32(*d ^ *a, 8);
 	*c += *d;
-	*b = rotl(*b ^ *c, 7);
+	*b = rotl_u32(*b ^ *c, 7);
 }
 
 void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
@@ -36,14 +36,14 @@ void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
 	memcpy(in + 12, nonce, 16);
 	memcpy(x, in, sizeof(in));
 	for (i = 0; i < 10; i++) {
-		quarter(x + 0, x + 4, x + 8, x + 12);
-		quarter(x + 1, x + 5, x + 9, x + 13);
-		quarter(x + 2, x + 6, x + 10, x + 14);
-		quarter(x + 3, x + 7, x + 11, x + 15);
-		quarter(x + 0, x + 5, x + 10, x + 15);
-		quarter(x + 1, x + 6, x + 11, x + 12);
-		quarter(x + 2, x + 7, x + 8, x + 13);
-		quarter(x + 3, x + 4, x + 9, x + 14);
+		quarter_round(x + 0, x + 4, x + 8, x + 12);
+		quarter_round(x + 1, x + 5, x + 9, x + 13);
+		quarter_round(x + 2, x + 6, x + 10, x + 14);
+		quarter_round(x + 3, x + 7, x + 11, x + 15);
+		quarter_round(x + 0, x + 5, x + 10, x + 15);
+		quarter_round(x + 1, x + 6, x + 11, x + 12);
+		quarter_round(x + 2, x + 7, x + 8, x + 13);
+		quarter_round(x + 3, x + 4, x + 9, x + 14);
 	}
 	for (i = 0; i < WORDS; i++)
 		x[i] += in[i];
@@ -53,7 +53,7 @@ void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
  * Fast key erasure: each block's first half becomes the next key, so what was
  * handed out cannot be computed from a later state.
  */
-static void refill(struct unic_random *r)
+static void refill_pool(struct unic_random *r)
 {
 	static const uint32_t zero[4];
 	uint32_t block[WORDS];
@@ -72,7 +72,7 @@ void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32])
 	memcpy(w, bytes, sizeof(w));
 	for (i = 0; i < KEY_WORDS; i++)
 		r->key[i] ^= w[i];
-	refill(r);
+	refill_pool(r);
 	r->seeded = true;
 }
 
@@ -95,7 +95,7 @@ uint32_t unic_random_u32(struct unic_nic *nic)
 	uint32_t v;
 
 	if (!r->left)
-		refill(r);
+		refill_pool(r);
 	v = r->pool[--r->left];
 	r->pool[r->left] = 0;
 	return v;
@@ -103,7 +103,7 @@ uint32_t unic_random_u32(struct unic_nic *nic)
 
 /* ---------------------------------------------------------------- SipHash */
 
-static inline uint64_t rotl64(uint64_t v, uint32_t n)
+static inline uint64_t rotl_u64(uint64_t v, uint32_t n)
 {
 	return v << n | v >> (64u - n);
 }
@@ -113,14 +113,14 @@ static inline void sip_rounds(uint64_t v[4], uint32_t n)
 	for (; n; n--) {
 		v[0] += v[1];
 		v[2] += v[3];
-		v[1] = rotl64(v[1], 13) ^ v[0];
-		v[3] = rotl64(v[3], 16) ^ v[2];
-		v[0] = rotl64(v[0], 32);
+		v[1] = rotl_u64(v[1], 13) ^ v[0];
+		v[3] = rotl_u64(v[3], 16) ^ v[2];
+		v[0] = rotl_u64(v[0], 32);
 		v[2] += v[1];
 		v[0] += v[3];
-		v[1] = rotl64(v[1], 17) ^ v[2];
-		v[3] = rotl64(v[3], 21) ^ v[0];
-		v[2] = rotl64(v[2], 32);
+		v[1] = rotl_u64(v[1], 17) ^ v[2];
+		v[3] = rotl_u64(v[3], 21) ^ v[0];
+		v[2] = rotl_u64(v[2], 32);
 	}
 }
 

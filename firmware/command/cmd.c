@@ -227,7 +227,7 @@ static const uint64_t *fetch_list(struct unic_nic *nic, const uint8_t *list,
 }
 
 /* Errors that a struct unic_cpl_usage explains. */
-static bool explains(int err, uint32_t *table)
+static bool table_of_err(int err, uint32_t *table)
 {
 	switch (-err) {
 	case UNIC_EMRFULL:
@@ -250,8 +250,8 @@ static bool explains(int err, uint32_t *table)
 	}
 }
 
-static void explain(struct unic_nic *nic, uint32_t proc, uint32_t table,
-		    struct unic_cpl_usage *cpl)
+static void build_usage_cpl(struct unic_nic *nic, uint32_t proc, uint32_t table,
+			    struct unic_cpl_usage *cpl)
 {
 	unic_evict_usage(nic, proc, cpl);
 	cpl->table = unic_to_le32(table);
@@ -273,12 +273,12 @@ void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out)
 {
 	uint32_t table;
 
-	if (explains(err, &table))
-		explain(nic, nic->mrs.pd[pd].proc, table, out);
+	if (table_of_err(err, &table))
+		build_usage_cpl(nic, nic->mrs.pd[pd].proc, table, out);
 }
 
-static void registered(struct unic_cpl_mr_reg *cpl,
-		       const struct unic_mr_result *res)
+static void build_mr_reg_cpl(struct unic_cpl_mr_reg *cpl,
+			     const struct unic_mr_result *res)
 {
 	cpl->mr = unic_to_le32(res->mr);
 	cpl->gen = unic_to_le32(res->gen);
@@ -288,8 +288,8 @@ static void registered(struct unic_cpl_mr_reg *cpl,
 
 /* MR_REG that is none of a region with pages: of a physical one, or wrong. */
 static int __attribute__((noinline, cold))
-reg_physical(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
-	     const struct unic_mr_args *a, void *out)
+reg_dma_mr(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
+	   const struct unic_mr_args *a, void *out)
 {
 	struct unic_mr_result res = { 0 };
 	int err;
@@ -300,7 +300,7 @@ reg_physical(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
 	err = unic_dma_mr_reg(nic, a, &res);
 	unic_cmd_explain(nic, a->pd, err, out);
 	if (!err)
-		registered(out, &res);
+		build_mr_reg_cpl(out, &res);
 	return err;
 }
 
@@ -335,7 +335,7 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 	a.pd = (uint16_t)pd;
 	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
 	    (a.table && cmd->residency != UNIC_TABLE))
-		return reg_physical(nic, cmd, &a, out);
+		return reg_dma_mr(nic, cmd, &a, out);
 	if (a.flags & UNIC_REG_LIST) {
 		if (a.n_pages > UNIC_LIST_MAX)
 			return -UNIC_EINVAL;
@@ -347,7 +347,7 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 		      : unic_mr_reg(nic, &a, pages, &res);
 	unic_cmd_explain(nic, pd, err, out);
 	if (err == 0 || err == -UNIC_EPENDING)
-		registered(out, &res);
+		build_mr_reg_cpl(out, &res);
 	return err;
 }
 
@@ -366,8 +366,9 @@ static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
 			    fetch_list(nic, list, count));
 }
 
-static int pages_done(const struct unic_nic *nic, unic_le32 mr, uint32_t done,
-		      int err, struct unic_cpl_mr_pages *cpl)
+static int build_pages_cpl(const struct unic_nic *nic, unic_le32 mr,
+			   uint32_t done, int err,
+			   struct unic_cpl_mr_pages *cpl)
 {
 	cpl->done = unic_to_le32(done);
 	if (err != -UNIC_ENOMR)
@@ -389,7 +390,7 @@ static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
 	if (!cannot)
 		pages = fetch_list(nic, list, count);
 	err = unic_fault_refused(nic, cmd, pages, &done);
-	return pages_done(nic, cmd->mr, done, err, out);
+	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
 static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
@@ -400,7 +401,7 @@ static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
 	int err = unic_fault_invalidate(nic, cmd, &done);
 
 	(void)list;
-	return pages_done(nic, cmd->mr, done, err, out);
+	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
 static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
@@ -411,7 +412,7 @@ static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
 	int err = unic_fault_advise(nic, cmd, &done);
 
 	(void)list;
-	return pages_done(nic, cmd->mr, done, err, out);
+	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
 static int do_mr_dereg(struct unic_nic *nic, const void *rec, void *out,
@@ -527,7 +528,7 @@ static int do_token_cancel(struct unic_nic *nic, const void *rec, void *out,
 }
 
 /* An object id, or an error. */
-static int id_of(int id, void *out)
+static int build_obj_cpl(int id, void *out)
 {
 	struct unic_cpl_obj *cpl = out;
 
@@ -541,7 +542,7 @@ static int do_cq_create(struct unic_nic *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	(void)list;
-	return id_of(unic_cq_create(nic, rec), out);
+	return build_obj_cpl(unic_cq_create(nic, rec), out);
 }
 
 static int do_cq_destroy(struct unic_nic *nic, const void *rec, void *out,
@@ -559,7 +560,7 @@ static int do_qp_create(struct unic_nic *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	(void)list;
-	return id_of(unic_qp_create(nic, rec), out);
+	return build_obj_cpl(unic_qp_create(nic, rec), out);
 }
 
 static int do_qp_modify(struct unic_nic *nic, const void *rec, void *out,
@@ -613,7 +614,7 @@ static int do_query_usage(struct unic_nic *nic, const void *rec, void *out,
 		return -UNIC_EINVAL;
 	if (!unic_proc_live(nic, proc))
 		return -UNIC_ENOPROC;
-	explain(nic, proc, 0, out);
+	build_usage_cpl(nic, proc, 0, out);
 	return 0;
 }
 
@@ -739,8 +740,8 @@ int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
-static int run(struct unic_nic *nic, const uint8_t *rec, void *out,
-	       uint8_t *list)
+static int run_cmd(struct unic_nic *nic, const uint8_t *rec, void *out,
+		   uint8_t *list)
 {
 	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
 
@@ -762,7 +763,7 @@ void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list)
 	uint64_t out[REC_BYTES / 8] = { 0 };
 	struct unic_cmd_hdr *cpl = (struct unic_cmd_hdr *)out;
 	struct unic_cmd_hdr *cmd = rec;
-	int err = run(nic, rec, out, list);
+	int err = run_cmd(nic, rec, out, list);
 
 	cpl->opcode = cmd->opcode;
 	cpl->status = unic_err_status(err);

@@ -46,7 +46,7 @@ static uint32_t list_bytes(const union record *rec)
 	return 0;
 }
 
-static bool waits(const union record *rec)
+static bool has_wait_flag(const union record *rec)
 {
 	return rec->hdr.opcode == UNIC_CMD_MR_REG &&
 	       rec->reg.flags & UNIC_REG_WAIT;
@@ -63,7 +63,7 @@ static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
 	if (!takes(rec->hdr.opcode))
 		return -UNIC_EOPCODE;
 	end = at + list_bytes(rec);
-	if (waits(rec) || end > UNIC_BOX_LIST_BYTES)
+	if (has_wait_flag(rec) || end > UNIC_BOX_LIST_BYTES)
 		return -UNIC_EINVAL;
 	*off = end;
 	return unic_cmd_one(nic, rec, out, list + at);
@@ -71,8 +71,8 @@ static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
 
 /* The shared page is fetched once, record by record, and each is answered in
  * its place. */
-static int batch(struct unic_nic *nic, const void *rec, void *out,
-		 uint8_t *list, bool (*takes)(uint8_t opcode))
+static int run_batch(struct unic_nic *nic, const void *rec, void *out,
+		     uint8_t *list, bool (*takes)(uint8_t opcode))
 {
 	const struct unic_cmd_batch *cmd = rec;
 	struct unic_cpl_batch *cpl = out;
@@ -101,11 +101,11 @@ static int batch(struct unic_nic *nic, const void *rec, void *out,
 int unic_cmd_mr_batch(struct unic_nic *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
-	return batch(nic, rec, out, list, in_mr_batch);
+	return run_batch(nic, rec, out, list, in_mr_batch);
 }
 
 int unic_cmd_token_batch(struct unic_nic *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
-	return batch(nic, rec, out, list, in_token_batch);
+	return run_batch(nic, rec, out, list, in_token_batch);
 }

@@ -8,14 +8,14 @@
 #include "nic.h"
 
 /* The list page is shared memory: what is used is our copy. */
-static const uint64_t *fetch(struct unic_nic *nic, const uint8_t *list,
-			     uint32_t bytes)
+static const uint64_t *fetch_list_bytes(struct unic_nic *nic,
+					const uint8_t *list, uint32_t bytes)
 {
 	unic_cmd_fetch(list, nic->list, (bytes + 7) / 8);
 	return nic->list;
 }
 
-static void answer(void *out, const struct unic_mr_result *res)
+static void build_mr_alloc_cpl(void *out, const struct unic_mr_result *res)
 {
 	struct unic_cpl_mr_reg *cpl = out;
 
@@ -48,7 +48,7 @@ int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
 	if (err)
 		unic_cmd_explain(nic, pd, err, out);
 	else
-		answer(out, &res);
+		build_mr_alloc_cpl(out, &res);
 	return err;
 }
 
@@ -80,8 +80,8 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 		if (cmd->rsvd0[i])
 			return -UNIC_EINVAL;
 	plan.n = n;
-	plan.list =
-		(const void *)fetch(nic, list, n * (cmd->strided ? 20u : 16u));
+	plan.list = (const void *)fetch_list_bytes(
+		nic, list, n * (cmd->strided ? 20u : 16u));
 	if (cmd->strided)
 		plan.strides = (const void *)(plan.list + n);
 	plan.stag = m->stag;
@@ -90,7 +90,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 	if (err)
 		return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 	res = (struct unic_mr_result){ mr, m->gen, m->stag, 0 };
-	answer(out, &res);
+	build_mr_alloc_cpl(out, &res);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
 	    (!(r.what & UNIC_REREG_RIGHTS) && r.rights) ||
 	    (!(r.what & UNIC_REREG_RANGE) && (r.iova || r.length || r.n_pages)))
 		return -UNIC_EINVAL;
-	fetch(nic, list, 8 * r.n_pages);
+	fetch_list_bytes(nic, list, 8 * r.n_pages);
 	for (i = 0; i < r.n_pages; i++)
 		nic->list[i] =
 			unic_from_le64((UNIC_FORCE unic_le64)nic->list[i]);

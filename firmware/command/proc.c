@@ -14,7 +14,7 @@
 #define DETACH_NS   100000u  /* something is in flight: again after */
 
 /* The first place watches itself while it is nobody's. */
-static void watch_nobody(struct unic_procs *ps)
+static void reset_watch(struct unic_procs *ps)
 {
 	ps->watch[0].seen = 0;
 	ps->watch[0].seq = &ps->watch[0].still;
@@ -28,7 +28,7 @@ void unic_proc_init(struct unic_nic *nic)
 	memset(&nic->procs, 0, sizeof(nic->procs));
 	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
 	memset(&nic->endings, 0, sizeof(nic->endings));
-	watch_nobody(&nic->procs);
+	reset_watch(&nic->procs);
 }
 
 bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
@@ -43,7 +43,7 @@ static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 	       policy < UNIC_POLICIES;
 }
 
-static void watch(struct unic_procs *ps, uint32_t slot)
+static void watch_slot(struct unic_procs *ps, uint32_t slot)
 {
 	struct unic_watch *w = &ps->watch[ps->n_active++];
 
@@ -104,7 +104,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
 	unic_sched_proc_new(nic, slot);
-	watch(&nic->procs, slot);
+	watch_slot(&nic->procs, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
 	return 0;
 }
@@ -129,7 +129,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	return 0;
 }
 
-static void forget(struct unic_nic *nic, uint32_t slot)
+static void free_proc_slot(struct unic_nic *nic, uint32_t slot)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i;
@@ -141,7 +141,7 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	nic->db_errors.due -= nic->db_errors.of[slot].due;
 	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
 	if (!ps->n_active)
-		watch_nobody(ps);
+		reset_watch(ps);
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);
@@ -150,7 +150,7 @@ static void forget(struct unic_nic *nic, uint32_t slot)
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }
 
-static void pds_gone(struct unic_nic *nic, uint32_t slot)
+static void free_proc_pds(struct unic_nic *nic, uint32_t slot)
 {
 	uint32_t i;
 
@@ -182,7 +182,7 @@ static bool detach_step(struct unic_nic *nic, uint32_t slot)
 	unic_cq_proc_gone(nic, slot);
 	if (!unic_evict_proc_gone(nic, slot))
 		return false;
-	pds_gone(nic, slot);
+	free_proc_pds(nic, slot);
 	return true;
 }
 
@@ -198,11 +198,11 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 		nic->timers_ns = 0;
 		return -UNIC_EPENDING;
 	}
-	forget(nic, slot);
+	free_proc_slot(nic, slot);
 	return 0;
 }
 
-static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
+static bool continue_detach(struct unic_nic *nic, uint32_t slot)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = UNIC_EVT_PROC_GONE,
@@ -212,7 +212,7 @@ static bool detach_go_on(struct unic_nic *nic, uint32_t slot)
 
 	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))
 		return false;
-	forget(nic, slot);
+	free_proc_slot(nic, slot);
 	nic->procs.n_detaching--;
 	return true;
 }
@@ -226,7 +226,7 @@ uint64_t unic_proc_detaching(struct unic_nic *nic)
 		return UINT64_MAX;
 	while (i < ps->n_active) {
 		slot = ps->watch[i].slot;
-		if (!ps->proc[slot].detaching || !detach_go_on(nic, slot))
+		if (!ps->proc[slot].detaching || !continue_detach(nic, slot))
 			i++; /* else another slot took this place */
 	}
 	if (!ps->n_detaching)

@@ -7,7 +7,7 @@
 #include "nic.h"
 #include "memory/translate.h"
 
-static int out_of_bounds(struct unic_nic *nic)
+static int refuse_bounds(struct unic_nic *nic)
 {
 	UNIC_COUNT(nic, access_bounds);
 	return -UNIC_EBOUNDS;
@@ -55,7 +55,8 @@ unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
  * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
  * above any length.
  */
-static inline bool within(const struct unic_mr *mr, uint64_t iova, uint64_t len)
+static inline bool is_in_bounds(const struct unic_mr *mr, uint64_t iova,
+				uint64_t len)
 {
 	uint64_t off = iova - mr->iova;
 
@@ -81,8 +82,8 @@ static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
 	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
 }
 
-static inline struct spot spot_of(const struct unic_nic *nic,
-				  const struct unic_mr *mr, uint64_t iova)
+static inline struct spot lookup_tlb(const struct unic_nic *nic,
+				     const struct unic_mr *mr, uint64_t iova)
 {
 	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
 	const struct unic_tlb *tlb = &nic->tlb;
@@ -95,7 +96,7 @@ static inline struct spot spot_of(const struct unic_nic *nic,
 	};
 }
 
-static inline uint32_t less(uint32_t n, uint64_t off)
+static inline uint32_t min_offset(uint32_t n, uint64_t off)
 {
 	if (SPAN32)
 		return n < (uint32_t)off ? n : (uint32_t)off;
@@ -104,31 +105,31 @@ static inline uint32_t less(uint32_t n, uint64_t off)
 
 /* What region @mr has of the page of @iova, unless the region begins or ends in
  * it. */
-static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
-				   const struct spot *at)
+static inline struct unic_spot
+clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at)
 {
 	uint64_t off = iova - mr->iova;
 
 	return (struct unic_spot){
 		.bus = at->e->bus | at->in_page,
-		.before = less(at->in_page, off),
-		.room = less(at->room, mr->length - off),
+		.before = min_offset(at->in_page, off),
+		.room = min_offset(at->room, mr->length - off),
 	};
 }
 
 bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out)
 {
-	struct spot at = spot_of(nic, mr, iova);
+	struct spot at = lookup_tlb(nic, mr, iova);
 
 	if (!at.e)
 		return false;
-	*out = own(mr, iova, &at);
+	*out = clip_to_region(mr, iova, &at);
 	return true;
 }
 
-static inline void answer(struct unic_piece *out, const struct spot *at,
-			  uint32_t mr, uint32_t len)
+static inline void set_piece(struct unic_piece *out, const struct spot *at,
+			     uint32_t mr, uint32_t len)
 {
 	out->mr = (uint16_t)mr;
 	out->bus = at->e->bus | at->in_page;
@@ -137,8 +138,8 @@ static inline void answer(struct unic_piece *out, const struct spot *at,
 
 /* The straight path finds no entry of a region with cached ones. */
 static int __attribute__((noinline))
-cached_spot(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
-	    struct spot *at)
+lookup_cached(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
+	      struct spot *at)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t size = 1u << mr->page_shift, in_page;
@@ -173,9 +174,9 @@ cached_xlate(struct unic_nic *nic, struct unic_piece *out)
 		out->len = out->len < form.room ? out->len : form.room;
 		return 0;
 	}
-	r = cached_spot(nic, out->mr, iova, out->len, &at);
+	r = lookup_cached(nic, out->mr, iova, out->len, &at);
 	if (!r)
-		answer(out, &at, out->mr, out->len);
+		set_piece(out, &at, out->mr, out->len);
 	return r;
 }
 
@@ -186,10 +187,10 @@ inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
 	struct spot at;
 
 	UNIC_IN_REGISTER(m);
-	at = spot_of(nic, m, iova);
+	at = lookup_tlb(nic, m, iova);
 	if (UNIC_UNLIKELY(!at.e))
 		return false;
-	answer(out, &at, mr, len);
+	set_piece(out, &at, mr, len);
 	return true;
 }
 
@@ -206,9 +207,9 @@ inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
  * The end of an access to another page than that of the window: @at, where @iova
  * was found, becomes the window, and as much of @len as lies there the piece.
  */
-static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
-			uint64_t iova, uint32_t len, const struct unic_spot *at,
-			struct unic_piece *out)
+static inline int set_window(struct unic_nic *nic, struct unic_mr *mr,
+			     uint32_t idx, uint64_t iova, uint32_t len,
+			     const struct unic_spot *at, struct unic_piece *out)
 {
 	uint32_t low = (uint32_t)iova;
 
@@ -226,7 +227,8 @@ static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
 
 /* No bytes: bounds are not checked, nothing is translated. */
 static int __attribute__((noinline, cold))
-no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
+access_zero_len(struct unic_nic *nic, struct unic_mr *mr,
+		struct unic_piece *out)
 {
 	unic_mr_used(nic, mr, 0);
 	out->bus = 0;
@@ -240,8 +242,8 @@ no_bytes(struct unic_nic *nic, struct unic_mr *mr, struct unic_piece *out)
  * halves may change anywhere in a form: there the window ends, and the piece.
  */
 static int __attribute__((noinline, cold))
-form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
-	  struct unic_piece *out)
+derived_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+	     uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
 	uint32_t low = (uint32_t)iova;
@@ -249,9 +251,9 @@ form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova, uint32_t len,
 
 	/* accessible regions are filled (INV-2), forms lie in such regions */
 	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
-	at.before = less(at.before, low);
-	at.room = 1u + less(at.room - 1u, UINT32_MAX - low);
-	return found(nic, mr, idx, iova, len, &at, out);
+	at.before = min_offset(at.before, low);
+	at.room = 1u + min_offset(at.room - 1u, UINT32_MAX - low);
+	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
 /* As the end of unic_access_page(), but for a cached entry. */
@@ -265,14 +267,14 @@ cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 	int r;
 
 	if (!unic_mr_cached(mr))
-		return form_page(nic, mr, iova, len, out);
-	r = cached_spot(nic, idx, iova, len, &at);
+		return derived_page(nic, mr, iova, len, out);
+	r = lookup_cached(nic, idx, iova, len, &at);
 	if (r) {
 		out->mr = idx;
 		return r;
 	}
-	of_mr = own(mr, iova, &at);
-	return found(nic, mr, idx, iova, len, &of_mr, out);
+	of_mr = clip_to_region(mr, iova, &at);
+	return set_window(nic, mr, idx, iova, len, &of_mr, out);
 }
 
 int __attribute__((noinline))
@@ -284,15 +286,15 @@ unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 
 	UNIC_IN_REGISTER(mr);
 	if (UNIC_UNLIKELY(!len))
-		return no_bytes(nic, mr, out);
-	if (UNIC_UNLIKELY(!within(mr, iova, len)))
-		return out_of_bounds(nic);
-	at = spot_of(nic, mr, iova);
+		return access_zero_len(nic, mr, out);
+	if (UNIC_UNLIKELY(!is_in_bounds(mr, iova, len)))
+		return refuse_bounds(nic);
+	at = lookup_tlb(nic, mr, iova);
 	if (UNIC_UNLIKELY(!at.e))
 		return cached_page(nic, mr, iova, len, out);
-	of_mr = own(mr, iova, &at);
-	return found(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len, &of_mr,
-		     out);
+	of_mr = clip_to_region(mr, iova, &at);
+	return set_window(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len,
+			  &of_mr, out);
 }
 
 int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
@@ -308,14 +310,14 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
-	    !within(mr, iova, len))
+	    !is_in_bounds(mr, iova, len))
 		return unic_access_refused(nic, mr, stag, pd, need);
 	return idx;
 }
 
 /* ----------------------------------------------------------- references */
 
-static void dropped(struct unic_nic *nic, uint16_t mr)
+static void evict_if_idle(struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -333,7 +335,7 @@ void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds);
 	nic->mrs.mr[mr].holds--;
-	dropped(nic, mr);
+	evict_if_idle(nic, mr);
 }
 
 void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr)
@@ -346,7 +348,7 @@ void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas);
 	nic->mrs.mr[mr].dmas--;
-	dropped(nic, mr);
+	evict_if_idle(nic, mr);
 }
 
 void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr)

@@ -29,14 +29,14 @@ void unic_cache_init(struct unic_nic *nic)
 	unic_fault_init(nic);
 }
 
-static uint16_t stamp(const struct unic_nic *nic)
+static uint16_t stamp_now(const struct unic_nic *nic)
 {
 	return (uint16_t)(nic->now_ns >> STAMP_SHIFT & STAMP_MASK);
 }
 
 /* -------------------------------------------------------------- regions */
 
-static uint32_t bare(const struct unic_nic *nic, uint32_t proc)
+static uint32_t bare_regions(const struct unic_nic *nic, uint32_t proc)
 {
 	return (uint32_t)nic->cache.regions[proc] + nic->forms.bare[proc];
 }
@@ -44,12 +44,12 @@ static uint32_t bare(const struct unic_nic *nic, uint32_t proc)
 /* Shares shrink when others come; what is kept for these does not. */
 bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
 {
-	uint32_t own = bare(nic, proc), all = 0, i;
+	uint32_t own = bare_regions(nic, proc), all = 0, i;
 
 	if (own < UNIC_MRS / UNIC_PROCS / 4u)
 		return true;
 	for (i = 0; i < UNIC_PROCS; i++)
-		all += bare(nic, i);
+		all += bare_regions(nic, i);
 	return all < UNIC_MRS / 2u &&
 	       own < unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
 }
@@ -93,7 +93,7 @@ static bool is_demand(const struct unic_nic *nic, uint16_t mr)
 }
 
 /* A received frame waits for DMA, with a place in @mr for its payload. */
-static bool parked(const struct unic_nic *nic, uint16_t mr)
+static bool has_parked_frame(const struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_roce *roce = &nic->qps.roce;
 	uint32_t i;
@@ -108,7 +108,7 @@ static bool parked(const struct unic_nic *nic, uint16_t mr)
 
 bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr)
 {
-	return nic->mrs.mr[mr].dmas || parked(nic, mr);
+	return nic->mrs.mr[mr].dmas || has_parked_frame(nic, mr);
 }
 
 /* ---------------------------------------------------------------- rings */
@@ -143,7 +143,8 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 }
 
 /* Does the region show this page in its window? */
-static bool shown(const struct unic_mr *mr, const struct unic_tlb_entry *e)
+static bool is_in_window(const struct unic_mr *mr,
+			 const struct unic_tlb_entry *e)
 {
 	uint64_t at = (uint64_t)mr->win_bus << 32 |
 		      (mr->win_add + mr->win_end - 1u);
@@ -151,14 +152,14 @@ static bool shown(const struct unic_mr *mr, const struct unic_tlb_entry *e)
 	return mr->win_bytes && !((at ^ e->bus) >> mr->page_shift);
 }
 
-static void hide(struct unic_mr *mr, const struct unic_tlb_entry *e)
+static void close_window(struct unic_mr *mr, const struct unic_tlb_entry *e)
 {
-	if (shown(mr, e))
+	if (is_in_window(mr, e))
 		mr->win_bytes = 0;
 }
 
 /* Entry @i is free afterwards, and nothing reaches its page any more. */
-static void drop(struct unic_nic *nic, unic_tlb_idx i, bool tell)
+static void drop_entry(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 {
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb_entry *e = &nic->tlb.entry[i];
@@ -167,7 +168,7 @@ static void drop(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 	uint32_t page = e->tag - c->of[idx].base;
 	bool had;
 
-	hide(mr, e);
+	close_window(mr, e);
 	e->mark = 0;
 	had = unic_tlb_invalidate(&nic->tlb, c->of[idx].base, page);
 	UNIC_ASSERT(nic, had);
@@ -202,7 +203,7 @@ static uint32_t drop_all(struct unic_nic *nic, uint16_t idx, uint32_t first,
 		if (unic_tlb_mr(tag) != idx ||
 		    tag - c->of[idx].base - first >= count)
 			continue;
-		drop(nic, i, tell);
+		drop_entry(nic, i, tell);
 		n++;
 	}
 	return n;
@@ -219,7 +220,7 @@ uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		i = unic_tlb_find(&nic->tlb, base, first);
 		if (i == UNIC_TLB_NIL)
 			continue;
-		drop(nic, (unic_tlb_idx)i, tell);
+		drop_entry(nic, (unic_tlb_idx)i, tell);
 		n++;
 	}
 	return n;
@@ -234,18 +235,20 @@ void unic_cache_strip(struct unic_nic *nic, uint16_t mr)
 
 /* ---------------------------------------------------- which of them goes */
 
-static bool spared(const struct unic_nic *nic, const struct unic_tlb_entry *e)
+static bool is_spared(const struct unic_nic *nic,
+		      const struct unic_tlb_entry *e)
 {
 	return (e->mark & WANTED) &&
-	       ((uint32_t)(stamp(nic) - e->mark) & STAMP_MASK) <= SPARED;
+	       ((uint32_t)(stamp_now(nic) - e->mark) & STAMP_MASK) <= SPARED;
 }
 
 /* Not in use, and no operation still waits for it. */
-static bool may_go(const struct unic_nic *nic, const struct unic_tlb_entry *e)
+static bool can_drop_entry(const struct unic_nic *nic,
+			   const struct unic_tlb_entry *e)
 {
 	uint16_t mr = (uint16_t)unic_tlb_mr(e->tag);
 
-	return nic->mrs.mr[mr].state < UNIC_MR_DRAINING && !spared(nic, e) &&
+	return nic->mrs.mr[mr].state < UNIC_MR_DRAINING && !is_spared(nic, e) &&
 	       !unic_cache_busy(nic, mr);
 }
 
@@ -254,7 +257,7 @@ static bool may_go(const struct unic_nic *nic, const struct unic_tlb_entry *e)
  * by. Behind a window uses are not noted, so a window ends when its page gets
  * its second chance.
  */
-static unic_tlb_idx victim(struct unic_nic *nic, uint32_t proc)
+static unic_tlb_idx find_victim(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_cache *c = &nic->cache;
 	unic_tlb_idx i = c->hand[proc], first = UNIC_TLB_NIL;
@@ -263,14 +266,14 @@ static unic_tlb_idx victim(struct unic_nic *nic, uint32_t proc)
 	for (; left; left--, i = c->next[i]) {
 		struct unic_tlb_entry *e = &nic->tlb.entry[i];
 
-		if (!may_go(nic, e))
+		if (!can_drop_entry(nic, e))
 			continue;
 		if (!(e->mark & USED)) {
 			first = i;
 			break;
 		}
 		e->mark ^= USED; /* which is set */
-		hide(&nic->mrs.mr[unic_tlb_mr(e->tag)], e);
+		close_window(&nic->mrs.mr[unic_tlb_mr(e->tag)], e);
 		if (first == UNIC_TLB_NIL)
 			first = i;
 	}
@@ -284,16 +287,16 @@ uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	unic_tlb_idx i;
 
 	for (; taken < n && nic->cache.entries[proc]; taken++) {
-		i = victim(nic, proc);
+		i = find_victim(nic, proc);
 		if (i == UNIC_TLB_NIL)
 			break;
-		drop(nic, i, true);
+		drop_entry(nic, i, true);
 	}
 	return taken;
 }
 
 /* The reaper is to take a region back, for entries of @proc. */
-static void run_short(struct unic_nic *nic, uint32_t proc)
+static void set_short_proc(struct unic_nic *nic, uint32_t proc)
 {
 	nic->cache.short_proc = (uint16_t)proc;
 	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
@@ -322,12 +325,12 @@ static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (taken)
 		return true;
 	if (others)
-		run_short(nic, proc);
+		set_short_proc(nic, proc);
 	return unic_cache_take(nic, proc, 1);
 }
 
 /* Free, and not taken back for somebody else. */
-static uint32_t free_for(const struct unic_nic *nic, uint32_t proc)
+static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
 {
 	const struct unic_demands *d = &nic->evict.demands;
 	uint32_t promised = d->all_promised - d->promised[proc];
@@ -340,15 +343,15 @@ static uint32_t free_for(const struct unic_nic *nic, uint32_t proc)
 bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_share *s = &nic->evict.share;
-	bool more = free_for(nic, proc) < n;
+	bool more = free_entries_for(nic, proc) < n;
 
 	if (!more)
 		return true;
-	if (free_for(nic, proc) + nic->cache.all_entries < n)
+	if (free_entries_for(nic, proc) + nic->cache.all_entries < n)
 		return false; /* in vain */
 	unic_share_want(s, proc, (int32_t)n);
 	while (more && take_by_share(nic, proc, n))
-		more = free_for(nic, proc) < n;
+		more = free_entries_for(nic, proc) < n;
 	unic_share_want(s, proc, -(int32_t)n);
 	return !more;
 }
@@ -357,7 +360,7 @@ bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
  * One entry for @proc. At its quota, or as a borrower while others wait, it
  * replaces one of its own.
  */
-static bool room(struct unic_nic *nic, uint32_t proc)
+static bool make_entry_room(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 	const struct unic_share_owner *o = &e->share.owner[proc];
@@ -377,8 +380,8 @@ static bool room(struct unic_nic *nic, uint32_t proc)
 
 /* ----------------------------------------------------------- in and found */
 
-static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
-		bool wanted)
+static void insert_entry(struct unic_nic *nic, uint16_t idx, uint32_t page,
+			 uint64_t bus, bool wanted)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_cache *c = &nic->cache;
@@ -388,7 +391,7 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 
 	UNIC_ASSERT(nic, had);
 	unic_tlb_fill_one(tlb, c->of[idx].base, page, &bus);
-	tlb->entry[i].mark = (uint16_t)(stamp(nic) | (wanted ? WANTED : 0));
+	tlb->entry[i].mark = (uint16_t)(stamp_now(nic) | (wanted ? WANTED : 0));
 	ring_add(c, mr->proc, i);
 	c->entries[mr->proc]++;
 	c->all_entries++;
@@ -404,7 +407,7 @@ static void put(struct unic_nic *nic, uint16_t idx, uint32_t page, uint64_t bus,
 }
 
 /* One region cannot have all of a table that is larger than its count. */
-static inline bool countable(const struct unic_mr *mr)
+static inline bool can_add_page(const struct unic_mr *mr)
 {
 	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
 }
@@ -413,15 +416,15 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted)
 {
 	/* what is on the NIC can always be dropped (INV-17) */
-	if (countable(&nic->mrs.mr[mr]) &&
+	if (can_add_page(&nic->mrs.mr[mr]) &&
 	    (!is_demand(nic, mr) ||
 	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
-	    room(nic, nic->mrs.mr[mr].proc)) {
-		put(nic, mr, page, bus, wanted);
+	    make_entry_room(nic, nic->mrs.mr[mr].proc)) {
+		insert_entry(nic, mr, page, bus, wanted);
 		return 0;
 	}
 	UNIC_COUNT(nic, cache_no_room);
-	run_short(nic, nic->mrs.mr[mr].proc);
+	set_short_proc(nic, nic->mrs.mr[mr].proc);
 	return -UNIC_EAGAIN;
 }
 
@@ -469,7 +472,7 @@ bool unic_cache_has(const struct unic_nic *nic, uint16_t mr, uint32_t page)
 }
 
 static int __attribute__((noinline, cold))
-bring(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
+fetch_entry(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 {
 	int r;
 
@@ -492,7 +495,7 @@ int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	int r;
 
 	if (UNIC_UNLIKELY(i == UNIC_TLB_NIL)) {
-		r = bring(nic, mr, page, ahead);
+		r = fetch_entry(nic, mr, page, ahead);
 		if (r)
 			return r;
 		i = unic_tlb_find(&nic->tlb, base, page);

@@ -25,7 +25,8 @@ void unic_dependents_init(struct unic_nic *nic)
 /* The first @n free elements that lie side by side, or NIL. The last quarter is for
  * the driver's own domain: elements are never asked back, and its I/Os must not
  * depend on how many processes hoard them. */
-static uint32_t run_of(const struct unic_nic *nic, uint16_t pd, uint32_t n)
+static uint32_t find_free_run(const struct unic_nic *nic, uint16_t pd,
+			      uint32_t n)
 {
 	const struct unic_derived_regions *f = &nic->forms;
 	bool own = nic->physical.pd[pd];
@@ -44,7 +45,7 @@ int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 {
 	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
 
-	if (held + n > UNIC_ELEMENTS_PROC || run_of(nic, pd, n) == NIL)
+	if (held + n > UNIC_ELEMENTS_PROC || find_free_run(nic, pd, n) == NIL)
 		return -UNIC_EELEMENTS;
 	return 0;
 }
@@ -54,7 +55,7 @@ void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
 {
 	struct unic_derived_regions *f = &nic->forms;
 	struct unic_derived *form = &f->form[mr];
-	uint32_t first = run_of(nic, nic->mrs.mr[mr].pd, n), i;
+	uint32_t first = find_free_run(nic, nic->mrs.mr[mr].pd, n), i;
 
 	UNIC_ASSERT(nic, first != NIL);
 	UNIC_ASSERT(nic, !form->n && form->head == NIL);
@@ -172,7 +173,7 @@ void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
 }
 
 /* Each form once, however many of its elements lie here. */
-static uint32_t count(struct unic_nic *nic, uint16_t mr)
+static uint32_t count_dependents(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	uint32_t n = 0;
@@ -183,7 +184,7 @@ static uint32_t count(struct unic_nic *nic, uint16_t mr)
 		if (f->form[o].stamp == f->stamp)
 			continue;
 		f->form[o].stamp = f->stamp;
-		n += 1 + nic->mrs.mr[o].n_tokens + count(nic, o);
+		n += 1 + nic->mrs.mr[o].n_tokens + count_dependents(nic, o);
 	}
 	return n;
 }
@@ -195,5 +196,5 @@ uint32_t unic_dependents_count(struct unic_nic *nic, uint16_t mr)
 	if (!++nic->forms.stamp)
 		for (i = 0, nic->forms.stamp = 1; i < UNIC_MRS; i++)
 			nic->forms.form[i].stamp = 0;
-	return count(nic, mr);
+	return count_dependents(nic, mr);
 }

@@ -22,12 +22,12 @@
 	 UNIC_DERIVED_BIT(UNIC_FORM_FAST) |    \
 	 UNIC_DERIVED_BIT(UNIC_FORM_INDIRECT))
 
-static struct unic_derived *form_of(struct unic_nic *nic, uint32_t idx)
+static struct unic_derived *derived_of(struct unic_nic *nic, uint32_t idx)
 {
 	return &nic->forms.form[idx];
 }
 
-static uint32_t bit(const struct unic_derived *form)
+static uint32_t kind_bit(const struct unic_derived *form)
 {
 	return UNIC_DERIVED_BIT(form->kind);
 }
@@ -113,7 +113,7 @@ int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
 
 /* The form of @stag, whole and of @pd: its index, or the error. What another
  * process has is not there. */
-static int find(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
+static int find_derived(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -131,9 +131,9 @@ static int find(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
 }
 
 /* Rights that a form with @rights needs of what it is made of. */
-static uint32_t needed(const struct unic_derived *form, uint8_t rights)
+static uint32_t rights_needed(const struct unic_derived *form, uint8_t rights)
 {
-	if (!(bit(form) & WINDOWS))
+	if (!(kind_bit(form) & WINDOWS))
 		return rights;
 	return UNIC_MR_MW_BIND |
 	       (rights & UNIC_MR_REMOTE_WRITE ? UNIC_MR_LOCAL_WRITE : 0);
@@ -144,7 +144,7 @@ static int check_rights(const struct unic_derived *form,
 {
 	if (p->rights & ~UNIC_MR_RIGHTS_ALL)
 		return -UNIC_EINVAL;
-	if (bit(form) & WINDOWS)
+	if (kind_bit(form) & WINDOWS)
 		return p->rights & ~REMOTE ? -UNIC_ERIGHTS : 0;
 	/* IBTA 10.6.3.2 */
 	if ((p->rights & UNIC_MR_REMOTE_WRITE) &&
@@ -154,7 +154,7 @@ static int check_rights(const struct unic_derived *form,
 }
 
 /* Bytes of @sge's region that it needs, all repetitions; 0: too many. */
-static uint64_t reach(const struct unic_derived_plan *p, uint32_t i)
+static uint64_t sge_span(const struct unic_derived_plan *p, uint32_t i)
 {
 	uint64_t stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
 
@@ -181,14 +181,14 @@ static int check_element(struct unic_nic *nic, const struct unic_derived *form,
 	if (!sge->len)
 		return -UNIC_EINVAL;
 	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,
-			  needed(form, p->rights), unic_from_le64(sge->iova),
-			  reach(p, i));
+			  rights_needed(form, p->rights),
+			  unic_from_le64(sge->iova), sge_span(p, i));
 	if (r < 0)
 		return r;
-	of = form_of(nic, (uint32_t)r);
+	of = derived_of(nic, (uint32_t)r);
 	/* a window has no local key; entries that may be dropped at any time
 	 * cannot be borrowed */
-	if ((bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
+	if ((kind_bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
 	    is_closed(form, &nic->mrs.mr[r]))
 		return -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
@@ -217,14 +217,14 @@ static int check_list(struct unic_nic *nic, const struct unic_derived *form,
 	return 0;
 }
 
-static int check_shape(const struct unic_derived *form,
-		       const struct unic_derived_plan *p)
+static int check_plan_shape(const struct unic_derived *form,
+			    const struct unic_derived_plan *p)
 {
 	bool indirect = form->kind == UNIC_FORM_INDIRECT;
 
-	if (!(bit(form) & p->kinds))
+	if (!(kind_bit(form) & p->kinds))
 		return -UNIC_ESTATE;
-	if (!p->n && (bit(form) & WINDOWS))
+	if (!p->n && (kind_bit(form) & WINDOWS))
 		return 0;
 	if (!p->n || (!indirect && (p->repeat != 1 || p->strides)))
 		return -UNIC_EINVAL;
@@ -237,8 +237,8 @@ static int check_shape(const struct unic_derived *form,
  * Pages that a run touches, @in_page = their size - 1. They are counted, because
  * the end of a run may be 2^64, which no address is.
  */
-static inline uint32_t pages_of(const struct unic_sge *run, uint32_t in_page,
-				uint32_t shift)
+static inline uint32_t count_run_pages(const struct unic_sge *run,
+				       uint32_t in_page, uint32_t shift)
 {
 	uint32_t before = (uint32_t)unic_from_le64(run->iova) & in_page;
 	uint32_t behind = unic_from_le32(run->len) - 1u;
@@ -248,12 +248,12 @@ static inline uint32_t pages_of(const struct unic_sge *run, uint32_t in_page,
 }
 
 /* Is each page of @run, a range of @of, found there? */
-static inline bool is_found(const struct unic_nic *nic,
-			    const struct unic_mr *of,
-			    const struct unic_sge *run, uint32_t shift)
+static inline bool is_run_mapped(const struct unic_nic *nic,
+				 const struct unic_mr *of,
+				 const struct unic_sge *run, uint32_t shift)
 {
 	uint32_t in_page = (1u << shift) - 1u;
-	uint32_t left = pages_of(run, in_page, shift);
+	uint32_t left = count_run_pages(run, in_page, shift);
 	uint64_t at = unic_from_le64(run->iova);
 	struct unic_spot spot;
 
@@ -285,7 +285,7 @@ static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
 		if ((p->wrong && (from & (size - 1))) ||
 		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
 		    of->page_shift < mr->page_shift ||
-		    !is_found(nic, of, sge, mr->page_shift))
+		    !is_run_mapped(nic, of, sge, mr->page_shift))
 			return -UNIC_EALIGN;
 	}
 	p->wrong = 0;
@@ -307,7 +307,7 @@ copy_runs(struct unic_nic *nic, struct unic_mr *mr,
 			      UNIC_MR_IDX_SHIFT;
 
 		from = unic_from_le64(p->list[i].iova);
-		left = pages_of(&p->list[i], in_page, mr->page_shift);
+		left = count_run_pages(&p->list[i], in_page, mr->page_shift);
 		for (; left; left--, from = (from | in_page) + 1) {
 			unic_access_spot(nic, &nic->mrs.mr[of], from, &at);
 			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
@@ -366,17 +366,17 @@ static void link_elements(struct unic_nic *nic, uint16_t idx,
 		if (nic->mrs.mr[e.mr].mr_class == UNIC_CLASS_MESSAGING)
 			mr->mr_class = UNIC_CLASS_MESSAGING;
 	}
-	form_of(nic, idx)->bytes = e.off;
+	derived_of(nic, idx)->bytes = e.off;
 }
 
-static void open_form(struct unic_nic *nic, uint16_t idx,
-		      const struct unic_derived_plan *p)
+static void open_derived(struct unic_nic *nic, uint16_t idx,
+			 const struct unic_derived_plan *p)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	mr->rights = p->rights;
 	mr->iova = p->iova;
-	mr->length = (uint64_t)form_of(nic, idx)->bytes * p->repeat;
+	mr->length = (uint64_t)derived_of(nic, idx)->bytes * p->repeat;
 	mr->last_use_ns = nic->now_ns;
 	mr->flags &= (uint8_t)~UNIC_MR_F_SHUT;
 	unic_mr_open(nic, idx);
@@ -385,10 +385,10 @@ static void open_form(struct unic_nic *nic, uint16_t idx,
 }
 
 /* Nothing of a form that was valid stays, but what it was allocated with. */
-static void shut(struct unic_nic *nic, uint16_t idx)
+static void shut_derived(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	struct unic_derived *form = form_of(nic, idx);
+	struct unic_derived *form = derived_of(nic, idx);
 
 	unic_mr_close(nic, idx);
 	mr->flags &= (uint8_t)~UNIC_MR_F_INVAL;
@@ -425,10 +425,10 @@ static int check_shut(const struct unic_nic *nic, uint16_t idx)
 static int check_plan(struct unic_nic *nic, uint16_t idx,
 		      struct unic_derived_plan *p)
 {
-	const struct unic_derived *form = form_of(nic, idx);
+	const struct unic_derived *form = derived_of(nic, idx);
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint64_t bytes;
-	int err = check_shape(form, p);
+	int err = check_plan_shape(form, p);
 
 	if (!err)
 		err = check_shut(nic, idx);
@@ -445,7 +445,7 @@ static int check_plan(struct unic_nic *nic, uint16_t idx,
 
 /* The error @err of a request of the owner of @pd, counted. */
 static int __attribute__((noinline, cold))
-refuse(struct unic_nic *nic, uint16_t pd, int err)
+refuse_derived(struct unic_nic *nic, uint16_t pd, int err)
 {
 	UNIC_COUNT(nic, forms_refused);
 	if (err == -UNIC_ESTAG)
@@ -456,7 +456,7 @@ refuse(struct unic_nic *nic, uint16_t pd, int err)
 
 int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *p)
 {
-	int r = find(nic, p->stag, p->pd);
+	int r = find_derived(nic, p->stag, p->pd);
 	uint16_t idx = (uint16_t)r;
 	struct unic_mr *mr;
 	int err = r < 0 ? r : 0;
@@ -466,20 +466,21 @@ int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *p)
 	if (!err)
 		err = check_plan(nic, idx, p);
 	if (err)
-		return err == -UNIC_EAGAIN ? err : refuse(nic, p->pd, err);
+		return err == -UNIC_EAGAIN ? err
+					   : refuse_derived(nic, p->pd, err);
 	mr = &nic->mrs.mr[idx];
 	if (!(mr->flags & UNIC_MR_F_SHUT))
-		shut(nic, idx);
+		shut_derived(nic, idx);
 	mr->stag = (mr->stag & ~0xffu) | p->key;
 	if (!p->n)
 		return 0; /* unbound */
 	mr->mr_class = UNIC_CLASS_RDMA;
-	if (form_of(nic, idx)->kind == UNIC_FORM_FAST)
+	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
 		copy_runs(nic, mr, p);
-	else if (form_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
+	else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
 		borrow_entries(nic, mr, p);
 	link_elements(nic, idx, p);
-	open_form(nic, idx, p);
+	open_derived(nic, idx, p);
 	return 0;
 }
 
@@ -489,7 +490,7 @@ static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	if (!(bit(&nic->forms.form[idx]) & CAN_INVALIDATE) ||
+	if (!(kind_bit(&nic->forms.form[idx]) & CAN_INVALIDATE) ||
 	    (mr->flags & UNIC_MR_F_SHUT))
 		return -UNIC_ESTATE;
 	if (remote && !(mr->rights & REMOTE))
@@ -500,12 +501,12 @@ static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
 int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 		       bool remote)
 {
-	int r = find(nic, stag, pd);
+	int r = find_derived(nic, stag, pd);
 	uint16_t idx = (uint16_t)r;
 	int err = r < 0 ? r : check_close(nic, idx, remote);
 
 	if (err && !remote)
-		return refuse(nic, pd, err);
+		return refuse_derived(nic, pd, err);
 	if (err) { /* the transport answers the peer, and counts its guess */
 		UNIC_COUNT(nic, forms_refused);
 		return err;
@@ -524,7 +525,7 @@ bool unic_derived_unmake(struct unic_nic *nic, uint32_t stag)
 	if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL) ||
 	    mr->state >= UNIC_MR_DRAINING || mr->state < UNIC_MR_ACTIVE)
 		return false;
-	shut(nic, idx);
+	shut_derived(nic, idx);
 	UNIC_COUNT(nic, forms_invalidated);
 	return true;
 }

@@ -25,7 +25,8 @@ void unic_dma_mr_init(struct unic_nic *nic)
 
 /* ---------------------------------------------------------- registration */
 
-static int check(const struct unic_nic *nic, const struct unic_mr_args *a)
+static int check_dma_args(const struct unic_nic *nic,
+			  const struct unic_mr_args *a)
 {
 	uint64_t last = a->iova + (a->length - 1);
 
@@ -46,7 +47,7 @@ int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		    struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
-	int err = check(nic, args);
+	int err = check_dma_args(nic, args);
 
 	if (!err)
 		err = unic_admission_admit(nic, nic->mrs.pd[a.pd].proc, &a);
@@ -62,14 +63,14 @@ int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 /* ----------------------------------------------------------- translation */
 
 /* From the region's first page, or that of its lists, to @iova. */
-static uint64_t from_base(const struct unic_mr *mr, uint64_t iova)
+static uint64_t base_offset(const struct unic_mr *mr, uint64_t iova)
 {
 	return (iova & ~LISTED) -
 	       (mr->iova & ~(uint64_t)((1u << NO_PAGES_SHIFT) - 1u));
 }
 
-static void listed(const struct unic_nic *nic, uint64_t at,
-		   struct unic_spot *out)
+static void xlate_list(const struct unic_nic *nic, uint64_t at,
+		       struct unic_spot *out)
 {
 	const uint64_t *bus = nic->physical.list[at >> LIST_SHIFT].bus;
 	const uint32_t *len = nic->physical.list[at >> LIST_SHIFT].len;
@@ -89,7 +90,7 @@ void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out)
 {
 	if (iova & LISTED) {
-		listed(nic, from_base(mr, iova), out);
+		xlate_list(nic, base_offset(mr, iova), out);
 		return;
 	}
 	*out = (struct unic_spot){
@@ -141,7 +142,7 @@ uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
 		p->list[at].len[i] = (uint32_t)pieces[2 * i + 1];
 	}
 	return LISTED | (nic->mrs.mr[mr].iova -
-			 from_base(&nic->mrs.mr[mr], nic->mrs.mr[mr].iova) +
+			 base_offset(&nic->mrs.mr[mr], nic->mrs.mr[mr].iova) +
 			 ((uint64_t)at << LIST_SHIFT));
 }
 
@@ -151,7 +152,7 @@ void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
 
 	if (unic_mr_physical(m) && (iova & LISTED))
 		nic->physical.used &=
-			~(1u << (from_base(m, iova) >> LIST_SHIFT));
+			~(1u << (base_offset(m, iova) >> LIST_SHIFT));
 }
 
 _Static_assert(UNIC_DMA_MR_LISTS <= 32, "a bit of a word for each list");

@@ -27,7 +27,7 @@ void unic_fault_init(struct unic_nic *nic)
 	nic->misses.easy = ALL_SLOTS;
 }
 
-static void look_again(struct unic_nic *nic, uint64_t at_ns)
+static void schedule_poll(struct unic_nic *nic, uint64_t at_ns)
 {
 	if (at_ns < nic->misses.next_ns)
 		nic->misses.next_ns = at_ns;
@@ -38,7 +38,7 @@ static void look_again(struct unic_nic *nic, uint64_t at_ns)
 /* -------------------------------------------------------------- who waits */
 
 /* Queue pairs in @set go on; it is empty then. They may come back into it. */
-static void wake(struct unic_nic *nic, uint32_t *set)
+static void wake_qps(struct unic_nic *nic, uint32_t *set)
 {
 	uint32_t i, left;
 
@@ -61,7 +61,7 @@ static void wake_starved(struct unic_nic *nic)
 	if (!nic->misses.any_starved)
 		return;
 	nic->misses.any_starved = false;
-	wake(nic, nic->misses.starved);
+	wake_qps(nic, nic->misses.starved);
 }
 
 void unic_fault_wait(struct unic_nic *nic, uint16_t idx)
@@ -108,8 +108,8 @@ static inline struct unic_page_fault *next_of(struct unic_faults *ms,
 	return m;
 }
 
-static void set_state(struct unic_faults *ms, struct unic_page_fault *m,
-		      uint8_t state)
+static void set_fault_state(struct unic_faults *ms, struct unic_page_fault *m,
+			    uint8_t state)
 {
 	uint32_t bit = 1u << (m - ms->miss);
 
@@ -117,8 +117,8 @@ static void set_state(struct unic_faults *ms, struct unic_page_fault *m,
 	ms->busy = state == UNIC_FAULT_FREE ? ms->busy & ~bit : ms->busy | bit;
 }
 
-static struct unic_page_fault *find(struct unic_faults *ms, uint16_t mr,
-				    uint32_t page)
+static struct unic_page_fault *find_fault(struct unic_faults *ms, uint16_t mr,
+					  uint32_t page)
 {
 	uint32_t left = ms->busy;
 
@@ -196,8 +196,8 @@ static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
 }
 
 /* The youngest slot of @proc, or of anybody; @advised: that is only advised. */
-static struct unic_page_fault *youngest(const struct unic_nic *nic,
-					uint32_t proc, bool advised)
+static struct unic_page_fault *find_youngest(const struct unic_nic *nic,
+					     uint32_t proc, bool advised)
 {
 	const struct unic_faults *ms = &nic->misses;
 	const struct unic_page_fault *found = NULL;
@@ -216,22 +216,23 @@ static struct unic_page_fault *youngest(const struct unic_nic *nic,
 }
 
 /* The slot that @proc may have in place of another, or NULL (INV-20). */
-static struct unic_page_fault *give_way(const struct unic_nic *nic,
-					uint16_t proc, bool advised)
+static struct unic_page_fault *find_victim_slot(const struct unic_nic *nic,
+						uint16_t proc, bool advised)
 {
 	struct unic_page_fault *m = NULL;
 	struct unic_share s;
 	uint32_t from;
 
 	if (!advised)
-		m = youngest(nic, UNIC_OWNER_NIL, true);
+		m = find_youngest(nic, UNIC_OWNER_NIL, true);
 	if (m)
 		return m;
 	slot_share(nic, proc, advised, &s);
 	if (!unic_share_entitled(&s, proc, 1))
 		return NULL;
 	from = unic_share_victim(&s, proc, 1);
-	return from == UNIC_OWNER_NIL ? NULL : youngest(nic, from, advised);
+	return from == UNIC_OWNER_NIL ? NULL
+				      : find_youngest(nic, from, advised);
 }
 
 /* Who waits for @m waits for a slot now. */
@@ -245,13 +246,13 @@ static void give_up_slot(struct unic_nic *nic, struct unic_page_fault *m)
 		ms->starved[i] |= m->qps[i];
 		m->qps[i] = 0;
 	}
-	look_again(nic, nic->now_ns + RETRY_NS);
+	schedule_poll(nic, nic->now_ns + RETRY_NS);
 }
 
 /* Others have found none a moment ago: may @proc take one of those that are left?
  * As long as others have some, its share says so; and as many as it has it may leave
  * to whoever comes. */
-static COLD bool leaves_some(const struct unic_nic *nic, uint16_t proc)
+static COLD bool can_take_slot(const struct unic_nic *nic, uint16_t proc)
 {
 	uint32_t open = open_slots(&nic->misses), held;
 	struct unic_share s;
@@ -263,7 +264,7 @@ static COLD bool leaves_some(const struct unic_nic *nic, uint16_t proc)
 }
 
 /* From now on some slots are left to others, for as long as a page may take. */
-static void narrow(struct unic_nic *nic)
+static void reserve_slots(struct unic_nic *nic)
 {
 	struct unic_faults *ms = &nic->misses;
 
@@ -273,8 +274,8 @@ static void narrow(struct unic_nic *nic)
 
 /* Some are to be left, or there is none that is empty: a slot for an operation of
  * @proc, or NULL. */
-static COLD struct unic_page_fault *take_hard(struct unic_nic *nic,
-					      uint16_t proc)
+static COLD struct unic_page_fault *take_slot_slow(struct unic_nic *nic,
+						   uint16_t proc)
 {
 	struct unic_faults *ms = &nic->misses;
 	struct unic_page_fault *m = take_free(ms);
@@ -282,50 +283,52 @@ static COLD struct unic_page_fault *take_hard(struct unic_nic *nic,
 	if (nic->now_ns >= ms->narrow_ns)
 		ms->easy = ALL_SLOTS;
 	if (m)
-		return ms->easy || leaves_some(nic, proc) ? m : NULL;
-	m = give_way(nic, proc, false);
+		return ms->easy || can_take_slot(nic, proc) ? m : NULL;
+	m = find_victim_slot(nic, proc, false);
 	if (!m)
 		return NULL;
 	if (proc_of(nic, m) != proc)
-		narrow(nic);
+		reserve_slots(nic);
 	give_up_slot(nic, m);
 	return m;
 }
 
 /* A slot for an operation on region @mr, or NULL. */
-static inline struct unic_page_fault *take(struct unic_nic *nic, uint16_t mr)
+static inline struct unic_page_fault *take_slot(struct unic_nic *nic,
+						uint16_t mr)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t empty = ms->easy & ~ms->busy;
 
 	if (UNIC_UNLIKELY(!empty))
-		return take_hard(nic, nic->mrs.mr[mr].proc);
+		return take_slot_slow(nic, nic->mrs.mr[mr].proc);
 	return next_of(ms, &empty);
 }
 
 /* A slot for what is only advised by @proc, or NULL. */
-static COLD struct unic_page_fault *take_ahead(struct unic_nic *nic,
-					       uint16_t proc)
+static COLD struct unic_page_fault *take_prefetch_slot(struct unic_nic *nic,
+						       uint16_t proc)
 {
 	if (open_slots(&nic->misses) < MOST_AHEAD)
 		return take_free(&nic->misses);
-	return give_way(nic, proc, true);
+	return find_victim_slot(nic, proc, true);
 }
 
 /* It is over with: who waits looks for itself how. One that failed is kept for a
  * while, and that is timed. */
-static void end(struct unic_nic *nic, struct unic_page_fault *m, uint8_t state)
+static void end_fault(struct unic_nic *nic, struct unic_page_fault *m,
+		      uint8_t state)
 {
-	set_state(&nic->misses, m, state);
+	set_fault_state(&nic->misses, m, state);
 	m->since_ns = nic->now_ns;
-	wake(nic, m->qps);
+	wake_qps(nic, m->qps);
 	wake_starved(nic);
 	unic_rq_ahead_more(nic);
 	if (state == UNIC_FAULT_FAILED)
-		look_again(nic, nic->now_ns);
+		schedule_poll(nic, nic->now_ns);
 }
 
-static uint32_t pages_of(const struct unic_mr *mr)
+static uint32_t count_mr_pages(const struct unic_mr *mr)
 {
 	uint32_t mask = (1u << mr->page_shift) - 1u;
 
@@ -335,9 +338,10 @@ static uint32_t pages_of(const struct unic_mr *mr)
 }
 
 /* As many of @ahead as there are from @page on, and one miss may ask for. */
-static uint32_t bounded(const struct unic_mr *mr, uint32_t page, uint32_t ahead)
+static uint32_t clamp_prefetch(const struct unic_mr *mr, uint32_t page,
+			       uint32_t ahead)
 {
-	uint32_t left = pages_of(mr) - page;
+	uint32_t left = count_mr_pages(mr) - page;
 
 	ahead = ahead < left ? ahead : left;
 	return ahead < UNIC_FAULT_AHEAD ? ahead : UNIC_FAULT_AHEAD;
@@ -346,36 +350,36 @@ static uint32_t bounded(const struct unic_mr *mr, uint32_t page, uint32_t ahead)
 int unic_fault_starved(struct unic_nic *nic)
 {
 	nic->misses.last = UNIC_FAULT_NONE;
-	look_again(nic, nic->now_ns + RETRY_NS);
+	schedule_poll(nic, nic->now_ns + RETRY_NS);
 	return -UNIC_EMISS;
 }
 
 /* The driver is told of it at the end of the round. */
-static inline void ask(struct unic_nic *nic, struct unic_page_fault *m,
-		       uint16_t mr, uint32_t page, uint32_t ahead)
+static inline void open_fault(struct unic_nic *nic, struct unic_page_fault *m,
+			      uint16_t mr, uint32_t page, uint32_t ahead)
 {
-	set_state(&nic->misses, m, UNIC_FAULT_DUE);
+	set_fault_state(&nic->misses, m, UNIC_FAULT_DUE);
 	m->short_of = false;
 	m->mr = mr;
 	m->first = page;
-	m->count = bounded(&nic->mrs.mr[mr], page, ahead);
+	m->count = clamp_prefetch(&nic->mrs.mr[mr], page, ahead);
 	m->since_ns = nic->now_ns;
-	look_again(nic, 0);
+	schedule_poll(nic, 0);
 }
 
 int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead)
 {
 	struct unic_faults *ms = &nic->misses;
-	struct unic_page_fault *m = find(ms, mr, page);
+	struct unic_page_fault *m = find_fault(ms, mr, page);
 
 	if (m && m->state == UNIC_FAULT_FAILED)
 		return -UNIC_ENOPAGE;
 	if (!m) {
-		m = take(nic, mr);
+		m = take_slot(nic, mr);
 		if (!m)
 			return unic_fault_starved(nic);
-		ask(nic, m, mr, page, ahead);
+		open_fault(nic, m, mr, page, ahead);
 	}
 	m->ahead = false;
 	ms->last = (uint16_t)(m - ms->miss);
@@ -383,17 +387,17 @@ int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 }
 
 /* The same for what nobody waits for yet. False: there is no slot for it. */
-static bool raise_ahead(struct unic_nic *nic, uint16_t mr, uint32_t page,
-			uint32_t ahead)
+static bool raise_prefetch(struct unic_nic *nic, uint16_t mr, uint32_t page,
+			   uint32_t ahead)
 {
 	struct unic_page_fault *m;
 
-	if (find(&nic->misses, mr, page))
+	if (find_fault(&nic->misses, mr, page))
 		return true;
-	m = take_ahead(nic, nic->mrs.mr[mr].proc);
+	m = take_prefetch_slot(nic, nic->mrs.mr[mr].proc);
 	if (!m)
 		return false;
-	ask(nic, m, mr, page, ahead);
+	open_fault(nic, m, mr, page, ahead);
 	m->ahead = true;
 	return true;
 }
@@ -413,7 +417,7 @@ void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 			  (region->iova >> region->page_shift));
 	if (last < m->first)
 		return;
-	n = bounded(region, m->first, last - m->first + 1u);
+	n = clamp_prefetch(region, m->first, last - m->first + 1u);
 	if (n > m->count)
 		m->count = n;
 }
@@ -426,15 +430,15 @@ void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr)
 		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
 		if (m->mr == mr)
-			end(nic, m, UNIC_FAULT_FREE);
+			end_fault(nic, m, UNIC_FAULT_FREE);
 	}
 }
 
 /* --------------------------------------------------------------- commands */
 
 /* The region that a command names, with its pages in range. */
-static int named(struct unic_nic *nic, uint32_t mr, uint32_t gen,
-		 uint32_t first, uint32_t count)
+static int check_cmd_pages(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+			   uint32_t first, uint32_t count)
 {
 	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
 	uint32_t pages;
@@ -443,15 +447,15 @@ static int named(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		return -UNIC_ENOMR;
 	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
 		return -UNIC_ESTATE;
-	pages = pages_of(m);
+	pages = count_mr_pages(m);
 	if (!count || first >= pages || count > pages - first)
 		return -UNIC_EINVAL;
 	return 0;
 }
 
 /* Slots of @mr whose first page, the one that missed, is among these. */
-static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
-		     uint32_t count, uint8_t state)
+static void end_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
+		       uint32_t count, uint8_t state)
 {
 	uint32_t left = nic->misses.busy;
 
@@ -459,13 +463,13 @@ static void answered(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		struct unic_page_fault *m = next_of(&nic->misses, &left);
 
 		if (m->mr == mr && m->first - first < count)
-			end(nic, m, state);
+			end_fault(nic, m, state);
 	}
 }
 
 /* The driver says that there are no such pages. */
-static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
-		   uint32_t count)
+static void fail_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			uint32_t count)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t left = ms->busy;
@@ -480,12 +484,12 @@ static void refuse(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		if (m->count > first + count - m->first)
 			m->count = first + count - m->first;
 		UNIC_COUNT(nic, miss_refused);
-		end(nic, m, UNIC_FAULT_FAILED);
+		end_fault(nic, m, UNIC_FAULT_FAILED);
 	}
 }
 
-static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
-		uint32_t count, const uint64_t *pages, uint32_t *done)
+static int insert_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			uint32_t count, const uint64_t *pages, uint32_t *done)
 {
 	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
 	int r = 0;
@@ -498,7 +502,8 @@ static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
 		if (unic_cache_has(nic, mr, page))
 			continue;
 		r = unic_cache_insert(nic, mr, page, pages[*done],
-				      find(&nic->misses, mr, page) != NULL);
+				      find_fault(&nic->misses, mr, page) !=
+					      NULL);
 		if (r)
 			break;
 		UNIC_COUNT(nic, miss_filled);
@@ -507,8 +512,8 @@ static int fill(struct unic_nic *nic, uint16_t mr, uint32_t first,
 }
 
 /* These are waited for longer: the driver does what it can. */
-static void short_of_room(struct unic_nic *nic, uint16_t mr, uint32_t first,
-			  uint32_t count)
+static void mark_short_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			      uint32_t count)
 {
 	uint32_t left = nic->misses.busy;
 
@@ -527,7 +532,8 @@ int unic_fault_refused(struct unic_nic *nic,
 	uint32_t idx = unic_from_le32(cmd->mr);
 	uint32_t first = unic_from_le32(cmd->first);
 	uint32_t count = unic_from_le32(cmd->count);
-	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
 	uint16_t mr = (uint16_t)idx;
 
 	if (r)
@@ -537,14 +543,14 @@ int unic_fault_refused(struct unic_nic *nic,
 	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
 		return -UNIC_ESTALE;
 	if (!pages) {
-		refuse(nic, mr, first, count);
+		fail_faults(nic, mr, first, count);
 		return 0;
 	}
-	r = fill(nic, mr, first, count, pages, done);
+	r = insert_pages(nic, mr, first, count, pages, done);
 	if (r == -UNIC_EAGAIN)
-		short_of_room(nic, mr, first + *done, count - *done);
+		mark_short_faults(nic, mr, first + *done, count - *done);
 	if (*done)
-		answered(nic, mr, first, *done, UNIC_FAULT_FREE);
+		end_faults(nic, mr, first, *done, UNIC_FAULT_FREE);
 	return r;
 }
 
@@ -554,7 +560,8 @@ int unic_fault_invalidate(struct unic_nic *nic,
 	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
 	uint32_t first = unic_from_le32(cmd->first);
 	uint32_t count = unic_from_le32(cmd->count);
-	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
 	uint16_t mr = (uint16_t)idx;
 
 	if (r)
@@ -571,14 +578,14 @@ int unic_fault_invalidate(struct unic_nic *nic,
 		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
 			m->state = UNIC_FAULT_DUE;
 	}
-	look_again(nic, 0);
+	schedule_poll(nic, 0);
 	return 0;
 }
 
 /* Entries that are not there are read, or asked for, at most so many at once, and
  * as long as there is room. *done came, or will. */
-static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
-		      uint32_t count, uint32_t *done)
+static void prefetch_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
+			   uint32_t count, uint32_t *done)
 {
 	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
 	uint32_t end_page = first + count, left = AHEAD_READ;
@@ -589,7 +596,7 @@ static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
 			continue;
 		left--;
 		if (demand) {
-			if (!raise_ahead(nic, mr, first, end_page - first))
+			if (!raise_prefetch(nic, mr, first, end_page - first))
 				return;
 			first += UNIC_FAULT_AHEAD - 1u;
 			(*done)++;
@@ -603,10 +610,10 @@ static void will_need(struct unic_nic *nic, uint16_t mr, uint32_t first,
 }
 
 /* Could nothing more be asked for ahead, for @proc? */
-static bool crowded(const struct unic_nic *nic, uint16_t proc)
+static bool is_prefetch_full(const struct unic_nic *nic, uint16_t proc)
 {
 	return open_slots(&nic->misses) >= MOST_AHEAD &&
-	       !give_way(nic, proc, true);
+	       !find_victim_slot(nic, proc, true);
 }
 
 bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
@@ -620,14 +627,14 @@ bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	    !unic_mr_grants(mr, UNIC_MR_LOCAL_WRITE) || off >= mr->length ||
 	    len > mr->length - off)
 		return true;
-	if (crowded(nic, mr->proc))
+	if (is_prefetch_full(nic, mr->proc))
 		return false;
 	mask = (1u << mr->page_shift) - 1u;
 	off += (uint32_t)mr->iova & mask;
 	first = (uint32_t)(off >> mr->page_shift);
 	count = (uint32_t)((off + len - 1u) >> mr->page_shift) - first + 1u;
 	count = count < UNIC_FAULT_BEFORE ? count : UNIC_FAULT_BEFORE;
-	will_need(nic, (uint16_t)idx, first, count, &done);
+	prefetch_pages(nic, (uint16_t)idx, first, count, &done);
 	if (done)
 		UNIC_COUNT(nic, rq_ahead);
 	return true;
@@ -639,14 +646,15 @@ int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 	uint32_t idx = unic_from_le32(cmd->mr);
 	uint32_t first = unic_from_le32(cmd->first);
 	uint32_t count = unic_from_le32(cmd->count);
-	int r = named(nic, idx, unic_from_le32(cmd->gen), first, count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
 	uint16_t mr = (uint16_t)idx;
 
 	if (r)
 		return r;
 	switch (unic_from_le32(cmd->advice)) {
 	case UNIC_ADVISE_WILL_NEED:
-		will_need(nic, mr, first, count, done);
+		prefetch_pages(nic, mr, first, count, done);
 		return 0;
 	case UNIC_ADVISE_DONT_NEED:
 		if (unic_cache_busy(nic, mr))
@@ -660,7 +668,7 @@ int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 
 /* ----------------------------------------------------------------- events */
 
-static bool publish(struct unic_nic *nic, const struct unic_page_fault *m)
+static bool publish_fault(struct unic_nic *nic, const struct unic_page_fault *m)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
 	uint32_t seq = nic->cache.of[m->mr].seq;
@@ -693,14 +701,14 @@ uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
 }
 
 /* One slot. Returns when to look at it again. */
-static uint64_t step(struct unic_nic *nic, struct unic_page_fault *m)
+static uint64_t step_fault(struct unic_nic *nic, struct unic_page_fault *m)
 {
 	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
 
 	if (m->short_of && m->state != UNIC_FAULT_FAILED)
 		bound = unic_fault_bound_ns(nic);
 	if (m->state == UNIC_FAULT_DUE) {
-		if (publish(nic, m))
+		if (publish_fault(nic, m))
 			m->state = UNIC_FAULT_SENT;
 		else if (nic->now_ns - m->since_ns < bound)
 			return nic->now_ns + RETRY_NS;
@@ -708,11 +716,11 @@ static uint64_t step(struct unic_nic *nic, struct unic_page_fault *m)
 	if (nic->now_ns - m->since_ns < bound)
 		return m->since_ns + bound;
 	if (m->state == UNIC_FAULT_FAILED) {
-		set_state(&nic->misses, m, UNIC_FAULT_FREE);
+		set_fault_state(&nic->misses, m, UNIC_FAULT_FREE);
 		return UINT64_MAX;
 	}
 	UNIC_COUNT(nic, miss_timeouts);
-	end(nic, m, UNIC_FAULT_FAILED);
+	end_fault(nic, m, UNIC_FAULT_FAILED);
 	return m->since_ns + bound;
 }
 
@@ -728,7 +736,7 @@ uint64_t unic_fault_poll(struct unic_nic *nic)
 	wake_starved(nic);
 	left = ms->busy;
 	while (left) {
-		at = step(nic, next_of(ms, &left));
+		at = step_fault(nic, next_of(ms, &left));
 		next = at < next ? at : next;
 	}
 	if (ms->any_starved && nic->now_ns + RETRY_NS < next)

@@ -61,7 +61,7 @@ void unic_mr_draw(struct unic_nic *nic)
 		}
 }
 
-static inline void draw_later(struct unic_nic *nic)
+static inline void schedule_draw(struct unic_nic *nic)
 {
 	nic->mrs.draw_in = 2;
 	nic->chores = true;
@@ -72,7 +72,7 @@ static inline void draw_later(struct unic_nic *nic)
  * it is asked for: statistics are paid for when a region ends, so that a
  * registration is short.
  */
-static void prepare(struct unic_nic *nic, uint16_t idx)
+static void prepare_index(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -104,17 +104,17 @@ static void prepare(struct unic_nic *nic, uint16_t idx)
  * also that which its process gave back just now: who sees which it gets learns
  * nothing of which others get.
  */
-static void push(struct unic_nic *nic, uint16_t idx, uint32_t random)
+static void push_free_index(struct unic_nic *nic, uint16_t idx, uint32_t random)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t at;
 
-	prepare(nic, idx);
+	prepare_index(nic, idx);
 	m->free++;
 	at = (uint32_t)((uint64_t)random * m->free >> 32);
 	m->order[m->free - 1u] = m->order[at];
 	m->order[at] = idx;
-	draw_later(nic);
+	schedule_draw(nic);
 }
 
 /* The region there has ended. Its lot is in the low bits of what its place is in
@@ -126,7 +126,7 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 
 	mr->state = UNIC_MR_FREE;
 	if (!unic_stag_used(nic, idx, mr->proc, random)) {
-		push(nic, idx, random);
+		push_free_index(nic, idx, random);
 		return;
 	}
 	/* nobody's, but as closed as a free one */
@@ -142,7 +142,7 @@ uint64_t unic_mr_rested(struct unic_nic *nic)
 	uint16_t idx;
 
 	while ((idx = unic_stag_rested(nic, &next_ns)) != UNIC_MR_NIL)
-		push(nic, idx, unic_random_u32(nic));
+		push_free_index(nic, idx, unic_random_u32(nic));
 	return next_ns;
 }
 
@@ -183,7 +183,8 @@ static void tomb_free(struct unic_nic *nic, uint16_t idx)
 
 /* Recycle tombstones, oldest first, until an index is free: one that has rested, if
  * there is one. */
-static void __attribute__((noinline, cold)) recycle(struct unic_nic *nic)
+static void __attribute__((noinline, cold))
+recycle_tombstones(struct unic_nic *nic)
 {
 	unic_mr_rested(nic);
 	while (!nic->mrs.free && nic->mrs.tombstones)
@@ -193,7 +194,7 @@ static void __attribute__((noinline, cold)) recycle(struct unic_nic *nic)
 static inline void make_room(struct unic_nic *nic)
 {
 	if (__builtin_expect(!nic->mrs.free, 0))
-		recycle(nic);
+		recycle_tombstones(nic);
 }
 
 bool unic_mr_room(struct unic_nic *nic)
@@ -213,7 +214,7 @@ void unic_mr_forget(struct unic_nic *nic, uint16_t mr)
 }
 
 /* A new key, and all indices, none of them used, in a new random order. */
-static void draw(struct unic_nic *nic)
+static void draw_indices(struct unic_nic *nic)
 {
 	uint32_t i;
 
@@ -222,7 +223,7 @@ static void draw(struct unic_nic *nic)
 			 unic_random_u32(nic) | 1u;
 	nic->mrs.free = 0;
 	for (i = 0; i < UNIC_MRS; i++)
-		push(nic, (uint16_t)i, unic_random_u32(nic));
+		push_free_index(nic, (uint16_t)i, unic_random_u32(nic));
 }
 
 void unic_mr_init(struct unic_nic *nic)
@@ -235,7 +236,7 @@ void unic_mr_init(struct unic_nic *nic)
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_PDS; i++)
 		m->pd[i].proc = PD_NO_PROC;
-	draw(nic);
+	draw_indices(nic);
 }
 
 /* All regions of this epoch, the ended ones too. */
@@ -251,7 +252,7 @@ static uint32_t regions_made(const struct unic_mrs *m)
 void unic_mr_rekey(struct unic_nic *nic)
 {
 	if (!regions_made(&nic->mrs))
-		draw(nic);
+		draw_indices(nic);
 }
 
 /* ------------------------------------------------------ make and unmake */
@@ -284,9 +285,9 @@ static void proc_unlink(struct unic_nic *nic, uint16_t idx)
 	p->mrs--;
 }
 
-/* What prepare() could not know. */
-static inline void fill_in(struct unic_nic *nic, struct unic_mr *mr,
-			   const struct unic_mr_args *a)
+/* What prepare_index() could not know. */
+static inline void apply_args(struct unic_nic *nic, struct unic_mr *mr,
+			      const struct unic_mr_args *a)
 {
 	mr->rights = a->rights;
 	mr->page_shift = a->page_shift;
@@ -305,7 +306,7 @@ static inline void fill_in(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 static inline __attribute__((always_inline)) uint16_t
-make(struct unic_nic *nic, const struct unic_mr_args *args)
+make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
 	struct unic_evict *e = &nic->evict;
@@ -322,9 +323,9 @@ make(struct unic_nic *nic, const struct unic_mr_args *args)
 	UNIC_IN_REGISTER(mr);
 	if (__builtin_expect(!mr->drawn, 0)) {
 		draw_stag(nic, idx);
-		draw_later(nic);
+		schedule_draw(nic);
 	}
-	fill_in(nic, mr, args);
+	apply_args(nic, mr, args);
 	fits = unic_tlb_reserve(&nic->tlb, args->n_pages);
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
 	m->pd[args->pd].users++;
@@ -344,7 +345,7 @@ make(struct unic_nic *nic, const struct unic_mr_args *args)
 
 uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
 {
-	return make(nic, args);
+	return make_mr(nic, args);
 }
 
 void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
@@ -399,7 +400,7 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 /* Pages that @a touches; SHAPE_BIG if too many to count. */
 #define SHAPE_BIG UINT32_MAX
-static inline uint32_t pages_of(const struct unic_mr_args *a)
+static inline uint32_t count_args_pages(const struct unic_mr_args *a)
 {
 	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
 	uint64_t span = before + (a->length - 1);
@@ -411,7 +412,7 @@ static inline uint32_t pages_of(const struct unic_mr_args *a)
 	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
 }
 
-static inline int check_shape(const struct unic_mr_args *a)
+static inline int check_mr_shape(const struct unic_mr_args *a)
 {
 	uint32_t pages;
 
@@ -423,7 +424,7 @@ static inline int check_shape(const struct unic_mr_args *a)
 		return -UNIC_EINVAL;
 	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
 		return -UNIC_EINVAL;
-	pages = pages_of(a);
+	pages = count_args_pages(a);
 	if (pages == SHAPE_BIG)
 		return -UNIC_ETOOLARGE;
 	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
@@ -445,11 +446,11 @@ static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
 	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
 	    !(a->rights & UNIC_MR_LOCAL_WRITE))
 		return -UNIC_EINVAL;
-	return check_shape(a);
+	return check_mr_shape(a);
 }
 
-static inline void activate(struct unic_nic *nic, struct unic_mr *mr,
-			    uint16_t idx)
+static inline void activate_mr(struct unic_nic *nic, struct unic_mr *mr,
+			       uint16_t idx)
 {
 	mr->state = UNIC_MR_ACTIVE;
 	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
@@ -460,8 +461,8 @@ static inline void activate(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 /* Take pages [first, first + count) out again: they were wrong. */
-static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
-		   uint32_t count)
+static void unfill_entries(struct unic_nic *nic, uint16_t idx, uint32_t first,
+			   uint32_t count)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t i;
@@ -475,12 +476,13 @@ static void unfill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 
 void unic_mr_unfill(struct unic_nic *nic, uint16_t mr)
 {
-	unfill(nic, mr, 0, nic->mrs.mr[mr].filled);
+	unfill_entries(nic, mr, 0, nic->mrs.mr[mr].filled);
 	nic->mrs.mr[mr].filled = 0;
 }
 
-static inline int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
-		       uint32_t count, const uint64_t *pages)
+static inline int fill_entries(struct unic_nic *nic, uint16_t idx,
+			       uint32_t first, uint32_t count,
+			       const uint64_t *pages)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_tlb *tlb = &nic->tlb;
@@ -493,21 +495,21 @@ static inline int fill(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	else
 		low = unic_tlb_fill_run(tlb, mr->tlb_base, first, count, pages);
 	if (low & ((1u << mr->page_shift) - 1)) {
-		unfill(nic, idx, first, count);
+		unfill_entries(nic, idx, first, count);
 		return -UNIC_EBUS;
 	}
 	mr->filled = (uint16_t)(mr->filled + count);
 	if (mr->filled == mr->n_pages)
-		activate(nic, mr, idx);
+		activate_mr(nic, mr, idx);
 	return 0;
 }
 
 static inline int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
 			  const uint64_t *pages, struct unic_mr_result *out)
 {
-	uint16_t idx = make(nic, args);
+	uint16_t idx = make_mr(nic, args);
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	int err = pages ? fill(nic, idx, 0, args->n_pages, pages) : 0;
+	int err = pages ? fill_entries(nic, idx, 0, args->n_pages, pages) : 0;
 
 	if (err) {
 		unic_mr_strip(nic, idx);
@@ -550,7 +552,7 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 
 /* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
 static int __attribute__((noinline, cold))
-may_cache(struct unic_nic *nic, const struct unic_mr_args *args)
+admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
 	struct unic_mr_args a = *args;
@@ -577,14 +579,14 @@ make_cached(struct unic_nic *nic, const struct unic_mr_args *args,
 	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
 	unic_cache_adopt(nic, (uint16_t)out->mr,
 			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
-	activate(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
+	activate_mr(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
 }
 
 static int __attribute__((noinline, cold))
 reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
 	   struct unic_mr_result *out)
 {
-	int err = may_cache(nic, args);
+	int err = admit_cached(nic, args);
 
 	if (!err)
 		make_cached(nic, args, out);
@@ -600,7 +602,7 @@ void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
 	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
 	mr->flags |= flag;
 	mr->tlb_base = UNIC_CACHE_HIDDEN(out->mr);
-	activate(nic, mr, (uint16_t)out->mr);
+	activate_mr(nic, mr, (uint16_t)out->mr);
 }
 
 int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -620,7 +622,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 /* ------------------------------------------------------- after a reset */
 
 /* The next region is made at this free index, with this STag. */
-static void claim(struct unic_nic *nic, uint32_t stag)
+static void claim_index(struct unic_nic *nic, uint32_t stag)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
@@ -631,7 +633,7 @@ static void claim(struct unic_nic *nic, uint32_t stag)
 	m->order[at] = m->order[top];
 	m->order[top] = (uint16_t)idx;
 	unic_stag_begin(nic, (uint16_t)idx, stag);
-	prepare(nic, (uint16_t)idx);
+	prepare_index(nic, (uint16_t)idx);
 }
 
 int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -654,10 +656,10 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		return -UNIC_ETOOLARGE;
 	/* or the index's next region would have an STag of the past (INV-26) */
 	if (cached)
-		err = may_cache(nic, args);
+		err = admit_cached(nic, args);
 	if (err)
 		return err;
-	claim(nic, stag);
+	claim_index(nic, stag);
 	if (cached)
 		make_cached(nic, args, out);
 	else
@@ -682,7 +684,7 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	for (i = first; m->filled && i < first + count; i++)
 		if (unic_tlb_find(&nic->tlb, m->tlb_base, i) != UNIC_TLB_NIL)
 			return -UNIC_ESTATE;
-	return fill(nic, (uint16_t)mr, first, count, pages);
+	return fill_entries(nic, (uint16_t)mr, first, count, pages);
 }
 
 /* ---------------------------------------------------------------- MR_REREG */
@@ -724,8 +726,9 @@ static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
 }
 
 /* Other pages: as many entries more or fewer, and all filled anew. */
-static void exchange(struct unic_nic *nic, struct unic_mr *m, uint16_t idx,
-		     const struct unic_mr_args *a, const uint64_t *pages)
+static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
+			   uint16_t idx, const struct unic_mr_args *a,
+			   const uint64_t *pages)
 {
 	bool fits;
 
@@ -767,7 +770,7 @@ int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
 	unic_mr_close(nic, (uint16_t)r->mr);
 	m->win_bytes = 0;
 	if (r->what & UNIC_REREG_RANGE)
-		exchange(nic, m, (uint16_t)r->mr, &a, r->pages);
+		exchange_pages(nic, m, (uint16_t)r->mr, &a, r->pages);
 	nic->mrs.pd[m->pd].users--;
 	nic->mrs.pd[a.pd].users++;
 	m->pd = a.pd;

@@ -28,8 +28,8 @@ _Static_assert((UNIC_STAG_MEAN & (UNIC_STAG_MEAN - 1u)) == 0, "a lot is some "
  * leaves it goes on until it is back. The message of 7 bytes: walk, half (from
  * bit 32), round (from bit 48). *@random: what the last round left over.
  */
-static uint32_t permute(const uint64_t key[2], uint32_t walk, uint32_t x,
-			uint32_t *random)
+static uint32_t permute_step(const uint64_t key[2], uint32_t walk, uint32_t x,
+			     uint32_t *random)
 {
 	uint64_t f = 0;
 	uint32_t l, r, t, i;
@@ -55,7 +55,7 @@ uint32_t unic_stag_next(const struct unic_nic *nic, uint16_t idx,
 {
 	const struct unic_stags *s = &nic->stags;
 	uint32_t part =
-		permute(s->key, s->of[idx].walk, s->of[idx].step, random) ^
+		permute_step(s->key, s->of[idx].walk, s->of[idx].step, random) ^
 		s->of[idx].twist;
 
 	return (uint32_t)idx << UNIC_MR_IDX_SHIFT | part << UNIC_STAG_KEY_BITS;
@@ -63,7 +63,7 @@ uint32_t unic_stag_next(const struct unic_nic *nic, uint16_t idx,
 
 /* ------------------------------------------------------------------ the walks */
 
-static void begin(struct unic_stags *s, uint16_t idx)
+static void begin_walk(struct unic_stags *s, uint16_t idx)
 {
 	s->of[idx].walk = s->walks++;
 	s->of[idx].twist = 0;
@@ -81,7 +81,7 @@ void unic_stag_draw(struct unic_nic *nic)
 			    unic_random_u32(nic);
 	s->head = s->tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_MRS; i++)
-		begin(s, i);
+		begin_walk(s, i);
 }
 
 void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag)
@@ -93,7 +93,7 @@ void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag)
 				   PART_MASK;
 }
 
-static void rest(struct unic_nic *nic, uint16_t idx, uint32_t proc)
+static void rest_index(struct unic_nic *nic, uint16_t idx, uint32_t proc)
 {
 	struct unic_stags *s = &nic->stags;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -120,7 +120,7 @@ bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
 	s->of[idx].step++;
 	if ((lot & (UNIC_STAG_MEAN - 1u)) && s->of[idx].step < UNIC_STAG_STEPS)
 		return false;
-	rest(nic, idx, proc);
+	rest_index(nic, idx, proc);
 	return true;
 }
 
@@ -142,7 +142,7 @@ uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
 	UNIC_ASSERT(nic, s->charged[proc] && s->resting);
 	s->charged[proc]--;
 	s->resting--;
-	begin(s, idx);
+	begin_walk(s, idx);
 	unic_admission_rests_changed(nic, proc);
 	return idx;
 }

@@ -17,13 +17,13 @@
 
 /* ---------------------------------------------------------------- table */
 
-static void set_state(struct unic_token *t, uint32_t state)
+static void set_token_state(struct unic_token *t, uint32_t state)
 {
 	t->lock = UNIC_TOKEN_LOCK(t->lock & 0xffffu, state);
 }
 
 /* Waits for a message, so whatever ends tokens may end it. */
-static bool waits(const struct unic_token *t)
+static bool is_waiting(const struct unic_token *t)
 {
 	uint32_t state = unic_token_state(t);
 
@@ -51,7 +51,7 @@ void unic_token_init(struct unic_nic *nic)
 	ts->free_head = UNIC_TOKEN_NIL;
 	for (i = 0; i < UNIC_TOKENS; i++) {
 		ts->token[i].proc = NO_PROC;
-		set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
+		set_token_state(&ts->token[i], UNIC_TOKEN_S_FREE);
 		free_put(nic, i);
 	}
 	ts->next_expiry_ns = UINT64_MAX;
@@ -93,7 +93,7 @@ static void region_unlink(struct unic_nic *nic, uint16_t i)
 
 /* ----------------------------------------------------------------- ends */
 
-static bool publish(struct unic_nic *nic, uint16_t i)
+static bool publish_end(struct unic_nic *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_evt_token evt = {
@@ -134,21 +134,21 @@ static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end)
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t = &ts->token[i];
 
-	set_state(t, UNIC_TOKEN_S_FREE);
+	set_token_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	ts->used--;
 	ts->held[t->proc]--;
 }
 
 /* Its process is told later, and until then the index stays off the free list. */
-static void tell_later(struct unic_nic *nic, uint16_t i)
+static void defer_end_event(struct unic_nic *nic, uint16_t i)
 {
 	nic->tokens.token[i].evt_due = true;
 	nic->tokens.evts_due++;
 	nic->timers_ns = 0;
 }
 
-static void told(struct unic_nic *nic, uint16_t i)
+static void finish_end_event(struct unic_nic *nic, uint16_t i)
 {
 	nic->tokens.token[i].evt_due = false;
 	nic->tokens.evts_due--;
@@ -156,23 +156,23 @@ static void told(struct unic_nic *nic, uint16_t i)
 }
 
 /* False: no room, or enough for this round. */
-static bool tell_now(struct unic_nic *nic, uint16_t i)
+static bool try_publish_end(struct unic_nic *nic, uint16_t i)
 {
 	struct unic_ration *told = &nic->endings.told;
 
-	if (!unic_ration_left(told, nic->polls, TELLS) || !publish(nic, i))
+	if (!unic_ration_left(told, nic->polls, TELLS) || !publish_end(nic, i))
 		return false;
 	unic_ration_spend(told, 1);
 	return true;
 }
 
 /* @tell: its process does not know yet. */
-static void settle(struct unic_nic *nic, uint16_t i, bool tell)
+static void report_end(struct unic_nic *nic, uint16_t i, bool tell)
 {
-	if (!tell || tell_now(nic, i))
+	if (!tell || try_publish_end(nic, i))
 		free_put(nic, i);
 	else
-		tell_later(nic, i);
+		defer_end_event(nic, i);
 }
 
 /* The one way out (INV-9). */
@@ -185,7 +185,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 	unic_dma_mr_unlist(nic, t->mr, t->iova);
 	mark_ended(nic, i, end);
 	count_end(nic, i, end);
-	settle(nic, i, tell);
+	report_end(nic, i, tell);
 }
 
 static void publish_all(struct unic_nic *nic)
@@ -196,9 +196,9 @@ static void publish_all(struct unic_nic *nic)
 	for (i = 0; i < UNIC_TOKENS && ts->evts_due; i++) {
 		if (!ts->token[i].evt_due)
 			continue;
-		if (!tell_now(nic, i))
+		if (!try_publish_end(nic, i))
 			return;
-		told(nic, i);
+		finish_end_event(nic, i);
 	}
 }
 
@@ -234,16 +234,17 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed)
 
 /* Token @i has ended, on no list of its region and in no account any more. False:
  * its process is told later; it is not tried @now. */
-static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now)
+static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
+			     bool now)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
 	if (unic_mr_physical(&nic->mrs.mr[t->mr]))
 		unic_dma_mr_unlist(nic, t->mr, t->iova);
-	set_state(t, UNIC_TOKEN_S_FREE);
+	set_token_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
-	if (end == UNIC_TOKEN_CANCELLED || (now && tell_now(nic, i))) {
+	if (end == UNIC_TOKEN_CANCELLED || (now && try_publish_end(nic, i))) {
 		free_put(nic, i);
 		return true;
 	}
@@ -253,8 +254,8 @@ static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now)
 
 /* @n tokens of region @mr have ended so, @due of which their process is not told
  * yet. */
-static void account_for(struct unic_nic *nic, struct unic_mr *mr, uint8_t end,
-			uint32_t n, uint32_t due)
+static void account_ended(struct unic_nic *nic, struct unic_mr *mr, uint8_t end,
+			  uint32_t n, uint32_t due)
 {
 	struct unic_tokens *ts = &nic->tokens;
 
@@ -285,14 +286,14 @@ void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 	m->tokens = UNIC_TOKEN_NIL;
 	for (; i != UNIC_TOKEN_NIL; i = next) {
 		next = token[i].next;
-		if (waits(&token[i])) {
+		if (is_waiting(&token[i])) {
 			n++;
-			due += !end_one_of(nic, i, end, !due);
+			due += !end_region_token(nic, i, end, !due);
 		} else {
 			region_put(nic, i); /* its message ends it */
 		}
 	}
-	account_for(nic, m, end, n, due);
+	account_ended(nic, m, end, n, due);
 }
 
 void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
@@ -308,7 +309,7 @@ void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
 		UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);
 		t->proc = NO_PROC;
 		if (t->evt_due)
-			told(nic, i);
+			finish_end_event(nic, i);
 	}
 }
 
@@ -324,7 +325,7 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 		for (i = 0; i < UNIC_TOKENS && left; i++) {
 			const struct unic_token *t = &ts->token[i];
 
-			if (!waits(t))
+			if (!is_waiting(t))
 				continue;
 			if (nic->now_ns >= t->expires_ns) {
 				end_token(nic, i, UNIC_TOKEN_EXPIRED, true);
@@ -358,7 +359,7 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 }
 
 /* Who has to give @proc a place: somebody above its share to one below. */
-static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc)
+static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_share s;
 
@@ -373,9 +374,9 @@ static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc)
  * Full: one LIVE token goes. Its end is published first, because without room
  * for that its index would not be free, and a token be lost at each attempt.
  */
-static bool recall(struct unic_nic *nic, uint32_t proc)
+static bool recall_token(struct unic_nic *nic, uint32_t proc)
 {
-	uint32_t victim = recall_from(nic, proc);
+	uint32_t victim = recall_victim(nic, proc);
 	uint16_t i;
 
 	/*@ loop invariant i <= UNIC_TOKENS;
@@ -383,10 +384,10 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
 		struct unic_token *t = &nic->tokens.token[i];
 
-		if (t->proc != victim || !waits(t))
+		if (t->proc != victim || !is_waiting(t))
 			continue;
 		t->end = UNIC_TOKEN_EVICTED;
-		if (!publish(nic, i)) {
+		if (!publish_end(nic, i)) {
 			t->end = 0;
 			return false;
 		}
@@ -397,12 +398,13 @@ static bool recall(struct unic_nic *nic, uint32_t proc)
 }
 
 /* One is on the free list. */
-static bool ready(struct unic_nic *nic, uint32_t proc)
+static bool ensure_free_token(struct unic_nic *nic, uint32_t proc)
 {
-	return nic->tokens.free_head != UNIC_TOKEN_NIL || recall(nic, proc);
+	return nic->tokens.free_head != UNIC_TOKEN_NIL ||
+	       recall_token(nic, proc);
 }
 
-static uint16_t take(struct unic_nic *nic)
+static uint16_t take_free_token(struct unic_nic *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i = ts->free_head;
@@ -444,7 +446,8 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
 }
 
 /* The region's index, or why not. */
-static int check(struct unic_nic *nic, const struct unic_token_args *args)
+static int check_token_args(struct unic_nic *nic,
+			    const struct unic_token_args *args)
 {
 	int mr;
 
@@ -472,8 +475,8 @@ static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
 }
 
 /* What a message to free token @i is compared with, but for its lock. */
-static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
-		     const struct unic_token_args *args)
+static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
+			    const struct unic_token_args *args)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
@@ -488,8 +491,8 @@ static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
 }
 
 /* Its life begins: LIVE or MULTI, of @proc. */
-static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
-		  const struct unic_token_args *args)
+static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+			   const struct unic_token_args *args)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
@@ -497,18 +500,18 @@ static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
 	t->evt_due = false;
 	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
 	if (args->flags & UNIC_TOKEN_F_MULTI)
-		set_state(t, UNIC_TOKEN_S_MULTI);
+		set_token_state(t, UNIC_TOKEN_S_MULTI);
 }
 
 /* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
-static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
-		 const struct unic_token_args *args)
+static void fill_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+		       uint16_t mr, const struct unic_token_args *args)
 {
-	describe(nic, i, mr, args);
-	enter(nic, i, proc, args);
+	set_token_match(nic, i, mr, args);
+	activate_token(nic, i, proc, args);
 }
 
-static void count_in(struct unic_nic *nic, uint16_t i)
+static void count_token_alloc(struct unic_nic *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 
@@ -519,15 +522,15 @@ static void count_in(struct unic_nic *nic, uint16_t i)
 }
 
 /* The first of the free list is the token that was asked for. */
-static uint16_t make(struct unic_nic *nic, uint16_t proc, uint16_t mr,
-		     const struct unic_token_args *args)
+static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+			   const struct unic_token_args *args)
 {
-	uint16_t i = take(nic);
+	uint16_t i = take_free_token(nic);
 
-	fill(nic, i, proc, mr, args);
+	fill_token(nic, i, proc, mr, args);
 	set_ttl(nic, i, args->ttl_us);
 	region_link(nic, i);
-	count_in(nic, i);
+	count_token_alloc(nic, i);
 	return i;
 }
 
@@ -535,14 +538,14 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 		     uint64_t *key)
 {
 	uint16_t proc, i;
-	int mr = check(nic, args);
+	int mr = check_token_args(nic, args);
 
 	if (mr < 0)
 		return mr;
 	proc = nic->mrs.pd[args->pd].proc;
-	if (!ready(nic, proc))
+	if (!ensure_free_token(nic, proc))
 		return -UNIC_ETOKENFULL;
-	i = make(nic, proc, (uint16_t)mr, args);
+	i = make_token(nic, proc, (uint16_t)mr, args);
 	*key = nic->tokens.token[i].key;
 	return i;
 }
@@ -560,7 +563,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 		return -UNIC_ENOTOKEN;
 	if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)
 		return -UNIC_EBUSY;
-	if (waits(t)) {
+	if (is_waiting(t)) {
 		bool late = nic->now_ns >= t->expires_ns;
 
 		end_token(nic, (uint16_t)index,
@@ -575,7 +578,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 /* ---------------------------------------------------------------- check */
 
 static uint8_t __attribute__((noinline, cold))
-refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
+refuse_token(struct unic_nic *nic, uint32_t index, uint8_t reason)
 {
 	switch (reason) {
 	case UNIC_TOKEN_TOO_LONG:
@@ -598,8 +601,8 @@ refuse(struct unic_nic *nic, uint32_t index, uint8_t reason)
 	return reason;
 }
 
-static inline bool expired(const struct unic_token *t,
-			   const struct unic_nic *nic)
+static inline bool is_expired(const struct unic_token *t,
+			      const struct unic_nic *nic)
 {
 	return unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns);
 }
@@ -629,8 +632,9 @@ static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
  * The first check that fails is the reason. A MULTI token fails the short check
  * always, and perhaps no other: LIVE.
  */
-static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
-		   const struct unic_qp *qp)
+static uint8_t refusal_reason(const struct unic_nic *nic,
+			      const struct unic_tag *tag,
+			      const struct unic_qp *qp)
 {
 	const struct unic_token *t = &nic->tokens.token[tag->index];
 	uint32_t state = unic_token_state(t);
@@ -640,11 +644,11 @@ static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
 	if (state == UNIC_TOKEN_S_CLAIMED)
 		return UNIC_TOKEN_BUSY;
 	/* an index that never had a token has the key 0 and no end */
-	if (!waits(t))
+	if (!is_waiting(t))
 		return t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
 	if ((t->lock & 0xffffu) != qp->pd)
 		return UNIC_TOKEN_BAD_KEY;
-	if (expired(t, nic))
+	if (is_expired(t, nic))
 		return UNIC_TOKEN_EXPIRED;
 	if (!has_room(t, tag))
 		return UNIC_TOKEN_TOO_LONG;
@@ -656,17 +660,18 @@ static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
 /* The short check failed. That a token has expired its process is told by the
  * claim that finds it, or by the next poll. */
 static uint8_t __attribute__((noinline, cold))
-refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
+claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
 	   const struct unic_qp *qp)
 {
 	uint32_t index = tag->index;
-	uint8_t reason = why(nic, tag, qp);
+	uint8_t reason = refusal_reason(nic, tag, qp);
 
 	if (reason == UNIC_TOKEN_LIVE)
 		return reason;
-	if (reason == UNIC_TOKEN_EXPIRED && waits(&nic->tokens.token[index]))
+	if (reason == UNIC_TOKEN_EXPIRED &&
+	    is_waiting(&nic->tokens.token[index]))
 		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
-	return refuse(nic, index, reason);
+	return refuse_token(nic, index, reason);
 }
 
 /* Apart: a call with seven arguments would cost a claim its stack frame. */
@@ -679,8 +684,8 @@ trace_claim(struct unic_nic *nic, uint32_t index, const struct unic_qp *qp)
 }
 
 /* LIVE, the right key, for queue pairs of this domain. */
-static inline bool opens(const struct unic_token *t, uint64_t key,
-			 const struct unic_qp *qp)
+static inline bool can_open_token(const struct unic_token *t, uint64_t key,
+				  const struct unic_qp *qp)
 {
 	return unic_whole(&t->key) == key && t->lock == qp->pd;
 }
@@ -694,7 +699,7 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
 		end_last(nic, index, UNIC_TOKEN_EVICTED, true);
 		return;
 	}
-	set_state(t, UNIC_TOKEN_S_LIVE);
+	set_token_state(t, UNIC_TOKEN_S_LIVE);
 	if (t->expires_ns < nic->tokens.next_expiry_ns)
 		nic->tokens.next_expiry_ns = t->expires_ns;
 }
@@ -707,12 +712,13 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 
 	UNIC_IN_REGISTER(ts);
 	if (unlikely(tag->index >= UNIC_TOKENS))
-		return refuse(nic, tag->index, UNIC_TOKEN_BAD_KEY);
+		return refuse_token(nic, tag->index, UNIC_TOKEN_BAD_KEY);
 	t = &ts->token[tag->index];
 	UNIC_IN_REGISTER(t);
-	if (unlikely(!opens(t, unic_whole(&tag->key), qp) || expired(t, nic) ||
-		     !has_room(t, tag) || !sent_by(t, qp)))
-		return refuse_why(nic, tag, qp);
+	if (unlikely(!can_open_token(t, unic_whole(&tag->key), qp) ||
+		     is_expired(t, nic) || !has_room(t, tag) ||
+		     !sent_by(t, qp)))
+		return claim_slow(nic, tag, qp);
 	/*
 	 * Accessible: a LIVE token ends with its region's access (INV-4). From
 	 * now on the region waits for it: unic_mr_idle().

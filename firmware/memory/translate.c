@@ -5,7 +5,7 @@
 #include "nic.h"
 #include "memory/dma_mr.h"
 
-static uint32_t less(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -31,10 +31,10 @@ element_at(const struct unic_derived_regions *f,
 }
 
 /* From byte @off of a form to the address in a region that it stands for. */
-static const struct unic_element *step(const struct unic_derived_regions *f,
-				       const struct unic_derived *form,
-				       uint64_t off, uint64_t *iova,
-				       struct unic_spot *out)
+static const struct unic_element *
+step_derived(const struct unic_derived_regions *f,
+	     const struct unic_derived *form, uint64_t off, uint64_t *iova,
+	     struct unic_spot *out)
 {
 	const struct unic_element *e;
 	uint32_t low = (uint32_t)off, nth = 0;
@@ -46,14 +46,14 @@ static const struct unic_element *step(const struct unic_derived_regions *f,
 	e = element_at(f, form, low);
 	low -= e->off;
 	*iova = e->iova + (uint64_t)nth * e->stride + low;
-	out->before = less(out->before, low);
-	out->room = less(out->room, e->len - low);
+	out->before = min_u32(out->before, low);
+	out->room = min_u32(out->room, e->len - low);
 	return e;
 }
 
 /* Where @iova of a region that is no form lies, as far as that goes on. */
-static bool in_region(const struct unic_nic *nic, const struct unic_mr *m,
-		      uint64_t iova, struct unic_spot *out)
+static bool xlate_region(const struct unic_nic *nic, const struct unic_mr *m,
+			 uint64_t iova, struct unic_spot *out)
 {
 	if (!unic_mr_physical(m))
 		return unic_access_spot(nic, m, iova, out);
@@ -74,15 +74,15 @@ bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		const struct unic_derived *form = &f->form[mr];
 		const struct unic_element *e;
 
-		if (in_region(nic, m, iova, &last)) {
+		if (xlate_region(nic, m, iova, &last)) {
 			out->bus = last.bus;
-			out->before = less(out->before, last.before);
-			out->room = less(out->room, last.room);
+			out->before = min_u32(out->before, last.before);
+			out->room = min_u32(out->room, last.room);
 			return true;
 		}
 		if (!form->used)
 			return false;
-		e = step(f, form, iova - m->iova, &iova, out);
+		e = step_derived(f, form, iova - m->iova, &iova, out);
 		mr = e->mr;
 	}
 	return false;

@@ -37,8 +37,8 @@ void unic_usage_init(struct unic_nic *nic)
 
 /* Some accesses of a form, through one of its elements or several: the bytes
  * are taken as spread evenly. */
-static void count_for(struct unic_nic *nic, uint16_t idx, uint32_t uses,
-		      uint32_t bytes, uint64_t last_ns)
+static void add_accesses(struct unic_nic *nic, uint16_t idx, uint32_t uses,
+			 uint32_t bytes, uint64_t last_ns)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -65,7 +65,8 @@ void unic_usage_fold(struct unic_nic *nic, uint16_t idx)
 	for (i = form->first; i < (uint32_t)form->first + form->used; i++) {
 		uint16_t of = nic->forms.element[i].mr;
 
-		count_for(nic, of, uses, bytes / form->used, mr->last_use_ns);
+		add_accesses(nic, of, uses, bytes / form->used,
+			     mr->last_use_ns);
 		unic_usage_fold(nic, of);
 	}
 }
@@ -86,7 +87,7 @@ bool unic_usage_fold_into(struct unic_nic *nic, uint16_t mr)
 
 /* ----------------------------------------------------------------- reports */
 
-static bool may_be_chosen(const struct unic_mr *mr)
+static bool is_candidate(const struct unic_mr *mr)
 {
 	return mr->flags & UNIC_MR_F_RING;
 }
@@ -101,7 +102,7 @@ static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
 	return unic_from_le32(UNIC_READ_ONCE(db->used[mr]));
 }
 
-static void begin(struct unic_nic *nic, uint16_t mr)
+static void begin_report(struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -115,7 +116,7 @@ static void begin(struct unic_nic *nic, uint16_t mr)
 }
 
 /* Until the next sweep has met what comes here: it is as young as can be. */
-static void unknown(struct unic_nic *nic, uint16_t mr)
+static void reset_report(struct unic_nic *nic, uint16_t mr)
 {
 	nic->uses.reported[mr] = (struct unic_reported){
 		.last_use_ns = UINT64_MAX,
@@ -128,11 +129,11 @@ void unic_usage_end(struct unic_nic *nic, uint16_t mr)
 {
 	nic->uses.of[mr] = (struct unic_seen){ 0 };
 	if (__builtin_expect(nic->uses.off, 0))
-		unknown(nic, mr);
+		reset_report(nic, mr);
 }
 
 /* He lies to himself at worst: what he reports only orders his own regions. */
-static void hear(struct unic_nic *nic, uint16_t mr)
+static void read_report(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_usages *u = &nic->uses;
 	const struct unic_mr *m = &nic->mrs.mr[mr];
@@ -140,7 +141,7 @@ static void hear(struct unic_nic *nic, uint16_t mr)
 	uint32_t more;
 
 	if (r->since_ns == UINT64_MAX)
-		begin(nic, mr);
+		begin_report(nic, mr);
 	more = word_of(nic, mr) - r->seen;
 	r->n_pages = m->n_pages;
 	if (!more)
@@ -167,8 +168,8 @@ void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
 }
 
 /* From one table to the other: everybody is a stranger there. */
-static void move_to(struct unic_chooser *c,
-		    const struct unic_policy_table *table)
+static void switch_table(struct unic_chooser *c,
+			 const struct unic_policy_table *table)
 {
 	uint32_t kind = c->kind;
 
@@ -188,13 +189,13 @@ void unic_usage_switch(struct unic_nic *nic, bool off)
 	u->off = off;
 	u->told = 0;
 	for (i = 0; off && i < UNIC_MRS; i++)
-		if (may_be_chosen(&nic->mrs.mr[i]))
-			begin(nic, i);
+		if (is_candidate(&nic->mrs.mr[i]))
+			begin_report(nic, i);
 		else
-			unknown(nic, i);
+			reset_report(nic, i);
 	for (i = 0; i < UNIC_PROCS; i++) {
-		move_to(&nic->evict.chooser[i],
-			off ? &u->table : &nic->evict.table);
+		switch_table(&nic->evict.chooser[i],
+			     off ? &u->table : &nic->evict.table);
 		if (nic->procs.proc[i].db)
 			unic_usage_policy(nic, i, true);
 	}
@@ -216,7 +217,7 @@ static uint32_t rate_of(const struct unic_nic *nic, uint16_t idx)
 }
 
 /* A reader that sees the same STag before and after has a whole row. */
-static void show(struct unic_nic *nic, uint16_t idx)
+static void publish_usage_row(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_use_row *row =
@@ -263,11 +264,11 @@ uint64_t unic_usage_sweep(struct unic_nic *nic)
 		const struct unic_mr *mr = &nic->mrs.mr[u->at];
 
 		unic_usage_fold(nic, u->at);
-		if (u->off && may_be_chosen(mr))
-			hear(nic, u->at);
+		if (u->off && is_candidate(mr))
+			read_report(nic, u->at);
 		if (nic->trace.mask & UNIC_TG_REF && mr->state != UNIC_MR_FREE)
 			unic_usage_trace(nic, u->at);
-		show(nic, u->at);
+		publish_usage_row(nic, u->at);
 		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
 	}
 	u->next_ns = often ? nic->now_ns + nic->evict.reaper_us * 1000ull

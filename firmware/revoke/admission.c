@@ -19,7 +19,7 @@ static void settle_open(struct unic_nic *nic)
 		unic_stag_crowded(&nic->stags);
 }
 
-static void waits(struct unic_nic *nic, uint32_t proc, bool on)
+static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
 {
 	if (on)
 		unic_bitset_add(&nic->evict.demands.waiters, proc);
@@ -61,8 +61,8 @@ void unic_admission_rests_changed(struct unic_nic *nic, uint32_t proc)
 	unic_evict_kick(nic);
 }
 
-static void append(struct unic_evict *e, uint16_t *head, uint16_t *tail,
-		   uint16_t i)
+static void append_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
+			uint16_t i)
 {
 	e->wait[i].next = UNIC_ADMISSION_NIL;
 	if (*head == UNIC_ADMISSION_NIL)
@@ -107,13 +107,13 @@ static uint32_t next_id(struct unic_evict *e)
 }
 
 /* @n more, but no more than it wants. */
-static void promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static void promise_more(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	unic_demand_promise(nic, proc, nic->evict.demands.promised[proc] + n);
 }
 
 /* Take request @i out of its process's queue. */
-static void dequeue(struct unic_nic *nic, uint16_t i)
+static void dequeue_wait(struct unic_nic *nic, uint16_t i)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_wait *w = &e->wait[i];
@@ -121,15 +121,15 @@ static void dequeue(struct unic_nic *nic, uint16_t i)
 	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
 	e->waiting--;
 	if (e->wait_head[w->proc] == UNIC_ADMISSION_NIL)
-		waits(nic, w->proc, false);
+		set_waiting(nic, w->proc, false);
 	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
-	promise(nic, w->proc, 0);
+	promise_more(nic, w->proc, 0);
 	nic->mrs.pd[w->args.pd].users--;
 }
 
 /* --------------------------------------------------------------- denials */
 
-static bool denied(const struct unic_nic *nic, uint32_t proc)
+static bool is_denied(const struct unic_nic *nic, uint32_t proc)
 {
 	return nic->denials.of[proc].n;
 }
@@ -139,11 +139,11 @@ static void forget_denied(struct unic_nic *nic, uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 
-	if (!denied(nic, proc))
+	if (!is_denied(nic, proc))
 		return;
 	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
-	promise(nic, proc, 0);
-	waits(nic, proc, false);
+	promise_more(nic, proc, 0);
+	set_waiting(nic, proc, false);
 	nic->denials.count--;
 	nic->denials.of[proc].n = 0;
 }
@@ -161,7 +161,7 @@ void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	struct unic_evict *e = &nic->evict;
 	struct unic_denials *d = &nic->denials;
 	/* who asks again keeps its place */
-	uint32_t seq = denied(nic, proc) ? d->of[proc].seq : 0;
+	uint32_t seq = is_denied(nic, proc) ? d->of[proc].seq : 0;
 
 	if (!n || e->wait_head[proc] != UNIC_ADMISSION_NIL ||
 	    unic_stag_shut(nic, proc) ||
@@ -174,7 +174,7 @@ void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (d->of[proc].until_ns < e->wait_ns)
 		e->wait_ns = d->of[proc].until_ns;
 	d->count++;
-	waits(nic, proc, true);
+	set_waiting(nic, proc, true);
 	unic_share_want(&e->share, proc, (int32_t)n);
 	unic_evict_kick(nic);
 }
@@ -224,9 +224,9 @@ int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 	w->id = *id = next_id(e);
 	w->proc = (uint16_t)proc;
 	w->mr = UNIC_MR_NIL;
-	append(e, &e->wait_head[proc], &e->wait_tail[proc], i);
+	append_wait(e, &e->wait_head[proc], &e->wait_tail[proc], i);
 	e->waiting++;
-	waits(nic, proc, true);
+	set_waiting(nic, proc, true);
 	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
 	nic->mrs.pd[args->pd].users++;
 	UNIC_COUNT(nic, waits_queued);
@@ -242,7 +242,7 @@ int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
  * Would it take from those who wait? Shares are counted as if it waited, too:
  * who comes into the pool narrows the others' shares.
  */
-static int taken_by_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static int check_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
 	uint32_t own =
@@ -302,7 +302,7 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
 	if (unic_bitset_any(&e->demands.waiters))
-		err = taken_by_waiters(nic, proc, n);
+		err = check_waiters(nic, proc, n);
 	if (!err && n >= nic->denials.of[proc].n)
 		forget_denied(nic, proc);
 	return err;
@@ -310,7 +310,7 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 
 /* ------------------------------------------------------------- ends */
 
-static bool publish(struct unic_nic *nic, const struct unic_wait *w)
+static bool publish_wait(struct unic_nic *nic, const struct unic_wait *w)
 {
 	struct unic_evt_wait evt = {
 		.hdr = { .type = w->status ? UNIC_EVT_WAIT_ENDED
@@ -338,13 +338,14 @@ static void publish_ended(struct unic_nic *nic)
 	uint16_t i;
 
 	while ((i = e->ended_head) != UNIC_ADMISSION_NIL &&
-	       publish(nic, &e->wait[i])) {
+	       publish_wait(nic, &e->wait[i])) {
 		unlink_wait(e, &e->ended_head, &e->ended_tail, i);
 		slot_free(e, i);
 	}
 }
 
-static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
+static void end_wait(struct unic_nic *nic, uint16_t i, uint8_t status,
+		     uint16_t mr)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_wait *w = &e->wait[i];
@@ -354,7 +355,7 @@ static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
 	w->status = status;
 	w->mr = mr;
 	w->ended = true;
-	append(e, &e->ended_head, &e->ended_tail, i);
+	append_wait(e, &e->ended_head, &e->ended_tail, i);
 	if (status) {
 		UNIC_COUNT(nic, waits_ended);
 		UNIC_TRACE(nic, WAIT_END, w->proc, w->id, status, 0, 0);
@@ -369,21 +370,21 @@ static void end(struct unic_nic *nic, uint16_t i, uint8_t status, uint16_t mr)
 
 void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	promise(nic, proc, n);
+	promise_more(nic, proc, n);
 	unic_demand_trim(nic, nic->tlb.free);
 }
 
-static void grant(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_evict *e = &nic->evict;
 	uint16_t i = e->wait_head[proc], mr;
 	struct unic_wait *w = &e->wait[i];
 	uint32_t promised;
 
-	dequeue(nic, i);
+	dequeue_wait(nic, i);
 	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
 	    control_capped(e, proc, &w->args)) {
-		end(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
+		end_wait(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
 		return;
 	}
 	mr = unic_mr_make(nic, &w->args);
@@ -391,11 +392,11 @@ static void grant(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	unic_demand_promise(nic, proc,
 			    promised - (n < promised ? n : promised));
 	unic_demand_trim(nic, nic->tlb.free);
-	end(nic, i, UNIC_ST_OK, mr);
+	end_wait(nic, i, UNIC_ST_OK, mr);
 }
 
-static bool room_beside(struct unic_nic *nic, const struct unic_need *kept,
-			uint32_t n)
+static bool has_room_beside(struct unic_nic *nic, const struct unic_need *kept,
+			    uint32_t n)
 {
 	return n + kept->entries <= nic->tlb.free && unic_mr_room(nic) &&
 	       kept->indices < unic_mr_indices(&nic->mrs);
@@ -414,12 +415,12 @@ static void grant_all(struct unic_nic *nic)
 	while (e->waiting && kept.entries < nic->tlb.free &&
 	       (p = unic_demand_first(nic)) != UNIC_OWNER_NIL) {
 		n = e->demands.of[p].n;
-		if (denied(nic, p)) {
+		if (is_denied(nic, p)) {
 			kept.entries += n;
 			kept.indices++;
 			unic_demand_away(nic, p);
-		} else if (room_beside(nic, &kept, n)) {
-			grant(nic, p, n);
+		} else if (has_room_beside(nic, &kept, n)) {
+			grant_wait(nic, p, n);
 		} else {
 			break;
 		}
@@ -427,14 +428,14 @@ static void grant_all(struct unic_nic *nic)
 	unic_demand_back(nic);
 }
 
-static void give_up(struct unic_nic *nic)
+static void expire_waits(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	uint64_t next = UINT64_MAX;
 	uint16_t i;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
-		if (!denied(nic, i))
+		if (!is_denied(nic, i))
 			continue;
 		if (nic->now_ns >= nic->denials.of[i].until_ns) {
 			forget_denied(nic, i);
@@ -449,8 +450,8 @@ static void give_up(struct unic_nic *nic)
 		if (!w->id || w->ended || !w->give_up_ns)
 			continue;
 		if (nic->now_ns >= w->give_up_ns) {
-			dequeue(nic, i);
-			end(nic, i, UNIC_ST_TIMEOUT, UNIC_MR_NIL);
+			dequeue_wait(nic, i);
+			end_wait(nic, i, UNIC_ST_TIMEOUT, UNIC_MR_NIL);
 		} else if (w->give_up_ns < next) {
 			next = w->give_up_ns;
 		}
@@ -465,7 +466,7 @@ uint64_t unic_admission_poll(struct unic_nic *nic)
 
 	grant_all(nic);
 	if (nic->now_ns >= e->wait_ns)
-		give_up(nic);
+		expire_waits(nic);
 	publish_ended(nic);
 	if (e->ended_head != UNIC_ADMISSION_NIL)
 		return nic->now_ns + RETRY_NS;
@@ -480,7 +481,7 @@ int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
 	for (i = 0; id && i < UNIC_WAITS; i++) {
 		if (e->wait[i].id != id || e->wait[i].ended)
 			continue;
-		dequeue(nic, i);
+		dequeue_wait(nic, i);
 		UNIC_COUNT(nic, waits_ended);
 		UNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,
 			   UNIC_ST_CANCELLED, 0, 0);
@@ -501,8 +502,8 @@ void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
 		if (!unic_share_above_quota(&e->share.owner[proc],
 					    e->wait[i].args.n_pages))
 			continue;
-		dequeue(nic, i);
-		end(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
+		dequeue_wait(nic, i);
+		end_wait(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
 	}
 	unic_evict_kick(nic);
 }
@@ -521,7 +522,7 @@ void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc)
 		if (w->ended) {
 			unlink_wait(e, &e->ended_head, &e->ended_tail, i);
 		} else {
-			dequeue(nic, i);
+			dequeue_wait(nic, i);
 			UNIC_COUNT(nic, waits_ended);
 		}
 		slot_free(e, i);

@@ -50,7 +50,7 @@ static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
 	return unic_share_part(&nic->evict.share, proc, all);
 }
 
-static bool entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static bool is_entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	return unic_share_entitled(&nic->evict.share, proc, n) &&
 	       indices_of(nic, proc) < fair_indices(nic, proc);
@@ -192,24 +192,24 @@ static bool is_borrower(const void *in, uint32_t p)
 	return e->demands.of[p].kind == UNIC_PLACE_BORROWER;
 }
 
-static bool asked_before(const void *in, uint32_t a, uint32_t b)
+static bool has_lower_seq(const void *in, uint32_t a, uint32_t b)
 {
 	const struct unic_evict *e = in;
 
 	return (int32_t)(e->demands.of[a].seq - e->demands.of[b].seq) < 0;
 }
 
-static bool would_have_less(const void *in, uint32_t a, uint32_t b)
+static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 {
 	const struct unic_evict *e = in;
 	uint64_t l = (uint64_t)e->demands.of[a].net * e->share.owner[b].weight;
 	uint64_t r = (uint64_t)e->demands.of[b].net * e->share.owner[a].weight;
 
-	return l != r ? l < r : asked_before(in, a, b);
+	return l != r ? l < r : has_lower_seq(in, a, b);
 }
 
 /* Whom shares that grow move first, and whom those that shrink. */
-static bool is_there(const void *in, uint32_t p)
+static bool is_waiter(const void *in, uint32_t p)
 {
 	const struct unic_evict *e = in;
 
@@ -232,41 +232,42 @@ static bool has_less_most(const void *in, uint32_t a, uint32_t b)
 	return l != r ? l < r : a < b;
 }
 
-static void add(struct unic_need *sum, struct unic_need n)
+static void add_need(struct unic_need *sum, struct unic_need n)
 {
 	sum->entries += n.entries;
 	sum->indices += n.indices;
 }
 
-static void sub(struct unic_need *sum, struct unic_need n)
+static void sub_need(struct unic_need *sum, struct unic_need n)
 {
 	sum->entries -= n.entries;
 	sum->indices -= n.indices;
 }
 
 /* @proc has changed: another place, and sums with it. */
-static __attribute__((noinline)) void move(struct unic_nic *nic, uint32_t proc)
+static __attribute__((noinline)) void update_place(struct unic_nic *nic,
+						   uint32_t proc)
 {
 	struct unic_evict *e = &nic->evict;
 	struct unic_demands *d = &e->demands;
 	struct unic_place *p = &d->of[proc];
 	uint32_t before = p->kind;
 
-	sub(&d->entitled, p->need);
-	sub(&d->kept, p->kept);
-	sub(&d->borrowed, borrowed_for(p));
+	sub_need(&d->entitled, p->need);
+	sub_need(&d->kept, p->kept);
+	sub_need(&d->borrowed, borrowed_for(p));
 	*p = place_of(nic, proc);
-	add(&d->entitled, p->need);
-	add(&d->kept, p->kept);
-	add(&d->borrowed, borrowed_for(p));
+	add_need(&d->entitled, p->need);
+	add_need(&d->kept, p->kept);
+	add_need(&d->borrowed, borrowed_for(p));
 	if (before == UNIC_PLACE_ENTITLED || p->kind == UNIC_PLACE_ENTITLED)
 		unic_tournament_play(&d->urgent, proc, e, is_urgent,
-				     asked_before);
+				     has_lower_seq);
 	if (before == UNIC_PLACE_BORROWER || p->kind == UNIC_PLACE_BORROWER)
 		unic_tournament_play(&d->borrowers, proc, e, is_borrower,
-				     would_have_less);
-	unic_tournament_play(&d->growing, proc, e, is_there, has_more_above);
-	unic_tournament_play(&d->shrinking, proc, e, is_there, has_less_most);
+				     has_lower_net);
+	unic_tournament_play(&d->growing, proc, e, is_waiter, has_more_above);
+	unic_tournament_play(&d->shrinking, proc, e, is_waiter, has_less_most);
 	if (is_capped(nic, proc))
 		unic_bitset_add(&d->capped, proc);
 	else
@@ -304,14 +305,14 @@ static void settle_shares(struct unic_nic *nic)
 	struct unic_demands *d = &e->demands;
 	uint32_t i;
 
-	while ((i = unic_tournament_first(&d->growing, e, is_there)) !=
+	while ((i = unic_tournament_first(&d->growing, e, is_waiter)) !=
 		       UNIC_TOURNAMENT_NIL &&
 	       d->of[i].above >= e->share.weights)
-		move(nic, i);
-	while ((i = unic_tournament_first(&d->shrinking, e, is_there)) !=
+		update_place(nic, i);
+	while ((i = unic_tournament_first(&d->shrinking, e, is_waiter)) !=
 		       UNIC_TOURNAMENT_NIL &&
 	       d->of[i].most < e->share.weights)
-		move(nic, i);
+		update_place(nic, i);
 }
 
 /* A page that is missing counts towards a quota, for a while. */
@@ -347,7 +348,7 @@ void unic_demand_settle(struct unic_nic *nic)
 		unic_bitset_add(&e->stale, i);
 		if (unic_bitset_has(&e->demands.waiters, i) ||
 		    e->demands.of[i].there)
-			move(nic, i);
+			update_place(nic, i);
 	}
 	settle_shares(nic);
 }
@@ -414,7 +415,7 @@ void unic_demand_away(struct unic_nic *nic, uint32_t proc)
 
 	unic_bitset_add(&e->demands.away, proc);
 	unic_tournament_play(&e->demands.urgent, proc, e, is_urgent,
-			     asked_before);
+			     has_lower_seq);
 }
 
 void unic_demand_back(struct unic_nic *nic)
@@ -427,7 +428,7 @@ void unic_demand_back(struct unic_nic *nic)
 
 		unic_bitset_del(away, i);
 		unic_tournament_play(&e->demands.urgent, i, e, is_urgent,
-				     asked_before);
+				     has_lower_seq);
 	}
 }
 
@@ -439,17 +440,17 @@ struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
 
 	unic_demand_settle(nic);
 	sum = d->kept;
-	sub(&sum, d->of[proc].kept);
-	if (!entitled(nic, proc, n)) {
-		add(&sum, d->borrowed);
-		sub(&sum, borrowed_for(&d->of[proc]));
+	sub_need(&sum, d->of[proc].kept);
+	if (!is_entitled(nic, proc, n)) {
+		add_need(&sum, d->borrowed);
+		sub_need(&sum, borrowed_for(&d->of[proc]));
 	}
 	return sum;
 }
 
 /* ------------------------------------------------------------------ promises */
 
-static void promise(struct unic_evict *e, uint32_t proc, uint32_t n)
+static void set_promised(struct unic_evict *e, uint32_t proc, uint32_t n)
 {
 	struct unic_demands *d = &e->demands;
 
@@ -469,7 +470,7 @@ void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	if (n > e->share.owner[proc].wanted)
 		n = e->share.owner[proc].wanted;
 	if (n != e->demands.promised[proc])
-		promise(e, proc, n);
+		set_promised(e, proc, n);
 }
 
 void unic_demand_trim(struct unic_nic *nic, uint32_t left)
@@ -481,8 +482,8 @@ void unic_demand_trim(struct unic_nic *nic, uint32_t left)
 		uint32_t last = unic_bitset_last(&d->owed);
 		uint32_t over = d->all_promised - left;
 
-		promise(e, last,
-			d->promised[last] > over ? d->promised[last] - over
-						 : 0);
+		set_promised(e, last,
+			     d->promised[last] > over ? d->promised[last] - over
+						      : 0);
 	}
 }

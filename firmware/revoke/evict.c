@@ -93,14 +93,15 @@ static bool publish_evicted(struct unic_nic *nic, uint16_t idx)
 }
 
 /* A record that found no room stays as a bit of its region (INV-11). */
-static void hold_back(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
+static void defer_event(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
 {
 	if (!mr->evt_due)
 		nic->evict.evts_due++;
 	mr->evt_due |= what;
 }
 
-static void let_go(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
+static void clear_deferred(struct unic_nic *nic, struct unic_mr *mr,
+			   uint8_t what)
 {
 	if (!(mr->evt_due & what))
 		return;
@@ -109,19 +110,19 @@ static void let_go(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
 		nic->evict.evts_due--;
 }
 
-static bool publish_held_back(struct unic_nic *nic, uint16_t idx)
+static bool publish_deferred(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	if (mr->evt_due & UNIC_MR_EVT_NOTICE) {
 		if (!publish_notice(nic, idx))
 			return false;
-		let_go(nic, mr, UNIC_MR_EVT_NOTICE);
+		clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
 	}
 	if (mr->evt_due & UNIC_MR_EVT_EVICTED) {
 		if (!publish_evicted(nic, idx))
 			return false;
-		let_go(nic, mr, UNIC_MR_EVT_EVICTED);
+		clear_deferred(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]--;
 		unic_bitset_add(&nic->evict.share.moved, mr->proc);
 		unic_mr_bury(nic, idx);
@@ -134,7 +135,7 @@ static void publish_all(struct unic_nic *nic)
 	uint16_t i;
 
 	for (i = 0; i < UNIC_MRS && nic->evict.evts_due; i++)
-		if (nic->mrs.mr[i].evt_due && !publish_held_back(nic, i))
+		if (nic->mrs.mr[i].evt_due && !publish_deferred(nic, i))
 			return;
 }
 
@@ -142,15 +143,16 @@ static void publish_all(struct unic_nic *nic)
 
 /* Entries that are on their way back with it. Cached ones come and go: they may
  * be taken meanwhile, so they are not counted on. */
-static uint32_t supply(const struct unic_mr *mr)
+static uint32_t supply_entries(const struct unic_mr *mr)
 {
 	return unic_mr_cached(mr) ? 0 : mr->n_pages;
 }
 
-static void not_coming(struct unic_nic *nic, struct unic_mr *mr)
+static void remove_supply(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (mr->flags & UNIC_MR_F_COMING) {
-		unic_share_not_coming(&nic->evict.share, mr->proc, supply(mr));
+		unic_share_not_coming(&nic->evict.share, mr->proc,
+				      supply_entries(mr));
 		nic->evict.indices_coming[mr->proc]--;
 	}
 	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
@@ -163,17 +165,18 @@ static bool is_put_off(const struct unic_mr *mr)
 
 static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
 {
-	uint32_t n = off ? supply(mr) : 0u - supply(mr);
+	uint32_t n = off ? supply_entries(mr) : 0u - supply_entries(mr);
 
 	nic->put_off.of[mr->proc] += n;
 	nic->put_off.all += n;
 	unic_bitset_add(&nic->evict.share.moved, mr->proc);
 }
 
-static void coming(struct unic_nic *nic, struct unic_mr *mr)
+static void add_supply(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING)) {
-		unic_share_coming(&nic->evict.share, mr->proc, supply(mr));
+		unic_share_coming(&nic->evict.share, mr->proc,
+				  supply_entries(mr));
 		nic->evict.indices_coming[mr->proc]++;
 	}
 	mr->flags |= UNIC_MR_F_COMING;
@@ -188,7 +191,7 @@ static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
 	unic_notice_close(&nic->evict.notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
 	unic_cut_forget(nic, (uint16_t)(mr - nic->mrs.mr));
-	let_go(nic, mr, UNIC_MR_EVT_NOTICE);
+	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
 static bool was_revoked(const struct unic_mr *mr)
@@ -196,7 +199,7 @@ static bool was_revoked(const struct unic_mr *mr)
 	return mr->why != UNIC_WHY_DEREG && mr->why != UNIC_WHY_EXIT;
 }
 
-static void account(struct unic_nic *nic, const struct unic_mr *mr)
+static void count_eviction(struct unic_nic *nic, const struct unic_mr *mr)
 {
 	if (!was_revoked(mr))
 		return;
@@ -208,16 +211,16 @@ static void account(struct unic_nic *nic, const struct unic_mr *mr)
 }
 
 /* DRAINING is over: free the entries, say so once (INV-4), end the region. */
-static void finish(struct unic_nic *nic, uint16_t idx)
+static void finish_eviction(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t for_proc = mr->for_proc;
 	uint32_t n_pages = mr->n_pages;
 
 	close_notice(nic, mr);
-	not_coming(nic, mr);
+	remove_supply(nic, mr);
 	unic_mr_strip(nic, idx); /* INV-3 */
-	account(nic, mr);
+	count_eviction(nic, mr);
 	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
 	mr->state = UNIC_MR_EVICTED;
@@ -225,7 +228,7 @@ static void finish(struct unic_nic *nic, uint16_t idx)
 	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx)) {
 		unic_mr_bury(nic, idx);
 	} else {
-		hold_back(nic, mr, UNIC_MR_EVT_EVICTED);
+		defer_event(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]++;
 	}
 	if (for_proc != UNIC_OWNER_NIL)
@@ -239,22 +242,23 @@ void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
 	if (m->state == UNIC_MR_DRAINING && unic_mr_idle(m))
-		finish(nic, mr);
+		finish_eviction(nic, mr);
 }
 
 /*
  * From here on no new operation is let through (INV-4). What the calls below
  * drop may end the region under us: look at its state afterwards.
  */
-static void drain(struct unic_nic *nic, uint16_t idx)
+static void drain_mr(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	unic_reclaim_remove(nic, idx);
 	if (is_put_off(mr))
 		put_off(nic, mr, false);
-	coming(nic, mr);
-	let_go(nic, mr, UNIC_MR_EVT_NOTICE); /* there is no choice any more */
+	add_supply(nic, mr);
+	clear_deferred(nic, mr,
+		       UNIC_MR_EVT_NOTICE); /* there is no choice any more */
 	mr->state = UNIC_MR_DRAINING;
 	unic_mr_close(nic, idx); /* INV-4 */
 	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
@@ -275,7 +279,7 @@ void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 	if (m->why == UNIC_WHY_EXIT)
 		m->flags |= UNIC_MR_F_GONE | UNIC_MR_F_QUIET;
 	UNIC_COUNT(nic, forms_evicted);
-	drain(nic, mr);
+	drain_mr(nic, mr);
 }
 
 static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
@@ -290,7 +294,7 @@ static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
  * or those that follow. Pieces of DMA in flight end by themselves within the drain
  * bound; should they not, we come back and cut again.
  */
-static void cut(struct unic_nic *nic, uint16_t idx)
+static void cut_mr(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -312,7 +316,7 @@ static int owner_drain(struct unic_nic *nic, uint16_t idx)
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	mr->flags |= UNIC_MR_F_QUIET;
-	drain(nic, idx);
+	drain_mr(nic, idx);
 	if (mr->state != UNIC_MR_DRAINING)
 		return 0;
 	mr->flags &= (uint8_t)~UNIC_MR_F_QUIET;
@@ -332,7 +336,7 @@ static uint32_t us_left(const struct unic_nic *nic, const struct unic_notice *n)
 		       : 0;
 }
 
-static void released(struct unic_nic *nic, uint16_t idx)
+static void count_release(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
@@ -349,7 +353,7 @@ int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
 	if (m->state == UNIC_MR_DRAINING)
 		return -UNIC_EPENDING; /* its EVICTED will do */
 	if (m->state == UNIC_MR_NOTIFIED)
-		released(nic, mr);
+		count_release(nic, mr);
 	else
 		m->why = UNIC_WHY_DEREG;
 	return owner_drain(nic, mr);
@@ -365,10 +369,10 @@ static void send_notice(struct unic_nic *nic, uint16_t idx)
 	UNIC_COUNT(nic, notices);
 	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
 	if (!publish_notice(nic, idx))
-		hold_back(nic, mr, UNIC_MR_EVT_NOTICE);
+		defer_event(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
-static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
+static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
 {
 	struct unic_notices *ns = &nic->evict.notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -381,17 +385,17 @@ static void notify(struct unic_nic *nic, uint16_t idx, bool urgent)
 	mr->seq = n->seq;
 	mr->state = UNIC_MR_NOTIFIED;
 	unic_reclaim_remove(nic, idx);
-	coming(nic, mr);
+	add_supply(nic, mr);
 	send_notice(nic, idx);
 }
 
 /* No grace: what is being received or sent may end, within T (memory.md 5). */
-static void remove_at_once(struct unic_nic *nic, uint16_t idx)
+static void drain_without_grace(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	UNIC_COUNT(nic, msg_evicted);
-	drain(nic, idx);
+	drain_mr(nic, idx);
 	if (mr->state == UNIC_MR_DRAINING)
 		mr->notice = unic_notice_timer(&nic->evict.notices, nic->now_ns,
 					       idx, mr->proc, mr->n_pages);
@@ -408,9 +412,9 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,
 		   nic->evict.pain[mr].value, why);
 	if (m->mr_class == UNIC_CLASS_MESSAGING)
-		remove_at_once(nic, mr);
+		drain_without_grace(nic, mr);
 	else
-		notify(nic, mr, urgent);
+		notify_owner(nic, mr, urgent);
 	unic_evict_kick(nic);
 }
 
@@ -419,7 +423,7 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
  * A longer one is asked for again, so that its owner hears of its new deadline
  * and has T from then (INV-6).
  */
-static void hasten(struct unic_nic *nic, uint16_t idx)
+static void hasten_notice(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_notices *ns = &nic->evict.notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -428,7 +432,7 @@ static void hasten(struct unic_nic *nic, uint16_t idx)
 
 	n->urgent = true;
 	put_off(nic, mr, false);
-	coming(nic, mr);
+	add_supply(nic, mr);
 	if (n->deadline_ns <= nic->now_ns + us * 1000)
 		return;
 	unic_notice_renew(ns, mr->notice, nic->now_ns);
@@ -448,7 +452,7 @@ bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
 		    (mr->flags & UNIC_MR_F_COMING))
 			continue;
 		mr->for_proc = (uint16_t)for_proc;
-		hasten(nic, i);
+		hasten_notice(nic, i);
 		return true;
 	}
 	return false;
@@ -469,7 +473,7 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 	return 0;
 }
 
-static void deadline(struct unic_nic *nic, uint16_t idx)
+static void handle_deadline(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -478,20 +482,20 @@ static void deadline(struct unic_nic *nic, uint16_t idx)
 		UNIC_TRACE(nic, DEADLINE, mr->proc, mr->seq, idx, mr->holds, 0);
 		nic->evict.late[mr->proc]++;
 		mr->evt_flags |= UNIC_EVICTED_DEADLINE;
-		drain(nic, idx);
+		drain_mr(nic, idx);
 	}
 	if (mr->state == UNIC_MR_DRAINING)
-		cut(nic, idx);
+		cut_mr(nic, idx);
 }
 
 /* A notice was not delivered within H: the driver has failed (memory.md section 5).
  * Not if its process detaches: what is half gone has no name, so nothing of it can be
  * acknowledged, and it ends like what has had its grace. */
 static __attribute__((noinline, cold)) void
-not_delivered(struct unic_nic *nic, const struct unic_notice *n)
+handle_undelivered(struct unic_nic *nic, const struct unic_notice *n)
 {
 	if (nic->procs.proc[n->owner].detaching) {
-		deadline(nic, n->subject);
+		handle_deadline(nic, n->subject);
 		unic_evict_kick(nic);
 		return;
 	}
@@ -507,7 +511,7 @@ static uint32_t weight_of(const struct unic_mr *mr)
 }
 
 /* The first one is handled whatever it weighs: it is closed as a whole (INV-4). */
-static void deadlines(struct unic_nic *nic)
+static void handle_deadlines(struct unic_nic *nic)
 {
 	struct unic_notices *ns = &nic->evict.notices;
 	uint32_t done = 0;
@@ -518,11 +522,11 @@ static void deadlines(struct unic_nic *nic)
 		if (i == UNIC_NOTICE_NIL)
 			return;
 		if (ns->notice[i].state == UNIC_NOTICE_SENT) {
-			not_delivered(nic, &ns->notice[i]);
+			handle_undelivered(nic, &ns->notice[i]);
 			return;
 		}
 		done += weight_of(&nic->mrs.mr[ns->notice[i].subject]);
-		deadline(nic, ns->notice[i].subject);
+		handle_deadline(nic, ns->notice[i].subject);
 	}
 	unic_evict_kick(nic);
 }
@@ -530,7 +534,7 @@ static void deadlines(struct unic_nic *nic)
 /* ------------------------------------------------------ the conversation */
 
 /* Nobody answers a notice that is still waiting for room on the ring. */
-static bool asked(const struct unic_mr *mr)
+static bool is_answerable(const struct unic_mr *mr)
 {
 	return mr->state == UNIC_MR_NOTIFIED &&
 	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
@@ -545,7 +549,7 @@ int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (!asked(m))
+	if (!is_answerable(m))
 		return -UNIC_ESTATE;
 	err = unic_notice_delivered(ns, m->notice, seq, nic->now_ns);
 	if (err)
@@ -587,9 +591,9 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	n->why = UNIC_WHY_OFFERED;
 	n->state = UNIC_MR_NOTIFIED;
 	unic_reclaim_remove(nic, new);
-	not_coming(nic, o);
+	remove_supply(nic, o);
 	if (counted) {
-		coming(nic, n);
+		add_supply(nic, n);
 	} else {
 		put_off(nic, o, false);
 		put_off(nic, n, true);
@@ -643,7 +647,7 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 	UNIC_COUNT(nic, extends_taken);
 	if (!is_put_off(m))
 		put_off(nic, m, true);
-	not_coming(nic, m);
+	remove_supply(nic, m);
 	unic_evict_kick(nic);
 	return 0;
 }
@@ -660,7 +664,7 @@ int unic_evict_answer(struct unic_nic *nic,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (!asked(m))
+	if (!is_answerable(m))
 		return -UNIC_ESTATE;
 	i = m->notice;
 	us = unic_from_le32(cmd->extend_us);
@@ -674,7 +678,7 @@ int unic_evict_answer(struct unic_nic *nic,
 		unic_notice_delivered(ns, i, m->seq, nic->now_ns);
 	switch (unic_from_le32(cmd->answer)) {
 	case UNIC_ANSWER_RELEASE:
-		released(nic, (uint16_t)mr);
+		count_release(nic, (uint16_t)mr);
 		err = owner_drain(nic, (uint16_t)mr);
 		break;
 	case UNIC_ANSWER_OFFER:
@@ -693,7 +697,7 @@ int unic_evict_answer(struct unic_nic *nic,
 
 /* ------------------------------------------------------------- the rest */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -708,21 +712,21 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	if (!e->kicked && nic->now_ns < e->next_ns)
 		return e->next_ns;
 	e->kicked = false;
-	deadlines(nic);
+	handle_deadlines(nic);
 	if (nic->state != UNIC_NIC_READY)
 		return UINT64_MAX; /* the driver has failed */
 	publish_all(nic);
 	next = unic_admission_poll(nic);
 	if (e->evts_due)
-		next = earlier(next, nic->now_ns + RETRY_NS);
-	next = earlier(next, unic_reclaim_poll(nic));
-	next = earlier(next, e->notices.next_ns);
+		next = min_ns(next, nic->now_ns + RETRY_NS);
+	next = min_ns(next, unic_reclaim_poll(nic));
+	next = min_ns(next, e->notices.next_ns);
 	e->next_ns = next;
 	return e->kicked ? nic->now_ns : next;
 }
 
 /* Region @idx ends with its process: no tombstone is left, nor stays. */
-static void leave(struct unic_nic *nic, uint16_t idx)
+static void detach_mr(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -748,7 +752,7 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
 		const struct unic_mr *mr = &nic->mrs.mr[*at];
 
 		if (mr->proc == proc && mr->state != UNIC_MR_FREE)
-			leave(nic, *at);
+			detach_mr(nic, *at);
 	}
 	return *at == UNIC_MRS && nic->procs.proc[proc].mr_head == UNIC_MR_NIL;
 }

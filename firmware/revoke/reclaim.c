@@ -114,8 +114,8 @@ unic_reclaim_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
 }
 
 /* The policy of @proc gets to know up to @n newcomers, and looks around. */
-static __attribute__((noinline)) void prepare(struct unic_nic *nic,
-					      uint32_t proc, uint32_t n)
+static __attribute__((noinline)) void prepare_chooser(struct unic_nic *nic,
+						      uint32_t proc, uint32_t n)
 {
 	struct unic_chooser *c = &nic->evict.chooser[proc];
 	uint16_t i;
@@ -126,7 +126,7 @@ static __attribute__((noinline)) void prepare(struct unic_nic *nic,
 }
 
 /* ... remembers that @mr goes. */
-static void chosen(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+static void record_victim(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	unic_policy_evicted(&nic->evict.chooser[proc], mr,
 			    unic_reclaim_identity(&nic->mrs.mr[mr]),
@@ -154,7 +154,7 @@ static uint32_t turn_of(uint32_t a, uint32_t b)
 	return (a < b ? b : a) / UNIC_OPPONENTS % TURNS;
 }
 
-static void remember_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
+static void record_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
 	*recall_of(&nic->evict, a, b) =
 		nic->now_ns / TURNS * TURNS + turn_of(a, b);
@@ -164,7 +164,7 @@ static void remember_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
  * Both sides of a recall for a borrower are above their shares; entries would
  * go to and fro between them without end.
  */
-static bool damped(struct unic_nic *nic, uint32_t a, uint32_t b)
+static bool is_damped(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
 	uint64_t last_ns = *recall_of(&nic->evict, a, b);
 
@@ -184,7 +184,7 @@ struct want {
 	bool index;  /* not entries are short, but indices of regions */
 };
 
-static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+static void update_pain(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_pain *p = &nic->evict.pain[mr];
@@ -197,8 +197,8 @@ static void measure(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 	unic_share_hurts(&nic->evict.share, proc, p->value);
 }
 
-static bool take_from(struct unic_nic *nic, uint32_t victim,
-		      const struct want *w)
+static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
+			 const struct want *w)
 {
 	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->evict.high;
 	uint32_t cached = 0;
@@ -214,16 +214,16 @@ static bool take_from(struct unic_nic *nic, uint32_t victim,
 		return true;
 	}
 	if (unic_policy_blind(&nic->evict.chooser[victim]))
-		prepare(nic, victim, FIRST_STRANGERS);
+		prepare_chooser(nic, victim, FIRST_STRANGERS);
 	mr = unic_reclaim_pick(nic, victim, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))
 		mr = unic_reclaim_beside(nic, victim, mr, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL)
-		chosen(nic, victim, mr);
-	prepare(nic, victim, STRANGERS);
+		record_victim(nic, victim, mr);
+	prepare_chooser(nic, victim, STRANGERS);
 	if (mr == UNIC_MR_NIL)
 		return w->urgent && unic_evict_hasten(nic, victim, w->proc);
-	measure(nic, victim, mr);
+	update_pain(nic, victim, mr);
 	unic_evict_revoke(nic, mr, w->why, w->proc, w->urgent);
 	return true;
 }
@@ -273,7 +273,7 @@ static void refresh_regions(struct unic_nic *nic, uint32_t p)
 			  (there ? e->indices_coming[p] : 0u) - r->coming);
 }
 
-static __attribute__((noinline, cold)) void refresh(struct unic_nic *nic)
+static __attribute__((noinline, cold)) void refresh_shares(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 
@@ -302,8 +302,8 @@ static uint32_t victim_for(struct unic_share *s, const struct want *w)
 }
 
 /* @s: shares of what is wanted. Whoever has nothing to give is passed over. */
-static bool take_by(struct unic_nic *nic, const struct want *w,
-		    struct unic_share *s)
+static bool reclaim_by_share(struct unic_nic *nic, const struct want *w,
+			     struct unic_share *s)
 {
 	uint32_t victim;
 	bool taken = false;
@@ -312,12 +312,12 @@ static bool take_by(struct unic_nic *nic, const struct want *w,
 		bool pair = !w->urgent && w->proc != UNIC_OWNER_NIL &&
 			    w->proc != victim;
 
-		if (pair && damped(nic, w->proc, victim))
+		if (pair && is_damped(nic, w->proc, victim))
 			UNIC_TRACE(nic, SPARED, victim, UNIC_MR_NIL, 0, 0, 0);
 		else
-			taken = take_from(nic, victim, w);
+			taken = reclaim_from(nic, victim, w);
 		if (taken && pair)
-			remember_recall(nic, w->proc, victim);
+			record_recall(nic, w->proc, victim);
 		if (!taken)
 			unic_share_skip(s, victim);
 	}
@@ -330,18 +330,19 @@ static bool take_by(struct unic_nic *nic, const struct want *w,
  * Whose grace was extended gives back later, but does: nobody is brought below
  * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
  */
-static bool take(struct unic_nic *nic, const struct want *w)
+static bool reclaim_one(struct unic_nic *nic, const struct want *w)
 {
 	struct unic_evict *e = &nic->evict;
 
 	if (w->index || nic->put_off.all) {
-		refresh(nic);
-		if (take_by(nic, w, w->index ? &e->regions : &e->after))
+		refresh_shares(nic);
+		if (reclaim_by_share(nic, w,
+				     w->index ? &e->regions : &e->after))
 			return true;
 		if (w->index || !w->urgent)
 			return false;
 	}
-	return take_by(nic, w, &e->share);
+	return reclaim_by_share(nic, w, &e->share);
 }
 
 /* Are there fewer indices than @n, those on their way back counted? */
@@ -351,7 +352,7 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
 
 	if (there >= n)
 		return false;
-	refresh(nic);
+	refresh_shares(nic);
 	return there + nic->evict.regions.coming < n;
 }
 
@@ -359,8 +360,8 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
  * What those who wait want most now. Entries and indices on their way back are
  * supply already, so nothing is asked back twice.
  */
-static bool waiters_want(struct unic_nic *nic, const struct unic_bitset *tried,
-			 struct want *out)
+static bool find_waiter_want(struct unic_nic *nic,
+			     const struct unic_bitset *tried, struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
 	struct unic_demand d;
@@ -399,8 +400,8 @@ static bool waiters_want(struct unic_nic *nic, const struct unic_bitset *tried,
 
 /* A page is missing for which there is no entry: one region goes for it, after
  * those for whom others wait. */
-static bool misses_want(struct unic_nic *nic, const struct unic_bitset *tried,
-			struct want *out)
+static bool find_fault_want(struct unic_nic *nic,
+			    const struct unic_bitset *tried, struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
 	struct unic_demand d;
@@ -433,10 +434,10 @@ static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 	struct unic_evict *e = &nic->evict;
 
 	if (unic_bitset_any(&e->demands.waiters) &&
-	    waiters_want(nic, tried, out))
+	    find_waiter_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
-	    misses_want(nic, tried, out))
+	    find_fault_want(nic, tried, out))
 		return true;
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = UNIC_OWNER_NIL,
@@ -445,7 +446,7 @@ static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 }
 
 /* Nothing to take: when nobody waits, only age changes that. */
-static uint64_t later(const struct unic_nic *nic, const struct want *w)
+static uint64_t retry_at_ns(const struct unic_nic *nic, const struct want *w)
 {
 	const struct unic_evict *e = &nic->evict;
 	uint32_t us = e->reaper_us;
@@ -466,15 +467,16 @@ uint64_t unic_reclaim_poll(struct unic_nic *nic)
 		if (!next_want(nic, &tried, &w))
 			return again;
 		if (w.why != UNIC_WHY_QUOTA) {
-			if (!take(nic, &w))
-				return again < later(nic, &w) ? again
-							      : later(nic, &w);
+			if (!reclaim_one(nic, &w))
+				return again < retry_at_ns(nic, &w)
+					       ? again
+					       : retry_at_ns(nic, &w);
 			left--;
-		} else if (take_from(nic, w.proc, &w)) {
+		} else if (reclaim_from(nic, w.proc, &w)) {
 			left--;
 		} else { /* its own business: others do not wait for it */
 			unic_bitset_add(&tried, w.proc);
-			again = later(nic, &w);
+			again = retry_at_ns(nic, &w);
 		}
 	}
 	return nic->now_ns;
@@ -499,7 +501,8 @@ void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
 	unic_share_hurts(&e->share, proc, 0);
 }
 
-static void top_holders(const struct unic_share *s, struct unic_cpl_usage *out)
+static void find_top_owners(const struct unic_share *s,
+			    struct unic_cpl_usage *out)
 {
 	struct unic_bitset taken = { { 0 } };
 	uint32_t k, i;
@@ -537,5 +540,5 @@ void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
 	out->bound_us =
 		unic_to_le32(e->notices.deliver_us + e->notices.grace_us +
 			     e->reaper_us + UNIC_DRAIN_BOUND_US);
-	top_holders(&e->share, out);
+	find_top_owners(&e->share, out);
 }

@@ -16,7 +16,7 @@ void unic_arp_init(struct unic_nic *nic)
 	nic->arps.next_ns = UINT64_MAX;
 }
 
-static void want_look(struct unic_nic *nic, uint64_t at_ns)
+static void arm_arp_timer(struct unic_nic *nic, uint64_t at_ns)
 {
 	if (at_ns < nic->arps.next_ns)
 		nic->arps.next_ns = at_ns;
@@ -40,8 +40,8 @@ static uint32_t get_ipv4(const uint8_t from[4])
 }
 
 /* To @mac, or to everybody. Lost if the link is full: it is asked again. */
-static void send(struct unic_nic *nic, uint32_t op, uint32_t ipv4,
-		 const uint8_t *mac)
+static void send_arp(struct unic_nic *nic, uint32_t op, uint32_t ipv4,
+		     const uint8_t *mac)
 {
 	uint8_t frame[ARP_BYTES];
 	struct unic_arp arp = {
@@ -67,15 +67,15 @@ static void send(struct unic_nic *nic, uint32_t op, uint32_t ipv4,
 	unic_tx_raw(nic, frame, sizeof(frame));
 }
 
-static void ask(struct unic_nic *nic, struct unic_arp_entry *e)
+static void send_arp_request(struct unic_nic *nic, struct unic_arp_entry *e)
 {
-	send(nic, OP_REQUEST, e->ipv4, NULL);
+	send_arp(nic, OP_REQUEST, e->ipv4, NULL);
 	e->retry_ns = nic->now_ns + UNIC_ARP_RETRY_NS;
-	want_look(nic, e->retry_ns);
+	arm_arp_timer(nic, e->retry_ns);
 }
 
 /* The best place for a new question: free, else the oldest answer. */
-static struct unic_arp_entry *place(struct unic_arps *arps)
+static struct unic_arp_entry *pick_arp_entry(struct unic_arps *arps)
 {
 	struct unic_arp_entry *best = NULL;
 	uint32_t i;
@@ -92,7 +92,8 @@ static struct unic_arp_entry *place(struct unic_arps *arps)
 	return best;
 }
 
-static struct unic_arp_entry *known(struct unic_nic *nic, uint32_t ipv4)
+static struct unic_arp_entry *find_arp_entry(struct unic_nic *nic,
+					     uint32_t ipv4)
 {
 	uint32_t i;
 
@@ -107,9 +108,9 @@ static struct unic_arp_entry *known(struct unic_nic *nic, uint32_t ipv4)
 }
 
 /* Our own address, and what is known. */
-static bool at_once(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
+static bool resolve_cached(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 {
-	const struct unic_arp_entry *e = known(nic, ipv4);
+	const struct unic_arp_entry *e = find_arp_entry(nic, ipv4);
 
 	if (ipv4 == nic->ipv4)
 		memcpy(mac, nic->link.mac, 6);
@@ -118,8 +119,8 @@ static bool at_once(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 	return e || ipv4 == nic->ipv4;
 }
 
-static void begin(struct unic_nic *nic, struct unic_arp_entry *e, uint32_t ipv4,
-		  uint32_t user, bool quiet)
+static void start_arp_query(struct unic_nic *nic, struct unic_arp_entry *e,
+			    uint32_t ipv4, uint32_t user, bool quiet)
 {
 	memset(e, 0, sizeof(*e));
 	e->state = UNIC_ARP_ASKED;
@@ -127,7 +128,7 @@ static void begin(struct unic_nic *nic, struct unic_arp_entry *e, uint32_t ipv4,
 	e->user = user;
 	e->quiet = quiet;
 	e->until_ns = nic->now_ns + UNIC_ARP_GIVE_UP_NS;
-	ask(nic, e);
+	send_arp_request(nic, e);
 }
 
 int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
@@ -137,12 +138,12 @@ int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
 
 	if (!nic->ipv4 || !unic_arp_unicast(ipv4))
 		return -UNIC_ENOROUTE;
-	if (at_once(nic, ipv4, mac))
+	if (resolve_cached(nic, ipv4, mac))
 		return 0;
-	e = place(&nic->arps);
+	e = pick_arp_entry(&nic->arps);
 	if (!e)
 		return -UNIC_EBUSY;
-	begin(nic, e, ipv4, user, false);
+	start_arp_query(nic, e, ipv4, user, false);
 	return -UNIC_EPENDING;
 }
 
@@ -151,7 +152,7 @@ int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 	struct unic_arp_entry *e;
 	uint32_t i, quiet = 0;
 
-	if (at_once(nic, ipv4, mac))
+	if (resolve_cached(nic, ipv4, mac))
 		return 0;
 	for (i = 0; i < UNIC_ARP_ENTRIES; i++) {
 		e = &nic->arps.entry[i];
@@ -161,13 +162,14 @@ int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 			return -UNIC_EPENDING;
 		quiet += e->quiet;
 	}
-	e = quiet < UNIC_ARP_ENTRIES / 2 ? place(&nic->arps) : NULL;
+	e = quiet < UNIC_ARP_ENTRIES / 2 ? pick_arp_entry(&nic->arps) : NULL;
 	if (e)
-		begin(nic, e, ipv4, 0, true);
+		start_arp_query(nic, e, ipv4, 0, true);
 	return -UNIC_EPENDING;
 }
 
-static bool publish(struct unic_nic *nic, const struct unic_arp_entry *e)
+static bool publish_arp_event(struct unic_nic *nic,
+			      const struct unic_arp_entry *e)
 {
 	struct unic_evt_arp evt = {
 		.hdr = { .type = UNIC_EVT_ARP_RESULT,
@@ -182,30 +184,30 @@ static bool publish(struct unic_nic *nic, const struct unic_arp_entry *e)
 }
 
 /* The question is answered, one way or the other. */
-static void report(struct unic_nic *nic, struct unic_arp_entry *e)
+static void finish_arp_query(struct unic_nic *nic, struct unic_arp_entry *e)
 {
-	if (!e->quiet && !publish(nic, e)) {
+	if (!e->quiet && !publish_arp_event(nic, e)) {
 		e->state = UNIC_ARP_REPORT;
 		e->retry_ns = nic->now_ns + UNIC_ARP_RETRY_NS / 100;
-		want_look(nic, e->retry_ns);
+		arm_arp_timer(nic, e->retry_ns);
 		return;
 	}
 	e->state = e->ok ? UNIC_ARP_KNOWN : UNIC_ARP_FREE;
 	e->until_ns = nic->now_ns + UNIC_ARP_AGE_NS;
 }
 
-static void look(struct unic_nic *nic, struct unic_arp_entry *e)
+static void poll_arp_entry(struct unic_nic *nic, struct unic_arp_entry *e)
 {
 	if (e->state == UNIC_ARP_FREE || e->state == UNIC_ARP_KNOWN)
 		return;
 	if (e->state == UNIC_ARP_REPORT)
-		report(nic, e);
+		finish_arp_query(nic, e);
 	else if (nic->now_ns >= e->until_ns)
-		report(nic, e);
+		finish_arp_query(nic, e);
 	else if (nic->now_ns >= e->retry_ns)
-		ask(nic, e);
+		send_arp_request(nic, e);
 	else
-		want_look(nic, e->retry_ns);
+		arm_arp_timer(nic, e->retry_ns);
 }
 
 uint64_t unic_arp_timers(struct unic_nic *nic)
@@ -216,12 +218,13 @@ uint64_t unic_arp_timers(struct unic_nic *nic)
 		return nic->arps.next_ns;
 	nic->arps.next_ns = UINT64_MAX;
 	for (i = 0; i < UNIC_ARP_ENTRIES; i++)
-		look(nic, &nic->arps.entry[i]);
+		poll_arp_entry(nic, &nic->arps.entry[i]);
 	return nic->arps.next_ns;
 }
 
 /* Answers count only for questions; known addresses are not overwritten. */
-static void learn(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6])
+static void handle_arp_reply(struct unic_nic *nic, uint32_t ipv4,
+			     const uint8_t mac[6])
 {
 	uint32_t i;
 
@@ -232,7 +235,7 @@ static void learn(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6])
 			continue;
 		memcpy(e->mac, mac, 6);
 		e->ok = 1;
-		report(nic, e);
+		finish_arp_query(nic, e);
 	}
 }
 
@@ -253,9 +256,9 @@ void unic_arp_frame(struct unic_nic *nic, const struct unic_rx *rx)
 		return;
 	}
 	if (unic_from_be16(arp.op) == OP_REQUEST)
-		send(nic, OP_REPLY, get_ipv4(arp.spa), arp.sha);
+		send_arp(nic, OP_REPLY, get_ipv4(arp.spa), arp.sha);
 	else if (unic_from_be16(arp.op) == OP_REPLY)
-		learn(nic, get_ipv4(arp.spa), arp.sha);
+		handle_arp_reply(nic, get_ipv4(arp.spa), arp.sha);
 	else
 		UNIC_COUNT(nic, rx_not_ours);
 }

@@ -16,7 +16,7 @@ void unic_cq_init(struct unic_nic *nic)
 	memset(&nic->cqs, 0, sizeof(nic->cqs));
 }
 
-static int free_slot(const struct unic_nic *nic)
+static int find_free_cq(const struct unic_nic *nic)
 {
 	uint16_t i;
 
@@ -63,7 +63,7 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	r = check_ring(nic, cmd, entries, &piece);
 	if (r)
 		return r;
-	idx = free_slot(nic);
+	idx = find_free_cq(nic);
 	if (idx < 0)
 		return idx;
 	proc = nic->mrs.pd[pd].proc;
@@ -86,7 +86,7 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	return idx;
 }
 
-static void destroy(struct unic_nic *nic, struct unic_cq *cq)
+static void destroy_cq(struct unic_nic *nic, struct unic_cq *cq)
 {
 	if (cq->evt_due)
 		nic->cqs.evts_due--;
@@ -115,7 +115,7 @@ int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id)
 		return -UNIC_ENOCQ;
 	if (cq->users)
 		return -UNIC_EBUSY;
-	destroy(nic, cq);
+	destroy_cq(nic, cq);
 	return 0;
 }
 
@@ -129,12 +129,12 @@ void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc)
 		if (!cq->used || cq->proc != proc)
 			continue;
 		UNIC_ASSERT(nic, !cq->users);
-		destroy(nic, cq);
+		destroy_cq(nic, cq);
 	}
 }
 
 /* At most once per arming: the process arms again when it has looked. */
-static void notify(struct unic_nic *nic, struct unic_cq *cq)
+static void raise_cq_event(struct unic_nic *nic, struct unic_cq *cq)
 {
 	UNIC_BOX_NIC_PAGE *np = nic->procs.proc[cq->proc].np;
 
@@ -147,7 +147,7 @@ static void notify(struct unic_nic *nic, struct unic_cq *cq)
 }
 
 /* Were more than n records (of those that count) written? Modulo 2^31. */
-static bool due(const struct unic_cq *cq)
+static bool is_cq_event_due(const struct unic_cq *cq)
 {
 	uint32_t have = cq->arm & ARM_SOLICITED ? cq->sol : cq->tail;
 	uint32_t ahead = (have - cq->arm) & ARM_NUMBER;
@@ -163,8 +163,8 @@ void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word)
 		return;
 	cq->arm = arm_word;
 	cq->armed = true;
-	if (due(cq) || cq->error)
-		notify(nic, cq);
+	if (is_cq_event_due(cq) || cq->error)
+		raise_cq_event(nic, cq);
 }
 
 static bool publish_error(struct unic_nic *nic, struct unic_cq *cq)
@@ -179,7 +179,7 @@ static bool publish_error(struct unic_nic *nic, struct unic_cq *cq)
 	return unic_mbox_event(nic, &evt);
 }
 
-static void fail(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
+static void fail_cq(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
 {
 	cq->error = error;
 	if (error == UNIC_CQ_OVERFLOW)
@@ -190,7 +190,7 @@ static void fail(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
 		nic->chores = true;
 	}
 	if (cq->armed)
-		notify(nic, cq); /* a sleeper must learn of it */
+		raise_cq_event(nic, cq); /* a sleeper must learn of it */
 	unic_qp_cq_failed(nic, (uint16_t)(cq - nic->cqs.cq));
 }
 
@@ -214,7 +214,7 @@ void unic_cq_events(struct unic_nic *nic)
  * The consumer's index is read only when the ring looks full, because it is in
  * a cache line that the process writes. A wild one is as if it had not moved.
  */
-static bool full(struct unic_nic *nic, struct unic_cq *cq)
+static bool is_cq_full(struct unic_nic *nic, struct unic_cq *cq)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[cq->proc].db;
 	uint32_t ci =
@@ -226,7 +226,7 @@ static bool full(struct unic_nic *nic, struct unic_cq *cq)
 }
 
 /* Where record @n is, in bytes from the start of the first page on. */
-static inline uint32_t place_of(const struct unic_cq *cq, uint32_t n)
+static inline uint32_t cqe_offset(const struct unic_cq *cq, uint32_t n)
 {
 	return ((uint32_t)cq->iova & PAGE_MASK) + (n & cq->mask) * CQE_BYTES;
 }
@@ -234,7 +234,7 @@ static inline uint32_t place_of(const struct unic_cq *cq, uint32_t n)
 /* The region cannot be taken back while the queue exists: a page is translated
  * once, when the queue comes to it. */
 static __attribute__((noinline)) int
-turn_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
+xlate_cq_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
 {
 	uint64_t iova = (cq->iova & ~(uint64_t)PAGE_MASK) +
 			((uint64_t)page << PAGE_SHIFT);
@@ -249,14 +249,14 @@ turn_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
 }
 
 /* Where record `tail` goes. */
-static inline int locate(struct unic_nic *nic, struct unic_cq *cq,
-			 uint64_t *bus)
+static inline int locate_cqe(struct unic_nic *nic, struct unic_cq *cq,
+			     uint64_t *bus)
 {
-	uint32_t at = place_of(cq, cq->tail);
+	uint32_t at = cqe_offset(cq, cq->tail);
 	int r;
 
 	if (__builtin_expect(at >> PAGE_SHIFT != cq->page, 0)) {
-		r = turn_page(nic, cq, at >> PAGE_SHIFT);
+		r = xlate_cq_page(nic, cq, at >> PAGE_SHIFT);
 		if (r)
 			return r;
 	}
@@ -272,12 +272,12 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 
 	if (__builtin_expect(cq->error, 0))
 		return true;
-	if (cq->tail - cq->ci > cq->mask && full(nic, cq)) {
-		fail(nic, cq, UNIC_CQ_OVERFLOW);
+	if (cq->tail - cq->ci > cq->mask && is_cq_full(nic, cq)) {
+		fail_cq(nic, cq, UNIC_CQ_OVERFLOW);
 		return true;
 	}
 	cqe->seq = unic_to_le32(cq->tail + 1);
-	r = locate(nic, cq, &bus);
+	r = locate_cqe(nic, cq, &bus);
 	if (__builtin_expect(!r, 1))
 		r = unic_dma_cqe(nic, (uint16_t)idx, cq->mr, bus, cqe);
 	if (__builtin_expect(r == -UNIC_EPENDING, 0)) {
@@ -285,14 +285,14 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	} else if (__builtin_expect(r, 0)) {
 		if (r == -UNIC_EAGAIN)
 			return false;
-		fail(nic, cq, UNIC_CQ_BUS);
+		fail_cq(nic, cq, UNIC_CQ_BUS);
 		return true;
 	}
 	cq->tail++;
 	if (cqe->status || (cqe->flags & UNIC_WC_SOLICITED))
 		cq->sol = cq->tail;
-	if (!r && cq->armed && due(cq))
-		notify(nic, cq);
+	if (!r && cq->armed && is_cq_event_due(cq))
+		raise_cq_event(nic, cq);
 	return true;
 }
 
@@ -301,23 +301,23 @@ void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok)
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 
 	if (!ok && !cq->error)
-		fail(nic, cq, UNIC_CQ_BUS);
-	if (cq->armed && due(cq))
-		notify(nic, cq);
+		fail_cq(nic, cq, UNIC_CQ_BUS);
+	if (cq->armed && is_cq_event_due(cq))
+		raise_cq_event(nic, cq);
 	unic_qp_cqe_end(nic, qpn); /* last: it holds the queue */
 }
 
 /* --------------------------------------------------------- several at once */
 
 /* How many of @n records can be written from the tail on in one piece. */
-static inline uint32_t together(struct unic_nic *nic, struct unic_cq *cq,
-				uint32_t n)
+static inline uint32_t contiguous_cqes(struct unic_nic *nic, struct unic_cq *cq,
+				       uint32_t n)
 {
-	uint32_t in_page = place_of(cq, cq->tail) & PAGE_MASK;
+	uint32_t in_page = cqe_offset(cq, cq->tail) & PAGE_MASK;
 	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
 
 	if (__builtin_expect(cq->tail - cq->ci + n > cq->mask + 1, 0) &&
-	    (full(nic, cq) || cq->tail - cq->ci + n > cq->mask + 1))
+	    (is_cq_full(nic, cq) || cq->tail - cq->ci + n > cq->mask + 1))
 		return 0;
 	if (n > end)
 		n = end;
@@ -334,8 +334,8 @@ uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
 	UNIC_IN_REGISTER(cq);
 	if (__builtin_expect(cq->error, 0))
 		return 0;
-	n = together(nic, cq, n);
-	if (__builtin_expect(!n || locate(nic, cq, &bus), 0))
+	n = contiguous_cqes(nic, cq, n);
+	if (__builtin_expect(!n || locate_cqe(nic, cq, &bus), 0))
 		return 0;
 	*at = unic_port_window(nic->port, bus, n * CQE_BYTES);
 	return *at ? n : 0;
@@ -350,6 +350,6 @@ void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
 	unic_wmb(); /* all else before what makes it valid */
 	UNIC_WRITE_ONCE(at->seq, unic_to_le32(cq->tail + 1));
 	cq->tail += n;
-	if (cq->armed && due(cq))
-		notify(nic, cq);
+	if (cq->armed && is_cq_event_due(cq))
+		raise_cq_event(nic, cq);
 }

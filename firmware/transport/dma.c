@@ -48,8 +48,8 @@ void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
  * One piece, under the tag of the next free job. Returns an enum
  * unic_port_status; the caller takes the job if it is PENDING.
  */
-static inline int submit(struct unic_nic *nic, bool to_host,
-			 const struct unic_piece *piece, void *local)
+static inline int submit_piece(struct unic_nic *nic, bool to_host,
+			       const struct unic_piece *piece, void *local)
 {
 	uint32_t tag = nic->dma.free_head;
 	int r;
@@ -72,8 +72,8 @@ static int error_of(int port_status)
 }
 
 /* Where the next piece of @s is. */
-static inline int locate(struct unic_nic *nic, const struct unic_span *s,
-			 struct unic_piece *piece)
+static inline int xlate_span(struct unic_nic *nic, const struct unic_span *s,
+			     struct unic_piece *piece)
 {
 	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
 
@@ -94,10 +94,10 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
 		s = &sgl->span[sgl->i];
 		piece.len = 0;
 		while (s->len) {
-			r = locate(nic, s, &piece);
+			r = xlate_span(nic, s, &piece);
 			if (__builtin_expect(r, 0))
 				return r;
-			r = submit(nic, sgl->to_host, &piece, sgl->local);
+			r = submit_piece(nic, sgl->to_host, &piece, sgl->local);
 			if (__builtin_expect(r == UNIC_PORT_PENDING, 0)) {
 				take_job(nic, s->mr, sgl->owner, sgl->who);
 				sgl->pending++;
@@ -122,7 +122,7 @@ int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
 {
 	struct unic_piece piece = { .bus = bus,
 				    .len = count * UNIC_SLOT_BYTES };
-	int r = submit(nic, false, &piece, local);
+	int r = submit_piece(nic, false, &piece, local);
 
 	if (r == UNIC_PORT_OK)
 		return 0;
@@ -144,7 +144,7 @@ int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
 		return -UNIC_EAGAIN;
 	copy = &dma->job[dma->free_head].cqe; /* the port may read it later */
 	*copy = *cqe;
-	r = submit(nic, true, &piece, copy);
+	r = submit_piece(nic, true, &piece, copy);
 	if (__builtin_expect(r == UNIC_PORT_OK, 1))
 		return 0;
 	if (r != UNIC_PORT_PENDING)
@@ -160,8 +160,8 @@ static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
 		sgl->failed = true;
 }
 
-static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
-		       bool ok)
+static void notify_owner(struct unic_nic *nic, const struct unic_dma_job *job,
+			 bool ok)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -194,7 +194,7 @@ static void tell_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 	}
 }
 
-static void finish(struct unic_nic *nic, uint32_t tag, bool ok)
+static void complete_job(struct unic_nic *nic, uint32_t tag, bool ok)
 {
 	struct unic_dma *dma = &nic->dma;
 	struct unic_dma_job *job = &dma->job[tag];
@@ -207,7 +207,7 @@ static void finish(struct unic_nic *nic, uint32_t tag, bool ok)
 	if (!ok)
 		UNIC_COUNT(nic, dma_errors);
 	unic_mr_dma_put(nic, done.mr);
-	tell_owner(nic, &done, ok);
+	notify_owner(nic, &done, ok);
 }
 
 bool unic_dma_poll(struct unic_nic *nic)
@@ -221,7 +221,7 @@ bool unic_dma_poll(struct unic_nic *nic)
 		if (!unic_port_dma_poll(nic->port, &tag, &status))
 			break;
 		UNIC_ASSERT(nic, tag < UNIC_DMA_JOBS && nic->dma.job[tag].busy);
-		finish(nic, tag, status == UNIC_PORT_OK);
+		complete_job(nic, tag, status == UNIC_PORT_OK);
 	}
 	return n != 0;
 }

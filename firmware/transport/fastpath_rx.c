@@ -33,8 +33,8 @@ enum kind { /* unic_expect.kind */
  * What a packet with this opcode is, and how long its payload, if it has @body
  * bytes behind BTH. False: not for the lane.
  */
-static bool classify(const struct unic_qp *qp, uint32_t op, uint32_t body,
-		     struct unic_expect *e)
+static bool classify_packet(const struct unic_qp *qp, uint32_t op,
+			    uint32_t body, struct unic_expect *e)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
 	uint32_t pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
@@ -70,16 +70,16 @@ static bool classify(const struct unic_qp *qp, uint32_t op, uint32_t body,
 }
 
 /* Has the frame the headers that @e is about? */
-static inline bool is_like(const struct unic_rx *rx,
-			   const struct unic_expect *e)
+static inline bool has_same_headers(const struct unic_rx *rx,
+				    const struct unic_expect *e)
 {
 	return e->bytes == rx->len && unic_headers_same(rx->frame, &e->h);
 }
 
 /* Is it as long, of the same opcode, for the same queue pair? All else that a
  * header says follows from these. */
-static inline bool is_alike(const struct unic_rx *rx,
-			    const struct unic_expect *e)
+static inline bool has_same_kind(const struct unic_rx *rx,
+				 const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 
@@ -91,8 +91,8 @@ static inline bool is_alike(const struct unic_rx *rx,
 
 /* One that is not like the last of its sort. Is it one of the lane's, of the
  * peer of @qp, which may receive? Then others like it are expected now. */
-static bool learn(struct unic_nic *nic, struct unic_qp *qp,
-		  struct unic_expect *e, const struct unic_rx *rx)
+static bool update_expect(struct unic_nic *nic, struct unic_qp *qp,
+			  struct unic_expect *e, const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	uint32_t op = unic_get_word(w, UNIC_W_BTH_OP);
@@ -100,7 +100,8 @@ static bool learn(struct unic_nic *nic, struct unic_qp *qp,
 
 	e->bytes = UNIC_EXPECT_NOTHING;
 	if (qp->state != UNIC_QPS_RTS || (ip & 3) ||
-	    !classify(qp, op, rx->len - UNIC_EXT_OFF - UNIC_ICRC_BYTES, e))
+	    !classify_packet(qp, op, rx->len - UNIC_EXT_OFF - UNIC_ICRC_BYTES,
+			     e))
 		return false;
 	e->qp = unic_qp_index(nic, qp);
 	unic_roce_length(&qp->tmpl, &e->h, ip);
@@ -111,7 +112,7 @@ static bool learn(struct unic_nic *nic, struct unic_qp *qp,
 
 /* Which of unic_qp.expect[]: one for each part of a long message, and one for
  * acknowledgements, so that no stream in either direction learns anew. */
-static inline uint32_t place_of(uint32_t opcode)
+static inline uint32_t expect_index(uint32_t opcode)
 {
 	switch (opcode) {
 	case UNIC_OP_ACK:
@@ -127,7 +128,7 @@ static inline uint32_t place_of(uint32_t opcode)
 
 /* A frame that is not like the one before it. True if it is for the lane: then
  * it is like nic->like. */
-static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
+static CALLED bool find_expect(struct unic_nic *nic, const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_expect *e;
@@ -141,15 +142,15 @@ static CALLED bool find(struct unic_nic *nic, const struct unic_rx *rx)
 		return false;
 	qp = &nic->qps.qp[idx];
 	UNIC_IN_REGISTER(qp);
-	e = &qp->expect[place_of(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
+	e = &qp->expect[expect_index(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
 	UNIC_IN_REGISTER(e);
-	if (!is_like(rx, e) && !learn(nic, qp, e, rx))
+	if (!has_same_headers(rx, e) && !update_expect(nic, qp, e, rx))
 		return false;
 	nic->like = e;
 	return true;
 }
 
-static inline bool sound(const struct unic_rx *rx)
+static inline bool has_valid_icrc(const struct unic_rx *rx)
 {
 	return rx->flags & UNIC_FRAME_NO_ICRC ||
 	       unic_icrc_ok(rx->frame, rx->len);
@@ -168,8 +169,10 @@ static COLD void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
 			   (op >> (16 + UNIC_BTH_PAD_SHIFT) & 3));
 }
 
-static inline void trace(struct unic_nic *nic, const struct unic_qp *qp,
-			 const struct unic_expect *e, const uint8_t *frame)
+static inline void maybe_trace_rx(struct unic_nic *nic,
+				  const struct unic_qp *qp,
+				  const struct unic_expect *e,
+				  const uint8_t *frame)
 {
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_RX))
 		trace_rx(nic, qp, e, frame);
@@ -187,11 +190,12 @@ static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
 	return !((apsn ^ rsp->psn) << 8);
 }
 
-static COLD enum unic_fastpath refused(struct unic_nic *nic, struct unic_qp *qp,
-				       const struct unic_expect *e,
-				       const uint8_t *frame, int err)
+static COLD enum unic_fastpath refuse_write(struct unic_nic *nic,
+					    struct unic_qp *qp,
+					    const struct unic_expect *e,
+					    const uint8_t *frame, int err)
 {
-	trace(nic, qp, e, frame);
+	maybe_trace_rx(nic, qp, e, frame);
 	unic_responder_refused(nic, qp, qp->rsp.psn, err);
 	return UNIC_FASTPATH_DONE;
 }
@@ -215,7 +219,7 @@ static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
 }
 
 /* How many are sound, one behind another; the first one is. */
-static COLD uint32_t sound_ones(const struct burst *b, uint32_t bytes)
+static COLD uint32_t count_valid_icrc(const struct burst *b, uint32_t bytes)
 {
 	const uint8_t *frame = b->frame;
 	uint32_t n = 1;
@@ -236,7 +240,7 @@ static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
 	b->n = 1 + unic_port_rx_run(nic->port, rx, max - 1, &b->stride);
 	b->sound = b->n;
 	if (unlikely(!(rx->flags & UNIC_FRAME_NO_ICRC)))
-		b->sound = sound_ones(b, rx->len);
+		b->sound = count_valid_icrc(b, rx->len);
 }
 
 /* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
@@ -272,8 +276,8 @@ struct want {
 	uint32_t dst01;
 };
 
-static inline struct want want_of(const struct unic_expect *e,
-				  const struct unic_window *win)
+static inline struct want build_want(const struct unic_expect *e,
+				     const struct unic_window *win)
 {
 	const unic_vector *h = (const void *)e->h.word;
 	struct want want = { .h0 = h[0], .h1 = h[1], .h2 = h[2] };
@@ -281,14 +285,14 @@ static inline struct want want_of(const struct unic_expect *e,
 
 	want.dst01 = e->h.dst01;
 	reth.word[0] = (UNIC_FORCE uint32_t)unic_to_be32(win->hi);
-	reth.word[1] = 0; /* see is_wanted() */
+	reth.word[1] = 0; /* see matches_want() */
 	reth.word[2] = (UNIC_FORCE uint32_t)unic_to_be32(win->stag);
 	reth.word[3] = (UNIC_FORCE uint32_t)unic_to_be32(e->len);
 	want.reth = reth.v;
 	return want;
 }
 
-static inline bool is_wanted(const uint8_t *frame, const struct want *want)
+static inline bool matches_want(const uint8_t *frame, const struct want *want)
 {
 	const union unic_words but_low = { .word = { ~0u, 0, ~0u, ~0u } };
 	const unic_vector *is = (const void *)(frame + 2);
@@ -301,13 +305,13 @@ static inline bool is_wanted(const uint8_t *frame, const struct want *want)
 		 (dst01 ^ want->dst01));
 }
 
-/* As place(), for WRITEs of @len bytes. */
-static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
-				       const struct unic_expect *e,
-				       const struct unic_window *win,
-				       uint32_t *apsn, uint32_t len)
+/* As place_writes(), for WRITEs of @len bytes. */
+static ALWAYS_INLINE uint32_t place_writes_of_len(const struct burst *b,
+						  const struct unic_expect *e,
+						  const struct unic_window *win,
+						  uint32_t *apsn, uint32_t len)
 {
-	const struct want want = want_of(e, win);
+	const struct want want = build_want(e, win);
 	uint32_t n = b->sound, psn = *apsn, acks = 0;
 	const uint8_t *frame = b->frame;
 
@@ -316,7 +320,7 @@ static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
 		uint32_t is = unic_get_word(w, UNIC_W_BTH_APSN);
 		uint32_t iova = unic_get_word(w, UNIC_W_EXT + 1);
 
-		if (unlikely((is ^ psn) << 8 || !is_wanted(frame, &want) ||
+		if (unlikely((is ^ psn) << 8 || !matches_want(frame, &want) ||
 			     !unic_window_has(win, iova)))
 			break;
 		unic_window_write(unic_window_at(win, iova),
@@ -332,12 +336,14 @@ static ALWAYS_INLINE uint32_t place_as(const struct burst *b,
 /* Place the frames of @b while they are like @e, in sequence, and for @win.
  * @apsn: the PSN expected; afterwards their acknowledge requests, ored.
  * Returns how many. */
-static CALLED uint32_t place(const struct burst *b, const struct unic_expect *e,
-			     const struct unic_window *win, uint32_t *apsn)
+static CALLED uint32_t place_writes(const struct burst *b,
+				    const struct unic_expect *e,
+				    const struct unic_window *win,
+				    uint32_t *apsn)
 {
 	if (e->len == 8)
-		return place_as(b, e, win, apsn, 8);
-	return place_as(b, e, win, apsn, e->len);
+		return place_writes_of_len(b, e, win, apsn, 8);
+	return place_writes_of_len(b, e, win, apsn, e->len);
 }
 
 /* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
@@ -361,18 +367,19 @@ static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
 		     rsp->msg.kind ||
 		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
 		return UNIC_FASTPATH_NOT;
-	/* the headers are compared by place(), before anything comes of them */
+	/* the headers are compared by place_writes(), before anything comes of them */
 	if (unlikely(!unic_window_near(mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE,
 				       va, e->len) &&
-		     !is_like(rx, e)))
+		     !has_same_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
 	r = unic_window_open(nic, mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE, va,
 			     e->len, &win);
 	if (unlikely(r))
-		return r == -UNIC_EAGAIN ? UNIC_FASTPATH_NOT
-					 : refused(nic, qp, e, rx->frame, r);
+		return r == -UNIC_EAGAIN
+			       ? UNIC_FASTPATH_NOT
+			       : refuse_write(nic, qp, e, rx->frame, r);
 	burst_take(nic, rx, max, &b);
-	done = place(&b, e, &win, &apsn);
+	done = place_writes(&b, e, &win, &apsn);
 	unic_window_used(nic, &win, done, e->len);
 	rsp->msn = unic_psn_add(rsp->msn, done);
 	return burst_done(nic, qp, e, &b, done, apsn, n);
@@ -381,8 +388,8 @@ static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
 /* ---------------------------------------------- WRITEs of several packets */
 
 /* Begin one at its RETH. 0, or the access error. */
-static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
-		       const uint32_t *w, uint32_t len)
+static int begin_fast_write(struct unic_nic *nic, struct unic_qp *qp,
+			    const uint32_t *w, uint32_t len)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
@@ -401,8 +408,9 @@ static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Where @len bytes go that lie @off behind the next one; NULL: not the lane's. */
-static inline uint8_t *target(struct unic_nic *nic, const struct unic_msg *m,
-			      uint32_t off, uint32_t len)
+static inline uint8_t *map_target(struct unic_nic *nic,
+				  const struct unic_msg *m, uint32_t off,
+				  uint32_t len)
 {
 	struct unic_piece piece;
 
@@ -423,11 +431,11 @@ static enum unic_fastpath place_end(struct unic_nic *nic, struct unic_qp *qp,
 {
 	const uint32_t *w = (const void *)(frame + 2);
 	struct unic_msg *m = &qp->rsp.msg;
-	uint8_t *to = target(nic, m, 0, e->len);
+	uint8_t *to = map_target(nic, m, 0, e->len);
 
 	if (unlikely(!to))
 		return UNIC_FASTPATH_NOT;
-	trace(nic, qp, e, frame);
+	maybe_trace_rx(nic, qp, e, frame);
 	unic_window_write(to, frame + UNIC_EXT_OFF + ext, e->len);
 	m->kind = UNIC_MSG_WRITE;
 	m->bytes = e->len;
@@ -452,9 +460,9 @@ static enum unic_fastpath write_first(struct unic_nic *nic, struct unic_qp *qp,
 	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind || len <= e->len || len > UNIC_MSG_MAX))
 		return UNIC_FASTPATH_NOT;
-	r = begin_write(nic, qp, w, len);
+	r = begin_fast_write(nic, qp, w, len);
 	if (unlikely(r))
-		return refused(nic, qp, e, rx->frame, r);
+		return refuse_write(nic, qp, e, rx->frame, r);
 	return place_end(nic, qp, e, rx->frame, RETH_BYTES, false);
 }
 
@@ -473,7 +481,7 @@ static enum unic_fastpath write_last(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* @bytes of the message are placed. */
-static inline void move_on(struct unic_msg *m, uint32_t bytes)
+static inline void advance_msg(struct unic_msg *m, uint32_t bytes)
 {
 	m->iova += bytes;
 	m->bus += bytes;
@@ -481,7 +489,7 @@ static inline void move_on(struct unic_msg *m, uint32_t bytes)
 	m->placed += bytes;
 }
 
-/* As place(), for middle packets of the WRITE @m. */
+/* As place_writes(), for middle packets of the WRITE @m. */
 static CALLED uint32_t place_middles(struct unic_nic *nic,
 				     const struct burst *b,
 				     const struct unic_expect *e,
@@ -498,7 +506,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 		if (unlikely((is ^ psn) << 8 || len >= m->left - off ||
 			     !unic_headers_same(frame, &e->h)))
 			break;
-		to = target(nic, m, off, len);
+		to = map_target(nic, m, off, len);
 		if (unlikely(!to))
 			break;
 		unic_window_write(to, frame + UNIC_EXT_OFF, len);
@@ -507,7 +515,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 		psn++;
 		frame += b->stride;
 	} while (--n);
-	move_on(m, off);
+	advance_msg(m, off);
 	*apsn = acks;
 	return b->sound - n;
 }
@@ -530,13 +538,13 @@ static enum unic_fastpath write_middles(struct unic_nic *nic,
 
 /* ---------------------------------------------------------------- any frame */
 
-static enum unic_fastpath ack(struct unic_nic *nic, struct unic_qp *qp,
-			      const struct unic_rx *rx,
-			      const struct unic_expect *e)
+static enum unic_fastpath handle_ack(struct unic_nic *nic, struct unic_qp *qp,
+				     const struct unic_rx *rx,
+				     const struct unic_expect *e)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 
-	trace(nic, qp, e, rx->frame);
+	maybe_trace_rx(nic, qp, e, rx->frame);
 	unic_requester_ack(nic, qp,
 			   unic_get_word(w, UNIC_W_BTH_APSN) & UNIC_PSN_MASK,
 			   (uint8_t)(unic_get_word(w, UNIC_W_EXT) >> 24));
@@ -544,11 +552,12 @@ static enum unic_fastpath ack(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* One frame of a kind that comes less often. */
-static CALLED enum unic_fastpath other(struct unic_nic *nic, struct unic_qp *qp,
-				       const struct unic_rx *rx,
-				       const struct unic_expect *e)
+static CALLED enum unic_fastpath handle_rare_frame(struct unic_nic *nic,
+						   struct unic_qp *qp,
+						   const struct unic_rx *rx,
+						   const struct unic_expect *e)
 {
-	if (unlikely(!is_like(rx, e)))
+	if (unlikely(!has_same_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
 	switch (e->kind) {
 	case KIND_FIRST:
@@ -556,7 +565,7 @@ static CALLED enum unic_fastpath other(struct unic_nic *nic, struct unic_qp *qp,
 	case KIND_LAST:
 		return write_last(nic, qp, rx, e);
 	default:
-		return ack(nic, qp, rx, e);
+		return handle_ack(nic, qp, rx, e);
 	}
 }
 
@@ -568,12 +577,12 @@ enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
 	struct unic_qp *qp;
 
 	*n = 1;
-	if (unlikely(!is_alike(rx, e))) {
-		if (!find(nic, rx))
+	if (unlikely(!has_same_kind(rx, e))) {
+		if (!find_expect(nic, rx))
 			return UNIC_FASTPATH_NOT;
 		e = nic->like;
 	}
-	if (unlikely(!sound(rx)))
+	if (unlikely(!has_valid_icrc(rx)))
 		return UNIC_FASTPATH_NOT;
 	qp = &nic->qps.qp[e->qp];
 	UNIC_IN_REGISTER(qp);
@@ -581,5 +590,5 @@ enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
 		return write_only(nic, qp, rx, e, max, n);
 	if (e->kind == KIND_MIDDLE)
 		return write_middles(nic, qp, rx, e, max, n);
-	return other(nic, qp, rx, e);
+	return handle_rare_frame(nic, qp, rx, e);
 }

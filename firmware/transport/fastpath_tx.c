@@ -26,7 +26,7 @@ static inline void put_remote(uint8_t *frame, const struct unic_sq_slot *slot,
 /* ----------------------------------------------- requests of one packet */
 
 /* The first word of a slot says all about its form. */
-static inline uint32_t form_of(const struct unic_sq_slot *slot)
+static inline uint32_t slot_head_word(const struct unic_sq_slot *slot)
 {
 	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
 	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
@@ -46,10 +46,12 @@ static inline bool may_send(const struct unic_sq *sq)
 }
 
 /* Make sq.ready for requests like this one. False: it is not the lane's. */
-static CALLED bool change(struct unic_qp *qp, const struct unic_sq_slot *slot)
+static CALLED bool update_ready(struct unic_qp *qp,
+				const struct unic_sq_slot *slot)
 {
 	struct unic_ready *y = &qp->sq.ready;
-	uint32_t form = form_of(slot), len = unic_from_le32(slot->sge[0].len);
+	uint32_t form = slot_head_word(slot),
+		 len = unic_from_le32(slot->sge[0].len);
 	uint32_t op = UNIC_OP_WRITE_ONLY << 8, ext = RETH_BYTES;
 	uint32_t pad = -len & 3;
 
@@ -80,25 +82,26 @@ static CALLED bool change(struct unic_qp *qp, const struct unic_sq_slot *slot)
 }
 
 /* Is a request as sq.ready says? */
-static inline bool is_alike(const struct unic_ready *y,
-			    const struct unic_sq_slot *slot)
+static inline bool matches_ready(const struct unic_ready *y,
+				 const struct unic_sq_slot *slot)
 {
-	uint32_t form = form_of(slot) & ~FORM_FLAG(UNIC_WR_SIGNALED);
+	uint32_t form = slot_head_word(slot) & ~FORM_FLAG(UNIC_WR_SIGNALED);
 
 	return !((form ^ y->form) | (UNIC_FORCE uint32_t)slot->ctrl_len |
 		 (unic_from_le32(slot->sge[0].len) ^ y->wr.len));
 }
 
-static inline bool prepare(struct unic_qp *qp, const struct unic_sq_slot *slot)
+static inline bool prepare_ready(struct unic_qp *qp,
+				 const struct unic_sq_slot *slot)
 {
-	return __builtin_expect(is_alike(&qp->sq.ready, slot), 1) ||
-	       change(qp, slot);
+	return __builtin_expect(matches_ready(&qp->sq.ready, slot), 1) ||
+	       update_ready(qp, slot);
 }
 
 /*
  * Successive requests of the window, all as sq.ready says, whose data one window
  * of a region shows. What is done for each is done here; what happens to all
- * alike is done once, in send_alike().
+ * alike is done once, in send_run().
  */
 struct run {
 	struct unic_tx_run tx;
@@ -124,7 +127,7 @@ static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
 	uint8_t *body = frame + UNIC_EXT_OFF + ext;
 	uint32_t padded = (len + 3) & ~3u;
 
-	if (unlikely(!is_alike(y, slot) ||
+	if (unlikely(!matches_ready(y, slot) ||
 		     unic_from_le32(slot->sge[0].lkey) != win->stag ||
 		     (uint32_t)(iova >> 32) != win->hi ||
 		     !unic_window_has(win, (uint32_t)iova)))
@@ -138,11 +141,11 @@ static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
 	return true;
 }
 
-static ALWAYS_INLINE uint32_t fill_as(const struct run *run,
-				      const struct unic_ready *y,
-				      const struct unic_sq_slot *slot,
-				      struct unic_wr *wr, uint32_t len,
-				      uint32_t ext)
+static ALWAYS_INLINE uint32_t fill_run_of_len(const struct run *run,
+					      const struct unic_ready *y,
+					      const struct unic_sq_slot *slot,
+					      struct unic_wr *wr, uint32_t len,
+					      uint32_t ext)
 {
 	const unic_vector *h = (const void *)y->h.word;
 	const unic_vector h0 = h[0], h1 = h[1], h2 = h[2];
@@ -176,12 +179,14 @@ static ALWAYS_INLINE uint32_t fill_as(const struct run *run,
 /* Fill the frames of @run with requests from @slot and @wr on, each of which is
  * kept until it is acknowledged. Returns how many. The commonest form is
  * compiled by itself: half of a small message is arithmetic of lengths. */
-static CALLED uint32_t fill(const struct run *run, const struct unic_ready *y,
-			    const struct unic_sq_slot *slot, struct unic_wr *wr)
+static CALLED uint32_t fill_run(const struct run *run,
+				const struct unic_ready *y,
+				const struct unic_sq_slot *slot,
+				struct unic_wr *wr)
 {
 	if (y->wr.len == 8 && y->ext == RETH_BYTES)
-		return fill_as(run, y, slot, wr, 8, RETH_BYTES);
-	return fill_as(run, y, slot, wr, y->wr.len, y->ext);
+		return fill_run_of_len(run, y, slot, wr, 8, RETH_BYTES);
+	return fill_run_of_len(run, y, slot, wr, y->wr.len, y->ext);
 }
 
 static COLD void put_icrc(const struct unic_tx_run *tx, uint32_t n,
@@ -197,8 +202,9 @@ static COLD void put_icrc(const struct unic_tx_run *tx, uint32_t n,
 }
 
 /* The first @n frames, of @bytes, to the link. */
-static inline void publish(struct unic_nic *nic, const struct unic_tx_run *tx,
-			   uint32_t n, uint32_t bytes)
+static inline void publish_run(struct unic_nic *nic,
+			       const struct unic_tx_run *tx, uint32_t n,
+			       uint32_t bytes)
 {
 	uint32_t flags = UNIC_FRAME_NO_ICRC;
 
@@ -224,8 +230,8 @@ static COLD void trace_run(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* @n requests more are sent and hold the region of @win. */
-static inline void settle(struct unic_nic *nic, struct unic_qp *qp,
-			  const struct unic_window *win, uint32_t n)
+static inline void commit_run(struct unic_nic *nic, struct unic_qp *qp,
+			      const struct unic_window *win, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_mr *mr = win->mr;
@@ -242,15 +248,15 @@ static inline void settle(struct unic_nic *nic, struct unic_qp *qp,
 		trace_run(nic, qp, first);
 }
 
-static inline uint32_t lesser(uint32_t a, uint32_t b)
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Requests like sq.ready, the next one is: some of them, while *@left is
  * positive. */
-static enum unic_fastpath send_alike(struct unic_nic *nic, struct unic_qp *qp,
-				     int32_t *left)
+static enum unic_fastpath send_run(struct unic_nic *nic, struct unic_qp *qp,
+				   int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
@@ -272,18 +278,18 @@ static enum unic_fastpath send_alike(struct unic_nic *nic, struct unic_qp *qp,
 	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run.tx)))
 		return UNIC_FASTPATH_NOT;
 	cost = y->wr.len + nic->sched.cost_last;
-	n = lesser(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
-	n = lesser(n, run.tx.n);
-	n = lesser(n, UNIC_PSN_MASK + 1 - sq->psn); /* until they wrap */
+	n = min_u32(sq->fetched - sq->next, UNIC_QP_WINDOW - at);
+	n = min_u32(n, run.tx.n);
+	n = min_u32(n, UNIC_PSN_MASK + 1 - sq->psn); /* until they wrap */
 	if (unlikely(n * cost > (uint32_t)*left))
-		n = lesser(n, ((uint32_t)*left + cost - 1) / cost);
+		n = min_u32(n, ((uint32_t)*left + cost - 1) / cost);
 	run.n = n;
 	run.psn = sq->psn;
-	n = fill(&run, y, slot, &sq->wr[at]);
+	n = fill_run(&run, y, slot, &sq->wr[at]);
 	UNIC_ASSERT(nic, n); /* the first one is like itself */
-	publish(nic, &run.tx, n, y->bytes);
+	publish_run(nic, &run.tx, n, y->bytes);
 	*left -= (int32_t)(n * cost);
-	settle(nic, qp, &run.win, n);
+	commit_run(nic, qp, &run.win, n);
 	return UNIC_FASTPATH_DONE;
 }
 
@@ -305,9 +311,9 @@ CALLED enum unic_fastpath unic_fastpath_send(struct unic_nic *nic,
 		if (unlikely(err))
 			return err == -UNIC_ENOQP ? UNIC_FASTPATH_DONE
 						  : UNIC_FASTPATH_NOT;
-		if (unlikely(!prepare(qp, unic_sq_slot(sq, sq->next))))
+		if (unlikely(!prepare_ready(qp, unic_sq_slot(sq, sq->next))))
 			return UNIC_FASTPATH_NOT;
-		r = send_alike(nic, qp, left);
+		r = send_run(nic, qp, left);
 	} while (!r && *left > 0);
 	return r;
 }
@@ -365,8 +371,9 @@ static inline void next_part(const struct unic_qp *qp,
 }
 
 /* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece. */
-static inline const uint8_t *source(struct unic_nic *nic, const struct part *p,
-				    uint32_t off, uint32_t len)
+static inline const uint8_t *map_source(struct unic_nic *nic,
+					const struct part *p, uint32_t off,
+					uint32_t len)
 {
 	uint64_t at = unic_from_le64(p->slot->sge[0].iova) + off;
 	struct unic_piece piece;
@@ -402,7 +409,7 @@ static CALLED uint32_t fill_part(struct unic_nic *nic, struct unic_qp *qp,
 
 	part_headers(qp, p, h);
 	for (; n; n--, frame += p->tx.stride) {
-		const uint8_t *from = source(nic, p, off, len);
+		const uint8_t *from = map_source(nic, p, off, len);
 		unic_vector *to = (void *)(frame + 2);
 
 		if (unlikely(!from))
@@ -438,8 +445,8 @@ static COLD void trace_part(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* @n packets of @p are sent. */
-static inline void advance(struct unic_nic *nic, struct unic_qp *qp,
-			   const struct part *p, uint32_t n)
+static inline void advance_part(struct unic_nic *nic, struct unic_qp *qp,
+				const struct part *p, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -455,7 +462,7 @@ static inline void advance(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Of packets not yet acknowledged, how many more may be sent? */
-static inline uint32_t room(const struct unic_sq *sq)
+static inline uint32_t psn_window_room(const struct unic_sq *sq)
 {
 	int32_t out = unic_psn_diff(sq->psn, sq->psn_una);
 
@@ -481,17 +488,17 @@ enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
 			break;
 		cost = p.len +
 		       (p.last ? nic->sched.cost_last : nic->sched.cost);
-		n = lesser(lesser(p.n, p.tx.n), room(sq));
-		p.n = lesser(n, ((uint32_t)*left + cost - 1) / cost);
+		n = min_u32(min_u32(p.n, p.tx.n), psn_window_room(sq));
+		p.n = min_u32(n, ((uint32_t)*left + cost - 1) / cost);
 		n = fill_part(nic, qp, &p, wr->len);
-		publish(nic, &p.tx, n,
-			UNIC_EXT_OFF + p.ext + ((p.len + 3) & ~3u) +
-				UNIC_ICRC_BYTES);
+		publish_run(nic, &p.tx, n,
+			    UNIC_EXT_OFF + p.ext + ((p.len + 3) & ~3u) +
+				    UNIC_ICRC_BYTES);
 		if (!n)
 			break;
 		*left -= (int32_t)(n * cost);
 		sent += n;
-		advance(nic, qp, &p, n);
-	} while (!p.last && *left > 0 && room(sq));
+		advance_part(nic, qp, &p, n);
+	} while (!p.last && *left > 0 && psn_window_room(sq));
 	return sent ? UNIC_FASTPATH_DONE : UNIC_FASTPATH_NOT;
 }

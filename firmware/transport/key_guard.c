@@ -16,8 +16,8 @@ static bool has_ended(const struct unic_nic *nic,
 }
 
 /* The place of @ipv4; or the one it would get, which may be one that ended. */
-static struct unic_key_guard_place *place_of(struct unic_nic *nic,
-					     uint32_t ipv4, uint32_t proc)
+static struct unic_key_guard_place *
+find_guard_place(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
 	struct unic_key_guard_place *p = nic->guesses.of[proc].peer,
 				    *found = NULL;
@@ -36,7 +36,7 @@ static struct unic_key_guard_place *place_of(struct unic_nic *nic,
 
 void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
-	struct unic_key_guard_place *p = place_of(nic, ipv4, proc);
+	struct unic_key_guard_place *p = find_guard_place(nic, ipv4, proc);
 
 	if (has_ended(nic, p)) {
 		p->until_ns = nic->now_ns + UNIC_KEY_GUARD_NS;
@@ -50,7 +50,8 @@ void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 
 bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
-	const struct unic_key_guard_place *p = place_of(nic, ipv4, proc);
+	const struct unic_key_guard_place *p =
+		find_guard_place(nic, ipv4, proc);
 
 	if (p->wrong < UNIC_KEY_GUARD_FREE || has_ended(nic, p))
 		return false;

@@ -23,7 +23,7 @@ static const uint8_t kinds_of[] = {
 	[UNIC_WR_REG_INDIRECT] = UNIC_DERIVED_BIT(UNIC_FORM_INDIRECT),
 };
 
-static uint8_t detail_of(int err)
+static uint8_t local_op_detail(int err)
 {
 	switch (-err) {
 	case UNIC_EBUSY:
@@ -41,13 +41,14 @@ static uint8_t detail_of(int err)
 	}
 }
 
-static int outcome(struct unic_nic *nic, const struct unic_sq_slot *slot,
-		   struct unic_wr *wr, int err, uint32_t element)
+static int finish_local_op(struct unic_nic *nic,
+			   const struct unic_sq_slot *slot, struct unic_wr *wr,
+			   int err, uint32_t element)
 {
 	if (!err)
 		return 0;
 	UNIC_COUNT(nic, wqe_bad);
-	wr->detail = detail_of(err);
+	wr->detail = local_op_detail(err);
 	wr->len = element;
 	wr->status = slot->opcode == UNIC_WR_BIND_MW ? UNIC_WC_MW_BIND_ERR
 						     : UNIC_WC_MEM_OP_ERR;
@@ -75,29 +76,29 @@ static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 	return -UNIC_EPENDING;
 }
 
-static int invalidate(struct unic_nic *nic, struct unic_qp *qp,
-		      const struct unic_sq_slot *slot, struct unic_wr *wr)
+static int run_local_inv(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	uint32_t stag = unic_from_le32(slot->rkey);
 	int err;
 
 	if (slot->num_sge || slot->inline_len || slot->imm || slot->remote ||
 	    slot->ctrl_len || (slot->flags & UNIC_WR_INLINE))
-		return outcome(nic, slot, wr, -UNIC_EINVAL, 0);
+		return finish_local_op(nic, slot, wr, -UNIC_EINVAL, 0);
 	err = unic_derived_close(nic, stag, qp->pd, false);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, stag);
 	qp->sq.inval_ns = 0;
 	if (!err)
 		unic_derived_unmake(nic, stag);
-	return outcome(nic, slot, wr, err, 0);
+	return finish_local_op(nic, slot, wr, err, 0);
 }
 
 /* -------------------------------------------------------------------- make */
 
 /* @bytes of list: how many elements, and where the strides begin. */
-static int lay_out(const void *list, uint32_t bytes, bool strided,
-		   struct unic_derived_plan *plan)
+static int parse_list(const void *list, uint32_t bytes, bool strided,
+		      struct unic_derived_plan *plan)
 {
 	uint32_t each = SGE_BYTES + (strided ? STRIDE_BYTES : 0);
 
@@ -109,9 +110,9 @@ static int lay_out(const void *list, uint32_t bytes, bool strided,
 	return 0;
 }
 
-static int make(struct unic_nic *nic, struct unic_qp *qp,
-		const struct unic_sq_slot *slot, struct unic_wr *wr,
-		const void *list, uint32_t bytes)
+static int make_derived(struct unic_nic *nic, struct unic_qp *qp,
+			const struct unic_sq_slot *slot, struct unic_wr *wr,
+			const void *list, uint32_t bytes)
 {
 	uint32_t imm = unic_from_le32(slot->imm);
 	struct unic_derived_plan plan = {
@@ -126,20 +127,20 @@ static int make(struct unic_nic *nic, struct unic_qp *qp,
 	int err = imm >> 17 ? -UNIC_EINVAL : 0;
 
 	if (!err)
-		err = lay_out(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
+		err = parse_list(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
 	if (!err)
 		err = unic_derived_make(nic, &plan);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
 	qp->sq.inval_ns = 0;
-	return outcome(nic, slot, wr, err, plan.wrong);
+	return finish_local_op(nic, slot, wr, err, plan.wrong);
 }
 
 /* ---------------------------------------------------------- lists in memory */
 
 /* The first that finds the reader taken is the next to have it; one of another
  * process than the one that has it now comes before one of the same. */
-static void ask_for_reader(struct unic_list_reader *l, const struct unic_qp *qp)
+static void reserve_reader(struct unic_list_reader *l, const struct unic_qp *qp)
 {
 	if (l->next_qpn && (l->next_proc != l->proc || qp->proc == l->proc))
 		return;
@@ -156,7 +157,7 @@ static bool take_reader(struct unic_nic *nic, const struct unic_qp *qp)
 		return true;
 	if (l->qpn || l->sgl.pending ||
 	    (l->next_qpn && l->next_qpn != qp->qpn)) {
-		ask_for_reader(l, qp);
+		reserve_reader(l, qp);
 		return false;
 	}
 	l->qpn = qp->qpn;
@@ -199,8 +200,8 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 /* Nothing holds the region while the port moves none of it: it may have ended, and
  * its index be another's, or be registered for others. So all of the access check
  * again (INV-19). */
-static int may_go_on(struct unic_nic *nic, const struct unic_qp *qp,
-		     const struct unic_sge *sge)
+static int recheck_list_access(struct unic_nic *nic, const struct unic_qp *qp,
+			       const struct unic_sge *sge)
 {
 	int r = unic_mr_check(nic, unic_from_le32(sge->lkey), qp->pd, 0,
 			      unic_from_le64(sge->iova),
@@ -219,7 +220,7 @@ static int read_list(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!take_reader(nic, qp))
 		return -UNIC_EPENDING;
-	err = l->started ? may_go_on(nic, qp, sge)
+	err = l->started ? recheck_list_access(nic, qp, sge)
 			 : start_reading(nic, qp, sge);
 	if (!err)
 		err = unic_dma_run(nic, &l->sgl);
@@ -246,18 +247,19 @@ void unic_local_op_drop(struct unic_nic *nic, const struct unic_qp *qp)
 
 /* --------------------------------------------------------------- a request */
 
-static int make_of_memory(struct unic_nic *nic, struct unic_qp *qp,
-			  const struct unic_sq_slot *slot, struct unic_wr *wr)
+static int make_derived_from_mem(struct unic_nic *nic, struct unic_qp *qp,
+				 const struct unic_sq_slot *slot,
+				 struct unic_wr *wr)
 {
 	int err = read_list(nic, qp, &slot->sge[0]);
 
 	if (err == -UNIC_EPENDING)
 		return err;
 	if (err)
-		outcome(nic, slot, wr, err, 0);
+		finish_local_op(nic, slot, wr, err, 0);
 	else
-		err = make(nic, qp, slot, wr, nic->memop.list,
-			   unic_from_le32(slot->sge[0].len));
+		err = make_derived(nic, qp, slot, wr, nic->memop.list,
+				   unic_from_le32(slot->sge[0].len));
 	unic_local_op_drop(nic, qp);
 	return err == -UNIC_EPENDING ? err : 0;
 }
@@ -271,17 +273,17 @@ int unic_local_op_run(struct unic_nic *nic, struct unic_qp *qp,
 
 	if ((slot->flags & ~UNIC_WR_FLAGS_ALL) ||
 	    (slot->flags & UNIC_WR_SOLICITED))
-		return outcome(nic, slot, wr, -UNIC_EINVAL, 0);
+		return finish_local_op(nic, slot, wr, -UNIC_EINVAL, 0);
 	if (slot->opcode == UNIC_WR_LOCAL_INV)
-		return invalidate(nic, qp, slot, wr);
+		return run_local_inv(nic, qp, slot, wr);
 	if (slot->opcode == UNIC_WR_REG_INDIRECT &&
 	    !(slot->flags & UNIC_WR_INLINE) && slot->num_sge == 1 &&
 	    !slot->inline_len)
-		return make_of_memory(nic, qp, slot, wr);
+		return make_derived_from_mem(nic, qp, slot, wr);
 	if (slot->num_sge || slot->inline_len > UNIC_SQ_INLINE_MAX ||
 	    !(slot->flags & UNIC_WR_INLINE) ||
 	    (slot->inline_len > UNIC_SQ_INLINE_BASE && wr->slots == 1))
-		return outcome(nic, slot, wr, -UNIC_EINVAL, 0);
+		return finish_local_op(nic, slot, wr, -UNIC_EINVAL, 0);
 	unic_sq_inline(sq, sq->next, (uint8_t *)list.words, slot->inline_len);
-	return make(nic, qp, slot, wr, list.words, slot->inline_len);
+	return make_derived(nic, qp, slot, wr, list.words, slot->inline_len);
 }

@@ -12,7 +12,7 @@ static uint8_t *frame_of(struct unic_parked *b)
 }
 
 /* The frame in hand was kept before, and misses a page again. */
-static struct unic_parked *again(struct unic_nic *nic)
+static struct unic_parked *repark_frame(struct unic_nic *nic)
 {
 	struct unic_parked_frames *bs = &nic->bounces;
 	struct unic_parked *b = &bs->bounce[bs->given];
@@ -20,7 +20,7 @@ static struct unic_parked *again(struct unic_nic *nic)
 	return nic->now_ns < b->until_ns ? b : NULL;
 }
 
-static struct unic_parked *copy(struct unic_nic *nic, struct unic_qp *qp)
+static struct unic_parked *park_frame(struct unic_nic *nic, struct unic_qp *qp)
 {
 	const struct unic_rx *rx = &nic->qps.roce.rx;
 	struct unic_parked *b = NULL;
@@ -45,7 +45,7 @@ bool unic_parked_keep(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_parked *b;
 
-	b = nic->qps.roce.rx_again ? again(nic) : copy(nic, qp);
+	b = nic->qps.roce.rx_again ? repark_frame(nic) : park_frame(nic, qp);
 	if (!b)
 		return false;
 	b->state = UNIC_PARKED_WAITS;

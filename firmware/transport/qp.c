@@ -20,7 +20,7 @@
 #define UNIC_CUT_END  16u
 
 /* The lane is to look at the state before it takes a frame. */
-static void expect_nothing(struct unic_qp *qp)
+static void clear_expects(struct unic_qp *qp)
 {
 	uint32_t i;
 
@@ -53,7 +53,7 @@ void unic_qp_init(struct unic_nic *nic)
 	unic_roce_init(nic);
 	memset(nic->qps.qp, 0, sizeof(nic->qps.qp));
 	for (i = 0; i < UNIC_QPS; i++)
-		expect_nothing(&nic->qps.qp[i]);
+		clear_expects(&nic->qps.qp[i]);
 	draw_key(nic);
 	unic_sched_init(nic);
 	nic->qps.timer_ns = UNIC_NEVER;
@@ -146,7 +146,7 @@ static int check_create(struct unic_nic *nic,
 	return 0;
 }
 
-static int free_index(const struct unic_nic *nic)
+static int find_free_qp(const struct unic_nic *nic)
 {
 	uint32_t i;
 
@@ -203,8 +203,8 @@ static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
 }
 
 /* Its number is the next one of its index; 0 and 1 are nobody's. */
-static void set_up(struct unic_nic *nic, struct unic_qp *qp,
-		   const struct unic_cmd_qp_create *cmd, uint32_t idx)
+static void init_qp(struct unic_nic *nic, struct unic_qp *qp,
+		    const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
 	uint32_t gen = qp->gen, number;
 
@@ -227,7 +227,7 @@ static void set_up(struct unic_nic *nic, struct unic_qp *qp,
 	qp->type = cmd->type;
 	qp->miss = cmd->miss;
 	reset_transport(nic, qp);
-	expect_nothing(qp);
+	clear_expects(qp);
 }
 
 int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
@@ -248,7 +248,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	r = check_create(nic, cmd, &mr);
 	if (r)
 		return r;
-	idx = free_index(nic);
+	idx = find_free_qp(nic);
 	if (idx < 0)
 		return idx;
 	r = unic_proc_bind(nic, proc, UNIC_DB_SQ, unic_from_le32(cmd->db_index),
@@ -256,7 +256,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	if (r)
 		return r;
 	qp = &nic->qps.qp[idx];
-	set_up(nic, qp, cmd, (uint32_t)idx);
+	init_qp(nic, qp, cmd, (uint32_t)idx);
 	qp->proc = proc;
 	qp->mr = mr;
 	scq->users++;
@@ -269,8 +269,8 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 
 /* ---------------------------------------------------------------- death */
 
-static bool publish(struct unic_nic *nic, const struct unic_qp *qp,
-		    enum unic_evt_type type)
+static bool publish_qp_event(struct unic_nic *nic, const struct unic_qp *qp,
+			     enum unic_evt_type type)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = (uint8_t)type,
@@ -283,7 +283,8 @@ static bool publish(struct unic_nic *nic, const struct unic_qp *qp,
 	return unic_mbox_event(nic, &evt);
 }
 
-static void want_event(struct unic_nic *nic, struct unic_qp *qp, uint8_t evt)
+static void queue_qp_event(struct unic_nic *nic, struct unic_qp *qp,
+			   uint8_t evt)
 {
 	if (!(qp->evt & evt))
 		nic->qps.evts_due++;
@@ -308,13 +309,13 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 	qp->state = (uint8_t)state;
 	if (qp->type && unic_qp_receives(qp))
 		qp->state |= UNIC_QPS_UD_UC;
-	expect_nothing(qp);
+	clear_expects(qp);
 }
 
 /* Silent from now on: nothing is sent, held, kept or timed any more, and nothing is
  * waited for. */
-static void stop(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_cuts *evicted)
+static void stop_qp(struct unic_nic *nic, struct unic_qp *qp,
+		    const struct unic_cuts *evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
@@ -329,26 +330,27 @@ static void stop(struct unic_nic *nic, struct unic_qp *qp,
 	qp->rsp.miss_wait = false;
 }
 
-static void die(struct unic_nic *nic, struct unic_qp *qp,
-		enum unic_wc_status status, const struct unic_cuts *evicted)
+static void enter_error(struct unic_nic *nic, struct unic_qp *qp,
+			enum unic_wc_status status,
+			const struct unic_cuts *evicted)
 {
 	if (qp->state == UNIC_QPS_ERR || qp->state == UNIC_QPS_RESET)
 		return;
 	set_state(nic, qp, UNIC_QPS_ERR, status);
 	if (status == UNIC_WC_EVICTED && !qp->type)
 		unic_responder_part(nic, qp, evicted);
-	stop(nic, qp, evicted);
+	stop_qp(nic, qp, evicted);
 	unic_sched_send(nic, unic_qp_index(nic, qp)); /* flushes */
 	if (!status)
 		return;
 	qp->error = (uint8_t)status;
-	want_event(nic, qp, UNIC_QP_EVT_ERROR);
+	queue_qp_event(nic, qp, UNIC_QP_EVT_ERROR);
 }
 
 void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
 		   enum unic_wc_status status)
 {
-	die(nic, qp, status, NULL);
+	enter_error(nic, qp, status, NULL);
 }
 
 void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
@@ -375,7 +377,7 @@ uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx)
 	if (!unic_requester_holds(qp, &nic->cuts) &&
 	    unic_responder_holds(qp, &nic->cuts) == UNIC_MR_NIL)
 		return UNIC_CUT_LOOK + sent;
-	die(nic, qp, UNIC_WC_EVICTED, &nic->cuts);
+	enter_error(nic, qp, UNIC_WC_EVICTED, &nic->cuts);
 	return UNIC_CUT_END + 3 * sent;
 }
 
@@ -389,7 +391,7 @@ void unic_qp_quiesce(struct unic_nic *nic)
 				      UNIC_WC_WR_FLUSH_ERR);
 }
 
-static void release(struct unic_nic *nic, struct unic_qp *qp)
+static void free_qp(struct unic_nic *nic, struct unic_qp *qp)
 {
 	forget_events(nic, qp);
 	nic->cqs.cq[qp->send_cq].users--;
@@ -401,26 +403,26 @@ static void release(struct unic_nic *nic, struct unic_qp *qp)
 	qp->state = UNIC_QPS_RESET;
 }
 
-static bool in_flight(const struct unic_qp *qp)
+static bool has_pending_io(const struct unic_qp *qp)
 {
 	return qp->dmas || qp->cqes;
 }
 
 /* Take it out of everything. True if it is gone already. */
-static bool retire(struct unic_nic *nic, struct unic_qp *qp)
+static bool teardown_qp(struct unic_nic *nic, struct unic_qp *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 
-	stop(nic, qp, NULL);
+	stop_qp(nic, qp, NULL);
 	set_state(nic, qp, UNIC_QPS_RESET, 0);
 	unic_sched_drop(nic, idx);
 	unic_rq_sweep_forget(nic, idx);
 	unic_proc_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
 	forget_events(nic, qp);
 	qp->dying = true;
-	if (in_flight(qp))
+	if (has_pending_io(qp))
 		return false;
-	release(nic, qp);
+	free_qp(nic, qp);
 	return true;
 }
 
@@ -430,7 +432,7 @@ int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn)
 
 	if (!qp || qp->proc != proc || qp->dying)
 		return -UNIC_ENOQP;
-	if (retire(nic, qp))
+	if (teardown_qp(nic, qp))
 		return 0;
 	qp->tell = true;
 	return -UNIC_EPENDING;
@@ -451,25 +453,25 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 			if (!unic_proc_may_leave(nic))
 				return false;
 			unic_proc_leaves(nic, UNIC_LEAVE_QP);
-			gone &= retire(nic, qp);
-		} else if (in_flight(qp)) {
+			gone &= teardown_qp(nic, qp);
+		} else if (has_pending_io(qp)) {
 			gone = false;
 		} else {
-			release(nic, qp); /* only its event was missing */
+			free_qp(nic, qp); /* only its event was missing */
 		}
 	}
 	return gone;
 }
 
 /* What was destroyed goes when nothing of it is in flight any more. */
-static void leave(struct unic_nic *nic, struct unic_qp *qp)
+static void finish_destroy(struct unic_nic *nic, struct unic_qp *qp)
 {
-	if (in_flight(qp))
+	if (has_pending_io(qp))
 		return;
 	if (qp->tell)
-		want_event(nic, qp, UNIC_QP_EVT_GONE);
+		queue_qp_event(nic, qp, UNIC_QP_EVT_GONE);
 	else
-		release(nic, qp);
+		free_qp(nic, qp);
 }
 
 void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
@@ -482,7 +484,7 @@ void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 	if (!qp->dying)
 		unic_sched_send(nic, unic_qp_index(nic, qp));
 	else
-		leave(nic, qp);
+		finish_destroy(nic, qp);
 }
 
 void unic_qp_cqe_begin(struct unic_nic *nic, uint32_t qpn)
@@ -498,7 +500,7 @@ void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn)
 	UNIC_ASSERT(nic, qp && qp->cqes);
 	qp->cqes--;
 	if (qp->dying)
-		leave(nic, qp);
+		finish_destroy(nic, qp);
 }
 
 /* Events for which the ring had no room before. */
@@ -511,16 +513,16 @@ static bool publish_due(struct unic_nic *nic)
 		struct unic_qp *qp = &nic->qps.qp[i];
 
 		if (qp->evt & UNIC_QP_EVT_ERROR) {
-			if (!publish(nic, qp, UNIC_EVT_QP_ERROR))
+			if (!publish_qp_event(nic, qp, UNIC_EVT_QP_ERROR))
 				return worked;
 			qp->evt &= (uint8_t)~UNIC_QP_EVT_ERROR;
 			nic->qps.evts_due--;
 			worked = true;
 		}
 		if (qp->evt & UNIC_QP_EVT_GONE) {
-			if (!publish(nic, qp, UNIC_EVT_QP_GONE))
+			if (!publish_qp_event(nic, qp, UNIC_EVT_QP_GONE))
 				return worked;
-			release(nic, qp);
+			free_qp(nic, qp);
 			worked = true;
 		}
 	}
@@ -623,9 +625,9 @@ static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
 
 static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 {
-	if (in_flight(qp))
+	if (has_pending_io(qp))
 		return -UNIC_EBUSY;
-	stop(nic, qp, NULL);
+	stop_qp(nic, qp, NULL);
 	unic_sched_drop(nic, unic_qp_index(nic, qp));
 	unic_rq_sweep_forget(nic, unic_qp_index(nic, qp));
 	forget_events(nic, qp);
@@ -634,8 +636,8 @@ static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 	return 0;
 }
 
-static int step(struct unic_nic *nic, struct unic_qp *qp,
-		const struct unic_cmd_qp_modify *cmd, uint32_t from)
+static int advance_state(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_cmd_qp_modify *cmd, uint32_t from)
 {
 	int r;
 
@@ -667,12 +669,12 @@ int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd)
 	case UNIC_QPS_ERR:
 		if (qp->state == UNIC_QPS_RESET)
 			return -UNIC_ESTATE;
-		die(nic, qp, UNIC_WC_SUCCESS, NULL);
+		enter_error(nic, qp, UNIC_WC_SUCCESS, NULL);
 		return 0;
 	case UNIC_QPS_INIT:
 	case UNIC_QPS_RTR:
 	case UNIC_QPS_RTS:
-		return step(nic, qp, cmd, cmd->state - 1u);
+		return advance_state(nic, qp, cmd, cmd->state - 1u);
 	default:
 		return -UNIC_EINVAL;
 	}
@@ -801,7 +803,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	return worked;
 }
 
-static __attribute__((noinline)) bool work(struct unic_nic *nic)
+static __attribute__((noinline)) bool run_qp_work(struct unic_nic *nic)
 {
 	bool worked = false;
 
@@ -818,7 +820,7 @@ bool unic_qp_poll(struct unic_nic *nic)
 {
 	if (!(nic->sched.work | nic->chores))
 		return false;
-	return work(nic);
+	return run_qp_work(nic);
 }
 
 void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)

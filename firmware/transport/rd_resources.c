@@ -5,8 +5,8 @@
 #include "memory/access.h"
 #include "nic.h"
 
-static int check(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_rd_resources_ask *ask, uint16_t *mr)
+static int check_read(struct unic_nic *nic, struct unic_qp *qp,
+		      const struct unic_rd_resources_ask *ask, uint16_t *mr)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
 	int r = 0;
@@ -20,8 +20,8 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
-static void activate(struct unic_nic *nic, struct unic_read *rd, uint16_t mr,
-		     uint32_t off)
+static void activate_read(struct unic_nic *nic, struct unic_read *rd,
+			  uint16_t mr, uint32_t off)
 {
 	rd->mr = mr;
 	rd->off = off;
@@ -31,7 +31,7 @@ static void activate(struct unic_nic *nic, struct unic_read *rd, uint16_t mr,
 		unic_mr_hold(nic, mr);
 }
 
-static void deactivate(struct unic_nic *nic, struct unic_read *rd)
+static void deactivate_read(struct unic_nic *nic, struct unic_read *rd)
 {
 	rd->active = false;
 	if (rd->mr != UNIC_MR_NIL)
@@ -85,7 +85,7 @@ int unic_rd_resources_take(struct unic_nic *nic, struct unic_qp *qp,
 		return r;
 	if (ask->len > UNIC_MSG_MAX)
 		return -UNIC_EINVAL;
-	r = check(nic, qp, ask, &mr);
+	r = check_read(nic, qp, ask, &mr);
 	if (r)
 		return r;
 	rd = &rsp->read[rsp->rd_next];
@@ -98,14 +98,14 @@ int unic_rd_resources_take(struct unic_nic *nic, struct unic_qp *qp,
 		.psn = ask->psn,
 		.npkt = unic_packets(ask->len, qp->mtu_shift),
 	};
-	activate(nic, rd, mr, 0);
+	activate_read(nic, rd, mr, 0);
 	rsp->rd_active++;
 	find_head(rsp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 	return 0;
 }
 
-static struct unic_read *remembered(struct unic_qp *qp, uint32_t psn)
+static struct unic_read *find_read(struct unic_qp *qp, uint32_t psn)
 {
 	uint32_t i;
 
@@ -126,10 +126,10 @@ static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
 	struct unic_rsp *rsp = &qp->rsp;
 
 	if (rd->active)
-		deactivate(nic, rd);
+		deactivate_read(nic, rd);
 	else
 		rsp->rd_active++;
-	activate(nic, rd, mr, off);
+	activate_read(nic, rd, mr, off);
 	rd->again = true;
 	find_head(rsp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
@@ -138,7 +138,7 @@ static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
 int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
 			    const struct unic_rd_resources_ask *ask)
 {
-	struct unic_read *rd = remembered(qp, ask->psn);
+	struct unic_read *rd = find_read(qp, ask->psn);
 	uint32_t k, skip;
 	uint16_t mr;
 	int r;
@@ -150,7 +150,7 @@ int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
 	if (ask->rkey != rd->rkey || ask->iova != rd->iova + skip ||
 	    ask->len != rd->len - skip || qp->rsp.gathering)
 		return 0;
-	r = check(nic, qp, ask, &mr);
+	r = check_read(nic, qp, ask, &mr);
 	if (!r)
 		rewind_to(nic, qp, rd, mr, k);
 	return r;
@@ -160,7 +160,7 @@ void unic_rd_resources_done(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
-	deactivate(nic, &rsp->read[rsp->rd_head]);
+	deactivate_read(nic, &rsp->read[rsp->rd_head]);
 	rsp->rd_active--;
 	find_head(rsp);
 }
@@ -171,7 +171,7 @@ void unic_rd_resources_drop(struct unic_nic *nic, struct unic_qp *qp)
 
 	for (i = 0; i < UNIC_QP_READS; i++) {
 		if (qp->rsp.read[i].active)
-			deactivate(nic, &qp->rsp.read[i]);
+			deactivate_read(nic, &qp->rsp.read[i]);
 		qp->rsp.read[i].valid = false;
 	}
 	qp->rsp.rd_active = 0;

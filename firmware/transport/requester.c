@@ -36,21 +36,21 @@ static const uint8_t op_base[] = {
 	[UNIC_WR_SEND_INV] = UNIC_OP_SEND_FIRST,
 };
 
-static bool outstanding(const struct unic_sq *sq)
+static bool has_outstanding(const struct unic_sq *sq)
 {
 	return sq->psn_una != sq->psn_max;
 }
 
 void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp)
 {
-	if (outstanding(&qp->sq))
+	if (has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
 	else
 		qp->sq.timer_ns = UNIC_NEVER;
 }
 
 /* Send on from @psn: find the request it belongs to. */
-static void position(struct unic_sq *sq, uint32_t psn)
+static void seek_psn(struct unic_sq *sq, uint32_t psn)
 {
 	uint32_t s = sq->una;
 
@@ -72,7 +72,7 @@ static void go_back(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	UNIC_COUNT(nic, retransmits);
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
 	qp->retry_total++;
-	position(&qp->sq, psn);
+	seek_psn(&qp->sq, psn);
 	unic_requester_timer(nic, qp);
 	unic_sched_send(nic, unic_qp_index(nic, qp));
 }
@@ -84,7 +84,7 @@ static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr;
 
-	position(sq, psn);
+	seek_psn(sq, psn);
 	wr = unic_sq_wr(sq, sq->cur);
 	if (sq->cur != sq->next && !wr->status) { /* else it had its own */
 		wr->status = (uint8_t)status;
@@ -96,7 +96,7 @@ static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 /* -------------------------------------------------------- missing pages */
 
 /* How a transfer failed. */
-static enum unic_wc_status status_of(int err)
+static enum unic_wc_status transfer_status(int err)
 {
 	if (err == -UNIC_EEVICTED)
 		return UNIC_WC_EVICTED;
@@ -104,7 +104,7 @@ static enum unic_wc_status status_of(int err)
 				    : UNIC_WC_LOC_BUS_ERR;
 }
 
-static uint8_t detail_of(int err)
+static uint8_t transfer_detail(int err)
 {
 	if (err == -UNIC_EEVICTED)
 		return UNIC_WD_BUSY;
@@ -112,7 +112,7 @@ static uint8_t detail_of(int err)
 }
 
 /* What is left of request sq.cur, if it is in one region, is asked for, too. */
-static void ask_ahead(struct unic_nic *nic, struct unic_sq *sq)
+static void prefetch_request(struct unic_nic *nic, struct unic_sq *sq)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
 	const struct unic_sge *sge = &slot->sge[0];
@@ -128,12 +128,12 @@ static void ask_ahead(struct unic_nic *nic, struct unic_sq *sq)
  * (fault.h); a request that waits for one page or another twice as long as one
  * may take fails.
  */
-static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static void suspend_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
 	uint64_t bound = 2 * unic_fault_bound_ns(nic);
 	struct unic_sq *sq = &qp->sq;
 
-	position(sq, psn);
+	seek_psn(sq, psn);
 	if (!sq->miss_ns || sq->miss_psn != psn || sq->miss_cur != sq->cur) {
 		sq->miss_ns = nic->now_ns;
 		sq->miss_psn = psn;
@@ -143,7 +143,7 @@ static void suspend(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 		fail_at(nic, qp, psn, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
 		return;
 	}
-	ask_ahead(nic, sq);
+	prefetch_request(nic, sq);
 	sq->rnr_wait = true;
 	sq->miss_wait = true;
 	UNIC_COUNT(nic, miss_suspended);
@@ -167,9 +167,10 @@ void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
 			     uint32_t psn, int err)
 {
 	if (err == -UNIC_EMISS)
-		suspend(nic, qp, psn);
+		suspend_sq(nic, qp, psn);
 	else
-		fail_at(nic, qp, psn, status_of(err), detail_of(err));
+		fail_at(nic, qp, psn, transfer_status(err),
+			transfer_detail(err));
 }
 
 /* ------------------------------------------------------------- transmit */
@@ -184,17 +185,17 @@ struct packet {
 	bool last;	/* of its request */
 };
 
-static inline void put32(uint8_t *at, uint32_t v)
+static inline void put_be32(uint8_t *at, uint32_t v)
 {
 	*(uint32_t *)(void *)at = (UNIC_FORCE uint32_t)unic_to_be32(v);
 }
 
 static void put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
 {
-	put32(at, (uint32_t)(va >> 32));
-	put32(at + 4, (uint32_t)va);
-	put32(at + 8, rkey);
-	put32(at + 12, len);
+	put_be32(at, (uint32_t)(va >> 32));
+	put_be32(at + 4, (uint32_t)va);
+	put_be32(at + 8, rkey);
+	put_be32(at + 12, len);
 }
 
 static uint32_t put_tketh(uint8_t *at, const struct unic_sq_slot *slot,
@@ -203,12 +204,12 @@ static uint32_t put_tketh(uint8_t *at, const struct unic_sq_slot *slot,
 	uint64_t key = unic_from_le64(slot->remote);
 	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
 
-	put32(at, unic_from_le32(slot->rkey));
-	put32(at + 4, (uint32_t)(key >> 32));
-	put32(at + 8, (uint32_t)key);
-	put32(at + 12, len - ctrl);
-	put32(at + 16, ctrl);
-	put32(at + 20, unic_from_le32(slot->imm)); /* offset */
+	put_be32(at, unic_from_le32(slot->rkey));
+	put_be32(at + 4, (uint32_t)(key >> 32));
+	put_be32(at + 8, (uint32_t)key);
+	put_be32(at + 12, len - ctrl);
+	put_be32(at + 16, ctrl);
+	put_be32(at + 20, unic_from_le32(slot->imm)); /* offset */
 	return sizeof(struct unic_tketh);
 }
 
@@ -237,11 +238,11 @@ static void describe_data(const struct unic_sq_slot *slot, uint32_t len,
 		p->ext = put_tketh(at, slot, len);
 	}
 	if (imm) {
-		put32(at + p->ext, unic_from_le32(slot->imm));
+		put_be32(at + p->ext, unic_from_le32(slot->imm));
 		p->ext += 4;
 		op++;
 	} else if (p->last && slot->opcode == UNIC_WR_SEND_INV) {
-		put32(at, unic_from_le32(slot->rkey));
+		put_be32(at, unic_from_le32(slot->rkey));
 		p->ext = 4;
 		op = first ? UNIC_OP_SEND_ONLY_INV : UNIC_OP_SEND_LAST_INV;
 	}
@@ -273,7 +274,8 @@ static void describe_null(uint8_t *at, struct packet *p)
 }
 
 /* The packet with sq.psn, of request sq.cur, into @tx. */
-static void describe(struct unic_qp *qp, struct unic_tx *tx, struct packet *p)
+static void describe_packet(struct unic_qp *qp, struct unic_tx *tx,
+			    struct packet *p)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -304,8 +306,8 @@ static void describe(struct unic_qp *qp, struct unic_tx *tx, struct packet *p)
 		p->apsn |= UNIC_BTH_ACKREQ;
 }
 
-static void advance(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
-		    bool last)
+static void advance_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
+		       bool last)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -320,7 +322,7 @@ static void advance(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
 
 void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
 {
-	advance(nic, qp, 1, last);
+	advance_sq(nic, qp, 1, last);
 }
 
 /* The bytes that a READ asks for come by another way of the link; the processor
@@ -340,8 +342,8 @@ static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
 	return read < UNIC_SCHED_DEBT ? (int32_t)read : UNIC_SCHED_DEBT;
 }
 
-static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *left)
+static enum unic_turn send_rc_packet(struct unic_nic *nic, struct unic_qp *qp,
+				     int32_t *left)
 {
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
 	struct packet p;
@@ -349,7 +351,7 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!tx)
 		return UNIC_TURN_BLOCKED;
-	describe(qp, tx, &p);
+	describe_packet(qp, tx, &p);
 	r = unic_tx_put(nic, tx, p.op_flags, p.apsn, p.ext + p.bytes);
 	if (__builtin_expect(r != 0, 0)) {
 		if (r == -UNIC_EAGAIN)
@@ -363,13 +365,13 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 		qp->sq.gather_psn = qp->sq.psn;
 	}
 	*left -= packet_cost(nic, qp, &p);
-	advance(nic, qp, p.psns, p.last);
+	advance_sq(nic, qp, p.psns, p.last);
 	return UNIC_TURN_MORE;
 }
 
 /* It was not sent, and is the matter of its own request, not of those before it
  * that wait for their answers. */
-static void not_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
+static void gather_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	uint32_t psn = qp->sq.gather_psn;
 
@@ -392,12 +394,13 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	if (qp->type)
 		unic_ud_uc_gathered(nic, qp, err);
 	else if (err)
-		not_gathered(nic, qp, err);
+		gather_failed(nic, qp, err);
 	unic_sched_send(nic, idx);
 }
 
 /* May a packet be sent now? Makes the next request ready if that is needed. */
-static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
+static enum unic_turn prepare_rc_request(struct unic_nic *nic,
+					 struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	int r;
@@ -424,8 +427,8 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* A batch of completions takes the processor about as long as a turn. */
-static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp,
-			    int32_t *left)
+static enum unic_turn flush_qp(struct unic_nic *nic, struct unic_qp *qp,
+			       int32_t *left)
 {
 	int r;
 
@@ -443,9 +446,9 @@ static enum unic_turn flush(struct unic_nic *nic, struct unic_qp *qp,
 /* One packet, or more of its request. A call: what the lane sends has no use for
  * its registers. */
 static __attribute__((noinline)) enum unic_turn
-send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
+send_next_rc(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
-	enum unic_turn turn = ready(nic, qp);
+	enum unic_turn turn = prepare_rc_request(nic, qp);
 
 	if (__builtin_expect(turn == UNIC_TURN_AGAIN, 0)) {
 		*left -= (int32_t)nic->sched.cost_last;
@@ -454,13 +457,13 @@ send_packet(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 	if (turn != UNIC_TURN_MORE)
 		return turn;
 	if (unic_fastpath_message(nic, qp, left) == UNIC_FASTPATH_NOT)
-		return send_one(nic, qp, left);
+		return send_rc_packet(nic, qp, left);
 	return UNIC_TURN_MORE;
 }
 
 /* Some packets. */
-static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
-				int32_t *left)
+static enum unic_turn send_rc_burst(struct unic_nic *nic, struct unic_qp *qp,
+				    int32_t *left)
 {
 	switch (unic_fastpath_send(nic, qp, left)) {
 	case UNIC_FASTPATH_DONE:
@@ -470,16 +473,16 @@ static enum unic_turn send_some(struct unic_nic *nic, struct unic_qp *qp,
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
 	default:
-		return send_packet(nic, qp, left);
+		return send_next_rc(nic, qp, left);
 	}
 }
 
 /* A queue pair that is not of RC in RTS. */
 static __attribute__((noinline, cold)) enum unic_turn
-send_otherwise(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
+run_other_qp(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	if (qp->state == UNIC_QPS_ERR)
-		return flush(nic, qp, left);
+		return flush_qp(nic, qp, left);
 	return unic_qp_sends(qp) ? unic_ud_uc_send(nic, qp, left)
 				 : UNIC_TURN_DONE;
 }
@@ -502,12 +505,12 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 
 	UNIC_IN_REGISTER(qp);
 	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
-		return send_otherwise(nic, qp, left);
+		return run_other_qp(nic, qp, left);
 	/* what could not complete when it was acknowledged */
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
 	while (*left > 0 && turn == UNIC_TURN_MORE && qp->state == UNIC_QPS_RTS)
-		turn = send_some(nic, qp, left);
+		turn = send_rc_burst(nic, qp, left);
 	/* it may have died on the way: then there is something to flush */
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
@@ -515,7 +518,8 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 /* -------------------------------------------------------- acknowledgement */
 
 /* The READ at the head that still misses responses, in [psn_una, @upto). */
-static bool read_in_the_way(struct unic_sq *sq, uint32_t upto, uint32_t *psn)
+static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
+				 uint32_t *psn)
 {
 	uint32_t s;
 
@@ -537,8 +541,8 @@ static bool read_in_the_way(struct unic_sq *sq, uint32_t upto, uint32_t *psn)
 	return false;
 }
 
-static inline void progress(struct unic_nic *nic, struct unic_qp *qp,
-			    uint32_t una)
+static inline void advance_una(struct unic_nic *nic, struct unic_qp *qp,
+			       uint32_t una)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -547,9 +551,9 @@ static inline void progress(struct unic_nic *nic, struct unic_qp *qp,
 	sq->rnrs = qp->rnr_retry;
 	sq->back_valid = false;
 	if (__builtin_expect(unic_psn_diff(una, sq->psn) > 0, 0))
-		position(sq, una); /* it had gone back too far */
+		seek_psn(sq, una); /* it had gone back too far */
 	sq->rnr_wait = false;
-	if (outstanding(sq))
+	if (has_outstanding(sq))
 		unic_requester_timer(nic, qp);
 	else
 		sq->timer_ns = UNIC_NEVER;
@@ -564,13 +568,13 @@ static inline void progress(struct unic_nic *nic, struct unic_qp *qp,
  * arrival proves: an acknowledgement beyond one says that responses were lost
  * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
  */
-static void acked(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
+static void ack_up_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
 {
 	struct unic_sq *sq = &qp->sq;
-	bool lost = sq->reads && read_in_the_way(sq, upto, &upto);
+	bool lost = sq->reads && find_unanswered_read(sq, upto, &upto);
 
 	if (unic_psn_diff(upto, sq->psn_una) > 0)
-		progress(nic, qp, upto);
+		advance_una(nic, qp, upto);
 	if (!lost || qp->state != UNIC_QPS_RTS || sq->rnr_wait ||
 	    (sq->back_valid && sq->psn_back == upto))
 		return;
@@ -579,8 +583,8 @@ static void acked(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
 	go_back(nic, qp, upto, 1);
 }
 
-static bool in_flight(struct unic_nic *nic, const struct unic_sq *sq,
-		      uint32_t psn)
+static bool is_psn_in_flight(struct unic_nic *nic, const struct unic_sq *sq,
+			     uint32_t psn)
 {
 	if (unic_psn_diff(psn, sq->psn_una) >= 0 &&
 	    unic_psn_diff(psn, sq->psn_max) < 0)
@@ -589,10 +593,10 @@ static bool in_flight(struct unic_nic *nic, const struct unic_sq *sq,
 	return false;
 }
 
-static void be_silent(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		      uint64_t ns)
+static void pause_sending(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn, uint64_t ns)
 {
-	position(&qp->sq, psn);
+	seek_psn(&qp->sq, psn);
 	qp->sq.rnr_wait = true;
 	qp->sq.miss_wait = false;
 	qp->rnr_total++;
@@ -600,8 +604,8 @@ static void be_silent(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	unic_qp_timer(nic, qp, nic->now_ns + ns);
 }
 
-static void rnr(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		uint32_t code)
+static void handle_rnr_nak(struct unic_nic *nic, struct unic_qp *qp,
+			   uint32_t psn, uint32_t code)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t wait = code ? rnr_10us[code] : RNR_CODE_0;
@@ -614,11 +618,11 @@ static void rnr(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	}
 	if (qp->rnr_retry != 7)
 		sq->rnrs--;
-	be_silent(nic, qp, psn, wait * NS_PER_10US);
+	pause_sending(nic, qp, psn, wait * NS_PER_10US);
 }
 
-static void retry(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		  uint32_t reason)
+static void retry_or_fail(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn, uint32_t reason)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -630,8 +634,8 @@ static void retry(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	go_back(nic, qp, psn, reason);
 }
 
-static void nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		uint8_t syn)
+static void handle_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
+		       uint8_t syn)
 {
 	static const uint8_t status[] = {
 		[UNIC_NAK_INV_REQ & 3] = UNIC_WC_REM_INV_REQ_ERR,
@@ -640,7 +644,7 @@ static void nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	};
 
 	if (syn == UNIC_NAK_PSN_SEQ)
-		retry(nic, qp, psn, 3);
+		retry_or_fail(nic, qp, psn, 3);
 	else if (syn <= UNIC_NAK_REM_OP)
 		fail_at(nic, qp, psn, status[syn & 3], 0);
 	else
@@ -652,24 +656,24 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 {
 	uint32_t type = syn & UNIC_AETH_TYPE_MASK;
 
-	if (!in_flight(nic, &qp->sq, psn))
+	if (!is_psn_in_flight(nic, &qp->sq, psn))
 		return;
 	if (__builtin_expect(type == UNIC_AETH_ACK, 1)) {
 		/* it acknowledges something, for it is in flight */
 		if (__builtin_expect(!qp->sq.reads, 1))
-			progress(nic, qp, unic_psn_add(psn, 1));
+			advance_una(nic, qp, unic_psn_add(psn, 1));
 		else
-			acked(nic, qp, unic_psn_add(psn, 1));
+			ack_up_to(nic, qp, unic_psn_add(psn, 1));
 		return;
 	}
-	acked(nic, qp, psn);
-	if (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn) ||
+	ack_up_to(nic, qp, psn);
+	if (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn) ||
 	    psn != qp->sq.psn_una)
 		return; /* a READ before it comes first */
 	if (type == UNIC_AETH_RNR)
-		rnr(nic, qp, psn, syn & 31);
+		handle_rnr_nak(nic, qp, psn, syn & 31);
 	else if (type == UNIC_AETH_NAK)
-		nak(nic, qp, psn, syn);
+		handle_nak(nic, qp, psn, syn);
 }
 
 /* ------------------------------------------------- vendor acknowledgement */
@@ -680,8 +684,8 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
  * of nothing, what it did not send is never sent. A READ was sent whole: the
  * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
  */
-static void nullify(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		    uint32_t psn)
+static void nullify_request(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t s, uint32_t psn)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, s);
@@ -722,7 +726,7 @@ static void retry_after(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	}
 	us = us < VACK_LEAST_US ? VACK_LEAST_US : us;
 	us = us < VACK_DELAY_US ? us : VACK_DELAY_US;
-	be_silent(nic, qp, psn, us * NS_PER_US);
+	pause_sending(nic, qp, psn, us * NS_PER_US);
 }
 
 void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
@@ -730,17 +734,17 @@ void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 {
 	struct unic_sq *sq = &qp->sq;
 
-	if (!in_flight(nic, sq, psn))
+	if (!is_psn_in_flight(nic, sq, psn))
 		return;
-	acked(nic, qp, psn);
+	ack_up_to(nic, qp, psn);
 	if (qp->state != UNIC_QPS_RTS || psn != sq->psn_una)
 		return;
-	position(sq, psn);
+	seek_psn(sq, psn);
 	if (reason == UNIC_EV_RETRY_AFTER) {
 		retry_after(nic, qp, psn, delay_us);
 	} else if (sq->cur != sq->next &&
 		   unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT) {
-		nullify(nic, qp, sq->cur, psn);
+		nullify_request(nic, qp, sq->cur, psn);
 	} else {
 		go_back(nic, qp, psn, 4); /* a second one for the same */
 	}
@@ -766,10 +770,10 @@ int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
 	uint32_t mtu = 1u << qp->mtu_shift, s, k, off, want;
 	struct unic_wr *wr;
 
-	if (!in_flight(nic, sq, pkt->psn))
+	if (!is_psn_in_flight(nic, sq, pkt->psn))
 		return 0;
 	if (pkt->psn != sq->psn_una)
-		acked(nic, qp, pkt->psn); /* all before it was executed */
+		ack_up_to(nic, qp, pkt->psn); /* all before it was executed */
 	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
 		return 0;
 	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
@@ -802,11 +806,12 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	struct unic_wr *wr;
 
 	if (err == -UNIC_EMISS) { /* as if it were lost; asked for again then */
-		suspend(nic, qp, psn);
+		suspend_sq(nic, qp, psn);
 		return;
 	}
 	if (err) {
-		fail_at(nic, qp, psn, status_of(err), detail_of(err));
+		fail_at(nic, qp, psn, transfer_status(err),
+			transfer_detail(err));
 		return;
 	}
 	for (; s != sq->next; s += unic_sq_slots(sq, s)) {
@@ -815,7 +820,7 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 		    unic_psn_add(wr->psn, wr->npkt - 1) == psn)
 			sq->reads--;
 	}
-	progress(nic, qp, unic_psn_add(psn, 1));
+	advance_una(nic, qp, unic_psn_add(psn, 1));
 }
 
 /* ---------------------------------------------------------------- timers */
@@ -830,9 +835,9 @@ void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp)
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		unic_sched_send(nic, unic_qp_index(nic, qp));
-	} else if (outstanding(sq)) {
+	} else if (has_outstanding(sq)) {
 		UNIC_COUNT(nic, timeouts);
 		sq->back_valid = false;
-		retry(nic, qp, sq->psn_una, 0);
+		retry_or_fail(nic, qp, sq->psn_una, 0);
 	}
 }

@@ -50,7 +50,7 @@ struct request {
 	uint32_t psn;
 };
 
-static uint32_t eat32(struct request *q)
+static uint32_t rc_pull_be32(struct request *q)
 {
 	const unic_be32 *p = (const void *)q->at;
 
@@ -59,11 +59,11 @@ static uint32_t eat32(struct request *q)
 	return unic_from_be32(UNIC_READ_ONCE(*p));
 }
 
-static uint64_t eat64(struct request *q)
+static uint64_t rc_pull_be64(struct request *q)
 {
-	uint64_t hi = eat32(q);
+	uint64_t hi = rc_pull_be32(q);
 
-	return hi << 32 | eat32(q);
+	return hi << 32 | rc_pull_be32(q);
 }
 
 /* --------------------------------------------------------------- refusals */
@@ -84,7 +84,7 @@ void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* What a QP in ERR answers when its peer asks again. */
-static void remember(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
+static void save_last_nak(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	qp->rsp.nak_psn = psn;
 	qp->rsp.last = syndrome == UNIC_RSP_VACK ? LAST_EVICTED : syndrome & 3;
@@ -94,13 +94,14 @@ static void remember(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
 void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
 			      uint32_t psn, uint8_t syndrome)
 {
-	remember(qp, psn, syndrome);
+	save_last_nak(qp, psn, syndrome);
 	owe_nak(nic, qp, psn, syndrome);
 }
 
 /* Fatal to both sides (IBTA 9.9.3: responder class C). */
-static int refuse(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		  uint8_t syndrome, enum unic_wc_status status)
+static int refuse_request(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn, uint8_t syndrome,
+			  enum unic_wc_status status)
 {
 	unic_qp_error(nic, qp, status);
 	unic_responder_last_word(nic, qp, psn, syndrome);
@@ -110,12 +111,14 @@ static int refuse(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 {
 	UNIC_COUNT(nic, rx_bad_opcode);
-	return refuse(nic, qp, psn, UNIC_NAK_INV_REQ, UNIC_WC_REM_INV_REQ_ERR);
+	return refuse_request(nic, qp, psn, UNIC_NAK_INV_REQ,
+			      UNIC_WC_REM_INV_REQ_ERR);
 }
 
 /* A page is missing and asked for: the peer is to come again. No PSN is used up,
  * so that nothing of the message is lost. */
-static void put_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static void owe_retry_nak(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t psn)
 {
 	UNIC_COUNT(nic, miss_put_off);
 	owe_nak(nic, qp, psn,
@@ -133,12 +136,13 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 		return;
 	}
 	if (err == -UNIC_EMISS) {
-		put_off(nic, qp, psn);
+		owe_retry_nak(nic, qp, psn);
 		return;
 	}
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
 		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
-	refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS, UNIC_WC_REM_ACCESS_ERR);
+	refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+		       UNIC_WC_REM_ACCESS_ERR);
 }
 
 static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
@@ -155,17 +159,17 @@ static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	if (err == -UNIC_EAGAIN)
 		return err;
 	if (err == -UNIC_EMISS) {
-		put_off(nic, qp, psn);
+		owe_retry_nak(nic, qp, psn);
 		return 0;
 	}
 	if (err == -UNIC_ENOQP) {
 		owe_nak(nic, qp, psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
 		return 0;
 	}
-	return refuse(nic, qp, psn, UNIC_NAK_REM_OP,
-		      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
-		      : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
-					  : UNIC_WC_LOC_PROT_ERR);
+	return refuse_request(nic, qp, psn, UNIC_NAK_REM_OP,
+			      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+			      : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
+						  : UNIC_WC_LOC_PROT_ERR);
 }
 
 /* The receive in use completes with an error, and the QP ends. */
@@ -180,7 +184,7 @@ static int receive_failed(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (qp->rq.picked && !unic_rq_complete(nic, qp, &cqe))
 		return -UNIC_EAGAIN;
-	return refuse(nic, qp, psn, syndrome, status);
+	return refuse_request(nic, qp, psn, syndrome, status);
 }
 
 static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
@@ -202,7 +206,7 @@ static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
 	struct unic_msg *m = &qp->rsp.msg;
 	int r;
 
-	m->imm = eat32(q);
+	m->imm = rc_pull_be32(q);
 	r = unic_derived_close(nic, m->imm, qp->pd, true);
 	if (r == -UNIC_EAGAIN)
 		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
@@ -230,12 +234,12 @@ static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
-		       struct request *q, struct unic_msg *m)
+static int begin_rc_write(struct unic_nic *nic, struct unic_qp *qp,
+			  struct request *q, struct unic_msg *m)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
-	uint64_t va = eat64(q);
-	uint32_t rkey = eat32(q), len = eat32(q);
+	uint64_t va = rc_pull_be64(q);
+	uint32_t rkey = rc_pull_be32(q), len = rc_pull_be32(q);
 	int r;
 
 	m->iova = va;
@@ -280,7 +284,7 @@ static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 	if (q->flags & FIRST) {
 		if (q->len < sizeof(struct unic_reth))
 			return bad_request(nic, qp, q->psn);
-		r = begin_write(nic, qp, q, m);
+		r = begin_rc_write(nic, qp, q, m);
 		if (r == -UNIC_EINVAL)
 			return bad_request(nic, qp, q->psn);
 		if (r)
@@ -289,7 +293,7 @@ static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 	if (q->flags & IMM) {
 		if (q->len < 4)
 			return bad_request(nic, qp, q->psn);
-		m->imm = eat32(q);
+		m->imm = rc_pull_be32(q);
 		r = unic_rq_pick(nic, qp, false);
 		if (r)
 			return no_receive(nic, qp, q->psn, r);
@@ -309,11 +313,11 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 
 	if (q->len < sizeof(struct unic_tketh))
 		return false;
-	t->index = eat32(q);
-	t->key = eat64(q);
-	t->payload = eat32(q);
-	t->ctrl = eat32(q);
-	t->offset = eat32(q);
+	t->index = rc_pull_be32(q);
+	t->key = rc_pull_be64(q);
+	t->payload = rc_pull_be32(q);
+	t->ctrl = rc_pull_be32(q);
+	t->offset = rc_pull_be32(q);
 	if (t->offset > UNIC_MSG_MAX || t->ctrl > UNIC_TOKEN_CTRL_MAX ||
 	    t->payload > UNIC_MSG_MAX || t->ctrl > q->len)
 		return false;
@@ -322,7 +326,8 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 }
 
 /* The peer has named too many wrong keys: not even a right one is looked at. */
-static bool held_off(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static bool is_rc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
+			    uint32_t psn)
 {
 	qp->rsp.guessed = unic_key_guard_held(nic, qp->dest_ipv4, qp->proc);
 	if (qp->rsp.guessed)
@@ -344,7 +349,8 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
 		return bad_request(nic, qp, q->psn);
-	if (__builtin_expect(qp->rsp.guessed, 0) && held_off(nic, qp, q->psn))
+	if (__builtin_expect(qp->rsp.guessed, 0) &&
+	    is_rc_peer_held(nic, qp, q->psn))
 		return 0;
 	r = unic_rq_pick(nic, qp, t.ctrl != 0);
 	if (r)
@@ -398,12 +404,12 @@ static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 
 /* ------------------------------------------------------------------- READ */
 
-static void eat_read(struct request *q, struct unic_rd_resources_ask *ask)
+static void parse_read(struct request *q, struct unic_rd_resources_ask *ask)
 {
 	ask->psn = q->psn;
-	ask->iova = eat64(q);
-	ask->rkey = eat32(q);
-	ask->len = eat32(q);
+	ask->iova = rc_pull_be64(q);
+	ask->rkey = rc_pull_be32(q);
+	ask->len = rc_pull_be32(q);
 }
 
 static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
@@ -414,7 +420,7 @@ static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 
 	if (q->len != sizeof(struct unic_reth))
 		return bad_request(nic, qp, q->psn);
-	eat_read(q, &ask);
+	parse_read(q, &ask);
 	r = unic_rd_resources_take(nic, qp, &ask);
 	if (r == -UNIC_EAGAIN)
 		return 0; /* as if the wire had lost it */
@@ -436,7 +442,7 @@ static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (q->len != sizeof(struct unic_reth))
 		return 0;
-	eat_read(q, &ask);
+	parse_read(q, &ask);
 	r = unic_rd_resources_again(nic, qp, &ask);
 	return r ? bad_access(nic, qp, q->psn, r) : 0;
 }
@@ -470,8 +476,8 @@ static bool in_order(const struct unic_qp *qp, const struct request *q)
 	return now == q->kind;
 }
 
-static bool size_ok(const struct unic_qp *qp, const struct request *q,
-		    uint32_t len)
+static bool is_rc_size_ok(const struct unic_qp *qp, const struct request *q,
+			  uint32_t len)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
 
@@ -480,7 +486,8 @@ static bool size_ok(const struct unic_qp *qp, const struct request *q,
 	return len <= mtu && (len || (q->flags & FIRST));
 }
 
-static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+static int dispatch_request(struct unic_nic *nic, struct unic_qp *qp,
+			    struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
@@ -489,7 +496,7 @@ static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 		if (q->flags & IMM) {
 			if (q->len < 4)
 				return bad_request(nic, qp, q->psn);
-			m->imm = eat32(q);
+			m->imm = rc_pull_be32(q);
 		} else if (__builtin_expect(q->flags & INV, 0)) {
 			if (q->len < 4)
 				return bad_request(nic, qp, q->psn);
@@ -507,7 +514,7 @@ static int dispatch(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 }
 
 /* Bytes that are not payload. */
-static uint32_t headers_of(const struct request *q)
+static uint32_t header_bytes(const struct request *q)
 {
 	uint32_t n = q->flags & (IMM | INV) ? 4 : 0;
 
@@ -537,11 +544,11 @@ int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
 	}
 	if (__builtin_expect(pkt->psn != qp->rsp.psn, 0))
 		return out_of_order(nic, qp, &q);
-	headers = headers_of(&q);
+	headers = header_bytes(&q);
 	if (!in_order(qp, &q) || q.len < headers ||
-	    !size_ok(qp, &q, q.len - headers))
+	    !is_rc_size_ok(qp, &q, q.len - headers))
 		return bad_request(nic, qp, q.psn);
-	r = dispatch(nic, qp, &q);
+	r = dispatch_request(nic, qp, &q);
 	if (r != -UNIC_EPENDING)
 		return r;
 	m->kind = q.kind;
@@ -575,8 +582,8 @@ static void drop_target(struct unic_nic *nic, struct unic_msg *m)
 }
 
 /* The completion of a message that takes a receive. */
-static bool complete(struct unic_nic *nic, struct unic_qp *qp,
-		     const struct unic_msg *m, uint32_t placed)
+static bool complete_rc_receive(struct unic_nic *nic, struct unic_qp *qp,
+				const struct unic_msg *m, uint32_t placed)
 {
 	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
 
@@ -616,7 +623,7 @@ static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
 			unic_token_unclaim(nic, (uint16_t)m->token);
 		m->kind = UNIC_MSG_NONE;
 	}
-	put_off(nic, qp, qp->rsp.psn);
+	owe_retry_nak(nic, qp, qp->rsp.psn);
 }
 
 static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
@@ -628,8 +635,8 @@ static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 		return true;
 	}
 	if (err == -UNIC_ENOPAGE && qp->rsp.msg.kind != UNIC_MSG_SEND) {
-		refuse(nic, qp, psn, UNIC_NAK_REM_ACCESS,
-		       UNIC_WC_REM_ACCESS_ERR);
+		refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,
+			       UNIC_WC_REM_ACCESS_ERR);
 		return true;
 	}
 	if (err == -UNIC_ENOPAGE)
@@ -637,8 +644,8 @@ static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 				      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
 	if (err == -UNIC_EEVICTED) {
 		qp->rq.cut = qp->rq.picked;
-		refuse(nic, qp, psn, unic_responder_cut_syndrome(qp),
-		       UNIC_WC_EVICTED);
+		refuse_request(nic, qp, psn, unic_responder_cut_syndrome(qp),
+			       UNIC_WC_EVICTED);
 		return true;
 	}
 	return receive_failed(nic, qp, psn, UNIC_WC_LOC_BUS_ERR,
@@ -665,7 +672,7 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	if (__builtin_expect(err, 0))
 		return place_failed(nic, qp, err);
 	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
-	    !complete(nic, qp, m, m->placed + m->bytes))
+	    !complete_rc_receive(nic, qp, m, m->placed + m->bytes))
 		return false;
 	if (__builtin_expect(qp->state == UNIC_QPS_ERR, 0))
 		return true; /* its completion queue has failed */
@@ -713,7 +720,7 @@ void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
 	uint8_t word = UNIC_NAK_REM_OP;
 
 	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
-		remember(qp, psn, word);
+		save_last_nak(qp, psn, word);
 		return;
 	}
 	if (rsp->rd_active ? unic_cuts_has(cuts, rsp->read[rsp->rd_head].mr)
@@ -723,7 +730,7 @@ void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* What stands for a request that is evicted: it writes nothing. */
-static bool is_null(const struct unic_pkt *pkt)
+static bool is_null_write(const struct unic_pkt *pkt)
 {
 	return pkt->opcode == UNIC_OP_WRITE_ONLY &&
 	       pkt->len == sizeof(struct unic_reth);
@@ -743,7 +750,7 @@ bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
 		unic_responder_owe_ack(nic, qp); /* it was executed */
 		return true;
 	}
-	if (pkt->psn != rsp->nak_psn || is_null(pkt))
+	if (pkt->psn != rsp->nak_psn || is_null_write(pkt))
 		rsp->last = UNIC_NAK_REM_OP & 3;
 	owe_nak(nic, qp, pkt->psn,
 		rsp->last == LAST_EVICTED

@@ -12,7 +12,7 @@
 #define READ_BURST 8u  /* responses of one turn */
 #define AFTER_US   50u /* about what the driver needs for a page */
 
-static uint32_t aeth(const struct unic_rsp *rsp, uint8_t syndrome)
+static uint32_t aeth_word(const struct unic_rsp *rsp, uint8_t syndrome)
 {
 	return (uint32_t)syndrome << 24 | rsp->msn;
 }
@@ -42,7 +42,7 @@ static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
 	if (__builtin_expect(!frame, 0))
 		return false;
 	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
-		      aeth(&qp->rsp, syndrome));
+		      aeth_word(&qp->rsp, syndrome));
 	unic_frame_count(nic, 1,
 			 unic_frame_send(nic, frame, qp, UNIC_OP_ACK << 8, psn,
 					 sizeof(struct unic_aeth)));
@@ -106,7 +106,7 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 		return -UNIC_EAGAIN;
 	if (first || last) {
 		unic_put_word(unic_frame_words(tx->frame), UNIC_W_EXT,
-			      aeth(rsp, UNIC_AETH_ACK_NOCREDIT));
+			      aeth_word(rsp, UNIC_AETH_ACK_NOCREDIT));
 		ext = sizeof(struct unic_aeth);
 	}
 	if (len) {

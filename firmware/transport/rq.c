@@ -15,7 +15,7 @@
 #define LOOKS	  (2u * UNIC_RQ_WINDOW)
 #define AHEAD_QPS 4u /* looked at ahead of their messages in a round */
 
-static bool taken_back(const struct unic_nic *nic, uint32_t lkey);
+static bool is_lkey_revoked(const struct unic_nic *nic, uint32_t lkey);
 
 static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
 {
@@ -23,12 +23,12 @@ static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
 }
 
 /* The receive in use. */
-static const struct unic_rq_slot *in_use(const struct unic_rq *rq)
+static const struct unic_rq_slot *picked_slot(const struct unic_rq *rq)
 {
 	return rq->far_pick ? &rq->far : &rq->win[rq->pick % UNIC_RQ_WINDOW];
 }
 
-static bool gone(const struct unic_rq *rq, uint32_t s)
+static bool is_slot_gone(const struct unic_rq *rq, uint32_t s)
 {
 	s &= rq->mask;
 	return rq->gone[s / 32] >> s % 32 & 1;
@@ -39,11 +39,11 @@ static bool gone(const struct unic_rq *rq, uint32_t s)
  * post into every slot that it saw complete. While a fetch is under way the
  * window stays where it is.
  */
-static void advance(struct unic_rq *rq)
+static void advance_head(struct unic_rq *rq)
 {
 	uint32_t end = rq->fetching ? rq->fetched : rq->tail;
 
-	while (rq->head != end && gone(rq, rq->head)) {
+	while (rq->head != end && is_slot_gone(rq, rq->head)) {
 		uint32_t s = rq->head & rq->mask;
 
 		rq->gone[s / 32] &= ~(1u << s % 32);
@@ -55,16 +55,16 @@ static void advance(struct unic_rq *rq)
 		rq->pick = rq->head;
 }
 
-static void take_out(struct unic_rq *rq, uint32_t s)
+static void mark_slot_gone(struct unic_rq *rq, uint32_t s)
 {
 	s &= rq->mask;
 	rq->gone[s / 32] |= 1u << s % 32;
-	advance(rq);
+	advance_head(rq);
 }
 
 /* ---------------------------------------------------------------- slots */
 
-static uint32_t min_of(uint32_t a, uint32_t b)
+static uint32_t rq_min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -75,10 +75,10 @@ static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
 	uint32_t at = s & rq->mask;
 	uint64_t iova = rq->iova + (uint64_t)at * UNIC_SLOT_BYTES;
 	uint32_t page = (uint32_t)(iova & (FETCH_ALIGN - 1));
-	uint32_t n = min_of(rq->tail - s, rq->mask + 1 - at);
+	uint32_t n = rq_min(rq->tail - s, rq->mask + 1 - at);
 
-	n = min_of(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
-	return min_of(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
+	n = rq_min(n, (FETCH_ALIGN - page) / UNIC_SLOT_BYTES);
+	return rq_min(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
 }
 
 static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
@@ -100,17 +100,17 @@ static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			      piece.bus, to, n);
 }
 
-static void fetched(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+static void add_fetched(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
 {
 	qp->rq.fetched += n;
 	unic_rq_ahead_want(nic, qp);
 }
 
 /* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
-static int fetch(struct unic_nic *nic, struct unic_qp *qp)
+static int fetch_window(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_rq *rq = &qp->rq;
-	uint32_t n = min_of(run_of(rq, rq->fetched),
+	uint32_t n = rq_min(run_of(rq, rq->fetched),
 			    UNIC_RQ_WINDOW - (rq->fetched - rq->head));
 	int r;
 
@@ -126,7 +126,7 @@ static int fetch(struct unic_nic *nic, struct unic_qp *qp)
 		return -UNIC_EAGAIN;
 	}
 	if (!r)
-		fetched(nic, qp, n);
+		add_fetched(nic, qp, n);
 	else if (r != -UNIC_EAGAIN)
 		return -UNIC_EBUS;
 	return r;
@@ -141,7 +141,7 @@ void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 	if (qp->rq.far_fetching)
 		qp->rq.far_have = ok;
 	else if (ok)
-		fetched(nic, qp, count);
+		add_fetched(nic, qp, count);
 	qp->rq.far_fetching = false;
 	if (!ok)
 		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
@@ -150,8 +150,8 @@ void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 
 /* ---------------------------------------------------------- completions */
 
-static bool post(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_rq_slot *slot, struct unic_cqe *cqe)
+static bool post_recv_cqe(struct unic_nic *nic, struct unic_qp *qp,
+			  const struct unic_rq_slot *slot, struct unic_cqe *cqe)
 {
 	cqe->wr_id = slot->wr_id;
 	cqe->qpn = unic_to_le32(qp->qpn);
@@ -163,9 +163,9 @@ static bool post(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* A receive that nothing was placed in. */
-static bool post_failed(struct unic_nic *nic, struct unic_qp *qp,
-			const struct unic_rq_slot *slot, uint8_t status,
-			uint8_t detail)
+static bool post_error_cqe(struct unic_nic *nic, struct unic_qp *qp,
+			   const struct unic_rq_slot *slot, uint8_t status,
+			   uint8_t detail)
 {
 	struct unic_cqe cqe = {
 		.opcode = UNIC_WC_RECV,
@@ -173,7 +173,7 @@ static bool post_failed(struct unic_nic *nic, struct unic_qp *qp,
 		.detail = detail,
 	};
 
-	return post(nic, qp, slot, &cqe);
+	return post_recv_cqe(nic, qp, slot, &cqe);
 }
 
 bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
@@ -181,16 +181,16 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_rq *rq = &qp->rq;
 
-	if (!post(nic, qp, in_use(rq), cqe))
+	if (!post_recv_cqe(nic, qp, picked_slot(rq), cqe))
 		return false;
 	unic_rq_drop_holds(nic, qp);
 	rq->picked = false;
 	rq->checked = false;
 	if (__builtin_expect(rq->pick == rq->head, 1)) {
 		rq->head++;
-		advance(rq);
+		advance_head(rq);
 	} else {
-		take_out(rq, rq->pick);
+		mark_slot_gone(rq, rq->pick);
 	}
 	if (rq->fetched - rq->head == UNIC_RQ_WINDOW / 2)
 		unic_rq_ahead_want(nic, qp);
@@ -200,7 +200,7 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 /* ------------------------------------------------------------- the choice */
 
 /* May a message pass over one more receive in this round? */
-static bool may_look(struct unic_nic *nic)
+static bool can_skip_receive(struct unic_nic *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 
@@ -211,15 +211,15 @@ static bool may_look(struct unic_nic *nic)
 	return qps->looks && qps->looks--;
 }
 
-static int refuse(uint8_t *detail, enum unic_wc_detail why)
+static int fail_with_detail(uint8_t *detail, enum unic_wc_detail why)
 {
 	*detail = (uint8_t)why;
 	return -UNIC_EINVAL;
 }
 
 /* The access check of all of a receive's buffers. */
-static int check(struct unic_nic *nic, struct unic_qp *qp,
-		 const struct unic_rq_slot *slot, uint8_t *detail)
+static int check_receive(struct unic_nic *nic, struct unic_qp *qp,
+			 const struct unic_rq_slot *slot, uint8_t *detail)
 {
 	static const uint8_t zero[sizeof(slot->rsvd0)];
 	struct unic_rq *rq = &qp->rq;
@@ -229,9 +229,9 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 	int r;
 
 	if (slot->num_sge > UNIC_RQ_SGE_MAX)
-		return refuse(detail, UNIC_WD_SGE);
+		return fail_with_detail(detail, UNIC_WD_SGE);
 	if (memcmp(slot->rsvd0, zero, sizeof(zero)))
-		return refuse(detail, UNIC_WD_FLAGS);
+		return fail_with_detail(detail, UNIC_WD_FLAGS);
 	for (i = 0; i < slot->num_sge; i++) {
 		len = unic_from_le32(slot->sge[i].len);
 		if (!len)
@@ -242,7 +242,7 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 		/* what its index is now says nothing of a receive that the
 		 * sweep would have found before */
 		if (r == -UNIC_ESTAG &&
-		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+		    is_lkey_revoked(nic, unic_from_le32(slot->sge[i].lkey)))
 			r = -UNIC_EEVICTED;
 		if (r) {
 			*detail = unic_qp_refused(nic, qp, r);
@@ -256,16 +256,18 @@ static int check(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Receive @s, which is @slot, met a message and is of no use. */
-static int reject(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		  const struct unic_rq_slot *slot, int err, uint8_t detail)
+static int reject_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			  const struct unic_rq_slot *slot, int err,
+			  uint8_t detail)
 {
 	uint8_t status = err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
 			 : err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
 					       : UNIC_WC_LOC_PROT_ERR;
 
-	if (!may_look(nic) || !post_failed(nic, qp, slot, status, detail))
+	if (!can_skip_receive(nic) ||
+	    !post_error_cqe(nic, qp, slot, status, detail))
 		return -UNIC_EAGAIN;
-	take_out(&qp->rq, s);
+	mark_slot_gone(&qp->rq, s);
 	if (err != -UNIC_EEVICTED)
 		return err;
 	UNIC_COUNT(nic, rq_substituted);
@@ -280,35 +282,35 @@ static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 	int r;
 
 	for (;;) {
-		advance(rq);
+		advance_head(rq);
 		if ((int32_t)(*s - rq->head) < 0)
 			*s = rq->head;
-		while (*s != rq->fetched && gone(rq, *s))
+		while (*s != rq->fetched && is_slot_gone(rq, *s))
 			(*s)++;
 		if (*s != rq->fetched)
 			return 0;
-		r = fetch(nic, qp);
+		r = fetch_window(nic, qp);
 		if (r)
 			return r;
 	}
 }
 
 /* Is receive @s good for a message with data? 1: yes, 0: look further. */
-static int try_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		   const struct unic_rq_slot *slot)
+static int try_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+		       const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint8_t detail = 0;
-	int r = check(nic, qp, slot, &detail);
+	int r = check_receive(nic, qp, slot, &detail);
 
 	if (r == -UNIC_EMISS)
 		return r;
 	if (r)
-		return reject(nic, qp, s, slot, r, detail);
+		return reject_receive(nic, qp, s, slot, r, detail);
 	return !rq->substitute || rq->room >= rq->class_bytes;
 }
 
-static void pick(struct unic_rq *rq, uint32_t s, bool data, bool far)
+static void pick_receive(struct unic_rq *rq, uint32_t s, bool data, bool far)
 {
 	rq->pick = s;
 	rq->picked = true;
@@ -368,20 +370,20 @@ static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
 	if ((rq->far_have || rq->far_fetching) && (int32_t)(rq->far_at - s) > 0)
 		s = rq->far_at;
 	for (; s != rq->tail; s++) {
-		if (gone(rq, s))
+		if (is_slot_gone(rq, s))
 			continue;
-		if (!may_look(nic))
+		if (!can_skip_receive(nic))
 			return -UNIC_EAGAIN; /* from here on */
 		r = fetch_far(nic, qp, s);
 		if (r)
 			return r;
 		if (length_of(&rq->far) < rq->class_bytes)
 			continue;
-		r = try_one(nic, qp, s, &rq->far);
+		r = try_receive(nic, qp, s, &rq->far);
 		if (r < 0)
 			return r;
 		if (r) {
-			pick(rq, s, true, true);
+			pick_receive(rq, s, true, true);
 			return 0;
 		}
 	}
@@ -405,14 +407,14 @@ int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
 			return pick_far(nic, qp);
 		if (r)
 			return r;
-		r = data ? try_one(nic, qp, s, slot_of(rq, s)) : 1;
+		r = data ? try_receive(nic, qp, s, slot_of(rq, s)) : 1;
 		if (r < 0)
 			return r;
 		if (r)
 			break;
 		s++;
 	}
-	pick(rq, s, data, false);
+	pick_receive(rq, s, data, false);
 	return 0;
 }
 
@@ -428,11 +430,11 @@ int unic_rq_pick_from(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 		if (r)
 			return r;
 		at = (*s)++;
-		r = try_one(nic, qp, at, slot_of(rq, at));
+		r = try_receive(nic, qp, at, slot_of(rq, at));
 	} while (!r);
 	if (r < 0)
 		return r;
-	pick(rq, at, true, false);
+	pick_receive(rq, at, true, false);
 	return 0;
 }
 
@@ -440,7 +442,7 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl)
 {
 	const struct unic_rq *rq = &qp->rq;
-	const struct unic_rq_slot *slot = in_use(rq);
+	const struct unic_rq_slot *slot = picked_slot(rq);
 	uint32_t i, n, have;
 
 	sgl->n = 0;
@@ -450,7 +452,7 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 			off -= have;
 			continue;
 		}
-		n = min_of(len, have - off);
+		n = rq_min(len, have - off);
 		sgl->span[sgl->n++] = (struct unic_span){
 			.iova = unic_from_le64(slot->sge[i].iova) + off,
 			.len = n,
@@ -463,9 +465,9 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 
 /* ---------------------------------------------------------------- holds */
 
-static uint32_t used_sges(const struct unic_rq *rq, uint32_t i)
+static uint32_t is_sge_used(const struct unic_rq *rq, uint32_t i)
 {
-	const struct unic_rq_slot *slot = in_use(rq);
+	const struct unic_rq_slot *slot = picked_slot(rq);
 
 	return rq->checked && i < slot->num_sge &&
 	       unic_from_le32(slot->sge[i].len) != 0;
@@ -478,7 +480,7 @@ void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp)
 	if (!qp->rq.picked || qp->rq.held)
 		return;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
-		if (used_sges(&qp->rq, i))
+		if (is_sge_used(&qp->rq, i))
 			unic_mr_hold(nic, qp->rq.mr[i]);
 	qp->rq.held = true;
 }
@@ -491,7 +493,7 @@ void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
 		return;
 	qp->rq.held = false;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
-		if (used_sges(&qp->rq, i))
+		if (is_sge_used(&qp->rq, i))
 			unic_mr_unhold(nic, qp->rq.mr[i]);
 }
 
@@ -502,7 +504,8 @@ uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts)
 	if (!qp->rq.held)
 		return UNIC_MR_NIL;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
-		if (used_sges(&qp->rq, i) && unic_cuts_has(cuts, qp->rq.mr[i]))
+		if (is_sge_used(&qp->rq, i) &&
+		    unic_cuts_has(cuts, qp->rq.mr[i]))
 			return qp->rq.mr[i];
 	return UNIC_MR_NIL;
 }
@@ -516,7 +519,7 @@ static void fetch_blank(struct unic_rq *rq)
 	rq->fetched++;
 }
 
-static int flush_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+static int flush_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r = next_posted(nic, qp, s);
@@ -529,13 +532,13 @@ static int flush_one(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 	if (r)
 		return r;
 	cut = rq->cut && *s == rq->pick;
-	if (!post_failed(nic, qp, slot_of(rq, *s),
-			 cut ? UNIC_WC_EVICTED : UNIC_WC_WR_FLUSH_ERR,
-			 cut ? UNIC_WD_BUSY : UNIC_WD_NONE))
+	if (!post_error_cqe(nic, qp, slot_of(rq, *s),
+			    cut ? UNIC_WC_EVICTED : UNIC_WC_WR_FLUSH_ERR,
+			    cut ? UNIC_WD_BUSY : UNIC_WD_NONE))
 		return -UNIC_EAGAIN;
 	if (cut)
 		rq->cut = false;
-	take_out(rq, *s);
+	mark_slot_gone(rq, *s);
 	return 0;
 }
 
@@ -546,7 +549,7 @@ bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp)
 
 	qp->rq.picked = false;
 	for (n = 0; n < FLUSH_BATCH; n++) {
-		r = flush_one(nic, qp, &s);
+		r = flush_receive(nic, qp, &s);
 		if (r)
 			return r == -UNIC_ENOQP;
 	}
@@ -584,8 +587,8 @@ void unic_rq_ahead_more(struct unic_nic *nic)
 }
 
 /* False: too many misses are open. */
-static bool slot_ahead(struct unic_nic *nic, const struct unic_qp *qp,
-		       const struct unic_rq_slot *slot)
+static bool prefetch_slot(struct unic_nic *nic, const struct unic_qp *qp,
+			  const struct unic_rq_slot *slot)
 {
 	uint32_t i, len;
 
@@ -600,19 +603,19 @@ static bool slot_ahead(struct unic_nic *nic, const struct unic_qp *qp,
 	return true;
 }
 
-static bool ahead_of(struct unic_nic *nic, struct unic_qp *qp)
+static bool prefetch_receives(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t idx = unic_qp_index(nic, qp);
-	int r = fetch(nic, qp); /* more: comes back here */
+	int r = fetch_window(nic, qp); /* more: comes back here */
 
 	if (r == -UNIC_EAGAIN && !rq->fetching)
 		nic->qps.ahead[idx / 32] |= 1u << idx % 32;
 	if ((int32_t)(rq->ahead - rq->head) < 0)
 		rq->ahead = rq->head;
 	for (; (int32_t)(rq->fetched - rq->ahead) > 0; rq->ahead++) {
-		if (gone(rq, rq->ahead) ||
-		    slot_ahead(nic, qp, slot_of(rq, rq->ahead)))
+		if (is_slot_gone(rq, rq->ahead) ||
+		    prefetch_slot(nic, qp, slot_of(rq, rq->ahead)))
 			continue;
 		nic->qps.ahead_short = true;
 		break;
@@ -621,7 +624,7 @@ static bool ahead_of(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* The first QP of those that want it, from QP @from on; UNIC_QPS: none. */
-static uint32_t wants_ahead(const struct unic_qps *qps, uint32_t from)
+static uint32_t next_prefetch_qp(const struct unic_qps *qps, uint32_t from)
 {
 	uint32_t i = from / 32, left;
 
@@ -640,15 +643,15 @@ bool unic_rq_ahead(struct unic_nic *nic)
 	uint32_t n, i;
 
 	for (n = 0; n < AHEAD_QPS; n++) {
-		i = wants_ahead(qps, qps->ahead_at);
+		i = next_prefetch_qp(qps, qps->ahead_at);
 		if (i == UNIC_QPS)
-			i = wants_ahead(qps, 0);
+			i = next_prefetch_qp(qps, 0);
 		if (i == UNIC_QPS)
 			break;
 		qps->ahead_at = (uint16_t)(i + 1);
 		qps->ahead[i / 32] &= ~(1u << i % 32);
 		if (is_posted_to(&qps->qp[i]))
-			worked |= ahead_of(nic, &qps->qp[i]);
+			worked |= prefetch_receives(nic, &qps->qp[i]);
 	}
 	return worked;
 }
@@ -671,7 +674,7 @@ bool unic_rq_sweep_due(const struct unic_nic *nic)
 
 /* Does @lkey name a region that can be used, or could before it was taken back
  * in this very moment? The consumer's byte may be one to come. */
-static bool is_there(const struct unic_nic *nic, uint32_t lkey)
+static bool is_lkey_usable(const struct unic_nic *nic, uint32_t lkey)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[lkey >> UNIC_MR_IDX_SHIFT];
 
@@ -680,7 +683,7 @@ static bool is_there(const struct unic_nic *nic, uint32_t lkey)
 }
 
 /* Was the region of @lkey taken back within a lap of the sweep? */
-static bool taken_back(const struct unic_nic *nic, uint32_t lkey)
+static bool is_lkey_revoked(const struct unic_nic *nic, uint32_t lkey)
 {
 	const struct unic_qps *qps = &nic->qps;
 	uint32_t k;
@@ -688,11 +691,11 @@ static bool taken_back(const struct unic_nic *nic, uint32_t lkey)
 	for (k = 0; k < qps->sweeps; k++)
 		if (qps->sweep_stag[k] == lkey)
 			return true;
-	return qps->sweep_lost && !is_there(nic, lkey);
+	return qps->sweep_lost && !is_lkey_usable(nic, lkey);
 }
 
 /* The sweep is at its QP's oldest receive. */
-static void begin_qp(struct unic_qps *qps)
+static void sweep_begin_qp(struct unic_qps *qps)
 {
 	qps->sweep_at = qps->qp[qps->sweep_qp].rq.head;
 	qps->sweep_have = 0;
@@ -706,7 +709,7 @@ void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
 	uint32_t until = qps->sweep_passed + UNIC_QPS + 1;
 
 	if (!unic_rq_sweep_due(nic))
-		begin_qp(qps);
+		sweep_begin_qp(qps);
 	nic->chores = true;
 	if (qps->sweeps == UNIC_QP_SWEEPS) {
 		qps->sweep_lost = true;
@@ -717,51 +720,52 @@ void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
 	qps->sweep_until[qps->sweeps++] = until;
 }
 
-static bool names(const struct unic_nic *nic, const struct unic_rq_slot *slot)
+static bool has_revoked_sge(const struct unic_nic *nic,
+			    const struct unic_rq_slot *slot)
 {
 	uint32_t i;
 
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
 		if (slot->sge[i].len &&
-		    taken_back(nic, unic_from_le32(slot->sge[i].lkey)))
+		    is_lkey_revoked(nic, unic_from_le32(slot->sge[i].lkey)))
 			return true;
 	return false;
 }
 
-static bool is_over(const struct unic_qps *qps, uint32_t until)
+static bool is_lap_over(const struct unic_qps *qps, uint32_t until)
 {
 	return (int32_t)(qps->sweep_passed - until) >= 0;
 }
 
 /* The oldest come first: those whose lap is over are done with. */
-static void end_laps(struct unic_qps *qps)
+static void sweep_end_laps(struct unic_qps *qps)
 {
 	uint32_t n = 0, i;
 
-	while (n < qps->sweeps && is_over(qps, qps->sweep_until[n]))
+	while (n < qps->sweeps && is_lap_over(qps, qps->sweep_until[n]))
 		n++;
 	for (i = n; n && i < qps->sweeps; i++) {
 		qps->sweep_stag[i - n] = qps->sweep_stag[i];
 		qps->sweep_until[i - n] = qps->sweep_until[i];
 	}
 	qps->sweeps = (uint16_t)(qps->sweeps - n);
-	if (qps->sweep_lost && is_over(qps, qps->lost_until))
+	if (qps->sweep_lost && is_lap_over(qps, qps->lost_until))
 		qps->sweep_lost = false;
 }
 
-static void next_qp(struct unic_qps *qps)
+static void sweep_next_qp(struct unic_qps *qps)
 {
 	qps->sweep_passed++;
 	if (++qps->sweep_qp == UNIC_QPS)
 		qps->sweep_qp = 0;
-	end_laps(qps);
-	begin_qp(qps);
+	sweep_end_laps(qps);
+	sweep_begin_qp(qps);
 }
 
 void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
 {
 	if (unic_rq_sweep_due(nic) && nic->qps.sweep_qp == idx)
-		next_qp(&nic->qps);
+		sweep_next_qp(&nic->qps);
 }
 
 void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
@@ -774,7 +778,7 @@ void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
 	else if (ok)
 		qps->sweep_have = (uint16_t)count;
 	else
-		next_qp(qps);
+		sweep_next_qp(qps);
 	unic_qp_dma_end(nic, &qps->qp[idx]);
 }
 
@@ -789,7 +793,7 @@ static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
 	int r;
 
 	if ((int32_t)kept > 0) {
-		n = min_of(n, kept);
+		n = rq_min(n, kept);
 		memcpy(qps->sweep_slot, slot_of(rq, qps->sweep_at),
 		       n * UNIC_SLOT_BYTES);
 		qps->sweep_have = (uint16_t)n;
@@ -811,17 +815,17 @@ static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 {
 	struct unic_rq *rq = &qp->rq;
 
-	if ((int32_t)(s - rq->head) < 0 || gone(rq, s) ||
-	    (rq->picked && s == rq->pick) || !names(nic, slot))
+	if ((int32_t)(s - rq->head) < 0 || is_slot_gone(rq, s) ||
+	    (rq->picked && s == rq->pick) || !has_revoked_sge(nic, slot))
 		return true;
-	if (!post_failed(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
+	if (!post_error_cqe(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
 		return false;
-	take_out(rq, s);
+	mark_slot_gone(rq, s);
 	rq->substitute = true;
 	return true;
 }
 
-static bool sweepable(const struct unic_qps *qps, const struct unic_qp *qp)
+static bool can_sweep_qp(const struct unic_qps *qps, const struct unic_qp *qp)
 {
 	return is_posted_to(qp) && (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
 }
@@ -851,14 +855,14 @@ bool unic_rq_sweep(struct unic_nic *nic)
 		qps->sweep_at = qp->rq.head; /* passed meanwhile */
 		qps->sweep_have = 0;
 	}
-	if (!sweepable(qps, qp)) {
-		next_qp(qps);
+	if (!can_sweep_qp(qps, qp)) {
+		sweep_next_qp(qps);
 		return true;
 	}
 	if (!qps->sweep_have)
 		r = sweep_read(nic, qp);
 	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED)
-		next_qp(qps); /* it will find out by itself */
+		sweep_next_qp(qps); /* it will find out by itself */
 	if (r)
 		return r != -UNIC_EAGAIN;
 	return sweep_slots(nic, qp);

@@ -30,7 +30,7 @@ static inline uint32_t word_at(const uint8_t *frame, uint32_t off)
 	return unic_from_be32(UNIC_READ_ONCE(*p));
 }
 
-static int drop(struct unic_nic *nic, enum unic_counter why)
+static int drop_frame(struct unic_nic *nic, enum unic_counter why)
 {
 	nic->counter[why]++;
 	UNIC_TRACE(nic, RX_DROP, 0xffff, why, 0, 0, 0);
@@ -64,15 +64,15 @@ static uint32_t check_ip(struct unic_nic *nic, const struct unic_rx *rx,
 	len = w[0] & 0xffff;
 	*src = w[3];
 	if (w[0] >> 24 != IP_VER_IHL || (w[1] & IP_FRAGMENT) || !csum_ok(w)) {
-		drop(nic, UNIC_C_rx_bad_ip);
+		drop_frame(nic, UNIC_C_rx_bad_ip);
 	} else if ((w[2] >> 16 & 0xff) != IP_PROTO_UDP || w[4] != nic->ipv4 ||
 		   !nic->ipv4 || (ports & 0xffff) != UNIC_ROCE_PORT) {
-		drop(nic, UNIC_C_rx_not_ours);
+		drop_frame(nic, UNIC_C_rx_not_ours);
 	} else if (len > rx->len - UNIC_ETH_BYTES ||
 		   len < HEADERS - UNIC_ETH_BYTES) {
-		drop(nic, UNIC_C_rx_short);
+		drop_frame(nic, UNIC_C_rx_short);
 	} else if (udp != len - UNIC_IP_BYTES || (len & 3)) {
-		drop(nic, UNIC_C_rx_bad_ip);
+		drop_frame(nic, UNIC_C_rx_bad_ip);
 	} else {
 		return len;
 	}
@@ -97,12 +97,12 @@ static uint32_t parse_bth(struct unic_nic *nic, const struct unic_rx *rx,
 	uint32_t body = len - (HEADERS - UNIC_ETH_BYTES);
 
 	if ((op >> 16 & 0x0f) || (op & PKEY_MEMBER) != PKEY_MEMBER) {
-		drop(nic, UNIC_C_rx_bad_opcode);
+		drop_frame(nic, UNIC_C_rx_bad_opcode);
 		return UINT32_MAX;
 	}
 	/*@ split pad; */
 	if (pad > body) {
-		drop(nic, UNIC_C_rx_short);
+		drop_frame(nic, UNIC_C_rx_short);
 		return UINT32_MAX;
 	}
 	pkt->ext = rx->frame + UNIC_EXT_OFF;
@@ -118,19 +118,19 @@ static int to_requester(struct unic_nic *nic, struct unic_qp *qp,
 			const struct unic_pkt *pkt)
 {
 	if (qp->state != UNIC_QPS_RTS)
-		return drop(nic, UNIC_C_rx_no_qp);
+		return drop_frame(nic, UNIC_C_rx_no_qp);
 	if (pkt->opcode == UNIC_OP_ACK) {
 		if (pkt->len < sizeof(struct unic_aeth))
-			return drop(nic, UNIC_C_rx_short);
+			return drop_frame(nic, UNIC_C_rx_short);
 		unic_requester_ack(nic, qp, pkt->psn,
 				   (uint8_t)(word_at(pkt->ext, 0) >> 24));
 		return 0;
 	}
 	if (pkt->opcode == UNIC_OP_VACK) {
 		if (!qp->vendor)
-			return drop(nic, UNIC_C_rx_bad_opcode);
+			return drop_frame(nic, UNIC_C_rx_bad_opcode);
 		if (pkt->len < sizeof(struct unic_evth))
-			return drop(nic, UNIC_C_rx_short);
+			return drop_frame(nic, UNIC_C_rx_short);
 		unic_requester_vack(nic, qp, pkt->psn, word_at(pkt->ext, 0),
 				    word_at(pkt->ext, 4));
 		return 0;
@@ -146,8 +146,8 @@ static inline bool is_request(const struct unic_pkt *pkt)
 	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
 }
 
-static inline void take_in_hand(struct unic_nic *nic, const struct unic_qp *qp,
-				const struct unic_pkt *pkt)
+static inline void set_rx_qp(struct unic_nic *nic, const struct unic_qp *qp,
+			     const struct unic_pkt *pkt)
 {
 	UNIC_TRACE(nic, RX, qp->proc, pkt->opcode, qp->qpn, pkt->psn, pkt->len);
 	nic->qps.roce.rx_qp = unic_qp_index(nic, qp);
@@ -158,12 +158,12 @@ static inline void take_in_hand(struct unic_nic *nic, const struct unic_qp *qp,
 static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 		 const struct unic_pkt *pkt)
 {
-	take_in_hand(nic, qp, pkt);
+	set_rx_qp(nic, qp, pkt);
 	if (is_request(pkt))
 		return unic_responder_request(nic, qp, pkt);
 	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
 		return to_requester(nic, qp, pkt);
-	return drop(nic, UNIC_C_rx_bad_opcode);
+	return drop_frame(nic, UNIC_C_rx_bad_opcode);
 }
 
 /* There is no such reliable connection, or it is over. */
@@ -174,13 +174,13 @@ static __attribute__((noinline, cold)) int to_other(struct unic_nic *nic,
 {
 	if (qp && qp->type && unic_qp_receives(qp) &&
 	    (qp->type == UNIC_QPT_UD || qp->dest_ipv4 == pkt->ipv4)) {
-		take_in_hand(nic, qp, pkt);
+		set_rx_qp(nic, qp, pkt);
 		return unic_ud_uc_packet(nic, qp, pkt, frame);
 	}
 	if (qp && qp->dest_ipv4 == pkt->ipv4 && qp->state == UNIC_QPS_ERR &&
 	    is_request(pkt) && unic_responder_asked_again(nic, qp, pkt))
 		return 0;
-	return drop(nic, UNIC_C_rx_no_qp);
+	return drop_frame(nic, UNIC_C_rx_no_qp);
 }
 
 static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
@@ -190,12 +190,12 @@ static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
 	uint32_t len, qpn;
 
 	if (rx->len < HEADERS)
-		return drop(nic, UNIC_C_rx_short);
+		return drop_frame(nic, UNIC_C_rx_short);
 	len = check_ip(nic, rx, &pkt.ipv4);
 	if (!len)
 		return 0;
 	if (!icrc_ok(rx, len))
-		return drop(nic, UNIC_C_rx_bad_icrc);
+		return drop_frame(nic, UNIC_C_rx_bad_icrc);
 	qpn = parse_bth(nic, rx, len, &pkt);
 	if (qpn == UINT32_MAX)
 		return 0;
@@ -210,7 +210,7 @@ static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
 	return to_qp(nic, qp, &pkt);
 }
 
-static bool for_us(const struct unic_nic *nic, const uint8_t *frame)
+static bool is_our_mac(const struct unic_nic *nic, const uint8_t *frame)
 {
 	const uint16_t *f = (const void *)frame;
 	const uint16_t *mac = (const void *)nic->link.mac;
@@ -219,25 +219,25 @@ static bool for_us(const struct unic_nic *nic, const uint8_t *frame)
 }
 
 /* 0: through with it; -UNIC_EAGAIN: again later; -UNIC_EPENDING: place it. */
-static int demux(struct unic_nic *nic, const struct unic_rx *rx)
+static int demux_frame(struct unic_nic *nic, const struct unic_rx *rx)
 {
 	const uint8_t *f = rx->frame;
 	uint32_t type;
 
 	if (rx->len < UNIC_ETH_BYTES)
-		return drop(nic, UNIC_C_rx_short);
+		return drop_frame(nic, UNIC_C_rx_short);
 	type = (uint32_t)f[12] << 8 | f[13];
 	if (type == UNIC_ETHERTYPE_ARP) {
 		unic_arp_frame(nic, rx);
 		return 0;
 	}
-	if (type != UNIC_ETHERTYPE_IP || !for_us(nic, f))
-		return drop(nic, UNIC_C_rx_not_ours);
+	if (type != UNIC_ETHERTYPE_IP || !is_our_mac(nic, f))
+		return drop_frame(nic, UNIC_C_rx_not_ours);
 	return roce_frame(nic, rx);
 }
 
 /* Is the connection over that the frame in hand is of? (INV-18) */
-static inline bool is_over(const struct unic_nic *nic)
+static inline bool is_conn_over(const struct unic_nic *nic)
 {
 	const struct unic_roce *roce = &nic->qps.roce;
 
@@ -249,34 +249,34 @@ static struct unic_qp *rx_qp(struct unic_nic *nic)
 {
 	struct unic_qp *qp = &nic->qps.qp[nic->qps.roce.rx_qp];
 
-	return is_over(nic) || !unic_qp_receives(qp) ? NULL : qp;
+	return is_conn_over(nic) || !unic_qp_receives(qp) ? NULL : qp;
 }
 
-static bool placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static bool packet_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	return qp->type ? unic_ud_uc_placed(nic, qp, err)
 			: unic_responder_placed(nic, qp, err);
 }
 
-static enum unic_rx_stage finish(struct unic_nic *nic)
+static enum unic_rx_stage finish_frame(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_qp *qp = rx_qp(nic);
 	int err = roce->rx_sgl.failed ? -UNIC_EBUS : roce->rx_err;
 
 	if (!qp) {
-		drop(nic, UNIC_C_rx_no_qp);
+		drop_frame(nic, UNIC_C_rx_no_qp);
 		return UNIC_RX_IDLE;
 	}
 	if (roce->rx_response)
 		unic_requester_placed(nic, qp, err);
-	else if (!placed(nic, qp, err))
+	else if (!packet_placed(nic, qp, err))
 		return UNIC_RX_FINISH;
 	return UNIC_RX_IDLE;
 }
 
 /* Submit what is left of the payload and see whether all of it has arrived. */
-static enum unic_rx_stage place(struct unic_nic *nic)
+static enum unic_rx_stage place_payload(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_qp *qp = &nic->qps.qp[roce->rx_qp];
@@ -302,7 +302,7 @@ static enum unic_rx_stage place(struct unic_nic *nic)
 		roce->rx_counted = false;
 		unic_qp_dma_end(nic, qp);
 	}
-	return finish(nic);
+	return finish_frame(nic);
 }
 
 static enum unic_rx_stage begin_place(struct unic_nic *nic)
@@ -318,12 +318,13 @@ static enum unic_rx_stage begin_place(struct unic_nic *nic)
 	sgl->failed = false;
 	roce->rx_err = 0;
 	roce->rx_counted = false;
-	return place(nic);
+	return place_payload(nic);
 }
 
-static enum unic_rx_stage begin(struct unic_nic *nic, const struct unic_rx *rx)
+static enum unic_rx_stage begin_frame(struct unic_nic *nic,
+				      const struct unic_rx *rx)
 {
-	int r = demux(nic, rx);
+	int r = demux_frame(nic, rx);
 
 	if (r == -UNIC_EPENDING)
 		return begin_place(nic);
@@ -331,27 +332,27 @@ static enum unic_rx_stage begin(struct unic_nic *nic, const struct unic_rx *rx)
 }
 
 /* The frame in hand could not be taken, and may be now. */
-static enum unic_rx_stage again(struct unic_nic *nic)
+static enum unic_rx_stage redo_frame(struct unic_nic *nic)
 {
-	if (is_over(nic)) {
-		drop(nic, UNIC_C_rx_no_qp);
+	if (is_conn_over(nic)) {
+		drop_frame(nic, UNIC_C_rx_no_qp);
 		return UNIC_RX_IDLE;
 	}
-	return begin(nic, &nic->qps.roce.rx);
+	return begin_frame(nic, &nic->qps.roce.rx);
 }
 
 /* A frame that is not for the lane. True if it is kept. */
-static __attribute__((noinline)) bool take_slowly(struct unic_nic *nic,
-						  const struct unic_rx *rx)
+static __attribute__((noinline)) bool take_slow_path(struct unic_nic *nic,
+						     const struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
 	roce->rx = *rx;
-	roce->rx_stage = (uint8_t)begin(nic, &roce->rx);
+	roce->rx_stage = (uint8_t)begin_frame(nic, &roce->rx);
 	return roce->rx_stage != UNIC_RX_IDLE;
 }
 
-static void give_back(struct unic_nic *nic)
+static void release_frame(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -366,30 +367,30 @@ static void give_back(struct unic_nic *nic)
 void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx)
 {
 	nic->qps.roce.rx_again = true;
-	if (!take_slowly(nic, rx))
-		give_back(nic);
+	if (!take_slow_path(nic, rx))
+		release_frame(nic);
 }
 
 /* Go on with the frame in hand. True if it is done with. */
-static bool resume(struct unic_nic *nic)
+static bool resume_frame(struct unic_nic *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
 	if (roce->rx_stage == UNIC_RX_REDO)
-		roce->rx_stage = (uint8_t)again(nic);
+		roce->rx_stage = (uint8_t)redo_frame(nic);
 	else if (roce->rx_stage == UNIC_RX_PLACE)
-		roce->rx_stage = (uint8_t)place(nic);
+		roce->rx_stage = (uint8_t)place_payload(nic);
 	else
-		roce->rx_stage = (uint8_t)finish(nic);
+		roce->rx_stage = (uint8_t)finish_frame(nic);
 	if (roce->rx_stage != UNIC_RX_IDLE)
 		return false;
-	give_back(nic);
+	release_frame(nic);
 	return true;
 }
 
 /* FAULT: the frames that the driver wants lost, @rx first; a burst at most. */
-static __attribute__((noinline, cold)) void lose(struct unic_nic *nic,
-						 struct unic_rx *rx)
+static __attribute__((noinline, cold)) void inject_rx_loss(struct unic_nic *nic,
+							   struct unic_rx *rx)
 {
 	uint32_t n = UNIC_RX_BATCH;
 
@@ -417,7 +418,7 @@ static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 		n += some;
 		bytes += some * rx->len;
 		if (unlikely(lane != UNIC_FASTPATH_DONE) &&
-		    take_slowly(nic, rx))
+		    take_slow_path(nic, rx))
 			break;
 	} while (n < most && unic_port_rx_next(nic->port, rx));
 	if (likely(roce->rx_stage == UNIC_RX_IDLE))
@@ -432,13 +433,13 @@ bool unic_rx_poll(struct unic_nic *nic)
 	struct unic_rx rx;
 
 	UNIC_IN_REGISTER(roce);
-	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume(nic))
+	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume_frame(nic))
 		return !nic->dma.busy; /* else a DMA's end wakes us */
 	if (!unic_port_rx_next(nic->port, &rx))
 		return false;
 	if (likely(!nic->rx_fault))
 		take_frames(nic, &rx);
 	else
-		lose(nic, &rx);
+		inject_rx_loss(nic, &rx);
 	return true;
 }

@@ -181,7 +181,7 @@ void unic_sched_proc_new(struct unic_nic *nic, uint32_t p)
 		s->path[x].pair[p].tag = path_clock(s, x);
 }
 
-static void append(struct unic_nic *nic, uint16_t idx, uint32_t which)
+static void append_qp(struct unic_nic *nic, uint16_t idx, uint32_t which)
 {
 	struct unic_sched_order *s = &nic->order;
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -198,14 +198,15 @@ static void append_sole(struct unic_nic *nic)
 {
 	struct unic_sched *s = &nic->sched;
 
-	append(nic, s->sole,
-	       s->sole_on == UNIC_ON_SEND ? UNIC_LIST_SEND : UNIC_LIST_REPLY);
+	append_qp(nic, s->sole,
+		  s->sole_on == UNIC_ON_SEND ? UNIC_LIST_SEND
+					     : UNIC_LIST_REPLY);
 	s->sole_on = 0;
 }
 
 /* One more has something to do. True if it is alone. */
-static inline bool alone(struct unic_nic *nic, struct unic_qp *qp, uint16_t idx,
-			 uint32_t on)
+static inline bool try_set_sole(struct unic_nic *nic, struct unic_qp *qp,
+				uint16_t idx, uint32_t on)
 {
 	struct unic_sched *s = &nic->sched;
 
@@ -224,16 +225,18 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
-	if (!(qp->on & UNIC_ON_SEND) && !alone(nic, qp, idx, UNIC_ON_SEND))
-		append(nic, idx, UNIC_LIST_SEND);
+	if (!(qp->on & UNIC_ON_SEND) &&
+	    !try_set_sole(nic, qp, idx, UNIC_ON_SEND))
+		append_qp(nic, idx, UNIC_LIST_SEND);
 }
 
 void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
-	if (!(qp->on & UNIC_ON_REPLY) && !alone(nic, qp, idx, UNIC_ON_REPLY))
-		append(nic, idx, UNIC_LIST_REPLY);
+	if (!(qp->on & UNIC_ON_REPLY) &&
+	    !try_set_sole(nic, qp, idx, UNIC_ON_REPLY))
+		append_qp(nic, idx, UNIC_LIST_REPLY);
 }
 
 /* The queue pair waits for something of its own. */
@@ -241,7 +244,7 @@ static void sched_wait(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
-	if ((qp->on & UNIC_ON_SEND) || alone(nic, qp, idx, UNIC_ON_SEND))
+	if ((qp->on & UNIC_ON_SEND) || try_set_sole(nic, qp, idx, UNIC_ON_SEND))
 		return;
 	qp->on |= UNIC_ON_WAIT;
 	nic->order.waits++;
@@ -451,7 +454,7 @@ void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
  * needs no room there; else it goes to the end, so that the next one is asked next.
  * Room that comes this instant is for those who are due: one step, and no frame.
  */
-static bool path_ask(struct unic_nic *nic, uint32_t x, uint32_t p)
+static bool path_probe(struct unic_nic *nic, uint32_t x, uint32_t p)
 {
 	struct unic_sched_pair *pair = &nic->order.path[x].pair[p];
 	enum unic_turn turn = UNIC_TURN_BLOCKED;
@@ -471,7 +474,7 @@ static bool path_ask(struct unic_nic *nic, uint32_t x, uint32_t p)
 /* Path @x is full, and process @p, who is the first, needs room there. Others may
  * not: they have something to flush, or local operations. Each round asks one of
  * them, in turn. */
-static bool path_ask_next(struct unic_nic *nic, uint32_t x, uint32_t p)
+static bool path_probe_next(struct unic_nic *nic, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &nic->order.path[x];
 	uint32_t i;
@@ -479,7 +482,7 @@ static bool path_ask_next(struct unic_nic *nic, uint32_t x, uint32_t p)
 	for (i = 0; i < UNIC_PROCS; i++) {
 		path->asked = (uint16_t)((path->asked + 1u) % UNIC_PROCS);
 		if (path->asked != p && has_work(path, path->asked))
-			return path_ask(nic, x, path->asked);
+			return path_probe(nic, x, path->asked);
 	}
 	return false;
 }
@@ -504,7 +507,7 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 	*bytes -= whole - left;
 	pair_charge(nic, x, p, whole - left);
 	if (is_full(&nic->order, x) && *qps) {
-		worked |= path_ask_next(nic, x, p);
+		worked |= path_probe_next(nic, x, p);
 		(*qps)--;
 	}
 	return worked;

@@ -15,7 +15,7 @@
 
 #define CALLED __attribute__((noinline))
 
-static uint32_t min_of(uint32_t a, uint32_t b)
+static uint32_t sq_min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -43,7 +43,7 @@ static uint32_t slots_of(const struct unic_sq_slot *slot)
 /* The ring's region cannot be taken back: a page is translated once, when the
  * fetches come to it. */
 static __attribute__((noinline)) int
-turn_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
+xlate_sq_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
 {
 	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
 			(uint64_t)page * FETCH_ALIGN;
@@ -59,15 +59,15 @@ turn_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
 
 /* How many slots can be fetched at once. @place: bytes of the first, from the
  * start of slot 0's page on. */
-static inline uint32_t fetchable(const struct unic_sq *sq, uint32_t place)
+static inline uint32_t fetchable_slots(const struct unic_sq *sq, uint32_t place)
 {
-	uint32_t n = min_of(sq->tail - sq->fetched,
+	uint32_t n = sq_min(sq->tail - sq->fetched,
 			    UNIC_QP_WINDOW - (sq->fetched - sq->una));
 
-	n = min_of(min_of(n, FETCH_MAX),
+	n = sq_min(sq_min(n, FETCH_MAX),
 		   sq->mask + 1 - (sq->fetched & sq->mask));
-	n = min_of(n, (FETCH_ALIGN - place % FETCH_ALIGN) / UNIC_SLOT_BYTES);
-	return min_of(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
+	n = sq_min(n, (FETCH_ALIGN - place % FETCH_ALIGN) / UNIC_SLOT_BYTES);
+	return sq_min(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
 }
 
 int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
@@ -75,13 +75,13 @@ int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_sq *sq = &qp->sq;
 	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
 			 (sq->fetched & sq->mask) * UNIC_SLOT_BYTES;
-	uint32_t n = fetchable(sq, place);
+	uint32_t n = fetchable_slots(sq, place);
 	int r = 0;
 
 	if (!n || sq->fetching)
 		return -UNIC_ENOQP;
 	if (__builtin_expect(sq->page != place / FETCH_ALIGN + 1, 0))
-		r = turn_page(nic, qp, place / FETCH_ALIGN);
+		r = xlate_sq_page(nic, qp, place / FETCH_ALIGN);
 	if (!r)
 		r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp),
 				   qp->mr, sq->page_bus + place % FETCH_ALIGN,
@@ -111,23 +111,24 @@ void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 
 /* -------------------------------------------------------------- checking */
 
-static uint8_t bad(struct unic_nic *nic, struct unic_wr *wr, uint8_t detail)
+static uint8_t fail_wqe(struct unic_nic *nic, struct unic_wr *wr,
+			uint8_t detail)
 {
 	UNIC_COUNT(nic, wqe_bad);
 	wr->detail = detail;
 	return UNIC_WC_LOC_QP_OP_ERR;
 }
 
-static uint8_t refused(struct unic_nic *nic, const struct unic_qp *qp,
-		       struct unic_wr *wr, int err)
+static uint8_t fail_access(struct unic_nic *nic, const struct unic_qp *qp,
+			   struct unic_wr *wr, int err)
 {
 	wr->detail = unic_qp_refused(nic, qp, err);
 	return err == -UNIC_EEVICTED ? UNIC_WC_EVICTED : UNIC_WC_LOC_PROT_ERR;
 }
 
 /* The request itself; its length is known afterwards. */
-static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-			  struct unic_wr *wr)
+static uint8_t check_request(struct unic_nic *nic, struct unic_qp *qp,
+			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
@@ -140,22 +141,23 @@ static uint8_t check_form(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 	     slot->opcode != UNIC_WR_SEND_INV) ||
 	    (slot->opcode == UNIC_WR_TOKEN && !qp->vendor) ||
 	    (slot->opcode == UNIC_WR_READ && !qp->max_rd))
-		return bad(nic, wr, UNIC_WD_OPCODE);
+		return fail_wqe(nic, wr, UNIC_WD_OPCODE);
 	if ((slot->flags & ~UNIC_WR_FLAGS_ALL) ||
 	    (inlined && slot->opcode == UNIC_WR_READ))
-		return bad(nic, wr, UNIC_WD_FLAGS);
+		return fail_wqe(nic, wr, UNIC_WD_FLAGS);
 	if (inlined ? slot->num_sge || slot->inline_len > UNIC_SQ_INLINE_MAX
 		    : slot->inline_len || slot->num_sge > UNIC_SQ_SGE_MAX)
-		return bad(nic, wr, UNIC_WD_SGE);
+		return fail_wqe(nic, wr, UNIC_WD_SGE);
 	if (wr->slots != slots_of(slot))
-		return bad(nic, wr, UNIC_WD_SGE); /* second slot not posted */
+		return fail_wqe(nic, wr,
+				UNIC_WD_SGE); /* second slot not posted */
 	for (i = 0; i < slot->num_sge; i++)
 		len += unic_from_le32(sge_of(&qp->sq, s, i)->len);
 	if (len > UNIC_MSG_MAX)
-		return bad(nic, wr, UNIC_WD_LENGTH);
+		return fail_wqe(nic, wr, UNIC_WD_LENGTH);
 	if (ctrl && (slot->opcode != UNIC_WR_TOKEN ||
 		     ctrl > UNIC_TOKEN_CTRL_MAX || ctrl > len))
-		return bad(nic, wr, UNIC_WD_LENGTH);
+		return fail_wqe(nic, wr, UNIC_WD_LENGTH);
 	wr->len = (uint32_t)len;
 	return UNIC_WC_SUCCESS;
 }
@@ -179,12 +181,12 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 				unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
 		if (__builtin_expect(r, 0) && r != -UNIC_EMISS)
-			return refused(nic, qp, wr, r);
+			return fail_access(nic, qp, wr, r);
 	}
 	return UNIC_WC_SUCCESS;
 }
 
-static void hold(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+static void hold_regions(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 {
 	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
 
@@ -209,7 +211,8 @@ void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 }
 
 /* Does it name a region whose time is over? */
-static bool names(struct unic_sq *sq, uint32_t s, const struct unic_cuts *c)
+static bool has_cut_sge(struct unic_sq *sq, uint32_t s,
+			const struct unic_cuts *c)
 {
 	uint32_t i;
 
@@ -221,7 +224,7 @@ static bool names(struct unic_sq *sq, uint32_t s, const struct unic_cuts *c)
 }
 
 /* Its completion may be late all the same. */
-static bool acked(const struct unic_sq *sq, const struct unic_wr *wr)
+static bool is_wr_acked(const struct unic_sq *sq, const struct unic_wr *wr)
 {
 	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
 }
@@ -234,8 +237,8 @@ bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
 	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		struct unic_wr *wr = unic_sq_wr(sq, s);
 
-		if (wr->state == UNIC_WRS_SENT && !acked(sq, wr) &&
-		    names(sq, s, cuts))
+		if (wr->state == UNIC_WRS_SENT && !is_wr_acked(sq, wr) &&
+		    has_cut_sge(sq, s, cuts))
 			return true;
 	}
 	return false;
@@ -243,15 +246,15 @@ bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
 
 /* There is no room for completions. What is acknowledged needs its regions no
  * more all the same, else they would wait for a process that does not read. */
-static __attribute__((noinline, cold)) bool no_room(struct unic_nic *nic,
-						    struct unic_sq *sq)
+static __attribute__((noinline, cold)) bool release_acked(struct unic_nic *nic,
+							  struct unic_sq *sq)
 {
 	uint32_t s;
 
 	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
 		struct unic_wr *wr = unic_sq_wr(sq, s);
 
-		if (wr->state != UNIC_WRS_SENT || !acked(sq, wr))
+		if (wr->state != UNIC_WRS_SENT || !is_wr_acked(sq, wr))
 			continue;
 		wr->state = UNIC_WRS_NULL; /* before: unholding may come back */
 		unic_sq_release(nic, sq, s);
@@ -265,7 +268,7 @@ cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
 {
 	struct unic_wr *wr = unic_sq_wr(sq, s);
 
-	if (wr->status || acked(sq, wr) || !names(sq, s, cuts))
+	if (wr->status || is_wr_acked(sq, wr) || !has_cut_sge(sq, s, cuts))
 		return;
 	wr->status = UNIC_WC_EVICTED;
 	wr->detail = UNIC_WD_BUSY;
@@ -315,7 +318,7 @@ static int have_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t *slots)
 		return r;
 	*slots = slots_of(unic_sq_slot(sq, sq->next));
 	if (*slots > sq->tail - sq->next)
-		*slots = 1; /* malformed, check_form() will say */
+		*slots = 1; /* malformed, check_request() will say */
 	if (*slots > sq->fetched - sq->next)
 		r = unic_sq_fetch(nic, qp);
 	return r;
@@ -332,7 +335,7 @@ static bool is_plain(const struct unic_sq_slot *slot)
 	       unic_from_le32(slot->sge[0].len) <= UNIC_MSG_MAX;
 }
 
-/* As check_form(), check_buffers() and hold() for that form. */
+/* As check_request(), check_buffers() and hold_regions() for that form. */
 static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 			   struct unic_sq_slot *slot, struct unic_wr *wr)
 {
@@ -341,14 +344,14 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 	int r;
 
 	if (is_read && !qp->max_rd)
-		return bad(nic, wr, UNIC_WD_OPCODE);
+		return fail_wqe(nic, wr, UNIC_WD_OPCODE);
 	wr->len = unic_from_le32(slot->sge[0].len);
 	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
 			is_read ? UNIC_MR_LOCAL_WRITE : 0,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
 	if (__builtin_expect(r, 0)) {
 		if (r != -UNIC_EMISS)
-			return refused(nic, qp, wr, r);
+			return fail_access(nic, qp, wr, r);
 		piece.len = 0; /* it is waited for when its turn comes */
 	}
 	unic_mr_hold(nic, piece.mr);
@@ -363,17 +366,17 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			 struct unic_wr *wr)
 {
-	uint8_t status = check_form(nic, qp, s, wr);
+	uint8_t status = check_request(nic, qp, s, wr);
 
 	if (!status)
 		status = check_buffers(nic, qp, s, wr);
 	if (!status)
-		hold(nic, &qp->sq, s);
+		hold_regions(nic, &qp->sq, s);
 	return status;
 }
 
 /* It will complete with its error, in its turn. */
-static void bury(struct unic_sq *sq, struct unic_wr *wr)
+static void mark_wr_dead(struct unic_sq *sq, struct unic_wr *wr)
 {
 	wr->state = UNIC_WRS_DEAD;
 	sq->stopped = wr->status != UNIC_WC_EVICTED;
@@ -385,9 +388,9 @@ void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err)
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
 
 	*wr = (struct unic_wr){ .psn = sq->psn, .slots = 1 };
-	wr->status = refused(nic, qp, wr, err);
+	wr->status = fail_access(nic, qp, wr, err);
 	sq->next++;
-	bury(sq, wr);
+	mark_wr_dead(sq, wr);
 }
 
 void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
@@ -395,12 +398,13 @@ void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
 
-	wr->status = bad(nic, wr, detail);
-	bury(sq, wr); /* before: unholding may come back */
+	wr->status = fail_wqe(nic, wr, detail);
+	mark_wr_dead(sq, wr); /* before: unholding may come back */
 	unic_sq_release(nic, sq, sq->cur);
 }
 
-static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
+static void start_request(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
@@ -413,7 +417,7 @@ static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 		wr->status = check_any(nic, qp, sq->next, wr);
 	sq->next += slots;
 	if (__builtin_expect(wr->status, 0)) {
-		bury(sq, wr);
+		mark_wr_dead(sq, wr);
 		return;
 	}
 	wr->npkt = unic_packets(wr->len, qp->mtu_shift);
@@ -423,8 +427,8 @@ static void start(struct unic_nic *nic, struct unic_qp *qp, uint32_t slots)
 }
 
 /* One that sends nothing: carried out now, completed in its turn. */
-static CALLED int start_memop(struct unic_nic *nic, struct unic_qp *qp,
-			      uint32_t slots)
+static CALLED int start_local_op(struct unic_nic *nic, struct unic_qp *qp,
+				 uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
@@ -463,9 +467,9 @@ int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
 		if (must_wait(qp, slot))
 			return 0;
 		if (unic_local_op_is(slot->opcode))
-			return start_memop(nic, qp, slots);
+			return start_local_op(nic, qp, slots);
 	}
-	start(nic, qp, slots);
+	start_request(nic, qp, slots);
 	return 1;
 }
 
@@ -494,7 +498,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 			off -= have;
 			continue;
 		}
-		n = min_of(len, have - off);
+		n = sq_min(len, have - off);
 		sgl->span[sgl->n++] = (struct unic_span){
 			.iova = unic_from_le64(sge->iova) + off,
 			.len = n,
@@ -507,7 +511,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 
 void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len)
 {
-	uint32_t n = min_of(len, UNIC_SQ_INLINE_BASE);
+	uint32_t n = sq_min(len, UNIC_SQ_INLINE_BASE);
 
 	memcpy(to, unic_sq_slot(sq, s)->sge, n);
 	if (len > n)
@@ -537,8 +541,8 @@ static uint8_t wc_opcode(uint8_t wr_opcode)
 	return UNIC_WC_SEND; /* garbage was posted */
 }
 
-static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		 uint8_t status, uint8_t detail, uint32_t len)
+static bool post_send_cqe(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
+			  uint8_t status, uint8_t detail, uint32_t len)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	struct unic_cqe cqe = {
@@ -561,14 +565,14 @@ static bool post(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 #define WELL   (UNIC_WRS_SENT | (1u | UNIC_WR_ONE_SGE) << 24)
 #define EITHER ((UNIC_WR_DIRECT | UNIC_WR_PAID) << 24)
 
-static inline uint32_t how_is(const struct unic_wr *wr)
+static inline uint32_t wr_state_word(const struct unic_wr *wr)
 {
 	return (uint32_t)wr->state | (uint32_t)wr->status << 8 |
 	       (uint32_t)wr->detail << 16 | (uint32_t)wr->slots << 24;
 }
 
 /* Opcode and flags are one word, too, with what both follow from. */
-static inline uint32_t form_of(const struct unic_sq_slot *slot)
+static inline uint32_t sq_slot_head_word(const struct unic_sq_slot *slot)
 {
 	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
 	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
@@ -597,14 +601,15 @@ static inline void write_done(struct unic_cqe *cqe,
  * ended well, are of one form with the first, and hold the same region. Returns
  * how many; the seq of the first is left out.
  */
-static CALLED uint32_t retire_alike(struct unic_qp *qp, struct unic_cqe *cqe,
-				    uint32_t n, uint32_t seq)
+static CALLED uint32_t write_cqe_run(struct unic_qp *qp, struct unic_cqe *cqe,
+				     uint32_t n, uint32_t seq)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 	int32_t acked = unic_psn_diff(sq->psn_una, wr->psn);
-	uint32_t form = form_of(slot), opcode = wc_opcode(slot->opcode);
+	uint32_t form = sq_slot_head_word(slot),
+		 opcode = wc_opcode(slot->opcode);
 	uint32_t left = n, qpn = qp->qpn;
 	unic_le32 lkey = slot->sge[0].lkey;
 
@@ -612,8 +617,9 @@ static CALLED uint32_t retire_alike(struct unic_qp *qp, struct unic_cqe *cqe,
 		return 0;
 	do {
 		acked -= (int32_t)wr->npkt;
-		if (acked < 0 || (how_is(wr) & ~EITHER) != WELL ||
-		    form_of(slot) != form || slot->sge[0].lkey != lkey)
+		if (acked < 0 || (wr_state_word(wr) & ~EITHER) != WELL ||
+		    sq_slot_head_word(slot) != form ||
+		    slot->sge[0].lkey != lkey)
 			break;
 		write_done(cqe, slot, wr->len, qpn, opcode);
 		if (left != n)
@@ -638,7 +644,7 @@ trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
 }
 
 /* @n requests do not hold @mr any more. */
-static void unhold(struct unic_nic *nic, uint16_t mr, uint32_t n)
+static void unhold_region(struct unic_nic *nic, uint16_t mr, uint32_t n)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -653,13 +659,13 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t first = sq->una;
-	uint32_t n = min_of(sq->next - first,
+	uint32_t n = sq_min(sq->next - first,
 			    UNIC_QP_WINDOW - first % UNIC_QP_WINDOW);
 	struct unic_cqe *at;
 
 	n = unic_cq_window(nic, qp->send_cq, n, &at);
 	if (__builtin_expect(n != 0, 1))
-		n = retire_alike(qp, at, n, unic_cq_seq(nic, qp->send_cq));
+		n = write_cqe_run(qp, at, n, unic_cq_seq(nic, qp->send_cq));
 	if (!n)
 		return false;
 	unic_cq_publish(nic, qp->send_cq, at, n);
@@ -668,7 +674,8 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 	sq->una = first + n;
 	if ((int32_t)(sq->cur - sq->una) < 0)
 		sq->cur = sq->una;
-	unhold(nic, unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
+	unhold_region(nic,
+		      unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
 	return true;
 }
 
@@ -684,7 +691,7 @@ static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
 		return true;
 	if (wr->status && !unic_local_op_is(slot->opcode))
 		len = 0; /* of a memory operation: which element was wrong */
-	return post(nic, qp, qp->sq.una, wr->status, wr->detail, len);
+	return post_send_cqe(nic, qp, qp->sq.una, wr->status, wr->detail, len);
 }
 
 bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
@@ -697,10 +704,10 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 		struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 		uint32_t slots = unic_sq_slots(sq, sq->una);
 
-		if (wr->state != UNIC_WRS_DEAD && !acked(sq, wr))
+		if (wr->state != UNIC_WRS_DEAD && !is_wr_acked(sq, wr))
 			break;
 		if (!post_ended(nic, qp, wr))
-			return no_room(nic, sq);
+			return release_acked(nic, sq);
 		if (sq->cur == sq->una)
 			sq->cur += slots;
 		/* a failing completion queue has released it already */
@@ -723,13 +730,14 @@ static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
 {
 	struct unic_sq *sq = &qp->sq;
 
-	if (!wr || (!wr->status && !acked(sq, wr)))
-		return post(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0, 0);
+	if (!wr || (!wr->status && !is_wr_acked(sq, wr)))
+		return post_send_cqe(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0,
+				     0);
 	return post_ended(nic, qp, wr);
 }
 
 /* One request, known or not. */
-static int flush_one(struct unic_nic *nic, struct unic_qp *qp)
+static int flush_request(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
@@ -767,7 +775,7 @@ int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp)
 	for (n = 0; n < FLUSH_BATCH; n++) {
 		if (sq->una == sq->tail)
 			return 1;
-		r = flush_one(nic, qp);
+		r = flush_request(nic, qp);
 		if (r)
 			return r == -UNIC_ENOQP ? 1 : r;
 	}

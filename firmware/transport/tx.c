@@ -34,7 +34,7 @@ static uint32_t constant_sum(uint32_t src, uint32_t dst)
 	       (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
 }
 
-static uint32_t fold(uint32_t sum)
+static uint32_t fold_csum(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (sum & 0xffff) + (sum >> 16);
@@ -45,7 +45,7 @@ void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
 {
 	put_word(h, UNIC_W_IP_LEN, UNIC_IP_VERSION_TOS | ip);
 	put_word(h, UNIC_W_IP_CSUM,
-		 UNIC_IP_TTL_UDP << 16 | (~fold(t->csum + ip) & 0xffff));
+		 UNIC_IP_TTL_UDP << 16 | (~fold_csum(t->csum + ip) & 0xffff));
 	put_word(h, UNIC_W_UDP_LEN, (ip - UNIC_IP_BYTES) << 16);
 }
 
@@ -104,7 +104,7 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
 	qp->sq.ready.form = UNIC_NO_FORM;
 }
 
-static void release(struct unic_nic *nic, struct unic_tx *tx)
+static void free_tx(struct unic_nic *nic, struct unic_tx *tx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -113,10 +113,10 @@ static void release(struct unic_nic *nic, struct unic_tx *tx)
 	roce->tx_free = (uint8_t)(tx - roce->tx);
 }
 
-static void give_back(struct unic_nic *nic, struct unic_tx *tx)
+static void cancel_tx(struct unic_nic *nic, struct unic_tx *tx)
 {
 	unic_port_tx_put(nic->port, tx->frame, 0, 0);
-	release(nic, tx);
+	free_tx(nic, tx);
 }
 
 static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
@@ -140,7 +140,8 @@ uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp)
 	return frame_get(nic, qp->tmpl.path);
 }
 
-static struct unic_tx *take(struct unic_roce *roce, uint8_t *frame, uint16_t qp)
+static struct unic_tx *alloc_tx(struct unic_roce *roce, uint8_t *frame,
+				uint16_t qp)
 {
 	struct unic_tx *tx = &roce->tx[roce->tx_free];
 
@@ -157,7 +158,7 @@ struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder)
 
 	if (!frame)
 		return NULL;
-	tx = take(&nic->qps.roce, frame, qp);
+	tx = alloc_tx(&nic->qps.roce, frame, qp);
 	tx->responder = responder;
 	tx->sgl.n = 0;
 	return tx;
@@ -168,7 +169,7 @@ void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint16_t idx = unic_qp_index(nic, qp);
-	struct unic_tx *tx = take(roce, frame, idx);
+	struct unic_tx *tx = alloc_tx(roce, frame, idx);
 
 	tx->responder = false;
 	tx->drop = false;
@@ -181,7 +182,7 @@ void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
 }
 
 /* Start to gather; what was started must end before the buffer is free. */
-static int gather(struct unic_nic *nic, struct unic_tx *tx)
+static int gather_payload(struct unic_nic *nic, struct unic_tx *tx)
 {
 	struct unic_sgl *sgl = &tx->sgl;
 	int r;
@@ -207,10 +208,10 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 		uint32_t apsn, uint32_t len)
 {
 	struct unic_qp *qp = &nic->qps.qp[tx->qp];
-	int r = tx->sgl.n ? gather(nic, tx) : 0;
+	int r = tx->sgl.n ? gather_payload(nic, tx) : 0;
 
 	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
-		give_back(nic, tx);
+		cancel_tx(nic, tx);
 		return r;
 	}
 	UNIC_TRACE(nic, TX, qp->proc, op_flags >> 8, qp->qpn,
@@ -221,7 +222,7 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 		return r;
 	}
 	unic_frame_count(nic, 1, unic_frame_seal(nic, tx->frame, len));
-	release(nic, tx);
+	free_tx(nic, tx);
 	return 0;
 }
 
@@ -258,12 +259,12 @@ void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)
 	if (tx->sgl.pending)
 		return;
 	if (err || drop) {
-		give_back(nic, tx);
+		cancel_tx(nic, tx);
 	} else {
 		unic_frame_count(nic, 1,
 				 unic_frame_seal(nic, tx->frame, tx->len));
 		unic_roce_count(nic);
-		release(nic, tx);
+		free_tx(nic, tx);
 	}
 	if (!drop)
 		unic_qp_tx_done(nic, tx->qp, tx->responder, err);

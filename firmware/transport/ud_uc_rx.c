@@ -27,7 +27,7 @@ struct packet {
 	uint8_t kind, flags;
 };
 
-static uint32_t eat32(struct packet *p)
+static uint32_t ud_uc_pull_be32(struct packet *p)
 {
 	const unic_be32 *w = (const void *)p->at;
 
@@ -36,16 +36,16 @@ static uint32_t eat32(struct packet *p)
 	return unic_from_be32(UNIC_READ_ONCE(*w));
 }
 
-static uint64_t eat64(struct packet *p)
+static uint64_t ud_uc_pull_be64(struct packet *p)
 {
-	uint64_t hi = eat32(p);
+	uint64_t hi = ud_uc_pull_be32(p);
 
-	return hi << 32 | eat32(p);
+	return hi << 32 | ud_uc_pull_be32(p);
 }
 
 /* ------------------------------------------------------------------ drops */
 
-static int drop(struct unic_nic *nic, enum unic_counter why)
+static int drop_packet(struct unic_nic *nic, enum unic_counter why)
 {
 	nic->counter[why]++;
 	UNIC_TRACE(nic, RX_DROP, 0xffff, why, 0, 0, 0);
@@ -53,7 +53,7 @@ static int drop(struct unic_nic *nic, enum unic_counter why)
 }
 
 /* The message in hand comes to nothing; its receive stays posted. */
-static void give_up(struct unic_nic *nic, struct unic_qp *qp)
+static void abort_message(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	bool held = m->held;
@@ -67,19 +67,20 @@ static void give_up(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* The packet in hand comes to nothing, and its message with it. */
-static int lose(struct unic_nic *nic, struct unic_qp *qp, enum unic_counter why)
+static int drop_message(struct unic_nic *nic, struct unic_qp *qp,
+			enum unic_counter why)
 {
-	give_up(nic, qp);
+	abort_message(nic, qp);
 	qp->rsp.psn = unic_psn_add(qp->rsp.psn, 1);
-	return drop(nic, why);
+	return drop_packet(nic, why);
 }
 
 /* A page is missing, and asked for. */
-static int missed(struct unic_nic *nic, struct unic_qp *qp)
+static int handle_page_miss(struct unic_nic *nic, struct unic_qp *qp)
 {
 	if (qp->miss == UNIC_QPM_BOUNCE && unic_parked_keep(nic, qp))
 		return 0;
-	return lose(nic, qp, UNIC_C_miss_dropped);
+	return drop_message(nic, qp, UNIC_C_miss_dropped);
 }
 
 /* There is something wrong with the receives of our own process. */
@@ -94,7 +95,7 @@ static void receives_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 /* ----------------------------------------------------- which receive it gets */
 
 /* Is each page there that @sgl names? */
-static int present(struct unic_nic *nic, const struct unic_sgl *sgl)
+static int check_pages_present(struct unic_nic *nic, const struct unic_sgl *sgl)
 {
 	struct unic_piece piece;
 	struct unic_span s;
@@ -123,12 +124,13 @@ static int place_in(struct unic_nic *nic, struct unic_qp *qp, uint32_t off,
 	if (off > qp->rq.room || len > qp->rq.room - off)
 		return -UNIC_ETOOLARGE;
 	unic_rq_span(qp, off, len, sgl);
-	return present(nic, sgl);
+	return check_pages_present(nic, sgl);
 }
 
 /* The receive in turn misses a page: the next one of the window that does not,
  * and is long enough. */
-static int substitute(struct unic_nic *nic, struct unic_qp *qp, uint32_t len)
+static int pick_substitute(struct unic_nic *nic, struct unic_qp *qp,
+			   uint32_t len)
 {
 	uint32_t s = qp->rq.head, n;
 	int r = -UNIC_EMISS;
@@ -155,8 +157,8 @@ static int substitute(struct unic_nic *nic, struct unic_qp *qp, uint32_t len)
  * describes it. 0, -UNIC_EAGAIN; else *@end: what to return, the packet is done
  * with.
  */
-static int choose(struct unic_nic *nic, struct unic_qp *qp, uint32_t len,
-		  int *end)
+static int choose_receive(struct unic_nic *nic, struct unic_qp *qp,
+			  uint32_t len, int *end)
 {
 	int r = unic_rq_pick(nic, qp, true);
 	bool in_use = !r;
@@ -165,7 +167,7 @@ static int choose(struct unic_nic *nic, struct unic_qp *qp, uint32_t len,
 	if (!r)
 		r = place_in(nic, qp, 0, len);
 	if (r == -UNIC_EMISS && qp->miss == UNIC_QPM_SUBSTITUTE) {
-		r = substitute(nic, qp, len);
+		r = pick_substitute(nic, qp, len);
 		in_use = false;
 	}
 	switch (-r) {
@@ -173,13 +175,13 @@ static int choose(struct unic_nic *nic, struct unic_qp *qp, uint32_t len,
 	case UNIC_EAGAIN:
 		break;
 	case UNIC_EMISS:
-		*end = missed(nic, qp);
+		*end = handle_page_miss(nic, qp);
 		break;
 	case UNIC_ENOQP:
-		*end = lose(nic, qp, UNIC_C_unrel_no_receive);
+		*end = drop_message(nic, qp, UNIC_C_unrel_no_receive);
 		break;
 	case UNIC_ETOOLARGE:
-		*end = lose(nic, qp, UNIC_C_unrel_too_long);
+		*end = drop_message(nic, qp, UNIC_C_unrel_too_long);
 		break;
 	default:
 		if (!in_use) /* it has completed with that */
@@ -206,14 +208,14 @@ static bool in_message(struct unic_nic *nic, struct unic_qp *qp,
 		UNIC_COUNT(nic, rx_out_of_seq);
 	if (rsp->msg.kind && (p->psn != rsp->psn || (p->flags & FIRST))) {
 		UNIC_COUNT(nic, uc_broken);
-		give_up(nic, qp);
+		abort_message(nic, qp);
 	}
 	rsp->psn = p->psn;
 	return (p->flags & FIRST) || rsp->msg.kind == p->kind;
 }
 
 /* All but the last packet are full, only an only one may be empty. */
-static bool size_ok(const struct unic_qp *qp, const struct packet *p)
+static bool is_uc_size_ok(const struct unic_qp *qp, const struct packet *p)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
 
@@ -229,7 +231,7 @@ static int uc_send(struct unic_nic *nic, struct unic_qp *qp,
 	int r, end;
 
 	if (p->flags & FIRST) {
-		r = choose(nic, qp, p->len, &end);
+		r = choose_receive(nic, qp, p->len, &end);
 		m->placed = 0;
 		if (r)
 			return r == -UNIC_EAGAIN ? r : end;
@@ -237,22 +239,22 @@ static int uc_send(struct unic_nic *nic, struct unic_qp *qp,
 	}
 	r = place_in(nic, qp, m->placed, p->len);
 	if (r == -UNIC_EMISS)
-		return missed(nic, qp);
+		return handle_page_miss(nic, qp);
 	if (r == -UNIC_ETOOLARGE)
-		return lose(nic, qp, UNIC_C_unrel_too_long);
+		return drop_message(nic, qp, UNIC_C_unrel_too_long);
 	if (r)
 		return unic_ud_uc_placed(nic, qp, r) ? 0 : -UNIC_EAGAIN;
 	return -UNIC_EPENDING;
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_write(struct unic_nic *nic, struct unic_qp *qp,
-		       struct packet *p)
+static int begin_uc_write(struct unic_nic *nic, struct unic_qp *qp,
+			  struct packet *p)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
-	uint64_t va = eat64(p);
-	uint32_t rkey = eat32(p), len = eat32(p);
+	uint64_t va = ud_uc_pull_be64(p);
+	uint32_t rkey = ud_uc_pull_be32(p), len = ud_uc_pull_be32(p);
 	int r = 0;
 
 	if (len > UNIC_MSG_MAX)
@@ -276,18 +278,18 @@ static int write_refused(struct unic_nic *nic, struct unic_qp *qp,
 			 const struct packet *p, int err)
 {
 	if (err == -UNIC_EMISS)
-		return missed(nic, qp);
+		return handle_page_miss(nic, qp);
 	if (err == -UNIC_EINVAL)
-		return lose(nic, qp, UNIC_C_rx_bad_opcode);
+		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE) {
 		unic_key_guard_wrong(nic, p->ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
-	return lose(nic, qp, UNIC_C_unrel_refused);
+	return drop_message(nic, qp, UNIC_C_unrel_refused);
 }
 
-static bool held_off(struct unic_nic *nic, struct unic_qp *qp,
-		     const struct packet *p)
+static bool is_uc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
+			    const struct packet *p)
 {
 	if (qp->rsp.guessed)
 		qp->rsp.guessed = unic_key_guard_held(nic, p->ipv4, qp->proc);
@@ -301,63 +303,64 @@ static int uc_write(struct unic_nic *nic, struct unic_qp *qp, struct packet *p)
 	int r;
 
 	if (p->flags & FIRST) {
-		if (held_off(nic, qp, p))
-			return lose(nic, qp, UNIC_C_unrel_refused);
-		r = begin_write(nic, qp, p);
+		if (is_uc_peer_held(nic, qp, p))
+			return drop_message(nic, qp, UNIC_C_unrel_refused);
+		r = begin_uc_write(nic, qp, p);
 		if (r)
 			return write_refused(nic, qp, p, r);
 	}
 	if (p->flags & IMM) {
-		m->imm = eat32(p);
+		m->imm = ud_uc_pull_be32(p);
 		r = unic_rq_pick(nic, qp, false);
 		if (r == -UNIC_EAGAIN)
 			return r;
 		if (r == -UNIC_ENOQP)
-			return lose(nic, qp, UNIC_C_unrel_no_receive);
+			return drop_message(nic, qp, UNIC_C_unrel_no_receive);
 		if (r) {
 			receives_failed(nic, qp, r);
 			return 0;
 		}
 	}
 	if (p->len > m->left || (!!(p->flags & LAST) != (p->len == m->left)))
-		return lose(nic, qp, UNIC_C_rx_bad_opcode);
+		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
 	sgl->n = !!p->len;
 	sgl->span[0] = (struct unic_span){
 		.iova = m->iova,
 		.len = p->len,
 		.mr = m->mr,
 	};
-	r = present(nic, sgl);
+	r = check_pages_present(nic, sgl);
 	return r ? write_refused(nic, qp, p, r) : -UNIC_EPENDING;
 }
 
-static int uc(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
-	      struct packet *p)
+static int receive_uc(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
+		      struct packet *p)
 {
 	uint32_t op = opcode - UNIC_OP_UC_SEND_FIRST, headers = 0;
 
 	if (op >= 2 * OPS)
-		return drop(nic, UNIC_C_rx_bad_opcode);
+		return drop_packet(nic, UNIC_C_rx_bad_opcode);
 	if (qp->bounced && !nic->qps.roce.rx_again)
-		return drop(nic, UNIC_C_miss_dropped); /* in order or never */
+		return drop_packet(nic,
+				   UNIC_C_miss_dropped); /* in order or never */
 	p->kind = op < OPS ? UNIC_MSG_SEND : UNIC_MSG_WRITE;
 	p->flags = op_flags[op % OPS];
 	if (!in_message(nic, qp, p))
-		return lose(nic, qp, UNIC_C_uc_skipped);
+		return drop_message(nic, qp, UNIC_C_uc_skipped);
 	if (p->kind == UNIC_MSG_WRITE && (p->flags & FIRST))
 		headers = sizeof(struct unic_reth);
 	if (p->flags & IMM)
 		headers += 4;
 	if (p->len < headers)
-		return lose(nic, qp, UNIC_C_rx_short);
+		return drop_message(nic, qp, UNIC_C_rx_short);
 	p->len -= headers;
-	if (!size_ok(qp, p))
-		return lose(nic, qp, UNIC_C_rx_bad_opcode);
+	if (!is_uc_size_ok(qp, p))
+		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
 	p->len += headers;
 	if (p->kind == UNIC_MSG_WRITE)
 		return uc_write(nic, qp, p);
 	if (p->flags & IMM)
-		qp->rsp.msg.imm = eat32(p);
+		qp->rsp.msg.imm = ud_uc_pull_be32(p);
 	return uc_send(nic, qp, p);
 }
 
@@ -368,8 +371,8 @@ static int uc(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
  * Header: 20 bytes of 0 and the IPv4 header (annex A17.4.5.2). They are joined
  * with the payload here, because a transfer has one source.
  */
-static uint8_t *join(struct unic_nic *nic, const struct packet *p,
-		     const uint8_t *frame)
+static uint8_t *join_grh(struct unic_nic *nic, const struct packet *p,
+			 const uint8_t *frame)
 {
 	uint8_t *at = (uint8_t *)nic->qps.datagram;
 
@@ -380,29 +383,29 @@ static uint8_t *join(struct unic_nic *nic, const struct packet *p,
 	return at;
 }
 
-static int ud(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
-	      struct packet *p)
+static int receive_ud(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
+		      struct packet *p)
 {
 	uint32_t headers = sizeof(struct unic_deth), source;
 	struct unic_msg *m = &qp->rsp.msg;
 	int r, end;
 
 	if ((opcode | 1) != UNIC_OP_UD_SEND_ONLY_IMM)
-		return drop(nic, UNIC_C_rx_bad_opcode);
+		return drop_packet(nic, UNIC_C_rx_bad_opcode);
 	p->kind = UNIC_MSG_SEND;
 	p->flags = FIRST | LAST | (opcode & 1 ? IMM : 0);
 	headers += opcode & 1 ? 4 : 0;
 	if (p->len < headers)
-		return drop(nic, UNIC_C_rx_short);
-	if (eat32(p) != qp->qkey)
-		return drop(nic, UNIC_C_ud_bad_qkey);
-	source = eat32(p) & UNIC_QPN_MASK;
-	m->imm = p->flags & IMM ? eat32(p) : p->ipv4;
+		return drop_packet(nic, UNIC_C_rx_short);
+	if (ud_uc_pull_be32(p) != qp->qkey)
+		return drop_packet(nic, UNIC_C_ud_bad_qkey);
+	source = ud_uc_pull_be32(p) & UNIC_QPN_MASK;
+	m->imm = p->flags & IMM ? ud_uc_pull_be32(p) : p->ipv4;
 	if (p->len > 1u << qp->mtu_shift)
-		return drop(nic, UNIC_C_unrel_too_long);
+		return drop_packet(nic, UNIC_C_unrel_too_long);
 	m->token = source;
 	m->placed = 0;
-	r = choose(nic, qp, UNIC_GRH_BYTES + p->len, &end);
+	r = choose_receive(nic, qp, UNIC_GRH_BYTES + p->len, &end);
 	if (r)
 		return r == -UNIC_EAGAIN ? r : end;
 	return -UNIC_EPENDING;
@@ -421,8 +424,8 @@ int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
 	};
 	struct unic_msg *m = &qp->rsp.msg;
 	bool is_ud = qp->type == UNIC_QPT_UD;
-	int r = is_ud ? ud(nic, qp, pkt->opcode, &p)
-		      : uc(nic, qp, pkt->opcode, &p);
+	int r = is_ud ? receive_ud(nic, qp, pkt->opcode, &p)
+		      : receive_uc(nic, qp, pkt->opcode, &p);
 
 	if (r != -UNIC_EPENDING)
 		return r;
@@ -431,14 +434,14 @@ int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
 	m->with = p.flags & IMM;
 	m->solicited = pkt->solicited;
 	m->bytes = is_ud ? UNIC_GRH_BYTES + p.len : p.len;
-	nic->qps.roce.rx_sgl.local = is_ud ? join(nic, &p, frame)
+	nic->qps.roce.rx_sgl.local = is_ud ? join_grh(nic, &p, frame)
 					   : (uint8_t *)p.at;
 	return r;
 }
 
 /* The completion of a message that takes a receive. */
-static bool complete(struct unic_nic *nic, struct unic_qp *qp,
-		     const struct unic_msg *m)
+static bool complete_ud_uc_receive(struct unic_nic *nic, struct unic_qp *qp,
+				   const struct unic_msg *m)
 {
 	struct unic_cqe cqe = {
 		.opcode = m->kind == UNIC_MSG_WRITE ? UNIC_WC_RECV_WRITE_IMM
@@ -463,7 +466,8 @@ static bool complete(struct unic_nic *nic, struct unic_qp *qp,
  * The bytes did not arrive where they were to go. What is wrong with the process's
  * own receive ends that, and the queue pair.
  */
-static bool not_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static bool ud_uc_place_failed(struct unic_nic *nic, struct unic_qp *qp,
+			       int err)
 {
 	struct unic_cqe cqe = {
 		.opcode = UNIC_WC_RECV,
@@ -473,9 +477,9 @@ static bool not_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	};
 
 	if (err == -UNIC_EMISS) {
-		lose(nic, qp, UNIC_C_miss_dropped);
+		drop_message(nic, qp, UNIC_C_miss_dropped);
 	} else if (!qp->rq.picked || err == -UNIC_EEVICTED) {
-		lose(nic, qp, UNIC_C_unrel_refused);
+		drop_message(nic, qp, UNIC_C_unrel_refused);
 	} else {
 		if (!unic_rq_complete(nic, qp, &cqe))
 			return false;
@@ -490,9 +494,9 @@ bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	struct unic_msg *m = &rsp->msg;
 
 	if (err)
-		return not_placed(nic, qp, err);
+		return ud_uc_place_failed(nic, qp, err);
 	if (m->last && (m->kind == UNIC_MSG_SEND || m->with) &&
-	    !complete(nic, qp, m))
+	    !complete_ud_uc_receive(nic, qp, m))
 		return false;
 	if (qp->state == UNIC_QPS_ERR)
 		return true; /* its completion queue has failed */
@@ -505,7 +509,7 @@ bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 		return true;
 	}
 	rsp->msn = unic_psn_add(rsp->msn, 1);
-	give_up(nic, qp); /* it has ended; nothing is left but a hold */
+	abort_message(nic, qp); /* it has ended; nothing is left but a hold */
 	return true;
 }
 
@@ -520,6 +524,6 @@ void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp)
 	    roce->rx_qp == unic_qp_index(nic, qp))
 		roce->rx_err = -UNIC_EEVICTED; /* its packet: no piece more */
 	UNIC_COUNT(nic, uc_broken);
-	give_up(nic, qp);
+	abort_message(nic, qp);
 	unic_qp_sweep(nic, mr);
 }

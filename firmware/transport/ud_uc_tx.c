@@ -35,8 +35,9 @@ static uint32_t dest_qkey(const struct unic_qp *qp,
 
 /* enum unic_wc_detail: what is wrong with a request that is well for RC. QP 0
  * and 1 are for drivers. */
-static uint8_t wrong(const struct unic_qp *qp, const struct unic_sq_slot *slot,
-		     const struct unic_wr *wr)
+static uint8_t check_ud_uc_request(const struct unic_qp *qp,
+				   const struct unic_sq_slot *slot,
+				   const struct unic_wr *wr)
 {
 	uint32_t qpn = unic_from_le32(slot->rkey), ipv4 = dest_ipv4(slot);
 	bool send = slot->opcode == UNIC_WR_SEND ||
@@ -55,7 +56,8 @@ static uint8_t wrong(const struct unic_qp *qp, const struct unic_sq_slot *slot,
 }
 
 /* Make the next request ready. As unic_requester.c does it for RC. */
-static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
+static enum unic_turn prepare_ud_uc_request(struct unic_nic *nic,
+					    struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_wr *wr;
@@ -78,7 +80,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 		return r ? UNIC_TURN_BLOCKED : UNIC_TURN_DONE;
 	wr = unic_sq_wr(sq, sq->cur);
 	if (wr->state == UNIC_WRS_SENT) {
-		detail = wrong(qp, unic_sq_slot(sq, sq->cur), wr);
+		detail = check_ud_uc_request(qp, unic_sq_slot(sq, sq->cur), wr);
 		if (!detail)
 			return UNIC_TURN_MORE;
 		unic_sq_withdraw(nic, qp, detail);
@@ -89,7 +91,7 @@ static enum unic_turn ready(struct unic_nic *nic, struct unic_qp *qp)
 /* ------------------------------------------------------------- one packet */
 
 /* The packet with sq.psn is on its way, or nothing is to be expected of it. */
-static enum unic_turn sent(struct unic_nic *nic, struct unic_qp *qp)
+static enum unic_turn complete_packet(struct unic_nic *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
@@ -109,7 +111,8 @@ struct packet {
 	uint32_t off, bytes;
 };
 
-static void describe(struct unic_qp *qp, uint8_t *frame, struct packet *p)
+static void describe_ud_uc_packet(struct unic_qp *qp, uint8_t *frame,
+				  struct packet *p)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -144,8 +147,8 @@ static void describe(struct unic_qp *qp, uint8_t *frame, struct packet *p)
 		p->op_flags |= UNIC_BTH_SOLICITED;
 }
 
-static int put(struct unic_nic *nic, struct unic_qp *qp, struct unic_tx *tx,
-	       const struct packet *p)
+static int put_packet(struct unic_nic *nic, struct unic_qp *qp,
+		      struct unic_tx *tx, const struct packet *p)
 {
 	uint8_t *at = tx->frame + UNIC_EXT_OFF + p->ext;
 	struct unic_sq *sq = &qp->sq;
@@ -163,7 +166,7 @@ static int put(struct unic_nic *nic, struct unic_qp *qp, struct unic_tx *tx,
 
 /* The headers of @qp are those of datagrams to where this request goes.
  * -UNIC_EPENDING: its link address is being asked for. */
-static int aim(struct unic_nic *nic, struct unic_qp *qp)
+static int set_destination(struct unic_nic *nic, struct unic_qp *qp)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.cur);
 	uint32_t ipv4 = dest_ipv4(slot), qpn = unic_from_le32(slot->rkey);
@@ -191,7 +194,7 @@ static enum unic_turn no_route(struct unic_nic *nic, struct unic_qp *qp)
 	if (nic->now_ns - qp->route_ns >= UNIC_ARP_GIVE_UP_NS) {
 		UNIC_COUNT(nic, ud_no_route);
 		qp->route_ns = 0;
-		return sent(nic, qp);
+		return complete_packet(nic, qp);
 	}
 	qp->sq.rnr_wait = true;
 	unic_qp_timer(nic, qp, nic->now_ns + ROUTE_LOOK_NS);
@@ -200,20 +203,20 @@ static enum unic_turn no_route(struct unic_nic *nic, struct unic_qp *qp)
 
 /* ----------------------------------------------------------------- turns */
 
-static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
-			       int32_t *left)
+static enum unic_turn send_ud_uc_packet(struct unic_nic *nic,
+					struct unic_qp *qp, int32_t *left)
 {
 	struct unic_tx *tx;
 	struct packet p;
 	int r;
 
-	if (is_ud(qp) && aim(nic, qp))
+	if (is_ud(qp) && set_destination(nic, qp))
 		return no_route(nic, qp);
 	tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
 	if (!tx)
 		return UNIC_TURN_BLOCKED;
-	describe(qp, tx->frame, &p);
-	r = put(nic, qp, tx, &p);
+	describe_ud_uc_packet(qp, tx->frame, &p);
+	r = put_packet(nic, qp, tx, &p);
 	if (r == -UNIC_EAGAIN)
 		return UNIC_TURN_BLOCKED;
 	if (r && r != -UNIC_EPENDING) {
@@ -224,19 +227,19 @@ static enum unic_turn send_one(struct unic_nic *nic, struct unic_qp *qp,
 	*left -= p.bytes == 1u << qp->mtu_shift ? nic->sched.cost
 						: nic->sched.cost_last;
 	qp->sq.gathering = r; /* sent when that ends */
-	return r ? UNIC_TURN_DONE : sent(nic, qp);
+	return r ? UNIC_TURN_DONE : complete_packet(nic, qp);
 }
 
-static enum unic_turn send_packet(struct unic_nic *nic, struct unic_qp *qp,
-				  int32_t *left)
+static enum unic_turn send_next_ud_uc(struct unic_nic *nic, struct unic_qp *qp,
+				      int32_t *left)
 {
-	enum unic_turn turn = ready(nic, qp);
+	enum unic_turn turn = prepare_ud_uc_request(nic, qp);
 
 	if (turn == UNIC_TURN_AGAIN) {
 		*left -= (int32_t)nic->sched.cost_last;
 		return UNIC_TURN_MORE;
 	}
-	return turn == UNIC_TURN_MORE ? send_one(nic, qp, left) : turn;
+	return turn == UNIC_TURN_MORE ? send_ud_uc_packet(nic, qp, left) : turn;
 }
 
 enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
@@ -248,14 +251,14 @@ enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
 		return UNIC_TURN_BLOCKED;
 	while (*left > 0 && turn == UNIC_TURN_MORE && unic_qp_sends(qp))
-		turn = send_packet(nic, qp, left);
+		turn = send_next_ud_uc(nic, qp, left);
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
 
 void unic_ud_uc_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
 {
 	if (!err)
-		sent(nic, qp);
+		complete_packet(nic, qp);
 	else if (err != -UNIC_EAGAIN) /* else it is the next again */
 		unic_requester_not_read(nic, qp, qp->sq.psn, err);
 }

@@ -22,7 +22,7 @@ static struct near *near_of(struct unic_port *port)
 
 /* Not 0, and another one in each life, as long as the power was on: the host knows
  * a restart by it. */
-static uint32_t nonce(void)
+static uint32_t make_nonce(void)
 {
 	uint32_t n = ++kept.lives * 2654435761u ^ CORTEXM_REG(SYSTICK_CVR);
 
@@ -31,7 +31,7 @@ static uint32_t nonce(void)
 
 void serial_host_start(struct serial_host *host, uint32_t baud)
 {
-	near_init(&host->near, nonce(), baud);
+	near_init(&host->near, make_nonce(), baud);
 	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
 		host->near.crash = &kept.record;
 }

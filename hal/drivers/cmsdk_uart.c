@@ -20,41 +20,42 @@
 
 #define PATIENCE 100000u /* polls, some ms */
 
-static volatile uint32_t *reg(uintptr_t base, uint32_t off)
+static volatile uint32_t *uart_reg(uintptr_t base, uint32_t off)
 {
 	return (volatile uint32_t *)(base + off);
 }
 
 void cmsdk_uart_start(uintptr_t base, uint32_t divisor)
 {
-	*reg(base, BAUDDIV) = divisor;
-	*reg(base, CTRL) = CTRL_TX | CTRL_RX;
+	*uart_reg(base, BAUDDIV) = divisor;
+	*uart_reg(base, CTRL) = CTRL_TX | CTRL_RX;
 }
 
 void cmsdk_uart_interrupts(uintptr_t base, bool received, bool sent)
 {
-	*reg(base, CTRL) = CTRL_TX | CTRL_RX | (received ? CTRL_RX_INT : 0) |
-			   (sent ? CTRL_TX_INT : 0);
+	*uart_reg(base, CTRL) = CTRL_TX | CTRL_RX |
+				(received ? CTRL_RX_INT : 0) |
+				(sent ? CTRL_TX_INT : 0);
 }
 
 void cmsdk_uart_quiet(uintptr_t base)
 {
-	*reg(base, INTSTATUS) = INT_TX | INT_RX;
+	*uart_reg(base, INTSTATUS) = INT_TX | INT_RX;
 }
 
 bool cmsdk_uart_take(uintptr_t base, uint8_t *byte)
 {
-	if (!(*reg(base, STATE) & STATE_RX_FULL))
+	if (!(*uart_reg(base, STATE) & STATE_RX_FULL))
 		return false;
-	*byte = (uint8_t)*reg(base, DATA);
+	*byte = (uint8_t)*uart_reg(base, DATA);
 	return true;
 }
 
 bool cmsdk_uart_put(uintptr_t base, uint8_t byte)
 {
-	if (*reg(base, STATE) & STATE_TX_FULL)
+	if (*uart_reg(base, STATE) & STATE_TX_FULL)
 		return false;
-	*reg(base, DATA) = byte;
+	*uart_reg(base, DATA) = byte;
 	return true;
 }
 

@@ -26,7 +26,7 @@ void crash_arm(struct unic_port *port, uintptr_t guard, uint32_t bytes)
 	crash.guard_bytes = bytes;
 }
 
-static void say(const char *name, uint32_t value)
+static void put_field(const char *name, uint32_t value)
 {
 	char text[10] = "=";
 
@@ -37,19 +37,19 @@ static void say(const char *name, uint32_t value)
 	machine_puts(text);
 }
 
-static void crash_say(const struct unic_crash *record)
+static void crash_print(const struct unic_crash *record)
 {
 	machine_puts("unic: crashed:");
-	say(" kind", unic_from_le32(record->kind));
-	say(" pc", unic_from_le32(record->reg[15]));
-	say(" lr", unic_from_le32(record->reg[14]));
-	say(" sp", unic_from_le32(record->reg[13]));
-	say(" status", unic_from_le32(record->fault_status));
-	say(" addr", unic_from_le32(record->fault_addr));
+	put_field(" kind", unic_from_le32(record->kind));
+	put_field(" pc", unic_from_le32(record->reg[15]));
+	put_field(" lr", unic_from_le32(record->reg[14]));
+	put_field(" sp", unic_from_le32(record->reg[13]));
+	put_field(" status", unic_from_le32(record->fault_status));
+	put_field(" addr", unic_from_le32(record->fault_addr));
 	if (record->line) {
 		machine_puts(" at ");
 		machine_puts((const char *)record->file);
-		say(" line", unic_from_le32(record->line));
+		put_field(" line", unic_from_le32(record->line));
 	}
 	machine_puts("\n");
 }
@@ -109,7 +109,7 @@ void crash_set_fault(enum unic_crash_kind kind, uint32_t status, uint32_t addr)
 
 void crash_end(void)
 {
-	crash_say(&crash.record);
+	crash_print(&crash.record);
 	crash_details(&crash.record);
 	crash_publish();
 	crash_stop();

@@ -20,12 +20,12 @@
 
 #define GIC_SPI0 32u /* below: private to the CPU, no target */
 
-static volatile uint32_t *reg32(uintptr_t base, uint32_t off)
+static volatile uint32_t *gic_reg32(uintptr_t base, uint32_t off)
 {
 	return (volatile uint32_t *)(base + off);
 }
 
-static volatile uint8_t *reg8(uintptr_t base, uint32_t off)
+static volatile uint8_t *gic_reg8(uintptr_t base, uint32_t off)
 {
 	return (volatile uint8_t *)(base + off);
 }
@@ -36,43 +36,43 @@ void gicv2_init(struct gicv2 *gic, uintptr_t dist, uintptr_t cpu)
 
 	gic->dist = dist;
 	gic->cpu = cpu;
-	*reg32(dist, GICD_CTLR) = 0;
-	words = (*reg32(dist, GICD_TYPER) & 31) + 1;
+	*gic_reg32(dist, GICD_CTLR) = 0;
+	words = (*gic_reg32(dist, GICD_TYPER) & 31) + 1;
 	for (uint32_t i = 0; i < words; i++) {
-		*reg32(dist, GICD_ICENABLER + 4 * i) = ~0u;
-		*reg32(dist, GICD_ICPENDR + 4 * i) = ~0u;
+		*gic_reg32(dist, GICD_ICENABLER + 4 * i) = ~0u;
+		*gic_reg32(dist, GICD_ICPENDR + 4 * i) = ~0u;
 	}
-	*reg32(dist, GICD_CTLR) = 1;
-	*reg32(cpu, GICC_PMR) = 0xff;
-	*reg32(cpu, GICC_CTLR) = 1;
+	*gic_reg32(dist, GICD_CTLR) = 1;
+	*gic_reg32(cpu, GICC_PMR) = 0xff;
+	*gic_reg32(cpu, GICC_CTLR) = 1;
 }
 
 void gicv2_enable(struct gicv2 *gic, uint32_t id, bool edge)
 {
-	volatile uint32_t *cfg = reg32(gic->dist, GICD_ICFGR + id / 16 * 4);
+	volatile uint32_t *cfg = gic_reg32(gic->dist, GICD_ICFGR + id / 16 * 4);
 	uint32_t bit = 2u << id % 16 * 2;
 
 	if (id >= GIC_SPI0) {
 		*cfg = edge ? *cfg | bit : *cfg & ~bit;
-		*reg8(gic->dist, GICD_ITARGETSR + id) = 1;
+		*gic_reg8(gic->dist, GICD_ITARGETSR + id) = 1;
 	}
-	*reg32(gic->dist, GICD_ISENABLER + id / 32 * 4) = 1u << id % 32;
+	*gic_reg32(gic->dist, GICD_ISENABLER + id / 32 * 4) = 1u << id % 32;
 }
 
 uint32_t gicv2_take(struct gicv2 *gic)
 {
-	uint32_t iar = *reg32(gic->cpu, GICC_IAR);
+	uint32_t iar = *gic_reg32(gic->cpu, GICC_IAR);
 	uint32_t id = iar & 0x3ff;
 
 	if (id >= 1020)
 		return GICV2_NONE;
-	*reg32(gic->cpu, GICC_EOIR) = iar;
+	*gic_reg32(gic->cpu, GICC_EOIR) = iar;
 	return id;
 }
 
 void gicv2_msi_probe(uintptr_t frame, struct gicv2_msi *msi)
 {
-	uint32_t typer = *reg32(frame, GICM_TYPER);
+	uint32_t typer = *gic_reg32(frame, GICM_TYPER);
 
 	msi->addr = (uint32_t)(frame + GICM_SETSPI);
 	msi->base = typer >> 16 & 0x3ff;

@@ -70,7 +70,7 @@ static int take_fd(struct msghdr *msg)
 }
 
 /* Returns 1 with a message, 0 if none is complete yet, -errno at the end. */
-static int receive(struct ivshmem_client *c, struct news *news)
+static int receive_message(struct ivshmem_client *c, struct news *news)
 {
 	union {
 		struct cmsghdr hdr;
@@ -114,14 +114,14 @@ static int remaining_ms(const struct timespec *end)
 	return ms > 0 ? (int)ms : 0;
 }
 
-static int await(struct ivshmem_client *c, struct news *news,
-		 const struct timespec *end)
+static int await_message(struct ivshmem_client *c, struct news *news,
+			 const struct timespec *end)
 {
 	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
 	int got, ms;
 
 	for (;;) {
-		got = receive(c, news);
+		got = receive_message(c, news);
 		if (got)
 			return got;
 		ms = remaining_ms(end);
@@ -134,7 +134,7 @@ static int await(struct ivshmem_client *c, struct news *news,
 
 /* ----------------------------------------------------------------- peers */
 
-static void forget(struct ivshmem_client *c, int peer)
+static void close_peer(struct ivshmem_client *c, int peer)
 {
 	while (c->count[peer])
 		close(c->event[peer][--c->count[peer]]);
@@ -171,26 +171,26 @@ static void peer_news(struct ivshmem_client *c, const struct news *news)
 		return;
 	}
 	if (news->fd < 0)
-		forget(c, peer);
+		close_peer(c, peer);
 	else if (c->count[peer] < c->vectors)
 		c->event[peer][c->count[peer]++] = news->fd;
 	else
 		close(news->fd);
 }
 
-static int greeting(struct ivshmem_client *c, const struct timespec *end)
+static int read_greeting(struct ivshmem_client *c, const struct timespec *end)
 {
 	struct news version, id, shm;
 	struct stat st;
 	int got;
 
-	got = await(c, &version, end);
+	got = await_message(c, &version, end);
 	if (got < 0)
 		return got;
-	got = await(c, &id, end);
+	got = await_message(c, &id, end);
 	if (got < 0)
 		return got;
-	got = await(c, &shm, end);
+	got = await_message(c, &shm, end);
 	if (got < 0)
 		return got;
 	c->shm_fd = shm.fd;
@@ -203,13 +203,13 @@ static int greeting(struct ivshmem_client *c, const struct timespec *end)
 	return 0;
 }
 
-static int own_doorbells(struct ivshmem_client *c, const struct timespec *end)
+static int await_doorbells(struct ivshmem_client *c, const struct timespec *end)
 {
 	struct news news;
 	int got;
 
 	while (c->count[c->id] < c->vectors) {
-		got = await(c, &news, end);
+		got = await_message(c, &news, end);
 		if (got < 0)
 			return got == -ETIMEDOUT ? -EPROTO : got;
 		peer_news(c, &news);
@@ -234,9 +234,9 @@ int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
 	end.tv_nsec += timeout_ms % 1000 * 1000000l;
 	err = vectors < 1 || vectors > IVSHMEM_CLIENT_VECTORS ? -EINVAL : 0;
 	if (!err)
-		err = greeting(c, &end);
+		err = read_greeting(c, &end);
 	if (!err)
-		err = own_doorbells(c, &end);
+		err = await_doorbells(c, &end);
 	if (err)
 		ivshmem_client_close(c);
 	return err;
@@ -249,7 +249,7 @@ int ivshmem_client_news(struct ivshmem_client *c)
 
 	if (c->fd < 0)
 		return -ENOTCONN;
-	while ((got = receive(c, &news)) > 0)
+	while ((got = receive_message(c, &news)) > 0)
 		peer_news(c, &news);
 	return got;
 }
@@ -265,7 +265,7 @@ int ivshmem_client_window(struct ivshmem_client *c, int *fd)
 	return w;
 }
 
-static bool tell_mapped(struct ivshmem_client *c, int w)
+static bool send_mapped(struct ivshmem_client *c, int w)
 {
 	int64_t le = (int64_t)htole64((uint64_t)(int64_t)(UNIC_BUS_WINDOW - w));
 
@@ -278,7 +278,7 @@ void ivshmem_client_mapped(struct ivshmem_client *c)
 	int w;
 
 	for (w = 0; w < IVSHMEM_CLIENT_WINDOWS; w++)
-		while (c->due[w] && !(c->fresh >> w & 1) && tell_mapped(c, w))
+		while (c->due[w] && !(c->fresh >> w & 1) && send_mapped(c, w))
 			c->due[w]--;
 }
 
@@ -302,7 +302,7 @@ void ivshmem_client_close(struct ivshmem_client *c)
 	int fd;
 
 	for (peer = 0; peer < IVSHMEM_CLIENT_PEERS; peer++)
-		forget(c, peer);
+		close_peer(c, peer);
 	while (ivshmem_client_window(c, &fd) >= 0)
 		close(fd);
 	if (c->shm_fd >= 0)

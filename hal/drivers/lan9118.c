@@ -54,7 +54,7 @@
 #define MIN_FRAME  14u
 #define PATIENCE   100000u /* reads of a register */
 
-static volatile uint32_t *reg(const struct lan9118 *lan, uint32_t off)
+static volatile uint32_t *lan_reg(const struct lan9118 *lan, uint32_t off)
 {
 	return (volatile uint32_t *)(lan->regs + off);
 }
@@ -68,26 +68,26 @@ static bool wait_for(const struct lan9118 *lan, uint32_t off, uint32_t mask,
 	uint32_t i;
 
 	for (i = 0; i < PATIENCE; i++)
-		if ((*reg(lan, off) & mask) == value)
+		if ((*lan_reg(lan, off) & mask) == value)
 			return true;
 	return false;
 }
 
 static uint32_t mac_read(const struct lan9118 *lan, uint32_t index)
 {
-	*reg(lan, MAC_CSR_CMD) = CSR_BUSY | CSR_READ | index;
+	*lan_reg(lan, MAC_CSR_CMD) = CSR_BUSY | CSR_READ | index;
 	(void)wait_for(lan, MAC_CSR_CMD, CSR_BUSY, 0);
-	return *reg(lan, MAC_CSR_DATA);
+	return *lan_reg(lan, MAC_CSR_DATA);
 }
 
 static void mac_write(const struct lan9118 *lan, uint32_t index, uint32_t value)
 {
-	*reg(lan, MAC_CSR_DATA) = value;
-	*reg(lan, MAC_CSR_CMD) = CSR_BUSY | index;
+	*lan_reg(lan, MAC_CSR_DATA) = value;
+	*lan_reg(lan, MAC_CSR_CMD) = CSR_BUSY | index;
 	(void)wait_for(lan, MAC_CSR_CMD, CSR_BUSY, 0);
 }
 
-static bool known(uint32_t chip)
+static bool is_known_chip(uint32_t chip)
 {
 	return chip == 0x0118 || chip == 0x9220;
 }
@@ -111,12 +111,12 @@ static void set_address(struct lan9118 *lan, const uint8_t mac[6])
 	mac_write(lan, MAC_ADDRH, (uint32_t)mac[4] | (uint32_t)mac[5] << 8);
 }
 
-static int reset(const struct lan9118 *lan)
+static int reset_chip(const struct lan9118 *lan)
 {
 	if (!wait_for(lan, BYTE_TEST, ~0u, BYTE_TEST_VALUE) ||
-	    !known(*reg(lan, ID_REV) >> 16))
+	    !is_known_chip(*lan_reg(lan, ID_REV) >> 16))
 		return LAN9118_ENODEV;
-	*reg(lan, HW_CFG) = HW_CFG_RESET;
+	*lan_reg(lan, HW_CFG) = HW_CFG_RESET;
 	if (!wait_for(lan, HW_CFG, HW_CFG_RESET, 0))
 		return LAN9118_ETIME;
 	return LAN9118_OK;
@@ -127,7 +127,7 @@ int lan9118_init(struct lan9118 *lan, uintptr_t regs, const uint8_t mac[6])
 	int status;
 
 	lan->regs = regs;
-	status = reset(lan);
+	status = reset_chip(lan);
 	if (status != LAN9118_OK) {
 		lan->regs = 0;
 		return status;
@@ -136,12 +136,12 @@ int lan9118_init(struct lan9118 *lan, uintptr_t regs, const uint8_t mac[6])
 	lan->tx_free = (1u << UNIC_TX_BUFS) - 1;
 	mac_write(lan, MAC_DATA, PHY_NEGOTIATES);
 	mac_write(lan, MAC_MII, MII_WRITE);
-	*reg(lan, HW_CFG) = HW_CFG_FIFOS;
-	*reg(lan, FIFO_INT) = 0;
-	*reg(lan, INT_EN) = 0;
-	*reg(lan, IRQ_CFG) = IRQ_CFG_ON;
-	*reg(lan, RX_CFG) = RX_CFG_OFFSET;
-	*reg(lan, TX_CFG) = TX_CFG_ON;
+	*lan_reg(lan, HW_CFG) = HW_CFG_FIFOS;
+	*lan_reg(lan, FIFO_INT) = 0;
+	*lan_reg(lan, INT_EN) = 0;
+	*lan_reg(lan, IRQ_CFG) = IRQ_CFG_ON;
+	*lan_reg(lan, RX_CFG) = RX_CFG_OFFSET;
+	*lan_reg(lan, TX_CFG) = TX_CFG_ON;
 	mac_write(lan, MAC_CR, MAC_CR_ON);
 	return LAN9118_OK;
 }
@@ -160,11 +160,11 @@ void lan9118_info(const struct lan9118 *lan, struct unic_link *out)
 /* Bytes free in the FIFO; nobody needs to know how sending went. */
 static uint32_t tx_room(const struct lan9118 *lan)
 {
-	uint32_t info = *reg(lan, TX_FIFO_INF);
+	uint32_t info = *lan_reg(lan, TX_FIFO_INF);
 	uint32_t n;
 
 	for (n = info >> 16 & 0xff; n; n--)
-		(void)*reg(lan, TX_STATUS);
+		(void)*lan_reg(lan, TX_STATUS);
 	return info & 0xffff;
 }
 
@@ -199,7 +199,7 @@ void lan9118_tx_put(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
 {
 	uint32_t id = (uint32_t)(frame - lan->tx[0]) / LAN9118_STRIDE;
 	const uint32_t *word = (const uint32_t *)(const void *)lan->tx[id];
-	volatile uint32_t *fifo = reg(lan, TX_DATA);
+	volatile uint32_t *fifo = lan_reg(lan, TX_DATA);
 	uint32_t n = (HEAD_BYTES + len + 3) / 4;
 
 	lan->tx_free |= 1u << id;
@@ -220,19 +220,19 @@ void lan9118_tx_put(struct lan9118 *lan, const uint8_t *frame, uint32_t len)
 
 static uint32_t frames_waiting(const struct lan9118 *lan)
 {
-	return *reg(lan, RX_FIFO_INF) >> 16 & 0xff;
+	return *lan_reg(lan, RX_FIFO_INF) >> 16 & 0xff;
 }
 
 /* Out of the FIFO into the next buffer. Of one that is no good the buffer holds
  * nothing: a frame of no bytes (unic_port_rx_next()). */
-static void fetch(struct lan9118 *lan)
+static void fetch_frame(struct lan9118 *lan)
 {
-	uint32_t status = *reg(lan, RX_STATUS);
+	uint32_t status = *lan_reg(lan, RX_STATUS);
 	uint32_t bytes = status >> 16 & 0x3fff;
 	uint32_t n = (HEAD_BYTES + bytes + 3) / 4;
 	uint32_t id = lan->rx_filled % UNIC_RX_BUFS;
 	uint32_t *word = (uint32_t *)(void *)lan->rx[id];
-	volatile uint32_t *fifo = reg(lan, RX_DATA);
+	volatile uint32_t *fifo = lan_reg(lan, RX_DATA);
 
 	if (status & RX_STATUS_ERROR || bytes < MIN_FRAME + CRC_BYTES ||
 	    bytes > LAN9118_MAX_FRAME + CRC_BYTES) {
@@ -253,7 +253,7 @@ static void fetch_all(struct lan9118 *lan)
 	uint32_t n = frames_waiting(lan);
 
 	while (n-- && lan->rx_filled - lan->rx_released < UNIC_RX_BUFS)
-		fetch(lan);
+		fetch_frame(lan);
 }
 
 bool lan9118_rx_ready(const struct lan9118 *lan)
@@ -282,12 +282,12 @@ void lan9118_rx_done(struct lan9118 *lan)
 
 void lan9118_quiet(const struct lan9118 *lan)
 {
-	*reg(lan, INT_STS) = INT_FRAME;
+	*lan_reg(lan, INT_STS) = INT_FRAME;
 }
 
 /* What is there already interrupts nobody: the core looks after it has armed. */
 void lan9118_rx_arm(const struct lan9118 *lan, bool on)
 {
 	lan9118_quiet(lan);
-	*reg(lan, INT_EN) = on ? INT_FRAME : 0;
+	*lan_reg(lan, INT_EN) = on ? INT_FRAME : 0;
 }

@@ -17,12 +17,12 @@
 _Static_assert((int)UNIC_FRAME_NO_ICRC == (int)UNIC_LINK_SLOT_NO_ICRC,
 	       "frame flags pass through the link unchanged");
 
-static uint32_t rd32(const unic_le32 *p)
+static uint32_t read_le32(const unic_le32 *p)
 {
 	return unic_from_le32(UNIC_READ_ONCE(*p));
 }
 
-static void wr32(unic_le32 *p, uint32_t v)
+static void write_le32(unic_le32 *p, uint32_t v)
 {
 	UNIC_WRITE_ONCE(*p, unic_to_le32(v));
 }
@@ -37,7 +37,7 @@ static struct unic_link_slot *slot_at(const struct link_ring *lr, uint8_t *ring,
 
 /* Length and flags of a slot are one word for us, so that they are read, and
  * written, at once. */
-static unic_le32 *form_of(struct unic_link_slot *slot)
+static unic_le32 *slot_len_flags(struct unic_link_slot *slot)
 {
 	_Static_assert(offsetof(struct unic_link_slot, flags) ==
 			       offsetof(struct unic_link_slot, len) + 2,
@@ -82,16 +82,16 @@ int link_ring_format(void *mem, uint64_t size, uint32_t ports, uint32_t slots,
 	    ring_stride(slots, slot_bytes) > UINT32_MAX ||
 	    link_ring_bytes(ports, slots, slot_bytes) > size)
 		return LINK_RING_ELAYOUT;
-	wr32(&h->version, UNIC_LINK_VERSION);
-	wr32(&h->ports, ports);
-	wr32(&h->slots, slots);
-	wr32(&h->slot_bytes, slot_bytes);
-	wr32(&h->flags, flags);
-	wr32(&h->port_off, sizeof(*h));
-	wr32(&h->ring_off, RING_ALIGN);
-	wr32(&h->ring_bytes, (uint32_t)ring_stride(slots, slot_bytes));
+	write_le32(&h->version, UNIC_LINK_VERSION);
+	write_le32(&h->ports, ports);
+	write_le32(&h->slots, slots);
+	write_le32(&h->slot_bytes, slot_bytes);
+	write_le32(&h->flags, flags);
+	write_le32(&h->port_off, sizeof(*h));
+	write_le32(&h->ring_off, RING_ALIGN);
+	write_le32(&h->ring_bytes, (uint32_t)ring_stride(slots, slot_bytes));
 	unic_wmb();
-	wr32(&h->magic, UNIC_LINK_MAGIC);
+	write_le32(&h->magic, UNIC_LINK_MAGIC);
 	return LINK_RING_OK;
 }
 
@@ -111,7 +111,7 @@ static int read_layout(struct link_ring *lr, uint64_t size, uint32_t *ring_off,
 
 	if (size < sizeof(h))
 		return LINK_RING_ELAYOUT;
-	if (rd32(&lr->header->magic) != UNIC_LINK_MAGIC)
+	if (read_le32(&lr->header->magic) != UNIC_LINK_MAGIC)
 		return LINK_RING_EMAGIC;
 	unic_rmb();
 	memcpy(&h, lr->header, sizeof(h));
@@ -145,7 +145,7 @@ static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < lr->slots; i++, n++)
-		if (rd32(&slot_at(lr, ring, n)->seq) != n + 1)
+		if (read_le32(&slot_at(lr, ring, n)->seq) != n + 1)
 			break;
 	return n;
 }
@@ -156,10 +156,11 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 {
 	rx->first = ring + UNIC_LINK_SLOT0;
 	rx->end = rx->first + (size_t)lr->slots * lr->slot_bytes;
-	rx->head = skip_published(lr, ring, rd32(&ring_of(rx->first)->head));
+	rx->head =
+		skip_published(lr, ring, read_le32(&ring_of(rx->first)->head));
 	rx->seq = rx->head + 1;
 	rx->slot = (uint8_t *)slot_at(lr, ring, rx->head);
-	wr32(&ring_of(rx->first)->head, rx->head);
+	write_le32(&ring_of(rx->first)->head, rx->head);
 }
 
 /*
@@ -173,19 +174,19 @@ static void adopt_tx(struct link_ring *lr, struct link_ring_tx *tx,
 	uint32_t n, next, head;
 
 	tx->first = ring + UNIC_LINK_SLOT0;
-	head = rd32(&ring_of(tx->first)->head);
+	head = read_le32(&ring_of(tx->first)->head);
 	next = skip_published(lr, ring, head);
 	tx->frame = slot_at(lr, ring, next)->frame;
 	tx->seq = tx->stop = next + 1;
 	tx->step = lr->slot_bytes;
 	for (n = next; n != head + lr->slots; n++)
-		wr32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
+		write_le32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
 }
 
 bool link_ring_there(const struct link_ring *lr, uint32_t p)
 {
 	return p < lr->ports &&
-	       rd32(&lr->port_table[p].state) == UNIC_LINK_PORT_ATTACHED;
+	       read_le32(&lr->port_table[p].state) == UNIC_LINK_PORT_ATTACHED;
 }
 
 /* Can the ring (p -> us) hold frames? */
@@ -215,7 +216,7 @@ static SELDOM void refresh_sources(struct link_ring *lr)
 	bool stays = false;
 	uint32_t p;
 
-	lr->flags = rd32(&lr->header->flags);
+	lr->flags = read_le32(&lr->header->flags);
 	lr->rx_flags = lr->flags & UNIC_LINK_NO_ICRC ? UNIC_FRAME_NO_ICRC : 0;
 	lr->looks = LOOKS_PER_REFRESH;
 	for (p = 0; p < lr->ports; p++) {
@@ -266,27 +267,27 @@ int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
 	memcpy(lr->mac, mac, sizeof(lr->mac));
 	me = &lr->port_table[port];
 	memcpy(me->mac, mac, sizeof(me->mac));
-	wr32(&me->asleep, 0);
+	write_le32(&me->asleep, 0);
 	unic_wmb();
-	wr32(&me->state, UNIC_LINK_PORT_ATTACHED);
+	write_le32(&me->state, UNIC_LINK_PORT_ATTACHED);
 	refresh_sources(lr);
 	return LINK_RING_OK;
 }
 
 void link_ring_detach(struct link_ring *lr)
 {
-	wr32(&lr->port_table[lr->port].state, UNIC_LINK_PORT_EMPTY);
+	write_le32(&lr->port_table[lr->port].state, UNIC_LINK_PORT_EMPTY);
 }
 
 void link_ring_bury(struct link_ring *lr, uint32_t p)
 {
 	if (p < lr->ports)
-		wr32(&lr->port_table[p].state, UNIC_LINK_PORT_EMPTY);
+		write_le32(&lr->port_table[p].state, UNIC_LINK_PORT_EMPTY);
 }
 
 void link_ring_info(struct link_ring *lr, struct unic_link *out)
 {
-	lr->flags = rd32(&lr->header->flags);
+	lr->flags = read_le32(&lr->header->flags);
 	memcpy(out->mac, lr->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = lr->flags & UNIC_LINK_NO_ICRC;
@@ -303,7 +304,7 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 		refresh_sources(lr);
 		return lr->port;
 	}
-	lr->flags = rd32(&lr->header->flags);
+	lr->flags = read_le32(&lr->header->flags);
 	if (!(lr->flags & UNIC_LINK_DIRECT))
 		return UNIC_LINK_PORT_SWITCH;
 	for (p = 1; p < lr->ports; p++) {
@@ -319,10 +320,10 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 /* --------------------------------------------------------------- sending */
 
 /* Room or the lap is over: how far has the consumer come? */
-static bool tx_look(const struct link_ring *lr, struct link_ring_tx *tx)
+static bool tx_refresh_room(const struct link_ring *lr, struct link_ring_tx *tx)
 {
 	uint32_t n = tx->seq - 1, at = n & (lr->slots - 1);
-	uint32_t used = n - rd32(&ring_of(tx->first)->head);
+	uint32_t used = n - read_le32(&ring_of(tx->first)->head);
 	uint32_t room = used <= lr->slots ? lr->slots - used : 0;
 
 	unic_rmb();
@@ -353,14 +354,15 @@ static uint8_t *tx_take_full(struct link_ring *lr, struct link_ring_tx *tx)
 {
 	uint32_t to = (uint32_t)(tx - lr->tx);
 
-	if (tx->first && tx_look(lr, tx))
+	if (tx->first && tx_refresh_room(lr, tx))
 		return tx_take(lr, tx);
 	lr->tx_full++;
 	if (lr->port == UNIC_LINK_PORT_SWITCH || to == lr->port ||
 	    to == UNIC_LINK_PORT_SWITCH || link_ring_there(lr, to))
 		return NULL;
 	tx = &lr->tx[UNIC_LINK_PORT_SWITCH];
-	return tx->seq != tx->stop || tx_look(lr, tx) ? tx_take(lr, tx) : NULL;
+	return tx->seq != tx->stop || tx_refresh_room(lr, tx) ? tx_take(lr, tx)
+							      : NULL;
 }
 
 /* Another buffer while one is in hand, or one from a ring that looks full. */
@@ -394,15 +396,15 @@ inline uint8_t *link_ring_tx_get(struct link_ring *lr, uint32_t path)
 	return tx_take(lr, tx);
 }
 
-static inline void publish(uint8_t *frame, uint32_t seq, uint32_t len,
-			   uint32_t flags)
+static inline void publish_slot(uint8_t *frame, uint32_t seq, uint32_t len,
+				uint32_t flags)
 {
 	struct unic_link_slot *slot =
 		(struct unic_link_slot *)(frame - UNIC_LINK_FRAME_OFF);
 
-	wr32(form_of(slot), len | flags << 16);
+	write_le32(slot_len_flags(slot), len | flags << 16);
 	unic_wmb();
-	wr32(&slot->seq, seq);
+	write_le32(&slot->seq, seq);
 }
 
 /* Not the one got last. */
@@ -416,7 +418,7 @@ static SELDOM void tx_put_any(struct link_ring *lr, uint8_t *frame,
 		if (!i--)
 			return;
 	} while (held[i].frame != frame);
-	publish(frame, held[i].seq, len, flags);
+	publish_slot(frame, held[i].seq, len, flags);
 	lr->dirty |= held[i].bit;
 	held[i] = held[--lr->held_n];
 }
@@ -432,7 +434,7 @@ inline void link_ring_tx_put(struct link_ring *lr, uint8_t *frame, uint32_t len,
 	}
 	lr->got = NULL;
 	lr->dirty |= tx->bit;
-	publish(frame, tx->seq, len, flags);
+	publish_slot(frame, tx->seq, len, flags);
 	tx_advance(tx);
 }
 
@@ -443,8 +445,8 @@ inline bool link_ring_tx_run(struct link_ring *lr, uint32_t path,
 		&lr->tx[path < UNIC_LINK_PORTS_MAX ? path
 						   : UNIC_LINK_PORT_SWITCH];
 
-	if (unlikely(lr->got) ||
-	    (unlikely(tx->seq == tx->stop) && !(tx->first && tx_look(lr, tx))))
+	if (unlikely(lr->got) || (unlikely(tx->seq == tx->stop) &&
+				  !(tx->first && tx_refresh_room(lr, tx))))
 		return false;
 	lr->from = tx;
 	run->frame = tx->frame;
@@ -467,10 +469,10 @@ inline void link_ring_tx_run_put(struct link_ring *lr, uint32_t n, uint32_t len,
 	tx->frame = end + UNIC_LINK_FRAME_OFF;
 	tx->seq = seq + n;
 	for (at = slot; at != end; at += step)
-		wr32(form_of((struct unic_link_slot *)at), form);
+		write_le32(slot_len_flags((struct unic_link_slot *)at), form);
 	unic_wmb(); /* one for all of them */
 	for (at = slot; at != end; at += step)
-		wr32(&((struct unic_link_slot *)at)->seq, seq++);
+		write_le32(&((struct unic_link_slot *)at)->seq, seq++);
 }
 
 uint32_t link_ring_flush(struct link_ring *lr)
@@ -484,7 +486,7 @@ uint32_t link_ring_flush(struct link_ring *lr)
 	unic_mb();
 	for (; left; left &= left - 1) {
 		p = (uint32_t)__builtin_ctz(left);
-		if (rd32(&lr->port_table[p].asleep))
+		if (read_le32(&lr->port_table[p].asleep))
 			mask |= 1u << p;
 	}
 	return mask;
@@ -498,14 +500,14 @@ static inline void rx_release(struct link_ring_rx *rx)
 	rx->head = rx->seq - 1;
 	/* What was read of the slots before the producer may write them. */
 	unic_wmb();
-	wr32(&ring_of(rx->first)->head, rx->head);
+	write_le32(&ring_of(rx->first)->head, rx->head);
 }
 
-static inline bool rx_there(const struct link_ring_rx *rx)
+static inline bool rx_has_frame(const struct link_ring_rx *rx)
 {
 	const struct unic_link_slot *slot = (const void *)rx->slot;
 
-	return rd32(&slot->seq) == rx->seq;
+	return read_le32(&slot->seq) == rx->seq;
 }
 
 /* The ring whose turn it is, of those that have a frame; NULL: none has. */
@@ -514,14 +516,14 @@ static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 	struct link_ring_rx *first = lr->turn, *rx = first;
 
 	do {
-		if (unlikely(rx_there(rx)))
+		if (unlikely(rx_has_frame(rx)))
 			return rx;
 		rx = rx->after;
 	} while (rx != first);
 	return NULL;
 }
 
-static SELDOM uint32_t rx_none(struct link_ring *lr)
+static SELDOM uint32_t rx_count_bad(struct link_ring *lr)
 {
 	lr->rx_bad++;
 	return 0;
@@ -536,13 +538,13 @@ static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 	uint32_t form, len;
 
 	unic_rmb();
-	form = rd32(form_of(slot));
+	form = read_le32(slot_len_flags(slot));
 	len = form & 0xffff;
 	out->frame = slot->frame;
 	rx->slot = next == rx->end ? rx->first : next;
 	rx->seq++;
 	if (unlikely(len > lr->max_frame))
-		len = rx_none(lr);
+		len = rx_count_bad(lr);
 	out->len = len;
 	out->flags = form >> 16 & lr->rx_flags;
 }
@@ -559,7 +561,7 @@ static SELDOM struct link_ring_rx *rx_refreshed(struct link_ring *lr)
 }
 
 /* Nothing is in the ring whose turn it is: whose turn is it then? */
-static inline struct link_ring_rx *rx_other(struct link_ring *lr)
+static inline struct link_ring_rx *rx_next_ring(struct link_ring *lr)
 {
 	struct link_ring_rx *rx = lr->turn;
 
@@ -571,7 +573,7 @@ static inline struct link_ring_rx *rx_other(struct link_ring *lr)
 		rx = rx->after;
 		if (rx == lr->turn)
 			return NULL;
-	} while (!rx_there(rx));
+	} while (!rx_has_frame(rx));
 	lr->turn = rx;
 	return rx;
 }
@@ -585,8 +587,8 @@ inline bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 {
 	struct link_ring_rx *ring = lr->turn;
 
-	if (!rx_there(ring)) {
-		ring = rx_other(lr);
+	if (!rx_has_frame(ring)) {
+		ring = rx_next_ring(lr);
 		if (!ring)
 			return false;
 	}
@@ -602,7 +604,7 @@ static inline uint32_t rx_published(const struct link_ring *lr,
 	const uint8_t *slot = rx->slot;
 	uint32_t seq = rx->seq, step = lr->slot_bytes, end = seq + max;
 
-	while (rd32(&((const struct unic_link_slot *)slot)->seq) == seq) {
+	while (read_le32(&((const struct unic_link_slot *)slot)->seq) == seq) {
 		slot += step;
 		seq++;
 		if (seq == end || slot == rx->end)
@@ -624,7 +626,8 @@ inline uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
 		return 0;
 	n = left = rx_published(lr, ring, max);
 	unic_rmb(); /* their numbers before what they guard */
-	while (left && rd32(form_of((struct unic_link_slot *)slot)) == form) {
+	while (left && read_le32(slot_len_flags(
+			       (struct unic_link_slot *)slot)) == form) {
 		slot += step;
 		left--;
 	}
@@ -655,7 +658,7 @@ inline void link_ring_rx_done(struct link_ring *lr)
 
 void link_ring_sleep(struct link_ring *lr, bool on)
 {
-	wr32(&lr->port_table[lr->port].asleep, on);
+	write_le32(&lr->port_table[lr->port].asleep, on);
 	if (!on)
 		return;
 	/* Our flag before their seq words; see link_ring_flush(). */

@@ -23,7 +23,7 @@
 #define MSIX_MASK_ALL	 (1u << 30)
 #define MSIX_ENTRY_BYTES 16u
 
-static volatile uint32_t *cfg32(uintptr_t cfg, uint32_t off)
+static volatile uint32_t *pci_cfg32(uintptr_t cfg, uint32_t off)
 {
 	return (volatile uint32_t *)(cfg + off);
 }
@@ -31,15 +31,15 @@ static volatile uint32_t *cfg32(uintptr_t cfg, uint32_t off)
 static void pci_write_bar(const struct pci_function *fn, uint32_t i,
 			  uint32_t value)
 {
-	*cfg32(fn->cfg, PCI_BAR0 + 4 * i) = value;
+	*pci_cfg32(fn->cfg, PCI_BAR0 + 4 * i) = value;
 	if (fn->bar[i].wide)
-		*cfg32(fn->cfg, PCI_BAR0 + 4 * i + 4) = 0;
+		*pci_cfg32(fn->cfg, PCI_BAR0 + 4 * i + 4) = 0;
 }
 
 /* Returns the number of the next BAR. */
 static uint32_t pci_size_bar(struct pci_function *fn, uint32_t i)
 {
-	volatile uint32_t *reg = cfg32(fn->cfg, PCI_BAR0 + 4 * i);
+	volatile uint32_t *reg = pci_cfg32(fn->cfg, PCI_BAR0 + 4 * i);
 	struct pci_bar *bar = &fn->bar[i];
 	uint32_t mask;
 
@@ -60,16 +60,16 @@ uint32_t pci_ecam_scan(uintptr_t ecam, struct pci_function *fns)
 
 	for (uint32_t slot = 0; slot < PCI_SLOTS; slot++) {
 		uintptr_t cfg = ecam + (slot << 15);
-		uint32_t id = *cfg32(cfg, PCI_ID);
+		uint32_t id = *pci_cfg32(cfg, PCI_ID);
 		struct pci_function *fn = &fns[count];
 
 		if ((uint16_t)id == 0xffff ||
-		    *cfg32(cfg, PCI_HEADER) & PCI_HEADER_TYPE)
+		    *pci_cfg32(cfg, PCI_HEADER) & PCI_HEADER_TYPE)
 			continue; /* empty, or a bridge */
 		*fn = (struct pci_function){ .cfg = cfg,
 					     .vendor = (uint16_t)id,
 					     .device = (uint16_t)(id >> 16) };
-		*cfg32(cfg, PCI_COMMAND) = 0;
+		*pci_cfg32(cfg, PCI_COMMAND) = 0;
 		for (uint32_t i = 0; i < PCI_BARS;)
 			i = pci_size_bar(fn, i);
 		count++;
@@ -116,7 +116,8 @@ bool pci_ecam_place(struct pci_function *fns, uint32_t count,
 
 void pci_ecam_enable(const struct pci_function *fn)
 {
-	*cfg32(fn->cfg, PCI_COMMAND) = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+	*pci_cfg32(fn->cfg, PCI_COMMAND) = PCI_COMMAND_MEMORY |
+					   PCI_COMMAND_MASTER;
 }
 
 /* Offset of the MSI-X capability in configuration space; 0: none. */
@@ -124,11 +125,11 @@ static uint32_t pci_find_msix(const struct pci_function *fn)
 {
 	uint32_t off;
 
-	if (!(*cfg32(fn->cfg, PCI_COMMAND) & PCI_STATUS_CAPS))
+	if (!(*pci_cfg32(fn->cfg, PCI_COMMAND) & PCI_STATUS_CAPS))
 		return 0;
-	off = *cfg32(fn->cfg, PCI_CAP_PTR) & 0xfc;
+	off = *pci_cfg32(fn->cfg, PCI_CAP_PTR) & 0xfc;
 	for (uint32_t i = 0; off && i < PCI_CAPS_MAX; i++) {
-		uint32_t cap = *cfg32(fn->cfg, off);
+		uint32_t cap = *pci_cfg32(fn->cfg, off);
 
 		if ((cap & 0xff) == PCI_CAP_MSIX)
 			return off;
@@ -141,7 +142,7 @@ uint32_t pci_ecam_msix(const struct pci_function *fn)
 {
 	uint32_t off = pci_find_msix(fn);
 
-	return off ? (*cfg32(fn->cfg, off) >> 16 & 0x7ff) + 1 : 0;
+	return off ? (*pci_cfg32(fn->cfg, off) >> 16 & 0x7ff) + 1 : 0;
 }
 
 uint32_t pci_ecam_msix_enable(const struct pci_function *fn, uint32_t addr,
@@ -153,22 +154,22 @@ uint32_t pci_ecam_msix_enable(const struct pci_function *fn, uint32_t addr,
 
 	if (!total)
 		return 0;
-	where = *cfg32(fn->cfg, off + 4);
+	where = *pci_cfg32(fn->cfg, off + 4);
 	bir = where & 7;
 	if (bir >= PCI_BARS || !fn->bar[bir].addr)
 		return 0;
 	if (count > total)
 		count = total;
-	*cfg32(fn->cfg, off) |= MSIX_ENABLE | MSIX_MASK_ALL;
+	*pci_cfg32(fn->cfg, off) |= MSIX_ENABLE | MSIX_MASK_ALL;
 	for (uint32_t v = 0; v < count; v++) {
 		uintptr_t entry = fn->bar[bir].addr + (where & ~7u) +
 				  v * MSIX_ENTRY_BYTES;
 
-		*cfg32(entry, 0) = addr;
-		*cfg32(entry, 4) = 0;
-		*cfg32(entry, 8) = data + v;
-		*cfg32(entry, 12) = 0; /* unmasked */
+		*pci_cfg32(entry, 0) = addr;
+		*pci_cfg32(entry, 4) = 0;
+		*pci_cfg32(entry, 8) = data + v;
+		*pci_cfg32(entry, 12) = 0; /* unmasked */
 	}
-	*cfg32(fn->cfg, off) &= ~MSIX_MASK_ALL;
+	*pci_cfg32(fn->cfg, off) &= ~MSIX_MASK_ALL;
 	return count;
 }

@@ -27,7 +27,8 @@
 #define FCS_BYTES 4u
 #define HDR_BYTES 14u
 
-static volatile uint32_t *reg(const struct stellaris_enet *net, uint32_t off)
+static volatile uint32_t *enet_reg(const struct stellaris_enet *net,
+				   uint32_t off)
 {
 	return (volatile uint32_t *)(net->regs + off);
 }
@@ -37,16 +38,17 @@ void stellaris_enet_init(struct stellaris_enet *net, uintptr_t regs,
 {
 	net->regs = regs;
 	memcpy(net->mac, mac, 6);
-	*reg(net, MACIM) = 0;
-	*reg(net, MACRCTL) = RCTL_NEW;
-	*reg(net, MACIA0) = mac[0] | (uint32_t)mac[1] << 8 |
-			    (uint32_t)mac[2] << 16 | (uint32_t)mac[3] << 24;
-	*reg(net, MACIA1) = mac[4] | (uint32_t)mac[5] << 8;
-	*reg(net, MACTHR) = THR_TR;
-	*reg(net, MACTCTL) = TCTL_ON;
-	*reg(net, MACRCTL) = RCTL_ON | RCTL_BAD;
-	*reg(net, MACRIS) = INT_ALL;
-	*reg(net, MACIM) = INT_RX;
+	*enet_reg(net, MACIM) = 0;
+	*enet_reg(net, MACRCTL) = RCTL_NEW;
+	*enet_reg(net, MACIA0) = mac[0] | (uint32_t)mac[1] << 8 |
+				 (uint32_t)mac[2] << 16 |
+				 (uint32_t)mac[3] << 24;
+	*enet_reg(net, MACIA1) = mac[4] | (uint32_t)mac[5] << 8;
+	*enet_reg(net, MACTHR) = THR_TR;
+	*enet_reg(net, MACTCTL) = TCTL_ON;
+	*enet_reg(net, MACRCTL) = RCTL_ON | RCTL_BAD;
+	*enet_reg(net, MACRIS) = INT_ALL;
+	*enet_reg(net, MACIM) = INT_RX;
 }
 
 void stellaris_enet_info(const struct stellaris_enet *net,
@@ -79,19 +81,19 @@ uint8_t *stellaris_enet_tx_get(struct stellaris_enet *net)
 }
 
 /* The FIFO has room for one frame and is told when that is whole. */
-static bool send(struct stellaris_enet *net, struct stellaris_frame *f)
+static bool send_frame(struct stellaris_enet *net, struct stellaris_frame *f)
 {
 	const uint16_t payload = (uint16_t)(f->len - HDR_BYTES);
 	uint32_t word, at;
 
-	if (*reg(net, MACTR) & TR_NEW)
+	if (*enet_reg(net, MACTR) & TR_NEW)
 		return false;
 	memcpy(f->bytes, &payload, sizeof(payload)); /* little-endian */
 	for (at = 0; at < LEN_BYTES + (uint32_t)f->len; at += 4) {
 		memcpy(&word, __builtin_assume_aligned(f->bytes + at, 4), 4);
-		*reg(net, MACDATA) = word;
+		*enet_reg(net, MACDATA) = word;
 	}
-	*reg(net, MACTR) = TR_NEW;
+	*enet_reg(net, MACTR) = TR_NEW;
 	f->len = 0;
 	return true;
 }
@@ -116,7 +118,7 @@ void stellaris_enet_flush(struct stellaris_enet *net)
 	for (i = 0; i < STELLARIS_ENET_TX; i++) {
 		struct stellaris_frame *f = &net->tx[net->tx_first];
 
-		if (!f->len || !send(net, f))
+		if (!f->len || !send_frame(net, f))
 			return;
 		net->tx_first ^= 1;
 	}
@@ -126,21 +128,21 @@ void stellaris_enet_flush(struct stellaris_enet *net)
 
 void stellaris_enet_irq(struct stellaris_enet *net)
 {
-	*reg(net, MACIM) = 0;
+	*enet_reg(net, MACIM) = 0;
 	net->came = true;
 }
 
 /* A frame that comes after the last look interrupts. */
-static bool is_there(struct stellaris_enet *net)
+static bool has_frame(struct stellaris_enet *net)
 {
 	if (!net->came)
 		return false;
-	if (*reg(net, MACNP))
+	if (*enet_reg(net, MACNP))
 		return true;
 	net->came = false;
-	*reg(net, MACRIS) = INT_RX;
-	*reg(net, MACIM) = INT_RX;
-	if (!*reg(net, MACNP))
+	*enet_reg(net, MACRIS) = INT_RX;
+	*enet_reg(net, MACIM) = INT_RX;
+	if (!*enet_reg(net, MACNP))
 		return false;
 	net->came = true;
 	return true;
@@ -148,13 +150,13 @@ static bool is_there(struct stellaris_enet *net)
 
 /* Take a frame out of the FIFO; its length is in its first two bytes, which it
  * counts. One that is none for us has no bytes (unic_port_rx_next()). */
-static void receive(struct stellaris_enet *net, struct stellaris_frame *f)
+static void receive_frame(struct stellaris_enet *net, struct stellaris_frame *f)
 {
-	uint32_t word = *reg(net, MACDATA), all = word & 0xffff, at;
+	uint32_t word = *enet_reg(net, MACDATA), all = word & 0xffff, at;
 
 	for (at = 0; at < all; at += 4) {
 		if (at)
-			word = *reg(net, MACDATA);
+			word = *enet_reg(net, MACDATA);
 		if (at + 4 <= sizeof(f->bytes))
 			memcpy(__builtin_assume_aligned(f->bytes + at, 4),
 			       &word, 4);
@@ -171,9 +173,9 @@ bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx)
 {
 	struct stellaris_frame *f = &net->rx[net->rx_held];
 
-	if (net->rx_held == STELLARIS_ENET_RX || !is_there(net))
+	if (net->rx_held == STELLARIS_ENET_RX || !has_frame(net))
 		return false;
-	receive(net, f);
+	receive_frame(net, f);
 	net->rx_held++;
 	*rx = (struct unic_rx){ .frame = f->bytes + LEN_BYTES, .len = f->len };
 	return true;

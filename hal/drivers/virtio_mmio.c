@@ -36,7 +36,7 @@
 
 _Static_assert(!(VIRTQ_MAX & (VIRTQ_MAX - 1)), "queue size: a power of two");
 
-static volatile uint32_t *reg(uintptr_t regs, uint32_t off)
+static volatile uint32_t *mmio_reg(uintptr_t regs, uint32_t off)
 {
 	return (volatile uint32_t *)(regs + off);
 }
@@ -47,8 +47,8 @@ uint32_t virtio_mmio_find(uintptr_t first, uint32_t stride, uint32_t count,
 	for (uint32_t i = 0; i < count; i++) {
 		uintptr_t regs = first + i * stride;
 
-		if (*reg(regs, REG_MAGIC) == MAGIC &&
-		    *reg(regs, REG_DEVICE) == id)
+		if (*mmio_reg(regs, REG_MAGIC) == MAGIC &&
+		    *mmio_reg(regs, REG_DEVICE) == id)
 			return i;
 	}
 	return count;
@@ -56,9 +56,9 @@ uint32_t virtio_mmio_find(uintptr_t first, uint32_t stride, uint32_t count,
 
 static bool virtio_mmio_reset(uintptr_t regs)
 {
-	*reg(regs, REG_STATUS) = 0;
+	*mmio_reg(regs, REG_STATUS) = 0;
 	for (uint32_t i = 0; i < RESET_PATIENCE; i++)
-		if (!*reg(regs, REG_STATUS))
+		if (!*mmio_reg(regs, REG_STATUS))
 			return true;
 	return false;
 }
@@ -67,38 +67,38 @@ int virtio_mmio_start(uintptr_t regs, uint32_t wanted)
 {
 	uint32_t low;
 
-	if (*reg(regs, REG_VERSION) != 2)
+	if (*mmio_reg(regs, REG_VERSION) != 2)
 		return VIRTIO_MMIO_EVERSION;
 	if (!virtio_mmio_reset(regs))
 		return VIRTIO_MMIO_ERESET;
-	*reg(regs, REG_STATUS) = STATUS_ACKNOWLEDGE;
-	*reg(regs, REG_STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
-	*reg(regs, REG_FEATURES_SEL) = 0;
-	low = *reg(regs, REG_FEATURES) & wanted;
-	*reg(regs, REG_FEATURES_SEL) = 1;
-	if (!(*reg(regs, REG_FEATURES) & VERSION_1))
+	*mmio_reg(regs, REG_STATUS) = STATUS_ACKNOWLEDGE;
+	*mmio_reg(regs, REG_STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
+	*mmio_reg(regs, REG_FEATURES_SEL) = 0;
+	low = *mmio_reg(regs, REG_FEATURES) & wanted;
+	*mmio_reg(regs, REG_FEATURES_SEL) = 1;
+	if (!(*mmio_reg(regs, REG_FEATURES) & VERSION_1))
 		return VIRTIO_MMIO_EFEATURES;
-	*reg(regs, REG_ACCEPT_SEL) = 0;
-	*reg(regs, REG_ACCEPT) = low;
-	*reg(regs, REG_ACCEPT_SEL) = 1;
-	*reg(regs, REG_ACCEPT) = VERSION_1;
-	*reg(regs, REG_STATUS) |= STATUS_FEATURES_OK;
-	if (!(*reg(regs, REG_STATUS) & STATUS_FEATURES_OK))
+	*mmio_reg(regs, REG_ACCEPT_SEL) = 0;
+	*mmio_reg(regs, REG_ACCEPT) = low;
+	*mmio_reg(regs, REG_ACCEPT_SEL) = 1;
+	*mmio_reg(regs, REG_ACCEPT) = VERSION_1;
+	*mmio_reg(regs, REG_STATUS) |= STATUS_FEATURES_OK;
+	if (!(*mmio_reg(regs, REG_STATUS) & STATUS_FEATURES_OK))
 		return VIRTIO_MMIO_EFEATURES;
 	return VIRTIO_MMIO_OK;
 }
 
 static void virtio_mmio_address(uintptr_t regs, uint32_t off, const void *at)
 {
-	*reg(regs, off) = (uint32_t)(uintptr_t)at;
-	*reg(regs, off + 4) = 0;
+	*mmio_reg(regs, off) = (uint32_t)(uintptr_t)at;
+	*mmio_reg(regs, off + 4) = 0;
 }
 
 int virtio_mmio_queue(uintptr_t regs, uint32_t number, struct virtq *q,
 		      uint32_t size)
 {
-	*reg(regs, REG_QUEUE_SEL) = number;
-	if (size > VIRTQ_MAX || *reg(regs, REG_QUEUE_MAX) < size)
+	*mmio_reg(regs, REG_QUEUE_SEL) = number;
+	if (size > VIRTQ_MAX || *mmio_reg(regs, REG_QUEUE_MAX) < size)
 		return VIRTIO_MMIO_EQUEUE;
 	q->regs = regs;
 	q->number = (uint16_t)number;
@@ -106,22 +106,22 @@ int virtio_mmio_queue(uintptr_t regs, uint32_t number, struct virtq *q,
 	q->posted = 0;
 	q->taken = 0;
 	virtq_interrupt(q, false);
-	*reg(regs, REG_QUEUE_SIZE) = size;
+	*mmio_reg(regs, REG_QUEUE_SIZE) = size;
 	virtio_mmio_address(regs, REG_DESC, q->desc);
 	virtio_mmio_address(regs, REG_AVAIL, &q->avail);
 	virtio_mmio_address(regs, REG_USED, &q->used);
-	*reg(regs, REG_QUEUE_READY) = 1;
+	*mmio_reg(regs, REG_QUEUE_READY) = 1;
 	return VIRTIO_MMIO_OK;
 }
 
 void virtio_mmio_run(uintptr_t regs)
 {
-	*reg(regs, REG_STATUS) |= STATUS_DRIVER_OK;
+	*mmio_reg(regs, REG_STATUS) |= STATUS_DRIVER_OK;
 }
 
 void virtio_mmio_quiet(uintptr_t regs)
 {
-	*reg(regs, REG_INT_ACK) = *reg(regs, REG_INT_STATUS);
+	*mmio_reg(regs, REG_INT_ACK) = *mmio_reg(regs, REG_INT_STATUS);
 }
 
 void virtq_describe(struct virtq *q, uint32_t id, const void *addr,
@@ -145,7 +145,7 @@ void virtq_kick(struct virtq *q)
 	unic_mb(); /* our index before their flag */
 	if (unic_from_le16(UNIC_READ_ONCE(q->used.flags)) & USED_NO_NOTIFY)
 		return;
-	*reg(q->regs, REG_QUEUE_NOTIFY) = q->number;
+	*mmio_reg(q->regs, REG_QUEUE_NOTIFY) = q->number;
 }
 
 bool virtq_ready(const struct virtq *q)

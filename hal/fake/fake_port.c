@@ -45,7 +45,7 @@ static void take_room(struct unic_port *port, uint32_t path, uint32_t n)
 		*room = (uint8_t)(*room - n);
 }
 
-static bool fails(struct unic_port *port)
+static bool should_fail(struct unic_port *port)
 {
 	return ++port->calls == port->fail_call;
 }
@@ -60,7 +60,7 @@ void *unic_port_bar(struct unic_port *port)
 	return port->bar;
 }
 
-static uint8_t *at(struct unic_port *port, uint64_t bus, uint32_t len)
+static uint8_t *window_at(struct unic_port *port, uint64_t bus, uint32_t len)
 {
 	uint64_t off = UNIC_BUS_OFFSET(bus);
 
@@ -72,12 +72,12 @@ static uint8_t *at(struct unic_port *port, uint64_t bus, uint32_t len)
 
 void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
 {
-	return bus & 4095 ? NULL : at(port, bus, 8192);
+	return bus & 4095 ? NULL : window_at(port, bus, 8192);
 }
 
-static void copy(struct unic_port *port, const struct fake_transfer *t)
+static void copy_transfer(struct unic_port *port, const struct fake_transfer *t)
 {
-	uint8_t *host = at(port, t->bus, t->len);
+	uint8_t *host = window_at(port, t->bus, t->len);
 
 	if (t->dir == UNIC_DMA_FROM_HOST)
 		memcpy(t->local, host, t->len);
@@ -90,14 +90,15 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 {
 	struct fake_transfer t = { dir, bus, local, len, tag, false };
 
-	if (fails(port) || !len || len > UNIC_DMA_MAX || !at(port, bus, len)) {
+	if (should_fail(port) || !len || len > UNIC_DMA_MAX ||
+	    !window_at(port, bus, len)) {
 		port->dma_refused++;
 		return UNIC_PORT_EFAULT;
 	}
 	if (port->calls == port->again_call || port->no_dma)
 		return UNIC_PORT_EAGAIN;
 	if (!port->late_dma && !port->n_transfers) {
-		copy(port, &t);
+		copy_transfer(port, &t);
 		return UNIC_PORT_OK;
 	}
 	if (port->n_transfers == FAKE_PENDING)
@@ -113,7 +114,7 @@ void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 	if (port->late_dma || port->n_transfers || port->fail_call ||
 	    port->again_call || port->no_dma)
 		return NULL;
-	return at(port, bus, len);
+	return window_at(port, bus, len);
 }
 
 uint32_t fake_dma_waiting(const struct unic_port *port)
@@ -136,7 +137,7 @@ uint32_t fake_dma_run(struct unic_port *port, uint32_t n)
 					FAKE_PENDING];
 		if (t->done)
 			continue;
-		copy(port, t);
+		copy_transfer(port, t);
 		t->done = true;
 		ran++;
 	}
@@ -177,7 +178,7 @@ uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	uint32_t i;
 
-	if (fails(port) || !room_for(port, path, 1))
+	if (should_fail(port) || !room_for(port, path, 1))
 		return NULL;
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		if (!(port->tx_held & 1u << i)) {
@@ -207,7 +208,7 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 bool unic_port_tx_run(struct unic_port *port, uint32_t path,
 		      struct unic_tx_run *run)
 {
-	if (port->tx_held || fails(port))
+	if (port->tx_held || should_fail(port))
 		return false;
 	run->n = room_for(port, path, UNIC_TX_BUFS);
 	run->frame = port->tx[0].bytes;
@@ -318,7 +319,7 @@ uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
 	uint8_t *p = buf;
 	uint32_t i;
 
-	if (port->no_entropy || fails(port))
+	if (port->no_entropy || should_fail(port))
 		return 0;
 	for (i = 0; i < len; i++) { /* xorshift64: enough for a test */
 		port->entropy ^= port->entropy << 13;

@@ -33,7 +33,7 @@ __attribute__((section(".vectors"), used)) static void *const vectors[] = {
 	(void *)boot_fault,
 };
 
-static uint32_t crc32(const volatile uint8_t *p, uint32_t len)
+static uint32_t boot_crc32(const volatile uint8_t *p, uint32_t len)
 {
 	uint32_t crc = ~0u, bit;
 
@@ -45,37 +45,38 @@ static uint32_t crc32(const volatile uint8_t *p, uint32_t len)
 	return ~crc;
 }
 
-static const struct boot_record *record(uint32_t slot)
+static const struct boot_record *record_of_slot(uint32_t slot)
 {
 	return (const struct boot_record *)BOOT_RECORD(slot);
 }
 
 static bool is_whole(uint32_t slot)
 {
-	const struct boot_record *r = record(slot);
+	const struct boot_record *r = record_of_slot(slot);
 	uint32_t bytes = unic_from_le32(r->bytes);
 
 	return unic_from_le32(r->magic) == BOOT_MAGIC &&
 	       unic_from_le32(r->check) ==
-		       crc32((const uint8_t *)r,
-			     offsetof(struct boot_record, check)) &&
+		       boot_crc32((const uint8_t *)r,
+				  offsetof(struct boot_record, check)) &&
 	       bytes >= LEAST && bytes <= BOOT_SLOT_BYTES;
 }
 
 static bool is_good(uint32_t slot)
 {
-	return is_whole(slot) && crc32((const uint8_t *)BOOT_SLOT_BASE(slot),
-				       unic_from_le32(record(slot)->bytes)) ==
-					 unic_from_le32(record(slot)->crc);
+	return is_whole(slot) &&
+	       boot_crc32((const uint8_t *)BOOT_SLOT_BASE(slot),
+			  unic_from_le32(record_of_slot(slot)->bytes)) ==
+		       unic_from_le32(record_of_slot(slot)->crc);
 }
 
 /* The slot to look at first. */
-static uint32_t latest(void)
+static uint32_t latest_slot(void)
 {
 	return is_whole(1) &&
 	       (!is_whole(0) ||
-		(int32_t)(unic_from_le32(record(1)->number) -
-			  unic_from_le32(record(0)->number)) > 0);
+		(int32_t)(unic_from_le32(record_of_slot(1)->number) -
+			  unic_from_le32(record_of_slot(0)->number)) > 0);
 }
 
 static void start_console(void)
@@ -89,8 +90,8 @@ static void start_console(void)
 	pl011_start(LM3S_UART1, RESET_HZ, CONSOLE);
 }
 
-static void run(uint32_t base) __attribute__((noreturn));
-static void run(uint32_t base)
+static void jump_to_image(uint32_t base) __attribute__((noreturn));
+static void jump_to_image(uint32_t base)
 {
 	__asm__ volatile("ldr	sp, [%0]\n\t"
 			 "ldr	pc, [%0, #4]" ::"r"(base));
@@ -105,7 +106,7 @@ void boot_fault(void)
 
 void boot_main(void)
 {
-	uint32_t slot = latest();
+	uint32_t slot = latest_slot();
 
 	start_console();
 	if (!is_good(slot))
@@ -115,7 +116,8 @@ void boot_main(void)
 		boot_fault();
 	}
 	pl011_puts(LM3S_UART1, slot ? "boot: slot B" : "boot: slot A");
-	pl011_hex(LM3S_UART1, ", update", unic_from_le32(record(slot)->number));
+	pl011_hex(LM3S_UART1, ", update",
+		  unic_from_le32(record_of_slot(slot)->number));
 	pl011_puts(LM3S_UART1, "\n");
-	run(BOOT_SLOT_BASE(slot));
+	jump_to_image(BOOT_SLOT_BASE(slot));
 }

@@ -37,7 +37,7 @@ static struct unic_port the_port;
 
 extern uint32_t __stack_limit[];
 
-static uint32_t sys(uint32_t off)
+static uint32_t read_sys(uint32_t off)
 {
 	return CORTEXM_REG(LM3S_SYS + off);
 }
@@ -53,15 +53,16 @@ static void start_clocks(void)
 {
 	uint32_t looks;
 
-	set_sys(RCC, sys(RCC) | RCC_BYPASS);
+	set_sys(RCC, read_sys(RCC) | RCC_BYPASS);
 	set_sys(RCC, RCC_50_MHZ | RCC_BYPASS);
-	for (looks = 0; looks < PLL_LOOKS && !(sys(RIS) & RIS_PLL); looks++)
+	for (looks = 0; looks < PLL_LOOKS && !(read_sys(RIS) & RIS_PLL);
+	     looks++)
 		;
 	set_sys(RCC, RCC_50_MHZ);
-	set_sys(RCGC1, sys(RCGC1) | RCGC1_UARTS | RCGC1_TIMER);
-	set_sys(RCGC2, sys(RCGC2) | RCGC2_NET | RCGC2_PORTS);
-	(void)sys(RCGC2); /* clocks take three cycles */
-	(void)sys(RCGC2);
+	set_sys(RCGC1, read_sys(RCGC1) | RCGC1_UARTS | RCGC1_TIMER);
+	set_sys(RCGC2, read_sys(RCGC2) | RCGC2_NET | RCGC2_PORTS);
+	(void)read_sys(RCGC2); /* clocks take three cycles */
+	(void)read_sys(RCGC2);
 }
 
 static void use_pins(uintptr_t gpio, uint32_t pins)
@@ -91,7 +92,7 @@ static bool start_mpu(void)
 /* Two words of flash that the board's maker wrote, three bytes each. */
 static void start_net(struct unic_port *port)
 {
-	uint32_t low = sys(USER0), high = sys(USER1);
+	uint32_t low = read_sys(USER0), high = read_sys(USER1);
 	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
 			   (uint8_t)(low >> 16), (uint8_t)high,
 			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
@@ -216,7 +217,7 @@ void machine_turn(struct unic_port *port)
 }
 
 /* With interrupts off: what is pending makes WFI a no-operation. */
-static void wait(struct unic_port *port, uint64_t ns)
+static void wait_for_irq(struct unic_port *port, uint64_t ns)
 {
 	if (ns > LONGEST_NS)
 		ns = LONGEST_NS;
@@ -240,7 +241,7 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 	    port->line.rx_head == port->line.rx_tail &&
 	    !stream_wants(&port->host.near.stream, now) &&
 	    !stellaris_enet_rx_ready(&port->net))
-		wait(port, until_ns - now);
+		wait_for_irq(port, until_ns - now);
 	cortexm_irqs_on();
 }
 

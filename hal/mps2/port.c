@@ -34,7 +34,7 @@ static const struct cortexm_region regions[] = {
 	{ MPS2_GUARD, MPS2_GUARD_SHIFT, CORTEXM_GUARD },
 };
 
-static bool protect(void)
+static bool start_mpu(void)
 {
 	return cortexm_mpu(regions, sizeof(regions) / sizeof(regions[0]));
 }
@@ -67,7 +67,7 @@ struct unic_port *machine_start(const char **why)
 
 	cmsdk_uart_start(MPS2_CONSOLE, MPS2_HZ / MPS2_CONSOLE_BAUD);
 	cmsdk_uart_start(MPS2_DOORBELLS, MPS2_HZ / MPS2_DOORBELLS_BAUD);
-	if (!protect()) {
+	if (!start_mpu()) {
 		*why = "the processor has no MPU";
 		return NULL;
 	}
@@ -88,7 +88,7 @@ void machine_puts(const char *text)
 /* ----------------------------------------------------------------- sleep */
 
 /* Acknowledge first, then take the bytes, before the caller looks at memory. */
-static void acknowledge(struct unic_port *port)
+static void ack_interrupts(struct unic_port *port)
 {
 	uint32_t i;
 	uint8_t vector; /* which it is does not matter: the core looks at all */
@@ -120,7 +120,7 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 		/* An interrupt pending by now makes this a no-operation. */
 		__asm__ volatile("dsb\n\twfi" ::: "memory");
 	}
-	acknowledge(port);
+	ack_interrupts(port);
 }
 
 /*
@@ -135,7 +135,7 @@ void machine_turn(struct unic_port *port)
 	if (now - port->refreshed_ns < REFRESH_NS)
 		return;
 	port->refreshed_ns = now;
-	(void)protect();
+	(void)start_mpu();
 }
 
 void machine_irq(uint32_t irq)

@@ -29,29 +29,30 @@ static const struct {
 			       offsetof(struct unic_driver_page, drop_head) },
 };
 
-static uint8_t *bar(const struct far *f)
+static uint8_t *far_bar(const struct far *f)
 {
 	return f->config.bar;
 }
 
-static uint32_t load(const struct far *f, uint32_t off)
+static uint32_t bar_load(const struct far *f, uint32_t off)
 {
 	return unic_from_le32(
-		UNIC_READ_ONCE(*(const unic_le32 *)(void *)(bar(f) + off)));
+		UNIC_READ_ONCE(*(const unic_le32 *)(void *)(far_bar(f) + off)));
 }
 
-static void store(struct far *f, uint32_t off, uint32_t v)
+static void bar_store(struct far *f, uint32_t off, uint32_t v)
 {
-	UNIC_WRITE_ONCE(*(unic_le32 *)(void *)(bar(f) + off), unic_to_le32(v));
+	UNIC_WRITE_ONCE(*(unic_le32 *)(void *)(far_bar(f) + off),
+			unic_to_le32(v));
 }
 
-static uint32_t driver(const struct far *f, uint32_t off)
+static uint32_t load_driver_word(const struct far *f, uint32_t off)
 {
-	return load(f, UNIC_BAR_DRIVER_OFF + off);
+	return bar_load(f, UNIC_BAR_DRIVER_OFF + off);
 }
 
 /* Where [@bus, @bus + @len) is, or NULL. */
-static uint8_t *memory(const struct far *f, uint64_t bus, uint32_t len)
+static uint8_t *memory_at(const struct far *f, uint64_t bus, uint32_t len)
 {
 	uint64_t off = UNIC_BUS_OFFSET(bus);
 	uint32_t w = UNIC_BUS_WINDOW(bus);
@@ -69,17 +70,18 @@ static void clear_rings(struct far *f)
 	for (i = 0; i < UNIC_SERIAL_RINGS; i++) {
 		f->got[i] = 0;
 		f->part[i] = 0;
-		store(f, UNIC_BAR_NIC_OFF + rings[i].tail, 0);
+		bar_store(f, UNIC_BAR_NIC_OFF + rings[i].tail, 0);
 	}
 	f->cmd_sent = 0;
-	store(f, UNIC_BAR_NIC_OFF + offsetof(struct unic_nic_idx, asleep), 1);
+	bar_store(f, UNIC_BAR_NIC_OFF + offsetof(struct unic_nic_idx, asleep),
+		  1);
 }
 
-static void gone(struct far *f)
+static void mark_nic_gone(struct far *f)
 {
 	f->left = f->left || f->here;
 	f->here = false;
-	store(f, UNIC_BAR_INFO_OFF, 0);
+	bar_store(f, UNIC_BAR_INFO_OFF, 0);
 }
 
 void far_init(struct far *f, const struct far_config *config)
@@ -92,13 +94,13 @@ void far_init(struct far *f, const struct far_config *config)
 	memset(f, 0, sizeof(*f));
 	f->config = *config;
 	stream_init(&f->stream, config->nonce, config->baud, &ours);
-	store(f, UNIC_BAR_INFO_OFF, 0);
+	bar_store(f, UNIC_BAR_INFO_OFF, 0);
 	clear_rings(f);
 }
 
 void far_silent(struct far *f)
 {
-	gone(f);
+	mark_nic_gone(f);
 }
 
 /* ----------------------------------------------------------- from the NIC */
@@ -109,7 +111,7 @@ static void nic_restarted(struct far *f)
 	const struct unic_serial_syn *syn = &f->stream.theirs;
 
 	f->stream.restarted = false;
-	gone(f);
+	mark_nic_gone(f);
 	f->cmds = unic_from_le16(syn->cmds);
 	f->list_bytes = unic_from_le16(syn->list_bytes);
 	f->pages = unic_from_le16(syn->pages);
@@ -141,13 +143,13 @@ static bool take_info(struct far *f, const struct stream_msg *m)
 		if (f->asked && f->reset_ack == f->reset_sent)
 			f->asked = false;
 	}
-	memcpy(bar(f) + UNIC_BAR_INFO_OFF + 4, m->bytes + 4, ack_at - 4);
-	memcpy(bar(f) + UNIC_BAR_INFO_OFF + ack_at + 4, m->bytes + ack_at + 4,
-	       sizeof(now) - ack_at - 4);
+	memcpy(far_bar(f) + UNIC_BAR_INFO_OFF + 4, m->bytes + 4, ack_at - 4);
+	memcpy(far_bar(f) + UNIC_BAR_INFO_OFF + ack_at + 4,
+	       m->bytes + ack_at + 4, sizeof(now) - ack_at - 4);
 	unic_wmb();
-	store(f, UNIC_BAR_INFO_OFF + ack_at, unic_from_le32(now.reset_ack));
+	bar_store(f, UNIC_BAR_INFO_OFF + ack_at, unic_from_le32(now.reset_ack));
 	unic_wmb();
-	store(f, UNIC_BAR_INFO_OFF, unic_from_le32(now.magic));
+	bar_store(f, UNIC_BAR_INFO_OFF, unic_from_le32(now.magic));
 	if (!f->here && unic_from_le32(now.magic) == UNIC_MAGIC)
 		f->here = f->joined = true;
 	return true;
@@ -160,15 +162,15 @@ static int take_ring(struct far *f, const struct stream_msg *m)
 	uint32_t n = r < UNIC_SERIAL_RINGS ? f->got[r] : 0;
 
 	/* the driver has zeroed its heads and asked for a reset: of the old life */
-	if (driver(f, offsetof(struct unic_driver_page, reset_req)) !=
+	if (load_driver_word(f, offsetof(struct unic_driver_page, reset_req)) !=
 	    f->reset_ack)
 		return 1;
 	if (r >= UNIC_SERIAL_RINGS || m->b != n || off != f->part[r] ||
 	    !m->len || m->len > rings[r].bytes - off)
 		return 0;
-	if (n - driver(f, rings[r].head) >= rings[r].places)
+	if (n - load_driver_word(f, rings[r].head) >= rings[r].places)
 		return -1;
-	memcpy(bar(f) + rings[r].records +
+	memcpy(far_bar(f) + rings[r].records +
 		       n % rings[r].places * rings[r].bytes + off,
 	       m->bytes, m->len);
 	f->part[r] = (uint16_t)(off + m->len);
@@ -177,18 +179,18 @@ static int take_ring(struct far *f, const struct stream_msg *m)
 	f->part[r] = 0;
 	f->got[r]++;
 	unic_wmb();
-	store(f, UNIC_BAR_NIC_OFF + rings[r].tail, f->got[r]);
+	bar_store(f, UNIC_BAR_NIC_OFF + rings[r].tail, f->got[r]);
 	return 1;
 }
 
-static bool take_list(struct far *f, const struct stream_msg *m)
+static bool take_nic_list(struct far *f, const struct stream_msg *m)
 {
 	uint32_t off =
 		UNIC_BAR_LIST_OFF + m->b % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
 
 	if (!f->cmds || m->a > f->list_bytes || m->len > f->list_bytes - m->a)
 		return false;
-	memcpy(bar(f) + off + m->a, m->bytes, m->len);
+	memcpy(far_bar(f) + off + m->a, m->bytes, m->len);
 	memcpy(f->near_list[m->b % f->cmds] + m->a, m->bytes, m->len);
 	return true;
 }
@@ -199,7 +201,7 @@ static bool take_bytes(struct far *f, const struct stream_msg *m, uint32_t off,
 {
 	if (at > room || m->len > room - at)
 		return false;
-	memcpy(bar(f) + off + at, m->bytes, m->len);
+	memcpy(far_bar(f) + off + at, m->bytes, m->len);
 	return true;
 }
 
@@ -207,7 +209,7 @@ static bool take_crash(struct far *f, const struct stream_msg *m)
 {
 	if (m->len != sizeof(struct unic_crash))
 		return false;
-	memcpy(bar(f) + UNIC_BAR_CRASH_OFF, m->bytes, m->len);
+	memcpy(far_bar(f) + UNIC_BAR_CRASH_OFF, m->bytes, m->len);
 	f->crashed = true;
 	return true;
 }
@@ -216,7 +218,7 @@ static bool take_crash(struct far *f, const struct stream_msg *m)
 static bool take_write(struct far *f, const struct stream_msg *m)
 {
 	uint64_t bus = (uint64_t)m->b << 32 | m->a;
-	uint8_t *to = memory(f, bus, m->len);
+	uint8_t *to = memory_at(f, bus, m->len);
 	uint32_t body = m->len, word;
 
 	if (!to || !m->len)
@@ -246,10 +248,10 @@ static int take_read(struct far *f, const struct stream_msg *m)
 		return -1;
 	memcpy(&req, m->bytes, sizeof(req));
 	len = unic_from_le16(req.len);
-	if (!memory(f, bus, len) || !len)
+	if (!memory_at(f, bus, len) || !len)
 		return 0; /* it knows the windows: it will not ask for that */
 	f->read[f->read_tail++ % FAR_READS] =
-		(struct far_read){ .from = memory(f, bus, len),
+		(struct far_read){ .from = memory_at(f, bus, len),
 				   .len = len,
 				   .tag = unic_from_le16(req.tag) };
 	return 1;
@@ -258,7 +260,7 @@ static int take_read(struct far *f, const struct stream_msg *m)
 static bool take_watch(struct far *f, const struct stream_msg *m)
 {
 	uint64_t bus = (uint64_t)m->b << 32 | m->a;
-	uint8_t *at = memory(f, bus, 2 * 4096);
+	uint8_t *at = memory_at(f, bus, 2 * 4096);
 	unic_le32 number;
 	struct far_page *p;
 
@@ -289,7 +291,7 @@ static bool take_word(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-static int take(struct far *f, const struct stream_msg *m)
+static int take_from_nic(struct far *f, const struct stream_msg *m)
 {
 	switch (m->type) {
 	case UNIC_SERIAL_INFO:
@@ -297,7 +299,7 @@ static int take(struct far *f, const struct stream_msg *m)
 	case UNIC_SERIAL_RING:
 		return take_ring(f, m);
 	case UNIC_SERIAL_LIST:
-		return take_list(f, m);
+		return take_nic_list(f, m);
 	case UNIC_SERIAL_STATS:
 		return take_bytes(f, m, UNIC_BAR_STATS_OFF, m->a,
 				  sizeof(struct unic_stats_page));
@@ -338,7 +340,7 @@ void far_input(struct far *f, const uint8_t *bytes, uint32_t len,
 	while (stream_input(&f->stream, &bytes, &len, now_ns, &msg)) {
 		if (f->stream.restarted)
 			nic_restarted(f);
-		r = take(f, &msg);
+		r = take_from_nic(f, &msg);
 		if (r < 0)
 			stream_refuse(&f->stream);
 		f->wrong += !r;
@@ -350,13 +352,13 @@ void far_input(struct far *f, const uint8_t *bytes, uint32_t len,
 /* -------------------------------------------------------------- to the NIC */
 
 /* A message of @len bytes that are ready in the buffer of its turn. */
-static uint8_t *buffer(struct far *f)
+static uint8_t *message_buffer(struct far *f)
 {
 	return f->own[f->stream.next % UNIC_SERIAL_WINDOW];
 }
 
-static void put(struct far *f, uint8_t type, uint32_t a, uint32_t b,
-		const void *from, uint32_t len)
+static void put_to_nic(struct far *f, uint8_t type, uint32_t a, uint32_t b,
+		       const void *from, uint32_t len)
 {
 	const struct stream_item item = {
 		.from = from, .a = a, .b = b, .len = (uint16_t)len, .type = type
@@ -367,20 +369,21 @@ static void put(struct far *f, uint8_t type, uint32_t a, uint32_t b,
 
 static void send_reset(struct far *f)
 {
-	uint32_t req = driver(f, offsetof(struct unic_driver_page, reset_req));
+	uint32_t req = load_driver_word(f, offsetof(struct unic_driver_page,
+						    reset_req));
 
 	if (!f->here || req == f->reset_ack ||
 	    (f->asked && req == f->reset_sent) || !stream_room(&f->stream))
 		return;
 	f->reset_sent = req;
 	f->asked = true;
-	put(f, UNIC_SERIAL_RESET, 0, req, NULL, 0);
+	put_to_nic(f, UNIC_SERIAL_RESET, 0, req, NULL, 0);
 }
 
 /* What of the list page of command @n the NIC has not as it is. True: all. */
-static bool send_list(struct far *f, uint32_t n)
+static bool send_cmd_list(struct far *f, uint32_t n)
 {
-	const uint8_t *list = bar(f) + UNIC_BAR_LIST_OFF +
+	const uint8_t *list = far_bar(f) + UNIC_BAR_LIST_OFF +
 			      n % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
 	uint8_t *near = f->near_list[n % f->cmds];
 	uint32_t at = 0, len;
@@ -399,8 +402,9 @@ static bool send_list(struct far *f, uint32_t n)
 		if (!stream_room(&f->stream))
 			return false;
 		memcpy(near + at, list + at, len);
-		memcpy(buffer(f), near + at, len);
-		put(f, UNIC_SERIAL_CMD_LIST, at, n, buffer(f), len);
+		memcpy(message_buffer(f), near + at, len);
+		put_to_nic(f, UNIC_SERIAL_CMD_LIST, at, n, message_buffer(f),
+			   len);
 		at += len;
 	}
 	return true;
@@ -408,7 +412,8 @@ static bool send_list(struct far *f, uint32_t n)
 
 static void send_commands(struct far *f)
 {
-	uint32_t tail = driver(f, offsetof(struct unic_driver_page, cmd_tail));
+	uint32_t tail = load_driver_word(f, offsetof(struct unic_driver_page,
+						     cmd_tail));
 
 	if (!f->here || f->asked || !f->cmds ||
 	    tail - f->cmd_sent > UNIC_CMD_ENTRIES)
@@ -416,12 +421,13 @@ static void send_commands(struct far *f)
 	unic_rmb();
 	while (f->cmd_sent != tail && stream_room(&f->stream) &&
 	       f->cmd_sent - f->got[UNIC_SERIAL_CPL] < f->cmds &&
-	       send_list(f, f->cmd_sent) && stream_room(&f->stream)) {
-		memcpy(buffer(f),
-		       bar(f) + UNIC_BAR_CMD_OFF +
+	       send_cmd_list(f, f->cmd_sent) && stream_room(&f->stream)) {
+		memcpy(message_buffer(f),
+		       far_bar(f) + UNIC_BAR_CMD_OFF +
 			       f->cmd_sent % UNIC_CMD_ENTRIES * 64,
 		       64);
-		put(f, UNIC_SERIAL_CMD, 0, f->cmd_sent, buffer(f), 64);
+		put_to_nic(f, UNIC_SERIAL_CMD, 0, f->cmd_sent,
+			   message_buffer(f), 64);
 		f->cmd_sent++;
 	}
 }
@@ -496,7 +502,7 @@ static void send_page(struct far *f, uint32_t i)
 	const struct unic_db_page *db = (const void *)p->at;
 	uint32_t seq = unic_from_le32(UNIC_READ_ONCE(db->fifo_seq));
 	uint32_t rows, words = 0, used;
-	uint8_t *to = buffer(f);
+	uint8_t *to = message_buffer(f);
 	bool all;
 
 	unic_rmb();
@@ -510,11 +516,11 @@ static void send_page(struct far *f, uint32_t i)
 		return;
 	p->seq = seq;
 	p->whole = false;
-	put(f, UNIC_SERIAL_DOORBELL, i | rows << 8 | words << 16, seq, to,
-	    used + words * 4);
+	put_to_nic(f, UNIC_SERIAL_DOORBELL, i | rows << 8 | words << 16, seq,
+		   to, used + words * 4);
 }
 
-static void send_pages(struct far *f)
+static void send_doorbell_pages(struct far *f)
 {
 	uint32_t i;
 
@@ -531,8 +537,8 @@ static void send_answers(struct far *f)
 
 		if (len > UNIC_SERIAL_DATA)
 			len = UNIC_SERIAL_DATA;
-		put(f, UNIC_SERIAL_ANSWER, r->tag | r->done << 16, 0,
-		    r->from + r->done, len);
+		put_to_nic(f, UNIC_SERIAL_ANSWER, r->tag | r->done << 16, 0,
+			   r->from + r->done, len);
 		r->done += len;
 		f->read_head += r->done == r->len;
 	}
@@ -548,7 +554,7 @@ uint32_t far_output(struct far *f, uint64_t now_ns, uint8_t *bytes,
 	if (f->stream.up) {
 		send_reset(f);
 		send_commands(f);
-		send_pages(f);
+		send_doorbell_pages(f);
 		send_answers(f);
 	}
 	return stream_output(&f->stream, now_ns, bytes, max);

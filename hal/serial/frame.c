@@ -42,7 +42,7 @@ uint32_t frame_encode(uint8_t *frame, uint32_t len, uint8_t *line)
 	return at;
 }
 
-static void put(struct frame_in *in, uint8_t byte)
+static void put_byte(struct frame_in *in, uint8_t byte)
 {
 	if (in->len == FRAME_ALL)
 		in->bad = true;
@@ -51,7 +51,7 @@ static void put(struct frame_in *in, uint8_t byte)
 }
 
 /* The delimiter came: is it the end of a whole frame? */
-static uint32_t finish(struct frame_in *in)
+static uint32_t end_frame(struct frame_in *in)
 {
 	const uint8_t *frame = frame_at(in);
 	uint32_t len = in->len, crc = 0, i;
@@ -75,14 +75,14 @@ static uint32_t finish(struct frame_in *in)
 uint32_t frame_decode(struct frame_in *in, uint8_t byte)
 {
 	if (!byte)
-		return finish(in);
+		return end_frame(in);
 	if (in->left) {
-		put(in, byte);
+		put_byte(in, byte);
 		in->left--;
 		return 0;
 	}
 	if (in->code && in->code != BLOCK)
-		put(in, 0);
+		put_byte(in, 0);
 	in->code = byte;
 	in->left = (uint8_t)(byte - 1);
 	return 0;

@@ -69,13 +69,13 @@ static uint32_t driver_word(struct near *n, uint32_t off)
 	return unic_from_le32(*word_at(n, UNIC_BOX_DRIVER + off));
 }
 
-static const struct unic_info *info(struct near *n)
+static const struct unic_info *nic_info(struct near *n)
 {
 	return (const struct unic_info *)(void *)(n->box + UNIC_BOX_INFO);
 }
 
-static bool put(struct near *n, uint8_t type, uint32_t a, uint32_t b,
-		const void *from, uint32_t len, uint32_t who)
+static bool put_to_host(struct near *n, uint8_t type, uint32_t a, uint32_t b,
+			const void *from, uint32_t len, uint32_t who)
 {
 	const struct stream_item item = { .from = from,
 					  .a = a,
@@ -106,7 +106,7 @@ void near_init(struct near *n, uint32_t nonce, uint32_t baud)
 
 /* ------------------------------------------------------------ for the core */
 
-static bool on_the_bus(const struct near *n, uint64_t bus, uint32_t len)
+static bool is_on_bus(const struct near *n, uint64_t bus, uint32_t len)
 {
 	const struct unic_serial_syn *syn = &n->stream.theirs;
 	uint64_t off = UNIC_BUS_OFFSET(bus);
@@ -120,7 +120,7 @@ void *near_doorbells(struct near *n, uint64_t bus)
 {
 	uint32_t i, at = UNIC_PROCS;
 
-	if (bus & 4095 || !on_the_bus(n, bus, 2 * 4096))
+	if (bus & 4095 || !is_on_bus(n, bus, 2 * 4096))
 		return NULL;
 	for (i = UNIC_PROCS; i--;)
 		if (!n->watch[i].used)
@@ -143,7 +143,7 @@ int near_dma(struct near *n, enum unic_port_dma_dir dir, uint64_t bus,
 {
 	struct near_job *job = &n->job[n->job_tail % UNIC_DMA_JOBS];
 
-	if (len - 1 >= UNIC_DMA_MAX || !on_the_bus(n, bus, len))
+	if (len - 1 >= UNIC_DMA_MAX || !is_on_bus(n, bus, len))
 		return UNIC_PORT_EFAULT;
 	if (!n->stream.up || n->job_tail - n->job_head == UNIC_DMA_JOBS)
 		return UNIC_PORT_EAGAIN;
@@ -184,7 +184,7 @@ void near_ring(struct near *n, uint32_t vector)
 
 /* ---------------------------------------------------------- from the host */
 
-static uint32_t load32(const uint8_t *p)
+static uint32_t load_le32(const uint8_t *p)
 {
 	unic_le32 v;
 
@@ -237,7 +237,7 @@ static bool take_command(struct near *n, const struct stream_msg *m)
 	return true;
 }
 
-static bool take_list(struct near *n, const struct stream_msg *m)
+static bool take_cmd_list(struct near *n, const struct stream_msg *m)
 {
 	if (m->a > UNIC_BOX_LIST_BYTES || m->len > UNIC_BOX_LIST_BYTES - m->a)
 		return false;
@@ -285,7 +285,7 @@ static bool take_doorbell(struct near *n, const struct stream_msg *m)
 	}
 	for (i = 0; i < words; i++, p += 4)
 		db->fifo[(m->b - words + i) % UNIC_BOX_DB_FIFO] =
-			unic_to_le32(load32(p));
+			unic_to_le32(load_le32(p));
 	unic_wmb();
 	UNIC_WRITE_ONCE(db->fifo_seq, unic_to_le32(m->b));
 	return true;
@@ -307,13 +307,13 @@ static bool take_answer(struct near *n, const struct stream_msg *m)
 	return true;
 }
 
-static bool take(struct near *n, const struct stream_msg *m)
+static bool take_from_host(struct near *n, const struct stream_msg *m)
 {
 	switch (m->type) {
 	case UNIC_SERIAL_CMD:
 		return take_command(n, m);
 	case UNIC_SERIAL_CMD_LIST:
-		return take_list(n, m);
+		return take_cmd_list(n, m);
 	case UNIC_SERIAL_RESET:
 		take_reset(n, m->b);
 		return true;
@@ -336,7 +336,7 @@ void near_input(struct near *n, const uint8_t *bytes, uint32_t len,
 	while (stream_input(&n->stream, &bytes, &len, now_ns, &msg)) {
 		if (n->stream.restarted)
 			host_restarted(n);
-		if (take(n, &msg))
+		if (take_from_host(n, &msg))
 			n->news = true;
 		else
 			n->stream.counts.dropped++;
@@ -372,12 +372,12 @@ static void take_done(struct near *n)
 }
 
 /* The core's reset is over: rings begin anew. */
-static void after_reset(struct near *n)
+static void end_reset(struct near *n)
 {
 	uint32_t i;
 
 	if (!n->resetting ||
-	    unic_from_le32(info(n)->reset_ack) !=
+	    unic_from_le32(nic_info(n)->reset_ack) !=
 		    driver_word(n,
 				offsetof(struct unic_driver_page, reset_req)))
 		return;
@@ -390,7 +390,7 @@ static void after_reset(struct near *n)
 }
 
 /* The list page of command @k, if the core has written it. True: through. */
-static bool send_list(struct near *n, uint32_t k)
+static bool send_cpl_list(struct near *n, uint32_t k)
 {
 	uint32_t at = k % UNIC_BOX_CMDS, len = UNIC_SERIAL_DATA;
 	uint8_t *list = n->box + UNIC_BOX_LIST + at * UNIC_BOX_LIST_BYTES;
@@ -399,8 +399,8 @@ static bool send_list(struct near *n, uint32_t k)
 	    n->list_crc[at] == frame_crc(list, UNIC_BOX_LIST_BYTES))
 		return true;
 	while (n->list_sent < UNIC_BOX_LIST_BYTES) {
-		if (!put(n, UNIC_SERIAL_LIST, n->list_sent, k,
-			 list + n->list_sent, len, 0))
+		if (!put_to_host(n, UNIC_SERIAL_LIST, n->list_sent, k,
+				 list + n->list_sent, len, 0))
 			return false;
 		n->list_sent = (uint16_t)(n->list_sent + len);
 	}
@@ -419,8 +419,8 @@ static bool send_record(struct near *n, uint32_t ring)
 
 	if (left > UNIC_SERIAL_DATA)
 		left = UNIC_SERIAL_DATA;
-	if (!put(n, UNIC_SERIAL_RING, ring | (uint32_t)r->part << 16, r->sent,
-		 at, left, n->life & 0xffff))
+	if (!put_to_host(n, UNIC_SERIAL_RING, ring | (uint32_t)r->part << 16,
+			 r->sent, at, left, n->life & 0xffff))
 		return false;
 	r->part = (uint16_t)(r->part + left);
 	if (r->part == rings[ring].bytes) {
@@ -437,7 +437,7 @@ static bool send_rings(struct near *n)
 	for (i = 0; i < UNIC_SERIAL_RINGS; i++)
 		while (n->ring[i].sent != nic_word(n, rings[i].tail)) {
 			if (i == UNIC_SERIAL_CPL &&
-			    !send_list(n, n->ring[i].sent))
+			    !send_cpl_list(n, n->ring[i].sent))
 				return false;
 			if (!send_record(n, i))
 				return false;
@@ -447,15 +447,15 @@ static bool send_rings(struct near *n)
 
 static bool send_info(struct near *n)
 {
-	const uint32_t now[4] = { unic_from_le32(info(n)->heartbeat),
-				  unic_from_le32(info(n)->state),
-				  unic_from_le32(info(n)->reset_ack),
-				  unic_from_le32(info(n)->magic) };
+	const uint32_t now[4] = { unic_from_le32(nic_info(n)->heartbeat),
+				  unic_from_le32(nic_info(n)->state),
+				  unic_from_le32(nic_info(n)->reset_ack),
+				  unic_from_le32(nic_info(n)->magic) };
 
 	if (!n->info_due && !memcmp(now, n->info_seen, sizeof(now)))
 		return true;
-	if (!put(n, UNIC_SERIAL_INFO, 0, 0, info(n), sizeof(struct unic_info),
-		 0))
+	if (!put_to_host(n, UNIC_SERIAL_INFO, 0, 0, nic_info(n),
+			 sizeof(struct unic_info), 0))
 		return false;
 	memcpy(n->info_seen, now, sizeof(now));
 	n->info_due = false;
@@ -493,21 +493,23 @@ static bool send_words(struct near *n, uint32_t i)
 		if (sent[w] == now[w])
 			continue;
 		/* the rows begin elsewhere in the host's page */
-		if (!put(n, UNIC_SERIAL_WORD,
-			 i << 16 | (w < first ? w
-					      : w - first +
-							offsetof(struct
-								 unic_nic_page,
-								 cq_events) /
-								4),
-			 unic_from_le32(now[w]), NULL, 0, 0))
+		if (!put_to_host(
+			    n, UNIC_SERIAL_WORD,
+			    i << 16 |
+				    (w < first ? w
+					       : w - first +
+							 offsetof(struct
+								  unic_nic_page,
+								  cq_events) /
+								 4),
+			    unic_from_le32(now[w]), NULL, 0, 0))
 			return false;
 		sent[w] = now[w];
 	}
 	return true;
 }
 
-static bool send_pages(struct near *n)
+static bool send_nic_pages(struct near *n)
 {
 	uint32_t i;
 
@@ -521,8 +523,9 @@ static bool send_pages(struct near *n)
 static bool send_bells(struct near *n)
 {
 	for (; n->bells; n->bells &= n->bells - 1)
-		if (!put(n, UNIC_SERIAL_BELL, (uint32_t)__builtin_ctz(n->bells),
-			 0, NULL, 0, 0))
+		if (!put_to_host(n, UNIC_SERIAL_BELL,
+				 (uint32_t)__builtin_ctz(n->bells), 0, NULL, 0,
+				 0))
 			return false;
 	return true;
 }
@@ -552,9 +555,9 @@ static bool send_write(struct near *n, struct near_job *job, uint32_t at)
 
 		if (left > UNIC_SERIAL_DATA)
 			left = UNIC_SERIAL_DATA;
-		if (!put(n, UNIC_SERIAL_WRITE, (uint32_t)bus,
-			 (uint32_t)(bus >> 32), job->local + job->sent, left,
-			 at))
+		if (!put_to_host(n, UNIC_SERIAL_WRITE, (uint32_t)bus,
+				 (uint32_t)(bus >> 32), job->local + job->sent,
+				 left, at))
 			return false;
 		job->sent = (uint16_t)(job->sent + left);
 	}
@@ -586,13 +589,13 @@ static void send_trace(struct near *n)
 	if (seq <= n->trace_sent)
 		return;
 	n->trace_sent = seq; /* those before it are lost, if there were any */
-	(void)put(n, UNIC_SERIAL_TRACE, 0, seq - 1, r, sizeof(*r), 0);
+	(void)put_to_host(n, UNIC_SERIAL_TRACE, 0, seq - 1, r, sizeof(*r), 0);
 }
 
 /* One piece of the counters or of the uses each heartbeat. */
 static void send_chunk(struct near *n)
 {
-	uint32_t beat = unic_from_le32(info(n)->heartbeat), crc;
+	uint32_t beat = unic_from_le32(nic_info(n)->heartbeat), crc;
 	uint32_t c = n->chunk, len = UNIC_SERIAL_DATA;
 	bool stats = c < STATS_CHUNKS;
 	uint32_t off = (stats ? c : c - STATS_CHUNKS) * UNIC_SERIAL_DATA;
@@ -613,9 +616,10 @@ static void send_chunk(struct near *n)
 	if (crc == n->chunk_crc[c])
 		return;
 	n->chunk_crc[c] = crc;
-	(void)put(n, stats ? UNIC_SERIAL_STATS : UNIC_SERIAL_USE,
-		  stats ? off : off / (uint32_t)sizeof(struct unic_use_row), 0,
-		  at, len, 0);
+	(void)put_to_host(n, stats ? UNIC_SERIAL_STATS : UNIC_SERIAL_USE,
+			  stats ? off
+				: off / (uint32_t)sizeof(struct unic_use_row),
+			  0, at, len, 0);
 }
 
 /*
@@ -626,12 +630,12 @@ static void send_chunk(struct near *n)
 static void send_news(struct near *n)
 {
 	take_done(n);
-	after_reset(n);
+	end_reset(n);
 	if (!send_info(n) || (!n->resetting && !send_rings(n)) ||
-	    !send_pages(n) || !send_jobs(n) || !send_bells(n))
+	    !send_nic_pages(n) || !send_jobs(n) || !send_bells(n))
 		return;
-	if (n->crash &&
-	    put(n, UNIC_SERIAL_CRASH, 0, 0, n->crash, sizeof(*n->crash), 0))
+	if (n->crash && put_to_host(n, UNIC_SERIAL_CRASH, 0, 0, n->crash,
+				    sizeof(*n->crash), 0))
 		n->crash = NULL;
 	if (!stream_idle(&n->stream))
 		return;

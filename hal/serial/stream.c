@@ -27,7 +27,7 @@ void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
  * of the longest frames; and whoever shares a processor with others takes what he
  * took before, and then some.
  */
-static uint64_t patience(const struct stream *s)
+static uint64_t ack_timeout_ns(const struct stream *s)
 {
 	uint64_t ns = 2ull * UNIC_SERIAL_WINDOW * FRAME_LINE * s->ns_per_byte +
 		      PATIENCE_NS + 2000ull * s->trip_us;
@@ -62,12 +62,12 @@ static void time_ack(struct stream *s, uint8_t ack, uint64_t now_ns)
 	s->trip_us = s->trip_us - s->trip_us / 8 + (uint32_t)us / 8;
 }
 
-static bool syn_now(const struct stream *s, uint64_t now_ns)
+static bool is_syn_due(const struct stream *s, uint64_t now_ns)
 {
 	return s->syn_due || (!s->up && now_ns >= s->syn_ns);
 }
 
-static bool again_now(const struct stream *s, uint64_t now_ns)
+static bool is_retry_due(const struct stream *s, uint64_t now_ns)
 {
 	return s->una != s->sent && now_ns >= s->again_ns;
 }
@@ -90,8 +90,8 @@ bool stream_done(struct stream *s, struct stream_item *item)
 }
 
 /* A frame of @type; its body has @len bytes, in place already. */
-static void finish(struct stream *s, uint8_t type, uint8_t flags, uint8_t seq,
-		   uint32_t len)
+static void build_frame(struct stream *s, uint8_t type, uint8_t flags,
+			uint8_t seq, uint32_t len)
 {
 	struct unic_serial_hdr hdr = {
 		.type = type,
@@ -117,8 +117,8 @@ static void send_syn(struct stream *s, uint64_t now_ns)
 	memcpy(s->frame + 2 + HDR, &syn, sizeof(syn));
 	s->syn_due = false;
 	s->syn_ns = now_ns + SYN_NS;
-	finish(s, UNIC_SERIAL_SYN, s->up ? UNIC_SERIAL_F_UP : 0, 0,
-	       sizeof(syn));
+	build_frame(s, UNIC_SERIAL_SYN, s->up ? UNIC_SERIAL_F_UP : 0, 0,
+		    sizeof(syn));
 }
 
 static void send_item(struct stream *s, uint64_t now_ns)
@@ -128,31 +128,31 @@ static void send_item(struct stream *s, uint64_t now_ns)
 	uint8_t *body = s->frame + 2 + HDR;
 
 	if (s->sent == s->una)
-		s->again_ns = now_ns + patience(s);
+		s->again_ns = now_ns + ack_timeout_ns(s);
 	time_frame(s, s->sent, now_ns);
 	memcpy(body, &w, WORDS);
 	memcpy(body + WORDS, i->from ? i->from : &i->own, i->len);
 	s->counts.sent++;
-	finish(s, i->type, 0, s->sent, WORDS + i->len);
+	build_frame(s, i->type, 0, s->sent, WORDS + i->len);
 	s->sent++;
 }
 
 /* The next frame, if there is one to send. */
 static bool next_frame(struct stream *s, uint64_t now_ns)
 {
-	if (again_now(s, now_ns)) {
+	if (is_retry_due(s, now_ns)) {
 		s->counts.again++;
 		s->timing = false;
 		s->sent = s->una;
 		if (s->backoff < BACKOFF_MAX)
 			s->backoff++;
 	}
-	if (syn_now(s, now_ns))
+	if (is_syn_due(s, now_ns))
 		send_syn(s, now_ns);
 	else if (s->up && s->sent != s->next)
 		send_item(s, now_ns);
 	else if (s->up && (s->ack_due || s->gap_due))
-		finish(s, UNIC_SERIAL_ACK, 0, 0, WORDS);
+		build_frame(s, UNIC_SERIAL_ACK, 0, 0, WORDS);
 	else
 		return false;
 	return true;
@@ -178,9 +178,9 @@ uint32_t stream_output(struct stream *s, uint64_t now_ns, uint8_t *bytes,
 
 bool stream_wants(const struct stream *s, uint64_t now_ns)
 {
-	return s->out_at != s->out_len || syn_now(s, now_ns) ||
+	return s->out_at != s->out_len || is_syn_due(s, now_ns) ||
 	       (s->up && (s->sent != s->next || s->ack_due || s->gap_due)) ||
-	       again_now(s, now_ns);
+	       is_retry_due(s, now_ns);
 }
 
 uint64_t stream_due(const struct stream *s)
@@ -193,7 +193,7 @@ uint64_t stream_due(const struct stream *s)
 /* --------------------------------------------------------------- receiving */
 
 /* Another life of the other side: nothing of before counts. */
-static void begin(struct stream *s, uint32_t peer)
+static void begin_session(struct stream *s, uint32_t peer)
 {
 	uint32_t mixed = s->nonce ^ peer;
 
@@ -231,7 +231,7 @@ static void take_syn(struct stream *s, const uint8_t *body, uint32_t len,
 	/* one that does not know us any more has begun anew, even if its nonce
 	 * came out as before */
 	if (theirs != s->peer || (s->up && !ours)) {
-		begin(s, theirs);
+		begin_session(s, theirs);
 		s->theirs = syn;
 	}
 	s->up = s->up || ours == s->nonce;
@@ -254,7 +254,7 @@ static void take_ack(struct stream *s, const struct unic_serial_hdr *hdr,
 		time_ack(s, hdr->ack, now_ns);
 		s->una = hdr->ack;
 		s->backoff = 0;
-		s->again_ns = now_ns + patience(s);
+		s->again_ns = now_ns + ack_timeout_ns(s);
 	}
 	if (hdr->flags & UNIC_SERIAL_F_GAP) {
 		s->counts.gaps++;

@@ -30,7 +30,7 @@ struct text {
 	size_t left; /* without the final zero */
 };
 
-static void put(struct text *t, const char *s)
+static void put_text(struct text *t, const char *s)
 {
 	for (; *s && t->left; t->left--)
 		*t->at++ = *s++;
@@ -46,27 +46,27 @@ static void put_number(struct text *t, uintptr_t v, unsigned int base)
 		*--p = "0123456789abcdef"[v % base];
 		v /= base;
 	} while (v);
-	put(t, p);
+	put_text(t, p);
 }
 
-static void say(const struct unic_crash *record)
+static void print_crash(const struct unic_crash *record)
 {
 	char line[128];
 	struct text t = { line, sizeof(line) - 1 };
 
-	put(&t, "unic-nic: crashed: ");
-	put(&t, (const char *)record->file);
+	put_text(&t, "unic-nic: crashed: ");
+	put_text(&t, (const char *)record->file);
 	if (unic_from_le32(record->line)) {
-		put(&t, ":");
+		put_text(&t, ":");
 		put_number(&t, unic_from_le32(record->line), 10);
 	}
-	put(&t, "\n");
+	put_text(&t, "\n");
 	(void)!write(STDERR_FILENO, line, (size_t)(t.at - line));
 }
 
 /* ----------------------------------------------------------------- record */
 
-static void publish(struct unic_port *port, struct unic_crash *record)
+static void publish_crash(struct unic_port *port, struct unic_crash *record)
 {
 	uint8_t *bar = port->bar;
 	struct unic_crash *out = (void *)(bar + UNIC_BAR_CRASH_OFF);
@@ -89,9 +89,9 @@ void crash_panic(struct unic_port *port, const char *file, uint32_t line)
 	};
 	struct text t = { (char *)record.file, sizeof(record.file) - 1 };
 
-	put(&t, file);
-	publish(port, &record);
-	say(&record);
+	put_text(&t, file);
+	publish_crash(port, &record);
+	print_crash(&record);
 	_exit(EXIT_CRASHED);
 }
 
@@ -103,7 +103,8 @@ struct where {
 
 /* The record has 32 bits for each: the low ones. 13 is sp, 14 the link or frame
  * register, 15 pc, 16 the flags. */
-static struct where registers(struct unic_crash *record, const ucontext_t *uc)
+static struct where save_registers(struct unic_crash *record,
+				   const ucontext_t *uc)
 {
 #if defined(__x86_64__)
 	static const uint8_t order[17] = {
@@ -167,10 +168,10 @@ static void put_place(struct text *t, uintptr_t pc)
 	uintptr_t start = (uintptr_t)__ehdr_start;
 
 	if (pc - start >= (uintptr_t)etext - start) {
-		put(t, " outside of unic-nic");
+		put_text(t, " outside of unic-nic");
 		return;
 	}
-	put(t, " at unic-nic+0x");
+	put_text(t, " at unic-nic+0x");
 	put_number(t, pc - start, 16);
 }
 
@@ -178,17 +179,17 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	struct unic_crash record = { .line = unic_to_le32(0) };
 	struct text t = { (char *)record.file, sizeof(record.file) - 1 };
-	struct where w = registers(&record, context);
+	struct where w = save_registers(&record, context);
 
-	put(&t, name_of(sig));
+	put_text(&t, name_of(sig));
 	put_place(&t, w.pc);
 	record.kind = unic_to_le32(kind_of(info, &w));
 	record.fault_status = unic_to_le32((uint32_t)info->si_code);
 	if (info->si_code > 0)
 		record.fault_addr =
 			unic_to_le32((uint32_t)(uintptr_t)info->si_addr);
-	publish(armed, &record);
-	say(&record);
+	publish_crash(armed, &record);
+	print_crash(&record);
 	/* the default action is back: it comes when we return */
 	raise(sig);
 }

@@ -60,7 +60,7 @@ static void parse_spin(struct argp_state *state, struct options *o,
 	o->spin_us = (uint32_t)us;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -95,7 +95,7 @@ void crash_details(struct unic_crash *record)
 }
 
 /* Until soft_port_check() has something to say: returns that. */
-static int run(void)
+static int run_nic(void)
 {
 	uint32_t polls = 0;
 	uint64_t until;
@@ -114,8 +114,10 @@ static int run(void)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
-		option_list, parse, NULL, "unic-nic - the NIC as a process",
-		NULL,	     NULL,  NULL
+		option_list, parse_option,
+		NULL,	     "unic-nic - the NIC as a process",
+		NULL,	     NULL,
+		NULL
 	};
 	struct options o = { 0 };
 	int err;
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
 	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
 	       port.windows.count, port.has_wire ? "up" : "none");
 	fflush(stdout);
-	err = run();
+	err = run_nic();
 	soft_port_fini(&port);
 	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

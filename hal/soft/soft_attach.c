@@ -20,13 +20,13 @@
 /* Address on a link: ours by number, locally administered. */
 static const uint8_t mac_prefix[5] = { 0x02, 'u', 'n', 'i', 'c' };
 
-static int complain(const char *what, const char *which, int err)
+static int report_error(const char *what, const char *which, int err)
 {
 	fprintf(stderr, "unic-nic: %s %s: %s\n", what, which, strerror(-err));
 	return -1;
 }
 
-static void *map(int fd, uint64_t bytes)
+static void *map_shared(int fd, uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -47,12 +47,13 @@ static int attach_bus(struct unic_port *port, const char *path)
 		return -1;
 	}
 	if (err)
-		return complain("cannot attach to the bus at", path, err);
+		return report_error("cannot attach to the bus at", path, err);
 	if (port->bus.shm_bytes < UNIC_BAR_BYTES)
-		return complain("mailbox memory too small at", path, -EINVAL);
-	port->bar = map(port->bus.shm_fd, port->bus.shm_bytes);
+		return report_error("mailbox memory too small at", path,
+				    -EINVAL);
+	port->bar = map_shared(port->bus.shm_fd, port->bus.shm_bytes);
 	if (!port->bar)
-		return complain("cannot map the mailbox of", path, -errno);
+		return report_error("cannot map the mailbox of", path, -errno);
 	return 0;
 }
 
@@ -87,7 +88,7 @@ static int take_windows(struct unic_port *port)
 		err = map_window(port, (uint32_t)w, fd);
 		close(fd);
 		if (err)
-			return complain("cannot map", "a window", err);
+			return report_error("cannot map", "a window", err);
 	}
 	ivshmem_client_mapped(&port->bus);
 	return 0;
@@ -102,10 +103,10 @@ static int attach_wire(struct unic_port *port, const char *path,
 
 	err = ivshmem_client_connect(&port->wire, path, 1, GREETING_MS);
 	if (err)
-		return complain("cannot attach to the wire at", path, err);
-	mem = map(port->wire.shm_fd, port->wire.shm_bytes);
+		return report_error("cannot attach to the wire at", path, err);
+	mem = map_shared(port->wire.shm_fd, port->wire.shm_bytes);
 	if (!mem)
-		return complain("cannot map the link of", path, -errno);
+		return report_error("cannot map the link of", path, -errno);
 	memcpy(own, mac_prefix, sizeof(mac_prefix));
 	own[5] = (uint8_t)port->wire.id;
 	err = link_ring_attach(&port->link, mem, port->wire.shm_bytes,
@@ -129,10 +130,10 @@ static int catch_signals(struct unic_port *port)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	port->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return port->signal_fd < 0 ? complain("signalfd", "", -errno) : 0;
+	return port->signal_fd < 0 ? report_error("signalfd", "", -errno) : 0;
 }
 
-static void watch(struct unic_port *port, int fd)
+static void watch_fd(struct unic_port *port, int fd)
 {
 	port->poll[port->polls++] =
 		(struct pollfd){ .fd = fd, .events = POLLIN };
@@ -142,14 +143,14 @@ static void watch_all(struct unic_port *port)
 {
 	uint32_t v;
 
-	watch(port, port->signal_fd);
-	watch(port, port->bus.fd);
+	watch_fd(port, port->signal_fd);
+	watch_fd(port, port->bus.fd);
 	if (port->has_wire) {
-		watch(port, port->wire.fd);
-		watch(port, ivshmem_client_event(&port->wire, 0));
+		watch_fd(port, port->wire.fd);
+		watch_fd(port, ivshmem_client_event(&port->wire, 0));
 	}
 	for (v = 0; v < 1 + UNIC_PROCS; v++)
-		watch(port, ivshmem_client_event(&port->bus, (int)v));
+		watch_fd(port, ivshmem_client_event(&port->bus, (int)v));
 }
 
 static uint64_t monotonic_ns(void)
@@ -190,7 +191,7 @@ void soft_port_fini(struct unic_port *port)
 
 /* Never waits, even if somebody who has this doorbell too cleared its O_NONBLOCK
  * and read it before us. */
-static void drain(int fd)
+static void drain_event(int fd)
 {
 	uint64_t count;
 	struct iovec iov = { .iov_base = &count, .iov_len = sizeof(count) };
@@ -215,7 +216,7 @@ void soft_port_sleep(struct unic_port *port, uint64_t until_ns)
 	/* 0 to 2 are sockets: soft_port_check() reads those. */
 	for (i = port->has_wire ? 3 : 2; i < port->polls; i++)
 		if (port->poll[i].revents & POLLIN)
-			drain(port->poll[i].fd);
+			drain_event(port->poll[i].fd);
 }
 
 int soft_port_check(struct unic_port *port)
@@ -227,9 +228,9 @@ int soft_port_check(struct unic_port *port)
 		return 1;
 	err = ivshmem_client_news(&port->bus);
 	if (err)
-		return complain("the bus", "is gone", err);
+		return report_error("the bus", "is gone", err);
 	if (take_windows(port))
 		return -1;
 	err = port->has_wire ? ivshmem_client_news(&port->wire) : 0;
-	return err ? complain("the wire", "is gone", err) : 0;
+	return err ? report_error("the wire", "is gone", err) : 0;
 }

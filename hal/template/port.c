@@ -24,7 +24,7 @@ extern uint32_t __stack_limit[];
 
 /* ---------------------------------------------------------------- machine.h */
 
-static bool protect(void)
+static bool start_mpu(void)
 {
 	static const struct cortexm_region map[] = {
 		{ CHIP_CODE, CHIP_CODE_SHIFT, CORTEXM_CODE },
@@ -44,7 +44,7 @@ struct unic_port *machine_start(const char **why)
 	chip_start();
 	cortexm_clock_init(&port->host.clock, CHIP_HZ);
 	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
-	if (!protect()) {
+	if (!start_mpu()) {
 		*why = "this processor has no MPU";
 		return NULL;
 	}

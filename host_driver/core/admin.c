@@ -58,8 +58,9 @@ void unic_admin_stats(struct unic_req *req)
 }
 
 /* Who is not privileged sees rows of his own regions; the others say nothing. */
-static void own_uses(const struct unic_req *req, struct unic_use_row *row,
-		     uint32_t first, uint32_t n)
+static void mask_foreign_rows(const struct unic_req *req,
+			      struct unic_use_row *row, uint32_t first,
+			      uint32_t n)
 {
 	uint32_t keep[UNIC_CTL_USES_MAX / 32] = { 0 }, at = 0, i;
 	const struct unic_region *mr;
@@ -104,7 +105,7 @@ void unic_admin_uses(struct unic_req *req)
 		return;
 	}
 	if (!req->client->privileged)
-		own_uses(req, row, first, n);
+		mask_foreign_rows(req, row, first, n);
 	r.time_ns = info.clock_ns;
 	r.rows = unic_to_le32(n);
 	r.mrs = unic_to_le32(mrs);

@@ -24,7 +24,7 @@ struct unic_batch {
 };
 
 /* The command that takes @opcode, or 0. */
-static uint8_t batch_of(uint8_t opcode)
+static uint8_t batch_opcode(uint8_t opcode)
 {
 	switch (opcode) {
 	case UNIC_CMD_MR_REG:
@@ -39,7 +39,7 @@ static uint8_t batch_of(uint8_t opcode)
 	}
 }
 
-static bool waits(const struct unic_call *call)
+static bool has_wait_flag(const struct unic_call *call)
 {
 	struct unic_cmd_mr_reg cmd;
 
@@ -60,11 +60,11 @@ bool unic_batch_keep(struct unic_req *req)
 	struct unic_batch *b = req->batch;
 	struct unic_call *call = &req->call;
 	uint32_t list = call->list ? call->list_bytes : 0;
-	uint8_t of = batch_of(opcode_of((const uint8_t *)call->cmd));
+	uint8_t of = batch_opcode(opcode_of((const uint8_t *)call->cmd));
 
-	if (!b->open || !of || waits(call) ||
+	if (!b->open || !of || has_wait_flag(call) ||
 	    b->cmd_bytes + REC_BYTES + b->list_bytes + list > UNIC_LIST_BYTES ||
-	    (b->kept && of != batch_of(opcode_of(b->cmd))))
+	    (b->kept && of != batch_opcode(opcode_of(b->cmd))))
 		return false;
 	memcpy(b->cmd + b->cmd_bytes, call->cmd, REC_BYTES);
 	b->cmd_bytes += REC_BYTES;
@@ -102,7 +102,8 @@ void unic_batch_left(struct unic_batch *b)
 }
 
 /* Each kept command gets what became of it; or, if none was tried, why. */
-static void give_back(struct unic_batch *b, const struct unic_call *call)
+static void deliver_completions(struct unic_batch *b,
+				const struct unic_call *call)
 {
 	uint32_t status = unic_call_status(call), i;
 	const uint8_t *cpl = call->list;
@@ -127,7 +128,7 @@ static void batch_done(struct unic_call *call)
 {
 	struct unic_batch *b = unic_req_of(call)->batch;
 
-	give_back(b, call);
+	deliver_completions(b, call);
 	unic_batch_left(b);
 }
 
@@ -146,10 +147,11 @@ static void send_kept(struct unic_batch *b)
 	memcpy(list, b->cmd, b->cmd_bytes);
 	memcpy(list + b->cmd_bytes, b->list, b->list_bytes);
 	parent->call.list_bytes = b->cmd_bytes + b->list_bytes;
-	unic_req_send(parent, batch_of(opcode_of(b->cmd)), &cmd, batch_done);
+	unic_req_send(parent, batch_opcode(opcode_of(b->cmd)), &cmd,
+		      batch_done);
 }
 
-static bool allowed(const struct unic_ctl_hdr *hdr)
+static bool is_batchable_op(const struct unic_ctl_hdr *hdr)
 {
 	uint32_t op = unic_from_le16(hdr->op);
 
@@ -159,7 +161,7 @@ static bool allowed(const struct unic_ctl_hdr *hdr)
 }
 
 /* Record @nth, as if it had come by itself. */
-static void run_one(struct unic_batch *b, uint32_t nth)
+static void run_record(struct unic_batch *b, uint32_t nth)
 {
 	struct unic_req *parent = b->parent, *req;
 	const uint8_t *rec = b->reply[nth];
@@ -181,7 +183,7 @@ static void run_one(struct unic_batch *b, uint32_t nth)
 	req->op = unic_from_le16(hdr.op);
 	req->seq = unic_from_le32(hdr.seq);
 	memcpy(req->rec, rec, REC_BYTES);
-	if (allowed(&hdr))
+	if (is_batchable_op(&hdr))
 		unic_req_run(req, &hdr);
 	else
 		unic_req_status(req, UNIC_ST_BAD_OPCODE);
@@ -211,6 +213,6 @@ void unic_batch_run(struct unic_req *req)
 	b->left = n + 1;
 	b->open = req->host->features & UNIC_FEAT_BATCH;
 	for (i = 0; i < n; i++)
-		run_one(b, i);
+		run_record(b, i);
 	send_kept(b);
 }

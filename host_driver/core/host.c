@@ -41,7 +41,7 @@ uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns)
 
 /* ------------------------------------------------------------------- setup */
 
-static void setup_failed(struct unic_call *call)
+static void setup_cmd_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_cmd_hdr hdr;
@@ -56,8 +56,8 @@ static void setup_failed(struct unic_call *call)
 }
 
 /* False when out of memory. */
-static bool send_own(struct unic_host *host, uint8_t opcode, const void *cmd,
-		     void (*done)(struct unic_call *call))
+static bool send_command(struct unic_host *host, uint8_t opcode,
+			 const void *cmd, void (*done)(struct unic_call *call))
 {
 	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
 
@@ -72,7 +72,7 @@ static bool send_time(struct unic_host *host)
 	struct unic_cmd_host_time cmd = { .host_ns = unic_to_le64(now) };
 
 	host->time_ns = now + TIME_NS;
-	return send_own(host, UNIC_CMD_HOST_TIME, &cmd, setup_failed);
+	return send_command(host, UNIC_CMD_HOST_TIME, &cmd, setup_cmd_done);
 }
 
 /* detail of RESET */
@@ -82,7 +82,7 @@ enum {
 	RESTORED = 2,
 };
 
-static void tell_all(struct unic_host *host, bool back)
+static void upcall_reset_all(struct unic_host *host, bool back)
 {
 	uint32_t i;
 
@@ -94,12 +94,12 @@ static void tell_all(struct unic_host *host, bool back)
 								  : BACK);
 }
 
-static void all_there(struct unic_host *host)
+static void restore_done(struct unic_host *host)
 {
 	host->ready = true;
 	unic_os_log(host->os, UNIC_LOG_INFO, "%s is ready, epoch %x",
 		    host->provider->ops->name, host->epoch);
-	tell_all(host, true);
+	upcall_reset_all(host, true);
 	unic_restore_waits(host);
 }
 
@@ -111,7 +111,7 @@ static void setup_done(struct unic_call *call)
 
 	unic_req_free(req);
 	if (!status) /* not lost again meanwhile */
-		unic_restore(host, all_there);
+		unic_restore(host, restore_done);
 }
 
 static bool any_param(const struct unic_cmd_set_params *p)
@@ -150,19 +150,19 @@ static void device_lost(struct unic_host *host)
 	unic_restore_lost(host);
 	unic_region_fault_reset(host);
 	if (had)
-		tell_all(host, false);
+		upcall_reset_all(host, false);
 }
 
 /* One process cannot take all of a table; one that is not told is the NIC's to
  * guard. */
-static uint32_t half(unic_le32 entries)
+static uint32_t process_share(unic_le32 entries)
 {
 	uint32_t n = unic_from_le32(entries);
 
 	return n ? n - n / 2 : UINT32_MAX;
 }
 
-static bool learn(struct unic_host *host)
+static bool load_nic_info(struct unic_host *host)
 {
 	struct unic_info info;
 
@@ -173,10 +173,10 @@ static bool learn(struct unic_host *host)
 	host->waits = unic_from_le32(info.waits);
 	host->features =
 		host->provider->ops->tables ? unic_from_le64(info.features) : 0;
-	host->share[UNIC_OBJ_PD] = half(info.pds);
-	host->share[UNIC_OBJ_MR] = half(info.mrs);
-	host->share[UNIC_OBJ_CQ] = half(info.cqs);
-	host->share[UNIC_OBJ_QP] = half(info.qps);
+	host->share[UNIC_OBJ_PD] = process_share(info.pds);
+	host->share[UNIC_OBJ_MR] = process_share(info.mrs);
+	host->share[UNIC_OBJ_CQ] = process_share(info.cqs);
+	host->share[UNIC_OBJ_QP] = process_share(info.qps);
 	host->share[UNIC_OBJ_LISTENER] = LISTENERS_MAX;
 	unic_os_free(host->os, host->token_of);
 	host->tokens = unic_from_le32(info.tokens) & 0xfffff;
@@ -192,7 +192,7 @@ static bool send_addr(struct unic_host *host)
 	};
 
 	return !host->config.ipv4 ||
-	       send_own(host, UNIC_CMD_SET_ADDR, &cmd, setup_failed);
+	       send_command(host, UNIC_CMD_SET_ADDR, &cmd, setup_cmd_done);
 }
 
 static bool send_entropy(struct unic_host *host)
@@ -200,7 +200,7 @@ static bool send_entropy(struct unic_host *host)
 	struct unic_cmd_entropy cmd = { 0 };
 
 	unic_os_random(host->os, cmd.bytes, sizeof(cmd.bytes));
-	return send_own(host, UNIC_CMD_ENTROPY, &cmd, setup_failed);
+	return send_command(host, UNIC_CMD_ENTROPY, &cmd, setup_cmd_done);
 }
 
 /* Then the slots, one a step, and SETUP_LAST behind them. */
@@ -222,10 +222,11 @@ static bool setup_step(struct unic_host *host, uint32_t n)
 
 	switch (n) {
 	case SETUP_LEARN:
-		return learn(host);
+		return load_nic_info(host);
 	case SETUP_PARAMS:
-		return !any_param(params) || send_own(host, UNIC_CMD_SET_PARAMS,
-						      params, setup_failed);
+		return !any_param(params) ||
+		       send_command(host, UNIC_CMD_SET_PARAMS, params,
+				    setup_cmd_done);
 	case SETUP_TIME:
 		return send_time(host);
 	case SETUP_ADDR:
@@ -235,12 +236,12 @@ static bool setup_step(struct unic_host *host, uint32_t n)
 	default:
 		if (n - SETUP_SLOTS < host->slots)
 			return unic_proc_reattach(host, n - SETUP_SLOTS);
-		return send_own(host, UNIC_CMD_NOP, &nop, setup_done);
+		return send_command(host, UNIC_CMD_NOP, &nop, setup_done);
 	}
 }
 
 /* Out of memory, it goes on where it was after a while. Returns when. */
-static uint64_t setup(struct unic_host *host)
+static uint64_t run_setup(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 
@@ -269,7 +270,7 @@ void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 	host->resets++;
 	host->setup_at = SETUP_LEARN;
 	host->setup_ns = 0;
-	setup(host);
+	run_setup(host);
 }
 
 /* ------------------------------------------------------------------ events */
@@ -449,7 +450,7 @@ uint64_t unic_host_poll(struct unic_host *host)
 	if (away < next)
 		next = away;
 	if (!host->ready) {
-		set = host->epoch ? setup(host) : UINT64_MAX;
+		set = host->epoch ? run_setup(host) : UINT64_MAX;
 		return set < next ? set : next;
 	}
 	if (now >= host->time_ns && host->objects.live)

@@ -30,25 +30,26 @@ size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes)
 	       slots * frames_of(slot_bytes) * sizeof(uint64_t);
 }
 
-static struct unic_proc_note *procs(const struct unic_host *host)
+static struct unic_proc_note *proc_notes(const struct unic_host *host)
 {
 	return (void *)((struct head *)host->config.journal + 1);
 }
 
-static struct unic_obj_note *notes(const struct unic_host *host)
+static struct unic_obj_note *obj_notes(const struct unic_host *host)
 {
-	return (void *)(procs(host) + host->config.slots);
+	return (void *)(proc_notes(host) + host->config.slots);
 }
 
-static uint64_t *frames(const struct unic_host *host, uint32_t slot)
+static uint64_t *slot_frame_notes(const struct unic_host *host, uint32_t slot)
 {
-	return (uint64_t *)(void *)(notes(host) + UNIC_OBJ_MAX) +
+	return (uint64_t *)(void *)(obj_notes(host) + UNIC_OBJ_MAX) +
 	       slot * frames_of(host->config.slot_bytes);
 }
 
 /* -------------------------------------------------------------------- write */
 
-static bool fits(const struct unic_host *host, const struct head *h)
+static bool is_journal_compatible(const struct unic_host *host,
+				  const struct head *h)
 {
 	return h->magic == MAGIC && h->version == VERSION &&
 	       h->slots == host->config.slots && h->objects == UNIC_OBJ_MAX &&
@@ -63,7 +64,7 @@ void unic_journal_open(struct unic_host *host)
 
 	if (!h)
 		return;
-	if (!fits(host, h)) {
+	if (!is_journal_compatible(host, h)) {
 		memset(h, 0,
 		       unic_host_journal_bytes(host->config.slots,
 					       host->config.slot_bytes));
@@ -75,9 +76,10 @@ void unic_journal_open(struct unic_host *host)
 		unic_os_wmb();
 		h->magic = MAGIC;
 	}
-	unic_objects_journal(&host->objects, notes(host));
+	unic_objects_journal(&host->objects, obj_notes(host));
 	for (i = 0; i < host->config.slots; i++)
-		unic_frames_journal(&host->proc[i].frames, frames(host, i));
+		unic_frames_journal(&host->proc[i].frames,
+				    slot_frame_notes(host, i));
 }
 
 void unic_journal_proc(struct unic_host *host, uint32_t slot)
@@ -88,7 +90,7 @@ void unic_journal_proc(struct unic_host *host, uint32_t slot)
 	proc->note = NULL;
 	if (!host->config.journal)
 		return;
-	n = &procs(host)[slot];
+	n = &proc_notes(host)[slot];
 	UNIC_STORE(n->live, 0);
 	unic_os_wmb();
 	if (!unic_restore_keeps(host, slot))
@@ -112,7 +114,7 @@ void unic_journal_put(struct unic_host *host, const struct unic_obj *obj,
 
 	if (!host->config.journal || !unic_restore_keeps(host, obj->owner))
 		return;
-	n = &notes(host)[unic_obj_index(obj->id)];
+	n = &obj_notes(host)[unic_obj_index(obj->id)];
 	n->owner = obj->owner;
 	n->type = obj->type;
 	n->a = a;
@@ -125,7 +127,7 @@ void unic_journal_put(struct unic_host *host, const struct unic_obj *obj,
 void unic_journal_drop(struct unic_host *host, const struct unic_obj *obj)
 {
 	if (host->config.journal)
-		UNIC_STORE(notes(host)[unic_obj_index(obj->id)].live, 0);
+		UNIC_STORE(obj_notes(host)[unic_obj_index(obj->id)].live, 0);
 }
 
 /* --------------------------------------------------------------------- load */
@@ -235,12 +237,12 @@ bool unic_journal_load(struct unic_host *host, uint32_t slot, uint32_t pid)
 
 	if (!host->config.journal)
 		return false;
-	p = &procs(host)[slot];
+	p = &proc_notes(host)[slot];
 	if (!p->live || p->pid != pid || unic_frames_recall(&proc->frames))
 		return false;
 	load_proc(proc, p);
 	for (i = 0; i < UNIC_OBJ_MAX; i++) {
-		n = &notes(host)[i];
+		n = &obj_notes(host)[i];
 		if (n->live && n->owner == slot && !load_object(host, n))
 			unic_os_log(host->os, UNIC_LOG_ERROR,
 				    "slot %u: object %x is lost", slot, n->id);
@@ -258,8 +260,8 @@ void unic_journal_tidy(struct unic_host *host)
 	unic_objects_tidy(&host->objects);
 	for (i = 0; i < host->config.slots; i++)
 		if (!unic_restore_keeps(host, i)) {
-			UNIC_STORE(procs(host)[i].live, 0);
-			memset(frames(host, i), 0,
+			UNIC_STORE(proc_notes(host)[i].live, 0);
+			memset(slot_frame_notes(host, i), 0,
 			       frames_of(host->config.slot_bytes) * 8);
 		}
 }

@@ -41,17 +41,17 @@ static uint32_t row_of(uint32_t owner)
 }
 
 /* How many of its kind its owner has. */
-static uint16_t *many(struct unic_objects *t, const struct unic_obj *obj)
+static uint16_t *owner_count(struct unic_objects *t, const struct unic_obj *obj)
 {
 	return &t->many[row_of(obj->owner)][obj->type];
 }
 
-static void enter(struct unic_objects *t, struct unic_obj *obj)
+static void insert_object(struct unic_objects *t, struct unic_obj *obj)
 {
 	uint32_t i = unic_obj_index(obj->id);
 
 	t->obj[i] = obj;
-	++*many(t, obj);
+	++*owner_count(t, obj);
 	t->live++;
 	if (i >= t->end)
 		t->end = i + 1;
@@ -75,7 +75,7 @@ void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 	obj->type = (uint8_t)type;
 	if (t->note)
 		UNIC_STORE(t->note[i].id, obj->id);
-	enter(t, obj);
+	insert_object(t, obj);
 	return obj;
 }
 
@@ -108,7 +108,7 @@ void *unic_obj_recall(struct unic_objects *t, const struct unic_obj_note *note,
 	obj->id = note->id;
 	obj->owner = note->owner;
 	obj->type = note->type;
-	enter(t, obj);
+	insert_object(t, obj);
 	return obj;
 }
 
@@ -132,14 +132,15 @@ void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
 	if (t->note)
 		UNIC_STORE(t->note[i].live, 0);
 	t->obj[i] = NULL;
-	--*many(t, obj);
+	--*owner_count(t, obj);
 	t->live--;
 	if (t->gen[i] < GEN_MAX)
 		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
 	unic_os_free(t->os, obj);
 }
 
-static bool matches(const struct unic_obj *obj, uint32_t type, uint32_t owner)
+static bool is_matching_object(const struct unic_obj *obj, uint32_t type,
+			       uint32_t owner)
 {
 	return obj && (!type || obj->type == type) &&
 	       (owner == UNIC_OBJ_ANYONE || obj->owner == owner);
@@ -150,7 +151,7 @@ void *unic_obj_get(const struct unic_objects *t, uint32_t id,
 {
 	struct unic_obj *obj = t->obj[unic_obj_index(id)];
 
-	if (!matches(obj, type, owner) || obj->id != id)
+	if (!is_matching_object(obj, type, owner) || obj->id != id)
 		return NULL;
 	return obj;
 }
@@ -161,7 +162,7 @@ void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 	while (*at < t->end) {
 		struct unic_obj *obj = t->obj[(*at)++];
 
-		if (matches(obj, type, owner))
+		if (is_matching_object(obj, type, owner))
 			return obj;
 	}
 	return NULL;
@@ -175,7 +176,7 @@ uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
 
 void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj)
 {
-	--*many(t, obj);
+	--*owner_count(t, obj);
 	obj->owner = UNIC_NOBODY;
-	++*many(t, obj);
+	++*owner_count(t, obj);
 }

@@ -29,7 +29,7 @@ static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 
 /* ------------------------------------------------------------------- leave */
 
-static void finish(struct unic_host *host, uint32_t slot)
+static void finish_detach(struct unic_host *host, uint32_t slot)
 {
 	struct unic_hproc *proc = &host->proc[slot];
 
@@ -59,10 +59,10 @@ static void detach_done(struct unic_call *call)
 	if (status != UNIC_ST_OK && status != UNIC_ST_NO_PROC)
 		unic_os_log(req->host->os, UNIC_LOG_ERROR,
 			    "slot %u: detach answered %u", req->slot, status);
-	finish(req->host, req->slot);
+	finish_detach(req->host, req->slot);
 }
 
-static void detach(struct unic_host *host, uint32_t slot)
+static void send_detach(struct unic_host *host, uint32_t slot)
 {
 	struct unic_hproc *proc = &host->proc[slot];
 	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(slot) };
@@ -85,9 +85,9 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot)
 	unic_journal_proc(host, slot);
 	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, true);
 	if (host->state == UNIC_PROVIDER_READY)
-		detach(host, slot);
+		send_detach(host, slot);
 	else if (host->state == UNIC_PROVIDER_ABSENT)
-		finish(host, slot);
+		finish_detach(host, slot);
 	else /* it may still touch memory: wait for its reset */
 		proc->state = UNIC_HPROC_DETACHING;
 }
@@ -100,7 +100,7 @@ void unic_proc_gone(struct unic_host *host, uint32_t slot)
 		host->audits++;
 		return;
 	}
-	finish(host, slot);
+	finish_detach(host, slot);
 }
 
 void unic_proc_reset(struct unic_host *host, bool safe)
@@ -110,7 +110,7 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 	for (i = 0; safe && i < host->config.slots; i++) {
 		unic_frames_unpin_all(&host->proc[i].frames);
 		if (host->proc[i].state == UNIC_HPROC_DETACHING)
-			finish(host, i);
+			finish_detach(host, i);
 	}
 	if (safe)
 		unic_restore_pins(host);
@@ -223,8 +223,8 @@ static void hello_done(struct unic_call *call)
 }
 
 /* One that is not privileged has one slot at a time. */
-static bool has_one(const struct unic_host *host,
-		    const struct unic_client *client)
+static bool has_live_slot(const struct unic_host *host,
+			  const struct unic_client *client)
 {
 	uint32_t i;
 
@@ -238,8 +238,8 @@ static bool has_one(const struct unic_host *host,
 
 /* Of those that nobody had: it keeps a few that it left but still has mapped, and
  * what its user has with all processes leaves some to others. */
-static bool may_have(const struct unic_host *host,
-		     const struct unic_client *client)
+static bool can_have_slot(const struct unic_host *host,
+			  const struct unic_client *client)
 {
 	uint32_t i, all = 0, user = 0, most = host->slots / 2;
 
@@ -259,8 +259,8 @@ static bool may_have(const struct unic_host *host,
 }
 
 /* May a slot that somebody left be this one's? */
-static bool returns_to(const struct unic_host *host, uint32_t slot,
-		       const struct unic_client *client)
+static bool can_return_to_slot(const struct unic_host *host, uint32_t slot,
+			       const struct unic_client *client)
 {
 	const struct unic_hproc *proc = &host->proc[slot];
 
@@ -273,8 +273,8 @@ static bool returns_to(const struct unic_host *host, uint32_t slot,
 }
 
 /* Of two that living processes left: its own, then the one that was left first. */
-static bool sooner(const struct unic_hproc *a, const struct unic_hproc *b,
-		   uint32_t pid)
+static bool is_preferred_slot(const struct unic_hproc *a,
+			      const struct unic_hproc *b, uint32_t pid)
 {
 	if ((a->pid == pid) != (b->pid == pid))
 		return a->pid == pid;
@@ -291,7 +291,7 @@ static uint32_t find_slot(const struct unic_host *host,
 {
 	uint32_t i, found = UNIC_OS_NO_SLOT, own = UNIC_OS_NO_SLOT;
 
-	if (has_one(host, client))
+	if (has_live_slot(host, client))
 		return UNIC_OS_NO_SLOT;
 	for (i = 0; i < host->slots; i++) {
 		if (host->proc[i].state == UNIC_HPROC_FREE) {
@@ -299,19 +299,21 @@ static uint32_t find_slot(const struct unic_host *host,
 				found = i;
 			continue;
 		}
-		if (!returns_to(host, i, client))
+		if (!can_return_to_slot(host, i, client))
 			continue;
 		if (!host->config.slots_of_users || !host->proc[i].pid)
 			return i;
 		if (own == UNIC_OS_NO_SLOT ||
-		    sooner(&host->proc[i], &host->proc[own], client->pid))
+		    is_preferred_slot(&host->proc[i], &host->proc[own],
+				      client->pid))
 			own = i;
 	}
-	return found != UNIC_OS_NO_SLOT && may_have(host, client) ? found : own;
+	return found != UNIC_OS_NO_SLOT && can_have_slot(host, client) ? found
+								       : own;
 }
 
-static void begin(struct unic_hproc *proc, struct unic_client *client,
-		  const struct unic_ctl_hello *hello)
+static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
+			 const struct unic_ctl_hello *hello)
 {
 	uint32_t weight = unic_from_le32(hello->weight);
 
@@ -340,8 +342,8 @@ static void begin(struct unic_hproc *proc, struct unic_client *client,
 
 /* @slot is served without a connection, and the process that says HELLO is the
  * one that had it: there is no other of its number while it lives. */
-static bool is_away(const struct unic_host *host, uint32_t slot,
-		    const struct unic_client *client)
+static bool is_orphaned_slot(const struct unic_host *host, uint32_t slot,
+			     const struct unic_client *client)
 {
 	const struct unic_hproc *proc =
 		&host->proc[slot < host->slots ? slot : 0];
@@ -352,17 +354,17 @@ static bool is_away(const struct unic_host *host, uint32_t slot,
 }
 
 /* It wants nothing of what it had. */
-static void give_up_away(struct unic_host *host,
-			 const struct unic_client *client)
+static void leave_orphaned_slots(struct unic_host *host,
+				 const struct unic_client *client)
 {
 	uint32_t i;
 
 	for (i = 0; i < host->slots; i++)
-		if (is_away(host, i, client))
+		if (is_orphaned_slot(host, i, client))
 			unic_proc_leave(host, i);
 }
 
-static void resume(struct unic_req *req, uint32_t slot)
+static void resume_slot(struct unic_req *req, uint32_t slot)
 {
 	struct unic_hproc *proc = &req->host->proc[slot];
 
@@ -402,21 +404,21 @@ void unic_proc_hello(struct unic_req *req)
 		return;
 	}
 	if (unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME &&
-	    is_away(host, unic_from_le32(hello.slot), req->client)) {
-		resume(req, unic_from_le32(hello.slot));
+	    is_orphaned_slot(host, unic_from_le32(hello.slot), req->client)) {
+		resume_slot(req, unic_from_le32(hello.slot));
 		return;
 	}
 	if (!req->client->privileged) /* one slot at a time */
-		give_up_away(host, req->client);
+		leave_orphaned_slots(host, req->client);
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
-		give_up_away(host, req->client); /* it may ask again */
+		leave_orphaned_slots(host, req->client); /* it may ask again */
 		host->away_wanted = true;
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;
 	}
 	proc = &host->proc[req->slot];
-	begin(proc, req->client, &hello);
+	begin_attach(proc, req->client, &hello);
 	req->client->slot = req->slot;
 	unic_os_slot_zero(host->os, req->slot);
 	proc->ring->entries = unic_to_le32(UNIC_UPCALLS);

@@ -36,7 +36,7 @@ static void undo_done(struct unic_call *call)
 }
 
 /* The NIC made an object that we cannot keep: have it undone. */
-static void undo(struct unic_req *req, uint8_t opcode, uint32_t id)
+static void undo_create(struct unic_req *req, uint8_t opcode, uint32_t id)
 {
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot),
 				    .id = unic_to_le32(id) };
@@ -61,7 +61,7 @@ static void pd_done(struct unic_call *call)
 	memcpy(&cpl, call->cpl, sizeof(cpl));
 	pd = obj_new(req, UNIC_OBJ_PD, sizeof(*pd));
 	if (!pd) {
-		undo(req, UNIC_CMD_PD_FREE, unic_from_le32(cpl.pd));
+		undo_create(req, UNIC_CMD_PD_FREE, unic_from_le32(cpl.pd));
 		return;
 	}
 	pd->pd = unic_from_le32(cpl.pd);
@@ -360,7 +360,7 @@ static void cq_done(struct unic_call *call)
 	memcpy(&r, req->rec, sizeof(r));
 	cq = obj_new(req, UNIC_OBJ_CQ, sizeof(*cq));
 	if (!cq) {
-		undo(req, UNIC_CMD_CQ_DESTROY, cpl_id(call));
+		undo_create(req, UNIC_CMD_CQ_DESTROY, cpl_id(call));
 		return;
 	}
 	cq->cq = cpl_id(call);
@@ -435,7 +435,7 @@ static void qp_done(struct unic_call *call)
 	memcpy(&r, req->rec, sizeof(r));
 	qp = obj_new(req, UNIC_OBJ_QP, sizeof(*qp));
 	if (!qp) {
-		undo(req, UNIC_CMD_QP_DESTROY, cpl_id(call));
+		undo_create(req, UNIC_CMD_QP_DESTROY, cpl_id(call));
 		return;
 	}
 	qp->qpn = cpl_id(call);

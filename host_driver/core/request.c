@@ -146,7 +146,7 @@ void unic_req_discard(struct unic_os *os, struct unic_req *req)
 }
 
 /* For the next one; all of it but the list is as when it was new. */
-static void keep(struct unic_host *host, struct unic_req *req)
+static void recycle_request(struct unic_host *host, struct unic_req *req)
 {
 	void *list = req->call.list;
 	uint32_t room = req->room;
@@ -168,7 +168,7 @@ uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes)
 }
 
 /* Of the requests of a batch, not that batch itself. */
-static bool one_of(const struct unic_req *req)
+static bool is_batch_member(const struct unic_req *req)
 {
 	return req->nth != 0;
 }
@@ -177,7 +177,7 @@ void unic_req_free(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	bool pooled = req->prev || req == host->reqs;
-	struct unic_batch *batch = one_of(req) ? req->batch : NULL;
+	struct unic_batch *batch = is_batch_member(req) ? req->batch : NULL;
 
 	if (req->client && !batch)
 		req->client->open--;
@@ -192,7 +192,7 @@ void unic_req_free(struct unic_req *req)
 	if (host->spare)
 		unic_req_discard(host->os, req);
 	else
-		keep(host, req);
+		recycle_request(host, req);
 	if (batch)
 		unic_batch_left(batch);
 }
@@ -228,7 +228,7 @@ static const char *op_name(uint32_t op)
 }
 
 /* Count and log one answered request. */
-static void audit(struct unic_req *req, uint32_t status)
+static void audit_request(struct unic_req *req, uint32_t status)
 {
 	struct unic_hproc *proc = unic_req_proc(req);
 	bool refused = status != UNIC_ST_OK && status != UNIC_ST_PENDING;
@@ -255,12 +255,12 @@ void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 		.tail_bytes = unic_to_le32(tail_bytes),
 	};
 
-	if (one_of(req)) {
+	if (is_batch_member(req)) {
 		if (req->client)
-			audit(req, status);
+			audit_request(req, status);
 		unic_batch_answer(req, status, rec);
 	} else if (req->client) {
-		audit(req, status);
+		audit_request(req, status);
 		memcpy(msg, rec, UNIC_CTL_BYTES);
 		memcpy(msg, &hdr, sizeof(hdr));
 		if (tail_bytes && tail != unic_req_tail(req))
@@ -304,7 +304,7 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 	memcpy(call->cmd, &hdr, sizeof(hdr));
 	call->done = done;
 	call->state = UNIC_CALL_TAKEN;
-	if (one_of(req) && unic_batch_keep(req))
+	if (is_batch_member(req) && unic_batch_keep(req))
 		return;
 	req->host->commands++;
 	if (!p->ops->command(p, call))
@@ -410,8 +410,8 @@ static uint32_t tail_max(const struct op *op)
 }
 
 /* Everything that can be said against a request before its own handler. */
-static uint32_t vet(const struct unic_req *req, const struct unic_ctl_hdr *hdr,
-		    size_t bytes)
+static uint32_t check_request(const struct unic_req *req,
+			      const struct unic_ctl_hdr *hdr, size_t bytes)
 {
 	const struct unic_host *host = req->host;
 	const struct op *op;
@@ -468,7 +468,8 @@ static void answer_no_memory(struct unic_host *host, struct unic_client *client,
 
 void unic_req_run(struct unic_req *req, const struct unic_ctl_hdr *hdr)
 {
-	uint32_t status = vet(req, hdr, UNIC_CTL_BYTES + req->tail_bytes);
+	uint32_t status =
+		check_request(req, hdr, UNIC_CTL_BYTES + req->tail_bytes);
 
 	if (status)
 		unic_req_status(req, status);
@@ -496,7 +497,7 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 	req->op = unic_from_le16(hdr.op);
 	req->seq = unic_from_le32(hdr.seq);
 	memcpy(req->rec, msg, bytes < UNIC_CTL_BYTES ? bytes : UNIC_CTL_BYTES);
-	status = vet(req, &hdr, bytes);
+	status = check_request(req, &hdr, bytes);
 	if (status) {
 		unic_req_status(req, status);
 		return true;

@@ -73,7 +73,7 @@ static void lose_qp(struct unic_host *host, struct unic_hqp *qp)
 		unic_req_status(waiter, keeps ? UNIC_ST_OK : UNIC_CTL_ST_RESET);
 }
 
-static void lose(struct unic_host *host, struct unic_obj *obj)
+static void lose_object(struct unic_host *host, struct unic_obj *obj)
 {
 	bool keeps = unic_restore_keeps(host, obj->owner);
 
@@ -109,7 +109,7 @@ void unic_restore_lost(struct unic_host *host)
 	host->restore_type =
 		UNIC_OBJ_TYPES; /* one that was under way is over */
 	while ((obj = unic_obj_next(&host->objects, &at, 0, UNIC_OBJ_ANYONE)))
-		lose(host, obj);
+		lose_object(host, obj);
 }
 
 void unic_restore_pins(struct unic_host *host)
@@ -130,9 +130,9 @@ void unic_restore_pins(struct unic_host *host)
 
 /* ------------------------------------------------------- one after the other */
 
-static void next(struct unic_host *host);
+static void restore_next(struct unic_host *host);
 
-static void told_evicted(struct unic_host *host, struct unic_region *mr)
+static void mark_evicted(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_evt_mr evt = {
 		.hdr = { .reason = UNIC_WHY_RESET },
@@ -151,7 +151,7 @@ static void told_evicted(struct unic_host *host, struct unic_region *mr)
 }
 
 /* The process learns it when it asks for the object. */
-static void give_up(struct unic_host *host, struct unic_obj *obj)
+static void abandon_object(struct unic_host *host, struct unic_obj *obj)
 {
 	struct unic_region *mr = (struct unic_region *)(void *)obj;
 
@@ -164,19 +164,19 @@ static void give_up(struct unic_host *host, struct unic_obj *obj)
 	}
 	if (mr->mr != UNIC_LOST)
 		unic_region_send_dereg(host, mr);
-	told_evicted(host, mr);
+	mark_evicted(host, mr);
 }
 
-static void made(struct unic_call *call);
+static void restore_cmd_done(struct unic_call *call);
 
 /* True: it is on its way to the device. */
-static bool fill(struct unic_req *req, struct unic_region *mr)
+static bool send_fill(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_fill cmd;
 
 	if (unic_region_list(req, mr, &cmd))
 		return false;
-	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, made);
+	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, restore_cmd_done);
 	return true;
 }
 
@@ -189,7 +189,7 @@ static uint32_t answer_u32(const struct unic_call *call)
 }
 
 /* False: more is to come for this object. */
-static bool take(struct unic_req *req, struct unic_obj *obj)
+static bool store_answer(struct unic_req *req, struct unic_obj *obj)
 {
 	struct unic_region *mr = (struct unic_region *)(void *)obj;
 	const struct unic_call *call = &req->call;
@@ -218,13 +218,13 @@ static bool take(struct unic_req *req, struct unic_obj *obj)
 	}
 	if (req->progress >= mr->n_pages)
 		return true;
-	if (fill(req, mr))
+	if (send_fill(req, mr))
 		return false;
-	give_up(req->host, obj);
+	abandon_object(req->host, obj);
 	return true;
 }
 
-static void made(struct unic_call *call)
+static void restore_cmd_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
@@ -236,13 +236,13 @@ static void made(struct unic_call *call)
 
 	if (!over && obj) {
 		if (status)
-			give_up(host, obj);
-		else if (!take(req, obj))
+			abandon_object(host, obj);
+		else if (!store_answer(req, obj))
 			return;
 	}
 	unic_req_free(req);
 	if (!over)
-		next(host);
+		restore_next(host);
 }
 
 static bool send_region(struct unic_req *req, struct unic_region *mr)
@@ -252,14 +252,14 @@ static bool send_region(struct unic_req *req, struct unic_region *mr)
 	if (mr->state != R_ACTIVE)
 		return false; /* evicted, or it waits */
 	if (mr->kind != UNIC_FORM_PLAIN || unic_region_pin(req->host, mr)) {
-		told_evicted(req->host, mr);
+		mark_evicted(req->host, mr);
 		return false;
 	}
 	unic_region_command(req, mr, &cmd);
 	cmd.flags |= UNIC_REG_RESTORE;
 	cmd.stag = unic_to_le32(mr->stag);
 	cmd.key = (uint8_t)mr->stag;
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, made);
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, restore_cmd_done);
 	return true;
 }
 
@@ -272,34 +272,34 @@ static bool send_queue(struct unic_req *req, struct unic_obj *obj)
 
 	if (obj->type == UNIC_OBJ_CQ &&
 	    !unic_queue_cq_command(req->host, req->slot, cq->made, &c)) {
-		unic_req_send(req, UNIC_CMD_CQ_CREATE, &c, made);
+		unic_req_send(req, UNIC_CMD_CQ_CREATE, &c, restore_cmd_done);
 		return true;
 	}
 	if (obj->type == UNIC_OBJ_QP &&
 	    !unic_queue_qp_command(req->host, req->slot, qp->made, &q)) {
-		unic_req_send(req, UNIC_CMD_QP_CREATE, &q, made);
+		unic_req_send(req, UNIC_CMD_QP_CREATE, &q, restore_cmd_done);
 		return true;
 	}
-	give_up(req->host, obj);
+	abandon_object(req->host, obj);
 	return false;
 }
 
-/* True: a command for it is under way; made() goes on. */
-static bool restore(struct unic_host *host, struct unic_obj *obj)
+/* True: a command for it is under way; restore_cmd_done() goes on. */
+static bool restore_object(struct unic_host *host, struct unic_obj *obj)
 {
 	struct unic_cmd_pd pd = { .proc = unic_to_le32(obj->owner) };
 	struct unic_req *req = unic_req_new(host, obj->owner);
 	bool sent = true;
 
 	if (!req) {
-		give_up(host, obj);
+		abandon_object(host, obj);
 		return false;
 	}
 	req->op = obj->type;
 	req->id = obj->id;
 	req->id2 = host->epoch;
 	if (obj->type == UNIC_OBJ_PD)
-		unic_req_send(req, UNIC_CMD_PD_ALLOC, &pd, made);
+		unic_req_send(req, UNIC_CMD_PD_ALLOC, &pd, restore_cmd_done);
 	else if (obj->type == UNIC_OBJ_MR)
 		sent = send_region(req, (struct unic_region *)(void *)obj);
 	else
@@ -309,7 +309,7 @@ static bool restore(struct unic_host *host, struct unic_obj *obj)
 	return sent;
 }
 
-static void next(struct unic_host *host)
+static void restore_next(struct unic_host *host)
 {
 	struct unic_obj *obj;
 
@@ -317,7 +317,7 @@ static void next(struct unic_host *host)
 		while ((obj = unic_obj_next(&host->objects, &host->restore_at,
 					    host->restore_type,
 					    UNIC_OBJ_ANYONE)))
-			if (restore(host, obj))
+			if (restore_object(host, obj))
 				return;
 		host->restore_at = 0;
 	}
@@ -332,7 +332,7 @@ void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
 	host->restored = done;
 	host->restore_type = UNIC_OBJ_PD;
 	host->restore_at = 0;
-	next(host);
+	restore_next(host);
 }
 
 /* ------------------------------------------------------------- those away */
@@ -368,7 +368,7 @@ uint64_t unic_restore_away(struct unic_host *host)
 
 /* ------------------------------------------------------------- those who wait */
 
-static void queued(struct unic_call *call)
+static void requeue_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
@@ -394,7 +394,7 @@ static void queued(struct unic_call *call)
 	unic_req_free(req);
 }
 
-static void queue(struct unic_host *host, struct unic_region *mr)
+static void requeue_region(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 	struct unic_req *req;
@@ -418,7 +418,7 @@ static void queue(struct unic_host *host, struct unic_region *mr)
 			(uint32_t)((mr->give_up_ns - now) / 1000 + 1));
 	mr->requeued = true;
 	mr->state = R_REGISTERING;
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, queued);
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, requeue_done);
 }
 
 void unic_restore_waits(struct unic_host *host)
@@ -429,5 +429,5 @@ void unic_restore_waits(struct unic_host *host)
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE)))
 		if (mr->state == R_WAITING && mr->mr == UNIC_LOST)
-			queue(host, mr);
+			requeue_region(host, mr);
 }

@@ -11,7 +11,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-static int by_number(int sock)
+static int pidfd_from_cred(int sock)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -31,7 +31,7 @@ int peer_pidfd(int sock)
 	if (!getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
 		return fd;
 	if (errno == ENOPROTOOPT)
-		return by_number(sock);
+		return pidfd_from_cred(sock);
 	/* so kernels call one that nobody waits for any more */
 	return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
 }

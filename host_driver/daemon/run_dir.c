@@ -16,7 +16,7 @@
 /* ---------------------------------------------------------- one directory */
 
 /* A slash at the end would lead through a symbolic link. */
-static int without_slashes(char out[PATH_MAX], const char *dir)
+static int strip_slashes(char out[PATH_MAX], const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -43,7 +43,7 @@ static int check_owner(int fd)
 int run_dir_open(const char *dir)
 {
 	char path[PATH_MAX];
-	int fd, err = without_slashes(path, dir);
+	int fd, err = strip_slashes(path, dir);
 
 	if (err)
 		return err;
@@ -67,7 +67,7 @@ const char *run_dir_why(int err)
 
 /* Bound or connected to by the descriptor of the directory: its path may mean
  * another one by then. */
-static int address(struct sockaddr_un *addr, int dir, const char *name)
+static int build_address(struct sockaddr_un *addr, int dir, const char *name)
 {
 	int n;
 
@@ -90,7 +90,7 @@ int run_dir_peer(int fd)
 int run_dir_connect(int fd, int dir, const char *name)
 {
 	struct sockaddr_un addr;
-	int err = address(&addr, dir, name);
+	int err = build_address(&addr, dir, name);
 
 	if (err)
 		return err;
@@ -102,7 +102,7 @@ int run_dir_connect(int fd, int dir, const char *name)
 int run_dir_bind(int fd, int dir, const char *name, mode_t mode)
 {
 	struct sockaddr_un addr;
-	int err = address(&addr, dir, name);
+	int err = build_address(&addr, dir, name);
 	mode_t old;
 
 	if (err)
@@ -129,10 +129,10 @@ int run_dir_unlink(int dir, const char *name)
 
 /* ------------------------------------------------------------ of a daemon */
 
-static int make(const char *dir)
+static int make_dir(const char *dir)
 {
 	char path[PATH_MAX];
-	int err = without_slashes(path, dir);
+	int err = strip_slashes(path, dir);
 
 	if (!err && mkdir(path, 0700) && errno != EEXIST)
 		err = -errno;
@@ -156,7 +156,7 @@ static int find_path(struct run_dir *rd)
 }
 
 /* To be removed by fini, the last one first. */
-static int record(struct run_dir *rd, int dir, const char *name)
+static int record_file(struct run_dir *rd, int dir, const char *name)
 {
 	struct run_dir_file *f = &rd->file[rd->files];
 
@@ -170,7 +170,7 @@ static int record(struct run_dir *rd, int dir, const char *name)
 	return 0;
 }
 
-static int lock(struct run_dir *rd, const char *name)
+static int lock_dir(struct run_dir *rd, const char *name)
 {
 	char file[64];
 
@@ -180,13 +180,13 @@ static int lock(struct run_dir *rd, const char *name)
 	if (rd->lock_fd < 0)
 		return -errno;
 	if (!flock(rd->lock_fd, LOCK_EX | LOCK_NB))
-		return record(rd, -1, file);
+		return record_file(rd, -1, file);
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
 int run_dir_init(struct run_dir *rd, const char *dir, const char *name)
 {
-	int err = make(dir);
+	int err = make_dir(dir);
 
 	memset(rd, 0, sizeof(*rd));
 	rd->lock_fd = -1;
@@ -195,14 +195,14 @@ int run_dir_init(struct run_dir *rd, const char *dir, const char *name)
 		return rd->fd;
 	err = find_path(rd);
 	if (!err)
-		err = lock(rd, name);
+		err = lock_dir(rd, name);
 	if (err)
 		run_dir_fini(rd);
 	return err;
 }
 
 /* Where @name is: a directory (*@dir, -1: ours), and what it is called there. */
-static int place(const char *name, int *dir, const char **last)
+static int open_parent_dir(const char *name, int *dir, const char **last)
 {
 	const char *slash = strrchr(name, '/');
 	char path[PATH_MAX];
@@ -218,15 +218,15 @@ static int place(const char *name, int *dir, const char **last)
 	return *dir < 0 ? -errno : 0;
 }
 
-static int reserve(struct run_dir *rd, const char *name)
+static int reserve_name(struct run_dir *rd, const char *name)
 {
 	const char *last;
-	int dir, err = place(name, &dir, &last);
+	int dir, err = open_parent_dir(name, &dir, &last);
 
 	if (!err)
 		err = run_dir_unlink(dir < 0 ? rd->fd : dir, last);
 	if (!err)
-		err = record(rd, dir, last);
+		err = record_file(rd, dir, last);
 	if (err && dir >= 0)
 		close(dir);
 	return err;
@@ -239,7 +239,7 @@ int run_dir_reserve(struct run_dir *rd, const char *name,
 			 strchr(name, '/') ? "" : rd->path,
 			 strchr(name, '/') ? "" : "/", name);
 
-	return n < RUN_DIR_PATH ? reserve(rd, name) : -ENAMETOOLONG;
+	return n < RUN_DIR_PATH ? reserve_name(rd, name) : -ENAMETOOLONG;
 }
 
 static int listen_to(int fd, int dir, const char *name, int type)
@@ -259,7 +259,7 @@ static int listen_to(int fd, int dir, const char *name, int type)
 int run_dir_listen(struct run_dir *rd, const char *name, int type)
 {
 	const struct run_dir_file *f = &rd->file[rd->files];
-	int fd, err = reserve(rd, name);
+	int fd, err = reserve_name(rd, name);
 
 	if (err)
 		return err;
@@ -302,7 +302,7 @@ int run_dir_write(struct run_dir *rd, const char *name, const char *text)
 	if (!err && renameat(rd->fd, new, rd->fd, name))
 		err = -errno;
 	if (!err)
-		return record(rd, -1, name);
+		return record_file(rd, -1, name);
 	(void)unlinkat(rd->fd, new, 0);
 	return err;
 }

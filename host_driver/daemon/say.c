@@ -61,7 +61,7 @@ static void write_all(int fd, const char *text, size_t bytes)
 	}
 }
 
-static void put(struct stream *s, const void *from, uint32_t bytes)
+static void ring_put(struct stream *s, const void *from, uint32_t bytes)
 {
 	const uint8_t *p = from;
 
@@ -69,7 +69,7 @@ static void put(struct stream *s, const void *from, uint32_t bytes)
 		s->ring[s->head++ % ROOM] = *p++;
 }
 
-static void get(struct stream *s, void *to, uint32_t bytes)
+static void ring_get(struct stream *s, void *to, uint32_t bytes)
 {
 	uint8_t *p = to;
 
@@ -77,26 +77,26 @@ static void get(struct stream *s, void *to, uint32_t bytes)
 		*p++ = s->ring[s->tail++ % ROOM];
 }
 
-static bool enqueue(struct stream *s, const char *text, uint32_t bytes)
+static bool enqueue_line(struct stream *s, const char *text, uint32_t bytes)
 {
 	const uint8_t head[HEAD] = { (uint8_t)(bytes >> 8), (uint8_t)bytes };
 
 	if (s->head - s->tail + HEAD + bytes > ROOM)
 		return false;
-	put(s, head, HEAD);
-	put(s, text, bytes);
+	ring_put(s, head, HEAD);
+	ring_put(s, text, bytes);
 	pthread_cond_signal(&s->work);
 	return true;
 }
 
 /* With its newline; by whoever says it if there is no thread. */
-static void line(struct stream *s, const char *text, uint32_t bytes)
+static void put_line(struct stream *s, const char *text, uint32_t bytes)
 {
 	bool runs;
 
 	pthread_mutex_lock(&s->lock);
 	runs = s->runs;
-	if (runs && !enqueue(s, text, bytes))
+	if (runs && !enqueue_line(s, text, bytes))
 		s->dropped++;
 	pthread_mutex_unlock(&s->lock);
 	if (!runs)
@@ -105,7 +105,7 @@ static void line(struct stream *s, const char *text, uint32_t bytes)
 
 /* The next line of the ring, under the lock: waits for one. What was dropped is
  * told behind the last one that was not. */
-static uint32_t next(struct stream *s, char *text)
+static uint32_t next_line(struct stream *s, char *text)
 {
 	uint8_t head[HEAD];
 	uint32_t n;
@@ -121,13 +121,13 @@ static uint32_t next(struct stream *s, char *text)
 		s->dropped = 0;
 		return n;
 	}
-	get(s, head, HEAD);
+	ring_get(s, head, HEAD);
 	n = (uint32_t)head[0] << 8 | head[1];
-	get(s, text, n);
+	ring_get(s, text, n);
 	return n;
 }
 
-static void *work(void *arg)
+static void *writer_thread(void *arg)
 {
 	struct stream *s = arg;
 	char text[LINE + 1];
@@ -136,7 +136,7 @@ static void *work(void *arg)
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		s->busy = false;
-		n = next(s, text);
+		n = next_line(s, text);
 		s->busy = true;
 		pthread_mutex_unlock(&s->lock);
 		write_all(s->fd, text, n);
@@ -145,11 +145,11 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void start(struct stream *s)
+static void start_writer(struct stream *s)
 {
 	pthread_t thread;
 
-	s->runs = !pthread_create(&thread, NULL, work, s);
+	s->runs = !pthread_create(&thread, NULL, writer_thread, s);
 	if (s->runs)
 		pthread_detach(thread);
 }
@@ -160,8 +160,8 @@ void say_start(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's */
-	start(&out);
-	start(&err);
+	start_writer(&out);
+	start_writer(&err);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -172,7 +172,7 @@ void say_text(int fd, const char *text, unsigned long bytes)
 		unsigned long n = end ? (unsigned long)(end - text) + 1 : bytes;
 
 		n = n < LINE ? n : LINE;
-		line(stream_of(fd), text, (uint32_t)n);
+		put_line(stream_of(fd), text, (uint32_t)n);
 		text += n;
 		bytes -= n;
 	}
@@ -186,7 +186,7 @@ void say_va(int fd, const char *who, const char *fmt, va_list ap)
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	n = (int)strlen(text);
 	text[n++] = '\n';
-	line(stream_of(fd), text, (uint32_t)n);
+	put_line(stream_of(fd), text, (uint32_t)n);
 }
 
 void say(int fd, const char *fmt, ...)
@@ -198,7 +198,7 @@ void say(int fd, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void drain(struct stream *s, const struct timespec *until)
+static void drain_stream(struct stream *s, const struct timespec *until)
 {
 	pthread_mutex_lock(&s->lock);
 	while (s->runs && (s->busy || s->head != s->tail || s->dropped))
@@ -213,6 +213,6 @@ void say_end(void)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
-	drain(&out, &until);
-	drain(&err, &until);
+	drain_stream(&out, &until);
+	drain_stream(&err, &until);
 }

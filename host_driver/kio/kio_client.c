@@ -20,11 +20,11 @@ static bool needs_token(const struct unic_kio *io)
 	return io->op == UNIC_KIO_READ || io->op == UNIC_KIO_LIST;
 }
 
-static void ask(struct unic_kio_client *c, uint32_t at);
+static void send_request(struct unic_kio_client *c, uint32_t at);
 
 /* ------------------------------------------------------------- the window */
 
-static void begin(struct unic_kio_client *c, uint32_t at)
+static void begin_io(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->head;
 
@@ -35,7 +35,7 @@ static void begin(struct unic_kio_client *c, uint32_t at)
 	io->moved = 0;
 	io->given = false;
 	if (!needs_token(io)) {
-		ask(c, at);
+		send_request(c, at);
 		return;
 	}
 	io->state = UNIC_KIO_TOKEN;
@@ -53,13 +53,13 @@ static void fill_window(struct unic_kio_client *c)
 			continue;
 		if (!c->link->prepare(c, c->head))
 			return;
-		begin(c, at);
+		begin_io(c, at);
 	}
 }
 
 /* Its slot is used again by the next fill_window(). */
-static void end(struct unic_kio_client *c, uint32_t at, int status,
-		uint32_t bytes)
+static void end_io(struct unic_kio_client *c, uint32_t at, int status,
+		   uint32_t bytes)
 {
 	struct unic_kio *io = c->slot[at];
 
@@ -71,7 +71,7 @@ static void end(struct unic_kio_client *c, uint32_t at, int status,
 }
 
 /* The NIC may still use its pages: it ends when that is over. */
-static void give_up(struct unic_kio_client *c, uint32_t at, int why)
+static void cancel_io(struct unic_kio_client *c, uint32_t at, int why)
 {
 	struct unic_kio *io = c->slot[at];
 	uint8_t state = io->state;
@@ -83,7 +83,7 @@ static void give_up(struct unic_kio_client *c, uint32_t at, int why)
 	if (state == UNIC_KIO_ASKED && needs_token(io))
 		c->link->cancel(c, at, io);
 	else if (state == UNIC_KIO_ASKED)
-		end(c, at, why, io->moved);
+		end_io(c, at, why, io->moved);
 	/* a token on its way is cancelled when it comes; data lands first */
 }
 
@@ -100,7 +100,7 @@ uint64_t unic_kio_demand(const struct unic_kio_client *c)
 
 /* ------------------------------------------------------------------- I/Os */
 
-static bool good(const struct unic_kio *io)
+static bool is_valid_io(const struct unic_kio *io)
 {
 	bool bytes = needs_token(io) || io->op == UNIC_KIO_WRITE;
 	uint64_t sum = 0;
@@ -115,7 +115,7 @@ static bool good(const struct unic_kio *io)
 	return sum == io->len;
 }
 
-static void learn_mean(struct unic_kio_client *c, uint32_t len)
+static void update_mean(struct unic_kio_client *c, uint32_t len)
 {
 	if (c->mean_bytes)
 		c->mean_bytes += len / 8 - c->mean_bytes / 8;
@@ -125,10 +125,10 @@ static void learn_mean(struct unic_kio_client *c, uint32_t len)
 
 int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io)
 {
-	if (!good(io))
+	if (!is_valid_io(io))
 		return -EINVAL;
 	if (io->len)
-		learn_mean(c, io->len);
+		update_mean(c, io->len);
 	io->state = UNIC_KIO_QUEUED;
 	io->next = NULL;
 	if (c->head)
@@ -140,7 +140,7 @@ int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io)
 	return 0;
 }
 
-static void ask(struct unic_kio_client *c, uint32_t at)
+static void send_request(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->slot[at];
 	struct unic_kio_msg msg = {
@@ -159,7 +159,7 @@ static void ask(struct unic_kio_client *c, uint32_t at)
 		io->wrote = io->file->wrote;
 	io->state = UNIC_KIO_ASKED;
 	if (!c->link->send(c, &msg, io))
-		give_up(c, at, -ENOLINK);
+		cancel_io(c, at, -ENOLINK);
 }
 
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
@@ -173,11 +173,11 @@ void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 	io->token = token;
 	io->key = key;
 	if (!ok)
-		end(c, at, late ? io->why : -ENOBUFS, 0);
+		end_io(c, at, late ? io->why : -ENOBUFS, 0);
 	else if (late)
 		c->link->cancel(c, at, io);
 	else
-		ask(c, at);
+		send_request(c, at);
 	fill_window(c);
 }
 
@@ -188,9 +188,10 @@ void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 	if (!io || !needs_token(io))
 		return;
 	if (io->state == UNIC_KIO_CANCEL)
-		end(c, at, io->why, 0);
+		end_io(c, at, io->why, 0);
 	else if (io->state == UNIC_KIO_ASKED)
-		end(c, at, -EIO, 0); /* evicted, aborted: nobody answers it */
+		end_io(c, at, -EIO,
+		       0); /* evicted, aborted: nobody answers it */
 	fill_window(c);
 }
 
@@ -201,14 +202,14 @@ void unic_kio_sent(struct unic_kio_client *c, uint32_t at)
 	if (!io || io->op != UNIC_KIO_WRITE)
 		return;
 	if (io->state == UNIC_KIO_CANCEL)
-		end(c, at, io->why, io->moved);
+		end_io(c, at, io->why, io->moved);
 	else if (io->state == UNIC_KIO_FLYING)
 		io->state = UNIC_KIO_ASKED;
 	fill_window(c);
 }
 
 /* Server @boot did what was asked for. Returns 0, or why it is worth nothing. */
-static uint32_t learn(const struct unic_kio *io, uint64_t boot)
+static uint32_t update_file_state(const struct unic_kio *io, uint64_t boot)
 {
 	struct unic_kio_file *f = io->file;
 	bool lost;
@@ -229,14 +230,14 @@ static uint32_t learn(const struct unic_kio *io, uint64_t boot)
 }
 
 /* The server's token ended before our data was there: it did nothing. */
-static bool too_late(const struct unic_kio *io, uint32_t status)
+static bool is_token_timeout(const struct unic_kio *io, uint32_t status)
 {
 	return io->op == UNIC_KIO_WRITE && status == ETIMEDOUT;
 }
 
-static void answered(struct unic_kio_client *c, uint32_t at,
-		     const struct unic_kio_msg *msg, uint32_t token,
-		     uint32_t payload)
+static void handle_answer(struct unic_kio_client *c, uint32_t at,
+			  const struct unic_kio_msg *msg, uint32_t token,
+			  uint32_t payload)
 {
 	struct unic_kio *io = c->slot[at];
 	uint32_t status = unic_from_le32(msg->status);
@@ -246,11 +247,11 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 	io->remote = status < 4096 ? status : EIO;
 	if (needs_token(io) && payload && token == io->token) {
 		/* placed is the NIC's word: and then the token is used up */
-		end(c, at, status ? -EIO : 0, payload);
+		end_io(c, at, status ? -EIO : 0, payload);
 		return;
 	}
-	if (too_late(io, status)) {
-		give_up(c, at, -ENOBUFS);
+	if (is_token_timeout(io, status)) {
+		cancel_io(c, at, -ENOBUFS);
 		return;
 	}
 	if (!status && io->given && len <= io->len)
@@ -258,12 +259,13 @@ static void answered(struct unic_kio_client *c, uint32_t at,
 	else if (!status && (len || io->op == UNIC_KIO_WRITE))
 		status = io->remote = EIO; /* a payload refused, or none sent */
 	if (!status)
-		status = io->remote = learn(io, unic_from_le64(msg->key));
-	give_up(c, at, status ? -EREMOTEIO : 0);
+		status = io->remote =
+			update_file_state(io, unic_from_le64(msg->key));
+	cancel_io(c, at, status ? -EREMOTEIO : 0);
 }
 
-static void granted(struct unic_kio_client *c, uint32_t at,
-		    const struct unic_kio_msg *msg)
+static void handle_grant(struct unic_kio_client *c, uint32_t at,
+			 const struct unic_kio_msg *msg)
 {
 	struct unic_kio *io = c->slot[at];
 	struct unic_kio_msg data = {
@@ -280,7 +282,7 @@ static void granted(struct unic_kio_client *c, uint32_t at,
 	io->given = c->link->data(c, at, &data, io);
 	if (!io->given) {
 		io->state = UNIC_KIO_ASKED;
-		give_up(c, at, -ENOLINK);
+		cancel_io(c, at, -ENOLINK);
 	}
 }
 
@@ -294,9 +296,9 @@ void unic_kio_message(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 	    (io->state != UNIC_KIO_ASKED && io->state != UNIC_KIO_FLYING))
 		return;
 	if (msg->op == UNIC_KIO_ANSWER)
-		answered(c, at, msg, token, payload);
+		handle_answer(c, at, msg, token, payload);
 	else if (msg->op == UNIC_KIO_GRANT)
-		granted(c, at, msg);
+		handle_grant(c, at, msg);
 	fill_window(c);
 }
 
@@ -309,7 +311,7 @@ void unic_kio_up(struct unic_kio_client *c, bool up)
 	c->up = up;
 	for (at = 0; !up && at < UNIC_KIO_WINDOW; at++)
 		if (c->slot[at])
-			give_up(c, at, -ENOLINK);
+			cancel_io(c, at, -ENOLINK);
 	fill_window(c);
 }
 
@@ -320,7 +322,7 @@ void unic_kio_lost(struct unic_kio_client *c, int status)
 	c->up = false;
 	for (at = 0; at < UNIC_KIO_WINDOW; at++)
 		if (c->slot[at])
-			end(c, at, status, 0);
+			end_io(c, at, status, 0);
 }
 
 /* Those that wait for a slot, or for a link, have deadlines, too. */
@@ -382,7 +384,7 @@ uint64_t unic_kio_client_poll(struct unic_kio_client *c, uint64_t now_ns)
 		if (!io || io->state == UNIC_KIO_CANCEL)
 			continue;
 		if (io->deadline_ns <= now_ns)
-			give_up(c, at, -ETIMEDOUT);
+			cancel_io(c, at, -ETIMEDOUT);
 		else if (io->deadline_ns < next)
 			next = io->deadline_ns;
 	}

@@ -14,7 +14,7 @@ static uint32_t link_of(const struct unic_kio_conn *c)
 	return (uint32_t)(c - c->node->conn);
 }
 
-static bool ours(const struct unic_kio_conn *c)
+static bool is_outgoing(const struct unic_kio_conn *c)
 {
 	return link_of(c) < UNIC_KIO_OUT;
 }
@@ -201,7 +201,7 @@ void unic_kio_link_init(struct unic_kio_node *n)
 		struct unic_kio_conn *c = &n->conn[i];
 
 		c->node = n;
-		if (ours(c)) {
+		if (is_outgoing(c)) {
 			unic_kio_client_init(client_of(c), &client_link);
 			client_of(c)->of = c;
 		} else {
@@ -214,7 +214,7 @@ void unic_kio_link_init(struct unic_kio_node *n)
 
 /* ----------------------------------------------------------- up and down */
 
-static void enter(struct unic_kio_conn *c, enum unic_kio_conn_state state)
+static void enter_state(struct unic_kio_conn *c, enum unic_kio_conn_state state)
 {
 	c->state = (uint8_t)state;
 	c->asked = false;
@@ -227,13 +227,13 @@ static void back_off(struct unic_kio_conn *c)
 
 	c->fails++;
 	c->retry_ns = c->node->now_ns + (BACK_NS << n);
-	enter(c, ours(c) ? UNIC_KIO_C_WAIT : UNIC_KIO_C_DRAIN);
-	if (ours(c) && c->fails >= REFUSED_MAX)
+	enter_state(c, is_outgoing(c) ? UNIC_KIO_C_WAIT : UNIC_KIO_C_DRAIN);
+	if (is_outgoing(c) && c->fails >= REFUSED_MAX)
 		unic_kio_refuse(client_of(c), -ECONNREFUSED);
 }
 
 /* It ended, for whatever reason: begin to take it down. */
-static void down(struct unic_kio_conn *c)
+static void begin_teardown(struct unic_kio_conn *c)
 {
 	if (c->state == UNIC_KIO_C_DOWN)
 		return;
@@ -243,21 +243,21 @@ static void down(struct unic_kio_conn *c)
 	}
 	c->gone = false;
 	c->retry_ns = 0;
-	enter(c, UNIC_KIO_C_DOWN);
-	if (ours(c))
+	enter_state(c, UNIC_KIO_C_DOWN);
+	if (is_outgoing(c))
 		unic_kio_up(client_of(c), false);
 	else
 		unic_kio_server_stop(server_of(c));
 }
 
 /* No completion of it will come. */
-static void destroyed(struct unic_kio_conn *c)
+static void destroy_done(struct unic_kio_conn *c)
 {
 	uint32_t at;
 
 	unic_kio_ring_down(&c->node->ring, link_of(c));
 	c->qp = c->id = 0;
-	if (ours(c))
+	if (is_outgoing(c))
 		for (at = 0; at < UNIC_KIO_WINDOW; at++)
 			unic_kio_sent(client_of(c), at);
 	else
@@ -265,18 +265,18 @@ static void destroyed(struct unic_kio_conn *c)
 	back_off(c);
 }
 
-static void is_up(struct unic_kio_conn *c)
+static void set_conn_up(struct unic_kio_conn *c)
 {
 	c->fails = 0;
 	c->refused = 0;
-	enter(c, UNIC_KIO_C_UP);
-	if (ours(c))
+	enter_state(c, UNIC_KIO_C_UP);
+	if (is_outgoing(c))
 		unic_kio_up(client_of(c), true);
 }
 
 /* --------------------------------------------------------------- requests */
 
-static bool ask_create(struct unic_kio_conn *c)
+static bool send_qp_create(struct unic_kio_conn *c)
 {
 	struct unic_kio_node *n = c->node;
 	struct unic_ctl_qp_create r = {
@@ -290,11 +290,11 @@ static bool ask_create(struct unic_kio_conn *c)
 	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, 0, link_of(c), 0);
 }
 
-static bool ask_connect(struct unic_kio_conn *c)
+static bool send_connect(struct unic_kio_conn *c)
 {
 	struct unic_ctl_connect r = { .qp = unic_to_le32(c->qp) };
 
-	if (ours(c)) {
+	if (is_outgoing(c)) {
 		r.service = unic_to_le64(UNIC_KIO_SERVICE);
 		r.ipv4 = unic_to_le32(c->ipv4);
 		r.timeout_us = unic_to_le32(CONNECT_US);
@@ -302,11 +302,11 @@ static bool ask_connect(struct unic_kio_conn *c)
 		r.conn = unic_to_le32(c->id);
 	}
 	return unic_kio_ask(c->node,
-			    ours(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT, &r, 0,
-			    link_of(c), 0);
+			    is_outgoing(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT,
+			    &r, 0, link_of(c), 0);
 }
 
-static bool ask_destroy(struct unic_kio_conn *c)
+static bool send_qp_destroy(struct unic_kio_conn *c)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->qp) };
 
@@ -322,7 +322,7 @@ static void token_request(struct unic_kio_conn *c, uint32_t at,
 
 	*pieces = 0;
 	r->mr = unic_to_le32(n->mr);
-	if (ours(c)) {
+	if (is_outgoing(c)) {
 		const struct unic_kio *io = client_of(c)->slot[at];
 
 		r->length = unic_to_le32(io->len);
@@ -341,7 +341,7 @@ static void token_request(struct unic_kio_conn *c, uint32_t at,
 	}
 }
 
-static bool ask_token(struct unic_kio_conn *c, uint32_t at)
+static bool send_token_alloc(struct unic_kio_conn *c, uint32_t at)
 {
 	struct {
 		struct unic_ctl_token_alloc r;
@@ -355,7 +355,7 @@ static bool ask_token(struct unic_kio_conn *c, uint32_t at)
 			    at);
 }
 
-static bool ask_cancel(struct unic_kio_conn *c, uint32_t at)
+static bool send_token_cancel(struct unic_kio_conn *c, uint32_t at)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
 
@@ -365,8 +365,8 @@ static bool ask_cancel(struct unic_kio_conn *c, uint32_t at)
 
 /* ----------------------------------------------------------------- answers */
 
-static void created(struct unic_kio_conn *c, uint32_t status,
-		    const uint64_t *rec)
+static void create_done(struct unic_kio_conn *c, uint32_t status,
+			const uint64_t *rec)
 {
 	struct unic_ctl_queue_reply r;
 
@@ -380,13 +380,13 @@ static void created(struct unic_kio_conn *c, uint32_t status,
 	}
 	c->qp = unic_from_le32(r.id);
 	unic_kio_ring_up(&c->node->ring, link_of(c), unic_from_le32(r.number));
-	enter(c, UNIC_KIO_C_CONNECT);
+	enter_state(c, UNIC_KIO_C_CONNECT);
 	if (c->gone)
-		down(c);
+		begin_teardown(c);
 }
 
-static void connected(struct unic_kio_conn *c, uint32_t status,
-		      const uint64_t *rec)
+static void connect_done(struct unic_kio_conn *c, uint32_t status,
+			 const uint64_t *rec)
 {
 	struct unic_ctl_conn_reply r;
 
@@ -395,22 +395,22 @@ static void connected(struct unic_kio_conn *c, uint32_t status,
 	if (!status && !r.vendor)
 		status = UNIC_CTL_ST_UNSUPPORTED; /* it has no tokens */
 	c->refused = status;
-	if (ours(c) && !status)
+	if (is_outgoing(c) && !status)
 		c->id = unic_from_le32(r.id);
 	if (status || c->gone)
-		down(c);
+		begin_teardown(c);
 	else
-		is_up(c);
+		set_conn_up(c);
 }
 
-static void token(struct unic_kio_conn *c, uint32_t at, uint32_t status,
-		  const uint64_t *rec)
+static void token_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
+		       const uint64_t *rec)
 {
 	struct unic_ctl_token_reply r;
 
 	memcpy(&r, rec, sizeof(r));
 	c->token_id[at] = unic_from_le32(r.id);
-	if (ours(c))
+	if (is_outgoing(c))
 		unic_kio_token(client_of(c), at, !status,
 			       unic_from_le32(r.index), unic_from_le64(r.key));
 	else
@@ -421,19 +421,19 @@ static void token(struct unic_kio_conn *c, uint32_t at, uint32_t status,
 
 /* Refused (no memory for it, or the NIC is being reset), it is still there, and the
  * NIC may use what it names: it is asked for again. */
-static void not_destroyed(struct unic_kio_conn *c)
+static void destroy_failed(struct unic_kio_conn *c)
 {
 	c->asked = false;
 	c->retry_ns = c->node->now_ns + AGAIN_NS;
 }
 
-static void cancelled(struct unic_kio_conn *c, uint32_t at, uint32_t status)
+static void cancel_done(struct unic_kio_conn *c, uint32_t at, uint32_t status)
 {
-	/* BUSY: a message is arriving; others: see not_destroyed() */
+	/* BUSY: a message is arriving; others: see destroy_failed() */
 	if (status && status != UNIC_ST_NO_TOKEN) {
 		c->want_cancel |= 1u << at;
 		c->cancel_ns = c->node->now_ns + AGAIN_NS;
-	} else if (ours(c)) {
+	} else if (is_outgoing(c)) {
 		unic_kio_ended(client_of(c), at);
 	} else {
 		unic_kio_server_ended(server_of(c), at);
@@ -448,23 +448,23 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 
 	switch (ask->op) {
 	case UNIC_CTL_QP_CREATE:
-		created(c, status, rec);
+		create_done(c, status, rec);
 		break;
 	case UNIC_CTL_CONNECT:
 	case UNIC_CTL_ACCEPT:
-		connected(c, status, rec);
+		connect_done(c, status, rec);
 		break;
 	case UNIC_CTL_QP_DESTROY:
 		if (!status || status == UNIC_ST_NO_QP)
-			destroyed(c);
+			destroy_done(c);
 		else
-			not_destroyed(c);
+			destroy_failed(c);
 		break;
 	case UNIC_CTL_TOKEN_ALLOC:
-		token(c, ask->at, status, rec);
+		token_done(c, ask->at, status, rec);
 		break;
 	case UNIC_CTL_TOKEN_CANCEL:
-		cancelled(c, ask->at, status);
+		cancel_done(c, ask->at, status);
 		break;
 	default: /* REJECT */
 		break;
@@ -473,7 +473,7 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 
 /* ------------------------------------------------------------ who is there */
 
-static bool idle(struct unic_kio_conn *c)
+static bool is_idle(struct unic_kio_conn *c)
 {
 	return !client_of(c)->busy && !client_of(c)->head;
 }
@@ -486,26 +486,26 @@ int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
 		if (c->state != UNIC_KIO_C_FREE && c->ipv4 == ipv4)
 			return (int)link_of(c);
 		if (c->state == UNIC_KIO_C_FREE ||
-		    (!spare && c->state == UNIC_KIO_C_WAIT && idle(c)))
+		    (!spare && c->state == UNIC_KIO_C_WAIT && is_idle(c)))
 			spare = c;
 	}
 	if (spare) {
 		spare->ipv4 = ipv4;
 		spare->fails = spare->refused = 0;
 		spare->retry_ns = 0;
-		enter(spare, UNIC_KIO_C_WAIT);
+		enter_state(spare, UNIC_KIO_C_WAIT);
 		return (int)link_of(spare);
 	}
 	/* an idle one makes room, for the next who asks */
 	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++)
-		if (c->state == UNIC_KIO_C_UP && idle(c)) {
-			down(c);
+		if (c->state == UNIC_KIO_C_UP && is_idle(c)) {
+			begin_teardown(c);
 			break;
 		}
 	return -EBUSY;
 }
 
-static void reject(struct unic_kio_node *n, uint32_t id)
+static void reject_conn(struct unic_kio_node *n, uint32_t id)
 {
 	struct unic_ctl_reject r = { .conn = unic_to_le32(id) };
 
@@ -513,7 +513,7 @@ static void reject(struct unic_kio_node *n, uint32_t id)
 }
 
 /* Of theirs, the one that was silent longest. */
-static struct unic_kio_conn *most_silent(struct unic_kio_node *n)
+static struct unic_kio_conn *find_silent_conn(struct unic_kio_node *n)
 {
 	struct unic_kio_conn *c, *found = NULL;
 
@@ -549,26 +549,26 @@ void unic_kio_link_request(struct unic_kio_node *n,
 	struct unic_kio_conn *c, *found = NULL;
 
 	if (!may_connect(n, ipv4)) {
-		reject(n, unic_from_le32(up->hdr.id));
+		reject_conn(n, unic_from_le32(up->hdr.id));
 		return;
 	}
 	for (c = n->conn + UNIC_KIO_OUT; c < n->conn + UNIC_KIO_LINKS; c++) {
 		if (c->state == UNIC_KIO_C_FREE)
 			found = found ? found : c;
 		else if (c->ipv4 == ipv4)
-			down(c);
+			begin_teardown(c);
 	}
 	if (!found) {
-		c = most_silent(n);
+		c = find_silent_conn(n);
 		if (c)
-			down(c);
-		reject(n, unic_from_le32(up->hdr.id));
+			begin_teardown(c);
+		reject_conn(n, unic_from_le32(up->hdr.id));
 		return;
 	}
 	found->ipv4 = ipv4;
 	found->id = unic_from_le32(up->hdr.id);
 	found->gone = false;
-	enter(found, UNIC_KIO_C_CREATE);
+	enter_state(found, UNIC_KIO_C_CREATE);
 }
 
 void unic_kio_link_ended(struct unic_kio_node *n, uint32_t conn, uint32_t qp)
@@ -578,12 +578,13 @@ void unic_kio_link_ended(struct unic_kio_node *n, uint32_t conn, uint32_t qp)
 	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++)
 		if (c->state != UNIC_KIO_C_FREE &&
 		    ((conn && c->id == conn) || (qp && c->qp == qp)))
-			down(c);
+			begin_teardown(c);
 }
 
 /* ------------------------------------------------------------- completions */
 
-static void received(struct unic_kio_conn *c, const struct unic_kio_done *d)
+static void handle_message(struct unic_kio_conn *c,
+			   const struct unic_kio_done *d)
 {
 	uint64_t
 		copy[(sizeof(struct unic_kio_msg) + UNIC_KIO_NAME_MAX) / 8 + 1];
@@ -597,14 +598,14 @@ static void received(struct unic_kio_conn *c, const struct unic_kio_done *d)
 	c->heard_ns = c->node->now_ns;
 	if (c->state != UNIC_KIO_C_UP)
 		return;
-	if (!ours(c)) {
+	if (!is_outgoing(c)) {
 		if (!unic_kio_server_message(server_of(c), copy, bytes,
 					     d->token, d->payload))
-			down(c);
+			begin_teardown(c);
 		return;
 	}
 	if (bytes != sizeof(msg)) {
-		down(c);
+		begin_teardown(c);
 		return;
 	}
 	memcpy(&msg, copy, sizeof(msg));
@@ -616,13 +617,13 @@ void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
 	struct unic_kio_conn *c = &n->conn[d->link];
 
 	if (d->tag == UNIC_KIO_TAG_RECV && d->ok)
-		received(c, d);
-	else if (d->tag == UNIC_KIO_TAG_CLIENT && ours(c))
+		handle_message(c, d);
+	else if (d->tag == UNIC_KIO_TAG_CLIENT && is_outgoing(c))
 		unic_kio_sent(client_of(c), d->at % UNIC_KIO_WINDOW);
-	else if (d->tag == UNIC_KIO_TAG_SERVER && !ours(c))
+	else if (d->tag == UNIC_KIO_TAG_SERVER && !is_outgoing(c))
 		unic_kio_server_sent(server_of(c), d->at % UNIC_KIO_JOBS);
 	if (!d->ok)
-		down(c);
+		begin_teardown(c);
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -637,11 +638,11 @@ void unic_kio_link_lost(struct unic_kio_node *n, int status)
 		c->qp = c->id = 0;
 		c->gone = false;
 		c->asked = false;
-		if (!ours(c)) {
+		if (!is_outgoing(c)) {
 			unic_kio_server_down(server_of(c), true);
 			c->state = UNIC_KIO_C_FREE;
 		} else if (c->state != UNIC_KIO_C_FREE) {
-			enter(c, UNIC_KIO_C_WAIT);
+			enter_state(c, UNIC_KIO_C_WAIT);
 			unic_kio_lost(client_of(c), status);
 		}
 	}
@@ -649,13 +650,13 @@ void unic_kio_link_lost(struct unic_kio_node *n, int status)
 
 /* ---------------------------------------------------------------------- poll */
 
-static void ask_tokens(struct unic_kio_conn *c)
+static void send_token_requests(struct unic_kio_conn *c)
 {
 	uint32_t at, want;
 
 	for (want = c->want_token; want; want &= want - 1) {
 		at = (uint32_t)__builtin_ctz(want);
-		if (!ask_token(c, at))
+		if (!send_token_alloc(c, at))
 			return;
 		c->want_token &= ~(1u << at);
 	}
@@ -663,51 +664,52 @@ static void ask_tokens(struct unic_kio_conn *c)
 		return;
 	for (want = c->want_cancel; want; want &= want - 1) {
 		at = (uint32_t)__builtin_ctz(want);
-		if (!ask_cancel(c, at))
+		if (!send_token_cancel(c, at))
 			return;
 		c->want_cancel &= ~(1u << at);
 	}
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* One of ours that is in use ends then. */
-static uint64_t patience_ns(struct unic_kio_conn *c)
+static uint64_t conn_deadline_ns(struct unic_kio_conn *c)
 {
-	return earlier(c->heard_ns + SILENT_NS + 1,
-		       unic_kio_stuck_ns(client_of(c)));
+	return min_ns(c->heard_ns + SILENT_NS + 1,
+		      unic_kio_stuck_ns(client_of(c)));
 }
 
 /* What its state says is to be asked for. */
-static void step(struct unic_kio_conn *c)
+static void step_conn(struct unic_kio_conn *c)
 {
 	switch (c->state) {
 	case UNIC_KIO_C_WAIT:
-		if (!idle(c) && c->node->now_ns >= c->retry_ns)
-			enter(c, UNIC_KIO_C_CREATE);
+		if (!is_idle(c) && c->node->now_ns >= c->retry_ns)
+			enter_state(c, UNIC_KIO_C_CREATE);
 		break;
 	case UNIC_KIO_C_CREATE:
-		c->asked = ask_create(c);
+		c->asked = send_qp_create(c);
 		break;
 	case UNIC_KIO_C_CONNECT:
-		c->asked = ask_connect(c);
+		c->asked = send_connect(c);
 		break;
 	case UNIC_KIO_C_UP:
-		if (ours(c) && !client_of(c)->busy)
+		if (is_outgoing(c) && !client_of(c)->busy)
 			c->heard_ns = c->node->now_ns;
-		else if (ours(c) && c->node->now_ns >= patience_ns(c))
-			down(c);
+		else if (is_outgoing(c) &&
+			 c->node->now_ns >= conn_deadline_ns(c))
+			begin_teardown(c);
 		break;
 	case UNIC_KIO_C_DOWN:
 		if (c->node->now_ns >= c->retry_ns)
-			c->asked = ask_destroy(c);
+			c->asked = send_qp_destroy(c);
 		break;
 	case UNIC_KIO_C_DRAIN:
 		if (unic_kio_server_idle(server_of(c)))
-			enter(c, UNIC_KIO_C_FREE);
+			enter_state(c, UNIC_KIO_C_FREE);
 		break;
 	default:
 		break;
@@ -715,23 +717,23 @@ static void step(struct unic_kio_conn *c)
 }
 
 /* When there is something to do again. */
-static uint64_t next_of(struct unic_kio_conn *c, uint64_t ends)
+static uint64_t next_deadline_ns(struct unic_kio_conn *c, uint64_t ends)
 {
 	uint64_t now = c->node->now_ns;
 
 	if (c->want_cancel)
-		ends = earlier(ends, now + AGAIN_NS);
+		ends = min_ns(ends, now + AGAIN_NS);
 	if (c->want_token || (c->state == UNIC_KIO_C_DRAIN))
-		ends = earlier(ends, now + AGAIN_NS);
-	if (c->state == UNIC_KIO_C_WAIT && !idle(c))
-		ends = earlier(ends, c->retry_ns > now ? c->retry_ns : now);
-	if (c->state == UNIC_KIO_C_UP && ours(c) && client_of(c)->busy)
-		ends = earlier(ends, patience_ns(c));
+		ends = min_ns(ends, now + AGAIN_NS);
+	if (c->state == UNIC_KIO_C_WAIT && !is_idle(c))
+		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
+	if (c->state == UNIC_KIO_C_UP && is_outgoing(c) && client_of(c)->busy)
+		ends = min_ns(ends, conn_deadline_ns(c));
 	if (!c->asked && c->state == UNIC_KIO_C_DOWN)
-		ends = earlier(ends, c->retry_ns > now ? c->retry_ns : now);
+		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
 	if (!c->asked &&
 	    (c->state == UNIC_KIO_C_CREATE || c->state == UNIC_KIO_C_CONNECT))
-		ends = earlier(ends, now);
+		ends = min_ns(ends, now);
 	return ends;
 }
 
@@ -744,11 +746,12 @@ uint64_t unic_kio_link_poll(struct unic_kio_node *n)
 		if (c->state == UNIC_KIO_C_FREE)
 			continue;
 		if (!c->asked)
-			step(c);
-		ends = ours(c) ? unic_kio_client_poll(client_of(c), n->now_ns)
+			step_conn(c);
+		ends = is_outgoing(c)
+			       ? unic_kio_client_poll(client_of(c), n->now_ns)
 			       : unic_kio_server_poll(server_of(c), n->now_ns);
-		ask_tokens(c);
-		next = earlier(next, next_of(c, ends));
+		send_token_requests(c);
+		next = min_ns(next, next_deadline_ns(c, ends));
 	}
 	return next;
 }

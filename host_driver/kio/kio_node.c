@@ -45,7 +45,7 @@ static uint32_t buffers_of(const struct unic_kio_config *c)
 }
 
 /* Not with this device. Said once, but asked again: another may come. */
-static bool unsupported(struct unic_kio_node *n)
+static bool is_unsupported(struct unic_kio_node *n)
 {
 	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(BUFFERS_LEAST);
 	bool silent = n->why == UNIC_CTL_ST_UNSUPPORTED;
@@ -129,7 +129,7 @@ enum {
 	STEP_UP,
 };
 
-static bool ask_hello(struct unic_kio_node *n)
+static bool send_hello(struct unic_kio_node *n)
 {
 	struct unic_ctl_hello r = { .version = unic_to_le32(UNIC_CTL_VERSION),
 				    .name = "kio" };
@@ -137,14 +137,14 @@ static bool ask_hello(struct unic_kio_node *n)
 	return unic_kio_ask(n, UNIC_CTL_HELLO, &r, 0, 0, 0);
 }
 
-static bool ask_pd(struct unic_kio_node *n)
+static bool send_pd_alloc(struct unic_kio_node *n)
 {
 	struct unic_ctl_plain r = { 0 };
 
 	return unic_kio_ask(n, UNIC_CTL_PD_ALLOC, &r, 0, 0, 0);
 }
 
-static bool ask_region(struct unic_kio_node *n)
+static bool send_mr_reg(struct unic_kio_node *n)
 {
 	const struct unic_kio_config *c = &n->config;
 	uint64_t bytes = c->mem ? c->bus_bytes
@@ -162,7 +162,7 @@ static bool ask_region(struct unic_kio_node *n)
 }
 
 /* All at once: after a reset I/Os wait for this. */
-static bool ask_forms(struct unic_kio_node *n)
+static bool send_mr_allocs(struct unic_kio_node *n)
 {
 	struct unic_ctl_mr_alloc r = {
 		.pd = unic_to_le32(n->pd),
@@ -176,7 +176,7 @@ static bool ask_forms(struct unic_kio_node *n)
 	return n->forms_open;
 }
 
-static bool ask_cq(struct unic_kio_node *n)
+static bool send_cq_create(struct unic_kio_node *n)
 {
 	struct unic_ctl_cq_create r = { .mr = unic_to_le32(n->mr) };
 
@@ -184,7 +184,7 @@ static bool ask_cq(struct unic_kio_node *n)
 	return unic_kio_ask(n, UNIC_CTL_CQ_CREATE, &r, 0, 0, 0);
 }
 
-static bool ask_listen(struct unic_kio_node *n)
+static bool send_listen(struct unic_kio_node *n)
 {
 	struct unic_ctl_listen r = { .service =
 					     unic_to_le64(UNIC_KIO_SERVICE) };
@@ -195,15 +195,15 @@ static bool ask_listen(struct unic_kio_node *n)
 static void set_up(struct unic_kio_node *n)
 {
 	static bool (*const steps[])(struct unic_kio_node *) = {
-		[STEP_HELLO] = ask_hello,   [STEP_PD] = ask_pd,
-		[STEP_REGION] = ask_region, [STEP_FORMS] = ask_forms,
-		[STEP_CQ] = ask_cq,	    [STEP_LISTEN] = ask_listen,
+		[STEP_HELLO] = send_hello,   [STEP_PD] = send_pd_alloc,
+		[STEP_REGION] = send_mr_reg, [STEP_FORMS] = send_mr_allocs,
+		[STEP_CQ] = send_cq_create,  [STEP_LISTEN] = send_listen,
 	};
 
 	if (n->lost || n->asked || n->now_ns < n->retry_ns ||
 	    unic_host_nic(n->config.host) != UNIC_CTL_NIC_READY)
 		return;
-	if (n->step == STEP_HELLO && unsupported(n)) {
+	if (n->step == STEP_HELLO && is_unsupported(n)) {
 		n->why = UNIC_CTL_ST_UNSUPPORTED;
 		n->retry_ns = n->now_ns + RETRY_NS;
 		return;
@@ -284,8 +284,8 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 }
 
 /* With fewer than all, fewer I/Os are under way. */
-static void form_done(struct unic_kio_node *n, uint32_t status,
-		      const uint64_t *rec)
+static void mr_alloc_done(struct unic_kio_node *n, uint32_t status,
+			  const uint64_t *rec)
 {
 	struct unic_ctl_mr_reg_reply r;
 
@@ -304,7 +304,7 @@ static void form_done(struct unic_kio_node *n, uint32_t status,
 /* Pages of others stay the NIC's until it was reset, or is gone, or has let go of
  * the slot that we left (INV-14). Buffers of our own nobody gets before we are up
  * again. */
-static bool may_use(const struct unic_kio_node *n)
+static bool can_end_lost(const struct unic_kio_node *n)
 {
 	uint32_t nic = unic_host_nic(n->config.host);
 
@@ -317,7 +317,7 @@ static bool may_use(const struct unic_kio_node *n)
 
 static void end_lost(struct unic_kio_node *n)
 {
-	if (!n->lost || may_use(n))
+	if (!n->lost || can_end_lost(n))
 		return;
 	n->lost = false;
 	n->left = UNIC_OS_NO_SLOT;
@@ -325,7 +325,7 @@ static void end_lost(struct unic_kio_node *n)
 }
 
 /* All that we had is gone; the slot is not. */
-static void lost(struct unic_kio_node *n)
+static void reset_node(struct unic_kio_node *n)
 {
 	uint32_t i;
 
@@ -342,14 +342,14 @@ static void lost(struct unic_kio_node *n)
 }
 
 /* We know not any more what became of what: another slot. */
-static void restart(struct unic_kio_node *n)
+static void restart_node(struct unic_kio_node *n)
 {
 	unic_os_log(n->config.os, UNIC_LOG_ERROR,
 		    "kio: begins anew in another slot");
 	n->left = n->core.slot;
 	unic_host_client_gone(n->config.host, &n->core);
 	n->upcall = 0;
-	lost(n);
+	reset_node(n);
 }
 
 /* ----------------------------------------------------------------- answers */
@@ -380,7 +380,7 @@ static bool take_reply(struct unic_kio_node *n)
 		set_up_done(n, unic_from_le16(hdr.status), rec);
 		break;
 	case UNIC_CTL_MR_ALLOC:
-		form_done(n, unic_from_le16(hdr.status), rec);
+		mr_alloc_done(n, unic_from_le16(hdr.status), rec);
 		break;
 	default:
 		unic_kio_link_reply(n, &ask, unic_from_le16(hdr.status), rec);
@@ -390,7 +390,7 @@ static bool take_reply(struct unic_kio_node *n)
 
 /* ------------------------------------------------------------------ upcalls */
 
-static void upcall(struct unic_kio_node *n, const uint64_t *rec)
+static void handle_upcall(struct unic_kio_node *n, const uint64_t *rec)
 {
 	struct unic_upcall_conn up;
 	struct unic_upcall_obj obj;
@@ -408,11 +408,11 @@ static void upcall(struct unic_kio_node *n, const uint64_t *rec)
 		unic_kio_link_ended(n, 0, unic_from_le32(up.hdr.id));
 		break;
 	case UNIC_UP_RESET:
-		lost(n);
+		reset_node(n);
 		break;
 	case UNIC_UP_CQ_ERROR:
 	case UNIC_UP_DB_ERROR:
-		restart(n);
+		restart_node(n);
 		break;
 	default: /* tokens are asked about, regions are never asked back */
 		break;
@@ -438,12 +438,12 @@ static bool take_upcall(struct unic_kio_node *n)
 	memcpy(&hdr, rec, sizeof(hdr));
 	if (unic_from_le32(hdr.seq) == n->upcall + 1) {
 		n->upcall++;
-		upcall(n, rec);
+		handle_upcall(n, rec);
 		return true;
 	}
 	if ((int32_t)(unic_from_le32(hdr.seq) - (n->upcall + 1)) > 0 &&
 	    hdr.seq) {
-		restart(n);
+		restart_node(n);
 		return true;
 	}
 	return false;
@@ -456,7 +456,7 @@ static bool take_upcall(struct unic_kio_node *n)
  * buffers for lack of entries, and so do we: each notice to anybody halves the
  * window, each while without one lets it grow.
  */
-static void squeeze(struct unic_kio_node *n)
+static void adjust_window(struct unic_kio_node *n)
 {
 	uint32_t now = unic_host_notices(n->config.host), w = n->window, i;
 
@@ -569,7 +569,7 @@ static void take_stored(struct unic_kio_node *n)
 }
 
 /* I/Os that wait for us to come up have deadlines, too. When the next one is. */
-static uint64_t expire(struct unic_kio_node *n)
+static uint64_t poll_clients(struct unic_kio_node *n)
 {
 	uint64_t next = UINT64_MAX, ends;
 	uint32_t i;
@@ -597,7 +597,7 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 	if (!n->up) {
 		end_lost(n);
 		set_up(n);
-		next = expire(n);
+		next = poll_clients(n);
 		if (n->retry_ns > n->now_ns && n->retry_ns < next)
 			next = n->retry_ns;
 		if (next > n->now_ns + RETRY_NS)
@@ -609,7 +609,7 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 		unic_kio_link_done(n, &done);
 	}
 	take_stored(n);
-	squeeze(n);
+	adjust_window(n);
 	next = unic_kio_link_poll(n);
 	if (!budget || n->taken != n->replies ||
 	    (n->up && !unic_kio_ring_rest(&n->ring)))

@@ -26,7 +26,8 @@ _Static_assert(UNIC_KIO_FORMS <= 32, "a bit of a word for each form");
 
 /* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 which of all that the ring
  * was ever given */
-static uint64_t wr_id(uint32_t tag, uint32_t at, uint32_t link, uint32_t pos)
+static uint64_t make_wr_id(uint32_t tag, uint32_t at, uint32_t link,
+			   uint32_t pos)
 {
 	return tag | at << 8 | link << 16 | (uint64_t)pos << 32;
 }
@@ -41,31 +42,34 @@ uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p)
 	return r->bus + (uint64_t)((const uint8_t *)p - r->mem);
 }
 
-static uint8_t *part(const struct unic_kio_ring *r, uint32_t link, uint32_t off)
+static uint8_t *link_mem(const struct unic_kio_ring *r, uint32_t link,
+			 uint32_t off)
 {
 	return r->mem + LINKS_OFF + link * LINK_BYTES + off;
 }
 
-static struct unic_sq_slot *sq(const struct unic_kio_ring *r, uint32_t link)
+static struct unic_sq_slot *sq_ring(const struct unic_kio_ring *r,
+				    uint32_t link)
 {
-	return (void *)part(r, link, 0);
+	return (void *)link_mem(r, link, 0);
 }
 
-static struct unic_rq_slot *rq(const struct unic_kio_ring *r, uint32_t link)
+static struct unic_rq_slot *rq_ring(const struct unic_kio_ring *r,
+				    uint32_t link)
 {
-	return (void *)part(r, link, RING_BYTES);
+	return (void *)link_mem(r, link, RING_BYTES);
 }
 
 static uint8_t *msg_out(const struct unic_kio_ring *r, uint32_t link,
 			uint32_t at)
 {
-	return part(r, link, 2 * RING_BYTES + at * MSG_BYTES);
+	return link_mem(r, link, 2 * RING_BYTES + at * MSG_BYTES);
 }
 
 static uint8_t *msg_in(const struct unic_kio_ring *r, uint32_t link,
 		       uint32_t at)
 {
-	return part(r, link, 2 * RING_BYTES + MSGS_BYTES + at * MSG_BYTES);
+	return link_mem(r, link, 2 * RING_BYTES + MSGS_BYTES + at * MSG_BYTES);
 }
 
 static struct unic_cqe *cqe_at(const struct unic_kio_ring *r, uint32_t n)
@@ -95,7 +99,7 @@ void unic_kio_ring_init(struct unic_kio_ring *r, struct unic_os *os,
 
 /* ----------------------------------------------------------------- doorbell */
 
-static struct unic_db_tail *row(const struct unic_kio_ring *r, uint32_t n)
+static struct unic_db_tail *db_row(const struct unic_kio_ring *r, uint32_t n)
 {
 	struct unic_db_page *db = (void *)r->slot_mem;
 
@@ -103,8 +107,8 @@ static struct unic_db_tail *row(const struct unic_kio_ring *r, uint32_t n)
 }
 
 /* The word's value is in its row already. */
-static void ring(struct unic_kio_ring *r, enum unic_db_kind kind, uint32_t n,
-		 uint32_t value)
+static void ring_doorbell(struct unic_kio_ring *r, enum unic_db_kind kind,
+			  uint32_t n, uint32_t value)
 {
 	const struct unic_nic_page *np =
 		(void *)(r->slot_mem + UNIC_SLOT_NIC_PAGE * PAGE);
@@ -124,7 +128,7 @@ static void ring(struct unic_kio_ring *r, enum unic_db_kind kind, uint32_t n,
 void unic_kio_ring_cq(const struct unic_kio_ring *r,
 		      struct unic_ctl_cq_create *cmd)
 {
-	memset(row(r, CQ_ROW), 0, sizeof(struct unic_db_tail));
+	memset(db_row(r, CQ_ROW), 0, sizeof(struct unic_db_tail));
 	cmd->iova = unic_to_le64(unic_kio_ring_at(r, cqe_at(r, 0)));
 	cmd->entries = unic_to_le32(UNIC_KIO_CQES);
 	cmd->db_index = unic_to_le32(CQ_ROW);
@@ -133,16 +137,16 @@ void unic_kio_ring_cq(const struct unic_kio_ring *r,
 void unic_kio_ring_qp(struct unic_kio_ring *r, uint32_t link,
 		      struct unic_ctl_qp_create *cmd)
 {
-	memset(row(r, QP_ROW(link)), 0, sizeof(struct unic_db_tail));
-	cmd->sq_iova = unic_to_le64(unic_kio_ring_at(r, sq(r, link)));
-	cmd->rq_iova = unic_to_le64(unic_kio_ring_at(r, rq(r, link)));
+	memset(db_row(r, QP_ROW(link)), 0, sizeof(struct unic_db_tail));
+	cmd->sq_iova = unic_to_le64(unic_kio_ring_at(r, sq_ring(r, link)));
+	cmd->rq_iova = unic_to_le64(unic_kio_ring_at(r, rq_ring(r, link)));
 	cmd->sq_slots = unic_to_le16(UNIC_KIO_SLOTS);
 	cmd->rq_slots = unic_to_le16(UNIC_KIO_SLOTS);
 	cmd->db_index = (uint8_t)QP_ROW(link);
 }
 
-static struct unic_sge sge(const struct unic_kio_ring *r, const void *p,
-			   uint32_t bytes)
+static struct unic_sge make_sge(const struct unic_kio_ring *r, const void *p,
+				uint32_t bytes)
 {
 	return (struct unic_sge){
 		.iova = unic_to_le64(unic_kio_ring_at(r, p)),
@@ -157,14 +161,15 @@ static void post_recv(struct unic_kio_ring *r, uint32_t link)
 {
 	uint32_t n = r->link[link].receives++, at = n % UNIC_KIO_SLOTS;
 
-	rq(r, link)[at] = (struct unic_rq_slot){
+	rq_ring(r, link)[at] = (struct unic_rq_slot){
 		.num_sge = 1,
-		.wr_id = unic_to_le64(wr_id(UNIC_KIO_TAG_RECV, at, link, n)),
-		.sge = { sge(r, msg_in(r, link, at), MSG_BYTES) },
+		.wr_id = unic_to_le64(
+			make_wr_id(UNIC_KIO_TAG_RECV, at, link, n)),
+		.sge = { make_sge(r, msg_in(r, link, at), MSG_BYTES) },
 	};
 	unic_os_wmb(); /* what was read of it, and the slot, before its tail */
-	UNIC_STORE(row(r, QP_ROW(link))->rq, unic_to_le32(n + 1));
-	ring(r, UNIC_DB_RQ, QP_ROW(link), n + 1);
+	UNIC_STORE(db_row(r, QP_ROW(link))->rq, unic_to_le32(n + 1));
+	ring_doorbell(r, UNIC_DB_RQ, QP_ROW(link), n + 1);
 }
 
 void unic_kio_ring_up(struct unic_kio_ring *r, uint32_t link, uint32_t qpn)
@@ -196,7 +201,8 @@ static uint32_t slots_of(uint32_t sges)
 	return sges > UNIC_SQ_SGE_BASE ? 2 : 1;
 }
 
-static bool room(const struct unic_kio_ring *r, uint32_t link, uint32_t slots)
+static bool has_room(const struct unic_kio_ring *r, uint32_t link,
+		     uint32_t slots)
 {
 	return r->link[link].live &&
 	       r->link[link].posted + slots - r->link[link].done <=
@@ -209,13 +215,13 @@ static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
 				     uint32_t sges)
 {
 	uint32_t n = r->link[link].posted;
-	struct unic_sq_slot *s = &sq(r, link)[n % UNIC_KIO_SLOTS];
+	struct unic_sq_slot *s = &sq_ring(r, link)[n % UNIC_KIO_SLOTS];
 	uint8_t *out = msg_out(r, link, n % UNIC_KIO_SLOTS);
 
 	memcpy(out, msg, sizeof(*msg));
 	*s = (struct unic_sq_slot){ .flags = UNIC_WR_SIGNALED,
 				    .num_sge = (uint8_t)sges };
-	s->sge[0] = sge(r, out, sizeof(*msg));
+	s->sge[0] = make_sge(r, out, sizeof(*msg));
 	return s;
 }
 
@@ -226,10 +232,10 @@ static void slot_post(struct unic_kio_ring *r, uint32_t link,
 	uint32_t n = r->link[link].posted + slots_of(s->num_sge) - 1;
 
 	r->link[link].posted = n + 1;
-	s->wr_id = unic_to_le64(wr_id(tag, at, link, n));
+	s->wr_id = unic_to_le64(make_wr_id(tag, at, link, n));
 	unic_os_wmb();
-	UNIC_STORE(row(r, QP_ROW(link))->sq, unic_to_le32(n + 1));
-	ring(r, UNIC_DB_SQ, QP_ROW(link), n + 1);
+	UNIC_STORE(db_row(r, QP_ROW(link))->sq, unic_to_le32(n + 1));
+	ring_doorbell(r, UNIC_DB_SQ, QP_ROW(link), n + 1);
 }
 
 bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
@@ -239,7 +245,7 @@ bool unic_kio_ring_send(struct unic_kio_ring *r, uint32_t link,
 	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS;
 	struct unic_sq_slot *s;
 
-	if (!room(r, link, 1))
+	if (!has_room(r, link, 1))
 		return false;
 	s = slot_get(r, link, msg, 1);
 	if (name_bytes)
@@ -261,11 +267,12 @@ static struct unic_sge sge_of(const struct unic_kio_ring *r,
 }
 
 /* The first lies in the base slot, the others in the one behind it. */
-static void gather(const struct unic_kio_ring *r, uint32_t link,
-		   struct unic_sq_slot *s, const struct unic_kio_data *data)
+static void gather_pieces(const struct unic_kio_ring *r, uint32_t link,
+			  struct unic_sq_slot *s,
+			  const struct unic_kio_data *data)
 {
 	uint32_t i, n = r->link[link].posted + 1;
-	struct unic_sq_ext *ext = (void *)&sq(r, link)[n % UNIC_KIO_SLOTS];
+	struct unic_sq_ext *ext = (void *)&sq_ring(r, link)[n % UNIC_KIO_SLOTS];
 
 	for (i = 0; i < data->pieces; i++)
 		*(i ? &ext->sge[i - 1] : &s->sge[1]) =
@@ -277,12 +284,12 @@ static void gather(const struct unic_kio_ring *r, uint32_t link,
  * user has ended. It can be read, by us, and no more. The list lies where the
  * slot's message would. Returns what the pieces are now: all of the form.
  */
-static struct unic_sge post_form(struct unic_kio_ring *r, uint32_t link,
-				 const struct unic_kio_data *data)
+static struct unic_sge post_reg_indirect(struct unic_kio_ring *r, uint32_t link,
+					 const struct unic_kio_data *data)
 {
 	uint32_t at = r->link[link].posted % UNIC_KIO_SLOTS, i, len = 0;
 	struct unic_sge *list = (void *)msg_out(r, link, at);
-	struct unic_sq_slot *s = &sq(r, link)[at];
+	struct unic_sq_slot *s = &sq_ring(r, link)[at];
 
 	for (i = 0; i < data->pieces; i++) {
 		list[i] = sge_of(r, &data->piece[i]);
@@ -293,7 +300,8 @@ static struct unic_sge post_form(struct unic_kio_ring *r, uint32_t link,
 		.num_sge = 1,
 		.imm = unic_to_le32(UNIC_WR_IMM_KEY(data->form)),
 		.rkey = unic_to_le32(data->form),
-		.sge = { sge(r, list, data->pieces * (uint32_t)sizeof(*list)) },
+		.sge = { make_sge(r, list,
+				  data->pieces * (uint32_t)sizeof(*list)) },
 	};
 	slot_post(r, link, s, UNIC_KIO_TAG_SEND, 0);
 	return (struct unic_sge){
@@ -311,10 +319,10 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 	struct unic_sge all;
 	struct unic_sq_slot *s;
 
-	if (!room(r, link, slots_of(sges) + !!data->form))
+	if (!has_room(r, link, slots_of(sges) + !!data->form))
 		return false;
 	if (data->form)
-		all = post_form(r, link, data);
+		all = post_reg_indirect(r, link, data);
 	s = slot_get(r, link, msg, sges);
 	s->opcode = UNIC_WR_TOKEN;
 	s->ctrl_len = unic_to_le32(sizeof(*msg));
@@ -323,7 +331,7 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 	if (data->form)
 		s->sge[1] = all;
 	else
-		gather(r, link, s, data);
+		gather_pieces(r, link, s, data);
 	slot_post(r, link, s, tag, at);
 	return true;
 }
@@ -332,8 +340,8 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 
 /* A receive is the next of its link, or those before it were lost, and so is the
  * link. False: it is not posted. */
-static bool in_turn(struct unic_kio_ring *r, uint32_t n,
-		    struct unic_kio_done *out)
+static bool check_recv_order(struct unic_kio_ring *r, uint32_t n,
+			     struct unic_kio_done *out)
 {
 	uint32_t first = r->link[out->link].received;
 
@@ -348,8 +356,8 @@ static bool in_turn(struct unic_kio_ring *r, uint32_t n,
 }
 
 /* False: a completion of nothing that is posted. */
-static bool parse(struct unic_kio_ring *r, const struct unic_cqe *cqe,
-		  struct unic_kio_done *out)
+static bool parse_cqe(struct unic_kio_ring *r, const struct unic_cqe *cqe,
+		      struct unic_kio_done *out)
 {
 	uint64_t id = unic_from_le64(cqe->wr_id);
 	bool recv = (id & 0xff) == UNIC_KIO_TAG_RECV;
@@ -371,7 +379,7 @@ static bool parse(struct unic_kio_ring *r, const struct unic_cqe *cqe,
 		r->link[out->link].done = pos + 1;
 		return true;
 	}
-	if (!in_turn(r, pos, out))
+	if (!check_recv_order(r, pos, out))
 		return false;
 	out->msg = msg_in(r, out->link, out->at);
 	out->bytes = unic_from_le32(cqe->byte_len);
@@ -398,9 +406,9 @@ bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out)
 		memcpy(&cqe, at, sizeof(cqe));
 		r->cq_ci++;
 		unic_os_mb(); /* the copy before its room is given back */
-		UNIC_STORE(row(r, CQ_ROW)->cq_ci, unic_to_le32(r->cq_ci));
+		UNIC_STORE(db_row(r, CQ_ROW)->cq_ci, unic_to_le32(r->cq_ci));
 		memset(out, 0, sizeof(*out));
-		if (parse(r, &cqe, out))
+		if (parse_cqe(r, &cqe, out))
 			return true;
 		r->bad++;
 	}
@@ -410,9 +418,9 @@ bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out)
 bool unic_kio_ring_rest(struct unic_kio_ring *r)
 {
 	if (r->armed != r->cq_ci + 1) {
-		UNIC_STORE(row(r, CQ_ROW)->arm,
+		UNIC_STORE(db_row(r, CQ_ROW)->arm,
 			   unic_to_le32(r->cq_ci & 0x7fffffff));
-		ring(r, UNIC_DB_ARM, CQ_ROW, r->cq_ci);
+		ring_doorbell(r, UNIC_DB_ARM, CQ_ROW, r->cq_ci);
 		r->armed = r->cq_ci + 1;
 		unic_os_mb();
 	}

@@ -45,8 +45,8 @@ static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
 }
 
 /* By itself, and the job is over. */
-static void finish(struct unic_kio_server *s, struct unic_kio_job *job, int n,
-		   const struct unic_kio_task *task)
+static void finish_job(struct unic_kio_server *s, struct unic_kio_job *job,
+		       int n, const struct unic_kio_task *task)
 {
 	struct unic_kio_msg msg =
 		answer_to(job, n, task ? task->size : 0, task ? task->boot : 0);
@@ -57,7 +57,7 @@ static void finish(struct unic_kio_server *s, struct unic_kio_job *job, int n,
 		s->link->send(s, &msg); /* false: the link ends us */
 }
 
-static void ask_store(struct unic_kio_server *s, uint32_t at)
+static void begin_store_task(struct unic_kio_server *s, uint32_t at)
 {
 	struct unic_kio_job *job = &s->job[at];
 	struct unic_kio_task task = {
@@ -78,12 +78,12 @@ static void ask_store(struct unic_kio_server *s, uint32_t at)
 }
 
 /* Its token has ended, or it never got one. */
-static void undo(struct unic_kio_server *s, uint32_t at)
+static void abort_job(struct unic_kio_server *s, uint32_t at)
 {
-	finish(s, &s->job[at], s->job[at].status, NULL);
+	finish_job(s, &s->job[at], s->job[at].status, NULL);
 }
 
-static void cancel(struct unic_kio_server *s, uint32_t at, int why)
+static void cancel_job(struct unic_kio_server *s, uint32_t at, int why)
 {
 	s->job[at].state = UNIC_KIO_JOB_CANCEL;
 	s->job[at].status = why;
@@ -115,7 +115,7 @@ void unic_kio_server_stored(const struct unic_kio_task *task)
 	    job->turn != task->turn)
 		return; /* its connection ended */
 	if (!comes || task->n <= 0) {
-		finish(s, job, task->n, task);
+		finish_job(s, job, task->n, task);
 		return;
 	}
 	memcpy(job->buf, task->buf, (uint32_t)task->n);
@@ -123,12 +123,12 @@ void unic_kio_server_stored(const struct unic_kio_task *task)
 }
 
 /* False: there is no buffer for it now. */
-static bool serve(struct unic_kio_server *s, uint32_t at)
+static bool serve_job(struct unic_kio_server *s, uint32_t at)
 {
 	struct unic_kio_job *job = &s->job[at];
 
 	if (!s->store) {
-		finish(s, job, -ENODEV, NULL);
+		finish_job(s, job, -ENODEV, NULL);
 		return true;
 	}
 	if (has_bytes(job->ask.op)) {
@@ -140,7 +140,7 @@ static bool serve(struct unic_kio_server *s, uint32_t at)
 		job->state = UNIC_KIO_JOB_TOKEN;
 		s->link->token(s, at);
 	} else {
-		ask_store(s, at);
+		begin_store_task(s, at);
 	}
 	return true;
 }
@@ -160,8 +160,8 @@ static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 		struct unic_kio_job *job = &s->job[at];
 
 		if (job->state == UNIC_KIO_JOB_STORE && !job->begun)
-			ask_store(s, at);
-		else if (job->state == UNIC_KIO_JOB_WAIT && serve(s, at))
+			begin_store_task(s, at);
+		else if (job->state == UNIC_KIO_JOB_WAIT && serve_job(s, at))
 			s->next = at + 1;
 		if (job->state == UNIC_KIO_JOB_WAIT ||
 		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
@@ -188,7 +188,7 @@ uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 		if (!job->deadline_ns)
 			job->deadline_ns = now_ns + DATA_NS;
 		if (job->deadline_ns <= now_ns)
-			cancel(s, at, -ETIMEDOUT);
+			cancel_job(s, at, -ETIMEDOUT);
 		else if (job->deadline_ns < next)
 			next = job->deadline_ns;
 	}
@@ -213,7 +213,7 @@ void unic_kio_server_token(struct unic_kio_server *s, uint32_t at, bool ok,
 		job->state = UNIC_KIO_JOB_WAIT;
 		s->starved = true;
 	} else if (job->mute) {
-		cancel(s, at, -ENOLINK);
+		cancel_job(s, at, -ENOLINK);
 	} else {
 		job->state = UNIC_KIO_JOB_GRANTED;
 		job->deadline_ns = 0;
@@ -227,7 +227,7 @@ void unic_kio_server_token(struct unic_kio_server *s, uint32_t at, bool ok,
 void unic_kio_server_ended(struct unic_kio_server *s, uint32_t at)
 {
 	if (s->job[at].state == UNIC_KIO_JOB_CANCEL)
-		undo(s, at);
+		abort_job(s, at);
 }
 
 void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at)
@@ -243,7 +243,7 @@ static bool name_good(const char *name, uint32_t bytes)
 	return !memchr(name, 0, bytes);
 }
 
-static bool ask_good(const struct unic_kio_msg *ask, const char *name)
+static bool is_valid_request(const struct unic_kio_msg *ask, const char *name)
 {
 	uint32_t len = unic_from_le32(ask->len);
 
@@ -253,7 +253,7 @@ static bool ask_good(const struct unic_kio_msg *ask, const char *name)
 	       name_good(name, ask->name_bytes);
 }
 
-static bool request(struct unic_kio_server *s, const struct unic_kio_msg *ask,
+static bool add_job(struct unic_kio_server *s, const struct unic_kio_msg *ask,
 		    const char *name)
 {
 	struct unic_kio_job *job = s->job;
@@ -266,12 +266,13 @@ static bool request(struct unic_kio_server *s, const struct unic_kio_msg *ask,
 	job->turn++;
 	memcpy(job->name, name, ask->name_bytes);
 	job->state = UNIC_KIO_JOB_WAIT;
-	if (!ask_good(ask, name))
-		finish(s, job, -EINVAL, NULL);
+	if (!is_valid_request(ask, name))
+		finish_job(s, job, -EINVAL, NULL);
 	return true;
 }
 
-static struct unic_kio_job *granted(struct unic_kio_server *s, uint32_t id)
+static struct unic_kio_job *find_granted_job(struct unic_kio_server *s,
+					     uint32_t id)
 {
 	uint32_t at;
 
@@ -284,19 +285,20 @@ static struct unic_kio_job *granted(struct unic_kio_server *s, uint32_t id)
 
 /* The payload of a WRITE. That the peer names our token with another's id must
  * not make old bytes of a buffer new ones of a file. */
-static bool data(struct unic_kio_server *s, const struct unic_kio_msg *msg,
-		 uint32_t token, uint32_t payload)
+static bool handle_data(struct unic_kio_server *s,
+			const struct unic_kio_msg *msg, uint32_t token,
+			uint32_t payload)
 {
-	struct unic_kio_job *job = granted(s, unic_from_le32(msg->id));
+	struct unic_kio_job *job = find_granted_job(s, unic_from_le32(msg->id));
 
 	if (!job)
 		return true; /* too late, or to nothing: it says so itself */
 	if (!payload || token != job->token)
-		cancel(s, (uint32_t)(job - s->job), -EIO);
+		cancel_job(s, (uint32_t)(job - s->job), -EIO);
 	else if (payload != unic_from_le32(job->ask.len))
-		finish(s, job, -EIO, NULL);
+		finish_job(s, job, -EIO, NULL);
 	else
-		ask_store(s, (uint32_t)(job - s->job));
+		begin_store_task(s, (uint32_t)(job - s->job));
 	return true;
 }
 
@@ -311,10 +313,10 @@ bool unic_kio_server_message(struct unic_kio_server *s, const void *buf,
 	if (bytes != sizeof(msg) + msg.name_bytes)
 		return false;
 	if (msg.op == UNIC_KIO_DATA && !msg.name_bytes)
-		return data(s, &msg, token, payload);
+		return handle_data(s, &msg, token, payload);
 	if (!msg.op || msg.op >= UNIC_KIO_OPS || payload)
 		return false;
-	return request(s, &msg, (const char *)buf + sizeof(msg));
+	return add_job(s, &msg, (const char *)buf + sizeof(msg));
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -331,7 +333,7 @@ void unic_kio_server_stop(struct unic_kio_server *s)
 		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
 			job_free(s, job);
 		else if (job->state == UNIC_KIO_JOB_GRANTED)
-			cancel(s, at, -ENOLINK);
+			cancel_job(s, at, -ENOLINK);
 	}
 }
 

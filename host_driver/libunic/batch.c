@@ -30,8 +30,8 @@ int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
 }
 
 /* What the replies say; regions that were refused are dropped. */
-static int take(const union reg_rec *rec, struct unic_mem_region **r,
-		unsigned int n)
+static int parse_reg_replies(const union reg_rec *rec,
+			     struct unic_mem_region **r, unsigned int n)
 {
 	unsigned int i;
 	int err = 0, one;
@@ -51,8 +51,8 @@ static int take(const union reg_rec *rec, struct unic_mem_region **r,
 	return err;
 }
 
-static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
-		    unsigned int n, struct unic_mem_region **r)
+static int reg_one_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			 unsigned int n, struct unic_mem_region **r)
 {
 	union reg_rec rec[UNIC_BATCH_MAX];
 	unsigned int i = 0;
@@ -72,7 +72,7 @@ static int reg_some(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	else
 		i--; /* the one that is wrong has no region */
 	if (!err)
-		return take(rec, r, n);
+		return parse_reg_replies(rec, r, n);
 	while (i--) {
 		unic_mem_region_forget(r[i]);
 		r[i] = NULL;
@@ -89,7 +89,7 @@ int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 
 	for (at = 0; at < n && !err; at += some) {
 		some = n - at < UNIC_BATCH_MAX ? n - at : UNIC_BATCH_MAX;
-		err = reg_some(pd, attr + at, some, r);
+		err = reg_one_batch(pd, attr + at, some, r);
 		for (i = 0; i < some; i++) {
 			if (r[i])
 				out[done++] = &r[i]->mr;
@@ -101,7 +101,8 @@ int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	return err;
 }
 
-static int dereg_some(struct unic_ctx *ctx, struct unic_mr **mr, unsigned int n)
+static int dereg_one_batch(struct unic_ctx *ctx, struct unic_mr **mr,
+			   unsigned int n)
 {
 	union reg_rec rec[UNIC_BATCH_MAX];
 	unsigned int i;
@@ -130,7 +131,7 @@ int unic_dereg_mr_batch(struct unic_ctx *ctx, struct unic_mr **mr,
 	unic_event_pump(ctx);
 	for (at = 0; at < n; at += some) {
 		some = n - at < UNIC_BATCH_MAX ? n - at : UNIC_BATCH_MAX;
-		one = dereg_some(ctx, mr + at, some);
+		one = dereg_one_batch(ctx, mr + at, some);
 		err = err ? err : one;
 	}
 	return err;

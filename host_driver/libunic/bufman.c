@@ -76,10 +76,10 @@ void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out)
 	*out = bm->stats;
 }
 
-static void say(struct unic_bm *bm, const char *fmt, ...)
+static void report_note(struct unic_bm *bm, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct unic_bm *bm, const char *fmt, ...)
+static void report_note(struct unic_bm *bm, const char *fmt, ...)
 {
 	char text[160];
 	va_list ap;
@@ -93,14 +93,14 @@ static void say(struct unic_bm *bm, const char *fmt, ...)
 }
 
 /* In a child its thread is not there, and who has the lock may not be. */
-static bool is_parents(const struct unic_bm *bm)
+static bool is_bm_forked(const struct unic_bm *bm)
 {
 	return bm->ctx->forked;
 }
 
 /* --------------------------------------------------------- chunks, locked */
 
-static struct unic_chunk *find(struct unic_bm *bm, const uint8_t *va)
+static struct unic_chunk *find_chunk(struct unic_bm *bm, const uint8_t *va)
 {
 	struct unic_chunk *c;
 
@@ -223,7 +223,8 @@ static int chunk_end(struct unic_bm *bm, struct unic_chunk *c)
  * that @mr would make. It is asked for already, so what is given up goes to it,
  * and not first to a borrower from whom it would have to be asked back.
  */
-static void trim(struct unic_bm *bm, const struct unic_mr *mr, uint32_t entries)
+static void trim_idle_chunks(struct unic_bm *bm, const struct unic_mr *mr,
+			     uint32_t entries)
 {
 	struct unic_usage u;
 	struct unic_chunk *c;
@@ -268,8 +269,9 @@ static void count_wait(struct unic_bm *bm, uint64_t start, size_t entries,
 	unic_bm_count(bm, wait_us, us);
 	if (us > bm->stats.wait_us_max)
 		bm->stats.wait_us_max = us;
-	say(bm, "waited %llu us for %zu entries%s%s", (unsigned long long)us,
-	    entries, err ? ": " : "", err ? unic_last_error() : "");
+	report_note(bm, "waited %llu us for %zu entries%s%s",
+		    (unsigned long long)us, entries, err ? ": " : "",
+		    err ? unic_last_error() : "");
 }
 
 static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
@@ -283,7 +285,7 @@ static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
 	attr->timeout_us = bm->attr.wait_us;
 	err = unic_reg_mr(bm->pd, attr, mr);
 	if (!err) {
-		trim(bm, *mr, (uint32_t)entries);
+		trim_idle_chunks(bm, *mr, (uint32_t)entries);
 		err = wait_granted(bm, *mr);
 		if (err)
 			unic_dereg_mr(*mr);
@@ -325,8 +327,9 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 }
 
 /* One step towards a usable chunk. 0: look again; 1: *c is usable. */
-static int step(struct unic_bm *bm, struct unic_chunk *c, uint8_t *addr,
-		size_t len, uint32_t expected_us, bool nowait)
+static int advance_chunk(struct unic_bm *bm, struct unic_chunk *c,
+			 uint8_t *addr, size_t len, uint32_t expected_us,
+			 bool nowait)
 {
 	if (!c) {
 		c = chunk_new(bm, addr, len);
@@ -359,12 +362,12 @@ int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 	size_t covered;
 	int ret;
 
-	if (is_parents(bm))
+	if (is_bm_forked(bm))
 		return unic_fail_forked();
 	pthread_mutex_lock(&bm->lock);
 	do {
-		c = find(bm, va);
-		ret = step(bm, c, va, len, expected_us, nowait);
+		c = find_chunk(bm, va);
+		ret = advance_chunk(bm, c, va, len, expected_us, nowait);
 		if (!ret && unic_now_ns() > until)
 			ret = unic_fail(-ETIME,
 					"the region at %p never stays "
@@ -414,7 +417,7 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 	bool asked;
 
 	hold->chunk = NULL;
-	if (is_parents(bm))
+	if (is_bm_forked(bm))
 		return;
 	pthread_mutex_lock(&bm->lock);
 	asked = unic_mr_life(c->mr) == UNIC_MR_ASKED;
@@ -422,8 +425,10 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 	    (c->state == CHUNK_LEAVING || (c->state == CHUNK_LIVE && asked))) {
 		if (asked) {
 			bm->stats.released_late++;
-			say(bm, "released %u entries after the last operation",
-			    c->mr->entries);
+			report_note(bm,
+				    "released %u entries after the last "
+				    "operation",
+				    c->mr->entries);
 		}
 		chunk_end(bm, c);
 	}
@@ -434,7 +439,7 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold)
 
 /* Somebody uses @c: give an idle chunk instead. True if the NIC took it. The
  * lock is given up meanwhile. */
-static bool offer(struct unic_bm *bm, struct unic_chunk *c)
+static bool offer_idle_chunk(struct unic_bm *bm, struct unic_chunk *c)
 {
 	struct unic_chunk *v = find_idle(bm, c->mr->entries);
 	unsigned int refusal = 0;
@@ -460,7 +465,7 @@ static bool offer(struct unic_bm *bm, struct unic_chunk *c)
 		return false;
 	}
 	bm->stats.offers++;
-	say(bm, "offered another %u entries, taken", entries);
+	report_note(bm, "offered another %u entries, taken", entries);
 	if (left)
 		v->state = CHUNK_LEAVING;
 	else
@@ -469,7 +474,7 @@ static bool offer(struct unic_bm *bm, struct unic_chunk *c)
 }
 
 /* An operation is in flight and nothing else can be given. */
-static void extend(struct unic_bm *bm, struct unic_chunk *c)
+static void extend_deadline(struct unic_bm *bm, struct unic_chunk *c)
 {
 	int err;
 
@@ -482,10 +487,10 @@ static void extend(struct unic_bm *bm, struct unic_chunk *c)
 		bm->stats.extends_refused++;
 	else
 		bm->stats.extends++;
-	say(bm, "busy: extension %s", err ? "refused" : "granted");
+	report_note(bm, "busy: extension %s", err ? "refused" : "granted");
 }
 
-static void leave(struct unic_bm *bm, struct unic_chunk *c, bool count)
+static void release_chunk(struct unic_bm *bm, struct unic_chunk *c, bool count)
 {
 	if (c->holds) {
 		c->state = CHUNK_LEAVING;
@@ -493,31 +498,31 @@ static void leave(struct unic_bm *bm, struct unic_chunk *c, bool count)
 	}
 	if (count) {
 		bm->stats.released++;
-		say(bm, "released %u idle entries", c->mr->entries);
+		report_note(bm, "released %u idle entries", c->mr->entries);
 	}
 	chunk_end(bm, c);
 }
 
-static void on_notice(struct unic_bm *bm, struct unic_chunk *c)
+static void on_chunk_notice(struct unic_bm *bm, struct unic_chunk *c)
 {
 	bm->stats.notices++;
 	if (c->state != CHUNK_LIVE)
 		return; /* it is on its way already */
-	if (c->holds && offer(bm, c))
+	if (c->holds && offer_idle_chunk(bm, c))
 		return;
 	if (c->holds && c->state == CHUNK_LIVE) {
 		c->state = CHUNK_LEAVING;
-		extend(bm, c);
+		extend_deadline(bm, c);
 	}
 	if (c->state == CHUNK_LIVE || (c->state == CHUNK_LEAVING && !c->holds))
-		leave(bm, c, true);
+		release_chunk(bm, c, true);
 }
 
-static void on_evicted(struct unic_bm *bm, struct unic_chunk *c)
+static void on_chunk_evicted(struct unic_bm *bm, struct unic_chunk *c)
 {
 	bm->stats.evicted++;
 	if (c->state == CHUNK_LIVE)
-		leave(bm, c, false);
+		release_chunk(bm, c, false);
 }
 
 struct unic_pd *unic_bm_pd(const struct unic_bm *bm)
@@ -527,7 +532,7 @@ struct unic_pd *unic_bm_pd(const struct unic_bm *bm)
 
 void unic_bm_watch(struct unic_bm *bm, struct unic_bm_watch *w)
 {
-	if (is_parents(bm))
+	if (is_bm_forked(bm))
 		return;
 	pthread_mutex_lock(&bm->lock);
 	w->next = bm->watches;
@@ -539,7 +544,7 @@ void unic_bm_unwatch(struct unic_bm *bm, struct unic_bm_watch *w)
 {
 	struct unic_bm_watch **p = &bm->watches;
 
-	if (is_parents(bm))
+	if (is_bm_forked(bm))
 		return;
 	pthread_mutex_lock(&bm->lock);
 	while (*p != w)
@@ -549,7 +554,7 @@ void unic_bm_unwatch(struct unic_bm *bm, struct unic_bm_watch *w)
 }
 
 /* With the lock held. */
-static bool is_watched(struct unic_bm *bm, const struct unic_event *ev)
+static bool notify_watches(struct unic_bm *bm, const struct unic_event *ev)
 {
 	struct unic_bm_watch *w = bm->watches;
 
@@ -566,19 +571,19 @@ static void on_event(struct unic_bm *bm, struct unic_event *ev)
 	pthread_mutex_lock(&bm->lock);
 	c = ev->mr ? find_mr(bm, ev->mr) : NULL;
 	if (c && ev->type == UNIC_EV_NOTICE)
-		on_notice(bm, c);
+		on_chunk_notice(bm, c);
 	else if (c && ev->type == UNIC_EV_EVICTED)
-		on_evicted(bm, c);
+		on_chunk_evicted(bm, c);
 	else if (c)
 		pthread_cond_broadcast(&bm->cond); /* its wait is over */
-	watched = !c && ev->mr && is_watched(bm, ev);
+	watched = !c && ev->mr && notify_watches(bm, ev);
 	pthread_mutex_unlock(&bm->lock);
 	if (!c && !watched && bm->attr.on_event)
 		bm->attr.on_event(bm->attr.arg, ev);
 	unic_ack_event(ev);
 }
 
-static void *run(void *arg)
+static void *run_event_thread(void *arg)
 {
 	struct unic_bm *bm = arg;
 	struct pollfd pfd[2] = {
@@ -619,7 +624,7 @@ void *unic_bm_get(struct unic_bm *bm, size_t bytes)
 		errno = EINVAL;
 		return NULL;
 	}
-	if (is_parents(bm)) {
+	if (is_bm_forked(bm)) {
 		errno = -unic_fail_forked();
 		return NULL;
 	}
@@ -658,7 +663,7 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes)
 	unsigned int i = class_of(bytes);
 	struct pooled *b = mem && i < CLASSES ? calloc(1, sizeof(*b)) : NULL;
 
-	if (!b || is_parents(bm)) {
+	if (!b || is_bm_forked(bm)) {
 		free(b);
 		return; /* it stays on the list of all, for close */
 	}
@@ -696,8 +701,9 @@ int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 	pthread_mutex_init(&bm->lock, NULL);
 	unic_cond_init(&bm->cond);
 	bm->stop_efd = eventfd(0, EFD_CLOEXEC);
-	err = bm->stop_efd < 0 ? errno
-			       : pthread_create(&bm->thread, NULL, run, bm);
+	err = bm->stop_efd < 0
+		      ? errno
+		      : pthread_create(&bm->thread, NULL, run_event_thread, bm);
 	if (err) {
 		if (bm->stop_efd >= 0)
 			close(bm->stop_efd);
@@ -723,13 +729,13 @@ int unic_bm_recover(struct unic_bm *bm, int timeout_ms)
 	uint64_t count;
 	int err, no_thread;
 
-	if (is_parents(bm))
+	if (is_bm_forked(bm))
 		return unic_fail_forked();
 	stop_thread(bm);
 	err = unic_recover(bm->ctx, timeout_ms);
 	while (read(bm->stop_efd, &count, sizeof(count)) != sizeof(count))
 		;
-	no_thread = pthread_create(&bm->thread, NULL, run, bm);
+	no_thread = pthread_create(&bm->thread, NULL, run_event_thread, bm);
 	if (no_thread) /* a manager without one answers nothing */
 		abort();
 	return err;
@@ -759,7 +765,7 @@ void unic_bm_close(struct unic_bm *bm)
 
 	if (!bm)
 		return;
-	if (is_parents(bm)) { /* buffers end with the context */
+	if (is_bm_forked(bm)) { /* buffers end with the context */
 		close(bm->stop_efd);
 		free(bm);
 		return;

@@ -30,19 +30,19 @@ struct unic_bm_recv {
 	struct unic_bm_recv_attr attr;
 	unsigned int per_set;
 	size_t set_bytes;
-	pthread_mutex_t lock; /* of what tell() looks at */
+	pthread_mutex_t lock; /* of what report_credits() looks at */
 	struct set set[SETS];
 	unsigned int told; /* credits */
 };
 
-static uint32_t all_of(const struct unic_bm_recv *rx)
+static uint32_t full_set_mask(const struct unic_bm_recv *rx)
 {
 	return (uint32_t)(1ull << rx->per_set) - 1;
 }
 
 /* ----------------------------------------------------------------- credits */
 
-static unsigned int count(const struct unic_bm_recv *rx)
+static unsigned int count_credits(const struct unic_bm_recv *rx)
 {
 	unsigned int n = 0, s;
 
@@ -50,16 +50,16 @@ static unsigned int count(const struct unic_bm_recv *rx)
 		const struct unic_mr *mr = rx->set[s].mr;
 
 		if (mr && unic_mr_life(mr) != UNIC_MR_GONE)
-			n += (unsigned int)__builtin_popcount(all_of(rx) &
-							      ~rx->set[s].idle);
+			n += (unsigned int)__builtin_popcount(
+				full_set_mask(rx) & ~rx->set[s].idle);
 	}
 	return n;
 }
 
 /* With the lock held, so that who listens hears the last word last. */
-static void tell(struct unic_bm_recv *rx)
+static void report_credits(struct unic_bm_recv *rx)
 {
-	unsigned int now = count(rx);
+	unsigned int now = count_credits(rx);
 
 	if (now == rx->told)
 		return;
@@ -68,7 +68,7 @@ static void tell(struct unic_bm_recv *rx)
 		rx->attr.on_credit(rx->attr.arg, now);
 }
 
-static bool heard(struct unic_bm_watch *w, const struct unic_event *ev)
+static bool on_recv_event(struct unic_bm_watch *w, const struct unic_event *ev)
 {
 	struct unic_bm_recv *rx = (struct unic_bm_recv *)w;
 	bool mine = false;
@@ -79,7 +79,7 @@ static bool heard(struct unic_bm_watch *w, const struct unic_event *ev)
 		mine |= rx->set[s].mr == ev->mr;
 	if (mine && ev->type == UNIC_EV_EVICTED) {
 		unic_bm_count(rx->bm, recv_evicted, 1);
-		tell(rx);
+		report_credits(rx);
 	}
 	pthread_mutex_unlock(&rx->lock);
 	return mine;
@@ -92,7 +92,7 @@ unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx)
 	if (rx->pd->ctx->forked)
 		return 0;
 	pthread_mutex_lock(&rx->lock);
-	n = count(rx);
+	n = count_credits(rx);
 	pthread_mutex_unlock(&rx->lock);
 	return n;
 }
@@ -126,13 +126,13 @@ static int register_set(struct unic_bm_recv *rx, struct set *set)
 }
 
 /* An evicted set begins anew when all of it is back. 1: not yet. */
-static int renew(struct unic_bm_recv *rx, struct set *set)
+static int renew_set(struct unic_bm_recv *rx, struct set *set)
 {
 	struct unic_mr *old = set->mr;
 
 	if (old && unic_mr_life(old) != UNIC_MR_GONE)
 		return 0;
-	if (set->idle != all_of(rx))
+	if (set->idle != full_set_mask(rx))
 		return 1;
 	set_mr(rx, set, NULL);
 	if (old) {
@@ -199,12 +199,12 @@ static int post_all(struct unic_bm_recv *rx)
 	int err = 0;
 
 	for (s = 0; s < SETS && err >= 0; s++) {
-		err = renew(rx, &rx->set[s]);
+		err = renew_set(rx, &rx->set[s]);
 		if (!err)
 			err = post_idle(rx, s);
 	}
 	pthread_mutex_lock(&rx->lock);
-	tell(rx);
+	report_credits(rx);
 	pthread_mutex_unlock(&rx->lock);
 	return err < 0 ? err : 0;
 }
@@ -218,7 +218,7 @@ int unic_bm_recv_start(struct unic_bm_recv *rx, struct unic_qp *qp)
 	pthread_mutex_lock(&rx->lock);
 	rx->qp = qp;
 	for (s = 0; s < SETS; s++)
-		rx->set[s].idle = all_of(rx);
+		rx->set[s].idle = full_set_mask(rx);
 	pthread_mutex_unlock(&rx->lock);
 	return post_all(rx);
 }
@@ -258,11 +258,11 @@ int unic_bm_recv_open(struct unic_bm *bm, const struct unic_bm_recv_attr *attr,
 	rx->per_set = attr->count / SETS;
 	rx->set_bytes = ((size_t)rx->per_set * attr->bytes + UNIC_PAGE - 1) &
 			~(size_t)(UNIC_PAGE - 1);
-	rx->watch.heard = heard;
+	rx->watch.heard = on_recv_event;
 	pthread_mutex_init(&rx->lock, NULL);
 	unic_bm_watch(bm, &rx->watch);
 	for (s = 0; s < SETS && !err; s++) {
-		rx->set[s].idle = all_of(rx);
+		rx->set[s].idle = full_set_mask(rx);
 		rx->set[s].mem =
 			unic_alloc(rx->pd->ctx, rx->set_bytes, UNIC_PAGE);
 		err = rx->set[s].mem ? register_set(rx, &rx->set[s]) : -errno;

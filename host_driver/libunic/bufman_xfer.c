@@ -48,7 +48,7 @@ struct window {
 	int err; /* nothing more is posted */
 };
 
-static struct piece *piece_in(struct window *w, enum piece_state state)
+static struct piece *find_piece(struct window *w, enum piece_state state)
 {
 	unsigned int i;
 
@@ -60,15 +60,15 @@ static struct piece *piece_in(struct window *w, enum piece_state state)
 }
 
 /* A piece that waits for its turn: one to be repeated, or the next bytes. */
-static struct piece *pick(struct window *w)
+static struct piece *next_piece(struct window *w)
 {
 	uint64_t left = w->x->len - w->next;
 	uint32_t most = unic_pace_piece(w->pace, w->size);
-	struct piece *p = piece_in(w, PIECE_WANTED);
+	struct piece *p = find_piece(w, PIECE_WANTED);
 
 	if (p)
 		return p;
-	p = piece_in(w, PIECE_FREE);
+	p = find_piece(w, PIECE_FREE);
 	if (!p || !left)
 		return NULL;
 	if (left > most)
@@ -84,14 +84,14 @@ static struct piece *pick(struct window *w)
  * The region ends before the piece does. The rest becomes a piece of its own if
  * there is a place for it; the newest piece simply hands it back.
  */
-static bool shorten(struct window *w, struct piece *p, uint32_t len)
+static bool shorten_piece(struct window *w, struct piece *p, uint32_t len)
 {
 	struct piece *rest;
 
 	if (p->off + p->len == w->next) {
 		w->next = p->off + len;
 	} else {
-		rest = piece_in(w, PIECE_FREE);
+		rest = find_piece(w, PIECE_FREE);
 		if (!rest)
 			return false;
 		rest->off = p->off + len;
@@ -102,13 +102,13 @@ static bool shorten(struct window *w, struct piece *p, uint32_t len)
 	return true;
 }
 
-static void unhold(struct window *w, struct piece *p)
+static void drop_piece_hold(struct window *w, struct piece *p)
 {
 	unic_bm_drop(w->bm, &p->hold);
 }
 
 /* 0: posted; -EBUSY: something must complete first; else the end. */
-static int post(struct window *w, struct piece *p)
+static int post_piece(struct window *w, struct piece *p)
 {
 	struct unic_bm_xfer *x = w->x;
 	uint8_t *local = (uint8_t *)x->local + p->off;
@@ -130,8 +130,9 @@ static int post(struct window *w, struct piece *p)
 	ret = unic_bm_hold(w->bm, local, p->len, us, w->flying > 0, &p->hold);
 	if (ret)
 		return ret;
-	if (p->hold.len < p->len && !shorten(w, p, (uint32_t)p->hold.len)) {
-		unhold(w, p);
+	if (p->hold.len < p->len &&
+	    !shorten_piece(w, p, (uint32_t)p->hold.len)) {
+		drop_piece_hold(w, p);
 		return -EBUSY;
 	}
 	sg = (struct unic_sg){ .addr = (void *)(uintptr_t)p->hold.iova,
@@ -139,7 +140,7 @@ static int post(struct window *w, struct piece *p)
 			       .lkey = p->hold.mr->stag };
 	ret = unic_post_send(x->qp, &wr, 1);
 	if (ret != 1) {
-		unhold(w, p);
+		drop_piece_hold(w, p);
 		return ret == -EAGAIN && w->flying ? -EBUSY : ret;
 	}
 	p->state = PIECE_FLYING;
@@ -149,7 +150,7 @@ static int post(struct window *w, struct piece *p)
 }
 
 /* Another key, asked for when nothing flies: perhaps over the same connection. */
-static void refresh(struct window *w)
+static void refresh_rkey(struct window *w)
 {
 	struct unic_bm_xfer *x = w->x;
 
@@ -161,7 +162,7 @@ static void refresh(struct window *w)
 		w->err = x->refresh(x->arg, &x->remote, &x->rkey);
 }
 
-static void fill(struct window *w)
+static void fill_window(struct window *w)
 {
 	struct piece *p;
 	int err;
@@ -169,9 +170,9 @@ static void fill(struct window *w)
 	if (w->stale && w->flying)
 		return;
 	if (w->stale && !w->err)
-		refresh(w);
-	while (!w->err && w->flying < w->size && (p = pick(w))) {
-		err = post(w, p);
+		refresh_rkey(w);
+	while (!w->err && w->flying < w->size && (p = next_piece(w))) {
+		err = post_piece(w, p);
 		if (err == -EBUSY && w->flying)
 			return;
 		if (err) {
@@ -181,7 +182,7 @@ static void fill(struct window *w)
 	}
 }
 
-static void again(struct window *w, struct piece *p)
+static void requeue_piece(struct window *w, struct piece *p)
 {
 	if (++w->retries > RETRIES_MAX)
 		w->err = unic_fail(-EIO, "the transfer was evicted %u times",
@@ -189,7 +190,8 @@ static void again(struct window *w, struct piece *p)
 	p->state = PIECE_WANTED;
 }
 
-static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
+static void finish_piece(struct window *w, struct piece *p,
+			 const struct unic_wc *wc)
 {
 	switch (wc->status) {
 	case UNIC_WC_SUCCESS:
@@ -200,11 +202,11 @@ static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
 		return;
 	case UNIC_WC_EVICTED:
 		unic_bm_count(w->bm, retries_local, 1);
-		again(w, p);
+		requeue_piece(w, p);
 		return;
 	case UNIC_WC_REM_EVICTED:
 		unic_bm_count(w->bm, retries_remote, 1);
-		again(w, p);
+		requeue_piece(w, p);
 		w->stale = true;
 		return;
 	default:
@@ -222,20 +224,20 @@ static void finish(struct window *w, struct piece *p, const struct unic_wc *wc)
 			   unic_wc_detail_str(wc->detail));
 }
 
-static void reap(struct window *w, const struct unic_wc *wc)
+static void handle_piece_wc(struct window *w, const struct unic_wc *wc)
 {
 	struct piece *p;
 
 	if (wc->wr_id >= PIECES || w->piece[wc->wr_id].state != PIECE_FLYING)
 		return; /* not of this transfer */
 	p = &w->piece[wc->wr_id];
-	unhold(w, p);
+	drop_piece_hold(w, p);
 	w->flying--;
 	w->flying_bytes -= p->len;
-	finish(w, p, wc);
+	finish_piece(w, p, wc);
 }
 
-static void measure(struct window *w)
+static void measure_rate(struct window *w)
 {
 	uint64_t now = unic_now_ns();
 
@@ -247,7 +249,7 @@ static void measure(struct window *w)
 }
 
 /* At least one completion, or an error after which none will come. */
-static int collect(struct window *w)
+static int wait_completions(struct window *w)
 {
 	struct unic_wc wc[BATCH];
 	int n = unic_poll_cq(w->x->cq, BATCH, wc);
@@ -261,20 +263,20 @@ static int collect(struct window *w)
 		n = unic_poll_cq(w->x->cq, BATCH, wc);
 	}
 	for (i = 0; i < n; i++)
-		reap(w, &wc[i]);
-	measure(w);
+		handle_piece_wc(w, &wc[i]);
+	measure_rate(w);
 	return 0;
 }
 
 /* The NIC answers no more: regions may go, the QP is of no use anyway. */
-static void abandon(struct window *w, int err)
+static void abort_window(struct window *w, int err)
 {
 	struct piece *p;
 
 	w->err = err;
-	while ((p = piece_in(w, PIECE_FLYING))) {
+	while ((p = find_piece(w, PIECE_FLYING))) {
 		p->state = PIECE_FREE;
-		unhold(w, p);
+		drop_piece_hold(w, p);
 	}
 	w->flying = 0;
 }
@@ -297,12 +299,12 @@ int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x)
 				 "window of at most %u",
 				 UNIC_BM_WINDOW_MAX);
 	x->status = UNIC_WC_SUCCESS;
-	fill(&w);
+	fill_window(&w);
 	while (w.flying) {
-		err = collect(&w);
+		err = wait_completions(&w);
 		if (err)
-			abandon(&w, err);
-		fill(&w);
+			abort_window(&w, err);
+		fill_window(&w);
 	}
 	return w.err;
 }

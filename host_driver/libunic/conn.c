@@ -72,7 +72,7 @@ struct unic_conn {
 	bool forked;		/* the parent's */
 };
 
-static void limit(int sock, time_t seconds)
+static void set_send_timeout(int sock, time_t seconds)
 {
 	struct timeval tv = { .tv_sec = seconds };
 
@@ -86,7 +86,7 @@ static bool is_device(const char *path)
 	return !stat(path, &st) && S_ISCHR(st.st_mode);
 }
 
-static int unreachable(const char *path, int err)
+static int fail_unreachable(const char *path, int err)
 {
 	bool device = !strncmp(path, "/dev/", 5);
 
@@ -101,12 +101,12 @@ static int unreachable(const char *path, int err)
 
 /* The kernel accepts for a driver that is stopped until its backlog is full;
  * then connect() waits as long as it may send. */
-static int reach(int sock, const struct sockaddr_un *addr)
+static int connect_socket(int sock, const struct sockaddr_un *addr)
 {
 	uint64_t until = unic_now_ns() + CONNECT_S * 1000000000ull;
 	int err;
 
-	limit(sock, CONNECT_S);
+	set_send_timeout(sock, CONNECT_S);
 	do {
 		err = connect(sock, (const struct sockaddr *)addr,
 			      sizeof(*addr)) < 0
@@ -118,7 +118,7 @@ static int reach(int sock, const struct sockaddr_un *addr)
 				 "the driver at %s does not answer; is it "
 				 "stopped?",
 				 addr->sun_path);
-	return err ? unreachable(addr->sun_path, err) : 0;
+	return err ? fail_unreachable(addr->sun_path, err) : 0;
 }
 
 const char *unic_conn_default(void)
@@ -144,7 +144,7 @@ static int open_socket(const char *path)
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return unic_fail(-errno, "no socket: %s", strerror(errno));
-	err = reach(sock, &addr);
+	err = connect_socket(sock, &addr);
 	if (err) {
 		close(sock);
 		return err;
@@ -153,7 +153,7 @@ static int open_socket(const char *path)
 }
 
 /* Nobody calls. */
-static void init(struct unic_conn *conn)
+static void init_conn(struct unic_conn *conn)
 {
 	unsigned int i;
 
@@ -181,7 +181,7 @@ int unic_conn_open(const char *path, struct unic_conn **out)
 	}
 	conn->sock = sock;
 	conn->device = device;
-	init(conn);
+	init_conn(conn);
 	*out = conn;
 	return 0;
 }
@@ -203,7 +203,7 @@ void unic_conn_forked(struct unic_conn *conn)
 	conn->sock = -1;
 	conn->dead = true;
 	conn->forked = true;
-	init(conn);
+	init_conn(conn);
 }
 
 bool unic_conn_hung_up(const struct unic_conn *conn)
@@ -240,25 +240,25 @@ void unic_conn_hang_up(struct unic_conn *conn)
 		shutdown(conn->sock, SHUT_RDWR);
 }
 
-static void close_fds(const int *fds, int n)
+static void close_msg_fds(const int *fds, int n)
 {
 	while (n > 0)
 		close(fds[--n]);
 }
 
 /* Descriptors nobody asked for must not leak. */
-static void give_fds(struct unic_call *call, const int *fds, int n)
+static void deliver_fds(struct unic_call *call, const int *fds, int n)
 {
 	int take = n < call->n_fds ? n : call->n_fds;
 
 	if (take)
 		memcpy(call->fds, fds, (size_t)take * sizeof(*fds));
 	call->n_fds = take;
-	close_fds(fds + take, n - take);
+	close_msg_fds(fds + take, n - take);
 }
 
-static void give(struct waiter *w, const uint8_t *msg, size_t len,
-		 const int *fds, int n_fds)
+static void deliver_reply(struct waiter *w, const uint8_t *msg, size_t len,
+			  const int *fds, int n_fds)
 {
 	const struct unic_ctl_hdr *hdr = (const void *)msg;
 	struct unic_call *call = w->call;
@@ -269,15 +269,15 @@ static void give(struct waiter *w, const uint8_t *msg, size_t len,
 	if (call->reply_bytes)
 		memcpy(call->reply_tail, msg + UNIC_CTL_BYTES,
 		       call->reply_bytes);
-	give_fds(call, fds, n_fds);
+	deliver_fds(call, fds, n_fds);
 	w->status = unic_from_le16(hdr->status);
 	w->done = true;
 	pthread_cond_signal(&w->cond);
 }
 
 /* A reply for somebody, or nonsense, which ends the connection. */
-static void dispatch(struct unic_conn *conn, const uint8_t *msg, size_t len,
-		     const int *fds, int n_fds)
+static void dispatch_reply(struct unic_conn *conn, const uint8_t *msg,
+			   size_t len, const int *fds, int n_fds)
 {
 	const struct unic_ctl_hdr *hdr = (const void *)msg;
 	struct waiter *w;
@@ -285,16 +285,16 @@ static void dispatch(struct unic_conn *conn, const uint8_t *msg, size_t len,
 	if (len < UNIC_CTL_BYTES ||
 	    unic_from_le32(hdr->tail_bytes) != len - UNIC_CTL_BYTES) {
 		unic_conn_kill(conn);
-		close_fds(fds, n_fds);
+		close_msg_fds(fds, n_fds);
 		return;
 	}
 	for (w = conn->waiters; w; w = w->next) {
 		if (!w->done && w->call->seq == unic_from_le32(hdr->seq)) {
-			give(w, msg, len, fds, n_fds);
+			deliver_reply(w, msg, len, fds, n_fds);
 			return;
 		}
 	}
-	close_fds(fds, n_fds); /* of a call that was given up */
+	close_msg_fds(fds, n_fds); /* of a call that was given up */
 }
 
 static int read_fds(struct msghdr *mh, int *fds)
@@ -313,12 +313,12 @@ static int read_fds(struct msghdr *mh, int *fds)
 }
 
 /* Would the same call be answered otherwise a moment later? */
-static bool is_passing(int err)
+static bool is_transient(int err)
 {
 	return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;
 }
 
-static void nap(void)
+static void sleep_backoff(void)
 {
 	poll(NULL, 0, NAP_MS);
 }
@@ -335,7 +335,7 @@ static int slice_ms(int64_t until_ns)
 					   : (int)(left / 1000000) + 1;
 }
 
-static int64_t until_ms(int ms)
+static int64_t deadline_after_ms(int ms)
 {
 	return ms < 0 ? -1 : (int64_t)unic_now_ns() + ms * 1000000ll;
 }
@@ -384,20 +384,20 @@ static void read_one(struct unic_conn *conn, int ms)
 		err = errno;
 	if (!len && !err)
 		err = ENOTCONN;
-	if (err && !is_passing(err))
+	if (err && !is_transient(err))
 		unic_conn_kill(conn);
 	if (err == ENOMEM || err == ENOBUFS)
-		nap();
+		sleep_backoff();
 	pthread_mutex_lock(&conn->lock);
 	conn->reading = false;
 	if (len > 0)
-		dispatch(conn, msg, (size_t)len, fds, read_fds(&mh, fds));
+		dispatch_reply(conn, msg, (size_t)len, fds, read_fds(&mh, fds));
 	if (unic_conn_dead(conn))
 		wake_all(conn);
 }
 
 /* The next one to read, now that who did has its reply. */
-static void hand_over(struct unic_conn *conn)
+static void wake_next_reader(struct unic_conn *conn)
 {
 	struct waiter *w = conn->waiters;
 
@@ -409,7 +409,8 @@ static void hand_over(struct unic_conn *conn)
 		pthread_cond_signal(&w->cond);
 }
 
-static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
+static int await_reply(struct unic_conn *conn, struct waiter *w,
+		       int64_t until_ns)
 {
 	int ms;
 
@@ -430,7 +431,7 @@ static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
 		unic_cond_wait_ms(&w->cond, &conn->lock, ms);
 		w->asleep = false;
 	}
-	hand_over(conn);
+	wake_next_reader(conn);
 	return w->status;
 }
 
@@ -439,7 +440,7 @@ static int await(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
 /* A driver does not read who does not take its replies, or who comes while it
  * is busy: that passes. 0, -ETIMEDOUT, -ENOTCONN, or UNIC_CTL_ST_NO_MEMORY: the
  * kernel never had any, and nothing was sent. */
-static int transmit(struct unic_conn *conn, const struct unic_call *call)
+static int transmit_call(struct unic_conn *conn, const struct unic_call *call)
 {
 	struct iovec iov[2] = {
 		{ .iov_base = call->rec, .iov_len = UNIC_CTL_BYTES },
@@ -450,26 +451,26 @@ static int transmit(struct unic_conn *conn, const struct unic_call *call)
 		.msg_iovlen = call->tail_bytes ? 2 : 1,
 	};
 	struct pollfd pfd = { .fd = conn->sock, .events = POLLOUT };
-	int64_t until = until_ms(UNIC_CALL_MS);
+	int64_t until = deadline_after_ms(UNIC_CALL_MS);
 	int ms, err;
 
 	while (sendmsg(conn->sock, &mh, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		err = errno;
-		if (!is_passing(err) || unic_conn_dead(conn))
+		if (!is_transient(err) || unic_conn_dead(conn))
 			return -ENOTCONN;
 		ms = slice_ms(until);
 		if (!ms)
 			return err == EAGAIN ? -ETIMEDOUT
 					     : UNIC_CTL_ST_NO_MEMORY;
 		if (err != EAGAIN)
-			nap();
+			sleep_backoff();
 		else
 			poll(&pfd, 1, ms);
 	}
 	return 0;
 }
 
-static void forget(struct unic_conn *conn, struct waiter *w)
+static void remove_waiter(struct unic_conn *conn, struct waiter *w)
 {
 	struct waiter **p = &conn->waiters;
 
@@ -490,15 +491,15 @@ static int call_socket(struct unic_conn *conn, struct waiter *w,
 	/* cppcheck-suppress autoVariables */
 	conn->waiters = w;
 	pthread_mutex_unlock(&conn->lock);
-	ret = transmit(conn, w->call);
+	ret = transmit_call(conn, w->call);
 	pthread_mutex_lock(&conn->lock);
 	if (ret < 0) {
 		unic_conn_kill(conn);
 		wake_all(conn);
 	}
 	if (!ret)
-		ret = await(conn, w, until_ns);
-	forget(conn, w);
+		ret = await_reply(conn, w, until_ns);
+	remove_waiter(conn, w);
 	return ret;
 }
 
@@ -518,7 +519,7 @@ static int call_device(struct unic_conn *conn, struct waiter *w,
 
 /* -------------------------------------------------------------------- turns */
 
-static enum lane lane_of(unsigned int op, const struct unic_call *call)
+static enum lane classify_call(unsigned int op, const struct unic_call *call)
 {
 	switch (op) {
 	case UNIC_CTL_MR_DEREG:
@@ -552,7 +553,7 @@ static void enter_queue(struct queue *q, struct waiter *w)
 }
 
 /* Whoever has waited longest goes first. */
-static void let_go(struct queue *q)
+static void grant_turns(struct queue *q)
 {
 	struct waiter *w;
 
@@ -571,7 +572,7 @@ static int wait_turn(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
 	struct queue *q = &conn->lane[w->lane];
 	int ms = 1;
 
-	let_go(q);
+	grant_turns(q);
 	while (!w->has_turn && !unic_conn_dead(conn)) {
 		ms = slice_ms(until_ns);
 		if (!ms)
@@ -591,12 +592,12 @@ static void end_turn(struct queue *q, enum lane lane)
 		q->room++;
 		q->well = 0;
 	}
-	let_go(q);
+	grant_turns(q);
 }
 
 /* The driver has no place for one more that waits, because of calls of ours:
  * it is next when one of them is over. False: it is not for those. */
-static bool again(struct queue *q, struct waiter *w, int status)
+static bool requeue_waiter(struct queue *q, struct waiter *w, int status)
 {
 	if (status != UNIC_ST_WAIT_FULL || w->lane != LANE_LONG ||
 	    q->under_way < 2)
@@ -615,16 +616,16 @@ static int call_once(struct unic_conn *conn, struct waiter *w, int ms)
 {
 	if (unic_conn_dead(conn))
 		return -ENOTCONN;
-	return conn->device ? call_device(conn, w, until_ms(ms))
-			    : call_socket(conn, w, until_ms(ms));
+	return conn->device ? call_device(conn, w, deadline_after_ms(ms))
+			    : call_socket(conn, w, deadline_after_ms(ms));
 }
 
 /* The time of the reply begins with the turn. */
-static int in_turn(struct unic_conn *conn, struct waiter *w, int ms)
+static int call_in_turn(struct unic_conn *conn, struct waiter *w, int ms)
 {
 	struct queue *q = &conn->lane[w->lane];
-	int64_t until =
-		until_ms(w->call->patience_ms ? w->call->patience_ms : ms);
+	int64_t until = deadline_after_ms(
+		w->call->patience_ms ? w->call->patience_ms : ms);
 	uint64_t request[UNIC_CTL_BYTES / 8];
 	int ret;
 
@@ -632,7 +633,7 @@ static int in_turn(struct unic_conn *conn, struct waiter *w, int ms)
 	enter_queue(q, w);
 	while (!(ret = wait_turn(conn, w, until))) {
 		ret = call_once(conn, w, ms);
-		if (!again(q, w, ret)) {
+		if (!requeue_waiter(q, w, ret)) {
 			end_turn(q, w->lane);
 			break;
 		}
@@ -655,7 +656,7 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
-	struct waiter w = { .call = call, .lane = lane_of(op, call) };
+	struct waiter w = { .call = call, .lane = classify_call(op, call) };
 	int ret;
 
 	call->reply_bytes = 0;
@@ -668,8 +669,8 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 	hdr->seq = unic_to_le32(call->seq);
 	unic_cond_init(&w.cond);
 	pthread_mutex_lock(&conn->lock);
-	ret = in_turn(conn, &w,
-		      call->timeout_ms ? call->timeout_ms : UNIC_CALL_MS);
+	ret = call_in_turn(conn, &w,
+			   call->timeout_ms ? call->timeout_ms : UNIC_CALL_MS);
 	pthread_mutex_unlock(&conn->lock);
 	pthread_cond_destroy(&w.cond);
 	return ret;

@@ -25,7 +25,7 @@ int unic_dev_open(const char *path)
 			 strerror(errno));
 }
 
-static void close_fds(int *fds, int n)
+static void close_dup_fds(int *fds, int n)
 {
 	while (n--)
 		close(fds[n]);
@@ -41,7 +41,7 @@ static int hello_fds(int fd, struct unic_call *call)
 		call->fds[n] = n == 2 ? ioctl(fd, UNIC_IOC_CQ_FD)
 				      : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (call->fds[n] < 0) {
-			close_fds(call->fds, n);
+			close_dup_fds(call->fds, n);
 			call->n_fds = 0;
 			return -errno;
 		}
@@ -49,13 +49,13 @@ static int hello_fds(int fd, struct unic_call *call)
 	return 0;
 }
 
-static bool is_over(int64_t until_ns)
+static bool is_expired(int64_t until_ns)
 {
 	return until_ns >= 0 && (int64_t)unic_now_ns() >= until_ns;
 }
 
 /* 0, -errno, or what a driver would answer. */
-static int transact(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
+static int issue_ioc_call(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
 {
 	int err;
 
@@ -70,17 +70,18 @@ static int transact(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
 			return -ENOTCONN;
 		/* it did not take the request */
 		if (unic_from_le32(ioc->bytes) &&
-		    (err != EAGAIN || is_over(until_ns)))
+		    (err != EAGAIN || is_expired(until_ns)))
 			return err == EAGAIN ? UNIC_CTL_ST_TOO_MANY
 					     : UNIC_CTL_ST_NO_MEMORY;
-		if (is_over(until_ns))
+		if (is_expired(until_ns))
 			return -ETIMEDOUT;
 		poll(NULL, 0, NAP_MS);
 	}
 	return 0;
 }
 
-static int take(struct unic_call *call, const uint8_t *msg, uint32_t bytes)
+static int parse_dev_reply(struct unic_call *call, const uint8_t *msg,
+			   uint32_t bytes)
 {
 	struct unic_ctl_hdr hdr;
 	size_t tail = bytes - UNIC_CTL_BYTES;
@@ -115,9 +116,9 @@ int unic_dev_call(int fd, struct unic_call *call, int64_t until_ns)
 	memcpy(msg, call->rec, UNIC_CTL_BYTES);
 	if (call->tail_bytes)
 		memcpy(msg + UNIC_CTL_BYTES, call->tail, call->tail_bytes);
-	status = transact(fd, &ioc, until_ns);
+	status = issue_ioc_call(fd, &ioc, until_ns);
 	if (!status)
-		status = take(call, msg, unic_from_le32(ioc.got));
+		status = parse_dev_reply(call, msg, unic_from_le32(ioc.got));
 	if (status || !call->n_fds) {
 		call->n_fds = 0;
 		return status;

@@ -91,7 +91,7 @@ void unic_ctx_init_locks(struct unic_ctx *ctx)
  * zeroed, and memory of the context of before would be zeroed with it. Called
  * when the new driver was reached: the end of the old one is visible by then.
  */
-static int refuse_leftovers(void)
+static int refuse_stale_areas(void)
 {
 	struct unic_ctx *c;
 
@@ -112,7 +112,7 @@ static int refuse_leftovers(void)
 
 /* ---------------------------------------------------------------- attaching */
 
-static void own_name(uint8_t name[16])
+static void read_comm(uint8_t name[16])
 {
 	char text[64] = "?";
 	FILE *f = fopen("/proc/self/comm", "re");
@@ -127,8 +127,8 @@ static void own_name(uint8_t name[16])
 }
 
 /* What the driver says is checked before anything is built on it. */
-static int take_hello(struct unic_ctx *ctx,
-		      const struct unic_ctl_hello_reply *r, int n_fds)
+static int parse_hello(struct unic_ctx *ctx,
+		       const struct unic_ctl_hello_reply *r, int n_fds)
 {
 	struct unic_attr *a = &ctx->attr;
 
@@ -154,7 +154,7 @@ static int take_hello(struct unic_ctx *ctx,
 }
 
 /* They are looked at, never waited in. */
-static void no_block(int fd)
+static void set_nonblock(int fd)
 {
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -172,7 +172,7 @@ int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 	int status;
 	int err;
 
-	own_name(rec.req.name);
+	read_comm(rec.req.name);
 	if (ctx->kept)
 		rec.req.flags =
 			unic_to_le32(UNIC_CTL_HELLO_KEEP |
@@ -191,9 +191,9 @@ int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 		return err;
 	if (resume && !rec.reply.resumed)
 		return -ESTALE;
-	no_block(ctx->evt_efd);
-	no_block(ctx->upcall_efd);
-	return take_hello(ctx, &rec.reply, call.n_fds);
+	set_nonblock(ctx->evt_efd);
+	set_nonblock(ctx->upcall_efd);
+	return parse_hello(ctx, &rec.reply, call.n_fds);
 }
 
 static void *map_page(struct unic_ctx *ctx, unsigned int page, int prot)
@@ -228,7 +228,7 @@ static void unmap_page(const void *p)
 		munmap((void *)p, UNIC_PAGE);
 }
 
-static void release(struct unic_ctx *ctx)
+static void ctx_free(struct unic_ctx *ctx)
 {
 	unic_ctx_del(ctx);
 	unmap_page(ctx->db);
@@ -256,7 +256,7 @@ static struct unic_ctx *ctx_new(void)
 }
 
 /* Table sizes are the NIC's, not ours: told for the curious, not needed. */
-static void take_info(struct unic_ctx *ctx)
+static void query_info(struct unic_ctx *ctx)
 {
 	struct unic_ctl_plain rec = { 0 };
 	struct unic_info info = { 0 };
@@ -285,7 +285,7 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 	strncpy(ctx->socket, socket, sizeof(ctx->socket) - 1);
 	err = unic_conn_open(socket, &ctx->conn);
 	if (!err && !unic_conn_kernel(ctx->conn))
-		err = refuse_leftovers();
+		err = refuse_stale_areas();
 	if (!err)
 		err = unic_hello(ctx, false, 0);
 	if (!err)
@@ -293,11 +293,11 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 	if (!err)
 		err = unic_event_init(ctx);
 	if (err) {
-		release(ctx);
+		ctx_free(ctx);
 		return err;
 	}
 	ctx->sock = unic_conn_fd(ctx->conn);
-	take_info(ctx);
+	query_info(ctx);
 	*out = ctx;
 	return 0;
 }
@@ -318,7 +318,7 @@ void unic_close(struct unic_ctx *ctx)
 		return;
 	unic_mem_fini(ctx);
 	unic_event_fini(ctx);
-	release(ctx);
+	ctx_free(ctx);
 }
 
 void unic_query(const struct unic_ctx *ctx, struct unic_attr *out)

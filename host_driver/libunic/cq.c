@@ -16,13 +16,13 @@ static uint32_t seq_of(const struct unic_cqe *cqe)
 	return unic_load_acquire(&cqe->seq);
 }
 
-static bool readable(const struct unic_cq *cq)
+static bool has_cqe(const struct unic_cq *cq)
 {
 	return seq_of(&cq->ring[cq->ci & cq->mask]) == cq->ci + 1;
 }
 
 /* The record is ours alone from here on: it was copied out. */
-static void take(struct unic_cq *cq, struct unic_cqe *out)
+static void consume_cqe(struct unic_cq *cq, struct unic_cqe *out)
 {
 	memcpy(out, &cq->ring[cq->ci & cq->mask], sizeof(*out));
 	cq->ci++;
@@ -64,8 +64,8 @@ static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
 }
 
 /* False: the NIC wrote a record that cannot be. */
-static bool parse(struct unic_cq *cq, const struct unic_cqe *cqe,
-		  struct unic_wc *wc)
+static bool parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
+		      struct unic_wc *wc)
 {
 	bool recv = cqe->opcode >= UNIC_WC_RECV;
 	struct unic_qp *qp = find_qp(cq, unic_from_le32(cqe->qpn) & 0xffffff);
@@ -97,9 +97,9 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	pthread_mutex_lock(&cq->lock);
 	while (got < n && cq->next_left < cq->n_left)
 		wc[got++] = cq->left[cq->next_left++];
-	while (got < n && bad <= cq->mask && readable(cq)) {
-		take(cq, &cqe);
-		if (parse(cq, &cqe, &wc[got]))
+	while (got < n && bad <= cq->mask && has_cqe(cq)) {
+		consume_cqe(cq, &cqe);
+		if (parse_cqe(cq, &cqe, &wc[got]))
 			got++;
 		else
 			bad++;
@@ -128,7 +128,7 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
 	/* Armed first, looked second: one written meanwhile is seen here, one
 	 * written later rings. */
-	there = cq->next_left < cq->n_left || readable(cq);
+	there = cq->next_left < cq->n_left || has_cqe(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return there;
 }
@@ -233,7 +233,7 @@ static void flush_ring(struct unic_cq *cq, struct unic_qp *qp, bool recv)
 	pthread_mutex_unlock(&ring->lock);
 }
 
-static uint32_t outstanding(const struct unic_cq *cq)
+static uint32_t count_outstanding(const struct unic_cq *cq)
 {
 	uint32_t n = cq->mask + 1, i; /* records there may be */
 
@@ -250,9 +250,9 @@ static void flush_all(struct unic_cq *cq)
 	struct unic_cqe cqe;
 	unsigned int i;
 
-	while (readable(cq)) {
-		take(cq, &cqe);
-		cq->n_left += parse(cq, &cqe, &cq->left[cq->n_left]);
+	while (has_cqe(cq)) {
+		consume_cqe(cq, &cqe);
+		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]);
 	}
 	for (i = 0; i < cq->n_qp; i++) {
 		if (cq->qp[i]->send_cq == cq)
@@ -273,7 +273,7 @@ int unic_cq_recover(struct unic_cq *cq)
 	struct unic_wc *left;
 
 	pthread_mutex_lock(&cq->lock);
-	left = calloc(old + outstanding(cq), sizeof(*left));
+	left = calloc(old + count_outstanding(cq), sizeof(*left));
 	if (left) {
 		if (old)
 			memcpy(left, &cq->left[cq->next_left],
@@ -288,7 +288,7 @@ int unic_cq_recover(struct unic_cq *cq)
 	return left ? 0 : unic_fail(-ENOMEM, "out of memory");
 }
 
-static int create(struct unic_pd *pd, struct unic_cq *cq)
+static int request_cq_create(struct unic_pd *pd, struct unic_cq *cq)
 {
 	union {
 		struct unic_ctl_cq_create req;
@@ -338,7 +338,7 @@ int unic_create_cq(struct unic_pd *pd, unsigned int entries,
 		goto no_row;
 	}
 	cq->db = (unsigned int)err;
-	err = create(pd, cq);
+	err = request_cq_create(pd, cq);
 	if (err)
 		goto no_cq;
 	pthread_mutex_lock(&ctx->evt_lock);

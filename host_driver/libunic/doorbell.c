@@ -26,7 +26,7 @@ static void wake_nic(struct unic_ctx *ctx)
 }
 
 /* The new tail is in its row already. */
-static void append(struct unic_ctx *ctx, uint32_t word)
+static void append_db_word(struct unic_ctx *ctx, uint32_t word)
 {
 	struct unic_db_page *db = ctx->db;
 	uint32_t seq = ctx->fifo_seq++;
@@ -49,7 +49,7 @@ void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 
 	pthread_mutex_lock(&ctx->db_lock);
 	unic_store_relaxed(cell, value);
-	append(ctx, UNIC_DB_WORD(kind, obj, value & 0xffff));
+	append_db_word(ctx, UNIC_DB_WORD(kind, obj, value & 0xffff));
 	pthread_mutex_unlock(&ctx->db_lock);
 }
 
@@ -96,7 +96,7 @@ bool unic_drain(int fd)
 }
 
 /* Only one thread sleeps on the event fd; it wakes all the others. */
-static void lead(struct unic_ctx *ctx, int ms)
+static void wait_as_leader(struct unic_ctx *ctx, int ms)
 {
 	struct pollfd pfd[2] = {
 		{ .fd = ctx->evt_efd, .events = POLLIN },
@@ -132,7 +132,7 @@ int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
 		unic_cond_wait_ms(&ctx->wake_cond, &ctx->wake_lock, ms);
 	} else {
 		ctx->wake_leader = true;
-		lead(ctx, ms);
+		wait_as_leader(ctx, ms);
 	}
 	pthread_mutex_unlock(&ctx->wake_lock);
 	return unic_ctx_lost(ctx) ? -ENOTCONN : 0;

@@ -199,7 +199,7 @@ static const char *table_name(unsigned int table)
 }
 
 /* Who holds most TLB entries. */
-static void fail_holders(void)
+static void append_top_usage(void)
 {
 	size_t n = strlen(last);
 	int i;
@@ -226,7 +226,7 @@ void unic_fail_usage(const struct unic_cpl_usage *usage)
 		 table_name(last_usage.table), last_usage.used,
 		 last_usage.limit, last_usage.holding, last_usage.fair_share,
 		 last_usage.waiters);
-	fail_holders();
+	append_top_usage();
 }
 
 bool unic_last_usage(struct unic_usage *out)
@@ -259,7 +259,8 @@ const char *unic_strerror(int err)
 	return strerror(err);
 }
 
-static const char *pick(const char *const *names, size_t n, unsigned int i)
+static const char *lookup_name(const char *const *names, size_t n,
+			       unsigned int i)
 {
 	return i < n && names[i] ? names[i] : "unknown";
 }
@@ -284,7 +285,7 @@ const char *unic_wc_status_str(unsigned int status)
 		[UNIC_WC_MEM_OP_ERR] = "registration or invalidation refused",
 	};
 
-	return pick(names, COUNT(names), status);
+	return lookup_name(names, COUNT(names), status);
 }
 
 const char *unic_wc_detail_str(unsigned int detail)
@@ -304,7 +305,7 @@ const char *unic_wc_detail_str(unsigned int detail)
 		[UNIC_WD_ALIGN] = "alignment",
 	};
 
-	return pick(names, COUNT(names), detail);
+	return lookup_name(names, COUNT(names), detail);
 }
 
 const char *unic_token_end_str(unsigned int end)
@@ -323,7 +324,7 @@ const char *unic_token_end_str(unsigned int end)
 		[UNIC_TOKEN_BUSY] = "busy",
 	};
 
-	return pick(names, COUNT(names), end);
+	return lookup_name(names, COUNT(names), end);
 }
 
 const char *unic_reason_str(unsigned int reason)
@@ -342,5 +343,5 @@ const char *unic_reason_str(unsigned int reason)
 		[UNIC_WHY_UNMAPPED] = "memory unmapped",
 	};
 
-	return pick(names, COUNT(names), reason);
+	return lookup_name(names, COUNT(names), reason);
 }

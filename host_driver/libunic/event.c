@@ -19,7 +19,7 @@ struct unic_note {
 	struct unic_event ev;
 };
 
-static int watch(struct unic_ctx *ctx, int fd, uint32_t events)
+static int epoll_add_fd(struct unic_ctx *ctx, int fd, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.fd = fd };
 
@@ -39,8 +39,8 @@ static void init_lock(struct unic_ctx *ctx)
 
 int unic_event_watch(struct unic_ctx *ctx)
 {
-	if (watch(ctx, ctx->upcall_efd, EPOLLIN) ||
-	    watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP))
+	if (epoll_add_fd(ctx, ctx->upcall_efd, EPOLLIN) ||
+	    epoll_add_fd(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP))
 		return -errno;
 	return 0;
 }
@@ -58,7 +58,8 @@ int unic_event_init(struct unic_ctx *ctx)
 	ctx->note_efd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ctx->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ctx->note_efd < 0 || ctx->event_fd < 0 ||
-	    watch(ctx, ctx->note_efd, EPOLLIN) || unic_event_watch(ctx)) {
+	    epoll_add_fd(ctx, ctx->note_efd, EPOLLIN) ||
+	    unic_event_watch(ctx)) {
 		int err = -errno;
 
 		unic_event_fini(ctx);
@@ -113,20 +114,20 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 		ctx->count.ring_failed++;
 }
 
-static bool is_about(const struct unic_event *ev, const void *obj)
+static bool is_event_of(const struct unic_event *ev, const void *obj)
 {
 	return ev->mr == obj || (const void *)ev->qp == obj ||
 	       (const void *)ev->cq == obj || (const void *)ev->listener == obj;
 }
 
 /* Forgets what is about @obj, and the request of connection @conn (0: none). */
-static void forget(struct unic_ctx *ctx, const void *obj, uint32_t conn)
+static void purge_notes(struct unic_ctx *ctx, const void *obj, uint32_t conn)
 {
 	struct unic_note **p = &ctx->notes;
 	struct unic_note *n;
 
 	while ((n = *p)) {
-		if (!(obj && is_about(&n->ev, obj)) &&
+		if (!(obj && is_event_of(&n->ev, obj)) &&
 		    !(conn && n->ev.type == UNIC_EV_CONNECT &&
 		      n->ev.conn == conn)) {
 			p = &n->next;
@@ -142,7 +143,7 @@ static void forget(struct unic_ctx *ctx, const void *obj, uint32_t conn)
 
 void unic_event_purge(struct unic_ctx *ctx, const void *obj)
 {
-	forget(ctx, obj, 0);
+	purge_notes(ctx, obj, 0);
 }
 
 /* ----------------------------------------------- one upcall, one event */
@@ -162,8 +163,8 @@ void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life)
 	__atomic_store_n(&r->life, (uint32_t)life, __ATOMIC_RELEASE);
 }
 
-static bool on_notice(struct unic_ctx *ctx, const void *rec,
-		      struct unic_event *ev)
+static bool on_up_notice(struct unic_ctx *ctx, const void *rec,
+			 struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
 	struct unic_mem_region *r =
@@ -186,8 +187,8 @@ static bool on_notice(struct unic_ctx *ctx, const void *rec,
 	return true;
 }
 
-static bool on_evicted(struct unic_ctx *ctx, const void *rec,
-		       struct unic_event *ev)
+static bool on_up_evicted(struct unic_ctx *ctx, const void *rec,
+			  struct unic_event *ev)
 {
 	const struct unic_upcall_mr *up = rec;
 	struct unic_mem_region *r =
@@ -268,7 +269,7 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 		return true;
 	case UNIC_UP_RESET:
 		unic_ctx_dead(ctx);
-		return false; /* told by tell_reset(), once */
+		return false; /* told by put_reset_event(), once */
 	default:
 		return false;
 	}
@@ -287,7 +288,7 @@ static bool on_token(struct unic_ctx *ctx, const void *rec,
 }
 
 /* True if it was told of request @conn before. */
-static bool listener_told(struct unic_listener *l, uint32_t conn)
+static bool test_and_set_request(struct unic_listener *l, uint32_t conn)
 {
 	uint32_t i;
 
@@ -307,7 +308,7 @@ bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
 		l = l->next;
 	ev->type = UNIC_EV_CONNECT;
 	ev->listener = l;
-	return l && !listener_told(l, conn);
+	return l && !test_and_set_request(l, conn);
 }
 
 static bool on_conn(struct unic_ctx *ctx, const void *rec,
@@ -325,13 +326,13 @@ static bool on_conn(struct unic_ctx *ctx, const void *rec,
 	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
 			       unic_from_le32(up->qp));
 	if (!ev->qp && !is_up)
-		forget(ctx, NULL, ev->conn); /* a request that has ended */
+		purge_notes(ctx, NULL, ev->conn); /* a request that has ended */
 	return ev->qp &&
 	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
 }
 
-static bool on_held(struct unic_ctx *ctx, const void *rec,
-		    struct unic_event *ev)
+static bool on_invalidate(struct unic_ctx *ctx, const void *rec,
+			  struct unic_event *ev)
 {
 	const struct unic_upcall_held *up = rec;
 
@@ -347,16 +348,22 @@ static bool on_held(struct unic_ctx *ctx, const void *rec,
 
 static bool (*const handlers[])(struct unic_ctx *, const void *,
 				struct unic_event *) = {
-	[UNIC_UP_NOTICE] = on_notice,	 [UNIC_UP_EVICTED] = on_evicted,
-	[UNIC_UP_GRANTED] = on_wait,	 [UNIC_UP_WAIT_ENDED] = on_wait,
-	[UNIC_UP_QP_ERROR] = on_obj,	 [UNIC_UP_CQ_ERROR] = on_obj,
-	[UNIC_UP_TOKEN_END] = on_token,	 [UNIC_UP_CONN_REQUEST] = on_conn,
-	[UNIC_UP_ESTABLISHED] = on_conn, [UNIC_UP_DISCONNECTED] = on_conn,
-	[UNIC_UP_RESET] = on_obj,	 [UNIC_UP_DB_ERROR] = on_obj,
-	[UNIC_UP_INVALIDATE] = on_held,
+	[UNIC_UP_NOTICE] = on_up_notice,
+	[UNIC_UP_EVICTED] = on_up_evicted,
+	[UNIC_UP_GRANTED] = on_wait,
+	[UNIC_UP_WAIT_ENDED] = on_wait,
+	[UNIC_UP_QP_ERROR] = on_obj,
+	[UNIC_UP_CQ_ERROR] = on_obj,
+	[UNIC_UP_TOKEN_END] = on_token,
+	[UNIC_UP_CONN_REQUEST] = on_conn,
+	[UNIC_UP_ESTABLISHED] = on_conn,
+	[UNIC_UP_DISCONNECTED] = on_conn,
+	[UNIC_UP_RESET] = on_obj,
+	[UNIC_UP_DB_ERROR] = on_obj,
+	[UNIC_UP_INVALIDATE] = on_invalidate,
 };
 
-static void deliver(struct unic_ctx *ctx, const void *rec)
+static void deliver_upcall(struct unic_ctx *ctx, const void *rec)
 {
 	const struct unic_upcall_hdr *hdr = rec;
 	struct unic_event ev = { .type = 0 };
@@ -384,7 +391,7 @@ void unic_event_next(struct unic_ctx *ctx, uint32_t n)
 }
 
 /* 1: copied; 0: none there; -1: overrun. */
-static int fetch(const struct unic_ctx *ctx, void *out)
+static int fetch_upcall(const struct unic_ctx *ctx, void *out)
 {
 	uint32_t n = ctx->upcall_next;
 	uint32_t seq = record_seq(ctx, n);
@@ -396,7 +403,7 @@ static int fetch(const struct unic_ctx *ctx, void *out)
 	return record_seq(ctx, n) == n + 1 ? 1 : -1;
 }
 
-static void tell_reset(struct unic_ctx *ctx)
+static void put_reset_event(struct unic_ctx *ctx)
 {
 	struct unic_event ev = { .type = UNIC_EV_RESET };
 
@@ -414,16 +421,16 @@ static void pump_locked(struct unic_ctx *ctx)
 	unsigned int budget = 4 * UNIC_UPCALLS;
 	int got;
 
-	while (budget-- && (got = fetch(ctx, rec))) {
+	while (budget-- && (got = fetch_upcall(ctx, rec))) {
 		if (got < 0) {
 			if (unic_resync_regions(ctx))
 				unic_resync_objects(ctx);
 			continue;
 		}
 		unic_event_next(ctx, ctx->upcall_next + 1);
-		deliver(ctx, rec);
+		deliver_upcall(ctx, rec);
 	}
-	tell_reset(ctx);
+	put_reset_event(ctx);
 }
 
 void unic_event_revive(struct unic_ctx *ctx)
@@ -433,8 +440,8 @@ void unic_event_revive(struct unic_ctx *ctx)
 	__atomic_store_n(&ctx->dead, 0, __ATOMIC_RELEASE);
 	ctx->reset_told = false;
 	unic_resync_regions(ctx);
-	/* tell_reset() took it off */
-	watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);
+	/* put_reset_event() took it off */
+	epoll_add_fd(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);
 }
 
 void unic_qp_recover(struct unic_qp *qp)
@@ -464,7 +471,7 @@ int unic_event_fd(struct unic_ctx *ctx)
 	return ctx->event_fd;
 }
 
-static void see_driver(struct unic_ctx *ctx)
+static void check_driver_hangup(struct unic_ctx *ctx)
 {
 	struct epoll_event e[4];
 	int n = epoll_wait(ctx->event_fd, e, 4, 0);
@@ -504,7 +511,7 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
 	else if (!ctx->notes)
-		see_driver(ctx);
+		check_driver_hangup(ctx);
 	pump_locked(ctx);
 	n = ctx->notes;
 	if (n) {

@@ -33,7 +33,7 @@ int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
 	return 0;
 }
 
-static struct unic_mr *pop(struct unic_fast_pool *pool)
+static struct unic_mr *pop_idle_mr(struct unic_fast_pool *pool)
 {
 	struct unic_mr *mr = NULL;
 
@@ -50,7 +50,7 @@ int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 {
 	struct unic_mr *mr;
 
-	while ((mr = pop(pool))) {
+	while ((mr = pop_idle_mr(pool))) {
 		if (unic_mr_usable(mr, expected_us)) {
 			*out = mr;
 			return 0;
@@ -60,7 +60,7 @@ int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 	return unic_alloc_fast_mr(pool->pd, pool->pages, pool->page_bytes, out);
 }
 
-static bool push(struct unic_fast_pool *pool, struct unic_mr *mr)
+static bool push_idle_mr(struct unic_fast_pool *pool, struct unic_mr *mr)
 {
 	unsigned int room = pool->room ? 2 * pool->room : 16;
 	struct unic_mr **idle = pool->idle;
@@ -81,7 +81,7 @@ void unic_fast_pool_put(struct unic_fast_pool *pool, struct unic_mr *mr)
 	bool kept;
 
 	pthread_mutex_lock(&pool->lock);
-	kept = push(pool, mr);
+	kept = push_idle_mr(pool, mr);
 	pthread_mutex_unlock(&pool->lock);
 	if (!kept)
 		unic_dereg_mr(mr);
@@ -92,7 +92,7 @@ unsigned int unic_fast_pool_trim(struct unic_fast_pool *pool)
 	struct unic_mr *mr;
 	unsigned int n = 0;
 
-	for (; (mr = pop(pool)); n++)
+	for (; (mr = pop_idle_mr(pool)); n++)
 		unic_dereg_mr(mr);
 	return n;
 }

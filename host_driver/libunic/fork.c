@@ -74,7 +74,7 @@ int unic_fail_forked(void)
 
 /* ---------------------------------------------------------- before the fork */
 
-static void drop(struct unic_kept *k)
+static void free_kept(struct unic_kept *k)
 {
 	if (!k)
 		return;
@@ -128,7 +128,7 @@ static bool copy_maps(const struct unic_slot *slot, struct unic_kept *k)
 }
 
 /* The application may have said otherwise. */
-static void not_inherited(const struct unic_kept *k)
+static void set_dontfork(const struct unic_kept *k)
 {
 	int i;
 
@@ -137,22 +137,22 @@ static void not_inherited(const struct unic_kept *k)
 }
 
 /* NULL: the child will have none of it. */
-static struct unic_kept *keep(const struct unic_ctx *ctx)
+static struct unic_kept *copy_slot(const struct unic_ctx *ctx)
 {
 	struct unic_kept *k = calloc(1, sizeof(*k));
 
 	if (!k || !find_maps(&ctx->slot, k)) {
-		drop(k);
+		free_kept(k);
 		return NULL;
 	}
-	not_inherited(k);
+	set_dontfork(k);
 	if (copy_maps(&ctx->slot, k))
 		return k;
-	drop(k);
+	free_kept(k);
 	return NULL;
 }
 
-static void before(void)
+static void atfork_prepare(void)
 {
 	struct unic_ctx *ctx;
 
@@ -162,16 +162,16 @@ static void before(void)
 		/* where the driver takes any memory, it is private anyway */
 		if (!ctx->forked && ctx->slot.fd >= 0 &&
 		    !unic_conn_kernel(ctx->conn))
-			ctx->kept_copy = keep(ctx);
+			ctx->kept_copy = copy_slot(ctx);
 	}
 }
 
-static void in_parent(void)
+static void atfork_parent(void)
 {
 	struct unic_ctx *ctx;
 
 	for (ctx = all.first; ctx; ctx = ctx->next) {
-		drop(ctx->kept_copy);
+		free_kept(ctx->kept_copy);
 		ctx->kept_copy = NULL;
 	}
 	unic_forks_on();
@@ -190,7 +190,7 @@ static bool is_hole(const struct unic_slot_map *m)
 	return true;
 }
 
-static bool reserve(const struct unic_slot_map *m, int how)
+static bool reserve_map(const struct unic_slot_map *m, int how)
 {
 	void *p = mmap(m->va, m->bytes, PROT_NONE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
@@ -202,10 +202,10 @@ static bool reserve(const struct unic_slot_map *m, int how)
 
 /* Not where the parent mapped something else at the last moment. Valgrind does
  * not know what a child does not inherit, nor MAP_FIXED_NOREPLACE. */
-static bool place(uint8_t *copy, const struct unic_slot_map *m)
+static bool place_copy(uint8_t *copy, const struct unic_slot_map *m)
 {
-	if (!reserve(m, MAP_FIXED_NOREPLACE) &&
-	    !(is_hole(m) && reserve(m, MAP_FIXED)))
+	if (!reserve_map(m, MAP_FIXED_NOREPLACE) &&
+	    !(is_hole(m) && reserve_map(m, MAP_FIXED)))
 		return false;
 	if (mremap(copy, m->bytes, m->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
 		   m->va) == MAP_FAILED) {
@@ -223,7 +223,7 @@ static bool place_all(const struct unic_kept *k)
 	int i;
 
 	for (i = 0; i < k->maps; i++) {
-		good &= place(copy, &k->map[i]);
+		good &= place_copy(copy, &k->map[i]);
 		copy += k->map[i].bytes;
 	}
 	return good;
@@ -268,7 +268,7 @@ static void init_locks(struct unic_ctx *ctx)
 
 /* The attachment is the parent's. What the child could hold of it is let go, so
  * that it ends with the parent. */
-static void forked(struct unic_ctx *ctx)
+static void detach_ctx(struct unic_ctx *ctx)
 {
 	if (ctx->conn && !ctx->forked)
 		take_copies(ctx);
@@ -285,12 +285,12 @@ static void forked(struct unic_ctx *ctx)
 	unic_event_forked(ctx);
 }
 
-static void in_child(void)
+static void atfork_child(void)
 {
 	struct unic_ctx *ctx;
 
 	for (ctx = all.first; ctx; ctx = ctx->next)
-		forked(ctx);
+		detach_ctx(ctx);
 	unic_move_forked();
 	unic_forks_on();
 }
@@ -300,5 +300,5 @@ static void in_child(void)
  * the child begin. */
 static __attribute__((constructor)) void watch_forks(void)
 {
-	pthread_atfork(before, in_parent, in_child);
+	pthread_atfork(atfork_prepare, atfork_parent, atfork_child);
 }

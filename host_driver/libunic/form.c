@@ -44,8 +44,9 @@ static void put_list(uint8_t *to, const struct unic_list *list)
 /* ----------------------------------------------------------------- by call */
 
 /* A request with a list, or none; words and figures if it is refused. */
-static int ask(struct unic_mem_region *r, unsigned int op, void *rec,
-	       const void *list, size_t bytes, const char *what)
+static int send_region_request(struct unic_mem_region *r, unsigned int op,
+			       void *rec, const void *list, size_t bytes,
+			       const char *what)
 {
 	struct unic_cpl_usage usage = { 0 };
 	struct unic_call call = {
@@ -62,8 +63,8 @@ static int ask(struct unic_mem_region *r, unsigned int op, void *rec,
 	return err;
 }
 
-static int alloc(struct unic_pd *pd, uint8_t kind, uint32_t n, uint8_t shift,
-		 struct unic_mr **out)
+static int alloc_derived(struct unic_pd *pd, uint8_t kind, uint32_t n,
+			 uint8_t shift, struct unic_mr **out)
 {
 	union {
 		struct unic_ctl_mr_alloc req;
@@ -79,7 +80,8 @@ static int alloc(struct unic_pd *pd, uint8_t kind, uint32_t n, uint8_t shift,
 		return -ENOMEM;
 	r->kind = kind;
 	rec.req.user = unic_to_le32(r->handle);
-	err = ask(r, UNIC_CTL_MR_ALLOC, &rec, NULL, 0, "allocate a region");
+	err = send_region_request(r, UNIC_CTL_MR_ALLOC, &rec, NULL, 0,
+				  "allocate a region");
 	if (err) {
 		unic_mem_region_forget(r);
 		return err;
@@ -89,7 +91,7 @@ static int alloc(struct unic_pd *pd, uint8_t kind, uint32_t n, uint8_t shift,
 	return 0;
 }
 
-static int make(struct unic_mr *mr, const struct unic_list *list)
+static int make_derived(struct unic_mr *mr, const struct unic_list *list)
 {
 	union {
 		struct unic_ctl_mr_make req;
@@ -108,8 +110,8 @@ static int make(struct unic_mr *mr, const struct unic_list *list)
 		return unic_fail(-EINVAL, "a list has up to %u elements",
 				 UNIC_FORM_ELEMENTS);
 	put_list(tail, list);
-	err = ask(unic_mem_region(mr), UNIC_CTL_MR_MAKE, &rec, tail,
-		  list_bytes(list), "make a region");
+	err = send_region_request(unic_mem_region(mr), UNIC_CTL_MR_MAKE, &rec,
+				  tail, list_bytes(list), "make a region");
 	if (err)
 		return err;
 	mr->stag = unic_from_le32(rec.reply.stag);
@@ -121,11 +123,11 @@ static int make(struct unic_mr *mr, const struct unic_list *list)
 static int alloc_and_make(struct unic_pd *pd, uint8_t kind, uint32_t n,
 			  const struct unic_list *list, struct unic_mr **out)
 {
-	int err = alloc(pd, kind, n, 0, out);
+	int err = alloc_derived(pd, kind, n, 0, out);
 
 	if (err)
 		return err;
-	err = make(*out, list);
+	err = make_derived(*out, list);
 	if (err) {
 		char words[256];
 
@@ -175,8 +177,9 @@ int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out)
 {
 	if (type != 1 && type != 2)
 		return unic_fail(-EINVAL, "windows are of type 1 or 2");
-	return alloc(pd, type == 1 ? UNIC_FORM_WINDOW1 : UNIC_FORM_WINDOW2, 0,
-		     0, out);
+	return alloc_derived(pd,
+			     type == 1 ? UNIC_FORM_WINDOW1 : UNIC_FORM_WINDOW2,
+			     0, 0, out);
 }
 
 int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
@@ -190,7 +193,7 @@ int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 		return err;
 	list.n = length != 0;
 	list.iova = (uintptr_t)sg.addr;
-	return make(mw, &list);
+	return make_derived(mw, &list);
 }
 
 int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
@@ -202,13 +205,13 @@ int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
 
 	if (page_bytes && page_bytes != 1u << shift)
 		return unic_fail(-EINVAL, "pages have 4096, 65536 or 2 MiB");
-	return alloc(pd, UNIC_FORM_FAST, pages, shift, out);
+	return alloc_derived(pd, UNIC_FORM_FAST, pages, shift, out);
 }
 
 int unic_alloc_indirect(struct unic_pd *pd, unsigned int elements,
 			struct unic_mr **out)
 {
-	return alloc(pd, UNIC_FORM_INDIRECT, elements, 0, out);
+	return alloc_derived(pd, UNIC_FORM_INDIRECT, elements, 0, out);
 }
 
 int unic_reg_indirect(struct unic_pd *pd, const struct unic_list *list,
@@ -250,8 +253,9 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 				unic_mem_region(mr), attr->addr));
 			rec.req.length = unic_to_le64(attr->length);
 		}
-		err = ask(unic_mem_region(mr), UNIC_CTL_MR_REREG, &rec, NULL, 0,
-			  "register memory anew");
+		err = send_region_request(unic_mem_region(mr),
+					  UNIC_CTL_MR_REREG, &rec, NULL, 0,
+					  "register memory anew");
 	}
 	if (survived)
 		*survived = err != -ENOTCONN;
@@ -274,8 +278,8 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 
 /* --------------------------------------------------------- by work request */
 
-static int post(struct unic_qp *qp, struct unic_send_wr *wr,
-		struct unic_mr *form, const struct unic_list *list)
+static int post_derived_wr(struct unic_qp *qp, struct unic_send_wr *wr,
+			   struct unic_mr *form, const struct unic_list *list)
 {
 	uint32_t key = unic_inc_rkey(form->stag) & 0xff;
 	int n;
@@ -311,7 +315,7 @@ static int post_inline(struct unic_qp *qp, uint8_t opcode, uint64_t wr_id,
 	if (list->n > UNIC_SQ_SGE_MAX || sg.len > sizeof(bytes))
 		return unic_fail(-EINVAL, "the list is too long for a request");
 	put_list(bytes, list);
-	return post(qp, &wr, form, list);
+	return post_derived_wr(qp, &wr, form, list);
 }
 
 int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
@@ -377,7 +381,7 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 	if (err)
 		return err;
 	put_list(mem, list);
-	return post(qp, &wr, form, list);
+	return post_derived_wr(qp, &wr, form, list);
 }
 
 void unic_post_undo(struct unic_mr *form)

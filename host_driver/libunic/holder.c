@@ -7,7 +7,7 @@
 
 #include "queue.h"
 
-static int grant(struct unic_mr *mr, uint32_t token, struct unic_qp *qp)
+static int record_grant(struct unic_mr *mr, uint32_t token, struct unic_qp *qp)
 {
 	struct unic_ctl_grant rec = { .mr = unic_to_le32(mr->id),
 				      .conn = unic_to_le32(qp->conn),
@@ -21,13 +21,13 @@ static int grant(struct unic_mr *mr, uint32_t token, struct unic_qp *qp)
 
 int unic_grant(struct unic_mr *mr, struct unic_qp *qp)
 {
-	return grant(mr, 0, qp);
+	return record_grant(mr, 0, qp);
 }
 
 int unic_grant_token(struct unic_mr *mr, const struct unic_pay_token *token,
 		     struct unic_qp *qp)
 {
-	return grant(mr, token->id, qp);
+	return record_grant(mr, token->id, qp);
 }
 
 int unic_delegate(struct unic_qp *qp, uint32_t kind, uint32_t number,

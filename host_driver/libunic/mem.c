@@ -36,8 +36,8 @@ int unic_mem_init(struct unic_ctx *ctx)
 }
 
 /* The tail of FRAMES_ALLOC: one page number per run, to be distrusted. */
-static int take_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
-		     uint32_t pages, struct unic_run *runs)
+static int parse_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
+		      uint32_t pages, struct unic_run *runs)
 {
 	uint64_t slot_pages = ctx->attr.slot_bytes / UNIC_PAGE;
 	size_t i;
@@ -80,7 +80,7 @@ static int get_frames(struct unic_ctx *ctx, uint8_t *va, size_t n_runs,
 				 "the driver gave %zu frame runs, not "
 				 "%zu",
 				 call.reply_bytes / sizeof(tail[0]), n_runs);
-	return take_runs(ctx, tail, n_runs, run_pages, runs);
+	return parse_runs(ctx, tail, n_runs, run_pages, runs);
 }
 
 static int put_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
@@ -118,8 +118,8 @@ static int map_runs(struct unic_ctx *ctx, uint8_t *va,
 }
 
 /* Frames for the whole range and, if @map, their mapping. All or nothing. */
-static int fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
-		unsigned int shift, struct unic_run *runs, bool map)
+static int fill_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
+		      unsigned int shift, struct unic_run *runs, bool map)
 {
 	size_t n_runs = bytes >> shift;
 	size_t done = 0;
@@ -148,7 +148,7 @@ static int fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	return err;
 }
 
-static uint8_t *reserve(size_t bytes, size_t align)
+static uint8_t *reserve_va(size_t bytes, size_t align)
 {
 	uint8_t *p = mmap(NULL, bytes + align, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -191,17 +191,17 @@ static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 }
 
 /* No child gets a copy of what its parent has at these addresses next. */
-static void unmap(struct unic_area *a)
+static void unmap_area(struct unic_area *a)
 {
 	unic_forks_off();
 	munmap(a->va, a->bytes);
 	unic_forks_on();
 }
 
-static int sweep(struct unic_ctx *ctx, bool *strays);
+static int sweep_areas(struct unic_ctx *ctx, bool *strays);
 
 /* Where the driver takes any memory, ours is the process's own. */
-static int map_own(uint8_t *va, size_t bytes, unsigned int shift)
+static int map_private(uint8_t *va, size_t bytes, unsigned int shift)
 {
 	if (mprotect(va, bytes, PROT_READ | PROT_WRITE))
 		return unic_fail(-ENOMEM, "no memory: %s", strerror(errno));
@@ -210,11 +210,11 @@ static int map_own(uint8_t *va, size_t bytes, unsigned int shift)
 	return 0;
 }
 
-static int alloc_own(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
-		     unsigned int shift)
+static int alloc_private(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
+			 unsigned int shift)
 {
 	struct unic_area *a = area_new(va, bytes, NULL);
-	int err = a ? map_own(va, bytes, shift) : -ENOMEM;
+	int err = a ? map_private(va, bytes, shift) : -ENOMEM;
 
 	if (err)
 		free(a);
@@ -233,7 +233,7 @@ static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	if (!runs)
 		unic_fail(err, "out of memory");
 	if (runs && a)
-		err = fill(ctx, va, bytes, shift, runs, true);
+		err = fill_range(ctx, va, bytes, shift, runs, true);
 	free(runs);
 	if (err)
 		free(a);
@@ -250,7 +250,7 @@ static int alloc_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	int err = alloc_locked(ctx, va, bytes, shift);
 	bool strays;
 
-	if (err != -EADDRINUSE || sweep(ctx, &strays))
+	if (err != -EADDRINUSE || sweep_areas(ctx, &strays))
 		return err;
 	return alloc_locked(ctx, va, bytes, shift);
 }
@@ -281,13 +281,13 @@ void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes)
 		goto fail;
 	}
 	bytes = (bytes + page_bytes - 1) & ~(page_bytes - 1);
-	va = reserve(bytes, page_bytes);
+	va = reserve_va(bytes, page_bytes);
 	if (!va) {
 		err = unic_fail(-ENOMEM, "no address space");
 		goto fail;
 	}
 	pthread_mutex_lock(&ctx->mem_lock);
-	err = unic_conn_kernel(ctx->conn) ? alloc_own(ctx, va, bytes, shift)
+	err = unic_conn_kernel(ctx->conn) ? alloc_private(ctx, va, bytes, shift)
 					  : alloc_frames(ctx, va, bytes, shift);
 	pthread_mutex_unlock(&ctx->mem_lock);
 	if (!err)
@@ -323,7 +323,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	if (!err || err == -ENOTCONN) {
 		if (a) {
 			*p = a->next;
-			unmap(a);
+			unmap_area(a);
 			free(a);
 			err = 0;
 		}
@@ -365,8 +365,8 @@ struct sweep {
 	bool strays;	 /* frames of the slot at addresses they are not for */
 };
 
-static void see_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
-		     uint32_t page)
+static void mark_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
+		      uint32_t page)
 {
 	struct unic_area *a = area_at(ctx, va);
 	size_t i;
@@ -381,16 +381,16 @@ static void see_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
 		s->strays = true;
 }
 
-static void see_map(struct unic_ctx *ctx, struct sweep *s,
-		    const struct unic_slot_map *m)
+static void mark_map(struct unic_ctx *ctx, struct sweep *s,
+		     const struct unic_slot_map *m)
 {
 	uint32_t i;
 
 	for (i = 0; i < m->bytes / UNIC_PAGE; i++)
-		see_page(ctx, s, m->va + (size_t)i * UNIC_PAGE, m->page + i);
+		mark_page(ctx, s, m->va + (size_t)i * UNIC_PAGE, m->page + i);
 }
 
-static int see_all(struct unic_ctx *ctx, struct sweep *s)
+static int mark_slot_maps(struct unic_ctx *ctx, struct sweep *s)
 {
 	struct unic_slot_map *map = calloc(MAPS, sizeof(*map));
 	const uint8_t *at = NULL;
@@ -403,7 +403,7 @@ static int see_all(struct unic_ctx *ctx, struct sweep *s)
 		n = unic_slot_maps(&ctx->slot, at, (void *)UINTPTR_MAX, map,
 				   MAPS);
 		for (i = 0; i < n; i++)
-			see_map(ctx, s, &map[i]);
+			mark_map(ctx, s, &map[i]);
 		if (n > 0)
 			at = map[n - 1].va + map[n - 1].bytes;
 	} while (n == MAPS);
@@ -413,21 +413,21 @@ static int see_all(struct unic_ctx *ctx, struct sweep *s)
 		     : 0;
 }
 
-static bool seen(const struct unic_area *a, size_t i)
+static bool is_page_marked(const struct unic_area *a, size_t i)
 {
 	return a->page[i] & PAGE_SEEN;
 }
 
 /* @a shrinks to its first pages of one kind; the rest becomes a new area. */
-static int split(struct unic_area *a)
+static int split_area(struct unic_area *a)
 {
 	size_t n = a->bytes / UNIC_PAGE;
 	struct unic_area *rest;
 	size_t i = 1;
 
-	while (i < n && seen(a, i) == seen(a, 0))
+	while (i < n && is_page_marked(a, i) == is_page_marked(a, 0))
 		i++;
-	a->stale = !seen(a, 0);
+	a->stale = !is_page_marked(a, 0);
 	if (i == n)
 		return 0;
 	rest = calloc(1, sizeof(*rest) + (n - i) * sizeof(a->page[0]));
@@ -444,7 +444,8 @@ static int split(struct unic_area *a)
 }
 
 /* Is it mapped at other addresses now? Then its frames are in use. */
-static bool strayed(const struct unic_area *a, const struct sweep *s)
+static bool is_mapped_elsewhere(const struct unic_area *a,
+				const struct sweep *s)
 {
 	size_t i;
 
@@ -462,7 +463,7 @@ static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
 	struct unic_area *a;
 
 	while ((a = *p)) {
-		if (!a->stale || strayed(a, s) ||
+		if (!a->stale || is_mapped_elsewhere(a, s) ||
 		    put_frames(ctx, a->va, a->bytes)) {
 			p = &a->next;
 			continue;
@@ -472,7 +473,7 @@ static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
 	}
 }
 
-static int sweep(struct unic_ctx *ctx, bool *strays)
+static int sweep_areas(struct unic_ctx *ctx, bool *strays)
 {
 	struct sweep s = {
 		.mapped = calloc(ctx->attr.slot_bytes / UNIC_PAGE / 8 + 1, 1)
@@ -483,10 +484,10 @@ static int sweep(struct unic_ctx *ctx, bool *strays)
 
 	if (!s.mapped)
 		return unic_fail(-ENOMEM, "out of memory");
-	err = see_all(ctx, &s);
+	err = mark_slot_maps(ctx, &s);
 	for (a = ctx->areas; a && !err; a = a->next) {
 		if (a->moved)
-			err = split(a);
+			err = split_area(a);
 	}
 	for (a = ctx->areas; a; a = a->next) {
 		for (i = 0; a->moved && i < a->bytes / UNIC_PAGE; i++)
@@ -500,8 +501,8 @@ static int sweep(struct unic_ctx *ctx, bool *strays)
 }
 
 /* Does [@va, @end) need no look: memory of unic_alloc() throughout? */
-static bool all_ours(struct unic_ctx *ctx, const uint8_t *va,
-		     const uint8_t *end)
+static bool is_range_allocated(struct unic_ctx *ctx, const uint8_t *va,
+			       const uint8_t *end)
 {
 	struct unic_area *a;
 
@@ -525,7 +526,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 
 	if (!runs)
 		return unic_fail(-ENOMEM, "out of memory");
-	err = fill(ctx, va, bytes, 12, runs, false);
+	err = fill_range(ctx, va, bytes, 12, runs, false);
 	a = err ? NULL : area_new(va, bytes, runs);
 	if (!err)
 		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n)
@@ -562,15 +563,16 @@ static int cover_next(struct unic_ctx *ctx, uint8_t **va, uint8_t *end)
 
 /* Registered memory that realloc() or mremap() took elsewhere becomes private
  * again, to be moved in as what it is now. */
-static int settle(struct unic_ctx *ctx, const uint8_t *va, const uint8_t *end)
+static int move_out_strays(struct unic_ctx *ctx, const uint8_t *va,
+			   const uint8_t *end)
 {
 	struct unic_slot_map map;
 	bool strays = false;
 	int err;
 
-	if (all_ours(ctx, va, end))
+	if (is_range_allocated(ctx, va, end))
 		return 0;
-	err = sweep(ctx, &strays);
+	err = sweep_areas(ctx, &strays);
 	while (!err && strays && va < end) {
 		const struct unic_area *a = area_at(ctx, va);
 		const uint8_t *to =
@@ -581,7 +583,7 @@ static int settle(struct unic_ctx *ctx, const uint8_t *va, const uint8_t *end)
 			err = unic_move_out(&ctx->slot, va, to);
 		va = to;
 	}
-	return !err && strays ? sweep(ctx, &strays) : err;
+	return !err && strays ? sweep_areas(ctx, &strays) : err;
 }
 
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
@@ -598,7 +600,7 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
 	if (unic_conn_kernel(ctx->conn))
 		return 0;
 	pthread_mutex_lock(&ctx->mem_lock);
-	err = settle(ctx, va, end);
+	err = move_out_strays(ctx, va, end);
 	while (va < end && !err)
 		err = cover_next(ctx, &va, end);
 	pthread_mutex_unlock(&ctx->mem_lock);
@@ -614,7 +616,7 @@ void unic_mem_fini(struct unic_ctx *ctx)
 	for (a = ctx->areas; a; a = a->next) {
 		moved |= a->moved;
 		if (!a->moved)
-			unmap(a);
+			unmap_area(a);
 	}
 	if (moved && !ctx->forked)
 		unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX);

@@ -45,7 +45,7 @@ static struct {
 	struct place place[PARK_MAX]; /* the mover's first */
 } park; /* lock: all zeroes is its initial value */
 
-static long futex(uint32_t *addr, int op, uint32_t val)
+static long sys_futex(uint32_t *addr, int op, uint32_t val)
 {
 	return syscall(SYS_futex, addr, op | FUTEX_PRIVATE_FLAG, val, NULL,
 		       NULL, 0);
@@ -72,7 +72,7 @@ static void on_park(int sig)
 		note_place();
 		__atomic_add_fetch(&park.parked, 1, __ATOMIC_RELEASE);
 		while (__atomic_load_n(&park.round, __ATOMIC_ACQUIRE) == round)
-			futex(&park.round, FUTEX_WAIT, round);
+			sys_futex(&park.round, FUTEX_WAIT, round);
 		__atomic_sub_fetch(&park.parked, 1, __ATOMIC_RELEASE);
 	}
 	errno = saved;
@@ -120,7 +120,7 @@ static int list_threads(int *tid, int max)
 	return n;
 }
 
-static bool known(const int *tid, int n, int t)
+static bool is_known_tid(const int *tid, int n, int t)
 {
 	while (n > 0) {
 		if (tid[--n] == t)
@@ -144,7 +144,7 @@ static int signal_new(int *told, int *n_told)
 		if (tid[i] == self)
 			continue;
 		others++;
-		if (known(told, *n_told, tid[i]) || *n_told == PARK_MAX)
+		if (is_known_tid(told, *n_told, tid[i]) || *n_told == PARK_MAX)
 			continue;
 		if (!syscall(SYS_tgkill, getpid(), tid[i], PARK_SIGNAL))
 			told[(*n_told)++] = tid[i];
@@ -175,19 +175,19 @@ static int stop_others(void)
 	}
 }
 
-static void go_on(void)
+static void unpark_threads(void)
 {
 	struct timespec nap = { .tv_nsec = 20000 };
 
 	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
-	futex(&park.round, FUTEX_WAKE, INT32_MAX);
+	sys_futex(&park.round, FUTEX_WAKE, INT32_MAX);
 	/* The next round must not count those of this one. */
 	while (__atomic_load_n(&park.parked, __ATOMIC_ACQUIRE))
 		nanosleep(&nap, NULL);
 }
 
 /* Runs @fn(@arg) while no other thread runs. Returns its answer. */
-static int alone(int (*fn)(void *), void *arg)
+static int run_exclusive(int (*fn)(void *), void *arg)
 {
 	struct sigaction sa = { .sa_handler = on_park, .sa_flags = SA_RESTART };
 	struct sigaction old;
@@ -204,7 +204,7 @@ static int alone(int (*fn)(void *), void *arg)
 	err = stop_others();
 	if (!err)
 		err = fn(arg);
-	go_on();
+	unpark_threads();
 	pthread_mutex_unlock(&park.lock);
 	unic_forks_on();
 	return err;
@@ -314,7 +314,7 @@ static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
 /* ------------------------------------------------------- what may be moved */
 
 /* Is a byte from @at on, in mapping @m, of a thread's stack? */
-static bool on_stack(const struct map_line *m, uintptr_t at)
+static bool is_on_stack(const struct map_line *m, uintptr_t at)
 {
 	uint32_t n = park.places < PARK_MAX ? park.places : PARK_MAX;
 	uint32_t i;
@@ -335,7 +335,7 @@ static bool on_stack(const struct map_line *m, uintptr_t at)
 }
 
 /* The words for why it cannot be moved, or NULL. */
-static const char *objection(const struct map_line *m)
+static const char *immovable_reason(const struct map_line *m)
 {
 	if (m->perms[3] != 'p')
 		return "a shared mapping";
@@ -364,10 +364,10 @@ static bool scan_map(void *arg, const struct map_line *m)
 		return true;
 	if (m->from > s->at)
 		s->why = "not mapped";
-	else if (on_stack(m, s->at))
+	else if (is_on_stack(m, s->at))
 		s->why = "a stack";
 	else
-		s->why = objection(m);
+		s->why = immovable_reason(m);
 	s->at = m->to;
 	return !s->why && s->at < s->end;
 }
@@ -443,14 +443,14 @@ struct move {
 };
 
 /* Undo: whatever was replaced becomes private memory again. */
-static void put_back(struct move *m)
+static void undo_replace_pages(struct move *m)
 {
 	if (mmap(m->va, m->bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
 		memcpy(m->va, m->copy, m->bytes);
 }
 
-static int replace(void *arg)
+static int replace_pages(void *arg)
 {
 	struct move *m = arg;
 	uint8_t *va = m->va;
@@ -467,7 +467,7 @@ static int replace(void *arg)
 			 MAP_SHARED | MAP_FIXED, m->slot->fd,
 			 unic_slot_at(m->slot, m->runs[i].page)) ==
 		    MAP_FAILED) {
-			put_back(m);
+			undo_replace_pages(m);
 			return -ENOMEM;
 		}
 		va += bytes;
@@ -479,7 +479,7 @@ static int replace(void *arg)
 
 /* One mapping of the slot becomes private memory with the same contents, read
  * from the file: the mapping itself may forbid it. */
-static int own(const struct unic_slot *slot, struct unic_slot_map m)
+static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 {
 	struct map_line line = { .from = (uintptr_t)m.va,
 				 .to = (uintptr_t)m.va + m.bytes };
@@ -507,7 +507,7 @@ struct restore {
 	struct unic_slot_map *map; /* room for RESTORE_MAPS */
 };
 
-static int restore(void *arg)
+static int restore_maps(void *arg)
 {
 	struct restore *r = arg;
 	struct unic_slot_map *map = r->map;
@@ -520,7 +520,7 @@ static int restore(void *arg)
 		n = unic_slot_maps(r->slot, at, r->to, map, RESTORE_MAPS);
 		for (i = 0; i < n; i++) {
 			at = map[i].va + map[i].bytes;
-			if (own(r->slot, map[i]))
+			if (privatize_map(r->slot, map[i]))
 				err = -EACCES;
 		}
 	} while (n == RESTORE_MAPS);
@@ -528,7 +528,7 @@ static int restore(void *arg)
 }
 
 /* Room that is not part of any heap: that may be what is moved. */
-static void *room(size_t bytes)
+static void *alloc_scratch(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -545,7 +545,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs)
 {
 	size_t runs_bytes = n_runs * sizeof(*runs);
-	uint8_t *copy = room(bytes + runs_bytes);
+	uint8_t *copy = alloc_scratch(bytes + runs_bytes);
 	struct move m = { .slot = slot,
 			  .va = va,
 			  .bytes = bytes,
@@ -556,7 +556,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 	if (copy) {
 		memcpy(copy + bytes, runs, runs_bytes);
 		m.runs = (void *)(copy + bytes);
-		err = alone(replace, &m);
+		err = run_exclusive(replace_pages, &m);
 		munmap(copy, bytes + runs_bytes);
 	}
 	if (err == -EACCES)
@@ -581,9 +581,9 @@ int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
 		.slot = slot,
 		.from = from,
 		.to = to,
-		.map = room(RESTORE_MAPS * sizeof(*r.map)),
+		.map = alloc_scratch(RESTORE_MAPS * sizeof(*r.map)),
 	};
-	int err = r.map ? alone(restore, &r) : -ENOMEM;
+	int err = r.map ? run_exclusive(restore_maps, &r) : -ENOMEM;
 
 	if (r.map)
 		munmap(r.map, RESTORE_MAPS * sizeof(*r.map));

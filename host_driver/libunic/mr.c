@@ -160,8 +160,8 @@ static int patience_ms(const struct unic_mr_attr *attr)
 	return attr->flags & UNIC_MR_WAIT && ms < INT32_MAX ? (int)ms : 0;
 }
 
-static int register_it(struct unic_mem_region *r,
-		       const struct unic_mr_attr *attr, union reg_rec *rec)
+static int register_region(struct unic_mem_region *r,
+			   const struct unic_mr_attr *attr, union reg_rec *rec)
 {
 	struct unic_cpl_usage usage = { 0 };
 	struct unic_call call = {
@@ -254,8 +254,8 @@ int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	return 0;
 }
 
-static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
-	       struct unic_mr **out)
+static int reg_any_class(struct unic_pd *pd, const struct unic_mr_attr *attr,
+			 struct unic_mr **out)
 {
 	union reg_rec rec;
 	struct unic_mem_region *r;
@@ -263,7 +263,7 @@ static int reg(struct unic_pd *pd, const struct unic_mr_attr *attr,
 
 	if (err)
 		return err;
-	err = register_it(r, attr, &rec);
+	err = register_region(r, attr, &rec);
 	if (err) {
 		unic_mem_region_forget(r);
 		return err;
@@ -278,7 +278,7 @@ int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	if (attr->mr_class == UNIC_CLASS_CONTROL)
 		return unic_fail(-EINVAL, "unic_reg_mr: class control is for "
 					  "queues");
-	return reg(pd, attr, out);
+	return reg_any_class(pd, attr, out);
 }
 
 int unic_cancel_reg(struct unic_mr *mr)
@@ -292,7 +292,7 @@ int unic_cancel_reg(struct unic_mr *mr)
 }
 
 /* Does the driver know the region no more? Without a driver all is void. */
-static bool ended(int status)
+static bool is_dereg_done(int status)
 {
 	return status < 0 || status == UNIC_ST_OK || status == UNIC_ST_NO_MR ||
 	       status == UNIC_CTL_ST_RESET || status == UNIC_ST_STALE_EPOCH;
@@ -305,9 +305,9 @@ static void set_leaving(struct unic_mem_region *r, bool leaving)
 }
 
 /* The answer to MR_DEREG: the NIC is through with the memory, or not. */
-static int forgotten(struct unic_mem_region *r, int status)
+static int finish_dereg(struct unic_mem_region *r, int status)
 {
-	if (!ended(status)) {
+	if (!is_dereg_done(status)) {
 		set_leaving(r, false);
 		return unic_fail_status("deregister memory", status);
 	}
@@ -319,7 +319,7 @@ static int forgotten(struct unic_mem_region *r, int status)
 }
 
 /* The object of the driver ends. */
-static int forget(struct unic_mem_region *r)
+static int dereg_region(struct unic_mem_region *r)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
 	struct unic_call call = { .rec = &rec };
@@ -327,7 +327,7 @@ static int forget(struct unic_mem_region *r)
 	if (!r->known)
 		return 0;
 	set_leaving(r, true);
-	return forgotten(r, unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call));
+	return finish_dereg(r, unic_ctl(r->mr.ctx, UNIC_CTL_MR_DEREG, &call));
 }
 
 uint32_t unic_mem_region_leave(struct unic_mr *mr)
@@ -343,7 +343,7 @@ uint32_t unic_mem_region_leave(struct unic_mr *mr)
 int unic_mem_region_left(struct unic_mr *mr, int status)
 {
 	struct unic_mem_region *r = unic_mem_region(mr);
-	int err = r->known ? forgotten(r, status) : 0;
+	int err = r->known ? finish_dereg(r, status) : 0;
 
 	if (!err)
 		unic_mem_region_forget(r);
@@ -391,7 +391,7 @@ int unic_dereg_mr(struct unic_mr *mr)
 	unic_event_pump(mr->ctx);
 	if (unic_mr_life(mr) == UNIC_MR_WAITING)
 		unic_cancel_reg(mr);
-	err = forget(r);
+	err = dereg_region(r);
 	if (!err)
 		unic_mem_region_forget(r);
 	return err;
@@ -399,7 +399,7 @@ int unic_dereg_mr(struct unic_mr *mr)
 
 int unic_release(struct unic_mr *mr)
 {
-	return forget(unic_mem_region(mr));
+	return dereg_region(unic_mem_region(mr));
 }
 
 enum unic_mr_life unic_mr_life(const struct unic_mr *mr)
@@ -428,8 +428,8 @@ bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us)
 	}
 }
 
-static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
-		  unsigned int *refusal, uint64_t *deadline_ns)
+static int answer_notice(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
+			 unsigned int *refusal, uint64_t *deadline_ns)
 {
 	struct unic_mem_region *r = unic_mem_region(mr);
 	union {
@@ -455,8 +455,8 @@ static int answer(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
 	return unic_fail_status("answer a notice", status);
 }
 
-static void set_asked(struct unic_mem_region *r, uint32_t seq,
-		      uint64_t deadline_ns)
+static void set_notified(struct unic_mem_region *r, uint32_t seq,
+			 uint64_t deadline_ns)
 {
 	r->notice_seq = seq;
 	__atomic_store_n(&r->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
@@ -475,13 +475,13 @@ int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
 		.offer_id = unic_to_le32(instead->id),
 	};
 	uint64_t deadline_ns = 0;
-	int err = answer(mr, &req, refusal, &deadline_ns);
+	int err = answer_notice(mr, &req, refusal, &deadline_ns);
 
 	if (err)
 		return err;
 	pthread_mutex_lock(&mr->ctx->evt_lock);
 	if (o->life == UNIC_MR_LIVE)
-		set_asked(o, r->notice_seq, deadline_ns);
+		set_notified(o, r->notice_seq, deadline_ns);
 	if (r->life == UNIC_MR_ASKED)
 		__atomic_store_n(&r->life, UNIC_MR_LIVE, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&mr->ctx->evt_lock);
@@ -496,7 +496,7 @@ int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 		.extend_us = unic_to_le32(us),
 	};
 	uint64_t until = 0;
-	int err = answer(mr, &req, refusal, &until);
+	int err = answer_notice(mr, &req, refusal, &until);
 
 	if (err)
 		return err;
@@ -521,7 +521,7 @@ int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
 	attr.addr = unic_alloc(pd->ctx, attr.length, UNIC_PAGE);
 	if (!attr.addr)
 		return -errno;
-	err = reg(pd, &attr, out);
+	err = reg_any_class(pd, &attr, out);
 	if (err)
 		unic_free(pd->ctx, attr.addr);
 	return err;

@@ -11,14 +11,15 @@
 
 /* ------------------------------------------------------------- posting */
 
-static unsigned int room(const struct unic_ring *ring)
+static unsigned int count_free_slots(const struct unic_ring *ring)
 {
 	uint32_t done = __atomic_load_n(&ring->done, __ATOMIC_ACQUIRE);
 
 	return ring->mask + 1 - (ring->posted - done);
 }
 
-static void note(struct unic_ring *ring, uint64_t wr_id, unsigned int slots)
+static void record_shadow(struct unic_ring *ring, uint64_t wr_id,
+			  unsigned int slots)
 {
 	struct unic_shadow *s = &ring->shadow[ring->posted & ring->mask];
 
@@ -90,8 +91,8 @@ static void put_inline(struct unic_sq_slot *base, struct unic_sq_ext *ext,
 		       n - UNIC_SQ_INLINE_BASE);
 }
 
-static void build(struct unic_ring *sq, const struct unic_send_wr *wr,
-		  unsigned int slots)
+static void build_wqe(struct unic_ring *sq, const struct unic_send_wr *wr,
+		      unsigned int slots)
 {
 	struct unic_sq_slot *ring = sq->slot;
 	struct unic_sq_slot *base = &ring[sq->posted & sq->mask];
@@ -112,7 +113,7 @@ static void build(struct unic_ring *sq, const struct unic_send_wr *wr,
 		put_inline(base, ext, wr);
 	else
 		put_sges(base, ext, wr);
-	note(sq, wr->wr_id, slots);
+	record_shadow(sq, wr->wr_id, slots);
 }
 
 int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
@@ -135,9 +136,9 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 	pthread_mutex_lock(&sq->lock);
 	for (i = 0; i < n; i++) {
 		slots = slots_of(&wr[i]);
-		if (slots > room(sq))
+		if (slots > count_free_slots(sq))
 			break;
-		build(sq, &wr[i], slots);
+		build_wqe(sq, &wr[i], slots);
 	}
 	if (i)
 		unic_db_ring(qp->ctx, UNIC_DB_SQ, qp->db, sq->posted);
@@ -162,7 +163,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 					 i, n, wr[i].num_sge);
 	}
 	pthread_mutex_lock(&rq->lock);
-	for (i = 0; i < n && room(rq); i++) {
+	for (i = 0; i < n && count_free_slots(rq); i++) {
 		struct unic_rq_slot slot = {
 			.num_sge = wr[i].num_sge,
 			.wr_id = unic_to_le64(rq->posted),
@@ -171,7 +172,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		for (k = 0; k < wr[i].num_sge; k++)
 			put_sge(&slot.sge[k], &wr[i].sg[k]);
 		ring[rq->posted & rq->mask] = slot;
-		note(rq, wr[i].wr_id, 1);
+		record_shadow(rq, wr[i].wr_id, 1);
 	}
 	if (i)
 		unic_db_ring(qp->ctx, UNIC_DB_RQ, qp->db, rq->posted);
@@ -196,7 +197,8 @@ static void ring_fini(struct unic_ring *ring)
 	pthread_mutex_destroy(&ring->lock);
 }
 
-static int create(struct unic_qp *qp, const struct unic_qp_attr *attr)
+static int request_qp_create(struct unic_qp *qp,
+			     const struct unic_qp_attr *attr)
 {
 	uint64_t rq_off = (uint64_t)(qp->sq.mask + 1) * UNIC_SLOT_BYTES;
 	union {
@@ -261,7 +263,7 @@ static int qp_build(struct unic_qp *qp, const struct unic_qp_attr *attr,
 				 "are used",
 				 UNIC_DB_OBJECTS);
 	qp->db = (unsigned int)err;
-	err = create(qp, attr);
+	err = request_qp_create(qp, attr);
 	if (err)
 		unic_db_row_put(qp->ctx, (int)qp->db);
 	return err;

@@ -16,7 +16,7 @@
 #define NAP_NS	2000000l
 #define CALL_MS 200 /* at least */
 
-static bool nap(uint64_t until_ns)
+static bool sleep_unless_expired(uint64_t until_ns)
 {
 	struct timespec ts = { 0, NAP_NS };
 
@@ -91,7 +91,7 @@ static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 
 /* The driver answers requests about objects only when all is restored. 0, or
  * -EAGAIN: it is not yet, or the driver went away again. */
-static int is_restored(struct unic_ctx *ctx, uint64_t until_ns)
+static int check_restored(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
 	struct unic_ctl_region rows[240];
@@ -119,8 +119,8 @@ static int wait_restored(struct unic_ctx *ctx, uint64_t until_ns)
 		here = !unic_conn_hung_up(ctx->conn);
 		err = here ? 0 : try_resume(ctx, until_ns);
 		if (!err)
-			err = is_restored(ctx, until_ns);
-	} while (err == -EAGAIN && nap(until_ns));
+			err = check_restored(ctx, until_ns);
+	} while (err == -EAGAIN && sleep_unless_expired(until_ns));
 	if (err == -ESTALE)
 		return unic_fail(-ENOTCONN, "the driver does not know this "
 					    "process any "
@@ -131,7 +131,7 @@ static int wait_restored(struct unic_ctx *ctx, uint64_t until_ns)
 			      : err;
 }
 
-static int query(struct unic_qp *qp)
+static int query_qpn(struct unic_qp *qp)
 {
 	union {
 		struct unic_ctl_obj req;
@@ -160,7 +160,7 @@ static int recover_queues(struct unic_ctx *ctx)
 		if (!qp)
 			continue;
 		unic_qp_recover(qp);
-		err = query(qp);
+		err = query_qpn(qp);
 		if (!err)
 			err = unic_modify_qp(qp, &to_reset);
 	}
@@ -168,7 +168,7 @@ static int recover_queues(struct unic_ctx *ctx)
 }
 
 /* What it came back from may happen again at each step. */
-static int recover(struct unic_ctx *ctx, uint64_t until_ns)
+static int recover_ctx(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	int err;
 
@@ -178,7 +178,7 @@ static int recover(struct unic_ctx *ctx, uint64_t until_ns)
 			return err;
 		unic_event_revive(ctx);
 		err = recover_queues(ctx);
-	} while (err == -ENOTCONN && nap(until_ns));
+	} while (err == -ENOTCONN && sleep_unless_expired(until_ns));
 	return err == -ENOTCONN ? unic_fail(-ETIME, "it went away again") : err;
 }
 
@@ -193,7 +193,7 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 	pthread_mutex_lock(&ctx->evt_lock);
 	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx))
-		err = recover(ctx, until);
+		err = recover_ctx(ctx, until);
 	if (err)
 		unic_ctx_dead(ctx);
 	pthread_mutex_unlock(&ctx->evt_lock);

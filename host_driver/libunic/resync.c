@@ -8,7 +8,8 @@
 /* ------------------------------------------------------------------ regions */
 
 /* What an upcall would have said, from what is true now. */
-static void reconcile(struct unic_ctx *ctx, const struct unic_ctl_region *row)
+static void reconcile_region(struct unic_ctx *ctx,
+			     const struct unic_ctl_region *row)
 {
 	struct unic_mem_region *r =
 		unic_event_region(ctx, unic_from_le32(row->user));
@@ -70,14 +71,14 @@ static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 	if (!*after)
 		unic_event_next(ctx, unic_from_le32(rec.reply.next_seq) - 1);
 	for (i = 0; i < n; i++)
-		reconcile(ctx, &row[i]);
+		reconcile_region(ctx, &row[i]);
 	*after = n && rec.reply.more ? unic_from_le32(row[n - 1].id) : 0;
 	return true;
 }
 
 /* The driver told of every region that it knows, and this is none of them: its
  * wait, or its life, ended in an upcall that was lost. */
-static void lose(struct unic_ctx *ctx, struct unic_mem_region *r)
+static void end_lost_region(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
 	bool waited = r->life == UNIC_MR_WAITING;
 	struct unic_event ev = {
@@ -93,7 +94,7 @@ static void lose(struct unic_ctx *ctx, struct unic_mem_region *r)
 	unic_event_put(ctx, &ev);
 }
 
-static void lose_the_rest(struct unic_ctx *ctx)
+static void end_unlisted_regions(struct unic_ctx *ctx)
 {
 	struct unic_mem_region *r;
 	uint32_t i;
@@ -104,15 +105,16 @@ static void lose_the_rest(struct unic_ctx *ctx)
 		    !__atomic_load_n(&r->leaving, __ATOMIC_ACQUIRE) &&
 		    r->life != UNIC_MR_GONE &&
 		    r->resync != (uint32_t)ctx->count.resyncs)
-			lose(ctx, r);
+			end_lost_region(ctx, r);
 	}
 }
 
 /* ------------------------------------------------------------- other objects */
 
 /* A connection that is up, closed, or asked for, and nobody was told. */
-static bool conn_missed(struct unic_ctx *ctx, const struct unic_ctl_object *row,
-			struct unic_event *ev)
+static bool build_missed_conn(struct unic_ctx *ctx,
+			      const struct unic_ctl_object *row,
+			      struct unic_event *ev)
 {
 	uint32_t state = unic_from_le32(row->state);
 	uint32_t of = unic_from_le32(row->of);
@@ -130,8 +132,9 @@ static bool conn_missed(struct unic_ctx *ctx, const struct unic_ctl_object *row,
 	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
 }
 
-static bool missed(struct unic_ctx *ctx, const struct unic_ctl_object *row,
-		   struct unic_event *ev)
+static bool build_missed_event(struct unic_ctx *ctx,
+			       const struct unic_ctl_object *row,
+			       struct unic_event *ev)
 {
 	uint32_t id = unic_from_le32(row->id), user = unic_from_le32(row->user);
 	uint32_t state = unic_from_le32(row->state);
@@ -153,8 +156,8 @@ static bool missed(struct unic_ctx *ctx, const struct unic_ctl_object *row,
 		return ev->qp && state == UNIC_QPS_ERR &&
 		       !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_CTL_O_CONN:
-		return conn_missed(ctx, row, ev);
-	default: /* regions: reconcile(); tokens: whoever has them */
+		return build_missed_conn(ctx, row, ev);
+	default: /* regions: reconcile_region(); tokens: whoever has them */
 		return false;
 	}
 }
@@ -192,7 +195,7 @@ void unic_resync_objects(struct unic_ctx *ctx)
 		for (i = 0; i < n; i++) {
 			struct unic_event ev = { .type = 0 };
 
-			if (missed(ctx, &row[i], &ev))
+			if (build_missed_event(ctx, &row[i], &ev))
 				unic_event_put(ctx, &ev);
 		}
 	} while (n > 0 && after);
@@ -232,7 +235,7 @@ bool unic_resync_regions(struct unic_ctx *ctx)
 		answered = resync_page(ctx, &after);
 	} while (answered && after);
 	if (answered)
-		lose_the_rest(ctx);
+		end_unlisted_regions(ctx);
 	/* No answer: skip the lost one, or this would never end. */
 	if (ctx->upcall_next == next)
 		unic_event_next(ctx, next + 1);

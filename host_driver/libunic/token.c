@@ -11,7 +11,8 @@ union token_rec {
 	struct unic_ctl_token_reply reply;
 };
 
-static int build(const struct unic_pay_attr *attr, union token_rec *rec)
+static int build_token_req(const struct unic_pay_attr *attr,
+			   union token_rec *rec)
 {
 	uint64_t off =
 		(uint64_t)((uintptr_t)attr->addr - (uintptr_t)attr->mr->addr);
@@ -33,7 +34,8 @@ static int build(const struct unic_pay_attr *attr, union token_rec *rec)
 	return 0;
 }
 
-static void take(const union token_rec *rec, struct unic_pay_token *out)
+static void parse_token_reply(const union token_rec *rec,
+			      struct unic_pay_token *out)
 {
 	out->id = unic_from_le32(rec->reply.id);
 	out->index = unic_from_le32(rec->reply.index);
@@ -44,13 +46,13 @@ int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
 		     struct unic_pay_token *out)
 {
 	union token_rec rec;
-	int err = build(attr, &rec);
+	int err = build_token_req(attr, &rec);
 
 	if (!err)
 		err = unic_ctl_simple(pd->ctx, UNIC_CTL_TOKEN_ALLOC, &rec,
 				      "allocate a token");
 	if (!err)
-		take(&rec, out);
+		parse_token_reply(&rec, out);
 	return err;
 }
 
@@ -72,16 +74,16 @@ int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
 
 /* ------------------------------------------------------------ several at once */
 
-static int alloc_some(struct unic_ctx *ctx, const struct unic_pay_attr *attr,
-		      unsigned int n, struct unic_pay_token *out,
-		      unsigned int *got)
+static int alloc_one_batch(struct unic_ctx *ctx,
+			   const struct unic_pay_attr *attr, unsigned int n,
+			   struct unic_pay_token *out, unsigned int *got)
 {
 	union token_rec rec[UNIC_BATCH_MAX];
 	int err = 0, one;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		err = build(&attr[i], &rec[i]);
+		err = build_token_req(&attr[i], &rec[i]);
 		if (err)
 			return err;
 	}
@@ -94,12 +96,12 @@ static int alloc_some(struct unic_ctx *ctx, const struct unic_pay_attr *attr,
 		if (one)
 			err = one;
 		else
-			take(&rec[i], &out[(*got)++]);
+			parse_token_reply(&rec[i], &out[(*got)++]);
 	}
 	/* behind one that was refused, others may have been allocated */
 	for (; err && i < n; i++)
 		if (!unic_from_le16(rec[i].hdr.status))
-			take(&rec[i], &out[(*got)++]);
+			parse_token_reply(&rec[i], &out[(*got)++]);
 	return err;
 }
 
@@ -111,7 +113,7 @@ int unic_alloc_tokens(struct unic_pd *pd, const struct unic_pay_attr *attr,
 
 	for (at = 0; at < n && !err; at += some) {
 		some = n - at < UNIC_BATCH_MAX ? n - at : UNIC_BATCH_MAX;
-		err = alloc_some(pd->ctx, attr + at, some, out, &got);
+		err = alloc_one_batch(pd->ctx, attr + at, some, out, &got);
 	}
 	if (err && got)
 		unic_cancel_tokens(pd->ctx, out, got, NULL);

@@ -105,7 +105,7 @@ static struct unic_pin *find_ready(const struct unic_frame_tables *t,
 /* ---------------------------------------------------------------- translation */
 
 /* Do the pages lie together, in pieces of 2^@shift? */
-static bool lie_together(const struct unic_pin *p, u32 shift)
+static bool is_bus_contiguous(const struct unic_pin *p, u32 shift)
 {
 	unsigned long per = 1ul << (shift - PAGE_SHIFT), i;
 
@@ -140,7 +140,7 @@ uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
 	for (i = 0; i < ARRAY_SIZE(larger); i++)
 		if (larger[i] <= max &&
 		    !((va ^ iova) & ((1ull << larger[i]) - 1)) &&
-		    lie_together(p, larger[i]))
+		    is_bus_contiguous(p, larger[i]))
 			return larger[i];
 	return UNIC_FRAME_SHIFT;
 }
@@ -165,8 +165,9 @@ int unic_frames_list(const struct unic_frames *f, uint64_t va, uint32_t shift,
 
 /* ----------------------------------------------------------------------- pins */
 
-static struct unic_pin *take(struct unic_frame_tables *t, unsigned long first,
-			     unsigned long last, bool write)
+static struct unic_pin *get_fetched_pin(struct unic_frame_tables *t,
+					unsigned long first, unsigned long last,
+					bool write)
 {
 	struct unic_pin *p = find_ready(t, first, last);
 
@@ -192,7 +193,7 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 		return -ENOENT;
 	if (unic_pin_again(t->mem, first, last, write))
 		return 0;
-	p = take(t, first, last, write);
+	p = get_fetched_pin(t, first, last, write);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	err = unic_pin_map(t->mem, p);
@@ -205,7 +206,7 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 	return err;
 }
 
-static void unpin(struct unic_frame_tables *t, struct unic_pin *p)
+static void release_pin(struct unic_frame_tables *t, struct unic_pin *p)
 {
 	t->f->pinned -= unic_pin_end(t->mem, p);
 }
@@ -219,7 +220,7 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 		return;
 	p = unic_pin_exact(f->t->mem, first, last);
 	if (p)
-		unpin(f->t, p);
+		release_pin(f->t, p);
 }
 
 /* After a reset: what regions are kept for is pinned again at once, so it is not
@@ -230,19 +231,19 @@ void unic_frames_unpin_all(struct unic_frames *f)
 		unic_pin_loosen(f->t->mem);
 }
 
-static void drop_loose(struct unic_frame_tables *t)
+static void release_orphaned_pins(struct unic_frame_tables *t)
 {
 	struct unic_pin *p;
 
 	while ((p = unic_pin_loose(t->mem)))
-		unpin(t, p);
+		release_pin(t, p);
 }
 
 void unic_frames_clear(struct unic_frames *f)
 {
 	unic_frames_unpin_all(f);
 	if (f->t->mem)
-		drop_loose(f->t);
+		release_orphaned_pins(f->t);
 }
 
 /* ------------------------------------------------------------------ the owner */
@@ -290,7 +291,7 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	if (t->mem) {
 		/* a fence is no end: what is pinned is had again */
 		if (!t->f->os->fenced)
-			drop_loose(t);
+			release_orphaned_pins(t);
 		if (unic_pin_untaken(t->mem))
 			take = now + TAKE_NS;
 	}

@@ -12,13 +12,13 @@
 /* Of one request; the core sees the rest missing. */
 #define BATCH_MAX (UNIC_LIST_BYTES / UNIC_CTL_BYTES)
 
-static bool writes(u8 rights)
+static bool has_write_right(u8 rights)
 {
 	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
 }
 
-static int fetch(struct unic_mem *mem, u64 va, u64 length, bool write,
-		 struct list_head *pins)
+static int prefetch_pin(struct unic_mem *mem, u64 va, u64 length, bool write,
+			struct list_head *pins)
 {
 	unsigned long first = va >> PAGE_SHIFT;
 	unsigned long last = (va + length - 1) >> PAGE_SHIFT;
@@ -39,23 +39,24 @@ static int fetch(struct unic_mem *mem, u64 va, u64 length, bool write,
 	return 0;
 }
 
-static int ahead_reg(struct unic_mem *mem, const void *msg,
-		     struct list_head *pins)
+static int prefetch_reg(struct unic_mem *mem, const void *msg,
+			struct list_head *pins)
 {
 	struct unic_ctl_mr_reg r;
 
 	memcpy(&r, msg, sizeof(r));
 	if (r.residency == UNIC_DEMAND)
 		return 0; /* page by page, when they are missed */
-	return fetch(mem, unic_from_le64(r.va), unic_from_le64(r.length),
-		     writes(r.rights) || r.mr_class == UNIC_CLASS_CONTROL,
-		     pins);
+	return prefetch_pin(mem, unic_from_le64(r.va), unic_from_le64(r.length),
+			    has_write_right(r.rights) ||
+				    r.mr_class == UNIC_CLASS_CONTROL,
+			    pins);
 }
 
 /* Pages that could only be read are to be written. */
-static int ahead_rights(struct unic_mem *mem, struct unic_client *client,
-			const struct unic_ctl_mr_rereg *r,
-			struct list_head *pins)
+static int prefetch_rights(struct unic_mem *mem, struct unic_client *client,
+			   const struct unic_ctl_mr_rereg *r,
+			   struct list_head *pins)
 {
 	unsigned int noio = unic_lock(mem->os);
 	u64 va, length;
@@ -64,26 +65,28 @@ static int ahead_rights(struct unic_mem *mem, struct unic_client *client,
 				      unic_from_le32(r->id), &va, &length);
 
 	unic_unlock(mem->os, noio);
-	return known ? fetch(mem, va, length, true, pins) : 0;
+	return known ? prefetch_pin(mem, va, length, true, pins) : 0;
 }
 
-static int ahead_rereg(struct unic_mem *mem, struct unic_client *client,
-		       const void *msg, struct list_head *pins)
+static int prefetch_rereg(struct unic_mem *mem, struct unic_client *client,
+			  const void *msg, struct list_head *pins)
 {
 	struct unic_ctl_mr_rereg r;
 
 	memcpy(&r, msg, sizeof(r));
 	if (!(r.what & UNIC_REREG_RANGE) && r.what & UNIC_REREG_RIGHTS &&
-	    writes(r.rights))
-		return ahead_rights(mem, client, &r, pins);
+	    has_write_right(r.rights))
+		return prefetch_rights(mem, client, &r, pins);
 	if (!(r.what & UNIC_REREG_RANGE))
 		return 0;
-	return fetch(mem, unic_from_le64(r.va), unic_from_le64(r.length),
-		     !(r.what & UNIC_REREG_RIGHTS) || writes(r.rights), pins);
+	return prefetch_pin(mem, unic_from_le64(r.va), unic_from_le64(r.length),
+			    !(r.what & UNIC_REREG_RIGHTS) ||
+				    has_write_right(r.rights),
+			    pins);
 }
 
-static int ahead_one(struct unic_mem *mem, struct unic_client *client,
-		     const void *msg, struct list_head *pins)
+static int prefetch_record(struct unic_mem *mem, struct unic_client *client,
+			   const void *msg, struct list_head *pins)
 {
 	struct unic_ctl_hdr hdr;
 
@@ -91,10 +94,10 @@ static int ahead_one(struct unic_mem *mem, struct unic_client *client,
 	switch (unic_from_le16(hdr.op)) {
 	case UNIC_CTL_MR_REG:
 		unic_mem_limit(mem);
-		return ahead_reg(mem, msg, pins);
+		return prefetch_reg(mem, msg, pins);
 	case UNIC_CTL_MR_REREG:
 		unic_mem_limit(mem);
-		return ahead_rereg(mem, client, msg, pins);
+		return prefetch_rereg(mem, client, msg, pins);
 	default:
 		return 0;
 	}
@@ -111,10 +114,10 @@ int unic_ahead(struct unic_mem *mem, struct unic_client *client,
 		return 0;
 	memcpy(&hdr, msg, sizeof(hdr));
 	if (unic_from_le16(hdr.op) != UNIC_CTL_BATCH)
-		return ahead_one(mem, client, msg, pins);
+		return prefetch_record(mem, client, msg, pins);
 	for (at = UNIC_CTL_BYTES; at + UNIC_CTL_BYTES <= bytes && n < BATCH_MAX;
 	     at += UNIC_CTL_BYTES, n++) {
-		err = ahead_one(mem, client, msg + at, pins);
+		err = prefetch_record(mem, client, msg + at, pins);
 		if (err && list_empty(pins))
 			return err;
 		if (err)

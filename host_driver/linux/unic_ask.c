@@ -26,7 +26,8 @@ void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes)
 	complete(&ask->answered);
 }
 
-static int begin(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
+static int send_self_request(struct unic_os *os, u32 op, void *rec, void *reply,
+			     u32 room)
 {
 	struct unic_ask *ask = &os->ask;
 	struct unic_ctl_hdr hdr = {
@@ -52,7 +53,7 @@ static int begin(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
 }
 
 /* Whatever comes from now on is no answer. */
-static void give_up(struct unic_os *os)
+static void cancel_self_request(struct unic_os *os)
 {
 	unsigned int noio;
 
@@ -88,14 +89,14 @@ int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
 
 	if (mutex_lock_interruptible(&ask->turn))
 		return -EINTR;
-	err = begin(os, op, rec, reply, room);
+	err = send_self_request(os, op, rec, reply, room);
 	if (err)
 		goto out;
 	unic_dev_kick(os);
 	left = wait_for_completion_interruptible_timeout(
 		&ask->answered, msecs_to_jiffies(WAIT_MS));
 	if (left <= 0) {
-		give_up(os);
+		cancel_self_request(os);
 		err = left ? -EINTR : -ETIMEDOUT;
 	} else {
 		err = status_of(reply, ask->got);

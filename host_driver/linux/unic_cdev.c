@@ -81,7 +81,7 @@ void unic_file_cq(struct unic_file *f)
 }
 
 /* Its connection ends; os->lock is held. */
-static void end(struct unic_file *f)
+static void end_client(struct unic_file *f)
 {
 	if (f->ended)
 		return;
@@ -94,7 +94,7 @@ static void end(struct unic_file *f)
 	unic_dev_kick(f->os);
 }
 
-static struct unic_reply *find(struct list_head *places, u32 seq)
+static struct unic_reply *find_reply(struct list_head *places, u32 seq)
 {
 	struct unic_reply *r;
 
@@ -110,7 +110,7 @@ void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes)
 	struct unic_ctl_hdr hdr;
 
 	memcpy(&hdr, msg, sizeof(hdr));
-	r = find(&f->open, unic_from_le32(hdr.seq));
+	r = find_reply(&f->open, unic_from_le32(hdr.seq));
 	if (WARN_ON_ONCE(!r)) /* each request brings its place */
 		return;
 	r->bytes = min(bytes, r->room);
@@ -175,13 +175,13 @@ static void mem_ended(struct unic_mem *mem)
 	unsigned int noio;
 
 	noio = unic_lock(f->os);
-	end(f);
+	end_client(f);
 	unic_unlock(f->os, noio);
 }
 
 /* Whose limits count: the ids that a user made up in a namespace of his own are that
  * user's. */
-static u32 whose(void)
+static u32 accounting_uid(void)
 {
 	struct user_namespace *ns = current_user_ns();
 	kuid_t uid = current_euid();
@@ -201,7 +201,7 @@ static struct unic_file *file_new(struct unic_os *os)
 	f->slot = UNIC_OS_NO_SLOT;
 	f->core.slot = UNIC_OS_NO_SLOT;
 	f->core.pid = task_tgid_nr(current);
-	f->core.uid = whose();
+	f->core.uid = accounting_uid();
 	/* it is no offence not to be privileged */
 	f->core.privileged = ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
 	init_waitqueue_head(&f->wait);
@@ -257,7 +257,7 @@ static int unic_release(struct inode *inode, struct file *file)
 
 	unic_mem_leave(f->mem);
 	noio = unic_lock(os);
-	end(f);
+	end_client(f);
 	if (f->slot != UNIC_OS_NO_SLOT)
 		unic_slot_leave(os, f->slot);
 	unic_unlock(os, noio);
@@ -272,9 +272,9 @@ static int unic_release(struct inode *inode, struct file *file)
 /* -------------------------------------------------------------------- a call */
 
 /* Its reply, if it is there: it is the caller's. */
-static struct unic_reply *take(struct unic_file *f, u32 seq)
+static struct unic_reply *dequeue_reply(struct unic_file *f, u32 seq)
 {
-	struct unic_reply *r = find(&f->replies, seq);
+	struct unic_reply *r = find_reply(&f->replies, seq);
 
 	if (r) {
 		list_del(&r->node);
@@ -291,11 +291,11 @@ struct awaited {
 	int err; /* it was not asked */
 };
 
-static bool is_over(void *arg)
+static bool is_call_done(void *arg)
 {
 	struct awaited *a = arg;
 
-	a->reply = take(a->f, a->seq);
+	a->reply = dequeue_reply(a->f, a->seq);
 	return a->reply || a->f->ended || a->err;
 }
 
@@ -307,8 +307,8 @@ static bool is_full(const struct unic_file *f)
 }
 
 /* @pins: what was fetched for it; what is left of them stays there. */
-static int request(struct awaited *a, const void *msg, u32 bytes,
-		   struct list_head *pins)
+static int issue_request(struct awaited *a, const void *msg, u32 bytes,
+			 struct list_head *pins)
 {
 	struct unic_file *f = a->f;
 	struct unic_os *os = f->os;
@@ -333,16 +333,16 @@ static int request(struct awaited *a, const void *msg, u32 bytes,
 }
 
 /* Who asks polls, so the NIC does not ring. */
-static int submit(struct awaited *a, const void *msg, u32 bytes,
-		  struct list_head *pins)
+static int issue_and_spin(struct awaited *a, const void *msg, u32 bytes,
+			  struct list_head *pins)
 {
 	struct unic_os *os = a->f->os;
 	unsigned int noio = unic_lock(os);
 
 	if (!a->f->ended) {
 		unic_host_rest(os->host, false);
-		a->err = request(a, msg, bytes, pins);
-		unic_engine_spin(os, is_over, a);
+		a->err = issue_request(a, msg, bytes, pins);
+		unic_engine_spin(os, is_call_done, a);
 	} else {
 		a->err = -ENODEV;
 	}
@@ -351,7 +351,7 @@ static int submit(struct awaited *a, const void *msg, u32 bytes,
 }
 
 /* With a place for the reply, and what is to be registered, at hand. */
-static int ask(struct awaited *a, const void *msg, u32 bytes, u32 room)
+static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
 {
 	struct unic_ctl_hdr hdr;
 	LIST_HEAD(pins);
@@ -366,13 +366,13 @@ static int ask(struct awaited *a, const void *msg, u32 bytes, u32 room)
 	a->place->seq = unic_from_le32(hdr.seq);
 	err = unic_ahead(a->f->mem, &a->f->core, msg, bytes, &pins);
 	if (!err)
-		err = submit(a, msg, bytes, &pins);
+		err = issue_and_spin(a, msg, bytes, &pins);
 	unic_ahead_drop(a->f->mem, &pins);
 	reply_free(a->f, a->place);
 	return err;
 }
 
-static int send(struct awaited *a, const struct unic_ioc_call *call)
+static int submit_user_msg(struct awaited *a, const struct unic_ioc_call *call)
 {
 	u32 bytes = unic_from_le32(call->bytes);
 	u32 room = min(unic_from_le32(call->room), UNIC_CTL_MSG_MAX);
@@ -391,16 +391,16 @@ static int send(struct awaited *a, const struct unic_ioc_call *call)
 		return -EFAULT;
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	err = ask(a, msg, bytes, room);
+	err = submit_msg(a, msg, bytes, room);
 	if (msg != record)
 		kfree(msg);
 	return err;
 }
 
-static bool look(struct awaited *a)
+static bool poll_reply(struct awaited *a)
 {
 	unsigned int noio = unic_lock(a->f->os);
-	bool over = is_over(a);
+	bool over = is_call_done(a);
 
 	unic_unlock(a->f->os, noio);
 	return over;
@@ -408,14 +408,14 @@ static bool look(struct awaited *a)
 
 /* Looks again whenever anybody is answered; sleeps with its state set before it
  * looks, so that no reply is slept through. */
-static int await(struct awaited *a, u64 until_ns)
+static int wait_reply(struct awaited *a, u64 until_ns)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	long left = MAX_SCHEDULE_TIMEOUT;
 	int err = 0;
 
 	add_wait_queue(&a->f->answered, &wait);
-	while (!look(a) && !err) {
+	while (!poll_reply(a) && !err) {
 		u64 now = ktime_get_ns();
 
 		if (until_ns && now < until_ns)
@@ -434,7 +434,8 @@ static int await(struct awaited *a, u64 until_ns)
 }
 
 /* The record, and of the tail what there is room for. */
-static int give(const struct unic_reply *r, struct unic_ioc_call *call)
+static int copy_reply_to_user(const struct unic_reply *r,
+			      struct unic_ioc_call *call)
 {
 	u8 __user *to = u64_to_user_ptr(unic_from_le64(call->reply));
 	u32 got = min(r->bytes, unic_from_le32(call->room));
@@ -457,13 +458,13 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 		return -EFAULT;
 	a.seq = unic_from_le32(call.seq);
 	if (call.bytes)
-		err = send(&a, &call);
+		err = submit_user_msg(&a, &call);
 	if (!err && !a.reply)
 		err = put_user(0, (u32 __user *)&arg->bytes);
 	if (!err && !a.reply)
-		err = await(&a, unic_from_le64(call.until_ns));
+		err = wait_reply(&a, unic_from_le64(call.until_ns));
 	if (!err)
-		err = give(a.reply, &call);
+		err = copy_reply_to_user(a.reply, &call);
 	reply_free(f, a.reply);
 	if (!err && put_user((__force u32)call.got, (u32 __user *)&arg->got))
 		err = -EFAULT;
@@ -472,14 +473,14 @@ static long ioc_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 
 /* ------------------------------------------------------- read, poll: upcalls */
 
-static bool is_cut_off(const struct unic_file *f)
+static bool is_client_ended(const struct unic_file *f)
 {
 	return READ_ONCE(f->ended);
 }
 
 static bool may_read(const struct unic_file *f, const bool *flag)
 {
-	return READ_ONCE(*flag) || is_cut_off(f);
+	return READ_ONCE(*flag) || is_client_ended(f);
 }
 
 static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
@@ -491,7 +492,7 @@ static ssize_t read_flag(struct unic_file *f, bool *flag, char __user *buf,
 	if (bytes < sizeof(one))
 		return -EINVAL;
 	while (!xchg(flag, false)) {
-		if (is_cut_off(f))
+		if (is_client_ended(f))
 			return -ENODEV;
 		if (!wait)
 			return -EAGAIN;
@@ -510,7 +511,7 @@ static __poll_t poll_flag(struct unic_file *f, const bool *flag,
 	poll_wait(file, &f->wait, table);
 	if (READ_ONCE(*flag))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (is_cut_off(f))
+	if (is_client_ended(f))
 		mask |= EPOLLHUP | EPOLLRDHUP | EPOLLERR;
 	return mask;
 }
@@ -582,7 +583,7 @@ static int cq_fd(struct file *file)
 /* --------------------------------------------------------- the device itself */
 
 /* It is for the process that opened it. */
-static bool is_ours(const struct unic_file *f)
+static bool is_owner_mm(const struct unic_file *f)
 {
 	return current->mm == f->mem->mm;
 }
@@ -591,7 +592,7 @@ static long unic_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct unic_file *f = file->private_data;
 
-	if (!is_ours(f))
+	if (!is_owner_mm(f))
 		return -EPERM;
 	switch (cmd) {
 	case UNIC_IOC_CALL:
@@ -609,7 +610,7 @@ static ssize_t unic_write(struct file *file, const char __user *buf,
 	struct unic_file *f = file->private_data;
 	u32 slot = READ_ONCE(f->slot);
 
-	if (!is_ours(f))
+	if (!is_owner_mm(f))
 		return -EPERM;
 	if (READ_ONCE(f->ended))
 		return -ENODEV;
@@ -624,7 +625,7 @@ static int unic_mmap(struct file *file, struct vm_area_struct *vma)
 	struct unic_file *f = file->private_data;
 	u32 slot = READ_ONCE(f->slot);
 
-	if (!is_ours(f))
+	if (!is_owner_mm(f))
 		return -EPERM;
 	if (slot == UNIC_OS_NO_SLOT)
 		return -EINVAL;
@@ -684,7 +685,7 @@ void unic_cdev_cut(struct unic_os *os)
 	noio = unic_lock(os);
 	os->leaving = true; /* who was opening it just now comes too late */
 	list_for_each_entry_safe(f, next, &os->files, node)
-		end(f);
+		end_client(f);
 	unic_unlock(os, noio);
 }
 
@@ -720,9 +721,9 @@ void unic_dev_put(struct unic_os *os)
 
 /* What a request may do is decided by who makes it, so all may open it. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-static char *devnode(const struct device *dev, umode_t *mode)
+static char *class_devnode(const struct device *dev, umode_t *mode)
 #else
-static char *devnode(struct device *dev, umode_t *mode)
+static char *class_devnode(struct device *dev, umode_t *mode)
 #endif
 {
 	if (mode)
@@ -745,7 +746,7 @@ int unic_cdev_init(void)
 		unregister_chrdev_region(first_dev, MINORS);
 		return PTR_ERR(unic_class);
 	}
-	unic_class->devnode = devnode;
+	unic_class->devnode = class_devnode;
 	unic_class->dev_groups = unic_sysfs_groups;
 	return 0;
 }

@@ -198,7 +198,7 @@ struct reading {
 
 /* -------------------------------------------------------------- as text */
 
-static u64 number(const void *at, u32 bytes)
+static u64 load_le(const void *at, u32 bytes)
 {
 	unic_le16 w;
 	unic_le32 l;
@@ -229,7 +229,7 @@ static void show_row(struct seq_file *s, const struct column *c, const u8 *row)
 			seq_printf(s, "%*pE", (int)strnlen(at, c->bytes), at);
 		else
 			seq_printf(s, c->hex ? "%#llx" : "%llu",
-				   number(at, c->bytes));
+				   load_le(at, c->bytes));
 		seq_putc(s, c[1].name ? '\t' : '\n');
 	}
 }
@@ -252,7 +252,7 @@ static void show_counters(struct seq_file *s, const struct reading *r)
 	for (i = 0;
 	     i < ARRAY_SIZE(names) && UNIC_CTL_BYTES + 8 * (i + 1) <= r->bytes;
 	     i++)
-		seq_printf(s, "%s %llu\n", names[i], number(tail + 8 * i, 8));
+		seq_printf(s, "%s %llu\n", names[i], load_le(tail + 8 * i, 8));
 	seq_printf(s, "driver_commands %u\ndriver_timeouts %u\n",
 		   unic_from_le32(head.commands),
 		   unic_from_le32(head.timeouts));
@@ -265,7 +265,7 @@ static void show_counters(struct seq_file *s, const struct reading *r)
 
 /* ----------------------------------------------------------- a file of pieces */
 
-static int fetch(struct reading *r)
+static int fetch_rows(struct reading *r)
 {
 	struct unic_ctl_dump req = { 0 };
 	int got;
@@ -287,7 +287,7 @@ static void *piece_start(struct seq_file *s, loff_t *pos)
 	if (*pos >= END)
 		return NULL;
 	r->first = *pos;
-	err = fetch(r);
+	err = fetch_rows(r);
 	return err ? ERR_PTR(err) : r;
 }
 

@@ -23,7 +23,7 @@ void unic_dev_kick(struct unic_os *os)
 }
 
 /* Nobody tells a machine that its NIC joined or left, but the magic does. */
-static void look_for_nic(struct unic_os *os)
+static void detect_nic(struct unic_os *os)
 {
 	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
 	bool there = unic_from_le32(UNIC_LOAD(info->magic)) == UNIC_MAGIC;
@@ -38,7 +38,7 @@ static void look_for_nic(struct unic_os *os)
 
 /* The NIC, which does not ring while it is polled, may rest again; the engine is
  * woken if that is not all. */
-static void rest(struct unic_os *os, u64 next)
+static void end_poll_mode(struct unic_os *os, u64 next)
 {
 	if (!unic_host_rest(os->host, true) || os->kclient ||
 	    (os->wakes_ns && next < os->wakes_ns))
@@ -65,7 +65,7 @@ void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 		if (!os->host)
 			return;
 	}
-	rest(os, next);
+	end_poll_mode(os, next);
 }
 
 static void trace_nic(struct unic_os *os)
@@ -78,14 +78,14 @@ static void trace_nic(struct unic_os *os)
 }
 
 /* Returns when to run again; 0: now. */
-static u64 turn(struct unic_os *os)
+static u64 run_engine_once(struct unic_os *os)
 {
 	u64 next, other, now;
 	unsigned int noio;
 
 	noio = unic_lock(os);
 	os->wakes_ns = 0;
-	look_for_nic(os);
+	detect_nic(os);
 	next = unic_host_poll(os->host);
 	trace_nic(os);
 	if (os->kclient) {
@@ -102,7 +102,7 @@ static u64 turn(struct unic_os *os)
 	return next;
 }
 
-static void rest_until(struct unic_os *os, u64 next)
+static void engine_sleep_until(struct unic_os *os, u64 next)
 {
 	u64 now = ktime_get_ns();
 
@@ -115,13 +115,13 @@ static void rest_until(struct unic_os *os, u64 next)
 			ns_to_ktime(next - now));
 }
 
-static int engine(void *data)
+static int engine_thread(void *data)
 {
 	struct unic_os *os = data;
 	unsigned int noio = memalloc_noio_save(); /* see unic_os_alloc() */
 
 	while (!kthread_should_stop())
-		rest_until(os, turn(os));
+		engine_sleep_until(os, run_engine_once(os));
 	memalloc_noio_restore(noio);
 	return 0;
 }
@@ -130,7 +130,7 @@ int unic_engine_start(struct unic_os *os)
 {
 	struct task_struct *t;
 
-	t = kthread_run(engine, os, "%s", dev_name(&os->dev));
+	t = kthread_run(engine_thread, os, "%s", dev_name(&os->dev));
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	os->thread = t;

@@ -51,7 +51,7 @@ static bool wait_fenced(struct unic_os *os)
 }
 
 /* It does not touch anything any more: all of it goes back. */
-static void give_back(struct unic_os *os)
+static void unplug_nic(struct unic_os *os)
 {
 	unsigned int noio = unic_lock(os);
 
@@ -76,7 +76,7 @@ bool unic_fence(struct unic_os *os)
 		kept_off = wait_fenced(os);
 	}
 	if (kept_off)
-		give_back(os);
+		unplug_nic(os);
 	return kept_off;
 }
 
@@ -92,11 +92,11 @@ void unic_unfence(struct unic_os *os)
 
 /* ------------------------------------------------------------------ quarantine */
 
-static void release(struct unic_os *os)
+static void free_quarantined(struct unic_os *os)
 {
 	u64 pages = unic_pages(os);
 
-	give_back(os);
+	unplug_nic(os);
 	unic_pci_tear_down(os);
 	dev_info(&os->dev, "the NIC has let go: %llu pages leave quarantine\n",
 		 pages);
@@ -104,19 +104,19 @@ static void release(struct unic_os *os)
 }
 
 /* A place in the bus that is not there any more may be somebody else's. */
-static bool may_look(struct unic_os *os)
+static bool can_poll_nic(struct unic_os *os)
 {
 	return device_is_registered(&os->pdev->dev);
 }
 
-static void look_work(struct work_struct *work)
+static void quarantine_work(struct work_struct *work)
 {
 	struct unic_os *os =
 		container_of(work, struct unic_os, quarantine.work);
 	bool over;
 
 	mutex_lock(&kept_lock);
-	over = !list_empty(&os->kept) && may_look(os) && is_fenced(os);
+	over = !list_empty(&os->kept) && can_poll_nic(os) && is_fenced(os);
 	if (over)
 		list_del_init(&os->kept);
 	else if (!list_empty(&os->kept))
@@ -125,7 +125,7 @@ static void look_work(struct work_struct *work)
 	mutex_unlock(&kept_lock);
 	if (!over)
 		return;
-	release(os);
+	free_quarantined(os);
 	module_put(
 		THIS_MODULE); /* for our last steps unic_fence_exit() waits */
 }
@@ -136,7 +136,7 @@ void unic_quarantine(struct unic_os *os)
 		"the NIC may still write to %llu pages: they stay in "
 		"quarantine\n",
 		unic_pages(os));
-	INIT_DELAYED_WORK(&os->quarantine, look_work);
+	INIT_DELAYED_WORK(&os->quarantine, quarantine_work);
 	mutex_lock(&kept_lock);
 	list_add(&os->kept, &kept);
 	os->held = try_module_get(THIS_MODULE);
@@ -146,14 +146,14 @@ void unic_quarantine(struct unic_os *os)
 	mutex_unlock(&kept_lock);
 }
 
-static bool same_place(const struct pci_dev *a, const struct pci_dev *b)
+static bool same_pci_addr(const struct pci_dev *a, const struct pci_dev *b)
 {
 	return pci_domain_nr(a->bus) == pci_domain_nr(b->bus) &&
 	       a->bus->number == b->bus->number && a->devfn == b->devfn;
 }
 
 /* With the BAR as it is found now, by the words themselves. */
-static bool settles(void *bar, void __iomem *regs)
+static bool fence_via_bar(void *bar, void __iomem *regs)
 {
 	struct unic_driver_page *page = bar + UNIC_BAR_DRIVER_OFF;
 	struct unic_nic_idx *nic = bar + UNIC_BAR_NIC_OFF;
@@ -181,18 +181,19 @@ int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
 
 	mutex_lock(&kept_lock);
 	list_for_each_entry_safe(os, next, &kept, kept) {
-		if (!same_place(os->pdev, pdev))
+		if (!same_pci_addr(os->pdev, pdev))
 			continue;
-		err = err ?: settles(bar, regs) ? 0 : -EBUSY;
+		err = err ?: fence_via_bar(bar, regs) ? 0 : -EBUSY;
 		if (err)
 			continue;
-		list_del_init(&os->kept); /* nor does look_work() release it */
+		/* so that quarantine_work() does not release it, either */
+		list_del_init(&os->kept);
 		list_add(&os->node, &over);
 	}
 	mutex_unlock(&kept_lock);
 	list_for_each_entry_safe(os, next, &over, node) {
 		cancel_delayed_work_sync(&os->quarantine);
-		release(os);
+		free_quarantined(os);
 		module_put(THIS_MODULE); /* who calls has it, too */
 	}
 	return err;
@@ -249,7 +250,7 @@ int unic_fence_init(void)
 }
 
 /* Only control pages: who had anything else would have kept the module. */
-static void last_look(struct unic_os *os)
+static void end_quarantine(struct unic_os *os)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(LAST_MS);
 
@@ -257,7 +258,7 @@ static void last_look(struct unic_os *os)
 		fsleep(1000);
 	list_del_init(&os->kept);
 	if (is_fenced(os))
-		release(os);
+		free_quarantined(os);
 	else
 		dev_emerg(&os->dev, "%llu pages are lost until a restart\n",
 			  unic_pages(os));
@@ -269,6 +270,6 @@ void unic_fence_exit(void)
 
 	unregister_reboot_notifier(&reboot);
 	list_for_each_entry_safe(os, next, &kept, kept)
-		last_look(os);
+		end_quarantine(os);
 	destroy_workqueue(keeper);
 }

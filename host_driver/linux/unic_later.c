@@ -41,8 +41,8 @@ void unic_later_exit(void)
 		destroy_workqueue(keepers);
 }
 
-static long look_at(struct mm_struct *mm, unsigned long va, unsigned long n,
-		    unsigned int flags, struct page **page, int *locked)
+static long gup_remote(struct mm_struct *mm, unsigned long va, unsigned long n,
+		       unsigned int flags, struct page **page, int *locked)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 	return get_user_pages_remote(mm, va, n, flags, page, locked);
@@ -64,8 +64,8 @@ void unic_mem_touch(struct mm_struct *mm, unsigned long first,
 		return;
 	for (; first <= last; first += got) {
 		n = last - first + 1;
-		got = look_at(mm, first << PAGE_SHIFT, n,
-			      write ? FOLL_WRITE : 0, NULL, &locked);
+		got = gup_remote(mm, first << PAGE_SHIFT, n,
+				 write ? FOLL_WRITE : 0, NULL, &locked);
 		if (got <= 0)
 			break;
 		if (!locked)
@@ -128,7 +128,7 @@ static void user_put(u32 uid)
 	spin_unlock(&users_lock);
 }
 
-static struct unic_pin *get_pages(struct unic_fetch *f)
+static struct unic_pin *fetch_pin(struct unic_fetch *f)
 {
 	struct unic_pin *p = ERR_PTR(-ENOENT);
 	struct unic_mem *mem = f->mem;
@@ -140,7 +140,7 @@ static struct unic_pin *get_pages(struct unic_fetch *f)
 	return unic_pin_fetch(mem, f->first, f->last, f->write);
 }
 
-static void drop(struct unic_mem *mem, struct unic_pin *p)
+static void drop_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	if (!IS_ERR_OR_NULL(p))
 		unic_pin_drop(mem, p);
@@ -149,7 +149,7 @@ static void drop(struct unic_mem *mem, struct unic_pin *p)
 static void fetch_work(struct work_struct *work)
 {
 	struct unic_fetch *f = container_of(work, struct unic_fetch, work);
-	struct unic_pin *p = get_pages(f);
+	struct unic_pin *p = fetch_pin(f);
 	struct unic_mem *mem = f->mem;
 
 	user_put(mem->uid);
@@ -159,28 +159,28 @@ static void fetch_work(struct work_struct *work)
 	if (mem->bound)
 		swap(f->pin, p);
 	spin_unlock(&mem->lock);
-	drop(mem, p);
+	drop_pin(mem, p);
 	unic_dev_kick(mem->os);
 	unic_mem_put(mem);
 	module_put(
 		THIS_MODULE); /* for our last steps unic_later_exit() waits */
 }
 
-static bool is_of(const struct unic_fetch *f, unsigned long first,
-		  unsigned long last, bool write)
+static bool is_fetch_of(const struct unic_fetch *f, unsigned long first,
+			unsigned long last, bool write)
 {
 	return (f->mem || f->pin) && f->first == first && f->last == last &&
 	       f->write >= write;
 }
 
 /* The one of this range; or a free one; or one that was done longest ago; or NULL. */
-static struct unic_fetch *fetch_of(struct unic_mem *mem, unsigned long first,
-				   unsigned long last, bool write)
+static struct unic_fetch *find_fetch(struct unic_mem *mem, unsigned long first,
+				     unsigned long last, bool write)
 {
 	struct unic_fetch *f, *place = NULL;
 
 	for (f = mem->fetch; f < mem->fetch + UNIC_FETCHES; f++) {
-		if (is_of(f, first, last, write))
+		if (is_fetch_of(f, first, last, write))
 			return f;
 		if (f->mem || (place && !place->pin))
 			continue;
@@ -190,8 +190,8 @@ static struct unic_fetch *fetch_of(struct unic_mem *mem, unsigned long first,
 	return place;
 }
 
-static void start(struct unic_mem *mem, struct unic_fetch *f,
-		  unsigned long first, unsigned long last, bool write)
+static void start_fetch(struct unic_mem *mem, struct unic_fetch *f,
+			unsigned long first, unsigned long last, bool write)
 {
 	if (!user_get(mem->uid))
 		return;
@@ -215,22 +215,23 @@ struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
 	struct unic_fetch *f;
 
 	spin_lock(&mem->lock);
-	f = fetch_of(mem, first, last, write);
-	if (f && is_of(f, first, last, write))
+	f = find_fetch(mem, first, last, write);
+	if (f && is_fetch_of(f, first, last, write))
 		swap(f->pin, p);
 	else if (f)
 		swap(f->pin, untaken);
 	if (!IS_ERR_OR_NULL(p) && p->stale)
 		swap(p, untaken); /* other pages may be there by now */
 	if (f && !f->mem && (!p || p == ERR_PTR(-EAGAIN)))
-		start(mem, f, first, last, write);
+		start_fetch(mem, f, first, last, write);
 	spin_unlock(&mem->lock);
-	drop(mem, untaken);
+	drop_pin(mem, untaken);
 	return p ? p : ERR_PTR(-EAGAIN);
 }
 
 /* One that is done, and for long enough; it is the caller's. */
-static struct unic_pin *done(struct unic_mem *mem, unsigned long jiffies_ago)
+static struct unic_pin *take_done_pin(struct unic_mem *mem,
+				      unsigned long jiffies_ago)
 {
 	struct unic_pin *p = NULL;
 	u32 i;
@@ -251,8 +252,8 @@ void unic_pin_bound(struct unic_mem *mem, bool bound)
 	spin_lock(&mem->lock);
 	mem->bound = bound;
 	spin_unlock(&mem->lock);
-	while (!bound && (p = done(mem, 0)))
-		drop(mem, p);
+	while (!bound && (p = take_done_pin(mem, 0)))
+		drop_pin(mem, p);
 }
 
 bool unic_pin_untaken(struct unic_mem *mem)
@@ -261,8 +262,8 @@ bool unic_pin_untaken(struct unic_mem *mem)
 	bool any = false;
 	u32 i;
 
-	while ((p = done(mem, HZ)))
-		drop(mem, p);
+	while ((p = take_done_pin(mem, HZ)))
+		drop_pin(mem, p);
 	for (i = 0; i < UNIC_FETCHES; i++)
 		any |= !!READ_ONCE(mem->fetch[i].pin);
 	return any;
@@ -273,8 +274,8 @@ bool unic_pin_untaken(struct unic_mem *mem)
 /* Is the page that is pinned at @page still the one that is mapped there? One that
  * is not mapped just now is faulted in: it may be that of a file, or on its way
  * back from where it could not be moved to. 1, 0, or -EAGAIN: cannot be said. */
-static int still_there(struct unic_mem *mem, unsigned long page,
-		       const struct page *want)
+static int check_page_mapped(struct unic_mem *mem, unsigned long page,
+			     const struct page *want)
 {
 	struct page *got;
 	long n = 0;
@@ -282,8 +283,8 @@ static int still_there(struct unic_mem *mem, unsigned long page,
 	if (!mmget_not_zero(mem->mm))
 		return 1; /* its end is told by the notifier's release */
 	if (mmap_read_trylock(mem->mm)) {
-		n = look_at(mem->mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT, &got,
-			    NULL);
+		n = gup_remote(mem->mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT,
+			       &got, NULL);
 		mmap_read_unlock(mem->mm);
 	}
 	mmput_async(mem->mm);
@@ -293,8 +294,8 @@ static int still_there(struct unic_mem *mem, unsigned long page,
 }
 
 /* The first page from *@page to @last that is live, NULL: none. */
-static struct page *next_live(struct unic_mem *mem, unsigned long *page,
-			      unsigned long last)
+static struct page *next_pinned_page(struct unic_mem *mem, unsigned long *page,
+				     unsigned long last)
 {
 	struct page *want = NULL;
 	struct unic_pin *p;
@@ -312,14 +313,15 @@ static struct page *next_live(struct unic_mem *mem, unsigned long *page,
 }
 
 /* Of all those looks that could not say: one says at last. */
-static bool look(struct unic_mem *mem, unsigned long page, unsigned long last)
+static bool recheck_pages(struct unic_mem *mem, unsigned long page,
+			  unsigned long last)
 {
 	bool sure = true, patient = mem->looks < LOOKS;
 	struct page *was;
 	int there;
 
-	for (; (was = next_live(mem, &page, last)); page++) {
-		there = still_there(mem, page, was);
+	for (; (was = next_pinned_page(mem, &page, last)); page++) {
+		there = check_page_mapped(mem, page, was);
 		if (there == -EAGAIN && patient)
 			sure = false;
 		else if (there <= 0)
@@ -329,7 +331,7 @@ static bool look(struct unic_mem *mem, unsigned long page, unsigned long last)
 	return sure;
 }
 
-static void look_work(struct work_struct *work)
+static void recheck_work(struct work_struct *work)
 {
 	struct unic_mem *mem = container_of(work, struct unic_mem, look.work);
 	bool sure, again;
@@ -339,7 +341,7 @@ static void look_work(struct work_struct *work)
 		unic_span_add(&mem->looking, mem->doubt.first, mem->doubt.last);
 	mem->doubt.is = false;
 	spin_unlock(&mem->lock);
-	sure = look(mem, mem->looking.first, mem->looking.last);
+	sure = recheck_pages(mem, mem->looking.first, mem->looking.last);
 	spin_lock(&mem->lock);
 	mem->looking.is = !sure;
 	mem->looks = sure ? 0 : mem->looks + 1;
@@ -405,7 +407,7 @@ void unic_later_new(struct unic_mem *mem)
 
 	INIT_LIST_HEAD(&mem->dropped);
 	INIT_WORK(&mem->drop, drop_work);
-	INIT_DELAYED_WORK(&mem->look, look_work);
+	INIT_DELAYED_WORK(&mem->look, recheck_work);
 	for (i = 0; i < UNIC_FETCHES; i++)
 		INIT_WORK(&mem->fetch[i].work, fetch_work);
 }

@@ -33,8 +33,8 @@ static bool in_span(const struct unic_span *span, unsigned long first,
 /* ------------------------------------------------------------- what is where */
 
 /* Is anything there stale, or perhaps so? */
-static bool unsettled(struct unic_mem *mem, unsigned long first,
-		      unsigned long last)
+static bool has_invalidated_pins(struct unic_mem *mem, unsigned long first,
+				 unsigned long last)
 {
 	struct interval_tree_node *node;
 
@@ -51,8 +51,8 @@ static bool unsettled(struct unic_mem *mem, unsigned long first,
 }
 
 /* How many pages of the range some live pin covers. */
-static u64 covered(struct unic_mem *mem, unsigned long first,
-		   unsigned long last)
+static u64 count_pinned_pages(struct unic_mem *mem, unsigned long first,
+			      unsigned long last)
 {
 	struct interval_tree_node *node;
 	unsigned long at = first;
@@ -131,8 +131,9 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 }
 
 /* The first one that is, or is not, loose. */
-static struct unic_pin *first_of(struct unic_mem *mem, unsigned long first,
-				 unsigned long last, bool loose)
+static struct unic_pin *find_first_pin(struct unic_mem *mem,
+				       unsigned long first, unsigned long last,
+				       bool loose)
 {
 	struct interval_tree_node *node;
 	struct unic_pin *found = NULL;
@@ -148,12 +149,13 @@ static struct unic_pin *first_of(struct unic_mem *mem, unsigned long first,
 
 struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page)
 {
-	return first_of(mem, page, page, false);
+	return find_first_pin(mem, page, page, false);
 }
 
 struct unic_pin *unic_pin_loose(struct unic_mem *mem)
 {
-	return READ_ONCE(mem->loose) ? first_of(mem, 0, ULONG_MAX, true) : NULL;
+	return READ_ONCE(mem->loose) ? find_first_pin(mem, 0, ULONG_MAX, true)
+				     : NULL;
 }
 
 bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
@@ -217,8 +219,9 @@ static unsigned int gup_flags(const struct vm_area_struct *vma, bool write)
 	return flags;
 }
 
-static long gup(struct mm_struct *mm, unsigned long va, unsigned long n,
-		unsigned int flags, struct page **page)
+static long pin_user_remote(struct mm_struct *mm, unsigned long va,
+			    unsigned long n, unsigned int flags,
+			    struct page **page)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 	return pin_user_pages_remote(mm, va, n, flags, page, NULL);
@@ -229,7 +232,7 @@ static long gup(struct mm_struct *mm, unsigned long va, unsigned long n,
 
 /* The rest of them: 0 or -errno; p->n is what was got. The address space is
  * locked. */
-static int get_pages(struct mm_struct *mm, struct unic_pin *p)
+static int pin_range_locked(struct mm_struct *mm, struct unic_pin *p)
 {
 	unsigned long page = p->range.start + p->n;
 
@@ -242,7 +245,8 @@ static int get_pages(struct mm_struct *mm, struct unic_pin *p)
 			return -ENOENT;
 		n = min((vma->vm_end >> PAGE_SHIFT) - page,
 			p->range.last - page + 1);
-		got = gup(mm, va, n, gup_flags(vma, p->write), p->page + p->n);
+		got = pin_user_remote(mm, va, n, gup_flags(vma, p->write),
+				      p->page + p->n);
 		if (got <= 0) /* 0: it takes time */
 			return !got || got == -EBUSY ? -EAGAIN
 			       : got == -ENOMEM	     ? -ENOMEM
@@ -253,26 +257,26 @@ static int get_pages(struct mm_struct *mm, struct unic_pin *p)
 	return 0;
 }
 
-static int get_now(struct mm_struct *mm, struct unic_pin *p)
+static int pin_range_trylock(struct mm_struct *mm, struct unic_pin *p)
 {
 	int err;
 
 	if (!mmap_read_trylock(mm))
 		return -EAGAIN;
-	err = get_pages(mm, p);
+	err = pin_range_locked(mm, p);
 	mmap_read_unlock(mm);
 	return err;
 }
 
-static int get_all(struct unic_mem *mem, struct unic_pin *p)
+static int pin_range_retry(struct unic_mem *mem, struct unic_pin *p)
 {
 	u32 tries = 0;
 	int err;
 
 	if (!mmget_not_zero(mem->mm))
 		return -ENOENT;
-	while ((err = get_now(mem->mm, p)) == -EAGAIN && tries++ < TRIES &&
-	       !fatal_signal_pending(current))
+	while ((err = pin_range_trylock(mem->mm, p)) == -EAGAIN &&
+	       tries++ < TRIES && !fatal_signal_pending(current))
 		unic_mem_touch(mem->mm, p->range.start + p->n, p->range.last,
 			       p->write);
 	/* the end of it comes to us again: not from here */
@@ -306,7 +310,7 @@ void unic_pin_free(struct unic_mem *mem, struct unic_pin *p)
 }
 
 /* As the system counts pages that are pinned; those under way count, too. */
-static int charge(struct unic_mem *mem, u64 n)
+static int charge_pinned(struct unic_mem *mem, u64 n)
 {
 	if (atomic64_add_return(n, &mem->mm->pinned_vm) <= mem->max)
 		return 0;
@@ -315,15 +319,16 @@ static int charge(struct unic_mem *mem, u64 n)
 }
 
 /* Before its pages are got it enters the tree `coming`, for the notifier. */
-static int announce(struct unic_mem *mem, struct unic_pin *p)
+static int add_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	unsigned long first = p->range.start, last = p->range.last;
 	int err = -EAGAIN;
 
 	spin_lock(&mem->lock);
-	if (!unsettled(mem, first, last)) {
-		p->charged = last - first + 1 - covered(mem, first, last);
-		err = charge(mem, p->charged);
+	if (!has_invalidated_pins(mem, first, last)) {
+		p->charged =
+			last - first + 1 - count_pinned_pages(mem, first, last);
+		err = charge_pinned(mem, p->charged);
 	}
 	if (!err)
 		interval_tree_insert(&p->range, &mem->coming);
@@ -331,7 +336,7 @@ static int announce(struct unic_mem *mem, struct unic_pin *p)
 	return err;
 }
 
-static void withdraw(struct unic_mem *mem, struct unic_pin *p)
+static void remove_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	spin_lock(&mem->lock);
 	interval_tree_remove(&p->range, &mem->coming);
@@ -353,19 +358,19 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 	p = pin_new(first, last, write);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
-	err = announce(mem, p);
+	err = add_pending_pin(mem, p);
 	if (!err) {
-		err = get_all(mem, p);
+		err = pin_range_retry(mem, p);
 		if (!err)
 			return p;
-		withdraw(mem, p);
+		remove_pending_pin(mem, p);
 	}
 	unic_pin_free(mem, p);
 	return ERR_PTR(err);
 }
 
 /* In no tree any more. */
-static void let_go(struct unic_mem *mem, struct unic_pin *p)
+static void free_or_defer_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	if (p->n > DROP_MAX || p->loose)
 		unic_pin_free_later(mem, p);
@@ -392,8 +397,8 @@ void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin)
 		kvfree(pin);
 		return;
 	}
-	withdraw(mem, pin);
-	let_go(mem, pin);
+	remove_pending_pin(mem, pin);
+	free_or_defer_pin(mem, pin);
 }
 
 /* ------------------------------------------------------------- for the device */
@@ -406,7 +411,7 @@ static void unmap_one(struct device *dev, dma_addr_t bus)
 }
 
 /* A bounce buffer: nobody would sync it for the device. */
-static bool bounces(struct device *dev, dma_addr_t bus)
+static bool reject_noncoherent(struct device *dev, dma_addr_t bus)
 {
 	if (!dma_need_sync(dev, bus))
 		return false;
@@ -425,7 +430,8 @@ int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin)
 						    DMA_BIDIRECTIONAL,
 						    DMA_ATTR_SKIP_CPU_SYNC);
 
-		if (dma_mapping_error(dev, bus) || bounces(dev, bus)) {
+		if (dma_mapping_error(dev, bus) ||
+		    reject_noncoherent(dev, bus)) {
 			unic_pin_unmap(mem, pin);
 			return -EIO;
 		}
@@ -446,11 +452,11 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 	int err = 0;
 
 	spin_lock(&mem->lock);
-	*added = last - first + 1 - covered(mem, first, last);
-	if (pin->stale || unsettled(mem, first, last))
+	*added = last - first + 1 - count_pinned_pages(mem, first, last);
+	if (pin->stale || has_invalidated_pins(mem, first, last))
 		err = -ENOENT;
 	else if (*added > pin->charged) /* what covered it has ended since */
-		err = charge(mem, *added - pin->charged);
+		err = charge_pinned(mem, *added - pin->charged);
 	else
 		atomic64_sub(pin->charged - *added, &mem->mm->pinned_vm);
 	if (!err) {
@@ -476,11 +482,11 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 	stale = pin->stale;
 	mem->stale -= stale;
 	mem->loose -= pin->loose;
-	n = last - first + 1 - covered(mem, first, last);
+	n = last - first + 1 - count_pinned_pages(mem, first, last);
 	spin_unlock(&mem->lock);
 	atomic64_sub(n, &mem->mm->pinned_vm);
 	trace_unic_unpin(mem->os, mem->pid, first, last, pin->write, n);
-	let_go(mem, pin);
+	free_or_defer_pin(mem, pin);
 	if (stale)
 		wake_up_all(&mem->fresh);
 	return n;
@@ -488,8 +494,8 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 
 /* -------------------------------------------------------------------- notifier */
 
-static void mark_stale(struct unic_mem *mem, struct rb_root_cached *pins,
-		       unsigned long first, unsigned long last, bool live)
+static void mark_invalidated(struct unic_mem *mem, struct rb_root_cached *pins,
+			     unsigned long first, unsigned long last, bool live)
 {
 	struct interval_tree_node *node;
 
@@ -515,13 +521,14 @@ void unic_pin_exchanged(struct unic_mem *mem, unsigned long page,
 	spin_lock(&mem->lock);
 	p = unic_pin_of(interval_tree_iter_first(&mem->live, page, page));
 	if (p && p->page[page - p->range.start] == was)
-		mark_stale(mem, &mem->live, page, page, true);
+		mark_invalidated(mem, &mem->live, page, page, true);
 	spin_unlock(&mem->lock);
 	unic_dev_kick(mem->os);
 }
 
 /* What lies behind addresses changes, or seems to. */
-static void shake(struct unic_mem *mem, unsigned long first, unsigned long last)
+static void request_recheck(struct unic_mem *mem, unsigned long first,
+			    unsigned long last)
 {
 	struct interval_tree_node *node;
 
@@ -545,8 +552,8 @@ static int on_invalidate(struct mmu_notifier *n,
 		return 0;
 	spin_lock(&mem->lock);
 	before = mem->stale;
-	mark_stale(mem, &mem->live, first, last, true);
-	mark_stale(mem, &mem->coming, first, last, false);
+	mark_invalidated(mem, &mem->live, first, last, true);
+	mark_invalidated(mem, &mem->coming, first, last, false);
 	if (mem->stale != before)
 		unic_dev_kick(mem->os);
 	spin_unlock(&mem->lock);
@@ -567,7 +574,8 @@ static void on_invalidated(struct mmu_notifier *n,
 	if (range->event != MMU_NOTIFY_CLEAR)
 		return;
 	spin_lock(&mem->lock);
-	shake(mem, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
+	request_recheck(mem, range->start >> PAGE_SHIFT,
+			(range->end - 1) >> PAGE_SHIFT);
 	spin_unlock(&mem->lock);
 }
 
@@ -593,7 +601,7 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 	left = wait_event_interruptible_timeout(
 		mem->fresh, ({
 			spin_lock(&mem->lock);
-			any = unsettled(mem, first, last);
+			any = has_invalidated_pins(mem, first, last);
 			spin_unlock(&mem->lock);
 			!any;
 		}),

@@ -97,14 +97,14 @@ static void set_regs(struct unic_os *os, void __iomem *regs)
 
 /* ------------------------------------------------------------------ interrupts */
 
-static irqreturn_t nic_rang(int irq, void *arg)
+static irqreturn_t handle_nic_irq(int irq, void *arg)
 {
 	trace_unic_rang(arg, 0);
 	unic_dev_kick(arg);
 	return IRQ_HANDLED;
 }
 
-static irqreturn_t slot_rang(int irq, void *arg)
+static irqreturn_t handle_slot_irq(int irq, void *arg)
 {
 	struct unic_kslot *s = arg;
 	u32 slot = s - s->os->slot;
@@ -116,7 +116,7 @@ static irqreturn_t slot_rang(int irq, void *arg)
 
 /* What the handler of a vector is given: asking the system which vector an
  * interrupt is may sleep. */
-static void *cookie(struct unic_os *os, u32 vector)
+static void *irq_cookie(struct unic_os *os, u32 vector)
 {
 	if (!vector)
 		return os;
@@ -127,19 +127,19 @@ static void *cookie(struct unic_os *os, u32 vector)
 static void free_irqs(struct unic_os *os, u32 n)
 {
 	while (n--)
-		free_irq(pci_irq_vector(os->pdev, n), cookie(os, n));
+		free_irq(pci_irq_vector(os->pdev, n), irq_cookie(os, n));
 	pci_free_irq_vectors(os->pdev);
 }
 
-static int take_irqs(struct unic_os *os)
+static int request_irqs(struct unic_os *os)
 {
 	u32 i;
 	int err;
 
 	for (i = 0; i < os->vectors; i++) {
 		err = request_irq(pci_irq_vector(os->pdev, i),
-				  i ? slot_rang : nic_rang, 0,
-				  dev_name(&os->dev), cookie(os, i));
+				  i ? handle_slot_irq : handle_nic_irq, 0,
+				  dev_name(&os->dev), irq_cookie(os, i));
 		if (err) {
 			free_irqs(os, i);
 			return err;
@@ -186,7 +186,7 @@ struct reach {
 	void *bar;
 };
 
-static void unmap(struct reach *r)
+static void unmap_bars(struct reach *r)
 {
 	if (r->bar)
 		memunmap(r->bar);
@@ -194,18 +194,18 @@ static void unmap(struct reach *r)
 		iounmap(r->regs);
 }
 
-static int map(struct pci_dev *pdev, struct reach *r)
+static int map_bars(struct pci_dev *pdev, struct reach *r)
 {
 	r->regs = pci_iomap(pdev, BAR_REGS, 0);
 	r->bar = memremap(pci_resource_start(pdev, BAR_SHARED),
 			  pci_resource_len(pdev, BAR_SHARED), MEMREMAP_WB);
 	if (r->regs && r->bar)
 		return 0;
-	unmap(r);
+	unmap_bars(r);
 	return -ENXIO;
 }
 
-static int is_nic(struct pci_dev *pdev, const struct reach *r)
+static int check_nic(struct pci_dev *pdev, const struct reach *r)
 {
 	int err = wait_magic(r->bar);
 
@@ -223,14 +223,14 @@ static int is_nic(struct pci_dev *pdev, const struct reach *r)
 	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(48));
 }
 
-static void leave_alone(struct pci_dev *pdev)
+static void release_pci_function(struct pci_dev *pdev)
 {
 	pci_clear_master(pdev);
 	pci_release_regions(pdev);
 	pci_disable_device(pdev);
 }
 
-static int reach(struct pci_dev *pdev, struct reach *r)
+static int claim_pci_function(struct pci_dev *pdev, struct reach *r)
 {
 	int err;
 
@@ -245,19 +245,19 @@ static int reach(struct pci_dev *pdev, struct reach *r)
 		pci_disable_device(pdev);
 		return err;
 	}
-	err = map(pdev, r);
+	err = map_bars(pdev, r);
 	if (!err) {
-		err = is_nic(pdev, r);
+		err = check_nic(pdev, r);
 		if (err)
-			unmap(r);
+			unmap_bars(r);
 	}
 	if (err)
-		leave_alone(pdev);
+		release_pci_function(pdev);
 	return err;
 }
 
 /* Of those that the NIC and its vectors make. */
-static u32 most_of_user(const struct unic_os *os)
+static u32 max_user_slots(const struct unic_os *os)
 {
 	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
 	u32 slots = min(unic_from_le32(UNIC_LOAD(info->procs)), os->slots);
@@ -270,7 +270,7 @@ static int make_host(struct unic_os *os)
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
 	struct unic_host_config config = {
 		.slots = os->slots,
-		.user_slots = most_of_user(os),
+		.user_slots = max_user_slots(os),
 		.slot_bytes = ram + UNIC_SLOT_PAGES * PAGE_SIZE,
 		.slot_mem = os->slot_mem,
 		.params = {
@@ -299,7 +299,7 @@ static int make_host(struct unic_os *os)
 	return -ENOMEM;
 }
 
-static int set_up(struct unic_os *os)
+static int set_up_nic(struct unic_os *os)
 {
 	int n = pci_alloc_irq_vectors(os->pdev, 2, 1 + UNIC_HOST_SLOTS_MAX,
 				      PCI_IRQ_MSIX);
@@ -314,7 +314,7 @@ static int set_up(struct unic_os *os)
 	if (!err)
 		err = make_host(os);
 	if (!err)
-		err = take_irqs(os);
+		err = request_irqs(os);
 	else
 		pci_free_irq_vectors(os->pdev);
 	if (err)
@@ -361,7 +361,7 @@ static DEFINE_MUTEX(bound_lock);
 
 /* Nothing new begins, and what the NIC has is taken from it. False: it may still
  * write there. */
-static bool leave(struct unic_os *os)
+static bool quiesce_nic(struct unic_os *os)
 {
 	unsigned int noio;
 
@@ -373,7 +373,7 @@ static bool leave(struct unic_os *os)
 	return unic_fence(os);
 }
 
-static void stop(struct unic_os *os)
+static void stop_engine_and_irqs(struct unic_os *os)
 {
 	unic_engine_stop(os);
 	free_irqs(os, os->vectors);
@@ -397,7 +397,7 @@ void unic_pci_tear_down(struct unic_os *os)
 	unic_resident_free_orphans(os);
 	unic_later_flush();
 	unic_slots_unmap(os);
-	unmap(&r);
+	unmap_bars(&r);
 }
 
 bool unic_pci_leave_all(void)
@@ -407,21 +407,21 @@ bool unic_pci_leave_all(void)
 
 	mutex_lock(&bound_lock);
 	list_for_each_entry(os, &bound, node)
-		all &= leave(os);
+		all &= quiesce_nic(os);
 	mutex_unlock(&bound_lock);
 	return all;
 }
 
 /* All of it goes, or what the NIC may write to stays in quarantine. */
-static void end(struct unic_os *os)
+static void unbind_nic(struct unic_os *os)
 {
 	bool let_go = true;
 
 	if (os->thread) {
-		let_go = leave(os);
-		stop(os);
+		let_go = quiesce_nic(os);
+		stop_engine_and_irqs(os);
 	}
-	leave_alone(os->pdev);
+	release_pci_function(os->pdev);
 	if (let_go) {
 		unic_pci_tear_down(os);
 		put_device(&os->dev);
@@ -431,14 +431,14 @@ static void end(struct unic_os *os)
 }
 
 /* Set up, and in the list; or ended. */
-static int begin(struct unic_os *os)
+static int bind_nic(struct unic_os *os)
 {
 	int err;
 
 	mutex_lock(&bound_lock);
-	err = set_up(os);
+	err = set_up_nic(os);
 	if (err)
-		end(os);
+		unbind_nic(os);
 	else
 		list_add(&os->node, &bound);
 	mutex_unlock(&bound_lock);
@@ -449,21 +449,21 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct reach r = { NULL, NULL };
 	struct unic_os *os;
-	int err = is_named(pdev) ? reach(pdev, &r) : -ENODEV;
+	int err = is_named(pdev) ? claim_pci_function(pdev, &r) : -ENODEV;
 
 	if (err)
 		return err;
 	os = os_new(pdev);
 	if (IS_ERR(os)) {
-		unmap(&r);
-		leave_alone(pdev);
+		unmap_bars(&r);
+		release_pci_function(pdev);
 		return PTR_ERR(os);
 	}
 	os->bar = r.bar;
 	set_regs(os, r.regs);
 	pci_set_drvdata(pdev, os);
 	pci_save_state(pdev); /* an error may take it */
-	err = begin(os);
+	err = bind_nic(os);
 	if (!err)
 		dev_info(&os->dev, "%u process slots\n", os->slots);
 	return err;
@@ -477,7 +477,7 @@ static void unic_remove(struct pci_dev *pdev)
 	unic_cdev_del(os);
 	mutex_lock(&bound_lock);
 	list_del(&os->node);
-	end(os);
+	unbind_nic(os);
 	mutex_unlock(&bound_lock);
 }
 
@@ -486,7 +486,7 @@ static void unic_shutdown(struct pci_dev *pdev)
 {
 	struct unic_os *os = pci_get_drvdata(pdev);
 
-	if (!leave(os))
+	if (!quiesce_nic(os))
 		dev_emerg(&os->dev, "the NIC may still write to memory: what "
 				    "runs next on this machine may find its "
 				    "own changed\n");

@@ -96,7 +96,7 @@ static void resident_gone(struct unic_kclient *kc)
 /* -------------------------------------------------------------- life of one */
 
 /* All that it needs is there: the service of this NIC begins. The lock is held. */
-static void begin(struct unic_resident *r)
+static void attach_kclient(struct unic_resident *r)
 {
 	struct unic_os *os = r->os;
 	struct unic_kio_config config = {
@@ -121,7 +121,7 @@ static void begin(struct unic_resident *r)
 	unic_dev_kick(os);
 }
 
-static void discard(struct unic_resident *r)
+static void free_resident(struct unic_resident *r)
 {
 	put_device(r->dma);
 	kvfree(r->node);
@@ -129,7 +129,7 @@ static void discard(struct unic_resident *r)
 }
 
 /* With its memory, and begun. It has @os's reference from then on. */
-static struct unic_resident *make(struct unic_os *os)
+static struct unic_resident *create_resident(struct unic_os *os)
 {
 	struct unic_resident *r = kzalloc(sizeof(*r), GFP_KERNEL);
 	unsigned int noio;
@@ -154,13 +154,13 @@ static struct unic_resident *make(struct unic_os *os)
 		err = r->mem && r->node ? 0 : -ENOMEM;
 	}
 	if (!err)
-		begin(r);
+		attach_kclient(r);
 	else
 		free_mem(r);
 	unic_unlock(os, noio);
 	if (!err)
 		return r;
-	discard(r);
+	free_resident(r);
 	return ERR_PTR(err);
 }
 
@@ -181,7 +181,7 @@ struct unic_resident *unic_resident_get(unsigned int number)
 		r = resident_of(kc);
 		r->users++;
 	} else {
-		r = make(os);
+		r = create_resident(os);
 	}
 	if (kc || IS_ERR(r)) /* one that was made keeps it */
 		unic_dev_put(os);
@@ -239,7 +239,7 @@ static bool wait_quiet(struct unic_resident *r)
 	return quiet;
 }
 
-static void end(struct unic_resident *r)
+static void destroy_resident(struct unic_resident *r)
 {
 	struct unic_os *os = r->os;
 	bool quiet = wait_quiet(r);
@@ -253,7 +253,7 @@ static void end(struct unic_resident *r)
 		list_add(&r->orphan, &os->orphans);
 	unic_unlock(os, noio);
 	if (quiet)
-		discard(r);
+		free_resident(r);
 	unic_dev_put(os);
 }
 
@@ -263,7 +263,7 @@ void unic_resident_free_orphans(struct unic_os *os)
 
 	list_for_each_entry_safe(r, next, &os->orphans, orphan) {
 		free_mem(r);
-		discard(r);
+		free_resident(r);
 	}
 	INIT_LIST_HEAD(&os->orphans);
 }
@@ -272,7 +272,7 @@ void unic_resident_put(struct unic_resident *r)
 {
 	mutex_lock(&users_lock);
 	if (!--r->users)
-		end(r);
+		destroy_resident(r);
 	mutex_unlock(&users_lock);
 }
 EXPORT_SYMBOL_GPL(unic_resident_put);
@@ -291,7 +291,7 @@ size_t unic_resident_max(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_max);
 
-static void unmap(struct unic_resident_io *io)
+static void unmap_io(struct unic_resident_io *io)
 {
 	if (!io->elements)
 		return;
@@ -300,7 +300,7 @@ static void unmap(struct unic_resident_io *io)
 }
 
 /* The bus addresses of its pages. */
-static int map(struct unic_resident_io *io)
+static int map_io(struct unic_resident_io *io)
 {
 	int i, n = 0;
 
@@ -313,7 +313,7 @@ static int map(struct unic_resident_io *io)
 	for (i = 0; i < n; i++) {
 		if (sg_dma_address(&io->sg[i]) + sg_dma_len(&io->sg[i]) >
 		    REACH) {
-			unmap(io);
+			unmap_io(io);
 			return -EIO;
 		}
 		io->io.piece[i].bus = unic_to_le64(sg_dma_address(&io->sg[i]));
@@ -323,12 +323,12 @@ static int map(struct unic_resident_io *io)
 	return 0;
 }
 
-static void io_done(struct unic_kio *kio, int status, uint32_t bytes)
+static void kio_done(struct unic_kio *kio, int status, uint32_t bytes)
 {
 	struct unic_resident_io *io =
 		container_of(kio, struct unic_resident_io, io);
 
-	unmap(io);
+	unmap_io(io);
 	io->done(io, status, bytes);
 }
 
@@ -340,13 +340,13 @@ static int begin_io(struct unic_resident *r, struct unic_resident_io *io,
 	if (r->gone)
 		return -ENODEV;
 	io->of = r;
-	io->io.done = io_done;
-	err = map(io);
+	io->io.done = kio_done;
+	err = map_io(io);
 	if (err)
 		return err;
 	err = unic_kio_node_start(r->node, &io->io, ipv4);
 	if (err)
-		unmap(io);
+		unmap_io(io);
 	return err;
 }
 

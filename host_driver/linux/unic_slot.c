@@ -14,7 +14,7 @@
 
 #define SLOT_BYTES (UNIC_SLOT_PAGES * PAGE_SIZE)
 
-static int init_one(struct unic_os *os, struct unic_kslot *s)
+static int init_slot(struct unic_os *os, struct unic_kslot *s)
 {
 	spin_lock_init(&s->lock);
 	s->pages = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
@@ -40,7 +40,7 @@ int unic_slots_init(struct unic_os *os)
 	int err;
 
 	for (i = 0; i < os->slots; i++) {
-		err = init_one(os, &os->slot[i]);
+		err = init_slot(os, &os->slot[i]);
 		if (err)
 			return err;
 		os->slot_mem[i] = page_address(os->slot[i].pages);

@@ -124,7 +124,7 @@ static void set_features(struct request_queue *q)
 
 /* ------------------------------------------------------------------- ends */
 
-static void end(struct request *rq, blk_status_t status)
+static void end_rq(struct request *rq, blk_status_t status)
 {
 	struct unicblk *b = rq->q->queuedata;
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
@@ -154,7 +154,7 @@ static void retry_or_end(struct request *rq)
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
 	if (ktime_get_ns() >= pdu->io.io.deadline_ns) {
-		end(rq, BLK_STS_TIMEOUT);
+		end_rq(rq, BLK_STS_TIMEOUT);
 		return;
 	}
 	atomic64_inc(&b->again);
@@ -171,23 +171,23 @@ static void flush_failed(struct request *rq)
 	atomic64_inc(&b->lost);
 	pr_err_ratelimited("unicblk%u: the other host lost writes\n",
 			   b->number);
-	end(rq, BLK_STS_IOERR);
+	end_rq(rq, BLK_STS_IOERR);
 }
 
-static void io_done(struct unic_resident_io *io, int status, u32 bytes)
+static void rq_io_done(struct unic_resident_io *io, int status, u32 bytes)
 {
 	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
 	struct request *rq = blk_mq_rq_from_pdu(pdu);
 
 	if (!status) /* else the file has become shorter */
-		end(rq, bytes == io->io.len ? BLK_STS_OK : BLK_STS_IOERR);
+		end_rq(rq, bytes == io->io.len ? BLK_STS_OK : BLK_STS_IOERR);
 	else if (status == -EREMOTEIO && io->io.op == UNIC_KIO_SYNC)
 		flush_failed(rq);
 	else if (status == -EREMOTEIO) /* its word means nothing else to us */
-		end(rq,
-		    io->io.remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
+		end_rq(rq,
+		       io->io.remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
 	else if (status == -ENODEV)
-		end(rq, BLK_STS_IOERR);
+		end_rq(rq, BLK_STS_IOERR);
 	else
 		retry_or_end(rq);
 }
@@ -215,7 +215,7 @@ static void name_file(const struct unicblk *b, struct unic_kio *io)
 }
 
 /* Once, however often it is begun. */
-static blk_status_t prepare(struct unicblk *b, struct request *rq)
+static blk_status_t prepare_rq(struct unicblk *b, struct request *rq)
 {
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 	struct unic_resident_io *r = &pdu->io;
@@ -234,7 +234,7 @@ static blk_status_t prepare(struct unicblk *b, struct request *rq)
 	r->sg = pdu->sg;
 	r->elements = io->len ? map_sg(rq, pdu->sg) : 0;
 	r->dir = rq_dma_dir(rq);
-	r->done = io_done;
+	r->done = rq_io_done;
 	rq->rq_flags |= RQF_DONTPREP;
 	return BLK_STS_OK;
 }
@@ -249,7 +249,7 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	int err;
 
 	if (!(rq->rq_flags & RQF_DONTPREP)) {
-		status = prepare(b, rq);
+		status = prepare_rq(b, rq);
 		if (status)
 			return status;
 	}
@@ -258,7 +258,7 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (err == -EBUSY)
 		retry_or_end(rq);
 	else if (err)
-		end(rq, errno_to_blk_status(err));
+		end_rq(rq, errno_to_blk_status(err));
 	return BLK_STS_OK;
 }
 
@@ -348,8 +348,8 @@ static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
 
 /* -EINTR: somebody does not want to wait any more, for a NIC that is dead perhaps;
  * b->resident is not the caller's then. */
-static int ask_once(struct unicblk *b, u8 op, u64 offset, u64 deadline_ns,
-		    u64 *size)
+static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
+			   u64 deadline_ns, u64 *size)
 {
 	struct question *q = question_new(b, op, offset, deadline_ns);
 	int err;
@@ -372,13 +372,13 @@ static int ask_once(struct unicblk *b, u8 op, u64 offset, u64 deadline_ns,
 }
 
 /* STAT or CUT, asked again until SET_UP_MS are over. 0 or a negative errno. */
-static int ask(struct unicblk *b, u8 op, u64 offset, u64 *size)
+static int do_file_op(struct unicblk *b, u8 op, u64 offset, u64 *size)
 {
 	u64 deadline = ktime_get_ns() + (u64)SET_UP_MS * NSEC_PER_MSEC;
 	int err;
 
 	do {
-		err = ask_once(b, op, offset, deadline, size);
+		err = do_file_op_once(b, op, offset, deadline, size);
 		if ((err == -EAGAIN || err == -EBUSY) &&
 		    msleep_interruptible(AGAIN_MS))
 			err = -EINTR;
@@ -389,14 +389,14 @@ static int ask(struct unicblk *b, u8 op, u64 offset, u64 *size)
 
 /* As long as is wanted: a file that is shorter, or none yet, is made so long; one
  * that is longer stays as it is. */
-static int look_at_file(struct unicblk *b)
+static int stat_or_extend_file(struct unicblk *b)
 {
 	u64 size = 0;
-	int err = ask(b, UNIC_KIO_STAT, 0, &size);
+	int err = do_file_op(b, UNIC_KIO_STAT, 0, &size);
 
 	if (b->bytes && !b->read_only &&
 	    (err == -ENOENT || (!err && size < b->bytes))) {
-		err = ask(b, UNIC_KIO_CUT, b->bytes, &size);
+		err = do_file_op(b, UNIC_KIO_CUT, b->bytes, &size);
 		size = b->bytes;
 	}
 	if (!err && (!b->bytes || size < b->bytes))
@@ -520,7 +520,7 @@ static void nic_gone(struct unic_resident_watch *watch)
 }
 
 /* The rest of @b goes with the last reference to the disk. */
-static void remove(struct unicblk *b)
+static void remove_disk(struct unicblk *b)
 {
 	list_del(&b->list);
 	unic_resident_unwatch(b->resident, &b->watch);
@@ -550,7 +550,7 @@ static int add_disk_of(struct unicblk *b)
 }
 
 /* @b, its file known, becomes a disk, or is freed. */
-static int add(struct unicblk *b)
+static int add_or_free_disk(struct unicblk *b)
 {
 	int err = add_disk_of(b);
 
@@ -606,7 +606,7 @@ static int parse_word(struct unicblk *b, const char *word)
 	return 0;
 }
 
-static int parse(struct unicblk *b, char *text)
+static int parse_disk_spec(struct unicblk *b, char *text)
 {
 	char *word;
 	int err;
@@ -625,7 +625,7 @@ static int parse(struct unicblk *b, char *text)
 }
 
 /* A number, the service, and the file: what make_disk() wants. */
-static int find(struct unicblk *b)
+static int acquire_source(struct unicblk *b)
 {
 	int n = ida_alloc(&numbers, GFP_KERNEL), err;
 
@@ -635,7 +635,7 @@ static int find(struct unicblk *b)
 	b->resident = unic_resident_get(b->nic);
 	err = PTR_ERR_OR_ZERO(b->resident);
 	if (!err) {
-		err = look_at_file(b);
+		err = stat_or_extend_file(b);
 		if (err && b->resident)
 			unic_resident_put(b->resident);
 	}
@@ -654,17 +654,17 @@ static ssize_t add_store(CLASS_ARGS, const char *buf, size_t count)
 {
 	struct unicblk *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	char *text = kstrndup(buf, count, GFP_KERNEL);
-	int err = b && text ? parse(b, text) : -ENOMEM;
+	int err = b && text ? parse_disk_spec(b, text) : -ENOMEM;
 
 	kfree(text);
 	if (!err)
-		err = find(b);
+		err = acquire_source(b);
 	if (err) {
 		kfree(b);
 		return err;
 	}
 	mutex_lock(&disks_lock);
-	err = add(b);
+	err = add_or_free_disk(b);
 	mutex_unlock(&disks_lock);
 	return err ? err : count;
 }
@@ -679,7 +679,7 @@ static int remove_number(unsigned int number)
 			continue;
 		if (disk_openers(b->disk))
 			return -EBUSY;
-		remove(b);
+		remove_disk(b);
 		return 0;
 	}
 	return -ENODEV;
@@ -729,7 +729,7 @@ static void __exit unicblk_exit(void)
 
 	class_unregister(&unicblk_class);
 	list_for_each_entry_safe(b, next, &disks, list)
-		remove(b);
+		remove_disk(b);
 	destroy_workqueue(later);
 	ida_destroy(&numbers);
 }

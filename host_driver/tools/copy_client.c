@@ -48,7 +48,7 @@ static double mib_per_s(const struct client *c)
 	return s > 0 ? (double)c->file.done / s / 1048576.0 : 0;
 }
 
-static void progress(struct client *c)
+static void print_progress(struct client *c)
 {
 	uint64_t now = now_ns();
 	bool tty = isatty(1);
@@ -65,7 +65,7 @@ static void progress(struct client *c)
 	fflush(stdout);
 }
 
-static struct copy_msg message(const struct client *c, enum copy_type type)
+static struct copy_msg build_msg(const struct client *c, enum copy_type type)
 {
 	return (struct copy_msg){
 		.type = unic_to_le32(type),
@@ -77,10 +77,10 @@ static struct copy_msg message(const struct client *c, enum copy_type type)
 /* ------------------------------------------------------------------- RDMA */
 
 /* Where block seq is at the server. Also after its region was evicted. */
-static int ask_region(void *arg, uint64_t *remote, uint32_t *rkey)
+static int request_region(void *arg, uint64_t *remote, uint32_t *rkey)
 {
 	struct client *c = arg;
-	struct copy_msg msg = message(c, COPY_ASK);
+	struct copy_msg msg = build_msg(c, COPY_ASK);
 	struct copy_got got;
 	int err = copy_send(c->p, &msg);
 
@@ -103,25 +103,25 @@ static int rdma_block(struct client *c)
 		.local = c->buf,
 		.len = c->len,
 		.window = 4,
-		.refresh = ask_region,
+		.refresh = request_region,
 		.arg = c,
 	};
 	struct copy_msg msg;
 	struct copy_got got;
-	int err = ask_region(c, &x.remote, &x.rkey);
+	int err = request_region(c, &x.remote, &x.rkey);
 
 	if (!err)
 		err = unic_bm_transfer(c->p->bm, &x);
 	if (err || c->job->what == COPY_GET)
 		return err;
-	msg = message(c, COPY_DONE);
+	msg = build_msg(c, COPY_DONE);
 	err = copy_send(c->p, &msg);
 	return err ? err : copy_expect(c->p, COPY_DONE, c->seq, &msg, &got);
 }
 
 /* -------------------------------------------------------------------- RPC */
 
-static int refused(struct client *c, int *tries, unsigned int reason)
+static int count_refusal(struct client *c, int *tries, unsigned int reason)
 {
 	unic_bm_count(c->p->bm, retries_remote, 1);
 	if (++*tries < REFUSALS)
@@ -140,7 +140,7 @@ static int rpc_put(struct client *c)
 	int err;
 
 	for (;;) {
-		msg = message(c, COPY_ASK);
+		msg = build_msg(c, COPY_ASK);
 		err = copy_send(c->p, &msg);
 		if (!err)
 			err = copy_expect(c->p, COPY_TOKEN, c->seq, &msg, &got);
@@ -148,7 +148,7 @@ static int rpc_put(struct client *c)
 			uint32_t index = unic_from_le32(msg.index);
 			uint64_t key = unic_from_le64(msg.key);
 
-			msg = message(c, COPY_DATA);
+			msg = build_msg(c, COPY_DATA);
 			err = copy_send_tagged(c->p, &msg, index, key, c->buf,
 					       c->len);
 		}
@@ -156,7 +156,7 @@ static int rpc_put(struct client *c)
 			err = copy_expect(c->p, COPY_DONE, c->seq, &msg, &got);
 		if (err || !unic_from_le32(msg.status))
 			return err;
-		err = refused(c, &tries, unic_from_le32(msg.index));
+		err = count_refusal(c, &tries, unic_from_le32(msg.index));
 		if (err)
 			return err;
 	}
@@ -173,7 +173,7 @@ static int rpc_request(struct client *c, const struct unic_bm_hold *hold,
 		.ttl_us = COPY_TIMEOUT_MS * 1000u,
 	};
 	struct unic_pay_token token;
-	struct copy_msg msg = message(c, COPY_ASK);
+	struct copy_msg msg = build_msg(c, COPY_ASK);
 	struct copy_got got;
 	int err = unic_alloc_token(c->p->pd, &attr, &token);
 
@@ -209,7 +209,7 @@ static int rpc_get(struct client *c)
 		unic_bm_drop(c->p->bm, &hold);
 		if (err <= 0)
 			return err;
-		err = refused(c, &tries, reason);
+		err = count_refusal(c, &tries, reason);
 		if (err)
 			return err;
 	}
@@ -233,17 +233,17 @@ static int move_block(struct client *c)
 	return err;
 }
 
-static int dial(struct client *c);
+static int connect_server(struct client *c);
 
 /* -ENODEV: the NIC is being reset, and what is kept is not gone with it. */
-static bool broken(const struct client *c, int err)
+static bool is_recoverable(const struct client *c, int err)
 {
 	return err == -ENOTCONN || err == -ECONNRESET || err == -EIO ||
 	       err == -ETIME || (c->p->keep && err == -ENODEV);
 }
 
 /* Another connection. Without --keep nothing but the old one may be lost. */
-static int dial_again(struct client *c)
+static int reconnect_server(struct client *c)
 {
 	int err = 0;
 
@@ -251,7 +251,7 @@ static int dial_again(struct client *c)
 		err = copy_peer_recover(c->p);
 	else
 		copy_peer_hangup(c->p);
-	return err ? err : dial(c);
+	return err ? err : connect_server(c);
 }
 
 /*
@@ -259,18 +259,18 @@ static int dial_again(struct client *c)
  * operation, or one of the NICs, or a driver, which comes back. The transfer goes
  * on where it was.
  */
-static int mend(struct client *c, int err)
+static int recover_connection(struct client *c, int err)
 {
 	uint64_t until = now_ns() + MEND_NS;
 	struct timespec nap = { 0, 100000000 };
 	char why[200];
 	int refused = 0;
 
-	if (!broken(c, err) || ++c->mends > MENDS)
+	if (!is_recoverable(c, err) || ++c->mends > MENDS)
 		return err;
 	snprintf(why, sizeof(why), "%s", unic_last_error());
 	c->again = true;
-	while ((err = dial_again(c))) {
+	while ((err = reconnect_server(c))) {
 		refused += err == -ECONNREFUSED; /* it is being mended, too */
 		if (refused == 20 || now_ns() > until ||
 		    (!c->p->keep && err == -ENOTCONN))
@@ -298,20 +298,20 @@ static int move_all(struct client *c)
 			c->len = left < block ? (uint32_t)left : block;
 		err = move_block(c);
 		if (err)
-			err = mend(c, err);
+			err = recover_connection(c, err);
 		else
 			c->loaded = false, c->seq++, c->mends = 0;
 		if (err)
 			return err;
-		progress(c);
+		print_progress(c);
 	}
 	return 0;
 }
 
 /* Both ends must have seen the same bytes. */
-static int compare(struct client *c)
+static int compare_digests(struct client *c)
 {
-	struct copy_msg msg = message(c, COPY_FIN);
+	struct copy_msg msg = build_msg(c, COPY_FIN);
 	uint8_t mine[COPY_DIGEST];
 	char hex[2 * COPY_DIGEST + 1];
 	struct copy_got got;
@@ -339,7 +339,7 @@ static int compare(struct client *c)
 	return 0;
 }
 
-static int dial(struct client *c)
+static int connect_server(struct client *c)
 {
 	struct copy_hello hello = {
 		.what = (uint8_t)c->job->what,
@@ -379,12 +379,12 @@ static int run_job(struct client *c)
 	if (c->job->what == COPY_PUT)
 		err = copy_file_read(&c->file, c->job->path);
 	if (!err)
-		err = dial(c);
+		err = connect_server(c);
 	c->start_ns = c->shown_ns = now_ns();
 	if (!err)
 		err = move_all(c);
 	if (!err)
-		err = compare(c);
+		err = compare_digests(c);
 	if (!err && c->job->what == COPY_GET)
 		err = copy_file_keep(&c->file);
 	return err;

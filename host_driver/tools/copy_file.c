@@ -9,19 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int complain(const char *path, int err)
+static int print_file_error(const char *path, int err)
 {
 	fprintf(stderr, "unic-copy: %s: %s\n", path, strerror(err));
 	return -err;
 }
 
-static int begin(struct copy_file *f)
+static int init_digest(struct copy_file *f)
 {
 	f->done = 0;
 	f->sha = EVP_MD_CTX_new();
 	if (!f->sha || EVP_DigestInit_ex(f->sha, EVP_sha256(), NULL) != 1) {
 		copy_file_close(f);
-		return complain("SHA-256", ENOMEM);
+		return print_file_error("SHA-256", ENOMEM);
 	}
 	return 0;
 }
@@ -33,13 +33,13 @@ int copy_file_read(struct copy_file *f, const char *path)
 	memset(f, 0, sizeof(*f));
 	f->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (f->fd < 0)
-		return complain(path, errno);
+		return print_file_error(path, errno);
 	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		copy_file_close(f);
-		return complain(path, EINVAL);
+		return print_file_error(path, EINVAL);
 	}
 	f->size = (uint64_t)st.st_size;
-	return begin(f);
+	return init_digest(f);
 }
 
 int copy_file_write(struct copy_file *f, const char *path, uint64_t size)
@@ -49,16 +49,16 @@ int copy_file_write(struct copy_file *f, const char *path, uint64_t size)
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
 	if (strlen(path) >= sizeof(f->path))
-		return complain(path, ENAMETOOLONG);
+		return print_file_error(path, ENAMETOOLONG);
 	strcpy(f->path, path);
 	snprintf(part, sizeof(part), "%s.part", path);
 	f->fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (f->fd < 0) {
 		f->path[0] = '\0';
-		return complain(part, errno);
+		return print_file_error(part, errno);
 	}
 	f->size = size;
-	return begin(f);
+	return init_digest(f);
 }
 
 int copy_file_get(struct copy_file *f, void *buf, size_t len)
@@ -71,7 +71,7 @@ int copy_file_get(struct copy_file *f, void *buf, size_t len)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return complain("read", got ? errno : EIO);
+			return print_file_error("read", got ? errno : EIO);
 		n += (size_t)got;
 	}
 	EVP_DigestUpdate(f->sha, buf, len);
@@ -89,7 +89,7 @@ int copy_file_put(struct copy_file *f, const void *buf, size_t len)
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put < 0)
-			return complain("write", errno);
+			return print_file_error("write", errno);
 		n += (size_t)put;
 	}
 	EVP_DigestUpdate(f->sha, buf, len);
@@ -108,7 +108,7 @@ int copy_file_keep(struct copy_file *f)
 
 	snprintf(part, sizeof(part), "%s.part", f->path);
 	if (rename(part, f->path) < 0)
-		return complain(f->path, errno);
+		return print_file_error(f->path, errno);
 	f->path[0] = '\0';
 	return 0;
 }

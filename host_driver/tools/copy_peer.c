@@ -39,7 +39,7 @@ static void on_note(void *arg, const char *text)
 	}
 }
 
-static void on_event(void *arg, const struct unic_event *ev)
+static void forward_event(void *arg, const struct unic_event *ev)
 {
 	struct copy_peer *p = arg;
 
@@ -98,7 +98,7 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
 		.residency = residency,
-		.on_event = on_event,
+		.on_event = forward_event,
 		.on_note = on_note,
 		.arg = p,
 	};
@@ -195,7 +195,7 @@ int copy_peer_recover(struct copy_peer *p)
  * acknowledged our request says nothing by itself. A WRITE of nothing which it
  * does not acknowledge ends the queue pair, and so the receive that is waited for.
  */
-static void probe(struct copy_peer *p)
+static void probe_peer(struct copy_peer *p)
 {
 	struct unic_send_wr wr = { .wr_id = UINT64_MAX,
 				   .opcode = UNIC_WR_WRITE };
@@ -220,11 +220,11 @@ static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 		if (err && (err != -ETIME || !--left))
 			return err;
 		if (err && cq == p->recv_cq && ++idle % PROBE == 0)
-			probe(p);
+			probe_peer(p);
 	}
 }
 
-static int failed(const struct unic_wc *wc, const char *what)
+static int fail_wc(const struct unic_wc *wc, const char *what)
 {
 	return unic_fail(-ECONNRESET, "%s: %s%s%s", what,
 			 unic_wc_status_str(wc->status), wc->detail ? ", " : "",
@@ -236,7 +236,8 @@ static int failed(const struct unic_wc *wc, const char *what)
  * once the message would be put off by its NIC again and again; it will be, if
  * the time was too short.
  */
-static struct copy_msg in_turn(struct copy_peer *p, const struct copy_msg *msg)
+static struct copy_msg prepare_msg(struct copy_peer *p,
+				   const struct copy_msg *msg)
 {
 	struct copy_msg out = *msg;
 	struct unic_attr facts;
@@ -254,7 +255,7 @@ static struct copy_msg in_turn(struct copy_peer *p, const struct copy_msg *msg)
 
 int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 {
-	struct copy_msg out = in_turn(p, msg);
+	struct copy_msg out = prepare_msg(p, msg);
 	struct unic_sg sg = { .addr = &out, .len = sizeof(out) };
 	struct unic_send_wr wr = {
 		.opcode = UNIC_WR_SEND,
@@ -271,10 +272,10 @@ int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 	err = wait_wc(p, p->send_cq, &wc);
 	if (err)
 		return err;
-	return wc.status ? failed(&wc, "send") : 0;
+	return wc.status ? fail_wc(&wc, "send") : 0;
 }
 
-static void *at(const struct unic_bm_hold *hold)
+static void *hold_addr(const struct unic_bm_hold *hold)
 {
 	return (void *)(uintptr_t)hold->iova;
 }
@@ -285,8 +286,8 @@ static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 		       const struct unic_bm_hold *data, uint32_t len)
 {
 	struct unic_sg sg[2] = {
-		{ at(ctrl), sizeof(struct copy_msg), ctrl->mr->stag },
-		{ at(data), len, data->mr->stag },
+		{ hold_addr(ctrl), sizeof(struct copy_msg), ctrl->mr->stag },
+		{ hold_addr(data), len, data->mr->stag },
 	};
 	struct unic_send_wr wr = {
 		.opcode = UNIC_WR_TOKEN,
@@ -310,13 +311,13 @@ static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 		unic_bm_count(p->bm, retries_local, 1);
 		return 1;
 	}
-	return wc.status ? failed(&wc, "tagged message") : 0;
+	return wc.status ? fail_wc(&wc, "tagged message") : 0;
 }
 
 int copy_send_tagged(struct copy_peer *p, const struct copy_msg *msg,
 		     uint32_t index, uint64_t key, void *data, uint32_t len)
 {
-	struct copy_msg out = in_turn(p, msg);
+	struct copy_msg out = prepare_msg(p, msg);
 	struct unic_bm_hold ctrl;
 	struct unic_bm_hold hold;
 	int tries = 0;
@@ -349,7 +350,7 @@ int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got)
 		if (wc.status == UNIC_WC_SUCCESS)
 			break;
 		if (wc.status != UNIC_WC_EVICTED)
-			return failed(&wc, "receive");
+			return fail_wc(&wc, "receive");
 		err = unic_bm_recv_done(p->recv, wc.wr_id);
 		if (err)
 			return err;

@@ -53,7 +53,7 @@ static bool same_ticket(const struct session *s, const struct copy_hello *h)
 }
 
 /* While a session waits: does its own client come again? Others are put off. */
-static bool disturbed(void *arg)
+static bool is_client_reconnecting(void *arg)
 {
 	struct server *v = arg;
 	struct unic_event *ev;
@@ -72,7 +72,7 @@ static bool disturbed(void *arg)
 	return false;
 }
 
-static void let_go(struct session *s)
+static void release_block(struct session *s)
 {
 	if (s->token_out)
 		unic_cancel_token(s->p->ctx, &s->token, NULL, NULL);
@@ -82,7 +82,8 @@ static void let_go(struct session *s)
 	s->held = false;
 }
 
-static int reply(struct session *s, enum copy_type type, struct copy_msg *msg)
+static int send_reply(struct session *s, enum copy_type type,
+		      struct copy_msg *msg)
 {
 	msg->type = unic_to_le32(type);
 	msg->seq = unic_to_le64(s->seq);
@@ -93,7 +94,7 @@ static int hold_block(struct session *s, uint32_t len)
 {
 	int err;
 
-	let_go(s);
+	release_block(s);
 	err = unic_bm_hold(s->p->bm, s->buf, len,
 			   unic_pace_expect(unic_bm_pace(s->p->bm), len), false,
 			   &s->hold);
@@ -118,7 +119,7 @@ static int load_block(struct session *s, uint32_t len)
 	return err;
 }
 
-static int ask_rdma(struct session *s, uint32_t len)
+static int serve_rdma(struct session *s, uint32_t len)
 {
 	struct copy_msg msg = { .len = unic_to_le32(len) };
 	int err = 0;
@@ -131,11 +132,11 @@ static int ask_rdma(struct session *s, uint32_t len)
 		return err;
 	msg.iova = unic_to_le64(s->hold.iova);
 	msg.rkey = unic_to_le32(s->hold.mr->stag);
-	return reply(s, COPY_REGION, &msg);
+	return send_reply(s, COPY_REGION, &msg);
 }
 
 /* A token for the next block, for this client only. */
-static int ask_rpc_put(struct session *s, uint32_t len)
+static int serve_rpc_put(struct session *s, uint32_t len)
 {
 	struct copy_msg msg = { .len = unic_to_le32(len) };
 	struct unic_pay_attr attr = {
@@ -158,12 +159,12 @@ static int ask_rpc_put(struct session *s, uint32_t len)
 	s->token_out = true;
 	msg.index = unic_to_le32(s->token.index);
 	msg.key = unic_to_le64(s->token.key);
-	return reply(s, COPY_TOKEN, &msg);
+	return send_reply(s, COPY_TOKEN, &msg);
 }
 
 /* The reply is a tagged message into the client's token. */
-static int ask_rpc_get(struct session *s, const struct copy_msg *ask,
-		       uint32_t len)
+static int serve_rpc_get(struct session *s, const struct copy_msg *ask,
+			 uint32_t len)
 {
 	struct copy_msg msg = {
 		.type = unic_to_le32(COPY_DATA),
@@ -178,7 +179,7 @@ static int ask_rpc_get(struct session *s, const struct copy_msg *ask,
 				unic_from_le64(ask->key), s->buf, len);
 }
 
-static int on_ask(struct session *s, const struct copy_msg *ask)
+static int on_block_request(struct session *s, const struct copy_msg *ask)
 {
 	uint32_t len = unic_from_le32(ask->len);
 	uint64_t seq = unic_from_le64(ask->seq);
@@ -189,13 +190,13 @@ static int on_ask(struct session *s, const struct copy_msg *ask)
 		s->loaded = false;
 	s->seq = seq;
 	if (s->hello.mode == COPY_RDMA)
-		return ask_rdma(s, len);
-	return s->hello.what == COPY_PUT ? ask_rpc_put(s, len)
-					 : ask_rpc_get(s, ask, len);
+		return serve_rdma(s, len);
+	return s->hello.what == COPY_PUT ? serve_rpc_put(s, len)
+					 : serve_rpc_get(s, ask, len);
 }
 
 /* Once, however often it comes: our answer may have been lost. */
-static int store(struct session *s, uint64_t seq, uint32_t len)
+static int store_block(struct session *s, uint64_t seq, uint32_t len)
 {
 	int err;
 
@@ -217,9 +218,9 @@ static int on_done(struct session *s, const struct copy_msg *done)
 
 	if (!s->held || len > s->p->block || s->hello.what != COPY_PUT)
 		return copy_fail(-EPROTO, "a block nobody asked for");
-	let_go(s);
-	err = store(s, unic_from_le64(done->seq), len);
-	return err ? err : reply(s, COPY_DONE, &msg);
+	release_block(s);
+	err = store_block(s, unic_from_le64(done->seq), len);
+	return err ? err : send_reply(s, COPY_DONE, &msg);
 }
 
 /* RPC put: a tagged message; without payload when its token had ended. */
@@ -237,10 +238,10 @@ static int on_data(struct session *s, const struct copy_msg *data,
 	if (!s->held || s->hello.what != COPY_PUT || len > s->p->block)
 		return copy_fail(-EPROTO, "a block nobody asked for");
 	s->token_out = s->token_out && !good;
-	let_go(s);
+	release_block(s);
 	if (good)
-		err = store(s, unic_from_le64(data->seq), len);
-	return err ? err : reply(s, COPY_DONE, &msg);
+		err = store_block(s, unic_from_le64(data->seq), len);
+	return err ? err : send_reply(s, COPY_DONE, &msg);
 }
 
 static int on_fin(struct session *s, const struct copy_msg *fin)
@@ -248,7 +249,7 @@ static int on_fin(struct session *s, const struct copy_msg *fin)
 	struct copy_msg msg = { .status = unic_to_le32(0) };
 	int err = 0;
 
-	let_go(s);
+	release_block(s);
 	s->seq = unic_from_le64(fin->seq);
 	copy_file_digest(&s->file, msg.digest);
 	s->over = true;
@@ -256,12 +257,12 @@ static int on_fin(struct session *s, const struct copy_msg *fin)
 	    !memcmp(fin->digest, msg.digest, COPY_DIGEST))
 		err = copy_file_keep(&s->file);
 	if (!err)
-		err = reply(s, COPY_FIN, &msg);
+		err = send_reply(s, COPY_FIN, &msg);
 	/* The client hangs up on it, perhaps before its NIC acknowledged. */
 	return err == -ECONNRESET ? 0 : err;
 }
 
-static int one_message(struct session *s)
+static int handle_msg(struct session *s)
 {
 	struct copy_msg msg;
 	struct copy_got got;
@@ -271,7 +272,7 @@ static int one_message(struct session *s)
 		return err;
 	switch (unic_from_le32(msg.type)) {
 	case COPY_ASK:
-		return on_ask(s, &msg);
+		return on_block_request(s, &msg);
 	case COPY_DONE:
 		return on_done(s, &msg);
 	case COPY_DATA:
@@ -301,7 +302,7 @@ static int open_file(struct session *s, const char *dir)
 	return copy_file_write(&s->file, path, unic_from_le64(s->hello.size));
 }
 
-static int welcome(struct session *s, const struct unic_event *ev)
+static int accept_client(struct session *s, const struct unic_event *ev)
 {
 	struct copy_hello answer = s->hello;
 	struct unic_conn_param param = { .private_data = &answer,
@@ -316,20 +317,20 @@ static int welcome(struct session *s, const struct unic_event *ev)
 }
 
 /* Let the client read the last message and hang up first. */
-static void farewell(struct session *s, int err)
+static void end_connection(struct session *s, int err)
 {
 	struct copy_msg msg = { .status = unic_to_le32((uint32_t)-err) };
 	struct copy_got got;
 
 	/* Who hung up while we accepted: nothing would ever complete. */
 	if (err && err != -ECONNRESET && s->met)
-		reply(s, COPY_ERROR, &msg);
+		send_reply(s, COPY_ERROR, &msg);
 	if (!err)
 		copy_recv(s->p, &msg, &got);
 	copy_peer_hangup(s->p);
 }
 
-static void end(struct session *s)
+static void end_session(struct session *s)
 {
 	copy_file_close(&s->file);
 	unic_bm_put(s->p->bm, s->buf, s->p->block);
@@ -337,7 +338,7 @@ static void end(struct session *s)
 }
 
 /* What @ev asks for: a new session, or the one that broke. */
-static int begin(struct server *v, const struct unic_event *ev)
+static int begin_session(struct server *v, const struct unic_event *ev)
 {
 	struct session *s = &v->now;
 	struct copy_hello hello;
@@ -352,7 +353,7 @@ static int begin(struct server *v, const struct unic_event *ev)
 		return 0;
 	}
 	if (ticket_of(&v->kept))
-		end(&v->kept);
+		end_session(&v->kept);
 	if (hello.again)
 		return copy_fail(-ENOENT, "nothing is known of it");
 	*s = (struct session){ .p = v->p,
@@ -361,26 +362,26 @@ static int begin(struct server *v, const struct unic_event *ev)
 	return open_file(s, v->dir);
 }
 
-static void talk(struct server *v, const struct unic_event *ev)
+static void run_session(struct server *v, const struct unic_event *ev)
 {
 	struct session *s = &v->now;
 	int err;
 
 	if (!s->buf)
 		s->buf = unic_bm_get(s->p->bm, s->p->block);
-	err = s->buf ? welcome(s, ev) : -ENOMEM;
+	err = s->buf ? accept_client(s, ev) : -ENOMEM;
 	while (!err && !s->over)
-		err = one_message(s);
+		err = handle_msg(s);
 	if (err)
 		fprintf(stderr, "unic-copy: %s: %s\n", s->hello.name,
 			unic_last_error());
-	let_go(s);
+	release_block(s);
 	if (err && s->p->keep)
 		copy_peer_recover(s->p);
 	else if (err == -EINTR) /* the client has given this one up */
 		copy_peer_hangup(s->p);
 	if (s->p->qp)
-		farewell(s, err);
+		end_connection(s, err);
 	if (!err)
 		printf("unic-copy: served %s, %llu bytes\n", s->hello.name,
 		       (unsigned long long)s->file.done);
@@ -388,15 +389,15 @@ static void talk(struct server *v, const struct unic_event *ev)
 	if (err && ticket_of(s))
 		v->kept = *s;
 	else
-		end(s);
+		end_session(s);
 }
 
-static void serve(struct server *v, const struct unic_event *ev)
+static void handle_connect(struct server *v, const struct unic_event *ev)
 {
-	if (begin(v, ev))
+	if (begin_session(v, ev))
 		unic_reject(v->p->ctx, ev->conn, NULL, 0);
 	else
-		talk(v, ev);
+		run_session(v, ev);
 	v->now = (struct session){ .file = { .fd = -1 } };
 }
 
@@ -434,7 +435,7 @@ int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 
 	if (err)
 		return err;
-	p->disturbed = disturbed;
+	p->disturbed = is_client_reconnecting;
 	/* taken back below */
 	/* cppcheck-suppress autoVariables */
 	p->disturbed_arg = &v;
@@ -444,14 +445,14 @@ int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 		if (!next_event(&v, &ev))
 			continue;
 		if (ev.type == UNIC_EV_CONNECT)
-			serve(&v, &ev);
+			handle_connect(&v, &ev);
 		else if (ev.type == UNIC_EV_RESET)
 			err = on_reset(p);
 	}
 	p->disturbed = NULL;
 	p->disturbed_arg = NULL;
 	if (ticket_of(&v.kept))
-		end(&v.kept);
+		end_session(&v.kept);
 	unic_unlisten(l);
 	return err;
 }

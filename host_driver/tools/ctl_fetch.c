@@ -15,7 +15,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void add_u(struct json_object *o, const char *key, uint64_t v)
+static void add_u64(struct json_object *o, const char *key, uint64_t v)
 {
 	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
 }
@@ -85,25 +85,25 @@ static void add_nic(struct json_object *o, const struct unic_info *i)
 	add_ipv4(o, "ipv4", unic_from_le32(i->ipv4));
 	add_name(o, "state", nic_states, COUNT(nic_states),
 		 unic_from_le32(i->state));
-	add_u(o, "abi_major", unic_from_le16(i->abi_major));
-	add_u(o, "abi_minor", unic_from_le16(i->abi_minor));
+	add_u64(o, "abi_major", unic_from_le16(i->abi_major));
+	add_u64(o, "abi_minor", unic_from_le16(i->abi_minor));
 	add_hex(o, "features", unic_from_le64(i->features));
-	add_u(o, "epoch", unic_from_le32(i->boot_epoch));
-	add_u(o, "heartbeat", unic_from_le32(i->heartbeat));
-	add_u(o, "link_up", i->link_up);
-	add_u(o, "icrc_offload", i->icrc_offload);
-	add_u(o, "path_mtu", unic_from_le32(i->path_mtu));
-	add_u(o, "tlb_entries", unic_from_le32(i->tlb_entries));
-	add_u(o, "mrs", unic_from_le32(i->mrs));
-	add_u(o, "qps", unic_from_le32(i->qps));
-	add_u(o, "cqs", unic_from_le32(i->cqs));
-	add_u(o, "tokens", unic_from_le32(i->tokens));
-	add_u(o, "procs", unic_from_le32(i->procs));
-	add_u(o, "nic_bytes", unic_from_le32(i->nic_bytes));
-	add_u(o, "grace_us", unic_from_le32(i->grace_us));
-	add_u(o, "deliver_us", unic_from_le32(i->deliver_us));
-	add_u(o, "reaper_us", unic_from_le32(i->reaper_us));
-	add_u(o, "drain_us", unic_from_le32(i->drain_us));
+	add_u64(o, "epoch", unic_from_le32(i->boot_epoch));
+	add_u64(o, "heartbeat", unic_from_le32(i->heartbeat));
+	add_u64(o, "link_up", i->link_up);
+	add_u64(o, "icrc_offload", i->icrc_offload);
+	add_u64(o, "path_mtu", unic_from_le32(i->path_mtu));
+	add_u64(o, "tlb_entries", unic_from_le32(i->tlb_entries));
+	add_u64(o, "mrs", unic_from_le32(i->mrs));
+	add_u64(o, "qps", unic_from_le32(i->qps));
+	add_u64(o, "cqs", unic_from_le32(i->cqs));
+	add_u64(o, "tokens", unic_from_le32(i->tokens));
+	add_u64(o, "procs", unic_from_le32(i->procs));
+	add_u64(o, "nic_bytes", unic_from_le32(i->nic_bytes));
+	add_u64(o, "grace_us", unic_from_le32(i->grace_us));
+	add_u64(o, "deliver_us", unic_from_le32(i->deliver_us));
+	add_u64(o, "reaper_us", unic_from_le32(i->reaper_us));
+	add_u64(o, "drain_us", unic_from_le32(i->drain_us));
 }
 
 struct json_object *ctl_info(struct unic_conn *conn)
@@ -127,10 +127,10 @@ struct json_object *ctl_info(struct unic_conn *conn)
 	add_text(o, "provider", rec.reply.provider, sizeof(rec.reply.provider));
 	add_name(o, "nic", nic_there, COUNT(nic_there),
 		 unic_from_le32(rec.reply.nic_there));
-	add_u(o, "driver_pid", unic_from_le32(rec.reply.driver_pid));
-	add_u(o, "slots", unic_from_le32(rec.reply.slots));
-	add_u(o, "slots_used", unic_from_le32(rec.reply.slots_used));
-	add_u(o, "resets", unic_from_le32(rec.reply.resets));
+	add_u64(o, "driver_pid", unic_from_le32(rec.reply.driver_pid));
+	add_u64(o, "slots", unic_from_le32(rec.reply.slots));
+	add_u64(o, "slots_used", unic_from_le32(rec.reply.slots_used));
+	add_u64(o, "resets", unic_from_le32(rec.reply.resets));
 	if (call.reply_bytes == sizeof(info))
 		add_nic(o, &info);
 	return o;
@@ -158,20 +158,20 @@ struct json_object *ctl_stats(struct unic_conn *conn)
 			     unic_conn_call(conn, UNIC_CTL_STATS, &call)))
 		return NULL;
 	o = json_object_new_object();
-	add_u(o, "time_ns", unic_from_le64(rec.reply.time_ns));
+	add_u64(o, "time_ns", unic_from_le64(rec.reply.time_ns));
 	d = json_object_new_object();
 	for (i = 0; i < call.reply_bytes / sizeof(value[0]); i++) {
 		if (i < COUNT(counter_names))
-			add_u(d, counter_names[i], unic_from_le64(value[i]));
+			add_u64(d, counter_names[i], unic_from_le64(value[i]));
 	}
 	json_object_object_add(o, "nic", d);
 	d = json_object_new_object();
-	add_u(d, "commands", unic_from_le32(rec.reply.commands));
-	add_u(d, "timeouts", unic_from_le32(rec.reply.timeouts));
-	add_u(d, "bad_records", unic_from_le32(rec.reply.bad_records));
-	add_u(d, "upcalls", unic_from_le32(rec.reply.upcalls));
-	add_u(d, "refused", unic_from_le32(rec.reply.refused));
-	add_u(d, "audits", unic_from_le32(rec.reply.audits));
+	add_u64(d, "commands", unic_from_le32(rec.reply.commands));
+	add_u64(d, "timeouts", unic_from_le32(rec.reply.timeouts));
+	add_u64(d, "bad_records", unic_from_le32(rec.reply.bad_records));
+	add_u64(d, "upcalls", unic_from_le32(rec.reply.upcalls));
+	add_u64(d, "refused", unic_from_le32(rec.reply.refused));
+	add_u64(d, "audits", unic_from_le32(rec.reply.audits));
 	json_object_object_add(o, "driver", d);
 	return o;
 }
@@ -191,26 +191,26 @@ static struct json_object *row_mr(const void *row)
 	const struct unic_row_mr *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "mr", unic_from_le32(r->index));
-	add_u(o, "gen", unic_from_le32(r->gen));
+	add_u64(o, "mr", unic_from_le32(r->index));
+	add_u64(o, "gen", unic_from_le32(r->gen));
 	add_hex(o, "stag", unic_from_le32(r->stag));
-	add_u(o, "proc", unic_from_le16(r->proc));
-	add_u(o, "pd", unic_from_le16(r->pd));
+	add_u64(o, "proc", unic_from_le16(r->proc));
+	add_u64(o, "pd", unic_from_le16(r->pd));
 	add_name(o, "kind", kind, COUNT(kind), r->kind);
-	add_u(o, "dependents", unic_from_le16(r->dependents));
+	add_u64(o, "dependents", unic_from_le16(r->dependents));
 	add_name(o, "state", state, COUNT(state), r->state);
 	add_name(o, "class", class, COUNT(class), r->mr_class & 15);
 	add_name(o, "residency", residency, COUNT(residency), r->mr_class >> 4);
 	add_hex(o, "rights", r->rights);
 	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u(o, "length", unic_from_le64(r->length));
-	add_u(o, "page", 1ull << (r->page_shift & 31));
-	add_u(o, "entries", unic_from_le32(r->entries));
-	add_u(o, "misses", unic_from_le32(r->misses));
-	add_u(o, "holds", unic_from_le16(r->holds));
-	add_u(o, "dmas", unic_from_le16(r->dmas));
-	add_u(o, "uses", unic_from_le32(r->uses));
-	add_u(o, "bytes", unic_from_le64(r->bytes));
+	add_u64(o, "length", unic_from_le64(r->length));
+	add_u64(o, "page", 1ull << (r->page_shift & 31));
+	add_u64(o, "entries", unic_from_le32(r->entries));
+	add_u64(o, "misses", unic_from_le32(r->misses));
+	add_u64(o, "holds", unic_from_le16(r->holds));
+	add_u64(o, "dmas", unic_from_le16(r->dmas));
+	add_u64(o, "uses", unic_from_le32(r->uses));
+	add_u64(o, "bytes", unic_from_le64(r->bytes));
 	return o;
 }
 
@@ -219,10 +219,10 @@ static struct json_object *row_tlb(const void *row)
 	const struct unic_row_tlb *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "entry", unic_from_le32(r->index));
-	add_u(o, "mr", unic_from_le32(r->mr));
-	add_u(o, "page", unic_from_le32(r->page));
-	add_u(o, "page_shift", unic_from_le32(r->page_shift));
+	add_u64(o, "entry", unic_from_le32(r->index));
+	add_u64(o, "mr", unic_from_le32(r->mr));
+	add_u64(o, "page", unic_from_le32(r->page));
+	add_u64(o, "page_shift", unic_from_le32(r->page_shift));
 	add_hex(o, "bus", unic_from_le64(r->bus));
 	return o;
 }
@@ -234,17 +234,17 @@ static struct json_object *row_token(const void *row)
 	const struct unic_row_token *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "token", unic_from_le32(r->index));
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "mr", unic_from_le32(r->mr));
+	add_u64(o, "token", unic_from_le32(r->index));
+	add_u64(o, "proc", unic_from_le32(r->proc));
+	add_u64(o, "mr", unic_from_le32(r->mr));
 	add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
 	add_s(o, "end", unic_token_end_str(unic_from_le32(r->end)));
 	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u(o, "length", unic_from_le32(r->length));
-	add_u(o, "placed", unic_from_le32(r->placed));
-	add_u(o, "expires_ns", unic_from_le64(r->expires_ns));
+	add_u64(o, "length", unic_from_le32(r->length));
+	add_u64(o, "placed", unic_from_le32(r->placed));
+	add_u64(o, "expires_ns", unic_from_le64(r->expires_ns));
 	add_ipv4(o, "sender", unic_from_le32(r->sender_ipv4));
-	add_u(o, "sender_qp", unic_from_le32(r->sender_qpn));
+	add_u64(o, "sender_qp", unic_from_le32(r->sender_qpn));
 	return o;
 }
 
@@ -256,22 +256,22 @@ static struct json_object *row_qp(const void *row)
 	const struct unic_row_qp *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "qp", unic_from_le32(r->qpn));
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "pd", unic_from_le32(r->pd));
+	add_u64(o, "qp", unic_from_le32(r->qpn));
+	add_u64(o, "proc", unic_from_le32(r->proc));
+	add_u64(o, "pd", unic_from_le32(r->pd));
 	add_name(o, "type", type, COUNT(type), unic_from_le32(r->type));
 	add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
-	add_u(o, "peer_qp", unic_from_le32(r->dest_qpn));
+	add_u64(o, "peer_qp", unic_from_le32(r->dest_qpn));
 	add_ipv4(o, "peer", unic_from_le32(r->dest_ipv4));
-	add_u(o, "sq_psn", unic_from_le32(r->sq_psn));
-	add_u(o, "una_psn", unic_from_le32(r->una_psn));
-	add_u(o, "rq_psn", unic_from_le32(r->rq_psn));
-	add_u(o, "sq_posted", unic_from_le32(r->sq_posted));
-	add_u(o, "sq_done", unic_from_le32(r->sq_done));
-	add_u(o, "rq_posted", unic_from_le32(r->rq_posted));
-	add_u(o, "rq_done", unic_from_le32(r->rq_done));
-	add_u(o, "retries", unic_from_le32(r->retries));
-	add_u(o, "rnrs", unic_from_le32(r->rnrs));
+	add_u64(o, "sq_psn", unic_from_le32(r->sq_psn));
+	add_u64(o, "una_psn", unic_from_le32(r->una_psn));
+	add_u64(o, "rq_psn", unic_from_le32(r->rq_psn));
+	add_u64(o, "sq_posted", unic_from_le32(r->sq_posted));
+	add_u64(o, "sq_done", unic_from_le32(r->sq_done));
+	add_u64(o, "rq_posted", unic_from_le32(r->rq_posted));
+	add_u64(o, "rq_done", unic_from_le32(r->rq_done));
+	add_u64(o, "retries", unic_from_le32(r->retries));
+	add_u64(o, "rnrs", unic_from_le32(r->rnrs));
 	return o;
 }
 
@@ -281,20 +281,20 @@ static struct json_object *row_cq(const void *row)
 	const struct unic_row_cq *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "cq", unic_from_le32(r->index));
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "pd", unic_from_le32(r->pd));
-	add_u(o, "mr", unic_from_le32(r->mr));
+	add_u64(o, "cq", unic_from_le32(r->index));
+	add_u64(o, "proc", unic_from_le32(r->proc));
+	add_u64(o, "pd", unic_from_le32(r->pd));
+	add_u64(o, "mr", unic_from_le32(r->mr));
 	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u(o, "entries", unic_from_le32(r->entries));
-	add_u(o, "written", unic_from_le32(r->written));
-	add_u(o, "read", unic_from_le32(r->read));
-	add_u(o, "armed", r->armed);
+	add_u64(o, "entries", unic_from_le32(r->entries));
+	add_u64(o, "written", unic_from_le32(r->written));
+	add_u64(o, "read", unic_from_le32(r->read));
+	add_u64(o, "armed", r->armed);
 	add_hex(o, "arm", unic_from_le32(r->arm));
-	add_u(o, "events", unic_from_le32(r->events));
-	add_u(o, "users", unic_from_le32(r->users));
+	add_u64(o, "events", unic_from_le32(r->events));
+	add_u64(o, "users", unic_from_le32(r->users));
 	add_name(o, "error", error, COUNT(error), r->error);
-	add_u(o, "db_index", r->db_index);
+	add_u64(o, "db_index", r->db_index);
 	return o;
 }
 
@@ -303,10 +303,10 @@ static struct json_object *row_wait(const void *row)
 	const struct unic_row_wait *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u(o, "wait", unic_from_le32(r->wait));
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "entries", unic_from_le32(r->entries));
-	add_u(o, "age_us", unic_from_le32(r->age_us));
+	add_u64(o, "wait", unic_from_le32(r->wait));
+	add_u64(o, "proc", unic_from_le32(r->proc));
+	add_u64(o, "entries", unic_from_le32(r->entries));
+	add_u64(o, "age_us", unic_from_le32(r->age_us));
 	return o;
 }
 
@@ -319,29 +319,30 @@ static struct json_object *row_proc(const void *row)
 	uint32_t held = unic_from_le32(r->held);
 	uint32_t fair = unic_from_le32(r->fair_share);
 
-	add_u(o, "proc", unic_from_le32(r->proc));
-	add_u(o, "pid", unic_from_le32(r->host_pid));
-	add_u(o, "held", held);
-	add_u(o, "fair_share", fair);
-	add_u(o, "borrowed", held > fair ? held - fair : 0);
-	add_u(o, "wanted", unic_from_le32(r->wanted));
-	add_u(o, "control", unic_from_le32(r->control));
-	add_u(o, "mrs", unic_from_le32(r->mrs));
-	add_u(o, "qps", unic_from_le32(r->qps));
-	add_u(o, "tokens", unic_from_le32(r->tokens));
-	add_u(o, "open_notices", unic_from_le32(r->notices));
-	add_u(o, "evictions", unic_from_le32(r->evictions));
-	add_u(o, "late", unic_from_le32(r->late));
-	add_u(o, "longest_wait_us", unic_from_le32(r->longest_wait_us));
-	add_u(o, "weight", unic_from_le32(r->weight));
-	add_u(o, "quota", unic_from_le32(r->quota));
+	add_u64(o, "proc", unic_from_le32(r->proc));
+	add_u64(o, "pid", unic_from_le32(r->host_pid));
+	add_u64(o, "held", held);
+	add_u64(o, "fair_share", fair);
+	add_u64(o, "borrowed", held > fair ? held - fair : 0);
+	add_u64(o, "wanted", unic_from_le32(r->wanted));
+	add_u64(o, "control", unic_from_le32(r->control));
+	add_u64(o, "mrs", unic_from_le32(r->mrs));
+	add_u64(o, "qps", unic_from_le32(r->qps));
+	add_u64(o, "tokens", unic_from_le32(r->tokens));
+	add_u64(o, "open_notices", unic_from_le32(r->notices));
+	add_u64(o, "evictions", unic_from_le32(r->evictions));
+	add_u64(o, "late", unic_from_le32(r->late));
+	add_u64(o, "longest_wait_us", unic_from_le32(r->longest_wait_us));
+	add_u64(o, "weight", unic_from_le32(r->weight));
+	add_u64(o, "quota", unic_from_le32(r->quota));
 	add_name(o, "policy", policy, COUNT(policy), unic_from_le32(r->policy));
 	return o;
 }
 
 /* All rows of a table, in as many requests as it takes. */
-static struct json_object *dump(struct unic_conn *conn, enum unic_table table,
-				struct json_object *(*parse)(const void *))
+static struct json_object *
+dump_table(struct unic_conn *conn, enum unic_table table,
+	   struct json_object *(*parse)(const void *))
 {
 	_Alignas(8) uint8_t row[UNIC_CTL_MSG_MAX];
 	struct json_object *list = json_object_new_array();
@@ -377,27 +378,27 @@ static struct json_object *dump(struct unic_conn *conn, enum unic_table table,
 
 struct json_object *ctl_mr(struct unic_conn *conn)
 {
-	return dump(conn, UNIC_TABLE_MR, row_mr);
+	return dump_table(conn, UNIC_TABLE_MR, row_mr);
 }
 
 struct json_object *ctl_tlb(struct unic_conn *conn)
 {
-	return dump(conn, UNIC_TABLE_TLB, row_tlb);
+	return dump_table(conn, UNIC_TABLE_TLB, row_tlb);
 }
 
 struct json_object *ctl_tokens(struct unic_conn *conn)
 {
-	return dump(conn, UNIC_TABLE_TOKEN, row_token);
+	return dump_table(conn, UNIC_TABLE_TOKEN, row_token);
 }
 
 struct json_object *ctl_qp(struct unic_conn *conn)
 {
-	return dump(conn, UNIC_TABLE_QP, row_qp);
+	return dump_table(conn, UNIC_TABLE_QP, row_qp);
 }
 
 struct json_object *ctl_cq(struct unic_conn *conn)
 {
-	return dump(conn, UNIC_TABLE_CQ, row_cq);
+	return dump_table(conn, UNIC_TABLE_CQ, row_cq);
 }
 
 /* -------------------------------------------------------------------- ps */
@@ -408,26 +409,26 @@ static void add_driver_view(struct json_object *o,
 	static const char *const state[] = { "?", "attaching", "live",
 					     "detaching", "held" };
 
-	add_u(o, "proc", unic_from_le32(p->proc));
-	add_u(o, "pid", unic_from_le32(p->pid));
-	add_u(o, "uid", unic_from_le32(p->uid));
+	add_u64(o, "proc", unic_from_le32(p->proc));
+	add_u64(o, "pid", unic_from_le32(p->pid));
+	add_u64(o, "uid", unic_from_le32(p->uid));
 	add_text(o, "name", p->name, sizeof(p->name));
 	add_name(o, "state", state, COUNT(state), unic_from_le32(p->state));
-	add_u(o, "frames", unic_from_le32(p->frames));
-	add_u(o, "pinned", unic_from_le32(p->pinned));
-	add_u(o, "regions", unic_from_le32(p->regions));
-	add_u(o, "waits", unic_from_le32(p->waits));
-	add_u(o, "upcalls", unic_from_le32(p->upcalls));
-	add_u(o, "notices", unic_from_le32(p->notices));
-	add_u(o, "evicted_upcalls", unic_from_le32(p->evictions));
-	add_u(o, "requests", unic_from_le32(p->requests));
-	add_u(o, "refused", unic_from_le32(p->refused));
-	add_u(o, "deliver_mean_us", unic_from_le32(p->deliver_mean_us));
-	add_u(o, "deliver_max_us", unic_from_le32(p->deliver_max_us));
-	add_u(o, "answers", unic_from_le32(p->answers));
-	add_u(o, "answer_mean_us", unic_from_le32(p->answer_mean_us));
-	add_u(o, "answer_max_us", unic_from_le32(p->answer_max_us));
-	add_u(o, "deadlines", unic_from_le32(p->deadlines));
+	add_u64(o, "frames", unic_from_le32(p->frames));
+	add_u64(o, "pinned", unic_from_le32(p->pinned));
+	add_u64(o, "regions", unic_from_le32(p->regions));
+	add_u64(o, "waits", unic_from_le32(p->waits));
+	add_u64(o, "upcalls", unic_from_le32(p->upcalls));
+	add_u64(o, "notices", unic_from_le32(p->notices));
+	add_u64(o, "evicted_upcalls", unic_from_le32(p->evictions));
+	add_u64(o, "requests", unic_from_le32(p->requests));
+	add_u64(o, "refused", unic_from_le32(p->refused));
+	add_u64(o, "deliver_mean_us", unic_from_le32(p->deliver_mean_us));
+	add_u64(o, "deliver_max_us", unic_from_le32(p->deliver_max_us));
+	add_u64(o, "answers", unic_from_le32(p->answers));
+	add_u64(o, "answer_mean_us", unic_from_le32(p->answer_mean_us));
+	add_u64(o, "answer_max_us", unic_from_le32(p->answer_max_us));
+	add_u64(o, "deadlines", unic_from_le32(p->deadlines));
 }
 
 static void add_missing(struct json_object *o, struct json_object *row)
@@ -445,8 +446,8 @@ static void add_missing(struct json_object *o, struct json_object *row)
 }
 
 /* The NIC's row of the same slot, without what is there already. */
-static void merge(struct json_object *o, struct json_object *rows,
-		  uint32_t proc)
+static void merge_proc_row(struct json_object *o, struct json_object *rows,
+			   uint32_t proc)
 {
 	size_t i;
 
@@ -479,19 +480,19 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 	memset(&rec, 0, sizeof(rec));
 	if (unic_fail_status("ps", unic_conn_call(conn, UNIC_CTL_PS, &call)))
 		return NULL;
-	rows = dump(conn, UNIC_TABLE_PROC, row_proc);
+	rows = dump_table(conn, UNIC_TABLE_PROC, row_proc);
 	list = json_object_new_array();
 	for (i = 0; i < call.reply_bytes / sizeof(proc[0]); i++) {
 		struct json_object *p = json_object_new_object();
 
 		add_driver_view(p, &proc[i]);
-		merge(p, rows, unic_from_le32(proc[i].proc));
+		merge_proc_row(p, rows, unic_from_le32(proc[i].proc));
 		json_object_array_add(list, p);
 	}
 	json_object_put(rows);
 	o = json_object_new_object();
 	json_object_object_add(o, "procs", list);
-	rows = dump(conn, UNIC_TABLE_WAIT, row_wait);
+	rows = dump_table(conn, UNIC_TABLE_WAIT, row_wait);
 	json_object_object_add(o, "waiting",
 			       rows ? rows : json_object_new_array());
 	return o;
@@ -525,8 +526,9 @@ static void format_trace(const char *text, const uint32_t arg[4], char *out,
 	out[n] = '\0';
 }
 
-static struct json_object *one_event(const struct unic_trace_rec *r,
-				     const struct unic_ctl_trace_reply *t)
+static struct json_object *
+build_trace_event(const struct unic_trace_rec *r,
+		  const struct unic_ctl_trace_reply *t)
 {
 	struct json_object *o = json_object_new_object();
 	uint32_t code = unic_from_le16(r->code);
@@ -539,14 +541,14 @@ static struct json_object *one_event(const struct unic_trace_rec *r,
 		arg[i] = unic_from_le32(r->arg[i]);
 	if (code < UNIC_T_COUNT)
 		format_trace(trace_texts[code], arg, text, sizeof(text));
-	add_u(o, "seq", unic_from_le32(r->seq));
-	add_u(o, "time_ns", ns);
+	add_u64(o, "seq", unic_from_le32(r->seq));
+	add_u64(o, "time_ns", ns);
 	if (t->pair_host_ns)
-		add_u(o, "host_ns",
-		      ns - unic_from_le64(t->pair_nic_ns) +
-			      unic_from_le64(t->pair_host_ns));
+		add_u64(o, "host_ns",
+			ns - unic_from_le64(t->pair_nic_ns) +
+				unic_from_le64(t->pair_host_ns));
 	add_name(o, "event", trace_names, UNIC_T_COUNT, code);
-	add_u(o, "proc", unic_from_le16(r->proc));
+	add_u64(o, "proc", unic_from_le16(r->proc));
 	add_s(o, "text", text);
 	return o;
 }
@@ -570,7 +572,8 @@ struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from)
 		return NULL;
 	list = json_object_new_array();
 	for (i = 0; i < call.reply_bytes / sizeof(*r); i++)
-		json_object_array_add(list, one_event(&r[i], &rec.reply));
+		json_object_array_add(list,
+				      build_trace_event(&r[i], &rec.reply));
 	*from = unic_from_le32(rec.reply.next);
 	return list;
 }
@@ -602,12 +605,12 @@ struct json_object *ctl_crash(struct unic_conn *conn)
 	o = json_object_new_object();
 	add_name(o, "kind", kind, COUNT(kind), unic_from_le32(crash.kind));
 	add_text(o, "file", crash.file, sizeof(crash.file));
-	add_u(o, "line", unic_from_le32(crash.line));
-	add_u(o, "epoch", unic_from_le32(crash.epoch));
-	add_u(o, "time_ns", unic_from_le64(crash.time_ns));
+	add_u64(o, "line", unic_from_le32(crash.line));
+	add_u64(o, "epoch", unic_from_le32(crash.epoch));
+	add_u64(o, "time_ns", unic_from_le64(crash.time_ns));
 	add_hex(o, "fault_status", unic_from_le32(crash.fault_status));
 	add_hex(o, "fault_addr", unic_from_le32(crash.fault_addr));
-	add_u(o, "trace_seq", unic_from_le32(crash.trace_seq));
+	add_u64(o, "trace_seq", unic_from_le32(crash.trace_seq));
 	for (i = 0; i < 17; i++) {
 		snprintf(name, sizeof(name), i < 16 ? "r%d" : "cpsr", i);
 		add_hex(o, name, unic_from_le32(crash.reg[i]));

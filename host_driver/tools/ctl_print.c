@@ -17,7 +17,7 @@ struct column {
 	int width;
 };
 
-static const char *cell(struct json_object *row, const char *key)
+static const char *cell_text(struct json_object *row, const char *key)
 {
 	struct json_object *v;
 
@@ -49,8 +49,8 @@ static int all_keys(struct json_object *row, struct column *col)
 	return n;
 }
 
-static int choose(struct json_object *list, const char *columns,
-		  struct column *col)
+static int choose_columns(struct json_object *list, const char *columns,
+			  struct column *col)
 {
 	int n = 0;
 
@@ -66,7 +66,7 @@ static int choose(struct json_object *list, const char *columns,
 	return n;
 }
 
-static void measure(struct json_object *list, struct column *col, int n)
+static void measure_columns(struct json_object *list, struct column *col, int n)
 {
 	size_t i;
 	int k;
@@ -74,8 +74,8 @@ static void measure(struct json_object *list, struct column *col, int n)
 	for (i = 0; i < json_object_array_length(list); i++) {
 		for (k = 0; k < n; k++) {
 			int w = (int)strlen(
-				cell(json_object_array_get_idx(list, i),
-				     col[k].key));
+				cell_text(json_object_array_get_idx(list, i),
+					  col[k].key));
 
 			if (w > col[k].width)
 				col[k].width = w;
@@ -103,14 +103,15 @@ void ctl_print_table(struct json_object *list, const char *columns)
 		printf("(none)\n");
 		return;
 	}
-	n = choose(list, columns, col);
-	measure(list, col, n);
+	n = choose_columns(list, columns, col);
+	measure_columns(list, col, n);
 	print_head(col, n);
 	for (i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
 
 		for (k = 0; k < n; k++)
-			printf("%*s%s", col[k].width, cell(row, col[k].key),
+			printf("%*s%s", col[k].width,
+			       cell_text(row, col[k].key),
 			       k + 1 < n ? "  " : "\n");
 	}
 }
@@ -132,7 +133,7 @@ static const struct {
 	const char *what;
 } counters[] = { UNIC_COUNTERS(WHAT) };
 
-static const char *what_of(const char *name)
+static const char *describe_counter(const char *name)
 {
 	size_t i;
 
@@ -155,7 +156,8 @@ static void print_part(const char *part, struct json_object *values, bool all)
 		if (all || json_object_get_int64(v))
 			printf("%-6s %-18s %14s  %s\n", part, key,
 			       json_object_get_string(v),
-			       strcmp(part, "nic") ? "" : what_of(key));
+			       strcmp(part, "nic") ? ""
+						   : describe_counter(key));
 	}
 }
 
@@ -177,11 +179,11 @@ void ctl_print_trace(struct json_object *list)
 
 	for (i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *e = json_object_array_get_idx(list, i);
-		long long ns = atoll(cell(e, "time_ns"));
+		long long ns = atoll(cell_text(e, "time_ns"));
 
 		printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
-		       ns / 1000 % 1000000, cell(e, "event"), cell(e, "proc"),
-		       cell(e, "text"));
+		       ns / 1000 % 1000000, cell_text(e, "event"),
+		       cell_text(e, "proc"), cell_text(e, "text"));
 	}
 }
 

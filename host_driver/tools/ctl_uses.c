@@ -15,7 +15,7 @@
 /* What a NIC records until it is told otherwise (firmware/base/trace.c). */
 #define GROUPS (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
-static void add_u(struct json_object *o, const char *key, uint64_t v)
+static void add_row_u64(struct json_object *o, const char *key, uint64_t v)
 {
 	json_object_object_add(o, key, json_object_new_uint64(v));
 }
@@ -31,13 +31,14 @@ static void add_row(struct json_object *list, const struct unic_use_row *row,
 		return;
 	o = json_object_new_object();
 	snprintf(stag, sizeof(stag), "0x%x", unic_from_le32(row->stag));
-	add_u(o, "mr", index);
+	add_row_u64(o, "mr", index);
 	json_object_object_add(o, "stag", json_object_new_string(stag));
-	add_u(o, "uses", unic_from_le32(row->uses));
-	add_u(o, "reported", unic_from_le32(row->reported));
-	add_u(o, "bytes", unic_from_le64(row->bytes));
-	add_u(o, "rate", unic_from_le32(row->rate));
-	add_u(o, "idle_us", now_ns > last_ns ? (now_ns - last_ns) / 1000 : 0);
+	add_row_u64(o, "uses", unic_from_le32(row->uses));
+	add_row_u64(o, "reported", unic_from_le32(row->reported));
+	add_row_u64(o, "bytes", unic_from_le64(row->bytes));
+	add_row_u64(o, "rate", unic_from_le32(row->rate));
+	add_row_u64(o, "idle_us",
+		    now_ns > last_ns ? (now_ns - last_ns) / 1000 : 0);
 	json_object_array_add(list, o);
 }
 
@@ -109,7 +110,7 @@ static void print_refs(FILE *out, const struct unic_trace_rec *t, size_t n)
 			ref[i].what >> 16);
 }
 
-static int set_groups(struct unic_conn *conn, uint32_t mask)
+static int set_ref_mask(struct unic_conn *conn, uint32_t mask)
 {
 	struct unic_ctl_fault rec = { .arg = unic_to_le32(mask) };
 
@@ -118,7 +119,7 @@ static int set_groups(struct unic_conn *conn, uint32_t mask)
 }
 
 /* One fetch; @out NULL: only to learn where the next one begins. */
-static int fetch(struct unic_conn *conn, FILE *out, uint32_t *from)
+static int fetch_refs(struct unic_conn *conn, FILE *out, uint32_t *from)
 {
 	union {
 		struct unic_ctl_trace req;
@@ -144,22 +145,22 @@ int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
 	uint32_t from = 0, before;
-	int err = set_groups(conn, UNIC_TG_REF);
+	int err = set_ref_mask(conn, UNIC_TG_REF);
 
 	if (err)
 		return err;
 	do { /* what is in the ring is of before */
 		before = from;
-		err = fetch(conn, NULL, &from);
+		err = fetch_refs(conn, NULL, &from);
 	} while (!err && from != before);
 	fprintf(out, "time,key,size,process,importance\n");
 	while (!err && (!*stop || from != before)) {
 		before = from;
-		err = fetch(conn, out, &from);
+		err = fetch_refs(conn, out, &from);
 		fflush(out);
 		if (from == before && !*stop)
 			nanosleep(&nap, NULL);
 	}
-	(void)set_groups(conn, GROUPS);
+	(void)set_ref_mask(conn, GROUPS);
 	return err;
 }

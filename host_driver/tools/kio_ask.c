@@ -15,7 +15,8 @@
 #define MARGIN_MS \
 	5000u /* the driver answers so long after its time at the latest */
 
-static int complain(const struct kio_peer *peer, const char *what, int err)
+static int print_peer_error(const struct kio_peer *peer, const char *what,
+			    int err)
 {
 	fprintf(stderr, "unic-kio: %s: %s: %s\n", peer->socket, what,
 		strerror(err));
@@ -30,17 +31,19 @@ int kio_open(struct kio_peer *peer)
 			      .tv_usec = ms % 1000 * 1000 };
 
 	if (strlen(peer->socket) >= sizeof(addr.sun_path))
-		return complain(peer, "path of the socket", ENAMETOOLONG);
+		return print_peer_error(peer, "path of the socket",
+					ENAMETOOLONG);
 	strcpy(addr.sun_path, peer->socket);
 	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (peer->fd < 0)
-		return complain(peer, "socket", errno);
+		return print_peer_error(peer, "socket", errno);
 	setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	if (!connect(peer->fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return 0;
-	complain(peer, "no driver there: start unicd, or name its --socket",
-		 errno);
+	print_peer_error(peer,
+			 "no driver there: start unicd, or name its --socket",
+			 errno);
 	kio_close(peer);
 	return -1;
 }
@@ -79,7 +82,8 @@ int64_t kio_send(struct kio_peer *peer, const struct kio_call *call)
 		n = sendmsg(peer->fd, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return complain(peer, "the driver takes no request", errno);
+		return print_peer_error(peer, "the driver takes no request",
+					errno);
 	peer->open++;
 	return peer->seq;
 }
@@ -93,26 +97,28 @@ int kio_recv(struct kio_peer *peer, struct unic_ctl_kio_reply *reply,
 		n = recv(peer->fd, peer->in, sizeof(peer->in), MSG_TRUNC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN)
-		return complain(peer, "the driver does not answer", ETIMEDOUT);
+		return print_peer_error(peer, "the driver does not answer",
+					ETIMEDOUT);
 	if (n <= 0)
-		return complain(peer,
-				"the driver ended; try again when it runs",
-				n ? errno : EPIPE);
+		return print_peer_error(peer,
+					"the driver ended; try again when it "
+					"runs",
+					n ? errno : EPIPE);
 	if ((size_t)n < sizeof(*reply) || (size_t)n > sizeof(peer->in))
-		return complain(peer, "what answers is no unicd of this build",
-				EPROTO);
+		return print_peer_error(
+			peer, "what answers is no unicd of this build", EPROTO);
 	memcpy(reply, peer->in, sizeof(*reply));
 	*data = peer->in + sizeof(*reply);
 	*bytes = (uint32_t)((size_t)n - sizeof(*reply));
 	peer->open--;
 	if (unic_from_le32(reply->hdr.tail_bytes) != *bytes ||
 	    unic_from_le16(reply->hdr.op) != UNIC_CTL_KIO)
-		return complain(peer, "what answers is no unicd of this build",
-				EPROTO);
+		return print_peer_error(
+			peer, "what answers is no unicd of this build", EPROTO);
 	return 0;
 }
 
-static const char *words(uint32_t status)
+static const char *status_text(uint32_t status)
 {
 	switch (status) {
 	case UNIC_ST_TIMEOUT:
@@ -144,7 +150,7 @@ static const char *words(uint32_t status)
 	}
 }
 
-static const char *remote_words(uint32_t error)
+static const char *remote_error_text(uint32_t error)
 {
 	switch (error) {
 	case EROFS:
@@ -167,14 +173,14 @@ int kio_check(const struct kio_peer *peer,
 	      const char *name)
 {
 	uint32_t status = unic_from_le16(reply->hdr.status);
-	const char *why = words(status);
+	const char *why = status_text(status);
 
 	if (!status)
 		return 0;
 	fprintf(stderr, "unic-kio: %s %s:%s: ", what, peer->host, name);
 	if (status == UNIC_CTL_ST_REMOTE)
 		fprintf(stderr, "%s\n",
-			remote_words(unic_from_le32(reply->error)));
+			remote_error_text(unic_from_le32(reply->error)));
 	else if (why)
 		fprintf(stderr, "%s\n", why);
 	else

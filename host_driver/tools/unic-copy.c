@@ -34,7 +34,7 @@ struct options {
 
 static volatile int stop;
 
-static void on_signal(int sig)
+static void copy_on_signal(int sig)
 {
 	(void)sig;
 	stop = 1;
@@ -78,7 +78,8 @@ static enum command parse_command(const char *text)
 	return strcmp(text, "get") ? CMD_NONE : CMD_GET;
 }
 
-static void parse_arg(struct options *o, char *arg, struct argp_state *state)
+static void parse_copy_arg(struct options *o, char *arg,
+			   struct argp_state *state)
 {
 	if (state->arg_num == 0) {
 		o->cmd = parse_command(arg);
@@ -106,7 +107,7 @@ static void parse_residency(struct options *o, const char *arg,
 	argp_error(state, "--residency=resident, demand or table");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -148,7 +149,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->stats = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		parse_arg(o, arg, state);
+		parse_copy_arg(o, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (o->cmd == CMD_NONE ||
@@ -160,14 +161,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const char *base_name(const char *path)
+static const char *copy_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int transfer(struct copy_peer *p, const struct options *o)
+static int run_transfer(struct copy_peer *p, const struct options *o)
 {
 	struct copy_job job = {
 		.what = o->cmd == CMD_PUT ? COPY_PUT : COPY_GET,
@@ -175,7 +176,7 @@ static int transfer(struct copy_peer *p, const struct options *o)
 		.path = o->file,
 		.ipv4 = o->peer,
 	};
-	const char *name = base_name(o->name ? o->name : o->file);
+	const char *name = copy_base_name(o->name ? o->name : o->file);
 
 	if (strlen(name) >= sizeof(job.name))
 		return copy_fail(-ENAMETOOLONG, "the name is too long (39 "
@@ -201,12 +202,15 @@ static void print_stats(struct copy_peer *p)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		argp_options, parse, "serve | put FILE | get NAME", doc, NULL,
-		NULL,	      NULL
-	};
+	static const struct argp argp = { argp_options,
+					  parse_copy_option,
+					  "serve | put FILE | get NAME",
+					  doc,
+					  NULL,
+					  NULL,
+					  NULL };
 	struct options o = { .mode = COPY_RDMA, .dir = "." };
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = copy_on_signal };
 	struct copy_peer p;
 	int err;
 
@@ -216,7 +220,7 @@ int main(int argc, char **argv)
 	err = copy_peer_open(&p, o.socket, o.residency, o.quiet, o.keep);
 	if (!err)
 		err = o.cmd == CMD_SERVE ? copy_server(&p, o.dir, &stop)
-					 : transfer(&p, &o);
+					 : run_transfer(&p, &o);
 	if (o.stats && p.bm)
 		print_stats(&p);
 	fflush(stdout);

@@ -48,15 +48,16 @@ struct hog {
 
 static volatile sig_atomic_t stop;
 
-static void on_signal(int sig)
+static void hog_on_signal(int sig)
 {
 	(void)sig;
 	stop = 1;
 }
 
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void print_line(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
 
-static void say(const char *fmt, ...)
+static void print_line(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -91,7 +92,7 @@ static int register_chunk(struct hog *h, struct chunk *c, unsigned int flags)
 	return unic_reg_mr(h->pd, &attr, &c->mr);
 }
 
-static void held(struct hog *h, struct chunk *c, bool yes)
+static void set_held(struct hog *h, struct chunk *c, bool yes)
 {
 	if (c->held == yes)
 		return;
@@ -103,7 +104,7 @@ static void held(struct hog *h, struct chunk *c, bool yes)
 }
 
 /* One more chunk; smaller ones when large ones fit no more. */
-static int grab(struct hog *h, unsigned int entries)
+static int add_chunk(struct hog *h, unsigned int entries)
 {
 	struct chunk *c = &h->chunk[h->chunks];
 	int err;
@@ -118,11 +119,11 @@ static int grab(struct hog *h, unsigned int entries)
 		return err;
 	}
 	h->chunks++;
-	held(h, c, true);
+	set_held(h, c, true);
 	return 0;
 }
 
-static int grab_all(struct hog *h)
+static int add_all_chunks(struct hog *h)
 {
 	unsigned int entries = h->chunk_entries;
 	int err = 0;
@@ -130,68 +131,69 @@ static int grab_all(struct hog *h)
 	while (h->holding < h->max && h->chunks < CHUNKS_MAX && entries) {
 		if (entries > h->max - h->holding)
 			entries = h->max - h->holding;
-		err = grab(h, entries);
+		err = add_chunk(h, entries);
 		if (err == -ENOMEM || err == -EDQUOT)
 			entries /= 2;
 		else if (err)
 			return err;
 	}
-	say("holds %u entries in %u regions%s%s", h->holding, h->chunks,
-	    h->holding < h->max ? ": " : "",
-	    h->holding < h->max ? unic_last_error() : "");
+	print_line("holds %u entries in %u regions%s%s", h->holding, h->chunks,
+		   h->holding < h->max ? ": " : "",
+		   h->holding < h->max ? unic_last_error() : "");
 	return 0;
 }
 
-static void queue_up(struct hog *h, struct chunk *c)
+static void queue_chunk(struct hog *h, struct chunk *c)
 {
 	if (register_chunk(h, c, UNIC_MR_WAIT | UNIC_MR_ASYNC)) {
-		say("cannot wait for %u entries: %s", c->entries,
-		    unic_last_error());
+		print_line("cannot wait for %u entries: %s", c->entries,
+			   unic_last_error());
 		return;
 	}
 	if (unic_mr_life(c->mr) == UNIC_MR_LIVE)
-		held(h, c, true);
+		set_held(h, c, true);
 	else
-		say("waits for %u entries", c->entries);
+		print_line("waits for %u entries", c->entries);
 }
 
 /* Gone or given back: end the object, and queue up for it again if told. A NIC
  * that does not answer has it still. */
-static void lose(struct hog *h, struct chunk *c)
+static void dereg_chunk(struct hog *h, struct chunk *c)
 {
-	held(h, c, false);
+	set_held(h, c, false);
 	c->late = unic_dereg_mr(c->mr);
 	if (c->late)
 		return;
 	c->mr = NULL;
 	if (h->again)
-		queue_up(h, c);
+		queue_chunk(h, c);
 }
 
-static void end_late(struct hog *h)
+static void dereg_late_chunks(struct hog *h)
 {
 	unsigned int i;
 
 	for (i = 0; i < h->chunks; i++)
 		if (h->chunk[i].late)
-			lose(h, &h->chunk[i]);
+			dereg_chunk(h, &h->chunk[i]);
 }
 
 static void on_notice(struct hog *h, struct chunk *c,
 		      const struct unic_event *ev)
 {
-	say("asked for %u entries (notice %u, reason %s, rank %u), %lld ms "
-	    "left: %s",
-	    ev->entries, ev->seq, unic_reason_str(ev->reason), ev->rank,
-	    ms_left(ev->deadline_ns),
-	    h->answer == ANSWER_RELEASE ? "releases" : "ignores it");
+	print_line("asked for %u entries (notice %u, reason %s, rank %u), %lld "
+		   "ms "
+		   "left: %s",
+		   ev->entries, ev->seq, unic_reason_str(ev->reason), ev->rank,
+		   ms_left(ev->deadline_ns),
+		   h->answer == ANSWER_RELEASE ? "releases" : "ignores it");
 	if (h->answer != ANSWER_RELEASE)
 		return;
-	lose(h, c);
-	say("released, holds %u", h->holding);
+	dereg_chunk(h, c);
+	print_line("released, holds %u", h->holding);
 }
 
-static void on_event(struct hog *h, struct unic_event *ev)
+static void on_hog_event(struct hog *h, struct unic_event *ev)
 {
 	struct chunk *c = ev->mr ? ev->mr->user : NULL;
 	/* It may be about a region of this chunk that has ended already. */
@@ -205,28 +207,30 @@ static void on_event(struct hog *h, struct unic_event *ev)
 	case UNIC_EV_EVICTED:
 		if (!mine)
 			break;
-		lose(h, c);
-		say("lost %u entries (notice %u%s), holds %u", c->entries,
-		    ev->seq,
-		    ev->flags & UNIC_EVICTED_DEADLINE ? ", deadline" : "",
-		    h->holding);
+		dereg_chunk(h, c);
+		print_line("lost %u entries (notice %u%s), holds %u",
+			   c->entries, ev->seq,
+			   ev->flags & UNIC_EVICTED_DEADLINE ? ", deadline"
+							     : "",
+			   h->holding);
 		break;
 	case UNIC_EV_GRANTED:
 		if (!mine)
 			break;
-		held(h, c, true);
-		say("granted %u entries after %u us, holds %u", c->entries,
-		    ev->waited_us, h->holding);
+		set_held(h, c, true);
+		print_line("granted %u entries after %u us, holds %u",
+			   c->entries, ev->waited_us, h->holding);
 		break;
 	case UNIC_EV_WAIT_ENDED:
 		if (mine)
-			say("wait ended: %s", unic_status_str(ev->status));
+			print_line("wait ended: %s",
+				   unic_status_str(ev->status));
 		break;
 	case UNIC_EV_RESET:
-		say("the NIC was reset or the driver is gone");
+		print_line("the NIC was reset or the driver is gone");
 		stop = !h->keep || unic_recover(h->ctx, 20000);
 		if (!stop)
-			say("goes on, holding %u", h->holding);
+			print_line("goes on, holding %u", h->holding);
 		break;
 	default:
 		break;
@@ -234,7 +238,7 @@ static void on_event(struct hog *h, struct unic_event *ev)
 	unic_ack_event(ev);
 }
 
-static int run(struct hog *h)
+static int run_hog(struct hog *h)
 {
 	struct pollfd pfd;
 	struct unic_event ev;
@@ -245,18 +249,18 @@ static int run(struct hog *h)
 		return err;
 	err = unic_alloc_pd(h->ctx, &h->pd);
 	if (!err)
-		err = grab_all(h);
+		err = add_all_chunks(h);
 	pfd = (struct pollfd){ .fd = unic_event_fd(h->ctx), .events = POLLIN };
 	while (!err && !stop) {
 		if (poll(&pfd, 1, 1000) <= 0) {
-			end_late(h);
+			dereg_late_chunks(h);
 			continue;
 		}
 		while (!stop && !unic_get_event(h->ctx, &ev))
-			on_event(h, &ev);
+			on_hog_event(h, &ev);
 	}
 	if (!err)
-		say("ends, holding %u", h->holding);
+		print_line("ends, holding %u", h->holding);
 	unic_close(h->ctx);
 	return err;
 }
@@ -272,7 +276,7 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_hog_option(int key, char *arg, struct argp_state *state)
 {
 	struct hog *h = state->input;
 
@@ -310,7 +314,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options,
-					  parse,
+					  parse_hog_option,
 					  NULL,
 					  "Hoard entries of the NIC TLB until "
 					  "told to end (SIGTERM).",
@@ -318,12 +322,12 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL };
 	static struct hog hog = { .chunk_entries = 32, .max = UINT32_MAX };
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = hog_on_signal };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &hog);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
-	if (run(&hog)) {
+	if (run_hog(&hog)) {
 		fprintf(stderr, "unic-hog: %s\n", unic_last_error());
 		return 1;
 	}

@@ -62,7 +62,8 @@ static void parse_timeout(struct options *o, const char *arg,
 	o->peer.timeout_ms = (uint32_t)(s * 1000);
 }
 
-static void parse_arg(struct options *o, char *arg, struct argp_state *state)
+static void parse_kio_arg(struct options *o, char *arg,
+			  struct argp_state *state)
 {
 	bool put = o->command && !strcmp(o->command, "put");
 
@@ -101,7 +102,7 @@ static void parse_remote(struct options *o, struct argp_state *state)
 			   UNIC_CTL_KIO_NAME_MAX);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -116,7 +117,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		parse_arg(o, arg, state);
+		parse_kio_arg(o, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->command)
@@ -138,7 +139,7 @@ struct progress {
 	bool tty;
 };
 
-static double seconds(const struct timespec *from)
+static double seconds_since(const struct timespec *from)
 {
 	struct timespec now;
 
@@ -160,19 +161,20 @@ static void progress_begin(struct progress *p, const struct options *o,
 static void progress_add(struct progress *p, uint32_t bytes)
 {
 	p->done += bytes;
-	if (!p->tty || seconds(&p->began) < 0.5 || seconds(&p->shown) < 0.2)
+	if (!p->tty || seconds_since(&p->began) < 0.5 ||
+	    seconds_since(&p->shown) < 0.2)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &p->shown);
 	fprintf(stderr, "\r%s %s: %llu of %llu KiB, %.1f MB/s ", p->what,
 		p->name, (unsigned long long)(p->done >> 10),
 		(unsigned long long)(p->size >> 10),
-		(double)p->done / seconds(&p->began) / 1e6);
+		(double)p->done / seconds_since(&p->began) / 1e6);
 }
 
 static void progress_end(const struct progress *p, const struct options *o,
 			 bool ok)
 {
-	double s = seconds(&p->began);
+	double s = seconds_since(&p->began);
 
 	if (p->tty)
 		fputs("\r\033[K", stderr);
@@ -183,7 +185,7 @@ static void progress_end(const struct progress *p, const struct options *o,
 			(double)p->done / s / 1e6);
 }
 
-static int complain(const char *name, int err, const char *hint)
+static int print_error(const char *name, int err, const char *hint)
 {
 	fprintf(stderr, "unic-kio: %s: %s%s\n", name, strerror(err), hint);
 	return -1;
@@ -203,7 +205,7 @@ static int put_local(int fd, const char *name, const uint8_t *data,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return complain(name, errno, "");
+			return print_error(name, errno, "");
 		data += n;
 		bytes -= (uint32_t)n;
 		offset += (uint64_t)n;
@@ -234,7 +236,8 @@ static struct part *part_of(struct window *w, uint32_t seq)
 }
 
 /* Ask for one part more; there is room for it. */
-static int ask_part(struct options *o, struct window *w, struct kio_call *call)
+static int request_part(struct options *o, struct window *w,
+			struct kio_call *call)
 {
 	int64_t seq = kio_send(&o->peer, call);
 
@@ -247,7 +250,7 @@ static int ask_part(struct options *o, struct window *w, struct kio_call *call)
 }
 
 /* The answer to one of them, which is open no more: *@part. */
-static int take_part(struct options *o, struct window *w, const char *what,
+static int recv_part(struct options *o, struct window *w, const char *what,
 		     struct unic_ctl_kio_reply *r, const uint8_t **data,
 		     uint32_t *bytes, struct part *part)
 {
@@ -258,8 +261,8 @@ static int take_part(struct options *o, struct window *w, const char *what,
 		return -1;
 	found = part_of(w, unic_from_le32(r->hdr.seq));
 	if (!found || !found->seq)
-		return complain(o->peer.socket, EPROTO,
-				": an answer to nothing that was asked");
+		return print_error(o->peer.socket, EPROTO,
+				   ": an answer to nothing that was asked");
 	*part = *found;
 	found->seq = 0;
 	return 0;
@@ -273,7 +276,7 @@ static int get_part(struct options *o, struct window *w, int fd, uint64_t size,
 	struct part part;
 	uint32_t bytes;
 
-	if (take_part(o, w, "get", &r, &data, &bytes, &part))
+	if (recv_part(o, w, "get", &r, &data, &bytes, &part))
 		return -1;
 	if (bytes != part.len || unic_from_le64(r.size) != size) {
 		fprintf(stderr,
@@ -305,20 +308,20 @@ static int get_parts(struct options *o, int fd, uint64_t size,
 		call.len = size - call.offset > CHUNK
 				   ? CHUNK
 				   : (uint32_t)(size - call.offset);
-		if (ask_part(o, &w, &call))
+		if (request_part(o, &w, &call))
 			return -1;
 	}
 	return 0;
 }
 
-static const char *base_name(const char *path)
+static const char *kio_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int get_to(struct options *o, int fd, bool stream)
+static int get_to_fd(struct options *o, int fd, bool stream)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_STAT, .name = o->remote };
 	struct unic_ctl_kio_reply r;
@@ -336,29 +339,29 @@ static int get_to(struct options *o, int fd, bool stream)
 }
 
 /* Under another name until it is whole. */
-static int get(struct options *o)
+static int do_get(struct options *o)
 {
 	char *part;
 	int fd, err;
 
 	if (!o->local)
-		o->local = (char *)(uintptr_t)base_name(o->remote);
+		o->local = (char *)(uintptr_t)kio_base_name(o->remote);
 	if (!strcmp(o->local, "-"))
-		return get_to(o, STDOUT_FILENO, true);
+		return get_to_fd(o, STDOUT_FILENO, true);
 	if (asprintf(&part, "%s.part%d", o->local, (int)getpid()) < 0)
-		return complain(o->local, ENOMEM, "");
+		return print_error(o->local, ENOMEM, "");
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		err = complain(part, errno,
-			       ": choose another place for the file");
+		err = print_error(part, errno,
+				  ": choose another place for the file");
 		free(part);
 		return err;
 	}
-	err = get_to(o, fd, false);
+	err = get_to_fd(o, fd, false);
 	if (close(fd) && !err)
-		err = complain(part, errno, "");
+		err = print_error(part, errno, "");
 	if (!err && rename(part, o->local))
-		err = complain(o->local, errno, "");
+		err = print_error(o->local, errno, "");
 	if (err)
 		unlink(part);
 	free(part);
@@ -374,7 +377,7 @@ static int put_part(struct options *o, struct window *w, struct progress *p)
 	struct part part;
 	uint32_t bytes;
 
-	if (take_part(o, w, "put", &r, &data, &bytes, &part))
+	if (recv_part(o, w, "put", &r, &data, &bytes, &part))
 		return -1;
 	if (unic_from_le32(r.bytes) != part.len) {
 		fprintf(stderr,
@@ -408,18 +411,18 @@ static int put_parts(struct options *o, int fd, uint64_t size,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return complain(o->local, n ? errno : EIO,
-					": it changes while it is sent");
+			return print_error(o->local, n ? errno : EIO,
+					   ": it changes while it is sent");
 		call.len = (uint64_t)n > size - call.offset
 				   ? (uint32_t)(size - call.offset)
 				   : (uint32_t)n;
-		if (ask_part(o, &w, &call))
+		if (request_part(o, &w, &call))
 			return -1;
 	}
 	return 0;
 }
 
-static int put_from(struct options *o, int fd, uint64_t size)
+static int put_from_fd(struct options *o, int fd, uint64_t size)
 {
 	struct kio_call cut = { .what = UNIC_CTL_KIO_CUT, .name = o->remote };
 	struct unic_ctl_kio_reply r;
@@ -447,15 +450,15 @@ static int put_name(struct options *o)
 
 	if (n && o->remote[n - 1] != '/')
 		return 0;
-	if (asprintf(&name, "%s%s", o->remote, base_name(o->local)) < 0)
-		return complain(o->local, ENOMEM, "");
+	if (asprintf(&name, "%s%s", o->remote, kio_base_name(o->local)) < 0)
+		return print_error(o->local, ENOMEM, "");
 	o->remote = name; /* until the end */
 	return strlen(name) > UNIC_CTL_KIO_NAME_MAX
-		       ? complain(name, ENAMETOOLONG, "")
+		       ? print_error(name, ENAMETOOLONG, "")
 		       : 0;
 }
 
-static int put(struct options *o)
+static int do_put(struct options *o)
 {
 	struct stat st;
 	int fd, err;
@@ -464,11 +467,12 @@ static int put(struct options *o)
 		return -1;
 	fd = open(o->local, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return complain(o->local, errno, "");
+		return print_error(o->local, errno, "");
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = complain(o->local, EINVAL, ": only plain files are sent");
+		err = print_error(o->local, EINVAL,
+				  ": only plain files are sent");
 	else
-		err = put_from(o, fd, (uint64_t)st.st_size);
+		err = put_from_fd(o, fd, (uint64_t)st.st_size);
 	close(fd);
 	return err;
 }
@@ -504,7 +508,7 @@ static int print_entries(const uint8_t *data, uint32_t bytes)
 	return 0;
 }
 
-static int ls(struct options *o)
+static int do_ls(struct options *o)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_LIST,
 				 .len = CHUNK,
@@ -519,14 +523,14 @@ static int ls(struct options *o)
 		if (kio_simple(&o->peer, &call, "ls", &r, &data, &bytes))
 			return -1;
 		if (print_entries(data, bytes))
-			return complain(o->peer.host, EPROTO,
-					": that host lists what is no list");
+			return print_error(o->peer.host, EPROTO,
+					   ": that host lists what is no list");
 		call.offset = unic_from_le64(r.size);
 	} while (bytes);
 	return 0;
 }
 
-static int state(struct options *o)
+static int do_state(struct options *o)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_STATE, .name = "" };
 	struct unic_ctl_kio_reply r;
@@ -546,14 +550,15 @@ static int state(struct options *o)
 
 /* ---------------------------------------------------------------------- main */
 
-static int run(struct options *o)
+static int run_command(struct options *o)
 {
 	static const struct {
 		const char *name;
 		int (*run)(struct options *o);
-	} commands[] = {
-		{ "get", get }, { "put", put }, { "ls", ls }, { "state", state }
-	};
+	} commands[] = { { "get", do_get },
+			 { "put", do_put },
+			 { "ls", do_ls },
+			 { "state", do_state } };
 	size_t i;
 	int err;
 
@@ -575,7 +580,7 @@ static int run(struct options *o)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { argp_options,
-					  parse,
+					  parse_kio_option,
 					  "get HOST:FILE [LOCAL] | put LOCAL "
 					  "HOST:FILE | ls HOST:[FOLDER] | "
 					  "state",
@@ -590,10 +595,10 @@ int main(int argc, char **argv)
 	o.peer.socket = env && *env ? env : UNIC_CTL_SOCKET;
 	o.peer.timeout_ms = UNIC_CTL_KIO_TIMEOUT_MS;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (run(&o))
+	if (run_command(&o))
 		return EXIT_FAILURE;
 	if (fflush(stdout)) {
-		complain("stdout", errno, "");
+		print_error("stdout", errno, "");
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;

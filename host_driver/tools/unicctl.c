@@ -128,7 +128,7 @@ static int parse_number(struct argp_state *state, const char *text)
 	return (int)v;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -187,8 +187,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --------------------------------------------------------------- commands */
 
-static int show(const struct options *o, struct json_object *obj,
-		const char *columns)
+static int show_object(const struct options *o, struct json_object *obj,
+		       const char *columns)
 {
 	if (!obj)
 		return -1;
@@ -204,7 +204,7 @@ static int show(const struct options *o, struct json_object *obj,
 
 static int do_info(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_info(conn), NULL);
+	return show_object(o, ctl_info(conn), NULL);
 }
 
 static int do_stats(struct unic_conn *conn, const struct options *o)
@@ -212,7 +212,7 @@ static int do_stats(struct unic_conn *conn, const struct options *o)
 	struct json_object *obj = ctl_stats(conn);
 
 	if (!obj || o->json)
-		return show(o, obj, NULL);
+		return show_object(o, obj, NULL);
 	ctl_print_stats(obj, o->all);
 	json_object_put(obj);
 	return 0;
@@ -220,30 +220,31 @@ static int do_stats(struct unic_conn *conn, const struct options *o)
 
 static int do_mr(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_mr(conn),
-		    "mr gen stag proc kind dependents state class residency "
-		    "rights iova length "
-		    "entries misses holds dmas uses bytes");
+	return show_object(o, ctl_mr(conn),
+			   "mr gen stag proc kind dependents state class "
+			   "residency "
+			   "rights iova length "
+			   "entries misses holds dmas uses bytes");
 }
 
 static int do_tlb(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_tlb(conn), NULL);
+	return show_object(o, ctl_tlb(conn), NULL);
 }
 
 static int do_tokens(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_tokens(conn), NULL);
+	return show_object(o, ctl_tokens(conn), NULL);
 }
 
 static int do_qp(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_qp(conn), NULL);
+	return show_object(o, ctl_qp(conn), NULL);
 }
 
 static int do_cq(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_cq(conn), NULL);
+	return show_object(o, ctl_cq(conn), NULL);
 }
 
 static int do_ps(struct unic_conn *conn, const struct options *o)
@@ -252,7 +253,7 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 	struct json_object *list;
 
 	if (!obj || o->json)
-		return show(o, obj, NULL);
+		return show_object(o, obj, NULL);
 	json_object_object_get_ex(obj, "procs", &list);
 	ctl_print_table(list, "proc pid name state held fair_share borrowed "
 			      "wanted control mrs qps tokens notices late "
@@ -270,7 +271,7 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 
 static int do_uses(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_uses(conn), NULL);
+	return show_object(o, ctl_uses(conn), NULL);
 }
 
 static int do_params(struct unic_conn *conn, const struct options *o)
@@ -284,7 +285,7 @@ static int do_params(struct unic_conn *conn, const struct options *o)
 
 static volatile int stopped;
 
-static void on_signal(int sig)
+static void ctl_on_signal(int sig)
 {
 	(void)sig;
 	stopped = 1;
@@ -292,14 +293,14 @@ static void on_signal(int sig)
 
 static int do_refs(struct unic_conn *conn)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = ctl_on_signal };
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	return ctl_refs(conn, stdout, &stopped);
 }
 
-static int set_groups(struct unic_conn *conn, int mask)
+static int set_trace_groups(struct unic_conn *conn, int mask)
 {
 	struct unic_ctl_fault rec = { .arg = unic_to_le32((uint32_t)mask) };
 
@@ -315,7 +316,7 @@ static int do_trace(struct unic_conn *conn, const struct options *o)
 
 	if (o->refs)
 		return do_refs(conn);
-	if (o->groups >= 0 && set_groups(conn, o->groups))
+	if (o->groups >= 0 && set_trace_groups(conn, o->groups))
 		return -1;
 	do {
 		struct json_object *list;
@@ -345,7 +346,7 @@ static int do_trace(struct unic_conn *conn, const struct options *o)
 
 static int do_crash(struct unic_conn *conn, const struct options *o)
 {
-	return show(o, ctl_crash(conn), NULL);
+	return show_object(o, ctl_crash(conn), NULL);
 }
 
 static int number_arg(const struct options *o, int i, uint32_t *out)
@@ -426,7 +427,7 @@ static const struct command {
 	{ "fault", do_fault, true },  { "policy", do_policy, true },
 };
 
-static const struct command *find(const char *name)
+static const struct command *find_command(const char *name)
 {
 	size_t i;
 
@@ -439,8 +440,12 @@ static const struct command *find(const char *name)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { argp_options, parse, "COMMAND [ARG]",
-					  doc,		NULL,  NULL,
+	static const struct argp argp = { argp_options,
+					  parse_ctl_option,
+					  "COMMAND [ARG]",
+					  doc,
+					  NULL,
+					  NULL,
 					  NULL };
 	struct options o = {
 		.weight = -1, .quota = -1, .policy = -1, .groups = -1
@@ -450,7 +455,7 @@ int main(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	cmd = find(o.args[0]);
+	cmd = find_command(o.args[0]);
 	if (!cmd) {
 		fprintf(stderr, "unicctl: no command %s; see unicctl --help\n",
 			o.args[0]);

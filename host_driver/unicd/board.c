@@ -35,7 +35,7 @@ static void close_all(const int *fd, uint32_t n)
 
 /* One message of the bus. 0, -EPIPE (gone, or not a bus), or -errno: -EMFILE
  * when there was no room for its descriptors. */
-static int receive(int from, struct bus_msg *msg, int flags)
+static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 {
 	union {
 		struct cmsghdr hdr;
@@ -66,7 +66,7 @@ static int receive(int from, struct bus_msg *msg, int flags)
 	return m.msg_flags & MSG_CTRUNC ? -EMFILE : -EPIPE;
 }
 
-static void *map(int fd, uint64_t bytes, uint64_t at)
+static void *map_shared(int fd, uint64_t bytes, uint64_t at)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		       (off_t)at);
@@ -84,8 +84,8 @@ static int map_slots(struct unic_os *os)
 	uint32_t i;
 
 	for (i = 0; i < os->slots; i++) {
-		os->slot_mem[i] = map(os->slot_fd[i], os->slot_bytes,
-				      unicd_slot_at(os, i));
+		os->slot_mem[i] = map_shared(os->slot_fd[i], os->slot_bytes,
+					     unicd_slot_at(os, i));
 		if (!os->slot_mem[i]) {
 			unicd_say("cannot map process slot %u: %s", i,
 				  strerror(errno));
@@ -115,7 +115,7 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 		os->slots_at = unic_from_le32(h->bar_bytes);
 	if (!fstat(msg->fd[0], &st))
 		os->board = st.st_ino;
-	os->bar = map(msg->fd[0], UNIC_BAR_BYTES, 0);
+	os->bar = map_shared(msg->fd[0], UNIC_BAR_BYTES, 0);
 	close(msg->fd[0]);
 	if (!os->bar) {
 		unicd_say("cannot map the mailbox: %s", strerror(errno));
@@ -128,7 +128,7 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 	return map_slots(os);
 }
 
-static int no_bus(const struct unic_os *os, int err)
+static int report_no_bus(const struct unic_os *os, int err)
 {
 	if (err == -EACCES || err == -EPERM)
 		unicd_say("no right to use the unic-bus at %s", os->opt.bus);
@@ -150,15 +150,15 @@ static int connect_bus(struct unic_os *os)
 		return -EPERM;
 	}
 	if (os->bus_dir < 0)
-		return no_bus(os, os->bus_dir);
+		return report_no_bus(os, os->bus_dir);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return no_bus(os, -errno);
+		return report_no_bus(os, -errno);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	err = run_dir_connect(fd, os->bus_dir, "attach");
 	if (err) {
 		close(fd);
-		return no_bus(os, err);
+		return report_no_bus(os, err);
 	}
 	os->bus_fd = fd;
 	return 0;
@@ -176,7 +176,7 @@ int unicd_board_attach(struct unic_os *os)
 	setsockopt(os->bus_fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
 		   sizeof(patience));
 	do { /* SIGSTOP and SIGCONT interrupt it, too */
-		err = receive(os->bus_fd, &msg, 0);
+		err = receive_bus_msg(os->bus_fd, &msg, 0);
 	} while (err == -EINTR);
 	if (err) {
 		unicd_say("unic-bus does not answer: %s", strerror(-err));
@@ -229,7 +229,7 @@ static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 }
 
 /* For a slot of ours, with a file or without. */
-static void renewed(struct unic_os *os, const struct bus_msg *msg)
+static void slot_renewed(struct unic_os *os, const struct bus_msg *msg)
 {
 	uint32_t slot = unic_from_le32(msg->u.slot.slot);
 
@@ -242,7 +242,7 @@ static void renewed(struct unic_os *os, const struct bus_msg *msg)
 int unicd_board_event(struct unic_os *os)
 {
 	struct bus_msg msg;
-	int err = receive(os->bus_fd, &msg, MSG_DONTWAIT);
+	int err = receive_bus_msg(os->bus_fd, &msg, MSG_DONTWAIT);
 
 	/* Its doorbells are lost, and the bus does not send them twice. */
 	if (err == -EMFILE)
@@ -267,7 +267,7 @@ int unicd_board_event(struct unic_os *os)
 		close_all(msg.fd, msg.fds);
 		return 0;
 	case UNIC_BUS_RENEWED:
-		renewed(os, &msg);
+		slot_renewed(os, &msg);
 		return 0;
 	default:
 		close_all(msg.fd, msg.fds);
@@ -280,7 +280,7 @@ int unicd_board_event(struct unic_os *os)
 /* Where the old file is mapped, so that who has a pointer there keeps it. */
 int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd)
 {
-	void *p = map(fd, os->slot_bytes, 0);
+	void *p = map_shared(fd, os->slot_bytes, 0);
 
 	if (!p || mremap(p, os->slot_bytes, os->slot_bytes,
 			 MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -296,7 +296,7 @@ int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd)
 	return 0;
 }
 
-static int own_file(const struct unic_os *os)
+static int make_slot_file(const struct unic_os *os)
 {
 	int fd = memfd_create("unic-slot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int err;
@@ -325,7 +325,7 @@ int unicd_board_renew(struct unic_os *os, uint32_t slot)
 			    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(msg)
 			       ? 0
 			       : -errno;
-	fd = own_file(os);
+	fd = make_slot_file(os);
 	if (fd < 0)
 		return fd;
 	unicd_slots_renewed(os, slot, fd);
@@ -341,7 +341,7 @@ int unicd_board_own(struct unic_os *os)
 	os->slots = os->opt.slots;
 	os->slot_bytes = os->opt.slot_bytes;
 	for (i = 0; i < os->slots; i++) {
-		os->slot_fd[i] = own_file(os);
+		os->slot_fd[i] = make_slot_file(os);
 		if (os->slot_fd[i] >= 0)
 			continue;
 		unicd_say("cannot make process slots: %s",

@@ -27,7 +27,7 @@ static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 /* ------------------------------------------------------------------ listen */
 
 /* Does somebody serve this socket? */
-static bool served(int dir, const char *name)
+static bool is_socket_served(int dir, const char *name)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			0);
@@ -60,7 +60,7 @@ static int take_name(struct unic_os *os, const char *name)
 	const char *path = os->opt.socket;
 	int err;
 
-	if (served(os->socket_dir, name)) {
+	if (is_socket_served(os->socket_dir, name)) {
 		unicd_say("another unicd serves %s: end it first, or give "
 			  "another --socket",
 			  path);
@@ -123,7 +123,7 @@ int unicd_clients_listen(struct unic_os *os)
 	return unicd_watch(os, os->listen_fd, UNICD_EV_LISTEN, 0, EPOLLIN);
 }
 
-static struct unicd_client *free_client(struct unic_os *os)
+static struct unicd_client *find_free_client(struct unic_os *os)
 {
 	uint32_t i;
 
@@ -134,7 +134,7 @@ static struct unicd_client *free_client(struct unic_os *os)
 }
 
 /* Who knocks on a closed door does not fill the log. */
-static void say_turned(struct unic_os *os, const char *why)
+static void log_rejected(struct unic_os *os, const char *why)
 {
 	uint64_t now = unic_os_now_ns(os);
 
@@ -147,8 +147,8 @@ static void say_turned(struct unic_os *os, const char *why)
 }
 
 /* For a reason of our own: said, unless it is the end of the process itself. */
-static void cut_off(struct unic_os *os, struct unicd_client *c,
-		    const char *what, int err)
+static void mark_client_dead(struct unic_os *os, struct unicd_client *c,
+			     const char *what, int err)
 {
 	char why[128];
 
@@ -157,15 +157,15 @@ static void cut_off(struct unic_os *os, struct unicd_client *c,
 		return;
 	snprintf(why, sizeof(why), "process %u: %s: %s", c->core.pid, what,
 		 strerror(err));
-	say_turned(os, why);
+	log_rejected(os, why);
 }
 
 /* Out of descriptors: turn the caller away instead of spinning. */
-static void turn_away(struct unic_os *os)
+static void reject_caller(struct unic_os *os)
 {
 	int fd;
 
-	say_turned(os, "out of file descriptors (ulimit -n)");
+	log_rejected(os, "out of file descriptors (ulimit -n)");
 	close(os->spare_fd);
 	fd = accept(os->listen_fd, NULL, NULL);
 	if (fd >= 0)
@@ -175,7 +175,7 @@ static void turn_away(struct unic_os *os)
 
 /* 0, or -errno; -ESRCH: it is gone already; -ENXIO: it is in another PID namespace,
  * and all of those are process 0. */
-static int who(struct unicd_client *c)
+static int read_peer_cred(struct unicd_client *c)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -193,7 +193,8 @@ static int who(struct unicd_client *c)
 
 /* Room for one more of this kind: root always gets in, and one user does not
  * keep out the others. */
-static bool room_for(const struct unic_os *os, const struct unicd_client *c)
+static bool has_client_room(const struct unic_os *os,
+			    const struct unicd_client *c)
 {
 	uint32_t i, others = 0, same = 0;
 
@@ -214,16 +215,16 @@ void unicd_clients_accept(struct unic_os *os)
 {
 	int fd = accept4(os->listen_fd, NULL, NULL,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct unicd_client *c = free_client(os);
+	struct unicd_client *c = find_free_client(os);
 	int err;
 
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
-			turn_away(os);
+			reject_caller(os);
 		return;
 	}
 	if (!c) {
-		say_turned(os, "too many connections");
+		log_rejected(os, "too many connections");
 		close(fd);
 		return;
 	}
@@ -231,14 +232,14 @@ void unicd_clients_accept(struct unic_os *os)
 	c->fd = fd;
 	c->pidfd = -1;
 	c->core.slot = UNIC_OS_NO_SLOT;
-	err = who(c);
+	err = read_peer_cred(c);
 	if (err == -ENXIO) {
-		say_turned(os, "a process that has no number here");
+		log_rejected(os, "a process that has no number here");
 		c->dead = true;
 		return;
 	}
-	if (!err && !room_for(os, c)) {
-		say_turned(os, "too many connections of one user");
+	if (!err && !has_client_room(os, c)) {
+		log_rejected(os, "too many connections of one user");
 		c->dead = true;
 		return;
 	}
@@ -249,7 +250,7 @@ void unicd_clients_accept(struct unic_os *os)
 		err = unicd_watch(os, c->pidfd, UNICD_EV_ENDED, index_of(os, c),
 				  EPOLLIN);
 	if (err)
-		cut_off(os, c, "connect", -err);
+		mark_client_dead(os, c, "connect", -err);
 }
 
 /* ------------------------------------------------------------------ replies */
@@ -276,7 +277,7 @@ static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
 	return send_fds_once(to, msg, bytes, fd, fds);
 }
 
-static void want(struct unic_os *os, struct unicd_client *c)
+static void watch_client(struct unic_os *os, struct unicd_client *c)
 {
 	struct epoll_event ev = {
 		.events = c->head ? EPOLLOUT : EPOLLIN,
@@ -285,11 +286,11 @@ static void want(struct unic_os *os, struct unicd_client *c)
 
 	c->waits = c->head;
 	if (epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev))
-		cut_off(os, c, "epoll", errno);
+		mark_client_dead(os, c, "epoll", errno);
 }
 
-static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
-		    uint32_t bytes, uint32_t slot)
+static void enqueue_reply(struct unic_os *os, struct unicd_client *c,
+			  const void *msg, uint32_t bytes, uint32_t slot)
 {
 	struct unicd_reply *r = malloc(sizeof(*r) + bytes);
 
@@ -307,7 +308,7 @@ static void enqueue(struct unic_os *os, struct unicd_client *c, const void *msg,
 	else
 		c->head = r;
 	c->tail = r;
-	want(os, c);
+	watch_client(os, c);
 }
 
 /* A new owner of a slot: remembered before it gets the descriptors. */
@@ -337,7 +338,7 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 }
 
 /* A socket that is full or empty, or a kernel that is short of memory. */
-static bool can_go_later(int err)
+static bool is_retryable_error(int err)
 {
 	return err == EAGAIN || socket_error_passes(err);
 }
@@ -356,37 +357,37 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	if (c->dead)
 		return;
 	if (c->head) {
-		enqueue(os, c, msg, bytes, hello_slot);
+		enqueue_reply(os, c, msg, bytes, hello_slot);
 		return;
 	}
 	if (send_reply(os, c->fd, msg, bytes, hello_slot) >= 0)
 		return;
-	if (can_go_later(errno))
-		enqueue(os, c, msg, bytes, hello_slot);
+	if (is_retryable_error(errno))
+		enqueue_reply(os, c, msg, bytes, hello_slot);
 	else
-		cut_off(os, c, "reply", errno);
+		mark_client_dead(os, c, "reply", errno);
 }
 
-static void flush(struct unic_os *os, struct unicd_client *c)
+static void flush_replies(struct unic_os *os, struct unicd_client *c)
 {
 	struct unicd_reply *r;
 
 	while ((r = c->head)) {
 		if (send_reply(os, c->fd, r->msg, r->bytes, r->slot) < 0) {
-			if (!can_go_later(errno))
-				cut_off(os, c, "reply", errno);
+			if (!is_retryable_error(errno))
+				mark_client_dead(os, c, "reply", errno);
 			return;
 		}
 		c->head = r->next;
 		free(r);
 	}
-	want(os, c);
+	watch_client(os, c);
 }
 
 /* ------------------------------------------------------------------- events */
 
-static bool take(struct unic_os *os, struct unicd_client *c, const void *msg,
-		 size_t bytes)
+static bool handle_request(struct unic_os *os, struct unicd_client *c,
+			   const void *msg, size_t bytes)
 {
 	struct unic_ctl_hdr hdr;
 
@@ -400,17 +401,17 @@ static bool take(struct unic_os *os, struct unicd_client *c, const void *msg,
 	return unic_host_request(os->host, &c->core, msg, bytes);
 }
 
-static void receive(struct unic_os *os, struct unicd_client *c)
+static void receive_request(struct unic_os *os, struct unicd_client *c)
 {
 	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8]; /* there is one thread */
 	/* descriptors sent along are not taken: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
-	if (n < 0 && can_go_later(errno))
+	if (n < 0 && is_retryable_error(errno))
 		return; /* epoll reports it again */
 	if (n < 0)
-		cut_off(os, c, "request", errno);
-	else if (!n || !take(os, c, msg, (size_t)n))
+		mark_client_dead(os, c, "request", errno);
+	else if (!n || !handle_request(os, c, msg, (size_t)n))
 		c->dead = true;
 }
 
@@ -421,9 +422,9 @@ void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
 	if (c->fd < 0 || c->dead)
 		return;
 	if (events & EPOLLOUT)
-		flush(os, c);
+		flush_replies(os, c);
 	if (events & EPOLLIN && !c->waits && !c->dead) {
-		receive(os, c);
+		receive_request(os, c);
 	} else if (events & (EPOLLHUP | EPOLLERR))
 		c->dead = true;
 }

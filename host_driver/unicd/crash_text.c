@@ -94,7 +94,7 @@ static void print_crash(struct unic_host *host, FILE *to,
 	print_trace(host, to, unic_from_le32(c->trace_seq));
 }
 
-static void say_crash(struct unic_host *host, const struct unic_crash *c)
+static void log_crash(struct unic_host *host, const struct unic_crash *c)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -118,7 +118,7 @@ void unicd_crash_report(struct unic_host *host, const char *file)
 	if (!unic_host_peek(host, UNIC_BAR_CRASH_OFF, &c, sizeof(c)) ||
 	    unic_from_le32(c.magic) != UNIC_CRASH_MAGIC)
 		return;
-	say_crash(host, &c);
+	log_crash(host, &c);
 	if (!file)
 		return;
 	to = fopen(file, "w");

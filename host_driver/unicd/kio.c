@@ -43,10 +43,10 @@ struct unicd_kio {
 
 /* ------------------------------------------------------------------- replies */
 
-static void answer(struct unic_os *os, struct unicd_client *c,
-		   const struct unic_ctl_hdr *asked, uint32_t status,
-		   struct unic_ctl_kio_reply *r, const void *data,
-		   uint32_t bytes)
+static void answer_request(struct unic_os *os, struct unicd_client *c,
+			   const struct unic_ctl_hdr *asked, uint32_t status,
+			   struct unic_ctl_kio_reply *r, const void *data,
+			   uint32_t bytes)
 {
 	uint64_t *out = os->kio->out;
 
@@ -63,17 +63,17 @@ static void answer(struct unic_os *os, struct unicd_client *c,
 		      UNIC_OS_NO_SLOT);
 }
 
-static void refuse(struct unic_os *os, struct unicd_client *c,
-		   const struct unic_ctl_hdr *asked, uint32_t status)
+static void refuse_request(struct unic_os *os, struct unicd_client *c,
+			   const struct unic_ctl_hdr *asked, uint32_t status)
 {
 	struct unic_ctl_kio_reply r = { 0 };
 
 	unic_os_log(os, UNIC_LOG_AUDIT, "pid %u kio: status %u", c->core.pid,
 		    status);
-	answer(os, c, asked, status, &r, NULL, 0);
+	answer_request(os, c, asked, status, &r, NULL, 0);
 }
 
-static void forget(struct unicd_kio *k, struct request *r)
+static void free_request(struct unicd_kio *k, struct request *r)
 {
 	struct request **at = &k->head;
 
@@ -86,18 +86,20 @@ static void forget(struct unicd_kio *k, struct request *r)
 }
 
 /* Over without bytes. */
-static void fail(struct unicd_kio *k, struct request *r, uint32_t status,
-		 uint32_t error)
+static void fail_request(struct unicd_kio *k, struct request *r,
+			 uint32_t status, uint32_t error)
 {
 	struct unic_ctl_kio_reply rep = { .error = unic_to_le32(error) };
 
 	if (r->client)
-		answer(k->os, r->client, &r->ask.hdr, status, &rep, NULL, 0);
-	forget(k, r);
+		answer_request(k->os, r->client, &r->ask.hdr, status, &rep,
+			       NULL, 0);
+	free_request(k, r);
 }
 
 /* Why it was too late: what keeps us from it, if we know. */
-static uint32_t late(const struct unicd_kio *k, const struct request *r)
+static uint32_t timeout_status(const struct unicd_kio *k,
+			       const struct request *r)
 {
 	uint32_t why =
 		unic_kio_node_status(&k->node, unic_from_le32(r->ask.ipv4));
@@ -105,7 +107,8 @@ static uint32_t late(const struct unicd_kio *k, const struct request *r)
 	return why ? why : UNIC_ST_TIMEOUT;
 }
 
-static void succeed(struct unicd_kio *k, struct request *r, uint32_t bytes)
+static void complete_request(struct unicd_kio *k, struct request *r,
+			     uint32_t bytes)
 {
 	const struct unic_kio_user *user = r->user;
 	bool comes = r->ask.what == UNIC_CTL_KIO_READ ||
@@ -116,18 +119,18 @@ static void succeed(struct unicd_kio *k, struct request *r, uint32_t bytes)
 	};
 
 	if (r->client)
-		answer(k->os, r->client, &r->ask.hdr, UNIC_ST_OK, &rep,
-		       user->buf, comes ? bytes : 0);
-	forget(k, r);
+		answer_request(k->os, r->client, &r->ask.hdr, UNIC_ST_OK, &rep,
+			       user->buf, comes ? bytes : 0);
+	free_request(k, r);
 }
 
 /* What may go better over the next connection. */
-static bool passing(int status)
+static bool is_transient(int status)
 {
 	return status == -ENOLINK || status == -EIO || status == -ENOBUFS;
 }
 
-static void done(struct unic_kio_user *user, int status, uint32_t bytes)
+static void user_io_done(struct unic_kio_user *user, int status, uint32_t bytes)
 {
 	struct request *r = user->of;
 	struct unicd_kio *k = (struct unicd_kio *)(void *)user->node;
@@ -135,21 +138,21 @@ static void done(struct unic_kio_user *user, int status, uint32_t bytes)
 	uint32_t remote = user->io.remote;
 
 	if (!status) {
-		succeed(k, r, bytes);
+		complete_request(k, r, bytes);
 	} else if (status == -EREMOTEIO) {
-		fail(k, r, UNIC_CTL_ST_REMOTE, remote);
-	} else if (passing(status) && now < r->deadline_ns && r->client) {
+		fail_request(k, r, UNIC_CTL_ST_REMOTE, remote);
+	} else if (is_transient(status) && now < r->deadline_ns && r->client) {
 		r->user = NULL;
 		r->retry_ns = now + AGAIN_NS;
 	} else {
-		fail(k, r, late(k, r), 0);
+		fail_request(k, r, timeout_status(k, r), 0);
 	}
 	unic_kio_user_put(user);
 }
 
 /* ------------------------------------------------------------------ requests */
 
-static uint32_t check(const struct unic_ctl_kio *ask, size_t bytes)
+static uint32_t check_request(const struct unic_ctl_kio *ask, size_t bytes)
 {
 	uint32_t len = unic_from_le32(ask->len), i, sum;
 	uint32_t data = ask->what == UNIC_CTL_KIO_WRITE ? len : 0;
@@ -187,11 +190,12 @@ static void show_state(struct unic_os *os, struct unicd_client *c,
 		.served = unic_to_le32((uint32_t)n->served),
 	};
 
-	answer(os, c, asked, UNIC_ST_OK, &r, NULL, 0);
+	answer_request(os, c, asked, UNIC_ST_OK, &r, NULL, 0);
 }
 
-static struct request *keep(struct unicd_kio *k, struct unicd_client *c,
-			    const void *msg, size_t bytes)
+static struct request *queue_request(struct unicd_kio *k,
+				     struct unicd_client *c, const void *msg,
+				     size_t bytes)
 {
 	struct request *r = malloc(sizeof(*r) + bytes), **at = &k->head;
 	uint32_t ms;
@@ -215,7 +219,8 @@ static struct request *keep(struct unicd_kio *k, struct unicd_client *c,
 	return r;
 }
 
-static bool may_ask(const struct unic_os *os, const struct unicd_client *c)
+static bool is_kio_allowed(const struct unic_os *os,
+			   const struct unicd_client *c)
 {
 	uint32_t i;
 
@@ -234,11 +239,11 @@ void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 	memcpy(&ask, msg, bytes < sizeof(ask) ? bytes : sizeof(ask));
 	status = bytes < sizeof(ask) || bytes > UNIC_CTL_KIO_MSG_MAX
 			 ? UNIC_ST_INVALID
-			 : check(&ask, bytes);
+			 : check_request(&ask, bytes);
 	if (!status && ask.name_bytes &&
 	    memchr((const uint8_t *)msg + sizeof(ask), 0, ask.name_bytes))
 		status = UNIC_ST_INVALID;
-	if (!status && ask.what != UNIC_CTL_KIO_STATE && !may_ask(os, c))
+	if (!status && ask.what != UNIC_CTL_KIO_STATE && !is_kio_allowed(os, c))
 		status = UNIC_CTL_ST_PERMISSION;
 	if (!status && c->kio >= UNIC_CTL_KIO_OPEN)
 		status = UNIC_CTL_ST_TOO_MANY;
@@ -246,10 +251,10 @@ void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 		show_state(os, c, &ask.hdr);
 		return;
 	}
-	if (!status && !keep(os->kio, c, msg, bytes))
+	if (!status && !queue_request(os->kio, c, msg, bytes))
 		status = UNIC_CTL_ST_NO_MEMORY;
 	if (status)
-		refuse(os, c, &ask.hdr, status);
+		refuse_request(os, c, &ask.hdr, status);
 	else if (os->kio->node.why != UNIC_CTL_ST_UNSUPPORTED)
 		unic_kio_node_want(&os->kio->node);
 }
@@ -270,8 +275,8 @@ void unicd_kio_gone(struct unic_os *os, const struct unicd_client *c)
 
 /* ----------------------------------------------------------------------- poll */
 
-static void begin(struct unicd_kio *k, struct request *r,
-		  struct unic_kio_user *user)
+static void begin_request(struct unicd_kio *k, struct request *r,
+			  struct unic_kio_user *user)
 {
 	uint32_t len = unic_from_le32(r->ask.len);
 	int err;
@@ -301,7 +306,8 @@ static void begin(struct unicd_kio *k, struct request *r,
  * connection, until his time is over. So one user, with all processes, has half of
  * the places at most, and of the hosts that we speak with.
  */
-static bool has_its_part(const struct unicd_kio *k, const struct request *r)
+static bool has_reached_share(const struct unicd_kio *k,
+			      const struct request *r)
 {
 	unic_le32 host[UNIC_KIO_USERS];
 	uint32_t i, j, places = 0, hosts = 0;
@@ -324,16 +330,16 @@ static bool has_its_part(const struct unicd_kio *k, const struct request *r)
 	       (j == hosts && hosts >= UNIC_KIO_OUT / 2);
 }
 
-static struct unic_kio_user *place_for(struct unicd_kio *k,
-				       const struct request *r, uint64_t now)
+static struct unic_kio_user *get_kio_user(struct unicd_kio *k,
+					  const struct request *r, uint64_t now)
 {
-	if (now < r->retry_ns || has_its_part(k, r))
+	if (now < r->retry_ns || has_reached_share(k, r))
 		return NULL;
 	return unic_kio_user_get(&k->node);
 }
 
 /* Begin what can be, end what is late or for nobody. */
-static uint64_t look(struct unicd_kio *k, uint64_t now)
+static uint64_t poll_requests(struct unicd_kio *k, uint64_t now)
 {
 	struct request *r, *next_r;
 	struct unic_kio_user *user;
@@ -345,12 +351,12 @@ static uint64_t look(struct unicd_kio *k, uint64_t now)
 			continue;
 		if (!r->client || now >= r->deadline_ns ||
 		    k->node.why == UNIC_CTL_ST_UNSUPPORTED) {
-			fail(k, r, late(k, r), 0);
+			fail_request(k, r, timeout_status(k, r), 0);
 			continue;
 		}
-		user = place_for(k, r, now);
+		user = get_kio_user(k, r, now);
 		if (user) {
-			begin(k, r, user);
+			begin_request(k, r, user);
 			next = now;
 			/* which may have ended others, too */
 			return next;
@@ -368,7 +374,7 @@ uint64_t unicd_kio_poll(struct unic_os *os)
 	struct unicd_kio *k = os->kio;
 	uint64_t next = unic_kio_node_poll(&k->node), also;
 
-	also = look(k, unic_os_now_ns(os));
+	also = poll_requests(k, unic_os_now_ns(os));
 	return also < next ? also : next;
 }
 
@@ -411,7 +417,7 @@ int unicd_kio_init(struct unic_os *os)
 	config.allow = os->opt.kio_allow;
 	config.allows = os->opt.kio_allows;
 	unic_kio_node_init(&k->node, &config);
-	k->node.done = done;
+	k->node.done = user_io_done;
 	if (config.store)
 		unic_kio_node_want(&k->node);
 	os->kio = k;

@@ -52,18 +52,18 @@ struct unicd_files {
 /* ---------------------------------------------------------------------- walk */
 
 /* Not empty, and leading to no other place than its own. */
-static bool plain(const char *name)
+static bool is_plain_name(const char *name)
 {
 	return *name && strcmp(name, ".") && strcmp(name, "..");
 }
 
 /* A folder below @at, which is closed. */
-static int enter(int at, const char *name)
+static int open_subdir(int at, const char *name)
 {
 	int fd = -1;
 
 	errno = EACCES;
-	if (plain(name))
+	if (is_plain_name(name))
 		fd = openat(at, name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	fd = fd < 0 ? -errno : fd;
@@ -73,7 +73,7 @@ static int enter(int at, const char *name)
 
 /* The folder that @path is in, to be closed, or -errno. *@last: its name there,
  * "" for the root itself. */
-static int walk(const struct unicd_files *f, char *path, const char **last)
+static int walk_path(const struct unicd_files *f, char *path, const char **last)
 {
 	int at = fcntl(f->root, F_DUPFD_CLOEXEC, 0);
 	char *slash;
@@ -82,14 +82,14 @@ static int walk(const struct unicd_files *f, char *path, const char **last)
 		return -errno;
 	while (at >= 0 && (slash = strchr(path, '/'))) {
 		*slash = 0;
-		at = enter(at, path);
+		at = open_subdir(at, path);
 		path = slash + 1;
 	}
 	*last = path;
 	return at;
 }
 
-static bool allowed(const struct unicd_files *f, const char *path)
+static bool is_exported(const struct unicd_files *f, const char *path)
 {
 	return !*f->only || !*path || !strcmp(path, f->only);
 }
@@ -101,7 +101,7 @@ static int open_plain(int at, const char *name, int flags)
 	struct stat st;
 	int fd;
 
-	if (!plain(name))
+	if (!is_plain_name(name))
 		return -EACCES;
 	/* looked at before, too: to open a device can be to do something */
 	if (!fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -119,7 +119,8 @@ static int open_plain(int at, const char *name, int flags)
 }
 
 /* All of it, but for the end of the file or an error that follows bytes. */
-static int move(int fd, uint8_t op, uint8_t *buf, uint32_t len, uint64_t offset)
+static int transfer_bytes(int fd, uint8_t op, uint8_t *buf, uint32_t len,
+			  uint64_t offset)
 {
 	uint32_t n = 0;
 	ssize_t got;
@@ -152,7 +153,7 @@ static void new_boot(struct unicd_files *f)
 }
 
 /* Nobody will ask this descriptor any more. */
-static void let_go(struct unicd_files *f, struct kept *k)
+static void close_kept(struct unicd_files *f, struct kept *k)
 {
 	if (k->dirty && fsync(k->fd))
 		new_boot(f);
@@ -160,17 +161,19 @@ static void let_go(struct unicd_files *f, struct kept *k)
 	k->of = NULL;
 }
 
-static void let_go_all(struct unicd_files *f, const struct unic_kio_server *of)
+static void close_all_kept(struct unicd_files *f,
+			   const struct unic_kio_server *of)
 {
 	uint32_t i;
 
 	for (i = 0; i < KEPT_MAX; i++)
 		if (f->kept[i].of == of)
-			let_go(f, &f->kept[i]);
+			close_kept(f, &f->kept[i]);
 }
 
-static struct kept *find(struct unicd_files *f,
-			 const struct unic_kio_server *of, const char *path)
+static struct kept *find_kept(struct unicd_files *f,
+			      const struct unic_kio_server *of,
+			      const char *path)
 {
 	uint32_t i;
 
@@ -201,7 +204,7 @@ static struct kept *make_room(struct unicd_files *f,
 	if (n < KEPT_EACH && spare)
 		return spare;
 	if (oldest)
-		let_go(f, oldest);
+		close_kept(f, oldest);
 	return oldest;
 }
 
@@ -215,8 +218,9 @@ static bool is_current(const struct kept *k, int at, const char *name)
 	       now.st_ino == then.st_ino;
 }
 
-static int keep(struct unicd_files *f, const struct unic_kio_task *task, int at,
-		const char *name, const char *path, struct kept **out)
+static int add_kept(struct unicd_files *f, const struct unic_kio_task *task,
+		    int at, const char *name, const char *path,
+		    struct kept **out)
 {
 	bool writes = task->op == UNIC_KIO_WRITE || task->op == UNIC_KIO_CUT;
 	int fd = open_plain(at, name,
@@ -244,20 +248,20 @@ static int open_kept(struct unicd_files *f, const struct unic_kio_task *task,
 		     struct kept **out)
 {
 	bool writes = task->op == UNIC_KIO_WRITE || task->op == UNIC_KIO_CUT;
-	struct kept *k = find(f, task->server, path);
+	struct kept *k = find_kept(f, task->server, path);
 	int err;
 
 	if (k && !is_current(k, at, name)) {
 		if (k->dirty)
 			new_boot(f);
-		let_go(f, k);
+		close_kept(f, k);
 		k = NULL;
 	}
 	if (k && writes && !k->writes) {
-		let_go(f, k);
+		close_kept(f, k);
 		k = NULL;
 	}
-	err = k ? 0 : keep(f, task, at, name, path, &k);
+	err = k ? 0 : add_kept(f, task, at, name, path, &k);
 	if (err)
 		return err;
 	k->used = ++f->uses;
@@ -265,8 +269,8 @@ static int open_kept(struct unicd_files *f, const struct unic_kio_task *task,
 	return 0;
 }
 
-static int too_large(const struct unicd_files *f,
-		     const struct unic_kio_task *task)
+static int check_write(const struct unicd_files *f,
+		       const struct unic_kio_task *task)
 {
 	if (task->op != UNIC_KIO_WRITE && task->op != UNIC_KIO_CUT)
 		return 0;
@@ -275,7 +279,7 @@ static int too_large(const struct unicd_files *f,
 	return task->offset + task->len > f->max_bytes ? -EFBIG : 0;
 }
 
-static int act(struct kept *k, struct unic_kio_task *task)
+static int apply_op(struct kept *k, struct unic_kio_task *task)
 {
 	int err;
 
@@ -291,24 +295,24 @@ static int act(struct kept *k, struct unic_kio_task *task)
 		k->dirty = true;
 		/* fall through */
 	default:
-		return task->len ? move(k->fd, task->op, task->buf, task->len,
-					task->offset)
+		return task->len ? transfer_bytes(k->fd, task->op, task->buf,
+						  task->len, task->offset)
 				 : 0;
 	}
 }
 
-static int on_file(struct unicd_files *f, struct unic_kio_task *task, int at,
-		   const char *name, const char *path)
+static int run_file_task(struct unicd_files *f, struct unic_kio_task *task,
+			 int at, const char *name, const char *path)
 {
 	struct kept *k = NULL;
 	struct stat st;
-	int n = too_large(f, task);
+	int n = check_write(f, task);
 
 	if (!n)
 		n = open_kept(f, task, at, name, path, &k);
 	if (n)
 		return n;
-	n = act(k, task);
+	n = apply_op(k, task);
 	if (n >= 0 && fstat(k->fd, &st))
 		n = -errno;
 	else if (n >= 0)
@@ -327,8 +331,9 @@ static uint32_t put_entry(const struct unicd_files *f, int at, const char *name,
 	struct stat st;
 
 	*full = false;
-	if (!plain(name) || name_bytes > UNIC_KIO_NAME_MAX ||
-	    !allowed(f, name) || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	if (!is_plain_name(name) || name_bytes > UNIC_KIO_NAME_MAX ||
+	    !is_exported(f, name) ||
+	    fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
 	*full = UNIC_KIO_ENTRY_BYTES + name_bytes > room;
@@ -360,14 +365,14 @@ static int list_open(const struct unicd_files *f, DIR *dir, uint64_t skip,
 }
 
 /* Those behind the first @skip, hidden ones counted; *@at is where to go on. */
-static int list(const struct unicd_files *f, int at, const char *name,
-		uint64_t skip, void *buf, uint32_t len, uint64_t *size)
+static int list_folder(const struct unicd_files *f, int at, const char *name,
+		       uint64_t skip, void *buf, uint32_t len, uint64_t *size)
 {
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0), n;
 	DIR *dir;
 
 	if (fd >= 0 && *name)
-		fd = enter(fd, name);
+		fd = open_subdir(fd, name);
 	else if (fd >= 0)
 		fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
@@ -384,7 +389,7 @@ static int list(const struct unicd_files *f, int at, const char *name,
 
 /* ------------------------------------------------------------------------ run */
 
-static int run(struct unicd_files *f, struct unic_kio_task *task)
+static int run_task(struct unicd_files *f, struct unic_kio_task *task)
 {
 	char path[UNIC_KIO_NAME_MAX + 1], whole[UNIC_KIO_NAME_MAX + 1];
 	const char *last = "";
@@ -393,16 +398,16 @@ static int run(struct unicd_files *f, struct unic_kio_task *task)
 	memcpy(path, task->name, task->name_bytes);
 	path[task->name_bytes] = 0;
 	strcpy(whole, path);
-	if (!allowed(f, path))
+	if (!is_exported(f, path))
 		return -ENOENT;
-	at = walk(f, path, &last);
+	at = walk_path(f, path, &last);
 	if (at < 0)
 		return at;
 	if (task->op == UNIC_KIO_LIST)
-		n = list(f, at, last, task->offset, task->buf, task->len,
-			 &task->size);
+		n = list_folder(f, at, last, task->offset, task->buf, task->len,
+				&task->size);
 	else
-		n = on_file(f, task, at, last, whole);
+		n = run_file_task(f, task, at, last, whole);
 	close(at);
 	return n;
 }
@@ -413,9 +418,9 @@ int unicd_files_run(struct unicd_files *f, struct unic_kio_task *task)
 
 	task->size = 0;
 	if (task->op)
-		n = run(f, task);
+		n = run_task(f, task);
 	else
-		let_go_all(f, task->server);
+		close_all_kept(f, task->server);
 	task->boot = f->boot;
 	return n;
 }
@@ -423,7 +428,7 @@ int unicd_files_run(struct unicd_files *f, struct unic_kio_task *task)
 /* --------------------------------------------------------------- open, close */
 
 /* @path is a file: export the folder it is in, and show nothing else. */
-static int open_one(struct unicd_files *f, const char *path)
+static int export_single_file(struct unicd_files *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -458,7 +463,7 @@ struct unicd_files *unicd_files_open(const char *path, bool writable,
 	new_boot(f);
 	f->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->root < 0)
-		err = errno == ENOTDIR ? open_one(f, path) : -errno;
+		err = errno == ENOTDIR ? export_single_file(f, path) : -errno;
 	if (!err)
 		return f;
 	unicd_say("--kio-export %s: %s: name a folder, or a file, that this "

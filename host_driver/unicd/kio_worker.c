@@ -69,7 +69,7 @@ static struct place *wait_task(struct worker *w)
 	return p;
 }
 
-static void *work(void *arg)
+static void *worker_thread(void *arg)
 {
 	struct worker *w = arg;
 	struct place *p;
@@ -90,7 +90,8 @@ static void *work(void *arg)
 
 /* ------------------------------------------------------------- the driver */
 
-static bool begin(struct unic_kio_store *s, const struct unic_kio_task *task)
+static bool worker_begin(struct unic_kio_store *s,
+			 const struct unic_kio_task *task)
 {
 	struct worker *w = worker_of(s);
 	struct place *p = &w->place[w->begun % PLACES];
@@ -110,16 +111,16 @@ static bool begin(struct unic_kio_store *s, const struct unic_kio_task *task)
 	return true;
 }
 
-static bool end_of(struct unic_kio_store *s, struct unic_kio_server *of)
+static bool worker_end(struct unic_kio_store *s, struct unic_kio_server *of)
 {
 	struct unic_kio_task task = { .server = of, .name = "" };
 
-	return begin(s, &task);
+	return worker_begin(s, &task);
 }
 
-/* Its place may be used again by the next begin(), which nobody calls before he
+/* Its place may be used again by the next worker_begin(), which nobody calls before he
  * is through with what we give him. */
-static bool next(struct unic_kio_store *s, struct unic_kio_task *task)
+static bool worker_next(struct unic_kio_store *s, struct unic_kio_task *task)
 {
 	struct worker *w = worker_of(s);
 	uint32_t done;
@@ -143,7 +144,7 @@ static int start_thread(struct worker *w)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&w->thread, NULL, work, w);
+	err = pthread_create(&w->thread, NULL, worker_thread, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -err;
 }
@@ -155,9 +156,9 @@ struct unic_kio_store *unicd_worker_start(struct unic_os *os,
 	int err = w ? 0 : -ENOMEM;
 
 	if (w) {
-		w->store.begin = begin;
-		w->store.next = next;
-		w->store.end = end_of;
+		w->store.begin = worker_begin;
+		w->store.next = worker_next;
+		w->store.end = worker_end;
 		w->files = files;
 		pthread_mutex_init(&w->lock, NULL);
 		pthread_cond_init(&w->work, NULL);

@@ -40,7 +40,8 @@ struct unicd_line {
 };
 
 /* Bytes that may go now; none before they are worth it. */
-static uint32_t room(const struct unicd_line *l, struct pace *p, uint64_t now)
+static uint32_t paced_bytes(const struct unicd_line *l, struct pace *p,
+			    uint64_t now)
 {
 	if (p->until_ns + BURST_NS < now)
 		p->until_ns = now - BURST_NS;
@@ -49,7 +50,8 @@ static uint32_t room(const struct unicd_line *l, struct pace *p, uint64_t now)
 		       : (uint32_t)((now - p->until_ns) / l->ns_per_byte);
 }
 
-static void took(const struct unicd_line *l, struct pace *p, uint32_t bytes)
+static void charge_pace(const struct unicd_line *l, struct pace *p,
+			uint32_t bytes)
 {
 	p->until_ns += bytes * l->ns_per_byte;
 }
@@ -185,7 +187,7 @@ int unicd_line_init(struct unic_os *os)
 /* ------------------------------------------------------------------- bytes */
 
 /* Deaf for a moment, so that the event does not come all the time. */
-static void listen_for(struct unic_os *os, bool on)
+static void set_line_polling(struct unic_os *os, bool on)
 {
 	struct unicd_line *l = os->line;
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0,
@@ -201,19 +203,19 @@ void unicd_line_event(struct unic_os *os)
 {
 	struct unicd_line *l = os->line;
 	uint64_t now = unic_os_now_ns(os);
-	uint32_t most = room(l, &l->in, now);
+	uint32_t most = paced_bytes(l, &l->in, now);
 	uint8_t bytes[512];
 	ssize_t n;
 
 	if (l->fd < 0)
 		return;
 	if (!most) {
-		listen_for(os, false);
+		set_line_polling(os, false);
 		return;
 	}
 	n = read(l->fd, bytes, most < sizeof(bytes) ? most : sizeof(bytes));
 	if (n > 0) {
-		took(l, &l->in, (uint32_t)n);
+		charge_pace(l, &l->in, (uint32_t)n);
 		far_input(&l->far, bytes, (uint32_t)n, now);
 	} else if (!n || (errno != EAGAIN && errno != EINTR)) {
 		close_line(os, n ? strerror(errno) : "closed");
@@ -223,7 +225,7 @@ void unicd_line_event(struct unic_os *os)
 static void write_some(struct unic_os *os, uint64_t now)
 {
 	struct unicd_line *l = os->line;
-	uint32_t most = room(l, &l->out, now);
+	uint32_t most = paced_bytes(l, &l->out, now);
 	ssize_t n;
 
 	if (most > sizeof(l->rest))
@@ -237,7 +239,7 @@ static void write_some(struct unic_os *os, uint64_t now)
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		close_line(os, strerror(errno));
 	} else if (n > 0) {
-		took(l, &l->out, (uint32_t)n);
+		charge_pace(l, &l->out, (uint32_t)n);
 		l->rest_len -= (uint32_t)n;
 		memmove(l->rest, l->rest + n, l->rest_len);
 	}
@@ -245,7 +247,7 @@ static void write_some(struct unic_os *os, uint64_t now)
 
 /* ------------------------------------------------------------------ events */
 
-static void tell(struct unic_os *os)
+static void deliver_far_events(struct unic_os *os)
 {
 	struct far *f = &os->line->far;
 	uint32_t p;
@@ -282,11 +284,11 @@ uint64_t unicd_line_turn(struct unic_os *os)
 		write_some(os, now);
 	if (l->far.here && now - l->far.stream.heard_ns > SILENT_NS)
 		far_silent(&l->far);
-	tell(os);
+	deliver_far_events(os);
 	if (l->fd < 0)
 		return l->retry_ns;
-	if (l->deaf && room(l, &l->in, now))
-		listen_for(os, true);
+	if (l->deaf && paced_bytes(l, &l->in, now))
+		set_line_polling(os, true);
 	if (l->deaf || l->rest_len || stream_wants(&l->far.stream, now))
 		return now + TICK_NS;
 	due = stream_due(&l->far.stream);

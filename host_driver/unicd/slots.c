@@ -41,7 +41,7 @@ int unicd_pidfd(pid_t pid)
 }
 
 /* Field 22 of /proc/PID/stat; with the pid it names a process for ever. */
-static uint64_t started(uint32_t pid)
+static uint64_t process_start_time(uint32_t pid)
 {
 	char path[64], text[1024], *p;
 	ssize_t n;
@@ -62,7 +62,7 @@ static uint64_t started(uint32_t pid)
 	return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static void remember(struct unic_os *os, uint32_t slot, struct owner o)
+static void store_slot_owner(struct unic_os *os, uint32_t slot, struct owner o)
 {
 	off_t at = (off_t)(slot * sizeof(o));
 
@@ -71,7 +71,7 @@ static void remember(struct unic_os *os, uint32_t slot, struct owner o)
 		unicd_say("cannot remember who has slot %u", slot);
 }
 
-static void take_over(struct unic_os *os, uint32_t slot)
+static void restore_slot_owner(struct unic_os *os, uint32_t slot)
 {
 	struct owner o;
 	int fd;
@@ -81,7 +81,7 @@ static void take_over(struct unic_os *os, uint32_t slot)
 	    !o.pid)
 		return;
 	fd = unicd_pidfd((pid_t)o.pid);
-	if (fd >= 0 && started(o.pid) != o.started) {
+	if (fd >= 0 && process_start_time(o.pid) != o.started) {
 		close(fd);
 		fd = -1; /* its number is another's now */
 	}
@@ -94,7 +94,7 @@ static void take_over(struct unic_os *os, uint32_t slot)
 }
 
 /* What a driver leaves for the next one, in the directory of the bus. */
-static int open_ours(const struct unic_os *os, const char *name)
+static int open_driver_file(const struct unic_os *os, const char *name)
 {
 	int fd = openat(os->bus_dir, name,
 			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -108,7 +108,7 @@ void unicd_slots_init(struct unic_os *os)
 
 	if (os->bus_dir < 0)
 		return; /* the loop-back's memory dies with us */
-	os->slots_file = open_ours(os, "unicd.slots");
+	os->slots_file = open_driver_file(os, "unicd.slots");
 	if (os->slots_file < 0) {
 		unicd_say("%s/unicd.slots: %s; owners of slots are not "
 			  "remembered",
@@ -116,7 +116,7 @@ void unicd_slots_init(struct unic_os *os)
 		return;
 	}
 	for (i = 0; i < os->slots; i++)
-		take_over(os, i);
+		restore_slot_owner(os, i);
 }
 
 void *unicd_slots_journal(const struct unic_os *os)
@@ -127,7 +127,7 @@ void *unicd_slots_journal(const struct unic_os *os)
 
 	if (os->bus_dir < 0)
 		return NULL;
-	fd = open_ours(os, "unicd.journal");
+	fd = open_driver_file(os, "unicd.journal");
 	err = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)bytes);
 	if (err) {
 		unicd_say("%s/unicd.journal: %s; processes will not outlive us",
@@ -142,7 +142,7 @@ void *unicd_slots_journal(const struct unic_os *os)
 }
 
 /* Or it is not known. */
-static bool ended(int pidfd)
+static bool is_process_ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
@@ -161,16 +161,17 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 	 * that that one still lives.
 	 */
 	os->slot_pidfd[slot] = unicd_pidfd((pid_t)client->core.pid);
-	if (os->slot_pidfd[slot] >= 0 && ended(client->pidfd)) {
+	if (os->slot_pidfd[slot] >= 0 && is_process_ended(client->pidfd)) {
 		close(os->slot_pidfd[slot]);
 		os->slot_pidfd[slot] = -1;
 	} else if (os->slot_pidfd[slot] < 0) {
 		os->slot_pidfd[slot] = -1;
 	}
-	remember(os, slot,
-		 (struct owner){ .pid = client->core.pid,
-				 .uid = client->core.uid,
-				 .started = started(client->core.pid) });
+	store_slot_owner(os, slot,
+			 (struct owner){ .pid = client->core.pid,
+					 .uid = client->core.uid,
+					 .started = process_start_time(
+						 client->core.pid) });
 }
 
 void unicd_slots_ended(struct unic_os *os, uint32_t slot)
@@ -196,23 +197,23 @@ bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
 }
 
 /* For its user, and better not before its process ended. */
-static void keep(struct unic_os *os, uint32_t slot)
+static void keep_slot(struct unic_os *os, uint32_t slot)
 {
 	os->slot_state[slot] = UNICD_SLOT_KEPT;
-	if (ended(os->slot_pidfd[slot]))
+	if (is_process_ended(os->slot_pidfd[slot]))
 		unic_host_slot_ended(os->host, slot);
 	else /* EEXIST: watched already */
 		(void)unicd_watch(os, os->slot_pidfd[slot], UNICD_EV_OWNER,
 				  slot, EPOLLIN);
 }
 
-static void release(struct unic_os *os, uint32_t slot)
+static void release_slot(struct unic_os *os, uint32_t slot)
 {
 	if (os->slot_pidfd[slot] >= 0)
 		close(os->slot_pidfd[slot]);
 	os->slot_pidfd[slot] = -1;
 	os->slot_state[slot] = UNICD_SLOT_FRESH;
-	remember(os, slot, (struct owner){ 0 });
+	store_slot_owner(os, slot, (struct owner){ 0 });
 	unic_host_slot_free(os->host, slot);
 }
 
@@ -221,11 +222,11 @@ void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd)
 	bool asked = os->slot_state[slot] == UNICD_SLOT_ASKED;
 
 	if (asked && fd >= 0 && !unicd_board_exchange(os, slot, fd)) {
-		release(os, slot);
+		release_slot(os, slot);
 		return;
 	}
 	if (asked && fd < 0)
-		keep(os, slot);
+		keep_slot(os, slot);
 	else if (asked) /* its memory is not ours any more: once more */
 		os->slot_state[slot] = UNICD_SLOT_LEFT;
 	if (fd >= 0)

@@ -98,8 +98,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t number(struct argp_state *state, const char *arg, uint64_t lo,
-		       uint64_t hi)
+static uint64_t parse_number(struct argp_state *state, const char *arg,
+			     uint64_t lo, uint64_t hi)
 {
 	char *end;
 	unsigned long long v;
@@ -128,7 +128,8 @@ static void add_host(struct argp_state *state, struct unicd_options *o,
 		argp_error(state, "%s is not an IPv4 address, or such /BITS",
 			   arg);
 	net->ipv4 = ntohl(in.s_addr);
-	net->bits = slash ? (uint32_t)number(state, slash + 1, 0, 32) : 32;
+	net->bits = slash ? (uint32_t)parse_number(state, slash + 1, 0, 32)
+			  : 32;
 	o->kio_allows++;
 }
 
@@ -141,10 +142,10 @@ static void add_user(struct argp_state *state, struct unicd_options *o,
 		argp_error(state, "--kio-user: %u at most", UNICD_KIO_RULES);
 	o->kio_user[o->kio_users++] =
 		pw ? pw->pw_uid
-		   : (uint32_t)number(state, arg, 0, UINT32_MAX - 1);
+		   : (uint32_t)parse_number(state, arg, 0, UINT32_MAX - 1);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct unicd_options *o = state->input;
 	struct in_addr in;
@@ -168,34 +169,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->ipv4 = ntohl(in.s_addr);
 		return 0;
 	case OPT_GRACE:
-		o->params.grace_us =
-			unic_to_le32((uint32_t)number(state, arg, 1, 10000000));
+		o->params.grace_us = unic_to_le32(
+			(uint32_t)parse_number(state, arg, 1, 10000000));
 		return 0;
 	case OPT_DELIVER:
-		o->params.deliver_us =
-			unic_to_le32((uint32_t)number(state, arg, 1, 10000000));
+		o->params.deliver_us = unic_to_le32(
+			(uint32_t)parse_number(state, arg, 1, 10000000));
 		return 0;
 	case OPT_REAPER:
 		o->params.reaper_us = unic_to_le32(
-			(uint32_t)number(state, arg, 100, 1000000));
+			(uint32_t)parse_number(state, arg, 100, 1000000));
 		return 0;
 	case OPT_LOW:
 	case OPT_HIGH:
 		o->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
 		if (key == OPT_LOW)
 			o->params.low_entries = unic_to_le32(
-				(uint32_t)number(state, arg, 0, 1 << 20));
+				(uint32_t)parse_number(state, arg, 0, 1 << 20));
 		else
 			o->params.high_entries = unic_to_le32(
-				(uint32_t)number(state, arg, 0, 1 << 20));
+				(uint32_t)parse_number(state, arg, 0, 1 << 20));
 		return 0;
 	case OPT_RESIDENCE:
-		o->params.residence_us =
-			unic_to_le32((uint32_t)number(state, arg, 0, 10000000));
+		o->params.residence_us = unic_to_le32(
+			(uint32_t)parse_number(state, arg, 0, 10000000));
 		return 0;
 	case OPT_EXTEND:
-		o->params.extend_us =
-			unic_to_le32((uint32_t)number(state, arg, 0, 10000000));
+		o->params.extend_us = unic_to_le32(
+			(uint32_t)parse_number(state, arg, 0, 10000000));
 		return 0;
 	case OPT_CRASH:
 		o->crash_file = arg;
@@ -204,17 +205,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->audit = true;
 		return 0;
 	case OPT_SPIN:
-		o->spin_us = (uint32_t)number(state, arg, 0, 1000000);
+		o->spin_us = (uint32_t)parse_number(state, arg, 0, 1000000);
 		return 0;
 	case OPT_SLOTS:
-		o->slots = (uint32_t)number(state, arg, 1, UNIC_HOST_SLOTS_MAX);
+		o->slots = (uint32_t)parse_number(state, arg, 1,
+						  UNIC_HOST_SLOTS_MAX);
 		return 0;
 	case OPT_SLOT_SIZE:
-		o->slot_bytes = number(state, arg, 1 << 20, 1 << 30) & ~4095ull;
+		o->slot_bytes = parse_number(state, arg, 1 << 20, 1 << 30) &
+				~4095ull;
 		return 0;
 	case OPT_USER_SLOTS:
-		o->user_slots =
-			(uint32_t)number(state, arg, 1, UNIC_HOST_SLOTS_MAX);
+		o->user_slots = (uint32_t)parse_number(state, arg, 1,
+						       UNIC_HOST_SLOTS_MAX);
 		return 0;
 	case OPT_KIO:
 		o->kio_export = arg;
@@ -226,13 +229,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_user(state, o, arg);
 		return 0;
 	case OPT_KIO_MAX:
-		o->kio_max_bytes = number(state, arg, 0, INT64_MAX);
+		o->kio_max_bytes = parse_number(state, arg, 0, INT64_MAX);
 		return 0;
 	case OPT_LINK:
 		o->link = arg;
 		return 0;
 	case OPT_BAUD:
-		o->baud = (uint32_t)number(state, arg, 9600, 4000000);
+		o->baud = (uint32_t)parse_number(state, arg, 9600, 4000000);
 		return 0;
 	case OPT_KIO_WRITABLE:
 		o->kio_writable = true;
@@ -261,7 +264,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_option,
 	.doc = "The host driver of unic: serves processes on a Unix socket and "
 	       "drives the NIC on the bus.",
 };
@@ -334,7 +337,7 @@ static int make_host(struct unic_os *os, bool loop)
 	return -ENOMEM;
 }
 
-static void init(struct unic_os *os)
+static void init_os(struct unic_os *os)
 {
 	uint32_t i;
 
@@ -357,7 +360,7 @@ static void init(struct unic_os *os)
 		os->client[i].fd = -1;
 }
 
-static int start(struct unic_os *os)
+static int start_daemon(struct unic_os *os)
 {
 	bool loop = !strcmp(os->opt.provider, "loop");
 	int err;
@@ -384,7 +387,7 @@ static int start(struct unic_os *os)
 /* --------------------------------------------------------------------- loop */
 
 /* False: time to end. */
-static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
+static bool dispatch_event(struct unic_os *os, const struct epoll_event *ev)
 {
 	uint32_t n = ev->data.u32 & 0xffff;
 
@@ -430,7 +433,8 @@ static bool dispatch(struct unic_os *os, const struct epoll_event *ev)
 }
 
 /* Tell the world once per state what became of the NIC. */
-static void report(struct unic_os *os, uint32_t *shown, bool *announced)
+static void report_nic_state(struct unic_os *os, uint32_t *shown,
+			     bool *announced)
 {
 	uint32_t state = unic_host_nic(os->host);
 
@@ -447,7 +451,7 @@ static void report(struct unic_os *os, uint32_t *shown, bool *announced)
 }
 
 /* Milliseconds to sleep; 0 while there is work or we spin. */
-static int patience(struct unic_os *os, uint64_t next, uint64_t busy_ns)
+static int poll_timeout_ms(struct unic_os *os, uint64_t next, uint64_t busy_ns)
 {
 	uint64_t now = unic_os_now_ns(os);
 
@@ -480,11 +484,11 @@ static void loop_forever(struct unic_os *os)
 		slots = unicd_slots_check(os);
 		if (slots < next)
 			next = slots;
-		report(os, &shown, &announced);
+		report_nic_state(os, &shown, &announced);
 		n = epoll_wait(os->epoll_fd, ev, 16,
-			       patience(os, next, busy_ns));
+			       poll_timeout_ms(os, next, busy_ns));
 		for (i = 0; i < n; i++)
-			if (!dispatch(os, &ev[i]))
+			if (!dispatch_event(os, &ev[i]))
 				return;
 		if (n > 0)
 			busy_ns = unic_os_now_ns(os);
@@ -515,9 +519,9 @@ int main(int argc, char **argv)
 			 os.opt.bus ? os.opt.bus : "/run/unic");
 		os.opt.socket = path;
 	}
-	init(&os);
+	init_os(&os);
 	say_start();
-	err = start(&os);
+	err = start_daemon(&os);
 	if (err) {
 		unicd_say("not started: %s", strerror(-err));
 	} else {

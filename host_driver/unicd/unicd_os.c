@@ -172,7 +172,7 @@ static void take_rings(int fd)
 		;
 }
 
-static void ring(int fd)
+static void ring_eventfd(int fd)
 {
 	/* EAGAIN: it is readable already, which is all we want */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
@@ -182,17 +182,18 @@ static void ring(int fd)
 void unicd_ring(struct unic_os *os, uint32_t slot)
 {
 	take_rings(os->doorbell[slot].ours);
-	ring(os->nic_ev[1 + slot]); /* the loop-back has none: it polls */
+	ring_eventfd(
+		os->nic_ev[1 + slot]); /* the loop-back has none: it polls */
 }
 
 void unic_os_ring_nic(struct unic_os *os)
 {
-	ring(os->nic_ev[0]);
+	ring_eventfd(os->nic_ev[0]);
 }
 
 void unic_os_ring_slot(struct unic_os *os, uint32_t slot)
 {
-	ring(os->nic_ev[1 + slot]);
+	ring_eventfd(os->nic_ev[1 + slot]);
 }
 
 void unic_os_ring_proc(struct unic_os *os, uint32_t slot)

@@ -17,7 +17,7 @@ _Static_assert(1 + UNIC_BUS_SLOTS_MAX <= IVSHMEM_VECTORS_MAX, "a vector for "
 							      "the mailbox and "
 							      "for each slot");
 
-static struct unic_bus_hdr header(enum unic_bus_type type, int fds)
+static struct unic_bus_hdr make_header(enum unic_bus_type type, int fds)
 {
 	return (struct unic_bus_hdr){
 		.type = unic_to_le16(type),
@@ -51,7 +51,7 @@ static bool send_hello(const struct bus_attach *at, int to)
 	memcpy(fd + n, mem->slot_fd, mem->slots * sizeof(int));
 	n += mem->slots;
 	n += add_doorbells(at, UNIC_BUS_PEER_HOST, fd + n);
-	hello.hdr = header(UNIC_BUS_HELLO, n);
+	hello.hdr = make_header(UNIC_BUS_HELLO, n);
 	return send_fds(to, &hello, sizeof(hello), fd, n);
 }
 
@@ -62,14 +62,15 @@ static bool send_nic(const struct bus_attach *at, int to, int peer, bool joined)
 
 	if (joined)
 		n = add_doorbells(at, peer, fd);
-	nic.hdr = header(joined ? UNIC_BUS_NIC_JOINED : UNIC_BUS_NIC_LEFT, n);
+	nic.hdr = make_header(joined ? UNIC_BUS_NIC_JOINED : UNIC_BUS_NIC_LEFT,
+			      n);
 	return send_fds(to, &nic, sizeof(nic), fd, n);
 }
 
-static void refuse(const struct bus_attach *at, int to)
+static void send_refused(const struct bus_attach *at, int to)
 {
 	struct unic_bus_refused msg = {
-		.hdr = header(UNIC_BUS_REFUSED, 0),
+		.hdr = make_header(UNIC_BUS_REFUSED, 0),
 		.reason = unic_to_le32(UNIC_BUS_BUSY),
 		.holder_pid = unic_to_le32((uint32_t)at->driver_pid),
 	};
@@ -77,7 +78,7 @@ static void refuse(const struct bus_attach *at, int to)
 	(void)send_fds(to, &msg, sizeof(msg), NULL, 0);
 }
 
-static bool greet(const struct bus_attach *at, int to)
+static bool send_attach_state(const struct bus_attach *at, int to)
 {
 	int p;
 
@@ -119,11 +120,11 @@ int bus_attach_accept(struct bus_attach *at)
 	if (at->driver_fd >= 0)
 		(void)bus_attach_check(at);
 	if (at->driver_fd >= 0) {
-		refuse(at, fd);
+		send_refused(at, fd);
 		close(fd);
 		return -EBUSY;
 	}
-	if (!greet(at, fd)) {
+	if (!send_attach_state(at, fd)) {
 		err = -errno;
 		close(fd);
 		return err;
@@ -166,7 +167,7 @@ int bus_attach_receive(struct bus_attach *at)
 void bus_attach_renewed(struct bus_attach *at, int slot, bool done)
 {
 	struct unic_bus_slot msg = {
-		.hdr = header(UNIC_BUS_RENEWED, done),
+		.hdr = make_header(UNIC_BUS_RENEWED, done),
 		.slot = unic_to_le32((uint32_t)slot),
 	};
 

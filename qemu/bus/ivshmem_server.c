@@ -58,7 +58,7 @@ static void close_doorbells(struct ivshmem_peer *peer)
 }
 
 /* Never waits, though that it does not is a flag that its holders share. */
-static void drain(int fd)
+static void drain_eventfd(int fd)
 {
 	eventfd_t junk;
 	struct iovec iov = { .iov_base = &junk, .iov_len = sizeof(junk) };
@@ -73,7 +73,7 @@ static void quiet_doorbells(const struct ivshmem_server *srv, int p)
 	int v;
 
 	for (v = 0; v < srv->vectors; v++)
-		drain(srv->peer[p].event[v]);
+		drain_eventfd(srv->peer[p].event[v]);
 }
 
 static int make_doorbells(struct ivshmem_server *srv, int p)
@@ -104,7 +104,8 @@ enum watched {
 	WATCHED_CLIENT,
 };
 
-static bool watch(struct ivshmem_server *srv, int fd, enum watched what)
+static bool watch_server_fd(struct ivshmem_server *srv, int fd,
+			    enum watched what)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
 
@@ -135,7 +136,7 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 	err = make_doorbells(srv, 0);
 	if (err)
 		goto fail;
-	if (watch(srv, listen_fd, WATCHED_LISTEN))
+	if (watch_server_fd(srv, listen_fd, WATCHED_LISTEN))
 		return 0;
 	err = -errno;
 fail:
@@ -146,7 +147,7 @@ fail:
 int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd)
 {
 	srv->host_fd = listen_fd;
-	return watch(srv, listen_fd, WATCHED_HOST) ? 0 : -errno;
+	return watch_server_fd(srv, listen_fd, WATCHED_HOST) ? 0 : -errno;
 }
 
 int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
@@ -155,7 +156,7 @@ int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
 	srv->map_fd = listen_fd;
 	srv->window_fd = window_fd;
 	srv->windows = windows;
-	return watch(srv, listen_fd, WATCHED_MAPPING) ? 0 : -errno;
+	return watch_server_fd(srv, listen_fd, WATCHED_MAPPING) ? 0 : -errno;
 }
 
 int ivshmem_server_add_number(struct ivshmem_server *srv, int p)
@@ -187,7 +188,7 @@ int ivshmem_server_fd(const struct ivshmem_server *srv)
 	return srv->epoll_fd;
 }
 
-static void drop(struct ivshmem_server *srv, int p)
+static void drop_peer(struct ivshmem_server *srv, int p)
 {
 	close(srv->peer[p].fd);
 	if (srv->peer[p].process >= 0)
@@ -219,7 +220,7 @@ static bool send_windows(struct ivshmem_server *srv, int p)
 }
 
 /* Number, memory, windows, everybody who is there, and last its own doorbells. */
-static bool introduce(struct ivshmem_server *srv, int p)
+static bool send_initial_state(struct ivshmem_server *srv, int p)
 {
 	int to = srv->peer[p].fd, q;
 
@@ -236,7 +237,7 @@ static bool introduce(struct ivshmem_server *srv, int p)
 }
 
 /* A number for who knocks at @door, or -EUSERS. */
-static int free_number(const struct ivshmem_server *srv, enum watched door)
+static int find_free_number(const struct ivshmem_server *srv, enum watched door)
 {
 	int p;
 
@@ -248,7 +249,7 @@ static int free_number(const struct ivshmem_server *srv, enum watched door)
 	return -EUSERS;
 }
 
-static int refuse(struct ivshmem_server *srv, int err)
+static int count_refused(struct ivshmem_server *srv, int err)
 {
 	if (err != EAGAIN && err != EINTR && err != ECONNABORTED) {
 		srv->refused++;
@@ -257,7 +258,7 @@ static int refuse(struct ivshmem_server *srv, int err)
 	return -1;
 }
 
-static int door_of(const struct ivshmem_server *srv, enum watched door)
+static int listen_fd_of(const struct ivshmem_server *srv, enum watched door)
 {
 	return door == WATCHED_HOST	 ? srv->host_fd
 	       : door == WATCHED_MAPPING ? srv->map_fd
@@ -268,28 +269,29 @@ static int door_of(const struct ivshmem_server *srv, enum watched door)
  * Returns the new peer's number, or -1. Another peer that does not take the
  * news is shut down here; its end is told when epoll shows it.
  */
-static int join(struct ivshmem_server *srv, enum watched door)
+static int accept_peer(struct ivshmem_server *srv, enum watched door)
 {
-	int fd = accept4(door_of(srv, door), NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(listen_fd_of(srv, door), NULL, NULL, SOCK_CLOEXEC);
 	int p, q, err;
 
 	if (fd < 0)
-		return refuse(srv, errno);
+		return count_refused(srv, errno);
 	p = run_dir_peer(fd);
 	if (!p)
-		p = free_number(srv, door);
+		p = find_free_number(srv, door);
 	err = p < 0 ? p : make_doorbells(srv, p);
 	if (err) {
 		close(fd);
-		return refuse(srv, -err);
+		return count_refused(srv, -err);
 	}
 	srv->peer[p].fd = fd;
 	srv->peer[p].maps = door == WATCHED_MAPPING;
 	srv->peer[p].process = peer_pidfd(fd);
-	if (!introduce(srv, p) || !watch(srv, fd, WATCHED_CLIENT)) {
+	if (!send_initial_state(srv, p) ||
+	    !watch_server_fd(srv, fd, WATCHED_CLIENT)) {
 		err = errno;
-		drop(srv, p);
-		return refuse(srv, err);
+		drop_peer(srv, p);
+		return count_refused(srv, err);
 	}
 	for (q = 0; q < srv->peers; q++)
 		if (q != p && srv->peer[q].fd >= 0 &&
@@ -299,7 +301,7 @@ static int join(struct ivshmem_server *srv, enum watched door)
 }
 
 /* It mapped a window. */
-static void hear(struct ivshmem_server *srv, int p, int64_t le)
+static void handle_mapped(struct ivshmem_server *srv, int p, int64_t le)
 {
 	int64_t w = UNIC_BUS_WINDOW - (int64_t)le64toh((uint64_t)le);
 
@@ -311,7 +313,7 @@ static void hear(struct ivshmem_server *srv, int p, int64_t le)
 
 /* Other clients have nothing to say: whatever they send is thrown away. A message
  * that is cut ends the connection of one that has. */
-static bool gone(struct ivshmem_server *srv, int p)
+static bool has_peer_left(struct ivshmem_server *srv, int p)
 {
 	int64_t said[32];
 	ssize_t n = recv(srv->peer[p].fd, said, sizeof(said), MSG_DONTWAIT), i;
@@ -321,17 +323,17 @@ static bool gone(struct ivshmem_server *srv, int p)
 	if (!srv->peer[p].maps)
 		return !n;
 	for (i = 0; i < n / (ssize_t)sizeof(said[0]); i++)
-		hear(srv, p, said[i]);
+		handle_mapped(srv, p, said[i]);
 	return !n || n % (ssize_t)sizeof(said[0]);
 }
 
 /* A client that left, whether or not its end was reported yet; -1: nobody. */
-static int somebody_gone(struct ivshmem_server *srv)
+static int find_left_peer(struct ivshmem_server *srv)
 {
 	int p;
 
 	for (p = 0; p < srv->peers; p++)
-		if (srv->peer[p].fd >= 0 && gone(srv, p))
+		if (srv->peer[p].fd >= 0 && has_peer_left(srv, p))
 			return p;
 	return -1;
 }
@@ -347,9 +349,9 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 
 	if (epoll_wait(srv->epoll_fd, &ev, 1, 0) != 1)
 		return false;
-	p = somebody_gone(srv);
+	p = find_left_peer(srv);
 	if (p >= 0) {
-		drop(srv, p);
+		drop_peer(srv, p);
 		evt->type = IVSHMEM_LEFT;
 		evt->peer = p;
 		return true;
@@ -363,7 +365,7 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 	 * memory, does not hold the caller: its event is still there. */
 	if (ev.data.u32 == WATCHED_CLIENT)
 		return false;
-	p = join(srv, ev.data.u32);
+	p = accept_peer(srv, ev.data.u32);
 	evt->type = IVSHMEM_JOINED;
 	evt->peer = p;
 	return p >= 0;
@@ -434,7 +436,7 @@ void ivshmem_server_fini(struct ivshmem_server *srv)
 
 	for (p = 0; p < IVSHMEM_PEERS_MAX; p++) {
 		if (srv->peer[p].fd >= 0)
-			drop(srv, p);
+			drop_peer(srv, p);
 		close_doorbells(&srv->peer[p]);
 	}
 	if (srv->epoll_fd >= 0)

@@ -120,7 +120,7 @@ static void check_options(struct argp_state *state, const struct options *o)
 		argp_error(state, "--joint: 4G in all");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -156,14 +156,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --------------------------------------------------------------- start-up */
 
-static int complain(const char *what, const char *where, int err)
+static int report_error(const char *what, const char *where, int err)
 {
 	say(STDERR_FILENO, "unic-bus: %s%s%s: %s", what, where ? " " : "",
 	    where ? where : "", strerror(-err));
 	return 1;
 }
 
-static int watch(struct bus *bus, int fd, enum watch what)
+static int watch_bus_fd(struct bus *bus, int fd, enum watch what)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
 
@@ -181,7 +181,7 @@ static int watch_signals(struct bus *bus)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : watch(bus, fd, WATCH_SIGNAL);
+	return fd < 0 ? -errno : watch_bus_fd(bus, fd, WATCH_SIGNAL);
 }
 
 /* Where the host comes in: a driver, or a machine. */
@@ -192,18 +192,19 @@ static int open_host(struct bus *bus)
 			 : run_dir_listen(&bus->dir, "attach", SOCK_SEQPACKET);
 
 	if (fd < 0)
-		return complain("cannot make the socket in", bus->dir.path, fd);
+		return report_error("cannot make the socket in", bus->dir.path,
+				    fd);
 	if (bus->guest) {
 		bus->end_fd =
 			ivshmem_server_add_number(&bus->srv, UNIC_BUS_PEER_END);
 		if (bus->end_fd < 0)
 			return bus->end_fd;
-		if (watch(bus, bus->end_fd, WATCH_END))
+		if (watch_bus_fd(bus, bus->end_fd, WATCH_END))
 			return -errno;
 		return ivshmem_server_admit_host(&bus->srv, fd);
 	}
 	bus_attach_init(&bus->at, fd, &bus->mem, &bus->srv);
-	return watch(bus, fd, WATCH_ATTACH);
+	return watch_bus_fd(bus, fd, WATCH_ATTACH);
 }
 
 /* For NICs that can have other memory while they run. */
@@ -215,7 +216,8 @@ static int open_mapping(struct bus *bus)
 		return 0;
 	fd = run_dir_listen(&bus->dir, "nic", SOCK_STREAM);
 	if (fd < 0)
-		return complain("cannot make the socket in", bus->dir.path, fd);
+		return report_error("cannot make the socket in", bus->dir.path,
+				    fd);
 	return ivshmem_server_admit_mapping(&bus->srv, fd, bus->mem.slot_fd,
 					    bus->mem.slots);
 }
@@ -226,17 +228,19 @@ static int open_sockets(struct bus *bus)
 
 	fd = run_dir_listen(&bus->dir, "ivshmem", SOCK_STREAM);
 	if (fd < 0)
-		return complain("cannot make the socket in", bus->dir.path, fd);
+		return report_error("cannot make the socket in", bus->dir.path,
+				    fd);
 	err = ivshmem_server_init(&bus->srv, fd, bus->mem.bar_fd,
 				  1 + bus->slots, UNIC_BUS_PEER_END);
 	if (err)
-		return complain("cannot serve ivshmem", NULL, err);
+		return report_error("cannot serve ivshmem", NULL, err);
 	err = open_mapping(bus);
 	if (!err)
 		err = open_host(bus);
 	if (!err)
-		err = watch(bus, ivshmem_server_fd(&bus->srv), WATCH_IVSHMEM);
-	return err < 0 ? complain("epoll", NULL, err) : err;
+		err = watch_bus_fd(bus, ivshmem_server_fd(&bus->srv),
+				   WATCH_IVSHMEM);
+	return err < 0 ? report_error("epoll", NULL, err) : err;
 }
 
 static void slot_fds(const struct bus *bus, char *out, size_t bytes)
@@ -249,7 +253,7 @@ static void slot_fds(const struct bus *bus, char *out, size_t bytes)
 				      bus->mem.slot_fd[s]);
 }
 
-static int announce(struct bus *bus)
+static int announce_ready(struct bus *bus)
 {
 	char slots[UNIC_BUS_SLOTS_MAX * 12], json[1024];
 	const char *host = bus->guest ? "guest" : "attach";
@@ -267,7 +271,8 @@ static int announce(struct bus *bus)
 		 (unsigned long long)bus->mem.slot_bytes, slots);
 	err = run_dir_write(&bus->dir, "bus.json", json);
 	if (err)
-		return complain("cannot write bus.json in", bus->dir.path, err);
+		return report_error("cannot write bus.json in", bus->dir.path,
+				    err);
 	say(STDOUT_FILENO,
 	    "unic-bus: ready dir=%s pid=%d bar_bytes=%u bar_fd=%d "
 	    "slot_bytes=%llu slot_fds=%s vectors=%d",
@@ -276,7 +281,7 @@ static int announce(struct bus *bus)
 	return 0;
 }
 
-static int start(struct bus *bus, const struct options *o)
+static int start_bus(struct bus *bus, const struct options *o)
 {
 	int err = run_dir_init(&bus->dir, o->dir, "bus");
 
@@ -295,7 +300,7 @@ static int start(struct bus *bus, const struct options *o)
 	bus->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = bus->epoll_fd < 0 ? -errno : watch_signals(bus);
 	if (err)
-		return complain("epoll", NULL, err);
+		return report_error("epoll", NULL, err);
 	bus->slots = (int)o->slots;
 	bus->guest = o->guest_bytes;
 	err = bus->guest ? bus_memory_init(&bus->mem, 1, o->guest_bytes,
@@ -303,8 +308,8 @@ static int start(struct bus *bus, const struct options *o)
 			 : bus_memory_init(&bus->mem, bus->slots, o->slot_bytes,
 					   (uint32_t)o->bar_bytes, o->joint);
 	if (err)
-		return complain("cannot make the memory files", NULL, err);
-	return open_sockets(bus) || announce(bus);
+		return report_error("cannot make the memory files", NULL, err);
+	return open_sockets(bus) || announce_ready(bus);
 }
 
 /* ---------------------------------------------------------------- running */
@@ -318,7 +323,7 @@ static void nic_event(struct bus *bus, int peer, bool joined)
 		bus_memory_nic_gone(&bus->mem);
 	err = bus_attach_nic(&bus->at, peer, joined);
 	if (err)
-		complain("the driver is cut off", NULL, err);
+		report_error("the driver is cut off", NULL, err);
 	/* A guest is told nothing, so it is made to look. */
 	if (bus->guest)
 		ivshmem_server_ring(&bus->srv, 1u << UNIC_BUS_PEER_HOST);
@@ -361,22 +366,23 @@ static void ivshmem_events(struct bus *bus)
 		answer_renewed(bus);
 	}
 	if (bus->srv.refused != refused)
-		complain("a NIC is turned away", NULL, -bus->srv.refused_errno);
+		report_error("a NIC is turned away", NULL,
+			     -bus->srv.refused_errno);
 }
 
-static void driver_knocks(struct bus *bus)
+static void accept_driver(struct bus *bus)
 {
 	int fd = bus_attach_accept(&bus->at), err;
 
 	if (fd >= 0)
 		bus->renewing = 0; /* of one that ended unseen */
 	if (fd < 0 && fd != -EBUSY && fd != -EAGAIN)
-		complain("a driver is turned away", NULL, fd);
+		report_error("a driver is turned away", NULL, fd);
 	if (fd < 0)
 		return;
-	err = watch(bus, fd, WATCH_DRIVER);
+	err = watch_bus_fd(bus, fd, WATCH_DRIVER);
 	if (err) {
-		complain("a driver is turned away", NULL, err);
+		report_error("a driver is turned away", NULL, err);
 		shutdown(fd, SHUT_RDWR);
 		(void)bus_attach_check(&bus->at);
 		return;
@@ -389,7 +395,7 @@ static void driver_knocks(struct bus *bus)
  * that wait at the door are let in before we look who is there; and one that came
  * while the file was exchanged may have either, so it has to come again.
  */
-static int renew(struct bus *bus, int slot)
+static int renew_slot(struct bus *bus, int slot)
 {
 	int err;
 
@@ -405,13 +411,13 @@ static int renew(struct bus *bus, int slot)
 	return 0;
 }
 
-static void driver_wants(struct bus *bus, int slot)
+static void handle_renew(struct bus *bus, int slot)
 {
-	int err = renew(bus, slot);
+	int err = renew_slot(bus, slot);
 
 	if (err) {
 		if (err != -EBUSY && err != -EOPNOTSUPP)
-			complain("no other memory for a slot", NULL, err);
+			report_error("no other memory for a slot", NULL, err);
 		bus_attach_renewed(&bus->at, slot, false);
 		return;
 	}
@@ -419,14 +425,14 @@ static void driver_wants(struct bus *bus, int slot)
 	answer_renewed(bus);
 }
 
-static void driver_speaks(struct bus *bus)
+static void handle_driver(struct bus *bus)
 {
 	int slot;
 
 	if (!bus_attach_check(&bus->at)) {
 		slot = bus_attach_receive(&bus->at);
 		if (slot >= 0)
-			driver_wants(bus, slot);
+			handle_renew(bus, slot);
 		return;
 	}
 	bus->renewing = 0; /* the next one asks for itself */
@@ -443,10 +449,10 @@ static void end_nics(struct bus *bus)
 		return;
 	say(STDOUT_FILENO, "unic-bus: the guest ends its NICs");
 	if (ivshmem_server_end(&bus->srv))
-		complain("a NIC cannot be ended", NULL, -errno);
+		report_error("a NIC cannot be ended", NULL, -errno);
 }
 
-static int run(struct bus *bus)
+static int run_bus(struct bus *bus)
 {
 	struct epoll_event ev;
 
@@ -454,22 +460,22 @@ static int run(struct bus *bus)
 		if (epoll_wait(bus->epoll_fd, &ev, 1, -1) != 1) {
 			if (errno == EINTR)
 				continue;
-			return complain("epoll", NULL, -errno);
+			return report_error("epoll", NULL, -errno);
 		}
 		if (ev.data.u32 == WATCH_SIGNAL)
 			return 0;
 		if (ev.data.u32 == WATCH_IVSHMEM)
 			ivshmem_events(bus);
 		else if (ev.data.u32 == WATCH_ATTACH)
-			driver_knocks(bus);
+			accept_driver(bus);
 		else if (ev.data.u32 == WATCH_END)
 			end_nics(bus);
 		else
-			driver_speaks(bus);
+			handle_driver(bus);
 	}
 }
 
-static void stop(struct bus *bus)
+static void stop_bus(struct bus *bus)
 {
 	bus_attach_fini(&bus->at);
 	ivshmem_server_fini(&bus->srv);
@@ -480,7 +486,7 @@ static void stop(struct bus *bus)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { option_list,
-					  parse,
+					  parse_option,
 					  NULL,
 					  "unic-bus - the motherboard of one "
 					  "host: memory and doorbells "
@@ -496,19 +502,19 @@ int main(int argc, char **argv)
 
 	status = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (status)
-		return complain("options", NULL, -status);
+		return report_error("options", NULL, -status);
 	bus.dir.lock_fd = bus.dir.fd = -1;
 	bus.srv = (struct ivshmem_server){
 		.epoll_fd = -1, .listen_fd = -1, .host_fd = -1, .map_fd = -1
 	};
 	bus.at = (struct bus_attach){ .driver_fd = -1, .listen_fd = -1 };
 	say_start();
-	status = start(&bus, &o);
+	status = start_bus(&bus, &o);
 	if (status) {
 		run_dir_fini(&bus.dir);
 	} else {
-		status = run(&bus);
-		stop(&bus);
+		status = run_bus(&bus);
+		stop_bus(&bus);
 	}
 	say_end();
 	return status;

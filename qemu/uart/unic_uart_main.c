@@ -46,7 +46,7 @@ struct bridge {
 	struct pollfd poll[POLL_BELL + IVSHMEM_CLIENT_VECTORS];
 };
 
-static int complain(const char *what, const char *which, int err)
+static int report_error(const char *what, const char *which, int err)
 {
 	fprintf(stderr, "unic-uart: %s %s: %s\n", what, which, strerror(-err));
 	return -1;
@@ -55,7 +55,7 @@ static int complain(const char *what, const char *which, int err)
 /* ----------------------------------------------------------------- bridge */
 
 /* False: the NIC is gone. */
-static bool from_nic(struct bridge *b)
+static bool forward_from_nic(struct bridge *b)
 {
 	uint8_t byte[64];
 	ssize_t n = recv(b->nic, byte, sizeof(byte), MSG_DONTWAIT), i;
@@ -68,13 +68,13 @@ static bool from_nic(struct bridge *b)
 	return n > 0;
 }
 
-static void to_nic(struct bridge *b)
+static void forward_to_nic(struct bridge *b)
 {
 	while (b->due) {
 		uint8_t byte = (uint8_t)__builtin_ctz(b->due);
 
 		if (send(b->nic, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-			return; /* full: when it is not; gone: from_nic() */
+			return; /* full: when it is not; gone: forward_from_nic() */
 		b->due &= b->due - 1;
 	}
 }
@@ -90,7 +90,7 @@ static void take_bells(struct bridge *b)
 			b->due |= 1u << v;
 }
 
-static int run(struct bridge *b)
+static int run_bridge(struct bridge *b)
 {
 	int v;
 
@@ -110,14 +110,14 @@ static int run(struct bridge *b)
 		};
 		if (poll(b->poll, (nfds_t)(POLL_BELL + b->bus.vectors), -1) < 0)
 			return errno == EINTR ? 0 : 1;
-		if (b->poll[POLL_NIC].revents && !from_nic(b))
+		if (b->poll[POLL_NIC].revents && !forward_from_nic(b))
 			return 0;
 		take_bells(b);
-		to_nic(b);
+		forward_to_nic(b);
 		err = b->poll[POLL_BUS].revents ? ivshmem_client_news(&b->bus)
 						: 0;
 		if (err) {
-			complain("the bus", "is gone", err);
+			report_error("the bus", "is gone", err);
 			return 1;
 		}
 	}
@@ -137,7 +137,7 @@ static const struct argp_option option_list[] = {
 	{ 0 }
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -164,17 +164,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Returns in the child, which is the bridge; the parent is the NIC. */
-static int divide(struct bridge *b, char **command)
+static int fork_bridge(struct bridge *b, char **command)
 {
 	int pair[2], bytes = SOCKET_BYTES;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return complain("socketpair", "", -errno);
+		return report_error("socketpair", "", -errno);
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	b->nic = pair[0];
 	switch (fork()) {
 	case -1:
-		return complain("fork", "", -errno);
+		return report_error("fork", "", -errno);
 	case 0:
 		close(pair[1]);
 		/* ends with the NIC, and not with a key that is meant for it */
@@ -184,7 +184,7 @@ static int divide(struct bridge *b, char **command)
 		if (dup2(pair[1], NIC_FD) == NIC_FD &&
 		    !fcntl(NIC_FD, F_SETFD, 0)) /* it may have been that one */
 			execvp(command[0], command);
-		complain("cannot run", command[0], -errno);
+		report_error("cannot run", command[0], -errno);
 		_exit(EXIT_FAILURE);
 	}
 }
@@ -192,7 +192,7 @@ static int divide(struct bridge *b, char **command)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { option_list,
-					  parse,
+					  parse_option,
 					  "COMMAND ...",
 					  "unic-uart - doorbells of a NIC as "
 					  "bytes on a serial port",
@@ -207,10 +207,10 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, GREETING_MS);
 	if (err) {
-		complain("cannot attach to the bus at", o.bus, err);
+		report_error("cannot attach to the bus at", o.bus, err);
 		return EXIT_FAILURE;
 	}
-	if (divide(&b, o.command))
+	if (fork_bridge(&b, o.command))
 		return EXIT_FAILURE;
-	return run(&b) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_bridge(&b) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -9,7 +9,7 @@
 #define ETH_BYTES 14u
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(struct faults *f)
+static uint64_t draw_random(struct faults *f)
 {
 	uint64_t z = f->random += 0x9e3779b97f4a7c15ull;
 
@@ -18,16 +18,16 @@ static uint64_t draw(struct faults *f)
 	return z ^ z >> 31;
 }
 
-static bool happens(struct faults *f, uint32_t rate)
+static bool draw_fault(struct faults *f, uint32_t rate)
 {
-	return (uint32_t)(draw(f) >> 32) < rate;
+	return (uint32_t)(draw_random(f) >> 32) < rate;
 }
 
 void faults_init(struct faults *f, uint64_t seed, int port)
 {
 	memset(f, 0, sizeof(*f));
 	f->random = seed;
-	f->random = draw(f) ^ (uint64_t)port << 56;
+	f->random = draw_random(f) ^ (uint64_t)port << 56;
 	f->last = &f->first;
 }
 
@@ -38,7 +38,7 @@ bool faults_active(const struct faults *f)
 	return r->loss || r->dup || r->reorder || r->corrupt || r->delay_us;
 }
 
-static struct waiting *copy_of(const struct frame *frame, uint64_t due_ns)
+static struct waiting *copy_frame(const struct frame *frame, uint64_t due_ns)
 {
 	size_t bytes = offsetof(struct frame, data) + frame->len;
 	struct waiting *w = malloc(offsetof(struct waiting, frame) + bytes);
@@ -51,7 +51,7 @@ static struct waiting *copy_of(const struct frame *frame, uint64_t due_ns)
 	return w;
 }
 
-static void enqueue(struct faults *f, struct waiting *w, uint64_t now_ns)
+static void enqueue_frame(struct faults *f, struct waiting *w, uint64_t now_ns)
 {
 	if (!w || f->queued == FAULTS_QUEUE) {
 		f->count.overflowed++;
@@ -65,15 +65,15 @@ static void enqueue(struct faults *f, struct waiting *w, uint64_t now_ns)
 }
 
 /* Whoever was held back goes after the one that overtook it. */
-static void let_go(struct faults *f, uint64_t now_ns)
+static void release_held(struct faults *f, uint64_t now_ns)
 {
 	if (f->held)
-		enqueue(f, f->held, now_ns);
+		enqueue_frame(f, f->held, now_ns);
 	f->held = NULL;
 }
 
 /* Returns false if the frame is not to arrive at all. */
-static bool corrupt(struct faults *f, struct frame *frame, uint64_t where)
+static bool corrupt_frame(struct faults *f, struct frame *frame, uint64_t where)
 {
 	uint32_t bit;
 
@@ -89,29 +89,29 @@ static bool corrupt(struct faults *f, struct frame *frame, uint64_t where)
 /* Five draws for each frame, whatever happens to it. */
 void faults_push(struct faults *f, struct frame *frame, uint64_t now_ns)
 {
-	bool lose = happens(f, f->rates.loss);
-	bool twice = happens(f, f->rates.dup);
-	bool hold = happens(f, f->rates.reorder);
-	bool spoil = happens(f, f->rates.corrupt);
-	uint64_t where = draw(f);
+	bool lose = draw_fault(f, f->rates.loss);
+	bool twice = draw_fault(f, f->rates.dup);
+	bool hold = draw_fault(f, f->rates.reorder);
+	bool spoil = draw_fault(f, f->rates.corrupt);
+	uint64_t where = draw_random(f);
 
 	if (lose) {
 		f->count.lost++;
 		return;
 	}
-	if (spoil && !corrupt(f, frame, where))
+	if (spoil && !corrupt_frame(f, frame, where))
 		return;
 	if (hold && !f->held) {
-		f->held = copy_of(frame, now_ns + FAULTS_HOLD_NS);
+		f->held = copy_frame(frame, now_ns + FAULTS_HOLD_NS);
 		f->count.reordered++;
 		return;
 	}
-	enqueue(f, copy_of(frame, 0), now_ns);
+	enqueue_frame(f, copy_frame(frame, 0), now_ns);
 	if (twice) {
 		f->count.duplicated++;
-		enqueue(f, copy_of(frame, 0), now_ns);
+		enqueue_frame(f, copy_frame(frame, 0), now_ns);
 	}
-	let_go(f, now_ns);
+	release_held(f, now_ns);
 }
 
 bool faults_pop(struct faults *f, uint64_t now_ns, struct frame *out)
@@ -119,7 +119,7 @@ bool faults_pop(struct faults *f, uint64_t now_ns, struct frame *out)
 	struct waiting *w;
 
 	if (f->held && f->held->due_ns <= now_ns)
-		let_go(f, now_ns);
+		release_held(f, now_ns);
 	w = f->first;
 	if (!w || w->due_ns > now_ns)
 		return false;

@@ -17,37 +17,37 @@ struct layout {
 	uint32_t icrc;
 };
 
-static uint32_t be16(const uint8_t *p)
+static uint32_t get_be16(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
 }
 
-static bool find(const uint8_t *f, uint32_t len, struct layout *at)
+static bool parse_layout(const uint8_t *f, uint32_t len, struct layout *at)
 {
 	const uint8_t *ip = f + UNIC_ETH_BYTES;
 	uint32_t ihl, total;
 
 	if (len < UNIC_EXT_OFF + UNIC_ICRC_BYTES ||
-	    be16(f + 12) != UNIC_ETHERTYPE_IP || ip[0] >> 4 != 4)
+	    get_be16(f + 12) != UNIC_ETHERTYPE_IP || ip[0] >> 4 != 4)
 		return false;
 	ihl = (ip[0] & 15u) * 4;
-	total = be16(ip + 2);
+	total = get_be16(ip + 2);
 	/* More fragments, or not the first one: no transport header here. */
-	if (ihl < UNIC_IP_BYTES || ip[9] != 17 || be16(ip + 6) & 0x3fff ||
+	if (ihl < UNIC_IP_BYTES || ip[9] != 17 || get_be16(ip + 6) & 0x3fff ||
 	    total > len - UNIC_ETH_BYTES ||
 	    total < ihl + UNIC_UDP_BYTES + UNIC_BTH_BYTES + UNIC_ICRC_BYTES)
 		return false;
 	at->udp = UNIC_ETH_BYTES + ihl;
 	at->bth = at->udp + UNIC_UDP_BYTES;
 	at->icrc = UNIC_ETH_BYTES + total - UNIC_ICRC_BYTES;
-	return be16(f + at->udp + 2) == UNIC_ROCE_PORT;
+	return get_be16(f + at->udp + 2) == UNIC_ROCE_PORT;
 }
 
 bool icrc_covers(const uint8_t *frame, uint32_t len)
 {
 	struct layout at;
 
-	return find(frame, len, &at);
+	return parse_layout(frame, len, &at);
 }
 
 bool icrc_fill(uint8_t *frame, uint32_t len)
@@ -56,7 +56,7 @@ bool icrc_fill(uint8_t *frame, uint32_t len)
 	uint32_t crc, head_bytes;
 	struct layout at;
 
-	if (!find(frame, len, &at))
+	if (!parse_layout(frame, len, &at))
 		return false;
 	head_bytes = at.bth + UNIC_BTH_BYTES - UNIC_ETH_BYTES;
 	memset(head, 0xff, 8);

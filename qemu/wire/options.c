@@ -67,7 +67,8 @@ static const struct argp_option option_list[] = {
 	{ 0 }
 };
 
-static uint64_t number(struct argp_state *state, const char *text, uint64_t max)
+static uint64_t parse_uint(struct argp_state *state, const char *text,
+			   uint64_t max)
 {
 	char *end;
 	uint64_t v;
@@ -81,7 +82,7 @@ static uint64_t number(struct argp_state *state, const char *text, uint64_t max)
 }
 
 /* "1%" or "0.01" of 2^32. */
-static uint32_t rate(struct argp_state *state, const char *text)
+static uint32_t parse_rate(struct argp_state *state, const char *text)
 {
 	char *end;
 	double v = strtod(text, &end);
@@ -95,7 +96,7 @@ static uint32_t rate(struct argp_state *state, const char *text)
 	return v >= 1 ? UINT32_MAX : (uint32_t)(v * 4294967296.0);
 }
 
-static void set(struct faults_rates *r, int key, uint32_t v)
+static void set_rate(struct faults_rates *r, int key, uint32_t v)
 {
 	if (key == KEY_LOSS)
 		r->loss = v;
@@ -110,7 +111,7 @@ static void set(struct faults_rates *r, int key, uint32_t v)
 }
 
 /* [PORT=]VALUE */
-static void fault(struct argp_state *state, int key, char *arg)
+static void parse_fault(struct argp_state *state, int key, char *arg)
 {
 	struct options *o = state->input;
 	char *value = strchr(arg, '=');
@@ -119,14 +120,14 @@ static void fault(struct argp_state *state, int key, char *arg)
 
 	if (value) {
 		*value++ = '\0';
-		first = last = (int)number(state, arg, WIRE_PORTS - 1);
+		first = last = (int)parse_uint(state, arg, WIRE_PORTS - 1);
 	} else {
 		value = arg;
 	}
-	v = key == KEY_DELAY ? (uint32_t)number(state, value, 10000000)
-			     : rate(state, value);
+	v = key == KEY_DELAY ? (uint32_t)parse_uint(state, value, 10000000)
+			     : parse_rate(state, value);
 	for (p = first; p <= last; p++)
-		set(&o->rates[p], key, v);
+		set_rate(&o->rates[p], key, v);
 	o->faults |= v != 0;
 }
 
@@ -149,7 +150,7 @@ static void add_socket(struct argp_state *state, int key, char *arg)
 	o->socks++;
 }
 
-static void check(struct argp_state *state, const struct options *o)
+static void check_options(struct argp_state *state, const struct options *o)
 {
 	const struct link_shape *s = &o->shape;
 
@@ -176,35 +177,35 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		o->shape.nics = (uint32_t)number(state, arg, 7);
+		o->shape.nics = (uint32_t)parse_uint(state, arg, 7);
 		return 0;
 	case KEY_SEED:
-		o->seed = number(state, arg, UINT64_MAX);
+		o->seed = parse_uint(state, arg, UINT64_MAX);
 		return 0;
 	case KEY_AGE:
-		o->age_s = number(state, arg, 1000000000);
+		o->age_s = parse_uint(state, arg, 1000000000);
 		return 0;
 	case KEY_SPIN:
-		o->spin_us = number(state, arg, 1000000);
+		o->spin_us = parse_uint(state, arg, 1000000);
 		return 0;
 	case KEY_SLOTS:
-		o->shape.slots = (uint32_t)number(state, arg, 65536);
+		o->shape.slots = (uint32_t)parse_uint(state, arg, 65536);
 		return 0;
 	case KEY_SLOT_BYTES:
-		o->shape.slot_bytes = (uint32_t)number(state, arg, 16384);
+		o->shape.slot_bytes = (uint32_t)parse_uint(state, arg, 16384);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "what is '%s'?", arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, o);
+		check_options(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -234,7 +235,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_REORDER:
 	case KEY_CORRUPT:
 	case KEY_DELAY:
-		fault(state, key, arg);
+		parse_fault(state, key, arg);
 		return 0;
 	default:
 		return parse_number(key, arg, state);
@@ -244,7 +245,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void options_parse(struct options *o, int argc, char **argv)
 {
 	static const struct argp argp = { option_list,
-					  parse,
+					  parse_option,
 					  NULL,
 					  "unic-wire - a learning switch "
 					  "between NICs of one machine",

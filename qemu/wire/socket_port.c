@@ -47,7 +47,7 @@ int socket_port_stream(struct socket_port *sp, struct run_dir *rd,
 	return sp->listen_fd < 0 ? sp->listen_fd : 0;
 }
 
-static void hang_up(struct socket_port *sp)
+static void close_stream(struct socket_port *sp)
 {
 	if (sp->fd >= 0)
 		close(sp->fd);
@@ -69,7 +69,7 @@ int socket_port_accept(struct socket_port *sp)
 		close(fd);
 		return -1;
 	}
-	hang_up(sp);
+	close_stream(sp);
 	if (sp->lan)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes,
 				 sizeof(bytes));
@@ -80,7 +80,7 @@ int socket_port_accept(struct socket_port *sp)
 /* ------------------------------------------------------------- receiving */
 
 /* Did root or our own user send it? */
-static bool is_ours(struct msghdr *msg)
+static bool is_trusted_sender(struct msghdr *msg)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
 	struct ucred cred;
@@ -110,7 +110,7 @@ static enum socket_port_result receive_dgram(struct socket_port *sp,
 
 	if (n < 0)
 		return SOCKET_PORT_NONE;
-	if (!is_ours(&msg))
+	if (!is_trusted_sender(&msg))
 		return SOCKET_PORT_BAD;
 	if (n < (ssize_t)WIRE_FRAME_MIN || n > (ssize_t)sizeof(f->data))
 		return SOCKET_PORT_BAD;
@@ -125,7 +125,7 @@ static uint32_t prefix_of(const uint8_t *p)
 }
 
 /* Read up to @want bytes in all; false: not there yet, or hung up. */
-static bool fill(struct socket_port *sp, uint32_t want)
+static bool fill_input(struct socket_port *sp, uint32_t want)
 {
 	ssize_t n;
 
@@ -137,7 +137,7 @@ static bool fill(struct socket_port *sp, uint32_t want)
 		if (n < 0 && errno == EAGAIN)
 			return false;
 		if (n <= 0) {
-			hang_up(sp);
+			close_stream(sp);
 			return false;
 		}
 		sp->in_bytes += (uint32_t)n;
@@ -150,14 +150,14 @@ static enum socket_port_result receive_stream(struct socket_port *sp,
 {
 	uint32_t len;
 
-	if (sp->fd < 0 || !fill(sp, PREFIX))
+	if (sp->fd < 0 || !fill_input(sp, PREFIX))
 		return SOCKET_PORT_NONE;
 	len = prefix_of(sp->in);
 	if (len < WIRE_FRAME_MIN || len > WIRE_FRAME_BYTES) {
-		hang_up(sp);
+		close_stream(sp);
 		return SOCKET_PORT_BAD;
 	}
-	if (!fill(sp, PREFIX + len))
+	if (!fill_input(sp, PREFIX + len))
 		return SOCKET_PORT_NONE;
 	memcpy(f->data, sp->in + PREFIX, len);
 	f->len = len;
@@ -256,7 +256,7 @@ bool socket_port_send(struct socket_port *sp, const struct frame *f)
 
 void socket_port_fini(struct socket_port *sp)
 {
-	hang_up(sp);
+	close_stream(sp);
 	if (sp->listen_fd >= 0)
 		close(sp->listen_fd);
 	sp->listen_fd = -1;

@@ -22,7 +22,7 @@ static void send_to(struct wire_switch *sw, int port, struct frame *f)
 }
 
 /* The link first: its frames may go without an ICRC, the others may not. */
-static void flood(struct wire_switch *sw, struct frame *f)
+static void flood_frame(struct wire_switch *sw, struct frame *f)
 {
 	int p;
 
@@ -35,19 +35,21 @@ static void flood(struct wire_switch *sw, struct frame *f)
 			send_to(sw, p, f);
 }
 
-static void forward(struct wire_switch *sw, struct frame *f, uint64_t now_ns)
+static void forward_frame(struct wire_switch *sw, struct frame *f,
+			  uint64_t now_ns)
 {
 	int to = mac_table_find(&sw->macs, f->data, now_ns);
 
 	if (!to)
-		flood(sw, f);
+		flood_frame(sw, f);
 	else if (to != f->from)
 		send_to(sw, to, f);
 }
 
 /* ----------------------------------------------------------------- input */
 
-static void come_in(struct wire_switch *sw, struct frame *f, uint64_t now_ns)
+static void receive_frame(struct wire_switch *sw, struct frame *f,
+			  uint64_t now_ns)
 {
 	struct port_count *count = &sw->count[f->from];
 	struct faults *faults = &sw->faults[f->from];
@@ -65,7 +67,7 @@ static void come_in(struct wire_switch *sw, struct frame *f, uint64_t now_ns)
 	if (faults_active(faults))
 		faults_push(faults, f, now_ns);
 	else
-		forward(sw, f, now_ns);
+		forward_frame(sw, f, now_ns);
 }
 
 int switch_link(struct wire_switch *sw, int budget, uint64_t now_ns)
@@ -75,7 +77,7 @@ int switch_link(struct wire_switch *sw, int budget, uint64_t now_ns)
 	for (n = 0; n < budget; n++) {
 		if (!link_side_receive(&sw->link, &sw->frame))
 			break;
-		come_in(sw, &sw->frame, now_ns);
+		receive_frame(sw, &sw->frame, now_ns);
 	}
 	return n;
 }
@@ -91,7 +93,7 @@ int switch_socket(struct wire_switch *sw, int s, int budget, uint64_t now_ns)
 			break;
 		sw->frame.from = WIRE_FIRST_SOCK + s;
 		if (got == SOCKET_PORT_FRAME)
-			come_in(sw, &sw->frame, now_ns);
+			receive_frame(sw, &sw->frame, now_ns);
 		else
 			sw->count[WIRE_FIRST_SOCK + s].rx_bad++;
 	}
@@ -104,7 +106,7 @@ int switch_delayed(struct wire_switch *sw, uint64_t now_ns)
 
 	for (p = 1; p < WIRE_PORTS; p++)
 		while (faults_pop(&sw->faults[p], now_ns, &sw->frame)) {
-			forward(sw, &sw->frame, now_ns);
+			forward_frame(sw, &sw->frame, now_ns);
 			n++;
 		}
 	for (p = 0; p < sw->socks; p++)

@@ -47,7 +47,7 @@ struct wire {
 	bool stop;
 };
 
-static int complain(const char *what, const char *which, int err)
+static int report_error(const char *what, const char *which, int err)
 {
 	say(STDERR_FILENO, "unic-wire: %s %s: %s", what, which, strerror(-err));
 	return 1;
@@ -63,7 +63,7 @@ static uint64_t now_ns(void)
 
 /* -------------------------------------------------------------- start-up */
 
-static int watch(struct wire *w, int fd, uint32_t what)
+static int watch_fd(struct wire *w, int fd, uint32_t what)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
 
@@ -85,10 +85,10 @@ static int watch_all(struct wire *w)
 	w->timer_fd =
 		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->epoll_fd < 0 || w->signal_fd < 0 || w->timer_fd < 0 ||
-	    watch(w, w->signal_fd, WATCH_SIGNAL) ||
-	    watch(w, w->timer_fd, WATCH_TIMER) ||
-	    watch(w, ivshmem_server_fd(&w->sw->link.srv), WATCH_IVSHMEM) ||
-	    watch(w, link_side_doorbell(&w->sw->link), WATCH_DOORBELL))
+	    watch_fd(w, w->signal_fd, WATCH_SIGNAL) ||
+	    watch_fd(w, w->timer_fd, WATCH_TIMER) ||
+	    watch_fd(w, ivshmem_server_fd(&w->sw->link.srv), WATCH_IVSHMEM) ||
+	    watch_fd(w, link_side_doorbell(&w->sw->link), WATCH_DOORBELL))
 		return -errno;
 	return 0;
 }
@@ -106,11 +106,12 @@ static int open_socket(struct wire *w, int s)
 	if (err)
 		return err;
 	w->sw->socks = s + 1;
-	return so->remote ? watch(w, sp->fd, WATCH_SOCKET + (uint32_t)s)
-			  : watch(w, sp->listen_fd, WATCH_LISTEN + (uint32_t)s);
+	return so->remote
+		       ? watch_fd(w, sp->fd, WATCH_SOCKET + (uint32_t)s)
+		       : watch_fd(w, sp->listen_fd, WATCH_LISTEN + (uint32_t)s);
 }
 
-static int announce(struct wire *w)
+static int announce_ready(struct wire *w)
 {
 	const struct link_side *link = &w->sw->link;
 	char json[512];
@@ -123,7 +124,8 @@ static int announce(struct wire *w)
 		 (unsigned long long)link->bytes, w->sw->socks);
 	err = run_dir_write(&w->dir, "wire.json", json);
 	if (err)
-		return complain("cannot write wire.json in", w->dir.path, err);
+		return report_error("cannot write wire.json in", w->dir.path,
+				    err);
 	say(STDOUT_FILENO,
 	    "unic-wire: ready dir=%s pid=%d nics=%u link_bytes=%llu "
 	    "sockets=%d direct=%d",
@@ -144,7 +146,7 @@ static void set_up_faults(struct wire *w)
 	w->sw->macs.age_ns = w->o->age_s * 1000000000ull;
 }
 
-static int start(struct wire *w)
+static int start_wire(struct wire *w)
 {
 	const struct options *o = w->o;
 	const char *why;
@@ -171,17 +173,17 @@ static int start(struct wire *w)
 	}
 	err = link_side_init(&w->sw->link, &w->dir, &o->shape);
 	if (err)
-		return complain("cannot make the link in", o->dir, err);
+		return report_error("cannot make the link in", o->dir, err);
 	err = watch_all(w);
 	if (err)
-		return complain("cannot watch", "epoll", err);
+		return report_error("cannot watch", "epoll", err);
 	for (s = 0; s < o->socks; s++) {
 		err = open_socket(w, s);
 		if (err)
-			return complain("cannot open socket", o->sock[s].path,
-					err);
+			return report_error("cannot open socket",
+					    o->sock[s].path, err);
 	}
-	return announce(w);
+	return announce_ready(w);
 }
 
 /* ---------------------------------------------------------------- events */
@@ -200,7 +202,7 @@ static void on_signal(struct wire *w)
 	capture_flush(&w->sw->capture);
 	err = switch_stats(w->sw, w->o->stats);
 	if (err)
-		(void)complain("cannot write", w->o->stats, err);
+		(void)report_error("cannot write", w->o->stats, err);
 	fflush(stdout);
 }
 
@@ -224,12 +226,12 @@ static int on_socket(struct wire *w, uint32_t what)
 		return switch_socket(w->sw, s, SOCKET_BUDGET, now_ns());
 	fd = socket_port_accept(&w->sw->sock[s]);
 	if (fd >= 0)
-		(void)watch(w, fd, WATCH_SOCKET + (uint32_t)s);
+		(void)watch_fd(w, fd, WATCH_SOCKET + (uint32_t)s);
 	return 1;
 }
 
 /* Returns how many events there were. */
-static int serve(struct wire *w, int timeout_ms)
+static int serve_events(struct wire *w, int timeout_ms)
 {
 	struct epoll_event ev[EVENTS];
 	uint64_t junk;
@@ -260,7 +262,7 @@ static int serve(struct wire *w, int timeout_ms)
 /* ------------------------------------------------------------------ loop */
 
 /* One look at the link and at frames in delay. */
-static int move(struct wire *w)
+static int poll_switch(struct wire *w)
 {
 	uint64_t now = now_ns();
 	int n = switch_link(w->sw, LINK_BUDGET, now);
@@ -283,39 +285,39 @@ static void set_alarm(struct wire *w)
 }
 
 /* Nothing to do: say so to the NICs, look once more, and wait. */
-static void rest(struct wire *w)
+static void sleep_until_event(struct wire *w)
 {
 	link_side_sleep(&w->sw->link, true);
-	if (!move(w)) {
+	if (!poll_switch(w)) {
 		if (w->sw->capture.dirty)
 			capture_flush(&w->sw->capture);
 		set_alarm(w);
-		(void)serve(w, -1);
+		(void)serve_events(w, -1);
 		link_side_flush(&w->sw->link);
 	}
 	link_side_sleep(&w->sw->link, false);
 }
 
-static void run(struct wire *w)
+static void run_wire(struct wire *w)
 {
 	uint64_t spin_ns = w->o->spin_us * 1000ull, last = now_ns();
 	uint32_t rounds = 0;
 
 	while (!w->stop) {
-		if (++rounds % ROUNDS_PER_EPOLL == 0 && serve(w, 0) > 0)
+		if (++rounds % ROUNDS_PER_EPOLL == 0 && serve_events(w, 0) > 0)
 			last = now_ns();
-		if (move(w)) {
+		if (poll_switch(w)) {
 			last = now_ns();
 		} else if (now_ns() - last < spin_ns) {
 			sched_yield();
 		} else {
-			rest(w);
+			sleep_until_event(w);
 			last = now_ns();
 		}
 	}
 }
 
-static int finish(struct wire *w)
+static int finish_wire(struct wire *w)
 {
 	int s, p, err = 0;
 
@@ -328,7 +330,7 @@ static int finish(struct wire *w)
 		faults_fini(&w->sw->faults[p]);
 	link_side_fini(&w->sw->link);
 	run_dir_fini(&w->dir);
-	return err ? complain("cannot write", w->o->stats, err) : 0;
+	return err ? report_error("cannot write", w->o->stats, err) : 0;
 }
 
 int main(int argc, char **argv)
@@ -341,14 +343,14 @@ int main(int argc, char **argv)
 	w.dir.lock_fd = w.dir.fd = -1;
 	w.sw = calloc(1, sizeof(*w.sw));
 	if (!w.sw)
-		return complain("no memory for", "the switch", -ENOMEM);
+		return report_error("no memory for", "the switch", -ENOMEM);
 	say_start();
-	status = start(&w);
+	status = start_wire(&w);
 	if (status) {
 		run_dir_fini(&w.dir);
 	} else {
-		run(&w);
-		status = finish(&w);
+		run_wire(&w);
+		status = finish_wire(&w);
 	}
 	free(w.sw);
 	say_end();

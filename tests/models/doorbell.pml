@@ -44,7 +44,7 @@ end:	do
 
 #define PUT(where, what) atomic { nfull(sb) -> sb!where, what }
 
-/* unic_db_ring(), append() of libunic; ring() of kio_ring.c */
+/* unic_db_ring(), append_db_word() of libunic; ring() of kio_ring.c */
 active proctype process()
 {
 	byte seq, obj;

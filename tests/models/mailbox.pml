@@ -10,7 +10,7 @@
  * for, and the mutants that lack one swap the two accesses. No side reads a
  * word that it writes itself, so nothing is forwarded.
  *
- * The heartbeat (nic.c: timed(), every 50 ms) is left out, because it would
+ * The heartbeat (nic.c: run_timers(), every 50 ms) is left out, because it would
  * hide a doorbell that was slept through.
  *
  * RING stands for UNIC_CMD_ENTRIES and UNIC_CPL_ENTRIES, EVTS for
@@ -19,7 +19,7 @@
  *
  * @bounds small: -DRING=1 -DEVTS=2 -DCMDS=2 -DORD=2 -DEVI=1 -DSB=1
  * @bounds full: -DRING=2 -DEVTS=3 -DCMDS=3 -DORD=2 -DEVI=2 -DSB=2
- * @mutant 1: INV-1: arm() has no barrier between flag and last look
+ * @mutant 1: INV-1: set_armed() has no barrier between flag and last look
  * @mutant 2: INV-1: wake() has no barrier between index and flag
  * @mutant 3: INV-1: the NIC sleeps without a look after arming
  * @mutant 4: INV-1: unic_mbox_flush() has no barrier before want_irq
@@ -93,7 +93,7 @@ inline write_record(base, index, text, count, size)
 	d_step { count++; irq_due = true; worked = true }
 }
 
-/* unic_mbox_poll(), execute() */
+/* unic_mbox_poll(), execute_cmd() */
 inline poll_commands()
 {
 	atomic { tail = mem[CMD_TAIL]; assert(tail - cmd_head <= RING) /* INV-13 */ }
@@ -137,7 +137,7 @@ inline publish_ordinary()
 }
 
 /* unic_mbox_event() of an EVICTED; a refused one stays a bit (evict.c:
- * hold_back()) */
+ * defer_event()) */
 inline publish_eviction()
 {
 	if
@@ -178,7 +178,7 @@ inline flush()
 	fi
 }
 
-/* arm(): the flag, full barrier; the next round is the look (INV-1) */
+/* set_armed(): the flag, full barrier; the next round is the look (INV-1) */
 inline arm(on)
 {
 	atomic { nfull(sb_nic) -> PUT(sb_nic, ASLEEP, on); armed = on }
@@ -202,9 +202,9 @@ active proctype nic()
 	run memory(sb_nic);
 	do
 	:: d_step { worked = false; rec = 0 } /* unic_nic_poll() */
-		poll_commands(); /* round_of_work() */
+		poll_commands(); /* poll_round() */
 		tail = 0;
-		if /* timed(): what happens because time passes */
+		if /* run_timers(): what happens because time passes */
 		:: ord_left -> d_step { ord_left--; ord_due++ }
 		:: evi_left -> d_step { evi_left--; freed++; evi_due++ }
 		:: true

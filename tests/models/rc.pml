@@ -90,7 +90,7 @@ inline fail()
 	s = 0
 }
 
-/* position(): the request that @at belongs to */
+/* seek_psn(): the request that @at belongs to */
 inline position(at)
 {
 	cur = una;
@@ -131,7 +131,7 @@ inline retire()
 	od
 }
 
-/* progress() */
+/* advance_una() */
 inline progress(upto)
 {
 	psn_una = upto;
@@ -145,8 +145,8 @@ inline progress(upto)
 	retire()
 }
 
-/* read_in_the_way(): a READ before @upto that misses responses */
-inline read_in_the_way()
+/* find_unanswered_read(): a READ before @upto that misses responses */
+inline find_unanswered_read()
 {
 	lost = 0;
 	s = una;
@@ -170,10 +170,10 @@ inline read_in_the_way()
 	s = 0
 }
 
-/* acked(): all before @upto, but for responses */
-inline acked()
+/* ack_up_to(): all before @upto, but for responses */
+inline ack_up_to()
 {
-	read_in_the_way();
+	find_unanswered_read();
 	if
 	:: BEFORE(psn_una, upto) -> progress(upto)
 	:: else
@@ -191,7 +191,7 @@ inline acked()
 
 #define IN_FLIGHT(p) (!BEFORE(p, psn_una) && BEFORE(p, psn_max))
 
-/* retry() */
+/* retry_or_fail() */
 inline retry(at)
 {
 	if
@@ -200,7 +200,7 @@ inline retry(at)
 	fi
 }
 
-/* unic_requester_vack(), nullify() */
+/* unic_requester_vack(), nullify_request() */
 inline vack()
 {
 	position(p);
@@ -237,10 +237,10 @@ inline vack()
 inline acknowledgement()
 {
 	if
-	:: op == ACK -> upto = ADD(p, 1); acked()
+	:: op == ACK -> upto = ADD(p, 1); ack_up_to()
 	:: else ->
 		upto = p;
-		acked();
+		ack_up_to();
 		if
 		:: dead || !IN_FLIGHT(p) || p != psn_una -> skip
 		:: else ->
@@ -259,7 +259,7 @@ inline response()
 {
 #ifndef MUTANT_4
 	if
-	:: p != psn_una -> upto = p; acked()
+	:: p != psn_una -> upto = p; ack_up_to()
 	:: else
 	fi;
 #endif
@@ -289,7 +289,7 @@ inline response()
 	fi
 }
 
-/* ready(), unic_sq_start(), describe(), advance() */
+/* prepare_rc_request(), unic_sq_start(), describe_packet(), advance_sq() */
 #define MAY_SEND \
 	(!dead && !rnr_wait && DIFF(psn, psn_una) < WINDOW && \
 	 (cur < next || (next < REQS && \
@@ -500,7 +500,7 @@ inline execute()
 	fi
 }
 
-/* unic_responder_request(), dispatch(), unic_responder_placed() */
+/* unic_responder_request(), dispatch_request(), unic_responder_placed() */
 inline arrived()
 {
 	n = 1;

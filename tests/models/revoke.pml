@@ -95,7 +95,7 @@ byte regs = REGS, revokes = REVOKES, lost = LOST;
 
 /* ------------------------------------------------------------------- NIC */
 
-/* publish_notice(), hold_back() */
+/* publish_notice(), defer_event() */
 inline send_notice(r)
 {
 	if
@@ -117,7 +117,7 @@ inline bury(r)
 	fi
 }
 
-/* publish_evicted(), hold_back(), unic_mr_bury() */
+/* publish_evicted(), defer_event(), unic_mr_bury() */
 inline publish_evicted(r)
 {
 	mr[r].st = EVICTED;
@@ -133,7 +133,7 @@ inline publish_evicted(r)
 	fi
 }
 
-/* finish(): entries are free; quiet: its owner hears it by the completion */
+/* finish_eviction(): entries are free; quiet: its owner hears it by the completion */
 inline finish(r, quiet)
 {
 	assert(!mr[r].dmas && !mr[r].holds); /* INV-3: unic_mr_strip() */
@@ -156,7 +156,7 @@ inline finish(r, quiet)
 #define IDLE(r) (!mr[r].holds && !mr[r].dmas)
 #endif
 
-/* drain(), without its end */
+/* drain_mr(), without its end */
 inline drain(r)
 {
 	mr[r].notice_due = 0;
@@ -199,7 +199,7 @@ inline delivered(r)
 
 /* unic_mr_get() */
 #define GET(r, g) (mr[r].st != FREE && mr[r].gen == g)
-/* asked(), and the sequence number */
+/* is_answerable(), and the sequence number */
 #define ASKED(r, s) \
 	(mr[r].st == NOTIFIED && !mr[r].notice_due && mr[r].seq == s)
 
@@ -460,10 +460,10 @@ end:	do
 proctype evict(byte r)
 {
 end:	do
-	/* unic_evict_revoke(), notify(), unic_notice_open() */
+	/* unic_evict_revoke(), notify_owner(), unic_notice_open() */
 	:: d_step { nic_state == READY && mr[r].st == ACTIVE && revokes ->
 		revokes--;
-		lag = 0; /* timed() */
+		lag = 0; /* run_timers() */
 		next_seq++;
 		mr[r].seq = next_seq;
 		mr[r].st = NOTIFIED;
@@ -478,7 +478,7 @@ end:	do
 		send_notice(r)
 	}
 
-	/* deadlines(), driver_failed(): an answer that is there is not late */
+	/* handle_deadlines(), driver_failed(): an answer that is there is not late */
 	:: d_step { nic_state == READY && mr[r].notice == SENT &&
 		!mr[r].left && empty(cmd) ->
 		nic_state = FAILED; /* unic_nic_quiesce() drops all holds */
@@ -486,7 +486,7 @@ end:	do
 		mr[1].holds = 0
 	}
 
-	/* deadline(), drain() */
+	/* handle_deadline(), drain_mr() */
 	:: d_step { nic_state == READY && mr[r].st == NOTIFIED &&
 		mr[r].notice == GRACE && !mr[r].left ->
 		assert(mr[r].told && mr[r].age >= mr[r].owed); /* INV-6 */
@@ -498,7 +498,7 @@ end:	do
 		fi
 	}
 
-	/* deadline(), cut() */
+	/* handle_deadline(), cut_mr() */
 	:: d_step { nic_state == READY && mr[r].st == DRAINING &&
 		mr[r].notice == GRACE && !mr[r].left ->
 		lag = 0;
@@ -512,7 +512,7 @@ end:	do
 		fi
 	}
 
-	/* publish_held_back() */
+	/* publish_deferred() */
 	:: d_step { nic_state == READY && nfull(evt) && mr[r].notice_due ->
 		send_notice(r) }
 	:: d_step { nic_state == READY && nfull(evt) && mr[r].evicted_due ->
@@ -672,7 +672,7 @@ inline completion()
 {
 	cpl?op, i, inc, status, r, gen, ep;
 	if
-	:: ep != driver_epoch -> skip /* match(): counted as bad */
+	:: ep != driver_epoch -> skip /* match_call(): counted as bad */
 	:: else ->
 		open--;
 		if
@@ -724,7 +724,7 @@ inline completion()
 	 hmr[i].inc == inc && hmr[i].mr == r && hmr[i].gen == gen)
 #endif
 
-/* unic_region_event(), notice(), ack(), evicted() */
+/* unic_region_event(), deliver_notice(), send_notice_ack(), evicted() */
 inline event()
 {
 	evt?op, i, inc, r, gen, seq, ep, born;

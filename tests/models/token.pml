@@ -197,7 +197,7 @@ end_nic: do
 		cpl!op, key, i, status, end;
 		op = 0; key = 0; i = 0; status = 0; end = 0 }
 
-	/* unic_evict_revoke(), drain(), unic_token_mr_gone() */
+	/* unic_evict_revoke(), drain_mr(), unic_token_mr_gone() */
 	:: d_step { region == ACTIVE && revokes ->
 		revokes--;
 		region = DRAINING;

@@ -13,7 +13,7 @@ MUTATIONS = (
     ("host_driver/core/provider/provider_nic.c", "\tn->plugged = false; /* nor is it asked again */\n", "",
      "fence: a NIC that does not answer is reset, and the word with it", "test_hostcore"),
     ("host_driver/core/provider/provider_nic.c", "!unic_from_le32(UNIC_LOAD(info_page(n)->magic));",
-     "!info_there(n);",
+     "!has_info_magic(n);",
      "fence: what is not there at all is gone", "test_hostcore"),
     ("host_driver/core/provider/mailbox_client.c", "\tUNIC_STORE(page->fence, unic_to_le32(0));\n", "",
      "fence: it is left for the next driver", "test_hostcore"),

@@ -22,7 +22,7 @@ MUTATIONS = (
     ("host_driver/core/proc.c", "return a->left < b->left;",
      "return a->left > b->left;",
      "host: the slot that was left last is zeroed first", CORE),
-    ("host_driver/core/proc.c", "if (has_one(host, client))", "if (0)",
+    ("host_driver/core/proc.c", "if (has_live_slot(host, client))", "if (0)",
      "host: a process has a second slot", CORE),
     ("host_driver/core/proc.c", "user >= host->config.user_slots",
      "user > host->config.user_slots",

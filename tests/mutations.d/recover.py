@@ -3,8 +3,8 @@
 LIB = "host_driver/libunic/"
 
 MUTATIONS = (
-    (LIB + "cq.c", "	there = cq->next_left < cq->n_left || readable(cq);",
-     "	there = readable(cq);",
+    (LIB + "cq.c", "	there = cq->next_left < cq->n_left || has_cqe(cq);",
+     "	there = has_cqe(cq);",
      "cq: what was left by a reset is slept over", "test_recover"),
     (LIB + "recover.c", """	if (!err && (!same_file(fresh.slot.fd, ctx->slot.fd) ||
 		     fresh.slot.first != ctx->slot.first))
@@ -47,7 +47,7 @@ MUTATIONS = (
     (LIB + "recover.c", "				  .timeout_ms = ms_left(until_ns) };",
      "				};", "recover: RESYNC is waited for beyond the time",
      "test_recover"),
-    (LIB + "recover.c", "	} while (err == -ENOTCONN && nap(until_ns));",
+    (LIB + "recover.c", "	} while (err == -ENOTCONN && sleep_unless_expired(until_ns));",
      "	} while (0);", "recover: a driver that ends at a queue is the end",
      "test_recover"),
     (LIB + "recover.c", "unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)\n		return -EAGAIN;",
@@ -57,10 +57,10 @@ MUTATIONS = (
      "recover: a slot that is new is taken for one's own", "test_recover"),
     (LIB + "cq.c", "	cq->overrun = false;\n", "",
      "recover: the next overrun of a queue is not told", "test_recover"),
-    (LIB + "event.c", "	unic_resync_regions(ctx);\n	/* tell_reset() took it off */",
-     "	/* tell_reset() took it off */",
+    (LIB + "event.c", "	unic_resync_regions(ctx);\n	/* put_reset_event() took it off */",
+     "	/* put_reset_event() took it off */",
      "recover: regions that ended are thought to live", "test_recover"),
-    (LIB + "event.c", "	watch(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);\n}",
+    (LIB + "event.c", "	epoll_add_fd(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);\n}",
      "}", "recover: the next end of the driver is not seen", "test_recover"),
     (LIB + "event.c", "	ctx->reset_told = false;\n", "",
      "recover: the next reset is not told", "test_recover"),

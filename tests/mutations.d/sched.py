@@ -11,7 +11,7 @@ MUTATIONS = (
      "s->now - path->offset;",
      "sched: who comes to a full destination is put behind its clock",
      "test_sched"),
-    (SCHED, "\t\tworked |= path_ask_next(nic, x, p);\n", "",
+    (SCHED, "\t\tworked |= path_probe_next(nic, x, p);\n", "",
      "sched: who needs no room waits for it behind another process",
      "test_sched"),
     (SCHED, "which == UNIC_LIST_REPLY && turn != UNIC_TURN_DONE;",

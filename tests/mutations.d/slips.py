@@ -142,14 +142,14 @@ MUTATIONS = (
      "\t\tdue = f->held->due_ns;\n", "",
      "wire: nobody wakes for a frame that is held", "test_switch"),
     (FAULTS, "\tif (f->held && f->held->due_ns <= now_ns)\n"
-     "\t\tlet_go(f, now_ns);\n", "",
+     "\t\trelease_held(f, now_ns);\n", "",
      "wire: a held frame waits for the next for ever", "test_switch"),
-    (FAULTS, "\tif (f->held)\n\t\tenqueue(f, f->held, now_ns);\n"
+    (FAULTS, "\tif (f->held)\n\t\tenqueue_frame(f, f->held, now_ns);\n"
      "\tf->held = NULL;", "\tfree(f->held);\n\tf->held = NULL;",
      "wire: a held frame is lost", "test_switch"),
     (FAULTS, "if (hold && !f->held) {", "if (hold) {",
      "wire: a second held frame takes the place of the first", "test_switch"),
-    (FAULTS, "\tlet_go(f, now_ns);\n}\n\nbool", "}\n\nbool",
+    (FAULTS, "\trelease_held(f, now_ns);\n}\n\nbool", "}\n\nbool",
      "wire: a held frame is not let go by the next", "test_switch"),
     (FAULTS, "\tf->queued--;\n", "",
      "wire: the places of delayed frames are not given back", "test_switch"),
@@ -171,7 +171,7 @@ MUTATIONS = (
      "wire: what is left of a frame is taken for a frame", "test_switch"),
     (FORM, "\tif (mr->pd != pd)\n\t\treturn -UNIC_EPD;\n", "",
      "slip: a form of another domain is made and closed", "test_form"),
-    (FORM, "if ((bit(of) & WINDOWS) || ", "if (",
+    (FORM, "if ((kind_bit(of) & WINDOWS) || ", "if (",
      "slip: a window is an element of a list", "test_form"),
     ("firmware/transport/rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
      " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
@@ -219,9 +219,9 @@ MUTATIONS = (
      "",
      "slip: each copy of \"not ready\" counts",
      "test_between"),
-    ("firmware/transport/requester.c", "\tif (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn) "
+    ("firmware/transport/requester.c", "\tif (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn) "
      "||\n\t    psn != qp->sq.psn_una)",
-     "\tif (qp->state != UNIC_QPS_RTS || !in_flight(nic, &qp->sq, psn))",
+     "\tif (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn))",
      "slip: what is said of a request behind a READ counts before it",
      "test_between"),
     ("firmware/transport/requester.c", "\tus = us < VACK_LEAST_US ? VACK_LEAST_US : us;\n",
@@ -232,8 +232,8 @@ MUTATIONS = (
      "",
      "slip: RETRY_AFTER may mean an hour",
      "test_between"),
-    ("firmware/transport/requester.c", "\t\tsq->back_valid = false;\n\t\tretry(nic, qp, sq->psn_una, 0);",
-     "\t\tretry(nic, qp, sq->psn_una, 0);",
+    ("firmware/transport/requester.c", "\t\tsq->back_valid = false;\n\t\tretry_or_fail(nic, qp, sq->psn_una, 0);",
+     "\t\tretry_or_fail(nic, qp, sq->psn_una, 0);",
      "slip: after a timeout a lost answer is not asked for at once",
      "test_between"),
     ("firmware/transport/requester.c", "\tif (unic_psn_diff(psn, qp->sq.psn_una) < 0)\n\t\treturn; /* "
@@ -277,17 +277,17 @@ MUTATIONS = (
      "slip: READs are not counted for the peer",
      "test_between"),
     ("firmware/transport/rx.c", "\t\tif (pkt->len < sizeof(struct unic_aeth))\n\t\t\treturn "
-     "drop(nic, UNIC_C_rx_short);\n",
+     "drop_frame(nic, UNIC_C_rx_short);\n",
      "",
      "slip: an ACK without a syndrome is one",
      "test_attacks"),
-    ("firmware/transport/rx.c", "\t\tif (!qp->vendor)\n\t\t\treturn drop(nic, "
+    ("firmware/transport/rx.c", "\t\tif (!qp->vendor)\n\t\t\treturn drop_frame(nic, "
      "UNIC_C_rx_bad_opcode);\n",
      "",
      "slip: a plain peer may say what only unic says",
      "test_attacks"),
     ("firmware/transport/rx.c", "\t\tif (pkt->len < sizeof(struct unic_evth))\n\t\t\treturn "
-     "drop(nic, UNIC_C_rx_short);\n",
+     "drop_frame(nic, UNIC_C_rx_short);\n",
      "",
      "slip: a VACK is read beyond its end",
      "test_attacks"),
@@ -309,7 +309,7 @@ MUTATIONS = (
      "",
      "slip: what is posted before RTS waits for a doorbell",
      "test_qp"),
-    ("firmware/transport/qp.c", "\tif (in_flight(qp))\n\t\treturn -UNIC_EBUSY;\n",
+    ("firmware/transport/qp.c", "\tif (has_pending_io(qp))\n\t\treturn -UNIC_EBUSY;\n",
      "",
      "slip: RESET forgets DMA under way",
      "test_qp"),
@@ -334,11 +334,11 @@ MUTATIONS = (
      "",
      "slip: the failure of a queue that is gone is due for ever",
      "test_cq"),
-    ("firmware/transport/cq.c", "\tif (due(cq) || cq->error)\n",
-     "\tif (due(cq))\n",
+    ("firmware/transport/cq.c", "\tif (is_cq_event_due(cq) || cq->error)\n",
+     "\tif (is_cq_event_due(cq))\n",
      "slip: who arms a queue that has failed sleeps",
      "test_cq"),
-    ("firmware/transport/cq.c", "\tif (cq->armed)\n\t\tnotify(nic, cq); /* a sleeper must learn of "
+    ("firmware/transport/cq.c", "\tif (cq->armed)\n\t\traise_cq_event(nic, cq); /* a sleeper must learn of "
      "it */\n",
      "",
      "slip: who sleeps at a queue that fails sleeps on",
@@ -364,7 +364,7 @@ MUTATIONS = (
      "\tpair->send_next = which == UNIC_LIST_REPLY;",
      "slip: what is sent comes between two replies",
      "test_sched"),
-    ("firmware/memory/access.c", "\tat.before = less(at.before, low);\n",
+    ("firmware/memory/access.c", "\tat.before = min_offset(at.before, low);\n",
      "",
      "slip: a form below 4 GiB is there 4 GiB above, too",
      "test_form"),

@@ -7,8 +7,8 @@ FORK = "host_driver/libunic/fork.c"
 LIB = "host_driver/libunic/"
 
 MUTATIONS = (
-    (CONN, "\tpthread_mutex_unlock(&conn->lock);\n\tret = transmit(conn, w->call);\n"
-     "\tpthread_mutex_lock(&conn->lock);\n", "\tret = transmit(conn, w->call);\n",
+    (CONN, "\tpthread_mutex_unlock(&conn->lock);\n\tret = transmit_call(conn, w->call);\n"
+     "\tpthread_mutex_lock(&conn->lock);\n", "\tret = transmit_call(conn, w->call);\n",
      "conn: who sends keeps the others from reading", "test_conn"),
     (CONN, "return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;",
      "return err == EINTR;", "conn: what passes is the end", "test_conn"),
@@ -21,9 +21,9 @@ MUTATIONS = (
      "conn: what gives back waits for who waits", "test_conn"),
     (CONN, "q->under_way < q->room", "1",
      "conn: any number of calls is under way", "test_conn"),
-    (CONN, "\tlet_go(q);\n}\n\n/* The driver has no place", "}\n\n/* The driver has no place",
+    (CONN, "\tgrant_turns(q);\n}\n\n/* The driver has no place", "}\n\n/* The driver has no place",
      "conn: a turn that ends is nobody's", "test_conn"),
-    (CONN, "\thand_over(conn);\n", "",
+    (CONN, "\twake_next_reader(conn);\n", "",
      "conn: nobody reads when who did is gone", "test_conn"),
     (CONN, "\tif (status != UNIC_ST_WAIT_FULL || ", "\tif (status >= 0 || ",
      "conn: no place to wait is an error though it is our own calls", "test_conn"),
@@ -34,9 +34,9 @@ MUTATIONS = (
     (DEVICE, "if (err != EAGAIN && err != ENOMEM && err != ENOBUFS)",
      "if (err != ENOMEM && err != ENOBUFS)",
      "device: no room for a moment is the end", "test_conn"),
-    (DEVICE, "(err != EAGAIN || is_over(until_ns))", "(err != EAGAIN)",
+    (DEVICE, "(err != EAGAIN || is_expired(until_ns))", "(err != EAGAIN)",
      "device: no room is waited for beyond its time", "test_conn"),
-    (FORK, "\t\tgood &= place(copy, &k->map[i]);\n", "",
+    (FORK, "\t\tgood &= place_copy(copy, &k->map[i]);\n", "",
      "fork: the child has no copies", "test_libunic"),
     (FORK, "\tctx->forked = true;\n", "",
      "fork: the child takes the context for its own", "test_libunic"),

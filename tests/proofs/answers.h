@@ -171,7 +171,7 @@ int unic_token_cancel(struct unic_nic *n, uint32_t proc, uint32_t index,
 	return any_answer(&key, sizeof(key));
 }
 
-/* No such region: said before all else, too, see named() of fault.c. */
+/* No such region: said before all else, too, see check_cmd_pages() of fault.c. */
 static int for_mr(uint32_t mr, const void *arg, size_t bytes, uint32_t *done)
 {
 	int err = any_answer(arg, bytes);

@@ -83,13 +83,13 @@ static void one_call(struct link_ring *lr, uint32_t call)
 
 	switch (call) {
 	case 0:
-		if (!rx_there(lr->turn))
+		if (!rx_has_frame(lr->turn))
 			break;
 		rx_take(lr, lr->turn, &rx);
 		look(&rx);
 		break;
 	case 10:
-		rx_other(lr);
+		rx_next_ring(lr);
 		break;
 	case 1:
 		link_ring_rx_done(lr);

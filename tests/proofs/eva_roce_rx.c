@@ -107,7 +107,7 @@ static void one_frame(uint32_t len)
 		nic.qps.qp[i].dest_ipv4 = any32();
 		nic.qps.qp[i].vendor = below(2);
 	}
-	begin(&nic, &rx);
+	begin_frame(&nic, &rx);
 	memset(&nic, 0, sizeof(nic));
 }
 

@@ -34,20 +34,20 @@ STEPS = {"all": "3000000", "quick": "1500000"}
 SECONDS = {"all": "600", "quick": "60"}
 EFFORT = ["all"]
 ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used "
-          "unic_mr_not_used within "
-          "unic_whole unic_count unic_access_refused out_of_bounds no_bytes "
-          "unic_tlb_hit page_of spot_of less own found form_page "
+          "unic_mr_not_used is_in_bounds "
+          "unic_whole unic_count unic_access_refused refuse_bounds access_zero_len "
+          "unic_tlb_hit page_of lookup_tlb min_offset clip_to_region set_window derived_page "
           "unic_access unic_mr_check")
 PATHS = "unic_access_inline unic_access_page"
-TOKEN = ("unic_token_state set_state waits opens expired has_room sent_by "
+TOKEN = ("unic_token_state set_token_state is_waiting can_open_token is_expired has_room sent_by "
          "free_put region_put region_link region_unlink mark_ended "
-         "tell_later told tell_now end_one_of unic_mr_physical "
+         "defer_end_event finish_end_event try_publish_end end_region_token unic_mr_physical "
          "unic_ration_left unic_ration_spend "
-         "counter_of count_end settle end_token end_last end_claim "
-         "unic_token_finish unic_token_abort unic_token_unclaim refuse why "
-         "refuse_why trace_claim unic_token_claim unic_token_cancel take "
-         "check_place recall ready set_ttl check place_of "
-         "describe enter fill count_in make unic_token_alloc")
+         "counter_of count_end report_end end_token end_last end_claim "
+         "unic_token_finish unic_token_abort unic_token_unclaim refuse_token refusal_reason "
+         "claim_slow trace_claim unic_token_claim unic_token_cancel take_free_token "
+         "check_place recall_token ensure_free_token set_ttl check_token_args place_of "
+         "set_token_match activate_token fill_token count_token_alloc make_token unic_token_alloc")
 WINDOW = ("unic_window_near unic_window_has unic_window_at unic_window_turn "
           "unic_window_show unic_window_open")
 
@@ -113,8 +113,8 @@ def wp(tree, machine, file, what, split):
 
 def eva(tree, machine, file, what, slevel):
     more = []
-    for part, functions in (("cmd", "fetch_list:0,fetch:0,"
-                             "unic_cmd_fetch:0,batch:0,unic_cmd_mr_rereg:0"),
+    for part, functions in (("cmd", "fetch_list:0,fetch_list_bytes:0,"
+                             "unic_cmd_fetch:0,run_batch:0,unic_cmd_mr_rereg:0"),
                             ("ring", "adopt_tx:0,skip_published:0")):
         if part in file:
             more = ["-eva-slevel-function", functions]

@@ -3,7 +3,7 @@
  * token_spec.h - the payload table (firmware/memory/token.c): its contracts.
  *
  * INV-9 is read off the states: the only functions that make a token FREE are
- * end_token() and end_one_of(), they demand that it was not, and between an end and
+ * end_token() and end_region_token(), they demand that it was not, and between an end and
  * the next one of the same index lies an unic_token_alloc().
  */
 #ifndef PROOFS_TOKEN_SPEC_H
@@ -32,7 +32,7 @@ static inline uint32_t unic_token_state(const struct unic_token *t);
   ensures life(t) == state && domain(t) == \old(domain(t));
   exits \false;
 */
-static void set_state(struct unic_token *t, uint32_t state);
+static void set_token_state(struct unic_token *t, uint32_t state);
 
 /*@
 predicate waiting(struct unic_token *t) =
@@ -44,7 +44,7 @@ predicate waiting(struct unic_token *t) =
   ensures \result != 0 <==> waiting(t);
   exits \false;
 */
-static bool waits(const struct unic_token *t);
+static bool is_waiting(const struct unic_token *t);
 
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
@@ -158,7 +158,7 @@ static void region_unlink(struct unic_nic *nic, uint16_t i);
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index];
   exits \false;
 */
-static bool publish(struct unic_nic *nic, uint16_t i);
+static bool publish_end(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(r);
   assigns *r;
@@ -180,7 +180,7 @@ static inline void unic_ration_spend(struct unic_ration *r, uint32_t n);
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool tell_now(struct unic_nic *nic, uint16_t i);
+static bool try_publish_end(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid_read(mr);
   assigns \nothing;
@@ -235,7 +235,7 @@ static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
   exits \false;
 */
-static void tell_later(struct unic_nic *nic, uint16_t i);
+static void defer_end_event(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -245,7 +245,7 @@ static void tell_later(struct unic_nic *nic, uint16_t i);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void told(struct unic_nic *nic, uint16_t i);
+static void finish_end_event(struct unic_nic *nic, uint16_t i);
 
 /* The ration of a round is spent only if there is somebody to @tell: else that
  * place is an empty range, which a caller's own assigns need not have. */
@@ -265,7 +265,7 @@ static void told(struct unic_nic *nic, uint16_t i);
     nic->tokens.free_head == i;
   exits \false;
 */
-static void settle(struct unic_nic *nic, uint16_t i, bool tell);
+static void report_end(struct unic_nic *nic, uint16_t i, bool tell);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
@@ -308,7 +308,8 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
   ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
   exits \false;
 */
-static bool end_one_of(struct unic_nic *nic, uint16_t i, uint8_t end, bool now);
+static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
+			     bool now);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && TABLE_OK(nic);
   assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
@@ -381,7 +382,8 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static uint8_t refuse(struct unic_nic *nic, uint32_t index, uint8_t reason);
+static uint8_t refuse_token(struct unic_nic *nic, uint32_t index,
+			    uint8_t reason);
 
 /*@
 predicate from_peer(struct unic_token *t, struct unic_qp *qp) =
@@ -394,8 +396,8 @@ predicate from_peer(struct unic_token *t, struct unic_qp *qp) =
   ensures \result != 0 <==> t->expires_ns <= nic->now_ns;
   exits \false;
 */
-static inline bool expired(const struct unic_token *t,
-			   const struct unic_nic *nic);
+static inline bool is_expired(const struct unic_token *t,
+			      const struct unic_nic *nic);
 
 /*@ requires \valid_read(t) && \valid_read(tag);
   assigns \nothing;
@@ -433,8 +435,8 @@ static uint8_t trace_claim(struct unic_nic *nic, uint32_t index,
     domain(t) == qp->pd;
   exits \false;
 */
-static inline bool opens(const struct unic_token *t, uint64_t key,
-			 const struct unic_qp *qp);
+static inline bool can_open_token(const struct unic_token *t, uint64_t key,
+				  const struct unic_qp *qp);
 
 /*@
 // Who may use token @t: whole key, PD, age, bytes, sender. The message ends in
@@ -453,8 +455,9 @@ predicate usable(struct unic_token *t, struct unic_nic *nic,
     usable(&nic->tokens.token[tag->index], nic, tag, qp);
   exits \false;
 */
-static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
-		   const struct unic_qp *qp);
+static uint8_t refusal_reason(const struct unic_nic *nic,
+			      const struct unic_tag *tag,
+			      const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
     \valid_read(qp) && \separated(tag, nic) && TABLE_OK(nic);
@@ -469,7 +472,7 @@ static uint8_t why(const struct unic_nic *nic, const struct unic_tag *tag,
   ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
   exits \false;
 */
-static uint8_t refuse_why(struct unic_nic *nic, const struct unic_tag *tag,
+static uint8_t claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
 			  const struct unic_qp *qp);
 
 /*@ requires \valid(nic) && \valid_read(tag) && \valid_read(qp) &&
@@ -545,7 +548,7 @@ uint32_t unic_random_u32(struct unic_nic *nic);
   assigns \nothing;
   exits \false;
 */
-static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
+static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
   requires nic->tokens.free_head == UNIC_TOKEN_NIL;
@@ -571,7 +574,7 @@ static uint32_t recall_from(const struct unic_nic *nic, uint32_t proc);
   ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool recall(struct unic_nic *nic, uint32_t proc);
+static bool recall_token(struct unic_nic *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
@@ -598,7 +601,7 @@ static bool recall(struct unic_nic *nic, uint32_t proc);
   ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool ready(struct unic_nic *nic, uint32_t proc);
+static bool ensure_free_token(struct unic_nic *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && TABLE_OK(nic) &&
     nic->tokens.free_head < UNIC_TOKENS;
@@ -608,7 +611,7 @@ static bool ready(struct unic_nic *nic, uint32_t proc);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static uint16_t take(struct unic_nic *nic);
+static uint16_t take_free_token(struct unic_nic *nic);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->tokens.token[i].expires_ns, nic->tokens.next_expiry_ns,
@@ -658,7 +661,8 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a);
   ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
     \result == args->stag >> 24;
 */
-static int check(struct unic_nic *nic, const struct unic_token_args *args);
+static int check_token_args(struct unic_nic *nic,
+			    const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && \valid_read(args);
   assigns nic->physical;
@@ -682,8 +686,8 @@ static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
-		     const struct unic_token_args *args);
+static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
+			    const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
     \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
@@ -698,8 +702,8 @@ static void describe(struct unic_nic *nic, uint16_t i, uint16_t mr,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
-		  const struct unic_token_args *args);
+static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+			   const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
     mr < UNIC_MRS && \valid_read(args) && \separated(args, nic) &&
@@ -718,8 +722,8 @@ static void enter(struct unic_nic *nic, uint16_t i, uint16_t proc,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
-		 const struct unic_token_args *args);
+static void fill_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+		       uint16_t mr, const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires nic->tokens.token[i].proc < UNIC_PROCS;
@@ -730,7 +734,7 @@ static void fill(struct unic_nic *nic, uint16_t i, uint16_t proc, uint16_t mr,
   ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
   exits \false;
 */
-static void count_in(struct unic_nic *nic, uint16_t i);
+static void count_token_alloc(struct unic_nic *nic, uint16_t i);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && mr < UNIC_MRS &&
     \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
@@ -747,8 +751,8 @@ static void count_in(struct unic_nic *nic, uint16_t i);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static uint16_t make(struct unic_nic *nic, uint16_t proc, uint16_t mr,
-		     const struct unic_token_args *args);
+static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+			   const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && \valid_read(args) && \valid(key) &&
     \separated(args, nic) && \separated(key, nic) && \separated(args, key);

@@ -21,8 +21,8 @@
   ensures \result != 0 ==> inside(mr, iova, len);
   ensures inside(mr, iova, len) ==> \result != 0;
 */
-static inline bool within(const struct unic_mr *mr, uint64_t iova,
-			  uint64_t len);
+static inline bool is_in_bounds(const struct unic_mr *mr, uint64_t iova,
+				uint64_t len);
 
 /*@ requires \valid_read(mr) && shape_ok(mr);
   assigns \nothing;
@@ -74,23 +74,23 @@ static int cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-static int form_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
-		     uint32_t len, struct unic_piece *out);
+static int derived_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+			uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic);
   assigns nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
   exits \false;
 */
-static int out_of_bounds(struct unic_nic *nic);
+static int refuse_bounds(struct unic_nic *nic);
 
 /*@ requires \valid(nic) && \valid(mr) && \valid(out);
   requires \separated(out, nic) && \separated(out, mr);
   assigns out->bus, out->len, out->mr, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   ensures \result == 0 && out->len == 0 && out->mr == mr->stag >> 24;
 */
-static int no_bytes(struct unic_nic *nic, struct unic_mr *mr,
-		    struct unic_piece *out);
+static int access_zero_len(struct unic_nic *nic, struct unic_mr *mr,
+			   struct unic_piece *out);
 
 #include "memory/access.c"
 
@@ -122,15 +122,15 @@ predicate around(struct unic_mr *m, integer iova, integer low, integer before,
   ensures mr->page_shift == 31 ==>
     spot_ok(\result.in_page, \result.room, (uint32_t)iova);
 */
-static inline struct spot spot_of(const struct unic_nic *nic,
-				  const struct unic_mr *mr, uint64_t iova);
+static inline struct spot lookup_tlb(const struct unic_nic *nic,
+				     const struct unic_mr *mr, uint64_t iova);
 
 /*@ requires off < 0x100000000;
   assigns \nothing;
   ensures \result == (n < off ? n : off);
   exits \false;
 */
-static inline uint32_t less(uint32_t n, uint64_t off);
+static inline uint32_t min_offset(uint32_t n, uint64_t off);
 
 /*@ requires \valid_read(mr) && shape_ok(mr) && inside(mr, iova, 1);
   requires \valid_read(at->e);
@@ -139,8 +139,8 @@ static inline uint32_t less(uint32_t n, uint64_t off);
   ensures around(mr, iova, (uint32_t)iova, \result.before, \result.room);
   exits \false;
 */
-static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
-				   const struct spot *at);
+static inline struct unic_spot
+clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at);
 
 /*@ requires \valid(nic) && \valid(mr) && \valid(out) && idx < UNIC_MRS;
   requires \separated(out, nic) && \separated(out, mr);
@@ -156,6 +156,7 @@ static inline struct unic_spot own(const struct unic_mr *mr, uint64_t iova,
     mr->length);
   exits \false;
 */
-static inline int found(struct unic_nic *nic, struct unic_mr *mr, uint32_t idx,
-			uint64_t iova, uint32_t len, const struct unic_spot *at,
-			struct unic_piece *out);
+static inline int set_window(struct unic_nic *nic, struct unic_mr *mr,
+			     uint32_t idx, uint64_t iova, uint32_t len,
+			     const struct unic_spot *at,
+			     struct unic_piece *out);

@@ -52,7 +52,7 @@ static struct chunk *begin(bool again)
 	hog.chunks = 1;
 	c->mr = &regions[0];
 	c->entries = 8;
-	held(&hog, c, true);
+	set_held(&hog, c, true);
 	deregs = regs = 0;
 	dereg_err = -ENODEV;
 	return c;
@@ -63,16 +63,16 @@ static void what_does_not_end_is_ended_later(void **state)
 	struct chunk *c = begin(false);
 
 	(void)state;
-	lose(&hog, c);
+	dereg_chunk(&hog, c);
 	assert_int_equal(hog.holding, 0);
 	assert_ptr_equal(c->mr, &regions[0]);
-	end_late(&hog);
+	dereg_late_chunks(&hog);
 	assert_ptr_equal(c->mr, &regions[0]);
 	dereg_err = 0;
-	end_late(&hog);
+	dereg_late_chunks(&hog);
 	assert_null(c->mr);
 	assert_int_equal(deregs, 3);
-	end_late(&hog);
+	dereg_late_chunks(&hog);
 	assert_int_equal(deregs, 3);
 }
 
@@ -81,10 +81,10 @@ static void its_entries_are_asked_for_when_it_has_ended(void **state)
 	struct chunk *c = begin(true);
 
 	(void)state;
-	lose(&hog, c);
+	dereg_chunk(&hog, c);
 	assert_int_equal(regs, 0);
 	dereg_err = 0;
-	end_late(&hog);
+	dereg_late_chunks(&hog);
 	assert_int_equal(regs, 1);
 	assert_ptr_equal(c->mr, &regions[1]);
 	assert_int_equal(hog.holding, 8);

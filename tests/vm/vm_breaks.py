@@ -42,15 +42,15 @@ SLEEP = "schedule_timeout_uninterruptible(4 * HZ)"
 LIBUNIC = "host_driver/libunic"
 # file, what stands there, what shall stand there, test that must fail
 BREAKS = (
-    ("unic_mem.c", "*added = last - first + 1 - covered(mem, first, last);",
+    ("unic_mem.c", "*added = last - first + 1 - count_pinned_pages(mem, first, last);",
      "*added = last - first + 1;", "test_pins"),  # overlaps count twice
-    ("unic_mem.c", "mark_stale(mem, &mem->live, first, last, true);", "",
+    ("unic_mem.c", "mark_invalidated(mem, &mem->live, first, last, true);", "",
      "test_pins"),  # what is unmapped stays registered
     ("unic_mem.c", "rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT", "U32_MAX",
      "test_memlock"),
     ("unic_mem.c", "	unpin_user_pages_dirty_lock(p->page, p->n, p->write);",
      "", "test_forms"),  # leaked
-    ("unic_mem.c", "p->charged = last - first + 1 - covered(mem, first, last);",
+    ("unic_mem.c", "p->charged =\n			last - first + 1 - count_pinned_pages(mem, first, last);",
      "p->charged = 0;", "test_memlock"),  # what is under way does not count
     ("unic_mem.c", "in_span(&mem->doubt, first, last) ||", "",
      "test_pins"),  # what was dropped an instant ago
@@ -78,8 +78,8 @@ BREAKS = (
     ("unic_cdev.c", "if (!os->leaving)", "if (os->host)",
      "test_unbind"),  # who was opening it when the device went is a client
     ("unic_fence.c", """	if (kept_off)
-		give_back(os);
-	return kept_off;""", """	give_back(os);
+		unplug_nic(os);
+	return kept_off;""", """	unplug_nic(os);
 	return true;""", "test_quarantine"),  # memory of a NIC that stands still is used
     ("unic_fence.c", """	unic_host_fence(os->host);
 	unic_unlock(os, noio);
@@ -91,13 +91,13 @@ BREAKS = (
 		return 0;
 	dev_err(dev""", "test_sleep"),  # the NIC goes on
     ("unic_pci.c", "	return unic_fence(os);", "	return true;", "test_kexec"),
-    ("unic_fence.c", "over = !list_empty(&os->kept) && may_look(os) && is_fenced(os);",
+    ("unic_fence.c", "over = !list_empty(&os->kept) && can_poll_nic(os) && is_fenced(os);",
      "over = !list_empty(&os->kept);", "test_quarantine"),  # let go before it answers
     ("unic_fence.c", """	unic_host_fence(os->host);
 	unic_unlock(os, noio);
 	kept_off""", """	unic_unlock(os, noio);
 	kept_off""", "test_suspend"),  # the NIC is not told
-    ("unic_fence.c", """		list_del_init(&os->kept); /* nor does look_work() release it */
+    ("unic_fence.c", """		list_del_init(&os->kept);
 		list_add(&os->node, &over);
 	}
 	mutex_unlock(&kept_lock);""", """		list_add(&os->node, &over);
@@ -107,7 +107,7 @@ BREAKS = (
     ("unic_fence.c", "		unic_pci_end_nic(os);", "", "test_ended"),
     ("unic_fence.c", "return device_is_registered(&os->pdev->dev);", "return false;",
      "test_quarantine"),  # nobody looks for the answer
-    ("unic_fence.c", "err = err ?: settles(bar, regs) ? 0 : -EBUSY;", "",
+    ("unic_fence.c", "err = err ?: fence_via_bar(bar, regs) ? 0 : -EBUSY;", "",
      "test_quarantine_settled"),  # a NIC that does not answer is used
     ("unic_fence.c", "while (!unic_pci_leave_all() || unic_quarantined())",
      "while (false)", "test_kexec_waits"),
@@ -122,10 +122,10 @@ BREAKS = (
      "test_flush_of_lost_writes"),
     ("unicblk.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
     ("unic_pci.c", """	list_del(&os->node);
-	end(os);
+	unbind_nic(os);
 	mutex_unlock(&bound_lock);""", """	list_del(&os->node);
 	mutex_unlock(&bound_lock);
-	end(os);""", "test_kexec_meets_unbind"),  # it is in no list
+	unbind_nic(os);""", "test_kexec_meets_unbind"),  # it is in no list
     ("unic_pci.c", "	pci_save_state(pdev); /* an", "	/* an",
      "test_error_loses_state"),
     ("unic_pci.c", "	pci_save_state(pdev); /* for the", "	/* for the",
@@ -140,14 +140,14 @@ BREAKS = (
      "test_asked_and_unloaded"),  # it never goes
     ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
      "test_hostage"),  # it goes before its worker
-    ("unic_cdev.c", "	r = find(&f->open, unic_from_le32(hdr.seq));",
+    ("unic_cdev.c", "	r = find_reply(&f->open, unic_from_le32(hdr.seq));",
      """	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
-	r = find(&f->open, unic_from_le32(hdr.seq));""",
+	r = find_reply(&f->open, unic_from_le32(hdr.seq));""",
      "test_early"),  # a slot that was asked for is had
     ("unicblk.c", """		   b->number);
-	end(rq, BLK_STS_IOERR);""", """		   b->number);
-	end(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
+	end_rq(rq, BLK_STS_IOERR);""", """		   b->number);
+	end_rq(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
     ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_cdev.c", """	for (; ns != &init_user_ns; ns = ns->parent)
@@ -156,13 +156,13 @@ BREAKS = (
     ("frames_user.c", "	return unic_pin_later(t->mem, first, last, write);",
      """	p = unic_pin_fetch(t->mem, first, last, write);
 	return p;""", "test_not_pinned_in_a_lock"),
-    ("unic_pci.c", "int err = is_named(pdev) ? reach(pdev, &r) : -ENODEV;",
-     "int err = reach(pdev, &r);", "test_load"),
+    ("unic_pci.c", "int err = is_named(pdev) ? claim_pci_function(pdev, &r) : -ENODEV;",
+     "int err = claim_pci_function(pdev, &r);", "test_load"),
     (f"{LIBUNIC}/doorbell.c", "if (unic_load_acquire(&ctx->np->asleep))", "",
      "test_calls"),  # each message rings
     ("../kio/kio_node.c", "	if (!n->config.mem)\n", "	if (nic + 1)\n",
      "test_nic_hangs"),  # pages are given back that a NIC that hangs has
-    ("../kio/kio_node.c", "next = expire(n);", "next = UINT64_MAX;",
+    ("../kio/kio_node.c", "next = poll_clients(n);", "next = UINT64_MAX;",
      "test_nic_dies"),  # I/Os wait for ever
     ("../kio/kio_client.c", "io->op == UNIC_KIO_WRITE && status == ETIMEDOUT", "false",
      "test_guest_stands_still"),  # a WRITE too late is one that the file refused

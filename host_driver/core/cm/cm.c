@@ -57,7 +57,7 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	return !(r->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE));
 }
 
-static void resolved(struct unic_req *req, uint32_t status)
+static void resolve_done(struct unic_req *req, uint32_t status)
 {
 	struct unic_host *host = req->host;
 	struct conn *c = conn_get(host, req->id2, req->slot);
@@ -96,14 +96,14 @@ static void resolved(struct unic_req *req, uint32_t status)
 
 /* It has a connection, is being destroyed, or came back from a reset and its
  * process has not said that it knows; or it is connected with nobody. */
-static bool taken(const struct unic_hqp *qp)
+static bool is_qp_taken(const struct unic_hqp *qp)
 {
 	return qp->conn || qp->waiter || qp->restored ||
 	       unic_queue_qp_type(qp) == UNIC_QPT_UD;
 }
 
 /* The driver's own services speak to drivers. */
-static bool may_use(const struct unic_req *req, unic_le64 service)
+static bool can_use_service(const struct unic_req *req, unic_le64 service)
 {
 	return unic_from_le64(service) >> 8 != UNIC_CTL_SERVICE_OWN ||
 	       req->client->privileged;
@@ -120,13 +120,13 @@ void unic_cm_connect(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	qp = unic_obj_get(&host->objects, unic_from_le32(r.qp), UNIC_OBJ_QP,
 			  req->slot);
-	if (!qp || taken(qp) || unic_from_le32(r.conn)) {
-		unic_req_status(req, !qp	 ? UNIC_ST_NO_QP
-				     : taken(qp) ? UNIC_ST_STATE
-						 : UNIC_ST_INVALID);
+	if (!qp || is_qp_taken(qp) || unic_from_le32(r.conn)) {
+		unic_req_status(req, !qp	       ? UNIC_ST_NO_QP
+				     : is_qp_taken(qp) ? UNIC_ST_STATE
+						       : UNIC_ST_INVALID);
 		return;
 	}
-	if (!may_use(req, r.service)) {
+	if (!can_use_service(req, r.service)) {
 		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}
@@ -153,7 +153,7 @@ void unic_cm_connect(struct unic_req *req)
 			 unic_os_now_ns(host->os) +
 				 1000ull * (wait_us ? wait_us : CONNECT_US));
 	c->state = C_RESOLVE;
-	unic_req_arp(req, c->ipv4, resolved);
+	unic_req_arp(req, c->ipv4, resolve_done);
 }
 
 static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
@@ -166,7 +166,7 @@ static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
 	memcpy(c->priv, msg->priv, msg->priv_bytes);
 }
 
-static uint8_t smaller(uint8_t a, uint8_t b)
+static uint8_t min_u8(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
@@ -181,8 +181,8 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	if (c->state != C_REQ_SENT)
 		return;
 	take_peer(c, msg);
-	c->par.max_rd = smaller(c->par.max_rd, msg->max_dest_rd);
-	c->par.max_dest_rd = smaller(c->par.max_dest_rd, msg->max_rd);
+	c->par.max_rd = min_u8(c->par.max_rd, msg->max_dest_rd);
+	c->par.max_dest_rd = min_u8(c->par.max_dest_rd, msg->max_rd);
 	if (msg->timeout > c->par.timeout)
 		c->par.timeout = msg->timeout;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -243,7 +243,8 @@ struct backlog {
 	uint32_t n;
 };
 
-static void gather(struct unic_host *host, uint32_t owner, struct backlog *b)
+static void collect_backlog(struct unic_host *host, uint32_t owner,
+			    struct backlog *b)
 {
 	struct conn *c;
 	uint32_t at = 0;
@@ -255,7 +256,7 @@ static void gather(struct unic_host *host, uint32_t owner, struct backlog *b)
 			b->c[b->n++] = c;
 }
 
-static uint32_t count_of(const struct backlog *b, uint32_t ipv4)
+static uint32_t count_backlog(const struct backlog *b, uint32_t ipv4)
 {
 	uint32_t i, n = 0;
 
@@ -273,7 +274,7 @@ static struct conn *victim_of(const struct backlog *b, uint32_t ipv4)
 	for (i = 0; i < b->n; i++) {
 		struct conn *c = b->c[i];
 
-		n = count_of(b, c->ipv4) + (c->ipv4 == ipv4);
+		n = count_backlog(b, c->ipv4) + (c->ipv4 == ipv4);
 		if (n > most ||
 		    (n == most && c->accept_ns < victim->accept_ns)) {
 			most = n;
@@ -288,7 +289,7 @@ static void make_room(struct unic_host *host, uint32_t owner, uint32_t ipv4)
 	struct conn *victim;
 	struct backlog b;
 
-	gather(host, owner, &b);
+	collect_backlog(host, owner, &b);
 	if (b.n < BACKLOG_MAX)
 		return;
 	victim = victim_of(&b, ipv4);
@@ -297,8 +298,8 @@ static void make_room(struct unic_host *host, uint32_t owner, uint32_t ipv4)
 	unic_conn_free(host, victim);
 }
 
-static void refuse(struct unic_host *host, const struct unic_mad_rx *mad,
-		   const struct unic_cm_msg *msg, uint16_t reason)
+static void send_rej(struct unic_host *host, const struct unic_mad_rx *mad,
+		     const struct unic_cm_msg *msg, uint16_t reason)
 {
 	struct unic_cm_msg rej = {
 		.type = UNIC_CM_REJ,
@@ -341,8 +342,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		make_room(host, l->obj.owner, ipv4);
 	c = l ? unic_conn_new(host, l->obj.owner) : NULL;
 	if (!c) {
-		refuse(host, mad, msg,
-		       l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
+		send_rej(host, mad, msg,
+			 l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
 		return;
 	}
 	take_peer(c, msg);
@@ -363,7 +364,7 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 }
 
 /* No RTU came. */
-static void unconfirmed(struct unic_host *host, struct conn *c)
+static void close_unconfirmed(struct unic_host *host, struct conn *c)
 {
 	c->state = C_CLOSED;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -373,7 +374,7 @@ static void unconfirmed(struct unic_host *host, struct conn *c)
 
 /* @owner accepts one more. BACKLOG_MAX - 1 others may still be confirmed, and
  * those that have not had CONFIRM_NS for it; else the oldest is given up. */
-static void end_unconfirmed(struct unic_host *host, uint32_t owner)
+static void limit_unconfirmed(struct unic_host *host, uint32_t owner)
 {
 	uint64_t young =
 		unic_os_now_ns(host->os) + CONNECT_US * 1000ull - CONFIRM_NS;
@@ -390,7 +391,7 @@ static void end_unconfirmed(struct unic_host *host, uint32_t owner)
 	if (n < BACKLOG_MAX || oldest->give_up_ns > young)
 		return;
 	host->cm.crowded++;
-	unconfirmed(host, oldest);
+	close_unconfirmed(host, oldest);
 }
 
 static void on_rtu(struct unic_host *host, struct conn *c)
@@ -427,7 +428,7 @@ void unic_cm_accept(struct unic_req *req)
 		unic_req_status(req, c ? UNIC_ST_NO_QP : UNIC_CTL_ST_NO_CONN);
 		return;
 	}
-	if (c->state != C_REQUESTED || taken(qp)) {
+	if (c->state != C_REQUESTED || is_qp_taken(qp)) {
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}
@@ -448,8 +449,8 @@ void unic_cm_accept(struct unic_req *req)
 		return;
 	}
 	c->mtu_shift = mtu;
-	c->par.max_rd = smaller(c->par.max_rd, offer.max_rd);
-	c->par.max_dest_rd = smaller(c->par.max_dest_rd, offer.max_dest_rd);
+	c->par.max_rd = min_u8(c->par.max_rd, offer.max_rd);
+	c->par.max_dest_rd = min_u8(c->par.max_dest_rd, offer.max_dest_rd);
 	if (offer.timeout > c->par.timeout)
 		c->par.timeout = offer.timeout;
 	c->qp = qp->obj.id;
@@ -457,8 +458,8 @@ void unic_cm_accept(struct unic_req *req)
 	c->user = qp->user;
 	qp->conn = c->obj.id;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-	end_unconfirmed(host, req->slot);
-	end_unconfirmed(host, req->slot); /* so that they become fewer */
+	limit_unconfirmed(host, req->slot);
+	limit_unconfirmed(host, req->slot); /* so that they become fewer */
 	unic_conn_step(req, c, UNIC_QPS_INIT);
 }
 
@@ -494,7 +495,7 @@ void unic_cm_listen(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
-	if (!may_use(req, r.service)) {
+	if (!can_use_service(req, r.service)) {
 		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}
@@ -528,7 +529,7 @@ bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note)
 	return true;
 }
 
-static uint32_t only_id(const struct unic_req *req)
+static uint32_t req_obj_id(const struct unic_req *req)
 {
 	struct unic_ctl_obj r;
 
@@ -540,7 +541,7 @@ void unic_cm_unlisten(struct unic_req *req)
 {
 	struct listener *l;
 
-	req->id = only_id(req);
+	req->id = req_obj_id(req);
 	l = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_LISTENER,
 			 req->slot);
 	if (l)
@@ -568,7 +569,7 @@ void unic_cm_disconnect(struct unic_req *req)
 {
 	struct conn *c;
 
-	req->id = only_id(req);
+	req->id = req_obj_id(req);
 	c = conn_get(req->host, req->id, req->slot);
 	if (!c) {
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
@@ -584,7 +585,7 @@ void unic_cm_disconnect(struct unic_req *req)
 	}
 }
 
-static void dreq_over(struct unic_host *host, struct conn *c)
+static void finish_dreq(struct unic_host *host, struct conn *c)
 {
 	struct unic_req *req = c->req;
 
@@ -607,7 +608,7 @@ static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		return; /* it comes again */
 	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
 	if (c && c->state == C_DREQ_SENT) {
-		dreq_over(host, c);
+		finish_dreq(host, c);
 	} else if (c && is_up(c)) {
 		c->state = C_CLOSED;
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -620,7 +621,7 @@ void unic_cm_query(struct unic_req *req)
 {
 	struct conn *c;
 
-	req->id = only_id(req);
+	req->id = req_obj_id(req);
 	c = conn_get(req->host, req->id, req->slot);
 	if (c)
 		unic_conn_answer(req, c, UNIC_ST_OK, 0);
@@ -648,7 +649,7 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 }
 
 /* Its consumer is gone; the peer is told as its state demands. */
-static void orphan(struct unic_host *host, struct conn *c)
+static void orphan_conn(struct unic_host *host, struct conn *c)
 {
 	bool up = is_up(c);
 
@@ -677,7 +678,7 @@ void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)
 	if (!c)
 		return;
 	c->req = NULL;
-	orphan(host, c);
+	orphan_conn(host, c);
 	/* with the provider: its callback finds no connection and answers */
 	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 		unic_req_status(req, UNIC_ST_NO_QP);
@@ -705,7 +706,7 @@ static void drop_conns(struct unic_host *host, uint32_t owner, uint32_t status,
 
 		c->req = NULL;
 		if (tell)
-			orphan(host, c);
+			orphan_conn(host, c);
 		else
 			unic_conn_free(host, c);
 		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
@@ -768,7 +769,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	if (msg.type == UNIC_CM_DREQ)
 		on_dreq(host, mad, c, &msg);
 	else if (!c && msg.type == UNIC_CM_REP)
-		refuse(host, mad, &msg, UNIC_CM_NO_COMM); /* given up */
+		send_rej(host, mad, &msg, UNIC_CM_NO_COMM); /* given up */
 	else if (!c)
 		return;
 	else if (msg.type == UNIC_CM_REP)
@@ -778,7 +779,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	else if (msg.type == UNIC_CM_RTU)
 		on_rtu(host, c);
 	else if (msg.type == UNIC_CM_DREP && c->state == C_DREQ_SENT)
-		dreq_over(host, c);
+		finish_dreq(host, c);
 }
 
 /* ------------------------------------------------------------------- timers */
@@ -804,7 +805,7 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 		unic_conn_free(host, c);
 		break;
 	case C_REP_SENT:
-		unconfirmed(host, c);
+		close_unconfirmed(host, c);
 		break;
 	default:
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -812,12 +813,12 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 	}
 }
 
-static void conn_again(struct unic_host *host, struct conn *c, uint64_t now)
+static void retry_conn(struct unic_host *host, struct conn *c, uint64_t now)
 {
 	uint64_t wait = AGAIN_NS << (c->tries < 4 ? c->tries : 4);
 
 	if (c->state == C_DREQ_SENT && c->tries + 1 >= DREQ_TRIES) {
-		dreq_over(host, c);
+		finish_dreq(host, c);
 		return;
 	}
 	c->tries++;
@@ -839,7 +840,7 @@ uint64_t unic_cm_poll(struct unic_host *host, uint64_t now)
 		if (now >= c->give_up_ns)
 			conn_expired(host, c, now);
 		else if (now >= c->again_ns)
-			conn_again(host, c, now);
+			retry_conn(host, c, now);
 		else
 			unic_conn_timers(host, c, c->again_ns, c->give_up_ns);
 	}

@@ -17,14 +17,14 @@ void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 
 /* --------------------------------------------------------------- identity */
 
-static struct conn **bucket(struct unic_host *host, uint32_t comm)
+static struct conn **comm_bucket(struct unic_host *host, uint32_t comm)
 {
 	return &host->cm.by_comm[comm % UNIC_COMM_BUCKETS];
 }
 
 struct conn *unic_conn_find(struct unic_host *host, uint32_t comm)
 {
-	struct conn *c = *bucket(host, comm);
+	struct conn *c = *comm_bucket(host, comm);
 
 	while (c && c->comm != comm)
 		c = c->next;
@@ -56,8 +56,8 @@ struct conn *unic_conn_new(struct unic_host *host, uint32_t owner)
 	unic_os_random(host->os, &c->tid, sizeof(c->tid));
 	unic_os_random(host->os, &c->my_psn, sizeof(c->my_psn));
 	c->my_psn &= 0xffffff;
-	c->next = *bucket(host, c->comm);
-	*bucket(host, c->comm) = c;
+	c->next = *comm_bucket(host, c->comm);
+	*comm_bucket(host, c->comm) = c;
 	return c;
 }
 
@@ -78,7 +78,7 @@ bool unic_conn_fits(const struct conn *c, const struct unic_cm_msg *msg)
 void unic_conn_free(struct unic_host *host, struct conn *c)
 {
 	struct unic_hqp *qp = qp_get(host, c);
-	struct conn **p = bucket(host, c->comm);
+	struct conn **p = comm_bucket(host, c->comm);
 
 	while (*p != c)
 		p = &(*p)->next;
@@ -153,7 +153,7 @@ void unic_conn_send_until(struct unic_host *host, struct conn *c,
 }
 
 /* The last message that came. */
-static uint8_t rejected(const struct conn *c)
+static uint8_t rej_message_type(const struct conn *c)
 {
 	if (!c->active)
 		return UNIC_CM_OF_REQ;
@@ -164,7 +164,7 @@ void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
 {
 	unic_conn_message(c, UNIC_CM_REJ);
 	c->sent.reason = reason;
-	c->sent.rejected = rejected(c);
+	c->sent.rejected = rej_message_type(c);
 	unic_conn_resend(host, c);
 }
 
@@ -287,7 +287,7 @@ static void step_done(struct unic_call *call)
 }
 
 /* Nothing is said twice on UC, and nothing is read. */
-static void without_answers(struct unic_cmd_qp_modify *cmd)
+static void strip_rc_params(struct unic_cmd_qp_modify *cmd)
 {
 	cmd->rights &= UNIC_MR_REMOTE_WRITE;
 	cmd->rnr_timer = cmd->max_dest_rd = cmd->vendor = 0;
@@ -323,7 +323,7 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		cmd.sq_psn = unic_to_le32(c->peer_psn);
 	}
 	if (c->qp_type == UNIC_QPT_UC)
-		without_answers(&cmd);
+		strip_rc_params(&cmd);
 	if (qp)
 		unic_queue_modify(req, qp, &cmd, step_done);
 	else

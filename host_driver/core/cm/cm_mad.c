@@ -14,7 +14,7 @@ enum {
 
 static const uint8_t mark[4] = { 'U', 'N', 'I', 'C' };
 
-static void put(uint8_t *p, uint64_t v, uint32_t bytes)
+static void mad_put_be(uint8_t *p, uint64_t v, uint32_t bytes)
 {
 	while (bytes--) {
 		p[bytes] = (uint8_t)v;
@@ -22,7 +22,7 @@ static void put(uint8_t *p, uint64_t v, uint32_t bytes)
 	}
 }
 
-static uint64_t get(const uint8_t *p, uint32_t bytes)
+static uint64_t mad_get_be(const uint8_t *p, uint32_t bytes)
 {
 	uint64_t v = 0;
 
@@ -36,14 +36,14 @@ static void put_gid(uint8_t *p, uint32_t ipv4)
 {
 	p[10] = 0xff;
 	p[11] = 0xff;
-	put(p + 12, ipv4, 4);
+	mad_put_be(p + 12, ipv4, 4);
 }
 
 static bool get_gid(const uint8_t *p, uint32_t *ipv4)
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
 
-	*ipv4 = (uint32_t)get(p + 12, 4);
+	*ipv4 = (uint32_t)mad_get_be(p + 12, 4);
 	return !memcmp(p, prefix, sizeof(prefix));
 }
 
@@ -71,7 +71,7 @@ static void get_private(const uint8_t *p, struct unic_cm_msg *msg, bool marked)
 	memcpy(msg->priv, p, bytes);
 }
 
-static uint8_t bits(uint32_t v, uint32_t max)
+static uint8_t clamp_u8(uint32_t v, uint32_t max)
 {
 	return (uint8_t)(v > max ? max : v);
 }
@@ -79,15 +79,15 @@ static uint8_t bits(uint32_t v, uint32_t max)
 /* IBTA table 99. */
 static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
 {
-	put(m + HDR + 8, msg->service, 8);
-	put(m + HDR + 16, msg->guid, 8);
-	put(m + HDR + 32, msg->qpn, 3);
+	mad_put_be(m + HDR + 8, msg->service, 8);
+	mad_put_be(m + HDR + 16, msg->guid, 8);
+	mad_put_be(m + HDR + 32, msg->qpn, 3);
 	m[HDR + 35] = msg->max_dest_rd;
 	m[HDR + 39] = msg->max_rd;
 	m[HDR + 43] = (uint8_t)(20 << 3 | msg->qp_type << 1); /* timeout */
-	put(m + HDR + 44, msg->psn, 3);
+	mad_put_be(m + HDR + 44, msg->psn, 3);
 	m[HDR + 47] = (uint8_t)(20 << 3 | msg->retry_cnt);
-	put(m + HDR + 48, 0xffff, 2);
+	mad_put_be(m + HDR + 48, 0xffff, 2);
 	m[HDR + 50] = (uint8_t)((msg->mtu_shift - 7) << 4 | msg->rnr_retry);
 	m[HDR + 51] = 15 << 4; /* CM retries */
 	put_gid(m + HDR + 56, msg->src_ipv4);
@@ -101,12 +101,12 @@ static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
 {
 	uint32_t mtu = m[HDR + 50] >> 4;
 
-	msg->service = get(m + HDR + 8, 8);
-	msg->guid = get(m + HDR + 16, 8);
-	msg->qpn = (uint32_t)get(m + HDR + 32, 3);
+	msg->service = mad_get_be(m + HDR + 8, 8);
+	msg->guid = mad_get_be(m + HDR + 16, 8);
+	msg->qpn = (uint32_t)mad_get_be(m + HDR + 32, 3);
 	msg->max_dest_rd = m[HDR + 35];
 	msg->max_rd = m[HDR + 39];
-	msg->psn = (uint32_t)get(m + HDR + 44, 3);
+	msg->psn = (uint32_t)mad_get_be(m + HDR + 44, 3);
 	msg->retry_cnt = m[HDR + 47] & 7;
 	msg->rnr_retry = m[HDR + 50] & 7;
 	msg->timeout = m[HDR + 95] >> 3;
@@ -121,25 +121,25 @@ static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
 /* IBTA table 110. */
 static void build_rep(const struct unic_cm_msg *msg, uint8_t *m)
 {
-	put(m + HDR + 12, msg->qpn, 3);
-	put(m + HDR + 20, msg->psn, 3);
+	mad_put_be(m + HDR + 12, msg->qpn, 3);
+	mad_put_be(m + HDR + 20, msg->psn, 3);
 	m[HDR + 24] = msg->max_dest_rd;
 	m[HDR + 25] = msg->max_rd;
 	m[HDR + 26] = (uint8_t)(msg->timeout << 3); /* target ACK delay */
 	m[HDR + 27] = (uint8_t)(msg->rnr_retry << 5);
-	put(m + HDR + 28, msg->guid, 8);
+	mad_put_be(m + HDR + 28, msg->guid, 8);
 	put_private(m + REP_PRIV, msg, true);
 }
 
 static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
 {
-	msg->qpn = (uint32_t)get(m + HDR + 12, 3);
-	msg->psn = (uint32_t)get(m + HDR + 20, 3);
+	msg->qpn = (uint32_t)mad_get_be(m + HDR + 12, 3);
+	msg->psn = (uint32_t)mad_get_be(m + HDR + 20, 3);
 	msg->max_dest_rd = m[HDR + 24];
 	msg->max_rd = m[HDR + 25];
 	msg->timeout = m[HDR + 26] >> 3;
 	msg->rnr_retry = m[HDR + 27] >> 5;
-	msg->guid = get(m + HDR + 28, 8);
+	msg->guid = mad_get_be(m + HDR + 28, 8);
 	get_private(m + REP_PRIV, msg, true);
 }
 
@@ -150,11 +150,11 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 	mad[1] = 0x07; /* class: communication management */
 	mad[2] = 2;    /* class version */
 	mad[3] = 0x03; /* method: Send */
-	put(mad + 8, msg->tid, 8);
-	put(mad + 16, msg->type, 2);
-	put(mad + HDR, msg->local_comm, 4);
+	mad_put_be(mad + 8, msg->tid, 8);
+	mad_put_be(mad + 16, msg->type, 2);
+	mad_put_be(mad + HDR, msg->local_comm, 4);
 	if (msg->type != UNIC_CM_REQ)
-		put(mad + HDR + 4, msg->remote_comm, 4);
+		mad_put_be(mad + HDR + 4, msg->remote_comm, 4);
 	switch (msg->type) {
 	case UNIC_CM_REQ:
 		build_req(msg, mad);
@@ -164,11 +164,11 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 		break;
 	case UNIC_CM_REJ:
 		mad[HDR + 8] = (uint8_t)(msg->rejected << 6);
-		put(mad + HDR + 10, msg->reason, 2);
+		mad_put_be(mad + HDR + 10, msg->reason, 2);
 		put_private(mad + REJ_PRIV, msg, true);
 		break;
 	case UNIC_CM_DREQ:
-		put(mad + HDR + 8, msg->qpn, 3);
+		mad_put_be(mad + HDR + 8, msg->qpn, 3);
 		break;
 	default:
 		break;
@@ -180,11 +180,11 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 	memset(msg, 0, sizeof(*msg));
 	if (mad[0] != 1 || mad[1] != 0x07 || mad[2] != 2 || mad[3] != 0x03)
 		return false;
-	msg->tid = get(mad + 8, 8);
-	msg->type = (uint16_t)get(mad + 16, 2);
-	msg->local_comm = (uint32_t)get(mad + HDR, 4);
+	msg->tid = mad_get_be(mad + 8, 8);
+	msg->type = (uint16_t)mad_get_be(mad + 16, 2);
+	msg->local_comm = (uint32_t)mad_get_be(mad + HDR, 4);
 	if (msg->type != UNIC_CM_REQ)
-		msg->remote_comm = (uint32_t)get(mad + HDR + 4, 4);
+		msg->remote_comm = (uint32_t)mad_get_be(mad + HDR + 4, 4);
 	switch (msg->type) {
 	case UNIC_CM_REQ:
 		return parse_req(mad, msg);
@@ -193,11 +193,12 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		return true;
 	case UNIC_CM_REJ:
 		msg->rejected = mad[HDR + 8] >> 6;
-		msg->reason = bits((uint32_t)get(mad + HDR + 10, 2), 255);
+		msg->reason =
+			clamp_u8((uint32_t)mad_get_be(mad + HDR + 10, 2), 255);
 		get_private(mad + REJ_PRIV, msg, true);
 		return true;
 	case UNIC_CM_DREQ:
-		msg->qpn = (uint32_t)get(mad + HDR + 8, 3);
+		msg->qpn = (uint32_t)mad_get_be(mad + HDR + 8, 3);
 		return true;
 	case UNIC_CM_RTU:
 	case UNIC_CM_DREP:

@@ -10,7 +10,7 @@
 
 /* ---------------------------------------------------------------- datagrams */
 
-static void put(uint8_t *p, uint64_t v, uint32_t bytes)
+static void grants_put_be(uint8_t *p, uint64_t v, uint32_t bytes)
 {
 	while (bytes--) {
 		p[bytes] = (uint8_t)v;
@@ -18,7 +18,7 @@ static void put(uint8_t *p, uint64_t v, uint32_t bytes)
 	}
 }
 
-static uint64_t get(const uint8_t *p, uint32_t bytes)
+static uint64_t grants_get_be(const uint8_t *p, uint32_t bytes)
 {
 	uint64_t v = 0;
 
@@ -40,11 +40,11 @@ void unic_grants_build(const struct unic_grants_msg *msg,
 	mad[1] = CLASS;
 	mad[2] = 1;    /* class version */
 	mad[3] = 0x03; /* method: Send */
-	put(mad + 8, msg->nonce, 8);
-	put(mad + 16, msg->type, 2);
+	grants_put_be(mad + 8, msg->nonce, 8);
+	grants_put_be(mad + 16, msg->type, 2);
 	memcpy(mad + HDR, "UNIC", 4);
 	for (i = 0; i < sizeof(w) / sizeof(w[0]); i++)
-		put(mad + HDR + 4 + 4 * i, w[i], 4);
+		grants_put_be(mad + HDR + 4 + 4 * i, w[i], 4);
 }
 
 bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
@@ -56,24 +56,24 @@ bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
 	    memcmp(mad + HDR, "UNIC", 4))
 		return false;
 	*msg = (struct unic_grants_msg){
-		.type = (uint16_t)get(mad + 16, 2),
-		.nonce = get(mad + 8, 8),
-		.local_comm = (uint32_t)get(p, 4),
-		.remote_comm = (uint32_t)get(p + 4, 4),
-		.kind = (uint32_t)get(p + 8, 4),
-		.number = (uint32_t)get(p + 12, 4),
-		.grace_us = (uint32_t)get(p + 16, 4),
-		.ipv4 = (uint32_t)get(p + 20, 4),
-		.qpn = (uint32_t)get(p + 24, 4),
-		.status = (uint32_t)get(p + 28, 4),
+		.type = (uint16_t)grants_get_be(mad + 16, 2),
+		.nonce = grants_get_be(mad + 8, 8),
+		.local_comm = (uint32_t)grants_get_be(p, 4),
+		.remote_comm = (uint32_t)grants_get_be(p + 4, 4),
+		.kind = (uint32_t)grants_get_be(p + 8, 4),
+		.number = (uint32_t)grants_get_be(p + 12, 4),
+		.grace_us = (uint32_t)grants_get_be(p + 16, 4),
+		.ipv4 = (uint32_t)grants_get_be(p + 20, 4),
+		.qpn = (uint32_t)grants_get_be(p + 24, 4),
+		.status = (uint32_t)grants_get_be(p + 28, 4),
 	};
 	return msg->type >= UNIC_HOLDER_INVALIDATE &&
 	       msg->type <= UNIC_HOLDER_DELEGATED;
 }
 
 /* Questions are repeated, answers are given again. */
-static void send(struct unic_host *host, const struct conn *c,
-		 struct unic_grants_msg *msg)
+static void send_grants_msg(struct unic_host *host, const struct conn *c,
+			    struct unic_grants_msg *msg)
 {
 	struct unic_req *req = unic_conn_mad_new(host);
 
@@ -86,7 +86,7 @@ static void send(struct unic_host *host, const struct conn *c,
 }
 
 /* Up, to a peer that knows what we say. */
-static bool speaks(const struct conn *c)
+static bool is_unic_peer_up(const struct conn *c)
 {
 	return c && c->vendor &&
 	       (c->state == C_ESTABLISHED || c->state == C_REP_SENT);
@@ -117,8 +117,8 @@ static struct unic_region *region_of(struct unic_host *host,
 			    UNIC_OBJ_ANYONE);
 }
 
-static struct unic_hold *find(struct unic_host *host, uint32_t conn,
-			      uint32_t kind, uint32_t number)
+static struct unic_hold *find_hold(struct unic_host *host, uint32_t conn,
+				   uint32_t kind, uint32_t number)
 {
 	uint32_t i;
 
@@ -139,7 +139,7 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 	uint32_t i, used = 0, most = UNIC_HOLDS / host->slots;
 	struct unic_hold *room = NULL;
 
-	if (find(host, hold->conn, hold->kind, hold->number))
+	if (find_hold(host, hold->conn, hold->kind, hold->number))
 		return UNIC_ST_OK;
 	for (i = 0; i < UNIC_HOLDS; i++) {
 		struct unic_hold *h = &host->held.hold[i];
@@ -157,7 +157,7 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 
 /* @h is over. The last one of a region that is asked back: nobody is left who
  * would use it, unless its owner says that he does. */
-static void hold_over(struct unic_host *host, struct unic_hold *h)
+static void end_hold(struct unic_host *host, struct unic_hold *h)
 {
 	struct unic_region *mr = region_of(host, h);
 	uint32_t i, id = h->mr;
@@ -174,8 +174,8 @@ static void hold_over(struct unic_host *host, struct unic_hold *h)
 	}
 }
 
-static void ask(struct unic_host *host, struct unic_hold *h,
-		const struct unic_region *mr, uint64_t now)
+static void send_invalidate(struct unic_host *host, struct unic_hold *h,
+			    const struct unic_region *mr, uint64_t now)
 {
 	const struct conn *c = conn_get(host, h->conn, UNIC_OBJ_ANYONE);
 	uint64_t left = mr->deadline_ns > now ? mr->deadline_ns - now : 0;
@@ -188,13 +188,13 @@ static void ask(struct unic_host *host, struct unic_hold *h,
 					      : (uint32_t)(left / 1000),
 	};
 
-	if (!speaks(c)) { /* nobody is there who could use it */
-		hold_over(host, h);
+	if (!is_unic_peer_up(c)) { /* nobody is there who could use it */
+		end_hold(host, h);
 		return;
 	}
 	h->again_ns = now + ASK_AGAIN_NS;
 	wake_at(host, h->again_ns);
-	send(host, c, &msg);
+	send_grants_msg(host, c, &msg);
 }
 
 void unic_grants_notice(struct unic_host *host, const struct unic_region *mr)
@@ -208,17 +208,18 @@ void unic_grants_notice(struct unic_host *host, const struct unic_region *mr)
 		if (h->mr != mr->obj.id)
 			continue;
 		h->nonce = new_nonce(host);
-		ask(host, h, mr, now);
+		send_invalidate(host, h, mr, now);
 	}
 }
 
 static void on_invalidated(struct unic_host *host, const struct conn *c,
 			   const struct unic_grants_msg *msg)
 {
-	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
+	struct unic_hold *h =
+		find_hold(host, c->obj.id, msg->kind, msg->number);
 
 	if (h && h->nonce && h->nonce == msg->nonce)
-		hold_over(host, h);
+		end_hold(host, h);
 	else
 		host->held.refused++;
 }
@@ -230,17 +231,18 @@ static struct conn *conn_to(struct unic_host *host, uint32_t owner,
 	uint32_t at = 0;
 
 	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
-		if (speaks(c) && c->ipv4 == ipv4 && c->peer_qpn == qpn)
+		if (is_unic_peer_up(c) && c->ipv4 == ipv4 && c->peer_qpn == qpn)
 			return c;
 	return NULL;
 }
 
 /* A holder hands on what it holds, to somebody who is connected to us, too:
  * nobody else could use it. */
-static uint32_t delegated(struct unic_host *host, const struct conn *c,
-			  const struct unic_grants_msg *msg)
+static uint32_t delegate_hold(struct unic_host *host, const struct conn *c,
+			      const struct unic_grants_msg *msg)
 {
-	struct unic_hold *h = find(host, c->obj.id, msg->kind, msg->number);
+	struct unic_hold *h =
+		find_hold(host, c->obj.id, msg->kind, msg->number);
 	struct conn *to = conn_to(host, c->obj.owner, msg->ipv4, msg->qpn);
 	struct unic_region *mr = h ? region_of(host, h) : NULL;
 	struct unic_hold next;
@@ -265,10 +267,10 @@ static void on_delegate(struct unic_host *host, const struct conn *c,
 		.nonce = msg->nonce,
 		.kind = msg->kind,
 		.number = msg->number,
-		.status = delegated(host, c, msg),
+		.status = delegate_hold(host, c, msg),
 	};
 
-	send(host, c, &answer);
+	send_grants_msg(host, c, &answer);
 }
 
 void unic_grants_grant(struct unic_req *req)
@@ -293,7 +295,7 @@ void unic_grants_grant(struct unic_req *req)
 					  : UNIC_ST_NO_TOKEN);
 		return;
 	}
-	if (mr->state != R_ACTIVE || !speaks(c)) {
+	if (mr->state != R_ACTIVE || !is_unic_peer_up(c)) {
 		unic_req_status(req, mr->state == R_ACTIVE && !c->vendor
 					     ? UNIC_CTL_ST_UNSUPPORTED
 					     : UNIC_ST_STATE);
@@ -313,13 +315,13 @@ void unic_grants_token_gone(struct unic_host *host, uint32_t token)
 
 	for (i = 0; i < UNIC_HOLDS; i++)
 		if (host->held.hold[i].mr && host->held.hold[i].token == token)
-			hold_over(host, &host->held.hold[i]);
+			end_hold(host, &host->held.hold[i]);
 }
 
 /* -------------------------------------------------------------------- holder */
 
-static void say_invalidated(struct unic_host *host, const struct conn *c,
-			    const struct unic_asked *a)
+static void send_invalidated(struct unic_host *host, const struct conn *c,
+			     const struct unic_asked *a)
 {
 	struct unic_grants_msg msg = {
 		.type = UNIC_HOLDER_INVALIDATED,
@@ -328,12 +330,13 @@ static void say_invalidated(struct unic_host *host, const struct conn *c,
 		.number = a->number,
 	};
 
-	send(host, c, &msg);
+	send_grants_msg(host, c, &msg);
 }
 
 /* What its peer asked and asks again, or a new place for it. */
-static struct unic_asked *asked_of(struct unic_host *host, uint32_t conn,
-				   const struct unic_grants_msg *msg)
+static struct unic_asked *find_peer_request(struct unic_host *host,
+					    uint32_t conn,
+					    const struct unic_grants_msg *msg)
 {
 	struct unic_asked *a;
 	uint32_t i;
@@ -354,7 +357,7 @@ static struct unic_asked *asked_of(struct unic_host *host, uint32_t conn,
 static void on_invalidate(struct unic_host *host, const struct conn *c,
 			  const struct unic_grants_msg *msg)
 {
-	const struct unic_asked *a = asked_of(host, c->obj.id, msg);
+	const struct unic_asked *a = find_peer_request(host, c->obj.id, msg);
 	struct unic_upcall_held up = {
 		.hdr = { .type = UNIC_UP_INVALIDATE,
 			 .id = unic_to_le32(c->obj.id) },
@@ -368,7 +371,7 @@ static void on_invalidate(struct unic_host *host, const struct conn *c,
 	};
 
 	if (a->done)
-		say_invalidated(host, c, a);
+		send_invalidated(host, c, a);
 	else /* again, if it is asked again: the first one may be lost */
 		unic_proc_upcall(host, c->obj.owner, &up);
 }
@@ -390,7 +393,7 @@ void unic_grants_answer(struct unic_req *req)
 		    a->number != unic_from_le32(r.number))
 			continue;
 		a->done = true;
-		say_invalidated(host, c, a);
+		send_invalidated(host, c, a);
 		n++;
 	}
 	unic_req_status(req, !c	 ? UNIC_CTL_ST_NO_CONN
@@ -400,8 +403,8 @@ void unic_grants_answer(struct unic_req *req)
 
 /* --- handing on */
 
-static void hand_send(struct unic_host *host, struct unic_handing *d,
-		      uint64_t now)
+static void send_delegate(struct unic_host *host, struct unic_handing *d,
+			  uint64_t now)
 {
 	const struct conn *c = conn_get(host, d->conn, UNIC_OBJ_ANYONE);
 	struct unic_ctl_held_by r;
@@ -416,11 +419,11 @@ static void hand_send(struct unic_host *host, struct unic_handing *d,
 	d->tries++;
 	d->again_ns = now + (ASK_AGAIN_NS << d->tries);
 	wake_at(host, d->again_ns);
-	if (speaks(c))
-		send(host, c, &msg);
+	if (is_unic_peer_up(c))
+		send_grants_msg(host, c, &msg);
 }
 
-static void hand_end(struct unic_handing *d, uint32_t status)
+static void end_handing(struct unic_handing *d, uint32_t status)
 {
 	struct unic_req *req = d->req;
 
@@ -441,17 +444,17 @@ void unic_grants_delegate(struct unic_req *req)
 	for (i = 0; i < UNIC_HANDINGS && !d; i++)
 		if (!host->held.handing[i].req)
 			d = &host->held.handing[i];
-	if (!c || !speaks(c) || !d) {
-		unic_req_status(req, !c		 ? UNIC_CTL_ST_NO_CONN
-				     : speaks(c) ? UNIC_CTL_ST_TOO_MANY
-				     : c->vendor ? UNIC_ST_STATE
+	if (!c || !is_unic_peer_up(c) || !d) {
+		unic_req_status(req, !c			  ? UNIC_CTL_ST_NO_CONN
+				     : is_unic_peer_up(c) ? UNIC_CTL_ST_TOO_MANY
+				     : c->vendor	  ? UNIC_ST_STATE
 						 : UNIC_CTL_ST_UNSUPPORTED);
 		return;
 	}
 	*d = (struct unic_handing){ .req = req,
 				    .conn = c->obj.id,
 				    .nonce = new_nonce(host) };
-	hand_send(host, d, unic_os_now_ns(host->os));
+	send_delegate(host, d, unic_os_now_ns(host->os));
 }
 
 static void on_delegated(struct unic_host *host, const struct conn *c,
@@ -463,7 +466,7 @@ static void on_delegated(struct unic_host *host, const struct conn *c,
 		struct unic_handing *d = &host->held.handing[i];
 
 		if (d->req && d->conn == c->obj.id && d->nonce == msg->nonce)
-			hand_end(d, msg->status);
+			end_handing(d, msg->status);
 	}
 }
 
@@ -484,7 +487,7 @@ void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	if (!unic_grants_parse(mad->data, &msg))
 		return;
 	c = unic_conn_find(host, msg.remote_comm);
-	if (!speaks(c) || c->obj.owner == UNIC_NOBODY ||
+	if (!is_unic_peer_up(c) || c->obj.owner == UNIC_NOBODY ||
 	    !unic_conn_is_peer(c, mad) || c->remote_comm != msg.local_comm) {
 		host->held.refused++;
 		return;
@@ -498,14 +501,15 @@ void unic_grants_conn_gone(struct unic_host *host, uint32_t conn)
 
 	for (i = 0; i < UNIC_HOLDS; i++)
 		if (host->held.hold[i].mr && host->held.hold[i].conn == conn)
-			hold_over(host, &host->held.hold[i]);
+			end_hold(host, &host->held.hold[i]);
 	for (i = 0; i < UNIC_ASKED; i++)
 		if (host->held.asked[i].conn == conn)
 			host->held.asked[i] = (struct unic_asked){ 0 };
 	for (i = 0; i < UNIC_HANDINGS; i++)
 		if (host->held.handing[i].req &&
 		    host->held.handing[i].conn == conn)
-			hand_end(&host->held.handing[i], UNIC_CTL_ST_NO_CONN);
+			end_handing(&host->held.handing[i],
+				    UNIC_CTL_ST_NO_CONN);
 }
 
 /* Asks again while the region is asked for; its end, or an OFFER that was taken
@@ -519,7 +523,7 @@ static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 	else if (mr->state != R_NOTIFIED)
 		h->nonce = 0;
 	else if (now >= h->again_ns)
-		ask(host, h, mr, now);
+		send_invalidate(host, h, mr, now);
 	else
 		wake_at(host, h->again_ns);
 }
@@ -542,9 +546,9 @@ uint64_t unic_grants_poll(struct unic_host *host, uint64_t now)
 		if (now < d->again_ns)
 			wake_at(host, d->again_ns);
 		else if (d->tries < HAND_TRIES)
-			hand_send(host, d, now);
+			send_delegate(host, d, now);
 		else
-			hand_end(d, UNIC_CTL_ST_UNREACHABLE);
+			end_handing(d, UNIC_CTL_ST_UNREACHABLE);
 	}
 	return host->held.next_ns;
 }

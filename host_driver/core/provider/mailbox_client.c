@@ -15,7 +15,7 @@ static struct unic_driver_page *driver_page(const struct unic_mbox_client *m)
 						   UNIC_BAR_DRIVER_OFF);
 }
 
-static void bad(struct unic_mbox_client *m)
+static void count_bad_record(struct unic_mbox_client *m)
 {
 	m->bad++;
 	m->bad_epoch++;
@@ -81,7 +81,7 @@ static void put_command(struct unic_mbox_client *m, struct unic_call *call)
 	UNIC_STORE(driver_page(m)->cmd_tail, unic_to_le32(m->cmd_tail));
 }
 
-static void wake(struct unic_mbox_client *m)
+static void wake_nic(struct unic_mbox_client *m)
 {
 	unic_os_mb(); /* our index before their flag */
 	if (UNIC_LOAD(nic_page(m)->asleep))
@@ -99,7 +99,7 @@ void unic_mbox_client_submit(struct unic_mbox_client *m, struct unic_call *call)
 	call->next = NULL;
 	if (!m->wait_head && has_room(m)) {
 		put_command(m, call);
-		wake(m);
+		wake_nic(m);
 		return;
 	}
 	call->submitted_ns = unic_os_now_ns(m->os);
@@ -128,18 +128,18 @@ static void send_waiting(struct unic_mbox_client *m)
 		sent = true;
 	}
 	if (sent)
-		wake(m);
+		wake_nic(m);
 }
 
 /* How far @theirs is ahead of @ours; a wild index counts as not at all. */
-static uint32_t ahead(struct unic_mbox_client *m, unic_le32 *theirs,
-		      uint32_t ours, uint32_t entries)
+static uint32_t ring_distance(struct unic_mbox_client *m, unic_le32 *theirs,
+			      uint32_t ours, uint32_t entries)
 {
 	uint32_t n = unic_from_le32(UNIC_LOAD(*theirs)) - ours;
 
 	if (n <= entries)
 		return n;
-	bad(m);
+	count_bad_record(m);
 	return 0;
 }
 
@@ -158,7 +158,8 @@ static bool answers_in_list(uint8_t opcode)
 }
 
 /* The call that this completion is for; NULL: nobody's, counted. */
-static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
+static struct unic_call *match_call(struct unic_mbox_client *m,
+				    const uint64_t *rec)
 {
 	struct unic_cmd_hdr hdr, asked;
 	struct unic_call *call;
@@ -173,7 +174,7 @@ static struct unic_call *match(struct unic_mbox_client *m, const uint64_t *rec)
 	if (!call || m->cookie[at] != cookie ||
 	    unic_from_le32(hdr.epoch) != m->epoch ||
 	    hdr.opcode != asked.opcode) {
-		bad(m);
+		count_bad_record(m);
 		return NULL;
 	}
 	close_slot(m, at);
@@ -191,16 +192,18 @@ struct unic_call *unic_mbox_client_reap(struct unic_mbox_client *m)
 
 	if (!m->epoch)
 		return NULL;
-	m->evt_seen = m->evt_head +
-		      ahead(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES);
+	m->evt_seen =
+		m->evt_head +
+		ring_distance(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES);
 	unic_os_rmb();
-	while (!call && ahead(m, &nic->cpl_tail, m->cpl_head, m->open)) {
+	while (!call &&
+	       ring_distance(m, &nic->cpl_tail, m->cpl_head, m->open)) {
 		uint32_t at = m->cpl_head % UNIC_CPL_ENTRIES;
 		uint64_t rec[UNIC_REC_WORDS];
 
 		unic_os_rmb();
 		memcpy(rec, m->bar + UNIC_BAR_CPL_OFF + at * 64, 64);
-		call = match(m, rec);
+		call = match_call(m, rec);
 		if (call)
 			memcpy(call->cpl, rec, sizeof(rec));
 		m->cpl_head++;
@@ -245,7 +248,7 @@ bool unic_mbox_client_event(struct unic_mbox_client *m, uint64_t *evt)
 	memcpy(&hdr, evt, sizeof(hdr));
 	if (unic_from_le32(hdr.epoch) == m->epoch)
 		return true;
-	bad(m);
+	count_bad_record(m);
 	memset(evt, 0, 64); /* type 0: nothing */
 	return true;
 }
@@ -255,8 +258,8 @@ bool unic_mbox_client_dropped(struct unic_mbox_client *m,
 {
 	uint32_t at = m->drop_head % UNIC_DROP_ENTRIES;
 
-	if (!m->epoch ||
-	    !ahead(m, &nic_page(m)->drop_tail, m->drop_head, UNIC_DROP_ENTRIES))
+	if (!m->epoch || !ring_distance(m, &nic_page(m)->drop_tail,
+					m->drop_head, UNIC_DROP_ENTRIES))
 		return false;
 	unic_os_rmb();
 	memcpy(drop, m->bar + UNIC_BAR_DROP_OFF + at * sizeof(*drop),
@@ -271,8 +274,8 @@ bool unic_mbox_client_mad(struct unic_mbox_client *m, struct unic_mad_rx *mad)
 {
 	uint32_t at = m->mad_head % UNIC_MAD_RX_ENTRIES;
 
-	if (!m->epoch ||
-	    !ahead(m, &nic_page(m)->mad_tail, m->mad_head, UNIC_MAD_RX_ENTRIES))
+	if (!m->epoch || !ring_distance(m, &nic_page(m)->mad_tail, m->mad_head,
+					UNIC_MAD_RX_ENTRIES))
 		return false;
 	unic_os_rmb();
 	memcpy(mad, m->bar + UNIC_BAR_MAD_RX_OFF + at * sizeof(*mad),
@@ -318,10 +321,13 @@ bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)
 	if (!on || !m->epoch)
 		return false;
 	unic_os_mb(); /* the wish before the last look */
-	return ahead(m, &nic->cpl_tail, m->cpl_head, m->open) ||
-	       ahead(m, &nic->evt_tail, m->evt_head, UNIC_EVT_ENTRIES) ||
-	       ahead(m, &nic->drop_tail, m->drop_head, UNIC_DROP_ENTRIES) ||
-	       ahead(m, &nic->mad_tail, m->mad_head, UNIC_MAD_RX_ENTRIES);
+	return ring_distance(m, &nic->cpl_tail, m->cpl_head, m->open) ||
+	       ring_distance(m, &nic->evt_tail, m->evt_head,
+			     UNIC_EVT_ENTRIES) ||
+	       ring_distance(m, &nic->drop_tail, m->drop_head,
+			     UNIC_DROP_ENTRIES) ||
+	       ring_distance(m, &nic->mad_tail, m->mad_head,
+			     UNIC_MAD_RX_ENTRIES);
 }
 
 uint64_t unic_mbox_client_oldest(const struct unic_mbox_client *m)

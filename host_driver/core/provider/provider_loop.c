@@ -2,17 +2,17 @@
 /* provider_loop.c - the loop-back provider: commands. */
 #include "provider/provider_loop.h"
 
-static struct loop *self(struct unic_provider *p)
+static struct loop *loop_of(struct unic_provider *p)
 {
 	return (struct loop *)(void *)p;
 }
 
-static bool pd_of(const struct loop *l, uint32_t pd, uint32_t proc)
+static bool is_pd_of_proc(const struct loop *l, uint32_t pd, uint32_t proc)
 {
 	return pd < LOOP_PDS && l->pd[pd] == proc;
 }
 
-static bool attached(const struct loop *l, uint32_t proc)
+static bool is_attached(const struct loop *l, uint32_t proc)
 {
 	return proc < l->slots && l->proc[proc].db;
 }
@@ -50,8 +50,8 @@ uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
 	return l->slot_mem[bus >> 48] + (bus & 0xffffffffffffull);
 }
 
-static uint8_t fill(struct loop_mr *mr, uint32_t first, uint32_t count,
-		    const void *list)
+static uint8_t fill_mr(struct loop_mr *mr, uint32_t first, uint32_t count,
+		       const void *list)
 {
 	const unic_le64 *bus = list;
 	uint32_t i;
@@ -125,7 +125,7 @@ static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
 	mr->shift = cmd.page_shift;
 	mr->user = unic_from_le32(cmd.user);
 	if (cmd.flags & UNIC_REG_LIST)
-		fill(mr, 0, mr->n_pages, call->list);
+		fill_mr(mr, 0, mr->n_pages, call->list);
 	cpl->mr = unic_to_le32(i);
 	cpl->gen = unic_to_le32(gen);
 	cpl->stag = unic_to_le32(mr->stag);
@@ -140,8 +140,8 @@ static uint8_t do_fill(struct loop *l, struct unic_call *call, void *out)
 	(void)out;
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	mr = mr_find(l, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
-	return mr ? fill(mr, unic_from_le32(cmd.first),
-			 unic_from_le32(cmd.count), call->list)
+	return mr ? fill_mr(mr, unic_from_le32(cmd.first),
+			    unic_from_le32(cmd.count), call->list)
 		  : UNIC_ST_NO_MR;
 }
 
@@ -203,7 +203,7 @@ static uint8_t do_detach(struct loop *l, struct unic_call *call, void *out)
 	(void)out;
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	proc = unic_from_le32(cmd.proc);
-	if (!attached(l, proc))
+	if (!is_attached(l, proc))
 		return UNIC_ST_NO_PROC;
 	for (i = 0; i < LOOP_QPS; i++)
 		if (l->qp[i].used && l->qp[i].proc == proc)
@@ -228,7 +228,7 @@ static uint8_t do_pd_alloc(struct loop *l, struct unic_call *call, void *out)
 	uint32_t i = 0;
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
-	if (!attached(l, unic_from_le32(cmd.proc)))
+	if (!is_attached(l, unic_from_le32(cmd.proc)))
 		return UNIC_ST_NO_PROC;
 	while (i < LOOP_PDS && l->pd[i] != LOOP_NONE)
 		i++;
@@ -247,7 +247,7 @@ static uint8_t do_pd_free(struct loop *l, struct unic_call *call, void *out)
 	(void)out;
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	pd = unic_from_le32(cmd.pd);
-	if (!pd_of(l, pd, unic_from_le32(cmd.proc)))
+	if (!is_pd_of_proc(l, pd, unic_from_le32(cmd.proc)))
 		return UNIC_ST_NO_PD;
 	for (i = 0; i < LOOP_MRS; i++)
 		if (l->mr[i].page && l->mr[i].pd == pd)
@@ -509,7 +509,7 @@ static uint8_t (*const on_cmd[])(struct loop *, struct unic_call *, void *) = {
 	[UNIC_CMD_QUERY_USAGE] = do_usage,
 };
 
-static void execute(struct loop *l, struct unic_call *call)
+static void execute_call(struct loop *l, struct unic_call *call)
 {
 	struct unic_cmd_hdr hdr;
 
@@ -540,7 +540,7 @@ void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
 	unic_host_event(l->p.host, rec);
 }
 
-static struct unic_call *take(struct loop *l)
+static struct unic_call *take_call(struct loop *l)
 {
 	struct unic_call *call = l->head;
 
@@ -549,13 +549,13 @@ static struct unic_call *take(struct loop *l)
 	return call;
 }
 
-static void forget(struct loop *l)
+static void reset_loop(struct loop *l)
 {
 	struct unic_call *call;
 	struct unic_cmd_hdr hdr;
 	uint32_t i;
 
-	while ((call = take(l))) {
+	while ((call = take_call(l))) {
 		memcpy(&hdr, call->cmd, sizeof(hdr));
 		hdr.status = UNIC_ST_FAILED;
 		memset(call->cpl, 0, sizeof(call->cpl));
@@ -573,11 +573,11 @@ static void forget(struct loop *l)
 
 static void loop_start(struct unic_provider *p)
 {
-	struct loop *l = self(p);
+	struct loop *l = loop_of(p);
 
 	l->state = UNIC_PROVIDER_STARTING;
 	unic_host_state(p->host, UNIC_PROVIDER_STARTING, 0);
-	forget(l);
+	reset_loop(l);
 	if (!++l->epoch)
 		l->epoch = 1;
 	l->info.boot_epoch = unic_to_le32(l->epoch);
@@ -585,7 +585,7 @@ static void loop_start(struct unic_provider *p)
 
 static uint64_t loop_poll(struct unic_provider *p, uint64_t now)
 {
-	struct loop *l = self(p);
+	struct loop *l = loop_of(p);
 	struct unic_call *last = l->tail, *call;
 	bool work = false;
 
@@ -595,9 +595,9 @@ static uint64_t loop_poll(struct unic_provider *p, uint64_t now)
 		return 0;
 	}
 	/* those taken meanwhile wait for the next round */
-	while ((call = take(l))) {
+	while ((call = take_call(l))) {
 		work = true;
-		execute(l, call);
+		execute_call(l, call);
 		if (call == last)
 			break;
 	}
@@ -613,12 +613,12 @@ static uint64_t loop_poll(struct unic_provider *p, uint64_t now)
 
 static bool loop_rest(struct unic_provider *p, bool on)
 {
-	return !on || !self(p)->head;
+	return !on || !loop_of(p)->head;
 }
 
 static int loop_command(struct unic_provider *p, struct unic_call *call)
 {
-	struct loop *l = self(p);
+	struct loop *l = loop_of(p);
 
 	if (l->state != UNIC_PROVIDER_READY)
 		return -ENODEV;
@@ -634,7 +634,7 @@ static int loop_command(struct unic_provider *p, struct unic_call *call)
 static bool loop_peek(struct unic_provider *p, uint32_t off, void *buf,
 		      uint32_t bytes)
 {
-	struct loop *l = self(p);
+	struct loop *l = loop_of(p);
 
 	if (off != UNIC_BAR_INFO_OFF || bytes > sizeof(l->info))
 		return false;
@@ -653,7 +653,7 @@ static void loop_fini(struct unic_provider *p)
 	uint32_t i;
 
 	for (i = 0; i < LOOP_MRS; i++)
-		mr_end(self(p), &self(p)->mr[i]);
+		mr_end(loop_of(p), &loop_of(p)->mr[i]);
 }
 
 static const struct unic_provider_ops loop_ops = {

@@ -28,9 +28,9 @@ static uint64_t length_of(const struct cursor *c)
 }
 
 /* The access check, same order as the NIC's: STag, PD, rights, bounds. */
-static struct loop_mr *access(struct loop *l, uint32_t stag, uint32_t pd,
-			      uint8_t need, uint64_t iova, uint64_t len,
-			      uint8_t *detail)
+static struct loop_mr *check_access(struct loop *l, uint32_t stag, uint32_t pd,
+				    uint8_t need, uint64_t iova, uint64_t len,
+				    uint8_t *detail)
 {
 	struct loop_mr *mr = loop_mr_of(l, stag);
 
@@ -56,9 +56,9 @@ static bool check_all(struct loop *l, const struct cursor *c, uint8_t *detail)
 
 	for (i = 0; i < c->n && !c->inline_data; i++)
 		if (c->sge[i].len &&
-		    !access(l, unic_from_le32(c->sge[i].lkey), c->pd, c->need,
-			    unic_from_le64(c->sge[i].iova),
-			    unic_from_le32(c->sge[i].len), detail))
+		    !check_access(l, unic_from_le32(c->sge[i].lkey), c->pd,
+				  c->need, unic_from_le64(c->sge[i].iova),
+				  unic_from_le32(c->sge[i].len), detail))
 			return false;
 	return true;
 }
@@ -89,8 +89,8 @@ static uint8_t *next_piece(struct loop *l, struct cursor *c, uint32_t *len)
 }
 
 /* Both lists were checked; source and destination may overlap. */
-static void move(struct loop *l, struct cursor *to, struct cursor *from,
-		 uint64_t len)
+static void copy_payload(struct loop *l, struct cursor *to, struct cursor *from,
+			 uint64_t len)
 {
 	while (len) {
 		uint32_t n = len > 65536 ? 65536 : (uint32_t)len, m;
@@ -126,7 +126,7 @@ static bool read_ring(struct loop *l, const struct loop_qp *qp, uint64_t iova,
 
 /* -------------------------------------------------------------- completions */
 
-static void notify(struct loop *l, struct loop_cq *cq)
+static void notify_cq(struct loop *l, struct loop_cq *cq)
 {
 	struct loop_proc *proc = &l->proc[cq->proc];
 	unic_le32 *events = &proc->np->cq_events[cq->db];
@@ -138,7 +138,7 @@ static void notify(struct loop *l, struct loop_cq *cq)
 	unic_os_ring_proc(l->p.os, cq->proc);
 }
 
-static void complete(struct loop *l, uint32_t id, struct unic_cqe *cqe)
+static void post_cqe(struct loop *l, uint32_t id, struct unic_cqe *cqe)
 {
 	struct loop_cq *cq = &l->cq[id];
 	uint32_t len = sizeof(*cqe);
@@ -158,10 +158,10 @@ static void complete(struct loop *l, uint32_t id, struct unic_cqe *cqe)
 	cq->written++;
 	UNIC_STORE(((struct unic_cqe *)(void *)p)->seq,
 		   unic_to_le32(cq->written));
-	notify(l, cq);
+	notify_cq(l, cq);
 }
 
-static uint32_t number(const struct loop *l, const struct loop_qp *qp)
+static uint32_t qp_number(const struct loop *l, const struct loop_qp *qp)
 {
 	return (uint32_t)(qp - l->qp);
 }
@@ -181,14 +181,14 @@ static void complete_sq(struct loop *l, struct loop_qp *qp,
 	struct unic_cqe cqe = {
 		.wr_id = s->wr_id,
 		.byte_len = unic_to_le32((uint32_t)bytes),
-		.qpn = unic_to_le32(number(l, qp)),
+		.qpn = unic_to_le32(qp_number(l, qp)),
 		.opcode = s->opcode < sizeof(opcode) ? opcode[s->opcode] : 0,
 		.status = status,
 		.detail = detail,
 	};
 
 	if (status || s->flags & UNIC_WR_SIGNALED)
-		complete(l, qp->send_cq, &cqe);
+		post_cqe(l, qp->send_cq, &cqe);
 }
 
 static void complete_rq(struct loop *l, struct loop_qp *qp, unic_le64 wr_id,
@@ -200,7 +200,7 @@ static void complete_rq(struct loop *l, struct loop_qp *qp, unic_le64 wr_id,
 	struct unic_cqe cqe = {
 		.wr_id = wr_id,
 		.byte_len = unic_to_le32((uint32_t)bytes),
-		.qpn = unic_to_le32(number(l, qp)),
+		.qpn = unic_to_le32(qp_number(l, qp)),
 		.opcode = s && s->opcode == UNIC_WR_WRITE_IMM
 				  ? UNIC_WC_RECV_WRITE_IMM
 				  : UNIC_WC_RECV,
@@ -210,7 +210,7 @@ static void complete_rq(struct loop *l, struct loop_qp *qp, unic_le64 wr_id,
 
 	if (imm)
 		cqe.imm = s->imm;
-	complete(l, qp->recv_cq, &cqe);
+	post_cqe(l, qp->recv_cq, &cqe);
 }
 
 /* ------------------------------------------------------------ one request */
@@ -239,8 +239,8 @@ struct wr {
 };
 
 /* Copy the request at the head out and check its form. 0 or UNIC_WD_*. */
-static uint8_t fetch(struct loop *l, const struct loop_qp *qp, uint32_t posted,
-		     struct wr *wr)
+static uint8_t fetch_wr(struct loop *l, const struct loop_qp *qp,
+			uint32_t posted, struct wr *wr)
 {
 	struct unic_sq_slot *s = &wr->slot;
 	bool inl;
@@ -321,7 +321,7 @@ static int do_send(struct loop *l, struct loop_qp *peer, struct wr *wr,
 		complete_rq(l, peer, wr_id, NULL, UNIC_WC_LOC_PROT_ERR, 0);
 		return UNIC_WC_REM_OP_ERR;
 	}
-	move(l, &to, &wr->local, len);
+	copy_payload(l, &to, &wr->local, len);
 	complete_rq(l, peer, wr_id, &wr->slot, UNIC_WC_SUCCESS, len);
 	return 0;
 }
@@ -348,7 +348,8 @@ static int do_rdma(struct loop *l, struct loop_qp *peer, struct wr *wr,
 		return -EAGAIN;
 	if (need & ~peer->rights || !check_all(l, &remote, &detail))
 		return UNIC_WC_REM_ACCESS_ERR;
-	move(l, read ? &wr->local : &remote, read ? &remote : &wr->local, len);
+	copy_payload(l, read ? &wr->local : &remote,
+		     read ? &remote : &wr->local, len);
 	if (wr->slot.opcode == UNIC_WR_WRITE_IMM) {
 		peer->rq_head++;
 		complete_rq(l, peer, wr_id, &wr->slot, UNIC_WC_SUCCESS, len);
@@ -359,12 +360,13 @@ static int do_rdma(struct loop *l, struct loop_qp *peer, struct wr *wr,
 static void qp_error(struct loop *l, struct loop_qp *qp, uint32_t status)
 {
 	qp->state = UNIC_QPS_ERR;
-	loop_event_obj(l, UNIC_EVT_QP_ERROR, qp->proc, number(l, qp), status);
+	loop_event_obj(l, UNIC_EVT_QP_ERROR, qp->proc, qp_number(l, qp),
+		       status);
 	loop_data_flush(l, qp);
 }
 
 /* Execute the request at the head. False: nothing more now. */
-static bool one(struct loop *l, struct loop_qp *qp, uint32_t posted)
+static bool execute_wr(struct loop *l, struct loop_qp *qp, uint32_t posted)
 {
 	struct loop_qp *peer = qp->dest < LOOP_QPS ? &l->qp[qp->dest] : NULL;
 	uint8_t detail, status;
@@ -372,7 +374,7 @@ static bool one(struct loop *l, struct loop_qp *qp, uint32_t posted)
 	struct wr wr;
 	int ret = 0;
 
-	detail = fetch(l, qp, posted, &wr);
+	detail = fetch_wr(l, qp, posted, &wr);
 	if (detail || !check_all(l, &wr.local, &detail)) {
 		status = detail >= UNIC_WD_OPCODE ? UNIC_WC_LOC_QP_OP_ERR
 						  : UNIC_WC_LOC_PROT_ERR;
@@ -407,7 +409,7 @@ void loop_data_flush(struct loop *l, struct loop_qp *qp)
 	while (posted && posted <= qp->sq_slots) {
 		struct wr wr;
 
-		(void)fetch(l, qp, posted, &wr);
+		(void)fetch_wr(l, qp, posted, &wr);
 		qp->sq_head += wr.slots;
 		complete_sq(l, qp, &wr.slot, UNIC_WC_WR_FLUSH_ERR, 0, 0);
 		posted = wr.slots < posted ? posted - wr.slots : 0;
@@ -420,7 +422,7 @@ void loop_data_flush(struct loop *l, struct loop_qp *qp)
 
 /* ---------------------------------------------------------------- doorbells */
 
-static void arm(struct loop *l, uint32_t proc, uint32_t row)
+static void arm_cqs(struct loop *l, uint32_t proc, uint32_t row)
 {
 	uint32_t i;
 
@@ -433,7 +435,7 @@ static void arm(struct loop *l, uint32_t proc, uint32_t row)
 				     l->proc[proc].db->tail[row].arm)) &
 			     0x7fffffff;
 		cq->armed = true;
-		notify(l, cq);
+		notify_cq(l, cq);
 	}
 }
 
@@ -448,11 +450,11 @@ static void arm_words(struct loop *l, uint32_t p, uint32_t at, uint32_t seq)
 			unic_from_le32(UNIC_LOAD(db->fifo[at % UNIC_DB_FIFO]));
 
 		if ((w >> 8 & 3) == UNIC_DB_ARM)
-			arm(l, p, w & 0xff);
+			arm_cqs(l, p, w & 0xff);
 	}
 }
 
-static void doorbells(struct loop *l, uint32_t p)
+static void poll_doorbells(struct loop *l, uint32_t p)
 {
 	struct loop_proc *proc = &l->proc[p];
 	uint32_t seq = unic_from_le32(UNIC_LOAD(proc->db->fifo_seq)), row;
@@ -469,7 +471,7 @@ static void doorbells(struct loop *l, uint32_t p)
 	}
 	proc->db_seen = seq;
 	for (row = 0; n >= UNIC_DB_FIFO && row < UNIC_DB_OBJECTS; row++)
-		arm(l, p, row);
+		arm_cqs(l, p, row);
 }
 
 static bool poll_qp(struct loop *l, struct loop_qp *qp)
@@ -487,7 +489,7 @@ static bool poll_qp(struct loop *l, struct loop_qp *qp)
 			qp_error(l, qp, UNIC_WC_LOC_QP_OP_ERR);
 			break;
 		}
-		if (!one(l, qp, posted))
+		if (!execute_wr(l, qp, posted))
 			break;
 		work = true;
 	}
@@ -504,6 +506,6 @@ bool loop_data_poll(struct loop *l)
 			work |= poll_qp(l, &l->qp[i]);
 	for (i = 0; i < l->slots; i++)
 		if (l->proc[i].db)
-			doorbells(l, i);
+			poll_doorbells(l, i);
 	return work;
 }

@@ -33,7 +33,7 @@ struct unic_nic_provider {
 	bool again; /* the last poll ran out of budget */
 };
 
-static struct unic_nic_provider *self(struct unic_provider *p)
+static struct unic_nic_provider *nic_of(struct unic_provider *p)
 {
 	return (struct unic_nic_provider *)(void *)p;
 }
@@ -43,7 +43,7 @@ static struct unic_info *info_page(struct unic_nic_provider *n)
 	return (struct unic_info *)(void *)(n->m.bar + UNIC_BAR_INFO_OFF);
 }
 
-static bool info_there(struct unic_nic_provider *n)
+static bool has_info_magic(struct unic_nic_provider *n)
 {
 	return unic_from_le32(UNIC_LOAD(info_page(n)->magic)) == UNIC_MAGIC;
 }
@@ -93,7 +93,7 @@ static bool abi_fits(struct unic_nic_provider *n)
 
 static void nic_start(struct unic_provider *p)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 	struct unic_driver_page *page =
 		(void *)(n->m.bar + UNIC_BAR_DRIVER_OFF);
 
@@ -106,7 +106,7 @@ static void nic_start(struct unic_provider *p)
 	n->deadline_ns = unic_os_now_ns(p->os) + RESET_NS;
 }
 
-static void give_up(struct unic_nic_provider *n, const char *why)
+static void mark_dead(struct unic_nic_provider *n, const char *why)
 {
 	unic_os_log(n->p.os, UNIC_LOG_ERROR,
 		    "NIC: %s; it is marked dead and asked again every second",
@@ -114,7 +114,7 @@ static void give_up(struct unic_nic_provider *n, const char *why)
 	nic_down(n, UNIC_PROVIDER_DEAD);
 }
 
-static void start_over(struct unic_nic_provider *n, const char *why)
+static void restart_nic(struct unic_nic_provider *n, const char *why)
 {
 	unic_os_log(n->p.os, UNIC_LOG_ERROR,
 		    "NIC: %s; it is reset (the driver looked %u ms before)",
@@ -127,11 +127,11 @@ static void poll_starting(struct unic_nic_provider *n, uint64_t now)
 	struct unic_info *info = info_page(n);
 	uint32_t epoch;
 
-	if (!info_there(n) ||
+	if (!has_info_magic(n) ||
 	    unic_from_le32(UNIC_LOAD(info->reset_ack)) != n->reset_req ||
 	    unic_from_le32(UNIC_LOAD(info->state)) != UNIC_NIC_READY) {
 		if (now >= n->deadline_ns)
-			give_up(n, "no answer to reset");
+			mark_dead(n, "no answer to reset");
 		return;
 	}
 	unic_os_rmb();
@@ -142,7 +142,7 @@ static void poll_starting(struct unic_nic_provider *n, uint64_t now)
 	}
 	epoch = unic_from_le32(UNIC_LOAD(info->boot_epoch));
 	if (!epoch) {
-		give_up(n, "boot epoch 0");
+		mark_dead(n, "boot epoch 0");
 		return;
 	}
 	unic_mbox_client_epoch(&n->m, epoch);
@@ -159,19 +159,19 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 	if (oldest < n->back_ns)
 		oldest = n->back_ns;
 	if (state == UNIC_NIC_CRASHED)
-		give_up(n, "the firmware crashed");
+		mark_dead(n, "the firmware crashed");
 	else if (state == UNIC_NIC_FAILED)
-		start_over(n, "a notice was not acknowledged within H");
+		restart_nic(n, "a notice was not acknowledged within H");
 	else if (unic_from_le32(UNIC_LOAD(info->boot_epoch)) != n->m.epoch)
-		start_over(n, "it restarted behind our back");
+		restart_nic(n, "it restarted behind our back");
 	else if (n->m.bad_epoch > UNIC_MBOX_BAD_MAX)
-		give_up(n, "too many malformed records in its mailbox");
+		mark_dead(n, "too many malformed records in its mailbox");
 	else if (now > oldest && now - oldest > COMMAND_NS)
-		give_up(n, "a command was not answered within 3 s");
+		mark_dead(n, "a command was not answered within 3 s");
 }
 
 /* What was written before the record that was just read. */
-static void drops(struct unic_nic_provider *n)
+static void deliver_drops(struct unic_nic_provider *n)
 {
 	struct unic_drop drop;
 
@@ -179,7 +179,7 @@ static void drops(struct unic_nic_provider *n)
 		unic_host_drop(n->p.host, &drop);
 }
 
-static void pump(struct unic_nic_provider *n)
+static void poll_mailbox(struct unic_nic_provider *n)
 {
 	uint64_t evt[UNIC_REC_WORDS];
 	struct unic_mad_rx mad;
@@ -187,12 +187,12 @@ static void pump(struct unic_nic_provider *n)
 	uint32_t budget = BUDGET;
 
 	while ((call = unic_mbox_client_reap(&n->m))) {
-		drops(n);
+		deliver_drops(n);
 		unic_host_done(n->p.host, call);
 	}
-	drops(n);
+	deliver_drops(n);
 	while (budget && unic_mbox_client_event(&n->m, evt)) {
-		drops(n);
+		deliver_drops(n);
 		unic_host_event(n->p.host, evt);
 		budget--;
 	}
@@ -205,7 +205,7 @@ static void pump(struct unic_nic_provider *n)
 	n->again = !budget;
 }
 
-static void look_again(struct unic_nic_provider *n, uint64_t now)
+static void update_poll_gap(struct unic_nic_provider *n, uint64_t now)
 {
 	n->gap_ns = now - n->looked_ns;
 	n->looked_ns = now;
@@ -215,20 +215,20 @@ static void look_again(struct unic_nic_provider *n, uint64_t now)
 
 static uint64_t nic_poll(struct unic_provider *p, uint64_t now)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
-	look_again(n, now);
+	update_poll_gap(n, now);
 	unic_mbox_client_irq(&n->m, false);
 	switch (n->state) {
 	case UNIC_PROVIDER_STARTING:
 		poll_starting(n, now);
 		return n->state == UNIC_PROVIDER_STARTING ? now + 1000000 : now;
 	case UNIC_PROVIDER_READY:
-		pump(n);
+		poll_mailbox(n);
 		check_alive(n, now);
 		return n->again ? now : now + 100000000;
 	case UNIC_PROVIDER_DEAD:
-		if (n->plugged && now >= n->deadline_ns && info_there(n))
+		if (n->plugged && now >= n->deadline_ns && has_info_magic(n))
 			nic_start(p);
 		return n->plugged ? now + RETRY_NS : UINT64_MAX;
 	default:
@@ -238,17 +238,17 @@ static uint64_t nic_poll(struct unic_provider *p, uint64_t now)
 
 static bool nic_rest(struct unic_provider *p, bool on)
 {
-	return !unic_mbox_client_irq(&self(p)->m, on);
+	return !unic_mbox_client_irq(&nic_of(p)->m, on);
 }
 
 static bool nic_soon(struct unic_provider *p)
 {
-	return unic_mbox_client_soon(&self(p)->m);
+	return unic_mbox_client_soon(&nic_of(p)->m);
 }
 
 static int nic_command(struct unic_provider *p, struct unic_call *call)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
 	if (n->state != UNIC_PROVIDER_READY)
 		return -ENODEV;
@@ -259,7 +259,7 @@ static int nic_command(struct unic_provider *p, struct unic_call *call)
 static bool nic_peek(struct unic_provider *p, uint32_t off, void *buf,
 		     uint32_t bytes)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
 	if (off > UNIC_BAR_BYTES || bytes > UNIC_BAR_BYTES - off)
 		return false;
@@ -269,12 +269,12 @@ static bool nic_peek(struct unic_provider *p, uint32_t off, void *buf,
 
 static unic_le64 *nic_tables(struct unic_provider *p)
 {
-	return (void *)(self(p)->m.bar + UNIC_BAR_TABLE_OFF);
+	return (void *)(nic_of(p)->m.bar + UNIC_BAR_TABLE_OFF);
 }
 
 static void nic_plug(struct unic_provider *p, bool there)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
 	n->plugged = there;
 	if (there)
@@ -285,7 +285,7 @@ static void nic_plug(struct unic_provider *p, bool there)
 
 static void nic_fence(struct unic_provider *p)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
 	n->plugged = false; /* nor is it asked again */
 	nic_down(n, UNIC_PROVIDER_DEAD);
@@ -295,7 +295,7 @@ static void nic_fence(struct unic_provider *p)
 /* What is not there at all reads as ones, and says nothing of the NIC. */
 static bool nic_fenced(struct unic_provider *p)
 {
-	struct unic_nic_provider *n = self(p);
+	struct unic_nic_provider *n = nic_of(p);
 
 	return unic_mbox_client_fenced(&n->m) ||
 	       !unic_from_le32(UNIC_LOAD(info_page(n)->magic));

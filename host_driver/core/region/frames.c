@@ -102,7 +102,7 @@ static void zero_frames(struct unic_frames *f, uint32_t frame, uint32_t n)
 	       (size_t)n << UNIC_FRAME_SHIFT);
 }
 
-static bool run_free(const struct unic_frames *f, uint32_t frame, uint32_t n)
+static bool is_run_free(const struct unic_frames *f, uint32_t frame, uint32_t n)
 {
 	uint32_t i;
 
@@ -130,7 +130,7 @@ static uint32_t take_in_block(struct unic_frames *f, uint32_t block, uint32_t n,
 		uint32_t frame =
 			block * BLOCK_FRAMES + (k * step + 7) % slots * n;
 
-		if (!run_free(f, frame, n))
+		if (!is_run_free(f, frame, n))
 			continue;
 		memset(f->t->taken + frame, 1, n);
 		*turn = k + 1;
@@ -174,8 +174,8 @@ static uint32_t take_runs(struct unic_frames *f, uint32_t n, uint32_t want,
 	return got;
 }
 
-static void give_back(struct unic_frames *f, const uint32_t *list, uint32_t got,
-		      uint32_t n)
+static void release_runs(struct unic_frames *f, const uint32_t *list,
+			 uint32_t got, uint32_t n)
 {
 	uint32_t i;
 
@@ -203,7 +203,7 @@ int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 		return -ENOSPC;
 	i = take_runs(f, n, want, list);
 	if (i < want) {
-		give_back(f, list, i, n);
+		release_runs(f, list, i, n);
 		return -ENOSPC;
 	}
 	memmove(&f->t->run[at + want], &f->t->run[at],
@@ -267,7 +267,7 @@ static int recall_run(struct unic_frames *f, uint32_t frame, uint64_t word)
 	uint64_t page = word >> 8;
 
 	if ((n != 1 && n != 16 && n != BLOCK_FRAMES) || page % n || frame % n ||
-	    !run_free(f, frame, n))
+	    !is_run_free(f, frame, n))
 		return -EINVAL;
 	at = find_run(f, page);
 	if (at < f->t->runs && f->t->run[at].page < page + n)
@@ -308,8 +308,8 @@ static const struct unic_frame_run *run_of(const struct unic_frames *f,
 	return &f->t->run[i];
 }
 
-static bool all_there(const struct unic_frames *f, uint64_t page,
-		      uint64_t pages)
+static bool is_range_mapped(const struct unic_frames *f, uint64_t page,
+			    uint64_t pages)
 {
 	uint64_t end = page + pages;
 	uint32_t i = find_run(f, page);
@@ -323,7 +323,7 @@ static bool all_there(const struct unic_frames *f, uint64_t page,
 }
 
 /* Do the frames behind one large page lie together and aligned? */
-static bool coalesces(const struct unic_frames *f, uint64_t page, uint32_t n)
+static bool can_coalesce(const struct unic_frames *f, uint64_t page, uint32_t n)
 {
 	uint64_t end = page + n;
 	uint32_t first, frame;
@@ -351,8 +351,8 @@ static bool shift_fits(const struct unic_frames *f, uint64_t va, uint64_t iova,
 	if ((va ^ iova) & (size - 1))
 		return false;
 	for (; page <= last; page += size) {
-		if (!coalesces(f, page >> UNIC_FRAME_SHIFT,
-			       1u << (shift - UNIC_FRAME_SHIFT)))
+		if (!can_coalesce(f, page >> UNIC_FRAME_SHIFT,
+				  1u << (shift - UNIC_FRAME_SHIFT)))
 			return false;
 		if (page + size < page)
 			break;
@@ -366,7 +366,8 @@ uint32_t unic_frames_shift(const struct unic_frames *f, uint64_t va,
 	uint64_t page, pages;
 
 	if (!range_ok(va, length, &page, &pages) || pages > f->frames ||
-	    !all_there(f, page, pages) || (va ^ iova) & (UNIC_FRAME_BYTES - 1))
+	    !is_range_mapped(f, page, pages) ||
+	    (va ^ iova) & (UNIC_FRAME_BYTES - 1))
 		return 0;
 	if (max >= 21 && shift_fits(f, va, iova, length, 21))
 		return 21;
@@ -398,7 +399,8 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 	uint32_t frame = 0;
 
 	(void)write; /* frames of a slot are all alike */
-	if (!range_ok(va, length, &page, &pages) || !all_there(f, page, pages))
+	if (!range_ok(va, length, &page, &pages) ||
+	    !is_range_mapped(f, page, pages))
 		return -ENOENT;
 	for (i = 0; i < pages; i++) {
 		run_of(f, page + i, &frame);

@@ -7,7 +7,8 @@
 /* -------------------------------------------------------------------- pins */
 
 /* Whole pages of the region's size: that is what an entry reaches. */
-static void span(const struct unic_region *mr, uint64_t *va, uint64_t *length)
+static void region_span(const struct unic_region *mr, uint64_t *va,
+			uint64_t *length)
 {
 	uint64_t mask = (1ull << mr->page_shift) - 1;
 
@@ -33,7 +34,7 @@ bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
 
 	if (!unic_rights_write(rights) || unic_region_writable(mr))
 		return true;
-	span(mr, &va, &length);
+	region_span(mr, &va, &length);
 	if (unic_frames_pin(f, va, length, true))
 		return false;
 	unic_frames_unpin(f, va, length);
@@ -48,7 +49,7 @@ bool unic_host_region(struct unic_host *host, const struct unic_client *client,
 
 	if (!mr || client->slot == UNIC_OS_NO_SLOT)
 		return false;
-	span(mr, va, length);
+	region_span(mr, va, length);
 	return true;
 }
 
@@ -76,7 +77,7 @@ uint32_t unic_region_pin(struct unic_host *host, struct unic_region *mr)
 	if (mr->pinned)
 		return UNIC_ST_OK;
 	if (mr->residency != UNIC_DEMAND) { /* else page by page, later */
-		span(mr, &va, &length);
+		region_span(mr, &va, &length);
 		err = unic_frames_pin(&proc_of(host, mr)->frames, va, length,
 				      unic_region_writable(mr));
 		if (err)
@@ -99,7 +100,7 @@ void unic_region_unpin(struct unic_host *host, struct unic_region *mr)
 	mr->pinned = false;
 	if (host->dark)
 		return; /* unic_proc_reset() unpins all at once (INV-14) */
-	span(mr, &va, &length);
+	region_span(mr, &va, &length);
 	unic_frames_unpin(&proc_of(host, mr)->frames, va, length);
 }
 
@@ -272,7 +273,7 @@ static void reg_active(struct unic_host *host, struct unic_region *mr,
 
 static void fill_next(struct unic_req *req, struct unic_region *mr);
 
-static void drop_failed(struct unic_call *call)
+static void drop_dereg_done(struct unic_call *call)
 {
 	unic_req_free(unic_req_of(call));
 }
@@ -287,7 +288,7 @@ void unic_region_send_dereg(struct unic_host *host,
 	struct unic_req *own = unic_req_new(host, mr->obj.owner);
 
 	if (own)
-		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, drop_failed);
+		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, drop_dereg_done);
 }
 
 static void fill_done(struct unic_call *call)
@@ -376,7 +377,7 @@ static void fill_next(struct unic_req *req, struct unic_region *mr)
 #define LOAD_GIVE_UP_NS 1000000000ull
 
 /* False: it was tried for long enough. */
-static bool load_later(struct unic_host *host, struct unic_region *mr)
+static bool schedule_load(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
 
@@ -392,7 +393,7 @@ static bool load_later(struct unic_host *host, struct unic_region *mr)
 
 /* The NIC has a LOADING region for us: pin, then fill. @req is the request that
  * waits for it, or one of our own. */
-static void load(struct unic_req *req, struct unic_region *mr)
+static void load_pages(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_host *host = req->host;
 	struct unic_req *waiter = mr->waiter;
@@ -410,13 +411,13 @@ static void load(struct unic_req *req, struct unic_region *mr)
 	}
 	if (waiter != req)
 		unic_req_free(req);
-	if (status == UNIC_ST_BUSY && load_later(host, mr))
+	if (status == UNIC_ST_BUSY && schedule_load(host, mr))
 		return;
 	unic_region_send_dereg(host, mr);
 	unic_region_failed(host, mr, waiter, status);
 }
 
-static void load_again(struct unic_host *host, struct unic_region *mr)
+static void retry_load(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_req *req = mr->waiter;
 
@@ -428,7 +429,7 @@ static void load_again(struct unic_host *host, struct unic_region *mr)
 	}
 	mr->loads = false;
 	req->id = mr->obj.id;
-	load(req, mr);
+	load_pages(req, mr);
 }
 
 uint64_t unic_region_poll(struct unic_host *host, uint64_t now)
@@ -442,7 +443,7 @@ uint64_t unic_region_poll(struct unic_host *host, uint64_t now)
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE)))
 		if (mr->loads)
-			load_again(host, mr);
+			retry_load(host, mr);
 	return host->loads_ns;
 }
 
@@ -513,7 +514,7 @@ void unic_region_numbers(struct unic_region *mr, const struct unic_call *call)
 	mr->wait = unic_from_le32(cpl.wait);
 }
 
-static void reg_done(struct unic_call *call)
+static void mr_reg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
@@ -531,12 +532,12 @@ static void reg_done(struct unic_call *call)
 	else if (call->list_bytes || mr->residency)
 		reg_active(req->host, mr, req);
 	else
-		load(req, mr);
+		load_pages(req, mr);
 }
 
 /* Short lists go with the command; long ones, and those of requests that may
  * wait, are filled in afterwards. */
-static bool list_now(struct unic_req *req, const struct unic_region *mr)
+static bool list_inline(struct unic_req *req, const struct unic_region *mr)
 {
 	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned && !mr->residency &&
 	       !list_pages(req, mr, 0, mr->n_pages);
@@ -574,7 +575,7 @@ void unic_region_command(struct unic_req *req, const struct unic_region *mr,
 	if (mr->residency == UNIC_TABLE)
 		cmd->table = unic_to_le32(mr->table * UNIC_TABLE_BYTES /
 					  UNIC_TABLE_UNITS);
-	if (list_now(req, mr))
+	if (list_inline(req, mr))
 		cmd->flags |= UNIC_REG_LIST;
 }
 
@@ -592,7 +593,7 @@ static void send_reg(struct unic_req *req, struct unic_region *mr)
 	}
 	req->id = mr->obj.id;
 	mr->waiter = req;
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, mr_reg_done);
 }
 
 /* Is less taken than its share of the NIC's places to wait? */
@@ -736,7 +737,7 @@ void unic_region_granted(struct unic_host *host, struct unic_region *mr)
 	}
 	req->id = mr->obj.id;
 	req->progress = 0;
-	load(req, mr);
+	load_pages(req, mr);
 }
 
 /* GRANTED and WAIT_ENDED name the region by the id we gave. */

@@ -9,7 +9,8 @@
 #include "unic_queue.h"
 
 /* The region that a request is about, if nothing else is being done to it. */
-static uint32_t pick(struct unic_req *req, uint32_t id, struct unic_region **mr)
+static uint32_t get_idle_region(struct unic_req *req, uint32_t id,
+				struct unic_region **mr)
 {
 	req->id = id;
 	*mr = mr_get(req, id);
@@ -27,7 +28,7 @@ static uint32_t status_of(const struct unic_call *call)
 	return status == UNIC_ST_BAD_OPCODE ? UNIC_CTL_ST_UNSUPPORTED : status;
 }
 
-static void answer(struct unic_req *req, const struct unic_region *mr)
+static void answer_region(struct unic_req *req, const struct unic_region *mr)
 {
 	struct unic_ctl_mr_reg_reply r = {
 		.id = unic_to_le32(mr->obj.id),
@@ -63,7 +64,7 @@ static void alloc_done(struct unic_call *call)
 	mr->gen = unic_from_le32(cpl.gen);
 	mr->stag = unic_from_le32(cpl.stag);
 	mr->state = R_ACTIVE;
-	answer(req, mr);
+	answer_region(req, mr);
 }
 
 void unic_region_alloc(struct unic_req *req)
@@ -122,7 +123,7 @@ static void make_done(struct unic_call *call)
 	}
 	memcpy(&cpl, call->cpl, sizeof(cpl));
 	mr->stag = unic_from_le32(cpl.stag);
-	answer(req, mr);
+	answer_region(req, mr);
 }
 
 void unic_region_make(struct unic_req *req)
@@ -134,7 +135,7 @@ void unic_region_make(struct unic_req *req)
 
 	memcpy(&r, req->rec, sizeof(r));
 	n = unic_from_le32(r.n);
-	status = pick(req, unic_from_le32(r.id), &mr);
+	status = get_idle_region(req, unic_from_le32(r.id), &mr);
 	if (!status && (n > UNIC_FORM_ELEMENTS || r.strided > 1 || r.rsvd0 ||
 			req->tail_bytes != n * (r.strided ? 20u : 16u)))
 		status = UNIC_ST_INVALID;
@@ -168,7 +169,7 @@ void unic_region_inval(struct unic_req *req)
 	uint32_t status;
 
 	memcpy(&r, req->rec, sizeof(r));
-	status = pick(req, unic_from_le32(r.id), &mr);
+	status = get_idle_region(req, unic_from_le32(r.id), &mr);
 	if (status) {
 		unic_req_status(req, status);
 		return;
@@ -199,8 +200,8 @@ static void take_range(struct unic_host *host, struct unic_region *mr,
 }
 
 /* It is what it would be had it been registered so: restore.c does. */
-static void take(struct unic_host *host, struct unic_region *mr,
-		 const struct unic_ctl_mr_rereg *r)
+static void apply_rereg(struct unic_host *host, struct unic_region *mr,
+			const struct unic_ctl_mr_rereg *r)
 {
 	struct unic_ctl_mr_reg made;
 
@@ -240,14 +241,14 @@ static void rereg_done(struct unic_call *call)
 		return;
 	}
 	memcpy(&r, req->rec, sizeof(r));
-	take(req->host, mr, &r);
-	answer(req, mr);
+	apply_rereg(req->host, mr, &r);
+	answer_region(req, mr);
 }
 
 /* Pins and lists the new range. */
-static uint32_t prepare(struct unic_req *req, struct unic_region *mr,
-			const struct unic_ctl_mr_rereg *r,
-			struct unic_cmd_mr_rereg *cmd)
+static uint32_t prepare_rereg(struct unic_req *req, struct unic_region *mr,
+			      const struct unic_ctl_mr_rereg *r,
+			      struct unic_cmd_mr_rereg *cmd)
 {
 	struct unic_frames *f = &proc_of(req->host, mr)->frames;
 	uint64_t va = unic_from_le64(r->va), iova = unic_from_le64(r->iova);
@@ -296,7 +297,7 @@ void unic_region_rereg(struct unic_req *req)
 	uint32_t status;
 
 	memcpy(&r, req->rec, sizeof(r));
-	status = pick(req, unic_from_le32(r.id), &mr);
+	status = get_idle_region(req, unic_from_le32(r.id), &mr);
 	if (!status && (r.what & ~UNIC_REREG_ALL || r.rsvd0[0] || r.rsvd0[1]))
 		status = UNIC_ST_INVALID;
 	if (!status &&
@@ -307,7 +308,7 @@ void unic_region_rereg(struct unic_req *req)
 	if (!status && r.what & UNIC_REREG_PD && !pd)
 		status = UNIC_ST_NO_PD;
 	if (!status && r.what & UNIC_REREG_RANGE)
-		status = prepare(req, mr, &r, &cmd);
+		status = prepare_rereg(req, mr, &r, &cmd);
 	else if (!status && r.what & UNIC_REREG_RIGHTS &&
 		 !unic_region_allows(req->host, mr, r.rights))
 		status = UNIC_CTL_ST_NOT_MAPPED;

@@ -6,7 +6,7 @@
  */
 #include "region/region.h"
 
-static void reg_done(struct unic_call *call)
+static void dma_reg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
@@ -61,5 +61,5 @@ void unic_region_physical(struct unic_req *req, const struct unic_ctl_mr_reg *r)
 	mr->waiter = req;
 	req->id = mr->obj.id;
 	cmd.user = unic_to_le32(mr->obj.id);
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, reg_done);
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, dma_reg_done);
 }

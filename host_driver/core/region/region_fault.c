@@ -19,7 +19,7 @@ static uint64_t page_va(const struct unic_region *mr, uint32_t page)
 	return (mr->va & ~(size - 1)) + page * size;
 }
 
-static bool is_there(const struct unic_region *mr, uint32_t page)
+static bool has_page(const struct unic_region *mr, uint32_t page)
 {
 	return mr->there[page / 32] >> page % 32 & 1;
 }
@@ -48,7 +48,8 @@ static void unpin_page(struct unic_host *host, struct unic_region *mr,
 /* ----------------------------------------------------------- TABLE: tables */
 
 /* A process may have half of all, so that others find some. */
-static bool may_have(const struct unic_host *host, uint32_t slot, uint32_t n)
+static bool can_have_units(const struct unic_host *host, uint32_t slot,
+			   uint32_t n)
 {
 	uint32_t i, has = 0;
 
@@ -61,7 +62,7 @@ static bool take_table(struct unic_host *host, struct unic_region *mr)
 {
 	uint32_t n = (mr->n_pages + UNIT_WORDS - 1) / UNIT_WORDS, i, run = 0;
 
-	if (!may_have(host, mr->obj.owner, n))
+	if (!can_have_units(host, mr->obj.owner, n))
 		return false;
 	for (i = 0; i < UNITS && run < n; i++)
 		run = host->table_unit[i] ? 0 : run + 1;
@@ -112,7 +113,7 @@ void unic_region_fault_forget(struct unic_host *host, struct unic_region *mr,
 	uint32_t i;
 
 	for (i = 0; mr->there && unpin && i < mr->n_pages; i++)
-		if (is_there(mr, i))
+		if (has_page(mr, i))
 			unpin_page(host, mr, i);
 	unic_os_free(host->os, mr->there);
 	mr->there = NULL;
@@ -127,7 +128,7 @@ void unic_region_fault_drop(struct unic_host *host, struct unic_region *mr,
 	uint32_t i;
 
 	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
-		if (is_there(mr, i))
+		if (has_page(mr, i))
 			unpin_page(host, mr, i);
 }
 
@@ -137,7 +138,7 @@ bool unic_region_fault_there(const struct unic_region *mr, uint32_t first,
 	uint32_t i;
 
 	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
-		if (is_there(mr, i))
+		if (has_page(mr, i))
 			return true;
 	return false;
 }
@@ -171,7 +172,7 @@ static struct unic_region *region_of_fault(struct unic_host *host,
 	return region_of(host, f->user, f->mr, f->gen);
 }
 
-static void again(struct unic_host *host, struct unic_hfault *f)
+static void retry_fault(struct unic_host *host, struct unic_hfault *f)
 {
 	f->retry_ns = unic_os_now_ns(host->os) + RETRY_NS;
 	if (f->retry_ns > f->give_up_ns)
@@ -198,11 +199,11 @@ static void fault_done(struct unic_call *call)
 		return; /* of a region, or an epoch, that is over */
 	}
 	for (i = done; i < f->sent; i++)
-		if (is_there(mr, f->first + i))
+		if (has_page(mr, f->first + i))
 			unpin_page(host, mr, f->first + i);
 	f->under_way = false;
 	if (status == UNIC_ST_BUSY && !done)
-		again(host, f);
+		retry_fault(host, f);
 	else
 		f->used = false;
 	unic_req_free(req);
@@ -217,7 +218,7 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 	uint32_t n, i;
 	int err = 0;
 
-	for (n = 0; n < f->count && !is_there(mr, f->first + n); n++) {
+	for (n = 0; n < f->count && !has_page(mr, f->first + n); n++) {
 		err = pin_page(host, mr, f->first + n);
 		if (err)
 			break;
@@ -232,8 +233,8 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 }
 
 /* Is its first page among those of another answer? */
-static bool on_its_way(const struct unic_host *host,
-		       const struct unic_hfault *f)
+static bool is_page_in_flight(const struct unic_host *host,
+			      const struct unic_hfault *f)
 {
 	uint32_t i;
 
@@ -247,7 +248,7 @@ static bool on_its_way(const struct unic_host *host,
 	return false;
 }
 
-static void answer(struct unic_host *host, struct unic_hfault *f)
+static void answer_fault(struct unic_host *host, struct unic_hfault *f)
 {
 	struct unic_region *mr = region_of_fault(host, f);
 	struct unic_cmd_mr_fault cmd = {
@@ -261,12 +262,12 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 	uint32_t n, i;
 	bool later;
 
-	if (!mr || (is_there(mr, f->first) && !on_its_way(host, f))) {
+	if (!mr || (has_page(mr, f->first) && !is_page_in_flight(host, f))) {
 		f->used = false; /* over, or it came by another answer */
 		return;
 	}
-	if (is_there(mr, f->first)) {
-		again(host, f); /* see whether it arrives */
+	if (has_page(mr, f->first)) {
+		retry_fault(host, f); /* see whether it arrives */
 		return;
 	}
 	req = unic_req_new(host, mr->obj.owner);
@@ -274,13 +275,13 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 	if (!list) {
 		if (req)
 			unic_req_free(req);
-		again(host, f);
+		retry_fault(host, f);
 		return;
 	}
 	n = pin_run(host, mr, f, list, &later);
 	if (later) {
 		unic_req_free(req);
-		again(host, f);
+		retry_fault(host, f);
 		return;
 	}
 	for (i = 0; i < n; i++)
@@ -295,8 +296,8 @@ static void answer(struct unic_host *host, struct unic_hfault *f)
 	unic_req_send(req, UNIC_CMD_MR_FAULT, &cmd, fault_done);
 }
 
-static bool is_about(const struct unic_hfault *f,
-		     const struct unic_evt_miss *evt)
+static bool is_same_fault(const struct unic_hfault *f,
+			  const struct unic_evt_miss *evt)
 {
 	return f->used && !f->under_way &&
 	       f->user == unic_from_le32(evt->user) &&
@@ -308,7 +309,8 @@ static bool is_about(const struct unic_hfault *f,
 #define NO_OWNER UINT32_MAX
 
 /* Whose each place is; NO_OWNER, if its region has ended. */
-static void owners(struct unic_host *host, uint32_t owner[UNIC_REGION_FAULTS])
+static void list_fault_owners(struct unic_host *host,
+			      uint32_t owner[UNIC_REGION_FAULTS])
 {
 	const struct unic_region *mr;
 	uint32_t i;
@@ -320,7 +322,8 @@ static void owners(struct unic_host *host, uint32_t owner[UNIC_REGION_FAULTS])
 }
 
 /* How many places the owner of place @i has; nobody has more than NO_OWNER. */
-static uint32_t places_of(const uint32_t owner[UNIC_REGION_FAULTS], uint32_t i)
+static uint32_t count_owner_faults(const uint32_t owner[UNIC_REGION_FAULTS],
+				   uint32_t i)
 {
 	uint32_t k, n = 0;
 
@@ -334,15 +337,15 @@ static uint32_t places_of(const uint32_t owner[UNIC_REGION_FAULTS], uint32_t i)
  * who has most are of misses that it has given up. The oldest of these is one, if
  * its answer is not under way.
  */
-static struct unic_hfault *oldest_of_most(struct unic_host *host)
+static struct unic_hfault *find_victim_fault(struct unic_host *host)
 {
 	struct unic_hfault *found = NULL, *f;
 	uint32_t owner[UNIC_REGION_FAULTS], most = 0, n, i;
 
-	owners(host, owner);
+	list_fault_owners(host, owner);
 	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		f = &host->fault[i];
-		n = places_of(owner, i);
+		n = count_owner_faults(owner, i);
 		if (f->under_way || n < most)
 			continue;
 		if (found && n == most && f->give_up_ns >= found->give_up_ns)
@@ -355,19 +358,19 @@ static struct unic_hfault *oldest_of_most(struct unic_host *host)
 
 /* Where @evt is kept until it is answered: where the same was asked before, an empty
  * place, or that of another. NULL: there is none. */
-static struct unic_hfault *place_for(struct unic_host *host,
-				     const struct unic_evt_miss *evt)
+static struct unic_hfault *find_fault_slot(struct unic_host *host,
+					   const struct unic_evt_miss *evt)
 {
 	struct unic_hfault *empty = NULL;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
-		if (is_about(&host->fault[i], evt))
+		if (is_same_fault(&host->fault[i], evt))
 			return &host->fault[i];
 		if (!empty && !host->fault[i].used)
 			empty = &host->fault[i];
 	}
-	return empty ? empty : oldest_of_most(host);
+	return empty ? empty : find_victim_fault(host);
 }
 
 void unic_region_fault_miss(struct unic_host *host,
@@ -387,7 +390,7 @@ void unic_region_fault_miss(struct unic_host *host,
 		host->audits++;
 		return;
 	}
-	f = place_for(host, evt);
+	f = find_fault_slot(host, evt);
 	if (!f) {
 		host->audits++; /* the NIC asks for less at a time */
 		return;
@@ -404,7 +407,7 @@ void unic_region_fault_miss(struct unic_host *host,
 		.give_up_ns = unic_os_now_ns(host->os) + GIVE_UP_NS,
 	};
 	host->faults++;
-	answer(host, f);
+	answer_fault(host, f);
 }
 
 void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
@@ -416,7 +419,7 @@ void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
 
 	if (!mr)
 		return; /* all of it is unpinned already */
-	if (page >= mr->n_pages || !is_there(mr, page)) {
+	if (page >= mr->n_pages || !has_page(mr, page)) {
 		host->audits++;
 		return;
 	}
@@ -443,7 +446,7 @@ uint64_t unic_region_fault_poll(struct unic_host *host, uint64_t now)
 		struct unic_hfault *f = &host->fault[i];
 
 		if (f->used && !f->under_way && now >= f->retry_ns)
-			answer(host, f);
+			answer_fault(host, f);
 		if (f->used && !f->under_way && f->retry_ns < host->faults_ns)
 			host->faults_ns = f->retry_ns;
 	}

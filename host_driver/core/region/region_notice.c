@@ -42,8 +42,9 @@ static void ack_done(struct unic_call *call)
 }
 
 /* The upcall is on the ring: the NIC may start the grace. */
-static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
-		uint32_t slot, uint32_t id)
+static void send_notice_ack(struct unic_host *host,
+			    const struct unic_evt_mr *evt, uint32_t slot,
+			    uint32_t id)
 {
 	struct unic_cmd_notice_ack cmd = { .mr = evt->mr,
 					   .gen = evt->gen,
@@ -59,8 +60,8 @@ static void ack(struct unic_host *host, const struct unic_evt_mr *evt,
 	unic_req_send(req, UNIC_CMD_NOTICE_ACK, &cmd, ack_done);
 }
 
-static void notice(struct unic_host *host, struct unic_region *mr,
-		   const struct unic_evt_mr *evt)
+static void deliver_notice(struct unic_host *host, struct unic_region *mr,
+			   const struct unic_evt_mr *evt)
 {
 	uint32_t seq = unic_from_le32(evt->seq);
 
@@ -80,7 +81,7 @@ static void notice(struct unic_host *host, struct unic_region *mr,
 		unic_region_upcall(host, mr, evt, UNIC_UP_NOTICE);
 		unic_grants_notice(host, mr);
 	}
-	ack(host, evt, mr->obj.owner, mr->obj.id);
+	send_notice_ack(host, evt, mr->obj.owner, mr->obj.id);
 }
 
 void unic_region_answered(struct unic_host *host, struct unic_region *mr)
@@ -164,9 +165,9 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 
 	if (evt->hdr.type == UNIC_EVT_NOTICE) {
 		if (ours)
-			notice(host, mr, evt);
+			deliver_notice(host, mr, evt);
 		else /* going already: the NIC must not think us dead */
-			ack(host, evt, UNIC_OS_NO_SLOT, 0);
+			send_notice_ack(host, evt, UNIC_OS_NO_SLOT, 0);
 		return;
 	}
 	if (ours && mr->revoked && evt->hdr.reason == UNIC_WHY_DEREG)

@@ -40,7 +40,7 @@ static void revoke_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-static void revoke(struct unic_host *host, struct unic_region *mr)
+static void revoke_region(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
 				   .gen = unic_to_le32(mr->gen) };
@@ -68,8 +68,8 @@ static void invalidate_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-static void invalidate(struct unic_host *host, struct unic_region *mr,
-		       uint64_t from, uint64_t to)
+static void invalidate_pages(struct unic_host *host, struct unic_region *mr,
+			     uint64_t from, uint64_t to)
 {
 	uint64_t base = mr->va >> mr->page_shift;
 	uint32_t first = (uint32_t)((from >> mr->page_shift) - base);
@@ -113,8 +113,8 @@ void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 		    mr->residency == UNIC_PHYSICAL)
 			continue;
 		if (mr->residency == UNIC_DEMAND)
-			invalidate(host, mr, from, to);
+			invalidate_pages(host, mr, from, to);
 		else
-			revoke(host, mr);
+			revoke_region(host, mr);
 	}
 }
