@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_breaks.py - every deliberate break of the tests still has its place.
 
-`make mutations`, `sim-mutants`, `proof-mutants` and `promises` take hours, and a
-source changes meanwhile: each file that they name must exist and contain the text
+`make mutations`, `sim-mutants`, `proof-mutants`, `promises` and `vm-breaks` take hours,
+and a source changes meanwhile: each file that they name must exist and contain the text
 that they replace.
 """
 import glob
@@ -17,15 +17,19 @@ TABLES = [(path, "MUTATIONS")
     ("tests/sim/mutants.py", "MUTANTS"),
     ("tests/proofs/mutants.py", "MUTANTS"),
     ("tests/promises.py", "BREAKS"),
+    ("tests/vm/vm_breaks.py", "BREAKS"),
 ]
+MODULES = "host_driver/linux"  # what vm_breaks.py names its files from
 
 
 def place(row):
     """(path of the source, text that must stand there)"""
     at = next(i for i, word in enumerate(row)
-              if isinstance(word, str) and word.endswith((".c", ".h", ".S"))
-              and "/" in word)
-    return row[at], row[at + 1]
+              if isinstance(word, str) and word.endswith((".c", ".h", ".S")))
+    path = row[at]
+    if "/" not in path or path.startswith(".."):
+        path = os.path.normpath(os.path.join(MODULES, path))
+    return path, row[at + 1]
 
 
 def says(path, text):
