@@ -158,7 +158,7 @@ def main():
         print(f"{TABLE}: {line}")
     if bad:
         return 1
-    print(f"memory.md: {len(rows)} sentences; "
+    print(f"MEMORY.md: {len(rows)} sentences; "
           f"{sum('**no test**' in r[4] for r in rows)} without a test, "
           f"{sum('**not built**' in r[4] for r in rows)} not built, "
           f"{len({b[0] for b in BREAKS})} broken on purpose")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * notice.h - the conversation about one thing that is asked back: send,
- * delivered, grace T, answers, deadline (S0 section 3; memory.md section 5).
+ * delivered, grace T, answers, deadline (S0 section 3; MEMORY.md section 5).
  *
  * Knows units, owners and time, nothing of regions or mailboxes: the subject of
  * a notice is a number that its user chose. Deadlines are exact to the

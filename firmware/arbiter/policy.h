@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * policy.h - which of an owner's own items to take back (memory.md section 6;
+ * policy.h - which of an owner's own items to take back (MEMORY.md section 6;
  * S0 section 3, "RNIC TLB replacement policies").
  *
  * An item is whatever occupies a table: a region of a process, a cached entry.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * share.h - who may have how much of a pool: fair shares with borrowing
- * (memory.md section 4; S0 section 2, "let processes use more than their fair
+ * (MEMORY.md section 4; S0 section 2, "let processes use more than their fair
  * share if others do not").
  *
  * Knows units and owners, nothing of TLB entries or tokens (S0 section 4: the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * access.c - the one access check, translation, and the references that keep
- * a region in place (memory.md section 2). The NIC's hottest code.
+ * a region in place (MEMORY.md section 2). The NIC's hottest code.
  */
 #include "memory/access.h"
 #include "nic.h"

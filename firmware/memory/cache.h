@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * cache.h - entries that come and go one by one: those of regions whose
- * residency is DEMAND or TABLE (memory.md section 1; U-Net/MM and UTLB of S1).
+ * residency is DEMAND or TABLE (MEMORY.md section 1; U-Net/MM and UTLB of S1).
  *
  * Secret: which cached entry goes. They lie in the one pool of tlb.h and are
  * counted as held by their process, so fair shares hold for them; but they come

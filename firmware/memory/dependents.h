@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * dependents.h - which regions are made of which (memory.md section 2: windows,
+ * dependents.h - which regions are made of which (MEMORY.md section 2: windows,
  * sub-regions and indirect regions are dependents of their regions).
  *
  * Secret: the elements and their links. A form - a region made of others - has

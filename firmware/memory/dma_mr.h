@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * dma_mr.h - host memory that is named by its bus address and takes no entry of
- * the TLB (memory.md sections 1, 7 and 8): for the driver's own queues, messages
+ * the TLB (MEMORY.md sections 1, 7 and 8): for the driver's own queues, messages
  * and transfers, and for nobody else.
  *
  * Secret: how a physical address passes for a translated one. A region of

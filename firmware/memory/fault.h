@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * fault.h - pages that operations wait for: from the access that found no entry
- * to the driver's answer (memory.md section 1).
+ * to the driver's answer (MEMORY.md section 1).
  *
  * Secret: what is asked for already, and who waits for it. A miss takes one of
  * UNIC_FAULTS slots; whoever misses the same page meanwhile joins it. The event
@@ -14,7 +14,7 @@
  * A FAILED slot is remembered for another H, so that all who wait, and a peer
  * that was put off, are told; then the page may be asked for again.
  *
- * Slots are shared as entries are (memory.md section 4): idle ones may be borrowed,
+ * Slots are shared as entries are (MEMORY.md section 4): idle ones may be borrowed,
  * and an operation that finds none has one at once from a page that is only
  * advised, or, within its process's share, from a process above its own (INV-20).
  * Who gives one up asks for it again. For H after that a process above its share

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * mr.h - memory regions, STags, protection domains, and the one access check
- * (memory.md section 2).
+ * (MEMORY.md section 2).
  *
  * Secret: the region table, and the order of its free indices, which is random.
  * How an STag is made of an index, and when an index rests, is in stag.h.
@@ -144,7 +144,7 @@ struct unic_piece {
 };
 
 /**
- * unic_access() - THE access check (memory.md section 2; siw's order): STag
+ * unic_access() - THE access check (MEMORY.md section 2; siw's order): STag
  * valid, PD, rights, bounds - then the translation of the first piece.
  * @stag: lkey or rkey.
  * @pd:   the queue's protection domain.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * stag.h - which STag the next region of an index gets (memory.md section 2).
+ * stag.h - which STag the next region of an index gets (MEMORY.md section 2).
  *
  * Secret: the function. STag = index | NIC part | 8 bits of the consumer. The
  * parts of an index are a walk: steps 0, 1, 2 ... of a permutation of all parts,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * tlb.h - the NIC TLB: one pool of translation entries for everything that
- * needs a translation (memory.md section 1; U-Net's TLB of S1).
+ * needs a translation (MEMORY.md section 1; U-Net's TLB of S1).
  *
  * Secret: how an entry is found. An entry is tagged with (region, page of the
  * region) and lies in a chained hash table with twice as many buckets as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token.h - the incoming payload table: tokens for tagged messages (S3; memory.md
+ * token.h - the incoming payload table: tokens for tagged messages (S3; MEMORY.md
  * section 7).
  *
  *   LIVE -> CLAIMED(QP, PSN) -> USED | ABORTED
@@ -84,7 +84,7 @@ struct unic_token_args {
  * -UNIC_ENOPD, the errors of unic_access(), -UNIC_EINVAL, -UNIC_ETOKENFULL,
  * -UNIC_EENTROPY. When the table is full, a process below its fair
  * share of it gets the place of a LIVE token of the process that is most above
- * its own, which ends EVICTED (memory.md section 4). */
+ * its own, which ends EVICTED (MEMORY.md section 4). */
 int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 		     uint64_t *key);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * usage.h - uses of regions beyond what an access counts (memory.md section 6):
+ * usage.h - uses of regions beyond what an access counts (MEMORY.md section 6):
  * those of forms count for the regions they are made of; all are shown in a page
  * that the host maps, and, if asked for, in the trace; and policies that shall
  * not look at the NIC's own count learn what processes report instead.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * admission.h - REGISTER and REGISTER_WAIT: who gets free entries, and in which
- * order (memory.md section 3).
+ * order (MEMORY.md section 3).
  *
  * Inside a process FIFO, between processes the order of demand.h. A request is
  * granted whole (INV-7).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * demand.h - what those who wait for entries want, and who of them is first
- * (memory.md section 3).
+ * (MEMORY.md section 3).
  *
  * Secret: the order. Requests that stay within the fair share come first, the
  * oldest of them first, so each is served within B (INV-8); then borrowers, the

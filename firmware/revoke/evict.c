@@ -389,7 +389,7 @@ static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
 	send_notice(nic, idx);
 }
 
-/* No grace: what is being received or sent may end, within T (memory.md 5). */
+/* No grace: what is being received or sent may end, within T (MEMORY.md 5). */
 static void drain_without_grace(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -488,7 +488,7 @@ static void handle_deadline(struct unic_nic *nic, uint16_t idx)
 		cut_mr(nic, idx);
 }
 
-/* A notice was not delivered within H: the driver has failed (memory.md section 5).
+/* A notice was not delivered within H: the driver has failed (MEMORY.md section 5).
  * Not if its process detaches: what is half gone has no name, so nothing of it can be
  * acknowledged, and it ends like what has had its grace. */
 static __attribute__((noinline, cold)) void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * evict.h - taking entries back: the reaper, its choice of victims, and the
- * way of a region from NOTIFIED to free entries (memory.md sections 5 and 6);
+ * way of a region from NOTIFIED to free entries (MEMORY.md sections 5 and 6);
  * and REGISTER_WAIT, whose queue is the demand that drives it (section 3).
  */
 #ifndef UNIC_EVICT_H

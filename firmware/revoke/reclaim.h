@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * reclaim.h - the reaper: when entries must come back, and whose (memory.md
+ * reclaim.h - the reaper: when entries must come back, and whose (MEMORY.md
  * section 6).
  *
  * Secret: victim choice in two steps. First the process (share.h), then one of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * parked.h - frames of UC and UD that are kept until a page is there (memory.md
+ * parked.h - frames of UC and UD that are kept until a page is there (MEMORY.md
  * section 1: "one bounce copy").
  *
  * Secret: the buffers, and when a frame is given again. There are UNIC_PARKED_FRAMES of

@@ -6,7 +6,7 @@
  * Secret: the window of work requests, and when one is sent again. A work
  * request is copied into the window by DMA, checked there and kept until it is
  * acknowledged, so its process may overwrite its ring at any time. From its
- * first packet on it holds its regions (memory.md section 5).
+ * first packet on it holds its regions (MEMORY.md section 5).
  */
 #ifndef UNIC_REQUESTER_H
 #define UNIC_REQUESTER_H

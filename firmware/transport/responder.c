@@ -126,7 +126,7 @@ static void owe_retry_nak(struct unic_nic *nic, struct unic_qp *qp,
 			   : (uint8_t)(UNIC_AETH_RNR | qp->rsp.rnr_code));
 }
 
-/* An rkey that did not pass. The peer learns nothing but that (memory.md 2) -
+/* An rkey that did not pass. The peer learns nothing but that (MEMORY.md 2) -
  * unless all of it names a region taken back, and the peer understands. */
 void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 			    uint32_t psn, int err)

@@ -2,7 +2,7 @@
 /*
  * rq.h - which posted receive a message gets.
  *
- * Secret: the receive ring, and what an eviction does to it (memory.md section
+ * Secret: the receive ring, and what an eviction does to it (MEMORY.md section
  * 5). A receive whose region was taken back completes EVICTED, once, whether
  * the sweep or a message meets it first; the message takes the next posted
  * receive that is at least rq_class bytes long, so no message is lost. Receives
@@ -84,7 +84,7 @@ void unic_rq_ahead_more(struct unic_nic *nic);
 
 /**
  * unic_rq_ahead() - fetch receives that were posted, at most a window of them, and
- * ask for their pages before their messages come (memory.md section 1:
+ * ask for their pages before their messages come (MEMORY.md section 1:
  * "pre-translated"). A bounded step: four queue pairs. True if there was work.
  */
 bool unic_rq_ahead(struct unic_nic *nic);

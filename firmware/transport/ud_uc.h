@@ -14,7 +14,7 @@
  * what looks for RC finds RC, and pays nothing for them.
  *
  * An incoming packet that meets a missing page is dropped, gets another receive,
- * or is kept until the page is there (parked.h), as its queue pair says (memory.md
+ * or is kept until the page is there (parked.h), as its queue pair says (MEMORY.md
  * section 1). The page is asked for in each case.
  */
 #ifndef UNIC_UD_UC_H

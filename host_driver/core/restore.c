@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * restore.c - after a reset of the device: what processes keep is made again
- * from our records, before anybody may ask for anything (memory.md section 5).
+ * from our records, before anybody may ask for anything (MEMORY.md section 5).
  *
  * Secret: what survives, and the order. One command at a time, because each
  * needs numbers from those before: protection domains, regions with the STags

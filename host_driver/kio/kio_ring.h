@@ -5,7 +5,7 @@
  * Secret: where everything lies, and how the NIC is told. One completion queue for
  * all links; a link has a send and a receive ring with a message buffer for each of
  * their slots; behind them the buffers for data, if there are any. All are named by
- * bus address, in one physical region, so none of it takes a TLB entry (memory.md
+ * bus address, in one physical region, so none of it takes a TLB entry (MEMORY.md
  * section 8). Data in more pieces than a work request names is made one region first,
  * a form, by a work request in front of it. Doorbell page and NIC page are those of
  * the driver's process slot.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bufman.h - the buffer manager (memory.md section 10): lets an application be
+ * bufman.h - the buffer manager (MEMORY.md section 10): lets an application be
  * written as if the NIC TLB were infinite.
  *
  * It keeps a cache of registrations in chunks, answers upcalls by itself with a
@@ -121,7 +121,7 @@ void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold);
 /** unic_bm_hold_whole() - unic_bm_hold() of all of it, for an operation that cannot
  * be split, nor repeated in parts (a SEND, a message for a token). -EMSGSIZE: at
  * the rate measured it takes longer than T, or no chunk covers it: such an
- * operation must not be started (memory.md section 5). With T = 0 nothing is done
+ * operation must not be started (MEMORY.md section 5). With T = 0 nothing is done
  * in time, and nothing is refused for that. */
 int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
 		       struct unic_bm_hold *out);

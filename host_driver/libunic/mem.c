@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * mem.c - memory of the slot at contiguous virtual addresses (architecture.md
- * section 5).
+ * mem.c - memory of the slot at contiguous virtual addresses (MEMORY.md
+ * section 9).
  *
  * Secret: the list of areas that are made of frames. The driver decides which
  * frames; it remembers which lies behind which address.

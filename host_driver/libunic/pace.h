@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * pace.h - how long an operation will take, by what others took: whoever is asked
- * back for a region has T to be done with it (memory.md section 5).
+ * back for a region has T to be done with it (MEMORY.md section 5).
  *
  * Secret: the rate, and what changes it. Calls may come from any thread.
  */

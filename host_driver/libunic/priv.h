@@ -215,7 +215,7 @@ int unic_mem_init(struct unic_ctx *ctx);
 /** unic_mem_fini() - unmap what was allocated, move back what was moved in. */
 void unic_mem_fini(struct unic_ctx *ctx);
 /** unic_mem_cover() - make [@addr, @addr + @len) frames of the slot: moves what
- * is not (architecture.md section 5). */
+ * is not (MEMORY.md section 9). */
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
 
 /* move.c */

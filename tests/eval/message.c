@@ -5,7 +5,7 @@
  *
  * The receiver's library grants credit so that for every message under way, and
  * for those that an eviction may take out next, another buffer is posted
- * (memory.md section 5 asks for one). Nothing may be lost, sent twice, or
+ * (MEMORY.md section 5 asks for one). Nothing may be lost, sent twice, or
  * refused with RNR.
  */
 #include "eval.h"

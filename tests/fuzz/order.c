@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * order.c - the part of sane() that asks who of those who wait is first and what
- * all of them want, works it out from the queues as memory.md section 3 defines
+ * all of them want, works it out from the queues as MEMORY.md section 3 defines
  * it, and compares. What the core keeps of it must not be out of date.
  */
 #include "world.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins.c - the pin ledger: memory.md section 1 and 9. The ledger of a driver
+ * pins.c - the pin ledger: MEMORY.md section 1 and 9. The ledger of a driver
  * that was killed stands until the NIC has been reset: nobody else unpins.
  */
 #include "check.h"

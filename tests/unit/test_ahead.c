@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_ahead.c - receives whose pages are brought before their messages come
- * (memory.md section 1: "free-queue buffers are pre-translated").
+ * (MEMORY.md section 1: "free-queue buffers are pre-translated").
  */
 #include "unit.h"
 

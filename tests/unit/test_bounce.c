@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_bounce.c - packets of UC and UD that meet pages which are not on the NIC:
- * dropped, put in another receive, or kept until the page is there (memory.md
+ * dropped, put in another receive, or kept until the page is there (MEMORY.md
  * section 1).
  */
 #include "unit.h"

@@ -2,7 +2,7 @@
 /*
  * grants.h - who was given an STag or a token, and may end a grace early by
  * saying that he does not use it any more (S0 section 3, "invalidate holders";
- * memory.md section 5, remote side).
+ * MEMORY.md section 5, remote side).
  *
  *  exporter: GRANT (or a holder's DELEGATE) -> held
  *            notice on the region: INVALIDATE to every holder, again and again

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_dma.c - the region of the driver's own process slot (memory.md section 8):
+ * region_dma.c - the region of the driver's own process slot (MEMORY.md section 8):
  * its memory by bus address. No frames are handed out there, so nothing is pinned;
  * it takes no entries, so nothing is asked back. It ends with its slot.
  */
