@@ -372,7 +372,7 @@ $(B)/$(BOARD)/boot.elf: $(call objects,$(BOARD),$(BOARD_BOOT_SRCS)) $(BOARD_BOOT
 $(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
 		$(B)/$(BOARD)/unic-$(word 1,$(subst =, ,$s)).elf)
 	$(call say,FLASH)
-	$(Q)tools/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
+	$(Q)tools/install/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
 		--b $(B)/$(BOARD)/unic-b.elf
 
 FLASH_IMAGES := $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
@@ -380,12 +380,12 @@ FLASH_IMAGES := $(B)/$(BOARD)/boot.elf $(foreach s,$(BOARD_SLOTS),\
 OPENOCD_CFG  := boards/$(BOARD)/openocd.cfg
 flash: $(if $(BOARD_SLOTS),image $(FLASH_IMAGES)) ## board: write the slot that does not boot, by OpenOCD (BOARD=lm3s6965evb)
 	@$(if $(BOARD_SLOTS),,echo "flash: $(BOARD) has no flash" && exit 1)
-	@tools/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
+	@tools/install/flash.py --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
 reset: ## board: restart the board, by OpenOCD (BOARD=lm3s6965evb)
 	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
 debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT=host:port | PROBE=1] [ELF=]
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(B)/bin/unic-bus $(B)/bin/unic-uart) image
-	@tools/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \
+	@tools/debug/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \
 		$(if $(ELF),--image $(ELF))
 TTY ?= /dev/ttyUSB0
 console: ## board: print what the board says on its second UART [TTY=/dev/ttyUSB0]
@@ -785,7 +785,7 @@ faults: faults-build ## long: make system calls fail, one by one [SAMPLE=n] [SEE
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 
 demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
-	@tools/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
+	@tools/install/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
 	@$(MAKE) --no-print-directory programs image
 	@tests/qemu/demo.py --board $(BOARD) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \
@@ -811,7 +811,7 @@ promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test 
 sim-mutants: ## breaks: break firmware and driver: the named checker must object
 	@tests/sim/mutants.py && echo "$@: ok"
 proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
-	@tools/install_deps.sh packages.txt proofs
+	@tools/install/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
 check-long: ## long: what takes too long for make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
 	@tests/long.py $(ONLY) && echo "$@: ok"
@@ -819,7 +819,7 @@ steady: check-build ## long: each test that starts processes 20 times at a load 
 	@tests/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) $(if $(ONLY),--only $(ONLY)) -- \
 		--qemu none $(L_litmus) $(L_e2e) $(L_vm) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
-	@tools/install_deps.sh packages.txt proofs
+	@tools/install/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"
 bench-profile: ## measure: where the instructions of a WRITE go, by function
 	@$(MAKE) --no-print-directory BOARD=virt $(B)/bench/insn.elf
@@ -847,7 +847,7 @@ lint-cppcheck:
 	@cppcheck -q -j2 --std=c11 --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability \
 		--suppress=missingIncludeSystem -U__KERNEL__ -U__CHECKER__ \
-		--include=tools/cppcheck.h -Iabi -Ihal -Ihal/drivers \
+		--include=tools/check/cppcheck.h -Iabi -Ihal -Ihal/drivers \
 		-Ifirmware -Iboards/soft $(HOST_C) && echo "$@: ok"
 lint-sparse: $(call objects,sparse,$(HOST_C))
 	@echo "$@: ok"
@@ -856,7 +856,7 @@ format: ## source: rewrite the C files in the house style
 check-layers: ## source: who may include whom
 check-purity: ## source: what the portable core calls and owns
 	@$(MAKE) -s BOARD=virt $(B)/virt/core.a
-	@tools/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
+	@tools/check/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
 check-endian: $(B)/build_id.h ## source: the core compiles for a big-endian machine
 	@$(ARM)gcc $(filter-out -MMD -MP,$(CFLAGS)) -mcpu=cortex-a15 -mbig-endian -ffreestanding \
 		-fsyntax-only -Ifirmware -Ihal -Iabi -Iboards/virt \
@@ -868,15 +868,15 @@ check-memory-tests: ## source: the tests named in docs/MEMORY-TESTS.md exist
 check-breaks: ## source: what the deliberate breaks of the tests replace is there
 check-docs: ## source: links, files, targets and options that the documents name exist
 check-layers check-shared check-abi check-packages check-memory-tests check-breaks check-docs:
-	@tools/$(subst -,_,$@).py && echo "$@: ok"
+	@tools/check/$(subst -,_,$@).py && echo "$@: ok"
 abi-golden: ## source: accept the layout as it is now
-	@tools/check_abi.py --rewrite && echo "$@: ok"
+	@tools/check/check_abi.py --rewrite && echo "$@: ok"
 spec: check-abi ## source: write the field tables of docs/SPEC.md from abi/
-	@tools/spec.py --rewrite && echo "$@: ok"
+	@tools/check/spec.py --rewrite && echo "$@: ok"
 check-spec: ## source: the tables of docs/SPEC.md are those of abi/
-	@tools/spec.py && echo "$@: ok"
+	@tools/check/spec.py && echo "$@: ok"
 check-sources: ## source: every source file is in a list of the Makefile
-	@tools/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) $(DAEMON) \
+	@tools/check/check_sources.py $(sort $(FIRMWARE) $(ICRC_SMALL) $(RING) $(SERIAL) $(NEAR) $(FAR) $(FAKE) $(BUS) $(DAEMON) \
 		$(WIRE) $(UARTNIC) $(CORE) $(KIO) $(UNICD) $(LIBUNIC) $(TOOLS) $(EXAMPLES) $(TARGET_RT) $(M3_RT) \
 		$(UNIT_RIG) $(FUZZ_NIC) $(FUZZ_CTL) $(REPLAY) \
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
@@ -894,11 +894,11 @@ board-sources:
 # Every target that is a plain word.
 .PHONY: FORCE $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile mk/*.mk)
 install-deps: ## build: install the packages of packages.txt (as root), or say which are missing
-	@tools/install_deps.sh && echo "$@: ok"
+	@tools/install/install_deps.sh && echo "$@: ok"
 clean: ## build: remove build/
 	rm -rf $(B)
 	@echo "$@: ok"
 help: ## build: this list
-	@tools/make_help.py Makefile mk/*.mk
+	@mk/make_help.py Makefile mk/*.mk
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

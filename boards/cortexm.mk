@@ -15,4 +15,4 @@ BOARD_LDFLAGS := -nostartfiles -specs=nano.specs \
 BOARD_MAIN_SRCS := hal/cortexm/main.c
 
 # Whoever makes a stack deeper than it is hears of it when he links.
-BOARD_AFTER_LINK = tools/stack_depth.py $@ $(B)/$(BOARD)/firmware $(B)/$(BOARD)/hal
+BOARD_AFTER_LINK = tools/check/stack_depth.py $@ $(B)/$(BOARD)/firmware $(B)/$(BOARD)/hal

@@ -19,7 +19,7 @@ kmod: ## linux: build unic.ko and unicblk.ko in build/kmod [KERNEL=release]
 kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 	@mkdir -p $(KMOD)-lint/host_driver && cp -rsf $(CURDIR)/abi $(KMOD)-lint && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)-lint/host_driver
-	@tools/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
+	@tools/check/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
 
 # Compiled by Kbuild alone.
 KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_fence.c unic_mem.c unic_later.c \
@@ -32,9 +32,9 @@ kmod-install: ## linux: install the modules (by DKMS if installed) and the udev 
 	@[ -d /lib/modules/$(INSTALL_KERNEL)/build ] || { echo "$@: no headers of \
 	kernel $(INSTALL_KERNEL): apt-get install linux-headers-$(INSTALL_KERNEL)"; exit 1; }
 	@$(MAKE) --no-print-directory kmod KERNEL=$(INSTALL_KERNEL)
-	@tools/kmod_install.sh install $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
+	@tools/install/kmod_install.sh install $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
-	@tools/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
+	@tools/install/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # What a guest is given, and its peer.
 VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c kexec.c node.c pins.c rdma_cm.c rxe.c scatter.c)
@@ -65,7 +65,7 @@ vm-rdma-cm: programs build-soft $(B)/bin/rdma-cm ## linux: connections with Linu
 bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
 vm-deps:
-	@tools/install_deps.sh packages.txt host firmware linux
+	@tools/install/install_deps.sh packages.txt host firmware linux
 vm-demo: vm-deps vm-build build-virt ## try: the same story with a Linux guest as one host, then a file system on unicblk
 	@tests/vm/vm_demo.py
 vm-endure: vm-build ## linux: loads, resets, removals, kills, and a NIC that lies; a quarter of an hour
@@ -79,9 +79,9 @@ VM_SRCS += tests/vm/nth.c
 $(B)/bin/nth: $(call objects,host,tests/vm/nth.c) $(B)/lib/libunic.a
 DEBUG_KERNEL ?= $(CURDIR)/$(B)/debug-kernel
 debug-kernel: $(DEBUG_KERNEL)/done ## linux: build a kernel that looks for faults; fetches 160 MB, half an hour
-$(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug_kernel.sh
-	@tools/install_deps.sh packages-debug.txt
-	@mkdir -p $(@D) && tools/debug_kernel.sh $(@D) && touch $@
+$(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug/debug_kernel.sh
+	@tools/install/install_deps.sh packages-debug.txt
+	@mkdir -p $(@D) && tools/debug/debug_kernel.sh $(@D) && touch $@
 vm-debug: $(DEBUG_KERNEL)/done ## linux: the tests in a guest under that kernel, and faults injected; half an hour
 	@export UNIC_VM_SYSTEM=$(DEBUG_KERNEL) UNIC_VM_SLOW=8; \
 	$(MAKE) --no-print-directory vm-build $(B)/bin/nth UBSAN_SANITIZE=y && \

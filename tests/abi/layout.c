@@ -2,7 +2,7 @@
 /*
  * layout.c - every ABI header in one file, for the layout checks: compiled
  * with -Wpadded (no unnamed hole) for each kind of machine that will ever
- * include them, and dumped from its debug information (tools/check_abi.py).
+ * include them, and dumped from its debug information (tools/check/check_abi.py).
  */
 #include "unic_bus.h"
 #include "unic_ctl.h"

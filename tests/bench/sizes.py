@@ -50,7 +50,7 @@ def stacks(board, elf):
     folders = [f"build/{board}/{part}" for part in ("firmware", "hal")]
     if board == "virt":  # its calls are known when it is linked, not before
         return [None, None], [None, None]
-    found = STACK.findall(text_of("tools/stack_depth.py", elf, *folders))
+    found = STACK.findall(text_of("tools/check/stack_depth.py", elf, *folders))
     return [int(n) for n, _ in found], [int(n) for _, n in found]
 
 

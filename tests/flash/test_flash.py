@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 sys.path[:0] = [os.path.join(ROOT, "tests", "qemu"),
-                os.path.join(ROOT, "tools")]
+                os.path.join(ROOT, "tools", "install")]
 from test_boot import boot  # noqa: E402
 import flash_image  # noqa: E402
 
@@ -46,7 +46,8 @@ class Bench:
         while not os.path.exists(socket):
             time.sleep(0.01)
         run = subprocess.run(
-            [os.path.join(ROOT, "tools", "flash.py"), "--folder", self.folder,
+            [os.path.join(ROOT, "tools", "install", "flash.py"),
+             "--folder", self.folder,
              "--search", os.path.join(ROOT, "tests/flash/openocd"), "--setup",
              "lm3s6965.cpu configure -work-area-size 0"],
             env=os.environ | {"BOARD_MODEL": socket}, text=True,
@@ -66,7 +67,7 @@ class Bench:
             time.sleep(0.01)
         try:
             run = subprocess.run(
-                [os.path.join(ROOT, "tools", "debug.py"), "--board",
+                [os.path.join(ROOT, "tools", "debug", "debug.py"), "--board",
                  "lm3s6965evb", "--probe", "--search",
                  os.path.join(ROOT, "tests/flash/openocd"), "--", "-batch",
                  "-ex", f"dump binary memory {words} 0 64"],

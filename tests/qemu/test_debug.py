@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""tools/gdb/unic.py against a NIC in QEMU that a greedy program fills: gdb sees the
-regions and entries that unicctl says there are.
+"""tools/debug/unic_gdb.py against a NIC in QEMU that a greedy program fills: gdb
+sees the regions and entries that unicctl says there are.
 
     test_debug.py [--board lm3s6965evb|mps2-an385|virt]
 """
@@ -59,7 +59,7 @@ class Rig:
 
     def gdb(self, *commands):
         args = [GDB, "-q", "-batch", "-ex",
-                f"source {os.path.join(ROOT, 'tools/gdb/unic.py')}",
+                f"source {os.path.join(ROOT, 'tools/debug/unic_gdb.py')}",
                 "-ex", f"target remote {self.stub}"]
         for c in commands:
             args += ["-ex", c]
@@ -71,7 +71,8 @@ class Rig:
 
     def debug(self, *commands):
         """... as `make debug AT=` begins it."""
-        args = [os.path.join(ROOT, "tools", "debug.py"), "--board", self.board,
+        args = [os.path.join(ROOT, "tools", "debug", "debug.py"),
+                "--board", self.board,
                 "--at", self.stub, "--", "-batch"]
         for c in (*commands, "detach"):
             args += ["-ex", c]

@@ -7,7 +7,7 @@
 # a Debian package linux-source-*. CHECKPATCH= names another checkpatch.pl.
 set -eu
 kernel=$1 work=$2 build=/lib/modules/$1/build
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 compile()
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a NIC holds, in gdb: `source tools/gdb/unic.py`, or `make debug`.
+"""What a NIC holds, in gdb: `source tools/debug/unic_gdb.py`, or `make debug`.
 
     unic                 state, epoch, and how much of each table is used
     unic tlb             entries that hold a translation

@@ -12,7 +12,8 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 from promises import BREAKS  # noqa: E402
 
@@ -74,7 +75,7 @@ KINDS = {
     **{vm: lambda n, vm=vm: has(f"tests/vm/{vm}.py", f"def {n}(c)")
        for vm in ("vm_blk", "vm_look", "vm_faults", "vm_endure", "vm_leave")},
     "pins": lambda n: c_function("tests/vm/pins.c", n),
-    "static": lambda n: text(f"tools/{n}.py"),
+    "static": lambda n: text(f"tools/check/{n}.py"),
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""gdb on a NIC, with what it holds in words (tools/gdb/unic.py).
+"""gdb on a NIC, with what it holds in words (tools/debug/unic_gdb.py).
 
     debug.py --board BOARD [--at HOST:PORT | --probe [--search DIR]] [--image FILE]
              [-- GDB ARGUMENTS]
@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
@@ -30,7 +31,7 @@ def gdb(target, image, more):
     """The command line."""
     return [GDB, "-q", "-ex", "set confirm off", "-ex",
             "set tcp auto-retry on", "-ex",
-            f"source {os.path.join(ROOT, 'tools/gdb/unic.py')}",
+            f"source {os.path.join(ROOT, 'tools/debug/unic_gdb.py')}",
             "-ex", f"target {target}", *more, image]
 
 

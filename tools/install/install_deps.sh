@@ -6,7 +6,7 @@
 # Root on Debian: installs what is missing. Anyone else is told the command to
 # run. DEPS=skip: whoever runs this knows better.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 list=${1:-packages.txt}
 [ $# = 0 ] || shift
 parts=" $* "

@@ -5,7 +5,7 @@
 What stands in docs/SPEC.md between `<!-- abi FILE -->` and `<!-- end -->` is
 made here: the whole of abi/FILE in its order, comments as text, structs as
 field tables, enums, constants and X-macro lists as tables. Offsets and sizes
-are those of the golden layout dumps (tools/check_abi.py), so they are the
+are those of the golden layout dumps (tools/check/check_abi.py), so they are the
 compiler's and not a second opinion.
 
 Without --rewrite: exit code 1 when the file is not what it should be, or when

@@ -6,7 +6,7 @@
 # its modules; without, those that `make kmod` built go to KERNEL, the running one.
 # DESTDIR: instead of /, without dkms.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 what=$1 version=$2 kernel=${3:-$(uname -r)}
 root=${DESTDIR:-}
 linux=host_driver/linux
