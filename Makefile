@@ -168,7 +168,7 @@ $1/qemu/uart/%.o: INC = -Ihal/drivers
 $1/qemu/wire/%.o: INC = -Iqemu/wire -Ihal/drivers -Ihal -Iqemu/bus -Ihost_driver/daemon
 $1/tests/%.o: INC = -Itests/unit -Ifirmware -Ihal/fake -Ihal/virt \
 	-Ihal/drivers -Ihal -Iboards/$3
-$1/tests/unit/test_policysim.o: INC = -Itests/unit -Itests/eval
+$1/tests/unit/host/test_policysim.o: INC = -Itests/unit -Itests/eval
 $1/tests/fuzz/fuzz_driver.o: INC = -Ihost_driver/core
 $1/tests/fuzz/fuzz_unicd.o: INC = -Ihost_driver/core -Ihost_driver/kio -Ihost_driver/unicd
 $1/tests/sim/%.o: INC = -Itests/sim -Ihal -Ihost_driver/core
@@ -178,17 +178,17 @@ $(addprefix $1/,$(POLICYSIM:.c=.o)): INC = -Itests/eval -Ifirmware -Ihal -Iboard
 $1/tests/pool/%.o: INC = -Itests/pool -Ifirmware -Iboards/$3
 $1/tests/eval/scale.o: INC = -Ihal/fake -Ifirmware -Ihal -Iboards/$3
 $1/tests/eval/inside.o: INC = -Itests/eval -Itests/sim -Ihost_driver/core -Ifirmware -Ihal -Iboards/$3
-$1/tests/unit/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
-$1/tests/unit/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
+$1/tests/unit/host/test_hostcore.o: INC = -Itests/unit -Ihost_driver/core
+$1/tests/unit/host/test_kio.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware \
 	-Ihal/fake -Ihal -Iboards/$3
-$1/tests/unit/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
-$1/tests/unit/test_kio_files.o: INC = -Itests/unit -Ihost_driver/unicd -Ihost_driver/kio \
+$1/tests/unit/host/test_kio_node.o: INC = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
+$1/tests/unit/host/test_kio_files.o: INC = -Itests/unit -Ihost_driver/unicd -Ihost_driver/kio \
 	-Ihost_driver/core
-$1/tests/unit/test_switch.o: INC = -Itests/unit -Iqemu/wire -Ihal/drivers -Ihal -Iqemu/bus -Ihost_driver/daemon
-$1/tests/unit/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
-$1/tests/unit/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
-$1/tests/unit/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
-$1/tests/unit/test_recover.o: INC = -Itests/unit -Ihost_driver/libunic
+$1/tests/unit/host/test_switch.o: INC = -Itests/unit -Iqemu/wire -Ihal/drivers -Ihal -Iqemu/bus -Ihost_driver/daemon
+$1/tests/unit/host/test_hog.o: INC = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
+$1/tests/unit/host/test_conn.o: INC = -Itests/unit -Ihost_driver/libunic
+$1/tests/unit/host/test_libunic.o: INC = -Itests/unit -Ihost_driver/libunic
+$1/tests/unit/host/test_recover.o: INC = -Itests/unit -Ihost_driver/libunic
 $1/tests/faults/scenario.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/survivor.o: INC = -Ihost_driver/libunic
 $1/tests/qemu/forms.o: INC = -Ihost_driver/libunic
@@ -236,9 +236,9 @@ $(eval $(call compile_rules,$(B)/eval,$(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u \
 # The cores that know no TLB, for something else (tests/pool).
 $(eval $(call compile_rules,$(B)/pool,$(CC) $(CFLAGS) $(GNU) \
 	$(SANITIZE),pool,POOL))
-# Fast, with the tables of the boards that have room (tests/unit/test_stags.c).
+# Fast, with the tables of the boards that have room (tests/unit/host/test_stags.c).
 $(eval $(call compile_rules,$(B)/stags,$(CC) $(CFLAGS) $(GNU),virt,STAGS))
-# 64 entries and 16 processes (tests/unit/test_kio.c).
+# 64 entries and 16 processes (tests/unit/host/test_kio.c).
 $(eval $(call compile_rules,$(B)/crowd,$(CC) $(CFLAGS) $(GNU) \
 	-DFAKE_WINDOWS=16u,crowd,CROWD))
 $(eval $(call compile_rules,$(B)/target,$(ARM)gcc $(CFLAGS) $(CORTEX_A) \
@@ -284,7 +284,7 @@ $(B)/%.a:
 $(B)/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) $(VARIANT) $(PARTS) $(LIBS) -o $@
-$(B)/unit/bin/%: $(B)/unit/tests/unit/%.o
+$(B)/unit/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) $(SANITIZE) $(PARTS) -lcmocka -o $@
 $(B)/target/bin/%.elf:
@@ -410,7 +410,7 @@ M3_ELF     := $(UNIT_CORE:%=$(B)/m3/bin/%.elf)
 LM3S_ELF   := $(UNIT_CORE:%=$(B)/lm3s/bin/%.elf)
 UNIT_mps2-an385  = $(M3_ELF)
 UNIT_lm3s6965evb = $(LM3S_ELF)
-TARGET_ANY := tests/unit/target_main.c tests/unit/target/cmocka.c \
+TARGET_ANY := tests/unit/target/target_main.c tests/unit/target/cmocka.c \
 	hal/drivers/semihost.c
 TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
 M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
@@ -421,8 +421,10 @@ $(B)/unit/driver.a: $(call objects,unit,$(CORE))
 $(B)/unit/libunic.a: $(call objects,unit,$(LIBUNIC))
 $(B)/target/core.a: $(call objects,target,$(CORE_TEST))
 $(B)/m3/core.a:     $(call objects,m3,$(CORE_TEST))
-$(UNIT_CORE:%=$(B)/unit/bin/%): $(B)/unit/core.a
-$(UNIT_HOST:%=$(B)/unit/bin/%): $(B)/unit/driver.a $(B)/unit/libunic.a
+$(foreach d,unit cov,$(eval $(UNIT_CORE:%=$(B)/$d/bin/%): $(B)/$d/bin/%: \
+	$(B)/$d/tests/unit/core/%.o $(B)/$d/core.a))
+$(foreach d,unit cov,$(eval $(UNIT_HOST:%=$(B)/$d/bin/%): $(B)/$d/bin/%: \
+	$(B)/$d/tests/unit/host/%.o $(B)/$d/driver.a $(B)/$d/libunic.a))
 # The switch, but for its way to the link and what needs libraries.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_switch: $(call objects,$d,$(addprefix \
 	qemu/wire/,faults.c mac_table.c socket_port.c switch.c))))
@@ -435,30 +437,30 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_kio_files: $(call objects,$d,\
 # ... of a board that has the near end.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL) \
 	$(NEAR) $(FAR))))
-$(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/test_serial.c \
+$(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/host/test_serial.c \
 	tests/fuzz/fuzz_line.c): \
 	INC = -Itests/unit -Ihal/serial -Ihal -Iboards/lm3s6965evb))
 # ... and once more with 15 processes that hoard.
-$(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/test_kio.c $(FIRMWARE) \
+$(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/host/test_kio.c $(FIRMWARE) \
 	$(FAKE) $(UNIT_RIG) $(addprefix host_driver/kio/,kio_client.c kio_ring.c kio_server.c))
 $(B)/bin/kio-crowd: LIBS := -lcmocka
 # In full, of a board whose STags have parts of 16 bits.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_stags: $(B)/$d/core.a))
-$(B)/bin/stags: $(call objects,stags,tests/unit/test_stags.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
+$(B)/bin/stags: $(call objects,stags,tests/unit/host/test_stags.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
 $(B)/bin/stags: LIBS := -lcmocka
 # More tokens than a round ends.
-$(B)/unit/bin/batch_virt: $(call objects,stags,tests/unit/test_batch.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
+$(B)/unit/bin/batch_virt: $(call objects,stags,tests/unit/core/test_batch.c $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG))
 	$(call say,LINK)
 	$(Q)$(CC) $(PARTS) -lcmocka -o $@
 # share.c of the board that the simulator is compiled for.
 $(foreach d,unit cov,$(eval $(B)/$d/bin/test_policysim: $(call objects,$d,\
 	$(REPLAYED) $(filter-out %share.c,$(POLICIES))) \
 	$(call objects,host,firmware/arbiter/share.c)))
-$(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/%.o \
+$(TARGET_ELF): $(B)/target/bin/%.elf: $(B)/target/tests/unit/core/%.o \
 	$(call objects,target,$(TARGET_RT)) $(B)/target/core.a
-$(M3_ELF): $(B)/m3/bin/%.elf: $(B)/m3/tests/unit/%.o \
+$(M3_ELF): $(B)/m3/bin/%.elf: $(B)/m3/tests/unit/core/%.o \
 	$(call objects,m3,$(M3_RT)) $(B)/m3/core.a
-$(LM3S_ELF): $(B)/lm3s/bin/%.elf: $(B)/m3/tests/unit/%.o \
+$(LM3S_ELF): $(B)/lm3s/bin/%.elf: $(B)/m3/tests/unit/core/%.o \
 	$(call objects,m3,$(M3_RT)) $(B)/m3/core.a
 $(B)/target/bin/litmus.elf: $(call objects,target,tests/qemu/litmus_guest.c \
 	$(TARGET_RT))
@@ -603,10 +605,6 @@ COV_PROGS := $(patsubst %,$(B)/cov/bin/%,$(UNIT_CORE) $(UNIT_HOST) \
 $(B)/cov/core.a:    $(call objects,cov,$(CORE_TEST))
 $(B)/cov/driver.a:  $(call objects,cov,$(CORE))
 $(B)/cov/libunic.a: $(call objects,cov,$(LIBUNIC))
-$(filter $(B)/cov/bin/test_%,$(COV_PROGS)): $(B)/cov/bin/%: \
-	$(B)/cov/tests/unit/%.o
-$(UNIT_CORE:%=$(B)/cov/bin/%): $(B)/cov/core.a
-$(UNIT_HOST:%=$(B)/cov/bin/%): $(B)/cov/driver.a $(B)/cov/libunic.a
 $(B)/cov/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
@@ -882,7 +880,7 @@ check-sources: ## source: every source file is in a list of the Makefile
 		$(FUZZERS:%=tests/fuzz/fuzz_%.c) \
 		$(INSN) $(STEPS) $(STEPS_QP) $(YARD) $(FORMS) $(MEMORY) $(CROWD) $(FORKS) $(LIAR) $(HOLDERS) $(DATAGRAMS) $(SURVIVOR) $(SIM) $(EVAL) $(SCALE) $(POOL) $(POLICYSIM) $(SELFTEST) $(CORTEXM) $(JTAG) $(MPS2) $(PORTED) $(LITMUS) \
 		$(FAULTS) $(PROOFS) $(KMOD_SRCS) $(VM_SRCS) \
-		$(patsubst %,tests/unit/%.c,$(UNIT_CORE) $(UNIT_HOST)) \
+		$(UNIT_CORE:%=tests/unit/core/%.c) $(UNIT_HOST:%=tests/unit/host/%.c) \
 		tests/abi/layout.c $(call board_srcs,virt) \
 		$(call board_srcs,lm3s6965evb) $(call board_srcs,mps2-an385) \
 		$(call board_srcs,soft) $(call board_srcs,template)) && echo "$@: ok"

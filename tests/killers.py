@@ -110,7 +110,7 @@ class Stamps:
         if by not in self.known:
             word = by.split(" ")[0]
             parts = RESTS_ON.get(word) if word in RESTS_ON else (
-                *RESTS_ON["unit"], f"tests/unit/{by}.c")
+                *RESTS_ON["unit"], f"tests/unit/core/{by}.c")
             self.known[by] = self.core + digest(parts)
         return self.known[by]
 
@@ -175,7 +175,7 @@ class Killers:
         self.plain = os.path.join(WORK, "plain")
         self.unit = [self.with_core(
             t, self.checked, CHECK, listed("$(RING) $(FAKE) $(UNIT_RIG)") +
-            [f"tests/unit/{t}.c"]) for t in listed("$(UNIT_CORE)")]
+            [f"tests/unit/core/{t}.c"]) for t in listed("$(UNIT_CORE)")]
         self.others = [self.simulator()] + [self.corpus(f) for f in HARNESSES]
 
     def with_core(self, name, folder, flags, parts, args=()):

@@ -48,7 +48,8 @@ def py_function(path, name):
 
 
 def unit(program, name):
-    path = f"tests/unit/{program}.c"
+    path = next((p for p in (f"tests/unit/{folder}/{program}.c"
+                             for folder in ("core", "host")) if text(p)), "")
     return c_function(path, name) and re.search(
         rf"\b{program}\b", text("Makefile")) and re.search(
             rf"^static void {name}\(void \*\*state\)", text(path), re.M)
