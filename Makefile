@@ -800,12 +800,12 @@ bench-rxe: programs build-virt $(YARD_PROGS) ## measure: beside Linux soft-RoCE 
 models: ## long: Spin: the models of docs/MODELS.md in full, and all their mutants
 	@tests/models/check.py full && echo "$@: ok"
 mutants: ## breaks: break the core token by token: docs/MUTANTS.md [SAMPLE=420] [SEED=1]
-	@tests/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
+	@tests/mutation/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 mutations: ## breaks: break firmware and driver by hand-written patches: unit tests must fail [ONLY=words]
-	@tests/mutations.py $(if $(ONLY),--only "$(ONLY)") && echo "$@: ok"
+	@tests/mutation/mutations.py $(if $(ONLY),--only "$(ONLY)") && echo "$@: ok"
 promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test must fail
-	@tests/promises.py && echo "$@: ok"
+	@tests/mutation/promises.py && echo "$@: ok"
 sim-mutants: ## breaks: break firmware and driver: the named checker must object
 	@tests/sim/mutants.py && echo "$@: ok"
 proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB

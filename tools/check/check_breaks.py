@@ -13,10 +13,10 @@ import sys
 
 # file, name of its table; the path stands in each row before the text.
 TABLES = [(path, "MUTATIONS")
-          for path in sorted(glob.glob("tests/mutations.d/*.py"))] + [
+          for path in sorted(glob.glob("tests/mutation/mutations.d/*.py"))] + [
     ("tests/sim/mutants.py", "MUTANTS"),
     ("tests/proofs/mutants.py", "MUTANTS"),
-    ("tests/promises.py", "BREAKS"),
+    ("tests/mutation/promises.py", "BREAKS"),
     ("tests/vm/vm_breaks.py", "BREAKS"),
 ]
 MODULES = "host_driver/linux"  # what vm_breaks.py names its files from

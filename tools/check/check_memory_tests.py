@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Each test and each source file that docs/MEMORY-TESTS.md names is there, each
 test is run by somebody, and the rows with a bold number are those that
-tests/promises.py breaks. See there for how they are named. Each test that
+tests/mutation/promises.py breaks. See there for how they are named. Each test that
 docs/SECURITY.md names is there, too.
 
 usage: check_memory_tests.py [--list]    --list prints the tests, one a line
@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "mutation"))
 from promises import BREAKS  # noqa: E402
 
 TABLE = "docs/MEMORY-TESTS.md"

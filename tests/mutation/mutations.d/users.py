@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What one user, or a NIC, takes from the others. As root. See tests/mutations.py."""
+"""What one user, or a NIC, takes from the others. As root. See mutations.py."""
 KIO = "host_driver/unicd/kio.c"
 PART = "test_kio.py one_user_has_a_part"
 LIMITS = """	return places >= UNIC_KIO_USERS / 2 ||

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""unic_recover(). See tests/mutations.py."""
+"""unic_recover(). See mutations.py."""
 LIB = "host_driver/libunic/"
 
 MUTATIONS = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Slips of one line that all tests survived once: docs/TESTING.md, "What slips
-the tests missed". See tests/mutations.py."""
+the tests missed". See mutations.py."""
 REQUESTER = "firmware/transport/requester.c"
 RESPONDER = "firmware/transport/responder.c"
 ARP = "firmware/transport/arp.c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What is cut into rounds. See tests/mutations.py."""
+"""What is cut into rounds. See mutations.py."""
 
 MUTATIONS = (
     ("firmware/command/proc.c",

@@ -14,11 +14,11 @@ of them are drawn, the same share of every file. The draw orders a file's
 mutants by a hash of the seed and of what each is, so the same tree and seed
 give the same sample, and an edit of one file leaves that of the others alone.
 
-Who judges a mutant: tests/killers.py. Results are kept in
+Who judges a mutant: killers.py. Results are kept in
 build/mutants/results.json with the state of the tree they rest on, so a run
 that was broken off goes on where it was, and what cannot have changed is not
 judged again; --fresh forgets them. --report writes docs/MUTANTS.md: the table,
-and each survivor with its verdict out of tests/mutants.verdicts. Exit 1 below
+and each survivor with its verdict out of mutants.verdicts. Exit 1 below
 80 %.
 """
 import argparse
@@ -35,7 +35,7 @@ import time
 from killers import CORE_PATHS, ROOT, WORK, Killers, Stamps
 
 RESULTS = os.path.join(WORK, "results.json")
-VERDICTS = os.path.join(ROOT, "tests", "mutants.verdicts")
+VERDICTS = os.path.join(ROOT, "tests", "mutation", "mutants.verdicts")
 REPORT = os.path.join(ROOT, "docs", "MUTANTS.md")
 GOAL = 0.80
 SKIP = {"icrc_table.c"}  # constants, compared with another implementation
@@ -333,13 +333,13 @@ def report(drawn, results, total, options):
            "equivalent are left out. The columns say who killed: unit tests "
            "come first, the simulator sees what they leave, the corpora of "
            "the fuzzers what that leaves. "
-           "What a mutant is: `tests/mutants.py`; how it is judged: "
-           "`tests/killers.py`.", "",
+           "What a mutant is: `tests/mutation/mutants.py`; how it is judged: "
+           "`tests/mutation/killers.py`.", "",
            *lines, "",
            f"With those judged equivalent among the survivors: "
            f"{100 * raw(drawn, results):.0f} %.", "", "## Survivors", "",
            "A verdict is \"equivalent\" (no test can tell) or \"test missing\"; "
-           "it is in `tests/mutants.verdicts`.", ""]
+           "it is in `tests/mutation/mutants.verdicts`.", ""]
     for m, k in drawn:
         if column(results.get(k, ("", ""))) == "survived":
             out += [f"* `{m.file}:{m.line}` {m.kind}, {results[k][0]} "

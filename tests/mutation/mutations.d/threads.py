@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Threads of one context, and children: what libunic promises them. See
-tests/mutations.py."""
+mutations.py."""
 CONN = "host_driver/libunic/conn.c"
 DEVICE = "host_driver/libunic/conn_dev.c"
 FORK = "host_driver/libunic/fork.c"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """unicd, unic-bus, unic-wire and the soft NIC, as programs. As root: what needs two
-users is left out otherwise. See tests/mutations.py."""
+users is left out otherwise. See mutations.py."""
 BUS = "qemu/bus/"
 DAEMON = "host_driver/daemon/"
 UNICD = "host_driver/unicd/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Who may kill a mutant of the core (tests/mutants.py): the unit tests that reach
+"""Who may kill a mutant of the core (mutants.py): the unit tests that reach
 the line, then whole systems in the simulator, then the corpora of the fuzzers.
 
 Programs are linked from objects that are there already, all but the mutant's. A
@@ -20,7 +20,8 @@ import resource
 import shutil
 import subprocess
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "mutants")
 FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=", "-Iabi", "-Ihal"]
 CHECK = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -42,7 +43,7 @@ WATCH = "tests/fuzz/memory.c"  # stands between the NIC and its port
 LIMIT = 600  # seconds of nobody's processor
 # What a judgement rests on, by who gave it: a unit test on its own source, too;
 # "" is nobody, so all of it.
-CORE_TREE = ("firmware", "abi", "hal", "boards/fake", "tests/killers.py")
+CORE_TREE = ("firmware", "abi", "hal", "boards/fake", "tests/mutation/killers.py")
 RESTS_ON = {
     "compiler": (),
     "unit": tuple(f"tests/unit/{n}" for n in (

@@ -15,7 +15,8 @@ import shutil
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "promises")
 PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "ld",
          "mk", "qemu", "tests/eval", "tests/fuzz", "tests/unit", "tools")

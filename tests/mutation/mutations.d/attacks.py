@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Frames in a peer's name: what tells it from others. See tests/mutations.py."""
+"""Frames in a peer's name: what tells it from others. See mutations.py."""
 
 MUTATIONS = (
     ("firmware/transport/rx.c", "if (!qp || qp->dest_ipv4 != pkt.ipv4 ||",

@@ -7,7 +7,7 @@ usage: mutations.py [--only WORDS]   prints a table, ends in "N passed, N failed
 
 --only runs those whose description, file or area contains WORDS.
 
-The breaks are in tests/mutations.d/<area>.py. Each file sets MUTATIONS to a
+The breaks are in tests/mutation/mutations.d/<area>.py. Each file sets MUTATIONS to a
 sequence of (file, what stands there, what shall stand there, description) or
 (..., program) or (..., (program, program)). The file is named from the root of
 the tree; all places are changed where the text stands. A program is one of
@@ -25,8 +25,9 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ENTRIES = os.path.join(ROOT, "tests", "mutations.d")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+ENTRIES = os.path.join(ROOT, "tests", "mutation", "mutations.d")
 WORK = os.path.join(ROOT, "build", "mutations")
 BUILT = os.path.join(WORK, "build")
 KEPT = os.path.join(WORK, "kept")  # what BUILT was without any break

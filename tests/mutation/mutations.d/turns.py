@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Wake-ups, records that are torn, and answers that belong to a turn that is over.
-See tests/mutations.py."""
+See mutations.py."""
 LIB = "host_driver/libunic/"
 CORE = "host_driver/core/"
 KIO = "host_driver/kio/"
