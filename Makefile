@@ -406,7 +406,7 @@ size: image ## build: memory of the image: text, data, bss [BOARD=]
 UNIT_PROGS := $(patsubst %,$(B)/unit/bin/%,$(UNIT_CORE) $(UNIT_HOST) batch_virt)
 TARGET_ELF := $(UNIT_CORE:%=$(B)/target/bin/%.elf)
 M3_ELF     := $(UNIT_CORE:%=$(B)/m3/bin/%.elf)
-# ... of which few fit 64 KiB of RAM: tests/boards.py.
+# ... of which few fit 64 KiB of RAM: tests/runner/boards.py.
 LM3S_ELF   := $(UNIT_CORE:%=$(B)/lm3s/bin/%.elf)
 UNIT_mps2-an385  = $(M3_ELF)
 UNIT_lm3s6965evb = $(LM3S_ELF)
@@ -609,7 +609,7 @@ $(B)/cov/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
 coverage: $(COV_PROGS) ## long: branches that unit tests and corpora take: docs/COVERAGE.md
-	@tests/coverage.py && echo "$@: ok"
+	@tests/runner/coverage.py && echo "$@: ok"
 
 # One core for each size of the experiment on scale: entries, processes, places
 # in the region table.
@@ -642,9 +642,9 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/EVALUATION.m
 STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-purity check-endian \
 	check-shared check-abi check-spec check-sources check-packages \
 	check-memory-tests check-breaks check-docs
-RUN      := tests/run.py --qemu "$(QEMU_A15) -semihosting-config \
+RUN      := tests/runner/run.py --qemu "$(QEMU_A15) -semihosting-config \
 	enable=on,target=native -kernel"
-L_static := --level "static checks" --jobs 2 tests/test_run.py \
+L_static := --level "static checks" --jobs 2 tests/runner/test_run.py \
 	$(foreach t,$(STATIC),"make -s $(t)")
 L_unit := --level "unit host" --jobs 2 $(filter-out %_virt,$(UNIT_PROGS))
 L_corpora := --level "fuzz corpora" --apart "inputs of fuzzers" --jobs 2 \
@@ -657,9 +657,9 @@ L_unit-target := --level "unit host, tables of virt" $(AGAIN) $(filter %_virt,$(
 	--level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
 	$(TARGET_ELF)
 L_unit-m3 := --level "unit target (Cortex-M3)" $(AGAIN) \
-	"tests/boards.py --board mps2-an385 --kind unit" \
-	"tests/boards.py --board lm3s6965evb --kind unit" \
-	"tests/boards.py --only test_same"
+	"tests/runner/boards.py --board mps2-an385 --kind unit" \
+	"tests/runner/boards.py --board lm3s6965evb --kind unit" \
+	"tests/runner/boards.py --only test_same"
 L_litmus := --level "litmus" tests/qemu/test_litmus.py
 L_faults := --level "calls of the system that fail (a sample)" \
 	--apart "failing calls" "tests/faults/faults.py --sample 100"
@@ -751,11 +751,11 @@ sim: $(B)/bin/unic-sim ## test: simulated systems under faults [SEEDS=1000] [FRO
 unit: $(UNIT_PROGS) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers
 unit-target: $(or $(UNIT_$(BOARD)),$(TARGET_ELF)) ## test: the same tests on the board, in QEMU [BOARD=virt]
-	@tests/boards.py --board $(BOARD) --kind unit && echo "$@: ok"
+	@tests/runner/boards.py --board $(BOARD) --kind unit && echo "$@: ok"
 boards-report: programs build-virt build-soft build-m3 ## test: table of board, test and runner [ONLY=test]
 boards-report: $(UNIT_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	$(addprefix $(B)/bin/,survivor forms holders)
-	@tests/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
+	@tests/runner/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## test: memory barriers between host and emulated core
 e2e: check-build ## test: real programs: bus, wire, driver, soft NICs, NICs in QEMU
 stags: $(B)/bin/stags ## test: 2^25 STags used up beside another process, and a solver for 10^5
@@ -812,9 +812,9 @@ proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
 	@tools/install/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/proofs.py && echo "$@: ok"
 check-long: ## long: what takes too long for make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
-	@tests/long.py $(ONLY) && echo "$@: ok"
+	@tests/runner/long.py $(ONLY) && echo "$@: ok"
 steady: check-build ## long: each test that starts processes 20 times at a load of 8; goes on where it was stopped [RUNS=20] [LOAD=8] [ONLY=word]
-	@tests/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) $(if $(ONLY),--only $(ONLY)) -- \
+	@tests/runner/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) $(if $(ONLY),--only $(ONLY)) -- \
 		--qemu none $(L_litmus) $(L_e2e) $(L_vm) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
 	@tools/install/install_deps.sh packages.txt proofs

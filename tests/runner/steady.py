@@ -5,7 +5,7 @@ many times on a busy machine.
 
     steady.py [--runs N] [--load N] [--jobs N] [--only TEXT] -- LEVELS
 
-LEVELS as tests/run.py takes them. --jobs commands run at a time; beside them so many
+LEVELS as run.py takes them. --jobs commands run at a time; beside them so many
 processes that do nothing but compute that --load are runnable. What came out is kept
 in docs/evidence/steady.json after each run, under the last commit that changed more
 than documents: who is stopped goes on there later. What a run that failed said is in
@@ -23,7 +23,8 @@ import time
 
 import run
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "docs", "evidence", "steady.json")
 LOGS = os.path.join(ROOT, "build", "steady")
 SLOWER = 10  # than on an idle machine

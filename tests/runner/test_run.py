@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Does tests/run.py count honestly? Each test runs it over small programs."""
+"""Does run.py count honestly? Each test runs it over small programs."""
 import os
 import re
 import subprocess
@@ -202,7 +202,7 @@ def test_counted_apart():
 
 
 def test_table_of_boards():
-    """tests/boards.py runs its programs by run.py."""
+    """boards.py runs its programs by run.py."""
     with tempfile.TemporaryDirectory() as folder:
         path = script(folder, "program", "#!/bin/sh\necho 'same: bytes'\n" +
                       CMOCKA + "; " + CMOCKA_BAD + "\n")

@@ -5,7 +5,7 @@ the corpora of the fuzzers take (programs in build/cov, made by `make coverage`)
 
 Writes docs/COVERAGE.md: a table by file, and every branch that nobody takes, by
 function, with its reason. A reason is known for kinds of lines (an assertion,
-...) or is given in tests/coverage.txt, "file function: reason", * for the
+...) or is given in coverage.txt, "file function: reason", * for the
 functions of a file that have none of their own. A function without one, a
 reason that nobody needs, or less than GOAL per cent is an error.
 """
@@ -20,7 +20,7 @@ import sys
 GOAL = 90.0
 COV = "build/cov"
 PARTS = ("firmware", "host_driver/core")
-REASONS = "tests/coverage.txt"
+REASONS = "tests/runner/coverage.txt"
 OUT = "docs/COVERAGE.md"
 
 # What a line with an untaken branch says about itself.

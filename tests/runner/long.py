@@ -23,7 +23,8 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 EVIDENCE = os.path.join(ROOT, "docs", "evidence")
 RESULTS = os.path.join(EVIDENCE, "long.json")
 PAGE = os.path.join(ROOT, "docs", "TESTING.md")

@@ -20,7 +20,8 @@ import xml.etree.ElementTree as ET
 
 import run as runner
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 OUT = os.path.join(ROOT, "build", "boards")
 SEMIHOST = ["-nodefaults", "-display", "none", "-semihosting-config",
             "enable=on,target=native", "-kernel"]
