@@ -27,7 +27,7 @@ RING     := hal/drivers/link_ring.c
 # The serial host link: both ends, the NIC's, the host's.
 SERIAL   := $(addprefix hal/serial/,frame.c stream.c)
 NEAR     := hal/serial/near.c
-FAR      := hal/serial/far.c
+FAR      := host_driver/serial/far.c
 FAKE     := hal/fake/fake_port.c
 # What the daemons share: a folder of their own, a log, and who their peers are.
 DAEMON   := $(addprefix host_driver/daemon/,peer_pidfd.c run_dir.c say.c send_fds.c)
@@ -161,7 +161,8 @@ $1/host_driver/kio/%.o: INC = -Ihost_driver/kio -Ihost_driver/core
 $1/host_driver/unicd/%.o: INC = -Ihost_driver/unicd -Ihost_driver/core \
 	-Ihost_driver/kio -Ihost_driver/daemon
 $1/host_driver/unicd/line.o: INC = -Ihost_driver/unicd -Ihost_driver/core -Ihost_driver/kio \
-	-Ihost_driver/daemon -Ihal/serial
+	-Ihost_driver/daemon -Ihost_driver/serial -Ihal/serial
+$1/host_driver/serial/%.o: INC = -Ihost_driver/serial -Ihal/serial -Ihal
 $1/host_driver/libunic/%.o $1/examples/%.o: INC = -Ihost_driver/libunic
 $1/host_driver/tools/%.o: INC = -Ihost_driver/tools -Ihost_driver/libunic
 $1/qemu/uart/%.o: INC = -Ihal/drivers
@@ -439,7 +440,7 @@ $(foreach d,unit cov,$(eval $(B)/$d/bin/test_serial: $(call objects,$d,$(SERIAL)
 	$(NEAR) $(FAR))))
 $(foreach d,unit cov fuzz,$(eval $(call objects,$d,$(NEAR) tests/unit/host/test_serial.c \
 	tests/fuzz/fuzz_line.c): \
-	INC = -Itests/unit -Ihal/serial -Ihal -Iboards/lm3s6965evb))
+	INC = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb))
 # ... and once more with 15 processes that hoard.
 $(B)/bin/kio-crowd: $(call objects,crowd,tests/unit/host/test_kio.c $(FIRMWARE) \
 	$(FAKE) $(UNIT_RIG) $(addprefix host_driver/kio/,kio_client.c kio_ring.c kio_server.c))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * line.c - a NIC at the other end of a UART (hal/serial/far.h): a terminal, or the
- * socket of an emulator, which knows no speed. So the pace of the line is kept
- * here, both ways.
+ * line.c - a NIC at the other end of a UART (far.h): a terminal, or the socket of
+ * an emulator, which knows no speed. So the pace of the line is kept here, both
+ * ways.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

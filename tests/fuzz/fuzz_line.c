@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * fuzz_line.c - a hostile party at the other end of a UART: to the NIC a driver
- * that lies, to the driver a NIC that does (hal/serial, both ends). It frames what
+ * that lies, to the driver a NIC that does (near.h, far.h). It frames what
  * it likes as it should be framed, in order and with the right session, so that all
  * of it is looked at; or writes bytes that are no frames.
  *

@@ -13,7 +13,7 @@ MUTATIONS = (
     ('host_driver/core/provider/provider_loop_data.c', 'for (row = 0; n >= UNIC_DB_FIFO &&',
      'for (row = 0; n > UNIC_DB_FIFO &&',
      'loop-back: the oldest word of a full FIFO is believed', 'test_hostcore'),
-    ('hal/serial/far.c', 'seq - p->seq >= f->fifo ? seq',
+    ('host_driver/serial/far.c', 'seq - p->seq >= f->fifo ? seq',
      'seq - p->seq > f->fifo ? seq',
      'serial: a full FIFO is never told', 'test_serial'),
     ('firmware/transport/rx.c', 'conn != roce->rx_conn;',

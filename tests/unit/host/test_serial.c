@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * test_serial.c - the serial host link, both ends, over a line that the test
- * spoils under a seed: hal/serial.
+ * spoils under a seed: hal/serial, host_driver/serial.
  *
  * The core is played here, at the near end: it answers commands, says events,
  * moves memory. So is the driver, at the far end.
