@@ -609,7 +609,7 @@ $(B)/cov/libunic.a: $(call objects,cov,$(LIBUNIC))
 $(B)/cov/bin/%:
 	$(call say,LINK)
 	$(Q)$(CC) --coverage $(WRAP) $(PARTS) -lcmocka -o $@
-coverage: $(COV_PROGS) ## long: branches that unit tests and corpora take: docs/COVERAGE.md
+coverage: $(COV_PROGS) ## long: branches that unit tests and corpora take: docs/evidence/coverage.md
 	@tests/runner/coverage.py && echo "$@: ok"
 
 # One core for each size of the experiment on scale: entries, processes, places
@@ -635,7 +635,7 @@ eval-quick-build:
 	@$(MAKE) --no-print-directory QUICK=1 eval-build
 eval-build: $(B)/bin/unic-eval $(B)/bin/unic-policysim $(EVAL_SMALL:%=%/built) \
 		$(SCALE_SIZES:%=$(B)/scale/%/built)
-eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/EVALUATION.md from experiments in virtual time [QUICK=1] [VIRT=1]
+eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/evidence/evaluation.md from experiments in virtual time [QUICK=1] [VIRT=1]
 	@tests/eval/eval.py $(if $(QUICK),--quick)
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
@@ -800,7 +800,7 @@ bench-rxe: programs build-virt $(YARD_PROGS) ## measure: beside Linux soft-RoCE 
 	@tests/bench/rxe.py && echo "$@: ok"
 models: ## long: Spin: the models of docs/MODELS.md in full, and all their mutants
 	@tests/models/check.py full && echo "$@: ok"
-mutants: ## breaks: break the core token by token: docs/MUTANTS.md [SAMPLE=420] [SEED=1]
+mutants: ## breaks: break the core token by token: docs/evidence/mutants.md [SAMPLE=420] [SEED=1]
 	@tests/mutation/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 mutations: ## breaks: break firmware and driver by hand-written patches: unit tests must fail [ONLY=words]

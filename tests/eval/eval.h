@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * eval.h - the experiments of docs/EVALUATION.md. Each is one run of one world:
- * it reads its options, and prints lines "name=value ..." that eval.py collects.
+ * eval.h - the experiments of docs/evidence/evaluation.md. Each is one run of one
+ * world: it reads its options, and prints lines "name=value ..." that eval.py
+ * collects.
  */
 #ifndef EVAL_EVAL_H
 #define EVAL_EVAL_H

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""eval.py - run the experiments of docs/EVALUATION.md and judge their goals.
+"""eval.py - run the experiments of docs/evidence/evaluation.md and judge their goals.
 
     eval.py [--quick] [--out DIR] [--only NAME,...] [--plant NAME] [--report]
 
 Every run is one call of unic-eval (or unic-scale under callgrind), with a seed,
 in virtual time: the same tree gives the same bytes. Writes DIR/*.csv,
-DIR/*.svg, and, if all experiments ran, DIR/../EVALUATION.md (in quick runs
-DIR/EVALUATION.md). The exit code is 1 if a goal is missed that known.json does
+DIR/*.svg, and, if all experiments ran, DIR/../evaluation.md (in quick runs
+DIR/evaluation.md). The exit code is 1 if a goal is missed that known.json does
 not list, or if one is met that it does. --plant breaks something on purpose, so
 that it can be tested that a goal is then missed; --report runs nothing and
 judges and words again what is in DIR.
@@ -84,7 +84,7 @@ def main():
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
     out = args.out or os.path.join(ROOT, "build/eval-quick" if args.quick
-                                   else "docs/eval")
+                                   else "docs/evidence/eval")
     os.makedirs(out, exist_ok=True)
     tables = load(out) if args.report else {}
     if not args.report:
@@ -95,7 +95,7 @@ def main():
         write_csv(os.path.join(out, f"{name}.csv"), rows)
     if not args.only:
         page = os.path.join(out if args.quick else os.path.dirname(out),
-                            "EVALUATION.md")
+                            "evaluation.md")
         report.write(out, page)
     return goals.tell(judged)
 

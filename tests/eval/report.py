@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""report.py - plots and docs/EVALUATION.md from the CSV files.
+"""report.py - plots and docs/evidence/evaluation.md from the CSV files.
 
 The words are in report.in.md; every {name} in it is a number or a table made
 here from the rows, so none is typed by hand.

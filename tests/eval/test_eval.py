@@ -49,7 +49,7 @@ def goals_of(folder):
 def quick_is_as_hard():
     """The small evaluation judges each goal of the whole one, and finds missed
     what that finds missed."""
-    small, whole = goals_of("build/eval-quick"), goals_of("docs/eval")
+    small, whole = goals_of("build/eval-quick"), goals_of("docs/evidence/eval")
     check("a small evaluation has all goals", set(small) == set(whole),
           str(set(small) ^ set(whole)))
     unlike = [g for g in set(small) & set(whole)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""virt.py - the headline points of docs/EVALUATION.md once more, on two NICs in
-QEMU with the real driver, library and tools: who holds what beside a greedy
+"""virt.py - the headline points of docs/evidence/evaluation.md once more, on two
+NICs in QEMU with the real driver, library and tools: who holds what beside a greedy
 process, how long waits are, what evictions do to transfers and to messages.
 
     virt.py [--board virt|soft] [--out FILE]
 
-Writes docs/eval/virt.csv: what was found here, and what the simulator says
+Writes docs/evidence/eval/virt.csv: what was found here, and what the simulator says
 (from the CSV files beside it). Takes real time, so no two runs are alike. The
 exit code is 1 if something is not as the simulator promises.
 """
@@ -251,11 +251,12 @@ def sha256(path):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--board", choices=("virt", "soft"), default="virt")
-    p.add_argument("--out", default=os.path.join(ROOT, "docs/eval/virt.csv"))
+    p.add_argument("--out", default=os.path.join(
+        ROOT, "docs/evidence/eval/virt.csv"))
     args = p.parse_args()
     tmp = tempfile.mkdtemp(prefix="unic-virt-")
     points = Points(args.board, tmp,
-                    report.load(os.path.join(ROOT, "docs/eval")))
+                    report.load(os.path.join(ROOT, "docs/evidence/eval")))
     try:
         points.run()
     finally:

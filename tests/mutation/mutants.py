@@ -17,8 +17,8 @@ give the same sample, and an edit of one file leaves that of the others alone.
 Who judges a mutant: killers.py. Results are kept in
 build/mutants/results.json with the state of the tree they rest on, so a run
 that was broken off goes on where it was, and what cannot have changed is not
-judged again; --fresh forgets them. --report writes docs/MUTANTS.md: the table,
-and each survivor with its verdict out of mutants.verdicts. Exit 1 below
+judged again; --fresh forgets them. --report writes docs/evidence/mutants.md: the
+table, and each survivor with its verdict out of mutants.verdicts. Exit 1 below
 80 %.
 """
 import argparse
@@ -36,7 +36,7 @@ from killers import CORE_PATHS, ROOT, WORK, Killers, Stamps
 
 RESULTS = os.path.join(WORK, "results.json")
 VERDICTS = os.path.join(ROOT, "tests", "mutation", "mutants.verdicts")
-REPORT = os.path.join(ROOT, "docs", "MUTANTS.md")
+REPORT = os.path.join(ROOT, "docs", "evidence", "mutants.md")
 GOAL = 0.80
 SKIP = {"icrc_table.c"}  # constants, compared with another implementation
 

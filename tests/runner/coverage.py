@@ -3,8 +3,8 @@
 """Branches of the portable core and of the driver's core that the unit tests and
 the corpora of the fuzzers take (programs in build/cov, made by `make coverage`).
 
-Writes docs/COVERAGE.md: a table by file, and every branch that nobody takes, by
-function, with its reason. A reason is known for kinds of lines (an assertion,
+Writes docs/evidence/coverage.md: a table by file, and every branch that nobody
+takes, by function, with its reason. A reason is known for kinds of lines (an assertion,
 ...) or is given in coverage.txt, "file function: reason", * for the
 functions of a file that have none of their own. A function without one, a
 reason that nobody needs, or less than GOAL per cent is an error.
@@ -21,7 +21,7 @@ GOAL = 90.0
 COV = "build/cov"
 PARTS = ("firmware", "host_driver/core")
 REASONS = "tests/runner/coverage.txt"
-OUT = "docs/COVERAGE.md"
+OUT = "docs/evidence/coverage.md"
 
 # What a line with an untaken branch says about itself.
 KINDS = (

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""check_docs.py - what README.md, CONTRIBUTING.md and docs/*.md point at is
+"""check_docs.py - what README.md, CONTRIBUTING.md and docs/**/*.md point at is
 there: links and their headings, files, `make` targets, options of programs. And
 tables are tables."""
 
@@ -100,7 +100,7 @@ def main():
     options = read(*tree("host_driver/**/*.c"), *tree("qemu/**/*.c"),
                    *tree("tests/**/*.c"), *tree("hal/soft/*.c"))
     bad = []
-    for name in ["README.md", "CONTRIBUTING.md"] + tree("docs/*.md"):
+    for name in ["README.md", "CONTRIBUTING.md"] + tree("docs/**/*.md"):
         text = read(name)
         bad += [f"{name}: {why}" for why in [
             *bad_links(name, text), *torn_tables(text), *bad_commands(text, targets, options),
