@@ -139,8 +139,6 @@ SPARSE   := '-D__builtin_assume_aligned(p, n)=(p)' \
 	-Wsparse-error -Wno-non-pointer-null
 CORTEX_M := -mcpu=cortex-m3 -mthumb
 CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
-QEMU_A15 := qemu-system-arm -M virt,highmem=off,gic-version=2 -accel tcg \
-	-cpu cortex-a15 -smp 1,maxcpus=2 -m 128M -nodefaults -display none
 
 # $1 folder of the objects, $2 sources
 objects = $(foreach d,$1,$(patsubst %,$(B)/$d/%.o,$(basename $2)))
@@ -640,93 +638,13 @@ eval: eval-build $(if $(VIRT),programs build-virt) ## measure: docs/evidence/eva
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
 
-STATIC   := lint-format lint-cppcheck lint-sparse kmod-lint check-layers check-purity check-endian \
-	check-shared check-abi check-spec check-sources check-packages \
-	check-memory-tests check-breaks check-docs
-RUN      := tests/runner/run.py --qemu "$(QEMU_A15) -semihosting-config \
-	enable=on,target=native -kernel"
-L_static := --level "static checks" --jobs 2 tests/runner/test_run.py \
-	$(foreach t,$(STATIC),"make -s $(t)")
-L_unit := --level "unit host" --jobs 2 $(filter-out %_virt,$(UNIT_PROGS))
-L_corpora := --level "fuzz corpora" --apart "inputs of fuzzers" --jobs 2 \
-	$(foreach f,$(FUZZERS),"$(B)/unit/bin/fuzz_$f tests/fuzz/corpus/$f \
-		$(wildcard tests/fuzz/found/$f)") \
-	$(foreach f,$(FUZZ_LARGE),"$(B)/large/bin/fuzz_$f tests/fuzz/corpus/$f \
-		$(wildcard tests/fuzz/found/$f)")
-AGAIN := --apart "tests again on another board"
-L_unit-target := --level "unit host, tables of virt" $(AGAIN) $(filter %_virt,$(UNIT_PROGS)) \
-	--level "unit target (Cortex-A15)" $(AGAIN) --jobs 2 \
-	$(TARGET_ELF)
-L_unit-m3 := --level "unit target (Cortex-M3)" $(AGAIN) \
-	"tests/runner/boards.py --board mps2-an385 --kind unit" \
-	"tests/runner/boards.py --board lm3s6965evb --kind unit" \
-	"tests/runner/boards.py --only test_same"
-L_litmus := --level "litmus" tests/qemu/test_litmus.py
-L_faults := --level "calls of the system that fail (a sample)" \
-	--apart "failing calls" "tests/faults/faults.py --sample 100"
-L_sim := --level "simulated systems" --apart seeds \
-	"$(B)/bin/unic-sim --seeds 1000" \
-	"$(B)/bin/unic-sim --from 1000001 --seeds 100 --twice" \
-	"$(B)/bin/unic-sim --stand --seeds 300"
-L_policies := --level "trace simulator" --by-exit \
-	tests/eval/test_policysim.py
-L_pool := --level "a pool of connections" --by-exit $(B)/bin/unic-pool
-L_crowd := --level "the page service beside 15 hoarders" \
-	--apart "tests again beside hoarders" \
-	$(B)/bin/kio-crowd
-L_stags := --level "STags: 2^25 of them, and a solver" $(B)/bin/stags
-# test_stags has counted them.
-L_stags-again := $(subst $(B),--apart "tests again in full size" $(B),$(L_stags))
-L_eval := --level "evaluation, a small one" \
-	"tests/eval/eval.py --quick" tests/eval/test_eval.py
-L_fair := --level "fairness matrix" --apart "cells of the fairness matrix" tests/eval/test_fair.py
-L_vm := --level "Linux in a guest" --timeout 1200 $(addprefix tests/vm/,vm_check.py vm_look.py vm_blk.py vm_leave.py)
-L_insn := --level "instruction counts, sizes" --by-exit \
-	"tests/bench/insn.py --no-budget" tests/bench/steps.py tests/bench/sizes.py
-L_models := --level "models" --timeout 1200 "tests/models/check.py small"
-L_proofs := --level "proofs (a few)" \
-	"tests/proofs/proofs.py --if-installed bits mailbox access-memory"
-L_e2e := --level "parts: board, bus, wire, driver" \
-	$(addprefix tests/qemu/,hal_selftest.py test_cortexm.py test_mps2.py test_line.py test_template.py test_debug.py test_boot.py test_bus.py test_wire.py \
-	test_host.py test_unicd.py test_faults.py test_soak.py test_forms.py \
-	test_holders.py test_datagrams.py test_copy.py test_paused.py \
-	test_kio.py test_memory.py test_process.py test_example.py) \
-	--level "benchmarks, small" --by-exit \
-	"tests/bench/bench.py --part miss --only soft" \
-	"tests/bench/bench.py --part reg --only soft" \
-	"tests/bench/bench.py --part evict --only soft --ops 100000" \
-	--level "whole: two hosts, soft NICs" --by-exit \
-	"tests/qemu/demo.py --board soft" \
-	"tests/qemu/demo.py --board soft --loss 5%" \
-	"tests/qemu/demo.py --board soft --mode demand --policy s3fifo" \
-	"tests/qemu/demo.py --board soft --mode table --loss 5%" \
-	--level "parts again, NICs in QEMU" $(AGAIN) \
-	"tests/qemu/test_forms.py --board virt" \
-	"tests/qemu/test_kio.py --board virt sizes loss" \
-	"tests/qemu/test_paused.py --board virt sends responds switch_sends" \
-	"tests/qemu/test_debug.py --board virt" \
-	"tests/qemu/test_unicd.py --board virt" \
-	"tests/qemu/test_unicd.py --board mps2-an385" \
-	"tests/qemu/test_faults.py --board virt" \
-	"tests/qemu/test_faults.py --board mps2-an385" \
-	"tests/qemu/test_memory.py --board mps2-an385" \
-	"tests/qemu/test_kio.py --board mps2-an385 sizes loss" \
-	--level "whole again: two hosts, NICs in QEMU" $(AGAIN) --by-exit \
-	"tests/qemu/demo.py --board virt" \
-	"tests/qemu/demo.py --board virt --mode demand" \
-	"tests/qemu/demo.py --board virt --loss 5%" \
-	"tests/qemu/demo.py --board virt --link virtio --loss 5%" \
-	"tests/qemu/demo.py --board lm3s6965evb" \
-	"tests/qemu/demo.py --board mps2-an385" \
-	"tests/qemu/demo.py --board mps2-an385 --peer soft" \
-	--level "flash, by OpenOCD over a model" tests/flash/test_flash.py \
-	--level "the wire, seen by strangers" tests/qemu/test_pcap.py
+# What each level of `make check` runs is in tests/runner/levels.py.
+UNIT_VIRT := $(filter %_virt,$(UNIT_PROGS))
+LEVELS    := tests/runner/levels.py --list "UNIT_PROGS=$(filter-out %_virt,$(UNIT_PROGS))" \
+	$(foreach l,UNIT_VIRT TARGET_ELF FUZZERS FUZZ_LARGE,--list "$l=$($l)")
 
 check: ## test: what CI runs; ends in "N passed, N failed"
-	@$(RUN) --name $@ --level build --needed --apart build --timeout 3000 "make -s -k -j2 check-build" \
-		$(L_static) $(L_unit) $(L_corpora) $(L_unit-target) $(L_unit-m3) $(L_insn) \
-		$(L_sim) $(L_policies) $(L_pool) $(L_crowd) $(L_stags-again) $(L_eval) $(L_fair) $(L_models) $(L_proofs) $(L_litmus) $(L_e2e) $(L_vm) \
-		$(L_faults)
+	@$(LEVELS) --name $@ $@
 check-build: vm-build eval-quick-build faults-build programs $(YARD_PROGS) $(UNIT_PROGS) $(B)/bin/survivor $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) \
 	build-virt build-soft build-m3 \
 	$(addprefix $(B)/,bin/unic-sim bin/board-model bin/unic-pool bin/forms bin/memory bin/crowd bin/forks bin/kio-liar bin/kio-crowd bin/stags bin/holders bin/datagrams bin/litmus-host target/bin/litmus.elf)
@@ -761,7 +679,7 @@ litmus: $(B)/bin/litmus-host $(B)/target/bin/litmus.elf ## test: memory barriers
 e2e: check-build ## test: real programs: bus, wire, driver, soft NICs, NICs in QEMU
 stags: $(B)/bin/stags ## test: 2^25 STags used up beside another process, and a solver for 10^5
 unit corpora stags litmus e2e:
-	@$(RUN) $(L_$@) && echo "$@: ok"
+	@$(LEVELS) $@ && echo "$@: ok"
 
 # Host programs under a checker, and with calls of the system that fail.
 FAULTS := $(addprefix tests/faults/,inject.c pidfd_shim.c scenario.c)
@@ -815,8 +733,8 @@ proofs: ## long: Frama-C (Eva, WP) over the trust boundaries; fetches 255 MB
 check-long: ## long: what takes too long for make check, on a clean clone; their table in docs/TESTING.md [ONLY="sim models"]
 	@tests/runner/long.py $(ONLY) && echo "$@: ok"
 steady: check-build ## long: each test that starts processes 20 times at a load of 8; goes on where it was stopped [RUNS=20] [LOAD=8] [ONLY=word]
-	@tests/runner/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) $(if $(ONLY),--only $(ONLY)) -- \
-		--qemu none $(L_litmus) $(L_e2e) $(L_vm) && echo "$@: ok"
+	@tests/runner/steady.py $(if $(RUNS),--runs $(RUNS)) $(if $(LOAD),--load $(LOAD)) \
+		$(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 proof-mutants: ## breaks: break what is proved: the proofs must fail
 	@tools/install/install_deps.sh packages.txt proofs
 	@nice -n 5 tests/proofs/mutants.py && echo "$@: ok"

@@ -85,8 +85,6 @@ $(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug/debug_kernel.sh
 vm-debug: $(DEBUG_KERNEL)/done ## linux: the tests in a guest under that kernel, and faults injected; half an hour
 	@export UNIC_VM_SYSTEM=$(DEBUG_KERNEL) UNIC_VM_SLOW=8; \
 	$(MAKE) --no-print-directory vm-build $(B)/bin/nth UBSAN_SANITIZE=y && \
-	$(RUN) --name $@ --level "Linux in a guest that looks for faults" --timeout 7200 --jobs 2 \
-		tests/vm/vm_faults.py tests/vm/vm_check.py tests/vm/vm_blk.py \
-		"tests/vm/vm_endure.py --quick" tests/vm/vm_look.py
+	$(LEVELS) --name $@ $@
 vm-shell: vm-build ## try: run the commands on stdin in a Linux guest that has the module
 	@tests/vm/pair.py $(VM_OPTIONS)

@@ -17,7 +17,7 @@ cmocka's summary; one that says neither, or that ran nothing, has failed. A
 command of `make` is one test, by its exit code. A program
 that outlives its time is killed with all of its children and has failed; a child
 that left its session may live, and is not waited for. A level without a command is
-an error: a name of the Makefile that stands for nothing would end its tests.
+an error: a list of programs that became empty would end its tests.
 
 "skipped: N WHAT" of a program, and what cmocka skips, is shown and counted. With
 CI set in the environment, to skip what is "not installed" is a failure. Of a
@@ -226,8 +226,8 @@ def tell_apart(done):
     return passed
 
 
-def main():
-    name, qemu, levels = parse(sys.argv[1:])
+def main(argv):
+    name, qemu, levels = parse(argv)
     start, done = time.monotonic(), []
     for level in levels:
         done.append((level, run_level(level, qemu)))
@@ -253,4 +253,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Does a test fail although nothing is wrong? Runs each command of the given levels
-many times on a busy machine.
+"""Does a test fail although nothing is wrong? Runs each command of the levels that
+levels.py calls STEADY many times on a busy machine.
 
-    steady.py [--runs N] [--load N] [--jobs N] [--only TEXT] -- LEVELS
+    steady.py [--runs N] [--load N] [--jobs N] [--only TEXT]
 
-LEVELS as run.py takes them. --jobs commands run at a time; beside them so many
+--jobs commands run at a time; beside them so many
 processes that do nothing but compute that --load are runnable. What came out is kept
 in docs/evidence/steady.json after each run, under the last commit that changed more
 than documents: who is stopped goes on there later. What a run that failed said is in
@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 
+import levels
 import run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -126,14 +127,13 @@ def main():
     p.add_argument("--load", type=int, default=8)
     p.add_argument("--jobs", type=int, default=4)
     p.add_argument("--only", default="")
-    p.add_argument("levels", nargs=argparse.REMAINDER)
     args = p.parse_args()
-    _, qemu, levels = run.parse([w for w in args.levels if w != "--"])
+    _, qemu, chosen = run.parse(levels.words(levels.STEADY, {}))
     os.makedirs(LOGS, exist_ok=True)
     os.makedirs(os.path.dirname(RESULTS), exist_ok=True)
     record = Record(version())
     todo = [(command, level) for n in range(args.runs)
-            for level in levels for command in level.commands
+            for level in chosen for command in level.commands
             if args.only in command and record.runs(command) <= n]
     load = Load(args.load)
     start = time.monotonic()

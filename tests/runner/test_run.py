@@ -10,6 +10,7 @@ import time
 import traceback
 
 import boards
+import levels
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
 GOOD, BAD, NONE = ("printf '%s passed, %s failed\\n'" % n
@@ -211,6 +212,21 @@ def test_table_of_boards():
     assert found == ["failed", 6, 3, "same: bytes",
                      [(1, "tests, by themselves")]], row
     assert "FAILED" in row["why"]
+
+
+def test_table_of_levels():
+    """Each word of a list is a command; a list that became empty is none."""
+    lists = {"UNIT_PROGS": ["a", "b"], "TARGET_ELF": [], "UNIT_VIRT": ["v"],
+             "FUZZERS": ["mbox", "nothing"], "FUZZ_LARGE": ["x"]}
+    found = levels.words(["unit"], lists)
+    assert found[2:] == ["--level", "unit host", "--jobs", "2", "a", "b"], found
+    assert found[0] == "--qemu" and found[1].endswith("-kernel")
+    assert levels.words(["corpora"], lists)[-2:] == [
+        "build/unit/bin/fuzz_nothing tests/fuzz/corpus/nothing",
+        "build/large/bin/fuzz_x tests/fuzz/corpus/x"]
+    assert levels.words(["unit-target"], lists)[-2:] == ["--jobs", "2"]
+    assert set(levels.CHECK) | {"stags", "vm-debug"} == set(levels.GROUPS)
+    assert set(levels.STEADY) < set(levels.CHECK)
 
 
 def test_failed_build_ends_the_run():

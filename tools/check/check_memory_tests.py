@@ -30,6 +30,13 @@ def text(path):
         return None
 
 
+def is_run(program):
+    """Somebody makes it, or runs it."""
+    lists = ["Makefile", "mk/linux.mk", "tests/runner/levels.py"]
+    return any(re.search(rf"\b{re.escape(program)}(?!\w)", text(path))
+               for path in lists)
+
+
 def c_function(path, name):
     """A function that is defined and named once more: in a table of tests, or
     called."""
@@ -41,7 +48,7 @@ def c_function(path, name):
 def py_function(path, name):
     """Called or listed there; some programs find each test_ by its name."""
     code = text(path) or ""
-    return os.path.basename(path) in text("Makefile") and re.search(
+    return is_run(os.path.basename(path)) and re.search(
         rf"^ *def {name}\(", code, re.M) and (
             len(re.findall(rf"\b{name}\b", code)) > 1
             or name.startswith("test_") and "globals()" in code)
@@ -50,9 +57,8 @@ def py_function(path, name):
 def unit(program, name):
     path = next((p for p in (f"tests/unit/{folder}/{program}.c"
                              for folder in ("core", "host")) if text(p)), "")
-    return c_function(path, name) and re.search(
-        rf"\b{program}\b", text("Makefile")) and re.search(
-            rf"^static void {name}\(void \*\*state\)", text(path), re.M)
+    return c_function(path, name) and is_run(program) and re.search(
+        rf"^static void {name}\(void \*\*state\)", text(path), re.M)
 
 
 def has(path, part):

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The levels of tests: which programs each runs, and how. Runs them by run.py.
+
+    levels.py [--name NAME] [--list NAME=WORDS]... GROUP...
+    levels.py --show [--list NAME=WORDS]... GROUP...
+
+A GROUP is a name of GROUPS, such as unit or e2e, or check: all that `make check`
+runs. --list says what is behind $(NAME) in a command, from the lists of the
+Makefile: a command is made for each of its words. --show prints what run.py is
+given, a word on a line.
+"""
+import argparse
+import os
+import sys
+
+import boards
+import run
+
+AGAIN = "tests again on another board"
+STATIC = ("lint-format", "lint-cppcheck", "lint-sparse", "kmod-lint",
+          "check-layers", "check-purity", "check-endian", "check-shared",
+          "check-abi", "check-spec", "check-sources", "check-packages",
+          "check-memory-tests", "check-breaks", "check-docs")
+
+
+def level(name, *commands, **options):
+    """options: those of run.py; True: one without a word."""
+    return name, commands, options
+
+
+def qemu(*scripts):
+    return [f"tests/qemu/{s}" for s in scripts]
+
+
+# group: its levels.
+GROUPS = {
+    "build": [
+        level("build", "make -s -k -j2 check-build", needed=True,
+              apart="build", timeout=3000)],
+    "static": [
+        level("static checks", "tests/runner/test_run.py",
+              *(f"make -s {t}" for t in STATIC), jobs=2)],
+    "unit": [level("unit host", "$(UNIT_PROGS)", jobs=2)],
+    "corpora": [
+        level("fuzz corpora",
+              "build/unit/bin/fuzz_$(FUZZERS) tests/fuzz/corpus/$(FUZZERS) "
+              "tests/fuzz/found/$(FUZZERS)",
+              "build/large/bin/fuzz_$(FUZZ_LARGE) "
+              "tests/fuzz/corpus/$(FUZZ_LARGE) tests/fuzz/found/$(FUZZ_LARGE)",
+              apart="inputs of fuzzers", jobs=2)],
+    "unit-target": [
+        level("unit host, tables of virt", "$(UNIT_VIRT)", apart=AGAIN),
+        level("unit target (Cortex-A15)", "$(TARGET_ELF)", apart=AGAIN,
+              jobs=2)],
+    "unit-m3": [
+        level("unit target (Cortex-M3)",
+              "tests/runner/boards.py --board mps2-an385 --kind unit",
+              "tests/runner/boards.py --board lm3s6965evb --kind unit",
+              "tests/runner/boards.py --only test_same", apart=AGAIN)],
+    "insn": [
+        level("instruction counts, sizes", "tests/bench/insn.py --no-budget",
+              "tests/bench/steps.py", "tests/bench/sizes.py", by_exit=True)],
+    "sim": [
+        level("simulated systems", "build/bin/unic-sim --seeds 1000",
+              "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
+              "build/bin/unic-sim --stand --seeds 300", apart="seeds")],
+    "policies": [
+        level("trace simulator", "tests/eval/test_policysim.py",
+              by_exit=True)],
+    "pool": [
+        level("a pool of connections", "build/bin/unic-pool", by_exit=True)],
+    "crowd": [
+        level("the page service beside 15 hoarders", "build/bin/kio-crowd",
+              apart="tests again beside hoarders")],
+    "stags": [
+        level("STags: 2^25 of them, and a solver", "build/bin/stags")],
+    "stags-again": [  # test_stags has counted them
+        level("STags: 2^25 of them, and a solver", "build/bin/stags",
+              apart="tests again in full size")],
+    "eval": [
+        level("evaluation, a small one", "tests/eval/eval.py --quick",
+              "tests/eval/test_eval.py")],
+    "fair": [
+        level("fairness matrix", "tests/eval/test_fair.py",
+              apart="cells of the fairness matrix")],
+    "models": [
+        level("models", "tests/models/check.py small", timeout=1200)],
+    "proofs": [
+        level("proofs (a few)", "tests/proofs/proofs.py --if-installed bits "
+              "mailbox access-memory")],
+    "litmus": [level("litmus", "tests/qemu/test_litmus.py")],
+    "e2e": [
+        level("parts: board, bus, wire, driver", *qemu(
+            "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
+            "test_line.py", "test_template.py", "test_debug.py",
+            "test_boot.py", "test_bus.py", "test_wire.py", "test_host.py",
+            "test_unicd.py", "test_faults.py", "test_soak.py",
+            "test_forms.py", "test_holders.py", "test_datagrams.py",
+            "test_copy.py", "test_paused.py", "test_kio.py",
+            "test_memory.py", "test_process.py", "test_example.py")),
+        level("benchmarks, small",
+              "tests/bench/bench.py --part miss --only soft",
+              "tests/bench/bench.py --part reg --only soft",
+              "tests/bench/bench.py --part evict --only soft --ops 100000",
+              by_exit=True),
+        level("whole: two hosts, soft NICs", *qemu(
+            "demo.py --board soft",
+            "demo.py --board soft --loss 5%",
+            "demo.py --board soft --mode demand --policy s3fifo",
+            "demo.py --board soft --mode table --loss 5%"), by_exit=True),
+        level("parts again, NICs in QEMU", *qemu(
+            "test_forms.py --board virt",
+            "test_kio.py --board virt sizes loss",
+            "test_paused.py --board virt sends responds switch_sends",
+            "test_debug.py --board virt",
+            "test_unicd.py --board virt",
+            "test_unicd.py --board mps2-an385",
+            "test_faults.py --board virt",
+            "test_faults.py --board mps2-an385",
+            "test_memory.py --board mps2-an385",
+            "test_kio.py --board mps2-an385 sizes loss"), apart=AGAIN),
+        level("whole again: two hosts, NICs in QEMU", *qemu(
+            "demo.py --board virt",
+            "demo.py --board virt --mode demand",
+            "demo.py --board virt --loss 5%",
+            "demo.py --board virt --link virtio --loss 5%",
+            "demo.py --board lm3s6965evb",
+            "demo.py --board mps2-an385",
+            "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
+            by_exit=True),
+        level("flash, by OpenOCD over a model", "tests/flash/test_flash.py"),
+        level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
+    "vm": [
+        level("Linux in a guest", "tests/vm/vm_check.py",
+              "tests/vm/vm_look.py", "tests/vm/vm_blk.py",
+              "tests/vm/vm_leave.py", timeout=1200)],
+    "faults": [
+        level("calls of the system that fail (a sample)",
+              "tests/faults/faults.py --sample 100", apart="failing calls")],
+    "vm-debug": [
+        level("Linux in a guest that looks for faults",
+              "tests/vm/vm_faults.py", "tests/vm/vm_check.py",
+              "tests/vm/vm_blk.py", "tests/vm/vm_endure.py --quick",
+              "tests/vm/vm_look.py", timeout=7200, jobs=2)],
+}
+# In this order: what is quick and what others stand on comes first.
+CHECK = ("build", "static", "unit", "corpora", "unit-target", "unit-m3",
+         "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
+         "fair", "models", "proofs", "litmus", "e2e", "vm", "faults")
+# All that start processes of which each waits for others.
+STEADY = ("litmus", "e2e", "vm")
+
+
+def made(command, lists):
+    """The commands that one of the table stands for: one, or one for each word of
+    the list that it names. Inputs that no fuzzer found are not there."""
+    names = [n for n in lists if f"$({n})" in command]
+    for word in lists[names[0]] if names else [""]:
+        line = command.replace(f"$({names[0]})", word) if names else command
+        yield " ".join(w for w in line.split()
+                       if not w.startswith("tests/fuzz/found/")
+                       or os.path.isdir(w))
+
+
+def words(groups, lists):
+    """The arguments of run.py for the levels of these groups."""
+    out = []
+    for name, commands, options in [lv for g in groups for lv in GROUPS[g]]:
+        out += ["--level", name]
+        for option, value in options.items():
+            out += ["--" + option.replace("_", "-")]
+            out += [] if value is True else [str(value)]
+        out += [c for command in commands for c in made(command, lists)]
+    return ["--qemu", " ".join(boards.QEMU["virt"]), *out]
+
+
+def main():
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--name")
+    p.add_argument("--show", action="store_true")
+    p.add_argument("--list", action="append", default=[])
+    p.add_argument("groups", nargs="+", choices=[*GROUPS, "check"])
+    args = p.parse_args()
+    lists = {name: value.split() for name, value in
+             (item.split("=", 1) for item in args.list)}
+    groups = CHECK if args.groups == ["check"] else args.groups
+    given = ["--name", args.name] * bool(args.name) + words(groups, lists)
+    if args.show:
+        print("\n".join(given))
+        return 0
+    return run.main(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
