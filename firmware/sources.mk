@@ -12,3 +12,13 @@ FIRMWARE := \
 		responder_tx.c rq.c rx.c sched.c sq.c tx.c ud_uc_rx.c ud_uc_tx.c) \
 	$(addprefix firmware/command/,cmd.c cmd_batch.c cmd_derived.c dump.c proc.c) \
 	firmware/nic.c
+# What a board without room has instead of icrc_table.c.
+ICRC_SMALL := firmware/base/icrc_small.c
+# The replacement policies, for the trace simulator.
+POLICIES := $(addprefix firmware/arbiter/,reuse.c policy.c policy_fifo.c policy_sample.c share.c)
+
+INC_firmware = -Ifirmware -Ihal -Iboards/$(board)
+INC_firmware/base/mailbox.c = $(INC_firmware) -include $(B)/build_id.h
+
+# The core of an image.
+LIB_core = $(or $(BOARD_CORE),$(FIRMWARE))

@@ -21,11 +21,6 @@ kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)-lint/host_driver
 	@tools/check/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
 
-# Compiled by Kbuild alone.
-KMOD_SRCS := $(addprefix host_driver/linux/,frames_user.c unic_ahead.c unic_cdev.c unic_engine.c unic_fence.c unic_mem.c unic_later.c \
-	unic_os.c unic_pci.c unic_resident.c unic_slot.c unicblk.c)
-KMOD_SRCS += $(addprefix host_driver/linux/,unic_ask.c unic_sysfs.c unic_debugfs.c unic_trace.c)
-
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))
 kmod-install: ## linux: install the modules (by DKMS if installed) and the udev rule [KERNEL=] [DESTDIR=]
@@ -36,22 +31,8 @@ kmod-install: ## linux: install the modules (by DKMS if installed) and the udev 
 kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/install/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
-# What a guest is given, and its peer.
-VM_SRCS := $(addprefix tests/vm/,calls.c costs.c gaps.c kexec.c node.c pins.c rdma_cm.c rxe.c scatter.c)
-$(B)/host/tests/vm/%.o: INC = -Ihost_driver/libunic
-$(B)/bin/pins: $(call objects,host,tests/vm/pins.c) $(B)/lib/libunic.a
-$(B)/bin/calls: $(call objects,host,tests/vm/calls.c) $(B)/lib/libunic.a
-$(B)/bin/costs: $(call objects,host,tests/vm/costs.c) $(B)/lib/libunic.a
-$(B)/bin/gaps: $(call objects,host,tests/vm/gaps.c)
-$(B)/bin/kexec: $(call objects,host,tests/vm/kexec.c)
-$(B)/bin/node: $(call objects,host,tests/vm/node.c)
-$(B)/bin/scatter: $(call objects,host,tests/vm/scatter.c)
-$(B)/bin/rdma-cm: $(call objects,host,tests/vm/rdma_cm.c) $(B)/lib/libunic.a
-$(B)/bin/rxe: $(call objects,host,tests/vm/rxe.c)
-$(B)/bin/rxe: LIBS := -libverbs
-VM_PROGRAMS := $(addprefix $(B)/bin/,calls costs crowd forks forms gaps kexec memory node pins scatter datagrams survivor)
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
-vm-build: programs build-soft kmod $(VM_PROGRAMS) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
+vm-build: programs build-soft kmod $(call bin,$(VM_PROGRAMS)) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
 vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a server that dies
@@ -60,9 +41,9 @@ vm-leave: vm-build ## linux: a NIC is taken away while it stands still, suspend,
 	@tests/vm/vm_leave.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
-vm-rdma-cm: programs build-soft $(B)/bin/rdma-cm ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB
+vm-rdma-cm: programs build-soft $(call bin,rdma-cm) ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB
 	@tests/vm/rdma_cm.py && echo "$@: ok"
-bench-vm: vm-build $(B)/bin/rxe ## measure: the Linux module beside yardsticks in the same guest
+bench-vm: vm-build $(call bin,rxe) ## measure: the Linux module beside yardsticks in the same guest
 	@tests/vm/bench_vm.py
 vm-deps:
 	@tools/install/install_deps.sh packages.txt host firmware linux
@@ -75,8 +56,6 @@ vm-breaks: vm-build ## breaks: break the Linux module: the tests in the guest mu
 
 # A kernel with KASAN, lockdep and faults to inject, and the tests under it: all is
 # slower there, so each limit is longer.
-VM_SRCS += tests/vm/nth.c
-$(B)/bin/nth: $(call objects,host,tests/vm/nth.c) $(B)/lib/libunic.a
 DEBUG_KERNEL ?= $(CURDIR)/$(B)/debug-kernel
 debug-kernel: $(DEBUG_KERNEL)/done ## linux: build a kernel that looks for faults; fetches 160 MB, half an hour
 $(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug/debug_kernel.sh
@@ -84,7 +63,7 @@ $(DEBUG_KERNEL)/done: tests/vm/debug.config tools/debug/debug_kernel.sh
 	@mkdir -p $(@D) && tools/debug/debug_kernel.sh $(@D) && touch $@
 vm-debug: $(DEBUG_KERNEL)/done ## linux: the tests in a guest under that kernel, and faults injected; half an hour
 	@export UNIC_VM_SYSTEM=$(DEBUG_KERNEL) UNIC_VM_SLOW=8; \
-	$(MAKE) --no-print-directory vm-build $(B)/bin/nth UBSAN_SANITIZE=y && \
+	$(MAKE) --no-print-directory vm-build $(call bin,nth) UBSAN_SANITIZE=y && \
 	$(LEVELS) --name $@ $@
 vm-shell: vm-build ## try: run the commands on stdin in a Linux guest that has the module
 	@tests/vm/pair.py $(VM_OPTIONS)

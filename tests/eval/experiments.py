@@ -354,7 +354,7 @@ def residency(quick, plant):
                 "residency", dict(mode=how, pages=pages, load_pct=load),
                 argv("residency", how=real, load=load, chunk=pages, grace=5000,
                      rounds=25 if quick else 250, seed=1),
-                residency_rows, "tlb-256") for load in loads]
+                residency_rows, "tlb/256") for load in loads]
     return jobs
 
 
@@ -427,7 +427,7 @@ def kio(quick, plant):
             jobs.append(CountedJob(
                 "kio", dict(how=how, entries=entries, hogs=hogs, ms=ms),
                 argv("kio", how=real, meek=hogs, ms=ms, grace=5000),
-                kio_rows, f"tlb-{entries}"))
+                kio_rows, f"tlb/{entries}"))
     return jobs
 
 

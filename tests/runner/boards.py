@@ -35,7 +35,7 @@ QEMU = {
     SEMIHOST,
 }
 # Folder of the unit tests of a board, and the end of what they may have of its
-# RAM: the rest is heap and stack (Makefile).
+# RAM: the rest is heap and stack (mk/rules.mk).
 UNIT = {"soft": ("build/unit/bin/test_*", None),
         "virt": ("build/target/bin/test_*.elf", None),
         "mps2-an385": ("build/m3/bin/test_*.elf", None),

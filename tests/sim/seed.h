@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * seed.h - one seed, on NICs and drivers of one size of tables. The program has a
- * simulator of each size in it (Makefile), of which this is all that is seen.
+ * simulator of each size in it (sources.mk), of which this is all that is seen.
  */
 #ifndef SIM_SEED_H
 #define SIM_SEED_H

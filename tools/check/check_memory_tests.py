@@ -32,7 +32,8 @@ def text(path):
 
 def is_run(program):
     """Somebody makes it, or runs it."""
-    lists = ["Makefile", "mk/linux.mk", "tests/runner/levels.py"]
+    lists = ["Makefile", "mk/linux.mk", "tests/unit/sources.mk",
+             "tests/runner/levels.py"]
     return any(re.search(rf"\b{re.escape(program)}(?!\w)", text(path))
                for path in lists)
 

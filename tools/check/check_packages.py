@@ -79,8 +79,12 @@ def system_includes():
 
 
 def libraries():
-    with open("Makefile", encoding="utf-8") as file:
-        names = set(re.findall(r"(?<=\s)-l([\w-]+)(?![\w=-])", file.read()))
+    names = set()
+    for path in ["Makefile", *glob.glob("mk/*.mk"),
+                 *glob.glob("*/**/sources.mk", recursive=True)]:
+        with open(path, encoding="utf-8") as file:
+            names |= set(re.findall(r"(?<=\s)-l([\w-]+)(?![\w=-])",
+                                    file.read()))
     found = {output(*ARM_LIBRARY).strip()}
     for name in names:
         both = [output("gcc", f"-print-file-name=lib{name}.{kind}").strip()

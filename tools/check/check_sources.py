@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_sources.py FILE... - every C and assembly source is built, listed once.
 
-The arguments are the source lists of the Makefile; each .c and .S file of the
+The arguments are the lists of every sources.mk; each .c and .S file of the
 tree must be among them, and each must begin with its licence.
 """
 import os
@@ -26,7 +26,7 @@ def main():
     bad = []
     for path in sorted(tree()):
         if path.endswith(SOURCES) and path not in listed:
-            bad.append(f"{path}: in no source list of the Makefile")
+            bad.append(f"{path}: in no list of a sources.mk")
         if path.endswith(WITH_SPDX):
             with open(path, encoding="utf-8") as file:
                 if SPDX not in file.read(300):

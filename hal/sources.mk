@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# What programs of the host need of the boards' code; boards/*.mk have the rest.
+RING   := hal/drivers/link_ring.c
+FAKE   := hal/fake/fake_port.c
+# The serial host link: what both ends have, and the NIC's end.
+SERIAL := $(addprefix hal/serial/,frame.c stream.c)
+NEAR   := hal/serial/near.c
+
+# main.c joins the core and its board.
+INC_hal = -I$(<D) -Ihal/drivers -Ihal -Iboards/$(board) $(if $(filter %/main.c,$<),-Ifirmware)
+# The host's tests of the near end are those of a board that has it.
+INC_hal/serial/near.c = -Ihal/serial -Ihal -Iboards/$(if $(filter fake,$(board)),lm3s6965evb,$(board))

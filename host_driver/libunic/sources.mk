@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# The library of processes.
+LIBUNIC := $(addprefix host_driver/libunic/,batch.c bufman.c bufman_recv.c \
+	bufman_xfer.c cm.c conn.c conn_dev.c context.c cq.c doorbell.c error.c \
+	event.c fastpool.c fork.c form.c holder.c mem.c move.c mr.c pace.c qp.c \
+	recover.c resync.c token.c use.c)
+
+INC_host_driver/libunic = -Ihost_driver/libunic
+LIB_libunic := $(LIBUNIC)

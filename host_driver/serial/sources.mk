@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# The host's end of the serial host link.
+FAR := host_driver/serial/far.c
+
+INC_host_driver/serial = -Ihost_driver/serial -Ihal/serial -Ihal

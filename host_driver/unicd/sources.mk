@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# The driver as a daemon.
+UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c kio.c kio_files.c kio_worker.c \
+	line.c slots.c unicd_main.c unicd_os.c)
+
+PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(DAEMON) driver.a
+INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon)
+INC_host_driver/unicd/line.c = $(INC_host_driver/unicd) -Ihost_driver/serial -Ihal/serial

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# Unit tests. Those of the core run on the host and on the target, each from
+# core/<name>.c and the archive of the rig, and need no more than their name here ...
+UNIT_CORE := test_ahead test_anew test_arp test_attacks test_attributes test_badinput test_batch \
+	test_between test_bounce test_cache test_cmd test_cq test_cut test_delegate test_dma \
+	test_evict test_form test_found test_frames test_fuzzed test_guess test_hostile test_icrc \
+	test_lane test_limits test_link_ring test_loss test_miss test_model test_mr test_multi \
+	test_nic test_notice test_order test_physical test_policy test_port test_qp test_random \
+	test_rc test_reap test_reasons test_receives test_revoke test_roce test_same test_sched \
+	test_set test_share test_sizes test_slots test_strays test_sweep test_tlb test_token \
+	test_turns test_unrel test_use
+UNIT_RIG  := $(addprefix tests/unit/,pair.c rig.c rig_kernel.c)
+LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
+
+# ... the others run on the host only; here with all that they are linked from.
+PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
+PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
+PARTS_test_hostcore   = tests/unit/host/test_hostcore.c driver.a
+PARTS_test_kio        = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c driver.a rig.a
+PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
+PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
+PARTS_test_libunic    = tests/unit/host/test_libunic.c libunic.a
+# ... share.c is that of the board that the simulator is compiled for.
+PARTS_test_policysim  = tests/unit/host/test_policysim.c $(REPLAYED) $(filter-out %share.c,$(POLICIES)) \
+	host:firmware/arbiter/share.c
+PARTS_test_recover    = tests/unit/host/test_recover.c libunic.a
+PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
+PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
+# The switch, but for its way to the link and what needs libraries.
+PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+UNIT_HOST := $(sort $(patsubst PARTS_%,%,$(filter PARTS_test_%,$(.VARIABLES))))
+
+# STags in full, of a board whose STags have parts of 16 bits; fast, without checks.
+PARTS_stags      = tests/unit/host/test_stags.c rig.a
+KIND_stags      := stags
+LIBS_stags      := -lcmocka
+# The page service beside 15 processes that hoard.
+PARTS_kio-crowd  = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c rig.a
+KIND_kio-crowd  := crowd
+LIBS_kio-crowd  := -lcmocka
+
+# What a program on the target stands on.
+TARGET_ANY := tests/unit/target/target_main.c tests/unit/target/cmocka.c hal/drivers/semihost.c
+TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
+M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
+
+INC_tests/unit = -Itests/unit -Ifirmware -Ihal/fake -Ihal/drivers -Ihal -Iboards/$(board)
+INC_tests/unit/host                  = -Itests/unit -Ihost_driver/libunic
+INC_tests/unit/host/test_hog.c       = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
+INC_tests/unit/host/test_hostcore.c  = -Itests/unit -Ihost_driver/core
+INC_tests/unit/host/test_kio.c       = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \
+	-Iboards/$(board)
+INC_tests/unit/host/test_kio_files.c = -Itests/unit $(addprefix -Ihost_driver/,unicd kio core)
+INC_tests/unit/host/test_kio_node.c  = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
+INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval
+INC_tests/unit/host/test_serial.c    = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb
+INC_tests/unit/host/test_stags.c     = $(INC_tests/unit)
+INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
