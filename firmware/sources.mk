@@ -19,6 +19,12 @@ POLICIES := $(addprefix firmware/arbiter/,reuse.c policy.c policy_fifo.c policy_
 
 INC_firmware = -Ifirmware -Ihal -Iboards/$(board)
 INC_firmware/base/mailbox.c = $(INC_firmware) -include $(B)/build_id.h
+# These see no sizes of tables.
+INC_firmware/arbiter/reuse.c   := -Ifirmware -Ihal
+INC_firmware/base/err.c        := -Ifirmware -Ihal
+INC_firmware/base/icrc.c       := -Ifirmware -Ihal
+INC_firmware/base/icrc_small.c := -Ifirmware -Ihal
+INC_firmware/base/icrc_table.c := -Ifirmware -Ihal
 
 # The core of an image.
 LIB_core = $(or $(BOARD_CORE),$(FIRMWARE))

@@ -93,9 +93,14 @@ KINDS := host unit cov fuzz large stags crowd pool $(SIM_SIZES:%=sim/%) eval $(T
 
 # ------------------------------------------------------------- compilation
 
+# Kinds that differ from host in sizes alone: a source of the product that cannot include
+# a board.h is compiled once for all of them. $1 kind, $2 source: the kind that has it.
+SIZED    := sim eval tlb scale stags crowd
+home     = $(if $(and $(filter $(SIZED),$(firstword $(subst /, ,$1))),$(filter firmware/% \
+	host_driver/%,$2)),$(if $(findstring -Iboards/,$(call inc,$2)),$1,host),$1)
 # $1 kind, $2 sources and archives: what is made of them.
 objects  = $(patsubst %.c,%.o,$(patsubst %.S,%.o,$(foreach p,$2,$(B)/$(if $(findstring \
-	:,$p),$(subst :,/,$p),$1/$p))))
+	:,$p),$(subst :,/,$p),$(call home,$1,$p)/$p))))
 # $1 program; one of which nobody says what it is made of is a unit test of the core.
 parts    = $(or $(PARTS_$1),tests/unit/core/$1.c rig.a)
 # For a source: of its own, else of its folder, else of the folder above that.
@@ -171,9 +176,9 @@ $(B)/faults/%.so: tests/faults/%.c
 	$(call say,SO)
 	$(Q)$(CC) $(CFLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@
 
-# The simulator of one size. The driver knows no sizes.
+# The simulator of one size.
 $(SIM_SIZES:%=$(B)/sim/%.o): $(B)/sim/%.o: $$(call objects,sim/$$*,$(filter-out %/main.c,$(SIM)) \
-		$(FIRMWARE)) $$(call objects,host,$(CORE))
+		$(FIRMWARE) $(CORE))
 	$(call say,SIZE)
 	$(Q)ld -r $^ -o $@ && objcopy -G seed_run_$* $@
 

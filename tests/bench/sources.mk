@@ -9,7 +9,9 @@ PARTS_verbs-bench := $(addprefix tests/bench/,verbs_bench.c yard.c) lib:libunic.
 
 # Hot paths, compiled as the image compiles them, under the rig of the tests; pair.c is
 # for tests that need a wire, which the rig there does not have.
-BENCH_ALL = tests/bench/bench_port.c $(BOARD_COPY_SRCS) $(FIRMWARE) $(RING) \
+# Of virt these are the objects of the image itself, whose sizes they have.
+BENCH_ALL = tests/bench/bench_port.c \
+	$(addprefix $(if $(filter virt,$(BOARD)),virt:),$(BOARD_COPY_SRCS) $(FIRMWARE) $(RING)) \
 	$(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT))
 PARTS_insn.elf     = tests/bench/insn.c $(BENCH_ALL)
 PARTS_steps.elf    = tests/bench/steps.c $(BENCH_ALL)
