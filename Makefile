@@ -211,9 +211,13 @@ bench-insn: ## measure: instructions of hot paths and of the longest rounds of w
 # --------------------------------------------------------------------- rest
 
 # Every target that is a plain word.
-.PHONY: FORCE $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile mk/*.mk)
+.PHONY: FORCE compile_commands.json $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile mk/*.mk)
 install-deps: ## build: install the packages of packages.txt (as root), or say which are missing
 	@tools/install/install_deps.sh && echo "$@: ok"
+# Of all that check-build compiles: one command for each source.
+compile_commands.json: ## build: the commands of compilation, for editors
+	@$(MAKE) --no-print-directory -n -k -B V=1 check-build lint-sparse 2> /dev/null | mk/compile_commands.py > $@ && \
+		echo "$@: ok"
 clean: ## build: remove build/
 	rm -rf $(B)
 	@echo "$@: ok"

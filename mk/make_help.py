@@ -19,7 +19,7 @@ GROUPS = {
     "source": "Check the sources",
     "": "More",
 }
-LINE = re.compile(r"^([a-z0-9-]+):.*?## (?:([a-z]+): )?(.*)$", re.M)
+LINE = re.compile(r"^([a-z][a-z0-9_.-]*):.*?## (?:([a-z]+): )?(.*)$", re.M)
 
 
 def main():
@@ -30,7 +30,7 @@ def main():
                 if group not in GROUPS:
                     group, text = "", f"{group}: {text}"
                 listed[group].append(textwrap.fill(
-                    text, 98, initial_indent=f"  {target:<19}",
+                    text, 98, initial_indent=f"  {target + ' ':<19}",
                     subsequent_indent=" " * 21, break_on_hyphens=False))
     print("\n\n".join("\n".join([GROUPS[group]] + lines)
                       for group, lines in listed.items() if lines))
