@@ -79,10 +79,8 @@ LEVELS     := tests/runner/levels.py $(foreach l,UNIT_PROGS UNIT_VIRT TARGET_ELF
 
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(LEVELS) --name $@ $@
-check-build: vm-build eval-quick-build faults-build programs build-virt build-soft build-m3 \
-	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf \
-	$(call bin,$(YARD_PROGS) survivor unic-sim board-model unic-pool forms memory crowd forks kio-liar \
-	kio-crowd stags holders datagrams litmus-host)
+check-build: vm-build eval-quick-build faults-build build-virt build-soft build-m3 $(call bin,$(ON_HOST)) \
+	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf
 sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
 		$(SEEDS),1000)) $(if $(TRACE),--trace) \
