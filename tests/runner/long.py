@@ -63,7 +63,7 @@ GROUPS = {
 SUM = re.compile(r"^\d+ passed, \d+ failed(?:, \d+ skipped)?\s*$|"
                  r"^  \w+: \d+ executions$", re.M)
 # Lines that tell how a part of a run went, and what was left out.
-PART = re.compile(r"passed|executions|skipped|^==|^ *(?:ok|FAIL\w*|MISSED)\b")
+PART = re.compile(r"passed|executions|skipped|^==|\d ok\b|^ *(?:ok|FAIL\w*|MISSED)\b")
 PARTS_MAX = 400
 BEGIN, END = "<!-- long -->\n\n", "\n<!-- end -->\n"
 
